@@ -92,10 +92,10 @@ type Array struct {
 type Storage uint8
 
 const (
-	Anywhere Storage = iota
-	Shared           // shmem
-	Global           // gmem
-	NotShared        // no-shmem
+	Anywhere  Storage = iota
+	Shared            // shmem
+	Global            // gmem
+	NotShared         // no-shmem
 )
 
 var storageNames = [...]string{"anywhere", "shmem", "gmem", "no-shmem"}

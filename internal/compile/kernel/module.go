@@ -1,0 +1,64 @@
+package kernel
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// Module is a whole program for a device: the kernels, and for every stage the
+// launches that carry it out. The program's body says in which order stages
+// run and what is rotated between them.
+type Module struct {
+	Program *ir.Program
+	Kernels []*Kernel // each printed once, however many launches use it
+	Scratch []*Scratch
+	Stages  map[*ir.Stage][]*Launch
+}
+
+// Scratch is memory that launches pass values through: a materialised local
+// grid or temp, or the partial results of a reduction. Its contents need not
+// survive a stage.
+type Scratch struct {
+	Name  string
+	Elem  types.Type
+	Cells Expr // over variables named like the program's parameters
+	// Sizes are the parameters that Cells reads: Params[i] is the value of
+	// Sizes[i].
+	Sizes  []*Var
+	Params []int
+}
+
+// Launch runs a kernel once, with one argument for each of its buffers and
+// then one for each of its scalars.
+type Launch struct {
+	Kernel *Kernel
+	Args   []Arg
+}
+
+// Arg is what a kernel's parameter is bound to.
+type Arg interface{ arg() }
+
+// GridArg is a grid's memory, as rotations have left it.
+type GridArg struct{ Grid *ir.Grid }
+
+// ScratchArg is a scratch buffer.
+type ScratchArg struct{ Scratch *Scratch }
+
+// CellArg is the one-element buffer that holds a reduced scalar.
+type CellArg struct{ Scalar *ir.Scalar }
+
+// ScalarArg is a scalar's value.
+type ScalarArg struct{ Scalar *ir.Scalar }
+
+// SizeArg is a parameter's value as an I64.
+type SizeArg struct{ Param int }
+
+// StepArg is the innermost iterate's count as an I32.
+type StepArg struct{}
+
+func (GridArg) arg()    {}
+func (ScratchArg) arg() {}
+func (CellArg) arg()    {}
+func (ScalarArg) arg()  {}
+func (SizeArg) arg()    {}
+func (StepArg) arg()    {}
