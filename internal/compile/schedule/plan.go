@@ -1,0 +1,112 @@
+package schedule
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Plan says how a whole program is carried out: its kernels in order.
+//
+// Example texts:
+//
+//	heat[0:1]@1{family=loops,block=0x64x0,threads=2};norm[0:1]@1{family=loops,threads=2}
+//	threads=2
+type Plan struct {
+	// Every holds settings for all kernels that they fit, before those that
+	// the kernels have of their own.
+	Every   Config
+	Kernels []Kernel
+}
+
+// Kernel is one kernel of a plan.
+//
+// Example text:
+//
+//	heat[0:1]@1{family=loops,block=0x64x0,threads=2}
+type Kernel struct {
+	Stage    string
+	From, To int // the statements Body[From:To] of the stage
+	Depth    int // the number of time steps that are fused
+	Config   Config
+}
+
+// ParsePlan reads the text of a plan: kernels that are separated by
+// semicolons, after or instead of a bare configuration that is meant for every
+// kernel that it fits.
+func ParsePlan(text string) (Plan, error) {
+	var p Plan
+	if strings.TrimSpace(text) == "" {
+		return p, nil
+	}
+	for i, part := range strings.Split(text, ";") {
+		part = strings.TrimSpace(part)
+		if i == 0 && !strings.ContainsAny(part, "[{") {
+			c, err := ParseConfig(part)
+			if err != nil {
+				return Plan{}, err
+			}
+			p.Every = c
+			continue
+		}
+		k, err := ParseKernel(part)
+		if err != nil {
+			return Plan{}, err
+		}
+		p.Kernels = append(p.Kernels, k)
+	}
+	return p, nil
+}
+
+// String returns the text that ParsePlan reads.
+func (p Plan) String() string {
+	var parts []string
+	if every := p.Every.String(); every != "" {
+		parts = append(parts, every)
+	}
+	for _, k := range p.Kernels {
+		parts = append(parts, k.String())
+	}
+	return strings.Join(parts, ";")
+}
+
+// ParseKernel reads the text of one kernel of a plan.
+func ParseKernel(text string) (Kernel, error) {
+	fail := func() (Kernel, error) {
+		return Kernel{}, fmt.Errorf("%q is no kernel of a plan: write stage[from:to]@depth{name=value,...}", text)
+	}
+	head, settings, found := strings.Cut(strings.TrimSpace(text), "{")
+	settings, closed := strings.CutSuffix(settings, "}")
+	stage, rest, found2 := strings.Cut(head, "[")
+	span, depth, found3 := strings.Cut(rest, "]@")
+	from, to, found4 := strings.Cut(span, ":")
+	if !found || !closed || !found2 || !found3 || !found4 || !isName(stage) {
+		return fail()
+	}
+	var k Kernel
+	var err error
+	k.Stage = stage
+	for _, n := range []struct {
+		text string
+		to   *int
+	}{{from, &k.From}, {to, &k.To}, {depth, &k.Depth}} {
+		if *n.to, err = strconv.Atoi(n.text); err != nil || strconv.Itoa(*n.to) != n.text {
+			return fail()
+		}
+	}
+	if k.From < 0 || k.To <= k.From {
+		return Kernel{}, fmt.Errorf("%s[%d:%d] holds no statement: it means the statements from %d to before %d", stage, k.From, k.To, k.From, k.To)
+	}
+	if k.Depth < 1 {
+		return Kernel{}, fmt.Errorf("%s: a depth of %d time steps: it is at least 1", stage, k.Depth)
+	}
+	if k.Config, err = ParseConfig(settings); err != nil {
+		return Kernel{}, fmt.Errorf("%s: %w", stage, err)
+	}
+	return k, nil
+}
+
+// String returns the text that ParseKernel reads.
+func (k Kernel) String() string {
+	return fmt.Sprintf("%s[%d:%d]@%d{%s}", k.Stage, k.From, k.To, k.Depth, k.Config)
+}
