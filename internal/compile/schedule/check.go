@@ -38,7 +38,7 @@ func (s Space) Check(c Config) error {
 	}
 	for i := range f.Constraints {
 		if k := &f.Constraints[i]; k.broken(c) {
-			return f.brokenError(k, c)
+			return f.brokenError(k, c, f.legal)
 		}
 	}
 	return nil
@@ -109,15 +109,15 @@ func (p *Param) conditions() string {
 }
 
 // brokenError says which constraint does not hold and which single changes
-// would make the whole configuration legal.
-func (f *Family) brokenError(k *Constraint, c Config) error {
+// would do.
+func (f *Family) brokenError(k *Constraint, c Config, would func(Config) bool) error {
 	var given, cures []string
 	for _, name := range k.Params {
 		was, _ := c.Get(name)
 		given = append(given, Setting{name, was}.String())
 		var work []Value
 		for _, v := range f.Param(name).Values {
-			if !v.Equal(was) && f.legal(c.With(name, v)) {
+			if !v.Equal(was) && would(c.With(name, v)) {
 				work = append(work, v)
 			}
 		}
