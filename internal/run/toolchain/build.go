@@ -1,0 +1,96 @@
+package toolchain
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Source is C to be compiled. Besides the compiler and the processor, its
+// fields are all that the result depends on.
+type Source struct {
+	Text       []byte
+	Arithmetic Arithmetic
+	Extra      []string // further options
+}
+
+// Object is a shared object made of a Source.
+type Object struct {
+	Path   string
+	Cached bool // it was made before
+}
+
+// CompileError is the refusal of a source by the compiler.
+type CompileError struct {
+	Compiler string   // path
+	Args     []string // how it was called
+	Said     string   // its words
+	Source   string   // where the source was left; "" if it could not be
+	Err      error
+}
+
+// Error prints the compiler's first complaints and where to look further.
+func (e *CompileError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s could not compile the generated code", e.Compiler)
+	if e.Source != "" {
+		fmt.Fprintf(&b, ", which is left in %s", e.Source)
+	}
+	b.WriteString(":")
+	lines := strings.Split(strings.TrimSpace(e.Said), "\n")
+	if lines[0] == "" {
+		lines[0] = e.Err.Error()
+	}
+	const most = 12
+	for i, line := range lines {
+		if i == most {
+			fmt.Fprintf(&b, "\n  ... and %d more lines", len(lines)-most)
+			break
+		}
+		b.WriteString("\n  " + line)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause: an *exec.ExitError, or what ended the compilation.
+func (e *CompileError) Unwrap() error { return e.Err }
+
+// Build compiles a source, or finds in the cache what was made of it before.
+// A compilation takes at most limit; 0 is no limit.
+func (c *Compiler) Build(ctx context.Context, cache *Cache, s Source, limit time.Duration) (Object, error) {
+	flags := append(c.Flags(s.Arithmetic), s.Extra...)
+	key := digest(string(s.Text), strings.Join(flags, "\x00"), c.Path, strings.Join(c.Args, "\x00"), c.Version, Processor())
+	if path, ok := cache.object(key); ok {
+		return Object{Path: path, Cached: true}, nil
+	}
+	dir, err := cache.scratch()
+	if err != nil {
+		return Object{}, fmt.Errorf("no place to compile in: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	source, object := filepath.Join(dir, "kernels.c"), filepath.Join(dir, "kernels.so")
+	if err := os.WriteFile(source, s.Text, 0o600); err != nil {
+		return Object{}, fmt.Errorf("the generated code cannot be written: %w", err)
+	}
+	// The file's name, without its folder, is all that could reach the object.
+	args := slices.Concat(flags, []string{"-shared", "-o", object, "kernels.c", "-lm"})
+	said, err := c.call(ctx, limit, dir, args...)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Object{}, context.Cause(ctx)
+		}
+		return Object{}, &CompileError{
+			Compiler: c.Path, Args: slices.Concat(c.Args, args), Said: said,
+			Source: cache.leave(key, s.Text), Err: err,
+		}
+	}
+	path, err := cache.adopt(key, object)
+	if err != nil {
+		return Object{}, fmt.Errorf("the compiled code cannot be kept: %w", err)
+	}
+	return Object{Path: path}, nil
+}

@@ -1,0 +1,411 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const twice = `#include <stdint.h>
+void gl_twice(void **args)
+{
+	double *u = *(double **)args[0];
+	const int64_t n = *(int64_t *)args[1];
+#pragma omp parallel for
+	for (int64_t i = 0; i < n; i++)
+		u[i] = 2 * u[i];
+}
+`
+
+// compiler returns the system's compiler.
+func compiler(t *testing.T, cache *Cache) *Compiler {
+	t.Helper()
+	c, err := Find(t.Context(), os.Getenv, cache)
+	if err != nil {
+		t.Skip(err)
+	}
+	return c
+}
+
+func newCache(t *testing.T) *Cache {
+	t.Helper()
+	c, err := OpenCache(t.TempDir())
+	if err != nil || c.Note != "" {
+		t.Fatal(err, c.Note)
+	}
+	return c
+}
+
+// script writes a program into a folder of its own and returns its path.
+func script(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// cc returns a getenv in which CC has a value.
+func cc(value string) func(string) string {
+	return func(name string) string {
+		if name == "CC" {
+			return value
+		}
+		return ""
+	}
+}
+
+func TestFindTheSystemsCompiler(t *testing.T) {
+	cache := newCache(t)
+	first := compiler(t, cache)
+	if first.Version == "" || strings.Contains(first.Version, "\n") {
+		t.Errorf("Version = %q", first.Version)
+	}
+	// What was found is remembered, not only found again.
+	again := compiler(t, cache)
+	for _, a := range []Arithmetic{Strict, Contract, Fast} {
+		if x, y := first.Flags(a), again.Flags(a); !slices.Equal(x, y) {
+			t.Errorf("%v: %v, then %v", a, x, y)
+		}
+	}
+	if files := names(t, cache.Dir); len(files) != 1 || !strings.HasPrefix(files[0], "probe-") {
+		t.Errorf("the cache holds %v", files)
+	}
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func TestNoCompiler(t *testing.T) {
+	mute := script(t, "mute", "exit 3\n")
+	static := script(t, "static", "case $1 in --version) echo 'Tiny C 1.0'; exit;; esac\necho 'tiny: no shared objects here'\nexit 1\n")
+	data := filepath.Join(filepath.Dir(mute), "data")
+	if err := os.WriteFile(data, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	const named = " (correct or unset the environment variable CC)"
+	for _, test := range []struct{ cc, want string }{
+		{"", "no C compiler could be used: cc: not found; gcc: not found; clang: not found (install one, on Debian and Ubuntu with: apt-get install gcc; or name one with the environment variable CC)"},
+		{"no-such-cc", "no C compiler could be used: no-such-cc: not found" + named},
+		{"/no/such/cc -m64", "no C compiler could be used: /no/such/cc -m64: not found" + named},
+		{data, "no C compiler could be used: " + data + ": not an executable file" + named},
+		{mute, "no C compiler could be used: " + mute + ": it does not say its version: exit status 3" + named},
+		{static, "no C compiler could be used: " + static + ": it does not make shared objects: tiny: no shared objects here" + named},
+	} {
+		_, err := Find(t.Context(), cc(test.cc), nil)
+		if _, ok := errors.AsType[*Missing](err); !ok || err.Error() != test.want {
+			t.Errorf("CC=%q: %v\nwant %s", test.cc, err, test.want)
+		}
+	}
+}
+
+// An old or small compiler loses options, with a note, not the whole program.
+func TestUnknownOptions(t *testing.T) {
+	real := compiler(t, nil)
+	old := script(t, "old", fmt.Sprintf(`for a in "$@"; do
+	case $a in -march=native|-fassociative-math|-fopenmp) echo "old: unknown option $a"; exit 1;; esac
+done
+exec %s "$@"
+`, real.Path))
+	c, err := Find(t.Context(), cc(old+" -DX=1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.OpenMP || !slices.Equal(c.Args, []string{"-DX=1"}) {
+		t.Errorf("OpenMP %v, Args %v", c.OpenMP, c.Args)
+	}
+	want := []string{old + " does not take -march=native", old + " does not take -fassociative-math", old + " has no OpenMP: programs run on one thread"}
+	if !slices.Equal(c.Notes, want) {
+		t.Errorf("Notes = %q", c.Notes)
+	}
+	for _, a := range []Arithmetic{Strict, Fast} {
+		for _, flag := range []string{"-march=native", "-fassociative-math", "-fopenmp"} {
+			if slices.Contains(c.Flags(a), flag) {
+				t.Errorf("%v has %s", a, flag)
+			}
+		}
+	}
+	if _, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice), Arithmetic: Fast}, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStrictIsRequired(t *testing.T) {
+	real := compiler(t, nil)
+	loose := script(t, "loose", fmt.Sprintf(`for a in "$@"; do
+	case $a in -ffp-contract=*) echo "loose: unknown option $a"; exit 1;; esac
+done
+exec %s "$@"
+`, real.Path))
+	_, err := Find(t.Context(), cc(loose), nil)
+	want := "no C compiler could be used: " + loose + ": it does not take -ffp-contract=off: loose: unknown option -ffp-contract=off (correct or unset the environment variable CC)"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
+func TestModes(t *testing.T) {
+	c := &Compiler{general: []string{"-O3"}, refused: []string{"-freciprocal-math"}}
+	for _, test := range []struct {
+		name string
+		want []string
+	}{
+		{"strict", []string{"-O3", "-ffp-contract=off"}},
+		{"contract", []string{"-O3", "-ffp-contract=fast"}},
+		{"fast", []string{"-O3", "-ffp-contract=fast", "-fno-signed-zeros", "-fassociative-math"}},
+	} {
+		a, err := ParseArithmetic(test.name)
+		if err != nil || a.String() != test.name || !slices.Equal(c.Flags(a), test.want) {
+			t.Errorf("%s: %v %v %v", test.name, a, err, c.Flags(a))
+		}
+	}
+	if _, err := ParseArithmetic("loose"); err == nil || err.Error() != `there is no arithmetic mode "loose": it is strict, contract or fast` {
+		t.Error(err)
+	}
+}
+
+func TestBuildOnce(t *testing.T) {
+	cache := newCache(t)
+	c := compiler(t, cache)
+	source := Source{Text: []byte(twice)}
+	first, err := c.Build(t.Context(), cache, source, 0)
+	if err != nil || first.Cached {
+		t.Fatal(first, err)
+	}
+	again, err := c.Build(t.Context(), cache, source, 0)
+	if err != nil || !again.Cached || again.Path != first.Path {
+		t.Fatal(again, err)
+	}
+	// All that the object depends on makes another object.
+	seen := []string{first.Path}
+	for _, s := range []Source{
+		{Text: []byte(twice + "\n")},
+		{Text: []byte(twice), Arithmetic: Contract},
+		{Text: []byte(twice), Extra: []string{"-DA"}},
+		{Text: []byte(twice), Extra: []string{"-DA", "-DB"}},
+	} {
+		o, err := c.Build(t.Context(), cache, s, 0)
+		if err != nil || o.Cached || slices.Contains(seen, o.Path) {
+			t.Errorf("%v: %v, %v", s, o, err)
+		}
+		seen = append(seen, o.Path)
+	}
+	for _, name := range names(t, cache.Dir) {
+		if strings.HasPrefix(name, "tmp-") {
+			t.Errorf("%s was left", name)
+		}
+	}
+}
+
+func TestDamagedObjects(t *testing.T) {
+	cache := newCache(t)
+	c := compiler(t, cache)
+	for name, damage := range map[string]func([]byte) []byte{
+		"truncated": func(b []byte) []byte { return b[:len(b)/2] },
+		"empty":     func([]byte) []byte { return nil },
+		"flipped":   func(b []byte) []byte { b[len(b)/3] ^= 1; return b },
+		"short":     func([]byte) []byte { return []byte(sealMark) },
+	} {
+		o, err := c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		good, err := os.ReadFile(o.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(o.Path, damage(slices.Clone(good)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if o, err = c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0); err != nil || o.Cached {
+			t.Errorf("%s: %v %v", name, o, err)
+		}
+		if o, err = c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0); err != nil || !o.Cached {
+			t.Errorf("%s: it was not replaced: %v %v", name, o, err)
+		}
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	cache := newCache(t)
+	c := compiler(t, cache)
+	paths := make([]string, 4)
+	var wg sync.WaitGroup
+	for i := range paths {
+		wg.Go(func() {
+			o, err := c.Build(context.Background(), cache, Source{Text: []byte(twice)}, 0)
+			if err != nil {
+				t.Error(err)
+			}
+			paths[i] = o.Path
+		})
+	}
+	wg.Wait()
+	for _, p := range paths {
+		if p != paths[0] {
+			t.Errorf("%v", paths)
+		}
+	}
+}
+
+func TestNowhereToKeep(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", file)
+	cache, err := OpenCache("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "compiled code is not kept for the next time: mkdir " + file + ": not a directory"; cache.Note != want {
+		t.Errorf("Note = %q, want %q", cache.Note, want)
+	}
+	c := compiler(t, cache)
+	o, err := c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cache.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(o.Path); !os.IsNotExist(err) {
+		t.Errorf("the temporary cache is still there: %v", err)
+	}
+}
+
+func TestCompileError(t *testing.T) {
+	cache := newCache(t)
+	c := compiler(t, cache)
+	text := "void gl_f(void **args)\n{\n\tnonsense(here;\n}\n"
+	_, err := c.Build(t.Context(), cache, Source{Text: []byte(text)}, 0)
+	ce, ok := errors.AsType[*CompileError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadFile(ce.Source); err != nil || string(left) != text {
+		t.Errorf("%s holds %q, %v", ce.Source, left, err)
+	}
+	head := fmt.Sprintf("%s could not compile the generated code, which is left in %s:\n  kernels.c:", c.Path, ce.Source)
+	if !strings.HasPrefix(err.Error(), head) || !strings.Contains(err.Error(), "nonsense(here;") {
+		t.Errorf("%v\nwant it to start with %s", err, head)
+	}
+}
+
+func TestLongComplaints(t *testing.T) {
+	e := &CompileError{Compiler: "/bin/cc", Said: strings.Repeat("no\n", 15), Err: errors.New("exit status 1")}
+	want := "/bin/cc could not compile the generated code:" + strings.Repeat("\n  no", 12) + "\n  ... and 3 more lines"
+	if e.Error() != want {
+		t.Errorf("%q", e.Error())
+	}
+}
+
+// stuck is a compiler that works, and then hangs with a child.
+func stuck(t *testing.T) *Compiler {
+	real := compiler(t, nil)
+	path := script(t, "stuck", fmt.Sprintf(`case "$*" in *kernels.c*) sleep 1000; exit 1;; esac
+exec %s "$@"
+`, real.Path))
+	c, err := Find(t.Context(), cc(path), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestDeadline(t *testing.T) {
+	c, cache := stuck(t), newCache(t)
+	_, err := c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 20*time.Millisecond)
+	ce, ok := errors.AsType[*CompileError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%s could not compile the generated code, which is left in %s:\n  it was stopped after 20ms", c.Path, ce.Source)
+	if err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	c, cache := stuck(t), newCache(t)
+	why := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
+	if _, err := c.Build(ctx, cache, Source{Text: []byte(twice)}, 0); !errors.Is(err, why) {
+		t.Error(err)
+	}
+	if left := names(t, cache.Dir); len(left) != 0 {
+		t.Errorf("%v was left", left)
+	}
+}
+
+func TestTrim(t *testing.T) {
+	cache := newCache(t)
+	for i, name := range []string{"c.so", "a.so", "b.so"} {
+		cache.write(name, make([]byte, 100))
+		when := time.Unix(int64(1000+i), 0)
+		if err := os.Chtimes(filepath.Join(cache.Dir, name), when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		most int64
+		want []string
+	}{{300, []string{"a.so", "b.so", "c.so"}}, {299, []string{"a.so", "b.so"}}, {150, []string{"b.so"}}, {0, nil}} {
+		if err := cache.Trim(test.most); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(t, cache.Dir); !slices.Equal(got, test.want) {
+			t.Errorf("within %d bytes there is %v, want %v", test.most, got, test.want)
+		}
+	}
+}
+
+func TestProcessor(t *testing.T) {
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "cpuinfo")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const one = "processor\t: 0\nmodel name\t: Fast\ncpu MHz\t\t: 2600.0\nflags\t\t: fpu avx2\n\n"
+	x := processor(file(one + "processor\t: 1\nmodel name\t: Other\n"))
+	if want := "\nmodel name=Fast\nflags=fpu avx2"; !strings.HasSuffix(x, want) || strings.Count(x, "\n") != 2 {
+		t.Errorf("%q", x)
+	}
+	if y := processor(file(strings.Replace(one, "2600", "3100", 1))); y != x {
+		t.Errorf("the clock makes another processor: %q", y)
+	}
+	if y := processor(file(strings.Replace(one, " avx2", "", 1))); y == x {
+		t.Error("fewer instructions make the same processor")
+	}
+	if y := processor("/no/such/file"); y == "" {
+		t.Error("nothing is known")
+	}
+}
+
+func TestDigest(t *testing.T) {
+	if digest("ab", "c") == digest("a", "bc") || digest("a") == digest("a", "") {
+		t.Error("parts run together")
+	}
+}
