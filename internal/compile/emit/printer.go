@@ -1,0 +1,397 @@
+package emit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// lineWidth is where long statements are broken.
+const lineWidth = 110
+
+// printer writes kernels in a dialect and collects the helpers they call.
+type printer struct {
+	*Dialect
+	out     strings.Builder
+	indent  int
+	helpers map[string]bool
+	names   map[any]string // *kernel.Var or *kernel.Buffer to name
+	used    map[string]int // names in use, with the number of scopes that use them
+	inTeam  bool           // inside a parallel loop
+}
+
+func newPrinter(d *Dialect) *printer {
+	return &printer{Dialect: d, helpers: map[string]bool{}}
+}
+
+func (p *printer) line(format string, args ...any) {
+	text := format
+	if len(args) > 0 {
+		text = fmt.Sprintf(format, args...)
+	}
+	p.out.WriteString(wrap(strings.Repeat("    ", p.indent), text))
+}
+
+// wrap breaks a line before operators once it is too long.
+func wrap(indent, text string) string {
+	if text == "" {
+		return "\n"
+	}
+	var b strings.Builder
+	b.WriteString(indent)
+	col := len(indent)
+	words := strings.Split(text, " ")
+	inIndex := 0
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case inIndex == 0 && breaks(w) && col+1+reach(words[i:]) > lineWidth:
+			b.WriteString("\n" + indent + "        ")
+			col = len(indent) + 8
+		default:
+			b.WriteString(" ")
+			col++
+		}
+		b.WriteString(w)
+		col += len(w)
+		inIndex += strings.Count(w, "[") - strings.Count(w, "]")
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// breaks reports whether a line may be broken before a word.
+func breaks(w string) bool {
+	switch w {
+	case "+", "-", "?", ":", "&&", "||":
+		return true
+	}
+	return false
+}
+
+// reach returns the length of the words up to the next place to break.
+func reach(words []string) int {
+	n := len(words[0])
+	inIndex := 0
+	for _, w := range words[1:] {
+		if inIndex == 0 && breaks(w) {
+			break
+		}
+		inIndex += strings.Count(w, "[") - strings.Count(w, "]")
+		n += 1 + len(w)
+	}
+	return n
+}
+
+// comment prints a line for the reader, broken between words.
+func (p *printer) comment(text string) {
+	line := "//"
+	for _, w := range strings.Fields(text) {
+		if len(line)+1+len(w) > lineWidth && line != "//" {
+			p.line("%s", line)
+			line = "//    "
+		}
+		line += " " + w
+	}
+	p.line("%s", line)
+}
+
+// declare gives a variable or buffer its name in the printed code.
+func (p *printer) declare(key any, name string) string {
+	name = p.legal(name)
+	for p.used[name] > 0 {
+		name += "_"
+	}
+	p.used[name]++
+	p.names[key] = name
+	return name
+}
+
+// scoped prints a list of statements whose names end with it.
+func (p *printer) scoped(list []kernel.Stmt) {
+	p.indent++
+	var mine []any
+	for _, s := range list {
+		if key := p.stmt(s); key != nil {
+			mine = append(mine, key)
+		}
+	}
+	for _, key := range mine {
+		p.used[p.names[key]]--
+	}
+	p.indent--
+}
+
+// kernel prints one kernel function.
+func (p *printer) kernel(k *kernel.Kernel) {
+	p.names = map[any]string{}
+	p.used = map[string]int{}
+	for _, d := range k.Doc {
+		p.comment(d)
+	}
+	p.line("%s%s(%s)", p.KernelHead, p.legal(k.Name), strings.Join(p.params(k), ", "))
+	p.line("{")
+	p.scoped(k.Body)
+	p.line("}")
+}
+
+func (p *printer) params(k *kernel.Kernel) []string {
+	var list []string
+	for _, b := range k.Buffers {
+		constant := ""
+		if b.Mode == kernel.In {
+			constant = "const "
+		}
+		list = append(list, fmt.Sprintf("%s%s *%s%s", constant, p.Memory[b.Elem], p.Restrict, p.declare(b, b.Name)))
+	}
+	for _, v := range k.Scalars {
+		list = append(list, fmt.Sprintf("%s %s", p.Types[v.Type], p.declare(v, v.Name)))
+	}
+	return list
+}
+
+// stmt prints a statement and returns what it declared for the rest of its
+// list, if anything.
+func (p *printer) stmt(s kernel.Stmt) any {
+	switch s := s.(type) {
+	case *kernel.Let:
+		value := p.expr(s.Value)
+		p.line("const %s %s = %s;", p.Types[s.Var.Type], p.declare(s.Var, s.Var.Name), value)
+		return s.Var
+	case *kernel.Declare:
+		value := p.expr(s.Init)
+		p.line("%s %s = %s;", p.Types[s.Var.Type], p.declare(s.Var, s.Var.Name), value)
+		return s.Var
+	case *kernel.Assign:
+		p.line("%s = %s;", p.names[s.Var], p.expr(s.Value))
+	case *kernel.Store:
+		p.line("%s[%s] = %s;", p.names[s.Buffer], p.expr(s.Index), p.expr(s.Value))
+	case *kernel.Loop:
+		p.loop(s)
+	case *kernel.If:
+		p.line("if (%s) {", p.expr(s.Cond))
+		p.scoped(s.Then)
+		if len(s.Else) > 0 {
+			p.line("} else {")
+			p.scoped(s.Else)
+		}
+		p.line("}")
+	case *kernel.Comment:
+		p.comment(s.Text)
+	default:
+		panic(fmt.Sprintf("emit: %s has no %T", p.Name, s))
+	}
+	return nil
+}
+
+func (p *printer) loop(l *kernel.Loop) {
+	lo, hi, step := p.expr(l.Lo), p.operand(l.Hi, op.Lt.Prec()+1), p.expr(l.Step)
+	if index, ok := p.Index[l.Tag.String()]; ok {
+		p.used[p.declare(l.Var, l.Var.Name)]++
+		p.line("const %s %s = %s;", p.Types[l.Var.Type], p.names[l.Var], index)
+		for _, s := range l.Body {
+			p.stmt(s)
+		}
+		return
+	}
+	team := l.Tag == kernel.Parallel && p.Parallel && !p.inTeam
+	if team {
+		p.team(l)
+		p.inTeam = true
+	}
+	if l.Tag == kernel.Vector && p.Parallel {
+		p.vector(l)
+	}
+	name := p.declare(l.Var, l.Var.Name)
+	next := name + " += " + step
+	if n, ok := kernel.IntLit(l.Step); ok && n == 1 {
+		next = "++" + name
+	}
+	p.line("for (%s %s = %s; %s < %s; %s) {", p.Types[l.Var.Type], name, lo, name, hi, next)
+	p.scoped(l.Body)
+	p.line("}")
+	p.used[name]--
+	if team {
+		p.inTeam = false
+	}
+}
+
+func (p *printer) team(l *kernel.Loop) {
+	text := "#pragma omp parallel for schedule(static)"
+	if l.Collapse > 1 {
+		text += fmt.Sprintf(" collapse(%d)", l.Collapse)
+	}
+	if l.Threads > 0 {
+		text += fmt.Sprintf(" num_threads(%d)", l.Threads)
+	}
+	p.line("%s", text)
+}
+
+func (p *printer) vector(l *kernel.Loop) {
+	text := "#pragma omp simd"
+	for _, r := range l.Reduce {
+		sign := map[op.Op]string{op.Add: "+", op.Min: "min", op.Max: "max"}[r.Op]
+		text += fmt.Sprintf(" reduction(%s : %s)", sign, p.names[r.Var])
+	}
+	p.line("%s", text)
+}
+
+// expr prints an expression.
+func (p *printer) expr(e kernel.Expr) string {
+	text, _ := p.print(e)
+	return text
+}
+
+// operand prints an expression, in parentheses if it binds looser than prec.
+func (p *printer) operand(e kernel.Expr, prec int) string {
+	text, own := p.print(e)
+	if own < prec {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+const (
+	precSelect = 3
+	precUnary  = 14
+	precAtom   = 16
+)
+
+// print returns an expression's text and C precedence.
+func (p *printer) print(e kernel.Expr) (string, int) {
+	switch e := e.(type) {
+	case *kernel.Lit:
+		return p.literal(e.Value)
+	case *kernel.Ref:
+		name, ok := p.names[e.Var]
+		if !ok {
+			panic("emit: " + e.Var.Name + " is not in scope")
+		}
+		return name, precAtom
+	case *kernel.Load:
+		return fmt.Sprintf("%s[%s]", p.names[e.Buffer], p.expr(e.Index)), precAtom
+	case *kernel.Unary:
+		x := p.operand(e.X, precUnary)
+		if strings.HasPrefix(x, e.Op.Sign()) {
+			x = "(" + x + ")" // not --x
+		}
+		return e.Op.Sign() + x, precUnary
+	case *kernel.Binary:
+		return p.binary(e)
+	case *kernel.Select:
+		return fmt.Sprintf("%s ? %s : %s", p.operand(e.Cond, precSelect+1), p.operand(e.X, precSelect+1), p.operand(e.Y, precSelect+1)), precSelect
+	case *kernel.Cast:
+		return p.cast(e)
+	case *kernel.Call:
+		return p.call(e)
+	case *kernel.Random:
+		return p.helper(randomHelper(e.T)) + fmt.Sprintf("(%s, %s)", p.expr(e.Seed), p.expr(e.Number)), precAtom
+	}
+	panic(fmt.Sprintf("emit: %s has no %T", p.Name, e))
+}
+
+func (p *printer) binary(e *kernel.Binary) (string, int) {
+	t := e.X.Type()
+	switch e.Op {
+	case op.Min, op.Max:
+		return p.helper(e.Op.String()+"_"+t.String()) + fmt.Sprintf("(%s, %s)", p.expr(e.X), p.expr(e.Y)), precAtom
+	case op.Div, op.Rem:
+		// Index arithmetic never divides by zero; the source's may.
+		if c, ok := kernel.IntLit(e.Y); t == types.I32 && (!ok || c == 0 || c == -1) {
+			return p.helper(e.Op.String()+"_"+t.String()) + fmt.Sprintf("(%s, %s)", p.expr(e.X), p.expr(e.Y)), precAtom
+		}
+	}
+	prec := e.Op.Prec()
+	left, right := prec, prec+1
+	switch e.Op {
+	case op.And, op.Or, op.LAnd, op.LOr, op.Eq, op.Ne:
+		// Parentheses where C's precedence surprises its readers.
+		left, right = op.Lt.Prec(), op.Lt.Prec()
+		if b, ok := e.X.(*kernel.Binary); ok && b.Op == e.Op {
+			left = prec
+		}
+	}
+	return p.operand(e.X, left) + " " + e.Op.Sign() + " " + p.operand(e.Y, right), prec
+}
+
+func (p *printer) cast(e *kernel.Cast) (string, int) {
+	from := e.X.Type()
+	switch {
+	case e.To == types.Bool:
+		return p.operand(e.X, op.Ne.Prec()+1) + " != 0", op.Ne.Prec()
+	case from.IsFloat() && !e.To.IsFloat():
+		text := p.helper("int_"+from.String()) + "(" + p.expr(e.X) + ")"
+		if e.To == types.U8 {
+			return "(uint8_t)" + text, precUnary
+		}
+		return text, precAtom
+	}
+	return "(" + p.Types[e.To] + ")" + p.operand(e.X, precUnary), precUnary
+}
+
+func (p *printer) call(e *kernel.Call) (string, int) {
+	args := make([]string, len(e.Args))
+	for i, a := range e.Args {
+		args[i] = p.expr(a)
+	}
+	t := e.Args[0].Type()
+	name := funcName(e.Func, t)
+	if !t.IsFloat() {
+		name = p.helper("abs_" + t.String())
+	}
+	return name + "(" + strings.Join(args, ", ") + ")", precAtom
+}
+
+func (p *printer) literal(v op.Value) (string, int) {
+	if !v.T.IsFloat() {
+		switch {
+		case v.T == types.Bool:
+			return v.String(), precAtom
+		case v.T == types.I32 && v.I == math.MinInt32:
+			return "(-2147483647 - 1)", precAtom
+		case v.T == types.I64 && (v.I > math.MaxInt32 || v.I < -math.MaxInt32):
+			return fmt.Sprintf("INT64_C(%d)", v.I), precAtom
+		case v.I < 0:
+			return v.String(), precUnary
+		}
+		return v.String(), precAtom
+	}
+	suffix, bits := "", 64
+	if v.T == types.F32 {
+		suffix, bits = "f", 32
+	}
+	var text string
+	switch {
+	case math.IsInf(v.F, 0):
+		text = p.Infinity
+		if v.F < 0 {
+			text = "-" + text
+		}
+		return "(" + p.Types[v.T] + ")(" + text + ")", precUnary
+	case math.IsNaN(v.F):
+		return "(" + p.Types[v.T] + ")" + p.NaN, precUnary
+	default:
+		text = strconv.FormatFloat(v.F, 'g', -1, bits)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		text += suffix
+	}
+	if math.Signbit(v.F) {
+		return text, precUnary
+	}
+	return text, precAtom
+}
+
+// helper notes that a helper is called and returns its name.
+func (p *printer) helper(name string) string {
+	p.helpers[name] = true
+	return "gl_" + name
+}
+
+func randomHelper(t types.Type) string { return "random_" + t.String() }

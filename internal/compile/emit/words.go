@@ -1,0 +1,40 @@
+package emit
+
+import "strings"
+
+const cWords = `
+auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+_Bool bool true false INFINITY NAN int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t
+main args errno signgam stdin stdout stderr
+acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax
+fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint
+nextafter nexttoward pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc abs
+j0 j1 jn y0 y1 yn gamma exp10 pow10 drem significand isnan isinf isfinite isnormal signbit fpclassify finite scalb
+M_PI M_E HUGE_VAL linux unix
+asm class delete new this template operator namespace try catch throw using virtual public private protected
+typename explicit export friend mutable and or not xor bitand bitor compl and_eq or_eq not_eq xor_eq
+const_cast dynamic_cast static_cast reinterpret_cast typeid wchar_t nullptr constexpr decltype noexcept alignas
+alignof static_assert thread_local typeof complex imaginary I`
+
+const cudaWords = `
+threadIdx blockIdx blockDim gridDim warpSize dim3 half clock min max`
+
+func reserved(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+		set[w+"f"] = true
+	}
+	return set
+}
+
+// legal returns a name that the dialect lets a program use, with an underscore
+// added where the source's name is a word of the language.
+func (d *Dialect) legal(name string) string {
+	name = strings.NewReplacer(".", "_", "-", "_").Replace(name)
+	if d.Reserved[name] || strings.HasPrefix(name, "gl_") || strings.HasPrefix(name, "_") {
+		return "v_" + strings.TrimLeft(name, "_")
+	}
+	return name
+}

@@ -1,0 +1,364 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// scope is a list of statements being written, with the values that it names.
+// A name is made once and found again by its key.
+type scope struct {
+	outer *scope
+	stmts []kernel.Stmt
+	named map[string]*kernel.Var
+	names map[string]bool
+}
+
+func newScope(outer *scope) *scope {
+	return &scope{outer: outer, named: map[string]*kernel.Var{}, names: map[string]bool{}}
+}
+
+func (s *scope) emit(st kernel.Stmt) { s.stmts = append(s.stmts, st) }
+
+func (s *scope) find(key string) (*kernel.Var, bool) {
+	for ; s != nil; s = s.outer {
+		if v, ok := s.named[key]; ok {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+func (s *scope) taken(name string) bool {
+	for ; s != nil; s = s.outer {
+		if s.names[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// let names a value, or finds it if the key is known in scope.
+func (s *scope) let(e *env, key, name string, value kernel.Expr) kernel.Expr {
+	if v, ok := s.find(key); ok {
+		return kernel.V(v)
+	}
+	switch value.(type) {
+	case *kernel.Ref, *kernel.Lit:
+		return value
+	}
+	v := s.declare(e, name, value.Type())
+	s.named[key] = v
+	s.emit(&kernel.Let{Var: v, Value: value})
+	return kernel.V(v)
+}
+
+// declare makes a variable with a name that is free in scope.
+func (s *scope) declare(e *env, name string, t types.Type) *kernel.Var {
+	base := e.fresh(name)
+	name = base
+	for i := 2; s.taken(name); i++ {
+		name = e.fresh(fmt.Sprintf("%s_%d", base, i))
+	}
+	s.names[name] = true
+	return kernel.NewVar(name, t)
+}
+
+// cell is the place where code for one cell is written: which axes are in an
+// edge region, the scope of the row (everything that does not vary on the
+// inner axis) and that of the cell.
+type cell struct {
+	*nest
+	edge map[int]bool
+	pos  map[int]kernel.Expr // I64 position by axis
+	row  *scope
+	body *scope
+	vals map[*ir.Temp]kernel.Expr
+}
+
+// load reads what an access means at this cell.
+func (c *cell) load(a *ir.Access) kernel.Expr {
+	st := c.storeOf(a.Array)
+	b := c.bufferOf(st)
+	b.reads = true
+	var idx []index
+	for d, ix := range a.Index {
+		idx = append(idx, c.index(a, d, ix))
+	}
+	value := kernel.Expr(&kernel.Load{Buffer: b.buffer, Index: c.element(st, idx)})
+	for _, x := range idx {
+		if x.negate != nil {
+			value = kernel.Sel(x.negate, kernel.Un(op.Neg, value), value)
+		}
+	}
+	// The first axis that hits a constant wins, so it is the outermost choice.
+	for d := len(idx) - 1; d >= 0; d-- {
+		for _, hit := range idx[d].constants {
+			value = kernel.Sel(hit.cond, hit.value, value)
+		}
+	}
+	return value
+}
+
+// storeOf returns where an array's values are read.
+func (c *cell) storeOf(a *ir.Array) *store {
+	if st, ok := c.snapshots[a]; ok {
+		return st
+	}
+	return c.arrayStore(c.stage, a)
+}
+
+func (c *cell) bufferOf(st *store) *binding {
+	return c.buffer(st.arg, st.order, st.name, st.elem, func() kernel.Expr { return st.cells(c.size) })
+}
+
+// index is one index of an access after boundaries: an expression for the
+// cell that is read, in grid coordinates.
+type index struct {
+	axis      int // -1 for a constant
+	at        kernel.Expr
+	offset    int64 // at = position + offset, where plain
+	plain     bool
+	key       string
+	constants []constantHit
+	negate    kernel.Expr // Bool, or nil
+}
+
+type constantHit struct{ cond, value kernel.Expr }
+
+// index maps one index of an access. In an interior region, and where the
+// access cannot cross a face, that is the position plus the offset.
+func (c *cell) index(a *ir.Access, d int, ix ir.Index) index {
+	out := index{axis: ix.Axis, offset: ix.Offset, plain: true}
+	if ix.Axis < 0 {
+		out.at, out.key = kernel.I(ix.Offset), fmt.Sprintf("=%d", ix.Offset)
+		out.plain = false
+	} else {
+		out.at = kernel.Add(c.pos[ix.Axis], kernel.I(ix.Offset))
+		out.key = fmt.Sprintf("%d%+d", ix.Axis, ix.Offset)
+	}
+	if ix.Axis >= 0 && !c.edge[ix.Axis] {
+		return out
+	}
+	faces := a.Array.Dims[d].Faces
+	holds := a.Array.Holds(d)
+	low := faces.Low.Kind != ir.None && c.crosses(ix, holds.Lo, c.loBounds, -1)
+	high := faces.High.Kind != ir.None && c.crosses(ix, holds.Hi, c.hiBounds, 1)
+	if !low && !high {
+		return out
+	}
+	return c.mapped(a, d, out, low, high)
+}
+
+// crosses reports whether an access may read beyond a face: side is -1 for the
+// low face and 1 for the high one. ends are the dimension's bounds on that
+// side, of which there is more than one only for local grids.
+func (c *cell) crosses(ix ir.Index, ends []ir.Affine, loop func(axis int) []ir.Affine, side int64) bool {
+	var from []ir.Affine
+	if ix.Axis < 0 {
+		from = []ir.Affine{ir.Num(ix.Offset)}
+	} else {
+		for _, b := range loop(ix.Axis) {
+			from = append(from, b.Add(ix.Offset))
+		}
+	}
+	for _, end := range ends {
+		inside := false
+		for _, f := range from {
+			if d, ok := f.Diff(end); ok && d*side <= 0 {
+				inside = true
+			}
+		}
+		if !inside {
+			return true
+		}
+	}
+	return false
+}
+
+// loBounds returns bounds that every cell of the loop respects on an axis.
+func (c *cell) loBounds(axis int) []ir.Affine { return c.span[axis].loBounds }
+
+func (c *cell) hiBounds(axis int) []ir.Affine { return c.span[axis].hiBounds }
+
+// mapped applies a dimension's boundaries. The values that it needs are named
+// in the row's scope unless they vary on the inner axis.
+func (c *cell) mapped(a *ir.Access, d int, raw index, low, high bool) index {
+	faces := a.Array.Dims[d].Faces
+	holds := a.Array.Holds(d)
+	s := c.row
+	if raw.axis == c.inner() {
+		s = c.body
+	}
+	base := fmt.Sprintf("map:%s:%d:%s", a.Array.Name, d, raw.key)
+	name := c.offsetName(raw)
+	lo := c.low(holds.Lo, nil)
+	hi := c.high(holds.Hi, nil)
+	x := raw.at
+	below, above := kernel.Lt(x, lo), kernel.Bin(op.Gt, x, hi)
+	out := index{axis: raw.axis, offset: raw.offset, key: base}
+	at := x
+	var negate kernel.Expr
+	side := func(on bool, which string, f ir.Boundary, cond kernel.Expr) {
+		if !on {
+			return
+		}
+		to, neg := mapIndex(f.Kind, x, lo, hi)
+		if f.Kind == ir.Constant {
+			// Any cell will do: its value is not used.
+			hit := s.let(c.env, base+":"+which, name+"_"+which, cond)
+			out.constants = append(out.constants, constantHit{hit, c.expr(f.Value)})
+		}
+		at = kernel.Sel(cond, to, at)
+		if neg != nil {
+			neg = kernel.And(cond, neg)
+			if negate != nil {
+				neg = kernel.Bin(op.LOr, negate, neg)
+			}
+			negate = neg
+		}
+	}
+	side(high, "above", faces.High, above)
+	side(low, "below", faces.Low, below)
+	out.at = s.let(c.env, base+":at", name, at)
+	if negate != nil {
+		out.negate = s.let(c.env, base+":neg", name+"_neg", negate)
+	}
+	return out
+}
+
+// mapIndex is ir.MapIndex as expressions, for an x beyond the face.
+func mapIndex(kind ir.BoundaryKind, x, lo, hi kernel.Expr) (at, negate kernel.Expr) {
+	n := kernel.Add(kernel.Sub(hi, lo), kernel.I(1))
+	switch kind {
+	case ir.Constant:
+		return lo, nil
+	case ir.Clamp:
+		return kernel.Min(kernel.Max(x, lo), hi), nil
+	case ir.Periodic:
+		return kernel.Add(floorMod(kernel.Sub(x, lo), n), lo), nil
+	case ir.Mirror, ir.AntiMirror:
+		p := floorMod(kernel.Sub(x, lo), kernel.Mul(n, kernel.I(2)))
+		back := kernel.Ge(p, n)
+		at = kernel.Add(kernel.Sel(back, kernel.Sub(kernel.Sub(kernel.Mul(n, kernel.I(2)), kernel.I(1)), p), p), lo)
+		if kind == ir.AntiMirror {
+			negate = back
+		}
+		return at, negate
+	case ir.Reflect, ir.AntiReflect:
+		// A period of 0, for a single cell, is replaced by 1: every index maps
+		// to that cell.
+		period := kernel.Max(kernel.Mul(kernel.Sub(n, kernel.I(1)), kernel.I(2)), kernel.I(1))
+		p := floorMod(kernel.Sub(x, lo), period)
+		at = kernel.Add(kernel.Sel(kernel.Ge(p, n), kernel.Sub(period, p), p), lo)
+		if kind == ir.AntiReflect {
+			gap := kernel.Max(kernel.Sub(n, kernel.I(1)), kernel.I(1))
+			out := kernel.Max(kernel.Sub(lo, x), kernel.Sub(x, hi))
+			crossings := kernel.CeilDiv(out, gap)
+			odd := kernel.Bin(op.Eq, kernel.Bin(op.Rem, crossings, kernel.I(2)), kernel.I(1))
+			negate = kernel.And(kernel.Bin(op.Gt, n, kernel.I(1)), odd)
+		}
+		return at, negate
+	}
+	panic("lower: no index map for " + kind.String())
+}
+
+// floorMod returns x modulo n in 0..n-1, for n > 0.
+func floorMod(x, n kernel.Expr) kernel.Expr {
+	r := kernel.Bin(op.Rem, x, n)
+	return kernel.Bin(op.Rem, kernel.Add(r, n), n)
+}
+
+// element returns the position of a cell within a store. The part that does
+// not vary on the inner axis is named in the row's scope.
+func (c *cell) element(st *store, idx []index) kernel.Expr {
+	last := len(idx) - 1
+	for _, x := range idx[:last] {
+		if x.axis == c.inner() {
+			return c.flat(st, idx) // the inner axis strides through memory
+		}
+	}
+	if idx[last].axis != c.inner() {
+		return c.flat(st, idx)
+	}
+	inLo := st.dims[last].lo(c.size)
+	at := idx[last].at
+	if last == 0 {
+		return kernel.Sub(at, inLo)
+	}
+	key := "row:" + st.shapeKey()
+	name := c.rowName(st)
+	var off kernel.Expr
+	for d := range last {
+		x := kernel.Sub(idx[d].at, st.dims[d].lo(c.size))
+		if d == 0 {
+			off = x
+		} else {
+			off = kernel.Add(kernel.Mul(off, st.dims[d].len(c.size)), x)
+		}
+		key += idx[d].key + ";"
+		name += c.rowSuffix(idx[d])
+	}
+	off = kernel.Mul(off, st.dims[last].len(c.size))
+	row := c.row.let(c.env, key, name, kernel.Sub(off, inLo))
+	if idx[last].plain {
+		return kernel.Add(kernel.Add(row, c.pos[c.inner()]), kernel.I(idx[last].offset))
+	}
+	return kernel.Add(row, at)
+}
+
+func (c *cell) flat(st *store, idx []index) kernel.Expr {
+	var off kernel.Expr
+	for d, x := range idx {
+		rel := kernel.Sub(x.at, st.dims[d].lo(c.size))
+		if d == 0 {
+			off = rel
+		} else {
+			off = kernel.Add(kernel.Mul(off, st.dims[d].len(c.size)), rel)
+		}
+	}
+	return off
+}
+
+// rowName names the start of a row of a store: "row" for the shape that is
+// used first, "u_row" for others.
+func (c *cell) rowName(st *store) string {
+	key := st.shapeKey()
+	for i, k := range c.shapes {
+		if k == key {
+			if i == 0 {
+				return "row"
+			}
+			return st.name + "_row"
+		}
+	}
+	c.shapes = append(c.shapes, key)
+	return c.rowName(st)
+}
+
+func (c *cell) rowSuffix(x index) string {
+	switch {
+	case x.plain && x.offset == 0:
+		return ""
+	case x.axis < 0:
+		return fmt.Sprintf("_at%d", max(x.offset, -x.offset))
+	}
+	return "_" + c.offsetName(x)
+}
+
+// offsetName is "km1" for k-1 and "jp2" for j+2.
+func (c *cell) offsetName(x index) string {
+	switch {
+	case x.axis < 0:
+		return fmt.Sprintf("at%d", max(x.offset, -x.offset))
+	case x.offset < 0:
+		return fmt.Sprintf("%sm%d", c.Program.Axes[x.axis], -x.offset)
+	case x.offset > 0:
+		return fmt.Sprintf("%sp%d", c.Program.Axes[x.axis], x.offset)
+	}
+	return c.Program.Axes[x.axis] + "0"
+}

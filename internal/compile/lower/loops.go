@@ -1,0 +1,340 @@
+package lower
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// The family "loops": nested loops on a CPU. Axes with a block size are cut
+// into tiles, and the tiles are shared out among the threads; without tiles
+// the outermost axis is. The innermost loop is split at the interior's ends,
+// so that its long middle part has no boundary tests and can use vectors; rows
+// near an edge of an outer axis have their own version of the three parts.
+
+// flatTile is the tile of a loop over a single axis, which must be cut so that
+// threads can share it.
+const flatTile = 1 << 14
+
+// loopNest is a group's loop structure being built.
+type loopNest struct {
+	*nest
+	block   map[int]int64 // by axis; 0 for no tiles
+	threads int
+	strict  bool
+	tiles   map[int]*kernel.Var
+	pos     map[int]*kernel.Var
+	accs    map[*statement]*kernel.Var
+	parts   map[*statement]*partials
+}
+
+func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
+	l := &loopNest{
+		nest:    n,
+		block:   map[int]int64{},
+		threads: int(cfg.Int("threads")),
+		strict:  n.opts.Strict,
+		tiles:   map[int]*kernel.Var{},
+		pos:     map[int]*kernel.Var{},
+		accs:    map[*statement]*kernel.Var{},
+		parts:   map[*statement]*partials{},
+	}
+	for i, b := range cfg.Ints("block") {
+		l.block[n.axes[i]] = b
+	}
+	if len(n.axes) == 1 && l.block[n.axes[0]] == 0 {
+		l.block[n.axes[0]] = flatTile
+	}
+	var after []func()
+	for _, s := range n.reductions() {
+		p := l.partials(s)
+		l.parts[s] = p
+		after = append(after, func() { n.tree(p) })
+	}
+	top := newScope(nil)
+	for _, axis := range n.axes {
+		l.nameBounds(top, axis)
+		name := n.Program.Axes[axis]
+		l.pos[axis] = kernel.NewVar(name, types.I64)
+		top.names[name] = true
+		if l.block[axis] > 0 {
+			l.tiles[axis] = top.declare(n.env, name+"_tile", types.I64)
+		}
+	}
+	body := l.point(0, top)
+	body = l.tileLoops(body)
+	return append(top.stmts, body...), after
+}
+
+// nameBounds names the ends of an axis where they are more than a name.
+func (n *nest) nameBounds(top *scope, axis int) {
+	sp := n.span[axis]
+	name := n.Program.Axes[axis]
+	sp.lo = top.let(n.env, "lo"+name, name+"_lo", sp.lo)
+	sp.hi = top.let(n.env, "hi"+name, name+"_hi", sp.hi)
+	// The interior is clipped to the loop, so that its ends are in order.
+	if sp.low {
+		in := kernel.Min(kernel.Max(sp.inLo, sp.lo), sp.hi)
+		sp.inLo = top.let(n.env, "inlo"+name, name+"_in_lo", in)
+	} else {
+		sp.inLo = sp.lo
+	}
+	if sp.high {
+		in := kernel.Max(kernel.Min(sp.inHi, sp.hi), sp.inLo)
+		sp.inHi = top.let(n.env, "inhi"+name, name+"_in_hi", in)
+	} else {
+		sp.inHi = sp.hi
+	}
+}
+
+// tileLoops wraps the point loops into the loops over tiles. They share out
+// their iterations among the threads together.
+func (l *loopNest) tileLoops(body []kernel.Stmt) []kernel.Stmt {
+	collapse := 0
+	for i := len(l.axes) - 1; i >= 0; i-- {
+		axis := l.axes[i]
+		t, ok := l.tiles[axis]
+		if !ok {
+			continue
+		}
+		collapse++
+		sp := l.span[axis]
+		body = []kernel.Stmt{&kernel.Loop{
+			Var: t, Lo: sp.lo, Hi: sp.hi, Step: kernel.I(l.block[axis]),
+			Tag: kernel.Parallel, Threads: l.threads, Collapse: collapse, Body: body,
+		}}
+	}
+	return body
+}
+
+// ends returns the loop range of an axis within its tile.
+func (l *loopNest) ends(axis int) (lo, hi kernel.Expr) {
+	sp := l.span[axis]
+	if t, ok := l.tiles[axis]; ok {
+		return kernel.V(t), kernel.Min(kernel.Add(kernel.V(t), kernel.I(l.block[axis])), sp.hi)
+	}
+	return sp.lo, sp.hi
+}
+
+// point builds the loops over the cells of a tile, from axis number depth on.
+func (l *loopNest) point(depth int, s *scope) []kernel.Stmt {
+	if depth == len(l.axes)-1 {
+		return l.row(s)
+	}
+	axis := l.axes[depth]
+	lo, hi := l.ends(axis)
+	loop := &kernel.Loop{Var: l.pos[axis], Lo: lo, Hi: hi, Step: kernel.I(1), Body: l.point(depth+1, s)}
+	if depth == 0 && len(l.tiles) == 0 {
+		loop.Tag, loop.Threads = kernel.Parallel, l.threads
+	}
+	return []kernel.Stmt{loop}
+}
+
+// row builds the loops over one row of a tile.
+func (l *loopNest) row(outer *scope) []kernel.Stmt {
+	s := newScope(outer)
+	for _, r := range l.reductions() {
+		if l.strict {
+			continue
+		}
+		acc := s.declare(l.env, r.src.Reduce.Scalar.Name+"_row", r.src.Reduce.Scalar.Type)
+		l.accs[r] = acc
+		s.emit(&kernel.Declare{Var: acc, Init: identity(r.src.Reduce.Kind, acc.Type)})
+	}
+	lo, hi := l.ends(l.inner())
+	sp := l.span[l.inner()]
+	if _, tiled := l.tiles[l.inner()]; tiled {
+		name := l.Program.Axes[l.inner()]
+		hi = s.let(l.env, "tilehi", name+"_end", hi)
+	}
+	in := [2]kernel.Expr{lo, hi}
+	if sp.low {
+		in[0] = kernel.Min(kernel.Max(sp.inLo, lo), hi)
+	}
+	if sp.high {
+		in[1] = kernel.Max(kernel.Min(sp.inHi, hi), in[0])
+	}
+	if l.inner() != l.axes[0] || len(l.tiles) > 0 {
+		name := l.Program.Axes[l.inner()]
+		if _, tiled := l.tiles[l.inner()]; tiled && sp.low {
+			in[0] = s.let(l.env, "rowin0", name+"_from", in[0])
+		} else if sp.low {
+			in[0] = sp.inLo
+		}
+		if _, tiled := l.tiles[l.inner()]; tiled && sp.high {
+			in[1] = s.let(l.env, "rowin1", name+"_to", in[1])
+		} else if sp.high {
+			in[1] = sp.inHi
+		}
+	}
+	var inside kernel.Expr
+	edges := map[int]bool{}
+	for _, axis := range l.outer() {
+		sp := l.span[axis]
+		x := kernel.V(l.pos[axis])
+		if sp.low || sp.high {
+			edges[axis] = true
+		}
+		if sp.low {
+			inside = conj(inside, kernel.Ge(x, sp.inLo))
+		}
+		if sp.high {
+			inside = conj(inside, kernel.Lt(x, sp.inHi))
+		}
+	}
+	if inside == nil {
+		for _, st := range l.parts3(s, nil, lo, in, hi) {
+			s.emit(st)
+		}
+	} else {
+		then := newScope(s)
+		thenBody := l.parts3(then, nil, lo, in, hi)
+		other := newScope(s)
+		otherBody := l.parts3(other, edges, lo, in, hi)
+		s.emit(&kernel.If{Cond: inside, Then: append(then.stmts, thenBody...), Else: append(other.stmts, otherBody...)})
+	}
+	for _, r := range l.reductions() {
+		if acc, ok := l.accs[r]; ok {
+			p := l.parts[r]
+			b := l.partialBuffer(p)
+			s.emit(&kernel.Store{Buffer: b.buffer, Index: l.rowNumber(), Value: kernel.V(acc)})
+		}
+	}
+	return s.stmts
+}
+
+func conj(x, y kernel.Expr) kernel.Expr {
+	if x == nil {
+		return y
+	}
+	return kernel.And(x, y)
+}
+
+// parts3 builds the three parts of a row: the edge cells at its start, the
+// interior, the edge cells at its end. Values that the row needs are named in
+// row, whose statements the caller puts before these.
+func (l *loopNest) parts3(row *scope, outerEdges map[int]bool, lo kernel.Expr, in [2]kernel.Expr, hi kernel.Expr) []kernel.Stmt {
+	sp := l.span[l.inner()]
+	ends := map[int]bool{l.inner(): true}
+	for a := range outerEdges {
+		ends[a] = true
+	}
+	var out []kernel.Stmt
+	if sp.low {
+		out = append(out, l.part(row, ends, lo, in[0], false)...)
+	}
+	out = append(out, l.part(row, outerEdges, in[0], in[1], true)...)
+	if sp.high {
+		out = append(out, l.part(row, ends, in[1], hi, false)...)
+	}
+	return out
+}
+
+// part builds one loop over cells of a row.
+func (l *loopNest) part(row *scope, edge map[int]bool, lo, hi kernel.Expr, long bool) []kernel.Stmt {
+	i := kernel.NewVar(l.Program.Axes[l.inner()], types.I64)
+	pos := map[int]kernel.Expr{}
+	for axis, v := range l.pos {
+		pos[axis] = kernel.V(v)
+	}
+	pos[l.inner()] = kernel.V(i)
+	loop := &kernel.Loop{Var: i, Lo: lo, Hi: hi, Step: kernel.I(1), Path: kernel.Edge}
+	if len(edge) == 0 {
+		loop.Path = kernel.Interior
+	}
+	c := l.newCell(edge, pos, row)
+	vectors := long
+	if l.strided != nil {
+		vectors = false
+	}
+	body := c.statements(func(s *statement, value kernel.Expr) kernel.Stmt {
+		if acc, ok := l.accs[s]; ok {
+			o := reduceOp(s.src.Reduce.Kind)
+			if o != op.Add && acc.Type.IsFloat() {
+				// NaN must not be lost, which vector reductions do not promise.
+				vectors = false
+			}
+			loop.Reduce = append(loop.Reduce, kernel.Reduction{Op: o, Var: acc})
+			return &kernel.Assign{Var: acc, Value: kernel.Bin(o, kernel.V(acc), value)}
+		}
+		b := l.partialBuffer(l.parts[s])
+		return &kernel.Store{Buffer: b.buffer, Index: c.cellNumber(s), Value: value}
+	})
+	if l.strided != nil {
+		body = l.colored(loop, row, c, body)
+	}
+	if vectors {
+		loop.Tag = kernel.Vector
+	} else {
+		loop.Reduce = nil
+	}
+	loop.Body = body
+	return []kernel.Stmt{loop}
+}
+
+// colored restricts a row's loop to the cells of the group's colour: it starts
+// at the first one and strides by the modulus where the innermost position
+// counts once, and tests every cell elsewhere.
+func (l *loopNest) colored(loop *kernel.Loop, row *scope, c *cell, body []kernel.Stmt) []kernel.Stmt {
+	col := l.strided
+	var base kernel.Expr = kernel.I(0)
+	for _, axis := range l.outer() {
+		if col.Coef[axis] != 0 {
+			base = kernel.Add(base, kernel.Mul(c.pos[axis], kernel.I(col.Coef[axis])))
+		}
+	}
+	mod := kernel.I(col.Mod)
+	k := col.Coef[l.inner()]
+	if k == 1 || k == -1 {
+		// k*x = rem - base, so x = k*(rem - base) modulo Mod, counted from Lo.
+		want := kernel.Mul(kernel.Sub(kernel.I(col.Rem), base), kernel.I(k))
+		first := floorMod(kernel.Sub(want, loop.Lo), mod)
+		v := row.declare(l.env, "first", types.I64)
+		row.emit(&kernel.Let{Var: v, Value: kernel.Add(loop.Lo, first)})
+		loop.Lo, loop.Step = kernel.V(v), mod
+		return body
+	}
+	return []kernel.Stmt{&kernel.If{Cond: c.hasColor(col), Then: body}}
+}
+
+// partials returns the memory for a reduction's partial results: one a cell
+// of its box under strict arithmetic, else one a row (or piece of a row) of
+// the loop. It is made before nameBounds, while bounds are still functions of
+// the sizes.
+func (l *loopNest) partials(s *statement) *partials {
+	count := kernel.I(1)
+	switch {
+	case l.strict:
+		for _, axis := range l.axes {
+			r := s.src.Domain[axis]
+			count = kernel.Mul(count, kernel.Add(kernel.Sub(l.high(r.Hi, nil), l.low(r.Lo, nil)), kernel.I(1)))
+		}
+	default:
+		for _, axis := range l.outer() {
+			count = kernel.Mul(count, kernel.Sub(l.span[axis].hi, l.span[axis].lo))
+		}
+		if b := l.block[l.inner()]; b > 0 {
+			sp := l.span[l.inner()]
+			count = kernel.Mul(count, kernel.CeilDiv(kernel.Sub(sp.hi, sp.lo), kernel.I(b)))
+		}
+	}
+	return l.newPartials(s, count)
+}
+
+// rowNumber numbers the rows (or, where the inner axis has tiles, the pieces
+// of rows) of the loop.
+func (l *loopNest) rowNumber() kernel.Expr {
+	var num kernel.Expr = kernel.I(0)
+	for _, axis := range l.outer() {
+		sp := l.span[axis]
+		num = kernel.Add(kernel.Mul(num, kernel.Sub(sp.hi, sp.lo)), kernel.Sub(kernel.V(l.pos[axis]), sp.lo))
+	}
+	if t, ok := l.tiles[l.inner()]; ok {
+		sp := l.span[l.inner()]
+		b := kernel.I(l.block[l.inner()])
+		count := kernel.CeilDiv(kernel.Sub(sp.hi, sp.lo), b)
+		num = kernel.Add(kernel.Mul(num, count), kernel.Bin(op.Div, kernel.Sub(kernel.V(t), sp.lo), b))
+	}
+	return num
+}

@@ -1,0 +1,147 @@
+// Package lower turns a stencil program and a plan into kernels. Each kernel
+// family is one file that builds its loop structure; what happens at one cell
+// (cell.go), how an access finds its element (access.go) and how reductions
+// are combined (reduce.go) is common to all families.
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// Options says how to lower a program.
+type Options struct {
+	Target Target
+	// Strict asks for reductions over the fixed tree of cells. Otherwise each
+	// row is summed first, in any order, and the rows over a tree.
+	Strict bool
+	// Plan chooses a configuration for every kernel. Kernels that it does not
+	// name take their family's default.
+	Plan schedule.Plan
+	// Bound gives the values of coefficients, which kernels hold as literals.
+	// It may be nil if the program has none.
+	Bound *ir.Binding
+}
+
+// Target is the kind of machine that kernels are for.
+type Target uint8
+
+const (
+	CPU Target = iota
+	GPU
+)
+
+// Program lowers every stage of a program. The initial block, if there is one,
+// is lowered as a stage of its own.
+func Program(p *ir.Program, o Options) (*kernel.Module, error) {
+	m := &module{
+		Module:  &kernel.Module{Program: p, Stages: map[*ir.Stage][]*kernel.Launch{}},
+		opts:    o,
+		texts:   map[string]*kernel.Kernel{},
+		names:   map[string]int{},
+		stores:  map[any]*store{},
+		chooser: newChooser(o.Plan),
+	}
+	stages := p.Stages
+	if p.Initial != nil {
+		stages = append([]*ir.Stage{p.Initial}, stages...)
+	}
+	for _, s := range stages {
+		if err := m.stage(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.chooser.check(p); err != nil {
+		return nil, err
+	}
+	return m.Module, nil
+}
+
+// module is a kernel.Module being built.
+type module struct {
+	*kernel.Module
+	opts    Options
+	texts   map[string]*kernel.Kernel // by text without the name, to share kernels
+	names   map[string]int            // kernel and scratch names in use
+	stores  map[any]*store            // scratch by what it holds
+	chooser *chooser
+}
+
+func (m *module) stage(s *ir.Stage) error {
+	fusion := analysis.FusableGroups(s)
+	scratch := map[*ir.Temp]*store{}
+	for gi, g := range fusion.Groups {
+		snapshots := map[*ir.Array]*store{}
+		for _, a := range g.Snapshot {
+			st := m.snapshotStore(s, a)
+			snapshots[a] = st
+			m.copyKernel(s, a, st)
+		}
+		for _, u := range fusion.Temps {
+			if u.Place == analysis.Materialised && u.Group == gi {
+				scratch[u.Temp] = m.tempStore(s, u.Temp, g.Axes)
+			}
+		}
+		n := &nest{module: m, stage: s, group: g, snapshots: snapshots, temps: scratch}
+		n.collect(fusion, gi)
+		if len(n.stmts) == 0 {
+			continue
+		}
+		cfg, err := m.config(s, g)
+		if err != nil {
+			return err
+		}
+		if err := n.build(kernelName(s, fusion, gi), cfg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// config returns the plan's choice for a group.
+func (m *module) config(s *ir.Stage, g *analysis.Group) (schedule.Config, error) {
+	from := slices.Index(s.Body, g.Stmts[0])
+	return m.chooser.choose(s.Name, from, from+len(g.Stmts), Space(m.opts.Target, len(g.Axes)))
+}
+
+func kernelName(s *ir.Stage, f *analysis.Fusion, group int) string {
+	name := s.Stencil
+	if name == "" {
+		name = s.Name
+	}
+	if len(f.Groups) > 1 {
+		name = fmt.Sprintf("%s_%d", name, group+1)
+	}
+	return name
+}
+
+// unique returns name, or name_2, name_3, ... if it is taken.
+func (m *module) unique(name string) string {
+	m.names[name]++
+	if n := m.names[name]; n > 1 {
+		return m.unique(fmt.Sprintf("%s_%d", name, n))
+	}
+	return name
+}
+
+// add registers a kernel, or finds the equal one that is there already, and
+// launches it.
+func (m *module) add(s *ir.Stage, k *kernel.Kernel, args []kernel.Arg) {
+	name := k.Name
+	k.Name = ""
+	text := kernel.Text(k)
+	k.Name = name
+	if same, ok := m.texts[text]; ok {
+		k = same
+	} else {
+		k.Name = m.unique(name)
+		m.texts[text] = k
+		m.Kernels = append(m.Kernels, k)
+	}
+	m.Stages[s] = append(m.Stages[s], &kernel.Launch{Kernel: k, Args: args})
+}

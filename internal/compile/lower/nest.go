@@ -1,0 +1,273 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// nest is one group of statements on its way to a kernel: what every family
+// needs to know of it.
+type nest struct {
+	*module
+	*env
+	stage     *ir.Stage
+	group     *analysis.Group
+	snapshots map[*ir.Array]*store
+	temps     map[*ir.Temp]*store // materialised temps of the stage so far
+	axes      []int
+	stmts     []*statement
+	span      map[int]*span // by axis
+	local     map[*ir.Temp]bool
+	strided   *ir.Color // the one colour of all the group's cells; nil if there is none
+	shapes    []string  // shape keys, in order of first use
+}
+
+// statement is one statement of the group.
+type statement struct {
+	src *ir.Stmt
+	// into is the memory that an assignment writes, also that of a materialised
+	// temp; nil for a temp that stays in the loop body and for a reduction.
+	into *store
+	box  ir.Box // domain
+}
+
+// anchored reports whether the statement itself has to run at its cells; a
+// temp that is not materialised only serves others.
+func (s *statement) anchored() bool { return s.into != nil || s.src.Reduce != nil }
+
+// span is the loop's range on one axis. Between inLo and inHi no statement
+// needs a guard and no access a boundary.
+type span struct {
+	lo, hi     kernel.Expr // hi is exclusive
+	inLo, inHi kernel.Expr
+	low, high  bool // whether there is an edge region on that side
+	// loBounds and hiBounds are lo and hi as bounds that every cell respects,
+	// where they can be written so for all sizes; else nil.
+	loBounds []ir.Affine
+	hiBounds []ir.Affine
+}
+
+// collect chooses the statements that the group's loop executes.
+func (n *nest) collect(f *analysis.Fusion, gi int) {
+	n.axes = n.group.Axes
+	n.local = map[*ir.Temp]bool{}
+	uses := map[*ir.Temp]*analysis.TempUse{}
+	for _, u := range f.Temps {
+		uses[u.Temp] = u
+	}
+	for _, st := range n.group.Body() {
+		s := &statement{src: st, box: st.Domain}
+		switch {
+		case st.Temp != nil:
+			u := uses[st.Temp]
+			if len(u.Needed) == 0 {
+				continue
+			}
+			n.local[st.Temp] = true
+			if u.Place == analysis.Materialised && u.Group == gi {
+				s.into = n.temps[st.Temp]
+			}
+		case st.Array != nil:
+			s.into = n.arrayStore(n.stage, st.Array)
+		}
+		n.stmts = append(n.stmts, s)
+	}
+	if !slices.ContainsFunc(n.stmts, (*statement).anchored) {
+		n.stmts = nil
+	}
+	n.strided = commonColor(n.stmts)
+}
+
+// commonColor returns the colour that restricts all assignments alike, so that
+// the loop can visit those cells alone; nil if there is none.
+func commonColor(stmts []*statement) *ir.Color {
+	var common *ir.Color
+	for _, s := range stmts {
+		if !s.anchored() {
+			continue
+		}
+		c := s.src.Color
+		if c == nil || s.src.Reduce != nil {
+			return nil
+		}
+		if common != nil && (c.Mod != common.Mod || c.Rem != common.Rem || !slices.Equal(c.Coef, common.Coef)) {
+			return nil
+		}
+		common = c
+	}
+	return common
+}
+
+// build makes the group's kernels with the family that cfg names.
+func (n *nest) build(name string, cfg schedule.Config) error {
+	n.env = newEnv(n.Program, n.opts.Bound)
+	n.bounds()
+	k := &kernel.Kernel{Name: name, Doc: n.doc()}
+	var after []func()
+	switch cfg.Family {
+	case "cells":
+		k.Body, after = n.cells(cfg)
+	default:
+		k.Body, after = n.loops(cfg)
+	}
+	args := n.finish(k)
+	n.add(n.stage, k, args)
+	for _, f := range after {
+		f()
+	}
+	return nil
+}
+
+// bounds derives the loop's range on every axis.
+func (n *nest) bounds() {
+	n.span = map[int]*span{}
+	for _, axis := range n.axes {
+		n.span[axis] = n.axisSpan(axis)
+	}
+}
+
+func (n *nest) axisSpan(axis int) *span {
+	var los, his [][]ir.Affine
+	var inside ir.Range
+	for _, s := range n.stmts {
+		if s.anchored() {
+			r := s.box[axis]
+			los, his = append(los, r.Lo), append(his, r.Hi)
+			inside.Clip(r)
+		}
+		for _, a := range accesses(s.src.Value) {
+			for d, ix := range a.Index {
+				if ix.Axis != axis {
+					continue
+				}
+				r := a.Array.Holds(d).Shift(-ix.Offset)
+				faces := a.Array.Dims[d].Faces
+				if faces.Low.Kind == ir.None {
+					r.Lo = nil
+				}
+				if faces.High.Kind == ir.None {
+					r.Hi = nil
+				}
+				inside.Clip(r)
+			}
+		}
+	}
+	hullLo, hullHi := n.hullOf(n.stage, axis)
+	sp := &span{loBounds: loosest(los, -1), hiBounds: loosest(his, 1)}
+	sp.lo = n.hull(los, sp.loBounds, hullLo(n.size), n.low, kernel.Min)
+	sp.hi = kernel.Add(n.hull(his, sp.hiBounds, hullHi(n.size), n.high, kernel.Max), kernel.I(1))
+	sp.low = differ(append(los, inside.Lo))
+	sp.high = differ(append(his, inside.Hi))
+	sp.inLo = n.low(inside.Lo, sp.lo)
+	sp.inHi = kernel.Add(n.high(inside.Hi, kernel.Sub(sp.hi, kernel.I(1))), kernel.I(1))
+	return sp
+}
+
+// differ reports whether the bounds are not all alike.
+func differ(lists [][]ir.Affine) bool {
+	for _, l := range lists[1:] {
+		if !sameBounds(l, lists[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// loosest returns the bound among lists that all others lie within, if that
+// can be seen for all sizes: the lowest for side -1, the highest for side 1.
+func loosest(lists [][]ir.Affine, side int64) []ir.Affine {
+	best := lists[0]
+	for _, l := range lists[1:] {
+		if sameBounds(l, best) {
+			continue
+		}
+		if len(l) != 1 || len(best) != 1 {
+			return nil
+		}
+		d, ok := l[0].Diff(best[0])
+		if !ok {
+			return nil
+		}
+		if d*side > 0 {
+			best = l
+		}
+	}
+	return best
+}
+
+// hull returns the end of the loop: the loosest bound where there is one.
+func (n *nest) hull(lists [][]ir.Affine, loosest []ir.Affine, missing kernel.Expr,
+	end func([]ir.Affine, kernel.Expr) kernel.Expr, pick func(x, y kernel.Expr) kernel.Expr) kernel.Expr {
+	if loosest != nil {
+		return end(loosest, missing)
+	}
+	x := end(lists[0], missing)
+	for _, l := range lists[1:] {
+		x = pick(x, end(l, missing))
+	}
+	return x
+}
+
+func sameBounds(a, b []ir.Affine) bool {
+	return ir.Range{Lo: a}.Equal(ir.Range{Lo: b})
+}
+
+func accesses(e ir.Expr) []*ir.Access {
+	var out []*ir.Access
+	ir.Walk(e, func(e ir.Expr) {
+		if a, ok := e.(*ir.Access); ok {
+			out = append(out, a)
+		}
+	})
+	return out
+}
+
+// doc says what the kernel computes, for the reader of its code.
+func (n *nest) doc() []string {
+	var lines []string
+	for _, s := range n.stmts {
+		text := n.Program.Infix(s.src)
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// inner is the axis that varies fastest.
+func (n *nest) inner() int { return n.axes[len(n.axes)-1] }
+
+// outer are the other axes.
+func (n *nest) outer() []int { return n.axes[:len(n.axes)-1] }
+
+// reductions returns the group's reductions.
+func (n *nest) reductions() []*statement {
+	var out []*statement
+	for _, s := range n.stmts {
+		if s.src.Reduce != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// identity is the value that changes nothing in a reduction.
+func identity(kind ir.ReduceKind, t types.Type) kernel.Expr {
+	switch kind {
+	case ir.Sum:
+		return kernel.L(op.Convert(t, op.Int(types.I32, 0)))
+	case ir.Max:
+		return kernel.L(lowest(t))
+	case ir.Min:
+		return kernel.L(highest(t))
+	}
+	panic("lower: unknown reduction")
+}
+
+func reduceOp(kind ir.ReduceKind) op.Op {
+	return [...]op.Op{ir.Sum: op.Add, ir.Max: op.Max, ir.Min: op.Min}[kind]
+}

@@ -1,0 +1,96 @@
+package lower
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// chooser takes configurations from a plan and remembers what it has used, so
+// that a plan's words are never ignored in silence.
+type chooser struct {
+	plan  schedule.Plan
+	every []bool  // settings of plan.Every that some kernel fits
+	used  []bool  // kernels of the plan that were found
+	first []error // why a setting of plan.Every did not fit
+	known []schedule.Kernel
+}
+
+func newChooser(p schedule.Plan) *chooser {
+	return &chooser{
+		plan:  p,
+		every: make([]bool, len(p.Every.Values)),
+		used:  make([]bool, len(p.Kernels)),
+		first: make([]error, len(p.Every.Values)),
+	}
+}
+
+// choose returns the configuration of a kernel: what the plan says of it, else
+// those of the plan's general settings that fit, completed with defaults.
+func (c *chooser) choose(stage string, from, to int, space schedule.Space) (schedule.Config, error) {
+	cfg, err := c.find(stage, from, to, space)
+	if err != nil {
+		return cfg, fmt.Errorf("plan for %s[%d:%d]: %w", stage, from, to, err)
+	}
+	c.known = append(c.known, schedule.Kernel{Stage: stage, From: from, To: to, Depth: 1, Config: cfg})
+	return cfg, nil
+}
+
+func (c *chooser) find(stage string, from, to int, space schedule.Space) (schedule.Config, error) {
+	for i, k := range c.plan.Kernels {
+		if k.Stage != stage || k.From != from || k.To != to {
+			continue
+		}
+		c.used[i] = true
+		if k.Depth != 1 {
+			return schedule.Config{}, fmt.Errorf("a depth of %d time steps: no family of this device fuses steps", k.Depth)
+		}
+		return space.Complete(k.Config)
+	}
+	var partial schedule.Config
+	if space.Family(c.plan.Every.Family) != nil {
+		partial.Family = c.plan.Every.Family
+	} else if c.plan.Every.Family != "" {
+		return schedule.Config{}, space.Check(schedule.Config{Family: c.plan.Every.Family})
+	}
+	for i, s := range c.plan.Every.Values {
+		with := partial.With(s.Name, s.Value)
+		if _, err := space.Complete(with); err != nil {
+			if c.first[i] == nil {
+				c.first[i] = err
+			}
+			continue
+		}
+		c.every[i] = true
+		partial = with
+	}
+	return space.Complete(partial)
+}
+
+// check returns an error if the plan says something that no kernel heeds.
+func (c *chooser) check(p *ir.Program) error {
+	for i, ok := range c.every {
+		if !ok && c.first[i] != nil {
+			return fmt.Errorf("plan: %s fits no kernel: %w", c.plan.Every.Values[i], c.first[i])
+		}
+	}
+	for i, ok := range c.used {
+		if ok {
+			continue
+		}
+		k := c.plan.Kernels[i]
+		var have, stages []string
+		for _, q := range c.known {
+			have = append(have, fmt.Sprintf("%s[%d:%d]", q.Stage, q.From, q.To))
+			stages = append(stages, q.Stage)
+		}
+		if near := diag.Nearest(k.Stage, stages); near != "" {
+			return fmt.Errorf("plan: the program has no kernel %s[%d:%d]; did you mean one of %s?", k.Stage, k.From, k.To, near)
+		}
+		return fmt.Errorf("plan: the program has no kernel %s[%d:%d]; it has %s", k.Stage, k.From, k.To, strings.Join(have, ", "))
+	}
+	return nil
+}

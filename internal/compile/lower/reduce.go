@@ -1,0 +1,154 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// partials is the memory that a loop leaves a reduction's partial results in.
+type partials struct {
+	stmt  *statement
+	count kernel.Expr // over the nest's size variables
+	store *store
+}
+
+// newPartials makes the memory for count partial results.
+func (n *nest) newPartials(s *statement, count kernel.Expr) *partials {
+	r := s.src.Reduce
+	p := &partials{stmt: s, count: count}
+	name := fmt.Sprintf("%s_%s_parts", n.stage.Name, r.Scalar.Name)
+	dim := storeDim{
+		axis: -1,
+		lo:   func(func(int) kernel.Expr) kernel.Expr { return kernel.I(0) },
+		hi: func(size func(int) kernel.Expr) kernel.Expr {
+			return kernel.Sub(n.rebind(count, size), kernel.I(1))
+		},
+		key: name,
+	}
+	p.store = n.scratchStore(s.src, name, r.Scalar.Name+"_parts", r.Scalar.Type, []storeDim{dim})
+	return p
+}
+
+// rebind rewrites an expression over this nest's sizes as one over others.
+func (n *nest) rebind(e kernel.Expr, size func(int) kernel.Expr) kernel.Expr {
+	params := map[*kernel.Var]int{}
+	for param, v := range n.sizes {
+		params[v] = param
+	}
+	return kernel.Rewrite(e, func(e kernel.Expr) kernel.Expr {
+		if r, ok := e.(*kernel.Ref); ok {
+			return size(params[r.Var])
+		}
+		return e
+	})
+}
+
+func (n *nest) partialBuffer(p *partials) *binding {
+	b := n.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr { return p.store.cells(n.size) })
+	b.writes = true
+	return b
+}
+
+// treeChunk is the number of partial results that one thread combines before
+// the chunks' results are. A power of two, so that chunks are whole subtrees.
+const treeChunk = 1 << 12
+
+// tree adds the kernel that combines partial results into the scalar, over the
+// binary tree that ir.Reduce describes: in place, level by level, elements
+// that are a power of two apart. Pairing neighbours from the left splits every
+// run at the largest power of two below its length.
+func (n *nest) tree(p *partials) {
+	r := p.stmt.src.Reduce
+	e := newEnv(n.Program, n.opts.Bound)
+	parts := e.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr { return p.store.cells(e.size) })
+	parts.reads, parts.writes = true, true
+	cell := e.cell(r.Scalar)
+	cell.writes = true
+	k := &kernel.Kernel{
+		Name: fmt.Sprintf("%s_%s", kernelBase(n.stage), r.Kind),
+		Doc:  []string{fmt.Sprintf("%s = %s of the partial results, over a fixed binary tree", r.Scalar.Name, r.Kind)},
+	}
+	s := newScope(nil)
+	for _, w := range []string{parts.buffer.Name, cell.buffer.Name} {
+		s.names[w] = true
+	}
+	count := s.let(e, "count", "count", n.rebind(p.count, e.size))
+	chunk := kernel.I(treeChunk)
+	at := s.declare(e, "chunk", types.I64)
+	// Within the chunks, by all threads; then across them.
+	inner := newScope(s)
+	end := inner.let(e, "end", "chunk_end", kernel.Min(kernel.Add(kernel.V(at), chunk), count))
+	t := treeLoop{e, parts.buffer, reduceOp(r.Kind)}
+	body := t.levels(inner, kernel.V(at), end, kernel.I(1), chunk)
+	body = append(inner.stmts, body...)
+	s.emit(&kernel.Loop{Var: at, Lo: kernel.I(0), Hi: count, Step: chunk, Tag: kernel.Parallel, Body: body})
+	for _, st := range t.levels(s, kernel.I(0), count, chunk, count) {
+		s.emit(st)
+	}
+	s.emit(&kernel.Store{Buffer: cell.buffer, Index: kernel.I(0), Value: &kernel.Load{Buffer: parts.buffer, Index: kernel.I(0)}})
+	k.Body = s.stmts
+	args := e.finish(k)
+	n.add(n.stage, k, args)
+}
+
+func kernelBase(s *ir.Stage) string {
+	if s.Stencil != "" {
+		return s.Stencil
+	}
+	return s.Name
+}
+
+type treeLoop struct {
+	env  *env
+	buf  *kernel.Buffer
+	join op.Op
+}
+
+// levels combines the elements from..end-1 at distances width, 2*width, ...
+// below limit.
+func (t treeLoop) levels(s *scope, from, end, width, limit kernel.Expr) []kernel.Stmt {
+	w := s.declare(t.env, "width", types.I64)
+	level := s.declare(t.env, "level", types.I64)
+	i := s.declare(t.env, "left", types.I64)
+	at := func(x kernel.Expr) kernel.Expr { return &kernel.Load{Buffer: t.buf, Index: x} }
+	pair := &kernel.Loop{
+		Var: i, Lo: from, Hi: kernel.Sub(end, kernel.V(w)), Step: kernel.Mul(kernel.V(w), kernel.I(2)),
+		Body: []kernel.Stmt{&kernel.Store{
+			Buffer: t.buf, Index: kernel.V(i),
+			Value: kernel.Bin(t.join, at(kernel.V(i)), at(kernel.Add(kernel.V(i), kernel.V(w)))),
+		}},
+	}
+	return []kernel.Stmt{
+		&kernel.Declare{Var: w, Init: width},
+		&kernel.Loop{Var: level, Lo: kernel.I(0), Hi: kernel.I(62), Step: kernel.I(1), Body: []kernel.Stmt{
+			&kernel.If{Cond: kernel.Lt(kernel.V(w), limit), Then: []kernel.Stmt{
+				pair,
+				&kernel.Assign{Var: w, Value: kernel.Mul(kernel.V(w), kernel.I(2))},
+			}},
+		}},
+	}
+}
+
+// copyKernel adds a launch that copies an array to its snapshot.
+func (m *module) copyKernel(s *ir.Stage, a *ir.Array, st *store) {
+	e := newEnv(m.Program, m.opts.Bound)
+	from := m.arrayStore(s, a)
+	src := e.buffer(from.arg, from.order, from.name, from.elem, func() kernel.Expr { return from.cells(e.size) })
+	src.reads = true
+	dst := e.buffer(st.arg, st.order, st.name, st.elem, func() kernel.Expr { return st.cells(e.size) })
+	dst.writes = true
+	i := kernel.NewVar(e.fresh("cell"), types.I64)
+	k := &kernel.Kernel{
+		Name: kernelBase(s) + "_" + a.Name + "_copy",
+		Doc:  []string{fmt.Sprintf("%s = %s, whose old values the next kernel reads while it writes new ones", st.name, a.Name)},
+		Body: []kernel.Stmt{&kernel.Loop{
+			Var: i, Lo: kernel.I(0), Hi: from.cells(e.size), Step: kernel.I(1), Tag: kernel.Parallel,
+			Body: []kernel.Stmt{&kernel.Store{Buffer: dst.buffer, Index: kernel.V(i), Value: &kernel.Load{Buffer: src.buffer, Index: kernel.V(i)}}},
+		}},
+	}
+	m.add(s, k, e.finish(k))
+}

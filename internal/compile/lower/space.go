@@ -1,0 +1,87 @@
+package lower
+
+import "github.com/gridloom/gridloom/internal/compile/schedule"
+
+// Space returns the configurations of a kernel that loops over rank axes.
+func Space(t Target, rank int) schedule.Space {
+	if t == GPU {
+		return schedule.Space{Families: []schedule.Family{cellsFamily(rank)}}
+	}
+	return schedule.Space{Families: []schedule.Family{loopsFamily(rank)}}
+}
+
+func loopsFamily(rank int) schedule.Family {
+	return schedule.Family{
+		Name: "loops",
+		Doc:  "nested loops for CPU threads and vectors, cut into cache blocks",
+		Params: []schedule.Param{
+			{
+				Name:    "block",
+				Doc:     "cells of a cache block on each axis, outermost first; 0 does not cut that axis",
+				Source:  "Datta et al. 2008, section 4.2; Garvey 2018, section 4",
+				Values:  blocks(rank),
+				Default: zeros(rank),
+			},
+			{
+				Name:    "threads",
+				Doc:     "threads that share the loop; 0 takes what the OpenMP runtime offers",
+				Values:  schedule.Numbers(0, 1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128),
+				Default: schedule.Int(0),
+			},
+		},
+	}
+}
+
+// blocks lists the block sizes of a loop nest: powers of two on every axis, or
+// no block.
+func blocks(rank int) []schedule.Value {
+	inner := []int64{0, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}
+	outer := []int64{0, 1, 2, 4, 8, 16, 32, 64, 128, 256}
+	lists := [][]int64{{}}
+	for axis := range rank {
+		sizes := outer
+		if axis == rank-1 {
+			sizes = inner
+		}
+		var longer [][]int64
+		for _, l := range lists {
+			for _, s := range sizes {
+				longer = append(longer, append(append([]int64{}, l...), s))
+			}
+		}
+		lists = longer
+	}
+	var values []schedule.Value
+	for _, l := range lists {
+		values = append(values, schedule.Int(l[0], l[1:]...))
+	}
+	return values
+}
+
+func zeros(rank int) schedule.Value {
+	return schedule.Int(0, make([]int64, rank-1)...)
+}
+
+func cellsFamily(rank int) schedule.Family {
+	shapes := map[int][]schedule.Value{
+		1: {schedule.Int(256), schedule.Int(128), schedule.Int(64), schedule.Int(512), schedule.Int(1024)},
+		2: {schedule.Int(8, 32), schedule.Int(4, 32), schedule.Int(4, 64), schedule.Int(8, 64), schedule.Int(2, 128), schedule.Int(16, 16)},
+	}
+	values, ok := shapes[rank]
+	if !ok {
+		for _, b := range [][2]int64{{8, 32}, {4, 32}, {4, 64}, {8, 64}, {2, 128}, {16, 16}, {1, 256}, {4, 128}} {
+			values = append(values, schedule.Int(b[0], b[1]))
+		}
+	}
+	return schedule.Family{
+		Name: "cells",
+		Doc:  "one GPU thread for each cell",
+		Params: []schedule.Param{{
+			Name:    "block",
+			Doc:     "threads of a block on the innermost axes, outermost of them first",
+			Source:  "Zhang and Mueller 2013, section 3.1; Garvey 2018, section 4",
+			Values:  values,
+			Default: values[0],
+		}},
+	}
+}

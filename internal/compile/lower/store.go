@@ -1,0 +1,169 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// store is where an array's values are: a grid's memory or scratch. Dims give
+// the index range of each stored dimension; the last is contiguous.
+type store struct {
+	arg   kernel.Arg
+	order int
+	name  string
+	elem  types.Type
+	dims  []storeDim
+}
+
+// storeDim is one dimension of a store. Its bounds are functions of the sizes,
+// because every kernel has its own size arguments.
+type storeDim struct {
+	axis   int
+	lo, hi func(size func(int) kernel.Expr) kernel.Expr // inclusive
+	key    string                                       // equal keys, equal bounds
+}
+
+func (d storeDim) len(size func(int) kernel.Expr) kernel.Expr {
+	return kernel.Add(kernel.Sub(d.hi(size), d.lo(size)), kernel.I(1))
+}
+
+func (st *store) cells(size func(int) kernel.Expr) kernel.Expr {
+	n := kernel.I(1)
+	for _, d := range st.dims {
+		n = kernel.Mul(n, d.len(size))
+	}
+	return n
+}
+
+// shapeKey is equal for stores whose elements lie alike.
+func (st *store) shapeKey() string {
+	key := ""
+	for _, d := range st.dims {
+		key += d.key + ";"
+	}
+	return key
+}
+
+// arrayStore returns the memory of a grid or of a materialised local grid.
+func (m *module) arrayStore(s *ir.Stage, a *ir.Array) *store {
+	if a.Grid != nil {
+		return &store{
+			arg:   kernel.GridArg{Grid: a.Grid},
+			order: slices.Index(s.Arrays, a),
+			name:  a.Name,
+			elem:  a.Type,
+			dims:  m.extents(a),
+		}
+	}
+	return m.scratchStore(a, s.Name+"_"+a.Name, a.Name, a.Type, m.extents(a))
+}
+
+// oldValues is the key of an array's snapshot.
+type oldValues struct{ array *ir.Array }
+
+// snapshotStore returns scratch for a copy of an array's old values.
+func (m *module) snapshotStore(s *ir.Stage, a *ir.Array) *store {
+	return m.scratchStore(oldValues{a}, s.Name+"_"+a.Name+"_old", a.Name+"_old", a.Type, m.extents(a))
+}
+
+func (m *module) extents(a *ir.Array) []storeDim {
+	var dims []storeDim
+	for _, d := range a.Dims {
+		dims = append(dims, storeDim{
+			axis: d.Axis,
+			lo:   func(size func(int) kernel.Expr) kernel.Expr { return affine(d.Lo, size) },
+			hi:   func(size func(int) kernel.Expr) kernel.Expr { return affine(d.Hi, size) },
+			key:  d.Lo.Text(m.Program.Params) + ":" + d.Hi.Text(m.Program.Params),
+		})
+	}
+	return dims
+}
+
+// tempStore returns scratch for a temp that later groups read: its box, with
+// the hull of the stage's arrays where the box has no bound.
+func (m *module) tempStore(s *ir.Stage, t *ir.Temp, axes []int) *store {
+	var dims []storeDim
+	for _, axis := range axes {
+		r := t.Box[axis]
+		lo, hi := m.hullOf(s, axis)
+		dims = append(dims, storeDim{
+			axis: axis,
+			lo: func(size func(int) kernel.Expr) kernel.Expr {
+				if len(r.Lo) == 0 {
+					return lo(size)
+				}
+				return extreme(r.Lo, kernel.Max)(size)
+			},
+			hi: func(size func(int) kernel.Expr) kernel.Expr {
+				if len(r.Hi) == 0 {
+					return hi(size)
+				}
+				return extreme(r.Hi, kernel.Min)(size)
+			},
+			key: fmt.Sprintf("%p.%d", t, axis),
+		})
+	}
+	return m.scratchStore(t, s.Name+"_"+t.Name, t.Name, t.Type, dims)
+}
+
+// hullOf returns the smallest and largest index that any array of the stage
+// has on an axis; every statement's domain lies between them.
+func (m *module) hullOf(s *ir.Stage, axis int) (lo, hi func(size func(int) kernel.Expr) kernel.Expr) {
+	var los, his []ir.Affine
+	for _, a := range s.Arrays {
+		for _, d := range a.Dims {
+			if d.Axis == axis {
+				if !slices.ContainsFunc(los, d.Lo.Equal) {
+					los = append(los, d.Lo)
+				}
+				if !slices.ContainsFunc(his, d.Hi.Equal) {
+					his = append(his, d.Hi)
+				}
+			}
+		}
+	}
+	return extreme(los, kernel.Min), extreme(his, kernel.Max)
+}
+
+func extreme(bounds []ir.Affine, pick func(x, y kernel.Expr) kernel.Expr) func(size func(int) kernel.Expr) kernel.Expr {
+	return func(size func(int) kernel.Expr) kernel.Expr {
+		x := affine(bounds[0], size)
+		for _, b := range bounds[1:] {
+			x = pick(x, affine(b, size))
+		}
+		return x
+	}
+}
+
+// scratchStore makes scratch memory with the given dimensions for what key
+// stands for, or finds the one that it has already.
+func (m *module) scratchStore(key any, name, short string, t types.Type, dims []storeDim) *store {
+	if st, ok := m.stores[key]; ok {
+		return st
+	}
+	st := &store{order: orderScratch + len(m.Scratch), name: short, elem: t, dims: dims}
+	st.arg = kernel.ScratchArg{Scratch: m.newScratch(name, t, st.cells)}
+	m.stores[key] = st
+	return st
+}
+
+func (m *module) newScratch(name string, t types.Type, cells func(size func(int) kernel.Expr) kernel.Expr) *kernel.Scratch {
+	sc := &kernel.Scratch{Name: m.unique(name), Elem: t}
+	vars := map[int]*kernel.Var{}
+	sc.Cells = cells(func(param int) kernel.Expr {
+		v, ok := vars[param]
+		if !ok {
+			v = kernel.NewVar(m.Program.Params[param].Name, types.I64)
+			vars[param] = v
+			sc.Sizes = append(sc.Sizes, v)
+			sc.Params = append(sc.Params, param)
+		}
+		return kernel.V(v)
+	})
+	m.Scratch = append(m.Scratch, sc)
+	return sc
+}
