@@ -1,0 +1,97 @@
+package kernel
+
+import "github.com/gridloom/gridloom/internal/compile/op"
+
+// linear is an integer expression as a sum: a constant and terms, each an
+// expression that is no sum itself with a literal coefficient. All arithmetic
+// wraps in the type, where sums may be regrouped at will.
+type linear struct {
+	constant int64
+	terms    []term
+}
+
+type term struct {
+	coef int64
+	atom Expr
+}
+
+// linearOf returns e as a sum.
+func linearOf(e Expr) linear {
+	var l linear
+	l.add(e, 1)
+	return l
+}
+
+// add adds c * e.
+func (l *linear) add(e Expr, c int64) {
+	if v, ok := IntLit(e); ok {
+		l.constant += c * v
+		return
+	}
+	switch x := e.(type) {
+	case *Unary:
+		if x.Op == op.Neg {
+			l.add(x.X, -c)
+			return
+		}
+	case *Binary:
+		switch x.Op {
+		case op.Add:
+			l.add(x.X, c)
+			l.add(x.Y, c)
+			return
+		case op.Sub:
+			l.add(x.X, c)
+			l.add(x.Y, -c)
+			return
+		case op.Mul:
+			if v, ok := IntLit(x.Y); ok {
+				l.add(x.X, c*v)
+				return
+			}
+			if v, ok := IntLit(x.X); ok {
+				l.add(x.Y, c*v)
+				return
+			}
+		}
+	}
+	for i := range l.terms {
+		if Same(l.terms[i].atom, e) {
+			l.terms[i].coef += c
+			return
+		}
+	}
+	l.terms = append(l.terms, term{c, e})
+}
+
+// Difference returns x - y where that is one number whatever the values of
+// the variables. Both are integers of one type.
+func Difference(x, y Expr) (int64, bool) {
+	l := linearOf(x)
+	l.add(y, -1)
+	for _, t := range l.terms {
+		if wrapTo(x, t.coef) != 0 {
+			return 0, false
+		}
+	}
+	return wrapTo(x, l.constant), true
+}
+
+func wrapTo(like Expr, v int64) int64 { return op.Int(like.Type(), v).I }
+
+// Trips returns the number of iterations of a loop where it is one number
+// whatever the values of the variables.
+func Trips(l *Loop) (int64, bool) {
+	d, ok := Difference(l.Hi, l.Lo)
+	if !ok {
+		return 0, false
+	}
+	if d <= 0 {
+		return 0, true
+	}
+	step, ok := IntLit(l.Step)
+	if !ok || step < 1 {
+		return 0, false
+	}
+	return (d-1)/step + 1, true
+}

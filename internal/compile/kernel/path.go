@@ -1,0 +1,45 @@
+package kernel
+
+import "fmt"
+
+// Label names statement i of a list for a reader of messages: its head and
+// what it works on, numbered from the second where siblings are alike, as in
+// "for i", "store u#2". Labels joined by slashes, below the kernel's name and
+// with "then" and "else" for the lists of an If, are a statement's path.
+func Label(list []Stmt, i int) string {
+	name := label(list[i])
+	same := 1
+	for _, s := range list[:i] {
+		if label(s) == name {
+			same++
+		}
+	}
+	if same > 1 {
+		return fmt.Sprintf("%s#%d", name, same)
+	}
+	return name
+}
+
+func label(s Stmt) string {
+	switch s := s.(type) {
+	case *Let:
+		return "let " + s.Var.Name
+	case *Declare:
+		return "var " + s.Var.Name
+	case *Assign:
+		return "set " + s.Var.Name
+	case *Store:
+		return "store " + s.Buffer.Name
+	case *Alloc:
+		return "alloc " + s.Buffer.Name
+	case *Loop:
+		return "for " + s.Var.Name
+	case *If:
+		return "if"
+	case *Barrier:
+		return "barrier"
+	case *Comment:
+		return "comment"
+	}
+	panic("kernel: unknown statement")
+}

@@ -1,0 +1,187 @@
+package kernel
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Text prints a kernel as an S-expression with one statement a line.
+//
+//	(kernel scale
+//	  (doc "v = a*u")
+//	  (buffer u f64 global in N)
+//	  (buffer v f64 global out N)
+//	  (scalar N i64)
+//	  (scalar a f64)
+//	  (for i i64 parallel (i64 0) N (i64 1) (threads 4)
+//	    (if (lt i (i64 8))
+//	      (then
+//	        (store v i (mul a (load u i))))
+//	      (else
+//	        (store v i (f64 0))))))
+//
+// After a loop's step come (threads n), (collapse n) and (reduce op var)
+// where it has them. ParseText reads the text of every kernel that Verify
+// accepts back as it was.
+func Text(k *Kernel) string {
+	w := &writer{}
+	w.open("kernel " + word(k.Name))
+	for _, line := range k.Doc {
+		w.line("(doc " + strconv.Quote(line) + ")")
+	}
+	for _, b := range k.Buffers {
+		w.line(fmt.Sprintf("(buffer %s %s %s %s %s)", b.Name, b.Elem, b.Space, b.Mode, ExprText(b.Cells)))
+	}
+	for _, s := range k.Scalars {
+		w.line(fmt.Sprintf("(scalar %s %s)", s.Name, s.Type))
+	}
+	w.list(k.Body)
+	w.close()
+	return w.b.String() + "\n"
+}
+
+// StmtText prints a statement, with one a line where it holds others.
+func StmtText(s Stmt) string {
+	w := &writer{}
+	w.stmt(s)
+	return w.b.String()
+}
+
+// ExprText prints an expression on one line.
+func ExprText(e Expr) string {
+	var b strings.Builder
+	writeExpr(&b, e)
+	return b.String()
+}
+
+// word prints a name, also one that is no atom.
+func word(name string) string {
+	if name == "" || strings.ContainsAny(name, " \t\r\n();\"") {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+type writer struct {
+	b      strings.Builder
+	indent int
+}
+
+// line starts a line with text.
+func (w *writer) line(text string) {
+	if w.b.Len() > 0 {
+		w.b.WriteByte('\n')
+	}
+	for range w.indent {
+		w.b.WriteString("  ")
+	}
+	w.b.WriteString(text)
+}
+
+func (w *writer) open(head string) {
+	w.line("(" + head)
+	w.indent++
+}
+
+func (w *writer) close() {
+	w.b.WriteByte(')')
+	w.indent--
+}
+
+func (w *writer) list(list []Stmt) {
+	for _, s := range list {
+		w.stmt(s)
+	}
+}
+
+func (w *writer) stmt(s Stmt) {
+	switch s := s.(type) {
+	case *Let:
+		w.line(fmt.Sprintf("(let %s %s %s)", s.Var.Name, s.Var.Type, ExprText(s.Value)))
+	case *Declare:
+		w.line(fmt.Sprintf("(var %s %s %s)", s.Var.Name, s.Var.Type, ExprText(s.Init)))
+	case *Assign:
+		w.line(fmt.Sprintf("(set %s %s)", s.Var.Name, ExprText(s.Value)))
+	case *Store:
+		w.line(fmt.Sprintf("(store %s %s %s)", s.Buffer.Name, ExprText(s.Index), ExprText(s.Value)))
+	case *Alloc:
+		b := s.Buffer
+		w.line(fmt.Sprintf("(alloc %s %s %s %s)", b.Name, b.Elem, b.Space, ExprText(b.Cells)))
+	case *Loop:
+		w.loop(s)
+	case *If:
+		w.open("if " + ExprText(s.Cond))
+		w.branch("then", s.Then)
+		w.branch("else", s.Else)
+		w.close()
+	case *Barrier:
+		w.line("(barrier " + s.Scope.String() + ")")
+	case *Comment:
+		w.line("(comment " + strconv.Quote(s.Text) + ")")
+	default:
+		panic("kernel: unknown statement")
+	}
+}
+
+func (w *writer) branch(head string, list []Stmt) {
+	if len(list) == 0 {
+		return
+	}
+	w.open(head)
+	w.list(list)
+	w.close()
+}
+
+func (w *writer) loop(l *Loop) {
+	head := []string{"for", l.Var.Name, l.Var.Type.String(), l.Tag.String()}
+	if l.Path != AnyPath {
+		head = append(head, l.Path.String())
+	}
+	head = append(head, ExprText(l.Lo), ExprText(l.Hi), ExprText(l.Step))
+	if l.Threads != 0 {
+		head = append(head, fmt.Sprintf("(threads %d)", l.Threads))
+	}
+	if l.Collapse != 0 {
+		head = append(head, fmt.Sprintf("(collapse %d)", l.Collapse))
+	}
+	for _, r := range l.Reduce {
+		head = append(head, fmt.Sprintf("(reduce %s %s)", r.Op, r.Var.Name))
+	}
+	w.open(strings.Join(head, " "))
+	w.list(l.Body)
+	w.close()
+}
+
+func writeExpr(b *strings.Builder, e Expr) {
+	list := func(head string, operands ...Expr) {
+		b.WriteString("(" + head)
+		for _, x := range operands {
+			b.WriteByte(' ')
+			writeExpr(b, x)
+		}
+		b.WriteByte(')')
+	}
+	switch e := e.(type) {
+	case *Lit:
+		fmt.Fprintf(b, "(%s %s)", e.Value.T, e.Value)
+	case *Ref:
+		b.WriteString(e.Var.Name)
+	case *Load:
+		list("load "+e.Buffer.Name, e.Index)
+	case *Unary:
+		list(e.Op.String(), e.X)
+	case *Binary:
+		list(e.Op.String(), e.X, e.Y)
+	case *Select:
+		list("select", e.Cond, e.X, e.Y)
+	case *Cast:
+		list("cast "+e.To.String(), e.X)
+	case *Call:
+		list("call "+e.Func.String(), e.Args...)
+	case *Random:
+		list("random "+e.T.String(), e.Seed, e.Number)
+	default:
+		panic("kernel: unknown expression")
+	}
+}

@@ -1,0 +1,549 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// Verify reports everything that makes k no kernel, each with the path of the
+// statement: names, scopes and types, what may be assigned, loaded and stored
+// where, and how loops, memory and barriers nest. A kernel that passes can be
+// printed in every dialect that has its tags, and run in the simulator; that
+// indices are within their buffers and that no threads race only a run shows.
+func Verify(k *Kernel) error {
+	v := &verifier{
+		kernel:   k,
+		level:    &leveller{of: levels(k)},
+		names:    map[string]bool{},
+		vars:     map[*Var]*declared{},
+		buffers:  map[*Buffer]*declared{},
+		declared: map[any]bool{},
+		tags:     map[Tag]int{},
+	}
+	WalkStmts(k.Body, func(s Stmt) {
+		if l, ok := s.(*Loop); ok {
+			v.tags[l.Tag]++
+		}
+	}, nil)
+	v.signature()
+	v.list(k.Body)
+	return errors.Join(v.errs...)
+}
+
+// HasThreads reports whether any loop of k is run by the threads or blocks of
+// a GPU.
+func HasThreads(k *Kernel) bool {
+	found := false
+	WalkStmts(k.Body, func(s Stmt) {
+		if l, ok := s.(*Loop); ok && (l.Tag.IsThread() || l.Tag.IsBlock()) {
+			found = true
+		}
+	}, nil)
+	return found
+}
+
+type verifier struct {
+	kernel   *Kernel
+	level    *leveller
+	path     []string
+	loops    []*Loop // that enclose the statement, outermost first
+	ifs      []*If   // likewise
+	under    level   // of the conditions and trip counts that enclose the statement
+	names    map[string]bool
+	vars     map[*Var]*declared
+	buffers  map[*Buffer]*declared
+	declared map[any]bool // variables and buffers ever declared
+	tags     map[Tag]int  // loops of each tag in the kernel
+	covered  int          // Parallel loops that an outer one's Collapse still covers
+	folding  *Var         // the variable that the statement assigns to, which it may also read
+	errs     []error
+}
+
+// declared is what is known of a variable or a buffer in scope.
+type declared struct {
+	kind  string
+	loops int // loops that enclose the declaration
+}
+
+const (
+	kindScalar  = "an argument"
+	kindLoop    = "a loop's variable"
+	kindLet     = "a value that is named once"
+	kindMutable = "a variable"
+	kindBuffer  = "a buffer"
+)
+
+func (v *verifier) fail(format string, args ...any) {
+	path := append([]string{v.kernel.Name}, v.path...)
+	v.errs = append(v.errs, fmt.Errorf("%s: %s", strings.Join(path, "/"), fmt.Sprintf(format, args...)))
+}
+
+var (
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	oneLine    = regexp.MustCompile(`^[^\n\r]*$`)
+)
+
+// name checks a name and takes it for the rest of the scope.
+func (v *verifier) name(name string) {
+	switch {
+	case !identifier.MatchString(name):
+		v.fail("%q is not a name", name)
+	case v.names[name]:
+		v.fail("the name %s is taken", name)
+	}
+	v.names[name] = true
+}
+
+func (v *verifier) once(thing any, name string) {
+	if v.declared[thing] {
+		v.fail("%s is declared twice", name)
+	}
+	v.declared[thing] = true
+}
+
+func (v *verifier) declare(x *Var, kind string) {
+	v.name(x.Name)
+	v.once(x, x.Name)
+	if x.Type == types.Invalid {
+		v.fail("%s has no type", x.Name)
+	}
+	v.vars[x] = &declared{kind, len(v.loops)}
+}
+
+func (v *verifier) declareBuffer(b *Buffer) {
+	v.name(b.Name)
+	v.once(b, b.Name)
+	if b.Elem == types.Invalid {
+		v.fail("%s has no element type", b.Name)
+	}
+	v.buffers[b] = &declared{kindBuffer, len(v.loops)}
+}
+
+func (v *verifier) signature() {
+	if !identifier.MatchString(v.kernel.Name) {
+		v.fail("%q is not a name", v.kernel.Name)
+	}
+	for _, line := range v.kernel.Doc {
+		v.text(line)
+	}
+	for _, x := range v.kernel.Scalars {
+		v.declare(x, kindScalar)
+	}
+	for _, b := range v.kernel.Buffers {
+		v.declareBuffer(b)
+		if b.Space != Global && b.Space != Constant {
+			v.fail("the argument %s is in %s memory", b.Name, b.Space)
+		}
+		if b.Space == Constant && b.Mode != In {
+			v.fail("%s is in constant memory and may be written", b.Name)
+		}
+		v.cells(b)
+	}
+}
+
+// text checks a line that is printed as a comment.
+func (v *verifier) text(line string) {
+	if !oneLine.MatchString(line) || strings.HasSuffix(line, `\`) {
+		v.fail("%q is not one line of text", line)
+	}
+}
+
+// cells checks a buffer's size, which a launch has to know.
+func (v *verifier) cells(b *Buffer) {
+	if n, ok := IntLit(b.Cells); ok {
+		if n < 1 {
+			v.fail("%s has %d cells", b.Name, n)
+		}
+		return
+	}
+	v.want(b.Cells, types.I64, "the size of "+b.Name)
+	Walk(b.Cells, func(e Expr) {
+		switch e := e.(type) {
+		case *Ref:
+			if d := v.vars[e.Var]; d != nil && d.kind != kindScalar {
+				v.fail("the size of %s reads %s, which is %s", b.Name, e.Var.Name, d.kind)
+			}
+		case *Load:
+			v.fail("the size of %s reads memory", b.Name)
+		}
+	})
+}
+
+// list checks a list of statements, whose names end with it.
+func (v *verifier) list(list []Stmt) {
+	outer := v.names
+	v.names = map[string]bool{}
+	for n := range outer {
+		v.names[n] = true
+	}
+	var vars []*Var
+	var buffers []*Buffer
+	for i, s := range list {
+		if s == nil {
+			v.fail("statement %d is missing", i)
+			continue
+		}
+		v.path = append(v.path, Label(list, i))
+		v.stmt(s)
+		v.path = v.path[:len(v.path)-1]
+		switch s := s.(type) {
+		case *Let:
+			vars = append(vars, s.Var)
+		case *Declare:
+			vars = append(vars, s.Var)
+		case *Alloc:
+			buffers = append(buffers, s.Buffer)
+		}
+	}
+	for _, x := range vars {
+		delete(v.vars, x)
+	}
+	for _, b := range buffers {
+		delete(v.buffers, b)
+	}
+	v.names = outer
+}
+
+func (v *verifier) stmt(s Stmt) {
+	switch s := s.(type) {
+	case *Let:
+		v.want(s.Value, s.Var.Type, "the value")
+		v.declare(s.Var, kindLet)
+	case *Declare:
+		v.want(s.Init, s.Var.Type, "the value")
+		v.declare(s.Var, kindMutable)
+	case *Assign:
+		v.assign(s)
+	case *Store:
+		v.store(s)
+	case *Alloc:
+		v.alloc(s.Buffer)
+	case *Loop:
+		v.loop(s)
+	case *If:
+		v.want(s.Cond, types.Bool, "the condition")
+		v.ifs = append(v.ifs, s)
+		under := v.under
+		v.under = max(v.under, v.level.expr(s.Cond))
+		v.branch("then", s.Then)
+		v.branch("else", s.Else)
+		v.under = under
+		v.ifs = v.ifs[:len(v.ifs)-1]
+	case *Barrier:
+		v.barrier(s)
+	case *Comment:
+		v.text(s.Text)
+	default:
+		panic("kernel: unknown statement")
+	}
+}
+
+func (v *verifier) branch(name string, list []Stmt) {
+	v.path = append(v.path, name)
+	v.list(list)
+	v.path = v.path[:len(v.path)-1]
+}
+
+// assign checks that iterations which run at once do not share the variable,
+// unless they reduce into it.
+func (v *verifier) assign(s *Assign) {
+	v.folding = s.Var
+	v.want(s.Value, s.Var.Type, "the value")
+	v.folding = nil
+	d := v.vars[s.Var]
+	switch {
+	case d == nil:
+		v.fail("%s is not in scope", s.Var.Name)
+		return
+	case d.kind != kindMutable:
+		v.fail("%s is %s and is assigned to", s.Var.Name, d.kind)
+		return
+	}
+	for _, l := range v.loops[d.loops:] {
+		if l.Tag == Serial || l.Tag == Unroll {
+			continue
+		}
+		if r := reductionOf(l, s.Var); r == nil {
+			v.fail("%s is shared by the iterations of the %s loop over %s", s.Var.Name, l.Tag, l.Var.Name)
+		} else if !accumulates(s, r) {
+			v.fail("%s is reduced by the loop over %s and has to be set to %s of itself and a value", s.Var.Name, l.Var.Name, r.Op)
+		}
+	}
+}
+
+func reductionOf(l *Loop, x *Var) *Reduction {
+	for i := range l.Reduce {
+		if l.Reduce[i].Var == x {
+			return &l.Reduce[i]
+		}
+	}
+	return nil
+}
+
+// accumulates reports whether s combines its variable with a value by a
+// reduction's operator.
+func accumulates(s *Assign, r *Reduction) bool {
+	b, ok := s.Value.(*Binary)
+	if !ok || b.Op != r.Op {
+		return false
+	}
+	if isRef(b.X, s.Var) {
+		return !reads(b.Y, s.Var)
+	}
+	return isRef(b.Y, s.Var) && !reads(b.X, s.Var)
+}
+
+func isRef(e Expr, x *Var) bool {
+	r, ok := e.(*Ref)
+	return ok && r.Var == x
+}
+
+func reads(e Expr, x *Var) bool {
+	found := false
+	Walk(e, func(e Expr) { found = found || isRef(e, x) })
+	return found
+}
+
+func (v *verifier) store(s *Store) {
+	v.index(s.Index)
+	v.want(s.Value, s.Buffer.Elem, "the value")
+	v.access(s.Buffer)
+	if s.Buffer.Mode == In || s.Buffer.Space == Constant {
+		v.fail("%s is only read and is stored to", s.Buffer.Name)
+	}
+	if s.Buffer.Space == Private {
+		return
+	}
+	if v.has(Tag.IsThread) && !v.inside(Tag.IsThread) {
+		v.fail("all threads store to %s: there is no thread loop around it", s.Buffer.Name)
+	}
+	if v.has(Tag.IsBlock) && !v.inside(Tag.IsBlock) {
+		v.fail("all blocks store to %s: there is no block loop around it", s.Buffer.Name)
+	}
+}
+
+func (v *verifier) index(e Expr) {
+	if t := v.expr(e); t != types.I64 && t != types.I32 && t != types.Invalid {
+		v.fail("the index is %s", t)
+	}
+}
+
+// access checks that a buffer is in scope and is this thread's to use.
+func (v *verifier) access(b *Buffer) {
+	d := v.buffers[b]
+	if d == nil {
+		v.fail("the buffer %s is not in scope", b.Name)
+		return
+	}
+	if b.Space == Private {
+		for _, l := range v.loops[d.loops:] {
+			if l.Tag == Parallel {
+				v.fail("%s is private and shared by the iterations of the parallel loop over %s", b.Name, l.Var.Name)
+			}
+		}
+	}
+}
+
+func (v *verifier) alloc(b *Buffer) {
+	v.cells(b)
+	switch b.Space {
+	case Private:
+		if _, ok := IntLit(b.Cells); !ok {
+			v.fail("%s is private and its size is not a literal", b.Name)
+		}
+	case Shared:
+		outermost := len(v.ifs) == 0 && v.has(Tag.IsThread)
+		for _, l := range v.loops {
+			outermost = outermost && l.Tag.IsBlock()
+		}
+		if !outermost {
+			v.fail("%s is shared by a block and is not made between the block loops and the thread loops", b.Name)
+		}
+	default:
+		v.fail("%s is in %s memory, which a kernel cannot make", b.Name, b.Space)
+	}
+	if b.Mode != InOut {
+		v.fail("%s is made here and has the mode %s", b.Name, b.Mode)
+	}
+	v.declareBuffer(b)
+}
+
+func (v *verifier) barrier(b *Barrier) {
+	for _, l := range v.loops {
+		if l.Tag == Vector || l.Tag == Parallel {
+			v.fail("a barrier in the %s loop over %s", l.Tag, l.Var.Name)
+			return
+		}
+	}
+	if !v.has(Tag.IsThread) && !v.has(Tag.IsBlock) {
+		v.fail("there are no threads to wait for")
+		return
+	}
+	if b.Scope == GridScope && v.under > perLaunch {
+		v.fail("not all blocks may come to this barrier: a condition or trip count around it varies")
+	} else if v.under == perThread {
+		v.fail("not all threads may come to this barrier: a condition or trip count around it varies by thread")
+	}
+}
+
+func (v *verifier) has(kind func(Tag) bool) bool {
+	for t := Serial; t <= BlockZ; t++ {
+		if kind(t) && v.tags[t] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *verifier) inside(kind func(Tag) bool) bool {
+	for _, l := range v.loops {
+		if kind(l.Tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// want checks an expression and that it has a type.
+func (v *verifier) want(e Expr, t types.Type, what string) {
+	if got := v.expr(e); got != t && got != types.Invalid {
+		v.fail("%s is %s where %s is wanted", what, got, t)
+	}
+}
+
+// expr checks an expression and returns its type, Invalid after an error.
+func (v *verifier) expr(e Expr) types.Type {
+	switch e := e.(type) {
+	case *Lit:
+		return e.Value.T
+	case *Ref:
+		d := v.vars[e.Var]
+		if d == nil {
+			v.fail("%s is not in scope", e.Var.Name)
+			return types.Invalid
+		}
+		v.reduced(e.Var)
+		return e.Var.Type
+	case *Load:
+		v.index(e.Index)
+		v.access(e.Buffer)
+		if e.Buffer.Mode == Out {
+			v.fail("%s is only written and is loaded from", e.Buffer.Name)
+		}
+		return e.Buffer.Elem
+	case *Unary:
+		return v.unary(e)
+	case *Binary:
+		return v.binary(e)
+	case *Select:
+		v.want(e.Cond, types.Bool, "the condition of a select")
+		return v.same(e.X, e.Y, "select")
+	case *Cast:
+		if v.expr(e.X) == types.Invalid {
+			return types.Invalid
+		}
+		return e.To
+	case *Call:
+		return v.call(e)
+	case *Random:
+		v.want(e.Seed, types.I64, "the seed")
+		v.want(e.Number, types.I64, "the number")
+		if !e.T.IsFloat() {
+			v.fail("a random %s", e.T)
+		}
+		return e.T
+	case nil:
+		v.fail("an expression is missing")
+		return types.Invalid
+	}
+	panic("kernel: unknown expression")
+}
+
+// reduced checks that a variable which a loop around reduces into is read
+// only to be accumulated into.
+func (v *verifier) reduced(x *Var) {
+	for _, l := range v.loops {
+		if reductionOf(l, x) != nil && v.folding != x {
+			v.fail("%s is reduced by the loop over %s and is read in it", x.Name, l.Var.Name)
+		}
+	}
+}
+
+// same checks two operands that have one type and returns it.
+func (v *verifier) same(x, y Expr, what string) types.Type {
+	tx, ty := v.expr(x), v.expr(y)
+	if tx == types.Invalid || ty == types.Invalid {
+		return types.Invalid
+	}
+	if tx != ty {
+		v.fail("%s of %s and %s", what, tx, ty)
+		return types.Invalid
+	}
+	return tx
+}
+
+func (v *verifier) unary(e *Unary) types.Type {
+	t := v.expr(e.X)
+	if t == types.Invalid {
+		return t
+	}
+	if e.Op.Arity() != 1 || !applies(e.Op, t) {
+		v.fail("%s of %s", e.Op, t)
+		return types.Invalid
+	}
+	return t
+}
+
+func (v *verifier) binary(e *Binary) types.Type {
+	t := v.same(e.X, e.Y, e.Op.String())
+	if t == types.Invalid {
+		return t
+	}
+	if e.Op.Arity() != 2 || !applies(e.Op, t) {
+		v.fail("%s of %s and %s", e.Op, t, t)
+		return types.Invalid
+	}
+	if e.Op.IsComparison() {
+		return types.Bool
+	}
+	return t
+}
+
+// applies reports whether an operator works on operands of a type.
+func applies(o op.Op, t types.Type) bool {
+	switch o {
+	case op.Add, op.Sub, op.Mul, op.Div, op.Min, op.Max, op.Neg:
+		return t.IsFloat() || t == types.I32 || t == types.I64
+	case op.Rem:
+		return t == types.I32 || t == types.I64
+	case op.And, op.Or:
+		return t == types.I32 || t == types.I64 || t == types.Bool
+	case op.LAnd, op.LOr, op.Not:
+		return t == types.Bool
+	}
+	return o.IsComparison()
+}
+
+func (v *verifier) call(e *Call) types.Type {
+	if len(e.Args) != e.Func.Arity() || len(e.Args) == 0 {
+		v.fail("%s of %d arguments", e.Func, len(e.Args))
+		return types.Invalid
+	}
+	t := v.expr(e.Args[0])
+	for _, a := range e.Args[1:] {
+		if u := v.expr(a); t != types.Invalid && u != types.Invalid && u != t {
+			v.fail("%s of %s and %s", e.Func, t, u)
+			return types.Invalid
+		}
+	}
+	if t != types.Invalid && !t.IsFloat() && !(t == types.I32 && e.Func == op.Abs) {
+		v.fail("%s of %s", e.Func, t)
+		return types.Invalid
+	}
+	return t
+}
