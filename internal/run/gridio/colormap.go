@@ -1,6 +1,7 @@
 package gridio
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"strings"
@@ -41,57 +42,31 @@ func grey(t float64) color.RGBA {
 	return color.RGBA{y, y, y, 255}
 }
 
-// dusk walks through OKLab, a space in which equal steps look equal, with
-// lightness rising evenly while the hue turns from violet to yellow.
+// dusk and tide are curves in OKLab, a space in which equal steps look equal.
+// Their chromas stay where a screen can show them: clipping would draw edges
+// that the data do not have.
+
+// dusk grows evenly lighter while the hue turns from violet to yellow. Its
+// chroma is least where screens are weakest, in the blue-greens.
 func dusk(t float64) color.RGBA {
-	return inGamut(0.22+0.72*t, 0.15, radians(300-195*t))
+	return screen(oklab(0.22+0.72*t, 0.092+0.14*(t-0.41)*(t-0.41), 300-195*t))
 }
 
 // tide is lightest and colourless at the centre; equal distances from it are
 // equally dark on both sides.
 func tide(t float64) color.RGBA {
 	d := 2*t - 1
-	hue := 255.0
-	if d > 0 {
-		hue = 30
+	if d < 0 {
+		return screen(oklab(0.96+0.54*d, -0.155*d, 260))
 	}
-	d = math.Abs(d)
-	return inGamut(0.96-0.56*d, 0.18*d, radians(hue))
+	return screen(oklab(0.96-0.54*d, 0.155*d, 28))
 }
 
-func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
-
-// inGamut returns the colour of the given lightness and hue whose chroma is as
-// near to the wanted one as a screen can show.
-func inGamut(lightness, chroma, hue float64) color.RGBA {
-	lo, hi := 0.0, chroma
-	if rgb := oklab(lightness, chroma, hue); shown(rgb) {
-		lo = hi
-	}
-	for range 20 {
-		if mid := (lo + hi) / 2; shown(oklab(lightness, mid, hue)) {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	rgb := oklab(lightness, lo, hue)
-	return color.RGBA{gamma(rgb[0]), gamma(rgb[1]), gamma(rgb[2]), 255}
-}
-
-func shown(rgb [3]float64) bool {
-	for _, c := range rgb {
-		if c < 0 || c > 1 {
-			return false
-		}
-	}
-	return true
-}
-
-// oklab converts a lightness, chroma and hue of OKLab to linear sRGB; the
+// oklab converts a lightness, a chroma and a hue in degrees to linear sRGB; the
 // matrices are those of B. Ottosson, "A perceptual color space for image
 // processing" (2020).
-func oklab(lightness, chroma, hue float64) [3]float64 {
+func oklab(lightness, chroma, degrees float64) [3]float64 {
+	hue := degrees * math.Pi / 180
 	a, b := chroma*math.Cos(hue), chroma*math.Sin(hue)
 	l := lightness + 0.3963377774*a + 0.2158037573*b
 	m := lightness - 0.1055613458*a - 0.0638541728*b
@@ -104,12 +79,19 @@ func oklab(lightness, chroma, hue float64) [3]float64 {
 	}
 }
 
-// gamma encodes a linear value as sRGB (IEC 61966-2-1).
-func gamma(c float64) uint8 {
-	if c <= 0.0031308 {
-		c *= 12.92
-	} else {
-		c = 1.055*math.Pow(c, 1/2.4) - 0.055
+// screen encodes linear values from 0 to 1 as sRGB (IEC 61966-2-1).
+func screen(linear [3]float64) color.RGBA {
+	var code [3]uint8
+	for i, c := range linear {
+		if c < 0 || c > 1 {
+			panic(fmt.Sprintf("gridio: a colour map leaves the colours of a screen at %v", linear))
+		}
+		if c <= 0.0031308 {
+			c *= 12.92
+		} else {
+			c = 1.055*math.Pow(c, 1/2.4) - 0.055
+		}
+		code[i] = uint8(math.Round(255 * c))
 	}
-	return uint8(math.Round(255 * c))
+	return color.RGBA{code[0], code[1], code[2], 255}
 }

@@ -220,11 +220,11 @@ func TestColorMaps(t *testing.T) {
 		} else {
 			rise(m, 0, 1)
 		}
-		for i := range 256 {
-			c := m.at(float64(i) / 255)
+		for i := range 1001 {
+			c := m.at(float64(i) / 1000)
 			far := math.Hypot(math.Hypot(float64(c.R)-255, float64(c.G)), float64(c.B)-255)
 			if far < 120 {
-				t.Errorf("%s: level %d is %v, hard to tell from NaN", m.Name, i, c)
+				t.Errorf("%s: %d thousandths are %v, hard to tell from NaN", m.Name, i, c)
 			}
 		}
 	}
