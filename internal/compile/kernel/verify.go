@@ -84,7 +84,7 @@ func (v *verifier) fail(format string, args ...any) {
 }
 
 var (
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`) // printers replace the points
 	oneLine    = regexp.MustCompile(`^[^\n\r]*$`)
 )
 
@@ -286,16 +286,19 @@ func reductionOf(l *Loop, x *Var) *Reduction {
 }
 
 // accumulates reports whether s combines its variable with a value by a
-// reduction's operator.
+// reduction's operator, or leaves it as it is.
 func accumulates(s *Assign, r *Reduction) bool {
+	if isRef(s.Value, s.Var) {
+		return true
+	}
 	b, ok := s.Value.(*Binary)
-	if !ok || b.Op != r.Op {
+	if !ok || b.Op != r.Op && !(b.Op == op.Sub && r.Op == op.Add) {
 		return false
 	}
 	if isRef(b.X, s.Var) {
 		return !reads(b.Y, s.Var)
 	}
-	return isRef(b.Y, s.Var) && !reads(b.X, s.Var)
+	return b.Op == r.Op && isRef(b.Y, s.Var) && !reads(b.X, s.Var)
 }
 
 func isRef(e Expr, x *Var) bool {

@@ -112,13 +112,13 @@ func (v *verifier) placed(l *Loop) {
 
 // clauses checks what a loop says beside its tag.
 func (v *verifier) clauses(l *Loop) {
-	if l.Threads != 0 && (l.Tag != Parallel || v.covered > 0) {
-		v.fail("a team is given to a loop that shares out no work")
+	if l.Threads != 0 && l.Tag != Parallel {
+		v.fail("a team is given to a %s loop", l.Tag)
 	}
 	if l.Threads < 0 {
 		v.fail("a team of %d threads", l.Threads)
 	}
-	if l.Collapse < 0 || l.Collapse > 1 && (l.Tag != Parallel || v.covered > 0) {
+	if l.Collapse < 0 || l.Collapse > 1 && l.Tag != Parallel {
 		v.fail("%d loops cannot be collapsed here", l.Collapse)
 	} else if l.Collapse > 1 {
 		v.perfect(l)
