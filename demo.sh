@@ -1,0 +1,34 @@
+#!/bin/sh
+# Builds gridloom. The one thing that may be installed is a C compiler, which
+# gridloom uses to run stencils on the processor.
+set -eu
+cd "$(dirname "$0")"
+
+say() { printf '== %s\n' "$*"; }
+fail() { printf 'demo.sh: %s\n' "$*" >&2; exit 1; }
+
+command -v go >/dev/null 2>&1 || PATH=$PATH:/usr/local/go/bin
+command -v go >/dev/null 2>&1 || fail "Go 1.26 or newer is needed; see https://go.dev/doc/install"
+version=$(go env GOVERSION) || fail "Go 1.26 or newer is needed"
+case $version in
+go1.2[6-9]* | go1.[3-9][0-9]* | go1.[1-9][0-9][0-9]* | go[2-9]* | devel*) ;;
+*) fail "Go 1.26 or newer is needed, and this is $version" ;;
+esac
+
+if ! command -v gcc >/dev/null 2>&1; then
+	command -v apt-get >/dev/null 2>&1 || fail "there is no apt-get; please install gcc"
+	sudo=
+	if [ "$(id -u)" -ne 0 ]; then
+		command -v sudo >/dev/null 2>&1 || fail "neither root nor sudo; please install gcc"
+		sudo=sudo
+	fi
+	say "Installing gcc"
+	$sudo apt-get update
+	$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev
+fi
+
+say "Building build/gridloom"
+export CGO_ENABLED=0
+# Stamping the commit fails in a copy that belongs to another user.
+go build -o build/gridloom ./cmd/gridloom 2>/dev/null ||
+	go build -buildvcs=false -o build/gridloom ./cmd/gridloom

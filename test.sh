@@ -1,0 +1,67 @@
+#!/bin/sh
+# Checks the whole tree: installs what the tests need, then format, vet,
+# staticcheck, a build without cgo, the race detector, a little fuzzing, and at
+# the end every test, so that the last lines are those of go test.
+set -eu
+cd "$(dirname "$0")"
+
+say() { printf '== %s\n' "$*"; }
+fail() { printf 'test.sh: %s\n' "$*" >&2; exit 1; }
+
+# Go is the one thing that is not installed here: distributions lag behind.
+command -v go >/dev/null 2>&1 || PATH=$PATH:/usr/local/go/bin
+command -v go >/dev/null 2>&1 || fail "Go 1.26 or newer is needed; see https://go.dev/doc/install"
+version=$(go env GOVERSION) || fail "Go 1.26 or newer is needed"
+case $version in
+go1.2[6-9]* | go1.[3-9][0-9]* | go1.[1-9][0-9][0-9]* | go[2-9]* | devel*) ;;
+*) fail "Go 1.26 or newer is needed, and this is $version" ;;
+esac
+
+# Generated libraries are called from C, C++, Fortran and Python.
+packages=
+need() { command -v "$1" >/dev/null 2>&1 || packages="$packages $2"; }
+need gcc "gcc libc6-dev"
+need g++ g++
+need gfortran gfortran
+need cmake cmake
+need make make
+if ! { /usr/bin/python3 -c 'import numpy' || python3 -c 'import numpy'; } >/dev/null 2>&1; then
+	packages="$packages python3-numpy"
+fi
+if [ -n "$packages" ]; then
+	command -v apt-get >/dev/null 2>&1 || fail "there is no apt-get; please install:$packages"
+	sudo=
+	if [ "$(id -u)" -ne 0 ]; then
+		command -v sudo >/dev/null 2>&1 || fail "neither root nor sudo; please install:$packages"
+		sudo=sudo
+	fi
+	say "Installing$packages"
+	$sudo apt-get update
+	# The list is one word a package.
+	# shellcheck disable=SC2086
+	$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages
+fi
+
+export CGO_ENABLED=0
+
+say "Format, vet, staticcheck"
+make --no-print-directory lint
+
+say "Build without cgo"
+go build -buildvcs=false ./...
+
+# Packages whose code runs on several threads. The race detector needs cgo.
+concurrent=./internal/run/...
+say "Race detector: $concurrent"
+CGO_ENABLED=1 go test -race -timeout 15m $concurrent
+
+# Go fuzzes one function at a time; what it finds it writes to testdata/fuzz.
+find internal -name '*_test.go' -exec grep -H '^func Fuzz' {} + | sort |
+	sed 's/^\(.*\)\/[^/]*_test\.go:func \(Fuzz[A-Za-z0-9_]*\)(.*/\1 \2/' |
+	while read -r folder name; do
+		say "Fuzzing $name for 5 s"
+		go test -timeout 5m -run '^$' -fuzz "^$name\$" -fuzztime 5s "./$folder" </dev/null || exit 1
+	done
+
+say "Tests"
+exec go test -timeout 15m ./...
