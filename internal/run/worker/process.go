@@ -1,0 +1,134 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options says how to start a worker.
+type Options struct {
+	Files []*os.File // handed down; the parent keeps its own
+	Env   []string   // besides the parent's own, "NAME=value"
+}
+
+// Process is a worker as its parent sees it.
+type Process struct {
+	cmd    *exec.Cmd
+	link   *Link
+	said   *tail
+	exited chan struct{}
+	status error // of Wait, once exited is closed
+
+	mutex  sync.Mutex
+	reason error // why it was killed
+}
+
+// Start starts a worker that runs a service.
+func Start(service string, o Options) (*Process, error) {
+	if !ready.Load() {
+		return nil, errors.New("this program cannot start workers: its main does not call worker.Main")
+	}
+	var pipes [4]*os.File // requests: read, write; replies: read, write
+	closePipes := func() {
+		for _, f := range pipes {
+			if f != nil {
+				f.Close()
+			}
+		}
+	}
+	for i := 0; i < 4; i += 2 {
+		var err error
+		if pipes[i], pipes[i+1], err = os.Pipe(); err != nil {
+			closePipes()
+			return nil, fmt.Errorf("a worker process cannot be started: %w", err)
+		}
+	}
+	// The image of this very process, even if its file has been replaced.
+	cmd := exec.Command("/proc/self/exe", Word, service, strconv.Itoa(len(o.Files)))
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), o.Env...)
+	cmd.ExtraFiles = append([]*os.File{pipes[0], pipes[3]}, o.Files...)
+	p := &Process{cmd: cmd, said: &tail{most: 8 << 10}, exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = p.said, p.said
+	cmd.WaitDelay = time.Second // for children of its own that keep its output open
+	if err := cmd.Start(); err != nil {
+		closePipes()
+		return nil, fmt.Errorf("a worker process cannot be started: %w", err)
+	}
+	pipes[0].Close()
+	pipes[3].Close()
+	p.link = newLink(pipes[2], pipes[1])
+	go func() {
+		p.status = cmd.Wait()
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// Send sends a value to the worker.
+func (p *Process) Send(v any) error { return p.link.Send(v) }
+
+// Receive waits for the worker's next value. When there will be none, because
+// the worker has ended, the error is a *Death.
+func (p *Process) Receive(v any) error {
+	err := p.link.Receive(v)
+	if err == nil {
+		return nil
+	}
+	// A worker that closes its end, or sends what cannot be read, is of no use.
+	p.end(patience, fmt.Errorf("it stopped answering: %w", err))
+	return p.death()
+}
+
+// patience is how long a worker may take to end by itself once it is known to
+// have nothing left to do.
+const patience = 5 * time.Second
+
+// end waits for the worker to end by itself, and kills it after a while.
+func (p *Process) end(after time.Duration, reason error) {
+	timer := time.AfterFunc(after, func() { p.Kill(reason) })
+	<-p.exited
+	timer.Stop()
+}
+
+// Kill ends the worker at once. The first reason given is the one that its
+// Death reports.
+func (p *Process) Kill(reason error) {
+	p.mutex.Lock()
+	select {
+	case <-p.exited: // too late to be the reason
+	default:
+		if p.reason == nil {
+			p.reason = reason
+		}
+	}
+	p.mutex.Unlock()
+	p.cmd.Process.Signal(syscall.SIGKILL)
+}
+
+// Close asks the worker to leave, by closing its requests, and returns when it
+// has gone.
+func (p *Process) Close() {
+	p.link.out.Close()
+	p.end(patience, errors.New("it did not leave when asked to"))
+	p.link.close()
+}
+
+// death describes the end of a worker that has ended.
+func (p *Process) death() *Death {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	d := &Death{Reason: p.reason, Said: p.said.String()}
+	if s, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		d.Signal = s.Signal()
+	} else {
+		d.Status = p.cmd.ProcessState.ExitCode()
+	}
+	return d
+}
