@@ -18,6 +18,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// Processes with the race detector would take a second to leave.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	Main(
 		Service{"echo", echo},
 		Service{"die", die},
