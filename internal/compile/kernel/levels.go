@@ -36,6 +36,9 @@ func (a *leveller) raise(v *Var, to level) {
 // expr returns the level of an expression.
 func (a *leveller) expr(e Expr) level {
 	l := perLaunch
+	if e == nil {
+		return l // the verifier says so
+	}
 	Walk(e, func(e Expr) {
 		switch e := e.(type) {
 		case *Ref:

@@ -184,10 +184,6 @@ func (v *verifier) list(list []Stmt) {
 	var vars []*Var
 	var buffers []*Buffer
 	for i, s := range list {
-		if s == nil {
-			v.fail("statement %d is missing", i)
-			continue
-		}
 		v.path = append(v.path, Label(list, i))
 		v.stmt(s)
 		v.path = v.path[:len(v.path)-1]

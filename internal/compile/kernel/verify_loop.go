@@ -35,7 +35,7 @@ func (v *verifier) loop(l *Loop) {
 	under, covered := v.under, v.covered
 	v.under = max(v.under, v.level.control(l))
 	if l.Tag == Parallel {
-		v.covered = max(l.Collapse, v.covered) - 1
+		v.covered = max(l.Collapse, v.covered, 1) - 1
 	}
 	v.loops = append(v.loops, l)
 	names := v.names

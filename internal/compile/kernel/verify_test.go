@@ -1,0 +1,296 @@
+package kernel_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// parse reads a kernel's text or fails the test.
+func parse(t *testing.T, text string) *kernel.Kernel {
+	t.Helper()
+	k, err := kernel.ParseText(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return k
+}
+
+// signature is what the bodies in the tests below may use.
+const signature = `(kernel k
+  (buffer u f64 global in (mul N N))
+  (buffer v f64 global out (mul N N))
+  (buffer w f64 global inout (mul N N))
+  (buffer c i32 constant in (i64 4))
+  (scalar N i64)
+  (scalar a f64)
+  (scalar n i32)
+`
+
+// grid opens a loop over blocks and one over threads.
+const grid = "(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) (i64 32) (i64 1) "
+
+// verify returns what is wrong with a kernel with that body.
+func verify(t *testing.T, body string) string {
+	t.Helper()
+	err := kernel.Verify(parse(t, signature+body+")"))
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestVerifyAccepts(t *testing.T) {
+	for _, body := range []string{
+		"",
+		// Names may be used again once their list has ended.
+		"(for i i64 serial (i64 0) N (i64 1) (let x i64 i)) (for i i64 serial (i64 0) N (i64 1) (let x f64 a))",
+		"(if (bool true) (then (let x i64 N)) (else (let x f64 a)))",
+		"(var x f64 a) (for i i64 serial (i64 0) N (i64 1) (set x (add x a)))",
+		"(for i i32 unroll (i32 3) (i32 5) (i32 2) (store v (cast i64 i) (load u i)))",
+		"(let lo i64 (mul N (i64 4))) (for i i64 unroll lo (add (i64 4) lo) (i64 1))",
+		"(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (if (lt i (i64 3)) (then (set s (sub s a)))) (set s s))",
+		"(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce max s) (set s (max a s)))",
+		"(alloc p f64 private (i64 4)) (for i i64 vector (i64 0) (i64 4) (i64 1) (store p i a))",
+		"(for j i64 parallel (i64 0) N (i64 1) (threads 2) (collapse 2) (for i i64 parallel (i64 0) N (i64 1) (threads 2) (for r i64 vector (i64 0) i (i64 1))))",
+		grid + "(barrier block) (barrier warp) (barrier grid)))",
+		grid + "(for r i64 serial b N (i64 1) (barrier block))))",
+		grid + "(for r i64 serial (i64 0) (cast i64 (load c (i64 0))) (i64 1) (barrier block))))",
+		"(for b i64 block.x (i64 0) N (i64 1) (alloc s f64 shared N) (for r i64 serial (i64 0) N (i64 1)" +
+			" (for t i64 thread.x (i64 0) (i64 32) (i64 1) (store s t (load u t))) (barrier block)))",
+		"(for b i64 block.x (i64 0) N (i64 1) (store v b a))",
+		"(for t i64 thread.x (i64 0) (i64 32) (i64 1) (store v t a))",
+		"(let x bool (and (gt a a) (eq (bool true) (ne n n)))) (let y i32 (call abs (rem n n)))",
+	} {
+		if got := verify(t, body); got != "" {
+			t.Errorf("%s\n%s", body, got)
+		}
+	}
+}
+
+func TestVerifyRefuses(t *testing.T) {
+	tests := []struct{ body, want string }{
+		// Names and scopes.
+		{"(let N f64 a)", "k/let N: the name N is taken"},
+		{"(let u f64 a)", "k/let u: the name u is taken"},
+		{"(let x f64 a) (for i i64 serial N N N (let x f64 a))", "k/for i/let x: the name x is taken"},
+		{"(for N i64 serial (i64 0) N (i64 1))", "k/for N: the name N is taken"},
+		{"(let 2x f64 a)", `k/let 2x: "2x" is not a name`},
+		{"(comment \"a\\nb\")", `k/comment: "a\nb" is not one line of text`},
+		{"(comment \"a \\\\\")", `k/comment: "a \\" is not one line of text`},
+
+		// Types.
+		{"(let x f64 N)", "k/let x: the value is i64 where f64 is wanted"},
+		{"(let x f64 a) (let x i64 x)", "k/let x#2: the value is f64 where i64 is wanted\nk/let x#2: the name x is taken"},
+		{"(var x i32 a)", "k/var x: the value is f64 where i32 is wanted"},
+		{"(var x i32 n) (set x N)", "k/set x: the value is i64 where i32 is wanted"},
+		{"(store v a a)", "k/store v: the index is f64"},
+		{"(store v N N)", "k/store v: the value is i64 where f64 is wanted"},
+		{"(let x f64 (load u (bool true)))", "k/let x: the index is bool"},
+		{"(let x f64 (add a N))", "k/let x: add of f64 and i64"},
+		{"(let x u8 (add (u8 1) (u8 2)))", "k/let x: add of u8 and u8"},
+		{"(let x f64 (rem a a))", "k/let x: rem of f64 and f64"},
+		{"(let x f64 (and a a))", "k/let x: and of f64 and f64"},
+		{"(let x i64 (land N N))", "k/let x: land of i64 and i64"},
+		{"(let x f64 (lt a a))", "k/let x: the value is bool where f64 is wanted"},
+		{"(let x bool (not N))", "k/let x: not of i64"},
+		{"(let x bool (neg (bool true)))", "k/let x: neg of bool"},
+		{"(let x f64 (select a a a))", "k/let x: the condition of a select is f64 where bool is wanted"},
+		{"(let x f64 (select (bool true) a N))", "k/let x: select of f64 and i64"},
+		{"(let x f64 (call sqrt a a))", "k/let x: sqrt of 2 arguments"},
+		{"(let x f64 (call pow a N))", "k/let x: pow of f64 and i64"},
+		{"(let x i64 (call abs N))", "k/let x: abs of i64"},
+		{"(let x i32 (call sqrt n))", "k/let x: sqrt of i32"},
+		{"(let x f64 (random f64 n N))", "k/let x: the seed is i32 where i64 is wanted"},
+		{"(let x i32 (random i32 N N))", "k/let x: a random i32"},
+		{"(if N)", "k/if: the condition is i64 where bool is wanted"},
+		{"(for i f64 serial a a a)", "k/for i: the loop's variable is f64"},
+		{"(for i i64 serial n a N)", "k/for i: the lower bound is i32 where i64 is wanted\nk/for i: the upper bound is f64 where i64 is wanted"},
+
+		// What may be assigned, loaded and stored.
+		{"(set N N)", "k/set N: N is an argument and is assigned to"},
+		{"(let x i64 N) (set x N)", "k/set x: x is a value that is named once and is assigned to"},
+		{"(for i i64 serial (i64 0) N (i64 1) (set i N))", "k/for i/set i: i is a loop's variable and is assigned to"},
+		{"(store u N a)", "k/store u: u is only read and is stored to"},
+		{"(store c N n)", "k/store c: c is only read and is stored to"},
+		{"(let x f64 (load v N))", "k/let x: v is only written and is loaded from"},
+		{"(var x f64 a) (for i i64 parallel (i64 0) N (i64 1) (set x a))", "k/for i/set x: x is shared by the iterations of the parallel loop over i"},
+		{"(var x f64 a) (for i i64 vector (i64 0) N (i64 1) (for r i64 serial N N N (set x a)))", "k/for i/for r/set x: x is shared by the iterations of the vector loop over i"},
+		{"(var x f64 a) " + grid + "(set x a)))", "k/for b/for t/set x: x is shared by the iterations of the block.x loop over b\n" +
+			"k/for b/for t/set x: x is shared by the iterations of the thread.x loop over t"},
+
+		// Loops.
+		{"(for i i64 serial (i64 0) N (i64 0))", "k/for i: the step is 0"},
+		{"(for i i64 unroll (i64 0) N (i64 1))", "k/for i: an unroll loop has no literal trip count"},
+		{"(for i i64 unroll (i64 0) (i64 4) N)", "k/for i: an unroll loop has no literal trip count"},
+		{"(var x i64 N) (for i i64 serial (i64 0) x (i64 1) (set x i))", "k/for i: a bound reads x, which the loop changes"},
+		{"(for i i64 serial (i64 0) (cast i64 (load w N)) (i64 1))", "k/for i: a bound reads w, which may change"},
+		{"(for i i64 vector (i64 0) N (i64 1) (for j i64 vector (i64 0) N (i64 1)))", "k/for i/for j: a vector loop in the vector loop over i"},
+		{"(for i i64 vector (i64 0) N (i64 1) (for j i64 parallel (i64 0) N (i64 1)))", "k/for i/for j: a parallel loop in the vector loop over i"},
+		{"(for i i64 parallel (i64 0) N (i64 1) (for j i64 parallel (i64 0) N (i64 1)))", "k/for i/for j: a parallel loop in the parallel loop over i"},
+		{"(for i i64 serial (i64 0) N (i64 1) (threads 2))", "k/for i: a team is given to a serial loop"},
+		{"(for i i64 parallel (i64 0) N (i64 1) (threads -2))", "k/for i: a team of -2 threads"},
+		{"(for i i64 vector (i64 0) N (i64 1) (collapse 2))", "k/for i: 2 loops cannot be collapsed here"},
+		{"(for i i64 parallel (i64 0) N (i64 1) (collapse 2) (let x i64 i) (for j i64 parallel (i64 0) N (i64 1)))",
+			"k/for i: 2 loops are collapsed and 1 are nested perfectly"},
+		{"(for i i64 parallel (i64 0) N (i64 1) (collapse 2) (for j i64 parallel (i64 0) i (i64 1)))",
+			"k/for i: the bounds of the collapsed loop over j read i"},
+		{"(for i i64 serial (i64 0) N (i64 1) (for j i64 block.x (i64 0) N (i64 1)))", "k/for i/for j: a block.x loop in the serial loop over i"},
+		{"(if (bool true) (then (for j i64 block.x (i64 0) N (i64 1))))", "k/if/then/for j: a block.x loop under a condition"},
+		{"(for j i64 block.x (i64 0) N (i64 1)) (for j i64 block.x (i64 0) N (i64 1))",
+			"k/for j: there is more than one block.x loop\nk/for j#2: there is more than one block.x loop"},
+		{grid + "(for y i64 block.y (i64 0) N (i64 1))))", "k/for b/for t/for y: a block.y loop in the thread.x loop over t"},
+		{grid + "(for y i64 thread.x (i64 0) N (i64 1))))", "k/for b/for t/for y: a thread.x loop in a thread.x loop, that over t"},
+		{grid + "(for y i64 vector (i64 0) N (i64 1))))", "k/for b/for t/for y: a vector loop in a kernel of threads and blocks"},
+		{"(for i i64 parallel (i64 0) N (i64 1) (for t i64 thread.x (i64 0) N (i64 1)))",
+			"k/for i: a parallel loop in a kernel of threads and blocks\nk/for i/for t: a thread.x loop in the parallel loop over i"},
+		{"(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) b (i64 1)))",
+			"k/for b/for t: the bounds of a thread.x loop have to be known before the launch"},
+		{"(for b i64 block.x (i64 0) (cast i64 (load c N)) (i64 1))",
+			"k/for b: the bounds of a block.x loop have to be known before the launch"},
+
+		// Reductions.
+		{"(for i i64 serial (i64 0) N (i64 1) (reduce add N))", "k/for i: only a vector loop reduces\nk/for i: the loop reduces into N, which is no variable in scope"},
+		{"(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce mul s))", "k/for i: the loop reduces by mul"},
+		{"(var s bool (bool true)) (for i i64 vector (i64 0) N (i64 1) (reduce min s))", "k/for i: the loop reduces a bool by min"},
+		{"(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (mul s a)))",
+			"k/for i/set s: s is reduced by the loop over i and has to be set to add of itself and a value"},
+		{"(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (sub a s)))",
+			"k/for i/set s: s is reduced by the loop over i and has to be set to add of itself and a value"},
+		{"(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (add s s)))",
+			"k/for i/set s: s is reduced by the loop over i and has to be set to add of itself and a value"},
+		{"(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (store v i s))",
+			"k/for i/store v: s is reduced by the loop over i and is read in it"},
+
+		// Memory.
+		{"(alloc p f64 private N)", "k/alloc p: p is private and its size is not a literal"},
+		{"(alloc p f64 private (i64 0))", "k/alloc p: p has 0 cells"},
+		{"(alloc p f64 global (i64 4))", "k/alloc p: p is in global memory, which a kernel cannot make"},
+		{"(alloc s f64 shared (i64 4))", "k/alloc s: s is shared by a block and is not made between the block loops and the thread loops"},
+		{grid + "(alloc s f64 shared (i64 4))))", "k/for b/for t/alloc s: s is shared by a block and is not made between the block loops and the thread loops"},
+		{"(for b i64 block.x (i64 0) N (i64 1) (alloc s f64 shared b) (for t i64 thread.x (i64 0) N (i64 1)))",
+			"k/for b/alloc s: the size of s reads b, which is a loop's variable"},
+		{"(alloc p f64 private (i64 4)) (for i i64 parallel (i64 0) N (i64 1) (store p i a))",
+			"k/for i/store p: p is private and shared by the iterations of the parallel loop over i"},
+		{grid + ") (store v N a))", "k/for b/store v: all threads store to v: there is no thread loop around it"},
+		{grid + ")) (store v N a)", "k/store v: all threads store to v: there is no thread loop around it\n" +
+			"k/store v: all blocks store to v: there is no block loop around it"},
+
+		// Barriers.
+		{"(barrier block)", "k/barrier: there are no threads to wait for"},
+		{"(for i i64 vector (i64 0) N (i64 1) (barrier block))", "k/for i/barrier: a barrier in the vector loop over i"},
+		{grid + "(if (lt t N) (then (barrier block)))))", "k/for b/for t/if/then/barrier: not all threads may come to this barrier: a condition or trip count around it varies by thread"},
+		{grid + "(for r i64 serial t N (i64 1) (barrier warp))))", "k/for b/for t/for r/barrier: not all threads may come to this barrier: a condition or trip count around it varies by thread"},
+		{grid + "(var x i64 N) (if (lt t N) (then (set x b))) (if (lt x N) (then (barrier block)))))",
+			"k/for b/for t/if#2/then/barrier: not all threads may come to this barrier: a condition or trip count around it varies by thread"},
+		{grid + "(alloc p f64 private (i64 1)) (if (lt a (load p (i64 0))) (else (barrier block)))))",
+			"k/for b/for t/if/else/barrier: not all threads may come to this barrier: a condition or trip count around it varies by thread"},
+		{grid + "(if (lt b N) (then (barrier grid)))))", "k/for b/for t/if/then/barrier: not all blocks may come to this barrier: a condition or trip count around it varies"},
+		{grid + "(var x i64 N) (for r i64 serial (i64 0) N (i64 1) (if (lt x N) (then (barrier block))) (if (lt t N) (then (set x r))))))",
+			"k/for b/for t/for r/if/then/barrier: not all threads may come to this barrier: a condition or trip count around it varies by thread"},
+	}
+	for _, test := range tests {
+		if got := verify(t, test.body); got != test.want {
+			t.Errorf("%s\n got %s\nwant %s", test.body, got, test.want)
+		}
+	}
+}
+
+// What no text can say.
+func TestVerifyRefusesGraphs(t *testing.T) {
+	u := &kernel.Buffer{Name: "u", Elem: types.F64, Mode: kernel.InOut, Cells: kernel.I(4)}
+	x := kernel.NewVar("x", types.F64)
+	one := kernel.L(op.Float(types.F64, 1))
+	twice := &kernel.Let{Var: x, Value: one}
+	tests := []struct {
+		k    *kernel.Kernel
+		want string
+	}{
+		{&kernel.Kernel{}, `: "" is not a name`},
+		{&kernel.Kernel{Name: "k", Doc: []string{"a\nb"}}, `k: "a\nb" is not one line of text`},
+		{&kernel.Kernel{Name: "k", Body: []kernel.Stmt{&kernel.Let{Var: x}}}, "k/let x: an expression is missing"},
+		{&kernel.Kernel{Name: "k", Body: []kernel.Stmt{&kernel.Assign{Var: x, Value: one}}}, "k/set x: x is not in scope"},
+		{&kernel.Kernel{Name: "k", Body: []kernel.Stmt{&kernel.Let{Var: kernel.NewVar("y", types.F64), Value: kernel.V(x)}}}, "k/let y: x is not in scope"},
+		{&kernel.Kernel{Name: "k", Body: []kernel.Stmt{&kernel.Store{Buffer: u, Index: kernel.I(0), Value: one}}}, "k/store u: the buffer u is not in scope"},
+		{&kernel.Kernel{Name: "k", Body: []kernel.Stmt{&kernel.If{Cond: kernel.L(op.BoolOf(true)), Then: []kernel.Stmt{twice}, Else: []kernel.Stmt{twice}}}},
+			"k/if/else/let x: x is declared twice"},
+		{&kernel.Kernel{Name: "k", Body: []kernel.Stmt{&kernel.Let{Var: kernel.NewVar("y", types.Invalid), Value: one}}},
+			"k/let y: the value is f64 where invalid is wanted\nk/let y: y has no type"},
+		{&kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{{Name: "s", Elem: types.F64, Space: kernel.Shared, Cells: kernel.I(1)}}}, "k: the argument s is in shared memory"},
+		{&kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{{Name: "s", Elem: types.F64, Space: kernel.Constant, Mode: kernel.Out, Cells: kernel.I(1)}}},
+			"k: s is in constant memory and may be written"},
+		{&kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{{Name: "s", Cells: &kernel.Load{Buffer: u, Index: kernel.I(0)}}}},
+			"k: s has no element type\nk: the buffer u is not in scope\nk: the size of s is f64 where i64 is wanted\nk: the size of s reads memory"},
+		{&kernel.Kernel{Name: "k", Body: []kernel.Stmt{&kernel.Alloc{Buffer: &kernel.Buffer{Name: "p", Elem: types.F64, Space: kernel.Private, Cells: kernel.I(1)}}}},
+			"k/alloc p: p is made here and has the mode in"},
+	}
+	for _, test := range tests {
+		err := kernel.Verify(test.k)
+		if err == nil || err.Error() != test.want {
+			t.Errorf("got %v\nwant %s", err, test.want)
+		}
+	}
+}
+
+func TestCheckInterior(t *testing.T) {
+	loop := func(body string) string {
+		return signature + "(let edge i64 (sub N (i64 1))) (for j i64 serial (i64 0) N (i64 1) (for i i64 vector interior (i64 1) edge (i64 1) " + body + ")))"
+	}
+	tests := []struct{ text, want string }{
+		{loop("(store v (add (mul j N) i) (load u (add (mul j N) (sub i (i64 1)))))"), ""},
+		{loop("(store v i (select (lt (load u i) a) a (load u i)))"), ""},
+		// A position in the source's mathematics is cast to i32.
+		{loop("(store v i (select (lt (cast i32 i) n) a (load u i)))"), ""},
+		// A tile's bounds may be compared: they are not inside.
+		{loop("(store v i (select (lt j edge) a (load u i)))"), ""},
+		{loop("(if (lt i N) (then (store v i a)))"), "k/for j/for i/if: a condition in an interior loop"},
+		{loop("(store v i (select (lt i edge) (load u i) a))"), "k/for j/for i/store v: a select on a position in an interior loop"},
+		{loop("(let ok bool (lt (add i (i64 1)) N)) (let x f64 (select (lor ok (lt a a)) (load u i) a))"), "k/for j/for i/let x: a select on a position in an interior loop"},
+		{loop("(let at i64 (add i j)) (store v (max at (i64 0)) a)"), "k/for j/for i/store v: an index is limited by max in an interior loop"},
+		{loop("(let x f64 (load u (select (lt (load u i) a) i N)))"), "k/for j/for i/let x: an index is chosen by a select in an interior loop"},
+		{loop("(var x f64 a) (for r i64 serial (i64 0) (i64 3) (i64 1) (set x (select (eq r (i64 1)) a x)))"), "k/for j/for i/for r/set x: a select on a position in an interior loop"},
+		{strings.Replace(loop("(if (lt i N) (then (store v i (select (lt i edge) (load u (min i edge)) a))))"), "interior ", "edge ", 1), ""},
+	}
+	for _, test := range tests {
+		k := parse(t, test.text)
+		if err := kernel.Verify(k); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := kernel.CheckInterior(k); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s\n got %s\nwant %s", test.text, got, test.want)
+		}
+	}
+}
+
+func TestTrips(t *testing.T) {
+	tests := []struct {
+		lo, hi, step string
+		want         int64
+		known        bool
+	}{
+		{"(i64 0)", "(i64 0)", "(i64 1)", 0, true},
+		{"(i64 5)", "(i64 2)", "N", 0, true},
+		{"(i64 0)", "(i64 7)", "(i64 3)", 3, true},
+		{"(i64 0)", "(i64 6)", "(i64 3)", 2, true},
+		{"(mul N (i64 4))", "(add (mul (i64 2) N) (add (mul N (i64 2)) (i64 3)))", "(i64 1)", 3, true},
+		{"(sub N (neg N))", "(mul N (i64 2))", "(i64 1)", 0, true},
+		{"(i64 0)", "N", "(i64 1)", 0, false},
+		{"(i64 0)", "(i64 4)", "N", 0, false},
+		{"(max N (i64 3))", "(add (i64 1) (max N (i64 3)))", "(i64 1)", 1, true},
+		{"(max N (i64 3))", "(max N (i64 4))", "(i64 1)", 0, false},
+	}
+	for _, test := range tests {
+		k := parse(t, "(kernel k (scalar N i64) (for i i64 serial "+test.lo+" "+test.hi+" "+test.step+"))")
+		got, known := kernel.Trips(k.Body[0].(*kernel.Loop))
+		if got != test.want || known != test.known {
+			t.Errorf("%s to %s by %s: %d %v, want %d %v", test.lo, test.hi, test.step, got, known, test.want, test.known)
+		}
+	}
+}
