@@ -195,9 +195,9 @@ type Formal struct {
 type Pragma struct {
 	span
 	Stream    *Ident // nil if not given; so are the others
-	Block     []Expr
+	Block     []*NumberLit
 	Unroll    []*Unroll
-	Occupancy Expr
+	Occupancy *NumberLit
 }
 
 // Unroll is one factor of a Pragma.
@@ -208,7 +208,7 @@ type Pragma struct {
 type Unroll struct {
 	span
 	Axis   *Ident
-	Factor Expr
+	Factor *NumberLit
 }
 
 // InitialDef gives grids their first values.

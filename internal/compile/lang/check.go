@@ -1,0 +1,209 @@
+package lang
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// Options are the rules that a file is checked by.
+type Options struct {
+	// Ancestor asks for the rules of .idsl files: an undeclared name in
+	// copyin, an unused formal and an update in place at an offset are
+	// warnings, the last with the meaning that old values are read.
+	Ancestor bool
+}
+
+// OptionsFor returns the rules for a file of that name.
+func OptionsFor(name string) Options {
+	return Options{Ancestor: strings.HasSuffix(name, ".idsl")}
+}
+
+// Load parses and checks a source text, by the rules for its name.
+func Load(src *diag.Source) (*ir.Program, diag.List) {
+	f, diags := Parse(src)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	prog, more := Check(f, OptionsFor(src.Name))
+	return prog, append(diags, more...)
+}
+
+// Check gives a file its meaning. The file must be free of syntax errors. The
+// program is nil if the list, which is sorted, holds an error.
+func Check(f *File, opts Options) (*ir.Program, diag.List) {
+	c := &checker{
+		opts:     opts,
+		prog:     &ir.Program{Name: programName(f.Source.Name)},
+		globals:  make(map[string]symbol),
+		stencils: make(map[string]*stencilInfo),
+		calls:    make(map[*CallStep]*boundCall),
+		stages:   make(map[string]*ir.Stage),
+	}
+	c.sizes = c.newEnv(atSizes)
+	c.global = c.newEnv(atStart)
+	c.between = c.newEnv(atSteps)
+	c.check(f)
+	if !c.diags.HasErrors() {
+		c.checkDefaults()
+	}
+	c.diags.Sort()
+	if c.diags.HasErrors() {
+		return nil, c.diags
+	}
+	return c.prog, c.diags
+}
+
+func programName(file string) string {
+	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
+	return strings.TrimSuffix(base, path.Ext(base))
+}
+
+// checker holds what is known of one file.
+type checker struct {
+	opts  Options
+	diags diag.List
+	prog  *ir.Program
+
+	globals  map[string]symbol
+	order    []symbol // the globals in order of declaration
+	sizes    *env     // scope of the values of parameters
+	global   *env     // scope of the values of scalars, tables and boundaries
+	between  *env     // scope of arguments, counts and conditions
+	stencils map[string]*stencilInfo
+	initials []*stencilInfo
+	calls    map[*CallStep]*boundCall // that can be made
+	stages   map[string]*ir.Stage     // by stencil, arguments and domain
+
+	rotations []*RotateStep
+
+	size  int   // expressions made for the current statement
+	terms int64 // terms of its sums
+}
+
+// reset begins the count of what a statement grows to.
+func (c *checker) reset() { c.size, c.terms = 0, 0 }
+
+// check runs the passes. Declarations may stand in any order, so each pass
+// goes through the whole file before the next begins.
+func (c *checker) check(f *File) {
+	c.declare(f) // names, types and shapes
+	c.values()   // initial values of parameters, scalars and tables
+	if !c.haveIterators(f) {
+		return
+	}
+	c.defineAll(f)  // names inside stencils, and what is indexed how
+	c.bindAll(f)    // calls: arity and the kinds of arguments
+	c.inferAxes()   // which iterator runs along which dimension
+	c.boundaries(f) // conditions on the grids' faces
+	c.attributes(f) // copyin, copyout and the like
+	c.prog.Body = c.steps(f)
+	c.arguments()
+}
+
+// haveIterators reports that a program with grids to run over has no
+// iterators; nothing else can be said of its stencils then.
+func (c *checker) haveIterators(f *File) bool {
+	if c.rank() > 0 {
+		return true
+	}
+	for _, it := range f.Items {
+		at := it.Span()
+		switch it := it.(type) {
+		case *StencilDef:
+			at = it.Name.Span()
+		case *InitialDef:
+		default:
+			continue
+		}
+		c.diags.Errorf(at, "no iterator is declared").Hintf("name one for every dimension, outermost first: iterator k, j, i;")
+		return false
+	}
+	return true
+}
+
+// itemsOf returns the file's items of one kind, in order.
+func itemsOf[T Item](f *File) []T {
+	var list []T
+	for _, it := range f.Items {
+		if t, ok := it.(T); ok {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// lenient reports what .idsl files are forgiven.
+func (c *checker) lenient(r diag.Range, format string, args ...any) *diag.Diagnostic {
+	if c.opts.Ancestor {
+		return c.diags.Warnf(r, format, args...)
+	}
+	return c.diags.Errorf(r, format, args...)
+}
+
+// arguments lists the names of the program's interface in declaration order.
+func (c *checker) arguments() {
+	for _, s := range c.prog.Scalars {
+		if s.Used && s.Init == nil && !s.Reduced {
+			s.Argument = true
+		}
+	}
+	for _, s := range c.order {
+		switch s := s.(type) {
+		case *paramSym:
+			c.prog.Arguments = append(c.prog.Arguments, s.name)
+		case *scalarSym:
+			if s.scalar.Argument || s.scalar.CopyOut {
+				c.prog.Arguments = append(c.prog.Arguments, s.scalar.Name)
+			}
+		case *gridSym:
+			if g := s.grid; g.CopyIn || g.CopyOut || g.Constant {
+				c.prog.Arguments = append(c.prog.Arguments, g.Name)
+			}
+		}
+	}
+}
+
+// checkDefaults evaluates the sizes if every parameter has a default, so that
+// sizes and domains that cannot be are found before the program is run.
+func (c *checker) checkDefaults() {
+	for _, p := range c.prog.Params {
+		if p.Default == nil {
+			return
+		}
+	}
+	set := make(map[string]string)
+	for _, s := range c.prog.Scalars {
+		if s.Init == nil {
+			set[s.Name] = zeroText(s.Type)
+		}
+	}
+	_, errs := c.prog.Bind(set)
+	c.diags = append(c.diags, errs...)
+}
+
+func zeroText(t types.Type) string {
+	if t == types.Bool {
+		return "false"
+	}
+	return "0"
+}
+
+// axisNames lists iterators for a message: "k, j, i".
+func (c *checker) axisNames() string { return strings.Join(c.prog.Axes, ", ") }
+
+func (c *checker) rank() int { return len(c.prog.Axes) }
+
+// sortedNames returns a map's keys in order.
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
