@@ -74,3 +74,29 @@ func TestLength(t *testing.T) {
 		}
 	}
 }
+
+// Every example compiles without a warning and runs at its own size.
+func TestExamplesRun(t *testing.T) {
+	for _, name := range programs(t) {
+		prog := load(t, name, nil)
+		set := ""
+		for _, s := range prog.Scalars {
+			if s.Name == "steps" || s.Name == "sweeps" || s.Name == "generations" || s.Name == "passes" {
+				set = s.Name + "=3"
+			}
+		}
+		inputs := make(map[string]field)
+		if prog.Grid("photo") != nil {
+			inputs["photo"] = photo(t, map[bool]float64{true: 1, false: 255}[prog.Grid("photo").Type.IsFloat()])
+		}
+		m := run(t, prog, set, inputs)
+		for _, g := range prog.Grids {
+			if !g.CopyOut {
+				continue
+			}
+			if err := finite(m.values(g.Name)); err != nil {
+				t.Errorf("%s: %s: %v", name, g.Name, err)
+			}
+		}
+	}
+}
