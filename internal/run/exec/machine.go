@@ -1,0 +1,217 @@
+package exec
+
+import (
+	"sync/atomic"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/memory"
+)
+
+// machine executes a script on a device, on the region's memory.
+type machine struct {
+	script *Script
+	device device.Device
+	region []byte
+	grids  []*device.Slot
+	holds  []int           // whose memory each grid has after rotations
+	memory []device.Buffer // by the grid that had it first
+	cells  []device.Buffer
+	step   *device.Value
+	stages [][]device.Call
+	status *status
+	eval   evaluator
+	failed error // of a cell that could not be read in the midst of a formula
+}
+
+// newMachine prepares everything that launches need.
+func newMachine(s *Script, d device.Device, image string, r *memory.Region, private bool) (*machine, error) {
+	m := &machine{script: s, device: d, region: r.Bytes(), step: &device.Value{}}
+	m.status = statusAt(m.region, s.StatusStart)
+	m.eval.cell = m.cell
+	if err := m.allocate(r, private); err != nil {
+		return nil, err
+	}
+	library, err := d.Load(image)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.prepare(library)
+}
+
+func (m *machine) allocate(r *memory.Region, private bool) error {
+	share := m.device.Share
+	if private {
+		share = m.device.Copy
+	}
+	for i, g := range m.script.Grids {
+		buffer, err := share(m.region[g.Start : g.Start+g.Bytes])
+		if err != nil {
+			return err
+		}
+		if g.ReadOnly {
+			if err := r.Protect(g.Start, g.Start+g.Bytes); err != nil {
+				return err
+			}
+		}
+		m.memory = append(m.memory, buffer)
+		m.grids = append(m.grids, &device.Slot{Buffer: buffer})
+		m.holds = append(m.holds, i)
+	}
+	for i := range m.script.Cells {
+		start := m.script.cellStart(i)
+		buffer, err := m.device.Share(m.region[start : start+8])
+		if err != nil {
+			return err
+		}
+		m.cells = append(m.cells, buffer)
+	}
+	return nil
+}
+
+func (m *machine) prepare(library device.Library) error {
+	var scratch, cells []*device.Slot
+	for _, bytes := range m.script.Scratch {
+		buffer, err := m.device.Alloc(bytes)
+		if err != nil {
+			return err
+		}
+		scratch = append(scratch, &device.Slot{Buffer: buffer})
+	}
+	for _, buffer := range m.cells {
+		cells = append(cells, &device.Slot{Buffer: buffer})
+	}
+	for _, st := range m.script.Stages {
+		var calls []device.Call
+		for _, l := range st.Launches {
+			var args []device.Arg
+			for _, a := range l.Args {
+				switch a.Kind {
+				case GridArg:
+					args = append(args, m.grids[a.Index])
+				case CellArg:
+					args = append(args, cells[a.Index])
+				case ScratchArg:
+					args = append(args, scratch[a.Index])
+				case ValueArg:
+					args = append(args, &device.Value{Bytes: a.Bits})
+				case StepArg:
+					args = append(args, m.step)
+				}
+			}
+			call, err := library.Prepare(m.script.Kernels[l.Kernel], args)
+			if err != nil {
+				return err
+			}
+			calls = append(calls, call)
+		}
+		m.stages = append(m.stages, calls)
+	}
+	return nil
+}
+
+// push brings all that the host has written to the device.
+func (m *machine) push() error {
+	for _, list := range [][]device.Buffer{m.memory, m.cells} {
+		for _, b := range list {
+			if err := b.Push(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pull brings some grids back to the host.
+func (m *machine) pull(grids []int) error {
+	for _, g := range grids {
+		if err := m.grids[g].Buffer.Pull(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cell returns the present value of a reduced scalar.
+func (m *machine) cell(i int) op.Value {
+	if err := m.cells[i].Pull(); err != nil && m.failed == nil {
+		m.failed = err
+	}
+	return device.Decode(m.script.Cells[i].Type, m.region[m.script.cellStart(i):])
+}
+
+// run executes leaves from a cursor on, until the limit, or until stop holds
+// the number of this run, or to the end. It returns where it has come to.
+func (m *machine) run(at ir.Cursor, limit Limit, stop *atomic.Int64, number int64) (c ir.Cursor, end ending, err error) {
+	w := newWalker(m.script.Body, at, func(f Formula, step int64) int64 { return m.eval.eval(f, step).I })
+	defer func() { c = w.cursor() }()
+	defer m.status.running.Store(0)
+	w.settle() // a cursor from elsewhere may stand before the end of an iteration
+	start := w.completed
+	for n := int64(0); ; n++ {
+		more := w.settle()
+		m.status.completed.Store(w.completed)
+		switch {
+		case m.failed != nil:
+			return c, end, m.failed
+		case !more:
+			return c, finished, m.rest()
+		case limit.reached(n, w.completed-start):
+			return c, paused, m.rest()
+		case stop.Load() == number:
+			return c, stopped, m.rest()
+		}
+		step := w.step()
+		if err := m.execute(w.take(), step); err != nil {
+			return c, end, err
+		}
+	}
+}
+
+// rest waits for the device and brings the cells' values back.
+func (m *machine) rest() error {
+	if err := m.device.Sync(); err != nil {
+		return err
+	}
+	for _, b := range m.cells {
+		if err := b.Pull(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *machine) execute(o *Op, step int64) error {
+	if o.Kind == RotateOp {
+		m.rotate(o.Grids)
+	} else {
+		m.step.Set(op.Int(types.I32, step))
+		for i, call := range m.stages[o.Stage] {
+			m.status.running.Store(place(o.Stage, i))
+			m.status.launches.Add(1)
+			if err := call.Launch(); err != nil {
+				return err
+			}
+		}
+		m.status.points.Add(m.script.Stages[o.Stage].Points)
+	}
+	m.status.leaves.Add(1)
+	return nil
+}
+
+// rotate gives every grid the contents of the one after it, and the last those
+// of the first, by exchanging what they point at.
+func (m *machine) rotate(grids []int) {
+	first := grids[0]
+	buffer, holds := m.grids[first].Buffer, m.holds[first]
+	for k, g := range grids {
+		if k+1 == len(grids) {
+			m.grids[g].Buffer, m.holds[g] = buffer, holds
+			break
+		}
+		next := grids[k+1]
+		m.grids[g].Buffer, m.holds[g] = m.grids[next].Buffer, m.holds[next]
+	}
+}

@@ -1,0 +1,404 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/device/cpu"
+	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/worker"
+)
+
+// Options says how a compiled program is run.
+type Options struct {
+	Device  string // "cpu"
+	Image   string // that device.Builder has made of the module
+	Threads int    // of the cpu; 0 for all that this process may use
+	// Private keeps grids in memory of the worker's own, in huge pages, and
+	// copies them when they are asked for: faster for many iterations, slower
+	// for few, and twice the memory.
+	Private  bool
+	Deadline time.Duration  // for one launch; 0 is none
+	Patience time.Duration  // for a worker that was told to stop; 0 is 10 s
+	Progress func(Progress) // called now and then while Advance is busy
+	Interval time.Duration  // between calls of Progress; 0 is 200 ms
+	System   memory.System  // that memory is asked of; "" is this machine
+}
+
+// Remote is a Runner whose program runs in a worker process.
+type Remote struct {
+	bound   *ir.Binding
+	script  *Script
+	opts    Options
+	region  *memory.Region
+	status  *status
+	process *worker.Process
+
+	cursor ir.Cursor
+	holds  []int // whose memory each grid has
+	number int64 // of advances
+	push   bool  // the host may have written to memory since the last advance
+	stale  []bool
+	done   Progress
+	failed error // that ended the worker
+}
+
+// Open starts a worker for a module and gives its grids memory, after checking
+// that there is enough.
+func Open(ctx context.Context, m *kernel.Module, b *ir.Binding, o Options) (*Remote, error) {
+	script, err := NewScript(m, b)
+	if err != nil {
+		return nil, err
+	}
+	o = o.complete()
+	if err := o.System.Check(script.Needs(o.Private)); err != nil {
+		return nil, err
+	}
+	r := &Remote{bound: b, script: script, opts: o, push: true, stale: make([]bool, len(script.Grids))}
+	for i := range script.Grids {
+		r.holds = append(r.holds, i)
+	}
+	if r.region, err = memory.New("gridloom", script.SharedBytes); err != nil {
+		return nil, err
+	}
+	r.status = statusAt(r.region.Bytes(), script.StatusStart)
+	for i, s := range reduced(b.Program) {
+		r.setCell(i, b.Scalar(s))
+	}
+	if err := r.start(ctx); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (o Options) complete() Options {
+	if o.Patience == 0 {
+		o.Patience = 10 * time.Second
+	}
+	if o.Interval == 0 {
+		o.Interval = 200 * time.Millisecond
+	}
+	if o.System == "" {
+		o.System = "/"
+	}
+	return o
+}
+
+// reduced returns the scalars that have cells, in their order.
+func reduced(p *ir.Program) []*ir.Scalar {
+	return slices.DeleteFunc(slices.Clone(p.Scalars), func(s *ir.Scalar) bool { return !s.Reduced })
+}
+
+// start starts the worker and sends it the script.
+func (r *Remote) start(ctx context.Context) error {
+	var env []string
+	switch {
+	case r.opts.Threads > 0:
+		env = append(env, "OMP_NUM_THREADS="+strconv.Itoa(r.opts.Threads))
+	case os.Getenv("OMP_NUM_THREADS") == "":
+		env = append(env, "OMP_NUM_THREADS="+strconv.Itoa(cpu.Threads()))
+	}
+	var err error
+	r.process, err = worker.Start(Service.Name, worker.Options{Files: []*os.File{r.region.File()}, Env: env})
+	if err != nil {
+		return err
+	}
+	_, err = r.ask(ctx, request{Kind: setUp, Script: r.script, Device: r.opts.Device, Image: r.opts.Image, Private: r.opts.Private}, nil)
+	return err
+}
+
+// Failure is the end of the worker in the midst of the program.
+type Failure struct {
+	Stage, Kernel string // that ran; "" if none did
+	Iterations    int64  // of outermost iterates that were complete
+	Err           error
+}
+
+// Error says what ran and what happened.
+func (e *Failure) Error() string {
+	if e.Kernel == "" {
+		return fmt.Sprintf("the worker process failed: %v", e.Err)
+	}
+	where := "kernel " + e.Kernel
+	if e.Stage != e.Kernel {
+		where += " of stage " + e.Stage
+	}
+	return fmt.Sprintf("%s failed after %s: %v", where, iterations(e.Iterations), e.Err)
+}
+
+func iterations(n int64) string {
+	if n == 1 {
+		return "1 iteration"
+	}
+	return fmt.Sprintf("%d iterations", n)
+}
+
+// Unwrap returns the cause.
+func (e *Failure) Unwrap() error { return e.Err }
+
+// ask sends a request and waits for the reply, meanwhile watching over the
+// worker. beat, unless nil, is called at every interval.
+func (r *Remote) ask(ctx context.Context, q request, beat func()) (reply, error) {
+	if r.failed != nil {
+		return reply{}, r.failed
+	}
+	type answer struct {
+		reply
+		err error
+	}
+	answers := make(chan answer, 1)
+	if err := r.process.Send(q); err == nil {
+		go func() {
+			var a answer
+			a.err = r.process.Receive(&a.reply)
+			answers <- a
+		}()
+	} else {
+		// A worker that is gone takes no requests; Receive knows how it went.
+		var a answer
+		a.err = r.process.Receive(&a.reply)
+		answers <- a
+	}
+	ticker := time.NewTicker(r.opts.tick())
+	defer ticker.Stop()
+	guard := watch{remote: r}
+	interrupted := ctx.Done()
+	for {
+		select {
+		case a := <-answers:
+			switch {
+			case a.err != nil:
+				r.failed = r.failure(a.err)
+				return a.reply, r.failed
+			case a.Error != "":
+				return a.reply, errors.New(a.Error)
+			}
+			return a.reply, nil
+		case <-ticker.C:
+			guard.look()
+			if beat != nil {
+				beat()
+			}
+		case <-interrupted:
+			interrupted = nil
+			guard.interrupted = time.Now()
+			r.process.Send(request{Kind: halt, Number: q.Number})
+		}
+	}
+}
+
+// tick returns how often to look after the worker.
+func (o Options) tick() time.Duration {
+	tick := o.Interval
+	if o.Deadline > 0 {
+		tick = min(tick, max(o.Deadline/4, time.Millisecond))
+	}
+	return min(tick, max(o.Patience/4, time.Millisecond))
+}
+
+// watch kills a worker that makes no progress.
+type watch struct {
+	remote      *Remote
+	launches    int64     // when last looked at
+	since       time.Time // when that number was first seen
+	interrupted time.Time // when the worker was told to stop
+}
+
+func (w *watch) look() {
+	o := &w.remote.opts
+	now := time.Now()
+	if !w.interrupted.IsZero() && now.Sub(w.interrupted) > o.Patience {
+		w.remote.process.Kill(fmt.Errorf("it was interrupted, and did not stop within %v", o.Patience))
+	}
+	n := w.remote.status.launches.Load()
+	if w.since.IsZero() || n != w.launches {
+		w.launches, w.since = n, now
+		return
+	}
+	running := w.remote.status.running.Load() != 0
+	if o.Deadline > 0 && running && now.Sub(w.since) > o.Deadline {
+		w.remote.process.Kill(fmt.Errorf("it took longer than %v", o.Deadline))
+	}
+}
+
+// failure wraps the end of the worker with what the status says.
+func (r *Remote) failure(err error) error {
+	f := &Failure{Err: err, Iterations: r.status.completed.Load()}
+	f.Stage, f.Kernel = r.status.what(r.script)
+	return f
+}
+
+// Advance implements Runner.
+func (r *Remote) Advance(ctx context.Context, limit Limit) (Progress, error) {
+	r.number++
+	begin, before := time.Now(), r.done.Busy
+	beat := func() {
+		if r.opts.Progress != nil {
+			p := r.counts()
+			p.Busy = before + time.Since(begin)
+			p.Stage, _ = r.status.what(r.script)
+			r.opts.Progress(p)
+		}
+	}
+	a, err := r.ask(ctx, request{Kind: advance, From: r.cursor, Limit: limit, Number: r.number, Push: r.push}, beat)
+	if r.failed != nil {
+		return r.counts(), err
+	}
+	r.push = false
+	r.done = r.counts()
+	r.done.Busy = before + a.Busy
+	if err != nil {
+		r.failed = r.failure(err)
+		return r.done, r.failed
+	}
+	r.cursor, r.holds = a.Cursor, a.Holds
+	r.done.Iterations = a.Cursor.Completed
+	r.done.Finished, r.done.Stopped = a.Ending == finished, a.Ending == stopped
+	for i := range r.stale {
+		r.stale[i] = r.opts.Private && !r.script.Grids[i].ReadOnly
+	}
+	return r.done, nil
+}
+
+// counts returns the progress as the status shows it.
+func (r *Remote) counts() Progress {
+	return Progress{
+		Iterations: r.status.completed.Load(),
+		Leaves:     r.status.leaves.Load(),
+		Launches:   r.status.launches.Load(),
+		Points:     r.status.points.Load(),
+		Busy:       r.done.Busy,
+	}
+}
+
+// Grid implements Runner.
+func (r *Remote) Grid(name string) ([]byte, error) {
+	i, err := gridIndex(r.bound.Program, name)
+	if err != nil {
+		return nil, err
+	}
+	if r.failed != nil {
+		return nil, r.failed
+	}
+	if r.stale[i] {
+		if _, err := r.ask(context.Background(), request{Kind: fetch, Grids: []int{i}}, nil); err != nil {
+			return nil, err
+		}
+		r.stale[i] = false
+	}
+	return r.grid(i), nil
+}
+
+func (r *Remote) grid(i int) []byte {
+	g := r.script.Grids[r.holds[i]]
+	return r.region.Bytes()[g.Start : g.Start+g.Bytes : g.Start+g.Bytes]
+}
+
+// Scalar implements Runner.
+func (r *Remote) Scalar(name string) (op.Value, error) {
+	s, err := scalar(r.bound.Program, name)
+	if err != nil {
+		return op.Value{}, err
+	}
+	if i := slices.Index(reduced(r.bound.Program), s); i >= 0 {
+		return r.cell(i), nil
+	}
+	return r.bound.Scalar(s), nil
+}
+
+func (r *Remote) cell(i int) op.Value {
+	return device.Decode(r.script.Cells[i].Type, r.region.Bytes()[r.script.cellStart(i):])
+}
+
+func (r *Remote) setCell(i int, v op.Value) {
+	device.Encode(r.region.Bytes()[r.script.cellStart(i):], v)
+}
+
+// Initialise implements Runner.
+func (r *Remote) Initialise(given []string) error {
+	if r.bound.Program.Initial == nil {
+		return nil
+	}
+	for i := range r.script.Grids {
+		if _, err := r.Grid(r.script.Grids[i].Name); err != nil {
+			return err
+		}
+	}
+	return initialise(r.bound, given, r.grid)
+}
+
+// initialise executes a program's initial block in the memory that grid gives.
+func initialise(b *ir.Binding, given []string, grid func(i int) []byte) error {
+	// The rest of the program is not needed for that.
+	program := *b.Program
+	program.Stages, program.Body = nil, nil
+	bound := *b
+	bound.Program = &program
+	state, err := interp.New(&bound, interp.Options{})
+	if err != nil {
+		return err
+	}
+	for i, g := range program.Grids {
+		state.Grid(g.Name).Data = grid(i)
+	}
+	state.RunInitial(named(&program, given))
+	return nil
+}
+
+// named returns the set of the grids with those names.
+func named(p *ir.Program, names []string) map[*ir.Grid]bool {
+	set := map[*ir.Grid]bool{}
+	for _, name := range names {
+		if g := p.Grid(name); g != nil {
+			set[g] = true
+		}
+	}
+	return set
+}
+
+// Place implements Runner.
+func (r *Remote) Place() Place {
+	p := Place{Cursor: r.cursor}
+	p.Cursor.Frames = slices.Clone(p.Cursor.Frames)
+	for i, c := range r.script.Cells {
+		p.Scalars = append(p.Scalars, newScalarValue(c.Name, r.cell(i)))
+	}
+	return p
+}
+
+// Restore implements Runner.
+func (r *Remote) Restore(p Place) error {
+	values, err := p.check(r.bound.Program)
+	if err != nil {
+		return err
+	}
+	for i := range r.script.Grids { // those that are not written to keep what they have
+		if _, err := r.Grid(r.script.Grids[i].Name); err != nil {
+			return err
+		}
+	}
+	for i, v := range values {
+		r.setCell(i, v)
+	}
+	r.cursor, r.push = p.Cursor, true
+	return nil
+}
+
+// Close implements Runner.
+func (r *Remote) Close() error {
+	if r.process != nil {
+		r.process.Close()
+	}
+	return r.region.Close()
+}

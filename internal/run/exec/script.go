@@ -1,0 +1,93 @@
+package exec
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// Script is everything that a worker needs to know to run a program, as plain
+// data. Its body has the shape of the program's, op for op, so that a place in
+// one is a place in the other.
+type Script struct {
+	Grids       []Array // as the program has them
+	Cells       []Cell  // the reduced scalars
+	Scratch     []int64 // bytes of each scratch buffer
+	Kernels     []string
+	Stages      []Stage
+	Body        []Op
+	SharedBytes int64 // of the region that holds grids, cells and status
+	CellsStart  int64 // in the region, of the first cell
+	StatusStart int64
+}
+
+// Array is the memory of one grid. Rotations make grids change places.
+type Array struct {
+	Name     string
+	Bytes    int64
+	Start    int64 // in the region
+	ReadOnly bool  // nothing writes it, nor a grid that it changes places with
+}
+
+// Cell is the one-element memory of a reduced scalar.
+type Cell struct {
+	Name string
+	Type types.Type
+}
+
+// cellStride keeps cells on lines of their own.
+const cellStride = 64
+
+// cellStart returns where in the region a cell lies.
+func (s *Script) cellStart(i int) int64 { return s.CellsStart + int64(i)*cellStride }
+
+// Stage is what one ir.Run executes.
+type Stage struct {
+	Name     string
+	Launches []Launch
+	Points   int64 // cells of its largest domain
+}
+
+// Launch is one call of a kernel.
+type Launch struct {
+	Kernel int
+	Args   []Arg
+}
+
+// ArgKind says what an argument is.
+type ArgKind uint8
+
+const (
+	GridArg    ArgKind = iota // the memory that grid Index has now
+	CellArg                   // the memory of cell Index
+	ScratchArg                // scratch buffer Index
+	ValueArg                  // Bits
+	StepArg                   // the innermost iterate's count, as an I32
+)
+
+// Arg is one argument of a launch. Bits is a value as it lies in memory.
+type Arg struct {
+	Kind  ArgKind
+	Index int
+	Bits  [8]byte
+}
+
+// OpKind says what an op does.
+type OpKind uint8
+
+const (
+	RunOp OpKind = iota
+	RotateOp
+	IterateOp
+)
+
+// Op is one step of the body.
+type Op struct {
+	Kind  OpKind
+	Stage int   // of RunOp
+	Grids []int // of RotateOp: each takes the contents of the one after it
+
+	// Of IterateOp. Count or Until is empty.
+	Count, Until Formula
+	Check, Max   int64
+	Body         []Op
+	Leafless     bool // it executes nothing, however often
+}

@@ -1,0 +1,144 @@
+package exec
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/device/cpu"
+	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/worker"
+)
+
+// Service executes scripts in a worker. Programs give it to worker.Main.
+var Service = worker.Service{Name: "exec", Serve: serve}
+
+type requestKind uint8
+
+const (
+	setUp   requestKind = iota // Script, Device, Image, Private
+	advance                    // From, Limit, Number, Push
+	fetch                      // Grids
+	halt                       // the advance with that Number
+)
+
+// request is what the parent sends. Each but halt gets one reply.
+type request struct {
+	Kind requestKind
+
+	Script  *Script
+	Device  string
+	Image   string
+	Private bool
+
+	From   ir.Cursor
+	Limit  Limit
+	Number int64
+	Push   bool // the host has written to grids or cells
+
+	Grids []int
+}
+
+// reply is the answer; Error is empty if all went well.
+type reply struct {
+	Error  string
+	Cursor ir.Cursor
+	Ending ending
+	Holds  []int
+	Busy   time.Duration
+}
+
+// open returns the device of that name.
+func open(name string) (device.Device, error) {
+	switch name {
+	case "cpu":
+		return cpu.Open(), nil
+	}
+	return nil, fmt.Errorf("workers have no device %s", name)
+}
+
+func serve(l *worker.Link) error {
+	// Thread teams and drivers keep state by thread.
+	runtime.LockOSThread()
+	if err := worker.ExposeFaults(); err != nil {
+		return err
+	}
+	s := &server{link: l}
+	requests := make(chan request)
+	go s.listen(requests)
+	for r := range requests {
+		a, err := s.answer(r)
+		if err != nil {
+			a.Error = err.Error()
+		}
+		if err := l.Send(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type server struct {
+	link    *worker.Link
+	machine *machine
+	halt    atomic.Int64 // number of the advance that is to stop
+}
+
+// listen passes requests on. It hears halt while an advance is under way, and
+// ends the process when the parent is gone: nothing waits for a launch then.
+func (s *server) listen(requests chan<- request) {
+	for {
+		var r request
+		if err := s.link.Receive(&r); err != nil {
+			os.Exit(0)
+		}
+		if r.Kind == halt {
+			s.halt.Store(r.Number)
+			continue
+		}
+		requests <- r
+	}
+}
+
+func (s *server) answer(r request) (a reply, err error) {
+	if s.machine == nil && r.Kind != setUp {
+		return a, fmt.Errorf("the worker has no program")
+	}
+	switch r.Kind {
+	case setUp:
+		return a, s.setUp(r)
+	case advance:
+		if r.Push {
+			if err := s.machine.push(); err != nil {
+				return a, err
+			}
+		}
+		start := time.Now()
+		a.Cursor, a.Ending, err = s.machine.run(r.From, r.Limit, &s.halt, r.Number)
+		a.Busy, a.Holds = time.Since(start), s.machine.holds
+		return a, err
+	case fetch:
+		return a, s.machine.pull(r.Grids)
+	}
+	return a, fmt.Errorf("the worker does not know request %d", r.Kind)
+}
+
+func (s *server) setUp(r request) error {
+	if len(s.link.Files) != 1 {
+		return fmt.Errorf("the worker has %d shared regions", len(s.link.Files))
+	}
+	region, err := memory.Open(s.link.Files[0], r.Script.SharedBytes)
+	if err != nil {
+		return err
+	}
+	d, err := open(r.Device)
+	if err != nil {
+		return err
+	}
+	s.machine, err = newMachine(r.Script, d, r.Image, region, r.Private)
+	return err
+}

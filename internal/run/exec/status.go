@@ -1,0 +1,37 @@
+package exec
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// status is what a worker says about itself while it is busy. It lies in the
+// shared region, so that it costs nothing to tell, can be read at any time,
+// and outlives the worker.
+type status struct {
+	running   atomic.Uint64 // stage and launch under way, as place makes it; 0 for none
+	launches  atomic.Int64  // started so far
+	leaves    atomic.Int64  // executed so far
+	points    atomic.Int64  // of the stages executed so far
+	completed atomic.Int64  // the cursor's
+}
+
+const statusBytes = int64(unsafe.Sizeof(status{}))
+
+func statusAt(region []byte, start int64) *status {
+	return (*status)(unsafe.Pointer(&region[start]))
+}
+
+// place encodes a launch of a stage for running.
+func place(stage, launch int) uint64 { return uint64(stage+1)<<32 | uint64(launch) }
+
+// what returns the names of the stage and the kernel that run; "" for none.
+// Generated code may have written nonsense over the status.
+func (st *status) what(s *Script) (stage, kernel string) {
+	x := st.running.Load()
+	i, j := int(x>>32)-1, int(x&0xffffffff)
+	if i < 0 || i >= len(s.Stages) || j >= len(s.Stages[i].Launches) {
+		return "", ""
+	}
+	return s.Stages[i].Name, s.Kernels[s.Stages[i].Launches[j].Kernel]
+}
