@@ -288,3 +288,6 @@ func (s *State) rotate(grids []*ir.Grid) {
 		to.Data, to.Bound = from.Data, from.Bound
 	}
 }
+
+// Program returns the program in execution.
+func (s *State) Program() *ir.Program { return s.b.Program }

@@ -1,0 +1,230 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// PingPong returns p with time loops written out as calls made loops again:
+// a sequence of calls of one stencil in which the grids change places in the
+// same way from each call to the next becomes an iterate of the first call and
+// rotations.
+//
+//	(run jacobi)          (iterate (i32 4)
+//	(run jacobi.2)          (run jacobi)
+//	(run jacobi)     =>     (rotate out in))
+//	(run jacobi.2)
+//
+// The result is the same bit for bit, rims included: contents move between
+// names, and each call finds under its names what it would have found under
+// the other call's. A loop makes whole rounds, after which every grid has its
+// own name again; calls beyond the last whole round stay. Stencils that use
+// step are left alone, for it would count the new loop. p is not changed; if
+// there is nothing to do it is returned itself.
+func PingPong(p *Program) *Program {
+	body, changed := pingPongs(p, p.Body)
+	if !changed {
+		return p
+	}
+	out := *p
+	out.Body = body
+	used := map[*Stage]bool{}
+	markStages(body, used)
+	out.Stages = slices.DeleteFunc(slices.Clone(p.Stages), func(s *Stage) bool { return !used[s] })
+	return &out
+}
+
+func markStages(body []Op, used map[*Stage]bool) {
+	for _, o := range body {
+		switch o := o.(type) {
+		case *Run:
+			used[o.Stage] = true
+		case *Iterate:
+			markStages(o.Body, used)
+		}
+	}
+}
+
+func pingPongs(p *Program, body []Op) (out []Op, changed bool) {
+	for i := 0; i < len(body); {
+		if it, ok := body[i].(*Iterate); ok {
+			inner, c := pingPongs(p, it.Body)
+			if c {
+				copied := *it
+				copied.Body = inner
+				out, changed = append(out, &copied), true
+			} else {
+				out = append(out, it)
+			}
+			i++
+			continue
+		}
+		if loop, n := pingPong(p, body[i:]); loop != nil {
+			out, changed = append(out, loop), true
+			i += n
+			continue
+		}
+		out = append(out, body[i])
+		i++
+	}
+	return out, changed
+}
+
+// pingPong returns the loop that the first n ops of body are, or nil.
+func pingPong(p *Program, body []Op) (loop *Iterate, n int) {
+	var calls []*Stage
+	for _, o := range body {
+		r, ok := o.(*Run)
+		if !ok {
+			break
+		}
+		calls = append(calls, r.Stage)
+	}
+	if len(calls) < 2 || usesStep(calls[0]) {
+		return nil, 0
+	}
+	turn, ok := exchange(p, calls[0], calls[1])
+	if !ok {
+		return nil, 0
+	}
+	cycles, round := cyclesOf(p, turn)
+	if round < 2 {
+		return nil, 0
+	}
+	n = 2
+	for n < len(calls) {
+		next, ok := exchange(p, calls[n-1], calls[n])
+		if !ok || !sameTurn(turn, next) {
+			break
+		}
+		n++
+	}
+	n -= n % round
+	if n < round {
+		return nil, 0
+	}
+	loop = &Iterate{Count: Const{op.Int(types.I32, int64(n))}, Body: []Op{&Run{calls[0]}}}
+	for _, c := range cycles {
+		loop.Body = append(loop.Body, &Rotate{c})
+	}
+	return loop, n
+}
+
+func usesStep(s *Stage) bool {
+	uses := false
+	check := func(e Expr) {
+		if _, ok := e.(StepRef); ok {
+			uses = true
+		}
+	}
+	for _, st := range s.Body {
+		Walk(st.Value, check)
+	}
+	for _, a := range s.Arrays {
+		for _, d := range a.Dims {
+			for _, b := range []Boundary{d.Faces.Low, d.Faces.High} {
+				if b.Value != nil {
+					Walk(b.Value, check)
+				}
+			}
+		}
+	}
+	return uses
+}
+
+// exchange compares two calls. They are one if the second is the first with
+// other grids in the same places; it returns which grid takes whose place.
+func exchange(p *Program, a, b *Stage) (map[*Grid]*Grid, bool) {
+	if len(a.Arrays) != len(b.Arrays) || bodyText(p, a) != bodyText(p, b) {
+		return nil, false
+	}
+	turn := map[*Grid]*Grid{}
+	from := map[*Grid]bool{}
+	for i, x := range a.Arrays {
+		y := b.Arrays[i]
+		if x.Local != y.Local {
+			return nil, false
+		}
+		if !x.Local {
+			turn[x.Grid] = y.Grid
+			from[y.Grid] = true
+		}
+	}
+	for g := range turn {
+		if !from[g] {
+			return nil, false
+		}
+	}
+	return turn, true
+}
+
+// bodyText prints a stage without the names that differ between two calls of
+// one stencil: its own, its arrays' and their grids'.
+func bodyText(p *Program, s *Stage) string {
+	plain := &Stage{Stencil: s.Stencil, Temps: s.Temps, Hints: s.Hints}
+	to := map[*Array]*Array{}
+	for i, a := range s.Arrays {
+		c := *a
+		c.Name, c.Grid = fmt.Sprintf("array%d", i), nil
+		plain.Arrays = append(plain.Arrays, &c)
+		to[a] = &c
+	}
+	for _, st := range s.Body {
+		c := *st
+		if st.Array != nil {
+			c.Array = to[st.Array]
+		}
+		c.Value = Rewrite(st.Value, func(e Expr) Expr {
+			if a, ok := e.(*Access); ok {
+				return &Access{to[a.Array], a.Index}
+			}
+			return e
+		})
+		plain.Body = append(plain.Body, &c)
+	}
+	return printer{p}.stage("stage", plain).String()
+}
+
+// cyclesOf returns the cycles of an exchange, each from its first grid in the
+// program's order, and the number of exchanges after which every grid is in
+// its place again.
+func cyclesOf(p *Program, turn map[*Grid]*Grid) (cycles [][]*Grid, round int) {
+	round = 1
+	seen := map[*Grid]bool{}
+	for _, g := range p.Grids {
+		if seen[g] || turn[g] == nil || turn[g] == g {
+			continue
+		}
+		var c []*Grid
+		for h := g; !seen[h]; h = turn[h] {
+			seen[h] = true
+			c = append(c, h)
+		}
+		cycles = append(cycles, c)
+		round = lcm(round, len(c))
+	}
+	return cycles, round
+}
+
+func lcm(a, b int) int {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}
+
+func sameTurn(a, b map[*Grid]*Grid) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for g, h := range a {
+		if b[g] != h {
+			return false
+		}
+	}
+	return true
+}
