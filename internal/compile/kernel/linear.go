@@ -1,6 +1,12 @@
 package kernel
 
-import "github.com/gridloom/gridloom/internal/compile/op"
+import (
+	"hash/fnv"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
 
 // linear is an integer expression as a sum: a constant and terms, each an
 // expression that is no sum itself with a literal coefficient. All arithmetic
@@ -19,6 +25,7 @@ type term struct {
 func linearOf(e Expr) linear {
 	var l linear
 	l.add(e, 1)
+	l.terms = slices.DeleteFunc(l.terms, func(t term) bool { return wrapTo(e, t.coef) == 0 })
 	return l
 }
 
@@ -94,4 +101,56 @@ func Trips(l *Loop) (int64, bool) {
 		return 0, false
 	}
 	return (d-1)/step + 1, true
+}
+
+// expr writes a sum out, literal last.
+func (l linear) expr(t types.Type) Expr {
+	var x Expr = L(op.Int(t, 0))
+	for _, t := range l.terms {
+		x = t.addTo(x)
+	}
+	return Add(x, L(op.Int(t, l.constant)))
+}
+
+// addTo returns x plus the term.
+func (t term) addTo(x Expr) Expr {
+	c := wrapTo(t.atom, t.coef)
+	switch c {
+	case 0:
+		return x
+	case 1:
+		return Add(x, t.atom)
+	case -1:
+		return Sub(x, t.atom)
+	}
+	return Add(x, Mul(t.atom, L(op.Int(t.atom.Type(), c))))
+}
+
+// same reports whether two sums have the same terms, whatever their order and
+// constants.
+func (l linear) same(m linear) bool {
+	if len(l.terms) != len(m.terms) {
+		return false
+	}
+	for _, t := range l.terms {
+		found := false
+		for _, u := range m.terms {
+			found = found || t.coef == u.coef && Same(t.atom, u.atom)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// hash is equal for sums that are the same but for order and constants.
+func (l linear) hash() uint64 {
+	sum := uint64(0)
+	for _, t := range l.terms {
+		h := fnv.New64a()
+		h.Write([]byte(ExprText(t.atom)))
+		sum += uint64(t.coef) * h.Sum64()
+	}
+	return sum
 }

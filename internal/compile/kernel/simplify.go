@@ -1,0 +1,120 @@
+package kernel
+
+// Pass is one step of simplification: a function from a kernel to an
+// equivalent one, which shares no statement with it that either may change.
+// Integers are rearranged freely; no floating-point operation is.
+type Pass struct {
+	Name string
+	Doc  string
+	Run  func(*Kernel) *Kernel
+}
+
+// Passes is what Simplify does, in order.
+var Passes = []Pass{
+	{"fold", "compute what is literal", passFold},
+	{"copies", "put literals and plain names in the place of names for them", passCopies},
+	{"branches", "keep one side of conditions that are literal", passBranches},
+	{"trips", "remove loops of no trip, open loops of one", passTrips},
+	{"copies", "again, for the variables of opened loops", passCopies},
+	{"branches", "again, for conditions on them", passBranches},
+	{"hoist", "move index arithmetic and loads of inputs out of loops that do not change them", passHoist},
+	{"share", "name index arithmetic that is written more than once", passShare},
+	{"copies", "again, for values that now have a name", passCopies},
+	{"dead", "remove what nothing needs", passDead},
+}
+
+// Simplify returns an equivalent kernel that is shorter and does less.
+func Simplify(k *Kernel) *Kernel {
+	for _, p := range Passes {
+		k = p.Run(k)
+	}
+	return k
+}
+
+// with returns a copy of k with another body.
+func (k *Kernel) with(body []Stmt) *Kernel {
+	c := *k
+	c.Body = body
+	return &c
+}
+
+// rebuild copies a list of statements from the first to the last, the inside
+// of a statement before what encloses it. Every expression is replaced by what
+// expr makes of it, and then every statement by what stmt makes of it; nil
+// leaves them as they are.
+func rebuild(list []Stmt, expr func(Expr) Expr, stmt func(Stmt) []Stmt) []Stmt {
+	if expr == nil {
+		expr = func(e Expr) Expr { return e }
+	}
+	var out []Stmt
+	for _, s := range list {
+		var c Stmt
+		switch s := s.(type) {
+		case *Let:
+			c = &Let{s.Var, expr(s.Value)}
+		case *Declare:
+			c = &Declare{s.Var, expr(s.Init)}
+		case *Assign:
+			c = &Assign{s.Var, expr(s.Value)}
+		case *Store:
+			c = &Store{s.Buffer, expr(s.Index), expr(s.Value)}
+		case *Loop:
+			l := *s
+			l.Lo, l.Hi, l.Step = expr(s.Lo), expr(s.Hi), expr(s.Step)
+			l.Body = rebuild(s.Body, expr, stmt)
+			c = &l
+		case *If:
+			c = &If{expr(s.Cond), rebuild(s.Then, expr, stmt), rebuild(s.Else, expr, stmt)}
+		case *Alloc, *Barrier, *Comment:
+			c = s
+		default:
+			panic("kernel: unknown statement")
+		}
+		if stmt == nil {
+			out = append(out, c)
+		} else {
+			out = append(out, stmt(c)...)
+		}
+	}
+	return out
+}
+
+// assigned returns the variables that some Assign changes.
+func assigned(list []Stmt) map[*Var]bool {
+	set := map[*Var]bool{}
+	WalkStmts(list, func(s Stmt) {
+		if a, ok := s.(*Assign); ok {
+			set[a.Var] = true
+		}
+	}, nil)
+	return set
+}
+
+// defined adds the variables that a list of statements and the lists inside
+// declare.
+func defined(list []Stmt, set map[*Var]bool) map[*Var]bool {
+	WalkStmts(list, func(s Stmt) {
+		switch s := s.(type) {
+		case *Let:
+			set[s.Var] = true
+		case *Declare:
+			set[s.Var] = true
+		case *Loop:
+			set[s.Var] = true
+		}
+	}, nil)
+	return set
+}
+
+// reduced returns the variables that some loop reduces into.
+func reduced(list []Stmt) map[*Var]bool {
+	set := map[*Var]bool{}
+	WalkStmts(list, func(s Stmt) {
+		if l, ok := s.(*Loop); ok {
+			for _, r := range l.Reduce {
+				set[r.Var] = true
+			}
+		}
+	}, nil)
+	return set
+}

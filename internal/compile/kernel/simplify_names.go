@@ -1,0 +1,134 @@
+package kernel
+
+import "fmt"
+
+// freeName returns base, or base_2, base_3, ... if that is taken.
+func freeName(base string, taken func(string) bool) string {
+	name := base
+	for i := 2; taken(name); i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	return name
+}
+
+// tidyNames gives new names to what is declared where its name is taken, as
+// may come about when lists of statements are joined.
+func tidyNames(k *Kernel) *Kernel {
+	r := &renamer{vars: map[*Var]*Var{}, buffers: map[*Buffer]*Buffer{}, names: map[string]bool{}}
+	for _, b := range k.Buffers {
+		r.names[b.Name] = true
+	}
+	for _, v := range k.Scalars {
+		r.names[v.Name] = true
+	}
+	return k.with(r.list(k.Body))
+}
+
+type renamer struct {
+	vars    map[*Var]*Var
+	buffers map[*Buffer]*Buffer
+	names   map[string]bool // in scope
+}
+
+func (r *renamer) taken(name string) bool { return r.names[name] }
+
+// variable takes a variable's name, or gives it another one.
+func (r *renamer) variable(v *Var) *Var {
+	name := freeName(v.Name, r.taken)
+	r.names[name] = true
+	if name == v.Name {
+		return v
+	}
+	w := NewVar(name, v.Type)
+	r.vars[v] = w
+	return w
+}
+
+func (r *renamer) list(list []Stmt) []Stmt {
+	var mine []string
+	declare := func(v *Var) *Var {
+		v = r.variable(v)
+		mine = append(mine, v.Name)
+		return v
+	}
+	var out []Stmt
+	for _, s := range list {
+		switch s := s.(type) {
+		case *Let:
+			value := r.expr(s.Value)
+			out = append(out, &Let{declare(s.Var), value})
+		case *Declare:
+			value := r.expr(s.Init)
+			out = append(out, &Declare{declare(s.Var), value})
+		case *Assign:
+			out = append(out, &Assign{r.now(s.Var), r.expr(s.Value)})
+		case *Store:
+			out = append(out, &Store{r.buffer(s.Buffer), r.expr(s.Index), r.expr(s.Value)})
+		case *Alloc:
+			b := s.Buffer
+			if name := freeName(b.Name, r.taken); name != b.Name {
+				c := *b
+				c.Name = name
+				r.buffers[b] = &c
+				b = &c
+			}
+			r.names[b.Name] = true
+			mine = append(mine, b.Name)
+			out = append(out, &Alloc{b})
+		case *Loop:
+			out = append(out, r.loop(s))
+		case *If:
+			out = append(out, &If{r.expr(s.Cond), r.list(s.Then), r.list(s.Else)})
+		case *Barrier, *Comment:
+			out = append(out, s)
+		default:
+			panic("kernel: unknown statement")
+		}
+	}
+	for _, name := range mine {
+		delete(r.names, name)
+	}
+	return out
+}
+
+func (r *renamer) loop(s *Loop) *Loop {
+	l := *s
+	l.Lo, l.Hi, l.Step = r.expr(s.Lo), r.expr(s.Hi), r.expr(s.Step)
+	l.Reduce = nil
+	for _, red := range s.Reduce {
+		l.Reduce = append(l.Reduce, Reduction{red.Op, r.now(red.Var)})
+	}
+	l.Var = r.variable(s.Var)
+	l.Body = r.list(s.Body)
+	delete(r.names, l.Var.Name)
+	return &l
+}
+
+func (r *renamer) now(v *Var) *Var {
+	if w, ok := r.vars[v]; ok {
+		return w
+	}
+	return v
+}
+
+func (r *renamer) buffer(b *Buffer) *Buffer {
+	if c, ok := r.buffers[b]; ok {
+		return c
+	}
+	return b
+}
+
+func (r *renamer) expr(e Expr) Expr {
+	if len(r.vars) == 0 && len(r.buffers) == 0 {
+		return e
+	}
+	return Rewrite(e, func(e Expr) Expr {
+		switch e := e.(type) {
+		case *Ref:
+			return &Ref{r.now(e.Var)}
+		case *Load:
+			return &Load{r.buffer(e.Buffer), e.Index}
+		}
+		return e
+	})
+}

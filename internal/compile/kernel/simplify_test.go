@@ -1,0 +1,235 @@
+package kernel_test
+
+import (
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/kernel/kerneltest"
+	"pgregory.net/rapid"
+)
+
+// run applies the first pass of that name to a kernel with that body and
+// checks what comes out.
+func run(t *testing.T, pass, before, after string) {
+	t.Helper()
+	k := parse(t, signature+before+")")
+	if err := kernel.Verify(k); err != nil {
+		t.Errorf("before: %v", err)
+		return
+	}
+	text := kernel.Text(k)
+	want := kernel.Text(parse(t, signature+after+")"))
+	var got *kernel.Kernel
+	for _, p := range kernel.Passes {
+		if p.Name == pass {
+			got = p.Run(k)
+			break
+		}
+	}
+	if err := kernel.Verify(got); err != nil {
+		t.Errorf("after: %v", err)
+	}
+	if kernel.Text(got) != want {
+		t.Errorf("%s of\n%s\n gives\n%s\n where is wanted\n%s", pass, before, kernel.Text(got), want)
+	}
+	if kernel.Text(k) != text {
+		t.Errorf("%s changes its argument:\n%s", pass, kernel.Text(k))
+	}
+}
+
+func TestFold(t *testing.T) {
+	run(t, "fold", `(store w N (mul (call sqrt (f64 4)) (f64 3)))`, `(store w N (f64 6))`)
+	run(t, "fold", `(store w (add (add (i64 2) N) (i64 -2)) (add a (f64 0)))`, `(store w N (add a (f64 0)))`)
+	// Devices differ in the last places of exp.
+	run(t, "fold", `(store w N (call exp (add (f64 1) (f64 2))))`, `(store w N (call exp (f64 3)))`)
+	run(t, "fold", `(if (lt (i64 2) (i64 1)) (then (store w N a)))`, `(if (bool false) (then (store w N a)))`)
+	run(t, "fold", `(for i i64 serial (mul (i64 2) (i64 3)) N (i64 1) (store w i (select (bool true) a (load u i))))`,
+		`(for i i64 serial (i64 6) N (i64 1) (store w i a))`)
+}
+
+func TestCopies(t *testing.T) {
+	run(t, "copies", `(let m i64 N) (let k i64 m) (store w (add k m) a)`, `(store w (add N N) a)`)
+	run(t, "copies", `(let zero i64 (i64 0)) (let x i64 (add N zero)) (store w x a)`, `(store w N a)`)
+	// A variable that nothing assigns to is a name for its first value.
+	run(t, "copies", `(var x f64 a) (store w N x)`, `(store w N a)`)
+	run(t, "copies", `(var x f64 (load u N)) (store w N x)`, `(let x f64 (load u N)) (store w N x)`)
+	// One that changes must be read where it was.
+	run(t, "copies", `(var x f64 a) (let y f64 x) (set x (f64 1)) (store w N y)`, `(var x f64 a) (let y f64 x) (set x (f64 1)) (store w N y)`)
+	run(t, "copies", `(for i i64 serial (i64 0) N (i64 1) (let j i64 i) (store w j (load u j)))`, `(for i i64 serial (i64 0) N (i64 1) (store w i (load u i)))`)
+	run(t, "copies", `(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (add s a))) (store w N s)`,
+		`(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (add s a))) (store w N s)`)
+}
+
+func TestBranches(t *testing.T) {
+	run(t, "branches", `(if (bool true) (then (store w N a)) (else (comment "no")))`, `(store w N a)`)
+	run(t, "branches", `(if (bool false) (then (store w N a)))`, ``)
+	run(t, "branches", `(if (lt N (i64 2)) (then (if (bool false) (then (comment "a")) (else (comment "b")))))`, `(if (lt N (i64 2)) (then (comment "b")))`)
+	// Lists that are joined may use a name twice.
+	run(t, "branches",
+		`(if (bool true) (then (let x f64 (load u N)) (store w N x))) (if (bool true) (then (let x f64 a) (store w N x))) (for x i64 serial N N N (store w x a))`,
+		`(let x f64 (load u N)) (store w N x) (let x_2 f64 a) (store w N x_2) (for x_3 i64 serial N N N (store w x_3 a))`)
+	run(t, "branches",
+		`(if (bool true) (then (alloc p f64 private (i64 1)) (store p (i64 0) a) (store w N (load p (i64 0))))) (if (lt N N) (then (alloc p f64 private (i64 2)) (store p (i64 1) a) (store w N (load p (i64 1)))))`,
+		`(alloc p f64 private (i64 1)) (store p (i64 0) a) (store w N (load p (i64 0))) (if (lt N N) (then (alloc p_2 f64 private (i64 2)) (store p_2 (i64 1) a) (store w N (load p_2 (i64 1)))))`)
+}
+
+func TestTripsPass(t *testing.T) {
+	run(t, "trips", `(for i i64 serial (i64 3) (i64 3) (i64 1) (store w i a))`, ``)
+	run(t, "trips", `(for i i64 vector N (add N (i64 2)) (i64 2) (store w i a))`, `(let i i64 N) (store w i a)`)
+	run(t, "trips", `(for i i64 serial (i64 0) N (i64 1) (store w i a))`, `(for i i64 serial (i64 0) N (i64 1) (store w i a))`)
+	run(t, "trips", `(for i i64 unroll (i64 0) (i64 2) (i64 1) (for j i32 serial (i32 0) (i32 1) (i32 5) (store w i (load u j))))`,
+		`(for i i64 unroll (i64 0) (i64 2) (i64 1) (let j i32 (i32 0)) (store w i (load u j)))`)
+	run(t, "trips", `(for i i64 serial (i64 0) (i64 1) (i64 1) (store w i a)) (for i i64 serial (i64 0) N (i64 1) (store w i a))`,
+		`(let i i64 (i64 0)) (store w i a) (for i_2 i64 serial (i64 0) N (i64 1) (store w i_2 a))`)
+	run(t, "trips", `(var s f64 a) (for i i64 vector (i64 0) (i64 1) (i64 1) (reduce add s) (set s (add s a))) (store w N s)`,
+		`(var s f64 a) (let i i64 (i64 0)) (set s (add s a)) (store w N s)`)
+	// Loops that are collapsed go together or not at all.
+	run(t, "trips", `(for j i64 parallel (i64 0) N (i64 1) (collapse 2) (for i i64 parallel (i64 0) (i64 1) (i64 1) (store w j a)))`,
+		`(for j i64 parallel (i64 0) N (i64 1) (collapse 2) (for i i64 parallel (i64 0) (i64 1) (i64 1) (store w j a)))`)
+	run(t, "trips", `(for j i64 parallel N (add N (i64 1)) (i64 1) (collapse 2) (for i i64 parallel (i64 0) (i64 1) (i64 1) (store w j (load u i))))`,
+		`(let j i64 N) (let i i64 (i64 0)) (store w j (load u i))`)
+	run(t, "trips", `(for j i64 parallel (i64 0) N (i64 1) (collapse 2) (for i i64 parallel (i64 1) (i64 1) (i64 1) (store w j a)))`, ``)
+	// The loops of a launch stay.
+	run(t, "trips", `(for b i64 block.x (i64 0) (i64 1) (i64 1) (for t i64 thread.x (i64 0) (i64 0) (i64 1) (store w t a)))`,
+		`(for b i64 block.x (i64 0) (i64 1) (i64 1) (for t i64 thread.x (i64 0) (i64 0) (i64 1) (store w t a)))`)
+}
+
+func TestHoist(t *testing.T) {
+	nest := func(body string) string {
+		return `(for k i64 parallel (i64 0) N (i64 1) (for j i64 serial (i64 0) N (i64 1) (for i i64 vector (i64 1) N (i64 1) ` + body + `)))`
+	}
+	// Index arithmetic goes as far out as it can.
+	run(t, "hoist", nest(`(store w (add (mul (add (mul k N) j) N) i) (load u (add (mul (add (mul k N) (add j (i64 1))) N) (sub i (i64 1)))))`),
+		`(for k i64 parallel (i64 0) N (i64 1)
+		   (let base i64 (mul k N))
+		   (for j i64 serial (i64 0) N (i64 1)
+		     (let row i64 (mul (add base j) N))
+		     (let row_2 i64 (mul (add (add base j) (i64 1)) N))
+		     (for i i64 vector (i64 1) N (i64 1)
+		       (store w (add row i) (load u (sub (add row_2 i) (i64 1)))))))`)
+	// Sums are regrouped for it.
+	run(t, "hoist", nest(`(store w (add (add i (mul j N)) (mul k (mul N N))) a)`),
+		`(let base i64 (mul N N))
+		 (for k i64 parallel (i64 0) N (i64 1)
+		   (let base_2 i64 (mul k base))
+		   (for j i64 serial (i64 0) N (i64 1)
+		     (let row i64 (add base_2 (mul j N)))
+		     (for i i64 vector (i64 1) N (i64 1)
+		       (store w (add row i) a))))`)
+	// A sum or difference of two terms has no need of a name.
+	run(t, "hoist", nest(`(if (lt i (sub N (i64 1))) (then (store w (add i j) a)))`), nest(`(if (lt i (sub N (i64 1))) (then (store w (add i j) a)))`))
+	// Names that a loop's values have move with them.
+	run(t, "hoist", `(for j i64 serial (i64 0) N (i64 1) (for i i64 serial (i64 0) N (i64 1) (let plane i64 (add N N)) (let low bool (lt j plane)) (if low (then (store w i a)))))`,
+		`(let plane i64 (add N N)) (for j i64 serial (i64 0) N (i64 1) (let low bool (lt j plane)) (for i i64 serial (i64 0) N (i64 1) (if low (then (store w i a)))))`)
+	// Two loops may have had the same name for it.
+	run(t, "hoist", `(for j i64 serial (i64 0) N (i64 1) (let q i64 (mul N N)) (store w j (load u q))) (for j i64 serial (i64 0) N (i64 1) (let q i64 (add N N)) (store w j (load u q)))`,
+		`(let q i64 (mul N N))
+		 (let u_q f64 (select (lt (i64 0) N) (load u q) (f64 0)))
+		 (for j i64 serial (i64 0) N (i64 1) (store w j u_q))
+		 (let q_2 i64 (add N N))
+		 (let u_q_2 f64 (select (lt (i64 0) N) (load u q_2) (f64 0)))
+		 (for j i64 serial (i64 0) N (i64 1) (store w j u_q_2))`)
+	// Loads from inputs are made once, and only if the loop runs.
+	run(t, "hoist", nest(`(store w i (mul (load u j) (load u (i64 2))))`),
+		`(let u_first f64 (select (land (lt (i64 0) N) (lt (i64 1) N)) (load u (i64 2)) (f64 0)))
+		 (for k i64 parallel (i64 0) N (i64 1)
+		   (for j i64 serial (i64 0) N (i64 1)
+		     (let u_j f64 (select (lt (i64 1) N) (load u j) (f64 0)))
+		     (for i i64 vector (i64 1) N (i64 1)
+		       (store w i (mul u_j u_first)))))`)
+	run(t, "hoist", `(for i i64 serial (i64 0) (i64 4) (i64 1) (store w i (load u N)))`, `(let u_N f64 (load u N)) (for i i64 serial (i64 0) (i64 4) (i64 1) (store w i u_N))`)
+	// Not where only some iterations make them, nor from what the kernel writes.
+	for _, body := range []string{
+		`(for i i64 serial (i64 0) N (i64 1) (if (lt i N) (then (store w i (load u N)))))`,
+		`(for i i64 serial (i64 0) N (i64 1) (store w i (select (lt i N) (load u N) a)))`,
+		`(for i i64 serial (i64 0) N (i64 1) (for j i64 serial (i64 0) i (i64 1) (store w i (load w N))))`,
+		`(var x i64 N) (for i i64 serial (i64 0) N (i64 1) (set x (add x i)) (store w i (load u (mul x x))))`,
+		// Nor to where all threads of a block would.
+		grid + `(store w t (load u N))))`,
+	} {
+		run(t, "hoist", body, body)
+	}
+	// Collapsed loops are one.
+	run(t, "hoist", `(for j i64 parallel (i64 0) N (i64 1) (collapse 2) (for i i64 parallel (i64 0) N (i64 1) (store w (add i (mul j N)) (load u (mul N N)))))`,
+		`(let u_N f64 (select (lt (i64 0) N) (load u (mul N N)) (f64 0)))
+		 (for j i64 parallel (i64 0) N (i64 1) (collapse 2) (for i i64 parallel (i64 0) N (i64 1) (store w (add i (mul j N)) u_N)))`)
+}
+
+func TestShare(t *testing.T) {
+	run(t, "share", `(for i i64 vector (i64 1) N (i64 1) (store w (add n (cast i32 i)) (add (load u (add N i)) (load u (sub (add i N) (i64 1))))))`,
+		`(for i i64 vector (i64 1) N (i64 1)
+		   (let at i64 (add N i))
+		   (store w (add n (cast i32 i)) (add (load u at) (load u (sub at (i64 1))))))`)
+	// A name that there is serves.
+	run(t, "share", `(let at i64 (mul N N)) (store w (mul N N) (load u (add (mul N N) (i64 2))))`, `(let at i64 (mul N N)) (store w at (load u (add at (i64 2))))`)
+	// The largest first; what is left of it next.
+	run(t, "share", `(store w (add (mul N N) N) (load u (add (mul N N) N))) (store w (mul N N) a)`,
+		`(let at i64 (mul N N)) (let at_2 i64 (add at N)) (store w at_2 (load u at_2)) (store w at a)`)
+	// Both sides of a condition share what stands before it.
+	run(t, "share", `(comment "first") (if (lt N (i64 3)) (then (store w (mul N N) a)) (else (let x i64 (mul N N)) (store w x (load u x))))`,
+		`(comment "first") (let at i64 (mul N N)) (if (lt N (i64 3)) (then (store w at a)) (else (let x i64 at) (store w x (load u x))))`)
+	// What is declared inside is shared inside; what changes is not shared.
+	run(t, "share", `(for i i64 serial (i64 0) N (i64 1) (store w (mul i N) a)) (for i i64 serial (i64 0) N (i64 1) (store w (mul i N) a))`,
+		`(for i i64 serial (i64 0) N (i64 1) (store w (mul i N) a)) (for i i64 serial (i64 0) N (i64 1) (store w (mul i N) a))`)
+	run(t, "share", `(var x i64 N) (store w (mul x N) a) (set x (i64 1)) (store w (mul x N) a)`, `(var x i64 N) (store w (mul x N) a) (set x (i64 1)) (store w (mul x N) a)`)
+	run(t, "share", `(store w (mul N (cast i64 (load c N))) a) (store w (mul N (cast i64 (load c N))) a)`, `(store w (mul N (cast i64 (load c N))) a) (store w (mul N (cast i64 (load c N))) a)`)
+	// Floating-point arithmetic is left alone.
+	run(t, "share", `(store w N (add (mul a a) (mul a a)))`, `(store w N (add (mul a a) (mul a a)))`)
+}
+
+func TestDead(t *testing.T) {
+	run(t, "dead", `(let x f64 (load u N)) (var y f64 a) (set y x) (store w N a)`, `(store w N a)`)
+	run(t, "dead", `(let x f64 (load u N)) (var y f64 a) (set y x) (store w N y)`, `(let x f64 (load u N)) (var y f64 a) (set y x) (store w N y)`)
+	// What only serves itself.
+	run(t, "dead", `(var x f64 a) (var y f64 a) (for i i64 serial (i64 0) N (i64 1) (set x y) (set y x))`, ``)
+	run(t, "dead", `(alloc p f64 private (i64 2)) (store p (i64 0) a) (alloc q f64 private (i64 2)) (store q (i64 0) a) (store w N (load q (i64 0)))`,
+		`(alloc q f64 private (i64 2)) (store q (i64 0) a) (store w N (load q (i64 0)))`)
+	run(t, "dead", `(let low bool (lt N N)) (if low (then (comment "nothing"))) (for i i64 parallel (i64 0) N (i64 1) (collapse 2) (for j i64 parallel (i64 0) N (i64 1) (let x f64 a)))`, ``)
+	run(t, "dead", `(if (lt N N) (else (store w N a)))`, `(if (lt N N) (else (store w N a)))`)
+	run(t, "dead", `(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (add s a)) (store w i a))`, `(for i i64 vector (i64 0) N (i64 1) (store w i a))`)
+	run(t, "dead", grid+`(let x f64 a) (barrier block)))`, grid+`(barrier block)))`)
+	run(t, "dead", `(for t i64 thread.x (i64 0) N (i64 1))`, `(for t i64 thread.x (i64 0) N (i64 1))`)
+}
+
+func TestSimplify(t *testing.T) {
+	k := parse(t, signature+`
+	  (let one i64 (i64 1))
+	  (var unused f64 (f64 0))
+	  (for b i64 serial (i64 0) one (i64 4)
+	    (for j i64 parallel (i64 0) N (i64 1)
+	      (if (lt b (i64 1))
+	        (then
+	          (for i i64 vector (i64 0) N (i64 1)
+	            (store w (add (mul j N) i) (add (load u (add (mul j N) i)) (load u (add (mul j N) (add i one)))))))))))`)
+	want := parse(t, signature+`
+	  (for j i64 parallel (i64 0) N (i64 1)
+	    (let row i64 (mul j N))
+	    (for i i64 vector (i64 0) N (i64 1)
+	      (let at i64 (add row i))
+	      (store w at (add (load u at) (load u (add at (i64 1))))))))`)
+	got := kernel.Simplify(k)
+	if kernel.Text(got) != kernel.Text(want) {
+		t.Errorf("got\n%s", kernel.Text(got))
+	}
+	if again := kernel.Simplify(got); kernel.Text(again) != kernel.Text(got) {
+		t.Errorf("again\n%s", kernel.Text(again))
+	}
+}
+
+// Every pass leaves a kernel that verifies, and its argument as it was.
+func TestPassesKeepKernelsWellFormed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := kerneltest.Kernel(t)
+		for _, p := range kernel.Passes {
+			before := kernel.Text(k)
+			next := p.Run(k)
+			if err := kernel.Verify(next); err != nil {
+				t.Fatalf("%s: %v\n%s\nof\n%s", p.Name, err, kernel.Text(next), before)
+			}
+			if kernel.Text(k) != before {
+				t.Fatalf("%s changes its argument\n%s", p.Name, before)
+			}
+			k = next
+		}
+	})
+}
