@@ -86,29 +86,22 @@ func pingPong(p *Program, body []Op) (loop *Iterate, n int) {
 	if len(calls) < 2 || usesStep(calls[0]) {
 		return nil, 0
 	}
-	turn, ok := exchange(p, calls[0], calls[1])
-	if !ok {
-		return nil, 0
-	}
-	cycles, round := cyclesOf(p, turn)
-	if round < 2 {
-		return nil, 0
-	}
-	n = 2
-	for n < len(calls) {
-		next, ok := exchange(p, calls[n-1], calls[n])
-		if !ok || !sameTurn(turn, next) {
+	// turn collects which grid takes whose place. It must stay the same from
+	// call to call; a call need not have all the grids that take part.
+	turn := map[*Grid]*Grid{}
+	for k := 1; k < len(calls); k++ {
+		next, ok := exchange(p, calls[k-1], calls[k])
+		if !ok || !merge(turn, next) {
 			break
 		}
-		n++
-	}
-	n -= n % round
-	if n < round {
-		return nil, 0
-	}
-	loop = &Iterate{Count: Const{op.Int(types.I32, int64(n))}, Body: []Op{&Run{calls[0]}}}
-	for _, c := range cycles {
-		loop.Body = append(loop.Body, &Rotate{c})
+		cycles, round, ok := cyclesOf(p, turn)
+		if whole := (k + 1) / round * round; ok && round > 1 && whole > n {
+			n = whole
+			loop = &Iterate{Count: Const{op.Int(types.I32, int64(n))}, Body: []Op{&Run{calls[0]}}}
+			for _, c := range cycles {
+				loop.Body = append(loop.Body, &Rotate{c})
+			}
+		}
 	}
 	return loop, n
 }
@@ -142,7 +135,6 @@ func exchange(p *Program, a, b *Stage) (map[*Grid]*Grid, bool) {
 		return nil, false
 	}
 	turn := map[*Grid]*Grid{}
-	from := map[*Grid]bool{}
 	for i, x := range a.Arrays {
 		y := b.Arrays[i]
 		if x.Local != y.Local {
@@ -150,15 +142,20 @@ func exchange(p *Program, a, b *Stage) (map[*Grid]*Grid, bool) {
 		}
 		if !x.Local {
 			turn[x.Grid] = y.Grid
-			from[y.Grid] = true
-		}
-	}
-	for g := range turn {
-		if !from[g] {
-			return nil, false
 		}
 	}
 	return turn, true
+}
+
+// merge adds an exchange to turn, if they agree.
+func merge(turn, more map[*Grid]*Grid) bool {
+	for g, h := range more {
+		if old := turn[g]; old != nil && old != h {
+			return false
+		}
+		turn[g] = h
+	}
+	return true
 }
 
 // bodyText prints a stage without the names that differ between two calls of
@@ -190,23 +187,30 @@ func bodyText(p *Program, s *Stage) string {
 
 // cyclesOf returns the cycles of an exchange, each from its first grid in the
 // program's order, and the number of exchanges after which every grid is in
-// its place again.
-func cyclesOf(p *Program, turn map[*Grid]*Grid) (cycles [][]*Grid, round int) {
+// its place again. It fails if a grid's place stays empty or two grids take
+// one.
+func cyclesOf(p *Program, turn map[*Grid]*Grid) (cycles [][]*Grid, round int, ok bool) {
 	round = 1
 	seen := map[*Grid]bool{}
 	for _, g := range p.Grids {
-		if seen[g] || turn[g] == nil || turn[g] == g {
+		if seen[g] || turn[g] == nil {
 			continue
 		}
 		var c []*Grid
-		for h := g; !seen[h]; h = turn[h] {
+		h := g
+		for ; h != nil && !seen[h]; h = turn[h] {
 			seen[h] = true
 			c = append(c, h)
 		}
-		cycles = append(cycles, c)
-		round = lcm(round, len(c))
+		if h != g {
+			return nil, 1, false
+		}
+		if len(c) > 1 {
+			cycles = append(cycles, c)
+			round = lcm(round, len(c))
+		}
 	}
-	return cycles, round
+	return cycles, round, true
 }
 
 func lcm(a, b int) int {
@@ -215,16 +219,4 @@ func lcm(a, b int) int {
 		x, y = y, x%y
 	}
 	return a / x * b
-}
-
-func sameTurn(a, b map[*Grid]*Grid) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for g, h := range a {
-		if b[g] != h {
-			return false
-		}
-	}
-	return true
 }

@@ -270,23 +270,30 @@ func (v *verifier) array(a *Array) {
 // within reports whether r lies inside s for all sizes: every bound of s is
 // implied by one of r.
 func within(r, s Range) bool {
-	implied := func(bound Affine, by []Affine, sign int64) bool {
-		return slices.ContainsFunc(by, func(a Affine) bool {
-			d, ok := a.Diff(bound)
-			return ok && d*sign >= 0
-		})
-	}
 	for _, lo := range s.Lo {
-		if !implied(lo, r.Lo, 1) {
+		if !slices.ContainsFunc(r.Lo, func(a Affine) bool { return neverNegative(a.Minus(lo)) }) {
 			return false
 		}
 	}
 	for _, hi := range s.Hi {
-		if !implied(hi, r.Hi, -1) {
+		if !slices.ContainsFunc(r.Hi, func(a Affine) bool { return neverNegative(hi.Minus(a)) }) {
 			return false
 		}
 	}
 	return true
+}
+
+// neverNegative reports whether a is at least 0 for all sizes, which are at
+// least 1.
+func neverNegative(a Affine) bool {
+	least := a.Const
+	for _, t := range a.Terms {
+		if t.Coef < 0 {
+			return false
+		}
+		least += t.Coef
+	}
+	return least >= 0
 }
 
 func (v *verifier) stmt(st *Stmt) {
