@@ -329,7 +329,8 @@ func (f *fuser) place(out *Fusion, groupOf map[*ir.Stmt]int) {
 
 // again reports whether evaluating the temp statement t in group g, before g's
 // own statements, gives the value that it had at its place: nothing in between
-// writes what it reads, and g does not write it at other cells.
+// writes what it reads, g does not write it at other cells, and the same holds
+// of the temps that it reads.
 func (f *fuser) again(t *ir.Stmt, g *Group) bool {
 	r := f.deps.of[t]
 	start := slices.Index(f.stage.Body, g.Stmts[0])
@@ -346,6 +347,11 @@ func (f *fuser) again(t *ir.Stmt, g *Group) bool {
 					return false
 				}
 			}
+		}
+	}
+	for _, u := range r.temps {
+		if a := f.deps.assigned[u]; slices.Index(f.stage.Body, a) < start && !f.again(a, g) {
+			return false
 		}
 	}
 	for _, w := range g.Stmts {

@@ -154,9 +154,9 @@ func (g *stageGen) stmt() {
 	g.stage.Body = append(g.stage.Body, s)
 }
 
-// machine executes stages on symbols: a value is a hash of how it came about,
+// A symbolic executes stages on symbols: a value is a hash of how it came about,
 // so that two runs agree only if every read saw the same write.
-type machine struct {
+type symbolic struct {
 	params  []int64
 	arrays  map[*ir.Array]map[[2]int64]uint64
 	scalars map[*ir.Scalar]uint64
@@ -171,8 +171,8 @@ func hash(parts ...any) uint64 {
 	return h.Sum64()
 }
 
-func (m *machine) clone() *machine {
-	c := &machine{params: m.params, temps: m.temps, arrays: map[*ir.Array]map[[2]int64]uint64{}, scalars: map[*ir.Scalar]uint64{}}
+func (m *symbolic) clone() *symbolic {
+	c := &symbolic{params: m.params, temps: m.temps, arrays: map[*ir.Array]map[[2]int64]uint64{}, scalars: map[*ir.Scalar]uint64{}}
 	for a, cells := range m.arrays {
 		c.arrays[a] = map[[2]int64]uint64{}
 		for k, v := range cells {
@@ -185,7 +185,7 @@ func (m *machine) clone() *machine {
 	return c
 }
 
-func (m *machine) eval(e ir.Expr, at [2]int64, old map[*ir.Array]*machine) uint64 {
+func (m *symbolic) eval(e ir.Expr, at [2]int64, old map[*ir.Array]*symbolic) uint64 {
 	switch e := e.(type) {
 	case ir.Const:
 		return hash("const", e.Value.F)
@@ -205,7 +205,7 @@ func (m *machine) eval(e ir.Expr, at [2]int64, old map[*ir.Array]*machine) uint6
 	panic(fmt.Sprintf("%T", e))
 }
 
-func (m *machine) load(acc *ir.Access, at [2]int64) uint64 {
+func (m *symbolic) load(acc *ir.Access, at [2]int64) uint64 {
 	var cell [2]int64
 	turned := false
 	for d, ix := range acc.Index {
@@ -241,7 +241,7 @@ func (m *machine) load(acc *ir.Access, at [2]int64) uint64 {
 	return hash("load", v, turned)
 }
 
-func (m *machine) inside(s Cells, at [2]int64) bool {
+func (m *symbolic) inside(s Cells, at [2]int64) bool {
 	for axis, r := range s.Box {
 		if e := r.Eval(m.params, ir.Extent{Lo: -4, Hi: span}); at[axis] < e.Lo || at[axis] > e.Hi {
 			return false
@@ -255,7 +255,7 @@ func (m *machine) inside(s Cells, at [2]int64) bool {
 
 // loop returns the cells of a loop over axes that holds the domains of the
 // statements; axes that it does not run over stay at 0.
-func (m *machine) loop(axes []int, stmts []*ir.Stmt) [][2]int64 {
+func (m *symbolic) loop(axes []int, stmts []*ir.Stmt) [][2]int64 {
 	ext := [2]ir.Extent{}
 	for _, axis := range axes {
 		e := ir.Extent{Lo: span, Hi: -4}
@@ -274,7 +274,7 @@ func (m *machine) loop(axes []int, stmts []*ir.Stmt) [][2]int64 {
 	return cells
 }
 
-func (m *machine) store(a *ir.Array, at [2]int64, v uint64) { m.arrays[a][onAxes(at, a)] = v }
+func (m *symbolic) store(a *ir.Array, at [2]int64, v uint64) { m.arrays[a][onAxes(at, a)] = v }
 
 func onAxes(at [2]int64, a *ir.Array) [2]int64 {
 	var out [2]int64
@@ -285,7 +285,7 @@ func onAxes(at [2]int64, a *ir.Array) [2]int64 {
 }
 
 // allAtOnce executes the stage as the language says.
-func (m *machine) allAtOnce(stage *ir.Stage) {
+func (m *symbolic) allAtOnce(stage *ir.Stage) {
 	taken := map[*ir.Temp]func([2]int64) uint64{}
 	m.temps = func(t *ir.Temp, at [2]int64) uint64 { return taken[t](at) }
 	for _, s := range stage.Body {
@@ -317,15 +317,15 @@ func reduced(all []uint64) uint64 {
 }
 
 // grouped executes the stage as Group promises; order permutes a loop's cells.
-func (m *machine) grouped(stage *ir.Stage, f *Fusion, order func(n int) []int) {
+func (m *symbolic) grouped(stage *ir.Stage, f *Fusion, order func(n int) []int) {
 	stored := map[*ir.Temp]map[[2]int64]uint64{}
 	for _, g := range f.Groups {
 		m.group(stage, f, g, stored, order)
 	}
 }
 
-func (m *machine) group(stage *ir.Stage, f *Fusion, g *Group, stored map[*ir.Temp]map[[2]int64]uint64, order func(n int) []int) {
-	old := map[*ir.Array]*machine{}
+func (m *symbolic) group(stage *ir.Stage, f *Fusion, g *Group, stored map[*ir.Temp]map[[2]int64]uint64, order func(n int) []int) {
+	old := map[*ir.Array]*symbolic{}
 	for _, a := range g.Snapshot {
 		old[a] = m.clone()
 	}
@@ -401,15 +401,15 @@ func project(at [2]int64, axes []int) [2]int64 {
 	return out
 }
 
-func newMachine(stage *ir.Stage, n int64) *machine {
-	m := &machine{params: []int64{n}, arrays: map[*ir.Array]map[[2]int64]uint64{}, scalars: map[*ir.Scalar]uint64{}}
+func newSymbolic(stage *ir.Stage, n int64) *symbolic {
+	m := &symbolic{params: []int64{n}, arrays: map[*ir.Array]map[[2]int64]uint64{}, scalars: map[*ir.Scalar]uint64{}}
 	for _, a := range stage.Arrays {
 		m.arrays[a] = map[[2]int64]uint64{}
 	}
 	return m
 }
 
-func (m *machine) differs(o *machine) string {
+func (m *symbolic) differs(o *symbolic) string {
 	for s, v := range m.scalars {
 		if o.scalars[s] != v {
 			return "the reduced scalar"
@@ -475,14 +475,14 @@ func TestGroupsKeepTheMeaning(t *testing.T) {
 			t.Fatalf("the groups are no partition:\n%s", describe(f))
 		}
 		n := int64(rapid.IntRange(2, 6).Draw(t, "N"))
-		want := newMachine(stage, n)
+		want := newSymbolic(stage, n)
 		want.allAtOnce(stage)
 		for name, order := range map[string]func(n int) []int{
 			"forwards":  func(n int) []int { return ascending(n) },
 			"backwards": func(n int) []int { o := ascending(n); slices.Reverse(o); return o },
 			"shuffled":  func(n int) []int { return rand.New(rand.NewSource(int64(n))).Perm(n) },
 		} {
-			got := newMachine(stage, n)
+			got := newSymbolic(stage, n)
 			got.grouped(stage, f, order)
 			if at := want.differs(got); at != "" {
 				t.Fatalf("N=%d, cells %s: %s differs\n%s", n, name, at, describe(f))

@@ -216,9 +216,9 @@ func displacements(acc *ir.Access, d int, box ir.Box, m int64) ([]int64, bool) {
 	return out, true
 }
 
-// wraps returns the displacements of a periodic read at an offset, modulo m:
-// offset - extent for one lap, if the extent's residue is the same for all
-// sizes and no offset can make more than a lap.
+// wraps returns the displacements of a periodic read at an offset, modulo m: a
+// lap against the offset's direction, if the extent's residue is the same for
+// all sizes and no offset can make more than a lap.
 func wraps(holds ir.Range, offset, m int64) ([]int64, bool) {
 	if len(holds.Lo) != 1 || len(holds.Hi) != 1 {
 		return nil, false
@@ -233,17 +233,16 @@ func wraps(holds ir.Range, offset, m int64) ([]int64, bool) {
 			return nil, false
 		}
 	}
-	residue := mod(n.Const, m)
-	out := []int64{offset - residue - m, offset + residue + m}
-	if small == max(offset, -offset) {
-		out = append(out, 0) // a lap as long as the offset returns to the cell
+	lap := mod(offset-n.Const, m)
+	if offset < 0 {
+		lap = mod(offset+n.Const, m)
 	}
-	for i, x := range out[:2] {
-		if x == 0 { // zero stands for staying
-			out[i] = m
-		}
+	// Zero would stand for staying. A lap as long as the offset does stay, but
+	// a longer one of the same residue does not.
+	if lap == 0 {
+		lap = m
 	}
-	return out, true
+	return []int64{lap}, true
 }
 
 func mod(x, m int64) int64 { return (x%m + m) % m }

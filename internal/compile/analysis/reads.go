@@ -11,6 +11,7 @@ type reads struct {
 	of       map[*ir.Stmt]*readSet
 	assigned map[*ir.Temp]*ir.Stmt
 	needed   map[*ir.Stmt][]*ir.Stmt // temp statement to the assignments and reductions that use it
+	uses     map[*ir.Temp]int        // how often the text reads a temp
 }
 
 // readSet is what one statement reads itself, in the order of reading, as
@@ -23,7 +24,7 @@ type readSet struct {
 }
 
 func newReads(stage *ir.Stage) *reads {
-	r := &reads{of: map[*ir.Stmt]*readSet{}, assigned: map[*ir.Temp]*ir.Stmt{}, needed: map[*ir.Stmt][]*ir.Stmt{}}
+	r := &reads{of: map[*ir.Stmt]*readSet{}, assigned: map[*ir.Temp]*ir.Stmt{}, needed: map[*ir.Stmt][]*ir.Stmt{}, uses: map[*ir.Temp]int{}}
 	for _, s := range stage.Body {
 		set := &readSet{scalars: map[*ir.Scalar]bool{}}
 		r.of[s] = set
@@ -53,6 +54,7 @@ func (r *reads) scan(set *readSet, e ir.Expr) {
 				}
 			}
 		case ir.TempRef:
+			r.uses[e.Temp]++
 			if !slices.Contains(set.temps, e.Temp) {
 				set.temps = append(set.temps, e.Temp)
 			}
