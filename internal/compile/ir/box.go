@@ -119,59 +119,6 @@ func (r Range) Disjoint(s Range) bool {
 	return both.Empty()
 }
 
-// Unite returns the box that holds exactly the cells of b and of c, if there
-// is one and it can be shown for all sizes at which both hold cells: the boxes
-// agree on all axes but one, and touch or overlap on that one.
-func (b Box) Unite(c Box) (Box, bool) {
-	axis := -1
-	for i := range b {
-		if b[i].Equal(c[i]) {
-			continue
-		}
-		if axis >= 0 {
-			return nil, false
-		}
-		axis = i
-	}
-	out := b.Clone()
-	if axis < 0 {
-		return out, true
-	}
-	r, ok := b[axis].unite(c[axis])
-	out[axis] = r
-	return out, ok
-}
-
-func (r Range) unite(s Range) (Range, bool) {
-	if len(r.Lo) != 1 || len(r.Hi) != 1 || len(s.Lo) != 1 || len(s.Hi) != 1 {
-		return Range{}, false
-	}
-	first, second := r, s
-	d, ok := s.Lo[0].Diff(r.Lo[0])
-	if !ok {
-		// Lower bounds that cannot be compared: one range may still be seen
-		// to start just after the other's end.
-		if e, ok := r.Lo[0].Diff(s.Hi[0]); ok && e == 1 {
-			return Range{Lo: s.Lo, Hi: r.Hi}, true
-		}
-		if e, ok := s.Lo[0].Diff(r.Hi[0]); ok && e == 1 {
-			return Range{Lo: r.Lo, Hi: s.Hi}, true
-		}
-		return Range{}, false
-	}
-	if d < 0 {
-		first, second = s, r
-	}
-	if h, ok := second.Hi[0].Diff(first.Hi[0]); ok && h <= 0 {
-		return first, true // the second lies inside the first
-	}
-	gap, ok := second.Lo[0].Diff(first.Hi[0])
-	if !ok || gap > 1 {
-		return Range{}, false
-	}
-	return Range{Lo: first.Lo, Hi: second.Hi}, true
-}
-
 // Extent is a range with known bounds; it is empty if Hi < Lo.
 type Extent struct{ Lo, Hi int64 }
 

@@ -194,10 +194,13 @@ func (s *stager) assignCells(a *Assignment, target *IndexExpr, value Expr) {
 		s.c.undefined(target.Name, s.env.candidates())
 		return
 	case arr == nil:
-		if s.info.locals[name] != nil && s.env.names[name] == nil {
-			return // its declaration was reported
+		if table, ok := sym.(*tableSym); ok {
+			diags.Errorf(target.Span(), "%q is a table and cannot be assigned", table.name)
+		} else {
+			diags.Errorf(target.Span(), "%q is %s and takes no index", name, sym.kind())
 		}
-		diags.Errorf(target.Span(), "%q is %s and takes no index", name, sym.kind())
+		return
+	case isBroken(sym):
 		return
 	case arr.Grid != nil && arr.Grid.Constant:
 		diags.Errorf(target.Span(), "%q is declared constant and cannot be written", name)
@@ -246,6 +249,17 @@ func (s *stager) assignCells(a *Assignment, target *IndexExpr, value Expr) {
 		s.inPlace(st)
 		s.stage.Body = append(s.stage.Body, st)
 	}
+}
+
+// isBroken reports whether a grid's declaration was reported.
+func isBroken(s symbol) bool {
+	switch s := s.(type) {
+	case *gridSym:
+		return s.broken
+	case *arraySym:
+		return s.broken
+	}
+	return false
 }
 
 func axesOf(a *ir.Array) []int {
@@ -381,12 +395,26 @@ func (s *stager) grow(arr *ir.Array, a *Assignment, box ir.Box) bool {
 			Hintf("assign all of %q first, and parts of it after that", arr.Name)
 		return false
 	}
+	// The union may rest on both parts holding cells; that it lies within the
+	// extents must be seen without.
+	union.Clip(arr.ExtentBox(s.c.rank()))
 	if at := s.readBox[arr]; at != nil && !at.Equal(union) {
 		s.c.diags.Errorf(a.Span(), "%q was read through its boundary before this assignment makes it larger", arr.Name)
 		return false
 	}
 	arr.Box = union
 	return true
+}
+
+// clipToBoxes bounds the statements that assign local grids by the grids' own
+// boxes, in which they lie at every size at which all of them hold cells.
+func (s *stager) clipToBoxes() {
+	for _, st := range s.stage.Body {
+		if st.Array != nil && st.Array.Local {
+			st.Domain = st.Domain.Clone()
+			st.Domain.Clip(st.Array.Box)
+		}
+	}
 }
 
 // reduce lowers a reduction.
@@ -468,7 +496,7 @@ func (s *stager) reduce(r *Reduction) {
 
 func localKind(sym symbol) string {
 	if _, ok := sym.(*tempSym); ok {
-		return "a scalar local, which has a value at each cell"
+		return "a scalar local, with a value at each cell"
 	}
 	return sym.kind()
 }

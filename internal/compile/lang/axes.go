@@ -9,8 +9,9 @@ type axisUse struct {
 }
 
 type axisSeen struct {
-	axis int // unseen, mixed or an axis
-	at   diag.Range
+	axis  int // unseen, mixed or an axis
+	at    diag.Range
+	other diag.Range // a second index that made it mixed
 }
 
 const (
@@ -37,9 +38,9 @@ func (u *axisUse) add(c *checker, x *IndexExpr) {
 		switch {
 		case a < 0 || s.axis == a:
 		case s.axis == unseen:
-			*s = axisSeen{a, ix.Span()}
-		default:
-			s.axis = mixed
+			*s = axisSeen{axis: a, at: ix.Span()}
+		case s.axis != mixed:
+			s.axis, s.other = mixed, ix.Span()
 		}
 	}
 }
@@ -58,7 +59,7 @@ func (c *checker) axisIn(x Expr) int {
 // settle decides the axis of every dimension; -1 where the accesses disagree
 // or say nothing. It reports what cannot be decided for an array that must
 // have an axis for each.
-func (u *axisUse) settle(c *checker, name *Ident) []int {
+func (u *axisUse) settle(c *checker, name *Ident) ([]int, bool) {
 	rank := len(u.seen)
 	axes := make([]int, rank)
 	for d, s := range u.seen {
@@ -72,28 +73,29 @@ func (u *axisUse) settle(c *checker, name *Ident) []int {
 		}
 	}
 	if !u.fixed || rank == c.rank() {
-		return axes
+		return axes, true
 	}
 	if rank > c.rank() {
 		c.diags.Errorf(name.Span(), "%q has %d dimensions, but there are only the iterators %s", name.Name, rank, c.axisNames())
-		return axes
+		return axes, false
 	}
 	for d := range axes {
 		switch {
 		case u.seen[d].axis == mixed:
-			c.diags.Errorf(name.Span(), "dimension %d of %q is indexed by more than one iterator", d+1, name.Name).
+			c.diags.Errorf(u.seen[d].other, "dimension %d of %q is indexed by more than one iterator", d+1, name.Name).
+				Notef(u.seen[d].at, "another one indexes it here").
 				Hintf("a grid that is written or has a boundary has one iterator for each dimension")
-			return axes
+			return axes, false
 		case axes[d] < 0:
 			c.diags.Errorf(name.Span(), "nothing says which iterator runs along dimension %d of %q", d+1, name.Name).
 				Hintf("a grid with fewer dimensions than iterators must be indexed by an iterator somewhere")
-			return axes
+			return axes, false
 		case d > 0 && axes[d] <= axes[d-1]:
 			c.diags.Errorf(u.seen[d].at, "the dimensions of %q do not follow the order of the iterators, %s", name.Name, c.axisNames())
-			return axes
+			return axes, false
 		}
 	}
-	return axes
+	return axes, true
 }
 
 // merge takes note of the uses of a grid that exchanges its contents with this
@@ -111,7 +113,7 @@ func (u *axisUse) merge(v *axisUse) bool {
 		case s.axis == unseen:
 			*s, changed = t, true
 		default:
-			s.axis, changed = mixed, true
+			s.axis, s.other, changed = mixed, t.at, true
 		}
 	}
 	return changed
@@ -136,11 +138,13 @@ func (c *checker) inferAxes() {
 	}
 	for _, s := range c.order {
 		g, ok := s.(*gridSym)
-		if !ok {
+		if !ok || g.broken {
 			continue
 		}
-		for d, axis := range g.axes.settle(c, g.decl.Name) {
+		axes, ok := g.axes.settle(c, g.decl.Name)
+		for d, axis := range axes {
 			g.grid.Dims[d].Axis = axis
 		}
+		g.broken = !ok
 	}
 }

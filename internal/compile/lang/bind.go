@@ -90,6 +90,9 @@ func (c *checker) bindCall(s *CallStep) *boundCall {
 			Notef(info.def.Name.Span(), "it is defined here")
 		return nil
 	}
+	if info.broken {
+		return nil
+	}
 	for i, f := range formals {
 		if b.args[i] == nil || !c.fits(info, f, s.Args[i], b.args[i]) {
 			return nil

@@ -15,6 +15,9 @@ func (c *checker) boundaries(f *File) {
 			case nil:
 				c.undefined(id, c.globalNames(isGrid))
 			case *gridSym:
+				if s.broken {
+					continue
+				}
 				b.apply(id, s.grid.Type, s.grid.Dims, d.Rules)
 			default:
 				c.diags.Errorf(id.Span(), "boundary names grids, and %q is %s", id.Name, s.kind())

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
 var update = flag.Bool("update", false, "write what the code does into the golden files")
@@ -106,5 +107,59 @@ func TestFormat(t *testing.T) {
 		}
 		checkFormat(t, c.source)
 		return out
+	})
+}
+
+// checked checks a source and returns its diagnostics and, if it is right, its
+// program, which must pass the verifier and survive its text form.
+func checked(t *testing.T, src *diag.Source) (string, *ir.Program) {
+	t.Helper()
+	p, diags := Load(src)
+	out := diag.Render(src, diags, diag.Style{})
+	if (p == nil) != diags.HasErrors() {
+		t.Fatalf("program %v with\n%s", p != nil, out)
+	}
+	if p == nil {
+		return out, nil
+	}
+	if err := ir.Verify(p); err != nil {
+		t.Fatalf("%v in\n%s", err, ir.Text(p))
+	}
+	text := ir.Text(p)
+	back, err := ir.ParseText(text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if again := ir.Text(back); again != text {
+		t.Fatalf("text form changes from\n%s\nto\n%s", text, again)
+	}
+	return out, p
+}
+
+// TestCheckErrors shows what is said of mistakes; right programs show nothing.
+func TestCheckErrors(t *testing.T) {
+	runCases(t, "check.txt", func(t *testing.T, c testCase) string {
+		out, _ := checked(t, c.src())
+		return out
+	})
+}
+
+// TestCheck shows programs and what the checker makes of them.
+func TestCheck(t *testing.T) {
+	runCases(t, "program.txt", func(t *testing.T, c testCase) string {
+		out, p := checked(t, c.src())
+		if p == nil {
+			t.Fatal(out)
+		}
+		return out + ir.Text(p)
+	})
+}
+
+func FuzzCheck(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, name := range []string{"x.loom", "x.idsl"} {
+			checked(t, diag.NewSource(name, text))
+		}
 	})
 }

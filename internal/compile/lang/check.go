@@ -80,6 +80,9 @@ type checker struct {
 	stages   map[string]*ir.Stage     // by stencil, arguments and domain
 
 	rotations []*RotateStep
+	results   []*Ident // scalars that copyout names
+
+	unknown int // names that stand for nothing, so far
 
 	size  int   // expressions made for the current statement
 	terms int64 // terms of its sums
@@ -150,6 +153,11 @@ func (c *checker) arguments() {
 	for _, s := range c.prog.Scalars {
 		if s.Used && s.Init == nil && !s.Reduced {
 			s.Argument = true
+		}
+	}
+	for _, id := range c.results {
+		if s := c.globals[id.Name].(*scalarSym); !s.scalar.Reduced {
+			c.diags.Errorf(id.Span(), "copyout names %q, but no reduction gives it a value", id.Name)
 		}
 	}
 	for _, s := range c.order {

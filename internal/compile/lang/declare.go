@@ -41,7 +41,7 @@ func (c *checker) declare(f *File) {
 	for _, d := range itemsOf[*VarDecl](f) {
 		t, _ := types.FromWord(d.Type.Name)
 		for _, v := range d.Vars {
-			c.declareVar(t, v, enter)
+			enter(v.Name, c.newVar(t, v))
 		}
 	}
 	// In the order of the text, for the interface.
@@ -52,6 +52,7 @@ func (c *checker) declare(f *File) {
 			}
 		}
 	}
+	c.shapes()
 	c.declareStencils(f)
 }
 
@@ -72,25 +73,35 @@ func declaredNames(it Item) []*Ident {
 	return list
 }
 
-func (c *checker) declareVar(t types.Type, v *Declarator, enter func(*Ident, symbol) bool) {
-	switch {
+// newVar makes the symbol of a declarator, whose shape is found later.
+func (c *checker) newVar(t types.Type, v *Declarator) symbol {
+	switch name := v.Name.Name; {
 	case v.Table != nil:
-		if s := c.table(c.global, t, v); s != nil {
-			enter(v.Name, s)
-		}
+		return &tableSym{name: name, typ: t, env: c.global, decl: v}
 	case len(v.Dims) > 0:
-		dims, ok := c.dims(v)
-		if v.Value != nil {
-			c.gridValue(v)
-		}
-		g := &ir.Grid{Name: v.Name.Name, Type: t, Dims: dims, Range: v.Name.Span()}
-		if enter(v.Name, &gridSym{grid: g, decl: v}) && ok {
-			c.prog.Grids = append(c.prog.Grids, g)
-		}
+		return &gridSym{grid: &ir.Grid{Name: name, Type: t, Range: v.Name.Span()}, decl: v}
 	default:
-		s := &ir.Scalar{Name: v.Name.Name, Type: t, Range: v.Name.Span()}
-		if enter(v.Name, &scalarSym{scalar: s, decl: v}) {
-			c.prog.Scalars = append(c.prog.Scalars, s)
+		return &scalarSym{scalar: &ir.Scalar{Name: name, Type: t, Range: v.Name.Span()}, decl: v}
+	}
+}
+
+// shapes reads the sizes of the declared grids and tables.
+func (c *checker) shapes() {
+	for _, s := range c.order {
+		switch s := s.(type) {
+		case *tableSym:
+			c.tableValue(s)
+		case *gridSym:
+			if s.decl.Value != nil {
+				c.gridValue(s.decl)
+			}
+			dims, ok := c.dims(s.decl)
+			s.grid.Dims, s.broken = dims, !ok
+			if ok {
+				c.prog.Grids = append(c.prog.Grids, s.grid)
+			}
+		case *scalarSym:
+			c.prog.Scalars = append(c.prog.Scalars, s.scalar)
 		}
 	}
 }
@@ -148,11 +159,11 @@ func (c *checker) values() {
 	for _, s := range c.order {
 		switch s := s.(type) {
 		case *paramSym:
-			if s.decl.Value != nil && !s.cyclic {
+			if s.decl.Value != nil && !s.broken {
 				c.prog.Params[s.index].Default, _ = c.sizes.integer(s.decl.Value)
 			}
 		case *scalarSym:
-			if s.decl.Value != nil && !s.cyclic {
+			if s.decl.Value != nil && !s.broken {
 				s.scalar.Init, _ = c.global.valueOf(s.decl.Value, s.scalar.Type)
 			}
 		case *tableSym:
@@ -222,13 +233,13 @@ func valuesOf(s symbol) []Expr {
 func markCyclic(s symbol) diag.Range {
 	switch s := s.(type) {
 	case *paramSym:
-		s.cyclic = true
+		s.broken = true
 		return s.decl.Name.Span()
 	case *scalarSym:
-		s.cyclic = true
+		s.broken = true
 		return s.decl.Name.Span()
 	case *tableSym:
-		s.cyclic = true
+		s.broken = true
 		return s.decl.Name.Span()
 	}
 	panic("lang: only what has a value can depend on itself")
@@ -273,12 +284,15 @@ func walkNames(x Expr, f func(*Ident)) {
 // maxTable bounds the entries of one table.
 const maxTable = 65536
 
-// table reads the declaration of a constant table.
-func (c *checker) table(e *env, t types.Type, v *Declarator) *tableSym {
-	s := &tableSym{name: v.Name.Name, typ: t, env: e, decl: v}
+// tableValue reads the shape and the entries of a table.
+func (c *checker) tableValue(s *tableSym) {
+	s.broken = !c.tableShape(s, s.decl) || !c.fillTable(s, s.decl.Table, 0)
+}
+
+func (c *checker) tableShape(s *tableSym, v *Declarator) bool {
 	if len(v.Dims) == 0 {
 		c.diags.Errorf(v.Name.Span(), "a table needs a size").Hintf("write %s[%d] = {...}", v.Name.Name, len(v.Table.Entries))
-		return nil
+		return false
 	}
 	total := int64(1)
 	for _, d := range v.Dims {
@@ -289,29 +303,26 @@ func (c *checker) table(e *env, t types.Type, v *Declarator) *tableSym {
 			hi = hi.Add(1)
 		}
 		if !ok || !okLo {
-			return nil
+			return false
 		}
 		if !hi.IsConst() || !lo.IsConst() {
 			c.diags.Errorf(d.Span(), "the size of a table is a constant number")
-			return nil
+			return false
 		}
 		n := hi.Const - lo.Const
 		if n < 1 {
 			c.diags.Errorf(d.Span(), "this dimension of %q holds no entries", s.name)
-			return nil
+			return false
 		}
 		if n > maxTable || total*n > maxTable {
 			c.diags.Errorf(d.Span(), "a table has at most %d entries", maxTable)
-			return nil
+			return false
 		}
 		total *= n
 		s.lo = append(s.lo, lo.Const)
 		s.size = append(s.size, n)
 	}
-	if !c.fillTable(s, v.Table, 0) {
-		return nil
-	}
-	return s
+	return true
 }
 
 func (c *checker) fillTable(s *tableSym, t *Table, depth int) bool {
@@ -382,6 +393,7 @@ func (c *checker) attribute(word string, id *Ident) {
 			s.scalar.Argument = true
 		case "copyout":
 			s.scalar.CopyOut = true
+			c.results = append(c.results, id)
 		case "coefficient":
 			s.scalar.Coefficient = true
 		case "allocin":

@@ -13,6 +13,7 @@ type stencilInfo struct {
 	bare    map[string]*Ident       // where a name first stands without one
 	targets map[string]bool         // names that are assigned with an index
 	called  bool
+	broken  bool // what is said of its formals contradicts itself
 }
 
 // defineAll looks at the stencils and initial blocks as they stand.
@@ -42,12 +43,15 @@ func (c *checker) define(info *stencilInfo, body []Stmt) {
 	if info.def != nil {
 		d.declareFormals()
 	}
+	unknown := c.unknown
 	for _, s := range body {
 		d.stmt(s)
 	}
-	if info.def != nil {
+	// A name that is unknown may be a misspelt formal.
+	if info.def != nil && c.unknown == unknown {
 		d.unused()
 	}
+	d.twoKinds()
 }
 
 // definer walks one body.
@@ -227,6 +231,7 @@ func (d *definer) expr(x Expr) {
 		for _, a := range x.Args {
 			d.expr(a)
 		}
+		d.function(x, d.symbolOf(x.Func.Name))
 	case *IndexExpr:
 		d.index(x)
 	case *SumExpr:
@@ -239,6 +244,32 @@ func (d *definer) expr(x Expr) {
 		// Inside the sum the name was its variable, not what it hides.
 		if before == nil {
 			delete(d.info.bare, x.Var.Name)
+		}
+	}
+}
+
+// symbolOf returns roughly what a name stands for: formals are not bound yet.
+func (d *definer) symbolOf(name string) symbol {
+	switch {
+	case d.info.locals[name] != nil && len(d.info.locals[name].Dims) == 0:
+		return &tempSym{}
+	case d.info.locals[name] != nil, d.info.formals[name] != nil:
+		return &arraySym{}
+	}
+	return d.globals[name]
+}
+
+// twoKinds reports formals that are grids in one place and scalars in another.
+func (d *definer) twoKinds() {
+	if d.info.def == nil {
+		return
+	}
+	for _, f := range d.info.def.Formals {
+		name := f.Name.Name
+		bare, indexed := d.info.bare[name], d.info.indexed[name]
+		if d.info.formals[name] == f && bare != nil && len(indexed) > 0 {
+			d.diags.Errorf(bare.Span(), "%q has no index here", name).Notef(indexed[0].Span(), "and one here")
+			d.info.broken = true
 		}
 	}
 }

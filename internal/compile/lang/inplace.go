@@ -72,9 +72,8 @@ func sameCell(st *ir.Stmt, acc *ir.Access) bool {
 		axis := acc.Array.Dims[d].Axis
 		switch {
 		case ix.Axis < 0:
-			at := ir.Num(ix.Offset)
-			r := st.Domain[axis]
-			if len(r.Lo) != 1 || len(r.Hi) != 1 || !r.Lo[0].Equal(at) || !r.Hi[0].Equal(at) {
+			plane := ir.Range{Lo: []ir.Affine{ir.Num(ix.Offset)}, Hi: []ir.Affine{ir.Num(ix.Offset)}}
+			if !noneBelow(st.Domain[axis], plane) || !noneAbove(st.Domain[axis], plane) {
 				return false
 			}
 		case ix.Offset != 0:
@@ -259,7 +258,7 @@ func (s *stager) readOld(st *ir.Stmt) {
 	s.stage.Body = append(s.stage.Body, &ir.Stmt{
 		Array: old, Value: sameCellOf(arr), Domain: box, Axes: st.Axes, Range: st.Range,
 	})
-	st.Value = rewrite(st.Value, func(e ir.Expr) ir.Expr {
+	st.Value = ir.Rewrite(st.Value, func(e ir.Expr) ir.Expr {
 		if acc, ok := e.(*ir.Access); ok && acc.Array == arr && !sameCell(st, acc) {
 			return &ir.Access{Array: old, Index: acc.Index}
 		}
@@ -274,29 +273,4 @@ func sameCellOf(a *ir.Array) *ir.Access {
 		acc.Index = append(acc.Index, ir.Index{Axis: dim.Axis})
 	}
 	return acc
-}
-
-// rewrite returns e with f applied to its leaves; nothing is changed in place.
-func rewrite(e ir.Expr, f func(ir.Expr) ir.Expr) ir.Expr {
-	switch e := e.(type) {
-	case *ir.Unary:
-		return &ir.Unary{Op: e.Op, X: rewrite(e.X, f)}
-	case *ir.Binary:
-		return &ir.Binary{Op: e.Op, X: rewrite(e.X, f), Y: rewrite(e.Y, f)}
-	case *ir.Select:
-		return &ir.Select{Cond: rewrite(e.Cond, f), X: rewrite(e.X, f), Y: rewrite(e.Y, f)}
-	case *ir.Cast:
-		return &ir.Cast{To: e.To, X: rewrite(e.X, f)}
-	case *ir.Call:
-		c := &ir.Call{Func: e.Func}
-		for _, a := range e.Args {
-			c.Args = append(c.Args, rewrite(a, f))
-		}
-		return c
-	case *ir.PowInt:
-		return &ir.PowInt{X: rewrite(e.X, f), N: e.N}
-	case *ir.Random:
-		return &ir.Random{T: e.T, Seed: rewrite(e.Seed, f)}
-	}
-	return f(e)
 }

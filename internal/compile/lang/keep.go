@@ -129,7 +129,7 @@ func (s *stager) keep(t *ir.Temp, i int, users []int) bool {
 	s.stage.Body[i] = &ir.Stmt{Array: grid, Value: def.Value, Domain: grid.Box, Axes: axes, Range: def.Range}
 	for _, q := range users {
 		st := s.stage.Body[q]
-		st.Value = rewrite(st.Value, func(e ir.Expr) ir.Expr {
+		st.Value = ir.Rewrite(st.Value, func(e ir.Expr) ir.Expr {
 			if r, ok := e.(ir.TempRef); ok && r.Temp == t {
 				return sameCellOf(grid)
 			}

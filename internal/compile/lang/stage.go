@@ -87,7 +87,7 @@ func (c *checker) makeStage(call *CallStep, b *boundCall, box ir.Box) *ir.Stage 
 			if !slices.Contains(s.formals, arr) {
 				s.formals = append(s.formals, arr)
 			}
-			s.env.names[name] = &arraySym{array: arr}
+			s.env.names[name] = &arraySym{array: arr, broken: a.broken}
 		default:
 			s.env.names[name] = a
 		}
@@ -147,6 +147,7 @@ func (s *stager) uniformEnv() *env {
 
 // finish puts the arrays that are used into the stage.
 func (s *stager) finish() {
+	s.clipToBoxes()
 	s.keepTemps()
 	for _, list := range [][]*ir.Array{s.formals, s.globals, s.locals} {
 		for _, a := range list {
@@ -231,10 +232,10 @@ func (s *stager) declare(d *VarDecl) {
 		case s.info.locals[name] != v:
 			// Reported when the stencil was looked at.
 		case v.Table != nil:
-			if table := s.c.table(s.uniformEnv(), t, v); table != nil {
-				table.check()
-				s.env.names[name] = table
-			}
+			table := &tableSym{name: name, typ: t, env: s.uniformEnv(), decl: v}
+			s.c.tableValue(table)
+			table.check()
+			s.env.names[name] = table
 		case len(v.Dims) > 0:
 			s.declareGrid(t, v)
 		default:
@@ -257,9 +258,6 @@ func (s *stager) declareGrid(t types.Type, v *Declarator) {
 		s.c.diags.Errorf(v.Value.Span(), "a local grid takes its values from assignments")
 		ok = false
 	}
-	if !ok {
-		return
-	}
 	name := v.Name.Name
 	a := &ir.Array{Name: s.unique(name), Type: t, Dims: dims, Local: true}
 	use := newAxisUse(len(dims))
@@ -267,15 +265,19 @@ func (s *stager) declareGrid(t types.Type, v *Declarator) {
 	for _, x := range s.info.indexed[name] {
 		use.add(s.c, x)
 	}
-	for d, axis := range use.settle(s.c, v.Name) {
-		a.Dims[d].Axis = axis
-		if axis < 0 {
-			return
+	if ok {
+		var axes []int
+		axes, ok = use.settle(s.c, v.Name)
+		for d, axis := range axes {
+			a.Dims[d].Axis = axis
 		}
+	}
+	s.env.names[name] = &arraySym{array: a, broken: !ok}
+	if !ok {
+		return
 	}
 	s.fixed[a] = true
 	s.locals = append(s.locals, a)
-	s.env.names[name] = &arraySym{array: a}
 	for _, st := range s.info.body {
 		b, ok := st.(*BoundaryDecl)
 		if !ok {

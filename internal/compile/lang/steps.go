@@ -122,6 +122,9 @@ func (c *checker) rotate(s *RotateStep) ir.Op {
 			c.diags.Errorf(id.Span(), "%q stands twice in this %s", id.Name, s.Word.Name)
 			ok = false
 			continue
+		case g.broken:
+			ok = false
+			continue
 		case g.grid.Constant:
 			c.diags.Errorf(id.Span(), "%q is declared constant and cannot change", id.Name)
 			ok = false
@@ -149,7 +152,7 @@ func (c *checker) rotate(s *RotateStep) ir.Op {
 // alike reports in what two grids that exchange their contents differ.
 func (c *checker) alike(s *RotateStep, a, b *Ident) bool {
 	first, ok := c.globals[a.Name].(*gridSym)
-	if !ok {
+	if !ok || first.broken {
 		return false
 	}
 	g, h := first.grid, c.globals[b.Name].(*gridSym).grid

@@ -20,7 +20,7 @@ type paramSym struct {
 	index int
 	decl  *Parameter
 
-	cyclic bool // its value depends on itself
+	broken bool // its value was reported; so with the other symbols
 }
 
 // iterSym is an iterator.
@@ -30,7 +30,7 @@ type iterSym struct{ axis int }
 type scalarSym struct {
 	scalar *ir.Scalar
 	decl   *Declarator
-	cyclic bool
+	broken bool
 }
 
 // gridSym is a grid of the program.
@@ -38,6 +38,8 @@ type gridSym struct {
 	grid *ir.Grid
 	decl *Declarator
 	axes axisUse
+
+	broken bool
 }
 
 // tableSym is a constant table. Its entries are lowered where they are used.
@@ -49,7 +51,7 @@ type tableSym struct {
 	size    []int64
 	entries []Expr // row-major
 	env     *env   // in which the entries are read
-	cyclic  bool
+	broken  bool
 }
 
 // tempSym is a scalar local: the temp that holds its value at the moment.
@@ -63,8 +65,8 @@ type tempSym struct {
 // arraySym is a grid as a stencil's body sees it: a formal, a global or a
 // local grid.
 type arraySym struct {
-	array *ir.Array
-	axes  axisUse // of a local grid
+	array  *ir.Array
+	broken bool
 }
 
 // argSym is a scalar formal: the expression that is passed for it.
@@ -81,13 +83,14 @@ func (*iterSym) kind() string   { return "an iterator" }
 func (*scalarSym) kind() string { return "a scalar" }
 func (*gridSym) kind() string   { return "a grid" }
 func (*tableSym) kind() string  { return "a table" }
-func (*tempSym) kind() string   { return "a scalar" }
+func (*tempSym) kind() string   { return "a scalar local" }
 func (*arraySym) kind() string  { return "a grid" }
 func (*argSym) kind() string    { return "a scalar" }
 func (*constSym) kind() string  { return "a number" }
 
 // undefined reports a name that stands for nothing.
 func (c *checker) undefined(id *Ident, candidates []string) {
+	c.unknown++
 	d := c.diags.Errorf(id.Span(), "nothing is called %q", id.Name)
 	if near := diag.Nearest(id.Name, candidates); near != "" {
 		d.Hintf("did you mean %q?", near)

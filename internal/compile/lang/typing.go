@@ -170,23 +170,20 @@ func (e *env) nameType(x *Ident) types.Type {
 		return types.I32
 	case *iterSym:
 		if e.level < atCells {
-			c.diags.Errorf(x.Span(), "%s has no iterator %s in it", e.place(), x.Name)
-			return types.Invalid
+			return e.cannotDepend(x, s)
 		}
 		return types.I32
 	case *scalarSym:
 		if e.level < atStart {
-			c.diags.Errorf(x.Span(), "the value of a parameter is made of parameters and numbers, and %q is a scalar", x.Name)
-			return types.Invalid
+			return e.cannotDepend(x, s)
 		}
-		if s.cyclic {
+		if s.broken {
 			return types.Invalid
 		}
 		return s.scalar.Type
 	case *tempSym:
 		if e.level < atCells {
-			c.diags.Errorf(x.Span(), "%s has no values of single cells in it, and %q is one", e.place(), x.Name)
-			return types.Invalid
+			return e.cannotDepend(x, s)
 		}
 		if s.now == nil {
 			c.diags.Errorf(x.Span(), "%q is read before it has a value", x.Name)
@@ -197,13 +194,18 @@ func (e *env) nameType(x *Ident) types.Type {
 		return s.env.typeOf(s.expr)
 	case *gridSym, *arraySym:
 		if e.level < atCells {
-			c.diags.Errorf(x.Span(), "%s has no grid in it, and %q is one", e.place(), x.Name)
-		} else {
-			c.diags.Errorf(x.Span(), "%q is a grid and needs an index", x.Name)
+			return e.cannotDepend(x, s)
 		}
+		c.diags.Errorf(x.Span(), "%q is a grid and needs an index", x.Name)
 	case *tableSym:
 		c.diags.Errorf(x.Span(), "%q is a table and needs an index", x.Name)
 	}
+	return types.Invalid
+}
+
+// cannotDepend reports a name that a value at this level is not made of.
+func (e *env) cannotDepend(x *Ident, s symbol) types.Type {
+	e.c.diags.Errorf(x.Span(), "%s cannot depend on %q, which is %s", e.place(), x.Name, s.kind())
 	return types.Invalid
 }
 
@@ -416,11 +418,6 @@ func makeFunctions() map[string]function {
 }
 
 func (e *env) callType(x *CallExpr) types.Type {
-	f, ok := functions[x.Func.Name]
-	if !ok {
-		e.unknownFunction(x)
-		return types.Invalid
-	}
 	t := types.Invalid
 	invalid := false
 	for i, a := range x.Args {
@@ -432,16 +429,9 @@ func (e *env) callType(x *CallExpr) types.Type {
 			t = combine(t, u)
 		}
 	}
-	if n := len(x.Args); n < f.least || f.most >= 0 && n > f.most {
-		want := strconv.Itoa(f.least) + " argument" + plural(f.least)
-		if f.most < 0 {
-			want = "at least " + want
-		}
-		e.c.diags.Errorf(x.Span(), "%s takes %s, not %d", x.Func.Name, want, n)
-		return types.Invalid
-	}
+	f, ok := e.c.function(x, e.lookup(x.Func.Name))
 	switch {
-	case invalid:
+	case !ok || invalid:
 		return types.Invalid
 	case f.cast != types.Invalid:
 		return f.cast
@@ -453,27 +443,41 @@ func (e *env) callType(x *CallExpr) types.Type {
 	return real(t)
 }
 
-func (e *env) unknownFunction(x *CallExpr) {
-	for _, a := range x.Args {
-		e.typeOf(a)
-	}
+// function returns the function that x calls, unless it has reported that
+// there is none or that it takes other arguments. declared is what the
+// function's name stands for as the name of a value.
+func (c *checker) function(x *CallExpr, declared symbol) (function, bool) {
 	name := x.Func.Name
-	if s := e.lookup(name); s != nil {
-		d := e.c.diags.Errorf(x.Func.Span(), "%q is %s, not a function", name, s.kind())
-		switch s.(type) {
+	f, ok := functions[name]
+	if ok {
+		n := len(x.Args)
+		if n >= f.least && (f.most < 0 || n <= f.most) {
+			return f, true
+		}
+		want := strconv.Itoa(f.least) + " argument" + plural(f.least)
+		if f.most < 0 {
+			want = "at least " + want
+		}
+		c.diags.Errorf(x.Span(), "%s takes %s, not %d", name, want, n)
+		return f, false
+	}
+	if declared != nil {
+		d := c.diags.Errorf(x.Func.Span(), "%q is %s, not a function", name, declared.kind())
+		switch declared.(type) {
 		case *gridSym, *arraySym, *tableSym:
 			d.Hintf("an index stands in square brackets")
 		}
-		return
+		return f, false
 	}
-	if _, ok := e.c.stencils[name]; ok {
-		e.c.diags.Errorf(x.Func.Span(), "%q is a stencil and gives no value", name)
-		return
+	if _, ok := c.stencils[name]; ok {
+		c.diags.Errorf(x.Func.Span(), "%q is a stencil and gives no value", name)
+		return f, false
 	}
-	d := e.c.diags.Errorf(x.Func.Span(), "there is no function %q", name)
+	d := c.diags.Errorf(x.Func.Span(), "there is no function %q", name)
 	if near := diag.Nearest(name, sortedNames(functions)); near != "" {
 		d.Hintf("did you mean %q?", near)
 	}
+	return f, false
 }
 
 func (e *env) randomType(x *CallExpr, t types.Type) types.Type {
@@ -495,29 +499,35 @@ func (e *env) indexType(x *IndexExpr) types.Type {
 	case nil:
 		c.undefined(x.Name, e.candidates())
 	case *tableSym:
+		if s.broken {
+			return types.Invalid
+		}
 		if len(x.Indices) != len(s.size) {
 			c.diags.Errorf(x.Span(), "%q has %d dimension%s, and this gives %d", name, len(s.size), plural(len(s.size)), len(x.Indices))
 			return types.Invalid
 		}
-		if s.cyclic {
-			return types.Invalid
-		}
 		return s.typ
 	case *arraySym:
-		return e.cellType(x, s.array.Type, len(s.array.Dims))
+		if s.broken {
+			return types.Invalid
+		}
+		return e.cellType(x, s, s.array.Type, len(s.array.Dims))
 	case *gridSym:
-		return e.cellType(x, s.grid.Type, len(s.grid.Dims))
+		if s.broken {
+			return types.Invalid
+		}
+		return e.cellType(x, s, s.grid.Type, len(s.grid.Dims))
 	default:
 		c.diags.Errorf(x.Span(), "%q is %s and takes no index", name, s.kind())
 	}
 	return types.Invalid
 }
 
-func (e *env) cellType(x *IndexExpr, t types.Type, rank int) types.Type {
+func (e *env) cellType(x *IndexExpr, s symbol, t types.Type, rank int) types.Type {
 	name := x.Name.Name
 	switch {
 	case e.level < atCells:
-		e.c.diags.Errorf(x.Name.Span(), "%s has no grid in it, and %q is one", e.place(), name)
+		return e.cannotDepend(x.Name, s)
 	case len(x.Indices) != rank:
 		e.c.diags.Errorf(x.Span(), "%q has %d dimension%s, and this gives %d", name, rank, plural(rank), len(x.Indices))
 	default:
