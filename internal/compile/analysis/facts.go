@@ -50,10 +50,11 @@ type StageFacts struct {
 	IR     *ir.Stage `json:"-"`
 	Fusion *Fusion   `json:"-"`
 
-	Name   string   `json:"name"`
-	Axes   []string `json:"axes"`             // that the main domain runs over
-	Points int64    `json:"points,omitempty"` // of the main domain; with sizes
-	Shape  Shape    `json:"shape"`
+	Name       string   `json:"name"`
+	Axes       []string `json:"axes"`                  // that the main domain runs over
+	Points     int64    `json:"points,omitempty"`      // of the main domain; with sizes
+	WorkingSet int64    `json:"working_set,omitempty"` // bytes of all grids that the stage touches; with sizes
+	Shape      Shape    `json:"shape"`
 	// Reach is the halo of what the stage reads from outside through everything
 	// that it computes: the margin that one tile of it needs.
 	Reach      []Halo        `json:"reach"`
@@ -69,7 +70,7 @@ type StageFacts struct {
 	Stores         float64       `json:"stores"`
 	Traffic        Traffic       `json:"bytes_per_point"`
 	Intensity      Intensity     `json:"intensity"`
-	Homogeneous    []Homogeneity `json:"homogenizable"`   // for every axis of Axes
+	Homogeneous    []Homogeneity `json:"homogenizable"`   // for every axis of Axes on which something is assigned
 	Bound          *Bound        `json:"bound,omitempty"` // on the machine given to Facts.On
 
 	accesses       []*ir.Access // all, as written
@@ -128,7 +129,9 @@ func Analyze(p *ir.Program, b *ir.Binding) *Facts {
 		f.Bytes += f.Grids[len(f.Grids)-1].Bytes
 	}
 	for _, s := range p.Stages {
-		f.Stages = append(f.Stages, newStage(p, b, s).facts())
+		st := newStage(p, b, s).facts()
+		st.WorkingSet = f.workingSet([]*StageFacts{st})
+		f.Stages = append(f.Stages, st)
 	}
 	f.loops()
 	return f
@@ -173,6 +176,19 @@ func (f *Facts) grid(g *ir.Grid) *GridFacts {
 		}
 	}
 	return out
+}
+
+// workingSet returns the bytes of the grids that stages touch.
+func (f *Facts) workingSet(stages []*StageFacts) int64 {
+	n := int64(0)
+	for i, g := range f.IR.Grids {
+		if slices.ContainsFunc(stages, func(s *StageFacts) bool {
+			return slices.ContainsFunc(s.IR.Arrays, func(a *ir.Array) bool { return a.Grid == g })
+		}) {
+			n += f.Grids[i].Bytes
+		}
+	}
+	return n
 }
 
 func (f *Facts) boundary(b ir.Boundary) string {
@@ -334,8 +350,11 @@ func (g *stage) facts() *StageFacts {
 	out.Loads = g.loads()
 	out.Traffic = g.traffic()
 	out.Intensity = intensity(out.Ops, out.Traffic)
+	out.Homogeneous = []Homogeneity{}
 	for _, axis := range g.axes {
-		out.Homogeneous = append(out.Homogeneous, g.homogeneous(axis))
+		if h := g.homogeneous(axis); !h.OK || h.Parts > 0 {
+			out.Homogeneous = append(out.Homogeneous, h)
+		}
 	}
 	out.degree, out.reads, out.reduces = g.degree, map[*ir.Scalar]bool{}, map[*ir.Scalar]bool{}
 	for _, s := range g.ir.Body {

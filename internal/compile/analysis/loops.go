@@ -25,8 +25,9 @@ type LoopFacts struct {
 	// Steps is the number of time steps in an iteration: calls of one stencil
 	// that follow each other with the arguments exchanged are several (the
 	// greatest common divisor of how often each stencil is called).
-	Steps  int64 `json:"steps_per_iteration"`
-	Points int64 `json:"points,omitempty"` // of the largest stage; with sizes
+	Steps      int64 `json:"steps_per_iteration"`
+	Points     int64 `json:"points,omitempty"`      // of the largest stage; with sizes
+	WorkingSet int64 `json:"working_set,omitempty"` // bytes of all grids that the stages touch; with sizes
 	// Ops and Traffic hold for one of those points in one step, every stage
 	// counting by its share of them and no data kept on chip between stages.
 	Ops       Ops       `json:"ops"`
@@ -140,6 +141,7 @@ func gcd(a, b int64) int64 {
 // sum adds up what the stages of an iteration do, for each point and step.
 func (f *Facts) sum(out *LoopFacts, stages []*StageFacts) {
 	rank := 0
+	out.WorkingSet = f.workingSet(stages)
 	for _, s := range stages {
 		out.Points = max(out.Points, s.Points)
 		rank = max(rank, s.degree)

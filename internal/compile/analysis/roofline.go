@@ -7,8 +7,9 @@ import (
 )
 
 // Bound is the roofline bound on a machine (Rawat, section IV, after Williams
-// and others): no schedule that computes one step after the other is faster.
-// Temporal blocking goes beyond the memory part.
+// and others): no schedule that computes one step after the other, its grids
+// coming from memory, is faster. Temporal blocking goes beyond the memory part,
+// and so does a loop whose grids stay in a cache.
 type Bound struct {
 	Machine string `json:"machine"`
 	// Memory and Arithmetic are nanoseconds for each point and step: the
@@ -29,6 +30,9 @@ type Bound struct {
 	// can serve every load and store as written; 0 if there is none.
 	Cache     float64 `json:"cache_gstencils,omitempty"`
 	CacheName string  `json:"cache,omitempty"`
+	// FitsIn is the nearest cache that holds the whole working set, all its
+	// instances taken together, if there is one; with sizes.
+	FitsIn string `json:"fits_in,omitempty"`
 	// Seconds is the time of a stage, or of an iteration of a loop; with sizes.
 	Seconds float64 `json:"seconds,omitempty"`
 }
@@ -36,15 +40,16 @@ type Bound struct {
 // On adds the bounds on a machine to the stages and loops of f.
 func (f *Facts) On(m *machine.Machine) {
 	for _, s := range f.Stages {
-		s.Bound = roofline(m, s.Ops, s.Single, s.Traffic, float64(s.Points))
+		s.Bound = roofline(m, s.Ops, s.Single, s.Traffic, float64(s.Points), s.WorkingSet)
 	}
 	for _, l := range f.Loops {
-		l.Bound = roofline(m, l.Ops, l.Single, l.Traffic, float64(l.Points*l.Steps))
+		l.Bound = roofline(m, l.Ops, l.Single, l.Traffic, float64(l.Points*l.Steps), l.WorkingSet)
 	}
 }
 
-// roofline bounds work given for one point; points is how many there are.
-func roofline(m *machine.Machine, ops, single Ops, t Traffic, points float64) *Bound {
+// roofline bounds work given for one point; points is how many there are, set the
+// bytes of the grids.
+func roofline(m *machine.Machine, ops, single Ops, t Traffic, points float64, set int64) *Bound {
 	b := &Bound{Machine: m.Name}
 	double := ops.plus(single.times(-1))
 	b.Memory = t.Compulsory / m.Memory.Bandwidth
@@ -62,6 +67,9 @@ func roofline(m *machine.Machine, ops, single Ops, t Traffic, points float64) *B
 	b.ByGroup = rate(math.Max(t.ByGroup/m.Memory.Bandwidth, b.Arithmetic))
 	if c := m.Inner(); c != nil {
 		b.Cache, b.CacheName = rate(t.AsWritten/c.Bandwidth), c.Name
+	}
+	if c := m.Holding(set); c != nil && set > 0 {
+		b.FitsIn = c.Name
 	}
 	b.Seconds = longest * points * 1e-9
 	return b

@@ -143,16 +143,19 @@ func (m *Machine) Inner() *Cache {
 	return nil
 }
 
-// LastCache returns the bytes of the largest cache that the whole device
-// shares, or 0.
-func (m *Machine) LastCache() int64 {
-	var n int64
-	for _, c := range m.Caches {
-		if !c.PerUnit {
-			n = max(n, c.Bytes)
+// Holding returns the cache nearest the arithmetic whose instances together
+// hold so many bytes, or nil.
+func (m *Machine) Holding(bytes int64) *Cache {
+	for i, c := range m.Caches {
+		n := c.Bytes
+		if c.PerUnit {
+			n *= int64(m.Units)
+		}
+		if n >= bytes {
+			return &m.Caches[i]
 		}
 	}
-	return n
+	return nil
 }
 
 //go:embed builtin/*.json

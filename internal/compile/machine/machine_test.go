@@ -41,8 +41,17 @@ func TestFigures(t *testing.T) {
 	if c := h.Inner(); c == nil || c.Name != "L1" || math.Abs(c.Bandwidth-132*128*1.98) > 1 {
 		t.Errorf("h200 inner cache %+v", c)
 	}
-	if n := h.LastCache(); n != 60<<20 {
-		t.Errorf("h200 last cache %d", n)
+	for _, c := range []struct {
+		bytes int64
+		want  string
+	}{{1, "L1"}, {132 * 256 << 10, "L1"}, {132*256<<10 + 1, "L2"}, {60 << 20, "L2"}, {60<<20 + 1, ""}} {
+		got := ""
+		if l := h.Holding(c.bytes); l != nil {
+			got = l.Name
+		}
+		if got != c.want {
+			t.Errorf("h200 holds %d bytes in %q, not %q", c.bytes, got, c.want)
+		}
 	}
 	if d := h.Dialect("cuda"); d == nil || !d.Can(BulkCopy) || d.Can(Image) {
 		t.Errorf("h200 cuda %+v", d)

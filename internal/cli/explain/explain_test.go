@@ -1,0 +1,208 @@
+package explain
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// facts analyses a program of testdata on a machine, with sizes if it has them.
+func facts(t *testing.T, name, on string) *analysis.Facts {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := diag.NewSource(name, string(text))
+	p, diags := lang.Load(src)
+	if diags.HasErrors() {
+		t.Fatal(diag.Render(src, diags, diag.Style{}))
+	}
+	b, _ := p.Bind(nil)
+	f := analysis.Analyze(p, b)
+	m, err := machine.Builtin(on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.On(m)
+	return f
+}
+
+var programs = []struct{ file, machine string }{{"heat.loom", "h200"}, {"smoother.loom", "cpu"}, {"pipeline.loom", "a100"}}
+
+var forms = []struct {
+	ext   string
+	write func(io.Writer, *analysis.Facts) error
+}{{"txt", Text}, {"json", JSON}, {"svg", SVG}}
+
+func TestGolden(t *testing.T) {
+	for _, p := range programs {
+		f := facts(t, p.file, p.machine)
+		for _, form := range forms {
+			var b bytes.Buffer
+			if err := form.write(&b, f); err != nil {
+				t.Fatal(err)
+			}
+			golden := filepath.Join("testdata", strings.TrimSuffix(p.file, ".loom")+"."+form.ext)
+			if *update {
+				if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(b.Bytes(), want) {
+				t.Errorf("%s differs; run with -update and look at the change", golden)
+			}
+		}
+	}
+}
+
+// TestWidth: text is readable on a terminal of 100 columns.
+func TestWidth(t *testing.T) {
+	for _, p := range programs {
+		var b strings.Builder
+		if err := Text(&b, facts(t, p.file, p.machine)); err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(b.String(), "\n") {
+			if utf8.RuneCountInString(line) > 100 || strings.TrimRight(line, " ") != line {
+				t.Errorf("%s, line %d: %q", p.file, i+1, line)
+			}
+		}
+	}
+}
+
+// TestJSONReadsBack: what JSON leaves out is what it says it leaves out.
+func TestJSONReadsBack(t *testing.T) {
+	for _, p := range programs {
+		f := facts(t, p.file, p.machine)
+		var b, again bytes.Buffer
+		if err := JSON(&b, f); err != nil {
+			t.Fatal(err)
+		}
+		g := &analysis.Facts{}
+		dec := json.NewDecoder(bytes.NewReader(b.Bytes()))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(g); err != nil {
+			t.Fatal(err)
+		}
+		if err := JSON(&again, g); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
+			t.Errorf("%s: JSON does not read back: %v", p.file, err)
+		}
+		var s, u strings.Builder
+		if SVG(&s, f) != nil || SVG(&u, g) != nil || s.String() != u.String() {
+			t.Errorf("%s: the drawing needs what JSON does not have", p.file)
+		}
+	}
+}
+
+// TestDocumented: every JSON field has its line in docs/analysis.md.
+func TestDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../../docs/analysis.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[reflect.Type]bool{}
+	var visit func(reflect.Type)
+	visit = func(typ reflect.Type) {
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Slice:
+			visit(typ.Elem())
+			return
+		case reflect.Struct:
+		default:
+			return
+		}
+		if seen[typ] {
+			return
+		}
+		seen[typ] = true
+		for i := range typ.NumField() {
+			field := typ.Field(i)
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if !field.IsExported() || name == "-" {
+				continue
+			}
+			if name == "" {
+				t.Errorf("%v.%s has no JSON name", typ, field.Name)
+			}
+			if !strings.Contains(string(doc), "`"+name+"`") {
+				t.Errorf("docs/analysis.md does not mention %s (%v)", name, typ)
+			}
+			visit(field.Type)
+		}
+	}
+	visit(reflect.TypeOf(analysis.Facts{}))
+	if len(seen) < 15 {
+		t.Errorf("only %d types were looked at", len(seen))
+	}
+}
+
+// TestSVGForm: drawings are well-formed and hold every statement.
+func TestSVGForm(t *testing.T) {
+	for _, p := range programs {
+		f := facts(t, p.file, p.machine)
+		var b strings.Builder
+		if err := SVG(&b, f); err != nil {
+			t.Fatal(err)
+		}
+		dec := xml.NewDecoder(strings.NewReader(b.String()))
+		labels := map[string]int{}
+		text := false
+		for {
+			tok, err := dec.Token()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", p.file, err)
+			}
+			switch tok := tok.(type) {
+			case xml.StartElement:
+				text = tok.Name.Local == "text"
+			case xml.CharData:
+				if text {
+					labels[string(tok)]++
+				}
+			}
+		}
+		for _, s := range f.Stages {
+			for _, st := range s.Statements {
+				if labels[st.Target] == 0 {
+					t.Errorf("%s: nothing is labelled %s", p.file, st.Target)
+				}
+			}
+		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestWriteErrors(t *testing.T) {
+	f := facts(t, "heat.loom", "h200")
+	for _, form := range forms {
+		if err := form.write(broken{}, f); err != io.ErrShortWrite {
+			t.Errorf("%s: %v", form.ext, err)
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+)
+
+// SVG draws the dependence graph of every stage: what its statements assign,
+// from the grids that they read at the top to those that they write at the
+// bottom. Solid arrows carry values and say how far the reads reach; dashed
+// ones only order statements.
+func SVG(w io.Writer, f *analysis.Facts) error {
+	var b strings.Builder
+	var panels []*graph
+	width, height := 540.0, float64(headHeight)
+	for _, s := range f.Stages {
+		g := draw(f, s)
+		panels = append(panels, g)
+		width = max(width, g.width)
+		height += titleHeight + g.height
+	}
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12">`+"\n", width, height, width, height)
+	fmt.Fprintf(&b, `<rect width="%.0f" height="%.0f" fill="#fff"/>`+"\n", width, height)
+	legend(&b)
+	top := float64(headHeight)
+	for i, g := range panels {
+		fmt.Fprintf(&b, `<g transform="translate(0 %.0f)">`+"\n", top)
+		fmt.Fprintf(&b, `<text font-size="14" font-weight="bold" x="%d" y="20">stage %s</text>`+"\n", margin, escape(f.Stages[i].Name))
+		fmt.Fprintf(&b, `<g transform="translate(%.1f %d)">`+"\n", (width-g.width)/2, titleHeight)
+		g.write(&b)
+		b.WriteString("</g>\n</g>\n")
+		top += titleHeight + g.height
+	}
+	b.WriteString("</svg>\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+const (
+	headHeight  = 40
+	titleHeight = 28
+	charWidth   = 7.25 // of a letter of a label
+	noteWidth   = 6.05 // of a letter of a note
+)
+
+// fills tells the kinds of node apart.
+var fills = []struct{ class, fill, text string }{
+	{"input", "#ffd8a8", "grid read"},
+	{"temp", "#d0ebff", "scalar"},
+	{"local", "#c3fae8", "local grid"},
+	{"output", "#e5dbff", "grid written"},
+	{"reduction", "#ffdeeb", "reduction"},
+}
+
+func fill(class string) string {
+	for _, f := range fills {
+		if f.class == class {
+			return f.fill
+		}
+	}
+	panic("explain: no fill for " + class)
+}
+
+func legend(b *strings.Builder) {
+	x := margin
+	for _, f := range fills {
+		fmt.Fprintf(b, `<rect x="%d" y="12" width="14" height="14" rx="4" fill="%s" stroke="#333"/><text x="%d" y="23">%s</text>`+"\n", x, f.fill, x+19, f.text)
+		x += 32 + int(charWidth*float64(len(f.text)))
+	}
+}
+
+// draw makes the graph of a stage: a node for every array that is read before
+// it is written, and one for every statement.
+func draw(f *analysis.Facts, s *analysis.StageFacts) *graph {
+	g := &graph{}
+	sources := map[string]*node{}
+	kind := map[string]string{}
+	for _, a := range s.Arrays {
+		kind[a.Name] = "output"
+		switch a.Role {
+		case "intermediate":
+			kind[a.Name] = "local"
+		case "input", "in-out":
+			note := strings.Join(append([]string{a.Type}, a.Axes...), " ")
+			if a.Grid != a.Name {
+				note = a.Grid + ": " + note
+			}
+			sources[a.Name] = g.add(box(a.Name, note, a.Role+" "+a.Name, "input"))
+		}
+	}
+	var at []*node
+	for _, st := range s.Statements {
+		class := st.Kind
+		if class == "array" {
+			class = kind[st.Target]
+		}
+		title := st.Text
+		if st.Domain != "" {
+			title += "\non " + st.Domain
+		}
+		at = append(at, g.add(box(st.Target, count(st.Ops.Flops(), "flop"), title, class)))
+	}
+	written := map[[2]int]bool{} // statements with a flow of some array between them
+	fed := map[string]bool{}     // "5 u": statement 5 reads u from an earlier one
+	for _, d := range s.Edges {
+		if d.Kind == "flow" {
+			g.link(at[d.From], at[d.To], reachText(f.Axes, d.Offsets), false)
+			written[[2]int{d.From, d.To}] = true
+			fed[fmt.Sprint(d.To, " ", d.On)] = true
+		}
+	}
+	for i, st := range s.Statements {
+		for _, r := range st.Reads {
+			if src := sources[r.Array]; src != nil && !fed[fmt.Sprint(i, " ", r.Array)] {
+				g.link(src, at[i], reachText(f.Axes, r.Offsets), false)
+			}
+		}
+	}
+	for _, d := range s.Edges {
+		pair := [2]int{d.From, d.To}
+		if d.Kind != "flow" && d.From != d.To && !written[pair] {
+			g.link(at[d.From], at[d.To], "", true)
+			written[pair] = true
+		}
+	}
+	for _, n := range g.nodes {
+		n.w = max(n.w, 8*float64(n.degree(g)))
+	}
+	if len(g.nodes) > 0 {
+		g.layout()
+	}
+	return g
+}
+
+// degree returns the number of edges that end at n, or begin there if those
+// are more.
+func (n *node) degree(g *graph) int {
+	in, out := 0, 0
+	for _, e := range g.edges {
+		if e.to == n {
+			in++
+		}
+		if e.from == n {
+			out++
+		}
+	}
+	return max(in, out)
+}
+
+func box(label, note, title, class string) *node {
+	w := max(charWidth*float64(utf8.RuneCountInString(label)), noteWidth*float64(utf8.RuneCountInString(note)))
+	return &node{label: label, note: note, title: title, class: class, w: max(48, w+18)}
+}
+
+// reachText prints the box around offsets: "±1" if it is the same on every
+// axis that has any, else "k±1 i+2"; nothing for the cell itself.
+func reachText(axes []string, offsets [][]int64) string {
+	var names, spans []string
+	for axis, name := range axes {
+		lo, hi := int64(0), int64(0)
+		for i, v := range offsets {
+			if i == 0 {
+				lo, hi = v[axis], v[axis]
+			}
+			lo, hi = min(lo, v[axis]), max(hi, v[axis])
+		}
+		switch {
+		case lo == 0 && hi == 0:
+			continue
+		case lo == -hi:
+			spans = append(spans, fmt.Sprintf("±%d", hi))
+		case lo == hi:
+			spans = append(spans, fmt.Sprintf("%+d", lo))
+		default:
+			spans = append(spans, fmt.Sprintf("%+d..%+d", lo, hi))
+		}
+		names = append(names, name)
+	}
+	same := len(names) == len(axes)
+	for _, s := range spans {
+		same = same && s == spans[0]
+	}
+	if same && len(spans) > 0 {
+		return spans[0]
+	}
+	for i := range names {
+		names[i] += spans[i]
+	}
+	return strings.Join(names, " ")
+}
+
+func (g *graph) write(b *strings.Builder) {
+	for _, e := range g.edges {
+		stroke, dash := "#666", ""
+		if e.dashed {
+			stroke, dash = "#c92a2a", ` stroke-dasharray="4 3"`
+		}
+		x, y := e.to.x+e.end, e.to.y-nodeHeight/2
+		fmt.Fprintf(b, `<path fill="none" stroke="%s"%s d="%s"/>`, stroke, dash, e.curve())
+		fmt.Fprintf(b, `<path fill="%s" d="M%.1f %.1f l-3.5 -8 h7 z"/>`+"\n", stroke, x, y)
+	}
+	for _, n := range g.nodes {
+		fmt.Fprintf(b, `<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%d" rx="6" fill="%s" stroke="#333"/>`, escape(n.title), n.x-n.w/2, n.y-nodeHeight/2, n.w, nodeHeight, fill(n.class))
+		fmt.Fprintf(b, `<text text-anchor="middle" x="%.1f" y="%.1f">%s</text>`, n.x, n.y-2, escape(n.label))
+		fmt.Fprintf(b, `<text text-anchor="middle" font-size="10" fill="#555" x="%.1f" y="%.1f">%s</text></g>`+"\n", n.x, n.y+12, escape(n.note))
+	}
+	for _, e := range g.edges {
+		if e.label == "" {
+			continue
+		}
+		// Near the reader, those that stand side by side at two heights.
+		x, y := e.to.x+e.end, e.to.y-nodeHeight/2-14-float64(e.turn%2)*11
+		w := noteWidth * float64(utf8.RuneCountInString(e.label))
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="11" fill="#fff" fill-opacity="0.8"/>`, x-w/2, y-9, w)
+		fmt.Fprintf(b, `<text text-anchor="middle" font-size="10" fill="#1864ab" x="%.1f" y="%.1f">%s</text>`+"\n", x, y, escape(e.label))
+	}
+}
+
+// curve returns the path of an edge. It leaves and enters nodes upright, and
+// runs upright past the nodes of the layers where it bends.
+func (e *edge) curve() string {
+	x, y := e.from.x+e.start, e.from.y+nodeHeight/2
+	path := fmt.Sprintf("M%.1f %.1f", x, y)
+	for i, n := range e.path[1:] {
+		to, down := n.x, n.y-nodeHeight/2
+		if i == len(e.path)-2 {
+			to, down = to+e.end, down-4 // the tip covers the rest
+		}
+		mid := (y + down) / 2
+		path += fmt.Sprintf(" C%.1f %.1f %.1f %.1f %.1f %.1f", x, mid, to, mid, to, down)
+		x, y = to, down
+		if n.bend {
+			y += nodeHeight
+			path += fmt.Sprintf(" V%.1f", y)
+		}
+	}
+	return path
+}
+
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace
