@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/gridloom/gridloom/internal/compile/op"
 )
@@ -13,46 +14,81 @@ type Geometry struct {
 }
 
 // LaunchGeometry returns the trip counts of a kernel's block and thread loops
-// for the given arguments. Loops that are not there count as one.
+// for the given arguments. Loops that are not there count as one; loops over
+// the same threads must agree.
 func LaunchGeometry(k *Kernel, args map[*Var]op.Value) (Geometry, error) {
-	g := Geometry{[3]int64{1, 1, 1}, [3]int64{1, 1, 1}}
-	env := map[*Var]op.Value{}
-	for v, x := range args {
-		env[v] = x
+	m := &measurer{kernel: k, env: maps.Clone(args)}
+	if m.env == nil {
+		m.env = map[*Var]op.Value{}
 	}
-	list := k.Body
-	for {
-		var inner []Stmt
-		for _, s := range list {
-			switch s := s.(type) {
-			case *Let:
-				if uniform(s.Value, env) {
-					env[s.Var] = Eval(s.Value, env)
-				}
-			case *Loop:
-				if !s.Tag.IsBlock() && !s.Tag.IsThread() {
-					return g, nil
-				}
-				if !uniform(s.Lo, env) || !uniform(s.Hi, env) || !uniform(s.Step, env) {
-					return g, fmt.Errorf("kernel %s: the range of %s depends on more than the arguments", k.Name, s.Var.Name)
-				}
-				lo, hi, step := Eval(s.Lo, env).I, Eval(s.Hi, env).I, Eval(s.Step, env).I
-				trips := max(0, (hi-lo+step-1)/step)
-				if s.Tag.IsBlock() {
-					g.Blocks[s.Tag-BlockX] *= trips
-				} else {
-					g.Threads[s.Tag-ThreadX] *= trips
-				}
-				inner = s.Body
-			default:
-				return g, nil
+	err := m.list(k.Body)
+	g := Geometry{[3]int64{1, 1, 1}, [3]int64{1, 1, 1}}
+	for i, l := range m.loops {
+		switch tag := ThreadX + Tag(i); {
+		case l == nil:
+		case tag.IsBlock():
+			g.Blocks[tag-BlockX] = m.trips[i]
+		default:
+			g.Threads[tag-ThreadX] = m.trips[i]
+		}
+	}
+	return g, err
+}
+
+// measurer collects the trip counts of the loops that a launch runs.
+type measurer struct {
+	kernel *Kernel
+	env    map[*Var]op.Value // what is known before the launch
+	loops  [BlockZ - ThreadX + 1]*Loop
+	trips  [BlockZ - ThreadX + 1]int64
+}
+
+func (m *measurer) list(list []Stmt) error {
+	for _, s := range list {
+		var err error
+		switch s := s.(type) {
+		case *Let:
+			if uniform(s.Value, m.env) {
+				m.env[s.Var] = Eval(s.Value, m.env)
+			}
+		case *If:
+			if err = m.list(s.Then); err == nil {
+				err = m.list(s.Else)
+			}
+		case *Loop:
+			if s.Tag.IsBlock() || s.Tag.IsThread() {
+				err = m.loop(s)
+			}
+			if err == nil {
+				err = m.list(s.Body)
 			}
 		}
-		if inner == nil {
-			return g, nil
+		if err != nil {
+			return err
 		}
-		list = inner
 	}
+	return nil
+}
+
+func (m *measurer) loop(l *Loop) error {
+	name, v := m.kernel.Name, l.Var.Name
+	if !uniform(l.Lo, m.env) || !uniform(l.Hi, m.env) || !uniform(l.Step, m.env) {
+		return fmt.Errorf("kernel %s: the range of %s depends on more than the arguments", name, v)
+	}
+	lo, hi, step := Eval(l.Lo, m.env).I, Eval(l.Hi, m.env).I, Eval(l.Step, m.env).I
+	if step < 1 {
+		return fmt.Errorf("kernel %s: the step of %s is %d", name, v, step)
+	}
+	trips := int64(0)
+	if hi > lo {
+		trips = (hi-lo-1)/step + 1
+	}
+	i := l.Tag - ThreadX
+	if first := m.loops[i]; first != nil && m.trips[i] != trips {
+		return fmt.Errorf("kernel %s: the %s loop over %s makes %d iterations, that over %s %d", name, l.Tag, first.Var.Name, m.trips[i], v, trips)
+	}
+	m.loops[i], m.trips[i] = l, trips
+	return nil
 }
 
 // uniform reports whether e can be evaluated from env alone.
