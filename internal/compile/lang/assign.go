@@ -156,6 +156,7 @@ func (s *stager) temp(sym *tempSym, value Expr, domain *Domain, at diag.Range) *
 		return nil
 	}
 	t := &ir.Temp{Name: s.unique(sym.name), Type: sym.typ, Box: box}
+	s.values[t] = v
 	s.vary[t] = ir.AxesOf(s.c.rank(), v, s.varies)
 	s.stage.Temps = append(s.stage.Temps, t)
 	s.stage.Body = append(s.stage.Body, &ir.Stmt{Temp: t, Value: v, Domain: box, Range: at})
@@ -511,7 +512,7 @@ func (s *stager) clipToReads(v ir.Expr, box ir.Box, seen map[*ir.Temp]bool) {
 		case ir.TempRef:
 			if !seen[e.Temp] {
 				seen[e.Temp] = true
-				s.clipToReads(s.valueOfTemp(e.Temp), box, seen)
+				s.clipToReads(s.values[e.Temp], box, seen)
 			}
 		case *ir.Access:
 			for d, ix := range e.Index {
@@ -522,13 +523,4 @@ func (s *stager) clipToReads(v ir.Expr, box ir.Box, seen map[*ir.Temp]bool) {
 			}
 		}
 	})
-}
-
-func (s *stager) valueOfTemp(t *ir.Temp) ir.Expr {
-	for _, st := range s.stage.Body {
-		if st.Temp == t {
-			return st.Value
-		}
-	}
-	panic("lang: temp without a statement")
 }

@@ -84,7 +84,8 @@ type checker struct {
 
 	unknown int // names that stand for nothing, so far
 
-	size  int   // expressions made for the current statement
+	total int   // expressions made
+	size  int   // those of the current statement
 	terms int64 // terms of its sums
 }
 
@@ -155,6 +156,7 @@ func (c *checker) arguments() {
 			s.Argument = true
 		}
 	}
+	c.conditions(c.prog.Body)
 	for _, id := range c.results {
 		if s := c.globals[id.Name].(*scalarSym); !s.scalar.Reduced {
 			c.diags.Errorf(id.Span(), "copyout names %q, but no reduction gives it a value", id.Name)
@@ -172,6 +174,33 @@ func (c *checker) arguments() {
 			if g := s.grid; g.CopyIn || g.CopyOut || g.Constant {
 				c.prog.Arguments = append(c.prog.Arguments, g.Name)
 			}
+		}
+	}
+}
+
+// conditions warns of loops until something that nothing changes.
+func (c *checker) conditions(body []ir.Op) {
+	for _, o := range body {
+		it, ok := o.(*ir.Iterate)
+		if !ok {
+			continue
+		}
+		c.conditions(it.Body)
+		if it.Until == nil {
+			continue
+		}
+		changes := false
+		ir.Walk(it.Until, func(e ir.Expr) {
+			switch e := e.(type) {
+			case ir.StepRef:
+				changes = true
+			case ir.ScalarRef:
+				changes = changes || e.Scalar.Reduced
+			}
+		})
+		if !changes {
+			c.diags.Warnf(it.Range, "nothing changes the condition of this loop").
+				Hintf("let it depend on step or on the result of a reduction")
 		}
 	}
 }

@@ -32,6 +32,9 @@ func (c *checker) defineAll(f *File) {
 	}
 }
 
+// maxStatements bounds the statements of one body.
+const maxStatements = 4096
+
 func (c *checker) define(info *stencilInfo, body []Stmt) {
 	info.body = body
 	info.formals = make(map[string]*Formal)
@@ -42,6 +45,9 @@ func (c *checker) define(info *stencilInfo, body []Stmt) {
 	d := &definer{checker: c, info: info}
 	if info.def != nil {
 		d.declareFormals()
+	}
+	if len(body) > maxStatements {
+		c.diags.Errorf(body[maxStatements].Span(), "this is more than %d statements", maxStatements)
 	}
 	unknown := c.unknown
 	for _, s := range body {

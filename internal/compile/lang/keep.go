@@ -12,39 +12,22 @@ import (
 //
 //	double r = u[i+1];  u[i] = r;    becomes    r[i] = u[i+1];  u[i] = r[i];
 func (s *stager) keepTemps() {
-	for i := 0; i < len(s.stage.Body); i++ {
-		t := s.stage.Body[i].Temp
-		if t == nil {
-			continue
-		}
-		users := s.usersOf(t, i)
-		if !s.outlives(t, i, users) {
-			continue
-		}
-		if !s.keep(t, i, users) {
+	users := make(map[*ir.Temp][]int) // statements that read a temp
+	for q, st := range s.stage.Body {
+		ir.Walk(st.Value, func(e ir.Expr) {
+			if r, ok := e.(ir.TempRef); ok {
+				if list := users[r.Temp]; len(list) == 0 || list[len(list)-1] != q {
+					users[r.Temp] = append(list, q)
+				}
+			}
+		})
+	}
+	for i, st := range s.stage.Body {
+		t := st.Temp
+		if t != nil && s.outlives(t, i, users[t]) && !s.keep(t, i, users[t]) {
 			return
 		}
 	}
-}
-
-// usersOf returns the indices of the statements after i that read t.
-func (s *stager) usersOf(t *ir.Temp, i int) []int {
-	var list []int
-	for q := i + 1; q < len(s.stage.Body); q++ {
-		if mentions(s.stage.Body[q].Value, t) {
-			list = append(list, q)
-		}
-	}
-	return list
-}
-
-func mentions(e ir.Expr, t *ir.Temp) bool {
-	found := false
-	ir.Walk(e, func(e ir.Expr) {
-		r, ok := e.(ir.TempRef)
-		found = found || ok && r.Temp == t
-	})
-	return found
 }
 
 // tempReads is what a temp is computed from, through other temps too.
@@ -62,7 +45,7 @@ func (s *stager) readsOf(t *ir.Temp) tempReads {
 			return
 		}
 		seen[t] = true
-		ir.Walk(s.valueOfTemp(t), func(e ir.Expr) {
+		ir.Walk(s.values[t], func(e ir.Expr) {
 			switch e := e.(type) {
 			case *ir.Access:
 				r.accesses = append(r.accesses, e)
@@ -126,6 +109,8 @@ func (s *stager) keep(t *ir.Temp, i int, users []int) bool {
 		s.c.diags.Errorf(def.Range, "%q is read after a reduction has changed what it was computed from", t.Name)
 		return false
 	}
+	// Whoever reads t depends on the grid from now on, not on what t read.
+	s.values[t] = sameCellOf(grid)
 	s.stage.Body[i] = &ir.Stmt{Array: grid, Value: def.Value, Domain: grid.Box, Axes: axes, Range: def.Range}
 	for _, q := range users {
 		st := s.stage.Body[q]

@@ -8,9 +8,12 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// maxSize bounds the expressions that one statement may grow to when sums and
-// tables are written out.
-const maxSize = 1 << 18
+// What a statement and a program may grow to when sums and tables are written
+// out and stencils are bound.
+const (
+	maxSize  = 1 << 18
+	maxTotal = 1 << 20
+)
 
 // lower makes the program's expression for x, whose type typeOf has found.
 // lit is the floating-point type that untyped values take unless they meet
@@ -19,6 +22,12 @@ func (e *env) lower(x Expr, lit types.Type) (ir.Expr, bool) {
 	if e.c.size++; e.c.size > maxSize {
 		if e.c.size == maxSize+1 {
 			e.c.diags.Errorf(x.Span(), "this statement grows beyond %d operations when its sums are written out", maxSize)
+		}
+		return nil, false
+	}
+	if e.c.total++; e.c.total > maxTotal {
+		if e.c.total == maxTotal+1 {
+			e.c.diags.Errorf(x.Span(), "this program grows beyond %d operations when its calls are written out", maxTotal)
 		}
 		return nil, false
 	}

@@ -30,6 +30,7 @@ type stager struct {
 
 	reads      map[*ir.Access]diag.Range // where the accesses stand
 	vary       map[*ir.Temp][]int        // axes on which a temp varies
+	values     map[*ir.Temp]ir.Expr      // what temps are assigned
 	olds       map[*ir.Array]*ir.Array   // copies that keep old values
 	readBox    map[*ir.Array]ir.Box      // a local grid's box when it was first read through a boundary
 	boundaries *boundaryRules
@@ -58,7 +59,7 @@ func (c *checker) newStager(info *stencilInfo, stage *ir.Stage, l level) *stager
 	s := &stager{
 		c: c, info: info, stage: stage, env: c.newEnv(l),
 		grids: make(map[*ir.Grid]*ir.Array), fixed: make(map[*ir.Array]bool), taken: make(map[string]bool),
-		reads: make(map[*ir.Access]diag.Range), vary: make(map[*ir.Temp][]int), olds: make(map[*ir.Array]*ir.Array),
+		reads: make(map[*ir.Access]diag.Range), vary: make(map[*ir.Temp][]int), values: make(map[*ir.Temp]ir.Expr), olds: make(map[*ir.Array]*ir.Array),
 		readBox: make(map[*ir.Array]ir.Box),
 	}
 	s.env.stage = s
@@ -93,6 +94,9 @@ func (c *checker) makeStage(call *CallStep, b *boundCall, box ir.Box) *ir.Stage 
 		}
 	}
 	s.boundaries.env = s.uniformEnv()
+	if len(b.info.body) > maxStatements {
+		return nil
+	}
 	s.body(b.info.body)
 	s.reducedArguments(b)
 	if c.diags.Count(diag.Error) > before {
@@ -124,6 +128,9 @@ func (c *checker) initial() {
 	stage := &ir.Stage{Name: "initial", Stencil: "initial", Hints: ir.Hints{Stream: -1}}
 	s := c.newStager(nil, stage, atInitial)
 	for _, info := range c.initials {
+		if len(info.body) > maxStatements {
+			return
+		}
 		s.info = info
 		s.env.names = make(map[string]symbol)
 		s.body(info.body)

@@ -56,10 +56,9 @@ type tableSym struct {
 
 // tempSym is a scalar local: the temp that holds its value at the moment.
 type tempSym struct {
-	name  string
-	typ   types.Type
-	now   *ir.Temp // nil before its first assignment
-	count int      // temps made for it
+	name string
+	typ  types.Type
+	now  *ir.Temp // nil before its first assignment
 }
 
 // arraySym is a grid as a stencil's body sees it: a formal, a global or a
