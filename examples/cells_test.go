@@ -11,7 +11,7 @@ func pattern(row, col int, rows ...string) field {
 	return func(at ...int) float64 {
 		j, i := at[0]-row, at[1]-col
 		if j >= 0 && j < len(rows) && i >= 0 && i < len(rows[j]) && rows[j][i] == '#' {
-			return 1
+			return 255
 		}
 		return 0
 	}
@@ -21,7 +21,7 @@ func draw(m machine, grid string) string {
 	var b strings.Builder
 	shape := m.Grid(grid).Shape
 	for n, v := range m.values(grid) {
-		b.WriteByte(".#"[int(v)])
+		b.WriteByte(".#"[int(v)/255])
 		if n%shape[1] == shape[1]-1 {
 			b.WriteByte('\n')
 		}
@@ -51,7 +51,7 @@ func TestLifeRules(t *testing.T) {
 	const m, n = 7, 9
 	alive := func(at ...int) float64 {
 		if noise(3)(at...) > 0.2 {
-			return 1
+			return 255
 		}
 		return 0
 	}
@@ -59,10 +59,10 @@ func TestLifeRules(t *testing.T) {
 	want := func(at ...int) float64 {
 		around := 0.0
 		for _, d := range [][2]int{{-1, -1}, {-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}, {1, 1}} {
-			around += alive((at[0]+d[0]+m)%m, (at[1]+d[1]+n)%n)
+			around += alive((at[0]+d[0]+m)%m, (at[1]+d[1]+n)%n) / 255
 		}
-		if around == 3 || around == 2 && alive(at...) == 1 {
-			return 1
+		if around == 3 || around == 2 && alive(at...) == 255 {
+			return 255
 		}
 		return 0
 	}
@@ -83,6 +83,18 @@ func TestGrayScott(t *testing.T) {
 	u, v := before.values("u"), before.values("v")
 	fed := 0.037*(float64(len(u))-total(u)) - (0.037+0.06)*total(v)
 	near(t, "u + v", total(after.values("u"))+total(after.values("v")), total(u)+total(v)+fed, 1e-10)
+
+	// There is no seam: what grows across one is what grows in the middle.
+	seed := func(j, i int) map[string]field {
+		spot := func(at ...int) float64 {
+			return pattern(0, 0, "######", "#####", "####", "###")((at[0]-j+20)%20, (at[1]-i+20)%20) / 255
+		}
+		return map[string]field{"u": func(at ...int) float64 { return 1 - spot(at...)/2 }, "v": func(at ...int) float64 { return spot(at...) / 4 }}
+	}
+	middle, edge := run(t, prog, "M=20 N=20 steps=50", seed(8, 7)), run(t, prog, "M=20 N=20 steps=50", seed(18, 17))
+	if d := edge.worst("v", func(at ...int) float64 { return middle.at("v", (at[0]+10)%20, (at[1]+10)%20) }); d > 1e-14 {
+		t.Errorf("the seam makes a difference of %g", d)
+	}
 
 	grown := run(t, prog, "M=64 N=64 steps=600", nil)
 	alive := 0

@@ -30,7 +30,7 @@ func TestBlur(t *testing.T) {
 	prog := load(t, "blur", nil)
 	// One white pixel becomes the window, rounded.
 	w := []float64{0, 1, 4, 6, 4, 1, 0}
-	dot := run(t, prog, "M=7 N=7 passes=1", map[string]field{"photo": pattern255(3, 3)})
+	dot := run(t, prog, "M=7 N=7 passes=1", map[string]field{"photo": pattern(3, 3, "#")})
 	if d := dot.worst("photo", func(at ...int) float64 { return math.Floor((255*w[at[0]]*w[at[1]] + 128) / 256) }); d != 0 {
 		t.Errorf("a white pixel's window is off by %g", d)
 	}
@@ -44,10 +44,6 @@ func TestBlur(t *testing.T) {
 	if a, b := roughness(sharp, "photo"), roughness(soft, "photo"); b > a/3 {
 		t.Errorf("the roughness falls from %.3g to %.3g only", a, b)
 	}
-}
-
-func pattern255(j, i int) field {
-	return func(at ...int) float64 { return 255 * pattern(j, i, "#")(at...) }
 }
 
 // roughness is the sum of squares of the differences along rows.
@@ -155,6 +151,20 @@ func TestCannyOnThePhotograph(t *testing.T) {
 		}
 		if v == 255 {
 			count++
+		}
+	}
+	// An edge is where the slope has a ridge across the gradient, whose
+	// direction is one of four to the nearest.
+	for n := range edges.Grid("edges").Len() {
+		j, i := n/150, n%150
+		slope := func(dj, di int) float64 { return edges.at("slope", min(max(j+dj, 0), 102), min(max(i+di, 0), 149)) }
+		towards := [4][2]int{{0, 1}, {1, 1}, {1, 0}, {1, -1}}
+		angle := math.Atan2(edges.at("gy", j, i), edges.at("gx", j, i))
+		d := towards[(int(math.Round(angle/(math.Pi/4)))+4)%4]
+		ridge := slope(0, 0) > slope(d[0], d[1]) && slope(0, 0) >= slope(-d[0], -d[1])
+		edge := edges.at("edges", j, i) == 255
+		if edge && (!ridge || slope(0, 0) < 0.2) || !edge && ridge && slope(0, 0) >= 0.5 {
+			t.Fatalf("cell %d, %d: edge %v, ridge %v, slope %g", j, i, edge, ridge, slope(0, 0))
 		}
 	}
 	if share := float64(count) / (103 * 150); share < 0.03 || share > 0.2 {

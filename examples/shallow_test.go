@@ -115,3 +115,58 @@ func TestShallowWaterTurns(t *testing.T) {
 	})
 	near(t, "u of a current along v", m.at("u1", 6, 6), dt*f*flow, 1e-12)
 }
+
+// One step from rough water, against the same equations written out for one
+// face or cell at a time.
+func TestShallowWaterStep(t *testing.T) {
+	const rows, cols, d, dt, f, g = 7, 9, 20000.0, 60, 1e-4, 9.81
+	h := func(j, i int) float64 { // walls mirror the height
+		return 100 + 10*noise(1)(min(max(j, 0), rows-1), min(max(i, 0), cols-1))
+	}
+	u := func(j, i int) float64 { // through the face between i-1 and i
+		if i <= 0 || i >= cols {
+			return 0
+		}
+		return noise(2)(min(max(j, 0), rows-1), i)
+	}
+	v := func(j, i int) float64 {
+		if j <= 0 || j >= rows {
+			return 0
+		}
+		return noise(3)(j, min(max(i, 0), cols-1))
+	}
+	flowU := func(j, i int) float64 { return u(j, i) * (h(j, i-1) + h(j, i)) / 2 }
+	flowV := func(j, i int) float64 { return v(j, i) * (h(j-1, i) + h(j, i)) / 2 }
+	vorticity := func(j, i int) float64 { // potential, at the corner before j and i
+		curl := (v(j, i)-v(j, i-1))/d - (u(j, i)-u(j-1, i))/d
+		return (curl + f) * 4 / (h(j-1, i-1) + h(j-1, i) + h(j, i-1) + h(j, i))
+	}
+	head := func(j, i int) float64 {
+		square := (u(j, i)*u(j, i)+u(j, i+1)*u(j, i+1))/2 + (v(j, i)*v(j, i)+v(j+1, i)*v(j+1, i))/2
+		return g*h(j, i) + square/2
+	}
+	as := func(f func(j, i int) float64) field { return func(at ...int) float64 { return f(at[0], at[1]) } }
+	m := basin(t, "M=7 N=9 steps=1 filter=0", as(h), as(u), as(v))
+	newH := as(func(j, i int) float64 {
+		return h(j, i) - dt/d*(flowU(j, i+1)-flowU(j, i)+flowV(j+1, i)-flowV(j, i))
+	})
+	newU := as(func(j, i int) float64 {
+		if i == 0 || i == cols {
+			return 0
+		}
+		across := (flowV(j, i-1) + flowV(j, i) + flowV(j+1, i-1) + flowV(j+1, i)) / 4
+		return u(j, i) + dt*((vorticity(j, i)+vorticity(j+1, i))/2*across-(head(j, i)-head(j, i-1))/d)
+	})
+	newV := as(func(j, i int) float64 {
+		if j == 0 || j == rows {
+			return 0
+		}
+		across := (flowU(j-1, i) + flowU(j, i) + flowU(j-1, i+1) + flowU(j, i+1)) / 4
+		return v(j, i) + dt*(-(vorticity(j, i)+vorticity(j, i+1))/2*across-(head(j, i)-head(j-1, i))/d)
+	})
+	for name, want := range map[string]field{"h1": newH, "u1": newU, "v1": newV} {
+		if d := m.worst(name, want); d > 1e-12 {
+			t.Errorf("%s is off by %g", name, d)
+		}
+	}
+}

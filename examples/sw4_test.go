@@ -41,8 +41,6 @@ func (m monomial) derive(axis int) (float64, monomial) {
 
 func (m monomial) times(o monomial) monomial { return monomial{m.a + o.a, m.b + o.b, m.c + o.c} }
 
-func (m monomial) degree() int { return m.a + m.b + m.c }
-
 func (m monomial) field() field {
 	return func(at ...int) float64 {
 		return m.at(float64(at[2])-4, float64(at[1])-4, float64(at[0])-4)

@@ -69,9 +69,15 @@ func TestWaveIsAbsorbed(t *testing.T) {
 	}
 }
 
-// Before anything comes back, waves from the source are as its wavelet and the
-// same in all directions; before its time there is silence.
+// The source is Ricker's wavelet at one cell. Before anything comes back, its
+// waves are the same to the left and the right and no faster than sound.
 func TestWaveSource(t *testing.T) {
+	first := run(t, load(t, "wave", inDouble), "M=20 N=30 steps=1 peak=5 rim=0", map[string]field{"v": constant(1)})
+	arg := math.Pow(3.14159265*1.2, 2) // it peaks 1.2 periods after the start
+	if d := first.worst("p", func(at ...int) float64 { return pattern(8, 10, "#")(at...) / 255 * (1 - 2*arg) * math.Exp(-arg) }); d > 1e-15 {
+		t.Errorf("the source is off by %g", d)
+	}
+
 	set := "M=101 N=90 steps=60 dt=0.4 h=1 peak=0.1 rim=0"
 	w := run(t, load(t, "wave", nil), set, map[string]field{"v": constant(1)})
 	for _, d := range []int{3, 5, 8} {

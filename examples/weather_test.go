@@ -86,9 +86,13 @@ func TestHotspotConserves(t *testing.T) {
 	}
 	near(t, "the heat", heat, in, 1e-9)
 	// Along either axis it flows at its own rate: cells are not square.
-	bump := func(at ...int) float64 { return 80 + pattern(8, 12, "#")(at...) }
+	bump := func(at ...int) float64 { return 80 + pattern(8, 12, "#")(at...)/255 }
 	m = run(t, prog, "M=16 N=24 steps=1 rz=1e30", map[string]field{"t": bump, "power": constant(0)})
 	wide, high := 0.016/24, 0.016/16
 	near(t, "beside", m.at("t", 8, 13)-80, dt/capacity*(2*100*0.0005*high/wide), 1e-12)
 	near(t, "above", m.at("t", 7, 12)-80, dt/capacity*(2*100*0.0005*wide/high), 1e-12)
+	// Nothing leaves through the sides.
+	m = run(t, prog, "M=16 N=24 steps=1 rz=1e30", map[string]field{"t": func(at ...int) float64 { return 80 + pattern(0, 0, "#")(at...)/255 }, "power": constant(0)})
+	near(t, "across the chip", m.at("t", 15, 0), 80, 0)
+	near(t, "along the chip", m.at("t", 0, 23), 80, 0)
 }
