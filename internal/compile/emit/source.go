@@ -52,3 +52,7 @@ func (p *printer) entry(k *kernel.Kernel) {
 
 // EntryName is the symbol of a kernel's entry function.
 func EntryName(k *kernel.Kernel) string { return "gl_" + k.Name }
+
+// Symbol is the symbol of a kernel's own function, for launches that need no
+// entry.
+func (d *Dialect) Symbol(kernel string) string { return d.legal(kernel) }

@@ -1,0 +1,47 @@
+// Package cudatest lets tests use package cuda on machines without a GPU. It
+// builds a shared object that offers the functions of libcuda, NVRTC and NVML
+// that cuda binds, and carries them out on the processor: device memory is
+// memory of the process, code is compiled by the system's C++ compiler, and
+// the threads of a grid run one after the other. Kernels with barriers are
+// beyond it.
+package cudatest
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+//go:embed testdata/driver.cc
+var source []byte
+
+// Memory is what the pretended GPU has.
+const Memory = 1 << 30
+
+// Install builds the shared object and names it in the environment, which has
+// to happen before cuda is first used: in TestMain. What it made is removed by
+// the function that it returns.
+func Install() (remove func(), err error) {
+	dir, err := os.MkdirTemp("", "cudatest-*")
+	if err != nil {
+		return nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	file, object := filepath.Join(dir, "driver.cc"), filepath.Join(dir, "libdriver.so")
+	if err := os.WriteFile(file, source, 0o600); err != nil {
+		remove()
+		return nil, err
+	}
+	said, err := exec.Command("c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", object, file, "-ldl").CombinedOutput()
+	if err != nil {
+		remove()
+		return nil, fmt.Errorf("%w\n%s", err, said)
+	}
+	for _, env := range []string{"GRIDLOOM_LIBCUDA", "GRIDLOOM_NVRTC", "GRIDLOOM_NVML"} {
+		os.Setenv(env, object)
+	}
+	os.Setenv("CUDATEST_DIR", dir)
+	return remove, nil
+}

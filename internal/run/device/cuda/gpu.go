@@ -1,0 +1,174 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/memory"
+)
+
+// GPU is what the driver says of a device.
+type GPU struct {
+	Ordinal         int
+	Name            string
+	Major, Minor    int // compute capability
+	Memory          int64
+	Multiprocessors int
+	L2              int64
+	Clock           int // the highest, in MHz; 0 if not known
+	MemoryClock     int
+	Bus             string // PCI address
+	Driver          string // "580.159.04 (CUDA 13.0)"
+	Prohibited      bool   // its owner lets nobody compute on it
+
+	maxThreads int64
+	maxBlock   [3]int64
+	maxGrid    [3]int64
+}
+
+// Arch is the compute capability as NVRTC writes it: 90 for 9.0.
+func (g *GPU) Arch() int { return 10*g.Major + g.Minor }
+
+// GPUs returns the GPUs that the driver shows to this process.
+func GPUs() ([]GPU, error) {
+	d, err := openDriver()
+	if err != nil {
+		return nil, err
+	}
+	var count int32
+	if r := d.DeviceCount(&count); r != 0 {
+		return nil, d.fail(r, "cuDeviceGetCount", "the GPUs cannot be counted")
+	}
+	if count == 0 {
+		return nil, errors.New("the NVIDIA driver shows no GPU: see nvidia-smi and the environment variable CUDA_VISIBLE_DEVICES")
+	}
+	var list []GPU
+	for i := range count {
+		g, err := d.gpu(int(i))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, g)
+	}
+	return list, nil
+}
+
+// gpu asks for everything that there is to know of a device.
+func (d *driver) gpu(ordinal int) (GPU, error) {
+	g := GPU{Ordinal: ordinal, Driver: d.version()}
+	var device int32
+	if r := d.DeviceGet(&device, int32(ordinal)); r != 0 {
+		return g, d.fail(r, "cuDeviceGet", "the GPU %d cannot be found", ordinal)
+	}
+	var text [256]byte
+	if r := d.DeviceName(&text[0], int32(len(text)), device); r != 0 {
+		return g, d.fail(r, "cuDeviceGetName", "the GPU %d does not say its name", ordinal)
+	}
+	g.Name = unix.ByteSliceToString(text[:])
+	var bytes uint64
+	if r := d.TotalMem(&bytes, device); r != 0 {
+		return g, d.fail(r, "cuDeviceTotalMem", "the GPU %d does not say what memory it has", ordinal)
+	}
+	g.Memory = int64(bytes)
+	var first error
+	ask := func(which int32) int64 {
+		var v int32
+		if r := d.Attribute(&v, which, device); r != 0 && first == nil {
+			first = d.fail(r, "cuDeviceGetAttribute", "the GPU %d does not tell its attribute %d", ordinal, which)
+		}
+		return int64(v)
+	}
+	g.Major, g.Minor = int(ask(capabilityMajor)), int(ask(capabilityMinor))
+	g.Multiprocessors = int(ask(multiprocessors))
+	g.L2 = ask(l2Bytes)
+	g.maxThreads = ask(maxThreadsPerBlock)
+	for i := range int32(3) {
+		g.maxBlock[i], g.maxGrid[i] = ask(maxBlockX+i), ask(maxGridX+i)
+	}
+	const prohibited = 2
+	g.Prohibited = ask(computeMode) == prohibited
+	if first != nil {
+		return g, first
+	}
+	// Later drivers may forget these.
+	g.Clock, g.MemoryClock = int(ask(clockKHz)/1000), int(ask(memoryClockKHz)/1000)
+	if d.PCIBusID(&text[0], int32(len(text)), device) == 0 {
+		g.Bus = unix.ByteSliceToString(text[:])
+	}
+	return g, nil
+}
+
+// version is the driver's own version, if it tells it, and CUDA's.
+func (d *driver) version() string {
+	var v int32
+	cuda := "CUDA"
+	if d.DriverVersion(&v) == 0 {
+		cuda = fmt.Sprintf("CUDA %d.%d", v/1000, v%1000/10)
+	}
+	if m, err := openManagement(); err == nil {
+		var text [96]byte
+		if m.DriverVersion(&text[0], uint32(len(text))) == 0 {
+			return fmt.Sprintf("%s (%s)", unix.ByteSliceToString(text[:]), cuda)
+		}
+	}
+	return cuda
+}
+
+// ID is what --device calls the GPU of that number.
+func ID(ordinal int) string { return fmt.Sprintf("cuda:%d", ordinal) }
+
+// ParseID returns the number of the GPU that --device names: "cuda" is the
+// first.
+func ParseID(id string) (ordinal int, ok bool) {
+	if id == "cuda" {
+		return 0, true
+	}
+	number, ok := strings.CutPrefix(id, "cuda:")
+	n, err := strconv.Atoi(number)
+	return n, ok && err == nil && n >= 0
+}
+
+// Describe returns the descriptions of all GPUs, or a single one that says why
+// there is none.
+func Describe() []device.Info {
+	gpus, err := GPUs()
+	if err != nil {
+		return []device.Info{{ID: "cuda", Name: "NVIDIA GPUs", Unusable: err.Error()}}
+	}
+	compiler, missing := FindCompiler()
+	var list []device.Info
+	for _, g := range gpus {
+		info := device.Info{
+			ID: ID(g.Ordinal), Memory: g.Memory,
+			Name: fmt.Sprintf("%s, compute capability %d.%d, %d multiprocessors", g.Name, g.Major, g.Minor, g.Multiprocessors),
+			Notes: []string{
+				"driver " + g.Driver,
+				fmt.Sprintf("%s of memory, %s of cache", memory.Size(g.Memory), memory.Size(g.L2)),
+			},
+		}
+		if g.Clock > 0 {
+			info.Notes = append(info.Notes, fmt.Sprintf("highest clocks %d MHz, memory %d MHz", g.Clock, g.MemoryClock))
+		}
+		if c, ok := g.Condition(); ok {
+			info.Notes = append(info.Notes, "now "+c.String())
+		}
+		switch {
+		case g.Prohibited:
+			info.Unusable = "its compute mode is Prohibited (nvidia-smi -q -d COMPUTE shows it)"
+		case missing != nil:
+			info.Unusable = missing.Error()
+		default:
+			info.Notes = append(info.Notes, fmt.Sprintf("compiled by NVRTC %s: %s", compiler.Version, compiler.Path))
+			if _, err := compiler.target(g.Arch()); err != nil {
+				info.Unusable = err.Error()
+			}
+		}
+		list = append(list, info)
+	}
+	return list
+}
