@@ -149,20 +149,23 @@ func (d *deriver) launch(l *kernel.Launch, used *[]*kernel.Scratch) (Launch, err
 	if len(l.Args) != len(k.Buffers)+len(k.Scalars) {
 		return out, fmt.Errorf("%d arguments for %d buffers and %d scalars", len(l.Args), len(k.Buffers), len(k.Scalars))
 	}
+	known := map[*kernel.Var]op.Value{}
 	for j, a := range l.Args {
 		var arg Arg
 		var err error
 		if j < len(k.Buffers) {
 			arg, err = d.buffer(k.Buffers[j], a, used)
 		} else {
-			arg, err = d.scalar(k.Scalars[j-len(k.Buffers)], a)
+			arg, err = d.scalar(k.Scalars[j-len(k.Buffers)], a, known)
 		}
 		if err != nil {
 			return out, err
 		}
 		out.Args = append(out.Args, arg)
 	}
-	return out, nil
+	var err error
+	out.Geometry, err = kernel.LaunchGeometry(k, known)
+	return out, err
 }
 
 // buffer translates the argument of a buffer parameter.
@@ -198,8 +201,9 @@ func (d *deriver) buffer(p *kernel.Buffer, a kernel.Arg, used *[]*kernel.Scratch
 	return arg, nil
 }
 
-// scalar translates the argument of a scalar parameter.
-func (d *deriver) scalar(p *kernel.Var, a kernel.Arg) (Arg, error) {
+// scalar translates the argument of a scalar parameter. A value that stays the
+// same is added to known.
+func (d *deriver) scalar(p *kernel.Var, a kernel.Arg, known map[*kernel.Var]op.Value) (Arg, error) {
 	var v op.Value
 	switch a := a.(type) {
 	case kernel.ScalarArg:
@@ -220,6 +224,7 @@ func (d *deriver) scalar(p *kernel.Var, a kernel.Arg) (Arg, error) {
 	if v.T != p.Type {
 		return Arg{}, fmt.Errorf("%s has type %v, and what it is bound to has %v", p.Name, p.Type, v.T)
 	}
+	known[p] = v
 	arg := Arg{Kind: ValueArg}
 	device.Encode(arg.Bits[:], v)
 	return arg, nil

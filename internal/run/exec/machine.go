@@ -2,6 +2,7 @@ package exec
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -23,6 +24,7 @@ type machine struct {
 	stages [][]device.Call
 	status *status
 	eval   evaluator
+	pace   pacer
 	failed error // of a cell that could not be read in the midst of a formula
 }
 
@@ -150,6 +152,7 @@ func (m *machine) run(at ir.Cursor, limit Limit, stop *atomic.Int64, number int6
 	defer m.status.running.Store(0)
 	w.settle() // a cursor from elsewhere may stand before the end of an iteration
 	start := w.completed
+	m.pace.start(time.Now())
 	for n := int64(0); ; n++ {
 		more := w.settle()
 		m.status.completed.Store(w.completed)
@@ -193,6 +196,12 @@ func (m *machine) execute(o *Op, step int64) error {
 			m.status.launches.Add(1)
 			if err := call.Launch(); err != nil {
 				return err
+			}
+			if m.pace.due() {
+				if err := m.device.Sync(); err != nil {
+					return err
+				}
+				m.pace.synced(time.Now())
 			}
 		}
 		m.status.points.Add(m.script.Stages[o.Stage].Points)

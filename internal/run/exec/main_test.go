@@ -23,6 +23,8 @@ import (
 func TestMain(m *testing.M) {
 	// Processes with the race detector would take a second to leave.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
+	// Threads that wait should not take the processor from other tests.
+	os.Setenv("OMP_WAIT_POLICY", "passive")
 	worker.Main(Service)
 	os.Exit(m.Run())
 }

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
@@ -48,8 +49,9 @@ type Stage struct {
 
 // Launch is one call of a kernel.
 type Launch struct {
-	Kernel int
-	Args   []Arg
+	Kernel   int
+	Args     []Arg
+	Geometry kernel.Geometry // for devices that need it
 }
 
 // ArgKind says what an argument is.
