@@ -83,7 +83,17 @@ func (u *TempUse) Cells(axes []int) []Cells {
 // one whose reads of its own target need a snapshot, share with temps alone.
 // A materialised temp varies on every axis of its group.
 func FusableGroups(stage *ir.Stage) *Fusion {
-	f := &fuser{stage: stage, deps: newReads(stage), square: map[*ir.Stmt]bool{}}
+	return partition(&fuser{stage: stage, deps: newReads(stage), square: map[*ir.Stmt]bool{}})
+}
+
+// SeparateGroups partitions a stage as FusableGroups does, but so that every
+// assignment to an array ends its group: no group writes two arrays, and one
+// can be left out where the array's contents are known already.
+func SeparateGroups(stage *ir.Stage) *Fusion {
+	return partition(&fuser{stage: stage, deps: newReads(stage), square: map[*ir.Stmt]bool{}, separate: true})
+}
+
+func partition(f *fuser) *Fusion {
 	for {
 		out := f.result(f.cut())
 		again := false
@@ -104,7 +114,8 @@ type fuser struct {
 	deps  *reads
 	// square holds the temps that vary on every axis of their group, so that
 	// one cell alone writes each of their values.
-	square map[*ir.Stmt]bool
+	square   map[*ir.Stmt]bool
+	separate bool // assignments to arrays end their groups
 }
 
 // cut returns the ends of the groups. A part of a run of statements that can
@@ -154,7 +165,7 @@ func (f *fuser) joins(lo, hi int) bool {
 
 // compatible reports whether a and the later b may share a group.
 func (f *fuser) compatible(a, b *ir.Stmt) bool {
-	if !f.sameLoop(a, b) || f.conflict(a, b) || f.conflict(b, a) {
+	if f.separate && a.Array != nil || !f.sameLoop(a, b) || f.conflict(a, b) || f.conflict(b, a) {
 		return false
 	}
 	if a.Reduce != nil {

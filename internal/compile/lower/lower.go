@@ -74,6 +74,10 @@ type module struct {
 
 func (m *module) stage(s *ir.Stage) error {
 	fusion := analysis.FusableGroups(s)
+	if s == m.Program.Initial {
+		// A grid that is given its contents skips its assignments.
+		fusion = analysis.SeparateGroups(s)
+	}
 	scratch := map[*ir.Temp]*store{}
 	for gi, g := range fusion.Groups {
 		snapshots := map[*ir.Array]*store{}
