@@ -223,7 +223,7 @@ func TestSeparateGroups(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"independent", "a[k][j][i] = b[k][j][i+1]; c[k][j][i] = b[k][j][i-1];", "a / c"},
 		{"scalar local of both", "double r = b[k][j][i]; a[k][j][i] = r; c[k][j][i] = r;", "r a / c+r"},
-		{"scalar local of the old value", "double r = a[k][j][i]; a[k][j][i] = 2*r; c[k][j][i] = r;", "r:array a / c"},
+		{"scalar local of the old value", "double r = a[k][j][i]; a[k][j][i] = 2*r; c[k][j][i] = r;", "r / a / c"},
 		{"scalar local of the new value", "a[k][j][i] = b[k][j][i]; double r = a[k][j][i]; c[k][j][i] = r;", "a / r c"},
 	} {
 		p, _ := oneStage(t, "", c.body)
