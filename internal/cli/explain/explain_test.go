@@ -43,7 +43,7 @@ func facts(t *testing.T, name, on string) *analysis.Facts {
 	return f
 }
 
-var programs = []struct{ file, machine string }{{"heat.loom", "h200"}, {"smoother.loom", "cpu"}, {"pipeline.loom", "a100"}}
+var programs = []struct{ file, machine string }{{"heat.loom", "h200"}, {"smoother.loom", "cpu"}, {"pipeline.loom", "a100"}, {"levels.loom", "p100"}}
 
 var forms = []struct {
 	ext   string

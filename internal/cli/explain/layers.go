@@ -22,6 +22,7 @@ type node struct {
 	bend        bool
 	layer       int
 	x, y, w     float64 // the middle, and the width
+	pitch       float64 // how far apart edges enter, if there is room
 	above       []*node // neighbours in the layers above and below
 	below       []*node
 }
@@ -245,21 +246,21 @@ func (g *graph) ports() {
 				out = append(out, e)
 			}
 		}
-		spread(in, n, func(e *edge) (float64, *float64) { return e.path[len(e.path)-2].x, &e.end })
-		spread(out, n, func(e *edge) (float64, *float64) { return e.path[1].x, &e.start })
+		spread(in, n, n.pitch, func(e *edge) (float64, *float64) { return e.path[len(e.path)-2].x, &e.end })
+		spread(out, n, 14, func(e *edge) (float64, *float64) { return e.path[1].x, &e.start })
 		for i, e := range in {
 			e.turn = i
 		}
 	}
 }
 
-func spread(edges []*edge, n *node, port func(*edge) (from float64, at *float64)) {
+func spread(edges []*edge, n *node, pitch float64, port func(*edge) (from float64, at *float64)) {
 	slices.SortStableFunc(edges, func(a, b *edge) int {
 		x, _ := port(a)
 		y, _ := port(b)
 		return cmp.Compare(x, y)
 	})
-	step := min(14, (n.w-16)/float64(max(1, len(edges)-1)))
+	step := min(pitch, (n.w-16)/float64(max(1, len(edges)-1)))
 	for i, e := range edges {
 		_, at := port(e)
 		*at = (float64(i) - float64(len(edges)-1)/2) * step

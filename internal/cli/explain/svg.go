@@ -127,37 +127,44 @@ func draw(f *analysis.Facts, s *analysis.StageFacts) *graph {
 			written[pair] = true
 		}
 	}
-	for _, n := range g.nodes {
-		n.w = max(n.w, 8*float64(n.degree(g)))
-	}
+	g.widen()
 	if len(g.nodes) > 0 {
 		g.layout()
 	}
 	return g
 }
 
-// degree returns the number of edges that end at n, or begin there if those
-// are more.
-func (n *node) degree(g *graph) int {
-	in, out := 0, 0
-	for _, e := range g.edges {
-		if e.to == n {
-			in++
+// widen gives every node the width that its edges need: labels stand in two
+// rows above the node that they lead to.
+func (g *graph) widen() {
+	for _, n := range g.nodes {
+		in, out := 0, 0
+		for _, e := range g.edges {
+			if e.from == n {
+				out++
+			}
+			if e.to == n {
+				in++
+				n.pitch = max(n.pitch, labelWidth(e.label)/2+3)
+			}
 		}
-		if e.from == n {
-			out++
+		n.pitch = max(n.pitch, 14)
+		if in > 1 {
+			n.w = max(n.w, min(n.pitch, 30)*float64(in-1)+16)
 		}
+		n.w = max(n.w, 8*float64(out))
 	}
-	return max(in, out)
 }
 
+func labelWidth(s string) float64 { return noteWidth * float64(utf8.RuneCountInString(s)) }
+
 func box(label, note, title, class string) *node {
-	w := max(charWidth*float64(utf8.RuneCountInString(label)), noteWidth*float64(utf8.RuneCountInString(note)))
+	w := max(charWidth*float64(utf8.RuneCountInString(label)), labelWidth(note))
 	return &node{label: label, note: note, title: title, class: class, w: max(48, w+18)}
 }
 
-// reachText prints the box around offsets: "±1" if it is the same on every
-// axis that has any, else "k±1 i+2"; nothing for the cell itself.
+// reachText prints how far offsets reach: "±1" if it is the same on every axis
+// of the program, else "k±1 i+2 j-1..+2"; nothing for the cell itself.
 func reachText(axes []string, offsets [][]int64) string {
 	var names, spans []string
 	for axis, name := range axes {
@@ -173,7 +180,9 @@ func reachText(axes []string, offsets [][]int64) string {
 			continue
 		case lo == -hi:
 			spans = append(spans, fmt.Sprintf("±%d", hi))
-		case lo == hi:
+		case lo >= 0:
+			spans = append(spans, fmt.Sprintf("%+d", hi))
+		case hi <= 0:
 			spans = append(spans, fmt.Sprintf("%+d", lo))
 		default:
 			spans = append(spans, fmt.Sprintf("%+d..%+d", lo, hi))
@@ -214,7 +223,7 @@ func (g *graph) write(b *strings.Builder) {
 		}
 		// Near the reader, those that stand side by side at two heights.
 		x, y := e.to.x+e.end, e.to.y-nodeHeight/2-14-float64(e.turn%2)*11
-		w := noteWidth * float64(utf8.RuneCountInString(e.label))
+		w := labelWidth(e.label)
 		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="11" fill="#fff" fill-opacity="0.8"/>`, x-w/2, y-9, w)
 		fmt.Fprintf(b, `<text text-anchor="middle" font-size="10" fill="#1864ab" x="%.1f" y="%.1f">%s</text>`+"\n", x, y, escape(e.label))
 	}

@@ -95,16 +95,24 @@ func first(i int) int {
 }
 
 func (e *explainer) stage(s *analysis.StageFacts) {
-	e.printf("\nstage %s: %s of order %d over %s", s.Name, kindOf(s.Shape), s.Shape.Order, list(s.Axes, "a single cell"))
+	if as, with := e.like(s); as != "" {
+		e.printf("\nstage %s: as %s, with %s\n", s.Name, as, with)
+		return
+	}
+	e.printf("\nstage %s: %s over %s", s.Name, kindOf(s.Shape), list(s.Axes, "a single cell"))
 	if s.Points > 0 {
 		e.printf(", %s", plural64(s.Points, "point"))
 	}
 	e.printf("\n")
-	e.field("halo", halos(s.Shape.Halo)+reach(s))
-	e.field("shape", shape(s.Shape))
+	if s.Shape.Order > 0 {
+		e.field("halo", halos(s.Shape.Halo)+reach(s))
+		e.field("shape", shape(s.Shape))
+	}
 	e.work(s.Ops, s.Traffic, s.Intensity)
-	e.field("loads", fmt.Sprintf("%s distinct, %s as written; %s a point", number(s.Loads), number(s.LoadsAsWritten), count(s.Stores, "store")))
-	e.field("retiming", retiming(s.Homogeneous))
+	e.field("loads", fmt.Sprintf("%s a point if each loop over cells loads a value once, %s as written; %s", number(s.Loads), number(s.LoadsAsWritten), count(s.Stores, "store")))
+	if s.Shape.Order > 0 {
+		e.field("retiming", retiming(s.Homogeneous))
+	}
 	e.bound(s.Bound, " in all")
 	e.printf("\n")
 	e.arrays(s)
@@ -115,9 +123,46 @@ func (e *explainer) stage(s *analysis.StageFacts) {
 
 func kindOf(s analysis.Shape) string {
 	if s.Points == 0 {
-		return "no stencil,"
+		return "no reads"
 	}
-	return fmt.Sprintf("%d-point stencil", s.Points)
+	return fmt.Sprintf("%d-point stencil of order %d", s.Points, s.Order)
+}
+
+// like returns the name of an earlier stage that differs from s in nothing but
+// the grids that it is called with, and those grids.
+func (e *explainer) like(s *analysis.StageFacts) (name, with string) {
+	own := anonymous(s)
+	for _, t := range e.f.Stages {
+		if t == s {
+			break
+		}
+		if anonymous(t) == own {
+			var pairs []string
+			for _, a := range s.Arrays {
+				if a.Grid != "" {
+					pairs = append(pairs, a.Name+" = "+a.Grid)
+				}
+			}
+			return t.Name, strings.Join(pairs, ", ")
+		}
+	}
+	return "", ""
+}
+
+// anonymous returns the facts of a stage as JSON, without its name and grids.
+func anonymous(s *analysis.StageFacts) string {
+	t := *s
+	t.Name, t.Arrays = "", nil
+	for _, a := range s.Arrays {
+		b := *a
+		b.Grid = ""
+		t.Arrays = append(t.Arrays, &b)
+	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		panic(err) // numbers and texts alone
+	}
+	return string(text)
 }
 
 func halos(hs []analysis.Halo) string {
@@ -209,8 +254,13 @@ func (e *explainer) bound(b *analysis.Bound, per string) {
 	if b == nil {
 		return
 	}
-	e.field("roofline", fmt.Sprintf("%s GStencil/s, %s Gflop/s on %s, bound by %s", number(b.GStencils), number(b.GFlops), b.Machine, b.Limit))
-	e.field("", fmt.Sprintf("memory %s ps a point, arithmetic %s; the machine's balance is %s flops/byte", number(1000*b.Memory), number(1000*b.Arithmetic), number(b.Balance)))
+	rate, balance := "", ""
+	if b.GFlops > 0 {
+		rate = fmt.Sprintf(", %s Gflop/s", number(b.GFlops))
+		balance = fmt.Sprintf("; the machine's balance is %s flops/byte", number(b.Balance))
+	}
+	e.field("roofline", fmt.Sprintf("%s GStencil/s%s on %s, bound by %s", number(b.GStencils), rate, b.Machine, b.Limit))
+	e.field("", fmt.Sprintf("memory %s ps a point, arithmetic %s%s", number(1000*b.Memory), number(1000*b.Arithmetic), balance))
 	if b.ByGroup != b.GStencils {
 		e.field("", fmt.Sprintf("group by group %s GStencil/s", number(b.ByGroup)))
 	}

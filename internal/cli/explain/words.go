@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -36,8 +37,11 @@ func count(n float64, noun string, plural ...string) string {
 	return number(n) + " " + noun
 }
 
-// number prints four significant digits, and whole numbers in full.
+// number prints four significant digits, and all digits before the point.
 func number(x float64) string {
+	if x >= 1000 {
+		x = math.Round(x)
+	}
 	if x == float64(int64(x)) {
 		return strconv.FormatInt(int64(x), 10)
 	}
@@ -72,6 +76,9 @@ func seconds(s float64) string {
 		return strconv.FormatFloat(s, 'g', 4, 64) + " s"
 	case s >= 1e-3:
 		return strconv.FormatFloat(s*1e3, 'g', 4, 64) + " ms"
+	}
+	if s < 1e-6 {
+		return strconv.FormatFloat(s*1e9, 'g', 4, 64) + " ns"
 	}
 	return strconv.FormatFloat(s*1e6, 'g', 4, 64) + " us"
 }

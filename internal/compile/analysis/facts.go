@@ -42,10 +42,10 @@ type GridFacts struct {
 }
 
 // StageFacts is what is known of a stage. Numbers per point hold for a point
-// of the stage's main domain, the largest one of its statements: with sizes, a
-// statement counts by its share of those points; without, statements and arrays
-// of fewer dimensions, and those over a fixed number of planes, count as
-// nothing.
+// of the stage's main domain, the largest one of the statements that write grids
+// or reduce: with sizes, a statement counts by its share of those points;
+// without, statements and arrays of fewer dimensions, and those over a fixed
+// number of planes, count as nothing.
 type StageFacts struct {
 	IR     *ir.Stage `json:"-"`
 	Fusion *Fusion   `json:"-"`
@@ -206,16 +206,26 @@ func domainText(p *ir.Program, box ir.Box) string {
 	var parts []string
 	for axis, r := range box {
 		if len(r.Lo) > 0 || len(r.Hi) > 0 {
-			parts = append(parts, p.Axes[axis]+" "+bound(p, r.Lo, "max")+".."+bound(p, r.Hi, "min"))
+			parts = append(parts, p.Axes[axis]+" "+
+				boundText(p, r.Lo, "max", func(a, b ir.Affine) bool { return atLeast(b, a) })+".."+
+				boundText(p, r.Hi, "min", atLeast))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-func bound(p *ir.Program, list []ir.Affine, tightest string) string {
+// boundText prints the tightest of several bounds; implied says that its first
+// argument is no tighter than the second, for all sizes.
+func boundText(p *ir.Program, list []ir.Affine, tightest string, implied func(a, b ir.Affine) bool) string {
 	var parts []string
-	for _, a := range list {
-		parts = append(parts, a.Text(p.Params))
+	for i, a := range list {
+		needed := true
+		for j, b := range list {
+			needed = needed && (i == j || !implied(a, b) || j > i && implied(b, a))
+		}
+		if needed {
+			parts = append(parts, a.Text(p.Params))
+		}
 	}
 	if len(parts) < 2 {
 		return strings.Join(parts, "")
@@ -257,10 +267,7 @@ func newStage(p *ir.Program, b *ir.Binding, s *ir.Stage) *stage {
 
 // weigh finds the main domain and every statement's share of it.
 func (g *stage) weigh() {
-	for _, s := range g.ir.Body {
-		if s.Temp != nil {
-			continue
-		}
+	for _, s := range g.mains() {
 		if n := cells(g.b, s); len(s.Axes) > len(g.axes) || n > g.points {
 			g.axes = s.Axes
 		}
@@ -275,7 +282,7 @@ func (g *stage) weigh() {
 		switch {
 		case g.points > 0:
 			w = float64(cells(g.b, s)) / float64(g.points)
-		case degree(s) == g.degree:
+		case degree(s) >= g.degree:
 			w = 1
 		}
 		if s.Color != nil {
@@ -286,6 +293,25 @@ func (g *stage) weigh() {
 			g.weight[t] = max(g.weight[t], w)
 		}
 	}
+}
+
+// mains returns the statements that may have the main domain: those whose
+// results leave the stage, or if none do, all assignments.
+func (g *stage) mains() []*ir.Stmt {
+	var leave, all []*ir.Stmt
+	for _, s := range g.ir.Body {
+		if s.Temp != nil {
+			continue
+		}
+		all = append(all, s)
+		if s.Array == nil || !s.Array.Local {
+			leave = append(leave, s)
+		}
+	}
+	if leave == nil {
+		return all
+	}
+	return leave
 }
 
 // cells returns the number of cells in the domain of an assignment or

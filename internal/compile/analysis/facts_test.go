@@ -157,6 +157,10 @@ func TestWeights(t *testing.T) {
 		{"local grid", "double l[N,N,N]; boundary l : clamp; l[k][j][i] = b[k][j][i]; a[k][j][i] = l[k][j][i+1];",
 			"0 flops, 2 loads, 2 stores, bytes 16 32 32",
 			"0 flops, 2 loads, 2 stores, bytes 16 32 32"},
+		// The local grid has 8000 cells, the grid that is written 20*20*19.
+		{"local grid's margin", "double l[N,N,N]; l[k][j][i] = s*b[k][j][i]; a[k][j][i] = l[k][j][i+1];",
+			"1 flops, 2 loads, 2 stores, bytes 16 32 32",
+			"1.053 flops, 2.053 loads, 2.053 stores, bytes 16.42 32.84 32.84"},
 		{"float", "f[k][j][i] = g[k][j][i];",
 			"0 flops, 1 loads, 1 stores, bytes 8 8 8",
 			"0 flops, 1 loads, 1 stores, bytes 8 8 8"},

@@ -143,12 +143,16 @@ func (m *Machine) Inner() *Cache {
 	return nil
 }
 
-// Holding returns the cache nearest the arithmetic whose instances together
-// hold so many bytes, or nil.
+// Holding returns the cache nearest the arithmetic that keeps so many bytes
+// from one sweep over them to the next, or nil. The caches of a CPU's cores
+// together do; those of a GPU's units do not outlive a kernel.
 func (m *Machine) Holding(bytes int64) *Cache {
 	for i, c := range m.Caches {
 		n := c.Bytes
 		if c.PerUnit {
+			if m.Kind == KindGPU {
+				continue
+			}
 			n *= int64(m.Units)
 		}
 		if n >= bytes {

@@ -41,16 +41,21 @@ func TestFigures(t *testing.T) {
 	if c := h.Inner(); c == nil || c.Name != "L1" || math.Abs(c.Bandwidth-132*128*1.98) > 1 {
 		t.Errorf("h200 inner cache %+v", c)
 	}
+	cpu := must(t, "cpu")
 	for _, c := range []struct {
+		m     *Machine
 		bytes int64
 		want  string
-	}{{1, "L1"}, {132 * 256 << 10, "L1"}, {132*256<<10 + 1, "L2"}, {60 << 20, "L2"}, {60<<20 + 1, ""}} {
+	}{
+		{h, 1, "L2"}, {h, 60 << 20, "L2"}, {h, 60<<20 + 1, ""},
+		{cpu, 64 << 10, "L1"}, {cpu, 64<<10 + 1, "L2"}, {cpu, 2<<20 + 1, "L3"}, {cpu, 16<<20 + 1, ""},
+	} {
 		got := ""
-		if l := h.Holding(c.bytes); l != nil {
+		if l := c.m.Holding(c.bytes); l != nil {
 			got = l.Name
 		}
 		if got != c.want {
-			t.Errorf("h200 holds %d bytes in %q, not %q", c.bytes, got, c.want)
+			t.Errorf("%s holds %d bytes in %q, not %q", c.m.Name, c.bytes, got, c.want)
 		}
 	}
 	if d := h.Dialect("cuda"); d == nil || !d.Can(BulkCopy) || d.Can(Image) {
