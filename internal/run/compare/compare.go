@@ -1,165 +1,245 @@
-// Package compare compares the contents of grids that two devices have
-// computed, at every cell.
+// Package compare holds the contents of grids against each other, cell by
+// cell, and says how far apart they are.
 package compare
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"runtime"
+	"strconv"
 	"strings"
-	"unsafe"
+	"sync"
 
+	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
 )
 
-// Result is what a comparison has found. All NaNs are one value; the two
-// zeros are one value too, so that a difference is a difference of numbers.
+// Grid is what there is to know about a grid that is compared.
+type Grid struct {
+	Name  string
+	Type  types.Type
+	Shape []int
+	Lo    []int64 // index of the first cell on each axis; nil for zeros
+	// Bounds holds how far each cell may be from what it should be; nil if it
+	// should be the same.
+	Bounds []float64
+}
+
+// Result is the outcome of a comparison.
 type Result struct {
-	Cells   int64   // that were compared
-	Differ  int64   // that hold another number
-	Wrong   int64   // that differ by more than their bound allows
-	Open    int64   // whose bound is infinite: nothing can be said of them
-	MaxAbs  float64 // largest absolute difference
-	MaxULP  float64 // largest difference in units in the last place of the cell's type
-	OfBound float64 // largest difference as a fraction of its bound
-	First   []Cell  // the first few wrong cells
+	Grid     string
+	Cells    int64
+	Differ   int64   // cells that are not the same bits; all NaNs are the same
+	Beyond   int64   // cells further apart than their bound, which is 0 without bounds
+	MaxAbs   float64 // largest difference; +Inf where only one is a number, or is finite
+	MaxULP   uint64  // largest distance in units in the last place, or of integers
+	MaxRatio float64 // largest ratio of a difference to its bound; 0 without bounds
+	Bounded  bool    // there are bounds
+	First    []Cell  // the first few cells beyond their bounds
 }
 
-// Cell is one wrong cell.
+// OK reports whether no cell is beyond its bound.
+func (r Result) OK() bool { return r.Beyond == 0 }
+
+// Cell is a cell with what it should be and what it is.
 type Cell struct {
-	Index     []int
-	Got, Want float64
-	Bound     float64 // 0 where the values must be equal
+	Index     []int64
+	Want, Got op.Value
+	Bound     float64
 }
 
-// String prints the cell with its coordinates.
-func (c Cell) String() string {
-	var at []string
-	for _, i := range c.Index {
-		at = append(at, fmt.Sprint(i))
+// most is how many cells Result.First lists.
+const most = 5
+
+// chunk is the number of cells that are looked at in one go.
+const chunk = 1 << 16
+
+// Cells compares all cells of a grid.
+func Cells(g Grid, want, got []byte) (Result, error) {
+	cells := 1
+	for _, n := range g.Shape {
+		cells *= n
 	}
-	text := fmt.Sprintf("[%s] is %.17g, the reference %.17g", strings.Join(at, ","), c.Got, c.Want)
-	if c.Bound > 0 {
-		text += fmt.Sprintf(" (at most %.3g apart)", c.Bound)
+	if bytes := cells * g.Type.Size(); len(want) != bytes || len(got) != bytes {
+		return Result{}, fmt.Errorf("%s: %d and %d bytes cannot be compared as a grid of %d", g.Name, len(want), len(got), bytes)
 	}
-	return text
+	if g.Bounds != nil && len(g.Bounds) != cells {
+		return Result{}, fmt.Errorf("%s: %d bounds for %d cells", g.Name, len(g.Bounds), cells)
+	}
+	chunks := (cells + chunk - 1) / chunk
+	parts := make([]Result, chunks)
+	var wg sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), chunks)
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < chunks; i += workers {
+				parts[i] = g.compare(i*chunk, min((i+1)*chunk, cells), want, got)
+			}
+		})
+	}
+	wg.Wait()
+	r := Result{Grid: g.Name, Bounded: g.Bounds != nil}
+	for _, p := range parts {
+		r.add(p)
+	}
+	return r, nil
 }
 
-// listed is how many wrong cells a result names.
-const listed = 5
+// add takes in the result for the cells that follow.
+func (r *Result) add(p Result) {
+	r.Cells += p.Cells
+	r.Differ += p.Differ
+	r.Beyond += p.Beyond
+	r.MaxAbs = max(r.MaxAbs, p.MaxAbs)
+	r.MaxULP = max(r.MaxULP, p.MaxULP)
+	r.MaxRatio = max(r.MaxRatio, p.MaxRatio)
+	r.First = append(r.First, p.First[:min(len(p.First), most-len(r.First))]...)
+}
 
-// Cells compares two arrays of one type and shape, in C order. bounds says for
-// every cell how far got may be from want; nil means not at all.
-func Cells(t types.Type, shape []int, got, want []byte, bounds []float64) Result {
-	var r Result
-	switch t {
-	case types.F64:
-		compare(&r, shape, view[float64](got), view[float64](want), bounds, ulps64)
-	case types.F32:
-		compare(&r, shape, view[float32](got), view[float32](want), bounds, ulps32)
-	case types.I32:
-		compare(&r, shape, view[int32](got), view[int32](want), bounds, whole)
-	case types.U8, types.Bool:
-		compare(&r, shape, got, want, bounds, whole)
-	default:
-		panic("compare: no grid has cells of type " + t.String())
+// compare compares the cells from..to-1.
+func (g *Grid) compare(from, to int, want, got []byte) Result {
+	r := Result{Cells: int64(to - from)}
+	size := g.Type.Size()
+	if bytes.Equal(want[from*size:to*size], got[from*size:to*size]) {
+		return r
+	}
+	for i := from; i < to; i++ {
+		x := device.Decode(g.Type, want[i*size:])
+		y := device.Decode(g.Type, got[i*size:])
+		if x.Same(y) {
+			continue
+		}
+		r.Differ++
+		abs := distance(x, y)
+		r.MaxAbs = max(r.MaxAbs, abs)
+		r.MaxULP = max(r.MaxULP, ulps(x, y))
+		bound := 0.0
+		if g.Bounds != nil {
+			bound = g.Bounds[i]
+			r.MaxRatio = max(r.MaxRatio, ratio(abs, bound))
+		}
+		// Without bounds zeros of different sign are different, too.
+		if abs <= bound && g.Bounds != nil {
+			continue
+		}
+		r.Beyond++
+		if len(r.First) < most {
+			r.First = append(r.First, Cell{g.index(i), x, y, bound})
+		}
 	}
 	return r
 }
 
-func view[T any](b []byte) []T {
-	var zero T
-	if len(b) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(zero)))
-}
-
-func compare[T uint8 | int32 | float32 | float64](r *Result, shape []int, got, want []T, bounds []float64, ulps func(x, y float64) float64) {
-	r.Cells = int64(len(want))
-	for i, w := range want {
-		g := got[i]
-		bound := 0.0
-		if bounds != nil {
-			bound = bounds[i]
-		}
-		if math.IsInf(bound, 1) || bound != bound {
-			r.Open++
-			continue
-		}
-		if g == w || g != g && w != w {
-			continue
-		}
-		x, y := float64(g), float64(w)
-		r.Differ++
-		d := math.Abs(x - y)
-		if d != d { // a number against NaN, or two infinities
-			d = math.Inf(1)
-		}
-		r.MaxAbs = max(r.MaxAbs, d)
-		r.MaxULP = max(r.MaxULP, ulps(x, y))
-		if bound > 0 {
-			r.OfBound = max(r.OfBound, d/bound)
-		}
-		if d > bound {
-			r.Wrong++
-			if len(r.First) < listed {
-				r.First = append(r.First, Cell{coordinates(i, shape), x, y, bound})
-			}
-		}
-	}
-}
-
-func coordinates(n int, shape []int) []int {
-	at := make([]int, len(shape))
-	for d := len(shape) - 1; d >= 0; d-- {
-		at[d] = n % shape[d]
-		n /= shape[d]
-	}
-	return at
-}
-
-func whole(x, y float64) float64 { return math.Abs(x - y) }
-
-// ulps64 counts the doubles between x and y.
-func ulps64(x, y float64) float64 {
-	if x != x || y != y {
+// distance returns |x - y|, +Inf where only one is finite.
+func distance(x, y op.Value) float64 {
+	d := math.Abs(x.AsFloat() - y.AsFloat())
+	if d != d {
 		return math.Inf(1)
 	}
-	a, b := ordered64(x), ordered64(y)
-	return float64(uint64(max(a, b)) - uint64(min(a, b)))
+	return d
 }
 
-// ordered64 numbers the doubles in ascending order; both zeros are 0.
-func ordered64(x float64) int64 {
-	b := int64(math.Float64bits(x))
+func ratio(abs, bound float64) float64 {
+	switch {
+	case abs == 0, math.IsInf(bound, 1):
+		return 0
+	case bound == 0:
+		return math.Inf(1)
+	}
+	return abs / bound
+}
+
+// ulps returns how many numbers of their type lie between x and y, y included;
+// the zeros are two numbers. Where only one is a NaN it is the largest there is.
+func ulps(x, y op.Value) uint64 {
+	if !x.T.IsFloat() {
+		return uint64(max(x.I, y.I) - min(x.I, y.I))
+	}
+	if x.F != x.F || y.F != y.F {
+		return math.MaxUint64
+	}
+	a, b := rank(x), rank(y)
+	return uint64(max(a, b)) - uint64(min(a, b))
+}
+
+// rank numbers the floating-point numbers of a type in their order.
+func rank(v op.Value) int64 {
+	if v.T == types.F32 {
+		b := int64(int32(math.Float32bits(float32(v.F))))
+		if b < 0 {
+			return -1 - b&math.MaxInt32
+		}
+		return b
+	}
+	b := int64(math.Float64bits(v.F))
 	if b < 0 {
-		return math.MinInt64 - b
+		return -1 - b&math.MaxInt64
 	}
 	return b
 }
 
-func ulps32(x, y float64) float64 {
-	if x != x || y != y {
-		return math.Inf(1)
+// index returns the position of a cell in grid coordinates.
+func (g *Grid) index(cell int) []int64 {
+	at := make([]int64, len(g.Shape))
+	for d := len(g.Shape) - 1; d >= 0; d-- {
+		at[d] = int64(cell % g.Shape[d])
+		cell /= g.Shape[d]
+		if g.Lo != nil {
+			at[d] += g.Lo[d]
+		}
 	}
-	return math.Abs(float64(ordered32(x)) - float64(ordered32(y)))
+	return at
 }
 
-func ordered32(x float64) int64 {
-	b := int32(math.Float32bits(float32(x)))
-	if b < 0 {
-		return int64(math.MinInt32) - int64(b)
+// String puts the result into words, on one line or, if cells are beyond their
+// bounds, several.
+func (r Result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: ", r.Grid)
+	switch {
+	case r.Differ == 0:
+		fmt.Fprintf(&b, "all %s the same, bit for bit", count(r.Cells))
+		return b.String()
+	case r.OK():
+		fmt.Fprintf(&b, "all %s within their bounds, %d not the same", count(r.Cells), r.Differ)
+	case r.Bounded:
+		fmt.Fprintf(&b, "%d of %s beyond their bounds, %d not the same", r.Beyond, count(r.Cells), r.Differ)
+	default:
+		fmt.Fprintf(&b, "%d of %s differ", r.Differ, count(r.Cells))
 	}
-	return int64(b)
+	fmt.Fprintf(&b, "; largest difference %.3g", r.MaxAbs)
+	if r.MaxULP != math.MaxUint64 {
+		fmt.Fprintf(&b, " (%d ulp)", r.MaxULP)
+	}
+	if r.Bounded {
+		fmt.Fprintf(&b, ", at most %.3g of the bound", r.MaxRatio)
+	}
+	for _, c := range r.First {
+		fmt.Fprintf(&b, "\n  %s%s is %v, should be %v", r.Grid, position(c.Index), c.Got, c.Want)
+		if r.Bounded {
+			fmt.Fprintf(&b, " within %.3g", c.Bound)
+		}
+	}
+	if rest := r.Beyond - int64(len(r.First)); len(r.First) > 0 && rest > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", rest)
+	}
+	return b.String()
 }
 
-// Merge adds another grid's result to r; the cells are not named.
-func (r *Result) Merge(s Result) {
-	r.Cells += s.Cells
-	r.Differ += s.Differ
-	r.Wrong += s.Wrong
-	r.Open += s.Open
-	r.MaxAbs = max(r.MaxAbs, s.MaxAbs)
-	r.MaxULP = max(r.MaxULP, s.MaxULP)
-	r.OfBound = max(r.OfBound, s.OfBound)
+func count(cells int64) string {
+	if cells == 1 {
+		return "1 cell"
+	}
+	return fmt.Sprintf("%d cells", cells)
+}
+
+// position prints an index as the language writes it: "[3][0]".
+func position(index []int64) string {
+	var b strings.Builder
+	for _, x := range index {
+		b.WriteString("[" + strconv.FormatInt(x, 10) + "]")
+	}
+	return b.String()
 }
