@@ -45,6 +45,60 @@ func (p *Program) Bind(set map[string]string) (*Binding, diag.List) {
 	return b.Binding, nil
 }
 
+// Coefficients evaluates the coefficients alone: what has to be known when
+// code is generated that takes sizes and other scalars as arguments. The
+// binding holds no sizes. A coefficient that depends on an argument is refused.
+func (p *Program) Coefficients(set map[string]string) (*Binding, diag.List) {
+	b := &binder{Binding: &Binding{Program: p, Params: make([]int64, len(p.Params)), Scalars: make([]op.Value, len(p.Scalars))}, set: set}
+	b.unknown()
+	for i, s := range p.Scalars {
+		if s.Coefficient && s.Used {
+			b.Scalars[i] = b.coefficient(s, map[*Scalar]bool{})
+		}
+	}
+	if b.errs != nil {
+		b.errs.Sort()
+		return nil, b.errs
+	}
+	return b.Binding, nil
+}
+
+// coefficient evaluates a coefficient and those it depends on.
+func (b *binder) coefficient(s *Scalar, open map[*Scalar]bool) op.Value {
+	if text, given := b.set[s.Name]; given {
+		v, err := ParseScalar(s.Type, text)
+		if err != nil {
+			b.fail(s.Range, "", "%s = %s: %v", s.Name, text, err)
+		}
+		return v
+	}
+	if s.Init == nil {
+		b.fail(s.Range, fmt.Sprintf("give it with --set %s=...", s.Name), "the coefficient %s has no value", s.Name)
+		return op.Convert(s.Type, op.Int(types.I32, 0))
+	}
+	ok := true
+	open[s] = true
+	Walk(s.Init, func(e Expr) {
+		switch e := e.(type) {
+		case ParamRef:
+			b.fail(s.Range, "", "the coefficient %s depends on the size %s, which is an argument", s.Name, b.Program.Params[e.Param].Name)
+			ok = false
+		case ScalarRef:
+			switch i := slices.Index(b.Program.Scalars, e.Scalar); {
+			case !e.Scalar.Coefficient:
+				b.fail(s.Range, fmt.Sprintf("declare %s a coefficient, too", e.Scalar.Name), "the coefficient %s depends on %s, which is an argument", s.Name, e.Scalar.Name)
+				ok = false
+			case !open[e.Scalar]:
+				b.Scalars[i] = b.coefficient(e.Scalar, open)
+			}
+		}
+	})
+	if !ok {
+		return op.Convert(s.Type, op.Int(types.I32, 0))
+	}
+	return b.Eval(s.Init, 0)
+}
+
 type binder struct {
 	*Binding
 	set  map[string]string

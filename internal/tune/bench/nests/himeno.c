@@ -4,7 +4,7 @@
 
 #define A(n) (*(const float **)args[n])
 
-void nest(void **args)
+void gl_nest(void **args)
 {
     float *restrict out = *(float **)args[0];
     const float *restrict p = A(1), *restrict a0 = A(2), *restrict a1 = A(3), *restrict a2 = A(4), *restrict a3 = A(5);

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void nest(void **args)
+void gl_nest(void **args)
 {
     float *restrict out = *(float **)args[0];
     const float *restrict in = *(const float **)args[1];

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void nest(void **args)
+void gl_nest(void **args)
 {
     double *restrict out = *(double **)args[0];
     const double *restrict in = *(const double **)args[1];

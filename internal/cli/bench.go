@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/bench"
+)
+
+type benchCmd struct {
+	CPU benchCPU `cmd:"" name:"cpu" help:"Generated C against hand-written OpenMP C, in interleaved pairs."`
+}
+
+// record is the option of suites whose rows are kept.
+type record struct {
+	JSON string `name:"json" help:"Also write the rows to a file." placeholder:"FILE" type:"path"`
+}
+
+// keep writes the rows, if the user wants them kept.
+func (r *record) keep(rows any) error {
+	if r.JSON == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(rows, "", "  ")
+	if err != nil {
+		return err
+	}
+	return trouble(gridio.WriteFile(r.JSON, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s\n", text)
+		return err
+	}))
+}
+
+type benchCPU struct {
+	record `embed:""`
+	Pairs  int `default:"15" help:"Interleaved measurements of each case; at least 9."`
+}
+
+func (c *benchCPU) Help() string {
+	return `Each case runs generated code and a hand-written loop nest in turn, each the best of its
+variants, with copies between; the ratio is the median over the pairs.
+
+Example:
+  gridloom bench cpu --json bench/results/cpu-spatial.json`
+}
+
+func (c *benchCPU) Run(a *app) error {
+	if c.Pairs < 9 {
+		return usage("--pairs %d: at least 9 are needed", c.Pairs)
+	}
+	rows, err := bench.CPU(a.ctx, bench.CPUOptions{Pairs: c.Pairs, Commit: a.commit(), Log: a.stderr})
+	if err != nil {
+		return trouble(err)
+	}
+	for _, r := range rows {
+		fmt.Fprintf(a.stdout, "%-16s %-7s %-13s %8.3f GStencil/s  %5.1f %% of copy  %.3f of OpenMP (%.3f to %.3f)\n",
+			r.Case, r.DType, r.Grid, r.GStencils, 100*r.FractionOfCopy, r.Ratio, r.RatioLow, r.RatioHigh)
+	}
+	return c.keep(rows)
+}
+
+// commit names the source that this binary was built from: what Go noted, or
+// the working tree's commit if it runs in one.
+func (a *app) commit() string {
+	if rev := revision(); rev != "" {
+		return rev
+	}
+	out, err := exec.CommandContext(a.ctx, "git", "describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/run/gridio"
+)
+
+type fmtCmd struct {
+	Files []string `arg:"" name:"file" help:"Source files; - reads standard input."`
+	Write bool     `short:"w" help:"Write the result back to the file."`
+	List  bool     `short:"l" help:"List the files whose formatting differs, and end with status 1 if there are any."`
+}
+
+func (c *fmtCmd) Help() string {
+	return `Without -w or -l the formatted source goes to standard output.
+
+Examples:
+  gridloom fmt -w examples/heat3d.loom
+  gridloom fmt -l examples/*.loom`
+}
+
+func (c *fmtCmd) Run(a *app) error {
+	differs := false
+	for _, path := range c.Files {
+		if c.Write && path == "-" {
+			return usage("fmt -w: standard input cannot be written back")
+		}
+		src, err := a.read(path)
+		if err != nil {
+			return err
+		}
+		text, list := lang.Format(src)
+		a.show(src, list)
+		if list.HasErrors() {
+			return &failure{status: exitSource}
+		}
+		changed := text != src.Text
+		differs = differs || changed
+		if c.List && changed {
+			fmt.Fprintln(a.stdout, path)
+		}
+		switch {
+		case c.Write && changed:
+			err = gridio.WriteFile(path, func(w io.Writer) error {
+				_, err := io.WriteString(w, text)
+				return err
+			})
+		case !c.Write && !c.List:
+			_, err = io.WriteString(a.stdout, text)
+		}
+		if err != nil {
+			return trouble(err)
+		}
+	}
+	if c.List && differs {
+		return &failure{status: exitSource}
+	}
+	return nil
+}

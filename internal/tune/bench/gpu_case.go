@@ -1,0 +1,263 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+)
+
+// load compiles the case's source, with its grids' type replaced and another
+// declaration added to it.
+func (c gpuCase) load(declaration string) (*ir.Program, error) {
+	text, err := files.ReadFile("cases/" + c.name + ".loom")
+	if err != nil {
+		return nil, err
+	}
+	source := strings.NewReplacer("double", c.dtype, "float", c.dtype).Replace(string(text)) + declaration + "\n"
+	src := diag.NewSource(c.name+".loom", source)
+	p, list := lang.Load(src)
+	if list.HasErrors() {
+		return nil, errors.New(diag.Render(src, list, diag.Style{}))
+	}
+	return p, nil
+}
+
+// bind gives a program the case's sizes, or those that set names.
+func (c gpuCase) bind(p *ir.Program, set map[string]string) (*ir.Binding, error) {
+	full := map[string]string{}
+	for i, q := range p.Params {
+		full[q.Name] = strconv.FormatInt(c.sizes[i], 10)
+	}
+	for name, value := range set {
+		if _, ok := full[name]; ok { // cases have unlike sizes
+			full[name] = value
+		}
+	}
+	return bindTo(p, full)
+}
+
+// sized gives a program sizes by axis.
+func sized(p *ir.Program, sizes []int64) (*ir.Binding, error) {
+	set := map[string]string{}
+	for i, q := range p.Params {
+		set[q.Name] = strconv.FormatInt(sizes[i], 10)
+	}
+	return bindTo(p, set)
+}
+
+func bindTo(p *ir.Program, set map[string]string) (*ir.Binding, error) {
+	bound, list := p.Bind(set)
+	if list.HasErrors() {
+		return nil, errors.New(list[0].Message)
+	}
+	return bound, nil
+}
+
+// output returns the grid that the program writes.
+func output(p *ir.Program) *ir.Grid {
+	for _, a := range p.Stages[0].Arrays {
+		if a.Written {
+			return a.Grid
+		}
+	}
+	panic("bench: a case that writes nothing")
+}
+
+func gridCells(b *ir.Binding, g *ir.Grid) int64 {
+	n := int64(1)
+	for _, k := range b.Shape(g.Dims) {
+		n *= int64(k)
+	}
+	return n
+}
+
+func gridBytes(b *ir.Binding) int64 {
+	n := int64(0)
+	for _, g := range b.Program.Grids {
+		n += gridCells(b, g) * int64(g.Type.Size())
+	}
+	return n
+}
+
+// placed is a bound program with memory on the GPU.
+type placed struct {
+	dev   *cuda.Device
+	bound *ir.Binding
+	grids map[*ir.Grid]*cuda.Buffer
+	cells map[*ir.Scalar]*cuda.Buffer // of reduced scalars
+}
+
+func (b *gpuBench) place(bound *ir.Binding) (*placed, error) {
+	p := &placed{b.dev, bound, map[*ir.Grid]*cuda.Buffer{}, map[*ir.Scalar]*cuda.Buffer{}}
+	for _, g := range bound.Program.Grids {
+		buf, err := b.dev.Alloc(gridCells(bound, g) * int64(g.Type.Size()))
+		if err != nil {
+			return nil, errors.Join(err, p.free())
+		}
+		p.grids[g] = buf.(*cuda.Buffer)
+	}
+	for _, s := range bound.Program.Scalars {
+		if !s.Reduced {
+			continue
+		}
+		buf, err := b.dev.Alloc(8)
+		if err != nil {
+			return nil, errors.Join(err, p.free())
+		}
+		p.cells[s] = buf.(*cuda.Buffer)
+	}
+	return p, nil
+}
+
+func (p *placed) free() error {
+	return freeAll(slices.Concat(slices.Collect(maps.Values(p.grids)), slices.Collect(maps.Values(p.cells))))
+}
+
+func freeAll(list []*cuda.Buffer) error {
+	var first error
+	for _, b := range list {
+		if err := b.Free(); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// fill gives every grid random values, on the GPU.
+func (p *placed) fill(b *gpuBench) error {
+	for i, g := range p.bound.Program.Grids {
+		n := gridCells(p.bound, g)
+		if err := b.tool("fill_"+g.Type.String(), n, fillBlock, p.grids[g], op.Int(types.I64, n), op.Int(types.I64, int64(i+1))); err != nil {
+			return err
+		}
+	}
+	return p.dev.Sync()
+}
+
+// poison fills the grid that is written, and the reduced scalars, with what no
+// kernel computes.
+func (p *placed) poison() error {
+	if err := p.grids[output(p.bound.Program)].Fill(poison); err != nil {
+		return err
+	}
+	for _, b := range p.cells {
+		if err := b.Fill(poison); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// poison makes a NaN of every floating-point type.
+const poison = 0xFF
+
+// calls are the launches of the program's one stage.
+type calls struct {
+	list    []gpuCall
+	scratch []*cuda.Buffer
+}
+
+type gpuCall struct {
+	kernel *kernel.Kernel
+	device.Call
+}
+
+func (c *calls) free() error { return freeAll(c.scratch) }
+
+// launch runs the whole stage.
+func (c *calls) launch() error {
+	for _, l := range c.list {
+		if err := l.Launch(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// launchThreads runs the kernels that are not for one thread.
+func (c *calls) launchThreads() error {
+	for _, l := range c.list {
+		if kernel.HasThreads(l.kernel) {
+			if err := l.Launch(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bind prepares a module's launches on the program's memory.
+func (p *placed) bind(m *kernel.Module, lib *cuda.Library) (*calls, error) {
+	out := &calls{}
+	scratch := map[*kernel.Scratch]*cuda.Buffer{}
+	for _, s := range m.Scratch {
+		env := map[*kernel.Var]op.Value{}
+		for i, v := range s.Sizes {
+			env[v] = op.Int(v.Type, p.bound.Params[s.Params[i]])
+		}
+		buf, err := p.dev.Alloc(kernel.Eval(s.Cells, env).I * int64(s.Elem.Size()))
+		if err != nil {
+			return nil, errors.Join(err, out.free())
+		}
+		scratch[s] = buf.(*cuda.Buffer)
+		out.scratch = append(out.scratch, scratch[s])
+	}
+	for _, l := range m.Stages[p.bound.Program.Stages[0]] {
+		c, err := p.prepare(l, lib, scratch)
+		if err != nil {
+			return nil, errors.Join(err, out.free())
+		}
+		out.list = append(out.list, gpuCall{l.Kernel, c})
+	}
+	return out, nil
+}
+
+func (p *placed) prepare(l *kernel.Launch, lib *cuda.Library, scratch map[*kernel.Scratch]*cuda.Buffer) (device.Call, error) {
+	var args []device.Arg
+	env := map[*kernel.Var]op.Value{}
+	for i, a := range l.Args {
+		var buf *cuda.Buffer
+		var v op.Value
+		switch a := a.(type) {
+		case kernel.GridArg:
+			buf = p.grids[a.Grid]
+		case kernel.ScratchArg:
+			buf = scratch[a.Scratch]
+		case kernel.CellArg:
+			buf = p.cells[a.Scalar]
+		case kernel.ScalarArg:
+			v = p.bound.Scalar(a.Scalar)
+		case kernel.SizeArg:
+			v = op.Int(types.I64, p.bound.Params[a.Param])
+		case kernel.StepArg:
+			v = op.Int(types.I32, 0)
+		default:
+			panic(fmt.Sprintf("bench: an argument of type %T", a))
+		}
+		if i < len(l.Kernel.Buffers) {
+			args = append(args, &device.Slot{Buffer: buf})
+			continue
+		}
+		value := &device.Value{}
+		value.Set(v)
+		args = append(args, value)
+		env[l.Kernel.Scalars[i-len(l.Kernel.Buffers)]] = v
+	}
+	g, err := kernel.LaunchGeometry(l.Kernel, env)
+	if err != nil {
+		return nil, err
+	}
+	return lib.PrepareGrid(l.Kernel.Name, g, args)
+}

@@ -1,0 +1,385 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+)
+
+// Mismatch says that generated code computed something else than the
+// reference executor.
+type Mismatch struct {
+	Grid       string // its sizes
+	Arithmetic string
+	What       string // "next[3][0][17]"
+	Got, Want  float64
+	Bound      float64 // how far they may be apart
+}
+
+// Error prints all of it.
+func (e *Mismatch) Error() string {
+	return fmt.Sprintf("%s on %s, in %s arithmetic, is %v, and the reference has %v; they may differ by %g",
+		e.What, e.Grid, e.Arithmetic, e.Got, e.Want, e.Bound)
+}
+
+// checks are the comparisons that every configuration of a case has to pass.
+type checks struct {
+	plain   []*expectation // of the program that is timed
+	bounded []*expectation // of the one with boundaries
+	windows *windows
+}
+
+// Small sizes: the least, primes, powers of two with a remainder, and axes of
+// very unlike lengths. Without boundaries an axis needs 3 cells.
+var (
+	plainSizes = map[int][][]int64{
+		2: {{3, 3}, {37, 53}, {129, 7}, {5, 1025}},
+		3: {{3, 3, 3}, {37, 53, 29}, {5, 17, 263}, {66, 3, 131}},
+	}
+	boundedSizes = map[int][][]int64{
+		2: {{1, 1}, {1, 67}, {2, 3}, {53, 37}, {129, 7}},
+		3: {{1, 1, 1}, {2, 1, 67}, {1, 3, 2}, {29, 37, 53}, {5, 17, 263}},
+	}
+)
+
+// newChecks computes what to expect, on the reference executor.
+func newChecks(c gpuCase, large *placed, set map[string]string) (*checks, error) {
+	out := &checks{}
+	p := large.bound.Program
+	for _, sizes := range plainSizes[len(c.sizes)] {
+		e, err := expect(p, sizes, interp.Contract)
+		if err != nil {
+			return nil, err
+		}
+		out.plain = append(out.plain, e)
+	}
+	q, err := c.load(c.bounded)
+	if err != nil {
+		return nil, err
+	}
+	for _, sizes := range boundedSizes[len(c.sizes)] {
+		e, err := expect(q, sizes, interp.Strict)
+		if err != nil {
+			return nil, err
+		}
+		out.bounded = append(out.bounded, e)
+	}
+	out.windows, err = newWindows(large)
+	return out, err
+}
+
+// expectation is one execution by the reference: what the grids held before,
+// and the state afterwards.
+type expectation struct {
+	bound  *ir.Binding
+	sizes  string
+	before map[*ir.Grid][]byte
+	state  *interp.State
+}
+
+// expect executes a program on random grids. What it is to write is poisoned
+// before, so that cells which it must leave alone are known.
+func expect(p *ir.Program, sizes []int64, mode interp.Mode) (*expectation, error) {
+	bound, err := sized(p, sizes)
+	if err != nil {
+		return nil, err
+	}
+	e := &expectation{bound: bound, sizes: gridText(bound, output(p)), before: map[*ir.Grid][]byte{}}
+	if e.state, err = interp.New(bound, interp.Options{Bounds: mode}); err != nil {
+		return nil, err
+	}
+	rng := rand.New(rand.NewPCG(2, uint64(sizes[0])))
+	for _, g := range p.Grids {
+		data := e.state.Grid(g.Name).Data
+		if g == output(p) {
+			for i := range data {
+				data[i] = poison
+			}
+		} else {
+			fill(g.Type, data, rng)
+		}
+		e.before[g] = slices.Clone(data)
+	}
+	return e, e.state.Run(context.Background())
+}
+
+// small compares one configuration with the reference at every cell: the code
+// that is to be timed within the bound of its arithmetic, strict code exactly.
+func (c *checks) small(b *gpuBench, cfg schedule.Config, m *kernel.Module, lib *cuda.Library) (int64, error) {
+	total := int64(0)
+	for _, e := range c.plain {
+		n, err := b.compare(e, m, lib, toolchain.Contract)
+		if err != nil {
+			return total, err
+		}
+		total += n
+	}
+	for _, list := range [][]*expectation{c.plain, c.bounded} {
+		first := list[0].bound
+		m, lib, _, err := b.build(first.Program, first, cfg, toolchain.Strict)
+		if err != nil {
+			return total, err
+		}
+		for _, e := range list {
+			n, err := b.compare(e, m, lib, toolchain.Strict)
+			if err != nil {
+				return total, err
+			}
+			total += n
+		}
+		if err := lib.Close(); err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// compare runs a module on the grids of an expectation, and returns the number
+// of cells compared.
+func (b *gpuBench) compare(e *expectation, m *kernel.Module, lib *cuda.Library, a toolchain.Arithmetic) (int64, error) {
+	p, err := b.place(e.bound)
+	if err != nil {
+		return 0, err
+	}
+	defer p.free()
+	if err := p.poison(); err != nil {
+		return 0, err
+	}
+	for _, g := range e.bound.Program.Grids {
+		if err := p.grids[g].Write(0, e.before[g]); err != nil {
+			return 0, err
+		}
+	}
+	calls, err := p.bind(m, lib)
+	if err != nil {
+		return 0, err
+	}
+	defer calls.free()
+	if err := calls.launch(); err != nil {
+		return 0, err
+	}
+	if err := b.dev.Sync(); err != nil {
+		return 0, err
+	}
+	total := int64(0)
+	for _, g := range e.bound.Program.Grids {
+		got := make([]byte, len(e.before[g]))
+		if err := p.grids[g].Read(0, got); err != nil {
+			return total, err
+		}
+		if err := e.grid(g, got, a); err != nil {
+			return total, err
+		}
+		if g == output(e.bound.Program) {
+			total += gridCells(e.bound, g)
+		}
+	}
+	return total, e.scalars(p, a)
+}
+
+// grid compares what a grid holds with what it should.
+func (e *expectation) grid(g *ir.Grid, got []byte, a toolchain.Arithmetic) error {
+	want := e.state.Grid(g.Name)
+	if bytes.Equal(got, want.Data) {
+		return nil
+	}
+	size := g.Type.Size()
+	for i := range want.Len() {
+		x, y := got[i*size:(i+1)*size], want.Data[i*size:(i+1)*size]
+		if bytes.Equal(x, y) {
+			continue
+		}
+		margin := 0.0
+		if a != toolchain.Strict {
+			margin = want.Bound[i]
+		}
+		v := device.Decode(g.Type, x).AsFloat()
+		if !close(v, want.At(i), margin) {
+			return &Mismatch{e.sizes, a.String(), cellName(g, want.Shape, i), v, want.At(i), margin}
+		}
+	}
+	return nil
+}
+
+// scalars compares the results of reductions.
+func (e *expectation) scalars(p *placed, a toolchain.Arithmetic) error {
+	for _, s := range e.bound.Program.Scalars {
+		if !s.Reduced {
+			continue
+		}
+		var got [8]byte
+		if err := p.cells[s].Read(0, got[:]); err != nil {
+			return err
+		}
+		v := device.Decode(s.Type, got[:])
+		want, margin := e.state.Scalar(s)
+		if a == toolchain.Strict {
+			margin = 0
+		}
+		if !v.Same(want) && !close(v.AsFloat(), want.AsFloat(), margin) {
+			return &Mismatch{e.sizes, a.String(), s.Name, v.AsFloat(), want.AsFloat(), margin}
+		}
+	}
+	return nil
+}
+
+// close reports whether two numbers that are not the same bits are near enough.
+func close(got, want, margin float64) bool { return margin > 0 && math.Abs(got-want) <= margin }
+
+// cellName is "u[3][0][17]" for a cell's number.
+func cellName(g *ir.Grid, shape []int, i int) string {
+	at := make([]string, len(shape))
+	for d := len(shape) - 1; d >= 0; d-- {
+		at[d] = fmt.Sprintf("[%d]", i%shape[d])
+		i /= shape[d]
+	}
+	return g.Name + strings.Join(at, "")
+}
+
+// windows are boxes of a large grid that are compared in its place: what a
+// program without boundaries computes in a box's inside depends on the box
+// alone, so that the reference can execute it on the boxes.
+type windows struct {
+	shape   []int64
+	corners [][]int64
+	want    []*interp.Array // of the grid that is written, by window
+	inside  []ir.Extent     // by axis: the cells that it writes
+}
+
+// newWindows chooses the corners of a grid and places at random, and executes
+// the program there.
+func newWindows(large *placed) (*windows, error) {
+	const atRandom = 24
+	p := large.bound.Program
+	sizes := large.bound.Shape(output(p).Dims)
+	w := &windows{shape: []int64{6, 7, 70}[3-len(sizes):]}
+	for d, n := range sizes {
+		w.shape[d] = min(w.shape[d], int64(n))
+	}
+	for corner := range 1 << len(sizes) {
+		at := make([]int64, len(sizes))
+		for d, n := range sizes {
+			if corner>>d&1 == 1 {
+				at[d] = int64(n) - w.shape[d]
+			}
+		}
+		w.corners = append(w.corners, at)
+	}
+	rng := rand.New(rand.NewPCG(3, 5))
+	for range atRandom {
+		at := make([]int64, len(sizes))
+		for d, n := range sizes {
+			at[d] = rng.Int64N(int64(n) - w.shape[d] + 1)
+		}
+		w.corners = append(w.corners, at)
+	}
+	bound, err := sized(p, w.shape)
+	if err != nil {
+		return nil, err
+	}
+	state, err := interp.New(bound, interp.Options{Bounds: interp.Contract})
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range p.Stages[0].Body {
+		if st.Array != nil {
+			for _, axis := range st.Axes {
+				w.inside = append(w.inside, bound.Range(st.Domain[axis]))
+			}
+		}
+	}
+	for _, at := range w.corners {
+		for _, g := range p.Grids {
+			if g == output(p) {
+				continue
+			}
+			if err := w.read(large, g, at, state.Grid(g.Name).Data); err != nil {
+				return nil, err
+			}
+		}
+		if err := state.Run(context.Background()); err != nil {
+			return nil, err
+		}
+		out := *state.Grid(output(p).Name)
+		out.Data, out.Bound = slices.Clone(out.Data), slices.Clone(out.Bound)
+		w.want = append(w.want, &out)
+	}
+	return w, nil
+}
+
+// read fetches a window of a grid, row by row.
+func (w *windows) read(large *placed, g *ir.Grid, corner []int64, to []byte) error {
+	sizes := large.bound.Shape(g.Dims)
+	size := int64(g.Type.Size())
+	last := len(sizes) - 1
+	row := w.shape[last]
+	for r := range int64(len(to)) / (row * size) {
+		at, rest, stride := corner[last], r, int64(sizes[last])
+		for d := last - 1; d >= 0; d-- {
+			at += (corner[d] + rest%w.shape[d]) * stride
+			rest /= w.shape[d]
+			stride *= int64(sizes[d])
+		}
+		if err := large.grids[g].Read(at*size, to[r*row*size:(r+1)*row*size]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare compares what the large grid holds in the windows, and returns the
+// number of cells.
+func (w *windows) compare(large *placed, arithmetic string) (int64, error) {
+	g := output(large.bound.Program)
+	total := int64(0)
+	got := make([]byte, len(w.want[0].Data))
+	size := g.Type.Size()
+	for i, want := range w.want {
+		if err := w.read(large, g, w.corners[i], got); err != nil {
+			return total, err
+		}
+		for n := range want.Len() {
+			if !w.writes(n) {
+				continue
+			}
+			total++
+			v := decodeFloat(g.Type, got[n*size:])
+			if math.Float64bits(v) != math.Float64bits(want.At(n)) && !close(v, want.At(n), want.Bound[n]) {
+				what := fmt.Sprintf("%s of the window at %v", cellName(g, want.Shape, n), w.corners[i])
+				return total, &Mismatch{gridText(large.bound, g), arithmetic, what, v, want.At(n), want.Bound[n]}
+			}
+		}
+	}
+	return total, nil
+}
+
+// writes reports whether the program writes a window's cell of that number.
+func (w *windows) writes(n int) bool {
+	for d := len(w.shape) - 1; d >= 0; d-- {
+		at := int64(n) % w.shape[d]
+		n /= int(w.shape[d])
+		if at < w.inside[d].Lo || at > w.inside[d].Hi {
+			return false
+		}
+	}
+	return true
+}
+
+func decodeFloat(t types.Type, from []byte) float64 {
+	var v op.Value = device.Decode(t, from)
+	return v.AsFloat()
+}

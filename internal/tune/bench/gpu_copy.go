@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+)
+
+// toolSource is the suite's own CUDA: copies of 16 bytes a thread and of four
+// times 16 bytes, and random values in [0, 1) by cell number and seed.
+const toolSource = `
+extern "C" __global__ void copy_1(int4 *__restrict__ out, const int4 *__restrict__ in, int64_t n)
+{
+    const int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x;
+    if (i < n)
+        out[i] = in[i];
+}
+
+extern "C" __global__ void copy_4(int4 *__restrict__ out, const int4 *__restrict__ in, int64_t n)
+{
+    const int64_t i = (int64_t)blockIdx.x * 1024 + threadIdx.x;
+    if (i + 768 < n) {
+        const int4 a = in[i], b = in[i + 256], c = in[i + 512], d = in[i + 768];
+        out[i] = a;
+        out[i + 256] = b;
+        out[i + 512] = c;
+        out[i + 768] = d;
+    } else {
+        for (int64_t j = i; j < n; j += 256)
+            out[j] = in[j];
+    }
+}
+
+static __device__ inline uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+extern "C" __global__ void fill_f64(double *u, int64_t n, int64_t seed)
+{
+    const int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x;
+    if (i < n)
+        u[i] = (double)(mix((uint64_t)i + mix((uint64_t)seed)) >> 11) / 9007199254740992.0;
+}
+
+extern "C" __global__ void fill_f32(float *u, int64_t n, int64_t seed)
+{
+    const int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x;
+    if (i < n)
+        u[i] = (float)(mix((uint64_t)i + mix((uint64_t)seed)) >> 40) / 16777216.0f;
+}
+`
+
+const (
+	toolThreads = 256
+	fillBlock   = 256 // cells a block
+)
+
+// tool runs one of the kernels above over n items, with that many to a block.
+func (b *gpuBench) tool(name string, n, block int64, buf *cuda.Buffer, values ...op.Value) error {
+	args := []device.Arg{&device.Slot{Buffer: buf}}
+	for _, v := range values {
+		a := &device.Value{}
+		a.Set(v)
+		args = append(args, a)
+	}
+	c, err := b.tools.PrepareGrid(name, blocksOf(n, block), args)
+	if err != nil {
+		return err
+	}
+	return c.Launch()
+}
+
+func blocksOf(n, block int64) kernel.Geometry {
+	return kernel.Geometry{Blocks: [3]int64{(n + block - 1) / block, 1, 1}, Threads: [3]int64{toolThreads, 1, 1}}
+}
+
+// copyBound measures copies of that many bytes: by the driver, and by the
+// better of two kernels.
+func (b *gpuBench) copyBound(bytes int64, row *GPURow) error {
+	items := bytes / 16
+	bytes = items * 16
+	var bufs []*cuda.Buffer
+	defer func() { freeAll(bufs) }()
+	for range 2 {
+		buf, err := b.dev.Alloc(bytes)
+		if err != nil {
+			return err
+		}
+		bufs = append(bufs, buf.(*cuda.Buffer))
+	}
+	rate := func(f func() error) (float64, error) {
+		times, _, err := b.batches(f)
+		if err != nil {
+			return 0, err
+		}
+		return 2 * float64(bytes) / median(times) / 1e9, nil
+	}
+	var err error
+	if row.CopyDriverGBs, err = rate(func() error { return bufs[0].CopyFrom(bufs[1]) }); err != nil {
+		return err
+	}
+	count := &device.Value{}
+	count.Set(op.Int(types.I64, items))
+	args := []device.Arg{&device.Slot{Buffer: bufs[0]}, &device.Slot{Buffer: bufs[1]}, count}
+	for name, block := range map[string]int64{"copy_1": toolThreads, "copy_4": 4 * toolThreads} {
+		c, err := b.tools.PrepareGrid(name, blocksOf(items, block), args)
+		if err != nil {
+			return err
+		}
+		r, err := rate(c.Launch)
+		if err != nil {
+			return err
+		}
+		row.CopyKernelGBs = max(row.CopyKernelGBs, r)
+	}
+	row.CopyGBs = max(row.CopyDriverGBs, row.CopyKernelGBs)
+	return nil
+}
