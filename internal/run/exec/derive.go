@@ -321,13 +321,14 @@ func (d *deriver) spread() {
 	}
 }
 
-// Needs lists the memory that a script takes, private copies of the grids
-// included if there are to be any.
-func (s *Script) Needs(private bool) []memory.Need {
+// Needs lists the memory of this machine that a script takes on a device, the
+// cpu's private copies of the grids included if there are to be any. Other
+// devices have memory of their own, and say themselves when it runs out.
+func (s *Script) Needs(device string, private bool) []memory.Need {
 	var needs []memory.Need
 	for _, g := range s.Grids {
 		bytes := g.Bytes
-		if private {
+		if device == "cpu" && private {
 			bytes *= 2
 		}
 		needs = append(needs, memory.Need{Name: g.Name, Bytes: bytes})
@@ -336,7 +337,7 @@ func (s *Script) Needs(private bool) []memory.Need {
 	for _, n := range s.Scratch {
 		scratch += n
 	}
-	if scratch > 0 {
+	if device == "cpu" && scratch > 0 {
 		needs = append(needs, memory.Need{Name: "intermediate results", Bytes: scratch})
 	}
 	return needs

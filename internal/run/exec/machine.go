@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
@@ -103,7 +104,7 @@ func (m *machine) prepare(library device.Library) error {
 					args = append(args, m.step)
 				}
 			}
-			call, err := library.Prepare(m.script.Kernels[l.Kernel], args)
+			call, err := bind(library, m.script.Kernels[l.Kernel], l.Geometry, args)
 			if err != nil {
 				return err
 			}
@@ -112,6 +113,14 @@ func (m *machine) prepare(library device.Library) error {
 		m.stages = append(m.stages, calls)
 	}
 	return nil
+}
+
+// bind prepares a call, with its geometry where the device needs it.
+func bind(library device.Library, name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
+	if gridded, ok := library.(device.Gridded); ok {
+		return gridded.PrepareGrid(name, g, args)
+	}
+	return library.Prepare(name, args)
 }
 
 // push brings all that the host has written to the device.

@@ -21,12 +21,12 @@ import (
 
 // Options says how a compiled program is run.
 type Options struct {
-	Device  string // "cpu"
+	Device  string // "cpu", "cuda:0"
 	Image   string // that device.Builder has made of the module
 	Threads int    // of the cpu; 0 for all that this process may use
-	// Private keeps grids in memory of the worker's own, in huge pages, and
-	// copies them when they are asked for: faster for many iterations, slower
-	// for few, and twice the memory.
+	// Private keeps the cpu's grids in memory of the worker's own, in huge
+	// pages, and copies them when they are asked for: faster for many
+	// iterations, slower for few, and twice the memory.
 	Private  bool
 	Deadline time.Duration  // for one launch; 0 is none
 	Patience time.Duration  // for a worker that was told to stop; 0 is 10 s
@@ -61,7 +61,7 @@ func Open(ctx context.Context, m *kernel.Module, b *ir.Binding, o Options) (*Rem
 		return nil, err
 	}
 	o = o.complete()
-	if err := o.System.Check(script.Needs(o.Private)); err != nil {
+	if err := o.System.Check(script.Needs(o.Device, o.Private)); err != nil {
 		return nil, err
 	}
 	r := &Remote{bound: b, script: script, opts: o, push: true, stale: make([]bool, len(script.Grids))}
@@ -266,7 +266,7 @@ func (r *Remote) Advance(ctx context.Context, limit Limit) (Progress, error) {
 	r.done.Iterations = a.Cursor.Completed
 	r.done.Finished, r.done.Stopped = a.Ending == finished, a.Ending == stopped
 	for i := range r.stale {
-		r.stale[i] = r.opts.Private && !r.script.Grids[i].ReadOnly
+		r.stale[i] = !r.script.Grids[i].ReadOnly
 	}
 	return r.done, nil
 }

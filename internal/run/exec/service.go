@@ -10,6 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
@@ -54,9 +55,11 @@ type reply struct {
 
 // open returns the device of that name.
 func open(name string) (device.Device, error) {
-	switch name {
-	case "cpu":
+	if name == "cpu" {
 		return cpu.Open(), nil
+	}
+	if ordinal, ok := cuda.ParseID(name); ok {
+		return cuda.Open(ordinal)
 	}
 	return nil, fmt.Errorf("workers have no device %s", name)
 }
@@ -85,6 +88,8 @@ func serve(l *worker.Link) error {
 type server struct {
 	link    *worker.Link
 	machine *machine
+	region  *memory.Region
+	shared  bool // kernels work in the region itself
 	halt    atomic.Int64 // number of the advance that is to stop
 }
 
@@ -113,6 +118,7 @@ func (s *server) answer(r request) (a reply, err error) {
 		return a, s.setUp(r)
 	case advance:
 		if r.Push {
+			s.populate()
 			if err := s.machine.push(); err != nil {
 				return a, err
 			}
@@ -139,6 +145,18 @@ func (s *server) setUp(r request) error {
 	if err != nil {
 		return err
 	}
+	s.region, s.shared = region, r.Device == "cpu" && !r.Private
 	s.machine, err = newMachine(r.Script, d, r.Image, region, r.Private)
 	return err
+}
+
+// populate brings in the pages of the grids before the clock runs, if kernels
+// work in them.
+func (s *server) populate() {
+	if !s.shared {
+		return
+	}
+	for _, g := range s.machine.script.Grids {
+		s.region.Populate(g.Start, g.Start+g.Bytes)
+	}
 }

@@ -93,6 +93,24 @@ func TestEmptyAndAnonymous(t *testing.T) {
 	}
 }
 
+func TestPopulate(t *testing.T) {
+	r, err := New("gridloom-test", 300_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.Bytes()[123] = 4
+	if err := r.Protect(200_000, 300_000); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range [][2]int64{{0, 0}, {100, 150_000}, {250_000, 300_000}, {0, 300_000}} {
+		r.Populate(part[0], part[1])
+	}
+	if r.Bytes()[123] != 4 || r.Bytes()[299_999] != 0 {
+		t.Error("what is there has changed")
+	}
+}
+
 func TestPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.Int64Range(0, 1<<20), 0, 20).Draw(t, "sizes")
