@@ -139,7 +139,7 @@ func freeAll(list []*cuda.Buffer) error {
 func (p *placed) fill(b *gpuBench) error {
 	for i, g := range p.bound.Program.Grids {
 		n := gridCells(p.bound, g)
-		if err := b.tool("fill_"+g.Type.String(), n, fillBlock, p.grids[g], op.Int(types.I64, n), op.Int(types.I64, int64(i+1))); err != nil {
+		if err := b.tool("fill_"+g.Type.String(), n, p.grids[g], op.Int(types.I64, n), op.Int(types.I64, int64(i+1))); err != nil {
 			return err
 		}
 	}

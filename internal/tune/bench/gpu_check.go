@@ -12,9 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
-	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -57,7 +55,7 @@ var (
 )
 
 // newChecks computes what to expect, on the reference executor.
-func newChecks(c gpuCase, large *placed, set map[string]string) (*checks, error) {
+func newChecks(c gpuCase, large *placed) (*checks, error) {
 	out := &checks{}
 	p := large.bound.Program
 	for _, sizes := range plainSizes[len(c.sizes)] {
@@ -208,7 +206,7 @@ func (e *expectation) grid(g *ir.Grid, got []byte, a toolchain.Arithmetic) error
 			margin = want.Bound[i]
 		}
 		v := device.Decode(g.Type, x).AsFloat()
-		if !close(v, want.At(i), margin) {
+		if !near(v, want.At(i), margin) {
 			return &Mismatch{e.sizes, a.String(), cellName(g, want.Shape, i), v, want.At(i), margin}
 		}
 	}
@@ -230,15 +228,15 @@ func (e *expectation) scalars(p *placed, a toolchain.Arithmetic) error {
 		if a == toolchain.Strict {
 			margin = 0
 		}
-		if !v.Same(want) && !close(v.AsFloat(), want.AsFloat(), margin) {
+		if !v.Same(want) && !near(v.AsFloat(), want.AsFloat(), margin) {
 			return &Mismatch{e.sizes, a.String(), s.Name, v.AsFloat(), want.AsFloat(), margin}
 		}
 	}
 	return nil
 }
 
-// close reports whether two numbers that are not the same bits are near enough.
-func close(got, want, margin float64) bool { return margin > 0 && math.Abs(got-want) <= margin }
+// near reports whether two numbers that are not the same bits are near enough.
+func near(got, want, margin float64) bool { return margin > 0 && math.Abs(got-want) <= margin }
 
 // cellName is "u[3][0][17]" for a cell's number.
 func cellName(g *ir.Grid, shape []int, i int) string {
@@ -357,8 +355,8 @@ func (w *windows) compare(large *placed, arithmetic string) (int64, error) {
 				continue
 			}
 			total++
-			v := decodeFloat(g.Type, got[n*size:])
-			if math.Float64bits(v) != math.Float64bits(want.At(n)) && !close(v, want.At(n), want.Bound[n]) {
+			v := device.Decode(g.Type, got[n*size:]).AsFloat()
+			if math.Float64bits(v) != math.Float64bits(want.At(n)) && !near(v, want.At(n), want.Bound[n]) {
 				what := fmt.Sprintf("%s of the window at %v", cellName(g, want.Shape, n), w.corners[i])
 				return total, &Mismatch{gridText(large.bound, g), arithmetic, what, v, want.At(n), want.Bound[n]}
 			}
@@ -377,9 +375,4 @@ func (w *windows) writes(n int) bool {
 		}
 	}
 	return true
-}
-
-func decodeFloat(t types.Type, from []byte) float64 {
-	var v op.Value = device.Decode(t, from)
-	return v.AsFloat()
 }

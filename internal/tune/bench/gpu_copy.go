@@ -55,20 +55,18 @@ extern "C" __global__ void fill_f32(float *u, int64_t n, int64_t seed)
 }
 `
 
-const (
-	toolThreads = 256
-	fillBlock   = 256 // cells a block
-)
+// toolThreads are the threads of their blocks.
+const toolThreads = 256
 
-// tool runs one of the kernels above over n items, with that many to a block.
-func (b *gpuBench) tool(name string, n, block int64, buf *cuda.Buffer, values ...op.Value) error {
+// tool runs one of the kernels above over n items, one a thread.
+func (b *gpuBench) tool(name string, n int64, buf *cuda.Buffer, values ...op.Value) error {
 	args := []device.Arg{&device.Slot{Buffer: buf}}
 	for _, v := range values {
 		a := &device.Value{}
 		a.Set(v)
 		args = append(args, a)
 	}
-	c, err := b.tools.PrepareGrid(name, blocksOf(n, block), args)
+	c, err := b.tools.PrepareGrid(name, blocksOf(n, toolThreads), args)
 	if err != nil {
 		return err
 	}
@@ -107,8 +105,11 @@ func (b *gpuBench) copyBound(bytes int64, row *GPURow) error {
 	count := &device.Value{}
 	count.Set(op.Int(types.I64, items))
 	args := []device.Arg{&device.Slot{Buffer: bufs[0]}, &device.Slot{Buffer: bufs[1]}, count}
-	for name, block := range map[string]int64{"copy_1": toolThreads, "copy_4": 4 * toolThreads} {
-		c, err := b.tools.PrepareGrid(name, blocksOf(items, block), args)
+	for _, k := range []struct {
+		name  string
+		block int64 // items
+	}{{"copy_1", toolThreads}, {"copy_4", 4 * toolThreads}} {
+		c, err := b.tools.PrepareGrid(k.name, blocksOf(items, k.block), args)
 		if err != nil {
 			return err
 		}

@@ -307,6 +307,39 @@ func TestLostContext(t *testing.T) {
 	}
 }
 
+// Closing a device gives back all that came from it, whatever was closed
+// before.
+func TestClose(t *testing.T) {
+	d := open(t)
+	var all []*Library
+	for range 3 {
+		all = append(all, load(t, d, toolchain.Strict, scale))
+	}
+	if _, err := d.NewTimer(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := d.Alloc(8); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := all[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range all {
+		if l.module != 0 {
+			t.Errorf("library %d is still loaded", i)
+		}
+	}
+	again := open(t)
+	if free, total, err := again.Memory(); err != nil || free != total {
+		t.Errorf("%d of %d bytes are free: %v", free, total, err)
+	}
+}
+
 func TestTimer(t *testing.T) {
 	d := open(t)
 	timer, err := d.NewTimer()

@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ebitengine/purego"
 
@@ -102,7 +103,7 @@ func (d *Device) Close() error {
 	for b := range d.buffers {
 		keep(b.Free())
 	}
-	for _, l := range d.libraries {
+	for _, l := range slices.Clone(d.libraries) { // Close takes them out
 		keep(l.Close())
 	}
 	d.driver.SetCurrent(0)
