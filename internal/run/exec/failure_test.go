@@ -136,6 +136,18 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// Code that hangs as it is loaded can be interrupted, too.
+func TestInterruptWhileLoading(t *testing.T) {
+	b := program(t, heat)
+	image := build(t, "__attribute__((constructor)) static void f(void) { for (;;) ; }\nvoid gl_heat(void **args) {}\n")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("interrupted")
+	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
+	if _, err := Open(ctx, module(t, b), b, Options{Device: "cpu", Image: image, Patience: 50 * time.Millisecond}); err != why {
+		t.Error(err)
+	}
+}
+
 // small is a machine with 20,000 free bytes.
 func small(t *testing.T) memory.System {
 	root := t.TempDir()

@@ -77,6 +77,9 @@ func Open(ctx context.Context, m *kernel.Module, b *ir.Binding, o Options) (*Rem
 	}
 	if err := r.start(ctx); err != nil {
 		r.Close()
+		if ctx.Err() != nil { // an interrupt may have hit a worker that did not know better yet
+			return nil, context.Cause(ctx)
+		}
 		return nil, err
 	}
 	return r, nil
@@ -172,7 +175,10 @@ func (r *Remote) ask(ctx context.Context, q request, beat func()) (reply, error)
 	}
 	ticker := time.NewTicker(r.opts.tick())
 	defer ticker.Stop()
-	guard := watch{remote: r}
+	guard := watch{remote: r, limit: r.opts.Deadline}
+	if q.Kind == setUp {
+		guard.limit, guard.always = setUpLimit, true
+	}
 	interrupted := ctx.Done()
 	for {
 		select {
@@ -207,9 +213,14 @@ func (o Options) tick() time.Duration {
 	return min(tick, max(o.Patience/4, time.Millisecond))
 }
 
+// setUpLimit is for devices that hang when they are opened, not for slow ones.
+const setUpLimit = time.Minute
+
 // watch kills a worker that makes no progress.
 type watch struct {
 	remote      *Remote
+	limit       time.Duration // for a launch, or for setting up; 0 is none
+	always      bool          // whether or not a kernel is running
 	launches    int64     // when last looked at
 	since       time.Time // when that number was first seen
 	interrupted time.Time // when the worker was told to stop
@@ -226,9 +237,9 @@ func (w *watch) look() {
 		w.launches, w.since = n, now
 		return
 	}
-	running := w.remote.status.running.Load() != 0
-	if o.Deadline > 0 && running && now.Sub(w.since) > o.Deadline {
-		w.remote.process.Kill(fmt.Errorf("it took longer than %v", o.Deadline))
+	running := w.always || w.remote.status.running.Load() != 0
+	if w.limit > 0 && running && now.Sub(w.since) > w.limit {
+		w.remote.process.Kill(fmt.Errorf("it took longer than %v", w.limit))
 	}
 }
 

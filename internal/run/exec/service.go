@@ -89,7 +89,7 @@ type server struct {
 	link    *worker.Link
 	machine *machine
 	region  *memory.Region
-	shared  bool // kernels work in the region itself
+	shared  bool         // kernels work in the region itself
 	halt    atomic.Int64 // number of the advance that is to stop
 }
 

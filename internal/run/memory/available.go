@@ -32,6 +32,16 @@ func (s System) Available() (int64, error) {
 	return max(available, 0), nil
 }
 
+// Total returns the bytes of memory that this machine has, or 0 if it does not
+// say.
+func Total() int64 {
+	kib, err := System("/").field("proc/meminfo", "MemTotal:")
+	if err != nil {
+		return 0
+	}
+	return kib * 1024
+}
+
 // field returns the number after a word at the start of a line.
 func (s System) field(name, word string) (int64, error) {
 	file, err := os.Open(filepath.Join(string(s), name))

@@ -241,6 +241,8 @@ func TestCheck(t *testing.T) {
 	}
 	if available, err := System("/").Available(); err != nil || available <= 0 {
 		t.Errorf("this machine has %d bytes, %v", available, err)
+	} else if Total() < available {
+		t.Errorf("this machine has %d bytes, %d of them free", Total(), available)
 	}
 }
 

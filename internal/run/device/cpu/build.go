@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -27,7 +28,7 @@ func (b *Builder) Build(ctx context.Context, source []byte) (string, error) {
 // Describe returns the device's description, given what the search for a
 // compiler came to.
 func Describe(c *toolchain.Compiler, err error) device.Info {
-	info := device.Info{ID: "cpu", Threads: Threads(), Memory: 0}
+	info := device.Info{ID: "cpu", Threads: Threads(), Memory: memory.Total()}
 	if err == nil && !c.OpenMP {
 		info.Threads = 1
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/memory"
 )
 
 // Describe returns the device's description.
@@ -15,5 +16,6 @@ func Describe() device.Info {
 		ID:      "ref",
 		Name:    fmt.Sprintf("reference executor, on %d of this machine's processors", runtime.GOMAXPROCS(0)),
 		Threads: runtime.GOMAXPROCS(0),
+		Memory:  memory.Total(),
 	}
 }
