@@ -11,6 +11,13 @@ import (
 	"pgregory.net/rapid"
 )
 
+// many checks a property often; one check is quick.
+func many(t *testing.T, prop func(*rapid.T)) {
+	for range 20 {
+		rapid.Check(t, prop)
+	}
+}
+
 // dump returns a syntax tree as text, without places: equal dumps are equal
 // trees.
 func dump(v any) string {
@@ -124,7 +131,7 @@ var scraps = strings.Fields(`parameter iterator int double float bool byte bound
 	u[k][j][i] u[k,j,i] [0:N-1]: (a) {1,2}; (a); (u,v) { } */ /* // /*c*/ $ é`)
 
 func TestRandomTexts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	many(t, func(t *rapid.T) {
 		var b strings.Builder
 		for _, s := range rapid.SliceOfN(rapid.SampledFrom(scraps), 0, 60).Draw(t, "scraps") {
 			b.WriteString(s)
@@ -137,7 +144,7 @@ func TestRandomTexts(t *testing.T) {
 // TestRandomGaps changes the white space and comments of right texts.
 func TestRandomGaps(t *testing.T) {
 	cases := readCases(t, filepath.Join("testdata", "format.txt"))
-	rapid.Check(t, func(t *rapid.T) {
+	many(t, func(t *rapid.T) {
 		c := rapid.SampledFrom(cases).Draw(t, "case")
 		var diags diag.List
 		toks := scan(c.source, &diags)
