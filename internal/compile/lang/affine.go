@@ -12,8 +12,8 @@ const maxCoef = int64(1) << 31
 
 // affine reads x as a size or a bound: a sum of parameters with whole-number
 // factors.
-func (c *checker) affine(x Expr) (ir.Affine, bool) {
-	a, ok := c.affineOf(x)
+func (e *env) affine(x Expr) (ir.Affine, bool) {
+	a, ok := e.affineOf(x)
 	if !ok {
 		return ir.Affine{}, false
 	}
@@ -22,31 +22,34 @@ func (c *checker) affine(x Expr) (ir.Affine, bool) {
 		big = big || t.Coef > maxCoef || t.Coef < -maxCoef
 	}
 	if big {
-		c.diags.Errorf(x.Span(), "this number is too large")
+		e.c.diags.Errorf(x.Span(), "this number is too large")
 		return ir.Affine{}, false
 	}
 	return a, true
 }
 
-func (c *checker) affineOf(x Expr) (ir.Affine, bool) {
+func (e *env) affineOf(x Expr) (ir.Affine, bool) {
+	c := e.c
 	switch x := x.(type) {
 	case *NumberLit:
 		n, ok := c.intLit(x, false)
 		return ir.Num(n), ok
 	case *ParenExpr:
-		return c.affine(x.X)
+		return e.affine(x.X)
 	case *Ident:
-		switch s := c.globals[x.Name].(type) {
+		switch s := e.lookup(x.Name).(type) {
 		case *paramSym:
 			return ir.ParamAffine(s.index), true
+		case *argSym:
+			return s.env.affine(s.expr)
 		case nil:
-			c.undefined(x, c.globalNames(func(s symbol) bool { _, ok := s.(*paramSym); return ok }))
+			c.undefined(x, e.candidates())
 		default:
-			c.diags.Errorf(x.Span(), "a size is made of parameters and numbers, and %q is %s", x.Name, s.kind())
+			c.diags.Errorf(x.Span(), "a size or a bound is made of parameters and numbers, and %q is %s", x.Name, s.kind())
 		}
 		return ir.Affine{}, false
 	case *UnaryExpr:
-		a, ok := c.affine(x.X)
+		a, ok := e.affine(x.X)
 		switch x.Op {
 		case Minus:
 			return a.Times(-1), ok
@@ -54,8 +57,8 @@ func (c *checker) affineOf(x Expr) (ir.Affine, bool) {
 			return a, ok
 		}
 	case *BinaryExpr:
-		a, okA := c.affine(x.X)
-		b, okB := c.affine(x.Y)
+		a, okA := e.affine(x.X)
+		b, okB := e.affine(x.Y)
 		if !okA || !okB {
 			return ir.Affine{}, false
 		}
@@ -72,7 +75,7 @@ func (c *checker) affineOf(x Expr) (ir.Affine, bool) {
 			return ir.Num(a.Const / b.Const), true
 		}
 	}
-	c.diags.Errorf(x.Span(), "a size is a sum of parameters with whole-number factors, like 2*N+1").
+	c.diags.Errorf(x.Span(), "a size or a bound is a sum of parameters with whole-number factors, like 2*N+1").
 		Hintf("give other values a name of their own: parameter H = N/2;")
 	return ir.Affine{}, false
 }

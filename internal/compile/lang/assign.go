@@ -141,7 +141,7 @@ func (s *stager) userBox(d *Domain, arr *ir.Array) (ir.Box, bool) {
 	if d == nil {
 		return box, true
 	}
-	user := s.c.box(d)
+	user := s.env.box(d)
 	if user == nil {
 		return nil, false
 	}

@@ -95,7 +95,7 @@ func (c *checker) shapes() {
 			if s.decl.Value != nil {
 				c.gridValue(s.decl)
 			}
-			dims, ok := c.dims(s.decl)
+			dims, ok := c.global.dims(s.decl)
 			s.grid.Dims, s.broken = dims, !ok
 			if ok {
 				c.prog.Grids = append(c.prog.Grids, s.grid)
@@ -126,7 +126,8 @@ func (c *checker) declareStencils(f *File) {
 const maxDims = 8
 
 // dims returns the shape that a declarator gives.
-func (c *checker) dims(v *Declarator) ([]ir.Dim, bool) {
+func (e *env) dims(v *Declarator) ([]ir.Dim, bool) {
+	c := e.c
 	var dims []ir.Dim
 	ok := true
 	if len(v.Dims) > maxDims {
@@ -135,11 +136,11 @@ func (c *checker) dims(v *Declarator) ([]ir.Dim, bool) {
 	}
 	for _, d := range v.Dims {
 		dim := ir.Dim{Axis: -1}
-		hi, okHi := c.affine(d.Hi)
+		hi, okHi := e.affine(d.Hi)
 		if d.Lo == nil {
 			dim.Hi = hi.Add(-1)
 		} else {
-			lo, okLo := c.affine(d.Lo)
+			lo, okLo := e.affine(d.Lo)
 			dim.Lo, dim.Hi = lo, hi
 			okHi = okHi && okLo
 		}

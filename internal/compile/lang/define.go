@@ -109,16 +109,23 @@ func (d *definer) declareLocal(v *Declarator) {
 func (d *definer) stmt(s Stmt) {
 	switch s := s.(type) {
 	case *VarDecl:
+		d.domain(s.Domain)
 		for _, v := range s.Vars {
+			for _, dim := range v.Dims {
+				d.expr(dim.Lo)
+				d.expr(dim.Hi)
+			}
 			d.expr(v.Value)
 			d.table(v.Table)
 			d.declareLocal(v)
 		}
 	case *Assignment:
+		d.domain(s.Domain)
 		d.color(s.Color)
 		d.target(s.Target)
 		d.expr(s.Value)
 	case *Reduction:
+		d.domain(s.Domain)
 		d.color(s.Color)
 		d.use(s.Target)
 		d.expr(s.Value)
@@ -137,6 +144,16 @@ func (d *definer) stmt(s Stmt) {
 		for _, g := range s.Groups {
 			d.stmt(g)
 		}
+	}
+}
+
+func (d *definer) domain(box *Domain) {
+	if box == nil {
+		return
+	}
+	for _, r := range box.Ranges {
+		d.expr(r.Lo)
+		d.expr(r.Hi)
 	}
 }
 

@@ -40,7 +40,7 @@ func (s *stager) assignName(a *Assignment, target *Ident, value Expr) {
 func (s *stager) temp(sym *tempSym, value Expr, domain *Domain, at diag.Range) *ir.Temp {
 	var user ir.Box
 	if domain != nil {
-		if user = s.c.box(domain); user == nil {
+		if user = s.env.box(domain); user == nil {
 			return nil
 		}
 	}

@@ -260,7 +260,7 @@ func (s *stager) declare(d *VarDecl) {
 }
 
 func (s *stager) declareGrid(t types.Type, v *Declarator) {
-	dims, ok := s.c.dims(v)
+	dims, ok := s.env.dims(v)
 	if v.Value != nil {
 		s.c.diags.Errorf(v.Value.Span(), "a local grid takes its values from assignments")
 		ok = false

@@ -184,7 +184,7 @@ func (c *checker) alike(s *RotateStep, a, b *Ident) bool {
 func (c *checker) call(s *CallStep) *ir.Stage {
 	var box ir.Box
 	if s.Domain != nil {
-		box = c.box(s.Domain)
+		box = c.between.box(s.Domain)
 	}
 	b := c.calls[s]
 	if b == nil || s.Domain != nil && box == nil {
@@ -203,7 +203,8 @@ func (c *checker) call(s *CallStep) *ir.Stage {
 }
 
 // box reads a domain; it is nil after a report.
-func (c *checker) box(d *Domain) ir.Box {
+func (e *env) box(d *Domain) ir.Box {
+	c := e.c
 	if len(d.Ranges) != c.rank() {
 		c.diags.Errorf(d.Span(), "a domain has one range for each of the iterators %s, and this has %d", c.axisNames(), len(d.Ranges))
 		return nil
@@ -211,8 +212,8 @@ func (c *checker) box(d *Domain) ir.Box {
 	box := ir.Unbounded(c.rank())
 	ok := true
 	for i, r := range d.Ranges {
-		lo, okLo := c.affine(r.Lo)
-		hi, okHi := c.affine(r.Hi)
+		lo, okLo := e.affine(r.Lo)
+		hi, okHi := e.affine(r.Hi)
 		if !okLo || !okHi {
 			ok = false
 			continue

@@ -26,10 +26,10 @@ func (c *checker) tableShape(s *tableSym, v *Declarator) bool {
 	}
 	total := int64(1)
 	for _, d := range v.Dims {
-		hi, ok := c.affine(d.Hi)
+		hi, ok := s.env.affine(d.Hi)
 		lo, okLo := ir.Num(0), true
 		if d.Lo != nil {
-			lo, okLo = c.affine(d.Lo)
+			lo, okLo = s.env.affine(d.Lo)
 			hi = hi.Add(1)
 		}
 		if !ok || !okLo {
