@@ -221,9 +221,9 @@ type watch struct {
 	remote      *Remote
 	limit       time.Duration // for a launch, or for setting up; 0 is none
 	always      bool          // whether or not a kernel is running
-	launches    int64     // when last looked at
-	since       time.Time // when that number was first seen
-	interrupted time.Time // when the worker was told to stop
+	launches    int64         // when last looked at
+	since       time.Time     // when that number was first seen
+	interrupted time.Time     // when the worker was told to stop
 }
 
 func (w *watch) look() {
