@@ -59,14 +59,14 @@ var C = &Dialect{
 var CUDA = &Dialect{
 	Name: "cuda",
 	Prelude: "#ifdef __CUDACC_RTC__\ntypedef unsigned char uint8_t;\ntypedef int int32_t;\ntypedef unsigned int uint32_t;\n" +
-		"typedef long long int64_t;\ntypedef unsigned long long uint64_t;\n#else\n#include <stdint.h>\n#endif\n",
+		"typedef long long int64_t;\ntypedef unsigned long long uint64_t;\n#define INT64_C(x) x##LL\n#else\n#include <stdint.h>\n#endif\n",
 	KernelHead: "extern \"C\" __global__ void ",
 	HelperHead: "static __device__ inline ",
 	Restrict:   "__restrict__ ",
 	Types:      cTypes,
 	Memory:     cMemory,
-	Infinity:   "__builtin_inf()",
-	NaN:        "__builtin_nan(\"\")",
+	Infinity:   "__longlong_as_double(0x7ff0000000000000)",
+	NaN:        "__longlong_as_double(0x7ff8000000000000)",
 	Index: map[string]string{
 		"thread.x": "threadIdx.x", "thread.y": "threadIdx.y", "thread.z": "threadIdx.z",
 		"block.x": "blockIdx.x", "block.y": "blockIdx.y", "block.z": "blockIdx.z",

@@ -23,6 +23,7 @@ type printer struct {
 	names   map[any]string // *kernel.Var or *kernel.Buffer to name
 	used    map[string]int // names in use, with the number of scopes that use them
 	inTeam  bool           // inside a parallel loop
+	anyTeam bool           // leave the number of threads to the caller
 }
 
 func newPrinter(d *Dialect) *printer {
@@ -190,15 +191,11 @@ func (p *printer) stmt(s kernel.Stmt) any {
 }
 
 func (p *printer) loop(l *kernel.Loop) {
-	lo, hi, step := p.expr(l.Lo), p.operand(l.Hi, op.Lt.Prec()+1), p.expr(l.Step)
 	if index, ok := p.Index[l.Tag.String()]; ok {
-		p.used[p.declare(l.Var, l.Var.Name)]++
-		p.line("const %s %s = %s;", p.Types[l.Var.Type], p.names[l.Var], index)
-		for _, s := range l.Body {
-			p.stmt(s)
-		}
+		p.index(l, index)
 		return
 	}
+	lo, hi, step := p.expr(l.Lo), p.operand(l.Hi, op.Lt.Prec()+1), p.expr(l.Step)
 	team := l.Tag == kernel.Parallel && p.Parallel && !p.inTeam
 	if team {
 		p.team(l)
@@ -221,12 +218,35 @@ func (p *printer) loop(l *kernel.Loop) {
 	}
 }
 
+// index prints a loop whose iterations are the threads or blocks of a launch.
+func (p *printer) index(l *kernel.Loop, index string) {
+	value := index
+	step, ok := kernel.IntLit(l.Step)
+	scaled := !ok || step != 1
+	lo, ok := kernel.IntLit(l.Lo)
+	moved := !ok || lo != 0
+	if scaled || moved {
+		value = "(" + p.Types[l.Var.Type] + ")" + value // the index has fewer bits and no sign
+	}
+	if scaled {
+		value += " * " + p.operand(l.Step, op.Mul.Prec()+1)
+	}
+	if moved {
+		value = p.operand(l.Lo, op.Add.Prec()) + " + " + value
+	}
+	p.used[p.declare(l.Var, l.Var.Name)]++
+	p.line("const %s %s = %s;", p.Types[l.Var.Type], p.names[l.Var], value)
+	for _, s := range l.Body {
+		p.stmt(s)
+	}
+}
+
 func (p *printer) team(l *kernel.Loop) {
 	text := "#pragma omp parallel for schedule(static)"
 	if l.Collapse > 1 {
 		text += fmt.Sprintf(" collapse(%d)", l.Collapse)
 	}
-	if l.Threads > 0 {
+	if l.Threads > 0 && !p.anyTeam {
 		text += fmt.Sprintf(" num_threads(%d)", l.Threads)
 	}
 	p.line("%s", text)

@@ -384,6 +384,7 @@ static const char before[] = R"(
 struct uint3 { unsigned x, y, z; };
 struct int4 { int x, y, z, w; };
 static uint3 gridDim, blockDim, blockIdx, threadIdx;
+static inline double __longlong_as_double(long long x) { double y; __builtin_memcpy(&y, &x, 8); return y; }
 )";
 
 static const char after[] = R"(
