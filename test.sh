@@ -25,6 +25,8 @@ need g++ g++
 need gfortran gfortran
 need cmake cmake
 need make make
+# Generated CUDA is compiled without a GPU or its kit.
+need clang-19 clang-19
 if ! { /usr/bin/python3 -c 'import numpy' || python3 -c 'import numpy'; } >/dev/null 2>&1; then
 	packages="$packages python3-numpy"
 fi

@@ -91,9 +91,10 @@ func Cells(ctx context.Context, o GPUOptions) ([]GPURow, error) {
 	if o.Batches < 5 {
 		return nil, fmt.Errorf("bench cells: %d batches: at least 5 are needed", o.Batches)
 	}
-	compiler, err := cuda.FindCompiler()
-	if err != nil {
-		return nil, err
+	for _, name := range o.Cases {
+		if !slices.ContainsFunc(gpuCases, func(c gpuCase) bool { return c.name == name }) {
+			return nil, fmt.Errorf("bench cells: there is no case %s", name)
+		}
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -101,7 +102,7 @@ func Cells(ctx context.Context, o GPUOptions) ([]GPURow, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &gpuBench{ctx: ctx, opts: o, dev: dev, compiler: compiler}
+	b := &gpuBench{ctx: ctx, opts: o, dev: dev}
 	err = b.start()
 	for _, c := range gpuCases {
 		if err == nil && (len(o.Cases) == 0 || slices.Contains(o.Cases, c.name)) {
@@ -128,6 +129,9 @@ type gpuBench struct {
 
 func (b *gpuBench) start() error {
 	var err error
+	if b.compiler, err = cuda.FindCompiler(); err != nil {
+		return err
+	}
 	if b.timer, err = b.dev.NewTimer(); err != nil {
 		return err
 	}

@@ -129,6 +129,11 @@ func testCellLimits(t *testing.T) {
 	if _, err := Cells(ctx, small()); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	o.Cases = []string{"star9"}
+	if _, err := Cells(context.Background(), o); err == nil || err.Error() != "bench cells: there is no case star9" {
+		t.Error(err)
+	}
+	o = small()
 	o.Ordinal = 3
 	if _, err := Cells(context.Background(), o); err == nil || err.Error() != "there is no GPU cuda:3: the driver shows 1, from cuda:0 on" {
 		t.Error(err)
@@ -144,11 +149,7 @@ func testCellMismatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	compiler, err := cuda.FindCompiler()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &gpuBench{ctx: context.Background(), opts: small(), dev: dev, compiler: compiler}
+	b := &gpuBench{ctx: context.Background(), opts: small(), dev: dev}
 	if err := b.start(); err != nil {
 		t.Fatal(err)
 	}
