@@ -12,7 +12,9 @@ import (
 )
 
 type benchCmd struct {
-	CPU benchCPU `cmd:"" name:"cpu" help:"Generated C against hand-written OpenMP C, in interleaved pairs."`
+	CPU   benchCPU   `cmd:"" name:"cpu" help:"Generated C against hand-written OpenMP C, in interleaved pairs."`
+	Cells benchCells `cmd:"" name:"cells" help:"The plainest GPU kernels with every block shape, against the GPU's copies."`
+	Proof benchProof `cmd:"" name:"proof" help:"Random programs on the reference executor and on the CPU, every cell compared."`
 }
 
 // record is the option of suites whose rows are kept.

@@ -79,7 +79,7 @@ func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Prog
 	if t.device == "ref" {
 		return exec.OpenReference(b, exec.ReferenceOptions{Progress: progress})
 	}
-	m, err := lower.Program(b.Program, lower.Options{Strict: t.arithmetic == toolchain.Strict, Plan: t.plan, Bound: b})
+	m, err := lower.Program(b.Program, lower.Options{Strict: t.arithmetic == toolchain.Strict, Plan: t.plan, Bound: b, NoInitial: true})
 	if err != nil {
 		return nil, usage("%v", err)
 	}

@@ -23,6 +23,9 @@ type Options struct {
 	// Plan chooses a configuration for every kernel. Kernels that it does not
 	// name take their family's default.
 	Plan schedule.Plan
+	// NoInitial leaves the initial block out: whoever runs the module computes
+	// it elsewhere.
+	NoInitial bool
 	// Bound gives the values of coefficients, which kernels hold as literals.
 	// It may be nil if the program has none.
 	Bound *ir.Binding
@@ -48,7 +51,7 @@ func Program(p *ir.Program, o Options) (*kernel.Module, error) {
 		chooser: newChooser(o.Plan),
 	}
 	stages := p.Stages
-	if p.Initial != nil {
+	if p.Initial != nil && !o.NoInitial {
 		stages = append([]*ir.Stage{p.Initial}, stages...)
 	}
 	for _, s := range stages {

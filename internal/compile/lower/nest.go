@@ -66,11 +66,12 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 		switch {
 		case st.Temp != nil:
 			u := uses[st.Temp]
-			if len(u.Needed) == 0 {
+			kept := u.Place == analysis.Materialised && u.Group == gi
+			if len(u.Needed) == 0 || !kept && !n.needs(u) {
 				continue
 			}
 			n.local[st.Temp] = true
-			if u.Place == analysis.Materialised && u.Group == gi {
+			if kept {
 				s.into = n.temps[st.Temp]
 			}
 		case st.Array != nil:
@@ -82,6 +83,11 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 		n.stmts = nil
 	}
 	n.strided = commonColor(n.stmts)
+}
+
+// needs reports whether the group itself reads a temp.
+func (n *nest) needs(u *analysis.TempUse) bool {
+	return slices.ContainsFunc(u.Needed, func(s *ir.Stmt) bool { return slices.Contains(n.group.Stmts, s) })
 }
 
 // commonColor returns the colour that restricts all assignments alike, so that
@@ -110,8 +116,10 @@ func (n *nest) build(name string, cfg schedule.Config) error {
 	n.bounds()
 	k := &kernel.Kernel{Name: name, Doc: n.doc()}
 	var after []func()
-	switch cfg.Family {
-	case "cells":
+	switch {
+	case len(n.axes) == 0:
+		k.Body, after = n.single()
+	case cfg.Family == "cells":
 		k.Body, after = n.cells(cfg)
 	default:
 		k.Body, after = n.loops(cfg)
@@ -238,8 +246,16 @@ func (n *nest) doc() []string {
 	return lines
 }
 
-// inner is the axis that varies fastest.
-func (n *nest) inner() int { return n.axes[len(n.axes)-1] }
+// noAxis is no axis of any index.
+const noAxis = -2
+
+// inner is the axis that varies fastest; noAxis for a single cell.
+func (n *nest) inner() int {
+	if len(n.axes) == 0 {
+		return noAxis
+	}
+	return n.axes[len(n.axes)-1]
+}
 
 // outer are the other axes.
 func (n *nest) outer() []int { return n.axes[:len(n.axes)-1] }

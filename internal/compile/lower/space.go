@@ -2,8 +2,12 @@ package lower
 
 import "github.com/gridloom/gridloom/internal/compile/schedule"
 
-// Space returns the configurations of a kernel that loops over rank axes.
+// Space returns the configurations of a kernel that loops over rank axes. There
+// is nothing to choose for a kernel that works on a single cell.
 func Space(t Target, rank int) schedule.Space {
+	if rank == 0 {
+		return schedule.Space{Families: []schedule.Family{{Name: "single", Doc: "one cell, by one thread"}}}
+	}
 	if t == GPU {
 		return schedule.Space{Families: []schedule.Family{cellsFamily(rank)}}
 	}

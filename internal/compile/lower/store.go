@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -39,11 +40,16 @@ func (st *store) cells(size func(int) kernel.Expr) kernel.Expr {
 	return n
 }
 
-// shapeKey is equal for stores whose elements lie alike.
+// shapeKey is equal for stores whose rows start at the same places: the
+// outermost dimension's end does not matter for that.
 func (st *store) shapeKey() string {
 	key := ""
-	for _, d := range st.dims {
-		key += d.key + ";"
+	for i, d := range st.dims {
+		if i == 0 {
+			key, _, _ = strings.Cut(d.key, ":")
+		} else {
+			key += ";" + d.key
+		}
 	}
 	return key
 }

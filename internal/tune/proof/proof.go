@@ -1,0 +1,333 @@
+// Package proof runs random programs on the reference executor and on a
+// device and compares every cell. It is the test behind all others: what it
+// has not found in ten thousand programs is hard to find by hand.
+package proof
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/gen"
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/compare"
+	"github.com/gridloom/gridloom/internal/run/device/cpu"
+	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+)
+
+// Options says what to prove.
+type Options struct {
+	Programs int           // how many random programs
+	Seed     uint64        // of the first one; the others follow
+	Workers  int           // programs at a time; 0 for one
+	Budget   time.Duration // stop early after this long; 0 never
+	Log      io.Writer     // progress; nil for none
+}
+
+// Result is what was proven, as it is kept in bench/results/proof.json.
+type Result struct {
+	Programs  int       `json:"programs"`
+	FirstSeed uint64    `json:"first_seed"`
+	Runs      int       `json:"runs"`    // program, sizes and mode of arithmetic
+	Kernels   int       `json:"kernels"` // generated, verified and compiled
+	Cells     int64     `json:"cells_compared"`
+	Strict    int       `json:"strict_runs"`  // equal bit for bit
+	Bounded   int       `json:"bounded_runs"` // within the derived bounds
+	Undecided int64     `json:"cells_without_bound"`
+	LargestOf float64   `json:"largest_fraction_of_bound"`
+	Failures  []Failure `json:"failures"`
+	Seconds   float64   `json:"seconds"`
+	Machine   string    `json:"machine"`
+	Compiler  string    `json:"compiler"`
+	Commit    string    `json:"commit"`
+}
+
+// Failure is a program on which the device and the reference disagree, or that
+// could not be run.
+type Failure struct {
+	Seed   uint64            `json:"seed"`
+	Mode   string            `json:"fp"`
+	Plan   string            `json:"plan"`
+	Set    map[string]string `json:"set,omitempty"`
+	Reason string            `json:"reason"`
+	Source string            `json:"source"`
+}
+
+// CPU proves the C target. The error is one that stopped the proof; programs
+// that disagree are in the result.
+func CPU(ctx context.Context, o Options) (*Result, error) {
+	cache, err := toolchain.OpenCache("")
+	if err != nil {
+		return nil, err
+	}
+	defer cache.Close()
+	compiler, err := toolchain.Find(ctx, os.Getenv, cache)
+	if err != nil {
+		return nil, err
+	}
+	// Programs run side by side, so that threads which spin while they wait would
+	// take the processors from others.
+	if os.Getenv("OMP_WAIT_POLICY") == "" {
+		os.Setenv("OMP_WAIT_POLICY", "passive")
+		defer os.Unsetenv("OMP_WAIT_POLICY")
+	}
+	// What is compiled here is not needed again.
+	dir, err := os.MkdirTemp("", "gridloom-proof-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	throwaway, err := toolchain.OpenCache(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer throwaway.Close()
+	p := &prover{Options: o, compiler: compiler, cache: throwaway, start: time.Now()}
+	p.result = Result{
+		FirstSeed: o.Seed, Machine: toolchain.ProcessorName(), Compiler: compiler.Version, Failures: []Failure{},
+	}
+	if err := p.all(ctx); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(p.result.Failures, func(a, b Failure) int { return int(int64(a.Seed) - int64(b.Seed)) })
+	p.result.Seconds = math.Round(time.Since(p.start).Seconds())
+	return &p.result, nil
+}
+
+type prover struct {
+	Options
+	compiler *toolchain.Compiler
+	cache    *toolchain.Cache
+	start    time.Time
+
+	mu     sync.Mutex
+	result Result
+	next   int
+}
+
+func (p *prover) all(ctx context.Context) error {
+	var wg sync.WaitGroup
+	errs := make(chan error, max(1, p.Workers))
+	for range max(1, p.Workers) {
+		wg.Go(func() {
+			for {
+				seed, ok := p.take(ctx)
+				if !ok {
+					return
+				}
+				if err := p.program(ctx, seed); err != nil {
+					errs <- fmt.Errorf("seed %d: %w", seed, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return ctx.Err()
+	}
+}
+
+// take returns the seed of the next program.
+func (p *prover) take(ctx context.Context) (uint64, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next >= p.Programs || ctx.Err() != nil || p.Budget > 0 && time.Since(p.start) > p.Budget {
+		return 0, false
+	}
+	seed := p.Seed + uint64(p.next)
+	p.next++
+	if p.Log != nil && p.next%100 == 0 {
+		fmt.Fprintf(p.Log, "%d programs, %d runs, %d cells, %d failures\n", p.next, p.result.Runs, p.result.Cells, len(p.result.Failures))
+	}
+	return seed, true
+}
+
+// mode is an arithmetic mode with what bounds a device in it.
+type mode struct {
+	arithmetic toolchain.Arithmetic
+	bounds     interp.Mode
+}
+
+// modeOf chooses the mode for a seed: strict twice as often as the others,
+// because it decides every bit.
+func modeOf(seed uint64) mode {
+	switch seed % 4 {
+	case 1:
+		return mode{toolchain.Contract, interp.Contract}
+	case 3:
+		return mode{toolchain.Fast, interp.Fast}
+	}
+	return mode{toolchain.Strict, interp.NoBounds}
+}
+
+func (p *prover) program(ctx context.Context, seed uint64) error {
+	md := modeOf(seed)
+	c, err := gen.Make(seed, gen.Options{Exact: md.arithmetic == toolchain.Strict})
+	if err != nil {
+		return err
+	}
+	plan := randomPlan(seed, len(c.Program.Axes))
+	fail := func(set map[string]string, format string, args ...any) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.result.Failures = append(p.result.Failures, Failure{
+			Seed: seed, Mode: md.arithmetic.String(), Plan: plan.String(), Set: set,
+			Reason: fmt.Sprintf(format, args...), Source: c.Source,
+		})
+	}
+	for _, set := range c.Sets {
+		b, list := c.Program.Bind(set)
+		if list.HasErrors() {
+			fail(set, "does not bind: %s", list[0].Message)
+			continue
+		}
+		reason, err := p.run(ctx, b, md, plan)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			fail(set, "%v", err)
+			break
+		}
+		if reason != "" {
+			fail(set, "%s", reason)
+			break
+		}
+	}
+	p.mu.Lock()
+	p.result.Programs++
+	p.mu.Unlock()
+	return nil
+}
+
+// randomPlan returns settings that fit kernels of the program's full rank.
+func randomPlan(seed uint64, rank int) schedule.Plan {
+	rng := rand.New(rand.NewPCG(seed, 99))
+	var block []int64
+	for axis := range rank {
+		sizes := []int64{0, 1, 2, 4, 8, 16}
+		if axis == rank-1 {
+			sizes = []int64{0, 0, 64}
+		}
+		block = append(block, sizes[rng.IntN(len(sizes))])
+	}
+	var every schedule.Config
+	every = every.With("block", schedule.Int(block[0], block[1:]...))
+	every = every.With("threads", schedule.Int([]int64{0, 1, 2, 4}[rng.IntN(4)]))
+	return schedule.Plan{Every: every}
+}
+
+// run executes one binding on both and returns how they disagree; "" if they
+// do not.
+func (p *prover) run(ctx context.Context, b *ir.Binding, md mode, plan schedule.Plan) (string, error) {
+	m, err := lower.Program(b.Program, lower.Options{Strict: md.arithmetic == toolchain.Strict, Plan: plan, Bound: b, NoInitial: true})
+	if err != nil {
+		return "", err
+	}
+	for _, k := range m.Kernels {
+		if err := kernel.Verify(k); err != nil {
+			return "", fmt.Errorf("verifier: %w", err)
+		}
+	}
+	builder := &cpu.Builder{Compiler: p.compiler, Cache: p.cache, Arithmetic: md.arithmetic, Limit: 5 * time.Minute}
+	image, err := builder.Build(ctx, []byte(emit.Source(emit.C, m)))
+	if err != nil {
+		return "", err
+	}
+	want, err := exec.OpenReference(b, exec.ReferenceOptions{Bounds: md.bounds})
+	if err != nil {
+		return "", err
+	}
+	defer want.Close()
+	got, err := exec.Open(ctx, m, b, exec.Options{Device: "cpu", Image: image, Deadline: time.Minute})
+	if err != nil {
+		return "", err
+	}
+	defer got.Close()
+	for _, r := range []exec.Runner{want, got} {
+		if err := r.Initialise(nil); err != nil {
+			return "", err
+		}
+		if _, err := r.Advance(ctx, exec.Limit{}); err != nil {
+			return "", err
+		}
+	}
+	return p.compare(b, md, want, got, len(m.Kernels))
+}
+
+func (p *prover) compare(b *ir.Binding, md mode, want *exec.Reference, got exec.Runner, kernels int) (string, error) {
+	var cells, open int64
+	var ratio float64
+	for _, g := range b.Program.Grids {
+		x, err := got.Grid(g.Name)
+		if err != nil {
+			return "", err
+		}
+		y, err := want.Grid(g.Name)
+		if err != nil {
+			return "", err
+		}
+		bounds, err := want.Bounds(g.Name)
+		if err != nil {
+			return "", err
+		}
+		r, err := compare.Cells(compare.Grid{Name: g.Name, Type: g.Type, Shape: b.Shape(g.Dims), Bounds: bounds}, y, x)
+		if err != nil {
+			return "", err
+		}
+		if !r.OK() {
+			return r.String(), nil
+		}
+		cells += r.Cells
+		ratio = max(ratio, r.MaxRatio)
+		for _, v := range bounds {
+			if math.IsInf(v, 1) {
+				open++
+			}
+		}
+	}
+	if md.bounds == interp.NoBounds {
+		for _, s := range b.Program.Scalars {
+			x, err := got.Scalar(s.Name)
+			if err != nil {
+				return "", err
+			}
+			y, err := want.Scalar(s.Name)
+			if err != nil {
+				return "", err
+			}
+			if !x.Same(y) {
+				return fmt.Sprintf("%s is %v, should be %v", s.Name, x, y), nil
+			}
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.result.Runs++
+	p.result.Cells += cells
+	p.result.Undecided += open
+	p.result.Kernels += kernels
+	p.result.LargestOf = max(p.result.LargestOf, ratio)
+	if md.bounds == interp.NoBounds {
+		p.result.Strict++
+	} else {
+		p.result.Bounded++
+	}
+	return "", nil
+}
