@@ -1,0 +1,250 @@
+package sim
+
+import (
+	"math/bits"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+)
+
+// run executes instructions until the warp has to wait or has ended.
+func (w *warp) run() {
+	m := w.m
+	code := m.p.code
+	// What happened since the warp waited has moved time on.
+	w.stamp.team, w.stamp.phase = m.epoch, w.block.phase
+	for {
+		in := &code[w.pc]
+		w.pc++
+		if m.left--; m.left < 0 {
+			w.fault(OutOfSteps, in, 0, "the run is given up after %d instructions", m.opts.Steps)
+			m.stopped = true
+			return
+		}
+		switch in.op {
+		case opMovF:
+			w.f[in.d] = w.f[in.a]
+		case opMovI:
+			w.i[in.d] = w.i[in.a]
+		case opSelectF:
+			selectLanes(&w.f[in.d], &w.i[in.a], &w.f[in.b], &w.f[in.c], w.n)
+		case opSelectI:
+			selectLanes(&w.i[in.d], &w.i[in.a], &w.i[in.b], &w.i[in.c], w.n)
+		case opBinaryF64:
+			w.count(in)
+			binaryF64(in, &w.f[in.d], &w.f[in.a], &w.f[in.b], w.n)
+		case opBinaryF32:
+			w.count(in)
+			binaryF32(in, &w.f[in.d], &w.f[in.a], &w.f[in.b], w.n)
+		case opBinaryI:
+			w.count(in)
+			binaryI(in, &w.i[in.d], &w.i[in.a], &w.i[in.b], w.n)
+		case opCompareF:
+			w.count(in)
+			compare(in, &w.i[in.d], &w.f[in.a], &w.f[in.b], w.n)
+		case opCompareI:
+			w.count(in)
+			compare(in, &w.i[in.d], &w.i[in.a], &w.i[in.b], w.n)
+		case opNegF:
+			w.count(in)
+			d, x := &w.f[in.d], &w.f[in.a]
+			for l := range w.n {
+				d[l&31] = -x[l&31]
+			}
+		case opNegI:
+			w.count(in)
+			d, x := &w.i[in.d], &w.i[in.a]
+			for l := range w.n {
+				d[l&31] = reduce(in.typ, -x[l&31])
+			}
+		case opNot:
+			w.count(in)
+			d, x := &w.i[in.d], &w.i[in.a]
+			for l := range w.n {
+				d[l&31] = x[l&31] ^ 1
+			}
+		case opIntToF64, opIntToF32, opRoundF32, opFloatToInt, opIntToInt:
+			w.convert(in)
+		case opCall:
+			m.counts.funcs[in.typ][in.sub] += w.active
+			w.call(in)
+		case opRandom:
+			w.random(in)
+
+		case opSetF:
+			setLanes(&w.f[in.d], &w.f[in.a], w.mask)
+		case opSetI:
+			setLanes(&w.i[in.d], &w.i[in.a], w.mask)
+		case opLoad:
+			w.load(in)
+		case opStore:
+			w.store(in)
+		case opAlloc:
+			w.alloc(in)
+
+		case opPush:
+			if !w.push(w.where(in.a)) {
+				w.pc = in.to
+			}
+		case opFlip:
+			if !w.flip() {
+				w.pc = in.to
+			}
+		case opPop:
+			w.pop()
+		case opJump:
+			w.pc = in.to
+		case opKeep:
+			w.push(w.mask)
+		case opStep:
+			w.step(in)
+		case opWhile:
+			if !w.narrow(w.less(in.a, in.b)) {
+				w.pc = in.to
+			}
+		case opAdvance:
+			d, x := &w.i[in.d], &w.i[in.a]
+			for l := range w.n {
+				d[l&31] += x[l&31]
+			}
+
+		case opThread:
+			w.thread(in)
+			if !w.push(w.less(in.d, in.b)) {
+				w.pc = in.to
+			}
+		case opBlock:
+			d, lo, by := &w.i[in.d], &w.i[in.a], &w.i[in.c]
+			for l := range w.n {
+				d[l] = lo[l] + w.block.index[in.sub]*by[l]
+			}
+
+		case opTeam:
+			m.epoch++
+			w.stamp.team = m.epoch
+		case opMember:
+			w.member++
+			w.stamp.member = w.member
+			w.nextPhase()
+		case opDisband:
+			m.epoch++
+			w.member = 0
+			w.stamp.team, w.stamp.member = m.epoch, 0
+		case opSpread:
+			w.spread(in)
+		case opNeutral:
+			w.neutral(in)
+		case opVector:
+			w.push(w.mask)
+			w.lo, w.by = w.i[in.a][0], w.i[in.c][0]
+			w.at, w.trips = 0, trips(w.lo, w.i[in.b][0], max(w.by, 1))
+			w.n = lanes
+			w.nextPhase()
+		case opChunk:
+			if !w.chunk(in) {
+				w.pc = in.to
+			}
+		case opScalar:
+			w.pop()
+			w.n = 1
+			w.stamp.lane = 0
+			w.nextPhase()
+		case opGather:
+			w.gather(in)
+
+		case opBarrier:
+			if w.barrier(in) {
+				return
+			}
+		case opEnd:
+			w.state = done
+			return
+		}
+		if m.stopped {
+			return
+		}
+	}
+}
+
+// count counts an operation of every active lane.
+func (w *warp) count(in *instr) { w.m.counts.ops[in.typ][in.sub] += w.active }
+
+// nextPhase starts a phase of a CPU's thread.
+func (w *warp) nextPhase() {
+	w.block.phase++
+	w.stamp.phase = w.block.phase
+}
+
+// less returns the active lanes at which I[a] < I[b].
+func (w *warp) less(a, b int32) uint32 {
+	x, y := &w.i[a], &w.i[b]
+	mask := uint32(0)
+	for l := range w.n {
+		if x[l&31] < y[l&31] {
+			mask |= 1 << l
+		}
+	}
+	return w.mask & mask
+}
+
+// thread gives the threads of a block their iterations. A thread beyond the
+// trip count gets a value that is not below the upper bound.
+func (w *warp) thread(in *instr) {
+	d, lo, hi, by := &w.i[in.d], &w.i[in.a], &w.i[in.b], &w.i[in.c]
+	for l := range w.n {
+		if t := w.index[in.sub][l]; t < trips(lo[l], hi[l], max(by[l], 1)) {
+			d[l] = lo[l] + t*by[l]
+		} else {
+			d[l] = hi[l]
+		}
+	}
+}
+
+// step stops the run where a loop would not move on.
+func (w *warp) step(in *instr) {
+	for mask := w.mask; mask != 0; mask &= mask - 1 {
+		l := bits.TrailingZeros32(mask)
+		if s := w.i[in.a][l]; s < 1 {
+			w.fault(BadStep, in, l, "the step is %d", s)
+			w.m.stopped = true
+			return
+		}
+	}
+}
+
+// chunk moves a vector loop on by up to 32 iterations and reports whether
+// there were any left.
+func (w *warp) chunk(in *instr) bool {
+	n := min(w.trips-w.at, lanes)
+	if n <= 0 {
+		return false
+	}
+	w.narrow(uint32(1<<n - 1))
+	d := &w.i[in.d]
+	for l := range int64(lanes) {
+		d[l] = w.lo + (w.at+l)*w.by
+	}
+	w.stamp.lane = uint32(w.at)
+	w.at += n
+	return true
+}
+
+// barrier makes the warp wait, and reports whether it does. A warp's own
+// barrier only moves its time on.
+func (w *warp) barrier(in *instr) bool {
+	if missing := w.all &^ w.mask; missing != 0 {
+		w.fault(Divergence, in, bits.TrailingZeros32(w.mask), "%s does not come to this barrier", w.m.name(w.block.number, uint32(w.first)+uint32(bits.TrailingZeros32(missing))))
+		w.m.stopped = true
+		return true
+	}
+	switch kernel.Scope(in.sub) {
+	case kernel.WarpScope:
+		w.stamp.warp++
+		w.m.counts.Barriers[kernel.WarpScope]++
+		return false
+	case kernel.GridScope:
+		w.state = atGrid
+	default:
+		w.state = atBlock
+	}
+	return true
+}

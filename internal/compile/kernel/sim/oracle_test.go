@@ -1,0 +1,220 @@
+package sim_test
+
+import (
+	"sync"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// oracle runs a kernel the obvious way: it walks the tree, with a goroutine for
+// each thread, and the iterations of other loops one after the other.
+type oracle struct {
+	buffers map[*kernel.Buffer][]op.Value
+	mu      sync.Mutex // held except while a thread waits
+	meet    *sync.Cond
+	round   int
+	waiting int
+	threads int
+
+	loads, stores map[*kernel.Buffer]int64
+	ops           map[opKey]int64
+	funcs         map[funcKey]int64
+}
+
+type opKey struct {
+	o op.Op
+	t types.Type
+}
+
+type funcKey struct {
+	f op.Func
+	t types.Type
+}
+
+// thread is one thread with its variables.
+type thread struct {
+	*oracle
+	vars   map[*kernel.Var]op.Value
+	shared map[*kernel.Buffer][]op.Value // of its block
+	mine   map[*kernel.Buffer][]op.Value
+	block  [3]int64
+	index  [3]int64
+}
+
+// runOracle runs a kernel; the buffers' values change in place.
+func runOracle(k *kernel.Kernel, buffers [][]op.Value, scalars []op.Value) *oracle {
+	o := &oracle{
+		buffers: map[*kernel.Buffer][]op.Value{}, loads: map[*kernel.Buffer]int64{}, stores: map[*kernel.Buffer]int64{},
+		ops: map[opKey]int64{}, funcs: map[funcKey]int64{},
+	}
+	o.meet = sync.NewCond(&o.mu)
+	for i, b := range k.Buffers {
+		o.buffers[b] = buffers[i]
+	}
+	args := map[*kernel.Var]op.Value{}
+	for i, v := range k.Scalars {
+		args[v] = scalars[i]
+	}
+	blocks, threads := [3]int64{1, 1, 1}, [3]int64{1, 1, 1}
+	sizer := &thread{oracle: o, vars: args}
+	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+		if l, ok := s.(*kernel.Loop); ok && (l.Tag.IsBlock() || l.Tag.IsThread()) {
+			n := (sizer.eval(l.Hi).I - sizer.eval(l.Lo).I + sizer.eval(l.Step).I - 1) / sizer.eval(l.Step).I
+			if l.Tag.IsBlock() {
+				blocks[l.Tag-kernel.BlockX] = n
+			} else {
+				threads[l.Tag-kernel.ThreadX] = n
+			}
+		}
+	}, nil)
+	o.loads, o.stores, o.ops, o.funcs = map[*kernel.Buffer]int64{}, map[*kernel.Buffer]int64{}, map[opKey]int64{}, map[funcKey]int64{}
+	var all sync.WaitGroup
+	o.mu.Lock() // until all threads are counted
+	each(blocks, func(b [3]int64) {
+		shared := map[*kernel.Buffer][]op.Value{}
+		each(threads, func(t [3]int64) {
+			o.threads++
+			th := &thread{oracle: o, vars: map[*kernel.Var]op.Value{}, shared: shared, mine: map[*kernel.Buffer][]op.Value{}, block: b, index: t}
+			for v, x := range args {
+				th.vars[v] = x
+			}
+			all.Go(func() {
+				o.mu.Lock()
+				th.list(k.Body)
+				o.mu.Unlock()
+			})
+		})
+	})
+	o.mu.Unlock()
+	all.Wait()
+	return o
+}
+
+func each(size [3]int64, f func([3]int64)) {
+	for z := range size[2] {
+		for y := range size[1] {
+			for x := range size[0] {
+				f([3]int64{x, y, z})
+			}
+		}
+	}
+}
+
+// barrier waits for all threads of the launch, which is enough for any scope.
+func (t *thread) barrier() {
+	t.waiting++
+	if t.waiting == t.threads {
+		t.waiting = 0
+		t.round++
+		t.meet.Broadcast()
+		return
+	}
+	for round := t.round; round == t.round; {
+		t.meet.Wait()
+	}
+}
+
+func (t *thread) list(list []kernel.Stmt) {
+	for _, s := range list {
+		t.stmt(s)
+	}
+}
+
+func (t *thread) stmt(s kernel.Stmt) {
+	switch s := s.(type) {
+	case *kernel.Let:
+		t.vars[s.Var] = t.eval(s.Value)
+	case *kernel.Declare:
+		t.vars[s.Var] = t.eval(s.Init)
+	case *kernel.Assign:
+		t.vars[s.Var] = t.eval(s.Value)
+	case *kernel.Store:
+		i := t.eval(s.Index).I
+		t.cells(s.Buffer)[i] = t.eval(s.Value)
+		t.stores[s.Buffer]++
+	case *kernel.Alloc:
+		n := t.eval(s.Buffer.Cells).I
+		if s.Buffer.Space == kernel.Private {
+			t.mine[s.Buffer] = make([]op.Value, n)
+		} else if t.shared[s.Buffer] == nil {
+			t.shared[s.Buffer] = make([]op.Value, n)
+		}
+	case *kernel.Loop:
+		t.loop(s)
+	case *kernel.If:
+		if t.eval(s.Cond).True() {
+			t.list(s.Then)
+		} else {
+			t.list(s.Else)
+		}
+	case *kernel.Barrier:
+		t.barrier()
+	}
+}
+
+func (t *thread) loop(l *kernel.Loop) {
+	lo, hi, step := t.eval(l.Lo).I, t.eval(l.Hi).I, t.eval(l.Step).I
+	at := int64(-1)
+	switch {
+	case l.Tag.IsBlock():
+		at = t.block[l.Tag-kernel.BlockX]
+	case l.Tag.IsThread():
+		at = t.index[l.Tag-kernel.ThreadX]
+	}
+	for i, n := lo, int64(0); i < hi; i, n = i+step, n+1 {
+		if at < 0 || at == n {
+			t.vars[l.Var] = op.Int(l.Var.Type, i)
+			t.list(l.Body)
+		}
+	}
+}
+
+func (t *thread) cells(b *kernel.Buffer) []op.Value {
+	switch b.Space {
+	case kernel.Shared:
+		return t.shared[b]
+	case kernel.Private:
+		return t.mine[b]
+	}
+	return t.buffers[b]
+}
+
+func (t *thread) eval(e kernel.Expr) op.Value {
+	switch e := e.(type) {
+	case *kernel.Lit:
+		return e.Value
+	case *kernel.Ref:
+		return t.vars[e.Var]
+	case *kernel.Load:
+		i := t.eval(e.Index).I
+		t.loads[e.Buffer]++
+		return t.cells(e.Buffer)[i]
+	case *kernel.Unary:
+		t.ops[opKey{e.Op, e.X.Type()}]++
+		return op.Unary(e.Op, t.eval(e.X))
+	case *kernel.Binary:
+		t.ops[opKey{e.Op, e.X.Type()}]++
+		x := t.eval(e.X)
+		return op.Binary(e.Op, x, t.eval(e.Y))
+	case *kernel.Select:
+		if t.eval(e.Cond).True() {
+			return t.eval(e.X)
+		}
+		return t.eval(e.Y)
+	case *kernel.Cast:
+		return op.Convert(e.To, t.eval(e.X))
+	case *kernel.Call:
+		t.funcs[funcKey{e.Func, e.Type()}]++
+		var args []op.Value
+		for _, a := range e.Args {
+			args = append(args, t.eval(a))
+		}
+		return op.Call(e.Func, args...)
+	case *kernel.Random:
+		seed := t.eval(e.Seed).I
+		return op.Random(e.T, seed, t.eval(e.Number).I)
+	}
+	panic("unknown expression")
+}
