@@ -113,6 +113,17 @@ func TestCUDACells(t *testing.T) {
 	}
 }
 
+// A stencil may be called like a function that every CUDA program has.
+func TestCUDASymbols(t *testing.T) {
+	for name, want := range map[string]string{
+		"heat": "heat", "rsqrt": "v_rsqrt", "rsqrtf": "v_rsqrtf", "atomicAdd": "v_atomicAdd", "printf": "v_printf", "gl_min_i64": "v_gl_min_i64", "sqrt": "v_sqrt",
+	} {
+		if got := emit.CUDA.Symbol(name); got != want {
+			t.Errorf("%s is printed as %s, want %s", name, got, want)
+		}
+	}
+}
+
 // Every operator, function, conversion and kind of literal.
 func TestCUDAExpressions(t *testing.T) {
 	var body strings.Builder

@@ -11,14 +11,24 @@ acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp 
 fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint
 nextafter nexttoward pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc abs
 j0 j1 jn y0 y1 yn gamma exp10 pow10 drem significand isnan isinf isfinite isnormal signbit fpclassify finite scalb
-M_PI M_E HUGE_VAL linux unix
+M_PI M_E HUGE_VAL HUGE_VALL linux unix
+NULL EOF BUFSIZ FILE FILENAME_MAX FOPEN_MAX L_tmpnam P_tmpdir SEEK_SET SEEK_CUR SEEK_END TMP_MAX RAND_MAX MB_CUR_MAX
+EXIT_SUCCESS EXIT_FAILURE INT8_MIN INT8_MAX INT16_MIN INT16_MAX INT32_MIN INT32_MAX INT64_MIN INT64_MAX UINT8_MAX
+UINT16_MAX UINT32_MAX UINT64_MAX INTPTR_MIN INTPTR_MAX UINTPTR_MAX INTMAX_MIN INTMAX_MAX UINTMAX_MAX PTRDIFF_MIN
+PTRDIFF_MAX SIZE_MAX SIG_ATOMIC_MIN SIG_ATOMIC_MAX WCHAR_MIN WCHAR_MAX WINT_MIN WINT_MAX INT64_C FLT_EVAL_METHOD
+FP_NAN FP_INFINITE FP_ZERO FP_SUBNORMAL FP_NORMAL MATH_ERRNO MATH_ERREXCEPT math_errhandling
 asm class delete new this template operator namespace try catch throw using virtual public private protected
 typename explicit export friend mutable and or not xor bitand bitor compl and_eq or_eq not_eq xor_eq
 const_cast dynamic_cast static_cast reinterpret_cast typeid wchar_t nullptr constexpr decltype noexcept alignas
 alignof static_assert thread_local typeof complex imaginary I`
 
 const cudaWords = `
-threadIdx blockIdx blockDim gridDim warpSize dim3 half clock min max`
+threadIdx blockIdx blockDim gridDim warpSize dim3 half clock clock64 min max umin umax llmin llmax ullmin ullmax
+printf assert malloc free memcpy memmove memset memcmp trap brkpt prof_trigger nanosleep
+norm norm3d norm4d rnorm rnorm3d rnorm4d rhypot rsqrt rcbrt sincos sincospi sinpi cospi erfinv erfcinv erfcx normcdf
+normcdfinv cyl_bessel_i0 cyl_bessel_i1 fdivide saturate mulhi umulhi mul64hi umul64hi mul24 umul24 labs llabs
+int_as_float float_as_int uint_as_float float_as_uint float2int int2float uint2float float2uint
+atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd atomicOr atomicXor`
 
 func reserved(words string) map[string]bool {
 	set := map[string]bool{}
