@@ -1,0 +1,557 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// libraryCode is the part of a library's source that differs from program to
+// program by more than names.
+type libraryCode struct {
+	Kernels  string // with the functions that they call
+	Settle   string // body of the function that computes scalars
+	Checks   string // lines of the function that looks at sizes
+	Stages   string // functions that launch a stage's kernels
+	Initial  string // body of the function that runs the initial block
+	Once     string // body of the function that runs the loop's body once
+	Program  string // body of the function that runs the whole program
+	OnceDoc  string
+	Restore  string // lines that give rotated contents back
+	Scratch  []libraryScratch
+	Teams    bool // the plan fixes the number of threads of some kernels
+	Exchange bool // Restore exchanges
+}
+
+type libraryScratch struct{ Field, CType, Cells string }
+
+func (l *library) code() (*libraryCode, error) {
+	k := newPrinter(C)
+	k.anyTeam = true
+	for _, kn := range l.module.Kernels {
+		k.line("")
+		own := *kn
+		own.Name = kernelFunction(kn)
+		own.Scalars = slices.DeleteFunc(slices.Clone(kn.Scalars), func(v *kernel.Var) bool { return !refersTo(kn, v) })
+		k.kernel(&own)
+	}
+	h := newHost(l, k.helpers)
+	h.Teams = slices.ContainsFunc(l.module.Kernels, func(k *kernel.Kernel) bool { return kernelThreads(k.Body) > 0 })
+	h.extents()
+	h.Scratch = l.scratch(h)
+	h.Settle = h.body(func() { h.settle() })
+	h.Checks = h.body(func() { h.checks() })
+	for _, s := range l.module.Program.Stages {
+		h.Stages += h.stageFunction(s)
+	}
+	if s := l.module.Program.Initial; s != nil {
+		h.Initial = h.body(func() { h.initial(s) })
+	}
+	once := l.once()
+	h.OnceDoc = sayOps(once)
+	h.Once = h.body(func() { h.ops(once, 0, "step") })
+	h.Program = h.body(func() { h.program() })
+	h.Restore = h.body(func() { h.restore(once) })
+	if h.err != nil {
+		return nil, h.err
+	}
+	h.Kernels = k.helperDefs() + k.out.String()
+	return &h.libraryCode, nil
+}
+
+func kernelFunction(k *kernel.Kernel) string { return identifier(k.Name) + "_kernel" }
+
+// refersTo reports whether a kernel's body needs a scalar argument. Some say no
+// more than how large a buffer is.
+func refersTo(k *kernel.Kernel, v *kernel.Var) bool {
+	found := false
+	kernel.WalkStmts(k.Body, nil, func(e kernel.Expr) {
+		kernel.Walk(e, func(e kernel.Expr) {
+			if r, ok := e.(*kernel.Ref); ok && r.Var == v {
+				found = true
+			}
+		})
+	})
+	return found
+}
+
+// once is what iterate repeats.
+func (l *library) once() []ir.Op {
+	if l.Loop != nil {
+		return l.Loop.Body
+	}
+	return l.module.Program.Body
+}
+
+// host prints the code around the kernels. It names what lies in the handle,
+// h, and the present memory of the grids, g.
+type host struct {
+	*printer
+	libraryCode
+	lib     *library
+	sizes   []*kernel.Var
+	scalars map[*ir.Scalar]*kernel.Var // present values
+	starts  map[*ir.Scalar]*kernel.Var // values at the start
+	step    *kernel.Var
+	stages  map[*ir.Stage]string // calls, with %s for the step
+	names   *namespace
+	err     error
+}
+
+func newHost(l *library, helpers map[string]bool) *host {
+	h := &host{
+		printer: newPrinter(C), lib: l,
+		scalars: map[*ir.Scalar]*kernel.Var{}, starts: map[*ir.Scalar]*kernel.Var{},
+		step: kernel.NewVar("step", types.I32), stages: map[*ir.Stage]string{},
+		names: newNamespace(identifier),
+	}
+	h.helpers = helpers
+	h.printer.names = map[any]string{}
+	h.used = map[string]int{}
+	for _, z := range l.Sizes {
+		v := kernel.NewVar(z.Field, types.I64)
+		h.sizes = append(h.sizes, v)
+		h.printer.names[v] = "h->size." + z.Field
+	}
+	for _, x := range l.Scalars {
+		v := kernel.NewVar(x.Field, x.Type)
+		h.scalars[x.scalar], h.starts[x.scalar] = v, v
+		h.printer.names[v] = "h->scalar." + x.Field
+		if x.Result {
+			s := kernel.NewVar(x.Field, x.Type)
+			h.starts[x.scalar] = s
+			h.printer.names[s] = "h->start." + x.Field
+		}
+	}
+	return h
+}
+
+// body returns what f prints, as the body of a function.
+func (h *host) body(f func()) string {
+	h.indent = 1
+	f()
+	h.indent = 0
+	return h.take()
+}
+
+func (h *host) take() string {
+	text := h.out.String()
+	h.out.Reset()
+	return text
+}
+
+// uniform turns a uniform expression into one of the kernel IR, with scalars
+// as present says.
+func (h *host) uniform(e ir.Expr, present map[*ir.Scalar]*kernel.Var) kernel.Expr {
+	sub := func(e ir.Expr) kernel.Expr { return h.uniform(e, present) }
+	switch e := e.(type) {
+	case ir.Const:
+		return kernel.L(e.Value)
+	case ir.ParamRef:
+		return kernel.Conv(types.I32, kernel.V(h.sizes[e.Param]))
+	case ir.ScalarRef:
+		if h.lib.fixed(e.Scalar) {
+			return kernel.L(h.lib.opts.Bound.Scalar(e.Scalar))
+		}
+		return kernel.V(present[e.Scalar])
+	case ir.StepRef:
+		return kernel.V(h.step)
+	case *ir.Unary:
+		return kernel.Un(e.Op, sub(e.X))
+	case *ir.Binary:
+		return kernel.Bin(e.Op, sub(e.X), sub(e.Y))
+	case *ir.Select:
+		return kernel.Sel(sub(e.Cond), sub(e.X), sub(e.Y))
+	case *ir.Cast:
+		return kernel.Conv(e.To, sub(e.X))
+	case *ir.Call:
+		args := make([]kernel.Expr, len(e.Args))
+		for i, a := range e.Args {
+			args[i] = sub(a)
+		}
+		return &kernel.Call{Func: e.Func, Args: args}
+	case *ir.PowInt:
+		return power(sub(e.X), e.N)
+	}
+	panic(fmt.Sprintf("emit: %T is not uniform", e))
+}
+
+// power multiplies in op.PowInt's order.
+func power(x kernel.Expr, n int) kernel.Expr {
+	one := kernel.L(op.Convert(x.Type(), op.Int(types.I32, 1)))
+	if n == 0 {
+		return one
+	}
+	p := x
+	for range max(n, -n) - 1 {
+		p = kernel.Mul(p, x)
+	}
+	if n < 0 {
+		return kernel.Bin(op.Div, one, p)
+	}
+	return p
+}
+
+// value prints a uniform expression at the present state, where step is the
+// text of the step.
+func (h *host) value(e ir.Expr, step string) string {
+	h.printer.names[h.step] = step
+	return h.expr(h.uniform(e, h.scalars))
+}
+
+// affine returns a's value as an I64.
+func (h *host) affine(a ir.Affine) kernel.Expr {
+	var sum kernel.Expr = kernel.I(0)
+	for _, t := range a.Terms {
+		sum = kernel.Add(sum, kernel.Mul(kernel.V(h.sizes[t.Param]), kernel.I(t.Coef)))
+	}
+	return kernel.Add(sum, kernel.I(a.Const))
+}
+
+// extreme prints the tightest of several bounds.
+func (h *host) extreme(bounds []ir.Affine, pick func(x, y kernel.Expr) kernel.Expr) string {
+	x := h.affine(bounds[0])
+	for _, a := range bounds[1:] {
+		x = pick(x, h.affine(a))
+	}
+	return h.expr(x)
+}
+
+// settle gives scalars their values, each after those it depends on.
+func (h *host) settle() {
+	done := map[*ir.Scalar]bool{}
+	var visit func(s *ir.Scalar)
+	visit = func(s *ir.Scalar) {
+		x := h.lib.scalars[s]
+		if done[s] || x == nil {
+			return
+		}
+		done[s] = true
+		value := "0"
+		if s.Init != nil {
+			ir.Walk(s.Init, func(e ir.Expr) {
+				if r, ok := e.(ir.ScalarRef); ok {
+					visit(r.Scalar)
+				}
+			})
+			value = h.expr(h.uniform(s.Init, h.starts))
+		}
+		if x.Required {
+			return
+		}
+		h.line("if (!h->set.%s)", x.Field)
+		h.indent++
+		h.line("%s = %s;", h.printer.names[h.starts[s]], value)
+		h.indent--
+	}
+	for _, x := range h.lib.Scalars {
+		visit(x.scalar)
+	}
+}
+
+// scratch lists the memory that the handle owns besides grids.
+func (l *library) scratch(h *host) []libraryScratch {
+	var list []libraryScratch
+	for _, sc := range l.module.Scratch {
+		for i, v := range sc.Sizes {
+			h.printer.names[v] = "h->size." + l.Sizes[sc.Params[i]].Field
+		}
+		list = append(list, libraryScratch{
+			Field: h.scratchField(sc), CType: C.Memory[sc.Elem], Cells: h.cells(sc.Cells),
+		})
+	}
+	return list
+}
+
+func (h *host) scratchField(sc *kernel.Scratch) string {
+	if name, ok := h.printer.names[sc]; ok {
+		return strings.TrimPrefix(name, "h->scratch.")
+	}
+	name := h.names.pick(legalC(identifier(sc.Name)))
+	h.printer.names[sc] = "h->scratch." + name
+	return name
+}
+
+// cells prints a number of cells so that it cannot overflow: products are
+// taken by a function that saturates.
+func (h *host) cells(e kernel.Expr) string {
+	if b, ok := e.(*kernel.Binary); ok {
+		x, y := h.cells(b.X), h.cells(b.Y)
+		switch b.Op {
+		case op.Mul:
+			return fmt.Sprintf("gl_times(%s, %s)", x, y)
+		case op.Add, op.Sub:
+			if _, product := b.Y.(*kernel.Binary); product {
+				y = "(" + y + ")"
+			}
+			return fmt.Sprintf("%s %s %s", x, b.Op.Sign(), y)
+		case op.Div:
+			return fmt.Sprintf("(%s) / %s", x, h.operand(b.Y, op.Div.Prec()+1))
+		}
+	}
+	return h.expr(e)
+}
+
+// stageFunction returns the function that launches a stage's kernels.
+func (h *host) stageFunction(s *ir.Stage) string {
+	launches := h.lib.module.Stages[s]
+	if len(launches) == 0 {
+		return ""
+	}
+	body := h.body(func() {
+		for _, launch := range launches {
+			h.launch(launch, "step")
+		}
+	})
+	var params, args []string
+	for _, q := range []struct{ mark, param, arg string }{
+		{"h->", h.lib.Name + " *h", "h"}, {"g->", "const gl_grids *g", "g"}, {"step", "int32_t step", "%s"},
+	} {
+		if usesWord(body, q.mark) {
+			params, args = append(params, q.param), append(args, q.arg)
+		}
+	}
+	if params == nil {
+		params = []string{"void"}
+	}
+	name := h.names.pick("gl_stage_" + identifier(s.Name))
+	h.stages[s] = name + "(" + strings.Join(args, ", ") + ");"
+	h.line("")
+	h.line("static void %s(%s)", name, strings.Join(params, ", "))
+	h.line("{")
+	h.out.WriteString(body)
+	h.line("}")
+	return h.take()
+}
+
+// usesWord reports whether a mark stands in a text where no name holds it.
+func usesWord(text, mark string) bool {
+	for i := 0; ; {
+		n := strings.Index(text[i:], mark)
+		if n < 0 {
+			return false
+		}
+		i += n
+		end := i + len(mark)
+		before := i > 0 && isNameByte(text[i-1]) || i > 0 && text[i-1] == '.'
+		after := end < len(text) && isNameByte(mark[len(mark)-1]) && isNameByte(text[end])
+		if !before && !after {
+			return true
+		}
+		i = end
+	}
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// launch prints a kernel's call.
+func (h *host) launch(launch *kernel.Launch, step string) {
+	k := launch.Kernel
+	if h.Teams {
+		h.line("gl_team(h, %d);", kernelThreads(k.Body))
+	}
+	var args []string
+	for i, a := range launch.Args {
+		if n := i - len(k.Buffers); n >= 0 && !refersTo(k, k.Scalars[n]) {
+			continue
+		}
+		switch a := a.(type) {
+		case kernel.GridArg:
+			args = append(args, "g->"+h.lib.grids[a.Grid].Field)
+		case kernel.ScratchArg:
+			args = append(args, h.printer.names[a.Scratch])
+		case kernel.CellArg:
+			args = append(args, "&"+h.printer.names[h.scalars[a.Scalar]])
+		case kernel.ScalarArg:
+			args = append(args, h.printer.names[h.scalars[a.Scalar]])
+		case kernel.SizeArg:
+			args = append(args, h.printer.names[h.sizes[a.Param]])
+		case kernel.StepArg:
+			args = append(args, step)
+		default:
+			panic(fmt.Sprintf("emit: a library has no %T", a))
+		}
+	}
+	call := kernelFunction(k) + "(" + strings.Join(args, ", ") + ");"
+	h.out.WriteString(strings.Repeat("    ", h.indent) + call + "\n")
+}
+
+// kernelThreads is the number of threads that the plan gives a kernel; 0 for
+// none.
+func kernelThreads(body []kernel.Stmt) int {
+	n := 0
+	kernel.WalkStmts(body, func(s kernel.Stmt) {
+		if l, ok := s.(*kernel.Loop); ok {
+			n = max(n, l.Threads)
+		}
+	}, nil)
+	return n
+}
+
+// initial prints the launches of the initial block. Those that write an array
+// whose contents are given are left out.
+func (h *host) initial(s *ir.Stage) {
+	for _, launch := range h.lib.module.Stages[s] {
+		var written []kernel.Arg
+		for i, b := range launch.Kernel.Buffers {
+			if b.Mode != kernel.In {
+				written = append(written, launch.Args[i])
+			}
+		}
+		var g *libraryGrid
+		for _, a := range written {
+			if a, ok := a.(kernel.GridArg); ok {
+				g = h.lib.grids[a.Grid]
+			}
+		}
+		switch {
+		case g != nil && len(written) > 1:
+			h.err = fmt.Errorf("emit: the initial block's kernel %s writes more than %s: a library must be able to leave it out", launch.Kernel.Name, g.Name)
+			return
+		case g == nil || !g.Caller:
+			h.launch(launch, "0")
+			continue
+		}
+		h.line("if (!(given & %s_GIVEN_%s)) {", h.lib.Upper, g.Name)
+		h.indent++
+		h.launch(launch, "0")
+		h.indent--
+		h.line("}")
+	}
+}
+
+// ops prints the steps of a body. step is the text of the step in it, as an
+// int32_t.
+func (h *host) ops(body []ir.Op, depth int, step string) {
+	for _, o := range body {
+		switch o := o.(type) {
+		case *ir.Run:
+			if call, ok := h.stages[o.Stage]; ok {
+				h.line("%s", strings.Replace(call, "%s", step, 1))
+			}
+		case *ir.Rotate:
+			h.rotate(o)
+		case *ir.Iterate:
+			inner := fmt.Sprintf("step_%d", depth+1)
+			h.iterate(o, inner, inner, step, depth, func() { h.ops(o.Body, depth+1, inner) })
+		default:
+			panic(fmt.Sprintf("emit: no step %T", o))
+		}
+	}
+}
+
+func (h *host) rotate(r *ir.Rotate) {
+	h.line("{ // %s", sayRotate(r))
+	h.indent++
+	field := func(g *ir.Grid) string { return "g->" + h.lib.grids[g].Field }
+	h.line("%s *first = %s;", C.Memory[r.Grids[0].Type], field(r.Grids[0]))
+	for i, g := range r.Grids {
+		from := "first"
+		if i+1 < len(r.Grids) {
+			from = field(r.Grids[i+1])
+		}
+		h.line("%s = %s;", field(g), from)
+	}
+	h.indent--
+	h.line("}")
+}
+
+// iterate prints a loop. counter is its counter and step that as an int32_t;
+// outer is the step around it.
+func (h *host) iterate(it *ir.Iterate, counter, step, outer string, depth int, body func()) {
+	if !hasLeaf(it.Body) {
+		return
+	}
+	declare := "int32_t " + counter
+	if strings.Contains(counter, "->") {
+		declare = counter
+	}
+	if it.Count != nil {
+		count := h.value(it.Count, outer)
+		if _, literal := it.Count.(ir.Const); !literal {
+			name := fmt.Sprintf("count_%d", depth+1)
+			h.line("const int32_t %s = %s;", name, count)
+			count = name
+		}
+		h.line("for (%s = 0; %s < %s; ++%s) {", declare, counter, count, counter)
+		h.indent++
+		body()
+		h.indent--
+		h.line("}")
+		return
+	}
+	cond := h.value(it.Until, step)
+	if it.Check > 1 {
+		cond = fmt.Sprintf("%s %% %d == 0 && (%s)", counter, it.Check, cond)
+	}
+	h.line("%s = 0;", declare)
+	h.line("do {")
+	h.indent++
+	body()
+	h.line("++%s;", counter)
+	h.indent--
+	h.line("} while (%s < %d && !(%s));", counter, it.Max, cond)
+}
+
+// program prints the whole program. The step of a loop that is all of it is
+// kept in the handle.
+func (h *host) program() {
+	if h.lib.Loop == nil {
+		h.line("gl_once(h, g, 0);")
+		h.line("++h->step;")
+		return
+	}
+	if !hasLeaf(h.lib.Loop.Body) {
+		h.line("h->step = 0;")
+	}
+	h.iterate(h.lib.Loop, "h->step", "(int32_t)h->step", "0", 0, func() { h.line("gl_once(h, g, (int32_t)h->step);") })
+}
+
+func hasLeaf(body []ir.Op) bool {
+	return slices.ContainsFunc(body, func(o ir.Op) bool {
+		it, ok := o.(*ir.Iterate)
+		return !ok || hasLeaf(it.Body)
+	})
+}
+
+// sayOps names the steps of a body for a comment.
+func sayOps(body []ir.Op) string {
+	var list []string
+	for _, o := range body {
+		switch o := o.(type) {
+		case *ir.Run:
+			list = append(list, sayStage(o.Stage))
+		case *ir.Rotate:
+			list = append(list, sayRotate(o))
+		case *ir.Iterate:
+			list = append(list, "iterate { "+sayOps(o.Body)+" }")
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+func sayStage(s *ir.Stage) string {
+	if s.Stencil != "" {
+		return s.Stencil
+	}
+	return s.Name
+}
+
+func sayRotate(r *ir.Rotate) string {
+	word := "rotate"
+	if len(r.Grids) == 2 {
+		word = "swap"
+	}
+	var names []string
+	for _, g := range r.Grids {
+		names = append(names, g.Name)
+	}
+	return word + " (" + strings.Join(names, ", ") + ")"
+}
