@@ -65,7 +65,8 @@
 // constant elsewhere. A comparison that the bounds cannot decide has the bound
 // 1, and a select on it the larger of both outcomes' distances from r. An
 // integer whose bound reaches over the ends of its type has the bound +Inf,
-// and so has everything after an iterate whose end cannot be decided.
+// and so has everything after an iterate whose end cannot be decided, unless
+// Options.SamePath says that the device has ended it at the same iteration.
 //
 // Bounds themselves are computed in float64 and rounded outwards.
 package interp

@@ -15,6 +15,7 @@ import (
 // on all processors.
 type Options struct {
 	Bounds   Mode  // keep bounds for devices in that mode of arithmetic
+	SamePath bool  // bounds hold for devices that end every iterate where this execution does
 	Workers  int   // goroutines; 0 for one a processor
 	MaxBytes int64 // memory that New may allocate; 0 for no limit
 }
@@ -30,6 +31,7 @@ type State struct {
 	setup  *stage   // the initial block's memory
 	arena  []uint64 // shared by all stages' local grids, temps and buffers
 	doubt  bool     // an iterate's end could not be decided within the bounds
+	lost   bool     // and so every bound is infinite
 }
 
 // New prepares a program to run: grids are zero, scalars have their bound
@@ -176,18 +178,19 @@ func (s *State) SetScalar(x *ir.Scalar, v op.Value) { s.set(x, v, 0) }
 func (s *State) set(x *ir.Scalar, v op.Value, bound float64) {
 	k := slices.Index(s.b.Program.Scalars, x)
 	s.b.Scalars[k], s.bounds[k] = v, bound
-	if s.doubt {
+	if s.lost {
 		s.bounds[k] = inf
 	}
 }
 
 // Evaluate returns the value of a uniform expression at the present state. It
 // is the Uniforms of a Cursor: with bounds, a value that they leave undecided
-// makes every bound +Inf from here on.
+// makes every bound +Inf from here on, unless devices take the same path.
 func (s *State) Evaluate(e ir.Expr, step int64) op.Value {
 	v, bound := s.evaluate(e, step)
-	if bound != 0 && !s.doubt {
-		s.doubt = true
+	s.doubt = s.doubt || bound != 0
+	if s.doubt && !s.lost && !s.opts.SamePath {
+		s.lost = true
 		for _, a := range s.arrays {
 			fill(a.Bound, inf)
 		}
@@ -263,7 +266,7 @@ func (s *State) Execute(leaf ir.Leaf) {
 	switch o := leaf.Op.(type) {
 	case *ir.Run:
 		s.run(s.stages[o.Stage], leaf.Step)
-		if s.doubt {
+		if s.lost {
 			for _, a := range s.arrays {
 				fill(a.Bound, inf)
 			}

@@ -12,7 +12,8 @@ import (
 
 // ReferenceOptions says how the reference executor runs a program.
 type ReferenceOptions struct {
-	Bounds   interp.Mode
+	Bounds   interp.Mode    // bounds to keep
+	SamePath bool           // for devices that end every iterate where this one does
 	Progress func(Progress) // called now and then while Advance is busy
 	Interval time.Duration  // between calls of Progress; 0 is 200 ms
 	System   memory.System  // that memory is asked of; "" is this machine
@@ -35,7 +36,7 @@ type Reference struct {
 func OpenReference(b *ir.Binding, o ReferenceOptions) (*Reference, error) {
 	common := Options{Interval: o.Interval, System: o.System}.complete()
 	o.Interval, o.System = common.Interval, common.System
-	opts := interp.Options{Bounds: o.Bounds}
+	opts := interp.Options{Bounds: o.Bounds, SamePath: o.SamePath}
 	bytes, err := interp.Bytes(b, opts)
 	if err != nil {
 		return nil, err
@@ -129,6 +130,21 @@ func (r *Reference) Bounds(name string) ([]float64, error) {
 	}
 	return r.state.Grid(name).Bound, nil
 }
+
+// ScalarBound returns how far a scalar may be from a device's; 0 without
+// bounds.
+func (r *Reference) ScalarBound(name string) (float64, error) {
+	s, err := scalar(r.bound.Program, name)
+	if err != nil {
+		return 0, err
+	}
+	_, bound := r.state.Scalar(s)
+	return bound, nil
+}
+
+// Undecided reports whether a device may, within the bounds, have ended an
+// iterate elsewhere.
+func (r *Reference) Undecided() bool { return r.state.Undecided() }
 
 // Scalar implements Runner.
 func (r *Reference) Scalar(name string) (op.Value, error) {

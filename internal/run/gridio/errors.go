@@ -42,6 +42,10 @@ func (e *Error) hint(format string, args ...any) *Error {
 	return e
 }
 
+// Named names the file in an error that the operating system has returned, and
+// puts it into words.
+func Named(path string, err error) error { return at(path, err) }
+
 // at names the file in an error, and puts errors of the operating system into
 // words.
 func at(path string, err error) error {

@@ -25,6 +25,13 @@ type File struct {
 	fill func(dst []byte) error
 }
 
+// CheckRead reports whether the ending of path names a format that can be
+// read, whatever lies on the disk.
+func CheckRead(path string) error {
+	_, err := formatOf(path, "read", readable)
+	return at(path, err)
+}
+
 // Open opens a grid's file, in the format that its ending names, and refuses
 // it if it is not what the caller wants. It allocates nothing of the size of
 // the grid.

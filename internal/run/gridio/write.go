@@ -37,16 +37,28 @@ func Write(path string, a *Array, o Options) error {
 	return WriteFile(path, func(w io.Writer) error { return f.write(w, a, o) })
 }
 
-// CheckWrite reports whether Write could write such a grid to path, so that
-// work of hours is not lost to a misspelt folder. It leaves nothing behind.
-func CheckWrite(path string, t types.Type, shape []int, o Options) error {
+// CheckFormat reports whether the ending of path names a format that can hold
+// such a grid, whatever lies on the disk.
+func CheckFormat(path string, t types.Type, shape []int, o Options) error {
 	f, err := formatOf(path, "written", writable)
 	if err != nil {
 		return at(path, err)
 	}
-	if err := f.accepts(t, shape, o); err != nil {
-		return at(path, err)
+	return at(path, f.accepts(t, shape, o))
+}
+
+// CheckWrite reports whether Write could write such a grid to path, so that
+// work of hours is not lost to a misspelt folder. It leaves nothing behind.
+func CheckWrite(path string, t types.Type, shape []int, o Options) error {
+	if err := CheckFormat(path, t, shape, o); err != nil {
+		return err
 	}
+	return CheckFile(path)
+}
+
+// CheckFile reports whether WriteFile could write to path. It leaves nothing
+// behind.
+func CheckFile(path string) error {
 	target, _, err := resolve(path)
 	if err != nil {
 		return at(path, err)
@@ -63,35 +75,69 @@ func CheckWrite(path string, t types.Type, shape []int, o Options) error {
 // temporary file in the same folder, which takes the name path once it is
 // complete; after any error the folder is as it was.
 func WriteFile(path string, write func(w io.Writer) error) error {
+	return WriteFiles([]string{path}, func(_ int, w io.Writer) error { return write(w) })
+}
+
+// WriteFiles is WriteFile for several files that belong together: all are
+// complete before the first takes its name.
+func WriteFiles(paths []string, write func(i int, w io.Writer) error) error {
+	var pending []*draft
+	defer func() {
+		// Also when write panics.
+		for _, d := range pending {
+			d.discard()
+		}
+	}()
+	for i, path := range paths {
+		d, err := newDraft(path)
+		if err != nil {
+			return at(path, err)
+		}
+		pending = append(pending, d)
+		if err := d.fill(func(w io.Writer) error { return write(i, w) }); err != nil {
+			return at(path, err)
+		}
+	}
+	for len(pending) > 0 {
+		d := pending[0]
+		if err := os.Rename(d.file.Name(), d.target); err != nil {
+			return at(d.path, err)
+		}
+		pending = pending[1:]
+	}
+	return nil
+}
+
+// draft is a temporary file that is to take another's name.
+type draft struct {
+	path, target string
+	file         *os.File
+}
+
+func newDraft(path string) (*draft, error) {
 	target, mode, err := resolve(path)
 	if err != nil {
-		return at(path, err)
+		return nil, err
 	}
 	file, err := createBeside(target, mode)
 	if err != nil {
-		return at(path, err)
+		return nil, err
 	}
-	done := false
-	defer func() {
-		// Also when write panics.
-		if !done {
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}()
-	buffered := bufio.NewWriterSize(file, chunk)
+	return &draft{path, target, file}, nil
+}
+
+func (d *draft) fill(write func(w io.Writer) error) error {
+	buffered := bufio.NewWriterSize(d.file, chunk)
 	if err := errors.Join(write(buffered), buffered.Flush()); err != nil {
-		return at(path, first(err))
+		return first(err)
 	}
 	// Some file systems report a full disk only here.
-	if err := file.Close(); err != nil {
-		return at(path, err)
-	}
-	if err := os.Rename(file.Name(), target); err != nil {
-		return at(path, err)
-	}
-	done = true
-	return nil
+	return d.file.Close()
+}
+
+func (d *draft) discard() {
+	d.file.Close()
+	os.Remove(d.file.Name())
 }
 
 // first returns the first of the errors that were joined: the buffer repeats

@@ -85,6 +85,60 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 	}
 }
 
+// TestWriteFiles fails at the second of two files: the first keeps its old
+// content, and the other way round.
+func TestWriteFiles(t *testing.T) {
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "a.h"), filepath.Join(dir, "a.c")}
+	if err := os.WriteFile(paths[0], []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	text := func(i int, w io.Writer) error {
+		_, err := io.WriteString(w, []string{"header", "source"}[i])
+		return err
+	}
+	for fails := range paths {
+		err := WriteFiles(paths, func(i int, w io.Writer) error {
+			if i == fails {
+				return syscall.ENOSPC
+			}
+			return text(i, w)
+		})
+		if errText(err) != paths[fails]+": the disk is full" {
+			t.Errorf("file %d fails: %v", fails, err)
+		}
+		if files := folder(t, dir); len(files) != 1 || files["a.h"] != "old" {
+			t.Errorf("file %d fails and leaves %q", fails, files)
+		}
+	}
+	if err := WriteFiles(paths, text); err != nil {
+		t.Fatal(err)
+	}
+	if files := folder(t, dir); len(files) != 2 || files["a.h"] != "header" || files["a.c"] != "source" {
+		t.Errorf("there are %q", files)
+	}
+}
+
+// TestEndings asks for formats alone: nothing on the disk matters.
+func TestEndings(t *testing.T) {
+	for _, c := range []struct{ path, read, write string }{
+		{"absent/u.npy", "", ""},
+		{"absent/u.jpg", "", `absent/u.jpg: files ending in ".jpg" cannot be written (known endings: .npy .raw .bin .png .vti)`},
+		{"absent/u.vti", `absent/u.vti: files ending in ".vti" cannot be read (known endings: .npy .raw .bin .png .jpg .jpeg)`, ""},
+	} {
+		if err := CheckRead(c.path); errText(err) != c.read {
+			t.Errorf("read %s: %v, want %s", c.path, err, c.read)
+		}
+		if err := CheckFormat(c.path, types.F32, []int{2}, Options{}); errText(err) != c.write {
+			t.Errorf("write %s: %v, want %s", c.path, err, c.write)
+		}
+	}
+	deep := CheckFormat("u.vti", types.F32, []int{2, 2, 2, 2}, Options{})
+	if deep == nil {
+		t.Error("a .vti file takes four dimensions")
+	}
+}
+
 func TestWriteFollowsLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "real"), 0o777); err != nil {
