@@ -6,6 +6,11 @@ import (
 	"runtime/debug"
 )
 
+// Commit names the source, where the build sets it:
+//
+//	go build -ldflags "-X github.com/gridloom/gridloom/internal/cli.Commit=$(git rev-parse --short=12 HEAD)"
+var Commit string
+
 // Version is the release that this source is on its way to.
 const Version = "0.1.0-dev"
 
@@ -33,6 +38,9 @@ func (c *versionCmd) Run(a *app) error {
 
 // revision returns the commit that the binary was built from, if Go noted it.
 func revision() string {
+	if Commit != "" {
+		return Commit
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
