@@ -225,3 +225,21 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s differs (rewrite it with -update-library):\n%s", name, got)
 	}
 }
+
+// What does not fit is refused in Python before the library sees it.
+func TestLibraryPython(t *testing.T) {
+	t.Parallel()
+	py := python(t)
+	for _, c := range libraryPrograms {
+		if c.name != "kinds" {
+			continue
+		}
+		b := build(t, libraryProgram(t, c.name, c.text), Strict, "")
+		callerSource(t, b, "refusals.py")
+		golden(t, "refusals.txt", b.sh(t, "%s -W error caller_refusals.py", py))
+		b.sh(t, "rm libkinds.so")
+		if got := b.sh(t, "%s -c 'import kinds' 2>&1 || true", py); !strings.Contains(got, "ImportError: libkinds.so is not beside kinds.py nor in its build folder. To make it: cmake -S ") {
+			t.Errorf("without its library the module says %q", got)
+		}
+	}
+}

@@ -126,3 +126,13 @@ func neverNegative(a ir.Affine) bool {
 func quoteC(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
+
+// extents prints the extents of all grids.
+func (h *host) extents() {
+	for _, g := range h.lib.Grids {
+		g.ExtentsC = nil
+		for _, d := range g.grid.Dims {
+			g.ExtentsC = append(g.ExtentsC, h.expr(kernel.Add(h.affine(d.Hi.Minus(d.Lo)), kernel.I(1))))
+		}
+	}
+}

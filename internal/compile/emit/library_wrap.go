@@ -60,3 +60,28 @@ func wrapC(text string) string { return wrapCommas(text, `"`, "", lineWidth, 8) 
 func wrapFortran(text string) string { return wrapCommas(text, `"`, " &", 100, 4) }
 
 func wrapPython(text string) string { return wrapCommas(text, `"`, "", 99, 8) }
+
+// wrapComment breaks a text into the lines of a C comment.
+func wrapComment(text string) string { return wrapWords(text, "\n *     ") }
+
+// wrapLines breaks a text into the lines of a C++ comment.
+func wrapLines(text string) string { return wrapWords(text, "\n// ") }
+
+func wrapWords(text, next string) string {
+	var b strings.Builder
+	col := 20
+	for i, w := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case col+1+len(w) > 90:
+			b.WriteString(next)
+			col = len(next)
+		default:
+			b.WriteString(" ")
+			col++
+		}
+		b.WriteString(w)
+		col += len(w)
+	}
+	return b.String()
+}

@@ -1,0 +1,138 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+)
+
+// ops prints the steps of a body. step is the text of the step in it, as an
+// int32_t.
+func (h *host) ops(body []ir.Op, depth int, step string) {
+	for _, o := range body {
+		switch o := o.(type) {
+		case *ir.Run:
+			if call, ok := h.stages[o.Stage]; ok {
+				h.line("%s", strings.Replace(call, "%s", step, 1))
+			}
+		case *ir.Rotate:
+			h.rotate(o)
+		case *ir.Iterate:
+			inner := fmt.Sprintf("step_%d", depth+1)
+			h.iterate(o, inner, inner, step, depth, func() { h.ops(o.Body, depth+1, inner) })
+		default:
+			panic(fmt.Sprintf("emit: no step %T", o))
+		}
+	}
+}
+
+func (h *host) rotate(r *ir.Rotate) {
+	h.line("{ // %s", sayRotate(r))
+	h.indent++
+	field := func(g *ir.Grid) string { return "g->" + h.lib.grids[g].Field }
+	h.line("%s *first = %s;", C.Memory[r.Grids[0].Type], field(r.Grids[0]))
+	for i, g := range r.Grids {
+		from := "first"
+		if i+1 < len(r.Grids) {
+			from = field(r.Grids[i+1])
+		}
+		h.line("%s = %s;", field(g), from)
+	}
+	h.indent--
+	h.line("}")
+}
+
+// iterate prints a loop. counter is its counter and step that as an int32_t;
+// outer is the step around it.
+func (h *host) iterate(it *ir.Iterate, counter, step, outer string, depth int, body func()) {
+	if !hasLeaf(it.Body) {
+		return
+	}
+	declare := "int32_t " + counter
+	if strings.Contains(counter, "->") {
+		declare = counter
+	}
+	if it.Count != nil {
+		count := h.value(it.Count, outer)
+		if _, literal := it.Count.(ir.Const); !literal {
+			name := fmt.Sprintf("count_%d", depth+1)
+			h.line("const int32_t %s = %s;", name, count)
+			count = name
+		}
+		h.line("for (%s = 0; %s < %s; ++%s) {", declare, counter, count, counter)
+		h.indent++
+		body()
+		h.indent--
+		h.line("}")
+		return
+	}
+	cond := h.value(it.Until, step)
+	if it.Check > 1 {
+		cond = fmt.Sprintf("%s %% %d == 0 && (%s)", counter, it.Check, cond)
+	}
+	h.line("%s = 0;", declare)
+	h.line("do {")
+	h.indent++
+	body()
+	h.line("++%s;", counter)
+	h.indent--
+	h.line("} while (%s < %d && !(%s));", counter, it.Max, cond)
+}
+
+// program prints the whole program. The step of a loop that is all of it is
+// kept in the handle.
+func (h *host) program() {
+	if h.lib.Loop == nil {
+		h.line("gl_once(h, g, 0);")
+		h.line("++h->step;")
+		return
+	}
+	if !hasLeaf(h.lib.Loop.Body) {
+		h.line("h->step = 0;")
+	}
+	h.iterate(h.lib.Loop, "h->step", "(int32_t)h->step", "0", 0, func() { h.line("gl_once(h, g, (int32_t)h->step);") })
+}
+
+func hasLeaf(body []ir.Op) bool {
+	return slices.ContainsFunc(body, func(o ir.Op) bool {
+		it, ok := o.(*ir.Iterate)
+		return !ok || hasLeaf(it.Body)
+	})
+}
+
+// sayOps names the steps of a body for a comment.
+func sayOps(body []ir.Op) string {
+	var list []string
+	for _, o := range body {
+		switch o := o.(type) {
+		case *ir.Run:
+			list = append(list, sayStage(o.Stage))
+		case *ir.Rotate:
+			list = append(list, sayRotate(o))
+		case *ir.Iterate:
+			list = append(list, "iterate { "+sayOps(o.Body)+" }")
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+func sayStage(s *ir.Stage) string {
+	if s.Stencil != "" {
+		return s.Stencil
+	}
+	return s.Name
+}
+
+func sayRotate(r *ir.Rotate) string {
+	word := "rotate"
+	if len(r.Grids) == 2 {
+		word = "swap"
+	}
+	var names []string
+	for _, g := range r.Grids {
+		names = append(names, g.Name)
+	}
+	return word + " (" + strings.Join(names, ", ") + ")"
+}
