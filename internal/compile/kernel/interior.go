@@ -12,9 +12,10 @@ import (
 // Interior: any If, any select whose condition depends on a comparison with a
 // loop's variable, and any index that is itself chosen by min, max or select
 // from one. A variable that has been cast is a position in the source's
-// mathematics, not an index, so what is compared with it is data.
+// mathematics, not an index, so what is compared with it is data. A cell's
+// colour, a remainder that equals a literal, may decide what is done with it.
 func CheckInterior(k *Kernel) error {
-	c := &interior{path: []string{k.Name}, counts: map[*Var]bool{}, tests: map[*Var]bool{}}
+	c := &interior{path: []string{k.Name}, counts: map[*Var]bool{}, tests: map[*Var]bool{}, remainders: map[*Var]bool{}}
 	c.list(k.Body)
 	return errors.Join(c.errs...)
 }
@@ -24,7 +25,9 @@ type interior struct {
 	inside int           // Interior loops around the statement
 	counts map[*Var]bool // variables that hold a position within such a loop
 	tests  map[*Var]bool // variables that hold a comparison of a position
-	errs   []error
+	// remainders are names of values that colours are told by.
+	remainders map[*Var]bool
+	errs       []error
 }
 
 func (c *interior) fail(format string, args ...any) {
@@ -44,6 +47,7 @@ func (c *interior) stmt(s Stmt) {
 	case *Let:
 		c.expr(s.Value)
 		c.note(s.Var, s.Value)
+		c.remainders[s.Var] = c.isRemainder(s.Value)
 	case *Declare:
 		c.expr(s.Init)
 		c.note(s.Var, s.Init)
@@ -66,7 +70,7 @@ func (c *interior) stmt(s Stmt) {
 			c.inside--
 		}
 	case *If:
-		if c.inside > 0 {
+		if c.inside > 0 && !c.isColor(s.Cond) {
 			c.fail("a condition in an interior loop")
 		}
 		c.list(s.Then)
@@ -111,7 +115,7 @@ func (c *interior) test(e Expr) bool {
 	case *Load:
 		return false
 	case *Binary:
-		if e.Op.IsComparison() && (c.position(e.X) || c.position(e.Y)) {
+		if e.Op.IsComparison() && !c.isColor(e) && (c.position(e.X) || c.position(e.Y)) {
 			return true
 		}
 	}
@@ -119,6 +123,32 @@ func (c *interior) test(e Expr) bool {
 		if c.test(x) {
 			return true
 		}
+	}
+	return false
+}
+
+// isColor reports whether a condition asks for the colour of a cell, or for
+// several.
+func (c *interior) isColor(e Expr) bool {
+	b, ok := e.(*Binary)
+	if !ok {
+		return false
+	}
+	if b.Op == op.LAnd {
+		return c.isColor(b.X) && c.isColor(b.Y)
+	}
+	_, literal := IntLit(b.Y)
+	return b.Op == op.Eq && literal && c.isRemainder(b.X)
+}
+
+// isRemainder reports whether e is a remainder by a literal.
+func (c *interior) isRemainder(e Expr) bool {
+	switch e := e.(type) {
+	case *Ref:
+		return c.remainders[e.Var]
+	case *Binary:
+		_, literal := IntLit(e.Y)
+		return e.Op == op.Rem && literal
 	}
 	return false
 }

@@ -131,6 +131,8 @@ func Eval(e Expr, env map[*Var]op.Value) op.Value {
 			args[i] = Eval(a, env)
 		}
 		return op.Call(e.Func, args...)
+	case *Random:
+		return op.Random(e.T, Eval(e.Seed, env).I, Eval(e.Number, env).I)
 	}
 	panic(fmt.Sprintf("kernel: %T cannot be evaluated here", e))
 }

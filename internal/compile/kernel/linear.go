@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"hash/fnv"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -148,9 +147,27 @@ func (l linear) same(m linear) bool {
 func (l linear) hash() uint64 {
 	sum := uint64(0)
 	for _, t := range l.terms {
-		h := fnv.New64a()
-		h.Write([]byte(ExprText(t.atom)))
-		sum += uint64(t.coef) * h.Sum64()
+		sum += uint64(t.coef) * hash(t.atom)
 	}
 	return sum
+}
+
+// hash is equal for expressions that are the same.
+func hash(e Expr) uint64 {
+	const prime = 1099511628211
+	h := uint64(0)
+	switch e := e.(type) {
+	case *Lit:
+		h = 2 + uint64(e.Value.I)
+	case *Ref:
+		for _, c := range []byte(e.Var.Name) {
+			h = (h ^ uint64(c)) * prime
+		}
+	case *Binary:
+		h = 3 + uint64(e.Op)
+	}
+	for _, c := range Children(e) {
+		h = (h*prime + hash(c)) ^ h>>31
+	}
+	return h*prime + 1
 }

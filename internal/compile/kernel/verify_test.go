@@ -246,6 +246,9 @@ func TestCheckInterior(t *testing.T) {
 		{loop("(store v i (select (lt (cast i32 i) n) a (load u i)))"), ""},
 		// A tile's bounds may be compared: they are not inside.
 		{loop("(store v i (select (lt j edge) a (load u i)))"), ""},
+		{loop("(if (eq (rem (add i j) (i64 2)) (i64 1)) (then (store v i a)))"), ""},
+		{loop("(let color i64 (rem i (i64 3))) (store v i (select (land (eq color (i64 0)) (eq (rem j (i64 2)) (i64 1))) a (load u i)))"), ""},
+		{loop("(if (eq i (i64 1)) (then (store v i a)))"), "k/for j/for i/if: a condition in an interior loop"},
 		{loop("(if (lt i N) (then (store v i a)))"), "k/for j/for i/if: a condition in an interior loop"},
 		{loop("(store v i (select (lt i edge) (load u i) a))"), "k/for j/for i/store v: a select on a position in an interior loop"},
 		{loop("(let ok bool (lt (add i (i64 1)) N)) (let x f64 (select (lor ok (lt a a)) (load u i) a))"), "k/for j/for i/let x: a select on a position in an interior loop"},

@@ -23,7 +23,6 @@ type Program struct {
 	places  []place
 	gpu     bool // has threads or blocks
 	resides bool // has a grid barrier
-	launch  launchInfo
 }
 
 // literal is a register that holds one value for good.
@@ -102,10 +101,10 @@ const (
 	opWhile   // lanes where I[a] < I[b]; to, if there are none
 	opAdvance // I[d] += I[a]
 
-	// Loops of threads and blocks: I[d] = I[a] + index*I[c] below I[b]; sub is
-	// the dimension.
-	opThread // push, lanes that have an iteration; to, if there are none
-	opBlock  //
+	// Loops of threads and blocks: I[d] = I[a] + index*I[c] in the dimension
+	// sub. Every thread has an iteration: the loops say how many there are.
+	opThread
+	opBlock
 
 	// Loops of a CPU's threads and lanes.
 	opTeam    // iterations that are shared out follow

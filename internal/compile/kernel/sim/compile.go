@@ -24,7 +24,6 @@ func compile(k *kernel.Kernel) *Program {
 	c.list(k.Body)
 	c.emit(instr{op: opEnd})
 	c.p.nf, c.p.ni = c.most[0], c.most[1]
-	c.p.launch = launchOf(k)
 	return c.p
 }
 

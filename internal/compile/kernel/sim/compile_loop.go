@@ -6,7 +6,7 @@ import (
 
 func (c *compiler) loop(l *kernel.Loop) {
 	lo, hi, by := c.expr(l.Lo), c.expr(l.Hi), c.expr(l.Step)
-	if n, ok := kernel.IntLit(l.Step); !ok || n < 1 {
+	if _, ok := kernel.IntLit(l.Step); !ok {
 		c.emit(instr{op: opStep, a: by})
 	}
 	bounds := instr{a: lo, b: hi, c: by, d: c.vars[l.Var]}
@@ -17,10 +17,8 @@ func (c *compiler) loop(l *kernel.Loop) {
 		c.body(l)
 	case l.Tag.IsThread():
 		bounds.op, bounds.sub = opThread, uint8(l.Tag-kernel.ThreadX)
-		from := c.emit(bounds)
+		c.emit(bounds)
 		c.body(l)
-		c.here(from)
-		c.emit(instr{op: opPop})
 	case l.Tag == kernel.Vector:
 		c.vectorLoop(l, bounds)
 	case l.Tag == kernel.Parallel:

@@ -108,14 +108,14 @@ func (w *warp) run() {
 			}
 
 		case opThread:
-			w.thread(in)
-			if !w.push(w.less(in.d, in.b)) {
-				w.pc = in.to
+			d, lo, by := &w.i[in.d], &w.i[in.a], &w.i[in.c]
+			for l := range w.n {
+				d[l&31] = lo[l&31] + w.index[in.sub][l&31]*by[l&31]
 			}
 		case opBlock:
 			d, lo, by := &w.i[in.d], &w.i[in.a], &w.i[in.c]
 			for l := range w.n {
-				d[l] = lo[l] + w.block.index[in.sub]*by[l]
+				d[l&31] = lo[l&31] + w.block.index[in.sub]*by[l&31]
 			}
 
 		case opTeam:
@@ -184,19 +184,6 @@ func (w *warp) less(a, b int32) uint32 {
 		}
 	}
 	return w.mask & mask
-}
-
-// thread gives the threads of a block their iterations. A thread beyond the
-// trip count gets a value that is not below the upper bound.
-func (w *warp) thread(in *instr) {
-	d, lo, hi, by := &w.i[in.d], &w.i[in.a], &w.i[in.b], &w.i[in.c]
-	for l := range w.n {
-		if t := w.index[in.sub][l]; t < trips(lo[l], hi[l], max(by[l], 1)) {
-			d[l] = lo[l] + t*by[l]
-		} else {
-			d[l] = hi[l]
-		}
-	}
 }
 
 // step stops the run where a loop would not move on.

@@ -42,6 +42,9 @@ type block struct {
 // grid runs all blocks: one after the other, or at once where they meet.
 func (m *machine) grid() {
 	total := m.blocks[0] * m.blocks[1] * m.blocks[2]
+	if m.threads[0]*m.threads[1]*m.threads[2] == 0 {
+		return
+	}
 	if m.p.resides {
 		if r := m.opts.Resident; r > 0 && total > int64(r) {
 			m.residency(total)

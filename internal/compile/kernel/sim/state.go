@@ -1,0 +1,187 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// State is a lowered program in execution on the simulator: one device's
+// memory, with a launch after the other.
+type State struct {
+	module   *kernel.Module
+	bound    *ir.Binding // its Scalars are the present values
+	opts     Options
+	programs map[*kernel.Kernel]*Program
+	grids    map[*ir.Grid]*Memory
+	cells    map[*ir.Scalar]*Memory
+	scratch  map[*kernel.Scratch]*Memory
+	err      error
+}
+
+// NewState makes the memory of a module's program: grids hold what data gives
+// them, in the machine's byte order, or zeros. Data is not changed. Every
+// kernel has to verify.
+func NewState(m *kernel.Module, b *ir.Binding, data map[*ir.Grid][]byte, opts Options) (*State, error) {
+	live := *b
+	live.Scalars = slices.Clone(b.Scalars)
+	s := &State{
+		module: m, bound: &live, opts: opts,
+		programs: map[*kernel.Kernel]*Program{},
+		grids:    map[*ir.Grid]*Memory{},
+		cells:    map[*ir.Scalar]*Memory{},
+		scratch:  map[*kernel.Scratch]*Memory{},
+	}
+	for _, k := range m.Kernels {
+		p, err := Compile(k)
+		if err != nil {
+			return nil, err
+		}
+		s.programs[k] = p
+	}
+	for _, g := range m.Program.Grids {
+		n := g.Type.Size()
+		for _, extent := range b.Shape(g.Dims) {
+			n *= extent
+		}
+		own := allocate(n)
+		copy(own, data[g])
+		s.grids[g] = View(g.Type, own)
+	}
+	for i, x := range m.Program.Scalars {
+		if x.Reduced {
+			s.cells[x] = Values(x.Type, live.Scalars[i])
+		}
+	}
+	for _, sc := range m.Scratch {
+		env := map[*kernel.Var]op.Value{}
+		for i, v := range sc.Sizes {
+			env[v] = op.Int(v.Type, b.Params[sc.Params[i]])
+		}
+		s.scratch[sc] = New(sc.Elem, int(kernel.Eval(sc.Cells, env).I))
+	}
+	return s, nil
+}
+
+// Grid returns a grid's memory, as rotations have left it.
+func (s *State) Grid(g *ir.Grid) *Memory { return s.grids[g] }
+
+// Scalar returns the present value of a scalar.
+func (s *State) Scalar(x *ir.Scalar) op.Value {
+	if c, ok := s.cells[x]; ok {
+		return c.At(0)
+	}
+	return s.bound.Scalar(x)
+}
+
+// Initialise runs the initial block, but for the kernels that write to grids
+// which have been given their contents.
+func (s *State) Initialise(given map[*ir.Grid]bool) error {
+	stage := s.module.Program.Initial
+	if stage == nil {
+		return nil
+	}
+	return s.stage(stage, 0, given)
+}
+
+// Run executes the program's body. The first fault ends it.
+func (s *State) Run() error {
+	var c ir.Cursor
+	for s.err == nil {
+		leaf, ok := c.Next(s.module.Program.Body, s.evaluate)
+		if !ok {
+			break
+		}
+		switch o := leaf.Op.(type) {
+		case *ir.Run:
+			s.err = s.stage(o.Stage, leaf.Step, nil)
+		case *ir.Rotate:
+			first := s.grids[o.Grids[0]]
+			for i, g := range o.Grids[1:] {
+				s.grids[o.Grids[i]] = s.grids[g]
+			}
+			s.grids[o.Grids[len(o.Grids)-1]] = first
+		default:
+			panic(fmt.Sprintf("sim: %T is no leaf", o))
+		}
+	}
+	return s.err
+}
+
+func (s *State) evaluate(e ir.Expr, step int64) op.Value {
+	for i, x := range s.module.Program.Scalars {
+		s.bound.Scalars[i] = s.Scalar(x)
+	}
+	return s.bound.Eval(e, step)
+}
+
+// stage runs a stage's launches. Scratch does not survive it.
+func (s *State) stage(stage *ir.Stage, step int64, given map[*ir.Grid]bool) error {
+	for _, l := range s.module.Stages[stage] {
+		for _, a := range l.Args {
+			if sc, ok := a.(kernel.ScratchArg); ok {
+				s.scratch[sc.Scratch].forget()
+			}
+		}
+	}
+	for _, l := range s.module.Stages[stage] {
+		if s.writes(l, given) {
+			continue
+		}
+		args, err := s.args(l, step)
+		if err != nil {
+			return err
+		}
+		r, err := s.programs[l.Kernel].Run(args, s.opts)
+		if err == nil {
+			err = r.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("stage %s: %w", stage.Name, err)
+		}
+	}
+	return nil
+}
+
+// writes reports whether a launch writes to one of some grids.
+func (s *State) writes(l *kernel.Launch, grids map[*ir.Grid]bool) bool {
+	for i, b := range l.Kernel.Buffers {
+		if g, ok := l.Args[i].(kernel.GridArg); ok && b.Mode != kernel.In && grids[g.Grid] {
+			return true
+		}
+	}
+	return false
+}
+
+// args binds a launch's arguments.
+func (s *State) args(l *kernel.Launch, step int64) (Args, error) {
+	var out Args
+	for _, a := range l.Args {
+		switch a := a.(type) {
+		case kernel.GridArg:
+			out.Buffers = append(out.Buffers, s.grids[a.Grid])
+		case kernel.ScratchArg:
+			out.Buffers = append(out.Buffers, s.scratch[a.Scratch])
+		case kernel.CellArg:
+			out.Buffers = append(out.Buffers, s.cells[a.Scalar])
+		case kernel.ScalarArg:
+			out.Scalars = append(out.Scalars, s.bound.Scalar(a.Scalar))
+		case kernel.SizeArg:
+			out.Scalars = append(out.Scalars, op.Int(types.I64, s.bound.Params[a.Param]))
+		case kernel.StepArg:
+			out.Scalars = append(out.Scalars, op.Int(types.I32, step))
+		default:
+			panic(fmt.Sprintf("sim: unknown argument %T", a))
+		}
+	}
+	for i, m := range out.Buffers {
+		if m == nil {
+			return out, fmt.Errorf("%s: the buffer %s is bound to memory that the program does not have", l.Kernel.Name, l.Kernel.Buffers[i].Name)
+		}
+	}
+	return out, nil
+}
