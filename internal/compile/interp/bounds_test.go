@@ -312,3 +312,18 @@ func TestUndecided(t *testing.T) {
 		t.Errorf("the bound is %v, undecided: %t", n, s.Undecided())
 	}
 }
+
+func TestClearBounds(t *testing.T) {
+	s := start(t, line("", "(mul (load u i) (f64 0.3))", "0", "N-1"), "N=3", interp.Options{Bounds: interp.Contract})
+	fillGrid(s, "u", 0.1, 0.7)
+	run(t, s)
+	first := bounds(s, "out")[0]
+	s.ClearBounds()
+	if b := bounds(s, "out")[0]; first == 0 || b != 0 {
+		t.Errorf("the bound was %g and is %g", first, b)
+	}
+	run(t, s)
+	if b := bounds(s, "out")[0]; b != first {
+		t.Errorf("the bound of one step is %g, then %g", first, b)
+	}
+}

@@ -68,5 +68,9 @@
 // and so has everything after an iterate whose end cannot be decided, unless
 // Options.SamePath says that the device has ended it at the same iteration.
 //
+// Bounds follow the worst case, which may grow from step to step even where
+// the computation is stable. A long run is therefore checked leaf by leaf
+// (State.ClearBounds).
+//
 // Bounds themselves are computed in float64 and rounded outwards.
 package interp

@@ -234,20 +234,24 @@ func TestColours(t *testing.T) {
 	expect(t, s, "u", "3 0 6 4 0 4 3 0 3 2 0 4")
 }
 
-func TestTempsHoldTheValueOfTheirMoment(t *testing.T) {
-	s := start(t, `(program p (axes i)
-	  (grid u f64 (dim i 0 3)) (grid v f64 (dim i 0 3))
-	  (stage s (array u read written (grid u)) (array v written (grid v))
+func TestTemps(t *testing.T) {
+	s := start(t, `(program p (axes k i)
+	  (grid u f64 (dim k 0 1) (dim i 0 3)) (grid v f64 (dim k 0 1) (dim i 0 3)) (grid w f64 (dim i 0 3))
+	  (stage s (array u read (grid u)) (array v written (grid v)) (array w read (grid w))
 	    (temp c f64 (box (i (lo 0) (hi 3))))
-	    (temp c.2 f64 (box (i (lo 0) (hi 3))))
-	    (let c (load u i))
-	    (set u (over i) (domain (i (lo 0) (hi 3))) (f64 0))
-	    (let c.2 (add (temp c) (load u i)))
-	    (set v (over i) (domain (i (lo 1) (hi 2))) (mul (temp c.2) (f64 10))))
+	    (temp one f64 (box))
+	    (temp d f64 (box (k (lo 0) (hi 1)) (i (lo 1) (hi 2))))
+	    (temp unused f64 (box))
+	    (let c (load w i))
+	    (let one (f64 1))
+	    (let d (add (temp c) (mul (load u k i+1) (temp one))))
+	    (let unused (temp one))
+	    (set v (over k i) (domain (k (lo 0) (hi 1)) (i (lo 1) (hi 2))) (mul (temp d) (f64 10))))
 	  (body (run s)))`, "", interp.Options{})
-	fillGrid(s, "u", 1, 2, 3, 4)
+	fillGrid(s, "u", 1, 2, 3, 4, 5, 6, 7, 8)
+	fillGrid(s, "w", 100, 200, 300, 400)
 	run(t, s)
-	expect(t, s, "v", "0 20 30 0")
+	expect(t, s, "v", "0 2030 3040 0 0 2070 3080 0")
 }
 
 // A local grid's boundary maps onto its own box, not its extents.

@@ -222,6 +222,17 @@ func (s *State) evaluate(e ir.Expr, step int64) (op.Value, float64) {
 	return v, n(r).b[0]
 }
 
+// ClearBounds declares the present state exact. A long run is checked leaf by
+// leaf: give the grids and scalars what the device holds, ClearBounds, Execute,
+// compare; else bounds grow from step to step as the worst case would.
+func (s *State) ClearBounds() {
+	s.doubt = false
+	clear(s.bounds)
+	for _, a := range s.arrays {
+		clear(a.Bound)
+	}
+}
+
 // Undecided reports whether an iterate's end could not be decided within the
 // bounds, so that a device may make another number of iterations.
 func (s *State) Undecided() bool { return s.doubt }

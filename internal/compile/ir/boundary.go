@@ -30,7 +30,9 @@ func ParseBoundary(name string) (BoundaryKind, bool) {
 }
 
 // Boundary is the rule for one face of a grid. Value, of the grid's type, is
-// set for Constant alone.
+// set for Constant alone. A read that crosses faces on several axes takes the
+// first axis' constant as it stands; otherwise the index maps apply one by one
+// and the signs that anti-conditions turn multiply.
 type Boundary struct {
 	Kind  BoundaryKind
 	Value Expr

@@ -158,7 +158,8 @@ func (k ReduceKind) String() string { return reduceNames[k] }
 //
 // The value is that of a binary tree over the domain's cells in row-major
 // order: n cells split into the largest power of two below n and the rest. A
-// sum over no cells is 0.
+// sum over no cells (of a colour that the domain lacks) is 0, a maximum the
+// least value of the type, a minimum the greatest.
 type Reduce struct {
 	Kind   ReduceKind
 	Scalar *Scalar

@@ -3,6 +3,7 @@ package ir
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -12,8 +13,9 @@ import (
 // Verify checks what every later stage takes for granted: names are unique and
 // known, types agree, every access has its array's rank, statements run over
 // bounded domains within their targets on which every read is defined for all
-// sizes, and temps and local grids are assigned before they are used. It
-// returns everything that is wrong.
+// sizes, temps and local grids are assigned before they are used, and what a
+// temp is computed from does not change before its last use is over. It returns
+// everything that is wrong.
 //
 // A statement may read the array that it writes at another cell: it gets the
 // old values.
@@ -41,6 +43,8 @@ type verifier struct {
 	let     map[*Temp]bool   // temps assigned so far
 	built   map[*Array]Box   // what local grids hold so far
 	axes    map[*Temp][]int  // on which a temp varies
+	from    map[*Temp]source // what a temp is computed from, through others too
+	stale   map[*Temp]bool   // temps of which that has changed
 	wrote   map[*Array]bool  // arrays that the stage's statements write
 	read    map[*Array]bool  // and read
 	owner   map[*Grid]*Array // the array of each grid of the stage
@@ -197,6 +201,7 @@ func (v *verifier) affine(a Affine) {
 func (v *verifier) stage(s *Stage) {
 	v.where, v.stg = "stage "+s.Name, s
 	v.let, v.built, v.axes = map[*Temp]bool{}, map[*Array]Box{}, map[*Temp][]int{}
+	v.from, v.stale = map[*Temp]source{}, map[*Temp]bool{}
 	v.wrote, v.read, v.owner = map[*Array]bool{}, map[*Array]bool{}, map[*Grid]*Array{}
 	v.unique("arrays", namesOf(s.Arrays, func(a *Array) string { return a.Name }))
 	v.unique("temps", namesOf(s.Temps, func(t *Temp) string { return t.Name }))
@@ -332,6 +337,11 @@ func (v *verifier) stmt(st *Stmt) {
 	v.reads(st)
 	v.varies(st)
 	v.color(st)
+	for t, from := range v.from {
+		if st.Array != nil && from.arrays[st.Array] || st.Reduce != nil && from.scalars[st.Reduce.Scalar] {
+			v.stale[t] = true
+		}
+	}
 	switch {
 	case st.Temp != nil:
 		v.assignTemp(st)
@@ -394,8 +404,11 @@ func (v *verifier) reads(st *Stmt) {
 				v.readsBuilt(st, e)
 			}
 		case TempRef:
-			if !v.let[e.Temp] {
+			switch {
+			case !v.let[e.Temp]:
 				v.errorf("the temp %s is used before it is assigned", e.Temp.Name)
+			case v.stale[e.Temp] || st.Array != nil && v.from[e.Temp].elsewhere[st.Array]:
+				v.errorf("the temp %s is used after what it is computed from has changed", e.Temp.Name)
 			}
 			for axis, r := range e.Temp.Box {
 				if !within(st.Domain[axis], r) && (st.Temp != nil || slices.Contains(st.Axes, axis)) {
@@ -466,7 +479,37 @@ func (v *verifier) color(st *Stmt) {
 	}
 }
 
+// source is what a value is computed from.
+type source struct {
+	arrays    map[*Array]bool
+	elsewhere map[*Array]bool // those read at another cell than the value's own
+	scalars   map[*Scalar]bool
+}
+
+func (v *verifier) sourceOf(e Expr) source {
+	out := source{map[*Array]bool{}, map[*Array]bool{}, map[*Scalar]bool{}}
+	Walk(e, func(e Expr) {
+		switch e := e.(type) {
+		case *Access:
+			out.arrays[e.Array] = true
+			for d, ix := range e.Index {
+				if ix.Offset != 0 || ix.Axis != e.Array.Dims[d].Axis {
+					out.elsewhere[e.Array] = true
+				}
+			}
+		case ScalarRef:
+			out.scalars[e.Scalar] = true
+		case TempRef:
+			maps.Copy(out.arrays, v.from[e.Temp].arrays)
+			maps.Copy(out.elsewhere, v.from[e.Temp].elsewhere)
+			maps.Copy(out.scalars, v.from[e.Temp].scalars)
+		}
+	})
+	return out
+}
+
 func (v *verifier) assignTemp(st *Stmt) {
+	v.from[st.Temp] = v.sourceOf(st.Value)
 	if !slices.Contains(v.stg.Temps, st.Temp) {
 		v.errorf("its temp is not the stage's")
 	}
