@@ -19,7 +19,7 @@ import (
 //	  (store v (add (add row i) (i64 1)) u_j))
 func passHoist(k *Kernel) *Kernel {
 	h := &hoister{changes: assigned(k.Body)}
-	return tidyNames(k.with(h.list(k.Body)))
+	return TidyNames(k.with(h.list(k.Body)))
 }
 
 type hoister struct {

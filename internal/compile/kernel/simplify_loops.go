@@ -4,7 +4,7 @@ package kernel
 //
 //	(if (bool true) (then (store u N a)))  =>  (store u N a)
 func passBranches(k *Kernel) *Kernel {
-	return tidyNames(k.with(rebuild(k.Body, nil, func(s Stmt) []Stmt {
+	return TidyNames(k.with(rebuild(k.Body, nil, func(s Stmt) []Stmt {
 		if c, ok := s.(*If); ok {
 			if v, ok := IntLit(c.Cond); ok {
 				if v != 0 {
@@ -33,7 +33,7 @@ func passTrips(k *Kernel) *Kernel {
 			}
 		}
 	}, nil)
-	return tidyNames(k.with(rebuild(k.Body, nil, func(s Stmt) []Stmt {
+	return TidyNames(k.with(rebuild(k.Body, nil, func(s Stmt) []Stmt {
 		l, ok := s.(*Loop)
 		if !ok || l.Tag.IsThread() || l.Tag.IsBlock() || inner[l.Var] {
 			return []Stmt{s}

@@ -11,17 +11,29 @@ func freeName(base string, taken func(string) bool) string {
 	return name
 }
 
-// tidyNames gives new names to what is declared where its name is taken, as
-// may come about when lists of statements are joined.
-func tidyNames(k *Kernel) *Kernel {
+// TidyNames returns k with new names for what is declared where its name is
+// taken, as may come about when lists of statements are joined. The first
+// argument, or the outer declaration, keeps its name.
+func TidyNames(k *Kernel) *Kernel {
 	r := &renamer{vars: map[*Var]*Var{}, buffers: map[*Buffer]*Buffer{}, names: map[string]bool{}}
+	c := *k
+	c.Buffers, c.Scalars = nil, nil
 	for _, b := range k.Buffers {
-		r.names[b.Name] = true
+		c.Buffers = append(c.Buffers, r.declareBuffer(b))
 	}
 	for _, v := range k.Scalars {
-		r.names[v.Name] = true
+		c.Scalars = append(c.Scalars, r.variable(v))
 	}
-	return k.with(r.list(k.Body))
+	if len(r.vars) > 0 { // sizes may read what has another name now
+		for i, b := range c.Buffers {
+			sized := *b
+			sized.Cells = r.expr(b.Cells)
+			c.Buffers[i] = &sized
+			r.buffers[k.Buffers[i]] = &sized
+		}
+	}
+	c.Body = r.list(k.Body)
+	return &c
 }
 
 type renamer struct {
@@ -42,6 +54,19 @@ func (r *renamer) variable(v *Var) *Var {
 	w := NewVar(name, v.Type)
 	r.vars[v] = w
 	return w
+}
+
+// declareBuffer takes a buffer's name, or gives it another one.
+func (r *renamer) declareBuffer(b *Buffer) *Buffer {
+	name := freeName(b.Name, r.taken)
+	r.names[name] = true
+	if name == b.Name {
+		return b
+	}
+	c := *b
+	c.Name = name
+	r.buffers[b] = &c
+	return &c
 }
 
 func (r *renamer) list(list []Stmt) []Stmt {
@@ -65,14 +90,7 @@ func (r *renamer) list(list []Stmt) []Stmt {
 		case *Store:
 			out = append(out, &Store{r.buffer(s.Buffer), r.expr(s.Index), r.expr(s.Value)})
 		case *Alloc:
-			b := s.Buffer
-			if name := freeName(b.Name, r.taken); name != b.Name {
-				c := *b
-				c.Name = name
-				r.buffers[b] = &c
-				b = &c
-			}
-			r.names[b.Name] = true
+			b := r.declareBuffer(s.Buffer)
 			mine = append(mine, b.Name)
 			out = append(out, &Alloc{b})
 		case *Loop:

@@ -15,7 +15,7 @@ import (
 //	(store v at (load u (sub at (i64 1))))
 func passShare(k *Kernel) *Kernel {
 	s := &sharer{changes: assigned(k.Body)}
-	return tidyNames(k.with(s.list(k.Body)))
+	return TidyNames(k.with(s.list(k.Body)))
 }
 
 type sharer struct {

@@ -191,6 +191,40 @@ func TestDead(t *testing.T) {
 	run(t, "dead", `(for t i64 thread.x (i64 0) N (i64 1))`, `(for t i64 thread.x (i64 0) N (i64 1))`)
 }
 
+func TestTidyNames(t *testing.T) {
+	k := parse(t, `(kernel k
+	  (buffer u f64 global in (mul N N))
+	  (buffer u f32 global out N)
+	  (scalar N i64)
+	  (scalar u i64)
+	  (scalar N i32)
+	  (let u i64 (add u (cast i64 N)))
+	  (for u i64 serial (i64 0) u (i64 1)
+	    (alloc N f32 private (i64 1))
+	    (store N (i64 0) (f32 1))
+	    (store u u (load N (i64 0))))
+	  (var x f64 (f64 1))
+	  (for x i64 vector (i64 0) u (i64 1) (reduce add x)
+	    (let x_2 i64 x)))`)
+	want := parse(t, `(kernel k
+	  (buffer u f64 global in (mul N_2 N_2))
+	  (buffer u_2 f32 global out N_2)
+	  (scalar N i64)
+	  (scalar u_3 i64)
+	  (scalar N_2 i32)
+	  (let u_4 i64 (add u_3 (cast i64 N_2)))
+	  (for u_5 i64 serial (i64 0) u_4 (i64 1)
+	    (alloc N_3 f32 private (i64 1))
+	    (store N_3 (i64 0) (f32 1))
+	    (store u_2 u_5 (load N_3 (i64 0))))
+	  (var x f64 (f64 1))
+	  (for x_2 i64 vector (i64 0) u_4 (i64 1) (reduce add x)
+	    (let x_2_2 i64 x_2)))`)
+	if got := kernel.Text(kernel.TidyNames(k)); got != kernel.Text(want) {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestSimplify(t *testing.T) {
 	k := parse(t, signature+`
 	  (let one i64 (i64 1))

@@ -139,6 +139,8 @@ func (m *module) unique(name string) string {
 // add registers a kernel, or finds the equal one that is there already, and
 // launches it.
 func (m *module) add(s *ir.Stage, k *kernel.Kernel, args []kernel.Arg) {
+	// Memory that the kernel turned out to need may be called as a local is.
+	k = kernel.TidyNames(k)
 	name := k.Name
 	k.Name = ""
 	text := kernel.Text(k)
