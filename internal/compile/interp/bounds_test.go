@@ -311,6 +311,11 @@ func TestUndecided(t *testing.T) {
 	if n := bounds(s, "n")[0]; !math.IsInf(n, 1) || !s.Undecided() {
 		t.Errorf("the bound is %v, undecided: %t", n, s.Undecided())
 	}
+	s.ClearBounds()
+	s.Execute(ir.Leaf{Op: &ir.Run{Stage: s.Program().Stages[0]}})
+	if n := bounds(s, "n")[0]; n != 1 || s.Undecided() {
+		t.Errorf("cleared, the bound is %v, undecided: %t", n, s.Undecided())
+	}
 }
 
 func TestClearBounds(t *testing.T) {

@@ -226,7 +226,7 @@ func (s *State) evaluate(e ir.Expr, step int64) (op.Value, float64) {
 // leaf: give the grids and scalars what the device holds, ClearBounds, Execute,
 // compare; else bounds grow from step to step as the worst case would.
 func (s *State) ClearBounds() {
-	s.doubt = false
+	s.doubt, s.lost = false, false
 	clear(s.bounds)
 	for _, a := range s.arrays {
 		clear(a.Bound)
