@@ -1,0 +1,81 @@
+// Package gridloom compiles stencil programs, runs them and packages them as
+// libraries. docs/language.md describes the language.
+//
+//	p, err := gridloom.Parse("heat.loom", source)
+//	r, err := p.Run(ctx, gridloom.RunOptions{Set: map[string]string{"N": "256"}})
+//	u := r.Grids["u"].Float64()
+//
+// Generated code runs in child processes, which are this program started
+// again: importing the package makes it able to be one.
+package gridloom
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/worker"
+)
+
+// A worker serves here and does not return.
+func init() { worker.Main(exec.Service) }
+
+// Program is a checked stencil program.
+type Program struct {
+	source   *diag.Source
+	ir       *ir.Program
+	Warnings []string // as they are shown to people, with place and caret
+}
+
+// SourceError is a source text that has no meaning. Diagnostics holds one text
+// for every mistake, with place, caret and hint.
+type SourceError struct{ Diagnostics []string }
+
+// Error returns all diagnostics.
+func (e *SourceError) Error() string {
+	text := ""
+	for _, d := range e.Diagnostics {
+		text += d
+	}
+	return text
+}
+
+// Parse parses and checks a program. The name stands in messages; if it ends
+// in .idsl, the rules of the ancestor's language apply.
+func Parse(name, text string) (*Program, error) {
+	src := diag.NewSource(name, text)
+	p, list := lang.Load(src)
+	var errs, warnings []string
+	for _, d := range list {
+		words := diag.Render(src, diag.List{d}, diag.Style{})
+		if d.Severity == diag.Error {
+			errs = append(errs, words)
+		} else {
+			warnings = append(warnings, words)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, &SourceError{errs}
+	}
+	return &Program{source: src, ir: p, Warnings: warnings}, nil
+}
+
+// bind gives the program its sizes and scalar values.
+func (p *Program) bind(set map[string]string) (*ir.Binding, error) {
+	b, list := p.ir.Bind(set)
+	if !list.HasErrors() {
+		return b, nil
+	}
+	var errs []error
+	for _, d := range list {
+		text := d.Message
+		if d.Hint != "" {
+			text += " (" + d.Hint + ")"
+		}
+		errs = append(errs, errors.New(text))
+	}
+	return nil, fmt.Errorf("gridloom: %w", errors.Join(errs...))
+}

@@ -1,0 +1,71 @@
+package gridloom
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// EmitOptions says what code to make. The zero value makes the C library.
+type EmitOptions struct {
+	Target string // "c" (the default), a library; or "cuda", the kernels
+	FP     string // "contract" (the default), "strict" or "fast"
+	Plan   string // settings for the kernels
+	// Set gives coefficients their values; all else is an argument of the code.
+	Set map[string]string
+}
+
+// File is one file of generated code.
+type File struct{ Name, Text string }
+
+// Emit returns the program as source code. Equal programs and options give
+// equal bytes.
+func (p *Program) Emit(o EmitOptions) ([]File, error) {
+	plan, err := schedule.ParsePlan(o.Plan)
+	if err != nil {
+		return nil, err
+	}
+	arithmetic, ok := map[string]emit.Arithmetic{"": emit.Contract, "contract": emit.Contract, "strict": emit.Strict, "fast": emit.Fast}[o.FP]
+	if !ok {
+		return nil, fmt.Errorf("gridloom: there is no arithmetic mode %q: it is strict, contract or fast", o.FP)
+	}
+	lo := lower.Options{Strict: arithmetic == emit.Strict, Plan: plan}
+	for _, s := range p.ir.Scalars {
+		if s.Coefficient {
+			b, list := p.ir.Coefficients(o.Set)
+			if list.HasErrors() {
+				return nil, fmt.Errorf("gridloom: %s", list[0].Message)
+			}
+			lo.Bound = b
+			break
+		}
+	}
+	switch o.Target {
+	case "cuda":
+		lo.Target = lower.GPU
+		m, err := lower.Program(p.ir, lo)
+		if err != nil {
+			return nil, err
+		}
+		return []File{{p.ir.Name + ".cu", emit.Source(emit.CUDA, m)}}, nil
+	case "", "c":
+		m, err := lower.Program(p.ir, lo)
+		if err != nil {
+			return nil, err
+		}
+		files, err := emit.Library(m, emit.LibraryOptions{
+			Source: p.source.Name, Plan: plan.String(), Arithmetic: arithmetic, Bound: lo.Bound,
+		})
+		if err != nil {
+			return nil, err
+		}
+		var out []File
+		for _, f := range files {
+			out = append(out, File(f))
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("gridloom: there is no target %q: it is c or cuda", o.Target)
+}
