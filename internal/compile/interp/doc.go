@@ -37,7 +37,8 @@
 // Contract lets a device keep a product unrounded where a sum takes it in.
 // Whether it does is its own affair, at every product, so a product starts a
 // bound: with P = 0 it is the reference's own rounding error, which a fused
-// multiply-add computes here exactly. Rounding the sum is counted above.
+// multiply-add computes here exactly. Rounding the sum is counted above. Sums
+// that reductions take over cells may be taken in any order, as fast ones are.
 //
 // Fast lets a device rearrange sums and products as if they were exact, within
 // one statement and the temps and local grids it uses; what passes through a

@@ -9,7 +9,7 @@ import (
 )
 
 // cell is one value on its way through a reduction: f for floats, i for other
-// types, its bound, and for fast sums the sum of magnitudes.
+// types, its bound, and for sums in any order the sum of magnitudes.
 type cell struct {
 	f    float64
 	i    int64
@@ -65,7 +65,7 @@ func (s *State) joiner(kind ir.ReduceKind, t types.Type) func(a, b cell) cell {
 	return func(a, b cell) cell {
 		r := value(a, b)
 		switch {
-		case s.opts.Bounds == Fast && t.IsFloat() && kind == ir.Sum:
+		case s.reorders(kind, t):
 			r.b, r.s = (a.b+b.b)*outward, (a.s+b.s)*outward
 		case !t.IsFloat():
 			r.b = integers(o, t, float64(a.i), a.b, float64(b.i), b.b, float64(r.i))
@@ -78,13 +78,18 @@ func (s *State) joiner(kind ir.ReduceKind, t types.Type) func(a, b cell) cell {
 	}
 }
 
-// finish returns the bound of a reduction's result over n cells: fast sums may
-// be taken in any order.
+// reorders reports whether a device may combine the values of a reduction in
+// another order, and get another result.
+func (s *State) reorders(kind ir.ReduceKind, t types.Type) bool {
+	return s.opts.Bounds >= Contract && t.IsFloat() && kind == ir.Sum
+}
+
+// finish returns the bound of a reduction's result over n cells.
 func (s *State) finish(v cell, kind ir.ReduceKind, t types.Type, n uint64) float64 {
-	if s.opts.Bounds != Fast || !t.IsFloat() || kind != ir.Sum || n == 0 {
+	if !s.reorders(kind, t) || n == 0 {
 		return v.b
 	}
-	return newMargins(Fast, t).rearranged(int(n-1), v.b, v.s, v.s+float64(n))
+	return newMargins(s.opts.Bounds, t).rearranged(int(n-1), v.b, v.s, v.s+float64(n))
 }
 
 // empty is the result of a reduction over no cells: 0, or the end of the type
