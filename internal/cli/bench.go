@@ -19,7 +19,15 @@ type benchCmd struct {
 
 // record is the option of suites whose rows are kept.
 type record struct {
-	JSON string `name:"json" help:"Also write the rows to a file." placeholder:"FILE" type:"path"`
+	JSON string `name:"json" help:"Also write the rows to a file." placeholder:"FILE"`
+}
+
+// check reports whether the rows can be kept, before they are measured.
+func (r *record) check() error {
+	if r.JSON == "" {
+		return nil
+	}
+	return gridio.CheckFile(r.JSON)
 }
 
 // keep writes the rows, if the user wants them kept.
@@ -31,10 +39,10 @@ func (r *record) keep(rows any) error {
 	if err != nil {
 		return err
 	}
-	return trouble(gridio.WriteFile(r.JSON, func(w io.Writer) error {
+	return gridio.WriteFile(r.JSON, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s\n", text)
 		return err
-	}))
+	})
 }
 
 type benchCPU struct {
@@ -46,17 +54,22 @@ func (c *benchCPU) Help() string {
 	return `Each case runs generated code and a hand-written loop nest in turn, each the best of its
 variants, with copies between; the ratio is the median over the pairs.
 
-Example:
-  gridloom bench cpu --json bench/results/cpu-spatial.json`
+Examples:
+
+	gridloom bench cpu
+	gridloom bench cpu --json bench/results/cpu-spatial.json`
 }
 
 func (c *benchCPU) Run(a *app) error {
 	if c.Pairs < 9 {
 		return usage("--pairs %d: at least 9 are needed", c.Pairs)
 	}
+	if err := c.check(); err != nil {
+		return err
+	}
 	rows, err := bench.CPU(a.ctx, bench.CPUOptions{Pairs: c.Pairs, Commit: a.commit(), Log: a.stderr})
 	if err != nil {
-		return trouble(err)
+		return err
 	}
 	for _, r := range rows {
 		fmt.Fprintf(a.stdout, "%-16s %-7s %-13s %8.3f GStencil/s  %5.1f %% of copy  %.3f of OpenMP (%.3f to %.3f)\n",

@@ -21,8 +21,9 @@ func (c *benchCells) Help() string {
 	return `The plainest GPU kernels, one thread a cell, with every block shape: compared with the
 reference executor, timed, and set against the GPU's own copies in the same run.
 
-Example:
-  gridloom bench cells --json bench/results/gpu-cells.json`
+Examples:
+
+	gridloom bench cells --json bench/results/gpu-cells.json`
 }
 
 func (c *benchCells) Run(a *app) error {
@@ -32,6 +33,9 @@ func (c *benchCells) Run(a *app) error {
 	}
 	if c.Batches < 5 {
 		return usage("--batches %d: at least 5 are needed", c.Batches)
+	}
+	if err := c.check(); err != nil {
+		return err
 	}
 	rows, err := bench.Cells(a.ctx, bench.GPUOptions{
 		Ordinal: ordinal, Cases: c.Case, Set: c.Set, Batches: c.Batches, Batch: 20 * time.Millisecond,
@@ -52,7 +56,7 @@ func (c *benchCells) Run(a *app) error {
 	}
 	var wrong *bench.Mismatch
 	if errors.As(err, &wrong) {
-		return &failure{exitCheck, err}
+		return failf(exitCheck, "%w", err)
 	}
-	return trouble(err)
+	return err
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -21,16 +20,20 @@ func (c *benchProof) Help() string {
 sizes, and every cell is compared: bit for bit under strict arithmetic, else within bounds that
 the reference executor derives.
 
-Example:
-  gridloom bench proof --programs 10000 --json bench/results/proof.json`
+Examples:
+
+	gridloom bench proof --programs 10000 --json bench/results/proof.json`
 }
 
 func (c *benchProof) Run(a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	r, err := proof.CPU(a.ctx, proof.Options{
 		Programs: c.Programs, Seed: c.Seed, Budget: c.Budget, Workers: runtime.GOMAXPROCS(0), Log: a.stderr,
 	})
 	if err != nil {
-		return trouble(err)
+		return err
 	}
 	r.Commit = a.commit()
 	fmt.Fprintf(a.stdout, "%d programs, %d runs, %d kernels, %d cells compared: %d runs equal bit for bit, %d within their bounds, %d failures\n",
@@ -42,7 +45,7 @@ func (c *benchProof) Run(a *app) error {
 		fmt.Fprintf(a.stderr, "seed %d (--fp %s, plan %s, %v): %s\n", f.Seed, f.Mode, f.Plan, f.Set, f.Reason)
 	}
 	if len(r.Failures) > 0 {
-		return &failure{exitCheck, errors.New("the proof failed")}
+		return failf(exitCheck, "the proof failed")
 	}
 	return nil
 }

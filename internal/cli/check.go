@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -10,20 +11,26 @@ import (
 
 type checkCmd struct {
 	Files []string `arg:"" name:"file" help:"Source files (.loom, or .idsl for the ancestor's rules); - reads standard input."`
-	JSON  bool     `name:"json" help:"Print the diagnostics as JSON."`
-	IR    bool     `name:"ir" help:"Print the checked program in its text form."`
+	JSON  bool     `name:"json" help:"Print the diagnostics as JSON, on standard output."`
+	IR    bool     `name:"ir" help:"Print the checked programs in their text form."`
 }
 
 func (c *checkCmd) Help() string {
-	return `All errors of a file are reported at once.
+	return `All errors of a file are reported at once. A file without errors is passed in silence.
 
 Examples:
-  gridloom check examples/heat3d.loom
-  gridloom check --json examples/*.loom`
+
+	gridloom check examples/heat3d.loom
+	gridloom check --json examples/*.loom
+	gridloom check --ir examples/life.loom`
 }
 
 func (c *checkCmd) Run(a *app) error {
+	if c.JSON && c.IR {
+		return usage("--json and --ir exclude each other")
+	}
 	wrong := false
+	said := []json.RawMessage{}
 	for _, path := range c.Files {
 		src, err := a.read(path)
 		if err != nil {
@@ -34,14 +41,23 @@ func (c *checkCmd) Run(a *app) error {
 		if c.JSON {
 			text, err := diag.JSON(src, list)
 			if err != nil {
-				return trouble(err)
+				return err
 			}
-			fmt.Fprintf(a.stdout, "%s\n", text)
+			var each []json.RawMessage
+			if err := json.Unmarshal(text, &each); err != nil {
+				return err
+			}
+			said = append(said, each...)
 			continue
 		}
 		a.show(src, list)
 		if c.IR && !list.HasErrors() {
 			fmt.Fprint(a.stdout, ir.Text(p))
+		}
+	}
+	if c.JSON {
+		if err := a.printJSON(said); err != nil {
+			return err
 		}
 	}
 	if wrong {

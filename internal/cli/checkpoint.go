@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/exec"
@@ -22,8 +23,8 @@ type checkpoint struct {
 type stateManifest struct {
 	Format     int        `json:"format"`
 	Program    string     `json:"program"`
-	Source     string     `json:"source_sha256"`
-	Sizes      []int64    `json:"sizes"`
+	Meaning    string     `json:"meaning_sha256"` // of the checked program's text form
+	Sizes      []string   `json:"sizes"`
 	Scalars    []string   `json:"scalars"`
 	Device     string     `json:"device"`
 	FP         string     `json:"fp"`
@@ -33,11 +34,16 @@ type stateManifest struct {
 
 const stateFormat = 1
 
-func newCheckpoint(c *runCmd, p *ir.Program, b *ir.Binding, source string) *checkpoint {
-	sum := sha256.Sum256([]byte(source))
+// newCheckpoint checks that states can be saved, if there are to be any.
+func newCheckpoint(c *runCmd, b *ir.Binding) (*checkpoint, error) {
+	p := b.Program
 	ck := &checkpoint{path: c.State, bound: b, now: stateManifest{
-		Format: stateFormat, Program: p.Name, Source: hex.EncodeToString(sum[:]), Sizes: b.Params, Device: c.Device, FP: c.FP,
+		Format: stateFormat, Program: p.Name, Meaning: meaning(p), Device: c.Device, FP: c.FP,
+		Sizes: []string{}, Scalars: []string{},
 	}}
+	for i, q := range p.Params {
+		ck.now.Sizes = append(ck.now.Sizes, fmt.Sprintf("%s=%d", q.Name, b.Params[i]))
+	}
 	for i, s := range p.Scalars {
 		if !s.Reduced {
 			ck.now.Scalars = append(ck.now.Scalars, s.Name+"="+b.Scalars[i].String())
@@ -46,7 +52,19 @@ func newCheckpoint(c *runCmd, p *ir.Program, b *ir.Binding, source string) *chec
 	if ck.path == "" {
 		ck.path = p.Name + ".ckpt"
 	}
-	return ck
+	if c.Checkpoint == 0 {
+		return ck, nil
+	}
+	return ck, gridio.CheckFile(ck.path)
+}
+
+// meaning returns a digest of all that a program means; comments, spaces and
+// the file's name are no part of that.
+func meaning(p *ir.Program) string {
+	nameless := *p
+	nameless.Name = ""
+	sum := sha256.Sum256([]byte(ir.Text(&nameless)))
+	return hex.EncodeToString(sum[:])
 }
 
 // save writes the state as it is now; an older state of that name is replaced
@@ -64,47 +82,56 @@ func (c *checkpoint) save(r exec.Runner, iterations int64) error {
 	return gridio.WriteArchive(c.path, &c.now, fields)
 }
 
-// restore puts a runner into a saved state and returns its iterations.
-func (c *checkpoint) restore(r exec.Runner, path string) (int64, error) {
+// open opens a saved state and refuses one that another run has left.
+func (c *checkpoint) open(path string) (*gridio.Archive, stateManifest, error) {
 	var was stateManifest
 	a, err := gridio.OpenArchive(path, &was)
 	if err != nil {
-		return 0, err
+		return nil, was, err
+	}
+	if err := c.fits(path, was); err != nil {
+		a.Close()
+		return nil, was, err
+	}
+	return a, was, nil
+}
+
+// restore puts a runner into a saved state and returns its description.
+func (c *checkpoint) restore(r exec.Runner, path string) (stateManifest, error) {
+	a, was, err := c.open(path)
+	if err != nil {
+		return was, err
 	}
 	defer a.Close()
-	switch {
-	case was.Format != stateFormat:
-		return 0, fmt.Errorf("%s: a saved state of format %d, and this program reads format %d", path, was.Format, stateFormat)
-	case was.Source != c.now.Source:
-		return 0, usage("--resume %s: the state is of another program, or the source of %s has changed", path, was.Program)
-	case !slices.Equal(was.Sizes, c.now.Sizes):
-		return 0, usage("--resume %s: the state was saved with other sizes: %s", path, c.sizes(was.Sizes))
-	case !slices.Equal(was.Scalars, c.now.Scalars):
-		return 0, usage("--resume %s: the state was saved with other values: %v", path, was.Scalars)
-	case was.FP != c.now.FP:
-		return 0, usage("--resume %s: the state was saved with --fp %s", path, was.FP)
-	}
 	if err := r.Restore(was.Place); err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
+		return was, failf(exitDevice, "%s: %w", path, err)
 	}
 	for _, g := range c.bound.Program.Grids {
 		cells, err := r.Grid(g.Name)
 		if err != nil {
-			return 0, err
+			return was, err
 		}
 		if err := a.ReadInto(gridio.Want{Grid: g.Name, Type: g.Type, Shape: c.bound.Shape(g.Dims)}, cells); err != nil {
-			return 0, err
+			return was, err
 		}
 	}
-	return was.Iterations, nil
+	return was, nil
 }
 
-func (c *checkpoint) sizes(values []int64) string {
-	text := ""
-	for i, q := range c.bound.Program.Params {
-		if i < len(values) {
-			text += fmt.Sprintf(" %s=%d", q.Name, values[i])
-		}
+func (c *checkpoint) fits(path string, was stateManifest) error {
+	switch {
+	case was.Format == 0:
+		return failf(exitDevice, "%s: it is an archive, but no checkpoint", path)
+	case was.Format != stateFormat:
+		return failf(exitDevice, "%s: a checkpoint of format %d, and this program reads format %d", path, was.Format, stateFormat)
+	case was.Meaning != c.now.Meaning:
+		return usage("--resume %s: the state is of another program, or the source of %s has changed", path, was.Program)
+	case !slices.Equal(was.Sizes, c.now.Sizes):
+		return usage("--resume %s: the state has the sizes %s, and this run %s", path, strings.Join(was.Sizes, " "), strings.Join(c.now.Sizes, " "))
+	case !slices.Equal(was.Scalars, c.now.Scalars):
+		return usage("--resume %s: the state has the values %s, and this run %s", path, strings.Join(was.Scalars, " "), strings.Join(c.now.Scalars, " "))
+	case was.FP != c.now.FP:
+		return usage("--resume %s: the state was saved with --fp %s", path, was.FP).hintf("use the same")
 	}
-	return text
+	return nil
 }

@@ -15,18 +15,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/worker"
-)
-
-// Exit statuses.
-const (
-	exitRight       = 0
-	exitSource      = 1   // the source is wrong
-	exitUsage       = 2   // the command line is wrong
-	exitDevice      = 3   // a device, a file or the compiler failed
-	exitCheck       = 4   // a check found a difference
-	exitInterrupted = 130 // stopped by the user
 )
 
 // app is what every command has at hand.
@@ -40,62 +32,41 @@ type app struct {
 
 // commands is the command line's grammar.
 type commands struct {
-	Check      checkCmd      `cmd:"" help:"Parse and check a source file."`
+	Check      checkCmd      `cmd:"" help:"Parse and check source files."`
 	Fmt        fmtCmd        `cmd:"" help:"Format source files."`
 	Explain    explainCmd    `cmd:"" help:"Show order, work, data movement, dependences and the roofline bound."`
 	Run        runCmd        `cmd:"" help:"Run a program on a device."`
-	Emit       emitCmd       `cmd:"" help:"Write the generated code as a library to call."`
+	Emit       emitCmd       `cmd:"" help:"Write the generated code, as a library to call."`
 	Devices    devicesCmd    `cmd:"" help:"List the devices that were found, and why others cannot be used."`
 	Bench      benchCmd      `cmd:"" help:"Measure the project's own figures on this machine."`
 	Completion completionCmd `cmd:"" help:"Print a shell completion script."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
-// failure is an error with the status that the process ends with. A failure
-// without a message has been reported already.
-type failure struct {
-	status int
-	err    error
-}
+const description = `Compiler and auto-tuner for stencil computations.
 
-func (f *failure) Error() string {
-	if f.err == nil {
-		return ""
-	}
-	return f.err.Error()
-}
+Examples:
 
-func (f *failure) Unwrap() error { return f.err }
+	gridloom check examples/heat3d.loom
+	gridloom explain examples/heat3d.loom --machine h200
+	gridloom run examples/heat3d.loom --check --out u=heat.png --zoom 4
+	gridloom emit examples/heat3d.loom --out heat3d
 
-func failf(status int, format string, args ...any) error {
-	return &failure{status, fmt.Errorf(format, args...)}
-}
-
-// usage is an error in the command line.
-func usage(format string, args ...any) error { return failf(exitUsage, format, args...) }
-
-// trouble is an error of a device, a file or the system.
-func trouble(err error) error {
-	if err == nil {
-		return nil
-	}
-	var f *failure
-	if errors.As(err, &f) {
-		return err
-	}
-	if errors.Is(err, context.Canceled) {
-		return &failure{exitInterrupted, errors.New("interrupted")}
-	}
-	return &failure{exitDevice, err}
-}
+Exit status: 0 right, 1 source, 2 usage, 3 device or file, 4 a check failed, 130 interrupted.`
 
 // parsed carries an exit out of the kong parser, which --help asks for.
 type parsed int
+
+// Worker must be called first in main: in a process that Gridloom has started
+// as a worker, it serves and does not return.
+func Worker() { worker.Main(runexec.Service) }
 
 // Run runs the command that args name and returns its exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// Who interrupts twice does not want to wait for an orderly end.
+	context.AfterFunc(ctx, stop)
 	return run(ctx, args, stdin, stdout, stderr)
 }
 
@@ -110,46 +81,62 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	var cmds commands
-	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
-	parser, err := kong.New(&cmds,
+	out := &output{to: stdout}
+	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
+	var err error
+	a.parser, err = kong.New(&cmds,
 		kong.Name("gridloom"),
-		kong.Description("Compiler and auto-tuner for stencil computations.\n\nExit status: 0 right, 1 source, 2 usage, 3 device or file, 4 a check failed, 130 interrupted."),
-		kong.Writers(stdout, stderr),
+		kong.Description(description),
+		kong.Writers(out, stderr),
 		kong.Exit(func(code int) { panic(parsed(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 90}),
+		kong.Vars{"machines": strings.Join(machine.Names(), ", "), "maps": colourMaps()},
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "pictures", Title: "Pictures (.png outputs):"},
+			{Key: "device", Title: "Device:"},
+			{Key: "long", Title: "Long runs:"},
+		}),
 	)
 	if err != nil {
 		panic(err)
 	}
-	a.parser = parser
+	if len(args) == 1 && args[0] == "--version" {
+		args = []string{"version"}
+	}
 	if len(args) == 0 {
-		args = []string{"--help"}
+		return a.report(usage("which command?").hintf("gridloom --help lists them"))
 	}
-	kctx, err := parser.Parse(args)
+	kctx, err := a.parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "gridloom: %v\n", err)
-		fmt.Fprintf(stderr, "Try gridloom --help, or gridloom COMMAND --help.\n")
-		return exitUsage
+		return a.report(misspelt(err))
 	}
-	return a.report(kctx.Run(a))
+	if status := a.report(kctx.Run(a)); status != exitRight {
+		return status
+	}
+	return a.report(out.failed)
 }
 
-// report prints an error, if there is anything left to say, and returns the
-// exit status.
-func (a *app) report(err error) int {
-	if err == nil {
-		return exitRight
-	}
-	var f *failure
-	if !errors.As(err, &f) {
-		f = &failure{exitDevice, err}
-	}
-	if f.err != nil {
-		fmt.Fprintf(a.stderr, "gridloom: %s\n", strings.TrimSpace(f.err.Error()))
-	}
-	return f.status
+// output is standard output. It remembers the first error, so that nobody
+// takes a result for whole that is not.
+type output struct {
+	to     io.Writer
+	failed error
 }
 
-// Worker must be called first in main: in a process that Gridloom has started
-// as a worker, it serves and does not return.
-func Worker() { worker.Main(runexec.Service) }
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if err != nil && o.failed == nil {
+		o.failed = gridio.Named("standard output", err)
+	}
+	return n, err
+}
+
+// misspelt words an error of the parser.
+func misspelt(err error) error {
+	help := "gridloom --help"
+	var p *kong.ParseError
+	if errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
+		help = fmt.Sprintf("gridloom %s --help", p.Context.Selected().Path())
+	}
+	return usage("%v", err).hintf("%s tells more", help)
+}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/gridloom/gridloom/internal/compile/machine"
 )
 
 type completionCmd struct {
@@ -13,58 +15,161 @@ type completionCmd struct {
 
 func (c *completionCmd) Help() string {
 	return `Examples:
-  source <(gridloom completion bash)
-  gridloom completion fish > ~/.config/fish/completions/gridloom.fish`
+
+	source <(gridloom completion bash)
+	source <(gridloom completion zsh)
+	gridloom completion fish > ~/.config/fish/completions/gridloom.fish`
 }
 
 // Run prints a script made from the command line's own grammar, so that it
 // always knows every command and option.
 func (c *completionCmd) Run(a *app) error {
-	var names []string
-	options := map[string][]string{}
-	help := map[string]string{}
-	for _, n := range a.parser.Model.Children {
-		if n.Type != kong.CommandNode || n.Hidden {
-			continue
-		}
-		names = append(names, n.Name)
-		help[n.Name] = n.Help
-		for _, f := range n.Flags {
-			options[n.Name] = append(options[n.Name], "--"+f.Name)
-		}
-		options[n.Name] = append(options[n.Name], "--help")
-	}
+	script := completion{app: a, commands: completable(a.parser.Model.Node)}
 	switch c.Shell {
 	case "bash":
-		c.bash(a, names, options)
+		script.bash()
 	case "zsh":
-		fmt.Fprintln(a.stdout, "#compdef gridloom\nautoload -U +X bashcompinit && bashcompinit")
-		c.bash(a, names, options)
+		script.line("autoload -U +X compinit && compinit")
+		script.line("autoload -U +X bashcompinit && bashcompinit")
+		script.bash()
 	case "fish":
-		for _, n := range names {
-			fmt.Fprintf(a.stdout, "complete -c gridloom -n __fish_use_subcommand -a %s -d '%s'\n", n, strings.ReplaceAll(help[n], "'", `\'`))
-			for _, o := range options[n] {
-				fmt.Fprintf(a.stdout, "complete -c gridloom -n '__fish_seen_subcommand_from %s' -l %s\n", n, strings.TrimPrefix(o, "--"))
-			}
-		}
+		script.fish()
 	}
 	return nil
 }
 
-func (c *completionCmd) bash(a *app, names []string, options map[string][]string) {
-	w := func(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }
-	w("_gridloom() {")
-	w(`    local word="${COMP_WORDS[COMP_CWORD]}"`)
-	w(`    if [ "$COMP_CWORD" -eq 1 ]; then`)
-	w(`        COMPREPLY=($(compgen -W "%s" -- "$word"))`, strings.Join(names, " "))
-	w("        return")
-	w("    fi")
-	w(`    case "$word" in -*) ;; *) COMPREPLY=($(compgen -f -- "$word")); return ;; esac`)
-	w(`    case "${COMP_WORDS[1]}" in`)
-	for _, n := range names {
-		w(`        %s) COMPREPLY=($(compgen -W "%s" -- "$word")) ;;`, n, strings.Join(options[n], " "))
+// completion is a shell script in the making.
+type completion struct {
+	*app
+	commands []command
+}
+
+// command is what can be completed after a command.
+type command struct {
+	name, help string
+	words      []string // subcommands, or words that an argument may be
+	options    []option
+}
+
+type option struct {
+	name, help string
+	bool       bool
+	values     []string // that it takes; none if there are too many
+}
+
+// completable lists the commands with their options, those of subcommands
+// included.
+func completable(root *kong.Node) []command {
+	var list []command
+	for _, n := range root.Children {
+		if n.Type != kong.CommandNode || n.Hidden {
+			continue
+		}
+		c := command{name: n.Name, help: n.Help}
+		for _, sub := range completable(n) {
+			c.words = append(c.words, sub.name)
+			c.options = append(c.options, sub.options...)
+		}
+		for _, p := range n.Positional {
+			if p.Enum != "" {
+				c.words = append(c.words, p.EnumSlice()...)
+			}
+		}
+		for _, f := range n.Flags {
+			c.options = append(c.options, option{name: "--" + f.Name, help: f.Help, bool: f.IsBool(), values: choices(f)})
+		}
+		c.options = append(c.options, option{name: "--help", help: "Show help.", bool: true})
+		list = append(list, c)
 	}
-	w("    esac")
-	w("}")
-	w("complete -o filenames -F _gridloom gridloom")
+	return list
+}
+
+// choices returns the words that an option takes.
+func choices(f *kong.Flag) []string {
+	switch {
+	case f.Enum != "":
+		return f.EnumSlice()
+	case f.Name == "device":
+		return deviceNames
+	case f.Name == "machine":
+		return machine.Names()
+	case f.Name == "map":
+		return strings.Split(colourMaps(), ", ")
+	}
+	return nil
+}
+
+func (c *completion) line(format string, args ...any) {
+	fmt.Fprintf(c.stdout, format+"\n", args...)
+}
+
+// bash prints a function for bash. The shell takes "=" for the end of a word,
+// so that a file after "u=" is a word of its own.
+func (c *completion) bash() {
+	var names []string
+	for _, cmd := range c.commands {
+		names = append(names, cmd.name)
+	}
+	c.line(`_gridloom() {`)
+	c.line(`    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"`)
+	c.line(`    COMPREPLY=()`)
+	c.line(`    if [ "$COMP_CWORD" -eq 1 ]; then`)
+	c.line(`        COMPREPLY=($(compgen -W "%s --help" -- "$word"))`, strings.Join(names, " "))
+	c.line(`        return`)
+	c.line(`    fi`)
+	c.line(`    if [ "$word" = "=" ]; then word=""; elif [ "$before" = "=" ]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi`)
+	c.line(`    case "${COMP_WORDS[1]} $before" in`)
+	for _, cmd := range c.commands {
+		for _, o := range cmd.options {
+			if len(o.values) > 0 {
+				c.line(`    "%s %s") COMPREPLY=($(compgen -W "%s" -- "$word")); return ;;`, cmd.name, o.name, strings.Join(o.values, " "))
+			}
+		}
+	}
+	c.line(`    esac`)
+	c.line(`    case "$word" in`)
+	c.line(`    -*)`)
+	c.line(`        case "${COMP_WORDS[1]}" in`)
+	for _, cmd := range c.commands {
+		var options []string
+		for _, o := range cmd.options {
+			options = append(options, o.name)
+		}
+		c.line(`        %s) COMPREPLY=($(compgen -W "%s" -- "$word")) ;;`, cmd.name, strings.Join(options, " "))
+	}
+	c.line(`        esac ;;`)
+	c.line(`    *)`)
+	c.line(`        case "${COMP_WORDS[1]}" in`)
+	for _, cmd := range c.commands {
+		if len(cmd.words) > 0 {
+			c.line(`        %s) COMPREPLY=($(compgen -W "%s" -- "$word")) ;;`, cmd.name, strings.Join(cmd.words, " "))
+		}
+	}
+	c.line(`        *) COMPREPLY=($(compgen -f -- "$word")) ;;`)
+	c.line(`        esac ;;`)
+	c.line(`    esac`)
+	c.line(`}`)
+	c.line(`complete -o filenames -F _gridloom gridloom`)
+}
+
+func (c *completion) fish() {
+	quote := func(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'" }
+	for _, cmd := range c.commands {
+		c.line("complete -c gridloom -f -n __fish_use_subcommand -a %s -d %s", cmd.name, quote(cmd.help))
+		when := quote("__fish_seen_subcommand_from " + cmd.name)
+		if len(cmd.words) > 0 {
+			c.line("complete -c gridloom -f -n %s -a %s", when, quote(strings.Join(cmd.words, " ")))
+		}
+		for _, o := range cmd.options {
+			takes := ""
+			switch {
+			case len(o.values) > 0:
+				takes = " -x -a " + quote(strings.Join(o.values, " "))
+			case !o.bool:
+				takes = " -r"
+			}
+			help, _, _ := strings.Cut(o.help, ". ")
+			c.line("complete -c gridloom -n %s -l %s -d %s%s", when, strings.TrimPrefix(o.name, "--"), quote(help), takes)
+		}
+	}
 }

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/device/ref"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
@@ -14,26 +16,71 @@ type devicesCmd struct {
 	JSON bool `name:"json" help:"Print as JSON."`
 }
 
+func (c *devicesCmd) Help() string {
+	return `What --device of other commands takes stands first.
+
+Examples:
+
+	gridloom devices
+	CC=clang gridloom devices --json`
+}
+
+// deviceResult is a device as --json prints it.
+type deviceResult struct {
+	ID       string   `json:"id"`
+	Name     string   `json:"name"`
+	Threads  int      `json:"threads,omitempty"`
+	Memory   int64    `json:"memory_bytes,omitempty"`
+	Usable   bool     `json:"usable"`
+	Unusable string   `json:"unusable,omitempty"` // why
+	Notes    []string `json:"notes,omitempty"`
+}
+
 func (c *devicesCmd) Run(a *app) error {
-	var list []device.Info
-	cache, err := toolchain.OpenCache("")
+	list, err := devices(a)
 	if err != nil {
-		return trouble(err)
+		return err
 	}
-	defer cache.Close()
-	compiler, err := toolchain.Find(a.ctx, os.Getenv, cache)
-	list = append(list, cpu.Describe(compiler, err), ref.Describe())
 	if c.JSON {
-		return a.printJSON(list)
+		out := []deviceResult{}
+		for _, d := range list {
+			out = append(out, deviceResult{d.ID, d.Name, d.Threads, d.Memory, d.Unusable == "", d.Unusable, d.Notes})
+		}
+		return a.printJSON(out)
 	}
 	for _, d := range list {
-		fmt.Fprintf(a.stdout, "%-5s %s\n", d.ID, d.Name)
+		fmt.Fprintf(a.stdout, "%-7s %s\n", d.ID, d.Name)
 		if d.Unusable != "" {
-			fmt.Fprintf(a.stdout, "      cannot be used: %s\n", d.Unusable)
+			fmt.Fprintf(a.stdout, "        cannot be used: %s\n", d.Unusable)
 		}
 		for _, n := range d.Notes {
-			fmt.Fprintf(a.stdout, "      %s\n", n)
+			fmt.Fprintf(a.stdout, "        %s\n", n)
 		}
 	}
 	return nil
+}
+
+func devices(a *app) ([]device.Info, error) {
+	cache, err := toolchain.OpenCache("")
+	if err != nil {
+		return nil, err
+	}
+	defer cache.Close()
+	compiler, err := toolchain.Find(a.ctx, os.Getenv, cache)
+	var missing *toolchain.Missing
+	if err != nil && !errors.As(err, &missing) {
+		return nil, err
+	}
+	processor := cpu.Describe(compiler, err)
+	if cache.Note != "" {
+		processor.Notes = append(processor.Notes, cache.Note)
+	}
+	list := []device.Info{processor, ref.Describe()}
+	for _, gpu := range cuda.Describe() {
+		if gpu.Unusable == "" {
+			gpu.Unusable = "gridloom run does not use GPUs yet; gridloom emit --target cuda writes code for them"
+		}
+		list = append(list, gpu)
+	}
+	return list, nil
 }

@@ -1,11 +1,13 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -15,20 +17,24 @@ import (
 
 type emitCmd struct {
 	File   string   `arg:"" help:"Source file; - reads standard input."`
-	Target string   `default:"c" enum:"c,cuda" help:"c for a library with C, C++, Python and Fortran interfaces; cuda for the kernels alone. Default: c."`
-	Out    string   `help:"Folder for the files; without it the kernels go to standard output." placeholder:"DIR" type:"path"`
+	Target string   `default:"c" enum:"c,cuda" help:"c for a library with C, C++, Python and Fortran interfaces; cuda for the kernels alone. Default: c." placeholder:"LANGUAGE"`
+	Out    string   `help:"Folder for the files; without it the kernels alone go to standard output." placeholder:"DIR"`
 	Set    []string `help:"Give a coefficient its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
 	Plan   string   `help:"Settings for the kernels, such as threads=2 or block=0x64x0." placeholder:"PLAN"`
-	FP     string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict, contract or fast. Default: contract."`
+	FP     string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract lets a multiplication and an addition fuse, fast reorders too. Default: contract." placeholder:"MODE"`
 }
 
 func (c *emitCmd) Help() string {
-	return `Sizes and scalars are arguments of the library; only coefficients are fixed here.
+	return `Sizes and scalars are arguments of the library; only coefficients are fixed here. A README.md among the files tells how to build and call it.
 
 Examples:
-  gridloom emit examples/heat3d.loom --target c --out heat3d
-  gridloom emit examples/heat3d.loom --target cuda`
+
+	gridloom emit examples/heat3d.loom --out heat3d
+	gridloom emit examples/heat3d.loom --fp strict --plan threads=2 --out heat3d
+	gridloom emit examples/heat3d.loom --target cuda`
 }
+
+var emitArithmetic = map[string]emit.Arithmetic{"strict": emit.Strict, "contract": emit.Contract, "fast": emit.Fast}
 
 func (c *emitCmd) Run(a *app) error {
 	src, p, err := a.load(c.File)
@@ -37,9 +43,9 @@ func (c *emitCmd) Run(a *app) error {
 	}
 	plan, err := schedule.ParsePlan(c.Plan)
 	if err != nil {
-		return usage("--plan: %v", err)
+		return misuse("--plan", err)
 	}
-	b, err := c.coefficients(a, p)
+	b, err := c.coefficients(a, src, p)
 	if err != nil {
 		return err
 	}
@@ -50,74 +56,71 @@ func (c *emitCmd) Run(a *app) error {
 	}
 	m, err := lower.Program(p, o)
 	if err != nil {
-		return usage("%v", err)
+		return badPlan(plan, err)
 	}
 	if c.Out == "" {
 		_, err := io.WriteString(a.stdout, emit.Source(dialect, m))
-		return trouble(err)
+		return err
 	}
 	files := []emit.File{{Name: p.Name + ".cu", Text: emit.Source(dialect, m)}}
 	if c.Target == "c" {
-		arithmetic := map[string]emit.Arithmetic{"strict": emit.Strict, "contract": emit.Contract, "fast": emit.Fast}[c.FP]
 		files, err = emit.Library(m, emit.LibraryOptions{
-			Source: filepath.Base(src.Name), Plan: plan.String(), Arithmetic: arithmetic, Bound: b,
+			Source: filepath.Base(src.Name), Plan: plan.String(), Arithmetic: emitArithmetic[c.FP], Bound: b,
 		})
 		if err != nil {
-			return usage("%v", err)
+			return failf(exitSource, "%w", err)
 		}
 	}
 	return c.write(a, files)
 }
 
-// coefficients binds the program if it has coefficients, whose values become
-// part of the code. Sizes do not: any will do here.
-func (c *emitCmd) coefficients(a *app, p *ir.Program) (*ir.Binding, error) {
+// coefficients binds the coefficients, whose values become part of the code;
+// nil if there are none.
+func (c *emitCmd) coefficients(a *app, src *diag.Source, p *ir.Program) (*ir.Binding, error) {
 	set, err := sets(c.Set)
 	if err != nil {
 		return nil, err
 	}
 	needed := false
 	for _, s := range p.Scalars {
-		if _, given := set[s.Name]; given && !s.Coefficient {
-			return nil, usage("--set %s: it is an argument of the library, not a coefficient", s.Name)
+		if value, given := set[s.Name]; given && !s.Coefficient {
+			return nil, usage("--set %s=%s: it is an argument of the library, not a coefficient", s.Name, value)
 		}
 		needed = needed || s.Coefficient
 	}
 	for _, q := range p.Params {
-		if _, given := set[q.Name]; given {
-			return nil, usage("--set %s: sizes are arguments of the library", q.Name)
+		if value, given := set[q.Name]; given {
+			return nil, usage("--set %s=%s: sizes are arguments of the library", q.Name, value)
 		}
-	}
-	if !needed {
-		if len(set) > 0 {
-			return nil, usage("--set: the program has no coefficients")
-		}
-		return nil, nil
 	}
 	b, list := p.Coefficients(set)
 	if list.HasErrors() {
-		for _, d := range list {
-			fmt.Fprintf(a.stderr, "gridloom: %s\n", d.Message)
-		}
-		return nil, &failure{status: exitUsage}
+		return nil, a.unfit(exitUsage, src, list)
+	}
+	if !needed {
+		return nil, nil
 	}
 	return b, nil
 }
 
-// write writes the files into the folder, which is made if need be.
+// write writes the files into the folder, which is made if need be: all of
+// them or none.
 func (c *emitCmd) write(a *app, files []emit.File) error {
 	if err := os.MkdirAll(c.Out, 0o777); err != nil {
-		return trouble(err)
+		return gridio.Named(c.Out, err)
 	}
+	var paths []string
 	for _, f := range files {
-		path := filepath.Join(c.Out, f.Name)
-		err := gridio.WriteFile(path, func(w io.Writer) error {
-			_, err := io.WriteString(w, f.Text)
-			return err
-		})
-		if err != nil {
-			return hinted(err)
-		}
+		paths = append(paths, filepath.Join(c.Out, f.Name))
+	}
+	err := gridio.WriteFiles(paths, func(i int, w io.Writer) error {
+		_, err := io.WriteString(w, files[i].Text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
 		fmt.Fprintf(a.stdout, "wrote %s\n", path)
 	}
 	return nil

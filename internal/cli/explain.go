@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"os"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/cli/explain"
 	"github.com/gridloom/gridloom/internal/compile/analysis"
@@ -15,17 +16,19 @@ import (
 type explainCmd struct {
 	File    string   `arg:"" help:"Source file; - reads standard input."`
 	Set     []string `help:"Give a size or a scalar its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
-	Machine string   `help:"Machine for the roofline bound: a name or a JSON file." placeholder:"NAME|FILE.json"`
+	Machine string   `help:"Machine for the roofline bound: a built-in one (${machines}) or a JSON file." placeholder:"NAME|FILE.json"`
 	JSON    bool     `name:"json" help:"Print as JSON; docs/analysis.md describes it."`
-	SVG     string   `name:"svg" help:"Draw the dependences of the statements." placeholder:"FILE" type:"path"`
+	SVG     string   `name:"svg" help:"Draw the dependences of the statements." placeholder:"FILE"`
 }
 
 func (c *explainCmd) Help() string {
 	return `Figures that depend on sizes appear when every size has a value.
 
 Examples:
-  gridloom explain examples/heat3d.loom --machine h200
-  gridloom explain examples/canny.loom --svg canny.svg`
+
+	gridloom explain examples/heat3d.loom --machine h200
+	gridloom explain examples/heat3d.loom --set N=512 --json
+	gridloom explain examples/canny.loom --svg canny.svg`
 }
 
 func (c *explainCmd) Run(a *app) error {
@@ -33,31 +36,31 @@ func (c *explainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	var m *machine.Machine
+	if c.Machine != "" {
+		if m, err = readMachine(c.Machine); err != nil {
+			return err
+		}
+	}
 	var b *ir.Binding
-	if len(c.Set) > 0 {
+	if len(c.Set) > 0 || complete(p) {
 		if b, err = a.bind(src, p, c.Set); err != nil {
 			return err
 		}
-	} else if bound, list := p.Bind(nil); !list.HasErrors() {
-		b = bound
 	}
 	facts := analysis.Analyze(p, b)
-	if c.Machine != "" {
-		m, err := readMachine(c.Machine)
-		if err != nil {
-			return err
-		}
+	if m != nil {
 		facts.On(m)
 	}
 	if c.SVG != "" {
 		if err := gridio.WriteFile(c.SVG, func(w io.Writer) error { return explain.SVG(w, facts) }); err != nil {
-			return trouble(err)
+			return err
 		}
 	}
 	if c.JSON {
-		return trouble(explain.JSON(a.stdout, facts))
+		return explain.JSON(a.stdout, facts)
 	}
-	return trouble(explain.Text(a.stdout, facts))
+	return explain.Text(a.stdout, facts)
 }
 
 // readMachine returns a built-in machine description or one from a file.
@@ -66,16 +69,19 @@ func readMachine(name string) (*machine.Machine, error) {
 	if err == nil {
 		return m, nil
 	}
-	text, ferr := os.ReadFile(name)
-	if ferr != nil {
-		if near := diag.Nearest(name, machine.Names()); near != "" {
-			return nil, usage("--machine %s: %v; did you mean %s?", name, err, near)
+	text, err := os.ReadFile(name)
+	switch {
+	case err == nil:
+		if m, err = machine.Parse(text); err != nil {
+			return nil, failf(exitDevice, "%s: %w", name, err)
 		}
-		return nil, usage("--machine %s: there is no such machine or file; built in are %v", name, machine.Names())
+		return m, nil
+	case strings.ContainsAny(name, "./"):
+		return nil, gridio.Named(name, err)
 	}
-	m, err = machine.Parse(text)
-	if err != nil {
-		return nil, failf(exitDevice, "%s: %w", name, err)
+	bad := usage("--machine %s: there is no such machine or file", name)
+	if near := diag.Nearest(name, machine.Names()); near != "" {
+		return nil, bad.hintf("did you mean %s?", near)
 	}
-	return m, nil
+	return nil, bad.hintf("built in are %s", strings.Join(machine.Names(), ", "))
 }

@@ -11,19 +11,21 @@ import (
 type fmtCmd struct {
 	Files []string `arg:"" name:"file" help:"Source files; - reads standard input."`
 	Write bool     `short:"w" help:"Write the result back to the file."`
-	List  bool     `short:"l" help:"List the files whose formatting differs, and end with status 1 if there are any."`
+	List  bool     `short:"l" help:"List the files whose formatting differs, and end with status 1 if there are any left."`
 }
 
 func (c *fmtCmd) Help() string {
-	return `Without -w or -l the formatted source goes to standard output.
+	return `Without -w or -l the formatted source goes to standard output. A file with errors is left alone.
 
 Examples:
-  gridloom fmt -w examples/heat3d.loom
-  gridloom fmt -l examples/*.loom`
+
+	gridloom fmt -w examples/heat3d.loom
+	gridloom fmt -l examples/*.loom
+	gridloom fmt - < draft.loom`
 }
 
 func (c *fmtCmd) Run(a *app) error {
-	differs := false
+	wrong := false
 	for _, path := range c.Files {
 		if c.Write && path == "-" {
 			return usage("fmt -w: standard input cannot be written back")
@@ -35,12 +37,13 @@ func (c *fmtCmd) Run(a *app) error {
 		text, list := lang.Format(src)
 		a.show(src, list)
 		if list.HasErrors() {
-			return &failure{status: exitSource}
+			wrong = true
+			continue
 		}
 		changed := text != src.Text
-		differs = differs || changed
 		if c.List && changed {
-			fmt.Fprintln(a.stdout, path)
+			fmt.Fprintln(a.stdout, src.Name)
+			wrong = wrong || !c.Write
 		}
 		switch {
 		case c.Write && changed:
@@ -52,10 +55,10 @@ func (c *fmtCmd) Run(a *app) error {
 			_, err = io.WriteString(a.stdout, text)
 		}
 		if err != nil {
-			return trouble(err)
+			return err
 		}
 	}
-	if c.List && differs {
+	if wrong {
 		return &failure{status: exitSource}
 	}
 	return nil

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -17,43 +15,58 @@ type gridFile struct {
 	path string
 }
 
-// gridFiles reads NAME=FILE arguments.
+// gridFiles reads GRID=FILE arguments.
 func gridFiles(p *ir.Program, option string, args []string) ([]gridFile, error) {
 	var files []gridFile
-	seen := map[string]bool{}
 	for _, arg := range args {
 		name, path, ok := strings.Cut(arg, "=")
 		if !ok || name == "" || path == "" {
-			return nil, usage("%s %s: write NAME=FILE", option, arg)
+			return nil, usage("%s %s: write GRID=FILE", option, arg)
 		}
 		g := p.Grid(name)
 		if g == nil {
-			var names []string
-			for _, g := range p.Grids {
-				names = append(names, g.Name)
-			}
-			if p.Scalar(name) != nil {
-				return nil, usage("%s %s: %s is a scalar, not a grid%s", option, arg, name, scalarHint(option))
-			}
-			if near := diag.Nearest(name, names); near != "" {
-				return nil, usage("%s %s: the program has no grid %s; did you mean %s?", option, arg, name, near)
-			}
-			return nil, usage("%s %s: the program has no grid %s; it has %s", option, arg, name, strings.Join(names, ", "))
+			return nil, noGrid(p, option+" "+arg, name)
 		}
-		if option == "--in" && seen[name] {
-			return nil, usage("--in gives %s twice", name)
-		}
-		seen[name] = true
 		files = append(files, gridFile{g, path})
 	}
 	return files, nil
 }
 
-func scalarHint(option string) string {
-	if option == "--in" {
-		return "; give it with --set"
+// noGrid says what the program has instead of a grid of that name.
+func noGrid(p *ir.Program, argument, name string) error {
+	if s := p.Scalar(name); s != nil && s.Reduced {
+		return usage("%s: %s is a scalar, not a grid", argument, name).hintf("it is printed at the end of the run, and part of --json")
+	} else if s != nil || p.Param(name) >= 0 {
+		return usage("%s: %s is a scalar, not a grid", argument, name).hintf("give it its value with --set %s=...", name)
 	}
-	return "; results of reductions are printed"
+	var names []string
+	for _, g := range p.Grids {
+		names = append(names, g.Name)
+	}
+	bad := usage("%s: the program has no grid %s", argument, name)
+	if near := diag.Nearest(name, names); near != "" {
+		return bad.hintf("did you mean %s?", near)
+	}
+	return bad.hintf("it has %s", strings.Join(names, ", "))
+}
+
+// newInputs reads --in arguments.
+func newInputs(p *ir.Program, args []string) ([]gridFile, error) {
+	ins, err := gridFiles(p, "--in", args)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[*ir.Grid]bool{}
+	for _, in := range ins {
+		if seen[in.grid] {
+			return nil, usage("--in gives %s twice", in.grid.Name)
+		}
+		seen[in.grid] = true
+		if err := gridio.CheckRead(in.path); err != nil {
+			return nil, misuse("--in", err)
+		}
+	}
+	return ins, nil
 }
 
 // openInputs opens the input files and checks that they fit, before anything
@@ -78,7 +91,12 @@ func closeInputs(files []*gridio.File) {
 
 // initialise gives a runner its first values: files for the grids that have
 // them, formulas or zero for the others.
-func initialise(r exec.Runner, ins []gridFile, files []*gridio.File) error {
+func initialise(r exec.Runner, b *ir.Binding, ins []gridFile) error {
+	files, err := openInputs(b, ins)
+	if err != nil {
+		return err
+	}
+	defer closeInputs(files)
 	var given []string
 	for i, in := range ins {
 		cells, err := r.Grid(in.grid.Name)
@@ -91,89 +109,4 @@ func initialise(r exec.Runner, ins []gridFile, files []*gridio.File) error {
 		given = append(given, in.grid.Name)
 	}
 	return r.Initialise(given)
-}
-
-// startsAtZero says which grids begin without values that the program reads.
-func (a *app) startsAtZero(p *ir.Program, ins []gridFile) {
-	has := map[*ir.Grid]bool{}
-	for _, in := range ins {
-		has[in.grid] = true
-	}
-	if p.Initial != nil {
-		for _, st := range p.Initial.Body {
-			if st.Array != nil && st.Array.Grid != nil {
-				has[st.Array.Grid] = true
-			}
-		}
-	}
-	var zero []string
-	for _, g := range p.Grids {
-		if !has[g] && (g.CopyIn || g.Constant) {
-			zero = append(zero, g.Name)
-		}
-	}
-	if len(zero) > 0 {
-		fmt.Fprintf(a.stderr, "note: without --in or an initial formula these grids start at zero: %s\n", strings.Join(zero, ", "))
-	}
-	for _, pair := range lonelyPartners(p, has) {
-		fmt.Fprintf(a.stderr, "warning: %s changes places with %s but has no first values: cells that no statement writes start at zero in it\n", pair[0].Name, pair[1].Name)
-	}
-}
-
-// lonelyPartners returns the grids without first values that change places
-// with grids that have them, where some cells are never written.
-func lonelyPartners(p *ir.Program, has map[*ir.Grid]bool) [][2]*ir.Grid {
-	partial := map[*ir.Grid]bool{}
-	for _, s := range p.Stages {
-		for _, st := range s.Body {
-			if st.Array == nil || st.Array.Grid == nil {
-				continue
-			}
-			extent := st.Array.ExtentBox(len(p.Axes))
-			for _, axis := range st.Axes {
-				if !st.Domain[axis].Equal(extent[axis]) {
-					partial[st.Array.Grid] = true
-				}
-			}
-		}
-	}
-	var out [][2]*ir.Grid
-	told := map[*ir.Grid]bool{}
-	var walk func(body []ir.Op)
-	walk = func(body []ir.Op) {
-		for _, o := range body {
-			switch o := o.(type) {
-			case *ir.Iterate:
-				walk(o.Body)
-			case *ir.Rotate:
-				var with *ir.Grid
-				any := false
-				for _, g := range o.Grids {
-					if has[g] {
-						with = g
-					}
-					any = any || partial[g]
-				}
-				for _, g := range o.Grids {
-					if with != nil && any && !has[g] && !told[g] {
-						told[g] = true
-						out = append(out, [2]*ir.Grid{g, with})
-					}
-				}
-			}
-		}
-	}
-	walk(p.Body)
-	return out
-}
-
-// hinted words an error of gridio with its hint on a line of its own.
-func hinted(err error) error {
-	var e *gridio.Error
-	if errors.As(err, &e) && e.Hint != "" {
-		plain := *e
-		plain.Hint = ""
-		return failf(exitDevice, "%v\n      hint: %s", &plain, e.Hint)
-	}
-	return trouble(err)
 }

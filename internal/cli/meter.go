@@ -2,7 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"os"
+	"io"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -10,23 +10,66 @@ import (
 )
 
 // meter shows how far a run is: on a terminal one line that is rewritten, else
-// a line every ten seconds.
+// a line every ten seconds. What takes less than a second is not talked about.
 type meter struct {
-	app   *app
-	quiet bool
-	total int64 // outermost iterations; 0 if not known
-	from  int64 // iterations that were there at the start
-	start time.Time
-	shown time.Time
-	live  bool // the terminal's line holds something
+	to       io.Writer
+	terminal bool
+	now      func() time.Time
+	total    int64 // outermost iterations; 0 if not known
+	from     int64 // iterations that were there at the start
+	start    time.Time
+	shown    time.Time
+	live     bool // the terminal's line holds something
 }
 
-func newMeter(a *app, b *ir.Binding, quiet bool) *meter {
-	return &meter{app: a, quiet: quiet, total: iterations(b), start: time.Now()}
+// newMeter returns a meter that shows nothing if the user wants quiet.
+func newMeter(a *app, total int64, quiet bool) *meter {
+	if quiet {
+		return &meter{to: io.Discard, now: time.Now, start: time.Now()}
+	}
+	return &meter{to: a.stderr, terminal: a.terminal(), now: time.Now, total: total, start: time.Now()}
+}
+
+// show is called now and then during a run.
+func (m *meter) show(p exec.Progress) {
+	now := m.now()
+	wait := 10 * time.Second
+	if m.terminal {
+		wait = 100 * time.Millisecond
+	}
+	if now.Sub(m.start) < time.Second || now.Sub(m.shown) < wait {
+		return
+	}
+	m.shown = now
+	text := count(p.Iterations, "iteration")
+	if m.total > 0 {
+		text = fmt.Sprintf("%d of %s", p.Iterations, count(m.total, "iteration"))
+	}
+	if s := p.Busy.Seconds(); s > 0 {
+		text += fmt.Sprintf(", %.3g GPoints/s", float64(p.Points)/s/1e9)
+		if did := p.Iterations - m.from; did > 0 && m.total > p.Iterations {
+			left := time.Duration(s * float64(m.total-p.Iterations) / float64(did) * float64(time.Second))
+			text += fmt.Sprintf(", %s left", left.Round(time.Second))
+		}
+	}
+	if m.terminal {
+		fmt.Fprintf(m.to, "\r\x1b[K%s", text)
+		m.live = true
+		return
+	}
+	fmt.Fprintln(m.to, text)
+}
+
+// clear takes the line away, so that other words can be printed.
+func (m *meter) clear() {
+	if m.live {
+		fmt.Fprint(m.to, "\r\x1b[K")
+		m.live = false
+	}
 }
 
 // iterations returns the iterations of a program's outermost iterates, or 0 if
-// a condition decides.
+// a condition or a result decides.
 func iterations(b *ir.Binding) int64 {
 	total := int64(0)
 	for _, o := range b.Program.Body {
@@ -34,7 +77,7 @@ func iterations(b *ir.Binding) int64 {
 		if !ok {
 			continue
 		}
-		if it.Count == nil || readsReduced(it.Count) {
+		if !counted(it) {
 			return 0
 		}
 		total += max(0, b.Eval(it.Count, 0).I)
@@ -42,64 +85,16 @@ func iterations(b *ir.Binding) int64 {
 	return total
 }
 
-func readsReduced(e ir.Expr) bool {
-	found := false
-	ir.Walk(e, func(e ir.Expr) {
-		if s, ok := e.(ir.ScalarRef); ok && s.Scalar.Reduced {
-			found = true
-		}
-	})
-	return found
-}
-
-// show is called now and then during a run.
-func (m *meter) show(p exec.Progress) {
-	if m.quiet {
-		return
-	}
-	now := time.Now()
-	terminal := m.app.terminal()
-	wait := 10 * time.Second
-	if terminal {
-		wait = 100 * time.Millisecond
-	}
-	if now.Sub(m.start) < time.Second || now.Sub(m.shown) < wait {
-		return
-	}
-	m.shown = now
-	text := fmt.Sprintf("%d iterations", p.Iterations)
-	if m.total > 0 {
-		text = fmt.Sprintf("%d of %d iterations", p.Iterations, m.total)
-	}
-	if s := now.Sub(m.start).Seconds(); s > 0 {
-		text += fmt.Sprintf(", %.3g GPoints/s", float64(p.Points)/s/1e9)
-		if did := p.Iterations - m.from; did > 0 && m.total > p.Iterations {
-			left := time.Duration(s * float64(m.total-p.Iterations) / float64(did) * float64(time.Second))
-			text += fmt.Sprintf(", %s left", left.Round(time.Second))
-		}
-	}
-	if terminal {
-		fmt.Fprintf(m.app.stderr, "\r\x1b[K%s", text)
-		m.live = true
-		return
-	}
-	fmt.Fprintln(m.app.stderr, text)
-}
-
-// clear takes the line away, so that other words can be printed.
-func (m *meter) clear() {
-	if m.live {
-		fmt.Fprint(m.app.stderr, "\r\x1b[K")
-		m.live = false
-	}
-}
-
-// terminal reports whether stderr is one.
-func (a *app) terminal() bool {
-	f, ok := a.stderr.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
+// counted reports whether the number of iterations is known before the first.
+func counted(it *ir.Iterate) bool {
+	if it.Count == nil {
 		return false
 	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
+	known := true
+	ir.Walk(it.Count, func(e ir.Expr) {
+		if s, ok := e.(ir.ScalarRef); ok && s.Scalar.Reduced {
+			known = false
+		}
+	})
+	return known
 }

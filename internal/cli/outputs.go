@@ -1,8 +1,9 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -10,98 +11,94 @@ import (
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
-// pictureFlags say how .png files are drawn.
-type pictureFlags struct {
-	Slice []string `help:"Draw the plane at an index of an axis in .png files, such as k=10 (repeatable)." placeholder:"AXIS=INDEX" sep:"none"`
-	Map   string   `help:"Colour map of .png files." placeholder:"NAME"`
-	Range string   `help:"Values at the two ends of the colour map." placeholder:"LOW:HIGH"`
-	Zoom  int      `help:"Side of the square of pixels that a cell becomes." placeholder:"N"`
-}
-
-// options returns the picture of one grid.
-func (f *pictureFlags) options(p *ir.Program, g *ir.Grid) (gridio.Options, error) {
-	o := gridio.Options{Name: g.Name, Picture: gridio.Picture{Map: f.Map, Scale: f.Zoom}}
-	if f.Range != "" {
-		low, high, ok := strings.Cut(f.Range, ":")
-		x, err1 := strconv.ParseFloat(low, 64)
-		y, err2 := strconv.ParseFloat(high, 64)
-		if !ok || err1 != nil || err2 != nil || !(x < y) {
-			return o, usage("--range %s: write LOW:HIGH", f.Range)
-		}
-		o.Picture.Range = &[2]float64{x, y}
-	}
-	for _, s := range f.Slice {
-		name, text, ok := strings.Cut(s, "=")
-		index, err := strconv.Atoi(text)
-		if !ok || err != nil {
-			return o, usage("--slice %s: write AXIS=INDEX", s)
-		}
-		axis := p.Axis(name)
-		if axis < 0 {
-			return o, usage("--slice %s: the program's axes are %s", s, strings.Join(p.Axes, ", "))
-		}
-		for d, dim := range g.Dims {
-			if dim.Axis == axis {
-				o.Picture.Planes = append(o.Picture.Planes, gridio.Plane{Axis: d, Index: index})
-			}
-		}
-	}
-	return o, nil
-}
-
-// output is one --out argument.
-type output struct {
+// writer is one --out argument.
+type writer struct {
 	gridFile
+	bound   *ir.Binding
 	name    gridio.Template
 	options gridio.Options
-	frames  []gridio.Frame
+	written []string       // files, in order
+	frames  []gridio.Frame // of a series with an index
 }
 
-// newOutputs reads --out arguments and checks that each can be written.
-func newOutputs(b *ir.Binding, args []string, f *pictureFlags) ([]*output, error) {
+// newWriters reads --out arguments and checks that each can be written.
+func newWriters(b *ir.Binding, args []string, f *pictureFlags) ([]*writer, error) {
 	files, err := gridFiles(b.Program, "--out", args)
 	if err != nil {
 		return nil, err
 	}
-	var outs []*output
+	var outs []*writer
 	paths := map[string]bool{}
 	for _, file := range files {
-		o := &output{gridFile: file, name: gridio.Template(file.path)}
+		w := &writer{gridFile: file, bound: b, name: gridio.Template(file.path)}
 		if paths[filepath.Clean(file.path)] {
 			return nil, usage("--out writes %s twice", file.path)
 		}
 		paths[filepath.Clean(file.path)] = true
-		if err := o.name.Check(); err != nil {
-			return nil, usage("%v", err)
+		if err := w.name.Check(); err != nil {
+			return nil, misuse("--out", err)
 		}
-		if o.options, err = f.options(b.Program, file.grid); err != nil {
+		w.options.Name = file.grid.Name
+		if w.isPicture() {
+			if w.options.Picture, err = f.picture(b, file.grid); err != nil {
+				return nil, err
+			}
+		}
+		path, shape := w.name.Expand(0), b.Shape(file.grid.Dims)
+		if err := gridio.CheckFormat(path, file.grid.Type, shape, w.options); err != nil {
+			return nil, misuse("--out", err)
+		}
+		if err := gridio.CheckFile(path); err != nil {
 			return nil, err
 		}
-		if err := gridio.CheckWrite(o.name.Expand(0), file.grid.Type, b.Shape(file.grid.Dims), o.options); err != nil {
-			return nil, hinted(err)
-		}
-		outs = append(outs, o)
+		outs = append(outs, w)
+	}
+	if err := f.used(b.Program, outs); err != nil {
+		return nil, err
 	}
 	return outs, nil
 }
 
-// write writes the grid as it is now. Series of .vti files get an index.
-func (o *output) write(r exec.Runner, b *ir.Binding, step int64) error {
-	cells, err := r.Grid(o.grid.Name)
+func (w *writer) ending() string  { return strings.ToLower(filepath.Ext(w.path)) }
+func (w *writer) isPicture() bool { return w.ending() == ".png" }
+
+// indexed reports whether the files are a series with an index.
+func (w *writer) indexed() bool { return w.name.HasStep() && w.ending() == ".vti" }
+
+// write writes the grid as it is now, and adds it to the series' index.
+func (w *writer) write(r exec.Runner, step int64) error {
+	cells, err := r.Grid(w.grid.Name)
 	if err != nil {
 		return err
 	}
-	path := o.name.Expand(int(step))
-	array := &gridio.Array{Type: o.grid.Type, Shape: b.Shape(o.grid.Dims), Data: cells}
-	if err := gridio.Write(path, array, o.options); err != nil {
+	path := w.name.Expand(int(step))
+	array := &gridio.Array{Type: w.grid.Type, Shape: w.bound.Shape(w.grid.Dims), Data: cells}
+	if err := gridio.Write(path, array, w.options); err != nil {
 		return err
 	}
-	if !o.name.HasStep() || strings.ToLower(filepath.Ext(path)) != ".vti" {
+	if slices.Contains(w.written, path) {
+		return nil // the last of a series may be due for two reasons
+	}
+	w.written = append(w.written, path)
+	if !w.indexed() {
 		return nil
 	}
-	if n := len(o.frames); n > 0 && o.frames[n-1].Time == float64(step) {
-		return nil
+	if n := len(w.frames); n == 0 || w.frames[n-1].Time != float64(step) {
+		w.frames = append(w.frames, gridio.Frame{Time: float64(step), File: path})
 	}
-	o.frames = append(o.frames, gridio.Frame{Time: float64(step), File: path})
-	return gridio.WriteIndex(o.name.Index(), o.frames)
+	return gridio.WriteIndex(w.name.Index(), w.frames)
+}
+
+// goOn takes up a series after some steps: what an earlier run has written of
+// it belongs to the index.
+func (w *writer) goOn(every, steps int64) {
+	if every == 0 || !w.indexed() {
+		return
+	}
+	for step := int64(0); step <= steps; step += every {
+		path := w.name.Expand(int(step))
+		if _, err := os.Stat(path); err == nil {
+			w.frames = append(w.frames, gridio.Frame{Time: float64(step), File: path})
+		}
+	}
 }

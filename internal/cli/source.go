@@ -2,8 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -11,6 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
 // maxSource bounds the size of a source file.
@@ -23,14 +22,14 @@ func (a *app) read(path string) (*diag.Source, error) {
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, trouble(err)
+			return nil, gridio.Named(path, err)
 		}
 		defer f.Close()
 		r, name = f, path
 	}
 	text, err := io.ReadAll(io.LimitReader(r, maxSource+1))
 	if err != nil {
-		return nil, trouble(fmt.Errorf("%s: %w", name, errors.Unwrap(err)))
+		return nil, gridio.Named(name, err)
 	}
 	if len(text) > maxSource {
 		return nil, failf(exitSource, "%s: a source file has at most %d bytes", name, maxSource)
@@ -47,6 +46,17 @@ func (a *app) show(src *diag.Source, list diag.List) {
 
 // colour reports whether stderr is a terminal that wants colours.
 func (a *app) colour() bool { return os.Getenv("NO_COLOR") == "" && a.terminal() }
+
+// terminal reports whether stderr is a terminal on which a line can be
+// rewritten.
+func (a *app) terminal() bool {
+	f, ok := a.stderr.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}
 
 // load reads, parses and checks a program, and prints what there is to say.
 func (a *app) load(path string) (*diag.Source, *ir.Program, error) {
@@ -85,25 +95,46 @@ func (a *app) bind(src *diag.Source, p *ir.Program, args []string) (*ir.Binding,
 		return nil, err
 	}
 	b, list := p.Bind(set)
-	if !list.HasErrors() {
+	switch {
+	case !list.HasErrors():
 		return b, nil
+	case len(set) == 0 && complete(p):
+		return nil, a.unfit(exitSource, src, list)
 	}
+	return nil, a.unfit(exitUsage, src, list)
+}
+
+// complete reports whether the source gives every value that a run needs.
+func complete(p *ir.Program) bool {
+	for _, q := range p.Params {
+		if q.Default == nil {
+			return false
+		}
+	}
+	for _, s := range p.Scalars {
+		if s.Used && !s.Reduced && s.Init == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// unfit prints what is wrong with the values that a program was given.
+func (a *app) unfit(status int, src *diag.Source, list diag.List) error {
 	for _, d := range list {
-		if d.Range != (diag.Range{}) {
-			a.show(src, diag.List{d})
+		if d.Range == (diag.Range{}) { // about the command line alone
+			a.complain("--set: "+d.Message, d.Hint)
 			continue
 		}
-		fmt.Fprintf(a.stderr, "gridloom: %s\n", d.Message)
-		if d.Hint != "" {
-			fmt.Fprintf(a.stderr, "      hint: %s\n", d.Hint)
-		}
+		a.show(src, diag.List{d})
 	}
-	return nil, &failure{status: exitUsage}
+	return &failure{status: status}
 }
 
 // printJSON prints a value as indented JSON.
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetIndent("", "  ")
-	return trouble(enc.Encode(v))
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
 }

@@ -1,318 +1,335 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"math"
-	"math/rand/v2"
+	"slices"
+	"strings"
 
-	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
-// checkBudget is the number of operations that a check's reference run may
-// take: a few seconds on two processors.
-const checkBudget = 4e8
-
-// verification is a comparison of the target with the reference executor.
+// verification is a comparison of a device with the reference executor.
 type verification struct {
 	Sizes      map[string]int64 `json:"sizes"`
-	Reduced    bool             `json:"reduced"` // smaller sizes, random inputs
-	Iterations int64            `json:"iterations"`
-	Cells      int64            `json:"cells"`
-	Differ     int64            `json:"differ"`
-	Wrong      int64            `json:"wrong"`
-	Undecided  int64            `json:"undecided"`
-	MaxAbs     float64          `json:"max_abs"`
+	Smaller    bool             `json:"smaller"`          // than those of the run
+	Random     []string         `json:"random,omitempty"` // grids whose files do not fit smaller sizes
+	Iterations int64            `json:"iterations"`       // how far both went
+	Compared   []int64          `json:"compared_after"`   // iterations
+	Cells      int64            `json:"cells"`            // of all grids, and the scalars
+	Differ     int64            `json:"differ"`           // that are not the same bits at the end
+	Beyond     int64            `json:"beyond"`           // that are further off than the arithmetic allows
+	MaxAbs     number           `json:"max_abs"`          // over all comparisons, as the next two
 	MaxULP     uint64           `json:"max_ulp"`
-	OfBound    float64          `json:"of_bound"`
+	OfBound    number           `json:"max_of_bound"`       // difference by what the arithmetic allows
+	Undecided  int64            `json:"undecided"`          // that have no bound at the end
+	Decided    int64            `json:"decided_iterations"` // after which all had one
+	Ends       string           `json:"loop_end,omitempty"` // how the ends of loops differ
+
+	wrong []string // what is beyond, in words
+	sizes []string
 }
 
-// add takes in the result for a grid. A cell with an infinite bound says
-// nothing, whatever it holds.
-func (v *verification) add(r compare.Result, bounds []float64) {
-	v.Cells += r.Cells
-	v.Differ += r.Differ
-	v.Wrong += r.Beyond
-	v.MaxAbs = max(v.MaxAbs, r.MaxAbs)
-	v.MaxULP = max(v.MaxULP, r.MaxULP)
-	v.OfBound = max(v.OfBound, r.MaxRatio)
-	for _, b := range bounds {
-		if math.IsInf(b, 1) || b != b {
-			v.Undecided++
-		}
-	}
-}
-
-// check runs the program on the target and on the reference executor and
-// compares every cell of every grid and every reduced scalar. If the reference
-// cannot afford the run, it takes the first iterations of it, on smaller sizes
-// with random inputs if need be.
-func (j *job) check() error {
-	b, limit, err := j.affordable()
+// check runs the beginning of the program on the target and on the reference
+// executor, and compares every cell of every grid and every reduced scalar
+// after 1, 2, 4, 8 ... iterations: mistakes show early, while the bounds on
+// rounding errors are tight. If the reference cannot afford even that, both
+// run at smaller sizes.
+func (j *job) check() (*verification, error) {
+	a, err := j.affordable()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	reduced := b != j.bound
-	want, err := exec.OpenReference(b, exec.ReferenceOptions{Bounds: j.target.bounds()})
+	want, err := exec.OpenReference(a.bound, exec.ReferenceOptions{Bounds: a.mode, SamePath: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer want.Close()
-	got, err := j.target.open(j.ctx, b, nil)
+	got, err := j.target.open(j.ctx, a.bound, nil, j.note)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer got.Close()
-	var last exec.Progress
+	v := &verification{Sizes: map[string]int64{}, Smaller: a.bound != j.bound, Compared: []int64{}}
+	for i, q := range a.bound.Program.Params {
+		v.Sizes[q.Name] = a.bound.Params[i]
+		v.sizes = append(v.sizes, fmt.Sprintf("%s=%d", q.Name, a.bound.Params[i]))
+	}
 	for _, r := range []exec.Runner{want, got} {
-		if err := j.start(r, b, reduced); err != nil {
-			return err
-		}
-		if last, err = r.Advance(j.ctx, exec.Limit{Iterations: limit}); err != nil {
-			return err
-		}
-		if last.Stopped {
-			return &failure{exitInterrupted, errors.New("interrupted during the check")}
+		if v.Random, err = j.firstValues(r, a.bound, v.Smaller); err != nil {
+			return nil, err
 		}
 	}
-	v := verification{Sizes: map[string]int64{}, Reduced: reduced, Iterations: last.Iterations}
-	for i, q := range b.Program.Params {
-		v.Sizes[q.Name] = b.Params[i]
+	p := &pair{job: j, bound: a.bound, want: want, got: got, leaves: a.leaves, byLeaf: a.conditional}
+	for !p.done && v.Beyond == 0 {
+		if err := p.advance(min(max(1, p.iterations), a.iterations-p.iterations)); err != nil {
+			return nil, err
+		}
+		if err := p.compare(v); err != nil {
+			return nil, err
+		}
+		p.done = p.done || p.iterations >= a.iterations
 	}
-	var wrong []string
-	for _, g := range b.Program.Grids {
-		x, err := got.Grid(g.Name)
-		if err != nil {
-			return err
-		}
-		y, err := want.Grid(g.Name)
-		if err != nil {
-			return err
-		}
-		bounds, err := want.Bounds(g.Name)
-		if err != nil {
-			return err
-		}
-		var lo []int64
-		for _, d := range g.Dims {
-			lo = append(lo, b.Extent(d).Lo)
-		}
-		r, err := compare.Cells(compare.Grid{Name: g.Name, Type: g.Type, Shape: b.Shape(g.Dims), Lo: lo, Bounds: bounds}, y, x)
-		if err != nil {
-			return err
-		}
-		v.add(r, bounds)
-		if !r.OK() {
-			wrong = append(wrong, r.String())
-		}
-	}
-	return j.verdict(v, wrong)
+	return v, nil
 }
 
-func (j *job) verdict(v verification, wrong []string) error {
-	if j.JSON {
-		if err := j.printJSON(v); err != nil {
-			return err
-		}
-	} else if !j.Quiet {
-		j.describe(v)
-	}
-	if v.Wrong == 0 {
-		return nil
-	}
-	for _, w := range wrong {
-		fmt.Fprintf(j.stderr, "  %s\n", w)
-	}
-	return failf(exitCheck, "the check failed: %s of %d beyond what --fp %s allows", count(v.Wrong, "cell"), v.Cells, j.FP)
-}
-
-func (j *job) describe(v verification) {
-	where := "same sizes"
-	if v.Reduced {
-		where = "random inputs at"
-		for _, q := range j.program.Params {
-			where += fmt.Sprintf(" %s=%d", q.Name, v.Sizes[q.Name])
-		}
-	}
-	fmt.Fprintf(j.stdout, "check against the reference (%s, %s, --fp %s): %d cells compared, ", where, count(v.Iterations, "iteration"), j.FP, v.Cells)
-	if v.Differ == 0 {
-		fmt.Fprintln(j.stdout, "all equal")
-	} else {
-		fmt.Fprintf(j.stdout, "%d differ, by at most %.3g absolute and %d ulp", v.Differ, v.MaxAbs, v.MaxULP)
-		if v.OfBound > 0 {
-			fmt.Fprintf(j.stdout, ", %.3g of the rounding bound", v.OfBound)
-		}
-		fmt.Fprintln(j.stdout)
-	}
-	if v.Undecided > 0 {
-		fmt.Fprintf(j.stdout, "  %s could not be decided: rounding may change which branch they take\n", count(v.Undecided, "cell"))
-	}
-}
-
-// affordable returns a binding and a number of iterations that the reference
-// executor can run within its budget: the run's own if possible.
-func (j *job) affordable() (*ir.Binding, int64, error) {
-	if n := affordableIterations(j.bound, j.target.bounds()); n >= 1 && fits(j.bound, j.target.bounds()) {
-		return j.bound, n, nil
-	}
-	set, err := sets(j.Set)
-	if err != nil {
-		return nil, 0, err
-	}
-	sizes := gridParams(j.program)
-	for shrink := int64(2); shrink <= 1<<20; shrink *= 2 {
-		smaller := map[string]string{}
-		for k, v := range set {
-			smaller[k] = v
-		}
-		for i, q := range j.program.Params {
-			if sizes[i] {
-				smaller[q.Name] = fmt.Sprint(max(j.bound.Params[i]/shrink, min(j.bound.Params[i], 17)))
-			}
-		}
-		b, list := j.program.Bind(smaller)
-		if list.HasErrors() {
-			continue
-		}
-		if n := affordableIterations(b, j.target.bounds()); n >= 3 && fits(b, j.target.bounds()) {
-			return b, n, nil
-		}
-	}
-	return nil, 0, fmt.Errorf("the reference executor cannot afford to check this program at any size")
-}
-
-// fits reports whether the reference executor's memory is a modest amount.
-func fits(b *ir.Binding, mode interp.Mode) bool {
-	bytes, err := interp.Bytes(b, interp.Options{Bounds: mode})
-	return err == nil && bytes <= 4<<30
-}
-
-// gridParams marks the parameters that sizes of grids depend on.
-func gridParams(p *ir.Program) map[int]bool {
-	used := map[int]bool{}
-	for _, g := range p.Grids {
-		for _, d := range g.Dims {
-			for _, a := range []ir.Affine{d.Lo, d.Hi} {
-				for _, t := range a.Terms {
-					used[t.Param] = true
-				}
-			}
-		}
-	}
-	return used
-}
-
-// affordableIterations returns how many outermost iterations the budget pays
-// for; 0 if not even one.
-func affordableIterations(b *ir.Binding, mode interp.Mode) int64 {
-	once, each := 0.0, 0.0
-	for _, o := range b.Program.Body {
-		if it, ok := o.(*ir.Iterate); ok {
-			each = max(each, cost(b, it.Body))
-		} else {
-			once += cost(b, []ir.Op{o})
-		}
-	}
-	budget := float64(checkBudget)
-	if mode != interp.NoBounds {
-		budget /= 4
-	}
-	if each == 0 {
-		if once <= budget {
-			return math.MaxInt32
-		}
-		return 0
-	}
-	return int64(min((budget-once)/each, math.MaxInt32))
-}
-
-// cost counts the operations of a body.
-func cost(b *ir.Binding, body []ir.Op) float64 {
-	sum := 0.0
-	for _, o := range body {
-		switch o := o.(type) {
-		case *ir.Run:
-			for _, st := range o.Stage.Body {
-				cells := 1.0
-				for _, axis := range st.Axes {
-					cells *= float64(b.Range(st.Domain[axis]).Len())
-				}
-				if st.Temp != nil { // evaluated wherever it is needed
-					for _, a := range o.Stage.Arrays {
-						n := 1.0
-						for _, d := range a.Dims {
-							n *= float64(b.Extent(d).Len())
-						}
-						cells = max(cells, n)
-					}
-				}
-				nodes := 0
-				ir.Walk(st.Value, func(ir.Expr) { nodes++ })
-				sum += cells * float64(nodes)
-			}
-		case *ir.Iterate:
-			n := float64(o.Max)
-			if o.Count != nil && !readsReduced(o.Count) {
-				n = float64(b.Eval(o.Count, 0).I)
-			}
-			sum += max(n, 0) * cost(b, o.Body)
-		}
-	}
-	return sum
-}
-
-// start gives a runner its first values: those of the run, or random ones on
-// reduced sizes for the grids that have files.
-func (j *job) start(r exec.Runner, b *ir.Binding, reduced bool) error {
-	if !reduced {
-		files, err := openInputs(b, j.ins)
-		if err != nil {
-			return err
-		}
-		defer closeInputs(files)
-		return initialise(r, j.ins, files)
+// firstValues gives a runner the run's own first values, or at smaller sizes,
+// which files do not fit, random ones; it returns the grids that got those.
+func (j *job) firstValues(r exec.Runner, b *ir.Binding, smaller bool) ([]string, error) {
+	if !smaller {
+		return nil, initialise(r, b, j.ins)
 	}
 	var given []string
 	for i, in := range j.ins {
 		cells, err := r.Grid(in.grid.Name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		randomise(in.grid.Type, cells, uint64(i))
 		given = append(given, in.grid.Name)
 	}
-	return r.Initialise(given)
+	return given, r.Initialise(given)
 }
 
-// randomise fills a grid with values of an input's usual size.
-func randomise(t types.Type, cells []byte, seed uint64) {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	a := gridio.Array{Type: t, Shape: []int{len(cells) / t.Size()}, Data: cells}
-	switch t {
-	case types.F64:
-		for i, v := 0, gridio.View[float64](&a); i < len(v); i++ {
-			v[i] = rng.Float64()
+// pair is the reference executor and a device on their way through a program.
+type pair struct {
+	*job
+	bound      *ir.Binding
+	want       *exec.Reference
+	got        exec.Runner
+	iterations int64
+	leaves     int64 // that may still be executed; 0 for any number
+	byLeaf     bool  // conditions decide where loops end: after every leaf, both must stand at one place
+	done       bool
+	parted     bool // the two stand at different places
+}
+
+// advance moves both on by some iterations, or to the end.
+func (p *pair) advance(iterations int64) error {
+	limit := exec.Limit{Iterations: iterations}
+	if p.byLeaf {
+		limit = exec.Limit{Leaves: 1}
+	}
+	until := p.iterations + iterations
+	for {
+		x, err := p.want.Advance(p.ctx, limit)
+		if err != nil {
+			return err
 		}
-	case types.F32:
-		for i, v := 0, gridio.View[float32](&a); i < len(v); i++ {
-			v[i] = rng.Float32()
+		y, err := p.got.Advance(p.ctx, limit)
+		if err != nil {
+			return err
 		}
-	case types.I32:
-		for i, v := 0, gridio.View[int32](&a); i < len(v); i++ {
-			v[i] = rng.Int32N(256)
+		if x.Stopped || y.Stopped {
+			return failf(exitInterrupted, "interrupted during the check")
 		}
-	case types.U8:
-		for i := range cells {
-			cells[i] = byte(rng.Uint32())
+		p.iterations = x.Iterations
+		if p.parted = !same(p.want.Place().Cursor, p.got.Place().Cursor); p.parted {
+			p.done = true
+			return nil
 		}
-	case types.Bool:
-		for i := range cells {
-			cells[i] = byte(rng.Uint32() & 1)
+		if p.leaves--; p.leaves == 0 {
+			p.done = true
+		}
+		if p.done = p.done || x.Finished; p.done || !p.byLeaf || p.iterations >= until {
+			return nil
 		}
 	}
+}
+
+func same(a, b ir.Cursor) bool {
+	return a.Completed == b.Completed && slices.Equal(a.Frames, b.Frames)
+}
+
+// compare compares everything where both stand now.
+func (p *pair) compare(v *verification) error {
+	v.Iterations = p.iterations
+	if p.parted {
+		return p.ends(v)
+	}
+	v.Compared = append(v.Compared, p.iterations)
+	v.Cells, v.Differ, v.Undecided = 0, 0, 0
+	for _, g := range p.bound.Program.Grids {
+		want, err := p.want.Grid(g.Name)
+		if err != nil {
+			return err
+		}
+		got, err := p.got.Grid(g.Name)
+		if err != nil {
+			return err
+		}
+		bounds, err := p.want.Bounds(g.Name)
+		if err != nil {
+			return err
+		}
+		c := compare.Grid{Name: g.Name, Type: g.Type, Shape: p.bound.Shape(g.Dims), Bounds: bounds}
+		for _, d := range g.Dims {
+			c.Lo = append(c.Lo, p.bound.Extent(d).Lo)
+		}
+		if err := v.add(c, want, got); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.bound.Program.Scalars {
+		if !s.Reduced {
+			continue
+		}
+		if err := p.scalar(v, s); err != nil {
+			return err
+		}
+	}
+	if v.Undecided == 0 {
+		v.Decided = p.iterations
+	}
+	return nil
+}
+
+// scalar compares the values of a reduced scalar, as a grid of one cell.
+func (p *pair) scalar(v *verification, s *ir.Scalar) error {
+	want, err := p.want.Scalar(s.Name)
+	if err != nil {
+		return err
+	}
+	got, err := p.got.Scalar(s.Name)
+	if err != nil {
+		return err
+	}
+	c := compare.Grid{Name: s.Name, Type: s.Type}
+	if p.exact() {
+		return v.add(c, encode(want), encode(got))
+	}
+	bound, err := p.want.ScalarBound(s.Name)
+	if err != nil {
+		return err
+	}
+	c.Bounds = []float64{bound}
+	return v.add(c, encode(want), encode(got))
+}
+
+// exact reports whether no rounding error is allowed at all.
+func (p *pair) exact() bool { return mode(p.target.arithmetic, p.program) == noBounds }
+
+// add takes in the comparison of one grid.
+func (v *verification) add(g compare.Grid, want, got []byte) error {
+	r, err := compare.Cells(g, want, got)
+	if err != nil {
+		return err
+	}
+	v.Cells += r.Cells
+	v.Differ += r.Differ
+	v.Beyond += r.Beyond
+	v.MaxAbs = max(v.MaxAbs, number(r.MaxAbs))
+	v.MaxULP = max(v.MaxULP, r.MaxULP)
+	v.OfBound = max(v.OfBound, number(r.MaxRatio))
+	if !r.OK() {
+		v.wrong = append(v.wrong, r.String())
+	}
+	for _, b := range g.Bounds {
+		if math.IsInf(b, 1) || b != b {
+			v.Undecided++
+		}
+	}
+	return nil
+}
+
+// ends says that a loop has ended on one side alone. It may, if the bounds do
+// not decide its condition.
+func (p *pair) ends(v *verification) error {
+	v.Ends = fmt.Sprintf("after %s the reference and %s go different ways at the end of a loop", count(p.iterations, "iteration"), p.target.device)
+	if !p.want.Undecided() {
+		v.Beyond++
+	}
+	return nil
+}
+
+// verdict prints the outcome of a check, and returns an error if it failed.
+func (j *job) verdict(s *summary) error {
+	v := s.Check
+	failed := v.Beyond > 0
+	switch {
+	case j.JSON && failed: // else it is part of the summary of the run
+		if err := j.printJSON(s); err != nil {
+			return err
+		}
+	case !j.JSON && !j.Quiet:
+		v.print(j.stdout, j.Device, j.FP)
+	}
+	if !failed {
+		return nil
+	}
+	for _, w := range v.wrong {
+		fmt.Fprintf(j.stderr, "  %s\n", strings.ReplaceAll(w, "\n", "\n  "))
+	}
+	what := fmt.Sprintf("%d of %s differ", v.Beyond, count(v.Cells, "cell"))
+	if j.FP != "strict" {
+		what += fmt.Sprintf(" by more than --fp %s allows", j.FP)
+	}
+	if v.Ends != "" {
+		what = v.Ends + ", and rounding is no reason to"
+	} else if v.Iterations > 0 {
+		what += " after " + count(v.Iterations, "iteration")
+	}
+	return failf(exitCheck, "the check failed: %s", what).
+		hintf("the program did not run; --device ref computes what is right")
+}
+
+func (v *verification) print(w io.Writer, device, fp string) {
+	about := []string{"--fp " + fp}
+	if v.Iterations > 0 {
+		about = append(about, count(v.Iterations, "iteration"))
+	}
+	if v.Smaller {
+		about = append(about, "smaller sizes "+strings.Join(v.sizes, " "))
+	} else {
+		about = append(about, "same sizes")
+	}
+	if len(v.Random) > 0 {
+		about = append(about, "random values in "+strings.Join(v.Random, ", "))
+	}
+	fmt.Fprintf(w, "check of %s against the reference executor (%s)\n", device, strings.Join(about, ", "))
+	fmt.Fprintf(w, "  %s compared", count(v.Cells, "cell"))
+	if len(v.Compared) > 1 {
+		fmt.Fprintf(w, " after %s iterations", list(v.Compared))
+	}
+	if v.MaxULP == 0 {
+		fmt.Fprintln(w, ": all the same, bit for bit")
+	} else {
+		fmt.Fprintf(w, ": %d not the same bits, largest difference %.3g", v.Differ, v.MaxAbs)
+		if v.MaxULP != math.MaxUint64 {
+			fmt.Fprintf(w, " (%d ulp)", v.MaxULP)
+		}
+		if v.OfBound > 0 {
+			fmt.Fprintf(w, ", at most %.2g of what rounding may change", v.OfBound)
+		}
+		fmt.Fprintln(w)
+	}
+	if v.Beyond > 0 {
+		return
+	}
+	if v.Undecided > 0 {
+		fmt.Fprintf(w, "  %d of them undecided: what rounding may change has grown without limit there (all were decided after %s; --fp strict decides all)\n",
+			v.Undecided, count(v.Decided, "iteration"))
+	}
+	if v.Ends != "" {
+		fmt.Fprintf(w, "  %s, as rounding allows; nothing beyond that was compared (--fp strict decides it)\n", v.Ends)
+	}
+}
+
+// list prints numbers as a sentence does: "1, 2 and 4".
+func list(numbers []int64) string {
+	var b strings.Builder
+	for i, n := range numbers {
+		switch {
+		case i == 0:
+		case i == len(numbers)-1:
+			b.WriteString(" and ")
+		default:
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, n)
+	}
+	return b.String()
 }

@@ -18,6 +18,13 @@ type versionCmd struct {
 	JSON bool `name:"json" help:"Print as JSON."`
 }
 
+func (c *versionCmd) Help() string {
+	return `Examples:
+
+	gridloom version
+	gridloom version --json`
+}
+
 func (c *versionCmd) Run(a *app) error {
 	v := struct {
 		Version  string `json:"version"`

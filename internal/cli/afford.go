@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+)
+
+const (
+	// checkBudget is the number of operations that a check's reference run may
+	// take: a few seconds on two processors. With bounds each takes fourfold.
+	checkBudget = 4e8
+	// statementCost is what a statement costs besides its cells.
+	statementCost = 2000
+	// checkMemory bounds what the reference executor takes.
+	checkMemory = 4 << 30
+	// fewest iterations are worth a check at smaller sizes.
+	fewest = 3
+)
+
+const noBounds = interp.NoBounds
+
+// mode returns how the reference executor bounds what a device may compute.
+// Strict arithmetic is exact but for functions that every device has its own
+// of.
+func mode(a toolchain.Arithmetic, p *ir.Program) interp.Mode {
+	switch {
+	case a == toolchain.Contract:
+		return interp.Contract
+	case a == toolchain.Fast:
+		return interp.Fast
+	case inexact(p):
+		return interp.Strict
+	}
+	return interp.NoBounds
+}
+
+// inexact reports whether a program calls functions that devices do not agree
+// on to the last bit. The initial block runs on the reference executor alone.
+func inexact(p *ir.Program) bool {
+	found := false
+	for _, s := range p.Stages {
+		for _, st := range s.Body {
+			ir.Walk(st.Value, func(e ir.Expr) {
+				if c, ok := e.(*ir.Call); ok && c.Func.ULP() > 0 {
+					found = true
+				}
+			})
+		}
+	}
+	return found
+}
+
+// allowance is what a check may run.
+type allowance struct {
+	bound       *ir.Binding
+	mode        interp.Mode
+	iterations  int64
+	leaves      int64 // 0 for any number
+	conditional bool  // some loop's end depends on results
+}
+
+// affordable returns what the reference executor can run within its budget: at
+// the run's own sizes if possible.
+func (j *job) affordable() (allowance, error) {
+	set, err := sets(j.Set)
+	if err != nil {
+		return allowance{}, err
+	}
+	a := allowance{bound: j.bound, mode: mode(j.target.arithmetic, j.program)}
+	if a.within(1) {
+		return a, nil
+	}
+	sizes := gridParams(j.program)
+	for shrink := int64(2); shrink <= 1<<20; shrink *= 2 {
+		smaller := map[string]string{}
+		for k, v := range set {
+			smaller[k] = v
+		}
+		for i, q := range j.program.Params {
+			if sizes[i] {
+				smaller[q.Name] = fmt.Sprint(max(j.bound.Params[i]/shrink, min(j.bound.Params[i], 17)))
+			}
+		}
+		b, list := j.program.Bind(smaller)
+		if list.HasErrors() {
+			continue
+		}
+		if a.bound = b; a.within(fewest) {
+			return a, nil
+		}
+	}
+	return a, errors.New("the reference executor cannot afford to check this program at any size")
+}
+
+// gridParams marks the parameters that sizes of grids depend on.
+func gridParams(p *ir.Program) map[int]bool {
+	used := map[int]bool{}
+	for _, g := range p.Grids {
+		for _, d := range g.Dims {
+			for _, a := range []ir.Affine{d.Lo, d.Hi} {
+				for _, t := range a.Terms {
+					used[t.Param] = true
+				}
+			}
+		}
+	}
+	return used
+}
+
+// within sets how far the budget goes, and reports whether that is at least so
+// many iterations, or the whole program.
+func (a *allowance) within(iterations int64) bool {
+	bytes, err := interp.Bytes(a.bound, interp.Options{Bounds: a.mode})
+	if err != nil || bytes > checkMemory {
+		return false
+	}
+	budget := float64(checkBudget)
+	if a.mode != interp.NoBounds {
+		budget /= 4
+	}
+	var once, each work
+	for _, o := range a.bound.Program.Body {
+		w := workOf(a.bound, []ir.Op{o})
+		it, ok := o.(*ir.Iterate)
+		if !ok {
+			once.add(w, 1)
+			continue
+		}
+		inner := workOf(a.bound, it.Body)
+		a.conditional = a.conditional || w.conditional
+		if each.cost < inner.cost {
+			each = inner
+		}
+	}
+	a.iterations, a.leaves = math.MaxInt32, 0
+	if each.cost == 0 {
+		return once.cost <= budget
+	}
+	a.iterations = int64(min((budget-once.cost)/each.cost, math.MaxInt32))
+	if each.conditional {
+		// Nobody knows how long an iteration is: the budget is counted in leaves.
+		a.iterations = math.MaxInt32
+		a.leaves = int64(max(0, (budget-once.cost)/each.cost*each.leaves))
+		return a.leaves >= int64(each.leaves)
+	}
+	return a.iterations >= iterations
+}
+
+// work is what executing a body takes.
+type work struct {
+	cost        float64 // operations
+	leaves      float64
+	conditional bool // loops whose end depends on results count as one iteration
+}
+
+func (w *work) add(x work, times float64) {
+	w.cost += times * x.cost
+	w.leaves += times * x.leaves
+	w.conditional = w.conditional || x.conditional
+}
+
+func workOf(b *ir.Binding, body []ir.Op) work {
+	var sum work
+	for _, o := range body {
+		switch o := o.(type) {
+		case *ir.Run:
+			sum.add(work{cost: stageCost(b, o.Stage), leaves: 1}, 1)
+		case *ir.Rotate:
+			sum.leaves++
+		case *ir.Iterate:
+			inner := workOf(b, o.Body)
+			if !counted(o) {
+				inner.conditional = true
+				sum.add(inner, 1)
+				continue
+			}
+			sum.add(inner, float64(max(0, b.Eval(o.Count, 0).I)))
+		}
+	}
+	return sum
+}
+
+// stageCost counts the operations of a stage.
+func stageCost(b *ir.Binding, s *ir.Stage) float64 {
+	sum := 0.0
+	for _, st := range s.Body {
+		cells := 1.0
+		for _, axis := range st.Axes {
+			cells *= float64(b.Range(st.Domain[axis]).Len())
+		}
+		if st.Temp != nil { // evaluated wherever it is needed
+			for _, a := range s.Arrays {
+				n := 1.0
+				for _, d := range a.Dims {
+					n *= float64(b.Extent(d).Len())
+				}
+				cells = max(cells, n)
+			}
+		}
+		nodes := 0
+		ir.Walk(st.Value, func(ir.Expr) { nodes++ })
+		sum += cells*float64(nodes) + statementCost
+	}
+	return sum
+}
+
+// encode returns a value as a grid of one cell holds it.
+func encode(v op.Value) []byte {
+	cell := make([]byte, v.T.Size())
+	device.Encode(cell, v)
+	return cell
+}
+
+// randomise fills a grid with values of an input's usual size.
+func randomise(t types.Type, cells []byte, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	a := gridio.Array{Type: t, Shape: []int{len(cells) / t.Size()}, Data: cells}
+	switch t {
+	case types.F64:
+		for i, v := 0, gridio.View[float64](&a); i < len(v); i++ {
+			v[i] = rng.Float64()
+		}
+	case types.F32:
+		for i, v := 0, gridio.View[float32](&a); i < len(v); i++ {
+			v[i] = rng.Float32()
+		}
+	case types.I32:
+		for i, v := 0, gridio.View[int32](&a); i < len(v); i++ {
+			v[i] = rng.Int32N(256)
+		}
+	case types.U8:
+		for i := range cells {
+			cells[i] = byte(rng.Uint32())
+		}
+	case types.Bool:
+		for i := range cells {
+			cells[i] = byte(rng.Uint32() & 1)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
+)
+
+// Exit statuses.
+const (
+	exitRight       = 0
+	exitSource      = 1   // the source is wrong
+	exitUsage       = 2   // the command line is wrong
+	exitDevice      = 3   // a device, a file or the compiler failed
+	exitCheck       = 4   // a check found a difference
+	exitInterrupted = 130 // stopped by the user
+)
+
+// failure is an error with the status that the process ends with. A failure
+// without a message has been reported already.
+type failure struct {
+	status int
+	err    error
+	hint   string // what to do about it; may be empty
+}
+
+func (f *failure) Error() string {
+	if f.err == nil {
+		return ""
+	}
+	return f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+// hintf adds what to do.
+func (f *failure) hintf(format string, args ...any) *failure {
+	f.hint = fmt.Sprintf(format, args...)
+	return f
+}
+
+func failf(status int, format string, args ...any) *failure {
+	return &failure{status: status, err: fmt.Errorf(format, args...)}
+}
+
+// usage is an error in the command line.
+func usage(format string, args ...any) *failure { return failf(exitUsage, format, args...) }
+
+// misuse is an error in the command line that another package has found.
+func misuse(option string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text, hint := split(err)
+	return usage("%s: %s", option, text).hintf("%s", hint)
+}
+
+// split parts an error from its hint.
+func split(err error) (text, hint string) {
+	var f *failure
+	if errors.As(err, &f) {
+		return f.Error(), f.hint
+	}
+	var e *gridio.Error
+	if errors.As(err, &e) && e.Hint != "" {
+		plain := *e
+		plain.Hint = ""
+		return strings.ReplaceAll(err.Error(), e.Error(), plain.Error()), e.Hint
+	}
+	return err.Error(), ""
+}
+
+// report prints an error, if there is anything left to say, and returns the
+// exit status.
+func (a *app) report(err error) int {
+	if err == nil {
+		return exitRight
+	}
+	status := exitDevice
+	var f *failure
+	switch {
+	case errors.As(err, &f):
+		status = f.status
+		if f.err == nil {
+			return status
+		}
+	case errors.Is(err, context.Canceled):
+		status, err = exitInterrupted, errors.New("interrupted")
+	}
+	text, hint := split(err)
+	a.complain(text, hint)
+	return status
+}
+
+// complain prints an error that is about no place in a source.
+func (a *app) complain(text, hint string) {
+	fmt.Fprintf(a.stderr, "gridloom: %s\n", strings.TrimSpace(text))
+	if hint != "" {
+		fmt.Fprintf(a.stderr, "      hint: %s\n", hint)
+	}
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/run/exec"
+)
+
+// job is a run under way.
+type job struct {
+	*runCmd
+	*app
+	program *ir.Program
+	bound   *ir.Binding
+	target  target
+	ins     []gridFile
+	outs    []*writer
+	state   *checkpoint
+	meter   *meter
+}
+
+// note tells what the user should know, unless nothing is to be told.
+func (j *job) note(text string) {
+	if !j.Quiet {
+		fmt.Fprintf(j.stderr, "note: %s\n", text)
+	}
+}
+
+func (j *job) run() error {
+	// All files are looked at before anything takes time.
+	files, err := openInputs(j.bound, j.ins)
+	if err != nil {
+		return err
+	}
+	closeInputs(files)
+	if j.Resume != "" {
+		a, _, err := j.state.open(j.Resume)
+		if err != nil {
+			return err
+		}
+		a.Close()
+	}
+	if !j.Quiet && j.Resume == "" {
+		j.startsAtZero(j.bound, j.ins)
+	}
+	s := newSummary(j)
+	if j.Check {
+		v, err := j.check()
+		if err != nil {
+			return err
+		}
+		s.Check = v
+		if err := j.verdict(s); err != nil {
+			return err
+		}
+	}
+	return j.execute(s)
+}
+
+// execute runs the program from its start, or from a saved state, to its end.
+func (j *job) execute(s *summary) error {
+	j.meter = newMeter(j.app, iterations(j.bound), j.Quiet)
+	r, err := j.target.open(j.ctx, j.bound, j.meter.show, j.note)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	at := int64(0)
+	if j.Resume == "" {
+		err = initialise(r, j.bound, j.ins)
+	} else {
+		at, err = j.resume(r)
+	}
+	if err != nil {
+		return err
+	}
+	done, err := j.loop(r, at)
+	if err != nil {
+		return err
+	}
+	if done.Stopped {
+		return j.stopped(r, done)
+	}
+	for _, w := range j.outs {
+		if err := w.write(r, done.Iterations); err != nil {
+			return err
+		}
+	}
+	if j.Quiet && !j.JSON {
+		return nil
+	}
+	if err := s.finish(j, r, done); err != nil {
+		return err
+	}
+	if j.JSON {
+		return j.printJSON(s)
+	}
+	s.print(j.stdout, j.outs)
+	return nil
+}
+
+// resume puts a runner into the saved state and returns its iterations.
+func (j *job) resume(r exec.Runner) (int64, error) {
+	was, err := j.state.restore(r, j.Resume)
+	if err != nil {
+		return 0, err
+	}
+	if was.Device != j.Device {
+		j.note(fmt.Sprintf("the state was saved on %s, and goes on on %s", was.Device, j.Device))
+	}
+	j.meter.from = was.Iterations
+	for _, w := range j.outs {
+		w.goOn(j.Every, was.Iterations)
+	}
+	return was.Iterations, nil
+}
+
+// loop advances to the end, stopping where outputs and states are due.
+func (j *job) loop(r exec.Runner, at int64) (exec.Progress, error) {
+	if at == 0 {
+		if err := j.frames(r, 0); err != nil {
+			return exec.Progress{}, err
+		}
+	}
+	for {
+		next := int64(0)
+		for _, period := range []int64{j.Every, j.Checkpoint} {
+			if period > 0 && (next == 0 || period-at%period < next) {
+				next = period - at%period
+			}
+		}
+		p, err := r.Advance(j.ctx, exec.Limit{Iterations: next})
+		j.meter.clear()
+		if err != nil {
+			return p, err
+		}
+		at = p.Iterations
+		if p.Finished || p.Stopped {
+			return p, nil
+		}
+		if j.Every > 0 && at%j.Every == 0 {
+			if err := j.frames(r, at); err != nil {
+				return p, err
+			}
+		}
+		if j.Checkpoint > 0 && at%j.Checkpoint == 0 {
+			if err := j.state.save(r, at); err != nil {
+				return p, err
+			}
+		}
+	}
+}
+
+// frames writes the outputs that have a step in their names, if a series is
+// wanted.
+func (j *job) frames(r exec.Runner, step int64) error {
+	if j.Every == 0 {
+		return nil
+	}
+	for _, w := range j.outs {
+		if w.name.HasStep() {
+			if err := w.write(r, step); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stopped ends a run that the user has interrupted.
+func (j *job) stopped(r exec.Runner, p exec.Progress) error {
+	after := failf(exitInterrupted, "interrupted after %s", count(p.Iterations, "iteration"))
+	if j.Checkpoint == 0 {
+		return after.hintf("nothing was kept; with --checkpoint N there is a state to go on from")
+	}
+	if err := j.state.save(r, p.Iterations); err != nil {
+		return err
+	}
+	return after.hintf("go on with --resume %s", j.state.path)
+}

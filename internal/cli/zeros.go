@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+)
+
+// startsAtZero says which grids the program reads before it has given them
+// values, and which bring zeros with them when they change places.
+func (a *app) startsAtZero(b *ir.Binding, ins []gridFile) {
+	z := newZeros(b, ins)
+	z.walk(b.Program.Body)
+	var names []string
+	for _, g := range b.Program.Grids {
+		if z.read[g] {
+			names = append(names, g.Name)
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(a.stderr, "note: without --in or an initial formula, these start at zero: %s\n", strings.Join(names, ", "))
+	}
+	for _, pair := range z.rims {
+		fmt.Fprintf(a.stderr, "warning: %s changes places with %s but has no first values: cells that no statement writes are zero in it\n",
+			pair[0].Name, pair[1].Name)
+	}
+}
+
+// zeros follows the contents of grids through a program.
+type zeros struct {
+	bound *ir.Binding
+	holds map[*ir.Grid]*contents
+	read  map[*ir.Grid]bool // they started as zeros, and were read so
+	rims  [][2]*ir.Grid     // a grid with zeros left, and one with values that it changes places with
+}
+
+// contents is what a grid holds. It moves on when grids change places.
+type contents struct {
+	from    *ir.Grid      // that it was in at the start
+	zero    [][]ir.Extent // boxes of cells without values
+	written bool          // some cells have values
+	told    bool          // of its zeros
+}
+
+// whole reports whether every cell has a value.
+func (c *contents) whole() bool { return len(c.zero) == 0 }
+
+func newZeros(b *ir.Binding, ins []gridFile) *zeros {
+	z := &zeros{bound: b, holds: map[*ir.Grid]*contents{}, read: map[*ir.Grid]bool{}}
+	for _, g := range b.Program.Grids {
+		var all []ir.Extent
+		for _, d := range g.Dims {
+			all = append(all, b.Extent(d))
+		}
+		z.holds[g] = &contents{from: g, zero: [][]ir.Extent{all}}
+	}
+	for _, in := range ins {
+		z.holds[in.grid].zero = nil
+	}
+	if b.Program.Initial != nil {
+		for _, st := range b.Program.Initial.Body {
+			if st.Array != nil && st.Array.Grid != nil {
+				z.holds[st.Array.Grid].zero = nil
+			}
+		}
+	}
+	return z
+}
+
+func (z *zeros) walk(body []ir.Op) {
+	for _, o := range body {
+		switch o := o.(type) {
+		case *ir.Run:
+			for _, st := range o.Stage.Body {
+				z.statement(st)
+			}
+		case *ir.Rotate:
+			z.rotate(o.Grids)
+		case *ir.Iterate:
+			// The second time sees what the first has left behind.
+			z.walk(o.Body)
+			z.walk(o.Body)
+		}
+	}
+}
+
+func (z *zeros) statement(st *ir.Stmt) {
+	ir.Walk(st.Value, func(e ir.Expr) {
+		a, ok := e.(*ir.Access)
+		if !ok || a.Array.Grid == nil {
+			return
+		}
+		if c := z.holds[a.Array.Grid]; !c.written && !c.whole() {
+			z.read[c.from] = true
+		}
+	})
+	if st.Array == nil || st.Array.Grid == nil {
+		return
+	}
+	c := z.holds[st.Array.Grid]
+	c.written = true
+	if st.Color != nil {
+		return
+	}
+	var box []ir.Extent
+	for _, dim := range st.Array.Dims {
+		box = append(box, z.bound.Range(st.Domain[dim.Axis]))
+	}
+	var rest [][]ir.Extent
+	for _, old := range c.zero {
+		rest = append(rest, without(old, box)...)
+	}
+	c.zero = rest
+}
+
+// without returns boxes that make up the cells of a box that another lacks.
+func without(box, other []ir.Extent) [][]ir.Extent {
+	var parts [][]ir.Extent
+	for d, e := range box {
+		o := other[d]
+		if o.Hi < e.Lo || o.Lo > e.Hi {
+			return append(parts, box)
+		}
+		for _, side := range []ir.Extent{{Lo: e.Lo, Hi: o.Lo - 1}, {Lo: o.Hi + 1, Hi: e.Hi}} {
+			if side.Len() > 0 {
+				part := slices.Clone(box)
+				part[d] = side
+				parts = append(parts, part)
+			}
+		}
+		box = slices.Clone(box)
+		box[d] = ir.Extent{Lo: max(e.Lo, o.Lo), Hi: min(e.Hi, o.Hi)}
+	}
+	return parts
+}
+
+// rotate gives every grid the contents of the one after it, and the last those
+// of the first.
+func (z *zeros) rotate(grids []*ir.Grid) {
+	for _, g := range grids {
+		c := z.holds[g]
+		if !c.written || c.whole() || c.told {
+			continue
+		}
+		for _, other := range grids {
+			if z.holds[other].whole() {
+				c.told = true
+				z.rims = append(z.rims, [2]*ir.Grid{c.from, z.holds[other].from})
+				break
+			}
+		}
+	}
+	first := z.holds[grids[0]]
+	for k, g := range grids {
+		if k+1 < len(grids) {
+			z.holds[g] = z.holds[grids[k+1]]
+		} else {
+			z.holds[g] = first
+		}
+	}
+}
