@@ -137,6 +137,9 @@ func (m *module) hullOf(s *ir.Stage, axis int) (lo, hi func(size func(int) kerne
 
 func extreme(bounds []ir.Affine, pick func(x, y kernel.Expr) kernel.Expr) func(size func(int) kernel.Expr) kernel.Expr {
 	return func(size func(int) kernel.Expr) kernel.Expr {
+		if len(bounds) == 0 {
+			return nil // no array has the axis: the source bounds the domain
+		}
 		x := affine(bounds[0], size)
 		for _, b := range bounds[1:] {
 			x = pick(x, affine(b, size))
