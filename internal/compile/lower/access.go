@@ -277,6 +277,9 @@ func floorMod(x, n kernel.Expr) kernel.Expr {
 // not vary on the inner axis is named in the row's scope.
 func (c *cell) element(st *store, idx []index) kernel.Expr {
 	last := len(idx) - 1
+	if last < 0 {
+		return kernel.I(0) // one value, for all cells
+	}
 	for _, x := range idx[:last] {
 		if x.axis == c.inner() {
 			return c.flat(st, idx) // the inner axis strides through memory

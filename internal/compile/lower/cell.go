@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -99,32 +100,43 @@ func (c *cell) here(st *store) kernel.Expr {
 }
 
 // guard returns the condition under which a statement runs at this cell, or
-// nil if it always does: its box on the axes that are at an edge here, where
-// that is narrower than the loop.
+// nil if it always does.
 func (c *cell) guard(s *statement) kernel.Expr {
-	var cond kernel.Expr
-	add := func(x kernel.Expr) {
-		if cond == nil {
-			cond = x
+	var any kernel.Expr
+	for _, w := range s.where {
+		within := c.within(w)
+		if within == nil {
+			return nil
+		}
+		if any == nil {
+			any = within
 		} else {
-			cond = kernel.And(cond, x)
+			any = kernel.Bin(op.LOr, any, within)
 		}
 	}
+	return any
+}
+
+// within returns the condition under which this cell is one of some, or nil if
+// it always is: in their box on the axes that are at an edge here, where that
+// is narrower than the loop, and of their colour.
+func (c *cell) within(w analysis.Cells) kernel.Expr {
+	var cond kernel.Expr
 	for _, axis := range c.axes {
 		if !c.edge[axis] {
 			continue
 		}
 		sp := c.span[axis]
-		r := s.box[axis]
+		r := w.Box[axis]
 		if len(r.Lo) > 0 && !sameBounds(r.Lo, sp.loBounds) {
-			add(kernel.Ge(c.pos[axis], c.low(r.Lo, nil)))
+			cond = conj(cond, kernel.Ge(c.pos[axis], c.low(r.Lo, nil)))
 		}
 		if len(r.Hi) > 0 && !sameBounds(r.Hi, sp.hiBounds) {
-			add(kernel.Le(c.pos[axis], c.high(r.Hi, nil)))
+			cond = conj(cond, kernel.Le(c.pos[axis], c.high(r.Hi, nil)))
 		}
 	}
-	if s.src.Color != nil && c.strided == nil && s.src.Reduce == nil {
-		add(c.hasColor(s.src.Color))
+	if w.Color != nil && c.strided == nil {
+		cond = conj(cond, c.hasColor(w.Color))
 	}
 	return cond
 }

@@ -34,7 +34,10 @@ type statement struct {
 	// into is the memory that an assignment writes, also that of a materialised
 	// temp; nil for a temp that stays in the loop body and for a reduction.
 	into *store
-	box  ir.Box // domain
+	// where are the cells that it runs at: its domain, or for a temp whose reads
+	// elsewhere would race with the group's writes those of the statements that
+	// need it. A cell in one of them is enough.
+	where []analysis.Cells
 }
 
 // anchored reports whether the statement itself has to run at its cells; a
@@ -62,7 +65,10 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 		uses[u.Temp] = u
 	}
 	for _, st := range n.group.Body() {
-		s := &statement{src: st, box: st.Domain}
+		s := &statement{src: st, where: []analysis.Cells{{Box: st.Domain}}}
+		if st.Reduce == nil {
+			s.where[0].Color = st.Color // a reduction takes part everywhere, and chooses its values
+		}
 		switch {
 		case st.Temp != nil:
 			u := uses[st.Temp]
@@ -73,6 +79,9 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 			n.local[st.Temp] = true
 			if kept {
 				s.into = n.temps[st.Temp]
+			}
+			if n.overwrites(st) {
+				s.where = n.needing(u, f, gi).Cells(n.axes)
 			}
 		case st.Array != nil:
 			s.into = n.arrayStore(n.stage, st.Array)
@@ -88,6 +97,32 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 // needs reports whether the group itself reads a temp.
 func (n *nest) needs(u *analysis.TempUse) bool {
 	return slices.ContainsFunc(u.Needed, func(s *ir.Stmt) bool { return slices.Contains(n.group.Stmts, s) })
+}
+
+// needing returns what is known of a temp, with only those of the statements
+// that need it which do so here: the group's own, unless what the group keeps
+// for others may be made of the temp.
+func (n *nest) needing(u *analysis.TempUse, f *analysis.Fusion, gi int) *analysis.TempUse {
+	for _, other := range f.Temps {
+		if other.Place == analysis.Materialised && other.Group == gi {
+			return u
+		}
+	}
+	here := *u
+	here.Needed = nil
+	for _, s := range u.Needed {
+		if slices.Contains(n.group.Stmts, s) {
+			here.Needed = append(here.Needed, s)
+		}
+	}
+	return &here
+}
+
+// overwrites reports whether the group writes an array that a temp reads.
+func (n *nest) overwrites(temp *ir.Stmt) bool {
+	return slices.ContainsFunc(accesses(temp.Value), func(a *ir.Access) bool {
+		return slices.ContainsFunc(n.group.Stmts, func(s *ir.Stmt) bool { return s.Array == a.Array })
+	})
 }
 
 // commonColor returns the colour that restricts all assignments alike, so that
@@ -145,9 +180,11 @@ func (n *nest) axisSpan(axis int) *span {
 	var inside ir.Range
 	for _, s := range n.stmts {
 		if s.anchored() {
-			r := s.box[axis]
-			los, his = append(los, r.Lo), append(his, r.Hi)
-			inside.Clip(r)
+			for _, w := range s.where {
+				r := w.Box[axis]
+				los, his = append(los, r.Lo), append(his, r.Hi)
+				inside.Clip(r)
+			}
 		}
 		for _, a := range accesses(s.src.Value) {
 			for d, ix := range a.Index {
