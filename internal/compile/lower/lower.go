@@ -42,6 +42,24 @@ const (
 // Program lowers every stage of a program. The initial block, if there is one,
 // is lowered as a stage of its own.
 func Program(p *ir.Program, o Options) (*kernel.Module, error) {
+	m, err := build(p, o)
+	if err != nil {
+		return nil, err
+	}
+	return m.Module, nil
+}
+
+// Plan returns the plan that Program follows: every kernel with its complete
+// configuration.
+func Plan(p *ir.Program, o Options) (schedule.Plan, error) {
+	m, err := build(p, o)
+	if err != nil {
+		return schedule.Plan{}, err
+	}
+	return schedule.Plan{Kernels: m.chooser.known}, nil
+}
+
+func build(p *ir.Program, o Options) (*module, error) {
 	m := &module{
 		Module:  &kernel.Module{Program: p, Stages: map[*ir.Stage][]*kernel.Launch{}},
 		opts:    o,
@@ -62,7 +80,7 @@ func Program(p *ir.Program, o Options) (*kernel.Module, error) {
 	if err := m.chooser.check(p); err != nil {
 		return nil, err
 	}
-	return m.Module, nil
+	return m, nil
 }
 
 // module is a kernel.Module being built.

@@ -182,7 +182,10 @@ func (p *prover) program(ctx context.Context, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	plan := randomPlan(seed, len(c.Program.Axes))
+	plan, err := randomPlan(seed, c.Program)
+	if err != nil {
+		return err
+	}
 	fail := func(set map[string]string, format string, args ...any) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -216,21 +219,30 @@ func (p *prover) program(ctx context.Context, seed uint64) error {
 	return nil
 }
 
-// randomPlan returns settings that fit kernels of the program's full rank.
-func randomPlan(seed uint64, rank int) schedule.Plan {
-	rng := rand.New(rand.NewPCG(seed, 99))
-	var block []int64
-	for axis := range rank {
-		sizes := []int64{0, 1, 2, 4, 8, 16}
-		if axis == rank-1 {
-			sizes = []int64{0, 0, 64}
-		}
-		block = append(block, sizes[rng.IntN(len(sizes))])
+// randomPlan returns a random configuration for every kernel of a program. Its
+// blocks are small, so that small grids have several.
+func randomPlan(seed uint64, p *ir.Program) (schedule.Plan, error) {
+	plan, err := lower.Plan(p, lower.Options{NoInitial: true})
+	if err != nil {
+		return plan, err
 	}
-	var every schedule.Config
-	every = every.With("block", schedule.Int(block[0], block[1:]...))
-	every = every.With("threads", schedule.Int([]int64{0, 1, 2, 4}[rng.IntN(4)]))
-	return schedule.Plan{Every: every}
+	rng := rand.New(rand.NewPCG(seed, 99))
+	for i, k := range plan.Kernels {
+		if !k.Config.Has("block") {
+			continue
+		}
+		block := slices.Clone(k.Config.Ints("block"))
+		for axis := range block {
+			sizes := []int64{0, 1, 2, 4, 8, 16}
+			if axis == len(block)-1 {
+				sizes = []int64{0, 0, 64}
+			}
+			block[axis] = sizes[rng.IntN(len(sizes))]
+		}
+		threads := []int64{0, 1, 2, 4}[rng.IntN(4)]
+		plan.Kernels[i].Config = k.Config.With("block", schedule.Int(block[0], block[1:]...)).With("threads", schedule.Int(threads))
+	}
+	return plan, nil
 }
 
 // run executes one binding on both and returns how they disagree; "" if they
