@@ -178,7 +178,7 @@ func modeOf(seed uint64) mode {
 
 func (p *prover) program(ctx context.Context, seed uint64) error {
 	md := modeOf(seed)
-	c, err := gen.Make(seed, gen.Options{Size: 3 + int(seed%6), Exact: md.arithmetic == toolchain.Strict})
+	c, err := gen.Make(seed, gen.Options{Size: 2 + int(seed%4), Exact: md.arithmetic == toolchain.Strict})
 	if err != nil {
 		return err
 	}
