@@ -134,7 +134,7 @@ func (c *interior) isColor(e Expr) bool {
 	if !ok {
 		return false
 	}
-	if b.Op == op.LAnd {
+	if b.Op == op.LAnd || b.Op == op.LOr {
 		return c.isColor(b.X) && c.isColor(b.Y)
 	}
 	_, literal := IntLit(b.Y)

@@ -118,11 +118,29 @@ func (n *nest) needing(u *analysis.TempUse, f *analysis.Fusion, gi int) *analysi
 	return &here
 }
 
-// overwrites reports whether the group writes an array that a temp reads.
+// overwrites reports whether the group writes to cells that a temp may read
+// from another one.
 func (n *nest) overwrites(temp *ir.Stmt) bool {
 	return slices.ContainsFunc(accesses(temp.Value), func(a *ir.Access) bool {
-		return slices.ContainsFunc(n.group.Stmts, func(s *ir.Stmt) bool { return s.Array == a.Array })
+		return strays(a) && slices.ContainsFunc(n.group.Stmts, func(s *ir.Stmt) bool { return s.Array == a.Array })
 	})
+}
+
+// strays reports whether an access may read another cell than the one that it
+// is evaluated at.
+func strays(a *ir.Access) bool {
+	for d, ix := range a.Index {
+		dim := a.Array.Dims[d]
+		for _, face := range []ir.Boundary{dim.Faces.Low, dim.Faces.High} {
+			if face.Kind != ir.None && face.Kind != ir.Constant {
+				return true
+			}
+		}
+		if ix.Axis != dim.Axis || ix.Offset != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // commonColor returns the colour that restricts all assignments alike, so that
