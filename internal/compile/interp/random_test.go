@@ -178,6 +178,9 @@ func (p *plain) statement(st *ir.Stmt) {
 				sum += c.Coef[axis] * pos[axis]
 			}
 			if (sum%c.Mod+c.Mod)%c.Mod != c.Rem {
+				if st.Reduce != nil {
+					all = append(all, result{v: neutral(st.Reduce)})
+				}
 				return
 			}
 		}
@@ -216,6 +219,20 @@ func (p *plain) statement(st *ir.Stmt) {
 	for _, r := range all {
 		p.memory(st.Array)[r.at] = r.v
 	}
+}
+
+// neutral is what cells of another colour count as.
+func neutral(r *ir.Reduce) op.Value {
+	t := r.Scalar.Type
+	switch {
+	case r.Kind == ir.Sum:
+		return op.Convert(t, op.Int(types.I32, 0))
+	case t.IsFloat():
+		return op.Float(t, math.Inf(map[ir.ReduceKind]int{ir.Max: -1, ir.Min: 1}[r.Kind]))
+	case r.Kind == ir.Max:
+		return op.Int(t, math.MinInt32)
+	}
+	return op.Int(t, math.MaxInt32)
 }
 
 func (p *plain) run(s *ir.Stage, step int64, skip map[*ir.Grid]bool) {

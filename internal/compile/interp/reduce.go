@@ -92,9 +92,10 @@ func (s *State) finish(v cell, kind ir.ReduceKind, t types.Type, n uint64) float
 	return newMargins(s.opts.Bounds, t).rearranged(int(n-1), v.b, v.s, v.s+float64(n))
 }
 
-// empty is the result of a reduction over no cells: 0, or the end of the type
-// from which a maximum or a minimum starts.
-func empty(kind ir.ReduceKind, t types.Type) cell {
+// neutral is what a cell of another colour takes part in a reduction with, and
+// the result over no cells: 0, or the end of the type from which a maximum or a
+// minimum starts.
+func neutral(kind ir.ReduceKind, t types.Type) cell {
 	lo, hi := int64(math.MinInt32), int64(math.MaxInt32)
 	switch t {
 	case types.U8:

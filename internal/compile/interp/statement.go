@@ -289,6 +289,7 @@ func (st *statement) reduce(s *State) {
 	size := min(st.length, stretch)
 	results := make([][]cell, min(batch, st.units))
 	tree := tree{join: s.joiner(kind, t)}
+	none := neutral(kind, t)
 	for first := int64(0); first < st.units; first += batch {
 		last := min(first+batch, st.units)
 		st.span(first, last, func(r *row, unit int64) {
@@ -296,7 +297,7 @@ func (st *statement) reduce(s *State) {
 			if out == nil {
 				out = make([]cell, 0, size)
 			}
-			results[unit-first] = collect(out[:0], r, st.value.eval(r), st.pick(r))
+			results[unit-first] = collect(out[:0], r, st.value.eval(r), st.pick(r), none)
 		})
 		for _, row := range results[:last-first] {
 			for _, v := range row {
@@ -304,14 +305,16 @@ func (st *statement) reduce(s *State) {
 			}
 		}
 	}
-	v := tree.root(empty(kind, t))
+	v := tree.root(none)
 	value := op.Value{T: t, F: v.f, I: v.i}
 	s.set(st.src.Reduce.Scalar, value, s.finish(v, kind, t, tree.n))
 }
 
-func collect(out []cell, r *row, v bounded, pick func(int) bool) []cell {
+// collect adds a row's values to a list, and none where pick leaves a cell out.
+func collect(out []cell, r *row, v bounded, pick func(int) bool, none cell) []cell {
 	for k := range r.n {
 		if pick != nil && !pick(k) {
+			out = append(out, none)
 			continue
 		}
 		var c cell

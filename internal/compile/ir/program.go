@@ -157,9 +157,9 @@ func (k ReduceKind) String() string { return reduceNames[k] }
 // Reduce is the target of a reduction.
 //
 // The value is that of a binary tree over the domain's cells in row-major
-// order: n cells split into the largest power of two below n and the rest. A
-// sum over no cells (of a colour that the domain lacks) is 0, a maximum the
-// least value of the type, a minimum the greatest.
+// order: n cells split into the largest power of two below n and the rest.
+// Cells of another colour than the statement's take part in a sum as 0, in a
+// maximum as the least value of the type, in a minimum as the greatest.
 type Reduce struct {
 	Kind   ReduceKind
 	Scalar *Scalar
