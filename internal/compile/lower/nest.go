@@ -271,8 +271,10 @@ func (n *nest) hull(lists [][]ir.Affine, loosest []ir.Affine, missing kernel.Exp
 		return end(loosest, missing)
 	}
 	x := end(lists[0], missing)
-	for _, l := range lists[1:] {
-		x = pick(x, end(l, missing))
+	for i, l := range lists[1:] {
+		if !slices.ContainsFunc(lists[:i+1], func(k []ir.Affine) bool { return sameBounds(k, l) }) {
+			x = pick(x, end(l, missing))
+		}
 	}
 	return x
 }

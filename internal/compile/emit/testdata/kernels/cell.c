@@ -1,0 +1,161 @@
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline int64_t gl_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline double gl_max_f64(double a, double b) { return a > b || a != a ? a : b; } // NaN propagates
+
+// u[i] = v[1]
+static void ends_1(double *restrict u, const double *restrict v, int64_t N)
+{
+    const int64_t i_hi = gl_min_i64(0, N - 1) + 1;
+    #pragma omp parallel for schedule(static)
+    for (int64_t i_tile = 0; i_tile < i_hi; i_tile += 16384) {
+        const int64_t i_end = gl_min_i64(i_tile + 16384, i_hi);
+        #pragma omp simd
+        for (int64_t i = i_tile; i < i_end; ++i) {
+            u[i] = v[1];
+        }
+    }
+}
+
+void gl_ends_1(void **args)
+{
+    ends_1(*(double **)args[0], *(const double **)args[1], *(int64_t *)args[2]);
+}
+
+// u[i] = 2 * u[0]
+static void ends_2(double *restrict u, int64_t N)
+{
+    const int64_t i_hi = gl_min_i64(5, N - 1) + 1;
+    #pragma omp parallel for schedule(static)
+    for (int64_t i_tile = 5; i_tile < i_hi; i_tile += 16384) {
+        const int64_t i_end = gl_min_i64(i_tile + 16384, i_hi);
+        #pragma omp simd
+        for (int64_t i = i_tile; i < i_end; ++i) {
+            u[i] = 2.0 * u[0];
+        }
+    }
+}
+
+void gl_ends_2(void **args)
+{
+    ends_2(*(double **)args[0], *(int64_t *)args[1]);
+}
+
+// u[i] = 3 * u[0] + 0.5 * step
+// most = max over cells of u[i] - v[1]
+static void ends_3(double *restrict u, const double *restrict v, double *restrict most_parts, int64_t N, int32_t step)
+{
+    const int64_t i_hi = gl_max_i64(gl_min_i64(0, N - 1), gl_min_i64(N - 1, 3)) + 1;
+    const int64_t i_in_lo = gl_min_i64(3, i_hi);
+    const int64_t i_in_hi = gl_max_i64(gl_min_i64(gl_min_i64(0, N - 1) + 1, i_hi), i_in_lo);
+    #pragma omp parallel for schedule(static)
+    for (int64_t i_tile = 0; i_tile < i_hi; i_tile += 16384) {
+        const int64_t i_end = gl_min_i64(i_tile + 16384, i_hi);
+        const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);
+        const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end));
+        for (int64_t i = i_tile; i < i_from; ++i) {
+            if (i <= gl_min_i64(0, N - 1)) {
+                u[i] = 3.0 * u[0] + 0.5 * (double)step;
+            }
+            if (i >= 3 && i <= gl_min_i64(N - 1, 3)) {
+                most_parts[i - 3] = u[i] - v[1];
+            }
+        }
+        #pragma omp simd
+        for (int64_t i = i_from; i < i_to; ++i) {
+            u[i] = 3.0 * u[0] + 0.5 * (double)step;
+            most_parts[i - 3] = u[i] - v[1];
+        }
+        for (int64_t i = i_to; i < i_end; ++i) {
+            if (i <= gl_min_i64(0, N - 1)) {
+                u[i] = 3.0 * u[0] + 0.5 * (double)step;
+            }
+            if (i >= 3 && i <= gl_min_i64(N - 1, 3)) {
+                most_parts[i - 3] = u[i] - v[1];
+            }
+        }
+    }
+}
+
+void gl_ends_3(void **args)
+{
+    ends_3(*(double **)args[0], *(const double **)args[1], *(double **)args[2], *(int64_t *)args[3], *(int32_t *)args[4]);
+}
+
+// most = max of the partial results, over a fixed binary tree
+static void ends_max(double *restrict most_parts, double *restrict most, int64_t N)
+{
+    const int64_t count = gl_min_i64(N - 1, 3) - 2;
+    #pragma omp parallel for schedule(static)
+    for (int64_t chunk = 0; chunk < count; chunk += 4096) {
+        const int64_t chunk_end = gl_min_i64(chunk + 4096, count);
+        int64_t width = 1;
+        for (int64_t level = 0; level < 62; ++level) {
+            if (width < 4096) {
+                for (int64_t left = chunk; left < chunk_end - width; left += width * 2) {
+                    most_parts[left] = gl_max_f64(most_parts[left], most_parts[left + width]);
+                }
+                width = width * 2;
+            }
+        }
+    }
+    int64_t width = 4096;
+    for (int64_t level = 0; level < 62; ++level) {
+        if (width < count) {
+            for (int64_t left = 0; left < count - width; left += width * 2) {
+                most_parts[left] = gl_max_f64(most_parts[left], most_parts[left + width]);
+            }
+            width = width * 2;
+        }
+    }
+    most[0] = most_parts[0];
+}
+
+void gl_ends_max(void **args)
+{
+    ends_max(*(double **)args[0], *(double **)args[1], *(int64_t *)args[2]);
+}
+
+// v[i] = most + N
+// v[i] = v[i] * 2
+static void ends_4(double *restrict v, const double *restrict most, int64_t N)
+{
+    const int64_t i_hi = gl_max_i64(gl_min_i64(2, N - 1), gl_min_i64(N - 1, 1)) + 1;
+    const int64_t i_in_lo = gl_min_i64(2, i_hi);
+    const int64_t i_in_hi = gl_max_i64(gl_min_i64(gl_min_i64(N - 1, 1) + 1, i_hi), i_in_lo);
+    #pragma omp parallel for schedule(static)
+    for (int64_t i_tile = 1; i_tile < i_hi; i_tile += 16384) {
+        const int64_t i_end = gl_min_i64(i_tile + 16384, i_hi);
+        const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);
+        const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end));
+        for (int64_t i = i_tile; i < i_from; ++i) {
+            if (i >= 2 && i <= gl_min_i64(2, N - 1)) {
+                v[i] = most[0] + (double)(int32_t)N;
+            }
+            if (i <= gl_min_i64(N - 1, 1)) {
+                v[i] = v[i] * 2.0;
+            }
+        }
+        #pragma omp simd
+        for (int64_t i = i_from; i < i_to; ++i) {
+            v[i] = most[0] + (double)(int32_t)N;
+            v[i] = v[i] * 2.0;
+        }
+        for (int64_t i = i_to; i < i_end; ++i) {
+            if (i >= 2 && i <= gl_min_i64(2, N - 1)) {
+                v[i] = most[0] + (double)(int32_t)N;
+            }
+            if (i <= gl_min_i64(N - 1, 1)) {
+                v[i] = v[i] * 2.0;
+            }
+        }
+    }
+}
+
+void gl_ends_4(void **args)
+{
+    ends_4(*(double **)args[0], *(const double **)args[1], *(int64_t *)args[2]);
+}

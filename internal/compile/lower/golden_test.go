@@ -1,0 +1,112 @@
+package lower_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+)
+
+var update = flag.Bool("update", false, "write the goldens")
+
+// goldens are programs of testdata with ways to lower them. internal/compile/emit
+// prints the same as C, compiles and runs it.
+var goldens = []struct {
+	name, source string
+	target       lower.Target
+	strict       bool
+	plan         string
+}{
+	{name: "heat", source: "heat"},
+	{name: "heat-blocks", source: "heat", plan: "block=0x4x64,threads=2"},
+	{name: "heat-gpu", source: "heat", target: lower.GPU},
+	{name: "redblack", source: "redblack"},
+	{name: "norm", source: "norm"},
+	{name: "norm-strict", source: "norm", strict: true},
+	{name: "local", source: "local"},
+	{name: "domains", source: "domains"},
+	{name: "line", source: "line"},
+	{name: "cell", source: "cell"},
+	{name: "staggered", source: "staggered"},
+}
+
+// A golden's text shows what lowering has made of a program.
+func TestGoldens(t *testing.T) {
+	for _, g := range goldens {
+		t.Run(g.name, func(t *testing.T) {
+			m, err := lowered(source(t, g.source), lower.Options{Target: g.target, Strict: g.strict, Plan: plan(t, g.plan)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range m.Kernels {
+				again, err := kernel.ParseText(kernel.Text(k))
+				if err != nil || kernel.Text(again) != kernel.Text(k) {
+					t.Errorf("%s does not read back: %v", k.Name, err)
+				}
+			}
+			file := filepath.Join("testdata", "golden", g.name+".kernels")
+			if *update {
+				if err := os.WriteFile(file, []byte(moduleText(m)), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := moduleText(m); got != string(want) {
+				t.Errorf("%s has changed; see the difference with -update and git diff\n%s", file, got)
+			}
+		})
+	}
+}
+
+// moduleText prints a module: its memory, the launches of each stage, the
+// kernels.
+func moduleText(m *kernel.Module) string {
+	var b strings.Builder
+	for _, s := range m.Scratch {
+		fmt.Fprintf(&b, "; scratch %s: %s of %s\n", s.Name, kernel.ExprText(s.Cells), s.Elem)
+	}
+	stages := m.Program.Stages
+	if m.Program.Initial != nil {
+		stages = append(stages[:0:0], m.Program.Initial)
+		stages = append(stages, m.Program.Stages...)
+	}
+	for _, s := range stages {
+		for _, l := range m.Stages[s] {
+			var args []string
+			for _, a := range l.Args {
+				args = append(args, argText(m, a))
+			}
+			fmt.Fprintf(&b, "; stage %s: %s (%s)\n", s.Name, l.Kernel.Name, strings.Join(args, ", "))
+		}
+	}
+	for _, k := range m.Kernels {
+		b.WriteString("\n" + kernel.Text(k))
+	}
+	return b.String()
+}
+
+func argText(m *kernel.Module, a kernel.Arg) string {
+	switch a := a.(type) {
+	case kernel.GridArg:
+		return "grid " + a.Grid.Name
+	case kernel.ScratchArg:
+		return "scratch " + a.Scratch.Name
+	case kernel.CellArg:
+		return "cell of " + a.Scalar.Name
+	case kernel.ScalarArg:
+		return "scalar " + a.Scalar.Name
+	case kernel.SizeArg:
+		return "size " + m.Program.Params[a.Param].Name
+	case kernel.StepArg:
+		return "step"
+	}
+	panic(fmt.Sprintf("no argument is a %T", a))
+}
