@@ -6,7 +6,6 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/lang"
 )
 
 type checkCmd struct {
@@ -36,7 +35,7 @@ func (c *checkCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		p, list := lang.Load(src)
+		p, list := parse(src)
 		wrong = wrong || list.HasErrors()
 		if c.JSON {
 			text, err := diag.JSON(src, list)

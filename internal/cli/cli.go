@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -138,5 +139,20 @@ func misspelt(err error) error {
 	if errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
 		help = fmt.Sprintf("gridloom %s --help", p.Context.Selected().Path())
 	}
-	return usage("%v", err).hintf("%s tells more", help)
+	text := err.Error()
+	for _, w := range parserWords {
+		text = w.said.ReplaceAllString(text, w.says)
+	}
+	return usage("%s", text).hintf("%s tells more", help)
+}
+
+// parserWords turns what the parser says into what it means.
+var parserWords = []struct {
+	said *regexp.Regexp
+	says string
+}{
+	{regexp.MustCompile(`^(--\S+): expected \S+ value but got "EOL" \(<EOL>\)$`), "$1 needs a value"},
+	{regexp.MustCompile(`^(--\S+): expected \S+ value but got "(\S+)" \(.*\); perhaps try --\S+="\S+"\?$`), "$1 needs a value; one that begins with - is written $1=$2"},
+	{regexp.MustCompile(`^(--\S+): expected a valid \S+ bit int but got "(.*)"$`), "$1 $2: it is a whole number"},
+	{regexp.MustCompile(`^expected "(<\S+>).*"$`), "the argument $1 is missing"},
 }

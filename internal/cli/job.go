@@ -28,7 +28,10 @@ func (j *job) note(text string) {
 }
 
 func (j *job) run() error {
-	// All files are looked at before anything takes time.
+	// All is looked at before anything takes time.
+	if err := j.target.fits(j.bound); err != nil {
+		return err
+	}
 	files, err := openInputs(j.bound, j.ins)
 	if err != nil {
 		return err

@@ -15,9 +15,10 @@ type meter struct {
 	to       io.Writer
 	terminal bool
 	now      func() time.Time
-	total    int64 // outermost iterations; 0 if not known
-	from     int64 // iterations that were there at the start
-	start    time.Time
+	what     string    // that is measured, with ": "; "" for the run
+	total    int64     // outermost iterations; 0 if not known
+	from     int64     // iterations that were there at the start
+	start    time.Time // when it was first asked to show something
 	shown    time.Time
 	live     bool // the terminal's line holds something
 }
@@ -25,14 +26,17 @@ type meter struct {
 // newMeter returns a meter that shows nothing if the user wants quiet.
 func newMeter(a *app, total int64, quiet bool) *meter {
 	if quiet {
-		return &meter{to: io.Discard, now: time.Now, start: time.Now()}
+		return &meter{to: io.Discard, now: time.Now}
 	}
-	return &meter{to: a.stderr, terminal: a.terminal(), now: time.Now, total: total, start: time.Now()}
+	return &meter{to: a.stderr, terminal: a.terminal(), now: time.Now, total: total}
 }
 
 // show is called now and then during a run.
 func (m *meter) show(p exec.Progress) {
 	now := m.now()
+	if m.start.IsZero() {
+		m.start = now
+	}
 	wait := 10 * time.Second
 	if m.terminal {
 		wait = 100 * time.Millisecond
@@ -41,12 +45,12 @@ func (m *meter) show(p exec.Progress) {
 		return
 	}
 	m.shown = now
-	text := count(p.Iterations, "iteration")
+	text := m.what + count(p.Iterations, "iteration")
 	if m.total > 0 {
-		text = fmt.Sprintf("%d of %s", p.Iterations, count(m.total, "iteration"))
+		text = fmt.Sprintf("%s%d of %s", m.what, p.Iterations, count(m.total, "iteration"))
 	}
 	if s := p.Busy.Seconds(); s > 0 {
-		text += fmt.Sprintf(", %.3g GPoints/s", float64(p.Points)/s/1e9)
+		text += ", " + rate(float64(p.Points)/s)
 		if did := p.Iterations - m.from; did > 0 && m.total > p.Iterations {
 			left := time.Duration(s * float64(m.total-p.Iterations) / float64(did) * float64(time.Second))
 			text += fmt.Sprintf(", %s left", left.Round(time.Second))
@@ -97,4 +101,15 @@ func counted(it *ir.Iterate) bool {
 		}
 	})
 	return known
+}
+
+// rate prints points a second.
+func rate(points float64) string {
+	switch {
+	case points >= 1e8:
+		return fmt.Sprintf("%.3g GPoints/s", points/1e9)
+	case points >= 1e5:
+		return fmt.Sprintf("%.3g MPoints/s", points/1e6)
+	}
+	return fmt.Sprintf("%.0f points/s", points)
 }

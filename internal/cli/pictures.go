@@ -13,7 +13,7 @@ import (
 type pictureFlags struct {
 	Slice []string `group:"pictures" help:"Draw the plane at an index of an axis, such as k=10 (repeatable). Default: the middle." placeholder:"AXIS=INDEX" sep:"none"`
 	Map   string   `group:"pictures" help:"Colour map: ${maps}." placeholder:"NAME"`
-	Range string   `group:"pictures" help:"Values at the two ends of the colour map. Default: the least and the greatest drawn." placeholder:"LOW:HIGH"`
+	Range string   `group:"pictures" help:"Values at the two ends of the colour map, as in --range=-1:1. Default: the least and the greatest drawn." placeholder:"LOW:HIGH"`
 	Zoom  int      `group:"pictures" help:"Side of the square of pixels that a cell becomes. Default: 1." placeholder:"N"`
 }
 

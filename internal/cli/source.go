@@ -58,13 +58,24 @@ func (a *app) terminal() bool {
 	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
+// parse parses and checks a program. A file without any is a mistake here,
+// although the language has no objection.
+func parse(src *diag.Source) (*ir.Program, diag.List) {
+	p, list := lang.Load(src)
+	if !list.HasErrors() && len(p.Grids) == 0 && len(p.Body) == 0 {
+		list.Errorf(diag.Range{}, "there is no program here: nothing is declared, and nothing runs").
+			Hintf("a program declares grids and calls stencils; docs/language.md shows how")
+	}
+	return p, list
+}
+
 // load reads, parses and checks a program, and prints what there is to say.
 func (a *app) load(path string) (*diag.Source, *ir.Program, error) {
 	src, err := a.read(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, list := lang.Load(src)
+	p, list := parse(src)
 	a.show(src, list)
 	if list.HasErrors() {
 		return nil, nil, &failure{status: exitSource}

@@ -99,7 +99,7 @@ func (s *summary) print(w io.Writer, outs []*writer) {
 	}
 	fmt.Fprintf(w, " %s on %s", seconds(s.Seconds), s.Device)
 	if s.GPoints > 0 {
-		fmt.Fprintf(w, ", %.4g GPoints/s", s.GPoints)
+		fmt.Fprintf(w, ", %s", rate(s.GPoints*1e9))
 	}
 	fmt.Fprintln(w)
 	for _, x := range s.Scalars {

@@ -10,6 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
@@ -67,24 +68,40 @@ func (f *targetFlags) target() (target, error) {
 	return t, bad.hintf("gridloom devices lists what there is")
 }
 
-// open compiles a program for the target and gives it memory, if there is
-// enough. notes takes what the user should know.
-func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Progress), note func(string)) (exec.Runner, error) {
-	if t.device == "ref" {
-		return exec.OpenReference(b, exec.ReferenceOptions{Progress: progress})
-	}
+// lowered turns a program into the kernels that the target runs, and checks
+// that there is memory for it: what cannot run is not compiled.
+func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 	m, err := lower.Program(b.Program, lower.Options{
 		Strict: t.arithmetic == toolchain.Strict, Plan: t.plan, Bound: b, NoInitial: true,
 	})
 	if err != nil {
 		return nil, badPlan(t.plan, err)
 	}
-	// Compiling takes long; what cannot run is not compiled.
 	script, err := exec.NewScript(m, b)
 	if err != nil {
 		return nil, err
 	}
-	if err := memory.System("/").Check(script.Needs(t.device, false)); err != nil {
+	return m, memory.System("/").Check(script.Needs(t.device, false))
+}
+
+// fits reports whether the target can run a program, as far as that can be
+// known in no time.
+func (t target) fits(b *ir.Binding) error {
+	if t.device == "ref" {
+		return nil // it allocates and begins at once, and checks that itself
+	}
+	_, err := t.lowered(b)
+	return err
+}
+
+// open compiles a program for the target and gives it memory. note takes what
+// the user should know.
+func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Progress), note func(string)) (exec.Runner, error) {
+	if t.device == "ref" {
+		return exec.OpenReference(b, exec.ReferenceOptions{Progress: progress})
+	}
+	m, err := t.lowered(b)
+	if err != nil {
 		return nil, err
 	}
 	cache, err := toolchain.OpenCache("")

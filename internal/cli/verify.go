@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -25,8 +26,9 @@ type verification struct {
 	MaxAbs     number           `json:"max_abs"`          // over all comparisons, as the next two
 	MaxULP     uint64           `json:"max_ulp"`
 	OfBound    number           `json:"max_of_bound"`       // difference by what the arithmetic allows
-	Undecided  int64            `json:"undecided"`          // that have no bound at the end
-	Decided    int64            `json:"decided_iterations"` // after which all had one
+	Undecided  int64            `json:"undecided"`          // that differ at the end, and have no bound
+	Integers   int64            `json:"undecided_integers"` // of them those that are not floating-point
+	Decided    int64            `json:"decided_iterations"` // after which there were none
 	Ends       string           `json:"loop_end,omitempty"` // how the ends of loops differ
 
 	wrong []string // what is beyond, in words
@@ -43,7 +45,9 @@ func (j *job) check() (*verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	want, err := exec.OpenReference(a.bound, exec.ReferenceOptions{Bounds: a.mode, SamePath: true})
+	j.meter = newMeter(j.app, min(iterations(a.bound), a.iterations), j.Quiet)
+	j.meter.what = "check: "
+	want, err := exec.OpenReference(a.bound, exec.ReferenceOptions{Bounds: a.mode, SamePath: true, Progress: j.meter.show})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +69,9 @@ func (j *job) check() (*verification, error) {
 	}
 	p := &pair{job: j, bound: a.bound, want: want, got: got, leaves: a.leaves, byLeaf: a.conditional}
 	for !p.done && v.Beyond == 0 {
-		if err := p.advance(min(max(1, p.iterations), a.iterations-p.iterations)); err != nil {
+		err := p.advance(min(max(1, p.iterations), a.iterations-p.iterations))
+		j.meter.clear()
+		if err != nil {
 			return nil, err
 		}
 		if err := p.compare(v); err != nil {
@@ -150,8 +156,10 @@ func (p *pair) compare(v *verification) error {
 	if p.parted {
 		return p.ends(v)
 	}
-	v.Compared = append(v.Compared, p.iterations)
-	v.Cells, v.Differ, v.Undecided = 0, 0, 0
+	if n := len(v.Compared); n == 0 || v.Compared[n-1] < p.iterations {
+		v.Compared = append(v.Compared, p.iterations)
+	}
+	v.Cells, v.Differ, v.Undecided, v.Integers = 0, 0, 0, 0
 	for _, g := range p.bound.Program.Grids {
 		want, err := p.want.Grid(g.Name)
 		if err != nil {
@@ -227,9 +235,14 @@ func (v *verification) add(g compare.Grid, want, got []byte) error {
 	if !r.OK() {
 		v.wrong = append(v.wrong, r.String())
 	}
-	for _, b := range g.Bounds {
-		if math.IsInf(b, 1) || b != b {
-			v.Undecided++
+	size := g.Type.Size()
+	for i, b := range g.Bounds {
+		if !math.IsInf(b, 1) && b == b || bytes.Equal(want[i*size:(i+1)*size], got[i*size:(i+1)*size]) {
+			continue
+		}
+		v.Undecided++
+		if !g.Type.IsFloat() {
+			v.Integers++
 		}
 	}
 	return nil
@@ -290,6 +303,25 @@ func (v *verification) print(w io.Writer, device, fp string) {
 		about = append(about, "random values in "+strings.Join(v.Random, ", "))
 	}
 	fmt.Fprintf(w, "check of %s against the reference executor (%s)\n", device, strings.Join(about, ", "))
+	if len(v.Compared) > 0 {
+		v.printCells(w)
+	}
+	if v.Beyond > 0 {
+		return
+	}
+	if v.Integers > 0 {
+		fmt.Fprintf(w, "  of these, %d are undecided: they are whole numbers, and rounding may tip them over%s\n", v.Integers, v.cure())
+	}
+	if n := v.Undecided - v.Integers; n > 0 {
+		fmt.Fprintf(w, "  of these, %d are undecided: nothing bounds there what rounding may change%s\n", n, v.cure())
+	}
+	if v.Ends != "" {
+		fmt.Fprintf(w, "  %s, as rounding allows: nothing after that was compared; --fp strict decides it\n", v.Ends)
+	}
+}
+
+// printCells says how far apart the cells are.
+func (v *verification) printCells(w io.Writer) {
 	fmt.Fprintf(w, "  %s compared", count(v.Cells, "cell"))
 	if len(v.Compared) > 1 {
 		fmt.Fprintf(w, " after %s iterations", list(v.Compared))
@@ -301,21 +333,19 @@ func (v *verification) print(w io.Writer, device, fp string) {
 		if v.MaxULP != math.MaxUint64 {
 			fmt.Fprintf(w, " (%d ulp)", v.MaxULP)
 		}
-		if v.OfBound > 0 {
+		if v.OfBound > 0 && v.Beyond == 0 {
 			fmt.Fprintf(w, ", at most %.2g of what rounding may change", v.OfBound)
 		}
 		fmt.Fprintln(w)
 	}
-	if v.Beyond > 0 {
-		return
+}
+
+// cure says when, or how, undecided cells are decided.
+func (v *verification) cure() string {
+	if v.Decided > 0 {
+		return fmt.Sprintf(" (all were decided after %s); --fp strict compares bit for bit", count(v.Decided, "iteration"))
 	}
-	if v.Undecided > 0 {
-		fmt.Fprintf(w, "  %d of them undecided: what rounding may change has grown without limit there (all were decided after %s; --fp strict decides all)\n",
-			v.Undecided, count(v.Decided, "iteration"))
-	}
-	if v.Ends != "" {
-		fmt.Fprintf(w, "  %s, as rounding allows; nothing beyond that was compared (--fp strict decides it)\n", v.Ends)
-	}
+	return "; --fp strict compares bit for bit"
 }
 
 // list prints numbers as a sentence does: "1, 2 and 4".

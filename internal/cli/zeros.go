@@ -40,12 +40,16 @@ type zeros struct {
 type contents struct {
 	from    *ir.Grid      // that it was in at the start
 	zero    [][]ir.Extent // boxes of cells without values
-	written bool          // some cells have values
+	first   bool          // it was given values, or has a formula
+	written bool          // some cells have been given values since
 	told    bool          // of its zeros
 }
 
 // whole reports whether every cell has a value.
 func (c *contents) whole() bool { return len(c.zero) == 0 }
+
+// begin notes first values. A formula may leave cells out: that is its affair.
+func (c *contents) begin() { c.first, c.zero = true, nil }
 
 func newZeros(b *ir.Binding, ins []gridFile) *zeros {
 	z := &zeros{bound: b, holds: map[*ir.Grid]*contents{}, read: map[*ir.Grid]bool{}}
@@ -57,12 +61,12 @@ func newZeros(b *ir.Binding, ins []gridFile) *zeros {
 		z.holds[g] = &contents{from: g, zero: [][]ir.Extent{all}}
 	}
 	for _, in := range ins {
-		z.holds[in.grid].zero = nil
+		z.holds[in.grid].begin()
 	}
 	if b.Program.Initial != nil {
 		for _, st := range b.Program.Initial.Body {
 			if st.Array != nil && st.Array.Grid != nil {
-				z.holds[st.Array.Grid].zero = nil
+				z.holds[st.Array.Grid].begin()
 			}
 		}
 	}
@@ -145,7 +149,7 @@ func (z *zeros) rotate(grids []*ir.Grid) {
 			continue
 		}
 		for _, other := range grids {
-			if z.holds[other].whole() {
+			if z.holds[other].first {
 				c.told = true
 				z.rims = append(z.rims, [2]*ir.Grid{c.from, z.holds[other].from})
 				break
