@@ -120,6 +120,9 @@ func (t term) addTo(x Expr) Expr {
 	case 1:
 		return Add(x, t.atom)
 	case -1:
+		if v, ok := IntLit(x); ok && v == 0 {
+			return Un(op.Neg, t.atom)
+		}
 		return Sub(x, t.atom)
 	}
 	return Add(x, Mul(t.atom, L(op.Int(t.atom.Type(), c))))

@@ -3,27 +3,32 @@ package kernel
 // Rewrite rebuilds an expression from its leaves up; f may replace every node.
 // The constructors of build.go simplify what comes out.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
+	return f(mapChildren(e, func(c Expr) Expr { return Rewrite(c, f) }))
+}
+
+// mapChildren rebuilds an expression from what f makes of its operands.
+func mapChildren(e Expr, f func(Expr) Expr) Expr {
 	switch x := e.(type) {
 	case *Lit, *Ref:
-		return f(e)
+		return e
 	case *Load:
-		return f(&Load{x.Buffer, Rewrite(x.Index, f)})
+		return &Load{x.Buffer, f(x.Index)}
 	case *Unary:
-		return f(Un(x.Op, Rewrite(x.X, f)))
+		return Un(x.Op, f(x.X))
 	case *Binary:
-		return f(Bin(x.Op, Rewrite(x.X, f), Rewrite(x.Y, f)))
+		return Bin(x.Op, f(x.X), f(x.Y))
 	case *Select:
-		return f(Sel(Rewrite(x.Cond, f), Rewrite(x.X, f), Rewrite(x.Y, f)))
+		return Sel(f(x.Cond), f(x.X), f(x.Y))
 	case *Cast:
-		return f(Conv(x.To, Rewrite(x.X, f)))
+		return Conv(x.To, f(x.X))
 	case *Call:
 		args := make([]Expr, len(x.Args))
 		for i, a := range x.Args {
-			args[i] = Rewrite(a, f)
+			args[i] = f(a)
 		}
-		return f(&Call{x.Func, args})
+		return &Call{x.Func, args}
 	case *Random:
-		return f(&Random{x.T, Rewrite(x.Seed, f), Rewrite(x.Number, f)})
+		return &Random{x.T, f(x.Seed), f(x.Number)}
 	}
 	panic("kernel: unknown expression")
 }

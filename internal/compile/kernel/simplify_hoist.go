@@ -8,7 +8,9 @@ import (
 // passHoist moves what a loop does not change to before it: values with names,
 // index arithmetic that is worth a name, and loads from inputs that every
 // iteration makes. A load is made only if the loop runs at all. Sums are
-// regrouped so that what the loop does not change comes together.
+// regrouped so that what the loop does not change comes together. Nothing
+// leaves the loops of threads and blocks: each thread would compute it all the
+// same, even what only some threads need.
 //
 //	(for i i64 serial (i64 0) N (i64 1)
 //	  (store v (add (add i (mul j N)) (i64 1)) (load u j)))
@@ -47,6 +49,11 @@ func (h *hoister) list(list []Stmt) []Stmt {
 func (h *hoister) loop(l *Loop) []Stmt {
 	nest := Collapsed(l)
 	body := h.list(nest[len(nest)-1].Body)
+	if l.Tag.IsThread() || l.Tag.IsBlock() {
+		c := *l
+		c.Body = body
+		return []Stmt{&c}
+	}
 	m := &mover{hoister: h, nest: nest, inside: defined(body, map[*Var]bool{}), base: "row"}
 	for _, n := range nest {
 		m.inside[n.Var] = true
@@ -56,7 +63,7 @@ func (h *hoister) loop(l *Loop) []Stmt {
 			m.base = "base" // not of a row: there are loops below
 		}
 	}, nil)
-	body = m.body(body)
+	body = m.list(body, true)
 	for i := len(nest) - 1; i >= 0; i-- {
 		n := *nest[i]
 		n.Body = body
@@ -75,30 +82,23 @@ type mover struct {
 	named  []*Let        // of those, the ones that this loop's mover made
 }
 
-// body rewrites the statements of the loop's body.
-func (m *mover) body(list []Stmt) []Stmt {
+// list rewrites statements of the loop's body; always says that every
+// iteration runs them.
+func (m *mover) list(list []Stmt, always bool) []Stmt {
 	var kept []Stmt
 	for _, s := range list {
-		if l, ok := s.(*Let); ok && m.moves(l.Value) {
+		if l, ok := s.(*Let); ok && m.moves(l.Value, always) {
 			m.out = append(m.out, &Let{l.Var, m.guard(l.Value)})
 			delete(m.inside, l.Var)
 			continue
 		}
-		kept = append(kept, m.stmt(s, true))
+		kept = append(kept, m.stmt(s, always))
 	}
 	return kept
 }
 
-// stmt rewrites the expressions of a statement; always says that every
-// iteration runs it.
+// stmt rewrites the expressions of a statement.
 func (m *mover) stmt(s Stmt, always bool) Stmt {
-	all := func(list []Stmt) []Stmt {
-		var out []Stmt
-		for _, s := range list {
-			out = append(out, m.stmt(s, false))
-		}
-		return out
-	}
 	switch s := s.(type) {
 	case *Let:
 		return &Let{s.Var, m.expr(s.Value, always)}
@@ -109,13 +109,13 @@ func (m *mover) stmt(s Stmt, always bool) Stmt {
 	case *Store:
 		return &Store{s.Buffer, m.expr(s.Index, always), m.expr(s.Value, always)}
 	case *If:
-		return &If{m.expr(s.Cond, always), all(s.Then), all(s.Else)}
+		return &If{m.expr(s.Cond, always), m.list(s.Then, false), m.list(s.Else, false)}
 	case *Loop:
 		l := *s
 		if l.Tag != Unroll { // whose trip count has to stay in sight
 			l.Lo, l.Hi, l.Step = m.expr(s.Lo, always), m.expr(s.Hi, always), m.expr(s.Step, always)
 		}
-		l.Body = all(s.Body)
+		l.Body = m.list(s.Body, false)
 		return &l
 	}
 	return s
@@ -141,17 +141,17 @@ func (m *mover) steady(e Expr) (ok, loads bool) {
 	return ok, loads
 }
 
-// moves reports whether a value with a name is moved out as a whole.
-func (m *mover) moves(e Expr) bool {
+// moves reports whether a value with a name is moved out as a whole. One that
+// not every iteration needs has to be worth it.
+func (m *mover) moves(e Expr, always bool) bool {
 	ok, loads := m.steady(e)
-	return ok && (loads && m.hoistsLoads() || !loads && !e.Type().IsFloat())
-}
-
-// hoistsLoads reports whether loads may be moved out: not to where all threads
-// of a block would make them.
-func (m *mover) hoistsLoads() bool {
-	t := m.nest[0].Tag
-	return !t.IsThread() && !t.IsBlock()
+	switch {
+	case !ok:
+		return false
+	case loads:
+		return always
+	}
+	return !e.Type().IsFloat() && (always || worthName(e))
 }
 
 // guard keeps a value with loads from being computed if the loop does not run.
@@ -205,7 +205,7 @@ func (m *mover) expr(e Expr, always bool) Expr {
 	case *Lit, *Ref:
 		return e
 	case *Load:
-		if ok && always && m.hoistsLoads() {
+		if ok && always {
 			return m.name(x.Buffer.Name+"_"+subject(x.Index), e)
 		}
 		return &Load{x.Buffer, m.expr(x.Index, always)}
@@ -303,31 +303,4 @@ func subject(e Expr) string {
 		}
 	})
 	return name
-}
-
-// mapChildren rebuilds an expression from what f makes of its operands.
-func mapChildren(e Expr, f func(Expr) Expr) Expr {
-	switch x := e.(type) {
-	case *Lit, *Ref:
-		return e
-	case *Load:
-		return &Load{x.Buffer, f(x.Index)}
-	case *Unary:
-		return Un(x.Op, f(x.X))
-	case *Binary:
-		return Bin(x.Op, f(x.X), f(x.Y))
-	case *Select:
-		return Sel(f(x.Cond), f(x.X), f(x.Y))
-	case *Cast:
-		return Conv(x.To, f(x.X))
-	case *Call:
-		args := make([]Expr, len(x.Args))
-		for i, a := range x.Args {
-			args[i] = f(a)
-		}
-		return &Call{x.Func, args}
-	case *Random:
-		return &Random{x.T, f(x.Seed), f(x.Number)}
-	}
-	panic("kernel: unknown expression")
 }

@@ -1,14 +1,29 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
-// freeName returns base, or base_2, base_3, ... if that is taken.
+// freeName returns base if it is free, else base_2, base_3, ... For a base of
+// that form it counts on.
 func freeName(base string, taken func(string) bool) string {
-	name := base
-	for i := 2; taken(name); i++ {
-		name = fmt.Sprintf("%s_%d", base, i)
+	if !taken(base) {
+		return base
 	}
-	return name
+	root, count := base, 1
+	if i := strings.LastIndexByte(base, '_'); i > 0 {
+		if n, err := strconv.Atoi(base[i+1:]); err == nil && n > 1 {
+			root, count = base[:i], n
+		}
+	}
+	for {
+		count++
+		if name := fmt.Sprintf("%s_%d", root, count); !taken(name) {
+			return name
+		}
+	}
 }
 
 // TidyNames returns k with new names for what is declared where its name is

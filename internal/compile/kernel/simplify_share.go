@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"slices"
+
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -49,11 +51,11 @@ func (s *sharer) list(list []Stmt) []Stmt {
 		}
 	}
 	for {
-		best := s.best(out, inner)
-		if best == nil {
+		sums := s.repeated(out, inner)
+		if len(sums.chosen) == 0 {
 			return out
 		}
-		out = s.apply(out, best)
+		out = sums.apply(out)
 	}
 }
 
@@ -61,58 +63,106 @@ func (s *sharer) list(list []Stmt) []Stmt {
 type repeated struct {
 	sum   linear // without its constant
 	expr  Expr   // the same, written out
-	ops   int
-	count int
-	first int  // statement of the list that it is first met in
-	index bool // whether it is an index somewhere
-	named *Var // a Let of the list that has it as its value, at first
+	count int    // occurrences
+	whole int    // occurrences that are not within those of another repeated sum
+	first int    // statement of the list that it is first met in
+	index bool   // whether it is an index somewhere
+	named bool   // whether the first is a Let of the list that has it as its value
+	at    *Var   // its name, once it is chosen
 }
 
-// best returns the largest sum that can be named before the first statement
-// that has it, of those the first; nil if none is written twice.
-func (s *sharer) best(list []Stmt, inner map[*Var]bool) *repeated {
-	var all []*repeated
-	like := map[uint64][]*repeated{} // by hash
-	for i, st := range list {
-		eachExpr(st, func(e Expr, index bool) {
-			s.collect(e, index, func(e Expr, index bool) {
-				sum := linearOf(e)
-				sum.constant = 0
-				h := sum.hash()
-				for _, r := range like[h] {
-					if r.expr.Type() == e.Type() && r.sum.same(sum) {
-						r.count++
-						r.index = r.index || index
-						return
-					}
-				}
-				r := &repeated{sum: sum, expr: sum.expr(e.Type()), count: 1, first: i, index: index}
-				r.ops = operations(r.expr)
-				if l, ok := st.(*Let); ok && Same(l.Value, r.expr) {
-					r.named = l.Var
-				}
-				all = append(all, r)
-				like[h] = append(like[h], r)
-			})
-		})
-	}
-	var best *repeated
-	for _, r := range all {
-		if r.count > 1 && r.ops > 0 && s.free(r.expr, inner) && (best == nil || r.ops > best.ops) {
-			best = r
+// chosen reports whether the sum is one to be named now.
+func (r *repeated) chosen() bool { return r != nil && r.whole > 1 }
+
+// sums are the sums of a list, to be found by what they are.
+type sums struct {
+	changes map[*Var]bool
+	inner   map[*Var]bool
+	byHash  map[uint64][]*repeated
+	chosen  []*repeated
+}
+
+// repeated finds the sums that are written at least twice outside of larger
+// ones that are, and can be named before the first statement that has them.
+// What is repeated within those shows once they have names.
+func (s *sharer) repeated(list []Stmt, inner map[*Var]bool) *sums {
+	all := &sums{changes: s.changes, inner: inner, byHash: map[uint64][]*repeated{}}
+	each := func(f func(i int, e Expr, index bool)) {
+		for i, st := range list {
+			eachExpr(st, func(e Expr, index bool) { f(i, e, index) })
 		}
 	}
-	return best
+	each(func(i int, e Expr, index bool) {
+		all.walk(e, index, func(e Expr, index bool) bool {
+			r := all.find(e)
+			if r == nil {
+				r = all.add(e)
+				r.first = i
+				if l, ok := list[i].(*Let); ok && Same(l.Value, r.expr) {
+					r.named, r.at = true, l.Var
+				}
+			}
+			r.count++
+			r.index = r.index || index
+			return true
+		})
+	})
+	each(func(i int, e Expr, index bool) {
+		all.walk(e, index, func(e Expr, index bool) bool {
+			r := all.find(e)
+			if !all.useful(r) {
+				return true
+			}
+			if r.whole++; r.whole == 2 {
+				all.chosen = append(all.chosen, r)
+			}
+			return false
+		})
+	})
+	for _, r := range all.chosen {
+		if !r.named {
+			name := "part"
+			if r.index {
+				name = "at"
+			}
+			r.at = NewVar(name, r.expr.Type())
+		}
+	}
+	return all
 }
 
-// free reports whether an expression reads neither memory, nor what changes,
-// nor what is declared further inside.
-func (s *sharer) free(e Expr, inner map[*Var]bool) bool {
+// find returns what is known of the sum that an expression is, its constant
+// apart; nil if it has not been met.
+func (s *sums) find(e Expr) *repeated {
+	sum := linearOf(e)
+	for _, r := range s.byHash[sum.hash()] {
+		if r.expr.Type() == e.Type() && r.sum.same(sum) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *sums) add(e Expr) *repeated {
+	sum := linearOf(e)
+	sum.constant = 0
+	r := &repeated{sum: sum, expr: sum.expr(e.Type())}
+	h := sum.hash()
+	s.byHash[h] = append(s.byHash[h], r)
+	return r
+}
+
+// useful reports whether a sum is repeated and is an operation that reads
+// neither memory, nor what changes, nor what is declared further inside.
+func (s *sums) useful(r *repeated) bool {
+	if r == nil || r.count < 2 || len(Children(r.expr)) == 0 {
+		return false
+	}
 	free := true
-	Walk(e, func(e Expr) {
+	Walk(r.expr, func(e Expr) {
 		switch e := e.(type) {
 		case *Ref:
-			free = free && !inner[e.Var] && !s.changes[e.Var]
+			free = free && !s.inner[e.Var] && !s.changes[e.Var]
 		case *Load:
 			free = false
 		}
@@ -120,92 +170,87 @@ func (s *sharer) free(e Expr, inner map[*Var]bool) bool {
 	return free
 }
 
-// collect calls f for every integer expression below e, sums as a whole.
-func (s *sharer) collect(e Expr, index bool, f func(e Expr, index bool)) {
+// walk calls f for every integer expression in e, sums as a whole, and goes
+// into it if f says so.
+func (s *sums) walk(e Expr, index bool, f func(e Expr, index bool) bool) {
 	if isIndexType(e) {
-		f(e, index)
-		for _, t := range linearOf(e).terms {
-			if t.atom != e {
-				s.collect(t.atom, false, f)
-			} else {
-				s.operands(e, f)
-			}
+		if !f(e, index) {
+			return
 		}
-		return
+		if terms := linearOf(e).terms; len(terms) != 1 || terms[0].atom != e {
+			for _, t := range terms {
+				s.walk(t.atom, false, f)
+			}
+			return
+		}
 	}
-	s.operands(e, f)
-}
-
-func (s *sharer) operands(e Expr, f func(e Expr, index bool)) {
 	_, load := e.(*Load)
 	for _, c := range Children(e) {
-		s.collect(c, load, f)
+		s.walk(c, load, f)
 	}
 }
 
 func isIndexType(e Expr) bool { return e.Type() == types.I64 || e.Type() == types.I32 }
 
-// apply gives a repeated sum a name and uses it.
-func (s *sharer) apply(list []Stmt, r *repeated) []Stmt {
-	at := r.named
-	from := r.first + 1
-	if at == nil {
-		name := "part"
-		if r.index {
-			name = "at"
+// apply gives the chosen sums names and uses them.
+func (s *sums) apply(list []Stmt) []Stmt {
+	var out []Stmt
+	for i, st := range list {
+		for _, r := range s.chosen {
+			if r.first == i && !r.named {
+				out = append(out, &Let{r.at, r.expr})
+			}
 		}
-		at = NewVar(name, r.expr.Type())
-		from = r.first
+		if l, ok := st.(*Let); ok {
+			if r := s.find(l.Value); r.chosen() && r.named && r.first == i {
+				out = append(out, st)
+				continue
+			}
+		}
+		out = append(out, rebuild([]Stmt{st}, s.replace, nil)...)
 	}
-	replace := func(e Expr) Expr { return s.replace(e, r, at) }
-	out := append([]Stmt{}, list[:from]...)
-	if r.named == nil {
-		out = append(out, &Let{at, r.expr})
-	}
-	return append(out, rebuild(list[from:], replace, nil)...)
+	return out
 }
 
-// replace puts the name in the place of the sum.
-func (s *sharer) replace(e Expr, r *repeated, at *Var) Expr {
-	if isIndexType(e) && e.Type() == at.Type {
-		sum := linearOf(e)
-		if sum.same(r.sum) {
-			return Add(V(at), L(op.Int(at.Type, sum.constant)))
+// replace puts names in the place of the chosen sums.
+func (s *sums) replace(e Expr) Expr {
+	if isIndexType(e) {
+		if r := s.find(e); r.chosen() {
+			return Add(V(r.at), L(op.Int(e.Type(), linearOf(e).constant)))
 		}
-		if _, ok := e.(*Binary); ok && len(sum.terms) > 0 && sum.terms[0].atom != e {
-			// A sum of other terms: look into those, not into parts of the sum.
-			var x Expr = L(op.Int(at.Type, 0))
-			changed := false
-			for _, t := range sum.terms {
-				atom := s.replace(t.atom, r, at)
-				changed = changed || atom != t.atom
-				x = term{t.coef, atom}.addTo(x)
-			}
-			if !changed {
-				return e
-			}
-			return Add(x, L(op.Int(at.Type, sum.constant)))
+		sum := linearOf(e)
+		if len(sum.terms) != 1 || sum.terms[0].atom != e {
+			return s.replaceTerms(e, sum)
 		}
 	}
 	changed := false
-	for _, c := range Children(e) {
-		changed = changed || s.replace(c, r, at) != c
+	operands := slices.Clone(Children(e))
+	for i, c := range operands {
+		x := s.replace(c)
+		changed = changed || x != c
+		operands[i] = x
 	}
 	if !changed {
 		return e
 	}
-	return mapChildren(e, func(c Expr) Expr { return s.replace(c, r, at) })
+	i := -1
+	return mapChildren(e, func(Expr) Expr { i++; return operands[i] })
 }
 
-// operations returns the number of operations of an expression.
-func operations(e Expr) int {
-	n := 0
-	Walk(e, func(e Expr) {
-		if len(Children(e)) > 0 {
-			n++
-		}
-	})
-	return n
+// replaceTerms puts names into the terms of a sum, which stays as it is
+// written if that changes nothing.
+func (s *sums) replaceTerms(e Expr, sum linear) Expr {
+	changed := false
+	var x Expr = L(op.Int(e.Type(), 0))
+	for _, t := range sum.terms {
+		atom := s.replace(t.atom)
+		changed = changed || atom != t.atom
+		x = term{t.coef, atom}.addTo(x)
+	}
+	if !changed {
+		return e
+	}
+	return Add(x, L(op.Int(e.Type(), sum.constant)))
 }
 
 // eachExpr calls f for the expressions of a statement and of those inside,

@@ -121,6 +121,11 @@ func TestHoist(t *testing.T) {
 	// Names that a loop's values have move with them.
 	run(t, "hoist", `(for j i64 serial (i64 0) N (i64 1) (for i i64 serial (i64 0) N (i64 1) (let plane i64 (add N N)) (let low bool (lt j plane)) (if low (then (store w i a)))))`,
 		`(let plane i64 (add N N)) (for j i64 serial (i64 0) N (i64 1) (let low bool (lt j plane)) (for i i64 serial (i64 0) N (i64 1) (if low (then (store w i a)))))`)
+	// From under a condition too, if that saves more than sums.
+	run(t, "hoist", `(for i i64 serial (i64 0) N (i64 1) (if (lt i (i64 3)) (then (let twice i64 (add N N)) (let square i64 (mul twice N)) (store w square a))))`,
+		`(for i i64 serial (i64 0) N (i64 1) (if (lt i (i64 3)) (then (let twice i64 (add N N)) (let square i64 (mul twice N)) (store w square a))))`)
+	run(t, "hoist", `(for i i64 serial (i64 0) N (i64 1) (if (lt i (i64 3)) (then (let square i64 (mul N N)) (store w (add square i) a))))`,
+		`(let square i64 (mul N N)) (for i i64 serial (i64 0) N (i64 1) (if (lt i (i64 3)) (then (store w (add square i) a))))`)
 	// Two loops may have had the same name for it.
 	run(t, "hoist", `(for j i64 serial (i64 0) N (i64 1) (let q i64 (mul N N)) (store w j (load u q))) (for j i64 serial (i64 0) N (i64 1) (let q i64 (add N N)) (store w j (load u q)))`,
 		`(let q i64 (mul N N))
@@ -144,8 +149,8 @@ func TestHoist(t *testing.T) {
 		`(for i i64 serial (i64 0) N (i64 1) (store w i (select (lt i N) (load u N) a)))`,
 		`(for i i64 serial (i64 0) N (i64 1) (for j i64 serial (i64 0) i (i64 1) (store w i (load w N))))`,
 		`(var x i64 N) (for i i64 serial (i64 0) N (i64 1) (set x (add x i)) (store w i (load u (mul x x))))`,
-		// Nor to where all threads of a block would.
-		grid + `(store w t (load u N))))`,
+		// Nothing leaves the loops of a launch.
+		grid + `(store w t (load u (mul N b)))))`,
 	} {
 		run(t, "hoist", body, body)
 	}
@@ -219,7 +224,7 @@ func TestTidyNames(t *testing.T) {
 	    (store u_2 u_5 (load N_3 (i64 0))))
 	  (var x f64 (f64 1))
 	  (for x_2 i64 vector (i64 0) u_4 (i64 1) (reduce add x)
-	    (let x_2_2 i64 x_2)))`)
+	    (let x_3 i64 x_2)))`)
 	if got := kernel.Text(kernel.TidyNames(k)); got != kernel.Text(want) {
 		t.Errorf("got\n%s", got)
 	}
