@@ -62,8 +62,9 @@ func (s *stager) assignCells(a *Assignment, target *IndexExpr, value Expr) {
 		return
 	case isBroken(sym):
 		return
-	case arr.Grid != nil && arr.Grid.Constant:
-		diags.Errorf(target.Span(), "%q is declared constant and cannot be written", name)
+	case arr.Grid != nil && arr.Grid.Constant && s.env.level != atInitial:
+		diags.Errorf(target.Span(), "%q is declared constant and cannot be written", name).
+			Hintf("only an initial block may give it values")
 		return
 	case len(target.Indices) != len(arr.Dims):
 		diags.Errorf(target.Span(), "%q has %d dimension%s, and this gives %d", name, len(arr.Dims), plural(len(arr.Dims)), len(target.Indices))
