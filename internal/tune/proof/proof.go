@@ -178,7 +178,7 @@ func modeOf(seed uint64) mode {
 
 func (p *prover) program(ctx context.Context, seed uint64) error {
 	md := modeOf(seed)
-	c, err := gen.Make(seed, gen.Options{Size: 2 + int(seed%4), Exact: md.arithmetic == toolchain.Strict})
+	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed), Exact: md.arithmetic == toolchain.Strict})
 	if err != nil {
 		return err
 	}
@@ -217,6 +217,16 @@ func (p *prover) program(ctx context.Context, seed uint64) error {
 	p.result.Programs++
 	p.mu.Unlock()
 	return nil
+}
+
+// sizeOf chooses about how many statements the program of a seed has: every
+// tenth is long, because what goes wrong between statements needs several; the
+// others are short, so that there are many of them.
+func sizeOf(seed uint64) int {
+	if seed%10 == 0 {
+		return 8
+	}
+	return 1 + int(seed%3)
 }
 
 // randomPlan returns a random configuration for every kernel of a program. Its
