@@ -1,6 +1,8 @@
 #!/bin/sh
-# Builds gridloom. The one thing that may be installed is a C compiler, which
-# gridloom uses to run stencils on the processor.
+# Builds gridloom, and runs stencils from the literature with it: each compared
+# with the reference executor, each drawn. Results are in out/. The one thing that
+# may be installed is a C compiler, which gridloom uses to run stencils on the
+# processor.
 set -eu
 cd "$(dirname "$0")"
 
@@ -32,3 +34,34 @@ export CGO_ENABLED=0
 # Stamping the commit fails in a copy that belongs to another user.
 go build -o build/gridloom ./cmd/gridloom 2>/dev/null ||
 	go build -buildvcs=false -o build/gridloom ./cmd/gridloom
+
+# show prints a command as one would type it here, and runs it.
+show() {
+	printf '\n$ %s\n' "$*"
+	"$@"
+}
+
+mkdir -p out
+gridloom=build/gridloom
+
+say "A program: heat that spreads in a block"
+cat examples/heat3d.loom
+
+say "What it needs, whatever runs it"
+show $gridloom explain examples/heat3d.loom --machine cpu --svg out/heat3d.svg
+
+say "Compiled, compared with the reference executor at every cell, run, drawn"
+show $gridloom run examples/heat3d.loom --check --out u=out/heat3d.png --zoom 4 --out u=out/heat3d.npy
+
+say "The edges of a photograph"
+cp examples/data/photo.png out/photo.png
+show $gridloom run examples/canny.loom --check --in photo=out/photo.png --out edges=out/edges.png --zoom 3
+
+say "Sound below the sea, a picture every 40 steps"
+show $gridloom run examples/wave.loom --every 40 --out 'p=out/wave_{step:03}.png' --map tide --range=-0.5:0.5 --zoom 2
+
+say "The same as a library, to call from C, C++, Python and Fortran"
+show $gridloom emit examples/heat3d.loom --out out/heat3d-library
+
+say "Written to out/:"
+ls out
