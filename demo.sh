@@ -58,7 +58,7 @@ cp examples/data/photo.png out/photo.png
 show $gridloom run examples/canny.loom --check --in photo=out/photo.png --out edges=out/edges.png --zoom 3
 
 say "Sound below the sea, a picture every 40 steps"
-show $gridloom run examples/wave.loom --every 40 --out 'p=out/wave_{step:03}.png' --map tide --range=-0.5:0.5 --zoom 2
+show $gridloom run examples/wave.loom --every 40 --out 'p=out/wave_{step:03}.png' --map tide --range=-1.5:1.5 --zoom 2
 
 say "The same as a library, to call from C, C++, Python and Fortran"
 show $gridloom emit examples/heat3d.loom --out out/heat3d-library

@@ -85,19 +85,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	out := &output{to: stdout}
 	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
 	var err error
-	a.parser, err = kong.New(&cmds,
-		kong.Name("gridloom"),
-		kong.Description(description),
-		kong.Writers(out, stderr),
-		kong.Exit(func(code int) { panic(parsed(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 90}),
-		kong.Vars{"machines": strings.Join(machine.Names(), ", "), "maps": colourMaps()},
-		kong.ExplicitGroups([]kong.Group{
-			{Key: "pictures", Title: "Pictures (.png outputs):"},
-			{Key: "device", Title: "Device:"},
-			{Key: "long", Title: "Long runs:"},
-		}),
-	)
+	a.parser, err = a.grammar(&cmds)
 	if err != nil {
 		panic(err)
 	}
@@ -130,6 +118,23 @@ func (o *output) Write(p []byte) (int, error) {
 		o.failed = gridio.Named("standard output", err)
 	}
 	return n, err
+}
+
+// grammar returns the parser of the command line.
+func (a *app) grammar(cmds *commands) (*kong.Kong, error) {
+	return kong.New(cmds,
+		kong.Name("gridloom"),
+		kong.Description(description),
+		kong.Writers(a.stdout, a.stderr),
+		kong.Exit(func(code int) { panic(parsed(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 90}),
+		kong.Vars{"machines": strings.Join(machine.Names(), ", "), "maps": colourMaps()},
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "pictures", Title: "Pictures (.png outputs):"},
+			{Key: "device", Title: "Device:"},
+			{Key: "long", Title: "Long runs:"},
+		}),
+	)
 }
 
 // misspelt words an error of the parser.

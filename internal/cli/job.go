@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/exec"
@@ -18,11 +19,13 @@ type job struct {
 	outs    []*writer
 	state   *checkpoint
 	meter   *meter
+	noted   []string
 }
 
-// note tells what the user should know, unless nothing is to be told.
+// note tells what the user should know, once, unless nothing is to be told.
 func (j *job) note(text string) {
-	if !j.Quiet {
+	if !j.Quiet && !slices.Contains(j.noted, text) {
+		j.noted = append(j.noted, text)
 		fmt.Fprintf(j.stderr, "note: %s\n", text)
 	}
 }
