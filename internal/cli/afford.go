@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -21,7 +22,8 @@ const (
 	checkBudget = 4e8
 	// statementCost is what a statement costs besides its cells.
 	statementCost = 2000
-	// checkMemory bounds what the reference executor takes.
+	// checkMemory bounds what the reference executor takes, half of what is
+	// free apart.
 	checkMemory = 4 << 30
 	// fewest iterations are worth a check at smaller sizes.
 	fewest = 3
@@ -122,6 +124,9 @@ func gridParams(p *ir.Program) map[int]bool {
 func (a *allowance) within(iterations int64) bool {
 	bytes, err := interp.Bytes(a.bound, interp.Options{Bounds: a.mode})
 	if err != nil || bytes > checkMemory {
+		return false
+	}
+	if free, err := memory.System("/").Available(); err == nil && bytes > free/2 {
 		return false
 	}
 	budget := float64(checkBudget)

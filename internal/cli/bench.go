@@ -17,6 +17,13 @@ type benchCmd struct {
 	Proof benchProof `cmd:"" name:"proof" help:"Random programs on the reference executor and on the CPU, every cell compared."`
 }
 
+func (c *benchCmd) Help() string {
+	return `Examples:
+
+	gridloom bench cpu --json bench/results/cpu-spatial.json
+	gridloom bench proof --programs 100`
+}
+
 // record is the option of suites whose rows are kept.
 type record struct {
 	JSON string `name:"json" help:"Also write the rows to a file." placeholder:"FILE"`

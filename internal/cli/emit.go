@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-
-	"fmt"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
@@ -106,6 +107,8 @@ func (c *emitCmd) coefficients(a *app, src *diag.Source, p *ir.Program) (*ir.Bin
 // write writes the files into the folder, which is made if need be: all of
 // them or none.
 func (c *emitCmd) write(a *app, files []emit.File) error {
+	_, err := os.Stat(c.Out)
+	made := errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(c.Out, 0o777); err != nil {
 		return gridio.Named(c.Out, err)
 	}
@@ -113,11 +116,14 @@ func (c *emitCmd) write(a *app, files []emit.File) error {
 	for _, f := range files {
 		paths = append(paths, filepath.Join(c.Out, f.Name))
 	}
-	err := gridio.WriteFiles(paths, func(i int, w io.Writer) error {
+	err = gridio.WriteFiles(paths, func(i int, w io.Writer) error {
 		_, err := io.WriteString(w, files[i].Text)
 		return err
 	})
 	if err != nil {
+		if made {
+			os.Remove(c.Out)
+		}
 		return err
 	}
 	for _, path := range paths {

@@ -30,10 +30,7 @@ func TestManual(t *testing.T) {
 		if !ok {
 			t.Errorf("docs/cli.md has no section %s", n.Name)
 		}
-		leaves := []*kong.Node{n}
-		if len(n.Children) > 0 {
-			leaves = n.Children
-		}
+		leaves := append([]*kong.Node{n}, n.Children...)
 		for _, leaf := range leaves {
 			if !strings.Contains(leaf.Detail, "Examples:\n\n\t") {
 				t.Errorf("gridloom %s --help has no examples", leaf.Path())

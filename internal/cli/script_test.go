@@ -7,6 +7,7 @@ import (
 	osexec "os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,7 +20,9 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 //
 //	status N PROGRAM ARGS...   runs a program, which must end with status N
 //
-// the condition [root], and the variables EXAMPLES (the folder of the examples)
+//	disk FOLDER                mounts a disk of 192 KiB until the script ends
+//
+// the conditions [root] and [tmpfs] (disks can be mounted), and the variables EXAMPLES (the folder of the examples)
 // and BIN (a folder that holds gridloom and no compiler).
 func TestScripts(t *testing.T) {
 	if _, err := osexec.LookPath("cc"); err != nil {
@@ -47,13 +50,35 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name == "root" {
+			switch name {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "tmpfs":
+				dir := t.TempDir()
+				if mount(dir) != nil {
+					return false, nil
+				}
+				return true, syscall.Unmount(dir, 0)
 			}
 			return false, errors.New("unknown condition " + name)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "disk": disk},
 	})
+}
+
+func mount(dir string) error {
+	return syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=192k")
+}
+
+// disk mounts a small disk.
+func disk(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: disk FOLDER")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.Mkdir(dir, 0o777))
+	ts.Check(mount(dir))
+	ts.Defer(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 }
 
 // status runs a program and checks what it ends with.
