@@ -9,8 +9,8 @@ import (
 )
 
 // The family "cells": one GPU thread for each cell, the plainest mapping. The
-// two innermost axes share a block; the other axes have a block for every
-// position.
+// two innermost axes share a block and the next has a block for every position.
+// A launch has no more dimensions: threads go along any further axes.
 func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	block := slices.Clone(cfg.Ints("block"))
 	parts := map[*statement]*partials{}
@@ -36,39 +36,42 @@ func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		tag   kernel.Tag
 	}
 	var blocks, threads []loop
+	var along []*kernel.Loop
 	for i := len(n.axes) - 1; i >= 0; i-- {
 		axis := n.axes[i]
 		n.nameBounds(top, axis)
 		sp := n.span[axis]
 		name := n.Program.Axes[axis]
 		level := len(n.axes) - 1 - i
+		edge[axis] = sp.low || sp.high
+		v := kernel.NewVar(name, types.I64)
+		body.names[name] = true
+		pos[axis] = kernel.V(v)
+		if sp.low {
+			inside = conj(inside, kernel.Ge(kernel.V(v), sp.inLo))
+		}
+		if sp.high {
+			inside = conj(inside, kernel.Lt(kernel.V(v), sp.inHi))
+		}
+		if level > 2 {
+			along = append(along, &kernel.Loop{Var: v, Lo: sp.lo, Hi: sp.hi, Step: kernel.I(1)})
+			continue
+		}
 		size := int64(1)
 		if level < len(block) {
 			size = block[len(block)-1-level]
 		}
 		b := top.declare(n.env, name+"_block", types.I64)
 		at := kernel.Add(sp.lo, kernel.Mul(kernel.V(b), kernel.I(size)))
-		blocks = append(blocks, loop{b, kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, sp.lo), kernel.I(0)), kernel.I(size)), kernel.BlockX + kernel.Tag(min(level, 2))})
+		blocks = append(blocks, loop{b, kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, sp.lo), kernel.I(0)), kernel.I(size)), kernel.BlockX + kernel.Tag(level)})
 		if size > 1 {
 			t := top.declare(n.env, name+"_thread", types.I64)
 			threads = append(threads, loop{t, kernel.I(size), kernel.ThreadX + kernel.Tag(level)})
 			at = kernel.Add(at, kernel.V(t))
 		}
-		v := kernel.NewVar(name, types.I64)
-		body.names[name] = true
 		body.emit(&kernel.Let{Var: v, Value: at})
-		pos[axis] = kernel.V(v)
 		if size > 1 {
 			within = conj(within, kernel.Lt(kernel.V(v), sp.hi))
-		}
-		if sp.low || sp.high {
-			edge[axis] = true
-		}
-		if sp.low {
-			inside = conj(inside, kernel.Ge(kernel.V(v), sp.inLo))
-		}
-		if sp.high {
-			inside = conj(inside, kernel.Lt(kernel.V(v), sp.inHi))
 		}
 	}
 	sink := func(c *cell) sink {
@@ -94,12 +97,15 @@ func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		}
 		work.emit(&kernel.If{Cond: inside, Then: paths[0], Else: paths[1]})
 	}
-	if within == nil {
-		body.stmts = append(body.stmts, work.stmts...)
-	} else {
-		body.emit(&kernel.If{Cond: within, Then: work.stmts})
+	list := work.stmts
+	for _, l := range along {
+		l.Body = list
+		list = []kernel.Stmt{l}
 	}
-	list := body.stmts
+	if within != nil {
+		list = []kernel.Stmt{&kernel.If{Cond: within, Then: list}}
+	}
+	list = append(body.stmts, list...)
 	for _, l := range append(threads, blocks...) {
 		list = []kernel.Stmt{&kernel.Loop{Var: l.v, Lo: kernel.I(0), Hi: l.count, Step: kernel.I(1), Tag: l.tag, Body: list}}
 	}

@@ -36,16 +36,19 @@ func loopsFamily(rank int) schedule.Family {
 	}
 }
 
-// blocks lists the block sizes of a loop nest: powers of two on every axis, or
-// no block.
+// blocks lists the block sizes of a loop nest: powers of two on the three
+// innermost axes, or no block.
 func blocks(rank int) []schedule.Value {
 	inner := []int64{0, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}
 	outer := []int64{0, 1, 2, 4, 8, 16, 32, 64, 128, 256}
 	lists := [][]int64{{}}
 	for axis := range rank {
 		sizes := outer
-		if axis == rank-1 {
+		switch {
+		case axis == rank-1:
 			sizes = inner
+		case axis < rank-3:
+			sizes = []int64{0}
 		}
 		var longer [][]int64
 		for _, l := range lists {
