@@ -4,14 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/op"
-	"github.com/gridloom/gridloom/internal/compile/types"
-	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
@@ -217,39 +212,4 @@ func stageCost(b *ir.Binding, s *ir.Stage) float64 {
 		sum += cells*float64(nodes) + statementCost
 	}
 	return sum
-}
-
-// encode returns a value as a grid of one cell holds it.
-func encode(v op.Value) []byte {
-	cell := make([]byte, v.T.Size())
-	device.Encode(cell, v)
-	return cell
-}
-
-// randomise fills a grid with values of an input's usual size.
-func randomise(t types.Type, cells []byte, seed uint64) {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	a := gridio.Array{Type: t, Shape: []int{len(cells) / t.Size()}, Data: cells}
-	switch t {
-	case types.F64:
-		for i, v := 0, gridio.View[float64](&a); i < len(v); i++ {
-			v[i] = rng.Float64()
-		}
-	case types.F32:
-		for i, v := 0, gridio.View[float32](&a); i < len(v); i++ {
-			v[i] = rng.Float32()
-		}
-	case types.I32:
-		for i, v := 0, gridio.View[int32](&a); i < len(v); i++ {
-			v[i] = rng.Int32N(256)
-		}
-	case types.U8:
-		for i := range cells {
-			cells[i] = byte(rng.Uint32())
-		}
-	case types.Bool:
-		for i := range cells {
-			cells[i] = byte(rng.Uint32() & 1)
-		}
-	}
 }

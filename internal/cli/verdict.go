@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// verdict prints the outcome of a check, and returns an error if it failed.
+func (j *job) verdict(s *summary) error {
+	v := s.Check
+	failed := v.Beyond > 0
+	switch {
+	case j.JSON && failed: // else it is part of the summary of the run
+		if err := j.printJSON(s); err != nil {
+			return err
+		}
+	case !j.JSON && !j.Quiet:
+		v.print(j.stdout, j.Device, j.FP)
+	}
+	if !failed {
+		return nil
+	}
+	for _, w := range v.wrong {
+		fmt.Fprintf(j.stderr, "  %s\n", strings.ReplaceAll(w, "\n", "\n  "))
+	}
+	what := fmt.Sprintf("%d of %s differ", v.Beyond, count(v.Cells, "cell"))
+	if j.FP != "strict" {
+		what += fmt.Sprintf(" by more than --fp %s allows", j.FP)
+	}
+	if v.Ends != "" {
+		what = v.Ends + ", and rounding is no reason to"
+	} else if v.Iterations > 0 {
+		what += " after " + count(v.Iterations, "iteration")
+	}
+	return failf(exitCheck, "the check failed: %s", what).
+		hintf("the program did not run; --device ref computes what is right")
+}
+
+func (v *verification) print(w io.Writer, device, fp string) {
+	about := []string{"--fp " + fp}
+	if v.Iterations > 0 {
+		about = append(about, count(v.Iterations, "iteration"))
+	}
+	if v.Smaller {
+		about = append(about, "smaller sizes "+strings.Join(v.sizes, " "))
+	} else {
+		about = append(about, "same sizes")
+	}
+	if len(v.Random) > 0 {
+		about = append(about, "random values in "+strings.Join(v.Random, ", "))
+	}
+	fmt.Fprintf(w, "check of %s against the reference executor (%s)\n", device, strings.Join(about, ", "))
+	if len(v.Compared) > 0 {
+		v.printCells(w)
+	}
+	if v.Beyond > 0 {
+		return
+	}
+	if v.Integers > 0 {
+		fmt.Fprintf(w, "  of these, %d are undecided: they are whole numbers, and rounding may tip them over%s\n", v.Integers, v.cure())
+	}
+	if n := v.Undecided - v.Integers; n > 0 {
+		fmt.Fprintf(w, "  of these, %d are undecided: nothing bounds there what rounding may change%s\n", n, v.cure())
+	}
+	if v.Ends != "" {
+		fmt.Fprintf(w, "  %s, as rounding allows: nothing after that was compared; --fp strict decides it\n", v.Ends)
+	}
+}
+
+// printCells says how far apart the cells are.
+func (v *verification) printCells(w io.Writer) {
+	fmt.Fprintf(w, "  %s compared", count(v.Cells, "cell"))
+	if len(v.Compared) > 1 {
+		fmt.Fprintf(w, " after %s iterations", list(v.Compared))
+	}
+	if v.MaxULP == 0 {
+		fmt.Fprintln(w, ": all the same, bit for bit")
+	} else {
+		fmt.Fprintf(w, ": %d not the same bits, largest difference %.3g", v.Differ, v.MaxAbs)
+		if v.MaxULP != math.MaxUint64 {
+			fmt.Fprintf(w, " (%d ulp)", v.MaxULP)
+		}
+		if v.OfBound > 0 && v.Beyond == 0 {
+			fmt.Fprintf(w, ", at most %.2g of what rounding may change", v.OfBound)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// cure says when, or how, undecided cells are decided.
+func (v *verification) cure() string {
+	if v.Decided > 0 {
+		return fmt.Sprintf(" (all were decided after %s); --fp strict compares bit for bit", count(v.Decided, "iteration"))
+	}
+	return "; --fp strict compares bit for bit"
+}
+
+// list prints numbers as a sentence does: "1, 2 and 4".
+func list(numbers []int64) string {
+	var b strings.Builder
+	for i, n := range numbers {
+		switch {
+		case i == 0:
+		case i == len(numbers)-1:
+			b.WriteString(" and ")
+		default:
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, n)
+	}
+	return b.String()
+}
