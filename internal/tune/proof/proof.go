@@ -112,9 +112,41 @@ type prover struct {
 	cache    *toolchain.Cache
 	start    time.Time
 
+	limit exec.Limit // how far programs run
+	given bool       // grids that are copied in get random values
+
 	mu     sync.Mutex
 	result Result
 	next   int
+}
+
+// inputs gives random values to the grids that are copied in and have no
+// formula, if that is asked for, and returns their names.
+func (p *prover) inputs(r exec.Runner, b *ir.Binding) ([]string, error) {
+	if !p.given {
+		return nil, nil
+	}
+	formula := map[*ir.Grid]bool{}
+	if b.Program.Initial != nil {
+		for _, st := range b.Program.Initial.Body {
+			if st.Array != nil {
+				formula[st.Array.Grid] = true
+			}
+		}
+	}
+	var names []string
+	for i, g := range b.Program.Grids {
+		if !(g.CopyIn || g.Constant) || formula[g] {
+			continue
+		}
+		cells, err := r.Grid(g.Name)
+		if err != nil {
+			return nil, err
+		}
+		copy(cells, gen.Input(g.Type, len(cells)/g.Type.Size(), uint64(i)))
+		names = append(names, g.Name)
+	}
+	return names, nil
 }
 
 func (p *prover) all(ctx context.Context) error {
@@ -283,10 +315,14 @@ func (p *prover) run(ctx context.Context, b *ir.Binding, md mode, plan schedule.
 	}
 	defer got.Close()
 	for _, r := range []exec.Runner{want, got} {
-		if err := r.Initialise(nil); err != nil {
+		given, err := p.inputs(r, b)
+		if err != nil {
 			return "", err
 		}
-		if _, err := r.Advance(ctx, exec.Limit{}); err != nil {
+		if err := r.Initialise(given); err != nil {
+			return "", err
+		}
+		if _, err := r.Advance(ctx, p.limit); err != nil {
 			return "", err
 		}
 	}
