@@ -90,7 +90,11 @@ func (v *verifier) declarations() {
 	names = append(names, namesOf(p.Grids, func(g *Grid) string { return g.Name })...)
 	v.unique("parameters, scalars or grids", names)
 	v.unique("axes", p.Axes)
-	v.unique("stages", namesOf(p.Stages, func(s *Stage) string { return s.Name }))
+	stages := namesOf(p.Stages, func(s *Stage) string { return s.Name })
+	if p.Initial != nil {
+		stages = append(stages, p.Initial.Name)
+	}
+	v.unique("stages", stages)
 	for _, a := range p.Arguments {
 		if !slices.Contains(names, a) {
 			v.errorf("the argument %s is not declared", a)

@@ -108,6 +108,9 @@ func (c *checker) makeStage(call *CallStep, b *boundCall, box ir.Box) *ir.Stage 
 
 func (c *checker) stageName(name string) string {
 	n := 1
+	if name == "initial" && len(c.initials) > 0 {
+		n++ // the initial block's stage
+	}
 	for _, s := range c.prog.Stages {
 		if s.Stencil == name {
 			n++

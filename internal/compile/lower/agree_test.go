@@ -50,8 +50,11 @@ func random(t *testing.T, seed uint64) {
 		if b == nil {
 			continue
 		}
-		w.plan = randomPlan(b, w.target, rng)
-		if err := check(b, w, seed); err != nil {
+		w.plan, err = randomPlan(b, w.target, rng)
+		if err == nil {
+			err = check(b, w, seed)
+		}
+		if err != nil {
 			t.Errorf("seed %d, sizes %v: %v\n%s", seed, b.Params, err, c.Source)
 		}
 	}

@@ -183,18 +183,21 @@ func check(b *ir.Binding, w way, seed uint64) error {
 	return nil
 }
 
-// randomPlan returns settings that fit some kernel of a program, or none.
-func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand) schedule.Plan {
-	for rank := len(b.Program.Axes); rank > 0; rank-- {
-		plan := schedule.Plan{Every: lower.Space(target, rank).Census().Draw(rng)}
-		if target == lower.CPU {
-			plan.Every = plan.Every.With("block", smallBlock(rank, rng))
+// randomPlan returns a random configuration for every kernel of a program.
+func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand) (schedule.Plan, error) {
+	plan, err := lower.Plan(b.Program, lower.Options{Target: target, Bound: b})
+	for i := range plan.Kernels {
+		k := &plan.Kernels[i]
+		if !k.Config.Has("block") {
+			continue
 		}
-		if _, err := lower.Program(b.Program, lower.Options{Target: target, Plan: plan, Bound: b}); err == nil {
-			return plan
+		rank := len(k.Config.Ints("block"))
+		k.Config = lower.Space(target, rank).Census().Draw(rng)
+		if target == lower.CPU {
+			k.Config = k.Config.With("block", smallBlock(rank, rng))
 		}
 	}
-	return schedule.Plan{}
+	return plan, err
 }
 
 // smallBlock returns a block that cuts small grids, too.

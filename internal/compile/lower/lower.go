@@ -77,7 +77,7 @@ func build(p *ir.Program, o Options) (*module, error) {
 			return nil, err
 		}
 	}
-	if err := m.chooser.check(p); err != nil {
+	if err := m.chooser.check(); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -2,10 +2,10 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
-	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -70,8 +70,11 @@ func (c *chooser) find(stage string, from, to int, space schedule.Space) (schedu
 	return space.Complete(partial)
 }
 
+// place names the statements of a kernel.
+func place(k schedule.Kernel) string { return fmt.Sprintf("%s[%d:%d]", k.Stage, k.From, k.To) }
+
 // check returns an error if the plan says something that no kernel heeds.
-func (c *chooser) check(p *ir.Program) error {
+func (c *chooser) check() error {
 	for i, ok := range c.every {
 		if !ok && c.first[i] != nil {
 			return fmt.Errorf("plan: %s fits no kernel: %w", c.plan.Every.Values[i], c.first[i])
@@ -84,13 +87,14 @@ func (c *chooser) check(p *ir.Program) error {
 		k := c.plan.Kernels[i]
 		var have, stages []string
 		for _, q := range c.known {
-			have = append(have, fmt.Sprintf("%s[%d:%d]", q.Stage, q.From, q.To))
+			have = append(have, place(q))
 			stages = append(stages, q.Stage)
 		}
 		if near := diag.Nearest(k.Stage, stages); near != "" {
-			return fmt.Errorf("plan: the program has no kernel %s[%d:%d]; did you mean one of %s?", k.Stage, k.From, k.To, near)
+			have = slices.DeleteFunc(have, func(s string) bool { return !strings.HasPrefix(s, near+"[") })
+			return fmt.Errorf("plan: the program has no kernel %s; did you mean %s?", place(k), strings.Join(have, " or "))
 		}
-		return fmt.Errorf("plan: the program has no kernel %s[%d:%d]; it has %s", k.Stage, k.From, k.To, strings.Join(have, ", "))
+		return fmt.Errorf("plan: the program has no kernel %s; it has %s", place(k), strings.Join(have, ", "))
 	}
 	return nil
 }
