@@ -6,10 +6,13 @@ export CGO_ENABLED = 0
 GOFMT = "$$(go env GOROOT)/bin/gofmt"
 SOURCES = find . -name '*.go' ! -path './.*' ! -path './build/*' ! -path './out/*' ! -path '*/testdata/*'
 
-.PHONY: build test fmt lint
+.PHONY: build test fmt lint proof bench
+
+# A binary built from a checkout knows its commit, which results are kept with.
+COMMIT = $(shell git describe --always --dirty=+changes --abbrev=12 --exclude='*' 2>/dev/null)
 
 build:
-	go build -o build/gridloom ./cmd/gridloom
+	go build -buildvcs=false -ldflags "-X github.com/gridloom/gridloom/internal/cli.Commit=$(COMMIT)" -o build/gridloom ./cmd/gridloom
 
 test:
 	go test -timeout 15m ./...
@@ -24,3 +27,11 @@ lint:
 	fi
 	go vet ./...
 	go tool staticcheck ./...
+
+# Ten thousand random programs, every cell: about an hour on two processors.
+proof: build
+	build/gridloom bench proof --programs 10000 --json bench/results/proof.json
+
+# Figures of this processor; nothing else should run meanwhile.
+bench: build
+	build/gridloom bench cpu --json bench/results/cpu-spatial.json
