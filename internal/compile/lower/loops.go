@@ -26,7 +26,7 @@ type loopNest struct {
 	tiles   map[int]*kernel.Var
 	pos     map[int]*kernel.Var
 	accs    map[*statement]*kernel.Var
-	parts   map[*statement]*partials
+	sums    map[*statement]*partials
 }
 
 func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
@@ -38,7 +38,7 @@ func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		tiles:   map[int]*kernel.Var{},
 		pos:     map[int]*kernel.Var{},
 		accs:    map[*statement]*kernel.Var{},
-		parts:   map[*statement]*partials{},
+		sums:    map[*statement]*partials{},
 	}
 	for i, b := range cfg.Ints("block") {
 		l.block[n.axes[i]] = b
@@ -49,7 +49,7 @@ func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	var after []func()
 	for _, s := range n.reductions() {
 		p := l.partials(s)
-		l.parts[s] = p
+		l.sums[s] = p
 		after = append(after, func() { n.tree(p) })
 	}
 	top := newScope(nil)
@@ -142,61 +142,22 @@ func (l *loopNest) row(outer *scope) []kernel.Stmt {
 		l.accs[r] = acc
 		s.emit(&kernel.Declare{Var: acc, Init: identity(r.src.Reduce.Kind, acc.Type)})
 	}
-	lo, hi := l.ends(l.inner())
-	sp := l.span[l.inner()]
-	if _, tiled := l.tiles[l.inner()]; tiled {
-		name := l.Program.Axes[l.inner()]
-		hi = s.let(l.env, "tilehi", name+"_end", hi)
-	}
-	in := [2]kernel.Expr{lo, hi}
-	if sp.low {
-		in[0] = kernel.Min(kernel.Max(sp.inLo, lo), hi)
-	}
-	if sp.high {
-		in[1] = kernel.Max(kernel.Min(sp.inHi, hi), in[0])
-	}
-	if l.inner() != l.axes[0] || len(l.tiles) > 0 {
-		name := l.Program.Axes[l.inner()]
-		if _, tiled := l.tiles[l.inner()]; tiled && sp.low {
-			in[0] = s.let(l.env, "rowin0", name+"_from", in[0])
-		} else if sp.low {
-			in[0] = sp.inLo
-		}
-		if _, tiled := l.tiles[l.inner()]; tiled && sp.high {
-			in[1] = s.let(l.env, "rowin1", name+"_to", in[1])
-		} else if sp.high {
-			in[1] = sp.inHi
-		}
-	}
-	var inside kernel.Expr
-	edges := map[int]bool{}
-	for _, axis := range l.outer() {
-		sp := l.span[axis]
-		x := kernel.V(l.pos[axis])
-		if sp.low || sp.high {
-			edges[axis] = true
-		}
-		if sp.low {
-			inside = conj(inside, kernel.Ge(x, sp.inLo))
-		}
-		if sp.high {
-			inside = conj(inside, kernel.Lt(x, sp.inHi))
-		}
-	}
+	cut := l.cutRow(s)
+	inside, edges := l.insideRow()
 	if inside == nil {
-		for _, st := range l.parts3(s, nil, lo, in, hi) {
+		for _, st := range l.parts(s, nil, cut) {
 			s.emit(st)
 		}
 	} else {
 		then := newScope(s)
-		thenBody := l.parts3(then, nil, lo, in, hi)
+		thenBody := l.parts(then, nil, cut)
 		other := newScope(s)
-		otherBody := l.parts3(other, edges, lo, in, hi)
+		otherBody := l.parts(other, edges, cut)
 		s.emit(&kernel.If{Cond: inside, Then: append(then.stmts, thenBody...), Else: append(other.stmts, otherBody...)})
 	}
 	for _, r := range l.reductions() {
 		if acc, ok := l.accs[r]; ok {
-			p := l.parts[r]
+			p := l.sums[r]
 			b := l.partialBuffer(p)
 			s.emit(&kernel.Store{Buffer: b.buffer, Index: l.rowNumber(), Value: kernel.V(acc)})
 		}
@@ -211,10 +172,61 @@ func conj(x, y kernel.Expr) kernel.Expr {
 	return kernel.And(x, y)
 }
 
-// parts3 builds the three parts of a row: the edge cells at its start, the
+// rowCut says where a row of a tile starts, where its interior does, and where
+// each ends.
+type rowCut struct{ lo, inLo, inHi, hi kernel.Expr }
+
+// cutRow clips the ends of the inner axis to the tile, if there are tiles on
+// it. Without them nameBounds has done so already.
+func (l *loopNest) cutRow(s *scope) rowCut {
+	sp := l.span[l.inner()]
+	cut := rowCut{lo: sp.lo, inLo: sp.lo, inHi: sp.hi, hi: sp.hi}
+	if _, tiled := l.tiles[l.inner()]; !tiled {
+		if sp.low {
+			cut.inLo = sp.inLo
+		}
+		if sp.high {
+			cut.inHi = sp.inHi
+		}
+		return cut
+	}
+	name := l.Program.Axes[l.inner()]
+	lo, hi := l.ends(l.inner())
+	hi = s.let(l.env, "tilehi", name+"_end", hi)
+	cut = rowCut{lo: lo, inLo: lo, inHi: hi, hi: hi}
+	if sp.low {
+		cut.inLo = s.let(l.env, "rowin0", name+"_from", kernel.Min(kernel.Max(sp.inLo, lo), hi))
+	}
+	if sp.high {
+		cut.inHi = s.let(l.env, "rowin1", name+"_to", kernel.Max(kernel.Min(sp.inHi, hi), cut.inLo))
+	}
+	return cut
+}
+
+// insideRow returns the condition under which a row touches no edge of an outer
+// axis, nil if none can, and the outer axes that have edges.
+func (l *loopNest) insideRow() (inside kernel.Expr, edges map[int]bool) {
+	edges = map[int]bool{}
+	for _, axis := range l.outer() {
+		sp := l.span[axis]
+		x := kernel.V(l.pos[axis])
+		if sp.low || sp.high {
+			edges[axis] = true
+		}
+		if sp.low {
+			inside = conj(inside, kernel.Ge(x, sp.inLo))
+		}
+		if sp.high {
+			inside = conj(inside, kernel.Lt(x, sp.inHi))
+		}
+	}
+	return inside, edges
+}
+
+// parts builds the three parts of a row: the edge cells at its start, the
 // interior, the edge cells at its end. Values that the row needs are named in
 // row, whose statements the caller puts before these.
-func (l *loopNest) parts3(row *scope, outerEdges map[int]bool, lo kernel.Expr, in [2]kernel.Expr, hi kernel.Expr) []kernel.Stmt {
+func (l *loopNest) parts(row *scope, outerEdges map[int]bool, cut rowCut) []kernel.Stmt {
 	sp := l.span[l.inner()]
 	ends := map[int]bool{l.inner(): true}
 	for a := range outerEdges {
@@ -222,11 +234,11 @@ func (l *loopNest) parts3(row *scope, outerEdges map[int]bool, lo kernel.Expr, i
 	}
 	var out []kernel.Stmt
 	if sp.low {
-		out = append(out, l.part(row, ends, lo, in[0], false)...)
+		out = append(out, l.part(row, ends, cut.lo, cut.inLo, false)...)
 	}
-	out = append(out, l.part(row, outerEdges, in[0], in[1], true)...)
+	out = append(out, l.part(row, outerEdges, cut.inLo, cut.inHi, true)...)
 	if sp.high {
-		out = append(out, l.part(row, ends, in[1], hi, false)...)
+		out = append(out, l.part(row, ends, cut.inHi, cut.hi, false)...)
 	}
 	return out
 }
@@ -258,7 +270,7 @@ func (l *loopNest) part(row *scope, edge map[int]bool, lo, hi kernel.Expr, long 
 			loop.Reduce = append(loop.Reduce, kernel.Reduction{Op: o, Var: acc})
 			return &kernel.Assign{Var: acc, Value: kernel.Bin(o, kernel.V(acc), value)}
 		}
-		b := l.partialBuffer(l.parts[s])
+		b := l.partialBuffer(l.sums[s])
 		return &kernel.Store{Buffer: b.buffer, Index: c.cellNumber(s), Value: value}
 	})
 	if l.strided != nil {

@@ -22,7 +22,7 @@ static void heat(double *restrict out, const double *restrict in, int64_t L, int
                 for (int64_t j = j_tile; j < gl_min_i64(j_tile + 4, M); ++j) {
                     const int64_t i_end = gl_min_i64(i_tile + 64, N);
                     const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);
-                    const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end));
+                    const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
                     if (k >= k_in_lo && k < k_in_hi && j >= j_in_lo && j < j_in_hi) {
                         const int64_t row = (k * M + j) * N;
                         const int64_t row_jp1 = (k * M + (j + 1)) * N;

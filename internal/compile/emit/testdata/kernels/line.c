@@ -15,7 +15,7 @@ static void reach(double *restrict out, const double *restrict a, const double *
     for (int64_t i_tile = 0; i_tile < N; i_tile += 16384) {
         const int64_t i_end = gl_min_i64(i_tile + 16384, N);
         const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);
-        const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end));
+        const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
         for (int64_t i = i_tile; i < i_from; ++i) {
             const int64_t im3 = i - 3 < 0 ? (((i - 3) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
                     - 3) % (N * 2) + N * 2) % (N * 2) : ((i - 3) % (N * 2) + N * 2) % (N * 2)) : i - 3;

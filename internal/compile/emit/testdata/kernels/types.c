@@ -31,7 +31,7 @@ static void mix_1(uint8_t *restrict c, const uint8_t *restrict b, const int32_t 
     for (int64_t i_tile = 0; i_tile < N; i_tile += 16384) {
         const int64_t i_end = gl_min_i64(i_tile + 16384, N);
         const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);
-        const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end));
+        const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
         for (int64_t i = i_tile; i < i_from; ++i) {
             const int64_t im1 = i - 1 < 0 ? gl_min_i64(gl_max_i64(i - 1, 0), N - 1) : i - 1;
             const int64_t ip1 = i + 1 > N - 1 ? gl_min_i64(gl_max_i64(i + 1, 0), N - 1) : i + 1;
