@@ -30,7 +30,9 @@ func helperTable() []helperText {
 			helperText{name: "min_" + t.String(), t: t, text: "%[1]s gl_min_%[2]s(%[1]s a, %[1]s b) { return a < b || a != a ? a : b; } // NaN propagates"},
 			helperText{name: "max_" + t.String(), t: t, text: "%[1]s gl_max_%[2]s(%[1]s a, %[1]s b) { return a > b || a != a ? a : b; } // NaN propagates"},
 			helperText{name: "int_" + t.String(), t: t, text: "int32_t gl_int_%[2]s(%[1]s x) // towards zero, saturating; NaN is 0\n{\n" +
-				"    return x != x ? 0 : x <= (%[1]s)-2147483648.0 ? -2147483647 - 1 : x >= (%[1]s)2147483647.0 ? 2147483647 : (int32_t)x;\n}"})
+				"    return x != x ? 0 : x <= (%[1]s)-2147483648.0 ? -2147483647 - 1 : x >= (%[1]s)2147483647.0 ? 2147483647 : (int32_t)x;\n}"},
+			helperText{name: "long_" + t.String(), t: t, text: "int64_t gl_long_%[2]s(%[1]s x) // towards zero, saturating; NaN is 0\n{\n" +
+				"    return x != x ? 0 : x <= (%[1]s)-9223372036854775808.0 ? -INT64_C(9223372036854775807) - 1 : x >= (%[1]s)9223372036854775808.0 ? INT64_C(9223372036854775807) : (int64_t)x;\n}"})
 	}
 	return append(list,
 		helperText{name: "div_i32", t: types.I32, text: "int32_t gl_div_i32(int32_t a, int32_t b) // x / 0 is 0\n{\n" +

@@ -328,15 +328,40 @@ func (p *printer) binary(e *kernel.Binary) (string, int) {
 	}
 	prec := e.Op.Prec()
 	left, right := prec, prec+1
-	switch e.Op {
-	case op.And, op.Or, op.LAnd, op.LOr, op.Eq, op.Ne:
-		// Parentheses where C's precedence surprises its readers.
+	// Parentheses where C's precedence surprises its readers.
+	switch {
+	case e.Op.IsComparison():
+		left, right = op.Lt.Prec()+1, op.Lt.Prec()+1
+	case e.Op.IsLogic():
 		left, right = op.Lt.Prec(), op.Lt.Prec()
-		if b, ok := e.X.(*kernel.Binary); ok && b.Op == e.Op {
-			left = prec
+	case e.Op == op.And, e.Op == op.Or:
+		left, right = precUnary, precUnary
+		if t == types.Bool {
+			left, right = precUnary+1, precUnary+1 // !x & y is often a mistake
 		}
 	}
-	return p.operand(e.X, left) + " " + e.Op.Sign() + " " + p.operand(e.Y, right), prec
+	if b, ok := e.X.(*kernel.Binary); ok && b.Op == e.Op && !e.Op.IsComparison() {
+		left = prec
+	}
+	x := p.operand(e.X, left)
+	if t == types.I64 && !e.Op.IsComparison() && isInt(e.X) && isInt(e.Y) {
+		x = "(" + p.Types[t] + ")" + p.operand(e.X, precUnary)
+	}
+	return x + " " + e.Op.Sign() + " " + p.operand(e.Y, right), prec
+}
+
+// isInt reports whether an I64 expression is an int once it is printed: one of
+// literals that need no more. Arithmetic on two of them could overflow.
+func isInt(e kernel.Expr) bool {
+	switch e := e.(type) {
+	case *kernel.Lit:
+		return e.Value.I <= math.MaxInt32 && e.Value.I >= -math.MaxInt32
+	case *kernel.Unary:
+		return isInt(e.X)
+	case *kernel.Select:
+		return isInt(e.X) && isInt(e.Y)
+	}
+	return false
 }
 
 func (p *printer) cast(e *kernel.Cast) (string, int) {
@@ -345,7 +370,11 @@ func (p *printer) cast(e *kernel.Cast) (string, int) {
 	case e.To == types.Bool:
 		return p.operand(e.X, op.Ne.Prec()+1) + " != 0", op.Ne.Prec()
 	case from.IsFloat() && !e.To.IsFloat():
-		text := p.helper("int_"+from.String()) + "(" + p.expr(e.X) + ")"
+		helper := "int_"
+		if e.To == types.I64 {
+			helper = "long_"
+		}
+		text := p.helper(helper+from.String()) + "(" + p.expr(e.X) + ")"
 		if e.To == types.U8 {
 			return "(uint8_t)" + text, precUnary
 		}
@@ -374,6 +403,8 @@ func (p *printer) literal(v op.Value) (string, int) {
 			return v.String(), precAtom
 		case v.T == types.I32 && v.I == math.MinInt32:
 			return "(-2147483647 - 1)", precAtom
+		case v.T == types.I64 && v.I == math.MinInt64:
+			return "(-INT64_C(9223372036854775807) - 1)", precAtom
 		case v.T == types.I64 && (v.I > math.MaxInt32 || v.I < -math.MaxInt32):
 			return fmt.Sprintf("INT64_C(%d)", v.I), precAtom
 		case v.I < 0:
