@@ -360,19 +360,22 @@ func (p *prover) compare(b *ir.Binding, md mode, want *exec.Reference, got exec.
 			}
 		}
 	}
-	if md.bounds == interp.NoBounds {
-		for _, s := range b.Program.Scalars {
-			x, err := got.Scalar(s.Name)
-			if err != nil {
-				return "", err
-			}
-			y, err := want.Scalar(s.Name)
-			if err != nil {
-				return "", err
-			}
-			if !x.Same(y) {
-				return fmt.Sprintf("%s is %v, should be %v", s.Name, x, y), nil
-			}
+	for _, s := range b.Program.Scalars {
+		x, err := got.Scalar(s.Name)
+		if err != nil {
+			return "", err
+		}
+		y, err := want.Scalar(s.Name)
+		if err != nil {
+			return "", err
+		}
+		bound, err := want.ScalarBound(s.Name)
+		if err != nil {
+			return "", err
+		}
+		off := math.Abs(x.AsFloat() - y.AsFloat())
+		if !x.Same(y) && (md.bounds == interp.NoBounds || !(off <= bound || math.IsInf(bound, 1))) {
+			return fmt.Sprintf("%s is %v, should be %v within %.3g", s.Name, x, y, bound), nil
 		}
 	}
 	p.mu.Lock()
