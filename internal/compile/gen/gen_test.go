@@ -64,7 +64,7 @@ func TestProgramsCoverTheLanguage(t *testing.T) {
 		`stencil \w+ \(`, `function \w+ \(`, `inout:`, `#pragma stream`, `shmem`, `gmem`, `no-shmem`,
 		`\+= `, `-= `, `\*= `, `/= `, `&= `, `\|= `,
 		`  \[.*\] : \w`, `(?m)^\s*\[.*\] : \w+ \(`, `color \(.*== each`, `color \(.*== 0`,
-		`reduce sum`, `reduce max`, `reduce min`, `\[\w+\+\d`, `\[\w+-\d`, `\w\[0\]`,
+		`color \(.*\) % \d == \d : reduce sum`, `reduce sum`, `reduce max`, `reduce min`, `\[\w+\+\d`, `\[\w+-\d`, `\w\[0\]`,
 		`sum \(r0 in 1\.\.2\)`, `sum \(r0 .*sum \(r1`, `\+r0`, `-r0`,
 		` \? .* : `, `&&`, `\|\|`, `!\w|!\(`, `min\(`, `max\(.*,.*,.*\)`, `fmin\(`, `abs\(`, `int\(`, `byte\(`, `double\(`, `float\(`,
 		`\^2`, `\^3`, `\^-\d`, `\^-0\.5`, `%`, `&`, `\|`, `/`, `true|false`, `step`,

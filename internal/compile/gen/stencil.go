@@ -381,7 +381,13 @@ func (b *body) reduce(st *stencil, r *scalar) {
 	if r.typ != "int" && !a.real() {
 		x = atom("(0.01*("+x.text+"))", 1)
 	}
-	b.add("%sreduce %s %s = %s;", lead, pick(b.maker, "sum", "max", "min"), name, x.text)
+	kind := pick(b.maker, "sum", "max", "min")
+	if kind == "sum" {
+		// A colour may have no cells, and the maximum of none is not tame.
+		lead += b.color(a)
+		b.s.color = nil
+	}
+	b.add("%sreduce %s %s = %s;", lead, kind, name, x.text)
 	r.assigned = true
 	b.s.locals = slices.DeleteFunc(b.s.locals, func(l *local) bool { return l.frail })
 	if name == r.name && !slices.Contains(b.s.scalars, r) {
