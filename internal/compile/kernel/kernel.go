@@ -32,9 +32,10 @@ const (
 	Constant              // read-only, cached for uniform access
 	Shared                // one per thread block
 	Private               // one per thread: registers, indexed by constants only on GPUs
+	Mbarrier              // one per thread block: I64 elements that are mbarriers and nothing else
 )
 
-var spaceNames = [...]string{"global", "constant", "shared", "private"}
+var spaceNames = [...]string{"global", "constant", "shared", "private", "mbarrier"}
 
 // String returns the space's name in kernel texts.
 func (s Space) String() string { return spaceNames[s] }
@@ -53,7 +54,25 @@ var modeNames = [...]string{"in", "out", "inout"}
 // String returns the mode's name in kernel texts.
 func (m Mode) String() string { return modeNames[m] }
 
-// Buffer is a named run of elements. No two buffer arguments overlap.
+// Via is the way that an access to global memory takes through the caches. It
+// changes no value.
+type Via uint8
+
+const (
+	Plain     Via = iota
+	ReadOnly      // loads: the read-only (texture) path; nothing writes the buffer while the kernel runs
+	Image         // loads: as elements of a one-dimensional image
+	Streaming     // first to leave the caches: nothing needs the line again
+	Resident      // last to leave the caches: others need the line again
+)
+
+var viaNames = [...]string{"", "readonly", "image", "streaming", "resident"}
+
+// String returns the way's name in kernel texts; "" for the plain one.
+func (v Via) String() string { return viaNames[v] }
+
+// Buffer is a named run of elements. No two buffer arguments overlap. The
+// first element of an argument and of shared memory is aligned to 16 bytes.
 //
 // Example printed form:
 //
@@ -92,14 +111,19 @@ type Lit struct{ Value op.Value }
 //	N
 type Ref struct{ Var *Var }
 
-// Load reads one element.
+// Load reads one element. With a rank it reads another block's copy of a
+// shared buffer: that of the block with this number in the cluster.
 //
-// Example printed form:
+// Example printed forms:
 //
 //	(load u (add row i))
+//	(load u (add row i) (via readonly))
+//	(load tile (i64 5) (rank r))
 type Load struct {
 	Buffer *Buffer
 	Index  Expr // I64 or I32
+	Via    Via
+	Rank   Expr // I32, or nil
 }
 
 // Unary is Neg or Not.
@@ -218,15 +242,161 @@ type Assign struct {
 	Value Expr
 }
 
-// Store writes one element.
+// Store writes one element, with a rank into another block's copy of a shared
+// buffer.
 //
-// Example printed form:
+// Example printed forms:
 //
 //	(store u (add row i) x)
+//	(store u (add row i) x (via streaming))
+//	(store tile (i64 5) x (rank r))
 type Store struct {
 	Buffer *Buffer
 	Index  Expr
 	Value  Expr
+	Via    Via
+	Rank   Expr // I32, or nil
+}
+
+// LoadVector names consecutive elements with one access. There are 2, 4 or 8
+// of them, at most 16 bytes; the index is a multiple of their number.
+//
+// Example printed form:
+//
+//	(loads (a b) u (add row i) (via readonly))
+type LoadVector struct {
+	Vars   []*Var
+	Buffer *Buffer
+	Index  Expr
+	Via    Via
+}
+
+// StoreVector writes consecutive elements with one access, as LoadVector
+// reads them.
+//
+// Example printed form:
+//
+//	(stores u (add row i) (x y) (via streaming))
+type StoreVector struct {
+	Buffer *Buffer
+	Index  Expr
+	Values []Expr
+	Via    Via
+}
+
+// ShuffleKind says whose value a lane gets.
+type ShuffleKind uint8
+
+const (
+	ShuffleUp   ShuffleKind = iota // that of lane - By; its own where there is none
+	ShuffleDown                    // that of lane + By; its own where there is none
+	ShuffleXor                     // that of lane ^ By
+	ShuffleFrom                    // that of lane By
+)
+
+var shuffleNames = [...]string{"up", "down", "xor", "from"}
+
+// String returns the kind's name in kernel texts.
+func (k ShuffleKind) String() string { return shuffleNames[k] }
+
+// Shuffle names the value that another lane of the warp has. All threads of
+// the warp come to it together.
+//
+// Example printed form:
+//
+//	(shuffle left f64 up x (i32 1))
+type Shuffle struct {
+	Var   *Var
+	Kind  ShuffleKind
+	Value Expr
+	By    Expr // I32
+}
+
+// AsyncCopy starts to copy 4, 8 or 16 bytes from global to shared memory
+// without registers; both sides are aligned to their size. The elements at To
+// are undefined until the thread has waited for the group, and other threads
+// may read them after a barrier that follows.
+//
+// Example printed form:
+//
+//	(async tile at u (add row i) 2)
+type AsyncCopy struct {
+	To    *Buffer
+	At    Expr
+	From  *Buffer
+	Index Expr
+	Cells int
+}
+
+// AsyncCommit closes the thread's group of AsyncCopies.
+//
+// Example printed form:
+//
+//	(async.commit)
+type AsyncCommit struct{}
+
+// AsyncWait waits until all but the latest groups of the thread are complete.
+//
+// Example printed form:
+//
+//	(async.wait 1)
+type AsyncWait struct{ Pending int }
+
+// BulkCopy starts to copy a run from global to shared memory, by the block's
+// copy engine. Both sides are aligned to 16 bytes and so is the length. When
+// the bytes have arrived, they are counted at an mbarrier of the block.
+//
+// Example printed form:
+//
+//	(bulk tile at u row (i64 128) full (i64 0))
+type BulkCopy struct {
+	To       *Buffer
+	At       Expr
+	From     *Buffer
+	Index    Expr
+	Cells    Expr
+	Mbarrier *Buffer
+	Slot     Expr
+}
+
+// MbarrierInit makes an mbarrier whose phases complete after Count arrivals
+// and all bytes that were announced. One thread does it, before a barrier.
+//
+// Example printed form:
+//
+//	(mbarrier.init full (i64 0) (i32 1))
+type MbarrierInit struct {
+	Mbarrier *Buffer
+	Slot     Expr
+	Count    Expr // I32
+}
+
+// MbarrierArrive arrives at an mbarrier, after announcing bytes of bulk copies
+// that its phase waits for as well; with a rank, at that of another block of
+// the cluster. What the thread wrote before is visible to those that wait.
+//
+// Example printed forms:
+//
+//	(mbarrier.arrive full (i64 0))
+//	(mbarrier.arrive full (i64 0) (bytes (i32 1024)))
+//	(mbarrier.arrive empty (i64 1) (rank r))
+type MbarrierArrive struct {
+	Mbarrier *Buffer
+	Slot     Expr
+	Bytes    Expr // I32, or nil
+	Rank     Expr // I32, or nil
+}
+
+// MbarrierWait waits until the phase of that parity is complete. Phases are
+// counted from 0.
+//
+// Example printed form:
+//
+//	(mbarrier.wait full (i64 0) parity)
+type MbarrierWait struct {
+	Mbarrier *Buffer
+	Slot     Expr
+	Parity   Expr // I32, 0 or 1
 }
 
 // Alloc makes a Shared or Private buffer for the statements after it in the
@@ -248,12 +418,18 @@ const (
 	ThreadX             // the threads of a block, fastest first
 	ThreadY
 	ThreadZ
-	BlockX // the blocks of a grid
+	BlockX // the blocks of a grid; in a kernel with clusters, the clusters
 	BlockY
 	BlockZ
+	ClusterX // the blocks of a cluster, which can reach each other's shared memory
+	ClusterY
+	ClusterZ
 )
 
-var tagNames = [...]string{"serial", "unroll", "vector", "parallel", "thread.x", "thread.y", "thread.z", "block.x", "block.y", "block.z"}
+var tagNames = [...]string{
+	"serial", "unroll", "vector", "parallel", "thread.x", "thread.y", "thread.z",
+	"block.x", "block.y", "block.z", "cluster.x", "cluster.y", "cluster.z",
+}
 
 // String returns the tag's name in kernel texts.
 func (t Tag) String() string { return tagNames[t] }
@@ -261,8 +437,11 @@ func (t Tag) String() string { return tagNames[t] }
 // IsThread reports whether the iterations are a block's threads.
 func (t Tag) IsThread() bool { return t >= ThreadX && t <= ThreadZ }
 
-// IsBlock reports whether the iterations are a grid's blocks.
+// IsBlock reports whether the iterations are a grid's blocks or clusters.
 func (t Tag) IsBlock() bool { return t >= BlockX && t <= BlockZ }
+
+// IsCluster reports whether the iterations are a cluster's blocks.
+func (t Tag) IsCluster() bool { return t >= ClusterX && t <= ClusterZ }
 
 // Path says which cells a loop's body is written for.
 type Path uint8
@@ -321,23 +500,31 @@ type If struct {
 type Scope uint8
 
 const (
-	BlockScope Scope = iota // all threads of the block
-	WarpScope               // the threads of one warp
-	GridScope               // all threads of all blocks, which must be co-resident
+	BlockScope   Scope = iota // all threads of the block
+	WarpScope                 // the threads of one warp
+	GridScope                 // all threads of all blocks, which must be co-resident
+	ClusterScope              // all threads of the cluster's blocks
 )
 
-var scopeNames = [...]string{"block", "warp", "grid"}
+var scopeNames = [...]string{"block", "warp", "grid", "cluster"}
 
 // String returns the scope's name in kernel texts.
 func (s Scope) String() string { return scopeNames[s] }
 
 // Barrier waits until all threads of its scope have come to it and their
-// writes are visible to each other.
+// writes are visible to each other. A numbered barrier is for some warps of a
+// block: it waits for as many threads as it says, and those of other numbers
+// do not take part.
 //
-// Example printed form:
+// Example printed forms:
 //
 //	(barrier block)
-type Barrier struct{ Scope Scope }
+//	(barrier block (number 1) (threads 64))
+type Barrier struct {
+	Scope   Scope
+	Number  int // 1 to 15, or 0 for all threads
+	Threads int // a multiple of 32 where Number is not 0
+}
 
 // Comment is a line for the reader of the printed code.
 //
@@ -346,15 +533,25 @@ type Barrier struct{ Scope Scope }
 //	(comment "halo rows")
 type Comment struct{ Text string }
 
-func (*Let) stmt()     {}
-func (*Declare) stmt() {}
-func (*Assign) stmt()  {}
-func (*Store) stmt()   {}
-func (*Alloc) stmt()   {}
-func (*Loop) stmt()    {}
-func (*If) stmt()      {}
-func (*Barrier) stmt() {}
-func (*Comment) stmt() {}
+func (*Let) stmt()            {}
+func (*Declare) stmt()        {}
+func (*Assign) stmt()         {}
+func (*Store) stmt()          {}
+func (*LoadVector) stmt()     {}
+func (*StoreVector) stmt()    {}
+func (*Shuffle) stmt()        {}
+func (*AsyncCopy) stmt()      {}
+func (*AsyncCommit) stmt()    {}
+func (*AsyncWait) stmt()      {}
+func (*BulkCopy) stmt()       {}
+func (*MbarrierInit) stmt()   {}
+func (*MbarrierArrive) stmt() {}
+func (*MbarrierWait) stmt()   {}
+func (*Alloc) stmt()          {}
+func (*Loop) stmt()           {}
+func (*If) stmt()             {}
+func (*Barrier) stmt()        {}
+func (*Comment) stmt()        {}
 
 // Children returns an expression's operands.
 func Children(e Expr) []Expr {
@@ -362,6 +559,9 @@ func Children(e Expr) []Expr {
 	case *Lit, *Ref:
 		return nil
 	case *Load:
+		if e.Rank != nil {
+			return []Expr{e.Index, e.Rank}
+		}
 		return []Expr{e.Index}
 	case *Unary:
 		return []Expr{e.X}
@@ -409,7 +609,25 @@ func WalkStmts(list []Stmt, f func(Stmt), g func(Expr)) {
 		case *Assign:
 			each(s.Value)
 		case *Store:
-			each(s.Index, s.Value)
+			each(s.Index, s.Value, s.Rank)
+		case *LoadVector:
+			each(s.Index)
+		case *StoreVector:
+			each(s.Index)
+			each(s.Values...)
+		case *Shuffle:
+			each(s.Value, s.By)
+		case *AsyncCopy:
+			each(s.At, s.Index)
+		case *AsyncCommit, *AsyncWait:
+		case *BulkCopy:
+			each(s.At, s.Index, s.Cells, s.Slot)
+		case *MbarrierInit:
+			each(s.Slot, s.Count)
+		case *MbarrierArrive:
+			each(s.Slot, s.Bytes, s.Rank)
+		case *MbarrierWait:
+			each(s.Slot, s.Parity)
 		case *Alloc:
 			each(s.Buffer.Cells)
 		case *Loop:

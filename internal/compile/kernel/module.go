@@ -13,7 +13,15 @@ type Module struct {
 	Kernels []*Kernel // each printed once, however many launches use it
 	Scratch []*Scratch
 	Stages  map[*ir.Stage][]*Launch
+	// Layouts are those of grids that do not lie dense in a device's memory.
+	Layouts map[*ir.Grid]Layout
 }
+
+// Layout is how a grid lies in a device's memory: Lead elements that nothing
+// uses, then rows of the last dimension, each followed by so many unused
+// elements that the next starts at a multiple of Align from the first. The
+// dense layout has no lead and an Align of 1.
+type Layout struct{ Lead, Align int64 }
 
 // Scratch is memory that launches pass values through: a materialised local
 // grid or temp, or the partial results of a reduction. Its contents need not

@@ -194,7 +194,7 @@ func (p *parser) stmt(n sexpr.Node) Stmt {
 		return &Assign{p.variable(a[0]), p.expr(a[1])}
 	case "store":
 		a := p.form(n, "store", 3, false)
-		return &Store{p.buffer(a[0]), p.expr(a[1]), p.expr(a[2])}
+		return &Store{Buffer: p.buffer(a[0]), Index: p.expr(a[1]), Value: p.expr(a[2])}
 	case "alloc":
 		a := p.form(n, "alloc", 4, false)
 		b := &Buffer{Name: p.name(a[0]), Elem: p.typ(a[1]), Space: p.space(a[2]), Mode: InOut, Cells: p.expr(a[3])}
@@ -206,7 +206,7 @@ func (p *parser) stmt(n sexpr.Node) Stmt {
 		return p.branches(n)
 	case "barrier":
 		a := p.form(n, "barrier", 1, false)
-		return &Barrier{Scope(p.index(a[0], "a scope", scopeNames[:]))}
+		return &Barrier{Scope: Scope(p.index(a[0], "a scope", scopeNames[:]))}
 	case "comment":
 		return &Comment{p.str(p.form(n, "comment", 1, false)[0])}
 	}
@@ -305,7 +305,7 @@ func (p *parser) expr(n sexpr.Node) Expr {
 	switch head {
 	case "load":
 		a := p.form(n, head, 2, false)
-		return &Load{p.buffer(a[0]), p.expr(a[1])}
+		return &Load{Buffer: p.buffer(a[0]), Index: p.expr(a[1])}
 	case "select":
 		x := p.exprs(p.form(n, head, 3, false))
 		return &Select{x[0], x[1], x[2]}

@@ -12,7 +12,11 @@ func mapChildren(e Expr, f func(Expr) Expr) Expr {
 	case *Lit, *Ref:
 		return e
 	case *Load:
-		return &Load{x.Buffer, f(x.Index)}
+		l := &Load{Buffer: x.Buffer, Index: f(x.Index), Via: x.Via}
+		if x.Rank != nil {
+			l.Rank = f(x.Rank)
+		}
+		return l
 	case *Unary:
 		return Un(x.Op, f(x.X))
 	case *Binary:

@@ -57,7 +57,7 @@ func rebuild(list []Stmt, expr func(Expr) Expr, stmt func(Stmt) []Stmt) []Stmt {
 		case *Assign:
 			c = &Assign{s.Var, expr(s.Value)}
 		case *Store:
-			c = &Store{s.Buffer, expr(s.Index), expr(s.Value)}
+			c = &Store{s.Buffer, expr(s.Index), expr(s.Value), s.Via, s.Rank}
 		case *Loop:
 			l := *s
 			l.Lo, l.Hi, l.Step = expr(s.Lo), expr(s.Hi), expr(s.Step)

@@ -107,7 +107,7 @@ func (m *mover) stmt(s Stmt, always bool) Stmt {
 	case *Assign:
 		return &Assign{s.Var, m.expr(s.Value, always)}
 	case *Store:
-		return &Store{s.Buffer, m.expr(s.Index, always), m.expr(s.Value, always)}
+		return &Store{s.Buffer, m.expr(s.Index, always), m.expr(s.Value, always), s.Via, s.Rank}
 	case *If:
 		return &If{m.expr(s.Cond, always), m.list(s.Then, false), m.list(s.Else, false)}
 	case *Loop:
@@ -208,7 +208,7 @@ func (m *mover) expr(e Expr, always bool) Expr {
 		if ok && always {
 			return m.name(x.Buffer.Name+"_"+subject(x.Index), e)
 		}
-		return &Load{x.Buffer, m.expr(x.Index, always)}
+		return &Load{x.Buffer, m.expr(x.Index, always), x.Via, x.Rank}
 	case *Select:
 		if !(ok && !loads && isIndex) {
 			return Sel(m.expr(x.Cond, always), m.expr(x.X, false), m.expr(x.Y, false))

@@ -103,7 +103,7 @@ func (r *renamer) list(list []Stmt) []Stmt {
 		case *Assign:
 			out = append(out, &Assign{r.now(s.Var), r.expr(s.Value)})
 		case *Store:
-			out = append(out, &Store{r.buffer(s.Buffer), r.expr(s.Index), r.expr(s.Value)})
+			out = append(out, &Store{r.buffer(s.Buffer), r.expr(s.Index), r.expr(s.Value), s.Via, s.Rank})
 		case *Alloc:
 			b := r.declareBuffer(s.Buffer)
 			mine = append(mine, b.Name)
@@ -160,7 +160,7 @@ func (r *renamer) expr(e Expr) Expr {
 		case *Ref:
 			return &Ref{r.now(e.Var)}
 		case *Load:
-			return &Load{r.buffer(e.Buffer), e.Index}
+			return &Load{r.buffer(e.Buffer), e.Index, e.Via, e.Rank}
 		}
 		return e
 	})
