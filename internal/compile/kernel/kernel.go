@@ -21,7 +21,11 @@ type Kernel struct {
 	Doc     []string  // what it computes, for the reader of the printed code
 	Buffers []*Buffer // arguments in memory, in order
 	Scalars []*Var    // arguments by value, in order, after the buffers
-	Body    []Stmt
+	// MinBlocks is how many blocks each multiprocessor should be able to hold
+	// at once, which caps the registers of a thread; MaxRegisters caps them by
+	// number. 0 leaves the matter to the compiler; one at most is set.
+	MinBlocks, MaxRegisters int
+	Body                    []Stmt
 }
 
 // Space is where a buffer lives.

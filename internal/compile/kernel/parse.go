@@ -88,6 +88,14 @@ func (p *parser) kernel(n sexpr.Node) *Kernel {
 		p.vars = append(p.vars, v)
 		rest = rest[1:]
 	}
+	if len(rest) > 0 && rest[0].Head() == "blocks" {
+		k.MinBlocks = p.count(p.form(rest[0], "blocks", 1, false)[0])
+		rest = rest[1:]
+	}
+	if len(rest) > 0 && rest[0].Head() == "registers" {
+		k.MaxRegisters = p.count(p.form(rest[0], "registers", 1, false)[0])
+		rest = rest[1:]
+	}
 	for i, b := range k.Buffers {
 		b.Cells = p.expr(sizes[i])
 	}

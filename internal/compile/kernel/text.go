@@ -36,6 +36,12 @@ func Text(k *Kernel) string {
 	for _, s := range k.Scalars {
 		w.line(fmt.Sprintf("(scalar %s %s)", s.Name, s.Type))
 	}
+	if k.MinBlocks != 0 {
+		w.line(fmt.Sprintf("(blocks %d)", k.MinBlocks))
+	}
+	if k.MaxRegisters != 0 {
+		w.line(fmt.Sprintf("(registers %d)", k.MaxRegisters))
+	}
 	w.list(k.Body)
 	w.close()
 	return w.b.String() + "\n"

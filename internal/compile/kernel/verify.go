@@ -31,6 +31,9 @@ func Verify(k *Kernel) error {
 		}
 	}, nil)
 	v.signature()
+	if k.MinBlocks < 0 || k.MaxRegisters < 0 || k.MinBlocks > 0 && k.MaxRegisters > 0 {
+		v.fail("%d blocks a multiprocessor and %d registers a thread: one of them may be given", k.MinBlocks, k.MaxRegisters)
+	}
 	v.list(k.Body)
 	return errors.Join(v.errs...)
 }

@@ -381,6 +381,9 @@ static const char before[] = R"(
 #include <utility>
 #define __global__
 #define __device__
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __cluster_dims__(...)
 struct uint3 { unsigned x, y, z; };
 struct int4 { int x, y, z, w; };
 static uint3 gridDim, blockDim, blockIdx, threadIdx;
@@ -429,9 +432,9 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 		return 5;
 	std::ofstream f(base + ".cc");
 	f << before << p->source << after;
-	const std::string head = "__global__ void ";
+	const std::string head = "__global__ ", type = "void ";
 	for (size_t at = p->source.find(head); at != std::string::npos; at = p->source.find(head, at + 1)) {
-		size_t from = at + head.size();
+		size_t from = p->source.find(type, at) + type.size();
 		std::string name = p->source.substr(from, p->source.find('(', from) - from);
 		f << "extern \"C\" void run_" << name << "(void **args, const unsigned *size) { grid(" << name << ", args, size); }\n";
 	}
