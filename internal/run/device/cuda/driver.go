@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gridloom/gridloom/internal/run/sharedlib"
 )
 
 // result is a CUresult.
@@ -56,10 +58,10 @@ type driver struct {
 	CopyDtoD uintptr `symbol:"cuMemcpyDtoDAsync_v2"`
 }
 
-var driverPlace = place{
-	env:   "GRIDLOOM_LIBCUDA",
-	names: []string{"libcuda.so.1", "libcuda.so"},
-	folders: []string{
+var driverPlace = sharedlib.Place{
+	Env:   "GRIDLOOM_LIBCUDA",
+	Names: []string{"libcuda.so.1", "libcuda.so"},
+	Folders: []string{
 		"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
 		"/usr/lib64", "/usr/lib/wsl/lib", "/run/opengl-driver/lib",
 	},
@@ -69,12 +71,12 @@ var driverPlace = place{
 var openDriver = sync.OnceValues(startDriver)
 
 func startDriver() (*driver, error) {
-	library, path, err := driverPlace.open()
+	library, path, err := driverPlace.Open()
 	if err != nil {
 		return nil, fmt.Errorf("no NVIDIA driver was found: %w (install the driver; a container has to be started with the GPUs, as with --gpus all)", err)
 	}
 	d := &driver{path: path}
-	if err := bind(library, d); err != nil {
+	if err := sharedlib.Bind(library, d); err != nil {
 		return nil, fmt.Errorf("the NVIDIA driver %s cannot be used: %w", path, err)
 	}
 	if r := d.Init(0); r != 0 {

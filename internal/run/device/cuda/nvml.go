@@ -3,6 +3,8 @@ package cuda
 import (
 	"fmt"
 	"sync"
+
+	"github.com/gridloom/gridloom/internal/run/sharedlib"
 )
 
 // management is NVML, which tells what libcuda does not. Nothing depends on it.
@@ -15,19 +17,19 @@ type management struct {
 	Power         func(device handle, milliwatts *uint32) int32     `symbol:"nvmlDeviceGetPowerUsage"`
 }
 
-var managementPlace = place{
-	env:     "GRIDLOOM_NVML",
-	names:   []string{"libnvidia-ml.so.1", "libnvidia-ml.so"},
-	folders: driverPlace.folders,
+var managementPlace = sharedlib.Place{
+	Env:     "GRIDLOOM_NVML",
+	Names:   []string{"libnvidia-ml.so.1", "libnvidia-ml.so"},
+	Folders: driverPlace.Folders,
 }
 
 var openManagement = sync.OnceValues(func() (*management, error) {
-	library, path, err := managementPlace.open()
+	library, path, err := managementPlace.Open()
 	if err != nil {
 		return nil, err
 	}
 	m := &management{}
-	if err := bind(library, m); err != nil {
+	if err := sharedlib.Bind(library, m); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if r := m.Init(); r != 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/ebitengine/purego"
 	"golang.org/x/sys/unix"
 
+	"github.com/gridloom/gridloom/internal/run/sharedlib"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -41,19 +42,19 @@ type nvrtc struct {
 }
 
 // compilerPlace looks where NVIDIA's packages and Python's wheels put NVRTC.
-func compilerPlace() place {
-	p := place{
-		env:   "GRIDLOOM_NVRTC",
-		names: []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+func compilerPlace() sharedlib.Place {
+	p := sharedlib.Place{
+		Env:   "GRIDLOOM_NVRTC",
+		Names: []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
 	}
 	for _, env := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		if dir := os.Getenv(env); dir != "" {
-			p.folders = append(p.folders, filepath.Join(dir, "lib64"), filepath.Join(dir, "lib"))
+			p.Folders = append(p.Folders, filepath.Join(dir, "lib64"), filepath.Join(dir, "lib"))
 		}
 	}
-	p.folders = append(p.folders, "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/cuda/targets/*/lib", "/opt/cuda/lib64")
-	p.folders = append(p.folders, beside("nvcc", "../lib64", "../targets/*/lib")...)
-	p.folders = append(p.folders, beside("python3", "../lib/python3*/site-packages/nvidia/*/lib")...)
+	p.Folders = append(p.Folders, "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/cuda/targets/*/lib", "/opt/cuda/lib64")
+	p.Folders = append(p.Folders, sharedlib.Beside("nvcc", "../lib64", "../targets/*/lib")...)
+	p.Folders = append(p.Folders, sharedlib.Beside("python3", "../lib/python3*/site-packages/nvidia/*/lib")...)
 	return p
 }
 
@@ -61,12 +62,12 @@ func compilerPlace() place {
 var FindCompiler = sync.OnceValues(findCompiler)
 
 func findCompiler() (*Compiler, error) {
-	library, path, err := compilerPlace().open()
+	library, path, err := compilerPlace().Open()
 	if err != nil {
 		return nil, fmt.Errorf("NVRTC, the CUDA compiler, was not found: %w (install the CUDA toolkit, or with pip: nvidia-cuda-nvrtc; or name the library with GRIDLOOM_NVRTC)", err)
 	}
 	c := &Compiler{Path: path}
-	if err := bind(library, &c.api); err != nil {
+	if err := sharedlib.Bind(library, &c.api); err != nil {
 		return nil, fmt.Errorf("NVRTC cannot be used: %s: %w", path, err)
 	}
 	openBuiltins(path)

@@ -1,4 +1,6 @@
-package cuda
+// Package sharedlib opens shared libraries at run time, without cgo, and binds
+// their functions: drivers and compilers that one machine has and another lacks.
+package sharedlib
 
 import (
 	"fmt"
@@ -12,20 +14,20 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// place says where a shared library may be.
-type place struct {
-	env     string   // the environment variable that names it
-	names   []string // as the system's loader knows it, the preferred first
-	folders []string // where else it may lie, with wildcards
+// Place says where a shared library may be.
+type Place struct {
+	Env     string   // the environment variable that names it
+	Names   []string // as the system's loader knows it, the preferred first
+	Folders []string // where else it may lie, with wildcards
 }
 
-// open opens the first library that can be. The error is what the loader said
+// Open opens the first library that can be. The error is what the loader said
 // of the most promising candidate.
-func (p place) open() (handle uintptr, path string, err error) {
-	if named := os.Getenv(p.env); named != "" {
+func (p Place) Open() (handle uintptr, path string, err error) {
+	if named := os.Getenv(p.Env); named != "" {
 		handle, err := purego.Dlopen(named, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 		if err != nil {
-			return 0, "", fmt.Errorf("%w (named by %s)", err, p.env)
+			return 0, "", fmt.Errorf("%w (named by %s)", err, p.Env)
 		}
 		return handle, named, nil
 	}
@@ -46,14 +48,14 @@ func (p place) open() (handle uintptr, path string, err error) {
 
 const absent = "No such file"
 
-func (p place) candidates() []string {
-	list := slices.Clone(p.names)
-	for _, pattern := range p.folders {
+func (p Place) candidates() []string {
+	list := slices.Clone(p.Names)
+	for _, pattern := range p.Folders {
 		folders, _ := filepath.Glob(pattern)
 		slices.Sort(folders)
 		slices.Reverse(folders) // newer versions first
 		for _, folder := range folders {
-			for _, name := range p.names {
+			for _, name := range p.Names {
 				path := filepath.Join(folder, name)
 				if _, err := os.Stat(path); err == nil {
 					list = append(list, path)
@@ -64,8 +66,8 @@ func (p place) candidates() []string {
 	return list
 }
 
-// beside returns folders relative to that of a program, if there is one.
-func beside(program string, folders ...string) []string {
+// Beside returns folders relative to that of a program, if there is one.
+func Beside(program string, folders ...string) []string {
 	path, err := exec.LookPath(program)
 	if err != nil {
 		return nil
@@ -83,11 +85,11 @@ func beside(program string, folders ...string) []string {
 	return list
 }
 
-// bind sets the fields of a struct to the functions of a library that their
+// Bind sets the fields of a struct to the functions of a library that their
 // tags name: a field of a function type to one that converts its arguments, a
 // field of type uintptr to the address. A tag that ends in ",optional" leaves
 // a field as it is where the library lacks the function.
-func bind(handle uintptr, api any) error {
+func Bind(handle uintptr, api any) error {
 	v := reflect.ValueOf(api).Elem()
 	for i := range v.NumField() {
 		name, option, _ := strings.Cut(v.Type().Field(i).Tag.Get("symbol"), ",")
