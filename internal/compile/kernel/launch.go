@@ -8,30 +8,46 @@ import (
 )
 
 // Geometry is the size of a GPU launch: blocks of the grid and threads of a
-// block along x, y and z.
+// block along x, y and z, and what else the launch has to ask for.
 type Geometry struct {
 	Blocks, Threads [3]int64
+	Cluster         [3]int64 // blocks of a cluster; zeros if there are no clusters
+	Shared          int64    // bytes of a block's shared memory, as DynamicShared says
+	Cooperative     bool     // blocks wait for each other: all must run at once
 }
 
-// LaunchGeometry returns the trip counts of a kernel's block and thread loops
-// for the given arguments. Loops that are not there count as one; loops over
-// the same threads must agree.
+// LaunchGeometry returns the trip counts of a kernel's block, cluster and
+// thread loops for the given arguments. Loops that are not there count as one;
+// loops over the same threads must agree.
 func LaunchGeometry(k *Kernel, args map[*Var]op.Value) (Geometry, error) {
 	m := &measurer{kernel: k, env: maps.Clone(args)}
 	if m.env == nil {
 		m.env = map[*Var]op.Value{}
 	}
 	err := m.list(k.Body)
-	g := Geometry{[3]int64{1, 1, 1}, [3]int64{1, 1, 1}}
+	g := Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{1, 1, 1}, Shared: DynamicShared(k)}
 	for i, l := range m.loops {
 		switch tag := ThreadX + Tag(i); {
 		case l == nil:
+		case tag.IsCluster():
+			if g.Cluster == [3]int64{} {
+				g.Cluster = [3]int64{1, 1, 1}
+			}
+			g.Cluster[tag-ClusterX] = m.trips[i]
 		case tag.IsBlock():
 			g.Blocks[tag-BlockX] = m.trips[i]
 		default:
 			g.Threads[tag-ThreadX] = m.trips[i]
 		}
 	}
+	for i, n := range g.Cluster { // the loops over blocks count clusters
+		g.Blocks[i] *= max(1, n)
+	}
+	WalkStmts(k.Body, func(s Stmt) {
+		if b, ok := s.(*Barrier); ok && b.Scope == GridScope {
+			g.Cooperative = true
+		}
+	}, nil)
 	return g, err
 }
 
@@ -39,8 +55,8 @@ func LaunchGeometry(k *Kernel, args map[*Var]op.Value) (Geometry, error) {
 type measurer struct {
 	kernel *Kernel
 	env    map[*Var]op.Value // what is known before the launch
-	loops  [BlockZ - ThreadX + 1]*Loop
-	trips  [BlockZ - ThreadX + 1]int64
+	loops  [ClusterZ - ThreadX + 1]*Loop
+	trips  [ClusterZ - ThreadX + 1]int64
 }
 
 func (m *measurer) list(list []Stmt) error {
@@ -56,7 +72,7 @@ func (m *measurer) list(list []Stmt) error {
 				err = m.list(s.Else)
 			}
 		case *Loop:
-			if s.Tag.IsBlock() || s.Tag.IsThread() {
+			if s.Tag.IsBlock() || s.Tag.IsThread() || s.Tag.IsCluster() {
 				err = m.loop(s)
 			}
 			if err == nil {
