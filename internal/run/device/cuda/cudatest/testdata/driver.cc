@@ -4,6 +4,7 @@
 // Kernels whose names begin with wild_ spoil the context, as an access outside
 // memory does, and those that begin with fat_ take so many registers that a
 // block has 256 threads at most.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <sstream>
 #include <string>
 #include <vector>
+#include <unistd.h>
 
 typedef int CUresult;
 typedef uint64_t CUdeviceptr;
@@ -412,8 +414,8 @@ static void grid(F f, void **args, const unsigned *n)
 
 int nvrtcCompileProgram(program *p, int count, const char **options)
 {
-	static int made;
-	std::string base = std::string(getenv("CUDATEST_DIR")) + "/program" + std::to_string(made++);
+	static std::atomic<int> made; // processes and threads compile at the same time
+	std::string base = std::string(getenv("CUDATEST_DIR")) + "/program" + std::to_string(getpid()) + "_" + std::to_string(made++);
 	// Where nothing forbids it, a processor with fused multiply-adds uses them.
 	std::string flags = "-march=native -ffp-contract=fast";
 	bool target = false;
