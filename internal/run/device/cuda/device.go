@@ -20,11 +20,16 @@ type Device struct {
 	libraries []*Library
 	buffers   map[*Buffer]bool
 	timers    []*Timer
+	graphs    []*graph
+	recording *graph // that launches are added to instead of being carried out
 	last      string // the kernel launched last, for errors that come later
 	open      bool
 }
 
-var _ device.Device = (*Device)(nil)
+var (
+	_ device.Recorder = (*Device)(nil)
+	_ device.Padder   = (*Device)(nil)
+)
 
 // Open opens the GPU of that number for the calling thread, which must be
 // locked (runtime.LockOSThread).
@@ -100,6 +105,9 @@ func (d *Device) Close() error {
 	for _, t := range d.timers {
 		keep(t.close())
 	}
+	for _, g := range slices.Clone(d.graphs) {
+		keep(g.Close())
+	}
 	for b := range d.buffers {
 		keep(b.Free())
 	}
@@ -117,6 +125,7 @@ func (d *Device) Close() error {
 type Buffer struct {
 	device *Device
 	host   []byte
+	rows   device.Rows // of the host side in the GPU's memory; none if both are dense
 	at     pointer
 	bytes  int64
 }
@@ -175,10 +184,20 @@ func (b *Buffer) Fill(value byte) error {
 }
 
 // Push copies the host side to the GPU.
-func (b *Buffer) Push() error { return b.Write(0, b.host) }
+func (b *Buffer) Push() error {
+	if b.rows != (device.Rows{}) {
+		return b.copyRows(true)
+	}
+	return b.Write(0, b.host)
+}
 
 // Pull copies the GPU's side to the host, after everything launched before.
-func (b *Buffer) Pull() error { return b.Read(0, b.host) }
+func (b *Buffer) Pull() error {
+	if b.rows != (device.Rows{}) {
+		return b.copyRows(false)
+	}
+	return b.Read(0, b.host)
+}
 
 // Write copies host memory to the GPU, from a byte of the buffer on.
 func (b *Buffer) Write(at int64, from []byte) error {

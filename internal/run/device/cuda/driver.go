@@ -52,10 +52,25 @@ type driver struct {
 	EventRecord   func(event handle, stream handle) result           `symbol:"cuEventRecord"`
 	EventSync     func(event handle) result                          `symbol:"cuEventSynchronize"`
 	EventElapsed  func(ms *float32, from, to handle) result          `symbol:"cuEventElapsedTime"`
+	Copy2D        func(c *copy2D) result                             `symbol:"cuMemcpy2DUnaligned_v2"`
+
+	SetFuncAttribute func(f handle, which, v int32) result                                   `symbol:"cuFuncSetAttribute"`
+	Occupancy        func(blocks *int32, f handle, threads int32, sharedBytes uint64) result `symbol:"cuOccupancyMaxActiveBlocksPerMultiprocessor"`
+
+	// Drivers before CUDA 12 lack some of these.
+	GraphCreate      func(g *handle, flags uint32) result                                            `symbol:"cuGraphCreate,optional"`
+	GraphDestroy     func(g handle) result                                                           `symbol:"cuGraphDestroy,optional"`
+	GraphAddKernel   func(node *handle, g handle, after *handle, count uint64, p *kernelNode) result `symbol:"cuGraphAddKernelNode,optional"`
+	GraphAttribute   func(node handle, which uint32, v *attributeValue) result                       `symbol:"cuGraphKernelNodeSetAttribute,optional"`
+	GraphInstantiate func(exec *handle, g handle, flags uint64) result                               `symbol:"cuGraphInstantiateWithFlags,optional"`
+	GraphSetKernel   func(exec, node handle, p *kernelNode) result                                   `symbol:"cuGraphExecKernelNodeSetParams,optional"`
+	GraphExecDestroy func(exec handle) result                                                        `symbol:"cuGraphExecDestroy,optional"`
 
 	// In timed loops, through SyscallN.
-	Launch   uintptr `symbol:"cuLaunchKernel"`
-	CopyDtoD uintptr `symbol:"cuMemcpyDtoDAsync_v2"`
+	Launch      uintptr `symbol:"cuLaunchKernel"`
+	LaunchEx    uintptr `symbol:"cuLaunchKernelEx,optional"`
+	GraphLaunch uintptr `symbol:"cuGraphLaunch,optional"`
+	CopyDtoD    uintptr `symbol:"cuMemcpyDtoDAsync_v2"`
 }
 
 var driverPlace = sharedlib.Place{
@@ -134,6 +149,8 @@ var causes = map[int]string{
 	701: "the kernel needs more registers or shared memory than a block can have: choose a smaller block",
 	702: "the kernel ran for longer than the display's driver allows",
 	716: lost,
+	720: "its blocks wait for each other, and they cannot all run at once: choose fewer or smaller blocks",
+	912: "its blocks in a cluster cannot run together on this GPU: choose a smaller cluster or less shared memory",
 	717: lost,
 	718: lost,
 	719: lost,
@@ -161,16 +178,25 @@ func (d *driver) fail(r result, call, doing string, args ...any) error {
 
 // Attributes of a device.
 const (
-	maxThreadsPerBlock = 1
-	maxBlockX          = 2 // y and z follow
-	maxGridX           = 5 // y and z follow
-	clockKHz           = 13
-	multiprocessors    = 16
-	computeMode        = 20
-	memoryClockKHz     = 36
-	l2Bytes            = 38
-	capabilityMajor    = 75
-	capabilityMinor    = 76
+	maxThreadsPerBlock         = 1
+	maxBlockX                  = 2 // y and z follow
+	maxGridX                   = 5 // y and z follow
+	warpSize                   = 10
+	clockKHz                   = 13
+	multiprocessors            = 16
+	computeMode                = 20
+	memoryClockKHz             = 36
+	memoryBusBits              = 37
+	l2Bytes                    = 38
+	threadsPerMultiprocessor   = 39
+	capabilityMajor            = 75
+	capabilityMinor            = 76
+	sharedPerMultiprocessor    = 81
+	registersPerMultiprocessor = 82
+	cooperativeLaunch          = 95
+	sharedPerBlockAtMost       = 97 // with an attribute of the function
+	blocksPerMultiprocessor    = 106
+	clusterLaunch              = 120
 )
 
 // Attributes of a function.
@@ -179,4 +205,6 @@ const (
 	functionShared     = 1
 	functionLocal      = 3
 	functionRegisters  = 4
+	functionDynamic    = 8  // bytes of shared memory that a launch may ask for
+	functionClusters   = 14 // of more blocks than every GPU with clusters takes
 )

@@ -26,9 +26,23 @@ type GPU struct {
 	Driver          string // "580.159.04 (CUDA 13.0)"
 	Prohibited      bool   // its owner lets nobody compute on it
 
-	maxThreads int64
-	maxBlock   [3]int64
-	maxGrid    [3]int64
+	Limits Limits
+}
+
+// Limits are what a GPU's launches have to keep to. 0 is for what the driver
+// does not tell, or the GPU does not have.
+type Limits struct {
+	Warp             int
+	Threads          int64 // of a block
+	Block, Grid      [3]int64
+	Shared           int64 // bytes that a block can have
+	ThreadsOfMulti   int64 // of the blocks that a multiprocessor holds at once
+	SharedOfMulti    int64 // bytes, likewise
+	RegistersOfMulti int64
+	BlocksOfMulti    int64
+	BusBits          int64 // of the memory
+	Cooperative      bool  // blocks can wait for each other
+	Clusters         bool
 }
 
 // Arch is the compute capability as NVRTC writes it: 90 for 9.0.
@@ -86,16 +100,20 @@ func (d *driver) gpu(ordinal int) (GPU, error) {
 	g.Major, g.Minor = int(ask(capabilityMajor)), int(ask(capabilityMinor))
 	g.Multiprocessors = int(ask(multiprocessors))
 	g.L2 = ask(l2Bytes)
-	g.maxThreads = ask(maxThreadsPerBlock)
+	l := &g.Limits
+	l.Threads, l.Shared, l.Warp = ask(maxThreadsPerBlock), ask(sharedPerBlockAtMost), int(ask(warpSize))
 	for i := range int32(3) {
-		g.maxBlock[i], g.maxGrid[i] = ask(maxBlockX+i), ask(maxGridX+i)
+		l.Block[i], l.Grid[i] = ask(maxBlockX+i), ask(maxGridX+i)
 	}
+	l.ThreadsOfMulti, l.SharedOfMulti, l.RegistersOfMulti = ask(threadsPerMultiprocessor), ask(sharedPerMultiprocessor), ask(registersPerMultiprocessor)
 	const prohibited = 2
 	g.Prohibited = ask(computeMode) == prohibited
 	if first != nil {
 		return g, first
 	}
-	// Later drivers may forget these.
+	// Later drivers may forget these, and earlier ones do not know them.
+	l.BlocksOfMulti, l.BusBits = ask(blocksPerMultiprocessor), ask(memoryBusBits)
+	l.Cooperative, l.Clusters = ask(cooperativeLaunch) != 0, ask(clusterLaunch) != 0
 	g.Clock, g.MemoryClock = int(ask(clockKHz)/1000), int(ask(memoryClockKHz)/1000)
 	if d.PCIBusID(&text[0], int32(len(text)), device) == 0 {
 		g.Bus = unix.ByteSliceToString(text[:])

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"unsafe"
 
 	"github.com/ebitengine/purego"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
 // Library is a loaded image.
@@ -38,7 +38,8 @@ func (d *Device) LoadCode(code []byte) (*Library, error) {
 	// Code in the portable form is text, which ends with a zero.
 	code = append(slices.Clip(code), 0)
 	if r := d.driver.ModuleLoad(&l.module, &code[0]); r != 0 {
-		return nil, d.fail(r, "cuModuleLoadData", "the compiled code (%d bytes) cannot be loaded on %s, driver %s", len(code)-1, d.GPU.Name, d.GPU.Driver)
+		err := d.fail(r, "cuModuleLoadData", "the compiled code (%d bytes) cannot be loaded on %s, driver %s", len(code)-1, d.GPU.Name, d.GPU.Driver)
+		return nil, refusal.For(refusal.Launch, err)
 	}
 	d.libraries = append(d.libraries, l)
 	return l, nil
@@ -78,7 +79,7 @@ func (l *Library) function(kernel string) (handle, error) {
 type Resources struct {
 	Registers  int // a thread
 	Local      int // bytes a thread in local memory: registers that were spilled, arrays
-	Shared     int // bytes a block
+	Shared     int // bytes a block that the code declares; a launch may ask for more
 	MaxThreads int // that a block of it may have
 }
 
@@ -88,6 +89,10 @@ func (l *Library) Resources(kernel string) (Resources, error) {
 	if err != nil {
 		return Resources{}, err
 	}
+	return l.resources(kernel, f)
+}
+
+func (l *Library) resources(kernel string, f handle) (Resources, error) {
 	var v [4]int32
 	for i, which := range []int32{functionRegisters, functionLocal, functionShared, functionMaxThreads} {
 		if r := l.device.driver.FuncAttribute(&v[i], which, f); r != 0 {
@@ -97,117 +102,115 @@ func (l *Library) Resources(kernel string) (Resources, error) {
 	return Resources{int(v[0]), int(v[1]), int(v[2]), int(v[3])}, nil
 }
 
+// Occupancy returns how many blocks of a kernel a multiprocessor holds at once,
+// launched like that.
+func (l *Library) Occupancy(kernel string, g kernel.Geometry) (blocks int, err error) {
+	f, err := l.function(kernel)
+	if err != nil {
+		return 0, err
+	}
+	if err := l.allow(kernel, f, g); err != nil {
+		return 0, err
+	}
+	return l.occupancy(kernel, f, g)
+}
+
+func (l *Library) occupancy(kernel string, f handle, g kernel.Geometry) (int, error) {
+	var n int32
+	threads := int32(g.Threads[0] * g.Threads[1] * g.Threads[2])
+	if r := l.device.driver.Occupancy(&n, f, threads, uint64(g.Shared)); r != 0 {
+		return 0, l.device.fail(r, "cuOccupancyMaxActiveBlocksPerMultiprocessor", "the kernel %s does not tell its occupancy", kernel)
+	}
+	return int(n), nil
+}
+
 // Prepare is refused: a GPU has to know over which blocks a kernel runs.
 func (l *Library) Prepare(kernel string, _ []device.Arg) (device.Call, error) {
 	return nil, fmt.Errorf("the kernel %s cannot be launched without the size of its grid", kernel)
 }
 
-// call is a kernel's function with the arguments of cuLaunchKernel. The block
-// lies outside Go's heap: first a pointer for each of the kernel's parameters,
-// then what the pointers point at, 8 bytes each.
+// call is a kernel's function with the arguments of its launch, all outside
+// Go's heap.
 type call struct {
-	device *Device
-	name   string
-	launch []uintptr // nil if there is nothing to run
-	slots  []slot
-	values []value
-}
-
-type slot struct {
-	from *device.Slot
-	to   *pointer
-}
-
-type value struct {
-	from *device.Value
-	to   *[8]byte
+	device     *Device
+	name       string
+	empty      bool // there is nothing to run
+	function   handle
+	geometry   kernel.Geometry
+	args       []device.Arg
+	block      argumentBlock
+	attributes []attribute
+	entry      uintptr // cuLaunchKernel, or cuLaunchKernelEx where there are attributes
+	launch     []uintptr
 }
 
 // PrepareGrid binds a kernel's parameters to arguments, in its order.
 func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
 	f, err := l.function(name)
 	if err != nil {
-		return nil, err
+		return nil, refusal.For(refusal.Launch, err)
 	}
-	c := &call{device: l.device, name: name}
-	empty, err := l.fits(name, g)
-	if err != nil || empty {
+	c := &call{device: l.device, name: name, function: f, geometry: g, args: args}
+	if c.empty, err = l.fits(name, f, g); err != nil || c.empty {
 		return c, err
 	}
-	region, err := memory.Anonymous(int64(16 * max(1, len(args))))
+	region, err := memory.Anonymous(int64(blockBytes(len(args)) + configBytes))
 	if err != nil {
 		return nil, err
 	}
 	l.blocks = append(l.blocks, region)
-	block := region.Bytes()
-	for i, a := range args {
-		storage := &block[8*(len(args)+i)]
-		*(*uintptr)(unsafe.Pointer(&block[8*i])) = uintptr(unsafe.Pointer(storage))
-		switch a := a.(type) {
-		case *device.Slot:
-			c.slots = append(c.slots, slot{a, (*pointer)(unsafe.Pointer(storage))})
-		case *device.Value:
-			c.values = append(c.values, value{a, (*[8]byte)(unsafe.Pointer(storage))})
-		default:
-			panic(fmt.Sprintf("cuda: an argument of type %T", a))
-		}
+	c.block = newArgumentBlock(region.Bytes(), args)
+	c.attributes = attributes(g)
+	if len(c.attributes) > 0 {
+		return c, c.prepareEx(region.Bytes()[blockBytes(len(args)):])
 	}
-	const dynamicShared, defaultStream, extra = 0, 0, 0
+	const defaultStream, extra = 0, 0
+	c.entry = l.device.driver.Launch
 	c.launch = []uintptr{
 		uintptr(f),
 		uintptr(g.Blocks[0]), uintptr(g.Blocks[1]), uintptr(g.Blocks[2]),
 		uintptr(g.Threads[0]), uintptr(g.Threads[1]), uintptr(g.Threads[2]),
-		dynamicShared, defaultStream, uintptr(unsafe.Pointer(&block[0])), extra,
+		uintptr(g.Shared), defaultStream, c.block.address(), extra,
 	}
 	return c, nil
 }
 
-// fits checks the size of a launch against the GPU and the kernel, so that
-// what is wrong is said in words. A grid without any thread is no error.
-func (l *Library) fits(name string, g kernel.Geometry) (empty bool, err error) {
-	gpu := &l.device.GPU
-	threads := int64(1)
-	for i, axis := range "xyz" {
-		switch {
-		case g.Blocks[i] < 0 || g.Threads[i] < 0:
-			return false, fmt.Errorf("the kernel %s: a negative number of blocks or threads on %c", name, axis)
-		case g.Blocks[i] > gpu.maxGrid[i]:
-			return false, fmt.Errorf("the kernel %s needs %d blocks on %c, and %s launches %d at most", name, g.Blocks[i], axis, gpu.Name, gpu.maxGrid[i])
-		case g.Threads[i] > gpu.maxBlock[i]:
-			return false, fmt.Errorf("the kernel %s has %d threads a block on %c, and %s runs %d at most", name, g.Threads[i], axis, gpu.Name, gpu.maxBlock[i])
-		}
-		threads *= g.Threads[i]
-		empty = empty || g.Blocks[i] == 0 || g.Threads[i] == 0
+// node describes the call as part of a graph, with that argument block.
+func (c *call) node(b argumentBlock) kernelNode {
+	n := kernelNode{function: c.function, shared: uint32(c.geometry.Shared), params: b.address()}
+	for i := range 3 {
+		n.blocks[i], n.threads[i] = uint32(c.geometry.Blocks[i]), uint32(c.geometry.Threads[i])
 	}
-	if threads > gpu.maxThreads {
-		return false, fmt.Errorf("the kernel %s has %d threads a block, and %s runs %d at most", name, threads, gpu.Name, gpu.maxThreads)
-	}
-	r, err := l.Resources(name)
-	if err != nil {
-		return false, err
-	}
-	if threads > int64(r.MaxThreads) {
-		return false, fmt.Errorf("the kernel %s has %d threads a block: with %d registers a thread and %d bytes of shared memory a block can have %d",
-			name, threads, r.Registers, r.Shared, r.MaxThreads)
-	}
-	return empty, nil
+	return n
 }
 
-// Launch starts the kernel. It allocates nothing.
+// Launch starts the kernel, or adds it to what is being recorded. Starting
+// allocates nothing.
 func (c *call) Launch() error {
-	if c.launch == nil {
+	if g := c.device.recording; g != nil {
+		return g.add(c)
+	}
+	if c.empty {
 		return nil
 	}
-	for _, s := range c.slots {
-		*s.to = s.from.Buffer.(*Buffer).at
-	}
-	for _, v := range c.values {
-		*v.to = v.from.Bytes
-	}
+	c.block.load(c.args)
 	c.device.last = c.name
-	code, _, _ := purego.SyscallN(c.device.driver.Launch, c.launch...)
+	code, _, _ := purego.SyscallN(c.entry, c.launch...)
 	if r := result(code); r != 0 { // the register's upper half means nothing
-		return c.device.fail(r, "cuLaunchKernel", "the kernel %s cannot be launched: blocks %v, threads %v", c.name, c.launch[1:4], c.launch[4:7])
+		err := c.device.fail(r, "cuLaunchKernel", "the kernel %s cannot be launched: %s", c.name, shape(c.geometry))
+		return refusal.For(refusal.Launch, err)
 	}
 	return nil
+}
+
+// shape words a launch.
+func shape(g kernel.Geometry) string {
+	s := fmt.Sprintf("blocks %v, threads %v", g.Blocks, g.Threads)
+	if g.Cluster != [3]int64{} {
+		s += fmt.Sprintf(", clusters of %v", g.Cluster)
+	}
+	if g.Shared > 0 {
+		s += fmt.Sprintf(", %d bytes of shared memory", g.Shared)
+	}
+	return s
 }

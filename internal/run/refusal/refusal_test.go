@@ -1,0 +1,36 @@
+package refusal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+)
+
+func TestReasons(t *testing.T) {
+	if Of(nil) != None || Of(io.EOF) != None || For(Launch, nil) != nil || For(None, io.EOF) != io.EOF {
+		t.Error("something that is no refusal is one")
+	}
+	err := fmt.Errorf("heat: %w", For(Compiler, io.EOF))
+	if Of(err) != Compiler || err.Error() != "heat: EOF" || !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	if again := For(Launch, err); again != err {
+		t.Error("a refusal got a second reason")
+	}
+}
+
+func TestNames(t *testing.T) {
+	for r, want := range map[Reason]string{None: `""`, Constraint: `"constraint"`, Resources: `"resources"`, Compiler: `"compiler"`, Launch: `"launch"`} {
+		text, err := json.Marshal(r)
+		var back Reason
+		if err != nil || string(text) != want || json.Unmarshal(text, &back) != nil || back != r {
+			t.Errorf("%d is %s and comes back as %d: %v", r, text, back, err)
+		}
+	}
+	var r Reason
+	if err := json.Unmarshal([]byte(`"weather"`), &r); err == nil || err.Error() != `there is no reason "weather" to refuse a variant` {
+		t.Error(err)
+	}
+}
