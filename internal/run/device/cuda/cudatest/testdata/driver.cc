@@ -1,7 +1,6 @@
 // A pretended NVIDIA driver, compiler and management library: the functions
 // that package cuda binds, carried out on the processor.
 //
-<<<<<<< /tmp/gl/rwt/./internal/run/device/cuda/cudatest/testdata/driver.cc
 // Launches are carried out when something waits for them, with the arguments
 // that they were given. Kernels whose names begin with wild_ spoil the context,
 // as an access outside memory does, those that begin with hang_ never end, and
@@ -19,12 +18,7 @@
 //	                        crashes (crash)
 //	CUDATEST_LOG=FILE       a line for every launch and every graph that is
 //	                        launched
-=======
-// Kernels whose names begin with wild_ spoil the context, as an access outside
-// memory does, and those that begin with fat_ take so many registers that a
-// block has 256 threads at most.
 #include <atomic>
->>>>>>> ./internal/run/device/cuda/cudatest/testdata/driver.cc
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -39,7 +33,6 @@
 #include <string>
 #include <unistd.h>
 #include <vector>
-#include <unistd.h>
 
 typedef int CUresult;
 typedef uint64_t CUdeviceptr;
@@ -796,14 +789,9 @@ static void misbehave()
 
 int nvrtcCompileProgram(program *p, int count, const char **options)
 {
-<<<<<<< /tmp/gl/rwt/./internal/run/device/cuda/cudatest/testdata/driver.cc
-	static int made;
-	std::string base = std::string(getenv("CUDATEST_DIR")) + "/program" + std::to_string(getpid()) + "_" + std::to_string(made++);
-	misbehave();
-=======
 	static std::atomic<int> made; // processes and threads compile at the same time
 	std::string base = std::string(getenv("CUDATEST_DIR")) + "/program" + std::to_string(getpid()) + "_" + std::to_string(made++);
->>>>>>> ./internal/run/device/cuda/cudatest/testdata/driver.cc
+	misbehave();
 	// Where nothing forbids it, a processor with fused multiply-adds uses them.
 	std::string flags = "-march=native -ffp-contract=fast";
 	bool target = false;
