@@ -4,6 +4,7 @@
 package emit
 
 import (
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -13,21 +14,24 @@ type Dialect struct {
 	Name string
 	// Prelude comes first in every file.
 	Prelude string
-	// KernelHead precedes the name of a kernel function, HelperHead that of a
-	// function that kernels call.
-	KernelHead, HelperHead string
+	// Head returns what precedes the name of a kernel function. HelperHead
+	// precedes the name of a function that kernels call.
+	Head       func(*kernel.Kernel) string
+	HelperHead string
 	// Restrict follows the * of a buffer argument.
 	Restrict string
 	// Types spells the element types of values; Memory those in buffers.
 	Types, Memory map[types.Type]string
-	// FloatFuncs spells functions of float where they are not named as those of
-	// double with an f at the end.
 	Infinity, NaN string
 	// Parallel says whether loops are shared out by OpenMP pragmas. Otherwise
 	// the loops of blocks and threads become the launch's indices.
 	Parallel bool
-	Index    map[string]string // by tag name, where not Parallel
-	Reserved map[string]bool   // words that are no names
+	Index    map[kernel.Tag]string // where not Parallel
+	Unroll   string                // the line before a loop that is written out
+	Vectors  *vectors              // nil: elements are moved one by one
+	Caches   *caches               // nil: all accesses go the plain way
+	Threads  *threads              // nil: there are no threads to share memory with or wait for
+	Reserved map[string]bool       // words that are no names
 }
 
 var cTypes = map[types.Type]string{
@@ -44,7 +48,7 @@ var cMemory = map[types.Type]string{
 var C = &Dialect{
 	Name:       "c",
 	Prelude:    "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n",
-	KernelHead: "static void ",
+	Head:       func(*kernel.Kernel) string { return "static void " },
 	HelperHead: "static inline ",
 	Restrict:   "restrict ",
 	Types:      cTypes,
@@ -53,25 +57,6 @@ var C = &Dialect{
 	NaN:        "NAN",
 	Parallel:   true,
 	Reserved:   reserved(cWords),
-}
-
-// CUDA is CUDA C++ as NVRTC and nvcc take it.
-var CUDA = &Dialect{
-	Name: "cuda",
-	Prelude: "#ifdef __CUDACC_RTC__\ntypedef unsigned char uint8_t;\ntypedef int int32_t;\ntypedef unsigned int uint32_t;\n" +
-		"typedef long long int64_t;\ntypedef unsigned long long uint64_t;\n#define INT64_C(x) x##LL\n#else\n#include <stdint.h>\n#endif\n",
-	KernelHead: "extern \"C\" __global__ void ",
-	HelperHead: "static __device__ inline ",
-	Restrict:   "__restrict__ ",
-	Types:      cTypes,
-	Memory:     cMemory,
-	Infinity:   "__longlong_as_double(0x7ff0000000000000)",
-	NaN:        "__longlong_as_double(0x7ff8000000000000)",
-	Index: map[string]string{
-		"thread.x": "threadIdx.x", "thread.y": "threadIdx.y", "thread.z": "threadIdx.z",
-		"block.x": "blockIdx.x", "block.y": "blockIdx.y", "block.z": "blockIdx.z",
-	},
-	Reserved: reserved(cWords + cudaWords),
 }
 
 // funcName spells a mathematical function of a type. All dialects follow C.

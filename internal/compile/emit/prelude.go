@@ -14,9 +14,21 @@ type helperText struct {
 	t    types.Type
 	text string
 	uses string // another helper that must come before
+	head string // comes before the dialect's
+	bare bool   // not a function: no head
 }
 
-var helperTexts = helperTable()
+var helperTexts = append(helperTable(), cudaHelpers()...)
+
+// isHelper reports whether there is a helper of a name.
+func isHelper(name string) bool {
+	for _, h := range helperTexts {
+		if h.name == name {
+			return true
+		}
+	}
+	return false
+}
 
 func helperTable() []helperText {
 	var list []helperText
@@ -62,7 +74,10 @@ func (p *printer) helperDefs() string {
 		if !want[h.name] {
 			continue
 		}
-		b.WriteString(p.HelperHead)
+		b.WriteString(h.head)
+		if !h.bare {
+			b.WriteString(p.HelperHead)
+		}
 		if strings.Contains(h.text, "%[") {
 			fmt.Fprintf(&b, h.text, p.Types[h.t], h.t)
 		} else {

@@ -20,10 +20,12 @@ type printer struct {
 	out     strings.Builder
 	indent  int
 	helpers map[string]bool
-	names   map[any]string // *kernel.Var or *kernel.Buffer to name
-	used    map[string]int // names in use, with the number of scopes that use them
-	inTeam  bool           // inside a parallel loop
-	anyTeam bool           // leave the number of threads to the caller
+	names   map[any]string           // *kernel.Var or *kernel.Buffer to name
+	used    map[string]int           // names in use, with the number of scopes that use them
+	inTeam  bool                     // inside a parallel loop
+	anyTeam bool                     // leave the number of threads to the caller
+	cluster [3]int64                 // how many blocks a cluster has, zeros if there are none
+	offsets map[*kernel.Buffer]int64 // of shared memory that the launch gives
 }
 
 func newPrinter(d *Dialect) *printer {
@@ -38,7 +40,8 @@ func (p *printer) line(format string, args ...any) {
 	p.out.WriteString(wrap(strings.Repeat("    ", p.indent), text))
 }
 
-// wrap breaks a line before operators once it is too long.
+// wrap breaks a line once it is too long: before operators, and after commas
+// that are in one pair of parentheses at most.
 func wrap(indent, text string) string {
 	if text == "" {
 		return "\n"
@@ -47,11 +50,11 @@ func wrap(indent, text string) string {
 	b.WriteString(indent)
 	col := len(indent)
 	words := strings.Split(text, " ")
-	inIndex := 0
+	places := breaks(words)
 	for i, w := range words {
 		switch {
 		case i == 0:
-		case inIndex == 0 && breaks(w) && col+1+reach(words[i:]) > lineWidth:
+		case places[i] && col+1+reach(words[i:], places[i:]) > lineWidth:
 			b.WriteString("\n" + indent + "        ")
 			col = len(indent) + 8
 		default:
@@ -60,30 +63,35 @@ func wrap(indent, text string) string {
 		}
 		b.WriteString(w)
 		col += len(w)
-		inIndex += strings.Count(w, "[") - strings.Count(w, "]")
 	}
 	b.WriteString("\n")
 	return b.String()
 }
 
-// breaks reports whether a line may be broken before a word.
-func breaks(w string) bool {
-	switch w {
-	case "+", "-", "?", ":", "&&", "||":
-		return true
+// breaks returns before which words a line may be broken.
+func breaks(words []string) []bool {
+	places := make([]bool, len(words))
+	inIndex, depth := 0, 0
+	for i, w := range words {
+		switch w {
+		case "+", "-", "?", ":", "&&", "||":
+			places[i] = inIndex == 0
+		default:
+			places[i] = inIndex == 0 && depth <= 1 && i > 0 && strings.HasSuffix(words[i-1], ",")
+		}
+		inIndex += strings.Count(w, "[") - strings.Count(w, "]")
+		depth += strings.Count(w, "(") + strings.Count(w, "{") - strings.Count(w, ")") - strings.Count(w, "}")
 	}
-	return false
+	return places
 }
 
 // reach returns the length of the words up to the next place to break.
-func reach(words []string) int {
+func reach(words []string, places []bool) int {
 	n := len(words[0])
-	inIndex := 0
-	for _, w := range words[1:] {
-		if inIndex == 0 && breaks(w) {
+	for i, w := range words[1:] {
+		if places[i+1] {
 			break
 		}
-		inIndex += strings.Count(w, "[") - strings.Count(w, "]")
 		n += 1 + len(w)
 	}
 	return n
@@ -118,9 +126,7 @@ func (p *printer) scoped(list []kernel.Stmt) {
 	p.indent++
 	var mine []any
 	for _, s := range list {
-		if key := p.stmt(s); key != nil {
-			mine = append(mine, key)
-		}
+		mine = append(mine, p.stmt(s)...)
 	}
 	for _, key := range mine {
 		p.used[p.names[key]]--
@@ -135,8 +141,10 @@ func (p *printer) kernel(k *kernel.Kernel) {
 	for _, d := range k.Doc {
 		p.comment(d)
 	}
-	p.line("%s%s(%s)", p.KernelHead, p.legal(k.Name), strings.Join(p.params(k), ", "))
+	p.line("%s%s(%s)", p.Head(k), p.legal(k.Name), strings.Join(p.params(k), ", "))
 	p.line("{")
+	p.cluster = clusterSize(k)
+	p.pool(k)
 	p.scoped(k.Body)
 	p.line("}")
 }
@@ -144,11 +152,7 @@ func (p *printer) kernel(k *kernel.Kernel) {
 func (p *printer) params(k *kernel.Kernel) []string {
 	var list []string
 	for _, b := range k.Buffers {
-		constant := ""
-		if b.Mode == kernel.In {
-			constant = "const "
-		}
-		list = append(list, fmt.Sprintf("%s%s *%s%s", constant, p.Memory[b.Elem], p.Restrict, p.declare(b, b.Name)))
+		list = append(list, fmt.Sprintf("%s *%s%s", p.pointee(b, p.Memory[b.Elem]), p.Restrict, p.declare(b, b.Name)))
 	}
 	for _, v := range k.Scalars {
 		list = append(list, fmt.Sprintf("%s %s", p.Types[v.Type], p.declare(v, v.Name)))
@@ -157,21 +161,32 @@ func (p *printer) params(k *kernel.Kernel) []string {
 }
 
 // stmt prints a statement and returns what it declared for the rest of its
-// list, if anything.
-func (p *printer) stmt(s kernel.Stmt) any {
+// list.
+func (p *printer) stmt(s kernel.Stmt) []any {
 	switch s := s.(type) {
 	case *kernel.Let:
-		value := p.expr(s.Value)
-		p.line("const %s %s = %s;", p.Types[s.Var.Type], p.declare(s.Var, s.Var.Name), value)
-		return s.Var
+		p.let(s.Var, p.expr(s.Value))
+		return []any{s.Var}
 	case *kernel.Declare:
 		value := p.expr(s.Init)
 		p.line("%s %s = %s;", p.Types[s.Var.Type], p.declare(s.Var, s.Var.Name), value)
-		return s.Var
+		return []any{s.Var}
 	case *kernel.Assign:
 		p.line("%s = %s;", p.names[s.Var], p.expr(s.Value))
 	case *kernel.Store:
-		p.line("%s[%s] = %s;", p.names[s.Buffer], p.expr(s.Index), p.expr(s.Value))
+		p.store(s)
+	case *kernel.LoadVector:
+		return p.loadVector(s)
+	case *kernel.StoreVector:
+		p.storeVector(s)
+	case *kernel.Shuffle:
+		p.shuffle(s)
+		return []any{s.Var}
+	case *kernel.Alloc:
+		p.alloc(s.Buffer)
+		return []any{s.Buffer}
+	case *kernel.Barrier:
+		p.barrier(s)
 	case *kernel.Loop:
 		p.loop(s)
 	case *kernel.If:
@@ -185,13 +200,20 @@ func (p *printer) stmt(s kernel.Stmt) any {
 	case *kernel.Comment:
 		p.comment(s.Text)
 	default:
-		panic(fmt.Sprintf("emit: %s has no %T", p.Name, s))
+		if !p.async(s) {
+			panic(fmt.Sprintf("emit: %s has no %T", p.Name, s))
+		}
 	}
 	return nil
 }
 
+// let prints a variable that keeps its value.
+func (p *printer) let(v *kernel.Var, value string) {
+	p.line("const %s %s = %s;", p.Types[v.Type], p.declare(v, v.Name), value)
+}
+
 func (p *printer) loop(l *kernel.Loop) {
-	if index, ok := p.Index[l.Tag.String()]; ok {
+	if index, ok := p.indexOf(l.Tag); ok {
 		p.index(l, index)
 		return
 	}
@@ -203,6 +225,9 @@ func (p *printer) loop(l *kernel.Loop) {
 	}
 	if l.Tag == kernel.Vector && p.Parallel {
 		p.vector(l)
+	}
+	if l.Tag == kernel.Unroll && p.Unroll != "" {
+		p.line("%s", p.Unroll)
 	}
 	name := p.declare(l.Var, l.Var.Name)
 	next := name + " += " + step
@@ -218,6 +243,23 @@ func (p *printer) loop(l *kernel.Loop) {
 	}
 }
 
+// indexOf returns the launch's index that counts a loop's iterations, which for
+// the blocks of clusters are clusters.
+func (p *printer) indexOf(t kernel.Tag) (string, bool) {
+	switch {
+	case t.IsCluster():
+		if p.Threads == nil || !p.Threads.clusters {
+			p.lacks("clusters")
+		}
+		axis := t - kernel.ClusterX
+		return fmt.Sprintf("%s %% %d", p.Index[kernel.BlockX+axis], p.cluster[axis]), true
+	case t.IsBlock() && p.cluster[t-kernel.BlockX] > 1:
+		return fmt.Sprintf("%s / %d", p.Index[t], p.cluster[t-kernel.BlockX]), true
+	}
+	index, ok := p.Index[t]
+	return index, ok
+}
+
 // index prints a loop whose iterations are the threads or blocks of a launch.
 func (p *printer) index(l *kernel.Loop, index string) {
 	value := index
@@ -226,6 +268,9 @@ func (p *printer) index(l *kernel.Loop, index string) {
 	lo, ok := kernel.IntLit(l.Lo)
 	moved := !ok || lo != 0
 	if scaled || moved {
+		if strings.Contains(value, " ") {
+			value = "(" + value + ")"
+		}
 		value = "(" + p.Types[l.Var.Type] + ")" + value // the index has fewer bits and no sign
 	}
 	if scaled {
@@ -294,7 +339,7 @@ func (p *printer) print(e kernel.Expr) (string, int) {
 		}
 		return name, precAtom
 	case *kernel.Load:
-		return fmt.Sprintf("%s[%s]", p.names[e.Buffer], p.expr(e.Index)), precAtom
+		return p.load(e), precAtom
 	case *kernel.Unary:
 		x := p.operand(e.X, precUnary)
 		if strings.HasPrefix(x, e.Op.Sign()) {

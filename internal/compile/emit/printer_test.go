@@ -32,11 +32,12 @@ func printed(t *testing.T, body string) string {
 	}
 	source := emit.Source(emit.C, &kernel.Module{Kernels: []*kernel.Kernel{k}})
 	start := strings.Index(source, "static void k(")
+	start += strings.Index(source[start:], "\n{\n") + 1
 	lines := strings.Split(source[start:strings.Index(source, "\nvoid gl_k")], "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimPrefix(l, "    ")
 	}
-	return strings.Join(lines[2:len(lines)-2], "\n")
+	return strings.Join(lines[1:len(lines)-2], "\n")
 }
 
 // Parentheses stand where they are needed, and where readers need them.
@@ -348,14 +349,16 @@ func TestEntries(t *testing.T) {
 #include <stdint.h>
 
 // what it does
-static void mix(const double *restrict u, uint8_t *restrict b, uint8_t *restrict w, const int32_t *restrict n, int64_t N, bool p, float x)
+static void mix(const double *restrict u, uint8_t *restrict b, uint8_t *restrict w, const int32_t *restrict n,
+        int64_t N, bool p, float x)
 {
     b[0] = p;
 }
 
 void gl_mix(void **args)
 {
-    mix(*(const double **)args[0], *(uint8_t **)args[1], *(uint8_t **)args[2], *(const int32_t **)args[3], *(int64_t *)args[4], *(uint8_t *)args[5], *(float *)args[6]);
+    mix(*(const double **)args[0], *(uint8_t **)args[1], *(uint8_t **)args[2], *(const int32_t **)args[3],
+            *(int64_t *)args[4], *(uint8_t *)args[5], *(float *)args[6]);
 }
 `
 	if got := emit.Source(emit.C, &kernel.Module{Kernels: []*kernel.Kernel{k}}); got != want {

@@ -46,7 +46,8 @@ void gl_ends_2(void **args)
 
 // u[i] = 3 * u[0] + 0.5 * step
 // most = max over cells of u[i] - v[1]
-static void ends_3(double *restrict u, const double *restrict v, double *restrict most_parts, int64_t N, int32_t step)
+static void ends_3(double *restrict u, const double *restrict v, double *restrict most_parts, int64_t N,
+        int32_t step)
 {
     const int64_t i_hi = gl_max_i64(gl_min_i64(0, N - 1), gl_min_i64(N - 1, 3)) + 1;
     const int64_t i_in_lo = gl_min_i64(3, i_hi);
@@ -82,7 +83,8 @@ static void ends_3(double *restrict u, const double *restrict v, double *restric
 
 void gl_ends_3(void **args)
 {
-    ends_3(*(double **)args[0], *(const double **)args[1], *(double **)args[2], *(int64_t *)args[3], *(int32_t *)args[4]);
+    ends_3(*(double **)args[0], *(const double **)args[1], *(double **)args[2], *(int64_t *)args[3],
+            *(int32_t *)args[4]);
 }
 
 // most = max of the partial results, over a fixed binary tree

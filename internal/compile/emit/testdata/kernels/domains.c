@@ -235,7 +235,8 @@ static void steps(const double *restrict u, double *restrict v, double *restrict
 
 void gl_steps(void **args)
 {
-    steps(*(const double **)args[0], *(double **)args[1], *(double **)args[2], *(int64_t *)args[3], *(int64_t *)args[4]);
+    steps(*(const double **)args[0], *(double **)args[1], *(double **)args[2], *(int64_t *)args[3],
+            *(int64_t *)args[4]);
 }
 
 // left = u[j][i] - u[j][i-1]
@@ -466,5 +467,6 @@ static void steps_2(const double *restrict u, double *restrict v, double *restri
 
 void gl_steps_2(void **args)
 {
-    steps_2(*(const double **)args[0], *(double **)args[1], *(double **)args[2], *(int64_t *)args[3], *(int64_t *)args[4]);
+    steps_2(*(const double **)args[0], *(double **)args[1], *(double **)args[2], *(int64_t *)args[3],
+            *(int64_t *)args[4]);
 }

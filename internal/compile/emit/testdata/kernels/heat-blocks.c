@@ -7,7 +7,8 @@ static inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // out[k][j][i] = in[k][j][i] + a * (in[k][j][i+1] + in[k][j][i-1] + in[k][j+1][i] + in[k][j-1][i] +
 //     in[k+1][j][i] + in[k-1][j][i] - 6 * in[k][j][i])
-static void heat(double *restrict out, const double *restrict in, int64_t L, int64_t M, int64_t N, double a, double cold)
+static void heat(double *restrict out, const double *restrict in, int64_t L, int64_t M, int64_t N, double a,
+        double cold)
 {
     const int64_t k_in_lo = gl_min_i64(1, L);
     const int64_t k_in_hi = gl_max_i64(gl_min_i64(L - 1, L), k_in_lo);
@@ -91,5 +92,6 @@ static void heat(double *restrict out, const double *restrict in, int64_t L, int
 
 void gl_heat(void **args)
 {
-    heat(*(double **)args[0], *(const double **)args[1], *(int64_t *)args[2], *(int64_t *)args[3], *(int64_t *)args[4], *(double *)args[5], *(double *)args[6]);
+    heat(*(double **)args[0], *(const double **)args[1], *(int64_t *)args[2], *(int64_t *)args[3],
+            *(int64_t *)args[4], *(double *)args[5], *(double *)args[6]);
 }

@@ -14,7 +14,8 @@ static __device__ inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b
 
 // out[k][j][i] = in[k][j][i] + a * (in[k][j][i+1] + in[k][j][i-1] + in[k][j+1][i] + in[k][j-1][i] +
 //     in[k+1][j][i] + in[k-1][j][i] - 6 * in[k][j][i])
-extern "C" __global__ void heat(double *__restrict__ out, const double *__restrict__ in, int64_t L, int64_t M, int64_t N, double a, double cold)
+extern "C" __global__ __launch_bounds__(256) void heat(double *__restrict__ out,
+        const double *__restrict__ in, int64_t L, int64_t M, int64_t N, double a, double cold)
 {
     const int64_t i_in_lo = gl_min_i64(1, N);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 1, N), i_in_lo);

@@ -7,7 +7,9 @@ static inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // out[i] = a[i-3] + 2 * a[i+5] + b[i-3] - 3 * b[i+5] + c[i-3] - c[i+5] + d[i-3] + 4 * d[i+5] + e[i-3] -
 //     e[i+5] + f[i-3] + f[i+5] + g[i-1]
-static void reach(double *restrict out, const double *restrict a, const double *restrict b, const double *restrict c, const double *restrict d, const double *restrict e, const double *restrict f, const double *restrict g, int64_t N)
+static void reach(double *restrict out, const double *restrict a, const double *restrict b,
+        const double *restrict c, const double *restrict d, const double *restrict e,
+        const double *restrict f, const double *restrict g, int64_t N)
 {
     const int64_t i_in_lo = gl_min_i64(4, N);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 7, N), i_in_lo);
@@ -120,5 +122,7 @@ static void reach(double *restrict out, const double *restrict a, const double *
 
 void gl_reach(void **args)
 {
-    reach(*(double **)args[0], *(const double **)args[1], *(const double **)args[2], *(const double **)args[3], *(const double **)args[4], *(const double **)args[5], *(const double **)args[6], *(const double **)args[7], *(int64_t *)args[8]);
+    reach(*(double **)args[0], *(const double **)args[1], *(const double **)args[2],
+            *(const double **)args[3], *(const double **)args[4], *(const double **)args[5],
+            *(const double **)args[6], *(const double **)args[7], *(int64_t *)args[8]);
 }

@@ -115,7 +115,8 @@ void gl_twice_2(void **args)
 
 // out[j][i] = in[j][i] - 0.1 * (flux[j][i] - flux[j][i-1]) - 0.1 * (lap[j+1][i] + lap[j-2][i] - 2 *
 //     lap[j][i])
-static void twice_3(float *restrict out, const float *restrict in, const float *restrict lap, const float *restrict flux, int64_t M, int64_t N)
+static void twice_3(float *restrict out, const float *restrict in, const float *restrict lap,
+        const float *restrict flux, int64_t M, int64_t N)
 {
     const int64_t j_in_lo = gl_min_i64(3, M);
     const int64_t j_in_hi = gl_max_i64(gl_min_i64(M - 2, M), j_in_lo);
@@ -173,5 +174,6 @@ static void twice_3(float *restrict out, const float *restrict in, const float *
 
 void gl_twice_3(void **args)
 {
-    twice_3(*(float **)args[0], *(const float **)args[1], *(const float **)args[2], *(const float **)args[3], *(int64_t *)args[4], *(int64_t *)args[5]);
+    twice_3(*(float **)args[0], *(const float **)args[1], *(const float **)args[2], *(const float **)args[3],
+            *(int64_t *)args[4], *(int64_t *)args[5]);
 }

@@ -14,7 +14,10 @@ static inline double gl_max_f64(double a, double b) { return a > b || a != a ? a
 // least = min over cells of w[j][i]
 // count = sum over cells of n[j][i]
 // top = max over cells of int(b[j][i])
-static void measure_1(const double *restrict in, const float *restrict w, const int32_t *restrict n, const uint8_t *restrict b, double *restrict sum_parts, double *restrict most_parts, float *restrict least_parts, int32_t *restrict count_parts, int32_t *restrict top_parts, int64_t M, int64_t N)
+static void measure_1(const double *restrict in, const float *restrict w, const int32_t *restrict n,
+        const uint8_t *restrict b, double *restrict sum_parts, double *restrict most_parts,
+        float *restrict least_parts, int32_t *restrict count_parts, int32_t *restrict top_parts, int64_t M,
+        int64_t N)
 {
     const int64_t j_in_lo = gl_min_i64(1, M);
     const int64_t j_in_hi = gl_max_i64(gl_min_i64(M - 1, M), j_in_lo);
@@ -108,7 +111,9 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
 
 void gl_measure_1(void **args)
 {
-    measure_1(*(const double **)args[0], *(const float **)args[1], *(const int32_t **)args[2], *(const uint8_t **)args[3], *(double **)args[4], *(double **)args[5], *(float **)args[6], *(int32_t **)args[7], *(int32_t **)args[8], *(int64_t *)args[9], *(int64_t *)args[10]);
+    measure_1(*(const double **)args[0], *(const float **)args[1], *(const int32_t **)args[2],
+            *(const uint8_t **)args[3], *(double **)args[4], *(double **)args[5], *(float **)args[6],
+            *(int32_t **)args[7], *(int32_t **)args[8], *(int64_t *)args[9], *(int64_t *)args[10]);
 }
 
 // sum = sum of the partial results, over a fixed binary tree
@@ -283,7 +288,8 @@ void gl_measure_max_2(void **args)
 
 // out[j][i] = in[j][i] + 0.01 * sum + most
 // sum = sum over cells of out[j][i]
-static void measure_2(double *restrict out, const double *restrict in, double *restrict sum_parts, const double *restrict sum, const double *restrict most, int64_t M, int64_t N)
+static void measure_2(double *restrict out, const double *restrict in, double *restrict sum_parts,
+        const double *restrict sum, const double *restrict most, int64_t M, int64_t N)
 {
     #pragma omp parallel for schedule(static)
     for (int64_t j = 0; j < M; ++j) {
@@ -298,5 +304,6 @@ static void measure_2(double *restrict out, const double *restrict in, double *r
 
 void gl_measure_2(void **args)
 {
-    measure_2(*(double **)args[0], *(const double **)args[1], *(double **)args[2], *(const double **)args[3], *(const double **)args[4], *(int64_t *)args[5], *(int64_t *)args[6]);
+    measure_2(*(double **)args[0], *(const double **)args[1], *(double **)args[2], *(const double **)args[3],
+            *(const double **)args[4], *(int64_t *)args[5], *(int64_t *)args[6]);
 }

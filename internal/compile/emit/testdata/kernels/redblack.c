@@ -8,7 +8,8 @@ static inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 // diagonal = 1.5 + abs(bj[j][i]) + abs(bj[j+1][i]) + abs(bi[j][i]) + abs(bi[j][i+1])
 // x[j][i] = x[j][i] + (f[j][i] + bj[j][i] * (x[j-1][i] - x[j][i]) + bj[j+1][i] * (x[j+1][i] - x[j][i]) +
 //     bi[j][i] * (x[j][i-1] - x[j][i]) + bi[j][i+1] * (x[j][i+1] - x[j][i])) / diagonal
-static void relax_1(double *restrict x, const double *restrict bj, const double *restrict bi, const double *restrict f, int64_t M, int64_t N)
+static void relax_1(double *restrict x, const double *restrict bj, const double *restrict bi,
+        const double *restrict f, int64_t M, int64_t N)
 {
     const int64_t j_in_lo = gl_min_i64(1, M);
     const int64_t j_in_hi = gl_max_i64(gl_min_i64(M - 1, M), j_in_lo);
@@ -122,13 +123,15 @@ static void relax_1(double *restrict x, const double *restrict bj, const double 
 
 void gl_relax_1(void **args)
 {
-    relax_1(*(double **)args[0], *(const double **)args[1], *(const double **)args[2], *(const double **)args[3], *(int64_t *)args[4], *(int64_t *)args[5]);
+    relax_1(*(double **)args[0], *(const double **)args[1], *(const double **)args[2],
+            *(const double **)args[3], *(int64_t *)args[4], *(int64_t *)args[5]);
 }
 
 // diagonal = 1.5 + abs(bj[j][i]) + abs(bj[j+1][i]) + abs(bi[j][i]) + abs(bi[j][i+1])
 // x[j][i] = x[j][i] + (f[j][i] + bj[j][i] * (x[j-1][i] - x[j][i]) + bj[j+1][i] * (x[j+1][i] - x[j][i]) +
 //     bi[j][i] * (x[j][i-1] - x[j][i]) + bi[j][i+1] * (x[j][i+1] - x[j][i])) / diagonal
-static void relax_2(double *restrict x, const double *restrict bj, const double *restrict bi, const double *restrict f, int64_t M, int64_t N)
+static void relax_2(double *restrict x, const double *restrict bj, const double *restrict bi,
+        const double *restrict f, int64_t M, int64_t N)
 {
     const int64_t j_in_lo = gl_min_i64(1, M);
     const int64_t j_in_hi = gl_max_i64(gl_min_i64(M - 1, M), j_in_lo);
@@ -242,5 +245,6 @@ static void relax_2(double *restrict x, const double *restrict bj, const double 
 
 void gl_relax_2(void **args)
 {
-    relax_2(*(double **)args[0], *(const double **)args[1], *(const double **)args[2], *(const double **)args[3], *(int64_t *)args[4], *(int64_t *)args[5]);
+    relax_2(*(double **)args[0], *(const double **)args[1], *(const double **)args[2],
+            *(const double **)args[3], *(int64_t *)args[4], *(int64_t *)args[5]);
 }

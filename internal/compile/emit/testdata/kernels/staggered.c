@@ -7,7 +7,9 @@ static inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // fu[j][i] = 0.5 * (h[j][i-1] + h[j][i]) * u[j][i] * x[i]
 // q[j][i] = (v[j][i] - v[j][i-1] - u[j][i] + u[j-1][i]) * y[j]
-static void advance_1(const double *restrict h, const double *restrict u, const double *restrict v, double *restrict q, const double *restrict x, const double *restrict y, double *restrict fu, int64_t M, int64_t N)
+static void advance_1(const double *restrict h, const double *restrict u, const double *restrict v,
+        double *restrict q, const double *restrict x, const double *restrict y, double *restrict fu,
+        int64_t M, int64_t N)
 {
     const int64_t j_in_lo = gl_min_i64(1, M);
     const int64_t i_hi = N + 1;
@@ -105,12 +107,15 @@ static void advance_1(const double *restrict h, const double *restrict u, const 
 
 void gl_advance_1(void **args)
 {
-    advance_1(*(const double **)args[0], *(const double **)args[1], *(const double **)args[2], *(double **)args[3], *(const double **)args[4], *(const double **)args[5], *(double **)args[6], *(int64_t *)args[7], *(int64_t *)args[8]);
+    advance_1(*(const double **)args[0], *(const double **)args[1], *(const double **)args[2],
+            *(double **)args[3], *(const double **)args[4], *(const double **)args[5], *(double **)args[6],
+            *(int64_t *)args[7], *(int64_t *)args[8]);
 }
 
 // h[j][i] = h[j][i] - 0.1 * (fu[j][i+1] - fu[j][i] + v[j+1][i] - v[j][i])
 // u[j][i] = u[j][i] + (0.01 * q[j+1][i] * x[i-1] + x[0])
-static void advance_2(double *restrict h, double *restrict u, const double *restrict v, const double *restrict q, const double *restrict x, const double *restrict fu, int64_t M, int64_t N)
+static void advance_2(double *restrict h, double *restrict u, const double *restrict v,
+        const double *restrict q, const double *restrict x, const double *restrict fu, int64_t M, int64_t N)
 {
     const int64_t i_hi = N + 1;
     const int64_t i_in_lo = gl_min_i64(1, i_hi);
@@ -160,7 +165,8 @@ static void advance_2(double *restrict h, double *restrict u, const double *rest
 
 void gl_advance_2(void **args)
 {
-    advance_2(*(double **)args[0], *(double **)args[1], *(const double **)args[2], *(const double **)args[3], *(const double **)args[4], *(const double **)args[5], *(int64_t *)args[6], *(int64_t *)args[7]);
+    advance_2(*(double **)args[0], *(double **)args[1], *(const double **)args[2], *(const double **)args[3],
+            *(const double **)args[4], *(const double **)args[5], *(int64_t *)args[6], *(int64_t *)args[7]);
 }
 
 // x[i] = 0.5 * x[i] + i
@@ -183,7 +189,8 @@ void gl_advance_3(void **args)
 }
 
 // z[j] = y[j-1] + u[j-1][3]
-static void advance_4(const double *restrict u, const double *restrict y, double *restrict z, int64_t M, int64_t N)
+static void advance_4(const double *restrict u, const double *restrict y, double *restrict z, int64_t M,
+        int64_t N)
 {
     const int64_t j_hi = M + 1;
     #pragma omp parallel for schedule(static)
@@ -198,7 +205,8 @@ static void advance_4(const double *restrict u, const double *restrict y, double
 
 void gl_advance_4(void **args)
 {
-    advance_4(*(const double **)args[0], *(const double **)args[1], *(double **)args[2], *(int64_t *)args[3], *(int64_t *)args[4]);
+    advance_4(*(const double **)args[0], *(const double **)args[1], *(double **)args[2], *(int64_t *)args[3],
+            *(int64_t *)args[4]);
 }
 
 // y[j] = h[j][2]
@@ -225,7 +233,8 @@ void gl_advance_5(void **args)
 }
 
 // s = sum over cells of x[i] * y[j]
-static void advance_6(const double *restrict x, const double *restrict y, double *restrict s_parts, int64_t M, int64_t N)
+static void advance_6(const double *restrict x, const double *restrict y, double *restrict s_parts, int64_t M,
+        int64_t N)
 {
     const int64_t i_hi = N + 1;
     #pragma omp parallel for schedule(static)
@@ -239,7 +248,8 @@ static void advance_6(const double *restrict x, const double *restrict y, double
 
 void gl_advance_6(void **args)
 {
-    advance_6(*(const double **)args[0], *(const double **)args[1], *(double **)args[2], *(int64_t *)args[3], *(int64_t *)args[4]);
+    advance_6(*(const double **)args[0], *(const double **)args[1], *(double **)args[2], *(int64_t *)args[3],
+            *(int64_t *)args[4]);
 }
 
 // s = sum of the partial results, over a fixed binary tree

@@ -23,7 +23,9 @@ static inline int32_t gl_abs_i32(int32_t a) { return a < 0 ? (int32_t)(0u - (uin
 // q[i] = p[i] && n[i] > 0 || int(!p[i]) == int(int(b[i]) < 100)
 // f[i] = q[i] ? f[i]^2 - 1.5 : f[i]^-3
 // d[i] = max(max(f[i], d[i]), min(0.1, f[i])) * 1e+300 + fmod(d[i], 0.3) + floor(d[i]) + step
-static void mix_1(uint8_t *restrict c, const uint8_t *restrict b, const int32_t *restrict n, int32_t *restrict m, uint8_t *restrict q, const uint8_t *restrict p, float *restrict f, double *restrict d, int64_t N, int32_t big, int32_t step)
+static void mix_1(uint8_t *restrict c, const uint8_t *restrict b, const int32_t *restrict n,
+        int32_t *restrict m, uint8_t *restrict q, const uint8_t *restrict p, float *restrict f,
+        double *restrict d, int64_t N, int32_t big, int32_t step)
 {
     const int64_t i_in_lo = gl_min_i64(1, N);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 1, N), i_in_lo);
@@ -92,13 +94,16 @@ static void mix_1(uint8_t *restrict c, const uint8_t *restrict b, const int32_t 
 
 void gl_mix_1(void **args)
 {
-    mix_1(*(uint8_t **)args[0], *(const uint8_t **)args[1], *(const int32_t **)args[2], *(int32_t **)args[3], *(uint8_t **)args[4], *(const uint8_t **)args[5], *(float **)args[6], *(double **)args[7], *(int64_t *)args[8], *(int32_t *)args[9], *(int32_t *)args[10]);
+    mix_1(*(uint8_t **)args[0], *(const uint8_t **)args[1], *(const int32_t **)args[2], *(int32_t **)args[3],
+            *(uint8_t **)args[4], *(const uint8_t **)args[5], *(float **)args[6], *(double **)args[7],
+            *(int64_t *)args[8], *(int32_t *)args[9], *(int32_t *)args[10]);
 }
 
 // n[i] = int(d[i])
 // b[i] = byte(d[i] * 1e-290)
 // p[i] = bool(d[i] - f[i])
-static void mix_2(uint8_t *restrict b, int32_t *restrict n, uint8_t *restrict p, const float *restrict f, const double *restrict d, int64_t N)
+static void mix_2(uint8_t *restrict b, int32_t *restrict n, uint8_t *restrict p, const float *restrict f,
+        const double *restrict d, int64_t N)
 {
     #pragma omp parallel for schedule(static)
     for (int64_t i_tile = 0; i_tile < N; i_tile += 16384) {
@@ -114,5 +119,6 @@ static void mix_2(uint8_t *restrict b, int32_t *restrict n, uint8_t *restrict p,
 
 void gl_mix_2(void **args)
 {
-    mix_2(*(uint8_t **)args[0], *(int32_t **)args[1], *(uint8_t **)args[2], *(const float **)args[3], *(const double **)args[4], *(int64_t *)args[5]);
+    mix_2(*(uint8_t **)args[0], *(int32_t **)args[1], *(uint8_t **)args[2], *(const float **)args[3],
+            *(const double **)args[4], *(int64_t *)args[5]);
 }

@@ -1,0 +1,174 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// cudaHelpers are functions for what CUDA C++ can say by PTX alone.
+func cudaHelpers() []helperText {
+	list := []helperText{
+		{name: "uchar8", bare: true, text: "struct __align__(8) gl_uchar8 { uint8_t s0, s1, s2, s3, s4, s5, s6, s7; };"},
+		{name: "barrier", head: "template <int number, int count> ", text: `void gl_barrier() // for those of the block's threads that call it
+{
+    asm volatile("bar.sync %0, %1;" :: "n"(number), "n"(count) : "memory");
+}`},
+		{name: "policy_resident", text: `uint64_t gl_policy_resident() // for lines that stay in the L2 cache before others
+{
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}`},
+	}
+	list = append(list, clusterHelpers...)
+	list = append(list, asyncHelpers...)
+	for _, w := range wide {
+		list = append(list, w.load(), w.store())
+	}
+	return list
+}
+
+// wide is every type that can be moved with a cache policy.
+var wide = []ptxType{
+	{"float", types.F32, 1}, {"float2", types.F32, 2}, {"float4", types.F32, 4},
+	{"double", types.F64, 1}, {"double2", types.F64, 2},
+	{"int32_t", types.I32, 1}, {"int2", types.I32, 2}, {"int4", types.I32, 4},
+	{"int64_t", types.I64, 1}, {"longlong2", types.I64, 2},
+}
+
+// ptxType is a type of so many elements.
+type ptxType struct {
+	name  string
+	elem  types.Type
+	count int
+}
+
+// operands returns the type in PTX and the operands of an access to a value v:
+// how they are written in the text, and what they are bound to.
+func (t ptxType) operands(first int, out string) (suffix, text, bound string) {
+	letter := map[types.Type]string{types.F32: "f", types.F64: "d", types.I32: "r", types.I64: "l"}[t.elem]
+	suffix = map[types.Type]string{types.F32: "f32", types.F64: "f64", types.I32: "s32", types.I64: "s64"}[t.elem]
+	if t.count == 1 {
+		return suffix, fmt.Sprintf("%%%d", first), fmt.Sprintf("%q(v)", out+letter)
+	}
+	var texts, bounds []string
+	for i := range t.count {
+		texts = append(texts, fmt.Sprintf("%%%d", first+i))
+		bounds = append(bounds, fmt.Sprintf("%q(v.%s)", out+letter, component(t.count, i)))
+	}
+	return fmt.Sprintf("v%d.%s", t.count, suffix), "{" + strings.Join(texts, ", ") + "}", strings.Join(bounds, ", ")
+}
+
+func (t ptxType) load() helperText {
+	suffix, text, bound := t.operands(0, "=")
+	return helperText{name: "load_resident_" + t.name, uses: "policy_resident", text: fmt.Sprintf(
+		"%s gl_load_resident_%[1]s(const %[1]s *p)\n{\n    %[1]s v;\n"+
+			"    asm(\"ld.global.L2::cache_hint.%s %s, [%%%d], %%%d;\" : %s : \"l\"(p), \"l\"(gl_policy_resident()));\n    return v;\n}",
+		t.name, suffix, text, t.count, t.count+1, bound)}
+}
+
+func (t ptxType) store() helperText {
+	suffix, text, bound := t.operands(1, "")
+	return helperText{name: "store_resident_" + t.name, uses: "policy_resident", text: fmt.Sprintf(
+		"void gl_store_resident_%s(%[1]s *p, %[1]s v)\n{\n"+
+			"    asm volatile(\"st.global.L2::cache_hint.%s [%%0], %s, %%%d;\" :: \"l\"(p), %s, \"l\"(gl_policy_resident()) : \"memory\");\n}",
+		t.name, suffix, text, t.count+1, bound)}
+}
+
+// clusterHelpers are for blocks that work together. A cluster's blocks reach
+// each other's shared memory. The blocks of a grid count themselves in a word
+// whose highest bit says which of two barriers in a row it is: the first block
+// adds what, with one from each other, flips that bit and leaves no count.
+var clusterHelpers = []helperText{
+	{name: "barrier_cluster", text: `void gl_barrier_cluster()
+{
+    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+}`},
+	{name: "remote", head: "template <class T> ", text: `T *gl_remote(T *p, int32_t rank) // where the cluster's block of that rank has its own
+{
+    uint64_t at;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(at) : "l"(p), "r"(rank));
+    return reinterpret_cast<T *>(at);
+}`},
+	{name: "arrived", bare: true, text: "static __device__ uint32_t gl_arrived; // blocks at a barrier of the grid"},
+	{name: "barrier_grid", uses: "arrived", text: `void gl_barrier_grid() // all blocks have to run at once: launch cooperatively
+{
+    __syncthreads();
+    if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
+        const uint32_t others = gridDim.x * gridDim.y * gridDim.z - 1;
+        const uint32_t add = blockIdx.x + blockIdx.y + blockIdx.z == 0 ? 0x80000000u - others : 1u;
+        __threadfence();
+        const uint32_t before = atomicAdd(&gl_arrived, add);
+        while (((before ^ *(volatile uint32_t *)&gl_arrived) & 0x80000000u) == 0)
+            ;
+        __threadfence();
+    }
+    __syncthreads();
+}`},
+}
+
+// asyncHelpers are for copies that the threads do not wait for, and for the
+// mbarriers that count them.
+var asyncHelpers = []helperText{
+	{name: "shared_at", text: `uint32_t gl_shared_at(const void *p) // its address in shared memory
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}`},
+	{name: "copy_async", uses: "shared_at", head: "template <int bytes> ", text: `void gl_copy_async(void *to, const void *from)
+{
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(gl_shared_at(to)), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(gl_shared_at(to)), "l"(from), "n"(bytes) : "memory");
+}`},
+	{name: "commit_async", text: `void gl_commit_async() // ends a group of copies
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}`},
+	{name: "wait_async", head: "template <int pending> ", text: `void gl_wait_async() // for all groups of the thread but the latest
+{
+    asm volatile("cp.async.wait_group %0;" :: "n"(pending) : "memory");
+}`},
+	{name: "copy_bulk", uses: "shared_at", text: `void gl_copy_bulk(void *to, const void *from, uint32_t bytes, int64_t *mbarrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+            :: "r"(gl_shared_at(to)), "l"(from), "r"(bytes), "r"(gl_shared_at(mbarrier)) : "memory");
+}`},
+	{name: "mbarrier_init", uses: "shared_at", text: `void gl_mbarrier_init(int64_t *mbarrier, int32_t count)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n\tfence.mbarrier_init.release.cluster;"
+            :: "r"(gl_shared_at(mbarrier)), "r"(count) : "memory");
+}`},
+	{name: "mbarrier_arrive", uses: "shared_at", text: `void gl_mbarrier_arrive(int64_t *mbarrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(gl_shared_at(mbarrier)) : "memory");
+}`},
+	{name: "mbarrier_expect", uses: "shared_at", text: `void gl_mbarrier_expect(int64_t *mbarrier, int32_t bytes) // arrives, and says what else is to come
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(gl_shared_at(mbarrier)), "r"(bytes) : "memory");
+}`},
+	{name: "mbarrier_arrive_remote", uses: "shared_at", text: `void gl_mbarrier_arrive_remote(int64_t *mbarrier, int32_t rank) // at that of another block of the cluster
+{
+    asm volatile("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
+            "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t}"
+            :: "r"(gl_shared_at(mbarrier)), "r"(rank) : "memory");
+}`},
+	{name: "mbarrier_wait", uses: "shared_at", text: waitText("", "")},
+	{name: "mbarrier_wait_cluster", uses: "shared_at", text: waitText("_cluster", ".acquire.cluster")},
+}
+
+// waitText waits for a phase of an mbarrier, at which threads of the block
+// arrive, or those of the cluster.
+func waitText(name, scope string) string {
+	return `void gl_mbarrier_wait` + name + `(int64_t *mbarrier, int32_t parity)
+{
+    int32_t done;
+    do
+        asm volatile("{\n\t.reg .pred done;\n\tmbarrier.try_wait.parity` + scope + `.shared::cta.b64 done, [%1], %2;\n\t"
+                "selp.s32 %0, 1, 0, done;\n\t}"
+                : "=r"(done) : "r"(gl_shared_at(mbarrier)), "r"(parity) : "memory");
+    while (!done);
+}`
+}

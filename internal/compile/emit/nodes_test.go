@@ -1,0 +1,65 @@
+package emit_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+)
+
+// nodes are hand-written kernels that together hold everything a kernel may
+// hold on a GPU.
+func nodes(t *testing.T) map[string]*kernel.Kernel {
+	t.Helper()
+	files, err := filepath.Glob("testdata/nodes/*.kernel")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no kernels", err)
+	}
+	all := map[string]*kernel.Kernel{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := kernel.ParseText(string(text))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if err := kernel.Verify(k); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		all[strings.TrimSuffix(filepath.Base(file), ".kernel")] = k
+	}
+	return all
+}
+
+// golden compares a text with the one that is kept.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s has changed; see the difference with -update and git diff\n%s", file, got)
+	}
+}
+
+func TestNodes(t *testing.T) {
+	for name, k := range nodes(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := emit.Source(emit.CUDA, &kernel.Module{Kernels: []*kernel.Kernel{k}})
+			golden(t, filepath.Join("testdata", "nodes", name+".cu"), source)
+			ptx(t, source)
+		})
+	}
+}
