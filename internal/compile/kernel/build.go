@@ -206,7 +206,7 @@ func Same(x, y Expr) bool {
 		return ok && x.Var == y.Var
 	case *Load:
 		y, ok := y.(*Load)
-		return ok && x.Buffer == y.Buffer && Same(x.Index, y.Index)
+		return ok && x.Buffer == y.Buffer && Same(x.Index, y.Index) && sameRank(x.Rank, y.Rank)
 	case *Unary:
 		y, ok := y.(*Unary)
 		return ok && x.Op == y.Op && Same(x.X, y.X)
@@ -235,4 +235,20 @@ func Same(x, y Expr) bool {
 		return ok && x.T == y.T && Same(x.Seed, y.Seed) && Same(x.Number, y.Number)
 	}
 	panic("kernel: unknown expression")
+}
+
+// sameRank compares the ranks of two loads, which may be missing.
+func sameRank(x, y Expr) bool {
+	if x == nil || y == nil {
+		return x == nil && y == nil
+	}
+	return Same(x, y)
+}
+
+// sameOrNone is Same for expressions that need not be there.
+func sameOrNone(x, y Expr) bool {
+	if x == nil || y == nil {
+		return x == nil && y == nil
+	}
+	return Same(x, y)
 }

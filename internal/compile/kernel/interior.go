@@ -54,10 +54,6 @@ func (c *interior) stmt(s Stmt) {
 	case *Assign:
 		c.expr(s.Value)
 		c.note(s.Var, s.Value)
-	case *Store:
-		c.index(s.Index)
-		c.expr(s.Index)
-		c.expr(s.Value)
 	case *Loop:
 		if s.Path == Interior {
 			c.inside++
@@ -75,6 +71,13 @@ func (c *interior) stmt(s Stmt) {
 		}
 		c.list(s.Then)
 		c.list(s.Else)
+	default:
+		eachExpr(s, func(e Expr, index bool) {
+			if index {
+				c.index(e)
+			}
+			c.expr(e)
+		})
 	}
 }
 

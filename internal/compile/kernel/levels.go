@@ -1,29 +1,71 @@
 package kernel
 
+import (
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
 // level says over which threads a value is the same.
 type level uint8
 
 const (
-	perLaunch level = iota // one value for the whole launch, known before it starts
-	perBlock               // one value for all threads of a block
-	perThread              // each thread, or each iteration that runs at once, has its own
+	perLaunch  level = iota // one value for the whole launch, known before it starts
+	perGrid                 // one value for the whole launch at a time
+	perCluster              // one value for all threads of a cluster
+	perBlock                // one value for all threads of a block
+	perWarp                 // one value for all threads of a warp
+	perThread               // each thread, or each iteration that runs at once, has its own
 )
+
+// warpSize is the number of threads that execute together.
+const warpSize = 32
 
 // levels finds the level of every variable of a kernel. What a variable that
 // changes is given under a condition is no more uniform than the condition.
-func levels(k *Kernel) map[*Var]level {
-	a := &leveller{of: map[*Var]level{}}
+func levels(k *Kernel) *leveller {
+	a := &leveller{of: map[*Var]level{}, rows: map[*Var]bool{}}
+	a.measure(k)
 	for changed := true; changed; {
 		a.changed = false
 		a.list(k.Body, perLaunch)
 		changed = a.changed
 	}
-	return a.of
+	return a
 }
 
 type leveller struct {
 	of      map[*Var]level
 	changed bool
+	// clusters says that there are any; whole that a warp's threads differ in x
+	// alone, and warps start at multiples of their size there. Rows are the
+	// variables that count threads in x from 0.
+	clusters, whole bool
+	rows            map[*Var]bool
+}
+
+// measure finds out how threads fall into warps.
+func (a *leveller) measure(k *Kernel) {
+	others, multiple, any := false, true, false
+	WalkStmts(k.Body, func(s Stmt) {
+		l, ok := s.(*Loop)
+		switch {
+		case !ok:
+		case l.Tag.IsCluster():
+			a.clusters = true
+		case l.Tag == ThreadX:
+			n, known := Trips(l)
+			multiple = multiple && known && n%warpSize == 0
+			any = true
+			lo, from := IntLit(l.Lo)
+			by, step := IntLit(l.Step)
+			if from && lo == 0 && step && by == 1 {
+				a.rows[l.Var] = true
+			}
+		case l.Tag.IsThread():
+			others = true
+		}
+	}, nil)
+	a.whole = any && (multiple || !others)
 }
 
 func (a *leveller) raise(v *Var, to level) {
@@ -39,18 +81,38 @@ func (a *leveller) expr(e Expr) level {
 	if e == nil {
 		return l // the verifier says so
 	}
-	Walk(e, func(e Expr) {
-		switch e := e.(type) {
-		case *Ref:
-			l = max(l, a.of[e.Var])
-		case *Load:
-			l = max(l, perBlock)
-			if e.Buffer.Space == Private {
-				l = perThread
-			}
+	switch e := e.(type) {
+	case *Ref:
+		return a.of[e.Var]
+	case *Load:
+		l = perBlock
+		if e.Buffer.Space == Private {
+			l = perThread
 		}
-	})
+	case *Binary:
+		if a.tellsWarps(e) {
+			return perWarp
+		}
+	}
+	for _, c := range Children(e) {
+		l = max(l, a.expr(c))
+	}
 	return l
+}
+
+// tellsWarps reports whether e divides a thread's x by, or compares it with, a
+// multiple of the size of a warp.
+func (a *leveller) tellsWarps(e *Binary) bool {
+	x := e.X
+	if c, ok := x.(*Cast); ok && (c.To == types.I32 || c.To == types.I64) {
+		x = c.X
+	}
+	r, ok := x.(*Ref)
+	n, literal := IntLit(e.Y)
+	if !a.whole || !ok || !a.rows[r.Var] || !literal || n <= 0 || n%warpSize != 0 {
+		return false
+	}
+	return e.Op == op.Div || e.Op == op.Lt || e.Op == op.Ge
 }
 
 func (a *leveller) list(list []Stmt, under level) {
@@ -59,9 +121,15 @@ func (a *leveller) list(list []Stmt, under level) {
 		case *Let:
 			a.raise(s.Var, a.expr(s.Value))
 		case *Declare:
-			a.raise(s.Var, max(perBlock, a.expr(s.Init)))
+			a.raise(s.Var, max(perGrid, a.expr(s.Init)))
 		case *Assign:
 			a.raise(s.Var, max(under, a.expr(s.Value)))
+		case *LoadVector:
+			for _, v := range s.Vars {
+				a.raise(v, a.expr(&Load{Buffer: s.Buffer, Index: s.Index}))
+			}
+		case *Shuffle:
+			a.raise(s.Var, perThread)
 		case *Loop:
 			bounds := max(a.expr(s.Lo), a.expr(s.Hi), a.expr(s.Step))
 			a.raise(s.Var, max(bounds, a.counter(s)))
@@ -77,8 +145,14 @@ func (a *leveller) list(list []Stmt, under level) {
 // counter is the level of a loop's variable, its bounds apart.
 func (a *leveller) counter(l *Loop) level {
 	switch {
-	case l.Tag.IsBlock(), l.Tag == Serial, l.Tag == Unroll:
+	case l.Tag == Serial, l.Tag == Unroll:
+		return perGrid
+	case l.Tag.IsBlock() && a.clusters:
+		return perCluster
+	case l.Tag.IsBlock(), l.Tag.IsCluster():
 		return perBlock
+	case (l.Tag == ThreadY || l.Tag == ThreadZ) && a.whole:
+		return perWarp
 	}
 	return perThread
 }

@@ -201,8 +201,14 @@ func (p *parser) stmt(n sexpr.Node) Stmt {
 		a := p.form(n, "set", 2, false)
 		return &Assign{p.variable(a[0]), p.expr(a[1])}
 	case "store":
-		a := p.form(n, "store", 3, false)
-		return &Store{Buffer: p.buffer(a[0]), Index: p.expr(a[1]), Value: p.expr(a[2])}
+		a := p.form(n, "store", 3, true)
+		s := &Store{Buffer: p.buffer(a[0]), Index: p.expr(a[1]), Value: p.expr(a[2])}
+		s.Via, s.Rank = p.how(a[3:], true)
+		return s
+	case "loads", "stores":
+		return p.vector(n)
+	case "shuffle":
+		return p.shuffle(n)
 	case "alloc":
 		a := p.form(n, "alloc", 4, false)
 		b := &Buffer{Name: p.name(a[0]), Elem: p.typ(a[1]), Space: p.space(a[2]), Mode: InOut, Cells: p.expr(a[3])}
@@ -213,10 +219,12 @@ func (p *parser) stmt(n sexpr.Node) Stmt {
 	case "if":
 		return p.branches(n)
 	case "barrier":
-		a := p.form(n, "barrier", 1, false)
-		return &Barrier{Scope: Scope(p.index(a[0], "a scope", scopeNames[:]))}
+		return p.barrier(n)
 	case "comment":
 		return &Comment{p.str(p.form(n, "comment", 1, false)[0])}
+	}
+	if s := p.async(n); s != nil {
+		return s
 	}
 	p.fail(n, "not a statement: %s", brief(n))
 	return &Comment{}
@@ -273,7 +281,8 @@ func (p *parser) loop(n sexpr.Node) Stmt {
 // with words that no expression starts with.
 func isPart(n sexpr.Node) bool {
 	switch n.Head() {
-	case "threads", "collapse", "reduce", "let", "var", "set", "store", "alloc", "for", "if", "barrier", "comment":
+	case "threads", "collapse", "reduce", "let", "var", "set", "store", "loads", "stores", "shuffle", "alloc", "for", "if", "barrier", "comment",
+		"async", "async.commit", "async.wait", "bulk", "mbarrier.init", "mbarrier.arrive", "mbarrier.wait":
 		return true
 	}
 	return false
@@ -312,8 +321,10 @@ func (p *parser) expr(n sexpr.Node) Expr {
 	head := n.Head()
 	switch head {
 	case "load":
-		a := p.form(n, head, 2, false)
-		return &Load{Buffer: p.buffer(a[0]), Index: p.expr(a[1])}
+		a := p.form(n, head, 2, true)
+		l := &Load{Buffer: p.buffer(a[0]), Index: p.expr(a[1])}
+		l.Via, l.Rank = p.how(a[2:], true)
+		return l
 	case "select":
 		x := p.exprs(p.form(n, head, 3, false))
 		return &Select{x[0], x[1], x[2]}

@@ -30,6 +30,26 @@ func label(s Stmt) string {
 		return "set " + s.Var.Name
 	case *Store:
 		return "store " + s.Buffer.Name
+	case *LoadVector:
+		return "loads " + s.Buffer.Name
+	case *StoreVector:
+		return "stores " + s.Buffer.Name
+	case *Shuffle:
+		return "shuffle " + s.Var.Name
+	case *AsyncCopy:
+		return "async " + s.To.Name
+	case *AsyncCommit:
+		return "async.commit"
+	case *AsyncWait:
+		return "async.wait"
+	case *BulkCopy:
+		return "bulk " + s.To.Name
+	case *MbarrierInit:
+		return "mbarrier.init " + s.Mbarrier.Name
+	case *MbarrierArrive:
+		return "mbarrier.arrive " + s.Mbarrier.Name
+	case *MbarrierWait:
+		return "mbarrier.wait " + s.Mbarrier.Name
 	case *Alloc:
 		return "alloc " + s.Buffer.Name
 	case *Loop:

@@ -12,11 +12,7 @@ func mapChildren(e Expr, f func(Expr) Expr) Expr {
 	case *Lit, *Ref:
 		return e
 	case *Load:
-		l := &Load{Buffer: x.Buffer, Index: f(x.Index), Via: x.Via}
-		if x.Rank != nil {
-			l.Rank = f(x.Rank)
-		}
-		return l
+		return &Load{x.Buffer, f(x.Index), x.Via, maybe(x.Rank, f)}
 	case *Unary:
 		return Un(x.Op, f(x.X))
 	case *Binary:
@@ -26,13 +22,98 @@ func mapChildren(e Expr, f func(Expr) Expr) Expr {
 	case *Cast:
 		return Conv(x.To, f(x.X))
 	case *Call:
-		args := make([]Expr, len(x.Args))
-		for i, a := range x.Args {
-			args[i] = f(a)
-		}
-		return &Call{x.Func, args}
+		return &Call{x.Func, mapAll(x.Args, f)}
 	case *Random:
 		return &Random{x.T, f(x.Seed), f(x.Number)}
 	}
 	panic("kernel: unknown expression")
+}
+
+// mapStmt copies a statement with what f makes of each of its expressions, the
+// indices of its accesses first. The lists inside a loop or a condition, and
+// the size of memory that is made, stay the same.
+func mapStmt(s Stmt, f func(Expr) Expr) Stmt {
+	switch s := s.(type) {
+	case *Let:
+		return &Let{s.Var, f(s.Value)}
+	case *Declare:
+		return &Declare{s.Var, f(s.Init)}
+	case *Assign:
+		return &Assign{s.Var, f(s.Value)}
+	case *Store:
+		return &Store{s.Buffer, f(s.Index), f(s.Value), s.Via, maybe(s.Rank, f)}
+	case *LoadVector:
+		return &LoadVector{s.Vars, s.Buffer, f(s.Index), s.Via}
+	case *StoreVector:
+		return &StoreVector{s.Buffer, f(s.Index), mapAll(s.Values, f), s.Via}
+	case *Shuffle:
+		return &Shuffle{s.Var, s.Kind, f(s.Value), f(s.By)}
+	case *AsyncCopy:
+		return &AsyncCopy{s.To, f(s.At), s.From, f(s.Index), s.Cells}
+	case *BulkCopy:
+		return &BulkCopy{s.To, f(s.At), s.From, f(s.Index), f(s.Cells), s.Mbarrier, f(s.Slot)}
+	case *MbarrierInit:
+		return &MbarrierInit{s.Mbarrier, f(s.Slot), f(s.Count)}
+	case *MbarrierArrive:
+		return &MbarrierArrive{s.Mbarrier, f(s.Slot), maybe(s.Bytes, f), maybe(s.Rank, f)}
+	case *MbarrierWait:
+		return &MbarrierWait{s.Mbarrier, f(s.Slot), f(s.Parity)}
+	case *Loop:
+		l := *s
+		l.Lo, l.Hi, l.Step = f(s.Lo), f(s.Hi), f(s.Step)
+		return &l
+	case *If:
+		return &If{f(s.Cond), s.Then, s.Else}
+	case *Alloc, *AsyncCommit, *AsyncWait, *Barrier, *Comment:
+		return s
+	}
+	panic("kernel: unknown statement")
+}
+
+// maybe is f of an expression that may be missing.
+func maybe(e Expr, f func(Expr) Expr) Expr {
+	if e == nil {
+		return nil
+	}
+	return f(e)
+}
+
+func mapAll(list []Expr, f func(Expr) Expr) []Expr {
+	out := make([]Expr, len(list))
+	for i, e := range list {
+		out[i] = f(e)
+	}
+	return out
+}
+
+// Named returns the variables that a statement names for the statements after
+// it in its list.
+func Named(s Stmt) []*Var {
+	switch s := s.(type) {
+	case *Let:
+		return []*Var{s.Var}
+	case *Declare:
+		return []*Var{s.Var}
+	case *Shuffle:
+		return []*Var{s.Var}
+	case *LoadVector:
+		return s.Vars
+	}
+	return nil
+}
+
+// Written returns the buffer that a statement by itself writes to or starts a
+// copy into, or nil.
+func Written(s Stmt) *Buffer {
+	switch s := s.(type) {
+	case *Store:
+		return s.Buffer
+	case *StoreVector:
+		return s.Buffer
+	case *AsyncCopy:
+		return s.To
+	case *BulkCopy:
+		return s.To
+	}
+	return nil
 }

@@ -48,27 +48,12 @@ func rebuild(list []Stmt, expr func(Expr) Expr, stmt func(Stmt) []Stmt) []Stmt {
 	}
 	var out []Stmt
 	for _, s := range list {
-		var c Stmt
-		switch s := s.(type) {
-		case *Let:
-			c = &Let{s.Var, expr(s.Value)}
-		case *Declare:
-			c = &Declare{s.Var, expr(s.Init)}
-		case *Assign:
-			c = &Assign{s.Var, expr(s.Value)}
-		case *Store:
-			c = &Store{s.Buffer, expr(s.Index), expr(s.Value), s.Via, s.Rank}
+		c := mapStmt(s, expr)
+		switch c := c.(type) {
 		case *Loop:
-			l := *s
-			l.Lo, l.Hi, l.Step = expr(s.Lo), expr(s.Hi), expr(s.Step)
-			l.Body = rebuild(s.Body, expr, stmt)
-			c = &l
+			c.Body = rebuild(c.Body, expr, stmt)
 		case *If:
-			c = &If{expr(s.Cond), rebuild(s.Then, expr, stmt), rebuild(s.Else, expr, stmt)}
-		case *Alloc, *Barrier, *Comment:
-			c = s
-		default:
-			panic("kernel: unknown statement")
+			c.Then, c.Else = rebuild(c.Then, expr, stmt), rebuild(c.Else, expr, stmt)
 		}
 		if stmt == nil {
 			out = append(out, c)
@@ -94,13 +79,11 @@ func assigned(list []Stmt) map[*Var]bool {
 // declare.
 func defined(list []Stmt, set map[*Var]bool) map[*Var]bool {
 	WalkStmts(list, func(s Stmt) {
-		switch s := s.(type) {
-		case *Let:
-			set[s.Var] = true
-		case *Declare:
-			set[s.Var] = true
-		case *Loop:
-			set[s.Var] = true
+		for _, v := range Named(s) {
+			set[v] = true
+		}
+		if l, ok := s.(*Loop); ok {
+			set[l.Var] = true
 		}
 	}, nil)
 	return set

@@ -1,8 +1,11 @@
 package kernel
 
+import "slices"
+
 // passDead removes what nothing needs: variables that are never read, memory
 // that is never loaded from, and conditions and loops around nothing. The
-// loops of threads and blocks stay.
+// loops of threads, blocks and clusters stay, and so does whatever others wait
+// for: barriers, groups of copies, arrivals and the copies that they announce.
 //
 //	(let x f64 (load u N)) (store v N a)  =>  (store v N a)
 func passDead(k *Kernel) *Kernel {
@@ -26,6 +29,13 @@ type needs struct {
 func needed(body []Stmt) *needs {
 	n := &needs{map[*Var]bool{}, map[*Buffer]bool{}, map[*Buffer]bool{}, map[any][]Expr{}}
 	var roots []Expr
+	stored := func(b *Buffer, values []Expr) {
+		if n.local[b] {
+			n.sources[b] = append(n.sources[b], values...)
+		} else {
+			roots = append(roots, values...)
+		}
+	}
 	WalkStmts(body, func(s Stmt) {
 		switch s := s.(type) {
 		case *Let:
@@ -37,16 +47,34 @@ func needed(body []Stmt) *needs {
 		case *Alloc:
 			n.local[s.Buffer] = true
 			n.sources[s.Buffer] = append(n.sources[s.Buffer], s.Buffer.Cells)
-		case *Store:
-			if n.local[s.Buffer] {
-				n.sources[s.Buffer] = append(n.sources[s.Buffer], s.Index, s.Value)
-			} else {
-				roots = append(roots, s.Index, s.Value)
+		case *LoadVector:
+			for _, v := range s.Vars {
+				n.sources[v] = append(n.sources[v], &Load{Buffer: s.Buffer, Index: s.Index})
 			}
-		case *Loop:
-			roots = append(roots, s.Lo, s.Hi, s.Step)
-		case *If:
-			roots = append(roots, s.Cond)
+		case *Shuffle:
+			n.sources[s.Var] = append(n.sources[s.Var], s.Value, s.By)
+		case *Store:
+			stored(s.Buffer, ownExprs(s))
+		case *StoreVector:
+			stored(s.Buffer, ownExprs(s))
+		case *AsyncCopy:
+			stored(s.To, []Expr{s.At, &Load{Buffer: s.From, Index: s.Index}})
+		case *BulkCopy:
+			roots = append(roots, &Load{Buffer: s.To, Index: s.At}, &Load{Buffer: s.From, Index: s.Index}, s.Cells, &Load{Buffer: s.Mbarrier, Index: s.Slot})
+		case *MbarrierInit:
+			roots = append(roots, &Load{Buffer: s.Mbarrier, Index: s.Slot})
+			roots = append(roots, ownExprs(s)...)
+		case *MbarrierArrive:
+			roots = append(roots, &Load{Buffer: s.Mbarrier, Index: s.Slot})
+			roots = append(roots, ownExprs(s)...)
+		case *MbarrierWait:
+			roots = append(roots, &Load{Buffer: s.Mbarrier, Index: s.Slot})
+			roots = append(roots, ownExprs(s)...)
+		case *Loop, *If:
+			roots = append(roots, ownExprs(s)...)
+		case *AsyncCommit, *AsyncWait, *Barrier, *Comment:
+		default:
+			panic("kernel: unknown statement")
 		}
 	}, nil)
 	for _, e := range roots {
@@ -72,6 +100,9 @@ func (n *needs) mark(e Expr) {
 		}
 	})
 }
+
+// stored reports whether anything may read what is stored to a buffer.
+func (n *needs) stored(b *Buffer) bool { return !n.local[b] || n.buffers[b] }
 
 func (n *needs) all(list []Expr) {
 	for _, e := range list {
@@ -99,8 +130,16 @@ func sweep(body []Stmt, n *needs) ([]Stmt, bool) {
 			return keep(s, n.vars[s.Var])
 		case *Alloc:
 			return keep(s, n.buffers[s.Buffer])
+		case *LoadVector:
+			return keep(s, slices.ContainsFunc(s.Vars, func(v *Var) bool { return n.vars[v] }))
+		case *Shuffle:
+			return keep(s, n.vars[s.Var])
 		case *Store:
-			return keep(s, !n.local[s.Buffer] || n.buffers[s.Buffer])
+			return keep(s, n.stored(s.Buffer))
+		case *StoreVector:
+			return keep(s, n.stored(s.Buffer))
+		case *AsyncCopy:
+			return keep(s, n.stored(s.To))
 		case *Loop:
 			var reduce []Reduction
 			for _, r := range s.Reduce {
@@ -109,7 +148,7 @@ func sweep(body []Stmt, n *needs) ([]Stmt, bool) {
 				}
 			}
 			s.Reduce = reduce // s is a copy
-			return keep(s, s.Tag.IsThread() || s.Tag.IsBlock() || !empty(s.Body))
+			return keep(s, s.Tag.isLaunch() || !empty(s.Body))
 		case *If:
 			return keep(s, !empty(s.Then) || !empty(s.Else))
 		}

@@ -49,7 +49,7 @@ func (h *hoister) list(list []Stmt) []Stmt {
 func (h *hoister) loop(l *Loop) []Stmt {
 	nest := Collapsed(l)
 	body := h.list(nest[len(nest)-1].Body)
-	if l.Tag.IsThread() || l.Tag.IsBlock() {
+	if l.Tag.isLaunch() {
 		c := *l
 		c.Body = body
 		return []Stmt{&c}
@@ -97,28 +97,22 @@ func (m *mover) list(list []Stmt, always bool) []Stmt {
 	return kept
 }
 
-// stmt rewrites the expressions of a statement.
+// stmt rewrites the expressions of a statement. Loads of several elements and
+// values of other lanes have names and stay where they are.
 func (m *mover) stmt(s Stmt, always bool) Stmt {
+	expr := func(e Expr) Expr { return m.expr(e, always) }
 	switch s := s.(type) {
-	case *Let:
-		return &Let{s.Var, m.expr(s.Value, always)}
-	case *Declare:
-		return &Declare{s.Var, m.expr(s.Init, always)}
-	case *Assign:
-		return &Assign{s.Var, m.expr(s.Value, always)}
-	case *Store:
-		return &Store{s.Buffer, m.expr(s.Index, always), m.expr(s.Value, always), s.Via, s.Rank}
 	case *If:
 		return &If{m.expr(s.Cond, always), m.list(s.Then, false), m.list(s.Else, false)}
 	case *Loop:
 		l := *s
 		if l.Tag != Unroll { // whose trip count has to stay in sight
-			l.Lo, l.Hi, l.Step = m.expr(s.Lo, always), m.expr(s.Hi, always), m.expr(s.Step, always)
+			l = *mapStmt(s, expr).(*Loop)
 		}
 		l.Body = m.list(s.Body, false)
 		return &l
 	}
-	return s
+	return mapStmt(s, expr)
 }
 
 // steady reports whether the loop does not change an expression's value, and
@@ -208,7 +202,6 @@ func (m *mover) expr(e Expr, always bool) Expr {
 		if ok && always {
 			return m.name(x.Buffer.Name+"_"+subject(x.Index), e)
 		}
-		return &Load{x.Buffer, m.expr(x.Index, always), x.Via, x.Rank}
 	case *Select:
 		if !(ok && !loads && isIndex) {
 			return Sel(m.expr(x.Cond, always), m.expr(x.X, false), m.expr(x.Y, false))

@@ -19,7 +19,8 @@ func passBranches(k *Kernel) *Kernel {
 
 // passTrips removes loops that run no iteration whatever the sizes are, and
 // puts a name for the variable and the body in the place of loops that run
-// one. The loops of threads and blocks stay: they say how large a launch is.
+// one. The loops of threads, blocks and clusters
+// stay: they say how large a launch is.
 //
 //	(for i i64 serial n (add n (i64 1)) (i64 1) (store u i a))
 //	=>
@@ -35,7 +36,7 @@ func passTrips(k *Kernel) *Kernel {
 	}, nil)
 	return TidyNames(k.with(rebuild(k.Body, nil, func(s Stmt) []Stmt {
 		l, ok := s.(*Loop)
-		if !ok || l.Tag.IsThread() || l.Tag.IsBlock() || inner[l.Var] {
+		if !ok || l.Tag.isLaunch() || inner[l.Var] {
 			return []Stmt{s}
 		}
 		nest := Collapsed(l)

@@ -94,28 +94,28 @@ func (r *renamer) list(list []Stmt) []Stmt {
 	var out []Stmt
 	for _, s := range list {
 		switch s := s.(type) {
-		case *Let:
-			value := r.expr(s.Value)
-			out = append(out, &Let{declare(s.Var), value})
-		case *Declare:
-			value := r.expr(s.Init)
-			out = append(out, &Declare{declare(s.Var), value})
-		case *Assign:
-			out = append(out, &Assign{r.now(s.Var), r.expr(s.Value)})
-		case *Store:
-			out = append(out, &Store{r.buffer(s.Buffer), r.expr(s.Index), r.expr(s.Value), s.Via, s.Rank})
 		case *Alloc:
 			b := r.declareBuffer(s.Buffer)
+			if cells := r.expr(b.Cells); cells != b.Cells {
+				sized := *b
+				sized.Cells = cells
+				b = &sized
+				r.buffers[s.Buffer] = b
+			}
 			mine = append(mine, b.Name)
 			out = append(out, &Alloc{b})
 		case *Loop:
 			out = append(out, r.loop(s))
 		case *If:
 			out = append(out, &If{r.expr(s.Cond), r.list(s.Then), r.list(s.Else)})
-		case *Barrier, *Comment:
-			out = append(out, s)
 		default:
-			panic("kernel: unknown statement")
+			c := mapStmt(s, r.expr)
+			name := declare
+			if _, ok := s.(*Assign); ok {
+				name = r.now
+			}
+			mapNames(c, r.buffer, name)
+			out = append(out, c)
 		}
 	}
 	for _, name := range mine {

@@ -252,27 +252,3 @@ func (s *sums) replaceTerms(e Expr, sum linear) Expr {
 	}
 	return Add(x, L(op.Int(e.Type(), sum.constant)))
 }
-
-// eachExpr calls f for the expressions of a statement and of those inside,
-// and says of each whether it is an index.
-func eachExpr(s Stmt, f func(e Expr, index bool)) {
-	WalkStmts([]Stmt{s}, func(s Stmt) {
-		switch s := s.(type) {
-		case *Let:
-			f(s.Value, false)
-		case *Declare:
-			f(s.Init, false)
-		case *Assign:
-			f(s.Value, false)
-		case *Store:
-			f(s.Index, true)
-			f(s.Value, false)
-		case *If:
-			f(s.Cond, false)
-		case *Loop:
-			f(s.Lo, false)
-			f(s.Hi, false)
-			f(s.Step, false)
-		}
-	}, nil)
-}

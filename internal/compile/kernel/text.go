@@ -110,7 +110,35 @@ func (w *writer) stmt(s Stmt) {
 	case *Assign:
 		w.line(fmt.Sprintf("(set %s %s)", s.Var.Name, ExprText(s.Value)))
 	case *Store:
-		w.line(fmt.Sprintf("(store %s %s %s)", s.Buffer.Name, ExprText(s.Index), ExprText(s.Value)))
+		w.line(fmt.Sprintf("(store %s %s %s%s)", s.Buffer.Name, ExprText(s.Index), ExprText(s.Value), how(s.Via, s.Rank)))
+	case *LoadVector:
+		names := make([]string, len(s.Vars))
+		for i, x := range s.Vars {
+			names[i] = x.Name
+		}
+		w.line(fmt.Sprintf("(loads (%s) %s %s%s)", strings.Join(names, " "), s.Buffer.Name, ExprText(s.Index), how(s.Via, nil)))
+	case *StoreVector:
+		values := make([]string, len(s.Values))
+		for i, x := range s.Values {
+			values[i] = ExprText(x)
+		}
+		w.line(fmt.Sprintf("(stores %s %s (%s)%s)", s.Buffer.Name, ExprText(s.Index), strings.Join(values, " "), how(s.Via, nil)))
+	case *Shuffle:
+		w.line(fmt.Sprintf("(shuffle %s %s %s %s %s)", s.Var.Name, s.Var.Type, s.Kind, ExprText(s.Value), ExprText(s.By)))
+	case *AsyncCopy:
+		w.line(fmt.Sprintf("(async %s %s %s %s %d)", s.To.Name, ExprText(s.At), s.From.Name, ExprText(s.Index), s.Cells))
+	case *AsyncCommit:
+		w.line("(async.commit)")
+	case *AsyncWait:
+		w.line(fmt.Sprintf("(async.wait %d)", s.Pending))
+	case *BulkCopy:
+		w.line(fmt.Sprintf("(bulk %s %s %s %s %s %s %s)", s.To.Name, ExprText(s.At), s.From.Name, ExprText(s.Index), ExprText(s.Cells), s.Mbarrier.Name, ExprText(s.Slot)))
+	case *MbarrierInit:
+		w.line(fmt.Sprintf("(mbarrier.init %s %s %s)", s.Mbarrier.Name, ExprText(s.Slot), ExprText(s.Count)))
+	case *MbarrierArrive:
+		w.line(fmt.Sprintf("(mbarrier.arrive %s %s%s%s)", s.Mbarrier.Name, ExprText(s.Slot), part("bytes", s.Bytes), part("rank", s.Rank)))
+	case *MbarrierWait:
+		w.line(fmt.Sprintf("(mbarrier.wait %s %s %s)", s.Mbarrier.Name, ExprText(s.Slot), ExprText(s.Parity)))
 	case *Alloc:
 		b := s.Buffer
 		w.line(fmt.Sprintf("(alloc %s %s %s %s)", b.Name, b.Elem, b.Space, ExprText(b.Cells)))
@@ -122,12 +150,33 @@ func (w *writer) stmt(s Stmt) {
 		w.branch("else", s.Else)
 		w.close()
 	case *Barrier:
-		w.line("(barrier " + s.Scope.String() + ")")
+		some := ""
+		if s.Number != 0 || s.Threads != 0 {
+			some = fmt.Sprintf(" (number %d) (threads %d)", s.Number, s.Threads)
+		}
+		w.line("(barrier " + s.Scope.String() + some + ")")
 	case *Comment:
 		w.line("(comment " + strconv.Quote(s.Text) + ")")
 	default:
 		panic("kernel: unknown statement")
 	}
+}
+
+// how prints what an access says beside its index.
+func how(via Via, rank Expr) string {
+	s := ""
+	if via != Plain {
+		s = " (via " + via.String() + ")"
+	}
+	return s + part("rank", rank)
+}
+
+// part prints an expression that may be missing, with a head before it.
+func part(head string, e Expr) string {
+	if e == nil {
+		return ""
+	}
+	return " (" + head + " " + ExprText(e) + ")"
 }
 
 func (w *writer) branch(head string, list []Stmt) {
@@ -174,7 +223,9 @@ func writeExpr(b *strings.Builder, e Expr) {
 	case *Ref:
 		b.WriteString(e.Var.Name)
 	case *Load:
-		list("load "+e.Buffer.Name, e.Index)
+		b.WriteString("(load " + e.Buffer.Name + " ")
+		writeExpr(b, e.Index)
+		b.WriteString(how(e.Via, e.Rank) + ")")
 	case *Unary:
 		list(e.Op.String(), e.X)
 	case *Binary:

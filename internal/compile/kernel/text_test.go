@@ -43,6 +43,57 @@ const everything = `(kernel everything
       (if (land (bool false) (ge (f64 -0) (f64 +Inf)))))))
 `
 
+// launched is a text with every node and clause that only GPUs have.
+const launched = `(kernel launched
+  (buffer u f64 global in N)
+  (buffer v f64 global inout N)
+  (scalar N i64)
+  (for b i64 block.x (i64 0) N (i64 1)
+    (for r i32 cluster.x (i32 0) (i32 2) (i32 1)
+      (alloc s f64 shared (i64 64))
+      (alloc full i64 mbarrier (i64 2))
+      (for t i64 thread.x (i64 0) (i64 64) (i64 1)
+        (loads (x y) u (mul t (i64 2)) (via readonly))
+        (loads (p q) s (mul t (i64 2)))
+        (stores v (mul t (i64 2)) ((add x p) y) (via streaming))
+        (stores s (mul t (i64 2)) (x y))
+        (shuffle left f64 up x (i32 1))
+        (shuffle right f64 down left (i32 1))
+        (shuffle other f64 xor right (i32 16))
+        (shuffle first f64 from other (i32 0))
+        (store v t (load u t (via image)) (via resident))
+        (store s t (load s t (rank r)) (rank (sub (i32 1) r)))
+        (async s t u t 2)
+        (async.commit)
+        (async.wait 1)
+        (mbarrier.init full (i64 0) (i32 1))
+        (bulk s (i64 0) u b (i64 64) full (i64 0))
+        (mbarrier.arrive full (i64 0))
+        (mbarrier.arrive full (i64 0) (bytes (i32 512)))
+        (mbarrier.arrive full (i64 1) (rank r))
+        (mbarrier.wait full (i64 0) r)
+        (barrier block (number 1) (threads 64))
+        (barrier cluster)))))
+`
+
+func TestLaunchedTextReadsBack(t *testing.T) {
+	k, err := kernel.ParseText(launched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kernel.Verify(k); err != nil {
+		t.Error(err)
+	}
+	if got := kernel.Text(k); got != launched {
+		t.Errorf("reads back as\n%s", got)
+	}
+	for _, p := range kernel.Passes {
+		if err := kernel.Verify(p.Run(k)); err != nil {
+			t.Errorf("after %s: %v", p.Name, err)
+		}
+	}
+}
+
 func TestTextReadsBack(t *testing.T) {
 	k, err := kernel.ParseText(everything)
 	if err != nil {
@@ -139,6 +190,17 @@ func TestParseErrors(t *testing.T) {
 		{in("(let a i64 (add N))"), "2:12: add takes 2 parts: (add N)"},
 		{in("(let a i64 (neg N N))"), "2:12: neg takes 1 parts: (neg N N)"},
 		{in("(let a f64 (call root (f64 1)))"), "2:18: no function is called root"},
+		{in("(let a f64 (load u N (via slow)))"), "2:27: not a way to memory: slow"},
+		{in("(let a f64 (load u N (rank N) (via readonly)))"), "2:31: not expected here: (via readonly)"},
+		{in("(loads a u N)"), "2:8: not a list of names: a"},
+		{in("(loads (a b) u N (rank N))"), "2:18: not expected here: (rank N)"},
+		{in("(loads (a b) u N) (stores u N (a c))"), "2:34: no variable is called c here"},
+		{in("(stores u N a)"), "2:13: not a list of values: a"},
+		{in("(shuffle a f64 left N N)"), "2:16: not a shuffle: left"},
+		{in("(async u N u N two)"), "2:16: not a number: two"},
+		{in("(async.commit 1)"), "2:1: async.commit takes 0 parts: (async.commit 1)"},
+		{in("(mbarrier.arrive u N (rank N) (bytes N))"), "2:31: not expected here: (bytes N)"},
+		{in("(barrier block (number 1))"), "2:16: not expected here: (number 1)"},
 		{in("(barrier thread)"), "2:10: not a scope: thread"},
 		{in("(comment a)"), "2:10: not a string: a"},
 		{in("(call sqrt N)"), "2:1: not a statement: (call sqrt N)"},

@@ -18,11 +18,13 @@ import (
 func Verify(k *Kernel) error {
 	v := &verifier{
 		kernel:   k,
-		level:    &leveller{of: levels(k)},
+		level:    levels(k),
 		names:    map[string]bool{},
 		vars:     map[*Var]*declared{},
 		buffers:  map[*Buffer]*declared{},
 		declared: map[any]bool{},
+		constant: map[*Var]bool{},
+		gpu:      HasThreads(k),
 		tags:     map[Tag]int{},
 	}
 	WalkStmts(k.Body, func(s Stmt) {
@@ -40,10 +42,15 @@ func Verify(k *Kernel) error {
 
 // HasThreads reports whether any loop of k is run by the threads or blocks of
 // a GPU.
-func HasThreads(k *Kernel) bool {
+func HasThreads(k *Kernel) bool { return hasLoop(k, Tag.isLaunch) }
+
+// HasClusters reports whether the blocks of k come in clusters.
+func HasClusters(k *Kernel) bool { return hasLoop(k, Tag.IsCluster) }
+
+func hasLoop(k *Kernel, kind func(Tag) bool) bool {
 	found := false
 	WalkStmts(k.Body, func(s Stmt) {
-		if l, ok := s.(*Loop); ok && (l.Tag.IsThread() || l.Tag.IsBlock()) {
+		if l, ok := s.(*Loop); ok && kind(l.Tag) {
 			found = true
 		}
 	}, nil)
@@ -60,10 +67,12 @@ type verifier struct {
 	names    map[string]bool
 	vars     map[*Var]*declared
 	buffers  map[*Buffer]*declared
-	declared map[any]bool // variables and buffers ever declared
-	tags     map[Tag]int  // loops of each tag in the kernel
-	covered  int          // Parallel loops that an outer one's Collapse still covers
-	folding  *Var         // the variable that the statement assigns to, which it may also read
+	declared map[any]bool  // variables and buffers ever declared
+	constant map[*Var]bool // variables that are known when unroll loops are written out
+	gpu      bool          // the kernel has threads or blocks
+	tags     map[Tag]int   // loops of each tag in the kernel
+	covered  int           // Parallel loops that an outer one's Collapse still covers
+	folding  *Var          // the variable that the statement assigns to, which it may also read
 	errs     []error
 }
 
@@ -190,13 +199,9 @@ func (v *verifier) list(list []Stmt) {
 		v.path = append(v.path, Label(list, i))
 		v.stmt(s)
 		v.path = v.path[:len(v.path)-1]
-		switch s := s.(type) {
-		case *Let:
-			vars = append(vars, s.Var)
-		case *Declare:
-			vars = append(vars, s.Var)
-		case *Alloc:
-			buffers = append(buffers, s.Buffer)
+		vars = append(vars, Named(s)...)
+		if a, ok := s.(*Alloc); ok {
+			buffers = append(buffers, a.Buffer)
 		}
 	}
 	for _, x := range vars {
@@ -213,13 +218,25 @@ func (v *verifier) stmt(s Stmt) {
 	case *Let:
 		v.want(s.Value, s.Var.Type, "the value")
 		v.declare(s.Var, kindLet)
+		v.constant[s.Var] = v.isConstant(s.Value)
 	case *Declare:
 		v.want(s.Init, s.Var.Type, "the value")
 		v.declare(s.Var, kindMutable)
 	case *Assign:
 		v.assign(s)
 	case *Store:
-		v.store(s)
+		v.index(s.Buffer, s.Index)
+		v.want(s.Value, s.Buffer.Elem, "the value")
+		v.stores(s.Buffer, s.Via)
+		v.rank(s.Buffer, s.Rank)
+	case *LoadVector:
+		v.loadVector(s)
+	case *StoreVector:
+		v.storeVector(s)
+	case *Shuffle:
+		v.shuffle(s)
+	case *AsyncCopy, *AsyncCommit, *AsyncWait, *BulkCopy, *MbarrierInit, *MbarrierArrive, *MbarrierWait:
+		v.async(s)
 	case *Alloc:
 		v.alloc(s.Buffer)
 	case *Loop:
@@ -311,60 +328,20 @@ func reads(e Expr, x *Var) bool {
 	return found
 }
 
-func (v *verifier) store(s *Store) {
-	v.index(s.Index)
-	v.want(s.Value, s.Buffer.Elem, "the value")
-	v.access(s.Buffer)
-	if s.Buffer.Mode == In || s.Buffer.Space == Constant {
-		v.fail("%s is only read and is stored to", s.Buffer.Name)
-	}
-	if s.Buffer.Space == Private {
-		return
-	}
-	if v.has(Tag.IsThread) && !v.inside(Tag.IsThread) {
-		v.fail("all threads store to %s: there is no thread loop around it", s.Buffer.Name)
-	}
-	if v.has(Tag.IsBlock) && !v.inside(Tag.IsBlock) {
-		v.fail("all blocks store to %s: there is no block loop around it", s.Buffer.Name)
-	}
-}
-
-func (v *verifier) index(e Expr) {
-	if t := v.expr(e); t != types.I64 && t != types.I32 && t != types.Invalid {
-		v.fail("the index is %s", t)
-	}
-}
-
-// access checks that a buffer is in scope and is this thread's to use.
-func (v *verifier) access(b *Buffer) {
-	d := v.buffers[b]
-	if d == nil {
-		v.fail("the buffer %s is not in scope", b.Name)
-		return
-	}
-	if b.Space == Private {
-		for _, l := range v.loops[d.loops:] {
-			if l.Tag == Parallel {
-				v.fail("%s is private and shared by the iterations of the parallel loop over %s", b.Name, l.Var.Name)
-			}
-		}
-	}
-}
-
 func (v *verifier) alloc(b *Buffer) {
-	v.cells(b)
+	if n, ok := IntLit(b.Cells); !ok {
+		v.fail("%s is %s and its size is not a literal", b.Name, b.Space)
+	} else if n < 1 {
+		v.fail("%s has %d cells", b.Name, n)
+	}
 	switch b.Space {
 	case Private:
-		if _, ok := IntLit(b.Cells); !ok {
-			v.fail("%s is private and its size is not a literal", b.Name)
-		}
 	case Shared:
-		outermost := len(v.ifs) == 0 && v.has(Tag.IsThread)
-		for _, l := range v.loops {
-			outermost = outermost && l.Tag.IsBlock()
-		}
-		if !outermost {
-			v.fail("%s is shared by a block and is not made between the block loops and the thread loops", b.Name)
+		v.perBlock(b)
+	case Mbarrier:
+		v.perBlock(b)
+		if b.Elem != types.I64 {
+			v.fail("%s holds mbarriers and is of %s, not of i64", b.Name, b.Elem)
 		}
 	default:
 		v.fail("%s is in %s memory, which a kernel cannot make", b.Name, b.Space)
@@ -375,26 +352,19 @@ func (v *verifier) alloc(b *Buffer) {
 	v.declareBuffer(b)
 }
 
-func (v *verifier) barrier(b *Barrier) {
+// perBlock checks memory that each block has.
+func (v *verifier) perBlock(b *Buffer) {
+	outermost := len(v.ifs) == 0 && v.has(Tag.IsThread)
 	for _, l := range v.loops {
-		if l.Tag == Vector || l.Tag == Parallel {
-			v.fail("a barrier in the %s loop over %s", l.Tag, l.Var.Name)
-			return
-		}
+		outermost = outermost && (l.Tag.IsBlock() || l.Tag.IsCluster())
 	}
-	if !v.has(Tag.IsThread) && !v.has(Tag.IsBlock) {
-		v.fail("there are no threads to wait for")
-		return
-	}
-	if b.Scope == GridScope && v.under > perLaunch {
-		v.fail("not all blocks may come to this barrier: a condition or trip count around it varies")
-	} else if v.under == perThread {
-		v.fail("not all threads may come to this barrier: a condition or trip count around it varies by thread")
+	if !outermost {
+		v.fail("%s is shared by a block and is not made between the block loops and the thread loops", b.Name)
 	}
 }
 
 func (v *verifier) has(kind func(Tag) bool) bool {
-	for t := Serial; t <= BlockZ; t++ {
+	for t := Serial; t <= ClusterZ; t++ {
 		if kind(t) && v.tags[t] > 0 {
 			return true
 		}
@@ -432,11 +402,9 @@ func (v *verifier) expr(e Expr) types.Type {
 		v.reduced(e.Var)
 		return e.Var.Type
 	case *Load:
-		v.index(e.Index)
-		v.access(e.Buffer)
-		if e.Buffer.Mode == Out {
-			v.fail("%s is only written and is loaded from", e.Buffer.Name)
-		}
+		v.index(e.Buffer, e.Index)
+		v.loads(e.Buffer, e.Via)
+		v.rank(e.Buffer, e.Rank)
 		return e.Buffer.Elem
 	case *Unary:
 		return v.unary(e)

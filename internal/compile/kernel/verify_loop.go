@@ -22,7 +22,7 @@ func (v *verifier) loop(l *Loop) {
 	v.clauses(l)
 
 	switch {
-	case l.Tag.IsBlock(), l.Tag.IsThread():
+	case l.Tag.isLaunch():
 		if v.level.expr(l.Lo) > perLaunch || v.level.expr(l.Hi) > perLaunch || v.level.expr(l.Step) > perLaunch {
 			v.fail("the bounds of a %s loop have to be known before the launch", l.Tag)
 		}
@@ -44,6 +44,7 @@ func (v *verifier) loop(l *Loop) {
 		v.names[n] = true
 	}
 	v.declare(l.Var, kindLoop)
+	v.constant[l.Var] = l.Tag == Unroll && v.isConstant(l.Lo) && v.isConstant(l.Step)
 	v.list(l.Body)
 	delete(v.vars, l.Var)
 	v.names = names
@@ -83,13 +84,13 @@ func (v *verifier) steady(l *Loop) {
 func (v *verifier) placed(l *Loop) {
 	for _, o := range v.loops {
 		switch {
-		case l.Tag.IsBlock() && !o.Tag.IsBlock():
+		case l.Tag.IsBlock() && !o.Tag.IsBlock(), l.Tag.IsCluster() && !o.Tag.IsBlock() && !o.Tag.IsCluster():
 			v.fail("a %s loop in the %s loop over %s", l.Tag, o.Tag, o.Var.Name)
 			return
 		case l.Tag.IsThread() && (o.Tag == Vector || o.Tag == Parallel):
 			v.fail("a %s loop in the %s loop over %s", l.Tag, o.Tag, o.Var.Name)
 			return
-		case (l.Tag.IsBlock() || l.Tag.IsThread()) && o.Tag == l.Tag:
+		case l.Tag.isLaunch() && o.Tag == l.Tag:
 			v.fail("a %s loop in a %s loop, that over %s", l.Tag, o.Tag, o.Var.Name)
 			return
 		case l.Tag == Vector && o.Tag == Vector:
@@ -101,13 +102,33 @@ func (v *verifier) placed(l *Loop) {
 		}
 	}
 	switch {
-	case l.Tag.IsBlock() && len(v.ifs) > 0:
+	case (l.Tag.IsBlock() || l.Tag.IsCluster()) && len(v.ifs) > 0:
 		v.fail("a %s loop under a condition", l.Tag)
-	case l.Tag.IsBlock() && v.tags[l.Tag] > 1:
+	case (l.Tag.IsBlock() || l.Tag.IsCluster()) && v.tags[l.Tag] > 1:
 		v.fail("there is more than one %s loop", l.Tag)
-	case (l.Tag == Vector || l.Tag == Parallel) && (v.has(Tag.IsBlock) || v.has(Tag.IsThread)):
+	case l.Tag.IsCluster() && !v.clustered(l):
+		v.fail("the trip count of a %s loop is no literal from 1 to %d", l.Tag, maxCluster)
+	case (l.Tag == Vector || l.Tag == Parallel) && v.gpu:
 		v.fail("a %s loop in a kernel of threads and blocks", l.Tag)
 	}
+}
+
+// maxCluster is the number of blocks that a cluster may have.
+const maxCluster = 16
+
+// clustered reports whether the size of clusters is known and not too large.
+func (v *verifier) clustered(l *Loop) bool {
+	blocks := int64(1)
+	for _, o := range append([]*Loop{l}, v.loops...) {
+		if o.Tag.IsCluster() {
+			n, ok := Trips(o)
+			if !ok || n < 1 || n > maxCluster {
+				return false
+			}
+			blocks *= n
+		}
+	}
+	return blocks <= maxCluster
 }
 
 // clauses checks what a loop says beside its tag.

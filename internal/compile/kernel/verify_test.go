@@ -33,6 +33,11 @@ const signature = `(kernel k
 // grid opens a loop over blocks and one over threads.
 const grid = "(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) (i64 32) (i64 1) "
 
+// cluster opens loops over clusters of two blocks, with shared memory and
+// mbarriers, and over their threads.
+const cluster = "(for b i64 block.x (i64 0) N (i64 1) (for r i64 cluster.x (i64 0) (i64 2) (i64 1) (alloc s f64 shared (i64 64)) (alloc m i64 mbarrier (i64 2))" +
+	" (for t i64 thread.x (i64 0) (i64 64) (i64 1) "
+
 // verify returns what is wrong with a kernel with that body.
 func verify(t *testing.T, body string) string {
 	t.Helper()
@@ -59,10 +64,19 @@ func TestVerifyAccepts(t *testing.T) {
 		grid + "(barrier block) (barrier warp) (barrier grid)))",
 		grid + "(for r i64 serial b N (i64 1) (barrier block))))",
 		grid + "(for r i64 serial (i64 0) (cast i64 (load c (i64 0))) (i64 1) (barrier block))))",
-		"(for b i64 block.x (i64 0) N (i64 1) (alloc s f64 shared N) (for r i64 serial (i64 0) N (i64 1)" +
+		"(for b i64 block.x (i64 0) N (i64 1) (alloc s f64 shared (i64 64)) (for r i64 serial (i64 0) N (i64 1)" +
 			" (for t i64 thread.x (i64 0) (i64 32) (i64 1) (store s t (load u t))) (barrier block)))",
 		"(for b i64 block.x (i64 0) N (i64 1) (store v b a))",
 		"(for t i64 thread.x (i64 0) (i64 32) (i64 1) (store v t a))",
+		grid + "(loads (x y) u (mul t (i64 2)) (via readonly)) (stores v (mul t (i64 2)) (y x) (via streaming)) (let z f64 (load u t (via image)))))",
+		grid + "(shuffle x f64 up a (i32 1)) (if (lt t (i64 32)) (then (shuffle y f64 xor x (i32 1))))))",
+		grid + "(let warp i64 (div t (i64 32))) (if (eq warp (i64 2)) (then (barrier block (number 3) (threads 64)) (barrier warp)))))",
+		"(for b i64 block.x (i64 0) N (i64 1) (for y i64 thread.y (i64 0) (i64 4) (i64 1) (for t i64 thread.x (i64 0) (i64 32) (i64 1)" +
+			" (if (eq y (i64 1)) (then (shuffle x f64 down a (i32 1)))))))",
+		grid + "(alloc p f64 private (i64 4)) (for r i64 unroll (i64 0) (i64 4) (i64 1) (let at i64 (sub (i64 3) r)) (store p at (load u r)))))",
+		cluster + "(store s t a (rank (i32 1))) (mbarrier.arrive m (i64 0) (rank (i32 1))) (barrier cluster) (let x f64 (load s t (rank (i32 1)))))))",
+		cluster + "(if (eq b (i64 1)) (then (barrier cluster))) (if (eq t (i64 0)) (then (mbarrier.init m (i64 0) (i32 1)) (mbarrier.arrive m (i64 0) (bytes (i32 64)))" +
+			" (bulk s (i64 0) u b (i64 8) m (i64 0)))) (async s t u t 2) (async.commit) (async.wait 0) (mbarrier.wait m (i64 0) (i32 1)))))",
 		"(let x bool (and (gt a a) (eq (bool true) (ne n n)))) (let y i32 (call abs (rem n n)))",
 	} {
 		if got := verify(t, body); got != "" {
@@ -172,14 +186,82 @@ func TestVerifyRefuses(t *testing.T) {
 		{"(alloc s f64 shared (i64 4))", "k/alloc s: s is shared by a block and is not made between the block loops and the thread loops"},
 		{grid + "(alloc s f64 shared (i64 4))))", "k/for b/for t/alloc s: s is shared by a block and is not made between the block loops and the thread loops"},
 		{"(for b i64 block.x (i64 0) N (i64 1) (alloc s f64 shared b) (for t i64 thread.x (i64 0) N (i64 1)))",
-			"k/for b/alloc s: the size of s reads b, which is a loop's variable"},
+			"k/for b/alloc s: s is shared and its size is not a literal"},
 		{"(alloc p f64 private (i64 4)) (for i i64 parallel (i64 0) N (i64 1) (store p i a))",
 			"k/for i/store p: p is private and shared by the iterations of the parallel loop over i"},
 		{grid + ") (store v N a))", "k/for b/store v: all threads store to v: there is no thread loop around it"},
 		{grid + ")) (store v N a)", "k/store v: all threads store to v: there is no thread loop around it\n" +
 			"k/store v: all blocks store to v: there is no block loop around it"},
 
+		// Wide accesses, ways to memory, registers.
+		{"(loads (x y z) u (i64 0))", "k/loads u: an access to 3 elements at once, not to 2, 4 or 8"},
+		{"(loads (x) u (i64 0))", "k/loads u: an access to 1 elements at once, not to 2, 4 or 8"},
+		{"(loads (x y p q) u (i64 0))", "k/loads u: an access to 4 elements of u at once is one of 32 bytes, more than 16"},
+		{"(loads (x y) u (i64 3))", "k/loads u: an access to 2 elements at 3, which is no multiple of 2"},
+		{"(loads (x y) v (i64 0))", "k/loads v: v is only written and is loaded from"},
+		{"(loads (x y) u (i64 0) (via image))", "k/loads u: an image is loaded from one element at a time"},
+		{"(loads (x x) u (i64 0))", "k/loads u: the name x is taken"},
+		{"(stores v (i64 0) (a N))", "k/stores v: a value is i64 where f64 is wanted"},
+		{"(stores u (i64 0) (a a))", "k/stores u: u is only read and is stored to"},
+		{"(stores v a (a a))", "k/stores v: the index is f64"},
+		{"(alloc p f64 private (i64 2)) (stores p (i64 0) (a a))", "k/stores p: p is private and has no elements that one access could take"},
+		{"(if (bool true) (then (loads (x y) u (i64 0)))) (let z f64 (add a a)) (loads (x z) u (i64 0))", "k/loads u: the name z is taken"},
+		{"(let x f64 (load w N (via readonly)))", "k/let x: w may be written and is loaded via readonly"},
+		{"(let x f64 (load w N (via image)))", "k/let x: w may be written and is loaded via image"},
+		{"(let x i32 (load c N (via resident)))", "k/let x: c is in constant memory, to which no way is resident"},
+		{"(store v N a (via readonly))", "k/store v: a store via readonly"},
+		{"(store v N a (rank n))", "k/store v: v is in global memory, which no block has a copy of\nk/store v: there is no cluster loop around an access to another block's v"},
+		{grid + "(alloc p f64 private (i64 2)) (store p (rem t (i64 2)) a)))",
+			"k/for b/for t/store p: p is in registers and its index is not a constant once loops are unrolled"},
+
+		// Shuffles.
+		{"(shuffle x f64 up a (i32 1))", "k/shuffle x: a shuffle outside the thread loops"},
+		{grid + "(shuffle x f64 up N (i32 1))))", "k/for b/for t/shuffle x: the value is i64 where f64 is wanted"},
+		{grid + "(shuffle x f64 up a (i64 1))))", "k/for b/for t/shuffle x: the lane is i64 where i32 is wanted"},
+		{grid + "(if (lt t (i64 8)) (then (shuffle x f64 up a (i32 1))))))",
+			"k/for b/for t/if/then/shuffle x: not all threads of a warp may come to this shuffle: a condition or trip count around it varies by thread"},
+		{grid + "(shuffle x i64 from t (i32 0)) (if (lt x (i64 32)) (then (shuffle y f64 up a (i32 1))))))",
+			"k/for b/for t/if/then/shuffle y: not all threads of a warp may come to this shuffle: a condition or trip count around it varies by thread"},
+		{"(for b i64 block.x (i64 0) N (i64 1) (for y i64 thread.y (i64 0) (i64 4) (i64 1) (for t i64 thread.x (i64 0) (i64 16) (i64 1)" +
+			" (if (eq y (i64 1)) (then (shuffle x f64 down a (i32 1)))))))",
+			"k/for b/for y/for t/if/then/shuffle x: not all threads of a warp may come to this shuffle: a condition or trip count around it varies by thread"},
+
+		// Clusters, mbarriers and copies.
+		{"(for r i64 cluster.x (i64 0) N (i64 1))", "k/for r: the trip count of a cluster.x loop is no literal from 1 to 16"},
+		{"(for r i64 cluster.x (i64 0) (i64 8) (i64 1) (for q i64 cluster.y (i64 0) (i64 4) (i64 1)))", "k/for r/for q: the trip count of a cluster.y loop is no literal from 1 to 16"},
+		{"(for t i64 thread.x (i64 0) (i64 8) (i64 1) (for q i64 cluster.y (i64 0) (i64 4) (i64 1)))", "k/for t/for q: a cluster.y loop in the thread.x loop over t"},
+		{"(for r i64 cluster.x (i64 0) (i64 2) (i64 1) (for b i64 block.x (i64 0) N (i64 1)))", "k/for r/for b: a block.x loop in the cluster.x loop over r"},
+		{"(if (lt a a) (then (for r i64 cluster.x (i64 0) (i64 2) (i64 1))))", "k/if/then/for r: a cluster.x loop under a condition"},
+		{cluster + "(store s t a (rank N)))))", "k/for b/for r/for t/store s: the rank is i64 where i32 is wanted"},
+		{cluster + "(store m t N))))", "k/for b/for r/for t/store m: m holds mbarriers and is stored to"},
+		{cluster + "(let x i64 (load m t)))))", "k/for b/for r/for t/let x: m holds mbarriers and is loaded from"},
+		{cluster + "(mbarrier.wait s t n))))", "k/for b/for r/for t/mbarrier.wait s: s holds no mbarriers"},
+		{cluster + "(mbarrier.wait m t (i32 2)))))", "k/for b/for r/for t/mbarrier.wait m: the parity is 2"},
+		{cluster + "(mbarrier.init m t (i32 0)))))", "k/for b/for r/for t/mbarrier.init m: an mbarrier for 0 arrivals"},
+		{cluster + "(mbarrier.arrive m t (bytes N)))))", "k/for b/for r/for t/mbarrier.arrive m: the number of bytes is i64 where i32 is wanted"},
+		{cluster + "(async s t u t 4))))", "k/for b/for r/for t/async s: a copy of 32 bytes, not of 4, 8 or 16"},
+		{cluster + "(async s t c t 2))))", "k/for b/for r/for t/async s: a copy from i32 to f64\nk/for b/for r/for t/async s: a copy from constant to shared memory, not from global to shared"},
+		{cluster + "(async.wait -1))))", "k/for b/for r/for t/async.wait: a wait for all but -1 groups"},
+		{cluster + "(bulk w t u t a m t))))",
+			"k/for b/for r/for t/bulk w: a copy from global to global memory, not from global to shared\nk/for b/for r/for t/bulk w: the number of elements is f64"},
+		{"(async.commit)", "k/async.commit: there is no thread loop around it"},
+		{"(alloc m i64 mbarrier (i64 1))", "k/alloc m: m is shared by a block and is not made between the block loops and the thread loops"},
+		{"(for b i64 block.x (i64 0) N (i64 1) (alloc m i32 mbarrier (i64 1)) (for t i64 thread.x (i64 0) N (i64 1)))",
+			"k/for b/alloc m: m holds mbarriers and is of i32, not of i64"},
+
 		// Barriers.
+		{cluster + "(if (eq r (i64 0)) (then (barrier cluster))))))",
+			"k/for b/for r/for t/if/then/barrier: not all blocks of a cluster may come to this barrier: a condition or trip count around it varies"},
+		{cluster + "(if (eq b (i64 0)) (then (barrier grid))))))",
+			"k/for b/for r/for t/if/then/barrier: not all blocks may come to this barrier: a condition or trip count around it varies"},
+		{grid + "(barrier cluster)))", "k/for b/for t/barrier: there are no clusters to wait for"},
+		{grid + "(barrier warp (number 1) (threads 32))))", "k/for b/for t/barrier: a warp barrier has no number"},
+		{grid + "(barrier block (number 16) (threads 32))))", "k/for b/for t/barrier: the barrier's number is 16, not 1 to 15"},
+		{grid + "(barrier block (number 1) (threads 40))))", "k/for b/for t/barrier: a barrier for 40 threads, which are no warps of 32"},
+		{grid + "(if (lt t (i64 20)) (then (barrier block (number 1) (threads 32))))))",
+			"k/for b/for t/if/then/barrier: not all threads may come to this barrier: a condition or trip count around it varies by thread"},
+		{grid + "(if (lt t (i64 32)) (then (barrier block)))))",
+			"k/for b/for t/if/then/barrier: not all threads may come to this barrier: a condition or trip count around it varies by thread"},
 		{"(barrier block)", "k/barrier: there are no threads to wait for"},
 		{"(for i i64 vector (i64 0) N (i64 1) (barrier block))", "k/for i/barrier: a barrier in the vector loop over i"},
 		{grid + "(if (lt t N) (then (barrier block)))))", "k/for b/for t/if/then/barrier: not all threads may come to this barrier: a condition or trip count around it varies by thread"},

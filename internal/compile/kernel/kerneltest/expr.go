@@ -122,10 +122,22 @@ func (g *gen) load(t types.Type, depth int) kernel.Expr {
 		return g.leaf(t)
 	}
 	b := pick(g, fit...)
-	if g.bool() && g.cell != nil && b.Space != kernel.Shared && b.Space != kernel.Private {
-		return &kernel.Load{Buffer: b, Index: g.cell}
+	if b.Space == kernel.Private && g.registers {
+		n, _ := kernel.IntLit(b.Cells)
+		return &kernel.Load{Buffer: b, Index: kernel.I(int64(g.upTo(int(n) - 1)))}
 	}
-	return &kernel.Load{Buffer: b, Index: within(g.expr(types.I64, depth-1), b.Cells)}
+	if g.bool() && g.cell != nil && b.Space != kernel.Shared && b.Space != kernel.Private {
+		return &kernel.Load{Buffer: b, Index: g.cell, Via: g.via(b)}
+	}
+	return &kernel.Load{Buffer: b, Index: within(g.expr(types.I64, depth-1), b.Cells), Via: g.via(b)}
+}
+
+// via draws a way to load from a buffer.
+func (g *gen) via(b *kernel.Buffer) kernel.Via {
+	if b.Space != kernel.Global || b.Mode != kernel.In || !g.registers {
+		return kernel.Plain
+	}
+	return pick(g, kernel.Plain, kernel.ReadOnly, kernel.Image, kernel.Streaming, kernel.Resident)
 }
 
 // within limits an index to 0..n-1.

@@ -59,6 +59,8 @@ type gen struct {
 	mutable []*kernel.Var    // of those, that may be assigned to
 	cell    kernel.Expr      // index of the cell that is this iteration's own; nil outside
 	depth   int
+
+	registers bool // private memory is in registers: there are threads
 }
 
 func (g *gen) upTo(n int) int          { return rapid.IntRange(0, n).Draw(g.t, "n") }
@@ -154,6 +156,7 @@ func (g *gen) path() kernel.Path { return pick(g, kernel.AnyPath, kernel.Interio
 // threads draws a kernel of blocks whose threads pass rows through shared
 // memory.
 func (g *gen) threads() []kernel.Stmt {
+	g.registers = true
 	return g.scoped(func() []kernel.Stmt {
 		out := g.locals()
 		by, ty, tx := kernel.NewVar(g.name("by"), types.I64), kernel.NewVar(g.name("ty"), types.I64), kernel.NewVar(g.name("tx"), types.I64)
@@ -170,6 +173,7 @@ func (g *gen) threads() []kernel.Stmt {
 			list = append(list, &kernel.Store{Buffer: tile, Index: own, Value: g.expr(tile.Elem, 2)})
 			list = append(list, &kernel.Barrier{Scope: pick(g, kernel.BlockScope, kernel.GridScope)})
 			g.read = append(g.read, tile)
+			list = append(list, g.wide(row, kernel.V(tx))...)
 			g.cell = kernel.Add(kernel.Mul(row, g.n), kernel.V(tx))
 			guarded := g.scoped(func() []kernel.Stmt { return g.body(3) })
 			g.cell = nil

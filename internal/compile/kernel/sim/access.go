@@ -2,6 +2,8 @@ package sim
 
 import (
 	"math/bits"
+
+	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // address finds the cells that the active lanes access and returns the lanes
@@ -29,26 +31,49 @@ func (w *warp) address(in *instr, verb string, cells *[lanes]int) uint32 {
 
 func (w *warp) load(in *instr) {
 	mem := w.mem[in.a]
-	w.m.counts.Buffers[in.a].Loads += w.active
+	t := &w.m.counts.Buffers[in.a]
+	t.Loads += w.active
+	t.LoadedBytes += w.active * mem.size
 	var cells [lanes]int
 	ok := w.address(in, "loads", &cells)
 	if ok != w.mask {
-		w.blank(in, w.mask&^ok)
+		w.blank(mem.elem, in.d, w.mask&^ok)
 	}
 	if mem.written != nil || mem.shadow != nil {
 		w.checkLoads(in, mem, ok, &cells)
 	}
+	w.gatherFrom(mem, in.d, ok, &cells)
+}
+
+// gatherFrom copies cells to a register.
+func (w *warp) gatherFrom(mem *Memory, d int32, mask uint32, cells *[lanes]int) {
 	switch {
 	case mem.f64 != nil:
-		gather(&w.f[in.d], mem.f64, ok, &cells)
+		gather(&w.f[d], mem.f64, mask, cells)
 	case mem.f32 != nil:
-		gather(&w.f[in.d], mem.f32, ok, &cells)
+		gather(&w.f[d], mem.f32, mask, cells)
 	case mem.i32 != nil:
-		gather(&w.i[in.d], mem.i32, ok, &cells)
+		gather(&w.i[d], mem.i32, mask, cells)
 	case mem.i64 != nil:
-		gather(&w.i[in.d], mem.i64, ok, &cells)
+		gather(&w.i[d], mem.i64, mask, cells)
 	case mem.u8 != nil:
-		gather(&w.i[in.d], mem.u8, ok, &cells)
+		gather(&w.i[d], mem.u8, mask, cells)
+	}
+}
+
+// scatterTo copies a register to cells.
+func (w *warp) scatterTo(mem *Memory, c int32, mask uint32, cells *[lanes]int) {
+	switch {
+	case mem.f64 != nil:
+		scatter(mem.f64, &w.f[c], mask, cells)
+	case mem.f32 != nil:
+		scatter(mem.f32, &w.f[c], mask, cells)
+	case mem.i32 != nil:
+		scatter(mem.i32, &w.i[c], mask, cells)
+	case mem.i64 != nil:
+		scatter(mem.i64, &w.i[c], mask, cells)
+	case mem.u8 != nil:
+		scatter(mem.u8, &w.i[c], mask, cells)
 	}
 }
 
@@ -71,14 +96,14 @@ func scatter[R float64 | int64, E number](to []E, x *[lanes]R, mask uint32, cell
 }
 
 // blank gives lanes that loaded nothing a value all the same.
-func (w *warp) blank(in *instr, mask uint32) {
-	v := poison(w.mem[in.a].elem)
+func (w *warp) blank(t types.Type, d int32, mask uint32) {
+	v := poison(t)
 	for ; mask != 0; mask &= mask - 1 {
 		l := bits.TrailingZeros32(mask)
 		if v.T.IsFloat() {
-			w.f[in.d][l] = v.F
+			w.f[d][l] = v.F
 		} else {
-			w.i[in.d][l] = v.I
+			w.i[d][l] = v.I
 		}
 	}
 }
@@ -90,12 +115,12 @@ func (w *warp) checkLoads(in *instr, mem *Memory, mask uint32, cells *[lanes]int
 		l := bits.TrailingZeros32(mask) & 31
 		c := cells[l]
 		if mem.written != nil && !mem.written[c] {
-			w.fault(Unwritten, in, l, "loads %s[%d], which nothing has written", w.m.p.slots[in.a].buffer.Name, w.i[in.b][l])
+			w.fault(Unwritten, in, l, "loads %s[%d], which nothing has written", w.m.p.slots[in.a].buffer.Name, w.element(in, c))
 		}
 		if mem.shadow != nil {
 			at.lane = w.stamp.lane + uint32(l)
 			if race := mem.shadow[c].loaded(&at); race != nil {
-				w.race(in, l, "loads", "stores", race)
+				w.race(in, l, c, "loads", "stores", race)
 			}
 		}
 	}
@@ -103,22 +128,13 @@ func (w *warp) checkLoads(in *instr, mem *Memory, mask uint32, cells *[lanes]int
 
 func (w *warp) store(in *instr) {
 	mem := w.mem[in.a]
-	w.m.counts.Buffers[in.a].Stores += w.active
+	t := &w.m.counts.Buffers[in.a]
+	t.Stores += w.active
+	t.StoredBytes += w.active * mem.size
 	var cells [lanes]int
 	ok := w.address(in, "stores to", &cells)
 	w.noteStores(in, mem, ok, &cells)
-	switch {
-	case mem.f64 != nil:
-		scatter(mem.f64, &w.f[in.c], ok, &cells)
-	case mem.f32 != nil:
-		scatter(mem.f32, &w.f[in.c], ok, &cells)
-	case mem.i32 != nil:
-		scatter(mem.i32, &w.i[in.c], ok, &cells)
-	case mem.i64 != nil:
-		scatter(mem.i64, &w.i[in.c], ok, &cells)
-	case mem.u8 != nil:
-		scatter(mem.u8, &w.i[in.c], ok, &cells)
-	}
+	w.scatterTo(mem, in.c, ok, &cells)
 }
 
 func (w *warp) noteStores(in *instr, mem *Memory, mask uint32, cells *[lanes]int) {
@@ -133,19 +149,27 @@ func (w *warp) noteStores(in *instr, mem *Memory, mask uint32, cells *[lanes]int
 		if mem.shadow != nil {
 			at.lane = w.stamp.lane + uint32(l)
 			if race, store := mem.shadow[c].stored(&at); race != nil {
-				w.race(in, l, "stores to", map[bool]string{true: "stores", false: "loads"}[store], race)
+				w.race(in, l, c, "stores to", map[bool]string{true: "stores", false: "loads"}[store], race)
 			}
 		}
 	}
 }
 
+// element returns the index at which a cell of a buffer is.
+func (w *warp) element(in *instr, cell int) int {
+	if w.m.p.slots[in.a].perLane {
+		return cell / lanes
+	}
+	return cell
+}
+
 // race reports that a lane's access and an earlier one are in no order.
-func (w *warp) race(in *instr, lane int, verb, other string, s *stamp) {
+func (w *warp) race(in *instr, lane, cell int, verb, other string, s *stamp) {
 	text := "another iteration"
 	if w.m.p.gpu {
 		text = w.m.name(s.member, s.lane)
 	}
-	w.fault(Race, in, lane, "%s %s[%d] while %s %s at %s", verb, w.m.p.slots[in.a].buffer.Name, w.i[in.b][lane], text, other, w.m.p.places[s.stmt].path)
+	w.fault(Race, in, lane, "%s %s[%d] while %s %s at %s", verb, w.m.p.slots[in.a].buffer.Name, w.element(in, cell), text, other, w.m.p.places[s.stmt].path)
 }
 
 // alloc makes local memory anew for the active lanes.

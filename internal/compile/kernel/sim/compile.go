@@ -71,11 +71,10 @@ func (c *compiler) registers() {
 	}
 	c.literal(op.Int(types.I32, 0)) // for what needs a neutral value
 	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+		for _, v := range kernel.Named(s) { // those of a vector in registers that follow each other
+			named(v)
+		}
 		switch s := s.(type) {
-		case *kernel.Let:
-			named(s.Var)
-		case *kernel.Declare:
-			named(s.Var)
 		case *kernel.Loop:
 			named(s.Var)
 		case *kernel.Barrier:
@@ -167,6 +166,13 @@ func (c *compiler) stmt(s kernel.Stmt) {
 	case *kernel.Store:
 		b, v := c.expr(s.Index), c.expr(s.Value)
 		c.emit(instr{op: opStore, a: c.slots[s.Buffer], b: b, c: v})
+	case *kernel.LoadVector:
+		c.emit(instr{op: opLoadVector, sub: uint8(len(s.Vars)), a: c.slots[s.Buffer], b: c.expr(s.Index), d: c.vars[s.Vars[0]]})
+	case *kernel.StoreVector:
+		c.storeVector(s)
+	case *kernel.Shuffle:
+		a, b := c.expr(s.Value), c.expr(s.By)
+		c.emit(instr{op: opShuffle, sub: uint8(s.Kind), typ: s.Var.Type, a: a, b: b, d: c.vars[s.Var]})
 	case *kernel.Alloc:
 		c.alloc(s.Buffer)
 	case *kernel.Loop:
@@ -179,6 +185,20 @@ func (c *compiler) stmt(s kernel.Stmt) {
 	default:
 		panic("sim: unknown statement")
 	}
+}
+
+// storeVector puts the values into registers that follow each other.
+func (c *compiler) storeVector(s *kernel.StoreVector) {
+	in := instr{op: opStoreVector, sub: uint8(len(s.Values)), a: c.slots[s.Buffer], b: c.expr(s.Index)}
+	regs := make([]int32, len(s.Values))
+	for i, x := range s.Values {
+		regs[i] = c.temp(x.Type())
+	}
+	for i, x := range s.Values {
+		c.into(x, regs[i])
+	}
+	in.c = regs[0]
+	c.emit(in)
 }
 
 // alloc makes room for local memory. Private memory belongs to a thread: on a

@@ -118,11 +118,10 @@ func outside(l *kernel.Loop) []*kernel.Var {
 		}
 	}
 	kernel.WalkStmts(l.Body, func(s kernel.Stmt) {
+		for _, v := range kernel.Named(s) {
+			seen[v] = true
+		}
 		switch s := s.(type) {
-		case *kernel.Let:
-			seen[s.Var] = true
-		case *kernel.Declare:
-			seen[s.Var] = true
 		case *kernel.Loop:
 			seen[s.Var] = true
 		case *kernel.Assign:

@@ -78,6 +78,12 @@ func (w *warp) run() {
 			w.load(in)
 		case opStore:
 			w.store(in)
+		case opLoadVector:
+			w.loadVector(in)
+		case opStoreVector:
+			w.storeVector(in)
+		case opShuffle:
+			w.shuffle(in)
 		case opAlloc:
 			w.alloc(in)
 

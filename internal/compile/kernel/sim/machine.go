@@ -247,8 +247,6 @@ func (m *machine) add(f Fault, at int32) {
 func (m *machine) report() *Report {
 	for i, s := range m.p.slots {
 		t := &m.counts.Buffers[i]
-		size := int64(s.buffer.Elem.Size())
-		t.LoadedBytes, t.StoredBytes = t.Loads*size, t.Stores*size
 		sum := &m.counts.Spaces[s.buffer.Space]
 		sum.Loads += t.Loads
 		sum.Stores += t.Stores

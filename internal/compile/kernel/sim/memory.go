@@ -20,6 +20,7 @@ var (
 // next one's input.
 type Memory struct {
 	elem types.Type
+	size int64 // of an element in bytes
 	n    int
 	f64  []float64
 	f32  []float32
@@ -45,7 +46,7 @@ func New(t types.Type, n int) *Memory {
 // an element may.
 func View(t types.Type, data []byte) *Memory {
 	n := len(data) / t.Size()
-	m := &Memory{elem: t, n: n}
+	m := &Memory{elem: t, size: int64(t.Size()), n: n}
 	if n == 0 {
 		return m
 	}

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"math"
 	"sync"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -17,6 +18,7 @@ type oracle struct {
 	round   int
 	waiting int
 	threads int
+	held    map[[4]int64]op.Value // what a thread of a block puts into a shuffle
 
 	loads, stores map[*kernel.Buffer]int64
 	ops           map[opKey]int64
@@ -41,13 +43,14 @@ type thread struct {
 	mine   map[*kernel.Buffer][]op.Value
 	block  [3]int64
 	index  [3]int64
+	extent [3]int64 // threads of a block
 }
 
 // runOracle runs a kernel; the buffers' values change in place.
 func runOracle(k *kernel.Kernel, buffers [][]op.Value, scalars []op.Value) *oracle {
 	o := &oracle{
 		buffers: map[*kernel.Buffer][]op.Value{}, loads: map[*kernel.Buffer]int64{}, stores: map[*kernel.Buffer]int64{},
-		ops: map[opKey]int64{}, funcs: map[funcKey]int64{},
+		ops: map[opKey]int64{}, funcs: map[funcKey]int64{}, held: map[[4]int64]op.Value{},
 	}
 	o.meet = sync.NewCond(&o.mu)
 	for i, b := range k.Buffers {
@@ -76,7 +79,7 @@ func runOracle(k *kernel.Kernel, buffers [][]op.Value, scalars []op.Value) *orac
 		shared := map[*kernel.Buffer][]op.Value{}
 		each(threads, func(t [3]int64) {
 			o.threads++
-			th := &thread{oracle: o, vars: map[*kernel.Var]op.Value{}, shared: shared, mine: map[*kernel.Buffer][]op.Value{}, block: b, index: t}
+			th := &thread{oracle: o, vars: map[*kernel.Var]op.Value{}, shared: shared, mine: map[*kernel.Buffer][]op.Value{}, block: b, index: t, extent: threads}
 			for v, x := range args {
 				th.vars[v] = x
 			}
@@ -134,6 +137,20 @@ func (t *thread) stmt(s kernel.Stmt) {
 		i := t.eval(s.Index).I
 		t.cells(s.Buffer)[i] = t.eval(s.Value)
 		t.stores[s.Buffer]++
+	case *kernel.LoadVector:
+		i := t.eval(s.Index).I
+		t.loads[s.Buffer]++
+		for e, v := range s.Vars {
+			t.vars[v] = t.cells(s.Buffer)[i+int64(e)]
+		}
+	case *kernel.StoreVector:
+		i := t.eval(s.Index).I
+		t.stores[s.Buffer]++
+		for e, x := range s.Values {
+			t.cells(s.Buffer)[i+int64(e)] = t.eval(x)
+		}
+	case *kernel.Shuffle:
+		t.shuffle(s)
 	case *kernel.Alloc:
 		n := t.eval(s.Buffer.Cells).I
 		if s.Buffer.Space == kernel.Private {
@@ -152,6 +169,38 @@ func (t *thread) stmt(s kernel.Stmt) {
 	case *kernel.Barrier:
 		t.barrier()
 	}
+}
+
+// shuffle hands values round; all threads of the launch come to it.
+func (t *thread) shuffle(s *kernel.Shuffle) {
+	warp := func(n int64) [4]int64 { return [4]int64{t.block[0], t.block[1], t.block[2], n} }
+	own := t.index[0] + t.extent[0]*(t.index[1]+t.extent[1]*t.index[2])
+	t.held[warp(own)] = t.eval(s.Value)
+	by := t.eval(s.By).I
+	t.barrier()
+	lane, first := own%32, own/32*32
+	from := by
+	switch s.Kind {
+	case kernel.ShuffleUp:
+		if from = lane - by; from < 0 {
+			from = lane
+		}
+	case kernel.ShuffleDown:
+		if from = lane + by; from > 31 {
+			from = lane
+		}
+	case kernel.ShuffleXor:
+		from = lane ^ by
+	}
+	v, ok := t.held[warp(first+from)]
+	if !ok { // no such thread
+		v = op.Value{T: s.Var.Type, F: math.NaN()}
+		if !v.T.IsFloat() {
+			v = op.Int(v.T, -1<<31+0x5EED)
+		}
+	}
+	t.vars[s.Var] = v
+	t.barrier()
 }
 
 func (t *thread) loop(l *kernel.Loop) {

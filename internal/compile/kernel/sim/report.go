@@ -38,9 +38,14 @@ const (
 	Residency               // a grid barrier with more blocks than the device holds
 	BadStep                 // a loop whose step is not positive
 	OutOfSteps              // Options.Steps
+	Misaligned              // a wide access that is not at a multiple of its width
+	PartialWarp             // a shuffle that not all threads of a warp come to
 )
 
-var kindNames = [...]string{"out of bounds", "unwritten", "race", "divergence", "residency", "bad step", "out of steps"}
+var kindNames = [...]string{
+	"out of bounds", "unwritten", "race", "divergence", "residency", "bad step", "out of steps",
+	"misaligned", "partial warp",
+}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -72,8 +77,9 @@ func (f Fault) String() string {
 // of a warp take part in counts 20 times.
 type Counts struct {
 	Buffers  []Traffic // by buffer: the arguments, then the Allocs in the kernel's order
-	Spaces   [4]Traffic
-	Barriers [3]int64 // barriers that all threads of a block, a warp, the grid have passed, by kernel.Scope
+	Spaces   [5]Traffic
+	Shuffles int64
+	Barriers [4]int64 // barriers that all threads of a block, a warp, the grid, a cluster have passed, by kernel.Scope
 
 	ops   [numTypes][numOps]int64
 	funcs [numTypes][numFuncs]int64
@@ -87,7 +93,7 @@ const (
 
 // Traffic counts accesses to memory.
 type Traffic struct {
-	Loads, Stores            int64
+	Loads, Stores            int64 // those of several elements at once count once
 	LoadedBytes, StoredBytes int64
 }
 

@@ -70,7 +70,30 @@ func Compile(k *kernel.Kernel) (*Program, error) {
 	if err := kernel.Verify(k); err != nil {
 		return nil, err
 	}
+	if err := beyond(k); err != nil {
+		return nil, err
+	}
 	return compile(k), nil
+}
+
+// beyond reports what the simulator does not execute.
+func beyond(k *kernel.Kernel) error {
+	var err error
+	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+		cannot := false
+		switch s := s.(type) {
+		case *kernel.AsyncCopy, *kernel.AsyncCommit, *kernel.AsyncWait, *kernel.BulkCopy, *kernel.MbarrierInit, *kernel.MbarrierArrive, *kernel.MbarrierWait:
+			cannot = true
+		case *kernel.Loop:
+			cannot = s.Tag.IsCluster()
+		case *kernel.Barrier:
+			cannot = s.Number != 0
+		}
+		if cannot && err == nil {
+			err = fmt.Errorf("%s: the simulator executes no clusters, asynchronous copies and barriers for some warps", k.Name)
+		}
+	}, nil)
+	return err
 }
 
 // check compares arguments with what a kernel takes. Sizes are checked by the

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ const signature = `(kernel k
 const size = 64
 
 // block opens loops over one block of 64 threads, two warps.
-const block = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared N) (for t i64 thread.x (i64 0) (i64 64) (i64 1) "
+const block = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared (i64 64)) (for t i64 thread.x (i64 0) (i64 64) (i64 1) "
 
 // blocks opens loops over two blocks of 32 threads; at is a thread's number.
 const blocks = "(for b i64 block.x (i64 0) (i64 2) (i64 1) (for t i64 thread.x (i64 0) (i64 32) (i64 1) (let at i64 (add (mul b (i64 32)) t)) "
@@ -82,8 +83,8 @@ func TestFaults(t *testing.T) {
 			"k/for i/store v: loads p[0], which nothing has written (i=1)"},
 		{"private memory of another thread", blocks + `(alloc p f64 private (i64 2)) (if (eq t (i64 3)) (then (store p (i64 1) (f64 1)))) (store v at (load p (i64 1)))))`,
 			"k/for b/for t/store v: loads p[1], which nothing has written (thread 0,0,0 of block 0,0,0), 62 times"},
-		{"private memory beyond its end", blocks + `(alloc p f64 private (i64 2)) (store p (add (i64 1) (div t (i64 31))) (f64 1))))`,
-			"k/for b/for t/store p: stores to p[2], which has 2 cells (thread 31,0,0 of block 0,0,0), 2 times"},
+		{"private memory beyond its end", blocks + `(alloc p f64 private (i64 2)) (if (eq t (i64 31)) (then (store p (i64 2) (f64 1))))))`,
+			"k/for b/for t/if/then/store p: stores to p[2], which has 2 cells (thread 31,0,0 of block 0,0,0), 2 times"},
 
 		{"two threads store to a cell", block + `(store v (div t (i64 2)) (f64 1))))`,
 			"k/for b/for t/store v: stores to v[0] while thread 0,0,0 of block 0,0,0 stores at k/for b/for t/store v (thread 1,0,0 of block 0,0,0), 32 times"},
@@ -103,7 +104,7 @@ func TestFaults(t *testing.T) {
 		{"a block barrier does not part blocks", blocks + `(store w at (f64 1)) (barrier block) (if (eq b (i64 1)) (then (store v t (load w t))))))`,
 			"k/for b/for t/if/then/store v: loads w[0] while thread 0,0,0 of block 0,0,0 stores at k/for b/for t/store w (thread 0,0,0 of block 1,0,0), 32 times"},
 		{"a grid barrier does", blocks + `(store w at (f64 1)) (barrier grid) (store v at (load w (sub (i64 63) at)))))`, ""},
-		{"a thread loop after another, as by hand", "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared N) (for r i64 serial (i64 0) (i64 3) (i64 1)" +
+		{"a thread loop after another, as by hand", "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared (i64 64)) (for r i64 serial (i64 0) (i64 3) (i64 1)" +
 			"(for t i64 thread.x (i64 0) (i64 64) (i64 1) (store s t (load u t))) (barrier block)" +
 			"(for t i64 thread.x (i64 0) (i64 64) (i64 1) (store v t (load s (sub (i64 63) t)))) (barrier block)))", ""},
 		{"iterations that are shared out", `(for i i64 parallel (i64 0) (i64 63) (i64 1) (store w i (f64 1)) (store w (add i (i64 1)) (f64 2)))`,
@@ -129,6 +130,15 @@ func TestFaults(t *testing.T) {
 				"k/for b/for t/store w: stores to w[0] while thread 1,0,0 of block 0,0,0 loads at k/for b/for t/let mine (thread 0,0,0 of block 0,0,0), 64 times\n" +
 				"k/for b/for t/let mine: loads w[0] while thread 31,0,0 of block 0,0,0 stores at k/for b/for t/store w (thread 32,0,0 of block 0,0,0), 32 times\n" +
 				"k/for b/for t/if/then/barrier: not all threads come to this barrier: thread 0,0,0 of block 0,0,0 has ended (thread 32,0,0 of block 0,0,0)"},
+		{"a load of two from an odd index", blocks + `(loads (p q) u (add at (i64 1))) (store v at (add p q))))`,
+			"k/for b/for t/loads u: loads 2 elements of u from 1, which is no multiple of 2 (thread 0,0,0 of block 0,0,0), 32 times\n" +
+				"k/for b/for t/loads u: loads u[64] to [65], which has 64 cells (thread 31,0,0 of block 1,0,0)"},
+		{"a store of two at an odd index", `(stores v (add N (i64 -3)) ((f64 1) (f64 2)))`, "k/stores v: stores to 2 elements of v from 61, which is no multiple of 2"},
+		{"a store of two that another thread stores to", blocks + `(stores w (mul (div at (i64 3)) (i64 2)) ((f64 1) (f64 2)))))`,
+			"k/for b/for t/stores w: stores to w[0] while thread 0,0,0 of block 0,0,0 stores at k/for b/for t/stores w (thread 1,0,0 of block 0,0,0), 84 times"},
+		{"a load of two of which one is written", `(store w (i64 4) (f64 1)) (loads (p q) w (i64 4)) (store v (i64 0) p)`, "k/loads w: loads w[5], which nothing has written"},
+		{"a shuffle from beyond the warp", block + `(shuffle left f64 up (load u t) (i32 32))))`,
+			"k/for b/for t/shuffle left: a shuffle by 32 in a warp of 32 threads (thread 0,0,0 of block 0,0,0), 64 times"},
 		{"a step that is not positive", `(for i i64 serial (i64 0) N (sub (i64 64) N) (store v i (f64 1)))`, "k/for i: the step is 0"},
 	}
 	for _, test := range tests {
@@ -161,7 +171,7 @@ func TestFaultsInWords(t *testing.T) {
 func TestLimits(t *testing.T) {
 	body := blocks + `(store w at (f64 1)) (barrier grid) (store v at (load w (sub (i64 63) at)))))`
 	r := exec(t, body, sim.Options{Resident: 2})
-	if err := r.Err(); err != nil || r.Barriers != [3]int64{0, 0, 1} {
+	if err := r.Err(); err != nil || r.Barriers != [4]int64{0, 0, 1, 0} {
 		t.Errorf("%v, barriers %v", err, r.Barriers)
 	}
 	want := "k/for b/for t/barrier: a barrier of 2 blocks on a device that holds 1 at once"
@@ -230,6 +240,70 @@ func TestCounts(t *testing.T) {
 	}
 	if got := r.v.At(3).F; got != (3+12)*0.5 {
 		t.Errorf("v[3] is %v", got)
+	}
+}
+
+func TestVectorsAndShuffles(t *testing.T) {
+	r := exec(t, `
+	  (for b i64 block.x (i64 0) (i64 1) (i64 1)
+	    (alloc s f64 shared (i64 64))
+	    (for t i64 thread.x (i64 0) (i64 32) (i64 1)
+	      (let at i64 (mul t (i64 2)))
+	      (loads (p q) u at (via readonly))
+	      (shuffle left f64 up q (i32 1))
+	      (shuffle right f64 down p (i32 1))
+	      (shuffle other f64 xor p (i32 16))
+	      (shuffle first f64 from q (i32 0))
+	      (stores s at ((add left q) (add p right)))
+	      (barrier warp)
+	      (loads (x y) s at)
+	      (stores v at (x y) (via streaming))
+	      (stores w at (other first))))`, sim.Options{})
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 64 {
+		lane := float64(i / 2)
+		left, right := 2*lane-1, 2*lane+2
+		if i < 2 {
+			left = 1
+		}
+		if i > 61 {
+			right = 62
+		}
+		v, w := left+2*lane+1, 2*float64((i/2)^16)
+		if i%2 == 1 {
+			v, w = 2*lane+right, 1
+		}
+		if r.v.At(i).F != v || r.w.At(i).F != w {
+			t.Errorf("cell %d: %v and %v, not %v and %v", i, r.v.At(i).F, r.w.At(i).F, v, w)
+		}
+	}
+	if got, want := r.Space(kernel.Global), (sim.Traffic{Loads: 32, Stores: 64, LoadedBytes: 512, StoredBytes: 1024}); got != want {
+		t.Errorf("global %+v, want %+v", got, want)
+	}
+	if got, want := r.Space(kernel.Shared), (sim.Traffic{Loads: 32, Stores: 32, LoadedBytes: 512, StoredBytes: 512}); got != want {
+		t.Errorf("shared %+v, want %+v", got, want)
+	}
+	if r.Shuffles != 4*32 || r.Barriers != [4]int64{0, 1, 0, 0} {
+		t.Errorf("%d shuffles, barriers %v", r.Shuffles, r.Barriers)
+	}
+}
+
+// The threads that a warp does not have give a value that is loud.
+func TestShuffleFromAThreadThatIsNotThere(t *testing.T) {
+	r := exec(t, `
+	  (for b i64 block.x (i64 0) (i64 1) (i64 1)
+	    (for t i64 thread.x (i64 0) (i64 40) (i64 1)
+	      (shuffle right f64 down (load u t) (i32 4))
+	      (store v t right)))`, sim.Options{})
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int]float64{0: 4, 27: 31, 28: 28, 32: 36, 35: 39, 36: math.NaN(), 39: math.NaN()} {
+		if got := r.v.At(i).F; got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("thread %d gets %v, not %v", i, got, want)
+		}
 	}
 }
 
