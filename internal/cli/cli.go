@@ -20,6 +20,7 @@ import (
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/worker"
+	"github.com/gridloom/gridloom/internal/tune/bench"
 )
 
 // app is what every command has at hand.
@@ -60,7 +61,7 @@ type parsed int
 
 // Worker must be called first in main: in a process that Gridloom has started
 // as a worker, it serves and does not return.
-func Worker() { worker.Main(runexec.Service) }
+func Worker() { worker.Main(runexec.Service, bench.Service, bench.CompileService) }
 
 // Run runs the command that args name and returns its exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {

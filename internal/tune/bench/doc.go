@@ -6,5 +6,5 @@ package bench
 
 import "embed"
 
-//go:embed cases nests
+//go:embed cases nests plans
 var files embed.FS

@@ -9,10 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/emit"
-	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
-	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/memory"
@@ -102,7 +99,7 @@ func Cells(ctx context.Context, o GPUOptions) ([]GPURow, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &gpuBench{ctx: ctx, opts: o, dev: dev}
+	b := &gpuBench{bed: bed{ctx: ctx, dev: dev}, opts: o}
 	err = b.start()
 	for _, c := range gpuCases {
 		if err == nil && (len(o.Cases) == 0 || slices.Contains(o.Cases, c.name)) {
@@ -118,43 +115,9 @@ func Cells(ctx context.Context, o GPUOptions) ([]GPURow, error) {
 }
 
 type gpuBench struct {
-	ctx      context.Context
-	opts     GPUOptions
-	dev      *cuda.Device
-	compiler *cuda.Compiler
-	timer    *cuda.Timer
-	tools    *cuda.Library // copy and fill
-	rows     []GPURow
-}
-
-func (b *gpuBench) start() error {
-	var err error
-	if b.compiler, err = cuda.FindCompiler(); err != nil {
-		return err
-	}
-	if b.timer, err = b.dev.NewTimer(); err != nil {
-		return err
-	}
-	// Compiling the first source of a process takes longer, so that it had
-	// better be this one.
-	b.tools, _, err = b.load(emit.CUDA.Prelude+toolSource, toolchain.Contract)
-	return err
-}
-
-// load compiles a source and loads it. It returns the seconds that the
-// compiler took.
-func (b *gpuBench) load(source string, a toolchain.Arithmetic) (*cuda.Library, float64, error) {
-	if b.ctx.Err() != nil {
-		return nil, 0, context.Cause(b.ctx)
-	}
-	start := time.Now()
-	code, err := b.compiler.Compile([]byte(source), b.dev.GPU.Arch(), a)
-	took := time.Since(start).Seconds()
-	if err != nil {
-		return nil, took, err
-	}
-	l, err := b.dev.LoadCode(code)
-	return l, took, err
+	bed
+	opts GPUOptions
+	rows []GPURow
 }
 
 // run measures one case with all configurations.
@@ -177,12 +140,12 @@ func (b *gpuBench) run(c gpuCase) error {
 	if need := gridBytes(bound)*2 + 8*int64(points); need > free {
 		return fmt.Errorf("the GPU has %s of free memory, and this needs %s: choose smaller sizes", memory.Size(free), memory.Size(need))
 	}
-	large, err := b.place(bound)
+	large, err := b.place(bound, nil)
 	if err != nil {
 		return err
 	}
 	defer large.free()
-	if err := large.fill(b); err != nil {
+	if err := large.fill(&b.bed); err != nil {
 		return err
 	}
 	row := GPURow{
@@ -224,28 +187,22 @@ func (b *gpuBench) run(c gpuCase) error {
 
 func (b *gpuBench) logf(format string, args ...any) { fmt.Fprintf(b.opts.Log, format, args...) }
 
-// configurations returns those of the family "cells" for loops over that many
-// axes.
+// configurations returns those of the family "cells" for that many axes: every
+// block shape.
 func configurations(rank int) []schedule.Config {
+	shapes := []string{"8x32", "4x32", "4x64", "8x64", "2x128", "16x16"}
+	if rank > 2 {
+		shapes = append(shapes, "1x256", "4x128")
+	}
 	var list []schedule.Config
-	for cfg := range lower.Space(lower.GPU, rank).All() {
-		if cfg.Family == "cells" {
-			list = append(list, cfg)
+	for _, s := range shapes {
+		cfg, err := schedule.ParseConfig("family=cells,block=" + s)
+		if err != nil {
+			panic(err)
 		}
+		list = append(list, cfg)
 	}
 	return list
-}
-
-// build lowers, prints, compiles and loads a program with one configuration.
-func (b *gpuBench) build(p *ir.Program, bound *ir.Binding, cfg schedule.Config, a toolchain.Arithmetic) (*kernel.Module, *cuda.Library, float64, error) {
-	m, err := lower.Program(p, lower.Options{
-		Target: lower.GPU, Strict: a == toolchain.Strict, Plan: schedule.Plan{Every: cfg}, Bound: bound,
-	})
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	l, took, err := b.load(emit.Source(emit.CUDA, m), a)
-	return m, l, took, err
 }
 
 // measure checks and times one configuration, and fills in its row.
@@ -256,7 +213,7 @@ func (b *gpuBench) measure(checks *checks, large *placed, cfg schedule.Config, p
 	}
 	defer lib.Close()
 	row.CompileMS = 1000 * took
-	if row.CellsChecked, err = checks.small(b, cfg, m, lib); err != nil {
+	if row.CellsChecked, err = checks.small(&b.bed, cfg, m, lib); err != nil {
 		return err
 	}
 	calls, err := large.bind(m, lib)
@@ -281,7 +238,7 @@ func (b *gpuBench) measure(checks *checks, large *placed, cfg schedule.Config, p
 	if err := large.poison(); err != nil {
 		return err
 	}
-	times, n, err := b.batches(calls.launchThreads)
+	times, n, err := b.batches(calls.launchThreads, b.opts.Batches, b.opts.Batch)
 	if err != nil {
 		return err
 	}
@@ -299,35 +256,4 @@ func (b *gpuBench) measure(checks *checks, large *placed, cfg schedule.Config, p
 		row.Condition = c.String()
 	}
 	return nil
-}
-
-// batches returns the seconds that f takes in each of the timed batches, and
-// how often a batch repeats it.
-func (b *gpuBench) batches(f func() error) ([]float64, int, error) {
-	n := 1
-	repeat := func() error {
-		for range n {
-			if err := f(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var times []float64
-	for len(times) < b.opts.Batches+1 { // the first is to warm up
-		if b.ctx.Err() != nil {
-			return nil, 0, context.Cause(b.ctx)
-		}
-		took, err := b.timer.Time(repeat)
-		if err != nil {
-			return nil, 0, err
-		}
-		if took < b.opts.Batch {
-			n = max(n+1, int(1.2*float64(n)*b.opts.Batch.Seconds()/max(took.Seconds(), 1e-6)))
-			times = nil
-			continue
-		}
-		times = append(times, took.Seconds()/float64(n))
-	}
-	return times[1:], n, nil
 }

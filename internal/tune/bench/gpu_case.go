@@ -65,14 +65,21 @@ func bindTo(p *ir.Program, set map[string]string) (*ir.Binding, error) {
 	return bound, nil
 }
 
-// output returns the grid that the program writes.
-func output(p *ir.Program) *ir.Grid {
+// output returns the first grid that the program writes.
+func output(p *ir.Program) *ir.Grid { return outputs(p)[0] }
+
+// outputs returns the grids that the program's one stage writes.
+func outputs(p *ir.Program) []*ir.Grid {
+	var list []*ir.Grid
 	for _, a := range p.Stages[0].Arrays {
-		if a.Written {
-			return a.Grid
+		if a.Written && !a.Local {
+			list = append(list, a.Grid)
 		}
 	}
-	panic("bench: a case that writes nothing")
+	if len(list) == 0 {
+		panic("bench: a case that writes nothing")
+	}
+	return list
 }
 
 func gridCells(b *ir.Binding, g *ir.Grid) int64 {
@@ -93,16 +100,41 @@ func gridBytes(b *ir.Binding) int64 {
 
 // placed is a bound program with memory on the GPU.
 type placed struct {
-	dev   *cuda.Device
-	bound *ir.Binding
-	grids map[*ir.Grid]*cuda.Buffer
-	cells map[*ir.Scalar]*cuda.Buffer // of reduced scalars
+	dev     *cuda.Device
+	bound   *ir.Binding
+	layouts map[*ir.Grid]rows
+	grids   map[*ir.Grid]*cuda.Buffer
+	cells   map[*ir.Scalar]*cuda.Buffer // of reduced scalars
 }
 
-func (b *gpuBench) place(bound *ir.Binding) (*placed, error) {
-	p := &placed{b.dev, bound, map[*ir.Grid]*cuda.Buffer{}, map[*ir.Scalar]*cuda.Buffer{}}
+// rows is how a grid's rows of n elements lie: pitch elements apart, lead
+// elements after the start of the memory.
+type rows struct{ count, n, pitch, lead int64 }
+
+// layout returns where a grid's rows lie for a module.
+func layout(bound *ir.Binding, g *ir.Grid, layouts map[*ir.Grid]kernel.Layout) rows {
+	r := rows{count: 1, n: 1}
+	if shape := bound.Shape(g.Dims); len(shape) > 0 {
+		r.n = int64(shape[len(shape)-1])
+		r.count = gridCells(bound, g) / max(1, r.n)
+	}
+	r.pitch = r.n
+	if l, ok := layouts[g]; ok {
+		align := max(1, l.Align)
+		r.pitch, r.lead = (r.n+align-1)/align*align, l.Lead
+	}
+	return r
+}
+
+// bytes returns the memory that the rows take.
+func (r rows) bytes(g *ir.Grid) int64 { return (r.lead + r.count*r.pitch) * int64(g.Type.Size()) }
+
+// place allocates memory for the grids, as a module wants them to lie.
+func (b *bed) place(bound *ir.Binding, layouts map[*ir.Grid]kernel.Layout) (*placed, error) {
+	p := &placed{b.dev, bound, map[*ir.Grid]rows{}, map[*ir.Grid]*cuda.Buffer{}, map[*ir.Scalar]*cuda.Buffer{}}
 	for _, g := range bound.Program.Grids {
-		buf, err := b.dev.Alloc(gridCells(bound, g) * int64(g.Type.Size()))
+		p.layouts[g] = layout(bound, g, layouts)
+		buf, err := b.dev.Alloc(p.layouts[g].bytes(g))
 		if err != nil {
 			return nil, errors.Join(err, p.free())
 		}
@@ -136,21 +168,31 @@ func freeAll(list []*cuda.Buffer) error {
 }
 
 // fill gives every grid random values, on the GPU.
-func (p *placed) fill(b *gpuBench) error {
+func (p *placed) fill(b *bed) error {
 	for i, g := range p.bound.Program.Grids {
-		n := gridCells(p.bound, g)
-		if err := b.tool("fill_"+g.Type.String(), n, p.grids[g], op.Int(types.I64, n), op.Int(types.I64, int64(i+1))); err != nil {
+		r := p.layouts[g]
+		if err := b.tool("fill_"+g.Type.String(), r.count*r.n, []*cuda.Buffer{p.grids[g]}, int64s(r.count, r.n, r.pitch, r.lead, int64(i+1))...); err != nil {
 			return err
 		}
 	}
 	return p.dev.Sync()
 }
 
-// poison fills the grid that is written, and the reduced scalars, with what no
-// kernel computes.
+func int64s(list ...int64) []op.Value {
+	var out []op.Value
+	for _, v := range list {
+		out = append(out, op.Int(types.I64, v))
+	}
+	return out
+}
+
+// poison fills the grids that are written, and the reduced scalars, with what
+// no kernel computes.
 func (p *placed) poison() error {
-	if err := p.grids[output(p.bound.Program)].Fill(poison); err != nil {
-		return err
+	for _, g := range outputs(p.bound.Program) {
+		if err := p.grids[g].Fill(poison); err != nil {
+			return err
+		}
 	}
 	for _, b := range p.cells {
 		if err := b.Fill(poison); err != nil {

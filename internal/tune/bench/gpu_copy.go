@@ -9,7 +9,10 @@ import (
 )
 
 // toolSource is the suite's own CUDA: copies of 16 bytes a thread and of four
-// times 16 bytes, and random values in [0, 1) by cell number and seed.
+// times 16 bytes; random values in [0, 1) by cell number and seed, in rows that
+// lie a pitch apart; the comparison of such rows with dense ones by 65536
+// threads, each of which counts the cells that differ by more than the margin
+// and notes the first of them and the largest difference within it.
 const toolSource = `
 extern "C" __global__ void copy_1(int4 *__restrict__ out, const int4 *__restrict__ in, int64_t n)
 {
@@ -40,38 +43,67 @@ static __device__ inline uint64_t mix(uint64_t z)
     return z ^ z >> 31;
 }
 
-extern "C" __global__ void fill_f64(double *u, int64_t n, int64_t seed)
+extern "C" __global__ void fill_f64(double *u, int64_t rows, int64_t n, int64_t pitch, int64_t lead, int64_t seed)
 {
     const int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x;
-    if (i < n)
-        u[i] = (double)(mix((uint64_t)i + mix((uint64_t)seed)) >> 11) / 9007199254740992.0;
+    if (i < rows * n)
+        u[lead + i / n * pitch + i % n] = (double)(mix((uint64_t)i + mix((uint64_t)seed)) >> 11) / 9007199254740992.0;
 }
 
-extern "C" __global__ void fill_f32(float *u, int64_t n, int64_t seed)
+extern "C" __global__ void compare_f64(int64_t *bad, const double *got, const double *want, int64_t rows, int64_t n, int64_t pitch, int64_t lead, double margin)
+{
+    const int64_t t = (int64_t)blockIdx.x * 256 + threadIdx.x;
+    int64_t count = 0, first = -1;
+    double most = 0;
+    for (int64_t i = t; i < rows * n; i += 65536) {
+        const double a = got[lead + i / n * pitch + i % n], b = want[i], d = a > b ? a - b : b - a;
+        if (*(const int64_t *)&a == *(const int64_t *)&b)
+            continue;
+        if (d <= margin) {
+            most = d > most ? d : most;
+            continue;
+        }
+        count++;
+        if (first < 0)
+            first = i;
+    }
+    bad[3 * t] = count;
+    bad[3 * t + 1] = first;
+    ((double *)bad)[3 * t + 2] = (double)most;
+}
+
+extern "C" __global__ void fill_f32(float *u, int64_t rows, int64_t n, int64_t pitch, int64_t lead, int64_t seed)
 {
     const int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x;
-    if (i < n)
-        u[i] = (float)(mix((uint64_t)i + mix((uint64_t)seed)) >> 40) / 16777216.0f;
+    if (i < rows * n)
+        u[lead + i / n * pitch + i % n] = (float)(mix((uint64_t)i + mix((uint64_t)seed)) >> 40) / 16777216.0f;
+}
+
+extern "C" __global__ void compare_f32(int64_t *bad, const float *got, const float *want, int64_t rows, int64_t n, int64_t pitch, int64_t lead, float margin)
+{
+    const int64_t t = (int64_t)blockIdx.x * 256 + threadIdx.x;
+    int64_t count = 0, first = -1;
+    float most = 0;
+    for (int64_t i = t; i < rows * n; i += 65536) {
+        const float a = got[lead + i / n * pitch + i % n], b = want[i], d = a > b ? a - b : b - a;
+        if (*(const int32_t *)&a == *(const int32_t *)&b)
+            continue;
+        if (d <= margin) {
+            most = d > most ? d : most;
+            continue;
+        }
+        count++;
+        if (first < 0)
+            first = i;
+    }
+    bad[3 * t] = count;
+    bad[3 * t + 1] = first;
+    ((double *)bad)[3 * t + 2] = (double)most;
 }
 `
 
 // toolThreads are the threads of their blocks.
 const toolThreads = 256
-
-// tool runs one of the kernels above over n items, one a thread.
-func (b *gpuBench) tool(name string, n int64, buf *cuda.Buffer, values ...op.Value) error {
-	args := []device.Arg{&device.Slot{Buffer: buf}}
-	for _, v := range values {
-		a := &device.Value{}
-		a.Set(v)
-		args = append(args, a)
-	}
-	c, err := b.tools.PrepareGrid(name, blocksOf(n, toolThreads), args)
-	if err != nil {
-		return err
-	}
-	return c.Launch()
-}
 
 func blocksOf(n, block int64) kernel.Geometry {
 	return kernel.Geometry{Blocks: [3]int64{(n + block - 1) / block, 1, 1}, Threads: [3]int64{toolThreads, 1, 1}}
@@ -92,7 +124,7 @@ func (b *gpuBench) copyBound(bytes int64, row *GPURow) error {
 		bufs = append(bufs, buf.(*cuda.Buffer))
 	}
 	rate := func(f func() error) (float64, error) {
-		times, _, err := b.batches(f)
+		times, _, err := b.batches(f, b.opts.Batches, b.opts.Batch)
 		if err != nil {
 			return 0, err
 		}

@@ -149,7 +149,7 @@ func testCellMismatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	b := &gpuBench{ctx: context.Background(), opts: small(), dev: dev}
+	b := &bed{ctx: context.Background(), dev: dev}
 	if err := b.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func testCellMismatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	large, err := b.place(bound)
+	large, err := b.place(bound, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

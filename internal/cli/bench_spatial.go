@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/bench"
+)
+
+type benchSpatial struct {
+	record  `embed:""`
+	Device  string            `default:"cuda:0" help:"The GPU."`
+	Case    []string          `help:"Only these cases: star7, star13, star25, box27, star5, box9, box25, wave, himeno, grayscott, hotspot, hdiff." placeholder:"NAME"`
+	DType   []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
+	Set     map[string]string `help:"Another size of every case that has it." placeholder:"N=VALUE"`
+	Plan    []string          `help:"A plan to try; may be given several times." placeholder:"TEXT" sep:"none"`
+	Plans   string            `help:"A JSON file of plans by case and type, in place of those that come with gridloom." placeholder:"FILE"`
+	Sweep   string            `help:"Try every plan of a text file, one a line, and show all of them." placeholder:"FILE"`
+	Quick   bool              `help:"Time shorter batches, and only the best plan in turn with the copies."`
+	Batches int               `default:"7" help:"Timed batches of the finalists; at least 5."`
+	Jobs    int               `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
+}
+
+func (c *benchSpatial) Help() string {
+	return `One step of each case by generated GPU kernels: each plan is compared at every cell with the
+plainest kernels, and the fastest are timed in turn with the GPU's own copies.
+
+Examples:
+
+	gridloom bench spatial --json bench/results/spatial-h200.json
+	gridloom bench spatial --case star7 --dtype double --plan family=cells,block=4x64
+	gridloom bench spatial --case star7 --dtype double --sweep plans.txt --json sweep.json`
+}
+
+func (c *benchSpatial) Run(a *app) error {
+	o, err := c.options(a)
+	if err != nil {
+		return err
+	}
+	run := bench.Spatial
+	if c.Sweep != "" {
+		run = bench.Sweep
+	}
+	rows, err := run(a.ctx, o)
+	if len(rows) > 0 {
+		bench.WriteSpatial(a.stdout, rows)
+	}
+	if len(rows) > 0 || err == nil {
+		if kept := c.keep(rows); err == nil { // what was measured is not lost to an error
+			err = kept
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Wrong {
+			return failf(exitCheck, "the plan %s computes wrong results", r.Plan)
+		}
+	}
+	return nil
+}
+
+// options checks everything that can be checked before the work begins.
+func (c *benchSpatial) options(a *app) (bench.SpatialOptions, error) {
+	o := bench.SpatialOptions{
+		Cases: c.Case, DTypes: c.DType, Set: c.Set, Plans: c.Plan, Batches: c.Batches, Batch: 20 * time.Millisecond,
+		Quick: c.Quick, Jobs: c.Jobs, Commit: a.commit(), Log: a.stderr,
+	}
+	ordinal, ok := cuda.ParseID(c.Device)
+	if !ok {
+		return o, usage("--device %s: the GPUs are cuda:0, cuda:1 and so on", c.Device)
+	}
+	o.Ordinal = ordinal
+	if c.Batches < 5 {
+		return o, usage("--batches %d: at least 5 are needed", c.Batches)
+	}
+	if c.Quick {
+		o.Batch = 5 * time.Millisecond
+	}
+	if c.Sweep != "" {
+		text, err := os.ReadFile(c.Sweep)
+		if err != nil {
+			return o, gridio.Named(c.Sweep, err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				o.Plans = append(o.Plans, line)
+			}
+		}
+		if len(o.Plans) == 0 {
+			return o, usage("--sweep %s: the file has no plan", c.Sweep)
+		}
+	}
+	if c.Plans != "" {
+		text, err := os.ReadFile(c.Plans)
+		if err != nil {
+			return o, gridio.Named(c.Plans, err)
+		}
+		if o.PlanFile, err = bench.ParsePlans(text); err != nil {
+			return o, fmt.Errorf("%s: %w", c.Plans, err)
+		}
+	}
+	return o, c.check()
+}

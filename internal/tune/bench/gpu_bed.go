@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"context"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+)
+
+// bed is a GPU with what every suite on one needs.
+type bed struct {
+	ctx      context.Context
+	dev      *cuda.Device
+	compiler *cuda.Compiler
+	timer    *cuda.Timer
+	tools    *cuda.Library // copies, random values, comparison
+}
+
+func (b *bed) start() error {
+	var err error
+	if b.compiler, err = cuda.FindCompiler(); err != nil {
+		return err
+	}
+	if b.timer, err = b.dev.NewTimer(); err != nil {
+		return err
+	}
+	// Compiling the first source of a process takes longer, so that it had
+	// better be this one.
+	b.tools, _, err = b.load(emit.CUDA.Prelude+toolSource, toolchain.Contract)
+	return err
+}
+
+// load compiles a source and loads it. It returns the seconds that the
+// compiler took.
+func (b *bed) load(source string, a toolchain.Arithmetic) (*cuda.Library, float64, error) {
+	if b.ctx.Err() != nil {
+		return nil, 0, context.Cause(b.ctx)
+	}
+	start := time.Now()
+	code, err := b.compiler.Compile([]byte(source), b.dev.GPU.Arch(), a)
+	took := time.Since(start).Seconds()
+	if err != nil {
+		return nil, took, err
+	}
+	l, err := b.dev.LoadCode(code)
+	return l, took, err
+}
+
+// build lowers, prints, compiles and loads a program with one configuration.
+func (b *bed) build(p *ir.Program, bound *ir.Binding, cfg schedule.Config, a toolchain.Arithmetic) (*kernel.Module, *cuda.Library, float64, error) {
+	m, err := lower.Program(p, lower.Options{
+		Target: lower.GPU, Strict: a == toolchain.Strict, Plan: schedule.Plan{Every: cfg}, Bound: bound,
+	})
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	l, took, err := b.load(emit.Source(emit.CUDA, m), a)
+	return m, l, took, err
+}
+
+// tool runs one of the suites' own kernels with so many threads or more.
+func (b *bed) tool(name string, threads int64, bufs []*cuda.Buffer, values ...op.Value) error {
+	var args []device.Arg
+	for _, buf := range bufs {
+		args = append(args, &device.Slot{Buffer: buf})
+	}
+	for _, v := range values {
+		a := &device.Value{}
+		a.Set(v)
+		args = append(args, a)
+	}
+	c, err := b.tools.PrepareGrid(name, blocksOf(threads, toolThreads), args)
+	if err != nil {
+		return err
+	}
+	return c.Launch()
+}
+
+// batches returns the seconds that f takes in each of the timed batches, of
+// which every one takes a certain time at least, and how often a batch repeats
+// it.
+func (b *bed) batches(f func() error, count int, least time.Duration) ([]float64, int, error) {
+	n := 1
+	var times []float64
+	for len(times) < count+1 { // the first is to warm up
+		took, err := b.batch(f, n)
+		if err != nil {
+			return nil, 0, err
+		}
+		if took < least.Seconds() {
+			n = max(n+1, int(1.2*float64(n)*least.Seconds()/max(took, 1e-6)))
+			times = nil
+			continue
+		}
+		times = append(times, took/float64(n))
+	}
+	return times[1:], n, nil
+}
+
+// batch returns the seconds that n calls of f take.
+func (b *bed) batch(f func() error, n int) (float64, error) {
+	if b.ctx.Err() != nil {
+		return 0, context.Cause(b.ctx)
+	}
+	took, err := b.timer.Time(func() error {
+		for range n {
+			if err := f(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return took.Seconds(), err
+}

@@ -1,0 +1,275 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// SpatialRow is one plan of one case of the suite "spatial", or the best one.
+type SpatialRow struct {
+	Case  string `json:"case"`
+	DType string `json:"dtype"`
+	Grid  string `json:"grid"`
+	Plan  string `json:"plan"`
+	// Kernels is the plan in full, with what the short one leaves open.
+	Kernels        string       `json:"kernels,omitempty"`
+	GStencils      float64      `json:"gstencils"` // 1e9 points a second, median over the batches
+	Interval       Interval     `json:"interval"`  // of the mean, 95 %
+	Step           float64      `json:"step_ms"`
+	BytesPerPoint  float64      `json:"bytes_per_point"` // that a step cannot do without
+	CopyGBs        float64      `json:"copy_gbs"`        // the faster of the next two
+	CopyDriverGBs  float64      `json:"copy_driver_gbs"`
+	CopyKernelGBs  float64      `json:"copy_kernel_gbs"`
+	FractionOfCopy float64      `json:"fraction_of_copy"`
+	Must           float64      `json:"must"` // fractions of the copy bound to reach
+	Aim            float64      `json:"aim"`
+	BestRival      string       `json:"best_rival,omitempty"`
+	BestRivalG     float64      `json:"best_rival_gstencils,omitempty"`
+	BestRivalRange *Interval    `json:"best_rival_interval,omitempty"`
+	RatioToRival   float64      `json:"ratio_to_best_rival,omitempty"`
+	Apart          bool         `json:"intervals_apart,omitempty"`
+	Rivals         []RivalBatch `json:"rivals,omitempty"`
+	Registers      int          `json:"registers"`
+	Spills         int          `json:"spills"` // bytes of local memory a thread
+	Shared         int          `json:"shared"` // bytes a block
+	CompileSeconds float64      `json:"compile_seconds"`
+	CellsChecked   int64        `json:"cells_checked"`
+	Difference     float64      `json:"largest_difference"` // from the plain kernels, over all cells
+	Strict         int64        `json:"cells_equal_strict,omitempty"`
+	Launched       []string     `json:"launched,omitempty"`
+	Batches        int          `json:"batches"`
+	Launches       int          `json:"launches"`
+	Final          bool         `json:"final"` // timed in turn with the others and the copies
+	Refused        string       `json:"refused,omitempty"`
+	Wrong          bool         `json:"wrong,omitempty"`
+	Device         string       `json:"device"`
+	Driver         string       `json:"driver"`
+	Compiler       string       `json:"compiler"`
+	Condition      string       `json:"condition,omitempty"`
+	Commit         string       `json:"commit"`
+}
+
+// RivalBatch is what a rival reached beside a case.
+type RivalBatch struct {
+	Rival     string    `json:"rival"`
+	Case      string    `json:"case"`
+	DType     string    `json:"dtype"`
+	Grid      string    `json:"grid"`
+	Variant   string    `json:"variant"` // the fastest of its own
+	Tried     int       `json:"tried"`   // variants
+	GStencils float64   `json:"gstencils"`
+	Interval  Interval  `json:"interval"`
+	Samples   []float64 `json:"samples"` // GStencil/s
+	Error     float64   `json:"largest_error"`
+	Failed    string    `json:"failed,omitempty"`
+}
+
+// SpatialOptions says how to run the suite.
+type SpatialOptions struct {
+	Ordinal int               // of the GPU
+	Cases   []string          // their names; all if there are none
+	DTypes  []string          // double, float; both if there are none
+	Set     map[string]string // sizes instead of the cases' own
+	// Plans are tried for every case; without any, those of PlanFile, and if
+	// it is nil those that come with the suite.
+	Plans    []string
+	PlanFile PlanFile
+	Batches  int           // timed ones of the finalists
+	Batch    time.Duration // the least that such a batch takes
+	Quick    bool          // finalists are not timed again
+	Jobs     int           // processes that compile; 0 for as many as processors
+	Rivals   []Rival       // to be timed in turn
+	Given    []RivalBatch  // of rivals that were timed before
+	Commit   string        // of the source that is measured
+	Log      io.Writer
+}
+
+// PlanFile holds plans by case and type.
+type PlanFile map[string]map[string][]string
+
+// ParsePlans reads a file of plans: JSON, by case and type.
+func ParsePlans(text []byte) (PlanFile, error) {
+	var f PlanFile
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	if err := d.Decode(&f); err != nil {
+		return nil, fmt.Errorf("a file of plans is JSON, {\"star7\": {\"double\": [\"family=...\", ...]}}: %w", err)
+	}
+	return f, nil
+}
+
+// knownPlans returns the plans that come with the suite.
+func knownPlans() (PlanFile, error) {
+	text, err := files.ReadFile("plans/h200.json")
+	if err != nil {
+		return nil, err
+	}
+	return ParsePlans(text)
+}
+
+// Spatial measures generated kernels that carry out one step: for every case
+// the plans are tried, each compared at every cell with the plainest kernels,
+// and the fastest are timed in turn with the GPU's copies and with rivals.
+// Rows that were finished are returned with an error too.
+func Spatial(ctx context.Context, o SpatialOptions) ([]SpatialRow, error) {
+	cases, err := o.cases()
+	if err != nil {
+		return nil, err
+	}
+	var rows []SpatialRow
+	for _, c := range cases {
+		list, err := o.one(ctx, c)
+		if len(list) > 0 && list[0].Refused == "" {
+			rows = append(rows, list[0])
+		}
+		if err != nil {
+			return rows, fmt.Errorf("%s %s: %w", c.name, c.dtype, err)
+		}
+	}
+	return rows, nil
+}
+
+// Sweep is Spatial with the rows of all plans, the fastest first and those
+// that were refused last.
+func Sweep(ctx context.Context, o SpatialOptions) ([]SpatialRow, error) {
+	cases, err := o.cases()
+	if err != nil {
+		return nil, err
+	}
+	var rows []SpatialRow
+	for _, c := range cases {
+		list, err := o.one(ctx, c)
+		rows = append(rows, list...)
+		if err != nil {
+			return rows, fmt.Errorf("%s %s: %w", c.name, c.dtype, err)
+		}
+	}
+	return rows, nil
+}
+
+// cases returns the cases that the options name.
+func (o *SpatialOptions) cases() ([]spatialCase, error) {
+	for _, name := range o.Cases {
+		if len(findSpatial(name, "")) == 0 {
+			return nil, fmt.Errorf("bench spatial: there is no case %s; there is %s", name, strings.Join(SpatialNames(), ", "))
+		}
+	}
+	for _, t := range o.DTypes {
+		if t != "double" && t != "float" {
+			return nil, fmt.Errorf("bench spatial: no case has the type %s: there is double and float", t)
+		}
+	}
+	var list []spatialCase
+	for _, c := range spatialCases {
+		if (len(o.Cases) == 0 || slices.Contains(o.Cases, c.name)) && (len(o.DTypes) == 0 || slices.Contains(o.DTypes, c.dtype)) {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("bench spatial: no case of %s is in %s", strings.Join(o.Cases, ", "), strings.Join(o.DTypes, ", "))
+	}
+	return list, nil
+}
+
+// plans returns those to try for a case.
+func (o *SpatialOptions) plans(c spatialCase) ([]string, error) {
+	list := slices.Clone(o.Plans)
+	if len(list) == 0 {
+		file := o.PlanFile
+		if file == nil {
+			var err error
+			if file, err = knownPlans(); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, file[c.name][c.dtype]...)
+	}
+	if len(list) == 0 {
+		list = []string{plainPlan}
+	}
+	var each []string
+	for _, p := range list {
+		if !slices.Contains(each, p) {
+			each = append(each, p)
+		}
+	}
+	return each, nil
+}
+
+func (o *SpatialOptions) logf(format string, args ...any) { fmt.Fprintf(o.Log, format, args...) }
+
+func (o *SpatialOptions) jobs() int {
+	if o.Jobs > 0 {
+		return o.Jobs
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// one measures a case and returns the rows of its plans, the fastest first.
+func (o *SpatialOptions) one(ctx context.Context, c spatialCase) ([]SpatialRow, error) {
+	plans, err := o.plans(c)
+	if err != nil {
+		return nil, err
+	}
+	h, err := newHost(ctx, opening{o.Ordinal, c.name, c.dtype, o.Set})
+	defer h.close()
+	if err != nil {
+		return nil, err
+	}
+	o.logf("%s %s %s on %s: %d plans; %d cells of the plain kernels equal the reference\n",
+		c.name, c.dtype, h.info.Grid, h.info.Device, len(plans), h.info.Cells)
+	s := &sweep{ctx: ctx, opts: o, c: c, host: h}
+	if err := s.try(plans); err != nil {
+		return s.sorted(), err
+	}
+	err = s.final()
+	return s.sorted(), err
+}
+
+// row starts a row with what all rows of a case share.
+func (s *sweep) row(plan string) SpatialRow {
+	i := &s.host.info
+	return SpatialRow{
+		Case: s.c.name, DType: s.c.dtype, Grid: i.Grid, Plan: plan, BytesPerPoint: i.Bytes, Must: s.c.must, Aim: s.c.aim,
+		Device: i.Device, Driver: i.Driver, Compiler: i.Compiler, Commit: s.opts.Commit,
+	}
+}
+
+// timed fills in what samples of the time of a step amount to.
+func (r *SpatialRow) timed(times []float64, points float64) {
+	rates := rates(times, points)
+	r.GStencils, r.Interval, r.Batches = median(rates), meanInterval(rates), len(rates)
+	r.Step = 1000 * median(times)
+	if r.CopyGBs > 0 {
+		r.FractionOfCopy = r.GStencils * r.BytesPerPoint / r.CopyGBs
+	}
+}
+
+// rates turns seconds of a step into GStencil/s.
+func rates(times []float64, points float64) []float64 {
+	var list []float64
+	for _, t := range times {
+		list = append(list, points/t/1e9)
+	}
+	return list
+}
+
+// sorted returns the rows: finalists first, then by speed, then by plan.
+func (s *sweep) sorted() []SpatialRow {
+	slices.SortStableFunc(s.rows, func(a, b SpatialRow) int {
+		if a.Final != b.Final {
+			if a.Final {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.GStencils, a.GStencils), cmp.Compare(a.Plan, b.Plan))
+	})
+	return s.rows
+}

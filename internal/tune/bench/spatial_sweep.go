@@ -1,0 +1,271 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+)
+
+// sweep is the trial of many plans of one case.
+type sweep struct {
+	ctx  context.Context
+	opts *SpatialOptions
+	c    spatialCase
+	host *host
+	rows []SpatialRow
+	code map[string][]byte // by plan
+	best float64           // seconds of a step
+}
+
+// candidate is a plan that was lowered.
+type candidate struct {
+	plan   string
+	source []byte
+	err    error
+}
+
+// lowered lowers the plans on all processors, and sends them in order.
+func lowered(ctx context.Context, bound *ir.Binding, plans []string, mode toolchain.Arithmetic) <-chan candidate {
+	slots := make([]chan candidate, len(plans))
+	for i := range slots {
+		slots[i] = make(chan candidate, 1)
+	}
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				c := candidate{plan: plans[i], err: context.Cause(ctx)}
+				if c.err == nil {
+					c.source, c.err = source(bound, plans[i], mode)
+				}
+				slots[i] <- c
+			}
+		})
+	}
+	go func() {
+		for i := range plans {
+			next <- i
+		}
+		close(next)
+	}()
+	out := make(chan candidate)
+	go func() {
+		defer close(out)
+		for _, s := range slots {
+			out <- <-s
+		}
+	}()
+	return out
+}
+
+// source lowers and prints a plan. A plan that breaks the compiler is refused
+// like one that is not legal, so that a sweep goes on.
+func source(bound *ir.Binding, plan string, mode toolchain.Arithmetic) (text []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the plan breaks the compiler: %v", r)
+		}
+	}()
+	m, _, err := modules(bound, plan, mode)
+	if err != nil {
+		return nil, err
+	}
+	return []byte(emit.Source(emit.CUDA, m)), nil
+}
+
+// try lowers, compiles, checks and times plans, and adds their rows. Plans
+// with the same code share the first one's row.
+func (s *sweep) try(plans []string) error {
+	p, err := s.c.program()
+	if err != nil {
+		return err
+	}
+	bound, err := s.c.bind(p, s.opts.Set)
+	if err != nil {
+		return err
+	}
+	s.code = map[string][]byte{}
+	s.best = math.Inf(1)
+	jobs := make(chan job)
+	refused := make(chan candidate)
+	go func() {
+		defer close(jobs)
+		defer close(refused)
+		same := map[string]string{}
+		number := map[string]int{}
+		for i, plan := range plans {
+			number[plan] = i
+		}
+		for c := range lowered(s.ctx, bound, plans, toolchain.Contract) {
+			if c.err == nil {
+				if first, ok := same[string(c.source)]; ok {
+					c.err = fmt.Errorf("the code of %s", first)
+				} else {
+					same[string(c.source)] = c.plan
+				}
+			}
+			if c.err != nil {
+				refused <- c
+				continue
+			}
+			jobs <- job{number[c.plan], c.source, s.host.info.Arch, toolchain.Contract}
+		}
+	}()
+	done := compileAll(s.ctx, min(s.opts.jobs(), len(plans)), jobs)
+	for done != nil || refused != nil {
+		select {
+		case c, ok := <-refused:
+			if !ok {
+				refused = nil
+				continue
+			}
+			s.refuse(c.plan, "plan: "+strings.TrimPrefix(c.err.Error(), "plan: "), false)
+		case c, ok := <-done:
+			if !ok {
+				done = nil
+				continue
+			}
+			if s.ctx.Err() == nil { // otherwise drain
+				s.one(plans[c.Number], c)
+			}
+		}
+	}
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	return nil
+}
+
+func (s *sweep) refuse(plan, why string, wrong bool) {
+	r := s.row(plan)
+	r.Refused, r.Wrong = why, wrong
+	s.rows = append(s.rows, r)
+	if wrong {
+		s.opts.logf("WRONG  %s: %s\n", plan, why)
+		return
+	}
+	s.opts.logf("  %-60s refused: %s\n", plan, why)
+}
+
+// one checks and times a plan that was compiled.
+func (s *sweep) one(plan string, c compiled) {
+	if c.Failed != "" {
+		s.refuse(plan, "compiler: "+c.Failed, false)
+		return
+	}
+	r := rule{Batches: 3, Least: min(10*time.Millisecond, s.opts.Batch), Slow: 1.25 * s.best}
+	if math.IsInf(r.Slow, 0) {
+		r.Slow = 0
+	}
+	t, err := s.host.try(attempt{Plan: plan, Code: c.Code, Rule: r})
+	if err != nil {
+		var f *failure
+		s.refuse(plan, "launch: "+err.Error(), errors.As(err, &f) && f.Wrong)
+		return
+	}
+	row := s.row(plan)
+	row.CompileSeconds = c.Seconds
+	row.took(t, s.host.info.Points)
+	s.best = min(s.best, row.Step/1000)
+	s.code[plan] = c.Code
+	s.rows = append(s.rows, row)
+	s.opts.logf("  %8.1f GStencil/s  %3d registers  %4d spilled  %6d shared  %s\n", row.GStencils, row.Registers, row.Spills, row.Shared, plan)
+}
+
+// took fills in what a trial has found.
+func (r *SpatialRow) took(t trial, points float64) {
+	r.Kernels, r.Launched = t.Full, t.Kernels
+	r.Registers, r.Spills, r.Shared = t.Registers, t.Spills, t.Shared
+	r.CellsChecked, r.Difference, r.Launches, r.Condition = t.Cells, t.Difference, t.Launches, t.Condition
+	r.timed(t.Times, points)
+}
+
+// finalists are how many of the fastest plans are timed again.
+const finalists = 3
+
+// final times the fastest plans, the copies and the rivals in turn, a batch of
+// each in every round, so that a drift of the clocks meets all of them.
+func (s *sweep) final() error {
+	fast := s.fastest(finalists)
+	if len(fast) == 0 {
+		return errors.New("no plan gave a kernel that works")
+	}
+	if s.opts.Quick {
+		fast = fast[:1]
+	}
+	for _, r := range fast {
+		a := attempt{Plan: r.Plan, Code: s.code[r.Plan], Rule: rule{Batches: 1, Least: s.opts.Batch}, Keep: true}
+		t, err := s.host.try(a)
+		if err != nil {
+			return fmt.Errorf("%s, tried again: %w", r.Plan, err)
+		}
+		r.Launches = t.Launches
+	}
+	names := []string{copyDriver, copyOne, copyFour}
+	for _, r := range fast {
+		names = append(names, r.Plan)
+	}
+	times := map[string][]float64{}
+	for round := range s.opts.Batches + 1 { // the first is to warm up
+		for _, name := range names {
+			t, err := s.host.once(name, s.opts.Batch)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if round > 0 {
+				times[name] = append(times[name], t)
+			}
+		}
+	}
+	bytes := s.host.info.Points * s.host.info.Bytes
+	driver := s.copyRate(times[copyDriver], bytes)
+	kernel := max(s.copyRate(times[copyOne], bytes), s.copyRate(times[copyFour], bytes))
+	for i := range s.rows {
+		r := &s.rows[i]
+		r.CopyDriverGBs, r.CopyKernelGBs, r.CopyGBs = driver, kernel, max(driver, kernel)
+		if r.Refused == "" {
+			r.FractionOfCopy = r.GStencils * r.BytesPerPoint / r.CopyGBs
+		}
+	}
+	for _, r := range fast {
+		r.Final = true
+		r.timed(times[r.Plan], s.host.info.Points)
+	}
+	return nil
+}
+
+// copyRate is in GB/s, of the bytes that are read and those that are written.
+func (s *sweep) copyRate(times []float64, bytes float64) float64 {
+	return 2 * float64(copyBytes(bytes)) / median(times) / 1e9
+}
+
+// fastest returns the rows of the fastest plans.
+func (s *sweep) fastest(n int) []*SpatialRow {
+	var list []*SpatialRow
+	for i := range s.rows {
+		if s.rows[i].Refused == "" {
+			list = append(list, &s.rows[i])
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *SpatialRow) int {
+		switch {
+		case a.GStencils > b.GStencils:
+			return -1
+		case a.GStencils < b.GStencils:
+			return 1
+		}
+		return 0
+	})
+	return list[:min(n, len(list))]
+}
