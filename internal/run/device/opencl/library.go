@@ -1,0 +1,173 @@
+package opencl
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/memory"
+)
+
+// Library is a loaded image.
+type Library struct {
+	device  *Device
+	program program
+	kernels []handle         // of its calls
+	words   []*memory.Region // of its calls
+}
+
+var _ device.Gridded = (*Library)(nil)
+
+// Load loads an image that a Builder has made. Where the driver refuses the
+// binary in it, it is built from the source once more.
+func (d *Device) Load(path string) (device.Library, error) {
+	made, err := readImage(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := d.api.reload(d.context, &d.Properties, made.Binary, made.Options)
+	if err != nil {
+		if p, err = d.api.compile(d.context, &d.Properties, made.Source, made.Options); err != nil {
+			return nil, err
+		}
+	}
+	l := &Library{device: d, program: p}
+	d.libraries = append(d.libraries, l)
+	return l, nil
+}
+
+// Close forgets the image.
+func (l *Library) Close() error {
+	if l.program.handle == 0 {
+		return nil
+	}
+	d := l.device
+	d.libraries = slices.DeleteFunc(d.libraries, func(m *Library) bool { return m == l })
+	err := d.Sync() // what was queued reads its sizes and values from the words
+	for _, k := range l.kernels {
+		if r := d.api.ReleaseKernel(k); r != 0 && err == nil {
+			err = d.fail(r, "clReleaseKernel", "a kernel cannot be forgotten")
+		}
+	}
+	if r := d.api.ReleaseProgram(l.program.handle); r != 0 && err == nil {
+		err = d.fail(r, "clReleaseProgram", "the compiled code cannot be forgotten")
+	}
+	l.program.handle = 0
+	for _, w := range l.words {
+		if e := w.Close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// kernel makes a kernel object, with arguments of its own.
+func (l *Library) kernel(name string) (handle, error) {
+	r := codeOK
+	k := l.device.api.CreateKernel(l.program.handle, symbol(name), &r)
+	if r != 0 {
+		return 0, l.device.fail(r, "clCreateKernel", "the compiled code has no kernel %s", name)
+	}
+	return k, nil
+}
+
+// Resources are what a compiled kernel takes.
+type Resources struct {
+	Local      int64 // bytes a work-group
+	Private    int64 // bytes a thread, as far as the driver tells
+	MaxThreads int64 // that a work-group of it may have
+	Multiple   int64 // work-groups of so many threads waste none
+}
+
+// Resources returns what a kernel takes.
+func (l *Library) Resources(name string) (Resources, error) {
+	k, err := l.kernel(name)
+	if err != nil {
+		return Resources{}, err
+	}
+	defer l.device.api.ReleaseKernel(k)
+	return l.resources(name, k)
+}
+
+func (l *Library) resources(name string, k handle) (Resources, error) {
+	d := l.device
+	ask := func(of handle, which uint32, size uintptr, to unsafe.Pointer, need *uintptr) code {
+		return d.api.WorkGroupInfo(of, d.Properties.device, which, size, to, need)
+	}
+	q := &asker{ask: ask, of: k, call: "clGetKernelWorkGroupInfo", name: "the kernel " + name}
+	const workGroupSize, localMemory, multiple, privateMemory = 0x11B0, 0x11B2, 0x11B3, 0x11B4
+	r := Resources{
+		Local:      int64(number[uint64](q, localMemory)),
+		Private:    int64(number[uint64](q, privateMemory)),
+		MaxThreads: int64(number[uintptr](q, workGroupSize)),
+		Multiple:   int64(number[uintptr](q, multiple)),
+	}
+	return r, q.err
+}
+
+// Prepare is refused: a device has to know over which blocks a kernel runs.
+func (l *Library) Prepare(kernel string, _ []device.Arg) (device.Call, error) {
+	return nil, fmt.Errorf("the kernel %s cannot be launched without the size of its grid", kernel)
+}
+
+// PrepareGrid binds a kernel's parameters to arguments, in its order.
+func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
+	k, err := l.kernel(name)
+	if err != nil {
+		return nil, err
+	}
+	l.kernels = append(l.kernels, k)
+	empty, err := l.fits(name, k, g)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{device: l.device, name: name, kernel: k}
+	if empty {
+		return c, nil
+	}
+	words, err := memory.Anonymous(int64(8 * (6 + len(args))))
+	if err != nil {
+		return nil, err
+	}
+	l.words = append(l.words, words)
+	return c, c.prepare(g, args, words.Bytes())
+}
+
+// fits checks the size of a launch against the device and the kernel, so that
+// what is wrong is said in words. A grid without any thread is no error.
+func (l *Library) fits(name string, k handle, g kernel.Geometry) (empty bool, err error) {
+	p := &l.device.Properties
+	threads := int64(1)
+	for i, axis := range "xyz" {
+		switch {
+		case g.Blocks[i] < 0 || g.Threads[i] < 0:
+			return false, fmt.Errorf("the kernel %s: a negative number of blocks or threads on %c", name, axis)
+		case g.Threads[i] > p.MaxBlock[i]:
+			return false, fmt.Errorf("the kernel %s has %d threads a block on %c, and %s runs %d at most", name, g.Threads[i], axis, p.Name, p.MaxBlock[i])
+		}
+		threads *= g.Threads[i]
+		empty = empty || g.Blocks[i] == 0 || g.Threads[i] == 0
+	}
+	switch {
+	case g.Cluster != [3]int64{}:
+		return false, fmt.Errorf("the kernel %s has clusters of blocks, and OpenCL has none", name)
+	case g.Cooperative:
+		return false, fmt.Errorf("the blocks of the kernel %s wait for each other, and OpenCL does not run all of them at once", name)
+	case threads > p.MaxThreads:
+		return false, fmt.Errorf("the kernel %s has %d threads a block, and %s runs %d at most", name, threads, p.Name, p.MaxThreads)
+	}
+	r, err := l.resources(name, k)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case r.Local > p.Local:
+		return false, fmt.Errorf("the kernel %s needs %s of local memory a block, and %s has %s", name, memory.Size(r.Local), p.Name, memory.Size(p.Local))
+	case threads > r.MaxThreads:
+		return false, fmt.Errorf("the kernel %s has %d threads a block: with its registers and %s of local memory a block can have %d",
+			name, threads, memory.Size(r.Local), r.MaxThreads)
+	}
+	return empty, nil
+}
