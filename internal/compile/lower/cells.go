@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"slices"
-
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -12,30 +10,14 @@ import (
 // two innermost axes share a block and the next has a block for every position.
 // A launch has no more dimensions: threads go along any further axes.
 func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
-	block := slices.Clone(cfg.Ints("block"))
-	parts := map[*statement]*partials{}
-	var after []func()
-	for _, s := range n.reductions() {
-		count := kernel.I(1)
-		for _, axis := range n.axes {
-			r := s.src.Domain[axis]
-			count = kernel.Mul(count, kernel.Add(kernel.Sub(n.high(r.Hi, nil), n.low(r.Lo, nil)), kernel.I(1)))
-		}
-		p := n.newPartials(s, count)
-		parts[s] = p
-		after = append(after, func() { n.tree(p) })
-	}
+	block := cfg.Ints("block")
+	tally := n.newTally(n.cellBlocks(block), product(block))
 	top := newScope(nil)
 	pos := map[int]kernel.Expr{}
 	edge := map[int]bool{}
 	var body *scope = newScope(top)
 	var within, inside kernel.Expr
-	type loop struct {
-		v     *kernel.Var
-		count kernel.Expr
-		tag   kernel.Tag
-	}
-	var blocks, threads []loop
+	var blocks, threads []launchLoop
 	var along []*kernel.Loop
 	for i := len(n.axes) - 1; i >= 0; i-- {
 		axis := n.axes[i]
@@ -57,16 +39,13 @@ func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 			along = append(along, &kernel.Loop{Var: v, Lo: sp.lo, Hi: sp.hi, Step: kernel.I(1)})
 			continue
 		}
-		size := int64(1)
-		if level < len(block) {
-			size = block[len(block)-1-level]
-		}
+		size := blockSize(level, block)
 		b := top.declare(n.env, name+"_block", types.I64)
 		at := kernel.Add(sp.lo, kernel.Mul(kernel.V(b), kernel.I(size)))
-		blocks = append(blocks, loop{b, kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, sp.lo), kernel.I(0)), kernel.I(size)), kernel.BlockX + kernel.Tag(level)})
+		blocks = append(blocks, launchLoop{b, n.cellBlocksOn(level, block), kernel.BlockX + kernel.Tag(level)})
 		if size > 1 {
 			t := top.declare(n.env, name+"_thread", types.I64)
-			threads = append(threads, loop{t, kernel.I(size), kernel.ThreadX + kernel.Tag(level)})
+			threads = append(threads, launchLoop{t, kernel.I(size), kernel.ThreadX + kernel.Tag(level)})
 			at = kernel.Add(at, kernel.V(t))
 		}
 		body.emit(&kernel.Let{Var: v, Value: at})
@@ -74,25 +53,21 @@ func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 			within = conj(within, kernel.Lt(kernel.V(v), sp.hi))
 		}
 	}
-	sink := func(c *cell) sink {
-		return func(s *statement, value kernel.Expr) kernel.Stmt {
-			b := n.partialBuffer(parts[s])
-			return &kernel.Store{Buffer: b.buffer, Index: c.cellNumber(s), Value: value}
-		}
-	}
+	allocs := tally.allocs(top)
+	tally.begin(body)
 	n.strided = nil // every thread has a cell: colours are guards
 	work := newScope(body)
 	if inside == nil {
 		row := newScope(work)
 		c := n.newCell(nil, pos, row)
-		stmts := c.statements(sink(c))
+		stmts := c.statements(tally.sink(c))
 		work.stmts = append(row.stmts, stmts...)
 	} else {
 		var paths [2][]kernel.Stmt
 		for i, e := range []map[int]bool{nil, edge} {
 			row := newScope(work)
 			c := n.newCell(e, pos, row)
-			stmts := c.statements(sink(c))
+			stmts := c.statements(tally.sink(c))
 			paths[i] = append(row.stmts, stmts...)
 		}
 		work.emit(&kernel.If{Cond: inside, Then: paths[0], Else: paths[1]})
@@ -105,9 +80,64 @@ func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	if within != nil {
 		list = []kernel.Stmt{&kernel.If{Cond: within, Then: list}}
 	}
-	list = append(body.stmts, list...)
-	for _, l := range append(threads, blocks...) {
+	body.stmts = append(body.stmts, list...)
+	tally.end(body, number(threads), number(blocks))
+	list = append(allocs, wrapped(threads, body.stmts)...)
+	return append(top.stmts, wrapped(blocks, list)...), tally.after()
+}
+
+// launchLoop is a loop over blocks or threads, from 0.
+type launchLoop struct {
+	v     *kernel.Var
+	count kernel.Expr
+	tag   kernel.Tag
+}
+
+// wrapped puts a list of statements into loops, of which the first varies
+// fastest.
+func wrapped(loops []launchLoop, list []kernel.Stmt) []kernel.Stmt {
+	for _, l := range loops {
 		list = []kernel.Stmt{&kernel.Loop{Var: l.v, Lo: kernel.I(0), Hi: l.count, Step: kernel.I(1), Tag: l.tag, Body: list}}
 	}
-	return append(top.stmts, list...), after
+	return list
+}
+
+// number numbers the iterations of loops, of which the first varies fastest.
+func number(loops []launchLoop) kernel.Expr {
+	num := kernel.I(0)
+	for i := len(loops) - 1; i >= 0; i-- {
+		num = kernel.Add(kernel.Mul(num, loops[i].count), kernel.V(loops[i].v))
+	}
+	return num
+}
+
+// cellBlocks is the number of blocks of a launch with one thread for each cell.
+func (n *nest) cellBlocks(block []int64) kernel.Expr {
+	count := kernel.I(1)
+	for level := range min(3, len(n.axes)) {
+		count = kernel.Mul(count, n.cellBlocksOn(level, block))
+	}
+	return count
+}
+
+// cellBlocksOn is the number of blocks along an axis, 0 being the innermost.
+func (n *nest) cellBlocksOn(level int, block []int64) kernel.Expr {
+	sp := n.span[n.axes[len(n.axes)-1-level]]
+	return kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, sp.lo), kernel.I(0)), kernel.I(blockSize(level, block)))
+}
+
+// blockSize is the number of threads along an axis, 0 being the innermost.
+func blockSize(level int, block []int64) int64 {
+	if level < len(block) {
+		return block[len(block)-1-level]
+	}
+	return 1
+}
+
+func product(of []int64) int64 {
+	n := int64(1)
+	for _, x := range of {
+		n *= x
+	}
+	return n
 }

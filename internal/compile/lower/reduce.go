@@ -18,9 +18,13 @@ type partials struct {
 
 // newPartials makes the memory for count partial results.
 func (n *nest) newPartials(s *statement, count kernel.Expr) *partials {
+	return &partials{stmt: s, count: count, store: n.partialStore(s.src, s, "_parts", count)}
+}
+
+// partialStore makes scratch for count values of a reduction.
+func (n *nest) partialStore(key any, s *statement, suffix string, count kernel.Expr) *store {
 	r := s.src.Reduce
-	p := &partials{stmt: s, count: count}
-	name := fmt.Sprintf("%s_%s_parts", n.stage.Name, r.Scalar.Name)
+	name := fmt.Sprintf("%s_%s%s", n.stage.Name, r.Scalar.Name, suffix)
 	dim := storeDim{
 		axis: -1,
 		lo:   func(func(int) kernel.Expr) kernel.Expr { return kernel.I(0) },
@@ -29,8 +33,7 @@ func (n *nest) newPartials(s *statement, count kernel.Expr) *partials {
 		},
 		key: name,
 	}
-	p.store = n.scratchStore(s.src, name, r.Scalar.Name+"_parts", r.Scalar.Type, []storeDim{dim})
-	return p
+	return n.scratchStore(key, name, r.Scalar.Name+suffix, r.Scalar.Type, []storeDim{dim})
 }
 
 // rebind rewrites an expression over this nest's sizes as one over others.
@@ -53,8 +56,8 @@ func (n *nest) partialBuffer(p *partials) *binding {
 	return b
 }
 
-// treeChunk is the number of partial results that one thread combines before
-// the chunks' results are. A power of two, so that chunks are whole subtrees.
+// treeChunk is the number of partial results that one thread of a CPU, or one
+// block of a GPU, combines before the chunks' results are. A power of two, so that chunks are whole subtrees.
 const treeChunk = 1 << 12
 
 // tree adds the kernel that combines partial results into the scalar, over the
@@ -62,16 +65,17 @@ const treeChunk = 1 << 12
 // that are a power of two apart. Pairing neighbours from the left splits every
 // run at the largest power of two below its length.
 func (n *nest) tree(p *partials) {
+	if n.opts.Target == GPU {
+		n.chunks(p)
+		return
+	}
 	r := p.stmt.src.Reduce
 	e := newEnv(n.Program, n.opts.Bound)
 	parts := e.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr { return p.store.cells(e.size) })
 	parts.reads, parts.writes = true, true
 	cell := e.cell(r.Scalar)
 	cell.writes = true
-	k := &kernel.Kernel{
-		Name: fmt.Sprintf("%s_%s", kernelBase(n.stage), r.Kind),
-		Doc:  []string{fmt.Sprintf("%s = %s of the partial results, over a fixed binary tree", r.Scalar.Name, r.Kind)},
-	}
+	k := treeKernel(n.stage, r, "")
 	s := newScope(nil)
 	for _, w := range []string{parts.buffer.Name, cell.buffer.Name} {
 		s.names[w] = true
@@ -93,6 +97,18 @@ func (n *nest) tree(p *partials) {
 	k.Body = s.stmts
 	args := e.finish(k)
 	n.add(n.stage, k, args)
+}
+
+// treeKernel returns an empty kernel that combines partial results.
+func treeKernel(s *ir.Stage, r *ir.Reduce, suffix string) *kernel.Kernel {
+	what := "the partial results"
+	if suffix != "" {
+		what = "every chunk of the partial results"
+	}
+	return &kernel.Kernel{
+		Name: fmt.Sprintf("%s_%s%s", kernelBase(s), r.Kind, suffix),
+		Doc:  []string{fmt.Sprintf("%s = %s of %s, over a fixed binary tree", r.Scalar.Name, r.Kind, what)},
+	}
 }
 
 func kernelBase(s *ir.Stage) string {
@@ -131,24 +147,4 @@ func (t treeLoop) levels(s *scope, from, end, width, limit kernel.Expr) []kernel
 			}},
 		}},
 	}
-}
-
-// copyKernel adds a launch that copies an array to its snapshot.
-func (m *module) copyKernel(s *ir.Stage, a *ir.Array, st *store) {
-	e := newEnv(m.Program, m.opts.Bound)
-	from := m.arrayStore(s, a)
-	src := e.buffer(from.arg, from.order, from.name, from.elem, func() kernel.Expr { return from.cells(e.size) })
-	src.reads = true
-	dst := e.buffer(st.arg, st.order, st.name, st.elem, func() kernel.Expr { return st.cells(e.size) })
-	dst.writes = true
-	i := kernel.NewVar(e.fresh("cell"), types.I64)
-	k := &kernel.Kernel{
-		Name: kernelBase(s) + "_" + a.Name + "_copy",
-		Doc:  []string{fmt.Sprintf("%s = %s, whose old values the next kernel reads while it writes new ones", st.name, a.Name)},
-		Body: []kernel.Stmt{&kernel.Loop{
-			Var: i, Lo: kernel.I(0), Hi: from.cells(e.size), Step: kernel.I(1), Tag: kernel.Parallel,
-			Body: []kernel.Stmt{&kernel.Store{Buffer: dst.buffer, Index: kernel.V(i), Value: &kernel.Load{Buffer: src.buffer, Index: kernel.V(i)}}},
-		}},
-	}
-	m.add(s, k, e.finish(k))
 }

@@ -1,0 +1,310 @@
+package lower
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// tally takes the values of a group's reductions from the threads of a GPU. A
+// family that makes blocks of threads
+//
+//	t := n.newTally(blocks, threads)   before it names bounds
+//	list = append(t.allocs(top), ...)  between the block and the thread loops
+//	t.begin(s)                         where a thread starts
+//	c.statements(t.sink(c))            at every cell, under any condition
+//	t.end(s, thread, block)            where all threads of the block come again
+//	return stmts, t.after()
+//
+// Where the fixed tree over cells has to be kept, each cell leaves its value in
+// memory. Else each thread accumulates the values that it meets, in a variable,
+// a block combines its threads' in shared memory, and one value a block is left.
+// No result depends on the order in which threads or blocks run.
+type tally struct {
+	nest    *nest
+	threads int64
+	stmts   []*statement
+	parts   map[*statement]*partials
+	accs    map[*statement]*kernel.Var
+	runs    map[*statement]*run
+}
+
+// newTally prepares the group's reductions for a launch of so many blocks, a
+// number over the nest's sizes, each of so many threads.
+func (n *nest) newTally(blocks kernel.Expr, threads int64) *tally {
+	t := &tally{
+		nest: n, threads: threads, stmts: n.reductions(),
+		parts: map[*statement]*partials{},
+		accs:  map[*statement]*kernel.Var{},
+		runs:  map[*statement]*run{},
+	}
+	for _, s := range t.stmts {
+		count := blocks
+		if n.inOrder(s) {
+			count = n.reducedCells(s)
+		}
+		t.parts[s] = n.newPartials(s, count)
+	}
+	return t
+}
+
+// inOrder reports whether a reduction's values have to be combined over the
+// tree of its cells: integers, and sums that may be rearranged, need not be.
+func (n *nest) inOrder(s *statement) bool {
+	return n.opts.Strict && s.src.Reduce.Scalar.Type.IsFloat()
+}
+
+// reducedCells is the number of cells that a reduction runs over.
+func (n *nest) reducedCells(s *statement) kernel.Expr {
+	count := kernel.I(1)
+	for _, axis := range n.axes {
+		r := s.src.Domain[axis]
+		count = kernel.Mul(count, kernel.Add(kernel.Sub(n.high(r.Hi, nil), n.low(r.Lo, nil)), kernel.I(1)))
+	}
+	return count
+}
+
+// allocs makes the shared memory that blocks combine in, and takes its names
+// in the kernel's outermost scope.
+func (t *tally) allocs(top *scope) []kernel.Stmt {
+	var list []kernel.Stmt
+	for _, s := range t.stmts {
+		if t.nest.inOrder(s) {
+			continue
+		}
+		r := s.src.Reduce
+		t.runs[s] = newRun(top, t.nest.env, r.Scalar.Name+"_shared", r, t.threads)
+		list = append(list, &kernel.Alloc{Buffer: t.runs[s].buf})
+	}
+	return list
+}
+
+// begin makes a thread's variables.
+func (t *tally) begin(s *scope) {
+	for _, st := range t.stmts {
+		if t.nest.inOrder(st) {
+			continue
+		}
+		r := st.src.Reduce
+		v := s.declare(t.nest.env, r.Scalar.Name+"_thread", r.Scalar.Type)
+		t.accs[st] = v
+		s.emit(&kernel.Declare{Var: v, Init: neutral(r.Kind, r.Scalar.Type)})
+	}
+}
+
+// sink takes the values of a cell.
+func (t *tally) sink(c *cell) sink {
+	return func(s *statement, value kernel.Expr) kernel.Stmt {
+		if acc, ok := t.accs[s]; ok {
+			return &kernel.Assign{Var: acc, Value: kernel.Bin(reduceOp(s.src.Reduce.Kind), kernel.V(acc), value)}
+		}
+		b := t.nest.partialBuffer(t.parts[s])
+		return &kernel.Store{Buffer: b.buffer, Index: c.cellNumber(s), Value: value}
+	}
+}
+
+// end combines what the threads of a block have accumulated. Thread numbers
+// the threads of a block, block those of the launch, from 0; both are I64.
+func (t *tally) end(s *scope, thread, block kernel.Expr) {
+	var runs []*run
+	var stmts []*statement
+	for _, st := range t.stmts {
+		if r, ok := t.runs[st]; ok {
+			runs, stmts = append(runs, r), append(stmts, st)
+			s.emit(r.put(thread, kernel.V(t.accs[st])))
+		}
+	}
+	if len(runs) == 0 {
+		return
+	}
+	var stores []kernel.Stmt
+	for i, value := range combine(s, runs, t.threads, thread) {
+		b := t.nest.partialBuffer(t.parts[stmts[i]])
+		stores = append(stores, &kernel.Store{Buffer: b.buffer, Index: block, Value: value})
+	}
+	s.emit(&kernel.If{Cond: kernel.Bin(op.Eq, thread, kernel.I(0)), Then: stores})
+}
+
+// after returns what adds the launches that combine the partial results.
+func (t *tally) after() []func() {
+	var list []func()
+	for _, s := range t.stmts {
+		p := t.parts[s]
+		list = append(list, func() { t.nest.tree(p) })
+	}
+	return list
+}
+
+// chunkThreads are the threads of a block that combines partial results, and
+// treeChunk of them is what it combines.
+const chunkThreads = 256
+
+// chunks adds the kernels that combine partial results on a GPU, over the same
+// tree as the loops of a CPU: each block a chunk of them, then one block what
+// has come of the chunks, in as many rounds as that takes.
+func (n *nest) chunks(p *partials) {
+	if count, ok := kernel.IntLit(p.count); ok && count <= treeChunk {
+		n.lastChunks(p)
+		return
+	}
+	n.lastChunks(n.firstChunks(p))
+}
+
+// firstChunks adds the kernel whose blocks each combine a chunk, and returns
+// what they leave.
+func (n *nest) firstChunks(p *partials) *partials {
+	fewer := kernel.CeilDiv(p.count, kernel.I(treeChunk))
+	out := &partials{stmt: p.stmt, count: fewer, store: n.partialStore(&p.count, p.stmt, "_chunks", fewer)}
+	k := n.newChunkKernel(p, "_chunks")
+	to := k.env.buffer(out.store.arg, out.store.order, out.store.name, out.store.elem, func() kernel.Expr { return out.store.cells(k.env.size) })
+	to.writes = true
+	count := k.top.let(k.env, "count", "count", n.rebind(p.count, k.env.size))
+	block := k.top.declare(k.env, "block", types.I64)
+	thread := k.thread()
+	at := k.body.let(k.env, "from", "chunk", kernel.Mul(kernel.V(block), kernel.I(treeChunk)))
+	value := k.chunk(k.body, at, count, kernel.V(thread))
+	k.body.emit(&kernel.If{
+		Cond: kernel.Bin(op.Eq, kernel.V(thread), kernel.I(0)),
+		Then: []kernel.Stmt{&kernel.Store{Buffer: to.buffer, Index: kernel.V(block), Value: value}},
+	})
+	k.top.emit(&kernel.Loop{
+		Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, kernel.I(treeChunk)), Step: kernel.I(1), Tag: kernel.BlockX,
+		Body: []kernel.Stmt{&kernel.Alloc{Buffer: k.run.buf}, k.threads(thread)},
+	})
+	k.add()
+	return out
+}
+
+// lastChunks adds the kernel of one block that combines all that is left into
+// the scalar. A chunk's result takes the place of the first values, which have
+// been read by then.
+func (n *nest) lastChunks(p *partials) {
+	k := n.newChunkKernel(p, "")
+	cell := k.env.cell(p.stmt.src.Reduce.Scalar)
+	cell.writes = true
+	if one, ok := kernel.IntLit(p.count); ok && one == 1 {
+		k.top.emit(&kernel.Store{Buffer: cell.buffer, Index: kernel.I(0), Value: k.first()})
+		k.add()
+		return
+	}
+	k.from.writes = true
+	count := k.top.let(k.env, "count", "count", n.rebind(p.count, k.env.size))
+	thread := k.thread()
+	left := k.body.declare(k.env, "left", types.I64)
+	k.body.emit(&kernel.Declare{Var: left, Init: count})
+
+	each := newScope(k.body)
+	chunk := k.body.declare(k.env, "chunk", types.I64)
+	at := each.let(k.env, "from", "from", kernel.Mul(kernel.V(chunk), kernel.I(treeChunk)))
+	value := k.chunk(each, at, kernel.V(left), kernel.V(thread))
+	isFirst := kernel.Bin(op.Eq, kernel.V(thread), kernel.I(0))
+	each.emit(&kernel.If{Cond: isFirst, Then: []kernel.Stmt{&kernel.Store{Buffer: k.from.buffer, Index: kernel.V(chunk), Value: value}}})
+	each.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+
+	fewer := kernel.CeilDiv(kernel.V(left), kernel.I(treeChunk))
+	round := k.body.declare(k.env, "round", types.I64)
+	k.body.emit(&kernel.Loop{Var: round, Lo: kernel.I(0), Hi: kernel.I(rounds), Step: kernel.I(1), Body: []kernel.Stmt{
+		&kernel.If{Cond: kernel.Bin(op.Gt, kernel.V(left), kernel.I(1)), Then: []kernel.Stmt{
+			&kernel.Loop{Var: chunk, Lo: kernel.I(0), Hi: fewer, Step: kernel.I(1), Body: each.stmts},
+			&kernel.Assign{Var: left, Value: fewer},
+		}},
+	}})
+	k.body.emit(&kernel.If{Cond: isFirst, Then: []kernel.Stmt{&kernel.Store{Buffer: cell.buffer, Index: kernel.I(0), Value: k.first()}}})
+	k.top.emit(&kernel.Alloc{Buffer: k.run.buf})
+	k.top.emit(k.threads(thread))
+	k.add()
+}
+
+// rounds of a chunk each are enough for any number of values.
+const rounds = 6
+
+// chunkKernel is a kernel that combines partial results, being built: top is
+// what comes before its threads, body what each of them does.
+type chunkKernel struct {
+	nest      *nest
+	kernel    *kernel.Kernel
+	env       *env
+	top, body *scope
+	from      *binding
+	run       *run
+}
+
+func (n *nest) newChunkKernel(p *partials, suffix string) *chunkKernel {
+	e := newEnv(n.Program, n.opts.Bound)
+	from := e.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr { return p.store.cells(e.size) })
+	from.reads = true
+	r := p.stmt.src.Reduce
+	top := newScope(nil)
+	top.names[from.buffer.Name] = true
+	top.names[r.Scalar.Name] = true
+	k := &chunkKernel{
+		nest:   n,
+		kernel: treeKernel(n.stage, r, suffix),
+		env:    e, top: top, body: newScope(top), from: from,
+	}
+	k.run = newRun(top, e, "values", r, treeChunk/k.width())
+	return k
+}
+
+// width is the number of values that a thread loads with one access.
+func (k *chunkKernel) width() int64 { return 16 / int64(k.from.buffer.Elem.Size()) }
+
+func (k *chunkKernel) thread() *kernel.Var { return k.top.declare(k.env, "thread", types.I64) }
+
+func (k *chunkKernel) threads(v *kernel.Var) kernel.Stmt {
+	return &kernel.Loop{Var: v, Lo: kernel.I(0), Hi: kernel.I(chunkThreads), Step: kernel.I(1), Tag: kernel.ThreadX, Body: k.body.stmts}
+}
+
+func (k *chunkKernel) load(at kernel.Expr) kernel.Expr {
+	return &kernel.Load{Buffer: k.from.buffer, Index: at}
+}
+
+func (k *chunkKernel) first() kernel.Expr { return k.load(kernel.I(0)) }
+
+// chunk combines the values from..from+treeChunk-1 that are below count into
+// one, which the first thread may evaluate. Threads take neighbours by turns,
+// with wide loads that do not wait for each other; the values past count
+// change nothing.
+func (k *chunkKernel) chunk(s *scope, from, count, thread kernel.Expr) kernel.Expr {
+	width := k.width()
+	stride := chunkThreads * width
+	turns := treeChunk / stride
+	full := newScope(s)
+	var sums []kernel.Expr
+	for turn := range turns {
+		var vars []*kernel.Var
+		var values []kernel.Expr
+		for range width {
+			v := full.declare(k.env, "x", k.from.buffer.Elem)
+			vars, values = append(vars, v), append(values, kernel.V(v))
+		}
+		at := kernel.Add(kernel.Add(from, kernel.Mul(thread, kernel.I(width))), kernel.I(turn*stride))
+		full.emit(&kernel.LoadVector{Vars: vars, Buffer: k.from.buffer, Index: at})
+		sums = append(sums, pairwise(k.run.join, values))
+	}
+	for turn, sum := range sums {
+		full.emit(k.run.put(kernel.Add(thread, kernel.I(int64(turn)*chunkThreads)), sum))
+	}
+
+	part := newScope(s)
+	turn := part.declare(k.env, "turn", types.I64)
+	at := kernel.NewVar("at", types.I64)
+	var values []kernel.Expr
+	for i := range width {
+		x := kernel.Add(kernel.V(at), kernel.I(i))
+		values = append(values, kernel.Sel(kernel.Lt(x, count), k.load(x), k.run.none))
+	}
+	slot := kernel.Add(kernel.Mul(kernel.V(turn), kernel.I(chunkThreads)), thread)
+	part.emit(&kernel.Loop{Var: turn, Lo: kernel.I(0), Hi: kernel.I(turns), Step: kernel.I(1), Body: []kernel.Stmt{
+		&kernel.Let{Var: at, Value: kernel.Add(from, kernel.Mul(slot, kernel.I(width)))},
+		k.run.put(slot, pairwise(k.run.join, values)),
+	}})
+	s.emit(&kernel.If{Cond: kernel.Le(kernel.Add(from, kernel.I(treeChunk)), count), Then: full.stmts, Else: part.stmts})
+	return combine(s, []*run{k.run}, treeChunk/width, thread)[0]
+}
+
+func (k *chunkKernel) add() {
+	k.kernel.Body = k.top.stmts
+	args := k.env.finish(k.kernel)
+	k.nest.add(k.nest.stage, k.kernel, args)
+}
