@@ -31,11 +31,9 @@ func (w *warp) address(in *instr, verb string, cells *[lanes]int) uint32 {
 
 func (w *warp) load(in *instr) {
 	mem := w.mem[in.a]
-	t := &w.m.counts.Buffers[in.a]
-	t.Loads += w.active
-	t.LoadedBytes += w.active * mem.size
 	var cells [lanes]int
 	ok := w.address(in, "loads", &cells)
+	w.loaded(in.a, mem, mem.size, ok, &cells)
 	if ok != w.mask {
 		w.blank(mem.elem, in.d, w.mask&^ok)
 	}
@@ -128,11 +126,9 @@ func (w *warp) checkLoads(in *instr, mem *Memory, mask uint32, cells *[lanes]int
 
 func (w *warp) store(in *instr) {
 	mem := w.mem[in.a]
-	t := &w.m.counts.Buffers[in.a]
-	t.Stores += w.active
-	t.StoredBytes += w.active * mem.size
 	var cells [lanes]int
 	ok := w.address(in, "stores to", &cells)
+	w.stored(in.a, mem, mem.size, ok, &cells)
 	w.noteStores(in, mem, ok, &cells)
 	w.scatterTo(mem, in.c, ok, &cells)
 }

@@ -36,6 +36,7 @@ type slot struct {
 	buffer  *kernel.Buffer
 	perLane bool // every lane has its own
 	private bool // made again by every execution of its Alloc
+	traffic trafficKind
 }
 
 // place is a statement, for messages.

@@ -91,6 +91,7 @@ func (c *compiler) registers() {
 
 func (c *compiler) slot(s slot) int32 {
 	n := int32(len(c.p.slots))
+	s.traffic = trafficOf(s.buffer.Space, c.p.gpu)
 	c.slots[s.buffer] = n
 	c.p.slots = append(c.p.slots, s)
 	return n

@@ -246,12 +246,7 @@ func (m *machine) add(f Fault, at int32) {
 // report closes the counts.
 func (m *machine) report() *Report {
 	for i, s := range m.p.slots {
-		t := &m.counts.Buffers[i]
-		sum := &m.counts.Spaces[s.buffer.Space]
-		sum.Loads += t.Loads
-		sum.Stores += t.Stores
-		sum.LoadedBytes += t.LoadedBytes
-		sum.StoredBytes += t.StoredBytes
+		m.counts.Spaces[s.buffer.Space].add(&m.counts.Buffers[i])
 	}
 	for _, mem := range m.mem {
 		mem.shadow = nil

@@ -91,12 +91,6 @@ const (
 	numFuncs = int(op.Hypot) + 1
 )
 
-// Traffic counts accesses to memory.
-type Traffic struct {
-	Loads, Stores            int64 // those of several elements at once count once
-	LoadedBytes, StoredBytes int64
-}
-
 // Space returns the accesses to a memory space.
 func (c *Counts) Space(s kernel.Space) Traffic { return c.Spaces[s] }
 

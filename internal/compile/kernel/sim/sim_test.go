@@ -279,10 +279,13 @@ func TestVectorsAndShuffles(t *testing.T) {
 			t.Errorf("cell %d: %v and %v, not %v and %v", i, r.v.At(i).F, r.w.At(i).F, v, w)
 		}
 	}
-	if got, want := r.Space(kernel.Global), (sim.Traffic{Loads: 32, Stores: 64, LoadedBytes: 512, StoredBytes: 1024}); got != want {
+	if got, want := r.Space(kernel.Global), (sim.Traffic{
+		Loads: 32, Stores: 64, LoadedBytes: 512, StoredBytes: 1024,
+		LoadedSectors: 16, LoadedLines: 4, StoredSectors: 32, StoredLines: 8,
+	}); got != want {
 		t.Errorf("global %+v, want %+v", got, want)
 	}
-	if got, want := r.Space(kernel.Shared), (sim.Traffic{Loads: 32, Stores: 32, LoadedBytes: 512, StoredBytes: 512}); got != want {
+	if got, want := r.Space(kernel.Shared), (sim.Traffic{Loads: 32, Stores: 32, LoadedBytes: 512, StoredBytes: 512, Wavefronts: 8}); got != want {
 		t.Errorf("shared %+v, want %+v", got, want)
 	}
 	if r.Shuffles != 4*32 || r.Barriers != [4]int64{0, 1, 0, 0} {

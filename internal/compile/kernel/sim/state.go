@@ -44,13 +44,7 @@ func NewState(m *kernel.Module, b *ir.Binding, data map[*ir.Grid][]byte, opts Op
 		s.programs[k] = p
 	}
 	for _, g := range m.Program.Grids {
-		n := g.Type.Size()
-		for _, extent := range b.Shape(g.Dims) {
-			n *= extent
-		}
-		own := allocate(n)
-		copy(own, data[g])
-		s.grids[g] = View(g.Type, own)
+		s.grids[g] = View(g.Type, s.spread(g, data[g]))
 	}
 	for i, x := range m.Program.Scalars {
 		if x.Reduced {
@@ -67,8 +61,56 @@ func NewState(m *kernel.Module, b *ir.Binding, data map[*ir.Grid][]byte, opts Op
 	return s, nil
 }
 
-// Grid returns a grid's memory, as rotations have left it.
-func (s *State) Grid(g *ir.Grid) *Memory { return s.grids[g] }
+// rows returns how many rows a grid has, their length, and how they lie.
+func (s *State) rows(g *ir.Grid) (rows, length int64, l kernel.Layout) {
+	rows, length = 1, 1
+	for _, extent := range s.bound.Shape(g.Dims) {
+		rows *= length
+		length = int64(extent)
+	}
+	l, ok := s.module.Layouts[g]
+	if !ok {
+		l = kernel.Layout{Align: 1}
+	}
+	return rows, length, l
+}
+
+// spread lays out a grid's cells, zeros where there are no data. What lies
+// between the rows is no number that a program computes.
+func (s *State) spread(g *ir.Grid, data []byte) []byte {
+	rows, length, l := s.rows(g)
+	size := int64(g.Type.Size())
+	own := allocate(int(l.Cells(rows, length) * size))
+	for i := range own {
+		own[i] = 0xff
+	}
+	for r := range rows {
+		at := (l.Lead + r*l.Pitch(length)) * size
+		row := own[at : at+length*size]
+		clear(row)
+		if data != nil {
+			copy(row, data[r*length*size:])
+		}
+	}
+	return own
+}
+
+// Grid returns a grid's cells without what its layout has between them, as
+// rotations have left them: a copy, if there is anything.
+func (s *State) Grid(g *ir.Grid) *Memory {
+	rows, length, l := s.rows(g)
+	m := s.grids[g]
+	if l.Cells(rows, length) == rows*length {
+		return m
+	}
+	dense := New(g.Type, int(rows*length))
+	for r := range rows {
+		for i := range length {
+			dense.Set(int(r*length+i), m.At(int(l.Lead+r*l.Pitch(length)+i)))
+		}
+	}
+	return dense
+}
 
 // Scalar returns the present value of a scalar.
 func (s *State) Scalar(x *ir.Scalar) op.Value {

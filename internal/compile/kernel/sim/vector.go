@@ -26,11 +26,9 @@ func (w *warp) wide(in *instr, verb string, cells *[lanes]int) uint32 {
 
 func (w *warp) loadVector(in *instr) {
 	mem := w.mem[in.a]
-	t := &w.m.counts.Buffers[in.a]
-	t.Loads += w.active
-	t.LoadedBytes += w.active * mem.size * int64(in.sub)
 	var cells [lanes]int
 	ok := w.wide(in, "loads", &cells)
+	w.loaded(in.a, mem, mem.size*int64(in.sub), ok, &cells)
 	for e := range int32(in.sub) {
 		if ok != w.mask {
 			w.blank(mem.elem, in.d+e, w.mask&^ok)
@@ -45,11 +43,9 @@ func (w *warp) loadVector(in *instr) {
 
 func (w *warp) storeVector(in *instr) {
 	mem := w.mem[in.a]
-	t := &w.m.counts.Buffers[in.a]
-	t.Stores += w.active
-	t.StoredBytes += w.active * mem.size * int64(in.sub)
 	var cells [lanes]int
 	ok := w.wide(in, "stores to", &cells)
+	w.stored(in.a, mem, mem.size*int64(in.sub), ok, &cells)
 	for e := range int32(in.sub) {
 		w.noteStores(in, mem, ok, &cells)
 		w.scatterTo(mem, in.c+e, ok, &cells)
