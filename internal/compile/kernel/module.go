@@ -23,6 +23,12 @@ type Module struct {
 // dense layout has no lead and an Align of 1.
 type Layout struct{ Lead, Align int64 }
 
+// Pitch returns how far apart rows of n cells start.
+func (l Layout) Pitch(n int64) int64 { return (n + l.Align - 1) / l.Align * l.Align }
+
+// Cells returns the elements that so many rows of n cells take up.
+func (l Layout) Cells(rows, n int64) int64 { return l.Pitch(l.Lead + rows*l.Pitch(n)) }
+
 // Scratch is memory that launches pass values through: a materialised local
 // grid or temp, or the partial results of a reduction. Its contents need not
 // survive a stage.
