@@ -11,7 +11,7 @@ import (
 // A launch has no more dimensions: threads go along any further axes.
 func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	block := cfg.Ints("block")
-	tally := n.newTally(n.cellBlocks(block), product(block))
+	tally := n.newTally(n.cellBlocks(block), product(block), product(block))
 	top := newScope(nil)
 	pos := map[int]kernel.Expr{}
 	edge := map[int]bool{}

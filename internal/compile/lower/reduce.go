@@ -14,6 +14,7 @@ type partials struct {
 	stmt  *statement
 	count kernel.Expr // over the nest's size variables
 	store *store
+	few   bool // so that one block of a GPU may combine them
 }
 
 // newPartials makes the memory for count partial results.

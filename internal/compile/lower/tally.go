@@ -9,11 +9,11 @@ import (
 // tally takes the values of a group's reductions from the threads of a GPU. A
 // family that makes blocks of threads
 //
-//	t := n.newTally(blocks, threads)   before it names bounds
-//	list = append(t.allocs(top), ...)  between the block and the thread loops
-//	t.begin(s)                         where a thread starts
-//	c.statements(t.sink(c))            at every cell, under any condition
-//	t.end(s, thread, block)            where all threads of the block come again
+//	t := n.newTally(blocks, threads, cells)  before it names bounds
+//	list = append(t.allocs(top), ...)        between the block and the thread loops
+//	t.begin(s)                               where a thread starts
+//	c.statements(t.sink(c))                  at every cell, under any condition
+//	t.end(s, thread, block)                  where all threads of the block come again
 //	return stmts, t.after()
 //
 // Where the fixed tree over cells has to be kept, each cell leaves its value in
@@ -23,17 +23,21 @@ import (
 type tally struct {
 	nest    *nest
 	threads int64
-	stmts   []*statement
-	parts   map[*statement]*partials
-	accs    map[*statement]*kernel.Var
-	runs    map[*statement]*run
+	cells   int64 // of a block; 0 if they are many
+	// shuffles lets the lanes of a warp combine without shared memory. It takes
+	// whole warps, and a dialect that has shuffles.
+	shuffles bool
+	stmts    []*statement
+	parts    map[*statement]*partials
+	accs     map[*statement]*kernel.Var
+	runs     map[*statement]*run
 }
 
 // newTally prepares the group's reductions for a launch of so many blocks, a
-// number over the nest's sizes, each of so many threads.
-func (n *nest) newTally(blocks kernel.Expr, threads int64) *tally {
+// number over the nest's sizes, each of so many threads and cells.
+func (n *nest) newTally(blocks kernel.Expr, threads, cells int64) *tally {
 	t := &tally{
-		nest: n, threads: threads, stmts: n.reductions(),
+		nest: n, threads: threads, cells: cells, stmts: n.reductions(),
 		parts: map[*statement]*partials{},
 		accs:  map[*statement]*kernel.Var{},
 		runs:  map[*statement]*run{},
@@ -44,9 +48,14 @@ func (n *nest) newTally(blocks kernel.Expr, threads int64) *tally {
 			count = n.reducedCells(s)
 		}
 		t.parts[s] = n.newPartials(s, count)
+		t.parts[s].few = !n.inOrder(s) && (cells == 0 || cells >= manyCells)
 	}
 	return t
 }
+
+// manyCells are so many in a block that the blocks of any grid which fits a
+// device are few enough for one block to combine what they leave.
+const manyCells = 1 << 13
 
 // inOrder reports whether a reduction's values have to be combined over the
 // tree of its cells: integers, and sums that may be rearranged, need not be.
@@ -73,7 +82,7 @@ func (t *tally) allocs(top *scope) []kernel.Stmt {
 			continue
 		}
 		r := s.src.Reduce
-		t.runs[s] = newRun(top, t.nest.env, r.Scalar.Name+"_shared", r, t.threads)
+		t.runs[s] = newRun(top, t.nest.env, r.Scalar.Name+"_shared", r, t.threads/t.lanes())
 		list = append(list, &kernel.Alloc{Buffer: t.runs[s].buf})
 	}
 	return list
@@ -103,6 +112,16 @@ func (t *tally) sink(c *cell) sink {
 	}
 }
 
+// lanes are the threads whose values are combined before shared memory.
+func (t *tally) lanes() int64 {
+	if t.shuffles && t.threads%warp == 0 {
+		return warp
+	}
+	return 1
+}
+
+const warp = 32
+
 // end combines what the threads of a block have accumulated. Thread numbers
 // the threads of a block, block those of the launch, from 0; both are I64.
 func (t *tally) end(s *scope, thread, block kernel.Expr) {
@@ -111,18 +130,40 @@ func (t *tally) end(s *scope, thread, block kernel.Expr) {
 	for _, st := range t.stmts {
 		if r, ok := t.runs[st]; ok {
 			runs, stmts = append(runs, r), append(stmts, st)
-			s.emit(r.put(thread, kernel.V(t.accs[st])))
 		}
 	}
 	if len(runs) == 0 {
 		return
 	}
+	thread = s.let(t.nest.env, "thread", "thread", thread)
+	var puts []kernel.Stmt
+	for i, r := range runs {
+		acc := t.accs[stmts[i]]
+		if t.lanes() > 1 {
+			t.shuffle(s, acc, r.join)
+		}
+		puts = append(puts, r.put(kernel.Bin(op.Div, thread, kernel.I(t.lanes())), kernel.V(acc)))
+	}
+	if t.lanes() > 1 {
+		first := kernel.Bin(op.Eq, kernel.Bin(op.Rem, thread, kernel.I(warp)), kernel.I(0))
+		puts = []kernel.Stmt{&kernel.If{Cond: first, Then: puts}}
+	}
+	s.stmts = append(s.stmts, puts...)
 	var stores []kernel.Stmt
-	for i, value := range combine(s, runs, t.threads, thread) {
+	for i, value := range combine(s, runs, t.threads/t.lanes(), thread) {
 		b := t.nest.partialBuffer(t.parts[stmts[i]])
 		stores = append(stores, &kernel.Store{Buffer: b.buffer, Index: block, Value: value})
 	}
 	s.emit(&kernel.If{Cond: kernel.Bin(op.Eq, thread, kernel.I(0)), Then: stores})
+}
+
+// shuffle combines the values of a warp's lanes in the first one's variable.
+func (t *tally) shuffle(s *scope, acc *kernel.Var, join op.Op) {
+	for by := int64(warp / 2); by > 0; by /= 2 {
+		other := s.declare(t.nest.env, acc.Name+"_lane", acc.Type)
+		s.emit(&kernel.Shuffle{Var: other, Kind: kernel.ShuffleDown, Value: kernel.V(acc), By: kernel.L(op.Int(types.I32, by))})
+		s.emit(&kernel.Assign{Var: acc, Value: kernel.Bin(join, kernel.V(acc), kernel.V(other))})
+	}
 }
 
 // after returns what adds the launches that combine the partial results.
@@ -143,7 +184,7 @@ const chunkThreads = 256
 // tree as the loops of a CPU: each block a chunk of them, then one block what
 // has come of the chunks, in as many rounds as that takes.
 func (n *nest) chunks(p *partials) {
-	if count, ok := kernel.IntLit(p.count); ok && count <= treeChunk {
+	if count, ok := kernel.IntLit(p.count); p.few || ok && count <= treeChunk {
 		n.lastChunks(p)
 		return
 	}
@@ -295,7 +336,7 @@ func (k *chunkKernel) chunk(s *scope, from, count, thread kernel.Expr) kernel.Ex
 		values = append(values, kernel.Sel(kernel.Lt(x, count), k.load(x), k.run.none))
 	}
 	slot := kernel.Add(kernel.Mul(kernel.V(turn), kernel.I(chunkThreads)), thread)
-	part.emit(&kernel.Loop{Var: turn, Lo: kernel.I(0), Hi: kernel.I(turns), Step: kernel.I(1), Body: []kernel.Stmt{
+	part.emit(&kernel.Loop{Var: turn, Lo: kernel.I(0), Hi: kernel.I(turns), Step: kernel.I(1), Tag: kernel.Unroll, Body: []kernel.Stmt{
 		&kernel.Let{Var: at, Value: kernel.Add(from, kernel.Mul(slot, kernel.I(width)))},
 		k.run.put(slot, pairwise(k.run.join, values)),
 	}})

@@ -1,0 +1,113 @@
+package lower
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// Blocks of any number of threads leave what their threads have accumulated,
+// through shared memory alone or with shuffles before it.
+func TestTally(t *testing.T) {
+	const blocks = 3
+	for _, c := range []struct {
+		threads            int64
+		shuffles           bool
+		shuffled, barriers int64 // shuffles and barriers of a block
+	}{
+		{64, false, 0, 2}, {64, true, 10, 1}, {256, false, 0, 2}, {256, true, 10, 1}, {1024, true, 10, 2}, {48, true, 0, 2}, {7, true, 0, 1},
+	} {
+		sum := &ir.Scalar{Name: "sum", Type: types.I32, Reduced: true}
+		least := &ir.Scalar{Name: "least", Type: types.F64, Reduced: true}
+		p := &ir.Program{Axes: []string{"i"}, Scalars: []*ir.Scalar{sum, least}}
+		n := &nest{
+			module: &module{Module: &kernel.Module{Program: p}, names: map[string]int{}, stores: map[any]*store{}},
+			stage:  &ir.Stage{Name: "norm"}, group: &analysis.Group{}, env: newEnv(p, nil),
+		}
+		for _, r := range []*ir.Reduce{{Kind: ir.Sum, Scalar: sum}, {Kind: ir.Min, Scalar: least}} {
+			n.stmts = append(n.stmts, &statement{src: &ir.Stmt{Reduce: r}})
+		}
+		u := &kernel.Buffer{Name: "u", Elem: types.I32, Cells: kernel.I(blocks * c.threads)}
+		top := newScope(nil)
+		block, thread := kernel.NewVar("block", types.I64), kernel.NewVar("t", types.I64)
+		at := kernel.Add(kernel.Mul(kernel.V(block), kernel.I(c.threads)), kernel.V(thread))
+
+		tally := n.newTally(kernel.I(blocks), c.threads, c.threads)
+		tally.shuffles = c.shuffles
+		list := tally.allocs(top)
+		body := newScope(top)
+		tally.begin(body)
+		x := kernel.Expr(&kernel.Load{Buffer: u, Index: at})
+		for _, s := range n.stmts {
+			// Half of the threads have no cell.
+			body.emit(&kernel.If{Cond: kernel.Lt(kernel.I(c.threads/2), kernel.V(thread)), Then: []kernel.Stmt{
+				tally.sink(nil)(s, kernel.Conv(s.src.Reduce.Scalar.Type, x)),
+			}})
+		}
+		tally.end(body, kernel.V(thread), kernel.V(block))
+		list = append(list, &kernel.Loop{Var: thread, Lo: kernel.I(0), Hi: kernel.I(c.threads), Step: kernel.I(1), Tag: kernel.ThreadX, Body: body.stmts})
+		k := &kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{u}, Body: append(top.stmts,
+			&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.I(blocks), Step: kernel.I(1), Tag: kernel.BlockX, Body: list})}
+		n.finish(k)
+
+		rng := rand.New(rand.NewPCG(uint64(c.threads), 3))
+		values := partsOf(types.I32, int(blocks*c.threads), ir.Sum, rng)
+		memory := []*sim.Memory{sim.Values(types.I32, values...)}
+		for _, b := range k.Buffers[1:] {
+			memory = append(memory, sim.New(b.Elem, blocks))
+		}
+		r, err := sim.Run(k, sim.Args{Buffers: memory}, sim.Options{})
+		if err == nil {
+			err = r.Err()
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, kernel.Text(k))
+		}
+		if got := r.Barriers[kernel.BlockScope]; got != blocks*c.barriers {
+			t.Errorf("%d threads: %d barriers, want %d", c.threads, got, blocks*c.barriers)
+		}
+		shuffles := int64(0)
+		kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+			if _, ok := s.(*kernel.Shuffle); ok {
+				shuffles++
+			}
+		}, nil)
+		if shuffles != c.shuffled {
+			t.Errorf("%d threads: %d shuffles, want %d", c.threads, shuffles, c.shuffled)
+		}
+		for i, b := range k.Buffers[1:] {
+			for j := range blocks {
+				mine := values[int64(j)*c.threads+c.threads/2+1 : int64(j+1)*c.threads]
+				want := over(op.Add, mine)
+				if b.Elem == types.F64 {
+					want = op.Convert(types.F64, over(op.Min, mine))
+				}
+				if got := memory[i+1].At(j); !got.Same(want) {
+					t.Errorf("%d threads, shuffles %t: block %d leaves %v in %s, want %v", c.threads, c.shuffles, j, got, b.Name, want)
+				}
+			}
+		}
+	}
+}
+
+// Where the order of a sum is fixed, every cell leaves its value; integers have
+// no order.
+func TestTallyInOrder(t *testing.T) {
+	for _, c := range []struct {
+		strict bool
+		t      types.Type
+		want   bool
+	}{{true, types.F64, true}, {true, types.F32, true}, {true, types.I32, false}, {false, types.F64, false}} {
+		n := &nest{module: &module{opts: Options{Strict: c.strict}}}
+		s := &statement{src: &ir.Stmt{Reduce: &ir.Reduce{Scalar: &ir.Scalar{Type: c.t}}}}
+		if got := n.inOrder(s); got != c.want {
+			t.Errorf("strict %t, %s: %t", c.strict, c.t, got)
+		}
+	}
+}
