@@ -27,6 +27,9 @@ need cmake cmake
 need make make
 # Generated CUDA is compiled without a GPU or its kit.
 need clang-19 clang-19
+# Generated OpenCL runs on the processor, and under a checker of memory and races.
+[ -e /etc/OpenCL/vendors/pocl.icd ] || packages="$packages ocl-icd-libopencl1 pocl-opencl-icd"
+need oclgrind oclgrind
 if ! { /usr/bin/python3 -c 'import numpy' || python3 -c 'import numpy'; } >/dev/null 2>&1; then
 	packages="$packages python3-numpy"
 fi

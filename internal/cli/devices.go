@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/device/ref"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
@@ -49,12 +51,12 @@ func (c *devicesCmd) Run(a *app) error {
 		return a.printJSON(out)
 	}
 	for _, d := range list {
-		fmt.Fprintf(a.stdout, "%-7s %s\n", d.ID, d.Name)
+		fmt.Fprintf(a.stdout, "%-9s %s\n", d.ID, d.Name)
 		if d.Unusable != "" {
-			fmt.Fprintf(a.stdout, "        cannot be used: %s\n", d.Unusable)
+			fmt.Fprintf(a.stdout, "          cannot be used: %s\n", d.Unusable)
 		}
 		for _, n := range d.Notes {
-			fmt.Fprintf(a.stdout, "        %s\n", n)
+			fmt.Fprintf(a.stdout, "          %s\n", n)
 		}
 	}
 	return nil
@@ -76,7 +78,7 @@ func devices(a *app) ([]device.Info, error) {
 		processor.Notes = append(processor.Notes, cache.Note)
 	}
 	list := []device.Info{processor, ref.Describe()}
-	for _, gpu := range cuda.Describe() {
+	for _, gpu := range slices.Concat(cuda.Describe(), opencl.Describe()) {
 		if gpu.Unusable == "" {
 			gpu.Unusable = "gridloom run does not use GPUs yet; gridloom emit --target cuda writes code for them"
 		}

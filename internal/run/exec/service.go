@@ -11,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
@@ -60,6 +61,9 @@ func open(name string) (device.Device, error) {
 	}
 	if ordinal, ok := cuda.ParseID(name); ok {
 		return cuda.Open(ordinal)
+	}
+	if ordinal, ok := opencl.ParseID(name); ok {
+		return opencl.Open(ordinal)
 	}
 	return nil, fmt.Errorf("workers have no device %s", name)
 }

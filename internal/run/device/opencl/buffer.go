@@ -17,6 +17,7 @@ type Buffer struct {
 	shared bool   // the host's memory is the device's
 	memory handle
 	bytes  int64
+	rows   device.Rows // where the host's bytes lie; none if they lie as in the host
 }
 
 var _ device.Buffer = (*Buffer)(nil)
@@ -109,6 +110,9 @@ func (b *Buffer) Push() error {
 		const invalidate = 1 << 2 // what lies in the host's memory is what counts
 		return b.handOver(invalidate)
 	}
+	if !b.rows.Dense() {
+		return b.copyRows(true)
+	}
 	return b.Write(0, b.host)
 }
 
@@ -117,6 +121,9 @@ func (b *Buffer) Pull() error {
 	if b.shared {
 		const read = 1 << 0
 		return b.handOver(read)
+	}
+	if !b.rows.Dense() {
+		return b.copyRows(false)
 	}
 	return b.Read(0, b.host)
 }

@@ -2,6 +2,7 @@ package opencl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -29,7 +30,8 @@ func TestGeometry(t *testing.T) {
 	l := load(t, d, toolchain.Strict, scaleSource("1"))
 	_, _, from, to := arrays(t, d, 8, 8)
 	args := []device.Arg{to, from, long(8), valueOf(op.Float(types.F64, 0))}
-	clusters, cooperative := geometry(1, 32), geometry(1, 32)
+	clusters, cooperative, lavish := geometry(1, 32), geometry(1, 32), geometry(1, 32)
+	lavish.Shared = p.Local + 1
 	clusters.Cluster, cooperative.Cooperative = [3]int64{2, 1, 1}, true
 	tests := []struct {
 		kernel string
@@ -44,8 +46,9 @@ func TestGeometry(t *testing.T) {
 		{"scale", kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{p.MaxThreads, 2, 1}}, args,
 			fmt.Sprintf("the kernel scale has %d threads a block, and %s runs %d at most", 2*p.MaxThreads, p.Name, p.MaxThreads)},
 		{"scale", geometry(-1, 1), args, "the kernel scale: a negative number of blocks or threads on x"},
-		{"scale", clusters, args, "the kernel scale has clusters of blocks, and OpenCL has none"},
-		{"scale", cooperative, args, "the blocks of the kernel scale wait for each other, and OpenCL does not run all of them at once"},
+		{"scale", clusters, args, "the kernel scale runs in clusters of blocks, and OpenCL has none"},
+		{"scale", cooperative, args, "the kernel scale has blocks that wait for each other, and OpenCL may run one after the other"},
+		{"scale", lavish, args, fmt.Sprintf("the kernel scale needs %d bytes of local memory a block, and %s has %d at most", p.Local+1, p.Name, p.Local)},
 		{"scale", geometry(1, 32), args[:3], "the kernel scale has 4 parameters, and there are 3 arguments"},
 		{"scale", geometry(1, 32), append(args[:4:4], long(0)), "the kernel scale has 4 parameters, and there are 5 arguments"},
 		{"absent", geometry(1, 1), args, "the compiled code has no kernel absent: clCreateKernel: CL_INVALID_KERNEL_NAME (-46)"},
@@ -77,9 +80,9 @@ func TestTooMuchLocalMemory(t *testing.T) {
 	l := load(t, d, toolchain.Strict, scaleSource(fmt.Sprint(p.Local/8+1)))
 	_, _, _, to := arrays(t, d, 1, 1)
 	_, err := l.PrepareGrid("big_tile", geometry(1, 1), []device.Arg{to})
-	want := fmt.Sprintf("the kernel big_tile needs %s of local memory a block, and %s has %s", memory.Size(p.Local+8), p.Name, memory.Size(p.Local))
-	if text(err) != want {
-		t.Errorf("%v\nwant %s", err, want)
+	want := fmt.Sprintf("the kernel big_tile needs %d bytes of local memory a block, and %s has %d at most", p.Local+8, p.Name, p.Local)
+	if text(err) != want || refusal.Of(err) != refusal.Launch {
+		t.Errorf("%v, refused for %v\nwant %s", err, refusal.Of(err), want)
 	}
 }
 
@@ -88,8 +91,8 @@ func TestCompileErrors(t *testing.T) {
 	p := &d.Properties
 	b := builder(t, toolchain.Strict)
 	_, err := b.Build(context.Background(), []byte("__kernel void f(__global float *x) { int unused; x[0] = undeclared; }"))
-	refused, ok := err.(*CompileError)
-	if !ok {
+	refused, ok := errors.AsType[*CompileError](err)
+	if !ok || refusal.Of(err) != refusal.Compiler {
 		t.Fatal(err)
 	}
 	head := fmt.Sprintf("the OpenCL compiler of %s (%s) could not compile the generated code, which is left in %s:\n", p.Name, strings.Join(p.options(toolchain.Strict), " "), refused.Source)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/memory"
@@ -66,7 +67,7 @@ func (l *Library) Close() error {
 // kernel makes a kernel object, with arguments of its own.
 func (l *Library) kernel(name string) (handle, error) {
 	r := codeOK
-	k := l.device.api.CreateKernel(l.program.handle, symbol(name), &r)
+	k := l.device.api.CreateKernel(l.program.handle, emit.CUDA.Symbol(name), &r)
 	if r != 0 {
 		return 0, l.device.fail(r, "clCreateKernel", "the compiled code has no kernel %s", name)
 	}
@@ -133,41 +134,4 @@ func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg)
 	}
 	l.words = append(l.words, words)
 	return c, c.prepare(g, args, words.Bytes())
-}
-
-// fits checks the size of a launch against the device and the kernel, so that
-// what is wrong is said in words. A grid without any thread is no error.
-func (l *Library) fits(name string, k handle, g kernel.Geometry) (empty bool, err error) {
-	p := &l.device.Properties
-	threads := int64(1)
-	for i, axis := range "xyz" {
-		switch {
-		case g.Blocks[i] < 0 || g.Threads[i] < 0:
-			return false, fmt.Errorf("the kernel %s: a negative number of blocks or threads on %c", name, axis)
-		case g.Threads[i] > p.MaxBlock[i]:
-			return false, fmt.Errorf("the kernel %s has %d threads a block on %c, and %s runs %d at most", name, g.Threads[i], axis, p.Name, p.MaxBlock[i])
-		}
-		threads *= g.Threads[i]
-		empty = empty || g.Blocks[i] == 0 || g.Threads[i] == 0
-	}
-	switch {
-	case g.Cluster != [3]int64{}:
-		return false, fmt.Errorf("the kernel %s has clusters of blocks, and OpenCL has none", name)
-	case g.Cooperative:
-		return false, fmt.Errorf("the blocks of the kernel %s wait for each other, and OpenCL does not run all of them at once", name)
-	case threads > p.MaxThreads:
-		return false, fmt.Errorf("the kernel %s has %d threads a block, and %s runs %d at most", name, threads, p.Name, p.MaxThreads)
-	}
-	r, err := l.resources(name, k)
-	if err != nil {
-		return false, err
-	}
-	switch {
-	case r.Local > p.Local:
-		return false, fmt.Errorf("the kernel %s needs %s of local memory a block, and %s has %s", name, memory.Size(r.Local), p.Name, memory.Size(p.Local))
-	case threads > r.MaxThreads:
-		return false, fmt.Errorf("the kernel %s has %d threads a block: with its registers and %s of local memory a block can have %d",
-			name, threads, memory.Size(r.Local), r.MaxThreads)
-	}
-	return empty, nil
 }

@@ -19,6 +19,9 @@ type handle uintptr
 // info is the shape of all functions that tell something of an object.
 type info = func(of handle, which uint32, size uintptr, to unsafe.Pointer, need *uintptr) code
 
+// rect is the shape of the functions that copy rows.
+type rect = func(queue, buffer handle, block uint32, at, hostAt, size *uintptr, pitch, slice, hostPitch, hostSlice uintptr, host *byte, waits uint32, list, event uintptr) code
+
 // api is libOpenCL: the functions used here.
 type api struct {
 	path string
@@ -37,6 +40,8 @@ type api struct {
 	Migrate        func(queue handle, count uint32, list *handle, flags uint64, waits uint32, list2, event uintptr) code                           `symbol:"clEnqueueMigrateMemObjects"`
 	Write          func(queue, to handle, block uint32, at, bytes uintptr, from *byte, waits uint32, list, event uintptr) code                     `symbol:"clEnqueueWriteBuffer"`
 	Read           func(queue, from handle, block uint32, at, bytes uintptr, to *byte, waits uint32, list, event uintptr) code                     `symbol:"clEnqueueReadBuffer"`
+	WriteRect      rect                                                                                                                            `symbol:"clEnqueueWriteBufferRect"`
+	ReadRect       rect                                                                                                                            `symbol:"clEnqueueReadBufferRect"`
 	Fill           func(queue, to handle, pattern *byte, size, at, bytes uintptr, waits uint32, list, event uintptr) code                          `symbol:"clEnqueueFillBuffer"`
 	Map            func(queue, buffer handle, block uint32, flags uint64, at, bytes uintptr, waits uint32, list, event uintptr, err *code) uintptr `symbol:"clEnqueueMapBuffer"`
 	Unmap          func(queue, buffer handle, at uintptr, waits uint32, list, event uintptr) code                                                  `symbol:"clEnqueueUnmapMemObject"`

@@ -240,6 +240,37 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// Padding is poisoned, and stays out of the host's memory.
+func TestRows(t *testing.T) {
+	d := open(t)
+	host, hb := outside(t, 6)
+	copy(host, []float64{1, 2, 3, 4, 5, 6})
+	r := device.Rows{Lead: 8, Bytes: 24, Pitch: 32, Count: 2}
+	b, err := d.CopyRows(hb, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, b.Push)
+	padded := make([]byte, r.Padded())
+	do(t, func() error { return b.(*Buffer).Read(0, padded) })
+	want := slices.Repeat([]byte{device.Poison}, int(r.Padded()))
+	r.Scatter(want, hb)
+	if !slices.Equal(padded, want) {
+		t.Errorf("%v\nwant %v", padded, want)
+	}
+	clear(host)
+	do(t, b.Pull)
+	if !slices.Equal(host, []float64{1, 2, 3, 4, 5, 6}) {
+		t.Errorf("%v", host)
+	}
+	if b, err := d.CopyRows(hb, device.Rows{Bytes: 24, Pitch: 24, Count: 2}); err != nil || b.(*Buffer).Bytes() != 48 {
+		t.Errorf("dense rows: %+v %v", b, err)
+	}
+	if _, err := d.CopyRows(hb, device.Rows{Bytes: 16, Pitch: 32, Count: 2}); text(err) != "2 rows of 16 bytes for 48 bytes" {
+		t.Error(err)
+	}
+}
+
 // Fused multiply-adds are for the modes that allow them.
 func TestArithmetic(t *testing.T) {
 	const source = `

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -123,13 +124,13 @@ func (p program) build(on *Properties, text []byte, options []string) error {
 		if log != "" {
 			err = fmt.Errorf("%w: %s", err, log)
 		}
-		return err
+		return refusal.For(refusal.Compiler, err)
 	}
 	refused := &CompileError{Device: on.Name, Options: options, Log: log, Source: leave(text)}
 	if on.Double == 0 && strings.Contains(string(text), "double") {
 		refused.Lacks = "the device has no double precision"
 	}
-	return refused
+	return refusal.For(refusal.Compiler, refused)
 }
 
 // log is what the compiler said.
