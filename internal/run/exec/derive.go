@@ -26,7 +26,7 @@ func NewScript(m *kernel.Module, b *ir.Binding) (*Script, error) {
 		return nil, err
 	}
 	d.grids()
-	return d.script, nil
+	return d.script, d.checkLayouts()
 }
 
 type deriver struct {
@@ -301,7 +301,7 @@ func (d *deriver) grids() {
 	s := d.script
 	starts, bytes := memory.Place(append(sizes, int64(len(s.Cells))*cellStride, statusBytes))
 	for i, g := range d.Program.Grids {
-		s.Grids = append(s.Grids, Array{Name: g.Name, Bytes: sizes[i], Start: starts[i], ReadOnly: !d.written[i]})
+		s.Grids = append(s.Grids, Array{Name: g.Name, Bytes: sizes[i], Start: starts[i], ReadOnly: !d.written[i], Rows: rows(d.Layouts[g], g, d.bound.Shape(g.Dims))})
 	}
 	s.CellsStart, s.StatusStart, s.SharedBytes = starts[len(sizes)], starts[len(sizes)+1], bytes
 }

@@ -19,19 +19,21 @@ type machine struct {
 	region []byte
 	grids  []*device.Slot
 	holds  []int           // whose memory each grid has after rotations
-	memory []device.Buffer // by the grid that had it first
+	memory []device.Buffer // by the grid that had it first: to bring cells to and fro
+	inner  []device.Buffer // and what kernels work on
 	cells  []device.Buffer
 	step   *device.Value
 	stages [][]device.Call
 	status *status
 	eval   evaluator
 	pace   pacer
-	failed error // of a cell that could not be read in the midst of a formula
+	graphs *replayer // nil where launches are made one by one
+	failed error     // of a cell that could not be read in the midst of a formula
 }
 
 // newMachine prepares everything that launches need.
 func newMachine(s *Script, d device.Device, image string, r *memory.Region, private bool) (*machine, error) {
-	m := &machine{script: s, device: d, region: r.Bytes(), step: &device.Value{}}
+	m := &machine{script: s, device: d, region: r.Bytes(), step: &device.Value{}, pace: newPacer(0)}
 	m.status = statusAt(m.region, s.StatusStart)
 	m.eval.cell = m.cell
 	if err := m.allocate(r, private); err != nil {
@@ -45,12 +47,8 @@ func newMachine(s *Script, d device.Device, image string, r *memory.Region, priv
 }
 
 func (m *machine) allocate(r *memory.Region, private bool) error {
-	share := m.device.Share
-	if private {
-		share = m.device.Copy
-	}
 	for i, g := range m.script.Grids {
-		buffer, err := share(m.region[g.Start : g.Start+g.Bytes])
+		outer, inner, err := m.place(g, private)
 		if err != nil {
 			return err
 		}
@@ -59,8 +57,8 @@ func (m *machine) allocate(r *memory.Region, private bool) error {
 				return err
 			}
 		}
-		m.memory = append(m.memory, buffer)
-		m.grids = append(m.grids, &device.Slot{Buffer: buffer})
+		m.memory, m.inner = append(m.memory, outer), append(m.inner, inner)
+		m.grids = append(m.grids, &device.Slot{Buffer: inner})
 		m.holds = append(m.holds, i)
 	}
 	for i := range m.script.Cells {
@@ -138,7 +136,7 @@ func (m *machine) push() error {
 // pull brings some grids back to the host.
 func (m *machine) pull(grids []int) error {
 	for _, g := range grids {
-		if err := m.grids[g].Buffer.Pull(); err != nil {
+		if err := m.memory[m.holds[g]].Pull(); err != nil {
 			return err
 		}
 	}
@@ -157,8 +155,12 @@ func (m *machine) cell(i int) op.Value {
 // the number of this run, or to the end. It returns where it has come to.
 func (m *machine) run(at ir.Cursor, limit Limit, stop *atomic.Int64, number int64) (c ir.Cursor, end ending, err error) {
 	w := newWalker(m.script.Body, at, func(f Formula, step int64) int64 { return m.eval.eval(f, step).I })
-	defer func() { c = w.cursor() }()
-	defer m.status.running.Store(0)
+	defer func() {
+		c = w.cursor()
+		if err == nil { // else it tells what has failed
+			m.status.running.Store(0)
+		}
+	}()
 	w.settle() // a cursor from elsewhere may stand before the end of an iteration
 	start := w.completed
 	m.pace.start(time.Now())
@@ -174,6 +176,14 @@ func (m *machine) run(at ir.Cursor, limit Limit, stop *atomic.Int64, number int6
 			return c, paused, m.rest()
 		case stop.Load() == number:
 			return c, stopped, m.rest()
+		}
+		leaves, err := m.graphs.replay(w, limit.rest(n, w.completed-start))
+		if err != nil {
+			return c, end, err
+		}
+		if leaves > 0 {
+			n += leaves - 1
+			continue
 		}
 		step := w.step()
 		if err := m.execute(w.take(), step); err != nil {
@@ -199,18 +209,15 @@ func (m *machine) execute(o *Op, step int64) error {
 	if o.Kind == RotateOp {
 		m.rotate(o.Grids)
 	} else {
-		m.step.Set(op.Int(types.I32, step))
+		setStep(m.step, step)
 		for i, call := range m.stages[o.Stage] {
 			m.status.running.Store(place(o.Stage, i))
 			m.status.launches.Add(1)
 			if err := call.Launch(); err != nil {
 				return err
 			}
-			if m.pace.due() {
-				if err := m.device.Sync(); err != nil {
-					return err
-				}
-				m.pace.synced(time.Now())
+			if err := m.queued(1); err != nil {
+				return err
 			}
 		}
 		m.status.points.Add(m.script.Stages[o.Stage].Points)
@@ -219,17 +226,37 @@ func (m *machine) execute(o *Op, step int64) error {
 	return nil
 }
 
+func setStep(v *device.Value, step int64) { v.Set(op.Int(types.I32, step)) }
+
+// queued counts launches, and waits for them now and then.
+func (m *machine) queued(launches int) error {
+	if !m.pace.due(launches) {
+		return nil
+	}
+	if err := m.device.Sync(); err != nil {
+		return err
+	}
+	m.pace.synced(time.Now())
+	return nil
+}
+
 // rotate gives every grid the contents of the one after it, and the last those
 // of the first, by exchanging what they point at.
 func (m *machine) rotate(grids []int) {
-	first := grids[0]
-	buffer, holds := m.grids[first].Buffer, m.holds[first]
-	for k, g := range grids {
-		if k+1 == len(grids) {
-			m.grids[g].Buffer, m.holds[g] = buffer, holds
-			break
-		}
-		next := grids[k+1]
-		m.grids[g].Buffer, m.holds[g] = m.grids[next].Buffer, m.holds[next]
+	first := m.holds[grids[0]]
+	for k, g := range grids[:len(grids)-1] {
+		m.holds[g] = m.holds[grids[k+1]]
+	}
+	m.holds[grids[len(grids)-1]] = first
+	for _, g := range grids {
+		m.grids[g].Buffer = m.inner[m.holds[g]]
+	}
+}
+
+// hold gives all grids the memory that a list says.
+func (m *machine) hold(holds []int) {
+	copy(m.holds, holds)
+	for g, h := range m.holds {
+		m.grids[g].Buffer = m.inner[h]
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
+	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
@@ -26,7 +27,15 @@ func TestMain(m *testing.M) {
 	// Threads that wait should not take the processor from other tests.
 	os.Setenv("OMP_WAIT_POLICY", "passive")
 	worker.Main(Service)
-	os.Exit(m.Run())
+	remove := func() {}
+	if _, err := os.Stat("/dev/nvidiactl"); err != nil { // no GPU: a pretended one
+		if r, err := cudatest.Install(); err == nil {
+			remove = r
+		}
+	}
+	status := m.Run()
+	remove()
+	os.Exit(status)
 }
 
 // program checks a source text and binds it.

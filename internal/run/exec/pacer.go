@@ -6,35 +6,50 @@ import "time"
 // progress is known, interrupts are heard and a hang is told from a long queue,
 // and seldom enough to cost nothing.
 type pacer struct {
-	batch  int       // launches between two waits
-	queued int       // launches since the last
-	last   time.Time // of the last
+	batch  int           // launches between two waits
+	queued int           // launches since the last
+	last   time.Time     // of the last
+	long   time.Duration // a batch that takes longer is too long
+	syncs  int           // waits so far
+	each   time.Duration // that a launch took, in the batch before
 }
 
-// Between these times, a batch is neither too short nor too long.
+// A batch that takes less than a quarter of what is too long is too short.
 const (
-	shortBatch = 10 * time.Millisecond
 	longBatch  = 40 * time.Millisecond
-	mostQueued = 1 << 10
+	mostQueued = 1 << 13
 )
+
+// newPacer returns a pacer for launches that may take no longer than deadline;
+// 0 is none. What is queued behind others must not seem to hang.
+func newPacer(deadline time.Duration) pacer {
+	p := pacer{long: longBatch}
+	if deadline > 0 {
+		p.long = min(p.long, deadline/4)
+	}
+	return p
+}
 
 func (p *pacer) start(now time.Time) {
 	p.batch, p.queued, p.last = max(1, p.batch), 0, now
 }
 
-// due counts a launch and reports whether to wait.
-func (p *pacer) due() bool {
-	p.queued++
+// due counts launches and reports whether to wait.
+func (p *pacer) due(launches int) bool {
+	p.queued += launches
 	return p.queued >= p.batch
 }
 
 // synced learns from a wait that has just ended.
 func (p *pacer) synced(now time.Time) {
-	switch took := now.Sub(p.last); {
-	case took < shortBatch:
+	took := now.Sub(p.last)
+	switch {
+	case took < p.long/4:
 		p.batch = min(2*p.batch, mostQueued)
-	case took > longBatch:
+	case took > p.long:
 		p.batch = max(p.batch/2, 1)
 	}
+	p.syncs++
+	p.each = took / time.Duration(p.queued)
 	p.queued, p.last = 0, now
 }

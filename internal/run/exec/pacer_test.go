@@ -10,16 +10,16 @@ func TestPacer(t *testing.T) {
 		launch time.Duration
 		want   int // launches in a batch once that has settled
 	}{
-		{time.Microsecond, 1024}, {100 * time.Microsecond, 128}, {5 * time.Millisecond, 2}, {time.Second, 1},
+		{time.Microsecond, 8192}, {100 * time.Microsecond, 128}, {5 * time.Millisecond, 2}, {time.Second, 1},
 	} {
-		var p pacer
+		p := newPacer(0)
 		now := time.Unix(0, 0)
 		p.start(now)
 		waits, since := 0, 0
-		for range 20_000 {
+		for range 200_000 {
 			now = now.Add(test.launch)
 			since++
-			if p.due() {
+			if p.due(1) {
 				p.synced(now)
 				waits++
 				if waits == 16 && since != test.want {
@@ -29,9 +29,29 @@ func TestPacer(t *testing.T) {
 			}
 		}
 	}
-	p := pacer{batch: 1024}
+	p := pacer{batch: 1024, long: longBatch}
 	p.start(time.Unix(0, 0))
-	if p.due(); p.queued != 1 || p.batch != 1024 {
+	if p.due(1); p.queued != 1 || p.batch != 1024 {
 		t.Errorf("what was learnt is forgotten: %+v", p)
+	}
+}
+
+// No wait is so long that a launch within its deadline could be taken for one
+// that hangs.
+func TestPacerDeadline(t *testing.T) {
+	p := newPacer(20 * time.Millisecond)
+	now := time.Unix(0, 0)
+	p.start(now)
+	for range 1000 {
+		now = now.Add(time.Millisecond)
+		if p.due(1) {
+			if took := now.Sub(p.last); took > 10*time.Millisecond {
+				t.Errorf("%v without a sign of life", took)
+			}
+			p.synced(now)
+		}
+	}
+	if p.each != time.Millisecond || p.syncs < 100 {
+		t.Errorf("%+v", p)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -27,12 +28,17 @@ type Options struct {
 	// Private keeps the cpu's grids in memory of the worker's own, in huge
 	// pages, and copies them when they are asked for: faster for many
 	// iterations, slower for few, and twice the memory.
-	Private  bool
+	Private bool
+	// NoGraphs starts every kernel by itself, also where the device could start
+	// many together.
+	NoGraphs bool
 	Deadline time.Duration  // for one launch; 0 is none
 	Patience time.Duration  // for a worker that was told to stop; 0 is 10 s
 	Progress func(Progress) // called now and then while Advance is busy
 	Interval time.Duration  // between calls of Progress; 0 is 200 ms
 	System   memory.System  // that memory is asked of; "" is this machine
+
+	eager int64 // for tests: iterations of a graph, at once
 }
 
 // Remote is a Runner whose program runs in a worker process.
@@ -61,6 +67,9 @@ func Open(ctx context.Context, m *kernel.Module, b *ir.Binding, o Options) (*Rem
 		return nil, err
 	}
 	o = o.complete()
+	if err := script.runsOn(o.Device); err != nil {
+		return nil, err
+	}
 	if err := o.System.Check(script.Needs(o.Device, o.Private)); err != nil {
 		return nil, err
 	}
@@ -117,13 +126,14 @@ func (r *Remote) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.ask(ctx, request{Kind: setUp, Script: r.script, Device: r.opts.Device, Image: r.opts.Image, Private: r.opts.Private}, nil)
+	_, err = r.ask(ctx, request{Kind: setUp, Script: r.script, Device: r.opts.Device, Image: r.opts.Image, Private: r.opts.Private, NoGraphs: r.opts.NoGraphs, Deadline: r.opts.Deadline, Eager: r.opts.eager}, nil)
 	return err
 }
 
 // Failure is the end of the worker in the midst of the program.
 type Failure struct {
 	Stage, Kernel string // that ran; "" if none did
+	Others        bool   // or one that was launched together with it
 	Iterations    int64  // of outermost iterates that were complete
 	Err           error
 }
@@ -136,6 +146,9 @@ func (e *Failure) Error() string {
 	where := "kernel " + e.Kernel
 	if e.Stage != e.Kernel {
 		where += " of stage " + e.Stage
+	}
+	if e.Others {
+		where += ", or one launched together with it,"
 	}
 	return fmt.Sprintf("%s failed after %s: %v", where, iterations(e.Iterations), e.Err)
 }
@@ -188,7 +201,7 @@ func (r *Remote) ask(ctx context.Context, q request, beat func()) (reply, error)
 				r.failed = r.failure(a.err)
 				return a.reply, r.failed
 			case a.Error != "":
-				return a.reply, errors.New(a.Error)
+				return a.reply, refusal.For(a.Reason, errors.New(a.Error))
 			}
 			return a.reply, nil
 		case <-ticker.C:
@@ -246,7 +259,7 @@ func (w *watch) look() {
 // failure wraps the end of the worker with what the status says.
 func (r *Remote) failure(err error) error {
 	f := &Failure{Err: err, Iterations: r.status.completed.Load()}
-	f.Stage, f.Kernel = r.status.what(r.script)
+	f.Stage, f.Kernel, f.Others = r.status.what(r.script)
 	return f
 }
 
@@ -258,7 +271,7 @@ func (r *Remote) Advance(ctx context.Context, limit Limit) (Progress, error) {
 		if r.opts.Progress != nil {
 			p := r.counts()
 			p.Busy = before + time.Since(begin)
-			p.Stage, _ = r.status.what(r.script)
+			p.Stage, _, _ = r.status.what(r.script)
 			r.opts.Progress(p)
 		}
 	}
@@ -288,6 +301,7 @@ func (r *Remote) counts() Progress {
 		Iterations: r.status.completed.Load(),
 		Leaves:     r.status.leaves.Load(),
 		Launches:   r.status.launches.Load(),
+		Graphs:     r.status.graphs.Load(),
 		Points:     r.status.points.Load(),
 		Busy:       r.done.Busy,
 	}

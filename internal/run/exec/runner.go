@@ -50,11 +50,23 @@ func (l Limit) reached(leaves, iterations int64) bool {
 	return l.Leaves > 0 && leaves >= l.Leaves || l.Iterations > 0 && iterations >= l.Iterations
 }
 
+// rest returns what is left after so many leaves and iterations.
+func (l Limit) rest(leaves, iterations int64) Limit {
+	if l.Leaves > 0 {
+		l.Leaves -= leaves
+	}
+	if l.Iterations > 0 {
+		l.Iterations -= iterations
+	}
+	return l
+}
+
 // Progress is what a Runner has done since it was made.
 type Progress struct {
 	Iterations int64         // the cursor's: of outermost iterates, since the start of the program
 	Leaves     int64         // stages and rotations executed
 	Launches   int64         // kernels started; 0 where there are none
+	Graphs     int64         // launch graphs that started some of them together
 	Points     int64         // cells updated: of every stage those of its largest domain
 	Busy       time.Duration // spent executing
 	Stage      string        // that is being executed; "" for none

@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
 )
 
 // Script is everything that a worker needs to know to run a program, as plain
@@ -24,8 +25,9 @@ type Script struct {
 type Array struct {
 	Name     string
 	Bytes    int64
-	Start    int64 // in the region
-	ReadOnly bool  // nothing writes it, nor a grid that it changes places with
+	Start    int64       // in the region
+	ReadOnly bool        // nothing writes it, nor a grid that it changes places with
+	Rows     device.Rows // in the device's memory; none if it lies dense there
 }
 
 // Cell is the one-element memory of a reduced scalar.

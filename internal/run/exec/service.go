@@ -13,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -22,7 +23,7 @@ var Service = worker.Service{Name: "exec", Serve: serve}
 type requestKind uint8
 
 const (
-	setUp   requestKind = iota // Script, Device, Image, Private
+	setUp   requestKind = iota // Script, Device, Image, Private, NoGraphs, Deadline, Eager
 	advance                    // From, Limit, Number, Push
 	fetch                      // Grids
 	halt                       // the advance with that Number
@@ -32,10 +33,13 @@ const (
 type request struct {
 	Kind requestKind
 
-	Script  *Script
-	Device  string
-	Image   string
-	Private bool
+	Script   *Script
+	Device   string
+	Image    string
+	Private  bool
+	NoGraphs bool
+	Deadline time.Duration
+	Eager    int64
 
 	From   ir.Cursor
 	Limit  Limit
@@ -48,6 +52,7 @@ type request struct {
 // reply is the answer; Error is empty if all went well.
 type reply struct {
 	Error  string
+	Reason refusal.Reason // if the error is a refusal
 	Cursor ir.Cursor
 	Ending ending
 	Holds  []int
@@ -80,7 +85,7 @@ func serve(l *worker.Link) error {
 	for r := range requests {
 		a, err := s.answer(r)
 		if err != nil {
-			a.Error = err.Error()
+			a.Error, a.Reason = err.Error(), refusal.Of(err)
 		}
 		if err := l.Send(a); err != nil {
 			return err
@@ -150,8 +155,14 @@ func (s *server) setUp(r request) error {
 		return err
 	}
 	s.region, s.shared = region, r.Device == "cpu" && !r.Private
-	s.machine, err = newMachine(r.Script, d, r.Image, region, r.Private)
-	return err
+	if s.machine, err = newMachine(r.Script, d, r.Image, region, r.Private); err != nil {
+		return err
+	}
+	s.machine.pace = newPacer(r.Deadline)
+	if !r.NoGraphs {
+		s.machine.graphs = newReplayer(s.machine, r.Eager)
+	}
+	return nil
 }
 
 // populate brings in the pages of the grids before the clock runs, if kernels

@@ -11,6 +11,7 @@ import (
 type status struct {
 	running   atomic.Uint64 // stage and launch under way, as place makes it; 0 for none
 	launches  atomic.Int64  // started so far
+	graphs    atomic.Int64  // that started some of them together
 	leaves    atomic.Int64  // executed so far
 	points    atomic.Int64  // of the stages executed so far
 	completed atomic.Int64  // the cursor's
@@ -25,13 +26,19 @@ func statusAt(region []byte, start int64) *status {
 // place encodes a launch of a stage for running.
 func place(stage, launch int) uint64 { return uint64(stage+1)<<32 | uint64(launch) }
 
-// what returns the names of the stage and the kernel that run; "" for none.
-// Generated code may have written nonsense over the status.
-func (st *status) what(s *Script) (stage, kernel string) {
+// together is set in running if other launches were started with that one.
+const together = 1 << 63
+
+// what returns the names of the stage and the kernel that run, "" for none, and
+// whether others were launched with it. Generated code may have written
+// nonsense over the status.
+func (st *status) what(s *Script) (stage, kernel string, others bool) {
 	x := st.running.Load()
+	others = x&together != 0
+	x &^= together
 	i, j := int(x>>32)-1, int(x&0xffffffff)
 	if i < 0 || i >= len(s.Stages) || j >= len(s.Stages[i].Launches) {
-		return "", ""
+		return "", "", false
 	}
-	return s.Stages[i].Name, s.Kernels[s.Stages[i].Launches[j].Kernel]
+	return s.Stages[i].Name, s.Kernels[s.Stages[i].Launches[j].Kernel], others
 }

@@ -101,3 +101,38 @@ func (w *walker) step() int64 {
 	}
 	return 0
 }
+
+// begins reports whether the iterate at a depth is about to begin an iteration,
+// after settle: nothing of it is done, in no loop inside.
+func (w *walker) begins(depth int) bool {
+	for i := depth; i < len(w.frames); i++ {
+		if f := &w.frames[i]; f.At != 0 || i > depth && f.Done != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// room returns how many iterations the iterate at a depth can make before its
+// end, or before its condition is looked at.
+func (w *walker) room(depth int) int64 {
+	f, o := &w.frames[depth], w.loops[depth]
+	room := f.Limit - f.Done
+	if len(o.Until) > 0 {
+		check := max(1, o.Check)
+		room = min(room, check-f.Done%check)
+	}
+	return room
+}
+
+// skip moves past iterations of the iterate at a depth, from where it begins
+// one to the end of the last: settle goes on from there.
+func (w *walker) skip(depth int, times int64) {
+	w.frames, w.bodies, w.loops = w.frames[:depth+1], w.bodies[:depth+1], w.loops[:depth+1]
+	f := &w.frames[depth]
+	f.Done += times - 1
+	f.At = len(w.bodies[depth])
+	if depth == 1 {
+		w.completed += times - 1
+	}
+}

@@ -1,0 +1,250 @@
+package exec
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/memory"
+)
+
+// diary is a device that writes down what is launched, with which buffers and
+// values.
+type diary struct {
+	entries   []string
+	recording *diaryGraph
+	graphs    int
+}
+
+type diaryBuffer struct{ name string }
+
+func (b *diaryBuffer) Push() error { return nil }
+func (b *diaryBuffer) Pull() error { return nil }
+
+type diaryGraph struct {
+	diary *diary
+	calls []*diaryCall
+	args  [][]string
+}
+
+type diaryCall struct {
+	diary *diary
+	name  string
+	args  []device.Arg
+}
+
+func (d *diary) Load(string) (device.Library, error)      { return d, nil }
+func (d *diary) Share(host []byte) (device.Buffer, error) { return d.Alloc(int64(len(host))) }
+func (d *diary) Copy(host []byte) (device.Buffer, error)  { return d.Alloc(int64(len(host))) }
+func (d *diary) Alloc(bytes int64) (device.Buffer, error) {
+	return &diaryBuffer{fmt.Sprint("b", bytes)}, nil
+}
+func (d *diary) Sync() error                                       { return nil }
+func (d *diary) Close() error                                      { return nil }
+func (d *diary) Prepare(string, []device.Arg) (device.Call, error) { panic("without geometry") }
+func (d *diary) PrepareGrid(name string, _ kernel.Geometry, args []device.Arg) (device.Call, error) {
+	return &diaryCall{d, name, args}, nil
+}
+
+func (d *diary) Record(f func() error) (device.Graph, error) {
+	g := &diaryGraph{diary: d}
+	d.recording = g
+	err := f()
+	d.recording = nil
+	return g, err
+}
+
+// arguments are what the arguments hold: buffers, then values.
+func (c *diaryCall) arguments() []string {
+	var list []string
+	for _, a := range c.args {
+		switch a := a.(type) {
+		case *device.Slot:
+			list = append(list, a.Buffer.(*diaryBuffer).name)
+		case *device.Value:
+			list = append(list, fmt.Sprint(device.Decode(types.I32, a.Bytes[:]).I))
+		}
+	}
+	return list
+}
+
+func (c *diaryCall) Launch() error {
+	if g := c.diary.recording; g != nil {
+		g.calls, g.args = append(g.calls, c), append(g.args, c.arguments())
+		return nil
+	}
+	c.diary.entries = append(c.diary.entries, fmt.Sprint(c.name, c.arguments()))
+	return nil
+}
+
+func (g *diaryGraph) Launch() error {
+	for i, c := range g.calls {
+		g.diary.entries = append(g.diary.entries, fmt.Sprint(c.name, g.args[i]))
+	}
+	g.diary.graphs++
+	return nil
+}
+
+func (g *diaryGraph) Update(i int) error {
+	for j, now := range g.calls[i].arguments() {
+		if _, ok := g.calls[i].args[j].(*device.Value); ok {
+			g.args[i][j] = now
+		}
+	}
+	return nil
+}
+
+func (g *diaryGraph) Close() error { return nil }
+
+// loops draws a body of stages, rotations and iterates whose ends depend on
+// nothing, on the step outside, or on what a condition finds.
+func loops(t *rapid.T, depth int) []Op {
+	constant := func(v int64) Formula {
+		term := Term{Kind: PushValue, Type: types.I32}
+		device.Encode(term.Bits[:], op.Int(types.I32, v))
+		return Formula{term}
+	}
+	var body []Op
+	for range rapid.IntRange(1, 3).Draw(t, "ops") {
+		switch kind := rapid.IntRange(0, 5).Draw(t, "kind"); {
+		case kind < 2 || depth == 0:
+			body = append(body, Op{Kind: RunOp, Stage: rapid.IntRange(0, 2).Draw(t, "stage")})
+		case kind == 2:
+			grids := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "grids")
+			body = append(body, Op{Kind: RotateOp, Grids: grids[:rapid.IntRange(2, 4).Draw(t, "rotated")]})
+		default:
+			o := Op{Kind: IterateOp, Body: loops(t, depth-1)}
+			o.Leafless = leafless(o.Body)
+			switch rapid.IntRange(0, 3).Draw(t, "end") {
+			case 0:
+				o.Count = Formula{{Kind: PushStep}}
+			case 1: // ends at a step that is both divisible by check and at least this
+				o.Until = append(Formula{{Kind: PushStep}}, constant(rapid.Int64Range(1, 9).Draw(t, "least"))...)
+				o.Until = append(o.Until, Term{Kind: ApplyOp, Op: op.Ge})
+				o.Check, o.Max = rapid.Int64Range(1, 4).Draw(t, "check"), rapid.Int64Range(1, 12).Draw(t, "max")
+			default:
+				o.Count = constant(rapid.Int64Range(0, 9).Draw(t, "count"))
+			}
+			body = append(body, o)
+		}
+	}
+	return body
+}
+
+// Whatever the loops, the lengths of graphs and the limits, the same launches
+// are made with the same buffers and steps, and all stop at the same places.
+func TestGraphsAreFaithful(t *testing.T) {
+	some := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := &Script{Kernels: []string{"a", "b"}, Body: loops(t, 3), StatusStart: 0, CellsStart: statusBytes, SharedBytes: 4096}
+		for i := range 4 {
+			s.Grids = append(s.Grids, Array{Name: fmt.Sprint(i), Start: 1024, Bytes: int64(i + 1)})
+		}
+		grid := func(i int) Arg { return Arg{Kind: GridArg, Index: i} }
+		s.Stages = []Stage{
+			{Name: "a", Points: 1, Launches: []Launch{{Kernel: 0, Args: []Arg{grid(0), grid(1)}}}},
+			{Name: "b", Points: 10, Launches: []Launch{{Kernel: 1, Args: []Arg{grid(2), {Kind: StepArg}}}, {Kernel: 0, Args: []Arg{grid(3), grid(0)}}}},
+			{Name: "none", Points: 100},
+		}
+		limits := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Limit {
+			return Limit{Iterations: rapid.Int64Range(0, 4).Draw(t, "iterations"), Leaves: rapid.Int64Range(0, 9).Draw(t, "leaves")}
+		}), 1, 5).Draw(t, "limits")
+		eager := rapid.Int64Range(1, 6).Draw(t, "eager")
+		run := func(graphs bool) (*diary, []string) {
+			region, err := memory.New("test", s.SharedBytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer region.Close()
+			d := &diary{}
+			m, err := newMachine(s, d, "", region, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if graphs {
+				m.graphs = newReplayer(m, eager)
+			}
+			var none atomic.Int64
+			var stops []string
+			at := ir.Cursor{}
+			for i := range 3000 {
+				var end ending
+				if at, end, err = m.run(at, limits[i%len(limits)], &none, 1); err != nil {
+					t.Fatal(err)
+				}
+				stops = append(stops, fmt.Sprint(at, m.holds, m.status.leaves.Load(), m.status.points.Load(), m.status.launches.Load()))
+				if end == finished {
+					break
+				}
+			}
+			return d, stops
+		}
+		plain, want := run(false)
+		graphed, got := run(true)
+		some += graphed.graphs
+		if !slices.Equal(graphed.entries, plain.entries) {
+			t.Fatalf("with graphs of %d:\n%v\nwithout:\n%v", eager, graphed.entries, plain.entries)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("with graphs of %d it stops at\n%v\nwithout at\n%v", eager, got, want)
+		}
+	})
+	if some == 0 {
+		t.Error("no graph was ever launched")
+	}
+}
+
+// A loop's graphs are as long as is worth it.
+func TestGraphLength(t *testing.T) {
+	for _, test := range []struct {
+		loop     loop
+		launches int64 // that take as long as a graph may
+		want     int64
+	}{
+		{loop{launches: 1, period: 2}, 5000, 1024},
+		{loop{launches: 3, period: 2}, 5000, 340},
+		{loop{launches: 3, period: 3}, 5000, 339},
+		{loop{launches: 1, period: 2}, 200, 200},
+		{loop{launches: 5, period: 2}, 3, 1},
+		{loop{launches: 600, period: 3}, 5000, 1},
+		{loop{launches: 1, period: 5000}, 5000, 1024},
+	} {
+		if got := test.loop.length(test.launches); got != test.want {
+			t.Errorf("%+v: %d iterations, want %d", test.loop, got, test.want)
+		}
+	}
+	for _, test := range []struct {
+		to   []int
+		want int64
+	}{{[]int{0, 1}, 1}, {[]int{1, 0, 2}, 2}, {[]int{1, 2, 0, 4, 3}, 6}} {
+		if got := period(test.to); got != test.want {
+			t.Errorf("%v: %d, want %d", test.to, got, test.want)
+		}
+	}
+}
+
+// Launches that take long are not worth a graph, and it takes some waits to
+// know.
+func TestLongLaunches(t *testing.T) {
+	m := &machine{pace: newPacer(0)}
+	r := &replayer{machine: m, longest: 20 * time.Millisecond}
+	for _, test := range []struct {
+		each  time.Duration
+		syncs int
+		want  int64
+	}{{time.Microsecond, 3, 0}, {time.Microsecond, 4, 1024}, {50 * time.Microsecond, 4, 400}, {time.Millisecond, 4, 0}} {
+		m.pace.each, m.pace.syncs = test.each, test.syncs
+		if got := r.times(&loop{launches: 1, leaves: 2, period: 2}, 5000, true, Limit{}); got != test.want {
+			t.Errorf("%v after %d waits: %d iterations, want %d", test.each, test.syncs, got, test.want)
+		}
+	}
+}
