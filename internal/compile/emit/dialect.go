@@ -4,6 +4,8 @@
 package emit
 
 import (
+	"strings"
+
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -18,11 +20,25 @@ type Dialect struct {
 	// precedes the name of a function that kernels call.
 	Head       func(*kernel.Kernel) string
 	HelperHead string
-	// Restrict follows the * of a buffer argument.
+	// Restrict follows the * of a buffer argument. Spaces precede the type that
+	// a pointer into a kind of memory points at.
 	Restrict string
-	// Types spells the element types of values; Memory those in buffers.
-	Types, Memory map[types.Type]string
-	Infinity, NaN string
+	Spaces   map[kernel.Space]string
+	// Types spells the types of values, Memory those of elements in buffers and
+	// Arguments those of arguments by value.
+	Types, Memory, Arguments map[types.Type]string
+	Infinity, NaN            string
+	// Long spells an I64 literal %d that no int can hold. FloatSuffix follows
+	// the names of functions of float, if they are other functions than those
+	// of double.
+	Long, FloatSuffix string
+	// Native spells the types of C in helpers where that is not their name;
+	// nil if it is.
+	Native *strings.Replacer
+	// Double precedes a file with double precision in it.
+	Double string
+	// Wraps says whether arithmetic on ints wraps around by itself.
+	Wraps bool
 	// Parallel says whether loops are shared out by OpenMP pragmas. Otherwise
 	// the loops of blocks and threads become the launch's indices.
 	Parallel bool
@@ -46,27 +62,31 @@ var cMemory = map[types.Type]string{
 
 // C is C11 with OpenMP pragmas, which a compiler without OpenMP ignores.
 var C = &Dialect{
-	Name:       "c",
-	Prelude:    "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n",
-	Head:       func(*kernel.Kernel) string { return "static void " },
-	HelperHead: "static inline ",
-	Restrict:   "restrict ",
-	Types:      cTypes,
-	Memory:     cMemory,
-	Infinity:   "INFINITY",
-	NaN:        "NAN",
-	Parallel:   true,
-	Reserved:   reserved(cWords),
+	Name:        "c",
+	Prelude:     "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n",
+	Head:        func(*kernel.Kernel) string { return "static void " },
+	HelperHead:  "static inline ",
+	Restrict:    "restrict ",
+	Types:       cTypes,
+	Memory:      cMemory,
+	Arguments:   cTypes,
+	Infinity:    "INFINITY",
+	NaN:         "NAN",
+	Long:        "INT64_C(%d)",
+	FloatSuffix: "f",
+	Wraps:       true, // compilers are told so
+	Parallel:    true,
+	Reserved:    reserved(cWords),
 }
 
 // funcName spells a mathematical function of a type. All dialects follow C.
-func funcName(f op.Func, t types.Type) string {
+func (d *Dialect) funcName(f op.Func, t types.Type) string {
 	name := f.String()
 	if f == op.Abs {
 		name = "fabs"
 	}
 	if t == types.F32 {
-		name += "f"
+		name += d.FloatSuffix
 	}
 	return name
 }

@@ -24,10 +24,11 @@ type caches struct {
 
 // pointee spells what a pointer into a buffer points at, given the type there.
 func (p *printer) pointee(b *kernel.Buffer, elem string) string {
+	space := p.Spaces[b.Space]
 	if b.Mode == kernel.In {
-		return "const " + elem
+		return space + "const " + elem
 	}
-	return elem
+	return space + elem
 }
 
 // element spells a place in a buffer: the element at an index.

@@ -2,6 +2,7 @@ package emit_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,13 +54,41 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
+// Everything is printed as CUDA, and what OpenCL has words for as OpenCL, and
+// compilers take it.
 func TestNodes(t *testing.T) {
+	needClang(t)
 	for name, k := range nodes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source := emit.Source(emit.CUDA, &kernel.Module{Kernels: []*kernel.Kernel{k}})
+			m := &kernel.Module{Kernels: []*kernel.Kernel{k}}
+			if err := emit.CUDA.Lacks(k); err != nil {
+				t.Error(err)
+			}
+			source := emit.Source(emit.CUDA, m)
 			golden(t, filepath.Join("testdata", "nodes", name+".cu"), source)
 			ptx(t, source)
+			if err := emit.OpenCL.Lacks(k); err != nil {
+				golden(t, filepath.Join("testdata", "nodes", name+".cl"), "// "+err.Error()+"\n")
+				return
+			}
+			source = emit.Source(emit.OpenCL, m)
+			golden(t, filepath.Join("testdata", "nodes", name+".cl"), source)
+			spir(t, source)
 		})
+	}
+}
+
+// spir compiles OpenCL C for no device in particular.
+func spir(t *testing.T, source string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kernels.cl")
+	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("clang-19", "-x", "cl", "-cl-std=CL1.2", "--target=spir64", "-O1", "-Wall", "-Wno-unused-variable", "-Werror",
+		"-emit-llvm", "-S", "-o", os.DevNull, file)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%.2000s\n%s", err, said, source)
 	}
 }

@@ -42,11 +42,14 @@ func helperTable() []helperText {
 			helperText{name: "min_" + t.String(), t: t, text: "%[1]s gl_min_%[2]s(%[1]s a, %[1]s b) { return a < b || a != a ? a : b; } // NaN propagates"},
 			helperText{name: "max_" + t.String(), t: t, text: "%[1]s gl_max_%[2]s(%[1]s a, %[1]s b) { return a > b || a != a ? a : b; } // NaN propagates"},
 			helperText{name: "int_" + t.String(), t: t, text: "int32_t gl_int_%[2]s(%[1]s x) // towards zero, saturating; NaN is 0\n{\n" +
-				"    return x != x ? 0 : x <= (%[1]s)-2147483648.0 ? -2147483647 - 1 : x >= (%[1]s)2147483647.0 ? 2147483647 : (int32_t)x;\n}"},
+				"    return x != x ? 0 : x <= -2147483648.0%[3]s ? -2147483647 - 1 : x >= 2147483647.0%[3]s ? 2147483647 : (int32_t)x;\n}"},
 			helperText{name: "long_" + t.String(), t: t, text: "int64_t gl_long_%[2]s(%[1]s x) // towards zero, saturating; NaN is 0\n{\n" +
-				"    return x != x ? 0 : x <= (%[1]s)-9223372036854775808.0 ? -INT64_C(9223372036854775807) - 1 : x >= (%[1]s)9223372036854775808.0 ? INT64_C(9223372036854775807) : (int64_t)x;\n}"})
+				"    return x != x ? 0 : x <= -9223372036854775808.0%[3]s ? -INT64_C(9223372036854775807) - 1 : x >= 9223372036854775808.0%[3]s ? INT64_C(9223372036854775807) : (int64_t)x;\n}"})
 	}
 	return append(list,
+		helperText{name: "add_i32", t: types.I32, text: "int32_t gl_add_i32(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); } // wraps around"},
+		helperText{name: "sub_i32", t: types.I32, text: "int32_t gl_sub_i32(int32_t a, int32_t b) { return (int32_t)((uint32_t)a - (uint32_t)b); } // wraps around"},
+		helperText{name: "mul_i32", t: types.I32, text: "int32_t gl_mul_i32(int32_t a, int32_t b) { return (int32_t)((uint32_t)a * (uint32_t)b); } // wraps around"},
 		helperText{name: "div_i32", t: types.I32, text: "int32_t gl_div_i32(int32_t a, int32_t b) // x / 0 is 0\n{\n" +
 			"    return b == 0 ? 0 : b == -1 ? (int32_t)(0u - (uint32_t)a) : a / b;\n}"},
 		helperText{name: "rem_i32", t: types.I32, text: "int32_t gl_rem_i32(int32_t a, int32_t b) { return b == 0 || b == -1 ? 0 : a % b; } // x % 0 is 0"},
@@ -78,11 +81,18 @@ func (p *printer) helperDefs() string {
 		if !h.bare {
 			b.WriteString(p.HelperHead)
 		}
-		if strings.Contains(h.text, "%[") {
-			fmt.Fprintf(&b, h.text, p.Types[h.t], h.t)
-		} else {
-			b.WriteString(h.text)
+		text := h.text
+		if strings.Contains(text, "%[") {
+			suffix := ""
+			if h.t == types.F32 {
+				suffix = "f"
+			}
+			text = fmt.Sprintf(h.text, p.Types[h.t], h.t, suffix)
 		}
+		if p.Native != nil {
+			text = p.Native.Replace(text)
+		}
+		b.WriteString(text)
 		b.WriteString("\n")
 	}
 	return b.String()

@@ -25,6 +25,7 @@ type printer struct {
 	inTeam  bool                     // inside a parallel loop
 	anyTeam bool                     // leave the number of threads to the caller
 	cluster [3]int64                 // how many blocks a cluster has, zeros if there are none
+	data    map[*kernel.Var]bool     // ints that come from data
 	offsets map[*kernel.Buffer]int64 // of shared memory that the launch gives
 }
 
@@ -144,6 +145,10 @@ func (p *printer) kernel(k *kernel.Kernel) {
 	p.line("%s%s(%s)", p.Head(k), p.legal(k.Name), strings.Join(p.params(k), ", "))
 	p.line("{")
 	p.cluster = clusterSize(k)
+	p.data = nil
+	if !p.Wraps {
+		p.data = dataOf(k)
+	}
 	p.pool(k)
 	p.scoped(k.Body)
 	p.line("}")
@@ -155,7 +160,7 @@ func (p *printer) params(k *kernel.Kernel) []string {
 		list = append(list, fmt.Sprintf("%s *%s%s", p.pointee(b, p.Memory[b.Elem]), p.Restrict, p.declare(b, b.Name)))
 	}
 	for _, v := range k.Scalars {
-		list = append(list, fmt.Sprintf("%s %s", p.Types[v.Type], p.declare(v, v.Name)))
+		list = append(list, fmt.Sprintf("%s %s", p.Arguments[v.Type], p.declare(v, v.Name)))
 	}
 	return list
 }
@@ -341,6 +346,9 @@ func (p *printer) print(e kernel.Expr) (string, int) {
 	case *kernel.Load:
 		return p.load(e), precAtom
 	case *kernel.Unary:
+		if e.Op == op.Neg && p.wraps(e.X) {
+			return fmt.Sprintf("%s(0, %s)", p.helper("sub_i32"), p.expr(e.X)), precAtom
+		}
 		x := p.operand(e.X, precUnary)
 		if strings.HasPrefix(x, e.Op.Sign()) {
 			x = "(" + x + ")" // not --x
@@ -370,6 +378,9 @@ func (p *printer) binary(e *kernel.Binary) (string, int) {
 		if c, ok := kernel.IntLit(e.Y); t == types.I32 && (!ok || c == 0 || c == -1) {
 			return p.helper(e.Op.String()+"_"+t.String()) + fmt.Sprintf("(%s, %s)", p.expr(e.X), p.expr(e.Y)), precAtom
 		}
+	}
+	if p.wraps(e.X, e.Y) && (e.Op == op.Add || e.Op == op.Sub || e.Op == op.Mul) {
+		return p.helper(e.Op.String()+"_i32") + fmt.Sprintf("(%s, %s)", p.expr(e.X), p.expr(e.Y)), precAtom
 	}
 	prec := e.Op.Prec()
 	left, right := prec, prec+1
@@ -421,7 +432,7 @@ func (p *printer) cast(e *kernel.Cast) (string, int) {
 		}
 		text := p.helper(helper+from.String()) + "(" + p.expr(e.X) + ")"
 		if e.To == types.U8 {
-			return "(uint8_t)" + text, precUnary
+			return "(" + p.Types[types.U8] + ")" + text, precUnary
 		}
 		return text, precAtom
 	}
@@ -434,7 +445,7 @@ func (p *printer) call(e *kernel.Call) (string, int) {
 		args[i] = p.expr(a)
 	}
 	t := e.Args[0].Type()
-	name := funcName(e.Func, t)
+	name := p.funcName(e.Func, t)
 	if !t.IsFloat() {
 		name = p.helper("abs_" + t.String())
 	}
@@ -449,9 +460,9 @@ func (p *printer) literal(v op.Value) (string, int) {
 		case v.T == types.I32 && v.I == math.MinInt32:
 			return "(-2147483647 - 1)", precAtom
 		case v.T == types.I64 && v.I == math.MinInt64:
-			return "(-INT64_C(9223372036854775807) - 1)", precAtom
+			return "(-" + fmt.Sprintf(p.Long, math.MaxInt64) + " - 1)", precAtom
 		case v.T == types.I64 && (v.I > math.MaxInt32 || v.I < -math.MaxInt32):
-			return fmt.Sprintf("INT64_C(%d)", v.I), precAtom
+			return fmt.Sprintf(p.Long, v.I), precAtom
 		case v.I < 0:
 			return v.String(), precUnary
 		}

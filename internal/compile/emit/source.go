@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // Source prints a module's kernels as one file. For C, every kernel NAME also
@@ -21,6 +22,9 @@ func Source(d *Dialect, m *kernel.Module) string {
 	}
 	var b strings.Builder
 	b.WriteString(d.Prelude)
+	if strings.Contains(p.out.String(), d.Types[types.F64]) {
+		b.WriteString(d.Double)
+	}
 	if defs := p.helperDefs(); defs != "" {
 		b.WriteString("\n" + defs)
 	}

@@ -10,6 +10,7 @@ import (
 // threads is how a dialect's threads work together.
 type threads struct {
 	shared   string // precedes the type of memory that a block shares
+	aligned  string // follows its size
 	pool     string // declares memory that the launch gives each block, and is named gl_pool
 	pointer  string // %s is the type of a pointer into the pool at %d bytes
 	clusters bool   // blocks in clusters reach each other's shared memory
@@ -52,7 +53,11 @@ func (p *printer) alloc(b *kernel.Buffer) {
 		head = p.Threads.shared
 	}
 	cells := p.expr(b.Cells)
-	p.line("%s%s %s[%s];", head, p.Memory[b.Elem], p.declare(b, b.Name), cells)
+	tail := ""
+	if b.Space != kernel.Private {
+		tail = p.Threads.aligned
+	}
+	p.line("%s%s %s[%s]%s;", head, p.Memory[b.Elem], p.declare(b, b.Name), cells, tail)
 }
 
 // barrier prints a barrier.

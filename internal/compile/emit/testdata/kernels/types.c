@@ -8,7 +8,7 @@ static inline float gl_min_f32(float a, float b) { return a < b || a != a ? a : 
 static inline double gl_max_f64(double a, double b) { return a > b || a != a ? a : b; } // NaN propagates
 static inline int32_t gl_int_f64(double x) // towards zero, saturating; NaN is 0
 {
-    return x != x ? 0 : x <= (double)-2147483648.0 ? -2147483647 - 1 : x >= (double)2147483647.0 ? 2147483647 : (int32_t)x;
+    return x != x ? 0 : x <= -2147483648.0 ? -2147483647 - 1 : x >= 2147483647.0 ? 2147483647 : (int32_t)x;
 }
 static inline int32_t gl_div_i32(int32_t a, int32_t b) // x / 0 is 0
 {

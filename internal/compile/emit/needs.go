@@ -1,0 +1,92 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+)
+
+// Has reports whether there are words in a dialect for a capability. Devices
+// have their own opinion: machine.Dialect.
+func (d *Dialect) Has(c machine.Capability) bool {
+	switch c {
+	case machine.OpenMP:
+		return d.Parallel
+	case machine.Vector:
+		return d.Vectors != nil || d.Parallel
+	case machine.ReadOnly:
+		return d.Caches != nil
+	case machine.Image:
+		return false
+	case machine.Shared:
+		return d.Threads != nil
+	case machine.Shuffle, machine.Mbarrier:
+		return d.Threads != nil && d.Threads.shuffles != nil
+	case machine.AsyncCopy, machine.BulkCopy:
+		return d.Threads != nil && d.Threads.async
+	case machine.Cluster, machine.GridBarrier:
+		return d.Threads != nil && d.Threads.clusters
+	}
+	return true
+}
+
+// Lacks says what a kernel uses that the dialect has no words for; nil if it
+// can be printed. Ways through the caches are no reason: where they cannot be
+// said, accesses go the plain way.
+func (d *Dialect) Lacks(k *kernel.Kernel) error {
+	for _, c := range Needs(k) {
+		if !d.Has(c) {
+			return fmt.Errorf("the kernel %s cannot be printed: %s has no %s", k.Name, d.Name, c)
+		}
+	}
+	return nil
+}
+
+// Needs returns the capabilities that a kernel cannot do without, in order.
+// Barriers of some warps are counted with mbarriers, those of one with
+// shuffles.
+func Needs(k *kernel.Kernel) []machine.Capability {
+	var list []machine.Capability
+	need := func(c machine.Capability) { list = append(list, c) }
+	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+		switch s := s.(type) {
+		case *kernel.Loop:
+			switch {
+			case s.Tag.IsCluster():
+				need(machine.Cluster)
+			case s.Tag == kernel.Parallel:
+				need(machine.OpenMP)
+			}
+		case *kernel.Alloc:
+			switch s.Buffer.Space {
+			case kernel.Shared:
+				need(machine.Shared)
+			case kernel.Mbarrier:
+				need(machine.Mbarrier)
+			}
+		case *kernel.Shuffle:
+			need(machine.Shuffle)
+		case *kernel.AsyncCopy, *kernel.AsyncCommit, *kernel.AsyncWait:
+			need(machine.AsyncCopy)
+		case *kernel.BulkCopy:
+			need(machine.BulkCopy)
+		case *kernel.MbarrierInit, *kernel.MbarrierArrive, *kernel.MbarrierWait:
+			need(machine.Mbarrier)
+		case *kernel.Barrier:
+			switch {
+			case s.Number > 0:
+				need(machine.Mbarrier)
+			case s.Scope == kernel.WarpScope:
+				need(machine.Shuffle)
+			case s.Scope == kernel.ClusterScope:
+				need(machine.Cluster)
+			case s.Scope == kernel.GridScope:
+				need(machine.GridBarrier)
+			}
+		}
+	}, nil)
+	slices.Sort(list)
+	return slices.Compact(list)
+}

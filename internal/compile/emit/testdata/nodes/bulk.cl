@@ -1,0 +1,1 @@
+// the kernel bulk cannot be printed: opencl has no bulk-copy

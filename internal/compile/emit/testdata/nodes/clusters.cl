@@ -1,0 +1,1 @@
+// the kernel clusters cannot be printed: opencl has no cluster

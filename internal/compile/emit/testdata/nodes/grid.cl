@@ -1,0 +1,1 @@
+// the kernel grid cannot be printed: opencl has no grid-barrier

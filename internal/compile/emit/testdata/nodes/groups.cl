@@ -1,0 +1,1 @@
+// the kernel groups cannot be printed: opencl has no async-copy

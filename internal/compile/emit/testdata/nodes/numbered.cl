@@ -1,0 +1,1 @@
+// the kernel numbered cannot be printed: opencl has no mbarrier

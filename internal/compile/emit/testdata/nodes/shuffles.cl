@@ -1,0 +1,1 @@
+// the kernel shuffles cannot be printed: opencl has no shuffle
