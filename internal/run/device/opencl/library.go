@@ -34,9 +34,22 @@ func (d *Device) Load(path string) (device.Library, error) {
 			return nil, err
 		}
 	}
+	return d.adopt(p), nil
+}
+
+// LoadSource compiles a source with these options and no others, and loads it.
+func (d *Device) LoadSource(text []byte, options []string) (*Library, error) {
+	p, err := d.api.compile(d.context, &d.Properties, text, options)
+	if err != nil {
+		return nil, err
+	}
+	return d.adopt(p), nil
+}
+
+func (d *Device) adopt(p program) *Library {
 	l := &Library{device: d, program: p}
 	d.libraries = append(d.libraries, l)
-	return l, nil
+	return l
 }
 
 // Close forgets the image.
@@ -67,7 +80,7 @@ func (l *Library) Close() error {
 // kernel makes a kernel object, with arguments of its own.
 func (l *Library) kernel(name string) (handle, error) {
 	r := codeOK
-	k := l.device.api.CreateKernel(l.program.handle, emit.CUDA.Symbol(name), &r)
+	k := l.device.api.CreateKernel(l.program.handle, emit.OpenCL.Symbol(name), &r)
 	if r != 0 {
 		return 0, l.device.fail(r, "clCreateKernel", "the compiled code has no kernel %s", name)
 	}
