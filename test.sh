@@ -30,6 +30,8 @@ need clang-19 clang-19
 # Generated OpenCL runs on the processor, and under a checker of memory and races.
 [ -e /etc/OpenCL/vendors/pocl.icd ] || packages="$packages ocl-icd-libopencl1 pocl-opencl-icd"
 need oclgrind oclgrind
+echo '#include <CL/cl.h>' | gcc -E -x c - >/dev/null 2>&1 || packages="$packages opencl-headers"
+echo 'int main(void) { return 0; }' | gcc -x c - -lOpenCL -o /dev/null 2>/dev/null || packages="$packages ocl-icd-opencl-dev"
 if ! { /usr/bin/python3 -c 'import numpy' || python3 -c 'import numpy'; } >/dev/null 2>&1; then
 	packages="$packages python3-numpy"
 fi
