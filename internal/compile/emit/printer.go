@@ -142,7 +142,11 @@ func (p *printer) kernel(k *kernel.Kernel) {
 	for _, d := range k.Doc {
 		p.comment(d)
 	}
-	p.line("%s%s(%s)", p.Head(k), p.legal(k.Name), strings.Join(p.params(k), ", "))
+	params := p.params(k)
+	if !p.Parallel {
+		p.sayLaunch(k)
+	}
+	p.line("%s%s(%s)", p.Head(k), p.legal(k.Name), strings.Join(params, ", "))
 	p.line("{")
 	p.cluster = clusterSize(k)
 	p.data = nil

@@ -14,6 +14,8 @@ static __device__ inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b
 
 // out[k][j][i] = in[k][j][i] + a * (in[k][j][i+1] + in[k][j][i-1] + in[k][j+1][i] + in[k][j-1][i] +
 //     in[k+1][j][i] + in[k-1][j][i] - 6 * in[k][j][i])
+// Launch: ceil(N / 32) x ceil(M / 8) x L blocks (i_block, j_block, k_block) of 32 x 8 threads (i_thread,
+//     j_thread).
 extern "C" __global__ __launch_bounds__(256) void heat(double *__restrict__ out,
         const double *__restrict__ in, int64_t L, int64_t M, int64_t N, double a, double cold)
 {

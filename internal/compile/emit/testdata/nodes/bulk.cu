@@ -42,6 +42,7 @@ static __device__ inline void gl_mbarrier_wait(int64_t *mbarrier, int32_t parity
 }
 
 // One thread asks for a run, all wait for its bytes.
+// Launch: 2 blocks (b) of 64 threads (t).
 extern "C" __global__ __launch_bounds__(64) void bulk(const double *__restrict__ u, double *__restrict__ v)
 {
     const int64_t b = blockIdx.x;

@@ -45,6 +45,7 @@ static __device__ inline void gl_mbarrier_wait_cluster(int64_t *mbarrier, int32_
 }
 
 // Each block of a cluster reads from the next one's memory and writes to that of the one before.
+// Launch: N clusters (b) of 4 x 1 x 1 blocks of 64 threads (t).
 extern "C" __global__ __launch_bounds__(64) __cluster_dims__(4, 1, 1) void clusters(double *__restrict__ u,
         int64_t N)
 {

@@ -26,6 +26,7 @@ static __device__ inline void gl_barrier_grid() // all blocks have to run at onc
 }
 
 // All blocks wait for each other, twice.
+// Launch: 2 x 2 blocks (bx, by) of 64 threads (t), all at once (a cooperative launch).
 extern "C" __global__ __launch_bounds__(64) void grid(double *__restrict__ u, double *__restrict__ v)
 {
     const int64_t by = blockIdx.y;

@@ -30,6 +30,7 @@ template <int pending> static __device__ inline void gl_wait_async() // for all 
 }
 
 // A tile is copied while the one before is used.
+// Launch: 4 blocks (b) of 32 threads (t).
 extern "C" __global__ __launch_bounds__(32) void groups(const float *__restrict__ u, float *__restrict__ v,
         int64_t N)
 {

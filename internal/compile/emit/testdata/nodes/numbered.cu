@@ -15,6 +15,7 @@ template <int number, int count> static __device__ inline void gl_barrier() // f
 }
 
 // Two warps wait for each other, the others do not.
+// Launch: 1 blocks (b) of 128 threads (t).
 extern "C" __global__ __launch_bounds__(128) void numbered(double *__restrict__ u)
 {
     const int32_t b = blockIdx.x;

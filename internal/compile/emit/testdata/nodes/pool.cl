@@ -1,6 +1,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
 // More shared memory than a text may declare.
+// Launch: 2 blocks (b) of 128 threads (t).
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void pool(__global double *restrict u)
 {
     const long b = get_group_id(0);

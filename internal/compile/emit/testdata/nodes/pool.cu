@@ -10,6 +10,7 @@ typedef unsigned long long uint64_t;
 #endif
 
 // More shared memory than a text may declare.
+// Launch: 2 blocks (b) of 128 threads (t), each block with 49168 bytes of shared memory.
 extern "C" __global__ __launch_bounds__(128) void pool(double *__restrict__ u)
 {
     extern __shared__ __align__(16) unsigned char gl_pool[];

@@ -1,6 +1,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
 // Neighbours by way of shared memory, a queue in registers, a loop that is written out.
+// Launch: N / 64 blocks (b) of 64 threads (t).
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void shared(__global const double *restrict u,
         __global double *restrict v, long N)
 {

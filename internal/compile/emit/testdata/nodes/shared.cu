@@ -10,6 +10,7 @@ typedef unsigned long long uint64_t;
 #endif
 
 // Neighbours by way of shared memory, a queue in registers, a loop that is written out.
+// Launch: N / 64 blocks (b) of 64 threads (t).
 extern "C" __global__ __launch_bounds__(64, 2) void shared(const double *__restrict__ u,
         double *__restrict__ v, int64_t N)
 {

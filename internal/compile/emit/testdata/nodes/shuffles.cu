@@ -12,6 +12,7 @@ typedef unsigned long long uint64_t;
 static __device__ inline int32_t gl_add_i32(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); } // wraps around
 
 // What another lane has, of each type.
+// Launch: 2 blocks (b) of 32 threads (t).
 extern "C" __global__ __launch_bounds__(32) void shuffles(double *__restrict__ u, float *__restrict__ p,
         int32_t *__restrict__ n, int64_t *__restrict__ l, uint8_t *__restrict__ c, uint8_t *__restrict__ m)
 {

@@ -1,6 +1,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
 // Elements by two, by four and by eight.
+// Launch: ceil(N / 32) blocks (b) of 32 threads (t).
 __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vectors(__global const double *restrict u,
         __global double *restrict v, __global float *restrict p, __global int *restrict n,
         __global long *restrict l, __global uchar *restrict c, __global uchar *restrict m, long N)

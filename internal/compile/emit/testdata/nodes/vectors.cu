@@ -12,6 +12,7 @@ typedef unsigned long long uint64_t;
 struct __align__(8) gl_uchar8 { uint8_t s0, s1, s2, s3, s4, s5, s6, s7; };
 
 // Elements by two, by four and by eight.
+// Launch: ceil(N / 32) blocks (b) of 32 threads (t).
 extern "C" __global__ __launch_bounds__(32) void vectors(const double *__restrict__ u, double *__restrict__ v,
         float *__restrict__ p, int32_t *__restrict__ n, int64_t *__restrict__ l, uint8_t *__restrict__ c,
         uint8_t *__restrict__ m, int64_t N)

@@ -1,6 +1,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
 // Every way through the caches.
+// Launch: ceil(N / 128) blocks (b) of 32 threads (t).
 __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void ways(__global const double *restrict u,
         __global const float *restrict p, __global const int *restrict n, __global const long *restrict l,
         __global const uchar *restrict c, __global double *restrict v, __global float *restrict q,

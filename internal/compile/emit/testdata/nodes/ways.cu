@@ -117,6 +117,7 @@ static __device__ inline void gl_store_resident_longlong2(longlong2 *p, longlong
 }
 
 // Every way through the caches.
+// Launch: ceil(N / 128) blocks (b) of 32 threads (t).
 extern "C" __global__ __maxnreg__(64) void ways(const double *__restrict__ u, const float *__restrict__ p,
         const int32_t *__restrict__ n, const int64_t *__restrict__ l, const uint8_t *__restrict__ c,
         double *__restrict__ v, float *__restrict__ q, int32_t *__restrict__ o, int64_t *__restrict__ k,
