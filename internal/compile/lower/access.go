@@ -78,10 +78,20 @@ type cell struct {
 	row  *scope
 	body *scope
 	vals map[*ir.Temp]kernel.Expr
+	// sweep is set where the cell is one of a thread's tile, and place is where
+	// in it: offsets from pos by axis.
+	sweep *sweep
+	place map[int]int64
 }
+
+// at returns the cell's position on an axis.
+func (c *cell) at(axis int) kernel.Expr { return kernel.Add(c.pos[axis], kernel.I(c.place[axis])) }
 
 // load reads what an access means at this cell.
 func (c *cell) load(a *ir.Access) kernel.Expr {
+	if c.sweep != nil {
+		return c.sweep.value(c, a)
+	}
 	st := c.storeOf(a.Array)
 	b := c.bufferOf(st)
 	b.reads = true
@@ -276,6 +286,9 @@ func floorMod(x, n kernel.Expr) kernel.Expr {
 // element returns the position of a cell within a store. The part that does
 // not vary on the inner axis is named in the row's scope.
 func (c *cell) element(st *store, idx []index) kernel.Expr {
+	if c.sweep != nil {
+		return c.sweep.element(st, idx)
+	}
 	last := len(idx) - 1
 	if last < 0 {
 		return kernel.I(0) // one value, for all cells
@@ -290,6 +303,7 @@ func (c *cell) element(st *store, idx []index) kernel.Expr {
 	}
 	inLo := st.dims[last].lo(c.size)
 	at := idx[last].at
+	inLo = kernel.Sub(inLo, kernel.I(st.layout.Lead))
 	if last == 0 {
 		return kernel.Sub(at, inLo)
 	}
@@ -306,7 +320,7 @@ func (c *cell) element(st *store, idx []index) kernel.Expr {
 		key += idx[d].key + ";"
 		name += c.rowSuffix(idx[d])
 	}
-	off = kernel.Mul(off, st.dims[last].len(c.size))
+	off = kernel.Mul(off, st.pitch(last, c.size))
 	row := c.row.let(c.env, key, name, kernel.Sub(off, inLo))
 	if idx[last].plain {
 		return kernel.Add(kernel.Add(row, c.pos[c.inner()]), kernel.I(idx[last].offset))
@@ -321,10 +335,10 @@ func (c *cell) flat(st *store, idx []index) kernel.Expr {
 		if d == 0 {
 			off = rel
 		} else {
-			off = kernel.Add(kernel.Mul(off, st.dims[d].len(c.size)), rel)
+			off = kernel.Add(kernel.Mul(off, st.pitch(d, c.size)), rel)
 		}
 	}
-	return off
+	return kernel.Add(off, kernel.I(st.layout.Lead))
 }
 
 // rowName names the start of a row of a store: "row" for the shape that is

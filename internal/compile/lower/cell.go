@@ -89,8 +89,9 @@ func (c *cell) write(s *statement) {
 func (c *cell) here(st *store) kernel.Expr {
 	var idx []index
 	for _, d := range st.dims {
-		if p, ok := c.pos[d.axis]; ok {
-			idx = append(idx, index{axis: d.axis, at: p, plain: true, key: fmt.Sprintf("%d%+d", d.axis, 0)})
+		if _, ok := c.pos[d.axis]; ok {
+			off := c.place[d.axis]
+			idx = append(idx, index{axis: d.axis, at: c.at(d.axis), offset: off, plain: true, key: fmt.Sprintf("%d%+d", d.axis, off)})
 			continue
 		}
 		// The loop does not run over this axis, so the value does not vary on it.
@@ -146,7 +147,7 @@ func (c *cell) hasColor(col *ir.Color) kernel.Expr {
 	var sum kernel.Expr = kernel.I(0)
 	for _, axis := range c.axes {
 		if col.Coef[axis] != 0 {
-			sum = kernel.Add(sum, kernel.Mul(c.pos[axis], kernel.I(col.Coef[axis])))
+			sum = kernel.Add(sum, kernel.Mul(c.at(axis), kernel.I(col.Coef[axis])))
 		}
 	}
 	return kernel.Bin(op.Eq, floorMod(sum, kernel.I(col.Mod)), kernel.I(col.Rem))
@@ -159,7 +160,7 @@ func (c *cell) cellNumber(s *statement) kernel.Expr {
 		r := s.src.Domain[axis]
 		lo := c.low(r.Lo, nil)
 		size := kernel.Add(kernel.Sub(c.high(r.Hi, nil), lo), kernel.I(1))
-		num = kernel.Add(kernel.Mul(num, size), kernel.Sub(c.pos[axis], lo))
+		num = kernel.Add(kernel.Mul(num, size), kernel.Sub(c.at(axis), lo))
 	}
 	return num
 }
@@ -200,7 +201,7 @@ func (c *cell) expr(e ir.Expr) kernel.Expr {
 	case ir.TempRef:
 		return c.temp(e.Temp)
 	case ir.Pos:
-		return kernel.Conv(types.I32, c.pos[e.Axis])
+		return kernel.Conv(types.I32, c.at(e.Axis))
 	case ir.StepRef:
 		return c.stepVar()
 	case *ir.Access:
@@ -273,7 +274,9 @@ func (c *cell) power(e *ir.PowInt) kernel.Expr {
 func (c *cell) number() kernel.Expr {
 	for _, s := range c.stmts {
 		if s.src.Array != nil {
-			return c.here(s.into)
+			into := *s.into
+			into.layout = dense // padding has no numbers
+			return c.here(&into)
 		}
 	}
 	panic("lower: random outside an assignment")

@@ -14,6 +14,7 @@ import (
 type env struct {
 	program *ir.Program
 	bound   *ir.Binding
+	baked   bool // sizes are literals
 	sizes   map[int]*kernel.Var
 	scalars map[*ir.Scalar]*kernel.Var
 	step    *kernel.Var
@@ -66,6 +67,9 @@ func (e *env) fresh(name string) string {
 
 // size returns a parameter's value as an I64.
 func (e *env) size(param int) kernel.Expr {
+	if e.baked {
+		return kernel.I(e.bound.Params[param])
+	}
 	v, ok := e.sizes[param]
 	if !ok {
 		v = kernel.NewVar(e.program.Params[param].Name, types.I64)

@@ -169,7 +169,7 @@ func check(b *ir.Binding, w way, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	m, err := lowered(b.Program, lower.Options{Target: w.target, Strict: w.strict, Plan: w.plan, Bound: b})
+	m, err := lowered(b.Program, lower.Options{Target: w.target, Strict: w.strict, Plan: w.plan, Bound: b, Sized: true})
 	if err != nil {
 		return fmt.Errorf("%v: %w", w, err)
 	}
@@ -185,17 +185,16 @@ func check(b *ir.Binding, w way, seed uint64) error {
 
 // randomPlan returns a random configuration for every kernel of a program.
 func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand) (schedule.Plan, error) {
-	plan, err := lower.Plan(b.Program, lower.Options{Target: target, Bound: b})
-	for i := range plan.Kernels {
-		k := &plan.Kernels[i]
-		if !k.Config.Has("block") {
-			continue
+	choices, err := lower.Choices(b.Program, lower.Options{Target: target, Bound: b})
+	var plan schedule.Plan
+	for _, c := range choices {
+		k := c.Kernel
+		f := c.Space.Families[rng.IntN(len(c.Space.Families))] // each as often as the others
+		k.Config = schedule.Space{Families: []schedule.Family{f}}.Census().Draw(rng)
+		if k.Config.Family == "loops" {
+			k.Config = k.Config.With("block", smallBlock(len(k.Config.Ints("block")), rng))
 		}
-		rank := len(k.Config.Ints("block"))
-		k.Config = lower.Space(target, rank).Census().Draw(rng)
-		if target == lower.CPU {
-			k.Config = k.Config.With("block", smallBlock(rank, rng))
-		}
+		plan.Kernels = append(plan.Kernels, k)
 	}
 	return plan, err
 }

@@ -29,6 +29,9 @@ type Options struct {
 	// Bound gives the values of coefficients, which kernels hold as literals.
 	// It may be nil if the program has none.
 	Bound *ir.Binding
+	// Sized says that the module serves the sizes of Bound and no others, so
+	// that kernels may hold those as literals, too.
+	Sized bool
 }
 
 // Target is the kind of machine that kernels are for.
@@ -59,26 +62,57 @@ func Plan(p *ir.Program, o Options) (schedule.Plan, error) {
 	return schedule.Plan{Kernels: m.chooser.known}, nil
 }
 
+// Choice is a kernel of a program with the configurations that it may have.
+type Choice struct {
+	schedule.Kernel // with the configuration that the options' plan gives it
+	Space           schedule.Space
+}
+
+// Choices returns the program's kernels in the order of a plan.
+func Choices(p *ir.Program, o Options) ([]Choice, error) {
+	m, err := build(p, o)
+	if err != nil {
+		return nil, err
+	}
+	var out []Choice
+	for i, k := range m.chooser.known {
+		out = append(out, Choice{k, m.chooser.spaces[i]})
+	}
+	return out, nil
+}
+
 func build(p *ir.Program, o Options) (*module, error) {
 	m := &module{
-		Module:  &kernel.Module{Program: p, Stages: map[*ir.Stage][]*kernel.Launch{}},
+		Module:  &kernel.Module{Program: p, Stages: map[*ir.Stage][]*kernel.Launch{}, Layouts: map[*ir.Grid]kernel.Layout{}},
 		opts:    o,
 		texts:   map[string]*kernel.Kernel{},
 		names:   map[string]int{},
 		stores:  map[any]*store{},
+		layouts: map[*ir.Grid]*kernel.Layout{},
 		chooser: newChooser(o.Plan),
 	}
 	stages := p.Stages
 	if p.Initial != nil && !o.NoInitial {
 		stages = append([]*ir.Stage{p.Initial}, stages...)
 	}
+	// All kernels are chosen before the first is built: they have to agree on
+	// how the grids lie in memory.
+	var nests []*nest
 	for _, s := range stages {
-		if err := m.stage(s); err != nil {
+		some, err := m.stage(s)
+		if err != nil {
 			return nil, err
 		}
+		nests = append(nests, some...)
 	}
 	if err := m.chooser.check(); err != nil {
 		return nil, err
+	}
+	m.settleLayouts(nests)
+	for _, n := range nests {
+		if err := n.build(); err != nil {
+			return nil, err
+		}
 	}
 	return m, nil
 }
@@ -90,48 +124,38 @@ type module struct {
 	texts   map[string]*kernel.Kernel // by text without the name, to share kernels
 	names   map[string]int            // kernel and scratch names in use
 	stores  map[any]*store            // scratch by what it holds
+	layouts map[*ir.Grid]*kernel.Layout
 	chooser *chooser
 }
 
-func (m *module) stage(s *ir.Stage) error {
+// stage returns the nests of a stage's groups, each with its configuration.
+func (m *module) stage(s *ir.Stage) ([]*nest, error) {
 	fusion := analysis.FusableGroups(s)
 	if s == m.Program.Initial {
 		// A grid that is given its contents skips its assignments.
 		fusion = analysis.SeparateGroups(s)
 	}
+	var nests []*nest
 	scratch := map[*ir.Temp]*store{}
 	for gi, g := range fusion.Groups {
-		snapshots := map[*ir.Array]*store{}
-		for _, a := range g.Snapshot {
-			st := m.snapshotStore(s, a)
-			snapshots[a] = st
-			m.copyKernel(s, a, st)
-		}
 		for _, u := range fusion.Temps {
 			if u.Place == analysis.Materialised && u.Group == gi {
 				scratch[u.Temp] = m.tempStore(s, u.Temp, g.Axes)
 			}
 		}
-		n := &nest{module: m, stage: s, group: g, snapshots: snapshots, temps: scratch}
+		n := &nest{module: m, stage: s, group: g, temps: scratch, name: kernelName(s, fusion, gi)}
 		n.collect(fusion, gi)
 		if len(n.stmts) == 0 {
 			continue
 		}
-		cfg, err := m.config(s, g)
-		if err != nil {
-			return err
+		var err error
+		from := slices.Index(s.Body, g.Stmts[0])
+		if n.config, err = m.chooser.choose(s.Name, from, from+len(g.Stmts), n.space()); err != nil {
+			return nil, err
 		}
-		if err := n.build(kernelName(s, fusion, gi), cfg); err != nil {
-			return err
-		}
+		nests = append(nests, n)
 	}
-	return nil
-}
-
-// config returns the plan's choice for a group.
-func (m *module) config(s *ir.Stage, g *analysis.Group) (schedule.Config, error) {
-	from := slices.Index(s.Body, g.Stmts[0])
-	return m.chooser.choose(s.Name, from, from+len(g.Stmts), Space(m.opts.Target, len(g.Axes)))
+	return nests, nil
 }
 
 func kernelName(s *ir.Stage, f *analysis.Fusion, group int) string {

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
@@ -18,6 +19,8 @@ type nest struct {
 	*env
 	stage     *ir.Stage
 	group     *analysis.Group
+	name      string
+	config    schedule.Config
 	snapshots map[*ir.Array]*store
 	temps     map[*ir.Temp]*store // materialised temps of the stage so far
 	axes      []int
@@ -163,19 +166,37 @@ func commonColor(stmts []*statement) *ir.Color {
 	return common
 }
 
-// build makes the group's kernels with the family that cfg names.
-func (n *nest) build(name string, cfg schedule.Config) error {
+// build makes the group's kernels with the family that the configuration names.
+func (n *nest) build() error {
+	n.snapshots = map[*ir.Array]*store{}
+	for _, a := range n.group.Snapshot {
+		n.snapshots[a] = n.snapshotStore(n.stage, a)
+		n.copyKernel(n.stage, a, n.snapshots[a])
+	}
 	n.env = newEnv(n.Program, n.opts.Bound)
+	k := &kernel.Kernel{Name: n.name, Doc: n.doc()}
+	if v, ok := n.config.Get("sizes"); ok && v.Equal(baked) {
+		if !n.opts.Sized {
+			return fmt.Errorf("plan for %s: sizes=baked makes a kernel for one size, and this one is for all: use sizes=args", n.name)
+		}
+		n.env.baked = true
+	}
+	if n.config.Has("registers") {
+		k.MaxRegisters = int(n.config.Int("registers"))
+	}
 	n.bounds()
-	k := &kernel.Kernel{Name: name, Doc: n.doc()}
 	var after []func()
-	switch {
-	case len(n.axes) == 0:
+	switch n.config.Family {
+	case "single":
 		k.Body, after = n.single()
-	case cfg.Family == "cells":
-		k.Body, after = n.cells(cfg)
+	case "cells":
+		k.Body, after = n.cells(n.config)
+	case "tile", "stream":
+		k.Body, after = n.sweep(n.config)
+	case "loops":
+		k.Body, after = n.loops(n.config)
 	default:
-		k.Body, after = n.loops(cfg)
+		panic("lower: no family is called " + n.config.Family)
 	}
 	args := n.finish(k)
 	n.add(n.stage, k, args)

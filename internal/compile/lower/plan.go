@@ -16,7 +16,11 @@ type chooser struct {
 	every []bool  // settings of plan.Every that some kernel fits
 	used  []bool  // kernels of the plan that were found
 	first []error // why a setting of plan.Every did not fit
-	known []schedule.Kernel
+	// family says why the family of plan.Every fits no kernel so far.
+	family error
+	fits   bool
+	known  []schedule.Kernel
+	spaces []schedule.Space // of the known kernels
 }
 
 func newChooser(p schedule.Plan) *chooser {
@@ -36,6 +40,7 @@ func (c *chooser) choose(stage string, from, to int, space schedule.Space) (sche
 		return cfg, fmt.Errorf("plan for %s[%d:%d]: %w", stage, from, to, err)
 	}
 	c.known = append(c.known, schedule.Kernel{Stage: stage, From: from, To: to, Depth: 1, Config: cfg})
+	c.spaces = append(c.spaces, space)
 	return cfg, nil
 }
 
@@ -53,8 +58,9 @@ func (c *chooser) find(stage string, from, to int, space schedule.Space) (schedu
 	var partial schedule.Config
 	if space.Family(c.plan.Every.Family) != nil {
 		partial.Family = c.plan.Every.Family
-	} else if c.plan.Every.Family != "" {
-		return schedule.Config{}, space.Check(schedule.Config{Family: c.plan.Every.Family})
+		c.fits = true
+	} else if c.plan.Every.Family != "" && c.family == nil {
+		c.family = space.Check(schedule.Config{Family: c.plan.Every.Family})
 	}
 	for i, s := range c.plan.Every.Values {
 		with := partial.With(s.Name, s.Value)
@@ -75,6 +81,9 @@ func place(k schedule.Kernel) string { return fmt.Sprintf("%s[%d:%d]", k.Stage, 
 
 // check returns an error if the plan says something that no kernel heeds.
 func (c *chooser) check() error {
+	if c.family != nil && !c.fits {
+		return fmt.Errorf("plan: family=%s fits no kernel: %w", c.plan.Every.Family, c.family)
+	}
 	for i, ok := range c.every {
 		if !ok && c.first[i] != nil {
 			return fmt.Errorf("plan: %s fits no kernel: %w", c.plan.Every.Values[i], c.first[i])

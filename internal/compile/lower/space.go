@@ -2,16 +2,35 @@ package lower
 
 import "github.com/gridloom/gridloom/internal/compile/schedule"
 
-// Space returns the configurations of a kernel that loops over rank axes. There
-// is nothing to choose for a kernel that works on a single cell.
-func Space(t Target, rank int) schedule.Space {
+// Space returns the configurations of a kernel that loops over some axes, named
+// from the outermost on. There is nothing to choose for a kernel that works on
+// a single cell.
+func Space(t Target, axes []string) schedule.Space {
+	rank := len(axes)
 	if rank == 0 {
 		return schedule.Space{Families: []schedule.Family{{Name: "single", Doc: "one cell, by one thread"}}}
 	}
-	if t == GPU {
-		return schedule.Space{Families: []schedule.Family{cellsFamily(rank)}}
+	if t == CPU {
+		return schedule.Space{Families: []schedule.Family{loopsFamily(rank)}}
 	}
-	return schedule.Space{Families: []schedule.Family{loopsFamily(rank)}}
+	families := []schedule.Family{cellsFamily(rank), tileFamily(rank)}
+	if rank > 1 {
+		families = append(families, streamFamily(axes))
+	}
+	return schedule.Space{Families: families}
+}
+
+// space returns the configurations of the group's kernel.
+func (n *nest) space() schedule.Space {
+	var names []string
+	for _, a := range n.axes {
+		names = append(names, n.Program.Axes[a])
+	}
+	s := Space(n.opts.Target, names)
+	if n.opts.Target == GPU && !n.sweepable() {
+		s.Families = s.Families[:1]
+	}
+	return s
 }
 
 func loopsFamily(rank int) schedule.Family {

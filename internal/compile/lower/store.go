@@ -18,7 +18,13 @@ type store struct {
 	name  string
 	elem  types.Type
 	dims  []storeDim
+	// layout is that of the grid, which all kernels have to agree on: it is
+	// settled before the first is built.
+	layout *kernel.Layout
 }
+
+// dense is the layout of all that is no grid.
+var dense = &kernel.Layout{Align: 1}
 
 // storeDim is one dimension of a store. Its bounds are functions of the sizes,
 // because every kernel has its own size arguments.
@@ -34,10 +40,36 @@ func (d storeDim) len(size func(int) kernel.Expr) kernel.Expr {
 
 func (st *store) cells(size func(int) kernel.Expr) kernel.Expr {
 	n := kernel.I(1)
-	for _, d := range st.dims {
-		n = kernel.Mul(n, d.len(size))
+	for d := range st.dims {
+		n = kernel.Mul(n, st.pitch(d, size))
+	}
+	return roundUp(kernel.Add(n, kernel.I(st.layout.Lead)), st.layout.Align)
+}
+
+// pitch returns the length of a dimension in memory, where the last one is
+// followed by padding.
+func (st *store) pitch(d int, size func(int) kernel.Expr) kernel.Expr {
+	n := st.dims[d].len(size)
+	if d == len(st.dims)-1 {
+		return roundUp(n, st.layout.Align)
 	}
 	return n
+}
+
+// stride returns how far apart neighbours in a dimension are.
+func (st *store) stride(d int, size func(int) kernel.Expr) kernel.Expr {
+	n := kernel.I(1)
+	for i := d + 1; i < len(st.dims); i++ {
+		n = kernel.Mul(n, st.pitch(i, size))
+	}
+	return n
+}
+
+func roundUp(n kernel.Expr, to int64) kernel.Expr {
+	if to == 1 {
+		return n
+	}
+	return kernel.Mul(kernel.CeilDiv(n, kernel.I(to)), kernel.I(to))
 }
 
 // shapeKey is equal for stores whose rows start at the same places: the
@@ -51,6 +83,9 @@ func (st *store) shapeKey() string {
 			key += ";" + d.key
 		}
 	}
+	if *st.layout != *dense {
+		key += fmt.Sprintf("@%d,%d", st.layout.Lead, st.layout.Align)
+	}
 	return key
 }
 
@@ -58,11 +93,12 @@ func (st *store) shapeKey() string {
 func (m *module) arrayStore(s *ir.Stage, a *ir.Array) *store {
 	if a.Grid != nil {
 		return &store{
-			arg:   kernel.GridArg{Grid: a.Grid},
-			order: slices.Index(s.Arrays, a),
-			name:  a.Name,
-			elem:  a.Type,
-			dims:  m.extents(a),
+			arg:    kernel.GridArg{Grid: a.Grid},
+			order:  slices.Index(s.Arrays, a),
+			name:   a.Name,
+			elem:   a.Type,
+			dims:   m.extents(a),
+			layout: m.layoutOf(a.Grid),
 		}
 	}
 	return m.scratchStore(a, s.Name+"_"+a.Name, a.Name, a.Type, m.extents(a))
@@ -73,7 +109,11 @@ type oldValues struct{ array *ir.Array }
 
 // snapshotStore returns scratch for a copy of an array's old values.
 func (m *module) snapshotStore(s *ir.Stage, a *ir.Array) *store {
-	return m.scratchStore(oldValues{a}, s.Name+"_"+a.Name+"_old", a.Name+"_old", a.Type, m.extents(a))
+	layout := dense
+	if a.Grid != nil {
+		layout = m.layoutOf(a.Grid) // it is copied element by element
+	}
+	return m.laidScratch(oldValues{a}, s.Name+"_"+a.Name+"_old", a.Name+"_old", a.Type, m.extents(a), layout)
 }
 
 func (m *module) extents(a *ir.Array) []storeDim {
@@ -151,10 +191,14 @@ func extreme(bounds []ir.Affine, pick func(x, y kernel.Expr) kernel.Expr) func(s
 // scratchStore makes scratch memory with the given dimensions for what key
 // stands for, or finds the one that it has already.
 func (m *module) scratchStore(key any, name, short string, t types.Type, dims []storeDim) *store {
+	return m.laidScratch(key, name, short, t, dims, dense)
+}
+
+func (m *module) laidScratch(key any, name, short string, t types.Type, dims []storeDim, layout *kernel.Layout) *store {
 	if st, ok := m.stores[key]; ok {
 		return st
 	}
-	st := &store{order: orderScratch + len(m.Scratch), name: short, elem: t, dims: dims}
+	st := &store{order: orderScratch + len(m.Scratch), name: short, elem: t, dims: dims, layout: layout}
 	st.arg = kernel.ScratchArg{Scratch: m.newScratch(name, t, st.cells)}
 	m.stores[key] = st
 	return st

@@ -1,0 +1,112 @@
+package lower
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+)
+
+// layoutOf returns a grid's layout, which settleLayouts may still change.
+func (m *module) layoutOf(g *ir.Grid) *kernel.Layout {
+	l, ok := m.layouts[g]
+	if !ok {
+		l = &kernel.Layout{Align: 1}
+		m.layouts[g] = l
+	}
+	return l
+}
+
+// settleLayouts gives every grid the alignment that the kernels' vectors ask
+// for (Zhang and Mueller 2013, section 3.1): cells at multiples of the widest
+// vector start an aligned one. Grids of which no kernel makes vectors stay dense.
+func (m *module) settleLayouts(nests []*nest) {
+	for _, n := range nests {
+		t, ok := n.tiling()
+		if !ok || t.vec == 1 {
+			continue
+		}
+		for _, a := range n.stage.Arrays {
+			if a.Grid == nil || !n.touches(a) || !n.vectors(a) {
+				continue
+			}
+			m.layoutOf(a.Grid).Align = max(m.layoutOf(a.Grid).Align, t.vec)
+		}
+	}
+	m.joinLayouts(m.Program.Body)
+	for _, g := range m.Program.Grids {
+		l, ok := m.layouts[g]
+		if !ok {
+			continue
+		}
+		if l.Align > 1 {
+			l.Lead = mod(g.Dims[len(g.Dims)-1].Lo.Const, l.Align)
+		}
+		if m.opts.Sized && l.Lead == 0 && m.rowLength(g)%l.Align == 0 {
+			l.Align = 1 // these sizes need no padding
+		}
+		if *l != *dense {
+			m.Layouts[g] = *l
+		}
+	}
+}
+
+// joinLayouts gives grids that change places the same layout.
+func (m *module) joinLayouts(body []ir.Op) {
+	var together [][]*ir.Grid
+	var collect func(body []ir.Op)
+	collect = func(body []ir.Op) {
+		for _, o := range body {
+			switch o := o.(type) {
+			case *ir.Rotate:
+				together = append(together, o.Grids)
+			case *ir.Iterate:
+				collect(o.Body)
+			}
+		}
+	}
+	collect(body)
+	for range together { // a grid may be in several of them
+		for _, grids := range together {
+			widest := int64(1)
+			for _, g := range grids {
+				widest = max(widest, m.layoutOf(g).Align)
+			}
+			for _, g := range grids {
+				m.layoutOf(g).Align = widest
+			}
+		}
+	}
+}
+
+// rowLength returns the length of a grid's rows.
+func (m *module) rowLength(g *ir.Grid) int64 {
+	e := m.opts.Bound.Extent(g.Dims[len(g.Dims)-1])
+	return e.Hi - e.Lo + 1
+}
+
+// touches reports whether the group reads or writes an array.
+func (n *nest) touches(a *ir.Array) bool {
+	for _, s := range n.stmts {
+		if s.src.Array == a {
+			return true
+		}
+		for _, x := range accesses(s.src.Value) {
+			if x.Array == a {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// vectors reports whether runs of an array's cells along the group's inner
+// axis are runs of memory whose alignment is known before the sizes are.
+func (n *nest) vectors(a *ir.Array) bool {
+	if len(a.Dims) == 0 {
+		return false
+	}
+	last := a.Dims[len(a.Dims)-1]
+	return last.Axis == n.inner() && len(last.Lo.Terms) == 0 && a.Grid != nil
+}
+
+// mod returns x modulo n, not negative.
+func mod(x, n int64) int64 { return ((x % n) + n) % n }

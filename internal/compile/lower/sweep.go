@@ -1,0 +1,530 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// The families "tile" and "stream" share the machinery of this file: a thread
+// computes a small tile of cells, a vector of neighbours on the inner axis and
+// perhaps several rows. "stream" sends the threads of a block along one axis,
+// plane by plane, and keeps what the next planes need in registers (2.5D
+// blocking: Zhang and Mueller 2013, section 2.2; Rawat et al. 2019, section II).
+//
+// There is one path for all cells. Where an access lands at a boundary is
+// worked out before the planes: indices are mapped, or where the source says
+// nothing clipped to the array, so that every load is good wherever a thread
+// stands, and only stores ask whether their cells are to be updated.
+
+// tiling is how a group's cells are shared out among threads and blocks.
+type tiling struct {
+	vec    int64 // neighbours on the inner axis that a thread moves together
+	along  map[int]share
+	stream int   // the axis that blocks go along, or noAxis
+	chunk  int64 // planes of a block; 0 for all
+	ahead  int64 // planes that are loaded before they are needed
+	// shuffle says that neighbours on the inner axis come from other lanes.
+	shuffle bool
+	loads   kernel.Via
+	stores  kernel.Via
+}
+
+// share is how an axis is shared out: threads of a block, neighbouring cells
+// of a thread, and how often that repeats at the distance of a block.
+type share struct{ threads, blocked, cyclic int64 }
+
+// width returns the cells of a block.
+func (s share) width() int64 { return s.threads * s.blocked * s.cyclic }
+
+// sweep is a group on its way to a kernel of these families.
+type sweep struct {
+	*nest
+	tiling
+	written map[*ir.Array]bool
+	pre     *scope // what does not change from plane to plane
+	now     *scope // of the plane
+	phase   string // "" in the loop over planes, else what precedes it
+	pos     map[int]kernel.Expr
+	thread  map[int]*kernel.Var
+	cells   []*cell // in the order of their places
+	chains  []*chain
+	chainOf map[string]*chain
+}
+
+// tiling returns the tiling that the nest's configuration asks for, if it is
+// one of a family that has such.
+func (n *nest) tiling() (tiling, bool) {
+	cfg := n.config
+	if cfg.Family != "tile" && cfg.Family != "stream" {
+		return tiling{}, false
+	}
+	t := tiling{vec: cfg.Int("vec"), along: map[int]share{}, stream: noAxis}
+	rest := n.outer()
+	if cfg.Family == "stream" {
+		t.stream = n.axisNamed(cfg.Word("stream"))
+		t.chunk, t.ahead = cfg.Int("chunk"), cfg.Int("ahead")
+		t.along[t.stream] = share{1, 1, 1}
+		rest = without(rest, t.stream)
+	}
+	t.shuffle = cfg.Word("x") == "shuffle"
+	t.loads = [...]kernel.Via{kernel.Plain, kernel.ReadOnly}[b2i(cfg.Word("load") == "readonly")]
+	t.stores = [...]kernel.Via{kernel.Plain, kernel.Streaming}[b2i(cfg.Word("store") == "streaming")]
+	block := cfg.Ints("block")
+	of := func(list []int64, fromEnd int) int64 {
+		if fromEnd < len(list) {
+			return list[len(list)-1-fromEnd]
+		}
+		return 1
+	}
+	values := func(name string) []int64 {
+		if cfg.Has(name) {
+			return cfg.Ints(name)
+		}
+		return nil
+	}
+	rows, repeat := values("rows"), values("repeat")
+	t.along[n.inner()] = share{of(block, 0), t.vec, of(repeat, 0)}
+	for i := len(rest) - 1; i >= 0; i-- {
+		at := len(rest) - i
+		t.along[rest[i]] = share{of(block, at), of(rows, at-1), of(repeat, at)}
+	}
+	return t, true
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func without(list []int, x int) []int {
+	var out []int
+	for _, y := range list {
+		if y != x {
+			out = append(out, y)
+		}
+	}
+	return out
+}
+
+func (n *nest) axisNamed(name string) int {
+	for _, a := range n.axes {
+		if n.Program.Axes[a] == name {
+			return a
+		}
+	}
+	panic("lower: no axis is called " + name)
+}
+
+// sweepable reports whether the group may be computed by sweeps: no cell that
+// one thread writes is read by another.
+func (n *nest) sweepable() bool { return len(n.axes) > 0 && !n.group.InPlace }
+
+// chunk returns how many elements of a type a vector access moves, for vectors
+// of so many cells.
+func chunk(vec int64, t types.Type) int64 {
+	n := min(vec, 16/int64(t.Size()), 8)
+	if n < 2 {
+		return 1
+	}
+	return n
+}
+
+// sweep builds the kernel of a sweep.
+func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
+	t, _ := n.tiling()
+	n.strided = nil // every thread has its cells: colours are guards
+	w := &sweep{
+		nest: n, tiling: t, written: map[*ir.Array]bool{}, pre: newScope(nil),
+		pos: map[int]kernel.Expr{}, thread: map[int]*kernel.Var{}, chainOf: map[string]*chain{},
+	}
+	for _, s := range n.stmts {
+		if s.src.Array != nil {
+			w.written[s.src.Array] = true
+		}
+	}
+	parts, after := w.partials()
+	wrap := w.geometry()
+	w.now = w.pre
+	if w.stream == noAxis {
+		w.tiles()
+		w.plan()
+		w.load()
+		w.compute(parts)
+		return wrap(w.pre.stmts), after
+	}
+	axis := w.stream
+	first := w.pos[axis]
+	last := w.pre.let(w.env, "last", w.Program.Axes[axis]+"_end", w.end(first))
+	w.tiles()
+	w.plan()
+	w.phase = "first"
+	w.load()
+	v := kernel.NewVar(w.pre.free(w.env, w.Program.Axes[axis]), types.I64)
+	w.now = w.inside(w.pre)
+	w.phase = ""
+	w.pos[axis] = kernel.V(v)
+	w.load()
+	w.compute(parts)
+	w.shift()
+	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(1), Body: w.now.stmts})
+	return wrap(w.pre.stmts), after
+}
+
+// inside returns a scope within another. All scopes of a sweep share their
+// names: what is named outside may come after what is named inside.
+func (w *sweep) inside(outer *scope) *scope {
+	return &scope{outer: outer, named: map[string]*kernel.Var{}, names: w.pre.names}
+}
+
+// free returns a name that is free in scope.
+func (s *scope) free(e *env, name string) string { return s.declare(e, name, types.I64).Name }
+
+// end returns where the planes of a block end.
+func (w *sweep) end(first kernel.Expr) kernel.Expr {
+	hi := w.span[w.stream].hi
+	if w.chunk == 0 {
+		return hi
+	}
+	return kernel.Min(kernel.Add(first, kernel.I(w.chunk)), hi)
+}
+
+// partials makes the memory for reductions: one value a cell.
+func (w *sweep) partials() (map[*statement]*partials, []func()) {
+	parts := map[*statement]*partials{}
+	var after []func()
+	for _, s := range w.reductions() {
+		count := kernel.I(1)
+		for _, axis := range w.axes {
+			r := s.src.Domain[axis]
+			count = kernel.Mul(count, kernel.Add(kernel.Sub(w.high(r.Hi, nil), w.low(r.Lo, nil)), kernel.I(1)))
+		}
+		p := w.newPartials(s, count)
+		parts[s] = p
+		after = append(after, func() { w.tree(p) })
+	}
+	return parts, after
+}
+
+// geometry names where each thread stands and returns what wraps a body in the
+// loops of blocks and threads.
+func (w *sweep) geometry() func([]kernel.Stmt) []kernel.Stmt {
+	type part struct {
+		axis  int
+		start kernel.Expr // of the first block
+		count kernel.Expr // of blocks
+		width int64       // cells of a block
+	}
+	var parts []part // innermost first
+	head := newScope(nil)
+	for i := len(w.axes) - 1; i >= 0; i-- {
+		axis := w.axes[i]
+		w.nameBounds(head, axis)
+		sp := w.span[axis]
+		start, width := sp.lo, w.along[axis].width()
+		switch axis {
+		case w.inner():
+			if lo := floorMod(sp.lo, kernel.I(w.vec)); w.vec > 1 {
+				start = head.let(w.env, "start", w.Program.Axes[axis]+"_start", kernel.Sub(sp.lo, lo))
+			}
+		case w.stream:
+			width = w.chunk
+		}
+		count := kernel.I(1)
+		if width > 0 {
+			count = kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, start), kernel.I(0)), kernel.I(width))
+		}
+		parts = append(parts, part{axis, start, count, width})
+	}
+	var loops []*kernel.Loop
+	thread := func(axis int, tag kernel.Tag) {
+		if n := w.along[axis].threads; n > 1 {
+			v := head.declare(w.env, w.Program.Axes[axis]+"_thread", types.I64)
+			w.thread[axis] = v
+			loops = append(loops, &kernel.Loop{Var: v, Lo: kernel.I(0), Hi: kernel.I(n), Step: kernel.I(1), Tag: tag})
+		}
+	}
+	level := 0
+	for _, p := range parts {
+		if p.axis != w.stream {
+			thread(p.axis, kernel.ThreadX+kernel.Tag(min(level, 2)))
+			level++
+		}
+	}
+	at := map[int]kernel.Expr{} // the block's place on each axis
+	var rest []part
+	for i, p := range parts {
+		if n, ok := kernel.IntLit(p.count); ok && n == 1 {
+			at[p.axis] = kernel.I(0)
+			continue
+		}
+		if i >= 2 {
+			rest = append(rest, p)
+			continue
+		}
+		v := head.declare(w.env, w.Program.Axes[p.axis]+"_block", types.I64)
+		at[p.axis] = kernel.V(v)
+		loops = append(loops, &kernel.Loop{Var: v, Lo: kernel.I(0), Hi: p.count, Step: kernel.I(1), Tag: kernel.BlockX + kernel.Tag(i)})
+	}
+	if len(rest) > 0 {
+		total := kernel.I(1)
+		for _, p := range rest {
+			total = kernel.Mul(total, p.count)
+		}
+		name := w.Program.Axes[rest[0].axis] + "_block"
+		if len(rest) > 1 {
+			name = "outer_block"
+		}
+		v := head.declare(w.env, name, types.I64)
+		loops = append(loops, &kernel.Loop{Var: v, Lo: kernel.I(0), Hi: total, Step: kernel.I(1), Tag: kernel.BlockZ})
+		left := kernel.V(v)
+		for i, p := range rest {
+			at[p.axis] = left
+			if i < len(rest)-1 {
+				at[p.axis] = kernel.Bin(op.Rem, left, p.count)
+				left = kernel.Bin(op.Div, left, p.count)
+			}
+		}
+	}
+	w.pre = newScope(head)
+	for _, p := range parts {
+		x := kernel.Add(p.start, kernel.Mul(at[p.axis], kernel.I(p.width)))
+		if v, ok := w.thread[p.axis]; ok {
+			x = kernel.Add(x, kernel.Mul(kernel.V(v), kernel.I(w.along[p.axis].blocked)))
+		}
+		name := w.Program.Axes[p.axis]
+		if p.axis == w.stream {
+			name += "_first"
+		}
+		w.pos[p.axis] = w.pre.let(w.env, fmt.Sprintf("pos:%d", p.axis), name, x)
+	}
+	return func(body []kernel.Stmt) []kernel.Stmt {
+		for _, l := range loops {
+			l.Body = body
+			body = []kernel.Stmt{l}
+		}
+		return append(head.stmts, body...)
+	}
+}
+
+// tiles makes the cells of a thread: for every place of its tile one cell, the
+// members of a vector next to each other.
+func (w *sweep) tiles() {
+	places := []map[int]int64{{}}
+	for _, axis := range w.axes {
+		s := w.along[axis]
+		var more []map[int]int64
+		for _, p := range places {
+			for c := range s.cyclic {
+				for b := range s.blocked {
+					q := map[int]int64{axis: c*s.threads*s.blocked + b}
+					for k, v := range p {
+						q[k] = v
+					}
+					more = append(more, q)
+				}
+			}
+		}
+		places = more
+	}
+	for _, p := range places {
+		c := w.newCell(nil, w.pos, w.pre)
+		c.sweep, c.place = w, p
+		w.cells = append(w.cells, c)
+	}
+}
+
+// exact reports whether threads have no positions outside the span of an axis.
+func (w *sweep) exact(axis int) bool {
+	s := w.along[axis]
+	return axis != w.inner() && s.width() == 1
+}
+
+// scopeOf returns where a value that varies with an axis is named.
+func (w *sweep) scopeOf(axis int) (*scope, string) {
+	if axis == w.stream {
+		return w.now, w.phase
+	}
+	return w.pre, ""
+}
+
+// index maps one index of an access at an offset from the thread's position,
+// so that it can be loaded wherever the thread is.
+func (w *sweep) index(a *ir.Array, d int, axis int, off int64) index {
+	s, phase := w.scopeOf(axis)
+	dim := a.Dims[d]
+	holds := a.Holds(d)
+	faces := dim.Faces
+	out := index{axis: axis, offset: off, plain: true, key: fmt.Sprintf("%d%+d%s", axis, off, phase)}
+	raw := kernel.Add(w.pos[axis], kernel.I(off))
+	out.at = raw
+	low, high := true, true
+	if w.exact(axis) {
+		ix := ir.Index{Axis: axis, Offset: off}
+		c := w.cells[0]
+		low = c.crosses(ix, holds.Lo, c.loBounds, -1)
+		high = c.crosses(ix, holds.Hi, c.hiBounds, 1)
+	}
+	if !low && !high {
+		return out
+	}
+	base := fmt.Sprintf("map:%s:%s:%s", w.rangeKey(holds), facesKey(w.Program, faces), out.key)
+	name := w.cells[0].offsetName(out)
+	if phase != "" {
+		name += "_" + phase
+	}
+	out.plain = false
+	lo, hi := w.low(holds.Lo, nil), w.high(holds.Hi, nil)
+	below, above := kernel.Lt(raw, lo), kernel.Bin(op.Gt, raw, hi)
+	at := raw
+	var negate kernel.Expr
+	side := func(which string, f ir.Boundary, cond, end kernel.Expr, clip func(x, y kernel.Expr) kernel.Expr) {
+		if f.Kind == ir.None {
+			at = clip(at, end)
+			return
+		}
+		to, neg := mapIndex(f.Kind, raw, lo, hi)
+		if f.Kind == ir.Constant {
+			hit := s.let(w.env, base+":"+which, name+"_"+which, cond)
+			out.constants = append(out.constants, constantHit{hit, w.cells[0].expr(f.Value)})
+		}
+		at = kernel.Sel(cond, to, at)
+		if neg != nil {
+			neg = kernel.And(cond, neg)
+			if negate != nil {
+				neg = kernel.Bin(op.LOr, negate, neg)
+			}
+			negate = neg
+		}
+	}
+	if high {
+		side("above", faces.High, above, hi, kernel.Min)
+	}
+	if low {
+		side("below", faces.Low, below, lo, kernel.Max)
+	}
+	out.key = base
+	out.at = s.let(w.env, base+":at", name, at)
+	if negate != nil {
+		out.negate = s.let(w.env, base+":neg", name+"_neg", negate)
+	}
+	return out
+}
+
+func (w *sweep) rangeKey(r ir.Range) string {
+	key := ""
+	for _, a := range r.Lo {
+		key += a.Text(w.Program.Params) + ","
+	}
+	key += ":"
+	for _, a := range r.Hi {
+		key += a.Text(w.Program.Params) + ","
+	}
+	return key
+}
+
+func facesKey(p *ir.Program, f ir.Faces) string {
+	key := ""
+	for _, b := range []ir.Boundary{f.Low, f.High} {
+		key += b.Kind.String()
+		if b.Kind == ir.Constant {
+			key += fmt.Sprintf("%p", b.Value)
+			if v, ok := b.Value.(ir.Const); ok {
+				key += v.Value.String()
+			}
+		}
+		key += ";"
+	}
+	return key
+}
+
+// start returns the element at which the row of an access starts, less the
+// position on the inner axis. What changes from plane to plane is apart from
+// what does not.
+func (w *sweep) start(st *store, idx []index) kernel.Expr {
+	last := len(idx) - 1
+	var fixed, moving kernel.Expr
+	add := func(to *kernel.Expr, x kernel.Expr) {
+		if *to == nil {
+			*to = x
+		} else {
+			*to = kernel.Add(*to, x)
+		}
+	}
+	key, moves := "row:"+st.shapeKey(), ""
+	name := "row"
+	if w.cells[0].rowName(st) != "row" {
+		name = st.name + "_row"
+	}
+	plane := st.name + "_plane"
+	if name == "row" {
+		plane = "plane"
+	}
+	for d, x := range idx[:last] {
+		rel := kernel.Sub(x.at, st.dims[d].lo(w.size))
+		stride := w.pre.let(w.env, fmt.Sprintf("stride:%s:%d", st.shapeKey(), d), st.name+"_stride", st.stride(d, w.size))
+		term := kernel.Mul(rel, stride)
+		if x.axis == w.stream {
+			add(&moving, term)
+			moves += x.key
+			plane += w.cells[0].rowSuffix(x)
+		} else {
+			add(&fixed, term)
+			key += x.key + ";"
+			name += w.cells[0].rowSuffix(x)
+		}
+	}
+	origin := kernel.Sub(kernel.I(st.layout.Lead), st.dims[last].lo(w.size))
+	add(&fixed, origin)
+	row := w.pre.let(w.env, key, name, fixed)
+	if moving == nil {
+		return row
+	}
+	if w.phase != "" {
+		plane += "_" + w.phase
+		name += "_" + w.phase
+	}
+	p := w.now.let(w.env, "plane:"+st.shapeKey()+moves, plane, moving)
+	return kernel.Add(p, row)
+}
+
+// element returns the element that an access at an inner position lands on.
+func (w *sweep) element(st *store, idx []index) kernel.Expr {
+	if len(idx) == 0 {
+		return kernel.I(0)
+	}
+	last := len(idx) - 1
+	return kernel.Add(w.start(st, idx), idx[last].at)
+}
+
+// finish applies the boundaries of some axes to a value that was loaded: the
+// first axis that hits a constant wins.
+func applied(value kernel.Expr, idx []index) kernel.Expr {
+	for _, x := range idx {
+		if x.negate != nil {
+			value = kernel.Sel(x.negate, kernel.Un(op.Neg, value), value)
+		}
+	}
+	for d := len(idx) - 1; d >= 0; d-- {
+		for _, hit := range idx[d].constants {
+			value = kernel.Sel(hit.cond, hit.value, value)
+		}
+	}
+	return value
+}
+
+// moves reports whether an access changes from plane to plane.
+func (w *sweep) moves(a *ir.Access) bool {
+	for _, ix := range a.Index {
+		if ix.Axis == w.stream {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,277 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+)
+
+// compute writes the group's statements for the cells of a thread: the first
+// statement at all of them, then the next. Values are computed everywhere;
+// stores ask whether the cell is one to be updated. Only a statement that
+// reads what the group writes runs at no other cells.
+func (w *sweep) compute(parts map[*statement]*partials) {
+	for _, s := range w.stmts {
+		for from := 0; from < len(w.cells); from += int(w.vec) {
+			vector := w.cells[from : from+int(w.vec)]
+			if w.readsWritten(s) {
+				for _, c := range vector {
+					w.guarded(s, c, parts)
+				}
+				continue
+			}
+			w.open(s, vector, parts)
+		}
+	}
+}
+
+// readsWritten reports whether a statement reads an array that the group
+// writes, so that other threads may be writing the cells beyond its domain.
+func (w *sweep) readsWritten(s *statement) bool {
+	for _, a := range accesses(s.src.Value) {
+		if w.written[a.Array] && w.snapshots[a.Array] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// guarded runs a statement at one cell, if it is one of the statement's.
+func (w *sweep) guarded(s *statement, c *cell, parts map[*statement]*partials) {
+	cond := w.updates(s, c)
+	inner := w.inside(w.now)
+	outerNow := w.now
+	var keep *kernel.Var
+	if t := s.src.Temp; t != nil {
+		keep = w.now.declare(w.env, t.Name, t.Type)
+		w.now.emit(&kernel.Declare{Var: keep, Init: zero(t.Type)})
+	}
+	w.now, c.body = inner, inner
+	value := c.expr(s.src.Value)
+	switch {
+	case keep != nil:
+		inner.emit(&kernel.Assign{Var: keep, Value: value})
+		c.vals[s.src.Temp] = kernel.V(keep)
+		if s.into != nil {
+			inner.emit(w.storeCell(s, c, kernel.V(keep)))
+		}
+	case s.src.Reduce != nil:
+		inner.emit(w.partial(s, c, value, parts))
+	default:
+		inner.emit(w.storeCell(s, c, value))
+	}
+	w.now = outerNow
+	w.when(cond, inner.stmts)
+}
+
+// when emits statements under a condition; nil is none.
+func (w *sweep) when(cond kernel.Expr, list []kernel.Stmt) {
+	if cond == nil {
+		w.now.stmts = append(w.now.stmts, list...)
+		return
+	}
+	w.now.emit(&kernel.If{Cond: cond, Then: list})
+}
+
+// open computes a statement's values at a vector of cells and stores those of
+// the cells that it updates.
+func (w *sweep) open(s *statement, vector []*cell, parts map[*statement]*partials) {
+	var values []kernel.Expr
+	for _, c := range vector {
+		c.body = w.now
+		value := c.expr(s.src.Value)
+		switch value.(type) {
+		case *kernel.Lit, *kernel.Ref:
+		default:
+			name := "value"
+			switch {
+			case s.src.Temp != nil:
+				name = s.src.Temp.Name
+			case s.src.Array != nil:
+				name = "new_" + s.src.Array.Name
+			}
+			v := w.now.declare(w.env, name, value.Type())
+			w.now.emit(&kernel.Let{Var: v, Value: value})
+			value = kernel.V(v)
+		}
+		if s.src.Temp != nil {
+			c.vals[s.src.Temp] = value
+		}
+		values = append(values, value)
+	}
+	if s.src.Reduce != nil {
+		for i, c := range vector {
+			w.when(w.updates(s, c), []kernel.Stmt{w.partial(s, c, values[i], parts)})
+		}
+		return
+	}
+	if s.into == nil {
+		return
+	}
+	var single []kernel.Stmt
+	for i, c := range vector {
+		st := w.storeCell(s, c, values[i])
+		if cond := w.updates(s, c); cond != nil {
+			st = &kernel.If{Cond: cond, Then: []kernel.Stmt{st}}
+		}
+		single = append(single, st)
+	}
+	whole, ok := w.whole(s, vector)
+	if !ok {
+		w.now.stmts = append(w.now.stmts, single...)
+		return
+	}
+	b := w.cells[0].bufferOf(s.into)
+	b.writes = true
+	n := chunk(w.vec, s.into.elem)
+	var wide []kernel.Stmt
+	for from := int64(0); from < w.vec; from += n {
+		at := vector[from].here(s.into)
+		wide = append(wide, &kernel.StoreVector{Buffer: b.buffer, Index: at, Values: values[from : from+n], Via: w.stores})
+	}
+	if whole == nil {
+		w.now.stmts = append(w.now.stmts, wide...)
+		return
+	}
+	w.now.emit(&kernel.If{Cond: whole, Then: wide, Else: single})
+}
+
+// partial stores what one cell gives to a reduction.
+func (w *sweep) partial(s *statement, c *cell, value kernel.Expr, parts map[*statement]*partials) kernel.Stmt {
+	if s.src.Color != nil {
+		value = kernel.Sel(c.hasColor(s.src.Color), value, identity(s.src.Reduce.Kind, value.Type()))
+	}
+	b := w.partialBuffer(parts[s])
+	return &kernel.Store{Buffer: b.buffer, Index: c.cellNumber(s), Value: value}
+}
+
+func (w *sweep) storeCell(s *statement, c *cell, value kernel.Expr) kernel.Stmt {
+	b := c.bufferOf(s.into)
+	b.writes = true
+	return &kernel.Store{Buffer: b.buffer, Index: c.here(s.into), Value: value, Via: w.stores}
+}
+
+// whole returns the condition under which a statement updates all cells of a
+// vector and they are neighbours in aligned memory; whether that can be at all.
+func (w *sweep) whole(s *statement, vector []*cell) (kernel.Expr, bool) {
+	if w.vec == 1 || len(s.where) != 1 || s.where[0].Color != nil {
+		return nil, false
+	}
+	if s.src.Array == nil || !w.vectors(s.src.Array) || chunk(w.vec, s.into.elem) == 1 {
+		return nil, false
+	}
+	return w.within(s.where[0], vector[0].place, w.vec), true
+}
+
+// updates returns the condition under which a statement runs at a cell, or nil
+// if it always does.
+func (w *sweep) updates(s *statement, c *cell) kernel.Expr {
+	var any kernel.Expr
+	for _, cells := range s.where {
+		in := w.within(cells, c.place, 1)
+		if cells.Color != nil {
+			in = conj(in, c.hasColor(cells.Color))
+		}
+		if in == nil {
+			return nil
+		}
+		if any == nil {
+			any = in
+		} else {
+			any = kernel.Bin(op.LOr, any, in)
+		}
+	}
+	return any
+}
+
+// within returns the condition under which so many neighbours from a place of
+// the thread's tile on are all in a box; nil if they always are.
+func (w *sweep) within(cells analysis.Cells, place map[int]int64, run int64) kernel.Expr {
+	var fixed, moving kernel.Expr
+	key := fmt.Sprintf("within:%d", run)
+	for _, axis := range w.axes {
+		r := cells.Box[axis]
+		sp := w.span[axis]
+		first := kernel.Add(w.pos[axis], kernel.I(place[axis]))
+		last := first
+		if axis == w.inner() {
+			last = kernel.Add(first, kernel.I(run-1))
+		}
+		exact := w.exact(axis)
+		to := &fixed
+		if axis == w.stream {
+			to = &moving
+		}
+		lo, hi := r.Lo, r.Hi
+		if !(exact && (len(lo) == 0 || sameBounds(lo, sp.loBounds))) {
+			*to = conj(*to, kernel.Ge(first, w.low(lo, sp.lo)))
+		}
+		if !(exact && (len(hi) == 0 || sameBounds(hi, sp.hiBounds))) {
+			*to = conj(*to, kernel.Le(last, w.high(hi, kernel.Sub(sp.hi, kernel.I(1)))))
+		}
+		if axis != w.stream {
+			key += fmt.Sprintf(":%d:%s", place[axis], w.rangeKey(r))
+		}
+	}
+	if fixed != nil {
+		name := "inside"
+		if run > 1 {
+			name = "all_inside"
+		}
+		fixed = w.pre.let(w.env, key, name, fixed)
+	}
+	if moving == nil {
+		return fixed
+	}
+	return conj(fixed, moving)
+}
+
+// value returns what an access of a cell of the thread's tile reads.
+func (w *sweep) value(c *cell, a *ir.Access) kernel.Expr {
+	if w.written[a.Array] && w.snapshots[a.Array] == nil {
+		value, _ := w.anywhere(c, a) // a statement may have changed it meanwhile
+		return value
+	}
+	if w.windowed(a) {
+		ch, at, x := w.row(a, c.place)
+		return ch.held[at][x]
+	}
+	value, key := w.anywhere(c, a)
+	s := w.pre
+	if w.moves(a) {
+		s = w.now
+	}
+	return s.let(w.env, key, a.Array.Name+"_value", value)
+}
+
+// anywhere loads what an access reads at a cell of the thread's tile, wherever
+// that is; equal keys, equal values.
+func (w *sweep) anywhere(c *cell, a *ir.Access) (value kernel.Expr, key string) {
+	st, buf := w.inMemory(a.Array)
+	var idx []index
+	key = fmt.Sprintf("load:%p", a.Array)
+	for d, ix := range a.Index {
+		if ix.Axis < 0 {
+			idx = append(idx, w.fixedIndex(a.Array, d, ix.Offset))
+		} else {
+			idx = append(idx, w.index(a.Array, d, ix.Axis, ix.Offset+c.place[ix.Axis]))
+		}
+		key += idx[d].key + ";"
+	}
+	return applied(&kernel.Load{Buffer: buf, Index: w.element(st, idx), Via: w.via(a.Array)}, idx), key
+}
+
+// fixedIndex maps a constant index.
+func (w *sweep) fixedIndex(a *ir.Array, d int, at int64) index {
+	c := w.cells[0]
+	row, body := c.row, c.body
+	c.row, c.body = w.pre, w.pre
+	edge := c.edge
+	c.edge = map[int]bool{}
+	out := c.index(&ir.Access{Array: a}, d, ir.Index{Axis: -1, Offset: at})
+	c.row, c.body, c.edge = row, body, edge
+	return out
+}

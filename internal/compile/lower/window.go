@@ -1,0 +1,535 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// chain is a row of cells that a thread reads, on its way past the thread: the
+// same row of the planes at several offsets along the streamed axis. It enters
+// at the highest offset and moves down by one plane with every step, so that
+// it is loaded once. Its cells are numbered from the first of the thread's
+// vector; those below 0 and from vec on belong to other lanes.
+type chain struct {
+	array  *ir.Array
+	offset []int64 // by dimension, of all but the streamed axis and the inner one
+	first  int64   // of the vector, from the thread's position on the inner axis
+	moves  bool    // the array has the streamed axis
+	planes []*plane
+	held   map[int64]map[int64]kernel.Expr // by plane offset, then cell
+	queue  map[int64]map[int64]*kernel.Var // what is carried from plane to plane
+}
+
+// plane is one offset along the streamed axis with the cells that are needed.
+type plane struct {
+	at   int64
+	need map[int64]bool
+}
+
+// reach returns the plane offsets from the highest to the lowest.
+func (c *chain) lowest() int64 { return c.planes[len(c.planes)-1].at }
+
+// windowed reports whether an access reads a run of memory that a row can
+// hold: no index is constant, the last dimension is the inner axis, and no
+// thread writes the array.
+func (w *sweep) windowed(a *ir.Access) bool {
+	if w.written[a.Array] && w.snapshots[a.Array] == nil {
+		return false
+	}
+	last := len(a.Index) - 1
+	for d, ix := range a.Index {
+		if ix.Axis < 0 || (ix.Axis == w.inner()) != (d == last) {
+			return false
+		}
+	}
+	return last >= 0
+}
+
+// row finds the chain, the plane and the cell that an access of a cell of the
+// thread's tile reads.
+func (w *sweep) row(a *ir.Access, place map[int]int64) (c *chain, at, cell int64) {
+	c = &chain{array: a.Array}
+	key := fmt.Sprintf("%p", a.Array)
+	for _, ix := range a.Index {
+		off := ix.Offset + place[ix.Axis]
+		switch ix.Axis {
+		case w.stream:
+			c.moves, at = true, off
+			c.offset = append(c.offset, 0)
+			continue
+		case w.inner():
+			c.first = place[ix.Axis] - mod(place[ix.Axis], w.vec)
+			cell = off - c.first
+			c.offset = append(c.offset, 0)
+			key += fmt.Sprintf(":%d", c.first)
+			continue
+		}
+		c.offset = append(c.offset, off)
+		key += fmt.Sprintf(";%d", off)
+	}
+	if old, ok := w.chainOf[key]; ok {
+		return old, at, cell
+	}
+	w.chainOf[key] = c
+	w.chains = append(w.chains, c)
+	return c, at, cell
+}
+
+// plan finds the rows that the thread's cells read.
+func (w *sweep) plan() {
+	for _, s := range w.stmts {
+		for _, a := range accesses(s.src.Value) {
+			if !w.windowed(a) {
+				continue
+			}
+			for _, cell := range w.cells {
+				c, at, x := w.row(a, cell.place)
+				i := slices.IndexFunc(c.planes, func(p *plane) bool { return p.at == at })
+				if i < 0 {
+					i = len(c.planes)
+					c.planes = append(c.planes, &plane{at, map[int64]bool{}})
+				}
+				c.planes[i].need[x] = true
+			}
+		}
+	}
+	for _, c := range w.chains {
+		slices.SortFunc(c.planes, func(p, q *plane) int { return int(q.at - p.at) })
+		c.held = map[int64]map[int64]kernel.Expr{}
+		c.queue = map[int64]map[int64]*kernel.Var{}
+	}
+}
+
+// needed returns the cells of a plane and of those below it that somebody
+// reads, in order.
+func (c *chain) needed(from int64) []int64 {
+	set := map[int64]bool{}
+	for _, p := range c.planes {
+		if p.at <= from {
+			for x := range p.need {
+				set[x] = true
+			}
+		}
+	}
+	return sorted(set)
+}
+
+func sorted(set map[int64]bool) []int64 {
+	var out []int64
+	for x := range set {
+		out = append(out, x)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// enters returns the highest plane at which a cell is read.
+func (c *chain) enters(x int64) int64 {
+	for _, p := range c.planes {
+		if p.need[x] {
+			return p.at
+		}
+	}
+	panic("lower: nothing reads the cell")
+}
+
+// own reports whether a cell is one of the thread's vector.
+func (w *sweep) own(x int64) bool { return x >= 0 && x < w.vec }
+
+// top is the plane at which a row is loaded.
+func (w *sweep) top(c *chain) int64 {
+	if !c.moves {
+		return c.planes[0].at
+	}
+	return c.planes[0].at + w.ahead
+}
+
+// carried returns the cells of a plane that come from the plane above it: the
+// thread's own, which shuffles may need too, and others once they are read.
+func (w *sweep) carried(c *chain, at int64) []int64 {
+	var out []int64
+	need := c.needed(at)
+	if len(need) == 0 {
+		return nil
+	}
+	for x := range w.vec {
+		out = append(out, x)
+	}
+	for _, x := range need {
+		if !w.own(x) && c.enters(x) > at {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// load makes the cells of all rows available: before the planes those that the
+// first plane finds in the queues, and at each plane the new ones.
+func (w *sweep) load() {
+	for _, c := range w.chains {
+		switch {
+		case w.phase == "" && w.stream == noAxis:
+			w.loadRow(c, 0)
+		case w.phase != "" && !c.moves:
+			w.loadRow(c, 0)
+		case w.phase != "":
+			w.fill(c)
+		case c.moves:
+			w.advance(c)
+		}
+	}
+}
+
+// loadRow loads all that is read of a row that no queue holds.
+func (w *sweep) loadRow(c *chain, at int64) {
+	c.held[at] = w.loadOwn(c, at)
+	w.extend(c, at, c.needed(c.planes[0].at))
+}
+
+// fill makes the queues and loads what they hold at the first plane.
+func (w *sweep) fill(c *chain) {
+	for at := c.lowest(); at < w.top(c); at++ {
+		cells := w.carried(c, at)
+		if len(cells) == 0 {
+			continue
+		}
+		c.held[at] = w.loadOwn(c, at)
+		w.extend(c, at, cells)
+		c.queue[at] = map[int64]*kernel.Var{}
+		for _, x := range cells {
+			v := w.pre.declare(w.env, w.cellName(c, at, x), c.array.Type)
+			w.pre.emit(&kernel.Declare{Var: v, Init: c.held[at][x]})
+			c.queue[at][x] = v
+		}
+	}
+}
+
+// advance loads the row of a new plane and completes those below it.
+func (w *sweep) advance(c *chain) {
+	top := w.top(c)
+	for at, q := range c.queue {
+		c.held[at] = map[int64]kernel.Expr{}
+		for x, v := range q {
+			c.held[at][x] = kernel.V(v)
+		}
+	}
+	c.held[top] = w.loadOwn(c, top)
+	for _, p := range c.planes {
+		w.extend(c, p.at, sorted(p.need))
+	}
+}
+
+// shift moves the queues on by one plane.
+func (w *sweep) shift() {
+	for _, c := range w.chains {
+		if !c.moves {
+			continue
+		}
+		for at := c.lowest(); at < w.top(c); at++ {
+			for _, x := range w.carried(c, at) {
+				w.now.emit(&kernel.Assign{Var: c.queue[at][x], Value: c.held[at+1][x]})
+			}
+		}
+	}
+}
+
+// cellName names a cell of a row: u_kp1 or u_jm1_ip2.
+func (w *sweep) cellName(c *chain, at, x int64) string {
+	name := c.array.Name
+	for d, dim := range c.array.Dims {
+		off := c.offset[d]
+		switch dim.Axis {
+		case w.stream:
+			off = at
+		case w.inner():
+			off = c.first + x
+		}
+		if off != 0 {
+			name += "_" + w.cells[0].offsetName(index{axis: dim.Axis, offset: off})
+		}
+	}
+	if w.phase != "" {
+		name += "_" + w.phase
+	}
+	return name
+}
+
+// outer returns the indices of a row on all axes but the inner one.
+func (w *sweep) outerIndex(c *chain, at int64) []index {
+	var idx []index
+	for d, dim := range c.array.Dims {
+		off := c.offset[d]
+		switch dim.Axis {
+		case w.stream:
+			off = at
+		case w.inner():
+			continue
+		}
+		idx = append(idx, w.index(c.array, d, dim.Axis, off))
+	}
+	return idx
+}
+
+// inMemory returns the store that a row is loaded from.
+func (w *sweep) inMemory(a *ir.Array) (*store, *kernel.Buffer) {
+	st := w.cells[0].storeOf(a)
+	b := w.cells[0].bufferOf(st)
+	b.reads = true
+	return st, b.buffer
+}
+
+// via is how an array is loaded: the read-only path is for what the kernel
+// does not write.
+func (w *sweep) via(a *ir.Array) kernel.Via {
+	if w.written[a] && w.snapshots[a] == nil {
+		return kernel.Plain
+	}
+	return w.loads
+}
+
+// one loads a single cell of a row, wherever it is.
+func (w *sweep) one(c *chain, outer []index, x int64) kernel.Expr {
+	st, buf := w.inMemory(c.array)
+	last := len(c.array.Dims) - 1
+	idx := append(slices.Clip(outer), w.index(c.array, last, w.inner(), c.first+x))
+	value := kernel.Expr(&kernel.Load{Buffer: buf, Index: w.element(st, idx), Via: w.via(c.array)})
+	return applied(value, idx)
+}
+
+// keep names a cell's value.
+func (w *sweep) keep(c *chain, at, x int64, value kernel.Expr) kernel.Expr {
+	s := w.scopeFor(c)
+	v := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
+	s.emit(&kernel.Let{Var: v, Value: value})
+	return kernel.V(v)
+}
+
+// scopeFor returns where a row's cells are loaded.
+func (w *sweep) scopeFor(c *chain) *scope {
+	if c.moves {
+		return w.now
+	}
+	return w.pre
+}
+
+// loadOwn loads the cells of the thread's vector.
+func (w *sweep) loadOwn(c *chain, at int64) map[int64]kernel.Expr {
+	held := map[int64]kernel.Expr{}
+	outer := w.outerIndex(c, at)
+	n := chunk(w.vec, c.array.Type)
+	if n == 1 || !w.vectors(c.array) {
+		for x := range w.vec {
+			held[x] = w.keep(c, at, x, w.one(c, outer, x))
+		}
+		return held
+	}
+	s := w.scopeFor(c)
+	st, buf := w.inMemory(c.array)
+	start := w.vectorAt(c)
+	row := w.start(st, append(slices.Clip(outer), index{axis: w.inner(), at: start}))
+	for from := int64(0); from < w.vec; from += n {
+		var vars []*kernel.Var
+		for x := from; x < from+n; x++ {
+			v := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
+			vars = append(vars, v)
+			held[x] = kernel.V(v)
+		}
+		at := kernel.Add(kernel.Add(row, start), kernel.I(from))
+		s.emit(&kernel.LoadVector{Vars: vars, Buffer: buf, Index: at, Via: w.via(c.array)})
+	}
+	for x := range w.vec {
+		if value := applied(held[x], outer); value != held[x] {
+			held[x] = w.keep(c, at, x, value)
+		}
+	}
+	w.mend(c, at, outer, held)
+	return held
+}
+
+// vectorAt returns where the thread's vector of a row starts on the inner
+// axis: its own place, or the nearest that has a cell of the array.
+func (w *sweep) vectorAt(c *chain) kernel.Expr {
+	last := len(c.array.Dims) - 1
+	holds := c.array.Holds(last)
+	down := func(x kernel.Expr) kernel.Expr { return kernel.Sub(x, floorMod(x, kernel.I(w.vec))) }
+	x := kernel.Add(w.pos[w.inner()], kernel.I(c.first))
+	lo, hi := down(w.low(holds.Lo, nil)), down(w.high(holds.Hi, nil))
+	ix := ir.Index{Axis: w.inner()}
+	cell := w.cells[0]
+	x = kernel.Min(x, hi)
+	if cell.crosses(ix, holds.Lo, cell.loBounds, -1) {
+		x = kernel.Max(x, lo)
+	}
+	key := fmt.Sprintf("vector:%s:%d", w.rangeKey(holds), c.first)
+	return w.pre.let(w.env, key, w.Program.Axes[w.inner()]+"_vector", x)
+}
+
+// mend replaces the cells of a thread's vector that lie beyond the ends of a
+// row by what the boundary makes of them: others read them as neighbours.
+func (w *sweep) mend(c *chain, at int64, outer []index, held map[int64]kernel.Expr) {
+	last := len(c.array.Dims) - 1
+	faces := c.array.Dims[last].Faces
+	holds := c.array.Holds(last)
+	lo, hi := w.low(holds.Lo, nil), w.high(holds.Hi, nil)
+	x := kernel.Add(w.pos[w.inner()], kernel.I(c.first))
+	var ragged kernel.Expr
+	whole := func(end kernel.Expr, plus int64) bool {
+		n, ok := kernel.IntLit(end)
+		return ok && mod(n+plus, w.vec) == 0
+	}
+	ix, cell := ir.Index{Axis: w.inner()}, w.cells[0]
+	if faces.Low.Kind != ir.None && !(whole(lo, 0) && !cell.crosses(ix, holds.Lo, cell.loBounds, -1)) {
+		ragged = kernel.Lt(x, lo)
+	}
+	if faces.High.Kind != ir.None && !(whole(hi, 1) && !cell.crosses(ix, holds.Hi, cell.hiBounds, 1)) {
+		over := kernel.Lt(hi, kernel.Add(x, kernel.I(w.vec-1)))
+		if ragged == nil {
+			ragged = over
+		} else {
+			ragged = kernel.Bin(op.LOr, ragged, over)
+		}
+	}
+	if ragged == nil || !w.strays(c) {
+		return
+	}
+	cond := w.pre.let(w.env, fmt.Sprintf("ragged:%s:%d", w.rangeKey(holds), c.first), "ragged", ragged)
+	s := w.scopeFor(c)
+	var inside []kernel.Stmt
+	for x := range w.vec {
+		v := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
+		s.emit(&kernel.Declare{Var: v, Init: held[x]})
+		inside = append(inside, &kernel.Assign{Var: v, Value: w.one(c, outer, x)})
+		held[x] = kernel.V(v)
+	}
+	s.emit(&kernel.If{Cond: cond, Then: inside})
+}
+
+// strays reports whether a row is read by cells beside it or beyond its ends.
+func (w *sweep) strays(c *chain) bool {
+	last := len(c.array.Dims) - 1
+	holds, cell := c.array.Holds(last), w.cells[0]
+	for _, s := range w.stmts {
+		for _, a := range accesses(s.src.Value) {
+			if a.Array != c.array || !w.windowed(a) {
+				continue
+			}
+			ix := a.Index[last]
+			if ix.Offset != 0 || cell.crosses(ix, holds.Lo, cell.loBounds, -1) || cell.crosses(ix, holds.Hi, cell.hiBounds, 1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// extend makes cells beside the thread's vector available.
+func (w *sweep) extend(c *chain, at int64, cells []int64) {
+	held := c.held[at]
+	byLane := map[int64][]int64{}
+	var lanes []int64
+	for _, x := range cells {
+		if _, ok := held[x]; ok {
+			continue
+		}
+		q := (x - mod(x, w.vec)) / w.vec
+		if byLane[q] == nil {
+			lanes = append(lanes, q)
+		}
+		byLane[q] = append(byLane[q], x)
+	}
+	for _, q := range lanes {
+		switch n := chunk(w.vec, c.array.Type); {
+		case w.shuffle && c.array.Type != types.Bool && c.array.Type != types.U8:
+			w.shuffled(c, at, q, byLane[q])
+		case len(byLane[q]) > 1 && n == w.vec && w.vectors(c.array):
+			w.neighbour(c, at, q, byLane[q])
+		default:
+			outer := w.outerIndex(c, at)
+			for _, x := range byLane[q] {
+				held[x] = w.keep(c, at, x, w.one(c, outer, x))
+			}
+		}
+	}
+}
+
+// shuffled takes cells from the lane that is q further, or where there is none
+// or the row ends before it, from memory.
+func (w *sweep) shuffled(c *chain, at, q int64, cells []int64) {
+	s := w.scopeFor(c)
+	outer := w.outerIndex(c, at)
+	kind, by := kernel.ShuffleDown, q
+	if q < 0 {
+		kind, by = kernel.ShuffleUp, -q
+	}
+	cond := w.alone(c, q)
+	var inside []kernel.Stmt
+	for _, x := range cells {
+		moved := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
+		s.emit(&kernel.Shuffle{Var: moved, Kind: kind, Value: c.held[at][mod(x, w.vec)], By: kernel.Conv(types.I32, kernel.I(by))})
+		v := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
+		s.emit(&kernel.Declare{Var: v, Init: kernel.V(moved)})
+		inside = append(inside, &kernel.Assign{Var: v, Value: w.one(c, outer, x)})
+		c.held[at][x] = kernel.V(v)
+	}
+	s.emit(&kernel.If{Cond: cond, Then: inside})
+}
+
+// alone returns the condition under which the lane that is q further does not
+// have the cells there: it is in another warp, or beyond the row's end.
+func (w *sweep) alone(c *chain, q int64) kernel.Expr {
+	last := len(c.array.Dims) - 1
+	holds := c.array.Holds(last)
+	lane := kernel.Bin(op.Rem, kernel.V(w.thread[w.inner()]), kernel.I(32))
+	x := kernel.Add(w.pos[w.inner()], kernel.I(c.first))
+	var cond kernel.Expr
+	if q < 0 {
+		cond = kernel.Lt(lane, kernel.I(-q))
+	} else {
+		cond = kernel.Ge(lane, kernel.I(32-q))
+	}
+	cond = kernel.Bin(op.LOr, cond, kernel.Lt(kernel.Add(x, kernel.I(q*w.vec)), w.low(holds.Lo, nil)))
+	cond = kernel.Bin(op.LOr, cond, kernel.Lt(w.high(holds.Hi, nil), kernel.Add(x, kernel.I((q+1)*w.vec-1))))
+	side := "right"
+	if q < 0 {
+		side = "left"
+	}
+	return w.pre.let(w.env, fmt.Sprintf("alone:%s:%d:%d", w.rangeKey(holds), c.first, q), side+"_alone", cond)
+}
+
+// neighbour loads several cells of the vector beside the thread's with one
+// access, or one by one where the row ends before.
+func (w *sweep) neighbour(c *chain, at, q int64, cells []int64) {
+	s := w.scopeFor(c)
+	outer := w.outerIndex(c, at)
+	last := len(c.array.Dims) - 1
+	holds := c.array.Holds(last)
+	st, buf := w.inMemory(c.array)
+	x0 := kernel.Add(w.pos[w.inner()], kernel.I(c.first+q*w.vec))
+	in := conj(kernel.Ge(x0, w.low(holds.Lo, nil)), kernel.Le(kernel.Add(x0, kernel.I(w.vec-1)), w.high(holds.Hi, nil)))
+	side := "right"
+	if q < 0 {
+		side = "left"
+	}
+	cond := w.pre.let(w.env, fmt.Sprintf("beside:%s:%d:%d", w.rangeKey(holds), c.first, q), side+"_inside", in)
+	// Where the vector is beyond the row's end, its address is not used.
+	var vars []*kernel.Var
+	for x := range w.vec {
+		vars = append(vars, s.declare(w.env, w.cellName(c, at, q*w.vec+x)+"_beside", c.array.Type))
+	}
+	row := w.start(st, append(slices.Clip(outer), index{axis: w.inner(), at: x0}))
+	then := []kernel.Stmt{&kernel.LoadVector{Vars: vars, Buffer: buf, Index: kernel.Add(row, x0), Via: w.via(c.array)}}
+	var other []kernel.Stmt
+	for _, x := range cells {
+		v := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
+		s.emit(&kernel.Declare{Var: v, Init: zero(c.array.Type)})
+		then = append(then, &kernel.Assign{Var: v, Value: applied(kernel.V(vars[mod(x, w.vec)]), outer)})
+		other = append(other, &kernel.Assign{Var: v, Value: w.one(c, outer, x)})
+		c.held[at][x] = kernel.V(v)
+	}
+	s.emit(&kernel.If{Cond: cond, Then: then, Else: other})
+}
