@@ -2,8 +2,9 @@
 // builds a shared object that offers the functions of libcuda, NVRTC and NVML
 // that cuda binds, and carries them out on the processor: device memory is
 // memory of the process, code is compiled by the system's C++ compiler, and
-// the threads of a grid run one after the other. Kernels with barriers are
-// beyond it.
+// the blocks of a grid run one after the other, and so do a block's threads,
+// from barrier to barrier. What is written in PTX is beyond it: asynchronous
+// copies, mbarriers, clusters, numbered barriers.
 package cudatest
 
 import (
@@ -15,7 +16,10 @@ import (
 )
 
 //go:embed testdata/driver.cc
-var source []byte
+var driver []byte
+
+//go:embed testdata/device.h
+var device []byte
 
 // Memory is what the pretended GPU has.
 const Memory = 1 << 30
@@ -30,9 +34,11 @@ func Install() (remove func(), err error) {
 	}
 	remove = func() { os.RemoveAll(dir) }
 	file, object := filepath.Join(dir, "driver.cc"), filepath.Join(dir, "libdriver.so")
-	if err := os.WriteFile(file, source, 0o600); err != nil {
-		remove()
-		return nil, err
+	for path, text := range map[string][]byte{file: driver, filepath.Join(dir, "device.h"): device} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			remove()
+			return nil, err
+		}
 	}
 	said, err := exec.Command("c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", object, file, "-ldl").CombinedOutput()
 	if err != nil {

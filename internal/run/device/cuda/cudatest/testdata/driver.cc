@@ -40,7 +40,7 @@ typedef uint64_t CUdeviceptr;
 enum {
 	SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101,
 	DEVICE_UNAVAILABLE = 46, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, UNSUPPORTED_PTX_VERSION = 222, NOT_FOUND = 500,
-	ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701, COOPERATIVE_LAUNCH_TOO_LARGE = 720, NOT_SUPPORTED = 801
+	ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701, LAUNCH_FAILED = 719, COOPERATIVE_LAUNCH_TOO_LARGE = 720, NOT_SUPPORTED = 801
 };
 
 static uint64_t number(const char *name, uint64_t otherwise)
@@ -74,7 +74,7 @@ static bool inside(CUdeviceptr p, uint64_t bytes)
 	return p + bytes <= b->first + b->second;
 }
 
-typedef void kernel(void **args, const unsigned *size);
+typedef bool kernel(void **args, const unsigned *size);
 
 struct function {
 	std::string name;
@@ -144,7 +144,8 @@ struct launch {
 		std::vector<void *> at;
 		for (uint64_t &a : args)
 			at.push_back(&a);
-		f->run(at.data(), size);
+		if (!f->run(at.data(), size))
+			broken = LAUNCH_FAILED; // some threads wait at a barrier for others that never come
 	}
 };
 
@@ -201,6 +202,7 @@ static const std::map<int, std::pair<const char *, const char *>> errors = {
 	{101, {"CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"}},
 	{46, {"CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"}},
 	{222, {"CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."}},
+	{719, {"CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"}},
 	{720, {"CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks in cooperative launch"}},
 	{801, {"CUDA_ERROR_NOT_SUPPORTED", "operation not supported"}},
 	{200, {"CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"}},
@@ -732,44 +734,6 @@ int nvrtcDestroyProgram(program **p)
 	return 0;
 }
 
-static const char before[] = R"(
-#include <cmath>
-#include <cstdint>
-#include <cstddef>
-#include <utility>
-#define __global__
-#define __device__
-#define __launch_bounds__(...)
-#define __maxnreg__(...)
-#define __cluster_dims__(...)
-struct uint3 { unsigned x, y, z; };
-struct int4 { int x, y, z, w; };
-static uint3 gridDim, blockDim, blockIdx, threadIdx;
-static inline double __longlong_as_double(long long x) { double y; __builtin_memcpy(&y, &x, 8); return y; }
-)";
-
-static const char after[] = R"(
-template <class... A, size_t... I>
-static void invoke(void (*f)(A...), void **p, std::index_sequence<I...>) { f(*(A *)p[I]...); }
-template <class... A>
-static void invoke(void (*f)(A...), void **p) { invoke(f, p, std::index_sequence_for<A...>()); }
-template <class... A>
-static constexpr int arguments(void (*)(A...)) { return sizeof...(A); }
-template <class F>
-static void grid(F f, void **args, const unsigned *n)
-{
-	gridDim = {n[0], n[1], n[2]};
-	blockDim = {n[3], n[4], n[5]};
-	for (blockIdx.z = 0; blockIdx.z < n[2]; blockIdx.z++)
-	for (blockIdx.y = 0; blockIdx.y < n[1]; blockIdx.y++)
-	for (blockIdx.x = 0; blockIdx.x < n[0]; blockIdx.x++)
-	for (threadIdx.z = 0; threadIdx.z < n[5]; threadIdx.z++)
-	for (threadIdx.y = 0; threadIdx.y < n[4]; threadIdx.y++)
-	for (threadIdx.x = 0; threadIdx.x < n[3]; threadIdx.x++)
-		invoke(f, args);
-}
-)";
-
 static void misbehave()
 {
 	const char *how = getenv("CUDATEST_COMPILER");
@@ -808,18 +772,26 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 	}
 	if (!target)
 		return 5;
+	// Shared memory that a launch brings is declared like the rest.
+	std::string text = p->source;
+	const std::string pool = "extern __shared__ __align__(16) unsigned char gl_pool[];";
+	for (size_t at; (at = text.find(pool)) != std::string::npos;)
+		text.replace(at, pool.size(), "__shared__ __align__(16) unsigned char gl_pool[227 << 10];");
 	std::ofstream f(base + ".cc");
-	f << before << p->source << after;
+	f << "#include \"device.h\"\n" << text;
 	const std::string head = "__global__ ", type = "void ";
-	for (size_t at = p->source.find(head); at != std::string::npos; at = p->source.find(head, at + 1)) {
-		size_t from = p->source.find(type, at) + type.size();
-		std::string name = p->source.substr(from, p->source.find('(', from) - from);
-		f << "extern \"C\" void run_" << name << "(void **args, const unsigned *size) { grid(" << name << ", args, size); }\n"
+	for (size_t at = text.find(head); at != std::string::npos;) {
+		size_t next = text.find(head, at + 1);
+		size_t from = text.find(type, at) + type.size();
+		std::string name = text.substr(from, text.find('(', from) - from), body = text.substr(from, next - from);
+		bool waits = body.find("__sync") != std::string::npos || body.find("__shfl") != std::string::npos || body.find("gl_barrier") != std::string::npos;
+		f << "extern \"C\" bool run_" << name << "(void **args, const unsigned *size) { return grid(" << name << ", " << waits << ", args, size); }\n"
 		  << "extern \"C\" const int args_" << name << " = arguments(" << name << ");\n";
+		at = next;
 	}
 	f.close();
 	p->object = base + ".so";
-	std::string command = "c++ -std=c++17 -O2 -w -shared -fPIC " + flags + " -o " + p->object + " " + base + ".cc 2>" + base + ".log";
+	std::string command = "c++ -std=c++17 -O2 -w -shared -fPIC -I" + std::string(getenv("CUDATEST_DIR")) + " " + flags + " -o " + p->object + " " + base + ".cc 2>" + base + ".log";
 	int status = system(command.c_str());
 	std::stringstream log;
 	log << std::ifstream(base + ".log").rdbuf();
