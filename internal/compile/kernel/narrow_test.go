@@ -235,13 +235,24 @@ func TestRangedPassesNeverWrap(t *testing.T) {
 	})
 }
 
-// ranged are the passes that are told what the arguments may be.
+// ranged are the passes that are told what the arguments may be, and those that
+// rearrange what indices are made of.
 var ranged = []struct {
 	name string
 	pass func(*kernel.Kernel, kernel.Ranges) *kernel.Kernel
 }{
 	{"narrow", kernel.Narrow},
 	{"decide", kernel.Decide},
+	{"all for CPUs", func(k *kernel.Kernel, r kernel.Ranges) *kernel.Kernel { return kernel.Apply(k, kernel.CPU(r)) }},
+	{"all for GPUs", func(k *kernel.Kernel, r kernel.Ranges) *kernel.Kernel { return kernel.Apply(k, kernel.GPU(r)) }},
+	{"strides and carry", func(k *kernel.Kernel, r kernel.Ranges) *kernel.Kernel {
+		for _, p := range kernel.GPU(r) {
+			if p.Name == "strides" || p.Name == "carry" {
+				k = p.Run(k)
+			}
+		}
+		return k
+	}},
 }
 
 func blank() *sim.Memory {
@@ -351,7 +362,10 @@ func (g *indices) expr(depth int) kernel.Expr {
 		return kernel.V(g.vars[g.upTo(len(g.vars)-1)])
 	}
 	x, y := g.expr(depth-1), g.expr(depth-1)
-	switch g.upTo(9) {
+	switch g.upTo(12) {
+	case 10, 11, 12: // as indices are
+		last := kernel.V(g.vars[len(g.vars)-1])
+		return &kernel.Binary{Op: op.Add, X: &kernel.Binary{Op: op.Mul, X: &kernel.Binary{Op: op.Add, X: last, Y: x}, Y: g.steady()}, Y: y}
 	case 0:
 		return &kernel.Unary{Op: op.Neg, X: x}
 	case 1:

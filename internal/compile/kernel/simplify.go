@@ -1,5 +1,7 @@
 package kernel
 
+import "slices"
+
 // Pass is one step of simplification: a function from a kernel to an
 // equivalent one, which shares no statement with it that either may change.
 // Integers are rearranged freely; no floating-point operation is.
@@ -20,15 +22,42 @@ var Passes = []Pass{
 	{"hoist", "move index arithmetic and loads of inputs out of loops that do not change them", passHoist},
 	{"share", "name index arithmetic that is written more than once", passShare},
 	{"copies", "again, for values that now have a name", passCopies},
+	{"strides", "compute indices from each other, by strides that have names", passStrides},
+	{"copies", "again, for indices that are the same", passCopies},
 	{"dead", "remove what nothing needs", passDead},
+}
+
+// CPU returns the passes for processors, whose compilers see a 64-bit index as
+// the address that it becomes, and reduce the strength of loops themselves.
+func CPU(arguments Ranges) []Pass {
+	return append([]Pass{decide(arguments)}, Passes...)
+}
+
+// GPU returns the passes for GPUs, which have 32-bit integers only: indices are
+// as wide as they have to be, and products are carried along loops.
+func GPU(arguments Ranges) []Pass {
+	return slices.Concat([]Pass{decide(arguments)}, Passes, []Pass{
+		{"carry", "turn products that a loop computes anew into sums", passCarry},
+		{"dead", "again, for names that are carried along", passDead},
+		{"narrow", "compute in 32 bits what fits", func(k *Kernel) *Kernel { return Narrow(k, arguments) }},
+	})
+}
+
+func decide(arguments Ranges) Pass {
+	return Pass{"decide", "leave out tests that these sizes decide", func(k *Kernel) *Kernel { return Decide(k, arguments) }}
+}
+
+// Apply returns what passes make of a kernel.
+func Apply(k *Kernel, passes []Pass) *Kernel {
+	for _, p := range passes {
+		k = p.Run(k)
+	}
+	return k
 }
 
 // Simplify returns an equivalent kernel that is shorter and does less.
 func Simplify(k *Kernel) *Kernel {
-	for _, p := range Passes {
-		k = p.Run(k)
-	}
-	return k
+	return Apply(k, Passes)
 }
 
 // with returns a copy of k with another body.

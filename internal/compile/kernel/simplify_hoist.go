@@ -20,13 +20,19 @@ import (
 //	(for i i64 serial (i64 0) N (i64 1)
 //	  (store v (add (add row i) (i64 1)) u_j))
 func passHoist(k *Kernel) *Kernel {
-	h := &hoister{changes: assigned(k.Body)}
+	h := &hoister{changes: assigned(k.Body), sizes: map[*Var]bool{}}
+	for _, v := range k.Scalars {
+		h.sizes[v] = true
+	}
 	return TidyNames(k.with(h.list(k.Body)))
 }
 
 type hoister struct {
 	changes map[*Var]bool // variables that some Assign changes
+	sizes   map[*Var]bool // the kernel's arguments
 }
+
+func (h *hoister) isSize(v *Var) bool { return h.sizes[v] }
 
 // list hoists within the loops of a list, the innermost first.
 func (h *hoister) list(list []Stmt) []Stmt {
@@ -279,6 +285,9 @@ func (m *mover) name(base string, e Expr) Expr {
 			}
 		}
 		return false
+	}
+	if isIndexType(e) {
+		base = shiftedName(base, e, m.isSize)
 	}
 	l := &Let{NewVar(freeName(base, taken), e.Type()), e}
 	m.named = append(m.named, l)

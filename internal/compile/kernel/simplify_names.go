@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -24,6 +25,58 @@ func freeName(base string, taken func(string) bool) string {
 			return name
 		}
 	}
+}
+
+// shifted is a name that ends with how far it is from another, as row_km1_jp2.
+var shifted = regexp.MustCompile(`^[A-Za-z]+((?:_[A-Za-z]+[mp][0-9]+)+)$`)
+
+// shiftedName appends to a name how far an expression is from where its
+// variables are: "row" of (mul (sub k 1) N) becomes row_km1, and what is
+// computed from that, another name that ends so. Sizes are not told about.
+func shiftedName(base string, e Expr, isSize func(*Var) bool) string {
+	tail := ""
+	say := func(s string) {
+		if !strings.Contains(tail, s) {
+			tail += s
+		}
+	}
+	var visit func(Expr)
+	visit = func(e Expr) {
+		if !isIndexType(e) {
+			return
+		}
+		sum := linearOf(e)
+		var last *Var
+		for _, t := range sum.terms {
+			if r, ok := t.atom.(*Ref); !ok {
+				if t.atom != e {
+					visit(t.atom)
+				} else {
+					for _, c := range Children(e) {
+						visit(c)
+					}
+				}
+			} else if m := shifted.FindStringSubmatch(r.Var.Name); m != nil {
+				say(m[1])
+			} else if !isSize(r.Var) {
+				last = r.Var
+			}
+		}
+		if last == nil || strings.Contains(last.Name, "_") || len(sum.terms) == 0 {
+			return
+		}
+		switch c := wrapTo(e, sum.constant); {
+		case c > 0:
+			say(fmt.Sprintf("_%sp%d", last.Name, c))
+		case c < 0 && c > -1<<31:
+			say(fmt.Sprintf("_%sm%d", last.Name, -c))
+		}
+	}
+	visit(e)
+	if strings.Count(tail, "_") > 3 { // no longer easy to read
+		return base
+	}
+	return base + tail
 }
 
 // TidyNames returns k with new names for what is declared where its name is

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -16,12 +17,31 @@ import (
 //	(let at i64 (add row i))
 //	(store v at (load u (sub at (i64 1))))
 func passShare(k *Kernel) *Kernel {
-	s := &sharer{changes: assigned(k.Body)}
+	s := &sharer{changes: assigned(k.Body), sizes: map[*Var]bool{}}
+	for _, v := range k.Scalars {
+		s.sizes[v] = true
+	}
 	return TidyNames(k.with(s.list(k.Body)))
 }
 
 type sharer struct {
 	changes map[*Var]bool // variables that some Assign changes
+	sizes   map[*Var]bool // the kernel's arguments
+}
+
+// nameFor says what a sum is called: that of an index after where it is, that
+// of a part of one after the variable that it ends with.
+func (s *sharer) nameFor(r *repeated) string {
+	if r.index {
+		return shiftedName("at", r.expr, func(v *Var) bool { return s.sizes[v] })
+	}
+	name := "base"
+	Walk(r.expr, func(e Expr) {
+		if v, ok := e.(*Ref); ok && !s.sizes[v.Var] && !strings.Contains(v.Var.Name, "_") {
+			name = "base_" + v.Var.Name
+		}
+	})
+	return name
 }
 
 // list shares within a list, after the lists inside.
@@ -121,11 +141,7 @@ func (s *sharer) repeated(list []Stmt, inner map[*Var]bool) *sums {
 	})
 	for _, r := range all.chosen {
 		if !r.named {
-			name := "part"
-			if r.index {
-				name = "at"
-			}
-			r.at = NewVar(name, r.expr.Type())
+			r.at = NewVar(s.nameFor(r), r.expr.Type())
 		}
 	}
 	return all

@@ -20,7 +20,7 @@ func run(t *testing.T, pass, before, after string) {
 	text := kernel.Text(k)
 	want := kernel.Text(parse(t, signature+after+")"))
 	var got *kernel.Kernel
-	for _, p := range kernel.Passes {
+	for _, p := range kernel.GPU(nil) {
 		if p.Name == pass {
 			got = p.Run(k)
 			break
@@ -45,6 +45,30 @@ func TestFold(t *testing.T) {
 	run(t, "fold", `(if (lt (i64 2) (i64 1)) (then (store w N a)))`, `(if (bool false) (then (store w N a)))`)
 	run(t, "fold", `(for i i64 serial (mul (i64 2) (i64 3)) N (i64 1) (store w i (select (bool true) a (load u i))))`,
 		`(for i i64 serial (i64 6) N (i64 1) (store w i a))`)
+}
+
+func TestFoldLimits(t *testing.T) {
+	index := func(before, after string) {
+		t.Helper()
+		run(t, "fold", "(store w "+before+" a)", "(store w "+after+" a)")
+	}
+	index(`(min (min N (i64 5)) (i64 3))`, `(min N (i64 3))`)
+	index(`(max (i64 2) (max (i64 1) N))`, `(max N (i64 2))`)
+	index(`(min (max N (i64 4)) (i64 4))`, `(i64 4)`)
+	index(`(max (min (i64 4) N) (i64 9))`, `(i64 9)`)
+	index(`(max (min N (i64 9)) (i64 4))`, `(max (min N (i64 9)) (i64 4))`)
+	index(`(select (lt N (i64 3)) (select (lt N (i64 3)) N (i64 7)) (select (lt N (i64 3)) (i64 8) (i64 9)))`, `(select (lt N (i64 3)) N (i64 9))`)
+	index(`(select (not (lt N (i64 3))) N (i64 9))`, `(select (ge N (i64 3)) N (i64 9))`)
+	test := func(before, after string) {
+		t.Helper()
+		run(t, "fold", "(if "+before+" (then (store w N a)))", "(if "+after+" (then (store w N a)))")
+	}
+	test(`(select (lt N (i64 3)) (bool true) (bool false))`, `(lt N (i64 3))`)
+	test(`(select (lt N (i64 3)) (bool false) (bool true))`, `(ge N (i64 3))`)
+	test(`(not (not (eq N (i64 3))))`, `(eq N (i64 3))`)
+	// The negation of a comparison of floats holds for NaN.
+	test(`(not (lt a (f64 3)))`, `(not (lt a (f64 3)))`)
+	run(t, "fold", `(store w N (max (max a (f64 1)) (f64 2)))`, `(store w N (max (max a (f64 1)) (f64 2)))`)
 }
 
 func TestCopies(t *testing.T) {
@@ -104,9 +128,9 @@ func TestHoist(t *testing.T) {
 		   (let base i64 (mul k N))
 		   (for j i64 serial (i64 0) N (i64 1)
 		     (let row i64 (mul (add base j) N))
-		     (let row_2 i64 (mul (add (add base j) (i64 1)) N))
+		     (let row_jp1 i64 (mul (add (add base j) (i64 1)) N))
 		     (for i i64 vector (i64 1) N (i64 1)
-		       (store w (add row i) (load u (sub (add row_2 i) (i64 1)))))))`)
+		       (store w (add row i) (load u (sub (add row_jp1 i) (i64 1)))))))`)
 	// Sums are regrouped for it.
 	run(t, "hoist", nest(`(store w (add (add i (mul j N)) (mul k (mul N N))) a)`),
 		`(let base i64 (mul N N))
@@ -180,6 +204,83 @@ func TestShare(t *testing.T) {
 	run(t, "share", `(store w (mul N (cast i64 (load c N))) a) (store w (mul N (cast i64 (load c N))) a)`, `(store w (mul N (cast i64 (load c N))) a) (store w (mul N (cast i64 (load c N))) a)`)
 	// Floating-point arithmetic is left alone.
 	run(t, "share", `(store w N (add (mul a a) (mul a a)))`, `(store w N (add (mul a a) (mul a a)))`)
+}
+
+func TestStrides(t *testing.T) {
+	nest := func(body string) string {
+		return `(for k i64 serial (i64 0) N (i64 1) (for j i64 serial (i64 0) N (i64 1) ` + body + `))`
+	}
+	run(t, "strides", nest(`
+		(let row i64 (mul (add (mul k N) j) N))
+		(let row_jp1 i64 (mul (add (mul k N) (add j (i64 1))) N))
+		(let row_km2 i64 (mul (add (mul (sub k (i64 2)) N) j) N))
+		(for i i64 vector (i64 0) N (i64 1) (store w (add row i) (add (load u (add row_jp1 i)) (load u (add row_km2 i)))))`),
+		`(let plane i64 (mul N N))`+nest(`
+		(let row i64 (mul (add (mul k N) j) N))
+		(let row_jp1 i64 (add row N))
+		(let row_km2 i64 (sub row (mul plane (i64 2))))
+		(for i i64 vector (i64 0) N (i64 1) (store w (add row i) (add (load u (add row_jp1 i)) (load u (add row_km2 i)))))`))
+	// A name that only one index needs is seen through.
+	run(t, "strides", nest(`
+		(let at i64 (add (mul (add (mul k N) j) N) (i64 3)))
+		(let row_kp1 i64 (mul (add (mul (add k (i64 1)) N) j) N))
+		(store w at (load u (add row_kp1 (i64 3))))`),
+		`(let plane i64 (mul N N))`+nest(`
+		(let at i64 (add (mul (add (mul k N) j) N) (i64 3)))
+		(let row_kp1 i64 (sub (add at plane) (i64 3)))
+		(store w at (load u (add at plane)))`))
+	// A product that has a name is not named again.
+	run(t, "strides", `(let size i64 (mul N N)) `+nest(`(let x i64 (mul (mul k N) N)) (let y i64 (mul N (mul N (add k (i64 1))))) (store w x (load u y))`),
+		`(let size i64 (mul N N)) `+nest(`(let x i64 (mul (mul k N) N)) (let y i64 (add x size)) (store w x (load u y))`))
+	// What differs by more than sizes, or reads what changes, is left alone.
+	for _, body := range []string{
+		nest(`(let x i64 (mul k N)) (let y i64 (mul j N)) (store w x (load u y))`),
+		`(var z i64 N) (for k i64 serial (i64 0) N (i64 1) (let x i64 (mul z N)) (set z (add z (i64 1))) (let y i64 (mul z N)) (store w x (load u y)))`,
+		nest(`(let x i64 (mul (cast i64 (load c k)) N)) (let y i64 (mul (add (cast i64 (load c k)) (i64 1)) N)) (store w x (load u y))`),
+	} {
+		run(t, "strides", body, body)
+	}
+}
+
+func TestCarry(t *testing.T) {
+	threads := func(body string) string {
+		return `(for b i64 block.x (i64 0) N (i64 1) (for i i64 thread.x (i64 0) (i64 32) (i64 1) ` + body + `))`
+	}
+	run(t, "carry", threads(`
+		(let lo i64 (mul b (i64 8)))
+		(for k i64 serial lo (add lo (i64 8)) (i64 1)
+		  (let at i64 (add (mul (add (mul k N) b) N) i))
+		  (store w at (load u (add at (i64 1)))))`),
+		`(let plane i64 (mul N N))`+threads(`
+		(let lo i64 (mul b (i64 8)))
+		(var at i64 (add (mul (add (mul lo N) b) N) i))
+		(for k i64 serial lo (add lo (i64 8)) (i64 1)
+		  (store w at (load u (add at (i64 1))))
+		  (set at (add at plane)))`))
+	// Steps of more than one, names within names, under a condition.
+	run(t, "carry", threads(`
+		(for k i64 serial (i64 1) N (i64 2)
+		  (let base i64 (mul b k))
+		  (if (lt i (i64 7)) (then
+		    (let at i64 (mul (add base i) (i64 3)))
+		    (store w at a))))`),
+		threads(`
+		(let at_step i64 (mul b (i64 6)))
+		(var at i64 (mul (add b i) (i64 3)))
+		(for k i64 serial (i64 1) N (i64 2)
+		  (let base i64 (mul b k))
+		  (if (lt i (i64 7)) (then
+		    (store w at a)))
+		  (set at (add at at_step)))`))
+	for _, body := range []string{
+		threads(`(for k i64 serial (i64 0) N (i64 1) (let at i64 (add (mul (mul k k) N) i)) (store w at a))`), // no line
+		threads(`(for k i64 serial (i64 0) N (i64 1) (let at i64 (add (add k b) i)) (store w at a))`),         // no product
+		threads(`(for k i64 serial (i64 0) N (i64 1) (let q i64 (cast i64 (load c k))) (let at i64 (add (mul (mul k q) N) i)) (store w at a))`),
+		threads(`(for k i64 serial (i64 0) N (i64 1) (let at i64 (add (mul (add k b) N) i)) (if (lt at N) (then (store w at a))))`), // decides
+		`(for k i64 parallel (i64 0) N (i64 1) (let at i64 (add (mul (add k N) N) (i64 3))) (store w at a))`,
+	} {
+		run(t, "carry", body, body)
+	}
 }
 
 func TestDead(t *testing.T) {
@@ -259,7 +360,7 @@ func TestSimplify(t *testing.T) {
 func TestPassesKeepKernelsWellFormed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := kerneltest.Kernel(t)
-		for _, p := range kernel.Passes {
+		for _, p := range kernel.GPU(nil) {
 			before := kernel.Text(k)
 			next := p.Run(k)
 			if err := kernel.Verify(next); err != nil {
