@@ -6,14 +6,14 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// address finds the cells that the active lanes access and returns the lanes
+// address finds the cells that some lanes access and returns the lanes
 // whose index is within the buffer.
-func (w *warp) address(in *instr, verb string, cells *[lanes]int) uint32 {
+func (w *warp) address(in *instr, mask uint32, verb string, cells *[lanes]int) uint32 {
 	s := &w.m.p.slots[in.a]
 	n := w.m.sizes[in.a]
 	idx := &w.i[in.b]
-	ok := w.mask
-	for mask := w.mask; mask != 0; mask &= mask - 1 {
+	ok := mask
+	for ; mask != 0; mask &= mask - 1 {
 		l := bits.TrailingZeros32(mask) & 31
 		k := idx[l]
 		if uint64(k) >= uint64(n) {
@@ -29,15 +29,17 @@ func (w *warp) address(in *instr, verb string, cells *[lanes]int) uint32 {
 	return ok
 }
 
-func (w *warp) load(in *instr) {
-	mem := w.mem[in.a]
+func (w *warp) load(in *instr) { w.loadFrom(in, w.mem[in.a], w.mask) }
+
+// loadFrom makes lanes load from memory, which may be another block's.
+func (w *warp) loadFrom(in *instr, mem *Memory, mask uint32) {
 	var cells [lanes]int
-	ok := w.address(in, "loads", &cells)
-	w.loaded(in.a, mem, mem.size, ok, &cells)
-	if ok != w.mask {
-		w.blank(mem.elem, in.d, w.mask&^ok)
+	ok := w.address(in, mask, "loads", &cells)
+	w.loaded(in.a, mem, mem.size, mask, ok, &cells)
+	if ok != mask {
+		w.blank(mem.elem, in.d, mask&^ok)
 	}
-	if mem.written != nil || mem.shadow != nil {
+	if mem.written != nil || mem.history != nil {
 		w.checkLoads(in, mem, ok, &cells)
 	}
 	w.gatherFrom(mem, in.d, ok, &cells)
@@ -112,23 +114,28 @@ func (w *warp) checkLoads(in *instr, mem *Memory, mask uint32, cells *[lanes]int
 	for ; mask != 0; mask &= mask - 1 {
 		l := bits.TrailingZeros32(mask) & 31
 		c := cells[l]
-		if mem.written != nil && !mem.written[c] {
-			w.fault(Unwritten, in, l, "loads %s[%d], which nothing has written", w.m.p.slots[in.a].buffer.Name, w.element(in, c))
-		}
-		if mem.shadow != nil {
+		if mem.history != nil {
 			at.lane = w.stamp.lane + uint32(l)
-			if race := mem.shadow[c].loaded(&at); race != nil {
-				w.race(in, l, c, "loads", "stores", race)
+			if race := mem.history.loaded(c, &at, w.sees(l), &at); race != nil {
+				w.race(in, in.a, l, c, "loads", "stores", race)
+				if race.lane == inFlight {
+					continue // nothing else is wrong with it
+				}
 			}
+		}
+		if mem.written != nil && !mem.written[c] {
+			w.fault(Unwritten, in, l, "loads %s[%d], which nothing has written", w.m.p.slots[in.a].buffer.Name, w.element(in.a, c))
 		}
 	}
 }
 
-func (w *warp) store(in *instr) {
-	mem := w.mem[in.a]
+func (w *warp) store(in *instr) { w.storeTo(in, w.mem[in.a], w.mask) }
+
+// storeTo makes lanes store to memory, which may be another block's.
+func (w *warp) storeTo(in *instr, mem *Memory, mask uint32) {
 	var cells [lanes]int
-	ok := w.address(in, "stores to", &cells)
-	w.stored(in.a, mem, mem.size, ok, &cells)
+	ok := w.address(in, mask, "stores to", &cells)
+	w.stored(in.a, mem, mem.size, mask, ok, &cells)
 	w.noteStores(in, mem, ok, &cells)
 	w.scatterTo(mem, in.c, ok, &cells)
 }
@@ -142,30 +149,48 @@ func (w *warp) noteStores(in *instr, mem *Memory, mask uint32, cells *[lanes]int
 		if mem.written != nil {
 			mem.written[c] = true
 		}
-		if mem.shadow != nil {
+		if mem.history != nil {
 			at.lane = w.stamp.lane + uint32(l)
-			if race, store := mem.shadow[c].stored(&at); race != nil {
-				w.race(in, l, c, "stores to", map[bool]string{true: "stores", false: "loads"}[store], race)
+			if race, store := mem.history.stored(c, &at, w.sees(l), &at); race != nil {
+				w.race(in, in.a, l, c, "stores to", other(store), race)
 			}
 		}
 	}
 }
 
+// other is what the earlier of two accesses does.
+func other(store bool) string {
+	if store {
+		return "stores"
+	}
+	return "loads"
+}
+
 // element returns the index at which a cell of a buffer is.
-func (w *warp) element(in *instr, cell int) int {
-	if w.m.p.slots[in.a].perLane {
+func (w *warp) element(slot int32, cell int) int {
+	if w.m.p.slots[slot].perLane {
 		return cell / lanes
 	}
 	return cell
 }
 
-// race reports that a lane's access and an earlier one are in no order.
-func (w *warp) race(in *instr, lane, cell int, verb, other string, s *stamp) {
-	text := "another iteration"
-	if w.m.p.gpu {
-		text = w.m.name(s.member, s.lane)
+// race reports that a lane's access to a cell and an earlier one are in no
+// order.
+func (w *warp) race(in *instr, slot int32, lane, cell int, verb, other string, s *stamp) {
+	w.fault(Race, in, lane, "%s %s[%d] while %s %s at %s", verb, w.m.p.slots[slot].buffer.Name, w.element(slot, cell), w.m.author(s), other, w.m.p.places[s.stmt].path)
+}
+
+// author names what made an access.
+func (m *machine) author(s *stamp) string {
+	switch {
+	case !m.p.gpu:
+		return "another iteration"
+	case s.lane == inFlight:
+		return "an asynchronous copy"
+	case int(s.lane/lanes) >= m.agents-m.bulks:
+		return "a bulk copy"
 	}
-	w.fault(Race, in, lane, "%s %s[%d] while %s %s at %s", verb, w.m.p.slots[in.a].buffer.Name, w.element(in, cell), text, other, w.m.p.places[s.stmt].path)
+	return m.name(s.member, s.lane)
 }
 
 // alloc makes local memory anew for the active lanes.

@@ -23,6 +23,7 @@ type Program struct {
 	places  []place
 	gpu     bool // has threads or blocks
 	resides bool // has a grid barrier
+	pairs   bool // agents meet in pairs: not by barriers of all threads alone
 }
 
 // literal is a register that holds one value for good.
@@ -54,6 +55,7 @@ type instr struct {
 	sub        uint8 // op.Op, op.Func, kernel.Scope or a dimension
 	typ        types.Type
 	a, b, c, d int32
+	e, f       int32 // of bulk copies
 	to         int32
 	at         int32 // index of the place
 }
@@ -91,6 +93,8 @@ const (
 	opLoadVector  // d, d+1, ... = sub elements from slot a [I[b]]
 	opStoreVector // sub elements from slot a [I[b]] = c, c+1, ...
 	opShuffle     // d = a of the lane that sub and I[b] say, of typ
+	opLoadRemote  // as opLoad, from the block of rank I[to]
+	opStoreRemote // as opStore, to the block of rank I[to]
 	opAlloc       // slot a anew
 
 	// Control. The mask is pushed before it is narrowed.
@@ -109,6 +113,7 @@ const (
 	// sub. Every thread has an iteration: the loops say how many there are.
 	opThread
 	opBlock
+	opCluster
 
 	// Loops of a CPU's threads and lanes.
 	opTeam    // iterations that are shared out follow
@@ -122,5 +127,15 @@ const (
 	opGather  // lane 0 of d = sub over all lanes, of typ
 
 	opBarrier // of scope sub
+	opGate    // of number sub for a threads
+
+	// Asynchronous copies and mbarriers.
+	opAsync    // sub elements to slot a [I[b]] from slot c [I[d]]
+	opCommit   // the group
+	opWait     // for all groups but the latest a
+	opBulk     // I[e] elements to slot a [I[b]] from slot c [I[d]], for mbarrier slot to [I[f]]
+	opInit     // mbarrier slot a [I[b]] for I[c] arrivals
+	opArrive   // at mbarrier slot a [I[b]], announcing I[c] bytes, of the block of rank I[d]; c and d may be -1
+	opMbarrier // wait at mbarrier slot a [I[b]] for the phase of parity I[c]
 	opEnd
 )

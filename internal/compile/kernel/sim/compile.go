@@ -77,8 +77,12 @@ func (c *compiler) registers() {
 		switch s := s.(type) {
 		case *kernel.Loop:
 			named(s.Var)
+			c.p.pairs = c.p.pairs || s.Tag.IsCluster()
 		case *kernel.Barrier:
 			c.p.resides = c.p.resides || s.Scope == kernel.GridScope
+			c.p.pairs = c.p.pairs || s.Number != 0
+		case *kernel.AsyncCopy, *kernel.MbarrierInit:
+			c.p.pairs = true
 		}
 	}, func(e kernel.Expr) {
 		kernel.Walk(e, func(e kernel.Expr) {
@@ -165,8 +169,11 @@ func (c *compiler) stmt(s kernel.Stmt) {
 		set := [...]opcode{opSetF, opSetI}[bank(s.Var.Type)]
 		c.emit(instr{op: set, a: c.expr(s.Value), d: c.vars[s.Var]})
 	case *kernel.Store:
-		b, v := c.expr(s.Index), c.expr(s.Value)
-		c.emit(instr{op: opStore, a: c.slots[s.Buffer], b: b, c: v})
+		in := instr{op: opStore, a: c.slots[s.Buffer], b: c.expr(s.Index), c: c.expr(s.Value)}
+		if s.Rank != nil {
+			in.op, in.to = opStoreRemote, c.expr(s.Rank)
+		}
+		c.emit(in)
 	case *kernel.LoadVector:
 		c.emit(instr{op: opLoadVector, sub: uint8(len(s.Vars)), a: c.slots[s.Buffer], b: c.expr(s.Index), d: c.vars[s.Vars[0]]})
 	case *kernel.StoreVector:
@@ -181,10 +188,14 @@ func (c *compiler) stmt(s kernel.Stmt) {
 	case *kernel.If:
 		c.branches(s)
 	case *kernel.Barrier:
-		c.emit(instr{op: opBarrier, sub: uint8(s.Scope)})
+		if s.Number != 0 {
+			c.emit(instr{op: opGate, sub: uint8(s.Number), a: int32(s.Threads)})
+		} else {
+			c.emit(instr{op: opBarrier, sub: uint8(s.Scope)})
+		}
 	case *kernel.Comment:
 	default:
-		panic("sim: unknown statement")
+		c.async(s)
 	}
 }
 
@@ -266,7 +277,11 @@ func (c *compiler) into(e kernel.Expr, d int32) {
 	case *kernel.Lit, *kernel.Ref:
 		c.emit(instr{op: [...]opcode{opMovF, opMovI}[bank(t)], a: c.expr(e), d: d})
 	case *kernel.Load:
-		c.emit(instr{op: opLoad, a: c.slots[e.Buffer], b: c.expr(e.Index), d: d})
+		in := instr{op: opLoad, a: c.slots[e.Buffer], b: c.expr(e.Index), d: d}
+		if e.Rank != nil {
+			in.op, in.to = opLoadRemote, c.expr(e.Rank)
+		}
+		c.emit(in)
 	case *kernel.Unary:
 		c.unary(e, d)
 	case *kernel.Binary:

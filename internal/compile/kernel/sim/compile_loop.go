@@ -15,6 +15,10 @@ func (c *compiler) loop(l *kernel.Loop) {
 		bounds.op, bounds.sub = opBlock, uint8(l.Tag-kernel.BlockX)
 		c.emit(bounds)
 		c.body(l)
+	case l.Tag.IsCluster():
+		bounds.op, bounds.sub = opCluster, uint8(l.Tag-kernel.ClusterX)
+		c.emit(bounds)
+		c.body(l)
 	case l.Tag.IsThread():
 		bounds.op, bounds.sub = opThread, uint8(l.Tag-kernel.ThreadX)
 		c.emit(bounds)

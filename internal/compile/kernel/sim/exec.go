@@ -1,17 +1,12 @@
 package sim
 
-import (
-	"math/bits"
-
-	"github.com/gridloom/gridloom/internal/compile/kernel"
-)
+import "math/bits"
 
 // run executes instructions until the warp has to wait or has ended.
 func (w *warp) run() {
 	m := w.m
 	code := m.p.code
-	// What happened since the warp waited has moved time on.
-	w.stamp.team, w.stamp.phase = m.epoch, w.block.phase
+	w.stamp.team = m.epoch // grid barriers have moved it on
 	for {
 		in := &code[w.pc]
 		w.pc++
@@ -78,6 +73,10 @@ func (w *warp) run() {
 			w.load(in)
 		case opStore:
 			w.store(in)
+		case opLoadRemote:
+			w.remote(in, "loads", (*warp).loadFrom)
+		case opStoreRemote:
+			w.remote(in, "stores to", (*warp).storeTo)
 		case opLoadVector:
 			w.loadVector(in)
 		case opStoreVector:
@@ -123,6 +122,11 @@ func (w *warp) run() {
 			for l := range w.n {
 				d[l&31] = lo[l&31] + w.block.index[in.sub]*by[l&31]
 			}
+		case opCluster:
+			d, lo, by := &w.i[in.d], &w.i[in.a], &w.i[in.c]
+			for l := range w.n {
+				d[l&31] = lo[l&31] + w.block.inCluster[in.sub]*by[l&31]
+			}
 
 		case opTeam:
 			m.epoch++
@@ -142,7 +146,7 @@ func (w *warp) run() {
 		case opVector:
 			w.push(w.mask)
 			w.lo, w.by = w.i[in.a][0], w.i[in.c][0]
-			w.at, w.trips = 0, trips(w.lo, w.i[in.b][0], max(w.by, 1))
+			w.next, w.trips = 0, trips(w.lo, w.i[in.b][0], max(w.by, 1))
 			w.n = lanes
 			w.nextPhase()
 		case opChunk:
@@ -161,8 +165,30 @@ func (w *warp) run() {
 			if w.barrier(in) {
 				return
 			}
+		case opGate:
+			if w.gate(in) {
+				return
+			}
+		case opAsync:
+			w.async(in)
+		case opCommit:
+			w.flight.commit(w.mask)
+		case opWait:
+			w.wait(in)
+		case opBulk:
+			w.bulk(in)
+		case opInit:
+			w.initMbarrier(in)
+		case opArrive:
+			w.arrive(in)
+		case opMbarrier:
+			w.waits = in
+			if !w.passes() {
+				w.state = atMbarrier
+				return
+			}
 		case opEnd:
-			w.state = done
+			w.end(in)
 			return
 		}
 		if m.stopped {
@@ -175,10 +201,7 @@ func (w *warp) run() {
 func (w *warp) count(in *instr) { w.m.counts.ops[in.typ][in.sub] += w.active }
 
 // nextPhase starts a phase of a CPU's thread.
-func (w *warp) nextPhase() {
-	w.block.phase++
-	w.stamp.phase = w.block.phase
-}
+func (w *warp) nextPhase() { w.stamp.sync++ }
 
 // less returns the active lanes at which I[a] < I[b].
 func (w *warp) less(a, b int32) uint32 {
@@ -207,37 +230,16 @@ func (w *warp) step(in *instr) {
 // chunk moves a vector loop on by up to 32 iterations and reports whether
 // there were any left.
 func (w *warp) chunk(in *instr) bool {
-	n := min(w.trips-w.at, lanes)
+	n := min(w.trips-w.next, lanes)
 	if n <= 0 {
 		return false
 	}
 	w.narrow(uint32(1<<n - 1))
 	d := &w.i[in.d]
 	for l := range int64(lanes) {
-		d[l] = w.lo + (w.at+l)*w.by
+		d[l] = w.lo + (w.next+l)*w.by
 	}
-	w.stamp.lane = uint32(w.at)
-	w.at += n
-	return true
-}
-
-// barrier makes the warp wait, and reports whether it does. A warp's own
-// barrier only moves its time on.
-func (w *warp) barrier(in *instr) bool {
-	if missing := w.all &^ w.mask; missing != 0 {
-		w.fault(Divergence, in, bits.TrailingZeros32(w.mask), "%s does not come to this barrier", w.m.name(w.block.number, uint32(w.first)+uint32(bits.TrailingZeros32(missing))))
-		w.m.stopped = true
-		return true
-	}
-	switch kernel.Scope(in.sub) {
-	case kernel.WarpScope:
-		w.stamp.warp++
-		w.m.counts.Barriers[kernel.WarpScope]++
-		return false
-	case kernel.GridScope:
-		w.state = atGrid
-	default:
-		w.state = atBlock
-	}
+	w.stamp.lane = uint32(w.next)
+	w.next += n
 	return true
 }

@@ -33,7 +33,10 @@ func (p *Program) machine(args Args, opts Options) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.blocks, m.threads = g.Blocks, g.Threads
+	m.blocks, m.threads, m.cluster = g.Blocks, g.Threads, g.Cluster
+	if m.cluster == [3]int64{} {
+		m.cluster = [3]int64{1, 1, 1}
+	}
 	if !within(m.threads, maxThreads) {
 		return nil, fmt.Errorf("%s: a block of %d by %d by %d threads", k.Name, m.threads[0], m.threads[1], m.threads[2])
 	}
@@ -47,12 +50,19 @@ func (p *Program) machine(args Args, opts Options) (*machine, error) {
 			return nil, fmt.Errorf("%s: the buffer %s has %d cells", k.Name, s.buffer.Name, n)
 		}
 		m.sizes = append(m.sizes, int(n))
+		m.slots = append(m.slots, m.barriers)
+		if s.buffer.Space == kernel.Mbarrier {
+			m.barriers += int(n)
+		}
 		if i < len(args.Buffers) {
 			if err := m.argument(s.buffer, args.Buffers[i], int(n)); err != nil {
 				return nil, err
 			}
 		}
 	}
+	blocks := int(m.cluster[0] * m.cluster[1] * m.cluster[2])
+	m.warps = int((m.threads[0]*m.threads[1]*m.threads[2] + lanes - 1) / lanes)
+	m.agents, m.bulks = blocks*(m.warps+m.barriers), blocks*m.barriers
 	return m, nil
 }
 
@@ -61,9 +71,9 @@ func (m *machine) argument(b *kernel.Buffer, mem *Memory, n int) error {
 	if mem.n != n {
 		return fmt.Errorf("%s: the buffer %s takes %d cells, not %d", m.p.kernel.Name, b.Name, n, mem.n)
 	}
-	mem.shadow = nil
+	mem.history = nil
 	if b.Mode != kernel.In {
-		mem.shadow = make([]shadow, mem.n)
+		mem.history = newHistory(mem.n, m.p.pairs)
 	}
 	m.mem = append(m.mem, mem)
 	return nil

@@ -8,20 +8,27 @@ import (
 
 // machine is one run of a program.
 type machine struct {
-	p       *Program
-	opts    Options
-	blocks  [3]int64 // of the launch, x first
-	threads [3]int64 // of a block
-	mem     []*Memory
-	sizes   []int // cells by slot
-	lits    []literal
-	idle    []*block // that have run, to be used again
-	epoch   uint32   // grid barriers passed, from 1
-	left    int64    // instructions until the run is given up
-	stopped bool
-	counts  Counts
-	faults  []Fault
-	seen    map[faultKey]int
+	p        *Program
+	opts     Options
+	blocks   [3]int64 // of the launch, x first
+	threads  [3]int64 // of a block
+	cluster  [3]int64 // blocks of a cluster; ones where there are none
+	warps    int      // of a block
+	agents   int      // of a group
+	bulks    int      // of them, the last, those that fill memory for mbarriers
+	mem      []*Memory
+	sizes    []int // cells by slot
+	slots    []int // number of a block's first mbarrier, by slot
+	barriers int   // mbarriers of a block
+	lits     []literal
+	idle     []*group // that have run, to be used again
+	epoch    uint32   // grid barriers passed, from 1
+	copies   uint32   // asynchronous copies that have started
+	left     int64    // instructions until the run is given up
+	stopped  bool
+	counts   Counts
+	faults   []Fault
+	seen     map[faultKey]int
 }
 
 type faultKey struct {
@@ -29,30 +36,48 @@ type faultKey struct {
 	at   int32
 }
 
-// block is a block with its warps. A kernel for a CPU has one block of one warp of
-// one lane.
-type block struct {
-	index  [3]int64
+// group is blocks that run at once and know each other's progress: those of a
+// cluster, or one block. A kernel for a CPU has one of one warp of one lane.
+type group struct {
 	number uint32
-	phase  uint32
-	warps  []*warp
-	shared []*Memory // by slot; nil for other slots
+	blocks []*block
+	warps  []*warp // of all blocks
 }
 
-// grid runs all blocks: one after the other, or at once where they meet.
+// block is a block with its warps and what they share.
+type block struct {
+	group     *group
+	rank      int      // in its cluster
+	index     [3]int64 // of its cluster, in a grid of clusters
+	inCluster [3]int64
+	at        [3]int64 // in the grid of blocks
+	warps     []*warp
+	shared    []*Memory    // by slot; nil for other slots
+	mbarriers [][]mbarrier // likewise
+	gates     [16]gate     // numbered barriers
+	running   int          // warps that have not ended
+	known     clock        // of all warps that have ended
+	guests    []stamp      // latest access by each agent of another block
+}
+
+// grid runs all groups: one after the other, or at once where they meet.
 func (m *machine) grid() {
-	total := m.blocks[0] * m.blocks[1] * m.blocks[2]
-	if m.threads[0]*m.threads[1]*m.threads[2] == 0 {
+	total := int64(1)
+	for d := range m.blocks {
+		total *= m.blocks[d] / m.cluster[d]
+	}
+	if total == 0 || m.warps == 0 {
 		return
 	}
 	if m.p.resides {
-		if r := m.opts.Resident; r > 0 && total > int64(r) {
-			m.residency(total)
+		blocks := m.blocks[0] * m.blocks[1] * m.blocks[2]
+		if r := m.opts.Resident; r > 0 && blocks > int64(r) {
+			m.residency(blocks)
 			return
 		}
-		var all []*block
+		var all []*group
 		for n := range total {
-			all = append(all, m.block(n))
+			all = append(all, m.group(n))
 		}
 		m.run(all)
 		return
@@ -61,9 +86,9 @@ func (m *machine) grid() {
 		if m.stopped {
 			return
 		}
-		b := m.block(n)
-		m.run([]*block{b})
-		m.idle = append(m.idle, b)
+		g := m.group(n)
+		m.run([]*group{g})
+		m.idle = append(m.idle, g)
 	}
 }
 
@@ -77,51 +102,85 @@ func (m *machine) residency(total int64) {
 	}
 }
 
-// block returns block number n, ready to run.
-func (m *machine) block(n int64) *block {
-	var b *block
+// group returns group number n, ready to run.
+func (m *machine) group(n int64) *group {
+	var g *group
 	if last := len(m.idle) - 1; last >= 0 {
-		b, m.idle = m.idle[last], m.idle[:last]
+		g, m.idle = m.idle[last], m.idle[:last]
 	} else {
-		b = m.newBlock()
+		g = m.newGroup()
 	}
-	b.index = [3]int64{n % m.blocks[0], n / m.blocks[0] % m.blocks[1], n / m.blocks[0] / m.blocks[1]}
-	b.number = uint32(n)
-	b.phase = 1
-	for _, s := range b.shared {
-		if s != nil {
-			s.forget()
+	g.number = uint32(n)
+	for _, b := range g.blocks {
+		b.at = m.blockAt(n, int64(b.rank))
+		for d, c := range m.cluster {
+			b.index[d], b.inCluster[d] = b.at[d]/c, b.at[d]%c
 		}
+		b.start()
 	}
-	for _, w := range b.warps {
-		w.start()
-	}
-	return b
+	return g
 }
 
-func (m *machine) newBlock() *block {
-	b := &block{shared: make([]*Memory, len(m.p.slots))}
+func (m *machine) newGroup() *group {
+	g := &group{}
+	for range m.cluster[0] * m.cluster[1] * m.cluster[2] {
+		b := m.newBlock(g)
+		g.blocks = append(g.blocks, b)
+		g.warps = append(g.warps, b.warps...)
+	}
+	return g
+}
+
+func (m *machine) newBlock(g *group) *block {
+	b := &block{group: g, rank: len(g.blocks), shared: make([]*Memory, len(m.p.slots)), mbarriers: make([][]mbarrier, len(m.p.slots))}
 	for i, s := range m.p.slots {
-		if s.buffer.Space == kernel.Shared {
-			mem := New(s.buffer.Elem, m.sizes[i])
-			mem.shadow = make([]shadow, mem.n)
-			b.shared[i] = mem
+		switch s.buffer.Space {
+		case kernel.Shared:
+			b.shared[i] = New(s.buffer.Elem, m.sizes[i])
+			b.shared[i].history = newHistory(m.sizes[i], m.p.pairs)
+		case kernel.Mbarrier:
+			b.mbarriers[i] = make([]mbarrier, m.sizes[i])
 		}
 	}
 	threads := m.threads[0] * m.threads[1] * m.threads[2]
 	for first := int64(0); first < threads; first += lanes {
 		b.warps = append(b.warps, m.newWarp(b, first, min(lanes, threads-first)))
 	}
+	if m.p.pairs {
+		b.known, b.guests = make(clock, m.agents), make([]stamp, m.agents)
+	}
 	return b
 }
 
-// run executes blocks until all their warps have ended. Each warp runs until
+// start makes a block ready to run.
+func (b *block) start() {
+	for _, s := range b.shared {
+		if s != nil {
+			s.forget()
+		}
+	}
+	for _, list := range b.mbarriers {
+		clear(list)
+	}
+	b.gates = [len(b.gates)]gate{}
+	b.running = len(b.warps)
+	clear(b.known)
+	clear(b.guests)
+	for _, w := range b.warps {
+		w.start()
+	}
+}
+
+// run executes groups until all their warps have ended. Each warp runs until
 // it has to wait.
-func (m *machine) run(blocks []*block) {
+func (m *machine) run(groups []*group) {
 	for !m.stopped {
 		busy, ended := false, true
-		for _, b := range blocks {
-			for _, w := range b.warps {
+		for _, g := range groups {
+			for _, w := range g.warps {
+				if w.state == atMbarrier && w.passes() {
+					w.state = ready
+				}
 				if w.state == ready {
 					busy = true
 					w.run()
@@ -135,89 +194,41 @@ func (m *machine) run(blocks []*block) {
 		if ended {
 			return
 		}
-		released := m.releaseGrid(blocks)
-		for _, b := range blocks {
-			released = m.releaseBlock(b) || released
+		released := m.releaseGrid(groups)
+		for _, g := range groups {
+			released = m.releaseCluster(g) || released
+			for _, b := range g.blocks {
+				released = m.releaseBlock(b) || released
+			}
 		}
 		if !busy && !released {
-			m.stuck(blocks)
+			m.stuck(groups)
 			return
 		}
 	}
 }
 
-// releaseBlock lets a block's warps go on if all of them are at one barrier.
-func (m *machine) releaseBlock(b *block) bool {
-	first := b.warps[0]
-	for _, w := range b.warps {
-		if w.state != atBlock || w.pc != first.pc {
-			return false
-		}
-	}
-	for _, w := range b.warps {
-		w.state = ready
-	}
-	b.phase++
-	m.counts.Barriers[kernel.BlockScope]++
-	return true
+// name names a thread for a message, by its group and the number of its lane
+// there.
+func (m *machine) name(group, lane uint32) string {
+	perBlock := uint32(m.warps * lanes)
+	return m.nameOf(int64(group), int64(lane/perBlock), int64(lane%perBlock))
 }
 
-// releaseGrid lets all warps go on if all of them are at one grid barrier.
-func (m *machine) releaseGrid(blocks []*block) bool {
-	first := blocks[0].warps[0]
-	for _, b := range blocks {
-		for _, w := range b.warps {
-			if w.state != atGrid || w.pc != first.pc {
-				return false
-			}
-		}
-	}
-	for _, b := range blocks {
-		for _, w := range b.warps {
-			w.state = ready
-		}
-	}
-	m.epoch++
-	m.counts.Barriers[kernel.GridScope]++
-	return true
-}
-
-// stuck reports why warps wait for ever.
-func (m *machine) stuck(blocks []*block) {
-	var waits, other *warp
-	for _, b := range blocks {
-		for _, w := range b.warps {
-			switch {
-			case waits == nil && w.state != done:
-				waits = w
-			case waits != nil && (w.state != waits.state || w.pc != waits.pc):
-				other = w
-			case waits == nil:
-				other = w
-			}
-		}
-	}
-	in := &m.p.code[waits.pc-1]
-	text := "threads wait here for ever"
-	if other != nil {
-		where := "has ended"
-		if other.state != done {
-			where = "waits at " + m.p.places[m.p.code[other.pc-1].at].path
-		}
-		text = fmt.Sprintf("not all threads come to this barrier: %s %s", m.name(other.block.number, uint32(other.first)), where)
-	}
-	waits.fault(Divergence, in, 0, "%s", text)
-	m.stopped = true
-}
-
-// name names a thread for a message.
-func (m *machine) name(block, thread uint32) string {
-	b, t := m.blockAt(int64(block)), m.threadAt(int64(thread))
+func (m *machine) nameOf(group, rank, thread int64) string {
+	b, t := m.blockAt(group, rank), m.threadAt(thread)
 	return fmt.Sprintf("thread %d,%d,%d of block %d,%d,%d", t[0], t[1], t[2], b[0], b[1], b[2])
 }
 
-func (m *machine) blockAt(n int64) [3]int64 {
-	return [3]int64{n % m.blocks[0], n / m.blocks[0] % m.blocks[1], n / m.blocks[0] / m.blocks[1]}
+// blockAt returns where in the grid a group's block is.
+func (m *machine) blockAt(group, rank int64) [3]int64 {
+	var at [3]int64
+	for d, c := range m.cluster {
+		clusters := m.blocks[d] / c
+		at[d] = group%clusters*c + rank%c
+		group, rank = group/clusters, rank/c
+	}
+	return at
 }
 
 func (m *machine) threadAt(n int64) [3]int64 {
@@ -249,7 +260,7 @@ func (m *machine) report() *Report {
 		m.counts.Spaces[s.buffer.Space].add(&m.counts.Buffers[i])
 	}
 	for _, mem := range m.mem {
-		mem.shadow = nil
+		mem.history = nil
 	}
 	return &Report{Faults: m.faults, Counts: m.counts}
 }

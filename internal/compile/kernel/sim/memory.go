@@ -29,8 +29,8 @@ type Memory struct {
 	u8   []uint8 // also Bool
 	// written says which cells hold values; nil where all do.
 	written []bool
-	// shadow tells who used each cell last; nil where no race is possible.
-	shadow []shadow
+	// history tells who used each cell last; nil where no race is possible.
+	history *history
 }
 
 // New returns memory that nothing has been written to.
@@ -146,6 +146,8 @@ func (m *Memory) fill(v op.Value) {
 // forget makes the memory one that nothing has been written to.
 func (m *Memory) forget() {
 	clear(m.written)
-	clear(m.shadow)
+	if m.history != nil {
+		m.history.forget()
+	}
 	m.fill(poison(m.elem))
 }

@@ -40,11 +40,14 @@ const (
 	OutOfSteps              // Options.Steps
 	Misaligned              // a wide access that is not at a multiple of its width
 	PartialWarp             // a shuffle that not all threads of a warp come to
+	Mismatch                // a barrier or mbarrier whose users disagree on how many they are
+	Deadlock                // threads, one at least at an mbarrier or a numbered barrier, that wait for ever
+	Exited                  // an access to the shared memory of a block that may not run
 )
 
 var kindNames = [...]string{
 	"out of bounds", "unwritten", "race", "divergence", "residency", "bad step", "out of steps",
-	"misaligned", "partial warp",
+	"misaligned", "partial warp", "mismatch", "deadlock", "exited",
 }
 
 func (k Kind) String() string { return kindNames[k] }

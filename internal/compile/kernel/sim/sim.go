@@ -13,9 +13,14 @@
 // one can wait at a barrier while others run.
 //
 // Races are found by what must happen before what, not by what happened: two
-// accesses to a cell, one of them a store, race if different threads or
-// iterations make them and no barrier or end of a loop stands between.
-// Whoever goes first, every race on the path taken is seen.
+// accesses to a cell, one of them a store, race if different threads,
+// iterations or copy engines make them and no barrier, mbarrier or end of a
+// loop puts one before the other. Whoever goes first, every race on the path
+// taken is seen. An asynchronous copy is under way until somebody has waited
+// for it, however soon it ends: its target holds nothing until then.
+//
+// The lanes of a warp take the branches of a condition one after the other, so
+// a lane that waits at an mbarrier keeps the others waiting.
 package sim
 
 import (
@@ -70,30 +75,7 @@ func Compile(k *kernel.Kernel) (*Program, error) {
 	if err := kernel.Verify(k); err != nil {
 		return nil, err
 	}
-	if err := beyond(k); err != nil {
-		return nil, err
-	}
 	return compile(k), nil
-}
-
-// beyond reports what the simulator does not execute.
-func beyond(k *kernel.Kernel) error {
-	var err error
-	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
-		cannot := false
-		switch s := s.(type) {
-		case *kernel.AsyncCopy, *kernel.AsyncCommit, *kernel.AsyncWait, *kernel.BulkCopy, *kernel.MbarrierInit, *kernel.MbarrierArrive, *kernel.MbarrierWait:
-			cannot = true
-		case *kernel.Loop:
-			cannot = s.Tag.IsCluster()
-		case *kernel.Barrier:
-			cannot = s.Number != 0
-		}
-		if cannot && err == nil {
-			err = fmt.Errorf("%s: the simulator executes no clusters, asynchronous copies and barriers for some warps", k.Name)
-		}
-	}, nil)
-	return err
 }
 
 // check compares arguments with what a kernel takes. Sizes are checked by the

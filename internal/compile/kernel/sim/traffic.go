@@ -33,7 +33,7 @@ type Traffic struct {
 	Wavefronts, Conflicts int64
 
 	// Remote are those of the loads and stores that go to the shared memory of
-	// another block, or may. They are not in Wavefronts.
+	// another block. They are not in Wavefronts.
 	Remote int64
 }
 
@@ -51,34 +51,45 @@ func (t *Traffic) add(o *Traffic) {
 	t.Remote += o.Remote
 }
 
-// loaded counts a load of so many bytes by every active lane, from the cells
-// of the lanes in ok.
-func (w *warp) loaded(slot int32, mem *Memory, bytes int64, ok uint32, cells *[lanes]int) {
+// loaded counts a load of so many bytes by lanes, of which those in ok have
+// cells.
+func (w *warp) loaded(slot int32, mem *Memory, bytes int64, mask, ok uint32, cells *[lanes]int) {
+	n := int64(bits.OnesCount32(mask))
 	t := &w.m.counts.Buffers[slot]
-	t.Loads += w.active
-	t.LoadedBytes += w.active * bytes
+	t.Loads += n
+	t.LoadedBytes += n * bytes
 	switch w.m.p.slots[slot].traffic {
 	case linewise:
 		sectors, lines := touched(ok, cells, mem.size)
 		t.LoadedSectors += sectors
 		t.LoadedLines += lines
 	case bankwise:
-		t.banked(ok, cells, mem.size, bytes)
+		t.shared(mem == w.mem[slot], n, ok, cells, mem.size, bytes)
 	}
 }
 
 // stored counts a store likewise.
-func (w *warp) stored(slot int32, mem *Memory, bytes int64, ok uint32, cells *[lanes]int) {
+func (w *warp) stored(slot int32, mem *Memory, bytes int64, mask, ok uint32, cells *[lanes]int) {
+	n := int64(bits.OnesCount32(mask))
 	t := &w.m.counts.Buffers[slot]
-	t.Stores += w.active
-	t.StoredBytes += w.active * bytes
+	t.Stores += n
+	t.StoredBytes += n * bytes
 	switch w.m.p.slots[slot].traffic {
 	case linewise:
 		sectors, lines := touched(ok, cells, mem.size)
 		t.StoredSectors += sectors
 		t.StoredLines += lines
 	case bankwise:
-		t.banked(ok, cells, mem.size, bytes)
+		t.shared(mem == w.mem[slot], n, ok, cells, mem.size, bytes)
+	}
+}
+
+// shared counts an access of n lanes to shared memory.
+func (t *Traffic) shared(own bool, n int64, ok uint32, cells *[lanes]int, size, bytes int64) {
+	if own {
+		t.banked(ok, cells, size, bytes)
+	} else {
+		t.Remote += n
 	}
 }
 

@@ -28,12 +28,12 @@ func (w *warp) loadVector(in *instr) {
 	mem := w.mem[in.a]
 	var cells [lanes]int
 	ok := w.wide(in, "loads", &cells)
-	w.loaded(in.a, mem, mem.size*int64(in.sub), ok, &cells)
+	w.loaded(in.a, mem, mem.size*int64(in.sub), w.mask, ok, &cells)
 	for e := range int32(in.sub) {
 		if ok != w.mask {
 			w.blank(mem.elem, in.d+e, w.mask&^ok)
 		}
-		if mem.written != nil || mem.shadow != nil {
+		if mem.written != nil || mem.history != nil {
 			w.checkLoads(in, mem, ok, &cells)
 		}
 		w.gatherFrom(mem, in.d+e, ok, &cells)
@@ -45,7 +45,7 @@ func (w *warp) storeVector(in *instr) {
 	mem := w.mem[in.a]
 	var cells [lanes]int
 	ok := w.wide(in, "stores to", &cells)
-	w.stored(in.a, mem, mem.size*int64(in.sub), ok, &cells)
+	w.stored(in.a, mem, mem.size*int64(in.sub), w.mask, ok, &cells)
 	for e := range int32(in.sub) {
 		w.noteStores(in, mem, ok, &cells)
 		w.scatterTo(mem, in.c+e, ok, &cells)

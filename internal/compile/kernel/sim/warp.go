@@ -31,9 +31,16 @@ type warp struct {
 	stamp  stamp  // of lane 0 of this warp, at this time
 	member uint32 // of CPU teams
 
+	agent  int
+	clock  clock   // what all lanes know; nil on a CPU
+	apart  []clock // what some lanes know beside it, until the next sync; nil for none
+	synced uint32  // the time up to which all lanes know what the warp did
+	waits  *instr  // the wait at an mbarrier, if it waits there
+	flight flight  // asynchronous copies that have not been waited for
+
 	// The vector loop that runs: its next iteration, the number of them, and
 	// its bounds.
-	at, trips, lo, by int64
+	next, trips, lo, by int64
 }
 
 // masks is what a condition leaves on the stack: the mask around it and the
@@ -45,14 +52,18 @@ type state uint8
 const (
 	ready state = iota
 	atBlock
+	atCluster
 	atGrid
+	atGate
+	atMbarrier
 	done
 )
 
 func (m *machine) newWarp(b *block, first, n int64) *warp {
 	w := &warp{
 		m: m, block: b, first: first, all: uint32(1<<n - 1),
-		f: make([][lanes]float64, m.p.nf), i: make([][lanes]int64, m.p.ni),
+		agent: b.rank*m.warps + int(first/lanes),
+		f:     make([][lanes]float64, m.p.nf), i: make([][lanes]int64, m.p.ni),
 		mem: make([]*Memory, len(m.p.slots)),
 	}
 	for l := range lanes {
@@ -76,14 +87,17 @@ func (m *machine) newWarp(b *block, first, n int64) *warp {
 		switch {
 		case i < len(m.mem):
 			w.mem[i] = m.mem[i]
-		case !s.private:
+		case !s.private: // nil for mbarriers
 			w.mem[i] = b.shared[i]
 		case s.perLane:
 			w.mem[i] = New(s.buffer.Elem, m.sizes[i]*lanes)
 		default:
 			w.mem[i] = New(s.buffer.Elem, m.sizes[i])
-			w.mem[i].shadow = make([]shadow, m.sizes[i])
+			w.mem[i].history = newHistory(m.sizes[i], false)
 		}
+	}
+	if m.p.gpu {
+		w.clock = make(clock, m.agents)
 	}
 	return w
 }
@@ -94,7 +108,10 @@ func (w *warp) start() {
 	w.masks = w.masks[:0]
 	w.n = bits.Len32(w.all)
 	w.narrow(w.all)
-	w.stamp = stamp{team: w.m.epoch, member: w.block.number, phase: w.block.phase, lane: uint32(w.first)}
+	w.stamp = stamp{team: w.m.epoch, member: w.block.group.number, time: 1, sync: 1, lane: uint32(w.agent * lanes)}
+	clear(w.clock)
+	w.apart, w.synced = nil, 0
+	w.flight = flight{}
 }
 
 // narrow sets the mask and reports whether any lane is active.
@@ -144,9 +161,9 @@ func (w *warp) fault(kind Kind, in *instr, lane int, format string, args ...any)
 	f := Fault{Kind: kind, Path: w.m.p.places[in.at].path, Text: fmt.Sprintf(format, args...)}
 	var where []string
 	if w.m.p.gpu {
-		f.Block = w.block.index
+		f.Block = w.block.at
 		f.Thread = w.m.threadAt(w.first + int64(lane))
-		where = append(where, w.m.name(w.block.number, uint32(w.first)+uint32(lane)))
+		where = append(where, w.name(lane))
 	}
 	if v := w.loops(in.at, lane); v != "" {
 		where = append(where, v)
@@ -155,13 +172,18 @@ func (w *warp) fault(kind Kind, in *instr, lane int, format string, args ...any)
 	w.m.add(f, in.at)
 }
 
+// name names the thread of a lane.
+func (w *warp) name(lane int) string {
+	return w.m.name(w.block.group.number, w.stamp.lane+uint32(lane))
+}
+
 // loops tells the values of the variables of the loops around a statement,
 // those of threads and blocks apart.
 func (w *warp) loops(at int32, lane int) string {
 	var out []string
 	p := &w.m.p.places[at]
 	for i, l := range p.loops {
-		if l.Tag.IsBlock() || l.Tag.IsThread() {
+		if l.Tag.IsBlock() || l.Tag.IsCluster() || l.Tag.IsThread() {
 			continue
 		}
 		from := lane

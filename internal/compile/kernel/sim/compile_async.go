@@ -1,0 +1,34 @@
+package sim
+
+import "github.com/gridloom/gridloom/internal/compile/kernel"
+
+// async compiles a statement about asynchronous copies and mbarriers.
+func (c *compiler) async(s kernel.Stmt) {
+	switch s := s.(type) {
+	case *kernel.AsyncCopy:
+		c.emit(instr{op: opAsync, sub: uint8(s.Cells), a: c.slots[s.To], b: c.expr(s.At), c: c.slots[s.From], d: c.expr(s.Index)})
+	case *kernel.AsyncCommit:
+		c.emit(instr{op: opCommit})
+	case *kernel.AsyncWait:
+		c.emit(instr{op: opWait, a: int32(s.Pending)})
+	case *kernel.BulkCopy:
+		in := instr{op: opBulk, a: c.slots[s.To], b: c.expr(s.At), c: c.slots[s.From], d: c.expr(s.Index)}
+		in.e, in.f, in.to = c.expr(s.Cells), c.expr(s.Slot), c.slots[s.Mbarrier]
+		c.emit(in)
+	case *kernel.MbarrierInit:
+		c.emit(instr{op: opInit, a: c.slots[s.Mbarrier], b: c.expr(s.Slot), c: c.expr(s.Count)})
+	case *kernel.MbarrierArrive:
+		in := instr{op: opArrive, a: c.slots[s.Mbarrier], b: c.expr(s.Slot), c: -1, d: -1}
+		if s.Bytes != nil {
+			in.c = c.expr(s.Bytes)
+		}
+		if s.Rank != nil {
+			in.d = c.expr(s.Rank)
+		}
+		c.emit(in)
+	case *kernel.MbarrierWait:
+		c.emit(instr{op: opMbarrier, a: c.slots[s.Mbarrier], b: c.expr(s.Slot), c: c.expr(s.Parity)})
+	default:
+		panic("sim: unknown statement")
+	}
+}
