@@ -36,7 +36,7 @@ func (c *Cache) Keep(name string, code []byte) (string, error) {
 func (c *Cache) Kept(name string) (string, bool) {
 	path := filepath.Join(c.Dir, name)
 	if _, err := Read(path); err != nil {
-		if errors.Is(err, errDamaged) {
+		if errors.Is(err, ErrDamaged) {
 			os.Remove(path)
 		}
 		return "", false
@@ -46,7 +46,8 @@ func (c *Cache) Kept(name string) (string, bool) {
 	return path, true
 }
 
-var errDamaged = errors.New("the file is damaged")
+// ErrDamaged is for a file that Keep has not written, or not like that.
+var ErrDamaged = errors.New("the file is damaged")
 
 // Read reads what Keep has stored.
 func Read(path string) ([]byte, error) {
@@ -55,7 +56,7 @@ func Read(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !sealed(data) {
-		return nil, fmt.Errorf("%s: %w", path, errDamaged)
+		return nil, fmt.Errorf("%s: %w", path, ErrDamaged)
 	}
 	return data[:len(data)-sha256.Size-len(sealMark)], nil
 }

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // Library is a loaded image.
@@ -23,9 +25,12 @@ type Library struct {
 
 var _ device.Gridded = (*Library)(nil)
 
-// Load loads an image that a Builder has made.
+// Load loads an image that a Builder has made, or package pool has kept.
 func (d *Device) Load(image string) (device.Library, error) {
-	code, err := os.ReadFile(image)
+	code, err := toolchain.Read(image)
+	if errors.Is(err, toolchain.ErrDamaged) { // or not sealed: the driver will tell
+		code, err = os.ReadFile(image)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the compiled code cannot be loaded: %w", err)
 	}

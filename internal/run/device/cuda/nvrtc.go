@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -169,34 +170,70 @@ func (e *CompileError) Error() string {
 	return s
 }
 
-// Compile turns CUDA C++ into code for GPUs of a compute capability.
-func (c *Compiler) Compile(source []byte, arch int, a toolchain.Arithmetic) ([]byte, error) {
+// Code is what the compiler has made of a source.
+type Code struct {
+	Bytes []byte
+	Log   string // what it said besides
+}
+
+// Options returns the options that compile for GPUs of a compute capability,
+// and extra ones after them.
+func (c *Compiler) Options(arch int, a toolchain.Arithmetic, extra ...string) ([]string, error) {
 	target, err := c.target(arch)
 	if err != nil {
 		return nil, err
 	}
-	opts := append([]string{target}, options(a)...)
+	return slices.Concat([]string{target}, options(a), extra), nil
+}
+
+// Verbose is the option that makes the log tell what kernels take, as Reports
+// reads it.
+const Verbose = "--ptxas-options=-v"
+
+// Compile turns CUDA C++ into code for GPUs of a compute capability. A source
+// that does not compile is left where the user can look at it.
+func (c *Compiler) Compile(source []byte, arch int, a toolchain.Arithmetic) ([]byte, error) {
+	opts, err := c.Options(arch, a)
+	if err != nil {
+		return nil, err
+	}
+	code, err := c.CompileWith(source, opts)
+	if refused, ok := errors.AsType[*CompileError](err); ok {
+		refused.Leave(source)
+	}
+	return code.Bytes, err
+}
+
+// CompileWith compiles with those options.
+func (c *Compiler) CompileWith(source []byte, opts []string) (Code, error) {
 	text, err := unix.BytePtrFromString(string(source))
 	if err != nil {
-		return nil, fmt.Errorf("the generated code cannot be compiled: %w", err)
+		return Code{}, fmt.Errorf("the generated code cannot be compiled: %w", err)
 	}
 	var program handle
 	if r := c.api.Create(&program, text, "kernels.cu", 0, 0, 0); r != 0 {
-		return nil, c.fail(r, "nvrtcCreateProgram")
+		return Code{}, c.fail(r, "nvrtcCreateProgram")
 	}
 	defer c.api.Destroy(&program)
 	if r := c.compile(program, opts); r != 0 {
 		log := c.log(program)
-		const compilation = 6
-		if r != compilation || log == "" {
-			return nil, fmt.Errorf("%w (options %s): %s", c.fail(r, "nvrtcCompileProgram"), strings.Join(opts, " "), log)
+		const invalidOption, compilation = 5, 6
+		if i := slices.Index(opts, Verbose); r == invalidOption && i >= 0 {
+			// Some versions do not know it; the code is the same without.
+			return c.CompileWith(source, slices.Delete(slices.Clone(opts), i, i+1))
 		}
-		return nil, &CompileError{Compiler: c.Path, Options: opts, Log: log, Source: leave(source)}
+		if r != compilation || log == "" {
+			return Code{}, fmt.Errorf("%w (options %s): %s", c.fail(r, "nvrtcCompileProgram"), strings.Join(opts, " "), log)
+		}
+		return Code{}, &CompileError{Compiler: c.Path, Options: opts, Log: log}
 	}
-	if strings.Contains(target, "compute_") {
-		return c.code("nvrtcGetPTX", program, c.api.PTXSize, c.api.PTX)
+	code := Code{Log: c.log(program)}
+	if slices.ContainsFunc(opts, func(o string) bool { return strings.Contains(o, "=compute_") }) {
+		code.Bytes, err = c.code("nvrtcGetPTX", program, c.api.PTXSize, c.api.PTX)
+	} else {
+		code.Bytes, err = c.code("nvrtcGetCUBIN", program, c.api.CubinSize, c.api.Cubin)
 	}
-	return c.code("nvrtcGetCUBIN", program, c.api.CubinSize, c.api.Cubin)
+	return code, err
 }
 
 func (c *Compiler) compile(program handle, opts []string) int32 {
@@ -238,11 +275,10 @@ func (c *Compiler) log(program handle) string {
 	return unix.ByteSliceToString(text)
 }
 
-// leave writes a source that did not compile where the user can look at it.
-func leave(source []byte) string {
+// Leave writes a source that did not compile where the user can look at it.
+func (e *CompileError) Leave(source []byte) {
 	path := filepath.Join(os.TempDir(), "gridloom-failed-"+name(source)+".cu")
-	if os.WriteFile(path, source, 0o600) != nil {
-		return ""
+	if os.WriteFile(path, source, 0o600) == nil {
+		e.Source = path
 	}
-	return path
 }

@@ -88,7 +88,7 @@ static bool starts(const std::string &s, const char *with) { return s.compare(0,
 
 static int threads(function *f) { return starts(f->name, "fat_") ? 256 : 1024; }
 
-static int registers(function *f) { return starts(f->name, "fat_") ? 255 : 32; }
+static int registers(const std::string &kernel) { return starts(kernel, "fat_") ? 255 : 32; }
 
 // A launch, with a copy of its arguments.
 struct launch {
@@ -114,7 +114,7 @@ struct launch {
 	int occupancy() const
 	{
 		unsigned t = threadsOfBlock(), n = 2048 / t;
-		n = std::min(n, 65536 / (t * registers(f)));
+		n = std::min(n, 65536 / (t * registers(f->name)));
 		return shared ? std::min(n, unsigned(228 << 10) / (shared + 1024)) : n;
 	}
 	CUresult check() const
@@ -458,7 +458,7 @@ CUresult cuFuncGetAttribute(int *v, int which, function *f)
 		*v = 0;
 		return SUCCESS;
 	case 4:
-		*v = registers(f);
+		*v = registers(f->name);
 		return SUCCESS;
 	}
 	return INVALID_VALUE;
@@ -758,14 +758,16 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 	misbehave();
 	// Where nothing forbids it, a processor with fused multiply-adds uses them.
 	std::string flags = "-march=native -ffp-contract=fast";
-	bool target = false;
+	bool target = false, verbose = false;
 	for (int i = 0; i < count; i++) {
 		std::string o = options[i];
 		if (o == "--fmad=false")
 			flags = "-ffp-contract=off";
 		else if (o == "--gpu-architecture=sm_90")
 			target = true;
-		else if (o != "--std=c++17" && o != "--ptxas-options=-v") {
+		else if (o == "--ptxas-options=-v")
+			verbose = true;
+		else if (o != "--std=c++17") {
 			p->log = "unknown option " + o + "\n";
 			return 5;
 		}
@@ -779,11 +781,15 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 		text.replace(at, pool.size(), "__shared__ __align__(16) unsigned char gl_pool[227 << 10];");
 	std::ofstream f(base + ".cc");
 	f << "#include \"device.h\"\n" << text;
+	std::string report;
 	const std::string head = "__global__ ", type = "void ";
 	for (size_t at = text.find(head); at != std::string::npos;) {
 		size_t next = text.find(head, at + 1);
 		size_t from = text.find(type, at) + type.size();
-		std::string name = text.substr(from, text.find('(', from) - from), body = text.substr(from, next - from);
+		std::string name = text.substr(from, text.find('(', from) - from);
+		report += "ptxas info    : Compiling entry function '" + name + "' for 'sm_90'\nptxas info    : Used " +
+			std::to_string(registers(name)) + " registers\n";
+		std::string body = text.substr(from, next - from);
 		bool waits = body.find("__sync") != std::string::npos || body.find("__shfl") != std::string::npos || body.find("gl_barrier") != std::string::npos;
 		f << "extern \"C\" bool run_" << name << "(void **args, const unsigned *size) { return grid(" << name << ", " << waits << ", args, size); }\n"
 		  << "extern \"C\" const int args_" << name << " = arguments(" << name << ");\n";
@@ -795,7 +801,7 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 	int status = system(command.c_str());
 	std::stringstream log;
 	log << std::ifstream(base + ".log").rdbuf();
-	p->log = log.str();
+	p->log = log.str() + (verbose && !status ? report : "");
 	return status ? 6 : 0;
 }
 
