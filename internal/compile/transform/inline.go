@@ -189,7 +189,7 @@ func (in *inliner) unchanged(a *ir.Array, def int, reads []read) error {
 // rewrite returns the body without the grid.
 func (in *inliner) rewrite(a *ir.Array, def int, reads []read) []*ir.Stmt {
 	st := in.stage.Body[def]
-	moved := &displaced{program: in.program, stage: in.stage, def: definitions(in.stage.Body), made: map[instance]*ir.Temp{}, names: map[string]bool{}, after: map[*ir.Stmt][]*ir.Stmt{}}
+	moved := &displaced{program: in.program, stage: in.stage, def: definitions(in.stage.Body), varies: variations(in.stage.Body), made: map[instance]*ir.Temp{}, names: map[string]bool{}, after: map[*ir.Stmt][]*ir.Stmt{}}
 	counts := map[string]int{}
 	for _, r := range reads {
 		counts[r.at.suffix(in.program.Axes)]++
@@ -235,6 +235,7 @@ type displaced struct {
 	program *ir.Program
 	stage   *ir.Stage
 	def     map[*ir.Temp]*ir.Stmt
+	varies  map[*ir.Temp][]int
 	made    map[instance]*ir.Temp
 	names   map[string]bool
 	after   map[*ir.Stmt][]*ir.Stmt // new statements, by the one that they follow
@@ -249,7 +250,7 @@ type instance struct {
 // expr returns what e is at the displaced cell.
 func (d *displaced) expr(e ir.Expr, o offset) ir.Expr {
 	return shift(e, o, func(t *ir.Temp) ir.Expr {
-		at := o.on(varies(t, d.def))
+		at := o.on(d.varies[t])
 		if at.zero() {
 			return ir.TempRef{Temp: t}
 		}

@@ -81,31 +81,31 @@ func (s sources) stays(a *ir.Array) bool {
 	return true
 }
 
-// mentions reports whether an expression itself reads a temp.
-func mentions(e ir.Expr, t *ir.Temp) bool {
-	found := false
-	ir.Walk(e, func(e ir.Expr) {
-		r, ok := e.(ir.TempRef)
-		found = found || ok && r.Temp == t
-	})
-	return found
-}
-
 // lastUse returns the index of the last statement that needs what statement i
-// computes; for a temp that is one which reads it, perhaps through others.
+// computes, itself or through temps.
 func lastUse(body []*ir.Stmt, i int) int {
 	last := i
-	if t := body[i].Temp; t != nil {
-		for k := i + 1; k < len(body); k++ {
-			if mentions(body[k].Value, t) {
-				last = max(last, lastUse(body, k))
+	made := map[*ir.Temp]bool{body[i].Temp: body[i].Temp != nil}
+	for k := i + 1; k < len(body); k++ {
+		ir.Walk(body[k].Value, func(e ir.Expr) {
+			if r, ok := e.(ir.TempRef); ok && made[r.Temp] {
+				last = k
 			}
+		})
+		if last == k && body[k].Temp != nil {
+			made[body[k].Temp] = true
 		}
 	}
 	return last
 }
 
-// varies returns the axes on which a temp varies.
-func varies(t *ir.Temp, def map[*ir.Temp]*ir.Stmt) []int {
-	return ir.AxesOf(len(t.Box), def[t].Value, func(u *ir.Temp) []int { return varies(u, def) })
+// variations returns the axes on which each temp varies.
+func variations(body []*ir.Stmt) map[*ir.Temp][]int {
+	axes := map[*ir.Temp][]int{}
+	for _, st := range body {
+		if st.Temp != nil {
+			axes[st.Temp] = ir.AxesOf(len(st.Domain), st.Value, func(t *ir.Temp) []int { return axes[t] })
+		}
+	}
+	return axes
 }
