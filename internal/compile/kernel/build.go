@@ -244,11 +244,3 @@ func sameRank(x, y Expr) bool {
 	}
 	return Same(x, y)
 }
-
-// sameOrNone is Same for expressions that need not be there.
-func sameOrNone(x, y Expr) bool {
-	if x == nil || y == nil {
-		return x == nil && y == nil
-	}
-	return Same(x, y)
-}

@@ -141,10 +141,25 @@ func (s *sharer) repeated(list []Stmt, inner map[*Var]bool) *sums {
 	})
 	for _, r := range all.chosen {
 		if !r.named {
+			r.first = afterParts(list, r)
 			r.at = NewVar(s.nameFor(r), r.expr.Type())
 		}
 	}
 	return all
+}
+
+// afterParts returns where a sum can be named: right after the last of a list
+// that names a part of it, so that all that is near it can be computed from
+// it; before the statement that has it first if the list names none.
+func afterParts(list []Stmt, r *repeated) int {
+	for i := r.first - 1; i >= 0; i-- {
+		for _, v := range Named(list[i]) {
+			if reads(r.expr, v) {
+				return i + 1
+			}
+		}
+	}
+	return r.first
 }
 
 // find returns what is known of the sum that an expression is, its constant
