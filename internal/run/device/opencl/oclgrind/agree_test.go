@@ -2,6 +2,7 @@ package oclgrind
 
 import (
 	"io/fs"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
 )
@@ -102,12 +104,14 @@ func maySkip(k *kernel.Kernel) bool {
 }
 
 // The simulator's counts are Oclgrind's, on kernels of real programs, at sizes
-// at which interiors and edges both occur.
+// at which interiors and edges both occur: under the default plan and a random
+// one.
 func TestExamplesAgree(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
 	}
-	for _, name := range []string{"blur.loom", "heat3d.loom", "life.loom", "redblack.loom", "wave.loom"} {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, name := range []string{"blur.loom", "heat3d.loom", "life.loom", "redblack.loom"} {
 		text, err := fs.ReadFile(examples.FS, name)
 		if err != nil {
 			t.Fatal(err)
@@ -117,12 +121,49 @@ func TestExamplesAgree(t *testing.T) {
 			delete(set, "L")
 		}
 		b := bind(t, name, string(text), set)
-		m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b})
-		if err != nil {
-			t.Fatal(err)
-		}
-		everyLaunch(t, m, b)
+		everyLaunch(t, lowered(t, b, schedule.Plan{}), b)
+		census := lower.Space(lower.GPU, b.Program.Axes).Census()
+		everyLaunch(t, drawn(t, b, census, rng), b)
 	}
+}
+
+func lowered(t *testing.T, b *ir.Binding, p schedule.Plan) *kernel.Module {
+	t.Helper()
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b, Plan: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// drawn lowers a program under a random plan that OpenCL has words for, with
+// small blocks, since Oclgrind is slow.
+func drawn(t *testing.T, b *ir.Binding, from *schedule.Census, rng *rand.Rand) *kernel.Module {
+	t.Helper()
+draw:
+	for range 100 {
+		p := schedule.Plan{Every: from.Draw(rng)}
+		threads := int64(1)
+		for _, n := range p.Every.Ints("block") {
+			threads *= n
+		}
+		if threads > 64 {
+			continue
+		}
+		m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b, Plan: p})
+		if err != nil {
+			continue // it fits no kernel
+		}
+		for _, k := range m.Kernels {
+			if emit.OpenCL.Lacks(k) != nil {
+				continue draw
+			}
+		}
+		t.Log(p)
+		return m
+	}
+	t.Fatal("no plan fits")
+	return nil
 }
 
 func bind(t *testing.T, name, text string, set map[string]string) *ir.Binding {

@@ -75,7 +75,8 @@ func Run(ctx context.Context, j Job, limit time.Duration) (*Report, error) {
 	defer output.Close()
 	p, err := worker.Start(Service.Name, worker.Options{Files: []*os.File{output}, Env: []string{
 		"OCL_ICD_VENDORS=" + dir, "OCLGRIND_LOG=" + log, "OCLGRIND_MAX_ERRORS=1000",
-		"OCLGRIND_NUM_THREADS=1", // blocks in their order, and so the faults
+		"OCLGRIND_NUM_THREADS=1",         // blocks in their order, and so the faults
+		"OCLGRIND_LOCAL_MEM_SIZE=262144", // as much as any GPU has
 		"OCLGRIND_DATA_RACES=1", "OCLGRIND_UNINITIALIZED=1", "OCLGRIND_INST_COUNTS=1",
 	}})
 	if err != nil {
