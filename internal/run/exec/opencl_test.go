@@ -3,28 +3,52 @@ package exec
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
-// openOpenCL opens a program on the first OpenCL device in strict arithmetic.
-func openOpenCL(t *testing.T, b *ir.Binding) *Remote {
+// openOpenCL opens a program on the first OpenCL device in strict arithmetic. It
+// returns nil for a plan that fits no kernel, or asks what OpenCL has no words
+// for.
+func openOpenCL(t *testing.T, b *ir.Binding, plan schedule.Plan) *Remote {
 	t.Helper()
-	if _, err := opencl.Devices(); err != nil {
+	devices, err := opencl.Devices()
+	if err != nil {
 		t.Skip(err)
 	}
 	cache, err := toolchain.OpenCache(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b})
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b, Plan: plan})
+	if err != nil && plan.String() != "" {
+		return nil
+	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	script, err := NewScript(m, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range m.Kernels {
+		if emit.OpenCL.Lacks(k) != nil {
+			return nil
+		}
+	}
+	for _, s := range script.Stages {
+		for _, l := range s.Launches {
+			if devices[0].Fits(script.Kernels[l.Kernel], l.Geometry) != nil {
+				return nil
+			}
+		}
 	}
 	builder := &opencl.Builder{Arithmetic: toolchain.Strict, Cache: cache}
 	image, err := builder.Build(context.Background(), []byte(emit.Source(emit.OpenCL, m)))
@@ -48,7 +72,7 @@ func TestOpenCLAgrees(t *testing.T) {
 		p := advanced(t, ref, Limit{})
 		want := contents(t, ref, b.Program)
 		for _, limit := range []Limit{{}, {Leaves: 3}} {
-			r := initialised(t, openOpenCL(t, b))
+			r := initialised(t, openOpenCL(t, b, schedule.Plan{}))
 			var q Progress
 			for !q.Finished {
 				q = advanced(t, r, limit)
@@ -58,5 +82,26 @@ func TestOpenCLAgrees(t *testing.T) {
 			}
 			same(t, fmt.Sprintf("%s %+v", test.name, limit), contents(t, r, b.Program), want)
 		}
+	}
+}
+
+// Nor does it depend on the plan.
+func TestOpenCLPlansAgree(t *testing.T) {
+	b := program(t, heat)
+	ref := initialised(t, openReference(t, b))
+	advanced(t, ref, Limit{})
+	want := contents(t, ref, b.Program)
+	rng := rand.New(rand.NewPCG(1, 1))
+	census := lower.Space(lower.GPU, b.Program.Axes).Census()
+	for ran := 0; ran < 4; {
+		plan := schedule.Plan{Every: census.Draw(rng)}
+		r := openOpenCL(t, b, plan)
+		if r == nil {
+			continue
+		}
+		ran++
+		initialised(t, r)
+		advanced(t, r, Limit{})
+		same(t, plan.String(), contents(t, r, b.Program), want)
 	}
 }
