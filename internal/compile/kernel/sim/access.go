@@ -118,8 +118,8 @@ func (w *warp) checkLoads(in *instr, mem *Memory, mask uint32, cells *[lanes]int
 			at.lane = w.stamp.lane + uint32(l)
 			if race := mem.history.loaded(c, &at, w.sees(l), &at); race != nil {
 				w.race(in, in.a, l, c, "loads", "stores", race)
-				if race.lane == inFlight {
-					continue // nothing else is wrong with it
+				if w.m.copying(race) {
+					continue // nothing else is wrong with the cell
 				}
 			}
 		}
@@ -187,11 +187,14 @@ func (m *machine) author(s *stamp) string {
 		return "another iteration"
 	case s.lane == inFlight:
 		return "an asynchronous copy"
-	case int(s.lane/lanes) >= m.agents-m.bulks:
+	case m.copying(s):
 		return "a bulk copy"
 	}
 	return m.name(s.member, s.lane)
 }
+
+// copying reports whether an access is one of a copy.
+func (m *machine) copying(s *stamp) bool { return m.p.gpu && int(s.lane/lanes) >= m.agents-m.bulks }
 
 // alloc makes local memory anew for the active lanes.
 func (w *warp) alloc(in *instr) {

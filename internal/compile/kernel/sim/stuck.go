@@ -31,17 +31,21 @@ func (m *machine) stuck(groups []*group) {
 		first.fault(Divergence, in, 0, "%s", m.missed(first, waiting, ended))
 		return
 	}
-	const most = 8
 	var lines []string
-	for i, w := range waiting {
-		if i == most {
-			lines = append(lines, fmt.Sprintf("and %d more warps wait", len(waiting)-most))
-			break
+	for i := 0; i < len(waiting); {
+		text, n := m.waitsFor(waiting[i]), 1
+		for i+n < len(waiting) && m.waitsFor(waiting[i+n]) == text {
+			n++
 		}
-		lines = append(lines, w.name(0)+" "+m.waitsFor(w))
+		line := waiting[i].name(0)
+		if n > 1 {
+			line += fmt.Sprintf(", the first of %d warps,", n)
+		}
+		lines = append(lines, line+" "+text)
+		i += n
 	}
-	if len(ended) > 0 {
-		lines = append(lines, fmt.Sprintf("%d warps have ended", len(ended)))
+	if n := len(ended); n > 0 {
+		lines = append(lines, fmt.Sprintf("warps that have ended: %d", n))
 	}
 	first.fault(Deadlock, in, 0, "threads wait for ever: %s", strings.Join(lines, "; "))
 }
@@ -71,7 +75,7 @@ func (m *machine) waitsFor(w *warp) string {
 		l := w.kept()
 		index := w.i[in.b][l]
 		bar := &w.block.mbarriers[in.a][index]
-		return fmt.Sprintf("waits at %s for phase %d of %s[%d]: %s", path, bar.phase, m.p.slots[in.a].buffer.Name, index, bar.lacks())
+		return fmt.Sprintf("waits at %s for the end of phase %d of %s[%d]: %s", path, bar.phase, m.p.slots[in.a].buffer.Name, index, bar.lacks())
 	}
 	return "waits at " + path
 }
