@@ -3,7 +3,6 @@ package opencl
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -85,40 +84,6 @@ func (l *Library) kernel(name string) (handle, error) {
 		return 0, l.device.fail(r, "clCreateKernel", "the compiled code has no kernel %s", name)
 	}
 	return k, nil
-}
-
-// Resources are what a compiled kernel takes.
-type Resources struct {
-	Local      int64 // bytes a work-group
-	Private    int64 // bytes a thread, as far as the driver tells
-	MaxThreads int64 // that a work-group of it may have
-	Multiple   int64 // work-groups of so many threads waste none
-}
-
-// Resources returns what a kernel takes.
-func (l *Library) Resources(name string) (Resources, error) {
-	k, err := l.kernel(name)
-	if err != nil {
-		return Resources{}, err
-	}
-	defer l.device.api.ReleaseKernel(k)
-	return l.resources(name, k)
-}
-
-func (l *Library) resources(name string, k handle) (Resources, error) {
-	d := l.device
-	ask := func(of handle, which uint32, size uintptr, to unsafe.Pointer, need *uintptr) code {
-		return d.api.WorkGroupInfo(of, d.Properties.device, which, size, to, need)
-	}
-	q := &asker{ask: ask, of: k, call: "clGetKernelWorkGroupInfo", name: "the kernel " + name}
-	const workGroupSize, localMemory, multiple, privateMemory = 0x11B0, 0x11B2, 0x11B3, 0x11B4
-	r := Resources{
-		Local:      int64(number[uint64](q, localMemory)),
-		Private:    int64(number[uint64](q, privateMemory)),
-		MaxThreads: int64(number[uintptr](q, workGroupSize)),
-		Multiple:   int64(number[uintptr](q, multiple)),
-	}
-	return r, q.err
 }
 
 // Prepare is refused: a device has to know over which blocks a kernel runs.

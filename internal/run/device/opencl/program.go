@@ -27,6 +27,9 @@ func (p *Properties) options(a toolchain.Arithmetic) []string {
 	if a == toolchain.Fast {
 		list = append(list, "-cl-no-signed-zeros")
 	}
+	if p.Has(verboseExtension) {
+		list = append(list, verbose)
+	}
 	return list
 }
 
