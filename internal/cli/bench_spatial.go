@@ -12,17 +12,19 @@ import (
 )
 
 type benchSpatial struct {
-	record  `embed:""`
-	Device  string            `default:"cuda:0" help:"The GPU."`
-	Case    []string          `help:"Only these cases: star7, star13, star25, box27, star5, box9, box25, wave, himeno, grayscott, hotspot, hdiff." placeholder:"NAME"`
-	DType   []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
-	Set     map[string]string `help:"Another size of every case that has it." placeholder:"N=VALUE"`
-	Plan    []string          `help:"A plan to try; may be given several times." placeholder:"TEXT" sep:"none"`
-	Plans   string            `help:"A JSON file of plans by case and type, in place of those that come with gridloom." placeholder:"FILE"`
-	Sweep   string            `help:"Try every plan of a text file, one a line, and show all of them." placeholder:"FILE"`
-	Quick   bool              `help:"Time shorter batches, and only the best plan in turn with the copies."`
-	Batches int               `default:"7" help:"Timed batches of the finalists; at least 5."`
-	Jobs    int               `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
+	record    `embed:""`
+	Device    string            `default:"cuda:0" help:"The GPU."`
+	Case      []string          `help:"Only these cases: star7, star13, star25, box27, star5, box9, box25, wave, himeno, grayscott, hotspot, hdiff." placeholder:"NAME"`
+	DType     []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
+	Set       map[string]string `help:"Another size of every case that has it." placeholder:"N=VALUE"`
+	Plan      []string          `help:"A plan to try; may be given several times." placeholder:"TEXT" sep:"none"`
+	Plans     string            `help:"A JSON file of plans by case and type, in place of those that come with gridloom." placeholder:"FILE"`
+	Sweep     string            `help:"Try every plan of a text file, one a line, and show all of them." placeholder:"FILE"`
+	RivalsDir string            `name:"rivals-dir" help:"Time the rivals in this folder, in turn with the finalists." placeholder:"DIR"`
+	Rivals    string            `help:"What rivals have printed that were timed before, a line of JSON each." placeholder:"FILE"`
+	Quick     bool              `help:"Time shorter batches, and only the best plan in turn with the copies."`
+	Batches   int               `default:"7" help:"Timed batches of the finalists; at least 5."`
+	Jobs      int               `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
 }
 
 func (c *benchSpatial) Help() string {
@@ -31,7 +33,7 @@ plainest kernels, and the fastest are timed in turn with the GPU's own copies.
 
 Examples:
 
-	gridloom bench spatial --json bench/results/spatial-h200.json
+	gridloom bench spatial --rivals-dir bench/rivals --json bench/results/spatial-h200.json
 	gridloom bench spatial --case star7 --dtype double --plan family=cells,block=4x64
 	gridloom bench spatial --case star7 --dtype double --sweep plans.txt --json sweep.json`
 }
@@ -96,14 +98,75 @@ func (c *benchSpatial) options(a *app) (bench.SpatialOptions, error) {
 			return o, usage("--sweep %s: the file has no plan", c.Sweep)
 		}
 	}
-	if c.Plans != "" {
-		text, err := os.ReadFile(c.Plans)
+	var err error
+	if o.PlanFile, err = planFile(c.Plans); err != nil {
+		return o, err
+	}
+	if c.Rivals != "" {
+		text, err := os.ReadFile(c.Rivals)
 		if err != nil {
-			return o, gridio.Named(c.Plans, err)
+			return o, gridio.Named(c.Rivals, err)
 		}
-		if o.PlanFile, err = bench.ParsePlans(text); err != nil {
-			return o, fmt.Errorf("%s: %w", c.Plans, err)
+		if o.Given, err = bench.ParseRivals(text); err != nil {
+			return o, fmt.Errorf("%s: %w", c.Rivals, err)
+		}
+	}
+	if c.RivalsDir != "" {
+		if o.Rivals, err = bench.FindRivals(c.RivalsDir); err != nil {
+			return o, err
 		}
 	}
 	return o, c.check()
+}
+
+type benchCompile struct {
+	record    `embed:""`
+	Plans     string `help:"A JSON file of plans by case and type, in place of those that come with gridloom." placeholder:"FILE"`
+	Processes int    `default:"16" help:"Processes that compile at the same time."`
+	Arch      int    `default:"90" help:"Compute capability that is compiled for, 90 for 9.0."`
+}
+
+func (c *benchCompile) Help() string {
+	return `How long NVRTC takes for each of the suite's kernels, and what many processes gain.
+
+Examples:
+
+	gridloom bench compile --processes 16 --json bench/results/compile.json`
+}
+
+func (c *benchCompile) Run(a *app) error {
+	if c.Processes < 1 {
+		return usage("--processes %d: at least 1 is needed", c.Processes)
+	}
+	o := bench.CompileOptions{Arch: c.Arch, Processes: c.Processes, Commit: a.commit(), Log: a.stderr}
+	var err error
+	if o.PlanFile, err = planFile(c.Plans); err != nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	r, err := bench.Compile(a.ctx, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%d sources, %.3f s the median, %.3f s the longest; %.1f a second in one process, %.1f in %d: %.1f times\n",
+		r.Sources, r.Median, r.Longest, r.One, r.Many, r.Processes, r.Gain)
+	return c.keep(r)
+}
+
+// planFile reads a file of plans; "" stands for none.
+func planFile(path string) (bench.PlanFile, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, gridio.Named(path, err)
+	}
+	f, err := bench.ParsePlans(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
 }

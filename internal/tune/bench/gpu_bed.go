@@ -22,6 +22,7 @@ type bed struct {
 	compiler *cuda.Compiler
 	timer    *cuda.Timer
 	tools    *cuda.Library // copies, random values, comparison
+	codes    map[string][]byte
 }
 
 func (b *bed) start() error {
@@ -38,18 +39,26 @@ func (b *bed) start() error {
 	return err
 }
 
-// load compiles a source and loads it. It returns the seconds that the
-// compiler took.
+// load compiles a source, unless it did before, and loads it. It returns the
+// seconds that the compiler took.
 func (b *bed) load(source string, a toolchain.Arithmetic) (*cuda.Library, float64, error) {
 	if b.ctx.Err() != nil {
 		return nil, 0, context.Cause(b.ctx)
 	}
 	start := time.Now()
-	code, err := b.compiler.Compile([]byte(source), b.dev.GPU.Arch(), a)
-	took := time.Since(start).Seconds()
-	if err != nil {
-		return nil, took, err
+	key := a.String() + " " + source
+	code, ok := b.codes[key]
+	if !ok {
+		var err error
+		if code, err = b.compiler.Compile([]byte(source), b.dev.GPU.Arch(), a); err != nil {
+			return nil, time.Since(start).Seconds(), err
+		}
+		if b.codes == nil {
+			b.codes = map[string][]byte{}
+		}
+		b.codes[key] = code
 	}
+	took := time.Since(start).Seconds()
 	l, err := b.dev.LoadCode(code)
 	return l, took, err
 }

@@ -178,6 +178,32 @@ func (p *placed) fill(b *bed) error {
 	return p.dev.Sync()
 }
 
+// write fills a grid with cells that lie dense in host memory, and read fetches
+// them.
+func (p *placed) write(g *ir.Grid, data []byte) error { return p.rowwise(g, data, p.grids[g].Write) }
+func (p *placed) read(g *ir.Grid, data []byte) error  { return p.rowwise(g, data, p.grids[g].Read) }
+
+func (p *placed) rowwise(g *ir.Grid, data []byte, f func(int64, []byte) error) error {
+	r, size := p.layouts[g], int64(g.Type.Size())
+	if r.pitch == r.n {
+		return f(r.lead*size, data)
+	}
+	for row := range r.count {
+		if err := f((r.lead+row*r.pitch)*size, data[row*r.n*size:(row+1)*r.n*size]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyTo copies a grid's cells to dense memory on the GPU.
+func (p *placed) copyTo(g *ir.Grid, to *cuda.Buffer) error {
+	if r := p.layouts[g]; r.pitch != r.n || r.lead != 0 {
+		return fmt.Errorf("the plain kernels pad the rows of %s", g.Name)
+	}
+	return to.CopyFrom(p.grids[g])
+}
+
 func int64s(list ...int64) []op.Value {
 	var out []op.Value
 	for _, v := range list {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
 // SpatialRow is one plan of one case of the suite "spatial", or the best one.
@@ -19,30 +21,33 @@ type SpatialRow struct {
 	Grid  string `json:"grid"`
 	Plan  string `json:"plan"`
 	// Kernels is the plan in full, with what the short one leaves open.
-	Kernels        string       `json:"kernels,omitempty"`
-	GStencils      float64      `json:"gstencils"` // 1e9 points a second, median over the batches
-	Interval       Interval     `json:"interval"`  // of the mean, 95 %
-	Step           float64      `json:"step_ms"`
-	BytesPerPoint  float64      `json:"bytes_per_point"` // that a step cannot do without
-	CopyGBs        float64      `json:"copy_gbs"`        // the faster of the next two
-	CopyDriverGBs  float64      `json:"copy_driver_gbs"`
-	CopyKernelGBs  float64      `json:"copy_kernel_gbs"`
-	FractionOfCopy float64      `json:"fraction_of_copy"`
-	Must           float64      `json:"must"` // fractions of the copy bound to reach
-	Aim            float64      `json:"aim"`
-	BestRival      string       `json:"best_rival,omitempty"`
-	BestRivalG     float64      `json:"best_rival_gstencils,omitempty"`
-	BestRivalRange *Interval    `json:"best_rival_interval,omitempty"`
-	RatioToRival   float64      `json:"ratio_to_best_rival,omitempty"`
-	Apart          bool         `json:"intervals_apart,omitempty"`
+	Kernels        string    `json:"kernels,omitempty"`
+	GStencils      float64   `json:"gstencils"` // 1e9 points a second, median over the batches
+	Interval       Interval  `json:"interval"`  // of the mean, 95 %
+	Step           float64   `json:"step_ms"`
+	BytesPerPoint  float64   `json:"bytes_per_point"` // that a step cannot do without
+	CopyGBs        float64   `json:"copy_gbs"`        // the faster of the next two
+	CopyDriverGBs  float64   `json:"copy_driver_gbs"`
+	CopyKernelGBs  float64   `json:"copy_kernel_gbs"`
+	FractionOfCopy float64   `json:"fraction_of_copy"`
+	Must           float64   `json:"must"` // fractions of the copy bound to reach
+	Aim            float64   `json:"aim"`
+	BestRival      string    `json:"best_rival,omitempty"`
+	BestRivalG     float64   `json:"best_rival_gstencils,omitempty"`
+	BestRivalRange *Interval `json:"best_rival_interval,omitempty"`
+	RatioToRival   float64   `json:"ratio_to_best_rival,omitempty"`
+	// RatioWanted is 1.25, or what reaches the aim if that is less.
+	RatioWanted    float64      `json:"ratio_wanted,omitempty"`
+	Apart          bool         `json:"intervals_apart"`
 	Rivals         []RivalBatch `json:"rivals,omitempty"`
 	Registers      int          `json:"registers"`
 	Spills         int          `json:"spills"` // bytes of local memory a thread
 	Shared         int          `json:"shared"` // bytes a block
 	CompileSeconds float64      `json:"compile_seconds"`
 	CellsChecked   int64        `json:"cells_checked"`
-	Difference     float64      `json:"largest_difference"` // from the plain kernels, over all cells
-	Strict         int64        `json:"cells_equal_strict,omitempty"`
+	Difference     float64      `json:"largest_difference"`           // from the plain kernels, over all cells
+	Strict         int64        `json:"cells_equal_strict,omitempty"` // bit for bit, in strict code
+	StrictRefused  string       `json:"strict_refused,omitempty"`
 	Launched       []string     `json:"launched,omitempty"`
 	Batches        int          `json:"batches"`
 	Launches       int          `json:"launches"`
@@ -54,6 +59,8 @@ type SpatialRow struct {
 	Compiler       string       `json:"compiler"`
 	Condition      string       `json:"condition,omitempty"`
 	Commit         string       `json:"commit"`
+
+	best bool // of its case
 }
 
 // RivalBatch is what a rival reached beside a case.
@@ -89,6 +96,8 @@ type SpatialOptions struct {
 	Given    []RivalBatch  // of rivals that were timed before
 	Commit   string        // of the source that is measured
 	Log      io.Writer
+
+	all bool // plans are of interest, not only the best
 }
 
 // PlanFile holds plans by case and type.
@@ -122,17 +131,9 @@ func Spatial(ctx context.Context, o SpatialOptions) ([]SpatialRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []SpatialRow
-	for _, c := range cases {
-		list, err := o.one(ctx, c)
-		if len(list) > 0 && list[0].Refused == "" {
-			rows = append(rows, list[0])
-		}
-		if err != nil {
-			return rows, fmt.Errorf("%s %s: %w", c.name, c.dtype, err)
-		}
-	}
-	return rows, nil
+	rows, err := o.run(ctx, cases)
+	best := slices.DeleteFunc(rows, func(r SpatialRow) bool { return !r.best })
+	return best, err
 }
 
 // Sweep is Spatial with the rows of all plans, the fastest first and those
@@ -142,15 +143,66 @@ func Sweep(ctx context.Context, o SpatialOptions) ([]SpatialRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.all = true
+	return o.run(ctx, cases)
+}
+
+// ahead is how many cases' rivals are started before it is their turn: they
+// compile meanwhile.
+const ahead = 2
+
+// run measures cases.
+func (o *SpatialOptions) run(ctx context.Context, cases []spatialCase) ([]SpatialRow, error) {
 	var rows []SpatialRow
-	for _, c := range cases {
-		list, err := o.one(ctx, c)
+	contests := make([][]*contest, len(cases))
+	started := 0
+	defer func() {
+		for _, list := range contests {
+			for _, t := range list {
+				t.end()
+			}
+		}
+	}()
+	for i, c := range cases {
+		for ; started < len(cases) && started <= i+ahead; started++ {
+			list, err := o.startRivals(ctx, cases[started])
+			if err != nil {
+				return rows, fmt.Errorf("%s %s: %w", cases[started].name, cases[started].dtype, err)
+			}
+			contests[started] = list
+		}
+		list, err := o.one(ctx, c, contests[i])
 		rows = append(rows, list...)
 		if err != nil {
 			return rows, fmt.Errorf("%s %s: %w", c.name, c.dtype, err)
 		}
 	}
 	return rows, nil
+}
+
+// bind gives a case's program its sizes.
+func (o *SpatialOptions) bind(c spatialCase) (*ir.Binding, error) {
+	p, err := c.program()
+	if err != nil {
+		return nil, err
+	}
+	return c.bind(p, o.Set)
+}
+
+// cellsCompared are those at which a rival's results are compared with ours.
+const cellsCompared = 16
+
+// startRivals starts the rivals on a case.
+func (o *SpatialOptions) startRivals(ctx context.Context, c spatialCase) ([]*contest, error) {
+	bound, err := o.bind(c)
+	if err != nil {
+		return nil, err
+	}
+	var list []*contest
+	for _, r := range o.Rivals {
+		list = append(list, startRival(ctx, r, c, gridText(bound, output(bound.Program)), someCells(bound, cellsCompared)))
+	}
+	return list, nil
 }
 
 // cases returns the cases that the options name.
@@ -212,8 +264,17 @@ func (o *SpatialOptions) jobs() int {
 }
 
 // one measures a case and returns the rows of its plans, the fastest first.
-func (o *SpatialOptions) one(ctx context.Context, c spatialCase) ([]SpatialRow, error) {
+func (o *SpatialOptions) one(ctx context.Context, c spatialCase, rivals []*contest) ([]SpatialRow, error) {
+	defer func() {
+		for _, t := range rivals {
+			t.end()
+		}
+	}()
 	plans, err := o.plans(c)
+	if err != nil {
+		return nil, err
+	}
+	bound, err := o.bind(c)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +285,7 @@ func (o *SpatialOptions) one(ctx context.Context, c spatialCase) ([]SpatialRow, 
 	}
 	o.logf("%s %s %s on %s: %d plans; %d cells of the plain kernels equal the reference\n",
 		c.name, c.dtype, h.info.Grid, h.info.Device, len(plans), h.info.Cells)
-	s := &sweep{ctx: ctx, opts: o, c: c, host: h}
+	s := &sweep{ctx: ctx, opts: o, c: c, bound: bound, host: h, rivals: rivals}
 	if err := s.try(plans); err != nil {
 		return s.sorted(), err
 	}

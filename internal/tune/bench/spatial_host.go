@@ -22,6 +22,10 @@ type request struct {
 	Try  *attempt
 	Name string // of a contender that a batch is timed of
 	Time time.Duration
+	// Cells asks for what the plain kernels write there.
+	Cells []int64
+	// Strict asks for a comparison of a plan's strict code.
+	Strict string
 }
 
 // reply answers it.
@@ -29,6 +33,8 @@ type reply struct {
 	Opened opened
 	Trial  trial
 	Once   float64
+	Values []float64
+	Cells  int64
 	Failed *failure
 }
 
@@ -78,6 +84,10 @@ func serve(l *worker.Link) error {
 			err = errors.New("bench spatial: no case is open")
 		case q.Try != nil:
 			r.Trial, err = s.try(*q.Try)
+		case q.Cells != nil:
+			r.Values, err = s.values(q.Cells)
+		case q.Strict != "":
+			r.Cells, err = s.strict(q.Strict)
 		default:
 			r.Once, err = s.once(q.Name, q.Time)
 		}
@@ -165,6 +175,18 @@ func (h *host) try(a attempt) (trial, error) {
 func (h *host) once(name string, least time.Duration) (float64, error) {
 	r, err := h.ask(request{Name: name, Time: least}, tryPatience)
 	return r.Once, err
+}
+
+// values returns what the plain kernels write to cells.
+func (h *host) values(cells []int64) ([]float64, error) {
+	r, err := h.ask(request{Cells: cells}, tryPatience)
+	return r.Values, err
+}
+
+// strict compares a plan's strict code bit for bit.
+func (h *host) strict(plan string) (int64, error) {
+	r, err := h.ask(request{Strict: plan}, openPatience)
+	return r.Cells, err
 }
 
 func (h *host) close() {

@@ -104,9 +104,6 @@ func open(ctx context.Context, dev *cuda.Device, o opening) (*site, opened, erro
 		return nil, info, fmt.Errorf("bench spatial: there is no case %s in %s", o.Case, o.DType)
 	}
 	s.c = list[0]
-	if err := s.start(); err != nil {
-		return nil, info, err
-	}
 	p, err := s.c.program()
 	if err != nil {
 		return nil, info, err
@@ -114,12 +111,15 @@ func open(ctx context.Context, dev *cuda.Device, o opening) (*site, opened, erro
 	if s.bound, err = s.c.bind(p, o.Set); err != nil {
 		return nil, info, err
 	}
+	if err := s.fits(); err != nil {
+		return nil, info, err
+	}
+	if err := s.start(); err != nil {
+		return nil, info, err
+	}
 	info = opened{
 		Device: dev.GPU.Name, Driver: dev.GPU.Driver, Compiler: "NVRTC " + s.compiler.Version, Arch: dev.GPU.Arch(),
 		Grid: gridText(s.bound, output(p)), Points: points(s.bound), Bytes: s.c.usefulBytes(p),
-	}
-	if err := s.fits(); err != nil {
-		return nil, info, err
 	}
 	if s.bad, err = s.alloc(3 * 8 * compareThreads); err != nil {
 		return nil, info, err
@@ -193,7 +193,7 @@ func modules(bound *ir.Binding, text string, a toolchain.Arithmetic) (*kernel.Mo
 	if err != nil {
 		return nil, "", err
 	}
-	o := lower.Options{Target: lower.GPU, Strict: a == toolchain.Strict, Plan: plan, Bound: bound}
+	o := lower.Options{Target: lower.GPU, Strict: a == toolchain.Strict, Plan: plan, Bound: bound, Sized: true}
 	m, err := lower.Program(bound.Program, o)
 	if err != nil {
 		return nil, "", err
@@ -237,35 +237,12 @@ func (s *site) plain() (int64, error) {
 	for _, g := range outputs(p) {
 		s.margins[g] = margin(e.state.Grid(g.Name))
 	}
-	m, _, err := modules(s.bound, plainPlan, toolchain.Contract)
-	if err != nil {
-		return cells, err
-	}
-	lib, _, err := s.load(emit.Source(emit.CUDA, m), toolchain.Contract)
-	if err != nil {
-		return cells, err
-	}
-	large, err := s.set(m)
-	if err != nil {
-		return cells, err
-	}
-	if err := s.step(large, m, lib); err != nil {
-		return cells, err
-	}
 	for _, g := range outputs(p) {
-		if s.want[g], err = s.alloc(large.grids[g].Bytes()); err != nil {
-			return cells, err
-		}
-		if err := s.want[g].CopyFrom(large.grids[g]); err != nil {
+		if s.want[g], err = s.alloc(gridCells(s.bound, g) * int64(g.Type.Size())); err != nil {
 			return cells, err
 		}
 	}
-	for _, q := range s.reduced() {
-		if s.scalars[q], err = large.scalar(q); err != nil {
-			return cells, err
-		}
-	}
-	return cells, errors.Join(s.dev.Sync(), lib.Close())
+	return cells, s.expectLarge(toolchain.Contract)
 }
 
 // step fills the grids, poisons what is written, and runs one step.

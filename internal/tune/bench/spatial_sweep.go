@@ -18,13 +18,15 @@ import (
 
 // sweep is the trial of many plans of one case.
 type sweep struct {
-	ctx  context.Context
-	opts *SpatialOptions
-	c    spatialCase
-	host *host
-	rows []SpatialRow
-	code map[string][]byte // by plan
-	best float64           // seconds of a step
+	ctx    context.Context
+	opts   *SpatialOptions
+	c      spatialCase
+	bound  *ir.Binding
+	host   *host
+	rivals []*contest
+	rows   []SpatialRow
+	code   map[string][]byte // by plan
+	best   float64           // seconds of a step
 }
 
 // candidate is a plan that was lowered.
@@ -87,14 +89,6 @@ func source(bound *ir.Binding, plan string, mode toolchain.Arithmetic) (text []b
 // try lowers, compiles, checks and times plans, and adds their rows. Plans
 // with the same code share the first one's row.
 func (s *sweep) try(plans []string) error {
-	p, err := s.c.program()
-	if err != nil {
-		return err
-	}
-	bound, err := s.c.bind(p, s.opts.Set)
-	if err != nil {
-		return err
-	}
 	s.code = map[string][]byte{}
 	s.best = math.Inf(1)
 	jobs := make(chan job)
@@ -107,7 +101,7 @@ func (s *sweep) try(plans []string) error {
 		for i, plan := range plans {
 			number[plan] = i
 		}
-		for c := range lowered(s.ctx, bound, plans, toolchain.Contract) {
+		for c := range lowered(s.ctx, s.bound, plans, toolchain.Contract) {
 			if c.err == nil {
 				if first, ok := same[string(c.source)]; ok {
 					c.err = fmt.Errorf("the code of %s", first)
@@ -216,6 +210,9 @@ func (s *sweep) final() error {
 	for _, r := range fast {
 		names = append(names, r.Plan)
 	}
+	if err := s.prepareRivals(); err != nil {
+		return err
+	}
 	times := map[string][]float64{}
 	for round := range s.opts.Batches + 1 { // the first is to warm up
 		for _, name := range names {
@@ -226,6 +223,9 @@ func (s *sweep) final() error {
 			if round > 0 {
 				times[name] = append(times[name], t)
 			}
+		}
+		for _, t := range s.rivals {
+			t.batch(round > 0)
 		}
 	}
 	bytes := s.host.info.Points * s.host.info.Bytes
@@ -238,11 +238,71 @@ func (s *sweep) final() error {
 			r.FractionOfCopy = r.GStencils * r.BytesPerPoint / r.CopyGBs
 		}
 	}
+	best := fast[0]
 	for _, r := range fast {
 		r.Final = true
 		r.timed(times[r.Plan], s.host.info.Points)
+		if r.GStencils > best.GStencils {
+			best = r
+		}
+	}
+	best.best = true
+	best.against(s.results())
+	if s.opts.all || s.opts.Quick {
+		return nil
+	}
+	return s.strict(best)
+}
+
+// strict compares the best plan's strict code bit for bit. A difference spoils
+// the row; that the plan does not fit the sizes or the mode is a note.
+func (s *sweep) strict(best *SpatialRow) error {
+	var err error
+	best.Strict, err = s.host.strict(best.Plan)
+	var f *failure
+	switch {
+	case err == nil, s.ctx.Err() != nil:
+		return err
+	case errors.As(err, &f) && f.Wrong:
+		best.Wrong, best.Refused = true, "strict: "+err.Error()
+		s.opts.logf("WRONG  %s: %s\n", best.Plan, best.Refused)
+	default:
+		best.StrictRefused = err.Error()
+		s.opts.logf("  %s: not compared in strict arithmetic: %v\n", best.Plan, err)
 	}
 	return nil
+}
+
+// prepareRivals waits for the rivals, and compares what they compute with what
+// the plain kernels do.
+func (s *sweep) prepareRivals() error {
+	if len(s.rivals) == 0 {
+		return nil
+	}
+	values, err := s.host.values(someCells(s.bound, cellsCompared))
+	if err != nil {
+		return err
+	}
+	for _, t := range s.rivals {
+		if t.prepare(values); t.failed != nil {
+			s.opts.logf("  %s: %v\n", t.rival.Name, t.failed)
+		}
+	}
+	return nil
+}
+
+// results are those of the rivals, timed now or before.
+func (s *sweep) results() []RivalBatch {
+	var list []RivalBatch
+	for _, t := range s.rivals {
+		list = append(list, t.result(s.host.info.Points))
+	}
+	for _, r := range s.opts.Given {
+		if r.Case == s.c.name && r.DType == s.c.dtype && r.Grid == s.host.info.Grid {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // copyRate is in GB/s, of the bytes that are read and those that are written.

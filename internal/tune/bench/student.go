@@ -40,3 +40,6 @@ func meanInterval(x []float64) Interval {
 
 // String prints the ends.
 func (a Interval) String() string { return fmt.Sprintf("%.1f to %.1f", a[0], a[1]) }
+
+// apart reports whether two intervals have no value in common.
+func (a Interval) apart(b Interval) bool { return a[0] > b[1] || b[0] > a[1] }

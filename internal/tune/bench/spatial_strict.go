@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+)
+
+// awkwardSizes are those at which the best plan is compared with the reference
+// executor: primes, axes of unlike lengths, a tile's length and little more.
+var awkwardSizes = map[int][][]int64{
+	2: {{11, 13}, {37, 131}, {70, 257}},
+	3: {{11, 13, 17}, {19, 23, 37}, {10, 12, 131}, {37, 11, 66}},
+}
+
+// values returns what the plain kernels have written to cells of the first
+// output.
+func (s *site) values(cells []int64) ([]float64, error) {
+	g := output(s.bound.Program)
+	size := int64(g.Type.Size())
+	var list []float64
+	for _, c := range cells {
+		var b [8]byte
+		if err := s.want[g].Read(c*size, b[:size]); err != nil {
+			return nil, err
+		}
+		list = append(list, device.Decode(g.Type, b[:]).AsFloat())
+	}
+	return list, nil
+}
+
+// strict compares the strict code of a plan bit for bit: with the plain kernels
+// at full size, and with the reference at small ones, where the contracted code
+// is compared within its bounds, too. It returns the number of cells.
+func (s *site) strict(plan string) (int64, error) {
+	cells, err := s.strictLarge(plan)
+	if err != nil {
+		return cells, err
+	}
+	for _, sizes := range awkwardSizes[len(s.c.sizes)] {
+		e, err := expect(s.bound.Program, sizes, interp.Contract)
+		if err != nil {
+			return cells, err
+		}
+		for _, a := range []toolchain.Arithmetic{toolchain.Strict, toolchain.Contract} {
+			n, err := s.small(e, plan, a)
+			if err != nil {
+				return cells, fmt.Errorf("at %s: %w", e.sizes, err)
+			}
+			cells += n
+		}
+	}
+	return cells, nil
+}
+
+// small compares a plan with the reference at a small size.
+func (s *site) small(e *expectation, plan string, a toolchain.Arithmetic) (int64, error) {
+	m, _, err := modules(e.bound, plan, a)
+	if err != nil {
+		return 0, err
+	}
+	lib, _, err := s.load(emit.Source(emit.CUDA, m), a)
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.compare(e, m, lib, a)
+	return n, errors.Join(err, lib.Close())
+}
+
+// strictLarge compares strict code with strict plain code at full size.
+func (s *site) strictLarge(plan string) (int64, error) {
+	contracted := map[*ir.Grid]*cuda.Buffer{}
+	scalars, margins := s.scalars, s.margins
+	defer func() { // what contracted code is compared with comes back
+		for g, buf := range contracted {
+			s.want[g].Free()
+			s.want[g] = buf
+		}
+		s.scalars, s.margins = scalars, margins
+	}()
+	for _, g := range outputs(s.bound.Program) {
+		buf, err := s.alloc(s.want[g].Bytes())
+		if err != nil {
+			return 0, err
+		}
+		contracted[g], s.want[g] = s.want[g], buf
+	}
+	if err := s.expectLarge(toolchain.Strict); err != nil {
+		return 0, err
+	}
+	s.margins = map[*ir.Grid]float64{}
+	m, _, err := modules(s.bound, plan, toolchain.Strict)
+	if err != nil {
+		return 0, err
+	}
+	lib, _, err := s.load(emit.Source(emit.CUDA, m), toolchain.Strict)
+	if err != nil {
+		return 0, err
+	}
+	p, err := s.set(m)
+	if err == nil {
+		err = s.step(p, m, lib)
+	}
+	if err = errors.Join(err, lib.Close()); err != nil {
+		return 0, err
+	}
+	cells, _, err := s.verify(p)
+	if err != nil {
+		return cells, err
+	}
+	for _, q := range s.reduced() {
+		v, err := p.scalar(q)
+		if err != nil {
+			return cells, err
+		}
+		if want := s.scalars[q]; !v.Same(want) {
+			return cells, &Mismatch{gridText(s.bound, output(s.bound.Program)), toolchain.Strict.String(), q.Name, v.AsFloat(), want.AsFloat(), 0}
+		}
+	}
+	return cells, nil
+}
+
+// expectLarge computes with the plain kernels what a step makes of the grids.
+func (s *site) expectLarge(a toolchain.Arithmetic) error {
+	m, _, err := modules(s.bound, plainPlan, a)
+	if err != nil {
+		return err
+	}
+	lib, _, err := s.load(emit.Source(emit.CUDA, m), a)
+	if err != nil {
+		return err
+	}
+	large, err := s.set(m)
+	if err != nil {
+		return err
+	}
+	if err := s.step(large, m, lib); err != nil {
+		return err
+	}
+	for _, g := range outputs(s.bound.Program) {
+		if err := large.copyTo(g, s.want[g]); err != nil {
+			return err
+		}
+	}
+	s.scalars = map[*ir.Scalar]op.Value{}
+	for _, q := range s.reduced() {
+		if s.scalars[q], err = large.scalar(q); err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.dev.Sync(), lib.Close())
+}

@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestMeanInterval(t *testing.T) {
+	for _, test := range []struct {
+		samples []float64
+		want    Interval
+	}{
+		{[]float64{7}, Interval{7, 7}},
+		{[]float64{1, 3}, Interval{2 - 12.706, 2 + 12.706}},
+		{[]float64{5, 5, 5, 5, 5}, Interval{5, 5}},
+		// Standard deviation 2, five samples: 2.776*2/sqrt(5) to both sides.
+		{[]float64{8, 12, 10, 12.449489742783178, 7.550510257216822}, Interval{10 - 2.776*math.Sqrt(20.0/4/5), 10 + 2.776*math.Sqrt(20.0/4/5)}},
+	} {
+		got := meanInterval(test.samples)
+		if math.Abs(got[0]-test.want[0]) > 1e-9 || math.Abs(got[1]-test.want[1]) > 1e-9 {
+			t.Errorf("%v: %v, want %v", test.samples, got, test.want)
+		}
+	}
+	for _, test := range []struct {
+		a, b Interval
+		want bool
+	}{
+		{Interval{1, 2}, Interval{3, 4}, true}, {Interval{3, 4}, Interval{1, 2}, true},
+		{Interval{1, 3}, Interval{3, 4}, false}, {Interval{1, 9}, Interval{3, 4}, false},
+	} {
+		if got := test.a.apart(test.b); got != test.want {
+			t.Errorf("%v and %v: %v", test.a, test.b, got)
+		}
+	}
+}
+
+func TestParseRivals(t *testing.T) {
+	list, err := ParseRivals([]byte(`{"rival": "R", "case": "star7", "dtype": "float", "grid": "8x8x8", "samples": [1, 2, 3, 4, 5], "gstencils": 9}
+
+{"rival": "S", "case": "star7", "failed": "no"}
+`))
+	if err != nil || len(list) != 2 || list[0].GStencils != 3 || list[0].Interval[0] >= 3 || list[1].Failed != "no" {
+		t.Errorf("%+v %v", list, err)
+	}
+	for text, want := range map[string]string{
+		"{}\nx": "line 1 is no result of a rival: it needs rival, case, dtype, grid and at least 5 samples",
+		"x":     "line 1 is no result of a rival: invalid character",
+	} {
+		if _, err := ParseRivals([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestKnownPlans(t *testing.T) {
+	f, err := knownPlans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, types := range f {
+		for dtype, plans := range types {
+			c := findSpatial(name, dtype)
+			if len(c) != 1 {
+				t.Fatalf("there is no case %s in %s", name, dtype)
+			}
+			bound, err := (&SpatialOptions{}).bind(c[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range plans {
+				if _, err := source(bound, p, 0); err != nil {
+					t.Errorf("%s %s: %s: %v", name, dtype, p, err)
+				}
+			}
+		}
+	}
+	if _, err := ParsePlans([]byte("[]")); err == nil || !strings.HasPrefix(err.Error(), "a file of plans is JSON") {
+		t.Error(err)
+	}
+}
