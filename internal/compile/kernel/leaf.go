@@ -69,6 +69,34 @@ func mapNames(s Stmt, f func(*Buffer) *Buffer, v func(*Var) *Var) {
 	}
 }
 
+// lasts reports whether an expression has one value from where a Let names it
+// to the end of the name's scope.
+func lasts(e Expr, changes map[*Var]bool) bool {
+	ok := true
+	Walk(e, func(e Expr) {
+		switch e := e.(type) {
+		case *Ref:
+			ok = ok && !changes[e.Var]
+		case *Load:
+			ok = false
+		}
+	})
+	return ok
+}
+
+// countUses counts how often every variable is read.
+func countUses(body []Stmt) map[*Var]int {
+	uses := map[*Var]int{}
+	WalkStmts(body, nil, func(e Expr) {
+		Walk(e, func(e Expr) {
+			if r, ok := e.(*Ref); ok {
+				uses[r.Var]++
+			}
+		})
+	})
+	return uses
+}
+
 // isLaunch reports whether a loop's iterations are those of the launch:
 // threads, blocks and clusters.
 func (t Tag) isLaunch() bool { return t.IsThread() || t.IsBlock() || t.IsCluster() }

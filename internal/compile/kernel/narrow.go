@@ -96,7 +96,11 @@ func (n *narrower) loop(l *Loop) *Loop {
 	lo, hi, step := n.interval(l.Lo), n.interval(l.Hi), n.interval(l.Step)
 	end, ok := hi.plus(Interval{step.Lo - 1, step.Hi - 1})
 	if ok && lo.fits(types.I32) && hi.fits(types.I32) && step.fits(types.I32) && end.Hi <= math.MaxInt32 {
-		c := mapStmt(l, n.narrow).(*Loop)
+		bound := n.narrow
+		if l.Tag.isLaunch() { // whose bounds the launch computes, in words of the arguments
+			bound = n.shortened
+		}
+		c := mapStmt(l, bound).(*Loop)
 		c.Var = NewVar(l.Var.Name, types.I32)
 		if c.Tag != Unroll || steadyTrips(c) {
 			n.vars[l.Var] = c.Var
@@ -107,6 +111,16 @@ func (n *narrower) loop(l *Loop) *Loop {
 		return mapStmt(l, n.spelled).(*Loop)
 	}
 	return mapStmt(l, n.expr).(*Loop)
+}
+
+// shortened returns an I64 expression whose values fit, computed in I64 as far
+// as its variables are, and then converted.
+func (n *narrower) shortened(e Expr) Expr {
+	e = n.spelled(e)
+	if c, ok := e.(*Cast); ok && c.X.Type() == types.I32 {
+		return c.X
+	}
+	return Conv(types.I32, e)
 }
 
 func steadyTrips(l *Loop) bool {

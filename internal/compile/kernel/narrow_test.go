@@ -70,9 +70,8 @@ func TestNarrow(t *testing.T) {
 		         (let at i64 (add (mul j N) i))
 		         (store w at (mul (cast f64 i) (load u (sub at (i64 1))))))))))`,
 		`(let N_int i32 (cast i32 N))
-		 (let M_int i32 (cast i32 M))
-		 (for j i32 block.y (i32 0) M_int (i32 1)
-		   (for b i32 block.x (i32 0) (div (add N_int (i32 63)) (i32 64)) (i32 1)
+		 (for j i32 block.y (i32 0) (cast i32 M) (i32 1)
+		   (for b i32 block.x (i32 0) (cast i32 (div (add N (i64 63)) (i64 64))) (i32 1)
 		     (for t i32 thread.x (i32 0) (i32 64) (i32 1)
 		       (let i i32 (add (mul b (i32 64)) t))
 		       (if (lt i N_int) (then
@@ -123,7 +122,7 @@ func TestNarrow(t *testing.T) {
 		   (var x i64 (mul lo (sub N (i64 64))))
 		   (for k i64 serial lo hi (i64 1) (store w x a) (set x (add x (sub N (i64 64))))))`,
 		`(let N_int i32 (cast i32 N)) (let M_int i32 (cast i32 M))
-		 (for b i32 block.x (i32 0) (div M_int (i32 32)) (i32 1)
+		 (for b i32 block.x (i32 0) (cast i32 (div M (i64 32))) (i32 1)
 		   (let lo i32 (mul b (i32 32)))
 		   (let hi i32 (min (add lo (i32 32)) M_int))
 		   (var x i32 (mul lo (sub N_int (i32 64))))

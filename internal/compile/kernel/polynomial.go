@@ -153,6 +153,22 @@ func (p polynomial) only(set func(*Var) bool) bool {
 	return true
 }
 
+// place is equal for polynomials that differ only by products of a set's
+// variables.
+func (p polynomial) place(set func(*Var) bool) uint64 {
+	sum := uint64(0)
+	for _, m := range p {
+		if !(polynomial{m}).only(set) {
+			product := uint64(m.coef)
+			for _, e := range m.factors {
+				product *= hash(e) | 1
+			}
+			sum += product
+		}
+	}
+	return sum
+}
+
 // addTo returns x plus a polynomial, whose products are written by product.
 func (p polynomial) addTo(x Expr, product func([]Expr) Expr) Expr {
 	t := x.Type()

@@ -10,6 +10,29 @@ import (
 // have any of their type.
 type Ranges map[*Var]Interval
 
+// LaunchRanges returns what a kernel's sizes are in all its launches; size says
+// what a parameter of the program may be.
+func LaunchRanges(k *Kernel, launches []*Launch, size func(param int) Interval) Ranges {
+	r := Ranges{}
+	for _, l := range launches {
+		if l.Kernel != k {
+			continue
+		}
+		for i, v := range k.Scalars {
+			a, ok := l.Args[len(k.Buffers)+i].(SizeArg)
+			if !ok {
+				continue
+			}
+			now := size(a.Param)
+			if was, known := r[v]; known {
+				now = now.join(was)
+			}
+			r[v] = now
+		}
+	}
+	return r
+}
+
 // ranger finds what values integer expressions may have. A variable has one
 // interval for the whole kernel; conditions narrow those of variables that do
 // not change for what stands under them.
@@ -196,26 +219,11 @@ func (r *ranger) mostBetween(lo, hi Expr, depth int) int64 {
 			return min(most, r.mostBetween(lo, x.X, depth), r.mostBetween(lo, x.Y, depth))
 		}
 	case *Ref:
-		if value := r.named[x.Var]; value != nil && r.lasts(value) {
+		if value := r.named[x.Var]; value != nil && lasts(value, r.changes) {
 			return min(most, r.mostBetween(lo, value, depth+1))
 		}
 	}
 	return most
-}
-
-// lasts reports whether an expression has one value from where a Let names it
-// to the end of the name's scope.
-func (r *ranger) lasts(e Expr) bool {
-	ok := true
-	Walk(e, func(e Expr) {
-		switch e := e.(type) {
-		case *Ref:
-			ok = ok && !r.changes[e.Var]
-		case *Load:
-			ok = false
-		}
-	})
-	return ok
 }
 
 // counter returns the interval of a loop's variable in its body.

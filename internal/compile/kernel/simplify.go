@@ -12,7 +12,10 @@ type Pass struct {
 }
 
 // Passes is what Simplify does, in order.
-var Passes = []Pass{
+var Passes = slices.Concat(naming, cleaning)
+
+// naming brings index arithmetic to where it is done once, and names it.
+var naming = []Pass{
 	{"fold", "compute what is literal", passFold},
 	{"copies", "put literals and plain names in the place of names for them", passCopies},
 	{"branches", "keep one side of conditions that are literal", passBranches},
@@ -22,21 +25,27 @@ var Passes = []Pass{
 	{"hoist", "move index arithmetic and loads of inputs out of loops that do not change them", passHoist},
 	{"share", "name index arithmetic that is written more than once", passShare},
 	{"copies", "again, for values that now have a name", passCopies},
-	{"strides", "compute indices from each other, by strides that have names", passStrides},
-	{"copies", "again, for indices that are the same", passCopies},
-	{"dead", "remove what nothing needs", passDead},
 }
 
-// CPU returns the passes for processors, whose compilers see a 64-bit index as
-// the address that it becomes, and reduce the strength of loops themselves.
+// cleaning removes names again that are not worth one.
+var cleaning = []Pass{
+	{"dead", "remove what nothing needs", passDead},
+	{"single", "write out what one name is all that needs", passSingle},
+}
+
+// CPU returns the passes for processors. Their compilers see a 64-bit index as
+// the address that it becomes, and find strides and products in loops alone.
 func CPU(arguments Ranges) []Pass {
-	return append([]Pass{decide(arguments)}, Passes...)
+	return slices.Concat([]Pass{decide(arguments)}, Passes)
 }
 
 // GPU returns the passes for GPUs, which have 32-bit integers only: indices are
-// as wide as they have to be, and products are carried along loops.
+// as wide as they have to be, and are computed from each other.
 func GPU(arguments Ranges) []Pass {
-	return slices.Concat([]Pass{decide(arguments)}, Passes, []Pass{
+	return slices.Concat([]Pass{decide(arguments)}, naming, []Pass{
+		{"strides", "compute indices from each other, by strides that have names", passStrides},
+		{"copies", "again, for indices that are the same", passCopies},
+	}, cleaning, []Pass{
 		{"carry", "turn products that a loop computes anew into sums", passCarry},
 		{"dead", "again, for names that are carried along", passDead},
 		{"narrow", "compute in 32 bits what fits", func(k *Kernel) *Kernel { return Narrow(k, arguments) }},

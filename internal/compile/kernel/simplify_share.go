@@ -176,11 +176,26 @@ func (s *sums) find(e Expr) *repeated {
 
 func (s *sums) add(e Expr) *repeated {
 	sum := linearOf(e)
-	sum.constant = 0
-	r := &repeated{sum: sum, expr: sum.expr(e.Type())}
+	r := &repeated{sum: sum, expr: withoutConstant(e, sum)}
+	r.sum.constant = 0
 	h := sum.hash()
 	s.byHash[h] = append(s.byHash[h], r)
 	return r
+}
+
+// withoutConstant returns a sum without its constant, as it is written if that
+// stands apart.
+func withoutConstant(e Expr, sum linear) Expr {
+	if sum.constant == 0 {
+		return e
+	}
+	if b, ok := e.(*Binary); ok && (b.Op == op.Add || b.Op == op.Sub) {
+		if _, literal := IntLit(b.Y); literal && linearOf(b.X).constant == 0 {
+			return b.X
+		}
+	}
+	sum.constant = 0
+	return sum.expr(e.Type())
 }
 
 // useful reports whether a sum is repeated and is an operation that reads

@@ -38,22 +38,16 @@ type strider struct {
 
 // base is a named value in scope.
 type base struct {
-	at   *Var
-	poly polynomial
+	at    *Var
+	poly  polynomial
+	place uint64 // equal for values that differ by sizes alone
 }
 
 func newStrider(k *Kernel) *strider {
-	s := &strider{changes: assigned(k.Body), sizes: map[*Var]bool{}, uses: map[*Var]int{}, values: map[*Var]Expr{}, loop: map[*Var]*Loop{}}
+	s := &strider{changes: assigned(k.Body), sizes: map[*Var]bool{}, uses: countUses(k.Body), values: map[*Var]Expr{}, loop: map[*Var]*Loop{}}
 	for _, v := range k.Scalars {
 		s.sizes[v] = true
 	}
-	WalkStmts(k.Body, nil, func(e Expr) {
-		Walk(e, func(e Expr) {
-			if r, ok := e.(*Ref); ok {
-				s.uses[r.Var]++
-			}
-		})
-	})
 	return s
 }
 
@@ -93,21 +87,12 @@ func (s *strider) list(list []Stmt) []Stmt {
 
 // name notes what a Let stands for.
 func (s *strider) name(l *Let) {
-	steady := true
-	Walk(l.Value, func(e Expr) {
-		switch e := e.(type) {
-		case *Load:
-			steady = false
-		case *Ref:
-			steady = steady && !s.changes[e.Var]
-		}
-	})
-	if !steady {
+	if !lasts(l.Value, s.changes) {
 		return
 	}
 	s.values[l.Var], s.loop[l.Var] = l.Value, s.inside
 	if p, ok := polynomialOf(V(l.Var), s.expand); ok {
-		s.scope = append(s.scope, base{l.Var, p})
+		s.scope = append(s.scope, base{l.Var, p, p.place(s.isSize)})
 	}
 }
 
@@ -145,11 +130,11 @@ func (s *strider) nearest(e Expr) Expr {
 	if !ok {
 		return e
 	}
-	t := e.Type()
+	t, place := e.Type(), p.place(s.isSize)
 	var best *base
 	var far polynomial
 	for i, b := range s.scope {
-		if b.at.Type != t || isRef(e, b.at) {
+		if b.at.Type != t || b.place != place {
 			continue
 		}
 		d := p.add(-1, b.poly, t)

@@ -242,6 +242,19 @@ func TestStrides(t *testing.T) {
 	}
 }
 
+func TestSingle(t *testing.T) {
+	run(t, "single", `(let x i64 (add N (i64 2))) (let y i64 (mul x N)) (if (lt y (i64 8)) (then (let z i64 (add y y)) (store w z a)))`,
+		`(let y i64 (mul (add N (i64 2)) N)) (if (lt y (i64 8)) (then (let z i64 (add y y)) (store w z a)))`)
+	for _, body := range []string{
+		`(let x i64 (add N (i64 2))) (store w x a)`,                                                            // no name needs it
+		`(let x i64 (add N (i64 2))) (for i i64 serial (i64 0) N (i64 1) (let y i64 (mul x i)) (store w y a))`, // would go into the loop
+		`(let x i64 (cast i64 (load c N))) (store w N a) (let y i64 (mul x N)) (store w y (load u y))`,
+		`(var z i64 N) (let x i64 (add z N)) (set z (i64 3)) (let y i64 (mul x N)) (store w y (load u z))`,
+	} {
+		run(t, "single", body, body)
+	}
+}
+
 func TestCarry(t *testing.T) {
 	threads := func(body string) string {
 		return `(for b i64 block.x (i64 0) N (i64 1) (for i i64 thread.x (i64 0) (i64 32) (i64 1) ` + body + `))`
