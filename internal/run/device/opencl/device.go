@@ -21,8 +21,9 @@ type Device struct {
 	taken      int64  // bytes of the buffers that do not lie in the host's memory
 	last       string // the kernel launched last, for errors that come later
 	words      *memory.Region
-	event      *handle // where a launch that is timed leaves its event
-	timing     *span   // nil unless something is timed
+	event      *handle    // where a launch that is timed leaves its event
+	timing     *span      // nil unless something is timed
+	releasing  [1]uintptr // the argument of clReleaseEvent
 }
 
 var _ device.Device = (*Device)(nil)

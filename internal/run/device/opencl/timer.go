@@ -61,7 +61,8 @@ func (s *span) release(d *Device) {
 
 func (d *Device) release(event handle) {
 	if event != 0 {
-		purego.SyscallN(d.api.ReleaseEvent, uintptr(event))
+		d.releasing[0] = uintptr(event)
+		purego.SyscallN(d.api.ReleaseEvent, d.releasing[:]...)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// Processes with the race detector would take a second to leave.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	worker.Main(Service)
 	os.Exit(m.Run())
 }
