@@ -17,6 +17,7 @@ type checkpoint struct {
 	path  string
 	now   stateManifest
 	bound *ir.Binding
+	saved bool // in this run
 }
 
 // stateManifest describes a saved state: what was run, and where it stood.
@@ -79,7 +80,9 @@ func (c *checkpoint) save(r exec.Runner, iterations int64) error {
 		}
 		fields = append(fields, gridio.Field{Name: g.Name, Array: &gridio.Array{Type: g.Type, Shape: c.bound.Shape(g.Dims), Data: cells}})
 	}
-	return gridio.WriteArchive(c.path, &c.now, fields)
+	err := gridio.WriteArchive(c.path, &c.now, fields)
+	c.saved = c.saved || err == nil
+	return err
 }
 
 // open opens a saved state and refuses one that another run has left.

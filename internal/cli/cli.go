@@ -19,6 +19,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
 	"github.com/gridloom/gridloom/internal/run/worker"
 	"github.com/gridloom/gridloom/internal/tune/bench"
 )
@@ -61,7 +62,7 @@ type parsed int
 
 // Worker must be called first in main: in a process that Gridloom has started
 // as a worker, it serves and does not return.
-func Worker() { worker.Main(runexec.Service, bench.Service, bench.CompileService) }
+func Worker() { worker.Main(runexec.Service, pool.Service, bench.Service, bench.CompileService) }
 
 // Run runs the command that args name and returns its exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {

@@ -78,11 +78,5 @@ func devices(a *app) ([]device.Info, error) {
 		processor.Notes = append(processor.Notes, cache.Note)
 	}
 	list := []device.Info{processor, ref.Describe()}
-	for _, gpu := range slices.Concat(cuda.Describe(), opencl.Describe()) {
-		if gpu.Unusable == "" {
-			gpu.Unusable = "gridloom run does not use GPUs yet; gridloom emit --target cuda writes code for them"
-		}
-		list = append(list, gpu)
-	}
-	return list, nil
+	return slices.Concat(list, cuda.Describe(), opencl.Describe()), nil
 }

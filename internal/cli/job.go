@@ -50,18 +50,20 @@ func (j *job) run() error {
 	if !j.Quiet && j.Resume == "" {
 		j.startsAtZero(j.bound, j.ins)
 	}
-	s := newSummary(j)
-	if j.Check {
-		v, err := j.check()
-		if err != nil {
-			return err
+	return j.persist(func() error {
+		s := newSummary(j)
+		if j.Check && j.Resume == "" {
+			v, err := j.check()
+			if err != nil {
+				return err
+			}
+			s.Check = v
+			if err := j.verdict(s); err != nil {
+				return err
+			}
 		}
-		s.Check = v
-		if err := j.verdict(s); err != nil {
-			return err
-		}
-	}
-	return j.execute(s)
+		return j.execute(s)
+	})
 }
 
 // execute runs the program from its start, or from a saved state, to its end.

@@ -89,6 +89,9 @@ func (w *writer) write(r exec.Runner, step int64) error {
 	return gridio.WriteIndex(w.name.Index(), w.frames)
 }
 
+// forget makes a writer as good as new: everything is written once more.
+func (w *writer) forget() { w.written, w.frames = nil, nil }
+
 // goOn takes up a series after some steps: what an earlier run has written of
 // it belongs to the index.
 func (w *writer) goOn(every, steps int64) {

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
+	"github.com/gridloom/gridloom/internal/run/device/opencl"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
@@ -22,8 +25,10 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 //
 //	disk FOLDER                mounts a disk of 192 KiB until the script ends
 //
-// the conditions [root] and [tmpfs] (disks can be mounted), and the variables EXAMPLES (the folder of the examples)
-// and BIN (a folder that holds gridloom and no compiler).
+// the conditions [root], [tmpfs] (disks can be mounted), [gpu] (there is a
+// pretended one) and [opencl] (there is a device), and the variables EXAMPLES (the folder of the examples), BIN
+// (a folder that holds gridloom and no compiler) and PRETENDED (the pretended
+// GPU's driver, compiler and management library).
 func TestScripts(t *testing.T) {
 	if _, err := osexec.LookPath("cc"); err != nil {
 		t.Skip("there is no C compiler")
@@ -37,6 +42,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache := t.TempDir() // of compiled code, for all scripts
+	pretended, dir := pretendGPU(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
@@ -45,12 +51,19 @@ func TestScripts(t *testing.T) {
 			env.Setenv("BIN", filepath.Dir(gridloom))
 			env.Setenv("XDG_CACHE_HOME", cache)
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("PRETENDED", pretended)
+			env.Setenv("CUDATEST_DIR", dir)
 			env.Setenv("CC", "")
 			env.Setenv("OMP_WAIT_POLICY", "passive") // several scripts share the processors
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
 			switch name {
+			case "gpu":
+				return pretended != "", nil
+			case "opencl":
+				_, err := opencl.Devices()
+				return err == nil, nil
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "tmpfs":
@@ -64,6 +77,21 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "disk": disk},
 	})
+}
+
+// pretendGPU makes the pretended GPU, for those scripts that want it.
+func pretendGPU(t *testing.T) (library, dir string) {
+	remove, err := cudatest.Install()
+	if err != nil {
+		t.Logf("no pretended GPU: %v", err)
+		return "", ""
+	}
+	library, dir = os.Getenv("GRIDLOOM_LIBCUDA"), os.Getenv("CUDATEST_DIR")
+	for _, env := range []string{"GRIDLOOM_LIBCUDA", "GRIDLOOM_NVRTC", "GRIDLOOM_NVML", "CUDATEST_DIR"} {
+		os.Unsetenv(env)
+	}
+	t.Cleanup(remove)
+	return library, dir
 }
 
 func mount(dir string) error {

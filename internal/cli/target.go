@@ -1,150 +1,110 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
-	"github.com/gridloom/gridloom/internal/compile/emit"
-	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/kernel"
-	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/device/cpu"
-	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/device/opencl"
+	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
-)
-
-const (
-	compileLimit = 5 * time.Minute // for one call of the C compiler
-	cacheLimit   = 512 << 20       // bytes of compiled code that are kept
 )
 
 // target says what to run a program on, and how.
 type target struct {
-	device     string
+	device     string // as users call it
+	backend    backend
 	plan       schedule.Plan
+	chosen     bool // the plan is the user's
 	arithmetic toolchain.Arithmetic
 	deadline   time.Duration
+	noGraphs   bool
 }
 
 // targetFlags are the options of commands that run programs.
 type targetFlags struct {
-	Device   string        `short:"d" group:"device" default:"cpu" help:"cpu, or ref for the reference executor. Default: cpu." placeholder:"DEVICE"`
-	Plan     string        `group:"device" help:"Settings for the kernels, such as threads=2 or block=0x64x0." placeholder:"PLAN"`
+	Device   string        `short:"d" group:"device" default:"cpu" help:"cpu, cuda:0, opencl:0 and so on; auto for the first NVIDIA GPU, or else the cpu; or ref for the reference executor. Default: cpu." placeholder:"DEVICE"`
+	Plan     string        `group:"device" help:"Settings for the kernels, such as threads=2 or block=0x64x0; @FILE reads them from a file." placeholder:"PLAN"`
 	FP       string        `name:"fp" group:"device" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract lets a multiplication and an addition fuse, fast reorders too. Default: contract." placeholder:"MODE"`
 	Deadline time.Duration `group:"device" help:"Stop a kernel that runs for longer than this, such as 30s." placeholder:"TIME"`
+	NoGraph  bool          `name:"no-graph" group:"device" help:"Start every kernel by itself on a GPU, also where many short ones could start together."`
 }
 
-var deviceNames = []string{"cpu", "ref"}
+var deviceNames = []string{"cpu", "cuda", "opencl", "ref", "auto"}
 
+// target checks the options. What auto stands for takes its place.
 func (f *targetFlags) target() (target, error) {
-	t := target{device: f.Device, deadline: f.Deadline}
+	t := target{deadline: f.Deadline, chosen: f.Plan != "", noGraphs: f.NoGraph}
 	var err error
-	if t.plan, err = schedule.ParsePlan(f.Plan); err != nil {
-		return t, misuse("--plan", err)
+	if t.plan, err = readPlan(f.Plan); err != nil {
+		return t, err
 	}
 	if t.arithmetic, err = toolchain.ParseArithmetic(f.FP); err != nil {
 		return t, misuse("--fp", err)
 	}
-	switch {
-	case f.Deadline < 0:
+	if f.Deadline < 0 {
 		return t, usage("--deadline %v: a time is positive", f.Deadline)
-	case f.Device == "cpu":
-		return t, nil
-	case f.Device == "ref" && f.Plan != "":
+	}
+	if f.Device == "auto" {
+		f.Device = automatic()
+	}
+	if t.backend, err = f.backend(t.arithmetic); err != nil {
+		return t, err
+	}
+	t.device = f.Device
+	if t.backend == nil && f.Plan != "" {
 		return t, usage("--plan has no meaning on the reference executor")
-	case f.Device == "ref":
-		return t, nil
+	}
+	return t, nil
+}
+
+// readPlan reads a plan's text, or the file that it names.
+func readPlan(text string) (schedule.Plan, error) {
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		contents, err := os.ReadFile(path)
+		if err != nil {
+			return schedule.Plan{}, gridio.Named(path, err)
+		}
+		text = strings.TrimSpace(string(contents))
+	}
+	p, err := schedule.ParsePlan(text)
+	return p, misuse("--plan", err)
+}
+
+// backend returns the kind of device that is named; nil is the reference
+// executor.
+func (f *targetFlags) backend(a toolchain.Arithmetic) (backend, error) {
+	switch f.Device {
+	case "cpu":
+		return &processor{a}, nil
+	case "ref":
+		return nil, nil
+	}
+	if ordinal, ok := cuda.ParseID(f.Device); ok {
+		f.Device = cuda.ID(ordinal)
+		return newNvidia(ordinal, a)
+	}
+	if ordinal, ok := opencl.ParseID(f.Device); ok {
+		f.Device = opencl.ID(ordinal)
+		return &openCL{ordinal, a}, nil
 	}
 	bad := usage("--device %s: there is no such device", f.Device)
 	if near := diag.Nearest(f.Device, deviceNames); near != "" {
-		return t, bad.hintf("did you mean %s?", near)
+		return nil, bad.hintf("did you mean %s?", near)
 	}
-	return t, bad.hintf("gridloom devices lists what there is")
+	return nil, bad.hintf("gridloom devices lists what there is")
 }
 
-// lowered turns a program into the kernels that the target runs, and checks
-// that there is memory for it: what cannot run is not compiled.
-func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
-	m, err := lower.Program(b.Program, lower.Options{
-		Strict: t.arithmetic == toolchain.Strict, Plan: t.plan, Bound: b, NoInitial: true,
-	})
-	if err != nil {
-		return nil, badPlan(t.plan, err)
+// automatic returns the first NVIDIA GPU that can be used, or else the cpu.
+// OpenCL is not asked: its devices are the same GPUs, or the same processor.
+func automatic() string {
+	for _, d := range cuda.Describe() {
+		if d.Unusable == "" {
+			return d.ID
+		}
 	}
-	script, err := exec.NewScript(m, b)
-	if err != nil {
-		return nil, err
-	}
-	return m, memory.System("/").Check(script.Needs(t.device, false))
-}
-
-// fits reports whether the target can run a program, as far as that can be
-// known in no time.
-func (t target) fits(b *ir.Binding) error {
-	if t.device == "ref" {
-		return nil // it allocates and begins at once, and checks that itself
-	}
-	_, err := t.lowered(b)
-	return err
-}
-
-// open compiles a program for the target and gives it memory. note takes what
-// the user should know.
-func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Progress), note func(string)) (exec.Runner, error) {
-	if t.device == "ref" {
-		return exec.OpenReference(b, exec.ReferenceOptions{Progress: progress})
-	}
-	m, err := t.lowered(b)
-	if err != nil {
-		return nil, err
-	}
-	cache, err := toolchain.OpenCache("")
-	if err != nil {
-		return nil, err
-	}
-	defer cache.Close()
-	if cache.Note != "" {
-		note(cache.Note)
-	}
-	compiler, err := toolchain.Find(ctx, os.Getenv, cache)
-	if err != nil {
-		return nil, noCompiler(err)
-	}
-	builder := &cpu.Builder{Compiler: compiler, Cache: cache, Arithmetic: t.arithmetic, Limit: compileLimit}
-	image, err := builder.Build(ctx, []byte(emit.Source(emit.C, m)))
-	if err != nil {
-		return nil, err
-	}
-	r, err := exec.Open(ctx, m, b, exec.Options{Device: "cpu", Image: image, Deadline: t.deadline, Progress: progress})
-	if err != nil {
-		return nil, err
-	}
-	cache.Trim(cacheLimit) // what cannot be removed now will be another time
-	return r, nil
-}
-
-// badPlan words an error of lowering, which only a plan can bring about.
-func badPlan(plan schedule.Plan, err error) error {
-	if plan.String() == "" {
-		return err
-	}
-	return usage("--plan: %s", strings.TrimPrefix(err.Error(), "plan: "))
-}
-
-// noCompiler says how to do without a C compiler.
-func noCompiler(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	text, hint := split(err)
-	if hint != "" {
-		hint += "; "
-	}
-	return failf(exitDevice, "%s", text).hintf("%s--device ref needs none", hint)
+	return "cpu"
 }

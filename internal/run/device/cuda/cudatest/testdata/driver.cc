@@ -46,7 +46,13 @@ enum {
 static uint64_t number(const char *name, uint64_t otherwise)
 {
 	const char *v = getenv(name);
-	return v ? strtoull(v, nullptr, 10) : otherwise;
+	return v && *v ? strtoull(v, nullptr, 10) : otherwise;
+}
+
+static bool asked(const char *name)
+{
+	const char *v = getenv(name);
+	return v && *v;
 }
 
 static const uint64_t memory = number("CUDATEST_MEMORY", uint64_t(1) << 30);
@@ -160,8 +166,8 @@ static CUresult enqueue(const launch &l)
 
 static void note(const std::string &line)
 {
-	if (const char *file = getenv("CUDATEST_LOG"))
-		std::ofstream(file, std::ios::app) << line << "\n";
+	if (asked("CUDATEST_LOG"))
+		std::ofstream(getenv("CUDATEST_LOG"), std::ios::app) << line << "\n";
 }
 
 // rest carries out everything launched.
@@ -182,7 +188,7 @@ CUresult cuInit(unsigned flags)
 {
 	if (flags)
 		return INVALID_VALUE;
-	if (getenv("CUDATEST_NO_DEVICE"))
+	if (asked("CUDATEST_NO_DEVICE"))
 		return NO_DEVICE;
 	started = true;
 	return SUCCESS;
@@ -277,7 +283,7 @@ CUresult cuDeviceGetPCIBusId(char *id, int size, int)
 CUresult cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	*context = &current;
-	if (getenv("CUDATEST_BUSY"))
+	if (asked("CUDATEST_BUSY"))
 		return DEVICE_UNAVAILABLE;
 	return started && device == 7 ? SUCCESS : INVALID_DEVICE;
 }
@@ -413,7 +419,7 @@ CUresult cuModuleLoadData(void **module, const char *image)
 		return r;
 	if (strncmp(image, mark, strlen(mark)))
 		return INVALID_IMAGE;
-	if (getenv("CUDATEST_OLD_DRIVER"))
+	if (asked("CUDATEST_OLD_DRIVER"))
 		return UNSUPPORTED_PTX_VERSION;
 	*module = dlopen(image + strlen(mark), RTLD_NOW | RTLD_LOCAL);
 	return *module ? SUCCESS : INVALID_IMAGE;
@@ -574,7 +580,7 @@ CUresult cuGraphCreate(graph **g, unsigned flags)
 {
 	if (flags)
 		return INVALID_VALUE;
-	if (getenv("CUDATEST_NO_GRAPHS"))
+	if (asked("CUDATEST_NO_GRAPHS"))
 		return NOT_SUPPORTED;
 	*g = new graph;
 	return ready();

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/device/cpu"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/device/opencl"
+	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
+)
+
+const (
+	compileLimit = 5 * time.Minute // for one call of a compiler
+	cacheLimit   = 512 << 20       // bytes of compiled code that are kept
+)
+
+// backend is a kind of device that runs compiled kernels.
+type backend interface {
+	// language returns what programs are lowered to and printed in.
+	language() (lower.Target, *emit.Dialect)
+	// fits reports why the device cannot run a script, as far as that is known
+	// before anything is compiled.
+	fits(*exec.Script) error
+	// build compiles a text and returns the image's path.
+	build(ctx context.Context, cache *toolchain.Cache, text string) (string, error)
+}
+
+// lowered turns a program into the kernels that the target runs, and checks
+// that there is memory for it: what cannot run is not compiled.
+func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
+	kind, dialect := t.backend.language()
+	m, err := lower.Program(b.Program, t.lowering(b, kind))
+	if err != nil {
+		return nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
+	}
+	for _, k := range m.Kernels {
+		if err := dialect.Lacks(k); err != nil {
+			return nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
+		}
+	}
+	script, err := exec.NewScript(m, b)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.backend.fits(script); err != nil {
+		return nil, err
+	}
+	return m, memory.System("/").Check(script.Needs(t.device, false))
+}
+
+func (t target) lowering(b *ir.Binding, kind lower.Target) lower.Options {
+	return lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Plan: t.plan, Bound: b, NoInitial: true}
+}
+
+// fits reports whether the target can run a program, as far as that can be
+// known in no time.
+func (t target) fits(b *ir.Binding) error {
+	if t.backend == nil {
+		return nil // the reference allocates and begins at once, and checks that itself
+	}
+	_, err := t.lowered(b)
+	return err
+}
+
+// open compiles a program for the target and gives it memory. note takes what
+// the user should know.
+func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Progress), note func(string)) (exec.Runner, error) {
+	if t.backend == nil {
+		return exec.OpenReference(b, exec.ReferenceOptions{Progress: progress})
+	}
+	m, err := t.lowered(b)
+	if err != nil {
+		return nil, err
+	}
+	cache, err := toolchain.OpenCache("")
+	if err != nil {
+		return nil, err
+	}
+	defer cache.Close()
+	if cache.Note != "" {
+		note(cache.Note)
+	}
+	_, dialect := t.backend.language()
+	image, err := t.backend.build(ctx, cache, emit.Source(dialect, m))
+	if err != nil {
+		return nil, err
+	}
+	r, err := exec.Open(ctx, m, b, exec.Options{Device: t.device, Image: image, Deadline: t.deadline, NoGraphs: t.noGraphs, Progress: progress})
+	if err != nil {
+		return nil, err
+	}
+	cache.Trim(cacheLimit) // what cannot be removed now will be another time
+	return r, nil
+}
+
+// badPlan words an error of lowering, which only a plan can bring about.
+func badPlan(plan schedule.Plan, err error) error {
+	if plan.String() == "" {
+		return err
+	}
+	return usage("--plan: %s", strings.TrimPrefix(err.Error(), "plan: "))
+}
+
+// processor is the cpu.
+type processor struct{ arithmetic toolchain.Arithmetic }
+
+func (p *processor) language() (lower.Target, *emit.Dialect) { return lower.CPU, emit.C }
+
+func (p *processor) fits(*exec.Script) error { return nil }
+
+func (p *processor) build(ctx context.Context, cache *toolchain.Cache, text string) (string, error) {
+	compiler, err := toolchain.Find(ctx, os.Getenv, cache)
+	if err != nil {
+		return "", noCompiler(err)
+	}
+	builder := &cpu.Builder{Compiler: compiler, Cache: cache, Arithmetic: p.arithmetic, Limit: compileLimit}
+	return builder.Build(ctx, []byte(text))
+}
+
+// noCompiler says how to do without a C compiler.
+func noCompiler(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	text, hint := split(err)
+	if hint != "" {
+		hint += "; "
+	}
+	return failf(exitDevice, "%s", text).hintf("%s--device ref needs none", hint)
+}
+
+// nvidia is a GPU that CUDA runs on.
+type nvidia struct {
+	gpu        cuda.GPU
+	arithmetic toolchain.Arithmetic
+}
+
+func newNvidia(ordinal int, a toolchain.Arithmetic) (backend, error) {
+	gpus, err := cuda.GPUs()
+	switch {
+	case err != nil:
+		return nil, failf(exitDevice, "--device %s: %w", cuda.ID(ordinal), err).hintf("--device cpu needs no GPU")
+	case ordinal >= len(gpus):
+		return nil, failf(exitDevice, "--device %s: the driver shows %s, from %s on", cuda.ID(ordinal), count(len(gpus), "GPU"), cuda.ID(0)).
+			hintf("gridloom devices lists what there is")
+	}
+	return &nvidia{gpus[ordinal], a}, nil
+}
+
+func (n *nvidia) language() (lower.Target, *emit.Dialect) { return lower.GPU, emit.CUDA }
+
+func (n *nvidia) fits(s *exec.Script) error { return s.FitsGPU(&n.gpu) }
+
+func (n *nvidia) build(ctx context.Context, cache *toolchain.Cache, text string) (string, error) {
+	p, err := pool.Open(pool.Options{Cache: cache, Workers: 1, Deadline: compileLimit})
+	if err != nil {
+		return "", err
+	}
+	defer p.Close()
+	r := p.Compile(ctx, []pool.Source{{Text: []byte(text), Arch: n.gpu.Arch(), Arithmetic: n.arithmetic}})[0]
+	if refused, ok := errors.AsType[*cuda.CompileError](r.Err); ok {
+		refused.Leave([]byte(text))
+	}
+	return r.Image, r.Err
+}
+
+// openCL is any device that OpenCL shows.
+type openCL struct {
+	ordinal    int
+	arithmetic toolchain.Arithmetic
+}
+
+func (o *openCL) language() (lower.Target, *emit.Dialect) { return lower.GPU, emit.OpenCL }
+
+// fits leaves it to the driver, which knows its limits.
+func (o *openCL) fits(*exec.Script) error { return nil }
+
+func (o *openCL) build(ctx context.Context, cache *toolchain.Cache, text string) (string, error) {
+	return (&opencl.Builder{Ordinal: o.ordinal, Arithmetic: o.arithmetic, Cache: cache}).Build(ctx, []byte(text))
+}
+
+// alternatives returns plans for a GPU that are worth trying when the usual one
+// has failed: the plainest kernels, and those with smaller blocks. Each is
+// another plan than the one that the target has, and than those before it.
+func (t target) alternatives(b *ir.Binding) []schedule.Plan {
+	if t.chosen || t.backend == nil {
+		return nil
+	}
+	kind, _ := t.backend.language()
+	if kind != lower.GPU {
+		return nil
+	}
+	known := func(p schedule.Plan) (string, bool) {
+		t := t
+		t.plan = p
+		full, err := lower.Plan(b.Program, t.lowering(b, kind))
+		return full.String(), err == nil
+	}
+	usual, _ := known(t.plan)
+	seen := []string{usual}
+	var list []schedule.Plan
+	for _, text := range []string{"family=cells", "family=cells,block=4x32", "family=cells,block=64"} {
+		p, err := schedule.ParsePlan(text)
+		if err != nil {
+			panic(err)
+		}
+		if full, ok := known(p); ok && !slices.Contains(seen, full) {
+			seen = append(seen, full)
+			list = append(list, p)
+		}
+	}
+	return list
+}
