@@ -26,8 +26,8 @@ const maxNodes = 8192
 // same bits. Inline refuses a grid with boundary conditions, one that is written
 // by more than one plain statement, and one whose sources change before it is
 // read; all grids are inlined or the stage is refused.
-func Inline(p *ir.Program, s *ir.Stage, grids ...*ir.Array) (*ir.Stage, error) {
-	in := &inliner{p, s}
+func Inline(p *ir.Program, s *ir.Stage, grids ...*ir.Array) (*Inlined, error) {
+	in := newInliner(p, s)
 	// Readers first: what they read at repeated offsets shows before it is
 	// inlined itself.
 	order := slices.Clone(grids)
@@ -37,14 +37,22 @@ func Inline(p *ir.Program, s *ir.Stage, grids ...*ir.Array) (*ir.Stage, error) {
 			return nil, err
 		}
 	}
-	return in.stage, nil
+	return &Inlined{in.stage, in.from}, nil
+}
+
+// Inlined is a stage without some of its local grids.
+type Inlined struct {
+	Stage *ir.Stage
+	// From holds for each of its statements the index of the source's statement
+	// that it comes from; for temps in place of a grid that of the assignment.
+	From []int
 }
 
 // Inlinable returns the local grids of a stage that Inline takes together, in
 // the stage's order. Where not all can be, grids that are assigned late are
 // preferred. The errors are the reasons for the others.
 func Inlinable(p *ir.Program, s *ir.Stage) ([]*ir.Array, []error) {
-	in := &inliner{p, s}
+	in := newInliner(p, s)
 	var locals, out []*ir.Array
 	for _, a := range s.Arrays {
 		if a.Local {
@@ -68,6 +76,15 @@ func Inlinable(p *ir.Program, s *ir.Stage) ([]*ir.Array, []error) {
 type inliner struct {
 	program *ir.Program
 	stage   *ir.Stage
+	from    []int // where the stage's statements come from
+}
+
+func newInliner(p *ir.Program, s *ir.Stage) *inliner {
+	in := &inliner{program: p, stage: s}
+	for i := range s.Body {
+		in.from = append(in.from, i)
+	}
+	return in
 }
 
 // assigned returns the index of the first statement that assigns a grid.
@@ -113,7 +130,7 @@ func (in *inliner) inline(a *ir.Array) error {
 	if err := in.unchanged(a, def, reads); err != nil {
 		return refuse("%v", err)
 	}
-	body := in.rewrite(a, def, reads)
+	body, from := in.rewrite(a, def, reads)
 	if n := sizeOf(body); n > maxNodes && n > sizeOf(in.stage.Body) {
 		return refuse("would make the stage grow from %d to %d terms; at most %d are allowed", sizeOf(in.stage.Body), n, maxNodes)
 	}
@@ -126,7 +143,7 @@ func (in *inliner) inline(a *ir.Array) error {
 			next.Temps = append(next.Temps, st.Temp)
 		}
 	}
-	in.stage = &next
+	in.stage, in.from = &next, from
 	return nil
 }
 
@@ -186,8 +203,9 @@ func (in *inliner) unchanged(a *ir.Array, def int, reads []read) error {
 	return nil
 }
 
-// rewrite returns the body without the grid.
-func (in *inliner) rewrite(a *ir.Array, def int, reads []read) []*ir.Stmt {
+// rewrite returns the body without the grid, and where its statements come
+// from.
+func (in *inliner) rewrite(a *ir.Array, def int, reads []read) (body []*ir.Stmt, from []int) {
 	st := in.stage.Body[def]
 	moved := &displaced{program: in.program, stage: in.stage, def: definitions(in.stage.Body), varies: variations(in.stage.Body), made: map[instance]*ir.Temp{}, names: map[string]bool{}, after: map[*ir.Stmt][]*ir.Stmt{}}
 	counts := map[string]int{}
@@ -209,10 +227,14 @@ func (in *inliner) rewrite(a *ir.Array, def int, reads []read) []*ir.Stmt {
 			values[key] = ir.TempRef{Temp: t}
 		}
 	}
-	var body []*ir.Stmt
+	add := func(i int, list ...*ir.Stmt) {
+		for _, st := range list {
+			body, from = append(body, st), append(from, in.from[i])
+		}
+	}
 	for i, old := range in.stage.Body {
 		if i == def {
-			body = append(body, shared...)
+			add(i, shared...)
 			continue
 		}
 		c := *old
@@ -224,10 +246,10 @@ func (in *inliner) rewrite(a *ir.Array, def int, reads []read) []*ir.Stmt {
 			at, _ := in.offsetOf(acc)
 			return values[at.suffix(in.program.Axes)]
 		})
-		body = append(body, &c)
-		body = append(body, moved.after[old]...)
+		add(i, &c)
+		add(i, moved.after[old]...)
 	}
-	return body
+	return body, from
 }
 
 // displaced makes temps for the values of temps at other cells.

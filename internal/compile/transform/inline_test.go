@@ -82,10 +82,10 @@ func TestInline(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if text := statements(p, got); text != c.want {
+		if text := statements(p, got.Stage); text != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, text, c.want)
 		}
-		inlined(t, p, map[*ir.Stage]*ir.Stage{s: got}, nil, 1)
+		inlined(t, p, map[*ir.Stage]*ir.Stage{s: got.Stage}, nil, 1)
 	}
 }
 
@@ -125,6 +125,33 @@ func TestInlineRefuses(t *testing.T) {
 	}
 }
 
+// Statements say where they come from.
+func TestInlineFrom(t *testing.T) {
+	p := load(t, head+`double d = 0.5*u[j][i], t[M,N], x[M,N];
+		w[j][i] = d;
+		t[j][i] = d*v[j][i];
+		x[j][i] = t[j][i-1] + 1;
+		w[j][i] += x[j-1][i] + x[j-1][i];`+tail)
+	s := p.Stages[0]
+	grids, _ := transform.Inlinable(p, s)
+	got, err := transform.Inline(p, s, grids...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "0 d = 0.5 * u[j][i]\n" +
+		"0 d_jm1_im1 = 0.5 * u[j-1][i-1]\n" +
+		"1 w[j][i] = d\n" +
+		"3 x_jm1 = d_jm1_im1 * v[j-1][i-1] + 1\n" +
+		"4 w[j][i] = w[j][i] + (x_jm1 + x_jm1)\n"
+	var text strings.Builder
+	for i, st := range got.Stage.Body {
+		fmt.Fprintf(&text, "%d %s\n", got.From[i], p.Infix(st))
+	}
+	if text.String() != want {
+		t.Errorf("%s\nwant\n%s", text.String(), want)
+	}
+}
+
 // Growth has a limit.
 func TestInlineLimit(t *testing.T) {
 	var sum, reads strings.Builder
@@ -161,10 +188,10 @@ func TestInlineChain(t *testing.T) {
 	}
 	// The k-th link before the last is needed at (k+1)^2 places, at all but four
 	// of them more than once.
-	if want := (64 - 4) + (49 - 4) + (36 - 4) + (25 - 4) + (16 - 4) + (9 - 4) + 1; len(got.Body) != want {
-		t.Errorf("%d statements, want %d", len(got.Body), want)
+	if want := (64 - 4) + (49 - 4) + (36 - 4) + (25 - 4) + (16 - 4) + (9 - 4) + 1; len(got.Stage.Body) != want {
+		t.Errorf("%d statements, want %d", len(got.Stage.Body), want)
 	}
-	inlined(t, p, map[*ir.Stage]*ir.Stage{s: got}, nil, 1)
+	inlined(t, p, map[*ir.Stage]*ir.Stage{s: got.Stage}, nil, 1)
 }
 
 // inlined holds a program with other stages to what it was: it verifies, and
@@ -224,7 +251,7 @@ func TestInlineRandomPrograms(t *testing.T) {
 			if err != nil {
 				continue // one is only possible without another
 			}
-			became[s] = to
+			became[s] = to.Stage
 			done += len(grids)
 		}
 		if len(became) == 0 {
