@@ -96,7 +96,8 @@ func (c *carrier) carry(l *Loop) []Stmt {
 			}
 			return e
 		})
-		if !steady(first) || c.cost(value) < 4 { // less than a product and a sum
+		// What is a sum of names costs less than a register to carry it in.
+		if !steady(first) || c.cost(let.Value) < 4 {
 			return false
 		}
 		p, ok := polynomialOf(value, func(*Var) Expr { return nil })
@@ -111,7 +112,7 @@ func (c *carrier) carry(l *Loop) []Stmt {
 		x := NewVar(let.Var.Name, let.Var.Type)
 		carried[let.Var] = x
 		add := slope.times(step, x.Type).addTo(L(op.Int(x.Type, 0)), c.factor)
-		if c.cost(add) > 0 {
+		if len(Children(add)) > 0 {
 			by := &Let{NewVar(let.Var.Name+"_step", x.Type), add}
 			if i := slices.IndexFunc(before, func(s Stmt) bool { b, ok := s.(*Let); return ok && Same(b.Value, add) }); i >= 0 {
 				by = before[i].(*Let)

@@ -270,6 +270,18 @@ func TestCarry(t *testing.T) {
 		(for k i64 serial lo (add lo (i64 8)) (i64 1)
 		  (store w at (load u (add at (i64 1))))
 		  (set at (add at plane)))`))
+	// What is near to a product that is carried is computed from it.
+	run(t, "carry", threads(`
+		(for k i64 serial (i64 1) N (i64 1)
+		  (let at i64 (add (mul (add (mul k N) b) N) i))
+		  (let at_jp1 i64 (add at N))
+		  (store w at (load u at_jp1)))`),
+		`(let plane i64 (mul N N))`+threads(`
+		(var at i64 (add (mul (add N b) N) i))
+		(for k i64 serial (i64 1) N (i64 1)
+		  (let at_jp1 i64 (add at N))
+		  (store w at (load u at_jp1))
+		  (set at (add at plane)))`))
 	// Steps of more than one, names within names, under a condition.
 	run(t, "carry", threads(`
 		(for k i64 serial (i64 1) N (i64 2)
