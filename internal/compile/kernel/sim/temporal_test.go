@@ -1,0 +1,216 @@
+package sim_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// The kernels of testdata take many steps in one launch, each in a way of its
+// own. They are written by hand, to show that the kernel IR carries them.
+
+// example is one of them with what it is run on.
+type example struct {
+	name    string
+	runs    []extent
+	scalars func(s extent) []int64
+	radius  int // along rows; 1 with a radius of 1 along columns
+	result  func(s extent) int
+}
+
+// extent is the cells of a grid and the steps of a run.
+type extent struct{ n, m, steps int }
+
+func second(extent) int { return 1 }
+
+var examples = []example{
+	{"queues", []extent{{7, 28, 2}, {1, 1, 2}, {2, 3, 2}, {3, 28, 2}, {9, 29, 2}, {17, 61, 2}}, func(s extent) []int64 { return []int64{int64(s.n), int64(s.m)} }, 1, second},
+	{"levels", []extent{{7, 26, 3}, {1, 1, 3}, {2, 3, 3}, {10, 27, 3}, {17, 61, 3}}, func(s extent) []int64 { return []int64{int64(s.n), int64(s.m)} }, 1, second},
+	{"handover", []extent{{7, 26, 3}, {1, 1, 3}, {2, 3, 3}, {10, 27, 3}, {17, 61, 3}}, func(s extent) []int64 { return []int64{int64(s.n), int64(s.m)} }, 1, second},
+	{"faces", []extent{{2, 256, 5}, {1, 256, 0}, {3, 256, 1}, {1, 256, 16}}, func(s extent) []int64 { return []int64{int64(s.n), int64(s.steps)} }, 2, second},
+	{"resident", []extent{{7, 70, 4}, {1, 1, 3}, {5, 65, 1}, {8, 3, 7}}, func(s extent) []int64 { return []int64{int64(s.n), int64(s.m), int64(s.steps)} }, 1, func(s extent) int { return s.steps % 2 }},
+	{"bulk", []extent{{9, 64, 1}, {1, 64, 1}, {2, 64, 1}, {3, 64, 1}, {16, 64, 1}}, func(s extent) []int64 { return []int64{int64(s.n)} }, 1, second},
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name+".kernel"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// run executes a text of an example and returns the report and the grid that
+// holds the result.
+func (e *example) run(t *testing.T, k *kernel.Kernel, s extent) (*sim.Report, *sim.Memory) {
+	t.Helper()
+	u, v := sim.New(types.F64, s.n*s.m), sim.New(types.F64, s.n*s.m)
+	for c := range u.Len() {
+		u.Set(c, start(c))
+	}
+	args := sim.Args{Buffers: []*sim.Memory{u, v}}
+	for _, x := range e.scalars(s) {
+		args.Scalars = append(args.Scalars, op.Int(types.I64, x))
+	}
+	r, err := sim.Run(k, args, sim.Options{Steps: 5e6})
+	if err != nil {
+		t.Fatalf("%s: %v", e.name, err)
+	}
+	return r, args.Buffers[e.result(s)]
+}
+
+func start(cell int) op.Value { return op.Random(types.F64, 7, int64(cell)) }
+
+// plain computes the same step by step.
+func (e *example) plain(s extent) []float64 {
+	old, next := make([]float64, s.n*s.m), make([]float64, s.n*s.m)
+	for c := range old {
+		old[c] = start(c).F
+	}
+	for range s.steps {
+		for j := range s.n {
+			for i := range s.m {
+				c := j*s.m + i
+				next[c] = old[c]
+				a, b := s.m, s.m // to the cells with the last two weights
+				inner := i > 0 && i < s.m-1 && j > 0 && j < s.n-1
+				if e.radius == 2 {
+					a, b = 2, 2
+					inner = i > 1 && i < s.m-2
+				}
+				if inner {
+					next[c] = float64(0.5*old[c]) + float64(0.25*old[c-1])
+					next[c] += float64(0.125 * old[c+1])
+					next[c] += float64(0.1 * old[c-a])
+					next[c] += float64(0.025 * old[c+b])
+				}
+			}
+		}
+		old, next = next, old
+	}
+	return old
+}
+
+// check compares a run with the plain computation at every cell.
+func (e *example) check(t *testing.T, what string, k *kernel.Kernel, s extent) {
+	t.Helper()
+	r, got := e.run(t, k, s)
+	if err := r.Err(); err != nil {
+		t.Fatalf("%s %s %+v: %v", e.name, what, s, err)
+	}
+	want := e.plain(s)
+	if c := differs(got, want); c >= 0 {
+		t.Fatalf("%s %s %+v: cell %d,%d is %v, not %v", e.name, what, s, c/s.m, c%s.m, got.At(c).F, want[c])
+	}
+}
+
+// differs returns the first cell that does not hold what it should, or -1.
+func differs(got *sim.Memory, want []float64) int {
+	for c, x := range want {
+		if got.At(c).F != x {
+			return c
+		}
+	}
+	return -1
+}
+
+func TestTemporalBlocking(t *testing.T) {
+	for _, e := range examples {
+		t.Run(e.name, func(t *testing.T) {
+			k, err := kernel.ParseText(read(t, e.name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range e.runs {
+				e.check(t, "as written", k, s)
+				e.check(t, "simplified", kernel.Simplify(k), s)
+			}
+		})
+	}
+}
+
+// numbers is where a mistake shows that is no fault of a kernel as such.
+const numbers = "the numbers"
+
+// Mistakes that are easily made. Most of them give the right numbers on some
+// machines, at times.
+func TestTemporalMistakes(t *testing.T) {
+	for _, c := range []struct {
+		kernel, mistake, old, new string
+		kind                      sim.Kind
+		where                     string // the path of the first fault
+	}{
+		{"queues", "a queue's row too early", "(load level0 (rem (add s (i64 1)) (i64 3)))", "(load level0 s)", 0, numbers},
+		{"levels", "no barrier", "(barrier block)", "", sim.Race, "levels/for b/for w/for t/for r/if/then/if/else/set south"},
+		{"levels", "a barrier of each warp", "(barrier block)", "(barrier warp)", sim.Race, "levels/for b/for w/for t/for r/if/then/if/else/set south"},
+		{"levels", "one row instead of two", "(rem (add r (i64 1)) (i64 2))", "(rem r (i64 2))", sim.Race, "levels/for b/for w/for t/for r/if/then/if/else/set south"},
+		{"levels", "a barrier for too few", "(barrier block)", "(barrier block (number 1) (threads 64))", sim.Race, "levels/for b/for w/for t/for r/if/then/if/else/set south"},
+		{"levels", "a barrier for too many", "(barrier block)", "(barrier block (number 1) (threads 128))", sim.Deadlock, "levels/for b/for w/for t/for r/barrier"},
+		{"handover", "no wait for a full row", "(mbarrier.wait full slot (cast i32 (rem (div row (i64 2)) (i64 2))))", "", sim.Race, "handover/for b/for w/for t/for row/if/then/if/else/set south"},
+		{"handover", "no wait for an empty row", "(mbarrier.wait empty slot (cast i32 (rem (sub (div at (i64 2)) (i64 1)) (i64 2))))", "", sim.Deadlock, "handover/for b/for w/for t/for row/if/then/if/else/mbarrier.wait full"},
+		{"handover", "the wrong parity of a full row", "(cast i32 (rem (div row (i64 2)) (i64 2)))", "(cast i32 (rem (add (div row (i64 2)) (i64 1)) (i64 2)))", sim.Unwritten, "handover/for b/for w/for t/for row/if/then/if/else/set south"},
+		{"handover", "the wrong parity of an empty row", "(sub (div at (i64 2)) (i64 1))", "(div at (i64 2))", sim.Deadlock, "handover/for b/for w/for t/for row/if#2/then/if/then/if/then/mbarrier.wait empty"},
+		{"handover", "one lane says empty before its warp has read", "(barrier warp)", "", sim.Race, "handover/for b/for w/for t/for row/if#2/then/if/then/store ring"},
+		{"handover", "full before it is", "(store ring (add (mul slot (i64 32)) t) value)\n                  (mbarrier.arrive full slot)", "(mbarrier.arrive full slot)\n(store ring (add (mul slot (i64 32)) t) value)", sim.Race, "handover/for b/for w/for t/for row/if/then/if/else/set south"},
+		{"handover", "nobody says empty", "(mbarrier.arrive empty slot)", "", sim.Deadlock, "handover/for b/for w/for t/for row/if#2/then/if/then/if/then/mbarrier.wait empty"},
+		{"handover", "an mbarrier for too many", "(mbarrier.init full t (i32 32))", "(mbarrier.init full t (i32 33))", sim.Deadlock, "handover/for b/for w/for t/for row/if#2/then/if/then/if/then/mbarrier.wait empty"},
+		{"handover", "no barrier after the mbarriers are made", "(barrier block)", "", sim.Race, "handover/for b/for w/for t/for row/if#2/then/if/then/mbarrier.arrive full"},
+		{"faces", "no barrier between steps", "(rank (add rank (i32 1))))))\n          (barrier cluster))", "(rank (add rank (i32 1)))))))", sim.Race, "faces/for j/for rank/for t/for step/if/then/set new"},
+		{"faces", "a barrier of the block", "(rank (add rank (i32 1))))))\n          (barrier cluster))", "(rank (add rank (i32 1))))))\n          (barrier block))", sim.Race, "faces/for j/for rank/for t/for step/if/then/set new"},
+		{"faces", "no barrier at the start", "(let start f64 (load u (add (mul j (i64 256)) i)))\n        (barrier cluster)", "(let start f64 (load u (add (mul j (i64 256)) i)))", sim.Exited, "faces/for j/for rank/for t/if#2/then/store row"},
+		{"faces", "the same place for odd and even", "(let to i64 (sub (i64 68) from))", "(let to i64 from)", sim.Race, "faces/for j/for rank/for t/for step/store row"},
+		{"faces", "a face of one cell", "(if (land (lt t (i64 2)) (gt rank (i32 0)))\n          (then\n            (store row (add t", "(if (land (lt t (i64 1)) (gt rank (i32 0)))\n          (then\n            (store row (add t", sim.Unwritten, "faces/for j/for rank/for t/for step/if/then/set new"},
+		{"faces", "the wrong neighbour", "(rank (sub rank (i32 1)))", "(rank (add rank (i32 1)))", sim.OutOfBounds, "faces/for j/for rank/for t/if/then/store row"},
+		{"resident", "no barrier", "(barrier grid)", "", sim.Race, "resident/for b/for t/for step/for j/for i/if/else/if/then/set new"},
+		{"resident", "a barrier of the block", "(barrier grid)", "(barrier block)", sim.Unwritten, "resident/for b/for t/for step/for j/for i/if/else/if/then/set new"},
+		{"resident", "steps in place", "(store v c new)", "(store u c new)", sim.Race, "resident/for b/for t/for step/for j/for i/if/then/store u"},
+		{"bulk", "no wait", "(mbarrier.wait full slot (cast i32 (rem (div r (i64 2)) (i64 2))))", "", sim.Race, "bulk/for b/for i/for r/if/then/set south"},
+		{"bulk", "the wrong parity", "(cast i32 (rem (div r (i64 2)) (i64 2)))", "(cast i32 (rem (add (div r (i64 2)) (i64 1)) (i64 2)))", sim.Deadlock, "bulk/for b/for i/for r/if/then/mbarrier.wait full"},
+		{"bulk", "always the same parity", "(cast i32 (rem (div r (i64 2)) (i64 2)))", "(i32 0)", sim.Deadlock, "bulk/for b/for i/for r/if/then/mbarrier.wait full"},
+		{"bulk", "no barrier before a place is filled again", "(select (lt i (i64 63)) (load stage (add at (i64 1))) (f64 0)))\n            (barrier block)", "(select (lt i (i64 63)) (load stage (add at (i64 1))) (f64 0)))", sim.Race, "bulk/for b/for i/for r/if/then/if/then/bulk stage"},
+		{"bulk", "fewer bytes than come", "(mbarrier.arrive full slot (bytes (i32 512)))", "(mbarrier.arrive full slot (bytes (i32 256)))", sim.Deadlock, "bulk/for b/for i/for r/if/then/mbarrier.wait full"},
+		{"bulk", "no bytes", "(mbarrier.arrive full slot (bytes (i32 512)))", "(mbarrier.arrive full slot)", sim.Race, "bulk/for b/for i/for r/if/then/set south"},
+		{"bulk", "a row that is not aligned", "(bulk stage (mul r (i64 64)) u (mul r (i64 64))", "(bulk stage (mul r (i64 64)) u (mul r (i64 63))", sim.Misaligned, "bulk/for b/for i/if#2/then/for r/bulk stage"},
+	} {
+		t.Run(c.kernel+": "+c.mistake, func(t *testing.T) {
+			text := read(t, c.kernel)
+			if n := strings.Count(text, c.old); n == 0 {
+				t.Fatalf("the kernel has nothing to change")
+			}
+			k, err := kernel.ParseText(strings.Replace(text, c.old, c.new, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var e example
+			for _, e = range examples {
+				if e.name == c.kernel {
+					break
+				}
+			}
+			s := e.runs[len(e.runs)-1]
+			r, got := e.run(t, k, s)
+			if c.where == numbers {
+				if err := r.Err(); err != nil {
+					t.Error(err)
+				}
+				if at := differs(got, e.plain(s)); at < 0 {
+					t.Error("the numbers are right")
+				}
+				return
+			}
+			if len(r.Faults) == 0 {
+				t.Fatal("nothing is reported")
+			}
+			if f := r.Faults[0]; f.Kind != c.kind || f.Path != c.where {
+				t.Errorf("%s at %s, want %s at %s", f.Kind, f.Path, c.kind, c.where)
+			}
+		})
+	}
+}
