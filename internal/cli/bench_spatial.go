@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +79,16 @@ func (c *benchSpatial) options(a *app) (bench.SpatialOptions, error) {
 		return o, usage("--device %s: the GPUs are cuda:0, cuda:1 and so on", c.Device)
 	}
 	o.Ordinal = ordinal
+	for _, name := range c.Case {
+		if !slices.Contains(bench.SpatialNames(), name) {
+			return o, usage("--case %s: the cases are %s", name, strings.Join(bench.SpatialNames(), ", "))
+		}
+	}
+	for _, t := range c.DType {
+		if t != "double" && t != "float" {
+			return o, usage("--dtype %s: the types are double and float", t)
+		}
+	}
 	if c.Batches < 5 {
 		return o, usage("--batches %d: at least 5 are needed", c.Batches)
 	}

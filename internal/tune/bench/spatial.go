@@ -147,30 +147,44 @@ func Sweep(ctx context.Context, o SpatialOptions) ([]SpatialRow, error) {
 	return o.run(ctx, cases)
 }
 
-// ahead is how many cases' rivals are started before it is their turn: they
-// compile meanwhile.
-const ahead = 2
+// together is of how many cases the rivals get ready at the same time: they
+// compile for longer than they run, and nothing is timed meanwhile.
+const together = 4
 
 // run measures cases.
 func (o *SpatialOptions) run(ctx context.Context, cases []spatialCase) ([]SpatialRow, error) {
 	var rows []SpatialRow
+	for group := range slices.Chunk(cases, together) {
+		list, err := o.group(ctx, group)
+		rows = append(rows, list...)
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+// group measures cases whose rivals are there at the same time.
+func (o *SpatialOptions) group(ctx context.Context, cases []spatialCase) ([]SpatialRow, error) {
 	contests := make([][]*contest, len(cases))
-	started := 0
 	defer func() {
-		for _, list := range contests {
-			for _, t := range list {
-				t.end()
-			}
+		for _, t := range slices.Concat(contests...) {
+			t.end()
 		}
 	}()
 	for i, c := range cases {
-		for ; started < len(cases) && started <= i+ahead; started++ {
-			list, err := o.startRivals(ctx, cases[started])
-			if err != nil {
-				return rows, fmt.Errorf("%s %s: %w", cases[started].name, cases[started].dtype, err)
-			}
-			contests[started] = list
+		var err error
+		if contests[i], err = o.startRivals(ctx, c); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", c.name, c.dtype, err)
 		}
+	}
+	for _, t := range slices.Concat(contests...) {
+		if t.wait(); t.failed != nil {
+			o.logf("%s %s: %s: %v\n", t.about.Case, t.about.DType, t.rival.Name, t.failed)
+		}
+	}
+	var rows []SpatialRow
+	for i, c := range cases {
 		list, err := o.one(ctx, c, contests[i])
 		rows = append(rows, list...)
 		if err != nil {
@@ -310,6 +324,18 @@ func (r *SpatialRow) timed(times []float64, points float64) {
 	if r.CopyGBs > 0 {
 		r.FractionOfCopy = r.GStencils * r.BytesPerPoint / r.CopyGBs
 	}
+}
+
+// Short says what a row falls short of, or "".
+func (r *SpatialRow) Short() string {
+	var list []string
+	if r.FractionOfCopy < r.Must {
+		list = append(list, fmt.Sprintf("%.3f of the copy bound, %.2f are wanted", r.FractionOfCopy, r.Must))
+	}
+	if r.BestRival != "" && (r.RatioToRival < r.RatioWanted || !r.Apart) {
+		list = append(list, fmt.Sprintf("%.2f times %s, %.2f are wanted", r.RatioToRival, r.BestRival, r.RatioWanted))
+	}
+	return strings.Join(list, "; ")
 }
 
 // rates turns seconds of a step into GStencil/s.

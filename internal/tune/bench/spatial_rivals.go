@@ -169,14 +169,20 @@ func (t *contest) end() {
 	t.cmd = nil
 }
 
-// prepare waits until the rival is ready, compares what it computes at the
-// cells with what we do, and lets it choose its fastest variant.
-func (t *contest) prepare(values []float64) {
+// wait waits until the rival is ready.
+func (t *contest) wait() {
 	if t.failed != nil {
 		return
 	}
 	if err := t.receive(rivalStart, &t.about); err != nil {
 		t.fail(err)
+	}
+}
+
+// prepare compares what the rival computes at the cells with what we do, and
+// lets it choose its fastest variant.
+func (t *contest) prepare(values []float64) {
+	if t.failed != nil {
 		return
 	}
 	if err := sameValues(t.about.Values, values, t.about.DType); err != nil {

@@ -284,7 +284,8 @@ func (s *sweep) prepareRivals() error {
 		return err
 	}
 	for _, t := range s.rivals {
-		if t.prepare(values); t.failed != nil {
+		known := t.failed != nil
+		if t.prepare(values); t.failed != nil && !known {
 			s.opts.logf("  %s: %v\n", t.rival.Name, t.failed)
 		}
 	}

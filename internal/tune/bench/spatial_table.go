@@ -32,6 +32,9 @@ func WriteSpatial(w io.Writer, rows []SpatialRow) {
 			r.Registers, r.Spills, r.Shared, r.CompileSeconds, mark, r.Plan)
 	}
 	for _, r := range rows {
+		if short := r.Short(); r.best && short != "" {
+			fmt.Fprintf(w, "short: %s %s: %s\n", r.Case, r.DType, short)
+		}
 		for _, v := range r.Rivals {
 			if v.Failed != "" {
 				fmt.Fprintf(w, "%s %s: %s: %s\n", r.Case, r.DType, v.Rival, v.Failed)
