@@ -18,7 +18,7 @@ import (
 
 type emitCmd struct {
 	File   string   `arg:"" help:"Source file; - reads standard input."`
-	Target string   `default:"c" enum:"c,cuda" help:"c for a library with C, C++, Python and Fortran interfaces; cuda for the kernels alone. Default: c." placeholder:"LANGUAGE"`
+	Target string   `default:"c" enum:"c,cuda,opencl" help:"What the kernels are written in: c for processors, cuda or opencl for GPUs. Default: c." placeholder:"LANGUAGE"`
 	Out    string   `help:"Folder for the files; without it the kernels alone go to standard output." placeholder:"DIR"`
 	Set    []string `help:"Give a coefficient its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
 	Plan   string   `help:"Settings for the kernels, such as threads=2 or block=0x64x0." placeholder:"PLAN"`
@@ -26,16 +26,19 @@ type emitCmd struct {
 }
 
 func (c *emitCmd) Help() string {
-	return `Sizes and scalars are arguments of the library; only coefficients are fixed here. A README.md among the files tells how to build and call it.
+	return `Writes the program as a library with interfaces for C, C++, Python and Fortran. Sizes and scalars are arguments of the library; only coefficients are fixed here. A README.md among the files tells how to build and call it.
 
 Examples:
 
 	gridloom emit examples/heat3d.loom --out heat3d
 	gridloom emit examples/heat3d.loom --fp strict --plan threads=2 --out heat3d
-	gridloom emit examples/heat3d.loom --target cuda`
+	gridloom emit examples/heat3d.loom --target cuda
+	gridloom emit examples/heat3d.loom --target opencl --out heat3d`
 }
 
 var emitArithmetic = map[string]emit.Arithmetic{"strict": emit.Strict, "contract": emit.Contract, "fast": emit.Fast}
+
+var emitDialects = map[string]*emit.Dialect{"c": emit.C, "cuda": emit.CUDA, "opencl": emit.OpenCL}
 
 func (c *emitCmd) Run(a *app) error {
 	src, p, err := a.load(c.File)
@@ -50,27 +53,29 @@ func (c *emitCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	dialect := emitDialects[c.Target]
 	o := lower.Options{Plan: plan, Bound: b, Strict: c.FP == "strict"}
-	dialect := emit.C
-	if c.Target == "cuda" {
-		o.Target, dialect = lower.GPU, emit.CUDA
+	if dialect != emit.C {
+		o.Target = lower.GPU
 	}
 	m, err := lower.Program(p, o)
 	if err != nil {
 		return badPlan(plan, err)
 	}
+	for _, k := range m.Kernels {
+		if err := dialect.Lacks(k); err != nil {
+			return badPlan(plan, err)
+		}
+	}
 	if c.Out == "" {
 		_, err := io.WriteString(a.stdout, emit.Source(dialect, m))
 		return err
 	}
-	files := []emit.File{{Name: p.Name + ".cu", Text: emit.Source(dialect, m)}}
-	if c.Target == "c" {
-		files, err = emit.Library(m, emit.LibraryOptions{
-			Source: filepath.Base(src.Name), Plan: plan.String(), Arithmetic: emitArithmetic[c.FP], Bound: b,
-		})
-		if err != nil {
-			return failf(exitSource, "%w", err)
-		}
+	files, err := emit.Library(m, emit.LibraryOptions{
+		Source: filepath.Base(src.Name), Plan: plan.String(), Arithmetic: emitArithmetic[c.FP], Bound: b, Dialect: dialect,
+	})
+	if err != nil {
+		return failf(exitSource, "%w", err)
 	}
 	return c.write(a, files)
 }

@@ -12,10 +12,10 @@ import (
 // launchSize is what kernel.LaunchGeometry works out, over the kernel's
 // scalars instead of their values.
 type launchSize struct {
-	blocks, threads [3]trips       // blocks of the grid, or its clusters; threads of a block
-	cluster         [3]int64       // blocks of a cluster; zeros if there are none
-	shared          int64          // bytes of shared memory that the launch gives a block
-	together        bool           // all blocks have to run at once
+	blocks, threads [3]trips // blocks of the grid, or its clusters; threads of a block
+	cluster         [3]int64 // blocks of a cluster; zeros if there are none
+	shared          int64    // bytes of shared memory that the launch gives a block
+	together        bool     // all blocks have to run at once
 }
 
 // trips is the number of a loop's iterations: so many cells by so many a step.

@@ -31,6 +31,8 @@ type LibraryOptions struct {
 	Source     string     // the file that the program was read from, for comments; "" for NAME.loom
 	Plan       string     // canonical text of the plan, for comments
 	Arithmetic Arithmetic // that the module was lowered for
+	// Dialect is CUDA or OpenCL for a module that was lowered for GPUs; nil is C.
+	Dialect *Dialect
 	// Bound is the binding that the module was lowered with, whose coefficients
 	// are literals in its kernels; nil if there was none.
 	Bound *ir.Binding
@@ -51,9 +53,9 @@ var libraryTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 	"wrapLines":   wrapLines,
 }).ParseFS(libraryFiles, "library/*.tmpl"))
 
-// Library packages a module of CPU kernels as a library to call from C, C++,
-// Fortran and Python: header, source, build files, an example, bindings and a
-// description. The module must have been lowered for the CPU, and strictly if
+// Library packages a module as a library to call from C, C++, Fortran and
+// Python: header, source, build files, an example, bindings and a description.
+// The module must have been lowered for the dialect's devices, and strictly if
 // that is the arithmetic. docs/library.md describes the interface.
 func Library(m *kernel.Module, o LibraryOptions) ([]File, error) {
 	l, err := newLibrary(m, o)
@@ -63,9 +65,9 @@ func Library(m *kernel.Module, o LibraryOptions) ([]File, error) {
 	var files []File
 	for _, f := range []struct{ name, template string }{
 		{l.Name + ".h", "header.h.tmpl"},
-		{l.Name + ".c", "source.c.tmpl"},
+		{l.SourceFile(), l.sourceTemplate()},
 		{"main.c", "main.c.tmpl"},
-		{"CMakeLists.txt", "CMakeLists.txt.tmpl"},
+		{"CMakeLists.txt", l.buildTemplate()},
 		{l.Module + ".py", "module.py.tmpl"},
 		{l.Name + ".f90", "module.f90.tmpl"},
 		{"README.md", "README.md.tmpl"},
@@ -75,7 +77,7 @@ func Library(m *kernel.Module, o LibraryOptions) ([]File, error) {
 			return nil, fmt.Errorf("emit: %s: %w", f.name, err)
 		}
 		text := b.String()
-		if strings.HasSuffix(f.name, ".c") || strings.HasSuffix(f.name, ".h") {
+		if strings.HasSuffix(f.name, ".c") || strings.HasSuffix(f.name, ".cu") || strings.HasSuffix(f.name, ".h") {
 			text = wrapC(text)
 		}
 		files = append(files, File{f.name, text})

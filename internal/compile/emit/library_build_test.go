@@ -52,6 +52,7 @@ func packaged(t testing.TB, p *ir.Program, a Arithmetic, plan string) []File {
 type built struct {
 	name, module, class string
 	dir                 string
+	inPlace             bool // pointers to a GPU's memory are pointers
 }
 
 const testFlags = "-std=c11 -O1 -Wall -Wextra -Werror -pedantic -fwrapv -ffp-contract=off"

@@ -124,7 +124,7 @@ func neverNegative(a ir.Affine) bool {
 }
 
 func quoteC(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }
 
 // extents prints the extents of all grids.

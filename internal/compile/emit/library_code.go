@@ -14,30 +14,38 @@ import (
 // libraryCode is the part of a library's source that differs from program to
 // program by more than names.
 type libraryCode struct {
-	Kernels  string // with the functions that they call
-	Settle   string // body of the function that computes scalars
-	Checks   string // lines of the function that looks at sizes
-	Stages   string // functions that launch a stage's kernels
-	Initial  string // body of the function that runs the initial block
-	Once     string // body of the function that runs the loop's body once
-	Program  string // body of the function that runs the whole program
-	OnceDoc  string
-	Restore  string // lines that give rotated contents back
-	Scratch  []libraryScratch
-	Teams    bool // the plan fixes the number of threads of some kernels
-	Exchange bool // Restore exchanges
+	Kernels     string // with the functions that they call
+	KernelLines string // the same, as lines of C strings
+	KernelNames []string
+	HostHelpers string // functions that the host calls
+	Settle      string // body of the function that computes scalars
+	Checks      string // lines of the function that looks at sizes
+	Stages      string // functions that launch a stage's kernels
+	Initial     string // body of the function that runs the initial block
+	Once        string // body of the function that runs the loop's body once
+	Program     string // body of the function that runs the whole program
+	OnceDoc     string
+	Restore     string // lines that give rotated contents back
+	Scratch     []libraryScratch
+	Teams       bool // the plan fixes the number of threads of some kernels
+	Exchange    bool // Restore exchanges
 }
 
 type libraryScratch struct{ Field, CType, Cells string }
 
 func (l *library) code() (*libraryCode, error) {
-	k := newPrinter(C)
+	k := newPrinter(l.dialect())
 	k.anyTeam = true
+	var names []string
 	for _, kn := range l.module.Kernels {
+		if err := k.Lacks(kn); err != nil {
+			return nil, err
+		}
 		k.line("")
 		own := *kn
 		own.Name = kernelFunction(kn)
 		own.Scalars = slices.DeleteFunc(slices.Clone(kn.Scalars), func(v *kernel.Var) bool { return !refersTo(kn, v) })
+		names = append(names, own.Name)
 		k.kernel(&own)
 	}
 	h := newHost(l, k.helpers)
@@ -61,6 +69,9 @@ func (l *library) code() (*libraryCode, error) {
 		return nil, h.err
 	}
 	h.Kernels = k.helperDefs() + k.out.String()
+	if l.GPU() {
+		h.gpu(k, names)
+	}
 	return &h.libraryCode, nil
 }
 
@@ -111,6 +122,9 @@ func newHost(l *library, helpers map[string]bool) *host {
 		names: newNamespace(identifier),
 	}
 	h.helpers = helpers
+	if l.GPU() { // the host has its own
+		h.helpers, h.prefix = map[string]bool{}, hostPrefix
+	}
 	h.printer.names = map[any]string{}
 	h.used = map[string]int{}
 	for _, z := range l.Sizes {

@@ -32,7 +32,7 @@ func (h *host) rotate(r *ir.Rotate) {
 	h.line("{ // %s", sayRotate(r))
 	h.indent++
 	field := func(g *ir.Grid) string { return "g->" + h.lib.grids[g].Field }
-	h.line("%s *first = %s;", C.Memory[r.Grids[0].Type], field(r.Grids[0]))
+	h.line("%sfirst = %s;", h.lib.MemoryType(C.Memory[r.Grids[0].Type]), field(r.Grids[0]))
 	for i, g := range r.Grids {
 		from := "first"
 		if i+1 < len(r.Grids) {
@@ -56,6 +56,7 @@ func (h *host) iterate(it *ir.Iterate, counter, step, outer string, depth int, b
 	}
 	if it.Count != nil {
 		count := h.value(it.Count, outer)
+		h.results(count)
 		if _, literal := it.Count.(ir.Const); !literal {
 			name := fmt.Sprintf("count_%d", depth+1)
 			h.line("const int32_t %s = %s;", name, count)
@@ -69,6 +70,7 @@ func (h *host) iterate(it *ir.Iterate, counter, step, outer string, depth int, b
 		return
 	}
 	cond := h.value(it.Until, step)
+	results := cond
 	if it.Check > 1 {
 		cond = fmt.Sprintf("%s %% %d == 0 && (%s)", counter, it.Check, cond)
 	}
@@ -77,6 +79,14 @@ func (h *host) iterate(it *ir.Iterate, counter, step, outer string, depth int, b
 	h.indent++
 	body()
 	h.line("++%s;", counter)
+	if it.Check > 1 && h.lib.GPU() {
+		h.line("if (%s %% %d == 0)", counter, it.Check)
+		h.indent++
+		h.results(results)
+		h.indent--
+	} else {
+		h.results(results)
+	}
 	h.indent--
 	h.line("} while (%s < %d && !(%s));", counter, it.Max, cond)
 }

@@ -77,6 +77,7 @@ type libraryGrid struct {
 	Word                string
 	CType, NumPy, FKind string
 	CopyIn, CopyOut     bool
+	Lead, Align         int64 // how it lies on a GPU
 }
 
 var (
@@ -200,7 +201,10 @@ func (l *library) members() {
 			x := &libraryGrid{
 				grid: g, Index: len(l.Grids), Name: g.Name, Caller: !mine, Rank: len(g.Dims), Word: g.Type.Word(),
 				CType: C.Memory[g.Type], NumPy: numpyNames[g.Type], FKind: fortranArgs[g.Type],
-				CopyIn: g.CopyIn || g.Constant, CopyOut: g.CopyOut,
+				CopyIn: g.CopyIn || g.Constant, CopyOut: g.CopyOut, Align: 1,
+			}
+			if lay, ok := l.module.Layouts[g]; ok {
+				x.Lead, x.Align = lay.Lead, lay.Align
 			}
 			if g.Type == types.Bool {
 				x.FKind = fortranArgs[types.U8]

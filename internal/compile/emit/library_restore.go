@@ -41,12 +41,16 @@ func (h *host) restore(once []ir.Op) {
 		}
 		h.line("{")
 		h.indent++
-		h.line("void *at[] = { %s };", strings.Join(at, ", "))
-		h.line("void *const to[] = { %s };", strings.Join(home, ", "))
+		memory, handle := h.lib.AnyMemory(), ""
+		if h.lib.GPU() {
+			handle = "h, "
+		}
+		h.line("%sat[] = { %s };", memory, strings.Join(at, ", "))
+		h.line("%sconst to[] = { %s };", memory, strings.Join(home, ", "))
 		h.line("static const bool spent[] = { %s };", strings.Join(spent, ", "))
-		h.line("gl_bring_back(at, to, %d, spent, h->bytes[%d]);", len(callers), callers[0].Index)
+		h.line("gl_bring_back(%sat, to, %d, spent, h->bytes[%d]);", handle, len(callers), callers[0].Index)
 		for i, g := range own {
-			h.line("h->own.%s = at[%d];", g.Field, len(callers)+i)
+			h.line("h->own.%s = %sat[%d];", g.Field, h.lib.memoryCast(g), len(callers)+i)
 		}
 		h.indent--
 		h.line("}")

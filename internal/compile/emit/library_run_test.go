@@ -188,6 +188,7 @@ type job struct {
 	Folder    string         `json:"folder"`
 	Arguments []any          `json:"arguments"`
 	Threads   int            `json:"threads"`
+	Device    bool           `json:"device"` // arrays are in a GPU's memory
 	Set       map[string]any `json:"set"`
 	Given     []string       `json:"given"`
 	Calls     []int          `json:"calls"`
@@ -204,7 +205,7 @@ func drive(t *testing.T, b *built, p *ir.Program, cases []libraryCase) {
 	for n, c := range cases {
 		e := expect(t, p, c)
 		want = append(want, e)
-		j := job{Folder: filepath.Join(b.dir, fmt.Sprintf("case%d", n)), Set: map[string]any{}, Given: append([]string{}, strings.Fields(c.given)...), Calls: c.calls, Threads: n % 3, Scalars: []string{}}
+		j := job{Folder: filepath.Join(b.dir, fmt.Sprintf("case%d", n)), Set: map[string]any{}, Given: append([]string{}, strings.Fields(c.given)...), Calls: c.calls, Threads: n % 3, Device: b.inPlace && n%2 == 1, Scalars: []string{}}
 		if err := os.Mkdir(j.Folder, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ func (h *host) stageFunction(s *ir.Stage) string {
 	for _, q := range []struct{ mark, param, arg string }{
 		{"h->", h.lib.Name + " *h", "h"}, {"g->", "const gl_grids *g", "g"}, {"step", "int32_t step", "%s"},
 	} {
-		if usesWord(body, q.mark) {
+		if usesWord(body, q.mark) || q.arg == "h" && h.lib.GPU() {
 			params, args = append(params, q.param), append(args, q.arg)
 		}
 	}
@@ -65,6 +65,10 @@ func isNameByte(c byte) bool {
 // launch prints a kernel's call.
 func (h *host) launch(launch *kernel.Launch, step string) {
 	k := launch.Kernel
+	if h.lib.GPU() {
+		h.launchGPU(launch, step)
+		return
+	}
 	if h.Teams {
 		h.line("gl_team(h, %d);", kernelThreads(k.Body))
 	}

@@ -20,6 +20,7 @@ type printer struct {
 	out     strings.Builder
 	indent  int
 	helpers map[string]bool
+	prefix  string                   // of helpers
 	names   map[any]string           // *kernel.Var or *kernel.Buffer to name
 	used    map[string]int           // names in use, with the number of scopes that use them
 	inTeam  bool                     // inside a parallel loop
@@ -30,7 +31,7 @@ type printer struct {
 }
 
 func newPrinter(d *Dialect) *printer {
-	return &printer{Dialect: d, helpers: map[string]bool{}}
+	return &printer{Dialect: d, helpers: map[string]bool{}, prefix: "gl_"}
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -502,7 +503,7 @@ func (p *printer) literal(v op.Value) (string, int) {
 // helper notes that a helper is called and returns its name.
 func (p *printer) helper(name string) string {
 	p.helpers[name] = true
-	return "gl_" + name
+	return p.prefix + name
 }
 
 func randomHelper(t types.Type) string { return "random_" + t.String() }

@@ -17,9 +17,18 @@ program_class = getattr(module, sys.argv[2])
 with open(sys.argv[3]) as f:
     cases = json.load(f)
 
+# Libraries for a GPU have no threads, and functions for its memory, which the
+# pretended runtime has in the host's.
+threaded = hasattr(program_class, "set_threads")
+host = {name: getattr(module, "_" + name) for name in ("init", "iterate", "run")}
+
 for case in cases:
     folder = case["folder"]
-    with program_class(*case["arguments"], threads=case["threads"]) as program:
+    for name, function in host.items():
+        if case["device"] and module._grids:
+            function = module._declare(name + "_device", *function.argtypes)
+        setattr(module, "_" + name, function)
+    with program_class(*case["arguments"], **({"threads": case["threads"]} if threaded else {})) as program:
         for name, value in case["set"].items():
             program[name] = value
         arrays = {}
