@@ -19,7 +19,8 @@ type devicesCmd struct {
 }
 
 func (c *devicesCmd) Help() string {
-	return `What --device of other commands takes stands first.
+	return `What --device of other commands takes stands first; then what the device is, its limits and
+the state that it is in, how its code is compiled, and why it cannot be used if it cannot.
 
 Examples:
 
@@ -36,6 +37,8 @@ type deviceResult struct {
 	Usable   bool     `json:"usable"`
 	Unusable string   `json:"unusable,omitempty"` // why
 	Notes    []string `json:"notes,omitempty"`
+
+	Figures map[string]int64 `json:"figures,omitempty"` // limits and state
 }
 
 func (c *devicesCmd) Run(a *app) error {
@@ -46,7 +49,11 @@ func (c *devicesCmd) Run(a *app) error {
 	if c.JSON {
 		out := []deviceResult{}
 		for _, d := range list {
-			out = append(out, deviceResult{d.ID, d.Name, d.Threads, d.Memory, d.Unusable == "", d.Unusable, d.Notes})
+			figures := map[string]int64{}
+			for _, f := range d.Figures {
+				figures[f.Name] = f.Value
+			}
+			out = append(out, deviceResult{d.ID, d.Name, d.Threads, d.Memory, d.Unusable == "", d.Unusable, d.Notes, figures})
 		}
 		return a.printJSON(out)
 	}

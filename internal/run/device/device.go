@@ -18,6 +18,14 @@ type Info struct {
 	Memory   int64    // bytes that it has; 0 if not known
 	Unusable string   // why it cannot be used; "" if it can
 	Notes    []string // what works less well than it might, and why
+	Figures  []Figure // limits, and the state that it is in
+}
+
+// Figure is a number that a program may want to know of a device. Its name
+// ends in its unit where it has one: "shared_per_block_bytes".
+type Figure struct {
+	Name  string
+	Value int64
 }
 
 // Builder turns printed kernels into an image that a device loads. It needs no

@@ -99,7 +99,7 @@ func (r *replayer) replay(w *walker, limit Limit) (leaves int64, err error) {
 		}
 		times := r.times(l, w.room(depth), depth == 1, limit)
 		if times == 0 {
-			return 0, nil
+			continue // a loop inside may still have room for some
 		}
 		key := graphKey{o, placesText(r.machine.holds), times}
 		g := r.graphs[key]

@@ -420,12 +420,30 @@ func TestDiscovery(t *testing.T) {
 	want := []string{
 		"driver 999.1 (CUDA 13.2)",
 		"1.0 GiB of memory, 1.0 MiB of cache",
+		"blocks of 1024 threads and 227.0 KiB of shared memory at most; a multiprocessor holds 2048 threads, 65536 registers, 228.0 KiB of shared memory",
 		"highest clocks 1980 MHz, memory 3201 MHz",
-		"now 1980 MHz, memory 3201 MHz, 45 degrees C, 123 W",
+		"now 1980 MHz, memory 3201 MHz, 45 degrees C, 123 W of 700, 3.0 MiB taken, 17 % busy",
 		"compiled by NVRTC 13.2: " + c.Path,
 	}
 	if !slices.Equal(list[0].Notes, want) {
 		t.Errorf("%q", list[0].Notes)
+	}
+	figures := map[string]int64{}
+	for _, f := range list[0].Figures {
+		if _, twice := figures[f.Name]; twice || f.Value == 0 {
+			t.Errorf("%+v", f)
+		}
+		figures[f.Name] = f.Value
+	}
+	for name, want := range map[string]int64{
+		"compute_capability": 90, "multiprocessors": 4, "warp_threads": 32, "block_threads": 1024, "block_threads_z": 64, "grid_blocks_y": 65535,
+		"block_shared_bytes": 227 << 10, "multiprocessor_threads": 2048, "multiprocessor_blocks": 32, "multiprocessor_registers": 65536,
+		"multiprocessor_shared_bytes": 228 << 10, "cache_bytes": 1 << 20, "memory_bus_bits": 6144, "clock_mhz": 1980, "memory_clock_mhz": 3201,
+		"cooperative_launch": 1, "clusters": 1, "clock_now_mhz": 1980, "power_watt": 123, "power_limit_watt": 700, "memory_taken_bytes": 3 << 20, "busy_percent": 17,
+	} {
+		if figures[name] != want {
+			t.Errorf("%s is %d, want %d", name, figures[name], want)
+		}
 	}
 	if _, err := Open(1); err == nil || err.Error() != "there is no GPU cuda:1: the driver shows 1, from cuda:0 on" {
 		t.Error(err)

@@ -158,35 +158,68 @@ func Describe() []device.Info {
 	if err != nil {
 		return []device.Info{{ID: "cuda", Name: "NVIDIA GPUs", Unusable: err.Error()}}
 	}
-	compiler, missing := FindCompiler()
 	var list []device.Info
 	for _, g := range gpus {
-		info := device.Info{
-			ID: ID(g.Ordinal), Memory: g.Memory,
-			Name: fmt.Sprintf("%s, compute capability %d.%d, %d multiprocessors", g.Name, g.Major, g.Minor, g.Multiprocessors),
-			Notes: []string{
-				"driver " + g.Driver,
-				fmt.Sprintf("%s of memory, %s of cache", memory.Size(g.Memory), memory.Size(g.L2)),
-			},
-		}
-		if g.Clock > 0 {
-			info.Notes = append(info.Notes, fmt.Sprintf("highest clocks %d MHz, memory %d MHz", g.Clock, g.MemoryClock))
-		}
-		if c, ok := g.Condition(); ok {
-			info.Notes = append(info.Notes, "now "+c.String())
-		}
-		switch {
-		case g.Prohibited:
-			info.Unusable = "its compute mode is Prohibited (nvidia-smi -q -d COMPUTE shows it)"
-		case missing != nil:
-			info.Unusable = missing.Error()
-		default:
-			info.Notes = append(info.Notes, fmt.Sprintf("compiled by NVRTC %s: %s", compiler.Version, compiler.Path))
-			if _, err := compiler.target(g.Arch()); err != nil {
-				info.Unusable = err.Error()
-			}
-		}
-		list = append(list, info)
+		list = append(list, g.describe())
 	}
 	return list
+}
+
+func (g *GPU) describe() device.Info {
+	l := &g.Limits
+	info := device.Info{
+		ID: ID(g.Ordinal), Memory: g.Memory,
+		Name: fmt.Sprintf("%s, compute capability %d.%d, %d multiprocessors", g.Name, g.Major, g.Minor, g.Multiprocessors),
+		Notes: []string{
+			"driver " + g.Driver,
+			fmt.Sprintf("%s of memory, %s of cache", memory.Size(g.Memory), memory.Size(g.L2)),
+			fmt.Sprintf("blocks of %d threads and %s of shared memory at most; a multiprocessor holds %d threads, %d registers, %s of shared memory",
+				l.Threads, memory.Size(l.Shared), l.ThreadsOfMulti, l.RegistersOfMulti, memory.Size(l.SharedOfMulti)),
+		},
+		Figures: g.figures(),
+	}
+	if g.Clock > 0 {
+		info.Notes = append(info.Notes, fmt.Sprintf("highest clocks %d MHz, memory %d MHz", g.Clock, g.MemoryClock))
+	}
+	if c, err := g.condition(); err == nil {
+		info.Notes = append(info.Notes, "now "+c.String())
+		info.Figures = append(info.Figures, c.figures()...)
+	} else {
+		info.Notes = append(info.Notes, fmt.Sprintf("its clocks and power are not known: %v", err))
+	}
+	switch compiler, missing := FindCompiler(); {
+	case g.Prohibited:
+		info.Unusable = "its compute mode is Prohibited (nvidia-smi -q -d COMPUTE shows it)"
+	case missing != nil:
+		info.Unusable = missing.Error()
+	default:
+		info.Notes = append(info.Notes, fmt.Sprintf("compiled by NVRTC %s: %s", compiler.Version, compiler.Path))
+		if _, err := compiler.target(g.Arch()); err != nil {
+			info.Unusable = err.Error()
+		}
+	}
+	return info
+}
+
+// figures lists the limits.
+func (g *GPU) figures() []device.Figure {
+	l := &g.Limits
+	yes := map[bool]int64{true: 1}
+	return known([]device.Figure{
+		{Name: "compute_capability", Value: int64(g.Arch())},
+		{Name: "multiprocessors", Value: int64(g.Multiprocessors)},
+		{Name: "warp_threads", Value: int64(l.Warp)},
+		{Name: "block_threads", Value: l.Threads},
+		{Name: "block_threads_x", Value: l.Block[0]}, {Name: "block_threads_y", Value: l.Block[1]}, {Name: "block_threads_z", Value: l.Block[2]},
+		{Name: "grid_blocks_x", Value: l.Grid[0]}, {Name: "grid_blocks_y", Value: l.Grid[1]}, {Name: "grid_blocks_z", Value: l.Grid[2]},
+		{Name: "block_shared_bytes", Value: l.Shared},
+		{Name: "multiprocessor_threads", Value: l.ThreadsOfMulti},
+		{Name: "multiprocessor_blocks", Value: l.BlocksOfMulti},
+		{Name: "multiprocessor_registers", Value: l.RegistersOfMulti},
+		{Name: "multiprocessor_shared_bytes", Value: l.SharedOfMulti},
+		{Name: "cache_bytes", Value: g.L2},
+		{Name: "memory_bus_bits", Value: l.BusBits},
+		{Name: "clock_mhz", Value: int64(g.Clock)}, {Name: "memory_clock_mhz", Value: int64(g.MemoryClock)},
+		{Name: "cooperative_launch", Value: yes[l.Cooperative]}, {Name: "clusters", Value: yes[l.Clusters]},
+	})
 }
