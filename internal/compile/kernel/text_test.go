@@ -237,6 +237,7 @@ func TestRandomKernelsReadBack(t *testing.T) {
 
 func FuzzParseText(f *testing.F) {
 	f.Add(everything)
+	f.Add(launched)
 	f.Add("(kernel k (scalar N i64) (let a i64 (select (bool true) N (i64 0))))")
 	f.Fuzz(func(t *testing.T, text string) {
 		k, err := kernel.ParseText(text)

@@ -93,20 +93,54 @@ func BenchmarkHeat(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			k := heatKernel(b, name)
 			args := heatArgs(64)
-			var laneOps int64
+			var work int64
 			for b.Loop() {
 				r, err := sim.Run(k, args, sim.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}
-				for t := types.Bool; t <= types.F64; t++ {
-					for o := op.Add; o <= op.Ge; o++ {
-						laneOps += r.Op(o, t)
-					}
-				}
-				laneOps += r.Buffers[0].Loads + r.Buffers[1].Stores
+				work += laneOps(r)
 			}
-			b.ReportMetric(float64(laneOps)/b.Elapsed().Seconds()/1e6, "Mlaneops/s")
+			b.ReportMetric(float64(work)/b.Elapsed().Seconds()/1e6, "Mlaneops/s")
 		})
 	}
+}
+
+// BenchmarkPairs runs kernels whose warps meet in pairs, and a resident one.
+func BenchmarkPairs(b *testing.B) {
+	for _, run := range []struct {
+		kernel string
+		size   extent
+	}{{"handover", extent{128, 128, 3}}, {"faces", extent{8, 256, 32}}, {"bulk", extent{512, 64, 1}}, {"resident", extent{64, 128, 8}}} {
+		b.Run(run.kernel, func(b *testing.B) {
+			e := find(run.kernel)
+			k, err := kernel.ParseText(read(b, e.name))
+			if err != nil {
+				b.Fatal(err)
+			}
+			var work int64
+			for b.Loop() {
+				r, _ := e.run(b, k, run.size)
+				if err := r.Err(); err != nil {
+					b.Fatal(err)
+				}
+				work += laneOps(r)
+			}
+			b.ReportMetric(float64(work)/b.Elapsed().Seconds()/1e6, "Mlaneops/s")
+		})
+	}
+}
+
+// laneOps is the operations and accesses of all threads.
+func laneOps(r *sim.Report) int64 {
+	n := int64(0)
+	for t := types.Bool; t <= types.F64; t++ {
+		for o := op.Add; o <= op.Ge; o++ {
+			n += r.Op(o, t)
+		}
+	}
+	for _, t := range r.Buffers {
+		n += t.Loads + t.Stores
+	}
+	return n + r.Shuffles
 }

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	seeds     = flag.Uint64("seeds", 24, "how many random programs to run")
+	seeds     = flag.Uint64("seeds", 12, "how many random programs to run")
 	firstSeed = flag.Uint64("first-seed", 0, "the first of them")
 )
 

@@ -38,7 +38,16 @@ var examples = []example{
 	{"bulk", []extent{{9, 64, 1}, {1, 64, 1}, {2, 64, 1}, {3, 64, 1}, {16, 64, 1}}, func(s extent) []int64 { return []int64{int64(s.n)} }, 1, second},
 }
 
-func read(t *testing.T, name string) string {
+func find(name string) *example {
+	for i := range examples {
+		if examples[i].name == name {
+			return &examples[i]
+		}
+	}
+	return nil
+}
+
+func read(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name+".kernel"))
 	if err != nil {
@@ -49,7 +58,7 @@ func read(t *testing.T, name string) string {
 
 // run executes a text of an example and returns the report and the grid that
 // holds the result.
-func (e *example) run(t *testing.T, k *kernel.Kernel, s extent) (*sim.Report, *sim.Memory) {
+func (e *example) run(t testing.TB, k *kernel.Kernel, s extent) (*sim.Report, *sim.Memory) {
 	t.Helper()
 	u, v := sim.New(types.F64, s.n*s.m), sim.New(types.F64, s.n*s.m)
 	for c := range u.Len() {
@@ -59,7 +68,7 @@ func (e *example) run(t *testing.T, k *kernel.Kernel, s extent) (*sim.Report, *s
 	for _, x := range e.scalars(s) {
 		args.Scalars = append(args.Scalars, op.Int(types.I64, x))
 	}
-	r, err := sim.Run(k, args, sim.Options{Steps: 5e6})
+	r, err := sim.Run(k, args, sim.Options{Steps: 1e7})
 	if err != nil {
 		t.Fatalf("%s: %v", e.name, err)
 	}
@@ -188,12 +197,7 @@ func TestTemporalMistakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var e example
-			for _, e = range examples {
-				if e.name == c.kernel {
-					break
-				}
-			}
+			e := find(c.kernel)
 			s := e.runs[len(e.runs)-1]
 			r, got := e.run(t, k, s)
 			if c.where == numbers {
