@@ -66,7 +66,7 @@ class Case:
 
     def at(self, u, *offset):
         """The neighbours at an offset of all cells of the interior."""
-        return u[tuple(slice(r + o, n - r + o) for r, o, n in zip(self.rim, offset, u.shape))]
+        return u[tuple([slice(r + o, n - r + o) for r, o, n in zip(self.rim, offset, u.shape)])]
 
 
 def linear(taps):

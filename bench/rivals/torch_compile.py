@@ -13,28 +13,32 @@ import rival
 
 def variants(problem):
     case, arrays = problem.case, problem.inputs
+    views = [out[problem.interior] for out in problem.outputs]
+    count = len(views)
 
     def returned(*inputs):
         return case.formula(case, torch.where, *inputs)
 
-    def placed(outputs, *inputs):
-        results = case.formula(case, torch.where, *inputs)
-        for out, r in zip(outputs, results):
-            out[problem.interior] = r
-        return results[len(outputs):]
+    def placed(*all):
+        results = case.formula(case, torch.where, *all[count:])
+        for n in range(count):
+            all[n].copy_(results[n])
+        return results[count:]
 
     def step_returned(f):
         return lambda: f(*arrays)
 
     def step_placed(f):
-        views = [out[problem.interior] for out in problem.outputs]
-        return lambda: views + list(f(problem.outputs, *arrays))
+        return lambda: views + list(f(*views, *arrays))
+
+    def compiled(f, **how):
+        return torch.compile(f, fullgraph=True, dynamic=False, **how)
 
     searched = "max-autotune-no-cudagraphs"
     return {
-        "returned": step_returned(torch.compile(returned, fullgraph=True, dynamic=False)),
-        "in place": step_placed(torch.compile(placed, fullgraph=True, dynamic=False)),
-        "in place, block shapes searched": step_placed(torch.compile(placed, fullgraph=True, dynamic=False, mode=searched)),
+        "returned": step_returned(compiled(returned)),
+        "in place": step_placed(compiled(placed)),
+        "in place, block shapes searched": step_placed(compiled(placed, mode=searched)),
     }
 
 

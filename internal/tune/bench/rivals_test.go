@@ -52,6 +52,7 @@ func printed(t *testing.T, c spatialCase, command ...string) (answer, []float64)
 
 // The rivals' formulas are the cases'.
 func TestRivalFormulas(t *testing.T) {
+	t.Parallel()
 	py := python(t)
 	for i, name := range SpatialNames() {
 		list := findSpatial(name, "")
@@ -65,6 +66,7 @@ func TestRivalFormulas(t *testing.T) {
 
 // The simplest CUDA kernels, carried out by the processor.
 func TestSimplestCUDA(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("c++"); err != nil {
 		t.Skip("no C++ compiler")
 	}
@@ -112,6 +114,7 @@ func TestSimplestCUDA(t *testing.T) {
 
 // The Triton kernels, a cell at a time in Python; all scripts are Python.
 func TestRivalScripts(t *testing.T) {
+	t.Parallel()
 	py := python(t)
 	dir, err := filepath.Abs(rivalsDir)
 	if err != nil {
