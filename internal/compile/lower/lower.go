@@ -5,8 +5,8 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -82,6 +82,11 @@ func Choices(p *ir.Program, o Options) ([]Choice, error) {
 }
 
 func build(p *ir.Program, o Options) (*module, error) {
+	locals, plan, err := localsOf(o.Plan)
+	if err != nil {
+		return nil, err
+	}
+	o.Plan = plan
 	m := &module{
 		Module:  &kernel.Module{Program: p, Stages: map[*ir.Stage][]*kernel.Launch{}, Layouts: map[*ir.Grid]kernel.Layout{}},
 		opts:    o,
@@ -89,6 +94,8 @@ func build(p *ir.Program, o Options) (*module, error) {
 		names:   map[string]int{},
 		stores:  map[any]*store{},
 		layouts: map[*ir.Grid]*kernel.Layout{},
+		locals:  locals,
+		sources: map[*ir.Stage]*ir.Stage{},
 		chooser: newChooser(o.Plan),
 	}
 	stages := p.Stages
@@ -105,7 +112,7 @@ func build(p *ir.Program, o Options) (*module, error) {
 		}
 		nests = append(nests, some...)
 	}
-	if err := m.chooser.check(); err != nil {
+	if err := errors.Join(m.chooser.check(), m.locals.check()); err != nil {
 		return nil, err
 	}
 	m.settleLayouts(nests)
@@ -126,15 +133,14 @@ type module struct {
 	stores  map[any]*store            // scratch by what it holds
 	layouts map[*ir.Grid]*kernel.Layout
 	chooser *chooser
+	locals  locals
+	sources map[*ir.Stage]*ir.Stage // of stages whose local grids are fused
 }
 
 // stage returns the nests of a stage's groups, each with its configuration.
-func (m *module) stage(s *ir.Stage) ([]*nest, error) {
-	fusion := analysis.FusableGroups(s)
-	if s == m.Program.Initial {
-		// A grid that is given its contents skips its assignments.
-		fusion = analysis.SeparateGroups(s)
-	}
+func (m *module) stage(source *ir.Stage) ([]*nest, error) {
+	form := m.form(source)
+	s, fusion := form.stage, form.fusion
 	var nests []*nest
 	scratch := map[*ir.Temp]*store{}
 	for gi, g := range fusion.Groups {
@@ -149,8 +155,7 @@ func (m *module) stage(s *ir.Stage) ([]*nest, error) {
 			continue
 		}
 		var err error
-		from := slices.Index(s.Body, g.Stmts[0])
-		if n.config, err = m.chooser.choose(s.Name, from, from+len(g.Stmts), n.space()); err != nil {
+		if n.config, err = m.chooser.choose(s.Name, form.from(gi), form.ends[gi], n.space()); err != nil {
 			return nil, err
 		}
 		nests = append(nests, n)
@@ -181,6 +186,9 @@ func (m *module) unique(name string) string {
 // add registers a kernel, or finds the equal one that is there already, and
 // launches it.
 func (m *module) add(s *ir.Stage, k *kernel.Kernel, args []kernel.Arg) {
+	if source, ok := m.sources[s]; ok {
+		s = source
+	}
 	// Memory that the kernel turned out to need may be called as a local is.
 	k = kernel.TidyNames(k)
 	name := k.Name

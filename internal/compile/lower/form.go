@@ -1,0 +1,140 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/transform"
+)
+
+// form is a way to carry out a stage: with its local grids stored between
+// kernels, or fused, each cell of them computed where it is read. Either is a
+// list of kernels for statements of the source, so that a plan which names
+// these says which form it is for.
+type form struct {
+	stage  *ir.Stage
+	fusion *analysis.Fusion
+	ends   []int // where the statements of each group end in the source
+}
+
+func storedForm(s *ir.Stage, fusion *analysis.Fusion) *form {
+	f := &form{stage: s, fusion: fusion}
+	for _, g := range fusion.Groups {
+		from := slices.Index(s.Body, g.Stmts[0])
+		f.ends = append(f.ends, from+len(g.Stmts))
+	}
+	return f
+}
+
+// fusedForm returns the form of a stage without those local grids that can be
+// computed where they are read, nil if there is none, and why others cannot.
+func fusedForm(p *ir.Program, s *ir.Stage) (*form, []error) {
+	grids, refused := transform.Inlinable(p, s)
+	if len(grids) == 0 {
+		return nil, refused
+	}
+	in, err := transform.Inline(p, s, grids...)
+	if err != nil {
+		return nil, append(refused, err)
+	}
+	f := &form{stage: in.Stage, fusion: analysis.FusableGroups(in.Stage)}
+	at := 0
+	for _, g := range f.fusion.Groups {
+		at += len(g.Stmts)
+		f.ends = append(f.ends, in.From[at-1]+1)
+	}
+	if len(f.ends) == 0 {
+		return nil, refused // nothing comes of the stage
+	}
+	f.ends[len(f.ends)-1] = len(s.Body)
+	return f, refused
+}
+
+// from returns where the statements of a group start in the source.
+func (f *form) from(group int) int {
+	if group == 0 {
+		return 0
+	}
+	return f.ends[group-1]
+}
+
+// named reports whether a plan names kernels of a stage that are this form's.
+func (f *form) named(plan schedule.Plan, stage string) bool {
+	return slices.ContainsFunc(plan.Kernels, func(k schedule.Kernel) bool {
+		return k.Stage == stage && slices.ContainsFunc(f.fusion.Groups, func(g *analysis.Group) bool {
+			i := slices.Index(f.fusion.Groups, g)
+			return k.From == f.from(i) && k.To == f.ends[i]
+		})
+	})
+}
+
+// form chooses between the forms of a stage: what the plan names kernels of,
+// else what it says of local grids. A grid that costs no kernel of its own is
+// never stored.
+func (m *module) form(s *ir.Stage) *form {
+	if s == m.Program.Initial {
+		// A grid that is given its contents skips its assignments.
+		return storedForm(s, analysis.SeparateGroups(s))
+	}
+	stored := storedForm(s, analysis.FusableGroups(s))
+	fused, refused := fusedForm(m.Program, s)
+	m.locals.refused = append(m.locals.refused, refused...)
+	if fused == nil {
+		return stored
+	}
+	m.locals.found = true
+	switch {
+	case slices.Equal(fused.ends, stored.ends):
+	case stored.named(m.opts.Plan, s.Name):
+		return stored
+	case fused.named(m.opts.Plan, s.Name), m.locals.fuse:
+	default:
+		return stored
+	}
+	m.sources[fused.stage] = s
+	return fused
+}
+
+// locals is what a plan says of local grids: local=fused or local=stored.
+type locals struct {
+	said, fuse bool
+	found      bool    // some stage has grids that can be fused
+	refused    []error // why others cannot
+}
+
+// localsOf takes what a plan says of local grids out of it.
+func localsOf(p schedule.Plan) (locals, schedule.Plan, error) {
+	var l locals
+	var rest []schedule.Setting
+	for _, v := range p.Every.Values {
+		if v.Name != "local" {
+			rest = append(rest, v)
+			continue
+		}
+		l.said = true
+		switch word := v.Value.String(); word {
+		case "fused":
+			l.fuse = true
+		case "stored":
+		default:
+			return l, p, fmt.Errorf("plan: local takes no value %s; it takes fused, stored", word)
+		}
+	}
+	p.Every.Values = rest
+	return l, p, nil
+}
+
+// check returns an error if the plan fuses local grids and there are none.
+func (l *locals) check() error {
+	switch {
+	case !l.fuse || l.found:
+		return nil
+	case len(l.refused) == 0:
+		return errors.New("plan: local=fused fits no stage: the program has no local grids")
+	}
+	return fmt.Errorf("plan: local=fused fits no stage: %w", l.refused[0])
+}
