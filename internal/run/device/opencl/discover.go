@@ -129,7 +129,27 @@ func (p *Properties) describe() device.Info {
 		info.Notes = append(info.Notes, fmt.Sprintf("highest clock %d MHz", p.Clock))
 	}
 	info.Notes = append(info.Notes, p.limits()...)
+	info.Figures = p.figures()
 	return info
+}
+
+// figures lists the limits; what is not known, or not there, is left out.
+func (p *Properties) figures() []device.Figure {
+	yes := map[bool]int64{true: 1}
+	return slices.DeleteFunc([]device.Figure{
+		{Name: "compute_units", Value: int64(p.ComputeUnits)},
+		{Name: "block_threads", Value: p.MaxThreads},
+		{Name: "block_threads_x", Value: p.MaxBlock[0]}, {Name: "block_threads_y", Value: p.MaxBlock[1]}, {Name: "block_threads_z", Value: p.MaxBlock[2]},
+		{Name: "block_shared_bytes", Value: p.Local},
+		{Name: "largest_grid_bytes", Value: p.LargestBuffer},
+		{Name: "constant_bytes", Value: p.Constant},
+		{Name: "cache_bytes", Value: p.Cache},
+		{Name: "alignment_bytes", Value: p.Alignment},
+		{Name: "vector_floats", Value: int64(p.Float)}, {Name: "vector_doubles", Value: int64(p.Double)},
+		{Name: "correct_float_division", Value: yes[p.CorrectFloat]}, {Name: "float_denormals", Value: yes[p.Denormals]},
+		{Name: "host_memory", Value: yes[p.Unified]},
+		{Name: "clock_mhz", Value: int64(p.Clock)},
+	}, func(f device.Figure) bool { return f.Value == 0 })
 }
 
 func counted(n int, what string) string {

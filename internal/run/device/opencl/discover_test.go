@@ -47,6 +47,16 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 	same(p.describe(), want)
+	figures := []device.Figure{
+		{Name: "compute_units", Value: 132}, {Name: "block_threads", Value: 1024},
+		{Name: "block_threads_x", Value: 1024}, {Name: "block_threads_y", Value: 1024}, {Name: "block_threads_z", Value: 64},
+		{Name: "block_shared_bytes", Value: 48 << 10}, {Name: "largest_grid_bytes", Value: 35 << 30}, {Name: "cache_bytes", Value: 4 << 20},
+		{Name: "alignment_bytes", Value: 512}, {Name: "vector_floats", Value: 1}, {Name: "vector_doubles", Value: 1},
+		{Name: "correct_float_division", Value: 1}, {Name: "float_denormals", Value: 1}, {Name: "clock_mhz", Value: 1980},
+	}
+	if got := p.figures(); !slices.Equal(got, figures) {
+		t.Errorf("%v\nwant %v", got, figures)
+	}
 	p.Clock, p.Double, p.CorrectFloat, p.Denormals, p.Compiler, p.Kind = 0, 0, false, false, false, "cpu"
 	want.Threads, want.Unusable = 132, "its driver has no compiler"
 	want.Notes[3] = "prefers vectors of 1 float, aligns memory to 512 bytes"
