@@ -35,31 +35,44 @@ type backend interface {
 	// fits reports why the device cannot run a script, as far as that is known
 	// before anything is compiled.
 	fits(*exec.Script) error
-	// build compiles a text and returns the image's path.
-	build(ctx context.Context, cache *toolchain.Cache, text string) (string, error)
+	// build compiles a text.
+	build(ctx context.Context, cache *toolchain.Cache, text string) (image, error)
+}
+
+// image is what kernels were compiled to.
+type image struct {
+	path    string
+	kernels []cuda.Report // what they take, where the compiler tells it
+	limits  *cuda.Limits  // that it is to be seen against
+}
+
+// program is a program that was compiled for a target, with memory.
+type program struct {
+	exec.Runner
+	kernels []kernelResult
 }
 
 // lowered turns a program into the kernels that the target runs, and checks
 // that there is memory for it: what cannot run is not compiled.
-func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
+func (t target) lowered(b *ir.Binding) (*kernel.Module, *exec.Script, error) {
 	kind, dialect := t.backend.language()
 	m, err := lower.Program(b.Program, t.lowering(b, kind))
 	if err != nil {
-		return nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
+		return nil, nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
 	}
 	for _, k := range m.Kernels {
 		if err := dialect.Lacks(k); err != nil {
-			return nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
+			return nil, nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
 		}
 	}
 	script, err := exec.NewScript(m, b)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := t.backend.fits(script); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return m, memory.System("/").Check(script.Needs(t.device, false))
+	return m, script, memory.System("/").Check(script.Needs(t.device, false))
 }
 
 func (t target) lowering(b *ir.Binding, kind lower.Target) lower.Options {
@@ -72,17 +85,18 @@ func (t target) fits(b *ir.Binding) error {
 	if t.backend == nil {
 		return nil // the reference allocates and begins at once, and checks that itself
 	}
-	_, err := t.lowered(b)
+	_, _, err := t.lowered(b)
 	return err
 }
 
 // open compiles a program for the target and gives it memory. note takes what
 // the user should know.
-func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Progress), note func(string)) (exec.Runner, error) {
+func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Progress), note func(string)) (*program, error) {
 	if t.backend == nil {
-		return exec.OpenReference(b, exec.ReferenceOptions{Progress: progress})
+		r, err := exec.OpenReference(b, exec.ReferenceOptions{Progress: progress})
+		return &program{Runner: r}, err
 	}
-	m, err := t.lowered(b)
+	m, script, err := t.lowered(b)
 	if err != nil {
 		return nil, err
 	}
@@ -99,12 +113,25 @@ func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Prog
 	if err != nil {
 		return nil, err
 	}
-	r, err := exec.Open(ctx, m, b, exec.Options{Device: t.device, Image: image, Deadline: t.deadline, NoGraphs: t.noGraphs, Progress: progress})
+	r, err := exec.Open(ctx, m, b, exec.Options{Device: t.device, Image: image.path, Deadline: t.deadline, NoGraphs: t.noGraphs, Progress: progress})
 	if err != nil {
 		return nil, err
 	}
 	cache.Trim(cacheLimit) // what cannot be removed now will be another time
-	return r, nil
+	return &program{r, image.results(script)}, nil
+}
+
+// planText returns the plan in full: every kernel with its configuration.
+func (t target) planText(b *ir.Binding) string {
+	if t.backend == nil {
+		return ""
+	}
+	kind, _ := t.backend.language()
+	p, err := lower.Plan(b.Program, t.lowering(b, kind))
+	if err != nil {
+		return "" // it would have been refused
+	}
+	return p.String()
 }
 
 // badPlan words an error of lowering, which only a plan can bring about.
@@ -122,13 +149,14 @@ func (p *processor) language() (lower.Target, *emit.Dialect) { return lower.CPU,
 
 func (p *processor) fits(*exec.Script) error { return nil }
 
-func (p *processor) build(ctx context.Context, cache *toolchain.Cache, text string) (string, error) {
+func (p *processor) build(ctx context.Context, cache *toolchain.Cache, text string) (image, error) {
 	compiler, err := toolchain.Find(ctx, os.Getenv, cache)
 	if err != nil {
-		return "", noCompiler(err)
+		return image{}, noCompiler(err)
 	}
 	builder := &cpu.Builder{Compiler: compiler, Cache: cache, Arithmetic: p.arithmetic, Limit: compileLimit}
-	return builder.Build(ctx, []byte(text))
+	path, err := builder.Build(ctx, []byte(text))
+	return image{path: path}, err
 }
 
 // noCompiler says how to do without a C compiler.
@@ -165,17 +193,17 @@ func (n *nvidia) language() (lower.Target, *emit.Dialect) { return lower.GPU, em
 
 func (n *nvidia) fits(s *exec.Script) error { return s.FitsGPU(&n.gpu) }
 
-func (n *nvidia) build(ctx context.Context, cache *toolchain.Cache, text string) (string, error) {
+func (n *nvidia) build(ctx context.Context, cache *toolchain.Cache, text string) (image, error) {
 	p, err := pool.Open(pool.Options{Cache: cache, Workers: 1, Deadline: compileLimit})
 	if err != nil {
-		return "", err
+		return image{}, err
 	}
 	defer p.Close()
 	r := p.Compile(ctx, []pool.Source{{Text: []byte(text), Arch: n.gpu.Arch(), Arithmetic: n.arithmetic}})[0]
 	if refused, ok := errors.AsType[*cuda.CompileError](r.Err); ok {
 		refused.Leave([]byte(text))
 	}
-	return r.Image, r.Err
+	return image{r.Image, r.Kernels, &n.gpu.Limits}, r.Err
 }
 
 // openCL is any device that OpenCL shows.
@@ -189,8 +217,9 @@ func (o *openCL) language() (lower.Target, *emit.Dialect) { return lower.GPU, em
 // fits leaves it to the driver, which knows its limits.
 func (o *openCL) fits(*exec.Script) error { return nil }
 
-func (o *openCL) build(ctx context.Context, cache *toolchain.Cache, text string) (string, error) {
-	return (&opencl.Builder{Ordinal: o.ordinal, Arithmetic: o.arithmetic, Cache: cache}).Build(ctx, []byte(text))
+func (o *openCL) build(ctx context.Context, cache *toolchain.Cache, text string) (image, error) {
+	path, err := (&opencl.Builder{Ordinal: o.ordinal, Arithmetic: o.arithmetic, Cache: cache}).Build(ctx, []byte(text))
+	return image{path: path}, err
 }
 
 // alternatives returns plans for a GPU that are worth trying when the usual one
@@ -200,25 +229,18 @@ func (t target) alternatives(b *ir.Binding) []schedule.Plan {
 	if t.chosen || t.backend == nil {
 		return nil
 	}
-	kind, _ := t.backend.language()
-	if kind != lower.GPU {
+	if kind, _ := t.backend.language(); kind != lower.GPU {
 		return nil
 	}
-	known := func(p schedule.Plan) (string, bool) {
-		t := t
-		t.plan = p
-		full, err := lower.Plan(b.Program, t.lowering(b, kind))
-		return full.String(), err == nil
-	}
-	usual, _ := known(t.plan)
-	seen := []string{usual}
+	seen := []string{t.planText(b)}
 	var list []schedule.Plan
 	for _, text := range []string{"family=cells", "family=cells,block=4x32", "family=cells,block=64"} {
 		p, err := schedule.ParsePlan(text)
 		if err != nil {
 			panic(err)
 		}
-		if full, ok := known(p); ok && !slices.Contains(seen, full) {
+		t.plan = p
+		if full := t.planText(b); full != "" && !slices.Contains(seen, full) {
 			seen = append(seen, full)
 			list = append(list, p)
 		}

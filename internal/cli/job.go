@@ -74,6 +74,7 @@ func (j *job) execute(s *summary) error {
 		return err
 	}
 	defer r.Close()
+	s.Kernels, s.Plan = r.kernels, j.target.planText(j.bound)
 	at := int64(0)
 	if j.Resume == "" {
 		err = initialise(r, j.bound, j.ins)

@@ -19,7 +19,9 @@ type summary struct {
 	Program string           `json:"program"`
 	Device  string           `json:"device"`
 	FP      string           `json:"fp"`
+	Plan    string           `json:"plan,omitempty"` // of all kernels
 	Sizes   map[string]int64 `json:"sizes"`
+	Kernels []kernelResult   `json:"kernels,omitempty"`
 	Check   *verification    `json:"check,omitempty"`
 	*outcome
 

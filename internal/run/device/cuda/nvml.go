@@ -26,8 +26,8 @@ type management struct {
 
 // memoryInfo is NVML's nvmlMemory_t, and utilization its nvmlUtilization_t.
 type (
-	memoryInfo  struct{ total, free, used uint64 }
-	utilization struct{ gpu, memory uint32 }
+	memoryInfo  struct{ _, _, used uint64 } // total, free, used
+	utilization struct{ gpu, _ uint32 }     // gpu, memory
 )
 
 var managementPlace = sharedlib.Place{
