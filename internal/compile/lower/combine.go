@@ -24,14 +24,23 @@ type run struct {
 // newRun makes shared memory for n values and all that comes of them.
 func newRun(top *scope, e *env, name string, r *ir.Reduce, n int64) *run {
 	t := r.Scalar.Type
+	buf := &kernel.Buffer{Name: top.declare(e, name, t).Name, Elem: t, Space: kernel.Shared, Mode: kernel.InOut, Cells: kernel.I(runCells(n))}
+	return runIn(buf, r)
+}
+
+// runIn makes a run of a reduction's values in memory that there is.
+func runIn(buf *kernel.Buffer, r *ir.Reduce) *run {
+	return &run{buf, reduceOp(r.Kind), neutral(r.Kind, buf.Elem)}
+}
+
+// runCells is the number of cells of a run of n values.
+func runCells(n int64) int64 {
 	cells := padded(n)
 	for n > radix {
 		n = (n + radix - 1) / radix
 		cells += padded(n)
 	}
-	name = top.declare(e, name, t).Name
-	buf := &kernel.Buffer{Name: name, Elem: t, Space: kernel.Shared, Mode: kernel.InOut, Cells: kernel.I(cells)}
-	return &run{buf, reduceOp(r.Kind), neutral(r.Kind, t)}
+	return cells
 }
 
 // padded is the room that n values take.

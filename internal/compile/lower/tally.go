@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -74,19 +76,34 @@ func (n *nest) reducedCells(s *statement) kernel.Expr {
 }
 
 // allocs makes the shared memory that blocks combine in, and takes its names
-// in the kernel's outermost scope.
+// in the kernel's outermost scope. Reductions of one type take turns if there
+// are many of them, or many threads.
 func (t *tally) allocs(top *scope) []kernel.Stmt {
 	var list []kernel.Stmt
+	made := map[types.Type][]*kernel.Buffer{}
+	count := map[types.Type]int{}
 	for _, s := range t.stmts {
 		if t.nest.inOrder(s) {
 			continue
 		}
 		r := s.src.Reduce
-		t.runs[s] = newRun(top, t.nest.env, r.Scalar.Name+"_shared", r, t.threads/t.lanes())
-		list = append(list, &kernel.Alloc{Buffer: t.runs[s].buf})
+		of := r.Scalar.Type
+		values := t.threads / t.lanes()
+		if room := max(1, tallyBytes/(runCells(values)*int64(of.Size()))); int64(len(made[of])) < room {
+			t.runs[s] = newRun(top, t.nest.env, r.Scalar.Name+"_shared", r, values)
+			made[of] = append(made[of], t.runs[s].buf)
+			list = append(list, &kernel.Alloc{Buffer: t.runs[s].buf})
+		} else {
+			t.runs[s] = runIn(made[of][count[of]%len(made[of])], r)
+		}
+		count[of]++
 	}
 	return list
 }
+
+// tallyBytes is the shared memory that the reductions of one type share, if it
+// is enough for one.
+const tallyBytes = 1 << 13
 
 // begin makes a thread's variables.
 func (t *tally) begin(s *scope) {
@@ -125,23 +142,47 @@ const warp = 32
 // end combines what the threads of a block have accumulated. Thread numbers
 // the threads of a block, block those of the launch, from 0; both are I64.
 func (t *tally) end(s *scope, thread, block kernel.Expr) {
-	var runs []*run
-	var stmts []*statement
-	for _, st := range t.stmts {
-		if r, ok := t.runs[st]; ok {
-			runs, stmts = append(runs, r), append(stmts, st)
-		}
-	}
-	if len(runs) == 0 {
+	if len(t.runs) == 0 {
 		return
 	}
 	thread = s.let(t.nest.env, "thread", "thread", thread)
+	for i, turn := range t.turns() {
+		if i > 0 {
+			s.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+		}
+		t.combine(s, turn, thread, block)
+	}
+}
+
+// turns groups the reductions that blocks combine, so that those of a group
+// have memory of their own.
+func (t *tally) turns() [][]*statement {
+	var out [][]*statement
+	var turn []*statement
+	for _, s := range t.stmts {
+		r := t.runs[s]
+		if r == nil {
+			continue
+		}
+		if slices.ContainsFunc(turn, func(u *statement) bool { return t.runs[u].buf == r.buf }) {
+			out, turn = append(out, turn), nil
+		}
+		turn = append(turn, s)
+	}
+	return append(out, turn)
+}
+
+// combine combines the values of some reductions, which have memory of their
+// own.
+func (t *tally) combine(s *scope, stmts []*statement, thread, block kernel.Expr) {
+	var runs []*run
 	var puts []kernel.Stmt
-	for i, r := range runs {
-		acc := t.accs[stmts[i]]
+	for _, st := range stmts {
+		r, acc := t.runs[st], t.accs[st]
 		if t.lanes() > 1 {
 			t.shuffle(s, acc, r.join)
 		}
+		runs = append(runs, r)
 		puts = append(puts, r.put(kernel.Bin(op.Div, thread, kernel.I(t.lanes())), kernel.V(acc)))
 	}
 	if t.lanes() > 1 {

@@ -20,17 +20,20 @@ func TestTally(t *testing.T) {
 		threads            int64
 		shuffles           bool
 		shuffled, barriers int64 // shuffles and barriers of a block
+		shared             int64 // bytes
 	}{
-		{64, false, 0, 2}, {64, true, 10, 1}, {256, false, 0, 2}, {256, true, 10, 1}, {1024, true, 10, 2}, {48, true, 0, 2}, {7, true, 0, 1},
+		{64, false, 0, 2, 1420}, {64, true, 15, 1, 40}, {256, false, 0, 2, 5740}, {256, true, 15, 1, 160},
+		{512, false, 0, 3 + 1 + 3, 6936}, {1024, false, 0, 3 + 1 + 3, 13896}, {1024, true, 15, 2, 700}, {48, true, 0, 2, 1060}, {7, true, 0, 1, 140},
 	} {
 		sum := &ir.Scalar{Name: "sum", Type: types.I32, Reduced: true}
 		least := &ir.Scalar{Name: "least", Type: types.F64, Reduced: true}
-		p := &ir.Program{Axes: []string{"i"}, Scalars: []*ir.Scalar{sum, least}}
+		most := &ir.Scalar{Name: "most", Type: types.F64, Reduced: true}
+		p := &ir.Program{Axes: []string{"i"}, Scalars: []*ir.Scalar{sum, least, most}}
 		n := &nest{
 			module: &module{Module: &kernel.Module{Program: p}, names: map[string]int{}, stores: map[any]*store{}},
 			stage:  &ir.Stage{Name: "norm"}, group: &analysis.Group{}, env: newEnv(p, nil),
 		}
-		for _, r := range []*ir.Reduce{{Kind: ir.Sum, Scalar: sum}, {Kind: ir.Min, Scalar: least}} {
+		for _, r := range []*ir.Reduce{{Kind: ir.Sum, Scalar: sum}, {Kind: ir.Min, Scalar: least}, {Kind: ir.Max, Scalar: most}} {
 			n.stmts = append(n.stmts, &statement{src: &ir.Stmt{Reduce: r}})
 		}
 		u := &kernel.Buffer{Name: "u", Elem: types.I32, Cells: kernel.I(blocks * c.threads)}
@@ -72,12 +75,19 @@ func TestTally(t *testing.T) {
 		if got := r.Barriers[kernel.BlockScope]; got != blocks*c.barriers {
 			t.Errorf("%d threads: %d barriers, want %d", c.threads, got, blocks*c.barriers)
 		}
-		shuffles := int64(0)
+		shuffles, shared := int64(0), int64(0)
 		kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
-			if _, ok := s.(*kernel.Shuffle); ok {
+			switch s := s.(type) {
+			case *kernel.Shuffle:
 				shuffles++
+			case *kernel.Alloc:
+				cells, _ := kernel.IntLit(s.Buffer.Cells)
+				shared += cells * int64(s.Buffer.Elem.Size())
 			}
 		}, nil)
+		if shared != c.shared {
+			t.Errorf("%d threads, shuffles %t: %d bytes of shared memory, want %d", c.threads, c.shuffles, shared, c.shared)
+		}
 		if shuffles != c.shuffled {
 			t.Errorf("%d threads: %d shuffles, want %d", c.threads, shuffles, c.shuffled)
 		}
@@ -85,8 +95,11 @@ func TestTally(t *testing.T) {
 			for j := range blocks {
 				mine := values[int64(j)*c.threads+c.threads/2+1 : int64(j+1)*c.threads]
 				want := over(op.Add, mine)
-				if b.Elem == types.F64 {
+				switch b.Name {
+				case "least_parts":
 					want = op.Convert(types.F64, over(op.Min, mine))
+				case "most_parts":
+					want = op.Convert(types.F64, over(op.Max, mine))
 				}
 				if got := memory[i+1].At(j); !got.Same(want) {
 					t.Errorf("%d threads, shuffles %t: block %d leaves %v in %s, want %v", c.threads, c.shuffles, j, got, b.Name, want)
