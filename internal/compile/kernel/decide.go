@@ -71,7 +71,8 @@ func (d *decider) expr(e Expr) Expr {
 			return b.Y
 		}
 	case op.Rem:
-		if x.Lo >= 0 && x.Hi < y.Lo {
+		// By a number it may tell the colour of a cell, and stays in sight.
+		if _, literal := IntLit(b.Y); !literal && x.Lo >= 0 && x.Hi < y.Lo {
 			return b.X
 		}
 		fallthrough

@@ -39,8 +39,11 @@ func TestDecide(t *testing.T) {
 	decides(t, kernel.Exactly(64),
 		`(for i i64 serial (i64 0) N (i64 1) (let ip1 i64 (select (gt (add i (i64 1)) (sub N (i64 1))) (rem (add (rem (add i (i64 1)) N) N) N) (add i (i64 1)))) (store w ip1 a))`,
 		`(for i i64 serial (i64 0) N (i64 1) (let ip1 i64 (select (gt (add i (i64 1)) (sub N (i64 1))) (i64 0) (add i (i64 1)))) (store w ip1 a))`)
-	decides(t, some, `(for i i64 serial (i64 0) N (i64 1) (let x i64 (rem i (i64 2000))) (let q i64 (div i (i64 2000))) (store w x (load u q)))`,
-		`(for i i64 serial (i64 0) N (i64 1) (let x i64 i) (let q i64 (i64 0)) (store w x (load u q)))`)
+	decides(t, some, `(for i i64 serial (i64 0) M (i64 1) (let x i64 (rem i (add N (i64 8)))) (let q i64 (div i (i64 9))) (store w x (load u q)))`,
+		`(for i i64 serial (i64 0) M (i64 1) (let x i64 i) (let q i64 (i64 0)) (store w x (load u q)))`)
+	// A cell's colour stays one to be seen.
+	color := `(for i i64 serial interior (i64 0) M (i64 1) (if (eq (rem i (i64 9)) (i64 2)) (then (store w i a))))`
+	decides(t, some, color, color)
 	// What holds under a condition.
 	decides(t, some, `(for i i64 serial (i64 0) N (i64 1) (if (lt i M) (then (store w (min i (i64 7)) a)) (else (store w (max (i64 7) i) a))))`,
 		`(for i i64 serial (i64 0) N (i64 1) (if (lt i M) (then (store w i a)) (else (store w i a))))`)

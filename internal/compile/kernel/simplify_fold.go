@@ -27,6 +27,11 @@ func foldNode(e Expr) Expr {
 	case *Unary:
 		return foldNot(e)
 	case *Binary:
+		if (e.Op == op.Add || e.Op == op.Sub) && isIndexType(e) {
+			if sum := linearOf(e); len(sum.terms) == 0 {
+				return L(op.Int(e.Type(), sum.constant)) // its terms cancel
+			}
+		}
 		return foldLimits(e)
 	case *Select:
 		return foldSelect(e)

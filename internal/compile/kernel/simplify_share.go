@@ -201,7 +201,7 @@ func withoutConstant(e Expr, sum linear) Expr {
 // useful reports whether a sum is repeated and is an operation that reads
 // neither memory, nor what changes, nor what is declared further inside.
 func (s *sums) useful(r *repeated) bool {
-	if r == nil || r.count < 2 || len(Children(r.expr)) == 0 {
+	if r == nil || r.count < 2 || len(r.sum.terms) == 0 || len(Children(r.expr)) == 0 {
 		return false
 	}
 	free := true

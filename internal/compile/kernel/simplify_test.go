@@ -52,6 +52,7 @@ func TestFoldLimits(t *testing.T) {
 		t.Helper()
 		run(t, "fold", "(store w "+before+" a)", "(store w "+after+" a)")
 	}
+	index(`(sub (mul (add N (i64 1)) (i64 2)) (add (add N (i64 1)) N))`, `(i64 1)`)
 	index(`(min (min N (i64 5)) (i64 3))`, `(min N (i64 3))`)
 	index(`(max (i64 2) (max (i64 1) N))`, `(max N (i64 2))`)
 	index(`(min (max N (i64 4)) (i64 4))`, `(i64 4)`)
@@ -202,6 +203,9 @@ func TestShare(t *testing.T) {
 		`(for i i64 serial (i64 0) N (i64 1) (store w (mul i N) a)) (for i i64 serial (i64 0) N (i64 1) (store w (mul i N) a))`)
 	run(t, "share", `(var x i64 N) (store w (mul x N) a) (set x (i64 1)) (store w (mul x N) a)`, `(var x i64 N) (store w (mul x N) a) (set x (i64 1)) (store w (mul x N) a)`)
 	run(t, "share", `(store w (mul N (cast i64 (load c N))) a) (store w (mul N (cast i64 (load c N))) a)`, `(store w (mul N (cast i64 (load c N))) a) (store w (mul N (cast i64 (load c N))) a)`)
+	// A sum whose terms cancel is a number, which others are not computed from.
+	zero := `(store w (sub (add N N) (mul N (i64 2))) a) (store w (i64 0) a) (store w (i64 1) a)`
+	run(t, "share", zero, zero)
 	// Floating-point arithmetic is left alone.
 	run(t, "share", `(store w N (add (mul a a) (mul a a)))`, `(store w N (add (mul a a) (mul a a)))`)
 }
