@@ -19,7 +19,7 @@ type benchSpatial struct {
 	DType     []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
 	Set       map[string]string `help:"Another size of every case that has it." placeholder:"N=VALUE"`
 	Plan      []string          `help:"A plan to try; may be given several times." placeholder:"TEXT" sep:"none"`
-	Plans     string            `help:"A JSON file of plans by case and type, in place of those that come with gridloom." placeholder:"FILE"`
+	Plans     string            `help:"A JSON file of plans by case and type, in place of those that come with gridloom; all takes every family and 64 plans at random." placeholder:"FILE"`
 	Sweep     string            `help:"Try every plan of a text file, one a line, and show all of them." placeholder:"FILE"`
 	RivalsDir string            `name:"rivals-dir" help:"Time the rivals in this folder, in turn with the finalists." placeholder:"DIR"`
 	Rivals    string            `help:"What rivals have printed that were timed before, a line of JSON each." placeholder:"FILE"`
@@ -110,7 +110,9 @@ func (c *benchSpatial) options(a *app) (bench.SpatialOptions, error) {
 		}
 	}
 	var err error
-	if o.PlanFile, err = planFile(c.Plans); err != nil {
+	if c.Plans == "all" {
+		o.Sampled = 64
+	} else if o.PlanFile, err = planFile(c.Plans); err != nil {
 		return o, err
 	}
 	if c.Rivals != "" {

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
 // SpatialRow is one plan of one case of the suite "spatial", or the best one.
@@ -88,6 +90,7 @@ type SpatialOptions struct {
 	// it is nil those that come with the suite.
 	Plans    []string
 	PlanFile PlanFile
+	Sampled  int           // so many plans of the whole space at random, besides every family's default
 	Batches  int           // timed ones of the finalists
 	Batch    time.Duration // the least that such a batch takes
 	Quick    bool          // finalists are not timed again
@@ -246,7 +249,7 @@ func (o *SpatialOptions) cases() ([]spatialCase, error) {
 // plans returns those to try for a case.
 func (o *SpatialOptions) plans(c spatialCase) ([]string, error) {
 	list := slices.Clone(o.Plans)
-	if len(list) == 0 {
+	if len(list) == 0 && o.Sampled == 0 {
 		file := o.PlanFile
 		if file == nil {
 			var err error
@@ -255,6 +258,19 @@ func (o *SpatialOptions) plans(c spatialCase) ([]string, error) {
 			}
 		}
 		list = append(list, file[c.name][c.dtype]...)
+	}
+	if o.Sampled > 0 {
+		p, err := c.program()
+		if err != nil {
+			return nil, err
+		}
+		space := lower.Space(lower.GPU, p.Axes)
+		for _, f := range space.Families {
+			list = append(list, space.Default(f.Name).String())
+		}
+		for _, cfg := range space.Sample(rand.New(rand.NewPCG(1, 1)), o.Sampled) {
+			list = append(list, cfg.String())
+		}
 	}
 	if len(list) == 0 {
 		list = []string{plainPlan}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,5 +78,20 @@ func TestKnownPlans(t *testing.T) {
 	}
 	if _, err := ParsePlans([]byte("[]")); err == nil || !strings.HasPrefix(err.Error(), "a file of plans is JSON") {
 		t.Error(err)
+	}
+}
+
+// Plans at random are legal, and the same each time.
+func TestSampledPlans(t *testing.T) {
+	o := SpatialOptions{Sampled: 20}
+	for _, c := range []spatialCase{spatialCases[0], findSpatial("star5", "float")[0]} {
+		list, err := o.plans(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := o.plans(c)
+		if err != nil || !slices.Equal(list, again) || len(list) < 20 || list[0] != "family=cells,block=8x32" {
+			t.Errorf("%q\n%q", list, again)
+		}
 	}
 }
