@@ -208,17 +208,24 @@ func (n *nvidia) build(ctx context.Context, cache *toolchain.Cache, text string)
 
 // openCL is any device that OpenCL shows.
 type openCL struct {
-	ordinal    int
+	device     opencl.Properties
 	arithmetic toolchain.Arithmetic
+}
+
+func newOpenCL(ordinal int, a toolchain.Arithmetic) (backend, error) {
+	p, err := opencl.Find(ordinal)
+	if err != nil {
+		return nil, failf(exitDevice, "--device %s: %w", opencl.ID(ordinal), err).hintf("gridloom devices lists what there is")
+	}
+	return &openCL{p, a}, nil
 }
 
 func (o *openCL) language() (lower.Target, *emit.Dialect) { return lower.GPU, emit.OpenCL }
 
-// fits leaves it to the driver, which knows its limits.
-func (o *openCL) fits(*exec.Script) error { return nil }
+func (o *openCL) fits(s *exec.Script) error { return s.FitsOpenCL(&o.device) }
 
 func (o *openCL) build(ctx context.Context, cache *toolchain.Cache, text string) (image, error) {
-	path, err := (&opencl.Builder{Ordinal: o.ordinal, Arithmetic: o.arithmetic, Cache: cache}).Build(ctx, []byte(text))
+	path, err := (&opencl.Builder{Ordinal: o.device.Ordinal, Arithmetic: o.arithmetic, Cache: cache}).Build(ctx, []byte(text))
 	return image{path: path}, err
 }
 

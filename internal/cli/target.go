@@ -89,7 +89,7 @@ func (f *targetFlags) backend(a toolchain.Arithmetic) (backend, error) {
 	}
 	if ordinal, ok := opencl.ParseID(f.Device); ok {
 		f.Device = opencl.ID(ordinal)
-		return &openCL{ordinal, a}, nil
+		return newOpenCL(ordinal, a)
 	}
 	bad := usage("--device %s: there is no such device", f.Device)
 	if near := diag.Nearest(f.Device, deviceNames); near != "" {

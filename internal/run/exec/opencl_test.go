@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
@@ -11,6 +12,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
+	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -103,5 +106,37 @@ func TestOpenCLPlansAgree(t *testing.T) {
 		initialised(t, r)
 		advanced(t, r, Limit{})
 		same(t, plan.String(), contents(t, r, b.Program), want)
+	}
+}
+
+// What a device cannot do is said before anything is compiled.
+func TestFitsOpenCL(t *testing.T) {
+	b := program(t, heat)
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewScript(m, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := opencl.Properties{Name: "Large", Memory: 1 << 40, MaxThreads: 1024, MaxBlock: [3]int64{1024, 1024, 64}, Local: 48 << 10}
+	if err := s.FitsOpenCL(&large); err != nil {
+		t.Error(err)
+	}
+	few := large
+	few.MaxThreads = 16
+	if err := s.FitsOpenCL(&few); refusal.Of(err) != refusal.Resources || !strings.HasSuffix(err.Error(), " threads a block, and Large runs 16 at most") {
+		t.Error(err)
+	}
+	small := large
+	small.Memory = 100
+	want := fmt.Sprintf("this needs %s of device memory, and opencl:0 (Large) has 100 bytes", memory.Size(s.DeviceBytes()))
+	if err := s.FitsOpenCL(&small); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	small.Unified = true
+	if err := s.FitsOpenCL(&small); err != nil {
+		t.Error(err)
 	}
 }

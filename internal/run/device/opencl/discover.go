@@ -59,7 +59,13 @@ func (a *api) all() ([]Properties, error) {
 	return list, nil
 }
 
-// find returns the device of that number.
+// Find returns the device of that number, if it can be used.
+func Find(ordinal int) (Properties, error) {
+	_, p, err := find(ordinal)
+	return p, err
+}
+
+// find returns the device of that number, and what it is reached through.
 func find(ordinal int) (*api, Properties, error) {
 	a, err := openLoader()
 	if err != nil {
