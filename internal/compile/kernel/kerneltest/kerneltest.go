@@ -154,25 +154,37 @@ func (g *gen) reduction(l *kernel.Loop, at kernel.Expr, inner func() []kernel.St
 func (g *gen) path() kernel.Path { return pick(g, kernel.AnyPath, kernel.Interior, kernel.Edge) }
 
 // threads draws a kernel of blocks whose threads pass rows through shared
-// memory.
+// memory, which they, asynchronous copies or a bulk copy fill.
 func (g *gen) threads() []kernel.Stmt {
 	g.registers = true
 	return g.scoped(func() []kernel.Stmt {
 		out := g.locals()
 		by, ty, tx := kernel.NewVar(g.name("by"), types.I64), kernel.NewVar(g.name("ty"), types.I64), kernel.NewVar(g.name("tx"), types.I64)
-		rows := int64(1 + g.upTo(2))
-		tile := &kernel.Buffer{Name: g.name("tile"), Elem: pick(g, types.F64, types.F32), Space: kernel.Shared, Mode: kernel.InOut, Cells: kernel.I(rows * Size)}
-		grid := &kernel.Loop{Var: by, Lo: kernel.I(0), Hi: kernel.CeilDiv(g.n, kernel.I(rows)), Step: kernel.I(1), Tag: kernel.BlockY}
-		lines := &kernel.Loop{Var: ty, Lo: kernel.I(0), Hi: kernel.I(rows), Step: kernel.I(1), Tag: kernel.ThreadY}
+		b := &team{rows: int64(1 + g.upTo(2)), first: kernel.And(isZero(ty), isZero(tx))}
+		b.tile = &kernel.Buffer{Name: g.name("tile"), Elem: pick(g, types.F64, types.F32), Space: kernel.Shared, Mode: kernel.InOut, Cells: kernel.I(b.rows * Size)}
+		number := kernel.V(by) // of the block
+		if g.bool() {
+			b.rank = kernel.NewVar(g.name("rank"), types.I32)
+			number = kernel.Add(kernel.Mul(number, kernel.I(clusterSize)), kernel.Conv(types.I64, kernel.V(b.rank)))
+		}
+		lines := &kernel.Loop{Var: ty, Lo: kernel.I(0), Hi: kernel.I(b.rows), Step: kernel.I(1), Tag: kernel.ThreadY}
 		cols := &kernel.Loop{Var: tx, Lo: kernel.I(0), Hi: kernel.I(Size), Step: kernel.I(1), Tag: kernel.ThreadX}
+		var made []kernel.Stmt
 		cols.Body = g.frozen(func() []kernel.Stmt {
 			g.vars = append(g.vars, by, ty, tx)
+			if b.rank != nil {
+				g.vars = append(g.vars, b.rank)
+			}
 			list := g.locals()
 			own := kernel.Add(kernel.Mul(kernel.V(ty), kernel.I(Size)), kernel.V(tx))
-			row := kernel.Add(kernel.Mul(kernel.V(by), kernel.I(rows)), kernel.V(ty))
-			list = append(list, &kernel.Store{Buffer: tile, Index: own, Value: g.expr(tile.Elem, 2)})
-			list = append(list, &kernel.Barrier{Scope: pick(g, kernel.BlockScope, kernel.GridScope)})
-			g.read = append(g.read, tile)
+			row := kernel.Add(kernel.Mul(number, kernel.I(b.rows)), kernel.V(ty))
+			allocs, fill := g.fill(b, own)
+			made = allocs
+			list = append(list, fill...)
+			g.read = append(g.read, b.tile)
+			if b.rank != nil {
+				list = append(list, g.neighbour(b, own)...)
+			}
 			list = append(list, g.wide(row, kernel.V(tx))...)
 			g.cell = kernel.Add(kernel.Mul(row, g.n), kernel.V(tx))
 			guarded := g.scoped(func() []kernel.Stmt { return g.body(3) })
@@ -180,8 +192,14 @@ func (g *gen) threads() []kernel.Stmt {
 			return append(list, &kernel.If{Cond: kernel.Lt(row, g.n), Then: guarded})
 		})
 		lines.Body = []kernel.Stmt{cols}
-		grid.Body = []kernel.Stmt{&kernel.Alloc{Buffer: tile}, lines}
-		return append(out, grid)
+		body := append(made, lines)
+		blocks := b.rows
+		if b.rank != nil {
+			lit := func(i int64) kernel.Expr { return kernel.L(op.Int(types.I32, i)) }
+			body = []kernel.Stmt{&kernel.Loop{Var: b.rank, Lo: lit(0), Hi: lit(clusterSize), Step: lit(1), Tag: kernel.ClusterX, Body: body}}
+			blocks *= clusterSize
+		}
+		return append(out, &kernel.Loop{Var: by, Lo: kernel.I(0), Hi: kernel.CeilDiv(g.n, kernel.I(blocks)), Step: kernel.I(1), Tag: kernel.BlockY, Body: body})
 	})
 }
 

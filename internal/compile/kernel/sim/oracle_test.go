@@ -18,7 +18,7 @@ type oracle struct {
 	round   int
 	waiting int
 	threads int
-	held    map[[4]int64]op.Value // what a thread of a block puts into a shuffle
+	held    map[[5]int64]op.Value // what a thread of a block puts into a shuffle
 
 	loads, stores map[*kernel.Buffer]int64
 	ops           map[opKey]int64
@@ -38,19 +38,21 @@ type funcKey struct {
 // thread is one thread with its variables.
 type thread struct {
 	*oracle
-	vars   map[*kernel.Var]op.Value
-	shared map[*kernel.Buffer][]op.Value // of its block
-	mine   map[*kernel.Buffer][]op.Value
-	block  [3]int64
-	index  [3]int64
-	extent [3]int64 // threads of a block
+	vars      map[*kernel.Var]op.Value
+	peers     []map[*kernel.Buffer][]op.Value // shared memory of the blocks of its cluster
+	rank      int64                           // of its own
+	mine      map[*kernel.Buffer][]op.Value
+	block     [3]int64
+	inCluster [3]int64
+	index     [3]int64
+	extent    [3]int64 // threads of a block
 }
 
 // runOracle runs a kernel; the buffers' values change in place.
 func runOracle(k *kernel.Kernel, buffers [][]op.Value, scalars []op.Value) *oracle {
 	o := &oracle{
 		buffers: map[*kernel.Buffer][]op.Value{}, loads: map[*kernel.Buffer]int64{}, stores: map[*kernel.Buffer]int64{},
-		ops: map[opKey]int64{}, funcs: map[funcKey]int64{}, held: map[[4]int64]op.Value{},
+		ops: map[opKey]int64{}, funcs: map[funcKey]int64{}, held: map[[5]int64]op.Value{},
 	}
 	o.meet = sync.NewCond(&o.mu)
 	for i, b := range k.Buffers {
@@ -60,14 +62,17 @@ func runOracle(k *kernel.Kernel, buffers [][]op.Value, scalars []op.Value) *orac
 	for i, v := range k.Scalars {
 		args[v] = scalars[i]
 	}
-	blocks, threads := [3]int64{1, 1, 1}, [3]int64{1, 1, 1}
+	blocks, cluster, threads := [3]int64{1, 1, 1}, [3]int64{1, 1, 1}, [3]int64{1, 1, 1}
 	sizer := &thread{oracle: o, vars: args}
 	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
-		if l, ok := s.(*kernel.Loop); ok && (l.Tag.IsBlock() || l.Tag.IsThread()) {
+		if l, ok := s.(*kernel.Loop); ok && (l.Tag.IsBlock() || l.Tag.IsCluster() || l.Tag.IsThread()) {
 			n := (sizer.eval(l.Hi).I - sizer.eval(l.Lo).I + sizer.eval(l.Step).I - 1) / sizer.eval(l.Step).I
-			if l.Tag.IsBlock() {
+			switch {
+			case l.Tag.IsBlock():
 				blocks[l.Tag-kernel.BlockX] = n
-			} else {
+			case l.Tag.IsCluster():
+				cluster[l.Tag-kernel.ClusterX] = n
+			default:
 				threads[l.Tag-kernel.ThreadX] = n
 			}
 		}
@@ -76,17 +81,23 @@ func runOracle(k *kernel.Kernel, buffers [][]op.Value, scalars []op.Value) *orac
 	var all sync.WaitGroup
 	o.mu.Lock() // until all threads are counted
 	each(blocks, func(b [3]int64) {
-		shared := map[*kernel.Buffer][]op.Value{}
-		each(threads, func(t [3]int64) {
-			o.threads++
-			th := &thread{oracle: o, vars: map[*kernel.Var]op.Value{}, shared: shared, mine: map[*kernel.Buffer][]op.Value{}, block: b, index: t, extent: threads}
-			for v, x := range args {
-				th.vars[v] = x
-			}
-			all.Go(func() {
-				o.mu.Lock()
-				th.list(k.Body)
-				o.mu.Unlock()
+		var peers []map[*kernel.Buffer][]op.Value
+		each(cluster, func(c [3]int64) {
+			peers = append(peers, map[*kernel.Buffer][]op.Value{})
+		})
+		each(cluster, func(c [3]int64) {
+			rank := c[0] + cluster[0]*(c[1]+cluster[1]*c[2])
+			each(threads, func(t [3]int64) {
+				o.threads++
+				th := &thread{oracle: o, vars: map[*kernel.Var]op.Value{}, peers: peers, rank: rank, mine: map[*kernel.Buffer][]op.Value{}, block: b, inCluster: c, index: t, extent: threads}
+				for v, x := range args {
+					th.vars[v] = x
+				}
+				all.Go(func() {
+					o.mu.Lock()
+					th.list(k.Body)
+					o.mu.Unlock()
+				})
 			})
 		})
 	})
@@ -135,7 +146,7 @@ func (t *thread) stmt(s kernel.Stmt) {
 		t.vars[s.Var] = t.eval(s.Value)
 	case *kernel.Store:
 		i := t.eval(s.Index).I
-		t.cells(s.Buffer)[i] = t.eval(s.Value)
+		t.of(s.Buffer, s.Rank)[i] = t.eval(s.Value)
 		t.stores[s.Buffer]++
 	case *kernel.LoadVector:
 		i := t.eval(s.Index).I
@@ -155,8 +166,8 @@ func (t *thread) stmt(s kernel.Stmt) {
 		n := t.eval(s.Buffer.Cells).I
 		if s.Buffer.Space == kernel.Private {
 			t.mine[s.Buffer] = make([]op.Value, n)
-		} else if t.shared[s.Buffer] == nil {
-			t.shared[s.Buffer] = make([]op.Value, n)
+		} else if own := t.peers[t.rank]; own[s.Buffer] == nil {
+			own[s.Buffer] = make([]op.Value, n)
 		}
 	case *kernel.Loop:
 		t.loop(s)
@@ -166,14 +177,18 @@ func (t *thread) stmt(s kernel.Stmt) {
 		} else {
 			t.list(s.Else)
 		}
-	case *kernel.Barrier:
+	case *kernel.AsyncCopy:
+		t.copies(s.To, s.At, s.From, s.Index, int64(s.Cells))
+	case *kernel.BulkCopy:
+		t.copies(s.To, s.At, s.From, s.Index, t.eval(s.Cells).I)
+	case *kernel.Barrier, *kernel.MbarrierWait: // to which all threads come
 		t.barrier()
 	}
 }
 
 // shuffle hands values round; all threads of the launch come to it.
 func (t *thread) shuffle(s *kernel.Shuffle) {
-	warp := func(n int64) [4]int64 { return [4]int64{t.block[0], t.block[1], t.block[2], n} }
+	warp := func(n int64) [5]int64 { return [5]int64{t.block[0], t.block[1], t.block[2], t.rank, n} }
 	own := t.index[0] + t.extent[0]*(t.index[1]+t.extent[1]*t.index[2])
 	t.held[warp(own)] = t.eval(s.Value)
 	by := t.eval(s.By).I
@@ -209,6 +224,8 @@ func (t *thread) loop(l *kernel.Loop) {
 	switch {
 	case l.Tag.IsBlock():
 		at = t.block[l.Tag-kernel.BlockX]
+	case l.Tag.IsCluster():
+		at = t.inCluster[l.Tag-kernel.ClusterX]
 	case l.Tag.IsThread():
 		at = t.index[l.Tag-kernel.ThreadX]
 	}
@@ -223,11 +240,27 @@ func (t *thread) loop(l *kernel.Loop) {
 func (t *thread) cells(b *kernel.Buffer) []op.Value {
 	switch b.Space {
 	case kernel.Shared:
-		return t.shared[b]
+		return t.peers[t.rank][b]
 	case kernel.Private:
 		return t.mine[b]
 	}
 	return t.buffers[b]
+}
+
+// of returns the cells of the block that a rank means, or of the own one.
+func (t *thread) of(b *kernel.Buffer, rank kernel.Expr) []op.Value {
+	if rank == nil {
+		return t.cells(b)
+	}
+	return t.peers[t.eval(rank).I][b]
+}
+
+// copies moves cells at once, which is early enough for those who wait.
+func (t *thread) copies(to *kernel.Buffer, at kernel.Expr, from *kernel.Buffer, index kernel.Expr, n int64) {
+	i, k := t.eval(at).I, t.eval(index).I
+	copy(t.cells(to)[i:i+n], t.cells(from)[k:k+n])
+	t.stores[to]++
+	t.loads[from]++
 }
 
 func (t *thread) eval(e kernel.Expr) op.Value {
@@ -239,7 +272,7 @@ func (t *thread) eval(e kernel.Expr) op.Value {
 	case *kernel.Load:
 		i := t.eval(e.Index).I
 		t.loads[e.Buffer]++
-		return t.cells(e.Buffer)[i]
+		return t.of(e.Buffer, e.Rank)[i]
 	case *kernel.Unary:
 		t.ops[opKey{e.Op, e.X.Type()}]++
 		return op.Unary(e.Op, t.eval(e.X))
