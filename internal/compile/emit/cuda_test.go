@@ -2,6 +2,7 @@ package emit_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,13 +44,13 @@ func ptx(t *testing.T, source string) string {
 	return string(text)
 }
 
-// checkCUDA lowers a program for GPUs with a plan and compiles what is printed.
-func checkCUDA(t *testing.T, p *ir.Program, plan schedule.Plan) {
+// checkGPU lowers a program for GPUs with a plan and compiles what is printed.
+func checkGPU(t *testing.T, p *ir.Program, plan schedule.Plan) {
 	bound, list := p.Bind(nil)
 	if list.HasErrors() {
 		t.Fatal(list)
 	}
-	m, err := lower.Program(p, lower.Options{Target: lower.GPU, Plan: plan, Bound: bound})
+	m, err := lower.Program(p, lower.Options{Target: lower.GPU, Plan: plan, Bound: bound, Sized: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,9 @@ func checkCUDA(t *testing.T, p *ir.Program, plan schedule.Plan) {
 		t.Error("the same module is printed in two ways")
 	}
 	code := ptx(t, source)
+	lacks := false
 	for _, k := range m.Kernels {
+		lacks = lacks || emit.OpenCL.Lacks(k) != nil
 		if err := kernel.Verify(k); err != nil {
 			t.Error(err)
 		}
@@ -73,6 +76,9 @@ func checkCUDA(t *testing.T, p *ir.Program, plan schedule.Plan) {
 	}
 	if !double && strings.Contains(code, ".f64") {
 		t.Errorf("arithmetic in double:\n%s", source)
+	}
+	if !lacks {
+		spir(t, emit.Source(emit.OpenCL, m))
 	}
 }
 
@@ -93,22 +99,24 @@ func loadFile(t *testing.T, path string, change *strings.Replacer) *ir.Program {
 func needClang(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("clang-19"); err != nil {
-		t.Skip("no clang-19, which compiles CUDA without a kit")
+		t.Fatal("clang-19, which compiles CUDA and OpenCL without a kit, is needed: apt-get install clang-19")
 	}
 }
 
-// Every configuration of the benchmark's cases is CUDA that compiles.
-func TestCUDACells(t *testing.T) {
+// Any configuration of the benchmark's cases is CUDA that compiles, and OpenCL
+// where that has words for it.
+func TestGPUSample(t *testing.T) {
 	needClang(t)
-	for _, name := range []string{"star7", "box27", "star5", "himeno"} {
-		for _, dtype := range []string{"double", "float"} {
+	const each = 2
+	for n, name := range []string{"star7", "box27", "star5", "himeno"} {
+		for m, dtype := range []string{"double", "float"} {
 			p := loadFile(t, "../../tune/bench/cases/"+name+".loom", strings.NewReplacer("double", dtype, "float", dtype))
-			space := lower.Space(lower.GPU, p.Axes)
-			space.Families = space.Families[:1]
-			for cfg := range space.All() {
+			census, rng := lower.Space(lower.GPU, p.Axes).Census(), rand.New(rand.NewPCG(uint64(n), uint64(m)))
+			for range each {
+				cfg := census.Draw(rng)
 				t.Run(name+"/"+dtype+"/"+cfg.String(), func(t *testing.T) {
 					t.Parallel()
-					checkCUDA(t, p, schedule.Plan{Every: cfg})
+					checkGPU(t, p, schedule.Plan{Every: cfg})
 				})
 			}
 		}
@@ -127,7 +135,7 @@ func TestCUDASymbols(t *testing.T) {
 }
 
 // Every operator, function, conversion and kind of literal.
-func TestCUDAExpressions(t *testing.T) {
+func TestGPUExpressions(t *testing.T) {
 	var body strings.Builder
 	n := 0
 	value := func(typ types.Type, expr string) {
@@ -187,9 +195,10 @@ func TestCUDAExpressions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := emit.Source(emit.CUDA, &kernel.Module{Kernels: []*kernel.Kernel{k}})
+	m := &kernel.Module{Kernels: []*kernel.Kernel{k}}
 	needClang(t)
-	ptx(t, source)
+	ptx(t, emit.Source(emit.CUDA, m))
+	spir(t, emit.Source(emit.OpenCL, m))
 }
 
 // Loops over threads and blocks may start anywhere and take any step; those
@@ -222,8 +231,8 @@ func TestCUDAIndices(t *testing.T) {
 	ptx(t, source)
 }
 
-// The examples use the whole language, and all of it is CUDA too.
-func TestCUDAExamples(t *testing.T) {
+// The examples use the whole language, and all of it is CUDA and OpenCL too.
+func TestGPUExamples(t *testing.T) {
 	needClang(t)
 	files, err := filepath.Glob("../../../examples/*.loom")
 	if err != nil || len(files) == 0 {
@@ -232,7 +241,7 @@ func TestCUDAExamples(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".loom"), func(t *testing.T) {
 			t.Parallel()
-			checkCUDA(t, loadFile(t, file, strings.NewReplacer()), schedule.Plan{})
+			checkGPU(t, loadFile(t, file, strings.NewReplacer()), schedule.Plan{})
 		})
 	}
 }

@@ -1,7 +1,10 @@
 package emit
 
 import (
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -42,12 +45,34 @@ func buildGPU(t testing.TB, p *ir.Program, d *Dialect, plan string) *built {
 		return b
 	}
 	need(t, "g++")
-	runtime, err := filepath.Abs("testdata/cuda")
+	b.sh(t, "%s -fPIC -shared -x c++ %s.cu -o lib%s.so", pretendedCUDA(t), name, name)
+	return b
+}
+
+// pretendedCUDA is the compiler with the runtime that pretends.
+func pretendedCUDA(t testing.TB) string {
+	return "g++ -std=c++17 -O1 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-variable -Werror -fwrapv -ffp-contract=off -I" + absolute(t, "testdata/cuda")
+}
+
+func absolute(t testing.TB, path string) string {
+	t.Helper()
+	abs, err := filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.sh(t, "g++ -std=c++17 -O1 -Wall -Wextra -Wno-unknown-pragmas -Werror -fwrapv -ffp-contract=off -I%s -fPIC -shared -x c++ %s.cu -o lib%s.so", runtime, name, name)
-	return b
+	return abs
+}
+
+// heatProgram is the first of libraryPrograms.
+func heatProgram(t testing.TB) (*ir.Program, []libraryCase) {
+	t.Helper()
+	for _, c := range libraryPrograms {
+		if c.name == "heat" {
+			return libraryProgram(t, c.name, c.text), c.cases
+		}
+	}
+	t.Fatal("no program heat")
+	return nil, nil
 }
 
 // Libraries for GPUs compute what programs mean, bit for bit: OpenCL on the
@@ -59,6 +84,121 @@ func TestGPULibraries(t *testing.T) {
 				t.Parallel()
 				p := libraryProgram(t, c.name, c.text)
 				drive(t, buildGPU(t, p, d, ""), p, c.cases)
+			})
+		}
+	}
+}
+
+// Plans change how, not what, and where rows are padded the library pads them.
+func TestGPULibraryPlans(t *testing.T) {
+	for _, c := range []struct {
+		dialect       *Dialect
+		program, plan string
+	}{
+		{CUDA, "heat", "family=tile,vec=2,x=shuffle"},
+		{CUDA, "heat", "family=stream,vec=2,x=shuffle,ahead=1,registers=128,store=streaming"},
+		{CUDA, "leapfrog", "family=tile,vec=4,rows=2,repeat=1x2"},
+		{OpenCL, "heat", "family=tile,vec=2,rows=2x1"},
+		{OpenCL, "heat", "family=stream,vec=4,rows=2,chunk=8"},
+		{OpenCL, "leapfrog", "family=stream,vec=2,ahead=2"},
+	} {
+		t.Run(c.dialect.Name+"/"+c.program+"/"+c.plan, func(t *testing.T) {
+			t.Parallel()
+			for _, q := range libraryPrograms {
+				if q.name == c.program {
+					p := libraryProgram(t, q.name, q.text)
+					b := buildGPU(t, p, c.dialect, c.plan)
+					b.inPlace = false // rows are padded
+					drive(t, b, p, q.cases)
+				}
+			}
+		})
+	}
+}
+
+// Memory of the device is used where it is, and refused with a reason where it
+// cannot be.
+func TestGPULibraryMemory(t *testing.T) {
+	for _, c := range []struct {
+		dialect    *Dialect
+		plan, want string
+	}{
+		{CUDA, "", `the results are the same
+no memory: a pointer that is needed is NULL: u is NULL
+half an element: arrays overlap or are not aligned: u is not aligned: its address is no multiple of 16
+another stream: all is well: u is not aligned: its address is no multiple of 16
+sizes without padding: all is well: u is not aligned: its address is no multiple of 16
+rows of 3: all is well: u is not aligned: its address is no multiple of 16
+`},
+		{CUDA, "family=tile,vec=4", `the results are the same
+no memory: a pointer that is needed is NULL: u is NULL
+half an element: arrays overlap or are not aligned: u is not aligned: its address is no multiple of 16
+another stream: all is well: u is not aligned: its address is no multiple of 16
+sizes without padding: all is well: u is not aligned: its address is no multiple of 16
+rows of 3: arrays overlap or are not aligned: memory of the GPU cannot be used for u, whose rows of 3 cells are padded to 4 after 0 others there: give an array, or sizes of which 4 is a divisor
+`},
+		{OpenCL, "", `the results are the same
+no memory: a pointer that is needed is NULL: u is NULL
+larger sizes: all is well: u is NULL
+a small object: arrays overlap or are not aligned: u has 3360 bytes, and 3640 are needed
+sizes without padding: all is well: u has 3360 bytes, and 3640 are needed
+rows of 3: all is well: u has 3360 bytes, and 3640 are needed
+no such device: the device refused something: there is no OpenCL device 99: there are some
+no number: an argument is out of range: the number of a device is -2
+`},
+	} {
+		t.Run(c.dialect.Name+"/"+c.plan, func(t *testing.T) {
+			t.Parallel()
+			p, _ := heatProgram(t)
+			b := buildGPU(t, p, c.dialect, c.plan)
+			if c.dialect == CUDA {
+				b.sh(t, "%s -I. -x c++ %s -x none -o caller -L. -lheat -Wl,-rpath,.", pretendedCUDA(t), absolute(t, "testdata/library/device.cu"))
+			} else {
+				b.sh(t, "gcc %s -I. %s -o caller -L. -lheat -lOpenCL -Wl,-rpath,.", testFlags, absolute(t, "testdata/library/device.c"))
+			}
+			got := regexp.MustCompile(`there are \d+`).ReplaceAllString(b.sh(t, "./caller"), "there are some")
+			if got != c.want {
+				t.Errorf("%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// On a machine with a GPU and nvcc, libraries compute the same there.
+func TestNVCC(t *testing.T) {
+	if _, err := exec.LookPath("nvcc"); err != nil {
+		t.Skip("there is no nvcc")
+	}
+	if said, err := exec.Command("nvidia-smi", "-L").CombinedOutput(); err != nil || len(said) == 0 {
+		t.Skip("there is no GPU of NVIDIA's: nvidia-smi lists none")
+	}
+	for _, c := range libraryPrograms {
+		for _, plan := range []string{"", "family=stream,vec=2", "family=tile,vec=4"} {
+			p := libraryProgram(t, c.name, c.text)
+			parsed, err := schedule.ParsePlan(plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := lower.Program(p, lower.Options{Target: lower.GPU, Strict: true, Plan: parsed}); err != nil {
+				continue // the plan does not fit the program
+			}
+			t.Run(c.name+"/"+plan, func(t *testing.T) {
+				t.Parallel()
+				name := libraryName(p.Name)
+				b := &built{name: name, module: pythonModule(name), class: pythonClass(name), dir: t.TempDir()}
+				for _, f := range packagedGPU(t, p, CUDA, Strict, plan) {
+					write(t, filepath.Join(b.dir, f.Name), f.Text)
+				}
+				b.sh(t, "nvcc -std=c++17 -O2 -arch=native --fmad=false -Xcompiler -fPIC,-fwrapv,-ffp-contract=off -shared %s.cu -o lib%s.so", name, name)
+				drive(t, b, p, c.cases)
+				if name != "heat" {
+					return
+				}
+				b.sh(t, "nvcc -std=c++17 -arch=native -I. %s -o caller -L. -lheat -Xlinker -rpath,.", absolute(t, "testdata/library/device.cu"))
+				if got := b.sh(t, "./caller"); !strings.HasPrefix(got, "the results are the same\n") {
+					t.Error(got)
+				}
+				b.sh(t, "cmake -S . -B build && cmake --build build && ./build/heat_example 64 64 64")
 			})
 		}
 	}

@@ -114,7 +114,7 @@ func (p *printer) loadVector(s *kernel.LoadVector) []any {
 	} else {
 		value = "*" + value
 	}
-	packed := p.declare(s, s.Buffer.Name+"_"+vectorWords[len(s.Vars)])
+	packed := p.declare(s, p.fresh(s.Buffer.Name+"_"+vectorWords[len(s.Vars)]))
 	p.line("const %s %s = %s;", vector, packed, value)
 	keys = append(keys, s)
 	parts := make([]string, len(s.Vars))
@@ -154,6 +154,15 @@ func (p *printer) storeVector(s *kernel.StoreVector) {
 // offset is a number to add to an index.
 func offset(index kernel.Expr, i int) kernel.Expr {
 	return kernel.L(op.Int(index.Type(), int64(i)))
+}
+
+// fresh numbers a name that is in use.
+func (p *printer) fresh(name string) string {
+	pick := name
+	for n := 2; p.used[p.legal(pick)] > 0; n++ {
+		pick = fmt.Sprintf("%s_%d", name, n)
+	}
+	return pick
 }
 
 var vectorWords = map[int]string{2: "pair", 4: "quad", 8: "octet"}
