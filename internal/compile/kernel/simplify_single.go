@@ -1,7 +1,9 @@
 package kernel
 
-// passSingle writes a named part of an index out where one other name of the
-// same list is all that needs it.
+import "github.com/gridloom/gridloom/internal/compile/op"
+
+// passSingle writes a named sum or product out where one other name of the same
+// list is all that needs it.
 //
 //	(let base i64 (add (mul k M) j)) (let row i64 (mul base N))
 //	=>
@@ -32,7 +34,7 @@ func single(list []Stmt, uses map[*Var]int, changes map[*Var]bool) []Stmt {
 				}
 				return e
 			})}
-			if isIndexType(c.Value) && uses[s.Var] == 1 && wanted[s.Var] && lasts(c.Value, changes) {
+			if isIndexType(c.Value) && uses[s.Var] == 1 && wanted[s.Var] && isSum(c.Value) && lasts(c.Value, changes) {
 				value[s.Var] = c.Value
 				continue
 			}
@@ -48,4 +50,22 @@ func single(list []Stmt, uses map[*Var]int, changes map[*Var]bool) []Stmt {
 		}
 	}
 	return out
+}
+
+// isSum reports whether an expression is made of sums and products alone:
+// what is chosen is better read by its name.
+func isSum(e Expr) bool {
+	ok := true
+	Walk(e, func(e Expr) {
+		switch e := e.(type) {
+		case *Lit, *Ref:
+		case *Unary:
+			ok = ok && e.Op == op.Neg
+		case *Binary:
+			ok = ok && (e.Op == op.Add || e.Op == op.Sub || e.Op == op.Mul)
+		default:
+			ok = false
+		}
+	})
+	return ok
 }
