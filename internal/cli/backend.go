@@ -225,7 +225,7 @@ func (o *openCL) language() (lower.Target, *emit.Dialect) { return lower.GPU, em
 func (o *openCL) fits(s *exec.Script) error { return s.FitsOpenCL(&o.device) }
 
 func (o *openCL) build(ctx context.Context, cache *toolchain.Cache, text string) (image, error) {
-	path, err := (&opencl.Builder{Ordinal: o.device.Ordinal, Arithmetic: o.arithmetic, Cache: cache}).Build(ctx, []byte(text))
+	path, err := pool.OpenCL(ctx, cache, o.device.Ordinal, o.arithmetic, []byte(text), compileLimit)
 	return image{path: path}, err
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
 // Source is C to be compiled. Besides the compiler and the processor, its
@@ -83,10 +85,10 @@ func (c *Compiler) Build(ctx context.Context, cache *Cache, s Source, limit time
 		if ctx.Err() != nil {
 			return Object{}, context.Cause(ctx)
 		}
-		return Object{}, &CompileError{
+		return Object{}, refusal.For(refusal.Compiler, &CompileError{
 			Compiler: c.Path, Args: slices.Concat(c.Args, args), Said: said,
 			Source: cache.leave(key, s.Text), Err: err,
-		}
+		})
 	}
 	path, err := cache.adopt(key, object)
 	if err != nil {

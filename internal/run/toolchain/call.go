@@ -37,18 +37,18 @@ func (c *Compiler) call(ctx context.Context, limit time.Duration, dir string, ar
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return out.String(), &refusal{exit, out.String()}
+		return out.String(), &complaint{exit, out.String()}
 	}
 	return out.String(), err
 }
 
-// refusal is a compiler's exit with what it said.
-type refusal struct {
+// complaint is a compiler's exit with what it said.
+type complaint struct {
 	exit *exec.ExitError
 	said string
 }
 
-func (e *refusal) Error() string {
+func (e *complaint) Error() string {
 	first, _, _ := strings.Cut(strings.TrimSpace(e.said), "\n")
 	if first == "" {
 		return e.exit.Error()
@@ -56,4 +56,4 @@ func (e *refusal) Error() string {
 	return first
 }
 
-func (e *refusal) Unwrap() error { return e.exit }
+func (e *complaint) Unwrap() error { return e.exit }

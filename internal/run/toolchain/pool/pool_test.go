@@ -24,7 +24,7 @@ var pretended error
 
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
-	worker.Main(Service)
+	worker.Main(Service, OpenCLService)
 	remove, err := cudatest.Install()
 	if pretended = err; err != nil {
 		remove = func() {}
