@@ -199,6 +199,9 @@ func (n *nest) build() error {
 		panic("lower: no family is called " + n.config.Family)
 	}
 	args := n.finish(k)
+	if n.opts.Target == GPU && n.opts.Sized {
+		k = kernel.Narrow(k, n.ranges())
+	}
 	n.add(n.stage, k, args)
 	for _, f := range after {
 		f()
@@ -364,4 +367,14 @@ func identity(kind ir.ReduceKind, t types.Type) kernel.Expr {
 
 func reduceOp(kind ir.ReduceKind) op.Op {
 	return [...]op.Op{ir.Sum: op.Add, ir.Max: op.Max, ir.Min: op.Min}[kind]
+}
+
+// ranges returns what is known of the kernel's arguments: the sizes.
+func (e *env) ranges() kernel.Ranges {
+	known := kernel.Ranges{}
+	for param, v := range e.sizes {
+		n := e.bound.Params[param]
+		known[v] = kernel.Interval{Lo: n, Hi: n}
+	}
+	return known
 }

@@ -50,7 +50,12 @@ type sweep struct {
 	now     *scope // of the plane
 	phase   string // "" in the loop over planes, else what precedes it
 	pos     map[int]kernel.Expr
+	corner  map[int]kernel.Expr // where the block starts, by axis
+	block   map[int]kernel.Expr // its number, by axis
 	thread  map[int]*kernel.Var
+	lane    kernel.Expr // the thread's number in the block
+	allocs  []kernel.Stmt
+	tally   *tally
 	cells   []*cell // in the order of their places
 	chains  []*chain
 	chainOf map[string]*chain
@@ -68,7 +73,7 @@ func (n *nest) tiling() (tiling, bool) {
 	if cfg.Family == "stream" {
 		t.stream = n.axisNamed(cfg.Word("stream"))
 		t.chunk, t.ahead = cfg.Int("chunk"), cfg.Int("ahead")
-		t.along[t.stream] = share{1, 1, 1}
+		t.along[t.stream] = share{1, cfg.Int("planes"), 1}
 		rest = without(rest, t.stream)
 	}
 	t.shuffle = cfg.Word("x") == "shuffle"
@@ -142,27 +147,27 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	n.strided = nil // every thread has its cells: colours are guards
 	w := &sweep{
 		nest: n, tiling: t, written: map[*ir.Array]bool{}, pre: newScope(nil),
-		pos: map[int]kernel.Expr{}, thread: map[int]*kernel.Var{}, chainOf: map[string]*chain{},
+		pos: map[int]kernel.Expr{}, corner: map[int]kernel.Expr{}, thread: map[int]*kernel.Var{}, chainOf: map[string]*chain{},
 	}
 	for _, s := range n.stmts {
 		if s.src.Array != nil {
 			w.written[s.src.Array] = true
 		}
 	}
-	parts, after := w.partials()
+	w.tally = n.newTally(w.blocks(), w.threads(), w.cellsOfBlock())
 	wrap := w.geometry()
 	w.now = w.pre
+	w.tally.begin(w.pre)
+	w.tiles()
 	if w.stream == noAxis {
-		w.tiles()
 		w.plan()
 		w.load()
-		w.compute(parts)
-		return wrap(w.pre.stmts), after
+		w.compute()
+		return wrap(w.pre), w.tally.after()
 	}
 	axis := w.stream
 	first := w.pos[axis]
 	last := w.pre.let(w.env, "last", w.Program.Axes[axis]+"_end", w.end(first))
-	w.tiles()
 	w.plan()
 	w.phase = "first"
 	w.load()
@@ -171,10 +176,60 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	w.phase = ""
 	w.pos[axis] = kernel.V(v)
 	w.load()
-	w.compute(parts)
+	w.compute()
 	w.shift()
-	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(1), Body: w.now.stmts})
-	return wrap(w.pre.stmts), after
+	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(w.step()), Body: w.now.stmts})
+	return wrap(w.pre), w.tally.after()
+}
+
+// threads is the number of threads of a block.
+func (w *sweep) threads() int64 {
+	n := int64(1)
+	for _, axis := range w.axes {
+		n *= w.along[axis].threads
+	}
+	return n
+}
+
+// cellsOfBlock is the number of cells of a block; 0 if it goes along an axis
+// to its end.
+func (w *sweep) cellsOfBlock() int64 {
+	n := int64(1)
+	for _, axis := range w.axes {
+		if axis == w.stream {
+			n *= w.chunk
+		} else {
+			n *= w.along[axis].width()
+		}
+	}
+	return n
+}
+
+// blocks is the number of blocks of the launch.
+func (w *sweep) blocks() kernel.Expr {
+	count := kernel.I(1)
+	for _, axis := range w.axes {
+		_, n := w.blocksOn(axis)
+		count = kernel.Mul(count, n)
+	}
+	return count
+}
+
+// blocksOn returns where the first block of an axis starts and how many there
+// are: on the inner axis at the vector that holds the first cell.
+func (w *sweep) blocksOn(axis int) (start, count kernel.Expr) {
+	sp := w.span[axis]
+	start = sp.lo
+	width := w.along[axis].width()
+	switch {
+	case axis == w.inner() && w.vec > 1:
+		start = kernel.Sub(sp.lo, floorMod(sp.lo, kernel.I(w.vec)))
+	case axis == w.stream && w.chunk == 0:
+		return start, kernel.I(1)
+	case axis == w.stream:
+		width = w.chunk
+	}
+	return start, kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, start), kernel.I(0)), kernel.I(width))
 }
 
 // inside returns a scope within another. All scopes of a sweep share their
@@ -195,121 +250,85 @@ func (w *sweep) end(first kernel.Expr) kernel.Expr {
 	return kernel.Min(kernel.Add(first, kernel.I(w.chunk)), hi)
 }
 
-// partials makes the memory for reductions: one value a cell.
-func (w *sweep) partials() (map[*statement]*partials, []func()) {
-	parts := map[*statement]*partials{}
-	var after []func()
-	for _, s := range w.reductions() {
-		count := kernel.I(1)
-		for _, axis := range w.axes {
-			r := s.src.Domain[axis]
-			count = kernel.Mul(count, kernel.Add(kernel.Sub(w.high(r.Hi, nil), w.low(r.Lo, nil)), kernel.I(1)))
-		}
-		p := w.newPartials(s, count)
-		parts[s] = p
-		after = append(after, func() { w.tree(p) })
-	}
-	return parts, after
-}
-
 // geometry names where each thread stands and returns what wraps a body in the
 // loops of blocks and threads.
-func (w *sweep) geometry() func([]kernel.Stmt) []kernel.Stmt {
-	type part struct {
-		axis  int
-		start kernel.Expr // of the first block
-		count kernel.Expr // of blocks
-		width int64       // cells of a block
-	}
-	var parts []part // innermost first
+func (w *sweep) geometry() func(*scope) []kernel.Stmt {
 	head := newScope(nil)
+	start, count := map[int]kernel.Expr{}, map[int]kernel.Expr{}
 	for i := len(w.axes) - 1; i >= 0; i-- {
 		axis := w.axes[i]
 		w.nameBounds(head, axis)
-		sp := w.span[axis]
-		start, width := sp.lo, w.along[axis].width()
-		switch axis {
-		case w.inner():
-			if lo := floorMod(sp.lo, kernel.I(w.vec)); w.vec > 1 {
-				start = head.let(w.env, "start", w.Program.Axes[axis]+"_start", kernel.Sub(sp.lo, lo))
-			}
-		case w.stream:
-			width = w.chunk
-		}
-		count := kernel.I(1)
-		if width > 0 {
-			count = kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, start), kernel.I(0)), kernel.I(width))
-		}
-		parts = append(parts, part{axis, start, count, width})
+		first, n := w.blocksOn(axis)
+		start[axis] = head.let(w.env, fmt.Sprintf("start:%d", axis), w.Program.Axes[axis]+"_start", first)
+		count[axis] = n
 	}
-	var loops []*kernel.Loop
-	thread := func(axis int, tag kernel.Tag) {
+	var threads, blocks []launchLoop
+	for i := len(w.axes) - 1; i >= 0; i-- {
+		axis := w.axes[i]
 		if n := w.along[axis].threads; n > 1 {
 			v := head.declare(w.env, w.Program.Axes[axis]+"_thread", types.I64)
 			w.thread[axis] = v
-			loops = append(loops, &kernel.Loop{Var: v, Lo: kernel.I(0), Hi: kernel.I(n), Step: kernel.I(1), Tag: tag})
+			threads = append(threads, launchLoop{v, kernel.I(n), kernel.ThreadX + kernel.Tag(len(threads))})
 		}
 	}
-	level := 0
-	for _, p := range parts {
-		if p.axis != w.stream {
-			thread(p.axis, kernel.ThreadX+kernel.Tag(min(level, 2)))
-			level++
-		}
-	}
-	at := map[int]kernel.Expr{} // the block's place on each axis
-	var rest []part
-	for i, p := range parts {
-		if n, ok := kernel.IntLit(p.count); ok && n == 1 {
-			at[p.axis] = kernel.I(0)
+	w.block = map[int]kernel.Expr{}
+	var rest []int // the axes whose blocks share the launch's third dimension
+	for i := len(w.axes) - 1; i >= 0; i-- {
+		axis := w.axes[i]
+		if n, ok := kernel.IntLit(count[axis]); ok && n == 1 {
+			w.block[axis] = kernel.I(0)
 			continue
 		}
-		if i >= 2 {
-			rest = append(rest, p)
+		if i < len(w.axes)-2 {
+			rest = append(rest, axis)
 			continue
 		}
-		v := head.declare(w.env, w.Program.Axes[p.axis]+"_block", types.I64)
-		at[p.axis] = kernel.V(v)
-		loops = append(loops, &kernel.Loop{Var: v, Lo: kernel.I(0), Hi: p.count, Step: kernel.I(1), Tag: kernel.BlockX + kernel.Tag(i)})
+		v := head.declare(w.env, w.Program.Axes[axis]+"_block", types.I64)
+		w.block[axis] = kernel.V(v)
+		blocks = append(blocks, launchLoop{v, count[axis], kernel.BlockX + kernel.Tag(len(blocks))})
 	}
 	if len(rest) > 0 {
-		total := kernel.I(1)
-		for _, p := range rest {
-			total = kernel.Mul(total, p.count)
+		total, name := kernel.I(1), "outer"
+		for _, axis := range rest {
+			total = kernel.Mul(total, count[axis])
 		}
-		name := w.Program.Axes[rest[0].axis] + "_block"
-		if len(rest) > 1 {
-			name = "outer_block"
+		if len(rest) == 1 {
+			name = w.Program.Axes[rest[0]]
 		}
-		v := head.declare(w.env, name, types.I64)
-		loops = append(loops, &kernel.Loop{Var: v, Lo: kernel.I(0), Hi: total, Step: kernel.I(1), Tag: kernel.BlockZ})
+		v := head.declare(w.env, name+"_block", types.I64)
+		blocks = append(blocks, launchLoop{v, total, kernel.BlockX + kernel.Tag(len(blocks))})
 		left := kernel.V(v)
-		for i, p := range rest {
-			at[p.axis] = left
+		for i, axis := range rest {
+			w.block[axis] = left
 			if i < len(rest)-1 {
-				at[p.axis] = kernel.Bin(op.Rem, left, p.count)
-				left = kernel.Bin(op.Div, left, p.count)
+				w.block[axis] = kernel.Bin(op.Rem, left, count[axis])
+				left = kernel.Bin(op.Div, left, count[axis])
 			}
 		}
 	}
+	w.allocs = w.tally.allocs(head)
 	w.pre = newScope(head)
-	for _, p := range parts {
-		x := kernel.Add(p.start, kernel.Mul(at[p.axis], kernel.I(p.width)))
-		if v, ok := w.thread[p.axis]; ok {
-			x = kernel.Add(x, kernel.Mul(kernel.V(v), kernel.I(w.along[p.axis].blocked)))
+	w.lane = number(threads)
+	for _, axis := range w.axes {
+		width := w.along[axis].width()
+		if axis == w.stream {
+			width = w.chunk
 		}
-		name := w.Program.Axes[p.axis]
-		if p.axis == w.stream {
+		x := kernel.Add(start[axis], kernel.Mul(w.block[axis], kernel.I(width)))
+		name := w.Program.Axes[axis]
+		if axis == w.stream {
 			name += "_first"
 		}
-		w.pos[p.axis] = w.pre.let(w.env, fmt.Sprintf("pos:%d", p.axis), name, x)
-	}
-	return func(body []kernel.Stmt) []kernel.Stmt {
-		for _, l := range loops {
-			l.Body = body
-			body = []kernel.Stmt{l}
+		w.corner[axis] = x
+		if v, ok := w.thread[axis]; ok {
+			x = kernel.Add(x, kernel.Mul(kernel.V(v), kernel.I(w.along[axis].blocked)))
 		}
-		return append(head.stmts, body...)
+		w.pos[axis] = w.pre.let(w.env, fmt.Sprintf("pos:%d", axis), name, x)
+	}
+	return func(body *scope) []kernel.Stmt {
+		w.tally.end(body, number(threads), number(blocks))
+		list := append(w.allocs, wrapped(threads, body.stmts)...)
+		return append(head.stmts, wrapped(blocks, list)...)
 	}
 }
 
@@ -365,10 +384,11 @@ func (w *sweep) index(a *ir.Array, d int, axis int, off int64) index {
 	raw := kernel.Add(w.pos[axis], kernel.I(off))
 	out.at = raw
 	low, high := true, true
-	if w.exact(axis) {
-		ix := ir.Index{Axis: axis, Offset: off}
-		c := w.cells[0]
+	ix, c := ir.Index{Axis: axis, Offset: off}, w.cells[0]
+	if axis != w.inner() { // no thread starts before the span
 		low = c.crosses(ix, holds.Lo, c.loBounds, -1)
+	}
+	if w.exact(axis) {
 		high = c.crosses(ix, holds.Hi, c.hiBounds, 1)
 	}
 	if !low && !high {

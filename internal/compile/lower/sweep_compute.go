@@ -13,17 +13,17 @@ import (
 // statement at all of them, then the next. Values are computed everywhere;
 // stores ask whether the cell is one to be updated. Only a statement that
 // reads what the group writes runs at no other cells.
-func (w *sweep) compute(parts map[*statement]*partials) {
+func (w *sweep) compute() {
 	for _, s := range w.stmts {
 		for from := 0; from < len(w.cells); from += int(w.vec) {
 			vector := w.cells[from : from+int(w.vec)]
 			if w.readsWritten(s) {
 				for _, c := range vector {
-					w.guarded(s, c, parts)
+					w.guarded(s, c)
 				}
 				continue
 			}
-			w.open(s, vector, parts)
+			w.open(s, vector)
 		}
 	}
 }
@@ -40,7 +40,7 @@ func (w *sweep) readsWritten(s *statement) bool {
 }
 
 // guarded runs a statement at one cell, if it is one of the statement's.
-func (w *sweep) guarded(s *statement, c *cell, parts map[*statement]*partials) {
+func (w *sweep) guarded(s *statement, c *cell) {
 	cond := w.updates(s, c)
 	inner := w.inside(w.now)
 	outerNow := w.now
@@ -59,7 +59,7 @@ func (w *sweep) guarded(s *statement, c *cell, parts map[*statement]*partials) {
 			inner.emit(w.storeCell(s, c, kernel.V(keep)))
 		}
 	case s.src.Reduce != nil:
-		inner.emit(w.partial(s, c, value, parts))
+		inner.emit(w.partial(s, c, value))
 	default:
 		inner.emit(w.storeCell(s, c, value))
 	}
@@ -78,7 +78,7 @@ func (w *sweep) when(cond kernel.Expr, list []kernel.Stmt) {
 
 // open computes a statement's values at a vector of cells and stores those of
 // the cells that it updates.
-func (w *sweep) open(s *statement, vector []*cell, parts map[*statement]*partials) {
+func (w *sweep) open(s *statement, vector []*cell) {
 	var values []kernel.Expr
 	for _, c := range vector {
 		c.body = w.now
@@ -104,7 +104,7 @@ func (w *sweep) open(s *statement, vector []*cell, parts map[*statement]*partial
 	}
 	if s.src.Reduce != nil {
 		for i, c := range vector {
-			w.when(w.updates(s, c), []kernel.Stmt{w.partial(s, c, values[i], parts)})
+			w.when(w.updates(s, c), []kernel.Stmt{w.partial(s, c, values[i])})
 		}
 		return
 	}
@@ -139,13 +139,12 @@ func (w *sweep) open(s *statement, vector []*cell, parts map[*statement]*partial
 	w.now.emit(&kernel.If{Cond: whole, Then: wide, Else: single})
 }
 
-// partial stores what one cell gives to a reduction.
-func (w *sweep) partial(s *statement, c *cell, value kernel.Expr, parts map[*statement]*partials) kernel.Stmt {
+// partial takes what one cell gives to a reduction.
+func (w *sweep) partial(s *statement, c *cell, value kernel.Expr) kernel.Stmt {
 	if s.src.Color != nil {
 		value = kernel.Sel(c.hasColor(s.src.Color), value, identity(s.src.Reduce.Kind, value.Type()))
 	}
-	b := w.partialBuffer(parts[s])
-	return &kernel.Store{Buffer: b.buffer, Index: c.cellNumber(s), Value: value}
+	return w.tally.sink(c)(s, value)
 }
 
 func (w *sweep) storeCell(s *statement, c *cell, value kernel.Expr) kernel.Stmt {
@@ -206,7 +205,7 @@ func (w *sweep) within(cells analysis.Cells, place map[int]int64, run int64) ker
 			to = &moving
 		}
 		lo, hi := r.Lo, r.Hi
-		if !(exact && (len(lo) == 0 || sameBounds(lo, sp.loBounds))) {
+		if !(axis != w.inner() && (len(lo) == 0 || sameBounds(lo, sp.loBounds))) {
 			*to = conj(*to, kernel.Ge(first, w.low(lo, sp.lo)))
 		}
 		if !(exact && (len(hi) == 0 || sameBounds(hi, sp.hiBounds))) {

@@ -37,15 +37,23 @@ func streamFamily(axes []string) schedule.Family {
 			Source: "Rawat et al. 2019, section II", Values: schedule.Numbers(0, 4, 8, 16, 32, 64, 128, 256), Default: schedule.Int(32),
 		},
 		{
+			Name: "planes", Doc: "planes that a thread computes before it goes on: the loop over planes is unrolled so often",
+			Source: artemis, Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
+		},
+		{
 			Name: "ahead", Doc: "planes that are loaded before they are needed",
 			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1, 2), Default: schedule.Int(0),
 		},
 	}
 	return schedule.Family{
-		Name:        "stream",
-		Doc:         "blocks of GPU threads go along an axis and keep planes in registers (2.5D)",
-		Params:      append(params, sweepParams(rank-1, rank-2)...),
-		Constraints: sweepConstraints(rank - 2),
+		Name:   "stream",
+		Doc:    "blocks of GPU threads go along an axis and keep planes in registers (2.5D)",
+		Params: append(params, sweepParams(rank-1, rank-2)...),
+		Constraints: append(sweepConstraints(rank-2), schedule.Constraint{
+			Name: "whole steps", Doc: "blocks would compute planes of the next block",
+			Params: []string{"chunk", "planes"},
+			Holds:  func(c schedule.Config) bool { return c.Int("chunk")%c.Int("planes") == 0 },
+		}),
 	}
 }
 

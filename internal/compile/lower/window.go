@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -12,8 +13,8 @@ import (
 
 // chain is a row of cells that a thread reads, on its way past the thread: the
 // same row of the planes at several offsets along the streamed axis. It enters
-// at the highest offset and moves down by one plane with every step, so that
-// it is loaded once. Its cells are numbered from the first of the thread's
+// at the highest offset and moves down with every step, so that it is loaded
+// once. Its cells are numbered from the first of the thread's
 // vector; those below 0 and from vec on belong to other lanes.
 type chain struct {
 	array  *ir.Array
@@ -105,18 +106,37 @@ func (w *sweep) plan() {
 	}
 }
 
-// needed returns the cells of a plane and of those below it that somebody
-// reads, in order.
-func (c *chain) needed(from int64) []int64 {
-	set := map[int64]bool{}
+// at returns what is needed of a plane, nil if nothing is.
+func (c *chain) at(at int64) map[int64]bool {
 	for _, p := range c.planes {
-		if p.at <= from {
-			for x := range p.need {
-				set[x] = true
-			}
+		if p.at == at {
+			return p.need
+		}
+	}
+	return nil
+}
+
+// needed returns the cells of a plane that somebody reads while it is at an
+// offset or at those to which steps take it later.
+func (w *sweep) needed(c *chain, from int64) []int64 {
+	set := map[int64]bool{}
+	for at := from; at >= c.lowest(); at -= w.step() {
+		for x := range c.at(at) {
+			set[x] = true
+		}
+		if !c.moves {
+			break
 		}
 	}
 	return sorted(set)
+}
+
+// step returns how many planes the threads go on by.
+func (w *sweep) step() int64 {
+	if w.stream == noAxis {
+		return 1
+	}
+	return w.along[w.stream].blocked
 }
 
 func sorted(set map[int64]bool) []int64 {
@@ -128,32 +148,31 @@ func sorted(set map[int64]bool) []int64 {
 	return out
 }
 
-// enters returns the highest plane at which a cell is read.
-func (c *chain) enters(x int64) int64 {
-	for _, p := range c.planes {
-		if p.need[x] {
-			return p.at
+// known reports whether a cell has been read before its plane came to an
+// offset.
+func (w *sweep) known(c *chain, x, at int64) bool {
+	for at += w.step(); at <= c.planes[0].at; at += w.step() {
+		if c.at(at)[x] {
+			return true
 		}
 	}
-	panic("lower: nothing reads the cell")
+	return false
 }
 
 // own reports whether a cell is one of the thread's vector.
 func (w *sweep) own(x int64) bool { return x >= 0 && x < w.vec }
 
-// top is the plane at which a row is loaded.
-func (w *sweep) top(c *chain) int64 {
-	if !c.moves {
-		return c.planes[0].at
-	}
-	return c.planes[0].at + w.ahead
-}
+// top is the highest plane of a row that is loaded, and queued the highest
+// that comes from a queue.
+func (w *sweep) top(c *chain) int64 { return c.planes[0].at + w.ahead }
 
-// carried returns the cells of a plane that come from the plane above it: the
-// thread's own, which shuffles may need too, and others once they are read.
+func (w *sweep) queued(c *chain) int64 { return w.top(c) - w.step() }
+
+// carried returns the cells of a plane that come from a queue: the thread's
+// own, which shuffles may need too, and others once they are read.
 func (w *sweep) carried(c *chain, at int64) []int64 {
 	var out []int64
-	need := c.needed(at)
+	need := w.needed(c, at)
 	if len(need) == 0 {
 		return nil
 	}
@@ -161,7 +180,7 @@ func (w *sweep) carried(c *chain, at int64) []int64 {
 		out = append(out, x)
 	}
 	for _, x := range need {
-		if !w.own(x) && c.enters(x) > at {
+		if !w.own(x) && w.known(c, x, at) {
 			out = append(out, x)
 		}
 	}
@@ -173,9 +192,7 @@ func (w *sweep) carried(c *chain, at int64) []int64 {
 func (w *sweep) load() {
 	for _, c := range w.chains {
 		switch {
-		case w.phase == "" && w.stream == noAxis:
-			w.loadRow(c, 0)
-		case w.phase != "" && !c.moves:
+		case w.phase == "" && w.stream == noAxis, w.phase != "" && !c.moves:
 			w.loadRow(c, 0)
 		case w.phase != "":
 			w.fill(c)
@@ -188,12 +205,12 @@ func (w *sweep) load() {
 // loadRow loads all that is read of a row that no queue holds.
 func (w *sweep) loadRow(c *chain, at int64) {
 	c.held[at] = w.loadOwn(c, at)
-	w.extend(c, at, c.needed(c.planes[0].at))
+	w.extend(c, at, w.needed(c, at))
 }
 
 // fill makes the queues and loads what they hold at the first plane.
 func (w *sweep) fill(c *chain) {
-	for at := c.lowest(); at < w.top(c); at++ {
+	for at := c.lowest(); at <= w.queued(c); at++ {
 		cells := w.carried(c, at)
 		if len(cells) == 0 {
 			continue
@@ -202,7 +219,7 @@ func (w *sweep) fill(c *chain) {
 		w.extend(c, at, cells)
 		c.queue[at] = map[int64]*kernel.Var{}
 		for _, x := range cells {
-			v := w.pre.declare(w.env, w.cellName(c, at, x), c.array.Type)
+			v := w.pre.declare(w.env, strings.TrimSuffix(w.cellName(c, at, x), "_"+w.phase), c.array.Type)
 			w.pre.emit(&kernel.Declare{Var: v, Init: c.held[at][x]})
 			c.queue[at][x] = v
 		}
@@ -218,7 +235,11 @@ func (w *sweep) advance(c *chain) {
 			c.held[at][x] = kernel.V(v)
 		}
 	}
-	c.held[top] = w.loadOwn(c, top)
+	for at := w.queued(c) + 1; at <= top; at++ {
+		if len(w.needed(c, at)) > 0 {
+			c.held[at] = w.loadOwn(c, at)
+		}
+	}
 	for _, p := range c.planes {
 		w.extend(c, p.at, sorted(p.need))
 	}
@@ -230,9 +251,9 @@ func (w *sweep) shift() {
 		if !c.moves {
 			continue
 		}
-		for at := c.lowest(); at < w.top(c); at++ {
+		for at := c.lowest(); at <= w.queued(c); at++ {
 			for _, x := range w.carried(c, at) {
-				w.now.emit(&kernel.Assign{Var: c.queue[at][x], Value: c.held[at+1][x]})
+				w.now.emit(&kernel.Assign{Var: c.queue[at][x], Value: c.held[at+w.step()][x]})
 			}
 		}
 	}
@@ -443,14 +464,19 @@ func (w *sweep) extend(c *chain, at int64, cells []int64) {
 		byLane[q] = append(byLane[q], x)
 	}
 	for _, q := range lanes {
-		switch n := chunk(w.vec, c.array.Type); {
-		case w.shuffle && c.array.Type != types.Bool && c.array.Type != types.U8:
+		if w.shuffle && c.array.Type != types.Bool && c.array.Type != types.U8 {
 			w.shuffled(c, at, q, byLane[q])
-		case len(byLane[q]) > 1 && n == w.vec && w.vectors(c.array):
-			w.neighbour(c, at, q, byLane[q])
-		default:
+			continue
+		}
+		n := chunk(w.vec, c.array.Type)
+		for from := q * w.vec; from < (q+1)*w.vec; from += n {
+			some := slices.DeleteFunc(slices.Clone(byLane[q]), func(x int64) bool { return x < from || x >= from+n })
+			if len(some) > 1 && w.vectors(c.array) {
+				w.neighbour(c, at, from, some)
+				continue
+			}
 			outer := w.outerIndex(c, at)
-			for _, x := range byLane[q] {
+			for _, x := range some {
 				held[x] = w.keep(c, at, x, w.one(c, outer, x))
 			}
 		}
@@ -501,25 +527,25 @@ func (w *sweep) alone(c *chain, q int64) kernel.Expr {
 	return w.pre.let(w.env, fmt.Sprintf("alone:%s:%d:%d", w.rangeKey(holds), c.first, q), side+"_alone", cond)
 }
 
-// neighbour loads several cells of the vector beside the thread's with one
-// access, or one by one where the row ends before.
-func (w *sweep) neighbour(c *chain, at, q int64, cells []int64) {
+// neighbour loads several of the cells beside the thread's vector, from one on,
+// with one access, or one by one where the row ends before.
+func (w *sweep) neighbour(c *chain, at, from int64, cells []int64) {
 	s := w.scopeFor(c)
 	outer := w.outerIndex(c, at)
 	last := len(c.array.Dims) - 1
 	holds := c.array.Holds(last)
 	st, buf := w.inMemory(c.array)
-	x0 := kernel.Add(w.pos[w.inner()], kernel.I(c.first+q*w.vec))
-	in := conj(kernel.Ge(x0, w.low(holds.Lo, nil)), kernel.Le(kernel.Add(x0, kernel.I(w.vec-1)), w.high(holds.Hi, nil)))
+	n := chunk(w.vec, c.array.Type)
+	x0 := kernel.Add(w.pos[w.inner()], kernel.I(c.first+from))
+	in := conj(kernel.Ge(x0, w.low(holds.Lo, nil)), kernel.Le(kernel.Add(x0, kernel.I(n-1)), w.high(holds.Hi, nil)))
 	side := "right"
-	if q < 0 {
+	if from < 0 {
 		side = "left"
 	}
-	cond := w.pre.let(w.env, fmt.Sprintf("beside:%s:%d:%d", w.rangeKey(holds), c.first, q), side+"_inside", in)
-	// Where the vector is beyond the row's end, its address is not used.
+	cond := w.pre.let(w.env, fmt.Sprintf("beside:%s:%d:%d", w.rangeKey(holds), c.first, from), side+"_inside", in)
 	var vars []*kernel.Var
-	for x := range w.vec {
-		vars = append(vars, s.declare(w.env, w.cellName(c, at, q*w.vec+x)+"_beside", c.array.Type))
+	for x := from; x < from+n; x++ {
+		vars = append(vars, s.declare(w.env, w.cellName(c, at, x)+"_beside", c.array.Type))
 	}
 	row := w.start(st, append(slices.Clip(outer), index{axis: w.inner(), at: x0}))
 	then := []kernel.Stmt{&kernel.LoadVector{Vars: vars, Buffer: buf, Index: kernel.Add(row, x0), Via: w.via(c.array)}}
@@ -527,7 +553,7 @@ func (w *sweep) neighbour(c *chain, at, q int64, cells []int64) {
 	for _, x := range cells {
 		v := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
 		s.emit(&kernel.Declare{Var: v, Init: zero(c.array.Type)})
-		then = append(then, &kernel.Assign{Var: v, Value: applied(kernel.V(vars[mod(x, w.vec)]), outer)})
+		then = append(then, &kernel.Assign{Var: v, Value: applied(kernel.V(vars[x-from]), outer)})
 		other = append(other, &kernel.Assign{Var: v, Value: w.one(c, outer, x)})
 		c.held[at][x] = kernel.V(v)
 	}
