@@ -12,6 +12,11 @@ import (
 const ring = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared (i64 128)) (alloc m i64 mbarrier (i64 2)) (for t i64 thread.x (i64 0) (i64 64) (i64 1) " +
 	"(if (eq t (i64 0)) (then (mbarrier.init m (i64 0) (i32 1)) (mbarrier.init m (i64 1) (i32 64)))) (barrier block) "
 
+// three opens loops over one block of 96 threads, and makes two mbarriers for
+// one arrival.
+const three = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc m i64 mbarrier (i64 2)) (for t i64 thread.x (i64 0) (i64 96) (i64 1) " +
+	"(if (lt t (i64 2)) (then (mbarrier.init m t (i32 1)))) (barrier block) "
+
 // pair opens loops over a cluster of two blocks of 64 threads with shared
 // memory s of 64 cells and an mbarrier m for one warp; other is the other
 // block's rank.
@@ -112,6 +117,9 @@ func TestAsynchronousFaults(t *testing.T) {
 			"k/for b/for t/mbarrier.wait m: threads wait for ever: thread 0,0,0 of block 0,0,0, the first of 2 warps, waits at k/for b/for t/mbarrier.wait m for the end of phase 0 of m[0]: 1 of 1 arrivals are missing (thread 0,0,0 of block 0,0,0)"},
 		{"some arrive", ring + "(if (lt t (i64 40)) (then (mbarrier.arrive m (i64 1)))) (if (ge t (i64 32)) (then (mbarrier.wait m (i64 1) (i32 0))))))",
 			"k/for b/for t/if#3/then/mbarrier.wait m: threads wait for ever: thread 32,0,0 of block 0,0,0 waits at k/for b/for t/if#3/then/mbarrier.wait m for the end of phase 0 of m[1]: 24 of 64 arrivals are missing; warps that have ended: 1 (thread 32,0,0 of block 0,0,0)"},
+		{"a phase that ends before all have seen the one before end", three + "(if (lt t (i64 32)) (then (mbarrier.wait m (i64 0) (i32 0))))" +
+			" (if (eq t (i64 32)) (then (mbarrier.arrive m (i64 0)) (mbarrier.wait m (i64 1) (i32 0)) (mbarrier.arrive m (i64 0)))) (if (eq t (i64 64)) (then (mbarrier.arrive m (i64 1))))))",
+			"k/for b/for t/if#3/then/mbarrier.arrive m#2: ends phase 1 of m[0] while thread 0,0,0 of block 0,0,0 may still wait for the one before at k/for b/for t/if#2/then/mbarrier.wait m (thread 32,0,0 of block 0,0,0)"},
 		{"an mbarrier that is not there", ring + "(mbarrier.arrive m (i64 2))))", "k/for b/for t/mbarrier.arrive m: arrives at m[2], which has 2 cells (thread 0,0,0 of block 0,0,0), 64 times"},
 		{"an mbarrier that is not made", block[:len(block)-len("(for t i64 thread.x (i64 0) (i64 64) (i64 1) ")] + "(alloc m i64 mbarrier (i64 1)) (for t i64 thread.x (i64 0) (i64 64) (i64 1) (if (eq t (i64 3)) (then (mbarrier.arrive m (i64 0))))))",
 			"k/for b/for t/if/then/mbarrier.arrive m: arrives at m[0], which nothing has made (thread 3,0,0 of block 0,0,0)"},

@@ -40,7 +40,7 @@ func (w *warp) bulk(in *instr) {
 		bar.now.learn(agent, moment{time: bar.serial})
 		bar.copies = append(bar.copies, c)
 		if bar.bytes -= bytes; bar.bytes == 0 && bar.missing == 0 {
-			bar.complete()
+			w.complete(in, in.to, w.i[in.f][l], bar)
 		}
 	}
 }

@@ -12,8 +12,9 @@ type mbarrier struct {
 	bytes   int64 // that have been announced and have not come; less than 0 if they come first
 	phase   uint32
 	made    stamp
-	now     clock // of those who have arrived in this phase
-	done    clock // of those who arrived in the phases before
+	now     clock   // of those who have arrived in this phase
+	done    clock   // of those who arrived in the phases before
+	passed  []loads // waits that have seen the phase before end, and are through
 	copies  []*bulk
 	serial  uint32 // copies that have been started for it
 }
@@ -103,7 +104,7 @@ func (w *warp) arrive(in *instr) {
 		if bar.missing == 0 && bar.bytes == 0 { // before further lanes begin the next phase
 			w.tell(bar, who[i])
 			who[i] = 0
-			bar.complete()
+			w.complete(in, in.a, to.index, bar)
 		}
 	}
 	for i, to := range targets {
@@ -116,8 +117,17 @@ func (w *warp) arrive(in *instr) {
 // tell makes an mbarrier know what some lanes know.
 func (w *warp) tell(bar *mbarrier, mask uint32) { bar.now.join(w.release(mask)) }
 
-// complete begins the next phase.
-func (bar *mbarrier) complete() {
+// complete ends a phase. If somebody who waited for the one before might still
+// be about to look, on a machine where it is slow, it would see the phase after
+// this one and wait on.
+func (w *warp) complete(in *instr, slot int32, index int64, bar *mbarrier) {
+	for i := range bar.passed {
+		if late := bar.passed[i].unknown(bar.now); late != nil {
+			w.fault(Overtaken, in, bits.TrailingZeros32(w.mask), "ends phase %d of %s[%d] while %s may still wait for the one before at %s",
+				bar.phase, w.m.p.slots[slot].buffer.Name, index, w.m.author(late), w.m.p.places[late.stmt].path)
+		}
+	}
+	bar.passed = bar.passed[:0]
 	for _, c := range bar.copies {
 		c.land()
 	}
@@ -126,6 +136,18 @@ func (bar *mbarrier) complete() {
 	clear(bar.now)
 	bar.phase++
 	bar.missing = bar.count
+}
+
+// unknown returns what one of the lanes did that a clock does not know of.
+func (o *loads) unknown(c clock) *stamp {
+	for mask := o.mask; mask != 0; mask &= mask - 1 {
+		one := o.stamp
+		one.lane += uint32(bits.TrailingZeros32(mask))
+		if !c.knows(&one) {
+			return one.copy()
+		}
+	}
+	return nil
 }
 
 // passes reports whether the phases have ended that the warp's lanes wait for;
@@ -154,6 +176,7 @@ func (w *warp) passes() bool {
 			}
 		}
 		w.acquire(same&mask, bar.done)
+		bar.passed = append(bar.passed, loads{stamp: w.at(in, 0), mask: same & mask})
 		mask &^= same
 	}
 	return true

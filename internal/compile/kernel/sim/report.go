@@ -43,11 +43,12 @@ const (
 	Mismatch                // a barrier or mbarrier whose users disagree on how many they are
 	Deadlock                // threads, one at least at an mbarrier or a numbered barrier, that wait for ever
 	Exited                  // an access to the shared memory of a block that may not run
+	Overtaken               // a phase of an mbarrier that may end before all have seen the one before end
 )
 
 var kindNames = [...]string{
 	"out of bounds", "unwritten", "race", "divergence", "residency", "bad step", "out of steps",
-	"misaligned", "partial warp", "mismatch", "deadlock", "exited",
+	"misaligned", "partial warp", "mismatch", "deadlock", "exited", "overtaken",
 }
 
 func (k Kind) String() string { return kindNames[k] }
