@@ -24,6 +24,7 @@ type benchSpatial struct {
 	RivalsDir string            `name:"rivals-dir" help:"Time the rivals in this folder, in turn with the finalists." placeholder:"DIR"`
 	Rivals    string            `help:"What rivals have printed that were timed before, a line of JSON each." placeholder:"FILE"`
 	Quick     bool              `help:"Time shorter batches, and only the best plan in turn with the copies."`
+	Counters  bool              `help:"Have Nsight Compute (ncu) count what limits the best plans."`
 	Batches   int               `default:"7" help:"Timed batches of the finalists; at least 5."`
 	Jobs      int               `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
 }
@@ -72,7 +73,7 @@ func (c *benchSpatial) Run(a *app) error {
 func (c *benchSpatial) options(a *app) (bench.SpatialOptions, error) {
 	o := bench.SpatialOptions{
 		Cases: c.Case, DTypes: c.DType, Set: c.Set, Plans: c.Plan, Batches: c.Batches, Batch: 20 * time.Millisecond,
-		Quick: c.Quick, Jobs: c.Jobs, Commit: a.commit(), Log: a.stderr,
+		Quick: c.Quick, Counters: c.Counters, Jobs: c.Jobs, Commit: a.commit(), Log: a.stderr,
 	}
 	ordinal, ok := cuda.ParseID(c.Device)
 	if !ok {

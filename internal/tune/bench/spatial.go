@@ -59,6 +59,7 @@ type SpatialRow struct {
 	Device         string       `json:"device"`
 	Driver         string       `json:"driver"`
 	Compiler       string       `json:"compiler"`
+	Counters       *Counters    `json:"counters,omitempty"`
 	Condition      string       `json:"condition,omitempty"`
 	Commit         string       `json:"commit"`
 
@@ -94,6 +95,7 @@ type SpatialOptions struct {
 	Batches  int           // timed ones of the finalists
 	Batch    time.Duration // the least that such a batch takes
 	Quick    bool          // finalists are not timed again
+	Counters bool          // of the best plans, by Nsight Compute
 	Jobs     int           // processes that compile; 0 for as many as processors
 	Rivals   []Rival       // to be timed in turn
 	Given    []RivalBatch  // of rivals that were timed before

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ type contest struct {
 
 // startRival starts a rival on a case. It compiles while others are timed.
 func startRival(ctx context.Context, r Rival, c spatialCase, grid string, cells []int64) *contest {
-	args := append(r.Command[1:], c.name, c.dtype, grid, "--serve", "--cells", join(cells))
+	args := slices.Concat(r.Command[1:], []string{c.name, c.dtype, grid, "--serve", "--cells", join(cells)})
 	t := &contest{rival: r, lines: make(chan []byte), said: &bytes.Buffer{}}
 	t.about.RivalBatch = RivalBatch{Rival: r.Name, Case: c.name, DType: c.dtype, Grid: grid}
 	t.cmd = exec.CommandContext(ctx, r.Command[0], args...)

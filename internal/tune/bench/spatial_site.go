@@ -37,6 +37,8 @@ type opened struct {
 	Grid                     string
 	Points, Bytes            float64 // bytes a point that a step cannot do without
 	Cells                    int64   // of the plain kernels, compared with the reference
+	// Plain are the plain kernels' launches, in order.
+	Plain []string
 }
 
 // rule says how to time.
@@ -81,6 +83,7 @@ type site struct {
 	scalars map[*ir.Scalar]op.Value
 	bad     *cuda.Buffer // what the comparison finds
 	kept    map[string]*contender
+	ran     []string // the plain kernels' launches
 	copies  [2]*cuda.Buffer
 }
 
@@ -127,6 +130,7 @@ func open(ctx context.Context, dev *cuda.Device, o opening) (*site, opened, erro
 	if info.Cells, err = s.plain(); err != nil {
 		return nil, info, err
 	}
+	info.Plain = s.ran
 	return s, info, nil
 }
 
@@ -224,6 +228,7 @@ func (s *site) plain() (int64, error) {
 		if err != nil {
 			return cells, err
 		}
+		s.note(m)
 		lib, _, err := s.load(emit.Source(emit.CUDA, m), a)
 		if err != nil {
 			return cells, err
@@ -243,6 +248,13 @@ func (s *site) plain() (int64, error) {
 		}
 	}
 	return cells, s.expectLarge(toolchain.Contract)
+}
+
+// note keeps the names of what a step of plain kernels launches.
+func (s *site) note(m *kernel.Module) {
+	for _, l := range m.Stages[m.Program.Stages[0]] {
+		s.ran = append(s.ran, l.Kernel.Name)
+	}
 }
 
 // step fills the grids, poisons what is written, and runs one step.

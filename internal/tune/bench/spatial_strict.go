@@ -137,6 +137,7 @@ func (s *site) expectLarge(a toolchain.Arithmetic) error {
 	if err != nil {
 		return err
 	}
+	s.note(m)
 	large, err := s.set(m)
 	if err != nil {
 		return err

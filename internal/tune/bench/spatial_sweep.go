@@ -248,6 +248,12 @@ func (s *sweep) final() error {
 	}
 	best.best = true
 	best.against(s.results())
+	if s.opts.Counters {
+		var err error
+		if best.Counters, err = s.count(best); err != nil {
+			s.opts.logf("  %v\n", err)
+		}
+	}
 	if s.opts.all || s.opts.Quick {
 		return nil
 	}

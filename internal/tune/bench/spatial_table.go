@@ -35,6 +35,10 @@ func WriteSpatial(w io.Writer, rows []SpatialRow) {
 		if short := r.Short(); r.best && short != "" {
 			fmt.Fprintf(w, "short: %s %s: %s\n", r.Case, r.DType, short)
 		}
+		if c := r.Counters; c != nil {
+			fmt.Fprintf(w, "limit: %s %s: %s; memory %.0f %%, L2 %.0f %%, L1 %.0f %%, issue %.0f %%, occupancy %.0f %%; %.3f times the useful bytes\n",
+				r.Case, r.DType, c.Limit, c.DRAM, c.L2, c.L1, c.Issue, c.Occupancy, c.Excess)
+		}
 		for _, v := range r.Rivals {
 			if v.Failed != "" {
 				fmt.Fprintf(w, "%s %s: %s: %s\n", r.Case, r.DType, v.Rival, v.Failed)
