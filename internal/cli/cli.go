@@ -62,7 +62,9 @@ type parsed int
 
 // Worker must be called first in main: in a process that Gridloom has started
 // as a worker, it serves and does not return.
-func Worker() { worker.Main(runexec.Service, pool.Service, pool.OpenCLService, bench.Service, bench.CompileService) }
+func Worker() {
+	worker.Main(runexec.Service, pool.Service, pool.OpenCLService, bench.Service, bench.CompileService)
+}
 
 // Run runs the command that args name and returns its exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {

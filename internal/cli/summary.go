@@ -33,6 +33,8 @@ type outcome struct {
 	Iterations int64          `json:"iterations"`
 	Seconds    float64        `json:"seconds"`
 	Points     int64          `json:"points"`
+	Launches   int64          `json:"launches,omitempty"`
+	Graphs     int64          `json:"graphs,omitempty"` // that started several at once
 	GPoints    float64        `json:"gpoints_per_s"`
 	Scalars    []scalarResult `json:"scalars"`
 	Grids      []gridResult   `json:"grids"`
@@ -59,6 +61,7 @@ func newSummary(j *job) *summary {
 func (s *summary) finish(j *job, r exec.Runner, p exec.Progress) error {
 	s.outcome = &outcome{
 		Iterations: p.Iterations, Seconds: p.Busy.Seconds(), Points: p.Points,
+		Launches: p.Launches, Graphs: p.Graphs,
 		Scalars: []scalarResult{}, Grids: []gridResult{}, Outputs: []string{},
 	}
 	if p.Busy > 0 {

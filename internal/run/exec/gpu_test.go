@@ -114,8 +114,17 @@ func TestGraphsComeByThemselves(t *testing.T) {
 	same(t, "with and without graphs", bits[0], bits[1])
 }
 
+// onPretended skips a test that a real GPU cannot be made to fail.
+func onPretended(t *testing.T) {
+	t.Helper()
+	if !pretended {
+		t.Skip("no pretended GPU")
+	}
+}
+
 // A driver that has no graphs is as good as any.
 func TestGraphsRefused(t *testing.T) {
+	onPretended(t)
 	t.Setenv("CUDATEST_NO_GRAPHS", "1")
 	b := program(t, heat)
 	m, image := forGPU(t, b)
@@ -151,6 +160,7 @@ func TestInterruptOfGraphs(t *testing.T) {
 
 // What goes wrong on the way ends the worker, and says what ran.
 func TestGPUFailures(t *testing.T) {
+	onPretended(t)
 	b := program(t, heat, "N=5", "T=9")
 	m, image := forGPU(t, b)
 	const threads = "256"
@@ -180,6 +190,7 @@ func TestGPUFailures(t *testing.T) {
 
 // What the driver refuses before anything runs.
 func TestGPURefuses(t *testing.T) {
+	onPretended(t)
 	b := program(t, heat, "N=400")
 	m, image := forGPU(t, b)
 	for _, test := range []struct {

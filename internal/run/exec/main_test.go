@@ -30,13 +30,16 @@ func TestMain(m *testing.M) {
 	remove := func() {}
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil { // no GPU: a pretended one
 		if r, err := cudatest.Install(); err == nil {
-			remove = r
+			remove, pretended = r, true
 		}
 	}
 	status := m.Run()
 	remove()
 	os.Exit(status)
 }
+
+// pretended says that the GPU is package cudatest's.
+var pretended bool
 
 // program checks a source text and binds it.
 func program(t testing.TB, text string, set ...string) *ir.Binding {

@@ -25,6 +25,7 @@ type Options struct {
 	Workers  int           // that compile at the same time; 0 is one a processor
 	Deadline time.Duration // for one source; 0 is a minute
 	Memory   int64         // bytes that a worker may take; 0 is 4 GiB
+	Bound    int64         // bytes that the cache may take; 0 is 2 GiB
 }
 
 // Source is something to compile. Besides the compiler, its fields are all that
@@ -55,6 +56,7 @@ type Pool struct {
 
 	mutex sync.Mutex
 	idle  []*compilation
+	fresh int           // codes since the cache was trimmed
 	alive chan struct{} // a place for each worker
 }
 
@@ -73,6 +75,9 @@ func Open(o Options) (*Pool, error) {
 	if o.Memory == 0 {
 		o.Memory = 4 << 30
 	}
+	if o.Bound == 0 {
+		o.Bound = 2 << 30
+	}
 	return &Pool{opts: o, compiler: compiler, alive: make(chan struct{}, o.Workers)}, nil
 }
 
@@ -80,6 +85,9 @@ func Open(o Options) (*Pool, error) {
 func (p *Pool) Close() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	if p.fresh > 0 {
+		p.opts.Cache.Trim(p.opts.Bound) // what cannot be removed now will be another time
+	}
 	for _, c := range p.idle {
 		c.close()
 	}
@@ -193,5 +201,14 @@ func (p *Pool) keep(key string, a answer) Result {
 	if err == nil {
 		r.Image, r.Err = p.opts.Cache.Keep(key+codeEnding, a.Code)
 	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.fresh++; p.fresh >= trimEvery {
+		p.fresh = 0
+		p.opts.Cache.Trim(p.opts.Bound)
+	}
 	return r
 }
+
+// trimEvery is after how many codes the cache is looked through.
+const trimEvery = 500

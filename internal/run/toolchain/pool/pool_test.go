@@ -135,6 +135,31 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// The cache keeps within its bound, the code that was used last being there.
+func TestBound(t *testing.T) {
+	p := open(t, Options{Bound: 700})
+	var last Result
+	for _, name := range []string{"a", "b", "c"} {
+		last = p.Compile(t.Context(), []Source{source(name)})[0]
+		code(t, last)
+		time.Sleep(10 * time.Millisecond) // the order in time is that of the names
+	}
+	p.Close()
+	entries, err := os.ReadDir(p.opts.Cache.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := int64(0)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			total += info.Size()
+		}
+	}
+	if _, err := os.Stat(last.Image); err != nil || total > 700 || total < 100 {
+		t.Errorf("%d bytes in %d files: %v", total, len(entries), err)
+	}
+}
+
 // A compiler that hangs, takes all memory or crashes is the source's fault, and
 // costs a worker.
 func TestBadCompiler(t *testing.T) {
