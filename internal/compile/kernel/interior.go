@@ -13,9 +13,10 @@ import (
 // loop's variable, and any index that is itself chosen by min, max or select
 // from one. A variable that has been cast is a position in the source's
 // mathematics, not an index, so what is compared with it is data. A cell's
-// colour, a remainder that equals a literal, may decide what is done with it.
+// colour, a remainder that equals a literal, may decide what is done with it;
+// so may which thread it is, of those whose loops are around the Interior ones.
 func CheckInterior(k *Kernel) error {
-	c := &interior{path: []string{k.Name}, counts: map[*Var]bool{}, tests: map[*Var]bool{}, remainders: map[*Var]bool{}}
+	c := &interior{path: []string{k.Name}, counts: map[*Var]bool{}, tests: map[*Var]bool{}, remainders: map[*Var]bool{}, threads: map[*Var]bool{}}
 	c.list(k.Body)
 	return errors.Join(c.errs...)
 }
@@ -27,6 +28,7 @@ type interior struct {
 	tests  map[*Var]bool // variables that hold a comparison of a position
 	// remainders are names of values that colours are told by.
 	remainders map[*Var]bool
+	threads    map[*Var]bool // variables that tell which thread it is
 	errs       []error
 }
 
@@ -48,6 +50,7 @@ func (c *interior) stmt(s Stmt) {
 		c.expr(s.Value)
 		c.note(s.Var, s.Value)
 		c.remainders[s.Var] = c.isRemainder(s.Value)
+		c.threads[s.Var] = c.isThread(s.Value)
 	case *Declare:
 		c.expr(s.Init)
 		c.note(s.Var, s.Init)
@@ -60,13 +63,15 @@ func (c *interior) stmt(s Stmt) {
 		}
 		if c.inside > 0 {
 			c.counts[s.Var] = true
+		} else if s.Tag.IsThread() {
+			c.threads[s.Var] = true
 		}
 		c.list(s.Body)
 		if s.Path == Interior {
 			c.inside--
 		}
 	case *If:
-		if c.inside > 0 && !c.isColor(s.Cond) {
+		if c.inside > 0 && !c.isColor(s.Cond) && !c.isThread(s.Cond) {
 			c.fail("a condition in an interior loop")
 		}
 		c.list(s.Then)
@@ -142,6 +147,21 @@ func (c *interior) isColor(e Expr) bool {
 	}
 	_, literal := IntLit(b.Y)
 	return b.Op == op.Eq && literal && c.isRemainder(b.X)
+}
+
+// isThread reports whether e is made of what tells which thread it is.
+func (c *interior) isThread(e Expr) bool {
+	found, only := false, true
+	Walk(e, func(e Expr) {
+		switch e := e.(type) {
+		case *Load:
+			only = false
+		case *Ref:
+			found = true
+			only = only && c.threads[e.Var]
+		}
+	})
+	return found && only
 }
 
 // isRemainder reports whether e is a remainder by a literal.

@@ -74,6 +74,9 @@ func TestVerifyAccepts(t *testing.T) {
 		"(for b i64 block.x (i64 0) N (i64 1) (for y i64 thread.y (i64 0) (i64 4) (i64 1) (for t i64 thread.x (i64 0) (i64 32) (i64 1)" +
 			" (if (eq y (i64 1)) (then (shuffle x f64 down a (i32 1)))))))",
 		grid + "(alloc p f64 private (i64 4)) (for r i64 unroll (i64 0) (i64 4) (i64 1) (let at i64 (sub (i64 3) r)) (store p at (load u r)))))",
+		grid + "(for r i64 serial (i64 0) N (i64 1) (if (lt r (sub N (i64 1))) (then (barrier grid))))))",
+		grid + "(for r i64 serial (i64 0) N (i64 1) (if (lt t (i64 64)) (then (barrier block (number 1) (threads 64)))))))",
+		cluster + "(for q i64 serial (i64 0) b (i64 1) (if (lt q N) (then (barrier cluster)))))))",
 		cluster + "(store s t a (rank (i32 1))) (mbarrier.arrive m (i64 0) (rank (i32 1))) (barrier cluster) (let x f64 (load s t (rank (i32 1)))))))",
 		cluster + "(if (eq b (i64 1)) (then (barrier cluster))) (if (eq t (i64 0)) (then (mbarrier.init m (i64 0) (i32 1)) (mbarrier.arrive m (i64 0) (bytes (i32 64)))" +
 			" (bulk s (i64 0) u b (i64 8) m (i64 0)))) (async s t u t 2) (async.commit) (async.wait 0) (mbarrier.wait m (i64 0) (i32 1)))))",
@@ -321,6 +324,9 @@ func TestCheckInterior(t *testing.T) {
 	loop := func(body string) string {
 		return signature + "(let edge i64 (sub N (i64 1))) (for j i64 serial (i64 0) N (i64 1) (for i i64 vector interior (i64 1) edge (i64 1) " + body + ")))"
 	}
+	threads := func(body string) string {
+		return signature + grid + "(let warp i64 (div t (i64 32))) (for i i64 serial interior (i64 1) N (i64 1) " + body + "))))"
+	}
 	tests := []struct{ text, want string }{
 		{loop("(store v (add (mul j N) i) (load u (add (mul j N) (sub i (i64 1)))))"), ""},
 		{loop("(store v i (select (lt (load u i) a) a (load u i)))"), ""},
@@ -337,6 +343,14 @@ func TestCheckInterior(t *testing.T) {
 		{loop("(let at i64 (add i j)) (store v (max at (i64 0)) a)"), "k/for j/for i/store v: an index is limited by max in an interior loop"},
 		{loop("(let x f64 (load u (select (lt (load u i) a) i N)))"), "k/for j/for i/let x: an index is chosen by a select in an interior loop"},
 		{loop("(var x f64 a) (for r i64 serial (i64 0) (i64 3) (i64 1) (set x (select (eq r (i64 1)) a x)))"), "k/for j/for i/for r/set x: a select on a position in an interior loop"},
+		{loop("(loads (x y) u (min i (i64 4))) (stores v (mul i (i64 2)) (x y))"), "k/for j/for i/loads u: an index is limited by min in an interior loop"},
+		{loop("(stores v (max (mul i (i64 2)) (i64 0)) (a a))"), "k/for j/for i/stores v: an index is limited by max in an interior loop"},
+		{loop("(stores v (mul i (i64 2)) (a (select (lt i edge) a (load u i))))"), "k/for j/for i/stores v: a select on a position in an interior loop"},
+		{threads("(if (eq warp (i64 1)) (then (store v t a)))"), ""},
+		{threads("(if (lt t (i64 8)) (then (store v t a)))"), ""},
+		{threads("(if (lt b (i64 8)) (then (store v t a)))"), "k/for b/for t/for i/if: a condition in an interior loop"},
+		{threads("(if (lt (add t i) (i64 8)) (then (store v t a)))"), "k/for b/for t/for i/if: a condition in an interior loop"},
+		{strings.Replace(threads("(if (lt t (i64 8)) (then (store v t a)))"), "thread.x", "thread.x interior", 1), "k/for b/for t/for i/if: a condition in an interior loop"},
 		{strings.Replace(loop("(if (lt i N) (then (store v i (select (lt i edge) (load u (min i edge)) a))))"), "interior ", "edge ", 1), ""},
 	}
 	for _, test := range tests {
