@@ -62,19 +62,22 @@ func (f *form) from(group int) int {
 	return f.ends[group-1]
 }
 
-// named reports whether a plan names kernels of a stage that are this form's.
-func (f *form) named(plan schedule.Plan, stage string) bool {
-	return slices.ContainsFunc(plan.Kernels, func(k schedule.Kernel) bool {
-		return k.Stage == stage && slices.ContainsFunc(f.fusion.Groups, func(g *analysis.Group) bool {
-			i := slices.Index(f.fusion.Groups, g)
-			return k.From == f.from(i) && k.To == f.ends[i]
-		})
-	})
+// named counts the kernels that a plan names and that are this form's.
+func (f *form) named(plan schedule.Plan, stage string) int {
+	n := 0
+	for _, k := range plan.Kernels {
+		for i := range f.ends {
+			if k.Stage == stage && k.From == f.from(i) && k.To == f.ends[i] {
+				n++
+			}
+		}
+	}
+	return n
 }
 
-// form chooses between the forms of a stage: what the plan names kernels of,
-// else what it says of local grids. A grid that costs no kernel of its own is
-// never stored.
+// form chooses between the forms of a stage: that of which the plan names more
+// kernels, else what it says of local grids. A grid that costs no kernel of its
+// own is never stored.
 func (m *module) form(s *ir.Stage) *form {
 	if s == m.Program.Initial {
 		// A grid that is given its contents skips its assignments.
@@ -87,13 +90,11 @@ func (m *module) form(s *ir.Stage) *form {
 		return stored
 	}
 	m.locals.found = true
-	switch {
-	case slices.Equal(fused.ends, stored.ends):
-	case stored.named(m.opts.Plan, s.Name):
-		return stored
-	case fused.named(m.opts.Plan, s.Name), m.locals.fuse:
-	default:
-		return stored
+	if !slices.Equal(fused.ends, stored.ends) {
+		more := fused.named(m.opts.Plan, s.Name) - stored.named(m.opts.Plan, s.Name)
+		if more < 0 || more == 0 && !m.locals.fuse {
+			return stored
+		}
 	}
 	m.sources[fused.stage] = s
 	return fused

@@ -1,11 +1,14 @@
 package lower_test
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/gen"
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // diffused has a chain of local grids, one that cannot be fused, and one that
@@ -46,6 +49,7 @@ func TestForms(t *testing.T) {
 		{"local=stored", "diffuse[0:1] diffuse[1:3] diffuse[3:4] smooth[0:1] smooth[1:2] smooth[2:4]"},
 		{"local=fused", "diffuse[0:4] smooth[0:1] smooth[1:2] smooth[2:4]"},
 		{"diffuse[0:4]@1{}", "diffuse[0:4] smooth[0:1] smooth[1:2] smooth[2:4]"},
+		{"diffuse[0:4]@1{};smooth[2:4]@1{}", "diffuse[0:4] smooth[0:1] smooth[1:2] smooth[2:4]"},
 		{"local=fused;diffuse[1:3]@1{}", "diffuse[0:1] diffuse[1:3] diffuse[3:4] smooth[0:1] smooth[1:2] smooth[2:4]"},
 	} {
 		for _, target := range []lower.Target{lower.CPU, lower.GPU} {
@@ -98,6 +102,7 @@ func local(body string) string {
 func TestFormsOfRandomPrograms(t *testing.T) {
 	t.Parallel()
 	fused := 0
+	rng := rand.New(rand.NewPCG(3, 4))
 	for seed := range uint64(300) {
 		c, err := gen.Make(seed, gen.Options{Size: 3 + int(seed%6)})
 		if err != nil {
@@ -114,6 +119,9 @@ func TestFormsOfRandomPrograms(t *testing.T) {
 			continue // it has none to fuse
 		}
 		fused++
+		if w.target == lower.GPU {
+			w.plan = drawn(c.Program, lower.Options{Target: w.target, Bound: b, Plan: w.plan}, rng)
+		}
 		if err := check(b, w, seed); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, c.Source)
 		}
@@ -121,6 +129,19 @@ func TestFormsOfRandomPrograms(t *testing.T) {
 	if fused < 15 {
 		t.Errorf("only %d programs have local grids to fuse", fused)
 	}
+}
+
+// drawn returns a plan of the kernels that a program has, with random
+// configurations.
+func drawn(p *ir.Program, o lower.Options, rng *rand.Rand) schedule.Plan {
+	var out schedule.Plan
+	choices, _ := lower.Choices(p, o)
+	for _, c := range choices {
+		f := c.Space.Families[rng.IntN(len(c.Space.Families))] // each as often as the others
+		c.Config = schedule.Space{Families: []schedule.Family{f}}.Census().Draw(rng)
+		out.Kernels = append(out.Kernels, c.Kernel)
+	}
+	return out
 }
 
 func TestFormErrors(t *testing.T) {
