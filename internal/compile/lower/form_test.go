@@ -103,7 +103,7 @@ func TestFormsOfRandomPrograms(t *testing.T) {
 	t.Parallel()
 	fused := 0
 	rng := rand.New(rand.NewPCG(3, 4))
-	for seed := range uint64(300) {
+	for seed := range uint64(150) {
 		c, err := gen.Make(seed, gen.Options{Size: 3 + int(seed%6)})
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestFormsOfRandomPrograms(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, c.Source)
 		}
 	}
-	if fused < 15 {
+	if fused < 6 {
 		t.Errorf("only %d programs have local grids to fuse", fused)
 	}
 }
