@@ -56,7 +56,7 @@ extern "C" __global__ __launch_bounds__(32) void groups(const float *__restrict_
         __syncthreads();
     }
     gl_copy_async<4>(&tile[t], &u[t]);
-    gl_copy_async<8>(&tile[t * 2], &u[t * 2]);
+    gl_copy_async<8>(&tile[128 + t * 2], &u[t * 2]);
     gl_commit_async();
     gl_wait_async<0>();
 }
