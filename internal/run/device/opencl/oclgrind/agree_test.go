@@ -73,7 +73,7 @@ draw:
 			continue // it fits no kernel
 		}
 		for _, k := range m.Kernels {
-			if emit.OpenCL.Lacks(k) != nil || len(kernel.Text(k)) > 60_000 {
+			if emit.OpenCL.Lacks(k) != nil || len(kernel.Text(k)) > 20_000 {
 				continue draw
 			}
 		}
