@@ -6,7 +6,7 @@ export CGO_ENABLED = 0
 GOFMT = "$$(go env GOROOT)/bin/gofmt"
 SOURCES = find . -name '*.go' ! -path './.*' ! -path './build/*' ! -path './out/*' ! -path '*/testdata/*'
 
-.PHONY: build test fmt lint proof bench
+.PHONY: build test fmt lint proof bench gpu-bench
 
 # A binary built from a checkout knows its commit, which results are kept with.
 COMMIT = $(shell git describe --always --dirty=+changes --abbrev=12 --exclude='*' 2>/dev/null)
@@ -31,6 +31,11 @@ lint:
 # Ten thousand random programs, every cell: about an hour on two processors.
 proof: build
 	build/gridloom bench proof --programs 10000 --json bench/results/proof.json
+
+# Figures of this GPU; rivals take part if Python, nvcc, PyTorch and Triton are there.
+gpu-bench: build
+	build/gridloom bench spatial --rivals-dir bench/rivals --json bench/results/spatial.json
+	build/gridloom bench compile --json bench/results/compile.json
 
 # Figures of this processor; nothing else should run meanwhile.
 bench: build

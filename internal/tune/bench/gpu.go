@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/memory"
@@ -35,9 +34,8 @@ type GPURow struct {
 	Spills         int      `json:"spills"` // bytes of local memory a thread
 	CompileMS      float64  `json:"compile_ms"`
 	CellsChecked   int64    `json:"cells_checked"`
-	Timed          []string `json:"timed"`             // kernels
-	Untimed        []string `json:"untimed,omitempty"` // kernels of the sweep that run on one thread
-	Arithmetic     string   `json:"arithmetic"`        // of the timed code; both it and strict code are checked
+	Timed          []string `json:"timed"`      // kernels
+	Arithmetic     string   `json:"arithmetic"` // of the timed code; both it and strict code are checked
 	Batches        int      `json:"batches"`
 	Launches       int      `json:"launches"` // in a batch
 	Refused        string   `json:"refused,omitempty"`
@@ -222,12 +220,6 @@ func (b *gpuBench) measure(checks *checks, large *placed, cfg schedule.Config, p
 	}
 	defer calls.free()
 	for _, c := range calls.list {
-		// Partial results are combined on one thread: that takes long for what
-		// it is, and is no figure of this family.
-		if !kernel.HasThreads(c.kernel) {
-			row.Untimed = append(row.Untimed, c.kernel.Name)
-			continue
-		}
 		row.Timed = append(row.Timed, c.kernel.Name)
 		r, err := lib.Resources(c.kernel.Name)
 		if err != nil {
@@ -238,7 +230,7 @@ func (b *gpuBench) measure(checks *checks, large *placed, cfg schedule.Config, p
 	if err := large.poison(); err != nil {
 		return err
 	}
-	times, n, err := b.batches(calls.launchThreads, b.opts.Batches, b.opts.Batch)
+	times, n, err := b.batches(calls.launch, b.opts.Batches, b.opts.Batch)
 	if err != nil {
 		return err
 	}

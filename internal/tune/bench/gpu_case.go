@@ -254,18 +254,6 @@ func (c *calls) launch() error {
 	return nil
 }
 
-// launchThreads runs the kernels that are not for one thread.
-func (c *calls) launchThreads() error {
-	for _, l := range c.list {
-		if kernel.HasThreads(l.kernel) {
-			if err := l.Launch(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // bind prepares a module's launches on the program's memory.
 func (p *placed) bind(m *kernel.Module, lib *cuda.Library) (*calls, error) {
 	out := &calls{}
