@@ -38,7 +38,7 @@ type leveller struct {
 	changed bool
 	// clusters says that there are any; whole that a warp's threads differ in x
 	// alone, and warps start at multiples of their size there. Rows are the
-	// variables that count threads in x from 0.
+	// variables that hold a thread's x, counted from 0.
 	clusters, whole bool
 	rows            map[*Var]bool
 }
@@ -100,19 +100,29 @@ func (a *leveller) expr(e Expr) level {
 	return l
 }
 
-// tellsWarps reports whether e divides a thread's x by, or compares it with, a
-// multiple of the size of a warp.
+// tellsWarps reports whether e divides a thread's x by a multiple of the size
+// of a warp, or tells whether it is below one.
 func (a *leveller) tellsWarps(e *Binary) bool {
-	x := e.X
-	if c, ok := x.(*Cast); ok && (c.To == types.I32 || c.To == types.I64) {
-		x = c.X
-	}
-	r, ok := x.(*Ref)
 	n, literal := IntLit(e.Y)
-	if !a.whole || !ok || !a.rows[r.Var] || !literal || n <= 0 || n%warpSize != 0 {
+	if !a.whole || !literal || n <= 0 || !a.isRow(e.X) {
 		return false
 	}
-	return e.Op == op.Div || e.Op == op.Lt || e.Op == op.Ge
+	switch e.Op {
+	case op.Div, op.Lt, op.Ge:
+		return n%warpSize == 0
+	case op.Le, op.Gt:
+		return n%warpSize == warpSize-1
+	}
+	return false
+}
+
+// isRow reports whether e is a thread's x, from 0.
+func (a *leveller) isRow(e Expr) bool {
+	if c, ok := e.(*Cast); ok && (c.To == types.I32 || c.To == types.I64) {
+		e = c.X
+	}
+	r, ok := e.(*Ref)
+	return ok && a.rows[r.Var]
 }
 
 func (a *leveller) list(list []Stmt, under level) {
@@ -120,6 +130,7 @@ func (a *leveller) list(list []Stmt, under level) {
 		switch s := s.(type) {
 		case *Let:
 			a.raise(s.Var, a.expr(s.Value))
+			a.rows[s.Var] = a.isRow(s.Value)
 		case *Declare:
 			a.raise(s.Var, max(perGrid, a.expr(s.Init)))
 		case *Assign:
