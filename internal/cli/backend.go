@@ -54,25 +54,25 @@ type program struct {
 
 // lowered turns a program into the kernels that the target runs, and checks
 // that there is memory for it: what cannot run is not compiled.
-func (t target) lowered(b *ir.Binding) (*kernel.Module, *exec.Script, error) {
+func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 	kind, dialect := t.backend.language()
 	m, err := lower.Program(b.Program, t.lowering(b, kind))
 	if err != nil {
-		return nil, nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
+		return nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
 	}
 	for _, k := range m.Kernels {
 		if err := dialect.Lacks(k); err != nil {
-			return nil, nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
+			return nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
 		}
 	}
 	script, err := exec.NewScript(m, b)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := t.backend.fits(script); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return m, script, memory.System("/").Check(script.Needs(t.device, false))
+	return m, memory.System("/").Check(script.Needs(t.device, false))
 }
 
 func (t target) lowering(b *ir.Binding, kind lower.Target) lower.Options {
@@ -85,7 +85,7 @@ func (t target) fits(b *ir.Binding) error {
 	if t.backend == nil {
 		return nil // the reference allocates and begins at once, and checks that itself
 	}
-	_, _, err := t.lowered(b)
+	_, err := t.lowered(b)
 	return err
 }
 
@@ -96,7 +96,7 @@ func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Prog
 		r, err := exec.OpenReference(b, exec.ReferenceOptions{Progress: progress})
 		return &program{Runner: r}, err
 	}
-	m, script, err := t.lowered(b)
+	m, err := t.lowered(b)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Prog
 		return nil, err
 	}
 	cache.Trim(cacheLimit) // what cannot be removed now will be another time
-	return &program{r, image.results(script)}, nil
+	return &program{r, image.results(r.Usage())}, nil
 }
 
 // planText returns the plan in full: every kernel with its configuration.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
-	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/exec"
 )
@@ -14,41 +13,26 @@ type kernelResult struct {
 	Name      string  `json:"name"`
 	Threads   int64   `json:"threads_per_block"`
 	Registers int     `json:"registers"`
-	Stack     int     `json:"stack_bytes"`
+	Local     int     `json:"local_bytes"` // a thread: spilled registers, arrays
 	Spills    int     `json:"spill_bytes"` // stored and loaded, a thread
-	Shared    int64   `json:"shared_bytes"`
+	Shared    int     `json:"shared_bytes"`
 	Blocks    int     `json:"blocks_per_multiprocessor"`
 	Occupancy float64 `json:"occupancy"` // of the threads that a multiprocessor can hold
 }
 
-// results brings together what the compiler tells of kernels and how a script
-// launches them.
-func (i image) results(s *exec.Script) []kernelResult {
+// results brings together what the device and the compiler tell of kernels.
+func (i image) results(used []exec.KernelUsage) []kernelResult {
 	var list []kernelResult
-	for n, name := range s.Kernels {
-		at := slices.IndexFunc(i.kernels, func(r cuda.Report) bool { return r.Kernel == emit.CUDA.Symbol(name) })
-		if at < 0 {
-			continue
+	for _, u := range used {
+		k := kernelResult{Name: u.Kernel, Threads: u.Threads, Registers: u.Registers, Local: u.Local, Shared: u.Shared, Blocks: u.Blocks}
+		if i.limits != nil && i.limits.ThreadsOfMulti > 0 {
+			k.Occupancy = float64(int64(u.Blocks)*u.Threads) / float64(i.limits.ThreadsOfMulti)
 		}
-		r, g := i.kernels[at], geometry(s, n)
-		threads := g.Threads[0] * g.Threads[1] * g.Threads[2]
-		blocks := i.limits.Occupancy(r, g)
-		list = append(list, kernelResult{
-			Name: name, Threads: threads, Registers: r.Registers, Stack: r.Stack, Spills: r.SpillStores + r.SpillLoads,
-			Shared: int64(r.Shared) + g.Shared, Blocks: blocks, Occupancy: float64(int64(blocks)*threads) / float64(max(1, i.limits.ThreadsOfMulti)),
-		})
+		symbol := emit.CUDA.Symbol(u.Kernel)
+		if at := slices.IndexFunc(i.kernels, func(r cuda.Report) bool { return r.Kernel == symbol }); at >= 0 {
+			k.Spills = i.kernels[at].SpillStores + i.kernels[at].SpillLoads
+		}
+		list = append(list, k)
 	}
 	return list
-}
-
-// geometry returns that of a kernel's first launch.
-func geometry(s *exec.Script, n int) kernel.Geometry {
-	for _, st := range s.Stages {
-		for _, l := range st.Launches {
-			if l.Kernel == n {
-				return l.Geometry
-			}
-		}
-	}
-	return kernel.Geometry{}
 }

@@ -11,3 +11,19 @@ type Gridded interface {
 	// without any is a call that does nothing.
 	PrepareGrid(kernel string, g kernel.Geometry, args []Arg) (Call, error)
 }
+
+// Usage is what a compiled kernel takes of its device.
+type Usage struct {
+	Registers  int // a thread
+	Local      int // bytes a thread of memory beside them: spilled registers, arrays
+	Shared     int // bytes a block, those that the launch brings included
+	MaxThreads int // that a block could have
+	Blocks     int // that a multiprocessor holds at once
+}
+
+// Accountant is a Library that tells what its kernels take.
+type Accountant interface {
+	Library
+	// Usage tells it for a launch of that size.
+	Usage(kernel string, g kernel.Geometry) (Usage, error)
+}

@@ -104,7 +104,12 @@ func TestDeadlineIsForALaunch(t *testing.T) {
 func TestInterruptOfAHang(t *testing.T) {
 	r := openBad(t, "for (;;) zero++", Options{Patience: 50 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
+	go func() {
+		for running := ""; running != "bad"; running, _, _ = r.status.what(r.script) {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
 	_, err := r.Advance(ctx, Limit{})
 	if want := "kernel bad failed after 5 iterations: it was interrupted, and did not stop within 50ms"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -119,6 +120,21 @@ func onPretended(t *testing.T) {
 	t.Helper()
 	if !pretended {
 		t.Skip("no pretended GPU")
+	}
+}
+
+// Kernels are known with what they take.
+func TestUsage(t *testing.T) {
+	onPretended(t)
+	b := program(t, heat)
+	m, image := forGPU(t, b)
+	r := openModule(t, m, b, Options{Image: image})
+	want := KernelUsage{"heat", 256, device.Usage{Registers: 32, MaxThreads: 1024, Blocks: 8}}
+	if got := r.Usage(); len(got) != 1 || got[0] != want {
+		t.Errorf("%+v", got)
+	}
+	if got := openCPU(t, b, Options{}).Usage(); got != nil {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -27,8 +27,9 @@ type machine struct {
 	status *status
 	eval   evaluator
 	pace   pacer
-	graphs *replayer // nil where launches are made one by one
-	failed error     // of a cell that could not be read in the midst of a formula
+	usage  []device.Usage // of kernels, if the device tells it
+	graphs *replayer      // nil where launches are made one by one
+	failed error          // of a cell that could not be read in the midst of a formula
 }
 
 // newMachine prepares everything that launches need.
@@ -43,7 +44,31 @@ func newMachine(s *Script, d device.Device, image string, r *memory.Region, priv
 	if err != nil {
 		return nil, err
 	}
-	return m, m.prepare(library)
+	if err := m.prepare(library); err != nil {
+		return m, err
+	}
+	return m, m.account(library)
+}
+
+// account asks what the kernels take, each as it is launched first.
+func (m *machine) account(library device.Library) error {
+	accountant, ok := library.(device.Accountant)
+	if !ok {
+		return nil
+	}
+	for i, name := range m.script.Kernels {
+		g := m.script.Geometry(i)
+		if g.Threads[0]*g.Threads[1]*g.Threads[2] == 0 {
+			m.usage = append(m.usage, device.Usage{})
+			continue
+		}
+		u, err := accountant.Usage(name, g)
+		if err != nil {
+			return err
+		}
+		m.usage = append(m.usage, u)
+	}
+	return nil
 }
 
 func (m *machine) allocate(r *memory.Region, private bool) error {

@@ -56,6 +56,7 @@ type Remote struct {
 	push   bool  // the host may have written to memory since the last advance
 	stale  []bool
 	done   Progress
+	usage  []device.Usage
 	failed error // that ended the worker
 }
 
@@ -126,7 +127,8 @@ func (r *Remote) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.ask(ctx, request{Kind: setUp, Script: r.script, Device: r.opts.Device, Image: r.opts.Image, Private: r.opts.Private, NoGraphs: r.opts.NoGraphs, Deadline: r.opts.Deadline, Eager: r.opts.eager}, nil)
+	a, err := r.ask(ctx, request{Kind: setUp, Script: r.script, Device: r.opts.Device, Image: r.opts.Image, Private: r.opts.Private, NoGraphs: r.opts.NoGraphs, Deadline: r.opts.Deadline, Eager: r.opts.eager}, nil)
+	r.usage = a.Usage
 	return err
 }
 
@@ -390,6 +392,23 @@ func named(p *ir.Program, names []string) map[*ir.Grid]bool {
 		}
 	}
 	return set
+}
+
+// KernelUsage is what a kernel takes of its device.
+type KernelUsage struct {
+	Kernel  string
+	Threads int64 // of a block
+	device.Usage
+}
+
+// Usage returns what each kernel takes; nothing where devices do not tell it.
+func (r *Remote) Usage() []KernelUsage {
+	var list []KernelUsage
+	for i, u := range r.usage {
+		t := r.script.Geometry(i).Threads
+		list = append(list, KernelUsage{r.script.Kernels[i], t[0] * t[1] * t[2], u})
+	}
+	return list
 }
 
 // Place implements Runner.

@@ -56,6 +56,18 @@ type Launch struct {
 	Geometry kernel.Geometry // for devices that need it
 }
 
+// Geometry returns that of a kernel's first launch.
+func (s *Script) Geometry(kernelIndex int) kernel.Geometry {
+	for _, st := range s.Stages {
+		for _, l := range st.Launches {
+			if l.Kernel == kernelIndex {
+				return l.Geometry
+			}
+		}
+	}
+	return kernel.Geometry{}
+}
+
 // ArgKind says what an argument is.
 type ArgKind uint8
 

@@ -57,6 +57,7 @@ type reply struct {
 	Ending ending
 	Holds  []int
 	Busy   time.Duration
+	Usage  []device.Usage
 }
 
 // open returns the device of that name.
@@ -124,7 +125,11 @@ func (s *server) answer(r request) (a reply, err error) {
 	}
 	switch r.Kind {
 	case setUp:
-		return a, s.setUp(r)
+		err = s.setUp(r)
+		if err == nil {
+			a.Usage = s.machine.usage
+		}
+		return a, err
 	case advance:
 		if r.Push {
 			s.populate()

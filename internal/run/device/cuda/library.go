@@ -23,7 +23,10 @@ type Library struct {
 	blocks []*memory.Region // of its calls' arguments
 }
 
-var _ device.Gridded = (*Library)(nil)
+var (
+	_ device.Gridded    = (*Library)(nil)
+	_ device.Accountant = (*Library)(nil)
+)
 
 // Load loads an image that a Builder has made, or package pool has kept.
 func (d *Device) Load(image string) (device.Library, error) {
@@ -118,6 +121,16 @@ func (l *Library) Occupancy(kernel string, g kernel.Geometry) (blocks int, err e
 		return 0, err
 	}
 	return l.occupancy(kernel, f, g)
+}
+
+// Usage implements device.Accountant.
+func (l *Library) Usage(kernel string, g kernel.Geometry) (device.Usage, error) {
+	r, err := l.Resources(kernel)
+	if err != nil {
+		return device.Usage{}, err
+	}
+	blocks, err := l.Occupancy(kernel, g)
+	return device.Usage{Registers: r.Registers, Local: r.Local, Shared: r.Shared + int(g.Shared), MaxThreads: r.MaxThreads, Blocks: blocks}, err
 }
 
 func (l *Library) occupancy(kernel string, f handle, g kernel.Geometry) (int, error) {
