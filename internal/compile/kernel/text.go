@@ -26,6 +26,18 @@ import (
 // accepts back as it was.
 func Text(k *Kernel) string {
 	w := &writer{}
+	w.kernel(k)
+	return w.b.String() + "\n"
+}
+
+// Lines returns the line of Text, from 1, at which each statement starts.
+func Lines(k *Kernel) map[Stmt]int {
+	w := &writer{at: map[Stmt]int{}}
+	w.kernel(k)
+	return w.at
+}
+
+func (w *writer) kernel(k *Kernel) {
 	w.open("kernel " + word(k.Name))
 	for _, line := range k.Doc {
 		w.line("(doc " + strconv.Quote(line) + ")")
@@ -44,7 +56,6 @@ func Text(k *Kernel) string {
 	}
 	w.list(k.Body)
 	w.close()
-	return w.b.String() + "\n"
 }
 
 // StmtText prints a statement, with one a line where it holds others.
@@ -72,6 +83,8 @@ func word(name string) string {
 type writer struct {
 	b      strings.Builder
 	indent int
+	lines  int
+	at     map[Stmt]int // the line of each statement; nil if nobody asks
 }
 
 // line starts a line with text.
@@ -79,6 +92,7 @@ func (w *writer) line(text string) {
 	if w.b.Len() > 0 {
 		w.b.WriteByte('\n')
 	}
+	w.lines++
 	for range w.indent {
 		w.b.WriteString("  ")
 	}
@@ -97,6 +111,9 @@ func (w *writer) close() {
 
 func (w *writer) list(list []Stmt) {
 	for _, s := range list {
+		if w.at != nil {
+			w.at[s] = w.lines + 1
+		}
 		w.stmt(s)
 	}
 }

@@ -94,6 +94,25 @@ func TestLaunchedTextReadsBack(t *testing.T) {
 	}
 }
 
+func TestLines(t *testing.T) {
+	k, err := kernel.ParseText(launched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, at := strings.Split(launched, "\n"), kernel.Lines(k)
+	n := 0
+	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+		n++
+		first, _, _ := strings.Cut(kernel.StmtText(s), "\n")
+		if got := strings.TrimSpace(lines[at[s]-1]); !strings.HasPrefix(got, first) {
+			t.Errorf("line %d is %s, and not the first of %s", at[s], got, first)
+		}
+	}, nil)
+	if n != len(at) || n != 26 {
+		t.Errorf("%d lines of %d statements", len(at), n)
+	}
+}
+
 func TestTextReadsBack(t *testing.T) {
 	k, err := kernel.ParseText(everything)
 	if err != nil {

@@ -96,7 +96,7 @@ func (m *machine) grid() {
 func (m *machine) residency(total int64) {
 	for _, in := range m.p.code {
 		if in.op == opBarrier && kernel.Scope(in.sub) == kernel.GridScope {
-			m.add(Fault{Kind: Residency, Path: m.p.places[in.at].path, Text: fmt.Sprintf("a barrier of %d blocks on a device that holds %d at once", total, m.opts.Resident)}, in.at)
+			m.add(Fault{Kind: Residency, Path: m.p.places[in.at].path, Line: m.p.places[in.at].line, Text: fmt.Sprintf("a barrier of %d blocks on a device that holds %d at once", total, m.opts.Resident)}, in.at)
 			return
 		}
 	}

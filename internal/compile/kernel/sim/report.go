@@ -58,6 +58,7 @@ func (k Kind) String() string { return kindNames[k] }
 type Fault struct {
 	Kind Kind
 	Path string // of the statement
+	Line int    // of the statement in kernel.Text; 0 for the kernel as a whole
 	// Block and Thread are set for kernels of blocks and threads: x, y, z.
 	Block, Thread [3]int64
 	Where         string // the place in words: block, thread and loop variables

@@ -212,7 +212,11 @@ func TestTemporalMistakes(t *testing.T) {
 			if len(r.Faults) == 0 {
 				t.Fatal("nothing is reported")
 			}
-			if f := r.Faults[0]; f.Kind != c.kind || f.Path != c.where {
+			f := r.Faults[0]
+			if line := strings.Split(kernel.Text(k), "\n")[f.Line-1]; !strings.Contains(line, f.Path[strings.LastIndexAny(f.Path, "/ ")+1:]) {
+				t.Errorf("the fault at %s is on line %d: %s", f.Path, f.Line, line)
+			}
+			if f.Kind != c.kind || f.Path != c.where {
 				t.Errorf("%s at %s, want %s at %s", f.Kind, f.Path, c.kind, c.where)
 			}
 		})

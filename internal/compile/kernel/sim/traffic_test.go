@@ -6,6 +6,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
+	"pgregory.net/rapid"
 )
 
 // pattern returns what a run counts at one load and one store by a warp of
@@ -133,4 +134,55 @@ func TestWideTraffic(t *testing.T) {
 	if r.Spaces[kernel.Global].LoadedSectors != 16 || r.Spaces[kernel.Shared].Conflicts != 28 {
 		t.Errorf("spaces %+v", r.Spaces)
 	}
+}
+
+// Whatever a warp touches, it is counted as by sets.
+func TestTrafficIsThatOfSets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.SampledFrom([]int64{1, 4, 8}).Draw(t, "size")
+		wide := rapid.SampledFrom([]int64{1, 2, 4}).Draw(t, "wide")
+		bytes := min(size*wide, 16)
+		wide = bytes / size
+		mask := rapid.Uint32().Draw(t, "mask")
+		stride := rapid.IntRange(0, 40).Draw(t, "stride")
+		var cells [lanes]int
+		for l := range cells {
+			cells[l] = (l*stride + rapid.IntRange(0, 3).Draw(t, "off")) * int(wide)
+		}
+		sectors, lines, words := map[int64]bool{}, map[int64]bool{}, map[int]map[int64]map[int64]bool{} // by group and bank
+		for l := range lanes {
+			if mask>>l&1 == 0 {
+				continue
+			}
+			at := int64(cells[l]) * size
+			sectors[at/32], lines[at/128] = true, true
+			group := l * int(max(bytes, 4)) / 128
+			if words[group] == nil {
+				words[group] = map[int64]map[int64]bool{}
+			}
+			for w := at / 4; w <= (at+bytes-1)/4; w++ {
+				if words[group][w%32] == nil {
+					words[group][w%32] = map[int64]bool{}
+				}
+				words[group][w%32][w] = true
+			}
+		}
+		var want Traffic
+		for _, banks := range words {
+			most := 0
+			for _, b := range banks {
+				most = max(most, len(b))
+			}
+			want.Wavefronts += int64(most)
+			want.Conflicts += int64(most - 1)
+		}
+		var got Traffic
+		got.banked(mask, &cells, size, bytes)
+		if got != want {
+			t.Errorf("%d bytes of elements of %d, mask %x, cells %v: %+v, want %+v", bytes, size, mask, cells, got, want)
+		}
+		if s, l := touched(mask, &cells, size); s != int64(len(sectors)) || l != int64(len(lines)) {
+			t.Errorf("elements of %d, mask %x, cells %v: %d sectors and %d lines, want %d and %d", size, mask, cells, s, l, len(sectors), len(lines))
+		}
+	})
 }
