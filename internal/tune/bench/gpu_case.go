@@ -240,6 +240,7 @@ type calls struct {
 type gpuCall struct {
 	kernel *kernel.Kernel
 	device.Call
+	shared int64 // bytes of a block that the launch asks for
 }
 
 func (c *calls) free() error { return freeAll(c.scratch) }
@@ -271,16 +272,16 @@ func (p *placed) bind(m *kernel.Module, lib *cuda.Library) (*calls, error) {
 		out.scratch = append(out.scratch, scratch[s])
 	}
 	for _, l := range m.Stages[p.bound.Program.Stages[0]] {
-		c, err := p.prepare(l, lib, scratch)
+		c, shared, err := p.prepare(l, lib, scratch)
 		if err != nil {
 			return nil, errors.Join(err, out.free())
 		}
-		out.list = append(out.list, gpuCall{l.Kernel, c})
+		out.list = append(out.list, gpuCall{l.Kernel, c, shared})
 	}
 	return out, nil
 }
 
-func (p *placed) prepare(l *kernel.Launch, lib *cuda.Library, scratch map[*kernel.Scratch]*cuda.Buffer) (device.Call, error) {
+func (p *placed) prepare(l *kernel.Launch, lib *cuda.Library, scratch map[*kernel.Scratch]*cuda.Buffer) (device.Call, int64, error) {
 	var args []device.Arg
 	env := map[*kernel.Var]op.Value{}
 	for i, a := range l.Args {
@@ -313,7 +314,8 @@ func (p *placed) prepare(l *kernel.Launch, lib *cuda.Library, scratch map[*kerne
 	}
 	g, err := kernel.LaunchGeometry(l.Kernel, env)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return lib.PrepareGrid(l.Kernel.Name, g, args)
+	c, err := lib.PrepareGrid(l.Kernel.Name, g, args)
+	return c, g.Shared, err
 }

@@ -117,11 +117,11 @@ func (b *gpuBench) copyBound(bytes int64, row *GPURow) error {
 	var bufs []*cuda.Buffer
 	defer func() { freeAll(bufs) }()
 	for range 2 {
-		buf, err := b.dev.Alloc(bytes)
+		buf, err := b.random(bytes)
 		if err != nil {
 			return err
 		}
-		bufs = append(bufs, buf.(*cuda.Buffer))
+		bufs = append(bufs, buf)
 	}
 	rate := func(f func() error) (float64, error) {
 		times, _, err := b.batches(f, b.opts.Batches, b.opts.Batch)

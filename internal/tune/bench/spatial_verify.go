@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+)
+
+// scalar reads the result of a reduction.
+func (p *placed) scalar(q *ir.Scalar) (op.Value, error) {
+	var b [8]byte
+	err := p.cells[q].Read(0, b[:])
+	return device.Decode(q.Type, b[:]), err
+}
+
+// margin is how far two contracted versions of a step may be apart on random
+// values: from the bounds that the reference executor has derived on a sample
+// of such values, with room for larger ones elsewhere. A cell that an index or
+// a weight is wrong for is further off by orders of magnitude.
+func margin(a *interp.Array) float64 {
+	most := 0.0
+	for _, b := range a.Bound {
+		if !math.IsInf(b, 0) && !math.IsNaN(b) {
+			most = max(most, b)
+		}
+	}
+	return 8 * most
+}
+
+// compareThreads are those of the comparison's kernels.
+const compareThreads = 65536
+
+// verify compares every cell of what a step has written with what the plain
+// kernels make of the same values, and returns the number of cells and the
+// largest difference.
+func (s *site) verify(p *placed) (int64, float64, error) {
+	cells, most := int64(0), 0.0
+	for _, g := range outputs(s.bound.Program) {
+		r := p.layouts[g]
+		values := append(int64s(r.count, r.n, r.pitch, r.lead), op.Float(g.Type, s.margins[g]))
+		if err := s.tool("compare_"+g.Type.String(), compareThreads, []*cuda.Buffer{s.bad, p.grids[g], s.want[g]}, values...); err != nil {
+			return cells, most, err
+		}
+		data := make([]byte, s.bad.Bytes())
+		if err := s.bad.Read(0, data); err != nil {
+			return cells, most, err
+		}
+		found, apart := view[int64](data), view[float64](data)
+		count, first := int64(0), int64(math.MaxInt64)
+		for t := range compareThreads {
+			count += found[3*t]
+			if at := found[3*t+1]; at >= 0 {
+				first = min(first, at)
+			}
+			most = max(most, apart[3*t+2])
+		}
+		if count > 0 {
+			return cells, most, s.wrong(p, g, count, first)
+		}
+		cells += r.count * r.n
+	}
+	for _, q := range s.reduced() {
+		v, err := p.scalar(q)
+		if err != nil {
+			return cells, most, err
+		}
+		// Sums of terms of one sign in any order over rows and trees.
+		allowed := 1e-4
+		if q.Type == types.F64 {
+			allowed = 1e-11
+		}
+		want := s.scalars[q].AsFloat()
+		if !(math.Abs(v.AsFloat()-want) <= allowed*math.Abs(want)) {
+			return cells, most, &Mismatch{gridText(s.bound, output(s.bound.Program)), toolchain.Contract.String(), q.Name, v.AsFloat(), want, allowed * math.Abs(want)}
+		}
+	}
+	return cells, most, nil
+}
+
+// wrong describes the first of the cells that differ.
+func (s *site) wrong(p *placed, g *ir.Grid, count, first int64) error {
+	r := p.layouts[g]
+	size := int64(g.Type.Size())
+	var got, want [8]byte
+	if err := errors.Join(
+		p.grids[g].Read((r.lead+first/r.n*r.pitch+first%r.n)*size, got[:size]), s.want[g].Read(first*size, want[:size])); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%s, the first of %d wrong cells,", cellName(g, s.bound.Shape(g.Dims), int(first)), count)
+	return &Mismatch{gridText(s.bound, g), toolchain.Contract.String(), what,
+		device.Decode(g.Type, got[:]).AsFloat(), device.Decode(g.Type, want[:]).AsFloat(), s.margins[g]}
+}
