@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
 	"os/exec"
@@ -22,6 +23,7 @@ func TestSpatial(t *testing.T) {
 	t.Run("sweep", testSweep)
 	t.Run("rivals", testRivals)
 	t.Run("site", testSite)
+	t.Run("host", testHost)
 	t.Run("refusals", testSpatialRefusals)
 	t.Run("compile", testCompile)
 }
@@ -194,9 +196,6 @@ func testSite(t *testing.T) {
 	if n, err := s.strict(plainPlan); err != nil || n < 5*6*70 {
 		t.Errorf("%d cells: %v", n, err)
 	}
-	if _, err := s.once("another", time.Microsecond); err == nil || err.Error() != `bench spatial: "another" is not kept for batches` {
-		t.Error(err)
-	}
 }
 
 func testSpatialRefusals(t *testing.T) {
@@ -235,5 +234,28 @@ func testCompile(t *testing.T) {
 	}
 	if r.Sources != 1 || r.Failed != 0 || !(r.Median > 0 && r.Longest >= r.Median && r.One > 0 && r.Many > 0 && r.Gain == r.Many/r.One) || r.Compiler != "NVRTC 13.2" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A worker that dies costs one answer: the next request starts another.
+func testHost(t *testing.T) {
+	set := map[string]string{"M": "12", "N": "21"}
+	h, err := newHost(context.Background(), opening{Case: "star5", DType: "float", Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.close()
+	if seconds, err := h.once(copyDriver, time.Microsecond); err != nil || !(seconds > 0) {
+		t.Error(seconds, err)
+	}
+	h.process.Kill(errors.New("a test"))
+	if _, err := h.once(copyDriver, time.Microsecond); err == nil || !strings.Contains(err.Error(), "a test") {
+		t.Error(err)
+	}
+	if _, err := h.once("no such", time.Microsecond); err == nil || err.Error() != `bench spatial: "no such" is not kept for batches` {
+		t.Error(err)
+	}
+	if seconds, err := h.once(copyFour, time.Microsecond); err != nil || !(seconds > 0) {
+		t.Error(seconds, err)
 	}
 }
