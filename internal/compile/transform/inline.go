@@ -23,8 +23,9 @@ const maxNodes = 8192
 //	out[j][i] = (u[j][i+1] - u[j][i-1]) - (u[j][i+0] - u[j][i-2]);
 //
 // The same operations are done on the same values, so that every cell has the
-// same bits. Inline refuses a grid with boundary conditions, one that is written
-// by more than one plain statement, and one whose sources change before it is
+// same bits. Inline refuses a grid with boundary conditions, unless what it is
+// computed from is periodic like itself, one that is written by more than one
+// plain statement, and one whose sources change before it is
 // read; all grids are inlined or the stage is refused.
 func Inline(p *ir.Program, s *ir.Stage, grids ...*ir.Array) (*Inlined, error) {
 	in := newInliner(p, s)
@@ -106,10 +107,12 @@ func (in *inliner) inline(a *ir.Array) error {
 	switch {
 	case !a.Local || !slices.Contains(in.stage.Arrays, a):
 		return refuse("is not one of stage %s", in.stage.Name)
-	case a.HasBoundary():
-		return refuse("has boundary conditions")
 	case def < 0:
 		return refuse("is never assigned")
+	}
+	open, ok := in.periodic(a, def)
+	if !ok {
+		return refuse("has boundary conditions")
 	}
 	st := in.stage.Body[def]
 	if st.Color != nil {
@@ -130,7 +133,7 @@ func (in *inliner) inline(a *ir.Array) error {
 	if err := in.unchanged(a, def, reads); err != nil {
 		return refuse("%v", err)
 	}
-	body, from := in.rewrite(a, def, reads)
+	body, from := in.rewrite(a, def, open, reads)
 	if n := sizeOf(body); n > maxNodes && n > sizeOf(in.stage.Body) {
 		return refuse("would make the stage grow from %d to %d terms; at most %d are allowed", sizeOf(in.stage.Body), n, maxNodes)
 	}
@@ -145,6 +148,44 @@ func (in *inliner) inline(a *ir.Array) error {
 	}
 	in.stage, in.from = &next, from
 	return nil
+}
+
+// periodic returns the axes along which a grid repeats itself. Its boundaries
+// are no obstacle there: what it is computed from repeats itself likewise, so
+// that computing it beyond a face gives the cell that the face leads to. It is
+// false if the grid has other boundaries.
+func (in *inliner) periodic(a *ir.Array, def int) (axes []int, ok bool) {
+	temps := definitions(in.stage.Body)
+	from := sourcesOf(in.stage.Body[def].Value, temps)
+	for d, dim := range a.Dims {
+		if dim.Faces.Low.Kind == ir.None && dim.Faces.High.Kind == ir.None {
+			continue
+		}
+		if !repeats(a, d, dim.Axis, a.Holds(d)) || from.positions[dim.Axis] {
+			return nil, false
+		}
+		for _, acc := range from.accesses {
+			for i, ix := range acc.Index {
+				if ix.Axis == dim.Axis && !repeats(acc.Array, i, dim.Axis, a.Holds(d)) {
+					return nil, false
+				}
+			}
+		}
+		for _, t := range from.temps {
+			if !t.Box[dim.Axis].Equal(ir.Range{}) {
+				return nil, false
+			}
+		}
+		axes = append(axes, dim.Axis)
+	}
+	return axes, true
+}
+
+// repeats reports whether dimension d of an array is periodic along an axis,
+// with a period.
+func repeats(a *ir.Array, d, axis int, period ir.Range) bool {
+	dim := a.Dims[d]
+	return dim.Axis == axis && dim.Faces.Low.Kind == ir.Periodic && dim.Faces.High.Kind == ir.Periodic && a.Holds(d).Equal(period)
 }
 
 // readsOf returns all reads of a grid.
@@ -204,10 +245,14 @@ func (in *inliner) unchanged(a *ir.Array, def int, reads []read) error {
 }
 
 // rewrite returns the body without the grid, and where its statements come
-// from.
-func (in *inliner) rewrite(a *ir.Array, def int, reads []read) (body []*ir.Stmt, from []int) {
+// from. Along open axes the grid is defined without limit.
+func (in *inliner) rewrite(a *ir.Array, def int, open []int, reads []read) (body []*ir.Stmt, from []int) {
 	st := in.stage.Body[def]
 	moved := &displaced{program: in.program, stage: in.stage, def: definitions(in.stage.Body), varies: variations(in.stage.Body), made: map[instance]*ir.Temp{}, names: map[string]bool{}, after: map[*ir.Stmt][]*ir.Stmt{}}
+	box := st.Domain.Clone()
+	for _, axis := range open {
+		box[axis] = ir.Range{}
+	}
 	counts := map[string]int{}
 	for _, r := range reads {
 		counts[r.at.suffix(in.program.Axes)]++
@@ -222,7 +267,7 @@ func (in *inliner) rewrite(a *ir.Array, def int, reads []read) (body []*ir.Stmt,
 		}
 		values[key] = moved.expr(st.Value, r.at)
 		if counts[key] > 1 {
-			t := moved.temp(a.Name, a.Type, r.at, st.Domain)
+			t := moved.temp(a.Name, a.Type, r.at, box)
 			shared = append(shared, &ir.Stmt{Temp: t, Value: values[key], Domain: t.Box, Range: st.Range})
 			values[key] = ir.TempRef{Temp: t}
 		}

@@ -89,6 +89,59 @@ func TestInline(t *testing.T) {
 	}
 }
 
+// A periodic grid of what is periodic likewise is computed beyond its faces.
+func TestInlinePeriodic(t *testing.T) {
+	const text = `
+parameter M = 5, N = 4;
+iterator j, i;
+double u[M,N], v[M,N], w[M,N];
+boundary u : periodic on j, %s on i;
+copyin u, v;
+stencil s () {
+  double t[M,N], x[M,N];
+  boundary t, x : periodic on j, periodic on i;
+  %s
+}
+s ();
+copyout w;
+`
+	for _, c := range []struct{ kind, body, want string }{
+		{"periodic", "double d = u[j][i+1] - u[j-1][i]; t[j][i] = d*u[j][i]; x[j][i] = t[j][i-3] + t[j+1][i]; w[j][i] = x[j][i-7] + x[j][i-7]*x[j-6][i];",
+			"d = u[j][i+1] - u[j-1][i]\n" +
+				"d_im10 = u[j][i-9] - u[j-1][i-10]\n" +
+				"d_jp1_im7 = u[j+1][i-6] - u[j][i-7]\n" +
+				"d_jm6_im3 = u[j-6][i-2] - u[j-7][i-3]\n" +
+				"d_jm5 = u[j-5][i+1] - u[j-6][i]\n" +
+				"x_im7 = d_im10 * u[j][i-10] + d_jp1_im7 * u[j+1][i-7]\n" +
+				"w[j][i] = x_im7 + x_im7 * (d_jm6_im3 * u[j-6][i-3] + d_jm5 * u[j-5][i])"},
+		{"clamp", "t[j][i] = u[j][i+1]; w[j][i] = t[j][i+1];", ""},
+		{"periodic", "t[j][i] = u[j][i+1] + v[j][i]; w[j][i] = t[j][i+1];", ""},
+		{"periodic", "t[j][i] = u[j][i+1]*i; w[j][i] = t[j][i+1];", ""},
+		{"periodic", "[0:M-1, 1:N-1] : t[j][i] = u[j][i+1]; w[j][i] = t[j][i+1];", ""},
+		{"periodic", "double d; [0:M-1, 0:N-1] : d = u[j][i]; t[j][i] = d; w[j][i] = t[j][i+1];", ""},
+		{"periodic", "double d = i; t[j][i] = d*u[j][i]; w[j][i] = t[j][i+1];", ""},
+	} {
+		body := c.body
+		if !strings.Contains(body, "x[") {
+			body += " x[j][i] = 0;"
+		}
+		p := load(t, fmt.Sprintf(text, c.kind, body))
+		s := p.Stages[0]
+		grids, refused := transform.Inlinable(p, s)
+		got, err := transform.Inline(p, s, grids...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case c.want == "" && (len(refused) != 1 || refused[0].Error() != "the local grid t has boundary conditions"):
+			t.Errorf("%s: %v", c.body, refused)
+		case c.want != "" && (len(refused) > 0 || statements(p, got.Stage) != c.want):
+			t.Errorf("%s: %v\n%s\nwant\n%s", c.body, refused, statements(p, got.Stage), c.want)
+		}
+		inlined(t, p, map[*ir.Stage]*ir.Stage{s: got.Stage}, nil, 1)
+	}
+}
+
 func TestInlineRefuses(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{`double t[M,N]; boundary t : clamp; t[j][i] = u[j][i]; w[j][i] = t[j][i+1];`,

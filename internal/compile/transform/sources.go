@@ -6,8 +6,10 @@ import (
 
 // sources is what a value is computed from, through temps too.
 type sources struct {
-	accesses []*ir.Access
-	scalars  map[*ir.Scalar]bool
+	accesses  []*ir.Access
+	scalars   map[*ir.Scalar]bool
+	temps     []*ir.Temp
+	positions map[int]bool // by axis
 }
 
 // definitions returns the statements that assign temps.
@@ -24,7 +26,7 @@ func definitions(body []*ir.Stmt) map[*ir.Temp]*ir.Stmt {
 // sourcesOf looks through an expression, its temps, and the values beyond the
 // faces of the arrays that it reads.
 func sourcesOf(e ir.Expr, def map[*ir.Temp]*ir.Stmt) sources {
-	out := sources{scalars: map[*ir.Scalar]bool{}}
+	out := sources{scalars: map[*ir.Scalar]bool{}, positions: map[int]bool{}}
 	seen := map[*ir.Temp]bool{}
 	var visit func(e ir.Expr)
 	visit = func(e ir.Expr) {
@@ -41,9 +43,12 @@ func sourcesOf(e ir.Expr, def map[*ir.Temp]*ir.Stmt) sources {
 				}
 			case ir.ScalarRef:
 				out.scalars[e.Scalar] = true
+			case ir.Pos:
+				out.positions[e.Axis] = true
 			case ir.TempRef:
 				if !seen[e.Temp] {
 					seen[e.Temp] = true
+					out.temps = append(out.temps, e.Temp)
 					visit(def[e.Temp].Value)
 				}
 			}
