@@ -74,3 +74,72 @@ func TestWaitingThreads(t *testing.T) {
 	// The context is lost, and says so once more when the device is closed.
 	d.Close()
 }
+
+const late = `
+static __device__ inline uint32_t gl_shared_at(const void *p) // its address in shared memory
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+template <int bytes> static __device__ inline void gl_copy_async(void *to, const void *from)
+{
+    asm volatile("cp.async" :: "r"(gl_shared_at(to)), "l"(from), "n"(bytes) : "memory");
+}
+
+static __device__ inline int plus(int a, int b) { return a + b; }
+
+extern "C" __global__ void async(double *x)
+{
+    __shared__ __align__(16) double a[64];
+    __shared__ __align__(16) int64_t full[1];
+    const int t = threadIdx.x;
+    gl_copy_async<8>(&a[t], &x[t]);
+    gl_commit_async();
+    gl_copy_async<8>(&a[32 + t], &x[32 + t]);
+    gl_commit_async();
+    gl_wait_async<1>();
+    const double early = a[32 + t], here = a[t];
+    gl_wait_async<0>();
+    gl_barrier<1, 32>();
+    x[t] = early == x[32 + t] ? -1 : here + a[63 - t];
+    gl_barrier<1, 32>();
+    if (t == 0)
+        gl_mbarrier_init(full, plus(0, 1));
+    __syncthreads();
+    for (int round = 0; round < 3; round++) {
+        if (t == 0) {
+            gl_mbarrier_expect(full, 256);
+            gl_copy_bulk(a, x, 256, full);
+        }
+        gl_mbarrier_wait(full, round & 1);
+        x[32 + t] = a[31 - t] + round;
+        __syncthreads();
+    }
+}
+`
+
+// Copies arrive when they are waited for, and no sooner.
+func TestLateCopies(t *testing.T) {
+	d := open(t)
+	l := load(t, d, toolchain.Strict, late)
+	x, xb := doubles(make([]float64, 64)...)
+	for i := range x {
+		x[i] = float64(i + 1)
+	}
+	buf, err := d.Share(xb)
+	slot := slotOf(t, buf, err)
+	c, err := l.PrepareGrid("async", geometry(1, 32), []device.Arg{slot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []func() error{buf.Push, c.Launch, buf.Pull} {
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 32 {
+		if x[i] != 65 || x[32+i] != 67 {
+			t.Errorf("%d: %g, %g", i, x[i], x[32+i])
+		}
+	}
+}

@@ -3,8 +3,8 @@
 // that cuda binds, and carries them out on the processor: device memory is
 // memory of the process, code is compiled by the system's C++ compiler, and
 // the blocks of a grid run one after the other, and so do a block's threads,
-// from barrier to barrier. What is written in PTX is beyond it: asynchronous
-// copies, mbarriers, clusters, numbered barriers.
+// from barrier to barrier; asynchronous copies arrive when they are waited for.
+// Clusters and barriers of the whole grid are beyond it.
 package cudatest
 
 import (

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <ucontext.h>
 #include <utility>
 #include <vector>
@@ -97,6 +99,107 @@ template <class T> static T __shfl_up_sync(unsigned, T v, int by) { return shuff
 template <class T> static T __shfl_down_sync(unsigned, T v, int by) { return shuffle(v, lane() + by); }
 template <class T> static T __shfl_xor_sync(unsigned, T v, int by) { return shuffle(v, lane() ^ by); }
 
+// What the printed text says in PTX has these words instead: numbered barriers,
+// accesses with a cache policy, and copies that arrive as late as they may.
+
+static std::map<int, gate> numbered;
+
+template <int number, int count> static void gl_barrier()
+{
+	gate &g = numbered[number];
+	g.members = count;
+	pass(g);
+}
+
+#define RESIDENT(type) \
+	static inline type gl_load_resident_##type(const type *p) { return *p; } \
+	static inline void gl_store_resident_##type(type *p, type v) { *p = v; }
+RESIDENT(float) RESIDENT(float2) RESIDENT(float4) RESIDENT(double) RESIDENT(double2)
+RESIDENT(int32_t) RESIDENT(int2) RESIDENT(int4) RESIDENT(int64_t) RESIDENT(longlong2)
+
+struct copy {
+	void *to;
+	const void *from;
+	size_t bytes;
+	int64_t *mbarrier;
+};
+
+// issue spoils the copy's target until arrive brings what is meant to be there.
+static copy issue(void *to, const void *from, size_t bytes, int64_t *mbarrier = nullptr)
+{
+	memset(to, 0xAB, bytes);
+	return {to, from, bytes, mbarrier};
+}
+static void arrive(const copy &c) { memcpy(c.to, c.from, c.bytes); }
+
+// The copies of each thread, in groups, the last of which is still open.
+static std::vector<std::deque<std::vector<copy>>> groups;
+
+static std::deque<std::vector<copy>> &mine()
+{
+	std::deque<std::vector<copy>> &g = groups[running->number];
+	if (g.empty())
+		g.emplace_back();
+	return g;
+}
+template <int bytes> static void gl_copy_async(void *to, const void *from) { mine().back().push_back(issue(to, from, bytes)); }
+static void gl_commit_async() { mine().emplace_back(); }
+template <int pending> static void gl_wait_async()
+{
+	while (mine().size() > pending + 1) {
+		for (const copy &c : mine().front())
+			arrive(c);
+		mine().pop_front();
+	}
+}
+
+struct phases {
+	int count, missing;
+	long bytes; // that are to come
+	unsigned done;
+};
+
+static std::map<int64_t *, phases> mbarriers;
+static std::vector<copy> bulk; // under way
+
+static void settle(phases &p)
+{
+	if (p.missing > 0 || p.bytes != 0)
+		return;
+	p.missing = p.count;
+	p.done++;
+	moved = true;
+}
+static void gl_mbarrier_init(int64_t *m, int32_t count) { mbarriers[m] = {count, count, 0, 0}; }
+static void gl_mbarrier_expect(int64_t *m, int32_t bytes)
+{
+	phases &p = mbarriers.at(m);
+	p.bytes += bytes;
+	p.missing--;
+	settle(p);
+}
+static void gl_mbarrier_arrive(int64_t *m) { gl_mbarrier_expect(m, 0); }
+static void gl_mbarrier_wait(int64_t *m, int32_t parity)
+{
+	while ((mbarriers.at(m).done & 1) == unsigned(parity))
+		swapcontext(&running->at, &scheduler);
+}
+static void gl_copy_bulk(void *to, const void *from, uint32_t bytes, int64_t *m) { bulk.push_back(issue(to, from, bytes, m)); }
+
+// engine carries out the bulk copies, after all threads had their turn.
+static void engine()
+{
+	std::vector<copy> now;
+	now.swap(bulk);
+	for (const copy &c : now) {
+		arrive(c);
+		phases &p = mbarriers.at(c.mbarrier);
+		p.bytes -= c.bytes;
+		moved = true;
+		settle(p);
+	}
+}
+
 template <class... A, size_t... I>
 static void invoke(void (*f)(A...), void **p, std::index_sequence<I...>) { f(*(A *)p[I]...); }
 template <class... A>
@@ -129,6 +232,10 @@ static bool together(F f, void **args)
 	given = args;
 	threads.assign(n, {});
 	lanes.assign(n, 0);
+	groups.assign(n, {});
+	numbered.clear();
+	mbarriers.clear();
+	bulk.clear();
 	gates.assign(1, {n, 0, 0});
 	for (unsigned i = 0; i < n; i += 32)
 		gates.push_back({n - i < 32 ? n - i : 32, 0, 0});
@@ -152,6 +259,7 @@ static bool together(F f, void **args)
 			swapcontext(&scheduler, &t.at);
 			left += !t.done;
 		}
+		engine();
 		if (left > 0 && !moved)
 			return false; // they wait for threads that never come
 	}

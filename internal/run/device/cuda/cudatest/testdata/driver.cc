@@ -785,6 +785,23 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 	const std::string pool = "extern __shared__ __align__(16) unsigned char gl_pool[];";
 	for (size_t at; (at = text.find(pool)) != std::string::npos;)
 		text.replace(at, pool.size(), "__shared__ __align__(16) unsigned char gl_pool[227 << 10];");
+	// Helper functions in PTX are there already, in the words of a processor.
+	const std::string helper = "static __device__ inline ", end = "\n}\n";
+	for (size_t at = 0; (at = text.find(helper, at)) != std::string::npos;) {
+		size_t from = text.rfind('\n', at) + 1, to = text.find(end, at);
+		size_t line = text.find('\n', at);
+		if (to == std::string::npos || text.compare(line, 3, "\n{\n")) {
+			at = line; // a function of one line
+			continue;
+		}
+		to += end.size();
+		if (text.substr(from, to - from).find("asm") == std::string::npos && text.find("__cvta", from) > to) {
+			at = to;
+			continue;
+		}
+		text.erase(from, to - from);
+		at = from;
+	}
 	std::ofstream f(base + ".cc");
 	f << "#include \"device.h\"\n" << text;
 	std::string report;
@@ -796,7 +813,8 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 		report += "ptxas info    : Compiling entry function '" + name + "' for 'sm_90'\nptxas info    : Used " +
 			std::to_string(registers(name)) + " registers\n";
 		std::string body = text.substr(from, next - from);
-		bool waits = body.find("__sync") != std::string::npos || body.find("__shfl") != std::string::npos || body.find("gl_barrier") != std::string::npos;
+		bool waits = body.find("__sync") != std::string::npos || body.find("__shfl") != std::string::npos || body.find("gl_barrier") != std::string::npos ||
+			body.find("gl_mbarrier") != std::string::npos || body.find("_async") != std::string::npos;
 		f << "extern \"C\" bool run_" << name << "(void **args, const unsigned *size) { return grid(" << name << ", " << waits << ", args, size); }\n"
 		  << "extern \"C\" const int args_" << name << " = arguments(" << name << ");\n";
 		at = next;
