@@ -8,9 +8,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// EmitOptions says what code to make. The zero value makes the C library.
+// EmitOptions says what library to make. The zero value makes the one in C.
 type EmitOptions struct {
-	Target string // "c" (the default), a library; or "cuda", the kernels
+	Target string // "c" (the default), "cuda" or "opencl"
 	FP     string // "contract" (the default), "strict" or "fast"
 	Plan   string // settings for the kernels
 	// Set gives coefficients their values; all else is an argument of the code.
@@ -20,7 +20,7 @@ type EmitOptions struct {
 // File is one file of generated code.
 type File struct{ Name, Text string }
 
-// Emit returns the program as source code. Equal programs and options give
+// Emit returns the program as the source code of a library. Equal programs and options give
 // equal bytes.
 func (p *Program) Emit(o EmitOptions) ([]File, error) {
 	plan, err := schedule.ParsePlan(o.Plan)
@@ -42,30 +42,26 @@ func (p *Program) Emit(o EmitOptions) ([]File, error) {
 			break
 		}
 	}
-	switch o.Target {
-	case "cuda":
-		lo.Target = lower.GPU
-		m, err := lower.Program(p.ir, lo)
-		if err != nil {
-			return nil, err
-		}
-		return []File{{p.ir.Name + ".cu", emit.Source(emit.CUDA, m)}}, nil
-	case "", "c":
-		m, err := lower.Program(p.ir, lo)
-		if err != nil {
-			return nil, err
-		}
-		files, err := emit.Library(m, emit.LibraryOptions{
-			Source: p.source.Name, Plan: plan.String(), Arithmetic: arithmetic, Bound: lo.Bound,
-		})
-		if err != nil {
-			return nil, err
-		}
-		var out []File
-		for _, f := range files {
-			out = append(out, File(f))
-		}
-		return out, nil
+	dialect, ok := map[string]*emit.Dialect{"": emit.C, "c": emit.C, "cuda": emit.CUDA, "opencl": emit.OpenCL}[o.Target]
+	if !ok {
+		return nil, fmt.Errorf("gridloom: there is no target %q: it is c, cuda or opencl", o.Target)
 	}
-	return nil, fmt.Errorf("gridloom: there is no target %q: it is c or cuda", o.Target)
+	if dialect != emit.C {
+		lo.Target = lower.GPU
+	}
+	m, err := lower.Program(p.ir, lo)
+	if err != nil {
+		return nil, err
+	}
+	files, err := emit.Library(m, emit.LibraryOptions{
+		Source: p.source.Name, Plan: plan.String(), Arithmetic: arithmetic, Bound: lo.Bound, Dialect: dialect,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []File
+	for _, f := range files {
+		out = append(out, File(f))
+	}
+	return out, nil
 }

@@ -119,9 +119,11 @@ func TestEmit(t *testing.T) {
 	if got := strings.Join(names, " "); got != "smooth.h smooth.c main.c CMakeLists.txt smooth.py smooth.f90 README.md" {
 		t.Errorf("files %s", got)
 	}
-	cuda, err := p.Emit(gridloom.EmitOptions{Target: "cuda"})
-	if err != nil || len(cuda) != 1 || !strings.Contains(cuda[0].Text, "__global__ void smooth(") {
-		t.Errorf("cuda: %v %v", cuda, err)
+	for target, want := range map[string]string{"cuda": "static __global__ ", "opencl": "clBuildProgram"} {
+		gpu, err := p.Emit(gridloom.EmitOptions{Target: target})
+		if err != nil || len(gpu) != len(files) || !strings.Contains(gpu[1].Text, want) {
+			t.Errorf("%s: %v %v", target, gpu, err)
+		}
 	}
 	if _, err := p.Emit(gridloom.EmitOptions{Target: "pascal"}); err == nil {
 		t.Error("an unknown target is accepted")
