@@ -3,7 +3,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/op"
 )
@@ -16,13 +15,14 @@ import (
 // colour, a remainder that equals a literal, may decide what is done with it;
 // so may which thread it is, of those whose loops are around the Interior ones.
 func CheckInterior(k *Kernel) error {
-	c := &interior{path: []string{k.Name}, counts: map[*Var]bool{}, tests: map[*Var]bool{}, remainders: map[*Var]bool{}, threads: map[*Var]bool{}}
+	c := &interior{kernel: k.Name, counts: map[*Var]bool{}, tests: map[*Var]bool{}, remainders: map[*Var]bool{}, threads: map[*Var]bool{}}
 	c.list(k.Body)
 	return errors.Join(c.errs...)
 }
 
 type interior struct {
-	path   []string
+	kernel string
+	path   trail
 	inside int           // Interior loops around the statement
 	counts map[*Var]bool // variables that hold a position within such a loop
 	tests  map[*Var]bool // variables that hold a comparison of a position
@@ -33,12 +33,12 @@ type interior struct {
 }
 
 func (c *interior) fail(format string, args ...any) {
-	c.errs = append(c.errs, fmt.Errorf("%s: %s", strings.Join(c.path, "/"), fmt.Sprintf(format, args...)))
+	c.errs = append(c.errs, fmt.Errorf("%s: %s", c.path.under(c.kernel), fmt.Sprintf(format, args...)))
 }
 
 func (c *interior) list(list []Stmt) {
 	for i, s := range list {
-		c.path = append(c.path, Label(list, i))
+		c.path = append(c.path, step{list: list, i: i})
 		c.stmt(s)
 		c.path = c.path[:len(c.path)-1]
 	}

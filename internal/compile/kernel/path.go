@@ -1,6 +1,9 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Label names statement i of a list for a reader of messages: its head and
 // what it works on, numbered from the second where siblings are alike, as in
@@ -18,6 +21,43 @@ func Label(list []Stmt, i int) string {
 		return fmt.Sprintf("%s#%d", name, same)
 	}
 	return name
+}
+
+// Labels returns the labels of all statements of a list.
+func Labels(list []Stmt) []string {
+	out := make([]string, len(list))
+	same := map[string]int{}
+	for i, s := range list {
+		name := label(s)
+		out[i] = name
+		if same[name]++; same[name] > 1 {
+			out[i] = fmt.Sprintf("%s#%d", name, same[name])
+		}
+	}
+	return out
+}
+
+// trail is the way to a statement: its path, written out when it is needed.
+type trail []step
+
+// step is a statement of a list, or a name.
+type step struct {
+	list []Stmt
+	i    int
+	name string
+}
+
+// under returns the path below a kernel's name.
+func (t trail) under(kernel string) string {
+	parts := []string{kernel}
+	for _, s := range t {
+		if s.list != nil {
+			parts = append(parts, Label(s.list, s.i))
+		} else {
+			parts = append(parts, s.name)
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
 func label(s Stmt) string {

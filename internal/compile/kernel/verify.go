@@ -60,11 +60,12 @@ func hasLoop(k *Kernel, kind func(Tag) bool) bool {
 type verifier struct {
 	kernel   *Kernel
 	level    *leveller
-	path     []string
+	path     trail
 	loops    []*Loop // that enclose the statement, outermost first
 	ifs      []*If   // likewise
 	under    level   // of the conditions and trip counts that enclose the statement
 	names    map[string]bool
+	taken    []string // the names, in the order in which they were taken
 	vars     map[*Var]*declared
 	buffers  map[*Buffer]*declared
 	declared map[any]bool  // variables and buffers ever declared
@@ -91,8 +92,7 @@ const (
 )
 
 func (v *verifier) fail(format string, args ...any) {
-	path := append([]string{v.kernel.Name}, v.path...)
-	v.errs = append(v.errs, fmt.Errorf("%s: %s", strings.Join(path, "/"), fmt.Sprintf(format, args...)))
+	v.errs = append(v.errs, fmt.Errorf("%s: %s", v.path.under(v.kernel.Name), fmt.Sprintf(format, args...)))
 }
 
 var (
@@ -108,7 +108,18 @@ func (v *verifier) name(name string) {
 	case v.names[name]:
 		v.fail("the name %s is taken", name)
 	}
-	v.names[name] = true
+	if !v.names[name] {
+		v.names[name] = true
+		v.taken = append(v.taken, name)
+	}
+}
+
+// forget frees the names that have been taken since there were so many.
+func (v *verifier) forget(since int) {
+	for _, name := range v.taken[since:] {
+		delete(v.names, name)
+	}
+	v.taken = v.taken[:since]
 }
 
 func (v *verifier) once(thing any, name string) {
@@ -188,15 +199,11 @@ func (v *verifier) cells(b *Buffer) {
 
 // list checks a list of statements, whose names end with it.
 func (v *verifier) list(list []Stmt) {
-	outer := v.names
-	v.names = map[string]bool{}
-	for n := range outer {
-		v.names[n] = true
-	}
+	taken := len(v.taken)
 	var vars []*Var
 	var buffers []*Buffer
 	for i, s := range list {
-		v.path = append(v.path, Label(list, i))
+		v.path = append(v.path, step{list: list, i: i})
 		v.stmt(s)
 		v.path = v.path[:len(v.path)-1]
 		vars = append(vars, Named(s)...)
@@ -210,7 +217,7 @@ func (v *verifier) list(list []Stmt) {
 	for _, b := range buffers {
 		delete(v.buffers, b)
 	}
-	v.names = outer
+	v.forget(taken)
 }
 
 func (v *verifier) stmt(s Stmt) {
@@ -260,7 +267,7 @@ func (v *verifier) stmt(s Stmt) {
 }
 
 func (v *verifier) branch(name string, list []Stmt) {
-	v.path = append(v.path, name)
+	v.path = append(v.path, step{name: name})
 	v.list(list)
 	v.path = v.path[:len(v.path)-1]
 }

@@ -38,16 +38,12 @@ func (v *verifier) loop(l *Loop) {
 		v.covered = max(l.Collapse, v.covered, 1) - 1
 	}
 	v.loops = append(v.loops, l)
-	names := v.names
-	v.names = map[string]bool{}
-	for n := range names {
-		v.names[n] = true
-	}
+	taken := len(v.taken)
 	v.declare(l.Var, kindLoop)
 	v.constant[l.Var] = l.Tag == Unroll && v.isConstant(l.Lo) && v.isConstant(l.Step)
 	v.list(l.Body)
 	delete(v.vars, l.Var)
-	v.names = names
+	v.forget(taken)
 	v.loops = v.loops[:len(v.loops)-1]
 	v.under, v.covered = under, covered
 }

@@ -43,7 +43,7 @@ type slot struct {
 // place is a statement, for messages.
 type place struct {
 	path  string
-	line  int            // in the kernel's text; 0 for the kernel as a whole
+	stmt  kernel.Stmt    // nil for the kernel as a whole
 	loops []*kernel.Loop // around the statement
 	vars  []int32        // their variables' registers
 }

@@ -17,11 +17,10 @@ func compile(k *kernel.Kernel) *Program {
 		vars:  map[*kernel.Var]int32{},
 		lits:  map[literalKey]int32{},
 		slots: map[*kernel.Buffer]int32{},
-		lines: kernel.Lines(k),
 		path:  []string{k.Name},
 	}
 	c.registers()
-	c.place(0)
+	c.place(nil)
 	c.list(k.Body)
 	c.emit(instr{op: opEnd})
 	c.p.nf, c.p.ni = c.most[0], c.most[1]
@@ -36,7 +35,6 @@ type compiler struct {
 	free   [2]int32 // next register for a value without a name, by bank
 	most   [2]int32
 	path   []string
-	lines  map[kernel.Stmt]int
 	loops  []*kernel.Loop
 	at     int32
 	vector *kernel.Loop // the vector loop around, if any
@@ -134,8 +132,8 @@ func (c *compiler) emit(in instr) int32 {
 func (c *compiler) here(from int32) { c.p.code[from].to = int32(len(c.p.code)) }
 
 // place makes the statement at the present path what instructions belong to.
-func (c *compiler) place(line int) {
-	pl := place{path: strings.Join(c.path, "/"), line: line}
+func (c *compiler) place(s kernel.Stmt) {
+	pl := place{path: strings.Join(c.path, "/"), stmt: s}
 	for _, l := range c.loops {
 		pl.loops = append(pl.loops, l)
 		pl.vars = append(pl.vars, c.vars[l.Var])
@@ -145,10 +143,11 @@ func (c *compiler) place(line int) {
 }
 
 func (c *compiler) list(list []kernel.Stmt) {
+	labels := kernel.Labels(list)
 	for i, s := range list {
 		at, free := c.at, c.free
-		c.path = append(c.path, kernel.Label(list, i))
-		c.place(c.lines[s])
+		c.path = append(c.path, labels[i])
+		c.place(s)
 		c.stmt(s)
 		c.path = c.path[:len(c.path)-1]
 		c.at, c.free = at, free

@@ -96,7 +96,7 @@ func (m *machine) grid() {
 func (m *machine) residency(total int64) {
 	for _, in := range m.p.code {
 		if in.op == opBarrier && kernel.Scope(in.sub) == kernel.GridScope {
-			m.add(Fault{Kind: Residency, Path: m.p.places[in.at].path, Line: m.p.places[in.at].line, Text: fmt.Sprintf("a barrier of %d blocks on a device that holds %d at once", total, m.opts.Resident)}, in.at)
+			m.add(Fault{Kind: Residency, Text: fmt.Sprintf("a barrier of %d blocks on a device that holds %d at once", total, m.opts.Resident)}, in.at)
 			return
 		}
 	}
@@ -243,6 +243,7 @@ func (m *machine) add(f Fault, at int32) {
 		return
 	}
 	f.Times = 1
+	f.Path, f.Line = m.p.places[at].path, kernel.Lines(m.p.kernel)[m.p.places[at].stmt]
 	m.seen[key] = len(m.faults)
 	m.faults = append(m.faults, f)
 	most := m.opts.Faults

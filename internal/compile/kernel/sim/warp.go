@@ -158,7 +158,7 @@ func (w *warp) fault(kind Kind, in *instr, lane int, format string, args ...any)
 		w.m.faults[i].Times++
 		return
 	}
-	f := Fault{Kind: kind, Path: w.m.p.places[in.at].path, Line: w.m.p.places[in.at].line, Text: fmt.Sprintf(format, args...)}
+	f := Fault{Kind: kind, Text: fmt.Sprintf(format, args...)}
 	var where []string
 	if w.m.p.gpu {
 		f.Block = w.block.at
