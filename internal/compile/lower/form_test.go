@@ -132,16 +132,21 @@ func TestFormsOfRandomPrograms(t *testing.T) {
 }
 
 // drawn returns a plan of the kernels that a program has, with random
-// configurations.
+// configurations that fit the device.
 func drawn(p *ir.Program, o lower.Options, rng *rand.Rand) schedule.Plan {
-	var out schedule.Plan
 	choices, _ := lower.Choices(p, o)
-	for _, c := range choices {
-		f := c.Space.Families[rng.IntN(len(c.Space.Families))] // each as often as the others
-		c.Config = schedule.Space{Families: []schedule.Family{f}}.Census().Draw(rng)
-		out.Kernels = append(out.Kernels, c.Kernel)
+	for range 50 {
+		o.Plan = schedule.Plan{}
+		for _, c := range choices {
+			f := c.Space.Families[rng.IntN(len(c.Space.Families))] // each as often as the others
+			c.Config = schedule.Space{Families: []schedule.Family{f}}.Census().Draw(rng)
+			o.Plan.Kernels = append(o.Plan.Kernels, c.Kernel)
+		}
+		if _, err := lower.Program(p, o); err == nil {
+			break
+		}
 	}
-	return out
+	return o.Plan
 }
 
 func TestFormErrors(t *testing.T) {
