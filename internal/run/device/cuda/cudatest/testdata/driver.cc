@@ -821,7 +821,7 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 	}
 	f.close();
 	p->object = base + ".so";
-	std::string command = "c++ -std=c++17 -O2 -w -shared -fPIC -I" + std::string(getenv("CUDATEST_DIR")) + " " + flags + " -o " + p->object + " " + base + ".cc 2>" + base + ".log";
+	std::string command = "c++ -std=c++17 -O2 -w -shared -fPIC -Wl,-Bsymbolic -I" + std::string(getenv("CUDATEST_DIR")) + " " + flags + " -o " + p->object + " " + base + ".cc 2>" + base + ".log";
 	int status = system(command.c_str());
 	std::stringstream log;
 	log << std::ifstream(base + ".log").rdbuf();
