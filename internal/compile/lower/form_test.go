@@ -120,7 +120,7 @@ func TestFormsOfRandomPrograms(t *testing.T) {
 		}
 		fused++
 		if w.target == lower.GPU {
-			w.plan = drawn(c.Program, lower.Options{Target: w.target, Bound: b, Plan: w.plan}, rng)
+			w.plan = drawn(c.Program, lower.Options{Target: w.target, Bound: b, Sized: true, Plan: w.plan}, rng)
 		}
 		if err := check(b, w, seed); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, c.Source)

@@ -2,6 +2,7 @@ package lower_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -185,7 +186,22 @@ func check(b *ir.Binding, w way, seed uint64) error {
 
 // randomPlan returns a random configuration for every kernel of a program.
 func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand) (schedule.Plan, error) {
-	choices, err := lower.Choices(b.Program, lower.Options{Target: target, Bound: b})
+	o := lower.Options{Target: target, Bound: b, Sized: true}
+	choices, err := lower.Choices(b.Program, o)
+	if err != nil {
+		return schedule.Plan{}, err
+	}
+	for {
+		o.Plan = draw(choices, rng)
+		var excess *lower.Excess
+		if _, err := lower.Program(b.Program, o); !errors.As(err, &excess) {
+			return o.Plan, err
+		}
+	}
+}
+
+// draw returns a plan with a random configuration for each of some kernels.
+func draw(choices []lower.Choice, rng *rand.Rand) schedule.Plan {
 	var plan schedule.Plan
 	for _, c := range choices {
 		k := c.Kernel
@@ -196,7 +212,7 @@ func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand) (schedule.Pl
 		}
 		plan.Kernels = append(plan.Kernels, k)
 	}
-	return plan, err
+	return plan
 }
 
 // smallBlock returns a block that cuts small grids, too.

@@ -11,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -32,6 +33,9 @@ type Options struct {
 	// Sized says that the module serves the sizes of Bound and no others, so
 	// that kernels may hold those as literals, too.
 	Sized bool
+	// Lacks is what the dialect or the device cannot do; spaces leave out what
+	// needs it.
+	Lacks []machine.Capability
 }
 
 // Target is the kind of machine that kernels are for.

@@ -29,6 +29,7 @@ type nest struct {
 	local     map[*ir.Temp]bool
 	strided   *ir.Color // the one colour of all the group's cells; nil if there is none
 	shapes    []string  // shape keys, in order of first use
+	excess    *Excess   // why the kernel cannot run anywhere
 }
 
 // statement is one statement of the group.
@@ -197,6 +198,9 @@ func (n *nest) build() error {
 		k.Body, after = n.loops(n.config)
 	default:
 		panic("lower: no family is called " + n.config.Family)
+	}
+	if n.excess != nil {
+		return n.excess
 	}
 	args := n.finish(k)
 	if n.opts.Target == GPU && n.opts.Sized {

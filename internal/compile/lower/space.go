@@ -1,11 +1,14 @@
 package lower
 
-import "github.com/gridloom/gridloom/internal/compile/schedule"
+import (
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
 
 // Space returns the configurations of a kernel that loops over some axes, named
 // from the outermost on. There is nothing to choose for a kernel that works on
-// a single cell.
-func Space(t Target, axes []string) schedule.Space {
+// a single cell. What the device lacks restricts the parameters that need it.
+func Space(t Target, axes []string, lacks ...machine.Capability) schedule.Space {
 	rank := len(axes)
 	if rank == 0 {
 		return schedule.Space{Families: []schedule.Family{{Name: "single", Doc: "one cell, by one thread"}}}
@@ -17,7 +20,23 @@ func Space(t Target, axes []string) schedule.Space {
 	if rank > 1 {
 		families = append(families, streamFamily(axes))
 	}
+	for i := range families {
+		restrict(&families[i], lacks)
+	}
 	return schedule.Space{Families: families}
+}
+
+// restrict leaves a family the values that a device without some capabilities
+// can do.
+func restrict(f *schedule.Family, lacks []machine.Capability) {
+	for _, c := range lacks {
+		switch {
+		case c == machine.Shuffle && f.Param("x") != nil:
+			f.Param("x").Values = schedule.Words("load")
+		case c == machine.AsyncCopy && f.Param("shared") != nil:
+			f.Param("shared").Values = schedule.Numbers(0)
+		}
+	}
 }
 
 // space returns the configurations of the group's kernel.
@@ -26,7 +45,7 @@ func (n *nest) space() schedule.Space {
 	for _, a := range n.axes {
 		names = append(names, n.Program.Axes[a])
 	}
-	s := Space(n.opts.Target, names)
+	s := Space(n.opts.Target, names, n.opts.Lacks...)
 	if n.opts.Target == GPU && !n.sweepable() {
 		s.Families = s.Families[:1]
 	}

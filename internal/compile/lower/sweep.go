@@ -30,8 +30,11 @@ type tiling struct {
 	ahead  int64 // planes that are loaded before they are needed
 	// shuffle says that neighbours on the inner axis come from other lanes.
 	shuffle bool
-	loads   kernel.Via
-	stores  kernel.Via
+	// shared is how many steps planes are copied to shared memory before they
+	// are needed; 0 keeps nothing there.
+	shared int64
+	loads  kernel.Via
+	stores kernel.Via
 }
 
 // share is how an axis is shared out: threads of a block, neighbouring cells
@@ -57,6 +60,8 @@ type sweep struct {
 	allocs  []kernel.Stmt
 	tally   *tally
 	cells   []*cell // in the order of their places
+	rings   []*ring
+	first   kernel.Expr // the block's first plane
 	chains  []*chain
 	chainOf map[string]*chain
 }
@@ -75,6 +80,9 @@ func (n *nest) tiling() (tiling, bool) {
 		t.chunk, t.ahead = cfg.Int("chunk"), cfg.Int("ahead")
 		t.along[t.stream] = share{1, cfg.Int("planes"), 1}
 		rest = without(rest, t.stream)
+	}
+	if cfg.Has("shared") {
+		t.shared = cfg.Int("shared")
 	}
 	t.shuffle = cfg.Word("x") == "shuffle"
 	t.loads = [...]kernel.Via{kernel.Plain, kernel.ReadOnly}[b2i(cfg.Word("load") == "readonly")]
@@ -167,14 +175,18 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	}
 	axis := w.stream
 	first := w.pos[axis]
+	w.first = first
 	last := w.pre.let(w.env, "last", w.Program.Axes[axis]+"_end", w.end(first))
 	w.plan()
+	w.makeRings()
 	w.phase = "first"
 	w.load()
+	w.startRings()
 	v := kernel.NewVar(w.pre.free(w.env, w.Program.Axes[axis]), types.I64)
 	w.now = w.inside(w.pre)
 	w.phase = ""
 	w.pos[axis] = kernel.V(v)
+	w.feedRings(last)
 	w.load()
 	w.compute()
 	w.shift()
@@ -376,13 +388,10 @@ func (w *sweep) scopeOf(axis int) (*scope, string) {
 // index maps one index of an access at an offset from the thread's position,
 // so that it can be loaded wherever the thread is.
 func (w *sweep) index(a *ir.Array, d int, axis int, off int64) index {
-	s, phase := w.scopeOf(axis)
-	dim := a.Dims[d]
+	_, phase := w.scopeOf(axis)
 	holds := a.Holds(d)
-	faces := dim.Faces
 	out := index{axis: axis, offset: off, plain: true, key: fmt.Sprintf("%d%+d%s", axis, off, phase)}
-	raw := kernel.Add(w.pos[axis], kernel.I(off))
-	out.at = raw
+	out.at = kernel.Add(w.pos[axis], kernel.I(off))
 	low, high := true, true
 	ix, c := ir.Index{Axis: axis, Offset: off}, w.cells[0]
 	if axis != w.inner() { // no thread starts before the span
@@ -394,24 +403,33 @@ func (w *sweep) index(a *ir.Array, d int, axis int, off int64) index {
 	if !low && !high {
 		return out
 	}
-	base := fmt.Sprintf("map:%s:%s:%s", w.rangeKey(holds), facesKey(w.Program, faces), out.key)
-	name := w.cells[0].offsetName(out)
+	name := c.offsetName(out)
 	if phase != "" {
 		name += "_" + phase
 	}
-	out.plain = false
+	return w.mapped(a, d, out, name, low, high)
+}
+
+// mapped makes an index of a dimension one that can be loaded: where it may
+// cross a face, it is mapped as the boundary says, or clipped if there is none.
+func (w *sweep) mapped(a *ir.Array, d int, raw index, name string, low, high bool) index {
+	s, _ := w.scopeOf(raw.axis)
+	holds, faces := a.Holds(d), a.Dims[d].Faces
+	out := index{axis: raw.axis, offset: raw.offset}
+	out.key = fmt.Sprintf("map:%s:%s:%s", w.rangeKey(holds), facesKey(w.Program, faces), raw.key)
 	lo, hi := w.low(holds.Lo, nil), w.high(holds.Hi, nil)
-	below, above := kernel.Lt(raw, lo), kernel.Bin(op.Gt, raw, hi)
-	at := raw
+	x := raw.at
+	below, above := kernel.Lt(x, lo), kernel.Bin(op.Gt, x, hi)
+	at := x
 	var negate kernel.Expr
 	side := func(which string, f ir.Boundary, cond, end kernel.Expr, clip func(x, y kernel.Expr) kernel.Expr) {
 		if f.Kind == ir.None {
 			at = clip(at, end)
 			return
 		}
-		to, neg := mapIndex(f.Kind, raw, lo, hi)
+		to, neg := mapIndex(f.Kind, x, lo, hi)
 		if f.Kind == ir.Constant {
-			hit := s.let(w.env, base+":"+which, name+"_"+which, cond)
+			hit := s.let(w.env, out.key+":"+which, name+"_"+which, cond)
 			out.constants = append(out.constants, constantHit{hit, w.cells[0].expr(f.Value)})
 		}
 		at = kernel.Sel(cond, to, at)
@@ -429,10 +447,9 @@ func (w *sweep) index(a *ir.Array, d int, axis int, off int64) index {
 	if low {
 		side("below", faces.Low, below, lo, kernel.Max)
 	}
-	out.key = base
-	out.at = s.let(w.env, base+":at", name, at)
+	out.at = s.let(w.env, out.key+":at", name, at)
 	if negate != nil {
-		out.negate = s.let(w.env, base+":neg", name+"_neg", negate)
+		out.negate = s.let(w.env, out.key+":neg", name+"_neg", negate)
 	}
 	return out
 }

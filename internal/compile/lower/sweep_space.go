@@ -41,6 +41,10 @@ func streamFamily(axes []string) schedule.Family {
 			Source: artemis, Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
 		},
 		{
+			Name: "shared", Doc: "steps that planes are copied to shared memory ahead of their use, asynchronously; 0 keeps nothing there",
+			Source: "Rawat et al. 2019, section III-A; Garvey 2018, section 6.1", Values: schedule.Numbers(0, 1, 2, 3), Default: schedule.Int(0),
+		},
+		{
 			Name: "ahead", Doc: "planes that are loaded before they are needed",
 			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1, 2), Default: schedule.Int(0),
 		},

@@ -340,6 +340,9 @@ func (w *sweep) scopeFor(c *chain) *scope {
 
 // loadOwn loads the cells of the thread's vector.
 func (w *sweep) loadOwn(c *chain, at int64) map[int64]kernel.Expr {
+	if r := w.ringOf(c); r != nil {
+		return w.fromRing(r, c, at, 0, w.vec)
+	}
 	held := map[int64]kernel.Expr{}
 	outer := w.outerIndex(c, at)
 	n := chunk(w.vec, c.array.Type)
@@ -469,8 +472,21 @@ func (w *sweep) extend(c *chain, at int64, cells []int64) {
 			continue
 		}
 		n := chunk(w.vec, c.array.Type)
+		r := w.ringOf(c)
 		for from := q * w.vec; from < (q+1)*w.vec; from += n {
 			some := slices.DeleteFunc(slices.Clone(byLane[q]), func(x int64) bool { return x < from || x >= from+n })
+			if r != nil && len(some) > 1 {
+				for x, v := range w.fromRing(r, c, at, from, n) {
+					held[x] = v
+				}
+				continue
+			}
+			if r != nil {
+				for _, x := range some {
+					held[x] = w.keep(c, at, x, w.oneOfRing(r, c, at, x))
+				}
+				continue
+			}
 			if len(some) > 1 && w.vectors(c.array) {
 				w.neighbour(c, at, from, some)
 				continue
@@ -487,7 +503,11 @@ func (w *sweep) extend(c *chain, at int64, cells []int64) {
 // or the row ends before it, from memory.
 func (w *sweep) shuffled(c *chain, at, q int64, cells []int64) {
 	s := w.scopeFor(c)
-	outer := w.outerIndex(c, at)
+	r := w.ringOf(c)
+	var outer []index
+	if r == nil {
+		outer = w.outerIndex(c, at)
+	}
 	kind, by := kernel.ShuffleDown, q
 	if q < 0 {
 		kind, by = kernel.ShuffleUp, -q
@@ -499,7 +519,13 @@ func (w *sweep) shuffled(c *chain, at, q int64, cells []int64) {
 		s.emit(&kernel.Shuffle{Var: moved, Kind: kind, Value: c.held[at][mod(x, w.vec)], By: kernel.Conv(types.I32, kernel.I(by))})
 		v := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
 		s.emit(&kernel.Declare{Var: v, Init: kernel.V(moved)})
-		inside = append(inside, &kernel.Assign{Var: v, Value: w.one(c, outer, x)})
+		single := kernel.Expr(nil)
+		if r != nil {
+			single = w.oneOfRing(r, c, at, x)
+		} else {
+			single = w.one(c, outer, x)
+		}
+		inside = append(inside, &kernel.Assign{Var: v, Value: single})
 		c.held[at][x] = kernel.V(v)
 	}
 	s.emit(&kernel.If{Cond: cond, Then: inside})
@@ -518,13 +544,17 @@ func (w *sweep) alone(c *chain, q int64) kernel.Expr {
 	} else {
 		cond = kernel.Ge(lane, kernel.I(32-q))
 	}
-	cond = kernel.Bin(op.LOr, cond, kernel.Lt(kernel.Add(x, kernel.I(q*w.vec)), w.low(holds.Lo, nil)))
-	cond = kernel.Bin(op.LOr, cond, kernel.Lt(w.high(holds.Hi, nil), kernel.Add(x, kernel.I((q+1)*w.vec-1))))
+	key := "alone"
+	if w.ringOf(c) == nil {
+		cond = kernel.Bin(op.LOr, cond, kernel.Lt(kernel.Add(x, kernel.I(q*w.vec)), w.low(holds.Lo, nil)))
+		cond = kernel.Bin(op.LOr, cond, kernel.Lt(w.high(holds.Hi, nil), kernel.Add(x, kernel.I((q+1)*w.vec-1))))
+		key += fmt.Sprintf(":%s:%d", w.rangeKey(holds), c.first)
+	}
 	side := "right"
 	if q < 0 {
 		side = "left"
 	}
-	return w.pre.let(w.env, fmt.Sprintf("alone:%s:%d:%d", w.rangeKey(holds), c.first, q), side+"_alone", cond)
+	return w.pre.let(w.env, fmt.Sprintf("%s:%d", key, q), side+"_alone", cond)
 }
 
 // neighbour loads several of the cells beside the thread's vector, from one on,

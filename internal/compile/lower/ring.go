@@ -1,0 +1,419 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+)
+
+// ring is the part of some planes of an array that a block holds in shared
+// memory while it goes along the streamed axis: its own cells and those that
+// they read around them. Planes are copied there by the threads together,
+// without registers, some steps before they are needed (ARTEMIS's prefetching,
+// Rawat et al. 2019, section III-A3, by asynchronous copies), so that many
+// loads are under way and every cell comes from the caches once a block.
+//
+// The ring has room for the planes that are read, for those under way, and for
+// those that slower threads may still be reading: one barrier a step is enough.
+type ring struct {
+	array *ir.Array
+	buf   *kernel.Buffer
+	// low and high are the offsets of the planes that rows are read from.
+	low, high int64
+	planes    int64         // that there is room for
+	from, len map[int]int64 // by axis: the first cell, from the block's corner, and the number of cells
+	cells     int64         // of a plane
+	n         int64         // cells of a copy
+	copies    []*ringCopy   // of a thread
+}
+
+// ringCopy is one of the runs of cells that a thread copies of every plane.
+type ringCopy struct {
+	valid kernel.Expr // whether there is such a run; nil if always
+	outer []index     // the row, without the streamed axis
+	at    kernel.Expr // the run's place in a plane of the ring
+	x     kernel.Expr // where the run starts on the inner axis, within the array
+	raw   kernel.Expr // the same before it was clipped to the array
+	last  index       // the inner index, for its axis
+	name  string
+}
+
+// mostShared is the shared memory that a block can have (gpu.md's H200, and
+// every GPU of compute capability 9.0).
+const mostShared = 227 << 10
+
+// makeRings gives arrays that several threads read the same cells of a ring.
+func (w *sweep) makeRings() {
+	if w.shared == 0 {
+		return
+	}
+	for _, c := range w.chains {
+		bytes := chunk(w.vec, c.array.Type) * int64(c.array.Type.Size())
+		fit := bytes == 4 || bytes == 8 || bytes == 16
+		known := slices.ContainsFunc(w.rings, func(r *ring) bool { return r.array == c.array })
+		if known || !c.moves || !fit || !w.vectors(c.array) || !w.sharesCells(c.array) {
+			continue
+		}
+		w.rings = append(w.rings, w.newRing(c.array))
+	}
+	bytes := int64(0)
+	for _, r := range w.rings {
+		bytes += r.planes * r.cells * int64(r.array.Type.Size())
+	}
+	if bytes > mostShared {
+		w.excess = &Excess{Kernel: w.name, What: "bytes of shared memory", Need: bytes, Have: mostShared}
+	}
+}
+
+// Excess is a kernel that asks for more than a block of threads can have. Its
+// configuration is legal, and refused before anything is compiled.
+type Excess struct {
+	Kernel, What string
+	Need, Have   int64
+}
+
+func (e *Excess) Error() string {
+	return fmt.Sprintf("the kernel %s takes %d %s, and a block has %d", e.Kernel, e.Need, e.What, e.Have)
+}
+
+// sharesCells reports whether threads read cells of an array that are not
+// their own.
+func (w *sweep) sharesCells(a *ir.Array) bool {
+	rows := map[string]bool{}
+	for _, c := range w.chains {
+		if c.array != a {
+			continue
+		}
+		rows[fmt.Sprint(c.offset, c.first)] = true
+		for _, p := range c.planes {
+			for x := range p.need {
+				if !w.own(x) {
+					return true
+				}
+			}
+		}
+	}
+	own := int64(1)
+	for _, axis := range w.outer() {
+		if axis != w.stream {
+			own *= w.along[axis].blocked * w.along[axis].cyclic
+		}
+	}
+	return int64(len(rows)) > own*w.along[w.inner()].cyclic
+}
+
+// ringOf returns the ring that a row is read from in the loop over planes.
+func (w *sweep) ringOf(c *chain) *ring {
+	if w.phase != "" {
+		return nil
+	}
+	for _, r := range w.rings {
+		if r.array == c.array {
+			return r
+		}
+	}
+	return nil
+}
+
+func (w *sweep) newRing(a *ir.Array) *ring {
+	r := &ring{array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type)}
+	first := true
+	last := map[int]int64{}
+	reach := func(axis int, lo, hi int64) {
+		s := w.along[axis]
+		hi += (s.threads - 1) * s.blocked
+		if _, ok := r.from[axis]; !ok {
+			r.from[axis], last[axis] = lo, hi
+		}
+		r.from[axis], last[axis] = min(r.from[axis], lo), max(last[axis], hi)
+	}
+	for _, c := range w.chains {
+		if c.array != a {
+			continue
+		}
+		lowest, highest := w.fresh(c)
+		if first {
+			r.low, r.high, first = lowest, highest, false
+		}
+		r.low, r.high = min(r.low, lowest), max(r.high, highest)
+		for d, dim := range a.Dims {
+			switch dim.Axis {
+			case w.stream:
+			case w.inner():
+				reach(dim.Axis, c.first, c.first+w.vec-1)
+				for _, p := range c.planes {
+					for x := range p.need {
+						reach(dim.Axis, c.first+x, c.first+x)
+					}
+				}
+			default:
+				reach(dim.Axis, c.offset[d], c.offset[d])
+			}
+		}
+	}
+	inner := w.inner()
+	r.from[inner] -= mod(r.from[inner], r.n)
+	r.cells = 1
+	for _, dim := range a.Dims {
+		if dim.Axis == w.stream {
+			continue
+		}
+		r.len[dim.Axis] = last[dim.Axis] - r.from[dim.Axis] + 1
+		if dim.Axis == inner {
+			r.len[inner] = (r.len[inner] + r.n - 1) / r.n * r.n
+		}
+		r.cells *= r.len[dim.Axis]
+	}
+	r.planes = r.high - r.low + 1 + (w.shared+1)*w.step()
+	st, _ := w.inMemory(a)
+	r.buf = &kernel.Buffer{
+		Name: w.pre.declare(w.env, st.name+"_shared", a.Type).Name, Elem: a.Type, Space: kernel.Shared,
+		Mode: kernel.InOut, Cells: kernel.I(r.planes * r.cells),
+	}
+	w.allocs = append(w.allocs, &kernel.Alloc{Buffer: r.buf})
+	w.ringCopies(r, st)
+	return r
+}
+
+// fresh returns the lowest and the highest plane at which cells of a row are
+// read that no queue holds.
+func (w *sweep) fresh(c *chain) (lowest, highest int64) {
+	highest = w.top(c)
+	lowest = highest
+	for at := w.queued(c) + 1; at <= highest; at++ {
+		if len(w.needed(c, at)) > 0 {
+			lowest = min(lowest, at)
+		}
+	}
+	for _, p := range c.planes {
+		carried := w.carried(c, p.at)
+		if p.at > w.queued(c) {
+			carried = nil
+		}
+		for x := range p.need {
+			if !slices.Contains(carried, x) {
+				lowest = min(lowest, p.at)
+			}
+		}
+	}
+	return lowest, highest
+}
+
+// ringCopies shares the runs of a plane out among the threads of the block.
+func (w *sweep) ringCopies(r *ring, st *store) {
+	inner := w.inner()
+	threads := w.threads()
+	runs := r.cells / r.n
+	perRow := r.len[inner] / r.n
+	lane := w.pre.let(w.env, "lane", "lane", w.lane)
+	lastDim := len(r.array.Dims) - 1
+	holds := r.array.Holds(lastDim)
+	for i := range (runs + threads - 1) / threads {
+		name := fmt.Sprintf("copy%d", i)
+		number := kernel.Add(lane, kernel.I(i*threads))
+		c := &ringCopy{name: name, at: kernel.Mul(number, kernel.I(r.n))}
+		if (i+1)*threads > runs {
+			c.valid = w.pre.let(w.env, fmt.Sprintf("valid:%p:%d", r, i), name+"_valid", kernel.Lt(number, kernel.I(runs)))
+		}
+		row := kernel.Bin(op.Div, number, kernel.I(perRow))
+		var outer []index
+		for d := lastDim - 1; d >= 0; d-- { // the last varies fastest
+			axis := r.array.Dims[d].Axis
+			if axis == w.stream {
+				outer = append(outer, index{axis: axis})
+				continue
+			}
+			at := row
+			if d > 0 && w.moreRows(r, d) {
+				at = kernel.Bin(op.Rem, row, kernel.I(r.len[axis]))
+				row = kernel.Bin(op.Div, row, kernel.I(r.len[axis]))
+			}
+			x := kernel.Add(kernel.Add(w.corner[axis], at), kernel.I(r.from[axis]))
+			raw := index{axis: axis, at: x, key: fmt.Sprintf("%p:%s:%d", r, name, axis)}
+			outer = append(outer, w.mapped(r.array, d, raw, name+"_"+w.Program.Axes[axis], true, true))
+		}
+		slices.Reverse(outer)
+		c.outer = outer
+		col := kernel.Mul(kernel.Bin(op.Rem, number, kernel.I(perRow)), kernel.I(r.n))
+		if perRow == runs {
+			col = kernel.Mul(number, kernel.I(r.n))
+		}
+		raw := kernel.Add(kernel.Add(w.corner[inner], col), kernel.I(r.from[inner]))
+		c.raw = w.pre.let(w.env, fmt.Sprintf("run:%p:%d", r, i), name+"_"+w.Program.Axes[inner], raw)
+		down := func(x kernel.Expr) kernel.Expr { return kernel.Sub(x, floorMod(x, kernel.I(r.n))) }
+		clipped := kernel.Max(kernel.Min(c.raw, down(w.high(holds.Hi, nil))), down(w.low(holds.Lo, nil)))
+		c.x = w.pre.let(w.env, fmt.Sprintf("runin:%p:%d", r, i), name+"_from", clipped)
+		r.copies = append(r.copies, c)
+	}
+}
+
+// moreRows reports whether a ring has several rows on an axis before d.
+func (w *sweep) moreRows(r *ring, d int) bool {
+	for _, dim := range r.array.Dims[:d] {
+		if dim.Axis != w.stream {
+			return true
+		}
+	}
+	return false
+}
+
+// place returns where a plane of the ring starts.
+func (w *sweep) place(r *ring, at int64) kernel.Expr {
+	s := kernel.I(at - r.low)
+	if w.phase == "" {
+		gone := kernel.Sub(w.pos[w.stream], w.first)
+		s = kernel.Bin(op.Rem, kernel.Add(gone, s), kernel.I(r.planes))
+	}
+	key := fmt.Sprintf("ring:%p:%d%s", r, at, w.phase)
+	return w.now.let(w.env, key, fmt.Sprintf("%s_plane%d", r.buf.Name, at-r.low), kernel.Mul(s, kernel.I(r.cells)))
+}
+
+// copyPlane starts to copy a plane to the ring. What a boundary makes of cells
+// beyond the array is no run of memory: such runs are copied cell by cell.
+func (w *sweep) copyPlane(r *ring, at int64) {
+	st, buf := w.inMemory(r.array)
+	lastDim := len(r.array.Dims) - 1
+	holds, faces := r.array.Holds(lastDim), r.array.Dims[lastDim].Faces
+	to := w.place(r, at)
+	for _, c := range r.copies {
+		outer := slices.Clone(c.outer)
+		var beyond kernel.Expr
+		either := func(x kernel.Expr) {
+			if beyond == nil {
+				beyond = x
+			} else {
+				beyond = kernel.Bin(op.LOr, beyond, x)
+			}
+		}
+		for d := range outer {
+			if outer[d].axis == w.stream {
+				outer[d] = w.index(r.array, d, w.stream, at)
+			}
+			if outer[d].negate != nil {
+				either(outer[d].negate)
+			}
+			for _, hit := range outer[d].constants {
+				either(hit.cond)
+			}
+		}
+		if faces.Low.Kind != ir.None {
+			either(w.pre.let(w.env, fmt.Sprintf("below:%p:%s", r, c.name), c.name+"_below", kernel.Lt(c.raw, w.low(holds.Lo, nil))))
+		}
+		if faces.High.Kind != ir.None {
+			over := kernel.Lt(w.high(holds.Hi, nil), kernel.Add(c.raw, kernel.I(r.n-1)))
+			either(w.pre.let(w.env, fmt.Sprintf("above:%p:%s", r, c.name), c.name+"_above", over))
+		}
+		row := w.start(st, append(slices.Clip(outer), index{axis: w.inner()}))
+		list := []kernel.Stmt{&kernel.AsyncCopy{
+			To: r.buf, At: kernel.Add(to, c.at), From: buf, Index: kernel.Add(row, c.x), Cells: int(r.n),
+		}}
+		if beyond != nil {
+			var single []kernel.Stmt
+			for e := range r.n {
+				raw := index{axis: w.inner(), at: kernel.Add(c.raw, kernel.I(e)), key: fmt.Sprintf("%p:%s:cell%d", r, c.name, e)}
+				idx := append(slices.Clip(outer), w.mapped(r.array, lastDim, raw, fmt.Sprintf("%s_cell%d", c.name, e), true, true))
+				value := applied(&kernel.Load{Buffer: buf, Index: w.element(st, idx), Via: w.via(r.array)}, idx)
+				single = append(single, &kernel.Store{Buffer: r.buf, Index: kernel.Add(kernel.Add(to, c.at), kernel.I(e)), Value: value})
+			}
+			list = []kernel.Stmt{&kernel.If{Cond: beyond, Then: single, Else: list}}
+		}
+		w.when(c.valid, list)
+	}
+}
+
+// startRings copies the planes that the first step reads, and those of the
+// steps that follow it as far as they are under way.
+func (w *sweep) startRings() {
+	if len(w.rings) == 0 {
+		return
+	}
+	for ahead := range w.shared {
+		for _, r := range w.rings {
+			from, to := r.low, r.high
+			if ahead > 0 {
+				from, to = r.high+(ahead-1)*w.step()+1, r.high+ahead*w.step()
+			}
+			for at := from; at <= to; at++ {
+				w.copyPlane(r, at)
+			}
+		}
+		w.now.emit(&kernel.AsyncCommit{})
+	}
+}
+
+// feedRings starts to copy the planes that a later step of the block reads, and
+// waits for those of this one.
+func (w *sweep) feedRings(last kernel.Expr) {
+	if len(w.rings) == 0 {
+		return
+	}
+	outer := w.now
+	for _, r := range w.rings {
+		for at := r.high + (w.shared-1)*w.step() + 1; at <= r.high+w.shared*w.step(); at++ {
+			// The plane enters when the thread's position is that much further.
+			further := at - r.high - (w.step() - 1)
+			w.now = w.inside(outer)
+			w.copyPlane(r, at)
+			list := w.now.stmts
+			w.now = outer
+			w.now.emit(&kernel.If{Cond: kernel.Lt(kernel.Add(w.pos[w.stream], kernel.I(further)), last), Then: list})
+		}
+	}
+	w.now.emit(&kernel.AsyncCommit{})
+	w.now.emit(&kernel.AsyncWait{Pending: int(w.shared)})
+	w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+}
+
+// ringRow returns where a thread's row starts in a plane of the ring, less the
+// cell's number in the row.
+func (w *sweep) ringRow(r *ring, c *chain) kernel.Expr {
+	local := func(axis int, off int64) kernel.Expr {
+		at := kernel.I(off - r.from[axis])
+		if v, ok := w.thread[axis]; ok {
+			at = kernel.Add(kernel.Mul(kernel.V(v), kernel.I(w.along[axis].blocked)), at)
+		}
+		return at
+	}
+	sum := kernel.I(0)
+	for d, dim := range r.array.Dims {
+		if dim.Axis == w.stream {
+			continue
+		}
+		off := c.offset[d]
+		if dim.Axis == w.inner() {
+			off = c.first
+		}
+		sum = kernel.Add(kernel.Mul(sum, kernel.I(r.len[dim.Axis])), local(dim.Axis, off))
+	}
+	return w.pre.let(w.env, fmt.Sprintf("ringrow:%p:%v:%d", r, c.offset, c.first), r.buf.Name+"_row", sum)
+}
+
+// fromRing reads n cells of a row from one on.
+func (w *sweep) fromRing(r *ring, c *chain, at, from, n int64) map[int64]kernel.Expr {
+	held := map[int64]kernel.Expr{}
+	if r.n == 1 {
+		for x := from; x < from+n; x++ {
+			held[x] = w.keep(c, at, x, w.oneOfRing(r, c, at, x))
+		}
+		return held
+	}
+	start := kernel.Add(w.place(r, at), w.ringRow(r, c))
+	for x := from; x < from+n; x += r.n {
+		var vars []*kernel.Var
+		for y := x; y < x+r.n; y++ {
+			v := w.now.declare(w.env, w.cellName(c, at, y), c.array.Type)
+			vars = append(vars, v)
+			held[y] = kernel.V(v)
+		}
+		w.now.emit(&kernel.LoadVector{Vars: vars, Buffer: r.buf, Index: kernel.Add(start, kernel.I(x))})
+	}
+	return held
+}
+
+// oneOfRing reads one cell of a row.
+func (w *sweep) oneOfRing(r *ring, c *chain, at, x int64) kernel.Expr {
+	return &kernel.Load{Buffer: r.buf, Index: kernel.Add(kernel.Add(w.place(r, at), w.ringRow(r, c)), kernel.I(x))}
+}
