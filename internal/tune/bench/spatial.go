@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -65,14 +66,15 @@ func knownPlans() (PlanFile, error) {
 // Spatial measures generated kernels that carry out one step: for every case
 // the plans are tried, each compared at every cell with the plainest kernels,
 // and the fastest are timed in turn with the GPU's copies and with rivals.
-// Rows that were finished are returned with an error too.
+// Plans that compute anything wrong have rows of their own. Rows that were
+// finished are returned with an error too.
 func Spatial(ctx context.Context, o SpatialOptions) ([]SpatialRow, error) {
 	cases, err := o.cases()
 	if err != nil {
 		return nil, err
 	}
 	rows, err := o.run(ctx, cases)
-	best := slices.DeleteFunc(rows, func(r SpatialRow) bool { return !r.best })
+	best := slices.DeleteFunc(rows, func(r SpatialRow) bool { return !r.best && !r.Wrong })
 	return best, err
 }
 
@@ -91,21 +93,25 @@ func Sweep(ctx context.Context, o SpatialOptions) ([]SpatialRow, error) {
 // compile for longer than they run, and nothing is timed meanwhile.
 const together = 4
 
-// run measures cases.
+// run measures cases. One that fails does not keep the later ones from being
+// measured, unless it is the first of all.
 func (o *SpatialOptions) run(ctx context.Context, cases []spatialCase) ([]SpatialRow, error) {
 	var rows []SpatialRow
+	var failed error
 	for group := range slices.Chunk(cases, together) {
-		list, err := o.group(ctx, group)
+		list, err := o.group(ctx, group, len(rows) > 0)
 		rows = append(rows, list...)
-		if err != nil {
-			return rows, err
+		failed = errors.Join(failed, err)
+		if ctx.Err() != nil || len(rows) == 0 {
+			break
 		}
 	}
-	return rows, nil
+	return rows, failed
 }
 
-// group measures cases whose rivals are there at the same time.
-func (o *SpatialOptions) group(ctx context.Context, cases []spatialCase) ([]SpatialRow, error) {
+// group measures cases whose rivals are there at the same time. It goes on
+// after a failure if something was measured before.
+func (o *SpatialOptions) group(ctx context.Context, cases []spatialCase, measured bool) ([]SpatialRow, error) {
 	contests := make([][]*contest, len(cases))
 	defer func() {
 		for _, t := range slices.Concat(contests...) {
@@ -124,14 +130,20 @@ func (o *SpatialOptions) group(ctx context.Context, cases []spatialCase) ([]Spat
 		}
 	}
 	var rows []SpatialRow
+	var failed error
 	for i, c := range cases {
 		list, err := o.one(ctx, c, contests[i])
 		rows = append(rows, list...)
 		if err != nil {
-			return rows, fmt.Errorf("%s %s: %w", c.name, c.dtype, err)
+			err = fmt.Errorf("%s %s: %w", c.name, c.dtype, err)
+			failed = errors.Join(failed, err)
+			if measured = measured || len(rows) > 0; !measured || ctx.Err() != nil {
+				break
+			}
+			o.logf("%v\n", err)
 		}
 	}
-	return rows, nil
+	return rows, failed
 }
 
 // bind gives a case's program its sizes.
