@@ -125,15 +125,17 @@ func TestGPULibraryMemory(t *testing.T) {
 		{CUDA, "", `the results are the same
 no memory: a pointer that is needed is NULL: u is NULL
 half an element: arrays overlap or are not aligned: u is not aligned: its address is no multiple of 16
-another stream: all is well: u is not aligned: its address is no multiple of 16
-sizes without padding: all is well: u is not aligned: its address is no multiple of 16
-rows of 3: all is well: u is not aligned: its address is no multiple of 16
+an array: arrays overlap or are not aligned: u is no memory of the GPU
+another stream: all is well: u is no memory of the GPU
+sizes without padding: all is well: u is no memory of the GPU
+rows of 3: all is well: u is no memory of the GPU
 `},
 		{CUDA, "family=tile,vec=4", `the results are the same
 no memory: a pointer that is needed is NULL: u is NULL
 half an element: arrays overlap or are not aligned: u is not aligned: its address is no multiple of 16
-another stream: all is well: u is not aligned: its address is no multiple of 16
-sizes without padding: all is well: u is not aligned: its address is no multiple of 16
+an array: arrays overlap or are not aligned: u is no memory of the GPU
+another stream: all is well: u is no memory of the GPU
+sizes without padding: all is well: u is no memory of the GPU
 rows of 3: arrays overlap or are not aligned: memory of the GPU cannot be used for u, whose rows of 3 cells are padded to 4 after 0 others there: give an array, or sizes of which 4 is a divisor
 `},
 		{OpenCL, "", `the results are the same

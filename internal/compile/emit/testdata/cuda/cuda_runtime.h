@@ -173,6 +173,15 @@ static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const voi
         memcpy((char *)to + n * to_pitch, (const char *)from + n * from_pitch, width);
     return cudaSuccess;
 }
+typedef enum { cudaMemoryTypeUnregistered = 0, cudaMemoryTypeDevice = 2 } cudaMemoryType;
+struct cudaPointerAttributes { cudaMemoryType type; };
+// All memory is the GPU's, unless a test says that none is.
+static inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a, const void *p)
+{
+    const char *none = getenv("PRETENDED_NO_MEMORY");
+    a->type = p && !none ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+    return cudaSuccess;
+}
 template <class T> static cudaError_t cudaFuncSetAttribute(T *, int, int) { return cudaSuccess; }
 
 template <class... P> struct pretended_call {

@@ -39,6 +39,9 @@ int main()
     }
     say("no memory", heat_iterate_device(h, 1, NULL), h);
     say("half an element", heat_iterate_device(h, 1, d + 1), h);
+    setenv("PRETENDED_NO_MEMORY", "1", 1);
+    say("an array", heat_iterate_device(h, 1, v), h);
+    unsetenv("PRETENDED_NO_MEMORY");
     say("another stream", heat_stream(h, NULL), h);
     say("sizes without padding", heat_configure(h, 1, 1, 3, 0.125), h);
     say("rows of 3", heat_init_device(h, HEAT_NONE_GIVEN, d), h);
