@@ -403,8 +403,9 @@ type MbarrierWait struct {
 	Parity   Expr // I32, 0 or 1
 }
 
-// Alloc makes a Shared or Private buffer for the statements after it in the
-// same list. Its contents start undefined.
+// Alloc makes a Shared, Mbarrier or Private buffer for the statements after it
+// in the same list. The number of its elements is a literal. Its contents start
+// undefined.
 //
 // Example printed form:
 //

@@ -1,7 +1,8 @@
 // Package kerneltest draws random kernels for property tests. All that it
 // draws passes kernel.Verify; indices stay within their buffers, and
 // iterations that run at once write cells of their own, so that a kernel runs
-// without a fault and its results do not depend on who runs first.
+// without a fault and its results do not depend on who runs first. It also
+// holds kernels written by hand that take many time steps in one launch.
 package kerneltest
 
 import (

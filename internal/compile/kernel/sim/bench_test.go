@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/kernel/kerneltest"
 	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -108,19 +109,15 @@ func BenchmarkHeat(b *testing.B) {
 
 // BenchmarkPairs runs kernels whose warps meet in pairs, and a resident one.
 func BenchmarkPairs(b *testing.B) {
-	for _, run := range []struct {
-		kernel string
-		size   extent
-	}{{"handover", extent{128, 128, 3}}, {"faces", extent{8, 256, 32}}, {"bulk", extent{512, 64, 1}}, {"resident", extent{64, 128, 8}}} {
-		b.Run(run.kernel, func(b *testing.B) {
-			e := find(run.kernel)
-			k, err := kernel.ParseText(read(b, e.name))
-			if err != nil {
-				b.Fatal(err)
-			}
+	for name, x := range map[string]kerneltest.Extent{
+		"handover": {N: 128, M: 128, Steps: 3}, "faces": {N: 8, M: 256, Steps: 32}, "bulk": {N: 512, M: 64, Steps: 1}, "resident": {N: 64, M: 128, Steps: 8},
+	} {
+		b.Run(name, func(b *testing.B) {
+			e := kerneltest.Find(name)
+			k := e.Kernel()
 			var work int64
 			for b.Loop() {
-				r, _ := e.run(b, k, run.size)
+				r, _ := advance(b, e, k, x)
 				if err := r.Err(); err != nil {
 					b.Fatal(err)
 				}

@@ -1,123 +1,30 @@
 package sim_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/kernel/kerneltest"
 	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// The kernels of testdata take many steps in one launch, each in a way of its
-// own. They are written by hand, to show that the kernel IR carries them.
-
-// example is one of them with what it is run on.
-type example struct {
-	name    string
-	runs    []extent
-	scalars func(s extent) []int64
-	radius  int // along rows; 1 with a radius of 1 along columns
-	result  func(s extent) int
-}
-
-// extent is the cells of a grid and the steps of a run.
-type extent struct{ n, m, steps int }
-
-func second(extent) int { return 1 }
-
-var examples = []example{
-	{"queues", []extent{{7, 28, 2}, {1, 1, 2}, {2, 3, 2}, {3, 28, 2}, {9, 29, 2}, {17, 61, 2}}, func(s extent) []int64 { return []int64{int64(s.n), int64(s.m)} }, 1, second},
-	{"levels", []extent{{7, 26, 3}, {1, 1, 3}, {2, 3, 3}, {10, 27, 3}, {17, 61, 3}}, func(s extent) []int64 { return []int64{int64(s.n), int64(s.m)} }, 1, second},
-	{"handover", []extent{{7, 26, 3}, {1, 1, 3}, {2, 3, 3}, {10, 27, 3}, {17, 61, 3}}, func(s extent) []int64 { return []int64{int64(s.n), int64(s.m)} }, 1, second},
-	{"faces", []extent{{2, 256, 5}, {1, 256, 0}, {3, 256, 1}, {1, 256, 16}}, func(s extent) []int64 { return []int64{int64(s.n), int64(s.steps)} }, 2, second},
-	{"resident", []extent{{7, 70, 4}, {1, 1, 3}, {5, 65, 1}, {8, 3, 7}}, func(s extent) []int64 { return []int64{int64(s.n), int64(s.m), int64(s.steps)} }, 1, func(s extent) int { return s.steps % 2 }},
-	{"bulk", []extent{{9, 64, 1}, {1, 64, 1}, {2, 64, 1}, {3, 64, 1}, {16, 64, 1}}, func(s extent) []int64 { return []int64{int64(s.n)} }, 1, second},
-}
-
-func find(name string) *example {
-	for i := range examples {
-		if examples[i].name == name {
-			return &examples[i]
-		}
-	}
-	return nil
-}
-
-func read(t testing.TB, name string) string {
+// advance executes a text of one of the kernels and returns the report and the
+// grid that holds the result.
+func advance(t testing.TB, e *kerneltest.Temporal, k *kernel.Kernel, x kerneltest.Extent) (*sim.Report, *sim.Memory) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".kernel"))
-	if err != nil {
-		t.Fatal(err)
+	u, v := sim.New(types.F64, x.N*x.M), sim.New(types.F64, x.N*x.M)
+	for c, f := range e.Start(x) {
+		u.Set(c, op.Float(types.F64, f))
 	}
-	return string(text)
-}
-
-// run executes a text of an example and returns the report and the grid that
-// holds the result.
-func (e *example) run(t testing.TB, k *kernel.Kernel, s extent) (*sim.Report, *sim.Memory) {
-	t.Helper()
-	u, v := sim.New(types.F64, s.n*s.m), sim.New(types.F64, s.n*s.m)
-	for c := range u.Len() {
-		u.Set(c, start(c))
-	}
-	args := sim.Args{Buffers: []*sim.Memory{u, v}}
-	for _, x := range e.scalars(s) {
-		args.Scalars = append(args.Scalars, op.Int(types.I64, x))
-	}
+	args := sim.Args{Buffers: []*sim.Memory{u, v}, Scalars: e.Scalars(x)}
 	r, err := sim.Run(k, args, sim.Options{Steps: 1e7})
 	if err != nil {
-		t.Fatalf("%s: %v", e.name, err)
+		t.Fatalf("%s: %v", e.Name, err)
 	}
-	return r, args.Buffers[e.result(s)]
-}
-
-func start(cell int) op.Value { return op.Random(types.F64, 7, int64(cell)) }
-
-// plain computes the same step by step.
-func (e *example) plain(s extent) []float64 {
-	old, next := make([]float64, s.n*s.m), make([]float64, s.n*s.m)
-	for c := range old {
-		old[c] = start(c).F
-	}
-	for range s.steps {
-		for j := range s.n {
-			for i := range s.m {
-				c := j*s.m + i
-				next[c] = old[c]
-				a, b := s.m, s.m // to the cells with the last two weights
-				inner := i > 0 && i < s.m-1 && j > 0 && j < s.n-1
-				if e.radius == 2 {
-					a, b = 2, 2
-					inner = i > 1 && i < s.m-2
-				}
-				if inner {
-					next[c] = float64(0.5*old[c]) + float64(0.25*old[c-1])
-					next[c] += float64(0.125 * old[c+1])
-					next[c] += float64(0.1 * old[c-a])
-					next[c] += float64(0.025 * old[c+b])
-				}
-			}
-		}
-		old, next = next, old
-	}
-	return old
-}
-
-// check compares a run with the plain computation at every cell.
-func (e *example) check(t *testing.T, what string, k *kernel.Kernel, s extent) {
-	t.Helper()
-	r, got := e.run(t, k, s)
-	if err := r.Err(); err != nil {
-		t.Fatalf("%s %s %+v: %v", e.name, what, s, err)
-	}
-	want := e.plain(s)
-	if c := differs(got, want); c >= 0 {
-		t.Fatalf("%s %s %+v: cell %d,%d is %v, not %v", e.name, what, s, c/s.m, c%s.m, got.At(c).F, want[c])
-	}
+	return r, args.Buffers[e.Result(x)]
 }
 
 // differs returns the first cell that does not hold what it should, or -1.
@@ -130,16 +37,22 @@ func differs(got *sim.Memory, want []float64) int {
 	return -1
 }
 
+// Kernels that take many steps in one launch, each in a way of its own, agree
+// with a plain computation at every cell.
 func TestTemporalBlocking(t *testing.T) {
-	for _, e := range examples {
-		t.Run(e.name, func(t *testing.T) {
-			k, err := kernel.ParseText(read(t, e.name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range e.runs {
-				e.check(t, "as written", k, s)
-				e.check(t, "simplified", kernel.Simplify(k), s)
+	for _, e := range kerneltest.Temporals {
+		t.Run(e.Name, func(t *testing.T) {
+			for what, k := range map[string]*kernel.Kernel{"as written": e.Kernel(), "simplified": kernel.Simplify(e.Kernel())} {
+				for _, x := range e.Runs {
+					r, got := advance(t, e, k, x)
+					if err := r.Err(); err != nil {
+						t.Fatalf("%s, %+v: %v", what, x, err)
+					}
+					want := e.Want(x)
+					if c := differs(got, want); c >= 0 {
+						t.Fatalf("%s, %+v: cell %d,%d is %v, not %v", what, x, c/x.M, c%x.M, got.At(c).F, want[c])
+					}
+				}
 			}
 		})
 	}
@@ -189,7 +102,8 @@ func TestTemporalMistakes(t *testing.T) {
 		{"bulk", "a row that is not aligned", "(bulk stage (mul r (i64 64)) u (mul r (i64 64))", "(bulk stage (mul r (i64 64)) u (mul r (i64 63))", sim.Misaligned, "bulk/for b/for i/if#2/then/for r/bulk stage"},
 	} {
 		t.Run(c.kernel+": "+c.mistake, func(t *testing.T) {
-			text := read(t, c.kernel)
+			e := kerneltest.Find(c.kernel)
+			text := e.Text()
 			if n := strings.Count(text, c.old); n == 0 {
 				t.Fatalf("the kernel has nothing to change")
 			}
@@ -197,14 +111,13 @@ func TestTemporalMistakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := find(c.kernel)
-			s := e.runs[len(e.runs)-1]
-			r, got := e.run(t, k, s)
+			x := e.Runs[len(e.Runs)-1]
+			r, got := advance(t, e, k, x)
 			if c.where == numbers {
 				if err := r.Err(); err != nil {
 					t.Error(err)
 				}
-				if at := differs(got, e.plain(s)); at < 0 {
+				if at := differs(got, e.Want(x)); at < 0 {
 					t.Error("the numbers are right")
 				}
 				return
