@@ -123,6 +123,39 @@ func onPretended(t *testing.T) {
 	}
 }
 
+// What a GPU cannot run is known before anything is compiled.
+func TestFitsGPU(t *testing.T) {
+	b := program(t, heat, "N=100")
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewScript(m, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := int64(2*100*100*8 + 100*8); s.DeviceBytes() != want {
+		t.Errorf("%d bytes, want %d", s.DeviceBytes(), want)
+	}
+	gpu := cuda.GPU{Name: "X", Memory: 1 << 20, Limits: cuda.Limits{Threads: 1024, Block: [3]int64{1024, 1024, 64}, Grid: [3]int64{1 << 31, 65535, 65535}}}
+	for _, test := range []struct {
+		change func(g *cuda.GPU)
+		want   string
+		why    refusal.Reason
+	}{
+		{func(*cuda.GPU) {}, "", refusal.None},
+		{func(g *cuda.GPU) { g.Memory = 100000 }, "this needs 157.0 KiB of GPU memory, and cuda:0 (X) has 97.7 KiB", refusal.None},
+		{func(g *cuda.GPU) { g.Limits.Threads = 128 }, "the kernel heat has 256 threads a block, and X runs 128 at most", refusal.Resources},
+		{func(g *cuda.GPU) { g.Limits.Grid[1] = 12 }, "the kernel heat needs 13 blocks on y, and X launches 12 at most", refusal.Resources},
+	} {
+		g := gpu
+		test.change(&g)
+		if err := s.FitsGPU(&g); message(err) != test.want || refusal.Of(err) != test.why {
+			t.Errorf("%v (%s), want %s", err, refusal.Of(err), test.want)
+		}
+	}
+}
+
 // Kernels are known with what they take.
 func TestUsage(t *testing.T) {
 	onPretended(t)

@@ -129,13 +129,17 @@ func TestResume(t *testing.T) {
 		"ref":     func(b *ir.Binding) Runner { return openReference(t, b) },
 		"cpu":     func(b *ir.Binding) Runner { return openCPU(t, b, Options{}) },
 		"private": func(b *ir.Binding) Runner { return openCPU(t, b, Options{Private: true}) },
+		"gpu": func(b *ir.Binding) Runner {
+			m, image := forGPU(t, b)
+			return openModule(t, m, b, Options{Image: image, eager: 3})
+		},
 	}
 	for _, test := range programs {
 		b := program(t, test.text)
 		whole := initialised(t, openReference(t, b))
 		end := advanced(t, whole, Limit{})
 		want := contents(t, whole, b.Program)
-		for k, pair := range [][2]string{{"cpu", "cpu"}, {"cpu", "ref"}, {"ref", "cpu"}, {"private", "private"}, {"ref", "private"}} {
+		for k, pair := range [][2]string{{"cpu", "cpu"}, {"cpu", "ref"}, {"ref", "cpu"}, {"private", "private"}, {"ref", "private"}, {"gpu", "gpu"}, {"cpu", "gpu"}} {
 			first := initialised(t, open[pair[0]](b))
 			advanced(t, first, Limit{Leaves: int64(4 + 3*k)})
 			data, err := json.Marshal(first.Place())
