@@ -117,7 +117,7 @@ func BenchmarkPairs(b *testing.B) {
 			k := e.Kernel()
 			var work int64
 			for b.Loop() {
-				r, _ := advance(b, e, k, x)
+				r, _ := advance(b, e, k, x, 0)
 				if err := r.Err(); err != nil {
 					b.Fatal(err)
 				}

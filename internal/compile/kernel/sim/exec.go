@@ -7,7 +7,7 @@ func (w *warp) run() {
 	m := w.m
 	code := m.p.code
 	w.stamp.team = m.epoch // grid barriers have moved it on
-	for {
+	for turn := 1; ; turn++ {
 		in := &code[w.pc]
 		w.pc++
 		if m.left--; m.left < 0 {
@@ -191,7 +191,7 @@ func (w *warp) run() {
 			w.end(in)
 			return
 		}
-		if m.stopped {
+		if m.stopped || turn == m.opts.Turn {
 			return
 		}
 	}

@@ -32,7 +32,8 @@ func simulate(t *rapid.T, k *kernel.Kernel) (*sim.Report, []*sim.Memory) {
 	for i, b := range k.Buffers {
 		mem = append(mem, sim.Values(b.Elem, buffers[i]...))
 	}
-	r, err := sim.Run(k, sim.Args{Buffers: mem, Scalars: scalars}, sim.Options{})
+	turn := rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "turn")
+	r, err := sim.Run(k, sim.Args{Buffers: mem, Scalars: scalars}, sim.Options{Turn: turn})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, kernel.Text(k))
 	}

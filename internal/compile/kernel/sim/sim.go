@@ -48,6 +48,10 @@ type Options struct {
 	// Steps is the number of instructions after which a run is given up; 0 for
 	// no limit.
 	Steps int64
+	// Turn is the number of instructions after which a warp lets others run; 0
+	// for as many as it can before it has to wait. What is wrong is found in
+	// any order, though it may show at another place first.
+	Turn int
 }
 
 // Run executes a kernel once. The error says that the kernel or its arguments

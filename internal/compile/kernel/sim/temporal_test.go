@@ -13,14 +13,14 @@ import (
 
 // advance executes a text of one of the kernels and returns the report and the
 // grid that holds the result.
-func advance(t testing.TB, e *kerneltest.Temporal, k *kernel.Kernel, x kerneltest.Extent) (*sim.Report, *sim.Memory) {
+func advance(t testing.TB, e *kerneltest.Temporal, k *kernel.Kernel, x kerneltest.Extent, turn int) (*sim.Report, *sim.Memory) {
 	t.Helper()
 	u, v := sim.New(types.F64, x.N*x.M), sim.New(types.F64, x.N*x.M)
 	for c, f := range e.Start(x) {
 		u.Set(c, op.Float(types.F64, f))
 	}
 	args := sim.Args{Buffers: []*sim.Memory{u, v}, Scalars: e.Scalars(x)}
-	r, err := sim.Run(k, args, sim.Options{Steps: 1e7})
+	r, err := sim.Run(k, args, sim.Options{Steps: 1e7, Turn: turn})
 	if err != nil {
 		t.Fatalf("%s: %v", e.Name, err)
 	}
@@ -37,6 +37,9 @@ func differs(got *sim.Memory, want []float64) int {
 	return -1
 }
 
+// turns are how many instructions warps run before others do.
+var turns = []int{0, 1, 5, 64}
+
 // Kernels that take many steps in one launch, each in a way of its own, agree
 // with a plain computation at every cell.
 func TestTemporalBlocking(t *testing.T) {
@@ -44,13 +47,15 @@ func TestTemporalBlocking(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			for what, k := range map[string]*kernel.Kernel{"as written": e.Kernel(), "simplified": kernel.Simplify(e.Kernel())} {
 				for _, x := range e.Runs {
-					r, got := advance(t, e, k, x)
-					if err := r.Err(); err != nil {
-						t.Fatalf("%s, %+v: %v", what, x, err)
-					}
-					want := e.Want(x)
-					if c := differs(got, want); c >= 0 {
-						t.Fatalf("%s, %+v: cell %d,%d is %v, not %v", what, x, c/x.M, c%x.M, got.At(c).F, want[c])
+					for _, turn := range turns {
+						r, got := advance(t, e, k, x, turn)
+						if err := r.Err(); err != nil {
+							t.Fatalf("%s, %+v: %v", what, x, err)
+						}
+						want := e.Want(x)
+						if c := differs(got, want); c >= 0 {
+							t.Fatalf("%s, %+v: cell %d,%d is %v, not %v", what, x, c/x.M, c%x.M, got.At(c).F, want[c])
+						}
 					}
 				}
 			}
@@ -112,7 +117,7 @@ func TestTemporalMistakes(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := e.Runs[len(e.Runs)-1]
-			r, got := advance(t, e, k, x)
+			r, got := advance(t, e, k, x, 0)
 			if c.where == numbers {
 				if err := r.Err(); err != nil {
 					t.Error(err)
@@ -131,6 +136,11 @@ func TestTemporalMistakes(t *testing.T) {
 			}
 			if f.Kind != c.kind || f.Path != c.where {
 				t.Errorf("%s at %s, want %s at %s", f.Kind, f.Path, c.kind, c.where)
+			}
+			for _, turn := range turns[1:] {
+				if r, _ := advance(t, e, k, x, turn); len(r.Faults) == 0 {
+					t.Errorf("nothing is reported in turns of %d", turn)
+				}
 			}
 		})
 	}
