@@ -390,6 +390,28 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
+func TestRelease(t *testing.T) {
+	open(t)
+	c, err := FindCompiler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(c.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("libdriver.so, %d bytes", info.Size()); c.Release != want {
+		t.Errorf("%q, want %q", c.Release, want)
+	}
+	// The loader knows better where a bare name is.
+	if got := release("libdriver.so"); got != c.Release {
+		t.Errorf("%q", got)
+	}
+	if got := release("libabsent.so"); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestLoadErrors(t *testing.T) {
 	d := open(t)
 	if _, err := d.Load("/no/such/image"); err == nil || err.Error() != "the compiled code cannot be loaded: open /no/such/image: no such file or directory" {

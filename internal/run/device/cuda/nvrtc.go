@@ -20,8 +20,9 @@ import (
 // Compiler is NVRTC.
 type Compiler struct {
 	Path    string
-	Version string
-	archs   []int // that it compiles for, ascending
+	Version string // "13.0"
+	Release string // tells releases of one version apart, as far as their files do
+	archs   []int  // that it compiles for, ascending
 	api     nvrtc
 }
 
@@ -67,7 +68,7 @@ func findCompiler() (*Compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("NVRTC, the CUDA compiler, was not found: %w (install the CUDA toolkit, or with pip: nvidia-cuda-nvrtc; or name the library with GRIDLOOM_NVRTC)", err)
 	}
-	c := &Compiler{Path: path}
+	c := &Compiler{Path: path, Release: release(path)}
 	if err := sharedlib.Bind(library, &c.api); err != nil {
 		return nil, fmt.Errorf("NVRTC cannot be used: %s: %w", path, err)
 	}
@@ -92,6 +93,39 @@ func findCompiler() (*Compiler, error) {
 		return nil, fmt.Errorf("NVRTC cannot be used: %s compiles for no GPU", path)
 	}
 	return c, nil
+}
+
+// release describes the file of a library that was opened: its full name,
+// which holds the release, and its size.
+func release(path string) string {
+	if !filepath.IsAbs(path) {
+		path = mapped(path)
+	}
+	if path == "" {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s, %d bytes", filepath.Base(real), info.Size())
+}
+
+// mapped returns where the system's loader has found a library.
+func mapped(name string) string {
+	maps, _ := os.ReadFile("/proc/self/maps")
+	for line := range strings.Lines(string(maps)) {
+		if at := strings.IndexByte(line, '/'); at >= 0 {
+			if path := strings.TrimSuffix(line[at:], "\n"); strings.HasPrefix(filepath.Base(path), name) {
+				return path
+			}
+		}
+	}
+	return ""
 }
 
 // openBuiltins opens the library that NVRTC will ask for by its name alone, in

@@ -108,7 +108,7 @@ func (p *Pool) Compile(ctx context.Context, sources []Source) []Result {
 			same[i] = i
 			continue
 		}
-		key := toolchain.Digest(append([]string{"cuda", string(s.Text), p.compiler.Version}, options...)...)
+		key := toolchain.Digest(append([]string{"cuda", string(s.Text), p.compiler.Version, p.compiler.Release}, options...)...)
 		if j, ok := first[key]; ok {
 			same[i] = j
 			continue
