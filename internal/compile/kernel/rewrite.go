@@ -101,19 +101,3 @@ func Named(s Stmt) []*Var {
 	}
 	return nil
 }
-
-// Written returns the buffer that a statement by itself writes to or starts a
-// copy into, or nil.
-func Written(s Stmt) *Buffer {
-	switch s := s.(type) {
-	case *Store:
-		return s.Buffer
-	case *StoreVector:
-		return s.Buffer
-	case *AsyncCopy:
-		return s.To
-	case *BulkCopy:
-		return s.To
-	}
-	return nil
-}

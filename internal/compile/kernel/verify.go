@@ -42,15 +42,10 @@ func Verify(k *Kernel) error {
 
 // HasThreads reports whether any loop of k is run by the threads or blocks of
 // a GPU.
-func HasThreads(k *Kernel) bool { return hasLoop(k, Tag.isLaunch) }
-
-// HasClusters reports whether the blocks of k come in clusters.
-func HasClusters(k *Kernel) bool { return hasLoop(k, Tag.IsCluster) }
-
-func hasLoop(k *Kernel, kind func(Tag) bool) bool {
+func HasThreads(k *Kernel) bool {
 	found := false
 	WalkStmts(k.Body, func(s Stmt) {
-		if l, ok := s.(*Loop); ok && kind(l.Tag) {
+		if l, ok := s.(*Loop); ok && l.Tag.isLaunch() {
 			found = true
 		}
 	}, nil)
