@@ -47,28 +47,28 @@ func newMachine(s *Script, d device.Device, image string, r *memory.Region, priv
 	if err := m.prepare(library); err != nil {
 		return m, err
 	}
-	return m, m.account(library)
+	m.account(library)
+	return m, nil
 }
 
-// account asks what the kernels take, each as it is launched first.
-func (m *machine) account(library device.Library) error {
+// account asks what the kernels take, each as it is launched first. A device
+// that does not tell it of all is not asked further.
+func (m *machine) account(library device.Library) {
 	accountant, ok := library.(device.Accountant)
 	if !ok {
-		return nil
+		return
 	}
 	for i, name := range m.script.Kernels {
-		g := m.script.Geometry(i)
-		if g.Threads[0]*g.Threads[1]*g.Threads[2] == 0 {
-			m.usage = append(m.usage, device.Usage{})
-			continue
-		}
-		u, err := accountant.Usage(name, g)
-		if err != nil {
-			return err
+		var u device.Usage
+		if g := m.script.Geometry(i); g.Threads[0]*g.Threads[1]*g.Threads[2] > 0 {
+			var err error
+			if u, err = accountant.Usage(name, g); err != nil {
+				m.usage = nil
+				return
+			}
 		}
 		m.usage = append(m.usage, u)
 	}
-	return nil
 }
 
 func (m *machine) allocate(r *memory.Region, private bool) error {
