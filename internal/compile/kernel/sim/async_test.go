@@ -120,6 +120,22 @@ func TestAsynchronousFaults(t *testing.T) {
 		{"a phase that ends before all have seen the one before end", three + "(if (lt t (i64 32)) (then (mbarrier.wait m (i64 0) (i32 0))))" +
 			" (if (eq t (i64 32)) (then (mbarrier.arrive m (i64 0)) (mbarrier.wait m (i64 1) (i32 0)) (mbarrier.arrive m (i64 0)))) (if (eq t (i64 64)) (then (mbarrier.arrive m (i64 1))))))",
 			"k/for b/for t/if#3/then/mbarrier.arrive m#2: ends phase 1 of m[0] while thread 0,0,0 of block 0,0,0 may still wait for the one before at k/for b/for t/if#2/then/mbarrier.wait m (thread 32,0,0 of block 0,0,0)"},
+		{"one warp arrives at two mbarriers at once", "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared (i64 64)) (alloc m i64 mbarrier (i64 2)) (for t i64 thread.x (i64 0) (i64 64) (i64 1)" +
+			" (if (lt t (i64 2)) (then (mbarrier.init m t (i32 16)))) (barrier block) (if (lt t (i64 32)) (then (store s t (f64 1)) (mbarrier.arrive m (rem t (i64 2))))" +
+			" (else (mbarrier.wait m (rem t (i64 2)) (i32 0)) (let x f64 (load s (sub t (i64 32))))))))", ""},
+		{"one warp waits at the wrong one of two", "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared (i64 64)) (alloc m i64 mbarrier (i64 2)) (for t i64 thread.x (i64 0) (i64 64) (i64 1)" +
+			" (if (lt t (i64 2)) (then (mbarrier.init m t (i32 16)))) (barrier block) (if (lt t (i64 32)) (then (store s t (f64 1)) (mbarrier.arrive m (rem t (i64 2))))" +
+			" (else (mbarrier.wait m (rem (add t (i64 1)) (i64 2)) (i32 0)) (let x f64 (load s (sub t (i64 32))))))))",
+			"k/for b/for t/if#2/else/let x: loads s[0] while thread 0,0,0 of block 0,0,0 stores at k/for b/for t/if#2/then/store s (thread 32,0,0 of block 0,0,0), 32 times"},
+		{"more arrivals than a phase has", ring + "(if (eq t (i64 0)) (then (mbarrier.arrive m (i64 0) (bytes (i32 16))) (mbarrier.arrive m (i64 0))))))", "k/for b/for t/if#2/then/mbarrier.arrive m#2: arrives at m[0], which waits for 1 arrivals and has them (thread 0,0,0 of block 0,0,0)"},
+		{"an arrival at a block that is not there", pair + "(mbarrier.arrive m (i64 0) (rank (i32 2))) (barrier cluster))))", "k/for b/for r/for t/mbarrier.arrive m: arrives at block 2 in a cluster of 2 (thread 0,0,0 of block 0,0,0), 128 times"},
+		{"a wait for what is not there", ring + "(if (eq t (i64 0)) (then (mbarrier.wait m (i64 5) (i32 0))))))", "k/for b/for t/if#2/then/mbarrier.wait m: waits for m[5], which has 2 cells (thread 0,0,0 of block 0,0,0)"},
+		{"a bulk copy for what is not there", ring + "(if (eq t (i64 0)) (then (bulk s (i64 0) u (i64 0) (i64 2) m (i64 5))))))", "k/for b/for t/if#2/then/bulk s: copies for m[5], which has 2 cells (thread 0,0,0 of block 0,0,0)"},
+		{"a bulk copy of nothing", ring + "(if (eq t (i64 0)) (then (bulk s (i64 0) u (i64 0) (sub N (i64 64)) m (i64 0))))))", "k/for b/for t/if#2/then/bulk s: copies 0 elements (thread 0,0,0 of block 0,0,0)"},
+		{"a bulk copy from beyond the end", ring + "(if (eq t (i64 0)) (then (bulk s (i64 0) u (i64 2) N m (i64 0))))))", "k/for b/for t/if#2/then/bulk s: copies u[2] to [65], which has 64 cells (thread 0,0,0 of block 0,0,0)"},
+		{"an mbarrier that is made where none is", ring + "(if (eq t (i64 0)) (then (mbarrier.init m (i64 2) (i32 1))))))", "k/for b/for t/if#2/then/mbarrier.init m: makes m[2], which has 2 cells (thread 0,0,0 of block 0,0,0)"},
+		{"some wait, then all, then they meet", ring + "(store s t (f64 1)) (mbarrier.arrive m (i64 1)) (if (eq t (i64 7)) (then (mbarrier.wait m (i64 1) (i32 0)) (let x f64 (load s (i64 40)))))" +
+			" (if (eq t (i64 7)) (then (store s (i64 40) (f64 2)) (mbarrier.arrive m (i64 0)))) (mbarrier.wait m (i64 0) (i32 0)) (let y f64 (load s (i64 40)))))", ""},
 		{"an mbarrier that is not there", ring + "(mbarrier.arrive m (i64 2))))", "k/for b/for t/mbarrier.arrive m: arrives at m[2], which has 2 cells (thread 0,0,0 of block 0,0,0), 64 times"},
 		{"an mbarrier that is not made", block[:len(block)-len("(for t i64 thread.x (i64 0) (i64 64) (i64 1) ")] + "(alloc m i64 mbarrier (i64 1)) (for t i64 thread.x (i64 0) (i64 64) (i64 1) (if (eq t (i64 3)) (then (mbarrier.arrive m (i64 0))))))",
 			"k/for b/for t/if/then/mbarrier.arrive m: arrives at m[0], which nothing has made (thread 3,0,0 of block 0,0,0)"},
