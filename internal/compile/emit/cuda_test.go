@@ -21,7 +21,7 @@ import (
 )
 
 // ptx compiles CUDA for an H200 as NVRTC would, without a CUDA kit.
-func ptx(t *testing.T, source string) string {
+func ptx(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	prelude, err := filepath.Abs("testdata/nvrtc.cuh")
 	if err != nil {
@@ -32,8 +32,9 @@ func ptx(t *testing.T, source string) string {
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("clang-19", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_90", "--cuda-feature=+ptx80",
-		"-std=c++17", "-O3", "-Wall", "-Wno-unused-variable", "-Werror", "-include", prelude, "-S", "-o", out, file)
+	args := []string{"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_90", "--cuda-feature=+ptx80",
+		"-std=c++17", "-O3", "-Wall", "-Wno-unused-variable", "-Werror", "-include", prelude, "-S", "-o", out, file}
+	cmd := exec.Command("clang-19", append(args, flags...)...)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%.2000s", err, said)
 	}

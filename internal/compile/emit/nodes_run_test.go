@@ -142,6 +142,9 @@ func simulate(t *testing.T, k *kernel.Kernel, size int64) simulated {
 	var on sim.Args
 	for _, v := range k.Scalars {
 		s.env[v] = op.Int(v.Type, size)
+		if v.Type.IsFloat() {
+			s.env[v] = op.Float(v.Type, 0.75)
+		}
 		on.Scalars = append(on.Scalars, s.env[v])
 		value := &device.Value{}
 		value.Set(s.env[v])
@@ -167,13 +170,18 @@ func simulate(t *testing.T, k *kernel.Kernel, size int64) simulated {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range report.Faults {
-		t.Errorf("simulator: %+v", f)
+	if err := report.Err(); err != nil {
+		t.Error(err)
 	}
 	return s
 }
 
 func runNode(t *testing.T, d target, k *kernel.Kernel, size int64) {
+	runKernel(t, d, d.load(t, &kernel.Module{Kernels: []*kernel.Kernel{k}}), k, size)
+}
+
+// runKernel runs a kernel on a device and in the simulator and compares.
+func runKernel(t *testing.T, d target, library device.Gridded, k *kernel.Kernel, size int64) {
 	want := simulate(t, k, size)
 	var got [][]byte
 	var args []device.Arg
@@ -186,7 +194,7 @@ func runNode(t *testing.T, d target, k *kernel.Kernel, size int64) {
 	for _, v := range want.arguments {
 		args = append(args, v)
 	}
-	d.launch(t, d.load(t, &kernel.Module{Kernels: []*kernel.Kernel{k}}), k, want.env, args, buffers)
+	d.launch(t, library, k, want.env, args, buffers)
 	for i, b := range k.Buffers {
 		for n := 0; n < len(want.out[i]); n += b.Elem.Size() {
 			x, y := device.Decode(b.Elem, got[i][n:]), device.Decode(b.Elem, want.out[i][n:])

@@ -80,14 +80,14 @@ func TestNodes(t *testing.T) {
 }
 
 // spir checks OpenCL C for no device in particular.
-func spir(t *testing.T, source string) {
+func spir(t *testing.T, source string, flags ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kernels.cl")
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("clang-19", "-x", "cl", "-cl-std=CL1.2", "--target=spir64", "-Wall", "-Wno-unused-variable", "-Werror",
-		"-fsyntax-only", file)
+	args := []string{"-x", "cl", "-cl-std=CL1.2", "--target=spir64", "-Wall", "-Wno-unused-variable", "-Werror", "-fsyntax-only", file}
+	cmd := exec.Command("clang-19", append(args, flags...)...)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%.2000s\n%s", err, said, source)
 	}

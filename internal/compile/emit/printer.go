@@ -362,7 +362,11 @@ func (p *printer) print(e kernel.Expr) (string, int) {
 	case *kernel.Binary:
 		return p.binary(e)
 	case *kernel.Select:
-		return fmt.Sprintf("%s ? %s : %s", p.operand(e.Cond, precSelect+1), p.operand(e.X, precSelect+1), p.operand(e.Y, precSelect+1)), precSelect
+		looser := precSelect + 1
+		if b, ok := e.Cond.(*kernel.Binary); ok && (b.Op == op.And || b.Op == op.Or) {
+			looser = precAtom // a & b ? x : y is often a mistake
+		}
+		return fmt.Sprintf("%s ? %s : %s", p.operand(e.Cond, looser), p.operand(e.X, precSelect+1), p.operand(e.Y, precSelect+1)), precSelect
 	case *kernel.Cast:
 		return p.cast(e)
 	case *kernel.Call:
