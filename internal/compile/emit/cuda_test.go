@@ -1,6 +1,7 @@
 package emit_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -114,12 +115,26 @@ func TestGPUSample(t *testing.T) {
 		census, rng := lower.Space(lower.GPU, p.Axes).Census(), rand.New(rand.NewPCG(uint64(n), 1))
 		for range each {
 			cfg := census.Draw(rng)
+			for !fits(t, p, cfg) {
+				cfg = census.Draw(rng)
+			}
 			t.Run(c.name+"/"+c.dtype+"/"+cfg.String(), func(t *testing.T) {
 				t.Parallel()
 				checkGPU(t, p, schedule.Plan{Every: cfg})
 			})
 		}
 	}
+}
+
+// fits reports whether blocks have the memory that a configuration asks for.
+func fits(t *testing.T, p *ir.Program, cfg schedule.Config) bool {
+	bound, list := p.Bind(nil)
+	if list.HasErrors() {
+		t.Fatal(list)
+	}
+	_, err := lower.Program(p, lower.Options{Target: lower.GPU, Plan: schedule.Plan{Every: cfg}, Bound: bound, Sized: true})
+	var excess *lower.Excess
+	return !errors.As(err, &excess)
 }
 
 // A stencil may be called like a function that every CUDA program has.
