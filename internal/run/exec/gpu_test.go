@@ -36,13 +36,24 @@ func forGPU(t *testing.T, b *ir.Binding) (*kernel.Module, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	builder := &cuda.Builder{Compiler: compiler, Arch: gpus[0].Arch(), Arithmetic: toolchain.Strict, Dir: t.TempDir()}
-	image, err := builder.Build(context.Background(), []byte(emit.Source(emit.CUDA, m)))
+	source := emit.Source(emit.CUDA, m)
+	if image, ok := gpuImages[source]; ok {
+		return m, image
+	}
+	builder := &cuda.Builder{Compiler: compiler, Arch: gpus[0].Arch(), Arithmetic: toolchain.Strict, Dir: gpuDir}
+	image, err := builder.Build(context.Background(), []byte(source))
 	if err != nil {
 		t.Fatal(err)
 	}
+	gpuImages[source] = image
 	return m, image
 }
+
+// gpuImages are what was compiled already, in gpuDir, by source.
+var (
+	gpuImages = map[string]string{}
+	gpuDir    string
+)
 
 func openModule(t *testing.T, m *kernel.Module, b *ir.Binding, o Options) *Remote {
 	t.Helper()

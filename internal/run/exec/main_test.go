@@ -33,7 +33,12 @@ func TestMain(m *testing.M) {
 			remove, pretended = r, true
 		}
 	}
+	var err error
+	if gpuDir, err = os.MkdirTemp("", "gridloom-exec-*"); err != nil {
+		panic(err)
+	}
 	status := m.Run()
+	os.RemoveAll(gpuDir)
 	remove()
 	os.Exit(status)
 }

@@ -7,11 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
-#include <map>
+#include <setjmp.h>
 #include <ucontext.h>
 #include <utility>
-#include <vector>
+#include <stdlib.h>
 
 #define __global__
 #define __device__
@@ -21,6 +20,8 @@
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
 
+// What is not a word of CUDA, nor of the printed helpers, has a namespace: any
+// other name may be a kernel's.
 struct uint3 { unsigned x, y, z; };
 static uint3 gridDim, blockDim, blockIdx, threadIdx;
 
@@ -47,6 +48,8 @@ template <class T> static inline T __ldcs(const T *p) { return *p; }
 template <class T> static inline void __stcs(T *p, T v) { *p = v; }
 static inline void __threadfence() {}
 
+namespace pretended {
+
 // gate is a barrier for some of a block's threads.
 struct gate {
 	unsigned members, here;
@@ -54,68 +57,91 @@ struct gate {
 };
 
 struct thread {
-	ucontext_t at;
+	ucontext_t start;
+	jmp_buf at;
+	bool started;
 	uint3 index;
 	unsigned number;
 	bool done;
 };
 
-static std::vector<thread> threads;
-static std::vector<gate> gates; // of the block, and of each warp
-static std::vector<unsigned long long> lanes; // what threads offer to others of their warp
+enum { mostThreads = 1024, mostWarps = mostThreads / 32 };
+
+static thread threads[mostThreads];
+static unsigned count; // of them
+static gate gates[1 + mostWarps]; // of the block, and of each warp
+static unsigned long long lanes[mostThreads]; // what threads offer to others of their warp
 static thread *running;
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static bool moved; // since all threads were looked at
+
+// rest gives the turn back, and returns when it comes again. Jumps keep the
+// signal mask as it is, which makes them much faster than switching contexts.
+static __attribute__((noinline)) void rest()
+{
+	if (!_setjmp(running->at))
+		_longjmp(scheduler, 1);
+}
+
+// turn lets a thread go on until it rests.
+static __attribute__((noinline)) void turn(thread &t)
+{
+	if (_setjmp(scheduler))
+		return;
+	if (t.started)
+		_longjmp(t.at, 1);
+	t.started = true;
+	setcontext(&t.start);
+}
 
 static void pass(gate &g)
 {
-	unsigned long turn = g.turn;
+	unsigned long now = g.turn;
 	if (++g.here == g.members) {
 		g.here = 0;
 		g.turn++;
 		moved = true;
 		return;
 	}
-	while (g.turn == turn)
-		swapcontext(&running->at, &scheduler);
+	while (g.turn == now)
+		rest();
 }
 
-static void __syncthreads() { pass(gates[0]); }
-static void __syncwarp(unsigned = ~0u) { pass(gates[1 + running->number / 32]); }
+static void warp() { pass(gates[1 + running->number / 32]); }
 
 template <class T> static T shuffle(T v, int lane)
 {
 	unsigned first = running->number / 32 * 32;
 	memcpy(&lanes[running->number], &v, sizeof v);
-	__syncwarp();
-	if (lane >= 0 && lane < 32 && first + lane < lanes.size())
+	warp();
+	if (lane >= 0 && lane < 32 && first + lane < count)
 		memcpy(&v, &lanes[first + lane], sizeof v);
-	__syncwarp();
+	warp();
 	return v;
 }
 static int lane() { return int(running->number % 32); }
-template <class T> static T __shfl_sync(unsigned, T v, int from) { return shuffle(v, from); }
-template <class T> static T __shfl_up_sync(unsigned, T v, int by) { return shuffle(v, lane() - by); }
-template <class T> static T __shfl_down_sync(unsigned, T v, int by) { return shuffle(v, lane() + by); }
-template <class T> static T __shfl_xor_sync(unsigned, T v, int by) { return shuffle(v, lane() ^ by); }
+
+}
+
+static void __syncthreads() { pretended::pass(pretended::gates[0]); }
+static void __syncwarp(unsigned = ~0u) { pretended::warp(); }
+template <class T> static T __shfl_sync(unsigned, T v, int from) { return pretended::shuffle(v, from); }
+template <class T> static T __shfl_up_sync(unsigned, T v, int by) { return pretended::shuffle(v, pretended::lane() - by); }
+template <class T> static T __shfl_down_sync(unsigned, T v, int by) { return pretended::shuffle(v, pretended::lane() + by); }
+template <class T> static T __shfl_xor_sync(unsigned, T v, int by) { return pretended::shuffle(v, pretended::lane() ^ by); }
 
 // What the printed text says in PTX has these words instead: numbered barriers,
 // accesses with a cache policy, and copies that arrive as late as they may.
-
-static std::map<int, gate> numbered;
-
-template <int number, int count> static void gl_barrier()
-{
-	gate &g = numbered[number];
-	g.members = count;
-	pass(g);
-}
 
 #define RESIDENT(type) \
 	static inline type gl_load_resident_##type(const type *p) { return *p; } \
 	static inline void gl_store_resident_##type(type *p, type v) { *p = v; }
 RESIDENT(float) RESIDENT(float2) RESIDENT(float4) RESIDENT(double) RESIDENT(double2)
 RESIDENT(int32_t) RESIDENT(int2) RESIDENT(int4) RESIDENT(int64_t) RESIDENT(longlong2)
+
+namespace pretended {
+
+static gate numbered[16];
 
 struct copy {
 	void *to;
@@ -132,35 +158,51 @@ static copy issue(void *to, const void *from, size_t bytes, int64_t *mbarrier = 
 }
 static void arrive(const copy &c) { memcpy(c.to, c.from, c.bytes); }
 
-// The copies of each thread, in groups, the last of which is still open.
-static std::vector<std::deque<std::vector<copy>>> groups;
+// The copies of a thread that are under way, each with the number of its group.
+struct pending {
+	struct { copy what; unsigned group; } list[256];
+	unsigned count, group;
+};
 
-static std::deque<std::vector<copy>> &mine()
+static pending copies[mostThreads];
+
+static pending &mine() { return copies[running->number]; }
+
+// wait lets the copies of all groups but so many arrive.
+static void wait(pending &p, unsigned others)
 {
-	std::deque<std::vector<copy>> &g = groups[running->number];
-	if (g.empty())
-		g.emplace_back();
-	return g;
-}
-template <int bytes> static void gl_copy_async(void *to, const void *from) { mine().back().push_back(issue(to, from, bytes)); }
-static void gl_commit_async() { mine().emplace_back(); }
-template <int pending> static void gl_wait_async()
-{
-	while (mine().size() > pending + 1) {
-		for (const copy &c : mine().front())
-			arrive(c);
-		mine().pop_front();
+	unsigned kept = 0;
+	for (unsigned i = 0; i < p.count; i++) {
+		if (p.list[i].group + others < p.group)
+			arrive(p.list[i].what);
+		else
+			p.list[kept++] = p.list[i];
 	}
+	p.count = kept;
 }
 
 struct phases {
+	int64_t *mbarrier;
 	int count, missing;
 	long bytes; // that are to come
 	unsigned done;
 };
 
-static std::map<int64_t *, phases> mbarriers;
-static std::vector<copy> bulk; // under way
+static phases mbarriers[256];
+static unsigned mbarrierCount;
+static copy bulk[256]; // under way
+static unsigned bulkCount;
+
+static phases &of(int64_t *m)
+{
+	for (unsigned i = 0; i < mbarrierCount; i++)
+		if (mbarriers[i].mbarrier == m)
+			return mbarriers[i];
+	if (mbarrierCount == sizeof mbarriers / sizeof *mbarriers)
+		abort();
+	mbarriers[mbarrierCount] = {m, 0, 0, 0, 0};
+	return mbarriers[mbarrierCount++];
+}
 
 static void settle(phases &p)
 {
@@ -170,10 +212,42 @@ static void settle(phases &p)
 	p.done++;
 	moved = true;
 }
-static void gl_mbarrier_init(int64_t *m, int32_t count) { mbarriers[m] = {count, count, 0, 0}; }
+
+// engine carries out the bulk copies, after all threads had their turn.
+static void engine()
+{
+	for (unsigned i = 0; i < bulkCount; i++) {
+		arrive(bulk[i]);
+		phases &p = of(bulk[i].mbarrier);
+		p.bytes -= bulk[i].bytes;
+		moved = true;
+		settle(p);
+	}
+	bulkCount = 0;
+}
+
+}
+
+template <int number, int count> static void gl_barrier()
+{
+	pretended::gate &g = pretended::numbered[number];
+	g.members = count;
+	pass(g);
+}
+template <int bytes> static void gl_copy_async(void *to, const void *from)
+{
+	pretended::pending &p = pretended::mine();
+	if (p.count == sizeof p.list / sizeof *p.list)
+		abort();
+	p.list[p.count].group = p.group;
+	p.list[p.count++].what = pretended::issue(to, from, bytes);
+}
+static void gl_commit_async() { pretended::mine().group++; }
+template <int others> static void gl_wait_async() { wait(pretended::mine(), others); }
+static void gl_mbarrier_init(int64_t *m, int32_t count) { pretended::of(m) = {m, count, count, 0, 0}; }
 static void gl_mbarrier_expect(int64_t *m, int32_t bytes)
 {
-	phases &p = mbarriers.at(m);
+	pretended::phases &p = pretended::of(m);
 	p.bytes += bytes;
 	p.missing--;
 	settle(p);
@@ -181,24 +255,16 @@ static void gl_mbarrier_expect(int64_t *m, int32_t bytes)
 static void gl_mbarrier_arrive(int64_t *m) { gl_mbarrier_expect(m, 0); }
 static void gl_mbarrier_wait(int64_t *m, int32_t parity)
 {
-	while ((mbarriers.at(m).done & 1) == unsigned(parity))
-		swapcontext(&running->at, &scheduler);
+	while ((pretended::of(m).done & 1) == unsigned(parity))
+		pretended::rest();
 }
-static void gl_copy_bulk(void *to, const void *from, uint32_t bytes, int64_t *m) { bulk.push_back(issue(to, from, bytes, m)); }
+static void gl_copy_bulk(void *to, const void *from, uint32_t bytes, int64_t *m) {
+	if (pretended::bulkCount == sizeof pretended::bulk / sizeof *pretended::bulk)
+		abort();
+	pretended::bulk[pretended::bulkCount++] = pretended::issue(to, from, bytes, m);
+}
 
-// engine carries out the bulk copies, after all threads had their turn.
-static void engine()
-{
-	std::vector<copy> now;
-	now.swap(bulk);
-	for (const copy &c : now) {
-		arrive(c);
-		phases &p = mbarriers.at(c.mbarrier);
-		p.bytes -= c.bytes;
-		moved = true;
-		settle(p);
-	}
-}
+namespace pretended {
 
 template <class... A, size_t... I>
 static void invoke(void (*f)(A...), void **p, std::index_sequence<I...>) { f(*(A *)p[I]...); }
@@ -215,7 +281,7 @@ static void begin()
 {
 	invoke(entry<F>, given);
 	running->done = moved = true;
-	swapcontext(&running->at, &scheduler);
+	rest();
 }
 
 // together runs a block whose threads wait for each other. It reports whether
@@ -224,39 +290,38 @@ template <class F>
 static bool together(F f, void **args)
 {
 	static const size_t stack = 64 << 10;
-	static std::vector<char> stacks;
+	static char *const stacks = (char *)malloc(mostThreads * stack);
 	unsigned n = blockDim.x * blockDim.y * blockDim.z;
-	if (stacks.size() < n * stack)
-		stacks.resize(n * stack);
 	entry<F> = f;
 	given = args;
-	threads.assign(n, {});
-	lanes.assign(n, 0);
-	groups.assign(n, {});
-	numbered.clear();
-	mbarriers.clear();
-	bulk.clear();
-	gates.assign(1, {n, 0, 0});
+	count = n;
+	memset(lanes, 0, sizeof lanes);
+	memset(numbered, 0, sizeof numbered);
+	mbarrierCount = bulkCount = 0;
+	gates[0] = {n, 0, 0};
 	for (unsigned i = 0; i < n; i += 32)
-		gates.push_back({n - i < 32 ? n - i : 32, 0, 0});
+		gates[1 + i / 32] = {n - i < 32 ? n - i : 32, 0, 0};
 	for (unsigned i = 0; i < n; i++) {
 		thread &t = threads[i];
 		t.number = i;
+		t.started = t.done = false;
+		copies[i].count = copies[i].group = 0;
 		t.index = {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
-		getcontext(&t.at);
-		t.at.uc_stack.ss_sp = &stacks[i * stack];
-		t.at.uc_stack.ss_size = stack;
-		makecontext(&t.at, begin<F>, 0);
+		getcontext(&t.start);
+		t.start.uc_stack.ss_sp = &stacks[i * stack];
+		t.start.uc_stack.ss_size = stack;
+		makecontext(&t.start, begin<F>, 0);
 	}
 	for (unsigned left = n; left > 0;) {
 		moved = false;
 		left = 0;
-		for (thread &t : threads) {
+		for (unsigned i = 0; i < n; i++) {
+			thread &t = threads[i];
 			if (t.done)
 				continue;
 			running = &t;
 			threadIdx = t.index;
-			swapcontext(&scheduler, &t.at);
+			turn(t);
 			left += !t.done;
 		}
 		engine();
@@ -286,4 +351,6 @@ static bool grid(F f, bool waits, void **args, const unsigned *n)
 			invoke(f, args);
 	}
 	return true;
+}
+
 }

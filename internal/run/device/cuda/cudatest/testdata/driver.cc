@@ -815,13 +815,13 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 		std::string body = text.substr(from, next - from);
 		bool waits = body.find("__sync") != std::string::npos || body.find("__shfl") != std::string::npos || body.find("gl_barrier") != std::string::npos ||
 			body.find("gl_mbarrier") != std::string::npos || body.find("_async") != std::string::npos;
-		f << "extern \"C\" bool run_" << name << "(void **args, const unsigned *size) { return grid(" << name << ", " << waits << ", args, size); }\n"
-		  << "extern \"C\" const int args_" << name << " = arguments(" << name << ");\n";
+		f << "extern \"C\" bool run_" << name << "(void **args, const unsigned *size) { return pretended::grid(::" << name << ", " << waits << ", args, size); }\n"
+		  << "extern \"C\" const int args_" << name << " = pretended::arguments(::" << name << ");\n";
 		at = next;
 	}
 	f.close();
 	p->object = base + ".so";
-	std::string command = "c++ -std=c++17 -O2 -w -shared -fPIC -Wl,-Bsymbolic -I" + std::string(getenv("CUDATEST_DIR")) + " " + flags + " -o " + p->object + " " + base + ".cc 2>" + base + ".log";
+	std::string command = "c++ -std=c++17 -O2 -U_FORTIFY_SOURCE -w -shared -fPIC -Wl,-Bsymbolic -I" + std::string(getenv("CUDATEST_DIR")) + " " + flags + " -o " + p->object + " " + base + ".cc 2>" + base + ".log";
 	int status = system(command.c_str());
 	std::stringstream log;
 	log << std::ifstream(base + ".log").rdbuf();
