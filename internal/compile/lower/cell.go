@@ -91,7 +91,12 @@ func (c *cell) here(st *store) kernel.Expr {
 	for _, d := range st.dims {
 		if _, ok := c.pos[d.axis]; ok {
 			off := c.place[d.axis]
-			idx = append(idx, index{axis: d.axis, at: c.at(d.axis), offset: off, plain: true, key: fmt.Sprintf("%d%+d", d.axis, off)})
+			key := fmt.Sprintf("%d%+d", d.axis, off)
+			if c.sweep != nil {
+				_, phase := c.sweep.scopeOf(d.axis)
+				key += phase
+			}
+			idx = append(idx, index{axis: d.axis, at: c.at(d.axis), offset: off, plain: true, key: key})
 			continue
 		}
 		// The loop does not run over this axis, so the value does not vary on it.

@@ -72,9 +72,9 @@ func TestSpaces(t *testing.T) {
 		{lower.CPU, 4, "14000 family=loops,block=0x0x0x0,threads=0"},
 		{lower.GPU, 0, "1 family=single"},
 		{lower.GPU, 1, "9029 family=cells,block=256"},
-		{lower.GPU, 2, "2825342 family=cells,block=8x32"},
-		{lower.GPU, 3, "132669000 family=cells,block=8x32"},
-		{lower.GPU, 5, "2592829512 family=cells,block=8x32"},
+		{lower.GPU, 2, "15170174 family=cells,block=8x32"},
+		{lower.GPU, 3, "752165064 family=cells,block=8x32"},
+		{lower.GPU, 5, "14898088008 family=cells,block=8x32"},
 	} {
 		space := lower.Space(c.target, axes(c.rank))
 		if got := fmt.Sprintf("%v %v", space.Count(), space.Default("")); got != c.want {

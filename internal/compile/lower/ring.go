@@ -107,7 +107,7 @@ func (w *sweep) sharesCells(a *ir.Array) bool {
 
 // ringOf returns the ring that a row is read from in the loop over planes.
 func (w *sweep) ringOf(c *chain) *ring {
-	if w.phase != "" {
+	if w.prologue {
 		return nil
 	}
 	for _, r := range w.rings {
@@ -263,7 +263,7 @@ func (w *sweep) moreRows(r *ring, d int) bool {
 // place returns where a plane of the ring starts.
 func (w *sweep) place(r *ring, at int64) kernel.Expr {
 	s := kernel.I(at - r.low)
-	if w.phase == "" {
+	if !w.prologue {
 		gone := kernel.Sub(w.pos[w.stream], w.first)
 		s = kernel.Bin(op.Rem, kernel.Add(gone, s), kernel.I(r.planes))
 	}
@@ -353,6 +353,10 @@ func (w *sweep) feedRings(last kernel.Expr) {
 	outer := w.now
 	for _, r := range w.rings {
 		for at := r.high + (w.shared-1)*w.step() + 1; at <= r.high+w.shared*w.step(); at++ {
+			if w.rotate { // steps beyond the block's end read it, too
+				w.copyPlane(r, at)
+				continue
+			}
 			// The plane enters when the thread's position is that much further.
 			further := at - r.high - (w.step() - 1)
 			w.now = w.inside(outer)

@@ -30,6 +30,7 @@ type tiling struct {
 	ahead  int64 // planes that are loaded before they are needed
 	// shuffle says that neighbours on the inner axis come from other lanes.
 	shuffle bool
+	rotate  bool // the loop over planes is unrolled until queues need no moves
 	// shared is how many steps planes are copied to shared memory before they
 	// are needed; 0 keeps nothing there.
 	shared int64
@@ -51,19 +52,25 @@ type sweep struct {
 	written map[*ir.Array]bool
 	pre     *scope // what does not change from plane to plane
 	now     *scope // of the plane
-	phase   string // "" in the loop over planes, else what precedes it
-	pos     map[int]kernel.Expr
-	corner  map[int]kernel.Expr // where the block starts, by axis
-	block   map[int]kernel.Expr // its number, by axis
-	thread  map[int]*kernel.Var
-	lane    kernel.Expr // the thread's number in the block
-	allocs  []kernel.Stmt
-	tally   *tally
-	cells   []*cell // in the order of their places
-	rings   []*ring
-	first   kernel.Expr // the block's first plane
-	chains  []*chain
-	chainOf map[string]*chain
+	// prologue says that the queues are being filled, before the loop over
+	// planes; turn counts the steps that the loop makes at a time, and phase
+	// tells apart what is named in them.
+	prologue bool
+	turn     int64
+	phase    string
+	last     kernel.Expr // where the block's planes end, if a step may be beyond
+	pos      map[int]kernel.Expr
+	corner   map[int]kernel.Expr // where the block starts, by axis
+	block    map[int]kernel.Expr // its number, by axis
+	thread   map[int]*kernel.Var
+	lane     kernel.Expr // the thread's number in the block
+	allocs   []kernel.Stmt
+	tally    *tally
+	cells    []*cell // in the order of their places
+	rings    []*ring
+	first    kernel.Expr // the block's first plane
+	chains   []*chain
+	chainOf  map[string]*chain
 }
 
 // tiling returns the tiling that the nest's configuration asks for, if it is
@@ -84,6 +91,7 @@ func (n *nest) tiling() (tiling, bool) {
 	if cfg.Has("shared") {
 		t.shared = cfg.Int("shared")
 	}
+	t.rotate = cfg.Has("rotate") && cfg.Is("rotate")
 	t.shuffle = cfg.Word("x") == "shuffle"
 	t.loads = [...]kernel.Via{kernel.Plain, kernel.ReadOnly}[b2i(cfg.Word("load") == "readonly")]
 	t.stores = [...]kernel.Via{kernel.Plain, kernel.Streaming}[b2i(cfg.Word("store") == "streaming")]
@@ -179,18 +187,28 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	last := w.pre.let(w.env, "last", w.Program.Axes[axis]+"_end", w.end(first))
 	w.plan()
 	w.makeRings()
-	w.phase = "first"
+	w.prologue, w.phase = true, "first"
 	w.load()
 	w.startRings()
+	w.prologue, w.phase = false, ""
 	v := kernel.NewVar(w.pre.free(w.env, w.Program.Axes[axis]), types.I64)
 	w.now = w.inside(w.pre)
-	w.phase = ""
-	w.pos[axis] = kernel.V(v)
-	w.feedRings(last)
-	w.load()
-	w.compute()
+	turns := w.turns()
+	for w.turn = range turns {
+		w.pos[axis] = kernel.Add(kernel.V(v), kernel.I(w.turn*w.step()))
+		if w.turn > 0 {
+			w.phase = fmt.Sprintf("s%d", w.turn)
+			w.last = last
+		}
+		for _, c := range w.cells {
+			c.vals = map[*ir.Temp]kernel.Expr{}
+		}
+		w.feedRings(last)
+		w.load()
+		w.compute()
+	}
 	w.shift()
-	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(w.step()), Body: w.now.stmts})
+	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(turns * w.step()), Body: w.now.stmts})
 	return wrap(w.pre), w.tally.after()
 }
 
@@ -373,8 +391,10 @@ func (w *sweep) tiles() {
 
 // exact reports whether threads have no positions outside the span of an axis.
 func (w *sweep) exact(axis int) bool {
-	s := w.along[axis]
-	return axis != w.inner() && s.width() == 1
+	if axis == w.stream && w.rotate {
+		return false // the last steps of a block may be beyond its end
+	}
+	return axis != w.inner() && w.along[axis].width() == 1
 }
 
 // scopeOf returns where a value that varies with an axis is named.

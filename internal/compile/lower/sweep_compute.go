@@ -215,6 +215,9 @@ func (w *sweep) within(cells analysis.Cells, place map[int]int64, run int64) ker
 			key += fmt.Sprintf(":%d:%s", place[axis], w.rangeKey(r))
 		}
 	}
+	if w.last != nil {
+		moving = conj(moving, kernel.Lt(w.pos[w.stream], w.last))
+	}
 	if fixed != nil {
 		name := "inside"
 		if run > 1 {

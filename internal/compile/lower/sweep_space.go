@@ -34,11 +34,15 @@ func streamFamily(axes []string) schedule.Family {
 		},
 		{
 			Name: "chunk", Doc: "planes of a block; 0 goes along the whole axis",
-			Source: "Rawat et al. 2019, section II", Values: schedule.Numbers(0, 4, 8, 16, 32, 64, 128, 256), Default: schedule.Int(32),
+			Source: "Rawat et al. 2019, section II", Values: schedule.Numbers(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 72, 84, 96, 108, 128, 144, 160, 192, 256), Default: schedule.Int(32),
 		},
 		{
 			Name: "planes", Doc: "planes that a thread computes before it goes on: the loop over planes is unrolled so often",
 			Source: artemis, Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
+		},
+		{
+			Name: "rotate", Doc: "whether the loop over planes is unrolled until the queues of registers need no moves",
+			Source: "Rawat et al. 2019, section III-A", Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
 		},
 		{
 			Name: "shared", Doc: "steps that planes are copied to shared memory ahead of their use, asynchronously; 0 keeps nothing there",

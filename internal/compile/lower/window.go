@@ -192,9 +192,9 @@ func (w *sweep) carried(c *chain, at int64) []int64 {
 func (w *sweep) load() {
 	for _, c := range w.chains {
 		switch {
-		case w.phase == "" && w.stream == noAxis, w.phase != "" && !c.moves:
+		case w.stream == noAxis, w.prologue && !c.moves:
 			w.loadRow(c, 0)
-		case w.phase != "":
+		case w.prologue:
 			w.fill(c)
 		case c.moves:
 			w.advance(c)
@@ -226,16 +226,25 @@ func (w *sweep) fill(c *chain) {
 	}
 }
 
-// advance loads the row of a new plane and completes those below it.
+// advance loads the rows of new planes and completes those below them.
 func (w *sweep) advance(c *chain) {
-	top := w.top(c)
-	for at, q := range c.queue {
+	before := c.held
+	c.held = map[int64]map[int64]kernel.Expr{}
+	for at := c.lowest(); at <= w.queued(c); at++ {
+		cells := w.carried(c, at)
+		if len(cells) == 0 {
+			continue
+		}
 		c.held[at] = map[int64]kernel.Expr{}
-		for x, v := range q {
-			c.held[at][x] = kernel.V(v)
+		for _, x := range cells {
+			if w.turn == 0 {
+				c.held[at][x] = kernel.V(c.queue[at][x])
+			} else {
+				c.held[at][x] = before[at+w.step()][x]
+			}
 		}
 	}
-	for at := w.queued(c) + 1; at <= top; at++ {
+	for at := w.queued(c) + 1; at <= w.top(c); at++ {
 		if len(w.needed(c, at)) > 0 {
 			c.held[at] = w.loadOwn(c, at)
 		}
@@ -243,6 +252,18 @@ func (w *sweep) advance(c *chain) {
 	for _, p := range c.planes {
 		w.extend(c, p.at, sorted(p.need))
 	}
+}
+
+// turns returns how many steps the loop over planes makes at a time: so many
+// that no queue has to be moved on between them, where that is asked for.
+func (w *sweep) turns() int64 {
+	n := int64(1)
+	for _, c := range w.chains {
+		if w.rotate && c.moves {
+			n = max(n, (w.top(c)-c.lowest())/w.step()+1)
+		}
+	}
+	return n
 }
 
 // shift moves the queues on by one plane.
