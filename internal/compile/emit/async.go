@@ -8,6 +8,9 @@ import (
 // async prints a statement about asynchronous copies or mbarriers and reports
 // whether it is one.
 func (p *printer) async(s kernel.Stmt) bool {
+	if p.Threads != nil && !p.Threads.async {
+		return p.atOnce(s)
+	}
 	switch s := s.(type) {
 	case *kernel.AsyncCopy:
 		p.line("%s<%d>(&%s, &%s);", p.asyncHelper("copy_async"), s.Cells*s.To.Elem.Size(), p.element(s.To, s.At), p.element(s.From, s.Index))
@@ -29,6 +32,24 @@ func (p *printer) async(s kernel.Stmt) bool {
 			name += "_cluster"
 		}
 		p.line("%s(&%s, %s);", p.asyncHelper(name), p.element(s.Mbarrier, s.Slot), p.expr(s.Parity))
+	default:
+		return false
+	}
+	return true
+}
+
+// atOnce prints copies that are complete when they are begun, so that nobody
+// has to wait for them, and reports whether s is about such copies.
+func (p *printer) atOnce(s kernel.Stmt) bool {
+	switch s := s.(type) {
+	case *kernel.AsyncCopy:
+		to, from := p.element(s.To, s.At), p.element(s.From, s.Index)
+		if s.Cells > 1 {
+			vector := p.vectorOf(s.To, s.Cells)
+			to, from = "*"+p.vectorAt(s.To, s.At, vector), "*"+p.vectorAt(s.From, s.Index, vector)
+		}
+		p.line("%s = %s;", to, from)
+	case *kernel.AsyncCommit, *kernel.AsyncWait:
 	default:
 		return false
 	}

@@ -100,6 +100,7 @@ func TestGPULibraryPlans(t *testing.T) {
 		{CUDA, "leapfrog", "family=tile,vec=4,repeat=1x2"},
 		{OpenCL, "heat", "family=stream,vec=4,rows=2,chunk=8"},
 		{OpenCL, "leapfrog", "family=stream,vec=2,ahead=2"},
+		{OpenCL, "heat", "family=stream,vec=2,shared=1"},
 	} {
 		t.Run(c.dialect.Name+"/"+c.program+"/"+c.plan, func(t *testing.T) {
 			t.Parallel()

@@ -20,11 +20,11 @@ func (d *Dialect) Has(c machine.Capability) bool {
 		return d.Caches != nil
 	case machine.Image:
 		return false
-	case machine.Shared:
+	case machine.Shared, machine.AsyncCopy: // those may be complete at once
 		return d.Threads != nil
 	case machine.Shuffle, machine.Mbarrier:
 		return d.Threads != nil && d.Threads.shuffles != nil
-	case machine.AsyncCopy, machine.BulkCopy:
+	case machine.BulkCopy:
 		return d.Threads != nil && d.Threads.async
 	case machine.Cluster, machine.GridBarrier:
 		return d.Threads != nil && d.Threads.clusters

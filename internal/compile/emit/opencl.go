@@ -15,7 +15,7 @@ var openclMemory = map[types.Type]string{
 // OpenCL is OpenCL C 1.2. What it computes is right to the last bit once it
 // is compiled with -cl-fp32-correctly-rounded-divide-sqrt and, where
 // multiplications and additions must not be fused, after
-// #pragma OPENCL FP_CONTRACT OFF.
+// #pragma OPENCL FP_CONTRACT OFF. Asynchronous copies are made at once.
 var OpenCL = &Dialect{
 	Name:       "opencl",
 	Head:       openclHead,

@@ -21,15 +21,15 @@ int main()
         u[n] = v[n] = (double)(n * 37 % 101) / 64;
     heat *h = NULL;
     cudaStream_t stream;
-    int status = heat_new(&h) | heat_configure(h, L, M, N, 0.125);
-    status |= heat_init(h, HEAT_GIVEN_u, u) | heat_iterate(h, 3, u) | heat_iterate(h, 4, u);
+    int status = heat_new(&h) || heat_configure(h, L, M, N, 0.125);
+    status = status || heat_init(h, HEAT_GIVEN_u, u) || heat_iterate(h, 3, u) || heat_iterate(h, 4, u);
     if (status)
         say("arrays of the host", status, h);
     if (cudaStreamCreate(&stream) || cudaMalloc((void **)&d, bytes + 16) || cudaMemcpyAsync(d, v, bytes, cudaMemcpyHostToDevice, stream)) {
         puts("there is no memory on the GPU");
         return 1;
     }
-    status = heat_stream(h, stream) | heat_init_device(h, HEAT_GIVEN_u, d) | heat_iterate_device(h, 3, d) | heat_iterate_device(h, 4, d);
+    status = heat_stream(h, stream) || heat_init_device(h, HEAT_GIVEN_u, d) || heat_iterate_device(h, 3, d) || heat_iterate_device(h, 4, d);
     if (status) {
         say("memory of the GPU", status, h);
     } else {
