@@ -1,0 +1,127 @@
+package schedule
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// limit is one comparison of a parameter with values.
+type limit struct {
+	name, op string
+	text     string // of the values
+	values   []Value
+}
+
+var comparisons = []string{"<=", ">=", "!=", "<", ">", "="} // the longer ones first
+
+// parseLimit reads the text of a limit.
+func parseLimit(text string) (limit, error) {
+	text = strings.TrimSpace(text)
+	at := strings.IndexAny(text, "<>=!")
+	if at < 0 {
+		return limit{}, fmt.Errorf("%q is no limit: write a parameter, one of <=, <, >=, >, = and !=, and a value", text)
+	}
+	l := limit{name: strings.TrimSpace(text[:at])}
+	if !isName(l.name) {
+		return limit{}, fmt.Errorf("%q is no name of a parameter", l.name)
+	}
+	for _, op := range comparisons {
+		if rest, ok := strings.CutPrefix(text[at:], op); ok {
+			l.op, l.text = op, strings.TrimSpace(rest)
+			break
+		}
+	}
+	if l.op == "" {
+		return limit{}, fmt.Errorf("%q: a comparison is one of <=, <, >=, >, = and !=", text)
+	}
+	for part := range strings.SplitSeq(l.text, "|") {
+		v, err := ParseValue(strings.TrimSpace(part))
+		if err != nil {
+			return limit{}, fmt.Errorf("%s: %w", l.name, err)
+		}
+		l.values = append(l.values, v)
+	}
+	switch {
+	case l.op == "=" || l.op == "!=":
+	case len(l.values) > 1:
+		return limit{}, fmt.Errorf("%q: %s compares with one value", text, l.op)
+	case l.values[0].word != "":
+		return limit{}, fmt.Errorf("%q: %s compares numbers, and %s is a word", text, l.op, l.values[0])
+	}
+	return l, nil
+}
+
+// holds reports whether a value is as the limit says. Words are neither more
+// nor less than numbers: a limit on numbers leaves them alone.
+func (l limit) holds(v Value) bool {
+	among := slices.ContainsFunc(l.values, v.Equal)
+	switch l.op {
+	case "=":
+		return among
+	case "!=":
+		return !among
+	}
+	if v.word != "" {
+		return true
+	}
+	with := l.values[0]
+	if len(with.ints) > 1 && len(with.ints) == len(v.ints) {
+		for i, n := range v.ints {
+			if !compare(l.op, n, with.ints[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return compare(l.op, v.product(), with.product())
+}
+
+func compare(op string, x, y int64) bool {
+	switch op {
+	case "<=":
+		return x <= y
+	case ">=":
+		return x >= y
+	case "<":
+		return x < y
+	case ">":
+		return x > y
+	}
+	panic("schedule: unknown comparison " + op)
+}
+
+// product returns the product of a value's numbers, the greatest number if it
+// is beyond that.
+func (v Value) product() int64 {
+	p := int64(1)
+	for _, n := range v.ints {
+		if n != 0 && p > math.MaxInt64/max(n, -n) {
+			return math.MaxInt64
+		}
+		p *= n
+	}
+	return p
+}
+
+func (s Space) limitFamily(l limit) (Space, error) {
+	if l.op != "=" && l.op != "!=" {
+		return Space{}, fmt.Errorf("families are not more or less than each other: write family=NAME or family!=NAME")
+	}
+	if l.op == "=" {
+		return s.fixFamily(l.values)
+	}
+	for _, v := range l.values {
+		if _, err := s.familyOf(v.String()); err != nil {
+			return Space{}, err
+		}
+	}
+	var rest []Value
+	for _, f := range s.Families {
+		if name := Word(f.Name); l.holds(name) {
+			rest = append(rest, name)
+		}
+	}
+	return s.fixFamily(rest)
+}

@@ -1,0 +1,233 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fix returns the configurations that have a parameter with one of some
+// values. Families that cannot have it are left out; where a parameter exists
+// only with certain values of others, these have them. The name "family"
+// chooses among the families themselves.
+//
+//	s.Fix("family", Word("stream"))
+//	s.Fix("vec", Int(2), Int(4))
+func (s Space) Fix(name string, values ...Value) (Space, error) {
+	if name == "family" {
+		return s.fixFamily(values)
+	}
+	return s.restrict(name, list(values), true, func(v Value) bool { return slices.ContainsFunc(values, v.Equal) })
+}
+
+// Limit returns the configurations in which a parameter, if it exists, is as a
+// text says: name, comparison, value. A list counts as the product of its
+// numbers, but is compared with another list of its length number by number.
+// With = and !=, several values stand between bars.
+//
+//	s.Limit("vec<=4")
+//	s.Limit("block<512")
+//	s.Limit("load!=plain")
+//	s.Limit("chunk=16|32")
+func (s Space) Limit(text string) (Space, error) {
+	l, err := parseLimit(text)
+	if err != nil {
+		return Space{}, err
+	}
+	if l.name == "family" {
+		return s.limitFamily(l)
+	}
+	return s.restrict(l.name, strings.TrimSpace(l.op+" "+l.text), false, l.holds)
+}
+
+// Constrain returns the space with one more constraint in every family that has
+// all its parameters, and without the families in which it never holds.
+func (s Space) Constrain(k Constraint) (Space, error) {
+	var out Space
+	for _, f := range s.Families {
+		if !slices.ContainsFunc(k.Params, func(name string) bool { return f.index(name) < 0 }) {
+			f.Constraints = append(slices.Clip(f.Constraints), k)
+			if !f.settle() {
+				continue
+			}
+		}
+		out.Families = append(out.Families, f)
+	}
+	if len(out.Families) == 0 {
+		return Space{}, fmt.Errorf("no configuration is left: %s", k.Doc)
+	}
+	return out, nil
+}
+
+// restrict keeps the values of a parameter that pass; must leaves out families
+// that do not have it.
+func (s Space) restrict(name, what string, must bool, pass func(Value) bool) (Space, error) {
+	var out Space
+	var first error
+	refuse := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	known := false
+	for _, f := range s.Families {
+		p := f.Param(name)
+		if p == nil {
+			if !must {
+				out.Families = append(out.Families, f)
+			}
+			continue
+		}
+		known = true
+		kept := slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool { return !pass(v) })
+		possible := true
+		switch {
+		case len(kept) > 0:
+			f.keep(name, kept)
+			if must {
+				possible = f.require(p.When)
+			}
+		case must, len(p.When) == 0:
+			refuse(fmt.Errorf("%s takes no value %s; it takes %s", name, what, list(p.Values)))
+			continue
+		default:
+			f.remove(name)
+		}
+		if !possible || !f.settle() {
+			refuse(fmt.Errorf("no configuration of the family %s has %s %s", f.Name, name, what))
+			continue
+		}
+		out.Families = append(out.Families, f)
+	}
+	switch {
+	case !known:
+		return Space{}, s.unknown(name)
+	case len(out.Families) == 0:
+		return Space{}, first
+	}
+	return out, nil
+}
+
+// unknown says that no family has a parameter of that name.
+func (s Space) unknown(name string) error {
+	var names []string
+	for _, f := range s.Families {
+		for _, p := range f.Params {
+			if !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("no parameter is called %s: there is nothing to choose", name)
+	}
+	return fmt.Errorf("no parameter is called %s%s", name, hint(name, names))
+}
+
+// keep gives a parameter fewer values. The family's own list is not touched:
+// other spaces may have it.
+func (f *Family) keep(name string, kept []Value) {
+	f.Params = slices.Clone(f.Params)
+	p := f.Param(name)
+	if !slices.ContainsFunc(kept, p.Default.Equal) {
+		p.Default = nearestOf(p.Values, p.Default, kept)
+	}
+	p.Values = kept
+}
+
+// nearestOf returns that of the kept values which is listed nearest to another.
+func nearestOf(all []Value, to Value, kept []Value) Value {
+	place := func(v Value) int { return slices.IndexFunc(all, v.Equal) }
+	at := place(to)
+	return slices.MinFunc(kept, func(v, w Value) int {
+		i, j := place(v), place(w)
+		return max(i-at, at-i) - max(j-at, at-j)
+	})
+}
+
+// require makes conditions hold always, and reports whether they can.
+func (f *Family) require(when []Condition) bool {
+	for _, c := range when {
+		p := f.Param(c.Param)
+		kept := slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool { return !slices.ContainsFunc(c.In, v.Equal) })
+		if len(kept) == 0 {
+			return false
+		}
+		f.keep(c.Param, kept)
+		if !f.require(p.When) {
+			return false
+		}
+	}
+	return true
+}
+
+// remove takes a conditional parameter out, and with it what needs it: no
+// configuration may have the values that would make it exist.
+func (f *Family) remove(name string) {
+	p := f.Param(name)
+	k := Constraint{Name: "no " + name, Doc: "no value of " + name + " is left"}
+	for _, c := range p.When {
+		k.Params = append(k.Params, c.Param)
+	}
+	slices.Sort(k.Params)
+	k.Params = slices.Compact(k.Params)
+	k.Holds = func(c Config) bool { return !p.exists(c) }
+	needs := func(q Param) bool {
+		return slices.ContainsFunc(q.When, func(c Condition) bool { return c.Param == name })
+	}
+	dependents := slices.Clone(f.Params)
+	f.Params = slices.DeleteFunc(slices.Clone(f.Params), func(q Param) bool { return q.Name == name })
+	f.Constraints = slices.DeleteFunc(slices.Clone(f.Constraints), func(k Constraint) bool { return slices.Contains(k.Params, name) })
+	f.Constraints = append(f.Constraints, k)
+	for _, q := range dependents {
+		if needs(q) {
+			f.drop(q.Name)
+		}
+	}
+}
+
+// drop takes out a parameter that can no longer exist.
+func (f *Family) drop(name string) {
+	all := f.Params
+	f.Params = slices.DeleteFunc(slices.Clone(all), func(q Param) bool { return q.Name == name })
+	f.Constraints = slices.DeleteFunc(slices.Clone(f.Constraints), func(k Constraint) bool { return slices.Contains(k.Params, name) })
+	for _, q := range all {
+		if slices.ContainsFunc(q.When, func(c Condition) bool { return c.Param == name }) {
+			f.drop(q.Name)
+		}
+	}
+}
+
+// settle makes the defaults legal again, by values near them, and reports
+// whether anything is.
+func (f *Family) settle() bool {
+	c, err := f.complete(Config{Family: f.Name})
+	if err != nil {
+		return false
+	}
+	f.Params = slices.Clone(f.Params)
+	for i := range f.Params {
+		if v, ok := c.Get(f.Params[i].Name); ok {
+			f.Params[i].Default = v
+		}
+	}
+	return true
+}
+
+func (s Space) fixFamily(values []Value) (Space, error) {
+	for _, v := range values {
+		if _, err := s.familyOf(v.String()); err != nil {
+			return Space{}, err
+		}
+	}
+	var out Space
+	for _, f := range s.Families {
+		if slices.ContainsFunc(values, func(v Value) bool { return v.String() == f.Name }) {
+			out.Families = append(out.Families, f)
+		}
+	}
+	if len(out.Families) == 0 {
+		return Space{}, fmt.Errorf("no family is chosen")
+	}
+	return out, nil
+}
