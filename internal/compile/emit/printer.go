@@ -42,8 +42,8 @@ func (p *printer) line(format string, args ...any) {
 	p.out.WriteString(wrap(strings.Repeat("    ", p.indent), text))
 }
 
-// wrap breaks a line once it is too long: before operators, and after commas
-// that are in one pair of parentheses at most.
+// wrap breaks a line once it is too long: before operators, after =, and after
+// commas that are in one pair of parentheses at most.
 func wrap(indent, text string) string {
 	if text == "" {
 		return "\n"
@@ -74,14 +74,17 @@ func wrap(indent, text string) string {
 func breaks(words []string) []bool {
 	places := make([]bool, len(words))
 	inIndex, depth := 0, 0
+	several := false // declarations, one after the other
 	for i, w := range words {
 		switch w {
 		case "+", "-", "?", ":", "&&", "||":
 			places[i] = inIndex == 0
 		default:
-			places[i] = inIndex == 0 && depth <= 1 && i > 0 && strings.HasSuffix(words[i-1], ",")
+			after := i > 0 && (words[i-1] == "=" && depth == 0 && !several || strings.HasSuffix(words[i-1], ",") && depth <= 1)
+			places[i] = inIndex == 0 && after
 		}
 		inIndex += strings.Count(w, "[") - strings.Count(w, "]")
+		several = several || depth == 0 && strings.HasSuffix(w, ",")
 		depth += strings.Count(w, "(") + strings.Count(w, "{") - strings.Count(w, ")") - strings.Count(w, "}")
 	}
 	return places

@@ -11,7 +11,8 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void groups(__global co
     for (long k = 0; k < N; ++k) {
         const long next = (k + 1) % 2;
         if (k + 1 < N) {
-            *(__local float4 *)&tile[next * 128 + t * 4] = *(__global const float4 *)&u[(k + 1) * 128 + t * 4];
+            *(__local float4 *)&tile[next * 128 + t * 4] =
+                    *(__global const float4 *)&u[(k + 1) * 128 + t * 4];
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         if (k % 4 == b) {
