@@ -28,9 +28,11 @@ lint:
 	go vet ./...
 	go tool staticcheck ./...
 
-# Ten thousand random programs, every cell: about an hour on two processors.
+# Ten thousand random programs on the processor, and twenty thousand with plans for
+# GPUs in the simulator, every cell: about two hours on two processors.
 proof: build
 	build/gridloom bench proof --programs 10000 --json bench/results/proof.json
+	build/gridloom bench proof --target gpu --pairs 20000 --json bench/results/proof-gpu-sim.json
 
 # Figures of this GPU; rivals take part if Python, nvcc, PyTorch and Triton are there.
 gpu-bench: build

@@ -1,0 +1,156 @@
+package proof
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+)
+
+// GPUOptions says what to prove of the kernels for GPUs.
+type GPUOptions struct {
+	Pairs   int           // how many random programs, each with a random plan
+	Seed    uint64        // of the first one; the others follow
+	Workers int           // pairs at a time; 0 for one
+	Budget  time.Duration // stop early after this long; 0 never
+	Every   int           // one pair of so many is a sample that others judge, too; 0 for none
+	Log     io.Writer     // progress; nil for none
+}
+
+// GPUResult is what was proven of the kernels for GPUs.
+type GPUResult struct {
+	Pairs     int       `json:"pairs"` // program and plan
+	FirstSeed uint64    `json:"first_seed"`
+	NextSeed  uint64    `json:"next_seed"` // where a proof that was stopped goes on
+	Runs      int       `json:"runs"`      // pair and sizes, in the simulator
+	Kernels   int       `json:"kernels"`   // verified and simulated
+	Cells     int64     `json:"cells_compared"`
+	Strict    int       `json:"strict_runs"`         // equal bit for bit
+	Bounded   int       `json:"bounded_runs"`        // within the derived bounds
+	Tiled     int       `json:"runs_of_three_tiles"` // and a remainder, on every axis
+	PoCL      int       `json:"pocl_runs"`
+	Oclgrind  int       `json:"oclgrind_runs"` // modules
+	Clang     int       `json:"clang_kernels"`
+	Families  Counts    `json:"families"` // of kernels
+	Values    []Counts  `json:"parameters"`
+	Failures  []Failure `json:"failures"`
+	Seconds   float64   `json:"seconds"`
+	Machine   string    `json:"machine"`
+	Commit    string    `json:"commit"`
+	Missing   []string  `json:"missing,omitempty"` // what has not judged the samples, and why
+}
+
+// Counts says how many kernels had which value of a parameter.
+type Counts struct {
+	Name   string  `json:"name"`
+	Values []Count `json:"values"`
+}
+
+// Count is how often there was a value.
+type Count struct {
+	Value string `json:"value"`
+	Times int    `json:"times"`
+}
+
+// add counts a value. Values are in the order of their texts, short ones first.
+func (c *Counts) add(value string, times int) {
+	i, found := slices.BinarySearchFunc(c.Values, value, func(a Count, v string) int {
+		return cmp.Or(cmp.Compare(len(a.Value), len(v)), cmp.Compare(a.Value, v))
+	})
+	if !found {
+		c.Values = slices.Insert(c.Values, i, Count{Value: value})
+	}
+	c.Values[i].Times += times
+}
+
+// GPU proves the kernels for GPUs: random programs with random plans run in the
+// simulator, which reports races and accesses outside of arrays, and every cell
+// is compared with the reference executor. When ctx ends, what was proven so
+// far is the result.
+func GPU(ctx context.Context, o GPUOptions) (*GPUResult, error) {
+	p := &gpuProver{GPUOptions: o, start: time.Now(), flying: map[uint64]bool{}}
+	p.result = GPUResult{FirstSeed: o.Seed, NextSeed: o.Seed, Machine: toolchain.ProcessorName(), Failures: []Failure{}}
+	if o.Every > 0 {
+		j, err := newJury(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer j.close()
+		p.jury = j
+		p.result.Missing = j.missing
+	}
+	var wg sync.WaitGroup
+	for range max(1, o.Workers) {
+		wg.Go(func() {
+			for {
+				seed, ok := p.take(ctx)
+				if !ok {
+					return
+				}
+				p.finish(ctx, seed, p.prove(ctx, seed))
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(p.result.Failures, func(a, b Failure) int { return cmp.Compare(a.Seed, b.Seed) })
+	slices.SortFunc(p.result.Values, func(a, b Counts) int { return cmp.Compare(a.Name, b.Name) })
+	p.result.Families.Name = "family"
+	p.result.Seconds = math.Round(time.Since(p.start).Seconds())
+	return &p.result, nil
+}
+
+type gpuProver struct {
+	GPUOptions
+	start time.Time
+	jury  *jury // nil for none
+
+	mu     sync.Mutex
+	result GPUResult
+	next   int
+	flying map[uint64]bool // pairs that were begun and have not been finished
+}
+
+// take returns the seed of the next pair.
+func (p *gpuProver) take(ctx context.Context) (uint64, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next >= p.Pairs || ctx.Err() != nil || p.Budget > 0 && time.Since(p.start) > p.Budget {
+		return 0, false
+	}
+	seed := p.Seed + uint64(p.next)
+	p.next++
+	p.flying[seed] = true
+	return seed, true
+}
+
+// progress is how many pairs are between two lines of the log.
+const progress = 100
+
+// finish takes in what was found out of a pair. A pair that was interrupted is
+// as if it had never begun.
+func (p *gpuProver) finish(ctx context.Context, seed uint64, v *verdict) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := &p.result
+	if ctx.Err() == nil {
+		delete(p.flying, seed)
+		v.addTo(r)
+		if p.Log != nil && r.Pairs%progress == 0 {
+			fmt.Fprintf(p.Log, "%d pairs, %d runs, %d cells, %d failures, %v\n",
+				r.Pairs, r.Runs, r.Cells, len(r.Failures), time.Since(p.start).Round(time.Second))
+		}
+		if p.Log != nil && v.failure != nil {
+			fmt.Fprintln(p.Log, v.failure)
+		}
+	}
+	r.NextSeed = p.Seed + uint64(p.next)
+	for s := range p.flying {
+		r.NextSeed = min(r.NextSeed, s)
+	}
+}

@@ -1,0 +1,248 @@
+package proof
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/gen"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// pair is a random program with a random plan, and the sizes that it runs at.
+type pair struct {
+	seed   uint64
+	source string
+	strict bool
+	plan   schedule.Plan
+	sizes  []sizes
+	opencl bool // the plan asks for nothing that OpenCL has no words for
+}
+
+type sizes struct {
+	set   map[string]string
+	bound *ir.Binding
+	tiled bool // three tiles and a remainder on every axis
+}
+
+// verdict is what was found out of a pair.
+type verdict struct {
+	pair     *pair
+	runs     int
+	kernels  int
+	cells    int64
+	tiled    int
+	pocl     int
+	oclgrind int
+	clang    int
+	failure  *Failure
+}
+
+func (v *verdict) addTo(r *GPUResult) {
+	r.Pairs++
+	r.Runs += v.runs
+	r.Kernels += v.kernels
+	r.Cells += v.cells
+	r.Tiled += v.tiled
+	r.PoCL += v.pocl
+	r.Oclgrind += v.oclgrind
+	r.Clang += v.clang
+	if v.failure != nil {
+		r.Failures = append(r.Failures, *v.failure)
+	}
+	if v.pair == nil {
+		return
+	}
+	if v.pair.strict {
+		r.Strict += v.runs
+	} else {
+		r.Bounded += v.runs
+	}
+	count := func(name, value string) {
+		i := slices.IndexFunc(r.Values, func(c Counts) bool { return c.Name == name })
+		if i < 0 {
+			i = len(r.Values)
+			r.Values = append(r.Values, Counts{Name: name})
+		}
+		r.Values[i].add(value, 1)
+	}
+	for _, k := range v.pair.plan.Kernels {
+		r.Families.add(k.Config.Family, 1)
+		for _, s := range k.Config.Values {
+			count(s.Name, s.Value.String())
+		}
+	}
+	local := "stored"
+	if v.pair.plan.Every.Has("local") {
+		local = "fused"
+	}
+	count("local", local)
+}
+
+const (
+	mostUpdates = 1_000_000 // of cells, in whole tiles, at sizes of some tiles
+	mostStrange = 200_000   // at awkward sizes
+)
+
+// newPair makes the pair of a seed. Every seed that says opencl has a plan that
+// can be printed in OpenCL.
+func newPair(seed uint64, opencl bool) (*pair, error) {
+	p := &pair{seed: seed, strict: seed%2 == 0, opencl: opencl}
+	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed / 2), Exact: p.strict})
+	if err != nil {
+		return nil, err
+	}
+	p.source = c.Source
+	rng := rand.New(rand.NewPCG(seed, 7))
+	s := newSizing(c.Program, c.Sets[len(c.Sets)-1])
+	if s == nil {
+		return nil, fmt.Errorf("the program does not bind with %v", c.Sets[len(c.Sets)-1])
+	}
+	var lacks []machine.Capability
+	if opencl {
+		lacks = []machine.Capability{machine.Shuffle}
+	}
+	d, err := newDrawing(s.bound, lacks)
+	if err != nil {
+		return nil, err
+	}
+	// One plan of four is any plan, at the sizes that can be had with it; the
+	// others have tiles of which three on every axis are not too much.
+	var largest []int64
+	if seed%4 != 3 {
+		largest = s.affordable(mostUpdates, rng)
+	}
+	if p.plan, err = d.plan(rng, largest); err != nil {
+		return nil, err
+	}
+	var big sizes
+	big.set, big.bound, big.tiled = s.large(tilesOf(p.plan, c.Program.Axes), mostUpdates, rng)
+	p.sizes = append(p.sizes, awkward(c, tilesOf(p.plan, c.Program.Axes), rng))
+	if big.bound != nil {
+		p.sizes = append(p.sizes, big)
+	}
+	return p, nil
+}
+
+// awkward returns small sizes, primes and ones among them.
+func awkward(c *gen.Case, tile []int64, rng *rand.Rand) sizes {
+	for at := rng.IntN(len(c.Sets)); ; at-- {
+		b, _ := c.Program.Bind(c.Sets[at])
+		if at == 0 || b != nil && work(b, tile) <= mostStrange {
+			return sizes{set: c.Sets[at], bound: b}
+		}
+	}
+}
+
+// prove finds out whether a pair computes what it should.
+func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *verdict) {
+	v = &verdict{}
+	defer func() {
+		if r := recover(); r != nil {
+			f := Failure{Seed: seed, Reason: fmt.Sprintf("panic: %v\n%s", r, debug.Stack())}
+			if v.pair != nil {
+				f = v.pair.failure(nil, f.Reason)
+			}
+			v.failure = &f
+		}
+	}()
+	sampled := p.jury != nil && seed%uint64(p.Every) == 0
+	pair, err := newPair(seed, sampled && seed/uint64(p.Every)%4 != 3)
+	if err != nil {
+		v.failure = &Failure{Seed: seed, Reason: err.Error()}
+		return v
+	}
+	v.pair = pair
+	for i, s := range pair.sizes {
+		if reason := pair.simulate(ctx, s, v); reason != "" {
+			f := pair.failure(s.set, reason)
+			pair.shrink(ctx, &f)
+			v.failure = &f
+			return v
+		}
+		if !sampled {
+			continue
+		}
+		if reason := p.jury.judge(ctx, pair, s, i == 0, v); reason != "" {
+			f := pair.failure(s.set, reason)
+			v.failure = &f
+			return v
+		}
+	}
+	return v
+}
+
+func (p *pair) failure(set map[string]string, reason string) Failure {
+	mode := "contract"
+	if p.strict {
+		mode = "strict"
+	}
+	return Failure{Seed: p.seed, Mode: mode, Plan: p.plan.String(), Set: set, Reason: reason, Source: p.source}
+}
+
+// simulate runs a pair at some sizes, with kernels for those sizes and with
+// kernels for all, and returns what is wrong; "" for nothing.
+func (p *pair) simulate(ctx context.Context, s sizes, v *verdict) string {
+	want, err := expect(ctx, s.bound, p.strict, p.seed)
+	if err != nil {
+		return err.Error()
+	}
+	other, _ := unsized(p.plan)
+	before := ""
+	for _, way := range []struct {
+		sized bool
+		plan  schedule.Plan
+	}{{true, p.plan}, {false, other}} {
+		m, err := lowerGPU(s.bound, p.strict, way.sized, way.plan)
+		if err != nil {
+			return fmt.Sprintf("sized %t: %v", way.sized, err)
+		}
+		v.runs++
+		if s.tiled {
+			v.tiled++
+		}
+		text := moduleText(m)
+		if text == before { // the plan has no kernel for one size
+			continue
+		}
+		before = text
+		cells, reason, err := want.simulate(m, s.bound)
+		if err != nil {
+			reason = err.Error()
+		}
+		if ctx.Err() != nil {
+			return "interrupted"
+		}
+		if reason != "" {
+			return fmt.Sprintf("sized %t: %s", way.sized, reason)
+		}
+		v.kernels += len(m.Kernels)
+		v.cells += cells
+	}
+	return ""
+}
+
+// moduleText returns the text of all kernels of a module.
+func moduleText(m *kernel.Module) string {
+	var text strings.Builder
+	for _, k := range m.Kernels {
+		text.WriteString(kernel.Text(k))
+	}
+	return text.String()
+}
+
+// String says what failed, with all that is needed to see it again.
+func (f *Failure) String() string {
+	var set []string
+	for _, name := range slices.Sorted(maps.Keys(f.Set)) {
+		set = append(set, name+"="+f.Set[name])
+	}
+	return fmt.Sprintf("seed %d (--fp %s --set %s --plan '%s'): %s\n%s", f.Seed, f.Mode, strings.Join(set, ","), f.Plan, f.Reason, f.Source)
+}

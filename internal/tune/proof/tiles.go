@@ -1,0 +1,245 @@
+package proof
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// tileOf returns how many cells of each axis of a program one block of threads
+// computes with a configuration. Lists of a configuration end with the inner
+// axis.
+func tileOf(c schedule.Config, axes []string) []int64 {
+	tile := make([]int64, len(axes))
+	var spread []int // the axes that threads are spread over
+	stream, _ := c.Get("stream")
+	for axis, name := range axes {
+		tile[axis] = 1
+		if stream.String() != name || !c.Has("stream") {
+			spread = append(spread, axis)
+		}
+	}
+	for _, name := range []string{"block", "repeat"} {
+		if !c.Has(name) {
+			continue
+		}
+		times(tile, spread, c.Ints(name))
+	}
+	if c.Has("rows") {
+		times(tile, spread[:len(spread)-1], c.Ints("rows"))
+	}
+	if c.Has("vec") {
+		times(tile, spread, []int64{c.Int("vec")})
+	}
+	if c.Has("chunk") {
+		n := c.Int("chunk")
+		if n == 0 { // the whole axis: a few steps of the loop over planes
+			n = 2 * c.Int("planes")
+		}
+		for axis, name := range axes {
+			if name == stream.String() {
+				tile[axis] = n
+			}
+		}
+	}
+	return tile
+}
+
+// times multiplies the innermost of some axes by factors.
+func times(tile []int64, axes []int, factors []int64) {
+	for i := 1; i <= min(len(axes), len(factors)); i++ {
+		tile[axes[len(axes)-i]] *= factors[len(factors)-i]
+	}
+}
+
+// tilesOf returns the largest tile on each axis of a plan's kernels.
+func tilesOf(plan schedule.Plan, axes []string) []int64 {
+	most := make([]int64, len(axes))
+	for i := range most {
+		most[i] = 1
+	}
+	for _, k := range plan.Kernels {
+		for i, n := range tileOf(k.Config, axes) {
+			most[i] = max(most[i], n)
+		}
+	}
+	return most
+}
+
+// sizing makes values of a program's parameters that give its axes lengths.
+type sizing struct {
+	program *ir.Program
+	base    map[string]string
+	bound   *ir.Binding
+	lengths []int64 // of the axes, with the base
+	on      [][]int // by parameter: the axes that it lengthens, cell by cell
+}
+
+// newSizing starts from values with which a program binds.
+func newSizing(p *ir.Program, base map[string]string) *sizing {
+	b, list := p.Bind(base)
+	if list.HasErrors() {
+		return nil
+	}
+	s := &sizing{program: p, base: base, bound: b, lengths: lengths(b)}
+	for i, q := range p.Params {
+		s.on = append(s.on, nil)
+		more, list := p.Bind(with(base, q.Name, b.Params[i]+1))
+		if list.HasErrors() {
+			continue
+		}
+		for axis, n := range lengths(more) {
+			if n == s.lengths[axis]+1 {
+				s.on[i] = append(s.on[i], axis)
+			}
+		}
+	}
+	return s
+}
+
+func with(set map[string]string, name string, value int64) map[string]string {
+	set = maps.Clone(set)
+	if set == nil {
+		set = map[string]string{}
+	}
+	set[name] = fmt.Sprint(value)
+	return set
+}
+
+// lengths returns how many cells the largest grid has along each axis.
+func lengths(b *ir.Binding) []int64 {
+	most := make([]int64, len(b.Program.Axes))
+	for _, g := range b.Program.Grids {
+		for i, d := range g.Dims {
+			axis := d.Axis
+			if axis < 0 {
+				axis = i
+			}
+			if axis < len(most) {
+				most[axis] = max(most[axis], b.Extent(d).Len())
+			}
+		}
+	}
+	return most
+}
+
+// set returns values that make every axis so long, or longer where axes share
+// a parameter; nil if the program does not bind with them.
+func (s *sizing) set(want []int64) (map[string]string, *ir.Binding) {
+	for extra := range int64(3) {
+		set := maps.Clone(s.base)
+		for i, q := range s.program.Params {
+			if len(s.on[i]) == 0 || q.Default != nil && !constant(q.Default) {
+				continue
+			}
+			value := int64(0)
+			for _, axis := range s.on[i] {
+				value = max(value, s.bound.Params[i]+want[axis]-s.lengths[axis])
+			}
+			set = with(set, q.Name, value+extra)
+		}
+		if b, list := s.program.Bind(set); !list.HasErrors() {
+			return set, b
+		}
+	}
+	return nil, nil
+}
+
+func constant(e ir.Expr) bool {
+	_, ok := e.(ir.Const)
+	return ok
+}
+
+var primes = []int64{2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31}
+
+// remainder returns a prime that is less than a tile, or one cell.
+func remainder(tile int64, rng *rand.Rand) int64 {
+	n, _ := slices.BinarySearch(primes, tile)
+	if n == 0 {
+		return 1
+	}
+	return primes[rng.IntN(n)]
+}
+
+// wholeTiles is how many tiles axes have besides a remainder, where the work
+// allows it: the first and last are at the edges, the one between is not.
+const wholeTiles = 3
+
+// large returns sizes of up to three tiles and a remainder on every axis, as
+// many as a number of updates allows, and whether all axes have three.
+func (s *sizing) large(tile []int64, most int64, rng *rand.Rand) (set map[string]string, b *ir.Binding, all bool) {
+	rest := make([]int64, len(tile))
+	count := make([]int64, len(tile))
+	for axis := range tile {
+		rest[axis] = remainder(tile[axis], rng)
+	}
+	try := func() (map[string]string, *ir.Binding) {
+		want := make([]int64, len(tile))
+		for axis := range want {
+			want[axis] = count[axis]*tile[axis] + rest[axis]
+		}
+		set, b := s.set(want)
+		if b == nil || work(b, tile) > most {
+			return nil, nil
+		}
+		return set, b
+	}
+	for range wholeTiles {
+		for _, axis := range rng.Perm(len(tile)) {
+			count[axis]++
+			if x, y := try(); y != nil {
+				set, b = x, y
+			} else {
+				count[axis]--
+			}
+		}
+	}
+	return set, b, !slices.ContainsFunc(count, func(n int64) bool { return n < wholeTiles })
+}
+
+// affordable returns the longest tiles of which four on every axis are as many
+// updates as there may be: those of the inner axis can be long, and the rest
+// is dealt out to any axes.
+func (s *sizing) affordable(most int64, rng *rand.Rand) []int64 {
+	rank := len(s.lengths)
+	tile := make([]int64, rank)
+	for axis := range tile {
+		tile[axis] = 1
+	}
+	tile[rank-1] = 32
+	left := most / updates(s.bound)
+	for range tile {
+		left /= wholeTiles + 1
+	}
+	for left /= 32; left >= 2; left /= 2 {
+		tile[rng.IntN(rank)] *= 2
+	}
+	return tile
+}
+
+// work counts the cells that a program's leaves update, roughly, when they do
+// so in whole tiles.
+func work(b *ir.Binding, tile []int64) int64 {
+	cells := int64(1)
+	for axis, n := range lengths(b) {
+		t := max(tile[axis], 1)
+		cells *= max(1, (n+t-1)/t*t)
+		cells = min(cells, 1<<30)
+	}
+	return cells * updates(b)
+}
+
+// updates returns how often a program computes a cell, roughly.
+func updates(b *ir.Binding) int64 {
+	leaves, _ := ir.Leaves(b.Program.Body, func(e ir.Expr, step int64) op.Value { return b.Eval(e, step) })
+	statements := 0
+	for _, s := range b.Program.Stages {
+		statements += len(s.Body)
+	}
+	return max(1, min(leaves, 1<<20)*int64(max(1, statements/max(1, len(b.Program.Stages)))))
+}
