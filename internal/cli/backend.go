@@ -58,7 +58,11 @@ func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 	kind, dialect := t.backend.language()
 	m, err := lower.Program(b.Program, t.lowering(b, kind))
 	if err != nil {
-		return nil, refusal.For(refusal.Constraint, badPlan(t.plan, err))
+		reason := refusal.Constraint
+		if _, excess := errors.AsType[*lower.Excess](err); excess {
+			reason = refusal.Resources
+		}
+		return nil, refusal.For(reason, badPlan(t.plan, err))
 	}
 	for _, k := range m.Kernels {
 		if err := dialect.Lacks(k); err != nil {
@@ -76,7 +80,11 @@ func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 }
 
 func (t target) lowering(b *ir.Binding, kind lower.Target) lower.Options {
-	return lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Plan: t.plan, Bound: b, NoInitial: true}
+	o := lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Plan: t.plan, Bound: b, NoInitial: true}
+	if n, ok := t.backend.(*nvidia); ok {
+		o.Machine = n.gpu.Machine()
+	}
+	return o
 }
 
 // fits reports whether the target can run a program, as far as that can be

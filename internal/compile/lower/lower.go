@@ -36,6 +36,9 @@ type Options struct {
 	// Lacks is what the dialect or the device cannot do; spaces leave out what
 	// needs it.
 	Lacks []machine.Capability
+	// Machine is the GPU that kernels are for: what takes more than it has is
+	// refused. Without one it is an H200.
+	Machine *machine.Machine
 }
 
 // Target is the kind of machine that kernels are for.
@@ -123,6 +126,13 @@ func build(p *ir.Program, o Options) (*module, error) {
 	for _, n := range nests {
 		if err := n.build(); err != nil {
 			return nil, err
+		}
+	}
+	if o.Target == GPU {
+		for _, k := range m.Kernels {
+			if err := Resources(k).fits(k.Name, o.gpu()); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return m, nil

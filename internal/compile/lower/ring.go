@@ -64,19 +64,8 @@ func (w *sweep) makeRings() {
 		bytes += r.planes * r.cells * int64(r.array.Type.Size())
 	}
 	if bytes > mostShared {
-		w.excess = &Excess{Kernel: w.name, What: "bytes of shared memory", Need: bytes, Have: mostShared}
+		w.excess = &Excess{w.name, "bytes of shared memory a block", bytes, mostShared, "a block"}
 	}
-}
-
-// Excess is a kernel that asks for more than a block of threads can have. Its
-// configuration is legal, and refused before anything is compiled.
-type Excess struct {
-	Kernel, What string
-	Need, Have   int64
-}
-
-func (e *Excess) Error() string {
-	return fmt.Sprintf("the kernel %s takes %d %s, and a block has %d", e.Kernel, e.Need, e.What, e.Have)
 }
 
 // sharesCells reports whether threads read cells of an array that are not

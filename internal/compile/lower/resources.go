@@ -1,0 +1,140 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+)
+
+// Estimate is what a kernel takes of a GPU, as far as its text alone tells.
+type Estimate struct {
+	Threads int64 // of a block
+	Shared  int64 // bytes of a block
+	// Registers of a thread, counted from the values that are live at once in
+	// the order of the text. A compiler may do better by computing some anew, and
+	// worse by loading ahead; where it was compared it was within a third.
+	Registers int64
+	// Most is the number of registers that the kernel lets the compiler use.
+	Most int64
+}
+
+// Resources estimates what a GPU kernel takes.
+func Resources(k *kernel.Kernel) Estimate {
+	e := Estimate{Threads: 1, Registers: baseRegisters + liveRegisters(k), Most: int64(k.MaxRegisters)}
+	sides := [3]int64{1, 1, 1}
+	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+		if l, ok := s.(*kernel.Loop); ok && l.Tag.IsThread() {
+			if n, ok := kernel.Trips(l); ok {
+				sides[l.Tag-kernel.ThreadX] = n
+			}
+		}
+	}, nil)
+	for _, n := range sides {
+		e.Threads *= n
+	}
+	_, e.Shared = kernel.SharedOffsets(k)
+	return e
+}
+
+// baseRegisters are those that a thread has for itself: where it stands, the
+// addresses that it is about to use, what calls and divisions need.
+const baseRegisters = 14
+
+// capped returns the registers that the kernel has once the compiler keeps to
+// its limits.
+func (e Estimate) capped(gpu *machine.GPU) int64 {
+	n := min(max(e.Registers, 16), int64(gpu.RegistersPerThread))
+	if e.Most > 0 {
+		n = min(n, e.Most)
+	}
+	return n
+}
+
+// BlocksPerMultiprocessor returns how many blocks a multiprocessor holds at
+// once, 0 if not one.
+func (e Estimate) BlocksPerMultiprocessor(gpu *machine.GPU) int64 {
+	return residentBlocks(gpu, e.Threads, e.capped(gpu), e.Shared)
+}
+
+// Occupancy returns the part of a multiprocessor's threads that are resident.
+func (e Estimate) Occupancy(gpu *machine.GPU) float64 {
+	return float64(e.BlocksPerMultiprocessor(gpu)*e.Threads) / float64(gpu.ThreadsPerUnit)
+}
+
+// How a multiprocessor gives out registers and shared memory: registers of a
+// warp in units of 256, shared memory in units of 128 bytes, and 1 KB of it to
+// every block for the system (CUDA C++ Programming Guide, compute capabilities;
+// the occupancy calculator of NVIDIA's Nsight Compute).
+const (
+	registerUnit   = 256
+	sharedUnit     = 128
+	reservedShared = 1 << 10
+)
+
+// residentBlocks returns how many blocks of so many threads, registers a thread
+// and bytes of shared memory a multiprocessor holds.
+func residentBlocks(gpu *machine.GPU, threads, registers, shared int64) int64 {
+	if threads < 1 || threads > int64(gpu.ThreadsPerBlock) || shared > gpu.SharedPerBlock {
+		return 0
+	}
+	warp := int64(gpu.Warp)
+	warps := unitsOf(threads, warp) / warp
+	blocks := min(int64(gpu.BlocksPerUnit), int64(gpu.ThreadsPerUnit)/(warps*warp))
+	if registers > 0 {
+		blocks = min(blocks, int64(gpu.Registers)/unitsOf(registers*warp, registerUnit)/warps)
+	}
+	if shared > 0 {
+		blocks = min(blocks, gpu.SharedPerUnit/(unitsOf(shared, sharedUnit)+reservedShared))
+	}
+	return blocks
+}
+
+func unitsOf(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
+
+// Excess is a kernel that asks for more than a block of threads can have. Its
+// configuration is legal, and refused before anything is compiled.
+type Excess struct {
+	Kernel, What string
+	Need, Have   int64
+	Of           string // what has so much: "a block"
+}
+
+func (e *Excess) Error() string {
+	return fmt.Sprintf("the kernel %s takes %d %s, and %s has %d", e.Kernel, e.Need, e.What, e.Of, e.Have)
+}
+
+// spilling is how far an estimate of registers is beyond what a thread can have
+// before the kernel is refused: that it spills is then certain.
+const spilling = 1.5
+
+// fits returns an error if a kernel takes more than a GPU has.
+func (e Estimate) fits(name string, gpu *machine.GPU) error {
+	most := int64(gpu.RegistersPerThread)
+	switch {
+	case e.Threads > int64(gpu.ThreadsPerBlock):
+		return &Excess{name, "threads a block", e.Threads, int64(gpu.ThreadsPerBlock), "a block"}
+	case e.Shared > gpu.SharedPerBlock:
+		return &Excess{name, "bytes of shared memory a block", e.Shared, gpu.SharedPerBlock, "a block"}
+	case float64(e.Registers) > spilling*float64(most):
+		return &Excess{name, "registers a thread, by estimate", e.Registers, most, "a thread"}
+	}
+	return nil
+}
+
+// gpu returns the limits that kernels have to keep.
+func (o *Options) gpu() *machine.GPU {
+	if o.Machine != nil && o.Machine.GPU != nil {
+		return o.Machine.GPU
+	}
+	return usualGPU
+}
+
+// usualGPU is the GPU that kernels are for if nobody says otherwise.
+var usualGPU = func() *machine.GPU {
+	m, err := machine.Builtin("h200")
+	if err != nil {
+		panic(err)
+	}
+	return m.GPU
+}()
