@@ -3,6 +3,7 @@ package bench
 import (
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
@@ -85,7 +86,8 @@ func points(b *ir.Binding) float64 {
 	panic("bench: a case that writes nothing")
 }
 
-// usefulBytes returns the bytes a point that a step cannot do without.
-func (c spatialCase) usefulBytes(p *ir.Program) float64 {
-	return float64(c.arrays * output(p).Type.Size())
+// usefulBytes returns the bytes a point that a step cannot do without: every
+// cell that is read, once, the rim with it, and every cell that is written.
+func (c spatialCase) usefulBytes(b *ir.Binding) float64 {
+	return analysis.Analyze(b.Program, b).Stages[0].Traffic.Compulsory
 }

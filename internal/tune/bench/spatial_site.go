@@ -81,7 +81,7 @@ func open(ctx context.Context, dev *cuda.Device, o opening) (*site, opened, erro
 	}
 	info = opened{
 		Device: dev.GPU.Name, Driver: dev.GPU.Driver, Compiler: "NVRTC " + s.compiler.Version, Arch: dev.GPU.Arch(),
-		Grid: gridText(s.bound, output(p)), Points: points(s.bound), Bytes: s.c.usefulBytes(p),
+		Grid: gridText(s.bound, output(p)), Points: points(s.bound), Bytes: s.c.usefulBytes(s.bound),
 	}
 	if s.bad, err = s.alloc(3 * 8 * compareThreads); err != nil {
 		return nil, info, err

@@ -152,7 +152,7 @@ func copyBytes(useful float64) int64 {
 }
 
 func (s *site) copyBytes() int64 {
-	return copyBytes(points(s.bound) * s.c.usefulBytes(s.bound.Program))
+	return copyBytes(points(s.bound) * s.c.usefulBytes(s.bound))
 }
 
 // contender returns what a batch is to be timed of.
