@@ -77,7 +77,8 @@ func (c *benchProof) gpu(a *app) error {
 	r.Commit = a.commit()
 	fmt.Fprintf(a.stdout, "%d pairs, %d runs (%d of three tiles on every axis), %d kernels, %d cells compared: %d runs equal bit for bit, %d within their bounds\n",
 		r.Pairs, r.Runs, r.Tiled, r.Kernels, r.Cells, r.Strict, r.Bounded)
-	fmt.Fprintf(a.stdout, "%d runs on PoCL, %d under Oclgrind, %d CUDA kernels compiled by clang; %d failures\n", r.PoCL, r.Oclgrind, r.Clang, len(r.Failures))
+	fmt.Fprintf(a.stdout, "%d runs on PoCL (and %d given up), %d programs under Oclgrind, %d CUDA kernels compiled by clang; %d failures\n",
+		r.PoCL, r.Slow, r.Oclgrind, r.Clang, len(r.Failures))
 	for _, m := range r.Missing {
 		fmt.Fprintf(a.stdout, "without %s\n", m)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
@@ -63,7 +64,7 @@ type parsed int
 // Worker must be called first in main: in a process that Gridloom has started
 // as a worker, it serves and does not return.
 func Worker() {
-	worker.Main(runexec.Service, pool.Service, pool.OpenCLService, bench.Service, bench.CompileService)
+	worker.Main(runexec.Service, pool.Service, pool.OpenCLService, bench.Service, bench.CompileService, oclgrind.Service)
 }
 
 // Run runs the command that args name and returns its exit status.

@@ -3,7 +3,9 @@ package proof
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -50,23 +52,27 @@ func newDrawing(b *ir.Binding, lacks []machine.Capability) (*drawing, error) {
 	return d, nil
 }
 
-// known holds the censuses of families by what tells spaces apart: kernels of
-// most programs have the same few spaces.
+// known holds the censuses of families by their text: kernels of most programs
+// have the same few spaces, and counting one takes as long as a simulation.
 var known sync.Map
 
 func (d *drawing) censuses(s schedule.Space) []*schedule.Census {
+	usual := lower.Space(lower.GPU, d.options.Bound.Program.Axes)
 	var list []*schedule.Census
 	for _, f := range s.Families {
-		key := fmt.Sprint(f.Name, d.options.Lacks)
+		space := schedule.Space{Families: []schedule.Family{f}}
+		// Constraints are code: those that a source adds of its own have no text.
+		if u := usual.Family(f.Name); u == nil || len(u.Constraints) != len(f.Constraints) {
+			list = append(list, space.Census())
+			continue
+		}
+		key := f.Name
 		for _, p := range f.Params {
-			key += fmt.Sprint(p.Name, p.Default, len(p.Values))
-			if p.Name == "stream" {
-				key += fmt.Sprint(p.Values)
-			}
+			key += fmt.Sprint(" ", p.Name, p.Values)
 		}
 		c, ok := known.Load(key)
 		if !ok {
-			c, _ = known.LoadOrStore(key, schedule.Space{Families: []schedule.Family{f}}.Census())
+			c, _ = known.LoadOrStore(key, space.Census())
 		}
 		list = append(list, c.(*schedule.Census))
 	}
@@ -74,25 +80,20 @@ func (d *drawing) censuses(s schedule.Space) []*schedule.Census {
 }
 
 const (
-	plans   = 20 // that are drawn for one that can run
-	configs = 30 // of a kernel that are drawn for one whose tile is small
+	plans   = 20  // that are drawn for one that can run
+	configs = 200 // of a kernel that are drawn for one that is small enough
 )
 
 // plan draws a plan that can run, each family of a kernel as often as the
-// others. Tiles are not larger than the largest on each axis, if there are
-// such.
-func (d *drawing) plan(rng *rand.Rand, largest []int64) (schedule.Plan, error) {
+// others. If it can be had, tiles are not larger than the largest on each axis,
+// and blocks have no more threads than there may be; nil and 0 for any.
+func (d *drawing) plan(rng *rand.Rand, largest []int64, threads int64) (schedule.Plan, error) {
 	for range plans {
 		form := d.forms[rng.IntN(len(d.forms))]
 		plan := schedule.Plan{Every: form.every}
 		for i, k := range form.kernels {
 			census := form.each[i][rng.IntN(len(form.each[i]))]
-			for range configs {
-				k.Config = census.Draw(rng)
-				if largest == nil || within(tileOf(k.Config, d.options.Bound.Program.Axes), largest) {
-					break
-				}
-			}
+			k.Config = d.config(census, rng, largest, threads)
 			plan.Kernels = append(plan.Kernels, k)
 		}
 		o := d.options
@@ -106,13 +107,40 @@ func (d *drawing) plan(rng *rand.Rand, largest []int64) (schedule.Plan, error) {
 	return lower.Plan(d.options.Bound.Program, d.options)
 }
 
-func within(tile, largest []int64) bool {
-	for axis, n := range tile {
-		if n > largest[axis] {
-			return false
+func threadsOf(c schedule.Config) int64 {
+	n := int64(1)
+	if c.Has("block") {
+		for _, k := range c.Ints("block") {
+			n *= k
 		}
 	}
-	return true
+	return n
+}
+
+// config draws a configuration that is small enough, or of many that are not
+// the one that is nearest to it.
+func (d *drawing) config(census *schedule.Census, rng *rand.Rand, largest []int64, threads int64) schedule.Config {
+	var best schedule.Config
+	least := math.Inf(1)
+	for range configs {
+		c := census.Draw(rng)
+		beyond := 1.0
+		if largest != nil {
+			for axis, n := range tileOf(c, d.options.Bound.Program.Axes) {
+				beyond *= max(1, float64(n)/float64(largest[axis]))
+			}
+		}
+		if threads > 0 {
+			beyond *= max(1, float64(threadsOf(c))/float64(threads))
+		}
+		if beyond < least {
+			best, least = c, beyond
+		}
+		if beyond == 1 {
+			break
+		}
+	}
+	return best
 }
 
 // unsized returns a plan for kernels that serve every size.
@@ -126,4 +154,13 @@ func unsized(p schedule.Plan) (other schedule.Plan, changed bool) {
 		other.Kernels = append(other.Kernels, k)
 	}
 	return other, changed
+}
+
+// begun returns a plan without the kernels of the initial block, for devices
+// whose grids are given their first contents.
+func begun(p schedule.Plan, program *ir.Program) schedule.Plan {
+	if program.Initial != nil {
+		p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels), func(k schedule.Kernel) bool { return k.Stage == program.Initial.Name })
+	}
+	return p
 }

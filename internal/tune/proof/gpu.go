@@ -35,6 +35,7 @@ type GPUResult struct {
 	Bounded   int       `json:"bounded_runs"`        // within the derived bounds
 	Tiled     int       `json:"runs_of_three_tiles"` // and a remainder, on every axis
 	PoCL      int       `json:"pocl_runs"`
+	Slow      int       `json:"pocl_given_up"` // runs that took PoCL too long
 	Oclgrind  int       `json:"oclgrind_runs"` // modules
 	Clang     int       `json:"clang_kernels"`
 	Families  Counts    `json:"families"` // of kernels
@@ -77,7 +78,7 @@ func GPU(ctx context.Context, o GPUOptions) (*GPUResult, error) {
 	p := &gpuProver{GPUOptions: o, start: time.Now(), flying: map[uint64]bool{}}
 	p.result = GPUResult{FirstSeed: o.Seed, NextSeed: o.Seed, Machine: toolchain.ProcessorName(), Failures: []Failure{}}
 	if o.Every > 0 {
-		j, err := newJury(ctx)
+		j, err := newJury()
 		if err != nil {
 			return nil, err
 		}

@@ -1,16 +1,171 @@
 package proof
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/run/device/opencl"
+	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
-// jury is the programs from outside that judge a sample of the pairs.
+// jury is what judges a sample of the pairs from outside: compilers, drivers
+// and checkers that share nothing with the simulator. Whatever is not installed
+// is left out, and said.
 type jury struct {
+	dir     string // of compiled code, thrown away
+	clang   *clang
+	pocl    *opencl.Properties
+	checked bool // by Oclgrind
 	missing []string
+
+	mu    sync.Mutex // PoCL is told by the environment what to do
+	cache map[string]*toolchain.Cache
 }
 
-func newJury(context.Context) (*jury, error) { return &jury{}, nil }
+// methods are the ways in which PoCL makes loops of a block's threads: each
+// needs every thread at every barrier.
+var methods = []string{"loopvec", "workitemrepl"}
 
-func (j *jury) close() {}
+func newJury() (*jury, error) {
+	j := &jury{cache: map[string]*toolchain.Cache{}}
+	var err error
+	if j.dir, err = os.MkdirTemp("", "gridloom-proof-"); err != nil {
+		return nil, err
+	}
+	for _, m := range methods {
+		if j.cache[m], err = toolchain.OpenCache(filepath.Join(j.dir, m)); err != nil {
+			j.close()
+			return nil, err
+		}
+	}
+	if j.clang, err = findClang(j.dir); err != nil {
+		j.missing = append(j.missing, err.Error())
+	}
+	devices, err := opencl.Devices()
+	if at := slices.IndexFunc(devices, isPoCL); at >= 0 {
+		j.pocl = &devices[at]
+	} else {
+		j.missing = append(j.missing, fmt.Sprintf("PoCL: %v", cmp.Or(err, errors.New("no OpenCL platform is called so"))))
+	}
+	if _, err := oclgrind.Find(); err != nil {
+		j.missing = append(j.missing, err.Error())
+	} else {
+		j.checked = true
+	}
+	return j, nil
+}
 
-func (j *jury) judge(context.Context, *pair, sizes, bool, *verdict) string { return "" }
+func isPoCL(p opencl.Properties) bool { return p.Platform == "Portable Computing Language" }
+
+func (j *jury) close() {
+	for _, m := range methods {
+		if c := j.cache[m]; c != nil {
+			c.Close()
+		}
+	}
+	os.RemoveAll(j.dir)
+}
+
+const (
+	oclgrindLimit = 2 * time.Minute  // for a kernel
+	poclLimit     = 20 * time.Second // for a compilation, and for a launch
+)
+
+// judge asks everybody about a pair at some sizes, and returns what they find
+// wrong; "" for nothing. Oclgrind, which is slow, is asked at small ones.
+func (j *jury) judge(ctx context.Context, p *pair, s sizes, small bool, v *verdict) string {
+	m, err := lower.Program(s.bound.Program, lower.Options{
+		Target: lower.GPU, Strict: p.strict, Plan: begun(p.plan, s.bound.Program), Bound: s.bound, Sized: true, NoInitial: true,
+	})
+	if err != nil {
+		return err.Error()
+	}
+	if j.clang != nil && small {
+		if err := j.clang.compile(ctx, emit.Source(emit.CUDA, m)); err != nil {
+			return err.Error()
+		}
+		v.clang += len(m.Kernels)
+	}
+	if !p.opencl || slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return emit.OpenCL.Lacks(k) != nil }) {
+		return ""
+	}
+	if j.checked && small {
+		if err := oclgrind.CheckModule(ctx, m, s.bound, p.seed, oclgrindLimit); err != nil {
+			return fmt.Sprintf("Oclgrind: %v", err)
+		}
+		v.oclgrind++
+	}
+	if j.pocl == nil {
+		return ""
+	}
+	want, err := expect(ctx, s.bound, p.strict, p.seed)
+	if err != nil {
+		return err.Error()
+	}
+	threads := int64(0)
+	for _, k := range p.plan.Kernels {
+		threads = max(threads, threadsOf(k.Config))
+	}
+	for _, method := range methods {
+		// One makes code for every thread on its own: too much for large blocks.
+		if method == "workitemrepl" && threads > 2*fewThreads {
+			continue
+		}
+		fits, reason, err := j.onPoCL(ctx, method, m, p, s, want)
+		if err != nil && strings.Contains(err.Error(), "it took longer than") {
+			v.slow++
+			continue
+		}
+		if err != nil {
+			reason = err.Error()
+		}
+		if reason != "" {
+			return fmt.Sprintf("PoCL, %s: %s", method, reason)
+		}
+		if fits {
+			v.pocl++
+		}
+	}
+	return ""
+}
+
+// onPoCL runs a module on PoCL.
+func (j *jury) onPoCL(ctx context.Context, method string, m *kernel.Module, p *pair, s sizes, want *expected) (fits bool, reason string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, e := range [][2]string{
+		{"POCL_WORK_GROUP_METHOD", method},
+		// PoCL keeps what it has compiled, and here it should not.
+		{"POCL_CACHE_DIR", filepath.Join(j.dir, method, "pocl")},
+	} {
+		old, was := os.LookupEnv(e[0])
+		os.Setenv(e[0], e[1])
+		if was {
+			defer os.Setenv(e[0], old)
+		} else {
+			defer os.Unsetenv(e[0])
+		}
+	}
+	bed := &openclBed{device: *j.pocl, cache: j.cache[method]}
+	return runOn(ctx, bed, m, s.bound, p.arithmetic(), want, 0)
+}
+
+// arithmetic returns the mode that a pair is compiled in.
+func (p *pair) arithmetic() toolchain.Arithmetic {
+	if p.strict {
+		return toolchain.Strict
+	}
+	return toolchain.Contract
+}

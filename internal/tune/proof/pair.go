@@ -41,6 +41,7 @@ type verdict struct {
 	tiled    int
 	pocl     int
 	oclgrind int
+	slow     int
 	clang    int
 	failure  *Failure
 }
@@ -53,6 +54,7 @@ func (v *verdict) addTo(r *GPUResult) {
 	r.Tiled += v.tiled
 	r.PoCL += v.pocl
 	r.Oclgrind += v.oclgrind
+	r.Slow += v.slow
 	r.Clang += v.clang
 	if v.failure != nil {
 		r.Failures = append(r.Failures, *v.failure)
@@ -91,6 +93,9 @@ const (
 	mostStrange = 200_000   // at awkward sizes
 )
 
+// fewThreads is what a block has of threads that PoCL makes code for one by one.
+const fewThreads = 64
+
 // newPair makes the pair of a seed. Every seed that says opencl has a plan that
 // can be printed in OpenCL.
 func newPair(seed uint64, opencl bool) (*pair, error) {
@@ -119,7 +124,11 @@ func newPair(seed uint64, opencl bool) (*pair, error) {
 	if seed%4 != 3 {
 		largest = s.affordable(mostUpdates, rng)
 	}
-	if p.plan, err = d.plan(rng, largest); err != nil {
+	threads := int64(0)
+	if opencl && rng.IntN(3) > 0 {
+		threads = fewThreads
+	}
+	if p.plan, err = d.plan(rng, largest, threads); err != nil {
 		return nil, err
 	}
 	var big sizes
