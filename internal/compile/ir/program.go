@@ -86,6 +86,7 @@ type Array struct {
 	Written, Read bool
 	InOut         bool // marked inout: in the source
 	Hint          Storage
+	HintRange     diag.Range // where the source gives the hint
 }
 
 // Storage is where the user wants an array held.
@@ -178,6 +179,7 @@ type Hints struct {
 	Block     []int64
 	Unroll    []int64 // by axis; 0 where not given; nil if none
 	Occupancy float64 // 0 if not given
+	Range     diag.Range
 }
 
 // Op is one step of the program's body.

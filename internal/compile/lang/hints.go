@@ -23,7 +23,7 @@ func (s *stager) storage(st *Storage) {
 		case a.Hint != ir.Anywhere && a.Hint != hint:
 			s.c.diags.Errorf(id.Span(), "%q is to be held in two ways: %s and %s", id.Name, a.Hint, hint)
 		default:
-			a.Hint = hint
+			a.Hint, a.HintRange = hint, id.Span()
 		}
 	}
 }
@@ -34,6 +34,7 @@ func (c *checker) hints(p *Pragma) ir.Hints {
 	if p == nil {
 		return h
 	}
+	h.Range = p.Span()
 	if p.Stream != nil {
 		h.Stream = c.pragmaAxis(p.Stream)
 	}

@@ -39,6 +39,9 @@ type Options struct {
 	// Machine is the GPU that kernels are for: what takes more than it has is
 	// refused. Without one it is an H200.
 	Machine *machine.Machine
+	// Free leaves the choice of what the source fixes about kernels for GPUs to
+	// the plan.
+	Free bool
 }
 
 // Target is the kind of machine that kernels are for.
@@ -75,9 +78,10 @@ type Choice struct {
 	Space           schedule.Space
 }
 
-// Choices returns the program's kernels in the order of a plan.
+// Choices returns the program's kernels in the order of a plan. They are not
+// built: the configurations that they have may ask for more than there is.
 func Choices(p *ir.Program, o Options) ([]Choice, error) {
-	m, err := build(p, o)
+	m, _, err := choose(p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -89,37 +93,8 @@ func Choices(p *ir.Program, o Options) ([]Choice, error) {
 }
 
 func build(p *ir.Program, o Options) (*module, error) {
-	locals, plan, err := localsOf(o.Plan)
+	m, nests, err := choose(p, o)
 	if err != nil {
-		return nil, err
-	}
-	o.Plan = plan
-	m := &module{
-		Module:  &kernel.Module{Program: p, Stages: map[*ir.Stage][]*kernel.Launch{}, Layouts: map[*ir.Grid]kernel.Layout{}},
-		opts:    o,
-		texts:   map[string]*kernel.Kernel{},
-		names:   map[string]int{},
-		stores:  map[any]*store{},
-		layouts: map[*ir.Grid]*kernel.Layout{},
-		locals:  locals,
-		sources: map[*ir.Stage]*ir.Stage{},
-		chooser: newChooser(o.Plan),
-	}
-	stages := p.Stages
-	if p.Initial != nil && !o.NoInitial {
-		stages = append([]*ir.Stage{p.Initial}, stages...)
-	}
-	// All kernels are chosen before the first is built: they have to agree on
-	// how the grids lie in memory.
-	var nests []*nest
-	for _, s := range stages {
-		some, err := m.stage(s)
-		if err != nil {
-			return nil, err
-		}
-		nests = append(nests, some...)
-	}
-	if err := errors.Join(m.chooser.check(), m.locals.check()); err != nil {
 		return nil, err
 	}
 	m.settleLayouts(nests)
@@ -138,6 +113,44 @@ func build(p *ir.Program, o Options) (*module, error) {
 	return m, nil
 }
 
+// choose finds the kernels of a program and their configurations. All are
+// chosen before the first is built: they have to agree on how the grids lie in
+// memory.
+func choose(p *ir.Program, o Options) (*module, []*nest, error) {
+	locals, plan, err := localsOf(o.Plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Plan = plan
+	m := &module{
+		Module:  &kernel.Module{Program: p, Stages: map[*ir.Stage][]*kernel.Launch{}, Layouts: map[*ir.Grid]kernel.Layout{}},
+		opts:    o,
+		texts:   map[string]*kernel.Kernel{},
+		names:   map[string]int{},
+		stores:  map[any]*store{},
+		layouts: map[*ir.Grid]*kernel.Layout{},
+		locals:  locals,
+		sources: map[*ir.Stage]*ir.Stage{},
+		chooser: newChooser(o.Plan),
+	}
+	stages := p.Stages
+	if p.Initial != nil && !o.NoInitial {
+		stages = append([]*ir.Stage{p.Initial}, stages...)
+	}
+	var nests []*nest
+	for _, s := range stages {
+		some, err := m.stage(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		nests = append(nests, some...)
+	}
+	if err := errors.Join(m.fixed.explain(m.chooser.check()), m.locals.check()); err != nil {
+		return nil, nil, err
+	}
+	return m, nests, nil
+}
+
 // module is a kernel.Module being built.
 type module struct {
 	*kernel.Module
@@ -148,6 +161,7 @@ type module struct {
 	layouts map[*ir.Grid]*kernel.Layout
 	chooser *chooser
 	locals  locals
+	fixed   fixed
 	sources map[*ir.Stage]*ir.Stage // of stages whose local grids are fused
 }
 
@@ -157,6 +171,7 @@ func (m *module) stage(source *ir.Stage) ([]*nest, error) {
 	s, fusion := form.stage, form.fusion
 	var nests []*nest
 	scratch := map[*ir.Temp]*store{}
+	asked := m.asked(s)
 	for gi, g := range fusion.Groups {
 		for _, u := range fusion.Temps {
 			if u.Place == analysis.Materialised && u.Group == gi {
@@ -169,11 +184,14 @@ func (m *module) stage(source *ir.Stage) ([]*nest, error) {
 			continue
 		}
 		var err error
-		if n.config, err = m.chooser.choose(s.Name, form.from(gi), form.ends[gi], n.space()); err != nil {
-			return nil, err
+		space := n.obey(asked, n.space())
+		if n.config, err = m.chooser.choose(s.Name, form.from(gi), form.ends[gi], space); err != nil {
+			m.fixed.settle(asked)
+			return nil, m.fixed.explain(err)
 		}
 		nests = append(nests, n)
 	}
+	m.fixed.settle(asked)
 	return nests, nil
 }
 

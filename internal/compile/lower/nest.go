@@ -30,6 +30,7 @@ type nest struct {
 	strided   *ir.Color // the one colour of all the group's cells; nil if there is none
 	shapes    []string  // shape keys, in order of first use
 	excess    *Excess   // why the kernel cannot run anywhere
+	occupancy float64   // that the source asks for; 0 for none
 }
 
 // statement is one statement of the group.
@@ -185,6 +186,7 @@ func (n *nest) build() error {
 	if n.config.Has("registers") {
 		k.MaxRegisters = int(n.config.Int("registers"))
 	}
+	n.aim(k)
 	n.bounds()
 	var after []func()
 	switch n.config.Family {

@@ -7,6 +7,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // ring is the part of some planes of an array that a block holds in shared
@@ -37,36 +38,40 @@ type ringCopy struct {
 	at    kernel.Expr // the run's place in a plane of the ring
 	x     kernel.Expr // where the run starts on the inner axis, within the array
 	raw   kernel.Expr // the same before it was clipped to the array
-	last  index       // the inner index, for its axis
 	name  string
 }
-
-// mostShared is the shared memory that a block can have (gpu.md's H200, and
-// every GPU of compute capability 9.0).
-const mostShared = 227 << 10
 
 // makeRings gives arrays that several threads read the same cells of a ring.
 func (w *sweep) makeRings() {
 	if w.shared == 0 {
 		return
 	}
+	var rings []*ring
 	for _, c := range w.chains {
-		bytes := chunk(w.vec, c.array.Type) * int64(c.array.Type.Size())
-		fit := bytes == 4 || bytes == 8 || bytes == 16
-		known := slices.ContainsFunc(w.rings, func(r *ring) bool { return r.array == c.array })
-		if known || !c.moves || !fit || !w.vectors(c.array) || !w.sharesCells(c.array) {
+		known := slices.ContainsFunc(rings, func(r *ring) bool { return r.array == c.array })
+		if known || !c.moves || !asyncBytes(w.vec, c.array.Type) || !w.vectors(c.array) || !w.staged(c.array) {
 			continue
 		}
-		w.rings = append(w.rings, w.newRing(c.array))
+		if w.demanded(c.array) || w.sharesCells(c.array) {
+			rings = append(rings, w.newRing(c.array))
+		}
 	}
-	bytes := int64(0)
-	for _, r := range w.rings {
-		bytes += r.planes * r.cells * int64(r.array.Type.Size())
+	rings, w.excess = w.ration(rings)
+	for _, r := range rings {
+		w.allocate(r)
 	}
-	if bytes > mostShared {
-		w.excess = &Excess{w.name, "bytes of shared memory a block", bytes, mostShared, "a block"}
-	}
+	w.rings = rings
 }
+
+// asyncBytes reports whether the runs of a type that go with vectors of so many
+// cells can be copied asynchronously.
+func asyncBytes(vec int64, t types.Type) bool {
+	bytes := chunk(vec, t) * int64(t.Size())
+	return bytes == 4 || bytes == 8 || bytes == 16
+}
+
+// bytes is what the ring takes of shared memory.
+func (r *ring) bytes() int64 { return r.planes * r.cells * int64(r.array.Type.Size()) }
 
 // sharesCells reports whether threads read cells of an array that are not
 // their own.
@@ -107,6 +112,7 @@ func (w *sweep) ringOf(c *chain) *ring {
 	return nil
 }
 
+// newRing measures the ring that an array needs.
 func (w *sweep) newRing(a *ir.Array) *ring {
 	r := &ring{array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type)}
 	first := true
@@ -157,14 +163,18 @@ func (w *sweep) newRing(a *ir.Array) *ring {
 		r.cells *= r.len[dim.Axis]
 	}
 	r.planes = r.high - r.low + 1 + (w.shared+1)*w.step()
-	st, _ := w.inMemory(a)
+	return r
+}
+
+// allocate gives a ring its memory.
+func (w *sweep) allocate(r *ring) {
+	st, _ := w.inMemory(r.array)
 	r.buf = &kernel.Buffer{
-		Name: w.pre.declare(w.env, st.name+"_shared", a.Type).Name, Elem: a.Type, Space: kernel.Shared,
+		Name: w.pre.declare(w.env, st.name+"_shared", r.array.Type).Name, Elem: r.array.Type, Space: kernel.Shared,
 		Mode: kernel.InOut, Cells: kernel.I(r.planes * r.cells),
 	}
 	w.allocs = append(w.allocs, &kernel.Alloc{Buffer: r.buf})
 	w.ringCopies(r, st)
-	return r
 }
 
 // fresh returns the lowest and the highest plane at which cells of a row are

@@ -40,6 +40,27 @@ func (s Space) Limit(text string) (Space, error) {
 	return s.restrict(l.name, strings.TrimSpace(l.op+" "+l.text), false, l.holds)
 }
 
+// Choose is Fix with a test in the place of values; what says which pass.
+func (s Space) Choose(name, what string, pass func(Value) bool) (Space, error) {
+	return s.restrict(name, what, true, pass)
+}
+
+// Prefer returns the space with another default of a parameter in every family
+// that has it with that value.
+func (s Space) Prefer(name string, v Value) Space {
+	out := Space{Families: slices.Clone(s.Families)}
+	for i := range out.Families {
+		f := &out.Families[i]
+		if p := f.Param(name); p == nil || !slices.ContainsFunc(p.Values, v.Equal) {
+			continue
+		}
+		f.Params = slices.Clone(f.Params)
+		f.Param(name).Default = v
+		f.settle()
+	}
+	return out
+}
+
 // Constrain returns the space with one more constraint in every family that has
 // all its parameters, and without the families in which it never holds.
 func (s Space) Constrain(k Constraint) (Space, error) {

@@ -1,0 +1,139 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// What a source file fixes about the kernels of a stencil is not searched: each
+// clause of its #pragma, and each of its storage hints, restricts the spaces of
+// the stage's kernels for GPUs (Rawat et al. 2019, section II). A clause that
+// no kernel can follow is told, and does no harm.
+
+// Hints returns warnings for what the source says about kernels for the target
+// and cannot be had, with what could be.
+func Hints(p *ir.Program, o Options) (diag.List, error) {
+	m, _, err := choose(p, o)
+	if err != nil {
+		return nil, err
+	}
+	return m.fixed.unmet, nil
+}
+
+// clause is one thing that the source fixes about the kernels of a stage.
+type clause struct {
+	text  string // as in the source
+	where diag.Range
+	// restrict returns what is left of a kernel's space, or why nothing is: it is
+	// elsewhere where the clause does not concern the kernel.
+	restrict func(n *nest, s schedule.Space) (schedule.Space, error)
+	met      bool
+	err      error // why the first kernel that it concerns does not follow it
+}
+
+// elsewhere says why a clause does not concern a kernel.
+type elsewhere string
+
+func (e elsewhere) Error() string { return string(e) }
+
+// asked returns what the source fixes about a stage's kernels.
+func (m *module) asked(s *ir.Stage) []*clause {
+	if m.opts.Target != GPU || m.opts.Free {
+		return nil
+	}
+	var list []*clause
+	h := s.Hints
+	add := func(where diag.Range, text string, restrict func(*nest, schedule.Space) (schedule.Space, error)) {
+		list = append(list, &clause{text: text, where: where, restrict: restrict})
+	}
+	if h.Stream >= 0 {
+		axis := m.Program.Axes[h.Stream]
+		add(h.Range, "stream "+axis, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.streamed(s, h.Stream) })
+	}
+	if len(h.Block) > 0 {
+		add(h.Range, "block "+sizesText(h.Block), func(n *nest, s schedule.Space) (schedule.Space, error) { return n.blocked(s, h.Block) })
+	}
+	for axis, factor := range h.Unroll {
+		if factor == 0 {
+			continue
+		}
+		text := fmt.Sprintf("unroll %s=%d", m.Program.Axes[axis], factor)
+		add(h.Range, text, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.unrolled(s, axis, factor) })
+	}
+	for _, a := range s.Arrays {
+		if a.Hint != ir.Anywhere {
+			text := fmt.Sprintf("%s (%s)", a.Hint, a.Name)
+			add(a.HintRange, text, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.held(s, a) })
+		}
+	}
+	if h.Occupancy > 0 {
+		text := fmt.Sprintf("occupancy %v", h.Occupancy)
+		add(h.Range, text, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.occupied(s, h.Occupancy) })
+	}
+	return list
+}
+
+// sizesText writes sizes as a pragma does.
+func sizesText(sizes []int64) string {
+	return "(" + strings.Trim(strings.ReplaceAll(fmt.Sprint(sizes), " ", ","), "[]") + ")"
+}
+
+// obey returns what the clauses leave of a kernel's space.
+func (n *nest) obey(asked []*clause, s schedule.Space) schedule.Space {
+	for _, c := range asked {
+		less, err := c.restrict(n, s)
+		switch {
+		case err == nil:
+			c.met = true
+			s = less
+		case c.err == nil || isElsewhere(c.err):
+			c.err = err
+		}
+	}
+	return s
+}
+
+func isElsewhere(err error) bool {
+	_, ok := errors.AsType[elsewhere](err)
+	return ok
+}
+
+// fixed is what became of the source's clauses.
+type fixed struct {
+	followed []string
+	unmet    diag.List
+}
+
+// settle takes note of the clauses of a stage.
+func (f *fixed) settle(asked []*clause) {
+	for _, c := range asked {
+		if c.met {
+			if !slices.Contains(f.followed, c.text) {
+				f.followed = append(f.followed, c.text)
+			}
+			continue
+		}
+		if c.err == nil {
+			continue // the stage has no kernel
+		}
+		message := fmt.Sprintf("%s is not followed: %v", c.text, c.err)
+		told := func(d *diag.Diagnostic) bool { return d.Range == c.where && d.Message == message }
+		if !slices.ContainsFunc(f.unmet, told) {
+			f.unmet.Warnf(c.where, "%s", message)
+		}
+	}
+}
+
+// explain adds to an error of the plan what the source leaves it.
+func (f *fixed) explain(err error) error {
+	if err == nil || len(f.followed) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; the source fixes %s", err, strings.Join(f.followed, ", "))
+}

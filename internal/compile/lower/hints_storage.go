@@ -1,0 +1,138 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// staged reports whether an array may be held in shared memory.
+func (n *nest) staged(a *ir.Array) bool {
+	return n.opts.Free || a.Hint != ir.Global && a.Hint != ir.NotShared
+}
+
+// demanded reports whether an array has to be held there.
+func (n *nest) demanded(a *ir.Array) bool { return !n.opts.Free && a.Hint == ir.Shared }
+
+// held leaves those configurations that hold an array where the source wants it.
+func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
+	if !n.reads(a) {
+		return s, elsewhere("no kernel reads " + a.Name)
+	}
+	if a.Hint != ir.Shared {
+		if s.Family("stream") == nil || slices.ContainsFunc(n.stage.Arrays, func(b *ir.Array) bool { return n.staged(b) && n.stageable(b) == nil }) {
+			return s, nil
+		}
+		return s.Limit("shared=0") // there is nothing else to hold
+	}
+	if err := n.stageable(a); err != nil {
+		return s, err
+	}
+	if s.Family("stream") == nil {
+		return s, fmt.Errorf("only blocks that go along an axis hold planes of a grid in shared memory: stream says which")
+	}
+	less, err := s.Choose("shared", "1 or more", func(v schedule.Value) bool { return !v.Equal(schedule.Int(0)) })
+	if err != nil {
+		return s, fmt.Errorf("the device has no asynchronous copies to shared memory")
+	}
+	vectors := func(v schedule.Value) bool {
+		c := schedule.Config{Values: []schedule.Setting{{Name: "vec", Value: v}}}
+		return asyncBytes(c.Int("vec"), a.Type)
+	}
+	if less, err = less.Choose("vec", "that copies whole words", vectors); err != nil {
+		return s, fmt.Errorf("cells of %s are no whole words", a.Type)
+	}
+	moves := func(v schedule.Value) bool {
+		axis := n.axisNamed(v.String())
+		return slices.ContainsFunc(a.Dims, func(d ir.Dim) bool { return d.Axis == axis })
+	}
+	if less, err = less.Choose("stream", "of "+a.Name, moves); err != nil {
+		return s, fmt.Errorf("%s has no axis that blocks go along", a.Name)
+	}
+	return less, nil
+}
+
+// reads reports whether the group reads an array.
+func (n *nest) reads(a *ir.Array) bool {
+	return slices.ContainsFunc(n.stmts, func(s *statement) bool {
+		return slices.ContainsFunc(accesses(s.src.Value), func(x *ir.Access) bool { return x.Array == a })
+	})
+}
+
+// stageable reports why no plane of an array can be held in shared memory; nil
+// if it can.
+func (n *nest) stageable(a *ir.Array) error {
+	switch {
+	case !n.sweepable():
+		return fmt.Errorf("the kernel reads cells that it overwrites, and has a thread for each")
+	case a.Grid == nil:
+		return fmt.Errorf("only grids that are declared outside of stencils can be held in shared memory")
+	case slices.ContainsFunc(n.stmts, func(s *statement) bool { return s.src.Array == a }):
+		return fmt.Errorf("the kernel writes %s, and only what it does not write can be held in shared memory", a.Name)
+	case !n.vectors(a):
+		return fmt.Errorf("the rows of %s do not lie along %s", a.Name, n.Program.Axes[n.inner()])
+	case len(a.Dims) < 2:
+		return fmt.Errorf("%s has one axis only, and no planes that blocks go along", a.Name)
+	}
+	moving := func(x *ir.Access) bool {
+		return x.Array == a && !slices.ContainsFunc(x.Index, func(i ir.Index) bool { return i.Axis < 0 })
+	}
+	if !slices.ContainsFunc(n.stmts, func(s *statement) bool { return slices.ContainsFunc(accesses(s.src.Value), moving) }) {
+		return fmt.Errorf("%s is read at fixed indices only", a.Name)
+	}
+	return nil
+}
+
+// ration leaves those rings that blocks have the memory for. Where the source
+// asks for an occupancy, so many blocks share a multiprocessor's memory, and the
+// arrays that are read least go back to global memory until it holds (Rawat et
+// al. 2019, section II-B2); what the source wants in shared memory stays.
+func (w *sweep) ration(rings []*ring) ([]*ring, *Excess) {
+	gpu := w.opts.gpu()
+	for {
+		bytes := int64(0)
+		for _, r := range rings {
+			bytes += r.bytes()
+		}
+		if w.occupancy > 0 && len(rings) > 0 {
+			want := w.wantedBlocks()
+			if threads := w.threads(); residentBlocks(gpu, threads, 0, bytes) < want {
+				if least := w.leastRead(rings); least >= 0 {
+					rings = slices.Delete(rings, least, least+1)
+					continue
+				}
+				each := gpu.SharedPerUnit/want - reservedShared
+				return rings, &Excess{w.name, "bytes of shared memory a block", bytes, each, fmt.Sprintf("each of %d blocks", want)}
+			}
+		}
+		if bytes > gpu.SharedPerBlock {
+			return rings, &Excess{w.name, "bytes of shared memory a block", bytes, gpu.SharedPerBlock, "a block"}
+		}
+		return rings, nil
+	}
+}
+
+// leastRead returns the ring of the array that a thread reads least, of those
+// that need not be there; -1 if there is none.
+func (w *sweep) leastRead(rings []*ring) int {
+	best, least := -1, 0
+	for i, r := range rings {
+		if w.demanded(r.array) {
+			continue
+		}
+		reads := 0
+		for _, s := range w.stmts {
+			for _, a := range accesses(s.src.Value) {
+				if a.Array == r.array {
+					reads++
+				}
+			}
+		}
+		if best < 0 || reads < least {
+			best, least = i, reads
+		}
+	}
+	return best
+}
