@@ -1,0 +1,121 @@
+package schedule_test
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+var axes = []string{"l", "k", "j", "i"}
+
+// Counting and sampling the spaces of GPU kernels takes milliseconds; a second
+// would be too long for those who search them.
+func TestRealSpacesAreFast(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for rank := 1; rank <= len(axes); rank++ {
+		s := lower.Space(lower.GPU, axes[len(axes)-rank:])
+		start := time.Now()
+		n := s.Count()
+		sample := s.Sample(rng, 1000)
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("%d axes: %v", rank, took)
+		}
+		if rank > 1 && n.Cmp(big.NewInt(1_000_000)) < 0 || len(sample) != 1000 {
+			t.Errorf("%d axes: %v members, %d in the sample", rank, n, len(sample))
+		}
+		for _, c := range sample {
+			if err := s.Check(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Counts agree with what trying all combinations finds, where so much is fixed
+// that they can be tried.
+func TestRealSpacesAgainstBruteForce(t *testing.T) {
+	for _, test := range []struct {
+		axes   []string
+		limits []string
+	}{
+		{axes[3:], []string{"sizes=args", "load=plain"}},
+		{axes[2:], []string{"family=tile", "block<=64", "registers=0|255", "load=plain", "sizes!=baked", "store=plain"}},
+		{axes[2:], []string{"family=stream", "vec<=2", "chunk=0|8|12", "block=64|32|16|512", "registers>=128", "load=plain", "sizes=args", "rotate=no", "shared<=1", "ahead=0"}},
+		{axes[1:], []string{"family=tile", "block=1x2x32|4x4x64|8x2x16", "repeat<=2", "x=shuffle", "load!=plain", "sizes=args"}},
+		{axes[1:], []string{"family!=cells", "vec>=4", "rows<=4", "repeat=1x1|2x1|1x4|1x1x1|4x1x2", "block=4x64|8x16|1x4x64", "registers=0|64", "load=plain", "sizes=baked", "store=plain", "chunk=4|12", "shared=2", "ahead=1"}},
+		{axes, []string{"family=stream", "stream=j", "repeat=1x1x1|2x1x2", "vec=2", "block=1x4x64|2x2x16", "chunk=8", "load=plain", "registers=96|0", "sizes=args", "store=plain"}},
+	} {
+		s := lower.Space(lower.GPU, test.axes)
+		for _, l := range test.limits {
+			var err error
+			if s, err = s.Limit(l); err != nil {
+				t.Fatalf("%v: %s: %v", test.axes, l, err)
+			}
+		}
+		want, all := combinations(s), int64(0)
+		for range s.All() {
+			all++
+		}
+		if n := s.Count(); n.Cmp(big.NewInt(want)) != 0 || all != want || want == 0 {
+			t.Errorf("%v, %v: Count is %v and All gives %d, want %d", test.axes, test.limits, n, all, want)
+		}
+		if err := s.Verify(); err != nil {
+			t.Errorf("%v, %v: %v", test.axes, test.limits, err)
+		}
+	}
+}
+
+// combinations counts the members of a space by checking every combination of
+// values. All parameters of its families always exist.
+func combinations(s schedule.Space) int64 {
+	count := int64(0)
+	for _, f := range s.Families {
+		c := schedule.Config{Family: f.Name, Values: make([]schedule.Setting, len(f.Params))}
+		var try func(at int)
+		try = func(at int) {
+			if at == len(f.Params) {
+				if s.Check(c) == nil {
+					count++
+				}
+				return
+			}
+			for _, v := range f.Params[at].Values {
+				c.Values[at] = schedule.Setting{Name: f.Params[at].Name, Value: v}
+				try(at + 1)
+			}
+		}
+		try(0)
+	}
+	return count
+}
+
+func BenchmarkRealSpaces(b *testing.B) {
+	for rank := 1; rank <= len(axes); rank++ {
+		s := lower.Space(lower.GPU, axes[len(axes)-rank:])
+		b.Run(fmt.Sprintf("count/%d", rank), func(b *testing.B) {
+			for b.Loop() {
+				s.Count()
+			}
+		})
+		census, rng := s.Census(), rand.New(rand.NewPCG(1, 2))
+		b.Run(fmt.Sprintf("draw/%d", rank), func(b *testing.B) {
+			for b.Loop() {
+				census.Draw(rng)
+			}
+		})
+		b.Run(fmt.Sprintf("restrict/%d", rank), func(b *testing.B) {
+			for b.Loop() {
+				less, err := s.Limit("block<=256")
+				if err != nil {
+					b.Fatal(err)
+				}
+				less.Count()
+			}
+		})
+	}
+}
