@@ -18,7 +18,11 @@ func TestMain(m *testing.M) {
 	// Threads that wait should not take the processor from other tests.
 	os.Setenv("OMP_WAIT_POLICY", "passive")
 	worker.Main(runner.Service)
-	os.Exit(m.Run())
+	status := m.Run()
+	if pretended.remove != nil {
+		pretended.remove()
+	}
+	os.Exit(status)
 }
 
 // compiler is the C compiler that programs are run with.

@@ -31,23 +31,45 @@ func TestTemporal(t *testing.T) {
 
 // And devices compute with them what they should.
 func TestTemporalRun(t *testing.T) {
-	for _, open := range []struct {
-		name string
-		f    func(*testing.T) target
-	}{{"opencl", openCL}, {"cuda", openCUDA}} {
-		t.Run(open.name, func(t *testing.T) {
-			d := open.f(t)
-			for _, e := range kerneltest.Temporals {
-				if d.Lacks(e.Kernel()) == nil {
-					t.Run(e.Name, func(t *testing.T) { runTemporal(t, d, e) })
-				}
+	onDevices(t, func(t *testing.T, d *target) {
+		for _, e := range kerneltest.Temporals {
+			t.Run(e.Name, func(t *testing.T) { runTemporal(t, d, e) })
+		}
+	})
+}
+
+// What a launch has to ask for follows from the kernel: blocks that read each
+// other's shared memory are a cluster, and those that wait for all others run
+// at once.
+func TestTemporalLaunches(t *testing.T) {
+	for _, e := range kerneltest.Temporals {
+		k := kernel.Simplify(e.Kernel())
+		for _, x := range e.Runs {
+			env := map[*kernel.Var]op.Value{}
+			for i, v := range e.Scalars(x) {
+				env[k.Scalars[i]] = v
 			}
-		})
+			g, err := kernel.LaunchGeometry(k, env)
+			if err != nil {
+				t.Errorf("%s %+v: %v", e.Name, x, err)
+				continue
+			}
+			want := [3]int64{}
+			if e.Name == "faces" {
+				want = [3]int64{4, 1, 1}
+			}
+			if g.Cluster != want || g.Cooperative != (e.Name == "resident") {
+				t.Errorf("%s %+v: %+v", e.Name, x, g)
+			}
+		}
 	}
 }
 
-func runTemporal(t *testing.T, d target, e *kerneltest.Temporal) {
+func runTemporal(t *testing.T, d *target, e *kerneltest.Temporal) {
 	k := kernel.Simplify(e.Kernel())
+	if err := d.lacksFor(k); err != nil {
+		t.Skip(err)
+	}
 	library := d.load(t, &kernel.Module{Kernels: []*kernel.Kernel{k}})
 	for _, x := range e.Runs {
 		var args []device.Arg

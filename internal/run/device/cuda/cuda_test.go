@@ -312,6 +312,53 @@ func TestLostContext(t *testing.T) {
 	}
 }
 
+// Another thread than the one that opened the device is refused, whatever it
+// wants.
+func TestOtherThread(t *testing.T) {
+	d := open(t)
+	l := load(t, d, toolchain.Strict, scale)
+	buf, err := d.Alloc(8)
+	s := slotOf(t, buf, err)
+	c, err := l.PrepareGrid("wild_store", geometry(1, 1), []device.Arg{s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := filepath.Join(t.TempDir(), "x.cubin")
+	if err := os.WriteFile(image, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]func() error{
+		"cuMemAlloc":          func() error { _, err := d.Alloc(8); return err },
+		"cuMemsetD8":          func() error { return buf.(*Buffer).Fill(1) },
+		"cuMemcpyHtoD":        func() error { return buf.(*Buffer).Write(0, make([]byte, 8)) },
+		"cuMemcpyDtoH":        func() error { return buf.(*Buffer).Read(0, make([]byte, 8)) },
+		"cuModuleLoadData":    func() error { _, err := d.Load(image); return err },
+		"cuModuleGetFunction": func() error { _, err := l.PrepareGrid("fat_one", geometry(1, 1), []device.Arg{s}); return err },
+		"cuLaunchKernel":      c.Launch,
+		"cuEventCreate":       func() error { _, err := d.NewTimer(); return err },
+		"cuCtxSynchronize":    d.Sync,
+	}
+	refused := make(chan map[string]error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		errs := map[string]error{}
+		for name, call := range calls {
+			errs[name] = call()
+		}
+		refused <- errs
+	}()
+	for name, err := range <-refused {
+		const why = ": CUDA_ERROR_INVALID_CONTEXT (201): invalid device context; the device belongs to the thread that opened it"
+		if err == nil || !strings.HasSuffix(err.Error(), name+why) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := d.Sync(); err != nil {
+		t.Errorf("what was refused was carried out: %v", err)
+	}
+}
+
 // Closing a device gives back all that came from it, whatever was closed
 // before.
 func TestClose(t *testing.T) {

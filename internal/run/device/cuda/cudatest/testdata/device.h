@@ -94,10 +94,10 @@ static __attribute__((noinline)) void turn(thread &t)
 	setcontext(&t.start);
 }
 
-static void pass(gate &g)
+static void pass(gate &g, unsigned as = 1)
 {
 	unsigned long now = g.turn;
-	if (++g.here == g.members) {
+	if ((g.here += as) == g.members) {
 		g.here = 0;
 		g.turn++;
 		moved = true;
@@ -232,7 +232,10 @@ template <int number, int count> static void gl_barrier()
 {
 	pretended::gate &g = pretended::numbered[number];
 	g.members = count;
-	pass(g);
+	// Warps are what it counts, so the last thread stands for those that the
+	// last warp lacks.
+	unsigned missing = (32 - pretended::count % 32) % 32;
+	pass(g, pretended::running->number + 1 == pretended::count ? 1 + missing : 1);
 }
 template <int bytes> static void gl_copy_async(void *to, const void *from)
 {

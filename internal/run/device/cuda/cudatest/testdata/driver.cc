@@ -63,6 +63,8 @@ static uint64_t used;
 static std::map<CUdeviceptr, uint64_t> blocks;
 static CUresult broken;
 
+// ready reports whether the calling thread can use the context: it is current
+// in the thread that made it so, and in no other.
 static CUresult ready()
 {
 	if (!started)
@@ -173,6 +175,8 @@ static void note(const std::string &line)
 // rest carries out everything launched.
 static CUresult rest()
 {
+	if (CUresult r = ready())
+		return r;
 	while (!queue.empty() && !broken) {
 		launch l = queue.front();
 		queue.pop_front();
@@ -326,7 +330,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *p, uint64_t bytes)
 
 CUresult cuMemFree_v2(CUdeviceptr p)
 {
-	rest();
+	if (rest() == INVALID_CONTEXT)
+		return INVALID_CONTEXT;
 	auto b = blocks.find(p);
 	if (b == blocks.end())
 		return INVALID_VALUE;
@@ -429,7 +434,8 @@ static std::map<std::pair<void *, std::string>, function *> functions;
 
 CUresult cuModuleUnload(void *module)
 {
-	rest();
+	if (rest() == INVALID_CONTEXT)
+		return INVALID_CONTEXT;
 	for (auto f = functions.begin(); f != functions.end();) {
 		if (f->first.first == module) {
 			delete f->second;
@@ -442,6 +448,8 @@ CUresult cuModuleUnload(void *module)
 
 CUresult cuModuleGetFunction(function **f, void *module, const char *name)
 {
+	if (CUresult r = ready())
+		return r;
 	kernel *run = (kernel *)dlsym(module, (std::string("run_") + name).c_str());
 	int *args = (int *)dlsym(module, (std::string("args_") + name).c_str());
 	if (!run || !args)
@@ -455,6 +463,8 @@ CUresult cuModuleGetFunction(function **f, void *module, const char *name)
 
 CUresult cuFuncGetAttribute(int *v, int which, function *f)
 {
+	if (CUresult r = ready())
+		return r;
 	switch (which) {
 	case 0:
 		*v = threads(f);
@@ -472,6 +482,8 @@ CUresult cuFuncGetAttribute(int *v, int which, function *f)
 
 CUresult cuFuncSetAttribute(function *f, int which, int v)
 {
+	if (CUresult r = ready())
+		return r;
 	enum { dynamicShared = 8, clusters = 14 };
 	if (which == dynamicShared && v <= 227 << 10)
 		f->dynamic = v;
@@ -484,6 +496,8 @@ CUresult cuFuncSetAttribute(function *f, int which, int v)
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, function *f, int blockSize, size_t shared)
 {
+	if (CUresult r = ready())
+		return r;
 	const unsigned size[] = {1, 1, 1, unsigned(blockSize), 1, 1};
 	launch l(f, size, unsigned(shared), std::vector<void *>(f->args, &n).data());
 	if (CUresult r = l.check())
@@ -596,6 +610,8 @@ CUresult cuGraphDestroy(graph *g)
 
 CUresult cuGraphAddKernelNode(node **n, graph *g, node *const *after, size_t count, const nodeParams *p)
 {
+	if (CUresult r = ready())
+		return r;
 	if (p->extra)
 		return INVALID_VALUE;
 	launch l(p->f, p->size, p->shared, p->args);
@@ -673,8 +689,10 @@ typedef std::chrono::steady_clock::time_point event;
 
 CUresult cuEventCreate(event **e, unsigned)
 {
+	if (CUresult r = ready())
+		return r;
 	*e = new event;
-	return ready();
+	return SUCCESS;
 }
 
 CUresult cuEventDestroy_v2(event *e)
@@ -821,7 +839,7 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 	}
 	f.close();
 	p->object = base + ".so";
-	std::string command = "c++ -std=c++17 -O2 -U_FORTIFY_SOURCE -w -shared -fPIC -Wl,-Bsymbolic -I" + std::string(getenv("CUDATEST_DIR")) + " " + flags + " -o " + p->object + " " + base + ".cc 2>" + base + ".log";
+	std::string command = "c++ -std=c++17 -O2 -fno-strict-aliasing -U_FORTIFY_SOURCE -w -shared -fPIC -Wl,-Bsymbolic -I" + std::string(getenv("CUDATEST_DIR")) + " " + flags + " -o " + p->object + " " + base + ".cc 2>" + base + ".log";
 	int status = system(command.c_str());
 	std::stringstream log;
 	log << std::ifstream(base + ".log").rdbuf();
