@@ -39,6 +39,7 @@ type commands struct {
 	Check      checkCmd      `cmd:"" help:"Parse and check source files."`
 	Fmt        fmtCmd        `cmd:"" help:"Format source files."`
 	Explain    explainCmd    `cmd:"" help:"Show order, work, data movement, dependences and the roofline bound."`
+	Space      spaceCmd      `cmd:"" help:"Show the configurations that a program's kernels may have."`
 	Run        runCmd        `cmd:"" help:"Run a program on a device."`
 	Emit       emitCmd       `cmd:"" help:"Write the generated code, as a library to call."`
 	Devices    devicesCmd    `cmd:"" help:"List the devices that were found, and why others cannot be used."`

@@ -67,6 +67,7 @@ func (c *emitCmd) Run(a *app) error {
 			return badPlan(plan, err)
 		}
 	}
+	a.hints(src, p, o)
 	if c.Out == "" {
 		_, err := io.WriteString(a.stdout, emit.Source(dialect, m))
 		return err

@@ -48,6 +48,10 @@ func (c *runCmd) Run(a *app) error {
 	if j.bound, err = a.bind(src, p, c.Set); err != nil {
 		return err
 	}
+	if !c.Quiet && j.target.backend != nil {
+		kind, _ := j.target.backend.language()
+		a.hints(src, p, j.target.lowering(j.bound, kind))
+	}
 	if j.ins, err = newInputs(p, c.In); err != nil {
 		return err
 	}

@@ -1,0 +1,305 @@
+package cli
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+)
+
+type spaceCmd struct {
+	File    string   `arg:"" help:"Source file; - reads standard input."`
+	Set     []string `help:"Give a size or a scalar its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
+	Device  string   `short:"d" help:"Kernels for a device of this machine: cpu, cuda:0, opencl:0 and so on." placeholder:"DEVICE" xor:"for"`
+	Machine string   `help:"Kernels for a machine that need not be here: a built-in one (${machines}) or a JSON file. Default: h200." placeholder:"NAME|FILE.json" xor:"for"`
+	Target  string   `default:"cuda" enum:"cuda,opencl" help:"What kernels for a GPU are written in: cuda or opencl. Default: cuda." placeholder:"LANGUAGE"`
+	Plan    string   `help:"Settings that decide which kernels there are, such as local=fused." placeholder:"PLAN"`
+	Fix     []string `help:"Only configurations that have a parameter, with one of these values (repeatable)." placeholder:"NAME=VALUE|VALUE" sep:"none"`
+	Limit   []string `help:"Only configurations in which a parameter, if there is one, is so (repeatable): vec<=4, block<512, load!=plain." placeholder:"LIMIT" sep:"none"`
+	Free    bool     `help:"Also what the source excludes by its #pragma and its storage hints."`
+	Count   bool     `help:"Print the number of configurations alone."`
+	Sample  int      `help:"Print so many plans, drawn with equal chance." placeholder:"N"`
+	Seed    uint64   `default:"1" help:"Draw other plans. Default: 1." placeholder:"N"`
+	JSON    bool     `name:"json" help:"Print as JSON."`
+}
+
+func (c *spaceCmd) Help() string {
+	return `Shows the kernels of a program, the configurations that each may have, and how many of them every constraint leaves out. What the source fixes is not counted.
+
+Examples:
+
+	gridloom space examples/heat3d.loom
+	gridloom space examples/heat3d.loom --fix family=stream --limit vec<=4 --count
+	gridloom space examples/heat3d.loom --sample 10 --seed 7
+	gridloom space examples/heat3d.loom --device cpu`
+}
+
+func (c *spaceCmd) Run(a *app) error {
+	if c.Sample < 0 {
+		return usage("--sample %d: a number of plans is positive", c.Sample)
+	}
+	src, p, err := a.load(c.File)
+	if err != nil {
+		return err
+	}
+	b, err := a.bind(src, p, c.Set)
+	if err != nil {
+		return err
+	}
+	o, err := c.options(b)
+	if err != nil {
+		return err
+	}
+	choices, err := lower.Choices(p, o)
+	if err != nil {
+		return badPlan(o.Plan, err)
+	}
+	a.hints(src, p, o)
+	if err := c.restrict(choices); err != nil {
+		return err
+	}
+	switch {
+	case c.Sample > 0:
+		return c.sample(a, choices)
+	case c.JSON:
+		return a.printJSON(newSpaces(choices))
+	case c.Count:
+		fmt.Fprintln(a.stdout, plans(choices))
+	default:
+		return printSpaces(a, choices)
+	}
+	return nil
+}
+
+// options returns how the program is lowered.
+func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
+	plan, err := readPlan(c.Plan)
+	if err != nil {
+		return lower.Options{}, err
+	}
+	if c.Device != "" {
+		t := target{plan: plan}
+		f := targetFlags{Device: c.Device}
+		if t.backend, err = f.backend(toolchain.Contract); err != nil {
+			return lower.Options{}, err
+		}
+		if t.backend == nil {
+			return lower.Options{}, usage("--device %s: the reference executor has no kernels", c.Device)
+		}
+		kind, _ := t.backend.language()
+		o := t.lowering(b, kind)
+		o.Free = c.Free
+		return o, nil
+	}
+	if c.Machine == "" {
+		c.Machine = "h200"
+	}
+	m, err := readMachine(c.Machine)
+	if err != nil {
+		return lower.Options{}, err
+	}
+	o := lower.Options{Plan: plan, Bound: b, NoInitial: true, Free: c.Free}
+	if m.Kind == machine.KindCPU {
+		return o, nil
+	}
+	d := m.Dialect(c.Target)
+	if d == nil {
+		return lower.Options{}, usage("--target %s: %s is not programmed in it", c.Target, m.Name)
+	}
+	o.Target, o.Sized, o.Machine = lower.GPU, true, m
+	for _, need := range []machine.Capability{machine.Shuffle, machine.AsyncCopy} {
+		if !d.Can(need) {
+			o.Lacks = append(o.Lacks, need)
+		}
+	}
+	return o, nil
+}
+
+// restrict applies --fix and --limit to all kernels that they fit.
+func (c *spaceCmd) restrict(choices []lower.Choice) error {
+	apply := func(option, text string, f func(schedule.Space) (schedule.Space, error)) error {
+		var first error
+		fits := false
+		for i := range choices {
+			if less, err := f(choices[i].Space); err == nil {
+				choices[i].Space, fits = less, true
+			} else if first == nil {
+				first = err
+			}
+		}
+		if !fits && first != nil {
+			return usage("%s %s: %s", option, text, first)
+		}
+		return nil
+	}
+	for _, text := range c.Limit {
+		if err := apply("--limit", text, func(s schedule.Space) (schedule.Space, error) { return s.Limit(text) }); err != nil {
+			return err
+		}
+	}
+	for _, text := range c.Fix {
+		name, list, found := strings.Cut(text, "=")
+		var values []schedule.Value
+		for part := range strings.SplitSeq(list, "|") {
+			v, err := schedule.ParseValue(part)
+			if !found || err != nil {
+				return usage("--fix %s: write NAME=VALUE, or NAME=VALUE|VALUE", text)
+			}
+			values = append(values, v)
+		}
+		if err := apply("--fix", text, func(s schedule.Space) (schedule.Space, error) { return s.Fix(name, values...) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hints warns of what the source asks of kernels and cannot have.
+func (a *app) hints(src *diag.Source, p *ir.Program, o lower.Options) {
+	if list, err := lower.Hints(p, o); err == nil {
+		a.show(src, list)
+	}
+}
+
+// plans returns the number of ways to choose a configuration for every kernel.
+func plans(choices []lower.Choice) *big.Int {
+	n := big.NewInt(1)
+	for _, c := range choices {
+		n.Mul(n, c.Space.Count())
+	}
+	return n
+}
+
+// sample prints plans. They may come up twice in small spaces.
+func (c *spaceCmd) sample(a *app, choices []lower.Choice) error {
+	rng := rand.New(rand.NewPCG(c.Seed, 0))
+	var each []*schedule.Census
+	for _, k := range choices {
+		each = append(each, k.Space.Census())
+	}
+	list := []string{}
+	for range c.Sample {
+		var p schedule.Plan
+		for i, k := range choices {
+			k.Config = each[i].Draw(rng)
+			p.Kernels = append(p.Kernels, k.Kernel)
+		}
+		list = append(list, p.String())
+	}
+	if c.JSON {
+		return a.printJSON(list)
+	}
+	for _, text := range list {
+		fmt.Fprintln(a.stdout, text)
+	}
+	return nil
+}
+
+// spaces is what --json prints.
+type spaces struct {
+	Plans   *big.Int      `json:"plans"`
+	Kernels []kernelSpace `json:"kernels"`
+}
+
+type kernelSpace struct {
+	Kernel   string        `json:"kernel"`
+	Count    *big.Int      `json:"configurations"`
+	Default  string        `json:"default"`
+	Families []familySpace `json:"families"`
+}
+
+type familySpace struct {
+	Name        string            `json:"family"`
+	Doc         string            `json:"doc"`
+	Count       *big.Int          `json:"configurations"`
+	Params      []paramSpace      `json:"parameters"`
+	Constraints []constraintSpace `json:"constraints"`
+}
+
+type paramSpace struct {
+	Name    string   `json:"name"`
+	Doc     string   `json:"doc"`
+	Source  string   `json:"source,omitempty"`
+	Values  []string `json:"values"`
+	Default string   `json:"default"`
+}
+
+type constraintSpace struct {
+	Name   string   `json:"name"`
+	Doc    string   `json:"doc"`
+	Params []string `json:"parameters"`
+	Out    *big.Int `json:"leaves_out"`
+}
+
+func newSpaces(choices []lower.Choice) spaces {
+	out := spaces{Plans: plans(choices), Kernels: []kernelSpace{}}
+	for _, c := range choices {
+		k := kernelSpace{Kernel: kernelPlace(c), Count: c.Space.Count(), Default: c.Space.Default("").String(), Families: []familySpace{}}
+		for i := range c.Space.Families {
+			f := &c.Space.Families[i]
+			fs := familySpace{Name: f.Name, Doc: f.Doc, Count: f.Count(), Params: []paramSpace{}, Constraints: []constraintSpace{}}
+			for _, p := range f.Params {
+				ps := paramSpace{p.Name, p.Doc, p.Source, nil, p.Default.String()}
+				for _, v := range p.Values {
+					ps.Values = append(ps.Values, v.String())
+				}
+				fs.Params = append(fs.Params, ps)
+			}
+			for _, t := range f.Tolls() {
+				fs.Constraints = append(fs.Constraints, constraintSpace{t.Constraint.Name, t.Constraint.Doc, t.Constraint.Params, t.Out})
+			}
+			k.Families = append(k.Families, fs)
+		}
+		out.Kernels = append(out.Kernels, k)
+	}
+	return out
+}
+
+func kernelPlace(c lower.Choice) string { return fmt.Sprintf("%s[%d:%d]", c.Stage, c.From, c.To) }
+
+// printSpaces prints the spaces for people.
+func printSpaces(a *app, choices []lower.Choice) error {
+	s := newSpaces(choices)
+	for _, k := range s.Kernels {
+		fmt.Fprintf(a.stdout, "%s: %s\n", k.Kernel, configurations(k.Count))
+		for _, f := range k.Families {
+			fmt.Fprintf(a.stdout, "  family=%s: %s, %s\n", f.Name, configurations(f.Count), f.Doc)
+			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			for _, p := range f.Params {
+				fmt.Fprintf(w, "    %s\t%s\n", p.Name, few(p.Values))
+			}
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			for _, c := range f.Constraints {
+				fmt.Fprintf(a.stdout, "    %s (%s) leaves out %v: %s\n", c.Name, strings.Join(c.Params, ", "), c.Out, c.Doc)
+			}
+		}
+	}
+	fmt.Fprintf(a.stdout, "%v plans of %s\n", s.Plans, count(len(s.Kernels), "kernel"))
+	return nil
+}
+
+func configurations(n *big.Int) string {
+	if n.Cmp(big.NewInt(1)) == 0 {
+		return "1 configuration"
+	}
+	return fmt.Sprintf("%v configurations", n)
+}
+
+// few names at most ten values.
+func few(values []string) string {
+	const most = 10
+	if len(values) <= most {
+		return strings.Join(values, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(values[:most], ", "), len(values)-most)
+}
