@@ -6,7 +6,7 @@ export CGO_ENABLED = 0
 GOFMT = "$$(go env GOROOT)/bin/gofmt"
 SOURCES = find . -name '*.go' ! -path './.*' ! -path './build/*' ! -path './out/*' ! -path '*/testdata/*'
 
-.PHONY: build test fmt lint proof bench gpu-bench
+.PHONY: build test fmt lint proof gpu-proof bench gpu-bench
 
 # A binary built from a checkout knows its commit, which results are kept with.
 COMMIT = $(shell git describe --always --dirty=+changes --abbrev=12 --exclude='*' 2>/dev/null)
@@ -33,6 +33,12 @@ lint:
 proof: build
 	build/gridloom bench proof --programs 10000 --json bench/results/proof.json
 	build/gridloom bench proof --target gpu --pairs 20000 --json bench/results/proof-gpu-sim.json
+
+# Kernels of every kind on a GPU against the simulator, and two hundred random plans
+# of every example, every cell.
+gpu-proof: build
+	go test -count=1 -run 'TestNodesRun|TestRandomKernelsRun|TestTemporalRun|TestDeviceExpressions' ./internal/compile/emit
+	build/gridloom bench proof --device cuda:0 --plans 200 --json bench/results/proof-gpu.json
 
 # Figures of this GPU; rivals take part if Python, nvcc, PyTorch and Triton are there.
 gpu-bench: build

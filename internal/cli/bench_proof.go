@@ -2,9 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/proof"
 )
 
@@ -14,6 +18,11 @@ type benchProof struct {
 	Programs int           `default:"1000" help:"How many random programs, on the CPU."`
 	Pairs    int           `default:"1000" help:"How many random programs with a random plan each, for GPUs."`
 	Seed     uint64        `default:"1" help:"Seed of the first program; the others follow."`
+	Device   string        `help:"Run plans of the examples on this GPU: cuda:0, opencl:0 and so on." placeholder:"DEVICE"`
+	Plans    int           `default:"200" help:"How many random plans of each example, on a device."`
+	Examples string        `default:"examples" help:"The folder of the examples." placeholder:"DIR"`
+	Sanitize int           `default:"24" help:"How many plans compute-sanitizer watches on a GPU, if it is installed."`
+	Jobs     int           `help:"How many at a time; as many as processors if it is not given." placeholder:"COUNT"`
 	Budget   time.Duration `help:"Stop after this long." placeholder:"DURATION"`
 	Every    int           `default:"50" help:"One pair of so many also runs on PoCL and under Oclgrind, and its CUDA is compiled by clang; 0 for none."`
 }
@@ -27,21 +36,30 @@ With --target gpu each program has a random plan for GPUs and runs in a simulato
 races and accesses outside of arrays, too. An interrupt keeps what was done; the last line says
 the seed to go on with.
 
+With --device random plans of the examples run on a GPU.
+
 Examples:
 
 	gridloom bench proof --programs 10000 --json bench/results/proof.json
-	gridloom bench proof --target gpu --pairs 20000 --budget 1h`
+	gridloom bench proof --target gpu --pairs 20000 --budget 1h
+	gridloom bench proof --device cuda:0 --plans 200 --json bench/results/proof-gpu.json`
 }
 
 func (c *benchProof) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if c.Target == "gpu" {
+	if c.Jobs == 0 {
+		c.Jobs = runtime.GOMAXPROCS(0)
+	}
+	switch {
+	case c.Device != "":
+		return c.device(a)
+	case c.Target == "gpu":
 		return c.gpu(a)
 	}
 	r, err := proof.CPU(a.ctx, proof.Options{
-		Programs: c.Programs, Seed: c.Seed, Budget: c.Budget, Workers: runtime.GOMAXPROCS(0), Log: a.stderr,
+		Programs: c.Programs, Seed: c.Seed, Budget: c.Budget, Workers: c.Jobs, Log: a.stderr,
 	})
 	if err != nil {
 		return err
@@ -69,7 +87,7 @@ func verdict(failures int) error {
 // gpu proves the kernels for GPUs in the simulator.
 func (c *benchProof) gpu(a *app) error {
 	r, err := proof.GPU(a.ctx, proof.GPUOptions{
-		Pairs: c.Pairs, Seed: c.Seed, Budget: c.Budget, Every: c.Every, Workers: runtime.GOMAXPROCS(0), Log: a.stderr,
+		Pairs: c.Pairs, Seed: c.Seed, Budget: c.Budget, Every: c.Every, Workers: c.Jobs, Log: a.stderr,
 	})
 	if err != nil {
 		return err
@@ -84,6 +102,39 @@ func (c *benchProof) gpu(a *app) error {
 	}
 	if r.Pairs < c.Pairs {
 		fmt.Fprintf(a.stdout, "to go on: --seed %d --pairs %d\n", r.NextSeed, c.Pairs-int(r.NextSeed-c.Seed))
+	}
+	if err := c.keep(r); err != nil {
+		return err
+	}
+	return verdict(len(r.Failures))
+}
+
+// device proves the kernels of the examples on a GPU.
+func (c *benchProof) device(a *app) error {
+	files, err := filepath.Glob(filepath.Join(c.Examples, "*.loom"))
+	if err != nil || len(files) == 0 {
+		return usage("--examples %s: the folder has no .loom files", c.Examples)
+	}
+	o := proof.DeviceOptions{
+		Device: c.Device, Plans: c.Plans, Seed: c.Seed, Workers: c.Jobs, Budget: c.Budget, Sanitize: c.Sanitize, Log: a.stderr,
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return gridio.Named(f, err)
+		}
+		o.Sources = append(o.Sources, diag.NewSource(f, string(text)))
+	}
+	r, err := proof.Device(a.ctx, o)
+	if err != nil {
+		return failf(exitDevice, "%w", err)
+	}
+	r.Commit = a.commit()
+	fmt.Fprintf(a.stdout, "%s (%s): %d programs, %d plans (%d refused), %d runs (%d of three tiles on every axis), %d kernels, %d cells compared: %d runs equal bit for bit, %d within their bounds\n",
+		r.Device, r.Name, r.Programs, r.Plans, r.Refused, r.Runs, r.Tiled, r.Kernels, r.Cells, r.Strict, r.Bounded)
+	fmt.Fprintf(a.stdout, "%d runs under compute-sanitizer; %d failures\n", r.Sanitized, len(r.Failures))
+	for _, m := range r.Missing {
+		fmt.Fprintf(a.stdout, "without %s\n", m)
 	}
 	if err := c.keep(r); err != nil {
 		return err

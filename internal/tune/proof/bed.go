@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/run/compare"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -18,24 +21,87 @@ import (
 // bed is a device that modules are run on.
 type bed interface {
 	id() string
+	name() string
 	dialect() *emit.Dialect
+	lacks() []machine.Capability // of those that spaces know
 	// fits reports why the device cannot run a script; nil if it can.
 	fits(*exec.Script) error
 	build(ctx context.Context, text string, a toolchain.Arithmetic) (image string, err error)
+	close()
 }
+
+// openBed opens a device by the name that users call it by.
+func openBed(id string, cache *toolchain.Cache, workers int) (bed, error) {
+	if n, ok := opencl.ParseID(id); ok {
+		of, err := opencl.Find(n)
+		return &openclBed{of, cache}, err
+	}
+	n, ok := cuda.ParseID(id)
+	if !ok {
+		return nil, fmt.Errorf("--device %s: kernels for GPUs run on cuda:0, opencl:0 and so on", id)
+	}
+	gpus, err := cuda.GPUs()
+	if err != nil {
+		return nil, err
+	}
+	if n >= len(gpus) {
+		return nil, fmt.Errorf("--device %s: the driver shows %d GPUs", id, len(gpus))
+	}
+	b := &cudaBed{of: gpus[n]}
+	b.pool, err = pool.Open(pool.Options{Cache: cache, Workers: workers, Deadline: buildLimit})
+	return b, err
+}
+
+const (
+	buildLimit  = 2 * time.Minute
+	launchLimit = 20 * time.Second
+	// tookLonger is in the errors of work that was given up because of them.
+	tookLonger = "it took longer than"
+)
 
 // openclBed is a device of OpenCL.
 type openclBed struct {
-	device opencl.Properties
-	cache  *toolchain.Cache
+	of    opencl.Properties
+	cache *toolchain.Cache
 }
 
-func (b *openclBed) id() string                { return opencl.ID(b.device.Ordinal) }
-func (b *openclBed) dialect() *emit.Dialect    { return emit.OpenCL }
-func (b *openclBed) fits(s *exec.Script) error { return s.FitsOpenCL(&b.device) }
+func (b *openclBed) id() string                  { return opencl.ID(b.of.Ordinal) }
+func (b *openclBed) name() string                { return b.of.Name }
+func (b *openclBed) dialect() *emit.Dialect      { return emit.OpenCL }
+func (b *openclBed) lacks() []machine.Capability { return []machine.Capability{machine.Shuffle} }
+func (b *openclBed) fits(s *exec.Script) error   { return s.FitsOpenCL(&b.of) }
+func (b *openclBed) close()                      {}
 
 func (b *openclBed) build(ctx context.Context, text string, a toolchain.Arithmetic) (string, error) {
-	return pool.OpenCL(ctx, b.cache, b.device.Ordinal, a, []byte(text), poclLimit)
+	return pool.OpenCL(ctx, b.cache, b.of.Ordinal, a, []byte(text), buildLimit)
+}
+
+// cudaBed is a GPU that CUDA runs on.
+type cudaBed struct {
+	of   cuda.GPU
+	pool *pool.Pool
+}
+
+func (b *cudaBed) id() string                  { return cuda.ID(b.of.Ordinal) }
+func (b *cudaBed) name() string                { return b.of.Name }
+func (b *cudaBed) dialect() *emit.Dialect      { return emit.CUDA }
+func (b *cudaBed) lacks() []machine.Capability { return nil }
+func (b *cudaBed) fits(s *exec.Script) error   { return s.FitsGPU(&b.of) }
+func (b *cudaBed) close()                      { b.pool.Close() }
+
+func (b *cudaBed) build(ctx context.Context, text string, a toolchain.Arithmetic) (string, error) {
+	r := b.pool.Compile(ctx, []pool.Source{{Text: []byte(text), Arch: b.of.Arch(), Arithmetic: a}})[0]
+	return r.Image, r.Err
+}
+
+// spoilt is a device whose compiler makes mistakes.
+type spoilt struct {
+	bed
+	spoil func(source string) string
+}
+
+func (b *spoilt) build(ctx context.Context, text string, a toolchain.Arithmetic) (string, error) {
+	return b.bed.build(ctx, b.spoil(text), a)
 }
 
 // runOn runs a module on a device as far as some leaves, all for 0, and
@@ -58,7 +124,7 @@ func runOn(ctx context.Context, d bed, m *kernel.Module, b *ir.Binding, a toolch
 	if err != nil {
 		return false, "", err
 	}
-	got, err := exec.Open(ctx, m, b, exec.Options{Device: d.id(), Image: image, Deadline: poclLimit})
+	got, err := exec.Open(ctx, m, b, exec.Options{Device: d.id(), Image: image, Deadline: launchLimit})
 	if err != nil {
 		return false, "", err
 	}

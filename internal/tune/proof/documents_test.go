@@ -9,7 +9,6 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/interp"
-	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -119,20 +118,4 @@ func document(ctx context.Context, t *testing.T, p *prover, src *diag.Source) {
 			t.Errorf("%v, plan %s: %s", md.arithmetic, plan, reason)
 		}
 	}
-}
-
-// inexact reports whether a program calls functions whose last bits differ
-// between libraries.
-func inexact(p *ir.Program) bool {
-	found := false
-	for _, s := range p.Stages {
-		for _, st := range s.Body {
-			ir.Walk(st.Value, func(e ir.Expr) {
-				if call, ok := e.(*ir.Call); ok && call.Func.ULP() > 0 {
-					found = true
-				}
-			})
-		}
-	}
-	return found
 }

@@ -26,9 +26,11 @@ type form struct {
 	each    [][]*schedule.Census // by kernel and family
 }
 
-// newDrawing prepares plans for a device that lacks some capabilities.
-func newDrawing(b *ir.Binding, lacks []machine.Capability) (*drawing, error) {
-	d := &drawing{options: lower.Options{Target: lower.GPU, Bound: b, Sized: true, Lacks: lacks}}
+// newDrawing prepares plans of a program that is lowered like this, for a
+// device that lacks some capabilities.
+func newDrawing(o lower.Options, lacks []machine.Capability) (*drawing, error) {
+	o.Lacks = lacks
+	d := &drawing{options: o}
 	for _, word := range []string{"", "fused"} {
 		var f form
 		if word != "" {
@@ -36,7 +38,7 @@ func newDrawing(b *ir.Binding, lacks []machine.Capability) (*drawing, error) {
 		}
 		o := d.options
 		o.Plan = schedule.Plan{Every: f.every}
-		choices, err := lower.Choices(b.Program, o)
+		choices, err := lower.Choices(o.Bound.Program, o)
 		if err != nil {
 			if word != "" {
 				continue // it has no local grids to fuse
@@ -99,8 +101,8 @@ func (d *drawing) plan(rng *rand.Rand, largest []int64, threads int64) (schedule
 		o := d.options
 		o.Plan = plan
 		_, err := lower.Program(o.Bound.Program, o)
-		if _, ok := errors.AsType[*lower.Excess](err); ok {
-			continue // more shared memory than a block has
+		if excessive(err) {
+			continue
 		}
 		return plan, err
 	}
@@ -115,6 +117,13 @@ func threadsOf(c schedule.Config) int64 {
 		}
 	}
 	return n
+}
+
+// excessive reports whether kernels are refused because they ask for more than
+// a device has: other sizes can take more registers.
+func excessive(err error) bool {
+	_, ok := errors.AsType[*lower.Excess](err)
+	return ok
 }
 
 // config draws a configuration that is small enough, or of many that are not

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -25,49 +26,25 @@ type GPUOptions struct {
 
 // GPUResult is what was proven of the kernels for GPUs.
 type GPUResult struct {
-	Pairs     int       `json:"pairs"` // program and plan
-	FirstSeed uint64    `json:"first_seed"`
-	NextSeed  uint64    `json:"next_seed"` // where a proof that was stopped goes on
-	Runs      int       `json:"runs"`      // pair and sizes, in the simulator
-	Kernels   int       `json:"kernels"`   // verified and simulated
-	Cells     int64     `json:"cells_compared"`
-	Strict    int       `json:"strict_runs"`         // equal bit for bit
-	Bounded   int       `json:"bounded_runs"`        // within the derived bounds
-	Tiled     int       `json:"runs_of_three_tiles"` // and a remainder, on every axis
-	PoCL      int       `json:"pocl_runs"`
-	Slow      int       `json:"pocl_given_up"` // runs that took PoCL too long
-	Oclgrind  int       `json:"oclgrind_runs"` // modules
-	Clang     int       `json:"clang_kernels"`
-	Families  Counts    `json:"families"` // of kernels
-	Values    []Counts  `json:"parameters"`
-	Failures  []Failure `json:"failures"`
-	Seconds   float64   `json:"seconds"`
-	Machine   string    `json:"machine"`
-	Commit    string    `json:"commit"`
-	Missing   []string  `json:"missing,omitempty"` // what has not judged the samples, and why
-}
-
-// Counts says how many kernels had which value of a parameter.
-type Counts struct {
-	Name   string  `json:"name"`
-	Values []Count `json:"values"`
-}
-
-// Count is how often there was a value.
-type Count struct {
-	Value string `json:"value"`
-	Times int    `json:"times"`
-}
-
-// add counts a value. Values are in the order of their texts, short ones first.
-func (c *Counts) add(value string, times int) {
-	i, found := slices.BinarySearchFunc(c.Values, value, func(a Count, v string) int {
-		return cmp.Or(cmp.Compare(len(a.Value), len(v)), cmp.Compare(a.Value, v))
-	})
-	if !found {
-		c.Values = slices.Insert(c.Values, i, Count{Value: value})
-	}
-	c.Values[i].Times += times
+	Pairs     int    `json:"pairs"` // program and plan
+	FirstSeed uint64 `json:"first_seed"`
+	NextSeed  uint64 `json:"next_seed"` // where a proof that was stopped goes on
+	Runs      int    `json:"runs"`      // pair and sizes, in the simulator
+	Kernels   int    `json:"kernels"`   // verified and simulated
+	Cells     int64  `json:"cells_compared"`
+	Strict    int    `json:"strict_runs"`         // equal bit for bit
+	Bounded   int    `json:"bounded_runs"`        // within the derived bounds
+	Tiled     int    `json:"runs_of_three_tiles"` // and a remainder, on every axis
+	PoCL      int    `json:"pocl_runs"`
+	Slow      int    `json:"pocl_given_up"` // runs that took PoCL too long
+	Oclgrind  int    `json:"oclgrind_runs"` // modules
+	Clang     int    `json:"clang_kernels"`
+	Coverage
+	Failures []Failure `json:"failures"`
+	Seconds  float64   `json:"seconds"`
+	Machine  string    `json:"machine"`
+	Commit   string    `json:"commit"`
+	Missing  []string  `json:"missing,omitempty"` // what has not judged the samples, and why
 }
 
 // GPU proves the kernels for GPUs: random programs with random plans run in the
@@ -75,7 +52,12 @@ func (c *Counts) add(value string, times int) {
 // is compared with the reference executor. When ctx ends, what was proven so
 // far is the result.
 func GPU(ctx context.Context, o GPUOptions) (*GPUResult, error) {
-	p := &gpuProver{GPUOptions: o, start: time.Now(), flying: map[uint64]bool{}}
+	return (&gpuProver{GPUOptions: o}).run(ctx)
+}
+
+func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
+	o := p.GPUOptions
+	p.start, p.flying = time.Now(), map[uint64]bool{}
 	p.result = GPUResult{FirstSeed: o.Seed, NextSeed: o.Seed, Machine: toolchain.ProcessorName(), Failures: []Failure{}}
 	if o.Every > 0 {
 		j, err := newJury()
@@ -100,8 +82,7 @@ func GPU(ctx context.Context, o GPUOptions) (*GPUResult, error) {
 	}
 	wg.Wait()
 	slices.SortFunc(p.result.Failures, func(a, b Failure) int { return cmp.Compare(a.Seed, b.Seed) })
-	slices.SortFunc(p.result.Values, func(a, b Counts) int { return cmp.Compare(a.Name, b.Name) })
-	p.result.Families.Name = "family"
+	p.result.Coverage.sort()
 	p.result.Seconds = math.Round(time.Since(p.start).Seconds())
 	return &p.result, nil
 }
@@ -109,7 +90,8 @@ func GPU(ctx context.Context, o GPUOptions) (*GPUResult, error) {
 type gpuProver struct {
 	GPUOptions
 	start time.Time
-	jury  *jury // nil for none
+	jury  *jury                // nil for none
+	spoil func(*kernel.Module) // for tests
 
 	mu     sync.Mutex
 	result GPUResult

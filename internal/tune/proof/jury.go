@@ -78,17 +78,17 @@ func (j *jury) close() {
 	os.RemoveAll(j.dir)
 }
 
-const (
-	oclgrindLimit = 2 * time.Minute  // for a kernel
-	poclLimit     = 20 * time.Second // for a compilation, and for a launch
-)
+const oclgrindLimit = 2 * time.Minute // for a kernel
 
 // judge asks everybody about a pair at some sizes, and returns what they find
 // wrong; "" for nothing. Oclgrind, which is slow, is asked at small ones.
 func (j *jury) judge(ctx context.Context, p *pair, s sizes, small bool, v *verdict) string {
-	m, err := lower.Program(s.bound.Program, lower.Options{
-		Target: lower.GPU, Strict: p.strict, Plan: begun(p.plan, s.bound.Program), Bound: s.bound, Sized: true, NoInitial: true,
-	})
+	o := p.lowering(s.bound)
+	o.Plan, o.NoInitial = begun(p.plan, s.bound.Program), true
+	m, err := lower.Program(s.bound.Program, o)
+	if excessive(err) {
+		return ""
+	}
 	if err != nil {
 		return err.Error()
 	}
@@ -110,21 +110,16 @@ func (j *jury) judge(ctx context.Context, p *pair, s sizes, small bool, v *verdi
 	if j.pocl == nil {
 		return ""
 	}
-	want, err := expect(ctx, s.bound, p.strict, p.seed)
+	want, err := p.expect(ctx, s.bound)
 	if err != nil {
 		return err.Error()
 	}
-	threads := int64(0)
-	for _, k := range p.plan.Kernels {
-		threads = max(threads, threadsOf(k.Config))
-	}
 	for _, method := range methods {
-		// One makes code for every thread on its own: too much for large blocks.
-		if method == "workitemrepl" && threads > 2*fewThreads {
+		if method == "workitemrepl" && p.threads()*int64(len(moduleText(m))) > mostReplicated {
 			continue
 		}
 		fits, reason, err := j.onPoCL(ctx, method, m, p, s, want)
-		if err != nil && strings.Contains(err.Error(), "it took longer than") {
+		if err != nil && strings.Contains(err.Error(), tookLonger) {
 			v.slow++
 			continue
 		}
@@ -139,6 +134,19 @@ func (j *jury) judge(ctx context.Context, p *pair, s sizes, small bool, v *verdi
 		}
 	}
 	return ""
+}
+
+// mostReplicated bounds the code that PoCL makes for every thread on its own:
+// characters of kernels, by threads of a block.
+const mostReplicated = 2_500_000
+
+// threads returns the most threads of a block that a pair's kernels have.
+func (p *pair) threads() int64 {
+	n := int64(1)
+	for _, k := range p.plan.Kernels {
+		n = max(n, threadsOf(k.Config))
+	}
+	return n
 }
 
 // onPoCL runs a module on PoCL.
@@ -158,7 +166,7 @@ func (j *jury) onPoCL(ctx context.Context, method string, m *kernel.Module, p *p
 			defer os.Unsetenv(e[0])
 		}
 	}
-	bed := &openclBed{device: *j.pocl, cache: j.cache[method]}
+	bed := &openclBed{of: *j.pocl, cache: j.cache[method]}
 	return runOn(ctx, bed, m, s.bound, p.arithmetic(), want, 0)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/gen"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -24,6 +25,9 @@ type pair struct {
 	plan   schedule.Plan
 	sizes  []sizes
 	opencl bool // the plan asks for nothing that OpenCL has no words for
+	free   bool // the plan decides what the source fixes
+
+	spoil func(*kernel.Module) // for tests
 }
 
 type sizes struct {
@@ -67,25 +71,7 @@ func (v *verdict) addTo(r *GPUResult) {
 	} else {
 		r.Bounded += v.runs
 	}
-	count := func(name, value string) {
-		i := slices.IndexFunc(r.Values, func(c Counts) bool { return c.Name == name })
-		if i < 0 {
-			i = len(r.Values)
-			r.Values = append(r.Values, Counts{Name: name})
-		}
-		r.Values[i].add(value, 1)
-	}
-	for _, k := range v.pair.plan.Kernels {
-		r.Families.add(k.Config.Family, 1)
-		for _, s := range k.Config.Values {
-			count(s.Name, s.Value.String())
-		}
-	}
-	local := "stored"
-	if v.pair.plan.Every.Has("local") {
-		local = "fused"
-	}
-	count("local", local)
+	r.Coverage.add(v.pair.plan)
 }
 
 const (
@@ -99,7 +85,7 @@ const fewThreads = 64
 // newPair makes the pair of a seed. Every seed that says opencl has a plan that
 // can be printed in OpenCL.
 func newPair(seed uint64, opencl bool) (*pair, error) {
-	p := &pair{seed: seed, strict: seed%2 == 0, opencl: opencl}
+	p := &pair{seed: seed, strict: seed%2 == 0, opencl: opencl, free: seed%3 == 0}
 	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed / 2), Exact: p.strict})
 	if err != nil {
 		return nil, err
@@ -114,7 +100,7 @@ func newPair(seed uint64, opencl bool) (*pair, error) {
 	if opencl {
 		lacks = []machine.Capability{machine.Shuffle}
 	}
-	d, err := newDrawing(s.bound, lacks)
+	d, err := newDrawing(p.lowering(s.bound), lacks)
 	if err != nil {
 		return nil, err
 	}
@@ -133,18 +119,42 @@ func newPair(seed uint64, opencl bool) (*pair, error) {
 	}
 	var big sizes
 	big.set, big.bound, big.tiled = s.large(tilesOf(p.plan, c.Program.Axes), mostUpdates, rng)
-	p.sizes = append(p.sizes, awkward(c, tilesOf(p.plan, c.Program.Axes), rng))
+	p.sizes = append(p.sizes, s.awkward(c, tilesOf(p.plan, c.Program.Axes), rng))
 	if big.bound != nil {
 		p.sizes = append(p.sizes, big)
 	}
 	return p, nil
 }
 
+// lowering returns how a pair's program is lowered, but for the plan.
+func (p *pair) lowering(b *ir.Binding) lower.Options {
+	return lower.Options{Target: lower.GPU, Strict: p.strict, Bound: b, Sized: true, Free: p.free}
+}
+
+// lower lowers the program and holds its kernels to what kernels promise.
+func (p *pair) lower(b *ir.Binding, sized bool, plan schedule.Plan) (*kernel.Module, error) {
+	o := p.lowering(b)
+	o.Sized, o.Plan = sized, plan
+	m, err := lower.Program(b.Program, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range m.Kernels {
+		if err := kernel.Verify(k); err != nil {
+			return nil, fmt.Errorf("verifier: %w", err)
+		}
+		if err := kernel.CheckInterior(k); err != nil {
+			return nil, fmt.Errorf("interior: %w", err)
+		}
+	}
+	return m, nil
+}
+
 // awkward returns small sizes, primes and ones among them.
-func awkward(c *gen.Case, tile []int64, rng *rand.Rand) sizes {
+func (s *sizing) awkward(c *gen.Case, tile []int64, rng *rand.Rand) sizes {
 	for at := rng.IntN(len(c.Sets)); ; at-- {
 		b, _ := c.Program.Bind(c.Sets[at])
-		if at == 0 || b != nil && work(b, tile) <= mostStrange {
+		if at == 0 || b != nil && s.work(b, tile) <= mostStrange {
 			return sizes{set: c.Sets[at], bound: b}
 		}
 	}
@@ -168,7 +178,7 @@ func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *verdict) {
 		v.failure = &Failure{Seed: seed, Reason: err.Error()}
 		return v
 	}
-	v.pair = pair
+	v.pair, pair.spoil = pair, p.spoil
 	for i, s := range pair.sizes {
 		if reason := pair.simulate(ctx, s, v); reason != "" {
 			f := pair.failure(s.set, reason)
@@ -199,7 +209,7 @@ func (p *pair) failure(set map[string]string, reason string) Failure {
 // simulate runs a pair at some sizes, with kernels for those sizes and with
 // kernels for all, and returns what is wrong; "" for nothing.
 func (p *pair) simulate(ctx context.Context, s sizes, v *verdict) string {
-	want, err := expect(ctx, s.bound, p.strict, p.seed)
+	want, err := p.expect(ctx, s.bound)
 	if err != nil {
 		return err.Error()
 	}
@@ -209,9 +219,15 @@ func (p *pair) simulate(ctx context.Context, s sizes, v *verdict) string {
 		sized bool
 		plan  schedule.Plan
 	}{{true, p.plan}, {false, other}} {
-		m, err := lowerGPU(s.bound, p.strict, way.sized, way.plan)
+		m, err := p.lower(s.bound, way.sized, way.plan)
+		if excessive(err) {
+			continue
+		}
 		if err != nil {
 			return fmt.Sprintf("sized %t: %v", way.sized, err)
+		}
+		if p.spoil != nil {
+			p.spoil(m)
 		}
 		v.runs++
 		if s.tiled {
@@ -253,5 +269,6 @@ func (f *Failure) String() string {
 	for _, name := range slices.Sorted(maps.Keys(f.Set)) {
 		set = append(set, name+"="+f.Set[name])
 	}
-	return fmt.Sprintf("seed %d (--fp %s --set %s --plan '%s'): %s\n%s", f.Seed, f.Mode, strings.Join(set, ","), f.Plan, f.Reason, f.Source)
+	return strings.TrimSpace(fmt.Sprintf("%s seed %d (--fp %s --set %s --plan '%s'): %s\n%s",
+		f.Program, f.Seed, f.Mode, strings.Join(set, ","), f.Plan, f.Reason, f.Source))
 }

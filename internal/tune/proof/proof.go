@@ -57,12 +57,13 @@ type Result struct {
 // Failure is a program on which the device and the reference disagree, or that
 // could not be run.
 type Failure struct {
-	Seed   uint64            `json:"seed"`
-	Mode   string            `json:"fp"`
-	Plan   string            `json:"plan"`
-	Set    map[string]string `json:"set,omitempty"`
-	Reason string            `json:"reason"`
-	Source string            `json:"source"`
+	Program string            `json:"program,omitempty"` // its file, if it is not a random one
+	Seed    uint64            `json:"seed"`
+	Mode    string            `json:"fp"`
+	Plan    string            `json:"plan"`
+	Set     map[string]string `json:"set,omitempty"`
+	Reason  string            `json:"reason"`
+	Source  string            `json:"source,omitempty"`
 }
 
 // CPU proves the C target. The error is one that stopped the proof; programs

@@ -2,20 +2,31 @@ package proof
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
+	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
 func TestMain(m *testing.M) {
 	// Threads that wait should not take the processor from other programs.
 	os.Setenv("OMP_WAIT_POLICY", "passive")
-	worker.Main(exec.Service)
-	os.Exit(m.Run())
+	worker.Main(exec.Service, pool.Service, pool.OpenCLService, oclgrind.Service)
+	remove, err := cudatest.Install()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "no pretended GPU: %v\n", err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	remove()
+	os.Exit(status)
 }
 
 // A slice of the proof with fixed seeds. gridloom bench proof runs thousands.

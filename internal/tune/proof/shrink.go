@@ -42,10 +42,10 @@ func (p *pair) shrink(ctx context.Context, f *Failure) {
 			}
 		}
 		b, list := program.Bind(set)
-		if list.HasErrors() || work(b, tilesOf(p.plan, program.Axes)) > 4*mostUpdates {
+		if list.HasErrors() || (&sizing{}).work(b, tilesOf(p.plan, program.Axes)) > 4*mostUpdates {
 			return other, false
 		}
-		plan, ok := p.planFor(lower.Options{Target: lower.GPU, Bound: b, Sized: true})
+		plan, ok := p.planFor(p.lowering(b))
 		if !ok {
 			return other, false
 		}

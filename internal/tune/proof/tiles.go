@@ -78,6 +78,7 @@ type sizing struct {
 	bound   *ir.Binding
 	lengths []int64 // of the axes, with the base
 	on      [][]int // by parameter: the axes that it lengthens, cell by cell
+	leaves  int64   // that are executed; 0 for all
 }
 
 // newSizing starts from values with which a program binds.
@@ -184,7 +185,7 @@ func (s *sizing) large(tile []int64, most int64, rng *rand.Rand) (set map[string
 			want[axis] = count[axis]*tile[axis] + rest[axis]
 		}
 		set, b := s.set(want)
-		if b == nil || work(b, tile) > most {
+		if b == nil || s.work(b, tile) > most {
 			return nil, nil
 		}
 		return set, b
@@ -212,7 +213,7 @@ func (s *sizing) affordable(most int64, rng *rand.Rand) []int64 {
 		tile[axis] = 1
 	}
 	tile[rank-1] = 32
-	left := most / updates(s.bound)
+	left := most / s.updates(s.bound)
 	for range tile {
 		left /= wholeTiles + 1
 	}
@@ -224,19 +225,21 @@ func (s *sizing) affordable(most int64, rng *rand.Rand) []int64 {
 
 // work counts the cells that a program's leaves update, roughly, when they do
 // so in whole tiles.
-func work(b *ir.Binding, tile []int64) int64 {
+func (s *sizing) work(b *ir.Binding, tile []int64) int64 {
 	cells := int64(1)
 	for axis, n := range lengths(b) {
-		t := max(tile[axis], 1)
-		cells *= max(1, (n+t-1)/t*t)
-		cells = min(cells, 1<<30)
+		t := tile[axis]
+		cells = min(cells*max(1, (n+t-1)/t*t), 1<<30)
 	}
-	return cells * updates(b)
+	return cells * s.updates(b)
 }
 
 // updates returns how often a program computes a cell, roughly.
-func updates(b *ir.Binding) int64 {
+func (s *sizing) updates(b *ir.Binding) int64 {
 	leaves, _ := ir.Leaves(b.Program.Body, func(e ir.Expr, step int64) op.Value { return b.Eval(e, step) })
+	if s.leaves > 0 {
+		leaves = min(leaves, s.leaves)
+	}
 	statements := 0
 	for _, s := range b.Program.Stages {
 		statements += len(s.Body)

@@ -1,0 +1,376 @@
+package proof
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+)
+
+// DeviceOptions says what to prove on a device.
+type DeviceOptions struct {
+	Device   string         // "cuda:0", "opencl:0"
+	Sources  []*diag.Source // programs that have sizes of their own
+	Plans    int            // random plans of each
+	Seed     uint64         // of the first plan; the others follow
+	Workers  int            // plans at a time; 0 for one a processor
+	Budget   time.Duration  // stop early after this long; 0 never
+	Sanitize int            // plans that compute-sanitizer watches; 0 for none
+	Log      io.Writer      // progress; nil for none
+}
+
+// DeviceResult is what was proven on a device.
+type DeviceResult struct {
+	Device    string `json:"device"`
+	Name      string `json:"device_name"`
+	Programs  int    `json:"programs"`
+	Plans     int    `json:"plans"` // program and plan
+	FirstSeed uint64 `json:"first_seed"`
+	Runs      int    `json:"runs"` // plan and sizes
+	Kernels   int    `json:"kernels"`
+	Cells     int64  `json:"cells_compared"`
+	Strict    int    `json:"strict_runs"`
+	Bounded   int    `json:"bounded_runs"`
+	Tiled     int    `json:"runs_of_three_tiles"`
+	Refused   int    `json:"plans_refused"` // because they need more than the device has
+	Coverage
+	Sanitized int       `json:"sanitizer_runs"`
+	Missing   []string  `json:"missing,omitempty"`
+	Failures  []Failure `json:"failures"`
+	Seconds   float64   `json:"seconds"`
+	Commit    string    `json:"commit"`
+}
+
+// Device proves the kernels for GPUs on a device: random plans of some programs
+// run there at awkward sizes and at sizes of several tiles, and every cell is
+// compared with the reference executor. When ctx ends, what was proven so far is
+// the result.
+func Device(ctx context.Context, o DeviceOptions) (*DeviceResult, error) {
+	return (&deviceProver{DeviceOptions: o}).run(ctx)
+}
+
+func (p *deviceProver) run(ctx context.Context) (*DeviceResult, error) {
+	o := p.DeviceOptions
+	p.start = time.Now()
+	dir, err := os.MkdirTemp("", "gridloom-proof-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	cache, err := toolchain.OpenCache(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer cache.Close()
+	if p.Workers == 0 {
+		p.Workers = runtime.GOMAXPROCS(0)
+	}
+	if p.bed, err = openBed(o.Device, cache, p.Workers); err != nil {
+		return nil, err
+	}
+	defer p.bed.close()
+	if p.spoil != nil {
+		p.bed = &spoilt{p.bed, p.spoil}
+	}
+	p.result = DeviceResult{Device: o.Device, Name: p.bed.name(), FirstSeed: o.Seed, Failures: []Failure{}}
+	var programs []*subject
+	for _, src := range o.Sources {
+		s, err := newSubject(src, p.bed.lacks())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", src.Name, err)
+		}
+		programs = append(programs, s)
+	}
+	p.result.Programs = len(programs)
+	watch, err := p.sanitizer()
+	if err != nil {
+		p.result.Missing = append(p.result.Missing, err.Error())
+	}
+	trials := make(chan trial)
+	var wg sync.WaitGroup
+	for range p.Workers {
+		wg.Go(func() {
+			for t := range trials {
+				p.prove(ctx, t)
+			}
+		})
+	}
+	// All programs have had a plan before any has the next.
+send:
+	for i := range o.Plans {
+		for _, s := range programs {
+			if o.Budget > 0 && time.Since(p.start) > o.Budget {
+				break send
+			}
+			select {
+			case <-ctx.Done():
+				break send
+			case trials <- trial{subject: s, seed: o.Seed + uint64(i)}:
+			}
+		}
+	}
+	close(trials)
+	wg.Wait()
+	if watch != nil {
+		for i := range o.Sanitize {
+			p.watched(ctx, watch, trial{subject: programs[i%len(programs)], seed: o.Seed + uint64(i/len(programs))})
+		}
+	}
+	slices.SortStableFunc(p.result.Failures, func(a, b Failure) int {
+		return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Seed, b.Seed))
+	})
+	p.result.Coverage.sort()
+	p.result.Seconds = math.Round(time.Since(p.start).Seconds())
+	return &p.result, nil
+}
+
+// subject is a program that plans are drawn for.
+type subject struct {
+	src     *diag.Source
+	program *ir.Program
+	sizing  *sizing
+	drawing *drawing
+	small   []sizes // awkward ones
+	inexact bool    // it calls functions whose last bits differ
+	given   map[*ir.Grid]bool
+}
+
+// lengthsOf are the awkward lengths of axes, from the outermost on: a few
+// cells, primes, and rows that end within a vector, a warp or a block.
+var awkwardLengths = [][]int64{{1, 1, 1}, {2, 3, 5}, {3, 5, 7}, {5, 7, 13}, {7, 11, 31}, {11, 13, 67}, {13, 3, 131}, {5, 17, 257}}
+
+func newSubject(src *diag.Source, lacks []machine.Capability) (*subject, error) {
+	program, list := lang.Load(src)
+	if list.HasErrors() {
+		return nil, fmt.Errorf("%s", list[0].Message)
+	}
+	s := &subject{src: src, program: program, inexact: inexact(program), given: map[*ir.Grid]bool{}}
+	base := map[string]string{}
+	for _, q := range program.Params {
+		if q.Default == nil {
+			base[q.Name] = "16"
+		}
+	}
+	for _, x := range program.Scalars {
+		if x.Argument && x.Init == nil {
+			base[x.Name] = map[bool]string{true: "0.375", false: "1"}[x.Type.IsFloat()]
+		}
+	}
+	if s.sizing = newSizing(program, base); s.sizing == nil {
+		return nil, fmt.Errorf("it does not bind with %v", base)
+	}
+	s.sizing.leaves = leavesThere
+	for _, l := range awkwardLengths {
+		want := make([]int64, len(program.Axes))
+		for axis := range want {
+			want[axis] = l[max(0, 3-len(want)+axis)]
+		}
+		if set, b := s.sizing.set(want); b != nil {
+			s.small = append(s.small, sizes{set: set, bound: b})
+		}
+	}
+	if len(s.small) == 0 {
+		return nil, fmt.Errorf("no awkward size fits it")
+	}
+	formula := map[*ir.Grid]bool{}
+	if program.Initial != nil {
+		for _, st := range program.Initial.Body {
+			if st.Array != nil {
+				formula[st.Array.Grid] = true
+			}
+		}
+	}
+	for _, g := range program.Grids {
+		s.given[g] = (g.CopyIn || g.Constant) && !formula[g]
+	}
+	var err error
+	s.drawing, err = newDrawing(lower.Options{Target: lower.GPU, Bound: s.sizing.bound, Sized: true}, lacks)
+	return s, err
+}
+
+// inexact reports whether a program calls functions whose last bits differ
+// between libraries.
+func inexact(p *ir.Program) bool {
+	found := false
+	for _, s := range p.Stages {
+		for _, st := range s.Body {
+			ir.Walk(st.Value, func(e ir.Expr) {
+				if call, ok := e.(*ir.Call); ok && call.Func.ULP() > 0 {
+					found = true
+				}
+			})
+		}
+	}
+	return found
+}
+
+type deviceProver struct {
+	DeviceOptions
+	bed   bed
+	start time.Time
+	spoil func(source string) string // for tests
+
+	mu     sync.Mutex
+	result DeviceResult
+}
+
+// trial is a plan of a program.
+type trial struct {
+	*subject
+	seed uint64
+}
+
+func (t trial) rng() *rand.Rand {
+	h := fnv.New64a()
+	io.WriteString(h, t.src.Name)
+	return rand.New(rand.NewPCG(t.seed, h.Sum64()))
+}
+
+const (
+	mostOnDevice = 4_000_000 // updates of cells at sizes of some tiles
+	leavesThere  = 12        // that run
+)
+
+// plan draws a trial's plan and sizes.
+func (t trial) plan() (plan schedule.Plan, at []sizes, err error) {
+	rng := t.rng()
+	var largest []int64
+	if t.seed%4 != 3 {
+		largest = t.sizing.affordable(mostOnDevice, rng)
+	}
+	if plan, err = t.drawing.plan(rng, largest, 0); err != nil {
+		return plan, nil, err
+	}
+	at = append(at, t.small[rng.IntN(len(t.small))])
+	var big sizes
+	if big.set, big.bound, big.tiled = t.sizing.large(tilesOf(plan, t.program.Axes), mostOnDevice, rng); big.bound != nil {
+		at = append(at, big)
+	}
+	return plan, at, nil
+}
+
+// mode returns the arithmetic of a trial, and what bounds a device in it.
+func (t trial) mode() (toolchain.Arithmetic, interp.Mode) {
+	switch {
+	case t.seed%2 == 1:
+		return toolchain.Contract, interp.Contract
+	case t.inexact:
+		return toolchain.Strict, interp.Strict
+	}
+	return toolchain.Strict, interp.NoBounds
+}
+
+// prove runs a trial and takes in how it went.
+func (p *deviceProver) prove(ctx context.Context, t trial) {
+	plan, at, err := t.plan()
+	a, mode := t.mode()
+	fail := func(set map[string]string, reason string) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		f := Failure{Program: t.src.Name, Seed: t.seed, Mode: a.String(), Plan: plan.String(), Set: set, Reason: reason}
+		p.result.Failures = append(p.result.Failures, f)
+		if p.Log != nil {
+			fmt.Fprintln(p.Log, f.String())
+		}
+	}
+	if err != nil {
+		fail(nil, err.Error())
+		return
+	}
+	ran, kernels := 0, 0
+	for _, s := range at {
+		m, err := lower.Program(t.program, lower.Options{
+			Target: lower.GPU, Strict: a == toolchain.Strict, Plan: begun(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true,
+		})
+		if excessive(err) {
+			continue
+		}
+		if err != nil {
+			fail(s.set, err.Error())
+			return
+		}
+		want, err := expect(ctx, s.bound, mode, t.seed, t.given, leavesThere)
+		if ctx.Err() != nil {
+			return
+		}
+		fits, reason := false, ""
+		if err == nil {
+			fits, reason, err = runOn(ctx, p.bed, m, s.bound, a, want, leavesThere)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && (refusal.Of(err) == refusal.Resources || strings.Contains(err.Error(), tookLonger)):
+			continue
+		case err != nil:
+			fail(s.set, err.Error())
+			return
+		case reason != "":
+			fail(s.set, reason)
+			return
+		case !fits:
+			continue
+		}
+		ran++
+		kernels += len(m.Kernels)
+		p.mu.Lock()
+		r := &p.result
+		r.Runs++
+		r.Cells += cellsOf(s.bound)
+		if mode == interp.NoBounds {
+			r.Strict++
+		} else {
+			r.Bounded++
+		}
+		if s.tiled {
+			r.Tiled++
+		}
+		p.mu.Unlock()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := &p.result
+	r.Plans++
+	r.Kernels += kernels
+	if ran == 0 {
+		r.Refused++
+	} else {
+		r.Coverage.add(begun(plan, t.program))
+	}
+	if p.Log != nil && r.Plans%progress == 0 {
+		fmt.Fprintf(p.Log, "%d plans (%d refused), %d runs, %d cells, %d failures, %v\n",
+			r.Plans, r.Refused, r.Runs, r.Cells, len(r.Failures), time.Since(p.start).Round(time.Second))
+	}
+}
+
+// cellsOf counts the cells of a program's grids.
+func cellsOf(b *ir.Binding) int64 {
+	cells := int64(0)
+	for _, g := range b.Program.Grids {
+		n := int64(1)
+		for _, extent := range b.Shape(g.Dims) {
+			n *= int64(extent)
+		}
+		cells += n
+	}
+	return cells
+}
