@@ -80,7 +80,7 @@ func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 }
 
 func (t target) lowering(b *ir.Binding, kind lower.Target) lower.Options {
-	o := lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU}
+	o := lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU, Free: t.free}
 	if n, ok := t.backend.(*nvidia); ok {
 		o.Machine = n.gpu.Machine()
 	}
@@ -239,7 +239,8 @@ func (o *openCL) build(ctx context.Context, cache *toolchain.Cache, text string)
 
 // alternatives returns plans for a GPU that are worth trying when the usual one
 // has failed: the plainest kernels, and those with smaller blocks. Each is
-// another plan than the one that the target has, and than those before it.
+// another plan than the one that the target has, and than those before it. They
+// do not keep to what the source fixes.
 func (t target) alternatives(b *ir.Binding) []schedule.Plan {
 	if t.chosen || t.backend == nil {
 		return nil
@@ -248,6 +249,7 @@ func (t target) alternatives(b *ir.Binding) []schedule.Plan {
 		return nil
 	}
 	seen := []string{t.planText(b)}
+	t.free = true
 	var list []schedule.Plan
 	for _, text := range []string{"family=cells", "family=cells,block=4x32", "family=cells,block=64"} {
 		p, err := schedule.ParsePlan(text)

@@ -19,6 +19,7 @@ func (j *job) persist(f func() error) error {
 			return err
 		}
 		j.target.plan, others = others[0], others[1:]
+		j.target.free = true
 		from := "from the start"
 		switch {
 		case j.state.saved:

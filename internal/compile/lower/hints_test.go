@@ -237,7 +237,7 @@ func TestStorage(t *testing.T) {
 		{"#pragma occupancy 1.0", "", "stream=k,block=8x32,vec=2,shared=1", "in_shared", ""},
 		{"#pragma occupancy 0.5", "", "stream=k,block=8x32,vec=2,shared=1", "c_shared in_shared", ""},
 		{"#pragma occupancy 1.0", "shmem c;", "stream=k,block=8x32,vec=2,shared=1", "c_shared", ""},
-		{"#pragma occupancy 1.0", "#assign shmem (c,in)", "stream=k,block=8x32,vec=2,shared=1", "", "the kernel flow takes 31680 bytes of shared memory a block, and each of 8 blocks has 28160"},
+		{"#pragma occupancy 1.0", "#assign shmem (c,in)", "stream=k,block=8x32,vec=2,shared=1", "", "the kernel flow takes 31680 bytes of shared memory a block, and each of 8 blocks has 28160; the source fixes shmem (in), shmem (c), occupancy 1"},
 	} {
 		p := load(t, "hinted", hinted(c.pragma, c.inside))
 		m, err := lowered(p, lower.Options{Target: lower.GPU, Plan: plan(t, c.plan), Bound: bind(t, p, "")})

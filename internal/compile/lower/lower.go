@@ -100,13 +100,13 @@ func build(p *ir.Program, o Options) (*module, error) {
 	m.settleLayouts(nests)
 	for _, n := range nests {
 		if err := n.build(); err != nil {
-			return nil, err
+			return nil, m.fixed.explain(err)
 		}
 	}
 	if o.Target == GPU {
 		for _, k := range m.Kernels {
 			if err := Resources(k).fits(k.Name, o.gpu()); err != nil {
-				return nil, err
+				return nil, m.fixed.explain(err)
 			}
 		}
 	}
