@@ -68,7 +68,7 @@ func (s Space) Constrain(k Constraint) (Space, error) {
 	for _, f := range s.Families {
 		if !slices.ContainsFunc(k.Params, func(name string) bool { return f.index(name) < 0 }) {
 			f.Constraints = append(slices.Clip(f.Constraints), k)
-			if !f.settle() {
+			if !f.prune(&k) || !f.settle() {
 				continue
 			}
 		}
@@ -78,6 +78,57 @@ func (s Space) Constrain(k Constraint) (Space, error) {
 		return Space{}, fmt.Errorf("no configuration is left: %s", k.Doc)
 	}
 	return out, nil
+}
+
+// prune takes out the values that a constraint allows with no values of its
+// other parameters, and reports whether any are left. It leaves constraints on
+// parameters alone that need not exist.
+func (f *Family) prune(k *Constraint) bool {
+	var params []*Param
+	for _, name := range k.Params {
+		p := f.Param(name)
+		if len(p.When) > 0 {
+			return true
+		}
+		params = append(params, p)
+	}
+	c := Config{Family: f.Name, Values: make([]Setting, len(params))}
+	supported := make([][]bool, len(params))
+	for i, p := range params {
+		supported[i] = make([]bool, len(p.Values))
+	}
+	at := make([]int, len(params))
+	var try func(depth int)
+	try = func(depth int) {
+		if depth < len(params) {
+			for i, v := range params[depth].Values {
+				at[depth], c.Values[depth] = i, Setting{params[depth].Name, v}
+				try(depth + 1)
+			}
+			return
+		}
+		if k.Holds(c) {
+			for d, i := range at {
+				supported[d][i] = true
+			}
+		}
+	}
+	try(0)
+	for i, p := range params {
+		var kept []Value
+		for j, v := range p.Values {
+			if supported[i][j] {
+				kept = append(kept, v)
+			}
+		}
+		if len(kept) == 0 {
+			return false
+		}
+		if len(kept) < len(p.Values) {
+			f.keep(p.Name, kept)
+		}
+	}
+	return true
 }
 
 // restrict keeps the values of a parameter that pass; must leaves out families

@@ -171,6 +171,16 @@ func TestConstrain(t *testing.T) {
 	if n := s.Count().Int64(); n != 8+2*(3+3)+2 || s.Verify() != nil {
 		t.Errorf("%d members, %v", n, s.Verify())
 	}
+	// Values that it allows with nothing are not listed any more.
+	f := *loops().Family("loops")
+	one, err := Space{[]Family{f}}.Constrain(Constraint{Name: "whole", Doc: "d", Params: []string{"block", "threads"},
+		Holds: func(c Config) bool { return c.Ints("block")[0] == 4*c.Int("threads") }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := one.Families[0]; list(f.Param("block").Values) != "8x64x0, 8x8x64" || list(f.Param("threads").Values) != "2" || one.Verify() != nil {
+		t.Errorf("%v, %v: %v", f.Param("block").Values, f.Param("threads").Values, one.Verify())
+	}
 	never := Constraint{Name: "never", Doc: "it never holds", Params: []string{"threads"}, Holds: func(Config) bool { return false }}
 	if _, err := s.Constrain(never); text(err) != "no configuration is left: it never holds" {
 		t.Error(err)
