@@ -18,19 +18,27 @@ func (s Space) Complete(partial Config) (Config, error) {
 		}
 		return f.complete(partial)
 	}
-	var first error
+	var said error
+	most := -1
 	for i := range s.Families {
 		f := &s.Families[i]
 		c, err := f.complete(partial)
 		if err == nil {
 			return c, nil
 		}
-		// The complaint of a family that knows the names says more.
-		if first == nil || !s.Families[0].knows(partial) && f.knows(partial) {
-			first = err
+		// The complaint of a family that knows the names, or the values too, says more.
+		n := 0
+		if f.knows(partial) {
+			n = 1
+			if f.checkSettings(partial) == nil {
+				n = 2
+			}
+		}
+		if n > most {
+			said, most = err, n
 		}
 	}
-	return Config{}, first
+	return Config{}, said
 }
 
 // knows reports whether the family has all the parameters that c sets.

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/refusal"
+)
+
+// Plans that are no members of a space and plans that need more than the GPU
+// has are refused for different reasons, both before anything is compiled.
+func TestRefusalsBeforeCompiling(t *testing.T) {
+	p, list := lang.Load(diag.NewSource("heat.loom", `
+parameter L = 64, M = 64, N = 64;
+iterator k, j, i;
+double u[L,M,N], v[L,M,N];
+stencil heat (out, in) {
+  out[k][j][i] = in[k][j][i] + in[k][j][i+1] + in[k+1][j][i] + in[k-1][j][i] + in[k][j-1][i];
+}
+heat (v, u);
+copyout v;
+`))
+	if list.HasErrors() {
+		t.Fatal(list[0].Message)
+	}
+	b, list := p.Bind(nil)
+	if list.HasErrors() {
+		t.Fatal(list[0].Message)
+	}
+	hopper := cuda.Limits{
+		Warp: 32, Threads: 1024, Block: [3]int64{1024, 1024, 64}, Grid: [3]int64{1<<31 - 1, 65535, 65535},
+		Shared: 227 << 10, ThreadsOfMulti: 2048, SharedOfMulti: 228 << 10, RegistersOfMulti: 65536, BlocksOfMulti: 32,
+	}
+	turing := hopper
+	turing.Shared, turing.SharedOfMulti, turing.ThreadsOfMulti, turing.BlocksOfMulti = 64<<10, 64<<10, 1024, 16
+	for _, c := range []struct {
+		limits cuda.Limits
+		plan   string
+		reason refusal.Reason
+		want   string
+	}{
+		{hopper, "vec=3", refusal.Constraint, "--plan: vec=3 fits no kernel: vec takes no value 3; it takes 1, 2, 4, 8"},
+		{hopper, "block=4x16,x=shuffle", refusal.Constraint, "--plan: x=shuffle fits no kernel: block=4x16,x=shuffle: whole warps (neighbours in other lanes are in the same row only if a row of threads is a whole number of warps of 32); the rest being as it is, block=4x64|4x32|4x128|4x256|1x32|1x64|1x128|1x256|1x512|1x1024|2x32|2x64 and 9 more or x=load would do"},
+		{hopper, "family=stream,block=8x64,vec=4,shared=1", refusal.None, ""},
+		{turing, "family=stream,block=8x64,vec=4,shared=1", refusal.Resources, "--plan: the kernel heat takes 74304 bytes of shared memory a block, and a block has 65536"},
+		{hopper, "family=stream,block=16x64,vec=4,shared=3,planes=4,repeat=2x1", refusal.Resources, "--plan: the kernel heat takes 1430352 bytes of shared memory a block, and a block has 232448"},
+	} {
+		plan, err := schedule.ParsePlan(c.plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := target{plan: plan, device: "cuda:0", backend: &nvidia{gpu: cuda.GPU{Name: "G", Memory: 1 << 34, Multiprocessors: 64, Limits: c.limits}}}
+		_, err = to.lowered(b)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if refusal.Of(err) != c.reason || got != c.want {
+			t.Errorf("%s: %v: %s\nwant %v: %s", c.plan, refusal.Of(err), got, c.reason, c.want)
+		}
+	}
+}
