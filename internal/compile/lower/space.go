@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"fmt"
+
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -67,8 +69,13 @@ func (n *nest) tileByDefault(s *schedule.Space) {
 			widest = max(widest, int64(a.Type.Size()))
 		}
 	}
-	if widest == 0 {
-		return
+	reads := n.distinctReads()
+	if widest == 0 || reads > manyReads {
+		return // a cell a thread: more would not fit its registers
+	}
+	rows := int64(2)
+	if reads > manyReads/2 {
+		rows = 1
 	}
 	for i := range s.Families {
 		f := &s.Families[i]
@@ -78,13 +85,29 @@ func (n *nest) tileByDefault(s *schedule.Space) {
 		f.Param("vec").Default = schedule.Int(chunk(8, n.typeOf(widest)))
 		f.Param("sizes").Default = baked
 		if p := f.Param("rows"); p != nil {
-			p.Default = schedule.Int(2)
+			p.Default = schedule.Int(rows)
 			if len(n.axes) > 2 {
-				p.Default = schedule.Int(2, 2)
+				p.Default = schedule.Int(rows, rows)
 			}
 		}
 		s.Families[0], s.Families[i] = s.Families[i], s.Families[0]
 	}
+}
+
+// manyReads are so many values that a cell needs that the tile of a thread has
+// to stay small.
+const manyReads = 64
+
+// distinctReads counts the values of arrays that the group's statements read at
+// a cell.
+func (n *nest) distinctReads() int {
+	seen := map[string]bool{}
+	for _, s := range n.stmts {
+		for _, a := range accesses(s.src.Value) {
+			seen[fmt.Sprintf("%p%v", a.Array, a.Index)] = true
+		}
+	}
+	return len(seen)
 }
 
 // typeOf returns a type of that size.
