@@ -1,7 +1,8 @@
 #!/bin/sh
 # Checks the whole tree: installs what the tests need, then format, vet,
-# staticcheck, a build without cgo, the race detector, a little fuzzing, and at
-# the end every test, so that the last lines are those of go test.
+# staticcheck, a build without cgo, the race detector, a little fuzzing, a slice
+# of the proof, and at the end every test, so that the last lines are those of
+# go test.
 set -eu
 cd "$(dirname "$0")"
 
@@ -69,6 +70,11 @@ find internal -name '*_test.go' -exec grep -H '^func Fuzz' {} + | sort |
 		say "Fuzzing $name for 5 s"
 		go test -timeout 5m -run '^$' -fuzz "^$name\$" -fuzztime 5s "./$folder" </dev/null || exit 1
 	done
+
+# A seeded slice of what "make proof" does at length.
+say "Proof: random programs with random plans for GPUs, simulated"
+make --no-print-directory build
+build/gridloom bench proof --target gpu --pairs 200 --seed 500000 --every 100
 
 say "Tests"
 exec go test -timeout 15m ./...

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/proof"
 )
@@ -111,6 +113,10 @@ func (c *benchProof) gpu(a *app) error {
 
 // device proves the kernels of the examples on a GPU.
 func (c *benchProof) device(a *app) error {
+	_, isCUDA := cuda.ParseID(c.Device)
+	if _, isOpenCL := opencl.ParseID(c.Device); !isCUDA && !isOpenCL {
+		return usage("--device %s: kernels for GPUs run on cuda:0, opencl:0 and so on", c.Device)
+	}
 	files, err := filepath.Glob(filepath.Join(c.Examples, "*.loom"))
 	if err != nil || len(files) == 0 {
 		return usage("--examples %s: the folder has no .loom files", c.Examples)

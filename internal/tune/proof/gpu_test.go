@@ -18,9 +18,9 @@ import (
 // up, with shared memory, shuffles and kernels for one size.
 func TestRandomPairs(t *testing.T) {
 	t.Parallel()
-	n := 80
+	n := 50
 	if testing.Short() {
-		n = 16
+		n = 12
 	}
 	r, err := GPU(context.Background(), GPUOptions{Pairs: n, Seed: 70000, Workers: 2})
 	if err != nil {
