@@ -18,8 +18,12 @@ func (n *nest) demanded(a *ir.Array) bool { return !n.opts.Free && a.Hint == ir.
 
 // held leaves those configurations that hold an array where the source wants it.
 func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
-	if !n.reads(a) {
+	switch {
+	case n.reads(a):
+	case a.Hint == ir.Shared:
 		return s, elsewhere("no kernel reads " + a.Name)
+	default:
+		return s, nil // what is only written is in global memory anyway
 	}
 	if a.Hint != ir.Shared {
 		if s.Family("stream") == nil || slices.ContainsFunc(n.stage.Arrays, func(b *ir.Array) bool { return n.staged(b) && n.stageable(b) == nil }) {

@@ -169,6 +169,7 @@ func TestHintsUnmet(t *testing.T) {
 		{hinted("#pragma stream k block (48,5)", ""), "#pragma stream k block (48,5): block (48,5) is not followed: no such block of threads is made here; near it are (64,4), (32,4), (64,8)"},
 		{hinted("#pragma unroll i=3", ""), "#pragma unroll i=3: unroll i=3 is not followed: threads can have 1, 2, 4, 8, 16, 32 cells on i here"},
 		{hinted("#pragma stream k unroll k=8", ""), "#pragma stream k unroll k=8: unroll k=8 is not followed: threads can have 1, 2, 4 cells on k here"},
+		{hinted("", "#assign gmem (out,line), no-shmem (plane)"), ""},
 		{hinted("", "shmem out;"), "out: shmem (out) is not followed: no kernel reads out"},
 		{hinted("", "shmem line;"), "line: shmem (line) is not followed: line has one axis only, and no planes that blocks go along"},
 		{hinted("#pragma stream k", "#assign shmem (in,plane)"), "plane: shmem (plane) is not followed: plane has no axis that blocks go along"},
