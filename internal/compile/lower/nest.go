@@ -205,9 +205,7 @@ func (n *nest) build() error {
 		return n.excess
 	}
 	args := n.finish(k)
-	if n.opts.Target == GPU && n.opts.Sized {
-		k = kernel.Narrow(k, n.ranges())
-	}
+	k = n.tidied(k)
 	n.add(n.stage, k, args)
 	for _, f := range after {
 		f()
@@ -373,6 +371,26 @@ func identity(kind ir.ReduceKind, t types.Type) kernel.Expr {
 
 func reduceOp(kind ir.ReduceKind) op.Op {
 	return [...]op.Op{ir.Sum: op.Add, ir.Max: op.Max, ir.Min: op.Min}[kind]
+}
+
+// tidied returns the kernel with its index arithmetic put in order: in 32 bits
+// where the sizes are known and allow it, and if the configuration asks for it
+// with what is computed twice given a name.
+func (n *nest) tidied(k *kernel.Kernel) *kernel.Kernel {
+	if n.opts.Target != GPU {
+		return k
+	}
+	known := kernel.Ranges{}
+	if n.opts.Sized {
+		known = n.ranges()
+	}
+	switch {
+	case n.config.Has("share") && n.config.Is("share"):
+		return kernel.Apply(k, kernel.GPU(known))
+	case n.opts.Sized:
+		return kernel.Narrow(k, known)
+	}
+	return k
 }
 
 // ranges returns what is known of the kernel's arguments: the sizes.

@@ -71,10 +71,10 @@ func TestSpaces(t *testing.T) {
 		{lower.CPU, 3, "14000 family=loops,block=0x0x0,threads=0"},
 		{lower.CPU, 4, "14000 family=loops,block=0x0x0x0,threads=0"},
 		{lower.GPU, 0, "1 family=single"},
-		{lower.GPU, 1, "9029 family=cells,block=256"},
-		{lower.GPU, 2, "15170174 family=cells,block=8x32"},
-		{lower.GPU, 3, "752165064 family=cells,block=8x32"},
-		{lower.GPU, 5, "14898088008 family=cells,block=8x32"},
+		{lower.GPU, 1, "18053 family=cells,block=256"},
+		{lower.GPU, 2, "30340342 family=cells,block=8x32"},
+		{lower.GPU, 3, "1504330120 family=cells,block=8x32"},
+		{lower.GPU, 5, "29796176008 family=cells,block=8x32"},
 	} {
 		space := lower.Space(c.target, axes(c.rank))
 		if got := fmt.Sprintf("%v %v", space.Count(), space.Default("")); got != c.want {

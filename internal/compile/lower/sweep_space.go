@@ -107,6 +107,10 @@ func sweepParams(spread, outer int) []schedule.Param {
 			Source: garvey, Values: schedule.Words("args", "baked"), Default: schedule.Word("args"),
 		},
 		schedule.Param{
+			Name: "share", Doc: "whether indices are computed from each other and common subexpressions named, or all that is left to the compiler",
+			Source: garvey, Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
+		},
+		schedule.Param{
 			Name: "registers", Doc: "the most registers of a thread; 0 leaves it to the compiler",
 			Source: "Rawat et al. 2019, section V", Values: schedule.Numbers(0, 32, 48, 64, 80, 96, 128, 168, 255), Default: schedule.Int(0),
 		},
