@@ -75,13 +75,16 @@ func (c *benchProof) Run(a *app) error {
 	for _, f := range r.Failures {
 		fmt.Fprintf(a.stderr, "seed %d (--fp %s, plan %s, %v): %s\n", f.Seed, f.Mode, f.Plan, f.Set, f.Reason)
 	}
-	return verdict(len(r.Failures))
+	return a.verdict(len(r.Failures))
 }
 
 // verdict turns failures, which have been shown, into an exit status.
-func verdict(failures int) error {
-	if failures > 0 {
+func (a *app) verdict(failures int) error {
+	switch {
+	case failures > 0:
 		return failf(exitCheck, "the proof failed")
+	case a.ctx.Err() != nil:
+		return failf(exitInterrupted, "interrupted")
 	}
 	return nil
 }
@@ -108,7 +111,7 @@ func (c *benchProof) gpu(a *app) error {
 	if err := c.keep(r); err != nil {
 		return err
 	}
-	return verdict(len(r.Failures))
+	return a.verdict(len(r.Failures))
 }
 
 // device proves the kernels of the examples on a GPU.
@@ -145,5 +148,5 @@ func (c *benchProof) device(a *app) error {
 	if err := c.keep(r); err != nil {
 		return err
 	}
-	return verdict(len(r.Failures))
+	return a.verdict(len(r.Failures))
 }

@@ -38,6 +38,7 @@ func TestRandomPairs(t *testing.T) {
 		{"x", []Count{{Value: "load"}, {Value: "shuffle"}}},
 		{"shared", []Count{{Value: "0"}, {Value: "1"}, {Value: "2"}, {Value: "3"}}},
 		{"sizes", []Count{{Value: "args"}, {Value: "baked"}}},
+		{"local", []Count{{Value: "fused"}, {Value: "stored"}}},
 	} {
 		at := slices.IndexFunc(r.Values, func(x Counts) bool { return x.Name == c.Name })
 		have := r.Families

@@ -15,6 +15,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/transform"
 )
 
 // pair is a random program with a random plan, and the sizes that it runs at.
@@ -86,7 +87,7 @@ const fewThreads = 64
 // can be printed in OpenCL.
 func newPair(seed uint64, opencl bool) (*pair, error) {
 	p := &pair{seed: seed, strict: seed%2 == 0, opencl: opencl, free: seed%3 == 0}
-	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed / 2), Exact: p.strict})
+	c, err := p.program()
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +125,25 @@ func newPair(seed uint64, opencl bool) (*pair, error) {
 		p.sizes = append(p.sizes, big)
 	}
 	return p, nil
+}
+
+// program makes the pair's program. Every eighth seed looks for one with local
+// grids that can be fused, which few have.
+func (p *pair) program() (*gen.Case, error) {
+	const tries = 40
+	for try := uint64(0); ; try++ {
+		c, err := gen.Make(p.seed+try<<40, gen.Options{Size: sizeOf(p.seed / 2), Exact: p.strict})
+		if err != nil || p.seed%8 != 5 || try == tries || fusable(c.Program) {
+			return c, err
+		}
+	}
+}
+
+func fusable(p *ir.Program) bool {
+	return slices.ContainsFunc(p.Stages, func(s *ir.Stage) bool {
+		grids, _ := transform.Inlinable(p, s)
+		return len(grids) > 0
+	})
 }
 
 // lowering returns how a pair's program is lowered, but for the plan.
