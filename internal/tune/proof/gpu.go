@@ -29,7 +29,7 @@ type GPUResult struct {
 	Pairs     int    `json:"pairs"` // program and plan
 	FirstSeed uint64 `json:"first_seed"`
 	NextSeed  uint64 `json:"next_seed"` // where a proof that was stopped goes on
-	Runs      int    `json:"runs"`      // pair and sizes, in the simulator
+	Runs      int    `json:"runs"`      // in the simulator: pair, sizes, and kernels for those sizes or for all
 	Kernels   int    `json:"kernels"`   // verified and simulated
 	Cells     int64  `json:"cells_compared"`
 	Strict    int    `json:"strict_runs"`         // equal bit for bit

@@ -83,8 +83,8 @@ const (
 // fewThreads is what a block has of threads that PoCL makes code for one by one.
 const fewThreads = 64
 
-// newPair makes the pair of a seed. Every seed that says opencl has a plan that
-// can be printed in OpenCL.
+// newPair makes the pair of a seed, for opencl with a plan that can be printed
+// in OpenCL.
 func newPair(seed uint64, opencl bool) (*pair, error) {
 	p := &pair{seed: seed, strict: seed%2 == 0, opencl: opencl, free: seed%3 == 0}
 	c, err := p.program()
@@ -192,8 +192,14 @@ func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *verdict) {
 			v.failure = &f
 		}
 	}()
-	sampled := p.jury != nil && seed%uint64(p.Every) == 0
-	pair, err := newPair(seed, sampled && seed/uint64(p.Every)%4 != 3)
+	sampled, opencl := false, false
+	if every := uint64(p.Every); p.jury != nil {
+		// The sample has seeds of every kind: odd ones and even ones.
+		turn := seed / every
+		sampled = seed%every == turn%min(every, 4)
+		opencl = sampled && turn%5 != 3
+	}
+	pair, err := newPair(seed, opencl)
 	if err != nil {
 		v.failure = &Failure{Seed: seed, Reason: err.Error()}
 		return v
@@ -249,10 +255,6 @@ func (p *pair) simulate(ctx context.Context, s sizes, v *verdict) string {
 		if p.spoil != nil {
 			p.spoil(m)
 		}
-		v.runs++
-		if s.tiled {
-			v.tiled++
-		}
 		text := moduleText(m)
 		if text == before { // the plan has no kernel for one size
 			continue
@@ -268,8 +270,12 @@ func (p *pair) simulate(ctx context.Context, s sizes, v *verdict) string {
 		if reason != "" {
 			return fmt.Sprintf("sized %t: %s", way.sized, reason)
 		}
+		v.runs++
 		v.kernels += len(m.Kernels)
 		v.cells += cells
+		if s.tiled {
+			v.tiled++
+		}
 	}
 	return ""
 }
