@@ -565,17 +565,15 @@ func (w *sweep) alone(c *chain, q int64) kernel.Expr {
 	} else {
 		cond = kernel.Ge(lane, kernel.I(32-q))
 	}
-	key := "alone"
-	if w.ringOf(c) == nil {
-		cond = kernel.Bin(op.LOr, cond, kernel.Lt(kernel.Add(x, kernel.I(q*w.vec)), w.low(holds.Lo, nil)))
-		cond = kernel.Bin(op.LOr, cond, kernel.Lt(w.high(holds.Hi, nil), kernel.Add(x, kernel.I((q+1)*w.vec-1))))
-		key += fmt.Sprintf(":%s:%d", w.rangeKey(holds), c.first)
-	}
+	// A thread beyond the row's end has the row's last cells, not what the
+	// boundary makes of those there: its vector was moved to the array.
+	cond = kernel.Bin(op.LOr, cond, kernel.Lt(kernel.Add(x, kernel.I(q*w.vec)), w.low(holds.Lo, nil)))
+	cond = kernel.Bin(op.LOr, cond, kernel.Lt(w.high(holds.Hi, nil), kernel.Add(x, kernel.I((q+1)*w.vec-1))))
 	side := "right"
 	if q < 0 {
 		side = "left"
 	}
-	return w.pre.let(w.env, fmt.Sprintf("%s:%d", key, q), side+"_alone", cond)
+	return w.pre.let(w.env, fmt.Sprintf("alone:%s:%d:%d", w.rangeKey(holds), c.first, q), side+"_alone", cond)
 }
 
 // neighbour loads several of the cells beside the thread's vector, from one on,
