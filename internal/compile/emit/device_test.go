@@ -18,6 +18,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -193,8 +194,18 @@ func (d *target) launch(t *testing.T, l device.Gridded, k *kernel.Kernel, env ma
 	if err != nil {
 		t.Fatal(err)
 	}
+	var beyond error // what the device has less of than the kernel takes
+	defer func() {
+		if beyond != nil {
+			t.Skip(beyond)
+		}
+	}()
 	d.thread.do(t, func() error {
 		call, err := l.PrepareGrid(k.Name, geometry, args)
+		if refusal.Of(err) == refusal.Resources {
+			beyond = err
+			return nil
+		}
 		if err != nil {
 			return err
 		}

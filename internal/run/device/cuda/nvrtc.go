@@ -224,6 +224,10 @@ func (c *Compiler) Options(arch int, a toolchain.Arithmetic, extra ...string) ([
 // reads it.
 const Verbose = "--ptxas-options=-v"
 
+// NoCache is the option that makes NVRTC compile what it has compiled before,
+// for measuring how long that takes; from 12.9 on it keeps code by itself.
+const NoCache = "--no-cache"
+
 // Compile turns CUDA C++ into code for GPUs of a compute capability. A source
 // that does not compile is left where the user can look at it.
 func (c *Compiler) Compile(source []byte, arch int, a toolchain.Arithmetic) ([]byte, error) {
@@ -252,9 +256,10 @@ func (c *Compiler) CompileWith(source []byte, opts []string) (Code, error) {
 	if r := c.compile(program, opts); r != 0 {
 		log := c.log(program)
 		const invalidOption, compilation = 5, 6
-		if i := slices.Index(opts, Verbose); r == invalidOption && i >= 0 {
-			// Some versions do not know it; the code is the same without.
-			return c.CompileWith(source, slices.Delete(slices.Clone(opts), i, i+1))
+		// Some versions do not know them; the code is the same without.
+		known := slices.DeleteFunc(slices.Clone(opts), func(o string) bool { return o == Verbose || o == NoCache })
+		if r == invalidOption && len(known) < len(opts) {
+			return c.CompileWith(source, known)
 		}
 		if r != compilation || log == "" {
 			return Code{}, fmt.Errorf("%w (options %s): %s", c.fail(r, "nvrtcCompileProgram"), strings.Join(opts, " "), log)
