@@ -99,13 +99,18 @@ func (c *cell) load(a *ir.Access) kernel.Expr {
 	for d, ix := range a.Index {
 		idx = append(idx, c.index(a, d, ix))
 	}
-	value := kernel.Expr(&kernel.Load{Buffer: b.buffer, Index: c.element(st, idx)})
+	return applied(&kernel.Load{Buffer: b.buffer, Index: c.element(st, idx)}, idx)
+}
+
+// applied applies the boundaries of some indices to a value that was loaded
+// with them: the first axis that hits a constant wins, so it is the outermost
+// choice.
+func applied(value kernel.Expr, idx []index) kernel.Expr {
 	for _, x := range idx {
 		if x.negate != nil {
 			value = kernel.Sel(x.negate, kernel.Un(op.Neg, value), value)
 		}
 	}
-	// The first axis that hits a constant wins, so it is the outermost choice.
 	for d := len(idx) - 1; d >= 0; d-- {
 		for _, hit := range idx[d].constants {
 			value = kernel.Sel(hit.cond, hit.value, value)
@@ -161,7 +166,7 @@ func (c *cell) index(a *ir.Access, d int, ix ir.Index) index {
 	if !low && !high {
 		return out
 	}
-	return c.mapped(a, d, out, low, high)
+	return c.mapped(a.Array, d, out, low, high)
 }
 
 // crosses reports whether an access may read beyond a face: side is -1 for the
@@ -197,30 +202,34 @@ func (c *cell) hiBounds(axis int) []ir.Affine { return c.span[axis].hiBounds }
 
 // mapped applies a dimension's boundaries. The values that it needs are named
 // in the row's scope unless they vary on the inner axis.
-func (c *cell) mapped(a *ir.Access, d int, raw index, low, high bool) index {
-	faces := a.Array.Dims[d].Faces
-	holds := a.Array.Holds(d)
+func (c *cell) mapped(a *ir.Array, d int, raw index, low, high bool) index {
 	s := c.row
 	if raw.axis == c.inner() {
 		s = c.body
 	}
-	base := fmt.Sprintf("map:%s:%d:%s", a.Array.Name, d, raw.key)
-	name := c.offsetName(raw)
-	lo := c.low(holds.Lo, nil)
-	hi := c.high(holds.Hi, nil)
+	key := fmt.Sprintf("map:%s:%d:%s", a.Name, d, raw.key)
+	return c.throughFaces(s, a, d, raw, key, c.offsetName(raw), low, high)
+}
+
+// throughFaces makes an index of a dimension one that can be loaded: where it
+// may cross a face, it is mapped as the boundary says, or clipped if there is
+// none. The values that this takes are named in a scope, under a key.
+func (c *cell) throughFaces(s *scope, a *ir.Array, d int, raw index, key, name string, low, high bool) index {
+	holds, faces := a.Holds(d), a.Dims[d].Faces
+	out := index{axis: raw.axis, offset: raw.offset, key: key}
+	lo, hi := c.low(holds.Lo, nil), c.high(holds.Hi, nil)
 	x := raw.at
-	below, above := kernel.Lt(x, lo), kernel.Bin(op.Gt, x, hi)
-	out := index{axis: raw.axis, offset: raw.offset, key: base}
 	at := x
 	var negate kernel.Expr
-	side := func(on bool, which string, f ir.Boundary, cond kernel.Expr) {
-		if !on {
+	side := func(which string, f ir.Boundary, cond, end kernel.Expr, clip func(x, y kernel.Expr) kernel.Expr) {
+		if f.Kind == ir.None {
+			at = clip(at, end)
 			return
 		}
 		to, neg := mapIndex(f.Kind, x, lo, hi)
 		if f.Kind == ir.Constant {
 			// Any cell will do: its value is not used.
-			hit := s.let(c.env, base+":"+which, name+"_"+which, cond)
+			hit := s.let(c.env, key+":"+which, name+"_"+which, cond)
 			out.constants = append(out.constants, constantHit{hit, c.expr(f.Value)})
 		}
 		at = kernel.Sel(cond, to, at)
@@ -232,11 +241,15 @@ func (c *cell) mapped(a *ir.Access, d int, raw index, low, high bool) index {
 			negate = neg
 		}
 	}
-	side(high, "above", faces.High, above)
-	side(low, "below", faces.Low, below)
-	out.at = s.let(c.env, base+":at", name, at)
+	if high {
+		side("above", faces.High, kernel.Bin(op.Gt, x, hi), hi, kernel.Min)
+	}
+	if low {
+		side("below", faces.Low, kernel.Lt(x, lo), lo, kernel.Max)
+	}
+	out.at = s.let(c.env, key+":at", name, at)
 	if negate != nil {
-		out.negate = s.let(c.env, base+":neg", name+"_neg", negate)
+		out.negate = s.let(c.env, key+":neg", name+"_neg", negate)
 	}
 	return out
 }

@@ -63,14 +63,16 @@ func (n *nest) space() schedule.Space {
 // bench/results/spatial-h200.json). Kernels for all sizes keep to a cell a
 // thread by default, which puts no condition on the grids' rows.
 func (n *nest) tileByDefault(s *schedule.Space) {
-	widest := int64(0)
+	widest := types.Invalid
 	for _, a := range n.stage.Arrays {
 		if n.touches(a) && n.vectors(a) {
-			widest = max(widest, int64(a.Type.Size()))
+			if widest == types.Invalid || a.Type.Size() > widest.Size() {
+				widest = a.Type
+			}
 		}
 	}
 	reads := n.distinctReads()
-	if widest == 0 || reads > manyReads {
+	if widest == types.Invalid || reads > manyReads {
 		return // a cell a thread: more would not fit its registers
 	}
 	rows := int64(2)
@@ -82,7 +84,7 @@ func (n *nest) tileByDefault(s *schedule.Space) {
 		if f.Name != "tile" {
 			continue
 		}
-		f.Param("vec").Default = schedule.Int(chunk(8, n.typeOf(widest)))
+		f.Param("vec").Default = schedule.Int(chunk(8, widest))
 		f.Param("sizes").Default = baked
 		if p := f.Param("rows"); p != nil {
 			p.Default = schedule.Int(rows)
@@ -108,11 +110,6 @@ func (n *nest) distinctReads() int {
 		}
 	}
 	return len(seen)
-}
-
-// typeOf returns a type of that size.
-func (n *nest) typeOf(size int64) types.Type {
-	return map[int64]types.Type{1: types.U8, 4: types.I32, 8: types.F64}[size]
 }
 
 func loopsFamily(rank int) schedule.Family {

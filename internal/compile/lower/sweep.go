@@ -93,8 +93,12 @@ func (n *nest) tiling() (tiling, bool) {
 	}
 	t.rotate = cfg.Has("rotate") && cfg.Is("rotate")
 	t.shuffle = cfg.Word("x") == "shuffle"
-	t.loads = [...]kernel.Via{kernel.Plain, kernel.ReadOnly}[b2i(cfg.Word("load") == "readonly")]
-	t.stores = [...]kernel.Via{kernel.Plain, kernel.Streaming}[b2i(cfg.Word("store") == "streaming")]
+	if cfg.Word("load") == "readonly" {
+		t.loads = kernel.ReadOnly
+	}
+	if cfg.Word("store") == "streaming" {
+		t.stores = kernel.Streaming
+	}
 	block := cfg.Ints("block")
 	of := func(list []int64, fromEnd int) int64 {
 		if fromEnd < len(list) {
@@ -115,13 +119,6 @@ func (n *nest) tiling() (tiling, bool) {
 		t.along[rest[i]] = share{of(block, at), of(rows, at-1), of(repeat, at)}
 	}
 	return t, true
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func without(list []int, x int) []int {
@@ -430,48 +427,12 @@ func (w *sweep) index(a *ir.Array, d int, axis int, off int64) index {
 	return w.mapped(a, d, out, name, low, high)
 }
 
-// mapped makes an index of a dimension one that can be loaded: where it may
-// cross a face, it is mapped as the boundary says, or clipped if there is none.
+// mapped is throughFaces for whatever cell the index belongs to: equal ranges
+// and boundaries share what they need.
 func (w *sweep) mapped(a *ir.Array, d int, raw index, name string, low, high bool) index {
 	s, _ := w.scopeOf(raw.axis)
-	holds, faces := a.Holds(d), a.Dims[d].Faces
-	out := index{axis: raw.axis, offset: raw.offset}
-	out.key = fmt.Sprintf("map:%s:%s:%s", w.rangeKey(holds), facesKey(w.Program, faces), raw.key)
-	lo, hi := w.low(holds.Lo, nil), w.high(holds.Hi, nil)
-	x := raw.at
-	below, above := kernel.Lt(x, lo), kernel.Bin(op.Gt, x, hi)
-	at := x
-	var negate kernel.Expr
-	side := func(which string, f ir.Boundary, cond, end kernel.Expr, clip func(x, y kernel.Expr) kernel.Expr) {
-		if f.Kind == ir.None {
-			at = clip(at, end)
-			return
-		}
-		to, neg := mapIndex(f.Kind, x, lo, hi)
-		if f.Kind == ir.Constant {
-			hit := s.let(w.env, out.key+":"+which, name+"_"+which, cond)
-			out.constants = append(out.constants, constantHit{hit, w.cells[0].expr(f.Value)})
-		}
-		at = kernel.Sel(cond, to, at)
-		if neg != nil {
-			neg = kernel.And(cond, neg)
-			if negate != nil {
-				neg = kernel.Bin(op.LOr, negate, neg)
-			}
-			negate = neg
-		}
-	}
-	if high {
-		side("above", faces.High, above, hi, kernel.Min)
-	}
-	if low {
-		side("below", faces.Low, below, lo, kernel.Max)
-	}
-	out.at = s.let(w.env, out.key+":at", name, at)
-	if negate != nil {
-		out.negate = s.let(w.env, out.key+":neg", name+"_neg", negate)
-	}
-	return out
+	key := fmt.Sprintf("map:%s:%s:%s", w.rangeKey(a.Holds(d)), facesKey(w.Program, a.Dims[d].Faces), raw.key)
+	return w.cells[0].throughFaces(s, a, d, raw, key, name, low, high)
 }
 
 func (w *sweep) rangeKey(r ir.Range) string {
@@ -558,22 +519,6 @@ func (w *sweep) element(st *store, idx []index) kernel.Expr {
 	}
 	last := len(idx) - 1
 	return kernel.Add(w.start(st, idx), idx[last].at)
-}
-
-// finish applies the boundaries of some axes to a value that was loaded: the
-// first axis that hits a constant wins.
-func applied(value kernel.Expr, idx []index) kernel.Expr {
-	for _, x := range idx {
-		if x.negate != nil {
-			value = kernel.Sel(x.negate, kernel.Un(op.Neg, value), value)
-		}
-	}
-	for d := len(idx) - 1; d >= 0; d-- {
-		for _, hit := range idx[d].constants {
-			value = kernel.Sel(hit.cond, hit.value, value)
-		}
-	}
-	return value
 }
 
 // moves reports whether an access changes from plane to plane.
