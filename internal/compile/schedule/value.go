@@ -84,6 +84,12 @@ func (v Value) String() string {
 	return strings.Join(parts, "x")
 }
 
+// IsNumber reports whether the value is a number or a list of them.
+func (v Value) IsNumber() bool { return v.word == "" }
+
+// Ints returns the numbers of a value that is no word.
+func (v Value) Ints() []int64 { return slices.Clone(v.ints) }
+
 // Equal reports whether two values have the same text.
 func (v Value) Equal(w Value) bool { return v.word == w.word && slices.Equal(v.ints, w.ints) }
 

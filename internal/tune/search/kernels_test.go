@@ -1,0 +1,149 @@
+package search
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+func numbers(n ...int64) []schedule.Value { return schedule.Numbers(n...) }
+
+// twoFamilies has a parameter of lists of two lengths, words, a condition and constraints.
+func twoFamilies() schedule.Space {
+	shapes2 := []schedule.Value{schedule.Int(8, 32), schedule.Int(4, 32), schedule.Int(4, 64), schedule.Int(1, 64)}
+	shapes3 := []schedule.Value{schedule.Int(2, 4, 32), schedule.Int(1, 4, 64), schedule.Int(1, 1, 16)}
+	return schedule.Space{Families: []schedule.Family{
+		{
+			Name: "tile", Params: []schedule.Param{
+				{Name: "block", Values: shapes3, Default: shapes3[0]},
+				{Name: "vec", Values: numbers(1, 4, 2), Default: schedule.Int(2)},
+			},
+			Constraints: []schedule.Constraint{{
+				Name: "small", Params: []string{"block", "vec"},
+				Holds: func(c schedule.Config) bool { return c.Int("vec") < 4 || c.Ints("block")[2] < 64 },
+			}},
+		},
+		{
+			Name: "stream", Params: []schedule.Param{
+				{Name: "stream", Values: schedule.Words("k", "j"), Default: schedule.Word("k")},
+				{Name: "shared", Values: numbers(0, 1), Default: schedule.Int(0)},
+				{Name: "ahead", Values: numbers(1, 2), Default: schedule.Int(1), When: []schedule.Condition{schedule.When("shared", schedule.Int(1))}},
+				{Name: "block", Values: shapes2, Default: shapes2[0]},
+				{Name: "vec", Values: numbers(1, 2), Default: schedule.Int(1)},
+			},
+		},
+	}}
+}
+
+func TestPointsAndConfigurationsAreOne(t *testing.T) {
+	s := twoFamilies()
+	if err := s.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	k := Of(s)
+	seen := map[string]bool{}
+	for c := range s.All() {
+		p, err := k.Point(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !k.Legal(p) || seen[p.Key()] || k.Text(p) != c.String() {
+			t.Errorf("%s: %v: legal %v, text %s", c, p, k.Legal(p), k.Text(p))
+		}
+		seen[p.Key()] = true
+		if back, err := k.Config(p); err != nil || !back.Equal(c) {
+			t.Errorf("%s came back as %s: %v", c, back, err)
+		}
+		if q, ok := k.Complete(p); !ok || !slices.Equal(p, q) {
+			t.Errorf("%v is complete and became %v", p, q)
+		}
+	}
+	if k.Count().Int64() != int64(len(seen)) {
+		t.Errorf("%v points, %d configurations", k.Count(), len(seen))
+	}
+	n := 0
+	for p := range k.All() {
+		if n++; !seen[p.Key()] {
+			t.Errorf("%v is no configuration", p)
+		}
+	}
+	if n != len(seen) {
+		t.Errorf("%d points, %d configurations", n, len(seen))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		p := make(Point, len(k.Params()))
+		for i := range p {
+			p[i] = rng.IntN(len(k.Params()[i].Values)+1) - 1
+		}
+		if k.Legal(p) != seen[p.Key()] {
+			t.Errorf("%v: legal %v", p, k.Legal(p))
+		}
+		if !seen[k.Draw(rng).Key()] {
+			t.Error("drew what is not in the space")
+		}
+	}
+}
+
+func TestCoordinates(t *testing.T) {
+	var names []string
+	for _, p := range Of(twoFamilies()).Params() {
+		names = append(names, p.Name+p.Axis)
+	}
+	want := []string{"family", "block.zz", "block.yy", "block.xx", "vec", "stream", "shared", "ahead"}
+	if !slices.Equal(names, want) {
+		t.Errorf("%v", names)
+	}
+}
+
+// TestComplete holds completion to what enumeration finds.
+func TestComplete(t *testing.T) {
+	k := Of(twoFamilies())
+	all := slices.Collect(k.All())
+	rng := rand.New(rand.NewPCG(3, 4))
+	found := 0
+	for range 3000 {
+		p := make(Point, len(k.Params()))
+		for i := range p {
+			p[i] = Free
+			if rng.IntN(2) == 0 {
+				p[i] = rng.IntN(len(k.Params()[i].Values)+1) - 1
+			}
+		}
+		fits := func(q Point) bool {
+			for i := range p {
+				if p[i] >= 0 && p[i] != q[i] {
+					return false
+				}
+			}
+			return true
+		}
+		q, ok := k.Complete(p)
+		if ok != slices.ContainsFunc(all, fits) {
+			t.Fatalf("%v: completed %v", p, ok)
+		}
+		if ok {
+			found++
+			if !fits(q) || !k.Legal(q) {
+				t.Fatalf("%v became %v", p, q)
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d could be completed", found)
+	}
+}
+
+func TestStarts(t *testing.T) {
+	k := Of(twoFamilies())
+	var texts []string
+	for _, p := range k.Starts() {
+		texts = append(texts, k.Text(p))
+	}
+	want := []string{"family=tile,block=2x4x32,vec=2", "family=stream,stream=k,shared=0,block=8x32,vec=1"}
+	if !slices.Equal(texts, want) {
+		t.Errorf("%q", texts)
+	}
+}
