@@ -72,9 +72,9 @@ func TestSpaces(t *testing.T) {
 		{lower.CPU, 4, "14000 family=loops,block=0x0x0x0,threads=0"},
 		{lower.GPU, 0, "1 family=single"},
 		{lower.GPU, 1, "18053 family=cells,block=256"},
-		{lower.GPU, 2, "30340342 family=cells,block=8x32"},
-		{lower.GPU, 3, "1504330120 family=cells,block=8x32"},
-		{lower.GPU, 5, "29796176008 family=cells,block=8x32"},
+		{lower.GPU, 2, "52755958 family=cells,block=8x32"},
+		{lower.GPU, 3, "2629204552 family=cells,block=8x32"},
+		{lower.GPU, 5, "52139934856 family=cells,block=8x32"},
 	} {
 		space := lower.Space(c.target, axes(c.rank))
 		if got := fmt.Sprintf("%v %v", space.Count(), space.Default("")); got != c.want {

@@ -29,6 +29,11 @@ type ring struct {
 	cells     int64         // of a plane
 	n         int64         // cells of a copy
 	copies    []*ringCopy   // of a thread
+	// halos says that only some parts of a plane are copied, and that threads
+	// store the rows of their own cells.
+	halos bool
+	parts []box
+	own   []*chain
 }
 
 // ringCopy is one of the runs of cells that a thread copies of every plane.
@@ -56,11 +61,13 @@ func (w *sweep) makeRings() {
 			rings = append(rings, w.newRing(c.array))
 		}
 	}
-	rings, w.excess = w.ration(rings)
-	for _, r := range rings {
+	w.rings, w.excess = w.ration(rings)
+	for _, r := range w.rings {
 		w.allocate(r)
+		if r.halos {
+			w.ownRows(r)
+		}
 	}
-	w.rings = rings
 }
 
 // asyncBytes reports whether the runs of a type that go with vectors of so many
@@ -114,6 +121,11 @@ func (w *sweep) ringOf(c *chain) *ring {
 
 // newRing measures the ring that an array needs.
 func (w *sweep) newRing(a *ir.Array) *ring {
+	if w.halos {
+		if r := w.newHaloRing(a); r != nil {
+			return r
+		}
+	}
 	r := &ring{array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type)}
 	first := true
 	last := map[int]int64{}
@@ -205,8 +217,14 @@ func (w *sweep) fresh(c *chain) (lowest, highest int64) {
 func (w *sweep) ringCopies(r *ring, st *store) {
 	inner := w.inner()
 	threads := w.threads()
-	runs := r.cells / r.n
-	perRow := r.len[inner] / r.n
+	parts := r.parts
+	if !r.halos {
+		parts = []box{r.whole(w.planeAxes(r.array))}
+	}
+	runs := int64(0)
+	for _, p := range parts {
+		runs += p.cells() / r.n
+	}
 	lane := w.pre.let(w.env, "lane", "lane", w.lane)
 	lastDim := len(r.array.Dims) - 1
 	holds := r.array.Holds(lastDim)
@@ -217,30 +235,21 @@ func (w *sweep) ringCopies(r *ring, st *store) {
 		if (i+1)*threads > runs {
 			c.valid = w.pre.let(w.env, fmt.Sprintf("valid:%p:%d", r, i), name+"_valid", kernel.Lt(number, kernel.I(runs)))
 		}
-		row := kernel.Bin(op.Div, number, kernel.I(perRow))
-		var outer []index
-		for d := lastDim - 1; d >= 0; d-- { // the last varies fastest
-			axis := r.array.Dims[d].Axis
+		from := w.runFrom(r, parts, i*threads, number)
+		if r.halos {
+			c.at = w.pre.let(w.env, fmt.Sprintf("place:%p:%d", r, i), name+"_at", r.within(from, w.planeAxes(r.array)))
+		}
+		for d, dim := range r.array.Dims[:lastDim] {
+			axis := dim.Axis
 			if axis == w.stream {
-				outer = append(outer, index{axis: axis})
+				c.outer = append(c.outer, index{axis: axis})
 				continue
 			}
-			at := row
-			if d > 0 && w.moreRows(r, d) {
-				at = kernel.Bin(op.Rem, row, kernel.I(r.len[axis]))
-				row = kernel.Bin(op.Div, row, kernel.I(r.len[axis]))
-			}
-			x := kernel.Add(kernel.Add(w.corner[axis], at), kernel.I(r.from[axis]))
+			x := kernel.Add(w.corner[axis], from[axis])
 			raw := index{axis: axis, at: x, key: fmt.Sprintf("%p:%s:%d", r, name, axis)}
-			outer = append(outer, w.mapped(r.array, d, raw, name+"_"+w.Program.Axes[axis], true, true))
+			c.outer = append(c.outer, w.mapped(r.array, d, raw, name+"_"+w.Program.Axes[axis], true, true))
 		}
-		slices.Reverse(outer)
-		c.outer = outer
-		col := kernel.Mul(kernel.Bin(op.Rem, number, kernel.I(perRow)), kernel.I(r.n))
-		if perRow == runs {
-			col = kernel.Mul(number, kernel.I(r.n))
-		}
-		raw := kernel.Add(kernel.Add(w.corner[inner], col), kernel.I(r.from[inner]))
+		raw := kernel.Add(w.corner[inner], from[inner])
 		c.raw = w.pre.let(w.env, fmt.Sprintf("run:%p:%d", r, i), name+"_"+w.Program.Axes[inner], raw)
 		down := func(x kernel.Expr) kernel.Expr { return kernel.Sub(x, floorMod(x, kernel.I(r.n))) }
 		clipped := kernel.Max(kernel.Min(c.raw, down(w.high(holds.Hi, nil))), down(w.low(holds.Lo, nil)))
@@ -340,6 +349,9 @@ func (w *sweep) startRings() {
 			}
 		}
 		w.now.emit(&kernel.AsyncCommit{})
+	}
+	for _, r := range w.rings {
+		w.startOwn(r)
 	}
 }
 

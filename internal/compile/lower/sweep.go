@@ -34,6 +34,7 @@ type tiling struct {
 	// shared is how many steps planes are copied to shared memory before they
 	// are needed; 0 keeps nothing there.
 	shared int64
+	halos  bool // and of a plane only what threads do not load themselves
 	loads  kernel.Via
 	stores kernel.Via
 }
@@ -91,6 +92,7 @@ func (n *nest) tiling() (tiling, bool) {
 	if cfg.Has("shared") {
 		t.shared = cfg.Int("shared")
 	}
+	t.halos = cfg.Has("stage") && cfg.Word("stage") == "halos"
 	t.rotate = cfg.Has("rotate") && cfg.Is("rotate")
 	t.shuffle = cfg.Word("x") == "shuffle"
 	if cfg.Word("load") == "readonly" {
@@ -200,6 +202,7 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		for _, c := range w.cells {
 			c.vals = map[*ir.Temp]kernel.Expr{}
 		}
+		w.keepOwn()
 		w.feedRings(last)
 		w.load()
 		w.compute()

@@ -49,6 +49,11 @@ func streamFamily(axes []string) schedule.Family {
 			Source: "Rawat et al. 2019, section III-A; Garvey 2018, section 6.1", Values: schedule.Numbers(0, 1, 2, 3), Default: schedule.Int(0),
 		},
 		{
+			Name: "stage", Doc: "what is copied to shared memory: whole planes, or the halos of a block, whose own cells threads store from their registers",
+			Source: "Zhang and Mueller 2013, section 2.2; Rawat et al. 2019, section III", Values: schedule.Words("planes", "halos"), Default: schedule.Word("planes"),
+			When: []schedule.Condition{schedule.When("shared", schedule.Numbers(1, 2, 3)...)},
+		},
+		{
 			Name: "ahead", Doc: "planes that are loaded before they are needed",
 			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1, 2), Default: schedule.Int(0),
 		},

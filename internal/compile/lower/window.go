@@ -54,7 +54,7 @@ func (w *sweep) windowed(a *ir.Access) bool {
 // row finds the chain, the plane and the cell that an access of a cell of the
 // thread's tile reads.
 func (w *sweep) row(a *ir.Access, place map[int]int64) (c *chain, at, cell int64) {
-	c = &chain{array: a.Array}
+	c = &chain{array: a.Array, held: map[int64]map[int64]kernel.Expr{}, queue: map[int64]map[int64]*kernel.Var{}}
 	key := fmt.Sprintf("%p", a.Array)
 	for _, ix := range a.Index {
 		off := ix.Offset + place[ix.Axis]
@@ -90,20 +90,28 @@ func (w *sweep) plan() {
 			}
 			for _, cell := range w.cells {
 				c, at, x := w.row(a, cell.place)
-				i := slices.IndexFunc(c.planes, func(p *plane) bool { return p.at == at })
-				if i < 0 {
-					i = len(c.planes)
-					c.planes = append(c.planes, &plane{at, map[int64]bool{}})
-				}
-				c.planes[i].need[x] = true
+				c.plane(at).need[x] = true
 			}
 		}
 	}
 	for _, c := range w.chains {
-		slices.SortFunc(c.planes, func(p, q *plane) int { return int(q.at - p.at) })
-		c.held = map[int64]map[int64]kernel.Expr{}
-		c.queue = map[int64]map[int64]*kernel.Var{}
+		c.sort()
 	}
+}
+
+// plane finds or makes the plane at an offset.
+func (c *chain) plane(at int64) *plane {
+	i := slices.IndexFunc(c.planes, func(p *plane) bool { return p.at == at })
+	if i < 0 {
+		i = len(c.planes)
+		c.planes = append(c.planes, &plane{at, map[int64]bool{}})
+	}
+	return c.planes[i]
+}
+
+// sort puts the planes in order, the highest first.
+func (c *chain) sort() {
+	slices.SortFunc(c.planes, func(p, q *plane) int { return int(q.at - p.at) })
 }
 
 // at returns what is needed of a plane, nil if nothing is.
@@ -163,8 +171,19 @@ func (w *sweep) known(c *chain, x, at int64) bool {
 func (w *sweep) own(x int64) bool { return x >= 0 && x < w.vec }
 
 // top is the highest plane of a row that is loaded, and queued the highest
-// that comes from a queue.
-func (w *sweep) top(c *chain) int64 { return c.planes[0].at + w.ahead }
+// that comes from a queue. What a ring holds needs no other planes ahead, and
+// what goes to one has to be there a step before.
+func (w *sweep) top(c *chain) int64 {
+	top := c.planes[0].at
+	r := w.haloRing(c.array)
+	switch {
+	case r == nil:
+		return top + w.ahead
+	case w.ownRow(c):
+		return max(top+w.ahead, r.high+w.step())
+	}
+	return top
+}
 
 func (w *sweep) queued(c *chain) int64 { return w.top(c) - w.step() }
 
@@ -228,6 +247,17 @@ func (w *sweep) fill(c *chain) {
 
 // advance loads the rows of new planes and completes those below them.
 func (w *sweep) advance(c *chain) {
+	if !w.fromRegisters(c) {
+		w.enter(c)
+	}
+	for _, p := range c.planes {
+		w.extend(c, p.at, sorted(p.need))
+	}
+}
+
+// enter moves what queues hold to its new planes and loads the thread's cells
+// of those that enter.
+func (w *sweep) enter(c *chain) {
 	before := c.held
 	c.held = map[int64]map[int64]kernel.Expr{}
 	for at := c.lowest(); at <= w.queued(c); at++ {
@@ -248,9 +278,6 @@ func (w *sweep) advance(c *chain) {
 		if len(w.needed(c, at)) > 0 {
 			c.held[at] = w.loadOwn(c, at)
 		}
-	}
-	for _, p := range c.planes {
-		w.extend(c, p.at, sorted(p.need))
 	}
 }
 
@@ -361,7 +388,7 @@ func (w *sweep) scopeFor(c *chain) *scope {
 
 // loadOwn loads the cells of the thread's vector.
 func (w *sweep) loadOwn(c *chain, at int64) map[int64]kernel.Expr {
-	if r := w.ringOf(c); r != nil {
+	if r := w.ringOf(c); r != nil && !w.fromRegisters(c) {
 		return w.fromRing(r, c, at, 0, w.vec)
 	}
 	held := map[int64]kernel.Expr{}
@@ -431,7 +458,9 @@ func (w *sweep) mend(c *chain, at int64, outer []index, held map[int64]kernel.Ex
 	if faces.Low.Kind != ir.None && !(whole(lo, 0) && !cell.crosses(ix, holds.Lo, cell.loBounds, -1)) {
 		ragged = kernel.Lt(x, lo)
 	}
-	if faces.High.Kind != ir.None && !(whole(hi, 1) && !cell.crosses(ix, holds.Hi, cell.hiBounds, 1)) {
+	// Of threads beyond the row's end a ring has the cells.
+	beyond := w.fromRegisters(c) && !w.threadsEnd(hi)
+	if faces.High.Kind != ir.None && !(whole(hi, 1) && !beyond && !cell.crosses(ix, holds.Hi, cell.hiBounds, 1)) {
 		over := kernel.Lt(hi, kernel.Add(x, kernel.I(w.vec-1)))
 		if ragged == nil {
 			ragged = over
@@ -452,6 +481,15 @@ func (w *sweep) mend(c *chain, at int64, outer []index, held map[int64]kernel.Ex
 		held[x] = kernel.V(v)
 	}
 	s.emit(&kernel.If{Cond: cond, Then: inside})
+}
+
+// threadsEnd reports whether the last thread's last cell on the inner axis is
+// surely the last of a row.
+func (w *sweep) threadsEnd(hi kernel.Expr) bool {
+	start, _ := w.blocksOn(w.inner())
+	first, known := kernel.IntLit(start)
+	last, alsoKnown := kernel.IntLit(hi)
+	return known && alsoKnown && mod(last+1-first, w.along[w.inner()].width()) == 0
 }
 
 // strays reports whether a row is read by cells beside it or beyond its ends.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -71,22 +72,31 @@ func TestRealSpacesAgainstBruteForce(t *testing.T) {
 }
 
 // combinations counts the members of a space by checking every combination of
-// values. All parameters of its families always exist.
+// values of the parameters that exist.
 func combinations(s schedule.Space) int64 {
 	count := int64(0)
 	for _, f := range s.Families {
-		c := schedule.Config{Family: f.Name, Values: make([]schedule.Setting, len(f.Params))}
+		c := schedule.Config{Family: f.Name}
+		lacking := func(w schedule.Condition) bool {
+			v, ok := c.Get(w.Param)
+			return !ok || !slices.ContainsFunc(w.In, v.Equal)
+		}
 		var try func(at int)
 		try = func(at int) {
-			if at == len(f.Params) {
+			switch {
+			case at == len(f.Params):
 				if s.Check(c) == nil {
 					count++
 				}
 				return
+			case slices.ContainsFunc(f.Params[at].When, lacking):
+				try(at + 1)
+				return
 			}
 			for _, v := range f.Params[at].Values {
-				c.Values[at] = schedule.Setting{Name: f.Params[at].Name, Value: v}
+				c.Values = append(c.Values, schedule.Setting{Name: f.Params[at].Name, Value: v})
 				try(at + 1)
+				c.Values = c.Values[:len(c.Values)-1]
 			}
 		}
 		try(0)

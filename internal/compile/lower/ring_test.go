@@ -1,0 +1,57 @@
+package lower_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/lower"
+)
+
+// Planes in shared memory are right at all boundaries, whether they are copied
+// whole or in part stored from registers: for stars, boxes, stencils that read
+// no cell of the thread's own rows or other planes of them than neighbours do,
+// and for arrays that some threads share cells of.
+func TestRings(t *testing.T) {
+	const frame = `
+parameter L, M, N;
+iterator k, j, i;
+%s u[L,M,N], v[L,M,N], w[L,N], x[M,N];
+boundary u : %s;
+boundary w, x : clamp;
+copyin u, w, x; copyout v;
+stencil s (out, in, w, x) { out[k][j][i] = %s + 0.125*w[k][i+1] - 0.25*w[k-1][i] + 0.5*x[j+1][i]; }
+s (v, u, w, x);`
+	forms := []string{
+		"0.5*in[k][j][i] + 0.1*in[k+2][j][i] - 0.2*in[k-2][j][i] + 0.3*in[k][j+2][i] - 0.1*in[k][j-2][i] + 0.2*in[k][j][i+3] + 0.15*in[k][j][i-2]",
+		"0.5*in[k+1][j+1][i+1] + 0.1*in[k-1][j][i] - 0.2*in[k][j-1][i+1] + 0.3*in[k-1][j+1][i] - 0.1*in[k+1][j-1][i-1] + 0.2*in[k][j][i]",
+		"0.5*in[k][j+1][i] - 0.4*in[k-1][j-1][i] + 0.1*in[k+1][j][i]",
+		"0.5*in[k-1][j][i+1] + 0.3*in[k-2][j-3][i]",
+	}
+	bounds := []string{"clamp", "periodic", "mirror", "antireflect", "constant(0.25) on k, none on j, constant(0.5) on i", "none on k, clamp on j, none on i"}
+	plans := []string{
+		"stream=k,chunk=4,shared=2,ahead=1,block=4x16,vec=2,rows=2",
+		"stream=k,chunk=8,shared=1,planes=2,block=2x16,vec=4,x=load",
+		"stream=k,chunk=0,shared=3,block=1x32,vec=2,rows=2,repeat=2x1,x=shuffle",
+		"stream=k,chunk=4,shared=1,rotate=yes,ahead=2,block=2x16,vec=1,repeat=1x2",
+		"stream=j,chunk=8,shared=2,block=2x16,vec=4,rows=1",
+		"stream=j,chunk=4,shared=1,planes=2,rotate=yes,block=2x32,vec=2,x=shuffle",
+	}
+	for f, form := range forms {
+		for b, bound := range bounds {
+			dtype := []string{"double", "float"}[(f+b)%2]
+			p := load(t, "rings", fmt.Sprintf(frame, dtype, bound, form))
+			for i, text := range plans {
+				if (f+b+i)%2 != 0 {
+					continue // every plan meets every form and every boundary all the same
+				}
+				for _, stage := range []string{"planes", "halos"} {
+					sizes := []string{"L=7 M=9 N=37", "L=5 M=6 N=66", "L=10 M=5 N=6"}[(f+b+i/2)%3]
+					way := way{target: lower.GPU, strict: b%2 == 0, plan: plan(t, "family=stream,"+text+",stage="+stage+",sizes=baked")}
+					if err := check(bind(t, p, sizes), way, uint64(i)); err != nil {
+						t.Errorf("%s at %s of %s, %s: %v", form, bound, dtype, sizes, err)
+					}
+				}
+			}
+		}
+	}
+}
