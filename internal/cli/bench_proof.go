@@ -102,6 +102,9 @@ func (c *benchProof) gpu(a *app) error {
 		r.Pairs, r.Runs, r.Tiled, r.Kernels, r.Cells, r.Strict, r.Bounded)
 	fmt.Fprintf(a.stdout, "%d runs on PoCL (and %d given up), %d programs under Oclgrind, %d CUDA kernels compiled by clang; %d failures\n",
 		r.PoCL, r.Slow, r.Oclgrind, r.Clang, len(r.Failures))
+	for _, c := range r.Crashes {
+		fmt.Fprintf(a.stdout, "seed %d: a crash with PoCL's vectors, judged without them: %s\n", c.Seed, c.Said)
+	}
 	for _, m := range r.Missing {
 		fmt.Fprintf(a.stdout, "without %s\n", m)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
 // jury is what judges a sample of the pairs from outside: compilers, drivers
@@ -36,7 +37,13 @@ type jury struct {
 
 // methods are the ways in which PoCL makes loops of a block's threads: each
 // needs every thread at every barrier.
-var methods = []string{"loopvec", "workitemrepl"}
+var methods = []string{vectorised, "workitemrepl"}
+
+const (
+	vectorised = "loopvec"
+	// unvectorised is the first without vectors.
+	unvectorised = "loops"
+)
 
 func newJury() (*jury, error) {
 	j := &jury{cache: map[string]*toolchain.Cache{}}
@@ -44,7 +51,7 @@ func newJury() (*jury, error) {
 	if j.dir, err = os.MkdirTemp("", "gridloom-proof-"); err != nil {
 		return nil, err
 	}
-	for _, m := range methods {
+	for _, m := range append(slices.Clone(methods), unvectorised) {
 		if j.cache[m], err = toolchain.OpenCache(filepath.Join(j.dir, m)); err != nil {
 			j.close()
 			return nil, err
@@ -70,7 +77,7 @@ func newJury() (*jury, error) {
 func isPoCL(p opencl.Properties) bool { return p.Platform == "Portable Computing Language" }
 
 func (j *jury) close() {
-	for _, m := range methods {
+	for _, m := range append(slices.Clone(methods), unvectorised) {
 		if c := j.cache[m]; c != nil {
 			c.Close()
 		}
@@ -119,6 +126,13 @@ func (j *jury) judge(ctx context.Context, p *pair, s sizes, small bool, v *verdi
 			continue
 		}
 		fits, reason, err := j.onPoCL(ctx, method, m, p, s, want)
+		if crashed(err) && method == vectorised {
+			// PoCL compiles for a block's size in the process that runs, when a
+			// kernel is first launched. A kernel that is at fault is so without
+			// vectors, too.
+			v.crashes = append(v.crashes, Crash{p.seed, err.Error()})
+			fits, reason, err = j.onPoCL(ctx, unvectorised, m, p, s, want)
+		}
 		if err != nil && strings.Contains(err.Error(), tookLonger) {
 			v.slow++
 			continue
@@ -134,6 +148,12 @@ func (j *jury) judge(ctx context.Context, p *pair, s sizes, small bool, v *verdi
 		}
 	}
 	return ""
+}
+
+// crashed reports whether a signal ended the process that ran a module.
+func crashed(err error) bool {
+	var death *worker.Death
+	return errors.As(err, &death) && death.Signal != 0 && death.Reason == nil
 }
 
 // mostReplicated bounds the code that PoCL makes for every thread on its own:

@@ -48,6 +48,7 @@ type verdict struct {
 	oclgrind int
 	slow     int
 	clang    int
+	crashes  []Crash
 	failure  *Failure
 }
 
@@ -61,6 +62,7 @@ func (v *verdict) addTo(r *GPUResult) {
 	r.Oclgrind += v.oclgrind
 	r.Slow += v.slow
 	r.Clang += v.clang
+	r.Crashes = append(r.Crashes, v.crashes...)
 	if v.failure != nil {
 		r.Failures = append(r.Failures, *v.failure)
 	}
