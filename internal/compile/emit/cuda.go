@@ -36,9 +36,11 @@ var CUDA = &Dialect{
 		value:   "make_%s(%s)",
 	},
 	Caches: &caches{
-		loads:  map[kernel.Via]string{kernel.ReadOnly: "__ldg", kernel.Image: "__ldg", kernel.Streaming: "__ldcs"},
+		loads:  map[kernel.Via]string{kernel.ReadOnly: "__ldg", kernel.Streaming: "__ldcs"},
 		stores: map[kernel.Via]string{kernel.Streaming: "__stcs"},
 	},
+	Images:    cudaImages,
+	Constants: "__constant__ ",
 	Threads: &threads{
 		shared:   "__shared__ __align__(16) ",
 		pool:     "extern __shared__ __align__(16) unsigned char gl_pool[];",

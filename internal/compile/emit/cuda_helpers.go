@@ -22,6 +22,7 @@ func cudaHelpers() []helperText {
     return policy;
 }`},
 	}
+	list = append(list, imageHelpers...)
 	list = append(list, clusterHelpers...)
 	list = append(list, asyncHelpers...)
 	for _, w := range wide {

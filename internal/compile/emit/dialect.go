@@ -46,8 +46,12 @@ type Dialect struct {
 	Unroll   string                // the line before a loop that is written out
 	Vectors  *vectors              // nil: elements are moved one by one
 	Caches   *caches               // nil: all accesses go the plain way
+	Images   *images               // nil: memory is no image
 	Threads  *threads              // nil: there are no threads to share memory with or wait for
 	Reserved map[string]bool       // words that are no names
+	// Constants precedes the type of constant memory that is declared outside of
+	// kernels, where its size is known; "" where it is an argument like others.
+	Constants string
 }
 
 var cTypes = map[types.Type]string{

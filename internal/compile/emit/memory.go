@@ -68,6 +68,9 @@ func (p *printer) load(e *kernel.Load) string {
 	if e.Rank != nil {
 		return p.remote(e.Buffer, e.Index, e.Rank)
 	}
+	if e.Buffer.Space == kernel.Image {
+		return p.fetched(e.Buffer, e.Index)
+	}
 	place := p.element(e.Buffer, e.Index)
 	if f := p.loadVia(e.Buffer, e.Via, p.Memory[e.Buffer.Elem]); f != "" {
 		return fmt.Sprintf("%s(&%s)", f, place)
@@ -109,7 +112,9 @@ func (p *printer) loadVector(s *kernel.LoadVector) []any {
 		return keys
 	}
 	value := p.vectorAt(s.Buffer, s.Index, vector)
-	if f := p.loadVia(s.Buffer, s.Via, vector); f != "" {
+	if s.Buffer.Space == kernel.Image {
+		value = p.fetched(s.Buffer, s.Index)
+	} else if f := p.loadVia(s.Buffer, s.Via, vector); f != "" {
 		value = fmt.Sprintf("%s(%s)", f, value)
 	} else {
 		value = "*" + value

@@ -19,7 +19,7 @@ func (d *Dialect) Has(c machine.Capability) bool {
 	case machine.ReadOnly:
 		return d.Caches != nil
 	case machine.Image:
-		return false
+		return d.Images != nil
 	case machine.Shared, machine.AsyncCopy: // those may be complete at once
 		return d.Threads != nil
 	case machine.Shuffle, machine.Mbarrier:
@@ -50,6 +50,11 @@ func (d *Dialect) Lacks(k *kernel.Kernel) error {
 func Needs(k *kernel.Kernel) []machine.Capability {
 	var list []machine.Capability
 	need := func(c machine.Capability) { list = append(list, c) }
+	for _, b := range k.Buffers {
+		if b.Space == kernel.Image {
+			need(machine.Image)
+		}
+	}
 	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
 		switch s := s.(type) {
 		case *kernel.Loop:

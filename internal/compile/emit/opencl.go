@@ -43,6 +43,7 @@ var OpenCL = &Dialect{
 		pointer: "(%s *)%s",
 		value:   "(%s)(%s)",
 	},
+	Images: openclImages,
 	Threads: &threads{
 		shared:   "__local ",
 		aligned:  " __attribute__((aligned(16)))",

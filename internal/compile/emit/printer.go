@@ -143,6 +143,7 @@ func (p *printer) scoped(list []kernel.Stmt) {
 func (p *printer) kernel(k *kernel.Kernel) {
 	p.names = map[any]string{}
 	p.used = map[string]int{}
+	p.constants(k)
 	for _, d := range k.Doc {
 		p.comment(d)
 	}
@@ -165,6 +166,16 @@ func (p *printer) kernel(k *kernel.Kernel) {
 func (p *printer) params(k *kernel.Kernel) []string {
 	var list []string
 	for _, b := range k.Buffers {
+		if p.outside(b) {
+			continue
+		}
+		if b.Space == kernel.Image {
+			if p.Images == nil {
+				p.lacks("images")
+			}
+			list = append(list, fmt.Sprintf("%s %s", p.Images.param, p.declare(b, b.Name)))
+			continue
+		}
 		list = append(list, fmt.Sprintf("%s *%s%s", p.pointee(b, p.Memory[b.Elem]), p.Restrict, p.declare(b, b.Name)))
 	}
 	for _, v := range k.Scalars {

@@ -37,9 +37,10 @@ const (
 	Shared                // one per thread block
 	Private               // one per thread: registers, indexed by constants only on GPUs
 	Mbarrier              // one per thread block: I64 elements that are mbarriers and nothing else
+	Image                 // the device's memory, read as a one-dimensional image: nothing writes it while the kernel runs
 )
 
-var spaceNames = [...]string{"global", "constant", "shared", "private", "mbarrier"}
+var spaceNames = [...]string{"global", "constant", "shared", "private", "mbarrier", "image"}
 
 // String returns the space's name in kernel texts.
 func (s Space) String() string { return spaceNames[s] }
@@ -65,29 +66,37 @@ type Via uint8
 const (
 	Plain     Via = iota
 	ReadOnly      // loads: the read-only (texture) path; nothing writes the buffer while the kernel runs
-	Image         // loads: as elements of a one-dimensional image
 	Streaming     // first to leave the caches: nothing needs the line again
 	Resident      // last to leave the caches: others need the line again
 )
 
-var viaNames = [...]string{"", "readonly", "image", "streaming", "resident"}
+var viaNames = [...]string{"", "readonly", "streaming", "resident"}
 
 // String returns the way's name in kernel texts; "" for the plain one.
 func (v Via) String() string { return viaNames[v] }
 
-// Buffer is a named run of elements. No two buffer arguments overlap. The
-// first element of an argument and of shared memory is aligned to 16 bytes.
+// Buffer is a named run of elements. No two buffer arguments overlap, but for
+// images of what is only read. The first element of an argument and of shared
+// memory is aligned to 16 bytes.
 //
-// Example printed form:
+// Example printed forms:
 //
 //	(buffer u f64 global in (mul L M))
+//	(buffer u_image f64 image in (mul L M) (texel 2))
 type Buffer struct {
 	Name  string
 	Elem  types.Type
 	Space Space
 	Mode  Mode
 	Cells Expr // number of elements, over the kernel's scalars
+	// Texel is how many elements each access to an image takes: 1, or 2 or 4
+	// where all accesses are of so many. It is 0 in other spaces.
+	Texel int
 }
+
+// Fixed returns the number of elements of a buffer whose size is known when the
+// kernel is compiled.
+func (b *Buffer) Fixed() (int64, bool) { return IntLit(b.Cells) }
 
 // Var is a named scalar: an argument, a loop counter or a local.
 type Var struct {

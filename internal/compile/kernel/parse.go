@@ -75,8 +75,15 @@ func (p *parser) kernel(n sexpr.Node) *Kernel {
 	// Sizes of buffers are over the scalars, which come after them.
 	var sizes []sexpr.Node
 	for len(rest) > 0 && rest[0].Head() == "buffer" {
-		a := p.form(rest[0], "buffer", 5, false)
+		parts := 5
+		if n := len(rest[0].Args()); n > 5 && rest[0].Args()[5].Head() == "texel" {
+			parts = 6
+		}
+		a := p.form(rest[0], "buffer", parts, false)
 		b := &Buffer{Name: p.name(a[0]), Elem: p.typ(a[1]), Space: p.space(a[2]), Mode: p.mode(a[3])}
+		if parts > 5 {
+			b.Texel = p.count(p.form(a[5], "texel", 1, false)[0])
+		}
 		k.Buffers = append(k.Buffers, b)
 		sizes = append(sizes, a[4])
 		rest = rest[1:]

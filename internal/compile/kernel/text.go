@@ -43,7 +43,11 @@ func (w *writer) kernel(k *Kernel) {
 		w.line("(doc " + strconv.Quote(line) + ")")
 	}
 	for _, b := range k.Buffers {
-		w.line(fmt.Sprintf("(buffer %s %s %s %s %s)", b.Name, b.Elem, b.Space, b.Mode, ExprText(b.Cells)))
+		texel := ""
+		if b.Texel != 0 {
+			texel = fmt.Sprintf(" (texel %d)", b.Texel)
+		}
+		w.line(fmt.Sprintf("(buffer %s %s %s %s %s%s)", b.Name, b.Elem, b.Space, b.Mode, ExprText(b.Cells), texel))
 	}
 	for _, s := range k.Scalars {
 		w.line(fmt.Sprintf("(scalar %s %s)", s.Name, s.Type))

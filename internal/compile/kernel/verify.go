@@ -154,13 +154,26 @@ func (v *verifier) signature() {
 	}
 	for _, b := range v.kernel.Buffers {
 		v.declareBuffer(b)
-		if b.Space != Global && b.Space != Constant {
+		if b.Space != Global && b.Space != Constant && b.Space != Image {
 			v.fail("the argument %s is in %s memory", b.Name, b.Space)
 		}
-		if b.Space == Constant && b.Mode != In {
-			v.fail("%s is in constant memory and may be written", b.Name)
+		if (b.Space == Constant || b.Space == Image) && b.Mode != In {
+			v.fail("%s is in %s memory and may be written", b.Name, b.Space)
 		}
+		v.image(b)
 		v.cells(b)
+	}
+}
+
+// image checks what an image is made of.
+func (v *verifier) image(b *Buffer) {
+	switch n := b.Texel; {
+	case b.Space != Image && n != 0:
+		v.fail("%s is in %s memory, which has no texels", b.Name, b.Space)
+	case b.Space == Image && n != 1 && n != 2 && n != 4:
+		v.fail("the texels of %s have %d elements, not 1, 2 or 4", b.Name, n)
+	case b.Space == Image && n*b.Elem.Size() > maxVector:
+		v.fail("the texels of %s have %d bytes, more than %d", b.Name, n*b.Elem.Size(), maxVector)
 	}
 }
 
@@ -406,6 +419,7 @@ func (v *verifier) expr(e Expr) types.Type {
 	case *Load:
 		v.index(e.Buffer, e.Index)
 		v.loads(e.Buffer, e.Via)
+		v.texel(e.Buffer, 1)
 		v.rank(e.Buffer, e.Rank)
 		return e.Buffer.Elem
 	case *Unary:

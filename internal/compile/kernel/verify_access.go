@@ -64,7 +64,7 @@ func (v *verifier) loads(b *Buffer, via Via) {
 		v.fail("%s holds mbarriers and is loaded from", b.Name)
 	}
 	v.via(b, via)
-	if (via == ReadOnly || via == Image) && b.Mode != In {
+	if via == ReadOnly && b.Mode != In {
 		v.fail("%s may be written and is loaded via %s", b.Name, via)
 	}
 }
@@ -72,14 +72,14 @@ func (v *verifier) loads(b *Buffer, via Via) {
 // stores checks a store to a buffer.
 func (v *verifier) stores(b *Buffer, via Via) {
 	v.access(b)
-	if b.Mode == In || b.Space == Constant {
+	if b.Mode == In || b.Space == Constant || b.Space == Image {
 		v.fail("%s is only read and is stored to", b.Name)
 	}
 	if b.Space == Mbarrier {
 		v.fail("%s holds mbarriers and is stored to", b.Name)
 	}
 	v.via(b, via)
-	if via == ReadOnly || via == Image {
+	if via == ReadOnly {
 		v.fail("a store via %s", via)
 	}
 	if b.Space == Private {
@@ -102,6 +102,13 @@ func (v *verifier) via(b *Buffer, via Via) {
 	}
 }
 
+// texel checks that an access to an image takes what it is made of.
+func (v *verifier) texel(b *Buffer, n int) {
+	if b.Space == Image && n != b.Texel {
+		v.fail("the elements of %s are loaded by %d, not by %d", b.Name, b.Texel, n)
+	}
+}
+
 // rank checks the block whose copy of a buffer is meant.
 func (v *verifier) rank(b *Buffer, rank Expr) {
 	if rank == nil {
@@ -119,9 +126,7 @@ func (v *verifier) rank(b *Buffer, rank Expr) {
 func (v *verifier) loadVector(s *LoadVector) {
 	v.vector(s.Buffer, s.Index, len(s.Vars))
 	v.loads(s.Buffer, s.Via)
-	if s.Via == Image {
-		v.fail("an image is loaded from one element at a time")
-	}
+	v.texel(s.Buffer, len(s.Vars))
 	for _, x := range s.Vars {
 		if x.Type != s.Buffer.Elem {
 			v.fail("%s is %s and the elements of %s are %s", x.Name, x.Type, s.Buffer.Name, s.Buffer.Elem)

@@ -25,6 +25,8 @@ const signature = `(kernel k
   (buffer v f64 global out (mul N N))
   (buffer w f64 global inout (mul N N))
   (buffer c i32 constant in (i64 4))
+  (buffer g f64 image in (mul N N) (texel 1))
+  (buffer h f64 image in (mul N N) (texel 2))
   (scalar N i64)
   (scalar a f64)
   (scalar n i32)
@@ -68,7 +70,7 @@ func TestVerifyAccepts(t *testing.T) {
 			" (for t i64 thread.x (i64 0) (i64 32) (i64 1) (store s t (load u t))) (barrier block)))",
 		"(for b i64 block.x (i64 0) N (i64 1) (store v b a))",
 		"(for t i64 thread.x (i64 0) (i64 32) (i64 1) (store v t a))",
-		grid + "(loads (x y) u (mul t (i64 2)) (via readonly)) (stores v (mul t (i64 2)) (y x) (via streaming)) (let z f64 (load u t (via image)))))",
+		grid + "(loads (x y) u (mul t (i64 2)) (via readonly)) (stores v (mul t (i64 2)) (y x) (via streaming)) (let z f64 (load g t)) (loads (p q) h (mul t (i64 2)))))",
 		grid + "(shuffle x f64 up a (i32 1)) (if (lt t (i64 32)) (then (shuffle y f64 xor x (i32 1))))))",
 		grid + "(let x i32 (cast i32 t)) (if (gt x (i32 31)) (then (shuffle y f64 up a (i32 1)))) (if (le t (i64 63)) (then (barrier warp)))))",
 		grid + "(let warp i64 (div t (i64 32))) (if (eq warp (i64 2)) (then (barrier block (number 3) (threads 64)) (barrier warp)))))",
@@ -203,7 +205,6 @@ func TestVerifyRefuses(t *testing.T) {
 		{"(loads (x y p q) u (i64 0))", "k/loads u: an access to 4 elements of u at once is one of 32 bytes, more than 16"},
 		{"(loads (x y) u (i64 3))", "k/loads u: an access to 2 elements at 3, which is no multiple of 2"},
 		{"(loads (x y) v (i64 0))", "k/loads v: v is only written and is loaded from"},
-		{"(loads (x y) u (i64 0) (via image))", "k/loads u: an image is loaded from one element at a time"},
 		{"(loads (x x) u (i64 0))", "k/loads u: the name x is taken"},
 		{"(stores v (i64 0) (a N))", "k/stores v: a value is i64 where f64 is wanted"},
 		{"(stores u (i64 0) (a a))", "k/stores u: u is only read and is stored to"},
@@ -211,8 +212,11 @@ func TestVerifyRefuses(t *testing.T) {
 		{"(alloc p f64 private (i64 2)) (stores p (i64 0) (a a))", "k/stores p: p is private and has no elements that one access could take"},
 		{"(if (bool true) (then (loads (x y) u (i64 0)))) (let z f64 (add a a)) (loads (x z) u (i64 0))", "k/loads u: the name z is taken"},
 		{"(let x f64 (load w N (via readonly)))", "k/let x: w may be written and is loaded via readonly"},
-		{"(let x f64 (load w N (via image)))", "k/let x: w may be written and is loaded via image"},
 		{"(let x i32 (load c N (via resident)))", "k/let x: c is in constant memory, to which no way is resident"},
+		{"(let x f64 (load h N))", "k/let x: the elements of h are loaded by 2, not by 1"},
+		{"(loads (x y) g N)", "k/loads g: the elements of g are loaded by 1, not by 2"},
+		{"(let x f64 (load g N (via readonly)))", "k/let x: g is in image memory, to which no way is readonly"},
+		{grid + "(store g t a)))", "k/for b/for t/store g: g is only read and is stored to"},
 		{"(store v N a (via readonly))", "k/store v: a store via readonly"},
 		{"(store v N a (rank n))", "k/store v: v is in global memory, which no block has a copy of\nk/store v: there is no cluster loop around an access to another block's v"},
 		{grid + "(alloc p f64 private (i64 2)) (store p (rem t (i64 2)) a)))",
@@ -314,6 +318,10 @@ func TestVerifyRefusesGraphs(t *testing.T) {
 		{&kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{{Name: "s", Elem: types.F64, Space: kernel.Shared, Cells: kernel.I(1)}}}, "k: the argument s is in shared memory"},
 		{&kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{{Name: "s", Elem: types.F64, Space: kernel.Constant, Mode: kernel.Out, Cells: kernel.I(1)}}},
 			"k: s is in constant memory and may be written"},
+		{parse(t, "(kernel k (buffer s f64 image out (i64 2) (texel 1)))"), "k: s is in image memory and may be written"},
+		{parse(t, "(kernel k (buffer s f64 image in (i64 2)))"), "k: the texels of s have 0 elements, not 1, 2 or 4"},
+		{parse(t, "(kernel k (buffer s f64 image in (i64 8) (texel 4)))"), "k: the texels of s have 32 bytes, more than 16"},
+		{parse(t, "(kernel k (buffer s f64 global in (i64 8) (texel 4)))"), "k: s is in global memory, which has no texels"},
 		{&kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{{Name: "s", Cells: &kernel.Load{Buffer: u, Index: kernel.I(0)}}}},
 			"k: s has no element type\nk: the buffer u is not in scope\nk: the size of s is f64 where i64 is wanted\nk: the size of s reads memory"},
 		{&kernel.Kernel{Name: "k", Body: []kernel.Stmt{&kernel.Alloc{Buffer: &kernel.Buffer{Name: "p", Elem: types.F64, Space: kernel.Private, Cells: kernel.I(1)}}}},

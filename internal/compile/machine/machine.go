@@ -105,7 +105,7 @@ const (
 	Shuffle     Capability = "shuffle"      // values exchanged within a warp
 	Constant    Capability = "constant"     // constant memory
 	ReadOnly    Capability = "read-only"    // loads through the read-only cache
-	Image       Capability = "image"        // 2D images made from buffers
+	Image       Capability = "image"        // loads through images that are made from buffers
 	Vector      Capability = "vector"       // vector types or SIMD
 	OpenMP      Capability = "openmp"       // parallel loops over cores
 	AsyncCopy   Capability = "async-copy"   // copies to shared memory that do not pass through registers

@@ -75,4 +75,8 @@ MATH1(sqrt) MATH1(cbrt) MATH1(exp) MATH1(exp2) MATH1(log) MATH1(log2) MATH1(log1
 MATH1(sin) MATH1(cos) MATH1(tan) MATH1(asin) MATH1(acos) MATH1(atan) MATH1(sinh) MATH1(cosh) MATH1(tanh)
 MATH1(floor) MATH1(ceil) MATH1(trunc) MATH1(round) MATH1(fabs)
 MATH2(pow) MATH2(atan2) MATH2(fmod) MATH2(hypot)
+typedef unsigned long long cudaTextureObject_t;
+template <class T> __device__ T tex1Dfetch(cudaTextureObject_t image, int texel);
+static __device__ inline double __hiloint2double(int high, int low)
+{ long long bits = (long long)high << 32 | (unsigned)low; return __builtin_bit_cast(double, bits); }
 static __device__ inline double __longlong_as_double(long long x) { double y; __builtin_memcpy(&y, &x, 8); return y; }

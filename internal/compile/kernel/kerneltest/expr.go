@@ -137,7 +137,7 @@ func (g *gen) via(b *kernel.Buffer) kernel.Via {
 	if b.Space != kernel.Global || b.Mode != kernel.In || !g.registers {
 		return kernel.Plain
 	}
-	return pick(g, kernel.Plain, kernel.ReadOnly, kernel.Image, kernel.Streaming, kernel.Resident)
+	return pick(g, kernel.Plain, kernel.ReadOnly, kernel.Streaming, kernel.Resident)
 }
 
 // within limits an index to 0..n-1.

@@ -40,10 +40,7 @@ func (g *gen) loadVector() kernel.Stmt {
 		n = 4
 	}
 	at := kernel.I(int64(n))
-	s := &kernel.LoadVector{Buffer: b, Index: kernel.Mul(within(g.expr(types.I64, 2), kernel.Bin(op.Div, b.Cells, at)), at)}
-	if s.Via = g.via(b); s.Via == kernel.Image {
-		s.Via = kernel.Plain
-	}
+	s := &kernel.LoadVector{Buffer: b, Index: kernel.Mul(within(g.expr(types.I64, 2), kernel.Bin(op.Div, b.Cells, at)), at), Via: g.via(b)}
 	for range n {
 		s.Vars = append(s.Vars, kernel.NewVar(g.name("e"), b.Elem))
 	}
