@@ -17,6 +17,7 @@ type KernelSpace struct {
 	census *schedule.Census
 	params []Param
 	parts  []part
+	shapes [][]paramShape // by family
 }
 
 // part says where a coordinate comes from.
@@ -53,6 +54,7 @@ func Of(s schedule.Space) *KernelSpace {
 			slices.SortFunc(p.Values, func(a, b schedule.Value) int { return int(a.Ints()[0] - b.Ints()[0]) })
 		}
 	}
+	k.shapes = k.newShapes()
 	return k
 }
 

@@ -147,3 +147,37 @@ func TestStarts(t *testing.T) {
 		t.Errorf("%q", texts)
 	}
 }
+
+// TestShape says what exists as the space itself does.
+func TestShape(t *testing.T) {
+	k := Of(twoFamilies())
+	for p := range k.All() {
+		if q := k.Shape(p); !slices.Equal(p, q) {
+			t.Errorf("%v has the shape %v", p, q)
+		}
+	}
+	at := func(text string) Point {
+		c, err := schedule.ParseConfig(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := k.Point(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	on := at("family=stream,stream=k,shared=1,ahead=2,block=8x32,vec=1")
+	off := at("family=stream,stream=k,shared=0,block=8x32,vec=1")
+	shared := slices.IndexFunc(k.Params(), func(p Param) bool { return p.Name == "shared" })
+	turned := slices.Clone(on)
+	turned[shared] = off[shared]
+	if q := k.Shape(turned); !slices.Equal(q, off) {
+		t.Errorf("without planes in shared memory %v has the shape %v", turned, q)
+	}
+	turned = slices.Clone(off)
+	turned[shared] = on[shared]
+	if q := k.Shape(turned); q[shared+1] != Free {
+		t.Errorf("with planes in shared memory %v has the shape %v", turned, q)
+	}
+}

@@ -1,0 +1,52 @@
+package search
+
+import (
+	"iter"
+	"runtime"
+	"slices"
+)
+
+// exhaustive asks for every point, in the space's order.
+type exhaustive struct {
+	queue
+	pull func() (Point, bool)
+}
+
+func newExhaustive(p Problem, _ string) (Strategy, error) {
+	m := newMemory(p)
+	e := &exhaustive{queue: queue{memory: m}}
+	pull, stop := iter.Pull(p.Space.All())
+	e.pull = pull
+	runtime.AddCleanup(e, func(stop func()) { stop() }, stop) // a search may be dropped halfway
+	return &agent{m, e}, nil
+}
+
+// fill has n points wait if there are so many.
+func (e *exhaustive) fill(n int) {
+	for len(e.waiting) < n {
+		p, ok := e.pull()
+		if !ok {
+			return
+		}
+		e.add(slices.Clone(p))
+	}
+}
+
+func (e *exhaustive) next() (Point, bool) {
+	for {
+		e.fill(1)
+		if len(e.waiting) == 0 {
+			return nil, false
+		}
+		if p, ok := e.take(); ok {
+			return p, true
+		}
+	}
+}
+
+func (e *exhaustive) told(Trial) {}
+
+func (e *exhaustive) ahead(n int) []Point {
+	e.fill(n)
+	return e.peek(n)
+}

@@ -1,0 +1,58 @@
+package search
+
+import "slices"
+
+// poolPerPoint is how many points are estimated for each one that is chosen by
+// its estimate.
+const poolPerPoint = 8
+
+// openings returns up to n fresh points to begin with: those that were good
+// elsewhere, what users get without a search, the best estimated of a random
+// pool, and, so that a wrong estimate does not blind the search, random ones.
+func (m *memory) openings(n int) []Point {
+	q := queue{memory: m}
+	add := func(list []Point, most int) {
+		for _, p := range list {
+			if most > 0 && m.Space.Legal(p) && m.sensible(p) && q.add(p) {
+				most--
+			}
+		}
+	}
+	add(m.Good, max(n/4, 1))
+	add(m.Space.Starts(), max(n/4, 1))
+	if m.Estimate != nil && !m.empty {
+		add(m.estimated(poolPerPoint*n), (n-len(q.waiting)+1)/2)
+	}
+	for len(q.waiting) < n {
+		p, ok := m.pick()
+		if !ok {
+			break
+		}
+		q.add(p)
+	}
+	for _, p := range q.waiting {
+		delete(m.status, p.Key()) // whoever asked for openings decides
+	}
+	return q.waiting
+}
+
+// estimated draws n points and returns those that can run, the best first.
+func (m *memory) estimated(n int) []Point {
+	type candidate struct {
+		p    Point
+		time float64
+	}
+	var list []candidate
+	for range n {
+		p := m.Space.Draw(m.rng)
+		if t, ok := m.Estimate(p); ok && m.fresh(p) {
+			list = append(list, candidate{p, t})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int { return bySeconds(Trial{Seconds: a.time}, Trial{Seconds: b.time}) })
+	var points []Point
+	for _, c := range list {
+		points = append(points, c.p)
+	}
+	return points
+}

@@ -1,0 +1,63 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Info describes a strategy.
+type Info struct {
+	Name string
+	Doc  string // one line
+	// Arg tells what may follow the name and a colon; empty if nothing may.
+	Arg string
+}
+
+// entry is a strategy that can be made by name.
+type entry struct {
+	Info
+	make func(p Problem, arg string) (Strategy, error)
+}
+
+// entries lists the strategies in the order in which users see them.
+func entries() []entry {
+	list := []entry{
+		{Info{"random", "points at random, without replacement", ""}, newRandom},
+		{Info{"exhaustive", "every point, in the space's order", ""}, newExhaustive},
+		{Info{"local", "climbs from good points to better neighbours, again and again", "a neighbourhood: all, adjacent, any or exchange"}, newLocal},
+	}
+	return list
+}
+
+// Names lists the strategies that New makes.
+func Names() []Info {
+	var list []Info
+	for _, e := range entries() {
+		list = append(list, e.Info)
+	}
+	return list
+}
+
+// New makes a strategy by its name, which an argument may follow after a colon:
+// "local:exchange".
+func New(name string, p Problem) (Strategy, error) {
+	name, arg, given := strings.Cut(name, ":")
+	for _, e := range entries() {
+		if e.Name != name {
+			continue
+		}
+		if given && e.Arg == "" {
+			return nil, fmt.Errorf("the strategy %s takes no argument", name)
+		}
+		s, err := e.make(p, arg)
+		if err != nil {
+			return nil, fmt.Errorf("the strategy %s: %w", name, err)
+		}
+		return s, nil
+	}
+	var known []string
+	for _, e := range entries() {
+		known = append(known, e.Name)
+	}
+	return nil, fmt.Errorf("there is no strategy %q; there are %s", name, strings.Join(known, ", "))
+}
