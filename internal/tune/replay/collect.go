@@ -1,0 +1,203 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// collector puts a recording together from configurations in any order.
+type collector struct {
+	definition *Definition
+	rec        Recording
+	numbers    []map[string]uint16 // by parameter, the numbers of values by their text
+	byName     map[string]int
+	seen       map[string]struct{}
+	again      int // configurations that were recorded before
+}
+
+func newCollector(d *Definition) *collector {
+	return &collector{definition: d, byName: map[string]int{}, seen: map[string]struct{}{}}
+}
+
+// param adds a parameter, with values in an order that is to be kept.
+func (c *collector) param(name string, values ...Value) error {
+	if _, ok := c.byName[name]; ok {
+		return fmt.Errorf("two parameters are called %q", name)
+	}
+	if len(c.rec.Params) == maxParams {
+		return fmt.Errorf("more than %d parameters", maxParams)
+	}
+	c.byName[name] = len(c.rec.Params)
+	c.rec.Params = append(c.rec.Params, Param{Name: name, Default: -1})
+	c.numbers = append(c.numbers, map[string]uint16{})
+	for _, v := range values {
+		if _, err := c.value(len(c.rec.Params)-1, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// value returns the number of a parameter's value.
+func (c *collector) value(param int, v Value) (uint16, error) {
+	id := v.id()
+	n, ok := c.numbers[param][id]
+	if ok {
+		return n, nil
+	}
+	p := &c.rec.Params[param]
+	if len(p.Values) == maxValues {
+		return 0, fmt.Errorf("parameter %s has more than %d values", p.Name, maxValues)
+	}
+	n = uint16(len(p.Values))
+	p.Values = append(p.Values, v)
+	c.numbers[param][id] = n
+	return n, nil
+}
+
+// add takes a configuration, given by its values in the order of parameters.
+func (c *collector) add(values []Value, t Trial) error {
+	if len(c.rec.Trials) == maxTrials {
+		return fmt.Errorf("more than %d configurations", maxTrials)
+	}
+	t.Config = make([]uint16, len(values))
+	for i, v := range values {
+		n, err := c.value(i, v)
+		if err != nil {
+			return err
+		}
+		t.Config[i] = n
+	}
+	k := key(t.Config)
+	if _, ok := c.seen[k]; ok {
+		c.again++
+		return nil
+	}
+	c.seen[k] = struct{}{}
+	c.rec.Trials = append(c.rec.Trials, t)
+	return nil
+}
+
+func (c *collector) note(format string, args ...any) {
+	c.rec.Notes = append(c.rec.Notes, fmt.Sprintf(format, args...))
+}
+
+// recording returns what was collected.
+func (c *collector) recording() (*Recording, error) {
+	r := &c.rec
+	if len(r.Trials) == 0 {
+		return nil, errors.New("no configuration is recorded")
+	}
+	if c.again > 0 {
+		c.note("%d configurations are recorded again; what came first counts", c.again)
+	}
+	c.seen = nil
+	c.drop()
+	c.sort()
+	if c.definition != nil {
+		if err := c.definition.apply(r); err != nil {
+			return nil, err
+		}
+	}
+	if r.Valid() == 0 {
+		return nil, fmt.Errorf("none of the %d configurations is valid: %s", len(r.Trials), failures(r))
+	}
+	return r, r.Verify()
+}
+
+// drop takes away values that no configuration has.
+func (c *collector) drop() {
+	for i := range c.rec.Params {
+		p := &c.rec.Params[i]
+		used := make([]bool, len(p.Values))
+		for j := range c.rec.Trials {
+			used[c.rec.Trials[j].Config[i]] = true
+		}
+		to := make([]uint16, len(p.Values))
+		var left []Value
+		for j, v := range p.Values {
+			to[j] = uint16(len(left))
+			if used[j] {
+				left = append(left, v)
+			}
+		}
+		p.Values = left
+		c.renumber(i, to)
+	}
+}
+
+// sort puts values into the order of numbers.
+func (c *collector) sort() {
+	for i := range c.rec.Params {
+		p := &c.rec.Params[i]
+		at := make([]int, len(p.Values))
+		for j := range at {
+			at[j] = j
+		}
+		slices.SortStableFunc(at, func(a, b int) int { return order(p.Values[a], p.Values[b]) })
+		sorted := make([]Value, len(at))
+		to := make([]uint16, len(at))
+		for j, from := range at {
+			sorted[j] = p.Values[from]
+			to[from] = uint16(j)
+		}
+		p.Values = sorted
+		c.renumber(i, to)
+	}
+}
+
+func (c *collector) renumber(param int, to []uint16) {
+	for j := range c.rec.Trials {
+		config := c.rec.Trials[j].Config
+		config[param] = to[config[param]]
+	}
+}
+
+// failures counts what kept configurations from having a time.
+func failures(r *Recording) string {
+	count := map[string]int{}
+	var kinds []string
+	for i := range r.Trials {
+		if why := r.Trials[i].Failure; why != "" {
+			if count[why] == 0 {
+				kinds = append(kinds, why)
+			}
+			count[why]++
+		}
+	}
+	slices.Sort(kinds)
+	text := ""
+	for i, why := range kinds[:min(len(kinds), 5)] {
+		if i > 0 {
+			text += ", "
+		}
+		text += strconv.Itoa(count[why]) + " " + why
+	}
+	return text
+}
+
+// The files are in milliseconds.
+const second = 1e3
+
+// seconds returns what a field says in seconds, 0 if it says nothing.
+func seconds(ms *float64) float64 {
+	if ms == nil || !(*ms > 0) || math.IsInf(*ms, 0) {
+		return 0
+	}
+	return *ms / second
+}
+
+// sum adds up single runs.
+func sum(ms []*float64) float64 {
+	total := 0.0
+	for _, t := range ms {
+		total += seconds(t)
+	}
+	return total
+}
+
+// notTimed is a time that old caches of Kernel Tuner have for what failed.
+const notTimed = 1e20
