@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
+)
+
+// What may be wrong with a store, for errors.Is.
+var (
+	ErrNone     = errors.New("there is no store")
+	ErrNotStore = errors.New("the file is no store")
+	ErrNewer    = errors.New("the store is of a newer version")
+	ErrDamaged  = errors.New("the store is damaged")
+	ErrBusy     = errors.New("the store is locked")
+	ErrFull     = errors.New("there is no room for the store to grow")
+	ErrReadOnly = errors.New("the store cannot be written")
+)
+
+var errOther = refuse(ErrNotStore, "it is a database of another program, and has not been touched",
+	"name another file with --store or GRIDLOOM_STORE")
+
+func newer(has, knows int) error {
+	return refuse(ErrNewer, fmt.Sprintf("it was written by a newer Gridloom (version %d of the store; this one knows %d), and has not been touched", has, knows),
+		"use that Gridloom, or name another file with --store or GRIDLOOM_STORE")
+}
+
+// refuse returns an error in the user's words; the path is filled in by words.
+func refuse(kind error, text, hint string) error {
+	return &gridio.Error{Text: text, Hint: hint, Err: kind}
+}
+
+// word puts an error of the database into words. wait is how long it waited
+// for other processes.
+func word(ctx context.Context, path string, wait time.Duration, err error) error {
+	if err == nil {
+		return nil
+	}
+	if own, ok := errors.AsType[*gridio.Error](err); ok {
+		named := *own
+		named.Path = path
+		return &named
+	}
+	failed, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		if cause := ctx.Err(); cause != nil {
+			return cause
+		}
+		return gridio.Named(path, err)
+	}
+	kind, text, hint := classify(failed.Code(), err)
+	if kind == context.Canceled && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if kind == ErrBusy {
+		text += fmt.Sprintf(" (waited %v)", wait)
+		if who := holders(path); who != "" {
+			text = who + " is writing to it" + fmt.Sprintf(" (waited %v)", wait)
+		}
+	}
+	return &gridio.Error{Path: path, Text: text, Hint: hint, Err: errors.Join(kind, err)}
+}
+
+// classify says what a result code means and what to do.
+func classify(code int, err error) (kind error, text, hint string) {
+	switch code & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return ErrBusy, "another process is writing to it", "wait until it is done, end it, or name another file with --store or GRIDLOOM_STORE"
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		return ErrDamaged, "the store is damaged: " + err.Error(),
+			"gridloom results export --format jsonl saves what can still be read; move the file away to begin a new one"
+	case lib.SQLITE_FULL:
+		return ErrFull, "the disk is full, or a quota is used up; what was stored before is safe", "make room, then go on"
+	case lib.SQLITE_READONLY, lib.SQLITE_PERM:
+		return ErrReadOnly, "the file or its folder cannot be written", "give write permission, or name another file with --store or GRIDLOOM_STORE"
+	case lib.SQLITE_CANTOPEN:
+		return ErrReadOnly, "the file, or those beside it that end in -wal and -shm, cannot be opened or made", "look at the folder's permissions, or name another file with --store or GRIDLOOM_STORE"
+	case lib.SQLITE_INTERRUPT:
+		return context.Canceled, "interrupted", ""
+	}
+	return errors.New("database error"), err.Error(), ""
+}

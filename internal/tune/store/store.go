@@ -1,0 +1,240 @@
+// Package store keeps every measurement that was ever made, in an SQLite
+// database: what was measured where (Scenario), which search it belonged to
+// (Search), and what each variant gave or why it was refused (Trial).
+//
+// A trial is in the store before the next one begins. Each is a transaction of
+// its own, so a process that is killed loses at most the one it was about to
+// write, and several processes may write at once. Lookup tables hold what
+// trials share, and a configuration is a row of numbers of its settings, so a
+// trial with ten samples takes less than 100 bytes.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
+)
+
+// Options say how a store is opened.
+type Options struct {
+	// ReadOnly opens what exists, and works where nothing can be written.
+	ReadOnly bool
+	// Wait is how long to wait for other processes that write; 0 means 30 s.
+	Wait time.Duration
+
+	maxPages int // for tests: where the disk is full
+}
+
+// Store is an open store. Its methods may be called from several goroutines.
+type Store struct {
+	path  string
+	wait  time.Duration
+	read  *sql.DB
+	write *sql.DB // nil if the store is read-only
+	words *vocabulary
+}
+
+// Open opens the store in a file. Unless it is to be read only, a file that
+// does not exist is made, and the folder too if path is DefaultPath.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	if o.Wait == 0 {
+		o.Wait = 30 * time.Second
+	}
+	fail := func(err error) (*Store, error) { return nil, word(ctx, path, o.Wait, err) }
+	scripts, err := migrations(embedded)
+	if err != nil {
+		return fail(err)
+	}
+	if err := inspect(path, len(scripts)); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return fail(err)
+		}
+		if o.ReadOnly {
+			return fail(refuse(ErrNone, "there is no store", "gridloom tune makes one; --store and GRIDLOOM_STORE name another"))
+		}
+		if err := makeFolder(path); err != nil {
+			return fail(err)
+		}
+	}
+	s := &Store{path: path, wait: o.Wait, words: newVocabulary()}
+	if o.ReadOnly {
+		err = s.openToRead(ctx, len(scripts))
+	} else {
+		err = s.openToWrite(ctx, o, scripts)
+	}
+	if err != nil {
+		s.Close()
+		return fail(err)
+	}
+	return s, nil
+}
+
+// Path returns the file's name as it was given to Open.
+func (s *Store) Path() string { return s.path }
+
+// Close closes the store.
+func (s *Store) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.read, s.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return word(context.Background(), s.path, s.wait, errors.Join(errs...))
+}
+
+func (s *Store) openToWrite(ctx context.Context, o Options, scripts []string) error {
+	pragmas := []string{"journal_mode(wal)", "synchronous(normal)", "foreign_keys(on)"}
+	if o.maxPages > 0 {
+		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", o.maxPages))
+	}
+	var err error
+	if s.write, err = s.connect("rwc&_txlock=immediate", pragmas...); err != nil {
+		return err
+	}
+	s.write.SetMaxOpenConns(1) // writers of this process wait for each other here
+	// The journal's mode is changed without waiting for others, so that two
+	// processes that make the same store must try again.
+	for deadline := time.Now().Add(o.Wait); ; {
+		err = migrate(ctx, s.write, scripts)
+		if err == nil || time.Now().After(deadline) || !errors.Is(word(ctx, s.path, o.Wait, err), ErrBusy) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s.read, err = s.connect("rw", "query_only(on)")
+	return err
+}
+
+// openToRead opens a store that may be where nothing can be written. Readers
+// need the files beside it, which tell what writers do; where they cannot be
+// made and there are none, nobody writes.
+func (s *Store) openToRead(ctx context.Context, latest int) error {
+	try := func(mode string) (err error) {
+		if s.read, err = s.connect(mode, "query_only(on)"); err != nil {
+			return err
+		}
+		_, err = version(ctx, s.read, latest)
+		return err
+	}
+	err := try("ro")
+	if err == nil {
+		return nil
+	}
+	if kind := word(ctx, s.path, s.wait, err); !errors.Is(kind, ErrReadOnly) {
+		return err
+	}
+	if journal, failed := os.Stat(s.path + "-wal"); failed == nil && journal.Size() > 0 {
+		return err
+	}
+	s.read.Close()
+	return try("ro&immutable=1")
+}
+
+func (s *Store) connect(mode string, pragmas ...string) (*sql.DB, error) {
+	path, err := filepath.Abs(s.path)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("file:%s?mode=%s&_pragma=busy_timeout(%d)", (&url.URL{Path: path}).EscapedPath(), mode, s.wait.Milliseconds())
+	for _, p := range pragmas {
+		name += "&_pragma=" + p
+	}
+	return sql.Open("sqlite", name)
+}
+
+// transact runs f in a transaction, which is undone if f or its end fails. It
+// cannot be interrupted, only time out: what was measured is to be kept, above all
+// when the user stops the search.
+func (s *Store) transact(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+	if s.write == nil {
+		return word(ctx, s.path, s.wait, refuse(ErrReadOnly, "the store was opened to be read only", ""))
+	}
+	ctx = context.WithoutCancel(ctx)
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err == nil {
+		if err = f(ctx, tx); err == nil {
+			err = tx.Commit()
+		}
+		tx.Rollback() // changes nothing after a commit
+	}
+	return word(ctx, s.path, s.wait, err)
+}
+
+func makeFolder(path string) error {
+	dir := filepath.Dir(path)
+	if usual, err := DefaultPath(); err == nil && usual == path {
+		return os.MkdirAll(dir, 0o700)
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return &gridio.Error{Text: "there is no folder " + dir, Hint: "make it, or name another file with --store or GRIDLOOM_STORE", Err: err}
+	}
+	return nil
+}
+
+// inspect refuses files that are no whole stores, before the database, which
+// would write to them, sees them.
+func inspect(path string, latest int) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return refuse(ErrNotStore, "it is a folder", "name a file with --store or GRIDLOOM_STORE")
+	case !info.Mode().IsRegular():
+		return refuse(ErrNotStore, "it is no regular file", "name a file with --store or GRIDLOOM_STORE")
+	case info.Size() == 0:
+		return nil // a store that is being made
+	}
+	// The header of a database, from SQLite's description of its format.
+	var header [100]byte
+	if _, err := io.ReadFull(f, header[:]); err != nil || string(header[:16]) != "SQLite format 3\x00" {
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		return refuse(ErrNotStore, "the file is no store, or its beginning is damaged; it has not been touched",
+			"move it away to begin a new one, or name another file with --store or GRIDLOOM_STORE")
+	}
+	number := func(at int) int64 { return int64(binary.BigEndian.Uint32(header[at:])) }
+	switch app := number(68); {
+	case app != application && app != 0: // it is 0 while the store is being made
+		return errOther
+	case app == application && int(number(60)) > latest:
+		return newer(int(number(60)), latest)
+	}
+	pageSize := int64(binary.BigEndian.Uint16(header[16:]))
+	if pageSize == 1 {
+		pageSize = 1 << 16
+	}
+	// While there is a journal, pages may be there alone.
+	journal, err := os.Stat(path + "-wal")
+	if whole := pageSize * number(28); number(24) == number(92) && info.Size() < whole && (err != nil || journal.Size() == 0) {
+		return refuse(ErrDamaged, fmt.Sprintf("the file ends too early, after %d of %d bytes; it has not been touched", info.Size(), whole),
+			"fetch a copy, or move it away to begin a new one")
+	}
+	return nil
+}
