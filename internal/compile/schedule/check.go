@@ -44,6 +44,27 @@ func (s Space) Check(c Config) error {
 	return nil
 }
 
+// Has reports whether a configuration is a member of the space. It says what
+// Check says, without working out reasons.
+func (s Space) Has(c Config) bool {
+	f := s.Family(c.Family)
+	if f == nil {
+		return false
+	}
+	n := 0
+	for i := range f.Params {
+		p := &f.Params[i]
+		if !p.exists(c) {
+			continue
+		}
+		if n == len(c.Values) || c.Values[n].Name != p.Name || !slices.ContainsFunc(p.Values, c.Values[n].Value.Equal) {
+			return false
+		}
+		n++
+	}
+	return n == len(c.Values) && !slices.ContainsFunc(f.Constraints, func(k Constraint) bool { return k.broken(c) })
+}
+
 func (s Space) familyOf(name string) (*Family, error) {
 	if f := s.Family(name); f != nil {
 		return f, nil

@@ -113,6 +113,9 @@ func TestCheck(t *testing.T) {
 			"block=0x64x0,threads=4: blocks for all (a thread would have no block); the rest being as it is, threads=1|2 would do"},
 	} {
 		err := s.Check(must(ParseConfig(test.text)))
+		if has := s.Has(must(ParseConfig(test.text))); has != (err == nil) {
+			t.Errorf("Has(%s) is %v", test.text, has)
+		}
 		if got := text(err); got != test.want {
 			t.Errorf("Check(%s):\n got %s\nwant %s", test.text, got, test.want)
 		}
@@ -280,7 +283,7 @@ func TestCountAndWalkAgainstBruteForce(t *testing.T) {
 		}
 		seen := make(map[string]bool)
 		for _, c := range sample {
-			if err := s.Check(c); err != nil || seen[c.String()] {
+			if err := s.Check(c); err != nil || !s.Has(c) || seen[c.String()] {
 				t.Fatalf("Sample gives %s: twice, or %v", c, err)
 			}
 			seen[c.String()] = true

@@ -159,31 +159,37 @@ func (k *KernelSpace) assemble(p Point, partial bool) (schedule.Config, error) {
 	if len(p) != len(k.params) || p[0] < 0 {
 		return schedule.Config{}, fmt.Errorf("a point of the space names a family and has %d values", len(k.params))
 	}
-	c := schedule.Config{Family: k.params[0].Values[p[0]].String()}
-	f := k.space.Family(c.Family)
-	for i := range f.Params {
-		name := f.Params[i].Name
+	shapes := k.shapes[p[0]]
+	c := schedule.Config{Family: k.params[0].Values[p[0]].String(), Values: make([]schedule.Setting, 0, len(shapes))}
+	for i := range shapes {
+		s := &shapes[i]
+		var value schedule.Value
 		var numbers []int64 // outermost first
-		free := false
-		for j := range k.params {
+		given, free := false, false
+		for _, j := range s.all {
 			switch {
-			case k.params[j].Of != name || p[j] == Absent:
+			case p[j] == Absent:
+				continue
 			case p[j] == Free:
 				free = true
-			case !k.params[j].Values[p[j]].IsNumber():
-				c = c.With(name, k.params[j].Values[p[j]])
-			default:
-				for len(numbers) <= k.parts[j].fromEnd {
-					numbers = append([]int64{0}, numbers...)
+				continue
+			}
+			value, given = k.params[j].Values[p[j]], true
+			if at := k.parts[j].fromEnd; value.IsNumber() && (numbers != nil || at > 0) {
+				if numbers == nil {
+					numbers = make([]int64, at+1)
 				}
-				numbers[len(numbers)-1-k.parts[j].fromEnd] = k.params[j].Values[p[j]].Ints()[0]
+				numbers[len(numbers)-1-at] = value.Ints()[0]
 			}
 		}
 		if free && !partial {
-			return c, fmt.Errorf("%s is open", name)
+			return c, fmt.Errorf("%s is open", s.name)
 		}
-		if len(numbers) > 0 && !free {
-			c = c.With(name, schedule.Int(numbers[0], numbers[1:]...))
+		if numbers != nil {
+			value = schedule.Int(numbers[0], numbers[1:]...)
+		}
+		if given && !free {
+			c.Values = append(c.Values, schedule.Setting{Name: s.name, Value: value})
 		}
 	}
 	return c, nil
@@ -191,8 +197,11 @@ func (k *KernelSpace) assemble(p Point, partial bool) (schedule.Config, error) {
 
 // Legal reports whether p is a configuration of the space, written in full.
 func (k *KernelSpace) Legal(p Point) bool {
-	c, err := k.Config(p)
-	if err != nil {
+	if len(p) != len(k.params) || !slices.Equal(k.Shape(p), p) {
+		return false
+	}
+	c, err := k.assemble(p, false)
+	if err != nil || !k.space.Has(c) {
 		return false
 	}
 	// What exists at p but not in the configuration makes it another point.

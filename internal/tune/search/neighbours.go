@@ -9,17 +9,17 @@ import (
 // neighbourhood says which points lie next to another.
 type neighbourhood struct {
 	name, doc string
-	steps     func(m *moves, p Point) []map[int]int // the changes to try
+	steps     func(m *moves, p Point) [][]change // the changes to try
 }
 
 // neighbourhoods lists them; the first is what strategies use unless told otherwise.
 var neighbourhoods = []neighbourhood{
-	{"all", "any one value, and exchanges", func(m *moves, p Point) []map[int]int {
+	{"all", "any one value, and exchanges", func(m *moves, p Point) [][]change {
 		return append(m.single(p), m.exchanges(p)...)
 	}},
 	{"adjacent", "one number a step up or down, or one word", (*moves).adjacent},
 	{"any", "any one value", (*moves).single},
-	{"exchange", "steps, and one number up while another of its parameter or axis goes down", func(m *moves, p Point) []map[int]int {
+	{"exchange", "steps, and one number up while another of its parameter or axis goes down", func(m *moves, p Point) [][]change {
 		return append(m.adjacent(p), m.exchanges(p)...)
 	}},
 }
@@ -28,12 +28,12 @@ var neighbourhoods = []neighbourhood{
 func (p *Param) number() bool { return p.Values[0].IsNumber() }
 
 // single lists the changes of one value.
-func (m *moves) single(p Point) []map[int]int {
-	var list []map[int]int
+func (m *moves) single(p Point) [][]change {
+	var list [][]change
 	for i := range p {
 		for v := range m.params[i].Values {
 			if p[i] >= 0 && v != p[i] {
-				list = append(list, map[int]int{i: v})
+				list = append(list, []change{{i, v}})
 			}
 		}
 	}
@@ -41,26 +41,24 @@ func (m *moves) single(p Point) []map[int]int {
 }
 
 // adjacent lists the changes of a number to the next one, and of words.
-func (m *moves) adjacent(p Point) []map[int]int {
-	return slices.DeleteFunc(m.single(p), func(set map[int]int) bool {
-		for i, v := range set {
-			return m.params[i].number() && v != p[i]-1 && v != p[i]+1
-		}
-		return true
+func (m *moves) adjacent(p Point) [][]change {
+	return slices.DeleteFunc(m.single(p), func(set []change) bool {
+		c := set[0]
+		return m.params[c.at].number() && c.to != p[c.at]-1 && c.to != p[c.at]+1
 	})
 }
 
 // exchanges lists steps up of one number with a step down of another, where
 // both are parts of one parameter or act on one axis: shapes of equal size, work
 // of equal extent.
-func (m *moves) exchanges(p Point) []map[int]int {
-	var list []map[int]int
+func (m *moves) exchanges(p Point) [][]change {
+	var list [][]change
 	for i := range p {
 		for j := range p {
 			a, b := &m.params[i], &m.params[j]
 			related := a.Of == b.Of || a.Axis != "" && a.Axis == b.Axis
 			if i != j && related && a.number() && b.number() && p[i] >= 0 && p[i] < len(a.Values)-1 && p[j] > 0 {
-				list = append(list, map[int]int{i: p[i] + 1, j: p[j] - 1})
+				list = append(list, []change{{i, p[i] + 1}, {j, p[j] - 1}})
 			}
 		}
 	}
@@ -108,14 +106,11 @@ func (m *moves) neighbour(p Point, n *neighbourhood, rng *rand.Rand) Point {
 // towards takes values of another point over into p, a parameter at a time in
 // random order, wherever that is legal and the coin says so.
 func (m *moves) towards(p, other Point, rng *rand.Rand) Point {
-	groups := map[string]map[int]int{}
+	groups := map[string][]change{}
 	for i := range p {
 		if p[i] != other[i] && other[i] >= 0 {
 			of := m.params[i].Of
-			if groups[of] == nil {
-				groups[of] = map[int]int{}
-			}
-			groups[of][i] = other[i]
+			groups[of] = append(groups[of], change{i, other[i]})
 		}
 	}
 	names := slices.Sorted(maps.Keys(groups))

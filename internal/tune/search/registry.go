@@ -19,12 +19,16 @@ type entry struct {
 	make func(p Problem, arg string) (Strategy, error)
 }
 
+const neighbourhoodArg = "a neighbourhood: all, adjacent, any or exchange"
+
 // entries lists the strategies in the order in which users see them.
 func entries() []entry {
 	list := []entry{
 		{Info{"random", "points at random, without replacement", ""}, newRandom},
 		{Info{"exhaustive", "every point, in the space's order", ""}, newExhaustive},
-		{Info{"local", "climbs from good points to better neighbours, again and again", "a neighbourhood: all, adjacent, any or exchange"}, newLocal},
+		{Info{"local", "climbs from good points to better neighbours, again and again", neighbourhoodArg}, newLocal},
+		{Info{"annealing", "walks from neighbour to neighbour, to slower ones less and less (simulated annealing)", neighbourhoodArg}, newAnnealing},
+		{Info{"genetic", "crosses and mutates the fastest points", ""}, newGenetic},
 	}
 	return list
 }

@@ -24,16 +24,19 @@ func newMoves(s Space) *moves {
 	return m
 }
 
+// change gives a coordinate another value.
+type change struct{ at, to int }
+
 // fit returns the legal point that has the given values and otherwise those of
 // base. Only parameters that did not exist at base are chosen anew.
-func (m *moves) fit(base Point, set map[int]int) (Point, bool) {
+func (m *moves) fit(base Point, set []change) (Point, bool) {
 	p := slices.Clone(base)
-	for i, v := range set {
-		p[i] = v
+	for _, c := range set {
+		p[c.at] = c.to
 	}
 	p = m.shape(p)
-	for i, v := range set {
-		if p[i] != v {
+	for _, c := range set {
+		if p[c.at] != c.to {
 			return nil, false
 		}
 	}

@@ -36,6 +36,8 @@ func (k *KernelSpace) Shape(p Point) Point {
 
 // paramShape says of one parameter of a family which coordinates it has.
 type paramShape struct {
+	name        string
+	all         []int // coordinates, the outermost number first
 	coordinates []int
 	perhaps     []int // those that only some of its values have
 	when        []kernelCondition
@@ -71,7 +73,7 @@ func (k *KernelSpace) newShapes() [][]paramShape {
 }
 
 func (k *KernelSpace) newShape(p *schedule.Param) paramShape {
-	var s paramShape
+	s := paramShape{name: p.Name}
 	for i := 1; i < len(k.params); i++ {
 		if k.parts[i].name != p.Name {
 			continue
@@ -80,20 +82,24 @@ func (k *KernelSpace) newShape(p *schedule.Param) paramShape {
 			_, ok := k.value(schedule.Config{}.With(p.Name, v), i)
 			return ok
 		}
+		if !slices.ContainsFunc(p.Values, has) {
+			continue
+		}
+		s.all = append(s.all, i)
 		switch {
-		case !slices.ContainsFunc(p.Values, has):
 		case slices.ContainsFunc(p.Values, func(v schedule.Value) bool { return !has(v) }):
 			s.perhaps = append(s.perhaps, i)
 		default:
 			s.coordinates = append(s.coordinates, i)
 		}
 	}
+	slices.SortFunc(s.all, func(a, b int) int { return k.parts[b].fromEnd - k.parts[a].fromEnd })
 	for _, c := range p.When {
 		i := slices.IndexFunc(k.params, func(x Param) bool { return x.Name == c.Param })
 		if i < 0 {
 			// The condition asks for a list, which is several coordinates: nobody can
 			// tell cheaply whether p exists.
-			return paramShape{perhaps: append(s.coordinates, s.perhaps...)}
+			return paramShape{name: p.Name, all: s.all, perhaps: s.all}
 		}
 		in := make([]bool, len(k.params[i].Values))
 		for j, v := range k.params[i].Values {

@@ -1,0 +1,83 @@
+package search
+
+import "math"
+
+// annealing walks from neighbour to neighbour, to slower ones too as long as it
+// is hot (Kirkpatrick, Gelatt, Vecchi 1983). Heat is measured in the logarithm
+// of time, so that the same schedule fits kernels of microseconds and seconds.
+type annealing struct {
+	queue
+	*moves
+	kind   *neighbourhood
+	at     Trial
+	placed bool
+	budget int
+	idle   int // steps since something was asked for
+}
+
+const (
+	annealingOpenings = 6
+	annealingBudget   = 300 // where nobody knows how many trials there will be
+	hottest, coldest  = 0.3, 0.005
+	annealingIdle     = 200 // steps over known points before it jumps elsewhere
+)
+
+func newAnnealing(p Problem, arg string) (Strategy, error) {
+	kind, err := neighbourhoodOf(arg)
+	if err != nil {
+		return nil, err
+	}
+	m := newMemory(p)
+	a := &annealing{queue: queue{memory: m}, moves: newMoves(p.Space), kind: kind, budget: p.Budget}
+	if a.budget <= 0 {
+		a.budget = annealingBudget
+	}
+	for _, p := range m.openings(annealingOpenings) {
+		a.add(p)
+	}
+	return &agent{m, a}, nil
+}
+
+// heat falls geometrically over the budget, and stays low after it.
+func (a *annealing) heat() float64 {
+	done := min(float64(len(a.trials))/float64(a.budget), 1)
+	return hottest * math.Pow(coldest/hottest, done)
+}
+
+func (a *annealing) next() (Point, bool) {
+	if p, ok := a.take(); ok {
+		return p, true
+	}
+	for a.placed && a.idle < annealingIdle {
+		a.idle++
+		p := a.neighbour(a.at.Point, a.kind, a.rng)
+		if t, known := a.result(p); known {
+			a.consider(t)
+			continue
+		}
+		if a.fresh(p) && a.sensible(p) {
+			a.idle = 0
+			return p, true
+		}
+	}
+	a.idle = 0
+	return a.pick()
+}
+
+func (a *annealing) told(t Trial) { a.consider(t) }
+
+// consider goes to t or does not.
+func (a *annealing) consider(t Trial) {
+	if t.Verdict != Good {
+		return
+	}
+	worse := math.Inf(-1)
+	if a.placed {
+		worse = math.Log(t.Seconds / a.at.Seconds)
+	}
+	if worse <= 0 || a.rng.Float64() < math.Exp(-worse/a.heat()) {
+		a.at, a.placed = t, true
+	}
+}
+
+func (a *annealing) ahead(n int) []Point { return a.peek(n) }

@@ -1,0 +1,234 @@
+package search
+
+import "math"
+
+// process is a Gaussian process over points: what it has seen of some of them
+// tells, with an uncertainty, of the others (Rasmussen and Williams 2006). It
+// keeps its predictions for a pool of candidates up to date as points come in,
+// at a cost of one pass over the pool for each.
+//
+// Several quantities are learnt of the same points; they have the same
+// covariances and differ in what was seen.
+type process struct {
+	scale []float64 // by parameter, one over the length on which it matters
+	noise float64   // variance of what is seen, over that of the function
+
+	seen    []features
+	factor  [][]float64 // of the covariances of what was seen: lower triangle, by rows
+	targets int
+	z       [][]float64 // by what was seen and target: the factor's inverse times what was seen
+
+	pool     []features
+	column   [][]float64 // by what was seen: the factor's inverse times the covariances with the pool
+	variance []float64   // of the pool
+	mean     [][]float64 // by target: of the pool
+}
+
+// features are a point's coordinates, numbers between 0 and 1.
+type features []float32
+
+const (
+	absentFeature = -1 // of a parameter that does not exist
+	wordFeature   = 2  // and more: of a word, which is as far from another as can be
+)
+
+// featuresOf returns the features of a point.
+func featuresOf(params []Param, p Point) features {
+	f := make(features, len(p))
+	for i, v := range p {
+		switch n := len(params[i].Values); {
+		case v < 0:
+			f[i] = absentFeature
+		case !params[i].number():
+			f[i] = wordFeature + float32(v)
+		case n > 1:
+			f[i] = float32(v) / float32(n-1)
+		}
+	}
+	return f
+}
+
+// distance returns how far apart two values of a parameter are.
+func distance(a, b float32) float64 {
+	switch {
+	case a == b:
+		return 0
+	case a >= wordFeature || b >= wordFeature || a == absentFeature || b == absentFeature:
+		return 1
+	}
+	return math.Abs(float64(a - b))
+}
+
+// covariance is that of Matérn with 5/2.
+func (g *process) covariance(a, b features) float64 {
+	sum := 0.0
+	for i, s := range g.scale {
+		if a[i] != b[i] {
+			d := distance(a[i], b[i]) * s
+			sum += d * d
+		}
+	}
+	return matern(sum)
+}
+
+// matern returns the covariance at the square of a distance.
+func matern(square float64) float64 {
+	if square == 0 {
+		return 1
+	}
+	r := math.Sqrt(5 * square)
+	if r > 40 {
+		return 0
+	}
+	return (1 + r + r*r/3) * math.Exp(-r)
+}
+
+func newProcess(scale []float64, noise float64, targets int) *process {
+	return &process{scale: scale, noise: noise, targets: targets, mean: make([][]float64, targets)}
+}
+
+// candidate adds a point to the pool.
+func (g *process) candidate(f features) {
+	j := len(g.pool)
+	g.pool = append(g.pool, f)
+	variance := 1.0
+	mean := make([]float64, g.targets)
+	for i, s := range g.seen {
+		c := g.covariance(f, s)
+		row := g.factor[i]
+		for k := range i {
+			c -= row[k] * g.column[k][j]
+		}
+		c /= row[i]
+		g.column[i] = append(g.column[i], c)
+		variance -= c * c
+		for t := range mean {
+			mean[t] += c * g.z[i][t]
+		}
+	}
+	g.variance = append(g.variance, variance)
+	for t := range mean {
+		g.mean[t] = append(g.mean[t], mean[t])
+	}
+}
+
+// see takes in a point. Until learn says what was seen there, it is taken for
+// what is expected, which makes the neighbourhood certain and nothing else.
+func (g *process) see(f features) int {
+	n := len(g.seen)
+	row := make([]float64, n+1)
+	rest := 1 + g.noise
+	for i, s := range g.seen {
+		c := g.covariance(f, s)
+		for k := range i {
+			c -= row[k] * g.factor[i][k]
+		}
+		row[i] = c / g.factor[i][i]
+		rest -= row[i] * row[i]
+	}
+	row[n] = math.Sqrt(max(rest, g.noise/2))
+	column := make([]float64, len(g.pool), len(g.pool)+len(g.pool)/4)
+	for j, p := range g.pool {
+		column[j] = g.covariance(f, p)
+	}
+	for i := range n {
+		if c := row[i]; c != 0 {
+			for j, x := range g.column[i] {
+				column[j] -= c * x
+			}
+		}
+	}
+	for j := range column {
+		column[j] /= row[n]
+		g.variance[j] -= column[j] * column[j]
+	}
+	g.seen = append(g.seen, f)
+	g.factor = append(g.factor, row)
+	g.column = append(g.column, column)
+	g.z = append(g.z, make([]float64, g.targets))
+	return n
+}
+
+// expected returns what is expected of the i-th point that was seen, given
+// those before it.
+func (g *process) expected(i, target int) float64 {
+	x := 0.0
+	for k := range i {
+		x += g.factor[i][k] * g.z[k][target]
+	}
+	return x
+}
+
+// learn says what was seen of the i-th point. Of later points, what is known
+// stays as it is.
+func (g *process) learn(i, target int, value float64) {
+	later := make([]float64, 0, 8)
+	for k := i + 1; k < len(g.seen); k++ {
+		later = append(later, g.expected(k, target)+g.factor[k][k]*g.z[k][target])
+	}
+	known := g.known(i+1, target)
+	g.set(i, target, (value-g.expected(i, target))/g.factor[i][i])
+	for k := i + 1; k < len(g.seen); k++ {
+		if known[k-i-1] {
+			g.set(k, target, (later[k-i-1]-g.expected(k, target))/g.factor[k][k])
+		}
+	}
+}
+
+// known tells of which points from the i-th on something was learnt.
+func (g *process) known(i, target int) []bool {
+	list := make([]bool, len(g.seen)-i)
+	for k := range list {
+		list[k] = g.z[i+k][target] != 0
+	}
+	return list
+}
+
+func (g *process) set(i, target int, z float64) {
+	d := z - g.z[i][target]
+	g.z[i][target] = z
+	if d == 0 {
+		return
+	}
+	mean := g.mean[target]
+	for j, c := range g.column[i] {
+		mean[j] += c * d
+	}
+}
+
+// likelihood returns the log of the probability of values at points, but for a
+// constant, with the scale of the values chosen best. Squares are the squared
+// distances of pairs by parameter, in the order of the lower triangle.
+func likelihood(values []float64, squares [][]float32, scale []float64, noise float64, work []float64) float64 {
+	n := len(values)
+	fit, determinant := 0.0, 0.0
+	z := make([]float64, n)
+	pair := 0
+	for i := range n {
+		row := work[i*n : i*n+i+1]
+		rest := 1 + noise
+		for j := range i {
+			sum := 0.0
+			for p, s := range scale {
+				sum += s * s * float64(squares[p][pair])
+			}
+			pair++
+			c := matern(sum)
+			other := work[j*n : j*n+j+1]
+			for k, x := range row[:j] {
+				c -= x * other[k]
+			}
+			row[j] = c / other[j]
+			rest -= row[j] * row[j]
+		}
+		row[i] = math.Sqrt(max(rest, noise/2))
+		x := values[i]
+		for k, c := range row[:i] {
+			x -= c * z[k]
+		}
+		z[i] = x / row[i]
+		fit += z[i] * z[i]
+		determinant += math.Log(row[i])
+	}
+	return -float64(n)/2*math.Log(fit/float64(n)+1e-12) - determinant
+}
