@@ -54,7 +54,7 @@ func word(ctx context.Context, path string, wait time.Duration, err error) error
 		}
 		return gridio.Named(path, err)
 	}
-	kind, text, hint := classify(failed.Code(), err)
+	text, hint, kind := classify(failed.Code(), err)
 	if kind == context.Canceled && ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -68,21 +68,21 @@ func word(ctx context.Context, path string, wait time.Duration, err error) error
 }
 
 // classify says what a result code means and what to do.
-func classify(code int, err error) (kind error, text, hint string) {
+func classify(code int, err error) (text, hint string, kind error) {
 	switch code & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return ErrBusy, "another process is writing to it", "wait until it is done, end it, or name another file with --store or GRIDLOOM_STORE"
+		return "another process is writing to it", "wait until it is done, end it, or name another file with --store or GRIDLOOM_STORE", ErrBusy
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return ErrDamaged, "the store is damaged: " + err.Error(),
-			"gridloom results export --format jsonl saves what can still be read; move the file away to begin a new one"
+		return "the store is damaged: " + err.Error(),
+			"gridloom results export --format jsonl saves what can still be read; move the file away to begin a new one", ErrDamaged
 	case lib.SQLITE_FULL:
-		return ErrFull, "the disk is full, or a quota is used up; what was stored before is safe", "make room, then go on"
+		return "the disk is full, or a quota is used up; what was stored before is safe", "make room, then go on", ErrFull
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM:
-		return ErrReadOnly, "the file or its folder cannot be written", "give write permission, or name another file with --store or GRIDLOOM_STORE"
+		return "the file or its folder cannot be written", "give write permission, or name another file with --store or GRIDLOOM_STORE", ErrReadOnly
 	case lib.SQLITE_CANTOPEN:
-		return ErrReadOnly, "the file, or those beside it that end in -wal and -shm, cannot be opened or made", "look at the folder's permissions, or name another file with --store or GRIDLOOM_STORE"
+		return "the file, or those beside it that end in -wal and -shm, cannot be opened or made", "look at the folder's permissions, or name another file with --store or GRIDLOOM_STORE", ErrReadOnly
 	case lib.SQLITE_INTERRUPT:
-		return context.Canceled, "interrupted", ""
+		return "interrupted", "", context.Canceled
 	}
-	return errors.New("database error"), err.Error(), ""
+	return err.Error(), "", errors.New("database error")
 }

@@ -293,3 +293,24 @@ func (s *Store) scan(ctx context.Context, q querier, rows *sql.Rows, i *Info) (T
 	t.Config, errs[1] = s.configText(ctx, q, config)
 	return t, errors.Join(errs[:]...)
 }
+
+// lines returns what a query of one text column gives.
+func (s *Store) lines(ctx context.Context, query string) iter.Seq2[string, error] {
+	return reading(ctx, s, func(q querier, yield func(string, error) bool) error {
+		rows, err := q.QueryContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				return err
+			}
+			if !yield(line, nil) {
+				return nil
+			}
+		}
+		return rows.Err()
+	})
+}
