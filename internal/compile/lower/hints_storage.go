@@ -26,7 +26,7 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 		return s, nil // what is only written is in global memory anyway
 	}
 	if a.Hint != ir.Shared {
-		if s.Family("stream") == nil || slices.ContainsFunc(n.stage.Arrays, func(b *ir.Array) bool { return n.staged(b) && n.stageable(b) == nil }) {
+		if !offersShared(s) || slices.ContainsFunc(n.stage.Arrays, func(b *ir.Array) bool { return n.staged(b) && n.stageable(b) == nil }) {
 			return s, nil
 		}
 		return s.Limit("shared=0") // there is nothing else to hold
@@ -34,8 +34,8 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 	if err := n.stageable(a); err != nil {
 		return s, err
 	}
-	if s.Family("stream") == nil {
-		return s, fmt.Errorf("only blocks that go along an axis hold planes of a grid in shared memory: stream says which")
+	if !offersShared(s) {
+		return s, fmt.Errorf("only families of kernels whose threads compute tiles hold cells of a grid in shared memory")
 	}
 	less, err := s.Choose("shared", "1 or more", func(v schedule.Value) bool { return !v.Equal(schedule.Int(0)) })
 	if err != nil {
@@ -48,14 +48,22 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 	if less, err = less.Choose("vec", "that copies whole words", vectors); err != nil {
 		return s, fmt.Errorf("cells of %s are no whole words", a.Type)
 	}
-	moves := func(v schedule.Value) bool {
-		axis := n.axisNamed(v.String())
-		return slices.ContainsFunc(a.Dims, func(d ir.Dim) bool { return d.Axis == axis })
-	}
-	if less, err = less.Choose("stream", "of "+a.Name, moves); err != nil {
+	less, err = less.Constrain(schedule.Constraint{
+		Name: "planes of " + a.Name, Doc: a.Name + " has no axis that blocks go along", Params: []string{"stream"},
+		Holds: func(c schedule.Config) bool {
+			axis := n.axisNamed(c.Word("stream"))
+			return slices.ContainsFunc(a.Dims, func(d ir.Dim) bool { return d.Axis == axis })
+		},
+	})
+	if err != nil {
 		return s, fmt.Errorf("%s has no axis that blocks go along", a.Name)
 	}
 	return less, nil
+}
+
+// offersShared reports whether some configurations use shared memory.
+func offersShared(s schedule.Space) bool {
+	return slices.ContainsFunc(s.Families, func(f schedule.Family) bool { return f.Param("shared") != nil })
 }
 
 // reads reports whether the group reads an array.
@@ -77,8 +85,6 @@ func (n *nest) stageable(a *ir.Array) error {
 		return fmt.Errorf("the kernel writes %s, and only what it does not write can be held in shared memory", a.Name)
 	case !n.vectors(a):
 		return fmt.Errorf("the rows of %s do not lie along %s", a.Name, n.Program.Axes[n.inner()])
-	case len(a.Dims) < 2:
-		return fmt.Errorf("%s has one axis only, and no planes that blocks go along", a.Name)
 	}
 	moving := func(x *ir.Access) bool {
 		return x.Array == a && !slices.ContainsFunc(x.Index, func(i ir.Index) bool { return i.Axis < 0 })

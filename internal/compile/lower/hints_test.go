@@ -102,7 +102,7 @@ func TestHints(t *testing.T) {
 		{"", "#assign gmem (in), no-shmem (c)", "family=cells", func(c schedule.Config) bool {
 			return !c.Has("shared") || c.Int("shared") > 0 || c.Int("shared") == 0 // plane is left
 		}},
-		{"", "#assign gmem (in, c, plane)", "family=cells", func(c schedule.Config) bool { return !c.Has("shared") || c.Int("shared") == 0 }},
+		{"", "#assign gmem (in, c, line, plane)", "family=cells", func(c schedule.Config) bool { return !c.Has("shared") || c.Int("shared") == 0 }},
 		{"#pragma occupancy 1.0", "", "family=cells,block=8x32", func(c schedule.Config) bool {
 			threads := int64(1)
 			for _, n := range c.Ints("block") {
@@ -171,7 +171,8 @@ func TestHintsUnmet(t *testing.T) {
 		{hinted("#pragma stream k unroll k=8", ""), "#pragma stream k unroll k=8: unroll k=8 is not followed: threads can have 1, 2, 4 cells on k here"},
 		{hinted("", "#assign gmem (out,line), no-shmem (plane)"), ""},
 		{hinted("", "shmem out;"), "out: shmem (out) is not followed: no kernel reads out"},
-		{hinted("", "shmem line;"), "line: shmem (line) is not followed: line has one axis only, and no planes that blocks go along"},
+		{hinted("", "shmem line;"), ""},
+		{hinted("#pragma stream k", "shmem line;"), "line: shmem (line) is not followed: line has no axis that blocks go along"},
 		{hinted("#pragma stream k", "#assign shmem (in,plane)"), "plane: shmem (plane) is not followed: plane has no axis that blocks go along"},
 		{hinted("#pragma block (32) occupancy 0.75", ""), "#pragma block (32) occupancy 0.75: occupancy 0.75 is not followed: the blocks that there are can fill 0.5 of a multiprocessor at most"},
 		{inPlace("#pragma stream j unroll i=2", "shmem (in)"), `#pragma stream j unroll i=2: stream j is not followed: the kernel reads cells that it overwrites, and has a thread for each
@@ -232,6 +233,8 @@ func TestStorage(t *testing.T) {
 	for _, c := range []struct{ pragma, inside, plan, want, err string }{
 		{"", "", "stream=k,block=8x32,shared=1", "c_shared in_shared", ""},
 		{"", "gmem in;", "stream=k,block=8x32,shared=1", "c_shared", ""},
+		{"", "", "family=tile,block=1x8x32,shared=1,stage=halos", "c_shared in_shared", ""},
+		{"", "shmem line;", "family=tile,block=1x8x32,shared=1", "c_shared in_shared line_shared", ""},
 		{"", "no-shmem c;", "stream=k,block=8x32,shared=1", "in_shared", ""},
 		{"", "#assign shmem (in), gmem (c)", "stream=k,block=8x32,shared=2", "in_shared", ""},
 		// Eight warps of eight blocks: 28 KB each.

@@ -71,10 +71,10 @@ func TestSpaces(t *testing.T) {
 		{lower.CPU, 3, "14000 family=loops,block=0x0x0,threads=0"},
 		{lower.CPU, 4, "14000 family=loops,block=0x0x0x0,threads=0"},
 		{lower.GPU, 0, "1 family=single"},
-		{lower.GPU, 1, "18053 family=cells,block=256"},
-		{lower.GPU, 2, "52755958 family=cells,block=8x32"},
-		{lower.GPU, 3, "2629204552 family=cells,block=8x32"},
-		{lower.GPU, 5, "52139934856 family=cells,block=8x32"},
+		{lower.GPU, 1, "54149 family=cells,block=256"},
+		{lower.GPU, 2, "53661654 family=cells,block=8x32"},
+		{lower.GPU, 3, "2638199624 family=cells,block=8x32"},
+		{lower.GPU, 5, "52148929928 family=cells,block=8x32"},
 	} {
 		space := lower.Space(c.target, axes(c.rank))
 		if got := fmt.Sprintf("%v %v", space.Count(), space.Default("")); got != c.want {

@@ -79,6 +79,21 @@ func TestResources(t *testing.T) {
 	if few.Threads != 128 || few.Shared != 4*6*34*8 {
 		t.Errorf("%d threads and %d bytes", few.Threads, few.Shared)
 	}
+	// Of a wide star only the planes that are read across threads: one, two that are under way and one that slower threads still read.
+	halos, err := spatial(t, "star25", "float", lower.Options{Plan: plan(t, "family=stream,block=4x64,vec=4,rows=2,shared=2,stage=halos")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if halos.Shared != 4*16*264*4 {
+		t.Errorf("%d bytes for halos", halos.Shared)
+	}
+	tile, err := spatial(t, "star7", "double", lower.Options{Plan: plan(t, "family=tile,block=1x4x32,vec=2,rows=2x1,shared=1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tile.Shared != 4*6*68*8 {
+		t.Errorf("%d bytes for a tile", tile.Shared)
+	}
 	many, err := spatial(t, "star7", "double", lower.Options{Plan: plan(t, "family=stream,block=4x32,vec=2,rows=4,registers=96")})
 	if err != nil {
 		t.Fatal(err)

@@ -29,10 +29,10 @@ type ring struct {
 	cells     int64         // of a plane
 	n         int64         // cells of a copy
 	copies    []*ringCopy   // of a thread
-	// halos says that only some parts of a plane are copied, and that threads
-	// store the rows of their own cells.
+	parts     []box         // that are copied; nil for all
+	// halos says that the block's own cells are not among those, and that threads
+	// store the rows of theirs.
 	halos bool
-	parts []box
 	own   []*chain
 }
 
@@ -54,7 +54,7 @@ func (w *sweep) makeRings() {
 	var rings []*ring
 	for _, c := range w.chains {
 		known := slices.ContainsFunc(rings, func(r *ring) bool { return r.array == c.array })
-		if known || !c.moves || !asyncBytes(w.vec, c.array.Type) || !w.vectors(c.array) || !w.staged(c.array) {
+		if known || w.stream != noAxis && !c.moves || !asyncBytes(w.vec, c.array.Type) || !w.vectors(c.array) || !w.staged(c.array) {
 			continue
 		}
 		if w.demanded(c.array) || w.sharesCells(c.array) {
@@ -174,6 +174,11 @@ func (w *sweep) newRing(a *ir.Array) *ring {
 		}
 		r.cells *= r.len[dim.Axis]
 	}
+	if w.stream == noAxis {
+		r.planes = 1
+		w.leaveOut(r)
+		return r
+	}
 	r.planes = r.high - r.low + 1 + (w.shared+1)*w.step()
 	return r
 }
@@ -218,7 +223,7 @@ func (w *sweep) ringCopies(r *ring, st *store) {
 	inner := w.inner()
 	threads := w.threads()
 	parts := r.parts
-	if !r.halos {
+	if parts == nil {
 		parts = []box{r.whole(w.planeAxes(r.array))}
 	}
 	runs := int64(0)
@@ -236,7 +241,7 @@ func (w *sweep) ringCopies(r *ring, st *store) {
 			c.valid = w.pre.let(w.env, fmt.Sprintf("valid:%p:%d", r, i), name+"_valid", kernel.Lt(number, kernel.I(runs)))
 		}
 		from := w.runFrom(r, parts, i*threads, number)
-		if r.halos {
+		if r.parts != nil {
 			c.at = w.pre.let(w.env, fmt.Sprintf("place:%p:%d", r, i), name+"_at", r.within(from, w.planeAxes(r.array)))
 		}
 		for d, dim := range r.array.Dims[:lastDim] {
@@ -271,7 +276,7 @@ func (w *sweep) moreRows(r *ring, d int) bool {
 // place returns where a plane of the ring starts.
 func (w *sweep) place(r *ring, at int64) kernel.Expr {
 	s := kernel.I(at - r.low)
-	if !w.prologue {
+	if !w.prologue && w.stream != noAxis {
 		gone := kernel.Sub(w.pos[w.stream], w.first)
 		s = kernel.Bin(op.Rem, kernel.Add(gone, s), kernel.I(r.planes))
 	}
@@ -330,6 +335,20 @@ func (w *sweep) copyPlane(r *ring, at int64) {
 		}
 		w.when(c.valid, list)
 	}
+}
+
+// fillRings copies all that a block reads, and waits for it.
+func (w *sweep) fillRings() {
+	if len(w.rings) == 0 {
+		return
+	}
+	w.keepOwn()
+	for _, r := range w.rings {
+		w.copyPlane(r, 0)
+	}
+	w.now.emit(&kernel.AsyncCommit{})
+	w.now.emit(&kernel.AsyncWait{Pending: 0})
+	w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 }
 
 // startRings copies the planes that the first step reads, and those of the

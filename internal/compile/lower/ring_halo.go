@@ -200,7 +200,30 @@ func (w *sweep) newHaloRing(a *ir.Array) *ring {
 		r.cells *= all.len
 	}
 	r.planes = r.high - r.low + 1 + (w.shared+1)*w.step()
+	if w.stream == noAxis {
+		r.planes = 1
+	}
 	return r
+}
+
+// leaveOut finds the parts of a ring that some thread reads, where that is not
+// all of it: the block's own cells, and those around them but for corners.
+func (w *sweep) leaveOut(r *ring) {
+	axes := w.planeAxes(r.array)
+	own := box{}
+	for _, axis := range axes {
+		own[axis] = extent{0, w.along[axis].width()}
+		if r.from[axis] > 0 || r.from[axis]+r.len[axis] < own[axis].len {
+			return
+		}
+	}
+	var read []box
+	for _, c := range w.chains {
+		if c.array == r.array {
+			read = append(read, w.readOf(c))
+		}
+	}
+	r.parts = append([]box{own}, around(own, read, axes, r.n)...)
 }
 
 // readOf returns the cells that the threads of a block have of a row.
@@ -331,7 +354,11 @@ func (w *sweep) ownRows(r *ring) {
 func (w *sweep) keepOwn() {
 	for _, r := range w.rings {
 		for _, c := range r.own {
-			w.enter(c)
+			if w.stream == noAxis {
+				c.held[r.low] = w.loadOwn(c, r.low)
+			} else {
+				w.enter(c)
+			}
 		}
 	}
 	for _, r := range w.rings {

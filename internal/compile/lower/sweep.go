@@ -32,9 +32,9 @@ type tiling struct {
 	shuffle bool
 	rotate  bool // the loop over planes is unrolled until queues need no moves
 	// shared is how many steps planes are copied to shared memory before they
-	// are needed; 0 keeps nothing there.
+	// are needed, or without planes whether cells are; 0 keeps nothing there.
 	shared int64
-	halos  bool // and of a plane only what threads do not load themselves
+	halos  bool // and only what threads do not load themselves
 	loads  kernel.Via
 	stores kernel.Via
 }
@@ -176,6 +176,8 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	w.tiles()
 	if w.stream == noAxis {
 		w.plan()
+		w.makeRings()
+		w.fillRings()
 		w.load()
 		w.compute()
 		return wrap(w.pre), w.tally.after()

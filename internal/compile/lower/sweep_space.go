@@ -20,7 +20,7 @@ func tileFamily(rank int) schedule.Family {
 	return schedule.Family{
 		Name:        "tile",
 		Doc:         "every GPU thread computes a small tile of cells",
-		Params:      sweepParams(rank, rank-1),
+		Params:      append(sweepParams(rank, rank-1), sharedParams("whether the cells that a block reads are copied to shared memory first", 0, 1)...),
 		Constraints: sweepConstraints(rank - 1),
 	}
 }
@@ -44,20 +44,14 @@ func streamFamily(axes []string) schedule.Family {
 			Name: "rotate", Doc: "whether the loop over planes is unrolled until the queues of registers need no moves",
 			Source: "Rawat et al. 2019, section III-A", Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
 		},
-		{
-			Name: "shared", Doc: "steps that planes are copied to shared memory ahead of their use, asynchronously; 0 keeps nothing there",
-			Source: "Rawat et al. 2019, section III-A; Garvey 2018, section 6.1", Values: schedule.Numbers(0, 1, 2, 3), Default: schedule.Int(0),
-		},
-		{
-			Name: "stage", Doc: "what is copied to shared memory: whole planes, or the halos of a block, whose own cells threads store from their registers",
-			Source: "Zhang and Mueller 2013, section 2.2; Rawat et al. 2019, section III", Values: schedule.Words("planes", "halos"), Default: schedule.Word("planes"),
-			When: []schedule.Condition{schedule.When("shared", schedule.Numbers(1, 2, 3)...)},
-		},
-		{
+	}
+	params = append(params, sharedParams("steps that planes are copied to shared memory ahead of their use, asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)
+	params = append(params,
+		schedule.Param{
 			Name: "ahead", Doc: "planes that are loaded before they are needed",
 			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1, 2), Default: schedule.Int(0),
 		},
-	}
+	)
 	return schedule.Family{
 		Name:   "stream",
 		Doc:    "blocks of GPU threads go along an axis and keep planes in registers (2.5D)",
@@ -67,6 +61,21 @@ func streamFamily(axes []string) schedule.Family {
 			Params: []string{"chunk", "planes"},
 			Holds:  func(c schedule.Config) bool { return c.Int("chunk")%c.Int("planes") == 0 },
 		}),
+	}
+}
+
+// sharedParams are the parameters of what a block holds in shared memory.
+func sharedParams(doc string, values ...int64) []schedule.Param {
+	return []schedule.Param{
+		{
+			Name: "shared", Doc: doc,
+			Source: "Rawat et al. 2019, section III-A; Garvey 2018, section 6.1", Values: schedule.Numbers(values...), Default: schedule.Int(0),
+		},
+		{
+			Name: "stage", Doc: "what is copied there: all that a block reads, or its halos, and threads store their own cells from registers",
+			Source: "Zhang and Mueller 2013, section 2.2; Rawat et al. 2019, section III", Values: schedule.Words("all", "halos"), Default: schedule.Word("all"),
+			When: []schedule.Condition{schedule.When("shared", schedule.Numbers(values[1:]...)...)},
+		},
 	}
 }
 

@@ -223,7 +223,9 @@ func (w *sweep) load() {
 
 // loadRow loads all that is read of a row that no queue holds.
 func (w *sweep) loadRow(c *chain, at int64) {
-	c.held[at] = w.loadOwn(c, at)
+	if w.prologue || !w.fromRegisters(c) {
+		c.held[at] = w.loadOwn(c, at)
+	}
 	w.extend(c, at, w.needed(c, at))
 }
 
