@@ -29,6 +29,7 @@ func entries() []entry {
 		{Info{"local", "climbs from good points to better neighbours, again and again", neighbourhoodArg}, newLocal},
 		{Info{"annealing", "walks from neighbour to neighbour, to slower ones less and less (simulated annealing)", neighbourhoodArg}, newAnnealing},
 		{Info{"genetic", "crosses and mutates the fastest points", ""}, newGenetic},
+		{Info{"model", "learns a random forest of the times and tries where it expects most", ""}, newModelled},
 	}
 	return list
 }
