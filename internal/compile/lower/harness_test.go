@@ -166,11 +166,16 @@ func check(b *ir.Binding, w way, seed uint64) error {
 	if !w.strict {
 		mode = interp.Contract
 	}
+	return checkIn(b, w, mode, seed)
+}
+
+// checkIn is check for a mode of arithmetic, of which NoBounds is the strict one.
+func checkIn(b *ir.Binding, w way, mode interp.Mode, seed uint64) error {
 	want, err := expect(b, mode, seed)
 	if err != nil {
 		return err
 	}
-	m, err := lowered(b.Program, lower.Options{Target: w.target, Strict: w.strict, Plan: w.plan, Bound: b, Sized: true})
+	m, err := lowered(b.Program, lower.Options{Target: w.target, Strict: w.strict, Fast: mode == interp.Fast, Plan: w.plan, Bound: b, Sized: true})
 	if err != nil {
 		return fmt.Errorf("%v: %w", w, err)
 	}

@@ -49,6 +49,9 @@ func (n *nest) space() schedule.Space {
 		names = append(names, n.Program.Axes[a])
 	}
 	s := Space(n.opts.Target, names, n.opts.Lacks...)
+	if n.opts.Target == GPU && n.sweepable() {
+		n.offerRetiming(&s)
+	}
 	switch {
 	case n.opts.Target == GPU && !n.sweepable():
 		s.Families = s.Families[:1]

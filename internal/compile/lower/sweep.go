@@ -37,6 +37,9 @@ type tiling struct {
 	halos  bool // and only what threads do not load themselves
 	loads  kernel.Via
 	stores kernel.Via
+	// retiming says how statements are computed in pieces: "yes" or "sums"; empty
+	// if they are not.
+	retiming string
 }
 
 // share is how an axis is shared out: threads of a block, neighbouring cells
@@ -72,6 +75,7 @@ type sweep struct {
 	first    kernel.Expr // the block's first plane
 	chains   []*chain
 	chainOf  map[string]*chain
+	early    *retiming // nil if statements are computed at once
 }
 
 // tiling returns the tiling that the nest's configuration asks for, if it is
@@ -93,6 +97,9 @@ func (n *nest) tiling() (tiling, bool) {
 		t.shared = cfg.Int("shared")
 	}
 	t.halos = cfg.Has("stage") && cfg.Word("stage") == "halos"
+	if cfg.Has("retime") && cfg.Word("retime") != "no" {
+		t.retiming = cfg.Word("retime")
+	}
 	t.rotate = cfg.Has("rotate") && cfg.Is("rotate")
 	t.shuffle = cfg.Word("x") == "shuffle"
 	if cfg.Word("load") == "readonly" {
@@ -184,8 +191,11 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	}
 	axis := w.stream
 	first := w.pos[axis]
-	w.first = first
 	last := w.pre.let(w.env, "last", w.Program.Axes[axis]+"_end", w.end(first))
+	if w.retiming != "" {
+		first = w.retime(first)
+	}
+	w.first = first
 	w.plan()
 	w.makeRings()
 	w.prologue, w.phase = true, "first"
@@ -210,6 +220,9 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		w.compute()
 	}
 	w.shift()
+	if w.early != nil {
+		w.shiftParts()
+	}
 	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(turns * w.step()), Body: w.now.stmts})
 	return wrap(w.pre), w.tally.after()
 }
@@ -417,7 +430,7 @@ func (w *sweep) index(a *ir.Array, d int, axis int, off int64) index {
 	low, high := true, true
 	ix, c := ir.Index{Axis: axis, Offset: off}, w.cells[0]
 	if axis != w.inner() { // no thread starts before the span
-		low = c.crosses(ix, holds.Lo, c.loBounds, -1)
+		low = c.crosses(ir.Index{Axis: axis, Offset: off - w.lead(axis)}, holds.Lo, c.loBounds, -1)
 	}
 	if w.exact(axis) {
 		high = c.crosses(ix, holds.Hi, c.hiBounds, 1)

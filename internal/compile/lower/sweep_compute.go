@@ -11,32 +11,37 @@ import (
 
 // compute writes the group's statements for the cells of a thread: the first
 // statement at all of them, then the next. Values are computed everywhere;
-// stores ask whether the cell is one to be updated. Only a statement that
-// reads what the group writes runs at no other cells.
+// stores ask whether the cell is one to be updated. Only a statement that is
+// confined to its cells runs at no others.
 func (w *sweep) compute() {
+	if w.early != nil {
+		w.computePieces()
+		return
+	}
 	for _, s := range w.stmts {
 		for from := 0; from < len(w.cells); from += int(w.vec) {
 			vector := w.cells[from : from+int(w.vec)]
-			if w.readsWritten(s) {
+			if w.confined(s) {
 				for _, c := range vector {
 					w.guarded(s, c)
 				}
 				continue
 			}
-			w.open(s, vector)
+			w.put(s, vector, w.values(s, s.src.Value, vector))
 		}
 	}
 }
 
-// readsWritten reports whether a statement reads an array that the group
-// writes, so that other threads may be writing the cells beyond its domain.
-func (w *sweep) readsWritten(s *statement) bool {
+// confined reports whether a statement may run at its own cells only: it reads an
+// array that the group writes, so that other threads may be writing the cells
+// beyond its domain, or a temp of an earlier kernel, which has no values there.
+func (w *sweep) confined(s *statement) bool {
 	for _, a := range accesses(s.src.Value) {
 		if w.written[a.Array] && w.snapshots[a.Array] == nil {
 			return true
 		}
 	}
-	return false
+	return w.readsForeign(s)
 }
 
 // guarded runs a statement at one cell, if it is one of the statement's.
@@ -76,13 +81,12 @@ func (w *sweep) when(cond kernel.Expr, list []kernel.Stmt) {
 	w.now.emit(&kernel.If{Cond: cond, Then: list})
 }
 
-// open computes a statement's values at a vector of cells and stores those of
-// the cells that it updates.
-func (w *sweep) open(s *statement, vector []*cell) {
+// values computes what a statement gives to a vector of cells.
+func (w *sweep) values(s *statement, of ir.Expr, vector []*cell) []kernel.Expr {
 	var values []kernel.Expr
 	for _, c := range vector {
 		c.body = w.now
-		value := c.expr(s.src.Value)
+		value := c.expr(of)
 		switch value.(type) {
 		case *kernel.Lit, *kernel.Ref:
 		default:
@@ -102,6 +106,11 @@ func (w *sweep) open(s *statement, vector []*cell) {
 		}
 		values = append(values, value)
 	}
+	return values
+}
+
+// put stores the values of those cells of a vector that a statement updates.
+func (w *sweep) put(s *statement, vector []*cell, values []kernel.Expr) {
 	if s.src.Reduce != nil {
 		for i, c := range vector {
 			w.when(w.updates(s, c), []kernel.Stmt{w.partial(s, c, values[i])})

@@ -83,17 +83,12 @@ func (w *sweep) row(a *ir.Access, place map[int]int64) (c *chain, at, cell int64
 
 // plan finds the rows that the thread's cells read.
 func (w *sweep) plan() {
-	for _, s := range w.stmts {
-		for _, a := range accesses(s.src.Value) {
-			if !w.windowed(a) {
-				continue
-			}
-			for _, cell := range w.cells {
-				c, at, x := w.row(a, cell.place)
-				c.plane(at).need[x] = true
-			}
+	w.reads(func(a *ir.Access, place map[int]int64) {
+		if w.windowed(a) {
+			c, at, x := w.row(a, place)
+			c.plane(at).need[x] = true
 		}
-	}
+	})
 	for _, c := range w.chains {
 		c.sort()
 	}
@@ -291,6 +286,9 @@ func (w *sweep) turns() int64 {
 		if w.rotate && c.moves {
 			n = max(n, (w.top(c)-c.lowest())/w.step()+1)
 		}
+	}
+	if w.rotate && w.early != nil {
+		n = max(n, w.early.turns(w.step()))
 	}
 	return n
 }

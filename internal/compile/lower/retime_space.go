@@ -1,0 +1,67 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// offerRetiming lets streams compute statements in pieces, along the axes where
+// some of the group's statements have parts that are ready early. Fast
+// arithmetic may put the terms of sums in the order of their planes first.
+func (n *nest) offerRetiming(s *schedule.Space) {
+	f := s.Family("stream")
+	if f == nil {
+		return
+	}
+	along := map[string][]schedule.Value{}
+	values := []schedule.Value{schedule.No}
+	for _, axis := range n.outer() {
+		name := n.Program.Axes[axis]
+		along[name] = n.retimings(axis)
+		for _, v := range along[name] {
+			if !slices.ContainsFunc(values, v.Equal) {
+				values = append(values, v)
+			}
+		}
+	}
+	if len(values) == 1 {
+		return
+	}
+	retime := schedule.Param{
+		Name: "retime", Doc: "whether parts of statements are computed as soon as their planes have come and wait in place of the cells; sums: sums are put in the order of the planes for it",
+		Source: "Rawat et al. 2019, section III-B2", Values: values, Default: schedule.No,
+	}
+	at := slices.IndexFunc(f.Params, func(p schedule.Param) bool { return p.Name == "shared" })
+	f.Params = slices.Insert(f.Params, at, retime)
+	f.Constraints = append(f.Constraints, schedule.Constraint{
+		Name: "early parts", Doc: "along this axis nothing is ready before the rest, or sums have the order of their planes",
+		Params: []string{"stream", "retime"},
+		Holds: func(c schedule.Config) bool {
+			v, _ := c.Get("retime")
+			return v.Equal(schedule.No) || slices.ContainsFunc(along[c.Word("stream")], v.Equal)
+		},
+	})
+}
+
+// retimings returns the ways to compute the group's statements in pieces along
+// an axis.
+func (n *nest) retimings(axis int) []schedule.Value {
+	var out []schedule.Value
+	if r := n.retimed(axis, false); r != nil && r.Early() {
+		out = append(out, schedule.Yes)
+	}
+	if !n.opts.Fast {
+		return out
+	}
+	sorted := slices.ContainsFunc(n.stmts, func(s *statement) bool {
+		return s.src.Temp == nil && !sameValue(n.Program, n.inPlanes(s.src, axis), s.src)
+	})
+	if r := n.retimed(axis, true); sorted && r != nil && r.Early() {
+		out = append(out, schedule.Word("sums"))
+	}
+	return out
+}
+
+func sameValue(p *ir.Program, s, t *ir.Stmt) bool { return p.ExprText(s.Value) == p.ExprText(t.Value) }

@@ -1,0 +1,181 @@
+package lower_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/gen"
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+var retimedRounds = flag.Int("retimed-rounds", 10, "how many random sums are computed in pieces")
+
+// planeSums writes random programs whose statements are sums of products, of
+// one plane each for the most part.
+type planeSums struct{ *rand.Rand }
+
+func (s planeSums) pick(of ...string) string { return of[s.IntN(len(of))] }
+
+func (s planeSums) access() string {
+	at := func(axis string, reach int) string { return fmt.Sprintf("[%s%+d]", axis, s.IntN(2*reach+1)-reach) }
+	if s.IntN(8) == 0 {
+		return "c" + at("i", 1)
+	}
+	return s.pick("u", "v") + at("k", 2) + at("j", 1) + at("i", 2)
+}
+
+func (s planeSums) value(depth int, temps []string) string {
+	if depth == 0 {
+		switch s.IntN(8) {
+		case 0:
+			return s.access() + "*" + s.access()
+		case 1:
+			return s.pick("k", "j") + "*" + s.access()
+		case 2:
+			if len(temps) > 0 {
+				return s.pick(temps...)
+			}
+		}
+		return s.pick("0.5", "r", "-1.25") + "*" + s.access()
+	}
+	switch s.IntN(16) {
+	case 0:
+		return "max(" + s.value(depth-1, temps) + ", " + s.value(depth-1, temps) + ")"
+	case 1:
+		return s.pick("0.25", "r") + "*(" + s.value(depth-1, temps) + ")"
+	case 2:
+		return s.access() + s.pick(" + ", " - ") + "(" + s.value(depth-1, temps) + ")"
+	}
+	return s.value(depth-1, temps) + s.pick(" + ", " - ") + s.value(depth-1, temps)
+}
+
+func (s planeSums) program() string {
+	var b strings.Builder
+	faces := func() string {
+		return s.pick("periodic", "clamp", "mirror", "antimirror", "reflect", "antireflect", "constant(0.5)")
+	}
+	fmt.Fprintf(&b, "parameter L, M, N;\niterator k, j, i;\n%s u[L,M,N], v[L,M,N], w[L,M,N], x[L,M,N], c[N], r = 0.75, most;\n", s.pick("double", "float"))
+	fmt.Fprintf(&b, "boundary u : %s on k, %s on j, %s on i;\nboundary v : %s;\ncopyin u, v, c;\n", faces(), faces(), faces(), faces())
+	if s.IntN(3) == 0 {
+		fmt.Fprintf(&b, "boundary c : clamp;\n")
+	} else {
+		fmt.Fprintf(&b, "boundary c : %s;\n", faces())
+	}
+	b.WriteString("stencil s () {\n")
+	var temps []string
+	for i := range s.IntN(3) {
+		fmt.Fprintf(&b, "  double t%d = %s;\n", i, s.value(1+s.IntN(2), temps))
+		temps = append(temps, fmt.Sprintf("t%d", i))
+	}
+	fmt.Fprintf(&b, "  w[k][j][i] = %s + 0.1*c[i];\n", s.value(2+s.IntN(3), temps))
+	switch s.IntN(4) {
+	case 0:
+		fmt.Fprintf(&b, "  [1:L-2,0:M-1,2:N-1] : x[k][j][i] = %s;\n", s.value(1+s.IntN(3), temps))
+	case 1:
+		fmt.Fprintf(&b, "  reduce max most = %s;\n", s.value(1+s.IntN(2), temps))
+	}
+	b.WriteString("}\ns ();\ncopyout w;\n")
+	return b.String()
+}
+
+// Statements that are computed in pieces have the same bits under strict
+// arithmetic; with their sums in the order of the planes they are within the
+// bounds of fast arithmetic.
+func TestRetimedSums(t *testing.T) {
+	g := planeSums{rand.New(rand.NewPCG(21, 22))}
+	ran := map[string]int{}
+	for round := range *retimedRounds {
+		text := g.program()
+		p := load(t, "sums", text)
+		b := bind(t, p, fmt.Sprintf("L=%d M=%d N=%d", 3+g.IntN(12), 1+g.IntN(5), 3+g.IntN(40)))
+		for n := range 3 {
+			retimed(t, b, []interp.Mode{interp.NoBounds, interp.Contract, interp.Fast}[n], g.Rand, uint64(round), ran)
+		}
+		if t.Failed() {
+			t.Fatal(text)
+		}
+	}
+	if ran["yes"] < *retimedRounds || ran["sums"] < *retimedRounds/4 {
+		t.Errorf("only %v runs", ran)
+	}
+}
+
+// retimed checks a program with a random plan that computes a kernel in pieces,
+// if it has any that can be.
+func retimed(t *testing.T, b *ir.Binding, mode interp.Mode, rng *rand.Rand, seed uint64, ran map[string]int) {
+	t.Helper()
+	w := way{target: lower.GPU, strict: mode == interp.NoBounds}
+	o := lower.Options{Target: w.target, Strict: w.strict, Fast: mode == interp.Fast, Bound: b, Sized: true}
+	choices, err := lower.Choices(b.Program, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, limit := false, "retime=yes"
+	if o.Fast {
+		limit = "retime=sums"
+	}
+	for i := range choices {
+		if s, err := choices[i].Space.Limit(limit); err == nil && s.Family("stream") != nil {
+			found, choices[i].Space = true, small(s)
+		}
+	}
+	if !found {
+		return
+	}
+	for {
+		o.Plan = draw(choices, rng)
+		var excess *lower.Excess
+		if _, err := lower.Program(b.Program, o); !errors.As(err, &excess) {
+			break
+		}
+	}
+	for _, k := range o.Plan.Kernels {
+		if k.Config.Has("retime") {
+			ran[k.Config.Word("retime")]++
+		}
+	}
+	w.plan = o.Plan
+	if err := checkIn(b, w, mode, seed); err != nil {
+		t.Errorf("sizes %v: %v", b.Params, err)
+	}
+}
+
+// small leaves the streams of a space whose tiles and blocks are small.
+func small(s schedule.Space) schedule.Space {
+	for _, limit := range []string{"block<=128", "rows<=2", "repeat<=2", "vec<=4"} {
+		if less, err := s.Limit(limit); err == nil {
+			s = less
+		}
+	}
+	return schedule.Space{Families: []schedule.Family{*s.Family("stream")}}
+}
+
+// Random programs of all kinds, those of their kernels in pieces that can be.
+func TestRetimedRandomPrograms(t *testing.T) {
+	ran := map[string]int{}
+	for seed := uint64(7000); seed < 7090; seed++ {
+		c, err := gen.Make(seed, gen.Options{Size: 3 + int(seed%6)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(seed, 2))
+		b := shaped(c, 1, rng)
+		if b == nil {
+			continue
+		}
+		retimed(t, b, []interp.Mode{interp.NoBounds, interp.Contract, interp.Fast}[seed%3], rng, seed, ran)
+		if t.Failed() {
+			t.Fatalf("seed %d\n%s", seed, c.Source)
+		}
+	}
+	if ran["yes"] < 6 {
+		t.Errorf("only %v runs", ran)
+	}
+}
