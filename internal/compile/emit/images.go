@@ -108,7 +108,7 @@ func (p *printer) fetched(b *kernel.Buffer, index kernel.Expr) string {
 	}
 	at := p.expr(index)
 	if index.Type() != types.I32 {
-		at = fmt.Sprintf("(%s)(%s)", p.Types[types.I32], at)
+		at = fmt.Sprintf("(%s)%s", p.Types[types.I32], p.operand(index, precUnary))
 	}
 	call := fmt.Sprintf(f.call, p.names[b], at)
 	if f.helper != "" {

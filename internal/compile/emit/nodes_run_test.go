@@ -101,10 +101,10 @@ func runKernel(t *testing.T, d *target, library device.Gridded, k *kernel.Kernel
 	var got [][]byte
 	var args []device.Arg
 	var buffers []device.Buffer
-	for i := range k.Buffers {
+	for i, b := range k.Buffers {
 		shared, buffer := d.share(t, int64(len(want.in[i])))
 		copy(shared, want.in[i])
-		got, buffers, args = append(got, shared), append(buffers, buffer), append(args, &device.Slot{Buffer: buffer})
+		got, buffers, args = append(got, shared), append(buffers, buffer), append(args, device.Argument(b, &device.Slot{Buffer: buffer}))
 	}
 	for _, v := range want.arguments {
 		args = append(args, v)

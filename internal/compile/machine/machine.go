@@ -76,6 +76,7 @@ type GPU struct {
 	BlocksPerUnit      int      `json:"blocks_per_unit"`
 	MaxBlock           [3]int   `json:"max_block"`                // threads along x, y, z
 	MaxGrid            [3]int64 `json:"max_grid"`                 // blocks along x, y, z
+	ImageTexels        int64    `json:"image_texels,omitempty"`   // of an image made of a buffer; 0 if not known
 	ClusterBlocks      int      `json:"cluster_blocks,omitempty"` // blocks that any cluster may have; 0 for no clusters
 }
 

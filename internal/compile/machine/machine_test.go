@@ -58,7 +58,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%s holds %d bytes in %q, not %q", c.m.Name, c.bytes, got, c.want)
 		}
 	}
-	if d := h.Dialect("cuda"); d == nil || !d.Can(BulkCopy) || d.Can(Image) {
+	if d := h.Dialect("cuda"); d == nil || !d.Can(BulkCopy) || d.Can(OpenMP) {
 		t.Errorf("h200 cuda %+v", d)
 	}
 	if d := h.Dialect("opencl"); d == nil || d.SharedPerBlock != 48<<10 || h.Dialect("c") != nil {

@@ -178,6 +178,7 @@ func (v *validator) gpu(m *Machine) {
 	v.above("gpu.threads_per_unit", float64(g.ThreadsPerUnit))
 	v.above("gpu.blocks_per_unit", float64(g.BlocksPerUnit))
 	v.notBelow("gpu.cluster_blocks", float64(g.ClusterBlocks))
+	v.notBelow("gpu.image_texels", float64(g.ImageTexels))
 	for i, axis := range []string{"x", "y", "z"} {
 		v.above("gpu.max_block along "+axis, float64(g.MaxBlock[i]))
 		v.above("gpu.max_grid along "+axis, float64(g.MaxGrid[i]))

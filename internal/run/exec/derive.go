@@ -195,6 +195,12 @@ func (d *deriver) buffer(p *kernel.Buffer, a kernel.Arg, used *[]*kernel.Scratch
 	if arg.Index < 0 {
 		return arg, fmt.Errorf("%s is bound to what the module does not have", p.Name)
 	}
+	switch as := device.Argument(p, nil).(type) {
+	case *device.Image:
+		arg.Texel = as.Texel
+	case *device.Constant:
+		arg.Constant = as.Parameter
+	}
 	if elem != p.Elem {
 		return arg, fmt.Errorf("%s has elements of type %v, and what it is bound to has %v", p.Name, p.Elem, elem)
 	}

@@ -116,11 +116,11 @@ func (m *machine) prepare(library device.Library) error {
 			for _, a := range l.Args {
 				switch a.Kind {
 				case GridArg:
-					args = append(args, m.grids[a.Index])
+					args = append(args, a.On(m.grids[a.Index]))
 				case CellArg:
-					args = append(args, cells[a.Index])
+					args = append(args, a.On(cells[a.Index]))
 				case ScratchArg:
-					args = append(args, scratch[a.Index])
+					args = append(args, a.On(scratch[a.Index]))
 				case ValueArg:
 					args = append(args, &device.Value{Bytes: a.Bits})
 				case StepArg:

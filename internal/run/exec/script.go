@@ -84,6 +84,21 @@ type Arg struct {
 	Kind  ArgKind
 	Index int
 	Bits  [8]byte
+	// Texel is what memory is read by that is an image; Constant names the
+	// parameter that is constant memory. Zero for memory that a pointer is to.
+	Texel    device.Texel
+	Constant string
+}
+
+// On returns the argument for a slot.
+func (a *Arg) On(s *device.Slot) device.Arg {
+	switch {
+	case a.Texel.Count > 0:
+		return &device.Image{Of: s, Texel: a.Texel}
+	case a.Constant != "":
+		return &device.Constant{Of: s, Parameter: a.Constant}
+	}
+	return s
 }
 
 // OpKind says what an op does.

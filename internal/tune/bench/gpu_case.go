@@ -304,7 +304,7 @@ func (p *placed) prepare(l *kernel.Launch, lib *cuda.Library, scratch map[*kerne
 			panic(fmt.Sprintf("bench: an argument of type %T", a))
 		}
 		if i < len(l.Kernel.Buffers) {
-			args = append(args, &device.Slot{Buffer: buf})
+			args = append(args, device.Argument(l.Kernel.Buffers[i], &device.Slot{Buffer: buf}))
 			continue
 		}
 		value := &device.Value{}

@@ -68,7 +68,7 @@ type openclBed struct {
 func (b *openclBed) id() string                  { return opencl.ID(b.of.Ordinal) }
 func (b *openclBed) name() string                { return b.of.Name }
 func (b *openclBed) dialect() *emit.Dialect      { return emit.OpenCL }
-func (b *openclBed) lacks() []machine.Capability { return []machine.Capability{machine.Shuffle} }
+func (b *openclBed) lacks() []machine.Capability { return b.of.Lacks() }
 func (b *openclBed) fits(s *exec.Script) error   { return s.FitsOpenCL(&b.of) }
 func (b *openclBed) close()                      {}
 

@@ -101,7 +101,7 @@ func newPair(seed uint64, opencl bool) (*pair, error) {
 	}
 	var lacks []machine.Capability
 	if opencl {
-		lacks = []machine.Capability{machine.Shuffle}
+		lacks = []machine.Capability{machine.Shuffle, machine.Image} // PoCL and Oclgrind have no images
 	}
 	d, err := newDrawing(p.lowering(s.bound), lacks)
 	if err != nil {

@@ -128,6 +128,10 @@ type Buffer struct {
 	rows   device.Rows // of the host side in the GPU's memory; none if both are dense
 	at     pointer
 	bytes  int64
+	// textures are those made of it, by what they are made of, and constants the
+	// memory of kernels that holds its contents, too.
+	textures  map[device.Texel]texture
+	constants []*constant
 }
 
 var _ device.Buffer = (*Buffer)(nil)
@@ -186,7 +190,10 @@ func (b *Buffer) Fill(value byte) error {
 // Push copies the host side to the GPU.
 func (b *Buffer) Push() error {
 	if b.rows != (device.Rows{}) {
-		return b.copyRows(true)
+		if err := b.copyRows(true); err != nil {
+			return err
+		}
+		return b.renew()
 	}
 	return b.Write(0, b.host)
 }
@@ -207,7 +214,7 @@ func (b *Buffer) Write(at int64, from []byte) error {
 	if r := b.device.driver.CopyHtoD(b.at+pointer(at), &from[0], uint64(len(from))); r != 0 {
 		return b.device.fail(r, "cuMemcpyHtoD", "%s cannot be copied to the GPU", memory.Size(int64(len(from))))
 	}
-	return nil
+	return b.renew()
 }
 
 // Read copies from the GPU to host memory, from a byte of the buffer on.
@@ -246,6 +253,9 @@ func (b *Buffer) Free() error {
 		return nil
 	}
 	delete(b.device.buffers, b)
+	if err := b.freeTextures(); err != nil {
+		return err
+	}
 	if r := b.device.driver.MemFree(b.at); r != 0 {
 		return b.device.fail(r, "cuMemFree", "%s of GPU memory cannot be given back", memory.Size(b.bytes))
 	}

@@ -54,6 +54,10 @@ type driver struct {
 	EventElapsed  func(ms *float32, from, to handle) result          `symbol:"cuEventElapsedTime"`
 	Copy2D        func(c *copy2D) result                             `symbol:"cuMemcpy2DUnaligned_v2"`
 
+	ModuleGlobal   func(at *pointer, bytes *uint64, module handle, name string) result  `symbol:"cuModuleGetGlobal_v2"`
+	TextureCreate  func(t *texture, of *resource, how *textureUse, view uintptr) result `symbol:"cuTexObjectCreate"`
+	TextureDestroy func(t texture) result                                               `symbol:"cuTexObjectDestroy"`
+
 	SetFuncAttribute func(f handle, which, v int32) result                                   `symbol:"cuFuncSetAttribute"`
 	Occupancy        func(blocks *int32, f handle, threads int32, sharedBytes uint64) result `symbol:"cuOccupancyMaxActiveBlocksPerMultiprocessor"`
 
@@ -189,6 +193,7 @@ const (
 	memoryBusBits              = 37
 	l2Bytes                    = 38
 	threadsPerMultiprocessor   = 39
+	linearTexels               = 69 // of a texture of linear memory
 	capabilityMajor            = 75
 	capabilityMinor            = 76
 	sharedPerMultiprocessor    = 81

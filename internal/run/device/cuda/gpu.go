@@ -41,6 +41,7 @@ type Limits struct {
 	RegistersOfMulti int64
 	BlocksOfMulti    int64
 	BusBits          int64 // of the memory
+	Texels           int64 // of an image
 	Cooperative      bool  // blocks can wait for each other
 	Clusters         bool
 }
@@ -112,7 +113,7 @@ func (d *driver) gpu(ordinal int) (GPU, error) {
 		return g, first
 	}
 	// Later drivers may forget these, and earlier ones do not know them.
-	l.BlocksOfMulti, l.BusBits = ask(blocksPerMultiprocessor), ask(memoryBusBits)
+	l.BlocksOfMulti, l.BusBits, l.Texels = ask(blocksPerMultiprocessor), ask(memoryBusBits), ask(linearTexels)
 	l.Cooperative, l.Clusters = ask(cooperativeLaunch) != 0, ask(clusterLaunch) != 0
 	g.Clock, g.MemoryClock = int(ask(clockKHz)/1000), int(ask(memoryClockKHz)/1000)
 	if d.PCIBusID(&text[0], int32(len(text)), device) == 0 {
@@ -219,6 +220,7 @@ func (g *GPU) figures() []device.Figure {
 		{Name: "multiprocessor_shared_bytes", Value: l.SharedOfMulti},
 		{Name: "cache_bytes", Value: g.L2},
 		{Name: "memory_bus_bits", Value: l.BusBits},
+		{Name: "image_texels", Value: l.Texels},
 		{Name: "clock_mhz", Value: int64(g.Clock)}, {Name: "memory_clock_mhz", Value: int64(g.MemoryClock)},
 		{Name: "cooperative_launch", Value: yes[l.Cooperative]}, {Name: "clusters", Value: yes[l.Clusters]},
 	})

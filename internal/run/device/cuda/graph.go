@@ -93,7 +93,9 @@ func (g *graph) add(c *call) error {
 		return err
 	}
 	n := node{call: c, block: newArgumentBlock(storage, c.args)}
-	n.block.load(c.args)
+	if err := n.block.load(c.args); err != nil {
+		return err
+	}
 	p := c.node(n.block)
 	var after *handle
 	count := uint64(0)
@@ -201,14 +203,22 @@ func newArgumentBlock(storage []byte, args []device.Arg) argumentBlock {
 func (b argumentBlock) address() uintptr { return uintptr(unsafe.Pointer(&b[0])) }
 
 // load takes what the arguments hold now.
-func (b argumentBlock) load(args []device.Arg) {
+func (b argumentBlock) load(args []device.Arg) error {
 	at := 8 * len(args)
 	for i, a := range args {
-		if s, ok := a.(*device.Slot); ok {
-			*(*pointer)(unsafe.Pointer(&b[at+8*i])) = s.Buffer.(*Buffer).at
+		switch a := a.(type) {
+		case *device.Slot:
+			*(*pointer)(unsafe.Pointer(&b[at+8*i])) = a.Buffer.(*Buffer).at
+		case *device.Image:
+			t, err := a.Of.Buffer.(*Buffer).texture(a.Texel)
+			if err != nil {
+				return err
+			}
+			*(*texture)(unsafe.Pointer(&b[at+8*i])) = t
 		}
 	}
 	b.loadValues(args)
+	return nil
 }
 
 // loadValues takes the values, and leaves the buffers as they are.
@@ -216,7 +226,7 @@ func (b argumentBlock) loadValues(args []device.Arg) {
 	at := 8 * len(args)
 	for i, a := range args {
 		switch a := a.(type) {
-		case *device.Slot:
+		case *device.Slot, *device.Image:
 		case *device.Value:
 			*(*[8]byte)(unsafe.Pointer(&b[at+8*i])) = a.Bytes
 		default:

@@ -21,6 +21,8 @@ type Library struct {
 	device *Device
 	module handle
 	blocks []*memory.Region // of its calls' arguments
+	// constants is the memory that holds contents of buffers, by its name.
+	constants map[string]*constant
 }
 
 var (
@@ -60,6 +62,7 @@ func (l *Library) Close() error {
 	}
 	d := l.device
 	d.libraries = slices.DeleteFunc(d.libraries, func(m *Library) bool { return m == l })
+	l.forgetConstants()
 	r := d.driver.ModuleUnload(l.module)
 	l.module = 0
 	var err error
@@ -168,6 +171,9 @@ func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg)
 	if err != nil {
 		return nil, refusal.For(refusal.Launch, err)
 	}
+	if args, err = l.fillConstants(name, args); err != nil {
+		return nil, refusal.For(refusal.Launch, err)
+	}
 	c := &call{device: l.device, name: name, function: f, geometry: g, args: args}
 	if c.empty, err = l.fits(name, f, g); err != nil || c.empty {
 		return c, err
@@ -178,6 +184,9 @@ func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg)
 	}
 	l.blocks = append(l.blocks, region)
 	c.block = newArgumentBlock(region.Bytes(), args)
+	if err := c.block.load(args); err != nil { // images that cannot be had are known before the first launch
+		return nil, refusal.For(refusal.Launch, err)
+	}
 	c.attributes = attributes(g)
 	if len(c.attributes) > 0 {
 		return c, c.prepareEx(region.Bytes()[blockBytes(len(args)):])
@@ -211,7 +220,9 @@ func (c *call) Launch() error {
 	if c.empty {
 		return nil
 	}
-	c.block.load(c.args)
+	if err := c.block.load(c.args); err != nil {
+		return err
+	}
 	c.device.last = c.name
 	code, _, _ := purego.SyscallN(c.entry, c.launch...)
 	if r := result(code); r != 0 { // the register's upper half means nothing

@@ -15,7 +15,7 @@ func (g *GPU) Machine() *machine.Machine {
 		Warp: l.Warp, Registers: int(l.RegistersOfMulti), RegistersPerThread: mostRegisters,
 		SharedPerUnit: l.SharedOfMulti, SharedPerBlock: l.Shared,
 		ThreadsPerBlock: int(l.Threads), ThreadsPerUnit: int(l.ThreadsOfMulti), BlocksPerUnit: int(l.BlocksOfMulti),
-		MaxGrid: l.Grid,
+		MaxGrid: l.Grid, ImageTexels: l.Texels,
 	}}
 	for i, n := range l.Block {
 		m.GPU.MaxBlock[i] = int(n)

@@ -17,7 +17,8 @@ type Buffer struct {
 	shared bool   // the host's memory is the device's
 	memory handle
 	bytes  int64
-	rows   device.Rows // where the host's bytes lie; none if they lie as in the host
+	rows   device.Rows             // where the host's bytes lie; none if they lie as in the host
+	images map[device.Texel]handle // made of it
 }
 
 var _ device.Buffer = (*Buffer)(nil)
@@ -198,6 +199,9 @@ func (b *Buffer) Free() error {
 	delete(d.buffers, b)
 	if !b.shared {
 		d.taken -= b.bytes
+	}
+	if err := b.freeImages(); err != nil {
+		return err
 	}
 	if r := d.api.ReleaseMemory(b.memory); r != 0 {
 		return d.fail(r, "clReleaseMemObject", "%s of device memory cannot be given back", memory.Size(b.bytes))

@@ -26,9 +26,19 @@ type call struct {
 
 // slot is a buffer argument, and what was last handed to the driver.
 type slot struct {
-	from *device.Slot
-	to   *handle
-	set  []uintptr // of clSetKernelArg
+	from  *device.Slot
+	texel device.Texel // where it is read as an image
+	to    *handle
+	set   []uintptr // of clSetKernelArg
+}
+
+// memory returns what the driver gets.
+func (s *slot) memory() (handle, error) {
+	b := s.from.Buffer.(*Buffer)
+	if s.texel.Count > 0 {
+		return b.image(s.texel)
+	}
+	return b.memory, nil
 }
 
 // value is an argument by value, and what was last handed to the driver.
@@ -54,9 +64,21 @@ func (c *call) prepare(g kernel.Geometry, args []device.Arg, words []byte) error
 		set := []uintptr{uintptr(c.kernel), uintptr(i), unsafe.Sizeof(handle(0)), uintptr(word)}
 		var r code
 		switch a := a.(type) {
-		case *device.Slot:
-			c.slots = append(c.slots, slot{a, (*handle)(word), set})
-			*(*handle)(word) = a.Buffer.(*Buffer).memory
+		case *device.Slot, *device.Image, *device.Constant:
+			s := slot{to: (*handle)(word), set: set}
+			switch a := a.(type) {
+			case *device.Slot:
+				s.from = a
+			case *device.Image:
+				s.from, s.texel = a.Of, a.Texel
+			case *device.Constant: // an argument like others
+				s.from = a.Of
+			}
+			var err error
+			if *s.to, err = s.memory(); err != nil {
+				return err
+			}
+			c.slots = append(c.slots, s)
 			r = d.set(set)
 		case *device.Value:
 			*(*[8]byte)(word) = a.Bytes
@@ -120,8 +142,13 @@ func (c *call) Launch() error {
 		return nil
 	}
 	d := c.device
-	for _, s := range c.slots {
-		if m := s.from.Buffer.(*Buffer).memory; m != *s.to {
+	for i := range c.slots {
+		s := &c.slots[i]
+		m, err := s.memory()
+		if err != nil {
+			return err
+		}
+		if m != *s.to {
 			*s.to = m
 			if r := d.set(s.set); r != 0 {
 				return d.fail(r, "clSetKernelArg", "a buffer of the kernel %s is refused", c.name)

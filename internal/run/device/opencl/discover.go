@@ -149,6 +149,7 @@ func (p *Properties) figures() []device.Figure {
 		{Name: "block_shared_bytes", Value: p.Local},
 		{Name: "largest_grid_bytes", Value: p.LargestBuffer},
 		{Name: "constant_bytes", Value: p.Constant},
+		{Name: "image_texels", Value: p.Texels},
 		{Name: "cache_bytes", Value: p.Cache},
 		{Name: "alignment_bytes", Value: p.Alignment},
 		{Name: "vector_floats", Value: int64(p.Float)}, {Name: "vector_doubles", Value: int64(p.Double)},

@@ -36,6 +36,7 @@ type api struct {
 	ReleaseQueue   func(queue handle) code                                                                                                         `symbol:"clReleaseCommandQueue"`
 	Finish         func(queue handle) code                                                                                                         `symbol:"clFinish"`
 	CreateBuffer   func(context handle, flags uint64, bytes uintptr, host unsafe.Pointer, err *code) handle                                        `symbol:"clCreateBuffer"`
+	CreateImage    func(context handle, flags uint64, format *imageFormat, shape *imageShape, host uintptr, err *code) handle                      `symbol:"clCreateImage,optional"`
 	ReleaseMemory  func(buffer handle) code                                                                                                        `symbol:"clReleaseMemObject"`
 	Migrate        func(queue handle, count uint32, list *handle, flags uint64, waits uint32, list2, event uintptr) code                           `symbol:"clEnqueueMigrateMemObjects"`
 	Write          func(queue, to handle, block uint32, at, bytes uintptr, from *byte, waits uint32, list, event uintptr) code                     `symbol:"clEnqueueWriteBuffer"`

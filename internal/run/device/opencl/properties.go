@@ -25,6 +25,7 @@ type Properties struct {
 	LargestBuffer int64
 	Cache         int64 // of global memory
 	Constant      int64 // the largest constant buffer
+	Texels        int64 // of the largest image of a buffer; 0 if there are none
 	Local         int64 // bytes a work-group
 	MaxThreads    int64 // of a work-group
 	MaxBlock      [3]int64
@@ -74,6 +75,8 @@ const (
 	deviceVersion       = 0x102F
 	deviceExtensions    = 0x1030
 	doubleFPConfig      = 0x1032
+	imageSupport        = 0x1016
+	imageTexels         = 0x1040
 	hostUnifiedMemory   = 0x1035
 	deviceOpenCLVersion = 0x103D
 )
@@ -158,6 +161,12 @@ func (a *api) properties(platform, device handle) (Properties, error) {
 	// Devices without double may not know these.
 	if number[uint64](q, doubleFPConfig) != 0 && q.err == nil {
 		p.Double = max(1, int(number[uint32](q, preferredDouble)))
+	}
+	if q.err = nil; number[uint32](q, imageSupport) != 0 {
+		// PoCL says that it has images, and refuses to make them of buffers.
+		if n := int64(number[uintptr](q, imageTexels)); q.err == nil && p.Platform != pocl {
+			p.Texels = n
+		}
 	}
 	return p, nil
 }

@@ -9,9 +9,10 @@ typedef unsigned long long uint64_t;
 #include <stdint.h>
 #endif
 
+__constant__ double gl_constant_wide_w[2];
 // Elements by two in shared memory and in registers, blocks and threads along three axes, constant memory.
 // Launch: 4 x 2 x 2 blocks (bx, by, bz) of 8 x 2 x 2 threads (tx, ty, tz).
-extern "C" __global__ __launch_bounds__(32) void wide(double *__restrict__ u, const double *__restrict__ w)
+extern "C" __global__ __launch_bounds__(32) void wide(double *__restrict__ u)
 {
     const int32_t bz = blockIdx.z;
     const int32_t by = blockIdx.y;
@@ -29,7 +30,7 @@ extern "C" __global__ __launch_bounds__(32) void wide(double *__restrict__ u, co
     __syncthreads();
     const double2 tile_pair = *reinterpret_cast<double2 *>(&tile[62 - t * 2]);
     const double c = tile_pair.x, d = tile_pair.y;
-    own[0] = c * w[0];
-    own[1] = d * w[1];
+    own[0] = c * gl_constant_wide_w[0];
+    own[1] = d * gl_constant_wide_w[1];
     *reinterpret_cast<double2 *>(&u[i]) = make_double2(own[1], own[0]);
 }

@@ -19,6 +19,7 @@
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
+#define __constant__
 
 // What is not a word of CUDA, nor of the printed helpers, has a namespace: any
 // other name may be a kernel's.
@@ -47,6 +48,26 @@ template <class T> static inline T __ldg(const T *p) { return *p; }
 template <class T> static inline T __ldcs(const T *p) { return *p; }
 template <class T> static inline void __stcs(T *p, T v) { *p = v; }
 static inline void __threadfence() {}
+static inline double __hiloint2double(int high, int low)
+{
+	return __longlong_as_double((long long)high << 32 | (unsigned)low);
+}
+
+// An image is memory with the size of its texels. What lies beyond it is zeros.
+typedef unsigned long long cudaTextureObject_t;
+namespace pretended {
+struct texture { const char *at; size_t bytes, texel; };
+}
+template <class T> static inline T tex1Dfetch(cudaTextureObject_t image, int i)
+{
+	const pretended::texture *t = (const pretended::texture *)image;
+	T v = {};
+	if (t->texel != sizeof v)
+		abort();
+	if (i >= 0 && (i + 1) * sizeof v <= t->bytes)
+		memcpy(&v, t->at + i * sizeof v, sizeof v);
+	return v;
+}
 
 namespace pretended {
 

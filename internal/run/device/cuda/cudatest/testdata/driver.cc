@@ -26,6 +26,8 @@
 #include <cstring>
 #include <deque>
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 #include <fstream>
 #include <map>
 #include <set>
@@ -61,6 +63,7 @@ static bool started;
 static thread_local int current;
 static uint64_t used;
 static std::map<CUdeviceptr, uint64_t> blocks;
+static std::map<CUdeviceptr, uint64_t> globals; // of modules
 static CUresult broken;
 
 // ready reports whether the calling thread can use the context: it is current
@@ -75,6 +78,9 @@ static CUresult ready()
 // inside reports whether a run of bytes lies in one allocation.
 static bool inside(CUdeviceptr p, uint64_t bytes)
 {
+	auto g = globals.find(p);
+	if (g != globals.end() && bytes <= g->second)
+		return true;
 	auto b = blocks.upper_bound(p);
 	if (b == blocks.begin())
 		return false;
@@ -268,7 +274,7 @@ CUresult cuDeviceGetAttribute(int *v, int which, int device)
 {
 	static const std::map<int, int> attributes = {
 		{1, 1024}, {2, 1024}, {3, 1024}, {4, 64}, {5, 2147483647}, {6, 65535}, {7, 65535},
-		{10, 32}, {13, 1980000}, {16, processors}, {20, 0}, {36, 3201000}, {37, 6144}, {38, 1 << 20}, {39, 2048}, {75, 9}, {76, 0},
+		{10, 32}, {13, 1980000}, {16, processors}, {20, 0}, {36, 3201000}, {37, 6144}, {38, 1 << 20}, {39, 2048}, {69, 1 << 20}, {75, 9}, {76, 0},
 		{81, 228 << 10}, {82, 65536}, {95, 1}, {97, 227 << 10}, {106, 32}, {120, 1},
 	};
 	auto a = attributes.find(which);
@@ -459,6 +465,45 @@ CUresult cuModuleGetFunction(function **f, void *module, const char *name)
 		known = new function{name, run, *args, 48 << 10, false};
 	*f = known;
 	return SUCCESS;
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, void *module, const char *name)
+{
+	if (CUresult r = ready())
+		return r;
+	void *p = dlsym(module, name);
+	Dl_info info;
+	const Elf64_Sym *symbol;
+	if (!p || !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+		return NOT_FOUND;
+	*at = CUdeviceptr(p);
+	*bytes = symbol->st_size;
+	globals[*at] = *bytes;
+	return SUCCESS;
+}
+
+struct texture { const char *at; size_t bytes, texel; };
+struct resource { uint32_t kind; CUdeviceptr at; uint32_t format, channels; size_t bytes; };
+
+CUresult cuTexObjectCreate(uint64_t *t, const resource *r, const uint32_t *use, const void *view)
+{
+	if (CUresult e = ready())
+		return e;
+	bool number = r->format == 0x20;
+	size_t each = r->format == 0x01 ? 1 : number || r->format == 0x0a ? 4 : 0, texel = each * r->channels;
+	if (r->kind != 2 || !texel || (r->channels & (r->channels - 1)) || r->channels > 4 || (use[4] == 0) != number || view ||
+	    r->at % 256 || !inside(r->at, r->bytes) || r->bytes / texel > (1 << 20))
+		return INVALID_VALUE;
+	*t = (uint64_t)new texture{(const char *)r->at, r->bytes, texel};
+	return SUCCESS;
+}
+
+CUresult cuTexObjectDestroy(uint64_t t)
+{
+	if (rest() == INVALID_CONTEXT)
+		return INVALID_CONTEXT;
+	delete (texture *)t;
+	return broken;
 }
 
 CUresult cuFuncGetAttribute(int *v, int which, function *f)
