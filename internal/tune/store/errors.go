@@ -42,6 +42,9 @@ func word(ctx context.Context, path string, wait time.Duration, err error) error
 	if err == nil {
 		return nil
 	}
+	if _, ok := errors.AsType[*BadFile](err); ok {
+		return err // about another file
+	}
 	if own, ok := errors.AsType[*gridio.Error](err); ok {
 		named := *own
 		named.Path = path
@@ -49,8 +52,8 @@ func word(ctx context.Context, path string, wait time.Duration, err error) error
 	}
 	failed, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
-		if cause := ctx.Err(); cause != nil {
-			return cause
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return err
 		}
 		return gridio.Named(path, err)
 	}
@@ -85,4 +88,10 @@ func classify(code int, err error) (text, hint string, kind error) {
 		return "interrupted", "", context.Canceled
 	}
 	return err.Error(), "", errors.New("database error")
+}
+
+// isDatabase reports whether an error comes from the database.
+func isDatabase(err error) bool {
+	_, ok := errors.AsType[*sqlite.Error](err)
+	return ok || errors.Is(err, context.Canceled)
 }

@@ -48,9 +48,7 @@ func (k *Knowledge) Best(kernel string) (Record, bool) {
 	return best, found
 }
 
-// learn takes in a trial that is later than those before. Of several
-// measurements of a variant that with the most samples counts, and the last of equals. A
-// variant that was once wrong stays wrong; otherwise one that ran can run.
+// learn takes in a trial that is later than those before.
 func (k *Knowledge) learn(r Record) {
 	if r.Reused {
 		return
@@ -60,10 +58,32 @@ func (k *Knowledge) learn(r Record) {
 	if !ok {
 		k.order = append(k.order, v)
 	}
-	if !ok || r.Verdict == Wrong || old.Verdict != Wrong &&
-		(r.Verdict == OK && (old.Verdict != OK || len(r.Samples) >= len(old.Samples)) || r.Verdict != OK && old.Verdict != OK) {
+	if !ok || old.weight().yields(r.weight()) {
 		k.trials[v] = r
 	}
+}
+
+// weight is what decides which of several measurements of a variant counts.
+type weight struct {
+	verdict Verdict
+	samples int
+}
+
+func (t *Trial) weight() weight { return weight{t.Verdict, len(t.Samples)} }
+
+// yields reports whether a later measurement counts more: that with the most
+// samples does, and the last of equals. A variant that was once wrong stays wrong;
+// otherwise one that ran can run.
+func (w weight) yields(later weight) bool {
+	switch {
+	case later.verdict == Wrong:
+		return true
+	case w.verdict == Wrong:
+		return false
+	case later.verdict == OK:
+		return w.verdict != OK || later.samples >= w.samples
+	}
+	return w.verdict != OK
 }
 
 // Known returns what is known of a scenario, so that nothing is measured

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// column is one of a table's columns.
+type column struct {
+	name  string
+	value func(r *Record) string
+}
+
+func float(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+func whole(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func moment(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z07:00") }
+
+var columns = []column{
+	{"session", func(r *Record) string { return r.Session.ID }},
+	{"index", func(r *Record) string { return strconv.Itoa(r.Index) }},
+	{"at", func(r *Record) string { return moment(r.At) }},
+	{"commit", func(r *Record) string { return r.Commit() }},
+	{"program", func(r *Record) string { return r.Session.Program.Name }},
+	{"program_hash", func(r *Record) string { return r.Session.Program.Hash }},
+	{"kernel", func(r *Record) string { return r.Kernel }},
+	{"api", func(r *Record) string { return r.Session.Device.API }},
+	{"device", func(r *Record) string { return r.Session.Device.Name }},
+	{"device_uuid", func(r *Record) string { return r.Session.Device.UUID }},
+	{"driver", func(r *Record) string { return r.Session.Device.Driver }},
+	{"clocks", func(r *Record) string { return r.Session.Device.Clocks }},
+	{"compiler", func(r *Record) string {
+		return strings.TrimSpace(r.Session.Compiler.Name + " " + r.Session.Compiler.Version)
+	}},
+	{"compiler_options", func(r *Record) string { return r.Session.Compiler.Options }},
+	{"host", func(r *Record) string { return r.Session.Host }},
+	{"sizes", func(r *Record) string { return r.Session.Sizes }},
+	{"dtype", func(r *Record) string { return r.Session.DType }},
+	{"fp", func(r *Record) string { return r.Session.FP }},
+	{"strategy", func(r *Record) string { return r.Session.Strategy }},
+	{"seed", func(r *Record) string { return strconv.FormatUint(r.Session.Seed, 10) }},
+	{"config", func(r *Record) string { return r.Config }},
+	{"verdict", func(r *Record) string { return r.Verdict.String() }},
+	{"note", func(r *Record) string { return r.Note }},
+	{"reused", func(r *Record) string { return strconv.FormatBool(r.Reused) }},
+	{"median_s", func(r *Record) string { return float(r.Median) }},
+	{"low_s", func(r *Record) string { return float(r.Low) }},
+	{"high_s", func(r *Record) string { return float(r.High) }},
+	{"samples_s", func(r *Record) string {
+		var list []string
+		for _, v := range r.Samples {
+			list = append(list, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		return strings.Join(list, " ")
+	}},
+	{"registers", func(r *Record) string { return whole(r.Resources.Registers) }},
+	{"spill_bytes", func(r *Record) string { return whole(r.Resources.Spills) }},
+	{"shared_bytes", func(r *Record) string { return whole(r.Resources.Shared) }},
+	{"occupancy", func(r *Record) string { return float(float64(r.Resources.Occupancy)) }},
+	{"error", func(r *Record) string { return float(r.Error) }},
+	{"compile_s", func(r *Record) string { return float(r.Compile.Seconds()) }},
+	{"measure_s", func(r *Record) string { return float(r.Measure.Seconds()) }},
+	{"validate_s", func(r *Record) string { return float(r.Validate.Seconds()) }},
+	{"search_s", func(r *Record) string { return float(r.Search.Seconds()) }},
+	{"other_s", func(r *Record) string { return float(r.Other.Seconds()) }},
+}
+
+// ExportCSV writes the trials of a filter as a table with a line of names. What
+// is not known is empty.
+func (s *Store) ExportCSV(ctx context.Context, w io.Writer, f Filter) error {
+	out := csv.NewWriter(w)
+	var row []string
+	for _, c := range columns {
+		row = append(row, c.name)
+	}
+	if err := out.Write(row); err != nil {
+		return err
+	}
+	for r, err := range s.Records(ctx, f) {
+		if err != nil {
+			return err
+		}
+		for i, c := range columns {
+			row[i] = c.value(&r)
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

@@ -1,0 +1,476 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Source says what a file of results does not: T4 names neither.
+type Source struct {
+	Program string
+	Device  string
+}
+
+// Imported counts what an import has found.
+type Imported struct {
+	Sessions int `json:"sessions"` // new ones
+	Trials   int `json:"trials"`   // new ones
+	Already  int `json:"already"`  // trials that were there
+}
+
+// BadFile is what is wrong with a file of results.
+type BadFile struct {
+	Text string
+	Hint string
+}
+
+func (e *BadFile) Error() string {
+	if e.Hint != "" {
+		return e.Text + " (" + e.Hint + ")"
+	}
+	return e.Text
+}
+
+func badFile(hint, format string, args ...any) error {
+	return &BadFile{fmt.Sprintf(format, args...), hint}
+}
+
+// Import takes in what ExportLines has written, results of T4, or a cache of
+// Kernel Tuner; gzip may be around any of them. All of the file is imported or
+// nothing. What is there already is passed over, so that a file may be imported twice.
+func (s *Store) Import(ctx context.Context, r io.Reader, from Source) (Imported, error) {
+	var m *importer
+	err := s.transact(ctx, func(ctx2 context.Context, tx *sql.Tx) error {
+		m = &importer{stop: ctx, writing: s.writing(ctx2, tx), store: s, sessions: map[string]*Info{}, from: from}
+		return m.file(r)
+	})
+	if errors.Is(err, errAlready) {
+		return Imported{Already: m.count.Trials}, nil
+	}
+	if err != nil {
+		return Imported{}, err
+	}
+	m.done()
+	return m.count, nil
+}
+
+// errAlready ends the import of a file that was imported before.
+var errAlready = &BadFile{Text: "the file was imported before"}
+
+type importer struct {
+	*writing
+	stop     context.Context
+	store    *Store
+	sessions map[string]*Info
+	from     Source
+	count    Imported
+	content  hash.Hash // of a file that names no sessions
+}
+
+func (m *importer) file(r io.Reader) error {
+	in := bufio.NewReaderSize(r, 1<<16)
+	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		plain, err := gzip.NewReader(in)
+		if err != nil {
+			return badFile("", "%v", err)
+		}
+		in = bufio.NewReaderSize(plain, 1<<16)
+	}
+	start, err := in.Peek(64)
+	if len(start) == 0 && err != nil && err != io.EOF {
+		return badFile("", "%v", err)
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(start, " \t\r\n"), []byte(`{"gridloom":"results"`)) {
+		return m.lines(in)
+	}
+	m.content = sha256.New()
+	return m.object(json.NewDecoder(io.TeeReader(in, m.content)))
+}
+
+// lines reads what ExportLines writes.
+func (m *importer) lines(in io.Reader) error {
+	dec := json.NewDecoder(in)
+	for n := 1; ; n++ {
+		if err := m.stop.Err(); err != nil {
+			return err
+		}
+		var l line
+		err := dec.Decode(&l)
+		if err == io.EOF {
+			return nil
+		}
+		switch {
+		case err != nil:
+		case n == 1 && (l.Gridloom != linesName || l.Version != linesVersion):
+			err = fmt.Errorf("version %d of the form is not known", l.Version)
+		case n == 1:
+		case l.Session != nil:
+			err = m.session(l.Session)
+		case l.Trial != nil:
+			err = m.trial(l.Trial.Session, l.Trial.Trial)
+		default:
+			err = errors.New("there is neither a session nor a trial")
+		}
+		if err := m.at("line", n, err); err != nil {
+			return err
+		}
+	}
+}
+
+// at says where in the file something is wrong. Failures of the database stay
+// as they are.
+func (m *importer) at(what string, n int, err error) error {
+	switch bad := (*BadFile)(nil); {
+	case err == nil:
+		return nil
+	case errors.As(err, &bad):
+		return &BadFile{fmt.Sprintf("%s %d: %s", what, n, bad.Text), bad.Hint}
+	case isDatabase(err):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return badFile("", "%s %d: the file ends too early", what, n)
+	}
+	return badFile("", "%s %d: %v", what, n, err)
+}
+
+// session takes in a session, or finds it.
+func (m *importer) session(i *Info) error {
+	if i.ID == "" {
+		return badFile("", "a session without a name")
+	}
+	i.Started = i.Started.Truncate(time.Millisecond).UTC()
+	err := m.tx.QueryRowContext(m.ctx, "SELECT id FROM sessions WHERE uid = ?", i.ID).Scan(&i.row)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		m.count.Sessions++
+		err = m.writing.session(i)
+	case err == nil:
+		for _, r := range i.Runs {
+			err = errors.Join(err, m.run(i.row, r))
+		}
+		if !i.Finished.IsZero() {
+			_, failed := m.tx.ExecContext(m.ctx, "UPDATE sessions SET finished = ?, outcome = ? WHERE id = ? AND finished < ?",
+				i.Finished.UnixMilli(), i.Outcome, i.row, i.Finished.UnixMilli())
+			err = errors.Join(err, failed)
+		}
+	}
+	m.sessions[i.ID] = i
+	return err
+}
+
+func (m *importer) trial(session string, t Trial) error {
+	i := m.sessions[session]
+	if i == nil {
+		return badFile("", "a trial of session %q, of which the file has not spoken", session)
+	}
+	fresh, err := m.writing.trial(i, &t)
+	if fresh {
+		m.count.Trials++
+	} else {
+		m.count.Already++
+	}
+	return err
+}
+
+// cache is what a cache of Kernel Tuner says before its results.
+type cache struct {
+	Device string `json:"device_name"`
+	Kernel string `json:"kernel_name"`
+	Size   []any  `json:"problem_size"`
+	Keys   []string
+}
+
+// object reads a file that is one object: T4 or a cache of Kernel Tuner.
+func (m *importer) object(dec *json.Decoder) error {
+	const what = "this is neither what gridloom results export writes (jsonl, t4) nor a cache of Kernel Tuner"
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return badFile("", what)
+	}
+	var c cache
+	found := false
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return badFile("", "%v", err)
+		}
+		into := map[any]any{"device_name": &c.Device, "kernel_name": &c.Kernel, "problem_size": &c.Size, "tune_params_keys": &c.Keys}[key]
+		switch {
+		case key == "results":
+			found = true
+			err = m.results(dec, &c)
+		case key == "cache":
+			found = true
+			err = m.cached(dec, &c)
+		case into != nil:
+			err = dec.Decode(into)
+		default:
+			err = dec.Decode(new(json.RawMessage))
+		}
+		if err := m.at("result", m.count.Trials+m.count.Already+1, err); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return badFile("", what)
+	}
+	return m.name()
+}
+
+// name names the session of a file that names none, after its content.
+func (m *importer) name() error {
+	i := m.sessions[""]
+	if i == nil {
+		return nil
+	}
+	i.ID = hex.EncodeToString(m.content.Sum(nil)[:6])
+	var n int
+	if err := m.tx.QueryRowContext(m.ctx, "SELECT count(*) FROM sessions WHERE uid = ?", i.ID).Scan(&n); err != nil {
+		return err
+	}
+	if n > 0 {
+		return errAlready
+	}
+	_, err := m.tx.ExecContext(m.ctx, "UPDATE sessions SET uid = ? WHERE id = ?", i.ID, i.row)
+	return err
+}
+
+// results reads the results of T4.
+func (m *importer) results(dec *json.Decoder, c *cache) error {
+	return m.elements(dec, '[', func() error {
+		var r t4Result
+		if err := dec.Decode(&r); err != nil {
+			return err
+		}
+		return m.result(&r, c)
+	})
+}
+
+// elements calls f for each element of a list or an object.
+func (m *importer) elements(dec *json.Decoder, open json.Delim, f func() error) error {
+	if t, err := dec.Token(); err != nil || t != open {
+		return fmt.Errorf("%q is expected", open.String())
+	}
+	for dec.More() {
+		if err := m.stop.Err(); err != nil {
+			return err
+		}
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// result takes in one result.
+func (m *importer) result(r *t4Result, c *cache) error {
+	if r.Gridloom == nil {
+		t, err := r.trial("")
+		if err != nil {
+			return err
+		}
+		return m.nameless(t, c)
+	}
+	t, err := r.trial(r.Gridloom.Head)
+	if err != nil {
+		return err
+	}
+	t.Index, t.Kernel = r.Gridloom.Index, r.Gridloom.Kernel
+	if r.Gridloom.Info != nil {
+		if err := m.session(r.Gridloom.Info); err != nil {
+			return err
+		}
+	}
+	return m.trial(r.Gridloom.Session, t)
+}
+
+// nameless takes in a trial of a file that names no session: they are one.
+func (m *importer) nameless(t Trial, c *cache) error {
+	if m.sessions[""] == nil {
+		i := &Info{ID: "of a file that is being imported"}
+		i.Strategy = "imported"
+		i.Started = t.At
+		i.Program.Name, i.Device.Name = c.Kernel, c.Device
+		if m.from.Program != "" {
+			i.Program.Name = m.from.Program
+		}
+		if m.from.Device != "" {
+			i.Device.Name = m.from.Device
+		}
+		if i.Program.Name == "" || i.Device.Name == "" {
+			return badFile("give --program NAME and --device NAME", "the file does not say what was measured, or on what")
+		}
+		sum := sha256.Sum256([]byte("imported program " + i.Program.Name))
+		i.Program.Hash = hex.EncodeToString(sum[:16])
+		var sizes []string
+		for _, n := range c.Size {
+			sizes = append(sizes, fmt.Sprint(n))
+		}
+		i.Sizes = strings.Join(sizes, "x")
+		if err := m.session(i); err != nil {
+			return err
+		}
+		m.sessions[""] = i
+	}
+	t.Index = m.count.Trials
+	return m.trial("", t)
+}
+
+// trial returns the trial that a result tells of.
+func (r *t4Result) trial(head string) (Trial, error) {
+	t := Trial{Config: r.Configuration.join(head), At: parseMoment(r.Timestamp)}
+	compile := r.Times.CompilationTime
+	if compile == nil {
+		compile = r.Times.Compilation
+	}
+	if compile != nil {
+		t.Compile = duration(*compile)
+	}
+	t.Measure, t.Other, t.Search, t.Validate = duration(r.Times.Benchmark), duration(r.Times.Framework), duration(r.Times.Search), duration(r.Times.Validation)
+	for _, v := range r.Times.Runtimes {
+		t.Samples = append(t.Samples, v/1e3)
+	}
+	n := slices.Index(t4Invalid[:], r.Invalidity)
+	if n < 0 {
+		return t, fmt.Errorf("there is no invalidity %q", r.Invalidity)
+	}
+	t.Verdict = Verdict(n)
+	if r.Invalidity == "runtime" {
+		t.Verdict = Crash
+	}
+	if r.Gridloom == nil {
+		t.Median = middle(t.Samples)
+	}
+	for _, e := range r.Measurements {
+		if err := t.measurement(e, r.Objectives); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// measurement takes in one of the values that T4 has names for.
+func (t *Trial) measurement(e measurement, objectives []string) (err error) {
+	number, _ := e.Value.(float64)
+	text, _ := e.Value.(string)
+	seconds := number * map[string]float64{"s": 1, "ms": 1e-3, "": 1e-3, "us": 1e-6, "ns": 1e-9}[e.Unit]
+	switch e.Name {
+	case "time_low":
+		t.Low = seconds
+	case "time_high":
+		t.High = seconds
+	case "registers":
+		t.Resources.Registers = int(number)
+	case "spills":
+		t.Resources.Spills = int(number)
+	case "shared":
+		t.Resources.Shared = int(number)
+	case "occupancy":
+		t.Resources.Occupancy = float32(number)
+	case "error":
+		t.Error = number
+	case "verdict":
+		t.Verdict, err = ParseVerdict(text)
+	case "note":
+		t.Note = text
+	default:
+		if t.Median == 0 && len(objectives) > 0 && e.Name == objectives[0] {
+			t.Median = seconds
+		}
+	}
+	return err
+}
+
+// cached reads the trials of a cache of Kernel Tuner.
+func (m *importer) cached(dec *json.Decoder, c *cache) error {
+	if len(c.Keys) == 0 {
+		return errors.New(`"tune_params_keys" should come before "cache"`)
+	}
+	return m.elements(dec, '{', func() error {
+		if _, err := dec.Token(); err != nil { // the values of the parameters, joined
+			return err
+		}
+		var e map[string]any
+		if err := dec.Decode(&e); err != nil {
+			return err
+		}
+		number := func(name string) float64 {
+			v, _ := e[name].(float64)
+			return v
+		}
+		r := t4Result{Objectives: []string{"time"}, Invalidity: "correct", Times: t4Times{
+			Benchmark: number("benchmark_time"), Framework: number("framework_time"),
+			Search: number("strategy_time"), Validation: number("verification_time")}}
+		r.Timestamp, _ = e["timestamp"].(string)
+		compile := number("compile_time")
+		r.Times.CompilationTime = &compile
+		times, _ := e["times"].([]any)
+		for _, v := range times {
+			if v, ok := v.(float64); ok {
+				r.Times.Runtimes = append(r.Times.Runtimes, v)
+			}
+		}
+		switch time := e["time"].(type) {
+		case float64:
+			r.Measurements = []measurement{{"time", time, "ms"}}
+		case string:
+			invalid, ok := map[string]string{"CompilationFailedConfig": "compile", "RuntimeFailedConfig": "runtime", "InvalidConfig": "constraints"}[time]
+			if !ok {
+				return fmt.Errorf("there is no failure %q", time)
+			}
+			r.Invalidity = invalid
+			r.Measurements = []measurement{{"note", time, ""}}
+		default:
+			return errors.New("there is no time")
+		}
+		for _, key := range c.Keys {
+			text, err := json.Marshal(e[key])
+			if err != nil {
+				return err
+			}
+			var one settings
+			if err := one.UnmarshalJSON(fmt.Appendf(nil, "{%s:%s}", quote(key), text)); err != nil {
+				return err
+			}
+			r.Configuration = append(r.Configuration, one...)
+		}
+		t, err := r.trial("")
+		if err != nil {
+			return err
+		}
+		return m.nameless(t, c)
+	})
+}
+
+// middle returns the median, 0 of no samples.
+func middle(samples []float64) float64 {
+	if len(samples) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(samples))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// parseMoment reads a time stamp; one that cannot be read is that of 1970.
+func parseMoment(text string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Unix(0, 0).UTC()
+}
