@@ -29,6 +29,7 @@ type ring struct {
 	cells     int64         // of a plane
 	n         int64         // cells of a copy
 	copies    []*ringCopy   // of a thread
+	bulk      *bulkRows     // nil if threads copy all cells
 	parts     []box         // that are copied; nil for all
 	// halos says that the block's own cells are not among those, and that threads
 	// store the rows of theirs.
@@ -62,6 +63,7 @@ func (w *sweep) makeRings() {
 		}
 	}
 	w.rings, w.excess = w.ration(rings)
+	w.chooseFetch()
 	for _, r := range w.rings {
 		w.allocate(r)
 		if r.halos {
@@ -191,7 +193,12 @@ func (w *sweep) allocate(r *ring) {
 		Mode: kernel.InOut, Cells: kernel.I(r.planes * r.cells),
 	}
 	w.allocs = append(w.allocs, &kernel.Alloc{Buffer: r.buf})
-	w.ringCopies(r, st)
+	if r.bulk == nil || r.bulk.singles {
+		w.ringCopies(r, st)
+	}
+	if r.bulk != nil {
+		w.bulkRows(r)
+	}
 }
 
 // fresh returns the lowest and the highest plane at which cells of a row are
@@ -323,6 +330,9 @@ func (w *sweep) copyPlane(r *ring, at int64) {
 		list := []kernel.Stmt{&kernel.AsyncCopy{
 			To: r.buf, At: kernel.Add(to, c.at), From: buf, Index: kernel.Add(row, c.x), Cells: int(r.n),
 		}}
+		if r.bulk != nil {
+			list = nil
+		}
 		if beyond != nil {
 			var single []kernel.Stmt
 			for e := range r.n {
@@ -333,7 +343,9 @@ func (w *sweep) copyPlane(r *ring, at int64) {
 			}
 			list = []kernel.Stmt{&kernel.If{Cond: beyond, Then: single, Else: list}}
 		}
-		w.when(c.valid, list)
+		if len(list) > 0 {
+			w.when(c.valid, list)
+		}
 	}
 }
 
@@ -353,12 +365,13 @@ func (w *sweep) fillRings() {
 
 // startRings copies the planes that the first step reads, and those of the
 // steps that follow it as far as they are under way.
-func (w *sweep) startRings() {
+func (w *sweep) startRings(last kernel.Expr) {
 	if len(w.rings) == 0 {
 		return
 	}
+	w.startBulk(last)
 	for ahead := range w.shared {
-		for _, r := range w.rings {
+		for _, r := range w.asyncRings() {
 			from, to := r.low, r.high
 			if ahead > 0 {
 				from, to = r.high+(ahead-1)*w.step()+1, r.high+ahead*w.step()
@@ -367,7 +380,7 @@ func (w *sweep) startRings() {
 				w.copyPlane(r, at)
 			}
 		}
-		w.now.emit(&kernel.AsyncCommit{})
+		w.commit()
 	}
 	for _, r := range w.rings {
 		w.startOwn(r)
@@ -380,8 +393,9 @@ func (w *sweep) feedRings(last kernel.Expr) {
 	if len(w.rings) == 0 {
 		return
 	}
+	w.feedBulk(last)
 	outer := w.now
-	for _, r := range w.rings {
+	for _, r := range w.asyncRings() {
 		for at := r.high + (w.shared-1)*w.step() + 1; at <= r.high+w.shared*w.step(); at++ {
 			if w.rotate { // steps beyond the block's end read it, too
 				w.copyPlane(r, at)
@@ -396,9 +410,19 @@ func (w *sweep) feedRings(last kernel.Expr) {
 			w.now.emit(&kernel.If{Cond: kernel.Lt(kernel.Add(w.pos[w.stream], kernel.I(further)), last), Then: list})
 		}
 	}
-	w.now.emit(&kernel.AsyncCommit{})
-	w.now.emit(&kernel.AsyncWait{Pending: int(w.shared)})
+	if w.commit() {
+		w.now.emit(&kernel.AsyncWait{Pending: int(w.shared)})
+	}
 	w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+}
+
+// commit closes a group of copies, and reports whether there are any.
+func (w *sweep) commit() bool {
+	any := len(w.asyncRings()) > 0
+	if any {
+		w.now.emit(&kernel.AsyncCommit{})
+	}
+	return any
 }
 
 // ringRow returns where a thread's row starts in a plane of the ring, less the

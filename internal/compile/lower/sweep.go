@@ -34,6 +34,7 @@ type tiling struct {
 	// shared is how many steps planes are copied to shared memory before they
 	// are needed, or without planes whether cells are; 0 keeps nothing there.
 	shared int64
+	bulk   bool // the block's copy engine fetches them
 	halos  bool // and only what threads do not load themselves
 	loads  kernel.Via
 	stores kernel.Via
@@ -72,6 +73,7 @@ type sweep struct {
 	tally    *tally
 	cells    []*cell // in the order of their places
 	rings    []*ring
+	fetch    *bulkFetch  // nil if there are no bulk copies
 	first    kernel.Expr // the block's first plane
 	chains   []*chain
 	chainOf  map[string]*chain
@@ -96,6 +98,7 @@ func (n *nest) tiling() (tiling, bool) {
 	if cfg.Has("shared") {
 		t.shared = cfg.Int("shared")
 	}
+	t.bulk = cfg.Has("fetch") && cfg.Word("fetch") == "bulk"
 	t.halos = cfg.Has("stage") && cfg.Word("stage") == "halos"
 	if cfg.Has("retime") && cfg.Word("retime") != "no" {
 		t.retiming = cfg.Word("retime")
@@ -200,7 +203,7 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	w.makeRings()
 	w.prologue, w.phase = true, "first"
 	w.load()
-	w.startRings()
+	w.startRings(last)
 	w.prologue, w.phase = false, ""
 	v := kernel.NewVar(w.pre.free(w.env, w.Program.Axes[axis]), types.I64)
 	w.now = w.inside(w.pre)

@@ -48,6 +48,12 @@ func streamFamily(axes []string) schedule.Family {
 	params = append(params, sharedParams("steps that planes are copied to shared memory ahead of their use, asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)
 	params = append(params,
 		schedule.Param{
+			Name: "fetch", Doc: "who copies planes to shared memory: all threads, or the block's copy engine whole rows of what has vectors of 16 bytes",
+			Source: "Rawat et al. 2019, section III-A3; CUDA C++ Programming Guide, asynchronous data copies",
+			Values: schedule.Words("async", "bulk"), Default: schedule.Word("async"),
+			When: []schedule.Condition{schedule.When("stage", schedule.Word("all"))},
+		},
+		schedule.Param{
 			Name: "ahead", Doc: "planes that are loaded before they are needed",
 			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1, 2), Default: schedule.Int(0),
 		},
@@ -60,6 +66,10 @@ func streamFamily(axes []string) schedule.Family {
 			Name: "whole steps", Doc: "blocks would compute planes of the next block",
 			Params: []string{"chunk", "planes"},
 			Holds:  func(c schedule.Config) bool { return c.Int("chunk")%c.Int("planes") == 0 },
+		}, schedule.Constraint{
+			Name: "whole copies", Doc: "bulk copies are aligned to 16 bytes, and so have to be the vectors of threads",
+			Params: []string{"fetch", "vec"},
+			Holds:  func(c schedule.Config) bool { return c.Word("fetch") != "bulk" || c.Int("vec") > 1 },
 		}),
 	}
 }

@@ -826,7 +826,8 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 	std::string base = std::string(getenv("CUDATEST_DIR")) + "/program" + std::to_string(getpid()) + "_" + std::to_string(made++);
 	misbehave();
 	// Where nothing forbids it, a processor with fused multiply-adds uses them.
-	std::string flags = "-march=native -ffp-contract=fast";
+	// GCC 12 makes wrong code of some kernels when it joins their statements to AVX-512's.
+	std::string flags = "-march=native -ffp-contract=fast -fno-tree-slp-vectorize";
 	bool target = false, verbose = false;
 	for (int i = 0; i < count; i++) {
 		std::string o = options[i];

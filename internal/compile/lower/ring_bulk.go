@@ -1,0 +1,351 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// bulkFetch is how the block's copy engine fills rings: threads of one warp
+// start the copies of a plane, each of some rows, and announce their bytes at an
+// mbarrier, at which all threads wait before the step that reads the plane
+// first.
+//
+// The cells of a ring's rows that the array has are the same for all rows and
+// planes of a block. What a boundary makes of the others is no run of memory:
+// threads copy it cell by cell (copyPlane).
+type bulkFetch struct {
+	full    *kernel.Buffer // mbarriers, of the steps whose planes are under way
+	slots   int64
+	issuers int64 // threads that start copies
+}
+
+// bulkRows is what the copy engine brings of every plane of a ring.
+type bulkRows struct {
+	rows []*bulkRow // of a thread
+	// Where a row of the ring starts on the inner axis, and the cells that are
+	// brought of it.
+	start, begin, end, length kernel.Expr
+	// singles says that there may be cells that threads have to copy.
+	singles bool
+}
+
+// bulkRow is one of the rows that a thread starts to copy of every plane.
+type bulkRow struct {
+	valid kernel.Expr // whether there is such a row; nil if always
+	outer []index     // the row, without the streamed axis
+	at    kernel.Expr // where it starts in a plane of the ring
+}
+
+// bulkBytes is what bulk copies are aligned to.
+const bulkBytes = 16
+
+// chooseFetch finds the rings that the copy engine fills: those with runs that
+// are aligned to what it needs.
+func (w *sweep) chooseFetch() {
+	if !w.bulk {
+		return
+	}
+	rows := int64(0)
+	for _, r := range w.rings {
+		if r.n*int64(r.array.Type.Size()) == bulkBytes {
+			r.bulk = &bulkRows{singles: singles(r.array)}
+			rows = max(rows, r.cells/r.len[w.inner()])
+		}
+	}
+	if rows == 0 {
+		return
+	}
+	w.fetch = &bulkFetch{slots: 1, issuers: min(rows, 32)}
+	// All threads have waited for a phase when the next of its mbarrier begins:
+	// the barrier of the step after sees to that. Numbers of steps are cut down
+	// to powers of two without a division.
+	for w.fetch.slots < w.shared+1 {
+		w.fetch.slots *= 2
+	}
+	w.fetch.full = &kernel.Buffer{
+		Name: w.pre.declare(w.env, "arrived", types.I64).Name, Elem: types.I64, Space: kernel.Mbarrier,
+		Mode: kernel.InOut, Cells: kernel.I(w.fetch.slots),
+	}
+}
+
+// bulkRings returns the rings that the copy engine fills.
+func (w *sweep) bulkRings() []*ring {
+	return slices.DeleteFunc(slices.Clone(w.rings), func(r *ring) bool { return r.bulk == nil })
+}
+
+// asyncRings returns those that the threads fill.
+func (w *sweep) asyncRings() []*ring {
+	return slices.DeleteFunc(slices.Clone(w.rings), func(r *ring) bool { return r.bulk != nil })
+}
+
+// singles reports whether a boundary makes of cells beyond an array what is no
+// part of a row.
+func singles(a *ir.Array) bool {
+	for d, dim := range a.Dims {
+		for _, f := range []ir.Boundary{dim.Faces.Low, dim.Faces.High} {
+			switch f.Kind {
+			case ir.None:
+			case ir.Constant, ir.AntiMirror, ir.AntiReflect:
+				return true
+			default: // another row
+				if d == len(a.Dims)-1 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// bulkRows shares the rows of a plane out among the threads that start copies,
+// and finds the cells of a row that are brought.
+func (w *sweep) bulkRows(r *ring) {
+	inner := w.inner()
+	lastDim := len(r.array.Dims) - 1
+	rows, issuers := r.cells/r.len[inner], w.fetch.issuers
+	lane := w.threadNumber()
+	for i := range (rows + issuers - 1) / issuers {
+		name := fmt.Sprintf("bulk%d", i)
+		number := kernel.Add(lane, kernel.I(i*issuers))
+		b := &bulkRow{at: kernel.Mul(number, kernel.I(r.len[inner]))}
+		if (i+1)*issuers > rows {
+			b.valid = kernel.Lt(number, kernel.I(rows))
+		}
+		left := rows // that the axes not yet taken apart make up
+		for d, dim := range r.array.Dims[:lastDim] {
+			axis := dim.Axis
+			if axis == w.stream {
+				b.outer = append(b.outer, index{axis: axis})
+				continue
+			}
+			at := number
+			if left > r.len[axis] {
+				at = kernel.Bin(op.Div, number, kernel.I(left/r.len[axis]))
+				number = kernel.Bin(op.Rem, number, kernel.I(left/r.len[axis]))
+			}
+			left /= r.len[axis]
+			x := kernel.Add(kernel.Add(w.corner[axis], at), kernel.I(r.from[axis]))
+			raw := index{axis: axis, at: x, key: fmt.Sprintf("%p:%s:%d", r, name, axis)}
+			b.outer = append(b.outer, w.mapped(r.array, d, raw, name+"_"+w.Program.Axes[axis], true, true))
+		}
+		r.bulk.rows = append(r.bulk.rows, b)
+	}
+	holds, faces := r.array.Holds(lastDim), r.array.Dims[lastDim].Faces
+	down := func(x kernel.Expr) kernel.Expr { return kernel.Sub(x, floorMod(x, kernel.I(r.n))) }
+	up := func(x kernel.Expr) kernel.Expr { return down(kernel.Add(x, kernel.I(r.n-1))) }
+	first, end := w.low(holds.Lo, nil), kernel.Add(w.high(holds.Hi, nil), kernel.I(1))
+	// Padding around the row may be read where nobody needs what is there.
+	low, high := down(first), up(end)
+	if faces.Low.Kind != ir.None {
+		low = up(first)
+	}
+	if faces.High.Kind != ir.None {
+		high = down(end)
+	}
+	let := func(name string, value kernel.Expr) kernel.Expr {
+		return w.pre.let(w.env, fmt.Sprintf("bulk:%p:%s", r, name), r.buf.Name+"_"+name, value)
+	}
+	b := r.bulk
+	b.start = let("start", kernel.Add(w.corner[inner], kernel.I(r.from[inner])))
+	b.begin = let("begin", kernel.Max(b.start, low))
+	b.end = let("end", kernel.Min(kernel.Add(b.start, kernel.I(r.len[inner])), high))
+	b.length = let("brought", kernel.Max(kernel.Sub(b.end, b.begin), kernel.I(0)))
+}
+
+// threadNumber names the thread's number in the block.
+func (w *sweep) threadNumber() kernel.Expr { return w.pre.let(w.env, "lane", "lane", w.lane) }
+
+// beyond returns the condition under which what boundaries make of a row is no
+// row of the array; nil if that cannot be.
+func beyond(outer []index) kernel.Expr {
+	var any kernel.Expr
+	for _, x := range outer {
+		if x.negate != nil {
+			any = disj(any, x.negate)
+		}
+		for _, hit := range x.constants {
+			any = disj(any, hit.cond)
+		}
+	}
+	return any
+}
+
+// disj returns the condition that one of two holds; nil stands for none.
+func disj(x, y kernel.Expr) kernel.Expr {
+	if x == nil {
+		return y
+	}
+	return kernel.Bin(op.LOr, x, y)
+}
+
+// bulkCopies has the planes brought that a step reads first: it is counted from
+// the block's first as number, and comes so many after the present one.
+func (w *sweep) bulkCopies(number kernel.Expr, further int64) {
+	outside := w.now
+	w.now = w.inside(outside)
+	slot, _ := w.slotOf(number)
+	slot = w.now.let(w.env, "slot", w.fetch.full.Name+"_slot", slot)
+	bytes := kernel.I(0)
+	var copies []kernel.Stmt
+	for _, r := range w.bulkRings() {
+		for _, at := range w.entering(r, further) {
+			for i, row := range r.bulk.rows {
+				outer := w.rowOf(r, row, at)
+				cells := r.bulk.length
+				if row.valid != nil {
+					cells = kernel.Sel(row.valid, cells, kernel.I(0))
+				}
+				if not := beyond(outer); not != nil {
+					cells = kernel.Sel(not, kernel.I(0), cells)
+				}
+				cells = w.now.let(w.env, fmt.Sprintf("brought:%p:%d:%d", r, at, i), r.buf.Name+"_run", cells)
+				bytes = kernel.Add(bytes, kernel.Mul(cells, kernel.I(int64(r.array.Type.Size()))))
+				copies = append(copies, w.bulkCopy(r, row, at, outer, cells, slot))
+			}
+		}
+	}
+	w.now.emit(&kernel.MbarrierArrive{Mbarrier: w.fetch.full, Slot: slot, Bytes: kernel.Conv(types.I32, bytes)})
+	list := append(w.now.stmts, copies...)
+	w.now = outside
+	w.now.emit(&kernel.If{Cond: kernel.Lt(w.threadNumber(), kernel.I(w.fetch.issuers)), Then: list})
+	for _, r := range w.bulkRings() {
+		if r.bulk.singles {
+			for _, at := range w.entering(r, further) {
+				w.copyPlane(r, at)
+			}
+		}
+	}
+}
+
+// bulkCopy brings a row of a plane, or such a part of it.
+func (w *sweep) bulkCopy(r *ring, row *bulkRow, at int64, outer []index, cells, slot kernel.Expr) kernel.Stmt {
+	outside := w.now
+	w.now = w.inside(outside)
+	st, buf := w.inMemory(r.array)
+	from := w.start(st, append(slices.Clip(outer), index{axis: w.inner()}))
+	to := kernel.Add(w.place(r, at), row.at)
+	w.now.emit(&kernel.BulkCopy{
+		To: r.buf, At: kernel.Add(to, kernel.Sub(r.bulk.begin, r.bulk.start)),
+		From: buf, Index: kernel.Add(from, r.bulk.begin), Cells: cells, Mbarrier: w.fetch.full, Slot: slot,
+	})
+	list := w.now.stmts
+	w.now = outside
+	return &kernel.If{Cond: kernel.Lt(kernel.I(0), cells), Then: list}
+}
+
+// rowOf returns the indices of a row of a plane.
+func (w *sweep) rowOf(r *ring, row *bulkRow, at int64) []index {
+	outer := slices.Clone(row.outer)
+	for d := range outer {
+		if outer[d].axis == w.stream {
+			outer[d] = w.index(r.array, d, w.stream, at)
+		}
+	}
+	return outer
+}
+
+// entering returns the planes of a ring that a step reads first, which is so
+// many after the one at hand.
+func (w *sweep) entering(r *ring, step int64) []int64 {
+	from, to := r.low, r.high
+	if step > 0 {
+		from, to = r.high+(step-1)*w.step()+1, r.high+step*w.step()
+	}
+	var list []int64
+	for at := from; at <= to; at++ {
+		list = append(list, at)
+	}
+	return list
+}
+
+// slotOf returns the mbarrier of a step and the parity of its phase there.
+func (w *sweep) slotOf(step kernel.Expr) (slot, parity kernel.Expr) {
+	n := kernel.I(w.fetch.slots)
+	turn := kernel.Bin(op.Rem, kernel.Bin(op.Div, step, n), kernel.I(2))
+	return kernel.Bin(op.Rem, step, n), kernel.Conv(types.I32, turn)
+}
+
+// comes returns the condition under which the loop over planes, now at one
+// plane and at one of the steps that it makes at a time, comes to a step so
+// many further; nil if it does so anyway. Copies are started for such steps and
+// no others, so that none is under way when the block ends.
+func (w *sweep) comes(at kernel.Expr, turn, further int64, last kernel.Expr) kernel.Expr {
+	turns := w.turns()
+	rounds := (turn + further) / turns
+	if rounds == 0 {
+		return nil
+	}
+	return kernel.Lt(kernel.Add(at, kernel.I(rounds*turns*w.step())), last)
+}
+
+// startBulk makes the mbarriers, and has the planes brought that the first
+// steps read.
+func (w *sweep) startBulk(last kernel.Expr) {
+	if w.fetch == nil {
+		return
+	}
+	w.allocs = append(w.allocs, &kernel.Alloc{Buffer: w.fetch.full})
+	lane := w.threadNumber()
+	w.now.emit(&kernel.If{Cond: kernel.Lt(lane, kernel.I(w.fetch.slots)), Then: []kernel.Stmt{
+		&kernel.MbarrierInit{Mbarrier: w.fetch.full, Slot: lane, Count: kernel.Conv(types.I32, kernel.I(w.fetch.issuers))},
+	}})
+	for _, r := range w.bulkRings() {
+		w.pad(r)
+	}
+	w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	for ahead := range w.shared {
+		outside := w.now
+		w.now = w.inside(outside)
+		w.bulkCopies(kernel.I(ahead), ahead)
+		list := w.now.stmts
+		w.now = outside
+		w.when(w.comes(w.first, 0, ahead, last), list)
+	}
+}
+
+// feedBulk has the planes brought of a later step, and waits for those of this
+// one.
+func (w *sweep) feedBulk(last kernel.Expr) {
+	if w.fetch == nil {
+		return
+	}
+	outside := w.now
+	gone := kernel.Sub(w.pos[w.stream], w.first)
+	number := w.now.let(w.env, "step:"+w.phase, "step", kernel.Bin(op.Div, gone, kernel.I(w.step())))
+	w.now = w.inside(outside)
+	w.bulkCopies(kernel.Add(number, kernel.I(w.shared)), w.shared)
+	list := w.now.stmts
+	w.now = outside
+	at := kernel.Sub(w.pos[w.stream], kernel.I(w.turn*w.step()))
+	w.when(w.comes(at, w.turn, w.shared, last), list)
+	slot, parity := w.slotOf(number)
+	w.now.emit(&kernel.MbarrierWait{Mbarrier: w.fetch.full, Slot: slot, Parity: parity})
+}
+
+// pad stores zeros to those cells of a ring at the ends of its rows that neither
+// the array nor a boundary has: the vectors of threads beyond have them.
+func (w *sweep) pad(r *ring) {
+	faces, b := r.array.Dims[len(r.array.Dims)-1].Faces, r.bulk
+	length := kernel.I(r.len[w.inner()])
+	s := w.inside(w.now)
+	v := kernel.NewVar(s.free(w.env, "cell"), types.I64)
+	x := s.let(w.env, "x", w.Program.Axes[w.inner()]+"_cell", kernel.Add(b.start, kernel.Bin(op.Rem, kernel.V(v), length)))
+	var out, any kernel.Expr
+	if faces.Low.Kind == ir.None {
+		out, any = disj(out, kernel.Lt(x, b.begin)), disj(any, kernel.Lt(b.start, b.begin))
+	}
+	if faces.High.Kind == ir.None {
+		out, any = disj(out, kernel.Ge(x, b.end)), disj(any, kernel.Lt(b.end, kernel.Add(b.start, length)))
+	}
+	if out == nil {
+		return
+	}
+	s.emit(&kernel.If{Cond: out, Then: []kernel.Stmt{&kernel.Store{Buffer: r.buf, Index: kernel.V(v), Value: zero(r.array.Type)}}})
+	loop := &kernel.Loop{Var: v, Lo: w.threadNumber(), Hi: kernel.I(r.planes * r.cells), Step: kernel.I(w.threads()), Body: s.stmts}
+	w.now.emit(&kernel.If{Cond: any, Then: []kernel.Stmt{loop}})
+}
