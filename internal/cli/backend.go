@@ -80,7 +80,7 @@ func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 }
 
 func (t target) lowering(b *ir.Binding, kind lower.Target) lower.Options {
-	o := lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU, Free: t.free}
+	o := lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Fast: t.arithmetic == toolchain.Fast, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU, Free: t.free}
 	if n, ok := t.backend.(*nvidia); ok {
 		o.Machine = n.gpu.Machine()
 	}

@@ -166,7 +166,7 @@ func modules(bound *ir.Binding, text string, a toolchain.Arithmetic) (*kernel.Mo
 	if err != nil {
 		return nil, "", err
 	}
-	o := lower.Options{Target: lower.GPU, Strict: a == toolchain.Strict, Plan: plan, Bound: bound, Sized: true}
+	o := lower.Options{Target: lower.GPU, Strict: a == toolchain.Strict, Fast: a == toolchain.Fast, Plan: plan, Bound: bound, Sized: true}
 	m, err := lower.Program(bound.Program, o)
 	if err != nil {
 		return nil, "", err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
@@ -192,8 +193,22 @@ func (j *jury) onPoCL(ctx context.Context, method string, m *kernel.Module, p *p
 
 // arithmetic returns the mode that a pair is compiled in.
 func (p *pair) arithmetic() toolchain.Arithmetic {
-	if p.strict {
+	switch {
+	case p.strict:
 		return toolchain.Strict
+	case p.fast:
+		return toolchain.Fast
 	}
 	return toolchain.Contract
+}
+
+// bounds returns what the reference executor says of results in that mode.
+func (p *pair) bounds() interp.Mode {
+	switch {
+	case p.strict:
+		return interp.NoBounds
+	case p.fast:
+		return interp.Fast
+	}
+	return interp.Contract
 }

@@ -47,15 +47,11 @@ func expect(ctx context.Context, b *ir.Binding, mode interp.Mode, seed uint64, g
 // expect runs a pair's program at some sizes. The formulas of grids that are
 // copied in run for every second strict pair, and every second other one.
 func (p *pair) expect(ctx context.Context, b *ir.Binding) (*expected, error) {
-	mode := interp.Contract
-	if p.strict {
-		mode = interp.NoBounds
-	}
 	given := map[*ir.Grid]bool{}
 	for _, g := range b.Program.Grids {
 		given[g] = (g.CopyIn || g.Constant) && p.seed%4 < 2
 	}
-	return expect(ctx, b, mode, p.seed, given, 0)
+	return expect(ctx, b, p.bounds(), p.seed, given, 0)
 }
 
 // steps bounds what one kernel may do in the simulator, lest it go on for ever.
