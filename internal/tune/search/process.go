@@ -16,7 +16,9 @@ type process struct {
 	seen    []features
 	factor  [][]float64 // of the covariances of what was seen: lower triangle, by rows
 	targets int
-	z       [][]float64 // by what was seen and target: the factor's inverse times what was seen
+	value   [][]float64 // by what was seen and target
+	known   [][]bool    // whether it was learnt
+	z       [][]float64 // the factor's inverse times the values, 0 where they are as expected
 
 	pool     []features
 	column   [][]float64 // by what was seen: the factor's inverse times the covariances with the pool
@@ -146,6 +148,8 @@ func (g *process) see(f features) int {
 	g.factor = append(g.factor, row)
 	g.column = append(g.column, column)
 	g.z = append(g.z, make([]float64, g.targets))
+	g.value = append(g.value, make([]float64, g.targets))
+	g.known = append(g.known, make([]bool, g.targets))
 	return n
 }
 
@@ -153,35 +157,22 @@ func (g *process) see(f features) int {
 // those before it.
 func (g *process) expected(i, target int) float64 {
 	x := 0.0
-	for k := range i {
-		x += g.factor[i][k] * g.z[k][target]
+	for k, c := range g.factor[i][:i] {
+		x += c * g.z[k][target]
 	}
 	return x
 }
 
-// learn says what was seen of the i-th point. Of later points, what is known
-// stays as it is.
+// learn says what was seen of the i-th point.
 func (g *process) learn(i, target int, value float64) {
-	later := make([]float64, 0, 8)
-	for k := i + 1; k < len(g.seen); k++ {
-		later = append(later, g.expected(k, target)+g.factor[k][k]*g.z[k][target])
-	}
-	known := g.known(i+1, target)
-	g.set(i, target, (value-g.expected(i, target))/g.factor[i][i])
-	for k := i + 1; k < len(g.seen); k++ {
-		if known[k-i-1] {
-			g.set(k, target, (later[k-i-1]-g.expected(k, target))/g.factor[k][k])
+	g.value[i][target], g.known[i][target] = value, true
+	for k := i; k < len(g.seen); k++ {
+		z := 0.0
+		if g.known[k][target] {
+			z = (g.value[k][target] - g.expected(k, target)) / g.factor[k][k]
 		}
+		g.set(k, target, z)
 	}
-}
-
-// known tells of which points from the i-th on something was learnt.
-func (g *process) known(i, target int) []bool {
-	list := make([]bool, len(g.seen)-i)
-	for k := range list {
-		list[k] = g.z[i+k][target] != 0
-	}
-	return list
 }
 
 func (g *process) set(i, target int, z float64) {
