@@ -29,6 +29,10 @@ type part struct {
 // axes names dimensions from the inner one outwards.
 var axes = []string{"x", "y", "z", "w"}
 
+// innermost says of parameters on which axis the last of their numbers acts,
+// where that is not the inner one or not told by their being lists.
+var innermost = map[string]int{"vec": 0, "rows": 1}
+
 // familyParam is the coordinate that tells which family a point is of.
 const familyParam = "family"
 
@@ -69,9 +73,12 @@ func (k *KernelSpace) add(p *schedule.Param) {
 		for d := range n {
 			fromEnd := len(n) - 1 - d
 			c := Param{Name: p.Name, Of: p.Name}
-			if len(n) > 1 || k.split(p.Name) {
-				c.Axis = axes[fromEnd]
+			switch leaves, known := innermost[p.Name]; {
+			case len(n) > 1 || k.split(p.Name):
+				c.Axis = axes[fromEnd+leaves]
 				c.Name += "." + c.Axis
+			case known:
+				c.Axis = axes[leaves]
 			}
 			k.coordinate(c, part{p.Name, fromEnd}, schedule.Int(n[d]))
 		}

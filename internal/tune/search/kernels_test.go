@@ -92,7 +92,7 @@ func TestCoordinates(t *testing.T) {
 	for _, p := range Of(twoFamilies()).Params() {
 		names = append(names, p.Name+p.Axis)
 	}
-	want := []string{"family", "block.zz", "block.yy", "block.xx", "vec", "stream", "shared", "ahead"}
+	want := []string{"family", "block.zz", "block.yy", "block.xx", "vecx", "stream", "shared", "ahead"}
 	if !slices.Equal(names, want) {
 		t.Errorf("%v", names)
 	}

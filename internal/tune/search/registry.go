@@ -32,6 +32,9 @@ func entries() []entry {
 		{Info{"genetic", "crosses and mutates the fastest points", ""}, newGenetic},
 		{Info{"model", "learns a random forest of the times and tries where it expects most", ""}, newModelled},
 	}
+	for _, b := range builtins {
+		list = append(list, b.entry())
+	}
 	return list
 }
 
