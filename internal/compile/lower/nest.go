@@ -176,6 +176,7 @@ func (n *nest) build() error {
 		n.copyKernel(n.stage, a, n.snapshots[a])
 	}
 	n.env = newEnv(n.Program, n.opts.Bound)
+	n.fold()
 	k := &kernel.Kernel{Name: n.name, Doc: n.doc()}
 	if v, ok := n.config.Get("sizes"); ok && v.Equal(baked) {
 		if !n.opts.Sized {

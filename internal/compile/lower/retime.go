@@ -71,6 +71,11 @@ func (n *nest) inPlanes(st *ir.Stmt, axis int) *ir.Stmt {
 	if err != nil {
 		return st
 	}
+	if n.folds() {
+		for i := range planes {
+			planes[i].Value, _ = transform.Fold(n.Program, planes[i].Value)
+		}
+	}
 	sorted := *st
 	sorted.Value = transform.Joined(planes, len(n.Program.Axes), axis)
 	return &sorted

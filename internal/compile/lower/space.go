@@ -54,6 +54,7 @@ func (n *nest) space() schedule.Space {
 	if n.opts.Target == GPU && n.sweepable() {
 		n.offerRetiming(&s)
 	}
+	n.offerFolding(&s)
 	switch {
 	case n.opts.Target == GPU && !n.sweepable():
 		s.Families = s.Families[:1]

@@ -1,0 +1,43 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/transform"
+)
+
+// offerFolding lets kernels add the terms of sums that have one coefficient
+// before they multiply, where that saves a multiplication and fast arithmetic
+// allows it.
+func (n *nest) offerFolding(s *schedule.Space) {
+	saves := slices.ContainsFunc(n.stmts, func(s *statement) bool {
+		_, saved := transform.Fold(n.Program, s.src.Value)
+		return saved > 0
+	})
+	if !n.opts.Fast || !saves {
+		return
+	}
+	for i := range s.Families {
+		f := &s.Families[i]
+		f.Params = append(slices.Clip(f.Params), schedule.Param{
+			Name: "fold", Doc: "whether terms of a sum that have one coefficient are added before they are multiplied by it",
+			Source: "Rawat et al. 2019, section III-B4", Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
+		})
+	}
+}
+
+// folds reports whether the configuration folds sums.
+func (n *nest) folds() bool { return n.config.Has("fold") && n.config.Is("fold") }
+
+// fold folds the group's statements, if the configuration says so.
+func (n *nest) fold() {
+	if !n.folds() {
+		return
+	}
+	for _, s := range n.stmts {
+		folded := *s.src
+		folded.Value, _ = transform.Fold(n.Program, folded.Value)
+		s.src = &folded
+	}
+}
