@@ -29,11 +29,11 @@ s (v, u, w, x);`
 	}
 	bounds := []string{"clamp", "periodic", "mirror", "antireflect", "constant(0.25) on k, none on j, constant(0.5) on i", "none on k, clamp on j, none on i"}
 	plans := []string{
-		"family=stream,stream=k,chunk=4,shared=2,ahead=1,block=4x16,vec=2,rows=2",
+		"family=stream,stream=k,chunk=4,rotate=2,shared=2,ahead=2,block=4x16,vec=2,rows=2",
 		"family=stream,stream=k,chunk=8,shared=1,planes=2,block=2x16,vec=4,x=load",
 		"family=stream,stream=k,chunk=0,shared=3,block=1x32,vec=2,rows=2,repeat=2x1,x=shuffle",
 		"family=stream,stream=k,chunk=4,shared=1,rotate=yes,ahead=2,block=2x16,vec=1,repeat=1x2",
-		"family=stream,stream=j,chunk=8,shared=2,block=2x16,vec=4,rows=1",
+		"family=stream,stream=j,chunk=8,rotate=4,shared=2,ahead=1,block=2x16,vec=4,rows=1",
 		"family=stream,stream=j,chunk=4,shared=1,planes=2,rotate=yes,block=2x32,vec=2,x=shuffle",
 		"family=tile,shared=1,block=2x4x16,vec=2,rows=2x1",
 		"family=tile,shared=1,block=1x2x32,vec=4,rows=1x4,x=shuffle",

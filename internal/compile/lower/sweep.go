@@ -30,7 +30,10 @@ type tiling struct {
 	ahead  int64 // planes that are loaded before they are needed
 	// shuffle says that neighbours on the inner axis come from other lanes.
 	shuffle bool
-	rotate  bool // the loop over planes is unrolled until queues need no moves
+	// rotate says that the loop over planes is unrolled, so that queues move less
+	// often: to as many steps, or with 0 until they need no moves.
+	rotate bool
+	steps  int64
 	// shared is how many steps planes are copied to shared memory before they
 	// are needed, or without planes whether cells are; 0 keeps nothing there.
 	shared int64
@@ -103,7 +106,12 @@ func (n *nest) tiling() (tiling, bool) {
 	if cfg.Has("retime") && cfg.Word("retime") != "no" {
 		t.retiming = cfg.Word("retime")
 	}
-	t.rotate = cfg.Has("rotate") && cfg.Is("rotate")
+	if v, ok := cfg.Get("rotate"); ok && !v.Equal(schedule.No) {
+		t.rotate = true
+		if !v.Equal(schedule.Yes) {
+			t.steps = cfg.Int("rotate")
+		}
+	}
 	t.shuffle = cfg.Word("x") == "shuffle"
 	if cfg.Word("load") == "readonly" {
 		t.loads = kernel.ReadOnly

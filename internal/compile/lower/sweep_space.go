@@ -41,8 +41,8 @@ func streamFamily(axes []string) schedule.Family {
 			Source: artemis, Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
 		},
 		{
-			Name: "rotate", Doc: "whether the loop over planes is unrolled until the queues of registers need no moves",
-			Source: "Rawat et al. 2019, section III-A", Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
+			Name: "rotate", Doc: "steps that the loop over planes makes at a time, so that queues of registers move less often; yes for so many that they never do",
+			Source: "Rawat et al. 2019, section III-A", Values: []schedule.Value{schedule.No, schedule.Yes, schedule.Int(2), schedule.Int(4)}, Default: schedule.No,
 		},
 	}
 	params = append(params, sharedParams("steps that planes are copied to shared memory ahead of their use, asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)

@@ -278,8 +278,8 @@ func (w *sweep) enter(c *chain) {
 	}
 }
 
-// turns returns how many steps the loop over planes makes at a time: so many
-// that no queue has to be moved on between them, where that is asked for.
+// turns returns how many steps the loop over planes makes at a time: where that
+// is asked for so many that no queue has to be moved on between them, or fewer.
 func (w *sweep) turns() int64 {
 	n := int64(1)
 	for _, c := range w.chains {
@@ -289,6 +289,9 @@ func (w *sweep) turns() int64 {
 	}
 	if w.rotate && w.early != nil {
 		n = max(n, w.early.turns(w.step()))
+	}
+	if w.steps > 0 {
+		n = min(n, w.steps)
 	}
 	return n
 }
