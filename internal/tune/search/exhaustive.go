@@ -1,7 +1,6 @@
 package search
 
 import (
-	"iter"
 	"runtime"
 	"slices"
 )
@@ -15,8 +14,8 @@ type exhaustive struct {
 func newExhaustive(p Problem, _ string) (Strategy, error) {
 	m := newMemory(p)
 	e := &exhaustive{queue: queue{memory: m}}
-	pull, stop := iter.Pull(p.Space.All())
-	e.pull = pull
+	next, stop := pull(p.Space.All())
+	e.pull = next
 	runtime.AddCleanup(e, func(stop func()) { stop() }, stop) // a search may be dropped halfway
 	return &agent{m, e}, nil
 }

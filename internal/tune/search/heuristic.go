@@ -2,7 +2,6 @@ package search
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"runtime"
 	"slices"
@@ -40,8 +39,8 @@ func NewHeuristic(file, text, arg string, p Problem) (Strategy, error) {
 	}
 	m := newMemory(p)
 	h := &heuristic{queue: queue{memory: m}, moves: newMoves(p.Space), program: prog, pending: map[string]bool{}}
-	pull, stop := iter.Pull(h.run)
-	h.pull = pull
+	next, stop := pull(h.run)
+	h.pull = next
 	a := &agent{m, h}
 	runtime.AddCleanup(a, func(stop func()) { stop() }, stop) // a search may be dropped halfway
 	return a, nil
