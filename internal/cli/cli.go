@@ -44,6 +44,7 @@ type commands struct {
 	Emit       emitCmd       `cmd:"" help:"Write the generated code, as a library to call."`
 	Devices    devicesCmd    `cmd:"" help:"List the devices that were found, and why others cannot be used."`
 	Bench      benchCmd      `cmd:"" help:"Measure the project's own figures on this machine."`
+	Results    resultsCmd    `cmd:"" help:"Show, export and import what was measured."`
 	Completion completionCmd `cmd:"" help:"Print a shell completion script."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
@@ -139,6 +140,7 @@ func (a *app) grammar(cmds *commands) (*kong.Kong, error) {
 			{Key: "pictures", Title: "Pictures (.png outputs):"},
 			{Key: "device", Title: "Device:"},
 			{Key: "long", Title: "Long runs:"},
+			{Key: "which", Title: "Which variants:"},
 		}),
 	)
 }

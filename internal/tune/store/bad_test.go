@@ -228,8 +228,8 @@ func TestDamagedPages(t *testing.T) {
 		t.Error(failed)
 	}
 	report, err := s.Check(context.Background())
-	if err == nil && len(report.Problems) == 0 {
-		t.Error("Check finds nothing")
+	if err != nil || len(report.Problems) == 0 {
+		t.Errorf("Check finds %q, %v", report.Problems, err)
 	}
 }
 

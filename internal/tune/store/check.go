@@ -2,50 +2,51 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
 // Report is what Check has found.
 type Report struct {
-	Sessions int      `json:"sessions"`
-	Trials   int      `json:"trials"`
+	Sessions int      `json:"sessions"` // that could be read
+	Trials   int      `json:"trials"`   // that could be read
 	Problems []string `json:"problems"`
 }
 
-// Check reads everything and reports what is not as it should be.
+// Check reads everything and reports what is damaged.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	r := Report{Problems: []string{}}
-	problem := func(format string, args ...any) { r.Problems = append(r.Problems, fmt.Sprintf(format, args...)) }
-	for line, err := range s.lines(ctx, "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check != 'ok'") {
+	for _, query := range []string{
+		"SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check != 'ok'",
+		`SELECT printf('table %s, row %d: there is no row of %s that it names', "table", rowid, parent) FROM pragma_foreign_key_check`,
+		fmt.Sprintf("SELECT printf('trial %%d belongs to no session', id) FROM trials WHERE id >> %d NOT IN (SELECT id FROM sessions)", indexBits),
+	} {
+		err := each(&r, s.lines(ctx, query), func(line string) { r.Problems = append(r.Problems, line) })
 		if err != nil {
 			return r, err
 		}
-		problem("%s", line)
 	}
-	for line, err := range s.lines(ctx, `SELECT printf('table %s, row %d: there is no row of %s that it names', "table", rowid, parent) FROM pragma_foreign_key_check`) {
-		if err != nil {
-			return r, err
+	if err := each(&r, s.Sessions(ctx, Filter{}), func(Info) { r.Sessions++ }); err != nil {
+		return r, err
+	}
+	return r, each(&r, s.Records(ctx, Filter{}), func(Record) { r.Trials++ })
+}
+
+// each hands values to f. Damage ends that, but is no error: it is what was looked for.
+func each[T any](r *Report, values iter.Seq2[T, error], f func(T)) error {
+	for v, err := range values {
+		if err == nil {
+			f(v)
+			continue
 		}
-		problem("%s", line)
-	}
-	for line, err := range s.lines(ctx, fmt.Sprintf("SELECT printf('trial %%d belongs to no session', id) FROM trials WHERE id >> %d NOT IN (SELECT id FROM sessions)", indexBits)) {
-		if err != nil {
-			return r, err
+		damage, ok := errors.AsType[*gridio.Error](err)
+		if !ok || !errors.Is(err, ErrDamaged) {
+			return err
 		}
-		problem("%s", line)
+		r.Problems = append(r.Problems, damage.Text)
 	}
-	for _, err := range s.Sessions(ctx, Filter{}) {
-		if err != nil {
-			return r, err
-		}
-		r.Sessions++
-	}
-	for _, err := range s.Records(ctx, Filter{}) {
-		if err != nil {
-			problem("%v", err)
-			break
-		}
-		r.Trials++
-	}
-	return r, nil
+	return nil
 }

@@ -23,6 +23,9 @@ var (
 	ErrReadOnly = errors.New("the store cannot be written")
 )
 
+// saveIt is what to do about a store that is damaged.
+const saveIt = "gridloom results export > FILE saves what can be read before the damage; move the store away to begin a new one"
+
 var errOther = refuse(ErrNotStore, "it is a database of another program, and has not been touched",
 	"name another file with --store or GRIDLOOM_STORE")
 
@@ -72,12 +75,15 @@ func word(ctx context.Context, path string, wait time.Duration, err error) error
 
 // classify says what a result code means and what to do.
 func classify(code int, err error) (text, hint string, kind error) {
+	if code == lib.SQLITE_IOERR_SHMSIZE { // the file PATH-shm cannot grow
+		code = lib.SQLITE_FULL
+	}
 	switch code & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return "another process is writing to it", "wait until it is done, end it, or name another file with --store or GRIDLOOM_STORE", ErrBusy
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return "the store is damaged: " + err.Error(),
-			"gridloom results export --format jsonl saves what can still be read; move the file away to begin a new one", ErrDamaged
+			saveIt, ErrDamaged
 	case lib.SQLITE_FULL:
 		return "the disk is full, or a quota is used up; what was stored before is safe", "make room, then go on", ErrFull
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM:
@@ -87,7 +93,7 @@ func classify(code int, err error) (text, hint string, kind error) {
 	case lib.SQLITE_INTERRUPT:
 		return "interrupted", "", context.Canceled
 	}
-	return err.Error(), "", errors.New("database error")
+	return "the file could not be read or written: " + err.Error(), "look at the disk, or name another file with --store or GRIDLOOM_STORE", errors.New("database error")
 }
 
 // isDatabase reports whether an error comes from the database.

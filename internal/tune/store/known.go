@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Knowledge is what is known of the variants of one scenario.
+// Knowledge is what is known of the variants of one scenario. The zero value is
+// nothing.
 type Knowledge struct {
 	trials map[variant]Record
 	order  []variant // as they were first tried
@@ -48,10 +49,13 @@ func (k *Knowledge) Best(kernel string) (Record, bool) {
 	return best, found
 }
 
-// learn takes in a trial that is later than those before.
-func (k *Knowledge) learn(r Record) {
+// Learn takes in a trial that is later than those before.
+func (k *Knowledge) Learn(r Record) {
 	if r.Reused {
 		return
+	}
+	if k.trials == nil {
+		k.trials = map[variant]Record{}
 	}
 	v := variant{r.Kernel, r.Config}
 	old, ok := k.trials[v]
@@ -90,12 +94,12 @@ func (w weight) yields(later weight) bool {
 // twice. Program (its hash), device (API, name, driver, units), compiler, sizes, type and arithmetic
 // are compared; what is zero in c is not. Hosts, clocks and serial numbers may differ.
 func (s *Store) Known(ctx context.Context, c Scenario) (*Knowledge, error) {
-	k := &Knowledge{trials: map[variant]Record{}}
+	k := &Knowledge{}
 	for r, err := range s.matching(ctx, c.condition()) {
 		if err != nil {
 			return nil, err
 		}
-		k.learn(r)
+		k.Learn(r)
 	}
 	return k, nil
 }
@@ -166,10 +170,10 @@ func (s *Store) bestBy(ctx context.Context, c condition, kernel string, group fu
 		}
 		g := group(r)
 		if known[g] == nil {
-			known[g] = &Knowledge{trials: map[variant]Record{}}
+			known[g] = &Knowledge{}
 			groups = append(groups, g)
 		}
-		known[g].learn(r)
+		known[g].Learn(r)
 	}
 	slices.Sort(groups)
 	var list []Record

@@ -15,7 +15,7 @@ import (
 // Filter says which trials are wanted. A field that is zero lets all pass.
 type Filter struct {
 	Session  string    // the first characters of its name
-	Program  string    // its name, the last part of its name, or the first characters of its hash
+	Program  string    // part of its name, or the first characters of its hash
 	Device   string    // part of its name, or its API; case does not matter
 	Sizes    string    // as they are stored
 	DType    string    // as it is stored
@@ -65,7 +65,7 @@ func (f *Filter) sessions() condition {
 		c.add("substr(s.uid, 1, ?) = ?", len(f.Session), f.Session)
 	}
 	if f.Program != "" {
-		c.add("(p.name = ? OR substr(p.hash, 1, ?) = ? OR substr(p.name, -?) = ?)", f.Program, len(f.Program), f.Program, len(f.Program)+1, "/"+f.Program)
+		c.add("(instr(p.name, ?) > 0 OR substr(p.hash, 1, ?) = ?)", f.Program, len(f.Program), f.Program)
 	}
 	if f.Device != "" {
 		c.add("(instr(lower(d.name), ?) > 0 OR d.api = ?)", strings.ToLower(f.Device), strings.ToLower(f.Device))
@@ -313,4 +313,19 @@ func (s *Store) lines(ctx context.Context, query string) iter.Seq2[string, error
 		}
 		return rows.Err()
 	})
+}
+
+// Totals says what came of a session.
+type Totals struct {
+	Trials int     `json:"trials"`
+	Right  int     `json:"right"`          // that ran and were right
+	Best   float64 `json:"best,omitempty"` // seconds; 0 if none was right
+}
+
+// Totals returns what came of a session.
+func (s *Store) Totals(ctx context.Context, i Info) (Totals, error) {
+	var t Totals
+	err := s.read.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE verdict = 0), coalesce(min(median) FILTER (WHERE verdict = 0), 0)
+		FROM trials WHERE id BETWEEN ? AND ?`, i.first(), i.last()).Scan(&t.Trials, &t.Right, &t.Best)
+	return t, word(ctx, s.path, s.wait, err)
 }

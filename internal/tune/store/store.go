@@ -140,7 +140,7 @@ func (s *Store) openToRead(ctx context.Context, latest int) error {
 	if err == nil {
 		return nil
 	}
-	if kind := word(ctx, s.path, s.wait, err); !errors.Is(kind, ErrReadOnly) {
+	if kind := word(ctx, s.path, s.wait, err); !errors.Is(kind, ErrReadOnly) && !errors.Is(kind, ErrFull) {
 		return err
 	}
 	if journal, failed := os.Stat(s.path + "-wal"); failed == nil && journal.Size() > 0 {

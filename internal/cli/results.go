@@ -1,0 +1,315 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/tune/store"
+)
+
+type resultsCmd struct {
+	List     resultsList     `cmd:"" default:"withargs" help:"List what was measured."`
+	Sessions resultsSessions `cmd:"" help:"List the searches that measured it."`
+	Export   resultsExport   `cmd:"" help:"Write it as CSV, T4 or lines of JSON."`
+	Import   resultsImport   `cmd:"" help:"Take in what was exported, here or by others."`
+	Check    resultsCheck    `cmd:"" help:"Read the whole store and report what is damaged."`
+	Path     resultsPath     `cmd:"" help:"Print where the store lies."`
+}
+
+func (c *resultsCmd) Help() string {
+	return `Every variant that was ever tried on this machine is in a file, the store. tune does not
+measure again what is there.
+
+Examples:
+
+	gridloom results --best
+	gridloom results list --program heat3d.loom --verdict ok --since 24h
+	gridloom results export --program heat3d.loom --out heat.csv`
+}
+
+// storeFlag says which store is meant.
+type storeFlag struct {
+	Store string `env:"GRIDLOOM_STORE" help:"The file that holds what was measured. Default: store.db in the user's folder for data, which gridloom results path prints." placeholder:"FILE"`
+}
+
+func (f *storeFlag) path() (string, error) {
+	if f.Store != "" {
+		return f.Store, nil
+	}
+	return store.DefaultPath()
+}
+
+// open opens the store.
+func (f *storeFlag) open(a *app, o store.Options) (*store.Store, error) {
+	path, err := f.path()
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(a.ctx, path, o)
+}
+
+type resultsList struct {
+	storeFlag   `embed:""`
+	filterFlags `embed:""`
+
+	Best bool `help:"Only the fastest variant of each program, device, sizes, type and arithmetic."`
+	Last int  `help:"Only the last so many." placeholder:"N"`
+	JSON bool `name:"json" help:"Print as JSON."`
+}
+
+func (c *resultsList) Help() string {
+	return `Lists the variants that were tried, the oldest first: when, in which session, the program,
+the device, sizes and type of cells, the median time of a step and half the width of its
+95 % interval, and the configuration; for one that was refused, why. Times of day are UTC.
+
+Examples:
+
+	gridloom results list --best
+	gridloom results list --device h200 --verdict refused --last 20
+	gridloom results list --session 4f1d --json`
+}
+
+func (c *resultsList) Run(a *app) error {
+	f, err := c.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	if c.Last < 0 {
+		return usage("--last %d: a number of variants is positive", c.Last)
+	}
+	s, err := c.open(a, store.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	records := s.Records(a.ctx, f)
+	if c.Best {
+		records = bestVariants(records)
+	}
+	if c.Last > 0 {
+		records = lastVariants(records, c.Last)
+	}
+	show := printRecord
+	if c.JSON {
+		show = jsonRecord()
+		fmt.Fprint(a.stdout, "[")
+	}
+	for r, err := range records {
+		if err != nil {
+			return err
+		}
+		if err := show(a, &r); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		fmt.Fprint(a.stdout, "\n]\n")
+	}
+	return nil
+}
+
+// printRecord prints a line. Columns have fixed widths, so that a list of
+// millions is not held.
+func printRecord(a *app, r *store.Record) error {
+	what, outcome := r.Config, secondsText(r.Median)
+	if r.Kernel != "" {
+		what = r.Kernel + " " + what
+	}
+	if half := (r.High - r.Low) / 2; half > 0 {
+		outcome += fmt.Sprintf(" ±%.1f %%", 100*half/r.Median)
+	}
+	if r.Verdict != store.OK {
+		outcome = r.Verdict.String()
+		if r.Note != "" {
+			what += ": " + strings.Join(strings.Fields(r.Note), " ")
+		}
+	}
+	i := r.Session
+	_, err := fmt.Fprintf(a.stdout, "%s  %s  %-14s  %-14s  %-18s  %-6s  %-16s  %s\n",
+		r.At.Format("2006-01-02 15:04"), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, outcome, what)
+	return err
+}
+
+// secondsText words seconds with four digits.
+func secondsText(seconds float64) string {
+	for _, unit := range []struct {
+		name string
+		of   float64
+	}{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}} {
+		if seconds >= unit.of || unit.of == 1e-9 {
+			v := seconds / unit.of
+			return strconv.FormatFloat(v, 'f', max(0, 3-len(strconv.Itoa(int(v)))+1), 64) + " " + unit.name
+		}
+	}
+	return ""
+}
+
+// variantRow is a variant as --json prints it.
+type variantRow struct {
+	Session     string `json:"session"`
+	Program     string `json:"program"`
+	ProgramHash string `json:"program_hash"`
+	API         string `json:"api"`
+	Device      string `json:"device"`
+	Driver      string `json:"driver,omitempty"`
+	Sizes       string `json:"sizes"`
+	DType       string `json:"dtype"`
+	FP          string `json:"fp"`
+	Strategy    string `json:"strategy"`
+	Commit      string `json:"commit,omitempty"`
+	store.Trial
+}
+
+// jsonRecord returns what prints the elements of a list.
+func jsonRecord() func(a *app, r *store.Record) error {
+	between := "\n  "
+	return func(a *app, r *store.Record) error {
+		i := r.Session
+		text, err := json.Marshal(variantRow{i.ID, i.Program.Name, i.Program.Hash, i.Device.API, i.Device.Name, i.Device.Driver,
+			i.Sizes, i.DType, i.FP, i.Strategy, r.Commit(), r.Trial})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.stdout, "%s%s", between, text)
+		between = ",\n  "
+		return err
+	}
+}
+
+type resultsSessions struct {
+	storeFlag   `embed:""`
+	filterFlags `embed:""`
+
+	JSON bool `name:"json" help:"Print as JSON."`
+}
+
+func (c *resultsSessions) Help() string {
+	return `Lists searches, the oldest first: when they began, their names, the program, the device, sizes
+and type of cells, the strategy and its seed, how many variants were tried and how many of them
+were right, the best time, and how the search ended. One that has not ended may be running, or
+can be taken up again.
+
+Examples:
+
+	gridloom results sessions --program heat3d.loom
+	gridloom results sessions --since 7d --json`
+}
+
+func (c *resultsSessions) Run(a *app) error {
+	f, err := c.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	if c.Kernel != "" || len(c.Verdict) > 0 {
+		return usage("--kernel and --verdict are about variants, not about searches").hintf("gridloom results list lists variants")
+	}
+	s, err := c.open(a, store.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	list := []sessionRow{}
+	for i, err := range s.Sessions(a.ctx, f) {
+		if err != nil {
+			return err
+		}
+		if i.Started.Before(f.Since) {
+			continue
+		}
+		totals, err := s.Totals(a.ctx, i)
+		if err != nil {
+			return err
+		}
+		i.Program.Source = ""
+		list = append(list, sessionRow{i, totals})
+	}
+	if c.JSON {
+		return a.printJSON(list)
+	}
+	for _, i := range list {
+		outcome := i.Outcome
+		if i.Finished.IsZero() {
+			outcome = "not finished"
+		}
+		fmt.Fprintf(a.stdout, "%s  %s  %-14s  %-14s  %-18s  %-6s  %s, seed %d: %s, %d right", i.Started.Format("2006-01-02 15:04"), i.ID,
+			i.Program.Name, i.Device.Name, i.Sizes, i.DType, i.Strategy, i.Seed, count(i.Trials, "variant"), i.Right)
+		if i.Right > 0 {
+			fmt.Fprintf(a.stdout, ", best %s", secondsText(i.Best))
+		}
+		fmt.Fprintf(a.stdout, "; %s\n", outcome)
+	}
+	return nil
+}
+
+// sessionRow is a search as --json prints it.
+type sessionRow struct {
+	store.Info
+	store.Totals
+}
+
+type resultsPath struct {
+	storeFlag `embed:""`
+}
+
+func (c *resultsPath) Help() string {
+	return `Examples:
+
+	gridloom results path`
+}
+
+func (c *resultsPath) Run(a *app) error {
+	path, err := c.path()
+	if err == nil {
+		fmt.Fprintln(a.stdout, path)
+	}
+	return err
+}
+
+type resultsCheck struct {
+	storeFlag `embed:""`
+
+	JSON bool `name:"json" help:"Print as JSON."`
+}
+
+func (c *resultsCheck) Help() string {
+	return `Reads every page and every record. The status is 4 if something is damaged.
+
+Examples:
+
+	gridloom results check`
+}
+
+func (c *resultsCheck) Run(a *app) error {
+	s, err := c.open(a, store.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r, err := s.Check(a.ctx)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		size := int64(0)
+		if info, err := os.Stat(s.Path()); err == nil {
+			size = info.Size()
+		}
+		fmt.Fprintf(a.stdout, "%s: %s, %s, %d bytes\n", s.Path(), count(r.Sessions, "session"), count(r.Trials, "variant"), size)
+		for _, p := range r.Problems {
+			fmt.Fprintf(a.stdout, "  %s\n", p)
+		}
+	}
+	if len(r.Problems) > 0 {
+		return failf(exitCheck, "%s: the store is damaged", s.Path()).
+			hintf("gridloom results export > FILE saves what can be read before the damage; move the store away to begin a new one")
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/store"
+)
+
+type resultsExport struct {
+	storeFlag   `embed:""`
+	filterFlags `embed:""`
+
+	Format string `help:"csv, t4 or jsonl. Default: by the ending of --out (.csv, .json for t4, .jsonl), or jsonl." placeholder:"FORMAT"`
+	Out    string `short:"o" help:"Write to a file instead of standard output." placeholder:"FILE"`
+}
+
+func (c *resultsExport) Help() string {
+	return `Lines of JSON keep everything. T4 is what programs for auto-tuning exchange: one kernel in one
+scenario, each configuration once. CSV is a table with a column for everything.
+
+Examples:
+
+	gridloom results export --out all.jsonl
+	gridloom results export --program heat3d.loom --device h200 --sizes L=512,M=512,N=512 --format t4 --out heat.json
+	gridloom results export --format csv | column -s, -t`
+}
+
+// formats are those of results export, with the endings of their files.
+var formats = []struct {
+	name, ending string
+	export       func(s *store.Store, ctx context.Context, w io.Writer, f store.Filter) error
+}{
+	{"jsonl", ".jsonl", (*store.Store).ExportLines},
+	{"csv", ".csv", (*store.Store).ExportCSV},
+	{"t4", ".json", (*store.Store).ExportT4},
+}
+
+func (c *resultsExport) Run(a *app) error {
+	f, err := c.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	export := formats[0].export
+	found := c.Format == ""
+	for _, e := range formats {
+		if c.Format == e.name || c.Format == "" && strings.ToLower(filepath.Ext(c.Out)) == e.ending {
+			export, found = e.export, true
+		}
+	}
+	if !found {
+		return usage("--format %s: there are csv, t4 and jsonl", c.Format)
+	}
+	if c.Out != "" {
+		if err := gridio.CheckFile(c.Out); err != nil {
+			return err
+		}
+	}
+	s, err := c.open(a, store.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if c.Out == "" {
+		return export(s, a.ctx, a.stdout, f)
+	}
+	var failed error // about the store, not about the file that is written
+	err = gridio.WriteFile(c.Out, func(w io.Writer) error {
+		to := &output{to: w}
+		if err := export(s, a.ctx, to, f); to.failed == nil {
+			failed = err
+		}
+		return errors.Join(failed, to.failed)
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+type resultsImport struct {
+	storeFlag `embed:""`
+
+	Files   []string `arg:"" name:"file" help:"Files that results export has written (jsonl, t4), T4 results of other programs, or caches of Kernel Tuner, plain or packed by gzip; - reads standard input."`
+	Program string   `help:"What was measured, where a file does not say." placeholder:"NAME"`
+	Device  string   `short:"d" help:"On what it was measured, where a file does not say." placeholder:"NAME"`
+}
+
+func (c *resultsImport) Help() string {
+	return `Each file is imported whole or not at all. What is in the store already stays as it is, so that
+a file may be imported again.
+
+Examples:
+
+	gridloom results import all.jsonl
+	gridloom results import convolution_A4000.json.gz --program convolution`
+}
+
+func (c *resultsImport) Run(a *app) error {
+	s, err := c.open(a, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, file := range c.Files {
+		n, err := c.file(a, s, file)
+		if bad, ok := errors.AsType[*store.BadFile](err); ok {
+			return failf(exitDevice, "%s: %s", file, bad.Text).hintf("%s", bad.Hint)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stdout, "%s: %s of %s", file, count(n.Trials, "new variant"), count(n.Sessions, "new session"))
+		if n.Already > 0 {
+			fmt.Fprintf(a.stdout, ", %d were known", n.Already)
+		}
+		fmt.Fprintln(a.stdout)
+	}
+	return nil
+}
+
+func (c *resultsImport) file(a *app, s *store.Store, file string) (store.Imported, error) {
+	from := store.Source{Program: c.Program, Device: c.Device}
+	if file == "-" {
+		return s.Import(a.ctx, a.stdin, from)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return store.Imported{}, gridio.Named(file, err)
+	}
+	defer f.Close()
+	return s.Import(a.ctx, f, from)
+}
