@@ -130,6 +130,9 @@ func (e *env) buffer(arg kernel.Arg, order int, name string, elem types.Type, ce
 		arg:    arg,
 		order:  order,
 	}
+	if s, ok := arg.(special); ok {
+		b.buffer.Space, b.buffer.Texel = s.space, s.texel
+	}
 	e.buffers = append(e.buffers, b)
 	return b
 }
@@ -179,6 +182,9 @@ func (e *env) finish(k *kernel.Kernel) []kernel.Arg {
 			b.buffer.Mode = kernel.Out
 		}
 		k.Buffers = append(k.Buffers, b.buffer)
+		if s, ok := b.arg.(special); ok {
+			b.arg = s.Arg
+		}
 		args = append(args, b.arg)
 	}
 	for i := range e.program.Params {

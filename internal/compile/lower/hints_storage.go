@@ -10,7 +10,7 @@ import (
 
 // staged reports whether an array may be held in shared memory.
 func (n *nest) staged(a *ir.Array) bool {
-	return n.opts.Free || a.Hint != ir.Global && a.Hint != ir.NotShared
+	return !n.unshared(a) && (n.opts.Free || a.Hint != ir.Global && a.Hint != ir.NotShared)
 }
 
 // demanded reports whether an array has to be held there.
@@ -26,7 +26,16 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 		return s, nil // what is only written is in global memory anyway
 	}
 	if a.Hint != ir.Shared {
-		if !offersShared(s) || slices.ContainsFunc(n.stage.Arrays, func(b *ir.Array) bool { return n.staged(b) && n.stageable(b) == nil }) {
+		if a.Hint == ir.Global {
+			var err error
+			if s, err = n.inGlobal(s, a); err != nil {
+				return s, err
+			}
+		}
+		if name := n.kindOf(a).shared(s); name != "" && n.othersStaged() {
+			return s.Limit(name + "=no")
+		}
+		if !offersShared(s) || n.othersStaged() {
 			return s, nil
 		}
 		return s.Limit("shared=0") // there is nothing else to hold
@@ -58,7 +67,33 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 	if err != nil {
 		return s, fmt.Errorf("%s has no axis that blocks go along", a.Name)
 	}
+	if name := n.kindOf(a).shared(less); name != "" {
+		return less.Limit(name + "=yes")
+	}
 	return less, nil
+}
+
+// othersStaged reports whether there are arrays that may be held in shared
+// memory by what the source says.
+func (n *nest) othersStaged() bool {
+	return slices.ContainsFunc(n.stage.Arrays, func(b *ir.Array) bool { return n.staged(b) && n.stageable(b) == nil })
+}
+
+// inGlobal leaves those configurations that load an array from the device's
+// own memory.
+func (n *nest) inGlobal(s schedule.Space, a *ir.Array) (schedule.Space, error) {
+	k := n.kindOf(a)
+	if k == nil {
+		return s, nil
+	}
+	params := []string{"load"}
+	if k.own {
+		params = append(params, k.param("load"))
+	}
+	return s.Constrain(schedule.Constraint{
+		Name: "grids in global memory", Doc: "the source wants " + a.Name + " there", Params: params,
+		Holds: func(c schedule.Config) bool { return k.way(c) == plain || k.way(c) == readonly },
+	})
 }
 
 // offersShared reports whether some configurations use shared memory.

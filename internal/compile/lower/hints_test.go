@@ -98,11 +98,14 @@ func TestHints(t *testing.T) {
 			r := c.Ints("repeat")
 			return c.Int("vec")*r[1] == 2 && c.Ints("rows")[0]*r[0] == 2 && c.Int("planes") == 4
 		}},
-		{"", "shmem in;", "shared=1", whole("shared", func(c schedule.Config) bool { return c.Int("shared") > 0 })},
+		{"", "shmem in;", "shared=1", whole("shared_in", func(c schedule.Config) bool { return c.Is("shared_in") })},
 		{"", "#assign gmem (in), no-shmem (c)", "family=cells", func(c schedule.Config) bool {
-			return !c.Has("shared") || c.Int("shared") > 0 || c.Int("shared") == 0 // plane is left
+			// Nothing is left of which several threads read the same cells.
+			return !c.Has("shared") || c.Int("shared") == 0 && c.Word("load") != "image"
 		}},
-		{"", "#assign gmem (in, c, line, plane)", "family=cells", func(c schedule.Config) bool { return !c.Has("shared") || c.Int("shared") == 0 }},
+		{"", "#assign gmem (in, c, line, plane)", "family=cells", func(c schedule.Config) bool {
+			return !c.Has("shared") || c.Int("shared") == 0 && !strings.Contains(c.String(), "=image")
+		}},
 		{"#pragma occupancy 1.0", "", "family=cells,block=8x32", func(c schedule.Config) bool {
 			threads := int64(1)
 			for _, n := range c.Ints("block") {

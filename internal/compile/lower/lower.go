@@ -106,6 +106,9 @@ func build(p *ir.Program, o Options) (*module, error) {
 		}
 	}
 	if o.Target == GPU {
+		if err := m.constantFits(); err != nil {
+			return nil, m.fixed.explain(err)
+		}
 		for _, k := range m.Kernels {
 			if err := Resources(k).fits(k.Name, o.gpu()); err != nil {
 				return nil, m.fixed.explain(err)
@@ -227,7 +230,7 @@ func (m *module) add(s *ir.Stage, k *kernel.Kernel, args []kernel.Arg) {
 	k = kernel.TidyNames(k)
 	name := k.Name
 	k.Name = ""
-	text := kernel.Text(k)
+	text := kernel.Text(k) + constantsOf(k, args)
 	k.Name = name
 	if same, ok := m.texts[text]; ok {
 		k = same

@@ -29,6 +29,7 @@ type nest struct {
 	local     map[*ir.Temp]bool
 	strided   *ir.Color // the one colour of all the group's cells; nil if there is none
 	shapes    []string  // shape keys, in order of first use
+	kinds     []*kind   // of the arrays that it reads
 	excess    *Excess   // why the kernel cannot run anywhere
 	occupancy float64   // that the source asks for; 0 for none
 }

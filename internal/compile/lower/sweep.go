@@ -39,7 +39,6 @@ type tiling struct {
 	shared int64
 	bulk   bool // the block's copy engine fetches them
 	halos  bool // and only what threads do not load themselves
-	loads  kernel.Via
 	stores kernel.Via
 	// retiming says how statements are computed in pieces: "yes" or "sums"; empty
 	// if they are not.
@@ -113,9 +112,6 @@ func (n *nest) tiling() (tiling, bool) {
 		}
 	}
 	t.shuffle = cfg.Word("x") == "shuffle"
-	if cfg.Word("load") == "readonly" {
-		t.loads = kernel.ReadOnly
-	}
 	if cfg.Word("store") == "streaming" {
 		t.stores = kernel.Streaming
 	}

@@ -261,7 +261,7 @@ func (w *sweep) value(c *cell, a *ir.Access) kernel.Expr {
 // anywhere loads what an access reads at a cell of the thread's tile, wherever
 // that is; equal keys, equal values.
 func (w *sweep) anywhere(c *cell, a *ir.Access) (value kernel.Expr, key string) {
-	st, buf := w.inMemory(a.Array)
+	st, buf, via := w.source(a.Array, 1)
 	var idx []index
 	key = fmt.Sprintf("load:%p", a.Array)
 	for d, ix := range a.Index {
@@ -272,7 +272,7 @@ func (w *sweep) anywhere(c *cell, a *ir.Access) (value kernel.Expr, key string) 
 		}
 		key += idx[d].key + ";"
 	}
-	return applied(&kernel.Load{Buffer: buf, Index: w.element(st, idx), Via: w.via(a.Array)}, idx), key
+	return applied(&kernel.Load{Buffer: buf, Index: w.element(st, idx), Via: via}, idx), key
 }
 
 // fixedIndex maps a constant index.

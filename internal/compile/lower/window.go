@@ -355,21 +355,21 @@ func (w *sweep) inMemory(a *ir.Array) (*store, *kernel.Buffer) {
 	return st, b.buffer
 }
 
-// via is how an array is loaded: the read-only path is for what the kernel
-// does not write.
+// via is how an array is loaded from the device's own memory: the read-only
+// path is for what the kernel does not write.
 func (w *sweep) via(a *ir.Array) kernel.Via {
-	if w.written[a] && w.snapshots[a] == nil {
+	if w.way(a) == plain {
 		return kernel.Plain
 	}
-	return w.loads
+	return kernel.ReadOnly
 }
 
 // one loads a single cell of a row, wherever it is.
 func (w *sweep) one(c *chain, outer []index, x int64) kernel.Expr {
-	st, buf := w.inMemory(c.array)
+	st, buf, via := w.source(c.array, 1)
 	last := len(c.array.Dims) - 1
 	idx := append(slices.Clip(outer), w.index(c.array, last, w.inner(), c.first+x))
-	value := kernel.Expr(&kernel.Load{Buffer: buf, Index: w.element(st, idx), Via: w.via(c.array)})
+	value := kernel.Expr(&kernel.Load{Buffer: buf, Index: w.element(st, idx), Via: via})
 	return applied(value, idx)
 }
 
@@ -396,7 +396,7 @@ func (w *sweep) loadOwn(c *chain, at int64) map[int64]kernel.Expr {
 	}
 	held := map[int64]kernel.Expr{}
 	outer := w.outerIndex(c, at)
-	n := chunk(w.vec, c.array.Type)
+	n := w.run(c.array)
 	if n == 1 || !w.vectors(c.array) {
 		for x := range w.vec {
 			held[x] = w.keep(c, at, x, w.one(c, outer, x))
@@ -404,7 +404,7 @@ func (w *sweep) loadOwn(c *chain, at int64) map[int64]kernel.Expr {
 		return held
 	}
 	s := w.scopeFor(c)
-	st, buf := w.inMemory(c.array)
+	st, buf, via := w.source(c.array, n)
 	start := w.vectorAt(c)
 	row := w.start(st, append(slices.Clip(outer), index{axis: w.inner(), at: start}))
 	for from := int64(0); from < w.vec; from += n {
@@ -415,7 +415,7 @@ func (w *sweep) loadOwn(c *chain, at int64) map[int64]kernel.Expr {
 			held[x] = kernel.V(v)
 		}
 		at := kernel.Add(kernel.Add(row, start), kernel.I(from))
-		s.emit(&kernel.LoadVector{Vars: vars, Buffer: buf, Index: at, Via: w.via(c.array)})
+		s.emit(&kernel.LoadVector{Vars: vars, Buffer: buf, Index: at, Via: via})
 	}
 	for x := range w.vec {
 		if value := applied(held[x], outer); value != held[x] {
@@ -533,8 +533,11 @@ func (w *sweep) extend(c *chain, at int64, cells []int64) {
 			w.shuffled(c, at, q, byLane[q])
 			continue
 		}
-		n := chunk(w.vec, c.array.Type)
+		n := w.run(c.array)
 		r := w.ringOf(c)
+		if r != nil {
+			n = chunk(w.vec, c.array.Type)
+		}
 		for from := q * w.vec; from < (q+1)*w.vec; from += n {
 			some := slices.DeleteFunc(slices.Clone(byLane[q]), func(x int64) bool { return x < from || x >= from+n })
 			if r != nil && len(some) > 1 {
@@ -624,8 +627,8 @@ func (w *sweep) neighbour(c *chain, at, from int64, cells []int64) {
 	outer := w.outerIndex(c, at)
 	last := len(c.array.Dims) - 1
 	holds := c.array.Holds(last)
-	st, buf := w.inMemory(c.array)
-	n := chunk(w.vec, c.array.Type)
+	n := w.run(c.array)
+	st, buf, via := w.source(c.array, n)
 	x0 := kernel.Add(w.pos[w.inner()], kernel.I(c.first+from))
 	in := conj(kernel.Ge(x0, w.low(holds.Lo, nil)), kernel.Le(kernel.Add(x0, kernel.I(n-1)), w.high(holds.Hi, nil)))
 	side := "right"
@@ -638,7 +641,7 @@ func (w *sweep) neighbour(c *chain, at, from int64, cells []int64) {
 		vars = append(vars, s.declare(w.env, w.cellName(c, at, x)+"_beside", c.array.Type))
 	}
 	row := w.start(st, append(slices.Clip(outer), index{axis: w.inner(), at: x0}))
-	then := []kernel.Stmt{&kernel.LoadVector{Vars: vars, Buffer: buf, Index: kernel.Add(row, x0), Via: w.via(c.array)}}
+	then := []kernel.Stmt{&kernel.LoadVector{Vars: vars, Buffer: buf, Index: kernel.Add(row, x0), Via: via}}
 	var other []kernel.Stmt
 	for _, x := range cells {
 		v := s.declare(w.env, w.cellName(c, at, x), c.array.Type)

@@ -1,0 +1,463 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// How threads load an array is chosen for each kind of array that a kernel
+// reads and does not write (Garvey 2018, section 6.1): arrays of equal rank,
+// type and offsets are of one kind. The parameter load is for all of them;
+// where there are several kinds, those after the first also have one of their
+// own, called after an array of it (load_c), by which they may differ.
+
+// The ways to load.
+const (
+	plain    = "plain"
+	readonly = "readonly"
+	image    = "image"    // as elements of a one-dimensional image
+	constant = "constant" // from constant memory
+	same     = "same"     // as load says
+)
+
+const ways = "Garvey 2018, section 6.1; Zhang and Mueller 2013, section 3.1"
+
+// constantBytes is what a program has of constant memory everywhere.
+const constantBytes = 64 << 10
+
+// anyTexels is how many texels an image has where the device does not say.
+const anyTexels = 1 << 27
+
+// mostKinds is how many kinds of arrays have parameters of their own.
+const mostKinds = 5
+
+// kind is arrays that are loaded in the same way.
+type kind struct {
+	arrays []*ir.Array
+	reads  int // of one of them, at a cell
+	own    bool
+	// refused are the ways that the arrays cannot be loaded, with the reason.
+	refused map[string]string
+	// bytes are those of all arrays, if all are known, could be in constant
+	// memory and profit from it; else 0.
+	bytes int64
+}
+
+// param returns the name of a parameter of the kind.
+func (k *kind) param(of string) string { return of + "_" + k.arrays[0].Name }
+
+// shared returns the name of the parameter by which the kind is held in shared
+// memory or not; "" if a space has none.
+func (k *kind) shared(s schedule.Space) string {
+	if k == nil || !slices.ContainsFunc(s.Families, func(f schedule.Family) bool { return f.Param(k.param("shared")) != nil }) {
+		return ""
+	}
+	return k.param("shared")
+}
+
+// way returns how a configuration loads the kind's arrays.
+func (k *kind) way(c schedule.Config) string {
+	if k.own && c.Has(k.param("load")) {
+		if way := c.Word(k.param("load")); way != same {
+			return way
+		}
+	}
+	return c.Word("load")
+}
+
+// steady reports whether an array is one that nothing writes while the group's
+// kernel runs.
+func (n *nest) steady(a *ir.Array) bool {
+	return slices.Contains(n.group.Snapshot, a) || !slices.ContainsFunc(n.stmts, func(s *statement) bool { return s.src.Array == a })
+}
+
+// kindsOf finds the kinds of arrays that the group reads: those first that
+// cannot be in constant memory, and of these those that are read most.
+func (n *nest) kindsOf() []*kind {
+	byKey := map[string]*kind{}
+	var list []*kind
+	for _, a := range n.stage.Arrays {
+		if !n.steady(a) {
+			continue
+		}
+		var offsets []string
+		for _, s := range n.stmts {
+			for _, x := range accesses(s.src.Value) {
+				if at := fmt.Sprint(x.Index); x.Array == a && !slices.Contains(offsets, at) {
+					offsets = append(offsets, at)
+				}
+			}
+		}
+		if offsets == nil {
+			continue
+		}
+		slices.Sort(offsets)
+		bytes := n.constantBytes(a)
+		key := fmt.Sprint(len(a.Dims), a.Type, offsets, bytes > 0)
+		key += a.Hint.String()
+		k, ok := byKey[key]
+		if !ok {
+			k = &kind{reads: len(offsets), refused: map[string]string{}}
+			byKey[key], list = k, append(list, k)
+		}
+		k.arrays, k.bytes = append(k.arrays, a), k.bytes+bytes
+		n.refuse(k, a)
+	}
+	slices.SortStableFunc(list, func(x, y *kind) int {
+		if (x.bytes > 0) != (y.bytes > 0) {
+			if x.bytes > 0 {
+				return 1
+			}
+			return -1
+		}
+		return y.reads - x.reads
+	})
+	names := map[string]bool{}
+	for i, k := range list {
+		name := k.arrays[0].Name
+		k.own = i > 0 && i <= mostKinds && !names[name]
+		names[name] = true
+	}
+	return list
+}
+
+// refuse notes the ways in which an array cannot be loaded.
+func (n *nest) refuse(k *kind, a *ir.Array) {
+	most := n.opts.gpu().ImageTexels
+	if most == 0 {
+		most = anyTexels
+	}
+	if cells, known := n.cellsOf(a); known && cells > most {
+		k.refused[image] = fmt.Sprintf("an image has at most %d elements, and %s has %d", most, a.Name, cells)
+	}
+	switch bytes := n.constantBytes(a); {
+	case bytes == 0:
+		k.refused[constant] = "constant memory is for grids of known sizes that nothing changes and whose cells all threads of a warp read together"
+	case bytes > constantBytes:
+		k.refused[constant] = fmt.Sprintf("constant memory has %d bytes, and %s takes %d", constantBytes, a.Name, bytes)
+	}
+}
+
+// cellsOf returns the elements of an array's memory, if its size is known. Rows
+// may be padded to vectors.
+func (n *nest) cellsOf(a *ir.Array) (int64, bool) {
+	cells := int64(1)
+	for i, d := range a.Dims {
+		length := int64(0)
+		switch {
+		case n.opts.Sized:
+			e := n.opts.Bound.Extent(d)
+			length = e.Hi - e.Lo + 1
+		case len(d.Lo.Terms) == 0 && len(d.Hi.Terms) == 0:
+			length = d.Hi.Const - d.Lo.Const + 1
+		default:
+			return 0, false
+		}
+		if i == len(a.Dims)-1 && n.vectors(a) {
+			length = (length + 7) / 8 * 8
+		}
+		cells *= length
+	}
+	return cells, true
+}
+
+// constantBytes returns what an array takes of constant memory, 0 if it cannot
+// be there: the program changes it, its size is not known, or neighbouring
+// threads read different cells of it, which constant memory serves one by one.
+func (n *nest) constantBytes(a *ir.Array) int64 {
+	if a.Grid == nil || slices.Contains(n.opts.Lacks, machine.Constant) || n.changes(a.Grid) {
+		return 0
+	}
+	for _, s := range n.stmts {
+		for _, x := range accesses(s.src.Value) {
+			if x.Array == a && slices.ContainsFunc(x.Index, func(ix ir.Index) bool { return ix.Axis == n.inner() }) {
+				return 0
+			}
+		}
+	}
+	cells, known := n.cellsOf(a)
+	if !known {
+		return 0
+	}
+	return cells * int64(a.Type.Size())
+}
+
+// changes reports whether a kernel writes a grid or it changes places with
+// another.
+func (m *module) changes(g *ir.Grid) bool {
+	stages := m.Program.Stages
+	if m.Program.Initial != nil && !m.opts.NoInitial {
+		stages = append(slices.Clip(stages), m.Program.Initial)
+	}
+	for _, s := range stages {
+		for _, st := range s.Body {
+			if st.Array != nil && st.Array.Grid == g {
+				return true
+			}
+		}
+	}
+	return rotates(m.Program.Body, g)
+}
+
+func rotates(body []ir.Op, g *ir.Grid) bool {
+	return slices.ContainsFunc(body, func(o ir.Op) bool {
+		switch o := o.(type) {
+		case *ir.Rotate:
+			return slices.Contains(o.Grids, g)
+		case *ir.Iterate:
+			return rotates(o.Body, g)
+		}
+		return false
+	})
+}
+
+// offerLoading gives the families the ways to load that the group's arrays have,
+// and where there are several kinds of arrays the choice for each.
+func (n *nest) offerLoading(s *schedule.Space) {
+	n.kinds = n.kindsOf()
+	for i := range s.Families {
+		if f := &s.Families[i]; f.Param("load") != nil {
+			n.offerWays(f)
+			n.offerStaging(f)
+		}
+	}
+}
+
+// offerWays is offerLoading for memory that threads load from by themselves.
+func (n *nest) offerWays(f *schedule.Family) {
+	words := []string{plain, readonly}
+	if !slices.Contains(n.opts.Lacks, machine.Image) {
+		words = append(words, image)
+	}
+	fits := func(k *kind) bool { return k.bytes > 0 }
+	load := f.Param("load")
+	load.Values = schedule.Words(words...)
+	if len(n.kinds) > 0 && fits(n.kinds[0]) { // then so do all
+		load.Values = append(load.Values, schedule.Word(constant))
+	}
+	at := slices.IndexFunc(f.Params, func(p schedule.Param) bool { return p.Name == "load" })
+	all := []string{"load"}
+	for _, k := range n.kinds {
+		params := []string{"load"}
+		if k.own {
+			name := k.param("load")
+			values := append([]string{same}, words...)
+			if fits(k) {
+				values = append(values, constant)
+			}
+			at++
+			f.Params = slices.Insert(f.Params, at, schedule.Param{
+				Name: name, Doc: "the same for " + n.namesOf(k), Source: ways, Values: schedule.Words(values...), Default: schedule.Word(same),
+			})
+			f.Constraints = append(f.Constraints, schedule.Constraint{
+				Name: "one word for a way", Doc: "what is loaded as load says is called same",
+				Params: []string{"load", name},
+				Holds:  func(c schedule.Config) bool { return c.Word(name) != c.Word("load") },
+			})
+			params, all = append(params, name), append(all, name)
+		}
+		for _, way := range []string{image, constant} {
+			if reason := k.refused[way]; reason != "" {
+				forbid(f, way, reason, params)
+			}
+		}
+	}
+	n.constantTogether(f, all)
+}
+
+// forbid takes a way to load from a kind of arrays, whose parameters are load
+// and, where it has one, its own.
+func forbid(f *schedule.Family, way, reason string, params []string) {
+	has := func(name string) bool { return slices.ContainsFunc(f.Param(name).Values, schedule.Word(way).Equal) }
+	own := params[len(params)-1]
+	k := schedule.Constraint{
+		Name: "loads by " + way, Doc: reason, Params: []string{own},
+		Holds: func(c schedule.Config) bool { return c.Word(own) != way },
+	}
+	if has(own) {
+		f.Constraints = append(f.Constraints, k)
+	}
+	if own != "load" && has("load") {
+		k.Params = params
+		k.Holds = func(c schedule.Config) bool { return c.Word(own) != same || c.Word("load") != way }
+		f.Constraints = append(f.Constraints, k)
+	}
+}
+
+// constantTogether ties the kinds that do not fit constant memory together.
+func (n *nest) constantTogether(f *schedule.Family, params []string) {
+	total := int64(0)
+	for _, k := range n.kinds {
+		total += k.bytes
+	}
+	if total <= constantBytes {
+		return
+	}
+	kinds := n.kinds
+	f.Constraints = append(f.Constraints, schedule.Constraint{
+		Name: "constant memory", Doc: fmt.Sprintf("a kernel has %d bytes of it", constantBytes), Params: params,
+		Holds: func(c schedule.Config) bool {
+			bytes := int64(0)
+			for _, k := range kinds {
+				if k.way(c) == constant {
+					bytes += k.bytes
+				}
+			}
+			return bytes <= constantBytes
+		},
+	})
+}
+
+// offerStaging lets each kind of arrays be among what blocks hold in shared
+// memory, or not.
+func (n *nest) offerStaging(f *schedule.Family) {
+	at := slices.IndexFunc(f.Params, func(p schedule.Param) bool { return p.Name == "shared" })
+	if at < 0 {
+		return
+	}
+	nothing := schedule.Int(0)
+	some := slices.DeleteFunc(slices.Clone(f.Params[at].Values), nothing.Equal)
+	var free []*kind
+	for i, k := range n.kinds {
+		held := func(a *ir.Array) bool { return n.stageable(a) == nil }
+		if k.reads > 1 && i <= mostKinds && (k.own || i == 0) && slices.ContainsFunc(k.arrays, held) {
+			free = append(free, k)
+		}
+	}
+	if len(some) == 0 || len(free) < 2 {
+		return
+	}
+	for at+1 < len(f.Params) && slices.ContainsFunc(f.Params[at+1].When, func(w schedule.Condition) bool { return w.Param == "shared" }) {
+		at++
+	}
+	var names []string
+	for i, k := range free {
+		names = append(names, k.param("shared"))
+		f.Params = slices.Insert(f.Params, at+1+i, schedule.Param{
+			Name: names[i], Doc: "whether " + n.namesOf(k) + " may be held there",
+			Source: ways, Values: []schedule.Value{schedule.Yes, schedule.No}, Default: schedule.Yes,
+			When: []schedule.Condition{schedule.When("shared", some...)},
+		})
+	}
+	f.Constraints = append(f.Constraints, schedule.Constraint{
+		Name: "something shared", Doc: "shared=0 says that nothing is", Params: names,
+		Holds: func(c schedule.Config) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return c.Is(name) })
+		},
+	})
+}
+
+// namesOf lists a kind's arrays.
+func (n *nest) namesOf(k *kind) string {
+	var names []string
+	for _, a := range k.arrays {
+		names = append(names, a.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// kindOf returns the kind of an array, nil if it has none.
+func (n *nest) kindOf(a *ir.Array) *kind {
+	for _, k := range n.kinds {
+		if slices.Contains(k.arrays, a) {
+			return k
+		}
+	}
+	return nil
+}
+
+// way returns how threads load an array.
+func (w *sweep) way(a *ir.Array) string {
+	k := w.kindOf(a)
+	if k == nil || w.written[a] && w.snapshots[a] == nil {
+		return plain
+	}
+	return k.way(w.config)
+}
+
+// unshared reports whether the configuration leaves an array out of shared
+// memory.
+func (n *nest) unshared(a *ir.Array) bool {
+	k := n.kindOf(a)
+	if k == nil {
+		return false
+	}
+	name := k.param("shared")
+	return n.config.Has(name) && !n.config.Is(name)
+}
+
+// texels is how many elements a fetch from an image takes at most.
+const texels = 4
+
+// run returns how many neighbours of an array threads load at a time.
+func (w *sweep) run(a *ir.Array) int64 {
+	n := chunk(w.vec, a.Type)
+	if w.way(a) == image {
+		n = min(n, texels)
+	}
+	return n
+}
+
+// source returns where so many neighbours in an array are loaded from, and how.
+func (w *sweep) source(a *ir.Array, run int64) (*store, *kernel.Buffer, kernel.Via) {
+	st := w.cells[0].storeOf(a)
+	switch w.way(a) {
+	case image:
+		name := st.name + "_image"
+		if run > 1 {
+			name += fmt.Sprint(run)
+		}
+		b := w.buffer(special{st.arg, kernel.Image, int(run)}, st.order, name, st.elem, func() kernel.Expr { return st.cells(w.size) })
+		return st, b.buffer, kernel.Plain
+	case constant:
+		b := w.buffer(special{st.arg, kernel.Constant, 0}, st.order, st.name, st.elem, func() kernel.Expr { return kernel.I(kernel.Eval(st.cells(w.literalSize), nil).I) })
+		return st, b.buffer, kernel.Plain
+	}
+	st, buf := w.inMemory(a)
+	return st, buf, w.via(a)
+}
+
+// literalSize returns a parameter's value as a literal.
+func (w *sweep) literalSize(param int) kernel.Expr { return kernel.I(w.opts.Bound.Params[param]) }
+
+// special asks for memory in another space than the device's own.
+type special struct {
+	kernel.Arg
+	space kernel.Space
+	texel int
+}
+
+// constantsOf tells kernels apart that hold other grids in constant memory: each
+// has memory of its own, which is filled once.
+func constantsOf(k *kernel.Kernel, args []kernel.Arg) string {
+	text := ""
+	for i, b := range k.Buffers {
+		if g, ok := args[i].(kernel.GridArg); ok && b.Space == kernel.Constant {
+			text += " " + g.Grid.Name
+		}
+	}
+	return text
+}
+
+// constantFits reports kernels that together take more constant memory than
+// there is.
+func (m *module) constantFits() error {
+	total := int64(0)
+	for _, k := range m.Kernels {
+		for _, b := range k.Buffers {
+			if cells, ok := b.Fixed(); ok && b.Space == kernel.Constant {
+				total += cells * int64(b.Elem.Size())
+			}
+		}
+		if total > constantBytes {
+			return &Excess{k.Name, "bytes of constant memory with those before it", total, constantBytes, "a program"}
+		}
+	}
+	return nil
+}
