@@ -62,8 +62,9 @@ func (w *sweep) makeRings() {
 			rings = append(rings, w.newRing(c.array))
 		}
 	}
+	w.chooseFetch(rings)
 	w.rings, w.excess = w.ration(rings)
-	w.chooseFetch()
+	w.makeFetch()
 	for _, r := range w.rings {
 		w.allocate(r)
 		if r.halos {
@@ -365,13 +366,13 @@ func (w *sweep) fillRings() {
 
 // startRings copies the planes that the first step reads, and those of the
 // steps that follow it as far as they are under way.
-func (w *sweep) startRings(last kernel.Expr) {
-	if len(w.rings) == 0 {
+func (w *sweep) startRings() {
+	rings := w.asyncRings()
+	if len(rings) == 0 {
 		return
 	}
-	w.startBulk(last)
 	for ahead := range w.shared {
-		for _, r := range w.asyncRings() {
+		for _, r := range rings {
 			from, to := r.low, r.high
 			if ahead > 0 {
 				from, to = r.high+(ahead-1)*w.step()+1, r.high+ahead*w.step()
@@ -380,7 +381,7 @@ func (w *sweep) startRings(last kernel.Expr) {
 				w.copyPlane(r, at)
 			}
 		}
-		w.commit()
+		w.now.emit(&kernel.AsyncCommit{})
 	}
 	for _, r := range w.rings {
 		w.startOwn(r)
@@ -390,12 +391,13 @@ func (w *sweep) startRings(last kernel.Expr) {
 // feedRings starts to copy the planes that a later step of the block reads, and
 // waits for those of this one.
 func (w *sweep) feedRings(last kernel.Expr) {
-	if len(w.rings) == 0 {
+	w.feedBulk(last)
+	rings := w.asyncRings()
+	if len(rings) == 0 {
 		return
 	}
-	w.feedBulk(last)
 	outer := w.now
-	for _, r := range w.asyncRings() {
+	for _, r := range rings {
 		for at := r.high + (w.shared-1)*w.step() + 1; at <= r.high+w.shared*w.step(); at++ {
 			if w.rotate { // steps beyond the block's end read it, too
 				w.copyPlane(r, at)
@@ -410,19 +412,9 @@ func (w *sweep) feedRings(last kernel.Expr) {
 			w.now.emit(&kernel.If{Cond: kernel.Lt(kernel.Add(w.pos[w.stream], kernel.I(further)), last), Then: list})
 		}
 	}
-	if w.commit() {
-		w.now.emit(&kernel.AsyncWait{Pending: int(w.shared)})
-	}
+	w.now.emit(&kernel.AsyncCommit{})
+	w.now.emit(&kernel.AsyncWait{Pending: int(w.shared)})
 	w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
-}
-
-// commit closes a group of copies, and reports whether there are any.
-func (w *sweep) commit() bool {
-	any := len(w.asyncRings()) > 0
-	if any {
-		w.now.emit(&kernel.AsyncCommit{})
-	}
-	return any
 }
 
 // ringRow returns where a thread's row starts in a plane of the ring, less the

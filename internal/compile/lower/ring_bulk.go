@@ -13,7 +13,8 @@ import (
 // bulkFetch is how the block's copy engine fills rings: threads of one warp
 // start the copies of a plane, each of some rows, and announce their bytes at an
 // mbarrier, at which all threads wait before the step that reads the plane
-// first.
+// first. All are at a barrier before the copies that take the place of what was
+// read in the step before.
 //
 // The cells of a ring's rows that the array has are the same for all rows and
 // planes of a block. What a boundary makes of the others is no run of memory:
@@ -22,6 +23,11 @@ type bulkFetch struct {
 	full    *kernel.Buffer // mbarriers, of the steps whose planes are under way
 	slots   int64
 	issuers int64 // threads that start copies
+	// empty are mbarriers at which threads arrive when they are through with a
+	// step, and extra the threads that do nothing but wait there and start
+	// copies; nil and 0 if there are none.
+	empty *kernel.Buffer
+	extra int64
 }
 
 // bulkRows is what the copy engine brings of every plane of a ring.
@@ -45,31 +51,46 @@ type bulkRow struct {
 const bulkBytes = 16
 
 // chooseFetch finds the rings that the copy engine fills: those with runs that
-// are aligned to what it needs.
-func (w *sweep) chooseFetch() {
-	if !w.bulk {
-		return
-	}
-	rows := int64(0)
-	for _, r := range w.rings {
-		if r.n*int64(r.array.Type.Size()) == bulkBytes {
+// are aligned to what it needs. It overwrites nothing that a slower thread might
+// still be reading.
+func (w *sweep) chooseFetch(rings []*ring) {
+	for _, r := range rings {
+		if w.bulk && !r.halos && r.n*int64(r.array.Type.Size()) == bulkBytes {
 			r.bulk = &bulkRows{singles: singles(r.array)}
-			rows = max(rows, r.cells/r.len[w.inner()])
+			r.planes -= w.step()
 		}
 	}
-	if rows == 0 {
+}
+
+// makeFetch makes what bulk copies take beside the rings.
+func (w *sweep) makeFetch() {
+	rings := w.bulkRings()
+	if len(rings) == 0 {
 		return
 	}
-	w.fetch = &bulkFetch{slots: 1, issuers: min(rows, 32)}
-	// All threads have waited for a phase when the next of its mbarrier begins:
-	// the barrier of the step after sees to that. Numbers of steps are cut down
-	// to powers of two without a division.
-	for w.fetch.slots < w.shared+1 {
-		w.fetch.slots *= 2
+	f := &bulkFetch{slots: 1}
+	for _, r := range rings {
+		f.issuers = max(f.issuers, min(r.cells/r.len[w.inner()], warpSize))
 	}
-	w.fetch.full = &kernel.Buffer{
-		Name: w.pre.declare(w.env, "arrived", types.I64).Name, Elem: types.I64, Space: kernel.Mbarrier,
-		Mode: kernel.InOut, Cells: kernel.I(w.fetch.slots),
+	// All threads have waited for a phase when the next of its mbarrier begins:
+	// they are through with its step. Numbers of steps are cut down to powers of
+	// two without a division.
+	for f.slots < w.shared+1 {
+		f.slots *= 2
+	}
+	f.full = w.mbarriers("arrived", f.slots)
+	w.fetch = f
+	if w.warp && w.separable() {
+		f.empty = w.mbarriers("free", f.slots)
+		w.widen()
+	}
+}
+
+// mbarriers makes some for the block.
+func (w *sweep) mbarriers(name string, n int64) *kernel.Buffer {
+	return &kernel.Buffer{
+		Name: w.pre.declare(w.env, name, types.I64).Name, Elem: types.I64, Space: kernel.Mbarrier,
+		Mode: kernel.InOut, Cells: kernel.I(n),
 	}
 }
 
@@ -108,7 +129,7 @@ func (w *sweep) bulkRows(r *ring) {
 	inner := w.inner()
 	lastDim := len(r.array.Dims) - 1
 	rows, issuers := r.cells/r.len[inner], w.fetch.issuers
-	lane := w.threadNumber()
+	lane := w.issuer()
 	for i := range (rows + issuers - 1) / issuers {
 		name := fmt.Sprintf("bulk%d", i)
 		number := kernel.Add(lane, kernel.I(i*issuers))
@@ -183,9 +204,9 @@ func disj(x, y kernel.Expr) kernel.Expr {
 	return kernel.Bin(op.LOr, x, y)
 }
 
-// bulkCopies has the planes brought that a step reads first: it is counted from
-// the block's first as number, and comes so many after the present one.
-func (w *sweep) bulkCopies(number kernel.Expr, further int64) {
+// bulkCopies has those planes brought that a step reads first, which is counted
+// from the block's first.
+func (w *sweep) bulkCopies(number kernel.Expr, planes func(*ring) []int64) {
 	outside := w.now
 	w.now = w.inside(outside)
 	slot, _ := w.slotOf(number)
@@ -193,7 +214,7 @@ func (w *sweep) bulkCopies(number kernel.Expr, further int64) {
 	bytes := kernel.I(0)
 	var copies []kernel.Stmt
 	for _, r := range w.bulkRings() {
-		for _, at := range w.entering(r, further) {
+		for _, at := range planes(r) {
 			for i, row := range r.bulk.rows {
 				outer := w.rowOf(r, row, at)
 				cells := r.bulk.length
@@ -212,14 +233,29 @@ func (w *sweep) bulkCopies(number kernel.Expr, further int64) {
 	w.now.emit(&kernel.MbarrierArrive{Mbarrier: w.fetch.full, Slot: slot, Bytes: kernel.Conv(types.I32, bytes)})
 	list := append(w.now.stmts, copies...)
 	w.now = outside
-	w.now.emit(&kernel.If{Cond: kernel.Lt(w.threadNumber(), kernel.I(w.fetch.issuers)), Then: list})
+	if w.fetch.empty != nil {
+		w.now.stmts = append(w.now.stmts, list...)
+		return
+	}
+	w.now.emit(&kernel.If{Cond: w.issues(), Then: list})
 	for _, r := range w.bulkRings() {
 		if r.bulk.singles {
-			for _, at := range w.entering(r, further) {
+			for _, at := range planes(r) {
 				w.copyPlane(r, at)
 			}
 		}
 	}
+}
+
+// issues returns the condition under which a thread starts copies.
+func (w *sweep) issues() kernel.Expr { return kernel.Lt(w.issuer(), kernel.I(w.fetch.issuers)) }
+
+// issuer returns the thread's number among those of the warp that starts copies.
+func (w *sweep) issuer() kernel.Expr {
+	if w.fetch.empty == nil {
+		return w.threadNumber()
+	}
+	return w.pre.let(w.env, "issuer", "issuer", kernel.Sub(w.threadNumber(), kernel.I(w.threads())))
 }
 
 // bulkCopy brings a row of a plane, or such a part of it.
@@ -250,17 +286,19 @@ func (w *sweep) rowOf(r *ring, row *bulkRow, at int64) []index {
 }
 
 // entering returns the planes of a ring that a step reads first, which is so
-// many after the one at hand.
-func (w *sweep) entering(r *ring, step int64) []int64 {
-	from, to := r.low, r.high
-	if step > 0 {
-		from, to = r.high+(step-1)*w.step()+1, r.high+step*w.step()
+// many after the one at hand; the block's first step reads all its planes first.
+func (w *sweep) entering(further int64) func(*ring) []int64 {
+	return func(r *ring) []int64 {
+		from, to := r.high+(further-1)*w.step()+1, r.high+further*w.step()
+		if w.prologue && further == 0 {
+			from = r.low
+		}
+		var list []int64
+		for at := from; at <= to; at++ {
+			list = append(list, at)
+		}
+		return list
 	}
-	var list []int64
-	for at := from; at <= to; at++ {
-		list = append(list, at)
-	}
-	return list
 }
 
 // slotOf returns the mbarrier of a step and the parity of its phase there.
@@ -283,25 +321,52 @@ func (w *sweep) comes(at kernel.Expr, turn, further int64, last kernel.Expr) ker
 	return kernel.Lt(kernel.Add(at, kernel.I(rounds*turns*w.step())), last)
 }
 
-// startBulk makes the mbarriers, and has the planes brought that the first
-// steps read.
-func (w *sweep) startBulk(last kernel.Expr) {
-	if w.fetch == nil {
-		return
+// readyBulk makes the mbarriers and what the copy engine does not bring. All
+// threads do that; it returns where they do, and leaves w where those go on that
+// compute.
+func (w *sweep) readyBulk() *scope {
+	common := w.pre
+	f := w.fetch
+	if f == nil {
+		return common
 	}
-	w.allocs = append(w.allocs, &kernel.Alloc{Buffer: w.fetch.full})
+	outside := w.now
+	w.now = common
 	lane := w.threadNumber()
-	w.now.emit(&kernel.If{Cond: kernel.Lt(lane, kernel.I(w.fetch.slots)), Then: []kernel.Stmt{
-		&kernel.MbarrierInit{Mbarrier: w.fetch.full, Slot: lane, Count: kernel.Conv(types.I32, kernel.I(w.fetch.issuers))},
-	}})
+	var inits []kernel.Stmt
+	init := func(b *kernel.Buffer, count int64) {
+		w.allocs = append(w.allocs, &kernel.Alloc{Buffer: b})
+		inits = append(inits, &kernel.MbarrierInit{Mbarrier: b, Slot: lane, Count: kernel.Conv(types.I32, kernel.I(count))})
+	}
+	init(f.full, f.issuers)
+	if f.empty != nil {
+		init(f.empty, w.leavers())
+	}
+	common.emit(&kernel.If{Cond: kernel.Lt(lane, kernel.I(f.slots)), Then: inits})
 	for _, r := range w.bulkRings() {
 		w.pad(r)
 	}
-	w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	common.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	w.now = outside
+	if f.empty != nil {
+		w.pre = w.inside(common)
+		w.now = w.pre
+		for _, c := range w.cells {
+			c.row, c.body = w.pre, w.pre
+		}
+	}
+	return common
+}
+
+// startBulk has the planes brought that the first steps read.
+func (w *sweep) startBulk(last kernel.Expr) {
+	if w.fetch == nil || w.fetch.empty != nil {
+		return
+	}
 	for ahead := range w.shared {
 		outside := w.now
 		w.now = w.inside(outside)
-		w.bulkCopies(kernel.I(ahead), ahead)
+		w.bulkCopies(kernel.I(ahead), w.entering(ahead))
 		list := w.now.stmts
 		w.now = outside
 		w.when(w.comes(w.first, 0, ahead, last), list)
@@ -314,17 +379,25 @@ func (w *sweep) feedBulk(last kernel.Expr) {
 	if w.fetch == nil {
 		return
 	}
-	outside := w.now
-	gone := kernel.Sub(w.pos[w.stream], w.first)
-	number := w.now.let(w.env, "step:"+w.phase, "step", kernel.Bin(op.Div, gone, kernel.I(w.step())))
-	w.now = w.inside(outside)
-	w.bulkCopies(kernel.Add(number, kernel.I(w.shared)), w.shared)
-	list := w.now.stmts
-	w.now = outside
-	at := kernel.Sub(w.pos[w.stream], kernel.I(w.turn*w.step()))
-	w.when(w.comes(at, w.turn, w.shared, last), list)
+	number := w.stepNumber()
+	if w.fetch.empty == nil {
+		w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+		outside := w.now
+		w.now = w.inside(outside)
+		w.bulkCopies(kernel.Add(number, kernel.I(w.shared)), w.entering(w.shared))
+		list := w.now.stmts
+		w.now = outside
+		at := kernel.Sub(w.pos[w.stream], kernel.I(w.turn*w.step()))
+		w.when(w.comes(at, w.turn, w.shared, last), list)
+	}
 	slot, parity := w.slotOf(number)
 	w.now.emit(&kernel.MbarrierWait{Mbarrier: w.fetch.full, Slot: slot, Parity: parity})
+}
+
+// stepNumber names the number of the step, counted from the block's first.
+func (w *sweep) stepNumber() kernel.Expr {
+	gone := kernel.Sub(w.pos[w.stream], w.first)
+	return w.now.let(w.env, "step:"+w.phase, "step", kernel.Bin(op.Div, gone, kernel.I(w.step())))
 }
 
 // pad stores zeros to those cells of a ring at the ends of its rows that neither
@@ -346,6 +419,6 @@ func (w *sweep) pad(r *ring) {
 		return
 	}
 	s.emit(&kernel.If{Cond: out, Then: []kernel.Stmt{&kernel.Store{Buffer: r.buf, Index: kernel.V(v), Value: zero(r.array.Type)}}})
-	loop := &kernel.Loop{Var: v, Lo: w.threadNumber(), Hi: kernel.I(r.planes * r.cells), Step: kernel.I(w.threads()), Body: s.stmts}
+	loop := &kernel.Loop{Var: v, Lo: w.threadNumber(), Hi: kernel.I(r.planes * r.cells), Step: kernel.I(w.threads() + w.fetch.extra), Body: s.stmts}
 	w.now.emit(&kernel.If{Cond: any, Then: []kernel.Stmt{loop}})
 }

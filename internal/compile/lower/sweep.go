@@ -38,6 +38,7 @@ type tiling struct {
 	// are needed, or without planes whether cells are; 0 keeps nothing there.
 	shared int64
 	bulk   bool // the block's copy engine fetches them
+	warp   bool // and a warp of its own tells it to
 	halos  bool // and only what threads do not load themselves
 	stores kernel.Via
 	// retiming says how statements are computed in pieces: "yes" or "sums"; empty
@@ -70,7 +71,8 @@ type sweep struct {
 	corner   map[int]kernel.Expr // where the block starts, by axis
 	block    map[int]kernel.Expr // its number, by axis
 	thread   map[int]*kernel.Var
-	lane     kernel.Expr // the thread's number in the block
+	lane     kernel.Expr  // the thread's number in the block
+	launch   []launchLoop // over the threads of a block
 	allocs   []kernel.Stmt
 	tally    *tally
 	cells    []*cell // in the order of their places
@@ -100,7 +102,9 @@ func (n *nest) tiling() (tiling, bool) {
 	if cfg.Has("shared") {
 		t.shared = cfg.Int("shared")
 	}
-	t.bulk = cfg.Has("fetch") && cfg.Word("fetch") == "bulk"
+	if cfg.Has("fetch") {
+		t.bulk, t.warp = cfg.Word("fetch") != "async", cfg.Word("fetch") == "warp"
+	}
 	t.halos = cfg.Has("stage") && cfg.Word("stage") == "halos"
 	if cfg.Has("retime") && cfg.Word("retime") != "no" {
 		t.retiming = cfg.Word("retime")
@@ -205,9 +209,11 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	w.first = first
 	w.plan()
 	w.makeRings()
+	common := w.readyBulk()
 	w.prologue, w.phase = true, "first"
+	w.startBulk(last)
 	w.load()
-	w.startRings(last)
+	w.startRings()
 	w.prologue, w.phase = false, ""
 	v := kernel.NewVar(w.pre.free(w.env, w.Program.Axes[axis]), types.I64)
 	w.now = w.inside(w.pre)
@@ -225,13 +231,15 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		w.feedRings(last)
 		w.load()
 		w.compute()
+		w.leaveStep()
 	}
 	w.shift()
 	if w.early != nil {
 		w.shiftParts()
 	}
 	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(turns * w.step()), Body: w.now.stmts})
-	return wrap(w.pre), w.tally.after()
+	w.produce(common, last)
+	return wrap(common), w.tally.after()
 }
 
 // threads is the number of threads of a block.
@@ -360,7 +368,7 @@ func (w *sweep) geometry() func(*scope) []kernel.Stmt {
 	}
 	w.allocs = w.tally.allocs(head)
 	w.pre = newScope(head)
-	w.lane = number(threads)
+	w.lane, w.launch = number(threads), threads
 	for _, axis := range w.axes {
 		width := w.along[axis].width()
 		if axis == w.stream {

@@ -48,9 +48,9 @@ func streamFamily(axes []string) schedule.Family {
 	params = append(params, sharedParams("steps that planes are copied to shared memory ahead of their use, asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)
 	params = append(params,
 		schedule.Param{
-			Name: "fetch", Doc: "who copies planes to shared memory: all threads, or the block's copy engine whole rows of what has vectors of 16 bytes",
+			Name: "fetch", Doc: "who copies planes to shared memory: all threads, or, where vectors have 16 bytes, the block's copy engine whole rows, told so by a warp of the block or by one that does nothing else",
 			Source: "Rawat et al. 2019, section III-A3; CUDA C++ Programming Guide, asynchronous data copies",
-			Values: schedule.Words("async", "bulk"), Default: schedule.Word("async"),
+			Values: schedule.Words("async", "bulk", "warp"), Default: schedule.Word("async"),
 			When: []schedule.Condition{schedule.When("stage", schedule.Word("all"))},
 		},
 		schedule.Param{
@@ -69,7 +69,7 @@ func streamFamily(axes []string) schedule.Family {
 		}, schedule.Constraint{
 			Name: "whole copies", Doc: "bulk copies are aligned to 16 bytes, and so have to be the vectors of threads",
 			Params: []string{"fetch", "vec"},
-			Holds:  func(c schedule.Config) bool { return c.Word("fetch") != "bulk" || c.Int("vec") > 1 },
+			Holds:  func(c schedule.Config) bool { return c.Word("fetch") == "async" || c.Int("vec") > 1 },
 		}),
 	}
 }

@@ -1,0 +1,106 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// With fetch=warp, a block has a warp more than those that compute: it waits
+// until what a step has read is free, and has the planes of a later step brought
+// to its place. So nobody waits for all others: the warps that compute wait for
+// planes alone, and may be some steps apart.
+
+const warpSize = 32
+
+// separable reports whether one warp can fill all rings by the copy engine, and
+// the others have no need of a barrier that it would have to come to.
+func (w *sweep) separable() bool {
+	if len(w.launch) == 0 || len(w.reductions()) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(w.rings, func(r *ring) bool { return r.bulk == nil || r.bulk.singles })
+}
+
+// widen gives blocks the threads of one more warp: further ones on their
+// outermost axis.
+func (w *sweep) widen() {
+	outer := &w.launch[len(w.launch)-1]
+	n, _ := kernel.IntLit(outer.count)
+	each := w.threads() / n
+	more := (warpSize + each - 1) / each
+	outer.count = kernel.I(n + more)
+	w.fetch.extra = more * each
+}
+
+// computes returns the condition under which a thread is none of those.
+func (w *sweep) computes() kernel.Expr {
+	outer := w.launch[len(w.launch)-1]
+	n, _ := kernel.IntLit(outer.count)
+	each := (w.threads() + w.fetch.extra) / n
+	return kernel.Lt(kernel.V(outer.v), kernel.I(w.threads()/each))
+}
+
+// wholeWarps reports whether warps lie along the inner axis, so that they are
+// seen to do the same.
+func (w *sweep) wholeWarps() bool { return w.along[w.inner()].threads%warpSize == 0 }
+
+// leavers is the number of threads that say when they are through with a step:
+// one of each warp, after the others of it.
+func (w *sweep) leavers() int64 {
+	if w.wholeWarps() {
+		return w.threads() / warpSize
+	}
+	return w.threads()
+}
+
+// leaveStep says that a thread is through with what it reads in a step.
+func (w *sweep) leaveStep() {
+	if w.fetch == nil || w.fetch.empty == nil {
+		return
+	}
+	slot, _ := w.slotOf(w.stepNumber())
+	arrive := kernel.Stmt(&kernel.MbarrierArrive{Mbarrier: w.fetch.empty, Slot: slot})
+	if w.wholeWarps() {
+		w.now.emit(&kernel.Barrier{Scope: kernel.WarpScope})
+		first := kernel.Bin(op.Eq, kernel.Bin(op.Rem, kernel.V(w.thread[w.inner()]), kernel.I(warpSize)), kernel.I(0))
+		arrive = &kernel.If{Cond: first, Then: []kernel.Stmt{arrive}}
+	}
+	w.now.emit(arrive)
+}
+
+// produce writes what the further warp does, beside what the others do.
+func (w *sweep) produce(common *scope, last kernel.Expr) {
+	if w.fetch == nil || w.fetch.empty == nil {
+		return
+	}
+	others := w.pre.stmts
+	w.pre = w.inside(common)
+	w.now = w.pre
+	w.prologue, w.phase, w.turn = true, "first", 0
+	w.pos[w.stream] = w.first
+	w.bulkCopies(kernel.I(0), w.entering(0))
+
+	w.prologue, w.phase = false, ""
+	step := w.step()
+	end := last
+	if turns := w.turns(); turns > 1 { // there are so many steps at a time
+		round := kernel.I(turns * step)
+		end = kernel.Add(w.first, kernel.Mul(kernel.CeilDiv(kernel.Sub(last, w.first), round), round))
+	}
+	v := kernel.NewVar(w.pre.free(w.env, w.Program.Axes[w.stream]), types.I64)
+	w.pos[w.stream] = kernel.V(v)
+	w.now = w.inside(w.pre)
+	number := w.stepNumber()
+	before := kernel.Sub(number, kernel.I(w.shared+1)) // whose places are taken
+	slot, parity := w.slotOf(before)
+	w.now.emit(&kernel.If{Cond: kernel.Ge(before, kernel.I(0)), Then: []kernel.Stmt{
+		&kernel.MbarrierWait{Mbarrier: w.fetch.empty, Slot: slot, Parity: parity},
+	}})
+	w.bulkCopies(number, w.entering(0))
+	w.pre.emit(&kernel.Loop{Var: v, Lo: kernel.Add(w.first, kernel.I(step)), Hi: end, Step: kernel.I(step), Body: w.now.stmts})
+	issue := &kernel.If{Cond: w.issues(), Then: w.pre.stmts}
+	common.emit(&kernel.If{Cond: w.computes(), Then: others, Else: []kernel.Stmt{issue}})
+}
