@@ -32,6 +32,7 @@ func entries() []entry {
 		{Info{"genetic", "crosses and mutates the fastest points", ""}, newGenetic},
 		{Info{"model", "learns a random forest of the times and tries where it expects most", ""}, newModelled},
 	}
+	list = append(list, entry{Info{"hierarchical", "tunes what has high impact first and the rest around the few fastest (Rawat 2019, V)", hierarchyArg}, newHierarchical})
 	for _, b := range builtins {
 		list = append(list, b.entry())
 	}

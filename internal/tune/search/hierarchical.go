@@ -1,0 +1,352 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// hierarchical tunes parameters in levels: those of high impact first; only a
+// few of the fastest points go on to the next level, where further parameters
+// are tuned around them (Rawat et al. 2019, section V). Within a level, points
+// come in the order of how much work a thread has. The more it has the more
+// registers it needs, so the cap on registers begins low and is raised only when
+// something spills, for that point and those after it.
+type hierarchical struct {
+	queue
+	*moves
+	levels  [][]int // coordinates
+	level   int
+	quota   int     // points of a level
+	plan    []Point // of the level, not yet asked for
+	open    map[string]bool
+	results []Trial // of the level, and what it began with
+	caps    capping
+}
+
+// capping is what is known of the parameter that caps registers.
+type capping struct {
+	at     int   // the coordinate; -1 if the space has none
+	values []int // numbers of the caps to go through, ascending
+	now    int   // in values
+}
+
+const (
+	survivors          = 4
+	hierarchicalBudget = 300
+	tries              = 4 // points looked at for each that is chosen
+)
+
+// capsOfRegisters are the caps of section V.
+var capsOfRegisters = []int64{32, 64, 128, 255}
+
+// work names the parameters that tell how many cells a thread has, and how many
+// statements the unrolled loop.
+var work = []string{"vec", "rows", "repeat", "tile", "planes", "unroll"}
+
+// hierarchy is the usual one: shapes of blocks and unrolling; then how streams
+// go and what they keep in shared memory; then the rest.
+const hierarchy = "family block* vec rows repeat tile* unroll* > stream chunk planes shared stage fetch ahead > *"
+
+const hierarchyArg = "levels of parameters, as in 'block vec rows > shared chunk > *'"
+
+func newHierarchical(p Problem, arg string) (Strategy, error) {
+	if strings.TrimSpace(arg) == "" {
+		arg = hierarchy
+	}
+	m := newMemory(p)
+	h := &hierarchical{queue: queue{memory: m}, moves: newMoves(p.Space), level: -1, open: map[string]bool{}}
+	var err error
+	if h.levels, err = parseHierarchy(arg, m.params, arg == hierarchy); err != nil {
+		return nil, err
+	}
+	budget := p.Budget
+	if budget <= 0 {
+		budget = hierarchicalBudget
+	}
+	h.quota = max(budget/max(len(h.levels), 1), 1)
+	h.caps = newCapping(m.params)
+	return &agent{m, h}, nil
+}
+
+// parseHierarchy reads levels of parameters. One that comes twice belongs to the
+// first of its levels. Unless they are those of the house, names have to fit.
+func parseHierarchy(text string, params []Param, house bool) ([][]int, error) {
+	taken := make([]bool, len(params))
+	var levels [][]int
+	for part := range strings.SplitSeq(text, ">") {
+		names := strings.Fields(part)
+		if len(names) == 0 {
+			return nil, fmt.Errorf("a level of %q names no parameter", text)
+		}
+		var level []int
+		for _, name := range names {
+			fits := false
+			for i := range params {
+				if !glob(name, params[i].Name) && !glob(name, params[i].Of) {
+					continue
+				}
+				fits = true
+				if !taken[i] {
+					taken[i] = true
+					level = append(level, i)
+				}
+			}
+			if !fits && !house {
+				return nil, fmt.Errorf("no parameter is called %s", name)
+			}
+		}
+		if level != nil {
+			levels = append(levels, level)
+		}
+	}
+	return levels, nil
+}
+
+func newCapping(params []Param) capping {
+	c := capping{at: slices.IndexFunc(params, func(p Param) bool { return p.Name == "registers" && p.number() })}
+	if c.at < 0 {
+		return c
+	}
+	for _, limit := range capsOfRegisters {
+		if i := slices.IndexFunc(params[c.at].Values, schedule.Int(limit).Equal); i >= 0 {
+			c.values = append(c.values, i)
+		}
+	}
+	if c.values == nil {
+		c.at = -1
+	}
+	return c
+}
+
+func (h *hierarchical) next() (Point, bool) {
+	for {
+		if p, ok := h.take(); ok {
+			return p, true
+		}
+		if len(h.plan) > 0 {
+			p := h.capped(h.plan[0])
+			h.plan = h.plan[1:]
+			if h.fresh(p) {
+				h.open[p.Key()] = true
+				return p, true
+			}
+			if t, ok := h.result(p); ok {
+				h.results = append(h.results, t)
+			}
+			continue
+		}
+		if len(h.open) > 0 || !h.descend() {
+			return nil, false
+		}
+	}
+}
+
+// capped returns a point of the plan with the cap on registers of the moment, if
+// it can have it.
+func (h *hierarchical) capped(p Point) Point {
+	if !h.capping() || p[h.caps.at] == Absent {
+		return p
+	}
+	first := h.caps.now
+	if h.level > 0 {
+		first = max(first, slices.Index(h.caps.values, p[h.caps.at])) // what it needed so far
+	}
+	// A cap that is illegal here leads to the next one.
+	for _, v := range h.caps.values[first:] {
+		if q, ok := h.fit(p, []change{{h.caps.at, v}}); ok {
+			return q
+		}
+	}
+	return p
+}
+
+// capping reports whether caps are chosen by what spills. Where a level lists
+// the parameter, it is tuned like any other.
+func (h *hierarchical) capping() bool {
+	return h.caps.at >= 0 && !slices.Contains(h.levels[h.level], h.caps.at)
+}
+
+func (h *hierarchical) told(t Trial) {
+	key := t.Point.Key()
+	if !h.open[key] {
+		return
+	}
+	delete(h.open, key)
+	h.results = append(h.results, t)
+	if !h.capping() || t.Spills == 0 {
+		return
+	}
+	had := slices.Index(h.caps.values, t.Point[h.caps.at])
+	if had < 0 || had+1 == len(h.caps.values) {
+		return
+	}
+	// It spilled: it gets another chance, and those after it begin there.
+	h.caps.now = max(h.caps.now, had+1)
+	if q := h.capped(t.Point); h.add(q) {
+		h.open[q.Key()] = true
+	}
+}
+
+// descend makes the plan of the next level; false if there is none.
+func (h *hierarchical) descend() bool {
+	h.level++
+	if h.level >= len(h.levels) {
+		return false
+	}
+	h.caps.now = 0
+	var from []Point
+	for _, t := range h.fastest(survivors) {
+		from = append(from, t.Point)
+	}
+	if from == nil {
+		for _, list := range [][]Point{h.Good, h.Space.Starts()} {
+			for _, p := range list {
+				if len(from) < survivors && h.Space.Legal(p) {
+					from = append(from, p)
+				}
+			}
+		}
+	}
+	if from == nil {
+		if p, ok := h.Space.Complete(slices.Repeat(Point{Free}, len(h.memory.params))); ok {
+			from = append(from, p)
+		}
+	}
+	seen := map[string]bool{}
+	add := func(p Point) {
+		if key := p.Key(); !seen[key] {
+			seen[key] = true
+			h.plan = append(h.plan, p)
+		}
+	}
+	for _, p := range from {
+		add(p)
+		for _, q := range h.variants(p, max(h.quota/len(from), 1)) {
+			add(q)
+		}
+	}
+	slices.SortStableFunc(h.plan, func(p, q Point) int { return h.unrolled(p) - h.unrolled(q) })
+	return true
+}
+
+// fastest returns the n fastest results of the level, those with caps of their
+// own apart.
+func (h *hierarchical) fastest(n int) []Trial {
+	good := slices.DeleteFunc(slices.Clone(h.results), func(t Trial) bool { return t.Verdict != Good })
+	slices.SortStableFunc(good, bySeconds)
+	var list []Trial
+	for _, t := range good {
+		same := slices.ContainsFunc(list, func(u Trial) bool {
+			for i := range t.Point {
+				if i != h.caps.at && t.Point[i] != u.Point[i] {
+					return false
+				}
+			}
+			return true
+		})
+		if !same && len(list) < n {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// variants returns up to n points that differ from p in the level's coordinates:
+// all there are if they are few, and otherwise those with the best estimates of
+// a random choice.
+func (h *hierarchical) variants(p Point, n int) []Point {
+	level := h.levels[h.level]
+	count := 1
+	for _, i := range level {
+		count = min(count*len(h.memory.params[i].Values), math.MaxInt32)
+	}
+	var list []Point
+	seen := map[string]bool{p.Key(): true}
+	add := func(set []change) {
+		if q, ok := h.set(p, set); ok && !seen[q.Key()] && h.sensible(q) {
+			seen[q.Key()] = true
+			list = append(list, q)
+		}
+	}
+	if count <= tries*n {
+		h.product(level, nil, add)
+	} else {
+		// Values that are drawn together are legal together.
+		for range tries * n {
+			q := h.Space.Draw(h.rng)
+			var set []change
+			for _, i := range level {
+				if q[i] >= 0 {
+					set = append(set, change{i, q[i]})
+				}
+			}
+			add(set)
+		}
+	}
+	h.rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	if h.Estimate != nil {
+		times := map[string]float64{}
+		for _, q := range list {
+			times[q.Key()], _ = h.Estimate(q)
+		}
+		// Half are the best estimated; the others stay as they were shuffled.
+		slices.SortStableFunc(list, func(a, b Point) int {
+			return bySeconds(Trial{Seconds: times[a.Key()]}, Trial{Seconds: times[b.Key()]})
+		})
+		if len(list) > n {
+			others := list[n/2:]
+			h.rng.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+		}
+	}
+	return list[:min(n, len(list))]
+}
+
+// set changes several values at once as far as they exist beside each other.
+func (h *hierarchical) set(p Point, set []change) (Point, bool) {
+	q := slices.Clone(p)
+	for _, c := range set {
+		q[c.at] = c.to
+	}
+	q = h.shape(q)
+	return h.fit(q, nil)
+}
+
+// product calls add for every combination of the coordinates' values.
+func (h *hierarchical) product(level []int, set []change, add func([]change)) {
+	if len(level) == 0 {
+		add(set)
+		return
+	}
+	for v := range h.memory.params[level[0]].Values {
+		h.product(level[1:], append(slices.Clone(set), change{level[0], v}), add)
+	}
+}
+
+// unrolled returns the cells that a thread has at p.
+func (h *hierarchical) unrolled(p Point) int {
+	n := 1
+	for i := range p {
+		x := &h.memory.params[i]
+		if p[i] < 0 || !x.number() {
+			continue
+		}
+		if slices.ContainsFunc(work, func(name string) bool { return strings.HasPrefix(x.Of, name) }) {
+			n *= int(max(x.Values[p[i]].Ints()[0], 1))
+		}
+	}
+	return n
+}
+
+func (h *hierarchical) ahead(n int) []Point {
+	list := h.peek(n)
+	for _, p := range h.plan {
+		if q := h.capped(p); len(list) < n && h.fresh(q) && !slices.ContainsFunc(list, func(o Point) bool { return slices.Equal(o, q) }) {
+			list = append(list, q)
+		}
+	}
+	return list
+}
