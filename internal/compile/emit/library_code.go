@@ -7,6 +7,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -29,6 +30,8 @@ type libraryCode struct {
 	Scratch     []libraryScratch
 	Teams       bool // the plan fixes the number of threads of some kernels
 	Exchange    bool // Restore exchanges
+	Images      bool // kernels read memory as images
+	Constants   []libraryConstant
 }
 
 type libraryScratch struct{ Field, CType, Cells string }
@@ -49,6 +52,7 @@ func (l *library) code() (*libraryCode, error) {
 		k.kernel(&own)
 	}
 	h := newHost(l, k.helpers)
+	h.Images = slices.ContainsFunc(l.module.Kernels, func(k *kernel.Kernel) bool { return slices.Contains(Needs(k), machine.Image) })
 	h.Teams = slices.ContainsFunc(l.module.Kernels, func(k *kernel.Kernel) bool { return kernelThreads(k.Body) > 0 })
 	h.extents()
 	h.Scratch = l.scratch(h)

@@ -27,6 +27,7 @@ func (l *library) dialect() *Dialect {
 	if l.CUDA() {
 		head := d.Head
 		d.Head = func(k *kernel.Kernel) string { return "static " + strings.TrimPrefix(head(k), "extern \"C\" ") }
+		d.Constants = "static " + d.Constants
 	}
 	return &d
 }
@@ -212,16 +213,26 @@ func (h *host) launchGPU(launch *kernel.Launch, step string) {
 	}
 	for i, a := range launch.Args {
 		if i < len(k.Buffers) {
-			t := k.Buffers[i].Elem
+			b, place, bytes := k.Buffers[i], "", ""
 			switch a := a.(type) {
 			case kernel.GridArg:
-				add(t, true, "g->"+h.lib.grids[a.Grid].Field)
+				g := h.lib.grids[a.Grid]
+				place, bytes = "g->"+g.Field, fmt.Sprintf("h->room[%d]", g.Index)
 			case kernel.ScratchArg:
-				add(t, true, h.printer.names[a.Scratch])
+				place = h.printer.names[a.Scratch]
+				bytes = fmt.Sprintf("gl_times(%s, sizeof(%s))", h.cells(a.Scratch.Cells), C.Memory[a.Scratch.Elem])
 			case kernel.CellArg:
-				add(t, true, "h->cell."+h.lib.scalars[a.Scalar].Field)
+				place = "h->cell." + h.lib.scalars[a.Scalar].Field
 			default:
 				panic(fmt.Sprintf("emit: a library has no %T", a))
+			}
+			switch {
+			case h.lib.dialect().outside(b):
+				h.constant(ConstantSymbol(kernelFunction(k), b.Name), place)
+			case b.Space == kernel.Image:
+				add(b.Elem, true, imageCall(b, place, bytes))
+			default:
+				add(b.Elem, true, place)
 			}
 			continue
 		}

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -104,6 +105,11 @@ func TestGPULibraryPlans(t *testing.T) {
 		{CUDA, "heat", "family=tile,vec=2,x=shuffle"},
 		{CUDA, "heat", "family=stream,vec=2,x=shuffle,ahead=1,registers=128,store=streaming"},
 		{CUDA, "leapfrog", "family=tile,vec=4,repeat=1x2"},
+		{CUDA, "heat", "family=stream,vec=2,load=image"},
+		{CUDA, "heat", "family=tile,vec=1,load=image"},
+		{CUDA, "leapfrog", "family=tile,vec=4,load=image"},
+		{CUDA, "weights", "family=tile,vec=2,load_w=constant"},
+		{OpenCL, "weights", "family=stream,vec=2,load_w=constant"},
 		{OpenCL, "heat", "family=stream,vec=4,rows=2,chunk=8"},
 		{OpenCL, "leapfrog", "family=stream,vec=2,ahead=2"},
 		{OpenCL, "heat", "family=stream,vec=2,shared=1"},
@@ -119,6 +125,21 @@ func TestGPULibraryPlans(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The library for OpenCL that reads images compiles; PoCL has none to run it.
+func TestGPULibraryImages(t *testing.T) {
+	p, _ := heatProgram(t)
+	b := buildGPU(t, p, OpenCL, "family=tile,vec=2,load=image")
+	text, err := os.ReadFile(filepath.Join(b.dir, "heat.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"__read_only image1d_buffer_t", ".memory = gl_image(h, g->u, h->room[0], 32, 4, false)", "gl_forget_images(h);"} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("the library has no %q", part)
+		}
 	}
 }
 

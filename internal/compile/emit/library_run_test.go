@@ -313,6 +313,22 @@ iterate 5 { heat (next, u); swap (next, u); }`,
 			{"L=2 M=17", "a=0.25", "", []int{4}},
 		}},
 
+	// All threads read the same few cells of a grid.
+	{"weights", `
+parameter M, N;
+iterator j, i;
+double u[M,N], next[M,N], few[3];
+copyin u, few; copyout u;
+stencil weigh (out, in, w) {
+  out[j][i] = w[0]*in[j][i] + w[1]*(in[j][i+1] + in[j][i-1]) + w[2]*(in[j+1][i] + in[j-1][i]);
+}
+iterate 5 { weigh (next, u, few); swap (next, u); }`,
+		[]libraryCase{
+			{"M=13 N=11", "", "u few", []int{1, 2, run}},
+			{"M=5 N=40", "", "few", []int{2}},
+			{"M=5 N=40", "", "u", []int{run}},
+		}},
+
 	// Old contents stay in the rims, and both time levels are the caller's.
 	{"leapfrog", `
 parameter M, N;
