@@ -26,6 +26,7 @@ type parser struct {
 	list   diag.List
 	depth  int // of expressions and blocks
 	blocks int // that are open
+	ended  bool
 }
 
 // maxDepth is how deep expressions and blocks may be nested.
@@ -188,7 +189,11 @@ func (p *parser) block() []Stmt {
 	var list []Stmt
 	for !p.accept("}") {
 		if p.now().kind == end {
-			p.fail(open, "the block has no end")
+			if !p.ended {
+				p.list.Errorf(open, "the block has no end")
+			}
+			p.ended = true // one complaint is enough
+			panic(errSkip)
 		}
 		p.recover(func() {
 			if s := p.stmt(); s != nil {
@@ -276,6 +281,12 @@ func (p *parser) binary(level int) Expr {
 	if level == len(levels) {
 		return p.unary()
 	}
+	if not := p.now(); level == comparisons && p.keyword("not") {
+		defer p.deeper(not.at)()
+		p.next()
+		x := p.binary(level)
+		return &Unary{"not", x, not.at.To(x.Place())}
+	}
 	x := p.binary(level + 1)
 	compared := false
 	for {
@@ -302,7 +313,7 @@ func (p *parser) unary() Expr {
 	t := p.now()
 	defer p.deeper(t.at)()
 	switch {
-	case p.is("-") || p.is("not") && p.keyword("not"):
+	case p.is("-"):
 		p.next()
 		x := p.unary()
 		return &Unary{t.text, x, t.at.To(x.Place())}
