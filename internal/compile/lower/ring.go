@@ -15,10 +15,12 @@ import (
 // they read around them. Planes are copied there by the threads together,
 // without registers, some steps before they are needed (ARTEMIS's prefetching,
 // Rawat et al. 2019, section III-A3, by asynchronous copies), so that many
-// loads are under way and every cell comes from the caches once a block.
+// loads are under way and every cell comes from the caches once a block. What
+// is copied by other ways is in ring_bulk.go and ring_halo.go.
 //
 // The ring has room for the planes that are read, for those under way, and for
 // those that slower threads may still be reading: one barrier a step is enough.
+// A block that goes along no axis has all that it reads in a single "plane".
 type ring struct {
 	array *ir.Array
 	buf   *kernel.Buffer
@@ -269,16 +271,6 @@ func (w *sweep) ringCopies(r *ring, st *store) {
 		c.x = w.pre.let(w.env, fmt.Sprintf("runin:%p:%d", r, i), name+"_from", clipped)
 		r.copies = append(r.copies, c)
 	}
-}
-
-// moreRows reports whether a ring has several rows on an axis before d.
-func (w *sweep) moreRows(r *ring, d int) bool {
-	for _, dim := range r.array.Dims[:d] {
-		if dim.Axis != w.stream {
-			return true
-		}
-	}
-	return false
 }
 
 // place returns where a plane of the ring starts.
