@@ -14,15 +14,14 @@ type collector struct {
 	rec        Recording
 	numbers    []map[string]uint16 // by parameter, the numbers of values by their text
 	byName     map[string]int
-	seen       map[string]struct{}
-	again      int // configurations that were recorded before
 }
 
 func newCollector(d *Definition) *collector {
-	return &collector{definition: d, byName: map[string]int{}, seen: map[string]struct{}{}}
+	return &collector{definition: d, byName: map[string]int{}}
 }
 
 // param adds a parameter, with values in an order that is to be kept.
+// Configurations that are there already do not have it.
 func (c *collector) param(name string, values ...Value) error {
 	if _, ok := c.byName[name]; ok {
 		return fmt.Errorf("two parameters are called %q", name)
@@ -33,6 +32,9 @@ func (c *collector) param(name string, values ...Value) error {
 	c.byName[name] = len(c.rec.Params)
 	c.rec.Params = append(c.rec.Params, Param{Name: name, Default: -1})
 	c.numbers = append(c.numbers, map[string]uint16{})
+	for i := range c.rec.Trials {
+		c.rec.Trials[i].Config = append(c.rec.Trials[i].Config, Missing)
+	}
 	for _, v := range values {
 		if _, err := c.value(len(c.rec.Params)-1, v); err != nil {
 			return err
@@ -41,8 +43,12 @@ func (c *collector) param(name string, values ...Value) error {
 	return nil
 }
 
-// value returns the number of a parameter's value.
+// value returns the number of a parameter's value; there is none if v is the
+// zero Value.
 func (c *collector) value(param int, v Value) (uint16, error) {
+	if v.kind == nothing {
+		return Missing, nil
+	}
 	id := v.id()
 	n, ok := c.numbers[param][id]
 	if ok {
@@ -71,12 +77,6 @@ func (c *collector) add(values []Value, t Trial) error {
 		}
 		t.Config[i] = n
 	}
-	k := key(t.Config)
-	if _, ok := c.seen[k]; ok {
-		c.again++
-		return nil
-	}
-	c.seen[k] = struct{}{}
 	c.rec.Trials = append(c.rec.Trials, t)
 	return nil
 }
@@ -91,10 +91,7 @@ func (c *collector) recording() (*Recording, error) {
 	if len(r.Trials) == 0 {
 		return nil, errors.New("no configuration is recorded")
 	}
-	if c.again > 0 {
-		c.note("%d configurations are recorded again; what came first counts", c.again)
-	}
-	c.seen = nil
+	c.unite()
 	c.drop()
 	c.sort()
 	if c.definition != nil {
@@ -108,13 +105,30 @@ func (c *collector) recording() (*Recording, error) {
 	return r, r.Verify()
 }
 
+// unite keeps the first of equal configurations.
+func (c *collector) unite() {
+	seen := make(map[string]struct{}, len(c.rec.Trials))
+	before := len(c.rec.Trials)
+	c.rec.Trials = slices.DeleteFunc(c.rec.Trials, func(t Trial) bool {
+		k := key(t.Config)
+		_, again := seen[k]
+		seen[k] = struct{}{}
+		return again
+	})
+	if again := before - len(c.rec.Trials); again > 0 {
+		c.note("%d configurations are recorded again; what came first counts", again)
+	}
+}
+
 // drop takes away values that no configuration has.
 func (c *collector) drop() {
 	for i := range c.rec.Params {
 		p := &c.rec.Params[i]
 		used := make([]bool, len(p.Values))
 		for j := range c.rec.Trials {
-			used[c.rec.Trials[j].Config[i]] = true
+			if v := c.rec.Trials[j].Config[i]; v != Missing {
+				used[v] = true
+			}
 		}
 		to := make([]uint16, len(p.Values))
 		var left []Value
@@ -152,7 +166,9 @@ func (c *collector) sort() {
 func (c *collector) renumber(param int, to []uint16) {
 	for j := range c.rec.Trials {
 		config := c.rec.Trials[j].Config
-		config[param] = to[config[param]]
+		if config[param] != Missing {
+			config[param] = to[config[param]]
+		}
 	}
 }
 

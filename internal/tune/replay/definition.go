@@ -267,7 +267,7 @@ func (d *Definition) apply(r *Recording) error {
 			continue // some files list what is not in the space, too
 		}
 		for _, c := range d.Conditions {
-			ok, err := d.holds(c, func(p int) Value { return r.Params[from[p]].Values[config[from[p]]] })
+			ok, err := d.holds(c, func(p int) Value { return r.value(from[p], config) })
 			if err != nil {
 				return err
 			}

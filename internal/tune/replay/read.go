@@ -17,7 +17,7 @@ import (
 const (
 	maxTrials = 4 << 20
 	maxParams = 256
-	maxValues = 1 << 16
+	maxValues = 1 << 15  // of a parameter
 	maxPart   = 16 << 20 // bytes of one configuration, or of what else is between two
 )
 
@@ -146,9 +146,13 @@ type plain struct {
 	pending string
 	quoted  bool
 	escaped bool
+	failed  error // for good
 }
 
 func (n *plain) Read(p []byte) (int, error) {
+	if n.failed != nil {
+		return 0, n.failed
+	}
 	for i := range p {
 		if n.pending != "" {
 			p[i], n.pending = n.pending[0], n.pending[1:]
@@ -167,7 +171,11 @@ func (n *plain) Read(p []byte) (int, error) {
 		case b == '"':
 			n.quoted = true
 		case b == 'N' || b == 'I' || b == '-':
-			if n.passes(b) {
+			name := false
+			if name, n.failed = n.named(b); n.failed != nil {
+				return i, n.failed
+			}
+			if name {
 				b, n.pending = 'n', "ull"
 			}
 		}
@@ -176,14 +184,21 @@ func (n *plain) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// passes reports whether the name of a number begins with b, and if so passes
-// over it.
-func (n *plain) passes(b byte) bool {
+// named reports whether the name of a number begins with b, and if so passes
+// over it. It is an error if the text ends within what may be one.
+func (n *plain) named(b byte) (bool, error) {
 	for _, name := range []string{"NaN", "Infinity", "-Infinity"} {
-		if rest, _ := n.in.Peek(len(name) - 1); name[0] == b && string(rest) == name[1:] {
+		if name[0] != b {
+			continue
+		}
+		rest, err := n.in.Peek(len(name) - 1)
+		if string(rest) == name[1:] {
 			_, err := n.in.Discard(len(rest))
-			return err == nil
+			return true, err
+		}
+		if err != nil && strings.HasPrefix(name[1:], string(rest)) {
+			return false, err
 		}
 	}
-	return false
+	return false, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 )
 
 // reader reads the two kinds of JSON.
@@ -33,6 +32,9 @@ func readJSON(in *bufio.Reader, c *collector) error {
 	r := &reader{dec: json.NewDecoder(part), part: part, c: c, objective: "time"}
 	r.dec.UseNumber()
 	err := r.top()
+	if err == nil {
+		err = r.end()
+	}
 	switch {
 	case errors.Is(err, errStub) && r.read > 0:
 		c.note("the file breaks off without its closing braces, as Kernel Tuner leaves it while it works; %d configurations were read", r.read)
@@ -45,6 +47,19 @@ func readJSON(in *bufio.Reader, c *collector) error {
 		return errors.New("neither \"cache\" (Kernel Tuner) nor \"results\" (T4) is in the file")
 	}
 	return nil
+}
+
+// end reads what follows, which is nothing; checksums come with it.
+func (r *reader) end() error {
+	r.part.next()
+	switch t, err := r.dec.Token(); {
+	case err == io.EOF:
+		return nil
+	case err != nil:
+		return err
+	default:
+		return fmt.Errorf("%v follows after the end", t)
+	}
 }
 
 // top reads the outermost object.
@@ -99,7 +114,7 @@ func (r *reader) open(want json.Delim) error {
 		return err
 	}
 	if t != want {
-		return fmt.Errorf("%v stands where %q is expected", t, want)
+		return fmt.Errorf("%v stands where %q is expected", t, want.String())
 	}
 	return nil
 }
@@ -341,20 +356,16 @@ func objective(x *result, t *Trial) error {
 	return nil
 }
 
-// configuration returns the values in the order of parameters, which the first
-// result sets.
+// configuration returns the values in the order of parameters, which the results
+// before set, and may add to.
 func (r *reader) configuration(raw json.RawMessage) ([]Value, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil, errors.New("it has no configuration")
 	}
-	first := len(r.c.rec.Params) == 0
-	var values []Value
-	had := make([]bool, len(r.c.rec.Params))
-	if !first {
-		values = make([]Value, len(had))
-	}
+	values := make([]Value, len(r.c.rec.Params))
+	some := false
 	for dec.More() {
 		t, err := dec.Token()
 		if err != nil {
@@ -369,23 +380,20 @@ func (r *reader) configuration(raw json.RawMessage) ([]Value, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if first {
+		i, ok := r.c.byName[name]
+		if !ok {
+			i = len(values)
 			if err := r.c.param(name); err != nil {
 				return nil, err
 			}
-			values = append(values, v)
-			continue
+			values = append(values, Value{})
 		}
-		i, ok := r.c.byName[name]
-		if !ok || had[i] {
-			return nil, fmt.Errorf("%s is no parameter of the configurations before, or stands twice", name)
+		if values[i].kind != nothing {
+			return nil, fmt.Errorf("%s stands twice", name)
 		}
-		had[i], values[i] = true, v
+		values[i], some = v, true
 	}
-	if i := slices.Index(had, false); i >= 0 {
-		return nil, fmt.Errorf("it has no %s", r.c.rec.Params[i].Name)
-	}
-	if len(values) == 0 {
+	if !some {
 		return nil, errors.New("its configuration is empty")
 	}
 	return values, nil

@@ -37,7 +37,7 @@ type Param struct {
 
 // Trial is what became of a configuration. Times are in seconds.
 type Trial struct {
-	Config []uint16 // the number of each parameter's value
+	Config []uint16 // the number of each parameter's value, or Missing
 	// Failure says why there is no time, in the words of the file: "compile",
 	// "RuntimeFailedConfig"; empty if there is one.
 	Failure string
@@ -45,6 +45,10 @@ type Trial struct {
 	Runs    []float64 // single runs; left out of what is read, for want of use
 	Cost    Cost
 }
+
+// Missing stands for the value of a parameter that a configuration does not
+// have.
+const Missing = 1<<16 - 1
 
 // Cost is what a trial took, in seconds.
 type Cost struct {
@@ -69,11 +73,21 @@ func (r *Recording) Valid() int {
 	return n
 }
 
+// value returns a parameter's value; the zero Value if it is missing.
+func (r *Recording) value(param int, config []uint16) Value {
+	if config[param] == Missing {
+		return Value{}
+	}
+	return r.Params[param].Values[config[param]]
+}
+
 // Text returns a configuration as "block_size_x=16,tile=2".
 func (r *Recording) Text(config []uint16) string {
-	parts := make([]string, len(r.Params))
+	var parts []string
 	for i, p := range r.Params {
-		parts[i] = p.Name + "=" + p.Values[config[i]].String()
+		if config[i] != Missing {
+			parts = append(parts, p.Name+"="+p.Values[config[i]].String())
+		}
 	}
 	return strings.Join(parts, ",")
 }
@@ -101,7 +115,7 @@ func (r *Recording) Verify() error {
 			return fmt.Errorf("configuration %d has %d values, there are %d parameters", i+1, len(t.Config), len(r.Params))
 		}
 		for j, v := range t.Config {
-			if int(v) >= len(r.Params[j].Values) {
+			if v != Missing && int(v) >= len(r.Params[j].Values) {
 				return fmt.Errorf("configuration %d: %s has no value number %d", i+1, r.Params[j].Name, v)
 			}
 		}

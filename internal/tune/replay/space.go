@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
@@ -15,66 +14,28 @@ import (
 // is not recorded is not in it.
 type Space struct {
 	rec    *Recording
+	coords []coordinate
 	params []search.Param
-	index  map[string]int
+	points []int16 // of all configurations, one after the other
+	index  map[string]int32
 	start  int // the number of the configuration that a user gets
 }
 
 // NewSpace returns the space of a recording.
 func NewSpace(r *Recording) *Space {
-	s := &Space{rec: r, index: make(map[string]int, len(r.Trials))}
-	for i := range r.Params {
-		s.params = append(s.params, coordinate(&r.Params[i]))
+	s := &Space{rec: r, coords: coordinates(r), index: make(map[string]int32, len(r.Trials))}
+	for i := range s.coords {
+		s.params = append(s.params, s.coords[i].param)
 	}
+	s.points = make([]int16, 0, len(r.Trials)*len(s.coords))
 	for i := range r.Trials {
-		s.index[key(r.Trials[i].Config)] = i
+		for j := range s.coords {
+			s.points = append(s.points, s.coords[j].of(r.Trials[i].Config))
+		}
+		s.index[s.point(i).Key()] = int32(i)
 	}
 	s.start = s.nearest(nil)
 	return s
-}
-
-// coordinate describes a parameter to strategies, which need its order and
-// nothing else of values that are no whole numbers.
-func coordinate(p *Param) search.Param {
-	c := search.Param{Name: p.Name, Of: p.Name}
-	for _, axis := range []string{"x", "y", "z", "w"} {
-		if strings.HasSuffix(p.Name, "_"+axis) || strings.HasSuffix(p.Name, "."+axis) {
-			c.Axis, c.Of = axis, p.Name[:len(p.Name)-2]
-		}
-	}
-	numbers, words := true, true
-	for _, v := range p.Values {
-		numbers = numbers && v.isNumber()
-		words = words && v.kind == text && isWord(v.text)
-	}
-	for i, v := range p.Values {
-		switch {
-		case words:
-			c.Values = append(c.Values, schedule.Word(v.text))
-		case !numbers:
-			c.Values = append(c.Values, schedule.Word("v"+schedule.Int(int64(i)).String()))
-		case allWhole(p.Values):
-			c.Values = append(c.Values, schedule.Int(int64(v.number)))
-		default:
-			c.Values = append(c.Values, schedule.Int(int64(i)))
-		}
-	}
-	return c
-}
-
-// isWord reports whether a text can be a word of package schedule.
-func isWord(s string) bool {
-	v, err := schedule.ParseValue(s)
-	return err == nil && !v.IsNumber()
-}
-
-func allWhole(values []Value) bool {
-	for _, v := range values {
-		if v.kind == decimal {
-			return false
-		}
-	}
-	return true
 }
 
 // Params returns the parameters.
@@ -89,15 +50,8 @@ func (s *Space) Trial(p search.Point) (int, bool) {
 	if len(p) != len(s.params) {
 		return 0, false
 	}
-	b := make([]byte, 0, 64)
-	for _, v := range p {
-		if v < 0 || v >= maxValues {
-			return 0, false
-		}
-		b = append(b, byte(v), byte(v>>8))
-	}
-	i, ok := s.index[string(b)]
-	return i, ok
+	i, ok := s.index[p.Key()]
+	return int(i), ok
 }
 
 // Legal reports whether p is recorded.
@@ -106,10 +60,12 @@ func (s *Space) Legal(p search.Point) bool {
 	return ok
 }
 
+// row is a configuration's point.
+func (s *Space) row(i int) []int16 { return s.points[i*len(s.coords) : (i+1)*len(s.coords)] }
+
 func (s *Space) point(i int) search.Point {
-	config := s.rec.Trials[i].Config
-	p := make(search.Point, len(config))
-	for j, v := range config {
+	p := make(search.Point, len(s.coords))
+	for j, v := range s.row(i) {
 		p[j] = int(v)
 	}
 	return p
@@ -132,13 +88,13 @@ func (s *Space) All() iter.Seq[search.Point] {
 // Complete returns the recorded configuration nearest to the start that has the
 // values of p.
 func (s *Space) Complete(p search.Point) (search.Point, bool) {
-	if i, ok := s.Trial(p); ok {
-		return s.point(i), true
-	}
 	if len(p) != len(s.params) {
 		return nil, false
 	}
-	i := s.nearest(p)
+	i, ok := s.Trial(p)
+	if !ok {
+		i = s.nearest(p)
+	}
 	if i < 0 {
 		return nil, false
 	}
@@ -152,15 +108,12 @@ func (s *Space) nearest(p search.Point) int {
 trials:
 	for i := range s.rec.Trials {
 		d := 0.0
-		for j, v := range s.rec.Trials[i].Config {
+		for j, v := range s.row(i) {
 			if p != nil && p[j] >= 0 && p[j] != int(v) {
 				continue trials
 			}
-			q := &s.rec.Params[j]
-			if n := float64(len(q.Values)); q.Default >= 0 {
-				d += math.Abs(float64(int(v)-q.Default)) / n
-			} else {
-				d += math.Abs(float64(v)-(n-1)/2) / n
+			if c := &s.coords[j]; v >= 0 {
+				d += math.Abs(float64(v)-c.middle) / float64(len(c.param.Values))
 			}
 		}
 		if d < least {
@@ -174,15 +127,16 @@ trials:
 // not know them.
 func (s *Space) Starts() []search.Point { return []search.Point{s.point(s.start)} }
 
-// Text returns a point with its values as recorded.
+// Text returns a point as it was recorded, or else by its coordinates.
 func (s *Space) Text(p search.Point) string {
-	parts := make([]string, len(s.params))
-	for i, q := range s.rec.Params {
-		v := "?"
-		if i < len(p) && p[i] >= 0 && p[i] < len(q.Values) {
-			v = q.Values[p[i]].String()
+	if i, ok := s.Trial(p); ok {
+		return s.rec.Text(s.rec.Trials[i].Config)
+	}
+	var parts []string
+	for i, c := range s.params {
+		if i < len(p) && p[i] >= 0 && p[i] < len(c.Values) {
+			parts = append(parts, c.Name+"="+c.Values[p[i]].String())
 		}
-		parts[i] = q.Name + "=" + v
 	}
 	return strings.Join(parts, ",")
 }

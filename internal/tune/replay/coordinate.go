@@ -1,0 +1,141 @@
+package replay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/search"
+)
+
+// coordinate is what strategies see of a parameter, or of one of its numbers if
+// its values are lists like 8x32.
+type coordinate struct {
+	param  search.Param
+	from   int     // the parameter of the recording
+	number []int16 // by the parameter's value: that of the coordinate, or search.Absent
+	middle float64 // the number of the default, or of the value in the middle
+}
+
+// of returns the coordinate of a configuration.
+func (c *coordinate) of(config []uint16) int16 {
+	if v := config[c.from]; v != Missing {
+		return c.number[v]
+	}
+	return search.Absent
+}
+
+// axes names the numbers of a list from the last one on.
+var axes = []string{"x", "y", "z", "w"}
+
+func coordinates(r *Recording) []coordinate {
+	var out []coordinate
+	for i := range r.Params {
+		p := &r.Params[i]
+		lists, longest := shapes(p)
+		for d := range longest {
+			values := make([]schedule.Value, len(p.Values))
+			has := make([]bool, len(p.Values))
+			for v, l := range lists {
+				if at := len(l) - 1 - d; at >= 0 {
+					values[v], has[v] = schedule.Int(l[at]), true
+				}
+			}
+			c := arrange(search.Param{Name: p.Name + "." + axes[d], Of: p.Name, Axis: axes[d]}, values, has)
+			out = append(out, finish(c, i, p))
+		}
+		if longest == 0 {
+			c := arrange(onAxis(p.Name), stand(p), slices.Repeat([]bool{true}, len(p.Values)))
+			out = append(out, finish(c, i, p))
+		}
+	}
+	return out
+}
+
+// finish says where a coordinate comes from.
+func finish(c coordinate, from int, p *Param) coordinate {
+	c.from = from
+	c.middle = float64(len(c.param.Values)-1) / 2
+	if p.Default >= 0 && c.number[p.Default] >= 0 {
+		c.middle = float64(c.number[p.Default])
+	}
+	return c
+}
+
+// onAxis takes the axis from a name that ends in it.
+func onAxis(name string) search.Param {
+	for _, axis := range axes {
+		if of, ok := strings.CutSuffix(name, "_"+axis); ok {
+			return search.Param{Name: name, Of: of, Axis: axis}
+		}
+	}
+	return search.Param{Name: name, Of: name}
+}
+
+// arrange makes a coordinate of each value's part in it.
+func arrange(q search.Param, values []schedule.Value, has []bool) coordinate {
+	c := coordinate{param: q, number: make([]int16, len(values))}
+	for i, v := range values {
+		if has[i] && !slices.ContainsFunc(c.param.Values, v.Equal) {
+			c.param.Values = append(c.param.Values, v)
+		}
+	}
+	if c.param.Values[0].IsNumber() {
+		slices.SortFunc(c.param.Values, func(a, b schedule.Value) int { return int(a.Ints()[0] - b.Ints()[0]) })
+	}
+	for i, v := range values {
+		c.number[i] = search.Absent
+		if has[i] {
+			c.number[i] = int16(slices.IndexFunc(c.param.Values, v.Equal))
+		}
+	}
+	return c
+}
+
+// shapes returns the numbers of a parameter whose values are lists like 8x32, or
+// single numbers beside such lists, and the length of the longest; 0 if they are not.
+func shapes(p *Param) (lists [][]int64, longest int) {
+	for _, v := range p.Values {
+		l, err := schedule.ParseValue(v.String())
+		if err != nil || !l.IsNumber() || len(l.Ints()) > len(axes) {
+			return nil, 0
+		}
+		lists = append(lists, l.Ints())
+		longest = max(longest, len(l.Ints()))
+	}
+	if longest < 2 {
+		return nil, 0
+	}
+	return lists, longest
+}
+
+// stand returns what stands for a parameter's values: whole numbers and words
+// as they are, and otherwise their order.
+func stand(p *Param) []schedule.Value {
+	numbers, whole, words := true, true, true
+	for _, v := range p.Values {
+		numbers = numbers && v.isNumber()
+		whole = whole && v.isNumber() && v.kind != decimal
+		words = words && isWord(v.String())
+	}
+	out := make([]schedule.Value, len(p.Values))
+	for i, v := range p.Values {
+		switch order := schedule.Int(int64(i)); {
+		case whole:
+			out[i] = schedule.Int(int64(v.number))
+		case words:
+			out[i] = schedule.Word(v.String())
+		case numbers:
+			out[i] = order
+		default:
+			out[i] = schedule.Word("v" + order.String())
+		}
+	}
+	return out
+}
+
+// isWord reports whether a text can be a word of package schedule.
+func isWord(s string) bool {
+	v, err := schedule.ParseValue(s)
+	return err == nil && !v.IsNumber()
+}
