@@ -292,9 +292,14 @@ func TestLocked(t *testing.T) {
 	if got := log(t, s, id); len(got) != 1 {
 		t.Errorf("%d trials can be read", len(got))
 	}
-	// The wait ends when the other process does.
+	// The wait ends when the user ends it, or when the other process does.
 	s.Close()
-	s = open(t, path, Options{})
+	s = open(t, path, Options{Wait: time.Hour})
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if _, err := s.Begin(short, search1()); err != context.DeadlineExceeded {
+		t.Error(err)
+	}
 	time.AfterFunc(50*time.Millisecond, func() { other.Process.Kill() })
 	if _, err := s.Resume(ctx, id, ""); err != nil {
 		t.Error(err)

@@ -29,12 +29,12 @@ func whole(n int) string {
 	return strconv.Itoa(n)
 }
 
-func moment(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z07:00") }
+func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z07:00") }
 
 var columns = []column{
 	{"session", func(r *Record) string { return r.Session.ID }},
 	{"index", func(r *Record) string { return strconv.Itoa(r.Index) }},
-	{"at", func(r *Record) string { return moment(r.At) }},
+	{"at", func(r *Record) string { return stamp(r.At) }},
 	{"commit", func(r *Record) string { return r.Commit() }},
 	{"program", func(r *Record) string { return r.Session.Program.Name }},
 	{"program_hash", func(r *Record) string { return r.Session.Program.Hash }},

@@ -101,3 +101,8 @@ func isDatabase(err error) bool {
 	_, ok := errors.AsType[*sqlite.Error](err)
 	return ok || errors.Is(err, context.Canceled)
 }
+
+func isBusy(err error) bool {
+	failed, ok := errors.AsType[*sqlite.Error](err)
+	return ok && failed.Code()&0xff == lib.SQLITE_BUSY
+}

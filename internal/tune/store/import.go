@@ -53,8 +53,8 @@ func badFile(hint, format string, args ...any) error {
 // nothing. What is there already is passed over, so that a file may be imported twice.
 func (s *Store) Import(ctx context.Context, r io.Reader, from Source) (Imported, error) {
 	var m *importer
-	err := s.transact(ctx, func(ctx2 context.Context, tx *sql.Tx) error {
-		m = &importer{stop: ctx, writing: s.writing(ctx2, tx), store: s, sessions: map[string]*Info{}, from: from}
+	err := s.transact(ctx, func(tx *sql.Tx) error {
+		m = &importer{writing: s.writing(ctx, tx), sessions: map[string]*Info{}, from: from}
 		return m.file(r)
 	})
 	if errors.Is(err, errAlready) {
@@ -72,8 +72,6 @@ var errAlready = &BadFile{Text: "the file was imported before"}
 
 type importer struct {
 	*writing
-	stop     context.Context
-	store    *Store
 	sessions map[string]*Info
 	from     Source
 	count    Imported
@@ -104,7 +102,7 @@ func (m *importer) file(r io.Reader) error {
 func (m *importer) lines(in io.Reader) error {
 	dec := json.NewDecoder(in)
 	for n := 1; ; n++ {
-		if err := m.stop.Err(); err != nil {
+		if err := m.ctx.Err(); err != nil {
 			return err
 		}
 		var l line
@@ -264,7 +262,7 @@ func (m *importer) elements(dec *json.Decoder, open json.Delim, f func() error) 
 		return fmt.Errorf("%q is expected", open.String())
 	}
 	for dec.More() {
-		if err := m.stop.Err(); err != nil {
+		if err := m.ctx.Err(); err != nil {
 			return err
 		}
 		if err := f(); err != nil {

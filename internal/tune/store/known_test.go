@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 )
@@ -41,7 +42,7 @@ func TestKnown(t *testing.T) {
 	s := fresh(t)
 	with(t, s, nil,
 		tried("a", OK, 3, 5), tried("b", OK, 1, 1), tried("c", Crash, 0, 0), tried("d", OK, 2, 3), tried("e", OK, 0.5, 3), tried("f", OK, 4, 2))
-	again := tried("x", OK, 0.1, 9)
+	again := tried("x", OK, 0.1, 9) // not measured
 	again.Reused = true
 	other := tried("a", OK, 0.2, 9)
 	other.Kernel = "heat[0:1]"
@@ -259,5 +260,45 @@ func TestEarlyEnd(t *testing.T) {
 	trial := trial1()
 	if err := x.Append(ctx, &trial); err != nil {
 		t.Error(err)
+	}
+}
+
+// A store serves several goroutines, which may share a session.
+func TestGoroutines(t *testing.T) {
+	ctx := context.Background()
+	s := fresh(t)
+	shared := begin(t, s, search1())
+	var wait sync.WaitGroup
+	for g := range 4 {
+		wait.Go(func() {
+			x := shared
+			if g%2 == 1 {
+				search := search1()
+				later(g)(&search)
+				var err error
+				if x, err = s.Begin(ctx, search); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			for i := range 40 {
+				trial := numbered(g, i)
+				if err := x.Append(ctx, &trial); err != nil {
+					t.Error(err)
+				}
+				if i%10 == 0 {
+					if _, err := s.Known(ctx, search1().Scenario); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if n := len(log(t, s, shared.ID())); n != 80 || shared.Len() != 80 {
+		t.Errorf("%d trials", n)
+	}
+	if report := sound(t, s); report.Trials != 160 {
+		t.Errorf("%+v", report)
 	}
 }

@@ -39,7 +39,7 @@ func (s *Store) Begin(ctx context.Context, search Search) (*Session, error) {
 	x := &Session{store: s, info: Info{ID: identify(search), Search: search}}
 	x.info.Started = search.Started.Truncate(time.Millisecond).UTC()
 	x.info.Runs = []Run{{0, x.info.Started, search.Commit}}
-	err := s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.transact(ctx, func(tx *sql.Tx) error {
 		w := s.writing(ctx, tx)
 		return w.session(&x.info)
 	})
@@ -65,7 +65,7 @@ func (s *Store) Resume(ctx context.Context, id, commit string) (*Session, error)
 		return nil, err
 	}
 	x := &Session{store: s, info: info}
-	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.transact(ctx, func(tx *sql.Tx) error {
 		var last sql.NullInt64
 		if err := tx.QueryRowContext(ctx, "SELECT max(id) FROM trials WHERE id BETWEEN ? AND ?", info.first(), info.last()).Scan(&last); err != nil {
 			return err
@@ -102,19 +102,21 @@ func (x *Session) Len() int {
 }
 
 // Append stores a trial as the session's next one and makes t what Log will
-// return for it: Index is set, At too if it is zero, and samples, interval and times are
-// rounded. When it returns, the trial outlasts the process. A context that was
-// cancelled does not keep it from being stored.
+// return for it: Index is set, At too if it is zero or that of an old trial, and
+// samples, interval and times are rounded. When it returns, the trial
+// outlasts the process. A context that was cancelled does not keep it from being stored.
 func (x *Session) Append(ctx context.Context, t *Trial) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if t.At.IsZero() {
+	if t.At.Before(x.info.Started) {
 		t.At = time.Now()
 	}
 	t.Index = x.next
 	s := x.store
 	w := &writing{}
-	err := s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	// What was measured is to be kept, above all when the user stops the search.
+	ctx = context.WithoutCancel(ctx)
+	err := s.transact(ctx, func(tx *sql.Tx) error {
 		w = s.writing(ctx, tx)
 		fresh, err := w.trial(&x.info, t)
 		if err == nil && !fresh {
@@ -130,10 +132,12 @@ func (x *Session) Append(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// Finish notes that the search is over, and how it ended.
+// Finish notes that the search is over, and how it ended, be it by a context
+// that was cancelled.
 func (x *Session) Finish(ctx context.Context, outcome string) error {
+	ctx = context.WithoutCancel(ctx)
 	now := time.Now().Truncate(time.Millisecond).UTC()
-	return x.store.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return x.store.transact(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE sessions SET finished = ?, outcome = ? WHERE id = ?", now.UnixMilli(), outcome, x.info.row)
 		return err
 	})

@@ -107,18 +107,7 @@ func (s *Store) openToWrite(ctx context.Context, o Options, scripts []string) er
 	s.write.SetMaxOpenConns(1) // writers of this process wait for each other here
 	// The journal's mode is changed without waiting for others, so that two
 	// processes that make the same store must try again.
-	for deadline := time.Now().Add(o.Wait); ; {
-		err = migrate(ctx, s.write, scripts)
-		if err == nil || time.Now().After(deadline) || !errors.Is(word(ctx, s.path, o.Wait, err), ErrBusy) {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	if err != nil {
+	if err := s.patiently(ctx, func() error { return migrate(ctx, s.write, scripts) }); err != nil {
 		return err
 	}
 	s.read, err = s.connect("rw", "query_only(on)")
@@ -155,30 +144,50 @@ func (s *Store) connect(mode string, pragmas ...string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("file:%s?mode=%s&_pragma=busy_timeout(%d)", (&url.URL{Path: path}).EscapedPath(), mode, s.wait.Milliseconds())
+	name := fmt.Sprintf("file:%s?mode=%s&_pragma=busy_timeout(%d)", (&url.URL{Path: path}).EscapedPath(), mode, min(moment, s.wait).Milliseconds())
 	for _, p := range pragmas {
 		name += "&_pragma=" + p
 	}
 	return sql.Open("sqlite", name)
 }
 
-// transact runs f in a transaction, which is undone if f or its end fails. It
-// cannot be interrupted, only time out: what was measured is to be kept, above all
-// when the user stops the search.
-func (s *Store) transact(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+// transact runs f in a transaction, which is undone if f or its end fails.
+func (s *Store) transact(ctx context.Context, f func(tx *sql.Tx) error) error {
 	if s.write == nil {
 		return word(ctx, s.path, s.wait, refuse(ErrReadOnly, "the store was opened to be read only", ""))
 	}
-	ctx = context.WithoutCancel(ctx)
-	tx, err := s.write.BeginTx(ctx, nil)
+	var tx *sql.Tx
+	err := s.patiently(ctx, func() (err error) {
+		tx, err = s.write.BeginTx(ctx, nil)
+		return err
+	})
 	if err == nil {
-		if err = f(ctx, tx); err == nil {
+		if err = f(tx); err == nil {
 			err = tx.Commit()
 		}
 		tx.Rollback() // changes nothing after a commit
 	}
 	return word(ctx, s.path, s.wait, err)
 }
+
+// patiently repeats f while another process writes, as long as the store is to
+// wait. SQLite itself waits only for a moment, since nothing interrupts it then.
+func (s *Store) patiently(ctx context.Context, f func() error) error {
+	for deadline := time.Now().Add(s.wait); ; {
+		err := f()
+		if !isBusy(err) || !time.Now().Before(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// moment is how long SQLite waits for a lock by itself.
+const moment = 50 * time.Millisecond
 
 func makeFolder(path string) error {
 	dir := filepath.Dir(path)

@@ -114,6 +114,13 @@ func TestSession(t *testing.T) {
 		}
 	}
 
+	// What is used again has the time at which it is.
+	reused := first
+	reused.Reused, reused.At = true, noon.Add(-time.Hour)
+	if err := x.Append(ctx, &reused); err != nil || time.Since(reused.At) > time.Hour || reused.Index != 2 {
+		t.Errorf("%+v, %v", reused, err)
+	}
+
 	// It is taken up by another Gridloom.
 	if err := x.Finish(ctx, "interrupted"); err != nil {
 		t.Fatal(err)
@@ -134,7 +141,7 @@ func TestSession(t *testing.T) {
 		}
 		commits = append(commits, fmt.Sprint(r.Index, " ", r.Commit()))
 	}
-	if want := []string{"0 0123456789ab", "1 0123456789ab", "2 fedcba"}; !reflect.DeepEqual(commits, want) {
+	if want := []string{"0 0123456789ab", "1 0123456789ab", "2 0123456789ab", "3 fedcba"}; !reflect.DeepEqual(commits, want) {
 		t.Errorf("%q", commits)
 	}
 	if info, _ := s.Session(ctx, x.ID()); info.Outcome != "" || !info.Finished.IsZero() || len(info.Runs) != 2 {
@@ -144,10 +151,10 @@ func TestSession(t *testing.T) {
 	// Who goes on after that in the first process is told.
 	late := trial1()
 	err = x.Append(ctx, &late)
-	if want := fmt.Sprintf("%s: session %s goes on in another process, which has stored trial 2 (end one of the two)", s.Path(), x.ID()); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("%s: session %s goes on in another process, which has stored trial 3 (end one of the two)", s.Path(), x.ID()); err == nil || err.Error() != want {
 		t.Error(err)
 	}
-	if n := len(log(t, s, x.ID())); n != 3 {
+	if n := len(log(t, s, x.ID())); n != 4 {
 		t.Errorf("%d trials", n)
 	}
 }

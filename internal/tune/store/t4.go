@@ -174,7 +174,7 @@ func (r *Record) t4() t4Result {
 	list, head := split(r.Config)
 	compile := ms(r.Compile)
 	out := t4Result{
-		Timestamp:     moment(r.At),
+		Timestamp:     stamp(r.At),
 		Configuration: list,
 		Objectives:    []string{"time"},
 		Times: t4Times{CompilationTime: &compile, Compilation: &compile, Benchmark: ms(r.Measure), Framework: ms(r.Other),
