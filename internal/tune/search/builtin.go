@@ -56,3 +56,12 @@ func (b builtin) entry() entry {
 	}
 	return e
 }
+
+// Specifications lists the strategies that are files.
+func Specifications() []string {
+	var list []string
+	for _, b := range builtins {
+		list = append(list, b.name)
+	}
+	return list
+}

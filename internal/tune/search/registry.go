@@ -1,8 +1,13 @@
 package search
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/tune/search/spec"
 )
 
 // Info describes a strategy.
@@ -49,25 +54,60 @@ func Names() []Info {
 }
 
 // New makes a strategy by its name, which an argument may follow after a colon:
-// "local:exchange".
+// "local:exchange". A name that ends in .spec is that of a heuristic
+// specification file, whose argument sets options: "mine.spec:n=1".
 func New(name string, p Problem) (Strategy, error) {
+	e, arg, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.make(p, arg)
+	if err != nil {
+		var bad *SpecError
+		if errors.As(err, &bad) {
+			return nil, err // it names the file
+		}
+		return nil, fmt.Errorf("the strategy %s: %w", e.Name, err)
+	}
+	return s, nil
+}
+
+// Check reports what is wrong with a strategy's name, or with the syntax of its
+// file, as far as that can be told before there is a space.
+func Check(name string) error {
+	_, _, err := find(name)
+	return err
+}
+
+// find returns the strategy that a name means, and its argument.
+func find(name string) (e entry, arg string, err error) {
 	name, arg, given := strings.Cut(name, ":")
-	for _, e := range entries() {
-		if e.Name != name {
-			continue
-		}
-		if given && e.Arg == "" {
-			return nil, fmt.Errorf("the strategy %s takes no argument", name)
-		}
-		s, err := e.make(p, arg)
+	if strings.HasSuffix(name, ".spec") {
+		text, err := os.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("the strategy %s: %w", name, err)
+			return e, "", err
 		}
-		return s, nil
+		f, list := spec.Parse(diag.NewSource(name, string(text)))
+		if list.HasErrors() {
+			return e, "", &SpecError{f.Source, list}
+		}
+		if _, err := heuristicOptions(f, arg); err != nil {
+			return e, "", err
+		}
+		return entry{Info{Name: name}, func(p Problem, arg string) (Strategy, error) {
+			return NewHeuristic(name, string(text), arg, p)
+		}}, arg, nil
 	}
 	var known []string
 	for _, e := range entries() {
-		known = append(known, e.Name)
+		if e.Name != name {
+			known = append(known, e.Name)
+			continue
+		}
+		if given && e.Arg == "" {
+			return e, "", fmt.Errorf("the strategy %s takes no argument", name)
+		}
+		return e, arg, nil
 	}
-	return nil, fmt.Errorf("there is no strategy %q; there are %s", name, strings.Join(known, ", "))
+	return e, "", fmt.Errorf("there is no strategy %q; there are %s, and files that end in .spec", name, strings.Join(known, ", "))
 }
