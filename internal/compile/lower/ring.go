@@ -136,7 +136,7 @@ func (w *sweep) newRing(a *ir.Array) *ring {
 	last := map[int]int64{}
 	reach := func(axis int, lo, hi int64) {
 		s := w.along[axis]
-		hi += (s.threads - 1) * s.blocked
+		hi += (s.computing() - 1) * s.blocked
 		if _, ok := r.from[axis]; !ok {
 			r.from[axis], last[axis] = lo, hi
 		}
@@ -166,6 +166,7 @@ func (w *sweep) newRing(a *ir.Array) *ring {
 			}
 		}
 	}
+	w.cover(r, last)
 	inner := w.inner()
 	r.from[inner] -= mod(r.from[inner], r.n)
 	r.cells = 1
@@ -181,7 +182,9 @@ func (w *sweep) newRing(a *ir.Array) *ring {
 	}
 	if w.stream == noAxis {
 		r.planes = 1
-		w.leaveOut(r)
+		if w.perspective == "" {
+			w.leaveOut(r)
+		}
 		return r
 	}
 	r.planes = r.high - r.low + 1 + (w.shared+1)*w.step()
@@ -197,7 +200,7 @@ func (w *sweep) allocate(r *ring) {
 	}
 	w.allocs = append(w.allocs, &kernel.Alloc{Buffer: r.buf})
 	if r.bulk == nil || r.bulk.singles {
-		w.ringCopies(r, st)
+		w.ringCopies(r)
 	}
 	if r.bulk != nil {
 		w.bulkRows(r)
@@ -229,8 +232,11 @@ func (w *sweep) fresh(c *chain) (lowest, highest int64) {
 }
 
 // ringCopies shares the runs of a plane out among the threads of the block.
-func (w *sweep) ringCopies(r *ring, st *store) {
-	inner := w.inner()
+func (w *sweep) ringCopies(r *ring) {
+	if w.perspective != "" {
+		w.ownCopies(r)
+		return
+	}
 	threads := w.threads()
 	parts := r.parts
 	if parts == nil {
@@ -241,8 +247,6 @@ func (w *sweep) ringCopies(r *ring, st *store) {
 		runs += p.cells() / r.n
 	}
 	lane := w.pre.let(w.env, "lane", "lane", w.lane)
-	lastDim := len(r.array.Dims) - 1
-	holds := r.array.Holds(lastDim)
 	for i := range (runs + threads - 1) / threads {
 		name := fmt.Sprintf("copy%d", i)
 		number := kernel.Add(lane, kernel.I(i*threads))
@@ -254,23 +258,31 @@ func (w *sweep) ringCopies(r *ring, st *store) {
 		if r.parts != nil {
 			c.at = w.pre.let(w.env, fmt.Sprintf("place:%p:%d", r, i), name+"_at", r.within(from, w.planeAxes(r.array)))
 		}
-		for d, dim := range r.array.Dims[:lastDim] {
-			axis := dim.Axis
-			if axis == w.stream {
-				c.outer = append(c.outer, index{axis: axis})
-				continue
-			}
-			x := kernel.Add(w.corner[axis], from[axis])
-			raw := index{axis: axis, at: x, key: fmt.Sprintf("%p:%s:%d", r, name, axis)}
-			c.outer = append(c.outer, w.mapped(r.array, d, raw, name+"_"+w.Program.Axes[axis], true, true))
-		}
-		raw := kernel.Add(w.corner[inner], from[inner])
-		c.raw = w.pre.let(w.env, fmt.Sprintf("run:%p:%d", r, i), name+"_"+w.Program.Axes[inner], raw)
-		down := func(x kernel.Expr) kernel.Expr { return kernel.Sub(x, floorMod(x, kernel.I(r.n))) }
-		clipped := kernel.Max(kernel.Min(c.raw, down(w.high(holds.Hi, nil))), down(w.low(holds.Lo, nil)))
-		c.x = w.pre.let(w.env, fmt.Sprintf("runin:%p:%d", r, i), name+"_from", clipped)
-		r.copies = append(r.copies, c)
+		w.addCopy(r, c, from)
 	}
+}
+
+// addCopy adds a run that a thread copies, given where it starts by axis, from
+// the block's corner.
+func (w *sweep) addCopy(r *ring, c *ringCopy, from map[int]kernel.Expr) {
+	inner, lastDim, number := w.inner(), len(r.array.Dims)-1, len(r.copies)
+	holds := r.array.Holds(lastDim)
+	for d, dim := range r.array.Dims[:lastDim] {
+		axis := dim.Axis
+		if axis == w.stream {
+			c.outer = append(c.outer, index{axis: axis})
+			continue
+		}
+		x := kernel.Add(w.corner[axis], from[axis])
+		raw := index{axis: axis, at: x, key: fmt.Sprintf("%p:%s:%d", r, c.name, axis)}
+		c.outer = append(c.outer, w.mapped(r.array, d, raw, c.name+"_"+w.Program.Axes[axis], true, true))
+	}
+	raw := kernel.Add(w.corner[inner], from[inner])
+	c.raw = w.pre.let(w.env, fmt.Sprintf("run:%p:%d", r, number), c.name+"_"+w.Program.Axes[inner], raw)
+	down := func(x kernel.Expr) kernel.Expr { return kernel.Sub(x, floorMod(x, kernel.I(r.n))) }
+	clipped := kernel.Max(kernel.Min(c.raw, down(w.high(holds.Hi, nil))), down(w.low(holds.Lo, nil)))
+	c.x = w.pre.let(w.env, fmt.Sprintf("runin:%p:%d", r, number), c.name+"_from", clipped)
+	r.copies = append(r.copies, c)
 }
 
 // place returns where a plane of the ring starts.
@@ -414,8 +426,8 @@ func (w *sweep) feedRings(last kernel.Expr) {
 func (w *sweep) ringRow(r *ring, c *chain) kernel.Expr {
 	local := func(axis int, off int64) kernel.Expr {
 		at := kernel.I(off - r.from[axis])
-		if v, ok := w.thread[axis]; ok {
-			at = kernel.Add(kernel.Mul(kernel.V(v), kernel.I(w.along[axis].blocked)), at)
+		if thread, ok := w.threadAt(axis); ok {
+			at = kernel.Add(kernel.Mul(thread, kernel.I(w.along[axis].blocked)), at)
 		}
 		return at
 	}

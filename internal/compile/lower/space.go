@@ -53,6 +53,7 @@ func (n *nest) space() schedule.Space {
 	s := Space(n.opts.Target, names, n.opts.Lacks...)
 	if n.opts.Target == GPU && n.sweepable() {
 		n.offerRetiming(&s)
+		n.offerPerspectives(&s)
 		n.offerLoading(&s)
 	}
 	n.offerFolding(&s)

@@ -44,14 +44,20 @@ type tiling struct {
 	// retiming says how statements are computed in pieces: "yes" or "sums"; empty
 	// if they are not.
 	retiming string
+	// perspective says which axes have threads for the halo: "input" or "mixed";
+	// empty if none has.
+	perspective string
 }
 
 // share is how an axis is shared out: threads of a block, neighbouring cells
 // of a thread, and how often that repeats at the distance of a block.
-type share struct{ threads, blocked, cyclic int64 }
+type share struct {
+	threads, blocked, cyclic int64
+	margin                   int64 // threads at either side that only load
+}
 
 // width returns the cells of a block.
-func (s share) width() int64 { return s.threads * s.blocked * s.cyclic }
+func (s share) width() int64 { return s.computing() * s.blocked * s.cyclic }
 
 // sweep is a group on its way to a kernel of these families.
 type sweep struct {
@@ -96,7 +102,7 @@ func (n *nest) tiling() (tiling, bool) {
 	if cfg.Family == "stream" {
 		t.stream = n.axisNamed(cfg.Word("stream"))
 		t.chunk, t.ahead = cfg.Int("chunk"), cfg.Int("ahead")
-		t.along[t.stream] = share{1, cfg.Int("planes"), 1}
+		t.along[t.stream] = share{threads: 1, blocked: cfg.Int("planes"), cyclic: 1}
 		rest = without(rest, t.stream)
 	}
 	if cfg.Has("shared") {
@@ -133,10 +139,14 @@ func (n *nest) tiling() (tiling, bool) {
 		return nil
 	}
 	rows, repeat := values("rows"), values("repeat")
-	t.along[n.inner()] = share{of(block, 0), t.vec, of(repeat, 0)}
+	t.along[n.inner()] = share{threads: of(block, 0), blocked: t.vec, cyclic: of(repeat, 0)}
 	for i := len(rest) - 1; i >= 0; i-- {
 		at := len(rest) - i
-		t.along[rest[i]] = share{of(block, at), of(rows, at-1), of(repeat, at)}
+		t.along[rest[i]] = share{threads: of(block, at), blocked: of(rows, at-1), cyclic: of(repeat, at)}
+	}
+	if cfg.Has("perspective") && cfg.Word("perspective") != "output" {
+		t.perspective = cfg.Word("perspective")
+		n.addMargins(&t)
 	}
 	return t, true
 }
@@ -380,8 +390,8 @@ func (w *sweep) geometry() func(*scope) []kernel.Stmt {
 			name += "_first"
 		}
 		w.corner[axis] = x
-		if v, ok := w.thread[axis]; ok {
-			x = kernel.Add(x, kernel.Mul(kernel.V(v), kernel.I(w.along[axis].blocked)))
+		if at, ok := w.threadAt(axis); ok {
+			x = kernel.Add(x, kernel.Mul(at, kernel.I(w.along[axis].blocked)))
 		}
 		w.pos[axis] = w.pre.let(w.env, fmt.Sprintf("pos:%d", axis), name, x)
 	}

@@ -224,6 +224,9 @@ func (w *sweep) within(cells analysis.Cells, place map[int]int64, run int64) ker
 			key += fmt.Sprintf(":%d:%s", place[axis], w.rangeKey(r))
 		}
 	}
+	if own := w.hasCells(); own != nil {
+		fixed = conj(fixed, own)
+	}
 	if w.last != nil {
 		moving = conj(moving, kernel.Lt(w.pos[w.stream], w.last))
 	}
