@@ -23,6 +23,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
 	"github.com/gridloom/gridloom/internal/run/worker"
 	"github.com/gridloom/gridloom/internal/tune/bench"
+	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
 // app is what every command has at hand.
@@ -41,6 +42,7 @@ type commands struct {
 	Explain    explainCmd    `cmd:"" help:"Show order, work, data movement, dependences and the roofline bound."`
 	Space      spaceCmd      `cmd:"" help:"Show the configurations that a program's kernels may have."`
 	Run        runCmd        `cmd:"" help:"Run a program on a device."`
+	Tune       tuneCmd       `cmd:"" help:"Find the fastest kernels for a program on a device."`
 	Emit       emitCmd       `cmd:"" help:"Write the generated code, as a library to call."`
 	Devices    devicesCmd    `cmd:"" help:"List the devices that were found, and why others cannot be used."`
 	Bench      benchCmd      `cmd:"" help:"Measure the project's own figures on this machine."`
@@ -66,7 +68,7 @@ type parsed int
 // Worker must be called first in main: in a process that Gridloom has started
 // as a worker, it serves and does not return.
 func Worker() {
-	worker.Main(runexec.Service, pool.Service, pool.OpenCLService, bench.Service, bench.CompileService, oclgrind.Service)
+	worker.Main(runexec.Service, pool.Service, pool.OpenCLService, bench.Service, bench.CompileService, measure.Service, oclgrind.Service)
 }
 
 // Run runs the command that args name and returns its exit status.

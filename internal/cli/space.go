@@ -22,13 +22,12 @@ type spaceCmd struct {
 	Machine string   `help:"Kernels for a machine that need not be here: a built-in one (${machines}) or a JSON file. Default: h200." placeholder:"NAME|FILE.json" xor:"for"`
 	Target  string   `default:"cuda" enum:"cuda,opencl" help:"What kernels for a GPU are written in: cuda or opencl. Default: cuda." placeholder:"LANGUAGE"`
 	Plan    string   `help:"Settings that decide which kernels there are, such as local=fused." placeholder:"PLAN"`
-	Fix     []string `help:"Only configurations that have a parameter, with one of these values (repeatable)." placeholder:"NAME=VALUE|VALUE" sep:"none"`
-	Limit   []string `help:"Only configurations in which a parameter, if there is one, is so (repeatable): vec<=4, block<512, load!=plain." placeholder:"LIMIT" sep:"none"`
-	Free    bool     `help:"Also what the source excludes by its #pragma and its storage hints."`
 	Count   bool     `help:"Print the number of configurations alone."`
 	Sample  int      `help:"Print so many plans, drawn with equal chance." placeholder:"N"`
 	Seed    uint64   `default:"1" help:"Draw other plans. Default: 1." placeholder:"N"`
 	JSON    bool     `name:"json" help:"Print as JSON."`
+
+	spaceFlags `embed:""`
 }
 
 func (c *spaceCmd) Help() string {
@@ -115,51 +114,12 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 		return lower.Options{}, usage("--target %s: %s is not programmed in it", c.Target, m.Name)
 	}
 	o.Target, o.Sized, o.Machine = lower.GPU, true, m
-	for _, need := range []machine.Capability{machine.Shuffle, machine.AsyncCopy} {
+	for _, need := range []machine.Capability{machine.Shuffle, machine.AsyncCopy, machine.BulkCopy, machine.Image, machine.Constant} {
 		if !d.Can(need) {
 			o.Lacks = append(o.Lacks, need)
 		}
 	}
 	return o, nil
-}
-
-// restrict applies --fix and --limit to all kernels that they fit.
-func (c *spaceCmd) restrict(choices []lower.Choice) error {
-	apply := func(option, text string, f func(schedule.Space) (schedule.Space, error)) error {
-		var first error
-		fits := false
-		for i := range choices {
-			if less, err := f(choices[i].Space); err == nil {
-				choices[i].Space, fits = less, true
-			} else if first == nil {
-				first = err
-			}
-		}
-		if !fits && first != nil {
-			return usage("%s %s: %s", option, text, first)
-		}
-		return nil
-	}
-	for _, text := range c.Limit {
-		if err := apply("--limit", text, func(s schedule.Space) (schedule.Space, error) { return s.Limit(text) }); err != nil {
-			return err
-		}
-	}
-	for _, text := range c.Fix {
-		name, list, found := strings.Cut(text, "=")
-		var values []schedule.Value
-		for part := range strings.SplitSeq(list, "|") {
-			v, err := schedule.ParseValue(part)
-			if !found || err != nil {
-				return usage("--fix %s: write NAME=VALUE, or NAME=VALUE|VALUE", text)
-			}
-			values = append(values, v)
-		}
-		if err := apply("--fix", text, func(s schedule.Space) (schedule.Space, error) { return s.Fix(name, values...) }); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // hints warns of what the source asks of kernels and cannot have.

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/search"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+type tuneCmd struct {
+	File     string        `arg:"" help:"Source file; - reads standard input."`
+	Set      []string      `help:"Give a size or a scalar its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
+	Strategy string        `default:"auto" help:"How to search; random, local and others. Default: auto." placeholder:"NAME"`
+	Budget   time.Duration `help:"Stop after so long, the last measurements included. Default: 60s, or none with --trials." placeholder:"TIME"`
+	Trials   int           `help:"Stop after so many configurations." placeholder:"N"`
+	Target   string        `help:"Stop when the program is so fast: 1e9 updates of cells a second, or with % a part of what memory allows." placeholder:"SPEED"`
+	Seed     uint64        `default:"1" help:"Make other random choices. Default: 1." placeholder:"N"`
+	Out      string        `help:"Write the whole story as tuning.json to a folder." placeholder:"DIR"`
+	JSON     bool          `name:"json" help:"Print what happens, an object of JSON on each line."`
+	Quiet    bool          `short:"q" help:"No progress and no notes."`
+
+	spaceFlags `embed:""`
+
+	Device  string `short:"d" group:"device" default:"cpu" help:"cpu, cuda:0, opencl:0 and so on; auto for the first NVIDIA GPU, or else the cpu. Default: cpu." placeholder:"DEVICE"`
+	Plan    string `group:"device" help:"Settings that stay as they are, such as local=fused; @FILE reads them from a file." placeholder:"PLAN"`
+	FP      string `name:"fp" group:"device" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract lets a multiplication and an addition fuse, fast reorders too. Default: contract." placeholder:"MODE"`
+	Workers int    `group:"device" help:"Compile so many configurations at the same time. Default: one a processor." placeholder:"N"`
+}
+
+func (c *tuneCmd) Help() string {
+	return `Finds the fastest kernels for a program on a device. Every configuration that is timed is
+checked first, at every cell, against plain kernels, which are themselves checked against the
+reference executor. docs/cli.md tells more.
+
+Examples:
+
+	gridloom tune examples/heat3d.loom --budget 20s
+	gridloom tune examples/heat3d.loom --set L=512 --set M=512 --set N=512 --device cuda:0 --out tuned
+	gridloom tune examples/heat3d.loom --device cuda:0 --fix family=stream --limit 'vec<=2'
+	gridloom tune examples/heat3d.loom --trials 100 --strategy random --json`
+}
+
+// usualBudget is what a search may take if nobody says otherwise.
+const usualBudget = time.Minute
+
+func (c *tuneCmd) Run(a *app) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	f := targetFlags{Device: c.Device, Plan: c.Plan, FP: c.FP}
+	t, err := f.target()
+	if err != nil {
+		return err
+	}
+	if t.backend == nil {
+		return usage("--device %s: nothing can be tuned on the reference executor", c.Device)
+	}
+	src, p, err := a.load(c.File)
+	if err != nil {
+		return err
+	}
+	if o.Bound, err = a.bind(src, p, c.Set); err != nil {
+		return err
+	}
+	if o.Set, err = sets(c.Set); err != nil {
+		return err
+	}
+	o.Arithmetic, o.Plan = t.arithmetic, t.plan
+	kind, _ := t.backend.language()
+	if !c.Quiet {
+		a.hints(src, p, t.lowering(o.Bound, kind))
+	}
+	if err := c.check(o, t.lowering(o.Bound, kind)); err != nil {
+		return err
+	}
+	cache, err := toolchain.OpenCache("")
+	if err != nil {
+		return err
+	}
+	defer cache.Close()
+	o.Lab, err = measure.Open(a.ctx, measure.Options{Device: t.device, Arithmetic: t.arithmetic, Cache: cache, Workers: c.Workers})
+	if err != nil {
+		return failf(exitDevice, "--device %s: %w", t.device, err)
+	}
+	defer o.Lab.Close()
+	show := newTuneMeter(a, c)
+	o.Events = show.event
+	result, err := tuner.Run(a.ctx, o)
+	show.clear()
+	if err != nil {
+		return err
+	}
+	cache.Trim(cacheLimit) // what cannot be removed now will be another time
+	if err := c.keep(result); err != nil {
+		return err
+	}
+	if !c.JSON {
+		printTuning(a, result)
+	}
+	if result.Interrupted {
+		return &failure{status: exitInterrupted}
+	}
+	return nil
+}
+
+// options reads what says how to search.
+func (c *tuneCmd) options() (tuner.Options, error) {
+	o := tuner.Options{Strategy: c.Strategy, Seed: c.Seed, Budget: c.Budget, Trials: c.Trials, Free: c.Free}
+	switch {
+	case c.Budget < 0:
+		return o, usage("--budget %v: a time is positive", c.Budget)
+	case c.Trials < 0:
+		return o, usage("--trials %d: a number of configurations is positive", c.Trials)
+	case c.Workers < 0:
+		return o, usage("--workers %d: a number of processes is positive", c.Workers)
+	}
+	if err := knownStrategy(c.Strategy); err != nil {
+		return o, err
+	}
+	if c.Budget == 0 && c.Trials == 0 {
+		o.Budget = usualBudget
+	}
+	if c.Target != "" {
+		number, part := strings.CutSuffix(c.Target, "%")
+		v, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(v > 0) {
+			return o, usage("--target %s: write a speed, such as 200, or a part, such as 95%%", c.Target)
+		}
+		if part {
+			o.Target.Fraction = v / 100
+		} else {
+			o.Target.GStencils = v
+		}
+	}
+	var err error
+	o.Restrict, err = c.restriction()
+	return o, err
+}
+
+// knownStrategy refuses names that no strategy has.
+func knownStrategy(name string) error {
+	name, _, _ = strings.Cut(name, ":")
+	known := []string{"auto"}
+	for _, i := range search.Names() {
+		known = append(known, i.Name)
+	}
+	if slices.Contains(known, name) || strings.HasSuffix(name, ".spec") {
+		return nil
+	}
+	bad := usage("--strategy %s: there is no such strategy", name)
+	if near := diag.Nearest(name, known); near != "" {
+		return bad.hintf("did you mean %s?", near)
+	}
+	return bad.hintf("there is %s", strings.Join(known, ", "))
+}
+
+// check finds out what is wrong with the restrictions before any work starts.
+func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
+	l.Free = c.Free
+	choices, err := lower.Choices(o.Bound.Program, l)
+	if err != nil {
+		return badPlan(l.Plan, err)
+	}
+	return c.restrict(choices)
+}
+
+// keep writes tuning.json.
+func (c *tuneCmd) keep(r *tuner.Result) error {
+	if c.Out == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.Out, 0o777); err != nil {
+		return gridio.Named(c.Out, err)
+	}
+	return gridio.WriteFile(filepath.Join(c.Out, "tuning.json"), func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s\n", text)
+		return err
+	})
+}
+
+// printTuning prints the table of plans and the best of them.
+func printTuning(a *app, r *tuner.Result) {
+	fmt.Fprintf(a.stdout, "%s on %s: %d configurations in %s, %.1f a second, %s idle %.0f %% of the time\n",
+		r.Program, r.Device.Name, r.Trials, seconds(r.Seconds), r.Rate, r.Device.ID, 100*r.Idle)
+	for _, x := range r.Refusals {
+		fmt.Fprintf(a.stdout, "  %d refused: %s, such as %s\n", x.Count, x.Reason, x.Config)
+	}
+	fmt.Fprintf(a.stdout, "  %-10s %12s %9s  %s\n", "", "GStencil/s", "of copy", "time of a step")
+	for _, c := range r.Contenders {
+		fmt.Fprintf(a.stdout, "  %-10s %12.4g %8.1f%%  %.4g ms (%.4g to %.4g)\n", c.Name, c.GStencils, 100*c.Fraction, 1e3*c.Seconds, 1e3*c.Interval[0], 1e3*c.Interval[1])
+	}
+	fmt.Fprintf(a.stdout, "  %-10s %12.4g %8.1f%%  %.4g GB/s, %.4g bytes a point\n", "copy", r.Bound.GStencils, 100.0, r.Bound.CopyGBs, r.Bound.BytesPerPoint)
+	for _, s := range r.Speedups {
+		fmt.Fprintf(a.stdout, "  %.3f times as fast as %s (%.3f to %.3f)\n", s.Ratio, s.Over, s.Interval[0], s.Interval[1])
+	}
+	fmt.Fprintf(a.stdout, "%s\n", r.Best)
+}

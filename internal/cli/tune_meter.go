@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// tuneMeter shows what a search does: on a terminal one line that is
+// rewritten, else a line every ten seconds and one for whatever is important.
+type tuneMeter struct {
+	to       io.Writer
+	lines    *json.Encoder // for --json
+	terminal bool
+	shown    time.Time
+	live     bool // the terminal's line holds something
+	failed   error
+}
+
+func newTuneMeter(a *app, c *tuneCmd) *tuneMeter {
+	m := &tuneMeter{to: a.stderr, terminal: a.terminal(), shown: time.Now()}
+	if c.Quiet {
+		m.to, m.terminal = io.Discard, false
+	}
+	if c.JSON {
+		m.lines = json.NewEncoder(a.stdout)
+		m.lines.SetEscapeHTML(false)
+	}
+	return m
+}
+
+func (m *tuneMeter) event(e tuner.Event) {
+	if m.lines != nil {
+		if err := m.lines.Encode(e); err != nil && m.failed == nil {
+			m.failed = err
+		}
+	}
+	switch e.Kind {
+	case tuner.EventStart, tuner.EventCheck:
+		m.say("%s", e.Text)
+	case tuner.EventKernel:
+		m.say("%s: %s configurations, %.0f %% of the time", e.Kernel, e.Space, 100*e.Share)
+	case tuner.EventFinal:
+		m.say("side by side: %s", e.Text)
+	case tuner.EventNote:
+		m.say("note: %s", e.Text)
+	case tuner.EventTrial:
+		if e.Trial.Verdict == tuner.Wrong {
+			m.say("WRONG: %s computes wrong numbers: %s", e.Trial.Config, e.Trial.Message)
+		}
+		m.status(e.Status)
+	}
+}
+
+// say prints a line that stays.
+func (m *tuneMeter) say(format string, args ...any) {
+	m.clear()
+	fmt.Fprintf(m.to, format+"\n", args...)
+}
+
+// status shows how far the search is, now and then.
+func (m *tuneMeter) status(s *tuner.Status) {
+	wait := 10 * time.Second
+	if m.terminal {
+		wait = 100 * time.Millisecond
+	}
+	now := time.Now()
+	if now.Sub(m.shown) < wait {
+		return
+	}
+	m.shown = now
+	text := statusText(s)
+	if m.terminal {
+		fmt.Fprintf(m.to, "\r\x1b[K%s", text)
+		m.live = true
+		return
+	}
+	fmt.Fprintln(m.to, text)
+}
+
+// statusText is "40 configurations, 3.1 a second, best 1.23 GStencil/s, refused: 3 compiler, 8 s left".
+func statusText(s *tuner.Status) string {
+	text := fmt.Sprintf("%s, %.1f a second", count(s.Trials, "configuration"), s.Rate)
+	if s.Best > 0 {
+		text += fmt.Sprintf(", best %.4g GStencil/s", s.GStencils)
+	}
+	var refused []string
+	for _, reason := range slices.Sorted(maps.Keys(s.Refused)) {
+		refused = append(refused, fmt.Sprintf("%d %s", s.Refused[reason], reason))
+	}
+	if len(refused) > 0 {
+		text += ", refused: " + strings.Join(refused, ", ")
+	}
+	if s.Left > 0 {
+		text += fmt.Sprintf(", %.0f s left", s.Left)
+	}
+	return text
+}
+
+// clear takes the line away, so that other words can be printed.
+func (m *tuneMeter) clear() {
+	if m.live {
+		fmt.Fprint(m.to, "\r\x1b[K")
+		m.live = false
+	}
+}

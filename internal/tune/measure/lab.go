@@ -1,0 +1,263 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/worker"
+)
+
+// About is what is known of a device.
+type About struct {
+	ID         string               `json:"id"`   // "cuda:0"
+	Name       string               `json:"name"` // "NVIDIA H200"
+	Driver     string               `json:"driver,omitempty"`
+	Compiler   string               `json:"compiler"`
+	Arithmetic string               `json:"arithmetic"`
+	Target     lower.Target         `json:"-"`
+	Dialect    *emit.Dialect        `json:"-"`
+	Machine    *machine.Machine     `json:"-"` // its limits; nil if not known
+	Lacks      []machine.Capability `json:"-"`
+	// Shared says that compilers and kernels share the same processors, so that
+	// nothing may be compiled while something is timed.
+	Shared  bool          `json:"-"`
+	Workers int           `json:"workers"` // that compile at the same time
+	Least   time.Duration `json:"-"`       // of a batch: enough for the timer
+}
+
+// Text is a source to compile.
+type Text struct {
+	Name   string // what it is called in messages
+	Source string
+	Plain  bool // as a user would compile it who knows of nothing but -O3 and -fopenmp
+}
+
+// Compiled is what has become of a source.
+type Compiled struct {
+	Image     string
+	Cached    bool
+	Took      time.Duration // to compile, now or then
+	Resources Resources     // as far as the compiler tells them
+}
+
+// Lab is a place to compile and to measure. Compile may be called from many
+// goroutines, the others from one.
+type Lab interface {
+	About() About
+	// Fits reports why a script cannot run on the device, as far as that is
+	// known before anything is compiled.
+	Fits(*exec.Script) error
+	Compile(context.Context, Text) (Compiled, error)
+	// Arrange makes room for a program, in the place of the one before.
+	Arrange(context.Context, Setting) error
+	// Expect runs the plainest kernels of a stage: Try compares with what they
+	// compute, until the next Expect or Arrange. With fetch it returns that.
+	Expect(ctx context.Context, c Code, fetch bool) (Values, error)
+	// Try checks and times a variant, within a limit of time.
+	Try(context.Context, Code, Margins, Rule, time.Duration) (Trial, error)
+	// Batch times one batch of a variant that was checked, and returns the
+	// seconds of one run.
+	Batch(ctx context.Context, c Code, least time.Duration) (float64, error)
+	// Copy returns the seconds of copying so many bytes.
+	Copy(ctx context.Context, bytes int64, least time.Duration) (float64, error)
+	Close()
+}
+
+// Crash is the end of the worker that ran a variant.
+type Crash struct{ Err error }
+
+// Error says how it ended.
+func (e *Crash) Error() string { return "the worker was lost: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Crash) Unwrap() error { return e.Err }
+
+// Gone says that the device cannot be used any more.
+type Gone struct {
+	Device string
+	Err    error
+}
+
+// Error says why.
+func (e *Gone) Error() string {
+	return fmt.Sprintf("the device %s cannot be used: %v", e.Device, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Gone) Unwrap() error { return e.Err }
+
+// station is a Lab on a device of this machine.
+type station struct {
+	maker
+	about   About
+	process *worker.Process
+	tools   string // image
+	// What a new worker has to be told.
+	setting Setting
+	plain   *Code
+	cells   []op.Value
+}
+
+// maker is what kinds of devices differ in.
+type maker interface {
+	fits(*exec.Script) error
+	compile(context.Context, Text) (Compiled, error)
+	close()
+}
+
+const (
+	openPatience  = 2 * time.Minute // for opening a device, filling its memory, and plain kernels
+	batchPatience = time.Minute
+)
+
+func (s *station) About() About                                          { return s.about }
+func (s *station) Fits(script *exec.Script) error                        { return s.fits(script) }
+func (s *station) Compile(ctx context.Context, t Text) (Compiled, error) { return s.compile(ctx, t) }
+
+func (s *station) Close() {
+	s.drop(nil)
+	s.close()
+}
+
+// drop ends the worker, for a reason or because it is not needed.
+func (s *station) drop(why error) {
+	if s.process == nil {
+		return
+	}
+	if why != nil {
+		s.process.Kill(why)
+	}
+	s.process.Close()
+	s.process = nil
+}
+
+// Arrange implements Lab.
+func (s *station) Arrange(ctx context.Context, setting Setting) error {
+	s.setting, s.plain = setting, nil
+	image, err := s.Compile(ctx, Text{Source: toolSource(s.about.Dialect, kinds(setting))})
+	if err != nil {
+		return fmt.Errorf("the kernels that fill and compare grids: %w", err)
+	}
+	s.drop(nil)
+	s.tools = image.Image
+	return s.awake(ctx)
+}
+
+// awake starts a worker if there is none, and tells it what the last one knew.
+func (s *station) awake(ctx context.Context) error {
+	if s.process != nil {
+		return nil
+	}
+	var err error
+	env := []string{fmt.Sprintf("OMP_NUM_THREADS=%d", runtime.GOMAXPROCS(0)), "OMP_WAIT_POLICY=passive"}
+	if s.process, err = worker.Start(Service.Name, worker.Options{Env: env}); err != nil {
+		return err
+	}
+	if _, err := s.tell(ctx, request{Kind: openDevice, Device: s.about.ID, Tools: s.tools}, openPatience); err != nil {
+		return err
+	}
+	if _, err := s.tell(ctx, request{Kind: arrange, Setting: s.setting}, openPatience); err != nil {
+		return err
+	}
+	if s.plain != nil {
+		_, err = s.tell(ctx, request{Kind: expect, Code: *s.plain}, openPatience)
+	}
+	return err
+}
+
+// ask asks the worker, a new one if the last is gone.
+func (s *station) ask(ctx context.Context, q request, patience time.Duration) (reply, error) {
+	if err := s.awake(ctx); err != nil {
+		s.drop(errors.New("it cannot be used"))
+		if ctx.Err() != nil {
+			return reply{}, context.Cause(ctx)
+		}
+		return reply{}, &Gone{s.about.ID, err}
+	}
+	return s.tell(ctx, q, patience)
+}
+
+// tell asks the worker that there is.
+func (s *station) tell(ctx context.Context, q request, patience time.Duration) (reply, error) {
+	var r reply
+	if ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	}
+	p := s.process
+	late := time.AfterFunc(patience, func() { p.Kill(&Late{patience}) })
+	defer late.Stop()
+	stop := context.AfterFunc(ctx, func() { p.Kill(context.Cause(ctx)) })
+	defer stop()
+	p.Send(&q) // to a worker that is gone: what it died of comes with Receive
+	if err := p.Receive(&r); err != nil {
+		s.drop(errors.New("it does not answer"))
+		if ctx.Err() != nil {
+			return r, context.Cause(ctx)
+		}
+		return r, &Crash{err}
+	}
+	f := r.Failed
+	if f == nil {
+		return r, nil
+	}
+	var err error = f
+	switch {
+	case f.Wrong != nil:
+		err = &wrongError{f}
+	case f.Lost:
+		s.drop(errors.New("the device is spoilt"))
+		err = &Crash{f}
+	}
+	return r, refusal.For(f.Reason, err)
+}
+
+// Late says that a variant has taken too long.
+type Late struct{ Limit time.Duration }
+
+// Error says so.
+func (e *Late) Error() string {
+	return fmt.Sprintf("it took longer than %v, the limit that the best so far sets: a kernel hangs, or is slow", e.Limit)
+}
+
+// wrongError is a failure whose cause is a Mismatch.
+type wrongError struct{ *failure }
+
+// Unwrap returns the Mismatch.
+func (e *wrongError) Unwrap() error { return e.Wrong }
+
+// Expect implements Lab.
+func (s *station) Expect(ctx context.Context, c Code, fetch bool) (Values, error) {
+	s.plain = nil
+	r, err := s.ask(ctx, request{Kind: expect, Code: c, Fetch: fetch}, openPatience)
+	if err == nil {
+		s.plain, s.cells = &c, r.Values.Cells
+	}
+	return r.Values, err
+}
+
+// Try implements Lab.
+func (s *station) Try(ctx context.Context, c Code, m Margins, rule Rule, limit time.Duration) (Trial, error) {
+	r, err := s.ask(ctx, request{Kind: try, Code: c, Margins: m, Plain: s.cells, Rule: rule}, limit)
+	return r.Trial, err
+}
+
+// Batch implements Lab.
+func (s *station) Batch(ctx context.Context, c Code, least time.Duration) (float64, error) {
+	r, err := s.ask(ctx, request{Kind: batch, Code: c, Rule: Rule{Least: least}}, batchPatience)
+	return r.Once, err
+}
+
+// Copy implements Lab.
+func (s *station) Copy(ctx context.Context, bytes int64, least time.Duration) (float64, error) {
+	r, err := s.ask(ctx, request{Kind: copying, Bytes: bytes, Rule: Rule{Least: least}}, batchPatience)
+	return r.Once, err
+}

@@ -1,0 +1,104 @@
+package measure
+
+import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/exec"
+)
+
+// Setting is the memory of a program: what a worker gives its kernels.
+type Setting struct {
+	Name  string // tells settings apart
+	Grids []Grid
+	Cells []Cell // of reduced scalars
+}
+
+// Grid is the memory of one grid.
+type Grid struct {
+	Name  string
+	Type  types.Type
+	Shape []int
+}
+
+// Count returns the number of cells.
+func (g *Grid) Count() int64 {
+	n := int64(1)
+	for _, k := range g.Shape {
+		n *= int64(k)
+	}
+	return n
+}
+
+// Cell is the memory of a reduced scalar, with the value that it has before a
+// stage runs.
+type Cell struct {
+	Name string
+	Type types.Type
+}
+
+// Start is the value of a cell before a stage.
+func (c Cell) Start() op.Value {
+	if c.Type.IsFloat() {
+		return op.Float(c.Type, 0.5)
+	}
+	return op.Int(c.Type, 1)
+}
+
+// Use says what a stage does with the memory.
+type Use struct {
+	Reads, Writes []bool // by grid
+	Reduces       []int  // cells
+}
+
+// NewSetting returns the memory of a program with its sizes.
+func NewSetting(name string, b *ir.Binding) Setting {
+	s := Setting{Name: name}
+	for _, g := range b.Program.Grids {
+		s.Grids = append(s.Grids, Grid{g.Name, g.Type, b.Shape(g.Dims)})
+	}
+	for _, x := range b.Program.Scalars {
+		if x.Reduced {
+			s.Cells = append(s.Cells, Cell{x.Name, x.Type})
+		}
+	}
+	return s
+}
+
+// UseOf returns what a stage does with the memory of its program.
+func UseOf(p *ir.Program, st *ir.Stage) Use {
+	u := Use{Reads: make([]bool, len(p.Grids)), Writes: make([]bool, len(p.Grids))}
+	for _, a := range st.Arrays {
+		if i := slices.Index(p.Grids, a.Grid); i >= 0 {
+			u.Reads[i] = u.Reads[i] || a.Read
+			u.Writes[i] = u.Writes[i] || a.Written
+		}
+	}
+	cell := 0
+	for _, x := range p.Scalars {
+		if !x.Reduced {
+			continue
+		}
+		if slices.ContainsFunc(st.Body, func(s *ir.Stmt) bool { return s.Reduce != nil && s.Reduce.Scalar == x }) {
+			u.Reduces = append(u.Reduces, cell)
+		}
+		cell++
+	}
+	return u
+}
+
+// Code is a stage that was compiled.
+type Code struct {
+	Name     string // what it is called in messages
+	Image    string // path
+	Use      Use
+	Rows     []device.Rows // by grid, where it is padded
+	Scratch  []int64       // bytes of each buffer
+	Kernels  []string
+	Launches []exec.Launch
+	// From and To are the launches that are timed; all run when it is checked.
+	From, To int
+}

@@ -1,0 +1,199 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unsafe"
+
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/device"
+)
+
+// Margins say how far the results of a variant may be from those of the
+// plainest kernels.
+type Margins struct {
+	Grids []Margin // by grid
+	Cells []Margin
+}
+
+// Margin is how far two numbers may be apart: by an absolute difference, and
+// by another that grows with the number.
+type Margin struct {
+	Absolute, Relative float64
+	// Loose is the part of all cells that may be further apart, because a
+	// comparison may go either way there.
+	Loose float64
+}
+
+// Mismatch says that a variant has computed something else than the plainest
+// kernels.
+type Mismatch struct {
+	What      string // "next[3][0][17], the first of 4 wrong cells,"
+	Got, Want float64
+	Bound     float64 // how far they may be apart
+}
+
+// Error prints all of it.
+func (e *Mismatch) Error() string {
+	return fmt.Sprintf("%s is %v, and should be %v; they may differ by %.3g", e.What, e.Got, e.Want, e.Bound)
+}
+
+// Agreement is what comparing all cells has come to.
+type Agreement struct {
+	Cells   int64   `json:"cells"`
+	Largest float64 `json:"largest_difference"`
+	Loose   int64   `json:"undecided,omitempty"` // cells that differ because a comparison may go either way
+}
+
+// compare compares every cell that a stage writes with what the plainest
+// kernels have made of the same values.
+func (b *bed) compare(c *Code, m Margins, cells []op.Value) (Agreement, error) {
+	var a Agreement
+	for i, p := range b.grids {
+		if !c.Use.Writes[i] || p.Count() == 0 {
+			continue
+		}
+		if p.want == nil {
+			return a, errorf("nobody has computed what %s should be", p.Name)
+		}
+		if err := b.compareGrid(p, m.Grids[i], &a); err != nil {
+			return a, err
+		}
+	}
+	for _, i := range c.Use.Reduces {
+		v, err := b.cell(i)
+		if err != nil {
+			return a, err
+		}
+		got, want, bound := v.AsFloat(), cells[i].AsFloat(), m.Cells[i].Absolute+m.Cells[i].Relative*math.Abs(cells[i].AsFloat())
+		if !v.Same(cells[i]) && !(math.Abs(got-want) <= bound) {
+			return a, &Mismatch{b.setting.Cells[i].Name, got, want, bound}
+		}
+	}
+	return a, nil
+}
+
+// cell reads the value of a reduced scalar.
+func (b *bed) cell(i int) (op.Value, error) {
+	if err := b.cells[i].slot.Buffer.Pull(); err != nil {
+		return op.Value{}, err
+	}
+	return device.Decode(b.setting.Cells[i].Type, b.cells[i].host), nil
+}
+
+func (b *bed) compareGrid(p *plot, m Margin, a *Agreement) error {
+	all := p.Count()
+	workers := min(b.workers, all)
+	count := (all + workers - 1) / workers
+	start, step := count, int64(1)
+	if b.across {
+		start, step = 1, workers
+	}
+	values := append(p.place(), int64s(all, start, step, count)...)
+	values = append(values, op.Float(types.F64, m.Absolute), op.Float(types.F64, m.Relative))
+	slots := []*device.Slot{&b.found.slot, &b.apart.slot, &p.slot, p.want}
+	if err := b.run("compare_"+p.Type.String(), workers, slots, values...); err != nil {
+		return err
+	}
+	for _, h := range []*hosted{b.found, b.apart} {
+		if err := h.slot.Buffer.Pull(); err != nil {
+			return err
+		}
+	}
+	found, apart := view[int64](b.found.host), view[float64](b.apart.host)
+	wrong, first := int64(0), int64(math.MaxInt64)
+	for t := range workers {
+		if found[2*t] > 0 {
+			wrong += found[2*t]
+			first = min(first, found[2*t+1])
+		}
+		a.Largest = max(a.Largest, apart[t])
+	}
+	a.Cells += all
+	if wrong == 0 {
+		return nil
+	}
+	if float64(wrong) <= m.Loose*float64(all) {
+		a.Loose += wrong
+		return nil
+	}
+	return b.wrong(p, m, wrong, first)
+}
+
+// wrong describes the first of the cells that differ.
+func (b *bed) wrong(p *plot, m Margin, count, first int64) error {
+	slots := []*device.Slot{&b.picked.slot, &p.slot, p.want}
+	if err := b.run("pick_"+p.Type.String(), 1, slots, p.place(first)...); err != nil {
+		return err
+	}
+	if err := b.picked.slot.Buffer.Pull(); err != nil {
+		return err
+	}
+	v := view[float64](b.picked.host)
+	what := fmt.Sprintf("%s, the first of %d wrong cells,", cellName(&p.Grid, first), count)
+	return &Mismatch{what, v[0], v[1], m.Absolute + m.Relative*math.Abs(v[1])}
+}
+
+// cellName is "u[3][0][17]" for a cell's number.
+func cellName(g *Grid, i int64) string {
+	at := make([]string, len(g.Shape))
+	for d := len(g.Shape) - 1; d >= 0; d-- {
+		at[d] = fmt.Sprintf("[%d]", i%int64(g.Shape[d]))
+		i /= int64(g.Shape[d])
+	}
+	return g.Name + strings.Join(at, "")
+}
+
+func view[T any](b []byte) []T {
+	var zero T
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(zero)))
+}
+
+// values reads everything that a stage has written, dense.
+func (b *bed) values(c *Code) (Values, error) {
+	var v Values
+	for i, p := range b.grids {
+		if !c.Use.Writes[i] {
+			v.Grids = append(v.Grids, nil)
+			continue
+		}
+		h, err := b.hosted(p.Count() * int64(p.Type.Size()))
+		if err != nil {
+			return v, err
+		}
+		if err := b.run("keep_"+p.Type.String(), p.Count(), []*device.Slot{&h.slot, &p.slot}, p.place()...); err != nil {
+			return v, err
+		}
+		if err := h.slot.Buffer.Pull(); err != nil {
+			return v, err
+		}
+		v.Grids = append(v.Grids, append([]byte(nil), h.host...))
+		if err := free(h.slot.Buffer); err != nil {
+			return v, err
+		}
+	}
+	var err error
+	v.Cells, err = b.reduced()
+	return v, err
+}
+
+// reduced reads all cells.
+func (b *bed) reduced() ([]op.Value, error) {
+	var list []op.Value
+	for i := range b.cells {
+		v, err := b.cell(i)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// Values are what a stage has written.
+type Values struct {
+	Grids [][]byte // by grid; nil where it writes nothing
+	Cells []op.Value
+}

@@ -1,0 +1,393 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/search"
+)
+
+// kernelSearch is the search for the configuration of one kernel. All others
+// have the ones of a plan.
+type kernelSearch struct {
+	*tuning
+	kernel   schedule.Kernel
+	name     string
+	stage    *stage
+	plan     schedule.Plan // of the stage's other kernels
+	space    *search.KernelSpace
+	strategy search.Strategy
+	margins  measure.Margins
+
+	asked   int
+	told    int
+	waiting map[int]*attempt    // by number: asked for, and not told yet
+	same    map[string]*Outcome // by code
+	best    *Outcome
+	list    []Outcome
+	until   time.Time
+	trials  int // the most; 0 for any
+	fast    []*attempt
+}
+
+// attempt is a configuration that was asked for.
+type attempt struct {
+	number, after int
+	point         search.Point
+	config        schedule.Config
+	started       time.Time
+	job           *job
+	outcome       *Outcome // once it is known
+}
+
+// window is how many configurations are under way: enough to keep the
+// compilers busy, and few enough for a strategy to learn from the last.
+func (k *kernelSearch) window() int {
+	n := k.works.lab.About().Workers
+	return n + n/2 + 2
+}
+
+// run searches until the time is over, or the trials are, or the space is.
+func (k *kernelSearch) run(ctx context.Context) error {
+	if err := k.replay(); err != nil {
+		return err
+	}
+	for {
+		over, asked := k.over(ctx), k.asked
+		if !over {
+			k.ask()
+		}
+		told := k.told
+		if err := k.tell(); err != nil { // what needs no device
+			return err
+		}
+		if len(k.waiting) == 0 {
+			if over || k.asked == asked && k.told == told {
+				return nil
+			}
+			continue
+		}
+		if ctx.Err() != nil || over && !k.finish() {
+			return nil
+		}
+		a := k.next(ctx)
+		if a == nil {
+			return nil // the user or the clock has had enough
+		}
+		if err := k.try(ctx, a); err != nil {
+			return err
+		}
+		if err := k.tell(); err != nil {
+			return err
+		}
+	}
+}
+
+// over reports whether nothing more is to be asked for.
+func (k *kernelSearch) over(ctx context.Context) bool {
+	return ctx.Err() != nil || !k.until.IsZero() && !k.clock().Before(k.until) ||
+		k.trials > 0 && k.asked >= k.trials ||
+		k.best != nil && k.opts.Target.reached(k.gstencils(k.best.Seconds), k.bound) && k.whole()
+}
+
+// finish reports whether what is under way is to be waited for when nothing
+// more is asked for: trials that were counted are, and late ones are not.
+func (k *kernelSearch) finish() bool {
+	return k.until.IsZero() || k.clock().Before(k.until)
+}
+
+// whole reports whether the kernel is all of the program, so that a target for
+// the program is one for it.
+func (k *kernelSearch) whole() bool { return len(k.kernels) == 1 }
+
+// ask asks the strategy for what fits the window, and for what is likely to
+// come so that compilers have something to do.
+func (k *kernelSearch) ask() {
+	for len(k.waiting) < k.window() && (k.trials == 0 || k.asked < k.trials) {
+		points := k.strategy.Ask(1)
+		if len(points) == 0 {
+			break
+		}
+		k.admit(points[0])
+	}
+	spare := k.works.idle() - len(k.waiting)
+	if spare <= 0 || k.about.Shared {
+		return
+	}
+	for _, p := range k.strategy.Likely(spare) {
+		if c, err := k.space.Config(p); err == nil {
+			k.works.start(k.jobName(c), k.stage, k.with(c))
+		}
+	}
+}
+
+func (k *kernelSearch) jobName(c schedule.Config) string { return k.name + " " + c.String() }
+
+// admit takes in a point that the strategy has asked for.
+func (k *kernelSearch) admit(p search.Point) *attempt {
+	a := &attempt{number: k.asked, after: k.told, point: p, started: k.clock()}
+	k.asked++
+	k.waiting[a.number] = a
+	c, err := k.space.Config(p)
+	if err != nil {
+		o := outcomeOf(measure.Trial{}, err)
+		o.Reason = "constraint"
+		k.settle(a, o)
+		return a
+	}
+	a.config = c
+	if k.opts.Log != nil {
+		if o, ok := k.opts.Log.Known(k.name, c.String()); ok {
+			o.Known, o.Cost = true, 0
+			k.settle(a, o)
+			return a
+		}
+	}
+	a.job = k.works.start(k.jobName(c), k.stage, k.with(c))
+	return a
+}
+
+// with returns the plan with a configuration of this kernel.
+func (k *kernelSearch) with(c schedule.Config) schedule.Plan {
+	p := k.plan
+	p.Kernels = slices.Clone(p.Kernels)
+	for i := range p.Kernels {
+		if kernelName(p.Kernels[i]) == k.name {
+			p.Kernels[i].Config = c
+		}
+	}
+	return p
+}
+
+// settle notes what has become of an attempt.
+func (k *kernelSearch) settle(a *attempt, o Outcome) {
+	o.Kernel, o.Config, o.Number, o.After = k.name, a.config.String(), a.number, a.after
+	a.outcome = &o
+}
+
+// next waits for an attempt that was compiled and is not settled; nil if there
+// is no time left. The time that it waits is time that the device has nothing
+// to do.
+func (k *kernelSearch) next(ctx context.Context) *attempt {
+	begin := k.clock()
+	defer func() { k.idle += k.clock().Sub(begin) }()
+	var open []*attempt
+	for n := k.told; n < k.asked; n++ {
+		if a := k.waiting[n]; a != nil && a.outcome == nil {
+			open = append(open, a)
+		}
+	}
+	var late <-chan time.Time
+	if !k.until.IsZero() {
+		late = time.After(k.until.Sub(begin))
+	}
+	// Where compilers and kernels share processors they take turns: everything
+	// under way is compiled before anything is timed.
+	if k.about.Shared {
+		for _, a := range open {
+			if !a.wait(ctx, late) {
+				return nil
+			}
+		}
+		return open[0]
+	}
+	return first(ctx, open, late)
+}
+
+// wait waits until an attempt is compiled; false if there is no time left.
+func (a *attempt) wait(ctx context.Context, late <-chan time.Time) bool {
+	select {
+	case <-a.job.done:
+		return true
+	case <-ctx.Done():
+	case <-late:
+	}
+	return false
+}
+
+// first waits for the first attempt that is compiled.
+func first(ctx context.Context, open []*attempt, late <-chan time.Time) *attempt {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, a := range open {
+			select {
+			case <-a.job.done:
+				return a
+			default:
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-late:
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// try measures an attempt.
+func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
+	c := &a.job.compiled
+	if c.err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		o := outcomeOf(measure.Trial{}, c.err)
+		o.Compile, o.Cost = c.made.Took.Seconds(), k.clock().Sub(a.started).Seconds()
+		k.settle(a, o)
+		return nil
+	}
+	if first, ok := k.same[c.key]; ok {
+		o := *first
+		o.Same, o.Compile, o.Cost = first.Config, 0, 0
+		k.settle(a, o)
+		return nil
+	}
+	begin := k.clock()
+	rule := measure.Rule{Least: k.about.Least, Batches: mostBatches}
+	best := 0.0
+	if k.best != nil {
+		rule.Best, best = measure.Interval{k.best.Low, k.best.High}, k.best.Seconds
+	}
+	var t measure.Trial
+	var err error
+	k.works.quietly(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, patience(best)) })
+	if ctx.Err() != nil {
+		return nil // it was not the variant's fault
+	}
+	if err != nil && unusable(err) {
+		return err
+	}
+	o := outcomeOf(t, err)
+	if t.Suspect {
+		k.note("%s was right only after its inputs had been filled anew: a variant before it writes where it should not", a.config)
+	}
+	o.Compile = c.made.Took.Seconds()
+	o.Cost = k.clock().Sub(begin).Seconds() + o.Compile
+	if o.Resources == (measure.Resources{}) {
+		o.Resources = c.made.Resources
+	}
+	k.settle(a, o)
+	k.same[c.key] = a.outcome
+	return nil
+}
+
+// mostBatches are timed of a contender; finalists are timed again later.
+const mostBatches = 7
+
+// unusable reports whether an error is the device's and not the variant's.
+func unusable(err error) bool {
+	_, gone := errors.AsType[*measure.Gone](err)
+	return gone
+}
+
+// tell tells the strategy what is known, in the order in which it was asked
+// for.
+func (k *kernelSearch) tell() error {
+	for {
+		a := k.waiting[k.told]
+		if a == nil || a.outcome == nil {
+			return nil
+		}
+		delete(k.waiting, k.told)
+		k.told++
+		o := a.outcome
+		o.At = k.elapsed().Seconds()
+		if k.opts.Log != nil && !o.Known {
+			if err := k.opts.Log.Keep(*o); err != nil {
+				return fmt.Errorf("the trial cannot be kept: %w", err)
+			}
+		}
+		k.take(a)
+	}
+}
+
+// take takes in what has become of an attempt, now or in the search that goes
+// on here.
+func (k *kernelSearch) take(a *attempt) {
+	o := a.outcome
+	k.strategy.Tell(search.Trial{
+		Point: a.point, Verdict: verdicts[o.Verdict], Seconds: o.Seconds, Cost: o.Cost,
+		Registers: o.Registers, Spills: o.Spills,
+	})
+	k.list = append(k.list, *o)
+	k.counts.add(o)
+	if o.Verdict == Good && (k.best == nil || o.Seconds < k.best.Seconds) {
+		k.best = o
+	}
+	if o.Verdict == Good {
+		k.fast = append(k.fast, a)
+		slices.SortStableFunc(k.fast, func(a, b *attempt) int { return compare(a.outcome.Seconds, b.outcome.Seconds) })
+		for _, loser := range k.fast[min(finalists, len(k.fast)):] {
+			k.works.forget(k.jobName(loser.config))
+		}
+		k.fast = k.fast[:min(finalists, len(k.fast))]
+	} else {
+		k.works.forget(k.jobName(a.config))
+	}
+	k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()})
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+var verdicts = map[string]search.Verdict{Good: search.Good, Refused: search.Refused, Wrong: search.Wrong}
+
+// replay tells the strategy what the search that goes on had come to, and
+// checks that it asks for the same.
+func (k *kernelSearch) replay() error {
+	var before []Outcome
+	for _, o := range k.opts.Resume {
+		if o.Kernel == k.name {
+			before = append(before, o)
+		}
+	}
+	slices.SortStableFunc(before, func(a, b Outcome) int { return a.Number - b.Number })
+	asked := map[int]*attempt{}
+	for i := range before {
+		o := &before[i]
+		if o.Number != i {
+			return fmt.Errorf("the log of %s lacks trial %d", k.name, i)
+		}
+		for k.told < o.After {
+			k.repeat(asked, &before[k.told])
+		}
+		points := k.strategy.Ask(1)
+		if len(points) == 0 {
+			return fmt.Errorf("the log of %s has trial %d, and the strategy wants none: it was another search", k.name, i)
+		}
+		c, err := k.space.Config(points[0])
+		if err != nil || c.String() != o.Config {
+			return fmt.Errorf("trial %d of %s was %s, and the strategy now asks for %s: it was another search, or another version of the strategy", i, k.name, o.Config, c)
+		}
+		asked[i] = &attempt{number: i, after: o.After, point: points[0], config: c}
+		k.asked++
+	}
+	for k.told < len(before) {
+		k.repeat(asked, &before[k.told])
+	}
+	return nil
+}
+
+// repeat tells of a trial of the search that goes on.
+func (k *kernelSearch) repeat(asked map[int]*attempt, o *Outcome) {
+	a := asked[k.told]
+	a.outcome = o
+	delete(asked, k.told)
+	k.told++
+	k.take(a)
+}

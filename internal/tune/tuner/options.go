@@ -1,0 +1,126 @@
+package tuner
+
+import (
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// Options says what to tune, and for how long.
+type Options struct {
+	Bound      *ir.Binding
+	Set        map[string]string // the values that Bound was made with
+	Lab        measure.Lab
+	Arithmetic toolchain.Arithmetic
+	Plan       schedule.Plan // settings that stay: such as local=fused
+	// Restrict leaves of a kernel's space what the user wants searched; nil is all.
+	Restrict func(kernel string, s schedule.Space) (schedule.Space, error)
+	Free     bool // search also what the source excludes
+
+	Strategy string // a name that search.New knows
+	Seed     uint64
+	// The search ends with the first of these that is reached; 0 is no limit.
+	Budget time.Duration
+	Trials int
+	Target Target
+
+	Log    Log         // keeps what is measured; nil keeps nothing
+	Resume []Outcome   // of the search that goes on, in the order of their numbers
+	Events func(Event) // is told what happens, from one goroutine; nil tells nobody
+	Clock  func() time.Time
+}
+
+// Target is a speed that is good enough.
+type Target struct {
+	GStencils float64 // 1e9 updates of cells a second
+	Fraction  float64 // of the copy bound
+}
+
+// reached reports whether a speed is good enough.
+func (t Target) reached(gstencils, bound float64) bool {
+	return t.GStencils > 0 && gstencils >= t.GStencils || t.Fraction > 0 && bound > 0 && gstencils >= t.Fraction*bound
+}
+
+// Log keeps outcomes as they come, and knows those of earlier searches on the
+// same device, program and sizes.
+type Log interface {
+	Keep(Outcome) error
+	Known(kernel, config string) (Outcome, bool)
+}
+
+// Event is something that happened. Kind says which fields have a meaning.
+type Event struct {
+	Kind    string   `json:"event"`
+	At      float64  `json:"at"` // seconds since the start
+	Text    string   `json:"text,omitempty"`
+	Kernel  string   `json:"kernel,omitempty"`
+	Trial   *Outcome `json:"trial,omitempty"`
+	Status  *Status  `json:"status,omitempty"`
+	Result  *Result  `json:"result,omitempty"`
+	Space   string   `json:"configurations,omitempty"`
+	Share   float64  `json:"share,omitempty"`
+	Seconds float64  `json:"seconds,omitempty"`
+}
+
+// The kinds of events.
+const (
+	EventStart  = "start"  // Text: the device
+	EventCheck  = "check"  // Text: what was compared with the reference
+	EventKernel = "kernel" // Kernel, Space, Share, Seconds of its default: its search begins
+	EventTrial  = "trial"  // Trial, Status
+	EventFinal  = "final"  // Text: what is measured side by side
+	EventNote   = "note"   // Text: what the user should know
+	EventResult = "result" // Result
+)
+
+// Status is how far a search is.
+type Status struct {
+	Kernel    string         `json:"kernel"`
+	Trials    int            `json:"trials"`
+	Good      int            `json:"good"`
+	Refused   map[string]int `json:"refused,omitempty"` // by reason
+	Wrong     int            `json:"wrong"`
+	Best      float64        `json:"best_seconds"` // of the kernel; 0 if there is none
+	GStencils float64        `json:"best_gstencils"`
+	Config    string         `json:"best"`
+	Rate      float64        `json:"trials_per_s"`
+	Left      float64        `json:"seconds_left,omitempty"`
+	Idle      float64        `json:"device_idle"`
+}
+
+// Outcome is a configuration of a kernel and what became of it.
+type Outcome struct {
+	Kernel  string    `json:"kernel"`
+	Config  string    `json:"config"`
+	Number  int       `json:"number"` // in which order it was asked for
+	After   int       `json:"after"`  // how many had been told when it was asked for
+	At      float64   `json:"at"`     // seconds since the start, when it was told
+	Verdict string    `json:"verdict"`
+	Reason  string    `json:"reason,omitempty"`
+	Message string    `json:"message,omitempty"`
+	Seconds float64   `json:"seconds,omitempty"` // of one run: the median
+	Low     float64   `json:"low,omitempty"`     // the mean's interval
+	High    float64   `json:"high,omitempty"`
+	Times   []float64 `json:"times,omitempty"` // by batch
+	Runs    int       `json:"runs,omitempty"`  // in a batch
+	Early   bool      `json:"early,omitempty"` // it was given up as a clear loser
+	Compile float64   `json:"compile_seconds,omitempty"`
+	Cost    float64   `json:"cost_seconds"`
+
+	measure.Resources
+	Cells      int64   `json:"cells_compared,omitempty"`
+	Difference float64 `json:"largest_difference,omitempty"`
+	Condition  string  `json:"condition,omitempty"`
+	Same       string  `json:"same_code_as,omitempty"` // a configuration
+	Known      bool    `json:"known,omitempty"`        // it was measured in an earlier search
+}
+
+// Verdicts of outcomes.
+const (
+	Good    = "good"
+	Refused = "refused"
+	Wrong   = "wrong"
+)

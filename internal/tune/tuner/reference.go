@@ -1,0 +1,259 @@
+package tuner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// plainPlan returns the plan of the kernels that all others are compared with:
+// a thread for each cell, or plain loops.
+func (s *subject) plainPlan() schedule.Plan {
+	family := "loops"
+	if s.about.Target == lower.GPU {
+		family = "cells"
+	}
+	o := s.options
+	o.Free = true // the source may ask for other kernels
+	o.Plan = schedule.Plan{Every: schedule.Config{Family: family}}
+	p, err := lower.Plan(s.bound.Program, o)
+	if err != nil { // kernels of a single cell have a family of their own
+		o.Plan = schedule.Plan{}
+		p, _ = lower.Plan(s.bound.Program, o)
+	}
+	return p
+}
+
+// smallSizes are values of a program's parameters at which the plain kernels
+// are compared with the reference executor: primes, so that no block divides
+// them, and larger ones for programs that need them.
+var smallSizes = [][]int64{{19, 23, 37}, {41, 47, 53}, {83, 89, 97}, {131, 137, 139}}
+
+// affordable is how many cells the reference executor may compute.
+const affordable = 4 << 20
+
+// small returns a program with small sizes; the program itself where it is
+// small already, and nil if it cannot be made so.
+func (s *subject) small(set map[string]string) *ir.Binding {
+	p := s.bound.Program
+	if cellsOf(s.bound) <= affordable/16 {
+		return s.bound
+	}
+	for _, sizes := range smallSizes {
+		less := maps.Clone(set)
+		if less == nil {
+			less = map[string]string{}
+		}
+		for i, q := range p.Params {
+			_, given := less[q.Name]
+			if n := sizes[(i+3-len(p.Params)%3)%3]; s.bound.Params[i] > n && (given || q.Default == nil || constant(q.Default)) {
+				less[q.Name] = fmt.Sprint(n)
+			}
+		}
+		if b, list := p.Bind(less); !list.HasErrors() && cellsOf(b) <= affordable {
+			return b
+		}
+	}
+	if cellsOf(s.bound) <= affordable {
+		return s.bound
+	}
+	return nil
+}
+
+// constant reports whether an expression depends on no parameter.
+func constant(e ir.Expr) bool {
+	free := true
+	ir.Walk(e, func(x ir.Expr) {
+		if _, ok := x.(ir.ParamRef); ok {
+			free = false
+		}
+	})
+	return free
+}
+
+func cellsOf(b *ir.Binding) int64 {
+	n := int64(0)
+	for _, g := range b.Program.Grids {
+		cells := int64(1)
+		for _, k := range b.Shape(g.Dims) {
+			cells *= int64(k)
+		}
+		n += cells
+	}
+	return n
+}
+
+// oracle is what the reference executor says of a stage at small sizes.
+type oracle struct {
+	stage *stage
+	bound *ir.Binding // of the stage alone
+	state *interp.State
+}
+
+// newOracle executes a stage on the values that the worker fills grids with.
+func newOracle(ctx context.Context, st *stage, b *ir.Binding, a toolchain.Arithmetic) (*oracle, error) {
+	once := *st.only
+	once.Body = []ir.Op{&ir.Run{Stage: st.stage}}
+	bound := *b
+	bound.Program = &once
+	state, err := interp.New(&bound, interp.Options{Bounds: map[toolchain.Arithmetic]interp.Mode{
+		toolchain.Strict: interp.Strict, toolchain.Contract: interp.Contract, toolchain.Fast: interp.Fast,
+	}[a]})
+	if err != nil {
+		return nil, err
+	}
+	for i, g := range once.Grids {
+		data := state.Grid(g.Name)
+		switch {
+		case st.use.Reads[i]:
+			for n := range data.Len() {
+				data.Set(n, measure.Value(g.Type, int64(n), int64(i)))
+			}
+		case st.use.Writes[i]:
+			for n := range data.Data {
+				data.Data[n] = device.Poison
+			}
+		}
+	}
+	for _, x := range once.Scalars {
+		if x.Reduced {
+			state.SetScalar(x, measure.Cell{Name: x.Name, Type: x.Type}.Start())
+		}
+	}
+	lone := *b
+	lone.Program = st.only
+	return &oracle{st, &lone, state}, state.Run(ctx)
+}
+
+// check compares what the plain kernels have computed with the reference.
+func (o *oracle) check(v measure.Values) (int64, error) {
+	cells := int64(0)
+	for i, g := range o.bound.Program.Grids {
+		if !o.stage.use.Writes[i] {
+			continue
+		}
+		want := o.state.Grid(g.Name)
+		size := g.Type.Size()
+		for n := range want.Len() {
+			x, y := v.Grids[i][n*size:(n+1)*size], want.Data[n*size:(n+1)*size]
+			cells++
+			if slices.Equal(x, y) {
+				continue
+			}
+			got, bound := device.Decode(g.Type, x).AsFloat(), 0.0
+			if want.Bound != nil {
+				bound = want.Bound[n]
+			}
+			if r := want.At(n); !near(got, r, bound) {
+				return cells, fmt.Errorf("%s: the plain kernels have %v in cell %d of %s, and the reference has %v; they may differ by %.3g", o.stage.stage.Name, got, n, g.Name, r, bound)
+			}
+		}
+	}
+	for _, i := range o.stage.use.Reduces {
+		want, bound := o.state.Scalar(o.cell(i))
+		if got := v.Cells[i]; !got.Same(want) && !near(got.AsFloat(), want.AsFloat(), bound) {
+			return cells, fmt.Errorf("%s: the plain kernels have %v for %s, and the reference has %v; they may differ by %.3g", o.stage.stage.Name, got, o.cell(i).Name, want, bound)
+		}
+	}
+	return cells, nil
+}
+
+func near(got, want, bound float64) bool {
+	return math.IsInf(bound, 1) || math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) <= bound
+}
+
+// cell returns the reduced scalar of that number.
+func (o *oracle) cell(i int) *ir.Scalar {
+	for _, x := range o.bound.Program.Scalars {
+		if x.Reduced {
+			if i == 0 {
+				return x
+			}
+			i--
+		}
+	}
+	panic("tuner: no such reduced scalar")
+}
+
+// room is how much further apart two variants may be at full size than any
+// cell of the small one shows: bounds are sums of what may happen, and larger
+// values happen elsewhere. A cell that an index or a weight is wrong for is
+// further off by orders of magnitude.
+const room = 8
+
+// margins derive from the small size how far variants may be apart at full
+// size. Strict arithmetic leaves no room, unless functions are called whose
+// last bits differ.
+func (o *oracle) margins(full *ir.Binding) measure.Margins {
+	var m measure.Margins
+	for i, g := range o.bound.Program.Grids {
+		var margin measure.Margin
+		if o.stage.use.Writes[i] {
+			margin = gridMargin(o.state.Grid(g.Name))
+		}
+		m.Grids = append(m.Grids, margin)
+	}
+	grown := float64(cellsOf(full)) / float64(max(1, cellsOf(o.bound)))
+	for i := range reduced(o.bound.Program) {
+		want, bound := o.state.Scalar(o.cell(i))
+		if math.IsInf(bound, 0) || math.IsNaN(bound) {
+			bound = math.Abs(want.AsFloat())
+		}
+		var margin measure.Margin
+		if bound > 0 {
+			margin.Absolute = room * bound * max(1, grown)
+			margin.Relative = room * bound / max(math.Abs(want.AsFloat()), math.SmallestNonzeroFloat64)
+			margin.Relative = min(margin.Relative, 1e-3)
+		}
+		m.Cells = append(m.Cells, margin)
+	}
+	return m
+}
+
+func reduced(p *ir.Program) []op.Value {
+	var list []op.Value
+	for _, x := range p.Scalars {
+		if x.Reduced {
+			list = append(list, op.Value{})
+		}
+	}
+	return list
+}
+
+// gridMargin is that of one grid.
+func gridMargin(a *interp.Array) measure.Margin {
+	var m measure.Margin
+	scale, known, unknown := 0.0, 0, 0
+	for n := range a.Len() {
+		if v := math.Abs(a.At(n)); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			scale += v
+			known++
+		}
+	}
+	scale /= float64(max(1, known))
+	for n, b := range a.Bound {
+		if math.IsInf(b, 0) || math.IsNaN(b) {
+			unknown++
+			continue
+		}
+		m.Absolute = max(m.Absolute, room*b)
+		if v := max(scale, math.Abs(a.At(n))); v > 0 && !math.IsInf(v, 0) {
+			m.Relative = max(m.Relative, room*b/v)
+		}
+	}
+	if unknown > 0 {
+		m.Loose = min(1, room*float64(unknown)/float64(a.Len()))
+	}
+	return m
+}

@@ -1,0 +1,142 @@
+package tuner
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// Result is the whole story of a search, as tuning.json keeps it.
+type Result struct {
+	Program     string         `json:"program"`
+	Device      measure.About  `json:"device"`
+	Sizes       []Size         `json:"sizes"`
+	Strategy    string         `json:"strategy"`
+	Seed        uint64         `json:"seed"`
+	Started     string         `json:"started"`
+	Seconds     float64        `json:"seconds"`
+	Interrupted bool           `json:"interrupted,omitempty"`
+	Checks      []string       `json:"checks"` // what was compared with the reference executor
+	Notes       []string       `json:"notes,omitempty"`
+	Kernels     []KernelResult `json:"kernels"`
+	Contenders  []Contender    `json:"contenders"` // timed side by side at the end, the fastest first
+	Best        string         `json:"best"`       // the plan
+	Speedups    []Speedup      `json:"speedups"`
+	Bound       Bound          `json:"bound"`
+	Trials      int            `json:"trials"`
+	Rate        float64        `json:"trials_per_s"`
+	Idle        float64        `json:"device_idle"` // part of the search in which the device waited for a variant
+	Refusals    []Refusal      `json:"refusals"`
+	Drift       []DriftPoint   `json:"drift,omitempty"` // the default's time, from time to time
+	Totals      map[string]int `json:"totals"`
+}
+
+// Size is the value of a parameter.
+type Size struct {
+	Name  string `json:"name"`
+	Value int64  `json:"value"`
+}
+
+// KernelResult is the search for one kernel.
+type KernelResult struct {
+	Kernel         string    `json:"kernel"`
+	Configurations string    `json:"configurations"`
+	Share          float64   `json:"share"` // of the program's time, with defaults
+	Default        string    `json:"default"`
+	Best           string    `json:"best"`
+	Params         []string  `json:"parameters"`
+	Trials         []Outcome `json:"trials"`
+}
+
+// Contender is a plan that was timed side by side with others.
+type Contender struct {
+	Name      string           `json:"name"` // default, expert, plain, best, runner-up
+	Plan      string           `json:"plan"`
+	Times     []float64        `json:"times"` // seconds of an update of the program, by round
+	Seconds   float64          `json:"seconds"`
+	Interval  measure.Interval `json:"interval"`
+	GStencils float64          `json:"gstencils"` // 1e9 updates of cells a second
+	Fraction  float64          `json:"fraction_of_bound,omitempty"`
+	Failed    string           `json:"failed,omitempty"`
+}
+
+// Speedup is the best against another contender.
+type Speedup struct {
+	Over     string           `json:"over"`
+	Ratio    float64          `json:"ratio"`
+	Interval measure.Interval `json:"interval"`
+}
+
+// Bound is the roofline: what memory allows if every cell moves once.
+type Bound struct {
+	CopyGBs       float64 `json:"copy_gb_per_s"` // read and written, measured here
+	BytesPerPoint float64 `json:"bytes_per_point"`
+	GStencils     float64 `json:"gstencils"`
+	Bytes         int64   `json:"copied_bytes"`
+}
+
+// Refusal counts the configurations that were refused for a reason.
+type Refusal struct {
+	Reason string `json:"reason"`
+	Count  int    `json:"count"`
+	Config string `json:"example"`
+	Text   string `json:"message"`
+}
+
+// DriftPoint is the time of a reference variant at some time.
+type DriftPoint struct {
+	At        float64 `json:"at"`
+	Seconds   float64 `json:"seconds"`
+	Condition string  `json:"condition,omitempty"`
+}
+
+// counts are those of a whole search.
+type counts struct {
+	trials, good, wrong int
+	refused             map[string]int
+	examples            map[string]Outcome
+}
+
+func (c *counts) add(o *Outcome) {
+	if c.refused == nil {
+		c.refused, c.examples = map[string]int{}, map[string]Outcome{}
+	}
+	c.trials++
+	switch o.Verdict {
+	case Good:
+		c.good++
+		return
+	case Wrong:
+		c.wrong++
+	}
+	c.refused[o.Reason]++
+	if c.refused[o.Reason] == 1 {
+		c.examples[o.Reason] = *o
+	}
+}
+
+// refusals lists the reasons, the most frequent first.
+func (c *counts) refusals() []Refusal {
+	list := []Refusal{}
+	for reason, n := range c.refused {
+		e := c.examples[reason]
+		list = append(list, Refusal{reason, n, e.Config, e.Message})
+	}
+	sort.Slice(list, func(i, j int) bool {
+		if list[i].Count != list[j].Count {
+			return list[i].Count > list[j].Count
+		}
+		return list[i].Reason < list[j].Reason
+	})
+	return list
+}
+
+// Contender returns the contender of a name; nil if there is none.
+func (r *Result) Contender(name string) *Contender {
+	i := slices.IndexFunc(r.Contenders, func(c Contender) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Contenders[i]
+}

@@ -1,0 +1,230 @@
+package tuner
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// subject is a program with its sizes, as it is lowered for a device.
+type subject struct {
+	bound   *ir.Binding
+	lab     measure.Lab
+	about   measure.About
+	options lower.Options // but for the plan
+	stages  []*stage
+}
+
+// stage is one stage of the program, which is compiled and measured by itself.
+type stage struct {
+	*subject
+	stage  *ir.Stage
+	only   *ir.Program // the program with this stage alone; grids change places as they do there
+	bound  *ir.Binding // of only
+	use    measure.Use
+	points int64   // of its main domain
+	runs   float64 // how often it runs, of the stage that runs most
+	bytes  float64 // that it cannot do without, a point
+}
+
+// newSubject takes a program apart.
+func newSubject(b *ir.Binding, lab measure.Lab, a toolchain.Arithmetic, free bool) (*subject, error) {
+	about := lab.About()
+	s := &subject{bound: b, lab: lab, about: about, options: lower.Options{
+		Target: about.Target, Strict: a == toolchain.Strict, Bound: b, NoInitial: true,
+		Sized: about.Target == lower.GPU, Lacks: about.Lacks, Machine: about.Machine, Free: free,
+	}}
+	p := b.Program
+	facts := analysis.Analyze(p, b)
+	runs := runsOf(b)
+	most := 0.0
+	for _, n := range runs {
+		most = max(most, n)
+	}
+	for _, st := range p.Stages {
+		f := facts.Stage(st)
+		if runs[st] == 0 || f.Points == 0 {
+			continue
+		}
+		only := *p
+		only.Stages, only.Initial, only.Body = []*ir.Stage{st}, nil, with(p.Body, st)
+		bound := *b
+		bound.Program = &only
+		s.stages = append(s.stages, &stage{
+			subject: s, stage: st, only: &only, bound: &bound, use: measure.UseOf(p, st),
+			points: f.Points, runs: runs[st] / most, bytes: f.Traffic.Compulsory,
+		})
+	}
+	if len(s.stages) == 0 {
+		return nil, errors.New("there is nothing to tune: the program runs no stage on any cell")
+	}
+	return s, nil
+}
+
+// with returns the ops of a body that run a stage, and those by which grids
+// change places.
+func with(body []ir.Op, st *ir.Stage) []ir.Op {
+	var out []ir.Op
+	for _, o := range body {
+		switch o := o.(type) {
+		case *ir.Run:
+			if o.Stage == st {
+				out = append(out, o)
+			}
+		case *ir.Iterate:
+			inner := *o
+			inner.Body = with(o.Body, st)
+			out = append(out, &inner)
+		default:
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// mostRuns is taken for the iterations of a loop whose count the results
+// decide.
+const mostRuns = 100
+
+// runsOf counts how often a program runs its stages.
+func runsOf(b *ir.Binding) map[*ir.Stage]float64 {
+	runs := map[*ir.Stage]float64{}
+	var visit func(body []ir.Op, times float64)
+	visit = func(body []ir.Op, times float64) {
+		for _, o := range body {
+			switch o := o.(type) {
+			case *ir.Run:
+				runs[o.Stage] += times
+			case *ir.Iterate:
+				visit(o.Body, times*iterations(b, o))
+			}
+		}
+	}
+	visit(b.Program.Body, 1)
+	return runs
+}
+
+// iterations returns how often a loop repeats, as far as that is known before.
+func iterations(b *ir.Binding, it *ir.Iterate) float64 {
+	if it.Count == nil {
+		return float64(max(1, min(it.Max, mostRuns)))
+	}
+	known := true
+	ir.Walk(it.Count, func(e ir.Expr) {
+		if s, ok := e.(ir.ScalarRef); ok && s.Scalar.Reduced {
+			known = false
+		}
+	})
+	if !known {
+		return mostRuns
+	}
+	return float64(max(0, b.Eval(it.Count, 0).I))
+}
+
+// choices returns the kernels of a program with the configurations that each
+// may have.
+func (s *subject) choices(plan schedule.Plan) ([]lower.Choice, error) {
+	o := s.options
+	o.Plan = plan
+	return lower.Choices(s.bound.Program, o)
+}
+
+// part returns what a plan says of a stage.
+func (st *stage) part(p schedule.Plan) schedule.Plan {
+	p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels), func(k schedule.Kernel) bool { return k.Stage != st.stage.Name })
+	if len(p.Kernels) > 0 {
+		p.Every = schedule.Config{} // the kernels have all settings
+	}
+	return p
+}
+
+// variant is a stage with a plan, lowered and printed.
+type variant struct {
+	plan   schedule.Plan
+	code   measure.Code // without its image
+	source string
+	key    string // tells variants with the same code apart from others
+}
+
+// text is what is compiled.
+func (v *variant) text() measure.Text { return measure.Text{Name: v.code.Name, Source: v.source} }
+
+// lowered lowers a stage with a plan. A plan that breaks the compiler is
+// refused like one that is not legal, so that a search goes on.
+func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = refusal.For(refusal.Constraint, fmt.Errorf("the plan breaks the compiler: %v", r))
+		}
+	}()
+	o := st.options
+	o.Plan, o.Bound = st.part(plan), bound
+	m, err := lower.Program(bound.Program, o)
+	if err != nil {
+		return nil, constraint(err)
+	}
+	for _, k := range m.Kernels {
+		if err := st.about.Dialect.Lacks(k); err != nil {
+			return nil, refusal.For(refusal.Constraint, err)
+		}
+	}
+	script, err := exec.NewScript(m, bound)
+	if err != nil {
+		return nil, err
+	}
+	if len(script.Stages) != 1 {
+		return nil, fmt.Errorf("stage %s has become %d", st.stage.Name, len(script.Stages))
+	}
+	v = &variant{plan: plan, source: emit.Source(st.about.Dialect, m)}
+	v.code = measure.Code{
+		Name: o.Plan.String(), Use: st.use, Scratch: script.Scratch, Kernels: script.Kernels,
+		Launches: script.Stages[0].Launches, To: len(script.Stages[0].Launches),
+	}
+	for _, g := range script.Grids {
+		v.code.Rows = append(v.code.Rows, g.Rows)
+	}
+	v.key = toolchain.Digest(v.source, fmt.Sprint(v.code.Launches, v.code.Rows))
+	if err := st.lab.Fits(script); err != nil {
+		return v, refusal.For(refusal.Resources, err)
+	}
+	return v, nil
+}
+
+// constraint marks an error of lowering as what it is.
+func constraint(err error) error {
+	reason := refusal.Constraint
+	if _, excess := errors.AsType[*lower.Excess](err); excess {
+		reason = refusal.Resources
+	}
+	return refusal.For(reason, errors.New(strings.TrimPrefix(err.Error(), "plan: ")))
+}
+
+// updates returns how many cells a program updates while the stage that runs
+// most runs once.
+func (s *subject) updates() float64 {
+	n := 0.0
+	for _, st := range s.stages {
+		n += st.runs * float64(st.points)
+	}
+	return n
+}
+
+// traffic returns the bytes that these updates cannot do without.
+func (s *subject) traffic() float64 {
+	n := 0.0
+	for _, st := range s.stages {
+		n += st.runs * float64(st.points) * st.bytes
+	}
+	return n
+}

@@ -1,0 +1,297 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/search"
+)
+
+// tuning is a search under way.
+type tuning struct {
+	*subject
+	opts    Options
+	clock   func() time.Time
+	started time.Time
+	until   time.Time // the zero time is never
+	works   *works
+	kernels []*kernelSearch
+	margins []measure.Margins // by stage
+	plain   []*measure.Code   // by stage
+	expects int               // the stage whose results are expected; -1 if none
+	bound   float64           // GStencil/s of the copy bound
+	counts  counts
+	idle    time.Duration
+	result  *Result
+}
+
+// Run tunes a program. When ctx ends, the best so far is the result, marked as
+// interrupted.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	t := &tuning{opts: o, clock: o.Clock, expects: -1}
+	if t.clock == nil {
+		t.clock = time.Now
+	}
+	t.started = t.clock()
+	t.until = end(t.started, o)
+	var err error
+	if t.subject, err = newSubject(o.Bound, o.Lab, o.Arithmetic, o.Free); err != nil {
+		return nil, err
+	}
+	t.options.Plan = o.Plan
+	t.begin()
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	t.works = newWorks(working, o.Lab)
+	if err := t.setUp(ctx); err != nil {
+		return nil, err
+	}
+	for i, k := range t.kernels {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := t.one(ctx, i, k); err != nil {
+			return t.result, err
+		}
+	}
+	if err := t.final(ctx); err != nil {
+		return t.result, err
+	}
+	t.finish(ctx.Err() != nil)
+	return t.result, nil
+}
+
+// finalPart of a budget is kept for timing the finalists.
+const finalPart = 0.12
+
+// end returns when the search has to stop, so that the finalists can be timed
+// within the budget. What an earlier search has taken is counted.
+func end(start time.Time, o Options) time.Time {
+	if o.Budget == 0 {
+		return time.Time{}
+	}
+	before := 0.0
+	for _, r := range o.Resume {
+		before = max(before, r.At)
+	}
+	return start.Add(time.Duration((1-finalPart)*float64(o.Budget)) - time.Duration(before*float64(time.Second)))
+}
+
+// begin starts the result.
+func (t *tuning) begin() {
+	t.result = &Result{
+		Program: t.subject.bound.Program.Name, Device: t.about, Strategy: t.opts.Strategy, Seed: t.opts.Seed,
+		Started: t.started.UTC().Format(time.RFC3339), Checks: []string{}, Kernels: []KernelResult{},
+		Contenders: []Contender{}, Speedups: []Speedup{}, Refusals: []Refusal{},
+	}
+	p := t.subject.bound.Program
+	for i, q := range p.Params {
+		t.result.Sizes = append(t.result.Sizes, Size{q.Name, t.subject.bound.Params[i]})
+	}
+	t.event(Event{Kind: EventStart, Text: fmt.Sprintf("%s on %s (%s)", p.Name, t.about.ID, t.about.Name)})
+}
+
+func (t *tuning) elapsed() time.Duration { return t.clock().Sub(t.started) }
+
+func (t *tuning) event(e Event) {
+	e.At = t.elapsed().Seconds()
+	if t.opts.Events != nil {
+		t.opts.Events(e)
+	}
+}
+
+// note tells what the user should know.
+func (t *tuning) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if slices.Contains(t.result.Notes, text) {
+		return
+	}
+	t.result.Notes = append(t.result.Notes, text)
+	t.event(Event{Kind: EventNote, Text: text})
+}
+
+// setUp makes the kernels' searches, checks the plain kernels, and measures
+// what memory allows.
+func (t *tuning) setUp(ctx context.Context) error {
+	choices, err := t.choices(t.opts.Plan)
+	if err != nil {
+		return constraint(err)
+	}
+	var usual schedule.Plan
+	for _, c := range choices {
+		usual.Kernels = append(usual.Kernels, c.Kernel)
+	}
+	if err := t.reference(ctx); err != nil {
+		return err
+	}
+	if err := t.lab.Arrange(ctx, measure.NewSetting("full", t.subject.bound)); err != nil {
+		return err
+	}
+	if err := t.roofline(ctx); err != nil {
+		return err
+	}
+	for _, c := range choices {
+		k, err := t.search(c, usual)
+		if err != nil {
+			return err
+		}
+		if k != nil {
+			t.kernels = append(t.kernels, k)
+		}
+	}
+	if len(t.kernels) == 0 {
+		return errors.New("there is nothing to tune: no kernel has a choice")
+	}
+	return t.rank(ctx, usual)
+}
+
+// search makes the search for one kernel; nil if there is nothing to choose.
+func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
+	k := &kernelSearch{
+		tuning: t, kernel: c.Kernel, name: kernelName(c.Kernel), plan: usual,
+		waiting: map[int]*attempt{}, same: map[string]*Outcome{},
+	}
+	i := slices.IndexFunc(t.stages, func(s *stage) bool { return s.stage.Name == c.Stage })
+	if i < 0 {
+		return nil, nil // it never runs
+	}
+	k.stage, k.margins = t.stages[i], t.margins[i]
+	space := c.Space
+	if t.opts.Restrict != nil {
+		var err error
+		if space, err = t.opts.Restrict(k.name, space); err != nil {
+			return nil, err
+		}
+	}
+	k.space = search.Of(space)
+	switch n := k.space.Count(); {
+	case n.Sign() == 0:
+		return nil, fmt.Errorf("the space of %s is empty", k.name)
+	case n.IsInt64() && n.Int64() == 1:
+		return nil, nil
+	}
+	var err error
+	k.strategy, err = search.New(t.strategyName(), search.Problem{
+		Space: k.space, Seed: t.opts.Seed, Budget: t.opts.Trials, Sizes: t.sizes(),
+	})
+	return k, err
+}
+
+// strategyName is the strategy to use: auto, or what stands in for it.
+func (t *tuning) strategyName() string {
+	name := t.opts.Strategy
+	if name != "" && name != "auto" {
+		return name
+	}
+	for _, i := range search.Names() {
+		if i.Name == "auto" {
+			return "auto"
+		}
+	}
+	return "random"
+}
+
+// sizes returns the extents of the largest grid by axis name, x the inner one.
+func (t *tuning) sizes() map[string]int64 {
+	sizes := map[string]int64{}
+	names := []string{"x", "y", "z", "w"}
+	b := t.subject.bound
+	for _, g := range b.Program.Grids {
+		shape := b.Shape(g.Dims)
+		for d := range shape {
+			if d < len(names) {
+				sizes[names[d]] = max(sizes[names[d]], int64(shape[len(shape)-1-d]))
+			}
+		}
+	}
+	return sizes
+}
+
+// kernelName names a kernel of a plan.
+func kernelName(k schedule.Kernel) string { return fmt.Sprintf("%s[%d:%d]", k.Stage, k.From, k.To) }
+
+// one searches one kernel within its share of what is left.
+func (t *tuning) one(ctx context.Context, i int, k *kernelSearch) error {
+	si := slices.Index(t.stages, k.stage)
+	if err := t.expect(ctx, si); err != nil {
+		return err
+	}
+	left, mine := 0.0, t.result.Kernels[i].Share
+	for j := i; j < len(t.kernels); j++ {
+		left += t.result.Kernels[j].Share
+	}
+	part := mine / max(left, 1e-9)
+	if !t.until.IsZero() {
+		now := t.clock()
+		k.until = now.Add(time.Duration(part * float64(t.until.Sub(now))))
+	}
+	if t.opts.Trials > 0 {
+		k.trials = max(1, int(part*float64(t.opts.Trials-t.counts.trials)))
+	}
+	t.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(), Share: mine})
+	for j := range t.kernels[:i] { // those before have their best
+		if b := t.kernels[j].best; b != nil {
+			k.plan = t.kernels[j].with2(k.plan)
+		}
+	}
+	err := k.run(ctx)
+	r := &t.result.Kernels[i]
+	r.Trials = k.list
+	if k.best != nil {
+		r.Best = k.best.Config
+	}
+	return err
+}
+
+// with2 returns a plan with the best configuration of this kernel.
+func (k *kernelSearch) with2(p schedule.Plan) schedule.Plan {
+	if k.best == nil {
+		return p
+	}
+	c, err := schedule.ParseConfig(k.best.Config)
+	if err != nil {
+		return p
+	}
+	p.Kernels = slices.Clone(p.Kernels)
+	for i := range p.Kernels {
+		if kernelName(p.Kernels[i]) == k.name {
+			p.Kernels[i].Config = c
+		}
+	}
+	return p
+}
+
+// gstencils returns the speed of the whole program if this kernel takes so
+// long and is all of it.
+func (k *kernelSearch) gstencils(seconds float64) float64 {
+	return float64(k.stage.points) / seconds / 1e9
+}
+
+// status says how far the search is.
+func (k *kernelSearch) status() *Status {
+	s := &Status{
+		Kernel: k.name, Trials: k.counts.trials, Good: k.counts.good, Wrong: k.counts.wrong,
+		Refused: k.counts.refused, Rate: k.rate(), Idle: k.idlePart(),
+	}
+	if k.best != nil {
+		s.Best, s.Config, s.GStencils = k.best.Seconds, k.best.Config, k.gstencils(k.best.Seconds)
+	}
+	if !k.tuning.until.IsZero() {
+		s.Left = max(0, k.tuning.until.Sub(k.clock()).Seconds())
+	}
+	return s
+}
+
+func (t *tuning) rate() float64 {
+	return float64(t.counts.trials) / max(t.elapsed().Seconds(), 1e-9)
+}
+
+func (t *tuning) idlePart() float64 {
+	return min(1, t.idle.Seconds()/max(t.elapsed().Seconds(), 1e-9))
+}

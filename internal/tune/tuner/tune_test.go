@@ -1,0 +1,267 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// options are those of a search on a scripted device.
+func options(s *scripted, b *ir.Binding, trials int) Options {
+	return Options{
+		Bound: b, Lab: s, Arithmetic: toolchain.Contract, Strategy: "random", Seed: 1, Trials: trials, Clock: s.clock,
+	}
+}
+
+func tune(t *testing.T, o Options) *Result {
+	t.Helper()
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestBestIsFound(t *testing.T) {
+	b := program(t, plane)
+	s := newScripted(t, b, smooth)
+	r := tune(t, options(s, b, 60))
+	if r.Trials != 60 || r.Totals["good"] != 60 || len(r.Kernels) != 1 || len(r.Kernels[0].Trials) != 60 {
+		t.Fatalf("%d trials: %v", r.Trials, r.Totals)
+	}
+	least, config := 1.0, ""
+	for i, o := range r.Kernels[0].Trials {
+		if o.Number != i {
+			t.Errorf("trial %d was told as number %d", o.Number, i)
+		}
+		if o.Seconds < least {
+			least, config = o.Seconds, o.Config
+		}
+	}
+	if r.Kernels[0].Best != config || r.Contenders[0].Seconds != least || !strings.Contains(r.Best, config) {
+		t.Errorf("best %s, %s; %s is as fast as %g", r.Kernels[0].Best, r.Best, config, least)
+	}
+	var over []string
+	for _, x := range r.Speedups {
+		over = append(over, x.Over)
+		if c := r.Contender(x.Over); c == nil || x.Ratio < c.Seconds/least*0.999 || x.Ratio > c.Seconds/least*1.001 {
+			t.Errorf("%+v", x)
+		}
+	}
+	slices.Sort(over)
+	if !slices.Equal(over, []string{"default", "expert", "plain"}) {
+		t.Errorf("compared with %v", over)
+	}
+	// 16 bytes a point and 100 GB/s: a little more for what is read around.
+	if r.Bound.CopyGBs < 99 || r.Bound.GStencils < 6 || r.Bound.GStencils > 6.3 {
+		t.Errorf("%+v", r.Bound)
+	}
+	if len(r.Checks) != 1 || !strings.Contains(r.Checks[0], "agree with the reference executor at M=41 N=37") && !strings.Contains(r.Checks[0], "agree with the reference") {
+		t.Errorf("%q", r.Checks)
+	}
+}
+
+// Whatever a variant does, the search goes on and says why it was refused.
+func TestRefusals(t *testing.T) {
+	b := program(t, plane)
+	s := newScripted(t, b, faulty)
+	s.compile = func(plan string) error {
+		if setting(plan, "block") == 16 {
+			return refusal.For(refusal.Compiler, errors.New("virtual memory exhausted"))
+		}
+		return nil
+	}
+	var wrong, told int
+	o := options(s, b, 200)
+	o.Events = func(e Event) {
+		if e.Kind == EventTrial {
+			told++
+			if e.Trial.Verdict == Wrong {
+				wrong++
+			}
+		}
+	}
+	r := tune(t, o)
+	seen := map[string]int{}
+	for _, x := range r.Kernels[0].Trials {
+		want := map[int]string{1: "timeout", 2: "crash", 4: "launch", 8: "wrong", 16: "compiler"}[setting(x.Config, "block")]
+		if x.Reason != want || (x.Verdict == Good) != (want == "") || (x.Verdict == Wrong) != (want == "wrong") {
+			t.Errorf("%s: %s %q, want %q", x.Config, x.Verdict, x.Reason, want)
+		}
+		seen[x.Reason]++
+	}
+	if told != 200 || wrong != seen["wrong"] {
+		t.Errorf("%d events, %d of them wrong", told, wrong)
+	}
+	for _, x := range r.Refusals {
+		if x.Count != seen[x.Reason] || x.Count == 0 || x.Text == "" || x.Config == "" {
+			t.Errorf("%+v, and %d seen", x, seen[x.Reason])
+		}
+	}
+	if len(r.Refusals) != 5 || r.Contenders[0].Failed != "" {
+		t.Errorf("%+v", r.Refusals)
+	}
+}
+
+// kept is a Log in memory.
+type kept struct {
+	list  []Outcome
+	known map[string]Outcome
+}
+
+func (k *kept) Keep(o Outcome) error {
+	k.list = append(k.list, o)
+	return nil
+}
+
+func (k *kept) Known(kernel, config string) (Outcome, bool) {
+	o, ok := k.known[config]
+	return o, ok
+}
+
+// A search that goes on from any point of its log asks for the same as one that
+// was never interrupted, and measures nothing twice.
+func TestResume(t *testing.T) {
+	b := program(t, plane)
+	log := &kept{}
+	o := options(newScripted(t, b, smooth), b, 30)
+	o.Log = log
+	whole := tune(t, o)
+	for _, n := range []int{1, 7, 29} {
+		s := newScripted(t, b, smooth)
+		more := &kept{}
+		o := options(s, b, 30)
+		o.Log, o.Resume = more, log.list[:n]
+		r := tune(t, o)
+		for i, x := range r.Kernels[0].Trials {
+			if x.Config != whole.Kernels[0].Trials[i].Config {
+				t.Fatalf("after %d: trial %d is %s, and was %s", n, i, x.Config, whole.Kernels[0].Trials[i].Config)
+			}
+		}
+		if len(more.list) != 30-n || r.Trials != 30 || r.Kernels[0].Best != whole.Kernels[0].Best {
+			t.Errorf("after %d: %d more, %d in all", n, len(more.list), r.Trials)
+		}
+	}
+	o = options(newScripted(t, b, smooth), b, 30)
+	o.Seed, o.Resume = 2, log.list[:5]
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "it was another search") {
+		t.Errorf("the log of another search: %v", err)
+	}
+}
+
+// What an earlier search has measured is not measured again.
+func TestKnown(t *testing.T) {
+	b := program(t, plane)
+	first := &kept{}
+	o := options(newScripted(t, b, smooth), b, 20)
+	o.Log = first
+	tune(t, o)
+	again := &kept{known: map[string]Outcome{}}
+	for _, x := range first.list {
+		again.known[x.Config] = x
+	}
+	s := newScripted(t, b, smooth)
+	o = options(s, b, 20)
+	o.Log = again
+	r := tune(t, o)
+	if len(again.list) != 0 || r.Trials != 20 {
+		t.Errorf("%d of %d were measured again", len(again.list), r.Trials)
+	}
+}
+
+// When the user has had enough, the best so far is the result.
+func TestInterrupt(t *testing.T) {
+	b := program(t, plane)
+	s := newScripted(t, b, smooth)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.ended = func(tried int) {
+		if tried == 8 {
+			cancel()
+		}
+	}
+	log := &kept{}
+	o := options(s, b, 100)
+	o.Log = log
+	r, err := Run(ctx, o)
+	if err != nil || !r.Interrupted || r.Best == "" || len(log.list) == 0 || len(log.list) > 8 {
+		t.Errorf("%v: %+v", err, r)
+	}
+}
+
+// The time is kept: a search does not begin what it has no time for.
+func TestBudget(t *testing.T) {
+	b := program(t, plane)
+	s := newScripted(t, b, smooth)
+	o := options(s, b, 0)
+	o.Budget = 2e9
+	r := tune(t, o)
+	if r.Seconds > 2.5 || r.Trials < 20 {
+		t.Errorf("%d trials in %g s", r.Trials, r.Seconds)
+	}
+}
+
+func TestTarget(t *testing.T) {
+	b := program(t, plane)
+	s := newScripted(t, b, smooth)
+	o := options(s, b, 5000)
+	o.Target.GStencils = float64(510*510) / 1.2e-3 / 1e9
+	r := tune(t, o)
+	if last := r.Contenders[0]; last.GStencils < o.Target.GStencils || r.Trials == 5000 {
+		t.Errorf("%g of %g after %d", last.GStencils, o.Target.GStencils, r.Trials)
+	}
+}
+
+// The kernel that takes most of the time is first, and gets most of the trials.
+func TestTwoKernels(t *testing.T) {
+	b := program(t, two)
+	s := newScripted(t, b, func(plan string) (float64, error) {
+		v, err := smooth(plan)
+		if strings.Contains(plan, "dear") {
+			v *= 3
+		}
+		return v, err
+	})
+	r := tune(t, options(s, b, 40))
+	if len(r.Kernels) != 2 || r.Kernels[0].Kernel != "dear[0:1]" || len(r.Kernels[0].Trials) < 2*len(r.Kernels[1].Trials) || len(r.Kernels[1].Trials) < 5 {
+		t.Fatalf("%+v", r.Kernels)
+	}
+	for _, k := range r.Kernels {
+		if !strings.Contains(r.Best, k.Kernel+"@1{"+k.Best+"}") {
+			t.Errorf("%s is not in %s", k.Best, r.Best)
+		}
+	}
+}
+
+// A device that is lost for good ends the search.
+func TestDeviceIsGone(t *testing.T) {
+	b := program(t, plane)
+	tried := 0
+	s := newScripted(t, b, func(plan string) (float64, error) {
+		if tried++; tried > 5 {
+			return 0, &measure.Gone{Device: "scripted", Err: errors.New("it fell off the bus")}
+		}
+		return smooth(plan)
+	})
+	r, err := Run(t.Context(), options(s, b, 50))
+	if err == nil || !strings.Contains(err.Error(), "it fell off the bus") || r == nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// Plain kernels that disagree with the reference executor are found before
+// anything is compared with them.
+func TestPlainKernelsAreChecked(t *testing.T) {
+	b := program(t, plane)
+	wrong := program(t, strings.Replace(plane, "0.25*", "0.26*", 1))
+	s := newScripted(t, wrong, smooth)
+	if _, err := Run(t.Context(), options(s, b, 5)); err == nil || !strings.Contains(err.Error(), "and the reference has") {
+		t.Errorf("%v", err)
+	}
+}
