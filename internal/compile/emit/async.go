@@ -18,6 +18,8 @@ func (p *printer) async(s kernel.Stmt) bool {
 		p.line("%s();", p.asyncHelper("commit_async"))
 	case *kernel.AsyncWait:
 		p.line("%s<%d>();", p.asyncHelper("wait_async"), s.Pending)
+	case *kernel.AsyncFence:
+		p.line("%s();", p.asyncHelper("fence_async"))
 	case *kernel.BulkCopy:
 		bytes := kernel.Mul(s.Cells, kernel.L(op.Int(s.Cells.Type(), int64(s.To.Elem.Size()))))
 		p.line("%s(&%s, &%s, %s, &%s);", p.asyncHelper("copy_bulk"), p.element(s.To, s.At), p.element(s.From, s.Index),

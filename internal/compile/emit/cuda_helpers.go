@@ -132,6 +132,10 @@ var asyncHelpers = []helperText{
 {
     asm volatile("cp.async.wait_group %0;" :: "n"(pending) : "memory");
 }`},
+	{name: "fence_async", text: `void gl_fence_async() // bulk copies may overwrite what threads have stored
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}`},
 	{name: "copy_bulk", uses: "shared_at", text: `void gl_copy_bulk(void *to, const void *from, uint32_t bytes, int64_t *mbarrier)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"

@@ -75,7 +75,7 @@ func Needs(k *kernel.Kernel) []machine.Capability {
 			need(machine.Shuffle)
 		case *kernel.AsyncCopy, *kernel.AsyncCommit, *kernel.AsyncWait:
 			need(machine.AsyncCopy)
-		case *kernel.BulkCopy:
+		case *kernel.BulkCopy, *kernel.AsyncFence:
 			need(machine.BulkCopy)
 		case *kernel.MbarrierInit, *kernel.MbarrierArrive, *kernel.MbarrierWait:
 			need(machine.Mbarrier)

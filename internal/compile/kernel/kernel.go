@@ -372,6 +372,15 @@ type BulkCopy struct {
 	Slot     Expr
 }
 
+// AsyncFence lets bulk copies that the thread starts afterwards overwrite what
+// it knows that threads have stored to shared memory: the copy engine goes a way
+// of its own there, and no barrier is enough.
+//
+// Example printed form:
+//
+//	(async.fence)
+type AsyncFence struct{}
+
 // MbarrierInit makes an mbarrier whose phases complete after Count arrivals
 // and all bytes that were announced. One thread does it, before a barrier.
 //
@@ -558,6 +567,7 @@ func (*AsyncCopy) stmt()      {}
 func (*AsyncCommit) stmt()    {}
 func (*AsyncWait) stmt()      {}
 func (*BulkCopy) stmt()       {}
+func (*AsyncFence) stmt()     {}
 func (*MbarrierInit) stmt()   {}
 func (*MbarrierArrive) stmt() {}
 func (*MbarrierWait) stmt()   {}
@@ -633,7 +643,7 @@ func WalkStmts(list []Stmt, f func(Stmt), g func(Expr)) {
 			each(s.Value, s.By)
 		case *AsyncCopy:
 			each(s.At, s.Index)
-		case *AsyncCommit, *AsyncWait:
+		case *AsyncCommit, *AsyncWait, *AsyncFence:
 		case *BulkCopy:
 			each(s.At, s.Index, s.Cells, s.Slot)
 		case *MbarrierInit:

@@ -289,7 +289,7 @@ func (p *parser) loop(n sexpr.Node) Stmt {
 func isPart(n sexpr.Node) bool {
 	switch n.Head() {
 	case "threads", "collapse", "reduce", "let", "var", "set", "store", "loads", "stores", "shuffle", "alloc", "for", "if", "barrier", "comment",
-		"async", "async.commit", "async.wait", "bulk", "mbarrier.init", "mbarrier.arrive", "mbarrier.wait":
+		"async", "async.commit", "async.wait", "async.fence", "bulk", "mbarrier.init", "mbarrier.arrive", "mbarrier.wait":
 		return true
 	}
 	return false

@@ -88,6 +88,9 @@ func (p *parser) async(n sexpr.Node) Stmt {
 		return &AsyncCommit{}
 	case "async.wait":
 		return &AsyncWait{p.count(p.form(n, head, 1, false)[0])}
+	case "async.fence":
+		p.form(n, head, 0, false)
+		return &AsyncFence{}
 	case "bulk":
 		a := p.form(n, head, 7, false)
 		return &BulkCopy{p.buffer(a[0]), p.expr(a[1]), p.buffer(a[2]), p.expr(a[3]), p.expr(a[4]), p.buffer(a[5]), p.expr(a[6])}

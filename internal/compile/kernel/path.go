@@ -82,6 +82,8 @@ func label(s Stmt) string {
 		return "async.commit"
 	case *AsyncWait:
 		return "async.wait"
+	case *AsyncFence:
+		return "async.fence"
 	case *BulkCopy:
 		return "bulk " + s.To.Name
 	case *MbarrierInit:

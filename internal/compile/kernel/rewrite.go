@@ -64,7 +64,7 @@ func mapStmt(s Stmt, f func(Expr) Expr) Stmt {
 		return &l
 	case *If:
 		return &If{f(s.Cond), s.Then, s.Else}
-	case *Alloc, *AsyncCommit, *AsyncWait, *Barrier, *Comment:
+	case *Alloc, *AsyncCommit, *AsyncWait, *AsyncFence, *Barrier, *Comment:
 		return s
 	}
 	panic("kernel: unknown statement")

@@ -72,7 +72,7 @@ func needed(body []Stmt) *needs {
 			roots = append(roots, ownExprs(s)...)
 		case *Loop, *If:
 			roots = append(roots, ownExprs(s)...)
-		case *AsyncCommit, *AsyncWait, *Barrier, *Comment:
+		case *AsyncCommit, *AsyncWait, *AsyncFence, *Barrier, *Comment:
 		default:
 			panic("kernel: unknown statement")
 		}

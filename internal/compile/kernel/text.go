@@ -152,6 +152,8 @@ func (w *writer) stmt(s Stmt) {
 		w.line("(async.commit)")
 	case *AsyncWait:
 		w.line(fmt.Sprintf("(async.wait %d)", s.Pending))
+	case *AsyncFence:
+		w.line("(async.fence)")
 	case *BulkCopy:
 		w.line(fmt.Sprintf("(bulk %s %s %s %s %s %s %s)", s.To.Name, ExprText(s.At), s.From.Name, ExprText(s.Index), ExprText(s.Cells), s.Mbarrier.Name, ExprText(s.Slot)))
 	case *MbarrierInit:

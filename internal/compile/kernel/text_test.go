@@ -67,6 +67,7 @@ const launched = `(kernel launched
         (async s t u t 2)
         (async.commit)
         (async.wait 1)
+        (async.fence)
         (mbarrier.init full (i64 0) (i32 1))
         (bulk s (i64 0) u b (i64 64) full (i64 0))
         (mbarrier.arrive full (i64 0))
@@ -109,7 +110,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("line %d is %s, and not the first of %s", at[s], got, first)
 		}
 	}, nil)
-	if n != len(at) || n != 26 {
+	if n != len(at) || n != 27 {
 		t.Errorf("%d lines of %d statements", len(at), n)
 	}
 }

@@ -250,7 +250,7 @@ func (v *verifier) stmt(s Stmt) {
 		v.storeVector(s)
 	case *Shuffle:
 		v.shuffle(s)
-	case *AsyncCopy, *AsyncCommit, *AsyncWait, *BulkCopy, *MbarrierInit, *MbarrierArrive, *MbarrierWait:
+	case *AsyncCopy, *AsyncCommit, *AsyncWait, *AsyncFence, *BulkCopy, *MbarrierInit, *MbarrierArrive, *MbarrierWait:
 		v.async(s)
 	case *Alloc:
 		v.alloc(s.Buffer)

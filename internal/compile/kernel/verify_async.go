@@ -18,7 +18,7 @@ func (v *verifier) async(s Stmt) {
 		default:
 			v.fail("a copy of %d bytes, not of 4, 8 or 16", size)
 		}
-	case *AsyncCommit:
+	case *AsyncCommit, *AsyncFence:
 	case *AsyncWait:
 		if s.Pending < 0 {
 			v.fail("a wait for all but %d groups", s.Pending)

@@ -259,6 +259,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{cluster + "(bulk w t u t a m t))))",
 			"k/for b/for r/for t/bulk w: a copy from global to global memory, not from global to shared\nk/for b/for r/for t/bulk w: the number of elements is f64"},
 		{"(async.commit)", "k/async.commit: there is no thread loop around it"},
+		{"(async.fence)", "k/async.fence: there is no thread loop around it"},
 		{"(alloc m i64 mbarrier (i64 1))", "k/alloc m: m is shared by a block and is not made between the block loops and the thread loops"},
 		{"(for b i64 block.x (i64 0) N (i64 1) (alloc m i32 mbarrier (i64 1)) (for t i64 thread.x (i64 0) N (i64 1)))",
 			"k/for b/alloc m: m holds mbarriers and is of i32, not of i64"},

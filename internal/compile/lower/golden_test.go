@@ -29,6 +29,7 @@ var goldens = []struct {
 	{name: "heat-stream", source: "heat", target: lower.GPU, plan: "family=stream,chunk=16,block=4x32,vec=2,x=shuffle"},
 	{name: "heat-shared", source: "heat", target: lower.GPU, plan: "family=stream,chunk=16,shared=2,block=4x32,vec=2"},
 	{name: "heat-bulk", source: "heat", target: lower.GPU, plan: "family=stream,chunk=16,shared=2,fetch=bulk,block=4x32,vec=2"},
+	{name: "star-warp", source: "star", target: lower.GPU, plan: "family=stream,chunk=16,shared=2,fetch=warp,block=4x32,vec=4,share=yes"},
 	{name: "heat-halos", source: "heat", target: lower.GPU, plan: "family=stream,chunk=16,shared=2,stage=halos,block=4x32,vec=2"},
 	{name: "redblack", source: "redblack"},
 	{name: "norm", source: "norm"},

@@ -185,7 +185,7 @@ func (s *liveScan) stmt(st kernel.Stmt) {
 		s.branches(st)
 	case *kernel.Loop:
 		s.loop(st)
-	case *kernel.AsyncCommit, *kernel.AsyncWait, *kernel.Barrier, *kernel.Comment:
+	case *kernel.AsyncCommit, *kernel.AsyncWait, *kernel.AsyncFence, *kernel.Barrier, *kernel.Comment:
 	default:
 		panic("lower: unknown statement")
 	}

@@ -36,8 +36,9 @@ type bulkRows struct {
 	// Where a row of the ring starts on the inner axis, and the cells that are
 	// brought of it.
 	start, begin, end, length kernel.Expr
-	// singles says that there may be cells that threads have to copy.
-	singles bool
+	// singles says that there may be cells that threads have to copy, and mixed
+	// that in other planes the copy engine brings the same.
+	singles, mixed bool
 }
 
 // bulkRow is one of the rows that a thread starts to copy of every plane.
@@ -56,7 +57,7 @@ const bulkBytes = 16
 func (w *sweep) chooseFetch(rings []*ring) {
 	for _, r := range rings {
 		if w.bulk && !r.halos && r.n*int64(r.array.Type.Size()) == bulkBytes {
-			r.bulk = &bulkRows{singles: singles(r.array)}
+			r.bulk = &bulkRows{singles: w.singles(r.array, true), mixed: w.singles(r.array, false)}
 			r.planes -= w.step()
 		}
 	}
@@ -105,9 +106,12 @@ func (w *sweep) asyncRings() []*ring {
 }
 
 // singles reports whether a boundary makes of cells beyond an array what is no
-// part of a row.
-func singles(a *ir.Array) bool {
+// part of a row: one of the streamed axis, or any.
+func (w *sweep) singles(a *ir.Array, any bool) bool {
 	for d, dim := range a.Dims {
+		if !any && dim.Axis != w.stream {
+			continue
+		}
 		for _, f := range []ir.Boundary{dim.Faces.Low, dim.Faces.High} {
 			switch f.Kind {
 			case ir.None:
@@ -229,6 +233,9 @@ func (w *sweep) bulkCopies(number kernel.Expr, planes func(*ring) []int64) {
 				copies = append(copies, w.bulkCopy(r, row, at, outer, cells, slot))
 			}
 		}
+	}
+	if slices.ContainsFunc(w.bulkRings(), func(r *ring) bool { return r.bulk.mixed }) {
+		w.now.emit(&kernel.AsyncFence{})
 	}
 	w.now.emit(&kernel.MbarrierArrive{Mbarrier: w.fetch.full, Slot: slot, Bytes: kernel.Conv(types.I32, bytes)})
 	list := append(w.now.stmts, copies...)

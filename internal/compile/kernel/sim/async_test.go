@@ -23,6 +23,9 @@ const three = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc m i64 mbarrier 
 const pair = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (for r i32 cluster.x (i32 0) (i32 2) (i32 1) (alloc s f64 shared (i64 64)) (alloc m i64 mbarrier (i64 1)) " +
 	"(for t i64 thread.x (i64 0) (i64 64) (i64 1) (let other i32 (sub (i32 1) r)) (if (eq t (i64 0)) (then (mbarrier.init m (i64 0) (i32 32)))) (barrier cluster) "
 
+// fetch has 64 cells copied to shared memory by one thread.
+const fetch = "(if (eq t (i64 0)) (then (mbarrier.arrive m (i64 0) (bytes (i32 512))) (bulk s (i64 0) u (i64 0) (i64 64) m (i64 0))))"
+
 func TestAsynchronousFaults(t *testing.T) {
 	tests := []struct {
 		name, body string
@@ -77,6 +80,17 @@ func TestAsynchronousFaults(t *testing.T) {
 			" (barrier block) (store v t (load s t))))",
 			"k/for b/for t/store v: loads s[0] while a bulk copy stores at k/for b/for t/if#2/then/bulk s (thread 0,0,0 of block 0,0,0), 64 times\n" +
 				"k: the block may have ended before the bulk copies for m[0] have (thread 32,0,0 of block 0,0,0)"},
+		{"a bulk copy over what threads have stored", ring + "(store s t (load u t)) (barrier block)" + fetch +
+			" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))",
+			"k/for b/for t/if#2/then/bulk s: copies to s[0], which thread 0,0,0 of block 0,0,0 has stored to at k/for b/for t/store s, and there is no fence in between (thread 0,0,0 of block 0,0,0), 64 times"},
+		{"the same after a fence", ring + "(store s t (load u t)) (barrier block) (if (eq t (i64 0)) (then (async.fence)))" + fetch +
+			" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))", ""},
+		{"a fence of another thread", ring + "(store s t (load u t)) (barrier block) (if (eq t (i64 1)) (then (async.fence))) (barrier block)" + fetch +
+			" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))",
+			"k/for b/for t/if#3/then/bulk s: copies to s[0], which thread 0,0,0 of block 0,0,0 has stored to at k/for b/for t/store s, and there is no fence in between (thread 0,0,0 of block 0,0,0), 64 times"},
+		{"a fence before the others store", ring + "(if (eq t (i64 0)) (then (store s t (load u t)) (async.fence))) (barrier block) (if (eq t (i64 1)) (then (store s t (load u t)))) (barrier block)" + fetch +
+			" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))",
+			"k/for b/for t/if#4/then/bulk s: copies to s[1], which thread 1,0,0 of block 0,0,0 has stored to at k/for b/for t/if#3/then/store s, and there is no fence in between (thread 0,0,0 of block 0,0,0)"},
 		{"bytes that are not announced", ring + "(if (eq t (i64 0)) (then (mbarrier.arrive m (i64 0)) (bulk s (i64 0) u (i64 0) (i64 64) m (i64 0))))" +
 			" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))",
 			"k/for b/for t/store v: loads s[0] while a bulk copy stores at k/for b/for t/if#2/then/bulk s (thread 0,0,0 of block 0,0,0), 64 times\n" +

@@ -134,6 +134,7 @@ const (
 	opAsync    // sub elements to slot a [I[b]] from slot c [I[d]]
 	opCommit   // the group
 	opWait     // for all groups but the latest a
+	opFence    // before bulk copies
 	opBulk     // I[e] elements to slot a [I[b]] from slot c [I[d]], for mbarrier slot to [I[f]]
 	opInit     // mbarrier slot a [I[b]] for I[c] arrivals
 	opArrive   // at mbarrier slot a [I[b]], announcing I[c] bytes, of the block of rank I[d]; c and d may be -1

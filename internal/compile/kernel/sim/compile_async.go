@@ -11,6 +11,8 @@ func (c *compiler) async(s kernel.Stmt) {
 		c.emit(instr{op: opCommit})
 	case *kernel.AsyncWait:
 		c.emit(instr{op: opWait, a: int32(s.Pending)})
+	case *kernel.AsyncFence:
+		c.emit(instr{op: opFence})
 	case *kernel.BulkCopy:
 		in := instr{op: opBulk, a: c.slots[s.To], b: c.expr(s.At), c: c.slots[s.From], d: c.expr(s.Index)}
 		in.e, in.f, in.to = c.expr(s.Cells), c.expr(s.Slot), c.slots[s.Mbarrier]

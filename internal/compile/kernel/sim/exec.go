@@ -175,6 +175,8 @@ func (w *warp) run() {
 			w.flight.commit(w.mask)
 		case opWait:
 			w.wait(in)
+		case opFence:
+			w.fence()
 		case opBulk:
 			w.bulk(in)
 		case opInit:

@@ -37,6 +37,7 @@ type warp struct {
 	synced uint32  // the time up to which all lanes know what the warp did
 	waits  *instr  // the wait at an mbarrier, if it waits there
 	flight flight  // asynchronous copies that have not been waited for
+	fenced []clock // what each lane knew at its latest fence; nil for nothing
 
 	// The vector loop that runs: its next iteration, the number of them, and
 	// its bounds.

@@ -13,6 +13,10 @@ static __device__ inline uint32_t gl_shared_at(const void *p) // its address in 
 {
     return (uint32_t)__cvta_generic_to_shared(p);
 }
+static __device__ inline void gl_fence_async() // bulk copies may overwrite what threads have stored
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 static __device__ inline void gl_copy_bulk(void *to, const void *from, uint32_t bytes, int64_t *mbarrier)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
@@ -41,7 +45,7 @@ static __device__ inline void gl_mbarrier_wait(int64_t *mbarrier, int32_t parity
     while (!done);
 }
 
-// One thread asks for a run, all wait for its bytes.
+// One thread asks for a run over what all have stored, all wait for its bytes.
 // Launch: 2 blocks (b) of 64 threads (t).
 extern "C" __global__ __launch_bounds__(64) void bulk(const double *__restrict__ u, double *__restrict__ v)
 {
@@ -54,7 +58,10 @@ extern "C" __global__ __launch_bounds__(64) void bulk(const double *__restrict__
         gl_mbarrier_init(&full[1], 64);
     }
     __syncthreads();
+    tile[(int64_t)t] = 0.0;
+    __syncthreads();
     if (t == 0) {
+        gl_fence_async();
         gl_mbarrier_expect(&full[0], 2048);
         gl_copy_bulk(&tile[0], &u[b * 256], 2048, &full[0]);
     }
