@@ -4,8 +4,9 @@ package device
 // bytes follow Count rows of Bytes, which start at multiples of Pitch.
 type Rows struct{ Lead, Bytes, Pitch, Count int64 }
 
-// Dense reports whether there is no padding.
-func (r Rows) Dense() bool { return r.Lead == 0 && (r.Pitch == r.Bytes || r.Count <= 1) }
+// Dense reports whether there is no padding, not even after a single row: a
+// vector may begin in it and end beyond.
+func (r Rows) Dense() bool { return r.Lead == 0 && r.Pitch == r.Bytes }
 
 // Padded returns the bytes with all padding.
 func (r Rows) Padded() int64 { return r.Lead + r.Pitch*r.Count }

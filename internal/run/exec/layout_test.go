@@ -173,7 +173,7 @@ func TestLayoutsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	// What has no padding is dense.
-	m.Layouts = map[*ir.Grid]kernel.Layout{b.Program.Grid("u"): {Align: 5}, b.Program.Grid("v"): {}, b.Program.Grid("w"): {Align: 8}}
+	m.Layouts = map[*ir.Grid]kernel.Layout{b.Program.Grid("u"): {Align: 5}, b.Program.Grid("v"): {}, b.Program.Grid("w"): {Align: 3}}
 	s, err := NewScript(m, b)
 	if err != nil {
 		t.Fatal(err)
@@ -182,5 +182,13 @@ func TestLayoutsRefused(t *testing.T) {
 		if g.Rows != (device.Rows{}) {
 			t.Errorf("%s is padded: %+v", g.Name, g.Rows)
 		}
+	}
+	// A single row is padded like others: kernels load whole vectors of it.
+	m.Layouts[b.Program.Grid("w")] = kernel.Layout{Align: 8}
+	if s, err = NewScript(m, b); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Grids[2].Rows; got != (device.Rows{Bytes: 12, Pitch: 32, Count: 1}) {
+		t.Errorf("a single row: %+v", got)
 	}
 }

@@ -49,9 +49,7 @@ func (l *Library) fillConstant(symbol string, from *Buffer) error {
 	if r := l.device.driver.ModuleGlobal(&c.at, &bytes, l.module, symbol); r != 0 {
 		return l.device.fail(r, "cuModuleGetGlobal", "the compiled code has no constant memory %s", symbol)
 	}
-	if c.bytes = int64(bytes); c.bytes > from.bytes {
-		return fmt.Errorf("the constant memory %s has %d bytes, and what it is to hold %d", symbol, c.bytes, from.bytes)
-	}
+	c.bytes = min(int64(bytes), from.bytes) // either may have more padding
 	if l.constants == nil {
 		l.constants = map[string]*constant{}
 	}
