@@ -106,7 +106,10 @@ func openCL(d *target, dir string) error {
 		return err
 	}
 	d.builder = &opencl.Builder{Arithmetic: toolchain.Strict, Cache: cache}
-	d.device, err = opencl.Open(0)
+	device, err := opencl.Open(0)
+	if err == nil {
+		d.device, d.lacks = device, device.Properties.Lacks()
+	}
 	return err
 }
 

@@ -3,12 +3,17 @@ package exec
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	capability "github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -88,6 +93,56 @@ func TestGPULoading(t *testing.T) {
 			advanced(t, scaled(t, r), Limit{})
 			same(t, name+", once more", contents(t, r, b.Program), second)
 		}
+	}
+}
+
+// So does an OpenCL device, as far as it has images: one without says so.
+func TestOpenCLLoading(t *testing.T) {
+	devices, err := opencl.Devices()
+	if err != nil {
+		t.Skip(err)
+	}
+	b := program(t, loads)
+	ref := initialised(t, openReference(t, b))
+	advanced(t, ref, Limit{})
+	want := contents(t, ref, b.Program)
+	cache, err := toolchain.OpenCache(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	builder := &opencl.Builder{Arithmetic: toolchain.Strict, Cache: cache}
+	for _, text := range []string{"family=tile,vec=2,load_w=constant,load_row=constant", "family=tile,vec=2,load=image"} {
+		plan, err := schedule.ParsePlan(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := lower.Options{Target: lower.GPU, Strict: true, Bound: b, Sized: true, NoInitial: true, Plan: plan}
+		m, err := lower.Program(b.Program, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		images := slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return slices.Contains(emit.Needs(k), capability.Image) })
+		image, err := builder.Build(context.Background(), []byte(emit.Source(emit.OpenCL, m)))
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		r, err := Open(context.Background(), m, b, Options{Device: opencl.ID(0), Image: image})
+		if images && devices[0].Texels == 0 {
+			if err == nil || !strings.Contains(err.Error(), "has no images of memory: load such grids another way") {
+				t.Errorf("%s: %v", text, err)
+			}
+			o.Lacks = devices[0].Lacks()
+			if _, err = lower.Plan(b.Program, o); err == nil || !strings.Contains(err.Error(), "load=image") {
+				t.Errorf("%s: %v", text, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Close() })
+		advanced(t, initialised(t, r), Limit{})
+		same(t, text, contents(t, r, b.Program), want)
 	}
 }
 
