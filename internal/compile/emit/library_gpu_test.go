@@ -113,6 +113,7 @@ func TestGPULibraryPlans(t *testing.T) {
 		{OpenCL, "heat", "family=stream,vec=4,rows=2,chunk=8"},
 		{OpenCL, "leapfrog", "family=stream,vec=2,ahead=2"},
 		{OpenCL, "heat", "family=stream,vec=2,shared=1"},
+		{OpenCL, "heat", "family=tile,vec=2,shared=1,stage=halos"},
 	} {
 		t.Run(c.dialect.Name+"/"+c.program+"/"+c.plan, func(t *testing.T) {
 			t.Parallel()
