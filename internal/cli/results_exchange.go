@@ -30,7 +30,7 @@ Examples:
 
 	gridloom results export --out all.jsonl
 	gridloom results export --program heat3d.loom --device h200 --sizes L=512,M=512,N=512 --format t4 --out heat.json
-	gridloom results export --format csv | column -s, -t`
+	gridloom results export --format csv > all.csv`
 }
 
 // formats are those of results export, with the endings of their files.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -304,6 +305,50 @@ func TestLocked(t *testing.T) {
 	if _, err := s.Resume(ctx, id, ""); err != nil {
 		t.Error(err)
 	}
+}
+
+// Who opens a store twice keeps the locks of the first.
+func TestOpenedTwice(t *testing.T) {
+	path, id := full(t, 1)
+	s := open(t, path, Options{})
+	if _, err := s.Resume(context.Background(), id, ""); err != nil {
+		t.Fatal(err)
+	}
+	before := locks(t, s.file)
+	if len(before) == 0 {
+		t.Fatal("nothing is locked")
+	}
+	for _, o := range []Options{{}, {ReadOnly: true}} {
+		open(t, path, o).Close()
+	}
+	if after := locks(t, s.file); !slices.Equal(after, before) {
+		t.Errorf("locked was %q, now %q", before, after)
+	}
+	if n := len(claimed.files); n != 1 {
+		t.Errorf("%d claims", n)
+	}
+	s.Close()
+	s.Close()
+	if n := len(claimed.files); n != 0 {
+		t.Errorf("%d claims", n)
+	}
+}
+
+// locks returns the locks of this process on a file.
+func locks(t *testing.T, file os.FileInfo) (list []string) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		t.Skip(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		_, line, _ = strings.Cut(strings.TrimSpace(line), ": ")
+		if strings.Contains(line, fmt.Sprintf(" %d ", os.Getpid())) && strings.Contains(line, fmt.Sprintf(":%d ", file.Sys().(*syscall.Stat_t).Ino)) {
+			list = append(list, line)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 func comm(t *testing.T, pid int) string {

@@ -26,6 +26,8 @@ var (
 // saveIt is what to do about a store that is damaged.
 const saveIt = "gridloom results export > FILE saves what can be read before the damage; move the store away to begin a new one"
 
+const giveWrite = "give write permission, or name another file with --store or GRIDLOOM_STORE"
+
 var errOther = refuse(ErrNotStore, "it is a database of another program, and has not been touched",
 	"name another file with --store or GRIDLOOM_STORE")
 
@@ -87,7 +89,7 @@ func classify(code int, err error) (text, hint string, kind error) {
 	case lib.SQLITE_FULL:
 		return "the disk is full, or a quota is used up; what was stored before is safe", "make room, then go on", ErrFull
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM:
-		return "the file or its folder cannot be written", "give write permission, or name another file with --store or GRIDLOOM_STORE", ErrReadOnly
+		return "the file or its folder cannot be written", giveWrite, ErrReadOnly
 	case lib.SQLITE_CANTOPEN:
 		return "the file, or those beside it that end in -wal and -shm, cannot be opened or made", "look at the folder's permissions, or name another file with --store or GRIDLOOM_STORE", ErrReadOnly
 	case lib.SQLITE_INTERRUPT:

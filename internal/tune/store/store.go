@@ -12,19 +12,14 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
-
-	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
 // Options say how a store is opened.
@@ -41,6 +36,7 @@ type Options struct {
 type Store struct {
 	path  string
 	wait  time.Duration
+	file  os.FileInfo
 	read  *sql.DB
 	write *sql.DB // nil if the store is read-only
 	words *vocabulary
@@ -57,18 +53,11 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return fail(err)
 	}
-	if err := inspect(path, len(scripts)); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			return fail(err)
-		}
-		if o.ReadOnly {
-			return fail(refuse(ErrNone, "there is no store", "gridloom tune makes one; --store and GRIDLOOM_STORE name another"))
-		}
-		if err := makeFolder(path); err != nil {
-			return fail(err)
-		}
+	file, err := claim(path, o.ReadOnly, len(scripts))
+	if err != nil {
+		return fail(err)
 	}
-	s := &Store{path: path, wait: o.Wait, words: newVocabulary()}
+	s := &Store{path: path, wait: o.Wait, file: file, words: newVocabulary()}
 	if o.ReadOnly {
 		err = s.openToRead(ctx, len(scripts))
 	} else {
@@ -91,6 +80,10 @@ func (s *Store) Close() error {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
+	}
+	if s.file != nil {
+		release(s.file)
+		s.file = nil
 	}
 	return word(context.Background(), s.path, s.wait, errors.Join(errs...))
 }
@@ -188,62 +181,3 @@ func (s *Store) patiently(ctx context.Context, f func() error) error {
 
 // moment is how long SQLite waits for a lock by itself.
 const moment = 50 * time.Millisecond
-
-func makeFolder(path string) error {
-	dir := filepath.Dir(path)
-	if usual, err := DefaultPath(); err == nil && usual == path {
-		return os.MkdirAll(dir, 0o700)
-	}
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return &gridio.Error{Text: "there is no folder " + dir, Hint: "make it, or name another file with --store or GRIDLOOM_STORE", Err: err}
-	}
-	return nil
-}
-
-// inspect refuses files that are no whole stores, before the database, which
-// would write to them, sees them.
-func inspect(path string, latest int) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return err
-	case info.IsDir():
-		return refuse(ErrNotStore, "it is a folder", "name a file with --store or GRIDLOOM_STORE")
-	case !info.Mode().IsRegular():
-		return refuse(ErrNotStore, "it is no regular file", "name a file with --store or GRIDLOOM_STORE")
-	case info.Size() == 0:
-		return nil // a store that is being made
-	}
-	// The header of a database, from SQLite's description of its format.
-	var header [100]byte
-	if _, err := io.ReadFull(f, header[:]); err != nil || string(header[:16]) != "SQLite format 3\x00" {
-		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return err
-		}
-		return refuse(ErrNotStore, "the file is no store, or its beginning is damaged; it has not been touched",
-			"move it away to begin a new one, or name another file with --store or GRIDLOOM_STORE")
-	}
-	number := func(at int) int64 { return int64(binary.BigEndian.Uint32(header[at:])) }
-	switch app := number(68); {
-	case app != application && app != 0: // it is 0 while the store is being made
-		return errOther
-	case app == application && int(number(60)) > latest:
-		return newer(int(number(60)), latest)
-	}
-	pageSize := int64(binary.BigEndian.Uint16(header[16:]))
-	if pageSize == 1 {
-		pageSize = 1 << 16
-	}
-	// While there is a journal, pages may be there alone.
-	journal, err := os.Stat(path + "-wal")
-	if whole := pageSize * number(28); number(24) == number(92) && info.Size() < whole && (err != nil || journal.Size() == 0) {
-		return refuse(ErrDamaged, fmt.Sprintf("the file ends too early, after %d of %d bytes; it has not been touched", info.Size(), whole),
-			"fetch a copy, or move it away to begin a new one")
-	}
-	return nil
-}
