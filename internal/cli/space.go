@@ -22,6 +22,7 @@ type spaceCmd struct {
 	Machine string   `help:"Kernels for a machine that need not be here: a built-in one (${machines}) or a JSON file. Default: h200." placeholder:"NAME|FILE.json" xor:"for"`
 	Target  string   `default:"cuda" enum:"cuda,opencl" help:"What kernels for a GPU are written in: cuda or opencl. Default: cuda." placeholder:"LANGUAGE"`
 	Plan    string   `help:"Settings that decide which kernels there are, such as local=fused." placeholder:"PLAN"`
+	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic that the kernels may use: strict, contract or fast. Default: contract." placeholder:"MODE"`
 	Count   bool     `help:"Print the number of configurations alone."`
 	Sample  int      `help:"Print so many plans, drawn with equal chance." placeholder:"N"`
 	Seed    uint64   `default:"1" help:"Draw other plans. Default: 1." placeholder:"N"`
@@ -84,10 +85,14 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 	if err != nil {
 		return lower.Options{}, err
 	}
+	arithmetic, err := toolchain.ParseArithmetic(c.FP)
+	if err != nil {
+		return lower.Options{}, usage("--fp: %v", err)
+	}
 	if c.Device != "" {
-		t := target{plan: plan}
+		t := target{plan: plan, arithmetic: arithmetic}
 		f := targetFlags{Device: c.Device}
-		if t.backend, err = f.backend(toolchain.Contract); err != nil {
+		if t.backend, err = f.backend(arithmetic); err != nil {
 			return lower.Options{}, err
 		}
 		if t.backend == nil {
@@ -105,7 +110,7 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 	if err != nil {
 		return lower.Options{}, err
 	}
-	o := lower.Options{Plan: plan, Bound: b, NoInitial: true, Free: c.Free}
+	o := lower.Options{Plan: plan, Bound: b, NoInitial: true, Free: c.Free, Strict: arithmetic == toolchain.Strict, Fast: arithmetic == toolchain.Fast}
 	if m.Kind == machine.KindCPU {
 		return o, nil
 	}

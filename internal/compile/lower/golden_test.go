@@ -31,6 +31,8 @@ var goldens = []struct {
 	{name: "heat-bulk", source: "heat", target: lower.GPU, plan: "family=stream,chunk=16,shared=2,fetch=bulk,block=4x32,vec=2"},
 	{name: "star-warp", source: "star", target: lower.GPU, plan: "family=stream,chunk=16,shared=2,fetch=warp,block=4x32,vec=4,share=yes"},
 	{name: "heat-halos", source: "heat", target: lower.GPU, plan: "family=stream,chunk=16,shared=2,stage=halos,block=4x32,vec=2"},
+	{name: "heat-perspective", source: "heat", target: lower.GPU, plan: "family=stream,chunk=16,shared=1,perspective=input,block=8x32,vec=2,rows=1"},
+	{name: "heat-retimed", source: "heat", target: lower.GPU, plan: "family=stream,chunk=16,retime=yes,block=4x32,vec=2"},
 	{name: "redblack", source: "redblack"},
 	{name: "norm", source: "norm"},
 	{name: "norm-strict", source: "norm", strict: true},
