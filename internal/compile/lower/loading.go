@@ -44,9 +44,11 @@ type kind struct {
 	own    bool
 	// refused are the ways that the arrays cannot be loaded, with the reason.
 	refused map[string]string
-	// bytes are those of all arrays, if all are known, could be in constant
-	// memory and profit from it; else 0.
-	bytes int64
+	// uniform says that the arrays may be in constant memory: no step changes
+	// them, and threads of a warp read the same cells. Neither depends on sizes:
+	// a plan for some sizes has the parameters of those for others.
+	uniform bool
+	bytes   int64 // of all arrays, as far as known
 }
 
 // param returns the name of a parameter of the kind.
@@ -98,20 +100,20 @@ func (n *nest) kindsOf() []*kind {
 			continue
 		}
 		slices.Sort(offsets)
-		bytes := n.constantBytes(a)
-		key := fmt.Sprint(len(a.Dims), a.Type, offsets, bytes > 0)
+		uniform := n.uniform(a)
+		key := fmt.Sprint(len(a.Dims), a.Type, offsets, uniform)
 		key += a.Hint.String()
 		k, ok := byKey[key]
 		if !ok {
-			k = &kind{reads: len(offsets), refused: map[string]string{}}
+			k = &kind{reads: len(offsets), refused: map[string]string{}, uniform: uniform}
 			byKey[key], list = k, append(list, k)
 		}
-		k.arrays, k.bytes = append(k.arrays, a), k.bytes+bytes
+		k.arrays = append(k.arrays, a)
 		n.refuse(k, a)
 	}
 	slices.SortStableFunc(list, func(x, y *kind) int {
-		if (x.bytes > 0) != (y.bytes > 0) {
-			if x.bytes > 0 {
+		if x.uniform != y.uniform {
+			if x.uniform {
 				return 1
 			}
 			return -1
@@ -133,12 +135,18 @@ func (n *nest) refuse(k *kind, a *ir.Array) {
 	if most == 0 {
 		most = anyTexels
 	}
-	if cells, known := n.cellsOf(a); known && cells > most {
+	cells, known := n.cellsOf(a)
+	if known && cells > most {
 		k.refused[image] = fmt.Sprintf("an image has at most %d elements, and %s has %d", most, a.Name, cells)
 	}
-	switch bytes := n.constantBytes(a); {
-	case bytes == 0:
-		k.refused[constant] = "constant memory is for grids of known sizes that nothing changes and whose cells all threads of a warp read together"
+	bytes := cells * int64(a.Type.Size())
+	k.bytes += bytes
+	switch initial := n.Program.Initial; {
+	case !k.uniform:
+	case !known:
+		k.refused[constant] = fmt.Sprintf("constant memory is made when kernels are compiled, and the size of %s is not known by then", a.Name)
+	case initial != nil && !n.opts.NoInitial && writes(initial, a.Grid):
+		k.refused[constant] = "the initial block sets " + a.Name
 	case bytes > constantBytes:
 		k.refused[constant] = fmt.Sprintf("constant memory has %d bytes, and %s takes %d", constantBytes, a.Name, bytes)
 	}
@@ -167,42 +175,26 @@ func (n *nest) cellsOf(a *ir.Array) (int64, bool) {
 	return cells, true
 }
 
-// constantBytes returns what an array takes of constant memory, 0 if it cannot
-// be there: the program changes it, its size is not known, or neighbouring
-// threads read different cells of it, which constant memory serves one by one.
-func (n *nest) constantBytes(a *ir.Array) int64 {
-	if a.Grid == nil || slices.Contains(n.opts.Lacks, machine.Constant) || n.changes(a.Grid) {
-		return 0
+// uniform reports whether an array's cells are the same in all stages, and those
+// that neighbouring threads read at a time, too: constant memory serves others
+// one by one.
+func (n *nest) uniform(a *ir.Array) bool {
+	if a.Grid == nil || rotates(n.Program.Body, a.Grid) {
+		return false
 	}
 	for _, s := range n.stmts {
 		for _, x := range accesses(s.src.Value) {
 			if x.Array == a && slices.ContainsFunc(x.Index, func(ix ir.Index) bool { return ix.Axis == n.inner() }) {
-				return 0
+				return false
 			}
 		}
 	}
-	cells, known := n.cellsOf(a)
-	if !known {
-		return 0
-	}
-	return cells * int64(a.Type.Size())
+	return !slices.ContainsFunc(n.Program.Stages, func(s *ir.Stage) bool { return writes(s, a.Grid) })
 }
 
-// changes reports whether a kernel writes a grid or it changes places with
-// another.
-func (m *module) changes(g *ir.Grid) bool {
-	stages := m.Program.Stages
-	if m.Program.Initial != nil && !m.opts.NoInitial {
-		stages = append(slices.Clip(stages), m.Program.Initial)
-	}
-	for _, s := range stages {
-		for _, st := range s.Body {
-			if st.Array != nil && st.Array.Grid == g {
-				return true
-			}
-		}
-	}
-	return rotates(m.Program.Body, g)
+// writes reports whether a stage writes a grid.
+func writes(s *ir.Stage, g *ir.Grid) bool {
+	return slices.ContainsFunc(s.Body, func(st *ir.Stmt) bool { return st.Array != nil && st.Array.Grid == g })
 }
 
 func rotates(body []ir.Op, g *ir.Grid) bool {
@@ -235,7 +227,7 @@ func (n *nest) offerWays(f *schedule.Family) {
 	if !slices.Contains(n.opts.Lacks, machine.Image) {
 		words = append(words, image)
 	}
-	fits := func(k *kind) bool { return k.bytes > 0 }
+	fits := func(k *kind) bool { return k.uniform && !slices.Contains(n.opts.Lacks, machine.Constant) }
 	load := f.Param("load")
 	load.Values = schedule.Words(words...)
 	if len(n.kinds) > 0 && fits(n.kinds[0]) { // then so do all
@@ -294,7 +286,9 @@ func forbid(f *schedule.Family, way, reason string, params []string) {
 func (n *nest) constantTogether(f *schedule.Family, params []string) {
 	total := int64(0)
 	for _, k := range n.kinds {
-		total += k.bytes
+		if k.uniform {
+			total += k.bytes
+		}
 	}
 	if total <= constantBytes {
 		return

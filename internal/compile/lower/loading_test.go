@@ -81,9 +81,25 @@ load_depth [same plain readonly image constant] same`
 	if got := loading(c, "tile"); strings.Contains(got, "image") || strings.Contains(got, "constant") {
 		t.Errorf("where there is neither:\n%s", got)
 	}
+	// Plans for some sizes are plans for others, and for those that are not known.
+	p := load(t, "mixed", mixed)
+	choices, err := lower.Choices(p, lower.Options{Target: lower.GPU, Bound: bind(t, p, "L=9 M=9 N=9")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := loading(choices[0], "tile"); got != own+"\nshared_u [yes no] yes\nshared_w [yes no] yes" {
+		t.Errorf("for all sizes:\n%s", got)
+	}
+	c.Config = choices[0].Space.Default("tile").With("load_depth", schedule.Word("constant"))
+	if err := choices[0].Space.Check(c.Config); err == nil || !strings.Contains(err.Error(), "the size of depth is not known by then") {
+		t.Error(err)
+	}
+	if err := choices[0].Space.Check(choices[0].Space.Default("tile").With("load_few", schedule.Word("constant"))); err != nil {
+		t.Error(err)
+	}
 	// A single kind of grids has one parameter, by its old name.
-	p := load(t, "swap", swapped)
-	choices, err := lower.Choices(p, lower.Options{Target: lower.GPU, Bound: bind(t, p, "L=9 M=9 N=9"), Sized: true})
+	p = load(t, "swap", swapped)
+	choices, err = lower.Choices(p, lower.Options{Target: lower.GPU, Bound: bind(t, p, "L=9 M=9 N=9"), Sized: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
@@ -97,6 +98,9 @@ func Check(ctx context.Context, k *kernel.Kernel, scalars []op.Value, seed uint6
 func Both(ctx context.Context, k *kernel.Kernel, scalars []op.Value, seed uint64, limit time.Duration) (*sim.Report, *Report, error) {
 	if err := emit.OpenCL.Lacks(k); err != nil {
 		return nil, nil, err
+	}
+	if slices.Contains(emit.Needs(k), machine.Image) {
+		return nil, nil, fmt.Errorf("the kernel %s reads memory as an image, and Oclgrind is given none", k.Name)
 	}
 	g, err := geometry(k, scalars)
 	if err != nil {
