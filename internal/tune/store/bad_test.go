@@ -178,6 +178,24 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
+// A file that was only just made holds nothing, and one of an older version
+// cannot be read before it is brought up to date.
+func TestUnready(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "store.db")
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(ctx, path, Options{ReadOnly: true})
+	expect(t, err, ErrNone, path, "PATH: there is no store (gridloom tune makes one; --store and GRIDLOOM_STORE name another)")
+	open(t, path, Options{}).Close()
+
+	s := &Store{path: path, wait: time.Second}
+	err = s.openToRead(ctx, 2)
+	s.read.Close()
+	expect(t, word(ctx, path, 0, err), ErrOlder, path, "PATH: it is of version 1 of the store, this Gridloom reads version 2 (whatever writes to it brings it up to date: gridloom tune, or gridloom results import of any file)")
+}
+
 func TestDefaultPath(t *testing.T) {
 	home := func() (string, error) { return "/home/u", nil }
 	for _, c := range []struct {

@@ -31,7 +31,7 @@ func claim(path string, readOnly bool, latest int) (os.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && readOnly:
-		return nil, refuse(ErrNone, "there is no store", "gridloom tune makes one; --store and GRIDLOOM_STORE name another")
+		return nil, errNone
 	case errors.Is(err, fs.ErrNotExist):
 		if err = makeFolder(path); err != nil {
 			return nil, err

@@ -17,6 +17,7 @@ var (
 	ErrNone     = errors.New("there is no store")
 	ErrNotStore = errors.New("the file is no store")
 	ErrNewer    = errors.New("the store is of a newer version")
+	ErrOlder    = errors.New("the store is of an older version")
 	ErrDamaged  = errors.New("the store is damaged")
 	ErrBusy     = errors.New("the store is locked")
 	ErrFull     = errors.New("there is no room for the store to grow")
@@ -27,6 +28,8 @@ var (
 const saveIt = "gridloom results export > FILE saves what can be read before the damage; move the store away to begin a new one"
 
 const giveWrite = "give write permission, or name another file with --store or GRIDLOOM_STORE"
+
+var errNone = refuse(ErrNone, "there is no store", "gridloom tune makes one; --store and GRIDLOOM_STORE name another")
 
 var errOther = refuse(ErrNotStore, "it is a database of another program, and has not been touched",
 	"name another file with --store or GRIDLOOM_STORE")

@@ -115,8 +115,15 @@ func (s *Store) openToRead(ctx context.Context, latest int) error {
 		if s.read, err = s.connect(mode, "query_only(on)"); err != nil {
 			return err
 		}
-		_, err = version(ctx, s.read, latest)
-		return err
+		v, err := version(ctx, s.read, latest)
+		switch {
+		case err != nil || v == latest:
+			return err
+		case v == 0:
+			return errNone
+		}
+		return refuse(ErrOlder, fmt.Sprintf("it is of version %d of the store, this Gridloom reads version %d", v, latest),
+			"whatever writes to it brings it up to date: gridloom tune, or gridloom results import of any file")
 	}
 	err := try("ro")
 	if err == nil {
