@@ -17,6 +17,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
+	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -33,6 +34,10 @@ type tuneCmd struct {
 	Quiet    bool          `short:"q" help:"No progress and no notes."`
 
 	spaceFlags `embed:""`
+
+	Resume    string `group:"long" help:"Go on with an interrupted search: its session, which gridloom results sessions lists, or last." placeholder:"SESSION|last"`
+	Anew      bool   `group:"long" help:"Measure again what the store knows."`
+	storeFlag `embed:"" group:"long"`
 
 	Device  string `short:"d" group:"device" default:"cpu" help:"cpu, cuda:0, opencl:0 and so on; auto for the first NVIDIA GPU, or else the cpu. Default: cpu." placeholder:"DEVICE"`
 	Plan    string `group:"device" help:"Settings that stay as they are, such as local=fused; @FILE reads them from a file." placeholder:"PLAN"`
@@ -97,11 +102,27 @@ func (c *tuneCmd) Run(a *app) error {
 		return failf(exitDevice, "--device %s: %w", t.device, err)
 	}
 	defer o.Lab.Close()
+	kept, err := c.open(a, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	book, before, err := c.notebook(a, kept, &o)
+	if err != nil {
+		return err
+	}
+	o.Log, o.Resume = book, before
 	show := newTuneMeter(a, c)
 	o.Events = show.event
 	result, err := tuner.Run(a.ctx, o)
 	show.clear()
 	if err != nil {
+		if a.ctx.Err() == nil && result != nil {
+			show.say("note: gridloom tune %s --resume %s goes on from here", c.File, book.session.ID())
+		}
+		return err
+	}
+	if err := book.finish(result); err != nil {
 		return err
 	}
 	cache.Trim(cacheLimit) // what cannot be removed now will be another time
@@ -112,6 +133,7 @@ func (c *tuneCmd) Run(a *app) error {
 		printTuning(a, result)
 	}
 	if result.Interrupted {
+		show.say("interrupted: the same command with --resume %s goes on", book.session.ID())
 		return &failure{status: exitInterrupted}
 	}
 	return nil

@@ -262,6 +262,7 @@ func (t *tuning) judge(rivals []*rival) {
 			continue
 		}
 		c.Seconds, c.Interval = measure.Median(x.times), measure.Mean(measure.Undisturbed(x.times))
+		c.Interval[0] = max(c.Interval[0], 0)
 		c.GStencils = t.updates() / c.Seconds / 1e9
 		if t.bound > 0 {
 			c.Fraction = c.GStencils / t.bound

@@ -28,46 +28,54 @@ type kernelSearch struct {
 	told    int
 	waiting map[int]*attempt    // by number: asked for, and not told yet
 	same    map[string]*Outcome // by code
+	past    map[string]*Outcome // by configuration, of the search that goes on, and not asked for yet
 	best    *Outcome
 	list    []Outcome
 	until   time.Time
 	trials  int // the most; 0 for any
+	failed  error
 	fast    []*attempt
 }
 
 // attempt is a configuration that was asked for.
 type attempt struct {
-	number, after int
-	point         search.Point
-	config        schedule.Config
-	started       time.Time
-	job           *job
-	outcome       *Outcome // once it is known
+	number  int
+	point   search.Point
+	config  schedule.Config
+	started time.Time
+	job     *job
+	outcome *Outcome // once it is known
 }
 
-// window is how many configurations are under way: enough to keep the
-// compilers busy, and few enough for a strategy to learn from the last.
+// window is how many configurations are under way: enough to keep compilers
+// busy, and few enough for a strategy to learn from the last. It is the same on
+// every machine: the strategy is asked anew after each trial that it is told,
+// so that what it asks for is a function of the trials alone, however long they
+// take, and a search that was interrupted goes on as it would have.
 func (k *kernelSearch) window() int {
-	n := k.works.lab.About().Workers
-	return n + n/2 + 2
+	if k.about.Shared {
+		return 6
+	}
+	return 24
 }
 
 // run searches until the time is over, or the trials are, or the space is.
 func (k *kernelSearch) run(ctx context.Context) error {
-	if err := k.replay(); err != nil {
-		return err
+	for i := range k.opts.Resume {
+		if o := &k.opts.Resume[i]; o.Kernel == k.name {
+			k.past[o.Config] = o
+		}
 	}
 	for {
 		over, asked := k.over(ctx), k.asked
 		if !over {
 			k.ask()
 		}
-		told := k.told
-		if err := k.tell(); err != nil { // what needs no device
+		if err := k.tell(ctx); err != nil { // what needs no device
 			return err
 		}
 		if len(k.waiting) == 0 {
-			if over || k.asked == asked && k.told == told {
+			if over || k.asked == asked {
 				return nil
 			}
 			continue
@@ -82,7 +90,7 @@ func (k *kernelSearch) run(ctx context.Context) error {
 		if err := k.try(ctx, a); err != nil {
 			return err
 		}
-		if err := k.tell(); err != nil {
+		if err := k.tell(ctx); err != nil {
 			return err
 		}
 	}
@@ -90,6 +98,9 @@ func (k *kernelSearch) run(ctx context.Context) error {
 
 // over reports whether nothing more is to be asked for.
 func (k *kernelSearch) over(ctx context.Context) bool {
+	if len(k.past) > 0 {
+		return ctx.Err() != nil // what is known counts, whatever the limits are now
+	}
 	return ctx.Err() != nil || !k.until.IsZero() && !k.clock().Before(k.until) ||
 		k.trials > 0 && k.asked >= k.trials ||
 		k.best != nil && k.opts.Target.reached(k.gstencils(k.best.Seconds), k.bound) && k.whole()
@@ -108,7 +119,7 @@ func (k *kernelSearch) whole() bool { return len(k.kernels) == 1 }
 // ask asks the strategy for what fits the window, and for what is likely to
 // come so that compilers have something to do.
 func (k *kernelSearch) ask() {
-	for len(k.waiting) < k.window() && (k.trials == 0 || k.asked < k.trials) {
+	for len(k.waiting) < k.window() && (k.trials == 0 || k.asked < k.trials || len(k.past) > 0) {
 		points := k.strategy.Ask(1)
 		if len(points) == 0 {
 			break
@@ -130,7 +141,7 @@ func (k *kernelSearch) jobName(c schedule.Config) string { return k.name + " " +
 
 // admit takes in a point that the strategy has asked for.
 func (k *kernelSearch) admit(p search.Point) *attempt {
-	a := &attempt{number: k.asked, after: k.told, point: p, started: k.clock()}
+	a := &attempt{number: k.asked, point: p, started: k.clock()}
 	k.asked++
 	k.waiting[a.number] = a
 	c, err := k.space.Config(p)
@@ -141,6 +152,13 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 		return a
 	}
 	a.config = c
+	if o, ok := k.past[c.String()]; ok {
+		again := *o
+		again.Number = a.number
+		a.outcome = &again
+		delete(k.past, o.Config)
+		return a
+	}
 	if k.opts.Log != nil {
 		if o, ok := k.opts.Log.Known(k.name, c.String()); ok {
 			o.Known, o.Cost = true, 0
@@ -164,10 +182,16 @@ func (k *kernelSearch) with(c schedule.Config) schedule.Plan {
 	return p
 }
 
-// settle notes what has become of an attempt.
+// settle notes what has become of an attempt, and keeps it before anything
+// else is measured.
 func (k *kernelSearch) settle(a *attempt, o Outcome) {
-	o.Kernel, o.Config, o.Number, o.After = k.name, a.config.String(), a.number, a.after
+	o.Kernel, o.Config, o.Number, o.At = k.name, a.config.String(), a.number, k.elapsed().Seconds()
 	a.outcome = &o
+	if k.opts.Log != nil && k.failed == nil {
+		if err := k.opts.Log.Keep(o); err != nil {
+			k.failed = fmt.Errorf("the trial cannot be kept: %w", err)
+		}
+	}
 }
 
 // next waits for an attempt that was compiled and is not settled; nil if there
@@ -289,28 +313,23 @@ func unusable(err error) bool {
 }
 
 // tell tells the strategy what is known, in the order in which it was asked
-// for.
-func (k *kernelSearch) tell() error {
+// for, and asks for more after each.
+func (k *kernelSearch) tell(ctx context.Context) error {
 	for {
 		a := k.waiting[k.told]
-		if a == nil || a.outcome == nil {
-			return nil
+		if a == nil || a.outcome == nil || k.failed != nil {
+			return k.failed
 		}
 		delete(k.waiting, k.told)
 		k.told++
-		o := a.outcome
-		o.At = k.elapsed().Seconds()
-		if k.opts.Log != nil && !o.Known {
-			if err := k.opts.Log.Keep(*o); err != nil {
-				return fmt.Errorf("the trial cannot be kept: %w", err)
-			}
-		}
 		k.take(a)
+		if !k.over(ctx) {
+			k.ask()
+		}
 	}
 }
 
-// take takes in what has become of an attempt, now or in the search that goes
-// on here.
+// take takes in what has become of an attempt.
 func (k *kernelSearch) take(a *attempt) {
 	o := a.outcome
 	k.strategy.Tell(search.Trial{
@@ -346,48 +365,3 @@ func compare(a, b float64) int {
 }
 
 var verdicts = map[string]search.Verdict{Good: search.Good, Refused: search.Refused, Wrong: search.Wrong}
-
-// replay tells the strategy what the search that goes on had come to, and
-// checks that it asks for the same.
-func (k *kernelSearch) replay() error {
-	var before []Outcome
-	for _, o := range k.opts.Resume {
-		if o.Kernel == k.name {
-			before = append(before, o)
-		}
-	}
-	slices.SortStableFunc(before, func(a, b Outcome) int { return a.Number - b.Number })
-	asked := map[int]*attempt{}
-	for i := range before {
-		o := &before[i]
-		if o.Number != i {
-			return fmt.Errorf("the log of %s lacks trial %d", k.name, i)
-		}
-		for k.told < o.After {
-			k.repeat(asked, &before[k.told])
-		}
-		points := k.strategy.Ask(1)
-		if len(points) == 0 {
-			return fmt.Errorf("the log of %s has trial %d, and the strategy wants none: it was another search", k.name, i)
-		}
-		c, err := k.space.Config(points[0])
-		if err != nil || c.String() != o.Config {
-			return fmt.Errorf("trial %d of %s was %s, and the strategy now asks for %s: it was another search, or another version of the strategy", i, k.name, o.Config, c)
-		}
-		asked[i] = &attempt{number: i, after: o.After, point: points[0], config: c}
-		k.asked++
-	}
-	for k.told < len(before) {
-		k.repeat(asked, &before[k.told])
-	}
-	return nil
-}
-
-// repeat tells of a trial of the search that goes on.
-func (k *kernelSearch) repeat(asked map[int]*attempt, o *Outcome) {
-	a := asked[k.told]
-	a.outcome = o
-	delete(asked, k.told)
-	k.told++
-	k.take(a)
-}

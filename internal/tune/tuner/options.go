@@ -28,7 +28,7 @@ type Options struct {
 	Target Target
 
 	Log    Log         // keeps what is measured; nil keeps nothing
-	Resume []Outcome   // of the search that goes on, in the order of their numbers
+	Resume []Outcome   // what the search that goes on had come to
 	Events func(Event) // is told what happens, from one goroutine; nil tells nobody
 	Clock  func() time.Time
 }
@@ -44,8 +44,8 @@ func (t Target) reached(gstencils, bound float64) bool {
 	return t.GStencils > 0 && gstencils >= t.GStencils || t.Fraction > 0 && bound > 0 && gstencils >= t.Fraction*bound
 }
 
-// Log keeps outcomes as they come, and knows those of earlier searches on the
-// same device, program and sizes.
+// Log keeps outcomes as they come, each before the next is measured, and knows
+// those of earlier searches on the same device, program and sizes.
 type Log interface {
 	Keep(Outcome) error
 	Known(kernel, config string) (Outcome, bool)
@@ -96,8 +96,7 @@ type Outcome struct {
 	Kernel  string    `json:"kernel"`
 	Config  string    `json:"config"`
 	Number  int       `json:"number"` // in which order it was asked for
-	After   int       `json:"after"`  // how many had been told when it was asked for
-	At      float64   `json:"at"`     // seconds since the start, when it was told
+	At      float64   `json:"at"`     // seconds since the start, when it was known
 	Verdict string    `json:"verdict"`
 	Reason  string    `json:"reason,omitempty"`
 	Message string    `json:"message,omitempty"`

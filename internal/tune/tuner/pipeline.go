@@ -127,7 +127,7 @@ func outcomeOf(t measure.Trial, err error) Outcome {
 		return o
 	}
 	i := measure.Mean(measure.Undisturbed(t.Times))
-	o.Seconds, o.Low, o.High = measure.Median(t.Times), i[0], i[1]
+	o.Seconds, o.Low, o.High = measure.Median(t.Times), max(i[0], 0), i[1] // no time is negative, whatever few samples say
 	o.Times, o.Runs, o.Early = t.Times, t.Launches, t.Early
 	o.Cells, o.Difference, o.Condition = t.Agreement.Cells, t.Agreement.Largest, t.Condition
 	o.Resources = t.Resources

@@ -155,7 +155,7 @@ func (t *tuning) setUp(ctx context.Context) error {
 func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
 	k := &kernelSearch{
 		tuning: t, kernel: c.Kernel, name: kernelName(c.Kernel), plan: usual,
-		waiting: map[int]*attempt{}, same: map[string]*Outcome{},
+		waiting: map[int]*attempt{}, same: map[string]*Outcome{}, past: map[string]*Outcome{},
 	}
 	i := slices.IndexFunc(t.stages, func(s *stage) bool { return s.stage.Name == c.Stage })
 	if i < 0 {

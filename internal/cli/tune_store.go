@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// notebook keeps the trials of a search in the store. It implements tuner.Log.
+type notebook struct {
+	ctx     context.Context
+	session *store.Session
+	known   *store.Knowledge // nil if all is to be measured anew
+}
+
+// scenario says what measurements of a program depend on.
+func scenario(b *ir.Binding, a measure.About) store.Scenario {
+	p := b.Program
+	nameless := *p
+	nameless.Name = ""
+	sum := sha256.Sum256([]byte(ir.Text(&nameless)))
+	s := store.Scenario{
+		Program:  store.Program{Hash: hex.EncodeToString(sum[:]), Name: p.Name, Features: features(b)},
+		Compiler: store.Compiler{Name: a.Dialect.Name, Version: a.Compiler},
+		FP:       a.Arithmetic,
+	}
+	s.Device.API, _, _ = strings.Cut(a.ID, ":")
+	s.Device.Name, s.Device.Driver = a.Name, a.Driver
+	var sizes, types []string
+	for i, q := range p.Params {
+		sizes = append(sizes, fmt.Sprintf("%s=%d", q.Name, b.Params[i]))
+	}
+	for _, g := range p.Grids {
+		if !slices.Contains(types, g.Type.Word()) {
+			types = append(types, g.Type.Word())
+		}
+	}
+	s.Sizes, s.DType = strings.Join(sizes, ","), strings.Join(types, ",")
+	return s
+}
+
+// features are those of the stage that takes most of the work.
+func features(b *ir.Binding) store.Features {
+	f := store.Features{Rank: len(b.Program.Axes)}
+	most := -1.0
+	for _, st := range analysis.Analyze(b.Program, b).Stages {
+		if work := float64(st.Points) * (1 + st.Ops.Flops()); work > most {
+			most = work
+			f.Radius, f.Points, f.Arrays, f.Flops = int(st.Shape.Order), st.Shape.Points, len(st.Arrays), int(st.Ops.Flops())
+		}
+	}
+	return f
+}
+
+// notebook begins a session, or takes up the one that --resume names; then it
+// also returns what that had come to.
+func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook, []tuner.Outcome, error) {
+	n := &notebook{ctx: a.ctx}
+	about := scenario(o.Bound, o.Lab.About())
+	if !c.Anew {
+		var err error
+		if n.known, err = s.Known(a.ctx, about); err != nil {
+			return nil, nil, err
+		}
+	}
+	search := store.Search{Scenario: about, Strategy: c.Strategy, Seed: c.Seed, Budget: c.budgetText(), Space: c.spaceText(), Commit: a.commit()}
+	if c.Resume == "" {
+		var err error
+		n.session, err = s.Begin(a.ctx, search)
+		return n, nil, err
+	}
+	info, err := c.earlier(a, s, search)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n.session, err = s.Resume(a.ctx, info.ID, a.commit()); err != nil {
+		return nil, nil, err
+	}
+	var list []tuner.Outcome
+	watch := stopwatch{runs: info.Runs}
+	for t, err := range s.Log(a.ctx, info.ID) {
+		if err != nil {
+			return nil, nil, err
+		}
+		at := watch.at(&t)
+		if t.Kernel != "" {
+			x := tried(&t)
+			x.At = at
+			list = append(list, x)
+		}
+	}
+	return n, list, nil
+}
+
+// earlier finds the session to go on with, and checks that it is the same
+// search.
+func (c *tuneCmd) earlier(a *app, s *store.Store, now store.Search) (store.Info, error) {
+	if c.Resume != "last" {
+		info, err := s.Session(a.ctx, c.Resume)
+		if err != nil {
+			return info, err
+		}
+		if what := differs(info.Search, now); what != "" {
+			return info, usage("--resume %s: that search had another %s", c.Resume, what).hintf("gridloom results sessions lists searches")
+		}
+		return info, nil
+	}
+	var last store.Info
+	for info, err := range s.Sessions(a.ctx, store.Filter{Program: now.Program.Hash}) {
+		if err != nil {
+			return last, err
+		}
+		if differs(info.Search, now) == "" {
+			last = info
+		}
+	}
+	if last.ID == "" {
+		return last, usage("--resume last: there is no search of this program on this device with this strategy, seed and space").hintf("gridloom results sessions lists searches")
+	}
+	return last, nil
+}
+
+// differs names what two searches do not have in common; "" if one is the
+// other.
+func differs(a, b store.Search) string {
+	for _, x := range []struct {
+		what string
+		same bool
+	}{
+		{"program", a.Program.Hash == b.Program.Hash}, {"sizes", a.Sizes == b.Sizes}, {"arithmetic", a.FP == b.FP},
+		{"device", a.Device.API == b.Device.API && a.Device.Name == b.Device.Name}, {"strategy", a.Strategy == b.Strategy},
+		{"seed", a.Seed == b.Seed}, {"space", a.Space == b.Space},
+	} {
+		if !x.same {
+			return x.what
+		}
+	}
+	return ""
+}
+
+// stopwatch tells how long a session was searching, the pauses between its
+// runs left out.
+type stopwatch struct {
+	runs   []store.Run
+	run    int
+	before time.Duration // of earlier runs
+	last   time.Time     // trial
+}
+
+// at returns the seconds of searching before a trial ended. Trials come in
+// their order.
+func (w *stopwatch) at(t *store.Trial) float64 {
+	if len(w.runs) == 0 {
+		return 0
+	}
+	for w.run+1 < len(w.runs) && t.Index >= w.runs[w.run+1].Trial {
+		if !w.last.IsZero() {
+			w.before += w.last.Sub(w.runs[w.run].Started)
+		}
+		w.run++
+		w.last = time.Time{}
+	}
+	w.last = t.At
+	return max(0, (w.before + t.At.Sub(w.runs[w.run].Started)).Seconds())
+}
+
+func (c *tuneCmd) budgetText() string {
+	var parts []string
+	if c.Budget > 0 {
+		parts = append(parts, c.Budget.String())
+	}
+	if c.Trials > 0 {
+		parts = append(parts, count(c.Trials, "trial"))
+	}
+	if c.Target != "" {
+		parts = append(parts, "until "+c.Target)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// spaceText tells spaces apart by what restricts them.
+func (c *tuneCmd) spaceText() string {
+	list, err := c.restrictions()
+	if err != nil {
+		return ""
+	}
+	var parts []string
+	for _, r := range list {
+		word := r.where[strings.LastIndexAny(r.where, "- ")+1:] // limit or fix
+		parts = append(parts, word+" "+r.text)
+	}
+	if c.Free {
+		parts = append(parts, "free")
+	}
+	if c.Plan != "" {
+		parts = append(parts, c.Plan)
+	}
+	return strings.Join(parts, "; ")
+}
+
+var verdictOf = map[string]store.Verdict{
+	"": store.OK, "constraint": store.Constraint, "resources": store.TooMuch, "compiler": store.Compiling,
+	"launch": store.Launch, "timeout": store.Timeout, "crash": store.Crash, "wrong": store.Wrong,
+}
+
+// Keep implements tuner.Log.
+func (n *notebook) Keep(o tuner.Outcome) error {
+	t := store.Trial{
+		Kernel: o.Kernel, Config: o.Config, Verdict: verdictOf[o.Reason], Note: o.Message, Reused: o.Known,
+		Median: o.Seconds, Low: o.Low, High: o.High, Samples: o.Times,
+		Resources: store.Resources{Registers: o.Registers, Spills: o.Spills, Shared: o.Shared},
+		Error:     o.Difference,
+		Compile:   time.Duration(o.Compile * float64(time.Second)),
+		Measure:   time.Duration(max(0, o.Cost-o.Compile) * float64(time.Second)),
+	}
+	return n.session.Append(n.ctx, &t)
+}
+
+// Known implements tuner.Log.
+func (n *notebook) Known(kernel, config string) (tuner.Outcome, bool) {
+	if n.known == nil {
+		return tuner.Outcome{}, false
+	}
+	r, ok := n.known.Get(kernel, config)
+	if !ok {
+		return tuner.Outcome{}, false
+	}
+	return tried(&r.Trial), true
+}
+
+// tried is a trial of the store as the tuner has it.
+func tried(t *store.Trial) tuner.Outcome {
+	o := tuner.Outcome{
+		Kernel: t.Kernel, Config: t.Config, Verdict: tuner.Good, Seconds: t.Median, Low: t.Low, High: t.High, Times: t.Samples,
+		Difference: t.Error, Compile: t.Compile.Seconds(), Cost: (t.Compile + t.Measure).Seconds(), Known: t.Reused, Message: t.Note,
+	}
+	o.Resources = measure.Resources{Registers: t.Resources.Registers, Spills: t.Resources.Spills, Shared: t.Resources.Shared}
+	for reason, v := range verdictOf {
+		if v == t.Verdict {
+			o.Reason = reason
+		}
+	}
+	switch o.Reason {
+	case "":
+	case "wrong":
+		o.Verdict = tuner.Wrong
+	default:
+		o.Verdict = tuner.Refused
+	}
+	return o
+}
+
+// finish keeps what the whole program takes with the plans that were timed at
+// the end, and closes the session.
+func (n *notebook) finish(r *tuner.Result) error {
+	for _, c := range r.Contenders {
+		if c.Name == "plain" {
+			continue // it is not compiled as run compiles it
+		}
+		t := store.Trial{Config: c.Plan, Median: c.Seconds, Low: c.Interval[0], High: c.Interval[1], Samples: c.Times}
+		if err := n.session.Append(n.ctx, &t); err != nil {
+			return err
+		}
+	}
+	word := "finished"
+	if r.Interrupted {
+		word = "interrupted"
+	}
+	return n.session.Finish(n.ctx, word)
+}
