@@ -71,7 +71,7 @@ func (b *Buffer) freeImages() error {
 // Lacks returns what kernels in OpenCL cannot have on the device, of what spaces
 // of configurations know.
 func (p *Properties) Lacks() []machine.Capability {
-	list := []machine.Capability{machine.Shuffle}
+	list := []machine.Capability{machine.Shuffle, machine.BulkCopy}
 	if p.Texels == 0 {
 		list = append(list, machine.Image)
 	}
