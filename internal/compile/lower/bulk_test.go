@@ -35,6 +35,8 @@ s (v, u);`
 		"family=stream,stream=k,chunk=8,shared=2,fetch=warp,block=4x32,vec=4,x=shuffle",
 		"family=stream,stream=j,chunk=0,rotate=yes,shared=3,fetch=warp,block=8x16,vec=4,rows=2,sizes=baked,share=yes",
 		"family=stream,stream=k,chunk=4,planes=2,shared=1,fetch=warp,ahead=1,block=2x64,vec=8,sizes=baked",
+		"family=stream,stream=k,chunk=8,retime=yes,shared=2,fetch=warp,block=2x32,vec=4,sizes=baked",
+		"family=stream,stream=k,chunk=8,retime=yes,rotate=yes,shared=2,fetch=bulk,block=2x32,vec=4,sizes=baked",
 	}
 	sizes := []string{"L=7 M=11 N=67", "L=1 M=1 N=1", "L=13 M=3 N=130", "L=9 M=37 N=16"}
 	rng := rand.New(rand.NewPCG(5, 1))
@@ -69,6 +71,53 @@ s (v, u);`
 					t.Errorf("%s: there are no bulk copies", text)
 				}
 			}
+		}
+	}
+}
+
+// A warp of its own fetches planes where boundaries leave nothing to copy by
+// hand, and then no step has a barrier. A fence is where a plane's place is
+// stored to once and copied to another time.
+func TestWhoFetches(t *testing.T) {
+	for _, c := range []struct {
+		fetch, boundary           string
+		threads, barriers, fences int
+	}{
+		{"bulk", "", 128, 2, 0}, // before the first step, and in each
+		{"warp", "", 160, 1, 0},
+		{"bulk", "boundary u : periodic;", 128, 2, 0},
+		{"warp", "boundary u : periodic;", 128, 2, 0},
+		{"warp", "boundary u : periodic on k, clamp on j;", 160, 1, 0},
+		{"warp", "boundary u : constant(1) on j;", 128, 2, 0},
+		{"bulk", "boundary u : constant(1) on k;", 128, 2, 2}, // and before the first step
+	} {
+		p := load(t, "who", `
+parameter L, M, N;
+iterator k, j, i;
+float u[L,M,N], v[L,M,N];
+`+c.boundary+`
+copyin u; copyout v;
+stencil s (out, in) { out[k][j][i] = in[k][j][i-1] + in[k][j+1][i] + in[k+1][j][i] + in[k-1][j][i]; }
+s (v, u);`)
+		o := lower.Options{Target: lower.GPU, Plan: plan(t, "family=stream,stream=k,shared=1,block=4x32,vec=4,fetch="+c.fetch)}
+		m, err := lowered(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		barriers, fences := 0, 0
+		kernel.WalkStmts(m.Kernels[0].Body, func(s kernel.Stmt) {
+			switch s := s.(type) {
+			case *kernel.Barrier:
+				if s.Scope == kernel.BlockScope {
+					barriers++
+				}
+			case *kernel.AsyncFence:
+				fences++
+			}
+		}, nil)
+		threads := int(lower.Resources(m.Kernels[0]).Threads)
+		if threads != c.threads || barriers != c.barriers || fences != c.fences {
+			t.Errorf("%s, %q: %d threads, %d barriers and %d fences, want %d, %d and %d", c.fetch, c.boundary, threads, barriers, fences, c.threads, c.barriers, c.fences)
 		}
 	}
 }
