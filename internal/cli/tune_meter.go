@@ -20,6 +20,7 @@ type tuneMeter struct {
 	terminal bool
 	shown    time.Time
 	live     bool // the terminal's line holds something
+	wrongs   int
 	failed   error
 }
 
@@ -51,10 +52,25 @@ func (m *tuneMeter) event(e tuner.Event) {
 	case tuner.EventNote:
 		m.say("note: %s", e.Text)
 	case tuner.EventTrial:
-		if e.Trial.Verdict == tuner.Wrong {
-			m.say("WRONG: %s computes wrong numbers: %s", e.Trial.Config, e.Trial.Message)
-		}
+		m.wrong(e.Trial)
 		m.status(e.Status)
+	}
+}
+
+// mostWrong are the configurations with wrong results that are named; all are
+// counted.
+const mostWrong = 3
+
+// wrong tells of wrong results, which nobody should have to look for.
+func (m *tuneMeter) wrong(o *tuner.Outcome) {
+	if o.Verdict != tuner.Wrong {
+		return
+	}
+	if m.wrongs++; m.wrongs <= mostWrong {
+		m.say("WRONG: %s computes wrong numbers: %s", o.Config, o.Message)
+	}
+	if m.wrongs == mostWrong {
+		m.say("WRONG: others are counted from here on")
 	}
 }
 

@@ -129,9 +129,8 @@ func (b *bed) place(i int, r device.Rows, u Use) error {
 			return err
 		}
 		var err error
-		// Room for other paddings, and for whole words.
-		p.bytes = need + need/64 + 64
-		if p.slot.Buffer, err = b.dev.Alloc((p.bytes + 15) / 16 * 16); err != nil {
+		p.bytes = need
+		if p.slot.Buffer, err = b.dev.Alloc((need + 7) / 8 * 8); err != nil { // whole words, for poison
 			return err
 		}
 		p.state = spoilt
@@ -328,11 +327,11 @@ func errorf(format string, args ...any) error { return fmt.Errorf("measure: "+fo
 func (b *bed) arg(a exec.Arg) (device.Arg, error) {
 	switch a.Kind {
 	case exec.GridArg:
-		return &b.grids[a.Index].slot, nil
+		return a.On(&b.grids[a.Index].slot), nil
 	case exec.CellArg:
-		return &b.cells[a.Index].slot, nil
+		return a.On(&b.cells[a.Index].slot), nil
 	case exec.ScratchArg:
-		return b.scratch[a.Index], nil
+		return a.On(b.scratch[a.Index]), nil
 	case exec.ValueArg:
 		return &device.Value{Bytes: a.Bits}, nil
 	case exec.StepArg:

@@ -56,7 +56,7 @@ func (k *kernelSearch) window() int {
 	if k.about.Shared {
 		return 6
 	}
-	return 24
+	return 32
 }
 
 // run searches until the time is over, or the trials are, or the space is.
@@ -126,12 +126,11 @@ func (k *kernelSearch) ask() {
 		}
 		k.admit(points[0])
 	}
-	spare := k.works.idle() - len(k.waiting)
-	if spare <= 0 || k.about.Shared {
+	if k.about.Shared {
 		return
 	}
-	for _, p := range k.strategy.Likely(spare) {
-		if c, err := k.space.Config(p); err == nil {
+	for _, p := range k.strategy.Likely(k.works.spare()) {
+		if c, err := k.space.Config(p); err == nil && k.works.spare() > 0 {
 			k.works.start(k.jobName(c), k.stage, k.with(c))
 		}
 	}

@@ -30,6 +30,7 @@ type works struct {
 
 	mutex sync.Mutex
 	jobs  map[string]*job // by configuration
+	busy  int             // jobs that are not done
 }
 
 type job struct {
@@ -53,8 +54,14 @@ func (w *works) start(name string, st *stage, plan schedule.Plan) *job {
 	}
 	j := &job{done: make(chan struct{})}
 	w.jobs[name] = j
+	w.busy++
 	go func() {
-		defer close(j.done)
+		defer func() {
+			w.mutex.Lock()
+			w.busy--
+			w.mutex.Unlock()
+			close(j.done)
+		}()
 		select {
 		case w.free <- struct{}{}:
 			defer func() { <-w.free }()
@@ -80,8 +87,12 @@ func (w *works) compile(st *stage, plan schedule.Plan) compiled {
 	return c
 }
 
-// idle returns how many processes have nothing to compile.
-func (w *works) idle() int { return cap(w.free) - len(w.free) }
+// spare returns how many processes have nothing to compile.
+func (w *works) spare() int {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return max(0, cap(w.free)-w.busy)
+}
 
 // forget drops what was compiled for names that are not needed any more.
 func (w *works) forget(name string) {
