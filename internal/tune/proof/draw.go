@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -160,9 +161,30 @@ func unsized(p schedule.Plan) (other schedule.Plan, changed bool) {
 			k.Config = k.Config.With("sizes", schedule.Word("args"))
 			changed = true
 		}
+		if c := unconstant(k.Config); !c.Equal(k.Config) {
+			k.Config, changed = c, true
+		}
 		other.Kernels = append(other.Kernels, k)
 	}
 	return other, changed
+}
+
+// unconstant returns a configuration without constant memory, which kernels that
+// serve every size do not have: the grids are loaded as others are.
+func unconstant(c schedule.Config) schedule.Config {
+	readonly, constant, same := schedule.Word("readonly"), schedule.Word("constant"), schedule.Word("same")
+	for _, s := range c.Values {
+		if s.Name == "load" && s.Value.Equal(constant) {
+			c = c.With("load", readonly)
+		}
+	}
+	all, _ := c.Get("load")
+	for _, s := range c.Values {
+		if strings.HasPrefix(s.Name, "load_") && (s.Value.Equal(constant) || s.Value.Equal(all)) {
+			c = c.With(s.Name, same)
+		}
+	}
+	return c
 }
 
 // begun returns a plan without the kernels of the initial block, for devices

@@ -124,10 +124,22 @@ func newPair(seed uint64, opencl bool) (*pair, error) {
 	var big sizes
 	big.set, big.bound, big.tiled = s.large(tilesOf(p.plan, c.Program.Axes), mostUpdates, rng)
 	p.sizes = append(p.sizes, s.awkward(c, tilesOf(p.plan, c.Program.Axes), rng))
-	if big.bound != nil {
+	if big.bound != nil && p.holds(big.bound) {
 		p.sizes = append(p.sizes, big)
 	}
 	return p, nil
+}
+
+// holds reports whether what the plan has in constant memory fits there at some
+// sizes.
+func (p *pair) holds(b *ir.Binding) bool {
+	if !strings.Contains(p.plan.String(), "=constant") {
+		return true
+	}
+	o := p.lowering(b)
+	o.Plan = p.plan
+	_, err := lower.Choices(b.Program, o)
+	return err == nil
 }
 
 // program makes the pair's program. Every eighth seed looks for one with local
