@@ -52,6 +52,7 @@ func pretended(seed uint64) *Recording {
 		last[i] = uniform(0.85, 1.3)
 	}
 	best := rng.IntN(4)
+	crash := uniform(0.5, 8) // what a failed launch costs
 
 	config := make([]uint16, len(r.Params))
 	value := func(i int) float64 { return r.Params[i].Values[config[i]].number }
@@ -74,6 +75,7 @@ func pretended(seed uint64) *Recording {
 		registers := regBase + regCell*tx*math.Sqrt(ty) + 2*un
 		if registers*threads > 65536 && rng.Float64() < 0.8 || registers > 255 {
 			t.Failure = "RuntimeFailedConfig"
+			t.Cost.Compile += crash
 			r.Trials = append(r.Trials, t)
 			return
 		}

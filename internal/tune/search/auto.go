@@ -2,68 +2,59 @@ package search
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 )
 
-// auto is the strategy to use when nothing is known of the space: it begins
-// with a few points that are promising or far apart, and then tries the point
-// from which a model, learnt from all trials so far, expects the most. The model
-// is a Gaussian process; what it may choose from is a pool of points drawn from
-// the whole space and of all neighbours of the best, so that the search is wide
-// and climbs at once, in spaces of any size.
+// auto is the strategy to use when nothing is known of a space. It begins with
+// a few points that are promising or far apart, and then asks for the point
+// from which a model, learnt from all trials so far, expects most (Jones,
+// Schonlau, Welch 1998). The model is a Gaussian process; it chooses from a pool
+// of points drawn from the whole space and of all neighbours of the best, so
+// that the search is wide and climbs at once, in spaces of any size and at a
+// cost that does not depend on it.
 type auto struct {
 	queue
 	*moves
-	rand  *rand.Rand
-	model *process
-	row   map[string]int // of what the model has seen, by point
-
-	points []Point // of the pool
+	*surrogate
+	model  *process
+	row    map[string]int // of what the model has seen, by point
+	renew  int            // number of trials at which the model is made anew
+	pool   []prospect     // in the order of the model's
 	pooled map[string]bool
-	spread map[string]bool // points whose neighbours are in the pool
-
-	refit          int     // number of trials at which the model is made anew
-	shift, spreadY float64 // of the log of seconds, to make it fit the model
-	scale          []float64
-	noise          float64
+	walked map[string]bool // points whose neighbours are in the pool
 }
 
-var (
-	AutoOpen   = 10
-	AutoPool   = 2048
-	AutoMost   = 300
-	AutoFit    = 150
-	AutoGrow   = 1.3
-	AutoClip   = 1.0
-	AutoXi     = 0.0
-	AutoTop    = 5
-	AutoLength = 0.5
+// prospect is a point that may be asked for.
+type prospect struct {
+	point Point
+	features
+	estimate float64 // the log of the estimated time; 0 if there is none
+}
+
+const (
+	autoOpenings = 10
+	autoPool     = 2048
+	autoGrowth   = 1.4  // of the number of trials, from one model to the next
+	autoSeen     = 320  // trials that a model has at most
+	autoTop      = 5    // so many of the best have their neighbours in the pool
+	autoHope     = 0.02 // the least probability that a point is given of running
 )
 
 // What the model learns of each point.
 const (
-	targetTime = iota
-	targetRuns // 1 if it ran, 0 if it was refused or wrong
+	targetTime = iota // its level
+	targetRuns        // 0 if it ran, -1 if it was refused or wrong
 	targets
 )
 
 func newAuto(p Problem, _ string) (Strategy, error) {
 	m := newMemory(p)
-	a := &auto{
-		queue: queue{memory: m}, moves: newMoves(p.Space), rand: rand.New(rand.NewPCG(p.Seed, 0xa070)),
-		noise: 1e-2, refit: AutoOpen,
+	a := &auto{queue: queue{memory: m}, moves: newMoves(p.Space), surrogate: newSurrogate(p.Space.Params())}
+	first := autoOpenings
+	if p.Budget > 0 {
+		first = min(first, max(p.Budget/4, 4))
 	}
-	d := 0.0
-	for i := range a.moves.params {
-		if len(a.moves.params[i].Values) > 1 {
-			d++
-		}
-	}
-	for range a.moves.params {
-		a.scale = append(a.scale, 1/(AutoLength*math.Sqrt(max(d, 1))))
-	}
-	for _, p := range a.openings(AutoOpen) {
+	for _, p := range a.openings(first) {
 		a.add(p)
 	}
 	return &agent{m, a}, nil
@@ -74,47 +65,51 @@ func (a *auto) next() (Point, bool) {
 		return p, true
 	}
 	if a.best < 0 {
-		return a.pick()
+		return a.pick() // nothing to learn from yet
 	}
-	if a.model == nil || len(a.trials) >= a.refit {
+	if len(a.trials) >= a.renew {
 		a.rebuild()
 	}
-	for {
-		i := a.choose()
-		if i < 0 {
-			return a.pick()
-		}
-		p := a.points[i]
-		a.model.variance[i] = 0
-		if a.fresh(p) {
-			a.row[p.Key()] = a.model.see(featuresOf(a.moves.params, p))
-			return p, true
+	gains := a.gains()
+	i := 0
+	for j, g := range gains {
+		if g > gains[i] {
+			i = j
 		}
 	}
+	if len(gains) == 0 || gains[i] < 0 {
+		a.renew = 0 // all of the pool is used up
+		return a.pick()
+	}
+	p := a.pool[i].point
+	a.see(p, a.pool[i].features)
+	return p, true
 }
 
-// choose returns the candidate that the model expects the greatest gain of.
-func (a *auto) choose() int {
-	best, most := -1, 0.0
-	target := (math.Log(a.trials[a.memory.best].Seconds)-a.shift)/a.spreadY - AutoXi
-	for i, v := range a.model.variance {
-		if v <= 1e-9 {
+// gains returns what the model expects of each point of the pool; less than 0 of
+// those that may not be asked for any more.
+func (a *auto) gains() []float64 {
+	target := a.level(a.trials[a.best].Seconds)
+	list := make([]float64, len(a.pool))
+	for i := range a.pool {
+		p := &a.pool[i]
+		if !a.fresh(p.point) {
+			list[i] = -1
 			continue
 		}
-		g := gain(target, a.model.mean[targetTime][i], math.Sqrt(v))
-		g *= min(1, max(0.02, a.model.mean[targetRuns][i]+1))
-		if g > most {
-			best, most = i, g
-		}
+		deviation := math.Sqrt(max(a.model.variance[i], 1e-9))
+		list[i] = improvement(target, a.expectation(p)+a.model.mean[targetTime][i], deviation)
+		list[i] *= min(1, max(autoHope, 1+a.model.mean[targetRuns][i]))
 	}
-	return best
+	return list
 }
 
-// gain returns by how much a normal variable is expected to fall below a target.
-func gain(target, mean, deviation float64) float64 {
+// improvement returns by how much a normal variable is expected to fall below a
+// target.
+func improvement(target, mean, deviation float64) float64 {
 	u := (target - mean) / deviation
 	if u < -6 {
-		return 1e-12 * math.Exp(u)
+		return 1e-12 * math.Exp(u) // what is far off still has an order
 	}
 	return deviation * (u*math.Erfc(-u/math.Sqrt2)/2 + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))
 }
@@ -123,183 +118,162 @@ func (a *auto) told(t Trial) {
 	if a.model == nil {
 		return
 	}
-	i, ok := a.row[t.Point.Key()]
-	if !ok {
-		i = a.model.see(featuresOf(a.moves.params, t.Point))
-		a.row[t.Point.Key()] = i
+	if _, ok := a.row[t.Point.Key()]; !ok {
+		a.see(t.Point, a.features(t.Point)) // it was not asked for here
 	}
-	a.learn(i, t)
-	if a.memory.best == len(a.trials)-1 {
-		a.around(t.Point)
+	a.learn(t)
+	if a.best == len(a.trials)-1 {
+		a.walk(t.Point)
 	}
 }
 
-func (a *auto) learn(i int, t Trial) {
-	if t.Verdict == Good {
-		a.model.learn(i, targetTime, a.level(t))
-		a.model.learn(i, targetRuns, 0)
+func (a *auto) see(p Point, f features) { a.row[p.Key()] = a.model.see(f) }
+
+func (a *auto) learn(t Trial) {
+	i := a.row[t.Point.Key()]
+	if t.Verdict != Good {
+		a.model.learn(i, targetRuns, -1)
 		return
 	}
-	a.model.learn(i, targetRuns, -1)
+	p := a.prospect(t.Point)
+	a.model.learn(i, targetTime, a.level(t.Seconds)-a.expectation(&p))
+	a.model.learn(i, targetRuns, 0)
 }
 
-// level is what the model learns of a time.
-func (a *auto) level(t Trial) float64 {
-	return min((math.Log(t.Seconds)-a.shift)/a.spreadY, AutoClip)
-}
-
-// rebuild fits the model to all trials, and draws the pool.
+// rebuild fits the model to the trials so far and draws most of the pool anew.
 func (a *auto) rebuild() {
-	a.refit = max(len(a.trials)+1, int(float64(len(a.trials))*AutoGrow))
-	train := a.trials
-	if len(train) > AutoMost {
-		train = append(a.top(AutoMost/2), a.trials[len(a.trials)-AutoMost/2:]...)
-		a.refit = len(a.trials) + AutoMost/4
+	a.renew = max(len(a.trials)+1, int(autoGrowth*float64(len(a.trials))))
+	trials := a.trials
+	if len(trials) > autoSeen {
+		// The best and the latest tell most of what is near the optimum.
+		trials = append(a.top(autoSeen/2), trials[len(trials)-autoSeen/2:]...)
+		a.renew = len(a.trials) + autoSeen/4
 	}
-	var logs []float64
-	var points []features
-	for _, t := range train {
-		if t.Verdict == Good {
-			logs = append(logs, math.Log(t.Seconds))
-			points = append(points, featuresOf(a.moves.params, t.Point))
-		}
-	}
-	a.standard(logs)
-	a.fit(points, logs)
+	a.keep()
+	a.surrogate.fit(a.prospects(trials), trials)
 	a.model = newProcess(a.scale, a.noise, targets)
 	a.row = map[string]int{}
 	// The pool comes first: it is cheaper to predict for all of it at once.
-	a.points, a.pooled, a.spread = nil, map[string]bool{}, map[string]bool{}
-	a.fill()
-	for _, t := range a.top(AutoTop) {
-		a.around(t.Point)
+	for i := range a.pool {
+		a.model.candidate(a.pool[i].features)
 	}
-	for _, t := range train {
-		k := t.Point.Key()
-		if _, twice := a.row[k]; twice {
-			continue
+	a.fill()
+	for _, t := range a.top(autoTop) {
+		a.walk(t.Point)
+	}
+	for _, t := range trials {
+		if _, twice := a.row[t.Point.Key()]; !twice {
+			a.see(t.Point, a.features(t.Point))
+			a.learn(t)
 		}
-		a.row[k] = a.model.see(featuresOf(a.moves.params, t.Point))
-		a.learn(a.row[k], t)
 	}
 	for _, p := range a.under {
-		a.row[p.Key()] = a.model.see(featuresOf(a.moves.params, p))
+		if _, twice := a.row[p.Key()]; !twice {
+			a.see(p, a.features(p))
+		}
 	}
 }
 
-// standard sets shift and spread so that the faster half lies below 0.
-func (a *auto) standard(logs []float64) {
-	s := slices.Sorted(slices.Values(logs))
-	a.shift = s[len(s)/2]
-	sum := 0.0
-	for _, x := range s[:len(s)/2+1] {
-		sum += (x - a.shift) * (x - a.shift)
+// keep leaves the more promising half of the pool in it.
+func (a *auto) keep() {
+	old, gains := a.pool, []float64(nil)
+	if a.model != nil {
+		gains = a.gains()
 	}
-	a.spreadY = max(math.Sqrt(sum/float64(len(s)/2+1)), 1e-3)
-}
-
-func (a *auto) fit(points []features, logs []float64) {
-	if len(points) > AutoFit {
-		points, logs = points[len(points)-AutoFit:], logs[len(logs)-AutoFit:]
+	a.pool, a.pooled, a.walked = nil, map[string]bool{}, map[string]bool{}
+	order := make([]int, len(old))
+	for i := range order {
+		order[i] = i
 	}
-	n := len(points)
-	values := make([]float64, n)
-	for i, x := range logs {
-		values[i] = min((x-a.shift)/a.spreadY, AutoClip)
-	}
-	var active []int
-	for p := range a.moves.params {
-		if len(a.moves.params[p].Values) > 1 {
-			active = append(active, p)
+	slices.SortStableFunc(order, func(i, j int) int {
+		switch {
+		case gains[i] > gains[j]:
+			return -1
+		case gains[i] < gains[j]:
+			return 1
 		}
-	}
-	squares := make([][]float32, len(active))
-	for p, at := range active {
-		for i := range n {
-			for j := range i {
-				d := distance(points[i][at], points[j][at])
-				squares[p] = append(squares[p], float32(d*d))
-			}
+		return 0
+	})
+	for _, i := range order[:min(len(order), autoPool/2)] {
+		if gains[i] >= 0 {
+			a.pool = append(a.pool, old[i])
+			a.pooled[old[i].point.Key()] = true
 		}
-	}
-	work := make([]float64, n*n)
-	scale := make([]float64, len(active))
-	for p, at := range active {
-		scale[p] = a.scale[at]
-	}
-	base := 1 / (AutoLength * math.Sqrt(float64(len(active))))
-	judge := func() float64 {
-		l := likelihood(values, squares, scale, a.noise, work)
-		for _, s := range scale {
-			d := math.Log(s / base)
-			l -= d * d / 2
-		}
-		d := math.Log(a.noise / 1e-2)
-		return l - d*d/8
-	}
-	best := judge()
-	try := func(x *float64, to float64) {
-		from := *x
-		*x = to
-		if l := judge(); l > best {
-			best = l
-		} else {
-			*x = from
-		}
-	}
-	for range 2 {
-		for p := range scale {
-			s := scale[p]
-			try(&scale[p], s*1.7)
-			if scale[p] == s {
-				try(&scale[p], s/1.7)
-			}
-		}
-		s := a.noise
-		try(&a.noise, s*3)
-		if a.noise == s && s > 1e-4 {
-			try(&a.noise, s/3)
-		}
-	}
-	for p, at := range active {
-		a.scale[at] = scale[p]
 	}
 }
 
-// fill draws the pool.
+// fill draws the pool, or takes all of a space that is no larger.
 func (a *auto) fill() {
-	if a.count.IsInt64() && a.count.Int64() <= int64(AutoPool) {
+	if a.count.IsInt64() && a.count.Int64() <= autoPool {
 		for p := range a.Space.All() {
-			a.candidate(slices.Clone(p))
+			a.offer(slices.Clone(p))
 		}
 		return
 	}
-	for range AutoPool {
-		a.candidate(a.Space.Draw(a.rand))
+	for range autoPool - len(a.pool) {
+		a.offer(a.Space.Draw(a.rng))
 	}
 }
 
-// candidate adds a point to the pool if it may be asked for.
-func (a *auto) candidate(p Point) {
+// walk adds the neighbours of a point to the pool.
+func (a *auto) walk(p Point) {
+	if k := p.Key(); !a.walked[k] {
+		a.walked[k] = true
+		for _, q := range a.neighbours(p, &neighbourhoods[0], a.rng) {
+			a.offer(q)
+		}
+	}
+}
+
+// offer adds a point to the pool if it may be asked for.
+func (a *auto) offer(p Point) {
 	k := p.Key()
 	if a.pooled[k] || !a.fresh(p) || !a.sensible(p) {
 		return
 	}
 	a.pooled[k] = true
-	a.points = append(a.points, p)
-	a.model.candidate(featuresOf(a.moves.params, p))
+	q := a.prospect(p)
+	a.pool = append(a.pool, q)
+	a.model.candidate(q.features)
 }
 
-// around adds the neighbours of a point to the pool.
-func (a *auto) around(p Point) {
-	if k := p.Key(); !a.spread[k] {
-		a.spread[k] = true
-		for _, q := range a.neighbours(p, &neighbourhoods[0], a.rand) {
-			a.candidate(q)
+func (a *auto) prospect(p Point) prospect {
+	q := prospect{point: p, features: a.features(p)}
+	if a.Estimate != nil {
+		if t, ok := a.Estimate(p); ok && t > 0 {
+			q.estimate = math.Log(t)
 		}
 	}
+	return q
 }
 
-func (a *auto) ahead(n int) []Point { return a.peek(n) }
+func (a *auto) prospects(trials []Trial) []prospect {
+	list := make([]prospect, len(trials))
+	for i, t := range trials {
+		list[i] = a.prospect(t.Point)
+	}
+	return list
+}
 
-func NewAutoDev(p Problem) (Strategy, error) { return newAuto(p, "") }
+// ahead returns the points of which the model expects most.
+func (a *auto) ahead(n int) []Point {
+	list := a.peek(n)
+	if len(list) == n || a.model == nil {
+		return list
+	}
+	gains := a.gains()
+	for len(list) < n {
+		i := 0
+		for j, g := range gains {
+			if g > gains[i] {
+				i = j
+			}
+		}
+		if len(gains) == 0 || gains[i] < 0 {
+			break
+		}
+		gains[i] = -1
+		list = append(list, a.pool[i].point)
+	}
+	return list
+}

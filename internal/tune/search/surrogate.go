@@ -1,0 +1,185 @@
+package search
+
+import (
+	"math"
+	"slices"
+)
+
+// surrogate says how times become values for a Gaussian process, and what the
+// process is like: both are fitted to trials.
+//
+// A level is the log of a time, in units of how much the faster half of the
+// trials differs, from their median. Times far above it are all alike, so that
+// the model spends nothing on how slow the slow ones are.
+type surrogate struct {
+	params []Param
+	active []int // parameters that have a choice
+	usual  float64
+
+	median, spread float64
+	slope, centre  float64 // of levels over estimates; the centre of estimates
+	scale          []float64
+	noise          float64
+}
+
+const (
+	levelMost = 2.5
+	// usualLength times the root of the number of parameters is how long a
+	// parameter's length is taken to be until trials say otherwise: the more
+	// parameters, the less each one matters (Hvarfner, Hellsten, Nardi 2024).
+	usualLength = 0.3
+	usualNoise  = 1e-2
+	leastNoise  = 1e-4
+	lengthStep  = 1.7 // between the lengths that are tried
+	noiseStep   = 3
+	fitTrials   = 150 // trials that lengths are fitted to, at most
+)
+
+func newSurrogate(params []Param) *surrogate {
+	s := &surrogate{params: params, noise: usualNoise, spread: 1, scale: make([]float64, len(params))}
+	for i := range params {
+		if len(params[i].Values) > 1 {
+			s.active = append(s.active, i)
+		}
+	}
+	s.usual = 1 / (usualLength * math.Sqrt(float64(max(1, len(s.active)))))
+	for _, i := range s.active {
+		s.scale[i] = s.usual
+	}
+	return s
+}
+
+func (s *surrogate) features(p Point) features { return featuresOf(s.params, p) }
+
+// level is what the model learns of a time.
+func (s *surrogate) level(seconds float64) float64 {
+	return min((math.Log(seconds)-s.median)/s.spread, levelMost)
+}
+
+// expectation is the level that the estimate alone predicts.
+func (s *surrogate) expectation(p *prospect) float64 {
+	if s.slope == 0 || p.estimate == 0 {
+		return 0
+	}
+	return max(-levelMost, min(s.slope*(p.estimate-s.centre), levelMost))
+}
+
+// fit settles everything by the trials that ran.
+func (s *surrogate) fit(points []prospect, trials []Trial) {
+	var ran []prospect
+	var logs []float64
+	for i, t := range trials {
+		if t.Verdict == Good {
+			ran = append(ran, points[i])
+			logs = append(logs, math.Log(t.Seconds))
+		}
+	}
+	if len(logs) == 0 {
+		return
+	}
+	s.units(logs)
+	levels := make([]float64, len(logs))
+	for i, x := range logs {
+		levels[i] = s.level(math.Exp(x))
+	}
+	s.regress(ran, levels)
+	for i := range levels {
+		levels[i] -= s.expectation(&ran[i])
+	}
+	if n := len(levels) - fitTrials; n > 0 {
+		ran, levels = ran[n:], levels[n:]
+	}
+	s.lengths(ran, levels)
+}
+
+// units sets what levels are measured in.
+func (s *surrogate) units(logs []float64) {
+	sorted := slices.Sorted(slices.Values(logs))
+	half := sorted[:len(sorted)/2+1]
+	s.median = half[len(half)-1]
+	sum := 0.0
+	for _, x := range half {
+		sum += (x - s.median) * (x - s.median)
+	}
+	s.spread = max(math.Sqrt(sum/float64(len(half))), 1e-3)
+}
+
+// regress finds how much levels follow the estimates; not at all if there are
+// none, or if they mislead.
+func (s *surrogate) regress(points []prospect, levels []float64) {
+	s.slope, s.centre = 0, 0
+	n := 0.0
+	mean := 0.0
+	for i := range points {
+		if points[i].estimate != 0 {
+			n++
+			s.centre += points[i].estimate
+			mean += levels[i]
+		}
+	}
+	if n < 3 {
+		return
+	}
+	s.centre /= n
+	mean /= n
+	squares, products := 0.0, 0.0
+	for i := range points {
+		if e := points[i].estimate; e != 0 {
+			squares += (e - s.centre) * (e - s.centre)
+			products += (e - s.centre) * (levels[i] - mean)
+		}
+	}
+	if squares > 1e-9 {
+		s.slope = max(0, products/squares)
+	}
+}
+
+// lengths improves lengths and noise, a step at a time, by how probable they
+// make the levels and by how far they are from what is usual.
+func (s *surrogate) lengths(points []prospect, levels []float64) {
+	n := len(points)
+	squares := make([][]float32, len(s.active))
+	for k, at := range s.active {
+		for i := range n {
+			for j := range i {
+				d := distance(points[i].features[at], points[j].features[at])
+				squares[k] = append(squares[k], float32(d*d))
+			}
+		}
+	}
+	scale := make([]float64, len(s.active))
+	for k, at := range s.active {
+		scale[k] = s.scale[at]
+	}
+	work := make([]float64, n*n)
+	judge := func() float64 {
+		l := likelihood(levels, squares, scale, s.noise, work)
+		for _, x := range scale {
+			d := math.Log(x / s.usual)
+			l -= d * d / 2
+		}
+		d := math.Log(s.noise / usualNoise)
+		return l - d*d/8
+	}
+	best := judge()
+	improve := func(x *float64, to float64) bool {
+		from := *x
+		*x = to
+		if l := judge(); l > best {
+			best = l
+			return true
+		}
+		*x = from
+		return false
+	}
+	for range 2 {
+		for k, x := range scale {
+			_ = improve(&scale[k], x*lengthStep) || improve(&scale[k], x/lengthStep)
+		}
+		x := s.noise
+		_ = improve(&s.noise, x*noiseStep) || x/noiseStep > leastNoise && improve(&s.noise, x/noiseStep)
+	}
+	for k, at := range s.active {
+		s.scale[at] = scale[k]
+	}
+}
