@@ -18,8 +18,8 @@ type annealing struct {
 const (
 	annealingOpenings = 6
 	annealingBudget   = 300 // where nobody knows how many trials there will be
-	hottest, coldest  = 0.3, 0.005
-	annealingIdle     = 200 // steps over known points before it jumps elsewhere
+	hottest, coldest  = 0.1, 0.005
+	annealingIdle     = 60 // steps over known points before it jumps elsewhere
 )
 
 func newAnnealing(p Problem, arg string) (Strategy, error) {

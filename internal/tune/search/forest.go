@@ -15,7 +15,7 @@ type forest struct {
 	trees []tree
 	next  int // the tree to grow next
 	grown int // trees that were ever grown
-	leaf  int // samples below which a node is not split
+	least int // samples of a leaf
 	width int
 }
 
@@ -30,8 +30,8 @@ type node struct {
 	spread      float32 // variance of the samples in a leaf
 }
 
-func newForest(trees, leaf, width int, rng *rand.Rand) *forest {
-	return &forest{rng: rng, trees: make([]tree, trees), leaf: leaf, width: width}
+func newForest(trees, least, width int, rng *rand.Rand) *forest {
+	return &forest{rng: rng, trees: make([]tree, trees), least: least, width: width}
 }
 
 // grow grows n trees anew from rows and their values.
@@ -52,11 +52,14 @@ func (f *forest) grow(n int, rows [][]uint8, values []float64) {
 	}
 }
 
-// predict returns the mean of the trees' values and its standard deviation.
-func (f *forest) predict(row []uint8) (mean, deviation float64) {
-	n := min(f.grown, len(f.trees))
-	sum, squares := 0.0, 0.0
-	for i := range n {
+// leaf is what one tree says of a row.
+type leaf struct{ value, spread float32 }
+
+// ask brings what the trees say of a row up to date, given that n trees have
+// been grown anew since it was asked last.
+func (f *forest) ask(row []uint8, said []leaf, n int) {
+	for k := range min(n, len(f.trees), f.grown) {
+		i := (f.next - 1 - k + len(f.trees)) % len(f.trees)
 		t := f.trees[i]
 		at := &t[0]
 		for at.feature >= 0 {
@@ -66,12 +69,28 @@ func (f *forest) predict(row []uint8) (mean, deviation float64) {
 				at = &t[at.right]
 			}
 		}
-		v := float64(at.value)
-		sum += v
-		squares += v*v + float64(at.spread)
+		said[i] = leaf{at.value, at.spread}
 	}
-	mean = sum / float64(n)
-	return mean, math.Sqrt(max(squares/float64(n)-mean*mean, 0))
+}
+
+// sum returns the mean of what the trees say and its standard deviation.
+func (f *forest) sum(said []leaf) (mean, deviation float64) {
+	n := float64(min(f.grown, len(f.trees)))
+	total, squares := 0.0, 0.0
+	for _, l := range said { // trees not yet grown say nothing
+		v := float64(l.value)
+		total += v
+		squares += v*v + float64(l.spread)
+	}
+	mean = total / n
+	return mean, math.Sqrt(max(squares/n-mean*mean, 0))
+}
+
+// predict returns the mean of the trees' values and its standard deviation.
+func (f *forest) predict(row []uint8) (mean, deviation float64) {
+	said := make([]leaf, len(f.trees))
+	f.ask(row, said, len(f.trees))
+	return f.sum(said)
 }
 
 // grower grows one tree.
@@ -95,7 +114,7 @@ func (g *grower) split(sample []int32) int32 {
 	at := int32(len(g.tree))
 	spread := max(squares/n-sum*sum/(n*n), 0)
 	g.tree = append(g.tree, node{feature: -1, value: float32(sum / n), spread: float32(spread)})
-	if len(sample) < 2*g.f.leaf || spread < 1e-12 {
+	if len(sample) < 2*g.f.least || spread < 1e-12 {
 		return at
 	}
 	feature, threshold := g.best(sample, sum)
@@ -152,7 +171,7 @@ func (g *grower) best(sample []int32, sum float64) (feature int, threshold uint8
 			leftSum += sums[b]
 			leftCount += counts[b]
 			rightCount := int32(len(sample)) - leftCount
-			if int(leftCount) < g.f.leaf || int(rightCount) < g.f.leaf {
+			if int(leftCount) < g.f.least || int(rightCount) < g.f.least {
 				continue
 			}
 			rightSum := sum - leftSum

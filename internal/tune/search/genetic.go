@@ -16,11 +16,11 @@ type genetic struct {
 }
 
 const (
-	populationMost    = 20
+	populationMost    = 16
 	populationLeast   = 4
 	geneticBudget     = 300
 	tournament        = 2
-	mutationsMost     = 3
+	mutationsMost     = 2
 	geneticAttempts   = 25
 	populationPerTest = 12 // so many trials are to be made for each member
 )
@@ -69,13 +69,38 @@ func (g *genetic) parent() Point {
 	return g.population[best].Point
 }
 
+// told lets a point into the population. When that is full, it takes the place of
+// the member that is most like it, if it is faster than that one, so that the
+// population does not become all alike (crowding: De Jong 1975).
 func (g *genetic) told(t Trial) {
 	if t.Verdict != Good {
 		return
 	}
+	if len(g.population) == g.size {
+		like, least := 0, len(t.Point)+1
+		for i := len(g.population) - 1; i >= 0; i-- {
+			if d := differences(g.population[i].Point, t.Point); d < least {
+				like, least = i, d
+			}
+		}
+		if t.Seconds >= g.population[like].Seconds {
+			return
+		}
+		g.population = slices.Delete(g.population, like, like+1)
+	}
 	i, _ := slices.BinarySearchFunc(g.population, t, bySeconds)
 	g.population = slices.Insert(g.population, i, t)
-	g.population = g.population[:min(len(g.population), g.size)]
+}
+
+// differences counts the values that differ.
+func differences(p, q Point) int {
+	n := 0
+	for i := range p {
+		if p[i] != q[i] {
+			n++
+		}
+	}
+	return n
 }
 
 func (g *genetic) ahead(n int) []Point { return g.peek(n) }

@@ -27,13 +27,14 @@ type modelled struct {
 
 // candidate is a point that may be asked for.
 type candidate struct {
-	p     Point
-	row   []uint8
-	score float64
+	p          Point
+	row        []uint8
+	time, runs []leaf
+	score      float64
 }
 
 const (
-	modelOpenings = 20
+	modelOpenings = 12
 	timeTrees     = 30
 	runsTrees     = 15
 	allAnew       = 100 // trials up to which all trees are grown anew
@@ -41,7 +42,7 @@ const (
 	poolMost      = 1500
 	poolStep      = 60 // random points that the pool may gain at once
 	around        = 3  // so many of the best have their neighbours in the pool
-	randomEvery   = 15 // every so many asks is one at random
+	randomEvery   = 40 // every so many asks is one at random
 )
 
 func newModelled(p Problem, _ string) (Strategy, error) {
@@ -115,8 +116,17 @@ func (o *modelled) learn() {
 		o.runs.grow(n/2, o.rows, runs)
 	}
 	for i := range o.pool {
-		o.pool[i].score = o.expect(o.pool[i].row)
+		o.score(&o.pool[i], n)
 	}
+}
+
+// score brings a candidate's score up to date, n trees being new.
+func (o *modelled) score(c *candidate, n int) {
+	o.time.ask(c.row, c.time, n)
+	if o.bad > 0 {
+		o.runs.ask(c.row, c.runs, n/2)
+	}
+	c.score = o.expect(c)
 }
 
 // clipped brings what is far slower than most nearer, so that the trees spend
@@ -136,15 +146,15 @@ func clipped(values []float64) []float64 {
 
 // expect returns the expected improvement on the best, in the logarithm of time,
 // times the chance that the point runs.
-func (o *modelled) expect(row []uint8) float64 {
-	mean, deviation := o.time.predict(row)
+func (o *modelled) expect(c *candidate) float64 {
+	mean, deviation := o.time.sum(c.time)
 	deviation = max(deviation, 1e-3)
 	gain := math.Log(o.trials[o.best].Seconds) - mean
 	z := gain / deviation
 	e := gain*math.Erfc(-z/math.Sqrt2)/2 + deviation*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
 	if o.bad > 0 {
-		p, _ := o.runs.predict(row)
-		e *= p + 0.02
+		p, _ := o.runs.sum(c.runs)
+		e *= p*p + 0.01 // squared: a refusal teaches less than a time
 	}
 	return e
 }
@@ -177,9 +187,9 @@ func (o *modelled) offer(p Point) {
 	if !ok {
 		return
 	}
-	c := candidate{p: p, row: row}
+	c := candidate{p: p, row: row, time: make([]leaf, timeTrees), runs: make([]leaf, runsTrees)}
 	if o.time.grown > 0 {
-		c.score = o.expect(row)
+		o.score(&c, timeTrees)
 	}
 	o.pool = append(o.pool, c)
 }

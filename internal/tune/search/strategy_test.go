@@ -212,19 +212,20 @@ func TestTinySpaces(t *testing.T) {
 	}
 }
 
-// TestHugeSpace asks for some hundred points of 10^9.
+// TestHugeSpace asks for some points of 10^9.
 func TestHugeSpace(t *testing.T) {
+	const most = 80
 	space := hugeSpace()
 	for _, name := range makersSorted() {
 		t.Run(name, func(t *testing.T) {
-			for _, fate := range []string{"good", "refused", "mixed"} {
-				p := Problem{Space: space, Seed: 1, Budget: 150}
+			for _, fate := range []string{"refused", "mixed"} {
+				p := Problem{Space: space, Seed: 1, Budget: most}
 				s, err := New(name, p)
 				if err != nil {
 					t.Fatal(err)
 				}
-				log := converse(t, s, space, 8, fates[fate], rand.New(rand.NewPCG(1, 1)), 150)
-				if n := len(asked(log)); n < 100 && !ends[name] {
+				log := converse(t, s, space, 8, fates[fate], rand.New(rand.NewPCG(1, 1)), most)
+				if n := len(asked(log)); n < most && !ends[name] {
 					t.Errorf("only %d points were asked for", n)
 				}
 				again, _ := New(name, p)
@@ -265,7 +266,7 @@ func TestToldUnasked(t *testing.T) {
 func TestRandomIsUniform(t *testing.T) {
 	space := Of(twoFamilies())
 	n := int(space.Count().Int64())
-	const rounds = 4000
+	const rounds = 1500
 	counts := map[string]int{}
 	for seed := range uint64(rounds) {
 		s, _ := New("random", Problem{Space: space, Seed: seed})
