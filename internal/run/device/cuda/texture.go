@@ -20,8 +20,7 @@ type resource struct {
 	channels uint32
 	bytes    uint64
 	_        [104]byte // what other kinds have
-	flags    uint32
-	_        uint32
+	_        [2]uint32 // flags
 }
 
 // textureUse is the driver's CUDA_TEXTURE_DESC. Runs of memory are read texel by
