@@ -41,6 +41,20 @@ func (s Space) Complete(partial Config) (Config, error) {
 	return Config{}, said
 }
 
+// Extend is Complete without working out reasons: false if no member of the
+// family that partial names has its settings.
+func (s Space) Extend(partial Config) (Config, bool) {
+	f := s.Family(partial.Family)
+	if f == nil || f.checkSettings(partial) != nil {
+		return Config{}, false
+	}
+	// What the settings decide by themselves is not worth an elimination.
+	if slices.ContainsFunc(f.Constraints, func(k Constraint) bool { return k.broken(partial) }) {
+		return Config{}, false
+	}
+	return f.extend(partial)
+}
+
 // knows reports whether the family has all the parameters that c sets.
 func (f *Family) knows(c Config) bool {
 	for _, set := range c.Values {
@@ -55,15 +69,23 @@ func (f *Family) complete(partial Config) (Config, error) {
 	if err := f.checkSettings(partial); err != nil {
 		return Config{}, err
 	}
-	plain := f.fill(partial)
-	if plain.covers(partial) && f.legal(plain) {
-		return plain, nil
-	}
-	e := eliminate(f, partial)
-	if e.count.Sign() > 0 {
-		return e.pick(func(param int, weights []*big.Int) int { return e.nearest(plain, param, weights) }), nil
+	if c, possible := f.extend(partial); possible {
+		return c, nil
 	}
 	return Config{}, f.conflict(partial)
+}
+
+// extend finds the member nearest to the defaults; false if there is none.
+func (f *Family) extend(partial Config) (Config, bool) {
+	plain := f.fill(partial)
+	if plain.covers(partial) && f.legal(plain) {
+		return plain, true
+	}
+	e := eliminate(f, partial)
+	if e.count.Sign() == 0 {
+		return Config{}, false
+	}
+	return e.pick(func(param int, weights []*big.Int) int { return e.nearest(plain, param, weights) }), true
 }
 
 // conflict says why no configuration has the given settings: it leaves out

@@ -147,6 +147,17 @@ func TestComplete(t *testing.T) {
 		if err == nil && s.Check(c) != nil {
 			t.Errorf("Complete(%s) is no member: %v", test.partial, s.Check(c))
 		}
+		// Extend does the same in a family that is named.
+		for _, f := range s.Families {
+			partial := must(ParseConfig(test.partial))
+			if partial.Family == "" {
+				partial.Family = f.Name
+			}
+			want, err := s.Complete(partial)
+			if got, ok := s.Extend(partial); ok != (err == nil) || ok && !got.Equal(want) {
+				t.Errorf("Extend(%s) = %s, %v; Complete gives %s, %v", partial, got, ok, want, err)
+			}
+		}
 	}
 }
 

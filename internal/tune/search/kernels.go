@@ -280,8 +280,8 @@ func (k *KernelSpace) complete(p Point) (Point, bool) {
 	if err != nil {
 		return nil, false
 	}
-	full, err := k.space.Complete(c)
-	if err != nil {
+	full, ok := k.space.Extend(c)
+	if !ok {
 		return nil, false
 	}
 	q, err := k.Point(full)
