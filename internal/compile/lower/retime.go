@@ -65,20 +65,37 @@ func (n *nest) retimed(axis int, sums bool) *pieces {
 }
 
 // inPlanes returns a statement with the terms of its sums in the order of their
-// planes, or as it is if it is no sum of such.
+// planes, or as it is if it has no sums of such.
 func (n *nest) inPlanes(st *ir.Stmt, axis int) *ir.Stmt {
-	planes, err := transform.Decompose(n.Program, n.stage, st, axis)
+	tries := mostSums
+	sorted := *st
+	sorted.Value = n.sumsInPlanes(st, st.Value, axis, &tries)
+	return &sorted
+}
+
+// mostSums is how many parts of a statement are tried, from the whole of it to
+// its operands, until it is left as it is.
+const mostSums = 64
+
+func (n *nest) sumsInPlanes(st *ir.Stmt, e ir.Expr, axis int, tries *int) ir.Expr {
+	if *tries--; *tries < 0 {
+		return e
+	}
+	part := *st
+	part.Value = e
+	planes, err := transform.Decompose(n.Program, n.stage, &part, axis)
 	if err != nil {
-		return st
+		return ir.MapChildren(e, func(c ir.Expr) ir.Expr { return n.sumsInPlanes(st, c, axis, tries) })
+	}
+	if len(planes) < 2 {
+		return e
 	}
 	if n.folds() {
 		for i := range planes {
 			planes[i].Value, _ = transform.Fold(n.Program, planes[i].Value)
 		}
 	}
-	sorted := *st
-	sorted.Value = transform.Joined(planes, len(n.Program.Axes), axis)
-	return &sorted
+	return transform.Joined(planes, len(n.Program.Axes), axis)
 }
 
 // readsTargets reports whether a statement reads an array that the group
