@@ -24,27 +24,30 @@ type kernelSearch struct {
 	strategy search.Strategy
 	margins  measure.Margins
 
-	asked   int
-	told    int
-	waiting map[int]*attempt    // by number: asked for, and not told yet
-	same    map[string]*Outcome // by code
-	past    map[string]*Outcome // by configuration, of the search that goes on, and not asked for yet
-	best    *Outcome
-	list    []Outcome
-	until   time.Time
-	trials  int // the most; 0 for any
-	failed  error
-	fast    []*attempt
+	asked     int
+	told      int
+	waiting   map[int]*attempt    // by number: asked for, and not told yet
+	same      map[string]*Outcome // by code
+	past      map[string]*Outcome // by configuration, of the search that goes on, and not asked for yet
+	best      *Outcome
+	list      []*Outcome
+	until     time.Time
+	trials    int // the most; 0 for any
+	failed    error
+	fast      []*attempt
+	reference *measure.Code // that tells drift; nil if there is none
+	drifted   time.Time
 }
 
 // attempt is a configuration that was asked for.
 type attempt struct {
-	number  int
-	point   search.Point
-	config  schedule.Config
-	started time.Time
-	job     *job
-	outcome *Outcome // once it is known
+	number    int
+	point     search.Point
+	config    schedule.Config
+	started   time.Time
+	job       *job
+	outcome   *Outcome // once it is known
+	doubtless bool     // it cannot be timed again
 }
 
 // window is how many configurations are under way: enough to keep compilers
@@ -61,6 +64,7 @@ func (k *kernelSearch) window() int {
 
 // run searches until the time is over, or the trials are, or the space is.
 func (k *kernelSearch) run(ctx context.Context) error {
+	k.prepareReference(ctx)
 	for i := range k.opts.Resume {
 		if o := &k.opts.Resume[i]; o.Kernel == k.name {
 			k.past[o.Config] = o
@@ -82,6 +86,9 @@ func (k *kernelSearch) run(ctx context.Context) error {
 		}
 		if ctx.Err() != nil || over && !k.finish() {
 			return nil
+		}
+		if k.reference != nil && k.clock().Sub(k.drifted) > driftAlways {
+			k.drift(ctx)
 		}
 		a := k.next(ctx)
 		if a == nil {
@@ -197,8 +204,6 @@ func (k *kernelSearch) settle(a *attempt, o Outcome) {
 // is no time left. The time that it waits is time that the device has nothing
 // to do.
 func (k *kernelSearch) next(ctx context.Context) *attempt {
-	begin := k.clock()
-	defer func() { k.idle += k.clock().Sub(begin) }()
 	var open []*attempt
 	for n := k.told; n < k.asked; n++ {
 		if a := k.waiting[n]; a != nil && a.outcome == nil {
@@ -207,11 +212,12 @@ func (k *kernelSearch) next(ctx context.Context) *attempt {
 	}
 	var late <-chan time.Time
 	if !k.until.IsZero() {
-		late = time.After(k.until.Sub(begin))
+		late = time.After(k.until.Sub(k.clock()))
 	}
 	// Where compilers and kernels share processors they take turns: everything
 	// under way is compiled before anything is timed.
 	if k.about.Shared {
+		defer k.waits()()
 		for _, a := range open {
 			if !a.wait(ctx, late) {
 				return nil
@@ -219,7 +225,7 @@ func (k *kernelSearch) next(ctx context.Context) *attempt {
 		}
 		return open[0]
 	}
-	return first(ctx, open, late)
+	return k.first(ctx, open, late)
 }
 
 // wait waits until an attempt is compiled; false if there is no time left.
@@ -234,7 +240,7 @@ func (a *attempt) wait(ctx context.Context, late <-chan time.Time) bool {
 }
 
 // first waits for the first attempt that is compiled.
-func first(ctx context.Context, open []*attempt, late <-chan time.Time) *attempt {
+func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan time.Time) *attempt {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -245,6 +251,10 @@ func first(ctx context.Context, open []*attempt, late <-chan time.Time) *attempt
 			default:
 			}
 		}
+		if k.leisure(ctx) {
+			continue
+		}
+		waited := k.waits()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -252,7 +262,15 @@ func first(ctx context.Context, open []*attempt, late <-chan time.Time) *attempt
 			return nil
 		case <-tick.C:
 		}
+		waited()
 	}
+}
+
+// waits starts counting time in which the device has nothing to do, and
+// returns what stops it.
+func (k *kernelSearch) waits() func() {
+	begin := k.clock()
+	return func() { k.idle += k.clock().Sub(begin) }
 }
 
 // try measures an attempt.
@@ -335,14 +353,11 @@ func (k *kernelSearch) take(a *attempt) {
 		Point: a.point, Verdict: verdicts[o.Verdict], Seconds: o.Seconds, Cost: o.Cost,
 		Registers: o.Registers, Spills: o.Spills,
 	})
-	k.list = append(k.list, *o)
+	k.list = append(k.list, o)
 	k.counts.add(o)
-	if o.Verdict == Good && (k.best == nil || o.Seconds < k.best.Seconds) {
-		k.best = o
-	}
 	if o.Verdict == Good {
 		k.fast = append(k.fast, a)
-		slices.SortStableFunc(k.fast, func(a, b *attempt) int { return compare(a.outcome.Seconds, b.outcome.Seconds) })
+		k.order()
 		for _, loser := range k.fast[min(finalists, len(k.fast)):] {
 			k.works.forget(k.jobName(loser.config))
 		}

@@ -86,9 +86,9 @@ type Refusal struct {
 
 // DriftPoint is the time of a reference variant at some time.
 type DriftPoint struct {
-	At        float64 `json:"at"`
-	Seconds   float64 `json:"seconds"`
-	Condition string  `json:"condition,omitempty"`
+	At      float64 `json:"at"`
+	Kernel  string  `json:"kernel"`
+	Seconds float64 `json:"seconds"`
 }
 
 // counts are those of a whole search.

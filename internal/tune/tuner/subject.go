@@ -155,6 +155,8 @@ type variant struct {
 	code   measure.Code // without its image
 	source string
 	key    string // tells variants with the same code apart from others
+	// registers is how many a thread needs at the least, by the text.
+	registers float64
 }
 
 // text is what is compiled.
@@ -194,6 +196,11 @@ func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err
 	for _, g := range script.Grids {
 		v.code.Rows = append(v.code.Rows, g.Rows)
 	}
+	if st.about.Target == lower.GPU {
+		for _, k := range m.Kernels {
+			v.registers = max(v.registers, float64(lower.Resources(k).Least))
+		}
+	}
 	v.key = toolchain.Digest(v.source, fmt.Sprint(v.code.Launches, v.code.Rows))
 	if err := st.lab.Fits(script); err != nil {
 		return v, refusal.For(refusal.Resources, err)
@@ -204,11 +211,27 @@ func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err
 // constraint marks an error of lowering as what it is.
 func constraint(err error) error {
 	reason := refusal.Constraint
-	if _, excess := errors.AsType[*lower.Excess](err); excess {
+	if _, ok := excess(err); ok {
 		reason = refusal.Resources
 	}
-	return refusal.For(reason, errors.New(strings.TrimPrefix(err.Error(), "plan: ")))
+	return refusal.For(reason, &refused{strings.TrimPrefix(err.Error(), "plan: "), err})
 }
+
+// refused is an error of lowering in words that do not take the plan for the
+// user's.
+type refused struct {
+	text string
+	err  error
+}
+
+// Error returns the words.
+func (r *refused) Error() string { return r.text }
+
+// Unwrap returns the cause.
+func (r *refused) Unwrap() error { return r.err }
+
+// excess returns what a kernel takes too much of.
+func excess(err error) (*lower.Excess, bool) { return errors.AsType[*lower.Excess](err) }
 
 // updates returns how many cells a program updates while the stage that runs
 // most runs once.

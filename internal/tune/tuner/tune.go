@@ -178,7 +178,7 @@ func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, err
 	}
 	var err error
 	k.strategy, err = search.New(t.strategyName(), search.Problem{
-		Space: k.space, Seed: t.opts.Seed, Budget: t.opts.Trials, Sizes: t.sizes(),
+		Space: k.space, Seed: t.opts.Seed, Budget: t.opts.Trials, Sizes: t.sizes(), Estimate: k.estimates(),
 	})
 	return k, err
 }
@@ -242,7 +242,9 @@ func (t *tuning) one(ctx context.Context, i int, k *kernelSearch) error {
 	}
 	err := k.run(ctx)
 	r := &t.result.Kernels[i]
-	r.Trials = k.list
+	for _, o := range k.list {
+		r.Trials = append(r.Trials, *o)
+	}
 	if k.best != nil {
 		r.Best = k.best.Config
 	}

@@ -1,0 +1,129 @@
+package tuner
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+const cube = `
+parameter L = 256, M = 256, N = 256;
+iterator k, j, i;
+double u[L,M,N], next[L,M,N];
+stencil seven (out, in) {
+  out[k][j][i] = 0.4*in[k][j][i] + 0.1*(in[k][j][i-1] + in[k][j][i+1] + in[k][j-1][i] + in[k][j+1][i] + in[k-1][j][i] + in[k+1][j][i]);
+}
+iterate 10 { seven (next, u); swap (next, u); }
+`
+
+// onGPU is a scripted Lab that is taken for a GPU.
+type onGPU struct {
+	*scripted
+	about measure.About
+}
+
+func (g *onGPU) About() measure.About { return g.about }
+
+func gpu(t *testing.T, s *scripted) *onGPU {
+	t.Helper()
+	m, err := machine.Builtin("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s.About()
+	a.Target, a.Machine, a.Dialect = lower.GPU, m, emit.CUDA
+	return &onGPU{s, a}
+}
+
+// What the estimate excludes is refused when it is lowered, almost always; and
+// what it lets pass is not, mostly.
+func TestEstimateExcludesWhatIsRefused(t *testing.T) {
+	b := program(t, cube)
+	lab := gpu(t, newScripted(t, b, smooth))
+	s, err := newSubject(b, lab, toolchain.Contract, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	choices, err := s.choices(schedule.Plan{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(c schedule.Config) schedule.Plan {
+		k := choices[0].Kernel
+		k.Config = c
+		return schedule.Plan{Kernels: []schedule.Kernel{k}}
+	}
+	e := newEstimator(s.stages[0])
+	e.fit(s.stages[0], with, choices[0].Space)
+	var wronglyOut, out, wronglyIn, in int
+	for _, c := range choices[0].Space.Sample(rand.New(rand.NewPCG(5, 5)), 60) {
+		_, fits := e.estimate(c)
+		_, err := s.stages[0].lowered(s.stages[0].bound, with(c))
+		switch {
+		case fits && err != nil:
+			wronglyIn++
+			in++
+		case fits:
+			in++
+		case err == nil:
+			wronglyOut++
+			out++
+		default:
+			out++
+		}
+	}
+	if out < 10 || wronglyOut*10 > out || wronglyIn*2 > in {
+		t.Errorf("%d excluded, %d of them wrongly; %d let pass, %d of them refused", out, wronglyOut, in, wronglyIn)
+	}
+}
+
+// The estimate knows the simplest facts about GPUs.
+func TestEstimateOrders(t *testing.T) {
+	b := program(t, cube)
+	s, err := newSubject(b, gpu(t, newScripted(t, b, smooth)), toolchain.Contract, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEstimator(s.stages[0])
+	for _, test := range []struct{ fast, slow, why string }{
+		{"family=tile,block=1x4x64,vec=2,rows=1x1,repeat=1x1x1", "family=tile,block=1x4x64,vec=1,rows=1x1,repeat=1x1x1", "16-byte accesses are faster than 8-byte ones"},
+		{"family=tile,block=1x4x64,vec=2,rows=1x1,repeat=1x1x1", "family=tile,block=1x64x4,vec=2,rows=1x1,repeat=1x1x1", "rows of threads should fill lines"},
+		{"family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=1,repeat=1x1", "family=stream,stream=k,chunk=0,planes=1,block=16x64,vec=2,rows=2,repeat=1x1", "a few blocks leave multiprocessors idle"},
+	} {
+		var times [2]float64
+		for i, text := range []string{test.fast, test.slow} {
+			c, err := schedule.ParseConfig(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ok bool
+			if times[i], ok = e.estimate(c); !ok {
+				t.Errorf("%s is excluded", text)
+			}
+		}
+		if times[0] >= times[1] {
+			t.Errorf("%s: %.3g and %.3g", test.why, times[0], times[1])
+		}
+	}
+	if newEstimator(&stage{subject: &subject{about: (&scripted{}).About()}}) != nil {
+		t.Error("nothing is known of processors")
+	}
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	e := &estimator{gpu: &machine.GPU{ThreadsPerBlock: 1024, SharedPerBlock: 1 << 17, RegistersPerThread: 255, Registers: 65536, BlocksPerUnit: 32, ThreadsPerUnit: 2048, SharedPerUnit: 1 << 17},
+		units: 132, axes: []string{"k", "j", "i"}, extent: []int64{512, 512, 512}, low: []int64{2, 2, 2}, size: 8, around: 1, arrays: 2, bytes: 16, pressure: 1}
+	c, err := schedule.ParseConfig("family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=1,repeat=1x1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		e.estimate(c)
+	}
+}

@@ -1,0 +1,97 @@
+package tuner
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// When no variant is ready the device need not wait: it times the reference
+// variant once more, which tells whether speeds drift, or a contender whose
+// interval overlaps that of the best.
+
+const (
+	driftEvery  = 3 * time.Second  // when there is leisure
+	driftAlways = 20 * time.Second // and when there is none
+	enough      = 20               // batches of a contender
+)
+
+// prepareReference compiles the variant that tells drift: the default one. If
+// that does not run, nothing is told.
+func (k *kernelSearch) prepareReference(ctx context.Context) {
+	v, err := k.stage.lowered(k.stage.bound, k.with(k.kernel.Config))
+	if err != nil {
+		return
+	}
+	made, err := k.lab.Compile(ctx, v.text())
+	if err != nil {
+		return
+	}
+	v.code.Image = made.Image
+	if _, err := k.lab.Try(ctx, v.code, k.margins, measure.Rule{Least: k.about.Least, Batches: 1}, firstPatience); err != nil {
+		return
+	}
+	k.reference = &v.code
+	k.drift(ctx)
+}
+
+// drift times the reference variant.
+func (k *kernelSearch) drift(ctx context.Context) {
+	k.drifted = k.clock()
+	if k.reference == nil {
+		return
+	}
+	var s float64
+	var err error
+	k.works.quietly(func() { s, err = k.lab.Batch(ctx, *k.reference, k.about.Least) })
+	if err == nil {
+		k.result.Drift = append(k.result.Drift, DriftPoint{At: k.elapsed().Seconds(), Kernel: k.name, Seconds: s})
+	}
+}
+
+// leisure does something useful with the device for a moment. It reports
+// whether there was anything to do.
+func (k *kernelSearch) leisure(ctx context.Context) bool {
+	if k.reference != nil && k.clock().Sub(k.drifted) > driftEvery {
+		k.drift(ctx)
+		return true
+	}
+	a := k.doubtful()
+	if a == nil {
+		return false
+	}
+	s, err := k.lab.Batch(ctx, a.job.code, k.about.Least)
+	if err != nil {
+		a.doubtless = true
+		return true
+	}
+	o := a.outcome
+	o.Times = append(o.Times, s)
+	i := measure.Mean(measure.Undisturbed(o.Times))
+	o.Seconds, o.Low, o.High = measure.Median(o.Times), max(i[0], 0), i[1]
+	k.order()
+	return true
+}
+
+// doubtful returns the contender that was timed least, of those that may be
+// the best.
+func (k *kernelSearch) doubtful() *attempt {
+	var least *attempt
+	for _, a := range k.fast {
+		if a.job == nil || a.doubtless || len(a.outcome.Times) >= enough || a.outcome.Low > k.best.High {
+			continue
+		}
+		if least == nil || len(a.outcome.Times) < len(least.outcome.Times) {
+			least = a
+		}
+	}
+	return least
+}
+
+// order sorts the fastest by what is known of them now.
+func (k *kernelSearch) order() {
+	slices.SortStableFunc(k.fast, func(a, b *attempt) int { return compare(a.outcome.Seconds, b.outcome.Seconds) })
+	k.best = k.fast[0].outcome
+}
