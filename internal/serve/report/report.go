@@ -40,9 +40,6 @@ type Row struct {
 	Plan
 	Speed   float64
 	Percent float64 // of the roofline; 0 if that is not known
-	// Gain is how many times faster than the first plan, with the interval that
-	// follows from both plans' intervals.
-	Gain, GainLow, GainHigh float64
 }
 
 // Rows returns the table of plans.
@@ -54,7 +51,9 @@ func (s *Story) Rows() []Row {
 			r.Percent = 100 * s.Bound / p.Seconds
 		}
 		first := s.Plans[0]
-		r.Gain, r.GainLow, r.GainHigh = first.Seconds/p.Seconds, first.Low/p.High, first.High/p.Low
+		if r.Gain == 0 { // what follows from both intervals
+			r.Gain, r.GainLow, r.GainHigh = first.Seconds/p.Seconds, first.Low/p.High, first.High/p.Low
+		}
 		if p.Name == first.Name {
 			r.GainLow, r.GainHigh = 1, 1
 		}

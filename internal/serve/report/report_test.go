@@ -36,8 +36,8 @@ func story(trials int) *Story {
 		Program: "heat3d.loom", Source: "double u[N]; // <script>alert(1)</script>", Facts: []Fact{{"device", "a device"}},
 		Started: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), Finished: true, Wall: 61.5, Idle: 0.123, Points: 1e8, Bound: 1e-4,
 		Plans: []Plan{
-			{"default", "heat[0:1]@1{family=cells,block=4x32}", 4e-4, 3.9e-4, 4.1e-4},
-			{"best", "heat[0:1]@1{family=tile,block=8x32,vec=4}", 2e-4, 1.9e-4, 2.1e-4},
+			{Name: "default", Text: "heat[0:1]@1{family=cells,block=4x32}", Seconds: 4e-4, Low: 3.9e-4, High: 4.1e-4},
+			{Name: "best", Text: "heat[0:1]@1{family=tile,block=8x32,vec=4}", Seconds: 2e-4, Low: 1.9e-4, High: 2.1e-4},
 		},
 		Kernels: []Kernel{k},
 	}

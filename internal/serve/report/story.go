@@ -44,6 +44,11 @@ type Plan struct {
 	Seconds float64 `json:"seconds"`
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
+	// Gain is how many times faster than the first plan it is, with its
+	// interval, if the two were timed side by side.
+	Gain     float64 `json:"gain,omitempty"`
+	GainLow  float64 `json:"gain_low,omitempty"`
+	GainHigh float64 `json:"gain_high,omitempty"`
 }
 
 // Kernel is a kernel whose configurations were searched.

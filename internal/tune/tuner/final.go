@@ -172,6 +172,7 @@ func (t *tuning) rank(ctx context.Context, usual schedule.Plan) error {
 	})
 	for _, k := range t.kernels {
 		r := KernelResult{Kernel: k.name, Configurations: k.space.Count().String(), Share: of(k), Default: k.kernel.Config.String(), Trials: []Outcome{}}
+		r.Points, r.Bytes = k.stage.points, k.stage.bytes
 		for _, p := range k.space.Params() {
 			r.Params = append(r.Params, p.Name)
 		}
@@ -246,8 +247,36 @@ func (t *tuning) rivals() []*rival {
 		if changed && !slices.ContainsFunc(list, func(r *rival) bool { return !r.plain && r.plan.String() == plan.String() }) {
 			list = append(list, &rival{name: fmt.Sprintf("found %d", n+1), plan: plan})
 		}
+		if sized, ok := ForAllSizes(plan); changed && !ok && n == 0 {
+			list = append(list, &rival{name: "all sizes", plan: sized})
+		}
+	}
+	for i, p := range t.opts.Others {
+		if !slices.ContainsFunc(list, func(r *rival) bool { return !r.plain && r.plan.String() == p.String() }) {
+			list = append(list, &rival{name: fmt.Sprintf("other %d", i+1), plan: p})
+		}
 	}
 	return list
+}
+
+// ForAllSizes returns a plan whose kernels take sizes as arguments, as those of
+// a library do, and whether that is the plan itself.
+func ForAllSizes(p schedule.Plan) (schedule.Plan, bool) {
+	same := true
+	every := func(c schedule.Config) schedule.Config {
+		c.Values = slices.Clone(c.Values)
+		for i, s := range c.Values {
+			if s.Name == "sizes" && s.Value.Equal(schedule.Word("baked")) {
+				c.Values[i].Value, same = schedule.Word("args"), false
+			}
+		}
+		return c
+	}
+	p.Every, p.Kernels = every(p.Every), slices.Clone(p.Kernels)
+	for i := range p.Kernels {
+		p.Kernels[i].Config = every(p.Kernels[i].Config)
+	}
+	return p, same
 }
 
 // judge words the result of the duel.
@@ -273,7 +302,7 @@ func (t *tuning) judge(rivals []*rival) {
 	if len(r.Contenders) == 0 {
 		return
 	}
-	best := slices.IndexFunc(r.Contenders, func(c Contender) bool { return c.Name != "plain" })
+	best := slices.IndexFunc(r.Contenders, func(c Contender) bool { return c.Name != "plain" && t.allowed(c.Plan) })
 	if best < 0 {
 		return
 	}
@@ -284,6 +313,22 @@ func (t *tuning) judge(rivals []*rival) {
 			r.Speedups = append(r.Speedups, Speedup{c.Name, ratio, i})
 		}
 	}
+}
+
+// allowed reports whether a plan has configurations of the spaces that were
+// searched, which the user may have restricted.
+func (t *tuning) allowed(plan string) bool {
+	p, err := schedule.ParsePlan(plan)
+	if err != nil {
+		return false
+	}
+	for _, k := range p.Kernels {
+		i := slices.IndexFunc(t.kernels, func(s *kernelSearch) bool { return s.name == kernelName(k) })
+		if i >= 0 && t.kernels[i].space.Schedule().Check(k.Config) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // finish adds what is known at the end.

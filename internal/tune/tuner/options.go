@@ -19,6 +19,9 @@ type Options struct {
 	// Restrict leaves of a kernel's space what the user wants searched; nil is all.
 	Restrict func(kernel string, s schedule.Space) (schedule.Space, error)
 	Free     bool // search also what the source excludes
+	// Others are plans that are timed beside the best at the end, such as those
+	// that are best at other sizes.
+	Others []schedule.Plan
 
 	Strategy string // a name that search.New knows
 	Seed     uint64

@@ -42,7 +42,9 @@ type Size struct {
 type KernelResult struct {
 	Kernel         string    `json:"kernel"`
 	Configurations string    `json:"configurations"`
-	Share          float64   `json:"share"` // of the program's time, with defaults
+	Share          float64   `json:"share"`           // of the program's time, with defaults
+	Points         int64     `json:"points"`          // that a run updates
+	Bytes          float64   `json:"bytes_per_point"` // that it cannot do without
 	Default        string    `json:"default"`
 	Best           string    `json:"best"`
 	Params         []string  `json:"parameters"`
@@ -51,7 +53,7 @@ type KernelResult struct {
 
 // Contender is a plan that was timed side by side with others.
 type Contender struct {
-	Name      string           `json:"name"` // default, expert, plain, best, runner-up
+	Name      string           `json:"name"` // default, expert, plain, found 1, all sizes, other 1
 	Plan      string           `json:"plan"`
 	Times     []float64        `json:"times"` // seconds of an update of the program, by round
 	Seconds   float64          `json:"seconds"`
