@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
@@ -30,4 +33,34 @@ func (c *searchShow) Run(a *app) error {
 	}
 	fmt.Fprint(a.stdout, text)
 	return nil
+}
+
+// fitsSpaces reports whether a strategy that names parameters knows those of all
+// kernels.
+func fitsSpaces(strategy string, choices []lower.Choice) error {
+	name, _, argument := strings.Cut(strategy, ":")
+	if !argument && !strings.HasSuffix(name, ".spec") {
+		return nil
+	}
+	for _, c := range choices {
+		if _, err := search.New(strategy, search.Problem{Space: search.Of(c.Space)}); err != nil {
+			return strategyFile(fmt.Errorf("%s: %w", kernelPlace(c), err))
+		}
+	}
+	return nil
+}
+
+// strategyFile words what is wrong with a specification file.
+func strategyFile(err error) error {
+	var wrong *search.SpecError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong):
+		return failf(exitSource, "%w", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return failf(exitDevice, "--strategy: %w", err).hintf("gridloom search show hybrid prints a file to begin with")
+	default:
+		return usage("--strategy: %s", err)
+	}
 }

@@ -173,14 +173,19 @@ func (c *tuneCmd) options() (tuner.Options, error) {
 	return o, err
 }
 
-// knownStrategy refuses names that no strategy has.
+// knownStrategy refuses names that no strategy has, and specification files that
+// cannot be read.
 func knownStrategy(name string) error {
+	full := name
 	name, _, _ = strings.Cut(name, ":")
-	known := []string{"auto"}
+	if strings.HasSuffix(name, ".spec") {
+		return strategyFile(search.Check(full))
+	}
+	var known []string
 	for _, i := range search.Names() {
 		known = append(known, i.Name)
 	}
-	if slices.Contains(known, name) || strings.HasSuffix(name, ".spec") {
+	if slices.Contains(known, name) {
 		return nil
 	}
 	bad := usage("--strategy %s: there is no such strategy", name)
@@ -197,7 +202,10 @@ func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
 	if err != nil {
 		return badPlan(l.Plan, err)
 	}
-	return c.restrict(choices)
+	if err := c.restrict(choices); err != nil {
+		return err
+	}
+	return fitsSpaces(c.Strategy, choices)
 }
 
 // keep writes tuning.json.
