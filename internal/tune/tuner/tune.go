@@ -162,7 +162,7 @@ func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, err
 		return nil, nil // it never runs
 	}
 	k.stage, k.margins = t.stages[i], t.margins[i]
-	space := c.Space
+	space := t.sensible(k.stage, c.Space)
 	if t.opts.Restrict != nil {
 		var err error
 		if space, err = t.opts.Restrict(k.name, space); err != nil {

@@ -3,11 +3,13 @@ package tuner
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -79,7 +81,7 @@ func TestRefusals(t *testing.T) {
 		return nil
 	}
 	var wrong, told int
-	o := options(s, b, 200)
+	o := options(s, b, 100)
 	o.Events = func(e Event) {
 		if e.Kind == EventTrial {
 			told++
@@ -97,7 +99,7 @@ func TestRefusals(t *testing.T) {
 		}
 		seen[x.Reason]++
 	}
-	if told != 200 || wrong != seen["wrong"] {
+	if told != 100 || wrong != seen["wrong"] {
 		t.Errorf("%d events, %d of them wrong", told, wrong)
 	}
 	for _, x := range r.Refusals {
@@ -237,6 +239,26 @@ func TestTwoKernels(t *testing.T) {
 	for _, k := range r.Kernels {
 		if !strings.Contains(r.Best, k.Kernel+"@1{"+k.Best+"}") {
 			t.Errorf("%s is not in %s", k.Best, r.Best)
+		}
+	}
+}
+
+// What the user has restricted the space to is what comes out of it, though the
+// default may be faster.
+func TestRestriction(t *testing.T) {
+	b := program(t, plane)
+	s := newScripted(t, b, smooth)
+	o := options(s, b, 20)
+	o.Restrict = func(_ string, s schedule.Space) (schedule.Space, error) {
+		return s.Fix("block", schedule.Int(256, 0), schedule.Int(256, 64))
+	}
+	r := tune(t, o)
+	if !strings.Contains(r.Best, "block=256x") || len(r.Kernels[0].Trials) == 0 {
+		t.Errorf("%s", r.Best)
+	}
+	for _, x := range r.Kernels[0].Trials {
+		if setting(x.Config, "block") != 256 || setting(x.Config, "threads") > runtime.GOMAXPROCS(0) {
+			t.Errorf("%s", x.Config)
 		}
 	}
 }
