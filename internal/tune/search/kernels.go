@@ -29,6 +29,14 @@ type part struct {
 // axes names dimensions from the inner one outwards.
 var axes = []string{"x", "y", "z", "w"}
 
+// axisName names a dimension counted from the inner one; few have more than four.
+func axisName(fromEnd int) string {
+	if fromEnd < len(axes) {
+		return axes[fromEnd]
+	}
+	return fmt.Sprintf("d%d", fromEnd)
+}
+
 // innermost says of parameters on which axis the last of their numbers acts,
 // where that is not the inner one or not told by their being lists.
 var innermost = map[string]int{"vec": 0, "rows": 1}
@@ -75,10 +83,10 @@ func (k *KernelSpace) add(p *schedule.Param) {
 			c := Param{Name: p.Name, Of: p.Name}
 			switch leaves, known := innermost[p.Name]; {
 			case len(n) > 1 || k.split(p.Name):
-				c.Axis = axes[fromEnd+leaves]
+				c.Axis = axisName(fromEnd + leaves)
 				c.Name += "." + c.Axis
 			case known:
-				c.Axis = axes[leaves]
+				c.Axis = axisName(leaves)
 			}
 			k.coordinate(c, part{p.Name, fromEnd}, schedule.Int(n[d]))
 		}

@@ -181,3 +181,25 @@ func TestShape(t *testing.T) {
 		t.Errorf("with planes in shared memory %v has the shape %v", turned, q)
 	}
 }
+
+// TestManyAxes has a kernel of six dimensions, and rows beside the inner one.
+func TestManyAxes(t *testing.T) {
+	block := []schedule.Value{schedule.Int(0, 0, 0, 0, 0, 0), schedule.Int(0, 0, 0, 0, 8, 64)}
+	rows := []schedule.Value{schedule.Int(1, 1), schedule.Int(1, 2)}
+	k := Of(schedule.Space{Families: []schedule.Family{{Name: "loops", Params: []schedule.Param{
+		{Name: "block", Values: block, Default: block[0]}, {Name: "rows", Values: rows, Default: rows[0]},
+	}}}})
+	var names []string
+	for _, p := range k.Params() {
+		names = append(names, p.Name+" "+p.Axis)
+	}
+	want := []string{"family ", "block.d5 d5", "block.d4 d4", "block.w w", "block.z z", "block.y y", "block.x x", "rows.z z", "rows.y y"}
+	if !slices.Equal(names, want) {
+		t.Errorf("%q", names)
+	}
+	for p := range k.All() {
+		if !k.Legal(p) {
+			t.Errorf("%v is not legal", p)
+		}
+	}
+}
