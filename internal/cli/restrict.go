@@ -2,8 +2,6 @@ package cli
 
 import (
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -18,23 +16,16 @@ type spaceFlags struct {
 	Free  bool     `help:"Also what the source excludes by its #pragma and its storage hints."`
 }
 
-// restriction is one of them.
-type restriction struct {
-	where string // "--limit", or "space.txt:3: limit"
-	text  string
-	apply func(schedule.Space) (schedule.Space, error)
-}
-
 // restrictions reads the options and the file.
-func (f *spaceFlags) restrictions() ([]restriction, error) {
-	var list []restriction
+func (f *spaceFlags) restrictions() ([]schedule.Restriction, error) {
+	var list []schedule.Restriction
 	for _, text := range f.Limit {
-		list = append(list, limitTo("--limit", text))
+		list = append(list, schedule.LimitTo("--limit", text))
 	}
 	for _, text := range f.Fix {
-		r, err := fixTo("--fix", text)
+		r, err := schedule.FixTo("--fix", text)
 		if err != nil {
-			return nil, err
+			return nil, usage("%s", err)
 		}
 		list = append(list, r)
 	}
@@ -45,52 +36,11 @@ func (f *spaceFlags) restrictions() ([]restriction, error) {
 	if err != nil {
 		return nil, gridio.Named(f.Space, err)
 	}
-	more, err := spaceFile(f.Space, string(contents))
-	return append(list, more...), err
-}
-
-// spaceFile reads the lines of a file of restrictions.
-func spaceFile(name, contents string) ([]restriction, error) {
-	var list []restriction
-	number := 0
-	for line := range strings.Lines(contents) {
-		number++
-		line, _, _ = strings.Cut(line, "#")
-		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		rest = strings.TrimSpace(rest)
-		where := name + ":" + strconv.Itoa(number) + ": " + word
-		switch word {
-		case "":
-		case "limit":
-			list = append(list, limitTo(where, rest))
-		case "fix":
-			r, err := fixTo(where, rest)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, r)
-		default:
-			return nil, usage("%s:%d: a line begins with fix or limit, not with %s", name, number, word)
-		}
+	more, err := schedule.ParseRestrictions(f.Space, string(contents))
+	if err != nil {
+		return nil, usage("%s", err)
 	}
-	return list, nil
-}
-
-func limitTo(where, text string) restriction {
-	return restriction{where, text, func(s schedule.Space) (schedule.Space, error) { return s.Limit(text) }}
-}
-
-func fixTo(where, text string) (restriction, error) {
-	name, list, found := strings.Cut(text, "=")
-	var values []schedule.Value
-	for part := range strings.SplitSeq(list, "|") {
-		v, err := schedule.ParseValue(part)
-		if !found || err != nil {
-			return restriction{}, usage("%s %s: write NAME=VALUE, or NAME=VALUE|VALUE", where, text)
-		}
-		values = append(values, v)
-	}
-	return restriction{where, text, func(s schedule.Space) (schedule.Space, error) { return s.Fix(name, values...) }}, nil
+	return append(list, more...), nil
 }
 
 // restrict applies the options to all kernels that they fit. One that fits
@@ -104,14 +54,14 @@ func (f *spaceFlags) restrict(choices []lower.Choice) error {
 		var first error
 		fits := false
 		for i := range choices {
-			if less, err := r.apply(choices[i].Space); err == nil {
+			if less, err := r.Apply(choices[i].Space); err == nil {
 				choices[i].Space, fits = less, true
 			} else if first == nil {
 				first = err
 			}
 		}
 		if !fits && first != nil {
-			return usage("%s %s: %s", r.where, r.text, first)
+			return usage("%s %s: %s", r.Where, r.Text, first)
 		}
 	}
 	return nil
@@ -125,7 +75,7 @@ func (f *spaceFlags) restriction() (func(string, schedule.Space) (schedule.Space
 	}
 	return func(_ string, s schedule.Space) (schedule.Space, error) {
 		for _, r := range list {
-			if less, err := r.apply(s); err == nil {
+			if less, err := r.Apply(s); err == nil {
 				s = less
 			}
 		}

@@ -196,8 +196,8 @@ func (c *tuneCmd) spaceText() string {
 	}
 	var parts []string
 	for _, r := range list {
-		word := r.where[strings.LastIndexAny(r.where, "- ")+1:] // limit or fix
-		parts = append(parts, word+" "+r.text)
+		word := r.Where[strings.LastIndexAny(r.Where, "- ")+1:] // limit or fix
+		parts = append(parts, word+" "+r.Text)
 	}
 	if c.Free {
 		parts = append(parts, "free")

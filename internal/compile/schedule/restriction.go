@@ -1,0 +1,65 @@
+package schedule
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Restriction is what a user leaves of a space.
+type Restriction struct {
+	Where string // it was written: "--limit", or "space.txt:3: limit"
+	Text  string
+	apply func(Space) (Space, error)
+}
+
+// Apply returns what is left of a space.
+func (r Restriction) Apply(s Space) (Space, error) { return r.apply(s) }
+
+// LimitTo returns the restriction that Space.Limit makes of a text.
+func LimitTo(where, text string) Restriction {
+	return Restriction{where, text, func(s Space) (Space, error) { return s.Limit(text) }}
+}
+
+// FixTo returns the restriction that Space.Fix makes of a text like
+// "block=4x64|8x32".
+func FixTo(where, text string) (Restriction, error) {
+	name, list, found := strings.Cut(text, "=")
+	var values []Value
+	for part := range strings.SplitSeq(list, "|") {
+		v, err := ParseValue(part)
+		if !found || err != nil {
+			return Restriction{}, fmt.Errorf("%s %s: write NAME=VALUE, or NAME=VALUE|VALUE", where, text)
+		}
+		values = append(values, v)
+	}
+	return Restriction{where, text, func(s Space) (Space, error) { return s.Fix(name, values...) }}, nil
+}
+
+// ParseRestrictions reads a file of restrictions: on each line fix NAME=VALUE|VALUE
+// or limit LIMIT; # begins a comment.
+func ParseRestrictions(name, contents string) ([]Restriction, error) {
+	var list []Restriction
+	number := 0
+	for line := range strings.Lines(contents) {
+		number++
+		line, _, _ = strings.Cut(line, "#")
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		rest = strings.TrimSpace(rest)
+		where := name + ":" + strconv.Itoa(number) + ": " + word
+		switch word {
+		case "":
+		case "limit":
+			list = append(list, LimitTo(where, rest))
+		case "fix":
+			r, err := FixTo(where, rest)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, r)
+		default:
+			return nil, fmt.Errorf("%s:%d: a line begins with fix or limit, not with %s", name, number, word)
+		}
+	}
+	return list, nil
+}
