@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -416,5 +418,64 @@ func TestGrouped(t *testing.T) {
 		if value(space, p, "block.x") < 32 || value(space, p, "block.y") > 4 {
 			t.Errorf("no expert would try %s", space.Text(p))
 		}
+	}
+}
+
+// TestBuiltins: every file of the house is listed by a line of its own.
+func TestBuiltins(t *testing.T) {
+	docs := map[string]bool{}
+	for _, info := range Names() {
+		if info.Doc == "" || strings.Contains(info.Doc, "\n") || docs[info.Doc] {
+			t.Errorf("%s is described by %q", info.Name, info.Doc)
+		}
+		docs[info.Doc] = true
+		if err := Check(info.Name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range Specifications() {
+		text, ok := Specification(name)
+		if !ok || !strings.HasPrefix(text, "# ") {
+			t.Errorf("%s has no file, or no description in it", name)
+		}
+		// It must not depend on names that other spaces lack.
+		for _, space := range []*KernelSpace{singleSpace(), garveySpace(4), hugeSpace(), terrain()} {
+			if _, err := New(name, Problem{Space: space}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if _, ok := Specification("random"); ok {
+		t.Error("random is no file")
+	}
+}
+
+// TestFileStrategies reads files by name.
+func TestFileStrategies(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.spec")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := Problem{Space: specSpace()}
+	if _, err := New(file, p); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	write("option n = 1; vec = {n};")
+	s, err := New(file+":n=4", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Ask(9); len(got) != 1 || value(specSpace(), got[0], "vec") != 4 {
+		t.Errorf("%v", got)
+	}
+	if err := Check(file + ":m=4"); err == nil {
+		t.Error("an option that the file does not have is taken")
+	}
+	write("vec = ;")
+	var bad *SpecError
+	if err := Check(file); !errors.As(err, &bad) {
+		t.Errorf("a file that is wrong: %v", err)
 	}
 }

@@ -23,7 +23,7 @@ type hierarchical struct {
 	quota   int     // points of a level
 	plan    []Point // of the level, not yet asked for
 	open    map[string]bool
-	results []Trial // of the level, and what it began with
+	results []Trial // of all levels so far
 	caps    capping
 }
 
