@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,17 +16,33 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
 func TestMain(m *testing.M) {
 	os.Setenv("OMP_WAIT_POLICY", "passive")
-	worker.Main(Service)
-	os.Exit(m.Run())
+	worker.Main(Service, pool.Service)
+	status := m.Run()
+	if remove, _ := pretend(); remove != nil && pretended {
+		remove()
+	}
+	os.Exit(status)
 }
+
+// pretend installs a pretended GPU, when a test first wants it.
+var pretend = sync.OnceValues(func() (func(), error) {
+	if !pretended {
+		return nil, nil
+	}
+	return cudatest.Install()
+})
+
+var pretended bool
 
 // The stage of these tests doubles each cell of u into v, and sums v up. What
 // the code does instead is put in the place of HERE.
@@ -227,6 +244,68 @@ func TestCompilers(t *testing.T) {
 		text += fmt.Sprintf("#define A%d A%d A%d\n", i+1, i, i)
 	}
 	if _, err := l.Compile(t.Context(), Text{Source: text + "int f(int x) { return A40 1; }"}); refusal.Of(err) != refusal.Compiler || time.Since(begin) > 20*time.Second {
+		t.Errorf("%v", err)
+	}
+}
+
+// A kernel that spoils the GPU's context costs the worker, and the next one
+// runs in another.
+func TestPoisonedContext(t *testing.T) {
+	if _, err := exec.LookPath("c++"); err != nil {
+		t.Skip("no C++ compiler")
+	}
+	pretended = true
+	if _, err := pretend(); err != nil {
+		t.Fatal(err)
+	}
+	cache, err := toolchain.OpenCache(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cache.Close() })
+	l, err := Open(t.Context(), Options{Device: "cuda:0", Arithmetic: toolchain.Contract, Cache: cache, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	setting := doubled
+	setting.Cells = nil
+	if err := l.Arrange(t.Context(), setting); err != nil {
+		t.Fatal(err)
+	}
+	code := func(name, statement string) Code {
+		made, err := l.Compile(t.Context(), Text{Source: `extern "C" __global__ void ` + name + `(double *v, const double *u) { const int i = threadIdx.x; ` + statement + ` }`})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Code{
+			Name: name, Image: made.Image, Kernels: []string{name}, To: 1,
+			Use: Use{Reads: []bool{false, true}, Writes: []bool{true, false}},
+			Launches: []runexec.Launch{{
+				Args:     []runexec.Arg{{Kind: runexec.GridArg}, {Kind: runexec.GridArg, Index: 1}},
+				Geometry: kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{cells, 1, 1}},
+			}},
+		}
+	}
+	good := code("twice", "v[i] = 2 * u[i];")
+	if _, err := l.Expect(t.Context(), good, false); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := l.Try(t.Context(), code("twice", "v[i] = u[i] + u[i];"), margins, rule, time.Minute); err != nil || r.Agreement.Cells != cells || r.Condition == "" {
+		t.Errorf("%+v %v", r, err)
+	}
+	_, err = l.Try(t.Context(), code("wild_twice", "v[i] = 1;"), margins, rule, time.Minute)
+	if _, crash := errors.AsType[*Crash](err); !crash || !strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") {
+		t.Errorf("%v", err)
+	}
+	_, err = l.Try(t.Context(), code("hang_twice", "v[i] = 1;"), margins, rule, time.Second)
+	if _, late := errors.AsType[*Late](err); !late {
+		t.Errorf("%v", err)
+	}
+	if _, err := l.Try(t.Context(), good, margins, rule, time.Minute); err != nil {
+		t.Errorf("after that: %v", err)
+	}
+	if _, err := l.Try(t.Context(), code("twice", "v[i] = 2 * u[i] + (i == 5);"), margins, rule, time.Minute); err == nil || !strings.Contains(err.Error(), "v[0][5], the first of 1 wrong cells,") {
 		t.Errorf("%v", err)
 	}
 }
