@@ -81,6 +81,7 @@ type heuristic struct {
 	pull    func() (Point, bool)
 	pending map[string]bool // of the step
 	found   int             // points that were yielded
+	misses  int             // combinations since then that made none
 }
 
 func (h *heuristic) fill(n int) {

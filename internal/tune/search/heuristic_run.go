@@ -94,6 +94,7 @@ func (s *stepStatement) run(h *heuristic, scope []fixed, yield func(Point) bool)
 		return true
 	}
 	sc := &scene{point: slices.Clone(base), best: base, rng: h.rng}
+	h.misses = 0
 	return s.combine(h, base, sc, 0, nil, yield) && h.wait(yield)
 }
 
@@ -114,6 +115,9 @@ func (s *stepStatement) combine(h *heuristic, base Point, sc *scene, n int, set 
 	was := sc.point[at]
 	defer func() { sc.point[at] = was }()
 	for _, v := range s.items[n].values(sc, at) {
+		if h.misses++; h.misses > maxMisses {
+			return true
+		}
 		sc.point[at] = v
 		if slices.ContainsFunc(s.early[n], func(f formula) bool { return f.eval(sc) == 0 }) {
 			continue
@@ -124,6 +128,10 @@ func (s *stepStatement) combine(h *heuristic, base Point, sc *scene, n int, set 
 	}
 	return true
 }
+
+// maxMisses is how many combinations in a row a step looks at that make no new
+// point. Then it ends, lest a condition that nothing meets go through 10^9 of them.
+const maxMisses = 100_000
 
 // try yields a combination if it makes a point that is allowed and fresh.
 func (s *stepStatement) try(h *heuristic, base Point, set []change, yield func(Point) bool) bool {
@@ -137,5 +145,6 @@ func (s *stepStatement) try(h *heuristic, base Point, set []change, yield func(P
 	}
 	h.pending[p.Key()] = true
 	h.found++
+	h.misses = 0
 	return yield(p)
 }

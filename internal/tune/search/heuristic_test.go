@@ -479,3 +479,14 @@ func TestFileStrategies(t *testing.T) {
 		t.Errorf("a file that is wrong: %v", err)
 	}
 }
+
+// TestConditionThatNothingMeets ends all the same, in a space of 10^9 points.
+func TestConditionThatNothingMeets(t *testing.T) {
+	s, err := NewHeuristic("f", `"*" = all where p10 == 3;`, "", Problem{Space: hugeSpace()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Ask(5); len(got) != 1 { // the start
+		t.Errorf("%d points", len(got))
+	}
+}

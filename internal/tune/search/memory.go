@@ -38,6 +38,9 @@ const (
 
 func newMemory(p Problem) *memory {
 	count := p.Space.Count()
+	if p.Estimate != nil {
+		p.Estimate = remembered(p.Estimate)
+	}
 	return &memory{
 		Problem: p,
 		params:  p.Space.Params(),
@@ -47,6 +50,24 @@ func newMemory(p Problem) *memory {
 		status:  map[string]status{},
 		at:      map[string]int{},
 		best:    -1,
+	}
+}
+
+// remembered asks for the estimate of a point once: it may have to lower a kernel.
+func remembered(estimate func(Point) (float64, bool)) func(Point) (float64, bool) {
+	type answer struct {
+		time float64
+		runs bool
+	}
+	known := map[string]answer{}
+	return func(p Point) (float64, bool) {
+		key := p.Key()
+		a, ok := known[key]
+		if !ok {
+			a.time, a.runs = estimate(p)
+			known[key] = a
+		}
+		return a.time, a.runs
 	}
 }
 

@@ -48,7 +48,7 @@ const (
 func newModelled(p Problem, _ string) (Strategy, error) {
 	m := newMemory(p)
 	o := &modelled{
-		queue: queue{memory: m}, moves: newMoves(p.Space), encoder: newEncoder(p), kind: &neighbourhoods[0],
+		queue: queue{memory: m}, moves: newMoves(p.Space), encoder: newEncoder(m.Problem), kind: &neighbourhoods[0],
 		held: map[string]bool{}, known: map[string]bool{},
 	}
 	o.time = newForest(timeTrees, 2, o.width, m.rng)

@@ -308,3 +308,24 @@ func ExampleNames() {
 	// random: points at random, without replacement
 	// exhaustive: every point, in the space's order
 }
+
+// TestEstimatesOnce: an estimate may be dear, so nobody asks for it twice.
+func TestEstimatesOnce(t *testing.T) {
+	space := Of(twoFamilies())
+	for _, name := range makersSorted() {
+		asked := map[string]int{}
+		s, err := New(name, Problem{Space: space, Seed: 1, Estimate: func(p Point) (float64, bool) {
+			asked[p.Key()]++
+			return 1 + float64(p[0]), true
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(s, 30, func(p Point) Trial { return scripted(space, p, fates["mixed"]) })
+		for p := range space.All() {
+			if n := asked[p.Key()]; n > 1 {
+				t.Errorf("%s asks %d times for the estimate of %s", name, n, space.Text(p))
+			}
+		}
+	}
+}
