@@ -43,6 +43,7 @@ type commands struct {
 	Space      spaceCmd      `cmd:"" help:"Show the configurations that a program's kernels may have."`
 	Run        runCmd        `cmd:"" help:"Run a program on a device."`
 	Tune       tuneCmd       `cmd:"" help:"Find the fastest kernels for a program on a device."`
+	Report     reportCmd     `cmd:"" help:"Draw the report of a search once more."`
 	Search     searchCmd     `cmd:"" help:"List search strategies, and score them on recorded spaces."`
 	Emit       emitCmd       `cmd:"" help:"Write the generated code, as a library to call."`
 	Devices    devicesCmd    `cmd:"" help:"List the devices that were found, and why others cannot be used."`

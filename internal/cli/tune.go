@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,7 +10,6 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
@@ -29,7 +25,7 @@ type tuneCmd struct {
 	Trials   int           `help:"Stop after so many configurations." placeholder:"N"`
 	Target   string        `help:"Stop when the program is so fast: 1e9 updates of cells a second, or with % a part of what memory allows." placeholder:"SPEED"`
 	Seed     uint64        `default:"1" help:"Make other random choices. Default: 1." placeholder:"N"`
-	Out      string        `help:"Write the whole story as tuning.json to a folder." placeholder:"DIR"`
+	Out      string        `help:"Write the story, a report, the best plan and a library to a folder: tuning.json, report.html, best.plan, library." placeholder:"DIR"`
 	JSON     bool          `name:"json" help:"Print what happens, an object of JSON on each line."`
 	Quiet    bool          `short:"q" help:"No progress and no notes."`
 
@@ -92,6 +88,9 @@ func (c *tuneCmd) Run(a *app) error {
 	if err := c.check(o, t.lowering(o.Bound, kind)); err != nil {
 		return err
 	}
+	if err := reserve(c.Out); err != nil {
+		return err
+	}
 	cache, err := toolchain.OpenCache("")
 	if err != nil {
 		return err
@@ -126,11 +125,17 @@ func (c *tuneCmd) Run(a *app) error {
 		return err
 	}
 	cache.Trim(cacheLimit) // what cannot be removed now will be another time
-	if err := c.keep(result); err != nil {
-		return err
-	}
 	if !c.JSON {
 		printTuning(a, result)
+	}
+	if c.Out != "" {
+		h := &harvest{source: src, bound: o.Bound, set: o.Set, about: o.Lab.About(), mode: t.arithmetic, free: c.Free}
+		if err := h.write(c.Out, result, nil, show.say); err != nil {
+			return err
+		}
+		if !c.JSON {
+			fmt.Fprintf(a.stdout, "wrote %s\n", filepath.Join(c.Out, "report.html"))
+		}
 	}
 	if result.Interrupted {
 		show.say("interrupted: the same command with --resume %s goes on", book.session.ID())
@@ -206,24 +211,6 @@ func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
 		return err
 	}
 	return fitsSpaces(c.Strategy, choices)
-}
-
-// keep writes tuning.json.
-func (c *tuneCmd) keep(r *tuner.Result) error {
-	if c.Out == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(c.Out, 0o777); err != nil {
-		return gridio.Named(c.Out, err)
-	}
-	return gridio.WriteFile(filepath.Join(c.Out, "tuning.json"), func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s\n", text)
-		return err
-	})
 }
 
 // printTuning prints the table of plans and the best of them.

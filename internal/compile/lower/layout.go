@@ -31,6 +31,9 @@ func (m *module) settleLayouts(nests []*nest) {
 			m.layoutOf(a.Grid).Align = max(m.layoutOf(a.Grid).Align, t.vec)
 		}
 	}
+	for g, n := range m.opts.aligned {
+		m.layoutOf(g).Align = max(m.layoutOf(g).Align, n)
+	}
 	m.joinLayouts(m.Program.Body)
 	for _, g := range m.Program.Grids {
 		l, ok := m.layouts[g]

@@ -44,6 +44,8 @@ type Options struct {
 	// Free leaves the choice of what the source fixes about kernels for GPUs to
 	// the plan.
 	Free bool
+
+	aligned map[*ir.Grid]int64 // what rows are padded to at the least
 }
 
 // Target is the kind of machine that kernels are for.

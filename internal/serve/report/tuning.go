@@ -104,6 +104,7 @@ var orderOfPlans = []string{"default", "expert", "plain", "best"}
 // were taken side by side.
 func (t *Tuning) plans() []Plan {
 	place := func(name string) int {
+		name = strings.TrimSuffix(name, " (best)")
 		if i := slices.Index(orderOfPlans, name); i >= 0 {
 			return i
 		}
@@ -114,6 +115,9 @@ func (t *Tuning) plans() []Plan {
 		if found := strings.HasPrefix(c.Name, "found ") || place(c.Name) == len(orderOfPlans); found && c.Plan == t.Best {
 			list[i].Name = "best"
 		}
+	}
+	if i := slices.IndexFunc(list, func(c tuner.Contender) bool { return c.Plan == t.Best && c.Name != "plain" }); i >= 0 && list[i].Name != "best" {
+		list[i].Name += " (best)"
 	}
 	slices.SortStableFunc(list, func(a, b tuner.Contender) int { return place(a.Name) - place(b.Name) })
 	var out []Plan
