@@ -129,41 +129,21 @@ func (t *tuning) roofline(ctx context.Context) error {
 // rank measures the share of each kernel in the program's time, with the usual
 // plan, and puts the most expensive first.
 func (t *tuning) rank(ctx context.Context, usual schedule.Plan) error {
-	seconds := make([]float64, len(t.stages))
+	seconds := map[*kernelSearch]float64{}
 	total := 0.0
-	if len(t.kernels) > 1 {
-		for i, st := range t.stages {
-			v, err := st.lowered(st.bound, usual)
-			if err != nil {
-				v, err = st.lowered(st.bound, t.plainPlan())
-			}
-			if err != nil {
-				return err
-			}
-			made, err := t.lab.Compile(ctx, v.text())
-			if err != nil {
-				return err
-			}
-			v.code.Image = made.Image
-			if seconds[i], err = t.lab.Batch(ctx, v.code, t.about.Least); err != nil {
-				return err
-			}
-			seconds[i] *= st.runs
-			total += seconds[i]
+	for _, k := range t.kernels {
+		if len(t.kernels) == 1 {
+			seconds[k], total = 1, 1
+			break
 		}
+		s, err := t.usualTime(ctx, k, usual)
+		if err != nil {
+			return err
+		}
+		seconds[k] = k.stage.runs * s
+		total += seconds[k]
 	}
-	of := func(k *kernelSearch) float64 {
-		n := 0
-		for _, other := range t.kernels {
-			if other.stage == k.stage {
-				n++
-			}
-		}
-		if total == 0 {
-			return 1
-		}
-		return seconds[slices.Index(t.stages, k.stage)] / total / float64(n)
-	}
+	of := func(k *kernelSearch) float64 { return seconds[k] / max(total, 1e-12) }
 	slices.SortStableFunc(t.kernels, func(a, b *kernelSearch) int {
 		if x, y := t.logged(a), t.logged(b); x != y {
 			return x - y
@@ -179,6 +159,28 @@ func (t *tuning) rank(ctx context.Context, usual schedule.Plan) error {
 		t.result.Kernels = append(t.result.Kernels, r)
 	}
 	return nil
+}
+
+// usualTime measures what a kernel takes with the usual plan; if that does not
+// run, what the plain kernels of its stage take.
+func (t *tuning) usualTime(ctx context.Context, k *kernelSearch, usual schedule.Plan) (float64, error) {
+	for _, plan := range []schedule.Plan{usual, t.plainPlan()} {
+		v, err := k.stage.lowered(k.stage.bound, plan)
+		if err != nil {
+			continue
+		}
+		made, err := t.lab.Compile(ctx, v.text())
+		if err != nil {
+			continue
+		}
+		v.code.Image = made.Image
+		k.narrow(&v.code)
+		s, err := t.lab.Batch(ctx, v.code, t.about.Least)
+		if err == nil || ctx.Err() != nil {
+			return s, err
+		}
+	}
+	return 0, fmt.Errorf("neither the usual nor the plain kernels of %s run", k.stage.stage.Name)
 }
 
 // logged returns when the search that goes on came to a kernel; those that it
@@ -223,10 +225,11 @@ func (t *tuning) final(ctx context.Context) error {
 // compiles it, and the best that was found.
 func (t *tuning) rivals() []*rival {
 	o := t.options
-	o.Plan = t.opts.Plan
+	o.Plan = t.given
 	var list []*rival
-	usual, err := lower.Plan(t.subject.bound.Program, o)
-	list = append(list, &rival{name: "default", plan: usual, err: err})
+	first, err := lower.Plan(t.subject.bound.Program, o)
+	list = append(list, &rival{name: "default", plan: first, err: err})
+	usual := t.usual
 	list = append(list, t.experts()...)
 	if t.about.Target == lower.CPU {
 		list = append(list, &rival{name: "plain", plan: t.plainPlan(), plain: true})

@@ -18,6 +18,7 @@ type kernelSearch struct {
 	*tuning
 	kernel   schedule.Kernel
 	name     string
+	place    int // among the kernels of its stage, from 1; 0 if it is alone
 	stage    *stage
 	plan     schedule.Plan // of the stage's other kernels
 	space    *search.KernelSpace
@@ -299,6 +300,7 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 	}
 	var t measure.Trial
 	var err error
+	k.narrow(&c.code)
 	k.works.quietly(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, patience(best)) })
 	if ctx.Err() != nil {
 		return nil // it was not the variant's fault

@@ -30,6 +30,7 @@ func (k *kernelSearch) prepareReference(ctx context.Context) {
 		return
 	}
 	v.code.Image = made.Image
+	k.narrow(&v.code)
 	if _, err := k.lab.Try(ctx, v.code, k.margins, measure.Rule{Least: k.about.Least, Batches: 1}, firstPatience); err != nil {
 		return
 	}

@@ -29,6 +29,8 @@ type tuning struct {
 	counts  counts
 	idle    time.Duration
 	result  *Result
+	given   schedule.Plan // by the user
+	usual   schedule.Plan // of the form that is searched, with defaults
 }
 
 // Run tunes a program. When ctx ends, the best so far is the result, marked as
@@ -44,7 +46,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if t.subject, err = newSubject(o.Bound, o.Lab, o.Arithmetic, o.Free); err != nil {
 		return nil, err
 	}
-	t.options.Plan = o.Plan
+	t.given = o.Plan
 	t.begin()
 	working, stop := context.WithCancel(ctx)
 	defer stop()
@@ -119,14 +121,6 @@ func (t *tuning) note(format string, args ...any) {
 // setUp makes the kernels' searches, checks the plain kernels, and measures
 // what memory allows.
 func (t *tuning) setUp(ctx context.Context) error {
-	choices, err := t.choices(t.opts.Plan)
-	if err != nil {
-		return constraint(err)
-	}
-	var usual schedule.Plan
-	for _, c := range choices {
-		usual.Kernels = append(usual.Kernels, c.Kernel)
-	}
 	if err := t.reference(ctx); err != nil {
 		return err
 	}
@@ -136,13 +130,33 @@ func (t *tuning) setUp(ctx context.Context) error {
 	if err := t.roofline(ctx); err != nil {
 		return err
 	}
+	if err := t.settleLocals(ctx); err != nil {
+		return err
+	}
+	choices, err := t.choices(t.opts.Plan)
+	if err != nil {
+		return constraint(err)
+	}
+	var usual schedule.Plan
 	for _, c := range choices {
+		usual.Kernels = append(usual.Kernels, c.Kernel)
+	}
+	t.usual = usual
+	places := map[string]int{}
+	for _, c := range choices {
+		places[c.Stage]++
 		k, err := t.search(c, usual)
 		if err != nil {
 			return err
 		}
 		if k != nil {
+			k.place = places[c.Stage]
 			t.kernels = append(t.kernels, k)
+		}
+	}
+	for _, k := range t.kernels {
+		if places[k.kernel.Stage] == 1 {
+			k.place = 0
 		}
 	}
 	if len(t.kernels) == 0 {
@@ -178,9 +192,25 @@ func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, err
 	}
 	var err error
 	k.strategy, err = search.New(t.strategyName(), search.Problem{
-		Space: k.space, Seed: t.opts.Seed, Budget: t.opts.Trials, Sizes: t.sizes(), Estimate: k.estimates(),
+		Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(), Estimate: k.estimates(),
 	})
 	return k, err
+}
+
+// Trials a second that are usual: on devices that compilers do not share, and
+// on others.
+const usualRate, sharedRate = 25, 1.5
+
+// likelyTrials is how many trials are likely to be made, as a hint.
+func (t *tuning) likelyTrials() int {
+	if t.opts.Trials > 0 {
+		return t.opts.Trials
+	}
+	rate := float64(usualRate)
+	if t.about.Shared {
+		rate = sharedRate
+	}
+	return int(rate * t.opts.Budget.Seconds())
 }
 
 // strategyName is the strategy to use: auto, or what stands in for it.

@@ -1,0 +1,68 @@
+package tuner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// Rounds that tell whether local grids had better be fused.
+const formRounds = 5
+
+// settleLocals chooses between the two forms that a program with local grids
+// may have: they are stored between kernels, or computed where they are read.
+// Each is a program of its own, with other kernels, so that both are timed with
+// their defaults and the faster one is searched. A plan that says which is
+// obeyed.
+func (t *tuning) settleLocals(ctx context.Context) error {
+	for _, v := range t.opts.Plan.Every.Values {
+		if v.Name == "local" {
+			return nil
+		}
+	}
+	if len(t.opts.Plan.Kernels) > 0 {
+		return nil
+	}
+	fused := t.opts.Plan
+	fused.Every = fused.Every.With("local", schedule.Word("fused"))
+	var rivals []*rival
+	for _, form := range []struct {
+		name string
+		plan schedule.Plan
+	}{{"stored", t.opts.Plan}, {"fused", fused}} {
+		o := t.options
+		o.Plan = form.plan
+		full, err := lower.Plan(t.subject.bound.Program, o)
+		if err != nil {
+			if form.name == "stored" {
+				return constraint(err)
+			}
+			return nil // there are no local grids that could be fused
+		}
+		rivals = append(rivals, &rival{name: form.name, plan: full})
+	}
+	if rivals[0].plan.String() == rivals[1].plan.String() {
+		return nil
+	}
+	if err := t.duel(ctx, rivals, formRounds); err != nil {
+		return err
+	}
+	stored, other := rivals[0], rivals[1]
+	if other.err != nil || len(other.times) == 0 {
+		return nil
+	}
+	words := "stored between kernels"
+	if stored.err != nil || len(stored.times) == 0 || measure.Median(other.times) < measure.Median(stored.times) {
+		t.opts.Plan = fused
+		words = "computed where they are read"
+	}
+	text := fmt.Sprintf("local grids are %s: ", words)
+	if len(stored.times) > 0 {
+		text += fmt.Sprintf("%.4g ms a step with defaults if they are stored, and ", 1e3*measure.Median(stored.times))
+	}
+	t.note("%s%.4g ms if they are fused", text, 1e3*measure.Median(other.times))
+	return nil
+}
