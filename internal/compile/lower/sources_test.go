@@ -50,6 +50,7 @@ var shapes = map[string][]string{
 	"local":     {"", "M=4 N=4", "M=5 N=140", "M=37 N=5"},
 	"norm":      {"", "M=3 N=1", "M=3 N=3", "M=5 N=133", "M=70 N=61"},
 	"redblack":  {"", "M=1 N=1", "M=2 N=3", "M=5 N=130", "M=34 N=3"},
+	"star":      {"", "L=3 M=5 N=5", "L=9 M=5 N=67", "L=17 M=9 N=3"},
 	"staggered": {"", "M=2 N=4", "M=4 N=130", "M=21 N=5"},
 	"types":     {"", "N=1", "N=2", "N=100"},
 	"uniform":   {"", "M=2 N=4", "M=3 N=150"},
