@@ -6,18 +6,67 @@ import (
 )
 
 // auto is the strategy to use when nothing is known of a space. It begins with
-// a few points that are promising or far apart, and then asks for the point
-// from which a model, learnt from all trials so far, expects most (Jones,
-// Schonlau, Welch 1998). The model is a Gaussian process; it chooses from a pool
+// a few points that are promising or far apart, and then lets two models take turns
+// in asking for the point from which they expect most: a Gaussian process, which
+// a few trials tell much of a smooth space, and the forests of modelled, which see
+// cliffs and products. Each learns from what both ask for, so that where one is
+// misled, the other is likely not to be.
+type auto struct {
+	*gaussian
+	forests *modelled
+	turn    int
+}
+
+func newAuto(p Problem, _ string) (Strategy, error) {
+	m := newMemory(p)
+	g := &gaussian{queue: queue{memory: m}, moves: newMoves(p.Space), surrogate: newSurrogate(p.Space.Params())}
+	first := autoOpenings
+	if p.Budget > 0 {
+		first = min(first, max(p.Budget/4, 4))
+	}
+	for _, p := range g.openings(first) {
+		g.add(p)
+	}
+	return &agent{m, &auto{gaussian: g, forests: newForests(m)}}, nil
+}
+
+func (a *auto) next() (Point, bool) {
+	if len(a.waiting) == 0 {
+		if a.turn++; a.turn%2 == 0 {
+			return a.forests.next()
+		}
+	}
+	return a.gaussian.next()
+}
+
+func (a *auto) told(t Trial) {
+	a.gaussian.told(t)
+	a.forests.told(t)
+}
+
+// ahead returns what the two are likely to ask for in turn.
+func (a *auto) ahead(n int) []Point {
+	list := a.gaussian.ahead((n + 1) / 2)
+	for _, p := range a.forests.ahead(n) {
+		if len(list) < n && !slices.ContainsFunc(list, func(q Point) bool { return slices.Equal(p, q) }) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// gaussian asks for the point from which a Gaussian process, learnt from all
+// trials so far, expects most (Jones, Schonlau, Welch 1998). It chooses from a pool
 // of points drawn from the whole space and of all neighbours of the best, so
 // that the search is wide and climbs at once, in spaces of any size and at a
 // cost that does not depend on it.
-type auto struct {
+type gaussian struct {
 	queue
 	*moves
 	*surrogate
-	model  *process
+	model  *process       // of levels
 	row    map[string]int // of what the model has seen, by point
+	runs   *process       // of 1 for points that ran and 0 for others, less the share of the first; nil while all do
 	renew  int            // number of trials at which the model is made anew
 	pool   []prospect     // in the order of the model's
 	pooled map[string]bool
@@ -40,27 +89,7 @@ const (
 	autoHope     = 0.02 // the least probability that a point is given of running
 )
 
-// What the model learns of each point.
-const (
-	targetTime = iota // its level
-	targetRuns        // 0 if it ran, -1 if it was refused or wrong
-	targets
-)
-
-func newAuto(p Problem, _ string) (Strategy, error) {
-	m := newMemory(p)
-	a := &auto{queue: queue{memory: m}, moves: newMoves(p.Space), surrogate: newSurrogate(p.Space.Params())}
-	first := autoOpenings
-	if p.Budget > 0 {
-		first = min(first, max(p.Budget/4, 4))
-	}
-	for _, p := range a.openings(first) {
-		a.add(p)
-	}
-	return &agent{m, a}, nil
-}
-
-func (a *auto) next() (Point, bool) {
+func (a *gaussian) next() (Point, bool) {
 	if p, ok := a.take(); ok {
 		return p, true
 	}
@@ -88,7 +117,7 @@ func (a *auto) next() (Point, bool) {
 
 // gains returns what the model expects of each point of the pool; less than 0 of
 // those that may not be asked for any more.
-func (a *auto) gains() []float64 {
+func (a *gaussian) gains() []float64 {
 	target := a.level(a.trials[a.best].Seconds)
 	list := make([]float64, len(a.pool))
 	for i := range a.pool {
@@ -97,9 +126,11 @@ func (a *auto) gains() []float64 {
 			list[i] = -1
 			continue
 		}
-		deviation := math.Sqrt(max(a.model.variance[i], 1e-9))
-		list[i] = improvement(target, a.expectation(p)+a.model.mean[targetTime][i], deviation)
-		list[i] *= min(1, max(autoHope, 1+a.model.mean[targetRuns][i]))
+		deviation := a.height * math.Sqrt(max(a.model.variance[i], 1e-9))
+		list[i] = improvement(target, a.expectation(p)+a.model.mean[0][i], deviation)
+		if a.runs != nil {
+			list[i] *= min(1, max(autoHope, a.ran+a.runs.mean[0][i]))
+		}
 	}
 	return list
 }
@@ -114,68 +145,83 @@ func improvement(target, mean, deviation float64) float64 {
 	return deviation * (u*math.Erfc(-u/math.Sqrt2)/2 + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))
 }
 
-func (a *auto) told(t Trial) {
+func (a *gaussian) told(t Trial) {
 	if a.model == nil {
 		return
 	}
-	if _, ok := a.row[t.Point.Key()]; !ok {
-		a.see(t.Point, a.features(t.Point)) // it was not asked for here
-	}
 	a.learn(t)
+	if t.Verdict != Good && a.runs == nil {
+		a.renew = 0 // there is something new to learn
+	}
 	if a.best == len(a.trials)-1 {
 		a.walk(t.Point)
 	}
 }
 
-func (a *auto) see(p Point, f features) { a.row[p.Key()] = a.model.see(f) }
+// see makes a point one that the model has seen, and returns its row.
+func (a *gaussian) see(p Point, f features) int {
+	i, ok := a.row[p.Key()]
+	if !ok {
+		i = a.model.see(f)
+		a.row[p.Key()] = i
+	}
+	return i
+}
 
-func (a *auto) learn(t Trial) {
-	i := a.row[t.Point.Key()]
-	if t.Verdict != Good {
-		a.model.learn(i, targetRuns, -1)
+func (a *gaussian) learn(t Trial) {
+	p := a.prospect(t.Point)
+	if t.Verdict == Good {
+		a.model.learn(a.see(t.Point, p.features), 0, a.level(t.Seconds)-a.expectation(&p))
+	}
+	if a.runs == nil {
 		return
 	}
-	p := a.prospect(t.Point)
-	a.model.learn(i, targetTime, a.level(t.Seconds)-a.expectation(&p))
-	a.model.learn(i, targetRuns, 0)
+	ran := 0.0
+	if t.Verdict == Good {
+		ran = 1
+	}
+	a.runs.learn(a.runs.see(p.features), 0, ran-a.ran)
 }
 
 // rebuild fits the model to the trials so far and draws most of the pool anew.
-func (a *auto) rebuild() {
+func (a *gaussian) rebuild() {
 	a.renew = max(len(a.trials)+1, int(autoGrowth*float64(len(a.trials))))
 	trials := a.trials
 	if len(trials) > autoSeen {
 		// The best and the latest tell most of what is near the optimum.
-		trials = append(a.top(autoSeen/2), trials[len(trials)-autoSeen/2:]...)
+		trials = slices.Clone(trials[len(trials)-autoSeen/2:])
+		for _, t := range a.top(autoSeen / 2) {
+			if a.at[t.Point.Key()] < len(a.trials)-autoSeen/2 {
+				trials = append(trials, t)
+			}
+		}
 		a.renew = len(a.trials) + autoSeen/4
 	}
 	a.keep()
 	a.surrogate.fit(a.prospects(trials), trials)
-	a.model = newProcess(a.scale, a.noise, targets)
+	a.model, a.runs = newProcess(a.scale, a.noise, 1), nil
+	if a.ran < 1 {
+		a.runs = newProcess(a.scale, usualNoise, 1)
+	}
 	a.row = map[string]int{}
 	// The pool comes first: it is cheaper to predict for all of it at once.
 	for i := range a.pool {
-		a.model.candidate(a.pool[i].features)
+		a.present(a.pool[i].features)
 	}
 	a.fill()
 	for _, t := range a.top(autoTop) {
 		a.walk(t.Point)
 	}
 	for _, t := range trials {
-		if _, twice := a.row[t.Point.Key()]; !twice {
-			a.see(t.Point, a.features(t.Point))
-			a.learn(t)
-		}
+		a.learn(t)
 	}
 	for _, p := range a.under {
-		if _, twice := a.row[p.Key()]; !twice {
-			a.see(p, a.features(p))
-		}
+		a.see(p, a.features(p))
 	}
 }
 
 // keep leaves the more promising half of the pool in it.
-func (a *auto) keep() {
+func (a *gaussian) keep() {
 	old, gains := a.pool, []float64(nil)
 	if a.model != nil {
 		gains = a.gains()
@@ -203,7 +249,7 @@ func (a *auto) keep() {
 }
 
 // fill draws the pool, or takes all of a space that is no larger.
-func (a *auto) fill() {
+func (a *gaussian) fill() {
 	if a.count.IsInt64() && a.count.Int64() <= autoPool {
 		for p := range a.Space.All() {
 			a.offer(slices.Clone(p))
@@ -216,7 +262,7 @@ func (a *auto) fill() {
 }
 
 // walk adds the neighbours of a point to the pool.
-func (a *auto) walk(p Point) {
+func (a *gaussian) walk(p Point) {
 	if k := p.Key(); !a.walked[k] {
 		a.walked[k] = true
 		for _, q := range a.neighbours(p, &neighbourhoods[0], a.rng) {
@@ -226,7 +272,7 @@ func (a *auto) walk(p Point) {
 }
 
 // offer adds a point to the pool if it may be asked for.
-func (a *auto) offer(p Point) {
+func (a *gaussian) offer(p Point) {
 	k := p.Key()
 	if a.pooled[k] || !a.fresh(p) || !a.sensible(p) {
 		return
@@ -234,10 +280,18 @@ func (a *auto) offer(p Point) {
 	a.pooled[k] = true
 	q := a.prospect(p)
 	a.pool = append(a.pool, q)
-	a.model.candidate(q.features)
+	a.present(q.features)
 }
 
-func (a *auto) prospect(p Point) prospect {
+// present adds a point to the pools of the models.
+func (a *gaussian) present(f features) {
+	a.model.candidate(f)
+	if a.runs != nil {
+		a.runs.candidate(f)
+	}
+}
+
+func (a *gaussian) prospect(p Point) prospect {
 	q := prospect{point: p, features: a.features(p)}
 	if a.Estimate != nil {
 		if t, ok := a.Estimate(p); ok && t > 0 {
@@ -247,7 +301,7 @@ func (a *auto) prospect(p Point) prospect {
 	return q
 }
 
-func (a *auto) prospects(trials []Trial) []prospect {
+func (a *gaussian) prospects(trials []Trial) []prospect {
 	list := make([]prospect, len(trials))
 	for i, t := range trials {
 		list[i] = a.prospect(t.Point)
@@ -256,7 +310,7 @@ func (a *auto) prospects(trials []Trial) []prospect {
 }
 
 // ahead returns the points of which the model expects most.
-func (a *auto) ahead(n int) []Point {
+func (a *gaussian) ahead(n int) []Point {
 	list := a.peek(n)
 	if len(list) == n || a.model == nil {
 		return list

@@ -47,12 +47,7 @@ const (
 
 func newModelled(p Problem, _ string) (Strategy, error) {
 	m := newMemory(p)
-	o := &modelled{
-		queue: queue{memory: m}, moves: newMoves(p.Space), encoder: newEncoder(m.Problem), kind: &neighbourhoods[0],
-		held: map[string]bool{}, known: map[string]bool{},
-	}
-	o.time = newForest(timeTrees, 2, o.width, m.rng)
-	o.runs = newForest(runsTrees, 1, o.width, m.rng)
+	o := newForests(m)
 	first := modelOpenings
 	if p.Budget > 0 {
 		first = min(first, max(p.Budget/4, 4))
@@ -61,6 +56,17 @@ func newModelled(p Problem, _ string) (Strategy, error) {
 		o.add(p)
 	}
 	return &agent{m, o}, nil
+}
+
+// newForests returns the method without points to begin with.
+func newForests(m *memory) *modelled {
+	o := &modelled{
+		queue: queue{memory: m}, moves: newMoves(m.Space), encoder: newEncoder(m.Problem), kind: &neighbourhoods[0],
+		held: map[string]bool{}, known: map[string]bool{},
+	}
+	o.time = newForest(timeTrees, 2, o.width, m.rng)
+	o.runs = newForest(runsTrees, 1, o.width, m.rng)
+	return o
 }
 
 func (o *modelled) next() (Point, bool) {

@@ -188,9 +188,9 @@ func (g *process) set(i, target int, z float64) {
 }
 
 // likelihood returns the log of the probability of values at points, but for a
-// constant, with the scale of the values chosen best. Squares are the squared
+// constant, and the standard deviation of the process that makes it greatest. Squares are the squared
 // distances of pairs by parameter, in the order of the lower triangle.
-func likelihood(values []float64, squares [][]float32, scale []float64, noise float64, work []float64) float64 {
+func likelihood(values []float64, squares [][]float32, scale []float64, noise float64, work []float64) (log, deviation float64) {
 	n := len(values)
 	fit, determinant := 0.0, 0.0
 	z := make([]float64, n)
@@ -221,5 +221,6 @@ func likelihood(values []float64, squares [][]float32, scale []float64, noise fl
 		fit += z[i] * z[i]
 		determinant += math.Log(row[i])
 	}
-	return -float64(n)/2*math.Log(fit/float64(n)+1e-12) - determinant
+	variance := fit/float64(max(n, 1)) + 1e-12
+	return -float64(n)/2*math.Log(variance) - determinant, math.Sqrt(variance)
 }

@@ -29,7 +29,7 @@ const neighbourhoodArg = "a neighbourhood: all, adjacent, any or exchange"
 // entries lists the strategies in the order in which users see them.
 func entries() []entry {
 	list := []entry{
-		{Info{"auto", "learns a Gaussian process of the times and tries where it expects most, among points from everywhere and the neighbours of the best", ""}, newAuto},
+		{Info{"auto", "two models of the times, a Gaussian process and a random forest, take turns in trying what they expect most of", ""}, newAuto},
 		{Info{"random", "points at random, without replacement", ""}, newRandom},
 		{Info{"exhaustive", "every point, in the space's order", ""}, newExhaustive},
 		{Info{"local", "climbs from good points to better neighbours, again and again", neighbourhoodArg}, newLocal},

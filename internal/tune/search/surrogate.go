@@ -16,10 +16,12 @@ type surrogate struct {
 	active []int // parameters that have a choice
 	usual  float64
 
+	ran            float64 // the share of the trials that ran, where one counts for sure
 	median, spread float64
 	slope, centre  float64 // of levels over estimates; the centre of estimates
 	scale          []float64
 	noise          float64
+	height         float64 // of the process: by how much levels differ far apart
 }
 
 const (
@@ -30,13 +32,14 @@ const (
 	usualLength = 0.3
 	usualNoise  = 1e-2
 	leastNoise  = 1e-4
+	leastHeight = 0.5
 	lengthStep  = 1.7 // between the lengths that are tried
 	noiseStep   = 3
-	fitTrials   = 150 // trials that lengths are fitted to, at most
+	fitTrials   = 120 // trials that lengths are fitted to, at most
 )
 
 func newSurrogate(params []Param) *surrogate {
-	s := &surrogate{params: params, noise: usualNoise, spread: 1, scale: make([]float64, len(params))}
+	s := &surrogate{params: params, noise: usualNoise, spread: 1, height: 1, scale: make([]float64, len(params))}
 	for i := range params {
 		if len(params[i].Values) > 1 {
 			s.active = append(s.active, i)
@@ -74,6 +77,7 @@ func (s *surrogate) fit(points []prospect, trials []Trial) {
 			logs = append(logs, math.Log(t.Seconds))
 		}
 	}
+	s.ran = float64(len(logs)+1) / float64(len(trials)+1)
 	if len(logs) == 0 {
 		return
 	}
@@ -153,7 +157,7 @@ func (s *surrogate) lengths(points []prospect, levels []float64) {
 	}
 	work := make([]float64, n*n)
 	judge := func() float64 {
-		l := likelihood(levels, squares, scale, s.noise, work)
+		l, _ := likelihood(levels, squares, scale, s.noise, work)
 		for _, x := range scale {
 			d := math.Log(x / s.usual)
 			l -= d * d / 2
@@ -182,4 +186,6 @@ func (s *surrogate) lengths(points []prospect, levels []float64) {
 	for k, at := range s.active {
 		s.scale[at] = scale[k]
 	}
+	_, height := likelihood(levels, squares, scale, s.noise, work)
+	s.height = max(leastHeight, min(height, 1/leastHeight))
 }

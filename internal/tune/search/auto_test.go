@@ -1,0 +1,117 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// searchLandscape runs auto on a landscape and returns its trials.
+func searchLandscape(t *testing.T, p Problem, trials int, l landscape) []Trial {
+	t.Helper()
+	s, err := New("auto", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run(s, trials, func(x Point) Trial {
+		v := reader(p.Space.(*KernelSpace), x)
+		if l.refused != nil && l.refused(v) {
+			return Trial{Point: x, Verdict: Refused}
+		}
+		return Trial{Point: x, Seconds: 1e-3 * l.seconds(v)}
+	})
+}
+
+func fastest(trials []Trial) float64 {
+	best := math.Inf(1)
+	for _, t := range trials {
+		if t.Verdict == Good {
+			best = min(best, 1e3*t.Seconds)
+		}
+	}
+	return best
+}
+
+// TestAutoFindsTheBest: on landscapes of 60,000 points whose optimum is 1, and
+// where chance comes to 3, 150 trials come close, or to the minimum at 2 that one
+// of them has besides.
+func TestAutoFindsTheBest(t *testing.T) {
+	for _, l := range landscapes {
+		most := 1.3
+		if l.name == "rugged" {
+			most = 2
+		}
+		if best := fastest(searchLandscape(t, Problem{Space: terrain(), Seed: 1}, 150, l)); best > most {
+			t.Errorf("%s: %.3f", l.name, best)
+		}
+	}
+}
+
+// TestAutoUsesEstimates: an estimate that is right but for a factor leads there
+// in a few trials, one that is wrong does not keep auto from it for long.
+func TestAutoUsesEstimates(t *testing.T) {
+	space := terrain()
+	l := landscapes[2]
+	right := func(p Point) (float64, bool) { return 7 * math.Pow(l.seconds(reader(space, p)), 0.7), true }
+	wrong := func(p Point) (float64, bool) { return 1 / l.seconds(reader(space, p)), true }
+	mean := func(estimate func(Point) (float64, bool), trials int) float64 {
+		sum := 0.0
+		for seed := range uint64(3) {
+			sum += math.Log(fastest(searchLandscape(t, Problem{Space: space, Seed: seed + 1, Estimate: estimate}, trials, l)))
+		}
+		return sum / 3
+	}
+	none, guided, misled := mean(nil, 30), mean(right, 30), mean(wrong, 100)
+	if guided > none-0.2 || guided > 0.3 {
+		t.Errorf("after 30 trials, with an estimate %.3f, without %.3f", guided, none)
+	}
+	if misled > 0.75 { // the second minimum lies at 0.69
+		t.Errorf("after 100 trials with a wrong estimate %.3f", misled)
+	}
+}
+
+// TestAutoBeginsWithWhatIsGood: what was good elsewhere comes first, then what
+// users get.
+func TestAutoBeginsWithWhatIsGood(t *testing.T) {
+	space := terrain()
+	good := slices.Collect(space.All())[777]
+	s, err := New("auto", Problem{Space: space, Seed: 1, Good: []Point{good}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := s.Ask(2); !slices.Equal(p[0], good) || !slices.Equal(p[1], space.Starts()[0]) {
+		t.Errorf("%v", p)
+	}
+}
+
+// TestAutoAvoidsRefusals: where four fifths of a space are refused by a rule,
+// the optimum is found among the others all the same.
+func TestAutoAvoidsRefusals(t *testing.T) {
+	l := landscapes[0]
+	l.refused = func(v func(string) float64) bool { return v("block.x") < 64 || v("load") == 0 }
+	for seed := range uint64(2) {
+		trials := searchLandscape(t, Problem{Space: terrain(), Seed: seed + 1}, 120, l)
+		refused := 0
+		for _, trial := range trials[15:65] {
+			if trial.Verdict == Refused {
+				refused++
+			}
+		}
+		if best := fastest(trials); best > 1.3 || refused > 25 {
+			t.Errorf("seed %d: %.3f, %d of 50 were refused", seed+1, best, refused)
+		}
+	}
+}
+
+// TestAutoNeverEndsEarly has all points refused: auto asks for each of them.
+func TestAutoNeverEndsEarly(t *testing.T) {
+	space := Of(twoFamilies())
+	s, err := New("auto", Problem{Space: space, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials := run(s, 1000, func(p Point) Trial { return Trial{Point: p, Verdict: Refused} })
+	if int64(len(trials)) != space.Count().Int64() {
+		t.Errorf("%d of %v points were tried", len(trials), space.Count())
+	}
+}
