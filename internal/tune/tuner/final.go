@@ -301,10 +301,16 @@ func (t *tuning) judge(rivals []*rival) {
 		}
 		r.Contenders = append(r.Contenders, c)
 	}
-	slices.SortStableFunc(r.Contenders, func(a, b Contender) int { return compare(a.Seconds, b.Seconds) })
 	if len(r.Contenders) == 0 {
 		return
 	}
+	// Rounds are compared one by one: what slows one down slows down all.
+	first := r.Contenders[0].Times
+	relative := func(c Contender) float64 {
+		v, _ := measure.Ratio(c.Times, first)
+		return v
+	}
+	slices.SortStableFunc(r.Contenders, func(a, b Contender) int { return compare(relative(a), relative(b)) })
 	best := slices.IndexFunc(r.Contenders, func(c Contender) bool { return c.Name != "plain" && t.allowed(c.Plan) })
 	if best < 0 {
 		return
