@@ -1,0 +1,284 @@
+package contest
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// book keeps what is known of the configurations of a sub-space in a T4 file,
+// and what they were measured with in a file beside it. It implements
+// tuner.Log, so that what stands in it is not measured again.
+type book struct {
+	folder, name string
+	about        about
+	list         []tuner.Outcome
+	index        map[string]int // of list, by configuration
+	unsaved      int
+}
+
+// about is what the T4 file has no place for.
+type about struct {
+	Program        string `json:"program"`
+	DType          string `json:"dtype"`
+	Grid           string `json:"grid"`
+	Device         string `json:"device"`
+	Driver         string `json:"driver,omitempty"`
+	Compiler       string `json:"compiler"`
+	Workers        int    `json:"workers"` // that compiled at the same time
+	Commit         string `json:"commit"`  // of the last call that measured
+	Configurations int64  `json:"configurations"`
+	Recorded       int    `json:"recorded"`
+	// Seen is the fastest that any search of the program's whole space came to.
+	Seen *seen `json:"seen,omitempty"`
+}
+
+// seen is a plan and its speed.
+type seen struct {
+	GStencils float64 `json:"gstencils"`
+	Plan      string  `json:"plan"`
+	By        string  `json:"by"`
+}
+
+// saveEvery is how many outcomes a call that is killed may lose.
+const saveEvery = 200
+
+func (b *book) file() string  { return filepath.Join(b.folder, b.name+".t4.json.gz") }
+func (b *book) aside() string { return filepath.Join(b.folder, b.name+".json") }
+
+// openBook reads what there is of a recording.
+func openBook(folder, name string) (*book, error) {
+	b := &book{folder: folder, name: name, index: map[string]int{}}
+	if err := readJSON(b.aside(), &b.about); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	r, err := replay.ReadFile(b.file(), nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		c, err := schedule.ParseConfig(r.Text(t.Config))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.file(), err)
+		}
+		b.add(outcome(c.String(), t))
+	}
+	return b, nil
+}
+
+// settle writes configurations as a space does, and drops those that are not in
+// it any more.
+func (b *book) settle(s schedule.Space) {
+	list := b.list
+	b.list, b.index = nil, map[string]int{}
+	for _, o := range list {
+		c, err := schedule.ParseConfig(o.Config)
+		if err != nil {
+			continue
+		}
+		if c, err = s.Complete(c); err == nil {
+			o.Config = c.String()
+			b.add(o)
+		}
+	}
+}
+
+func (b *book) add(o tuner.Outcome) {
+	if _, ok := b.index[o.Config]; ok {
+		return
+	}
+	b.index[o.Config] = len(b.list)
+	b.list = append(b.list, o)
+}
+
+// Keep implements tuner.Log.
+func (b *book) Keep(o tuner.Outcome) error {
+	if o.Known || o.Config == "" {
+		return nil
+	}
+	b.add(o)
+	if b.unsaved++; b.unsaved < saveEvery {
+		return nil
+	}
+	return b.save()
+}
+
+// Known implements tuner.Log.
+func (b *book) Known(_, config string) (tuner.Outcome, bool) {
+	i, ok := b.index[config]
+	if !ok {
+		return tuner.Outcome{}, false
+	}
+	return b.list[i], true
+}
+
+// best returns the fastest configuration; nil if there is none.
+func (b *book) best() *tuner.Outcome {
+	var best *tuner.Outcome
+	for i := range b.list {
+		if o := &b.list[i]; o.Verdict == tuner.Good && (best == nil || o.Seconds < best.Seconds) {
+			best = o
+		}
+	}
+	return best
+}
+
+// complete reports whether the whole sub-space is recorded.
+func (b *book) complete() bool {
+	return b.about.Configurations > 0 && int64(len(b.list)) >= b.about.Configurations
+}
+
+// save writes both files.
+func (b *book) save() error {
+	b.unsaved = 0
+	if b.best() == nil {
+		return nil // nothing that could be replayed
+	}
+	b.about.Recorded = len(b.list)
+	r := b.recording()
+	err := gridio.WriteFile(b.file(), func(w io.Writer) error {
+		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		if err := replay.Write(z, r); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(b.aside(), &b.about)
+}
+
+// see notes a plan if it is the fastest so far.
+func (b *book) see(s seen) {
+	if b.about.Seen == nil || s.GStencils > b.about.Seen.GStencils {
+		b.about.Seen = &s
+	}
+}
+
+// recording returns the outcomes in the form of package replay.
+func (b *book) recording() *replay.Recording {
+	r := &replay.Recording{Name: b.name, Kernel: b.about.Program, Device: b.about.Device}
+	values := []map[string]uint16{}
+	for i := range b.list {
+		o := &b.list[i]
+		t := b.trial(o)
+		t.Config = slices.Repeat([]uint16{replay.Missing}, len(r.Params))
+		for setting := range strings.SplitSeq(o.Config, ",") {
+			name, value, _ := strings.Cut(setting, "=")
+			p := slices.IndexFunc(r.Params, func(p replay.Param) bool { return p.Name == name })
+			if p < 0 {
+				p = len(r.Params)
+				r.Params = append(r.Params, replay.Param{Name: name, Default: -1})
+				values = append(values, map[string]uint16{})
+				for j := range r.Trials {
+					r.Trials[j].Config = append(r.Trials[j].Config, replay.Missing)
+				}
+				t.Config = append(t.Config, replay.Missing)
+			}
+			n, ok := values[p][value]
+			if !ok {
+				n = uint16(len(values[p]))
+				values[p][value] = n
+				r.Params[p].Values = append(r.Params[p].Values, written(value))
+			}
+			t.Config[p] = n
+		}
+		r.Trials = append(r.Trials, t)
+	}
+	return r
+}
+
+// written is a value as a recording has it: numbers are numbers, and lists and
+// words are texts.
+func written(text string) replay.Value {
+	if v, err := schedule.ParseValue(text); err == nil && v.IsNumber() && len(v.Ints()) == 1 {
+		return replay.Whole(v.Ints()[0])
+	}
+	return replay.Text(text)
+}
+
+// lowering is what a configuration costs at least. What is refused before it is
+// compiled has no time of its own, and yet it takes some to find that out.
+const lowering = 2e-3
+
+// trial returns what a replay knows of an outcome. A configuration with the code of
+// another costs what that did: who tries it first has to compile it.
+func (b *book) trial(o *tuner.Outcome) replay.Trial {
+	t := replay.Trial{Seconds: o.Seconds}
+	if o.Verdict != tuner.Good {
+		t.Failure, t.Seconds = o.Reason, 0
+	}
+	if i, ok := b.index[o.Same]; ok && o.Same != "" {
+		o = &b.list[i]
+	}
+	t.Cost = replay.Cost{Compile: o.Compile, Framework: lowering}
+	switch o.Reason {
+	case "constraint", "resources", "compiler": // it never ran; what it cost besides was waiting
+	default:
+		t.Cost.Runs = max(0, o.Cost-o.Compile)
+	}
+	round := func(x *float64) { *x = math.Round(*x*1e9) / 1e9 } // nanoseconds
+	for _, x := range []*float64{&t.Seconds, &t.Cost.Compile, &t.Cost.Runs} {
+		round(x)
+	}
+	return t
+}
+
+// outcome is the reverse of trial.
+func outcome(config string, t *replay.Trial) tuner.Outcome {
+	o := tuner.Outcome{
+		Config: config, Verdict: tuner.Good, Seconds: t.Seconds, Low: t.Seconds, High: t.Seconds,
+		Compile: t.Cost.Compile, Cost: t.Cost.Compile + t.Cost.Runs,
+	}
+	if t.Failure == "" {
+		return o
+	}
+	o.Verdict, o.Reason, o.Seconds, o.Low, o.High = tuner.Refused, t.Failure, 0, 0, 0
+	if t.Failure == tuner.Wrong {
+		o.Verdict = tuner.Wrong
+	}
+	return o
+}
+
+func readJSON(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func writeJSON(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return gridio.WriteFile(path, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s\n", text)
+		return err
+	})
+}

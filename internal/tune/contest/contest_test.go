@@ -1,0 +1,359 @@
+package contest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/bench"
+	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/search"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// whole returns the space of a subject on an H200.
+func whole(t *testing.T, x *Subject) schedule.Space {
+	t.Helper()
+	m, err := machine.Builtin("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	choices, err := lower.Choices(x.bound.Program, lower.Options{Target: lower.GPU, Bound: x.bound, NoInitial: true, Sized: true, Machine: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(choices) != 1 {
+		t.Fatalf("%s has %d kernels", x.Name(), len(choices))
+	}
+	return choices[0].Space
+}
+
+// The parts that are recorded are small enough, and have the plans that are
+// known to be good for each program and type.
+func TestRecordedParts(t *testing.T) {
+	list, err := Subjects(nil, nil)
+	if err != nil || len(list) != 8 {
+		t.Fatalf("%d subjects, %v", len(list), err)
+	}
+	for _, x := range list {
+		all := whole(t, x)
+		part, err := x.restrict(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := part.Count().Int64()
+		if n < 1000 || n > 3000 {
+			t.Errorf("%s: %d configurations; 1000 to 3000 are recorded", x.Name(), n)
+		}
+		plans, err := bench.SpatialPlans(x.Program, x.DType)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range plans {
+			c, err := schedule.ParseConfig(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, err = all.Complete(c); err != nil {
+				t.Errorf("%s: %s: %v", x.Name(), text, err)
+			} else if !part.Has(c) {
+				t.Errorf("%s: %s is not recorded", x.Name(), c)
+			}
+		}
+	}
+}
+
+// small is the 7-point star with a part of 40 configurations.
+func small(t *testing.T) *Subject {
+	t.Helper()
+	p, err := bench.SpatialProgram("star7", "double")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &Subject{Program: "star7", DType: "double", Sizes: []int64{16, 16, 64}}
+	if err := x.bind(p); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("testdata/small.space")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x.Limits, err = schedule.ParseRestrictions("small.space", string(text)); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func tunerOptions(t *testing.T, s *scripted, x *Subject, folder string) TunerOptions {
+	return TunerOptions{Folder: folder, Subjects: []*Subject{x}, Open: s.open, Clock: s.clock, Commit: "abc", Log: testWriter{t}}
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// recorded reads a recording.
+func recorded(t *testing.T, file string) *replay.Recording {
+	t.Helper()
+	r, err := replay.ReadFile(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A recording goes on where the call before had to stop, and what it has is not
+// measured again.
+func TestRecordingGoesOn(t *testing.T) {
+	x := small(t)
+	s := newScripted(t, x)
+	o := tunerOptions(t, s, x, t.TempDir())
+	o.Record = 1500 * time.Millisecond
+	file := filepath.Join(o.Folder, "star7-double.t4.json.gz")
+	before := map[string]replay.Trial{}
+	calls := 0
+	for ; calls < 10; calls++ {
+		rows, err := Tuner(t.Context(), o)
+		if err != nil || len(rows) != 0 {
+			t.Fatalf("%v, %v", rows, err)
+		}
+		r := recorded(t, file)
+		again := map[string]replay.Trial{}
+		for i := range r.Trials {
+			again[r.Text(r.Trials[i].Config)] = r.Trials[i]
+		}
+		for text, was := range before {
+			if is := again[text]; is.Seconds != was.Seconds || is.Cost != was.Cost || is.Failure != was.Failure {
+				t.Errorf("%s was %+v and is %+v", text, was, is)
+			}
+		}
+		if len(again) <= len(before) && len(before) < 40 {
+			t.Fatalf("%d configurations after call %d", len(again), calls+1)
+		}
+		if before = again; len(before) == 40 {
+			break
+		}
+	}
+	if calls < 1 || len(before) != 40 {
+		t.Fatalf("%d configurations after %d calls", len(before), calls+1)
+	}
+	r := recorded(t, file)
+	if r.Valid() != 32 || r.Kernel != "star7" || r.Device != "Pretended" {
+		t.Errorf("%d valid configurations of %s on %s", r.Valid(), r.Kernel, r.Device)
+	}
+	for i := range r.Trials {
+		z := &r.Trials[i]
+		want, err := speed(r.Text(z.Config))
+		if (err != nil) != (z.Failure == "launch") || err == nil && math.Abs(z.Seconds-want) > 1e-9 {
+			t.Errorf("%s took %g (%s); %g, %v", r.Text(z.Config), z.Seconds, z.Failure, want, err)
+		}
+		if c := z.Cost; math.Abs(c.Compile-0.1) > 1e-9 || c.Runs < 0.039 || c.Runs > 0.5 {
+			t.Errorf("%s cost %+v", r.Text(z.Config), z.Cost)
+		}
+	}
+	// There is nothing left to record.
+	tried := len(s.tried)
+	if _, err := Tuner(t.Context(), o); err != nil || len(s.tried) != tried {
+		t.Errorf("%d more trials, %v", len(s.tried)-tried, err)
+	}
+	// Another device makes another recording.
+	s.name = "Another"
+	o.Live = time.Second
+	if _, err := Tuner(t.Context(), o); err == nil || !strings.Contains(err.Error(), "was recorded with the device Pretended, and this is Another: give another folder") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A whole search is set against the best that is recorded and the best that was
+// ever seen, and replays against the recording.
+func TestRows(t *testing.T) {
+	x := small(t)
+	s := newScripted(t, x)
+	o := tunerOptions(t, s, x, t.TempDir())
+	o.Record, o.Live, o.Seeds = time.Minute, 3*time.Second, 5
+	rows, err := Tuner(t.Context(), o)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	r := rows[0]
+	points := x.points()
+	if points != 14*14*62 || math.Abs(r.Known-points/1e-4/1e9) > 1e-9 || !strings.Contains(r.KnownPlan, "vec=4") && !strings.Contains(r.KnownPlan, "vec=8") {
+		t.Errorf("%g cells, best known %g: %s", points, r.Known, r.KnownPlan)
+	}
+	if !r.Complete || r.Recorded != 40 || r.Strategy != "auto" || r.Trials < 10 || r.Device != "Pretended" || r.Commit != "abc" || r.Grid != "16x16x64" {
+		t.Errorf("%+v", r)
+	}
+	if r.OfKnown != r.GStencils/r.Known || r.OfSeen > r.OfKnown || r.Seen < r.Known || r.GStencils <= 0 || r.OfKnown > 1.001 {
+		t.Errorf("%+v", r)
+	}
+	if len(r.Replays) != 2 || r.Replays[0].Strategy != "auto" || r.Replays[1].Strategy != "random" || r.Replays[0].Seeds != 5 {
+		t.Fatalf("%+v", r.Replays)
+	}
+	for _, p := range r.Replays {
+		// 40 configurations take 40 (0.1/4 + 0.04) s at most.
+		if len(p.Reached) != 3 || p.Reached[0] != (Reached{Seconds: 10, Fraction: 1, Least: 1, Near: 1}) {
+			t.Errorf("%+v", p)
+		}
+	}
+	// The next call has the same rows and measures nothing.
+	tried := len(s.tried)
+	o.Seeds = 0
+	again, err := Tuner(t.Context(), o)
+	if err != nil || len(s.tried) != tried || len(again) != 1 || again[0].GStencils != r.GStencils || len(again[0].Replays) != 2 {
+		t.Errorf("%+v, %v, %d more trials", again, err, len(s.tried)-tried)
+	}
+	// An earlier search that was faster stays the best seen.
+	b, err := openBook(o.Folder, x.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.see(seen{2 * r.Known, "faster", "somebody"})
+	b.see(seen{r.Known, "slower", "somebody else"})
+	if err := b.save(); err != nil {
+		t.Fatal(err)
+	}
+	again, err = Tuner(t.Context(), o)
+	if err != nil || again[0].Seen != 2*r.Known || again[0].SeenPlan != "faster" || again[0].OfSeen != again[0].OfKnown/2 {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+func TestInterruptedRecordingIsKept(t *testing.T) {
+	x := small(t)
+	s := newScripted(t, x)
+	o := tunerOptions(t, s, x, t.TempDir())
+	o.Record, o.Log = time.Minute, io.Discard
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("enough")
+	o.Clock = func() time.Time {
+		s.mutex.Lock()
+		n := len(s.tried)
+		s.mutex.Unlock()
+		if n > 12 {
+			cancel(stopped)
+		}
+		return s.clock()
+	}
+	o.Open = s.open
+	if _, err := Tuner(ctx, o); !errors.Is(err, stopped) {
+		t.Fatalf("%v", err)
+	}
+	r := recorded(t, filepath.Join(o.Folder, "star7-double.t4.json.gz"))
+	if n := len(r.Trials); n < 8 || n >= 40 {
+		t.Errorf("%d configurations are kept", n)
+	}
+}
+
+// Replays stop at what is found in time, at a simulated clock of which each
+// configuration takes its share.
+func TestReached(t *testing.T) {
+	r := &replay.Recording{Params: []replay.Param{{Name: "p", Default: -1}}}
+	for i := range 100 {
+		r.Params[0].Values = append(r.Params[0].Values, replay.Whole(int64(i)))
+		z := replay.Trial{Config: []uint16{uint16(i)}, Seconds: float64(100-i) / 100, Cost: replay.Cost{Runs: 1}}
+		if i == 99 {
+			z.Failure, z.Seconds = "launch", 0
+		}
+		r.Trials = append(r.Trials, z)
+	}
+	make := func(p search.Problem) (search.Strategy, error) { return search.New("exhaustive", p) }
+	list, err := reached(t.Context(), r, make, 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The best that works takes 0.02 s; after n trials the best takes (101-n)/100 s.
+	want := []Reached{{10, 0.022, 0.022, 0}, {30, 0.028, 0.028, 0}, {60, 0.049, 0.049, 0}}
+	if !slices.Equal(list, want) {
+		t.Errorf("%+v", list)
+	}
+}
+
+// Costs are those of whoever tries a configuration first.
+func TestCosts(t *testing.T) {
+	b := &book{name: "x", index: map[string]int{}}
+	for _, o := range []tuner.Outcome{
+		{Config: "family=tile,block=1x4x32,vec=1", Verdict: tuner.Good, Seconds: 0.25, Compile: 0.5, Cost: 0.75},
+		{Config: "family=tile,block=1x4x32,vec=2", Verdict: tuner.Good, Seconds: 0.25, Same: "family=tile,block=1x4x32,vec=1"},
+		{Config: "family=stream,chunk=4", Verdict: tuner.Refused, Reason: "resources", Compile: 0.125, Cost: 9},
+		{Config: "family=stream,chunk=8", Verdict: tuner.Wrong, Reason: "wrong", Compile: 0.125, Cost: 0.25},
+	} {
+		if err := b.Keep(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := b.recording()
+	if err := r.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	want := []struct {
+		text, failure string
+		cost          replay.Cost
+	}{
+		{"family=tile,block=1x4x32,vec=1", "", replay.Cost{Compile: 0.5, Runs: 0.25, Framework: lowering}},
+		{"family=tile,block=1x4x32,vec=2", "", replay.Cost{Compile: 0.5, Runs: 0.25, Framework: lowering}},
+		{"family=stream,chunk=4", "resources", replay.Cost{Compile: 0.125, Framework: lowering}},
+		{"family=stream,chunk=8", "wrong", replay.Cost{Compile: 0.125, Runs: 0.125, Framework: lowering}},
+	}
+	for i, w := range want {
+		z := r.Trials[i]
+		if r.Text(z.Config) != w.text || z.Failure != w.failure || z.Cost != w.cost {
+			t.Errorf("%s: %q, %+v; want %+v", r.Text(z.Config), z.Failure, z.Cost, w)
+		}
+	}
+	if o := outcome(want[3].text, &r.Trials[3]); o.Verdict != tuner.Wrong || o.Reason != "wrong" || o.Seconds != 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// What the files of results have in them is no accident.
+func TestTunerJSON(t *testing.T) {
+	row := TunerRow{
+		Program: "star7", DType: "double", Grid: "512x512x512", Known: 250, KnownPlan: "family=tile", OfKnown: 0.98, Seen: 251, SeenPlan: "family=stream",
+		OfSeen: 0.976, Recorded: 1968, Complete: true,
+		live: live{
+			Strategy: "auto", Seconds: 59.5, Trials: 1500, Rate: 25.2, GStencils: 245, Plan: "star7[0:1]{family=tile}", Configurations: "27227696696",
+			Idle: 0.25, CopyGStencils: 263, Device: "NVIDIA H200", Commit: "abc",
+		},
+		Replays: []Replay{{"auto", 50, 0.5, 0.4, 0.6, []Reached{{60, 1, 1, 1}}}},
+	}
+	golden(t, "tuner.json", []TunerRow{row})
+}
+
+func golden(t *testing.T, file string, v any) {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, '\n')
+	path := filepath.Join("testdata", file)
+	if *update {
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != string(want) {
+		t.Errorf("%s is not\n%s", path, text)
+	}
+}

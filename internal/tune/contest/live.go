@@ -1,0 +1,74 @@
+package contest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// live is what a search of the whole space has come to, as it is kept beside the
+// recording.
+type live struct {
+	Strategy       string  `json:"strategy"`
+	Seconds        float64 `json:"seconds"` // wall time, compiling and the last measurements included
+	Trials         int     `json:"trials"`
+	Rate           float64 `json:"trials_per_s"`
+	GStencils      float64 `json:"best_gstencils"` // of the plan that it gave back, timed side by side with others
+	Plan           string  `json:"best"`
+	Configurations string  `json:"configurations"` // of the space
+	Idle           float64 `json:"device_idle"`
+	CopyGStencils  float64 `json:"copy_gstencils"`
+	Device         string  `json:"device"`
+	Commit         string  `json:"commit"`
+}
+
+func (s *site) livePath(x *Subject) string { return filepath.Join(s.folder, x.Name()+".live.json") }
+
+// search lets the tuner search the whole space.
+func (s *site) search(ctx context.Context, x *Subject, b *book, budget time.Duration) error {
+	lab, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer lab.Close()
+	if err := b.belongs(x, lab.About(), s.commit); err != nil {
+		return err
+	}
+	o := s.options(x, lab)
+	o.Strategy, o.Budget = defaultStrategy, budget
+	r, err := tuner.Run(ctx, o)
+	if err != nil {
+		return fmt.Errorf("%s: %w", x.Name(), err)
+	}
+	if r.Interrupted {
+		return context.Cause(ctx)
+	}
+	best := found(r)
+	if best == nil {
+		return fmt.Errorf("%s: no plan gave kernels that work", x.Name())
+	}
+	s.seeing(b, r, fmt.Sprintf("%s in %v", defaultStrategy, budget))
+	if err := writeJSON(b.aside(), &b.about); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.log, "%s: %.4g GStencil/s after %d configurations in %.1f s, device idle %.0f %% of the time\n",
+		x.Name(), best.GStencils, r.Trials, r.Seconds, 100*r.Idle)
+	return writeJSON(s.livePath(x), &live{
+		Strategy: defaultStrategy, Seconds: r.Seconds, Trials: r.Trials, Rate: r.Rate, GStencils: best.GStencils, Plan: best.Plan,
+		Configurations: r.Kernels[0].Configurations, Idle: r.Idle, CopyGStencils: r.Bound.GStencils,
+		Device: r.Device.Name, Commit: s.commit,
+	})
+}
+
+// found returns the fastest plan that a search may give back.
+func found(r *tuner.Result) *tuner.Contender {
+	for i := range r.Contenders { // the fastest first
+		if c := &r.Contenders[i]; c.Name != "plain" {
+			return c
+		}
+	}
+	return nil
+}
