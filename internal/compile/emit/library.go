@@ -36,6 +36,9 @@ type LibraryOptions struct {
 	// Bound is the binding that the module was lowered with, whose coefficients
 	// are literals in its kernels; nil if there was none.
 	Bound *ir.Binding
+	// Variants, if there are several, are what the library picks from when it is
+	// configured. One of them is the module itself.
+	Variants []Variant
 }
 
 // File is one file of a package.

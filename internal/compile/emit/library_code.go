@@ -34,7 +34,9 @@ type libraryCode struct {
 	Constants   []libraryConstant
 }
 
-type libraryScratch struct{ Field, CType, Cells string }
+// libraryScratch is memory that the handle owns besides grids; Only is what has
+// to hold for it to be needed.
+type libraryScratch struct{ Field, CType, Cells, Only string }
 
 func (l *library) code() (*libraryCode, error) {
 	k := newPrinter(l.dialect())
@@ -280,7 +282,7 @@ func (l *library) scratch(h *host) []libraryScratch {
 			h.printer.names[v] = "h->size." + l.Sizes[sc.Params[i]].Field
 		}
 		list = append(list, libraryScratch{
-			Field: h.scratchField(sc), CType: C.Memory[sc.Elem], Cells: h.cells(sc.Cells),
+			Field: h.scratchField(sc), CType: C.Memory[sc.Elem], Cells: h.cells(sc.Cells), Only: l.onlyFor(sc),
 		})
 	}
 	return list

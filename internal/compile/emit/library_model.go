@@ -29,6 +29,9 @@ type library struct {
 	Grids     []*libraryGrid   // the caller's in order of declaration, then the handle's own
 	Loop      *ir.Iterate      // the body's only step, if it is an iterate
 
+	Variants []*libraryVariant // none if there is nothing to pick from
+	needs    map[*kernel.Scratch]variantSet
+
 	*libraryCode // the text of the source's middle part
 
 	scalars map[*ir.Scalar]*libraryScalar
@@ -91,7 +94,7 @@ const maxLibraryGrids = 62
 
 func newLibrary(m *kernel.Module, o LibraryOptions) (*library, error) {
 	p := m.Program
-	l := &library{module: m, opts: o, scalars: map[*ir.Scalar]*libraryScalar{}, grids: map[*ir.Grid]*libraryGrid{}}
+	l := &library{module: m, opts: o, scalars: map[*ir.Scalar]*libraryScalar{}, grids: map[*ir.Grid]*libraryGrid{}, needs: map[*kernel.Scratch]variantSet{}}
 	name := o.Name
 	if name == "" {
 		name = p.Name
@@ -102,6 +105,12 @@ func newLibrary(m *kernel.Module, o LibraryOptions) (*library, error) {
 	l.Source, l.Plan = o.Source, o.Plan
 	if l.Source == "" {
 		l.Source = p.Name + ".loom"
+	}
+	if len(o.Variants) > 1 {
+		if err := l.merge(o.Variants); err != nil {
+			return nil, err
+		}
+		l.Plan = ""
 	}
 	if len(p.Body) == 1 {
 		l.Loop, _ = p.Body[0].(*ir.Iterate)

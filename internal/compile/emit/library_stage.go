@@ -10,15 +10,10 @@ import (
 
 // stageFunction returns the function that launches a stage's kernels.
 func (h *host) stageFunction(s *ir.Stage) string {
-	launches := h.lib.module.Stages[s]
-	if len(launches) == 0 {
+	if len(h.lib.module.Stages[s]) == 0 {
 		return ""
 	}
-	body := h.body(func() {
-		for _, launch := range launches {
-			h.launch(launch, "step")
-		}
-	})
+	body := h.body(func() { h.stageLaunches(h.lib.launchesOf(s)) })
 	var params, args []string
 	for _, q := range []struct{ mark, param, arg string }{
 		{"h->", h.lib.Name + " *h", "h"}, {"g->", "const gl_grids *g", "g"}, {"step", "int32_t step", "%s"},
@@ -113,7 +108,7 @@ func kernelThreads(body []kernel.Stmt) int {
 // initial prints the launches of the initial block. Those that write an array
 // whose contents are given are left out.
 func (h *host) initial(s *ir.Stage) {
-	for _, launch := range h.lib.module.Stages[s] {
+	for _, launch := range h.lib.launchesOf(s)[0] {
 		var written []kernel.Arg
 		for i, b := range launch.Kernel.Buffers {
 			if b.Mode != kernel.In {
