@@ -11,6 +11,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -76,6 +77,10 @@ func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook,
 	search := store.Search{Scenario: about, Strategy: c.Strategy, Seed: c.Seed, Budget: c.budgetText(), Space: c.spaceText(), Commit: a.commit()}
 	if c.Resume == "" {
 		var err error
+		if o.Good, err = good(a, s, about); err != nil {
+			return nil, nil, err
+		}
+		search.Space += beginning(o.Good)
 		n.session, err = s.Begin(a.ctx, search)
 		return n, nil, err
 	}
@@ -86,6 +91,10 @@ func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook,
 	if n.session, err = s.Resume(a.ctx, info.ID, a.commit()); err != nil {
 		return nil, nil, err
 	}
+	if o.Good, err = began(info.Space); err != nil {
+		return nil, nil, err
+	}
+	o.Likely = likely(info.Budget, o.Lab.About())
 	var list []tuner.Outcome
 	watch := stopwatch{runs: info.Runs}
 	for t, err := range s.Log(a.ctx, info.ID) {
@@ -139,7 +148,7 @@ func differs(a, b store.Search) string {
 	}{
 		{"program", a.Program.Hash == b.Program.Hash}, {"sizes", a.Sizes == b.Sizes}, {"arithmetic", a.FP == b.FP},
 		{"device", a.Device.API == b.Device.API && a.Device.Name == b.Device.Name}, {"strategy", a.Strategy == b.Strategy},
-		{"seed", a.Seed == b.Seed}, {"space", a.Space == b.Space},
+		{"seed", a.Seed == b.Seed}, {"space", restrictionsOf(a.Space) == restrictionsOf(b.Space)},
 	} {
 		if !x.same {
 			return x.what
@@ -174,10 +183,93 @@ func (w *stopwatch) at(t *store.Trial) float64 {
 	return max(0, (w.before + t.At.Sub(w.runs[w.run].Started)).Seconds())
 }
 
+// The text of a session's space tells what restricts it and, after an arrow,
+// what the search began from, so that it can go on as it would have.
+const arrow = " <- "
+
+func restrictionsOf(space string) string {
+	text, _, _ := strings.Cut(space, arrow)
+	return text
+}
+
+func beginning(list []schedule.Config) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var texts []string
+	for _, c := range list {
+		texts = append(texts, c.String())
+	}
+	return arrow + strings.Join(texts, " ")
+}
+
+func began(space string) ([]schedule.Config, error) {
+	_, texts, _ := strings.Cut(space, arrow)
+	var list []schedule.Config
+	for text := range strings.FieldsSeq(texts) {
+		c, err := schedule.ParseConfig(text)
+		if err != nil {
+			return nil, fmt.Errorf("the session's space cannot be read: %w", err)
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// likely returns how many trials a search with that budget has planned with.
+func likely(budget string, about measure.About) int {
+	var limit time.Duration
+	trials := 0
+	for part := range strings.SplitSeq(budget, ", ") {
+		if d, err := time.ParseDuration(part); err == nil {
+			limit = d
+		}
+		fmt.Sscanf(part, "%d trial", &trials)
+	}
+	return tuner.Likely(about, limit, trials)
+}
+
+// neighbours are how many similar programs a search begins from.
+const neighbours = 4
+
+// good returns the configurations that were best for the program at other
+// sizes, and for similar programs.
+func good(a *app, s *store.Store, about store.Scenario) ([]schedule.Config, error) {
+	var plans []string
+	others, err := s.BestOfSizes(a.ctx, about, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range others {
+		plans = append(plans, r.Config)
+	}
+	similar, err := s.Similar(a.ctx, about, neighbours)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range similar {
+		plans = append(plans, r.Config)
+	}
+	var list []schedule.Config
+	for _, text := range plans {
+		p, err := schedule.ParsePlan(text)
+		if err != nil {
+			continue // of another version
+		}
+		for _, k := range p.Kernels {
+			list = append(list, k.Config)
+		}
+	}
+	return list, nil
+}
+
 func (c *tuneCmd) budgetText() string {
 	var parts []string
-	if c.Budget > 0 {
+	switch {
+	case c.Budget > 0:
 		parts = append(parts, c.Budget.String())
+	case c.Trials == 0:
+		parts = append(parts, usualBudget.String())
 	}
 	if c.Trials > 0 {
 		parts = append(parts, count(c.Trials, "trial"))

@@ -30,6 +30,7 @@ type kernelSearch struct {
 	waiting   map[int]*attempt    // by number: asked for, and not told yet
 	same      map[string]*Outcome // by code
 	past      map[string]*Outcome // by configuration, of the search that goes on, and not asked for yet
+	before    int                 // how many these were
 	best      *Outcome
 	list      []*Outcome
 	until     time.Time
@@ -69,8 +70,14 @@ func (k *kernelSearch) run(ctx context.Context) error {
 	for i := range k.opts.Resume {
 		if o := &k.opts.Resume[i]; o.Kernel == k.name {
 			k.past[o.Config] = o
+			k.before++
 		}
 	}
+	defer func() {
+		if n := len(k.past); n > 0 && ctx.Err() == nil {
+			k.note("%d trials of %s were not asked for again: another version of the strategy has made them", n, k.name)
+		}
+	}()
 	for {
 		over, asked := k.over(ctx), k.asked
 		if !over {
@@ -106,12 +113,18 @@ func (k *kernelSearch) run(ctx context.Context) error {
 
 // over reports whether nothing more is to be asked for.
 func (k *kernelSearch) over(ctx context.Context) bool {
-	if len(k.past) > 0 {
+	if k.replays() {
 		return ctx.Err() != nil // what is known counts, whatever the limits are now
 	}
 	return ctx.Err() != nil || !k.until.IsZero() && !k.clock().Before(k.until) ||
 		k.trials > 0 && k.asked >= k.trials ||
 		k.best != nil && k.opts.Target.reached(k.gstencils(k.best.Seconds), k.bound) && k.whole()
+}
+
+// replays reports whether the search is where it was before it was interrupted.
+// All that it had measured then is asked for within a window.
+func (k *kernelSearch) replays() bool {
+	return len(k.past) > 0 && k.asked < k.before+k.window()
 }
 
 // finish reports whether what is under way is to be waited for when nothing
@@ -127,7 +140,7 @@ func (k *kernelSearch) whole() bool { return len(k.kernels) == 1 }
 // ask asks the strategy for what fits the window, and for what is likely to
 // come so that compilers have something to do.
 func (k *kernelSearch) ask() {
-	for len(k.waiting) < k.window() && (k.trials == 0 || k.asked < k.trials || len(k.past) > 0) {
+	for len(k.waiting) < k.window() && (k.trials == 0 || k.asked < k.trials || k.replays()) {
 		points := k.strategy.Ask(1)
 		if len(points) == 0 {
 			break

@@ -23,12 +23,19 @@ type Options struct {
 	// that are best at other sizes.
 	Others []schedule.Plan
 
+	// Good are configurations that were good for this program at other sizes, or
+	// for similar ones, the best first.
+	Good []schedule.Config
+
 	Strategy string // a name that search.New knows
 	Seed     uint64
 	// The search ends with the first of these that is reached; 0 is no limit.
 	Budget time.Duration
 	Trials int
 	Target Target
+	// Likely is how many trials a strategy plans with; 0 derives it from the limits.
+	// A search that goes on keeps that of its beginning.
+	Likely int
 
 	Log    Log         // keeps what is measured; nil keeps nothing
 	Resume []Outcome   // what the search that goes on had come to

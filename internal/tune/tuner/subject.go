@@ -42,7 +42,7 @@ type stage struct {
 func newSubject(b *ir.Binding, lab measure.Lab, a toolchain.Arithmetic, free bool) (*subject, error) {
 	about := lab.About()
 	s := &subject{bound: b, lab: lab, about: about, options: lower.Options{
-		Target: about.Target, Strict: a == toolchain.Strict, Bound: b, NoInitial: true,
+		Target: about.Target, Strict: a == toolchain.Strict, Fast: a == toolchain.Fast, Bound: b, NoInitial: true,
 		Sized: about.Target == lower.GPU, Lacks: about.Lacks, Machine: about.Machine, Free: free,
 	}}
 	p := b.Program

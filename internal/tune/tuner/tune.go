@@ -192,9 +192,32 @@ func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, err
 	}
 	var err error
 	k.strategy, err = search.New(t.strategyName(), search.Problem{
-		Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(), Estimate: k.estimates(),
+		Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(), Estimate: k.estimates(), Good: k.good(),
 	})
 	return k, err
+}
+
+// mostGood is how many configurations from elsewhere a strategy is told of.
+const mostGood = 8
+
+// good returns the points of this kernel's space that are nearest to the
+// configurations that were good elsewhere, each once.
+func (k *kernelSearch) good() []search.Point {
+	var list []search.Point
+	seen := map[string]bool{}
+	for _, c := range k.opts.Good {
+		c, err := k.space.Schedule().Complete(c)
+		if err != nil {
+			continue
+		}
+		p, err := k.space.Point(c)
+		if err != nil || seen[p.Key()] || len(list) == mostGood {
+			continue
+		}
+		seen[p.Key()] = true
+		list = append(list, p)
+	}
+	return list
 }
 
 // Trials a second that are usual: on devices that compilers do not share, and
@@ -203,14 +226,22 @@ const usualRate, sharedRate = 25, 1.5
 
 // likelyTrials is how many trials are likely to be made, as a hint.
 func (t *tuning) likelyTrials() int {
-	if t.opts.Trials > 0 {
-		return t.opts.Trials
+	if t.opts.Likely > 0 {
+		return t.opts.Likely
+	}
+	return Likely(t.about, t.opts.Budget, t.opts.Trials)
+}
+
+// Likely returns how many trials are likely to be made within limits.
+func Likely(a measure.About, budget time.Duration, trials int) int {
+	if trials > 0 {
+		return trials
 	}
 	rate := float64(usualRate)
-	if t.about.Shared {
+	if a.Shared {
 		rate = sharedRate
 	}
-	return int(rate * t.opts.Budget.Seconds())
+	return int(rate * budget.Seconds())
 }
 
 // strategyName is the strategy to use: auto, or what stands in for it.
