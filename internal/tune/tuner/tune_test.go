@@ -133,25 +133,34 @@ func (k *kept) Known(kernel, config string) (Outcome, bool) {
 // A search that goes on from any point of its log asks for the same as one that
 // was never interrupted, and measures nothing twice.
 func TestResume(t *testing.T) {
-	b := program(t, plane)
-	log := &kept{}
-	o := options(newScripted(t, b, smooth), b, 30)
-	o.Log = log
-	whole := tune(t, o)
-	for _, n := range []int{1, 7, 29, 30} {
-		s := newScripted(t, b, smooth)
-		more := &kept{}
-		o := options(s, b, 30)
-		o.Log, o.Resume = more, log.list[:n]
-		r := tune(t, o)
-		for i, x := range r.Kernels[0].Trials {
-			if x.Config != whole.Kernels[0].Trials[i].Config {
-				t.Fatalf("after %d: trial %d is %s, and was %s", n, i, x.Config, whole.Kernels[0].Trials[i].Config)
+	for _, strategy := range []string{"random", "local", "auto"} {
+		b := program(t, plane)
+		log := &kept{}
+		o := options(newScripted(t, b, smooth), b, 50)
+		o.Log, o.Strategy = log, strategy
+		whole := tune(t, o)
+		for _, n := range []int{1, 7, 36, 50} {
+			s := newScripted(t, b, smooth)
+			more := &kept{}
+			o := options(s, b, 50)
+			o.Log, o.Resume, o.Strategy = more, log.list[:n], strategy
+			r := tune(t, o)
+			for i, x := range r.Kernels[0].Trials {
+				if x.Config != whole.Kernels[0].Trials[i].Config {
+					t.Fatalf("%s, after %d: trial %d is %s, and was %s", strategy, n, i, x.Config, whole.Kernels[0].Trials[i].Config)
+				}
+			}
+			if len(more.list) != 50-n || len(s.tried) != 50-n+len(r.Contenders)+1 || r.Trials != 50 || r.Kernels[0].Best != whole.Kernels[0].Best || len(r.Notes) > 0 {
+				t.Errorf("%s, after %d: %d more, %d in all, %q", strategy, n, len(more.list), r.Trials, r.Notes)
 			}
 		}
-		if len(more.list) != 30-n || len(s.tried) != 30-n+len(r.Contenders)+1 || r.Trials != 30 || r.Kernels[0].Best != whole.Kernels[0].Best {
-			t.Errorf("after %d: %d more, %d in all", n, len(more.list), r.Trials)
-		}
+	}
+	// What another search has come to is not mistaken for this one's.
+	b := program(t, plane)
+	o := options(newScripted(t, b, smooth), b, 10)
+	o.Resume = []Outcome{{Kernel: "five[0:1]", Config: "family=loops,block=3x3,threads=1", Verdict: Good, Seconds: 1}}
+	if r := tune(t, o); len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "1 trials of five[0:1] were not asked for again") || r.Trials < 10 {
+		t.Errorf("%q", r.Notes)
 	}
 }
 
