@@ -69,7 +69,7 @@ func openCPU(ctx context.Context, o Options, a About) (Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Name = fmt.Sprintf("%s, %d threads", toolchain.ProcessorName(), cpu.Threads())
+	a.Name = Processor()
 	a.Compiler, a.Dialect, a.Shared, a.Least = c.Version, emit.C, true, leastOnCPU
 	return &station{maker: &processor{c, o}, about: a}, nil
 }
@@ -78,6 +78,12 @@ func (p *processor) fits(s *exec.Script) error {
 	return memory.System("/").Check(s.Needs("cpu", false))
 }
 func (p *processor) close() {}
+
+// Processor is the name of the processor as a device: what is measured on it
+// depends on how many threads there are.
+func Processor() string {
+	return fmt.Sprintf("%s, %d threads", toolchain.ProcessorName(), cpu.Threads())
+}
 
 // plainFlags undo what a user who compiles by hand does not ask for.
 var plainFlags = []string{"-march=x86-64"}

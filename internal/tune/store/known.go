@@ -95,7 +95,7 @@ func (w weight) yields(later weight) bool {
 // are compared; what is zero in c is not. Hosts, clocks and serial numbers may differ.
 func (s *Store) Known(ctx context.Context, c Scenario) (*Knowledge, error) {
 	k := &Knowledge{}
-	for r, err := range s.matching(ctx, c.condition()) {
+	for r, err := range s.matching(ctx, c.condition(), &Filter{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -121,15 +121,16 @@ func (c *Scenario) condition() condition {
 	return w
 }
 
-// matching returns the trials of some sessions, sessions from the oldest.
-func (s *Store) matching(ctx context.Context, c condition) iter.Seq2[Record, error] {
+// matching returns the trials of some sessions that pass a filter, sessions
+// from the oldest.
+func (s *Store) matching(ctx context.Context, c condition, f *Filter) iter.Seq2[Record, error] {
 	return reading(ctx, s, func(q querier, yield func(Record, error) bool) error {
 		list, err := s.sessions(ctx, q, c)
 		if err != nil {
 			return err
 		}
 		for i := range list {
-			more, err := s.trials(ctx, q, &list[i], &Filter{}, func(t Trial) bool { return yield(Record{&list[i], t}, nil) })
+			more, err := s.trials(ctx, q, &list[i], f, func(t Trial) bool { return yield(Record{&list[i], t}, nil) })
 			if err != nil || !more {
 				return err
 			}
@@ -161,7 +162,7 @@ func (s *Store) BestOfSizes(ctx context.Context, c Scenario, kernel string) ([]R
 func (s *Store) bestBy(ctx context.Context, c condition, kernel string, group func(Record) string) ([]Record, error) {
 	known := map[string]*Knowledge{}
 	var groups []string
-	for r, err := range s.matching(ctx, c) {
+	for r, err := range s.matching(ctx, c, &Filter{}) {
 		if err != nil {
 			return nil, err
 		}

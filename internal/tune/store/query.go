@@ -24,6 +24,8 @@ type Filter struct {
 	Verdict  []Verdict // one of these
 	Since    time.Time
 	Until    time.Time // before this
+
+	whole bool // only trials of whole programs
 }
 
 // Record is a trial with the session that it belongs to.
@@ -91,6 +93,9 @@ func (f *Filter) trials(i *Info) condition {
 			list = append(list, fmt.Sprint(uint8(v)))
 		}
 		c.add("t.verdict IN (" + strings.Join(list, ", ") + ")")
+	}
+	if f.whole {
+		c.add("t.kernel = 0")
 	}
 	if f.Kernel != "" {
 		c.add("t.kernel = (SELECT id FROM words WHERE text = ?)", f.Kernel)
