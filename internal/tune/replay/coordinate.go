@@ -41,7 +41,11 @@ func coordinates(r *Recording) []coordinate {
 					values[v], has[v] = schedule.Int(l[at]), true
 				}
 			}
-			c := arrange(search.Param{Name: p.Name + "." + axes[d], Of: p.Name, Axis: axes[d]}, values, has)
+			axis := axes[d]
+			if shifted := search.Axis(p.Name, longest-1, true); shifted != "" { // there is an axis for all numbers
+				axis = search.Axis(p.Name, d, true)
+			}
+			c := arrange(search.Param{Name: p.Name + "." + axis, Of: p.Name, Axis: axis}, values, has)
 			out = append(out, finish(c, i, p))
 		}
 		if longest == 0 {
@@ -62,14 +66,14 @@ func finish(c coordinate, from int, p *Param) coordinate {
 	return c
 }
 
-// onAxis takes the axis from a name that ends in it.
+// onAxis takes the axis from a name that ends in it, or is known to act on one.
 func onAxis(name string) search.Param {
 	for _, axis := range axes {
 		if of, ok := strings.CutSuffix(name, "_"+axis); ok {
 			return search.Param{Name: name, Of: of, Axis: axis}
 		}
 	}
-	return search.Param{Name: name, Of: name}
+	return search.Param{Name: name, Of: name, Axis: search.Axis(name, 0, false)}
 }
 
 // arrange makes a coordinate of each value's part in it.

@@ -372,7 +372,7 @@ func TestSpaceKeepsItsWord(t *testing.T) {
 	for _, p := range NewSpace(r).Params() {
 		names = append(names, fmt.Sprintf("%s/%s/%s%v", p.Name, p.Of, p.Axis, p.Values))
 	}
-	want := "family/family/[a b] block.x/block/x[16 32] block.y/block/y[4 8] block.z/block/z[4] vec/vec/[2] depth/depth/[3 4]"
+	want := "family/family/[a b] block.x/block/x[16 32] block.y/block/y[4 8] block.z/block/z[4] vec/vec/x[2] depth/depth/[3 4]"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -41,6 +41,16 @@ func axisName(fromEnd int) string {
 // where that is not the inner one or not told by their being lists.
 var innermost = map[string]int{"vec": 0, "rows": 1}
 
+// Axis returns the axis on which a number of a parameter acts, counted from the
+// last one; a list has several numbers. It is empty if none is known.
+func Axis(param string, fromEnd int, list bool) string {
+	leaves, known := innermost[param]
+	if at := fromEnd + leaves; (list || known) && at < len(axes) {
+		return axes[at]
+	}
+	return ""
+}
+
 // familyParam is the coordinate that tells which family a point is of.
 const familyParam = "family"
 
