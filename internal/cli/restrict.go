@@ -10,10 +10,11 @@ import (
 
 // spaceFlags are the options by which users restrict the spaces of kernels.
 type spaceFlags struct {
-	Fix   []string `help:"Only configurations that have a parameter, with one of these values (repeatable)." placeholder:"NAME=VALUE|VALUE" sep:"none"`
-	Limit []string `help:"Only configurations in which a parameter, if there is one, is so (repeatable): vec<=4, block<512, load!=plain." placeholder:"LIMIT" sep:"none"`
-	Space string   `help:"Read such restrictions from a file: on each line fix NAME=VALUE|VALUE or limit LIMIT; # begins a comment." placeholder:"FILE"`
-	Free  bool     `help:"Also what the source excludes by its #pragma and its storage hints."`
+	Fix         []string `help:"Only configurations that have a parameter, with one of these values (repeatable)." placeholder:"NAME=VALUE|VALUE" sep:"none"`
+	Limit       []string `help:"Only configurations in which a parameter, if there is one, is so (repeatable): vec<=4, block<512, load!=plain." placeholder:"LIMIT" sep:"none"`
+	Space       string   `help:"Read such restrictions from a file: on each line fix NAME=VALUE|VALUE or limit LIMIT; # begins a comment." placeholder:"FILE"`
+	Free        bool     `help:"Also what the source excludes by its #pragma and its storage hints."`
+	AnyIntegers bool     `help:"Also values between powers of two."`
 }
 
 // restrictions reads the options and the file.

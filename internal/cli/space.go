@@ -100,7 +100,7 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 		}
 		kind, _ := t.backend.language()
 		o := t.lowering(b, kind)
-		o.Free = c.Free
+		o.Free, o.AnyIntegers = c.Free, c.AnyIntegers
 		return o, nil
 	}
 	if c.Machine == "" {
@@ -110,7 +110,7 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 	if err != nil {
 		return lower.Options{}, err
 	}
-	o := lower.Options{Plan: plan, Bound: b, NoInitial: true, Free: c.Free, Strict: arithmetic == toolchain.Strict, Fast: arithmetic == toolchain.Fast}
+	o := lower.Options{Plan: plan, Bound: b, NoInitial: true, Free: c.Free, AnyIntegers: c.AnyIntegers, Strict: arithmetic == toolchain.Strict, Fast: arithmetic == toolchain.Fast}
 	if m.Kind == machine.KindCPU {
 		return o, nil
 	}

@@ -146,7 +146,7 @@ func (c *tuneCmd) Run(a *app) error {
 
 // options reads what says how to search.
 func (c *tuneCmd) options() (tuner.Options, error) {
-	o := tuner.Options{Strategy: c.Strategy, Seed: c.Seed, Budget: c.Budget, Trials: c.Trials, Free: c.Free}
+	o := tuner.Options{Strategy: c.Strategy, Seed: c.Seed, Budget: c.Budget, Trials: c.Trials, Free: c.Free, AnyIntegers: c.AnyIntegers}
 	switch {
 	case c.Budget < 0:
 		return o, usage("--budget %v: a time is positive", c.Budget)
@@ -202,7 +202,7 @@ func knownStrategy(name string) error {
 
 // check finds out what is wrong with the restrictions before any work starts.
 func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
-	l.Free = c.Free
+	l.Free, l.AnyIntegers = c.Free, c.AnyIntegers
 	choices, err := lower.Choices(o.Bound.Program, l)
 	if err != nil {
 		return badPlan(l.Plan, err)

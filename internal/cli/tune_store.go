@@ -294,6 +294,9 @@ func (c *tuneCmd) spaceText() string {
 	if c.Free {
 		parts = append(parts, "free")
 	}
+	if c.AnyIntegers {
+		parts = append(parts, "any integers")
+	}
 	if c.Plan != "" {
 		parts = append(parts, c.Plan)
 	}

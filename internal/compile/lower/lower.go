@@ -44,6 +44,8 @@ type Options struct {
 	// Free leaves the choice of what the source fixes about kernels for GPUs to
 	// the plan.
 	Free bool
+	// AnyIntegers adds to the spaces the values between powers of two.
+	AnyIntegers bool
 
 	aligned map[*ir.Grid]int64 // what rows are padded to at the least
 }

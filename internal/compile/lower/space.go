@@ -57,6 +57,9 @@ func (n *nest) space() schedule.Space {
 		n.offerLoading(&s)
 	}
 	n.offerFolding(&s)
+	if n.opts.AnyIntegers {
+		anyIntegers(&s)
+	}
 	switch {
 	case n.opts.Target == GPU && !n.sweepable():
 		s.Families = s.Families[:1]

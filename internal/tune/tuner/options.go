@@ -17,8 +17,9 @@ type Options struct {
 	Arithmetic toolchain.Arithmetic
 	Plan       schedule.Plan // settings that stay: such as local=fused
 	// Restrict leaves of a kernel's space what the user wants searched; nil is all.
-	Restrict func(kernel string, s schedule.Space) (schedule.Space, error)
-	Free     bool // search also what the source excludes
+	Restrict    func(kernel string, s schedule.Space) (schedule.Space, error)
+	Free        bool // search also what the source excludes
+	AnyIntegers bool // and values between powers of two
 	// Others are plans that are timed beside the best at the end, such as those
 	// that are best at other sizes.
 	Others []schedule.Plan

@@ -47,6 +47,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	t.given = o.Plan
+	t.options.AnyIntegers = o.AnyIntegers
 	t.begin()
 	working, stop := context.WithCancel(ctx)
 	defer stop()
