@@ -33,12 +33,12 @@ func take(t *testing.T, r Rule, first float64, each ...float64) (Sample, *script
 // Batches are so long that the timer tells them apart.
 func TestBatchesAreLongEnough(t *testing.T) {
 	r := Rule{Least: 10 * time.Millisecond, Batches: 5}
-	s, clock := take(t, r, 1e-3, 1e-3)
+	s, _ := take(t, r, 1e-3, 1e-3)
 	if len(s.Times) != 5 || s.Launches != 11 || s.Early {
 		t.Errorf("%+v", s)
 	}
 	// The first run is cold and tells too much: the batch is repeated with more.
-	s, clock = take(t, r, 4e-3, 1e-3)
+	s, clock := take(t, r, 4e-3, 1e-3)
 	if len(s.Times) != 5 || float64(s.Launches)*1e-3 < 10e-3 || len(clock.runs) != 6 || clock.runs[0] != 3 {
 		t.Errorf("%+v: %v", s, clock.runs)
 	}

@@ -1,0 +1,103 @@
+package measure
+
+import (
+	"math"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/run/device"
+)
+
+func launch(calls []device.Call) error {
+	for _, c := range calls {
+		if err := c.Launch(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seconds times n runs of some launches.
+func (s *server) seconds(n int, calls []device.Call) (float64, error) {
+	took, err := s.timer.Time(func() error {
+		for range n {
+			if err := launch(calls); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return took.Seconds(), err
+}
+
+// batch times one batch of a variant that was checked before.
+func (s *server) batch(q *request) (float64, error) {
+	if s.image != q.Code.Image || s.library == nil {
+		s.forget(s.library)
+		lib, err := s.dev.Load(q.Code.Image)
+		if err != nil {
+			return 0, err
+		}
+		s.library, s.image = lib, q.Code.Image
+	}
+	calls, err := s.prepare(&q.Code, s.library)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.once(&q.Code, calls); err != nil {
+		return 0, err
+	}
+	s.ran(&q.Code)
+	return s.long(calls[q.Code.From:q.Code.To], q.Rule.Least)
+}
+
+// long times a batch that takes long enough, and returns the seconds of a run.
+func (s *server) long(calls []device.Call, least time.Duration) (float64, error) {
+	n := 1
+	for {
+		took, err := s.seconds(n, calls)
+		if err != nil || took >= least.Seconds() {
+			return took / float64(n), err
+		}
+		n = max(n+1, int(math.Ceil(1.1*float64(n)*least.Seconds()/max(took, 1e-7))))
+	}
+}
+
+// forget lets go of the library that batches are timed of.
+func (s *server) forget(l device.Library) {
+	if l != nil && l == s.library {
+		s.library, s.image = nil, ""
+	}
+}
+
+// copy times copying so many bytes, and returns the seconds of one copy.
+func (s *server) copy(bytes int64, r Rule) (float64, error) {
+	items := max(1, bytes/16)
+	if s.copied != items {
+		for i := range s.copies {
+			if s.copies[i] != nil {
+				if err := free(s.copies[i].Buffer); err != nil {
+					return 0, err
+				}
+			}
+			buf, err := s.dev.Alloc(16 * items)
+			if err != nil {
+				return 0, err
+			}
+			s.copies[i] = &device.Slot{Buffer: buf}
+			if err := s.run("poison", 2*items, []*device.Slot{s.copies[i]}); err != nil {
+				return 0, err
+			}
+		}
+		s.copied = items
+	}
+	a := &device.Value{}
+	a.Set(int64s(items)[0])
+	call, err := bind(s.tools, "copy_wide", toolGeometry(items), []device.Arg{s.copies[0], s.copies[1], a})
+	if err != nil {
+		return 0, err
+	}
+	if err := call.Launch(); err != nil {
+		return 0, err
+	}
+	return s.long([]device.Call{call}, r.Least)
+}
