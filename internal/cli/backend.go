@@ -80,7 +80,7 @@ func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 }
 
 func (t target) lowering(b *ir.Binding, kind lower.Target) lower.Options {
-	o := lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Fast: t.arithmetic == toolchain.Fast, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU, Free: t.free}
+	o := lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Fast: t.arithmetic == toolchain.Fast, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU, Free: t.free, AnyIntegers: t.plan.String() != ""}
 	if n, ok := t.backend.(*nvidia); ok {
 		o.Machine = n.gpu.Machine()
 	}
@@ -237,21 +237,28 @@ func (o *openCL) build(ctx context.Context, cache *toolchain.Cache, text string)
 	return image{path: path}, err
 }
 
-// alternatives returns plans for a GPU that are worth trying when the usual one
-// has failed: the plainest kernels, and those with smaller blocks. Each is
-// another plan than the one that the target has, and than those before it. They
-// do not keep to what the source fixes.
+// alternatives returns plans that are worth trying when one has failed that the
+// user has not chosen: the usual plan, if it was one from the store, and on a GPU the
+// plainest kernels, and those with smaller blocks. Each is another plan than the
+// one that the target has, and than those before it. The plainest do not keep to
+// what the source fixes.
 func (t target) alternatives(b *ir.Binding) []schedule.Plan {
 	if t.chosen || t.backend == nil {
 		return nil
 	}
-	if kind, _ := t.backend.language(); kind != lower.GPU {
-		return nil
-	}
+	var texts []string
 	seen := []string{t.planText(b)}
+	if t.stored {
+		usual := t
+		usual.plan = schedule.Plan{}
+		texts = append(texts, usual.planText(b))
+	}
+	if kind, _ := t.backend.language(); kind == lower.GPU {
+		texts = append(texts, "family=cells", "family=cells,block=4x32", "family=cells,block=64")
+	}
 	t.free = true
 	var list []schedule.Plan
-	for _, text := range []string{"family=cells", "family=cells,block=4x32", "family=cells,block=64"} {
+	for _, text := range texts {
 		p, err := schedule.ParsePlan(text)
 		if err != nil {
 			panic(err)

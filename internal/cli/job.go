@@ -31,6 +31,7 @@ func (j *job) note(text string) {
 }
 
 func (j *job) run() error {
+	j.recollect()
 	// All is looked at before anything takes time.
 	if err := j.target.fits(j.bound); err != nil {
 		return err

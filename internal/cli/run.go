@@ -14,6 +14,8 @@ type runCmd struct {
 
 	targetFlags  `embed:""`
 	pictureFlags `embed:""`
+	storeFlag    `embed:"" group:"device"`
+	NoStore      bool `name:"no-store" group:"device" help:"Take the usual plan, not the one that tune has found and the store holds."`
 
 	Checkpoint int64  `group:"long" help:"Save the state every N iterations, and when interrupted." placeholder:"N"`
 	State      string `group:"long" help:"File for --checkpoint. Default: the program's name with .ckpt." placeholder:"FILE"`

@@ -19,6 +19,7 @@ type target struct {
 	backend    backend
 	plan       schedule.Plan
 	chosen     bool // the plan is the user's
+	stored     bool // the plan is from the store
 	free       bool // the plan need not keep to what the source fixes
 	arithmetic toolchain.Arithmetic
 	deadline   time.Duration

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -111,6 +112,14 @@ func (c *tuneCmd) Run(a *app) error {
 		return err
 	}
 	o.Log, o.Resume = book, before
+	about := scenario(o.Bound, o.Lab.About())
+	if c.Out != "" {
+		list, err := kept.Plans(a.ctx, about)
+		if err != nil {
+			return err
+		}
+		o.Others = rivalsFrom(remember(p, list), o.Bound)
+	}
 	show := newTuneMeter(a, c)
 	o.Events = show.event
 	result, err := tuner.Run(a.ctx, o)
@@ -129,8 +138,12 @@ func (c *tuneCmd) Run(a *app) error {
 		printTuning(a, result)
 	}
 	if c.Out != "" {
+		list, err := kept.Plans(context.WithoutCancel(a.ctx), about)
+		if err != nil {
+			return err
+		}
 		h := &harvest{source: src, bound: o.Bound, set: o.Set, about: o.Lab.About(), mode: t.arithmetic, free: c.Free}
-		if err := h.write(c.Out, result, nil, show.say); err != nil {
+		if err := h.write(c.Out, result, remember(p, list), show.say); err != nil {
 			return err
 		}
 		if !c.JSON {

@@ -144,10 +144,11 @@ func (h *harvest) library(r *tuner.Result, known []remembered) ([]emit.File, []r
 			}
 			continue
 		}
+		all := []report.Variant{v}
 		for _, other := range others(known, h.bound) {
-			more, grown, err := h.pack(append(slices.Clone(variants), other))
-			if err == nil {
-				files, variants = more, grown
+			try := append(slices.Clone(all), other)
+			if more, grown, err := h.pack(try); err == nil {
+				files, variants, all = more, grown, try
 			}
 		}
 		if len(variants) > 1 {
@@ -224,7 +225,7 @@ func (h *harvest) refine(variants []report.Variant, known []remembered) {
 			continue
 		}
 		low, high := math.Log(float64(a.Cells)), math.Log(float64(b.Cells))
-		cells := int64(math.Ceil(math.Exp(low + (high-low)*lost/(lost+won))))
+		cells := int64(math.Round(math.Exp(low + (high-low)*lost/(lost+won))))
 		b.From = min(max(cells, a.Cells+1), b.Cells)
 	}
 }

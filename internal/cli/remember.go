@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/store"
+)
+
+// remembered is what the store has on the plans of a program on a device at
+// some sizes, the fastest first.
+type remembered struct {
+	sizes   string
+	cells   int64 // of the largest grid
+	records []store.Record
+}
+
+// remember groups the plans of a program by sizes, the smallest first.
+func remember(p *ir.Program, list []store.Record) []remembered {
+	var out []remembered
+	for _, r := range list {
+		if n := len(out); n > 0 && out[n-1].sizes == r.Session.Sizes {
+			out[n-1].records = append(out[n-1].records, r)
+			continue
+		}
+		if params, ok := paramsOf(p, r.Session.Sizes); ok {
+			out = append(out, remembered{r.Session.Sizes, largestGrid(p, params), []store.Record{r}})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b remembered) int { return cmp.Compare(a.cells, b.cells) })
+	return out
+}
+
+// paramsOf reads what the store has as sizes.
+func paramsOf(p *ir.Program, sizes string) ([]int64, bool) {
+	params := make([]int64, len(p.Params))
+	if sizes == "" {
+		return params, len(params) == 0
+	}
+	parts := strings.Split(sizes, ",")
+	for _, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		i := p.Param(name)
+		if err != nil || i < 0 {
+			return nil, false
+		}
+		params[i] = n
+	}
+	return params, len(parts) == len(params)
+}
+
+// largestGrid returns the cells of a program's largest grid.
+func largestGrid(p *ir.Program, params []int64) int64 {
+	most := int64(0)
+	for _, g := range p.Grids {
+		cells := int64(1)
+		for _, d := range g.Dims {
+			cells *= d.Hi.Minus(d.Lo).Add(1).Eval(params)
+		}
+		most = max(most, cells)
+	}
+	return most
+}
+
+// apart is how far two numbers of cells are from each other on a logarithmic
+// scale.
+func apart(a, b int64) float64 {
+	return math.Abs(math.Log(float64(max(a, 1)) / float64(max(b, 1))))
+}
+
+// farthest is how many times as many cells, or as few, the sizes may have whose
+// plan a run takes: beyond, caches and threads matter in other ways.
+const farthest = 64
+
+// nearest puts the sizes first that are the program's, then those with the most
+// similar number of cells, without those that are too far.
+func nearest(list []remembered, b *ir.Binding) []remembered {
+	sizes, cells := sizesOf(b), largestGrid(b.Program, b.Params)
+	list = slices.DeleteFunc(slices.Clone(list), func(r remembered) bool {
+		return r.sizes != sizes && apart(r.cells, cells) > math.Log(farthest)
+	})
+	slices.SortStableFunc(list, func(x, y remembered) int {
+		if x.sizes == sizes || y.sizes == sizes {
+			return cmp.Compare(btoi(y.sizes == sizes), btoi(x.sizes == sizes))
+		}
+		return cmp.Compare(apart(x.cells, cells), apart(y.cells, cells))
+	})
+	return list
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// recollectionWait is how long a run waits for others that write to the store.
+const recollectionWait = 2 * time.Second
+
+// recollect gives a run the plan that the store knows to be the fastest of its
+// program on its device, at its sizes or else at the nearest. Whatever is wrong
+// with the store, the run goes on without it.
+func (j *job) recollect() {
+	t := &j.target
+	if j.NoStore || t.chosen || t.backend == nil {
+		return
+	}
+	list, err := j.plans()
+	if err != nil {
+		text, _ := split(err)
+		j.note(fmt.Sprintf("the plan is not from the store: %s", text))
+		return
+	}
+	usual := *t
+	for _, r := range nearest(remember(j.program, list), j.bound) {
+		for _, x := range r.records {
+			plan, err := schedule.ParsePlan(x.Config)
+			if err != nil {
+				continue
+			}
+			t.plan = plan
+			if t.fits(j.bound) != nil {
+				*t = usual // it is of an older Gridloom, or needs --free
+				continue
+			}
+			t.stored = true
+			if !j.Quiet {
+				fmt.Fprintf(j.stderr, "plan from the store: %s, tuned at %s\n", plan, r.sizes)
+			}
+			return
+		}
+	}
+}
+
+// plans reads the plans of the program on the device. Without a store there are
+// none.
+func (j *job) plans() ([]store.Record, error) {
+	path, err := j.path()
+	if err != nil {
+		return nil, nil // nobody has a folder for it
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	s, err := store.Open(j.ctx, path, store.Options{ReadOnly: true, Wait: recollectionWait})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Plans(j.ctx, scenario(j.bound, j.target.about()))
+}
+
+// about is what the store knows the target by.
+func (t target) about() measure.About {
+	_, dialect := t.backend.language()
+	a := measure.About{ID: t.device, Arithmetic: t.arithmetic.String(), Dialect: dialect}
+	switch b := t.backend.(type) {
+	case *processor:
+		a.Name = measure.Processor()
+	case *nvidia:
+		a.Name = b.gpu.Name
+	case *openCL:
+		a.Name = b.device.Name
+	}
+	return a
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/serve/report"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+const lineText = `
+parameter N = 100;
+iterator i;
+double u[N], next[N], unused[4*N];
+copyin u; copyout u;
+stencil s (out, in) { out[i] = in[i+1] + in[i-1]; }
+iterate 4 { s (next, u); swap (next, u); }`
+
+func bindLine(t *testing.T, n int) *ir.Binding {
+	t.Helper()
+	p, list := lang.Load(diag.NewSource("line.loom", lineText))
+	if list.HasErrors() {
+		t.Fatal(list)
+	}
+	b, list := p.Bind(map[string]string{"N": fmt.Sprint(n)})
+	if list.HasErrors() {
+		t.Fatal(list)
+	}
+	return b
+}
+
+// known makes what a store has: "100 plan=seconds ..." for each size.
+func known(p *ir.Program, lines ...string) []remembered {
+	var list []store.Record
+	for _, l := range lines {
+		f := strings.Fields(l)
+		for _, x := range f[1:] {
+			i := strings.LastIndex(x, "=")
+			r := store.Record{Session: &store.Info{}}
+			r.Session.Sizes, r.Config = "N="+f[0], x[:i]
+			fmt.Sscan(x[i+1:], &r.Median)
+			list = append(list, r)
+		}
+	}
+	return remember(p, list)
+}
+
+func TestNearest(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		want string
+	}{
+		{100, "N=100 N=400 N=10"},
+		{300, "N=400 N=100 N=10"},
+		{20, "N=10 N=100 N=400"},
+		{3, "N=10 N=100"},
+		{20000, "N=400"},
+		{1000000, ""},
+	} {
+		b := bindLine(t, c.n)
+		var got []string
+		for _, r := range nearest(known(b.Program, "10 a=1", "100 a=1", "400 a=1", "M=7 a=1"), b) {
+			got = append(got, r.sizes)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("N=%d: %v, want %s", c.n, got, c.want)
+		}
+	}
+}
+
+// Boundaries lie at geometric means, or where measured times cross.
+func TestVariantsOfLibrary(t *testing.T) {
+	const one, two, loops = "s[0:1]@1{family=loops,block=0,threads=1}", "s[0:1]@1{family=loops,block=0,threads=2}", "s[0:1]@1{family=loops,block=64,threads=1}"
+	b := bindLine(t, 100)
+	h := &harvest{source: diag.NewSource("line.loom", lineText), bound: b, about: measure.About{Dialect: emit.C}, mode: toolchain.Contract}
+	for _, c := range []struct {
+		known []string
+		want  string // threads or blocks of plans, and from where they are picked
+	}{
+		{nil, one + " 0"},
+		{[]string{"10000 " + two + "=1"}, one + " 0, " + two + " 1000"},
+		{[]string{"10000 " + two + "=1 " + one + "=4", "100 " + one + "=1"}, one + " 0, " + two + " 1000"},
+		// One thread loses as much at 10000 as two do at 100, or twice as much by logarithms.
+		{[]string{"10000 " + two + "=1 " + one + "=4", "100 " + one + "=1 " + two + "=4"}, one + " 0, " + two + " 1000"},
+		{[]string{"10000 " + two + "=1 " + one + "=16", "100 " + one + "=1 " + two + "=4"}, one + " 0, " + two + " 464"},
+		// The same plan for two sizes is one variant.
+		{[]string{"400 " + one + "=1", "10000 " + two + "=1"}, one + " 0, " + two + " 2000"},
+		{[]string{"4 " + loops + "=1", "10000 " + two + "=1"}, loops + " 0, " + one + " 20, " + two + " 1000"},
+		// What cannot be in a library, or is no plan of this program, is left out.
+		{[]string{"400 s[0:1]@1{sizes=baked}=1", "10000 " + two + "=1"}, one + " 0, " + two + " 1000"},
+		{[]string{"400 other[0:1]@1{family=loops}=1"}, one + " 0"},
+	} {
+		r := &tuner.Result{Contenders: []tuner.Contender{{Name: "found 1", Plan: one, Seconds: 1}}, Best: one}
+		files, list, err := h.library(r, known(b.Program, c.known...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range list {
+			got = append(got, fmt.Sprintf("%s %d", v.Plan, v.From))
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%q: %q, want %q", c.known, strings.Join(got, ", "), c.want)
+		}
+		if header := files[0].Text; strings.Contains(header, "line_variant(") != (len(list) > 1) {
+			t.Errorf("%q: %s", c.known, header)
+		}
+	}
+}
+
+// A library takes sizes as arguments: plans that do so come first, and of
+// others there is a version that does.
+func TestCandidates(t *testing.T) {
+	r := &tuner.Result{Contenders: []tuner.Contender{
+		{Name: "found 1", Plan: "s[0:1]@1{family=tile,sizes=baked}", Seconds: 1},
+		{Name: "plain", Plan: "s[0:1]@1{family=loops}", Seconds: 2},
+		{Name: "all sizes", Plan: "s[0:1]@1{family=tile,sizes=args}", Seconds: 3},
+	}}
+	want := []report.Variant{{Plan: "s[0:1]@1{family=tile,sizes=args}", Seconds: 3}, {Plan: "s[0:1]@1{family=tile,sizes=args}"}}
+	if got := candidates(r); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v", got)
+	}
+}
