@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
 // Rival is a program that carries out the suite's cases in another way. Called
@@ -246,7 +247,7 @@ func (t *contest) result(points float64) RivalBatch {
 
 // from fills in what samples amount to.
 func (r RivalBatch) from(samples []float64) RivalBatch {
-	r.Samples, r.GStencils, r.Interval = samples, median(samples), meanInterval(samples)
+	r.Samples, r.GStencils, r.Interval = samples, median(samples), measure.Mean(samples)
 	return r
 }
 
@@ -287,7 +288,7 @@ func (r *SpatialRow) against(rivals []RivalBatch) {
 		return
 	}
 	r.RatioToRival = r.GStencils / r.BestRivalG
-	r.Apart = r.Interval.apart(*r.BestRivalRange)
+	r.Apart = r.Interval.Apart(*r.BestRivalRange)
 	r.RatioWanted = 1.25
 	if r.CopyGBs > 0 {
 		r.RatioWanted = min(r.RatioWanted, r.Aim*r.CopyGBs/(r.BestRivalG*r.BytesPerPoint))

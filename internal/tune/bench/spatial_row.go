@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
 // SpatialRow is one plan of one case of the suite "spatial", or the best one.
@@ -82,7 +84,7 @@ func (s *sweep) row(plan string) SpatialRow {
 // timed fills in what samples of the time of a step amount to.
 func (r *SpatialRow) timed(times []float64, points float64) {
 	rates := rates(times, points)
-	r.GStencils, r.Interval, r.Batches = median(rates), meanInterval(rates), len(rates)
+	r.GStencils, r.Interval, r.Batches = median(rates), measure.Mean(rates), len(rates)
 	r.Step = 1000 * median(times)
 	if r.CopyGBs > 0 {
 		r.FractionOfCopy = r.GStencils * r.BytesPerPoint / r.CopyGBs

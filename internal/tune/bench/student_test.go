@@ -1,40 +1,10 @@
 package bench
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
 )
-
-func TestMeanInterval(t *testing.T) {
-	for _, test := range []struct {
-		samples []float64
-		want    Interval
-	}{
-		{[]float64{7}, Interval{7, 7}},
-		{[]float64{1, 3}, Interval{2 - 12.706, 2 + 12.706}},
-		{[]float64{5, 5, 5, 5, 5}, Interval{5, 5}},
-		// Standard deviation 2, five samples: 2.776*2/sqrt(5) to both sides.
-		{[]float64{8, 12, 10, 12.449489742783178, 7.550510257216822}, Interval{10 - 2.776*math.Sqrt(20.0/4/5), 10 + 2.776*math.Sqrt(20.0/4/5)}},
-	} {
-		got := meanInterval(test.samples)
-		if math.Abs(got[0]-test.want[0]) > 1e-9 || math.Abs(got[1]-test.want[1]) > 1e-9 {
-			t.Errorf("%v: %v, want %v", test.samples, got, test.want)
-		}
-	}
-	for _, test := range []struct {
-		a, b Interval
-		want bool
-	}{
-		{Interval{1, 2}, Interval{3, 4}, true}, {Interval{3, 4}, Interval{1, 2}, true},
-		{Interval{1, 3}, Interval{3, 4}, false}, {Interval{1, 9}, Interval{3, 4}, false},
-	} {
-		if got := test.a.apart(test.b); got != test.want {
-			t.Errorf("%v and %v: %v", test.a, test.b, got)
-		}
-	}
-}
 
 func TestParseRivals(t *testing.T) {
 	list, err := ParseRivals([]byte(`{"rival": "R", "case": "star7", "dtype": "float", "grid": "8x8x8", "samples": [1, 2, 3, 4, 5], "gstencils": 9}

@@ -85,3 +85,17 @@ func TestRatio(t *testing.T) {
 		t.Errorf("%v %v and %v %v", a, i, b, j)
 	}
 }
+
+func TestApart(t *testing.T) {
+	for _, test := range []struct {
+		a, b Interval
+		want bool
+	}{
+		{Interval{1, 2}, Interval{3, 4}, true}, {Interval{3, 4}, Interval{1, 2}, true},
+		{Interval{1, 3}, Interval{3, 4}, false}, {Interval{1, 9}, Interval{3, 4}, false},
+	} {
+		if got := test.a.Apart(test.b); got != test.want {
+			t.Errorf("%v and %v: %v", test.a, test.b, got)
+		}
+	}
+}
