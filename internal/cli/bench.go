@@ -17,6 +17,7 @@ type benchCmd struct {
 	Spatial benchSpatial `cmd:"" name:"spatial" help:"One step by the best GPU kernels, against the GPU's copies and other programs."`
 	Compile benchCompile `cmd:"" name:"compile" help:"How fast the suite's GPU kernels compile, in one process and in many."`
 	Tuner   benchTuner   `cmd:"" name:"tuner" help:"The search for the best kernels, live on whole spaces and replayed on recorded parts of them."`
+	Garvey  benchGarvey  `cmd:"" name:"garvey" help:"Grouped searches against random sampling and an expert, on recorded spaces of synthetic kernels."`
 	Proof   benchProof   `cmd:"" name:"proof" help:"Random programs on the reference executor and on the CPU, every cell compared."`
 }
 

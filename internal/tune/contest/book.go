@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -207,6 +208,24 @@ func (b *book) recording() *replay.Recording {
 		r.Trials = append(r.Trials, t)
 	}
 	return r
+}
+
+// replayable returns the recording as it is read from its file.
+func (b *book) replayable() (*replay.Recording, error) { return anew(b.recording()) }
+
+// anew returns a recording as it is read when it was written: without values
+// that no configuration has, and with the others in order.
+func anew(r *replay.Recording) (*replay.Recording, error) {
+	var text bytes.Buffer
+	if err := replay.Write(&text, r); err != nil {
+		return nil, err
+	}
+	out, err := replay.Read(&text, nil)
+	if err != nil {
+		return nil, err
+	}
+	out.Name = r.Name
+	return out, nil
 }
 
 // written is a value as a recording has it: numbers are numbers, and lists and

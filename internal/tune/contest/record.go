@@ -111,8 +111,7 @@ func (b *book) belongs(x *Subject, a measure.About, commit string) error {
 	now.Device, now.Driver, now.Compiler, now.Workers, now.Commit = a.Name, a.Driver, a.Compiler, a.Workers, commit
 	if old := b.about; old.Program != "" {
 		for _, e := range []struct{ what, was, is string }{
-			{"device", old.Device, now.Device}, {"driver", old.Driver, now.Driver},
-			{"compiler", old.Compiler, now.Compiler}, {"grid", old.Grid, now.Grid},
+			{"device", old.Device, now.Device}, {"compiler", old.Compiler, now.Compiler}, {"grid", old.Grid, now.Grid},
 		} {
 			if e.was != e.is {
 				return fmt.Errorf("%s was recorded with the %s %s, and this is %s: give another folder", b.file(), e.what, e.was, e.is)

@@ -46,7 +46,10 @@ type Reached struct {
 
 // replays runs strategies on a recording.
 func replays(ctx context.Context, b *book, seeds int, clock func() replay.Clock) ([]Replay, error) {
-	r := b.recording()
+	r, err := b.replayable()
+	if err != nil {
+		return nil, err
+	}
 	ahead := *r
 	ahead.Trials = slices.Clone(r.Trials)
 	for i := range ahead.Trials {

@@ -18,6 +18,7 @@ type Subject struct {
 	Program, DType string
 	Sizes          []int64
 	Limits         []schedule.Restriction
+	Constraints    []schedule.Constraint // on what the limits leave
 
 	bound *ir.Binding
 }
@@ -60,12 +61,7 @@ func Subjects(names, dtypes []string) ([]*Subject, error) {
 			if err := s.bind(program); err != nil {
 				return nil, err
 			}
-			file := path.Join("spaces", s.Name()+".space")
-			text, err := spaces.ReadFile(file)
-			if err != nil {
-				return nil, err
-			}
-			if s.Limits, err = schedule.ParseRestrictions(file, string(text)); err != nil {
+			if s.Limits, err = limits(s.Name()); err != nil {
 				return nil, err
 			}
 			list = append(list, s)
@@ -117,5 +113,21 @@ func (s *Subject) restrict(space schedule.Space) (schedule.Space, error) {
 			return space, fmt.Errorf("%s %s: %w", r.Where, r.Text, err)
 		}
 	}
+	for _, k := range s.Constraints {
+		var err error
+		if space, err = space.Constrain(k); err != nil {
+			return space, err
+		}
+	}
 	return space, nil
+}
+
+// limits reads a file of restrictions that comes with the suites.
+func limits(name string) ([]schedule.Restriction, error) {
+	file := path.Join("spaces", name+".space")
+	text, err := spaces.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return schedule.ParseRestrictions(file, string(text))
 }

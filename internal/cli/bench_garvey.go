@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/tune/contest"
+)
+
+type benchGarvey struct {
+	record       `embed:""`
+	Recordings   string        `required:"" help:"The folder of the recordings, which grow from call to call." placeholder:"DIR"`
+	Kernel       []string      `help:"Only these synthetic kernels: dense-zyx-r1 and so on." placeholder:"NAME"`
+	Size         int64         `default:"256" help:"Cells of the grids on each axis. Default: 256." placeholder:"N"`
+	RecordBudget time.Duration `default:"8m" help:"Record for so long in this call; 0s records nothing. Default: 8m." placeholder:"TIME"`
+	Seeds        int           `default:"50" help:"Searches at random. Default: 50." placeholder:"N"`
+	Device       string        `default:"cuda:0" help:"The device." placeholder:"DEVICE"`
+	Jobs         int           `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
+}
+
+func (c *benchGarvey) Help() string {
+	return `Records spaces of synthetic kernels exhaustively, and compares grouped searches on them with
+random sampling and with an expert's search, as Garvey 2018 does in Tables 3 and 7.
+
+Examples:
+
+	gridloom bench garvey --recordings bench/recordings --json bench/results/garvey-h200.json
+	gridloom bench garvey --recordings bench/recordings --record-budget 0s`
+}
+
+func (c *benchGarvey) Run(a *app) error {
+	for _, name := range c.Kernel {
+		if !slices.Contains(contest.GarveyNames(), name) {
+			return usage("--kernel %s: the kernels are %s", name, strings.Join(contest.GarveyNames(), ", "))
+		}
+	}
+	switch {
+	case c.Size < 32:
+		return usage("--size %d: at least 32 cells are needed", c.Size)
+	case c.RecordBudget < 0:
+		return usage("--record-budget %v: a time is positive", c.RecordBudget)
+	case c.Seeds < 1:
+		return usage("--seeds %d: at least one search is needed", c.Seeds)
+	case c.Jobs < 0:
+		return usage("--jobs %d: a number of processes is positive", c.Jobs)
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	subjects, err := contest.GarveySubjects(c.Kernel, c.Size)
+	if err != nil {
+		return err
+	}
+	g, err := contest.Garvey(a.ctx, contest.GarveyOptions{
+		Folder: c.Recordings, Subjects: subjects, Record: c.RecordBudget, Seeds: c.Seeds,
+		Open: contest.OpenDevice(c.Device, c.Jobs), Commit: a.commit(), Log: a.stderr,
+	})
+	if err != nil || g == nil {
+		return err
+	}
+	if err := contest.WriteGarvey(a.stdout, g); err != nil {
+		return err
+	}
+	return c.keep(g)
+}

@@ -1,0 +1,238 @@
+package contest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/replay"
+)
+
+// GarveyOptions says what to record and how to replay it.
+type GarveyOptions struct {
+	Folder   string // of the recordings
+	Subjects []*Subject
+	Record   time.Duration // for recording in this call, over all kernels; 0 records nothing
+	Seeds    int           // of random sampling
+
+	Open   func(context.Context) (measure.Lab, error)
+	Clock  func() time.Time // nil for the real one
+	Commit string
+	Log    io.Writer
+}
+
+// GarveyResult is the comparison of Garvey 2018, section 8, by replays of
+// recorded spaces.
+type GarveyResult struct {
+	Device  string          `json:"device"`
+	Commit  string          `json:"commit"` // of the recordings
+	Grid    string          `json:"grid"`
+	Sample  int             `json:"sample"` // configurations that random sampling tries
+	Seeds   int             `json:"seeds"`  // of random sampling
+	Kernels []GarveyKernel  `json:"kernels"`
+	Rows    []GarveyRow     `json:"rows"`    // as in Tables 3 and 7
+	Loading []GarveyLoading `json:"loading"` // hybrid against random sampling, for each technique
+	Summary GarveySummary   `json:"summary"`
+}
+
+// GarveyKernel is a recorded space.
+type GarveyKernel struct {
+	Kernel         string  `json:"kernel"`
+	Configurations int     `json:"configurations"`
+	Valid          int     `json:"valid"`
+	Best           float64 `json:"best_ms"`
+	Plan           string  `json:"best"`
+	Median         float64 `json:"median_ms"`
+}
+
+// GarveyRow is a strategy's row, averaged over the kernels: speed-ups
+// geometrically.
+type GarveyRow struct {
+	Strategy       string  `json:"strategy"`
+	OverRandom     float64 `json:"speedup_over_random"`
+	OverExpert     float64 `json:"speedup_over_expert"`
+	Configurations float64 `json:"configurations"` // compiled
+	Compile        float64 `json:"compile_seconds"`
+	Run            float64 `json:"run_seconds"`
+	Best           float64 `json:"best_count"` // kernels for which nobody found a faster one
+}
+
+// GarveyLoading is what hybrid does with a technique of loading, against random
+// sampling of the same configurations.
+type GarveyLoading struct {
+	Kernel         string  `json:"kernel"`
+	Technique      string  `json:"technique"`
+	Configurations int     `json:"configurations"`
+	RandomTried    int     `json:"random_tried"`
+	RandomSeconds  float64 `json:"random_seconds"`
+	RandomBest     float64 `json:"random_best_ms"`
+	HybridCompiled float64 `json:"hybrid_compiled"`
+	HybridSeconds  float64 `json:"hybrid_seconds"`
+	HybridBest     float64 `json:"hybrid_best_ms"`
+	// Fraction is hybrid's speed over random sampling's.
+	Fraction float64 `json:"fraction_of_random_best"`
+	// Part is the part of random sampling's time after which hybrid was as fast,
+	// and Near the same for within 1 %; nil if it never was.
+	Part *float64 `json:"part_of_random_time"`
+	Near *float64 `json:"part_of_random_time_within_1_percent"`
+}
+
+// GarveySummary counts the pairs of a kernel and a technique.
+type GarveySummary struct {
+	Pairs         int     `json:"pairs"`
+	Reached       int     `json:"reached"`         // by hybrid: random sampling's best
+	InTime        int     `json:"reached_in_0.30"` // in at most 30 % of its time
+	MeanPart      float64 `json:"mean_part_of_random_time"`
+	Near          int     `json:"within_1_percent"`
+	NearInTime    int     `json:"within_1_percent_in_0.30"`
+	MeanNear      float64 `json:"mean_part_of_random_time_within_1_percent"`
+	WholePart     float64 `json:"mean_whole_time_over_random_time"` // of hybrid until it ends
+	MeanFraction  float64 `json:"mean_fraction_of_random_best"`
+	LeastFraction float64 `json:"least_fraction_of_random_best"`
+}
+
+const (
+	sampleSize = 1000 // of random sampling (Garvey 2018, 5.1)
+	inTime     = 0.30
+	tolerance  = 1.01
+)
+
+// Garvey records what is missing, and compares strategies on what is recorded of
+// each kernel. Without any complete recording there is no result.
+func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
+	if err := os.MkdirAll(o.Folder, 0o777); err != nil {
+		return nil, err
+	}
+	s := &site{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
+	until := s.now().Add(o.Record)
+	var books []*book
+	for _, x := range o.Subjects {
+		b, err := openBook(o.Folder, x.Name())
+		if err != nil {
+			return nil, err
+		}
+		if o.Record > 0 {
+			switch err := s.record(ctx, x, b, until); {
+			case errors.Is(err, errLater):
+				fmt.Fprintf(o.Log, "the time for recording is up; the same command goes on from here\n")
+				o.Record = 0
+			case err != nil:
+				return nil, err
+			}
+		}
+		if !b.complete() {
+			fmt.Fprintf(o.Log, "%s is left out: it is not recorded as a whole\n", x.Name())
+			continue
+		}
+		books = append(books, b)
+	}
+	if len(books) == 0 {
+		return nil, nil
+	}
+	return compare(ctx, books, o.Seeds)
+}
+
+// compare replays the recordings.
+func compare(ctx context.Context, books []*book, seeds int) (*GarveyResult, error) {
+	g := &GarveyResult{
+		Device: books[0].about.Device, Commit: books[0].about.Commit, Grid: books[0].about.Grid, Sample: sampleSize, Seeds: seeds,
+		Kernels: []GarveyKernel{}, Loading: []GarveyLoading{},
+	}
+	t := table{}
+	for _, b := range books {
+		r, err := b.replayable()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+		y, err := replay.NewYardstick(r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+		g.Kernels = append(g.Kernels, GarveyKernel{b.about.Program, len(r.Trials), r.Valid(), 1e3 * y.Best(), b.best().Config, 1e3 * y.Median()})
+		parts, err := g.load(ctx, b.about.Program, r, seeds)
+		if err == nil {
+			err = t.add(ctx, r, parts, seeds)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+	}
+	g.Rows = t.rows()
+	g.sum()
+	return g, nil
+}
+
+// load compares hybrid with random sampling for each technique, and returns the
+// parts of the recording.
+func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Recording, seeds int) ([]*replay.Recording, error) {
+	var parts []*replay.Recording
+	for _, t := range techniques {
+		part, err := t.of(r)
+		if err != nil {
+			continue // no such kernel works
+		}
+		parts = append(parts, part)
+		list, err := samples(ctx, part, seeds, sampleSize, math.Inf(1))
+		if err != nil {
+			return nil, err
+		}
+		random := typical(list)
+		hybrid, err := try(part, "hybrid", 1, math.MaxInt, math.Inf(1))
+		if err != nil {
+			return nil, err
+		}
+		x := GarveyLoading{
+			Kernel: kernel, Technique: t.name, Configurations: len(part.Trials), RandomTried: min(sampleSize, len(part.Trials)),
+			RandomSeconds: random.total(), RandomBest: 1e3 * random.Best,
+			HybridCompiled: hybrid.Configurations, HybridSeconds: hybrid.total(), Fraction: random.Best / hybrid.Best,
+		}
+		if !math.IsInf(hybrid.Best, 1) {
+			x.HybridBest = 1e3 * hybrid.Best
+		}
+		const rounding = 1 + 1e-9 // of means
+		if at, ok := hybrid.first(random.Best * rounding); ok {
+			p := at / random.total()
+			x.Part = &p
+		}
+		if at, ok := hybrid.first(random.Best * tolerance); ok {
+			p := at / random.total()
+			x.Near = &p
+		}
+		g.Loading = append(g.Loading, x)
+	}
+	return parts, nil
+}
+
+// sum counts what came of each technique.
+func (g *GarveyResult) sum() {
+	s := GarveySummary{Pairs: len(g.Loading), LeastFraction: math.Inf(1)}
+	n := float64(len(g.Loading))
+	for _, x := range g.Loading {
+		s.WholePart += x.HybridSeconds / x.RandomSeconds / n
+		s.MeanFraction += math.Log(x.Fraction) / n
+		s.LeastFraction = min(s.LeastFraction, x.Fraction)
+		count(x.Part, &s.Reached, &s.InTime, &s.MeanPart)
+		count(x.Near, &s.Near, &s.NearInTime, &s.MeanNear)
+	}
+	s.MeanFraction = math.Exp(s.MeanFraction)
+	s.MeanPart /= float64(max(1, s.Reached))
+	s.MeanNear /= float64(max(1, s.Near))
+	g.Summary = s
+}
+
+// count takes in the part of a time after which something was reached.
+func count(part *float64, reached, early *int, total *float64) {
+	if part == nil {
+		return
+	}
+	*reached++
+	*total += *part
+	if *part <= inTime {
+		*early++
+	}
+}

@@ -1,0 +1,103 @@
+package contest
+
+import (
+	"errors"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/synth"
+)
+
+// garveyKernels are of all patterns and radii.
+var garveyKernels = []string{
+	"dense-zyx-r1", "dense-yx-r2", "star-zyx-r5", "star-zx-r3", "diamond-zyx-r2", "diamond-zy-r4", "no-corners-zyx-r1", "thumbtack-zyx-r3",
+}
+
+// GarveyNames lists the kernels of the suite.
+func GarveyNames() []string { return append([]string(nil), garveyKernels...) }
+
+// GarveyEdge is the length of each axis of the grids, as in the paper.
+const GarveyEdge = 256
+
+// technique is one of the ways to load data (Garvey 2018, 4.7 and 6.1).
+type technique struct {
+	name string
+	has  func(vec, load, shared string) bool
+}
+
+var techniques = []technique{
+	{"global", func(vec, load, shared string) bool { return vec == "1" && load == "plain" && shared != "1" }},
+	{"global with vectors", func(vec, load, shared string) bool { return vec != "1" && load == "plain" && shared != "1" }},
+	{"image", func(vec, load, shared string) bool { return vec == "1" && load == "image" && shared != "1" }},
+	{"local", func(vec, load, shared string) bool { return vec == "1" && load == "plain" && shared == "1" }},
+}
+
+// one lets every configuration have one of the techniques.
+var one = []schedule.Constraint{
+	{
+		Name: "vectors or images", Doc: "they are two techniques", Params: []string{"vec", "load"},
+		Holds: func(c schedule.Config) bool { return c.Int("vec") == 1 || c.Word("load") == "plain" },
+	},
+	{
+		Name: "vectors or local memory", Doc: "they are two techniques", Params: []string{"vec", "shared"},
+		Holds: func(c schedule.Config) bool { return c.Int("vec") == 1 || c.Int("shared") == 0 },
+	},
+	{
+		Name: "images or local memory", Doc: "they are two techniques", Params: []string{"load", "shared"},
+		Holds: func(c schedule.Config) bool { return c.Word("load") == "plain" || c.Int("shared") == 0 },
+	},
+}
+
+// GarveySubjects returns the synthetic kernels of some names, all without any,
+// on cubes.
+func GarveySubjects(names []string, edge int64) ([]*Subject, error) {
+	if len(names) == 0 {
+		names = garveyKernels
+	}
+	var list []*Subject
+	for _, name := range names {
+		k, err := synth.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		size := [3]int{int(edge), int(edge), int(edge)}
+		src := diag.NewSource(name+".loom", k.Source(size, 1))
+		p, errs := lang.Load(src)
+		if errs.HasErrors() {
+			return nil, errors.New(diag.Render(src, errs, diag.Style{}))
+		}
+		s := &Subject{Program: name, DType: "float", Sizes: []int64{edge, edge, edge}, Constraints: one}
+		if err := s.bind(p); err != nil {
+			return nil, err
+		}
+		if s.Limits, err = limits("garvey"); err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// of returns the part of a recording with a technique; an error if nothing of it
+// works.
+func (t technique) of(r *replay.Recording) (*replay.Recording, error) {
+	part := *r
+	part.Trials = nil
+	for _, x := range r.Trials {
+		set := map[string]string{}
+		for p, n := range x.Config {
+			if n != replay.Missing {
+				set[r.Params[p].Name] = r.Params[p].Values[n].String()
+			}
+		}
+		if t.has(set["vec"], set["load"], set["shared"]) {
+			part.Trials = append(part.Trials, x)
+		}
+	}
+	if len(part.Trials) == 0 {
+		return nil, errors.New("no configuration is recorded")
+	}
+	return anew(&part)
+}
