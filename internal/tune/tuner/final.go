@@ -262,26 +262,6 @@ func (t *tuning) rivals() []*rival {
 	return list
 }
 
-// ForAllSizes returns a plan whose kernels take sizes as arguments, as those of
-// a library do, and whether that is the plan itself.
-func ForAllSizes(p schedule.Plan) (schedule.Plan, bool) {
-	same := true
-	every := func(c schedule.Config) schedule.Config {
-		c.Values = slices.Clone(c.Values)
-		for i, s := range c.Values {
-			if s.Name == "sizes" && s.Value.Equal(schedule.Word("baked")) {
-				c.Values[i].Value, same = schedule.Word("args"), false
-			}
-		}
-		return c
-	}
-	p.Every, p.Kernels = every(p.Every), slices.Clone(p.Kernels)
-	for i := range p.Kernels {
-		p.Kernels[i].Config = every(p.Kernels[i].Config)
-	}
-	return p, same
-}
-
 // judge words the result of the duel.
 func (t *tuning) judge(rivals []*rival) {
 	r := t.result

@@ -73,21 +73,28 @@ func (k *kernelSearch) run(ctx context.Context) error {
 			k.before++
 		}
 	}
+	k.begun = k.clock()
 	defer func() {
+		k.rest()
+		k.searched += k.clock().Sub(k.begun)
+		k.begun = time.Time{}
 		if n := len(k.past); n > 0 && ctx.Err() == nil {
 			k.note("%d trials of %s were not asked for again: another version of the strategy has made them", n, k.name)
 		}
 	}()
 	for {
 		over, asked := k.over(ctx), k.asked
-		if !over {
+		asks := !over && (!k.about.Shared || len(k.waiting) == 0)
+		if asks {
 			k.ask()
 		}
-		if err := k.tell(ctx); err != nil { // what needs no device
-			return err
+		if !k.ready() { // the strategy is told while the device has something to do, or else now
+			if err := k.tell(ctx); err != nil {
+				return err
+			}
 		}
 		if len(k.waiting) == 0 {
-			if over || k.asked == asked {
+			if over || asks && k.asked == asked {
 				return nil
 			}
 			continue
@@ -105,10 +112,30 @@ func (k *kernelSearch) run(ctx context.Context) error {
 		if err := k.try(ctx, a); err != nil {
 			return err
 		}
-		if err := k.tell(ctx); err != nil {
-			return err
+	}
+}
+
+// ready reports whether there is something that the device can do at once.
+func (k *kernelSearch) ready() bool {
+	return slices.ContainsFunc(k.open(), func(a *attempt) bool {
+		select {
+		case <-a.job.done:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// open lists what is asked for and not settled, in order.
+func (k *kernelSearch) open() []*attempt {
+	var list []*attempt
+	for n := k.told; n < k.asked; n++ {
+		if a := k.waiting[n]; a != nil && a.outcome == nil {
+			list = append(list, a)
 		}
 	}
+	return list
 }
 
 // over reports whether nothing more is to be asked for.
@@ -215,15 +242,9 @@ func (k *kernelSearch) settle(a *attempt, o Outcome) {
 }
 
 // next waits for an attempt that was compiled and is not settled; nil if there
-// is no time left. The time that it waits is time that the device has nothing
-// to do.
+// is no time left.
 func (k *kernelSearch) next(ctx context.Context) *attempt {
-	var open []*attempt
-	for n := k.told; n < k.asked; n++ {
-		if a := k.waiting[n]; a != nil && a.outcome == nil {
-			open = append(open, a)
-		}
-	}
+	open := k.open()
 	var late <-chan time.Time
 	if !k.until.IsZero() {
 		late = time.After(k.until.Sub(k.clock()))
@@ -231,7 +252,6 @@ func (k *kernelSearch) next(ctx context.Context) *attempt {
 	// Where compilers and kernels share processors they take turns: everything
 	// under way is compiled before anything is timed.
 	if k.about.Shared {
-		defer k.waits()()
 		for _, a := range open {
 			if !a.wait(ctx, late) {
 				return nil
@@ -268,7 +288,6 @@ func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan t
 		if k.leisure(ctx) {
 			continue
 		}
-		waited := k.waits()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -276,15 +295,7 @@ func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan t
 			return nil
 		case <-tick.C:
 		}
-		waited()
 	}
-}
-
-// waits starts counting time in which the device has nothing to do, and
-// returns what stops it.
-func (k *kernelSearch) waits() func() {
-	begin := k.clock()
-	return func() { k.idle += k.clock().Sub(begin) }
 }
 
 // try measures an attempt.
@@ -305,16 +316,7 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 		k.settle(a, o)
 		return nil
 	}
-	begin := k.clock()
-	rule := measure.Rule{Least: k.about.Least, Batches: mostBatches}
-	best := 0.0
-	if k.best != nil {
-		rule.Best, best = measure.Interval{k.best.Low, k.best.High}, k.best.Seconds
-	}
-	var t measure.Trial
-	var err error
-	k.narrow(&c.code)
-	k.works.quietly(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, patience(best)) })
+	t, took, err := k.measure(ctx, c)
 	if ctx.Err() != nil {
 		return nil // it was not the variant's fault
 	}
@@ -326,13 +328,35 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 		k.note("%s was right only after its inputs had been filled anew: a variant before it writes where it should not", a.config)
 	}
 	o.Compile = c.made.Took.Seconds()
-	o.Cost = k.clock().Sub(begin).Seconds() + o.Compile
+	o.Cost = took.Seconds() + o.Compile
 	if o.Resources == (measure.Resources{}) {
 		o.Resources = c.made.Resources
 	}
 	k.settle(a, o)
 	k.same[c.key] = a.outcome
 	return nil
+}
+
+// measure has the device check and time a variant. Meanwhile the strategy is
+// told of those before it and thinks of those after it.
+func (k *kernelSearch) measure(ctx context.Context, c *compiled) (t measure.Trial, took time.Duration, err error) {
+	rule := measure.Rule{Least: k.about.Least, Batches: mostBatches}
+	best := 0.0
+	if k.best != nil {
+		rule.Best, best = measure.Interval{k.best.Low, k.best.High}, k.best.Seconds
+	}
+	k.narrow(&c.code)
+	done := make(chan struct{})
+	begin := k.clock()
+	go func() {
+		defer close(done)
+		k.works.quietly(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, patience(best)) })
+		took = k.clock().Sub(begin)
+	}()
+	failed := k.tell(ctx)
+	<-done
+	k.busy += took
+	return t, took, errors.Join(err, failed)
 }
 
 // mostBatches are timed of a contender; finalists are timed again later.
@@ -355,7 +379,7 @@ func (k *kernelSearch) tell(ctx context.Context) error {
 		delete(k.waiting, k.told)
 		k.told++
 		k.take(a)
-		if !k.over(ctx) {
+		if !k.about.Shared && !k.over(ctx) {
 			k.ask()
 		}
 	}
@@ -368,6 +392,24 @@ func (k *kernelSearch) take(a *attempt) {
 		Point: a.point, Verdict: verdicts[o.Verdict], Seconds: o.Seconds, Cost: o.Cost,
 		Registers: o.Registers, Spills: o.Spills,
 	})
+	k.count(a)
+	k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()})
+}
+
+// rest counts what was measured and not told, because something before it was
+// not ready when the search ended.
+func (k *kernelSearch) rest() {
+	for n := k.told; n < k.asked; n++ {
+		if a := k.waiting[n]; a != nil && a.outcome != nil {
+			k.count(a)
+			k.event(Event{Kind: EventTrial, Trial: a.outcome, Status: k.status()})
+		}
+	}
+}
+
+// count takes an outcome into the results.
+func (k *kernelSearch) count(a *attempt) {
+	o := a.outcome
 	k.list = append(k.list, o)
 	k.counts.add(o)
 	if o.Verdict == Good {
@@ -380,7 +422,6 @@ func (k *kernelSearch) take(a *attempt) {
 	} else {
 		k.works.forget(k.jobName(a.config))
 	}
-	k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()})
 }
 
 func compare(a, b float64) int {

@@ -46,7 +46,10 @@ func (k *kernelSearch) drift(ctx context.Context) {
 	}
 	var s float64
 	var err error
-	k.works.quietly(func() { s, err = k.lab.Batch(ctx, *k.reference, k.about.Least) })
+	k.works.quietly(func() {
+		defer k.occupied()()
+		s, err = k.lab.Batch(ctx, *k.reference, k.about.Least)
+	})
 	if err == nil {
 		k.result.Drift = append(k.result.Drift, DriftPoint{At: k.elapsed().Seconds(), Kernel: k.name, Seconds: s})
 	}
@@ -63,7 +66,9 @@ func (k *kernelSearch) leisure(ctx context.Context) bool {
 	if a == nil {
 		return false
 	}
+	stop := k.occupied()
 	s, err := k.lab.Batch(ctx, a.job.code, k.about.Least)
+	stop()
 	if err != nil {
 		a.doubtless = true
 		return true
@@ -74,6 +79,13 @@ func (k *kernelSearch) leisure(ctx context.Context) bool {
 	o.Seconds, o.Low, o.High = measure.Median(o.Times), max(i[0], 0), i[1]
 	k.order()
 	return true
+}
+
+// occupied starts counting time in which the device has something to do, and
+// returns what stops it.
+func (k *kernelSearch) occupied() func() {
+	begin := k.clock()
+	return func() { k.busy += k.clock().Sub(begin) }
 }
 
 // doubtful returns the contender that was timed least, of those that may be

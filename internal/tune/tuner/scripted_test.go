@@ -30,6 +30,7 @@ type scripted struct {
 
 	mutex   sync.Mutex
 	now     time.Time
+	shared  bool
 	setting measure.Setting
 	bound   *ir.Binding // of the program, for what the plain kernels compute
 	tried   []string
@@ -53,7 +54,7 @@ func (s *scripted) pass(seconds float64) {
 }
 
 func (s *scripted) About() measure.About {
-	return measure.About{ID: "scripted", Name: "scripted", Compiler: "none", Dialect: emit.C, Workers: 3, Least: time.Millisecond}
+	return measure.About{ID: "scripted", Name: "scripted", Compiler: "none", Dialect: emit.C, Workers: 3, Least: time.Millisecond, Shared: s.shared}
 }
 
 func (s *scripted) Fits(*exec.Script) error { return nil }

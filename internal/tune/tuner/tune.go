@@ -16,21 +16,23 @@ import (
 // tuning is a search under way.
 type tuning struct {
 	*subject
-	opts    Options
-	clock   func() time.Time
-	started time.Time
-	until   time.Time // the zero time is never
-	works   *works
-	kernels []*kernelSearch
-	margins []measure.Margins // by stage
-	plain   []*measure.Code   // by stage
-	expects int               // the stage whose results are expected; -1 if none
-	bound   float64           // GStencil/s of the copy bound
-	counts  counts
-	idle    time.Duration
-	result  *Result
-	given   schedule.Plan // by the user
-	usual   schedule.Plan // of the form that is searched, with defaults
+	opts     Options
+	clock    func() time.Time
+	started  time.Time
+	until    time.Time // the zero time is never
+	works    *works
+	kernels  []*kernelSearch
+	margins  []measure.Margins // by stage
+	plain    []*measure.Code   // by stage
+	expects  int               // the stage whose results are expected; -1 if none
+	bound    float64           // GStencil/s of the copy bound
+	counts   counts
+	busy     time.Duration // of the device, while kernels were searched
+	searched time.Duration // of kernels whose search is over
+	begun    time.Time     // when the search of the present kernel began; zero between kernels
+	result   *Result
+	given    schedule.Plan // by the user
+	usual    schedule.Plan // of the form that is searched, with defaults
 }
 
 // Run tunes a program. When ctx ends, the best so far is the result, marked as
@@ -356,6 +358,14 @@ func (t *tuning) rate() float64 {
 	return float64(t.counts.trials) / max(t.elapsed().Seconds(), 1e-9)
 }
 
+// idlePart is the part of the search in which the device had nothing to do.
 func (t *tuning) idlePart() float64 {
-	return min(1, t.idle.Seconds()/max(t.elapsed().Seconds(), 1e-9))
+	searched := t.searched
+	if !t.begun.IsZero() {
+		searched += t.clock().Sub(t.begun)
+	}
+	if searched <= 0 {
+		return 0
+	}
+	return min(1, max(0, 1-t.busy.Seconds()/searched.Seconds()))
 }

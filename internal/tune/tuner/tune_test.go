@@ -3,6 +3,7 @@ package tuner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -186,6 +187,23 @@ func TestKnown(t *testing.T) {
 	}
 	if len(s.tried) != len(r.Contenders)+1 || r.Trials != 20 {
 		t.Errorf("%d of %d were measured again", len(s.tried), r.Trials)
+	}
+}
+
+// Where compilers and kernels take turns, no trial is lost either.
+func TestTurns(t *testing.T) {
+	b := program(t, plane)
+	s := newScripted(t, b, smooth)
+	s.shared = true
+	o := options(s, b, 20)
+	if r := tune(t, o); r.Trials != 20 || len(r.Kernels[0].Trials) != 20 {
+		t.Errorf("%d trials", r.Trials)
+	}
+	o = options(s, b, 0)
+	o.Strategy = "exhaustive"
+	r := tune(t, o)
+	if n := r.Kernels[0].Configurations; n != fmt.Sprint(r.Trials) {
+		t.Errorf("%d trials of %s", r.Trials, n)
 	}
 }
 
