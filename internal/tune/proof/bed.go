@@ -57,6 +57,8 @@ const (
 	launchLimit = 20 * time.Second
 	// tookLonger is in the errors of work that was given up because of them.
 	tookLonger = "it took longer than"
+	// notTrusted is in those of code that devices refuse to run.
+	notTrusted = cuda.SpilledImages
 )
 
 // openclBed is a device of OpenCL.

@@ -319,7 +319,7 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && (refusal.Of(err) == refusal.Resources || strings.Contains(err.Error(), tookLonger)):
+		case err != nil && (refusal.Of(err) == refusal.Resources || strings.Contains(err.Error(), tookLonger) || strings.Contains(err.Error(), notTrusted)):
 			continue
 		case err != nil:
 			fail(s.set, err.Error())

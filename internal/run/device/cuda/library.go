@@ -178,6 +178,9 @@ func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg)
 	if c.empty, err = l.fits(name, f, g); err != nil || c.empty {
 		return c, err
 	}
+	if err := l.trust(name, f, args); err != nil {
+		return nil, err
+	}
 	region, err := memory.Anonymous(int64(blockBytes(len(args)) + configBytes))
 	if err != nil {
 		return nil, err

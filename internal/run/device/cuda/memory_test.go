@@ -1,12 +1,14 @@
 package cuda
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"unsafe"
 
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -71,6 +73,28 @@ func TestImagesAndConstants(t *testing.T) {
 func TestTextureStructs(t *testing.T) {
 	if a, b := unsafe.Sizeof(resource{}), unsafe.Sizeof(textureUse{}); a != 144 || b != 104 {
 		t.Errorf("%d and %d bytes", a, b)
+	}
+}
+
+// What the compiler makes of images where it spills registers is not trusted.
+func TestSpilledImagesRefused(t *testing.T) {
+	if os.Getenv("GRIDLOOM_REAL_GPU") != "" {
+		t.Skip("only the pretended GPU spills on demand")
+	}
+	d := open(t)
+	l := load(t, d, toolchain.Strict, strings.ReplaceAll(weighed, "weigh(", "spilled(")+`
+extern "C" __global__ void spilled_plain(double *out) { out[threadIdx.x] = 1; }
+`)
+	_, bytes := doubles(make([]float64, 32)...)
+	to, err := d.Share(bytes)
+	result := slotOf(t, to, err)
+	image := &device.Image{Of: result, Texel: device.Texel{Elem: types.F64, Count: 1}}
+	if _, err := l.PrepareGrid("spilled_plain", geometry(1, 32), []device.Arg{result}); err != nil {
+		t.Error(err)
+	}
+	_, err = l.PrepareGrid("spilled", geometry(1, 32), []device.Arg{result, image})
+	if refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), SpilledImages+": spilled takes 64 bytes of local memory a thread") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -515,8 +515,10 @@ CUresult cuFuncGetAttribute(int *v, int which, function *f)
 		*v = threads(f);
 		return SUCCESS;
 	case 1:
-	case 3:
 		*v = 0;
+		return SUCCESS;
+	case 3:
+		*v = starts(f->name, "spilled") ? 64 : 0;
 		return SUCCESS;
 	case 4:
 		*v = registers(f->name);
