@@ -334,6 +334,14 @@ func TestTunerJSON(t *testing.T) {
 		Replays: []Replay{{"auto", 50, 0.5, 0.4, 0.6, []Reached{{60, 1, 1, 1}}}},
 	}
 	golden(t, "tuner.json", []TunerRow{row})
+	var out strings.Builder
+	if err := WriteTuner(&out, []TunerRow{row}); err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(out.String(), "\n")
+	if got, want := strings.Join(strings.Fields(line), " "), "star7 double 245.0 0.980 0.976 1500 25.2 25 % 1968 auto 0.500, 1.000 after 60 s"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
 
 func golden(t *testing.T, file string, v any) {
