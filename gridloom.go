@@ -1,9 +1,12 @@
-// Package gridloom compiles stencil programs, runs them and packages them as
-// libraries. docs/language.md describes the language.
+// Package gridloom compiles stencil programs, finds their fastest kernels, runs
+// them and packages them as libraries. docs/language.md describes the language.
 //
 //	p, err := gridloom.Parse("heat.loom", source)
-//	r, err := p.Run(ctx, gridloom.RunOptions{Set: map[string]string{"N": "256"}})
+//	sizes := map[string]string{"N": "256"}
+//	t, err := p.Tune(ctx, gridloom.TuneOptions{Set: sizes, Budget: 20 * time.Second})
+//	r, err := p.Run(ctx, gridloom.RunOptions{Set: sizes, Plan: t.Plan})
 //	u := r.Grids["u"].Float64()
+//	files, err := p.Emit(gridloom.EmitOptions{Plan: t.LibraryPlan})
 //
 // Generated code runs in child processes, which are this program started
 // again: importing the package makes it able to be one.
@@ -17,11 +20,13 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
 	"github.com/gridloom/gridloom/internal/run/worker"
+	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
 // A worker serves here and does not return.
-func init() { worker.Main(exec.Service) }
+func init() { worker.Main(exec.Service, measure.Service, pool.Service, pool.OpenCLService) }
 
 // Program is a checked stencil program.
 type Program struct {

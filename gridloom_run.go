@@ -73,7 +73,9 @@ func view[T any](g *Grid, t types.Type) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&g.data[0])), len(g.data)/t.Size())
 }
 
-// Run executes the program. Cancelling ctx stops it between two stages and
+// Run executes the program, with the plan of the options alone: unlike the
+// command it does not look for one in the store of what was measured, so that
+// it does the same on every machine. Cancelling ctx stops it between two stages and
 // returns ctx's error.
 func (p *Program) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	b, err := p.bind(o.Set)

@@ -10,7 +10,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
-	"github.com/gridloom/gridloom/internal/serve/report"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -113,19 +112,5 @@ func TestVariantsOfLibrary(t *testing.T) {
 		if header := files[0].Text; strings.Contains(header, "line_variant(") != (len(list) > 1) {
 			t.Errorf("%q: %s", c.known, header)
 		}
-	}
-}
-
-// A library takes sizes as arguments: plans that do so come first, and of
-// others there is a version that does.
-func TestCandidates(t *testing.T) {
-	r := &tuner.Result{Contenders: []tuner.Contender{
-		{Name: "found 1", Plan: "s[0:1]@1{family=tile,sizes=baked}", Seconds: 1},
-		{Name: "plain", Plan: "s[0:1]@1{family=loops}", Seconds: 2},
-		{Name: "all sizes", Plan: "s[0:1]@1{family=tile,sizes=args}", Seconds: 3},
-	}}
-	want := []report.Variant{{Plan: "s[0:1]@1{family=tile,sizes=args}", Seconds: 3}, {Plan: "s[0:1]@1{family=tile,sizes=args}"}}
-	if got := candidates(r); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%v", got)
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -108,38 +109,15 @@ func writeTree(dir string, files []emit.File) error {
 	return err
 }
 
-// candidates returns the plans that a library might have for the tuned sizes:
-// kernels of a library take sizes as arguments, so those that were timed like
-// that come first, the fastest before the others.
-func candidates(r *tuner.Result) []report.Variant {
-	var timed, made []report.Variant
-	for _, c := range r.Contenders {
-		p, err := schedule.ParsePlan(c.Plan)
-		if err != nil || c.Name == "plain" {
-			continue
-		}
-		if sized, same := tuner.ForAllSizes(p); same {
-			timed = append(timed, report.Variant{Plan: c.Plan, Seconds: c.Seconds, Low: c.Interval[0], High: c.Interval[1]})
-		} else {
-			made = append(made, report.Variant{Plan: sized.String()})
-		}
-	}
-	return append(timed, made...)
-}
-
 // library makes the library: of the best plan that can be one, and of those
 // that are best at other sizes, as the store knows them.
 func (h *harvest) library(r *tuner.Result, known []remembered) ([]emit.File, []report.Variant, error) {
-	list := candidates(r)
-	if len(list) == 0 {
-		list = append(list, report.Variant{})
-	}
-	var first error
-	for _, v := range list {
-		v.Sizes = sizesOf(h.bound)
+	first := errors.New("no plan was timed")
+	for i, c := range r.LibraryPlans() {
+		v := report.Variant{Plan: c.Plan, Sizes: sizesOf(h.bound), Seconds: c.Seconds, Low: c.Interval[0], High: c.Interval[1]}
 		files, variants, err := h.pack([]report.Variant{v})
 		if err != nil {
-			if first == nil {
+			if i == 0 {
 				first = err
 			}
 			continue
