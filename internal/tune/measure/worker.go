@@ -158,7 +158,7 @@ func (s *server) open(q *request) error {
 		if err != nil {
 			return err
 		}
-		s.dev, s.condition = d, func() string { return conditionOf(&d.GPU) }
+		s.dev, s.condition = d, conditionOf(&d.GPU)
 		if s.timer, err = d.NewTimer(); err != nil {
 			return err
 		}
@@ -181,11 +181,24 @@ func (s *server) open(q *request) error {
 	return s.start()
 }
 
-func conditionOf(g *cuda.GPU) string {
-	if c, ok := g.Condition(); ok {
-		return c.String()
+// conditionEvery is how often a GPU's condition is asked for: it does not change
+// faster, and asking takes as long as some batches.
+const conditionEvery = time.Second
+
+// conditionOf returns what tells a GPU's condition.
+func conditionOf(g *cuda.GPU) func() string {
+	var asked time.Time
+	text := ""
+	return func() string {
+		if time.Since(asked) < conditionEvery {
+			return text
+		}
+		asked, text = time.Now(), ""
+		if c, ok := g.Condition(); ok {
+			text = c.String()
+		}
+		return text
 	}
-	return ""
 }
 
 // clock measures launches that return when their kernel does.
