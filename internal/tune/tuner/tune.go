@@ -69,7 +69,20 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return t.result, err
 	}
 	t.finish(ctx.Err() != nil)
+	if t.result.Best == "" {
+		return t.result, t.nothing()
+	}
 	return t.result, nil
+}
+
+// nothing says that no configuration works, and why the first did not.
+func (t *tuning) nothing() error {
+	list := t.counts.refusals()
+	if len(list) == 0 {
+		return errors.New("no configuration was tried: give more time, or more trials")
+	}
+	return fmt.Errorf("none of %d configurations works; %d were refused for this reason (%s), such as %s: %s",
+		t.counts.trials, list[0].Count, list[0].Reason, list[0].Config, list[0].Text)
 }
 
 // finalPart of a budget is kept for timing the finalists.

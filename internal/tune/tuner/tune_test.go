@@ -290,6 +290,19 @@ func TestRestriction(t *testing.T) {
 	}
 }
 
+// A space in which nothing works is an error, which says why.
+func TestNothingWorks(t *testing.T) {
+	b := program(t, plane)
+	o := options(newScripted(t, b, faulty), b, 5)
+	o.Restrict = func(_ string, s schedule.Space) (schedule.Space, error) {
+		return s.Fix("block", schedule.Int(2, 0), schedule.Int(2, 64))
+	}
+	_, err := Run(t.Context(), o)
+	if err == nil || !strings.HasPrefix(err.Error(), "none of ") || !strings.Contains(err.Error(), "(crash)") || !strings.Contains(err.Error(), "SIGSEGV") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A device that is lost for good ends the search.
 func TestDeviceIsGone(t *testing.T) {
 	b := program(t, plane)
