@@ -215,6 +215,10 @@ func (t *tuning) final(ctx context.Context) error {
 		return err
 	}
 	t.judge(rivals)
+	if sized := t.forAllSizes(ctx, rivals); sized != nil {
+		t.result.Contenders, t.result.Speedups = []Contender{}, []Speedup{}
+		t.judge(append(rivals, sized))
+	}
 	if len(t.result.Contenders) == 0 {
 		return errors.New("no plan gave kernels that work")
 	}
@@ -249,9 +253,6 @@ func (t *tuning) rivals() []*rival {
 		}
 		if changed && !slices.ContainsFunc(list, func(r *rival) bool { return !r.plain && r.plan.String() == plan.String() }) {
 			list = append(list, &rival{name: fmt.Sprintf("found %d", n+1), plan: plan})
-		}
-		if sized, ok := ForAllSizes(plan); changed && !ok && n == 0 {
-			list = append(list, &rival{name: "all sizes", plan: sized})
 		}
 	}
 	for i, p := range t.opts.Others {

@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"context"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -24,6 +25,31 @@ func ForAllSizes(p schedule.Plan) (schedule.Plan, bool) {
 		p.Kernels[i].Config = every(p.Kernels[i].Config)
 	}
 	return p, same
+}
+
+// forAllSizes times what the best plan becomes if its kernels take sizes as
+// arguments, side by side with itself. It returns nil if there is nothing to time.
+func (t *tuning) forAllSizes(ctx context.Context, rivals []*rival) *rival {
+	i := slices.IndexFunc(rivals, func(r *rival) bool { return !r.plain && r.plan.String() == t.result.Best })
+	if i < 0 {
+		return nil
+	}
+	plan, same := ForAllSizes(rivals[i].plan)
+	if same || slices.ContainsFunc(rivals, func(r *rival) bool { return !r.plain && r.err == nil && r.plan.String() == plan.String() }) {
+		return nil
+	}
+	best, sized := *rivals[i], &rival{name: "all sizes", plan: plan}
+	best.times = nil
+	if err := t.duel(ctx, []*rival{&best, sized}, fewestRounds); err != nil || sized.err != nil {
+		return nil
+	}
+	// As if it had been in the rounds of the others: the best was in both.
+	n := min(len(sized.times), len(rivals[i].times))
+	sized.times = sized.times[:n]
+	for j := range sized.times {
+		sized.times[j] *= rivals[i].times[j] / best.times[j]
+	}
+	return sized
 }
 
 // LibraryPlans returns the plans that a library for the tuned sizes may have, the

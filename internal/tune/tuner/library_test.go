@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // A library takes sizes as arguments: plans that do so come first, and of
@@ -31,5 +33,41 @@ func TestLibraryPlans(t *testing.T) {
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%v, want %s", got, c.want)
 		}
+	}
+}
+
+// If the best plan holds sizes, what it becomes without is timed beside it, and
+// its times are as if it had been in the same rounds.
+func TestForAllSizes(t *testing.T) {
+	b := program(t, plane)
+	s := newScripted(t, b, func(plan string) (float64, error) {
+		v := 4e-4
+		if strings.Contains(plan, "family=stream") {
+			v = 2e-4
+		}
+		if strings.Contains(plan, "sizes=baked") {
+			v /= 2
+		}
+		return v, nil
+	})
+	o := options(s, b, 12)
+	o.Lab = gpu(t, s)
+	r := tune(t, o)
+	if !strings.Contains(r.Best, "sizes=baked") {
+		t.Fatalf("the best is %s", r.Best)
+	}
+	c := r.Contender("all sizes")
+	if c == nil || c.Plan != strings.ReplaceAll(r.Best, "sizes=baked", "sizes=args") {
+		t.Fatalf("%+v", c)
+	}
+	if ratio := c.Seconds / r.Contenders[0].Seconds; ratio < 1.999 || ratio > 2.001 {
+		t.Errorf("it takes %g times as long", ratio)
+	}
+	if list := r.LibraryPlans(); list[0].Name != "all sizes" {
+		t.Errorf("%+v", list[0])
+	}
+	o.Others = []schedule.Plan{{Kernels: []schedule.Kernel{}, Every: schedule.Config{Family: "cells"}}}
+	if c := tune(t, o).Contender("other 1"); c == nil || c.Plan != "family=cells" {
+		t.Errorf("the plan of other sizes was not timed: %+v", c)
 	}
 }
