@@ -13,8 +13,9 @@ import (
 // Kernels with any integers in their configurations are right, too, and one
 // that a plan names is taken only where any integers are.
 func TestAnyIntegers(t *testing.T) {
+	t.Parallel()
 	ran, odd := 0, 0
-	for seed := uint64(7000); seed < 7012; seed++ {
+	for seed := uint64(7000); seed < 7006; seed++ {
 		c, err := gen.Make(seed, gen.Options{Size: 3 + int(seed%5)})
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +60,7 @@ func TestAnyIntegers(t *testing.T) {
 			}
 		}
 	}
-	if ran < 30 || odd < ran/4 {
+	if ran < 15 || odd < ran/4 {
 		t.Errorf("%d ran, %d of them with values that are no powers of two", ran, odd)
 	}
 }
