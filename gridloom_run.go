@@ -123,7 +123,7 @@ func (p *Program) open(ctx context.Context, b *ir.Binding, o RunOptions) (exec.R
 			return nil, err
 		}
 	}
-	m, err := lower.Program(p.ir, lower.Options{Strict: mode == toolchain.Strict, Plan: plan, Bound: b, NoInitial: true})
+	m, err := lower.Program(p.ir, lower.Options{Strict: mode == toolchain.Strict, Plan: plan, AnyIntegers: o.Plan != "", Bound: b, NoInitial: true})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // Plans that are no members of a space and plans that need more than the GPU
@@ -61,5 +62,28 @@ copyout v;
 		if refusal.Of(err) != c.reason || got != c.want {
 			t.Errorf("%s: %v: %s\nwant %v: %s", c.plan, refusal.Of(err), got, c.reason, c.want)
 		}
+	}
+}
+
+// A plan from the store that fails gives way to the usual one.
+func TestAlternativesToStored(t *testing.T) {
+	b := bindLine(t, 100)
+	stored, err := schedule.ParsePlan("threads=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cpu := target{device: "cpu", backend: &processor{toolchain.Contract}}
+	usual := cpu.planText(b)
+	cpu.plan = stored
+	if list := cpu.alternatives(b); list != nil {
+		t.Errorf("a plan that is not from the store gives way to %v", list)
+	}
+	cpu.stored = true
+	if list := cpu.alternatives(b); len(list) != 1 || list[0].String() != usual {
+		t.Errorf("%v, want %s", list, usual)
+	}
+	cpu.chosen = true
+	if list := cpu.alternatives(b); list != nil {
+		t.Errorf("the user's plan gives way to %v", list)
 	}
 }

@@ -215,7 +215,7 @@ func (h *harvest) pack(variants []report.Variant) ([]emit.File, []report.Variant
 	p := h.bound.Program
 	o := lower.Options{
 		Target: h.about.Target, Strict: h.mode == toolchain.Strict, Fast: h.mode == toolchain.Fast,
-		Lacks: h.about.Lacks, Machine: h.about.Machine, Free: h.free,
+		Lacks: h.about.Lacks, Machine: h.about.Machine, Free: h.free, AnyIntegers: true,
 	}
 	var err error
 	if o.Bound, err = h.coefficients(); err != nil {
