@@ -33,8 +33,10 @@ func (j *job) note(text string) {
 func (j *job) run() error {
 	j.recollect()
 	// All is looked at before anything takes time.
-	if err := j.target.fits(j.bound); err != nil {
-		return err
+	if !j.target.stored { // which was seen to fit
+		if err := j.target.fits(j.bound); err != nil {
+			return err
+		}
 	}
 	files, err := openInputs(j.bound, j.ins)
 	if err != nil {
