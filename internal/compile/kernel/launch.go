@@ -14,6 +14,9 @@ type Geometry struct {
 	Cluster         [3]int64 // blocks of a cluster; zeros if there are no clusters
 	Shared          int64    // bytes of a block's shared memory, as DynamicShared says
 	Cooperative     bool     // blocks wait for each other: all must run at once
+	// Delicate kernels read images or copy in bulk. NVIDIA's compiler has been
+	// seen to make wrong code of them where it spills registers.
+	Delicate bool
 }
 
 // LaunchGeometry returns the trip counts of a kernel's block, cluster and
@@ -43,9 +46,15 @@ func LaunchGeometry(k *Kernel, args map[*Var]op.Value) (Geometry, error) {
 	for i, n := range g.Cluster { // the loops over blocks count clusters
 		g.Blocks[i] *= max(1, n)
 	}
+	for _, b := range k.Buffers {
+		g.Delicate = g.Delicate || b.Space == Image
+	}
 	WalkStmts(k.Body, func(s Stmt) {
-		if b, ok := s.(*Barrier); ok && b.Scope == GridScope {
-			g.Cooperative = true
+		switch s := s.(type) {
+		case *Barrier:
+			g.Cooperative = g.Cooperative || s.Scope == GridScope
+		case *BulkCopy:
+			g.Delicate = true
 		}
 	}, nil)
 	return g, err

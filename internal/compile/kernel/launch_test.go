@@ -2,11 +2,13 @@ package kernel_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/kernel/kerneltest"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -108,4 +110,24 @@ func TestLaunchTrips(t *testing.T) {
 			t.Fatalf("%v %v, want %d", g, err, want)
 		}
 	})
+}
+
+// Images and bulk copies make a kernel delicate, and nothing else does.
+func TestDelicate(t *testing.T) {
+	for text, want := range map[string]bool{
+		`(kernel k (buffer p f32 global in (i64 8)) (buffer q f32 global out (i64 8)) (store q (i64 0) (load p (i64 0))))`:          false,
+		`(kernel k (buffer p f32 image in (i64 8) (texel 1)) (buffer q f32 global out (i64 8)) (store q (i64 0) (load p (i64 0))))`: true,
+	} {
+		if g, err := kernel.LaunchGeometry(parse(t, text), nil); err != nil || g.Delicate != want {
+			t.Errorf("%s: %v %v", text, g.Delicate, err)
+		}
+	}
+	for _, e := range kerneltest.Temporals {
+		k := parse(t, e.Text())
+		copies := strings.Contains(e.Text(), "(bulk ")
+		g, _ := kernel.LaunchGeometry(k, nil) // its arguments decide on sizes only
+		if g.Delicate != copies {
+			t.Errorf("%s: delicate %v, copies in bulk %v", k.Name, g.Delicate, copies)
+		}
+	}
 }

@@ -58,7 +58,7 @@ const (
 	// tookLonger is in the errors of work that was given up because of them.
 	tookLonger = "it took longer than"
 	// notTrusted is in those of code that devices refuse to run.
-	notTrusted = cuda.SpilledImages
+	notTrusted = cuda.Spilled
 )
 
 // openclBed is a device of OpenCL.

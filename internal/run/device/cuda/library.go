@@ -178,7 +178,7 @@ func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg)
 	if c.empty, err = l.fits(name, f, g); err != nil || c.empty {
 		return c, err
 	}
-	if err := l.trust(name, f, args); err != nil {
+	if err := l.trust(name, f, g); err != nil {
 		return nil, err
 	}
 	region, err := memory.Anonymous(int64(blockBytes(len(args)) + configBytes))

@@ -76,24 +76,24 @@ func TestTextureStructs(t *testing.T) {
 	}
 }
 
-// What the compiler makes of images where it spills registers is not trusted.
-func TestSpilledImagesRefused(t *testing.T) {
+// What the compiler makes of delicate kernels where it spills registers is not
+// trusted.
+func TestSpilledRefused(t *testing.T) {
 	if os.Getenv("GRIDLOOM_REAL_GPU") != "" {
 		t.Skip("only the pretended GPU spills on demand")
 	}
 	d := open(t)
-	l := load(t, d, toolchain.Strict, strings.ReplaceAll(weighed, "weigh(", "spilled(")+`
-extern "C" __global__ void spilled_plain(double *out) { out[threadIdx.x] = 1; }
-`)
+	l := load(t, d, toolchain.Strict, `extern "C" __global__ void spilled(double *out) { out[threadIdx.x] = 1; }`)
 	_, bytes := doubles(make([]float64, 32)...)
 	to, err := d.Share(bytes)
-	result := slotOf(t, to, err)
-	image := &device.Image{Of: result, Texel: device.Texel{Elem: types.F64, Count: 1}}
-	if _, err := l.PrepareGrid("spilled_plain", geometry(1, 32), []device.Arg{result}); err != nil {
+	args := []device.Arg{slotOf(t, to, err)}
+	g := geometry(1, 32)
+	if _, err := l.PrepareGrid("spilled", g, args); err != nil {
 		t.Error(err)
 	}
-	_, err = l.PrepareGrid("spilled", geometry(1, 32), []device.Arg{result, image})
-	if refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), SpilledImages+": spilled takes 64 bytes of local memory a thread") {
+	g.Delicate = true
+	_, err = l.PrepareGrid("spilled", g, args)
+	if refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), Spilled+": spilled takes 64 bytes of local memory a thread") {
 		t.Errorf("%v", err)
 	}
 }
