@@ -44,7 +44,7 @@ copyout v;
 		want   string
 	}{
 		{hopper, "vec=3", refusal.Constraint, "--plan: vec=3 fits no kernel: vec takes no value 3; it takes 1, 2, 4, 8"},
-		{hopper, "block=4x16,x=shuffle", refusal.Constraint, "--plan: x=shuffle fits no kernel: block=4x16,x=shuffle: whole warps (neighbours in other lanes are in the same row only if a row of threads is a whole number of warps of 32); the rest being as it is, block=4x64|4x32|4x128|4x256|1x32|1x64|1x128|1x256|1x512|1x1024|2x32|2x64 and 9 more or x=load would do"},
+		{hopper, "block=4x16,x=shuffle", refusal.Constraint, "--plan: x=shuffle fits no kernel: block=4x16,x=shuffle: whole warps (neighbours in other lanes are in the same row only if a row of threads is a whole number of warps of 32); the rest being as it is, block=4x64|4x32|4x128|4x256|1x32|1x64|1x128|1x256|1x512|1x1024|2x32|2x64 and 107 more or x=load would do"},
 		{hopper, "family=stream,block=8x64,vec=4,shared=1", refusal.None, ""},
 		{turing, "family=stream,block=8x64,vec=4,shared=1", refusal.Resources, "--plan: the kernel heat takes 74304 bytes of shared memory a block, and a block has 65536"},
 		{hopper, "family=stream,block=16x64,vec=4,shared=3,planes=4,repeat=2x1", refusal.Resources, "--plan: the kernel heat takes 1430352 bytes of shared memory a block, and a block has 232448"},
