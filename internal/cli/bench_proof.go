@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ type benchProof struct {
 	Sanitize int           `default:"24" help:"How many plans compute-sanitizer watches on a GPU, if it is installed."`
 	Jobs     int           `help:"How many at a time; as many as processors if it is not given." placeholder:"COUNT"`
 	Budget   time.Duration `help:"Stop after this long." placeholder:"DURATION"`
+	GoOn     bool          `help:"Go on where the proof that --json has kept ended, and add to it."`
 	Every    int           `default:"50" help:"One pair of so many also runs on PoCL and under Oclgrind, and its CUDA is compiled by clang; 0 for none."`
 }
 
@@ -50,6 +52,9 @@ Examples:
 func (c *benchProof) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
+	}
+	if c.GoOn && (c.JSON == "" || c.Device == "" && c.Target == "cpu") {
+		return usage("--go-on takes up a proof for GPUs that --json FILE has kept")
 	}
 	if c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
@@ -91,6 +96,17 @@ func (a *app) verdict(failures int) error {
 
 // gpu proves the kernels for GPUs in the simulator.
 func (c *benchProof) gpu(a *app) error {
+	var earlier proof.GPUResult
+	if err := c.takeUp(&earlier); err != nil {
+		return err
+	}
+	if c.GoOn {
+		c.Pairs -= int(earlier.NextSeed - earlier.FirstSeed)
+		c.Seed = earlier.NextSeed
+		if c.Pairs <= 0 {
+			return usage("--go-on: %s has %d pairs already", c.JSON, earlier.Pairs)
+		}
+	}
 	r, err := proof.GPU(a.ctx, proof.GPUOptions{
 		Pairs: c.Pairs, Seed: c.Seed, Budget: c.Budget, Every: c.Every, Workers: c.Jobs, Log: a.stderr,
 	})
@@ -98,6 +114,13 @@ func (c *benchProof) gpu(a *app) error {
 		return err
 	}
 	r.Commit = a.commit()
+	if c.GoOn {
+		if err := r.After(&earlier); err != nil {
+			return usage("--go-on: %v", err)
+		}
+		c.Pairs += int(earlier.NextSeed - earlier.FirstSeed)
+		c.Seed = earlier.FirstSeed
+	}
 	fmt.Fprintf(a.stdout, "%d pairs, %d runs (%d of three tiles on every axis), %d kernels, %d cells compared: %d runs equal bit for bit, %d within their bounds\n",
 		r.Pairs, r.Runs, r.Tiled, r.Kernels, r.Cells, r.Strict, r.Bounded)
 	fmt.Fprintf(a.stdout, "%d runs on PoCL (and %d given up), %d programs under Oclgrind, %d CUDA kernels compiled by clang; %d failures\n",
@@ -117,6 +140,21 @@ func (c *benchProof) gpu(a *app) error {
 	return a.verdict(len(r.Failures))
 }
 
+// takeUp reads the proof to go on with, if there is to be one.
+func (c *benchProof) takeUp(earlier any) error {
+	if !c.GoOn {
+		return nil
+	}
+	text, err := os.ReadFile(c.JSON)
+	if err != nil {
+		return gridio.Named(c.JSON, err)
+	}
+	if err := json.Unmarshal(text, earlier); err != nil {
+		return usage("--go-on: %s is not the result of a proof: %v", c.JSON, err)
+	}
+	return nil
+}
+
 // device proves the kernels of the examples on a GPU.
 func (c *benchProof) device(a *app) error {
 	_, isCUDA := cuda.ParseID(c.Device)
@@ -126,6 +164,17 @@ func (c *benchProof) device(a *app) error {
 	files, err := filepath.Glob(filepath.Join(c.Examples, "*.loom"))
 	if err != nil || len(files) == 0 {
 		return usage("--examples %s: the folder has no .loom files", c.Examples)
+	}
+	var earlier proof.DeviceResult
+	if err := c.takeUp(&earlier); err != nil {
+		return err
+	}
+	if c.GoOn {
+		c.Plans -= int(earlier.NextSeed - earlier.FirstSeed)
+		c.Seed = earlier.NextSeed
+		if c.Plans <= 0 {
+			return usage("--go-on: %s has %d plans of %d programs already", c.JSON, earlier.Plans, earlier.Programs)
+		}
 	}
 	o := proof.DeviceOptions{
 		Device: c.Device, Plans: c.Plans, Seed: c.Seed, Workers: c.Jobs, Budget: c.Budget, Sanitize: c.Sanitize, Log: a.stderr,
@@ -142,6 +191,11 @@ func (c *benchProof) device(a *app) error {
 		return failf(exitDevice, "%w", err)
 	}
 	r.Commit = a.commit()
+	if c.GoOn {
+		if err := r.After(&earlier); err != nil {
+			return usage("--go-on: %v", err)
+		}
+	}
 	fmt.Fprintf(a.stdout, "%s (%s): %d programs, %d plans (%d refused), %d runs (%d of three tiles on every axis), %d kernels, %d cells compared: %d runs equal bit for bit, %d within their bounds\n",
 		r.Device, r.Name, r.Programs, r.Plans, r.Refused, r.Runs, r.Tiled, r.Kernels, r.Cells, r.Strict, r.Bounded)
 	fmt.Fprintf(a.stdout, "%d runs under compute-sanitizer; %d failures\n", r.Sanitized, len(r.Failures))

@@ -25,11 +25,9 @@ type Count struct {
 	Times int    `json:"times"`
 }
 
-// add counts a value. Values are in the order of their texts, short ones first.
+// add counts a value.
 func (c *Counts) add(value string) {
-	i, found := slices.BinarySearchFunc(c.Values, value, func(a Count, v string) int {
-		return cmp.Or(cmp.Compare(len(a.Value), len(v)), cmp.Compare(a.Value, v))
-	})
+	i, found := c.find(value)
 	if !found {
 		c.Values = slices.Insert(c.Values, i, Count{Value: value})
 	}

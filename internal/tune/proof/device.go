@@ -45,7 +45,8 @@ type DeviceResult struct {
 	Programs  int    `json:"programs"`
 	Plans     int    `json:"plans"` // program and plan
 	FirstSeed uint64 `json:"first_seed"`
-	Runs      int    `json:"runs"` // plan and sizes
+	NextSeed  uint64 `json:"next_seed"` // where a proof that was stopped goes on
+	Runs      int    `json:"runs"`      // plan and sizes
 	Kernels   int    `json:"kernels"`
 	Cells     int64  `json:"cells_compared"`
 	Strict    int    `json:"strict_runs"`
@@ -91,7 +92,7 @@ func (p *deviceProver) run(ctx context.Context) (*DeviceResult, error) {
 	if p.spoil != nil {
 		p.bed = &spoilt{p.bed, p.spoil}
 	}
-	p.result = DeviceResult{Device: o.Device, Name: p.bed.name(), FirstSeed: o.Seed, Failures: []Failure{}}
+	p.result = DeviceResult{Device: o.Device, Name: p.bed.name(), FirstSeed: o.Seed, NextSeed: o.Seed, Failures: []Failure{}}
 	var programs []*subject
 	for _, src := range o.Sources {
 		s, err := newSubject(src, p.bed.lacks())
@@ -117,16 +118,17 @@ func (p *deviceProver) run(ctx context.Context) (*DeviceResult, error) {
 	// All programs have had a plan before any has the next.
 send:
 	for i := range o.Plans {
+		if o.Budget > 0 && time.Since(p.start) > o.Budget {
+			break
+		}
 		for _, s := range programs {
-			if o.Budget > 0 && time.Since(p.start) > o.Budget {
-				break send
-			}
 			select {
 			case <-ctx.Done():
 				break send
 			case trials <- trial{subject: s, seed: o.Seed + uint64(i)}:
 			}
 		}
+		p.result.NextSeed++
 	}
 	close(trials)
 	wg.Wait()

@@ -1,0 +1,111 @@
+package proof
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// After adds what an earlier proof has found, which this one went on from.
+func (r *GPUResult) After(e *GPUResult) error {
+	if r.FirstSeed != e.NextSeed {
+		return fmt.Errorf("the earlier proof ended before seed %d, and this one began with %d", e.NextSeed, r.FirstSeed)
+	}
+	r.FirstSeed = e.FirstSeed
+	for _, c := range []struct {
+		sum  *int
+		more int
+	}{
+		{&r.Pairs, e.Pairs}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict}, {&r.Bounded, e.Bounded}, {&r.Tiled, e.Tiled},
+		{&r.PoCL, e.PoCL}, {&r.Slow, e.Slow}, {&r.Oclgrind, e.Oclgrind}, {&r.Clang, e.Clang},
+	} {
+		*c.sum += c.more
+	}
+	r.Cells += e.Cells
+	r.Seconds += e.Seconds
+	r.Coverage.after(&e.Coverage)
+	r.Failures = append(slices.Clone(e.Failures), r.Failures...)
+	r.Crashes = append(slices.Clone(e.Crashes), r.Crashes...)
+	r.Machine, r.Commit = both(e.Machine, r.Machine), both(e.Commit, r.Commit)
+	r.Missing = union(e.Missing, r.Missing)
+	return nil
+}
+
+// After adds what an earlier proof has found, which this one went on from.
+func (r *DeviceResult) After(e *DeviceResult) error {
+	switch {
+	case r.FirstSeed != e.NextSeed:
+		return fmt.Errorf("the earlier proof ended before seed %d, and this one began with %d", e.NextSeed, r.FirstSeed)
+	case r.Device != e.Device || r.Name != e.Name:
+		return fmt.Errorf("the earlier proof ran on %s (%s), and this one on %s (%s)", e.Device, e.Name, r.Device, r.Name)
+	case r.Programs != e.Programs:
+		return fmt.Errorf("the earlier proof had %d programs, and this one %d", e.Programs, r.Programs)
+	}
+	r.FirstSeed = e.FirstSeed
+	for _, c := range []struct {
+		sum  *int
+		more int
+	}{
+		{&r.Plans, e.Plans}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict}, {&r.Bounded, e.Bounded}, {&r.Tiled, e.Tiled},
+		{&r.Refused, e.Refused}, {&r.Sanitized, e.Sanitized},
+	} {
+		*c.sum += c.more
+	}
+	r.Cells += e.Cells
+	r.Seconds += e.Seconds
+	r.Coverage.after(&e.Coverage)
+	r.Failures = append(slices.Clone(e.Failures), r.Failures...)
+	r.Commit = both(e.Commit, r.Commit)
+	r.Missing = union(e.Missing, r.Missing)
+	return nil
+}
+
+// after adds the counts of an earlier proof.
+func (c *Coverage) after(e *Coverage) {
+	c.Families.after(&e.Families)
+	for i := range e.Values {
+		at := slices.IndexFunc(c.Values, func(x Counts) bool { return x.Name == e.Values[i].Name })
+		if at < 0 {
+			at = len(c.Values)
+			c.Values = append(c.Values, Counts{Name: e.Values[i].Name})
+		}
+		c.Values[at].after(&e.Values[i])
+	}
+	c.sort()
+}
+
+func (c *Counts) after(e *Counts) {
+	for _, v := range e.Values {
+		i, found := c.find(v.Value)
+		if !found {
+			c.Values = slices.Insert(c.Values, i, Count{Value: v.Value})
+		}
+		c.Values[i].Times += v.Times
+	}
+}
+
+// find returns where a value is, or would be: values are in the order of their
+// texts, short ones first.
+func (c *Counts) find(value string) (int, bool) {
+	return slices.BinarySearchFunc(c.Values, value, func(a Count, v string) int {
+		return cmp.Or(cmp.Compare(len(a.Value), len(v)), cmp.Compare(a.Value, v))
+	})
+}
+
+// both returns two texts as a list, if they differ.
+func both(a, b string) string {
+	if a == "" || a == b || slices.Contains(strings.Split(b, ", "), a) {
+		return b
+	}
+	if slices.Contains(strings.Split(a, ", "), b) {
+		return a
+	}
+	return a + ", " + b
+}
+
+func union(a, b []string) []string {
+	all := append(slices.Clone(a), b...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,58 @@
+package proof
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// A proof in two parts is the proof in one.
+func TestGoOn(t *testing.T) {
+	t.Parallel()
+	part := func(seed uint64, pairs int) *GPUResult {
+		r, err := GPU(context.Background(), GPUOptions{Pairs: pairs, Seed: seed, Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Commit = "abc"
+		return r
+	}
+	whole, first, second := part(70000, 5), part(70000, 2), part(70002, 3)
+	if err := first.After(second); err == nil || !strings.Contains(err.Error(), "ended before seed 70005, and this one began with 70000") {
+		t.Errorf("%v", err)
+	}
+	if err := second.After(first); err != nil {
+		t.Fatal(err)
+	}
+	whole.Seconds, second.Seconds = 0, 0
+	if len(whole.Failures) == 0 && len(second.Failures) == 0 {
+		whole.Failures, second.Failures = nil, nil
+	}
+	whole.Missing, second.Missing = union(nil, whole.Missing), union(nil, second.Missing)
+	if !reflect.DeepEqual(whole, second) {
+		t.Errorf("in one:\n%+v\nin two:\n%+v", whole, second)
+	}
+}
+
+func TestGoOnDevice(t *testing.T) {
+	earlier := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 6, FirstSeed: 1, NextSeed: 4, Runs: 9, Cells: 100, Commit: "x", Failures: []Failure{{Seed: 2}}}
+	earlier.count("vec", "2")
+	later := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 4, FirstSeed: 4, NextSeed: 6, Runs: 5, Cells: 11, Commit: "y", Failures: []Failure{{Seed: 5}}}
+	later.count("vec", "1")
+	later.count("vec", "2")
+	if err := later.After(earlier); err != nil {
+		t.Fatal(err)
+	}
+	want := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 10, FirstSeed: 1, NextSeed: 6, Runs: 14, Cells: 111, Commit: "x, y", Failures: []Failure{{Seed: 2}, {Seed: 5}}}
+	want.Coverage = Coverage{Families: Counts{Name: "family"}, Values: []Counts{{"vec", []Count{{"1", 1}, {"2", 2}}}}}
+	later.Missing = nil
+	if !reflect.DeepEqual(later, want) {
+		t.Errorf("%+v", later)
+	}
+	for _, e := range []DeviceResult{{Device: "cuda:0", Name: "b", Programs: 2, NextSeed: 1}, {Device: "cuda:0", Name: "a", Programs: 3, NextSeed: 1}, {NextSeed: 9}} {
+		if err := later.After(&e); err == nil {
+			t.Errorf("%+v was added", e)
+		}
+	}
+}
