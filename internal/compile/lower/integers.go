@@ -2,6 +2,7 @@ package lower
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -20,11 +21,11 @@ func anyIntegers(s *schedule.Space) {
 			p := &f.Params[j]
 			switch {
 			case f.Name == "loops" && p.Name == "block":
-				p.Values = add(p.Values, loopBlocks(len(p.Default.Ints())))
+				p.Values = add(p.Values, allLoopBlocks(len(p.Default.Ints())))
 			case f.Name == "loops" && p.Name == "threads":
 				p.Values = add(p.Values, schedule.Numbers(integers(1, 128, 1)...))
 			case p.Name == "block":
-				p.Values = add(p.Values, threadBlocks(len(p.Default.Ints())))
+				p.Values = add(p.Values, allThreadBlocks(len(p.Default.Ints())))
 			case p.Name == "chunk":
 				p.Values = add(p.Values, schedule.Numbers(integers(4, 256, 1)...))
 			case p.Name == "registers":
@@ -55,6 +56,24 @@ func integers(from, to, step int64) []int64 {
 		list = append(list, n)
 	}
 	return list
+}
+
+// The lists are long, and every lowering of a named plan asks for them.
+var (
+	allThreadBlocks = remembered(threadBlocks)
+	allLoopBlocks   = remembered(loopBlocks)
+)
+
+// remembered makes each list once.
+func remembered(list func(axes int) []schedule.Value) func(axes int) []schedule.Value {
+	var lists sync.Map
+	return func(axes int) []schedule.Value {
+		if have, ok := lists.Load(axes); ok {
+			return have.([]schedule.Value)
+		}
+		have, _ := lists.LoadOrStore(axes, list(axes))
+		return have.([]schedule.Value)
+	}
 }
 
 // threadBlocks lists blocks of 32 to 1024 threads.
