@@ -9,19 +9,14 @@ import (
 
 // After adds what an earlier proof has found, which this one went on from.
 func (r *GPUResult) After(e *GPUResult) error {
-	if r.FirstSeed != e.NextSeed {
-		return fmt.Errorf("the earlier proof ended before seed %d, and this one began with %d", e.NextSeed, r.FirstSeed)
+	if err := follows(r.FirstSeed, e.NextSeed); err != nil {
+		return err
 	}
 	r.FirstSeed = e.FirstSeed
-	for _, c := range []struct {
-		sum  *int
-		more int
-	}{
+	increase([]sum{
 		{&r.Pairs, e.Pairs}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict}, {&r.Bounded, e.Bounded}, {&r.Tiled, e.Tiled},
 		{&r.PoCL, e.PoCL}, {&r.Slow, e.Slow}, {&r.Oclgrind, e.Oclgrind}, {&r.Clang, e.Clang},
-	} {
-		*c.sum += c.more
-	}
+	})
 	r.Cells += e.Cells
 	r.Seconds += e.Seconds
 	r.Coverage.after(&e.Coverage)
@@ -34,24 +29,20 @@ func (r *GPUResult) After(e *GPUResult) error {
 
 // After adds what an earlier proof has found, which this one went on from.
 func (r *DeviceResult) After(e *DeviceResult) error {
+	if err := follows(r.FirstSeed, e.NextSeed); err != nil {
+		return err
+	}
 	switch {
-	case r.FirstSeed != e.NextSeed:
-		return fmt.Errorf("the earlier proof ended before seed %d, and this one began with %d", e.NextSeed, r.FirstSeed)
 	case r.Device != e.Device || r.Name != e.Name:
 		return fmt.Errorf("the earlier proof ran on %s (%s), and this one on %s (%s)", e.Device, e.Name, r.Device, r.Name)
 	case r.Programs != e.Programs:
 		return fmt.Errorf("the earlier proof had %d programs, and this one %d", e.Programs, r.Programs)
 	}
 	r.FirstSeed = e.FirstSeed
-	for _, c := range []struct {
-		sum  *int
-		more int
-	}{
+	increase([]sum{
 		{&r.Plans, e.Plans}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict}, {&r.Bounded, e.Bounded}, {&r.Tiled, e.Tiled},
 		{&r.Refused, e.Refused}, {&r.Sanitized, e.Sanitized},
-	} {
-		*c.sum += c.more
-	}
+	})
 	r.Cells += e.Cells
 	r.Seconds += e.Seconds
 	r.Coverage.after(&e.Coverage)
@@ -59,6 +50,26 @@ func (r *DeviceResult) After(e *DeviceResult) error {
 	r.Commit = both(e.Commit, r.Commit)
 	r.Missing = union(e.Missing, r.Missing)
 	return nil
+}
+
+// follows reports why a proof does not begin where an earlier one ended.
+func follows(first, next uint64) error {
+	if first != next {
+		return fmt.Errorf("the earlier proof ended before seed %d, and this one began with %d", next, first)
+	}
+	return nil
+}
+
+// sum is a count and what is added to it.
+type sum struct {
+	of   *int
+	more int
+}
+
+func increase(list []sum) {
+	for _, s := range list {
+		*s.of += s.more
+	}
 }
 
 // after adds the counts of an earlier proof.
