@@ -8,6 +8,8 @@ import (
 	"iter"
 	"os"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
 // Definition is a space as the T1 format defines it.
@@ -30,7 +32,7 @@ const maxDefinition = 16 << 20
 func ReadDefinitionFile(path string) (*Definition, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, gridio.Named(path, err)
 	}
 	defer f.Close()
 	d, err := ReadDefinition(f)

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
 // Bounds on what is read, so that no file takes more memory than its
@@ -25,7 +27,7 @@ const (
 func ReadFile(path string, d *Definition) (*Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, gridio.Named(path, err)
 	}
 	defer f.Close()
 	r, err := Read(f, d)
