@@ -10,24 +10,27 @@ import (
 )
 
 // scope is a list of statements being written, with the values that it names.
-// A name is made once and found again by its key.
+// A name is made once and found again by its key and the value itself: no key
+// has to tell all that a value depends on.
 type scope struct {
 	outer *scope
 	stmts []kernel.Stmt
-	named map[string]*kernel.Var
+	named map[string][]*kernel.Let
 	names map[string]bool
 }
 
 func newScope(outer *scope) *scope {
-	return &scope{outer: outer, named: map[string]*kernel.Var{}, names: map[string]bool{}}
+	return &scope{outer: outer, named: map[string][]*kernel.Let{}, names: map[string]bool{}}
 }
 
 func (s *scope) emit(st kernel.Stmt) { s.stmts = append(s.stmts, st) }
 
-func (s *scope) find(key string) (*kernel.Var, bool) {
+func (s *scope) find(key string, value kernel.Expr) (*kernel.Var, bool) {
 	for ; s != nil; s = s.outer {
-		if v, ok := s.named[key]; ok {
-			return v, true
+		for _, l := range s.named[key] {
+			if kernel.Same(l.Value, value) {
+				return l.Var, true
+			}
 		}
 	}
 	return nil, false
@@ -42,9 +45,9 @@ func (s *scope) taken(name string) bool {
 	return false
 }
 
-// let names a value, or finds it if the key is known in scope.
+// let names a value, or finds it if it is known under the key in scope.
 func (s *scope) let(e *env, key, name string, value kernel.Expr) kernel.Expr {
-	if v, ok := s.find(key); ok {
+	if v, ok := s.find(key, value); ok {
 		return kernel.V(v)
 	}
 	switch value.(type) {
@@ -52,8 +55,9 @@ func (s *scope) let(e *env, key, name string, value kernel.Expr) kernel.Expr {
 		return value
 	}
 	v := s.declare(e, name, value.Type())
-	s.named[key] = v
-	s.emit(&kernel.Let{Var: v, Value: value})
+	l := &kernel.Let{Var: v, Value: value}
+	s.named[key] = append(s.named[key], l)
+	s.emit(l)
 	return kernel.V(v)
 }
 

@@ -1,6 +1,7 @@
 package lower_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -31,6 +32,55 @@ s (v, u);`)
 			for _, strict := range []bool{true, false} {
 				if err := check(bind(t, p, sizes), way{target: lower.GPU, strict: strict, plan: plan(t, text)}, 3); err != nil {
 					t.Errorf("%s: %v", sizes, err)
+				}
+			}
+		}
+	}
+}
+
+// Grids that have the same cells may differ in all else: in which of their ends
+// have a boundary, and in how many cells of them are loaded at a time. What is
+// worked out at the ends of one's rows is not for the other's.
+func TestGridsOfOneRange(t *testing.T) {
+	const frame = `
+parameter M, N;
+iterator j, i;
+%s a[M][N];
+%s b[M][N];
+%s
+float o[M][N], wide[M][-2:N+1];
+copyin a, b; copyout o, wide;
+stencil s (o, wide, a, b) {
+  wide[j][i] = 1;
+  o[j][i] = %s;
+}
+s (o, wide, a, b);`
+	const both = "0.5*a[j][i-1] + 0.25*b[j][i+1] + 0.5*b[j][i-2] + 0.125*b[j][i]"
+	cases := []struct{ a, b, boundaries, form string }{
+		{"float", "float", "boundary a : antimirror on i.low; boundary b : antimirror;", both},
+		{"float", "float", "boundary a : constant(0.5) on i.low; boundary b : clamp on i;", both},
+		{"double", "double", "boundary a : reflect on i.low; boundary b : periodic on i;", both},
+		{"float", "float", "boundary a : mirror on i.high; boundary b : antireflect;", "0.5*a[j][i+1] + 0.25*b[j][i+1] + 0.5*b[j][i-2]"},
+		{"float", "float", "boundary a : clamp on i.high; boundary b : constant(2) on i.low;", "0.5*a[j][i+2] + 0.25*b[j][i-1] + 0.5*b[j][i-2]"},
+		{"double", "float", "boundary a, b : clamp;", "0.5*a[j][i+1] + 0.25*a[j][i+2] + 0.5*b[j][i+1] + 2*b[j][i+2] + 4*b[j][i+3]"},
+		{"double", "float", "boundary a : constant(1); boundary b : antimirror;", "0.5*a[j][i-1] + 0.25*a[j][i-2] + 0.5*b[j][i-1] + 2*b[j][i-2] + 4*b[j][i-4] + 0.5*b[j][i+1] + 0.25*b[j][i+4]"},
+	}
+	plans := []string{
+		"family=tile,block=1x32,vec=4,x=load",
+		"family=tile,block=1x32,vec=2,repeat=1x2,x=shuffle,sizes=baked",
+		"family=tile,shared=1,stage=halos,block=1x32,vec=2,x=shuffle,load=image",
+		"family=tile,shared=1,stage=all,block=2x16,vec=4",
+		"family=stream,stream=j,chunk=0,planes=2,shared=2,stage=halos,block=32,vec=2,repeat=4,x=load,load=plain,sizes=baked,share=yes",
+		"family=stream,stream=j,chunk=4,shared=1,stage=halos,ahead=1,block=32,vec=4,x=shuffle",
+		"family=stream,stream=j,chunk=4,shared=2,stage=all,fetch=bulk,block=32,vec=8,sizes=baked",
+		"family=stream,stream=j,chunk=4,rotate=yes,ahead=2,block=32,vec=4,load=image,sizes=baked",
+	}
+	for n, c := range cases {
+		p := load(t, "range", fmt.Sprintf(frame, c.a, c.b, c.boundaries, c.form))
+		for i, text := range plans {
+			for _, sizes := range []string{"M=3 N=7", "M=2 N=1", "M=4 N=6", "M=1 N=66"} {
+				if err := check(bind(t, p, sizes), way{target: lower.GPU, strict: n%2 == 0, plan: plan(t, text)}, uint64(i)); err != nil {
+					t.Errorf("%s %s at %s, %s: %v", c.boundaries, c.form, text, sizes, err)
 				}
 			}
 		}

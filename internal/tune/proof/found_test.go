@@ -30,6 +30,29 @@ stencil blur (inout:out, out2, alpha2) {
 blur (w, q, 1);
 `,
 		},
+		{
+			// A grid with a boundary at one end of its rows had another with the same
+			// cells do without what the latter has at its other end.
+			Seed: 18280, Set: map[string]string{"N": "7"},
+			Plan: "react[0:4]@1{family=stream,stream=j,chunk=0,planes=2,shared=2,stage=halos,block=32,vec=2,repeat=4,load=plain," +
+				"store=streaming,sizes=baked,share=yes,registers=48}",
+			Source: `
+iterator j, i;
+parameter N;
+float p[N][N], p2[N][N];
+boundary p2 : antimirror;
+float w[N][-1:N], v[N][-1:N];
+float v4[N][N], u[N][N];
+boundary v4 : antimirror on i.low;
+stencil react (y2, src2, inout:src3, src, out, y3) {
+  out[j][i] = 1;
+  y3[j][i] = y2[j][i-1]*src[j][i];
+  src3[j][i] = 1;
+  y3[j][i] += max(min(src2[j][i+1], 1), 1);
+}
+react (v4, p2, w, p, v, u);
+`,
+		},
 	} {
 		program, list := lang.Load(diag.NewSource("found.loom", f.Source))
 		if list.HasErrors() {
