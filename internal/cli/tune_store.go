@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -224,7 +225,9 @@ func likely(budget string, about measure.About) int {
 		if d, err := time.ParseDuration(part); err == nil {
 			limit = d
 		}
-		fmt.Sscanf(part, "%d trial", &trials)
+		if number, _, ok := strings.Cut(part, " trial"); ok {
+			trials, _ = strconv.Atoi(number)
+		}
 	}
 	return tuner.Likely(about, limit, trials)
 }
