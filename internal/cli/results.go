@@ -27,8 +27,8 @@ measure again what is there.
 Examples:
 
 	gridloom results --best
-	gridloom results list --program heat3d.loom --verdict ok --since 24h
-	gridloom results export --program heat3d.loom --out heat.csv`
+	gridloom results list --program heat3d --verdict ok --since 24h
+	gridloom results export --program heat3d --out heat.csv`
 }
 
 // storeFlag says which store is meant.
@@ -195,7 +195,7 @@ can be taken up again.
 
 Examples:
 
-	gridloom results sessions --program heat3d.loom
+	gridloom results sessions --program heat3d
 	gridloom results sessions --since 7d --json`
 }
 
@@ -235,12 +235,19 @@ func (c *resultsSessions) Run(a *app) error {
 		if i.Finished.IsZero() {
 			outcome = "not finished"
 		}
-		fmt.Fprintf(a.stdout, "%s  %s  %-14s  %-14s  %-18s  %-6s  %s, seed %d: %s, %d right", i.Started.Format("2006-01-02 15:04"), i.ID,
-			i.Program.Name, i.Device.Name, i.Sizes, i.DType, i.Strategy, i.Seed, count(i.Trials, "variant"), i.Right)
+		how := fmt.Sprintf("%s, seed %d", i.Strategy, i.Seed)
+		if i.Strategy == "imported" { // there is nobody to go on with it
+			how, outcome = i.Strategy, ""
+		}
+		fmt.Fprintf(a.stdout, "%s  %s  %-14s  %-14s  %-18s  %-6s  %s: %s, %d right", i.Started.Format("2006-01-02 15:04"), i.ID,
+			i.Program.Name, i.Device.Name, i.Sizes, i.DType, how, count(i.Trials, "variant"), i.Right)
 		if i.Right > 0 {
 			fmt.Fprintf(a.stdout, ", best %s", secondsText(i.Best))
 		}
-		fmt.Fprintf(a.stdout, "; %s\n", outcome)
+		if outcome != "" {
+			fmt.Fprintf(a.stdout, "; %s", outcome)
+		}
+		fmt.Fprintln(a.stdout)
 	}
 	return nil
 }

@@ -29,18 +29,39 @@ scenario, each configuration once. CSV is a table with a column for everything.
 Examples:
 
 	gridloom results export --out all.jsonl
-	gridloom results export --program heat3d.loom --device h200 --sizes L=512,M=512,N=512 --format t4 --out heat.json
+	gridloom results export --program heat3d --device h200 --sizes L=512,M=512,N=512 --format t4 --out heat.json
 	gridloom results export --format csv > all.csv`
 }
+
+// exporter writes the variants that a filter lets pass.
+type exporter func(s *store.Store, ctx context.Context, w io.Writer, f store.Filter) error
 
 // formats are those of results export, with the endings of their files.
 var formats = []struct {
 	name, ending string
-	export       func(s *store.Store, ctx context.Context, w io.Writer, f store.Filter) error
+	export       exporter
 }{
 	{"jsonl", ".jsonl", (*store.Store).ExportLines},
 	{"csv", ".csv", (*store.Store).ExportCSV},
 	{"t4", ".json", (*store.Store).ExportT4},
+}
+
+// format returns what writes the format that is asked for: by name, or by the
+// ending of the file.
+func (c *resultsExport) format() (exporter, error) {
+	ending := strings.ToLower(filepath.Ext(c.Out))
+	if c.Format == "" && ending == "" {
+		return formats[0].export, nil
+	}
+	for _, e := range formats {
+		if c.Format == e.name || c.Format == "" && ending == e.ending {
+			return e.export, nil
+		}
+	}
+	if c.Format == "" {
+		return nil, usage("--out %s: no format has the ending %s", c.Out, ending).hintf("there are .jsonl, .csv and .json, which is T4; --format names one whatever the ending is")
+	}
+	return nil, usage("--format %s: there are csv, t4 and jsonl", c.Format)
 }
 
 func (c *resultsExport) Run(a *app) error {
@@ -48,15 +69,9 @@ func (c *resultsExport) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	export := formats[0].export
-	found := c.Format == ""
-	for _, e := range formats {
-		if c.Format == e.name || c.Format == "" && strings.ToLower(filepath.Ext(c.Out)) == e.ending {
-			export, found = e.export, true
-		}
-	}
-	if !found {
-		return usage("--format %s: there are csv, t4 and jsonl", c.Format)
+	export, err := c.format()
+	if err != nil {
+		return err
 	}
 	if c.Out != "" {
 		if err := gridio.CheckFile(c.Out); err != nil {

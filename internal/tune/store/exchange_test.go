@@ -126,6 +126,32 @@ func TestCSV(t *testing.T) {
 	}
 }
 
+// TestT4OfSearch exports what a search of one kernel leaves: its trials, and at
+// the end times of plans, which are not of another kernel.
+func TestT4OfSearch(t *testing.T) {
+	ctx := context.Background()
+	s := fresh(t)
+	x := begin(t, s, search1())
+	of := func(kernel, config string) Trial {
+		r := trial1()
+		r.Kernel, r.Config = kernel, config
+		return r
+	}
+	add(t, x, of("heat[0:1]", "family=cells,block=4x32"), of("heat[0:1]", "family=cells,block=8x32"), of("", "heat[0:1]@1{family=cells,block=8x32}"))
+	var b bytes.Buffer
+	if err := s.ExportT4(ctx, &b, Filter{}); err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Results []json.RawMessage }
+	if err := json.Unmarshal(b.Bytes(), &file); err != nil || len(file.Results) != 2 {
+		t.Errorf("%d results, %v:\n%s", len(file.Results), err, b.Bytes())
+	}
+	add(t, x, of("norm[0:1]", "family=cells,block=4x32"))
+	if err := s.ExportT4(ctx, &b, Filter{}); err == nil || !strings.Contains(err.Error(), "these are of several: kernels ") {
+		t.Error(err)
+	}
+}
+
 func TestT4(t *testing.T) {
 	ctx := context.Background()
 	s := sample(t)

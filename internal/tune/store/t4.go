@@ -213,8 +213,16 @@ func (r *Record) t4() t4Result {
 
 // ExportT4 writes the trials of a filter as results of T4. A file is about one
 // kernel in one scenario, so it is an error if the filter lets others pass. Of
-// several measurements of a variant, the one that counts is written.
+// several measurements of a variant, the one that counts is written. Plans of
+// the whole program, which end the searches of its kernels, do not count as
+// another kernel.
 func (s *Store) ExportT4(ctx context.Context, w io.Writer, f Filter) error {
+	if f.Kernel == "" {
+		var err error
+		if f.Kernel, err = s.onlyKernel(ctx, f); err != nil {
+			return err
+		}
+	}
 	counts, err := s.counting(ctx, f)
 	if err != nil {
 		return err
@@ -247,6 +255,24 @@ func (s *Store) ExportT4(ctx context.Context, w io.Writer, f Filter) error {
 	}
 	_, err = io.WriteString(w, "\n]}\n")
 	return err
+}
+
+// onlyKernel returns the kernel that all trials are about, but for those of whole
+// programs; "" if there are several kernels or none.
+func (s *Store) onlyKernel(ctx context.Context, f Filter) (string, error) {
+	only := ""
+	for r, err := range s.Records(ctx, f) {
+		switch {
+		case err != nil:
+			return "", err
+		case r.Reused || r.Kernel == "" || r.Kernel == only:
+		case only == "":
+			only = r.Kernel
+		default:
+			return "", nil
+		}
+	}
+	return only, nil
 }
 
 // place is where the measurement of a variant stands that counts.
