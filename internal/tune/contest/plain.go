@@ -34,8 +34,8 @@ type PlainOptions struct {
 const FewestRounds = 7
 
 // PlainRow is what a search on the processor took and came to, against code
-// written by hand. Speeds are in 1e9 updates of cells a second, medians with the
-// 95 % interval of the mean; ratios are of speeds, round by round.
+// written by hand. Speeds are in 1e9 updates of cells a second; they are means,
+// and ratios are of speeds round by round, both with 95 % intervals.
 type PlainRow struct {
 	Program         string  `json:"program"`
 	DType           string  `json:"dtype"`

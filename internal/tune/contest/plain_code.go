@@ -37,11 +37,13 @@ type coded struct {
 	rates  []float64 // by round
 }
 
-func (c *coded) speed() (median, low, high float64) {
+// speed returns the mean of the rounds that nothing disturbed, with its interval.
+func (c *coded) speed() (mean, low, high float64) {
 	i := measure.Mean(measure.Undisturbed(c.rates))
-	return measure.Median(c.rates), max(0, i[0]), i[1]
+	return i.Middle(), max(0, i[0]), i[1]
 }
 
+// over returns the ratio of two speeds, round by round.
 func over(a, b *coded) (ratio, low, high float64) {
 	r, i := measure.Ratio(a.rates, b.rates)
 	return r, i[0], i[1]
