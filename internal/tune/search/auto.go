@@ -84,7 +84,8 @@ const (
 	autoOpenings = 10
 	autoPool     = 2048
 	autoGrowth   = 1.4  // of the number of trials, from one model to the next
-	autoSeen     = 320  // trials that a model has at most
+	autoSeen     = 320  // trials that a model has at most when it is made
+	autoPart     = 4    // and so much of all trials, by division, comes before it is made anew
 	autoTop      = 5    // so many of the best have their neighbours in the pool
 	autoHope     = 0.02 // the least probability that a point is given of running
 )
@@ -195,7 +196,7 @@ func (a *gaussian) rebuild() {
 				trials = append(trials, t)
 			}
 		}
-		a.renew = len(a.trials) + autoSeen/4
+		a.renew = len(a.trials) + max(autoSeen/4, len(a.trials)/autoPart)
 	}
 	a.keep()
 	a.surrogate.fit(a.prospects(trials), trials)
@@ -316,18 +317,10 @@ func (a *gaussian) ahead(n int) []Point {
 		return list
 	}
 	gains := a.gains()
-	for len(list) < n {
-		i := 0
-		for j, g := range gains {
-			if g > gains[i] {
-				i = j
-			}
+	for _, i := range greatest(gains, n-len(list)) {
+		if gains[i] >= 0 {
+			list = append(list, a.pool[i].point)
 		}
-		if len(gains) == 0 || gains[i] < 0 {
-			break
-		}
-		gains[i] = -1
-		list = append(list, a.pool[i].point)
 	}
 	return list
 }

@@ -38,7 +38,7 @@ func newForest(trees, least, width int, rng *rand.Rand) *forest {
 func (f *forest) grow(n int, rows [][]uint8, values []float64) {
 	for range min(n, len(f.trees)) {
 		g := grower{f: f, rows: rows, values: values}
-		sample := make([]int32, len(rows))
+		sample := make([]int32, min(len(rows), treeSample))
 		for i := range sample {
 			sample[i] = int32(f.rng.IntN(len(rows)))
 		}
@@ -188,6 +188,10 @@ func (g *grower) best(sample []int32, sum float64) (feature int, threshold uint8
 	}
 	return feature, threshold
 }
+
+// treeSample is how many rows a tree sees at most, so that a tree takes no longer
+// the longer a search goes on; together they see many more.
+const treeSample = 500
 
 // looksPart is the tenths of all features that a node looks at.
 const looksPart = 5

@@ -240,12 +240,35 @@ func (o *modelled) ahead(n int) []Point {
 	if len(list) == n {
 		return list
 	}
-	sorted := slices.Clone(o.pool)
-	slices.SortStableFunc(sorted, func(a, b candidate) int { return bySeconds(Trial{Seconds: -a.score}, Trial{Seconds: -b.score}) })
-	for _, c := range sorted {
-		if len(list) < n && o.fresh(c.p) {
-			list = append(list, c.p)
+	scores := make([]float64, len(o.pool))
+	for i := range o.pool {
+		scores[i] = math.Inf(-1)
+		if o.fresh(o.pool[i].p) {
+			scores[i] = o.pool[i].score
 		}
+	}
+	for _, i := range greatest(scores, n-len(list)) {
+		if scores[i] > math.Inf(-1) {
+			list = append(list, o.pool[i].p)
+		}
+	}
+	return list
+}
+
+// greatest returns the places of the n greatest values, the greatest first and
+// the earlier of equals.
+func greatest(values []float64, n int) []int {
+	var list []int
+	for i, v := range values {
+		if n < 1 || len(list) == n && !(v > values[list[n-1]]) {
+			continue
+		}
+		at := len(list)
+		for at > 0 && v > values[list[at-1]] {
+			at--
+		}
+		list = slices.Insert(list, at, i)
+		list = list[:min(n, len(list))]
 	}
 	return list
 }

@@ -50,15 +50,11 @@ func featuresOf(params []Param, p Point) features {
 	return f
 }
 
-// distance returns how far apart two values of a parameter are.
-func distance(a, b float32) float64 {
-	switch {
-	case a == b:
-		return 0
-	case a >= wordFeature || b >= wordFeature || a == absentFeature || b == absentFeature:
-		return 1
-	}
-	return math.Abs(float64(a - b))
+// square returns the square of how far apart two values of a parameter are: 1
+// for whatever are not both numbers, which lie at least that far from each other.
+func square(a, b float32) float64 {
+	d := float64(a - b)
+	return min(d*d, 1)
 }
 
 // covariance is that of Matérn with 5/2.
@@ -66,8 +62,7 @@ func (g *process) covariance(a, b features) float64 {
 	sum := 0.0
 	for i, s := range g.scale {
 		if a[i] != b[i] {
-			d := distance(a[i], b[i]) * s
-			sum += d * d
+			sum += square(a[i], b[i]) * s * s
 		}
 	}
 	return matern(sum)
@@ -133,13 +128,7 @@ func (g *process) see(f features) int {
 	for j, p := range g.pool {
 		column[j] = g.covariance(f, p)
 	}
-	for i := range n {
-		if c := row[i]; c != 0 {
-			for j, x := range g.column[i] {
-				column[j] -= c * x
-			}
-		}
-	}
+	subtract(column, row[:n], g.column)
 	for j := range column {
 		column[j] /= row[n]
 		g.variance[j] -= column[j] * column[j]
@@ -151,6 +140,24 @@ func (g *process) see(f features) int {
 	g.value = append(g.value, make([]float64, g.targets))
 	g.known = append(g.known, make([]bool, g.targets))
 	return n
+}
+
+// subtract takes multiples of vectors from x, four at a time: x is read and
+// written less often.
+func subtract(x, factors []float64, vectors [][]float64) {
+	i := 0
+	for ; i+4 <= len(factors); i += 4 {
+		a, b, c, d := factors[i], factors[i+1], factors[i+2], factors[i+3]
+		p, q, r, s := vectors[i][:len(x)], vectors[i+1][:len(x)], vectors[i+2][:len(x)], vectors[i+3][:len(x)]
+		for j := range x {
+			x[j] -= a*p[j] + b*q[j] + (c*r[j] + d*s[j])
+		}
+	}
+	for ; i < len(factors); i++ {
+		for j, v := range vectors[i][:len(x)] {
+			x[j] -= factors[i] * v
+		}
+	}
 }
 
 // expected returns what is expected of the i-th point that was seen, given

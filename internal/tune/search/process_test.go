@@ -154,12 +154,12 @@ func TestDistance(t *testing.T) {
 	b := featuresOf(params, Point{4, 0, 2, 1})
 	c := featuresOf(params, Point{1, 0, 2, Absent})
 	for i, want := range []float64{0.75, 0, 1, 1} {
-		if got := distance(a[i], b[i]); got != want {
+		if got := math.Sqrt(square(a[i], b[i])); got != want {
 			t.Errorf("parameter %d: %v, want %v", i, got, want)
 		}
 	}
 	for i, want := range []float64{0, 0, 1, 0} {
-		if got := distance(a[i], c[i]); got != want {
+		if got := math.Sqrt(square(a[i], c[i])); got != want {
 			t.Errorf("parameter %d: %v, want %v", i, got, want)
 		}
 	}

@@ -146,8 +146,7 @@ func (s *surrogate) lengths(points []prospect, levels []float64) {
 	for k, at := range s.active {
 		for i := range n {
 			for j := range i {
-				d := distance(points[i].features[at], points[j].features[at])
-				squares[k] = append(squares[k], float32(d*d))
+				squares[k] = append(squares[k], float32(square(points[i].features[at], points[j].features[at])))
 			}
 		}
 	}

@@ -30,7 +30,7 @@ type onGPU struct {
 
 func (g *onGPU) About() measure.About { return g.about }
 
-func gpu(t *testing.T, s *scripted) *onGPU {
+func gpu(t testing.TB, s *scripted) *onGPU {
 	t.Helper()
 	m, err := machine.Builtin("h200")
 	if err != nil {

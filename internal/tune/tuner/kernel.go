@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,6 +37,7 @@ type kernelSearch struct {
 	until     time.Time
 	trials    int // the most; 0 for any
 	failed    error
+	mind      *thinker
 	fast      []*attempt
 	reference *measure.Code // that tells drift; nil if there is none
 	drifted   time.Time
@@ -52,16 +54,23 @@ type attempt struct {
 	doubtless bool     // it cannot be timed again
 }
 
+// Windows, in trials.
+const (
+	sharedWindow = 6
+	smallWindow  = 32
+	largeWindow  = 96
+	windowGrowth = 16 // trials told for one more in the window
+)
+
 // window is how many configurations are under way: enough to keep compilers
-// busy, and few enough for a strategy to learn from the last. It is the same on
-// every machine: the strategy is asked anew after each trial that it is told,
-// so that what it asks for is a function of the trials alone, however long they
-// take, and a search that was interrupted goes on as it would have.
-func (k *kernelSearch) window() int {
+// busy although one takes long, and few enough for a strategy to learn from the
+// last. It grows while what there is to learn from one trial becomes less. It is
+// the same on every machine, so that a search can go on anywhere.
+func (k *kernelSearch) window(told int) int {
 	if k.about.Shared {
-		return 6
+		return sharedWindow
 	}
-	return 32
+	return min(smallWindow+told/windowGrowth, largeWindow)
 }
 
 // run searches until the time is over, or the trials are, or the space is.
@@ -74,7 +83,13 @@ func (k *kernelSearch) run(ctx context.Context) error {
 		}
 	}
 	k.begun = k.clock()
+	k.mind = &thinker{
+		strategy: k.strategy, window: k.window, trials: k.trials, past: maps.Clone(k.past), before: k.before, spare: k.spare,
+		text: k.space.Text,
+	}
+	k.mind.start()
 	defer func() {
+		k.mind.stop()
 		k.rest()
 		k.searched += k.clock().Sub(k.begun)
 		k.begun = time.Time{}
@@ -82,22 +97,16 @@ func (k *kernelSearch) run(ctx context.Context) error {
 			k.note("%d trials of %s were not asked for again: another version of the strategy has made them", n, k.name)
 		}
 	}()
+	k.mind.tell(news{ask: !k.over(ctx)})
 	for {
-		over, asked := k.over(ctx), k.asked
-		asks := !over && (!k.about.Shared || len(k.waiting) == 0)
-		if asks {
-			k.ask()
+		k.listen()
+		k.tell(ctx)
+		if k.failed != nil {
+			return k.failed
 		}
-		if !k.ready() { // the strategy is told while the device has something to do, or else now
-			if err := k.tell(ctx); err != nil {
-				return err
-			}
-		}
-		if len(k.waiting) == 0 {
-			if over || asks && k.asked == asked {
-				return nil
-			}
-			continue
+		over := k.over(ctx)
+		if len(k.waiting) == 0 && k.mind.owed == 0 {
+			return nil
 		}
 		if ctx.Err() != nil || over && !k.finish() {
 			return nil
@@ -105,9 +114,12 @@ func (k *kernelSearch) run(ctx context.Context) error {
 		if k.reference != nil && k.clock().Sub(k.drifted) > driftAlways {
 			k.drift(ctx)
 		}
-		a := k.next(ctx)
-		if a == nil {
+		a, ok := k.next(ctx)
+		if !ok {
 			return nil // the user or the clock has had enough
+		}
+		if a == nil {
+			continue // there is a thought
 		}
 		if err := k.try(ctx, a); err != nil {
 			return err
@@ -115,16 +127,37 @@ func (k *kernelSearch) run(ctx context.Context) error {
 	}
 }
 
-// ready reports whether there is something that the device can do at once.
-func (k *kernelSearch) ready() bool {
-	return slices.ContainsFunc(k.open(), func(a *attempt) bool {
-		select {
-		case <-a.job.done:
-			return true
-		default:
-			return false
+// listen takes in what the strategy has come to meanwhile.
+func (k *kernelSearch) listen() {
+	for {
+		o, ok := k.mind.poll()
+		if !ok {
+			return
 		}
-	})
+		k.heed(o)
+	}
+}
+
+// heed takes in the points of a thought, and has likely ones compiled if
+// compilers have nothing else to do.
+func (k *kernelSearch) heed(o thought) {
+	for _, p := range o.points {
+		k.admit(p)
+	}
+	for _, p := range o.likely {
+		if c, err := k.space.Config(p); err == nil && k.works.spare() > 0 {
+			k.works.start(k.jobName(c), k.stage, k.with(c))
+		}
+	}
+}
+
+// spare is how many likely points are worth knowing: none where nothing is
+// compiled ahead.
+func (k *kernelSearch) spare() int {
+	if k.about.Shared {
+		return 0
+	}
+	return k.works.spare()
 }
 
 // open lists what is asked for and not settled, in order.
@@ -151,7 +184,7 @@ func (k *kernelSearch) over(ctx context.Context) bool {
 // replays reports whether the search is where it was before it was interrupted.
 // All that it had measured then is asked for within a window.
 func (k *kernelSearch) replays() bool {
-	return len(k.past) > 0 && k.asked < k.before+k.window()
+	return len(k.past) > 0 && k.asked < k.before+k.window(k.told)
 }
 
 // finish reports whether what is under way is to be waited for when nothing
@@ -163,26 +196,6 @@ func (k *kernelSearch) finish() bool {
 // whole reports whether the kernel is all of the program, so that a target for
 // the program is one for it.
 func (k *kernelSearch) whole() bool { return len(k.kernels) == 1 }
-
-// ask asks the strategy for what fits the window, and for what is likely to
-// come so that compilers have something to do.
-func (k *kernelSearch) ask() {
-	for len(k.waiting) < k.window() && (k.trials == 0 || k.asked < k.trials || k.replays()) {
-		points := k.strategy.Ask(1)
-		if len(points) == 0 {
-			break
-		}
-		k.admit(points[0])
-	}
-	if k.about.Shared {
-		return
-	}
-	for _, p := range k.strategy.Likely(k.works.spare()) {
-		if c, err := k.space.Config(p); err == nil && k.works.spare() > 0 {
-			k.works.start(k.jobName(c), k.stage, k.with(c))
-		}
-	}
-}
 
 func (k *kernelSearch) jobName(c schedule.Config) string { return k.name + " " + c.String() }
 
@@ -241,23 +254,28 @@ func (k *kernelSearch) settle(a *attempt, o Outcome) {
 	}
 }
 
-// next waits for an attempt that was compiled and is not settled; nil if there
-// is no time left.
-func (k *kernelSearch) next(ctx context.Context) *attempt {
+// next waits for an attempt that was compiled and is not settled; none if there
+// is a thought first, and false if there is no time left.
+func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
 	open := k.open()
 	var late <-chan time.Time
 	if !k.until.IsZero() {
 		late = time.After(k.until.Sub(k.clock()))
 	}
 	// Where compilers and kernels share processors they take turns: everything
-	// under way is compiled before anything is timed.
+	// under way is compiled before anything is timed, and thought of.
 	if k.about.Shared {
+		if k.mind.owed > 0 {
+			o, ok := k.mind.await(ctx, late)
+			k.heed(o)
+			return nil, ok
+		}
 		for _, a := range open {
 			if !a.wait(ctx, late) {
-				return nil
+				return nil, false
 			}
 		}
-		return open[0]
+		return open[0], true
 	}
 	return k.first(ctx, open, late)
 }
@@ -273,26 +291,30 @@ func (a *attempt) wait(ctx context.Context, late <-chan time.Time) bool {
 	return false
 }
 
-// first waits for the first attempt that is compiled.
-func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan time.Time) *attempt {
+// first waits for the first attempt that is compiled, or a thought.
+func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan time.Time) (*attempt, bool) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
 		for _, a := range open {
 			select {
 			case <-a.job.done:
-				return a
+				return a, true
 			default:
 			}
+		}
+		if o, ok := k.mind.poll(); ok {
+			k.heed(o)
+			return nil, true
 		}
 		if k.leisure(ctx) {
 			continue
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return nil, false
 		case <-late:
-			return nil
+			return nil, false
 		case <-tick.C:
 		}
 	}
@@ -337,8 +359,8 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// measure has the device check and time a variant. Meanwhile the strategy is
-// told of those before it and thinks of those after it.
+// measure has the device check and time a variant. What the strategy comes to
+// meanwhile is compiled at once.
 func (k *kernelSearch) measure(ctx context.Context, c *compiled) (t measure.Trial, took time.Duration, err error) {
 	rule := measure.Rule{Least: k.about.Least, Batches: mostBatches}
 	best := 0.0
@@ -353,10 +375,17 @@ func (k *kernelSearch) measure(ctx context.Context, c *compiled) (t measure.Tria
 		k.works.quietly(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, patience(best)) })
 		took = k.clock().Sub(begin)
 	}()
-	failed := k.tell(ctx)
-	<-done
-	k.busy += took
-	return t, took, errors.Join(err, failed)
+	for {
+		select {
+		case o := <-k.mind.thoughts:
+			k.mind.owed--
+			k.heed(o)
+			continue
+		case <-done:
+		}
+		k.busy += took
+		return t, took, err
+	}
 }
 
 // mostBatches are timed of a contender; finalists are timed again later.
@@ -369,31 +398,27 @@ func unusable(err error) bool {
 }
 
 // tell tells the strategy what is known, in the order in which it was asked
-// for, and asks for more after each.
-func (k *kernelSearch) tell(ctx context.Context) error {
-	for {
+// for. Where compilers and kernels take turns, it is to ask for more when all is
+// told, and else after each.
+func (k *kernelSearch) tell(ctx context.Context) {
+	for k.failed == nil {
 		a := k.waiting[k.told]
-		if a == nil || a.outcome == nil || k.failed != nil {
-			return k.failed
+		if a == nil || a.outcome == nil {
+			return
 		}
 		delete(k.waiting, k.told)
 		k.told++
-		k.take(a)
-		if !k.about.Shared && !k.over(ctx) {
-			k.ask()
-		}
+		o := a.outcome
+		k.count(a)
+		k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()})
+		k.mind.tell(news{
+			trial: &search.Trial{
+				Point: a.point, Verdict: verdicts[o.Verdict], Seconds: o.Seconds, Cost: o.Cost,
+				Registers: o.Registers, Spills: o.Spills,
+			},
+			ask: !k.over(ctx) && (!k.about.Shared || len(k.waiting) == 0),
+		})
 	}
-}
-
-// take takes in what has become of an attempt.
-func (k *kernelSearch) take(a *attempt) {
-	o := a.outcome
-	k.strategy.Tell(search.Trial{
-		Point: a.point, Verdict: verdicts[o.Verdict], Seconds: o.Seconds, Cost: o.Cost,
-		Registers: o.Registers, Spills: o.Spills,
-	})
-	k.count(a)
-	k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()})
 }
 
 // rest counts what was measured and not told, because something before it was

@@ -23,7 +23,7 @@ import (
 // scripted is a Lab without a device: a function says how long each plan takes,
 // and what goes wrong. Its clock goes on by what it is asked to do.
 type scripted struct {
-	t       *testing.T
+	t       testing.TB
 	speed   func(plan string) (float64, error)
 	compile func(plan string) error
 	ended   func(tried int) // is called after each trial
@@ -37,7 +37,7 @@ type scripted struct {
 	expects int
 }
 
-func newScripted(t *testing.T, b *ir.Binding, speed func(plan string) (float64, error)) *scripted {
+func newScripted(t testing.TB, b *ir.Binding, speed func(plan string) (float64, error)) *scripted {
 	return &scripted{t: t, bound: b, speed: speed, now: time.Unix(1e9, 0)}
 }
 
@@ -150,7 +150,7 @@ func (s *scripted) Copy(_ context.Context, bytes int64, _ time.Duration) (float6
 }
 
 // program binds a source.
-func program(t *testing.T, source string) *ir.Binding {
+func program(t testing.TB, source string) *ir.Binding {
 	t.Helper()
 	p, list := lang.Load(diag.NewSource("test.loom", source))
 	if list.HasErrors() {
