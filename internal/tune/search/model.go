@@ -102,8 +102,11 @@ func (o *modelled) learn() {
 		return
 	}
 	n := treesAnew
-	if len(o.trials) <= allAnew || o.new > treesAnew {
+	switch {
+	case len(o.trials) <= allAnew || o.new > treesAnew:
 		n = timeTrees
+	case len(o.trials) > treeSample: // one trial more changes less and less
+		n = max(2, treesAnew*treeSample/len(o.trials))
 	}
 	o.new = 0
 	var rows [][]uint8

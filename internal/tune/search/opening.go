@@ -6,8 +6,8 @@ import "slices"
 // its estimate.
 const poolPerPoint = 8
 
-// openings returns up to n fresh points to begin with: those that were good
-// elsewhere, what users get without a search, the best estimated of a random
+// openings returns points to begin with: those that were good elsewhere, and up
+// to n others: what users get without a search, the best estimated of a random
 // pool, and, so that a wrong estimate does not blind the search, random ones.
 func (m *memory) openings(n int) []Point {
 	q := queue{memory: m}
@@ -18,7 +18,8 @@ func (m *memory) openings(n int) []Point {
 			}
 		}
 	}
-	add(m.Good, max(n/4, 1))
+	add(m.Good, len(m.Good))
+	n += len(q.waiting)
 	add(m.Space.Starts(), max(n/4, 1))
 	if m.Estimate != nil && !m.empty {
 		add(m.estimated(poolPerPoint*n), (n-len(q.waiting)+1)/2)

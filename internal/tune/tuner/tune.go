@@ -217,22 +217,27 @@ func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, err
 const mostGood = 8
 
 // good returns the points of this kernel's space that are nearest to the
-// configurations that were good elsewhere, each once.
+// configurations that were good elsewhere, and those of the portfolio, each once.
 func (k *kernelSearch) good() []search.Point {
 	var list []search.Point
 	seen := map[string]bool{}
-	for _, c := range k.opts.Good {
-		c, err := k.space.Schedule().Complete(c)
-		if err != nil {
-			continue
+	add := func(configs []schedule.Config, most int) {
+		for _, c := range configs {
+			c, err := k.space.Schedule().Complete(c)
+			if err != nil {
+				continue
+			}
+			p, err := k.space.Point(c)
+			if err != nil || seen[p.Key()] || most == 0 {
+				continue
+			}
+			seen[p.Key()] = true
+			list = append(list, p)
+			most--
 		}
-		p, err := k.space.Point(c)
-		if err != nil || seen[p.Key()] || len(list) == mostGood {
-			continue
-		}
-		seen[p.Key()] = true
-		list = append(list, p)
 	}
+	add(k.opts.Good, mostGood)
+	add(k.portfolio(), mostGood)
 	return list
 }
 

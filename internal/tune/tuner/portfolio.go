@@ -1,0 +1,67 @@
+package tuner
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// forms are configurations to begin with on a GPU where nothing is known of a
+// program: one of each way to go over a grid that has been the best for some
+// stencil (docs/performance-log.md has the measurements), so that a search need
+// not come upon it by chance. They are by number of axes, and their settings by
+// importance: what a kernel does not have is left out from the end. W stands for
+// as many cells as an access of 16 bytes has.
+var forms = [][]string{
+	{},
+	{
+		"family=tile,vec=W,block=256,sizes=baked,load=plain",
+	},
+	{
+		"family=tile,vec=W,block=4x64,rows=2,sizes=baked,load=plain",
+		"family=tile,vec=W,block=1x128,rows=8,sizes=baked,share=yes",
+		"family=stream,stream=j,vec=W,block=128,chunk=64,sizes=baked,rotate=yes",
+	},
+	{
+		"family=tile,vec=W,block=1x8x32,rows=4x2,sizes=baked,load=plain",                                                                   // little is reused
+		"family=tile,vec=W,block=1x2x64,rows=1x1,sizes=baked,load=plain",                                                                   // many grids
+		"family=stream,stream=k,vec=W,block=16x32,rows=2,chunk=12,sizes=baked,shared=0,rotate=yes",                                         // planes in registers
+		"family=stream,stream=k,vec=W,block=8x32,rows=2,chunk=128,sizes=baked,shared=1,stage=all,fetch=async",                              // planes in shared memory
+		"family=stream,stream=k,vec=W,block=16x16,rows=4,chunk=256,sizes=baked,shared=2,stage=all,fetch=async",                             // and long reach
+		"family=stream,stream=k,vec=2,block=4x64,rows=8,chunk=64,sizes=baked,shared=1,stage=halos,share=yes,rotate=yes,ahead=1,retime=yes", // whole boxes
+	},
+}
+
+// leastSettings is how many settings of a form, its family counted, a kernel must
+// have: with fewer it is another form.
+const leastSettings = 4
+
+// portfolio returns the members of a kernel's space that are nearest to the forms.
+func (k *kernelSearch) portfolio() []schedule.Config {
+	dims := len(k.stage.subject.bound.Program.Axes)
+	if k.about.Target != lower.GPU || dims >= len(forms) {
+		return nil
+	}
+	wide := int64(1)
+	for _, a := range analysis.Analyze(k.stage.bound.Program, k.stage.bound).Stage(k.stage.stage).Arrays {
+		wide = max(wide, int64(a.IR.Type.Size()))
+	}
+	var list []schedule.Config
+	for _, text := range forms[dims] {
+		settings := strings.Split(strings.Replace(text, "vec=W", fmt.Sprintf("vec=%d", max(1, 16/wide)), 1), ",")
+		for ; len(settings) >= leastSettings; settings = settings[:len(settings)-1] {
+			c, err := schedule.ParseConfig(strings.Join(settings, ","))
+			if err != nil {
+				panic(err)
+			}
+			if c, err := k.space.Schedule().Complete(c); err == nil {
+				list = append(list, c)
+				break
+			}
+		}
+	}
+	return list
+}

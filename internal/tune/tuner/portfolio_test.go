@@ -1,0 +1,58 @@
+package tuner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/search"
+)
+
+const square = `
+parameter M = 256, N = 256;
+iterator j, i;
+float u[M,N], next[M,N];
+stencil five (out, in) { out[j][i] = 0.4*in[j][i] + 0.1*(in[j][i-1] + in[j][i+1] + in[j-1][i] + in[j+1][i]); }
+five (next, u);
+`
+
+const line = `
+parameter N = 4096;
+iterator i;
+float u[N], next[N];
+stencil three (out, in) { out[i] = 0.4*in[i] + 0.3*(in[i-1] + in[i+1]); }
+three (next, u);
+`
+
+// Every form is a configuration of a plain kernel's space with all that the form
+// says: nothing of it is misspelt or has gone out of use.
+func TestPortfolio(t *testing.T) {
+	for dims, source := range map[int]string{1: line, 2: square, 3: cube} {
+		b := program(t, source)
+		s, err := newSubject(b, gpu(t, newScripted(t, b, smooth)), toolchain.Contract, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		choices, err := s.choices(schedule.Plan{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, stage: s.stages[0], space: search.Of(choices[0].Space)}
+		list := k.portfolio()
+		if len(list) != len(forms[dims]) {
+			t.Fatalf("%d dimensions: %d of %d forms", dims, len(list), len(forms[dims]))
+		}
+		wide := map[int]string{1: "4", 2: "4", 3: "2"}[dims]
+		for i, c := range list {
+			for _, set := range strings.Split(strings.Replace(forms[dims][i], "vec=W", "vec="+wide, 1), ",") {
+				if !strings.Contains(","+c.String()+",", ","+set+",") {
+					t.Errorf("%s: has become %s", forms[dims][i], c)
+				}
+			}
+		}
+		if n := len(k.good()); n != len(list) {
+			t.Errorf("%d points of %d forms", n, len(list))
+		}
+	}
+}
