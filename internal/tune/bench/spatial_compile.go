@@ -61,7 +61,7 @@ func compile(l *worker.Link) error {
 
 // anew compiles a job, whatever NVRTC has kept of it: the time is measured.
 func anew(compiler *cuda.Compiler, j job) ([]byte, error) {
-	opts, err := compiler.Options(j.Arch, j.Mode, cuda.NoCache)
+	opts, err := compiler.Options(j.Source, j.Arch, j.Mode, cuda.NoCache)
 	if err != nil {
 		return nil, err
 	}

@@ -58,8 +58,8 @@ type attempt struct {
 const (
 	sharedWindow = 6
 	smallWindow  = 32
-	largeWindow  = 96
-	windowGrowth = 16 // trials told for one more in the window
+	largeWindow  = 128
+	windowGrowth = 8 // trials told for one more in the window
 )
 
 // window is how many configurations are under way: enough to keep compilers

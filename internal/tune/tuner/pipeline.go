@@ -3,7 +3,9 @@ package tuner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +33,8 @@ type works struct {
 	mutex sync.Mutex
 	jobs  map[string]*job // by configuration
 	busy  int             // jobs that are not done
+	took  []time.Duration // by what was compiled, the shortest first
+	least time.Duration   // that a variant may be compiled for
 }
 
 type job struct {
@@ -39,7 +43,7 @@ type job struct {
 }
 
 func newWorks(ctx context.Context, lab measure.Lab) *works {
-	w := &works{ctx: ctx, lab: lab, jobs: map[string]*job{}}
+	w := &works{ctx: ctx, lab: lab, jobs: map[string]*job{}, least: leastCompiling}
 	w.free = make(chan struct{}, max(1, lab.About().Workers))
 	return w
 }
@@ -82,9 +86,47 @@ func (w *works) compile(st *stage, plan schedule.Plan) compiled {
 	if c.variant, c.err = st.lowered(st.bound, plan); c.err != nil {
 		return c
 	}
-	c.made, c.err = w.lab.Compile(w.ctx, c.text())
+	ctx := w.ctx
+	if limit, ok := w.limit(); ok {
+		late := refusal.For(refusal.Compiler, fmt.Errorf("the compiler has not come to an end after %v; half of all variants take a tenth of that or less", limit.Round(time.Millisecond)))
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, limit, late)
+		defer stop()
+	}
+	c.made, c.err = w.lab.Compile(ctx, c.text())
 	c.code.Image = c.made.Image
+	if c.err == nil {
+		w.note(c.made.Took)
+	}
 	return c
+}
+
+// A search cannot wait long for one variant: those asked for after it are not
+// told before it is. So many times what variants usually take is too long for
+// one, once so many have been compiled; and never is less than leastCompiling.
+const (
+	tooLong        = 10
+	enoughCompiled = 20
+	leastCompiling = 2 * time.Second
+)
+
+// limit returns how long a variant may be compiled; false if that is for the
+// compiler's own limit to say, which it is where nothing is compiled ahead.
+func (w *works) limit() (time.Duration, bool) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.lab.About().Shared || len(w.took) < enoughCompiled {
+		return 0, false
+	}
+	return max(w.least, tooLong*w.took[len(w.took)/2]), true
+}
+
+// note takes in how long a variant took to compile.
+func (w *works) note(took time.Duration) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	i, _ := slices.BinarySearch(w.took, took)
+	w.took = slices.Insert(w.took, i, took)
 }
 
 // spare returns how many processes have nothing to compile.

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -210,15 +211,24 @@ type Code struct {
 	Log   string // what it said besides
 }
 
-// Options returns the options that compile for GPUs of a compute capability,
-// and extra ones after them.
-func (c *Compiler) Options(arch int, a toolchain.Arithmetic, extra ...string) ([]string, error) {
+// Options returns the options that compile a source for GPUs of a compute
+// capability, and extra ones after them.
+func (c *Compiler) Options(source []byte, arch int, a toolchain.Arithmetic, extra ...string) ([]string, error) {
 	target, err := c.target(arch)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat([]string{target}, options(a), extra), nil
+	list := append([]string{target}, options(a)...)
+	if !bytes.Contains(source, []byte("cudaTextureObject_t")) {
+		list = append(list, minimal)
+	}
+	return append(list, extra...), nil
 }
+
+// minimal is the option that leaves out of the language what generated code has
+// no use for but where it reads images. From 12.8 on it saves a fifth of the time
+// that small sources take.
+const minimal = "--minimal"
 
 // Verbose is the option that makes the log tell what kernels take, as Reports
 // reads it.
@@ -231,7 +241,7 @@ const NoCache = "--no-cache"
 // Compile turns CUDA C++ into code for GPUs of a compute capability. A source
 // that does not compile is left where the user can look at it.
 func (c *Compiler) Compile(source []byte, arch int, a toolchain.Arithmetic) ([]byte, error) {
-	opts, err := c.Options(arch, a)
+	opts, err := c.Options(source, arch, a)
 	if err != nil {
 		return nil, err
 	}
@@ -257,9 +267,10 @@ func (c *Compiler) CompileWith(source []byte, opts []string) (Code, error) {
 		log := c.log(program)
 		const invalidOption, compilation = 5, 6
 		// Some versions do not know them; the code is the same without.
-		known := slices.DeleteFunc(slices.Clone(opts), func(o string) bool { return o == Verbose || o == NoCache })
-		if r == invalidOption && len(known) < len(opts) {
-			return c.CompileWith(source, known)
+		for _, o := range []string{minimal, NoCache, Verbose} {
+			if i := slices.Index(opts, o); i >= 0 && r == invalidOption {
+				return c.CompileWith(source, slices.Delete(slices.Clone(opts), i, i+1))
+			}
 		}
 		if r != compilation || log == "" {
 			return Code{}, fmt.Errorf("%w (options %s): %s", c.fail(r, "nvrtcCompileProgram"), strings.Join(opts, " "), log)

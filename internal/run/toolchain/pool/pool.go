@@ -102,7 +102,7 @@ func (p *Pool) Compile(ctx context.Context, sources []Source) []Result {
 	same := make([]int, len(sources))
 	var wait sync.WaitGroup
 	for i, s := range sources {
-		options, err := p.compiler.Options(s.Arch, s.Arithmetic, append([]string{cuda.Verbose}, s.Options...)...)
+		options, err := p.compiler.Options(s.Text, s.Arch, s.Arithmetic, append([]string{cuda.Verbose}, s.Options...)...)
 		if err != nil {
 			results[i].Err = err
 			same[i] = i
