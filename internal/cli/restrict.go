@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -51,7 +54,11 @@ func (f *spaceFlags) restrict(choices []lower.Choice) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range list {
+	whole := make([]schedule.Space, len(choices))
+	for i := range choices {
+		whole[i] = choices[i].Space
+	}
+	for n, r := range list {
 		var first error
 		fits := false
 		for i := range choices {
@@ -62,10 +69,44 @@ func (f *spaceFlags) restrict(choices []lower.Choice) error {
 			}
 		}
 		if !fits && first != nil {
-			return usage("%s %s: %s", r.Where, r.Text, first)
+			return usage("%s %s: %s", r.Where, r.Text, first).hintf("%s", whyNot(r, list[:n], whole))
 		}
 	}
 	return nil
+}
+
+// whyNot looks for the reason why a restriction leaves nothing: one before it
+// that it contradicts, or numbers in the order of another notation.
+func whyNot(r schedule.Restriction, before []schedule.Restriction, whole []schedule.Space) string {
+	leaves := func(list ...schedule.Restriction) bool {
+		return slices.ContainsFunc(whole, func(s schedule.Space) bool {
+			for _, r := range list {
+				less, err := r.Apply(s)
+				if err != nil {
+					return false
+				}
+				s = less
+			}
+			return true
+		})
+	}
+	if leaves(r) {
+		for _, b := range before {
+			if leaves(b) && !leaves(b, r) {
+				return fmt.Sprintf("%s %s leaves nothing of it", b.Where, b.Text)
+			}
+		}
+		return "it leaves nothing together with what comes before it"
+	}
+	name, values, _ := strings.Cut(r.Text, "=")
+	if numbers := strings.Split(values, "x"); len(numbers) > 1 {
+		slices.Reverse(numbers)
+		text := name + "=" + strings.Join(numbers, "x")
+		if turned, err := schedule.FixTo(r.Where, text); err == nil && leaves(turned) {
+			return fmt.Sprintf("the inner axis comes last: %s", text)
+		}
+	}
+	return ""
 }
 
 // restriction returns what the options leave of any kernel's space.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
@@ -53,13 +54,14 @@ func fitsSpaces(strategy string, choices []lower.Choice) error {
 // strategyFile words what is wrong with a specification file.
 func strategyFile(err error) error {
 	var wrong *search.SpecError
+	var unread *fs.PathError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong):
 		return failf(exitSource, "%w", err)
-	case errors.Is(err, fs.ErrNotExist):
-		return failf(exitDevice, "--strategy: %w", err).hintf("gridloom search show hybrid prints a file to begin with")
+	case errors.As(err, &unread):
+		return failf(exitDevice, "--strategy: %w", gridio.Named(unread.Path, err)).hintf("gridloom search show hybrid prints a file to begin with")
 	default:
 		return usage("--strategy: %s", err)
 	}

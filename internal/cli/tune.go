@@ -121,6 +121,7 @@ func (c *tuneCmd) Run(a *app) error {
 		o.Others = rivalsFrom(remember(p, list), o.Bound)
 	}
 	show := newTuneMeter(a, c)
+	show.stopped = a.ctx.Done()
 	o.Events = show.event
 	result, err := tuner.Run(a.ctx, o)
 	show.clear()
@@ -228,8 +229,11 @@ func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
 
 // printTuning prints the table of plans and the best of them.
 func printTuning(a *app, r *tuner.Result) {
-	fmt.Fprintf(a.stdout, "%s on %s: %d configurations in %s, %.1f a second, %s idle %.0f %% of the time\n",
-		r.Program, r.Device.Name, r.Trials, seconds(r.Seconds), r.Rate, r.Device.ID, 100*r.Idle)
+	fmt.Fprintf(a.stdout, "%s on %s: %s in %s, %.1f a second, %s idle %.0f %% of the time\n",
+		r.Program, r.Device.Name, count(r.Trials, "configuration"), seconds(r.Seconds), r.Rate, r.Device.ID, 100*r.Idle)
+	if n := fromStore(r); n > 0 {
+		fmt.Fprintf(a.stdout, "  %d not measured: the store knew them (--anew measures again)\n", n)
+	}
 	for _, x := range r.Refusals {
 		fmt.Fprintf(a.stdout, "  %d refused: %s, such as %s\n", x.Count, x.Reason, x.Config)
 	}
@@ -242,4 +246,17 @@ func printTuning(a *app, r *tuner.Result) {
 		fmt.Fprintf(a.stdout, "  %.3f times as fast as %s (%.3f to %.3f)\n", s.Ratio, s.Over, s.Interval[0], s.Interval[1])
 	}
 	fmt.Fprintf(a.stdout, "%s\n", r.Best)
+}
+
+// fromStore counts the trials that the store knew.
+func fromStore(r *tuner.Result) int {
+	n := 0
+	for _, k := range r.Kernels {
+		for _, t := range k.Trials {
+			if t.Known {
+				n++
+			}
+		}
+	}
+	return n
 }

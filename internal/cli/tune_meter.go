@@ -22,6 +22,7 @@ type tuneMeter struct {
 	live     bool // the terminal's line holds something
 	wrongs   int
 	failed   error
+	stopped  <-chan struct{} // closed by an interrupt
 }
 
 func newTuneMeter(a *app, c *tuneCmd) *tuneMeter {
@@ -48,12 +49,22 @@ func (m *tuneMeter) event(e tuner.Event) {
 	case tuner.EventKernel:
 		m.say("%s: %s configurations, %.0f %% of the time", e.Kernel, e.Space, 100*e.Share)
 	case tuner.EventFinal:
+		m.heard()
 		m.say("side by side: %s", e.Text)
 	case tuner.EventNote:
 		m.say("note: %s", e.Text)
 	case tuner.EventTrial:
 		m.wrong(e.Trial)
 		m.status(e.Status)
+	}
+}
+
+// heard tells a user who has interrupted the search why it still goes on.
+func (m *tuneMeter) heard() {
+	select {
+	case <-m.stopped:
+		m.say("interrupted: the best so far are timed once more; another Ctrl-C ends at once")
+	default:
 	}
 }
 
