@@ -143,7 +143,8 @@ func (c *tuneCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		h := &harvest{source: src, bound: o.Bound, set: o.Set, about: o.Lab.About(), mode: t.arithmetic, free: c.Free}
+		h := &harvest{source: src, bound: o.Bound, set: o.Set, about: o.Lab.About(), mode: t.arithmetic, free: c.Free,
+			session: book.session.ID(), limits: c.budgetText(), space: c.spaceText(), commit: a.commit()}
 		if err := h.write(c.Out, result, remember(p, list), show.say); err != nil {
 			return err
 		}

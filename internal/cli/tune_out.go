@@ -34,6 +34,8 @@ type harvest struct {
 	about  measure.About
 	mode   toolchain.Arithmetic
 	free   bool
+
+	session, limits, space, commit string
 }
 
 // reserve makes the folder, and finds out before any work whether it can be
@@ -50,7 +52,7 @@ func reserve(dir string) error {
 
 // write writes all files or none.
 func (h *harvest) write(dir string, r *tuner.Result, known []remembered, say func(format string, args ...any)) error {
-	t := &report.Tuning{Result: *r, File: filepath.Base(h.source.Name), Source: h.source.Text, Library: []report.Variant{}}
+	t := &report.Tuning{Result: *r, File: filepath.Base(h.source.Name), Source: h.source.Text, Session: h.session, Limits: h.limits, Space: h.space, Commit: h.commit, Library: []report.Variant{}}
 	files, variants, err := h.library(r, known)
 	if err != nil {
 		text, _ := split(err)
@@ -66,12 +68,15 @@ func (h *harvest) write(dir string, r *tuner.Result, known []remembered, say fun
 	if err != nil {
 		return err
 	}
-	story, err := json.MarshalIndent(t, "", "  ")
-	if err != nil {
+	var story strings.Builder
+	lines := json.NewEncoder(&story)
+	lines.SetIndent("", "  ")
+	lines.SetEscapeHTML(false) // people read the source in it
+	if err := lines.Encode(t); err != nil {
 		return err
 	}
 	files = append(files, emit.File{Name: "best.plan", Text: r.Best + "\n"}, emit.File{Name: "report.html", Text: page},
-		emit.File{Name: "tuning.json", Text: string(story) + "\n"})
+		emit.File{Name: "tuning.json", Text: story.String()})
 	return writeTree(dir, files)
 }
 

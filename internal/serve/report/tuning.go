@@ -20,7 +20,11 @@ type Tuning struct {
 	tuner.Result
 	File    string    `json:"file"`
 	Source  string    `json:"source"`
-	Library []Variant `json:"library"` // for larger and larger sizes
+	Session string    `json:"session,omitempty"` // in the store
+	Limits  string    `json:"limits,omitempty"`  // what ends the search: 1m0s, 30 trials
+	Space   string    `json:"space,omitempty"`   // what the spaces are restricted to; empty: all that the source leaves
+	Commit  string    `json:"commit,omitempty"`  // of Gridloom
+	Library []Variant `json:"library"`           // for larger and larger sizes
 }
 
 // Variant is a plan of a library, with the sizes that it was tuned at.
@@ -76,6 +80,7 @@ func (t *Tuning) facts() []Fact {
 	list := []Fact{
 		{"device", d.ID + " (" + d.Name + ")"}, {"driver", d.Driver}, {"compiler", d.Compiler}, {"arithmetic", d.Arithmetic},
 		{"sizes", strings.Join(sizes, " ")}, {"search", fmt.Sprintf("%s, seed %d: %d configurations, %.1f a second", t.Strategy, t.Seed, t.Trials, t.Rate)},
+		{"until", t.Limits}, {"only", t.Space},
 		{"memory", fmt.Sprintf("a copy moves %.4g GB/s, and a point needs %.4g bytes", t.Bound.CopyGBs, t.Bound.BytesPerPoint)},
 	}
 	for _, c := range t.Checks {
@@ -93,6 +98,9 @@ func (t *Tuning) facts() []Fact {
 			text += fmt.Sprintf(" (%s at %s)", duration(v.Seconds), v.Sizes)
 		}
 		list = append(list, Fact{"library", text})
+	}
+	if t.Session != "" {
+		list = append(list, Fact{"session", t.Session + " of the store, by Gridloom " + t.Commit})
 	}
 	return slices.DeleteFunc(list, func(f Fact) bool { return f.Text == "" })
 }

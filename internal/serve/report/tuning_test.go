@@ -40,7 +40,7 @@ func found() *Tuning {
 			},
 			Best: "heat[0:1]@1{block=8x0}",
 		},
-		File: "heat.loom", Source: "double u[N,M];",
+		File: "heat.loom", Source: "double u[N,M];", Session: "0f3c5a7b9d1e", Limits: "20s, 30 trials", Space: "limit threads<=2", Commit: "abc",
 		Library: []Variant{{Plan: "threads=1", Sizes: "N=10,M=10", Cells: 100}, {Plan: "threads=2", Sizes: "N=1000,M=1000", Cells: 1e6, From: 1e4, Seconds: 2e-4}},
 	}
 }
@@ -68,7 +68,8 @@ func TestStoryOfSearch(t *testing.T) {
 		facts = append(facts, f.Name+": "+f.Text)
 	}
 	for _, want := range []string{
-		"device: cpu (a processor)", "sizes: N=1000 M=1000", "search: auto, seed 3: 4 configurations, 2.0 a second", "checked: heat: as it should be",
+		"device: cpu (a processor)", "sizes: N=1000 M=1000", "search: auto, seed 3: 4 configurations, 2.0 a second", "until: 20s, 30 trials", "only: limit threads<=2",
+		"session: 0f3c5a7b9d1e of the store, by Gridloom abc", "checked: heat: as it should be",
 		"library: from 0 cells on: threads=1", "library: from 10000 cells on: threads=2 (200 µs at N=1000,M=1000)",
 	} {
 		if !strings.Contains(strings.Join(facts, "\n")+"\n", want+"\n") {
