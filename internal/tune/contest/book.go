@@ -42,6 +42,7 @@ type about struct {
 	Workers        int    `json:"workers"` // that compiled at the same time
 	Commit         string `json:"commit"`  // of the last call that measured
 	Configurations int64  `json:"configurations"`
+	Space          string `json:"space,omitempty"` // the restrictions that leave these
 	Recorded       int    `json:"recorded"`
 	// Seen is the fastest that any search of the program's whole space came to.
 	Seen *seen `json:"seen,omitempty"`

@@ -173,6 +173,16 @@ func TestRecordingGoesOn(t *testing.T) {
 	if _, err := Tuner(t.Context(), o); err != nil || len(s.tried) != tried {
 		t.Errorf("%d more trials, %v", len(s.tried)-tried, err)
 	}
+	// Of a wider space, the rest is recorded.
+	narrow := x.Limits
+	x.Limits = slices.DeleteFunc(slices.Clone(narrow), func(r schedule.Restriction) bool { return strings.HasPrefix(r.Text, "store") })
+	o.Record = time.Minute
+	if _, err := Tuner(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if wide := recorded(t, file); len(wide.Trials) <= 40 || len(s.tried) == tried {
+		t.Errorf("%d configurations of the wider space, after %d trials", len(wide.Trials), len(s.tried)-tried)
+	}
 	// Another device makes another recording.
 	s.name = "Another"
 	o.Live = time.Second

@@ -40,7 +40,7 @@ var errLater = errors.New("the time is up")
 // record goes on with the recording of a sub-space until a moment. It returns
 // errLater if there is more to do then.
 func (s *site) record(ctx context.Context, x *Subject, b *book, until time.Time) error {
-	if b.complete() {
+	if b.complete() && b.about.Space == x.restrictions() {
 		return nil
 	}
 	left := until.Sub(s.now())
@@ -61,7 +61,7 @@ func (s *site) record(ctx context.Context, x *Subject, b *book, until time.Time)
 		space, err := x.restrict(space)
 		if err == nil {
 			b.settle(space)
-			b.about.Configurations = space.Count().Int64()
+			b.about.Configurations, b.about.Space = space.Count().Int64(), x.restrictions()
 			fmt.Fprintf(s.log, "%s: %d of %d configurations are recorded\n", x.Name(), len(b.list), b.about.Configurations)
 		}
 		return space, err

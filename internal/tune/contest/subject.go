@@ -122,6 +122,18 @@ func (s *Subject) restrict(space schedule.Space) (schedule.Space, error) {
 	return space, nil
 }
 
+// restrictions is the text of what restricts the part that is recorded.
+func (s *Subject) restrictions() string {
+	var parts []string
+	for _, r := range s.Limits {
+		parts = append(parts, r.Text)
+	}
+	for _, k := range s.Constraints {
+		parts = append(parts, k.Name)
+	}
+	return strings.Join(parts, "; ")
+}
+
 // limits reads a file of restrictions that comes with the suites.
 func limits(name string) ([]schedule.Restriction, error) {
 	file := path.Join("spaces", name+".space")
