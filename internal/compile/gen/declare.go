@@ -76,7 +76,11 @@ func (m *maker) declare() {
 	}
 	m.scalarDecls()
 	m.tableDecls()
-	for n := 1 + m.IntN(3); n > 0; n-- {
+	families := 1 + m.IntN(3)
+	if m.IntN(5) < 2 {
+		m.alike, families = m.dims(m.allAxes()), 2+m.IntN(2)
+	}
+	for range families {
 		m.gridDecl(true)
 	}
 	for n := m.IntN(3); n > 0; n-- {
@@ -99,6 +103,10 @@ func (m *maker) gridDecl(whole bool) {
 	typ := pick(m, "double", "double", "double", "float", "float", "int", "byte", "bool")
 	axes := m.allAxes()
 	count := pick(m, 1, 2, 2, 3)
+	if m.alike != nil {
+		typ = pick(m, "double", "double", "float", "float", "int", "byte")
+		count = pick(m, 1, 1, 2)
+	}
 	if !whole {
 		axes = axes[:0]
 		for a := range m.axes {
@@ -133,11 +141,20 @@ func (m *maker) dim(axis int) dim {
 	return dim{p, 0, 0}
 }
 
-func (m *maker) declareFamily(typ string, axes []int, count int) *family {
-	f := &family{typ: typ, axes: axes}
-	for _, a := range axes {
-		f.dims = append(f.dims, m.dim(a))
+// dims makes the dimensions of a grid.
+func (m *maker) dims(axes []int) []dim {
+	if m.alike != nil && len(axes) == len(m.axes) {
+		return m.alike
 	}
+	var out []dim
+	for _, a := range axes {
+		out = append(out, m.dim(a))
+	}
+	return out
+}
+
+func (m *maker) declareFamily(typ string, axes []int, count int) *family {
+	f := &family{typ: typ, axes: axes, dims: m.dims(axes)}
 	shape := m.shape(f.dims)
 	var decls []string
 	for range count {
@@ -166,11 +183,14 @@ func (m *maker) shape(dims []dim) string {
 // axes.
 func (m *maker) conditions(grids []string, typ string, axes []int) [][2]string {
 	out := make([][2]string, len(axes))
-	if m.chance(3) {
+	ends, same := []int{0, 1, 2, 2}, 3 // 1: those of an axis by themselves; 2: both at once
+	if m.alike != nil {
+		ends, same = []int{0, 1, 1, 1, 1, 2, 2}, 6
+	} else if m.chance(3) {
 		return out
 	}
 	var rules []string
-	if m.chance(3) {
+	if m.chance(same) {
 		rule := m.condition(typ)
 		for d := range out {
 			out[d] = [2]string{rule, rule}
@@ -178,7 +198,7 @@ func (m *maker) conditions(grids []string, typ string, axes []int) [][2]string {
 		rules = []string{rule}
 	} else {
 		for d, a := range axes {
-			switch m.IntN(4) {
+			switch pick(m, ends...) {
 			case 0:
 			case 1:
 				side := m.IntN(2)

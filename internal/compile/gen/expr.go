@@ -164,10 +164,39 @@ func (m *maker) tame(x expr) expr {
 
 // weighted is a sum of reads with unlike weights, the heart of most stencils.
 func (m *maker) weighted(s *scope, depth int) expr {
+	var reads []expr
+	for range 2 + m.IntN(2+depth) {
+		reads = append(reads, m.realLeaf(s))
+	}
+	return m.combined(reads)
+}
+
+// ends is such a sum of what unlike grids have along their rows, as a rule
+// beyond the ends.
+func (m *maker) ends(s *scope, depth int) expr {
+	var grids []*array
+	for _, a := range s.arrays {
+		if a.typ != "bool" && len(a.axes) == len(m.axes) && m.readable(s, a) {
+			grids = append(grids, a)
+		}
+	}
+	if len(grids) < 2 {
+		return m.real(s, depth)
+	}
+	m.Shuffle(len(grids), func(i, j int) { grids[i], grids[j] = grids[j], grids[i] })
+	var reads []expr
+	for n := range 3 + m.IntN(2) {
+		a := grids[n%min(len(grids), 3)]
+		reads = append(reads, m.number(a, m.access(s, a, onOne, len(a.axes)-1)))
+	}
+	return m.combined(reads)
+}
+
+// combined is the sum of some values with unlike weights.
+func (m *maker) combined(values []expr) expr {
 	var text strings.Builder
 	bound := 0.0
-	for n := range 2 + m.IntN(2+depth) {
-		x := m.realLeaf(s)
+	for n, x := range values {
 		w := 1 + m.IntN(9)
 		switch {
 		case n == 0:
@@ -202,12 +231,21 @@ func (m *maker) realLeaf(s *scope) expr {
 				return expr{fmt.Sprintf("0.01*%s", a), precProduct, 0.7}
 			}
 		default:
-			if a := m.source(s, func(a *array) bool { return a.real() }); a != nil {
-				return atom(m.read(s, a), limit)
+			a := m.source(s, func(a *array) bool { return a.real() || m.alike != nil && a.typ != "bool" })
+			if a != nil {
+				return m.number(a, m.read(s, a))
 			}
 		}
 	}
 	return atom(m.literal(), 1)
+}
+
+// number is what is read of a grid, as a real number.
+func (m *maker) number(a *array, read string) expr {
+	if a.real() {
+		return atom(read, limit)
+	}
+	return expr{"0.1*(" + read + " % 7)", precProduct, 0.7}
 }
 
 // uniform is a scalar, formal or global, of a real or a whole type.
@@ -267,16 +305,28 @@ func (m *maker) source(s *scope, fits func(*array) bool) *array {
 	return choose(m, s.arrays, func(a *array) bool { return fits(a) && m.readable(s, a) })
 }
 
+// way is on how many axes a read may be of another cell.
+type way int
+
+const (
+	onNone way = iota
+	onOne
+	onAll
+)
+
 // read writes an access.
 func (m *maker) read(s *scope, a *array) string {
+	return m.access(s, a, pick(m, onNone, onOne, onOne, onAll), m.IntN(len(a.axes)))
+}
+
+// access writes one along a dimension.
+func (m *maker) access(s *scope, a *array, w way, along int) string {
 	a.used = true
 	self := a.name == s.target
 	still := self && s.color == nil || s.initial && m.chance(2)
-	shape := m.IntN(4) // 0: the cell itself, 1, 2: along one axis, 3: any
 	if self {
-		shape = min(shape, 2)
+		w = min(w, onOne)
 	}
-	along := m.IntN(len(a.axes))
 	indices := make([]string, len(a.axes))
 	for d, axis := range a.axes {
 		if !slices.Contains(s.axes, axis) || !self && a.grid != "" && m.chance(40) {
@@ -286,7 +336,7 @@ func (m *maker) read(s *scope, a *array) string {
 			continue
 		}
 		o := 0
-		if !still && (shape == 3 || shape != 0 && d == along) {
+		if !still && (w == onAll || w == onOne && d == along) {
 			o = m.reach(a, d)
 			if slices.Contains(s.thin, axis) && !a.bounded(d, (1+sign(o))/2) {
 				o = 0
@@ -327,9 +377,13 @@ func index(m *maker, indices []string) string {
 }
 
 // reach is an offset: small where cells are lost to it, and now and then wide
-// where a boundary serves it.
+// where a boundary serves it. Grids that are alike are rather read where they
+// have boundaries.
 func (m *maker) reach(a *array, d int) int {
 	side := m.IntN(2)
+	if m.alike != nil && !a.bounded(d, side) && !m.chance(4) {
+		side = 1 - side
+	}
 	o := 1
 	switch {
 	case a.bounded(d, side) && m.chance(6):
@@ -504,6 +558,12 @@ func (m *maker) truth(s *scope, depth int) expr {
 // value makes an expression for a target of that type.
 func (m *maker) value(s *scope, typ string, depth int) expr {
 	switch {
+	case m.alike != nil && typ != "bool" && !m.chance(4):
+		x := m.ends(s, depth)
+		if typ == "int" || typ == "byte" {
+			x = atom("int(2.5*"+x.as(precUnary)+")", 0)
+		}
+		return x
 	case typ == "double" || typ == "float":
 		return m.real(s, depth)
 	case typ == "bool" || m.chance(6):

@@ -6,9 +6,13 @@
 // A program is made top down. Families of grids that may change places (one
 // type, shape and boundary), scalars and tables are declared; stencils are
 // written statement by statement, each reading what is defined by then; calls,
-// loops and exchanges follow. Every real number in a grid stays within -limit
-// and limit: expressions carry a bound on their magnitude, and what might grow
-// is scaled or clipped where it is assigned. Integers wrap as they like.
+// loops and exchanges follow. In two programs of five the families are alike:
+// they have the same cells, but other types, and boundaries of their own at
+// each end; the rows of several are read together, beyond their ends.
+//
+// Every real number in a grid stays within -limit and limit: expressions carry
+// a bound on their magnitude, and what might grow is scaled or clipped where it
+// is assigned. Integers wrap as they like.
 //
 // The maker keeps the rules of the language as it goes, all but those that
 // need the checker's own inference of domains; Make asks the checker, and
@@ -87,6 +91,7 @@ type maker struct {
 
 	axes     []string
 	params   []string // by axis; axes may share one
+	alike    []dim    // what all grids with every axis have, or nil if they differ
 	words    []string // declared names, for no name twice
 	families []*family
 	scalars  []*scalar

@@ -330,9 +330,7 @@ func (b *body) localGrid() {
 	if b.chance(4) && len(b.maker.axes) > 1 {
 		f.axes = []int{b.IntN(len(b.maker.axes))}
 	}
-	for _, a := range f.axes {
-		f.dims = append(f.dims, b.dim(a))
-	}
+	f.dims = b.dims(f.axes)
 	f.bounds = make([][2]string, len(f.axes))
 	name := b.fresh("tmp")
 	f.grids = []string{name}
