@@ -132,7 +132,8 @@ func (j *jury) judge(ctx context.Context, p *pair, s sizes, small bool, v *verdi
 			// kernel is first launched. A kernel that is at fault is so without
 			// vectors, too.
 			v.crashes = append(v.crashes, Crash{p.seed, err.Error()})
-			fits, reason, err = j.onPoCL(ctx, unvectorised, m, p, s, want)
+			method = unvectorised
+			fits, reason, err = j.onPoCL(ctx, method, m, p, s, want)
 		}
 		if err != nil && strings.Contains(err.Error(), tookLonger) {
 			v.slow++
