@@ -20,7 +20,7 @@ func (t *tuning) reference(ctx context.Context) error {
 	t.plain = make([]*measure.Code, len(t.stages))
 	small := t.small(t.opts.Set)
 	for i, st := range t.stages {
-		v, err := st.lowered(st.bound, plain)
+		v, err := st.plainly(st.bound, plain)
 		if err != nil {
 			return fmt.Errorf("the plain kernels: %w", err)
 		}
@@ -52,7 +52,7 @@ func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding,
 	if err != nil {
 		return m, "", err
 	}
-	v, err := st.lowered(o.bound, plain)
+	v, err := st.plainly(o.bound, plain)
 	if err != nil {
 		return m, "", fmt.Errorf("the plain kernels: %w", err)
 	}

@@ -251,3 +251,11 @@ func (s *subject) traffic() float64 {
 	}
 	return n
 }
+
+// plainly lowers the stage with the plain kernels, whatever the source asks for.
+func (st *stage) plainly(bound *ir.Binding, plan schedule.Plan) (*variant, error) {
+	subject, free := *st.subject, *st
+	subject.options.Free = true
+	free.subject = &subject
+	return free.lowered(bound, plan)
+}

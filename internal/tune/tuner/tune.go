@@ -192,14 +192,14 @@ func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, err
 		return nil, nil // it never runs
 	}
 	k.stage, k.margins = t.stages[i], t.margins[i]
-	space := t.sensible(k.stage, c.Space)
-	if t.opts.Restrict != nil {
+	space := c.Space
+	if t.opts.Restrict != nil { // first: what users ask for goes before what is sensible
 		var err error
 		if space, err = t.opts.Restrict(k.name, space); err != nil {
 			return nil, err
 		}
 	}
-	k.space = search.Of(space)
+	k.space = search.Of(t.sensible(k.stage, space))
 	switch n := k.space.Count(); {
 	case n.Sign() == 0:
 		return nil, fmt.Errorf("the space of %s is empty", k.name)

@@ -329,3 +329,37 @@ func TestPlainKernelsAreChecked(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What the source asks for restricts what is searched, not the plain kernels that
+// everything is compared with.
+func TestPragma(t *testing.T) {
+	b := program(t, strings.Replace(cube, "stencil seven", "#pragma stream k block (32,16)\nstencil seven", 1))
+	s := newScripted(t, b, smooth)
+	o := options(s, b, 10)
+	o.Lab = gpu(t, s)
+	r := tune(t, o)
+	if len(r.Kernels[0].Trials) != 10 {
+		t.Errorf("%d trials", len(r.Kernels[0].Trials))
+	}
+	for _, x := range r.Kernels[0].Trials {
+		if !strings.Contains(x.Config, "family=stream,stream=k,") || !strings.Contains(x.Config, "block=16x32") && !strings.Contains(x.Config, "block=32x16") {
+			t.Errorf("%s", x.Config)
+		}
+	}
+}
+
+// What the user asks for is searched though it is not sensible.
+func TestRestrictionsGoFirst(t *testing.T) {
+	b := program(t, plane)
+	s := newScripted(t, b, smooth)
+	o := options(s, b, 5)
+	o.Restrict = func(_ string, s schedule.Space) (schedule.Space, error) {
+		return s.Fix("threads", schedule.Int(int64(4*runtime.GOMAXPROCS(0))))
+	}
+	r := tune(t, o)
+	for _, x := range r.Kernels[0].Trials {
+		if setting(x.Config, "threads") != 4*runtime.GOMAXPROCS(0) {
+			t.Errorf("%s", x.Config)
+		}
+	}
+}
