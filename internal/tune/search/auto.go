@@ -71,6 +71,30 @@ type gaussian struct {
 	pool   []prospect     // in the order of the model's
 	pooled map[string]bool
 	walked map[string]bool // points whose neighbours are in the pool
+
+	usualCost float64 // the mean of the logs of what trials cost
+}
+
+// What a model learns of a point: its level, and the log of what trying it costs,
+// over that of others. Improvements that cost little are worth more (Snoek,
+// Larochelle, Adams 2012): where compilers are slower than the device, a search that
+// asks for what is soon compiled tries more in its time.
+const (
+	level = iota
+	cost
+	targets
+)
+
+// meanCost returns the mean of the logs of what those trials cost that ran.
+func meanCost(trials []Trial) float64 {
+	sum, n := 0.0, 0.0
+	for _, t := range trials {
+		if t.Verdict == Good && t.Cost > 0 {
+			sum += math.Log(t.Cost)
+			n++
+		}
+	}
+	return sum / max(n, 1)
 }
 
 // prospect is a point that may be asked for.
@@ -87,6 +111,7 @@ const (
 	autoSeen     = 320  // trials that a model has at most when it is made
 	autoPart     = 4    // and so much of all trials, by division, comes before it is made anew
 	autoTop      = 5    // so many of the best have their neighbours in the pool
+	autoThrift   = 0.5  // the power of a point's cost by which what is expected of it is divided
 	autoHope     = 0.02 // the least probability that a point is given of running
 )
 
@@ -128,10 +153,11 @@ func (a *gaussian) gains() []float64 {
 			continue
 		}
 		deviation := a.height * math.Sqrt(max(a.model.variance[i], 1e-9))
-		list[i] = improvement(target, a.expectation(p)+a.model.mean[0][i], deviation)
+		list[i] = improvement(target, a.expectation(p)+a.model.mean[level][i], deviation)
 		if a.runs != nil {
 			list[i] *= min(1, max(autoHope, a.ran+a.runs.mean[0][i]))
 		}
+		list[i] *= math.Exp(-autoThrift * a.model.mean[cost][i])
 	}
 	return list
 }
@@ -172,7 +198,11 @@ func (a *gaussian) see(p Point, f features) int {
 func (a *gaussian) learn(t Trial) {
 	p := a.prospect(t.Point)
 	if t.Verdict == Good {
-		a.model.learn(a.see(t.Point, p.features), 0, a.level(t.Seconds)-a.expectation(&p))
+		i := a.see(t.Point, p.features)
+		a.model.learn(i, level, a.level(t.Seconds)-a.expectation(&p))
+		if t.Cost > 0 {
+			a.model.learn(i, cost, math.Log(t.Cost)-a.usualCost)
+		}
 	}
 	if a.runs == nil {
 		return
@@ -200,7 +230,8 @@ func (a *gaussian) rebuild() {
 	}
 	a.keep()
 	a.surrogate.fit(a.prospects(trials), trials)
-	a.model, a.runs = newProcess(a.scale, a.noise, 1), nil
+	a.usualCost = meanCost(trials)
+	a.model, a.runs = newProcess(a.scale, a.noise, targets), nil
 	if a.ran < 1 {
 		a.runs = newProcess(a.scale, usualNoise, 1)
 	}

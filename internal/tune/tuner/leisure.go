@@ -15,7 +15,7 @@ import (
 const (
 	driftEvery  = 3 * time.Second  // when there is leisure
 	driftAlways = 20 * time.Second // and when there is none
-	enough      = 20               // batches of a contender
+	enough      = 60               // batches of a contender
 )
 
 // prepareReference compiles the variant that tells drift: the default one. If
