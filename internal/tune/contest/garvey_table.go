@@ -29,6 +29,7 @@ const (
 var oracles = []struct{ name, strategy string }{
 	{"Dimensions", "dimension"},
 	{"Optimizations", "optimisation"},
+	{"Hybrid of the paper", "hybrid:shapes=0"},
 	{"Hybrid", "hybrid"},
 	{"Hybrid restricted", "hybrid-restricted"},
 }

@@ -3,6 +3,7 @@ package contest
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/search"
 	"github.com/gridloom/gridloom/internal/tune/synth"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
@@ -139,13 +141,13 @@ func TestGarveyRows(t *testing.T) {
 	if random.OverRandom != 1 || math.Abs(random.Configurations-720) > 1e-9 || math.Abs(random.Compile-360) > 1e-9 || math.Abs(random.Run-180) > 1e-9 || math.Abs(random.Best-2) > 1e-9 {
 		t.Errorf("%+v", random)
 	}
-	for _, name := range []string{"Dimensions", "Hybrid", "Hybrid restricted"} {
+	for _, name := range []string{"Dimensions", "Hybrid of the paper", "Hybrid", "Hybrid restricted"} {
 		r := rows[name]
 		if math.Abs(r.OverRandom-1) > 1e-9 || r.Best != 2 || r.Configurations >= 360 || math.Abs(r.Compile-0.5*r.Configurations) > 1e-9 {
 			t.Errorf("%+v", r)
 		}
 	}
-	if len(g.Rows) != 7 || g.Rows[0].Strategy != expertRow || g.Rows[0].OverExpert != 1 {
+	if len(g.Rows) != 8 || g.Rows[0].Strategy != expertRow || g.Rows[0].OverExpert != 1 {
 		t.Errorf("%+v", g.Rows)
 	}
 	// The expert has no blocks of 16, and the best.
@@ -168,6 +170,39 @@ func TestGarveyRows(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	golden(t, "garvey.json", g)
+}
+
+// In the space that a kernel has without limits, hybrid makes no more trials than
+// a sample and a half, however rough the times are.
+func TestHybridStaysSmall(t *testing.T) {
+	list, err := GarveySubjects([]string{"star-zyx-r5"}, GarveyEdge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	space := search.Of(whole(t, list[0]))
+	params := space.Params()
+	for _, rough := range []float64{0, 0.3, 1} {
+		s, err := search.New("hybrid", search.Problem{Space: space, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(1, 1))
+		n := 0
+		for points := s.Ask(1); len(points) > 0 && n < 10000; points = s.Ask(1) {
+			seconds := 1.0
+			for i, v := range points[0] {
+				if v >= 0 { // best is the middle of each parameter's values
+					seconds += math.Abs(float64(v - len(params[i].Values)/2))
+				}
+			}
+			s.Tell(search.Trial{Point: points[0], Seconds: seconds * (1 + rough*rng.Float64())})
+			n++
+		}
+		t.Logf("roughness %g: %d of %v configurations", rough, n, space.Count())
+		if n < 100 || n > sampleSize*3/2 {
+			t.Errorf("roughness %g: %d trials", rough, n)
+		}
+	}
 }
 
 // A strategy that never comes near says so.

@@ -410,8 +410,8 @@ func TestGrouped(t *testing.T) {
 	if a, b := count("hybrid:n=0"), count("hybrid:n=2"); a >= b {
 		t.Errorf("%d points without repetition, %d with two", a, b)
 	}
-	if a, b := count("dimension"), count("hybrid"); a > b {
-		t.Errorf("by dimension takes %d points, the hybrid %d", a, b)
+	if a, b, c := count("dimension"), count("hybrid:shapes=0"), count("hybrid"); a > b || b > c {
+		t.Errorf("by dimension takes %d points, the paper's hybrid %d, and more shapes %d", a, b, c)
 	}
 	s, _ := New("expert", Problem{Space: space})
 	for _, p := range asked(converse(t, s, space, 1, fates["good"], rand.New(rand.NewPCG(1, 1)), 1000)) {

@@ -154,3 +154,21 @@ func TestGroupedSeparates(t *testing.T) {
 		}
 	}
 }
+
+// TestShapesCross lets axes depend on each other: the paper's groups end where
+// one would have to exchange cells of a thread between two axes and threads of a
+// block with them. Shapes of both do that.
+func TestShapesCross(t *testing.T) {
+	l := landscape{name: "crossed", seconds: func(v func(string) float64) float64 {
+		// Wide blocks like cells above each other, tall ones like them side by side.
+		wide := 1.2 + far(v("block.x"), 128) + far(v("block.y"), 1) + far(v("repeat.x"), 1) + far(v("repeat.y"), 4)
+		tall := 1.0 + far(v("block.x"), 16) + far(v("block.y"), 8) + far(v("repeat.x"), 4) + far(v("repeat.y"), 1)
+		return math.Min(wide, tall)
+	}}
+	if d := descent(t, "hybrid:shapes=0", l, 2000, 1); math.Abs(d-math.Log(1.2)) > 1e-9 {
+		t.Errorf("the paper's groups come to %.3f in the logarithm", d)
+	}
+	if d := descent(t, "hybrid", l, 500, 1); d != 0 {
+		t.Errorf("hybrid comes to %.3f in the logarithm", d)
+	}
+}
