@@ -1,6 +1,7 @@
 package search
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -19,7 +20,11 @@ type auto struct {
 
 func newAuto(p Problem, _ string) (Strategy, error) {
 	m := newMemory(p)
-	g := &gaussian{queue: queue{memory: m}, moves: newMoves(p.Space), surrogate: newSurrogate(p.Space.Params())}
+	params := p.Space.Params()
+	g := &gaussian{
+		queue: queue{memory: m}, moves: newMoves(p.Space), surrogate: newSurrogate(params),
+		kinds: len(params) > 0 && params[0].Name == familyParam && len(params[0].Values) > 1, champions: map[int]int{},
+	}
 	first := autoOpenings
 	if p.Budget > 0 {
 		first = min(first, max(p.Budget/4, 4))
@@ -72,6 +77,10 @@ type gaussian struct {
 	pooled map[string]bool
 	walked map[string]bool // points whose neighbours are in the pool
 
+	kinds     bool        // the first parameter tells families, of which there are several
+	champions map[int]int // by family: the number of its best trial
+	turns     int
+
 	usualCost float64 // the mean of the logs of what trials cost
 }
 
@@ -111,6 +120,7 @@ const (
 	autoSeen     = 320  // trials that a model has at most when it is made
 	autoPart     = 4    // and so much of all trials, by division, comes before it is made anew
 	autoTop      = 5    // so many of the best have their neighbours in the pool
+	autoRival    = 4    // each so many turns are another family's
 	autoThrift   = 0.5  // the power of a point's cost by which what is expected of it is divided
 	autoHope     = 0.02 // the least probability that a point is given of running
 )
@@ -125,14 +135,12 @@ func (a *gaussian) next() (Point, bool) {
 	if len(a.trials) >= a.renew {
 		a.rebuild()
 	}
-	gains := a.gains()
-	i := 0
-	for j, g := range gains {
-		if g > gains[i] {
-			i = j
-		}
+	rival := a.rival()
+	i := a.favourite(rival)
+	if i < 0 && rival >= 0 {
+		i = a.favourite(-1)
 	}
-	if len(gains) == 0 || gains[i] < 0 {
+	if i < 0 {
 		a.renew = 0 // all of the pool is used up
 		return a.pick()
 	}
@@ -141,14 +149,53 @@ func (a *gaussian) next() (Point, bool) {
 	return p, true
 }
 
+// rival returns the trial that is the best of another family than the best of
+// all, each time its turn has come, and else -1. What is best in a family takes a
+// search of its own to find: a family that begins well would else keep all others
+// from being looked into.
+func (a *gaussian) rival() int {
+	a.turns++
+	if a.turns%autoRival != 0 {
+		return -1
+	}
+	best := -1
+	for f, i := range a.champions {
+		if f == a.trials[a.best].Point[0] {
+			continue
+		}
+		if best < 0 || a.trials[i].Seconds < a.trials[best].Seconds || a.trials[i].Seconds == a.trials[best].Seconds && i < best {
+			best = i
+		}
+	}
+	return best
+}
+
+// favourite returns the place in the pool of the point from which most is
+// expected, -1 if there is none left; with a rival, of those of its family and
+// over the rival.
+func (a *gaussian) favourite(rival int) int {
+	best := -1
+	gains := a.gains(rival)
+	for i, g := range gains {
+		if g >= 0 && (best < 0 || g > gains[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
 // gains returns what the model expects of each point of the pool; less than 0 of
-// those that may not be asked for any more.
-func (a *gaussian) gains() []float64 {
-	target := a.level(a.trials[a.best].Seconds)
+// those that may not be asked for any more, or are not of the rival's family.
+func (a *gaussian) gains(rival int) []float64 {
+	over := a.best
+	if rival >= 0 {
+		over = rival
+	}
+	target := a.level(a.trials[over].Seconds)
 	list := make([]float64, len(a.pool))
 	for i := range a.pool {
 		p := &a.pool[i]
-		if !a.fresh(p.point) {
+		if !a.fresh(p.point) || rival >= 0 && p.point[0] != a.trials[rival].Point[0] {
 			list[i] = -1
 			continue
 		}
@@ -173,6 +220,7 @@ func improvement(target, mean, deviation float64) float64 {
 }
 
 func (a *gaussian) told(t Trial) {
+	champion := a.champion(t)
 	if a.model == nil {
 		return
 	}
@@ -180,9 +228,22 @@ func (a *gaussian) told(t Trial) {
 	if t.Verdict != Good && a.runs == nil {
 		a.renew = 0 // there is something new to learn
 	}
-	if a.best == len(a.trials)-1 {
+	if a.best == len(a.trials)-1 || champion {
 		a.walk(t.Point)
 	}
+}
+
+// champion notes a trial that is the best of its family so far.
+func (a *gaussian) champion(t Trial) bool {
+	if !a.kinds || t.Verdict != Good {
+		return false
+	}
+	i, ok := a.champions[t.Point[0]]
+	if ok && a.trials[i].Seconds <= t.Seconds {
+		return false
+	}
+	a.champions[t.Point[0]] = len(a.trials) - 1
+	return true
 }
 
 // see makes a point one that the model has seen, and returns its row.
@@ -244,6 +305,9 @@ func (a *gaussian) rebuild() {
 	for _, t := range a.top(autoTop) {
 		a.walk(t.Point)
 	}
+	for _, f := range slices.Sorted(maps.Keys(a.champions)) {
+		a.walk(a.trials[a.champions[f]].Point)
+	}
 	for _, t := range trials {
 		a.learn(t)
 	}
@@ -256,7 +320,7 @@ func (a *gaussian) rebuild() {
 func (a *gaussian) keep() {
 	old, gains := a.pool, []float64(nil)
 	if a.model != nil {
-		gains = a.gains()
+		gains = a.gains(-1)
 	}
 	a.pool, a.pooled, a.walked = nil, map[string]bool{}, map[string]bool{}
 	order := make([]int, len(old))
@@ -347,7 +411,7 @@ func (a *gaussian) ahead(n int) []Point {
 	if len(list) == n || a.model == nil {
 		return list
 	}
-	gains := a.gains()
+	gains := a.gains(-1)
 	for _, i := range greatest(gains, n-len(list)) {
 		if gains[i] >= 0 {
 			list = append(list, a.pool[i].point)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // searchLandscape runs auto on a landscape and returns its trials.
@@ -113,5 +115,45 @@ func TestAutoNeverEndsEarly(t *testing.T) {
 	trials := run(s, 1000, func(p Point) Trial { return Trial{Point: p, Verdict: Refused} })
 	if int64(len(trials)) != space.Count().Int64() {
 		t.Errorf("%d of %v points were tried", len(trials), space.Count())
+	}
+}
+
+// TestAutoForgetsNoFamily: where one family is much faster than the other, the
+// best of the other is found all the same, since a search cannot know before
+// whether it will be the better one.
+func TestAutoForgetsNoFamily(t *testing.T) {
+	values := numbers(1, 2, 4, 8, 16, 32)
+	family := func(name string, params ...string) schedule.Family {
+		f := schedule.Family{Name: name}
+		for _, p := range params {
+			f.Params = append(f.Params, schedule.Param{Name: p, Values: values, Default: values[0]})
+		}
+		return f
+	}
+	space := Of(schedule.Space{Families: []schedule.Family{family("fast", "a", "b", "c", "d"), family("slow", "e", "f", "g", "h")}})
+	try := func(p Point) Trial {
+		seconds := 1.0
+		for i, v := range p[1+4*p[0] : 5+4*p[0]] {
+			d := float64(v - (i+2)%6)
+			seconds += 0.1 * d * d
+		}
+		if p[0] == 1 {
+			seconds *= 1.4
+		}
+		return Trial{Point: p, Seconds: seconds}
+	}
+	for seed := range uint64(4) {
+		s, err := New("auto", Problem{Space: space, Seed: seed + 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		best, slow := [2]float64{9, 9}, 0
+		for _, x := range run(s, 160, try) {
+			best[x.Point[0]] = min(best[x.Point[0]], x.Seconds)
+			slow += x.Point[0]
+		}
+		if best[0] > 1 || best[1] > 1.6 || slow < 16 || slow > 80 {
+			t.Errorf("seed %d: %.3g and %.3g, %d trials of the slow family", seed+1, best[0], best[1], slow)
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // stencil (docs/performance-log.md has the measurements), so that a search need
 // not come upon it by chance. They are by number of axes, and their settings by
 // importance: what a kernel does not have is left out from the end. W stands for
-// as many cells as an access of 16 bytes has.
+// as many cells as an access of 16 bytes has, H for half of that.
 var forms = [][]string{
 	{},
 	{
@@ -29,15 +29,21 @@ var forms = [][]string{
 		"family=tile,vec=W,block=1x8x32,rows=4x2,sizes=baked,load=plain",                                                                   // little is reused
 		"family=tile,vec=W,block=1x2x64,rows=1x1,sizes=baked,load=plain",                                                                   // many grids
 		"family=stream,stream=k,vec=W,block=16x32,rows=2,chunk=12,sizes=baked,shared=0,rotate=yes",                                         // planes in registers
-		"family=stream,stream=k,vec=W,block=8x32,rows=2,chunk=128,sizes=baked,shared=1,stage=all,fetch=async",                              // planes in shared memory
-		"family=stream,stream=k,vec=W,block=16x16,rows=4,chunk=256,sizes=baked,shared=2,stage=all,fetch=async",                             // and long reach
-		"family=stream,stream=k,vec=2,block=4x64,rows=8,chunk=64,sizes=baked,shared=1,stage=halos,share=yes,rotate=yes,ahead=1,retime=yes", // whole boxes
+		"family=stream,stream=k,vec=W,block=8x32,rows=2,chunk=256,sizes=baked,shared=1,stage=all,fetch=async,perspective=output",           // planes in shared memory
+		"family=stream,stream=k,vec=W,block=16x16,rows=4,chunk=256,sizes=baked,shared=2,stage=all,fetch=async,perspective=output",          // and long reach
+		"family=stream,stream=k,vec=2,block=4x64,rows=8,chunk=64,sizes=baked,shared=1,stage=halos,share=yes,rotate=yes,ahead=1,retime=yes", // boxes, in sums
+		"family=stream,stream=k,vec=H,block=1x512,rows=4,chunk=0,sizes=args,shared=3,stage=all,fetch=async,perspective=input,share=yes",    // boxes, as they come
 	},
 }
 
 // leastSettings is how many settings of a form, its family counted, a kernel must
 // have: with fewer it is another form.
 const leastSettings = 4
+
+// widths puts numbers of cells into forms.
+func widths(w int64) *strings.Replacer {
+	return strings.NewReplacer("vec=W", fmt.Sprintf("vec=%d", max(1, w)), "vec=H", fmt.Sprintf("vec=%d", max(1, w/2)))
+}
 
 // portfolio returns the members of a kernel's space that are nearest to the forms.
 func (k *kernelSearch) portfolio() []schedule.Config {
@@ -51,7 +57,7 @@ func (k *kernelSearch) portfolio() []schedule.Config {
 	}
 	var list []schedule.Config
 	for _, text := range forms[dims] {
-		settings := strings.Split(strings.Replace(text, "vec=W", fmt.Sprintf("vec=%d", max(1, 16/wide)), 1), ",")
+		settings := strings.Split(widths(16/wide).Replace(text), ",")
 		for ; len(settings) >= leastSettings; settings = settings[:len(settings)-1] {
 			c, err := schedule.ParseConfig(strings.Join(settings, ","))
 			if err != nil {

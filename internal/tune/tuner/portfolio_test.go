@@ -43,9 +43,9 @@ func TestPortfolio(t *testing.T) {
 		if len(list) != len(forms[dims]) {
 			t.Fatalf("%d dimensions: %d of %d forms", dims, len(list), len(forms[dims]))
 		}
-		wide := map[int]string{1: "4", 2: "4", 3: "2"}[dims]
+		wide := map[int]int64{1: 4, 2: 4, 3: 2}[dims]
 		for i, c := range list {
-			for _, set := range strings.Split(strings.Replace(forms[dims][i], "vec=W", "vec="+wide, 1), ",") {
+			for _, set := range strings.Split(widths(wide).Replace(forms[dims][i]), ",") {
 				if !strings.Contains(","+c.String()+",", ","+set+",") {
 					t.Errorf("%s: has become %s", forms[dims][i], c)
 				}
