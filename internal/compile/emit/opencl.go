@@ -48,8 +48,24 @@ var OpenCL = &Dialect{
 		shared:   "__local ",
 		aligned:  " __attribute__((aligned(16)))",
 		barriers: map[kernel.Scope]string{kernel.BlockScope: "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)"},
+		apart:    "apart",
 	},
 	Reserved: reserved(cWords + openclWords),
+}
+
+// openclHelpers are what kernels need on some drivers alone.
+//
+// PoCL makes loops over the threads of a block between two barriers. Where a
+// branch follows a barrier with nothing in between, it may begin a loop in each
+// arm, and then one thread's condition decides for all: stores happen without
+// their guards. Kernels do not have to read so to be compiled so, because what
+// stands in between may be moved into the arms. An empty statement that cannot
+// be moved keeps the two apart. SPIR-V has no such statements, and no need.
+func openclHelpers() []helperText {
+	return []helperText{{name: "apart", bare: true, text: `#if defined POCL_DEVICE_ADDRESS_BITS && !defined __SPIR__ && !defined __SPIRV__
+// PoCL takes a branch right after a barrier to be one that all work-items take alike.
+#define barrier(fences) do { barrier(fences); __asm__ volatile (""); } while (0)
+#endif`}}
 }
 
 // openclHead tells the compiler the size of a work-group, if it is known.

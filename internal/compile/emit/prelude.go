@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -18,7 +19,7 @@ type helperText struct {
 	bare bool   // not a function: no head
 }
 
-var helperTexts = append(helperTable(), cudaHelpers()...)
+var helperTexts = slices.Concat(helperTable(), cudaHelpers(), openclHelpers())
 
 // isHelper reports whether there is a helper of a name.
 func isHelper(name string) bool {

@@ -16,6 +16,7 @@ type threads struct {
 	clusters bool   // blocks in clusters reach each other's shared memory
 	async    bool   // there are asynchronous copies and mbarriers
 	barriers map[kernel.Scope]string
+	apart    string // the helper that they need; "" for none
 	shuffles map[kernel.ShuffleKind]string
 }
 
@@ -76,6 +77,9 @@ func (p *printer) barrier(b *kernel.Barrier) {
 		} else {
 			p.lacks("barrier of a " + b.Scope.String())
 		}
+	}
+	if p.Threads.apart != "" {
+		p.helper(p.Threads.apart)
 	}
 	p.line("%s;", call)
 }

@@ -1,4 +1,9 @@
 
+#if defined POCL_DEVICE_ADDRESS_BITS && !defined __SPIR__ && !defined __SPIRV__
+// PoCL takes a branch right after a barrier to be one that all work-items take alike.
+#define barrier(fences) do { barrier(fences); __asm__ volatile (""); } while (0)
+#endif
+
 // A tile is copied while the one before is used.
 // Launch: 4 blocks (b) of 32 threads (t).
 __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void groups(__global const float *restrict u,

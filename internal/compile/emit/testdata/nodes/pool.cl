@@ -1,5 +1,10 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
+#if defined POCL_DEVICE_ADDRESS_BITS && !defined __SPIR__ && !defined __SPIRV__
+// PoCL takes a branch right after a barrier to be one that all work-items take alike.
+#define barrier(fences) do { barrier(fences); __asm__ volatile (""); } while (0)
+#endif
+
 // More shared memory than a text may declare.
 // Launch: 2 blocks (b) of 128 threads (t).
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void pool(__global double *restrict u)

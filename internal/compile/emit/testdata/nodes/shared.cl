@@ -1,5 +1,10 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
+#if defined POCL_DEVICE_ADDRESS_BITS && !defined __SPIR__ && !defined __SPIRV__
+// PoCL takes a branch right after a barrier to be one that all work-items take alike.
+#define barrier(fences) do { barrier(fences); __asm__ volatile (""); } while (0)
+#endif
+
 // Neighbours by way of shared memory, a queue in registers, a loop that is written out.
 // Launch: N / 64 blocks (b) of 64 threads (t).
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void shared(__global const double *restrict u,

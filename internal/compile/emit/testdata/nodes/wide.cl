@@ -1,5 +1,10 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
+#if defined POCL_DEVICE_ADDRESS_BITS && !defined __SPIR__ && !defined __SPIRV__
+// PoCL takes a branch right after a barrier to be one that all work-items take alike.
+#define barrier(fences) do { barrier(fences); __asm__ volatile (""); } while (0)
+#endif
+
 // Elements by two in shared memory and in registers, blocks and threads along three axes, constant memory.
 // Launch: 4 x 2 x 2 blocks (bx, by, bz) of 8 x 2 x 2 threads (tx, ty, tz).
 __kernel __attribute__((reqd_work_group_size(8, 2, 2))) void wide(__global double *restrict u,
