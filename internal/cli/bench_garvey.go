@@ -30,6 +30,7 @@ Examples:
 }
 
 func (c *benchGarvey) Run(a *app) error {
+	collectLess()
 	for _, name := range c.Kernel {
 		if !slices.Contains(contest.GarveyNames(), name) {
 			return usage("--kernel %s: the kernels are %s", name, strings.Join(contest.GarveyNames(), ", "))

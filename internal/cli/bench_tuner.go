@@ -34,6 +34,7 @@ Examples:
 }
 
 func (c *benchTuner) Run(a *app) error {
+	collectLess()
 	for _, name := range c.Case {
 		if !slices.Contains(contest.ProgramNames(), name) {
 			return usage("--case %s: the programs are %s", name, strings.Join(contest.ProgramNames(), ", "))

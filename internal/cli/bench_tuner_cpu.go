@@ -29,6 +29,7 @@ Examples:
 }
 
 func (c *benchTunerCPU) Run(a *app) error {
+	collectLess()
 	switch {
 	case c.Budget < 0:
 		return usage("--budget %v: a time is positive", c.Budget)

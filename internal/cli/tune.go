@@ -59,6 +59,7 @@ Examples:
 const usualBudget = time.Minute
 
 func (c *tuneCmd) Run(a *app) error {
+	collectLess()
 	o, err := c.options()
 	if err != nil {
 		return err
