@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -101,14 +102,18 @@ func (c *benchProof) gpu(a *app) error {
 		return err
 	}
 	if c.GoOn {
+		again, err := earlier.Again(a.ctx)
+		if err != nil {
+			return err
+		}
 		c.Pairs -= int(earlier.NextSeed - earlier.FirstSeed)
 		c.Seed = earlier.NextSeed
-		if c.Pairs <= 0 {
+		if c.Pairs <= 0 && again == 0 {
 			return usage("--go-on: %s has %d pairs already", c.JSON, earlier.Pairs)
 		}
 	}
 	r, err := proof.GPU(a.ctx, proof.GPUOptions{
-		Pairs: c.Pairs, Seed: c.Seed, Budget: c.Budget, Every: c.Every, Workers: c.Jobs, Log: a.stderr,
+		Pairs: max(0, c.Pairs), Seed: c.Seed, Budget: c.Budget, Every: c.Every, Workers: c.Jobs, Log: a.stderr,
 	})
 	if err != nil {
 		return err
@@ -125,8 +130,8 @@ func (c *benchProof) gpu(a *app) error {
 		r.Pairs, r.Runs, r.Tiled, r.Kernels, r.Cells, r.Strict, r.Bounded)
 	fmt.Fprintf(a.stdout, "%d runs on PoCL (and %d given up), %d programs under Oclgrind, %d CUDA kernels compiled by clang; %d failures\n",
 		r.PoCL, r.Slow, r.Oclgrind, r.Clang, len(r.Failures))
-	for _, c := range r.Crashes {
-		fmt.Fprintf(a.stdout, "seed %d: a crash with PoCL's vectors, judged without them: %s\n", c.Seed, c.Said)
+	for _, f := range slices.Concat(r.PoCLFaults, r.OclgrindCrashes) {
+		fmt.Fprintf(a.stdout, "seed %d: no failure, but a mistake of who judged it: %s\n", f.Seed, f.Said)
 	}
 	for _, m := range r.Missing {
 		fmt.Fprintf(a.stdout, "without %s\n", m)

@@ -28,6 +28,7 @@ type bed interface {
 	fits(*exec.Script) error
 	build(ctx context.Context, text string, a toolchain.Arithmetic) (image string, err error)
 	close()
+	patience() time.Duration // for a launch
 }
 
 // openBed opens a device by the name that users call it by.
@@ -73,6 +74,7 @@ func (b *openclBed) dialect() *emit.Dialect      { return emit.OpenCL }
 func (b *openclBed) lacks() []machine.Capability { return b.of.Lacks() }
 func (b *openclBed) fits(s *exec.Script) error   { return s.FitsOpenCL(&b.of) }
 func (b *openclBed) close()                      {}
+func (b *openclBed) patience() time.Duration     { return launchLimit }
 
 func (b *openclBed) build(ctx context.Context, text string, a toolchain.Arithmetic) (string, error) {
 	return pool.OpenCL(ctx, b.cache, b.of.Ordinal, a, []byte(text), buildLimit)
@@ -90,6 +92,7 @@ func (b *cudaBed) dialect() *emit.Dialect      { return emit.CUDA }
 func (b *cudaBed) lacks() []machine.Capability { return nil }
 func (b *cudaBed) fits(s *exec.Script) error   { return s.FitsGPU(&b.of) }
 func (b *cudaBed) close()                      { b.pool.Close() }
+func (b *cudaBed) patience() time.Duration     { return launchLimit }
 
 func (b *cudaBed) build(ctx context.Context, text string, a toolchain.Arithmetic) (string, error) {
 	r := b.pool.Compile(ctx, []pool.Source{{Text: []byte(text), Arch: b.of.Arch(), Arithmetic: a}})[0]
@@ -126,7 +129,7 @@ func runOn(ctx context.Context, d bed, m *kernel.Module, b *ir.Binding, a toolch
 	if err != nil {
 		return false, "", err
 	}
-	got, err := exec.Open(ctx, m, b, exec.Options{Device: d.id(), Image: image, Deadline: launchLimit})
+	got, err := exec.Open(ctx, m, b, exec.Options{Device: d.id(), Image: image, Deadline: d.patience()})
 	if err != nil {
 		return false, "", err
 	}

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -72,5 +73,65 @@ react (v4, p2, w, p, v, u);
 				t.Errorf("seed %d, strict %t: %s", f.Seed, strict, reason)
 			}
 		}
+	}
+}
+
+// A program that PoCL computed wrong, because a branch on what threads had
+// compared came right after a barrier, is computed right by it and under
+// Oclgrind.
+func TestFoundOnPoCL(t *testing.T) {
+	if testing.Short() {
+		t.Skip("PoCL's compiler is slow")
+	}
+	j, err := newJury()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.close()
+	if j.judges.pocl == nil || j.judges.oclgrind == nil {
+		t.Skip(j.missing)
+	}
+	f := Failure{
+		Seed: 3302, Mode: "strict", Set: map[string]string{"M": "84"},
+		Plan: "family=stream,stream=t2,chunk=8,planes=1,rotate=4,shared=1,stage=halos,ahead=2,block=32,vec=2,repeat=2," +
+			"x=load,load=plain,load_w=readonly,store=plain,sizes=baked,share=yes",
+		Source: `
+iterator t2, t1;
+parameter M;
+float w[M,0:M-1];
+boundary w : antimirror on t2.low, periodic on t1.low, antimirror on t1.high;
+double u[M][0:M-1];
+byte q2[1..M+1];
+boundary q2 : mirror on t1.low, reflect on t1.high;
+stencil relax (inout:color) {
+  color[t2][t1] /= 1.5 + abs(0.5*(0.1*(q2[t1-1] % 7)) - 0.2*color[t2][t1] + 0.8*0.5 + 0.9*w[t2-1][t1+1]);
+}
+[1..M-2, 2..5] : relax (u);
+copyin u, q2, w;
+copyout u;
+`,
+	}
+	p, s, err := f.pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := p.lower(s.bound, true, p.plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := p.expect(t.Context(), s.bound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hearing{p, s, m, want}
+	if fits, reason, err := j.onPoCL(t.Context(), methods[0], h); !fits || reason != "" || err != nil {
+		t.Errorf("PoCL: %t, %q, %v", fits, reason, err)
+	}
+	if fits, reason, err := j.onOclgrind(t.Context(), h); !fits || reason != "" || err != nil {
+		t.Errorf("Oclgrind: %t, %q, %v", fits, reason, err)
+	}
+	want.Grid("u").Data[1024] ^= 4
+	if _, reason, err := j.onOclgrind(t.Context(), h); !strings.Contains(reason, "u: 1 of 7056 cells differ") || err != nil {
+		t.Errorf("Oclgrind sees nothing of another result: %q, %v", reason, err)
 	}
 }

@@ -41,20 +41,13 @@ type GPUResult struct {
 	Clang     int    `json:"clang_kernels"`
 	Coverage
 	Failures []Failure `json:"failures"`
-	// Crashes are processes that ended while PoCL ran or compiled vectorised
-	// kernels. Without vectors the same kernels gave the right numbers, or else
-	// they are among the failures, too.
-	Crashes []Crash  `json:"pocl_crashes,omitempty"`
-	Seconds float64  `json:"seconds"`
-	Machine string   `json:"machine"`
-	Commit  string   `json:"commit"`
-	Missing []string `json:"missing,omitempty"` // what has not judged the samples, and why
-}
-
-// Crash is the end of a process under PoCL.
-type Crash struct {
-	Seed uint64 `json:"seed"`
-	Said string `json:"said"`
+	// Mistakes of the judges, of which the kernels are acquitted; see weigh.
+	PoCLFaults      []JudgeFault `json:"pocl_faults,omitempty"`
+	OclgrindCrashes []JudgeFault `json:"oclgrind_crashes,omitempty"`
+	Seconds         float64      `json:"seconds"`
+	Machine         string       `json:"machine"`
+	Commit          string       `json:"commit"`
+	Missing         []string     `json:"missing,omitempty"` // what has not judged the samples, and why
 }
 
 // GPU proves the kernels for GPUs: random programs with random plans run in the

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -9,13 +10,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/gen"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/transform"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // pair is a random program with a random plan, and the sizes that it runs at.
@@ -40,17 +44,18 @@ type sizes struct {
 
 // verdict is what was found out of a pair.
 type verdict struct {
-	pair     *pair
-	runs     int
-	kernels  int
-	cells    int64
-	tiled    int
-	pocl     int
-	oclgrind int
-	slow     int
-	clang    int
-	crashes  []Crash
-	failure  *Failure
+	pair            *pair
+	runs            int
+	kernels         int
+	cells           int64
+	tiled           int
+	pocl            int
+	oclgrind        int
+	slow            int
+	clang           int
+	poclFaults      []JudgeFault
+	oclgrindCrashes []JudgeFault
+	failure         *Failure
 }
 
 func (v *verdict) addTo(r *GPUResult) {
@@ -63,7 +68,8 @@ func (v *verdict) addTo(r *GPUResult) {
 	r.Oclgrind += v.oclgrind
 	r.Slow += v.slow
 	r.Clang += v.clang
-	r.Crashes = append(r.Crashes, v.crashes...)
+	r.PoCLFaults = append(r.PoCLFaults, v.poclFaults...)
+	r.OclgrindCrashes = append(r.OclgrindCrashes, v.oclgrindCrashes...)
 	if v.failure != nil {
 		r.Failures = append(r.Failures, *v.failure)
 	}
@@ -241,6 +247,24 @@ func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *verdict) {
 
 func (p *pair) failure(set map[string]string, reason string) Failure {
 	return Failure{Seed: p.seed, Mode: p.arithmetic().String(), Plan: p.plan.String(), Set: set, Reason: reason, Source: p.source}
+}
+
+// pair returns the pair of a failure, and the sizes.
+func (f *Failure) pair() (*pair, sizes, error) {
+	program, list := lang.Load(diag.NewSource("failure.loom", f.Source))
+	if list.HasErrors() {
+		return nil, sizes{}, errors.New(list[0].Message)
+	}
+	b, list := program.Bind(f.Set)
+	if list.HasErrors() {
+		return nil, sizes{}, errors.New(list[0].Message)
+	}
+	plan, err := schedule.ParsePlan(f.Plan)
+	p := &pair{
+		seed: f.Seed, source: f.Source, plan: plan, opencl: true, free: f.Seed%3 == 0,
+		strict: f.Mode == toolchain.Strict.String(), fast: f.Mode == toolchain.Fast.String(),
+	}
+	return p, sizes{set: f.Set, bound: b}, err
 }
 
 // simulate runs a pair at some sizes, with kernels for those sizes and with

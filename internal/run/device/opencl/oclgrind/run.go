@@ -55,30 +55,18 @@ func Find() (string, error) {
 // What the kernel does wrong is in the report; the error says that it could not
 // be run. A job takes at most limit; 0 is no limit.
 func Run(ctx context.Context, j Job, limit time.Duration) (*Report, error) {
-	driver, err := Find()
+	session, err := NewSession()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "gridloom-oclgrind-*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	log, counts := filepath.Join(dir, "log"), filepath.Join(dir, "counts")
-	if err := os.WriteFile(filepath.Join(dir, "oclgrind.icd"), []byte(driver+"\n"), 0o600); err != nil {
-		return nil, err
-	}
+	defer session.Close()
+	counts := filepath.Join(session.dir, "counts")
 	output, err := os.Create(counts)
 	if err != nil {
 		return nil, err
 	}
 	defer output.Close()
-	p, err := worker.Start(Service.Name, worker.Options{Files: []*os.File{output}, Env: []string{
-		"OCL_ICD_VENDORS=" + dir, "OCLGRIND_LOG=" + log, "OCLGRIND_MAX_ERRORS=1000",
-		"OCLGRIND_NUM_THREADS=1",         // blocks in their order, and so the faults
-		"OCLGRIND_LOCAL_MEM_SIZE=262144", // as much as any GPU has
-		"OCLGRIND_DATA_RACES=1", "OCLGRIND_UNINITIALIZED=1", "OCLGRIND_INST_COUNTS=1",
-	}})
+	p, err := worker.Start(Service.Name, worker.Options{Files: []*os.File{output}, Env: append(session.Env(), "OCLGRIND_UNINITIALIZED=1", "OCLGRIND_INST_COUNTS=1")})
 	if err != nil {
 		return nil, err
 	}
@@ -102,16 +90,12 @@ func Run(ctx context.Context, j Job, limit time.Duration) (*Report, error) {
 	if r.Error != "" {
 		return nil, fmt.Errorf("oclgrind: %s", r.Error)
 	}
-	said, err := os.ReadFile(log)
-	if err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
 	table, err := os.ReadFile(counts)
 	if err != nil {
 		return nil, err
 	}
 	report := &Report{Memory: r.Memory}
-	if report.Faults, err = faults(string(said)); err != nil {
+	if report.Faults, err = session.Faults(); err != nil {
 		return nil, err
 	}
 	if g := &j.Geometry; g.Blocks[0]*g.Blocks[1]*g.Blocks[2]*g.Threads[0]*g.Threads[1]*g.Threads[2] == 0 {

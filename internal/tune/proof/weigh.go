@@ -1,0 +1,276 @@
+package proof
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
+	"github.com/gridloom/gridloom/internal/run/worker"
+)
+
+// JudgeFault is a mistake of a judge, not of a kernel.
+type JudgeFault struct {
+	Seed   uint64            `json:"seed"`
+	Kind   string            `json:"kind"` // "crash" or "differs"
+	Mode   string            `json:"fp,omitempty"`
+	Plan   string            `json:"plan,omitempty"`
+	Set    map[string]string `json:"set,omitempty"`
+	Said   string            `json:"said"`
+	Source string            `json:"source,omitempty"`
+}
+
+const (
+	kindCrash   = "crash"
+	kindDiffers = "differs"
+)
+
+// hearing is what the judges of OpenCL are asked about: a pair at some sizes,
+// which the simulator has found right.
+type hearing struct {
+	pair   *pair
+	sizes  sizes
+	module *kernel.Module
+	want   *expected
+}
+
+// judges are those whose verdicts are weighed against each other; nil for one
+// that is not installed.
+type judges struct {
+	// pocl runs the program by one of PoCL's methods. What fits is false for a
+	// program that it cannot run.
+	pocl func(ctx context.Context, method string, t *hearing) (fits bool, reason string, err error)
+	// check runs every kernel by itself under Oclgrind, on random data.
+	check func(ctx context.Context, t *hearing) error
+	// oclgrind runs the whole program under Oclgrind.
+	oclgrind func(ctx context.Context, t *hearing) (fits bool, reason string, err error)
+}
+
+// weigh asks PoCL and Oclgrind about a program, and returns what is wrong with
+// it; "" for nothing. Oclgrind is asked first only if it is to check, which it
+// is at small sizes.
+//
+// PoCL is found to be at fault, and not the program, if it computes something
+// else or crashes, and Oclgrind, at the same sizes and in limited time, finds
+// nothing wrong with any kernel nor with the whole program, and computes what
+// the reference executor does in every cell. Oclgrind is at fault if a signal
+// ends it, and PoCL has run the whole program and every cell was right.
+// Whatever else goes wrong is a failure of the program.
+func (w *judges) weigh(ctx context.Context, t *hearing, check bool, v *verdict) string {
+	crash := ""
+	if w.check != nil && check {
+		err := w.check(ctx, t)
+		switch {
+		case crashed(err):
+			crash = err.Error()
+		case err != nil:
+			return fmt.Sprintf("%s %v", saidOclgrind, err)
+		default:
+			v.oclgrind++
+		}
+	}
+	right := 0
+	if w.pocl != nil {
+		for _, method := range methods {
+			if method == replicated && t.pair.threads()*int64(len(moduleText(t.module))) > mostReplicated {
+				continue
+			}
+			fits, reason, err := w.pocl(ctx, method, t)
+			if err != nil && strings.Contains(err.Error(), tookLonger) {
+				v.slow++
+				continue
+			}
+			kind := kindDiffers
+			if err != nil {
+				reason = err.Error()
+				if kind = kindCrash; !crashed(err) {
+					kind = ""
+				}
+			}
+			if reason != "" {
+				said := fmt.Sprintf("%s %s: %s", saidPoCL, method, reason)
+				if kind == "" || crash != "" || !w.acquits(ctx, t) {
+					return said
+				}
+				v.poclFaults = append(v.poclFaults, t.fault(kind, said))
+			} else if fits {
+				v.pocl++
+				right++
+			}
+		}
+	}
+	if crash == "" {
+		return ""
+	}
+	if right == 0 {
+		return fmt.Sprintf("%s %s", saidOclgrind, crash)
+	}
+	v.oclgrindCrashes = append(v.oclgrindCrashes, t.fault(kindCrash, fmt.Sprintf("%s %s", saidOclgrind, crash)))
+	return ""
+}
+
+// What failures begin with that a judge has found.
+const (
+	saidPoCL     = "PoCL,"
+	saidOclgrind = "Oclgrind:"
+)
+
+// acquits reports whether Oclgrind finds nothing wrong with a program, and
+// computes the right numbers.
+func (w *judges) acquits(ctx context.Context, t *hearing) bool {
+	if w.check == nil || w.oclgrind == nil || w.check(ctx, t) != nil {
+		return false
+	}
+	fits, reason, err := w.oclgrind(ctx, t)
+	return fits && reason == "" && err == nil
+}
+
+func (t *hearing) fault(kind, said string) JudgeFault {
+	f := t.pair.failure(t.sizes.set, said)
+	return JudgeFault{Seed: f.Seed, Kind: kind, Mode: f.Mode, Plan: f.Plan, Set: f.Set, Said: f.Reason, Source: f.Source}
+}
+
+// crashed reports whether a signal ended the process that ran a module.
+func crashed(err error) bool {
+	var death *worker.Death
+	return errors.As(err, &death) && death.Signal != 0 && death.Reason == nil
+}
+
+const (
+	checkLimit = 2 * time.Minute // of Oclgrind, for a kernel
+	runLimit   = 5 * time.Minute // of Oclgrind, for a whole program
+)
+
+// checkKernels asks Oclgrind about every kernel by itself.
+func (j *jury) checkKernels(ctx context.Context, t *hearing) error {
+	return oclgrind.CheckModule(ctx, t.module, t.sizes.bound, t.pair.seed, checkLimit)
+}
+
+// onOclgrind runs a program under Oclgrind as on any device, and looks at the
+// results and at what it reports.
+func (j *jury) onOclgrind(ctx context.Context, t *hearing) (fits bool, reason string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, runLimit)
+	defer cancel()
+	s, err := oclgrind.NewSession()
+	if err != nil {
+		return false, "", err
+	}
+	defer s.Close()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	defer setenv(s.Env())()
+	fits, reason, err = runOn(ctx, &oclgrindBed{openclBed{of: *j.device, cache: j.cache[oclgrindCode]}}, t.module, t.sizes.bound, t.pair.arithmetic(), t.want, 0)
+	if err != nil || reason != "" {
+		return fits, reason, err
+	}
+	faults, err := s.Faults()
+	if len(faults) > 0 {
+		reason = faults[0].String()
+	}
+	return fits, reason, err
+}
+
+// oclgrindBed is Oclgrind as the only driver of OpenCL.
+type oclgrindBed struct{ openclBed }
+
+func (*oclgrindBed) id() string              { return "opencl:0" }
+func (*oclgrindBed) patience() time.Duration { return checkLimit }
+
+// onPoCL runs a program on PoCL.
+func (j *jury) onPoCL(ctx context.Context, method string, t *hearing) (fits bool, reason string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	// PoCL keeps what it has compiled, and here it should not.
+	defer setenv([]string{"POCL_WORK_GROUP_METHOD=" + method, "POCL_CACHE_DIR=" + filepath.Join(j.dir, method, "pocl")})()
+	bed := &openclBed{of: *j.device, cache: j.cache[method]}
+	return runOn(ctx, bed, t.module, t.sizes.bound, t.pair.arithmetic(), t.want, 0)
+}
+
+// setenv sets variables, and returns what sets them back.
+func setenv(list []string) (restore func()) {
+	var back []func()
+	for _, e := range list {
+		name, value, _ := strings.Cut(e, "=")
+		if old, was := os.LookupEnv(name); was {
+			back = append(back, func() { os.Setenv(name, old) })
+		} else {
+			back = append(back, func() { os.Unsetenv(name) })
+		}
+		os.Setenv(name, value)
+	}
+	return func() {
+		for _, f := range back {
+			f()
+		}
+	}
+}
+
+// Again judges again the failures of an earlier proof that PoCL or Oclgrind has
+// found, at the sizes they were found at, and returns how many there were. Those
+// that are none are taken out; the mistakes of judges are listed.
+func (r *GPUResult) Again(ctx context.Context) (int, error) {
+	j, err := newJury()
+	if err != nil {
+		return 0, err
+	}
+	defer j.close()
+	return r.again(ctx, j)
+}
+
+func (r *GPUResult) again(ctx context.Context, j *jury) (judged int, err error) {
+	left := []Failure{}
+	for _, f := range r.Failures {
+		if !strings.HasPrefix(f.Reason, saidPoCL) && !strings.HasPrefix(f.Reason, saidOclgrind) {
+			left = append(left, f)
+			continue
+		}
+		p, s, err := f.pair()
+		if err != nil {
+			return judged, fmt.Errorf("seed %d: %w", f.Seed, err)
+		}
+		judged++
+		v := &verdict{}
+		reason := p.simulate(ctx, s, &verdict{}) // which was counted when it failed
+		if reason == "" {
+			reason = j.judge(ctx, p, s, strings.HasPrefix(f.Reason, saidOclgrind), v)
+		}
+		if ctx.Err() != nil {
+			return judged, ctx.Err()
+		}
+		if reason != "" || v.pocl+v.oclgrind+len(v.poclFaults)+len(v.oclgrindCrashes) == 0 { // nobody was there to judge
+			if reason != "" {
+				f.Reason = reason
+			}
+			left = append(left, f)
+			continue
+		}
+		v.addTo(r)
+		r.Pairs-- // it had been counted
+	}
+	r.Failures = left
+	return judged, nil
+}
+
+// UnmarshalJSON reads results of versions, too, that knew of crashes of PoCL's
+// alone.
+func (r *GPUResult) UnmarshalJSON(text []byte) error {
+	type plain GPUResult
+	all := struct {
+		*plain
+		Crashes []JudgeFault `json:"pocl_crashes"`
+	}{plain: (*plain)(r)}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	for _, c := range all.Crashes {
+		c.Kind = kindCrash
+		r.PoCLFaults = append(r.PoCLFaults, c)
+	}
+	return nil
+}
