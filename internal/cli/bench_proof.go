@@ -51,6 +51,7 @@ Examples:
 }
 
 func (c *benchProof) Run(a *app) error {
+	collectLess()
 	if err := c.check(); err != nil {
 		return err
 	}
