@@ -197,7 +197,7 @@ func TestRows(t *testing.T) {
 	x := small(t)
 	s := newScripted(t, x)
 	o := tunerOptions(t, s, x, t.TempDir())
-	o.Record, o.Live, o.Seeds = time.Minute, 800*time.Millisecond, 5
+	o.Record, o.Live, o.Seeds = time.Minute, 6*time.Second, 5
 	rows, err := Tuner(t.Context(), o)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d rows, %v", len(rows), err)

@@ -60,7 +60,7 @@ func GPU(ctx context.Context, o GPUOptions) (*GPUResult, error) {
 
 func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
 	o := p.GPUOptions
-	p.start, p.flying = time.Now(), map[uint64]bool{}
+	p.start, p.finished = time.Now(), map[uint64]*verdict{}
 	p.result = GPUResult{FirstSeed: o.Seed, NextSeed: o.Seed, Machine: toolchain.ProcessorName(), Failures: []Failure{}}
 	if o.Every > 0 {
 		j, err := newJury()
@@ -96,10 +96,10 @@ type gpuProver struct {
 	jury  *jury                // nil for none
 	spoil func(*kernel.Module) // for tests
 
-	mu     sync.Mutex
-	result GPUResult
-	next   int
-	flying map[uint64]bool // pairs that were begun and have not been finished
+	mu       sync.Mutex
+	result   GPUResult
+	next     int                 // pairs that were begun
+	finished map[uint64]*verdict // those that were finished before another that was begun earlier
 }
 
 // take returns the seed of the next pair.
@@ -111,21 +111,26 @@ func (p *gpuProver) take(ctx context.Context) (uint64, bool) {
 	}
 	seed := p.Seed + uint64(p.next)
 	p.next++
-	p.flying[seed] = true
 	return seed, true
 }
 
 // progress is how many pairs are between two lines of the log.
 const progress = 100
 
-// finish takes in what was found out of a pair. A pair that was interrupted is
-// as if it had never begun.
+// finish takes in what was found out of a pair. Pairs count in the order of their
+// seeds, so that a proof that was interrupted has all pairs up to a seed and none
+// after it. One that was interrupted is as if it had never begun.
 func (p *gpuProver) finish(ctx context.Context, seed uint64, v *verdict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	p.finished[seed] = v
 	r := &p.result
-	if ctx.Err() == nil {
-		delete(p.flying, seed)
+	for v, ok := p.finished[r.NextSeed]; ok; v, ok = p.finished[r.NextSeed] {
+		delete(p.finished, r.NextSeed)
+		r.NextSeed++
 		v.addTo(r)
 		if p.Log != nil && r.Pairs%progress == 0 {
 			fmt.Fprintf(p.Log, "%d pairs, %d runs, %d cells, %d failures, %v\n",
@@ -134,9 +139,5 @@ func (p *gpuProver) finish(ctx context.Context, seed uint64, v *verdict) {
 		if p.Log != nil && v.failure != nil {
 			fmt.Fprintln(p.Log, v.failure)
 		}
-	}
-	r.NextSeed = p.Seed + uint64(p.next)
-	for s := range p.flying {
-		r.NextSeed = min(r.NextSeed, s)
 	}
 }
