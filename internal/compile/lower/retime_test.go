@@ -108,6 +108,9 @@ func TestRetimedSums(t *testing.T) {
 	}
 }
 
+// mostDraws is after how many plans that take too much a program is left alone.
+const mostDraws = 40
+
 // limited checks a program with a random plan of small tiles and blocks, whose
 // kernels keep to a limit where they can; it returns how many do.
 func limited(t *testing.T, b *ir.Binding, target lower.Target, mode interp.Mode, limit string, rng *rand.Rand, seed uint64) int {
@@ -140,7 +143,10 @@ func limited(t *testing.T, b *ir.Binding, target lower.Target, mode interp.Mode,
 	if found == 0 {
 		return 0
 	}
-	for {
+	for tries := 0; ; tries++ {
+		if tries == mostDraws {
+			return 0 // hardly anything fits
+		}
 		o.Plan = draw(choices, rng)
 		var excess *lower.Excess
 		if _, err := lower.Program(b.Program, o); !errors.As(err, &excess) {
