@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -311,6 +312,11 @@ var verdictOf = map[string]store.Verdict{
 	"launch": store.Launch, "timeout": store.Timeout, "crash": store.Crash, "wrong": store.Wrong,
 }
 
+// microseconds is the nearest duration that the store keeps as it is.
+func microseconds(seconds float64) time.Duration {
+	return time.Duration(math.Round(seconds*1e6)) * time.Microsecond
+}
+
 // Keep implements tuner.Log.
 func (n *notebook) Keep(o tuner.Outcome) error {
 	t := store.Trial{
@@ -318,8 +324,8 @@ func (n *notebook) Keep(o tuner.Outcome) error {
 		Median: o.Seconds, Low: o.Low, High: o.High, Samples: o.Times,
 		Resources: store.Resources{Registers: o.Registers, Spills: o.Spills, Shared: o.Shared},
 		Error:     o.Difference,
-		Compile:   time.Duration(o.Compile * float64(time.Second)),
-		Measure:   time.Duration(max(0, o.Cost-o.Compile) * float64(time.Second)),
+		Compile:   microseconds(o.Compile),
+		Measure:   max(0, microseconds(o.Cost)-microseconds(o.Compile)),
 	}
 	return n.session.Append(n.ctx, &t)
 }

@@ -30,3 +30,13 @@ func TestLikelyAgain(t *testing.T) {
 		}
 	}
 }
+
+// What a search costs is kept as the strategy was told it.
+func TestCostsAreKept(t *testing.T) {
+	for n := range 1000 {
+		cost := (time.Duration(n*n*37+n) * time.Microsecond).Seconds()
+		if microseconds(cost).Seconds() != cost || microseconds(cost).Truncate(time.Microsecond) != microseconds(cost) {
+			t.Fatalf("%v becomes %v", cost, microseconds(cost))
+		}
+	}
+}

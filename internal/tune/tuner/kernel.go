@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -242,10 +243,17 @@ func (k *kernelSearch) with(c schedule.Config) schedule.Plan {
 	return p
 }
 
+// whole rounds seconds to microseconds, which is what a log keeps of costs: a
+// strategy that goes on from it is told what it was told before.
+func whole(seconds float64) float64 {
+	return time.Duration(math.Round(seconds*1e6) * 1e3).Seconds()
+}
+
 // settle notes what has become of an attempt, and keeps it before anything
 // else is measured.
 func (k *kernelSearch) settle(a *attempt, o Outcome) {
 	o.Kernel, o.Config, o.Number, o.At = k.name, a.config.String(), a.number, k.elapsed().Seconds()
+	o.Compile, o.Cost = whole(o.Compile), whole(o.Cost)
 	a.outcome = &o
 	if k.opts.Log != nil && k.failed == nil {
 		if err := k.opts.Log.Keep(o); err != nil {
