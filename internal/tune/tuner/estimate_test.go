@@ -41,12 +41,12 @@ func gpu(t testing.TB, s *scripted) *onGPU {
 	return &onGPU{s, a}
 }
 
-// What the estimate excludes is refused when it is lowered, almost always; and
-// what it lets pass is not, mostly.
-func TestEstimateExcludesWhatIsRefused(t *testing.T) {
-	b := program(t, cube)
-	lab := gpu(t, newScripted(t, b, smooth))
-	s, err := newSubject(b, lab, toolchain.Contract, false)
+// kernelOnGPU returns a program of one kernel as it is tuned on a GPU, and what
+// its kernel may be.
+func kernelOnGPU(t testing.TB, source string) (*subject, lower.Choice) {
+	t.Helper()
+	b := program(t, source)
+	s, err := newSubject(b, gpu(t, newScripted(t, b, smooth)), toolchain.Contract, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,15 +54,22 @@ func TestEstimateExcludesWhatIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, choices[0]
+}
+
+// What the estimate excludes is refused when it is lowered, almost always; and
+// what it lets pass is not, mostly.
+func TestEstimateExcludesWhatIsRefused(t *testing.T) {
+	s, choice := kernelOnGPU(t, cube)
 	with := func(c schedule.Config) schedule.Plan {
-		k := choices[0].Kernel
+		k := choice.Kernel
 		k.Config = c
 		return schedule.Plan{Kernels: []schedule.Kernel{k}}
 	}
 	e := newEstimator(s.stages[0])
-	e.fit(s.stages[0], with, choices[0].Space)
+	e.fit(s.stages[0], with, choice.Space)
 	var wronglyOut, out, wronglyIn, in int
-	for _, c := range choices[0].Space.Sample(rand.New(rand.NewPCG(5, 5)), 60) {
+	for _, c := range choice.Space.Sample(rand.New(rand.NewPCG(5, 5)), 60) {
 		_, fits := e.estimate(c)
 		_, err := s.stages[0].lowered(s.stages[0].bound, with(c))
 		switch {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 const box = `
@@ -21,19 +20,11 @@ box (next, u);
 // BenchmarkLowering takes the time from a configuration of a large stencil to
 // its text: compilers wait for it.
 func BenchmarkLowering(b *testing.B) {
-	p := program(b, box)
-	s, err := newSubject(p, gpu(b, newScripted(b, p, smooth)), toolchain.Contract, false)
-	if err != nil {
-		b.Fatal(err)
-	}
-	choices, err := s.choices(schedule.Plan{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	configs := choices[0].Space.Sample(rand.New(rand.NewPCG(1, 2)), 100)
+	s, choice := kernelOnGPU(b, box)
+	configs := choice.Space.Sample(rand.New(rand.NewPCG(1, 2)), 100)
 	i := 0
 	for b.Loop() {
-		k := choices[0].Kernel
+		k := choice.Kernel
 		k.Config = configs[i%len(configs)]
 		i++
 		s.stages[0].lowered(s.stages[0].bound, schedule.Plan{Kernels: []schedule.Kernel{k}})

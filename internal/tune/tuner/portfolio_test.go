@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
@@ -29,16 +27,8 @@ three (next, u);
 // says: nothing of it is misspelt or has gone out of use.
 func TestPortfolio(t *testing.T) {
 	for dims, source := range map[int]string{1: line, 2: square, 3: cube} {
-		b := program(t, source)
-		s, err := newSubject(b, gpu(t, newScripted(t, b, smooth)), toolchain.Contract, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		choices, err := s.choices(schedule.Plan{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, stage: s.stages[0], space: search.Of(choices[0].Space)}
+		s, choice := kernelOnGPU(t, source)
+		k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, stage: s.stages[0], space: search.Of(choice.Space)}
 		list := k.portfolio()
 		if len(list) != len(forms[dims]) {
 			t.Fatalf("%d dimensions: %d of %d forms", dims, len(list), len(forms[dims]))

@@ -4,8 +4,6 @@ import (
 	"hash/fnv"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
@@ -14,16 +12,8 @@ import (
 // wait for it.
 func BenchmarkThinking(b *testing.B) {
 	const trials, window, spare = 2000, 32, 8
-	p := program(b, cube)
-	s, err := newSubject(p, gpu(b, newScripted(b, p, smooth)), toolchain.Contract, false)
-	if err != nil {
-		b.Fatal(err)
-	}
-	choices, err := s.choices(schedule.Plan{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	space := search.Of(choices[0].Space)
+	s, choice := kernelOnGPU(b, cube)
+	space := search.Of(choice.Space)
 	e := newEstimator(s.stages[0])
 	estimate := func(p search.Point) (float64, bool) {
 		c, err := space.Config(p)
