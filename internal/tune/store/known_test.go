@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -300,5 +302,71 @@ func TestGoroutines(t *testing.T) {
 	}
 	if report := sound(t, s); report.Trials != 160 {
 		t.Errorf("%+v", report)
+	}
+}
+
+// A variant that is condemned stays so when the store is opened again, whatever
+// an earlier session says; its times stay.
+func TestCondemn(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := open(t, path, Options{})
+	with(t, s, nil, tried("b", OK, 1, 5))
+	a, b := trial1(), tried("b", OK, 1, 5)
+	a.Config, b.Reused = "a", true
+	other := tried("a", OK, 4, 2)
+	other.Kernel = "heat[0:1]"
+	x := with(t, s, later(1), a, b, tried("c", OK, 3, 2), other)
+	before := log(t, s, x.ID())
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	for _, c := range []struct {
+		config string
+		v      Verdict
+	}{{"a", Wrong}, {"b", Crash}} {
+		if err := x.Condemn(cancelled, "", c.config, c.v, "it was right 4 times before: next[1][1]"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, bad := range []error{
+		x.Condemn(ctx, "", "a", Wrong, "again"), x.Condemn(ctx, "", "d", Wrong, "no such"), x.Condemn(ctx, "", "c", OK, "right"),
+	} {
+		if bad == nil {
+			t.Error("that cannot be condemned")
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, Options{})
+	want := slices.Clone(before)
+	for i, v := range []Verdict{Wrong, Crash} {
+		want[i].Verdict, want[i].Note, want[i].Reused = v, "it was right 4 times before: next[1][1]", false
+	}
+	if got := log(t, s, x.ID()); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	k, err := s.Known(ctx, search1().Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, ok := k.Get("", "a"); !ok || r.Verdict != Wrong {
+		t.Errorf("%+v", r)
+	}
+	if best, ok := k.Best(""); !ok || best.Config != "b" { // a crash says less than an earlier session that ran it
+		t.Errorf("%+v", best)
+	}
+	y, err := s.Resume(ctx, x.ID(), "c0ffee")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Condemn(ctx, "", "b", Wrong, "too late"); err == nil {
+		t.Error("it had failed already")
+	}
+	if err := y.Condemn(ctx, "heat[0:1]", "a", Wrong, "later"); err != nil {
+		t.Error(err)
+	}
+	if r, err := s.Check(ctx); err != nil || len(r.Problems) > 0 {
+		t.Errorf("%v, %q", err, r.Problems)
 	}
 }

@@ -132,6 +132,55 @@ func (x *Session) Append(ctx context.Context, t *Trial) error {
 	return nil
 }
 
+// Condemn notes that a variant which the session has stored as right is not. Its
+// times stay, so that a search that goes on is told what it was told before. What
+// the session had taken over from an earlier one counts as its own from now on. A
+// context that was cancelled does not keep it from being noted.
+func (x *Session) Condemn(ctx context.Context, kernel, config string, v Verdict, note string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if v == OK || int(v) >= len(verdicts) {
+		return &gridio.Error{Text: fmt.Sprintf("a variant cannot be condemned by verdict %d", v)}
+	}
+	s := x.store
+	w := &writing{}
+	ctx = context.WithoutCancel(ctx)
+	err := s.transact(ctx, func(tx *sql.Tx) error {
+		w = s.writing(ctx, tx)
+		var right []Trial
+		f := Filter{Verdict: []Verdict{OK}}
+		_, err := s.trials(ctx, tx, &x.info, &f, func(t Trial) bool {
+			if t.Kernel == kernel && t.Config == config {
+				right = append(right, t)
+			}
+			return true
+		})
+		if err == nil && len(right) == 0 {
+			err = &gridio.Error{Text: fmt.Sprintf("session %s has no trial of %s %s that was right", x.info.ID, kernel, config)}
+		}
+		for i := range right {
+			err = errors.Join(err, w.condemn(&x.info, &right[i], v, note))
+		}
+		return err
+	})
+	if err == nil {
+		w.done()
+	}
+	return err
+}
+
+// condemn changes the row of a trial.
+func (w *writing) condemn(i *Info, t *Trial, v Verdict, text string) error {
+	t.Verdict, t.Note, t.Reused = v, text, false
+	t.round(i.Started)
+	note, err := w.note(t.Note)
+	if err != nil {
+		return err
+	}
+	_, err = w.tx.ExecContext(w.ctx, "UPDATE trials SET verdict = ?, note = ?, detail = ? WHERE id = ?", v, note, t.pack(i.Started), i.first()|int64(t.Index))
+	return err
+}
+
 // Finish notes that the search is over, and how it ended, be it by a context
 // that was cancelled.
 func (x *Session) Finish(ctx context.Context, outcome string) error {
