@@ -53,6 +53,11 @@ func (m *tuneMeter) event(e tuner.Event) {
 		m.say("side by side: %s", e.Text)
 	case tuner.EventNote:
 		m.say("note: %s", e.Text)
+	case tuner.EventCondemned:
+		if e.Text != "" {
+			m.say("WRONG: %s", e.Text)
+		}
+		m.status(e.Status)
 	case tuner.EventTrial:
 		m.wrong(e.Trial)
 		m.status(e.Status)

@@ -342,6 +342,11 @@ func (n *notebook) Known(kernel, config string) (tuner.Outcome, bool) {
 	return tried(&r.Trial), true
 }
 
+// Condemn implements tuner.Log.
+func (n *notebook) Condemn(o tuner.Outcome) error {
+	return n.session.Condemn(n.ctx, o.Kernel, o.Config, verdictOf[o.Reason], o.Message)
+}
+
 // tried is a trial of the store as the tuner has it.
 func tried(t *store.Trial) tuner.Outcome {
 	o := tuner.Outcome{

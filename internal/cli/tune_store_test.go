@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -38,5 +40,39 @@ func TestCostsAreKept(t *testing.T) {
 		if microseconds(cost).Seconds() != cost || microseconds(cost).Truncate(time.Microsecond) != microseconds(cost) {
 			t.Fatalf("%v becomes %v", cost, microseconds(cost))
 		}
+	}
+}
+
+// What is condemned is not offered to the next search as right, and a search that
+// goes on knows what it took.
+func TestCondemnedIsKept(t *testing.T) {
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var search store.Search
+	search.Program.Hash = "6f1e"
+	n := &notebook{ctx: t.Context()}
+	if n.session, err = s.Begin(t.Context(), search); err != nil {
+		t.Fatal(err)
+	}
+	o := tuner.Outcome{Kernel: "heat[0:1]", Config: "family=cells", Verdict: tuner.Good, Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5}}
+	if err := n.Keep(o); err != nil {
+		t.Fatal(err)
+	}
+	o.Verdict, o.Reason, o.Message = tuner.Wrong, "wrong", "it was right 4 times before: next[1][1]"
+	if err := n.Condemn(o); err != nil {
+		t.Fatal(err)
+	}
+	if n.known, err = s.Known(t.Context(), search.Scenario); err != nil {
+		t.Fatal(err)
+	}
+	if x, ok := n.Known(o.Kernel, o.Config); !ok || x.Verdict != tuner.Wrong || x.Reason != "wrong" || x.Message != o.Message || x.Seconds != 0.5 {
+		t.Errorf("%+v", x)
+	}
+	o.Config = "family=tile"
+	if err := n.Condemn(o); err == nil {
+		t.Error("what was never tried is condemned")
 	}
 }

@@ -21,6 +21,7 @@ type Story struct {
 	Finished bool      `json:"finished"` // not interrupted
 	Wall     float64   `json:"wall"`     // how long it took
 	Idle     float64   `json:"idle"`     // the fraction of it in which the device did nothing
+	Again    float64   `json:"again"`    // and in which it checked again what it knew, while nothing else was ready
 	Points   float64   `json:"points"`   // that one step of the program updates
 	// Bound is the time of a step at the roofline; 0 if it is not known.
 	Bound float64 `json:"bound"`

@@ -53,7 +53,7 @@ func Read(r io.Reader) (*Tuning, error) {
 // Story returns what a report tells of a search.
 func (t *Tuning) Story() *Story {
 	s := &Story{
-		Program: t.File, Source: t.Source, Facts: t.facts(), Finished: !t.Interrupted, Wall: t.Seconds, Idle: t.Idle,
+		Program: t.File, Source: t.Source, Facts: t.facts(), Finished: !t.Interrupted, Wall: t.Seconds, Idle: t.Idle, Again: t.Rechecked,
 	}
 	if s.Program == "" {
 		s.Program = t.Program

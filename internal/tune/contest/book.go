@@ -122,6 +122,16 @@ func (b *book) Keep(o tuner.Outcome) error {
 	return b.save()
 }
 
+// Condemn implements tuner.Log.
+func (b *book) Condemn(o tuner.Outcome) error {
+	i, ok := b.index[o.Config]
+	if !ok {
+		return fmt.Errorf("%s: %s is not recorded", b.file(), o.Config)
+	}
+	b.list[i] = o
+	return b.save()
+}
+
 // Known implements tuner.Log.
 func (b *book) Known(_, config string) (tuner.Outcome, bool) {
 	i, ok := b.index[config]

@@ -332,6 +332,34 @@ func TestCosts(t *testing.T) {
 	}
 }
 
+// What has failed after it was recorded is no longer recorded as right.
+func TestBookCondemns(t *testing.T) {
+	folder := t.TempDir()
+	b, err := openBook(folder, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fast, slow := tuner.Outcome{Config: "family=tile,vec=1", Verdict: tuner.Good, Seconds: 0.25}, tuner.Outcome{Config: "family=tile,vec=2", Verdict: tuner.Good, Seconds: 0.5}
+	for _, o := range []tuner.Outcome{fast, slow} {
+		if err := b.Keep(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fast.Verdict, fast.Reason = tuner.Wrong, "wrong"
+	if err := b.Condemn(fast); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Condemn(tuner.Outcome{Config: "family=cells"}); err == nil {
+		t.Error("what is not recorded is condemned")
+	}
+	if b, err = openBook(folder, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if o, ok := b.Known("", fast.Config); !ok || o.Verdict != tuner.Wrong || b.best().Config != slow.Config || len(b.list) != 2 {
+		t.Errorf("%+v of %+v", o, b.list)
+	}
+}
+
 // What the files of results have in them is no accident.
 func TestTunerJSON(t *testing.T) {
 	row := TunerRow{
@@ -339,7 +367,7 @@ func TestTunerJSON(t *testing.T) {
 		OfSeen: 0.976, Recorded: 1968, Complete: true,
 		live: live{
 			Strategy: "auto", Seconds: 59.5, Trials: 1500, Rate: 25.2, GStencils: 245, Plan: "star7[0:1]{family=tile}", Configurations: "27227696696",
-			Idle: 0.25, CopyGStencils: 263, Device: "NVIDIA H200", Commit: "abc",
+			Idle: 0.25, Rechecked: 0.5, CopyGStencils: 263, Device: "NVIDIA H200", Commit: "abc",
 		},
 		Replays: []Replay{{"auto", 50, 0.5, 0.4, 0.6, []Reached{{60, 1, 1, 1}}}},
 	}
@@ -349,7 +377,7 @@ func TestTunerJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, line, _ := strings.Cut(out.String(), "\n")
-	if got, want := strings.Join(strings.Fields(line), " "), "star7 double 245.0 0.980 0.976 1500 25.2 25 % 1968 auto 0.500, 1.000 after 60 s"; got != want {
+	if got, want := strings.Join(strings.Fields(line), " "), "star7 double 245.0 0.980 0.976 1500 25.2 25 % 50 % 1968 auto 0.500, 1.000 after 60 s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

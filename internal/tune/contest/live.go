@@ -20,6 +20,7 @@ type live struct {
 	Plan           string  `json:"best"`
 	Configurations string  `json:"configurations"` // of the space
 	Idle           float64 `json:"device_idle"`
+	Rechecked      float64 `json:"device_rechecking"`
 	CopyGStencils  float64 `json:"copy_gstencils"`
 	Device         string  `json:"device"`
 	Commit         string  `json:"commit"`
@@ -54,11 +55,11 @@ func (s *site) search(ctx context.Context, x *Subject, b *book, budget time.Dura
 	if err := writeJSON(b.aside(), &b.about); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.log, "%s: %.4g GStencil/s after %d configurations in %.1f s, device idle %.0f %% of the time\n",
-		x.Name(), best.GStencils, r.Trials, r.Seconds, 100*r.Idle)
+	fmt.Fprintf(s.log, "%s: %.4g GStencil/s after %d configurations in %.1f s, device idle %.0f %% of the time, checking again %.0f %%\n",
+		x.Name(), best.GStencils, r.Trials, r.Seconds, 100*r.Idle, 100*r.Rechecked)
 	return writeJSON(s.livePath(x), &live{
 		Strategy: defaultStrategy, Seconds: r.Seconds, Trials: r.Trials, Rate: r.Rate, GStencils: best.GStencils, Plan: best.Plan,
-		Configurations: r.Kernels[0].Configurations, Idle: r.Idle, CopyGStencils: r.Bound.GStencils,
+		Configurations: r.Kernels[0].Configurations, Idle: r.Idle, Rechecked: r.Rechecked, CopyGStencils: r.Bound.GStencils,
 		Device: r.Device.Name, Commit: s.commit,
 	})
 }

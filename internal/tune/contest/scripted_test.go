@@ -110,12 +110,14 @@ func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (meas
 	return v, err
 }
 
-func (s *scripted) Try(_ context.Context, c measure.Code, _ measure.Margins, _ measure.Rule, _ time.Duration) (measure.Trial, error) {
-	s.mutex.Lock()
-	s.tried = append(s.tried, c.Name)
-	s.mutex.Unlock()
+func (s *scripted) Try(_ context.Context, c measure.Code, _ measure.Margins, r measure.Rule, limit time.Duration) (measure.Trial, error) {
 	v, err := speed(c.Name)
-	s.pass(0.04)
+	if r.Batches > 1 || limit == 30*time.Second { // else it is done at leisure, as often as the machine happens to allow
+		s.mutex.Lock()
+		s.tried = append(s.tried, c.Name)
+		s.mutex.Unlock()
+		s.pass(0.04)
+	}
 	t := measure.Trial{Agreement: measure.Agreement{Cells: 10}}
 	t.Times, t.Launches = []float64{v, v, v}, 1
 	return t, err

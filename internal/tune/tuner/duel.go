@@ -20,6 +20,7 @@ type rival struct {
 	codes []measure.Code
 	times []float64
 	err   error
+	wrong *stage // whose check has failed, if that is why err is set
 }
 
 const (
@@ -49,6 +50,9 @@ func (t *tuning) prepare(ctx context.Context, r *rival) {
 		}
 		rule := measure.Rule{Least: t.about.Least, Batches: 1}
 		if _, r.err = t.lab.Try(ctx, v.code, t.margins[i], rule, firstPatience); r.err != nil {
+			if ctx.Err() == nil && !unusable(r.err) {
+				r.wrong = st
+			}
 			return
 		}
 		r.codes = append(r.codes, v.code)

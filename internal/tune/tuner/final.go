@@ -214,6 +214,9 @@ func (t *tuning) final(ctx context.Context) error {
 	if err := t.duel(ctx, rivals, mostRounds); err != nil {
 		return err
 	}
+	if err := t.blame(rivals); err != nil {
+		return err
+	}
 	t.judge(rivals)
 	if sized := t.forAllSizes(ctx, rivals); sized != nil {
 		t.result.Contenders, t.result.Speedups = []Contender{}, []Speedup{}
@@ -267,7 +270,7 @@ func (t *tuning) rivals() []*rival {
 func (t *tuning) judge(rivals []*rival) {
 	r := t.result
 	for _, x := range rivals {
-		c := Contender{Name: x.name, Plan: x.plan.String(), Times: x.times}
+		c := Contender{Name: x.name, Plan: x.plan.String(), Times: x.times, Checks: checksOfTry + t.checks(x)}
 		if x.err != nil || len(x.times) == 0 {
 			if x.err != nil {
 				c.Failed = x.err.Error()
@@ -325,7 +328,7 @@ func (t *tuning) allowed(plan string) bool {
 func (t *tuning) finish(interrupted bool) {
 	r := t.result
 	r.Seconds, r.Interrupted = t.elapsed().Seconds(), interrupted
-	r.Trials, r.Rate, r.Idle = t.counts.trials, t.rate(), t.idlePart()
+	r.Trials, r.Rate, r.Idle, r.Rechecked = t.counts.trials, t.rate(), t.idlePart(), t.recheckedPart()
 	r.Refusals = t.counts.refusals()
 	r.Totals = map[string]int{"good": t.counts.good, "wrong": t.counts.wrong, "trials": t.counts.trials}
 	t.event(Event{Kind: EventResult, Result: r})

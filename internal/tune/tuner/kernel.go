@@ -120,7 +120,7 @@ func (k *kernelSearch) run(ctx context.Context) error {
 			return nil // the user or the clock has had enough
 		}
 		if a == nil {
-			continue // there is a thought
+			continue // there is a thought, or there was leisure
 		}
 		if err := k.try(ctx, a); err != nil {
 			return err
@@ -222,7 +222,10 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 	}
 	if k.opts.Log != nil {
 		if o, ok := k.opts.Log.Known(k.name, c.String()); ok {
-			o.Known, o.Cost = true, 0
+			o.Known, o.Cost, o.Checks = true, 0, 0
+			if o.Verdict != Good {
+				o.forgetTimes()
+			}
 			k.settle(a, o)
 			return a
 		}
@@ -299,7 +302,8 @@ func (a *attempt) wait(ctx context.Context, late <-chan time.Time) bool {
 	return false
 }
 
-// first waits for the first attempt that is compiled, or a thought.
+// first waits for the first attempt that is compiled, a thought, or the end of
+// what is done at leisure.
 func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan time.Time) (*attempt, bool) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -315,8 +319,15 @@ func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan t
 			k.heed(o)
 			return nil, true
 		}
+		select { // leisure never ends by itself
+		case <-ctx.Done():
+			return nil, false
+		case <-late:
+			return nil, false
+		default:
+		}
 		if k.leisure(ctx) {
-			continue
+			return nil, true // there may have been a thought meanwhile
 		}
 		select {
 		case <-ctx.Done():
@@ -343,6 +354,10 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 	if first, ok := k.same[c.key]; ok {
 		o := *first
 		o.Same, o.Compile, o.Cost = first.Config, 0, 0
+		o.Times = slices.Clip(o.Times) // each goes on with its own
+		if o.Verdict != Good {
+			o.forgetTimes()
+		}
 		k.settle(a, o)
 		return nil
 	}
@@ -355,7 +370,7 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 	}
 	o := outcomeOf(t, err)
 	if t.Suspect {
-		k.note("%s was right only after its inputs had been filled anew: a variant before it writes where it should not", a.config)
+		k.suspect(a)
 	}
 	o.Compile = c.made.Took.Seconds()
 	o.Cost = took.Seconds() + o.Compile
@@ -367,13 +382,26 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// measure has the device check and time a variant. What the strategy comes to
-// meanwhile is compiled at once.
-func (k *kernelSearch) measure(ctx context.Context, c *compiled) (t measure.Trial, took time.Duration, err error) {
+// suspect tells of a variant that was right only on fresh inputs.
+func (k *kernelSearch) suspect(a *attempt) {
+	k.note("%s was right only after its inputs had been filled anew: a variant before it writes where it should not", a.config)
+}
+
+// measure has the device check and time a new variant.
+func (k *kernelSearch) measure(ctx context.Context, c *compiled) (measure.Trial, time.Duration, error) {
 	rule := measure.Rule{Least: k.about.Least, Batches: mostBatches}
+	if k.best != nil {
+		rule.Best = measure.Interval{k.best.Low, k.best.High}
+	}
+	return k.check(ctx, c, rule)
+}
+
+// check has the device check a variant and time it by a rule. What the strategy
+// comes to meanwhile is compiled at once.
+func (k *kernelSearch) check(ctx context.Context, c *compiled, rule measure.Rule) (t measure.Trial, took time.Duration, err error) {
 	best := 0.0
 	if k.best != nil {
-		rule.Best, best = measure.Interval{k.best.Low, k.best.High}, k.best.Seconds
+		best = k.best.Seconds
 	}
 	k.narrow(&c.code)
 	done := make(chan struct{})
@@ -421,7 +449,7 @@ func (k *kernelSearch) tell(ctx context.Context) {
 		k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()})
 		k.mind.tell(news{
 			trial: &search.Trial{
-				Point: a.point, Verdict: verdicts[o.Verdict], Seconds: o.Seconds, Cost: o.Cost,
+				Point: a.point, Verdict: verdicts[o.toldAs()], Seconds: o.Seconds, Cost: o.Cost,
 				Registers: o.Registers, Spills: o.Spills,
 			},
 			ask: !k.over(ctx) && (!k.about.Shared || len(k.waiting) == 0),

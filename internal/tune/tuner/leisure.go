@@ -10,7 +10,9 @@ import (
 
 // When no variant is ready the device need not wait: it times the reference
 // variant once more, which tells whether speeds drift, or a contender whose
-// interval overlaps that of the best.
+// interval overlaps that of the best. If there is none it checks the leaders
+// again: where threads race a variant comes out wrong only now and then, and
+// each comparison more makes it less likely that such a one wins.
 
 const (
 	driftEvery  = 3 * time.Second  // when there is leisure
@@ -58,27 +60,50 @@ func (k *kernelSearch) drift(ctx context.Context) {
 // leisure does something useful with the device for a moment. It reports
 // whether there was anything to do.
 func (k *kernelSearch) leisure(ctx context.Context) bool {
+	before := k.busy
+	defer func() { k.again += k.busy - before }()
 	if k.reference != nil && k.clock().Sub(k.drifted) > driftEvery {
 		k.drift(ctx)
 		return true
 	}
-	a := k.doubtful()
+	if a := k.doubtful(); a != nil {
+		k.narrow(&a.job.code)
+		stop := k.occupied()
+		s, err := k.lab.Batch(ctx, a.job.code, k.about.Least)
+		stop()
+		if err != nil {
+			k.failedAgain(ctx, a, err)
+		} else {
+			k.timed(a, s)
+		}
+		return true
+	}
+	a := k.leastChecked()
 	if a == nil {
 		return false
 	}
-	stop := k.occupied()
-	s, err := k.lab.Batch(ctx, a.job.code, k.about.Least)
-	stop()
+	t, _, err := k.check(ctx, &a.job.compiled, measure.Rule{Least: k.about.Least, Batches: 1})
 	if err != nil {
-		a.doubtless = true
+		k.failedAgain(ctx, a, err)
 		return true
 	}
+	if t.Suspect {
+		k.suspect(a)
+	}
+	a.outcome.Checks += checksOfTry
+	if len(a.outcome.Times) < enough {
+		k.timed(a, t.Times...)
+	}
+	return true
+}
+
+// timed takes in more times of a contender.
+func (k *kernelSearch) timed(a *attempt, times ...float64) {
 	o := a.outcome
-	o.Times = append(o.Times, s)
+	o.Times = append(o.Times, times...)
 	i := measure.Mean(measure.Undisturbed(o.Times))
 	o.Seconds, o.Low, o.High = measure.Median(o.Times), max(i[0], 0), i[1]
 	k.order()
-	return true
 }
 
 // occupied starts counting time in which the device has something to do, and
@@ -93,7 +118,7 @@ func (k *kernelSearch) occupied() func() {
 func (k *kernelSearch) doubtful() *attempt {
 	var least *attempt
 	for _, a := range k.fast {
-		if a.job == nil || a.doubtless || len(a.outcome.Times) >= enough || a.outcome.Low > k.best.High {
+		if !a.ready() || a.doubtless || len(a.outcome.Times) >= enough || a.outcome.Low > k.best.High {
 			continue
 		}
 		if least == nil || len(a.outcome.Times) < len(least.outcome.Times) {
@@ -103,8 +128,36 @@ func (k *kernelSearch) doubtful() *attempt {
 	return least
 }
 
+// leastChecked returns the leader that was compared least often.
+func (k *kernelSearch) leastChecked() *attempt {
+	var least *attempt
+	for _, a := range k.fast {
+		if a.ready() && !a.doubtless && (least == nil || a.outcome.Checks < least.outcome.Checks) {
+			least = a
+		}
+	}
+	return least
+}
+
+// ready reports whether an attempt can be measured now. What the store knew was
+// not compiled, and what has become a leader late may not be yet.
+func (a *attempt) ready() bool {
+	if a.job == nil {
+		return false
+	}
+	select {
+	case <-a.job.done:
+		return a.job.err == nil
+	default:
+		return false
+	}
+}
+
 // order sorts the fastest by what is known of them now.
 func (k *kernelSearch) order() {
 	slices.SortStableFunc(k.fast, func(a, b *attempt) int { return compare(a.outcome.Seconds, b.outcome.Seconds) })
-	k.best = k.fast[0].outcome
+	k.best = nil
+	if len(k.fast) > 0 {
+		k.best = k.fast[0].outcome
+	}
 }

@@ -60,6 +60,9 @@ func (t Target) reached(gstencils, bound float64) bool {
 type Log interface {
 	Keep(Outcome) error
 	Known(kernel, config string) (Outcome, bool)
+	// Condemn says that what was kept of a configuration is no longer true: it was
+	// right, and has failed since.
+	Condemn(Outcome) error
 }
 
 // Event is something that happened. Kind says which fields have a meaning.
@@ -85,6 +88,8 @@ const (
 	EventFinal  = "final"  // Text: what is measured side by side
 	EventNote   = "note"   // Text: what the user should know
 	EventResult = "result" // Result
+
+	EventCondemned = "condemned" // Trial that was right and has failed since, Status; Text once for all with the same code
 )
 
 // Status is how far a search is.
@@ -100,6 +105,7 @@ type Status struct {
 	Rate      float64        `json:"trials_per_s"`
 	Left      float64        `json:"seconds_left,omitempty"`
 	Idle      float64        `json:"device_idle"`
+	Rechecked float64        `json:"device_rechecking"`
 }
 
 // Outcome is a configuration of a kernel and what became of it.
@@ -122,6 +128,7 @@ type Outcome struct {
 
 	measure.Resources
 	Cells      int64   `json:"cells_compared,omitempty"`
+	Checks     int     `json:"checks,omitempty"` // how often all cells were compared in this search, and right
 	Difference float64 `json:"largest_difference,omitempty"`
 	Condition  string  `json:"condition,omitempty"`
 	Same       string  `json:"same_code_as,omitempty"` // a configuration

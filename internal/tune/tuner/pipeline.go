@@ -169,6 +169,10 @@ func patience(best float64) time.Duration {
 	return min(firstPatience, leastPatience+time.Duration(manyTimes*best*float64(time.Second)))
 }
 
+// checksOfTry is how often a trial that is right compares all cells: before
+// and after timing.
+const checksOfTry = 2
+
 // outcomeOf words what has become of a variant.
 func outcomeOf(t measure.Trial, err error) Outcome {
 	o := Outcome{Verdict: Good}
@@ -183,6 +187,7 @@ func outcomeOf(t measure.Trial, err error) Outcome {
 	o.Seconds, o.Low, o.High = measure.Median(t.Times), max(i[0], 0), i[1] // no time is negative, whatever few samples say
 	o.Times, o.Runs, o.Early = t.Times, t.Launches, t.Early
 	o.Cells, o.Difference, o.Condition = t.Agreement.Cells, t.Agreement.Largest, t.Condition
+	o.Checks = checksOfTry
 	o.Resources = t.Resources
 	return o
 }

@@ -26,7 +26,8 @@ type Result struct {
 	Bound       Bound          `json:"bound"`
 	Trials      int            `json:"trials"`
 	Rate        float64        `json:"trials_per_s"`
-	Idle        float64        `json:"device_idle"` // part of the search in which the device waited for a variant
+	Idle        float64        `json:"device_idle"`       // part of the search in which the device waited for a variant
+	Rechecked   float64        `json:"device_rechecking"` // and in which it timed or checked again what it knew, while none was ready
 	Refusals    []Refusal      `json:"refusals"`
 	Drift       []DriftPoint   `json:"drift,omitempty"` // the default's time, from time to time
 	Totals      map[string]int `json:"totals"`
@@ -60,6 +61,7 @@ type Contender struct {
 	Interval  measure.Interval `json:"interval"`
 	GStencils float64          `json:"gstencils"` // 1e9 updates of cells a second
 	Fraction  float64          `json:"fraction_of_bound,omitempty"`
+	Checks    int              `json:"checks,omitempty"` // how often all cells were compared, by the search and at the end
 	Failed    string           `json:"failed,omitempty"`
 }
 
@@ -105,11 +107,21 @@ func (c *counts) add(o *Outcome) {
 		c.refused, c.examples = map[string]int{}, map[string]Outcome{}
 	}
 	c.trials++
-	switch o.Verdict {
-	case Good:
+	if o.Verdict == Good {
 		c.good++
 		return
-	case Wrong:
+	}
+	c.bad(o)
+}
+
+// condemn takes in that an outcome that was counted as good is not.
+func (c *counts) condemn(o *Outcome) {
+	c.good--
+	c.bad(o)
+}
+
+func (c *counts) bad(o *Outcome) {
+	if o.Verdict == Wrong {
 		c.wrong++
 	}
 	c.refused[o.Reason]++

@@ -28,6 +28,7 @@ type tuning struct {
 	bound    float64           // GStencil/s of the copy bound
 	counts   counts
 	busy     time.Duration // of the device, while kernels were searched
+	again    time.Duration // of that, with what it knew
 	searched time.Duration // of kernels whose search is over
 	begun    time.Time     // when the search of the present kernel began; zero between kernels
 	result   *Result
@@ -323,14 +324,20 @@ func (t *tuning) one(ctx context.Context, i int, k *kernelSearch) error {
 		}
 	}
 	err := k.run(ctx)
-	r := &t.result.Kernels[i]
+	t.take(i)
+	return err
+}
+
+// take takes what a kernel's search knows into the result.
+func (t *tuning) take(i int) {
+	k, r := t.kernels[i], &t.result.Kernels[i]
+	r.Trials, r.Best = []Outcome{}, ""
 	for _, o := range k.list {
 		r.Trials = append(r.Trials, *o)
 	}
 	if k.best != nil {
 		r.Best = k.best.Config
 	}
-	return err
 }
 
 // with2 returns a plan with the best configuration of this kernel.
@@ -361,7 +368,7 @@ func (k *kernelSearch) gstencils(seconds float64) float64 {
 func (k *kernelSearch) status() *Status {
 	s := &Status{
 		Kernel: k.name, Trials: k.counts.trials, Good: k.counts.good, Wrong: k.counts.wrong,
-		Refused: k.counts.refused, Rate: k.rate(), Idle: k.idlePart(),
+		Refused: k.counts.refused, Rate: k.rate(), Idle: k.idlePart(), Rechecked: k.recheckedPart(),
 	}
 	if k.best != nil {
 		s.Best, s.Config, s.GStencils = k.best.Seconds, k.best.Config, k.gstencils(k.best.Seconds)
@@ -378,12 +385,29 @@ func (t *tuning) rate() float64 {
 
 // idlePart is the part of the search in which the device had nothing to do.
 func (t *tuning) idlePart() float64 {
-	searched := t.searched
-	if !t.begun.IsZero() {
-		searched += t.clock().Sub(t.begun)
-	}
+	searched := t.searching()
 	if searched <= 0 {
 		return 0
 	}
 	return min(1, max(0, 1-t.busy.Seconds()/searched.Seconds()))
+}
+
+// recheckedPart is the part of the search in which the device timed or checked
+// again what it knew, because nothing else was ready. Drift that is timed though
+// something is ready is not in it.
+func (t *tuning) recheckedPart() float64 {
+	searched := t.searching()
+	if searched <= 0 {
+		return 0
+	}
+	return min(1, t.again.Seconds()/searched.Seconds())
+}
+
+// searching is how long kernels have been searched so far.
+func (t *tuning) searching() time.Duration {
+	searched := t.searched
+	if !t.begun.IsZero() {
+		searched += t.clock().Sub(t.begun)
+	}
+	return searched
 }

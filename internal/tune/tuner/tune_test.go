@@ -124,6 +124,16 @@ func (k *kept) Keep(o Outcome) error {
 	return nil
 }
 
+// Condemn keeps what the store keeps.
+func (k *kept) Condemn(o Outcome) error {
+	i := slices.IndexFunc(k.list, func(x Outcome) bool { return x.Kernel == o.Kernel && x.Config == o.Config && x.Verdict == Good })
+	if i < 0 {
+		return fmt.Errorf("%s was not kept as good", o.Config)
+	}
+	k.list[i].Verdict, k.list[i].Reason, k.list[i].Message = o.Verdict, o.Reason, o.Message
+	return nil
+}
+
 func (k *kept) Known(kernel, config string) (Outcome, bool) {
 	o, ok := k.known[config]
 	return o, ok
