@@ -45,7 +45,7 @@ func fitsSpaces(strategy string, choices []lower.Choice) error {
 	}
 	for _, c := range choices {
 		if _, err := search.New(strategy, search.Problem{Space: search.Of(c.Space)}); err != nil {
-			return strategyFile(fmt.Errorf("%s: %w", kernelPlace(c), err))
+			return strategyFile(fmt.Errorf("%s: %w", c.Name(), err))
 		}
 	}
 	return nil

@@ -207,7 +207,7 @@ type constraintSpace struct {
 func newSpaces(choices []lower.Choice) spaces {
 	out := spaces{Plans: plans(choices), Kernels: []kernelSpace{}}
 	for _, c := range choices {
-		k := kernelSpace{Kernel: kernelPlace(c), Count: c.Space.Count(), Default: c.Space.Default("").String(), Families: []familySpace{}}
+		k := kernelSpace{Kernel: c.Name(), Count: c.Space.Count(), Default: c.Space.Default("").String(), Families: []familySpace{}}
 		for i := range c.Space.Families {
 			f := &c.Space.Families[i]
 			fs := familySpace{Name: f.Name, Doc: f.Doc, Count: f.Count(), Params: []paramSpace{}, Constraints: []constraintSpace{}}
@@ -227,8 +227,6 @@ func newSpaces(choices []lower.Choice) spaces {
 	}
 	return out
 }
-
-func kernelPlace(c lower.Choice) string { return fmt.Sprintf("%s[%d:%d]", c.Stage, c.From, c.To) }
 
 // printSpaces prints the spaces for people.
 func printSpaces(a *app, choices []lower.Choice) error {

@@ -22,6 +22,8 @@ import (
 // notebook keeps the trials of a search in the store. It implements tuner.Log.
 type notebook struct {
 	ctx     context.Context
+	store   *store.Store
+	about   store.Scenario
 	session *store.Session
 	known   *store.Knowledge // nil if all is to be measured anew
 }
@@ -68,8 +70,8 @@ func features(b *ir.Binding) store.Features {
 // notebook begins a session, or takes up the one that --resume names; then it
 // also returns what that had come to.
 func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook, []tuner.Outcome, error) {
-	n := &notebook{ctx: a.ctx}
 	about := scenario(o.Bound, o.Lab.About())
+	n := &notebook{ctx: a.ctx, store: s, about: about}
 	if !c.Anew {
 		var err error
 		if n.known, err = s.Known(a.ctx, about); err != nil {
@@ -342,9 +344,36 @@ func (n *notebook) Known(kernel, config string) (tuner.Outcome, bool) {
 	return tried(&r.Trial), true
 }
 
-// Condemn implements tuner.Log.
+// Condemn implements tuner.Log. Plans that earlier searches have come to at these
+// sizes are wrong, too, if they have the configuration: run would take them.
 func (n *notebook) Condemn(o tuner.Outcome) error {
-	return n.session.Condemn(n.ctx, o.Kernel, o.Config, verdictOf[o.Reason], o.Message)
+	v := verdictOf[o.Reason]
+	if err := n.session.Condemn(n.ctx, o.Kernel, o.Config, v, o.Message); err != nil || v != store.Wrong {
+		return err
+	}
+	ctx := context.WithoutCancel(n.ctx)
+	list, err := n.store.Plans(ctx, n.about)
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if r.Session.Sizes != n.about.Sizes || !has(r.Config, o.Kernel, o.Config) {
+			continue
+		}
+		t := store.Trial{Config: r.Config, Verdict: store.Wrong, Note: o.Kernel + " " + o.Config + ": " + o.Message}
+		if err := n.session.Append(ctx, &t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has reports whether a plan has a kernel with a configuration.
+func has(plan, kernel, config string) bool {
+	p, err := schedule.ParsePlan(plan)
+	return err == nil && slices.ContainsFunc(p.Kernels, func(k schedule.Kernel) bool {
+		return k.Name() == kernel && k.Config.String() == config
+	})
 }
 
 // tried is a trial of the store as the tuner has it.

@@ -43,8 +43,8 @@ func TestCostsAreKept(t *testing.T) {
 	}
 }
 
-// What is condemned is not offered to the next search as right, and a search that
-// goes on knows what it took.
+// What is condemned is not offered to the next search as right, nor are plans that
+// have it; and a search that goes on knows what it took.
 func TestCondemnedIsKept(t *testing.T) {
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), store.Options{})
 	if err != nil {
@@ -53,7 +53,17 @@ func TestCondemnedIsKept(t *testing.T) {
 	defer s.Close()
 	var search store.Search
 	search.Program.Hash = "6f1e"
-	n := &notebook{ctx: t.Context()}
+	n := &notebook{ctx: t.Context(), store: s, about: search.Scenario}
+	earlier, err := s.Begin(t.Context(), search)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans := []string{"heat[0:1]@1{family=cells}", "heat[0:1]@1{family=tile}", "heat[1:2]@1{family=cells}"}
+	for i, plan := range plans {
+		if err := earlier.Append(t.Context(), &store.Trial{Config: plan, Verdict: store.OK, Median: float64(i + 1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if n.session, err = s.Begin(t.Context(), search); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +80,10 @@ func TestCondemnedIsKept(t *testing.T) {
 	}
 	if x, ok := n.Known(o.Kernel, o.Config); !ok || x.Verdict != tuner.Wrong || x.Reason != "wrong" || x.Message != o.Message || x.Seconds != 0.5 {
 		t.Errorf("%+v", x)
+	}
+	list, err := s.Plans(t.Context(), search.Scenario)
+	if err != nil || len(list) != 2 || list[0].Config != plans[1] || list[1].Config != plans[2] {
+		t.Errorf("%v, %+v", err, list)
 	}
 	o.Config = "family=tile"
 	if err := n.Condemn(o); err == nil {

@@ -76,9 +76,6 @@ func (c *chooser) find(stage string, from, to int, space schedule.Space) (schedu
 	return space.Complete(partial)
 }
 
-// place names the statements of a kernel.
-func place(k schedule.Kernel) string { return fmt.Sprintf("%s[%d:%d]", k.Stage, k.From, k.To) }
-
 // check returns an error if the plan says something that no kernel heeds.
 func (c *chooser) check() error {
 	if c.family != nil && !c.fits {
@@ -96,14 +93,14 @@ func (c *chooser) check() error {
 		k := c.plan.Kernels[i]
 		var have, stages []string
 		for _, q := range c.known {
-			have = append(have, place(q))
+			have = append(have, q.Name())
 			stages = append(stages, q.Stage)
 		}
 		if near := diag.Nearest(k.Stage, stages); near != "" {
 			have = slices.DeleteFunc(have, func(s string) bool { return !strings.HasPrefix(s, near+"[") })
-			return fmt.Errorf("plan: the program has no kernel %s; did you mean %s?", place(k), strings.Join(have, " or "))
+			return fmt.Errorf("plan: the program has no kernel %s; did you mean %s?", k.Name(), strings.Join(have, " or "))
 		}
-		return fmt.Errorf("plan: the program has no kernel %s; it has %s", place(k), strings.Join(have, ", "))
+		return fmt.Errorf("plan: the program has no kernel %s; it has %s", k.Name(), strings.Join(have, ", "))
 	}
 	return nil
 }

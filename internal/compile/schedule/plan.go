@@ -31,6 +31,9 @@ type Kernel struct {
 	Config   Config
 }
 
+// Name is the place of the kernel in the program, such as heat[0:1].
+func (k Kernel) Name() string { return fmt.Sprintf("%s[%d:%d]", k.Stage, k.From, k.To) }
+
 // ParsePlan reads the text of a plan: kernels that are separated by
 // semicolons, after or instead of a bare configuration that is meant for every
 // kernel that it fits.
@@ -108,5 +111,5 @@ func ParseKernel(text string) (Kernel, error) {
 
 // String returns the text that ParseKernel reads.
 func (k Kernel) String() string {
-	return fmt.Sprintf("%s[%d:%d]@%d{%s}", k.Stage, k.From, k.To, k.Depth, k.Config)
+	return fmt.Sprintf("%s@%d{%s}", k.Name(), k.Depth, k.Config)
 }

@@ -165,7 +165,7 @@ func (t *tuning) blame(rivals []*rival) error {
 // right returns the outcome of the configuration that a plan has for this
 // kernel, if that was tried and right; else nil.
 func (k *kernelSearch) right(p schedule.Plan) *Outcome {
-	i := slices.IndexFunc(p.Kernels, func(x schedule.Kernel) bool { return kernelName(x) == k.name })
+	i := slices.IndexFunc(p.Kernels, func(x schedule.Kernel) bool { return x.Name() == k.name })
 	if i < 0 {
 		return nil
 	}

@@ -316,7 +316,7 @@ func (t *tuning) allowed(plan string) bool {
 		return false
 	}
 	for _, k := range p.Kernels {
-		i := slices.IndexFunc(t.kernels, func(s *kernelSearch) bool { return s.name == kernelName(k) })
+		i := slices.IndexFunc(t.kernels, func(s *kernelSearch) bool { return s.name == k.Name() })
 		if i >= 0 && t.kernels[i].space.Schedule().Check(k.Config) != nil {
 			return false
 		}

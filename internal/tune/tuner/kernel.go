@@ -239,7 +239,7 @@ func (k *kernelSearch) with(c schedule.Config) schedule.Plan {
 	p := k.plan
 	p.Kernels = slices.Clone(p.Kernels)
 	for i := range p.Kernels {
-		if kernelName(p.Kernels[i]) == k.name {
+		if p.Kernels[i].Name() == k.name {
 			p.Kernels[i].Config = c
 		}
 	}

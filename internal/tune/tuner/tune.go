@@ -185,7 +185,7 @@ func (t *tuning) setUp(ctx context.Context) error {
 // search makes the search for one kernel; nil if there is nothing to choose.
 func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
 	k := &kernelSearch{
-		tuning: t, kernel: c.Kernel, name: kernelName(c.Kernel), plan: usual,
+		tuning: t, kernel: c.Kernel, name: c.Name(), plan: usual,
 		waiting: map[int]*attempt{}, same: map[string]*Outcome{}, past: map[string]*Outcome{},
 	}
 	i := slices.IndexFunc(t.stages, func(s *stage) bool { return s.stage.Name == c.Stage })
@@ -296,9 +296,6 @@ func (t *tuning) sizes() map[string]int64 {
 	return sizes
 }
 
-// kernelName names a kernel of a plan.
-func kernelName(k schedule.Kernel) string { return fmt.Sprintf("%s[%d:%d]", k.Stage, k.From, k.To) }
-
 // one searches one kernel within its share of what is left.
 func (t *tuning) one(ctx context.Context, i int, k *kernelSearch) error {
 	si := slices.Index(t.stages, k.stage)
@@ -351,7 +348,7 @@ func (k *kernelSearch) with2(p schedule.Plan) schedule.Plan {
 	}
 	p.Kernels = slices.Clone(p.Kernels)
 	for i := range p.Kernels {
-		if kernelName(p.Kernels[i]) == k.name {
+		if p.Kernels[i].Name() == k.name {
 			p.Kernels[i].Config = c
 		}
 	}
