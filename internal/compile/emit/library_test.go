@@ -63,8 +63,10 @@ func TestWrapCommas(t *testing.T) {
 		{"    int function(int first, int second);", "    int function(int first,\n            int second);"},
 		{`    call("one, two, three, four, five", 2);`, "    call(\"one, two, three, four, five\",\n            2);"},
 		{"// a comment, which is longer than the width, stays", "// a comment, which is longer than the width, stays"},
+		{"void f(int first, int second) // does this, and that", "void f(int first,\n        int second) // does this, and that"},
+		{`    call("no // remark", 1, two, three);`, "    call(\"no // remark\", 1,\n            two, three);"},
 	} {
-		if got := wrapCommas(c.text, `"`, "", 30, 8); got != c.want {
+		if got := wrapCommas(c.text, `"`, "//", "", 30, 8); got != c.want {
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)
 		}
 	}

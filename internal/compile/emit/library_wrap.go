@@ -3,8 +3,8 @@ package emit
 import "strings"
 
 // wrapCommas breaks lines after commas once they are too long. tail ends a
-// broken line, and inside quotes none is broken.
-func wrapCommas(text, quote, tail string, width, indent int) string {
+// broken line. Inside quotes none is broken, nor in what follows a remark's mark.
+func wrapCommas(text, quote, remark, tail string, width, indent int) string {
 	lines := strings.Split(text, "\n")
 	for n, line := range lines {
 		if len(line) <= width || isRemark(line) {
@@ -14,7 +14,7 @@ func wrapCommas(text, quote, tail string, width, indent int) string {
 		next := lead + strings.Repeat(" ", indent)
 		var b strings.Builder
 		col := 0
-		for i, part := range splitCommas(line, quote) {
+		for i, part := range splitCommas(line, quote, remark) {
 			switch {
 			case i == 0:
 			case col+1+len(part)+len(tail) > width:
@@ -38,12 +38,15 @@ func isRemark(line string) bool {
 	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*") || strings.HasPrefix(line, "#")
 }
 
-// splitCommas splits a line after every comma and space outside quotes.
-func splitCommas(line, quote string) []string {
+// splitCommas splits a line after every comma and space outside quotes and
+// remarks.
+func splitCommas(line, quote, remark string) []string {
 	var parts []string
 	start, quoted := 0, false
 	for i := 0; i < len(line); i++ {
 		switch {
+		case !quoted && strings.HasPrefix(line[i:], remark):
+			return append(parts, line[start:])
 		case strings.IndexByte(quote, line[i]) >= 0:
 			quoted = !quoted
 		case !quoted && line[i] == ',' && i+1 < len(line) && line[i+1] == ' ':
@@ -54,12 +57,12 @@ func splitCommas(line, quote string) []string {
 	return append(parts, line[start:])
 }
 
-func wrapC(text string) string { return wrapCommas(text, `"`, "", lineWidth, 8) }
+func wrapC(text string) string { return wrapCommas(text, `"`, "//", "", lineWidth, 8) }
 
 // wrapFortran keeps lines within the 132 columns of the free form.
-func wrapFortran(text string) string { return wrapCommas(text, `"`, " &", 100, 4) }
+func wrapFortran(text string) string { return wrapCommas(text, `"`, "!", " &", 100, 4) }
 
-func wrapPython(text string) string { return wrapCommas(text, `"`, "", 99, 8) }
+func wrapPython(text string) string { return wrapCommas(text, `"`, "#", "", 99, 8) }
 
 // wrapComment breaks a text into the lines of a C comment.
 func wrapComment(text string) string { return wrapWords(text, "\n *     ") }
