@@ -32,6 +32,7 @@ type libraryCode struct {
 	Exchange    bool // Restore exchanges
 	Images      bool // kernels read memory as images
 	Constants   []libraryConstant
+	Delicate    []libraryDelicate // kernels that are not trusted without a look
 }
 
 // libraryScratch is memory that the handle owns besides grids; Only is what has
@@ -58,6 +59,7 @@ func (l *library) code() (*libraryCode, error) {
 	h.Teams = slices.ContainsFunc(l.module.Kernels, func(k *kernel.Kernel) bool { return kernelThreads(k.Body) > 0 })
 	h.extents()
 	h.Scratch = l.scratch(h)
+	h.Delicate = l.delicate()
 	h.Settle = h.body(func() { h.settle() })
 	h.Checks = h.body(func() { h.checks() })
 	for _, s := range l.module.Program.Stages {
@@ -282,7 +284,7 @@ func (l *library) scratch(h *host) []libraryScratch {
 			h.printer.names[v] = "h->size." + l.Sizes[sc.Params[i]].Field
 		}
 		list = append(list, libraryScratch{
-			Field: h.scratchField(sc), CType: C.Memory[sc.Elem], Cells: h.cells(sc.Cells), Only: l.onlyFor(sc),
+			Field: h.scratchField(sc), CType: C.Memory[sc.Elem], Cells: h.cells(sc.Cells), Only: l.onlyFor(l.needs[sc]),
 		})
 	}
 	return list

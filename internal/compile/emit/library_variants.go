@@ -153,18 +153,18 @@ func (l *library) merge(list []Variant) error {
 // variantSet is a set of variants, one bit each.
 type variantSet uint64
 
-// allVariants have the scratch memory that the initial block needs.
+// allVariants have what the initial block needs.
 const allVariants variantSet = 1<<mostVariants - 1
 
 // mostVariants is how many variants a library may have.
 const mostVariants = 32
 
-// onlyFor says in C which variants need some scratch memory: what has to hold
-// besides. It is "" if all do.
-func (l *library) onlyFor(sc *kernel.Scratch) string {
+// onlyFor says in C which variants need something: what has to hold besides. It
+// is "" if all do.
+func (l *library) onlyFor(set variantSet) string {
 	var tests []string
 	for i := range l.Variants {
-		if l.needs[sc]&(1<<i) != 0 {
+		if set&(1<<i) != 0 {
 			tests = append(tests, fmt.Sprintf("h->variant == %d", i))
 		}
 	}

@@ -17,6 +17,17 @@ const names = `typedef long long int64_t; typedef int int32_t; typedef unsigned 
 #define INFINITY __builtin_huge_valf()
 `
 
+// kernelsOf returns the kernels of a library's source, so that they compile alone.
+func kernelsOf(source string) string {
+	_, kernels, _ := strings.Cut(source, "// ---- kernels ----")
+	kernels, _, _ = strings.Cut(kernels, "// ---- the handle ----")
+	kernels, _, _ = strings.Cut(kernels, "gl_host_") // what only the host calls
+	if at := strings.LastIndex(kernels, "\n}\n"); at > 0 {
+		kernels = kernels[:at+3]
+	}
+	return names + strings.ReplaceAll(kernels, "static __global__", "extern \"C\" __global__")
+}
+
 // The kernels of a library with variants compile for an H200, all of them from
 // one text.
 func TestLibraryVariantsPTX(t *testing.T) {
@@ -59,13 +70,7 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 		if f.Name != "heat.cu" {
 			continue
 		}
-		_, kernels, _ := strings.Cut(f.Text, "// ---- kernels ----")
-		kernels, _, _ = strings.Cut(kernels, "// ---- the handle ----")
-		kernels, _, _ = strings.Cut(kernels, "gl_host_") // what only the host calls
-		if at := strings.LastIndex(kernels, "\n}\n"); at > 0 {
-			kernels = kernels[:at+3]
-		}
-		text := ptx(t, names+strings.ReplaceAll(kernels, "static __global__", "extern \"C\" __global__"))
+		text := ptx(t, kernelsOf(f.Text))
 		for _, name := range []string{"heat_v1_kernel(", "heat_v2_kernel(", "heat_v3_kernel(", "measure_v1_kernel("} {
 			if !strings.Contains(text, ".entry "+name) {
 				t.Errorf("there is no kernel %s", name)

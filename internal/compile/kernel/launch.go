@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/op"
 )
@@ -14,9 +15,7 @@ type Geometry struct {
 	Cluster         [3]int64 // blocks of a cluster; zeros if there are no clusters
 	Shared          int64    // bytes of a block's shared memory, as DynamicShared says
 	Cooperative     bool     // blocks wait for each other: all must run at once
-	// Delicate kernels read images or copy in bulk. NVIDIA's compiler has been
-	// seen to make wrong code of them where it spills registers.
-	Delicate bool
+	Delicate        bool     // as Delicate says
 }
 
 // LaunchGeometry returns the trip counts of a kernel's block, cluster and
@@ -46,18 +45,25 @@ func LaunchGeometry(k *Kernel, args map[*Var]op.Value) (Geometry, error) {
 	for i, n := range g.Cluster { // the loops over blocks count clusters
 		g.Blocks[i] *= max(1, n)
 	}
-	for _, b := range k.Buffers {
-		g.Delicate = g.Delicate || b.Space == Image
-	}
 	WalkStmts(k.Body, func(s Stmt) {
-		switch s := s.(type) {
-		case *Barrier:
-			g.Cooperative = g.Cooperative || s.Scope == GridScope
-		case *BulkCopy:
-			g.Delicate = true
+		if s, ok := s.(*Barrier); ok && s.Scope == GridScope {
+			g.Cooperative = true
 		}
 	}, nil)
+	g.Delicate = Delicate(k)
 	return g, err
+}
+
+// Delicate reports whether a kernel reads images or copies in bulk. NVIDIA's
+// compiler has been seen to make wrong code of such kernels where it spills
+// registers.
+func Delicate(k *Kernel) bool {
+	delicate := slices.ContainsFunc(k.Buffers, func(b *Buffer) bool { return b.Space == Image })
+	WalkStmts(k.Body, func(s Stmt) {
+		_, bulk := s.(*BulkCopy)
+		delicate = delicate || bulk
+	}, nil)
+	return delicate
 }
 
 // measurer collects the trip counts of the loops that a launch runs.
