@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -101,21 +103,56 @@ func (f *Family) checkSettings(c Config) error {
 			return fmt.Errorf("%s is set twice", set.Name)
 		}
 		if !slices.ContainsFunc(p.Values, set.Value.Equal) {
-			return fmt.Errorf("%s takes no value %v; it takes %s", p.Name, set.Value, list(p.Values))
+			return fmt.Errorf("%s takes no value %v; it takes %s", p.Name, set.Value, nearby(set.Value, p.Values))
 		}
 	}
 	return nil
 }
 
+// nearby names the values that are nearest to one that is asked for, if there are
+// too many to name all and they are numbers, or lists of as many. How near is a
+// matter of ratios: 4x16 and 4x64 are about as far from 4x32.
+func nearby(asked Value, values []Value) string {
+	const most = 6
+	type candidate struct {
+		value    Value
+		distance float64
+	}
+	var near []candidate
+	for _, v := range values {
+		if !asked.IsNumber() || len(v.ints) != len(asked.ints) {
+			continue
+		}
+		c := candidate{value: v}
+		for i, n := range v.ints {
+			c.distance += math.Abs(math.Log1p(float64(max(n, 0))) - math.Log1p(float64(max(asked.ints[i], 0))))
+		}
+		near = append(near, c)
+	}
+	if len(values) <= mostListed || len(near) < most {
+		return list(values)
+	}
+	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	near = near[:most]
+	slices.SortFunc(near, func(a, b candidate) int { return slices.Compare(a.value.ints, b.value.ints) })
+	var parts []string
+	for _, c := range near {
+		parts = append(parts, c.value.String())
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(parts, ", "), len(values)-most)
+}
+
+// mostListed is how many values are named where no one is nearer than another.
+const mostListed = 12
+
 // list names at most a dozen values.
 func list(values []Value) string {
-	const most = 12
 	var parts []string
-	for _, v := range values[:min(len(values), most)] {
+	for _, v := range values[:min(len(values), mostListed)] {
 		parts = append(parts, v.String())
 	}
 	text := strings.Join(parts, ", ")
-	if rest := len(values) - most; rest > 0 {
+	if rest := len(values) - mostListed; rest > 0 {
 		text += fmt.Sprintf(" and %d more", rest)
 	}
 	return text

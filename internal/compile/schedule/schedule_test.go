@@ -122,6 +122,33 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Of many values those are named that are nearest to what was asked for.
+func TestCheckNamesNearValues(t *testing.T) {
+	var numbers, blocks []Value
+	for n := int64(4); n <= 200; n += 4 {
+		numbers = append(numbers, Int(n))
+	}
+	for _, j := range []int64{8, 1, 4, 2} {
+		for _, i := range []int64{32, 64, 128, 16} {
+			blocks = append(blocks, Int(j, i))
+		}
+	}
+	s := Space{Families: []Family{{Name: "f", Params: []Param{{Name: "chunk", Values: numbers}, {Name: "block", Values: append(blocks, Word("any"))}}}}}
+	for _, test := range []struct{ text, want string }{
+		{"chunk=1000000,block=2x32", "chunk takes no value 1000000; it takes 180, 184, 188, 192, 196, 200 and 44 more"},
+		{"chunk=-3,block=2x32", "chunk takes no value -3; it takes 4, 8, 12, 16, 20, 24 and 44 more"},
+		{"chunk=50,block=2x32", "chunk takes no value 50; it takes 40, 44, 48, 52, 56, 60 and 44 more"},
+		{"chunk=4,block=3x33", "block takes no value 3x33; it takes 1x32, 2x32, 4x16, 4x32, 4x64, 8x32 and 11 more"},
+		// To lists of other lengths, and to words, nothing is near.
+		{"chunk=4,block=3", "block takes no value 3; it takes 8x32, 8x64, 8x128, 8x16, 1x32, 1x64, 1x128, 1x16, 4x32, 4x64, 4x128, 4x16 and 5 more"},
+		{"chunk=all,block=2x32", "chunk takes no value all; it takes 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48 and 38 more"},
+	} {
+		if got := text(s.Check(must(ParseConfig("family=f," + test.text)))); got != test.want {
+			t.Errorf("Check(%s):\n got %s\nwant %s", test.text, got, test.want)
+		}
+	}
+}
+
 func TestComplete(t *testing.T) {
 	for _, test := range []struct{ partial, want, err string }{
 		{partial: "", want: "family=loops,block=0x64x0,threads=2,stream=none"},
