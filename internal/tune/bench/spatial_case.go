@@ -75,12 +75,6 @@ func SpatialProgram(name, dtype string) (*ir.Program, error) {
 	return spatialCase{gpuCase: gpuCase{name: name, dtype: dtype}}.program()
 }
 
-// SpatialPlans returns the plans that are known to be good for a case.
-func SpatialPlans(name, dtype string) ([]string, error) {
-	file, err := knownPlans()
-	return file[name][dtype], err
-}
-
 // points returns how many points a step computes: the cells of the first grid
 // that it writes.
 func points(b *ir.Binding) float64 {
