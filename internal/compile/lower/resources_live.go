@@ -1,7 +1,7 @@
 package lower
 
 import (
-	"maps"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -22,7 +22,7 @@ func liveRegisters(k *kernel.Kernel) (early, late int64) {
 
 // most returns the most registers that are live at once.
 func (s *liveScan) most(body []kernel.Stmt) int64 {
-	s.live, s.weight, s.peak, s.arrays = map[*kernel.Var]bool{}, 0, 0, 0
+	s.live, s.changes, s.weight, s.peak, s.arrays = map[*kernel.Var]bool{}, nil, 0, 0, 0
 	s.list(body)
 	return s.peak + s.arrays
 }
@@ -31,9 +31,16 @@ func (s *liveScan) most(body []kernel.Stmt) int64 {
 type liveScan struct {
 	uniform map[*kernel.Var]bool
 	live    map[*kernel.Var]bool
-	weight  int64 // of the live ones
+	changes []change // of what is live, in order
+	weight  int64    // of the live ones
 	peak    int64
 	arrays  int64 // of private buffers, which live in registers too
+}
+
+// change is a variable that has become live, or is no longer.
+type change struct {
+	of   *kernel.Var
+	live bool
 }
 
 // registersOf returns the registers that a value takes. Indices are narrowed to
@@ -77,6 +84,7 @@ func (s *liveScan) findUniform(body []kernel.Stmt) {
 func (s *liveScan) add(v *kernel.Var) {
 	if !s.live[v] && !s.uniform[v] {
 		s.live[v] = true
+		s.changes = append(s.changes, change{v, true})
 		s.weight += registersOf(v.Type)
 	}
 }
@@ -84,6 +92,7 @@ func (s *liveScan) add(v *kernel.Var) {
 func (s *liveScan) remove(v *kernel.Var) {
 	if s.live[v] {
 		delete(s.live, v)
+		s.changes = append(s.changes, change{v, false})
 		s.weight -= registersOf(v.Type)
 	}
 }
@@ -208,15 +217,38 @@ func (s *liveScan) vector(st *kernel.StoreVector) {
 	}
 }
 
-// branches joins what either side needs.
+// branches joins what either side needs. Most have few statements, and much is
+// live around them: so changes are undone instead of copying what is live.
 func (s *liveScan) branches(st *kernel.If) {
-	after, weight := maps.Clone(s.live), s.weight
+	start, weight := len(s.changes), s.weight
 	s.list(st.Else)
-	other := s.live
-	s.live, s.weight = after, weight
+	other := slices.Clone(s.changes[start:])
+	for _, c := range slices.Backward(other) {
+		if c.live {
+			delete(s.live, c.of)
+		} else {
+			s.live[c.of] = true
+		}
+	}
+	s.changes, s.weight = s.changes[:start], weight
 	s.list(st.Then)
-	for v := range other {
-		s.add(v)
+	before := map[*kernel.Var]bool{} // of what this side has changed: the first change tells
+	for _, c := range slices.Backward(s.changes[start:]) {
+		before[c.of] = !c.live
+	}
+	after := map[*kernel.Var]bool{} // of what the other side has changed: the last one tells
+	for _, c := range other {
+		after[c.of] = c.live
+	}
+	for v, needed := range after {
+		if needed {
+			s.add(v)
+		}
+	}
+	for v, needed := range before {
+		if _, changed := after[v]; needed && !changed {
+			s.add(v) // after the branches, and the other side does not compute it
+		}
 	}
 	s.uses(st.Cond)
 }
