@@ -1,7 +1,6 @@
 package emit_test
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -31,9 +30,7 @@ func kernelsOf(source string) string {
 // The kernels of a library with variants compile for an H200, all of them from
 // one text.
 func TestLibraryVariantsPTX(t *testing.T) {
-	if _, err := exec.LookPath("clang-19"); err != nil {
-		t.Skip("there is no clang-19")
-	}
+	needClang(t)
 	p, diags := lang.Load(diag.NewSource("heat.loom", `
 parameter N, M, L;
 iterator k, j, i;

@@ -250,9 +250,7 @@ func (t *tuning) rivals() []*rival {
 			if n > 0 && (n >= len(k.fast) || len(t.kernels) > 1) {
 				continue
 			}
-			c := *k
-			c.best = k.fast[n].outcome
-			plan, changed = c.with2(plan), true
+			plan, changed = k.in(plan, k.fast[n].config), true
 		}
 		if changed && !slices.ContainsFunc(list, func(r *rival) bool { return !r.plain && r.plan.String() == plan.String() }) {
 			list = append(list, &rival{name: fmt.Sprintf("found %d", n+1), plan: plan})

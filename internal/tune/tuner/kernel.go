@@ -235,8 +235,10 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 }
 
 // with returns the plan with a configuration of this kernel.
-func (k *kernelSearch) with(c schedule.Config) schedule.Plan {
-	p := k.plan
+func (k *kernelSearch) with(c schedule.Config) schedule.Plan { return k.in(k.plan, c) }
+
+// in returns a plan with a configuration of this kernel.
+func (k *kernelSearch) in(p schedule.Plan, c schedule.Config) schedule.Plan {
 	p.Kernels = slices.Clone(p.Kernels)
 	for i := range p.Kernels {
 		if p.Kernels[i].Name() == k.name {

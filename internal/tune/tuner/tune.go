@@ -315,9 +315,9 @@ func (t *tuning) one(ctx context.Context, i int, k *kernelSearch) error {
 		k.trials = max(1, int(part*float64(t.opts.Trials-t.counts.trials)))
 	}
 	t.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(), Share: mine})
-	for j := range t.kernels[:i] { // those before have their best
-		if b := t.kernels[j].best; b != nil {
-			k.plan = t.kernels[j].with2(k.plan)
+	for _, before := range t.kernels[:i] { // they have their best
+		if len(before.fast) > 0 {
+			k.plan = before.in(k.plan, before.fast[0].config)
 		}
 	}
 	err := k.run(ctx)
@@ -335,24 +335,6 @@ func (t *tuning) take(i int) {
 	if k.best != nil {
 		r.Best = k.best.Config
 	}
-}
-
-// with2 returns a plan with the best configuration of this kernel.
-func (k *kernelSearch) with2(p schedule.Plan) schedule.Plan {
-	if k.best == nil {
-		return p
-	}
-	c, err := schedule.ParseConfig(k.best.Config)
-	if err != nil {
-		return p
-	}
-	p.Kernels = slices.Clone(p.Kernels)
-	for i := range p.Kernels {
-		if p.Kernels[i].Name() == k.name {
-			p.Kernels[i].Config = c
-		}
-	}
-	return p
 }
 
 // gstencils returns the speed of the whole program if this kernel takes so
