@@ -47,6 +47,9 @@ func TestDecide(t *testing.T) {
 	// What holds under a condition.
 	decides(t, some, `(for i i64 serial (i64 0) N (i64 1) (if (lt i M) (then (store w (min i (i64 7)) a)) (else (store w (max (i64 7) i) a))))`,
 		`(for i i64 serial (i64 0) N (i64 1) (if (lt i M) (then (store w i a)) (else (store w i a))))`)
+	// A warp that lacks a lane hands out anything for it.
+	partial := `(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) (i64 6) (i64 1) (shuffle s i64 down t (i32 1)) (store w (max (i64 0) (min s (i64 7))) a)))`
+	decides(t, some, partial, partial)
 	// Comparisons of data stay.
 	decides(t, some, `(if (lt (load u N) a) (then (store w N a)))`, `(if (lt (load u N) a) (then (store w N a)))`)
 }

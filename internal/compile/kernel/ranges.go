@@ -109,7 +109,8 @@ func (f *finder) list(list []Stmt) {
 				f.grow(v, every(v.Type))
 			}
 		case *Shuffle:
-			f.grow(s.Var, f.interval(s.Value))
+			// A lane that the warp does not have gives anything.
+			f.grow(s.Var, every(s.Var.Type))
 		case *Loop:
 			f.grow(s.Var, f.counter(s))
 			f.list(s.Body)
