@@ -71,12 +71,13 @@ func (c *carrier) carry(l *Loop) []Stmt {
 			}
 		}
 	}, nil)
+	// steady reports whether the loop changes nothing in e but its counter.
 	steady := func(e Expr) bool {
 		ok := true
 		Walk(e, func(e Expr) {
 			switch e := e.(type) {
 			case *Ref:
-				ok = ok && !inside[e.Var] && !c.changes[e.Var]
+				ok = ok && (e.Var == l.Var || !inside[e.Var] && !c.changes[e.Var])
 			case *Load:
 				ok = false
 			}
@@ -89,7 +90,11 @@ func (c *carrier) carry(l *Loop) []Stmt {
 		if !isIndexType(let.Value) || heads[let.Var] || let.Value.Type() != l.Var.Type || !steady(l.Step) {
 			return false
 		}
+		// What varies may not show in the first value: (k - lo)*x is 0.
 		value := opened(let.Value, values)
+		if !steady(value) {
+			return false
+		}
 		first := Rewrite(value, func(e Expr) Expr {
 			if isRef(e, l.Var) {
 				return l.Lo

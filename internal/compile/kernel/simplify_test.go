@@ -306,6 +306,9 @@ func TestCarry(t *testing.T) {
 		threads(`(for k i64 serial (i64 0) N (i64 1) (let at i64 (add (add k b) i)) (store w at a))`),         // no product
 		threads(`(for k i64 serial (i64 0) N (i64 1) (let q i64 (cast i64 (load c k))) (let at i64 (add (mul (mul k q) N) i)) (store w at a))`),
 		threads(`(for k i64 serial (i64 0) N (i64 1) (let at i64 (add (mul (add k b) N) i)) (if (lt at N) (then (store w at a))))`), // decides
+		// What varies, and does not show in the first value.
+		threads(`(for k i64 serial b N (i64 1) (var q i64 (i64 1)) (set q (add q k)) (let at i64 (add (mul (mul (sub k b) q) N) i)) (store w at a))`),
+		threads(`(var q i64 (i64 1)) (for k i64 serial b N (i64 1) (let at i64 (add (mul (mul (sub k b) q) N) i)) (store w at a) (set q (add q k)))`),
 		`(for k i64 parallel (i64 0) N (i64 1) (let at i64 (add (mul (add k N) N) (i64 3))) (store w at a))`,
 	} {
 		run(t, "carry", body, body)
