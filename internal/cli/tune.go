@@ -231,8 +231,8 @@ func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
 
 // printTuning prints the table of plans and the best of them.
 func printTuning(a *app, r *tuner.Result) {
-	fmt.Fprintf(a.stdout, "%s on %s: %s in %s, %.1f a second, %s idle %.0f %% of the time, checking again %.0f %%\n",
-		r.Program, r.Device.Name, count(r.Trials, "configuration"), seconds(r.Seconds), r.Rate, r.Device.ID, 100*r.Idle, 100*r.Rechecked)
+	fmt.Fprintf(a.stdout, "%s on %s: %s in %s, %.1f a second, %s %s\n",
+		r.Program, r.Device.Name, count(r.Trials, "configuration"), seconds(r.Seconds), r.Rate, r.Device.ID, r.Idleness())
 	if n := fromStore(r); n > 0 {
 		fmt.Fprintf(a.stdout, "  %d not measured: the store knew them (--anew measures again)\n", n)
 	}

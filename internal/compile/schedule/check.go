@@ -103,29 +103,33 @@ func (f *Family) checkSettings(c Config) error {
 			return fmt.Errorf("%s is set twice", set.Name)
 		}
 		if !slices.ContainsFunc(p.Values, set.Value.Equal) {
-			return fmt.Errorf("%s takes no value %v; it takes %s", p.Name, set.Value, nearby(set.Value, p.Values))
+			return fmt.Errorf("%s takes no value %v; it takes %s", p.Name, set.Value, nearby([]Value{set.Value}, p.Values))
 		}
 	}
 	return nil
 }
 
-// nearby names the values that are nearest to one that is asked for, if there are
-// too many to name all and they are numbers, or lists of as many. How near is a
+// nearby names the values that are nearest to the one that is asked for, if there
+// are too many to name all and they are numbers, or lists of as many. How near is a
 // matter of ratios: 4x16 and 4x64 are about as far from 4x32.
-func nearby(asked Value, values []Value) string {
+func nearby(asked, values []Value) string {
 	const most = 6
+	if len(asked) != 1 {
+		return list(values)
+	}
+	wanted := asked[0]
 	type candidate struct {
 		value    Value
 		distance float64
 	}
 	var near []candidate
 	for _, v := range values {
-		if !asked.IsNumber() || len(v.ints) != len(asked.ints) {
+		if !wanted.IsNumber() || len(v.ints) != len(wanted.ints) {
 			continue
 		}
 		c := candidate{value: v}
 		for i, n := range v.ints {
-			c.distance += math.Abs(math.Log1p(float64(max(n, 0))) - math.Log1p(float64(max(asked.ints[i], 0))))
+			c.distance += math.Abs(math.Log1p(float64(max(n, 0))) - math.Log1p(float64(max(wanted.ints[i], 0))))
 		}
 		near = append(near, c)
 	}

@@ -17,7 +17,7 @@ func (s Space) Fix(name string, values ...Value) (Space, error) {
 	if name == "family" {
 		return s.fixFamily(values)
 	}
-	return s.restrict(name, list(values), true, func(v Value) bool { return slices.ContainsFunc(values, v.Equal) })
+	return s.restrict(name, list(values), values, true, func(v Value) bool { return slices.ContainsFunc(values, v.Equal) })
 }
 
 // Limit returns the configurations in which a parameter, if it exists, is as a
@@ -37,12 +37,12 @@ func (s Space) Limit(text string) (Space, error) {
 	if l.name == "family" {
 		return s.limitFamily(l)
 	}
-	return s.restrict(l.name, strings.TrimSpace(l.op+" "+l.text), false, l.holds)
+	return s.restrict(l.name, strings.TrimSpace(l.op+" "+l.text), l.values, false, l.holds)
 }
 
 // Choose is Fix with a test in the place of values; what says which pass.
 func (s Space) Choose(name, what string, pass func(Value) bool) (Space, error) {
-	return s.restrict(name, what, true, pass)
+	return s.restrict(name, what, nil, true, pass)
 }
 
 // Prefer returns the space with another default of a parameter in every family
@@ -132,8 +132,8 @@ func (f *Family) prune(k *Constraint) bool {
 }
 
 // restrict keeps the values of a parameter that pass; must leaves out families
-// that do not have it.
-func (s Space) restrict(name, what string, must bool, pass func(Value) bool) (Space, error) {
+// that do not have it. What and the values say what is asked for.
+func (s Space) restrict(name, what string, asked []Value, must bool, pass func(Value) bool) (Space, error) {
 	var out Space
 	var first error
 	refuse := func(err error) {
@@ -160,7 +160,7 @@ func (s Space) restrict(name, what string, must bool, pass func(Value) bool) (Sp
 				possible = f.require(p.When)
 			}
 		case must, len(p.When) == 0:
-			refuse(fmt.Errorf("%s takes no value %s; it takes %s", name, what, list(p.Values)))
+			refuse(fmt.Errorf("%s takes no value %s; it takes %s", name, what, nearby(asked, p.Values)))
 			continue
 		default:
 			f.remove(name)

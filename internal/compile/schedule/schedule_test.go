@@ -123,7 +123,7 @@ func TestCheck(t *testing.T) {
 }
 
 // Of many values those are named that are nearest to what was asked for.
-func TestCheckNamesNearValues(t *testing.T) {
+func TestNearValuesAreNamed(t *testing.T) {
 	var numbers, blocks []Value
 	for n := int64(4); n <= 200; n += 4 {
 		numbers = append(numbers, Int(n))
@@ -145,6 +145,17 @@ func TestCheckNamesNearValues(t *testing.T) {
 	} {
 		if got := text(s.Check(must(ParseConfig("family=f," + test.text)))); got != test.want {
 			t.Errorf("Check(%s):\n got %s\nwant %s", test.text, got, test.want)
+		}
+	}
+	// Restrictions do, where it is one value.
+	for _, test := range []struct{ text, want string }{
+		{"block:=3x33", "block takes no value 3x33; it takes 1x32, 2x32, 4x16, 4x32, 4x64, 8x32 and 11 more"},
+		{"chunk:=50", "chunk takes no value 50; it takes 40, 44, 48, 52, 56, 60 and 44 more"},
+		{"chunk:=50|70", "chunk takes no value 50, 70; it takes 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48 and 38 more"},
+		{"chunk>200", "chunk takes no value > 200; it takes 180, 184, 188, 192, 196, 200 and 44 more"},
+	} {
+		if _, err := limited(s, test.text); text(err) != test.want {
+			t.Errorf("%s:\n got %s\nwant %s", test.text, text(err), test.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -278,6 +279,22 @@ func TestInterruptedRecordingIsKept(t *testing.T) {
 
 // Replays stop at what is found in time, at a simulated clock of which each
 // configuration takes its share.
+// Where nothing is to be measured there has to be something to tell of.
+func TestNothingToDo(t *testing.T) {
+	var log strings.Builder
+	o := TunerOptions{Folder: filepath.Join(t.TempDir(), "none"), Log: &log}
+	if _, err := Tuner(t.Context(), o); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), o.Folder) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(o.Folder); err == nil {
+		t.Errorf("%s was made", o.Folder)
+	}
+	o.Folder = t.TempDir()
+	if rows, err := Tuner(t.Context(), o); err != nil || len(rows) > 0 || !strings.Contains(log.String(), "nothing to report yet") {
+		t.Errorf("%v, %v: %s", rows, err, log.String())
+	}
+}
+
 func TestReached(t *testing.T) {
 	r := &replay.Recording{Params: []replay.Param{{Name: "p", Default: -1}}}
 	for i := range 100 {

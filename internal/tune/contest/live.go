@@ -55,8 +55,8 @@ func (s *site) search(ctx context.Context, x *Subject, b *book, budget time.Dura
 	if err := writeJSON(b.aside(), &b.about); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.log, "%s: %.4g GStencil/s after %d configurations in %.1f s, device idle %.0f %% of the time, checking again %.0f %%\n",
-		x.Name(), best.GStencils, r.Trials, r.Seconds, 100*r.Idle, 100*r.Rechecked)
+	fmt.Fprintf(s.log, "%s: %.4g GStencil/s after %d configurations in %.1f s, device %s\n",
+		x.Name(), best.GStencils, r.Trials, r.Seconds, r.Idleness())
 	return writeJSON(s.livePath(x), &live{
 		Strategy: defaultStrategy, Seconds: r.Seconds, Trials: r.Trials, Rate: r.Rate, GStencils: best.GStencils, Plan: best.Plan,
 		Configurations: r.Kernels[0].Configurations, Idle: r.Idle, Rechecked: r.Rechecked, CopyGStencils: r.Bound.GStencils,

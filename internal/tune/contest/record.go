@@ -74,8 +74,8 @@ func (s *site) record(ctx context.Context, x *Subject, b *book, until time.Time)
 	if err != nil {
 		return fmt.Errorf("%s: %w", x.Name(), err)
 	}
-	fmt.Fprintf(s.log, "%s: %d of %d configurations are recorded; %.1f a second, device idle %.0f %% of the time, checking again %.0f %%\n",
-		x.Name(), len(b.list), b.about.Configurations, r.Rate, 100*r.Idle, 100*r.Rechecked)
+	fmt.Fprintf(s.log, "%s: %d of %d configurations are recorded; %.1f a second, device %s\n",
+		x.Name(), len(b.list), b.about.Configurations, r.Rate, r.Idleness())
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

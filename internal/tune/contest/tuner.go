@@ -53,8 +53,12 @@ type TunerRow struct {
 // returns a row for each subject that was recorded and searched, in this call or
 // an earlier one.
 func Tuner(ctx context.Context, o TunerOptions) ([]TunerRow, error) {
-	if err := os.MkdirAll(o.Folder, 0o777); err != nil {
-		return nil, err
+	if o.Record > 0 || o.Live > 0 {
+		if err := os.MkdirAll(o.Folder, 0o777); err != nil {
+			return nil, err
+		}
+	} else if _, err := os.Stat(o.Folder); err != nil {
+		return nil, fmt.Errorf("there is nothing to replay or to report: %w", err)
 	}
 	s := &site{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
 	books := make([]*book, len(o.Subjects))
@@ -74,6 +78,9 @@ func Tuner(ctx context.Context, o TunerOptions) ([]TunerRow, error) {
 		if row != nil {
 			rows = append(rows, *row)
 		}
+	}
+	if len(rows) == 0 && failed == nil {
+		fmt.Fprintf(s.log, "nothing to report yet: no program has been both recorded and searched in %s\n", o.Folder)
 	}
 	return rows, failed
 }

@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 
@@ -31,6 +32,16 @@ type Result struct {
 	Refusals    []Refusal      `json:"refusals"`
 	Drift       []DriftPoint   `json:"drift,omitempty"` // the default's time, from time to time
 	Totals      map[string]int `json:"totals"`
+}
+
+// Idleness says what part of the search the device had no variant to measure in.
+// Where compilers share its processors it never checks again meanwhile.
+func (r *Result) Idleness() string {
+	text := fmt.Sprintf("idle %.0f %% of the time", 100*r.Idle)
+	if r.Rechecked > 0 {
+		text += fmt.Sprintf(", checking again %.0f %%", 100*r.Rechecked)
+	}
+	return text
 }
 
 // Size is the value of a parameter.
