@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -145,6 +146,7 @@ type index struct {
 	key       string
 	constants []constantHit
 	negate    kernel.Expr // Bool, or nil
+	single    bool        // where it is beyond a face, that is by one cell
 }
 
 type constantHit struct{ cond, value kernel.Expr }
@@ -165,18 +167,25 @@ func (c *cell) index(a *ir.Access, d int, ix ir.Index) index {
 	}
 	faces := a.Array.Dims[d].Faces
 	holds := a.Array.Holds(d)
-	low := faces.Low.Kind != ir.None && c.crosses(ix, holds.Lo, c.loBounds, -1)
-	high := faces.High.Kind != ir.None && c.crosses(ix, holds.Hi, c.hiBounds, 1)
+	below, above := c.beyond(ix, holds.Lo, c.loBounds, -1), c.beyond(ix, holds.Hi, c.hiBounds, 1)
+	low, high := faces.Low.Kind != ir.None && below > 0, faces.High.Kind != ir.None && above > 0
 	if !low && !high {
 		return out
 	}
+	out.single = (!low || below == 1) && (!high || above == 1)
 	return c.mapped(a.Array, d, out, low, high)
 }
 
-// crosses reports whether an access may read beyond a face: side is -1 for the
-// low face and 1 for the high one. ends are the dimension's bounds on that
-// side, of which there is more than one only for local grids.
+// crosses reports whether an access may read beyond a face; see beyond.
 func (c *cell) crosses(ix ir.Index, ends []ir.Affine, loop func(axis int) []ir.Affine, side int64) bool {
+	return c.beyond(ix, ends, loop, side) > 0
+}
+
+// beyond returns how many cells beyond a face an access may read, math.MaxInt64 if
+// that depends on the sizes: side is -1 for the low face and 1 for the high one.
+// ends are the dimension's bounds on that side, of which there is more than one
+// only for local grids.
+func (c *cell) beyond(ix ir.Index, ends []ir.Affine, loop func(axis int) []ir.Affine, side int64) int64 {
 	var from []ir.Affine
 	if ix.Axis < 0 {
 		from = []ir.Affine{ir.Num(ix.Offset)}
@@ -185,18 +194,17 @@ func (c *cell) crosses(ix ir.Index, ends []ir.Affine, loop func(axis int) []ir.A
 			from = append(from, b.Add(ix.Offset))
 		}
 	}
+	far := int64(0)
 	for _, end := range ends {
-		inside := false
+		least := int64(math.MaxInt64)
 		for _, f := range from {
-			if d, ok := f.Diff(end); ok && d*side <= 0 {
-				inside = true
+			if d, ok := f.Diff(end); ok {
+				least = min(least, d*side)
 			}
 		}
-		if !inside {
-			return true
-		}
+		far = max(far, least)
 	}
-	return false
+	return far
 }
 
 // loBounds returns bounds that every cell of the loop respects on an axis.
@@ -231,6 +239,9 @@ func (c *cell) throughFaces(s *scope, a *ir.Array, d int, raw index, key, name s
 			return
 		}
 		to, neg := mapIndex(f.Kind, x, lo, hi)
+		if c.opts.Target == CPU {
+			to, neg = mapNear(f.Kind, x, lo, hi, which == "above", raw.single, to, neg)
+		}
 		if f.Kind == ir.Constant {
 			// Any cell will do: its value is not used.
 			hit := s.let(c.env, key+":"+which, name+"_"+which, cond)
@@ -256,48 +267,6 @@ func (c *cell) throughFaces(s *scope, a *ir.Array, d int, raw index, key, name s
 		out.negate = s.let(c.env, key+":neg", name+"_neg", negate)
 	}
 	return out
-}
-
-// mapIndex is ir.MapIndex as expressions, for an x beyond the face.
-func mapIndex(kind ir.BoundaryKind, x, lo, hi kernel.Expr) (at, negate kernel.Expr) {
-	n := kernel.Add(kernel.Sub(hi, lo), kernel.I(1))
-	switch kind {
-	case ir.Constant:
-		return lo, nil
-	case ir.Clamp:
-		return kernel.Min(kernel.Max(x, lo), hi), nil
-	case ir.Periodic:
-		return kernel.Add(floorMod(kernel.Sub(x, lo), n), lo), nil
-	case ir.Mirror, ir.AntiMirror:
-		p := floorMod(kernel.Sub(x, lo), kernel.Mul(n, kernel.I(2)))
-		back := kernel.Ge(p, n)
-		at = kernel.Add(kernel.Sel(back, kernel.Sub(kernel.Sub(kernel.Mul(n, kernel.I(2)), kernel.I(1)), p), p), lo)
-		if kind == ir.AntiMirror {
-			negate = back
-		}
-		return at, negate
-	case ir.Reflect, ir.AntiReflect:
-		// A period of 0, for a single cell, is replaced by 1: every index maps
-		// to that cell.
-		period := kernel.Max(kernel.Mul(kernel.Sub(n, kernel.I(1)), kernel.I(2)), kernel.I(1))
-		p := floorMod(kernel.Sub(x, lo), period)
-		at = kernel.Add(kernel.Sel(kernel.Ge(p, n), kernel.Sub(period, p), p), lo)
-		if kind == ir.AntiReflect {
-			gap := kernel.Max(kernel.Sub(n, kernel.I(1)), kernel.I(1))
-			out := kernel.Max(kernel.Sub(lo, x), kernel.Sub(x, hi))
-			crossings := kernel.CeilDiv(out, gap)
-			odd := kernel.Bin(op.Eq, kernel.Bin(op.Rem, crossings, kernel.I(2)), kernel.I(1))
-			negate = kernel.And(kernel.Bin(op.Gt, n, kernel.I(1)), odd)
-		}
-		return at, negate
-	}
-	panic("lower: no index map for " + kind.String())
-}
-
-// floorMod returns x modulo n in 0..n-1, for n > 0.
-func floorMod(x, n kernel.Expr) kernel.Expr {
-	r := kernel.Bin(op.Rem, x, n)
-	return kernel.Bin(op.Rem, kernel.Add(r, n), n)
 }
 
 // element returns the position of a cell within a store. The part that does

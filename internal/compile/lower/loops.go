@@ -234,17 +234,28 @@ func (l *loopNest) parts(row *scope, outerEdges map[int]bool, cut rowCut) []kern
 	}
 	var out []kernel.Stmt
 	if sp.low {
-		out = append(out, l.part(row, ends, cut.lo, cut.inLo, false)...)
+		out = append(out, l.end(row, ends, cut.lo, cut.inLo, sp.single.low))
 	}
-	out = append(out, l.part(row, outerEdges, cut.inLo, cut.inHi, true)...)
+	out = append(out, l.part(row, outerEdges, cut.inLo, cut.inHi, true))
 	if sp.high {
-		out = append(out, l.part(row, ends, cut.inHi, cut.hi, false)...)
+		out = append(out, l.end(row, ends, cut.inHi, cut.hi, sp.single.high))
 	}
 	return out
 }
 
+// end builds the part at one end of a row. Where that is one cell at most there is
+// no loop, which compilers would prepare for many.
+func (l *loopNest) end(row *scope, edge map[int]bool, lo, hi kernel.Expr, single bool) kernel.Stmt {
+	loop := l.part(row, edge, lo, hi, false)
+	if !single {
+		return loop
+	}
+	cell := &kernel.Let{Var: loop.Var, Value: loop.Lo}
+	return &kernel.If{Cond: kernel.Lt(loop.Lo, loop.Hi), Then: append([]kernel.Stmt{cell}, loop.Body...)}
+}
+
 // part builds one loop over cells of a row.
-func (l *loopNest) part(row *scope, edge map[int]bool, lo, hi kernel.Expr, long bool) []kernel.Stmt {
+func (l *loopNest) part(row *scope, edge map[int]bool, lo, hi kernel.Expr, long bool) *kernel.Loop {
 	i := kernel.NewVar(l.Program.Axes[l.inner()], types.I64)
 	pos := map[int]kernel.Expr{}
 	for axis, v := range l.pos {
@@ -282,7 +293,7 @@ func (l *loopNest) part(row *scope, edge map[int]bool, lo, hi kernel.Expr, long 
 		loop.Reduce = nil
 	}
 	loop.Body = body
-	return []kernel.Stmt{loop}
+	return loop
 }
 
 // colored restricts a row's loop to the cells of the group's colour: it starts

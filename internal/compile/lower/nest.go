@@ -56,6 +56,8 @@ type span struct {
 	lo, hi     kernel.Expr // hi is exclusive
 	inLo, inHi kernel.Expr
 	low, high  bool // whether there is an edge region on that side
+	// single says of each side that its edge region is of one cell at most.
+	single struct{ low, high bool }
 	// loBounds and hiBounds are lo and hi as bounds that every cell respects,
 	// where they can be written so for all sizes; else nil.
 	loBounds []ir.Affine
@@ -259,6 +261,12 @@ func (n *nest) axisSpan(axis int) *span {
 	sp.high = differ(append(his, inside.Hi))
 	sp.inLo = n.low(inside.Lo, sp.lo)
 	sp.inHi = kernel.Add(n.high(inside.Hi, kernel.Sub(sp.hi, kernel.I(1))), kernel.I(1))
+	if width, ok := kernel.Difference(sp.inLo, sp.lo); ok {
+		sp.single.low = width <= 1
+	}
+	if width, ok := kernel.Difference(sp.hi, sp.inHi); ok {
+		sp.single.high = width <= 1
+	}
 	return sp
 }
 

@@ -133,7 +133,8 @@ static void ends_4(double *restrict v, const double *restrict most, int64_t N)
         const int64_t i_end = gl_min_i64(i_tile + 16384, i_hi);
         const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);
         const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
-        for (int64_t i = i_tile; i < i_from; ++i) {
+        if (i_tile < i_from) {
+            const int64_t i = i_tile;
             if (i >= 2 && i <= gl_min_i64(2, N - 1)) {
                 v[i] = most[0] + (double)(int32_t)N;
             }

@@ -30,9 +30,10 @@ static void heat(double *restrict out, const double *restrict in, int64_t L, int
                         const int64_t row_jm1 = (k * M + (j - 1)) * N;
                         const int64_t row_kp1 = ((k + 1) * M + j) * N;
                         const int64_t row_km1 = ((k - 1) * M + j) * N;
-                        for (int64_t i = i_tile; i < i_from; ++i) {
-                            const int64_t ip1 = i + 1 > N - 1 ? ((i + 1) % N + N) % N : i + 1;
-                            const int64_t im1 = i - 1 < 0 ? ((i - 1) % N + N) % N : i - 1;
+                        if (i_tile < i_from) {
+                            const int64_t i = i_tile;
+                            const int64_t ip1 = i + 1 > N - 1 ? i + 1 - N : i + 1;
+                            const int64_t im1 = i - 1 < 0 ? i - 1 + N : i - 1;
                             out[row + i] = in[row + i] + a * (in[row + ip1] + in[row + im1] + in[row_jp1 + i]
                                     + in[row_jm1 + i] + in[row_kp1 + i] + in[row_km1 + i]
                                     - 6.0 * in[row + i]);
@@ -43,18 +44,19 @@ static void heat(double *restrict out, const double *restrict in, int64_t L, int
                                     + in[row_jp1 + i] + in[row_jm1 + i] + in[row_kp1 + i] + in[row_km1 + i]
                                     - 6.0 * in[row + i]);
                         }
-                        for (int64_t i = i_to; i < i_end; ++i) {
-                            const int64_t ip1 = i + 1 > N - 1 ? ((i + 1) % N + N) % N : i + 1;
-                            const int64_t im1 = i - 1 < 0 ? ((i - 1) % N + N) % N : i - 1;
+                        if (i_to < i_end) {
+                            const int64_t i = i_to;
+                            const int64_t ip1 = i + 1 > N - 1 ? i + 1 - N : i + 1;
+                            const int64_t im1 = i - 1 < 0 ? i - 1 + N : i - 1;
                             out[row + i] = in[row + i] + a * (in[row + ip1] + in[row + im1] + in[row_jp1 + i]
                                     + in[row_jm1 + i] + in[row_kp1 + i] + in[row_km1 + i]
                                     - 6.0 * in[row + i]);
                         }
                     } else {
                         const int64_t row = (k * M + j) * N;
-                        const int64_t jp1 = j + 1 > M - 1 ? gl_min_i64(gl_max_i64(j + 1, 0), M - 1) : j + 1;
+                        const int64_t jp1 = j + 1 > M - 1 ? M - 1 : j + 1;
                         const int64_t row_jp1 = (k * M + jp1) * N;
-                        const int64_t jm1 = j - 1 < 0 ? gl_min_i64(gl_max_i64(j - 1, 0), M - 1) : j - 1;
+                        const int64_t jm1 = j - 1 < 0 ? 0 : j - 1;
                         const int64_t row_jm1 = (k * M + jm1) * N;
                         const bool kp1_above = k + 1 > L - 1;
                         const int64_t kp1 = k + 1 > L - 1 ? 0 : k + 1;
@@ -62,9 +64,10 @@ static void heat(double *restrict out, const double *restrict in, int64_t L, int
                         const bool km1_below = k - 1 < 0;
                         const int64_t km1 = k - 1 < 0 ? 0 : k - 1;
                         const int64_t row_km1 = (km1 * M + j) * N;
-                        for (int64_t i = i_tile; i < i_from; ++i) {
-                            const int64_t ip1 = i + 1 > N - 1 ? ((i + 1) % N + N) % N : i + 1;
-                            const int64_t im1 = i - 1 < 0 ? ((i - 1) % N + N) % N : i - 1;
+                        if (i_tile < i_from) {
+                            const int64_t i = i_tile;
+                            const int64_t ip1 = i + 1 > N - 1 ? i + 1 - N : i + 1;
+                            const int64_t im1 = i - 1 < 0 ? i - 1 + N : i - 1;
                             out[row + i] = in[row + i] + a * (in[row + ip1] + in[row + im1] + in[row_jp1 + i]
                                     + in[row_jm1 + i] + (kp1_above ? cold / 2.0 : in[row_kp1 + i])
                                     + (km1_below ? cold / 2.0 : in[row_km1 + i]) - 6.0 * in[row + i]);
@@ -76,9 +79,10 @@ static void heat(double *restrict out, const double *restrict in, int64_t L, int
                                     : in[row_kp1 + i]) + (km1_below ? cold / 2.0 : in[row_km1 + i])
                                     - 6.0 * in[row + i]);
                         }
-                        for (int64_t i = i_to; i < i_end; ++i) {
-                            const int64_t ip1 = i + 1 > N - 1 ? ((i + 1) % N + N) % N : i + 1;
-                            const int64_t im1 = i - 1 < 0 ? ((i - 1) % N + N) % N : i - 1;
+                        if (i_to < i_end) {
+                            const int64_t i = i_to;
+                            const int64_t ip1 = i + 1 > N - 1 ? i + 1 - N : i + 1;
+                            const int64_t im1 = i - 1 < 0 ? i - 1 + N : i - 1;
                             out[row + i] = in[row + i] + a * (in[row + ip1] + in[row + im1] + in[row_jp1 + i]
                                     + in[row_jm1 + i] + (kp1_above ? cold / 2.0 : in[row_kp1 + i])
                                     + (km1_below ? cold / 2.0 : in[row_km1 + i]) - 6.0 * in[row + i]);

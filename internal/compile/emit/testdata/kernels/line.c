@@ -19,45 +19,52 @@ static void reach(double *restrict out, const double *restrict a, const double *
         const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);
         const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
         for (int64_t i = i_tile; i < i_from; ++i) {
-            const int64_t im3 = i - 3 < 0 ? (((i - 3) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                    - 3) % (N * 2) + N * 2) % (N * 2) : ((i - 3) % (N * 2) + N * 2) % (N * 2)) : i - 3;
-            const int64_t ip5 = i + 5 > N - 1 ? (((i + 5) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                    + 5) % (N * 2) + N * 2) % (N * 2) : ((i + 5) % (N * 2) + N * 2) % (N * 2)) : i + 5;
-            const int64_t im3_2 = i - 3 < 0 ? (((i - 3) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
-                    - 3) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                    - 1) * 2, 1) : ((i - 3) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i - 3;
-            const int64_t ip5_2 = i + 5 > N - 1 ? (((i + 5) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
+            const int64_t im3 = i - 3 < 0 ? (-1 - (i - 3) <= N - 1 ? -1 - (i - 3) : (((i - 3) % (N * 2)
+                    + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i - 3) % (N * 2) + N * 2) % (N * 2) : ((i
+                    - 3) % (N * 2) + N * 2) % (N * 2))) : i - 3;
+            const int64_t ip5 = i + 5 > N - 1 ? (N * 2 - 1 - (i + 5) >= 0 ? N * 2 - 1 - (i + 5) : (((i
+                    + 5) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i + 5) % (N * 2) + N * 2) % (N * 2)
+                    : ((i + 5) % (N * 2) + N * 2) % (N * 2))) : i + 5;
+            const int64_t im3_2 = i - 3 < 0 ? (0 - (i - 3) <= N - 1 ? 0 - (i - 3) : (((i - 3) % gl_max_i64((N
+                    - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                    ? gl_max_i64((N - 1) * 2, 1) - ((i - 3) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i - 3) % gl_max_i64((N - 1) * 2, 1)
+                    + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i - 3;
+            const int64_t ip5_2 = i + 5 > N - 1 ? ((N - 1) * 2 - (i + 5) >= 0 ? (N - 1) * 2 - (i + 5) : (((i
                     + 5) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                    - 1) * 2, 1) : ((i + 5) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i + 5;
-            const int64_t im3_3 = i - 3 < 0 ? (((i - 3) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                    - 3) % (N * 2) + N * 2) % (N * 2) : ((i - 3) % (N * 2) + N * 2) % (N * 2)) : i - 3;
-            const bool im3_neg = i - 3 < 0 && ((i - 3) % (N * 2) + N * 2) % (N * 2) >= N;
-            const int64_t ip5_3 = i + 5 > N - 1 ? (((i + 5) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                    - ((i + 5) % (N * 2) + N * 2) % (N * 2) : ((i + 5) % (N * 2) + N * 2) % (N * 2)) : i + 5;
-            const bool ip5_neg = i + 5 > N - 1 && ((i + 5) % (N * 2) + N * 2) % (N * 2) >= N;
-            const int64_t im3_4 = i - 3 < 1 ? (((i - 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
-                    - 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                    - 1) * 2, 1) : ((i - 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) + 1 : i - 3;
-            const bool im3_neg_2 = i - 3 < 1 && (N > 1 && ((gl_max_i64(1 - (i - 3), i - 3 - N) + (gl_max_i64(N
-                    - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1));
-            const int64_t ip5_4 = i + 5 > N ? (((i + 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
+                    - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i + 5) % gl_max_i64((N - 1) * 2, 1)
+                    + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i + 5) % gl_max_i64((N
+                    - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i + 5;
+            const int64_t im3_3 = i - 3 < 0 ? (-1 - (i - 3) <= N - 1 ? -1 - (i - 3) : (((i - 3) % (N * 2)
+                    + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i - 3) % (N * 2) + N * 2) % (N * 2) : ((i
+                    - 3) % (N * 2) + N * 2) % (N * 2))) : i - 3;
+            const bool im3_neg = i - 3 < 0 && (-1 - (i - 3) <= N - 1 || ((i - 3) % (N * 2)
+                    + N * 2) % (N * 2) >= N);
+            const int64_t ip5_3 = i + 5 > N - 1 ? (N * 2 - 1 - (i + 5) >= 0 ? N * 2 - 1 - (i + 5) : (((i
+                    + 5) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i + 5) % (N * 2) + N * 2) % (N * 2)
+                    : ((i + 5) % (N * 2) + N * 2) % (N * 2))) : i + 5;
+            const bool ip5_neg = i + 5 > N - 1 && (N * 2 - 1 - (i + 5) >= 0 || ((i + 5) % (N * 2)
+                    + N * 2) % (N * 2) >= N);
+            const int64_t im3_4 = i - 3 < 1 ? (2 - (i - 3) <= N ? 2 - (i - 3) : (((i - 4) % gl_max_i64((N
+                    - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                    ? gl_max_i64((N - 1) * 2, 1) - ((i - 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i - 4) % gl_max_i64((N - 1) * 2, 1)
+                    + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) + 1) : i - 3;
+            const bool im3_neg_2 = i - 3 < 1 && (2 - (i - 3) <= N || (N > 1 && ((gl_max_i64(1 - (i - 3), i - 3
+                    - N) + (gl_max_i64(N - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1)));
+            const int64_t ip5_4 = i + 5 > N ? (N * 2 - (i + 5) >= 1 ? N * 2 - (i + 5) : (((i
                     + 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                    - 1) * 2, 1) : ((i + 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) + 1 : i + 5;
-            const bool ip5_neg_2 = i + 5 > N && (N > 1 && ((gl_max_i64(1 - (i + 5), i + 5 - N) + (gl_max_i64(N
-                    - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1));
-            const int64_t im3_5 = i - 3 < -2 ? gl_min_i64(gl_max_i64(i - 3, -2), N - 3) : i - 3;
+                    - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i + 4) % gl_max_i64((N - 1) * 2, 1)
+                    + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i + 4) % gl_max_i64((N
+                    - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) + 1) : i + 5;
+            const bool ip5_neg_2 = i + 5 > N && (N * 2 - (i + 5) >= 1 || (N > 1 && ((gl_max_i64(1 - (i + 5), i
+                    + 5 - N) + (gl_max_i64(N - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1)));
+            const int64_t im3_5 = i - 3 < -2 ? -2 : i - 3;
             const bool ip5_above = i + 5 > N - 3;
             const int64_t ip5_5 = i + 5 > N - 3 ? -2 : i + 5;
-            const int64_t im3_6 = i - 3 < 0 ? ((i - 3) % N + N) % N : i - 3;
-            const int64_t ip5_6 = i + 5 > N - 1 ? ((i + 5) % N + N) % N : i + 5;
+            const int64_t im3_6 = i - 3 < 0 ? (i - 3 + N >= 0 ? i - 3 + N : ((i - 3) % N + N) % N) : i - 3;
+            const int64_t ip5_6 = i + 5 > N - 1 ? (i + 5 - N <= N - 1 ? i + 5 - N : ((i + 5) % N + N) % N) : i
+                    + 5;
             const bool im1_below = i - 1 < 0;
             const int64_t im1 = i - 1 < 0 ? 0 : i - 1;
             out[i] = a[im3] + 2.0 * a[ip5] + b[im3_2] - 3.0 * b[ip5_2] + (im3_neg ? -c[im3_3] : c[im3_3])
@@ -71,45 +78,52 @@ static void reach(double *restrict out, const double *restrict a, const double *
                     + 4.0 * d[i + 4] + e[i - 1] - e[i + 7] + f[i - 3] + f[i + 5] + g[i - 1];
         }
         for (int64_t i = i_to; i < i_end; ++i) {
-            const int64_t im3 = i - 3 < 0 ? (((i - 3) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                    - 3) % (N * 2) + N * 2) % (N * 2) : ((i - 3) % (N * 2) + N * 2) % (N * 2)) : i - 3;
-            const int64_t ip5 = i + 5 > N - 1 ? (((i + 5) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                    + 5) % (N * 2) + N * 2) % (N * 2) : ((i + 5) % (N * 2) + N * 2) % (N * 2)) : i + 5;
-            const int64_t im3_2 = i - 3 < 0 ? (((i - 3) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
-                    - 3) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                    - 1) * 2, 1) : ((i - 3) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i - 3;
-            const int64_t ip5_2 = i + 5 > N - 1 ? (((i + 5) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
+            const int64_t im3 = i - 3 < 0 ? (-1 - (i - 3) <= N - 1 ? -1 - (i - 3) : (((i - 3) % (N * 2)
+                    + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i - 3) % (N * 2) + N * 2) % (N * 2) : ((i
+                    - 3) % (N * 2) + N * 2) % (N * 2))) : i - 3;
+            const int64_t ip5 = i + 5 > N - 1 ? (N * 2 - 1 - (i + 5) >= 0 ? N * 2 - 1 - (i + 5) : (((i
+                    + 5) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i + 5) % (N * 2) + N * 2) % (N * 2)
+                    : ((i + 5) % (N * 2) + N * 2) % (N * 2))) : i + 5;
+            const int64_t im3_2 = i - 3 < 0 ? (0 - (i - 3) <= N - 1 ? 0 - (i - 3) : (((i - 3) % gl_max_i64((N
+                    - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                    ? gl_max_i64((N - 1) * 2, 1) - ((i - 3) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i - 3) % gl_max_i64((N - 1) * 2, 1)
+                    + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i - 3;
+            const int64_t ip5_2 = i + 5 > N - 1 ? ((N - 1) * 2 - (i + 5) >= 0 ? (N - 1) * 2 - (i + 5) : (((i
                     + 5) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                    - 1) * 2, 1) : ((i + 5) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i + 5;
-            const int64_t im3_3 = i - 3 < 0 ? (((i - 3) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                    - 3) % (N * 2) + N * 2) % (N * 2) : ((i - 3) % (N * 2) + N * 2) % (N * 2)) : i - 3;
-            const bool im3_neg = i - 3 < 0 && ((i - 3) % (N * 2) + N * 2) % (N * 2) >= N;
-            const int64_t ip5_3 = i + 5 > N - 1 ? (((i + 5) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                    - ((i + 5) % (N * 2) + N * 2) % (N * 2) : ((i + 5) % (N * 2) + N * 2) % (N * 2)) : i + 5;
-            const bool ip5_neg = i + 5 > N - 1 && ((i + 5) % (N * 2) + N * 2) % (N * 2) >= N;
-            const int64_t im3_4 = i - 3 < 1 ? (((i - 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
-                    - 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                    - 1) * 2, 1) : ((i - 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) + 1 : i - 3;
-            const bool im3_neg_2 = i - 3 < 1 && (N > 1 && ((gl_max_i64(1 - (i - 3), i - 3 - N) + (gl_max_i64(N
-                    - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1));
-            const int64_t ip5_4 = i + 5 > N ? (((i + 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
+                    - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i + 5) % gl_max_i64((N - 1) * 2, 1)
+                    + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i + 5) % gl_max_i64((N
+                    - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i + 5;
+            const int64_t im3_3 = i - 3 < 0 ? (-1 - (i - 3) <= N - 1 ? -1 - (i - 3) : (((i - 3) % (N * 2)
+                    + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i - 3) % (N * 2) + N * 2) % (N * 2) : ((i
+                    - 3) % (N * 2) + N * 2) % (N * 2))) : i - 3;
+            const bool im3_neg = i - 3 < 0 && (-1 - (i - 3) <= N - 1 || ((i - 3) % (N * 2)
+                    + N * 2) % (N * 2) >= N);
+            const int64_t ip5_3 = i + 5 > N - 1 ? (N * 2 - 1 - (i + 5) >= 0 ? N * 2 - 1 - (i + 5) : (((i
+                    + 5) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i + 5) % (N * 2) + N * 2) % (N * 2)
+                    : ((i + 5) % (N * 2) + N * 2) % (N * 2))) : i + 5;
+            const bool ip5_neg = i + 5 > N - 1 && (N * 2 - 1 - (i + 5) >= 0 || ((i + 5) % (N * 2)
+                    + N * 2) % (N * 2) >= N);
+            const int64_t im3_4 = i - 3 < 1 ? (2 - (i - 3) <= N ? 2 - (i - 3) : (((i - 4) % gl_max_i64((N
+                    - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                    ? gl_max_i64((N - 1) * 2, 1) - ((i - 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i - 4) % gl_max_i64((N - 1) * 2, 1)
+                    + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) + 1) : i - 3;
+            const bool im3_neg_2 = i - 3 < 1 && (2 - (i - 3) <= N || (N > 1 && ((gl_max_i64(1 - (i - 3), i - 3
+                    - N) + (gl_max_i64(N - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1)));
+            const int64_t ip5_4 = i + 5 > N ? (N * 2 - (i + 5) >= 1 ? N * 2 - (i + 5) : (((i
                     + 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                    - 1) * 2, 1) : ((i + 4) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) + 1 : i + 5;
-            const bool ip5_neg_2 = i + 5 > N && (N > 1 && ((gl_max_i64(1 - (i + 5), i + 5 - N) + (gl_max_i64(N
-                    - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1));
-            const int64_t im3_5 = i - 3 < -2 ? gl_min_i64(gl_max_i64(i - 3, -2), N - 3) : i - 3;
+                    - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i + 4) % gl_max_i64((N - 1) * 2, 1)
+                    + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i + 4) % gl_max_i64((N
+                    - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) + 1) : i + 5;
+            const bool ip5_neg_2 = i + 5 > N && (N * 2 - (i + 5) >= 1 || (N > 1 && ((gl_max_i64(1 - (i + 5), i
+                    + 5 - N) + (gl_max_i64(N - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1)));
+            const int64_t im3_5 = i - 3 < -2 ? -2 : i - 3;
             const bool ip5_above = i + 5 > N - 3;
             const int64_t ip5_5 = i + 5 > N - 3 ? -2 : i + 5;
-            const int64_t im3_6 = i - 3 < 0 ? ((i - 3) % N + N) % N : i - 3;
-            const int64_t ip5_6 = i + 5 > N - 1 ? ((i + 5) % N + N) % N : i + 5;
+            const int64_t im3_6 = i - 3 < 0 ? (i - 3 + N >= 0 ? i - 3 + N : ((i - 3) % N + N) % N) : i - 3;
+            const int64_t ip5_6 = i + 5 > N - 1 ? (i + 5 - N <= N - 1 ? i + 5 - N : ((i + 5) % N + N) % N) : i
+                    + 5;
             const bool im1_below = i - 1 < 0;
             const int64_t im1 = i - 1 < 0 ? 0 : i - 1;
             out[i] = a[im3] + 2.0 * a[ip5] + b[im3_2] - 3.0 * b[ip5_2] + (im3_neg ? -c[im3_3] : c[im3_3])

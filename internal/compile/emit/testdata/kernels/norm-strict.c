@@ -27,12 +27,10 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
     for (int64_t j = 0; j < M; ++j) {
         if (j >= j_in_lo && j < j_in_hi) {
             const int64_t row = j * N;
-            for (int64_t i = 0; i < i_in_lo; ++i) {
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
+            if (0 < i_in_lo) {
+                const int64_t i = 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
                 const double d = in[row + ip1] - in[row + im1];
                 sum_parts[j * N + i] = d * d;
                 most_parts[j * N + i] = d;
@@ -49,12 +47,10 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
                 count_parts[j * N + i] = n[row + i];
                 top_parts[j * N + i] = (int32_t)b[row + i];
             }
-            for (int64_t i = i_in_hi; i < N; ++i) {
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
+            if (i_in_hi < N) {
+                const int64_t i = i_in_hi;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
                 const double d = in[row + ip1] - in[row + im1];
                 sum_parts[j * N + i] = d * d;
                 most_parts[j * N + i] = d;
@@ -64,12 +60,10 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
             }
         } else {
             const int64_t row = j * N;
-            for (int64_t i = 0; i < i_in_lo; ++i) {
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
+            if (0 < i_in_lo) {
+                const int64_t i = 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
                 const double d = in[row + ip1] - in[row + im1];
                 sum_parts[j * N + i] = d * d;
                 most_parts[j * N + i] = d;
@@ -90,12 +84,10 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
                 count_parts[j * N + i] = n[row + i];
                 top_parts[j * N + i] = (int32_t)b[row + i];
             }
-            for (int64_t i = i_in_hi; i < N; ++i) {
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
+            if (i_in_hi < N) {
+                const int64_t i = i_in_hi;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
                 const double d = in[row + ip1] - in[row + im1];
                 sum_parts[j * N + i] = d * d;
                 most_parts[j * N + i] = d;

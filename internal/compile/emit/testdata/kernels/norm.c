@@ -32,12 +32,10 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
         int32_t top_row = (-2147483647 - 1);
         if (j >= j_in_lo && j < j_in_hi) {
             const int64_t row = j * N;
-            for (int64_t i = 0; i < i_in_lo; ++i) {
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
+            if (0 < i_in_lo) {
+                const int64_t i = 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
                 const double d = in[row + ip1] - in[row + im1];
                 sum_row = sum_row + d * d;
                 most_row = gl_max_f64(most_row, d);
@@ -53,12 +51,10 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
                 count_row = count_row + n[row + i];
                 top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
             }
-            for (int64_t i = i_in_hi; i < N; ++i) {
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
+            if (i_in_hi < N) {
+                const int64_t i = i_in_hi;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
                 const double d = in[row + ip1] - in[row + im1];
                 sum_row = sum_row + d * d;
                 most_row = gl_max_f64(most_row, d);
@@ -68,12 +64,10 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
             }
         } else {
             const int64_t row = j * N;
-            for (int64_t i = 0; i < i_in_lo; ++i) {
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
+            if (0 < i_in_lo) {
+                const int64_t i = 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
                 const double d = in[row + ip1] - in[row + im1];
                 sum_row = sum_row + d * d;
                 most_row = gl_max_f64(most_row, d);
@@ -93,12 +87,10 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
                 count_row = count_row + n[row + i];
                 top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
             }
-            for (int64_t i = i_in_hi; i < N; ++i) {
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
+            if (i_in_hi < N) {
+                const int64_t i = i_in_hi;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
                 const double d = in[row + ip1] - in[row + im1];
                 sum_row = sum_row + d * d;
                 most_row = gl_max_f64(most_row, d);

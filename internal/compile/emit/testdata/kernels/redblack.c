@@ -25,16 +25,14 @@ static void relax_1(double *restrict x, const double *restrict bj, const double 
             const int64_t first = ((0 - j) % 2 + 2) % 2;
             const int64_t first_2 = i_in_lo + ((0 - j - i_in_lo) % 2 + 2) % 2;
             const int64_t first_3 = i_in_hi + ((0 - j - i_in_hi) % 2 + 2) % 2;
-            for (int64_t i = first; i < i_in_lo; i += 2) {
+            if (first < i_in_lo) {
+                const int64_t i = first;
                 const double diagonal = 1.5 + fabs(bj[row + i]) + fabs(bj[row_jp1 + i]) + fabs(bi[bi_row + i])
                         + fabs(bi[bi_row + i + 1]);
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
-                const bool im1_neg = i - 1 < 0 && ((i - 1) % (N * 2) + N * 2) % (N * 2) >= N;
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const bool ip1_neg = i + 1 > N - 1 && ((i + 1) % (N * 2) + N * 2) % (N * 2) >= N;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
+                const bool im1_neg = i - 1 < 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const bool ip1_neg = i + 1 > N - 1;
                 x[row + i] = x[row + i] + (f[row + i] + bj[row + i] * (x[row_jm1 + i] - x[row + i])
                         + bj[row_jp1 + i] * (x[row_jp1 + i] - x[row + i]) + bi[bi_row + i] * ((im1_neg
                         ? -x[row + im1] : x[row + im1]) - x[row + i]) + bi[bi_row + i + 1] * ((ip1_neg
@@ -47,16 +45,14 @@ static void relax_1(double *restrict x, const double *restrict bj, const double 
                         + bj[row_jp1 + i] * (x[row_jp1 + i] - x[row + i]) + bi[bi_row + i] * (x[row + i - 1]
                         - x[row + i]) + bi[bi_row + i + 1] * (x[row + i + 1] - x[row + i])) / diagonal;
             }
-            for (int64_t i = first_3; i < N; i += 2) {
+            if (first_3 < N) {
+                const int64_t i = first_3;
                 const double diagonal = 1.5 + fabs(bj[row + i]) + fabs(bj[row_jp1 + i]) + fabs(bi[bi_row + i])
                         + fabs(bi[bi_row + i + 1]);
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
-                const bool im1_neg = i - 1 < 0 && ((i - 1) % (N * 2) + N * 2) % (N * 2) >= N;
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const bool ip1_neg = i + 1 > N - 1 && ((i + 1) % (N * 2) + N * 2) % (N * 2) >= N;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
+                const bool im1_neg = i - 1 < 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const bool ip1_neg = i + 1 > N - 1;
                 x[row + i] = x[row + i] + (f[row + i] + bj[row + i] * (x[row_jm1 + i] - x[row + i])
                         + bj[row_jp1 + i] * (x[row_jp1 + i] - x[row + i]) + bi[bi_row + i] * ((im1_neg
                         ? -x[row + im1] : x[row + im1]) - x[row + i]) + bi[bi_row + i + 1] * ((ip1_neg
@@ -66,27 +62,23 @@ static void relax_1(double *restrict x, const double *restrict bj, const double 
             const int64_t row = j * N;
             const int64_t row_jp1 = (j + 1) * N;
             const int64_t bi_row = j * (N + 1);
-            const int64_t jm1 = j - 1 < 0 ? (((j - 1) % (M * 2) + M * 2) % (M * 2) >= M ? M * 2 - 1 - ((j
-                    - 1) % (M * 2) + M * 2) % (M * 2) : ((j - 1) % (M * 2) + M * 2) % (M * 2)) : j - 1;
-            const bool jm1_neg = j - 1 < 0 && ((j - 1) % (M * 2) + M * 2) % (M * 2) >= M;
+            const int64_t jm1 = j - 1 < 0 ? -1 - (j - 1) : j - 1;
+            const bool jm1_neg = j - 1 < 0;
             const int64_t row_jm1 = jm1 * N;
-            const int64_t jp1 = j + 1 > M - 1 ? (((j + 1) % (M * 2) + M * 2) % (M * 2) >= M ? M * 2 - 1 - ((j
-                    + 1) % (M * 2) + M * 2) % (M * 2) : ((j + 1) % (M * 2) + M * 2) % (M * 2)) : j + 1;
-            const bool jp1_neg = j + 1 > M - 1 && ((j + 1) % (M * 2) + M * 2) % (M * 2) >= M;
+            const int64_t jp1 = j + 1 > M - 1 ? M * 2 - 1 - (j + 1) : j + 1;
+            const bool jp1_neg = j + 1 > M - 1;
             const int64_t row_jp1_2 = jp1 * N;
             const int64_t first = ((0 - j) % 2 + 2) % 2;
             const int64_t first_2 = i_in_lo + ((0 - j - i_in_lo) % 2 + 2) % 2;
             const int64_t first_3 = i_in_hi + ((0 - j - i_in_hi) % 2 + 2) % 2;
-            for (int64_t i = first; i < i_in_lo; i += 2) {
+            if (first < i_in_lo) {
+                const int64_t i = first;
                 const double diagonal = 1.5 + fabs(bj[row + i]) + fabs(bj[row_jp1 + i]) + fabs(bi[bi_row + i])
                         + fabs(bi[bi_row + i + 1]);
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
-                const bool im1_neg = i - 1 < 0 && ((i - 1) % (N * 2) + N * 2) % (N * 2) >= N;
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const bool ip1_neg = i + 1 > N - 1 && ((i + 1) % (N * 2) + N * 2) % (N * 2) >= N;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
+                const bool im1_neg = i - 1 < 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const bool ip1_neg = i + 1 > N - 1;
                 x[row + i] = x[row + i] + (f[row + i] + bj[row + i] * ((jm1_neg ? -x[row_jm1 + i]
                         : x[row_jm1 + i]) - x[row + i]) + bj[row_jp1 + i] * ((jp1_neg ? -x[row_jp1_2 + i]
                         : x[row_jp1_2 + i]) - x[row + i]) + bi[bi_row + i] * ((im1_neg ? -x[row + im1]
@@ -101,16 +93,14 @@ static void relax_1(double *restrict x, const double *restrict bj, const double 
                         : x[row_jp1_2 + i]) - x[row + i]) + bi[bi_row + i] * (x[row + i - 1] - x[row + i])
                         + bi[bi_row + i + 1] * (x[row + i + 1] - x[row + i])) / diagonal;
             }
-            for (int64_t i = first_3; i < N; i += 2) {
+            if (first_3 < N) {
+                const int64_t i = first_3;
                 const double diagonal = 1.5 + fabs(bj[row + i]) + fabs(bj[row_jp1 + i]) + fabs(bi[bi_row + i])
                         + fabs(bi[bi_row + i + 1]);
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
-                const bool im1_neg = i - 1 < 0 && ((i - 1) % (N * 2) + N * 2) % (N * 2) >= N;
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const bool ip1_neg = i + 1 > N - 1 && ((i + 1) % (N * 2) + N * 2) % (N * 2) >= N;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
+                const bool im1_neg = i - 1 < 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const bool ip1_neg = i + 1 > N - 1;
                 x[row + i] = x[row + i] + (f[row + i] + bj[row + i] * ((jm1_neg ? -x[row_jm1 + i]
                         : x[row_jm1 + i]) - x[row + i]) + bj[row_jp1 + i] * ((jp1_neg ? -x[row_jp1_2 + i]
                         : x[row_jp1_2 + i]) - x[row + i]) + bi[bi_row + i] * ((im1_neg ? -x[row + im1]
@@ -147,16 +137,14 @@ static void relax_2(double *restrict x, const double *restrict bj, const double 
             const int64_t first = ((1 - j) % 2 + 2) % 2;
             const int64_t first_2 = i_in_lo + ((1 - j - i_in_lo) % 2 + 2) % 2;
             const int64_t first_3 = i_in_hi + ((1 - j - i_in_hi) % 2 + 2) % 2;
-            for (int64_t i = first; i < i_in_lo; i += 2) {
+            if (first < i_in_lo) {
+                const int64_t i = first;
                 const double diagonal = 1.5 + fabs(bj[row + i]) + fabs(bj[row_jp1 + i]) + fabs(bi[bi_row + i])
                         + fabs(bi[bi_row + i + 1]);
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
-                const bool im1_neg = i - 1 < 0 && ((i - 1) % (N * 2) + N * 2) % (N * 2) >= N;
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const bool ip1_neg = i + 1 > N - 1 && ((i + 1) % (N * 2) + N * 2) % (N * 2) >= N;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
+                const bool im1_neg = i - 1 < 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const bool ip1_neg = i + 1 > N - 1;
                 x[row + i] = x[row + i] + (f[row + i] + bj[row + i] * (x[row_jm1 + i] - x[row + i])
                         + bj[row_jp1 + i] * (x[row_jp1 + i] - x[row + i]) + bi[bi_row + i] * ((im1_neg
                         ? -x[row + im1] : x[row + im1]) - x[row + i]) + bi[bi_row + i + 1] * ((ip1_neg
@@ -169,16 +157,14 @@ static void relax_2(double *restrict x, const double *restrict bj, const double 
                         + bj[row_jp1 + i] * (x[row_jp1 + i] - x[row + i]) + bi[bi_row + i] * (x[row + i - 1]
                         - x[row + i]) + bi[bi_row + i + 1] * (x[row + i + 1] - x[row + i])) / diagonal;
             }
-            for (int64_t i = first_3; i < N; i += 2) {
+            if (first_3 < N) {
+                const int64_t i = first_3;
                 const double diagonal = 1.5 + fabs(bj[row + i]) + fabs(bj[row_jp1 + i]) + fabs(bi[bi_row + i])
                         + fabs(bi[bi_row + i + 1]);
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
-                const bool im1_neg = i - 1 < 0 && ((i - 1) % (N * 2) + N * 2) % (N * 2) >= N;
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const bool ip1_neg = i + 1 > N - 1 && ((i + 1) % (N * 2) + N * 2) % (N * 2) >= N;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
+                const bool im1_neg = i - 1 < 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const bool ip1_neg = i + 1 > N - 1;
                 x[row + i] = x[row + i] + (f[row + i] + bj[row + i] * (x[row_jm1 + i] - x[row + i])
                         + bj[row_jp1 + i] * (x[row_jp1 + i] - x[row + i]) + bi[bi_row + i] * ((im1_neg
                         ? -x[row + im1] : x[row + im1]) - x[row + i]) + bi[bi_row + i + 1] * ((ip1_neg
@@ -188,27 +174,23 @@ static void relax_2(double *restrict x, const double *restrict bj, const double 
             const int64_t row = j * N;
             const int64_t row_jp1 = (j + 1) * N;
             const int64_t bi_row = j * (N + 1);
-            const int64_t jm1 = j - 1 < 0 ? (((j - 1) % (M * 2) + M * 2) % (M * 2) >= M ? M * 2 - 1 - ((j
-                    - 1) % (M * 2) + M * 2) % (M * 2) : ((j - 1) % (M * 2) + M * 2) % (M * 2)) : j - 1;
-            const bool jm1_neg = j - 1 < 0 && ((j - 1) % (M * 2) + M * 2) % (M * 2) >= M;
+            const int64_t jm1 = j - 1 < 0 ? -1 - (j - 1) : j - 1;
+            const bool jm1_neg = j - 1 < 0;
             const int64_t row_jm1 = jm1 * N;
-            const int64_t jp1 = j + 1 > M - 1 ? (((j + 1) % (M * 2) + M * 2) % (M * 2) >= M ? M * 2 - 1 - ((j
-                    + 1) % (M * 2) + M * 2) % (M * 2) : ((j + 1) % (M * 2) + M * 2) % (M * 2)) : j + 1;
-            const bool jp1_neg = j + 1 > M - 1 && ((j + 1) % (M * 2) + M * 2) % (M * 2) >= M;
+            const int64_t jp1 = j + 1 > M - 1 ? M * 2 - 1 - (j + 1) : j + 1;
+            const bool jp1_neg = j + 1 > M - 1;
             const int64_t row_jp1_2 = jp1 * N;
             const int64_t first = ((1 - j) % 2 + 2) % 2;
             const int64_t first_2 = i_in_lo + ((1 - j - i_in_lo) % 2 + 2) % 2;
             const int64_t first_3 = i_in_hi + ((1 - j - i_in_hi) % 2 + 2) % 2;
-            for (int64_t i = first; i < i_in_lo; i += 2) {
+            if (first < i_in_lo) {
+                const int64_t i = first;
                 const double diagonal = 1.5 + fabs(bj[row + i]) + fabs(bj[row_jp1 + i]) + fabs(bi[bi_row + i])
                         + fabs(bi[bi_row + i + 1]);
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
-                const bool im1_neg = i - 1 < 0 && ((i - 1) % (N * 2) + N * 2) % (N * 2) >= N;
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const bool ip1_neg = i + 1 > N - 1 && ((i + 1) % (N * 2) + N * 2) % (N * 2) >= N;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
+                const bool im1_neg = i - 1 < 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const bool ip1_neg = i + 1 > N - 1;
                 x[row + i] = x[row + i] + (f[row + i] + bj[row + i] * ((jm1_neg ? -x[row_jm1 + i]
                         : x[row_jm1 + i]) - x[row + i]) + bj[row_jp1 + i] * ((jp1_neg ? -x[row_jp1_2 + i]
                         : x[row_jp1_2 + i]) - x[row + i]) + bi[bi_row + i] * ((im1_neg ? -x[row + im1]
@@ -223,16 +205,14 @@ static void relax_2(double *restrict x, const double *restrict bj, const double 
                         : x[row_jp1_2 + i]) - x[row + i]) + bi[bi_row + i] * (x[row + i - 1] - x[row + i])
                         + bi[bi_row + i + 1] * (x[row + i + 1] - x[row + i])) / diagonal;
             }
-            for (int64_t i = first_3; i < N; i += 2) {
+            if (first_3 < N) {
+                const int64_t i = first_3;
                 const double diagonal = 1.5 + fabs(bj[row + i]) + fabs(bj[row_jp1 + i]) + fabs(bi[bi_row + i])
                         + fabs(bi[bi_row + i + 1]);
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1 - ((i
-                        - 1) % (N * 2) + N * 2) % (N * 2) : ((i - 1) % (N * 2) + N * 2) % (N * 2)) : i - 1;
-                const bool im1_neg = i - 1 < 0 && ((i - 1) % (N * 2) + N * 2) % (N * 2) >= N;
-                const int64_t ip1 = i + 1 > N - 1 ? (((i + 1) % (N * 2) + N * 2) % (N * 2) >= N ? N * 2 - 1
-                        - ((i + 1) % (N * 2) + N * 2) % (N * 2) : ((i + 1) % (N * 2) + N * 2) % (N * 2)) : i
-                        + 1;
-                const bool ip1_neg = i + 1 > N - 1 && ((i + 1) % (N * 2) + N * 2) % (N * 2) >= N;
+                const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
+                const bool im1_neg = i - 1 < 0;
+                const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                const bool ip1_neg = i + 1 > N - 1;
                 x[row + i] = x[row + i] + (f[row + i] + bj[row + i] * ((jm1_neg ? -x[row_jm1 + i]
                         : x[row_jm1 + i]) - x[row + i]) + bj[row_jp1 + i] * ((jp1_neg ? -x[row_jp1_2 + i]
                         : x[row_jp1_2 + i]) - x[row + i]) + bi[bi_row + i] * ((im1_neg ? -x[row + im1]

@@ -21,17 +21,18 @@ static void advance_1(const double *restrict h, const double *restrict u, const 
             const int64_t row = j * N;
             const int64_t u_row = j * (N + 1);
             const int64_t u_row_jm1 = (j - 1) * (N + 1);
-            for (int64_t i = 0; i < i_in_lo; ++i) {
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
+            if (0 < i_in_lo) {
+                const int64_t i = 0;
+                const int64_t im1 = i - 1 < 0 ? (0 - (i - 1) <= N - 1 ? 0 - (i - 1) : (((i
                         - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                        - 1) * 2, 1) : ((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i - 1;
-                const int64_t i0 = i > N - 1 ? ((i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1)
-                        - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                        - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i;
+                        - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i - 1) % gl_max_i64((N - 1) * 2, 1)
+                        + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i - 1) % gl_max_i64((N
+                        - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i - 1;
+                const int64_t i0 = i > N - 1 ? ((N - 1) * 2 - i >= 0 ? (N - 1) * 2 - i : ((i % gl_max_i64((N
+                        - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                        ? gl_max_i64((N - 1) * 2, 1) - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1)
+                        + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i;
                 fu[u_row + i] = 0.5 * (h[row + im1] + h[row + i0]) * u[u_row + i] * x[i];
                 if (i >= 1 && i <= N - 1) {
                     q[u_row + i] = (v[row + i] - v[row + i - 1] - u[u_row + i] + u[u_row_jm1 + i]) * y[j];
@@ -42,17 +43,18 @@ static void advance_1(const double *restrict h, const double *restrict u, const 
                 fu[u_row + i] = 0.5 * (h[row + i - 1] + h[row + i]) * u[u_row + i] * x[i];
                 q[u_row + i] = (v[row + i] - v[row + i - 1] - u[u_row + i] + u[u_row_jm1 + i]) * y[j];
             }
-            for (int64_t i = i_in_hi; i < i_hi; ++i) {
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
+            if (i_in_hi < i_hi) {
+                const int64_t i = i_in_hi;
+                const int64_t im1 = i - 1 < 0 ? (0 - (i - 1) <= N - 1 ? 0 - (i - 1) : (((i
                         - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                        - 1) * 2, 1) : ((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i - 1;
-                const int64_t i0 = i > N - 1 ? ((i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1)
-                        - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                        - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i;
+                        - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i - 1) % gl_max_i64((N - 1) * 2, 1)
+                        + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i - 1) % gl_max_i64((N
+                        - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i - 1;
+                const int64_t i0 = i > N - 1 ? ((N - 1) * 2 - i >= 0 ? (N - 1) * 2 - i : ((i % gl_max_i64((N
+                        - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                        ? gl_max_i64((N - 1) * 2, 1) - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1)
+                        + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i;
                 fu[u_row + i] = 0.5 * (h[row + im1] + h[row + i0]) * u[u_row + i] * x[i];
                 if (i >= 1 && i <= N - 1) {
                     q[u_row + i] = (v[row + i] - v[row + i - 1] - u[u_row + i] + u[u_row_jm1 + i]) * y[j];
@@ -62,17 +64,18 @@ static void advance_1(const double *restrict h, const double *restrict u, const 
             const int64_t row = j * N;
             const int64_t u_row = j * (N + 1);
             const int64_t u_row_jm1 = (j - 1) * (N + 1);
-            for (int64_t i = 0; i < i_in_lo; ++i) {
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
+            if (0 < i_in_lo) {
+                const int64_t i = 0;
+                const int64_t im1 = i - 1 < 0 ? (0 - (i - 1) <= N - 1 ? 0 - (i - 1) : (((i
                         - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                        - 1) * 2, 1) : ((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i - 1;
-                const int64_t i0 = i > N - 1 ? ((i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1)
-                        - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                        - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i;
+                        - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i - 1) % gl_max_i64((N - 1) * 2, 1)
+                        + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i - 1) % gl_max_i64((N
+                        - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i - 1;
+                const int64_t i0 = i > N - 1 ? ((N - 1) * 2 - i >= 0 ? (N - 1) * 2 - i : ((i % gl_max_i64((N
+                        - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                        ? gl_max_i64((N - 1) * 2, 1) - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1)
+                        + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i;
                 fu[u_row + i] = 0.5 * (h[row + im1] + h[row + i0]) * u[u_row + i] * x[i];
                 if (j >= 1 && i >= 1 && i <= N - 1) {
                     q[u_row + i] = (v[row + i] - v[row + i - 1] - u[u_row + i] + u[u_row_jm1 + i]) * y[j];
@@ -85,17 +88,18 @@ static void advance_1(const double *restrict h, const double *restrict u, const 
                     q[u_row + i] = (v[row + i] - v[row + i - 1] - u[u_row + i] + u[u_row_jm1 + i]) * y[j];
                 }
             }
-            for (int64_t i = i_in_hi; i < i_hi; ++i) {
-                const int64_t im1 = i - 1 < 0 ? (((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
+            if (i_in_hi < i_hi) {
+                const int64_t i = i_in_hi;
+                const int64_t im1 = i - 1 < 0 ? (0 - (i - 1) <= N - 1 ? 0 - (i - 1) : (((i
                         - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                        - 1) * 2, 1) : ((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i - 1;
-                const int64_t i0 = i > N - 1 ? ((i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1)
-                        - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                        - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i;
+                        - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i - 1) % gl_max_i64((N - 1) * 2, 1)
+                        + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i - 1) % gl_max_i64((N
+                        - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i - 1;
+                const int64_t i0 = i > N - 1 ? ((N - 1) * 2 - i >= 0 ? (N - 1) * 2 - i : ((i % gl_max_i64((N
+                        - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                        ? gl_max_i64((N - 1) * 2, 1) - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1)
+                        + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i;
                 fu[u_row + i] = 0.5 * (h[row + im1] + h[row + i0]) * u[u_row + i] * x[i];
                 if (j >= 1 && i >= 1 && i <= N - 1) {
                     q[u_row + i] = (v[row + i] - v[row + i - 1] - u[u_row + i] + u[u_row_jm1 + i]) * y[j];
@@ -126,13 +130,14 @@ static void advance_2(double *restrict h, double *restrict u, const double *rest
         const int64_t fu_row = j * (N + 1);
         const int64_t row_jp1 = (j + 1) * N;
         const int64_t q_row_jp1 = (j + 1) * (N + 1);
-        for (int64_t i = 0; i < i_in_lo; ++i) {
+        if (0 < i_in_lo) {
+            const int64_t i = 0;
             if (i <= N - 1) {
-                const int64_t i0 = i > N - 1 ? ((i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1)
-                        - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                        - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i;
+                const int64_t i0 = i > N - 1 ? ((N - 1) * 2 - i >= 0 ? (N - 1) * 2 - i : ((i % gl_max_i64((N
+                        - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                        ? gl_max_i64((N - 1) * 2, 1) - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1)
+                        + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i;
                 h[row + i] = h[row + i0] - 0.1 * (fu[fu_row + i + 1] - fu[fu_row + i] + v[row_jp1 + i]
                         - v[row + i]);
             }
@@ -146,13 +151,14 @@ static void advance_2(double *restrict h, double *restrict u, const double *rest
                     - v[row + i]);
             u[fu_row + i] = u[fu_row + i] + (0.01 * q[q_row_jp1 + i] * x[i - 1] + x[0]);
         }
-        for (int64_t i = i_in_hi; i < i_hi; ++i) {
+        if (i_in_hi < i_hi) {
+            const int64_t i = i_in_hi;
             if (i <= N - 1) {
-                const int64_t i0 = i > N - 1 ? ((i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1)
-                        - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                        - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i;
+                const int64_t i0 = i > N - 1 ? ((N - 1) * 2 - i >= 0 ? (N - 1) * 2 - i : ((i % gl_max_i64((N
+                        - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                        ? gl_max_i64((N - 1) * 2, 1) - (i % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                        - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : (i % gl_max_i64((N - 1) * 2, 1)
+                        + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i;
                 h[row + i] = h[row + i0] - 0.1 * (fu[fu_row + i + 1] - fu[fu_row + i] + v[row_jp1 + i]
                         - v[row + i]);
             }
@@ -215,11 +221,11 @@ static void advance_5(const double *restrict h, double *restrict y, int64_t M, i
     #pragma omp parallel for schedule(static)
     for (int64_t j_tile = 0; j_tile < M; j_tile += 16384) {
         const int64_t j_end = gl_min_i64(j_tile + 16384, M);
-        const int64_t at2 = 2 > N - 1 ? ((2 % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1)
-                - (2 % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)
-                : (2 % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))
-                : 2;
+        const int64_t at2 = 2 > N - 1 ? ((N - 1) * 2 - 2 >= 0 ? (N - 1) * 2 - 2 : ((2 % gl_max_i64((N
+                - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N
+                - 1) * 2, 1) - (2 % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
+                - 1) * 2, 1) : (2 % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
+                - 1) * 2, 1))) : 2;
         #pragma omp simd
         for (int64_t j = j_tile; j < j_end; ++j) {
             y[j] = h[j * N + at2];

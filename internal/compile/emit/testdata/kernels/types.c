@@ -34,17 +34,18 @@ static void mix_1(uint8_t *restrict c, const uint8_t *restrict b, const int32_t 
         const int64_t i_end = gl_min_i64(i_tile + 16384, N);
         const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);
         const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
-        for (int64_t i = i_tile; i < i_from; ++i) {
-            const int64_t im1 = i - 1 < 0 ? gl_min_i64(gl_max_i64(i - 1, 0), N - 1) : i - 1;
-            const int64_t ip1 = i + 1 > N - 1 ? gl_min_i64(gl_max_i64(i + 1, 0), N - 1) : i + 1;
+        if (i_tile < i_from) {
+            const int64_t i = i_tile;
+            const int64_t im1 = i - 1 < 0 ? 0 : i - 1;
+            const int64_t ip1 = i + 1 > N - 1 ? N - 1 : i + 1;
             c[i] = (uint8_t)((int32_t)b[im1] + (int32_t)b[ip1] * 200);
-            const int64_t im1_2 = i - 1 < 0 ? (((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
-                    - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                    - 1) * 2, 1) : ((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i - 1;
-            const bool im1_neg = i - 1 < 0 && (N > 1 && ((gl_max_i64(0 - (i - 1), i - 1 - (N - 1))
-                    + (gl_max_i64(N - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1));
+            const int64_t im1_2 = i - 1 < 0 ? (0 - (i - 1) <= N - 1 ? 0 - (i - 1) : (((i - 1) % gl_max_i64((N
+                    - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                    ? gl_max_i64((N - 1) * 2, 1) - ((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i - 1) % gl_max_i64((N - 1) * 2, 1)
+                    + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i - 1;
+            const bool im1_neg = i - 1 < 0 && (0 - (i - 1) <= N - 1 || (N > 1 && ((gl_max_i64(0 - (i - 1), i
+                    - 1 - (N - 1)) + (gl_max_i64(N - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1)));
             const int32_t k = gl_rem_i32(im1_neg ? -n[im1_2] : n[im1_2], m[i]) + gl_div_i32(n[i], m[i] - 3)
                     + gl_abs_i32(n[i]) - big;
             m[i] = k * k * k + ((k & 255) | 1);
@@ -68,17 +69,18 @@ static void mix_1(uint8_t *restrict c, const uint8_t *restrict b, const int32_t 
             d[i] = gl_max_f64(gl_max_f64((double)f[i], d[i]), (double)gl_min_f32(0.1f, f[i])) * 1e+300
                     + fmod(d[i], 0.3) + floor(d[i]) + (double)step;
         }
-        for (int64_t i = i_to; i < i_end; ++i) {
-            const int64_t im1 = i - 1 < 0 ? gl_min_i64(gl_max_i64(i - 1, 0), N - 1) : i - 1;
-            const int64_t ip1 = i + 1 > N - 1 ? gl_min_i64(gl_max_i64(i + 1, 0), N - 1) : i + 1;
+        if (i_to < i_end) {
+            const int64_t i = i_to;
+            const int64_t im1 = i - 1 < 0 ? 0 : i - 1;
+            const int64_t ip1 = i + 1 > N - 1 ? N - 1 : i + 1;
             c[i] = (uint8_t)((int32_t)b[im1] + (int32_t)b[ip1] * 200);
-            const int64_t im1_2 = i - 1 < 0 ? (((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N ? gl_max_i64((N - 1) * 2, 1) - ((i
-                    - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N
-                    - 1) * 2, 1) : ((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
-                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1)) : i - 1;
-            const bool im1_neg = i - 1 < 0 && (N > 1 && ((gl_max_i64(0 - (i - 1), i - 1 - (N - 1))
-                    + (gl_max_i64(N - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1));
+            const int64_t im1_2 = i - 1 < 0 ? (0 - (i - 1) <= N - 1 ? 0 - (i - 1) : (((i - 1) % gl_max_i64((N
+                    - 1) * 2, 1) + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) >= N
+                    ? gl_max_i64((N - 1) * 2, 1) - ((i - 1) % gl_max_i64((N - 1) * 2, 1) + gl_max_i64((N
+                    - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1) : ((i - 1) % gl_max_i64((N - 1) * 2, 1)
+                    + gl_max_i64((N - 1) * 2, 1)) % gl_max_i64((N - 1) * 2, 1))) : i - 1;
+            const bool im1_neg = i - 1 < 0 && (0 - (i - 1) <= N - 1 || (N > 1 && ((gl_max_i64(0 - (i - 1), i
+                    - 1 - (N - 1)) + (gl_max_i64(N - 1, 1) - 1)) / gl_max_i64(N - 1, 1) % 2 == 1)));
             const int32_t k = gl_rem_i32(im1_neg ? -n[im1_2] : n[im1_2], m[i]) + gl_div_i32(n[i], m[i] - 3)
                     + gl_abs_i32(n[i]) - big;
             m[i] = k * k * k + ((k & 255) | 1);
