@@ -1,0 +1,65 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+func (v *verifier) ops(body []Op) {
+	for _, o := range body {
+		switch o := o.(type) {
+		case *Run:
+			if !slices.Contains(v.p.Stages, o.Stage) {
+				v.errorf("it runs a stage that is not the program's")
+			}
+		case *Rotate:
+			v.rotate(o)
+		case *Iterate:
+			v.iterate(o)
+			v.ops(o.Body)
+		default:
+			v.errorf("there is no op %T", o)
+		}
+	}
+}
+
+func (v *verifier) rotate(o *Rotate) {
+	if len(o.Grids) < 2 {
+		v.errorf("a rotation needs two grids")
+		return
+	}
+	w := printer{v.p}
+	first := o.Grids[0]
+	for i, g := range o.Grids {
+		switch {
+		case !slices.Contains(v.p.Grids, g):
+			v.errorf("a rotation of a grid that is not the program's")
+		case slices.Contains(o.Grids[:i], g):
+			v.errorf("%s is rotated with itself", g.Name)
+		case g.Type != first.Type || fmt.Sprint(w.dims(g.Dims)) != fmt.Sprint(w.dims(first.Dims)):
+			v.errorf("%s and %s differ in type, shape or boundary", first.Name, g.Name)
+		}
+	}
+}
+
+func (v *verifier) iterate(o *Iterate) {
+	uniform := func(e Expr, t types.Type) {
+		v.typed(e, t)
+		if !Uniform(e) {
+			v.errorf("an iterate's count or condition varies over cells")
+		}
+	}
+	switch {
+	case (o.Count == nil) == (o.Until == nil):
+		v.errorf("an iterate needs either a count or a condition")
+	case o.Count != nil:
+		uniform(o.Count, types.I32)
+	default:
+		uniform(o.Until, types.Bool)
+		if o.Check < 1 || o.Max < 0 {
+			v.errorf("an iterate is checked every %d of at most %d iterations", o.Check, o.Max)
+		}
+	}
+}
