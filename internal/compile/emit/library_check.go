@@ -71,7 +71,7 @@ func (h *host) checkRange(what, axis string, r ir.Range, test func(string)) {
 	certain := true
 	for _, lo := range r.Lo {
 		for _, hi := range r.Hi {
-			certain = certain && neverNegative(hi.Minus(lo))
+			certain = certain && hi.Minus(lo).NeverNegative()
 		}
 	}
 	if certain {
@@ -90,10 +90,10 @@ func (h *host) checkIndices(a *ir.Access, test func(string)) {
 		below, above := dim.Faces.Low.Kind == ir.None, dim.Faces.High.Kind == ir.None
 		certain := true
 		for _, lo := range holds.Lo {
-			certain = certain && (!below || neverNegative(ir.Num(ix.Offset).Minus(lo)))
+			certain = certain && (!below || ir.Num(ix.Offset).Minus(lo).NeverNegative())
 		}
 		for _, hi := range holds.Hi {
-			certain = certain && (!above || neverNegative(hi.Add(-ix.Offset)))
+			certain = certain && (!above || hi.Add(-ix.Offset).NeverNegative())
 		}
 		if certain {
 			continue
@@ -108,19 +108,6 @@ func (h *host) checkIndices(a *ir.Access, test func(string)) {
 		}
 		test(fmt.Sprintf("gl_check_index(h, %s, %d, %s, %s, %s);", quoteC(a.Array.Name), ix.Offset, lo, hi, strings.Join(beyond, " || ")))
 	}
-}
-
-// neverNegative reports whether a is at least 0 for all sizes, which are at
-// least 1.
-func neverNegative(a ir.Affine) bool {
-	least := a.Const
-	for _, t := range a.Terms {
-		if t.Coef < 0 {
-			return false
-		}
-		least += t.Coef
-	}
-	return least >= 0
 }
 
 func quoteC(text string) string {

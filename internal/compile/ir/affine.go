@@ -77,6 +77,19 @@ func (a Affine) Diff(b Affine) (int64, bool) {
 	return d.Const, d.IsConst()
 }
 
+// NeverNegative reports whether a is at least 0 for all sizes, which are at
+// least 1.
+func (a Affine) NeverNegative() bool {
+	least := a.Const
+	for _, t := range a.Terms {
+		if t.Coef < 0 {
+			return false
+		}
+		least += t.Coef
+	}
+	return least >= 0
+}
+
 // Equal reports whether a and b are the same for all sizes.
 func (a Affine) Equal(b Affine) bool {
 	d, ok := a.Diff(b)

@@ -52,19 +52,7 @@ func heldBy(b Box) facts {
 // ge reports whether a >= b follows.
 func (f facts) ge(a, b Affine) bool {
 	d := a.Minus(b)
-	return notNegative(d) || slices.ContainsFunc(f, func(g Affine) bool { return notNegative(d.Minus(g)) })
-}
-
-// notNegative reports whether a >= 0 for all parameters of at least 1.
-func notNegative(a Affine) bool {
-	least := a.Const
-	for _, t := range a.Terms {
-		if t.Coef < 0 {
-			return false
-		}
-		least += t.Coef
-	}
-	return least >= 0
+	return d.NeverNegative() || slices.ContainsFunc(f, func(g Affine) bool { return d.Minus(g).NeverNegative() })
 }
 
 // reduce drops the bounds of a box that others imply.

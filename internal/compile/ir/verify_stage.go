@@ -84,12 +84,12 @@ func (v *verifier) array(a *Array) {
 // implied by one of r.
 func within(r, s Range) bool {
 	for _, lo := range s.Lo {
-		if !slices.ContainsFunc(r.Lo, func(a Affine) bool { return neverNegative(a.Minus(lo)) }) {
+		if !slices.ContainsFunc(r.Lo, func(a Affine) bool { return a.Minus(lo).NeverNegative() }) {
 			return false
 		}
 	}
 	for _, hi := range s.Hi {
-		if !slices.ContainsFunc(r.Hi, func(a Affine) bool { return neverNegative(hi.Minus(a)) }) {
+		if !slices.ContainsFunc(r.Hi, func(a Affine) bool { return hi.Minus(a).NeverNegative() }) {
 			return false
 		}
 	}
@@ -104,17 +104,4 @@ func covers(a, b Box) bool {
 		}
 	}
 	return true
-}
-
-// neverNegative reports whether a is at least 0 for all sizes, which are at
-// least 1.
-func neverNegative(a Affine) bool {
-	least := a.Const
-	for _, t := range a.Terms {
-		if t.Coef < 0 {
-			return false
-		}
-		least += t.Coef
-	}
-	return least >= 0
 }
