@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -204,5 +205,59 @@ func TestWriteErrors(t *testing.T) {
 		if err := form.write(broken{}, f); err != io.ErrShortWrite {
 			t.Errorf("%s: %v", form.ext, err)
 		}
+	}
+}
+
+// TestSVGOfManyStatements: statements share nodes where there are so many that
+// a picture of all would be unreadable, and larger than the machine.
+func TestSVGOfManyStatements(t *testing.T) {
+	body := func(n int, line func(q int) string) string {
+		var b strings.Builder
+		for q := range n {
+			b.WriteString(line(q))
+		}
+		return "parameter N = 64; iterator i; double u[N], v[N], w[N]; stencil s (v, w, u) {\n" + b.String() + "}\ns (v, w, u);\n"
+	}
+	sum := func(q int) string { return fmt.Sprintf("%s[i] += %d*u[i];\n", []string{"v", "w"}[q%2], q) }
+	for _, c := range []struct {
+		name   string
+		n      int
+		line   func(q int) string
+		nodes  int // of statements
+		inside string
+	}{
+		{"one by one", 250, sum, 250, "2 flops"},
+		{"one loop", 4096, sum, 1, "4096 statements, "},
+		{"a loop for each", 4096, func(q int) string {
+			if q%2 == 0 {
+				return "v[i] = u[i] + w[i];\n"
+			}
+			return "w[i] = v[i+1];\n"
+		}, 128, "32 statements, "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, diags := lang.Load(diag.NewSource("long.loom", body(c.n, c.line)))
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			f := analysis.Analyze(p, nil)
+			g := draw(f, f.Stages[0])
+			nodes, bends := 0, 0
+			for _, n := range g.nodes {
+				if n.class != "input" {
+					nodes++
+				}
+			}
+			for _, e := range g.edges {
+				bends += len(e.path) - 2
+			}
+			if nodes != c.nodes || bends > maxBends {
+				t.Errorf("%d nodes, want %d; %d bends", nodes, c.nodes, bends)
+			}
+			var out strings.Builder
+			if err := SVG(&out, f); err != nil || !strings.Contains(out.String(), c.inside) {
+				t.Errorf("the picture does not say %q (error %v)", c.inside, err)
+			}
+		})
 	}
 }

@@ -65,31 +65,47 @@ func (g *graph) layout() {
 	g.ports()
 }
 
-// assign gives every node its layer. Nodes that nothing leads to stand just
-// above the first node that they lead to. Edges lead from earlier nodes to
-// later ones, so one pass suffices.
+// assign gives every node its layer, by the longest path. Nodes that nothing
+// leads to stand just above the first node that they lead to. Edges lead from
+// earlier nodes to later ones, so one pass suffices.
 func (g *graph) assign() {
-	into := map[*node]int{}
+	in, out := g.incident()
 	for _, n := range g.nodes {
-		for _, e := range g.edges {
-			if e.to == n {
-				n.layer = max(n.layer, e.from.layer+1)
-				into[n]++
-			}
+		for _, e := range in[n] {
+			n.layer = max(n.layer, e.from.layer+1)
 		}
 	}
 	for _, n := range g.nodes {
-		if into[n] > 0 {
+		if len(in[n]) > 0 {
 			continue
 		}
 		first := -1
-		for _, e := range g.edges {
-			if e.from == n && (first < 0 || e.to.layer < first) {
+		for _, e := range out[n] {
+			if first < 0 || e.to.layer < first {
 				first = e.to.layer
 			}
 		}
 		n.layer = max(0, first-1)
 	}
+}
+
+// incident returns the edges that enter and leave each node.
+func (g *graph) incident() (in, out map[*node][]*edge) {
+	in, out = map[*node][]*edge{}, map[*node][]*edge{}
+	for _, e := range g.edges {
+		in[e.to] = append(in[e.to], e)
+		out[e.from] = append(out[e.from], e)
+	}
+	return in, out
+}
+
+// spanned returns the number of layers that edges pass.
+func (g *graph) spanned() int {
+	n := 0
+	for _, e := range g.edges {
+		n += max(0, e.to.layer-e.from.layer-1)
+	}
+	return n
 }
 
 func (g *graph) bends() {
@@ -236,16 +252,9 @@ func (g *graph) place() {
 // ports spreads the ends of edges over the widths of their nodes, in the order
 // in which they come from the sides.
 func (g *graph) ports() {
+	into, from := g.incident()
 	for _, n := range g.nodes {
-		var in, out []*edge
-		for _, e := range g.edges {
-			if e.to == n {
-				in = append(in, e)
-			}
-			if e.from == n {
-				out = append(out, e)
-			}
-		}
+		in, out := into[n], from[n]
 		spread(in, n, n.pitch, func(e *edge) (float64, *float64) { return e.path[len(e.path)-2].x, &e.end })
 		spread(out, n, 14, func(e *edge) (float64, *float64) { return e.path[1].x, &e.start })
 		for i, e := range in {

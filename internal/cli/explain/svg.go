@@ -73,9 +73,35 @@ func legend(b *strings.Builder) {
 	}
 }
 
+// A picture holds at most so many statements by themselves, and edges pass so
+// many layers in all. Beyond that it is unreadable and slow to draw, so that
+// statements that follow each other share nodes.
+const (
+	maxStatements = 256
+	maxBends      = 20000
+)
+
 // draw makes the graph of a stage: a node for every array that is read before
-// it is written, and one for every statement.
+// it is written, and one for every statement or run of statements.
 func draw(f *analysis.Facts, s *analysis.StageFacts) *graph {
+	for limit := maxStatements; ; limit /= 2 {
+		g := connect(f, s, runs(s, limit))
+		if len(g.nodes) == 0 {
+			return g
+		}
+		g.assign()
+		if g.spanned() > maxBends && limit > 1 {
+			continue
+		}
+		g.widen()
+		g.layout()
+		return g
+	}
+}
+
+// connect makes nodes for arrays and for runs of statements, and edges between
+// them; a run's own edges are left out.
+func connect(f *analysis.Facts, s *analysis.StageFacts, parts []run) *graph {
 	g := &graph{}
 	sources := map[string]*node{}
 	kind := map[string]string{}
@@ -92,44 +118,35 @@ func draw(f *analysis.Facts, s *analysis.StageFacts) *graph {
 			sources[a.Name] = g.add(box(a.Name, note, a.Role+" "+a.Name, "input"))
 		}
 	}
-	var at []*node
-	for _, st := range s.Statements {
-		class := st.Kind
-		if class == "array" {
-			class = kind[st.Target]
+	var at []*node // of every statement
+	for _, r := range parts {
+		n := g.add(r.node(s, kind))
+		for range r.hi - r.lo {
+			at = append(at, n)
 		}
-		title := st.Text
-		if st.Domain != "" {
-			title += "\non " + st.Domain
-		}
-		at = append(at, g.add(box(st.Target, count(st.Ops.Flops(), "flop"), title, class)))
 	}
-	written := map[[2]int]bool{} // statements with a flow of some array between them
-	fed := map[string]bool{}     // "5 u": statement 5 reads u from an earlier one
+	links := newLinks(g)
+	fed := map[string]bool{} // "5 u": statement 5 reads u from an earlier one
 	for _, d := range s.Edges {
 		if d.Kind == "flow" {
-			g.link(at[d.From], at[d.To], reachText(f.Axes, d.Offsets), false)
-			written[[2]int{d.From, d.To}] = true
 			fed[fmt.Sprint(d.To, " ", d.On)] = true
+			links.flow(at[d.From], at[d.To], d.On, d.Offsets)
 		}
 	}
 	for i, st := range s.Statements {
 		for _, r := range st.Reads {
 			if src := sources[r.Array]; src != nil && !fed[fmt.Sprint(i, " ", r.Array)] {
-				g.link(src, at[i], reachText(f.Axes, r.Offsets), false)
+				links.flow(src, at[i], r.Array, r.Offsets)
 			}
 		}
 	}
-	for _, d := range s.Edges {
-		pair := [2]int{d.From, d.To}
-		if d.Kind != "flow" && d.From != d.To && !written[pair] {
-			g.link(at[d.From], at[d.To], "", true)
-			written[pair] = true
-		}
+	for _, l := range links.flows {
+		g.link(l.from, l.to, reachText(f.Axes, l.offsets), false)
 	}
-	g.widen()
-	if len(g.nodes) > 0 {
-		g.layout()
+	for _, d := range s.Edges {
+		if d.Kind != "flow" {
+			links.order(at[d.From], at[d.To])
+		}
 	}
 	return g
 }

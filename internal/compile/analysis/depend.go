@@ -31,16 +31,16 @@ const (
 // everything is left out.
 func (g *stage) edges() []Edge {
 	out := []Edge{}
-	body := g.ir.Body
-	for j, to := range body {
-		for i := range j {
-			out = append(out, g.between(i, j)...)
+	h := newHistory(g)
+	for j, to := range g.ir.Body {
+		for _, i := range h.before(j) {
+			out = append(out, g.between(h, i, j)...)
 		}
 		// A statement that reads its own target elsewhere depends on itself.
 		if to.Array != nil {
 			var moved []*ir.Access
-			for _, acc := range of(to.Array, g.deps.of[to].accesses) {
-				if moves(acc, Cells{to.Domain, to.Color}, to) {
+			for _, acc := range of(to.Array, g.deps.of[to].distinct) {
+				if g.deps.moves(acc, g.deps.cellsOf(to), to) {
 					moved = append(moved, acc)
 				}
 			}
@@ -48,17 +48,18 @@ func (g *stage) edges() []Edge {
 				out = append(out, Edge{From: j, To: j, Kind: anti, On: to.Array.Name, Offsets: offsets(len(g.p.Axes), moved)})
 			}
 		}
+		h.add(j)
 	}
 	return out
 }
 
-func (g *stage) between(i, j int) []Edge {
+func (g *stage) between(h *history, i, j int) []Edge {
 	from, to := g.ir.Body[i], g.ir.Body[j]
 	var out []Edge
 	add := func(kind, on string, accs []*ir.Access) {
 		out = append(out, Edge{From: i, To: j, Kind: kind, On: on, Offsets: offsets(len(g.p.Axes), accs)})
 	}
-	if a := from.Array; a != nil && !g.overwritten(i, j, a, from.Domain) {
+	if a := from.Array; a != nil && !h.overwritten(i, j, a, from.Domain) {
 		if accs := g.meeting(to, from); len(accs) > 0 {
 			add(flow, a.Name, accs)
 		}
@@ -66,10 +67,10 @@ func (g *stage) between(i, j int) []Edge {
 	if from.Temp != nil && slices.Contains(g.deps.of[to].temps, from.Temp) {
 		out = append(out, Edge{From: i, To: j, Kind: flow, On: from.Temp.Name, Offsets: [][]int64{make([]int64, len(g.p.Axes))}})
 	}
-	if from.Reduce != nil && g.deps.of[to].scalars[from.Reduce.Scalar] && !g.reducedBetween(i, j, from.Reduce.Scalar) {
+	if from.Reduce != nil && g.deps.of[to].scalars[from.Reduce.Scalar] && !h.reducedBetween(i, j, from.Reduce.Scalar) {
 		add(flow, from.Reduce.Scalar.Name, nil)
 	}
-	if a := to.Array; a != nil && !g.overwritten(i, j, a, to.Domain) {
+	if a := to.Array; a != nil && !h.overwritten(i, j, a, to.Domain) {
 		if accs := g.meeting(from, to); len(accs) > 0 {
 			add(anti, a.Name, accs)
 		}
@@ -77,7 +78,7 @@ func (g *stage) between(i, j int) []Edge {
 			add(output, a.Name, nil)
 		}
 	}
-	if to.Reduce != nil && !g.reducedBetween(i, j, to.Reduce.Scalar) {
+	if to.Reduce != nil && !h.reducedBetween(i, j, to.Reduce.Scalar) {
 		if g.deps.of[from].scalars[to.Reduce.Scalar] {
 			add(anti, to.Reduce.Scalar.Name, nil)
 		}
@@ -92,7 +93,7 @@ func (g *stage) between(i, j int) []Edge {
 // writer writes.
 func (g *stage) meeting(reader, writer *ir.Stmt) []*ir.Access {
 	var out []*ir.Access
-	for _, acc := range of(writer.Array, g.deps.of[reader].accesses) {
+	for _, acc := range of(writer.Array, g.deps.of[reader].distinct) {
 		for _, c := range g.deps.evaluated(reader) {
 			if !apart(acc, c.Box, writer.Domain) {
 				out = append(out, acc)
@@ -101,21 +102,6 @@ func (g *stage) meeting(reader, writer *ir.Stmt) []*ir.Access {
 		}
 	}
 	return out
-}
-
-// overwritten reports whether a statement between i and j writes all of the box
-// of an array.
-func (g *stage) overwritten(i, j int, a *ir.Array, box ir.Box) bool {
-	for _, s := range g.ir.Body[i+1 : j] {
-		if s.Array == a && s.Color == nil && covers(s.Domain, box) {
-			return true
-		}
-	}
-	return false
-}
-
-func (g *stage) reducedBetween(i, j int, s *ir.Scalar) bool {
-	return slices.ContainsFunc(g.ir.Body[i+1:j], func(t *ir.Stmt) bool { return t.Reduce != nil && t.Reduce.Scalar == s })
 }
 
 // covers reports whether outer holds every cell of inner, for all sizes.

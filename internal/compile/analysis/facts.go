@@ -254,13 +254,14 @@ type stage struct {
 	deps   *reads
 	fusion *Fusion
 	weight map[*ir.Stmt]float64 // share of the main domain's points
+	splits map[int]*homogenizer // by axis
 	axes   []int                // of the main domain
 	degree int                  // of them, those that grow with the sizes
 	points int64                // of the main domain; 0 without sizes
 }
 
 func newStage(p *ir.Program, b *ir.Binding, s *ir.Stage) *stage {
-	g := &stage{p: p, b: b, ir: s, deps: newReads(s), fusion: FusableGroups(s), weight: map[*ir.Stmt]float64{}}
+	g := &stage{p: p, b: b, ir: s, deps: newReads(s), fusion: FusableGroups(s), weight: map[*ir.Stmt]float64{}, splits: map[int]*homogenizer{}}
 	g.weigh()
 	return g
 }
@@ -441,7 +442,7 @@ func (g *stage) statement(i int) *StmtFacts {
 	out.Shape = g.shape(g.effective([]*ir.Stmt{s}))
 	out.Ops, out.Single = g.count(s)
 	out.LoadsAsWritten = len(g.deps.of[s].accesses)
-	out.Loads = len(distinct(g.deps.of[s].accesses))
+	out.Loads = len(g.deps.of[s].distinct)
 	if s.Temp == nil {
 		for _, axis := range s.Axes {
 			out.Homogeneous = append(out.Homogeneous, g.homogenize(s, axis))

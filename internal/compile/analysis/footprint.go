@@ -65,17 +65,24 @@ type Reuse struct {
 	Reloads int    `json:"reloads"`
 }
 
-// effective returns the array accesses of statements, looking through temps:
-// for each, its own and those of every temp that it reads. Temps that stand in
-// the list by themselves add nothing.
+// effective returns the distinct array accesses of statements, looking through
+// temps: for each, its own and those of every temp that it reads. Temps that
+// stand in the list by themselves add nothing.
 func (g *stage) effective(stmts []*ir.Stmt) []*ir.Access {
+	if len(stmts) == 1 {
+		return g.deps.through[stmts[0]]
+	}
 	var out []*ir.Access
+	seen := map[*ir.Access]bool{}
 	for _, s := range stmts {
-		if s.Temp != nil && len(stmts) > 1 {
+		if s.Temp != nil {
 			continue
 		}
-		for _, t := range append(g.deps.temps(s), s) {
-			out = append(out, g.deps.of[t].accesses...)
+		for _, a := range g.deps.through[s] {
+			if !seen[a] {
+				seen[a] = true
+				out = append(out, a)
+			}
 		}
 	}
 	return out
@@ -83,15 +90,10 @@ func (g *stage) effective(stmts []*ir.Stmt) []*ir.Access {
 
 // distinct returns the accesses without repetitions.
 func distinct(accs []*ir.Access) []*ir.Access {
-	type key struct {
-		array *ir.Array
-		index string
-	}
-	seen := map[key]bool{}
+	seen := map[accessKey]bool{}
 	var out []*ir.Access
 	for _, a := range accs {
-		k := key{a.Array, fmt.Sprint(a.Index)}
-		if !seen[k] {
+		if k := keyOf(a); !seen[k] {
 			seen[k] = true
 			out = append(out, a)
 		}
@@ -167,9 +169,13 @@ func extremes(points [][]int64, axis int) (lo, hi int64) {
 // corners reports whether some array is read at more than one point of a plane
 // across the axis that is not the output's own.
 func (g *stage) corners(accs []*ir.Access, axis int) bool {
-	for _, a := range g.ir.Arrays {
+	byArray := map[*ir.Array][]*ir.Access{}
+	for _, a := range accs {
+		byArray[a.Array] = append(byArray[a.Array], a)
+	}
+	for _, accs := range byArray {
 		seen := map[int64]bool{}
-		for _, v := range offsets(len(g.p.Axes), of(a, accs)) {
+		for _, v := range offsets(len(g.p.Axes), accs) {
 			if v[axis] != 0 && seen[v[axis]] {
 				return true
 			}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -124,7 +125,7 @@ type fuser struct {
 func (f *fuser) cut() []int {
 	var cuts []int
 	for lo := 0; lo < len(f.stage.Body); {
-		hi := f.end(lo)
+		hi, _ := f.end(lo)
 		if hi < len(f.stage.Body) {
 			hi = f.withoutTrailing(lo, hi)
 		}
@@ -134,47 +135,27 @@ func (f *fuser) cut() []int {
 	return cuts
 }
 
-// end returns the end of the longest group that starts at lo.
-func (f *fuser) end(lo int) int {
-	hi := lo + 1
-	for hi < len(f.stage.Body) && f.joins(lo, hi) {
+// end returns the end of the longest group that starts at lo, and its members.
+func (f *fuser) end(lo int) (int, *members) {
+	m := f.members()
+	hi := lo
+	for hi == lo || hi < len(f.stage.Body) && m.takes(f.stage.Body[hi]) {
+		m.add(f.stage.Body[hi])
 		hi++
 	}
-	return hi
+	return hi, m
 }
 
 // withoutTrailing moves temps at the end of the group lo..hi-1 to the group
 // that follows, which may read them, as far as that makes it no shorter.
 func (f *fuser) withoutTrailing(lo, hi int) int {
-	cut, end := hi, f.end(hi)
-	for c := hi - 1; c > lo && f.stage.Body[c].Temp != nil && f.end(c) == end; c-- {
+	_, m := f.end(hi)
+	cut := hi
+	for c := hi - 1; c > lo && f.stage.Body[c].Temp != nil && m.takesBefore(f.stage.Body[c]); c-- {
+		m.add(f.stage.Body[c])
 		cut = c
 	}
 	return cut
-}
-
-// joins reports whether statement hi can join the group lo..hi-1.
-func (f *fuser) joins(lo, hi int) bool {
-	for i := lo; i < hi; i++ {
-		if !f.compatible(f.stage.Body[i], f.stage.Body[hi]) {
-			return false
-		}
-	}
-	return true
-}
-
-// compatible reports whether a and the later b may share a group.
-func (f *fuser) compatible(a, b *ir.Stmt) bool {
-	if f.separate && a.Array != nil || !f.sameLoop(a, b) || f.conflict(a, b) || f.conflict(b, a) {
-		return false
-	}
-	if a.Reduce != nil {
-		if f.deps.of[b].scalars[a.Reduce.Scalar] || b.Reduce != nil && b.Reduce.Scalar == a.Reduce.Scalar {
-			return false
-		}
-	}
-	alone := f.loner(a) || f.loner(b)
-	return !alone || a.Temp != nil || b.Temp != nil
 }
 
 // sameLoop reports whether the axes of a and b let one loop run both: equal for
@@ -210,27 +191,27 @@ func subset(small, large []int) bool {
 	return true
 }
 
+// equalLoops reports whether sameLoop cannot tell a and b apart.
+func (f *fuser) equalLoops(a, b *ir.Stmt) bool {
+	return (a.Temp == nil) == (b.Temp == nil) && f.square[a] == f.square[b] && slices.Equal(f.axesOf(a), f.axesOf(b))
+}
+
 // conflict reports whether s reads, at some cell where it is evaluated, what
-// the array statement w writes at another.
-func (f *fuser) conflict(s, w *ir.Stmt) bool {
-	if w.Array == nil {
+// it writes at another.
+func (f *fuser) conflict(s *ir.Stmt) bool {
+	if s.Array == nil {
 		return false
 	}
-	for _, acc := range f.deps.of[s].accesses {
-		if acc.Array != w.Array {
-			continue
-		}
-		for _, c := range f.deps.evaluated(s) {
-			if moves(acc, c, w) {
-				return true
-			}
+	for _, acc := range f.deps.of[s].distinct {
+		if acc.Array == s.Array && f.deps.moves(acc, f.deps.cellsOf(s), s) {
+			return true
 		}
 	}
 	return false
 }
 
 // loner reports whether s shares a group with temps alone.
-func (f *fuser) loner(s *ir.Stmt) bool { return f.conflict(s, s) || f.inPlace(s) }
+func (f *fuser) loner(s *ir.Stmt) bool { return f.conflict(s) || f.inPlace(s) }
 
 // inPlace reports whether s is coloured and reads other cells of its target,
 // itself or through temps.
@@ -238,11 +219,9 @@ func (f *fuser) inPlace(s *ir.Stmt) bool {
 	if s.Color == nil || s.Array == nil {
 		return false
 	}
-	for _, r := range append(f.deps.temps(s), s) {
-		for _, acc := range f.deps.of[r].accesses {
-			if acc.Array == s.Array && !apart(acc, s.Domain, s.Domain) && !stays(acc, s.Domain) {
-				return true
-			}
+	for _, acc := range f.deps.through[s] {
+		if acc.Array == s.Array && !apart(acc, s.Domain, s.Domain) && !stays(acc, s.Domain) {
+			return true
 		}
 	}
 	return false
@@ -259,7 +238,7 @@ func (f *fuser) result(cuts []int) *Fusion {
 			if s.Array == nil {
 				continue
 			}
-			if f.conflict(s, s) {
+			if f.conflict(s) {
 				g.Snapshot = append(g.Snapshot, s.Array)
 			}
 			g.InPlace = g.InPlace || f.inPlace(s)
@@ -294,11 +273,14 @@ func (f *fuser) axes(group []*ir.Stmt) []int {
 // temp that is evaluated again there, whether that group evaluates it again or
 // reads an array. Later temps come first, since they ask for earlier ones.
 func (f *fuser) place(out *Fusion, groupOf map[*ir.Stmt]int) {
-	// asks[g] are the temps of earlier groups whose values group g reads.
-	asks := make([][]*ir.Temp, len(out.Groups))
+	// asks[t] are the later groups that read the value of a temp.
+	asks := map[*ir.Temp]map[int]bool{}
 	ask := func(g int, t *ir.Temp) {
-		if groupOf[f.deps.assigned[t]] < g && !slices.Contains(asks[g], t) {
-			asks[g] = append(asks[g], t)
+		if groupOf[f.deps.assigned[t]] < g {
+			if asks[t] == nil {
+				asks[t] = map[int]bool{}
+			}
+			asks[t][g] = true
 		}
 	}
 	for _, s := range f.stage.Body {
@@ -306,69 +288,32 @@ func (f *fuser) place(out *Fusion, groupOf map[*ir.Stmt]int) {
 			ask(groupOf[s], t)
 		}
 	}
+	again := f.again(out.Groups)
 	order := slices.Clone(out.Temps)
-	slices.SortFunc(order, func(a, b *TempUse) int {
-		return slices.Index(f.stage.Body, b.Stmt) - slices.Index(f.stage.Body, a.Stmt)
-	})
+	slices.SortFunc(order, func(a, b *TempUse) int { return again.at[b.Stmt] - again.at[a.Stmt] })
 	for _, use := range order {
-		var groups []int
-		for g := range asks {
-			if slices.Contains(asks[g], use.Temp) {
-				groups = append(groups, g)
-			}
-		}
+		groups := slices.Sorted(maps.Keys(asks[use.Temp]))
 		if len(groups) == 0 {
 			continue
 		}
 		use.Place = Recomputed
 		for _, g := range groups {
-			if !f.again(use.Stmt, out.Groups[g]) {
+			if !again.holds(use.Stmt, g) {
 				use.Place = Materialised
+				break
 			}
 		}
 		if use.Place == Materialised {
 			continue
 		}
 		for _, g := range groups {
-			out.Groups[g].Recompute = append([]*ir.Stmt{use.Stmt}, out.Groups[g].Recompute...)
+			out.Groups[g].Recompute = append(out.Groups[g].Recompute, use.Stmt)
 			for _, t := range f.deps.of[use.Stmt].temps {
 				ask(g, t)
 			}
 		}
 	}
-}
-
-// again reports whether evaluating the temp statement t in group g, before g's
-// own statements, gives the value that it had at its place: nothing in between
-// writes what it reads, g does not write it at other cells, and the same holds
-// of the temps that it reads.
-func (f *fuser) again(t *ir.Stmt, g *Group) bool {
-	r := f.deps.of[t]
-	start := slices.Index(f.stage.Body, g.Stmts[0])
-	for _, w := range f.stage.Body[slices.Index(f.stage.Body, t):start] {
-		if w.Reduce != nil && r.scalars[w.Reduce.Scalar] {
-			return false
-		}
-		for _, acc := range r.accesses {
-			if w.Array != acc.Array {
-				continue
-			}
-			for _, c := range f.deps.evaluated(t) {
-				if !apart(acc, c.Box, w.Domain) {
-					return false
-				}
-			}
-		}
+	for _, g := range out.Groups {
+		slices.Reverse(g.Recompute) // in the order of the stage
 	}
-	for _, u := range r.temps {
-		if a := f.deps.assigned[u]; slices.Index(f.stage.Body, a) < start && !f.again(a, g) {
-			return false
-		}
-	}
-	for _, w := range g.Stmts {
-		if !f.sameLoop(t, w) || f.conflict(t, w) {
-			return false
-		}
-	}
-	return true
 }

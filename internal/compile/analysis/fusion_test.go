@@ -206,7 +206,7 @@ func TestFewestGroups(t *testing.T) {
 			for j := i + 1; j <= n; j++ {
 				ok := true
 				for k := i + 1; k < j; k++ {
-					ok = ok && f.joins(i, k)
+					ok = ok && joins(f, i, k)
 				}
 				if ok {
 					best[i] = min(best[i], 1+best[j])

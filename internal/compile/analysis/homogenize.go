@@ -52,7 +52,12 @@ func (g *stage) homogeneous(axis int) Homogeneity {
 }
 
 func (g *stage) homogenize(s *ir.Stmt, axis int) Homogeneity {
-	h := &homogenizer{g: g, axis: axis, temps: map[*ir.Temp][]part{}}
+	h := g.splits[axis]
+	if h == nil {
+		h = &homogenizer{g: g, axis: axis, temps: map[*ir.Temp]split{}, wholes: map[*ir.Temp]whole{}}
+		g.splits[axis] = h
+	}
+	h.blocker = nil
 	out := Homogeneity{Axis: g.p.Axes[axis]}
 	parts, ok := h.split(s.Value)
 	if !ok {
@@ -71,11 +76,27 @@ func (g *stage) homogenize(s *ir.Stmt, axis int) Homogeneity {
 	return out
 }
 
+// homogenizer splits the values of a stage along an axis. What it finds of a
+// temp it keeps: a temp may be read along many paths.
 type homogenizer struct {
 	g       *stage
 	axis    int
-	temps   map[*ir.Temp][]part
+	temps   map[*ir.Temp]split
+	wholes  map[*ir.Temp]whole
 	blocker ir.Expr
+}
+
+// split is what a temp's value splits into, or what keeps it from splitting.
+type split struct {
+	parts   []part
+	ok      bool
+	blocker ir.Expr
+}
+
+// whole is a temp's value as one part, if it is one.
+type whole struct {
+	part part
+	ok   bool
 }
 
 // split returns the parts of an expression.
@@ -106,14 +127,16 @@ func (h *homogenizer) split(e ir.Expr) ([]part, bool) {
 			return h.quotient(e)
 		}
 	case ir.TempRef:
-		if parts, ok := h.temps[e.Temp]; ok {
-			return parts, true
+		known, ok := h.temps[e.Temp]
+		if !ok {
+			known.parts, known.ok = h.split(h.g.deps.assigned[e.Temp].Value)
+			known.blocker = h.blocker
+			h.temps[e.Temp] = known
 		}
-		parts, ok := h.split(h.g.deps.assigned[e.Temp].Value)
-		if ok {
-			h.temps[e.Temp] = parts
+		if !known.ok && known.blocker != nil {
+			h.block(known.blocker)
 		}
-		return parts, ok
+		return known.parts, known.ok
 	}
 	if p, ok := h.whole(e); ok {
 		return p, true
@@ -186,27 +209,36 @@ func join(p, q part) (part, bool) {
 // are at one offset. Reads that the axis does not index, and those of a fixed
 // plane, do not count.
 func (h *homogenizer) whole(e ir.Expr) ([]part, bool) {
-	var all part
-	ok := true
-	var visit func(e ir.Expr)
-	visit = func(e ir.Expr) {
-		ir.Walk(e, func(e ir.Expr) {
-			switch e := e.(type) {
-			case *ir.Access:
-				for _, ix := range e.Index {
-					if ix.Axis == h.axis {
-						one, fits := join(all, part{ix.Offset, true})
-						ok = ok && fits
-						if fits {
-							all = one
-						}
-					}
-				}
-			case ir.TempRef:
-				visit(h.g.deps.assigned[e.Temp].Value)
-			}
-		})
+	w := h.asOne(e)
+	return []part{w.part}, w.ok
+}
+
+func (h *homogenizer) asOne(e ir.Expr) whole {
+	all := whole{ok: true}
+	add := func(p part) {
+		if one, fits := join(all.part, p); fits {
+			all.part = one
+		} else {
+			all.ok = false
+		}
 	}
-	visit(e)
-	return []part{all}, ok
+	ir.Walk(e, func(e ir.Expr) {
+		switch e := e.(type) {
+		case *ir.Access:
+			for _, ix := range e.Index {
+				if ix.Axis == h.axis {
+					add(part{ix.Offset, true})
+				}
+			}
+		case ir.TempRef:
+			w, known := h.wholes[e.Temp]
+			if !known {
+				w = h.asOne(h.g.deps.assigned[e.Temp].Value)
+				h.wholes[e.Temp] = w
+			}
+			all.ok = all.ok && w.ok
+			add(w.part)
+		}
+	})
+	return all
 }

@@ -87,10 +87,10 @@ func indices(acc *ir.Access, d int, box ir.Box) ir.Range {
 // cell, somewhere in box. A constant beyond a face reads no cell.
 func mapped(acc *ir.Access, d int, box ir.Box) bool {
 	r, holds, faces := indices(acc, d, box), acc.Array.Holds(d), acc.Array.Dims[d].Faces
-	return maps(faces.Low.Kind) && !aboveAll(r, holds.Lo) || maps(faces.High.Kind) && !belowAll(r, holds.Hi)
+	return mapsIndex(faces.Low.Kind) && !aboveAll(r, holds.Lo) || mapsIndex(faces.High.Kind) && !belowAll(r, holds.Hi)
 }
 
-func maps(k ir.BoundaryKind) bool { return k != ir.None && k != ir.Constant }
+func mapsIndex(k ir.BoundaryKind) bool { return k != ir.None && k != ir.Constant }
 
 // footprint returns a range that holds every index that the access reads in
 // dimension d when it is evaluated in box.
@@ -191,7 +191,7 @@ func displacements(acc *ir.Access, d int, box ir.Box, m int64) ([]int64, bool) {
 		{!aboveAll(r, holds.Lo), dim.Faces.Low.Kind},
 		{!belowAll(r, holds.Hi), dim.Faces.High.Kind},
 	} {
-		if !side.crossed || !maps(side.kind) {
+		if !side.crossed || !mapsIndex(side.kind) {
 			continue
 		}
 		if side.kind == ir.Periodic {

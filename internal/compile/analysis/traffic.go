@@ -109,18 +109,19 @@ func (g *stage) traffic() Traffic {
 
 // tempTraffic is what the materialised temps that a group stores or loads add.
 func (g *stage) tempTraffic(group *Group) float64 {
+	stored, loaded := map[*ir.Stmt]bool{}, map[*ir.Temp]bool{}
+	for _, s := range group.Stmts {
+		stored[s] = true
+	}
+	for _, s := range group.Body() {
+		for _, t := range g.deps.of[s].temps {
+			loaded[t] = true
+		}
+	}
 	bytes := 0.0
 	for _, u := range g.fusion.Temps {
-		if u.Place != Materialised {
-			continue
-		}
-		w := g.weight[u.Stmt] * float64(u.Temp.Type.Size())
-		if slices.Contains(group.Stmts, u.Stmt) {
-			bytes += w
-			continue
-		}
-		if slices.ContainsFunc(group.Body(), func(s *ir.Stmt) bool { return slices.Contains(g.deps.of[s].temps, u.Temp) }) {
-			bytes += w
+		if u.Place == Materialised && (stored[u.Stmt] || loaded[u.Temp]) {
+			bytes += g.weight[u.Stmt] * float64(u.Temp.Type.Size())
 		}
 	}
 	return bytes
@@ -139,18 +140,17 @@ type touch struct {
 // store leaves out are taken to be few.
 func (g *stage) touched(stmts []*ir.Stmt) []*touch {
 	var out []*touch
+	known := map[*ir.Array]*touch{}
 	find := func(a *ir.Array) *touch {
-		for _, t := range out {
-			if t.array == a {
-				return t
-			}
+		if known[a] == nil {
+			known[a] = &touch{array: a}
+			out = append(out, known[a])
 		}
-		out = append(out, &touch{array: a})
-		return out[len(out)-1]
+		return known[a]
 	}
 	for _, s := range stmts {
 		for _, c := range g.deps.evaluated(s) {
-			for _, acc := range g.deps.of[s].accesses {
+			for _, acc := range g.deps.of[s].distinct {
 				if t := find(acc.Array); !t.stores || t.loads {
 					t.loads = true
 					t.loaded = g.hull(t.loaded, func(d int) ir.Range { return footprint(acc, d, c.Box) }, acc.Array)

@@ -53,7 +53,7 @@ type Use struct {
 func Retime(p *ir.Program, stmts []*ir.Stmt, axis int, kept func(*ir.Stmt) bool) (*Retimed, error) {
 	r := &retimer{
 		program: p, axis: axis, def: definitions(stmts), known: map[string]*Piece{},
-		temps: map[*ir.Temp]reach{}, exprs: map[ir.Expr]reach{},
+		pieces: map[tempAt]*Piece{}, temps: map[*ir.Temp]reach{}, exprs: map[ir.Expr]reach{},
 	}
 	top, found := int64(0), false
 	for _, st := range stmts {
@@ -103,7 +103,14 @@ type retimer struct {
 	temps   map[*ir.Temp]reach
 	exprs   map[ir.Expr]reach
 	known   map[string]*Piece
+	pieces  map[tempAt]*Piece // of temps, so that none is cut once for every path that leads to it
 	out     Retimed
+}
+
+// tempAt is a temp as it is computed with the plane at an offset.
+type tempAt struct {
+	temp  *ir.Temp
+	ready int64
 }
 
 // reach is what an expression reads along the axis: the highest offset, and of
@@ -215,8 +222,12 @@ func (r *retimer) temp(q *Piece, t *ir.Temp) ir.Expr {
 	if at := r.reach(ir.TempRef{Temp: t}); at.moves() {
 		part.Ready = at.high
 	}
-	part.Value = r.cut(part, r.def[t].Value)
-	return r.use(q, r.shared(part, t.Name, t.Type))
+	key := tempAt{t, part.Ready}
+	if r.pieces[key] == nil {
+		part.Value = r.cut(part, r.def[t].Value)
+		r.pieces[key] = r.shared(part, t.Name, t.Type)
+	}
+	return r.use(q, r.pieces[key])
 }
 
 // use notes that a piece reads another.

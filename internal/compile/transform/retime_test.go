@@ -76,3 +76,23 @@ func TestRetimeForeign(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRetimeOfManyPaths: temps that read the two before them are reached along
+// as many paths as the Fibonacci numbers say, and are each cut once.
+func TestRetimeOfManyPaths(t *testing.T) {
+	const temps = 90
+	var body strings.Builder
+	body.WriteString("double t0 = u[j-1][i], t1 = u[j-1][i+1];\n")
+	for q := 2; q < temps; q++ {
+		fmt.Fprintf(&body, "double t%d = 0.5*t%d + 0.25*t%d;\n", q, q-1, q-2)
+	}
+	fmt.Fprintf(&body, "w[j][i] = t%d + u[j+1][i];\n", temps-1)
+	p := load(t, "parameter N = 20; iterator j, i; double u[N,N], w[N,N]; stencil s (w, u) {\n"+body.String()+"}\ns (w, u);")
+	r, err := transform.Retime(p, p.Stages[0].Body, 0, func(st *ir.Stmt) bool { return st.Temp == nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Pieces) != temps+1 {
+		t.Errorf("%d pieces of %d temps and a grid", len(r.Pieces), temps)
+	}
+}
