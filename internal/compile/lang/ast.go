@@ -333,7 +333,7 @@ type RotateStep struct {
 //
 // Example printed form:
 //
-//	iterate 12 { ... }
+//	iterate (1:12) { ... }
 type IterateStep struct {
 	span
 	Lo, Hi Expr

@@ -48,6 +48,7 @@ func Check(f *File, opts Options) (*ir.Program, diag.List) {
 	c.global = c.newEnv(atStart)
 	c.between = c.newEnv(atSteps)
 	c.check(f)
+	c.warnPardoned()
 	if !c.diags.HasErrors() {
 		c.checkDefaults()
 	}
@@ -81,6 +82,8 @@ type checker struct {
 
 	rotations []*RotateStep
 	results   []*Ident // scalars that copyout names
+
+	pardoned [pardons]pardoned
 
 	unknown int // names that stand for nothing, so far
 
@@ -139,14 +142,6 @@ func itemsOf[T Item](f *File) []T {
 		}
 	}
 	return list
-}
-
-// lenient reports what .idsl files are forgiven.
-func (c *checker) lenient(r diag.Range, format string, args ...any) *diag.Diagnostic {
-	if c.opts.Ancestor {
-		return c.diags.Warnf(r, format, args...)
-	}
-	return c.diags.Errorf(r, format, args...)
 }
 
 // arguments lists the names of the program's interface in declaration order.

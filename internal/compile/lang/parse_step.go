@@ -118,45 +118,64 @@ func (p *parser) toBlock() {
 	}
 }
 
-// count parses 12 or (1:10).
+// count parses 12, [12], 1:10, (1:10) or [1:10].
 func (p *parser) count(s *IterateStep) {
-	if p.kind() == LBrace {
+	switch {
+	case p.kind() == LBrace:
 		p.complain("the number of iterations").Hintf("write iterate 100 { ... } or iterate until (...) { ... }")
 		panic(bail{})
-	}
-	if p.kind() == LParen && p.rangeInParens() {
-		p.next()
+	case p.kind() == LBracket:
+		p.nextAs(prefix)
 		p.tightly(func() {
-			s.Lo = p.additive()
-			p.nextAs(tight)
 			s.Hi = p.additive()
+			if p.kind() == Colon || p.kind() == DotDot {
+				p.nextAs(tight)
+				s.Lo, s.Hi = s.Hi, p.additive()
+			}
 		})
+		p.expect(RBracket)
+	case p.kind() == LParen && p.rangeAhead(1):
+		p.next()
+		p.countRange(s)
 		p.expect(RParen)
-		return
+	case p.rangeAhead(0):
+		p.countRange(s)
+	default:
+		s.Hi = p.expr()
 	}
-	s.Hi = p.expr()
 }
 
-// rangeInParens reports whether the parentheses that come next hold a range.
-func (p *parser) rangeInParens() bool {
+func (p *parser) countRange(s *IterateStep) {
+	p.tightly(func() {
+		s.Lo = p.additive()
+		if p.kind() != Colon && p.kind() != DotDot {
+			p.unexpected(`":"`)
+		}
+		p.nextAs(tight)
+		s.Hi = p.additive()
+	})
+}
+
+// rangeAhead reports whether a range comes next, within so many brackets.
+func (p *parser) rangeAhead(level int) bool {
 	depth, questions := 0, 0
 	for ahead := 0; ; ahead++ {
 		switch p.token(ahead).Kind {
 		case LParen, LBracket:
 			depth++
 		case RParen, RBracket:
-			if depth--; depth == 0 {
+			if depth--; depth < level {
 				return false
 			}
 		case Question:
 			questions++
 		case Colon:
-			if questions == 0 && depth == 1 {
+			if questions == 0 && depth == level {
 				return true
 			}
 			questions--
 		case DotDot:
-			if depth == 1 {
+			if depth == level {
 				return true
 			}
 		case EOF, Semicolon, LBrace, RBrace:

@@ -179,15 +179,11 @@ func (p *parser) reduction(start int, domain *Domain, color *Color) Stmt {
 }
 
 func (p *parser) assignment(start int, domain *Domain, color *Color) Stmt {
-	if p.kind() != Name {
+	if p.kind() != Name && p.kind() != LParen {
 		p.unexpected("a statement")
 	}
-	a := &Assignment{Domain: domain, Color: color}
-	name := p.name("a name")
-	a.Target = name
-	if p.kind() == LBracket {
-		a.Target = p.index(name)
-	}
+	a := &Assignment{Domain: domain, Color: color, Target: p.target()}
+	name := rootOf(a.Target)
 	switch p.kind() {
 	case Assign, AddAssign, SubAssign, MulAssign, DivAssign, AndAssign, OrAssign:
 		a.Op = p.nextAs(loose).Kind
@@ -210,6 +206,31 @@ func (p *parser) assignment(start int, domain *Domain, color *Color) Stmt {
 	p.endStatement()
 	a.span = p.from(start)
 	return a
+}
+
+// target parses what is assigned: a name or a cell, which may stand in
+// parentheses.
+func (p *parser) target() Expr {
+	if p.kind() == LParen {
+		defer p.enter()()
+		p.next()
+		x := p.target()
+		p.expect(RParen)
+		return x
+	}
+	name := p.name("what is assigned")
+	if p.kind() == LBracket {
+		return p.index(name)
+	}
+	return name
+}
+
+// rootOf returns the name in a target.
+func rootOf(x Expr) *Ident {
+	if x, ok := x.(*IndexExpr); ok {
+		return x.Name
+	}
+	return x.(*Ident)
 }
 
 func (p *parser) assignDirective() Stmt {

@@ -83,6 +83,9 @@ func (c *checker) count(s *IterateStep) ir.Expr {
 	if !ok {
 		return nil
 	}
+	if s.Lo == nil && c.opts.Ancestor {
+		c.pardon(inclusive, s.Hi.Span(), "iterate "+countText(s.Hi))
+	}
 	if s.Lo != nil {
 		lo, ok := c.between.integer(s.Lo)
 		if !ok {
@@ -99,6 +102,15 @@ func (c *checker) count(s *IterateStep) ir.Expr {
 		c.diags.Errorf(at, "a loop cannot run %d times", k.Value.I)
 	}
 	return hi
+}
+
+// countText returns a count as a message shows it.
+func countText(x Expr) string {
+	text := exprText(x)
+	if _, ok := x.(*BinaryExpr); ok {
+		return text[1 : len(text)-1]
+	}
+	return text
 }
 
 // rotate checks that the grids may exchange their contents.
