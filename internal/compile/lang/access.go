@@ -12,7 +12,7 @@ func (s *stager) access(e *env, x *IndexExpr) (ir.Expr, bool) {
 		return nil, false
 	}
 	if a.Local && a.Box == nil {
-		s.c.diags.Errorf(x.Span(), "%q is read before it has values", name)
+		s.c.lack(x.Span(), "%q is read before it has values", name)
 		return nil, false
 	}
 	acc := &ir.Access{Array: a, Index: make([]ir.Index, len(x.Indices))}

@@ -80,7 +80,7 @@ func (b *boundaryRules) face(r *BoundaryRule, grid *Ident, face *ir.Boundary, bo
 func (b *boundaryRules) axis(r *BoundaryRule, grid *Ident, dims []ir.Dim) int {
 	s, ok := b.c.globals[r.Axis.Name].(*iterSym)
 	if !ok {
-		d := b.c.diags.Errorf(r.Axis.Span(), "%q is not an iterator", r.Axis.Name)
+		d := b.c.lack(r.Axis.Span(), "%q is not an iterator", r.Axis.Name)
 		if near := diag.Nearest(r.Axis.Name, b.c.prog.Axes); near != "" {
 			d.Hintf("did you mean %q?", near)
 		} else {

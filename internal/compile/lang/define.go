@@ -54,7 +54,7 @@ func (c *checker) define(info *stencilInfo, body []Stmt) {
 		d.stmt(s)
 	}
 	// A name that is unknown may be a misspelt formal.
-	if info.def != nil && c.unknown == unknown {
+	if info.def != nil && c.unknown == unknown && !c.damaged {
 		d.unused()
 	}
 	d.twoKinds()

@@ -16,6 +16,7 @@ func (p *parser) parseFile() {
 		at := p.at
 		if !p.guarded(func() { p.file.add(p.item()) }) {
 			p.skipStatement()
+			p.lost(at)
 		}
 		if p.at == at && p.kind() != EOF {
 			p.next()

@@ -102,6 +102,7 @@ func (p *parser) iterate() Step {
 	s := &IterateStep{}
 	if !p.guarded(func() { p.count(s) }) {
 		p.toBlock()
+		s.Lo, s.Hi = nil, &NumberLit{span: p.from(start), Text: "1"}
 	}
 	s.Body = p.stepBlock()
 	s.span = p.from(start)
@@ -208,6 +209,7 @@ func (p *parser) until(start int) Step {
 		}
 	}) {
 		p.toBlock()
+		*s = UntilStep{Cond: &Ident{span: p.from(start), Name: "true"}}
 	}
 	s.Body = p.stepBlock()
 	s.span = p.from(start)

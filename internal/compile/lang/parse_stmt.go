@@ -4,12 +4,15 @@ import "github.com/gridloom/gridloom/internal/compile/diag"
 
 func (p *parser) stencil(start int, pragma *Pragma) Item {
 	s := &StencilDef{Pragma: pragma}
+	at := p.at
 	p.next()
 	// A mistake among the formals must not hide those in the body.
 	if !p.guarded(func() { p.stencilHead(s) }) {
+		s.Damaged = true
 		for p.kind() != LBrace && p.kind() != Semicolon && p.kind() != RBrace && p.kind() != EOF {
 			p.next()
 		}
+		p.lost(at)
 		if p.kind() != LBrace {
 			panic(bail{})
 		}
@@ -68,6 +71,7 @@ func (p *parser) block(what string, part func()) {
 		at := p.at
 		if !p.guarded(part) {
 			p.skipStatement()
+			p.lost(at)
 		}
 		if p.at == at && p.kind() != RBrace && p.kind() != EOF {
 			p.next()

@@ -66,7 +66,7 @@ func (s *stager) reduce(r *Reduction) {
 		case !slices.Contains(axes, a):
 			box[a] = ir.Range{}
 		case len(box[a].Lo) == 0 || len(box[a].Hi) == 0:
-			diags.Errorf(r.Span(), "nothing bounds this reduction along %s", s.c.prog.Axes[a]).
+			s.c.lack(r.Span(), "nothing bounds this reduction along %s", s.c.prog.Axes[a]).
 				Hintf("give it a domain: [lo:hi, ...] : reduce ...")
 			return
 		}
