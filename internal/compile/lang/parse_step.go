@@ -1,7 +1,5 @@
 package lang
 
-import "github.com/gridloom/gridloom/internal/compile/diag"
-
 // itemWords begin what may stand at the top level of a file.
 var itemWords = []string{
 	"parameter", "iterator", "int", "float", "double", "bool", "byte", "boundary", "allocin", "copyin", "copyout",
@@ -36,16 +34,11 @@ func (p *parser) call(start int, domain *Domain) Step {
 	}
 	c := &CallStep{Domain: domain, Name: p.name("the name of a stencil")}
 	if p.kind() != LParen {
+		p.beginsNothing(c.Name, "declaration", itemWords)
 		d := p.complain(`"("`)
 		switch p.kind() {
 		case Assign, LBracket, AddAssign, SubAssign, MulAssign, DivAssign:
 			d.Hintf("assignments stand inside a stencil or an initial block")
-		case Name, Number, LBrace:
-			if w := diag.Nearest(c.Name.Name, itemWords); w != "" {
-				d.Range = c.Name.Span()
-				d.Message = "\"" + clipped(c.Name.Name) + "\" begins no declaration"
-				d.Hintf("did you mean %q?", w)
-			}
 		}
 		panic(bail{})
 	}
@@ -98,6 +91,13 @@ func (p *parser) iterate() Step {
 	start := p.next().Start
 	if p.isWord(0, "until") && p.isKind(1, LParen) {
 		return p.until(start)
+	}
+	if p.misspelt(0, "until") && p.isKind(1, LParen) {
+		p.complain("the number of iterations or until").Hintf("did you mean \"until\"?")
+		p.toBlock()
+		s := &UntilStep{Cond: &Ident{span: p.from(start), Name: "true"}, Body: p.stepBlock()}
+		s.span = p.from(start)
+		return s
 	}
 	s := &IterateStep{}
 	if !p.guarded(func() { p.count(s) }) {
@@ -203,7 +203,7 @@ func (p *parser) until(start int) Step {
 				s.Max = p.expr()
 				continue
 			case p.kind() != LBrace:
-				p.unexpected("check, max or the loop's body")
+				p.unexpectedWordOr("check, max or the loop's body", "check", "max")
 			}
 			break
 		}

@@ -1,6 +1,7 @@
 package lang
 
-import "github.com/gridloom/gridloom/internal/compile/diag"
+// stmtWords begin what may stand in a body.
+var stmtWords = []string{"int", "float", "double", "bool", "byte", "shmem", "gmem", "boundary", "reduce", "color"}
 
 func (p *parser) stencil(start int, pragma *Pragma) Item {
 	s := &StencilDef{Pragma: pragma}
@@ -32,6 +33,9 @@ func (p *parser) stencilHead(s *StencilDef) {
 			p.next()
 			p.nextAs(tight)
 			f.InOut = true
+		}
+		if p.misspelt(0, "inout") && p.isKind(1, Colon) {
+			p.unexpectedWord("inout")
 		}
 		f.Name = p.name("the name of a formal argument")
 		f.span = p.from(start)
@@ -164,7 +168,7 @@ func (p *parser) color() *Color {
 	} else if p.kind() == Number {
 		c.Rem = p.number()
 	} else {
-		p.unexpected("a number or each")
+		p.unexpectedWordOr("a number or each", "each")
 	}
 	c.span = p.from(start)
 	p.expectAs(Colon, loose)
@@ -192,19 +196,25 @@ func (p *parser) assignment(start int, domain *Domain, color *Color) Stmt {
 	case Assign, AddAssign, SubAssign, MulAssign, DivAssign, AndAssign, OrAssign:
 		a.Op = p.nextAs(loose).Kind
 	case LParen:
-		p.complain(`"=" or "["`).Hintf("a stencil cannot be called inside a stencil")
-		panic(bail{})
-	default:
-		d := p.complain(`"=" or another assignment`)
-		if p.kind() == Name {
-			words := []string{"int", "float", "double", "bool", "byte", "shmem", "gmem", "boundary", "reduce", "color"}
-			if w := diag.Nearest(name.Name, words); w != "" {
-				d.Range = name.Span()
-				d.Message = "\"" + clipped(name.Name) + "\" begins no statement"
-				d.Hintf("did you mean %q?", w)
-			}
+		p.beginsNothing(name, "statement", nil)
+		d := p.complain(`"=" or "["`)
+		if p.misspelt(-1, "color") {
+			nearWord(d, name.Name, "color")
+		} else {
+			d.Hintf("a stencil cannot be called inside a stencil")
 		}
 		panic(bail{})
+	case Plus, Minus:
+		d := p.complain(`"=" or another assignment`)
+		if p.isKind(1, p.kind()) {
+			d.Hintf("write += 1 or -= 1")
+		}
+		panic(bail{})
+	default:
+		if _, plain := a.Target.(*Ident); plain {
+			p.beginsNothing(name, "statement", stmtWords)
+		}
+		p.unexpected(`"=" or another assignment`)
 	}
 	a.Value = p.expr()
 	p.endStatement()
@@ -249,15 +259,14 @@ func (p *parser) assignDirective() Stmt {
 
 func (p *parser) assignGroups(hash *Token, d *AssignDirective) {
 	if !p.onLine(hash) || !p.isWord(0, "assign") {
-		p.complain("assign").Hintf("#pragma stands before a stencil, #assign inside one")
-		panic(bail{})
+		p.unexpectedDirective("assign")
 	}
 	p.next()
 	for {
 		p.stayOn(hash, "shmem, gmem or no-shmem")
 		start := p.tok().Start
 		if !p.isWord(0, "shmem") && !p.isWord(0, "gmem") && !p.isWord(0, "no") {
-			p.unexpected("shmem, gmem or no-shmem")
+			p.unexpectedWord("shmem", "gmem", "no-shmem")
 		}
 		g := &Storage{Word: p.storageWord()}
 		p.stayOn(hash, `"("`)

@@ -13,7 +13,10 @@ func (s *stager) reduce(r *Reduction) {
 	kind, ok := reduceKinds[r.Op.Name]
 	if !ok {
 		d := diags.Errorf(r.Op.Span(), "there is no reduction %q", r.Op.Name)
-		d.Hintf("there are sum, max and min")
+		nearWord(d, r.Op.Name, "sum", "max", "min")
+		if d.Hint == "" {
+			d.Hintf("there are sum, max and min")
+		}
 		return
 	}
 	if s.call == nil {
