@@ -52,6 +52,7 @@ type Diagnostic struct {
 	Message  string // one sentence in the user's words, without a full stop
 	Hint     string // what to do about it, or ""
 	Notes    []Note
+	Brief    bool // shown as one line, without the source
 }
 
 // Hintf sets the hint and returns d.

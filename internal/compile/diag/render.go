@@ -46,6 +46,9 @@ func renderOne(b *strings.Builder, src *Source, d *Diagnostic, style Style) {
 	}
 	pos := src.Position(d.Range.Start)
 	fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(pos)), paint(tone, d.Severity.String()+":"), paint(bold, d.Message))
+	if d.Brief {
+		return
+	}
 	excerpt(b, src, d.Range, tone, paint)
 	for _, n := range d.Notes {
 		fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(src.Position(n.Range.Start))), paint(cyan, "note:"), n.Message)

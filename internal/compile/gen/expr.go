@@ -65,7 +65,6 @@ type local struct {
 	typ   string
 	bound float64
 	axes  []int
-	frail bool // computed from the result of a reduction, which may change
 }
 
 // scope is what a statement may read.
@@ -79,7 +78,6 @@ type scope struct {
 	target  string // the name that the statement assigns
 	color   *color // of a coloured update
 	thin    []int  // axes on which the statement runs over a few cells at a fixed place
-	reduced bool   // the result of a reduction has been read
 	step    bool   // step may be used
 	initial bool
 	vars    []string // bound by sums, with values from 1 to 2
@@ -261,7 +259,6 @@ func (m *maker) uniform(s *scope, real bool) (expr, bool) {
 	case !g.reduced:
 		return atom(g.name, g.bound), true
 	}
-	s.reduced = true
 	if real {
 		return expr{fmt.Sprintf("%s/(1.0 + abs(%s))", g.name, g.name), precProduct, 1}, true
 	}

@@ -73,7 +73,7 @@ func TestProgramsCoverTheLanguage(t *testing.T) {
 	}
 	var all strings.Builder
 	nodes := map[string]bool{}
-	looped, nested, temps, locals := false, false, false, false
+	looped, nested, temps, locals, kept := false, false, false, false, false
 	for seed := range *seeds {
 		c := made(t, seed, Options{})
 		all.WriteString(c.Source)
@@ -83,14 +83,16 @@ func TestProgramsCoverTheLanguage(t *testing.T) {
 		nested = nested || strings.Count(text, "(iterate") > 1
 		temps = temps || strings.Contains(text, "(temp ")
 		locals = locals || strings.Contains(text, "(local ")
+		kept = kept || regexp.MustCompile(`\(local t\d* f\d+ read written`).MatchString(text)
 	}
 	for _, w := range want {
 		if !regexp.MustCompile(w).MatchString(all.String()) {
 			t.Errorf("no program has %s", w)
 		}
 	}
-	if !looped || !nested || !temps || !locals {
-		t.Errorf("ping-pong calls: %t, nested loops: %t, scalar locals: %t, local grids: %t", looped, nested, temps, locals)
+	if !looped || !nested || !temps || !locals || !kept {
+		t.Errorf("ping-pong calls: %t, nested loops: %t, scalar locals: %t, local grids: %t, scalar locals that outlive their sources: %t",
+			looped, nested, temps, locals, kept)
 	}
 	if len(nodes) < int(*seeds)*9/10 {
 		t.Errorf("%d seeds make only %d programs", *seeds, len(nodes))

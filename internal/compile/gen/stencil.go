@@ -77,12 +77,14 @@ func (m *maker) stencil(budget int) *stencil {
 			b.assign() // something comes of what is computed
 			break
 		}
-		switch m.IntN(8) {
+		switch m.IntN(9) {
 		case 0, 1:
 			b.scalarLocal()
 		case 2:
 			b.localGrid()
 		case 3:
+			b.collide()
+		case 4:
 			if r := choose(m, reducible, func(s *scalar) bool { return true }); r != nil {
 				b.reduce(st, r)
 				continue
@@ -161,10 +163,9 @@ func (b *body) scalarLocal() {
 		b.s.axes = b.someAxes()
 	}
 	axes := b.s.axes
-	b.s.reduced = false
 	x := b.value(b.s, typ, b.depth())
 	b.s.axes = b.allAxes()
-	l := &local{name: b.fresh("t"), typ: typ, axes: axes, bound: -1, frail: b.s.reduced}
+	l := &local{name: b.fresh("t"), typ: typ, axes: axes, bound: -1}
 	if typ == "double" || typ == "float" {
 		x = b.within(x, 4*limit)
 		l.bound = x.bound
@@ -179,8 +180,40 @@ func (b *body) scalarLocal() {
 	b.s.locals = append(b.s.locals, l)
 }
 
+// collide updates grids in place from locals that are computed from all of
+// them: each local outlives the first update.
+func (b *body) collide() {
+	grids := slices.DeleteFunc(slices.Clone(b.s.arrays), func(a *array) bool {
+		return a.grid == "" || a.constant || !a.real() || len(a.axes) < len(b.maker.axes)
+	})
+	if len(grids) < 2 {
+		b.scalarLocal()
+		return
+	}
+	b.Shuffle(len(grids), func(i, j int) { grids[i], grids[j] = grids[j], grids[i] })
+	grids = grids[:min(len(grids), 2+b.IntN(2))]
+	var reads []expr
+	for _, a := range grids {
+		reads = append(reads, b.number(a, b.access(b.s, a, pick(b.maker, onNone, onNone, onOne), b.IntN(len(a.axes)))))
+	}
+	declare := func(x expr) *local {
+		x = b.within(x, 4*limit)
+		l := &local{name: b.fresh("t"), typ: pick(b.maker, "double", "float"), axes: b.allAxes(), bound: x.bound}
+		b.add("%s %s = %s;", l.typ, l.name, x.text)
+		b.s.locals = append(b.s.locals, l)
+		return l
+	}
+	sum := declare(b.combined(reads))
+	square := declare(b.tame(expr{fmt.Sprintf("1 - %s*%s", sum.name, sum.name), precSum, 1 + sum.bound*sum.bound}))
+	for _, a := range grids {
+		b.written[a] = true
+		x := b.combined([]expr{atom(sum.name, sum.bound), atom(square.name, square.bound), b.number(a, a.name+index(b.maker, b.maker.names(a.axes)))})
+		b.add("%s%s = %s;", b.domain(a.axes, a.dims), a.name+index(b.maker, b.maker.names(a.axes)), b.within(x, limit).text)
+		b.s.thin = nil
+	}
+}
+
 func (b *body) reassign(l *local) {
-	defer func() { l.frail = l.frail || b.s.reduced }()
 	x := b.value(b.s, l.typ, b.depth())
 	l.axes = b.allAxes()
 	if l.typ == "int" {
@@ -387,7 +420,6 @@ func (b *body) reduce(st *stencil, r *scalar) {
 	}
 	b.add("%sreduce %s %s = %s;", lead, kind, name, x.text)
 	r.assigned = true
-	b.s.locals = slices.DeleteFunc(b.s.locals, func(l *local) bool { return l.frail })
 	if name == r.name && !slices.Contains(b.s.scalars, r) {
 		b.s.scalars = append(b.s.scalars, r)
 	}

@@ -80,14 +80,39 @@ func (a Affine) Diff(b Affine) (int64, bool) {
 // NeverNegative reports whether a is at least 0 for all sizes, which are at
 // least 1.
 func (a Affine) NeverNegative() bool {
-	least := a.Const
 	for _, t := range a.Terms {
 		if t.Coef < 0 {
 			return false
 		}
-		least += t.Coef
 	}
-	return least >= 0
+	return a.least() >= 0
+}
+
+// Above returns what is at least a and at least b for all sizes, the lesser the
+// better: one of them if that can be seen.
+func Above(a, b Affine) Affine {
+	// In terms of sizes less 1, which are never negative, the greater of each
+	// two coefficients is on the safe side.
+	out := Affine{Terms: b.Terms}
+	for _, t := range a.Minus(b).Terms {
+		if t.Coef > 0 {
+			out = out.Plus(Affine{Terms: []Term{t}})
+		}
+	}
+	return out.Add(max(a.least(), b.least()) - out.least())
+}
+
+// Below returns what is at most a and at most b for all sizes.
+func Below(a, b Affine) Affine { return Above(a.Times(-1), b.Times(-1)).Times(-1) }
+
+// least returns the value for sizes of 1, the least if no coefficient is
+// negative.
+func (a Affine) least() int64 {
+	v := a.Const
+	for _, t := range a.Terms {
+		v += t.Coef
+	}
+	return v
 }
 
 // Equal reports whether a and b are the same for all sizes.

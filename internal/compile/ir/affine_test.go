@@ -111,3 +111,31 @@ func TestClip(t *testing.T) {
 		}
 	})
 }
+
+// Above and Below are bounds for all sizes, and exact where one of the two is.
+func TestAboveAndBelow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) Affine {
+			out := Num(rapid.Int64Range(-9, 9).Draw(t, name))
+			for q := range 3 {
+				out = out.Plus(ParamAffine(q).Times(rapid.Int64Range(-2, 2).Draw(t, name)))
+			}
+			return out
+		}
+		a, b := draw("a"), draw("b")
+		above, below := Above(a, b), Below(a, b)
+		for range 20 {
+			var sizes []int64
+			for range 3 {
+				sizes = append(sizes, rapid.Int64Range(1, 50).Draw(t, "size"))
+			}
+			x, y := a.Eval(sizes), b.Eval(sizes)
+			if above.Eval(sizes) < max(x, y) || below.Eval(sizes) > min(x, y) {
+				t.Fatalf("at %v: %d and %d are not between %d and %d", sizes, x, y, below.Eval(sizes), above.Eval(sizes))
+			}
+		}
+		if b.Minus(a).NeverNegative() && (!above.Equal(b) || !below.Equal(a)) {
+			t.Fatalf("%v is never above %v, and they are between %v and %v", a, b, below, above)
+		}
+	})
+}

@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"slices"
+
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
@@ -12,7 +14,7 @@ func (s *stager) access(e *env, x *IndexExpr) (ir.Expr, bool) {
 		return nil, false
 	}
 	if a.Local && a.Box == nil {
-		s.c.diags.Errorf(x.Span(), "%q is read before it has values", name)
+		s.c.lack(x.Span(), "%q is read before it has values", name)
 		return nil, false
 	}
 	acc := &ir.Access{Array: a, Index: make([]ir.Index, len(x.Indices))}
@@ -36,7 +38,9 @@ func (s *stager) access(e *env, x *IndexExpr) (ir.Expr, bool) {
 // index lowers one index of an access.
 func (s *stager) index(e *env, a *ir.Array, d int, x Expr) (ir.Index, bool) {
 	diags := &s.c.diags
+	e.inIndex = true
 	l, problem, place := e.linearOf(x)
+	e.inIndex = false
 	if problem == "is in error" {
 		return ir.Index{}, false
 	}
@@ -51,7 +55,10 @@ func (s *stager) index(e *env, a *ir.Array, d int, x Expr) (ir.Index, bool) {
 	}
 	if problem != "" {
 		r := diags.Errorf(place, "an index is an iterator plus a constant number, or a constant number")
-		if namesParam(s.c, x) {
+		switch {
+		case readsCells(x):
+			r.Hintf("an offset is not read from a grid; offsets that are known beforehand may stand in a table: int at[3] = {-1, 0, 1};")
+		case namesParam(s.c, x):
 			r.Hintf("to work at the far end of a grid, give the statement a domain: [N-1:N-1, ...] :")
 		}
 		return ir.Index{}, false
@@ -74,6 +81,23 @@ func (s *stager) index(e *env, a *ir.Array, d int, x Expr) (ir.Index, bool) {
 		}
 	}
 	return ir.Index{Axis: axis, Offset: l.c}, true
+}
+
+// readsCells reports whether an index contains another.
+func readsCells(x Expr) bool {
+	switch x := x.(type) {
+	case *IndexExpr:
+		return true
+	case *ParenExpr:
+		return readsCells(x.X)
+	case *UnaryExpr:
+		return readsCells(x.X)
+	case *BinaryExpr:
+		return readsCells(x.X) || readsCells(x.Y)
+	case *CallExpr:
+		return slices.ContainsFunc(x.Args, readsCells)
+	}
+	return false
 }
 
 func namesParam(c *checker, x Expr) bool {

@@ -75,6 +75,11 @@ func (e *env) affineOf(x Expr) (ir.Affine, bool) {
 			return ir.Num(a.Const / b.Const), true
 		}
 	}
+	if call, ok := x.(*CallExpr); ok {
+		c.diags.Errorf(x.Span(), "a size or a bound calls no function: it is a sum of parameters with whole-number factors, like 2*N+1").
+			Hintf("give the value a name of its own: parameter H = %s;", exprText(call))
+		return ir.Affine{}, false
+	}
 	c.diags.Errorf(x.Span(), "a size or a bound is a sum of parameters with whole-number factors, like 2*N+1").
 		Hintf("give other values a name of their own: parameter H = N/2;")
 	return ir.Affine{}, false

@@ -38,7 +38,7 @@ func (s *stager) notEmpty(box ir.Box, at diag.Range) bool {
 			}
 		}
 	}
-	noteCall(s.c.diags.Errorf(at, "no cell is left for this statement: %s would run from %s to %s", s.c.prog.Axes[a], lo.Text(s.c.prog.Params), hi.Text(s.c.prog.Params)), s.call)
+	noteCall(s.c.lack(at, "no cell is left for this statement: %s would run from %s to %s", s.c.prog.Axes[a], lo.Text(s.c.prog.Params), hi.Text(s.c.prog.Params)), s.call)
 	return false
 }
 

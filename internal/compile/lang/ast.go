@@ -19,6 +19,9 @@ type File struct {
 	Items  []Item
 
 	tokens []Token // all of them, comments and roles included, for the formatter
+
+	damaged  bool            // there are syntax errors, so that parts are missing
+	doubtful map[string]bool // names that a missing part may have declared
 }
 
 // Item is what stands at the top level of a file: a declaration, a stencil, an
@@ -174,6 +177,7 @@ type StencilDef struct {
 	Name    *Ident
 	Formals []*Formal
 	Body    []Stmt
+	Damaged bool // some formals are missing
 }
 
 // Formal is a formal argument.
@@ -333,7 +337,7 @@ type RotateStep struct {
 //
 // Example printed form:
 //
-//	iterate 12 { ... }
+//	iterate (1:12) { ... }
 type IterateStep struct {
 	span
 	Lo, Hi Expr

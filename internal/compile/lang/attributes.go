@@ -16,8 +16,11 @@ func (c *checker) attributes(f *File) {
 func (c *checker) attribute(word string, id *Ident) {
 	switch s := c.globals[id.Name].(type) {
 	case nil:
-		d := c.lenient(id.Span(), "%s names %q, which is not declared", word, id.Name)
-		if near := diag.Nearest(id.Name, c.globalNames(isGridOrScalar)); near != "" {
+		if c.doubtful[id.Name] {
+			return
+		}
+		d := c.lenient(undeclared, id.Span(), id.Name, "%s names %q, which is not declared", word, id.Name)
+		if near := diag.Nearest(id.Name, c.globalNames(isGridOrScalar)); near != "" && d != nil {
 			d.Hintf("did you mean %q?", near)
 		}
 	case *gridSym:

@@ -76,7 +76,7 @@ func (u *axisUse) settle(c *checker, name *Ident) ([]int, bool) {
 		return axes, true
 	}
 	if rank > c.rank() {
-		c.diags.Errorf(name.Span(), "%q has %d dimensions, but there are only the iterators %s", name.Name, rank, c.axisNames())
+		c.lack(name.Span(), "%q has %d dimensions, but there are only the iterators %s", name.Name, rank, c.axisNames())
 		return axes, false
 	}
 	for d := range axes {
@@ -87,7 +87,7 @@ func (u *axisUse) settle(c *checker, name *Ident) ([]int, bool) {
 				Hintf("a grid that is written or has a boundary has one iterator for each dimension")
 			return axes, false
 		case axes[d] < 0:
-			c.diags.Errorf(name.Span(), "nothing says which iterator runs along dimension %d of %q", d+1, name.Name).
+			c.lack(name.Span(), "nothing says which iterator runs along dimension %d of %q", d+1, name.Name).
 				Hintf("a grid with fewer dimensions than iterators must be indexed by an iterator somewhere")
 			return axes, false
 		case d > 0 && axes[d] <= axes[d-1]:

@@ -85,6 +85,9 @@ func (c *checker) bindCall(s *CallStep) *boundCall {
 		b.args = append(b.args, c.argument(a))
 	}
 	formals := info.def.Formals
+	if info.def.Damaged {
+		return nil
+	}
 	if len(s.Args) != len(formals) {
 		c.diags.Errorf(s.Span(), "stencil %s takes %d argument%s, not %d", name, len(formals), plural(len(formals)), len(s.Args)).
 			Notef(info.def.Name.Span(), "it is defined here")
@@ -103,6 +106,9 @@ func (c *checker) bindCall(s *CallStep) *boundCall {
 
 func (c *checker) noStencil(s *CallStep) {
 	name := s.Name.Name
+	if c.doubtful[name] {
+		return
+	}
 	d := c.diags.Errorf(s.Name.Span(), "there is no stencil %q", name)
 	candidates := append(sortedNames(c.stencils), "swap", "rotate")
 	if near := diag.Nearest(name, candidates); near != "" {

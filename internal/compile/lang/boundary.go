@@ -43,7 +43,7 @@ func (b *boundaryRules) apply(grid *Ident, t types.Type, dims []ir.Dim, rules []
 		if r.Side != nil {
 			low, high = r.Side.Name == "low", r.Side.Name == "high"
 			if !low && !high {
-				b.c.diags.Errorf(r.Side.Span(), "a face is low or high, not %q", r.Side.Name)
+				nearWord(b.c.diags.Errorf(r.Side.Span(), "a face is low or high, not %q", r.Side.Name), r.Side.Name, "low", "high")
 				continue
 			}
 		}
@@ -80,7 +80,7 @@ func (b *boundaryRules) face(r *BoundaryRule, grid *Ident, face *ir.Boundary, bo
 func (b *boundaryRules) axis(r *BoundaryRule, grid *Ident, dims []ir.Dim) int {
 	s, ok := b.c.globals[r.Axis.Name].(*iterSym)
 	if !ok {
-		d := b.c.diags.Errorf(r.Axis.Span(), "%q is not an iterator", r.Axis.Name)
+		d := b.c.lack(r.Axis.Span(), "%q is not an iterator", r.Axis.Name)
 		if near := diag.Nearest(r.Axis.Name, b.c.prog.Axes); near != "" {
 			d.Hintf("did you mean %q?", near)
 		} else {
@@ -104,10 +104,8 @@ func (b *boundaryRules) rule(r *BoundaryRule, grid *Ident, t types.Type) (ir.Bou
 		for k := ir.None; k <= ir.Periodic; k++ {
 			names = append(names, k.String())
 		}
-		d := b.c.diags.Errorf(r.Kind.Span(), "there is no boundary condition %q", r.Kind.Name)
-		if near := diag.Nearest(r.Kind.Name, names); near != "" {
-			d.Hintf("did you mean %q?", near)
-		} else {
+		d := nearWord(b.c.diags.Errorf(r.Kind.Span(), "there is no boundary condition %q", r.Kind.Name), r.Kind.Name, names...)
+		if d.Hint == "" {
 			d.Hintf("there are none, constant(value), clamp, mirror, reflect, antimirror, antireflect and periodic")
 		}
 		return ir.Boundary{}, false

@@ -26,18 +26,20 @@ func OptionsFor(name string) Options {
 // Load parses and checks a source text, by the rules for its name.
 func Load(src *diag.Source) (*ir.Program, diag.List) {
 	f, diags := Parse(src)
-	if diags.HasErrors() {
-		return nil, diags
-	}
 	prog, more := Check(f, OptionsFor(src.Name))
-	return prog, append(diags, more...)
+	diags = append(diags, more...)
+	diags.Sort()
+	return prog, diags
 }
 
-// Check gives a file its meaning. The file must be free of syntax errors. The
-// program is nil if the list, which is sorted, holds an error.
+// Check gives a file its meaning. The program is nil if the list, which is
+// sorted, holds an error. Of a file with syntax errors there is no program, and
+// only what cannot come of a missing part is an error.
 func Check(f *File, opts Options) (*ir.Program, diag.List) {
 	c := &checker{
 		opts:     opts,
+		damaged:  f.damaged,
+		doubtful: f.doubtful,
 		prog:     &ir.Program{Name: programName(f.Source.Name)},
 		globals:  make(map[string]symbol),
 		stencils: make(map[string]*stencilInfo),
@@ -48,6 +50,12 @@ func Check(f *File, opts Options) (*ir.Program, diag.List) {
 	c.global = c.newEnv(atStart)
 	c.between = c.newEnv(atSteps)
 	c.check(f)
+	if c.damaged {
+		c.diags = slices.DeleteFunc(c.diags, func(d *diag.Diagnostic) bool { return d.Severity != diag.Error })
+		c.diags.Sort()
+		return nil, c.diags
+	}
+	c.warnPardoned()
 	if !c.diags.HasErrors() {
 		c.checkDefaults()
 	}
@@ -69,6 +77,9 @@ type checker struct {
 	diags diag.List
 	prog  *ir.Program
 
+	damaged  bool            // parts of the file are missing
+	doubtful map[string]bool // names that a missing part may have declared
+
 	globals  map[string]symbol
 	order    []symbol // the globals in order of declaration
 	sizes    *env     // scope of the values of parameters
@@ -81,6 +92,8 @@ type checker struct {
 
 	rotations []*RotateStep
 	results   []*Ident // scalars that copyout names
+
+	pardoned [pardons]pardoned
 
 	unknown int // names that stand for nothing, so far
 
@@ -124,10 +137,18 @@ func (c *checker) haveIterators(f *File) bool {
 		default:
 			continue
 		}
-		c.diags.Errorf(at, "no iterator is declared").Hintf("name one for every dimension, outermost first: iterator k, j, i;")
+		c.lack(at, "no iterator is declared").Hintf("name one for every dimension, outermost first: iterator k, j, i;")
 		return false
 	}
 	return true
+}
+
+// lack reports that something is not there, unless a missing part may hold it.
+func (c *checker) lack(at diag.Range, format string, args ...any) *diag.Diagnostic {
+	if c.damaged {
+		return new(diag.Diagnostic) // shown to nobody
+	}
+	return c.diags.Errorf(at, format, args...)
 }
 
 // itemsOf returns the file's items of one kind, in order.
@@ -141,14 +162,6 @@ func itemsOf[T Item](f *File) []T {
 	return list
 }
 
-// lenient reports what .idsl files are forgiven.
-func (c *checker) lenient(r diag.Range, format string, args ...any) *diag.Diagnostic {
-	if c.opts.Ancestor {
-		return c.diags.Warnf(r, format, args...)
-	}
-	return c.diags.Errorf(r, format, args...)
-}
-
 // arguments lists the names of the program's interface in declaration order.
 func (c *checker) arguments() {
 	for _, s := range c.prog.Scalars {
@@ -159,7 +172,7 @@ func (c *checker) arguments() {
 	c.conditions(c.prog.Body)
 	for _, id := range c.results {
 		if s := c.globals[id.Name].(*scalarSym); !s.scalar.Reduced {
-			c.diags.Errorf(id.Span(), "copyout names %q, but no reduction gives it a value", id.Name)
+			c.lack(id.Span(), "copyout names %q, but no reduction gives it a value", id.Name)
 		}
 	}
 	for _, s := range c.order {

@@ -54,7 +54,7 @@ func (c *checker) define(info *stencilInfo, body []Stmt) {
 		d.stmt(s)
 	}
 	// A name that is unknown may be a misspelt formal.
-	if info.def != nil && c.unknown == unknown {
+	if info.def != nil && c.unknown == unknown && !c.damaged {
 		d.unused()
 	}
 	d.twoKinds()
@@ -303,6 +303,7 @@ func (d *definer) unused() {
 		if d.info.formals[name] != f || d.info.bare[name] != nil || len(d.info.indexed[name]) > 0 {
 			continue
 		}
-		d.lenient(f.Name.Span(), "the formal argument %q is not used in stencil %s", name, d.info.def.Name.Name)
+		stencil := d.info.def.Name.Name
+		d.lenient(unusedArg, f.Name.Span(), name+" of "+stencil, "the formal argument %q is not used in stencil %s", name, stencil)
 	}
 }

@@ -24,6 +24,8 @@ type env struct {
 	names map[string]symbol // what hides the globals
 	types map[Expr]types.Type
 	stage *stager // of the body that is being read; nil outside one
+
+	inIndex bool // the index of a grid is being read
 }
 
 func (c *checker) newEnv(l level) *env {

@@ -101,7 +101,8 @@ func (c *checker) function(x *CallExpr, declared symbol) (function, bool) {
 		return f, false
 	}
 	if _, ok := c.stencils[name]; ok {
-		c.diags.Errorf(x.Func.Span(), "%q is a stencil and gives no value", name)
+		c.diags.Errorf(x.Func.Span(), "%q is a stencil and gives no value", name).
+			Hintf("function is another word for stencil; a value that is used again is a scalar local: double x = ...;")
 		return f, false
 	}
 	d := c.diags.Errorf(x.Func.Span(), "there is no function %q", name)

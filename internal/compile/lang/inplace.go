@@ -34,10 +34,11 @@ func (s *stager) refuse(st *ir.Stmt, acc *ir.Access) {
 	if st.Color != nil {
 		what = "reads other cells of the same colour of %q, which it also writes"
 	}
-	d := s.c.lenient(s.reads[acc], "this statement "+what, name)
+	d := s.c.lenient(inPlaceRead, s.reads[acc], name+" in "+s.stage.Stencil, "this statement "+what, name)
+	if d == nil {
+		return
+	}
 	switch {
-	case s.c.opts.Ancestor:
-		d.Hintf("the values from before the statement are used")
 	case st.Array.Local:
 		d.Hintf("write to a second local grid")
 	default:

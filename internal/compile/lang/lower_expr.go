@@ -282,7 +282,7 @@ func (e *env) lowerRandom(x *CallExpr, lit types.Type) (ir.Expr, bool) {
 // lowerEntry replaces a constant entry of a table by its value.
 func (e *env) lowerEntry(x *IndexExpr, s *tableSym) (ir.Expr, bool) {
 	at := int64(0)
-	for d, ix := range x.Indices {
+	for axis, ix := range x.Indices {
 		if e.typeOf(ix) == types.Invalid {
 			return nil, false
 		}
@@ -292,16 +292,20 @@ func (e *env) lowerEntry(x *IndexExpr, s *tableSym) (ir.Expr, bool) {
 		}
 		k, isConst := v.(ir.Const)
 		if !isConst || k.Value.T.IsFloat() {
-			e.c.diags.Errorf(ix.Span(), "the index of a table is a constant whole number").
-				Hintf("declare %s without values to make it a grid that may be read at any position", s.name)
+			d := e.c.diags.Errorf(ix.Span(), "the index of a table is a constant whole number")
+			if e.inIndex {
+				d.Hintf("let a bounded sum count it: sum (q in %d..%d) ... %s[q] ...", s.lo[axis], s.lo[axis]+s.size[axis]-1, s.name)
+			} else {
+				d.Hintf("declare %s without values to make it a grid that may be read at any position", s.name)
+			}
 			return nil, false
 		}
-		n := k.Value.I - s.lo[d]
-		if n < 0 || n >= s.size[d] {
-			e.c.diags.Errorf(ix.Span(), "index %d is outside %q, which has the indices %d to %d", k.Value.I, s.name, s.lo[d], s.lo[d]+s.size[d]-1)
+		n := k.Value.I - s.lo[axis]
+		if n < 0 || n >= s.size[axis] {
+			e.c.diags.Errorf(ix.Span(), "index %d is outside %q, which has the indices %d to %d", k.Value.I, s.name, s.lo[axis], s.lo[axis]+s.size[axis]-1)
 			return nil, false
 		}
-		at = at*s.size[d] + n
+		at = at*s.size[axis] + n
 	}
 	if s.env.typeOf(s.entries[at]) == types.Invalid {
 		return nil, false

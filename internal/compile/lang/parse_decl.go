@@ -16,6 +16,7 @@ func (p *parser) parseFile() {
 		at := p.at
 		if !p.guarded(func() { p.file.add(p.item()) }) {
 			p.skipStatement()
+			p.lost(at)
 		}
 		if p.at == at && p.kind() != EOF {
 			p.next()
@@ -206,6 +207,9 @@ func (p *parser) boundaryRule() *BoundaryRule {
 		r.Value = p.expr()
 		p.expect(RParen)
 	}
+	if p.kind() == Name && p.isKind(1, Name) && p.misspelt(0, "on") {
+		p.unexpectedWordOr(`"on", "," or ";"`, "on")
+	}
 	if p.isWord(0, "on") {
 		p.next()
 		r.Axis = p.name("an iterator")
@@ -251,8 +255,7 @@ func (p *parser) pragmaAndStencil() Item {
 func (p *parser) pragma(hash *Token, d *Pragma) {
 	p.nextAs(prefix)
 	if !p.onLine(hash) || !p.isWord(0, "pragma") {
-		p.complain("pragma").Hintf("#pragma stands before a stencil, #assign inside one")
-		panic(bail{})
+		p.unexpectedDirective("pragma")
 	}
 	p.next()
 	seen := map[string]bool{}
@@ -299,7 +302,7 @@ func (p *parser) pragma(hash *Token, d *Pragma) {
 			p.stayOn(hash, "a number")
 			d.Occupancy = p.number()
 		default:
-			p.unexpected("stream, block, unroll or occupancy")
+			p.unexpectedWord("stream", "block", "unroll", "occupancy")
 		}
 	}
 }

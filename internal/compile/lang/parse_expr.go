@@ -145,7 +145,11 @@ func (p *parser) named() Expr {
 		}
 		p.inIndex = was
 		if p.kind() != RParen {
-			p.unexpected(`"," or ")"`)
+			d := p.complain(`"," or ")"`)
+			if id.Name == "sum" && p.kind() == Name {
+				d.Hintf("a bounded sum is written sum (r in 1..4) ...")
+			}
+			panic(bail{})
 		}
 		p.next()
 		c.span = p.from(t.Start)

@@ -1,7 +1,5 @@
 package lang
 
-import "github.com/gridloom/gridloom/internal/compile/diag"
-
 // itemWords begin what may stand at the top level of a file.
 var itemWords = []string{
 	"parameter", "iterator", "int", "float", "double", "bool", "byte", "boundary", "allocin", "copyin", "copyout",
@@ -36,16 +34,11 @@ func (p *parser) call(start int, domain *Domain) Step {
 	}
 	c := &CallStep{Domain: domain, Name: p.name("the name of a stencil")}
 	if p.kind() != LParen {
+		p.beginsNothing(c.Name, "declaration", itemWords)
 		d := p.complain(`"("`)
 		switch p.kind() {
 		case Assign, LBracket, AddAssign, SubAssign, MulAssign, DivAssign:
 			d.Hintf("assignments stand inside a stencil or an initial block")
-		case Name, Number, LBrace:
-			if w := diag.Nearest(c.Name.Name, itemWords); w != "" {
-				d.Range = c.Name.Span()
-				d.Message = "\"" + clipped(c.Name.Name) + "\" begins no declaration"
-				d.Hintf("did you mean %q?", w)
-			}
 		}
 		panic(bail{})
 	}
@@ -99,9 +92,17 @@ func (p *parser) iterate() Step {
 	if p.isWord(0, "until") && p.isKind(1, LParen) {
 		return p.until(start)
 	}
+	if p.misspelt(0, "until") && p.isKind(1, LParen) {
+		p.complain("the number of iterations or until").Hintf("did you mean \"until\"?")
+		p.toBlock()
+		s := &UntilStep{Cond: &Ident{span: p.from(start), Name: "true"}, Body: p.stepBlock()}
+		s.span = p.from(start)
+		return s
+	}
 	s := &IterateStep{}
 	if !p.guarded(func() { p.count(s) }) {
 		p.toBlock()
+		s.Lo, s.Hi = nil, &NumberLit{span: p.from(start), Text: "1"}
 	}
 	s.Body = p.stepBlock()
 	s.span = p.from(start)
@@ -118,45 +119,64 @@ func (p *parser) toBlock() {
 	}
 }
 
-// count parses 12 or (1:10).
+// count parses 12, [12], 1:10, (1:10) or [1:10].
 func (p *parser) count(s *IterateStep) {
-	if p.kind() == LBrace {
+	switch {
+	case p.kind() == LBrace:
 		p.complain("the number of iterations").Hintf("write iterate 100 { ... } or iterate until (...) { ... }")
 		panic(bail{})
-	}
-	if p.kind() == LParen && p.rangeInParens() {
-		p.next()
+	case p.kind() == LBracket:
+		p.nextAs(prefix)
 		p.tightly(func() {
-			s.Lo = p.additive()
-			p.nextAs(tight)
 			s.Hi = p.additive()
+			if p.kind() == Colon || p.kind() == DotDot {
+				p.nextAs(tight)
+				s.Lo, s.Hi = s.Hi, p.additive()
+			}
 		})
+		p.expect(RBracket)
+	case p.kind() == LParen && p.rangeAhead(1):
+		p.next()
+		p.countRange(s)
 		p.expect(RParen)
-		return
+	case p.rangeAhead(0):
+		p.countRange(s)
+	default:
+		s.Hi = p.expr()
 	}
-	s.Hi = p.expr()
 }
 
-// rangeInParens reports whether the parentheses that come next hold a range.
-func (p *parser) rangeInParens() bool {
+func (p *parser) countRange(s *IterateStep) {
+	p.tightly(func() {
+		s.Lo = p.additive()
+		if p.kind() != Colon && p.kind() != DotDot {
+			p.unexpected(`":"`)
+		}
+		p.nextAs(tight)
+		s.Hi = p.additive()
+	})
+}
+
+// rangeAhead reports whether a range comes next, within so many brackets.
+func (p *parser) rangeAhead(level int) bool {
 	depth, questions := 0, 0
 	for ahead := 0; ; ahead++ {
 		switch p.token(ahead).Kind {
 		case LParen, LBracket:
 			depth++
 		case RParen, RBracket:
-			if depth--; depth == 0 {
+			if depth--; depth < level {
 				return false
 			}
 		case Question:
 			questions++
 		case Colon:
-			if questions == 0 && depth == 1 {
+			if questions == 0 && depth == level {
 				return true
 			}
 			questions--
 		case DotDot:
-			if depth == 1 {
+			if depth == level {
 				return true
 			}
 		case EOF, Semicolon, LBrace, RBrace:
@@ -183,12 +203,13 @@ func (p *parser) until(start int) Step {
 				s.Max = p.expr()
 				continue
 			case p.kind() != LBrace:
-				p.unexpected("check, max or the loop's body")
+				p.unexpectedWordOr("check, max or the loop's body", "check", "max")
 			}
 			break
 		}
 	}) {
 		p.toBlock()
+		*s = UntilStep{Cond: &Ident{span: p.from(start), Name: "true"}}
 	}
 	s.Body = p.stepBlock()
 	s.span = p.from(start)

@@ -1,15 +1,19 @@
 package lang
 
-import "github.com/gridloom/gridloom/internal/compile/diag"
+// stmtWords begin what may stand in a body.
+var stmtWords = []string{"int", "float", "double", "bool", "byte", "shmem", "gmem", "boundary", "reduce", "color"}
 
 func (p *parser) stencil(start int, pragma *Pragma) Item {
 	s := &StencilDef{Pragma: pragma}
+	at := p.at
 	p.next()
 	// A mistake among the formals must not hide those in the body.
 	if !p.guarded(func() { p.stencilHead(s) }) {
+		s.Damaged = true
 		for p.kind() != LBrace && p.kind() != Semicolon && p.kind() != RBrace && p.kind() != EOF {
 			p.next()
 		}
+		p.lost(at)
 		if p.kind() != LBrace {
 			panic(bail{})
 		}
@@ -29,6 +33,9 @@ func (p *parser) stencilHead(s *StencilDef) {
 			p.next()
 			p.nextAs(tight)
 			f.InOut = true
+		}
+		if p.misspelt(0, "inout") && p.isKind(1, Colon) {
+			p.unexpectedWord("inout")
 		}
 		f.Name = p.name("the name of a formal argument")
 		f.span = p.from(start)
@@ -68,6 +75,7 @@ func (p *parser) block(what string, part func()) {
 		at := p.at
 		if !p.guarded(part) {
 			p.skipStatement()
+			p.lost(at)
 		}
 		if p.at == at && p.kind() != RBrace && p.kind() != EOF {
 			p.next()
@@ -160,7 +168,7 @@ func (p *parser) color() *Color {
 	} else if p.kind() == Number {
 		c.Rem = p.number()
 	} else {
-		p.unexpected("a number or each")
+		p.unexpectedWordOr("a number or each", "each")
 	}
 	c.span = p.from(start)
 	p.expectAs(Colon, loose)
@@ -179,37 +187,64 @@ func (p *parser) reduction(start int, domain *Domain, color *Color) Stmt {
 }
 
 func (p *parser) assignment(start int, domain *Domain, color *Color) Stmt {
-	if p.kind() != Name {
+	if p.kind() != Name && p.kind() != LParen {
 		p.unexpected("a statement")
 	}
-	a := &Assignment{Domain: domain, Color: color}
-	name := p.name("a name")
-	a.Target = name
-	if p.kind() == LBracket {
-		a.Target = p.index(name)
-	}
+	a := &Assignment{Domain: domain, Color: color, Target: p.target()}
+	name := rootOf(a.Target)
 	switch p.kind() {
 	case Assign, AddAssign, SubAssign, MulAssign, DivAssign, AndAssign, OrAssign:
 		a.Op = p.nextAs(loose).Kind
 	case LParen:
-		p.complain(`"=" or "["`).Hintf("a stencil cannot be called inside a stencil")
-		panic(bail{})
-	default:
-		d := p.complain(`"=" or another assignment`)
-		if p.kind() == Name {
-			words := []string{"int", "float", "double", "bool", "byte", "shmem", "gmem", "boundary", "reduce", "color"}
-			if w := diag.Nearest(name.Name, words); w != "" {
-				d.Range = name.Span()
-				d.Message = "\"" + clipped(name.Name) + "\" begins no statement"
-				d.Hintf("did you mean %q?", w)
-			}
+		p.beginsNothing(name, "statement", nil)
+		d := p.complain(`"=" or "["`)
+		if p.misspelt(-1, "color") {
+			nearWord(d, name.Name, "color")
+		} else {
+			d.Hintf("a stencil cannot be called inside a stencil")
 		}
 		panic(bail{})
+	case Plus, Minus:
+		d := p.complain(`"=" or another assignment`)
+		if p.isKind(1, p.kind()) {
+			d.Hintf("write += 1 or -= 1")
+		}
+		panic(bail{})
+	default:
+		if _, plain := a.Target.(*Ident); plain {
+			p.beginsNothing(name, "statement", stmtWords)
+		}
+		p.unexpected(`"=" or another assignment`)
 	}
 	a.Value = p.expr()
 	p.endStatement()
 	a.span = p.from(start)
 	return a
+}
+
+// target parses what is assigned: a name or a cell, which may stand in
+// parentheses.
+func (p *parser) target() Expr {
+	if p.kind() == LParen {
+		defer p.enter()()
+		p.next()
+		x := p.target()
+		p.expect(RParen)
+		return x
+	}
+	name := p.name("what is assigned")
+	if p.kind() == LBracket {
+		return p.index(name)
+	}
+	return name
+}
+
+// rootOf returns the name in a target.
+func rootOf(x Expr) *Ident {
+	if x, ok := x.(*IndexExpr); ok {
+		return x.Name
+	}
+	return x.(*Ident)
 }
 
 func (p *parser) assignDirective() Stmt {
@@ -224,15 +259,14 @@ func (p *parser) assignDirective() Stmt {
 
 func (p *parser) assignGroups(hash *Token, d *AssignDirective) {
 	if !p.onLine(hash) || !p.isWord(0, "assign") {
-		p.complain("assign").Hintf("#pragma stands before a stencil, #assign inside one")
-		panic(bail{})
+		p.unexpectedDirective("assign")
 	}
 	p.next()
 	for {
 		p.stayOn(hash, "shmem, gmem or no-shmem")
 		start := p.tok().Start
 		if !p.isWord(0, "shmem") && !p.isWord(0, "gmem") && !p.isWord(0, "no") {
-			p.unexpected("shmem, gmem or no-shmem")
+			p.unexpectedWord("shmem", "gmem", "no-shmem")
 		}
 		g := &Storage{Word: p.storageWord()}
 		p.stayOn(hash, `"("`)

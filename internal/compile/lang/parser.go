@@ -14,11 +14,13 @@ const (
 	maxErrors   = 100     // syntax errors that are reported
 )
 
-// Parse reads a source text. The file is usable if the list has no errors.
+// Parse reads a source text. If the list has errors the file holds what could be
+// parsed, and Check has only more errors to tell about it.
 func Parse(src *diag.Source) (*File, diag.List) {
 	p := &parser{src: src, file: &File{Source: src}}
 	if len(src.Text) > MaxSource {
 		p.diags.Errorf(diag.Range{}, "this file has %d bytes; a source text has at most %d", len(src.Text), MaxSource)
+		p.file.damaged = true
 		return p.file, p.diags
 	}
 	p.file.tokens = scan(src.Text, &p.diags)
@@ -29,6 +31,7 @@ func Parse(src *diag.Source) (*File, diag.List) {
 	}
 	p.findStencils()
 	p.parseFile()
+	p.file.damaged = p.diags.HasErrors()
 	p.diags.Sort()
 	if len(p.diags) > maxErrors {
 		rest := p.diags[maxErrors]
@@ -176,6 +179,26 @@ func (p *parser) guarded(f func()) (ok bool) {
 	}()
 	f()
 	return true
+}
+
+// lost notes that the tokens from one on became nothing. What looks like a
+// declaration may have declared any of its names.
+func (p *parser) lost(from int) {
+	declares := false
+	for i := from; i < p.at; i++ {
+		declares = declares || p.isType(i-p.at) || p.isKind(i-p.at, Name) && p.isKind(i+1-p.at, Name) && i+1 < p.at
+	}
+	if !declares {
+		return
+	}
+	if p.file.doubtful == nil {
+		p.file.doubtful = make(map[string]bool)
+	}
+	for i := from; i < p.at; i++ {
+		if t := p.token(i - p.at); t.Kind == Name {
+			p.file.doubtful[p.text(t)] = true
+		}
+	}
 }
 
 // skipStatement goes on after an error: past the next semicolon or block, or

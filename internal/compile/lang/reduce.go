@@ -13,7 +13,10 @@ func (s *stager) reduce(r *Reduction) {
 	kind, ok := reduceKinds[r.Op.Name]
 	if !ok {
 		d := diags.Errorf(r.Op.Span(), "there is no reduction %q", r.Op.Name)
-		d.Hintf("there are sum, max and min")
+		nearWord(d, r.Op.Name, "sum", "max", "min")
+		if d.Hint == "" {
+			d.Hintf("there are sum, max and min")
+		}
 		return
 	}
 	if s.call == nil {
@@ -66,7 +69,7 @@ func (s *stager) reduce(r *Reduction) {
 		case !slices.Contains(axes, a):
 			box[a] = ir.Range{}
 		case len(box[a].Lo) == 0 || len(box[a].Hi) == 0:
-			diags.Errorf(r.Span(), "nothing bounds this reduction along %s", s.c.prog.Axes[a]).
+			s.c.lack(r.Span(), "nothing bounds this reduction along %s", s.c.prog.Axes[a]).
 				Hintf("give it a domain: [lo:hi, ...] : reduce ...")
 			return
 		}

@@ -99,7 +99,7 @@ func (c *checker) makeStage(call *CallStep, b *boundCall, box ir.Box) *ir.Stage 
 	}
 	s.body(b.info.body)
 	s.reducedArguments(b)
-	if c.diags.Count(diag.Error) > before {
+	if c.damaged || c.diags.Count(diag.Error) > before {
 		return nil
 	}
 	s.finish()
@@ -138,7 +138,7 @@ func (c *checker) initial() {
 		s.env.names = make(map[string]symbol)
 		s.body(info.body)
 	}
-	if c.diags.Count(diag.Error) > before {
+	if c.damaged || c.diags.Count(diag.Error) > before {
 		return
 	}
 	s.finish()

@@ -83,6 +83,9 @@ func (c *checker) count(s *IterateStep) ir.Expr {
 	if !ok {
 		return nil
 	}
+	if s.Lo == nil && c.opts.Ancestor {
+		c.pardon(inclusive, s.Hi.Span(), "iterate "+countText(s.Hi))
+	}
 	if s.Lo != nil {
 		lo, ok := c.between.integer(s.Lo)
 		if !ok {
@@ -99,6 +102,15 @@ func (c *checker) count(s *IterateStep) ir.Expr {
 		c.diags.Errorf(at, "a loop cannot run %d times", k.Value.I)
 	}
 	return hi
+}
+
+// countText returns a count as a message shows it.
+func countText(x Expr) string {
+	text := exprText(x)
+	if _, ok := x.(*BinaryExpr); ok {
+		return text[1 : len(text)-1]
+	}
+	return text
 }
 
 // rotate checks that the grids may exchange their contents.
@@ -173,7 +185,7 @@ func (c *checker) alike(s *RotateStep, a, b *Ident) bool {
 		if !x.Lo.Equal(y.Lo) || !x.Hi.Equal(y.Hi) {
 			return differ("%q and %q have different shapes, so they cannot exchange their contents", a.Name, b.Name)
 		}
-		if !reflect.DeepEqual(x.Faces, y.Faces) {
+		if !c.damaged && !reflect.DeepEqual(x.Faces, y.Faces) {
 			return differ("%q and %q have different boundaries, so they cannot exchange their contents", a.Name, b.Name)
 		}
 	}
@@ -206,7 +218,7 @@ func (c *checker) call(s *CallStep) *ir.Stage {
 func (e *env) box(d *Domain) ir.Box {
 	c := e.c
 	if len(d.Ranges) != c.rank() {
-		c.diags.Errorf(d.Span(), "a domain has one range for each of the iterators %s, and this has %d", c.axisNames(), len(d.Ranges))
+		c.lack(d.Span(), "a domain has one range for each of the iterators %s, and this has %d", c.axisNames(), len(d.Ranges))
 		return nil
 	}
 	box := ir.Unbounded(c.rank())

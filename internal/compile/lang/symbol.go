@@ -90,6 +90,9 @@ func (*constSym) kind() string  { return "a number" }
 // undefined reports a name that stands for nothing.
 func (c *checker) undefined(id *Ident, candidates []string) {
 	c.unknown++
+	if c.doubtful[id.Name] {
+		return
+	}
 	d := c.diags.Errorf(id.Span(), "nothing is called %q", id.Name)
 	if near := diag.Nearest(id.Name, candidates); near != "" {
 		d.Hintf("did you mean %q?", near)

@@ -85,7 +85,7 @@ func (e *env) nameType(x *Ident) types.Type {
 			return e.cannotDepend(x, s)
 		}
 		if s.now == nil {
-			c.diags.Errorf(x.Span(), "%q is read before it has a value", x.Name)
+			c.lack(x.Span(), "%q is read before it has a value", x.Name)
 			return types.Invalid
 		}
 		return s.typ
