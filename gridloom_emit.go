@@ -48,6 +48,7 @@ func (p *Program) Emit(o EmitOptions) ([]File, error) {
 	}
 	if dialect != emit.C {
 		lo.Target = lower.GPU
+		lo.Machine, lo.Lacks = dialect.On(nil)
 	}
 	m, err := lower.Program(p.ir, lo)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
@@ -32,6 +33,8 @@ const (
 type backend interface {
 	// language returns what programs are lowered to and printed in.
 	language() (lower.Target, *emit.Dialect)
+	// machine describes the device; nil if nothing is known of its limits.
+	machine() *machine.Machine
 	// fits reports why the device cannot run a script, as far as that is known
 	// before anything is compiled.
 	fits(*exec.Script) error
@@ -81,9 +84,8 @@ func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 
 func (t target) lowering(b *ir.Binding, kind lower.Target) lower.Options {
 	o := lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Fast: t.arithmetic == toolchain.Fast, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU, Free: t.free, AnyIntegers: t.plan.String() != ""}
-	if n, ok := t.backend.(*nvidia); ok {
-		o.Machine = n.gpu.Machine()
-	}
+	_, dialect := t.backend.language()
+	o.Machine, o.Lacks = dialect.On(t.backend.machine())
 	return o
 }
 
@@ -155,6 +157,8 @@ type processor struct{ arithmetic toolchain.Arithmetic }
 
 func (p *processor) language() (lower.Target, *emit.Dialect) { return lower.CPU, emit.C }
 
+func (p *processor) machine() *machine.Machine { return nil }
+
 func (p *processor) fits(*exec.Script) error { return nil }
 
 func (p *processor) build(ctx context.Context, cache *toolchain.Cache, text string) (image, error) {
@@ -199,6 +203,8 @@ func newNvidia(ordinal int, a toolchain.Arithmetic) (backend, error) {
 
 func (n *nvidia) language() (lower.Target, *emit.Dialect) { return lower.GPU, emit.CUDA }
 
+func (n *nvidia) machine() *machine.Machine { return n.gpu.Machine() }
+
 func (n *nvidia) fits(s *exec.Script) error { return s.FitsGPU(&n.gpu) }
 
 func (n *nvidia) build(ctx context.Context, cache *toolchain.Cache, text string) (image, error) {
@@ -229,6 +235,8 @@ func newOpenCL(ordinal int, a toolchain.Arithmetic) (backend, error) {
 }
 
 func (o *openCL) language() (lower.Target, *emit.Dialect) { return lower.GPU, emit.OpenCL }
+
+func (o *openCL) machine() *machine.Machine { return o.device.Machine() }
 
 func (o *openCL) fits(s *exec.Script) error { return s.FitsOpenCL(&o.device) }
 

@@ -57,6 +57,7 @@ func (c *emitCmd) Run(a *app) error {
 	o := lower.Options{Plan: plan, AnyIntegers: plan.String() != "", Bound: b, Strict: c.FP == "strict", Fast: c.FP == "fast"}
 	if dialect != emit.C {
 		o.Target = lower.GPU
+		o.Machine, o.Lacks = dialect.On(nil)
 	}
 	m, err := lower.Program(p, o)
 	if err != nil {

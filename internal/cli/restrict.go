@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"fmt"
+	"errors"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -21,8 +19,8 @@ type spaceFlags struct {
 }
 
 // restrictions reads the options and the file.
-func (f *spaceFlags) restrictions() ([]schedule.Restriction, error) {
-	var list []schedule.Restriction
+func (f *spaceFlags) restrictions() (schedule.Restrictions, error) {
+	var list schedule.Restrictions
 	for _, text := range f.Limit {
 		list = append(list, schedule.LimitTo("--limit", text))
 	}
@@ -47,80 +45,32 @@ func (f *spaceFlags) restrictions() ([]schedule.Restriction, error) {
 	return append(list, more...), nil
 }
 
-// restrict applies the options to all kernels that they fit. One that fits
-// none is an error.
-func (f *spaceFlags) restrict(choices []lower.Choice) error {
+// restrict leaves of the kernels' spaces what a plan keeps and the options ask for.
+// The notes name what does not hold for some kernel; what holds for none is an error.
+func (f *spaceFlags) restrict(plan schedule.Plan, choices []lower.Choice) (notes []string, err error) {
 	list, err := f.restrictions()
 	if err != nil {
-		return err
-	}
-	whole := make([]schedule.Space, len(choices))
-	for i := range choices {
-		whole[i] = choices[i].Space
-	}
-	for n, r := range list {
-		var first error
-		fits := false
-		for i := range choices {
-			if less, err := r.Apply(choices[i].Space); err == nil {
-				choices[i].Space, fits = less, true
-			} else if first == nil {
-				first = err
-			}
-		}
-		if !fits && first != nil {
-			return usage("%s %s: %s", r.Where, r.Text, first).hintf("%s", whyNot(r, list[:n], whole))
-		}
-	}
-	return nil
-}
-
-// whyNot looks for the reason why a restriction leaves nothing: one before it
-// that it contradicts, or numbers in the order of another notation.
-func whyNot(r schedule.Restriction, before []schedule.Restriction, whole []schedule.Space) string {
-	leaves := func(list ...schedule.Restriction) bool {
-		return slices.ContainsFunc(whole, func(s schedule.Space) bool {
-			for _, r := range list {
-				less, err := r.Apply(s)
-				if err != nil {
-					return false
-				}
-				s = less
-			}
-			return true
-		})
-	}
-	if leaves(r) {
-		for _, b := range before {
-			if leaves(b) && !leaves(b, r) {
-				return fmt.Sprintf("%s %s leaves nothing of it", b.Where, b.Text)
-			}
-		}
-		return "it leaves nothing together with what comes before it"
-	}
-	name, values, _ := strings.Cut(r.Text, "=")
-	if numbers := strings.Split(values, "x"); len(numbers) > 1 {
-		slices.Reverse(numbers)
-		text := name + "=" + strings.Join(numbers, "x")
-		if turned, err := schedule.FixTo(r.Where, text); err == nil && leaves(turned) {
-			return fmt.Sprintf("the inner axis comes last: %s", text)
-		}
-	}
-	return ""
-}
-
-// restriction returns what the options leave of any kernel's space.
-func (f *spaceFlags) restriction() (func(string, schedule.Space) (schedule.Space, error), error) {
-	list, err := f.restrictions()
-	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return func(_ string, s schedule.Space) (schedule.Space, error) {
-		for _, r := range list {
-			if less, err := r.Apply(s); err == nil {
-				s = less
-			}
-		}
-		return s, nil
-	}, nil
+	var names []string
+	var spaces []schedule.Space
+	for _, c := range choices {
+		names, spaces = append(names, c.Name()), append(spaces, c.Space)
+	}
+	spaces, notes, err = append(lower.OfKernels(plan).Restrictions("--plan"), list...).Apply(names, spaces)
+	if err != nil {
+		return nil, misfit(err)
+	}
+	for i := range choices {
+		choices[i].Space = spaces[i]
+	}
+	return notes, nil
+}
+
+// misfit words a restriction that leaves nothing as an error of usage.
+func misfit(err error) error {
+	if m, ok := errors.AsType[*schedule.Misfit](err); ok {
+		return usage("%s", m).hintf("%s", m.Hint)
+	}
+	return err
 }

@@ -21,7 +21,7 @@ type spaceCmd struct {
 	Device  string   `short:"d" help:"Kernels for a device of this machine: cpu, cuda:0, opencl:0 and so on." placeholder:"DEVICE" xor:"for"`
 	Machine string   `help:"Kernels for a machine that need not be here: a built-in one (${machines}) or a JSON file. Default: h200." placeholder:"NAME|FILE.json" xor:"for"`
 	Target  string   `default:"cuda" enum:"cuda,opencl" help:"What kernels for a GPU are written in: cuda or opencl. Default: cuda." placeholder:"LANGUAGE"`
-	Plan    string   `help:"Settings that decide which kernels there are, such as local=fused." placeholder:"PLAN"`
+	Plan    string   `help:"Settings that stay as they are, such as local=fused." placeholder:"PLAN"`
 	FP      string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic that the kernels may use: strict, contract or fast. Default: contract." placeholder:"MODE"`
 	Count   bool     `help:"Print the number of configurations alone."`
 	Sample  int      `help:"Print so many plans, drawn with equal chance." placeholder:"N"`
@@ -63,8 +63,12 @@ func (c *spaceCmd) Run(a *app) error {
 		return badPlan(o.Plan, err)
 	}
 	a.hints(src, p, o)
-	if err := c.restrict(choices); err != nil {
+	notes, err := c.restrict(o.Plan, choices)
+	if err != nil {
 		return err
+	}
+	for _, text := range notes {
+		fmt.Fprintf(a.stderr, "note: %s\n", text)
 	}
 	switch {
 	case c.Sample > 0:
@@ -114,16 +118,11 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 	if m.Kind == machine.KindCPU {
 		return o, nil
 	}
-	d := m.Dialect(c.Target)
-	if d == nil {
+	if m.Dialect(c.Target) == nil {
 		return lower.Options{}, usage("--target %s: %s is not programmed in it", c.Target, m.Name)
 	}
-	o.Target, o.Sized, o.Machine = lower.GPU, true, m
-	for _, need := range []machine.Capability{machine.Shuffle, machine.AsyncCopy, machine.BulkCopy, machine.Image, machine.Constant} {
-		if !d.Can(need) {
-			o.Lacks = append(o.Lacks, need)
-		}
-	}
+	o.Target, o.Sized = lower.GPU, true
+	o.Machine, o.Lacks = emitDialects[c.Target].On(m)
 	return o, nil
 }
 

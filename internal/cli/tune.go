@@ -130,7 +130,7 @@ func (c *tuneCmd) Run(a *app) error {
 		if a.ctx.Err() == nil && result != nil {
 			show.say("note: gridloom tune %s --resume %s goes on from here", c.File, book.session.ID())
 		}
-		return err
+		return misfit(err)
 	}
 	if err := book.finish(result); err != nil {
 		return err
@@ -189,8 +189,8 @@ func (c *tuneCmd) options() (tuner.Options, error) {
 			o.Target.GStencils = v
 		}
 	}
-	var err error
-	o.Restrict, err = c.restriction()
+	list, err := c.restrictions()
+	o.Restrict = list.Apply
 	return o, err
 }
 
@@ -223,7 +223,7 @@ func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
 	if err != nil {
 		return badPlan(l.Plan, err)
 	}
-	if err := c.restrict(choices); err != nil {
+	if _, err := c.restrict(l.Plan, choices); err != nil { // the tuner tells the notes
 		return err
 	}
 	return fitsSpaces(c.Strategy, choices)

@@ -108,7 +108,8 @@ func openCL(d *target, dir string) error {
 	d.builder = &opencl.Builder{Arithmetic: toolchain.Strict, Cache: cache}
 	device, err := opencl.Open(0)
 	if err == nil {
-		d.device, d.lacks = device, device.Properties.Lacks()
+		d.device = device
+		_, d.lacks = emit.OpenCL.On(device.Properties.Machine())
 	}
 	return err
 }

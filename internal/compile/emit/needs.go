@@ -32,6 +32,39 @@ func (d *Dialect) Has(c machine.Capability) bool {
 	return true
 }
 
+// chosen are the capabilities that spaces of configurations have choices for.
+var chosen = []machine.Capability{
+	machine.Shared, machine.Shuffle, machine.AsyncCopy, machine.BulkCopy, machine.Mbarrier, machine.Image, machine.Constant,
+}
+
+// On returns a machine as programs in the dialect see it, and what kernels in
+// the dialect cannot have there, of what spaces of configurations offer: the
+// options of lowering that depend on the device. The machine may be nil if
+// nothing is known of it.
+func (d *Dialect) On(m *machine.Machine) (*machine.Machine, []machine.Capability) {
+	var there *machine.Dialect
+	if m != nil {
+		there = m.Dialect(d.Name)
+	}
+	var lacks []machine.Capability
+	for _, c := range chosen {
+		needs := c
+		if c == machine.AsyncCopy && d.Threads != nil && !d.Threads.async {
+			needs = machine.Shared // the dialect says such copies as plain ones
+		}
+		if !d.Has(c) || there != nil && !there.Can(needs) {
+			lacks = append(lacks, c)
+		}
+	}
+	if there == nil || there.SharedPerBlock == 0 || m.GPU == nil {
+		return m, lacks
+	}
+	less, gpu := *m, *m.GPU
+	gpu.SharedPerBlock = min(gpu.SharedPerBlock, there.SharedPerBlock)
+	less.GPU = &gpu
+	return &less, lacks
+}
+
 // Lacks says what a kernel uses that the dialect has no words for; nil if it
 // can be printed. Ways through the caches are no reason: where they cannot be
 // said, accesses go the plain way.

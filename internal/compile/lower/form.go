@@ -129,6 +129,16 @@ func localsOf(p schedule.Plan) (locals, schedule.Plan, error) {
 	return l, p, nil
 }
 
+// OfKernels returns what a plan says of kernels, without what it says of local
+// grids.
+func OfKernels(p schedule.Plan) schedule.Plan {
+	_, rest, err := localsOf(p)
+	if err != nil {
+		return p // whoever lowers the program says what is wrong
+	}
+	return rest
+}
+
 // check returns an error if the plan fuses local grids and there are none.
 func (l *locals) check() error {
 	switch {

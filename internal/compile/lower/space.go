@@ -36,7 +36,7 @@ func restrict(f *schedule.Family, lacks []machine.Capability) {
 		switch {
 		case c == machine.Shuffle && f.Param("x") != nil:
 			f.Param("x").Values = schedule.Words("load")
-		case c == machine.AsyncCopy && f.Param("shared") != nil:
+		case (c == machine.Shared || c == machine.AsyncCopy) && f.Param("shared") != nil:
 			f.Param("shared").Values = schedule.Numbers(0)
 		case (c == machine.BulkCopy || c == machine.Mbarrier) && f.Param("fetch") != nil:
 			f.Param("fetch").Values = schedule.Words("async")

@@ -2,23 +2,40 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // Restriction is what a user leaves of a space.
 type Restriction struct {
-	Where string // it was written: "--limit", or "space.txt:3: limit"
-	Text  string
-	apply func(Space) (Space, error)
+	Where  string // it was written: "--limit", or "space.txt:3: limit"
+	Text   string
+	kernel string // the only one that it is about; "" for all
+	param  string // that it is about, if it is about those alone that have it
+	apply  func(Space) (Space, error)
 }
 
 // Apply returns what is left of a space.
 func (r Restriction) Apply(s Space) (Space, error) { return r.apply(s) }
 
-// LimitTo returns the restriction that Space.Limit makes of a text.
+// LimitTo returns the restriction that Space.Limit makes of a text. A limit that
+// no value of its parameter meets is a mistake, though there may be families
+// without the parameter.
 func LimitTo(where, text string) Restriction {
-	return Restriction{where, text, func(s Space) (Space, error) { return s.Limit(text) }}
+	r := Restriction{Where: where, Text: text}
+	if l, err := parseLimit(text); err == nil {
+		r.param = l.name
+	}
+	r.apply = func(s Space) (Space, error) {
+		less, err := s.Limit(text)
+		if err != nil || !s.has(r.param) || less.has(r.param) {
+			return less, err
+		}
+		_, err = Space{slices.DeleteFunc(slices.Clone(s.Families), func(f Family) bool { return f.Param(r.param) == nil })}.Limit(text)
+		return less, err
+	}
+	return r
 }
 
 // FixTo returns the restriction that Space.Fix makes of a text like
@@ -33,7 +50,7 @@ func FixTo(where, text string) (Restriction, error) {
 		}
 		values = append(values, v)
 	}
-	return Restriction{where, text, func(s Space) (Space, error) { return s.Fix(name, values...) }}, nil
+	return Restriction{Where: where, Text: text, apply: func(s Space) (Space, error) { return s.Fix(name, values...) }}, nil
 }
 
 // ParseRestrictions reads a file of restrictions: on each line fix NAME=VALUE|VALUE

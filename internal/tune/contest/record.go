@@ -57,14 +57,19 @@ func (s *site) record(ctx context.Context, x *Subject, b *book, until time.Time)
 	}
 	o := s.options(x, lab)
 	o.Strategy, o.Budget, o.Log = "exhaustive", time.Duration(float64(left)/searchPart), b
-	o.Restrict = func(_ string, space schedule.Space) (schedule.Space, error) {
-		space, err := x.restrict(space)
-		if err == nil {
+	o.Restrict = func(_ []string, spaces []schedule.Space) ([]schedule.Space, []string, error) {
+		var left []schedule.Space
+		for _, space := range spaces {
+			space, err := x.restrict(space)
+			if err != nil {
+				return nil, nil, err
+			}
+			left = append(left, space)
 			b.settle(space)
 			b.about.Configurations, b.about.Space = space.Count().Int64(), x.restrictions()
 			fmt.Fprintf(s.log, "%s: %d of %d configurations are recorded\n", x.Name(), len(b.list), b.about.Configurations)
 		}
-		return space, err
+		return left, nil, nil
 	}
 	r, err := tuner.Run(ctx, o)
 	if len(b.list) > 0 {

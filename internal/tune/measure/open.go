@@ -9,7 +9,6 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
@@ -122,7 +121,8 @@ func openCUDA(n int, o Options, a About) (Lab, error) {
 		return nil, err
 	}
 	a.Name, a.Driver, a.Compiler = m.gpu.Name, m.gpu.Driver, "NVRTC "+compiler.Version
-	a.Dialect, a.Machine = emit.CUDA, m.gpu.Machine()
+	a.Dialect = emit.CUDA
+	a.Machine, a.Lacks = a.Dialect.On(m.gpu.Machine())
 	return &station{maker: m, about: a}, nil
 }
 
@@ -152,7 +152,8 @@ func openOpenCL(n int, o Options, a About) (Lab, error) {
 		return nil, err
 	}
 	a.Name, a.Driver, a.Compiler = p.Name, p.Driver, p.Platform+" "+p.Release
-	a.Dialect, a.Lacks, a.Shared = emit.OpenCL, append(p.Lacks(), machine.AsyncCopy), p.Unified
+	a.Dialect, a.Shared = emit.OpenCL, p.Unified
+	a.Machine, a.Lacks = a.Dialect.On(p.Machine())
 	if a.Shared {
 		a.Least = leastOnCPU
 	}

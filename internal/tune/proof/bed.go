@@ -23,7 +23,7 @@ type bed interface {
 	id() string
 	name() string
 	dialect() *emit.Dialect
-	lacks() []machine.Capability // of those that spaces know
+	machine() *machine.Machine
 	// fits reports why the device cannot run a script; nil if it can.
 	fits(*exec.Script) error
 	build(ctx context.Context, text string, a toolchain.Arithmetic) (image string, err error)
@@ -68,13 +68,13 @@ type openclBed struct {
 	cache *toolchain.Cache
 }
 
-func (b *openclBed) id() string                  { return opencl.ID(b.of.Ordinal) }
-func (b *openclBed) name() string                { return b.of.Name }
-func (b *openclBed) dialect() *emit.Dialect      { return emit.OpenCL }
-func (b *openclBed) lacks() []machine.Capability { return b.of.Lacks() }
-func (b *openclBed) fits(s *exec.Script) error   { return s.FitsOpenCL(&b.of) }
-func (b *openclBed) close()                      {}
-func (b *openclBed) patience() time.Duration     { return launchLimit }
+func (b *openclBed) id() string                { return opencl.ID(b.of.Ordinal) }
+func (b *openclBed) name() string              { return b.of.Name }
+func (b *openclBed) dialect() *emit.Dialect    { return emit.OpenCL }
+func (b *openclBed) machine() *machine.Machine { return b.of.Machine() }
+func (b *openclBed) fits(s *exec.Script) error { return s.FitsOpenCL(&b.of) }
+func (b *openclBed) close()                    {}
+func (b *openclBed) patience() time.Duration   { return launchLimit }
 
 func (b *openclBed) build(ctx context.Context, text string, a toolchain.Arithmetic) (string, error) {
 	return pool.OpenCL(ctx, b.cache, b.of.Ordinal, a, []byte(text), buildLimit)
@@ -86,13 +86,13 @@ type cudaBed struct {
 	pool *pool.Pool
 }
 
-func (b *cudaBed) id() string                  { return cuda.ID(b.of.Ordinal) }
-func (b *cudaBed) name() string                { return b.of.Name }
-func (b *cudaBed) dialect() *emit.Dialect      { return emit.CUDA }
-func (b *cudaBed) lacks() []machine.Capability { return nil }
-func (b *cudaBed) fits(s *exec.Script) error   { return s.FitsGPU(&b.of) }
-func (b *cudaBed) close()                      { b.pool.Close() }
-func (b *cudaBed) patience() time.Duration     { return launchLimit }
+func (b *cudaBed) id() string                { return cuda.ID(b.of.Ordinal) }
+func (b *cudaBed) name() string              { return b.of.Name }
+func (b *cudaBed) dialect() *emit.Dialect    { return emit.CUDA }
+func (b *cudaBed) machine() *machine.Machine { return b.of.Machine() }
+func (b *cudaBed) fits(s *exec.Script) error { return s.FitsGPU(&b.of) }
+func (b *cudaBed) close()                    { b.pool.Close() }
+func (b *cudaBed) patience() time.Duration   { return launchLimit }
 
 func (b *cudaBed) build(ctx context.Context, text string, a toolchain.Arithmetic) (string, error) {
 	r := b.pool.Compile(ctx, []pool.Source{{Text: []byte(text), Arch: b.of.Arch(), Arithmetic: a}})[0]

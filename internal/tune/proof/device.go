@@ -93,9 +93,10 @@ func (p *deviceProver) run(ctx context.Context) (*DeviceResult, error) {
 		p.bed = &spoilt{p.bed, p.spoil}
 	}
 	p.result = DeviceResult{Device: o.Device, Name: p.bed.name(), FirstSeed: o.Seed, NextSeed: o.Seed, Failures: []Failure{}}
+	_, lacks := p.bed.dialect().On(p.bed.machine())
 	var programs []*subject
 	for _, src := range o.Sources {
-		s, err := newSubject(src, p.bed.lacks())
+		s, err := newSubject(src, lacks)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", src.Name, err)
 		}

@@ -34,9 +34,10 @@ type estimator struct {
 	pressure float64 // registers of the sample, over the raw measure
 }
 
-// newEstimator returns nil where nothing is known of the device.
+// newEstimator returns nil where nothing is known of the device, or it is a
+// processor that OpenCL shows as one.
 func newEstimator(st *stage) *estimator {
-	if st.about.Target != lower.GPU || st.about.Machine == nil || st.about.Machine.GPU == nil {
+	if st.about.Shared || st.about.Target != lower.GPU || st.about.Machine == nil || st.about.Machine.GPU == nil {
 		return nil
 	}
 	p := st.subject.bound.Program
@@ -284,9 +285,7 @@ func (k *kernelSearch) estimates() func(search.Point) (float64, bool) {
 	if e == nil {
 		return nil
 	}
-	if !k.about.Shared {
-		e.fit(k.stage, k.with, k.space.Schedule())
-	}
+	e.fit(k.stage, k.with, k.space.Schedule())
 	return func(p search.Point) (float64, bool) {
 		c, err := k.space.Config(p)
 		if err != nil {

@@ -16,8 +16,9 @@ type Options struct {
 	Lab        measure.Lab
 	Arithmetic toolchain.Arithmetic
 	Plan       schedule.Plan // settings that stay: such as local=fused
-	// Restrict leaves of a kernel's space what the user wants searched; nil is all.
-	Restrict    func(kernel string, s schedule.Space) (schedule.Space, error)
+	// Restrict leaves of the kernels' spaces what the user wants searched, and says
+	// what else the user should know; nil is all.
+	Restrict    func(kernels []string, spaces []schedule.Space) ([]schedule.Space, []string, error)
 	Free        bool // search also what the source excludes
 	AnyIntegers bool // and values between powers of two
 	// Others are plans that are timed beside the best at the end, such as those

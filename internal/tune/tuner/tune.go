@@ -154,6 +154,9 @@ func (t *tuning) setUp(ctx context.Context) error {
 	if err != nil {
 		return constraint(err)
 	}
+	if err := t.restrict(choices); err != nil {
+		return err
+	}
 	var usual schedule.Plan
 	for _, c := range choices {
 		usual.Kernels = append(usual.Kernels, c.Kernel)
@@ -182,6 +185,36 @@ func (t *tuning) setUp(ctx context.Context) error {
 	return t.rank(ctx, usual)
 }
 
+// restrict leaves of the kernels' spaces what the plan keeps and the user wants
+// searched. It comes before what is sensible.
+func (t *tuning) restrict(choices []lower.Choice) error {
+	var names []string
+	var spaces []schedule.Space
+	for _, c := range choices {
+		names, spaces = append(names, c.Name()), append(spaces, c.Space)
+	}
+	restrictions := []func([]string, []schedule.Space) ([]schedule.Space, []string, error){
+		lower.OfKernels(t.opts.Plan).Restrictions("plan").Apply,
+	}
+	if t.opts.Restrict != nil {
+		restrictions = append(restrictions, t.opts.Restrict)
+	}
+	for _, apply := range restrictions {
+		less, notes, err := apply(names, spaces)
+		if err != nil {
+			return err
+		}
+		spaces = less
+		for _, text := range notes {
+			t.note("%s", text)
+		}
+	}
+	for i := range choices {
+		choices[i].Space = spaces[i]
+	}
+	return nil
+}
+
 // search makes the search for one kernel; nil if there is nothing to choose.
 func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
 	k := &kernelSearch{
@@ -193,14 +226,7 @@ func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, err
 		return nil, nil // it never runs
 	}
 	k.stage, k.margins = t.stages[i], t.margins[i]
-	space := c.Space
-	if t.opts.Restrict != nil { // first: what users ask for goes before what is sensible
-		var err error
-		if space, err = t.opts.Restrict(k.name, space); err != nil {
-			return nil, err
-		}
-	}
-	k.space = search.Of(t.sensible(k.stage, space))
+	k.space = search.Of(t.sensible(k.stage, c.Space))
 	switch n := k.space.Count(); {
 	case n.Sign() == 0:
 		return nil, fmt.Errorf("the space of %s is empty", k.name)

@@ -280,15 +280,30 @@ func TestTwoKernels(t *testing.T) {
 	}
 }
 
+// only applies a restriction to every kernel.
+func only(restrict func(schedule.Space) (schedule.Space, error)) func([]string, []schedule.Space) ([]schedule.Space, []string, error) {
+	return func(_ []string, spaces []schedule.Space) ([]schedule.Space, []string, error) {
+		var left []schedule.Space
+		for _, s := range spaces {
+			less, err := restrict(s)
+			if err != nil {
+				return nil, nil, err
+			}
+			left = append(left, less)
+		}
+		return left, nil, nil
+	}
+}
+
 // What the user has restricted the space to is what comes out of it, though the
 // default may be faster.
 func TestRestriction(t *testing.T) {
 	b := program(t, plane)
 	s := newScripted(t, b, smooth)
 	o := options(s, b, 20)
-	o.Restrict = func(_ string, s schedule.Space) (schedule.Space, error) {
+	o.Restrict = only(func(s schedule.Space) (schedule.Space, error) {
 		return s.Fix("block", schedule.Int(256, 0), schedule.Int(256, 64))
-	}
+	})
 	r := tune(t, o)
 	if !strings.Contains(r.Best, "block=256x") || len(r.Kernels[0].Trials) == 0 {
 		t.Errorf("%s", r.Best)
@@ -300,13 +315,64 @@ func TestRestriction(t *testing.T) {
 	}
 }
 
+// The settings of a plan stay as they are in every trial.
+func TestPlanStays(t *testing.T) {
+	b := program(t, plane)
+	o := options(newScripted(t, b, smooth), b, 10)
+	o.Plan = plan(t, "threads=1")
+	for _, x := range tune(t, o).Kernels[0].Trials {
+		if setting(x.Config, "threads") != 1 {
+			t.Errorf("%s", x.Config)
+		}
+	}
+	o.Plan = plan(t, "five[0:1]@1{block=256x64}")
+	for _, x := range tune(t, o).Kernels[0].Trials {
+		if !strings.Contains(x.Config, "block=256x64,") {
+			t.Errorf("%s", x.Config)
+		}
+	}
+}
+
+// A restriction that leaves nothing of any kernel ends the search before it begins,
+// and one that leaves nothing of some kernel is told.
+func TestRestrictionsThatLeaveNothing(t *testing.T) {
+	b := program(t, plane)
+	o := options(newScripted(t, b, smooth), b, 5)
+	fix := func(text string) schedule.Restriction {
+		r, err := schedule.FixTo("--fix", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	o.Restrict = schedule.Restrictions{fix("threads=3")}.Apply
+	_, err := Run(t.Context(), o)
+	if _, ok := errors.AsType[*schedule.Misfit](err); !ok || !strings.HasPrefix(err.Error(), "--fix threads=3: threads takes no value 3; it takes 1, 2, 4, ") {
+		t.Errorf("%v", err)
+	}
+	o.Restrict, o.Plan = nil, plan(t, "threads=1")
+	o.Restrict = schedule.Restrictions{fix("threads=2")}.Apply
+	if _, err := Run(t.Context(), o); err == nil || err.Error() != "--fix threads=2: threads takes no value 2; it takes 1" {
+		t.Errorf("%v", err)
+	}
+}
+
+func plan(t *testing.T, text string) schedule.Plan {
+	t.Helper()
+	p, err := schedule.ParsePlan(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // A space in which nothing works is an error, which says why.
 func TestNothingWorks(t *testing.T) {
 	b := program(t, plane)
 	o := options(newScripted(t, b, faulty), b, 5)
-	o.Restrict = func(_ string, s schedule.Space) (schedule.Space, error) {
+	o.Restrict = only(func(s schedule.Space) (schedule.Space, error) {
 		return s.Fix("block", schedule.Int(2, 0), schedule.Int(2, 64))
-	}
+	})
 	_, err := Run(t.Context(), o)
 	if err == nil || !strings.HasPrefix(err.Error(), "none of ") || !strings.Contains(err.Error(), "(crash)") || !strings.Contains(err.Error(), "SIGSEGV") {
 		t.Errorf("%v", err)
@@ -363,9 +429,9 @@ func TestRestrictionsGoFirst(t *testing.T) {
 	b := program(t, plane)
 	s := newScripted(t, b, smooth)
 	o := options(s, b, 5)
-	o.Restrict = func(_ string, s schedule.Space) (schedule.Space, error) {
+	o.Restrict = only(func(s schedule.Space) (schedule.Space, error) {
 		return s.Fix("threads", schedule.Int(int64(4*runtime.GOMAXPROCS(0))))
-	}
+	})
 	r := tune(t, o)
 	for _, x := range r.Kernels[0].Trials {
 		if setting(x.Config, "threads") != 4*runtime.GOMAXPROCS(0) {

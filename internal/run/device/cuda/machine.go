@@ -16,11 +16,26 @@ func (g *GPU) Machine() *machine.Machine {
 		SharedPerUnit: l.SharedOfMulti, SharedPerBlock: l.Shared,
 		ThreadsPerBlock: int(l.Threads), ThreadsPerUnit: int(l.ThreadsOfMulti), BlocksPerUnit: int(l.BlocksOfMulti),
 		MaxGrid: l.Grid, ImageTexels: l.Texels,
-	}}
+	}, Dialects: []machine.Dialect{{Name: "cuda", Has: g.capabilities()}}}
 	for i, n := range l.Block {
 		m.GPU.MaxBlock[i] = int(n)
 	}
 	return m
+}
+
+// capabilities are what kernels may use beyond the core of the language, by
+// compute capability.
+func (g *GPU) capabilities() []machine.Capability {
+	list := []machine.Capability{
+		machine.Double, machine.FMA, machine.Shared, machine.Shuffle, machine.Constant, machine.ReadOnly, machine.Image, machine.Vector, machine.GridBarrier,
+	}
+	if g.Major >= 8 {
+		list = append(list, machine.AsyncCopy)
+	}
+	if g.Major >= 9 {
+		list = append(list, machine.BulkCopy, machine.Mbarrier, machine.Cluster)
+	}
+	return list
 }
 
 // mostRegisters is what a thread can have on every GPU that CUDA 12 and 13 know.

@@ -3,7 +3,6 @@ package opencl
 import (
 	"fmt"
 
-	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 )
@@ -66,14 +65,4 @@ func (b *Buffer) freeImages() error {
 	}
 	b.images = nil
 	return err
-}
-
-// Lacks returns what kernels in OpenCL cannot have on the device, of what spaces
-// of configurations know.
-func (p *Properties) Lacks() []machine.Capability {
-	list := []machine.Capability{machine.Shuffle, machine.BulkCopy}
-	if p.Texels == 0 {
-		list = append(list, machine.Image)
-	}
-	return list
 }

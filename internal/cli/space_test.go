@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gridloom/gridloom/examples"
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// A search on a device has the space that is shown for it, and that plans for it
+// are taken from; on OpenCL with shared memory.
+func TestSpaceOfTuning(t *testing.T) {
+	text, err := examples.FS.ReadFile("heat3d.loom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, errs := lang.Load(diag.NewSource("heat3d.loom", string(text)))
+	if errs.HasErrors() {
+		t.Fatal(errs)
+	}
+	b, errs := p.Bind(nil)
+	if errs.HasErrors() {
+		t.Fatal(errs)
+	}
+	cache, err := toolchain.OpenCache(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cache.Close()
+	lab, err := measure.Open(t.Context(), measure.Options{Device: "opencl:0", Cache: cache})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lab.Close()
+	f := targetFlags{Device: "opencl:0", FP: "contract"}
+	to, err := f.target()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := to.lowering(b, lower.GPU)
+	searched := shown
+	searched.Machine, searched.Lacks = lab.About().Machine, lab.About().Lacks
+	list := func(o lower.Options) schedule.Space {
+		choices, err := lower.Choices(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return choices[0].Space
+	}
+	a, c := list(shown), list(searched)
+	if a.Count().Cmp(c.Count()) != 0 || *shown.Machine.GPU != *searched.Machine.GPU {
+		t.Errorf("%v configurations are shown, %v searched; %+v, %+v", a.Count(), c.Count(), shown.Machine.GPU, searched.Machine.GPU)
+	}
+	if v := c.Family("stream").Param("shared").Values; !slices.EqualFunc(v, schedule.Numbers(0, 1, 2, 3), schedule.Value.Equal) {
+		t.Errorf("shared is one of %v", v)
+	}
+	if v := c.Family("tile").Param("x").Values; !slices.EqualFunc(v, schedule.Words("load"), schedule.Value.Equal) {
+		t.Errorf("x is one of %v", v)
+	}
+	if gpu := searched.Machine.GPU; gpu.SharedPerBlock <= 0 || gpu.ThreadsPerBlock <= 0 {
+		t.Errorf("the device's limits are %+v", gpu)
+	}
+}
