@@ -113,7 +113,7 @@ func (k *kernelSearch) promote() {
 			panic(err) // it was written by a configuration
 		}
 		if !k.begun.IsZero() {
-			a.job = k.works.start(k.jobName(a.config), k.stage, k.with(a.config))
+			a.job = k.works.start(k.name, k.jobName(a.config), k.stage, k.with(a.config))
 		}
 		k.fast = append(k.fast, a)
 	}

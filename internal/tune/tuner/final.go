@@ -327,6 +327,7 @@ func (t *tuning) finish(interrupted bool) {
 	r := t.result
 	r.Seconds, r.Interrupted = t.elapsed().Seconds(), interrupted
 	r.Trials, r.Rate, r.Idle, r.Rechecked = t.counts.trials, t.rate(), t.idlePart(), t.recheckedPart()
+	r.Compilers = t.works.sum()
 	r.Refusals = t.counts.refusals()
 	r.Totals = map[string]int{"good": t.counts.good, "wrong": t.counts.wrong, "trials": t.counts.trials}
 	t.event(Event{Kind: EventResult, Result: r})

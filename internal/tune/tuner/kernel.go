@@ -42,6 +42,7 @@ type kernelSearch struct {
 	fast      []*attempt
 	reference *measure.Code // that tells drift; nil if there is none
 	drifted   time.Time
+	still     *pause // since something was tried
 }
 
 // attempt is a configuration that was asked for.
@@ -83,7 +84,7 @@ func (k *kernelSearch) run(ctx context.Context) error {
 			k.before++
 		}
 	}
-	k.begun = k.clock()
+	k.begun, k.still = k.clock(), k.pause()
 	k.mind = &thinker{
 		strategy: k.strategy, window: k.window, trials: k.trials, past: maps.Clone(k.past), before: k.before, spare: k.spare,
 		text: k.space.Text,
@@ -147,7 +148,7 @@ func (k *kernelSearch) heed(o thought) {
 	}
 	for _, p := range o.likely {
 		if c, err := k.space.Config(p); err == nil && k.works.spare() > 0 {
-			k.works.start(k.jobName(c), k.stage, k.with(c))
+			k.works.start(k.name, k.jobName(c), k.stage, k.with(c))
 		}
 	}
 }
@@ -230,7 +231,7 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 			return a
 		}
 	}
-	a.job = k.works.start(k.jobName(c), k.stage, k.with(c))
+	a.job = k.works.start(k.name, k.jobName(c), k.stage, k.with(c))
 	return a
 }
 
@@ -279,12 +280,11 @@ func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
 	// under way is compiled before anything is timed, and thought of.
 	if k.about.Shared {
 		if k.mind.owed > 0 {
-			o, ok := k.mind.await(ctx, late)
-			k.heed(o)
-			return nil, ok
+			o, ok := k.await(ctx, late)
+			return nil, ok && k.heeded(o)
 		}
 		for _, a := range open {
-			if !a.wait(ctx, late) {
+			if !k.compiled(ctx, a, late) {
 				return nil, false
 			}
 		}
@@ -293,15 +293,55 @@ func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
 	return k.first(ctx, open, late)
 }
 
-// wait waits until an attempt is compiled; false if there is no time left.
-func (a *attempt) wait(ctx context.Context, late <-chan time.Time) bool {
-	select {
-	case <-a.job.done:
-		return true
-	case <-ctx.Done():
-	case <-late:
+// heeded heeds a thought.
+func (k *kernelSearch) heeded(o thought) bool {
+	k.heed(o)
+	return true
+}
+
+// await waits for a thought; false if there is no time left.
+func (k *kernelSearch) await(ctx context.Context, late <-chan time.Time) (thought, bool) {
+	p := k.pause()
+	defer func() { k.result.Waits.Strategy += p.took() }()
+	tick := time.NewTicker(longPause)
+	defer tick.Stop()
+	for {
+		select {
+		case o := <-k.mind.thoughts:
+			k.mind.owed--
+			return o, true
+		case <-ctx.Done():
+			return thought{}, false
+		case <-late:
+			return thought{}, false
+		case <-tick.C:
+			p.tell(k.thinking)
+		}
 	}
-	return false
+}
+
+// compiled waits until an attempt is; false if there is no time left.
+func (k *kernelSearch) compiled(ctx context.Context, a *attempt, late <-chan time.Time) bool {
+	p := k.pause()
+	defer func() { k.result.Waits.Compilers += p.took() }()
+	tick := time.NewTicker(longPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-a.job.done:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-late:
+			return false
+		case <-tick.C:
+			p.tell(func() string { return k.works.waiting(k.name) })
+		}
+	}
+}
+
+func (k *kernelSearch) thinking() string {
+	return fmt.Sprintf("the strategy thinks of what to try next of %s", k.name)
 }
 
 // first waits for the first attempt that is compiled, a thought, or the end of
@@ -309,6 +349,10 @@ func (a *attempt) wait(ctx context.Context, late <-chan time.Time) bool {
 func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan time.Time) (*attempt, bool) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
+	waited, why := &k.result.Waits.Strategy, k.thinking
+	if len(open) > 0 {
+		waited, why = &k.result.Waits.Compilers, func() string { return k.works.waiting(k.name) }
+	}
 	for {
 		for _, a := range open {
 			select {
@@ -328,9 +372,11 @@ func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan t
 			return nil, false
 		default:
 		}
+		k.still.tell(why)
 		if k.leisure(ctx) {
 			return nil, true // there may have been a thought meanwhile
 		}
+		begin := k.clock()
 		select {
 		case <-ctx.Done():
 			return nil, false
@@ -338,11 +384,13 @@ func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan t
 			return nil, false
 		case <-tick.C:
 		}
+		*waited += k.clock().Sub(begin).Seconds()
 	}
 }
 
 // try measures an attempt.
 func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
+	defer func() { k.still = k.pause() }()
 	c := &a.job.compiled
 	if c.err != nil {
 		if ctx.Err() != nil {
@@ -422,6 +470,7 @@ func (k *kernelSearch) check(ctx context.Context, c *compiled, rule measure.Rule
 		case <-done:
 		}
 		k.busy += took
+		k.result.Waits.Loading += t.Loading
 		return t, took, err
 	}
 }

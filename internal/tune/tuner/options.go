@@ -87,6 +87,7 @@ const (
 	EventTrial  = "trial"  // Trial, Status
 	EventFinal  = "final"  // Text: what is measured side by side
 	EventNote   = "note"   // Text: what the user should know
+	EventWait   = "wait"   // Text: what nothing is measured for, and Seconds how long already
 	EventResult = "result" // Result
 
 	EventCondemned = "condemned" // Trial that was right and has failed since, Status; Text once for all with the same code

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,37 +33,53 @@ type works struct {
 
 	mutex sync.Mutex
 	jobs  map[string]*job // by configuration
-	busy  int             // jobs that are not done
+	open  map[*job]bool   // that are not done
+	made  Compilation
 	took  []time.Duration // by what was compiled, the shortest first
 	least time.Duration   // that a variant may be compiled for
 }
 
 type job struct {
-	done chan struct{}
+	kernel string
+	done   chan struct{}
 	compiled
+
+	mutex sync.Mutex
+	doing doing
+	since time.Time // it does that
 }
 
+// doing is what is done for a variant.
+type doing uint8
+
+const (
+	queued doing = iota
+	lowering
+	compiling
+)
+
 func newWorks(ctx context.Context, lab measure.Lab) *works {
-	w := &works{ctx: ctx, lab: lab, jobs: map[string]*job{}, least: leastCompiling}
-	w.free = make(chan struct{}, max(1, lab.About().Workers))
+	w := &works{ctx: ctx, lab: lab, jobs: map[string]*job{}, open: map[*job]bool{}, least: leastCompiling}
+	w.made.Processes = max(1, lab.About().Workers)
+	w.free = make(chan struct{}, w.made.Processes)
 	return w
 }
 
 // start has a stage compiled with a plan, unless that was started before. The
 // name stands for both.
-func (w *works) start(name string, st *stage, plan schedule.Plan) *job {
+func (w *works) start(kernel, name string, st *stage, plan schedule.Plan) *job {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if j, ok := w.jobs[name]; ok {
 		return j
 	}
-	j := &job{done: make(chan struct{})}
+	j := &job{kernel: kernel, done: make(chan struct{})}
 	w.jobs[name] = j
-	w.busy++
+	w.open[j] = true
 	go func() {
 		defer func() {
 			w.mutex.Lock()
-			w.busy--
+			delete(w.open, j)
 			w.mutex.Unlock()
 			close(j.done)
 		}()
@@ -73,19 +90,31 @@ func (w *works) start(name string, st *stage, plan schedule.Plan) *job {
 			j.err = context.Cause(w.ctx)
 			return
 		}
-		j.compiled = w.compile(st, plan)
+		j.compiled = w.compile(st, plan, j.enter)
 	}()
 	return j
 }
 
-// compile lowers and compiles.
-func (w *works) compile(st *stage, plan schedule.Plan) compiled {
+// enter notes what is done for the variant from now on.
+func (j *job) enter(d doing) {
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	j.doing, j.since = d, time.Now()
+}
+
+// compile lowers and compiles, and tells which of both it does.
+func (w *works) compile(st *stage, plan schedule.Plan, tell func(doing)) compiled {
 	w.hold.RLock()
 	defer w.hold.RUnlock()
 	var c compiled
-	if c.variant, c.err = st.lowered(st.bound, plan); c.err != nil {
+	tell(lowering)
+	begin := time.Now()
+	c.variant, c.err = st.lowered(st.bound, plan)
+	w.lowered(time.Since(begin))
+	if c.err != nil {
 		return c
 	}
+	tell(compiling)
 	ctx := w.ctx
 	if limit, ok := w.limit(); ok {
 		late := refusal.For(refusal.Compiler, fmt.Errorf("the compiler has not come to an end after %v; half of all variants take a tenth of that or less", limit.Round(time.Millisecond)))
@@ -96,9 +125,58 @@ func (w *works) compile(st *stage, plan schedule.Plan) compiled {
 	c.made, c.err = w.lab.Compile(ctx, c.text())
 	c.code.Image = c.made.Image
 	if c.err == nil {
-		w.note(c.made.Took)
+		w.note(c.made)
 	}
 	return c
+}
+
+// lowered counts a variant that was lowered.
+func (w *works) lowered(took time.Duration) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.made.Variants++
+	w.made.Lowering += took.Seconds()
+}
+
+// waiting says what is done for the variants of a kernel: "compiling 12 variants of
+// laplace[0:1], the first for 9 s; lowering 3 variants of laplace[0:1], the first for 1 s; 20 more
+// to come".
+func (w *works) waiting(kernel string) string {
+	var n [compiling + 1]int
+	var first [compiling + 1]time.Time
+	w.mutex.Lock()
+	for j := range w.open {
+		if j.kernel != kernel {
+			continue
+		}
+		j.mutex.Lock()
+		n[j.doing]++
+		if first[j.doing].IsZero() || j.since.Before(first[j.doing]) {
+			first[j.doing] = j.since
+		}
+		j.mutex.Unlock()
+	}
+	w.mutex.Unlock()
+	var parts []string
+	for _, d := range []struct {
+		doing
+		words string
+	}{{compiling, "compiling"}, {lowering, "lowering"}} {
+		if k := n[d.doing]; k > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s of %s, the first for %.0f s", d.words, variants(k), kernel, time.Since(first[d.doing]).Seconds()))
+		}
+	}
+	if k := n[queued]; k > 0 {
+		parts = append(parts, fmt.Sprintf("%d more to come", k))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func variants(n int) string {
+	if n == 1 {
+		return "1 variant"
+	}
+	return fmt.Sprintf("%d variants", n)
 }
 
 // A search cannot wait long for one variant: those asked for after it are not
@@ -122,18 +200,30 @@ func (w *works) limit() (time.Duration, bool) {
 }
 
 // note takes in how long a variant took to compile.
-func (w *works) note(took time.Duration) {
+func (w *works) note(m measure.Compiled) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	i, _ := slices.BinarySearch(w.took, took)
-	w.took = slices.Insert(w.took, i, took)
+	if m.Cached {
+		w.made.Cached++
+	} else {
+		w.made.Compiling += m.Took.Seconds()
+	}
+	i, _ := slices.BinarySearch(w.took, m.Took)
+	w.took = slices.Insert(w.took, i, m.Took)
+}
+
+// sum returns what was done so far.
+func (w *works) sum() Compilation {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.made
 }
 
 // spare returns how many processes have nothing to compile.
 func (w *works) spare() int {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	return max(0, cap(w.free)-w.busy)
+	return max(0, cap(w.free)-len(w.open))
 }
 
 // forget drops what was compiled for names that are not needed any more.

@@ -1,9 +1,7 @@
 package tuner
 
 import (
-	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -112,16 +110,4 @@ func (t *thinker) poll() (thought, bool) {
 	default:
 		return thought{}, false
 	}
-}
-
-// await waits for a thought; false if there is no time left.
-func (t *thinker) await(ctx context.Context, late <-chan time.Time) (thought, bool) {
-	select {
-	case o := <-t.thoughts:
-		t.owed--
-		return o, true
-	case <-ctx.Done():
-	case <-late:
-	}
-	return thought{}, false
 }
