@@ -43,6 +43,7 @@ type kernelSearch struct {
 	reference *measure.Code // that tells drift; nil if there is none
 	drifted   time.Time
 	still     *pause // since something was tried
+	usual     *job   // with its default
 }
 
 // attempt is a configuration that was asked for.
@@ -280,7 +281,7 @@ func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
 	// under way is compiled before anything is timed, and thought of.
 	if k.about.Shared {
 		if k.mind.owed > 0 {
-			o, ok := k.await(ctx, late)
+			o, ok := k.thought(ctx, late)
 			return nil, ok && k.heeded(o)
 		}
 		for _, a := range open {
@@ -299,8 +300,8 @@ func (k *kernelSearch) heeded(o thought) bool {
 	return true
 }
 
-// await waits for a thought; false if there is no time left.
-func (k *kernelSearch) await(ctx context.Context, late <-chan time.Time) (thought, bool) {
+// thought waits for one; false if there is no time left.
+func (k *kernelSearch) thought(ctx context.Context, late <-chan time.Time) (thought, bool) {
 	p := k.pause()
 	defer func() { k.result.Waits.Strategy += p.took() }()
 	tick := time.NewTicker(longPause)
@@ -428,6 +429,7 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 		o.Resources = c.made.Resources
 	}
 	k.settle(a, o)
+	k.works.measured(k.name)
 	k.same[c.key] = a.outcome
 	return nil
 }

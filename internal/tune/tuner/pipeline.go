@@ -28,12 +28,15 @@ type compiled struct {
 type works struct {
 	ctx  context.Context
 	lab  measure.Lab
-	free chan struct{} // a token for each process that compiles
-	hold sync.RWMutex  // is held while something is timed that compiling would disturb
+	hold sync.RWMutex // is held while something is timed that compiling would disturb
 
 	mutex sync.Mutex
 	jobs  map[string]*job // by configuration
 	open  map[*job]bool   // that are not done
+	queue []*job          // of these, that no process is at
+	begun int             // jobs in all
+	busy  int             // processes that are at a job
+	known map[string]bool // kernels that something was measured of
 	made  Compilation
 	took  []time.Duration // by what was compiled, the shortest first
 	least time.Duration   // that a variant may be compiled for
@@ -41,6 +44,8 @@ type works struct {
 
 type job struct {
 	kernel string
+	number int
+	lower  func() (*variant, error)
 	done   chan struct{}
 	compiled
 
@@ -55,44 +60,129 @@ type doing uint8
 const (
 	queued doing = iota
 	lowering
+	lowered // and waits to be compiled
 	compiling
 )
 
 func newWorks(ctx context.Context, lab measure.Lab) *works {
-	w := &works{ctx: ctx, lab: lab, jobs: map[string]*job{}, open: map[*job]bool{}, least: leastCompiling}
+	w := &works{ctx: ctx, lab: lab, jobs: map[string]*job{}, open: map[*job]bool{}, known: map[string]bool{}, least: leastCompiling}
 	w.made.Processes = max(1, lab.About().Workers)
-	w.free = make(chan struct{}, w.made.Processes)
 	return w
 }
 
 // start has a stage compiled with a plan, unless that was started before. The
 // name stands for both.
 func (w *works) start(kernel, name string, st *stage, plan schedule.Plan) *job {
+	return w.begin(kernel, name, func() (*variant, error) { return st.lowered(st.bound, plan) })
+}
+
+// begin has what a function lowers compiled, unless that was begun before under the
+// name.
+func (w *works) begin(kernel, name string, lower func() (*variant, error)) *job {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if j, ok := w.jobs[name]; ok {
 		return j
 	}
-	j := &job{kernel: kernel, done: make(chan struct{})}
+	j := &job{kernel: kernel, number: w.begun, lower: lower, done: make(chan struct{})}
+	w.begun++
 	w.jobs[name] = j
 	w.open[j] = true
-	go func() {
-		defer func() {
-			w.mutex.Lock()
-			delete(w.open, j)
-			w.mutex.Unlock()
-			close(j.done)
-		}()
-		select {
-		case w.free <- struct{}{}:
-			defer func() { <-w.free }()
-		case <-w.ctx.Done():
-			j.err = context.Cause(w.ctx)
+	w.queue = append(w.queue, j)
+	if w.busy < w.made.Processes {
+		w.busy++
+		go w.work()
+	}
+	return j
+}
+
+// work does jobs until none is left.
+func (w *works) work() {
+	for {
+		j := w.first()
+		if j == nil {
 			return
 		}
-		j.compiled = w.compile(st, plan, j.enter)
-	}()
+		switch {
+		case w.ctx.Err() != nil:
+			j.err = context.Cause(w.ctx)
+		case j.doing == lowered:
+			w.finish(j)
+		default:
+			j.variant, j.err = w.lowerOne(j)
+			if j.err == nil && w.later(j) {
+				continue
+			}
+			if j.err == nil {
+				w.finish(j)
+			}
+		}
+		w.mutex.Lock()
+		delete(w.open, j)
+		w.mutex.Unlock()
+		close(j.done)
+	}
+}
+
+// first takes the job from the queue that is to be done next; nil if there is none,
+// and then there is one process less at work. Kernels that nothing was measured of
+// yet have their shortest texts compiled first, of as many as there are processes:
+// what is long takes compilers long, and a search has to begin. The others have
+// theirs in the order of asking.
+func (w *works) first() *job {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	best, ready := -1, 0
+	for _, j := range w.queue {
+		if j.doing == lowered {
+			ready++
+		}
+	}
+	for i, j := range w.queue {
+		if best < 0 || w.before(j, w.queue[best], ready >= w.made.Processes) {
+			best = i
+		}
+	}
+	if best < 0 {
+		w.busy--
+		return nil
+	}
+	j := w.queue[best]
+	w.queue = slices.Delete(w.queue, best, best+1)
 	return j
+}
+
+// before reports whether one job in the queue goes before another. Where nothing
+// was measured yet, what is not lowered does until enough is: how long it is nobody
+// knows.
+func (w *works) before(a, b *job, enough bool) bool {
+	fresh, other := !w.known[a.kernel], !w.known[b.kernel]
+	switch {
+	case fresh && other && (a.doing == lowered) != (b.doing == lowered):
+		return (a.doing == lowered) == enough
+	case fresh && other && a.doing == lowered && len(a.source) != len(b.source):
+		return len(a.source) < len(b.source)
+	}
+	return a.number < b.number
+}
+
+// later puts a job that was lowered back, if shorter ones may go before it.
+func (w *works) later(j *job) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.known[j.kernel] || len(w.queue) == 0 {
+		return false
+	}
+	j.enter(lowered)
+	w.queue = append(w.queue, j)
+	return true
+}
+
+// measured notes that something was measured of a kernel.
+func (w *works) measured(kernel string) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.known[kernel] = true
 }
 
 // enter notes what is done for the variant from now on.
@@ -102,19 +192,22 @@ func (j *job) enter(d doing) {
 	j.doing, j.since = d, time.Now()
 }
 
-// compile lowers and compiles, and tells which of both it does.
-func (w *works) compile(st *stage, plan schedule.Plan, tell func(doing)) compiled {
+// lowerOne lowers a variant.
+func (w *works) lowerOne(j *job) (*variant, error) {
 	w.hold.RLock()
 	defer w.hold.RUnlock()
-	var c compiled
-	tell(lowering)
+	j.enter(lowering)
 	begin := time.Now()
-	c.variant, c.err = st.lowered(st.bound, plan)
-	w.lowered(time.Since(begin))
-	if c.err != nil {
-		return c
-	}
-	tell(compiling)
+	v, err := j.lower()
+	w.count(time.Since(begin))
+	return v, err
+}
+
+// finish compiles a variant that was lowered.
+func (w *works) finish(j *job) {
+	w.hold.RLock()
+	defer w.hold.RUnlock()
+	j.enter(compiling)
 	ctx := w.ctx
 	if limit, ok := w.limit(); ok {
 		late := refusal.For(refusal.Compiler, fmt.Errorf("the compiler has not come to an end after %v; half of all variants take a tenth of that or less", limit.Round(time.Millisecond)))
@@ -122,16 +215,15 @@ func (w *works) compile(st *stage, plan schedule.Plan, tell func(doing)) compile
 		ctx, stop = context.WithTimeoutCause(ctx, limit, late)
 		defer stop()
 	}
-	c.made, c.err = w.lab.Compile(ctx, c.text())
-	c.code.Image = c.made.Image
-	if c.err == nil {
-		w.note(c.made)
+	j.made, j.err = w.lab.Compile(ctx, j.text())
+	j.code.Image = j.made.Image
+	if j.err == nil {
+		w.note(j.made)
 	}
-	return c
 }
 
-// lowered counts a variant that was lowered.
-func (w *works) lowered(took time.Duration) {
+// count counts a variant that was lowered.
+func (w *works) count(took time.Duration) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.made.Variants++
@@ -166,7 +258,7 @@ func (w *works) waiting(kernel string) string {
 			parts = append(parts, fmt.Sprintf("%s %s of %s, the first for %.0f s", d.words, variants(k), kernel, time.Since(first[d.doing]).Seconds()))
 		}
 	}
-	if k := n[queued]; k > 0 {
+	if k := n[queued] + n[lowered]; k > 0 {
 		parts = append(parts, fmt.Sprintf("%d more to come", k))
 	}
 	return strings.Join(parts, "; ")
@@ -223,7 +315,7 @@ func (w *works) sum() Compilation {
 func (w *works) spare() int {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	return max(0, cap(w.free)-len(w.open))
+	return max(0, w.made.Processes-len(w.open))
 }
 
 // forget drops what was compiled for names that are not needed any more.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,9 +21,14 @@ type slow struct {
 	*scripted
 	endless bool
 	begun   chan bool // is told when a compiler begins, if it is there
+	// compiled is told what a compiler begins with, if it is there.
+	compiled func(name string)
 }
 
 func (s *slow) Compile(ctx context.Context, t measure.Text) (measure.Compiled, error) {
+	if s.compiled != nil {
+		s.compiled(t.Name)
+	}
 	if s.begun != nil {
 		s.begun <- true
 	}
@@ -44,11 +51,18 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := newWorks(ctx, lab)
 	w.least = time.Millisecond
+	names := 0
+	compile := func() *job {
+		names++
+		j := w.start("five[0:1]", fmt.Sprint(names), s.stages[0], schedule.Plan{})
+		<-j.done
+		return j
+	}
 	for n := range enoughCompiled {
 		if d, ok := w.limit(); ok {
 			t.Fatalf("the limit is %v after %d", d, n)
 		}
-		if c := w.compile(s.stages[0], schedule.Plan{}, func(doing) {}); c.err != nil {
+		if c := compile(); c.err != nil {
 			t.Fatal(c.err)
 		}
 	}
@@ -56,7 +70,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Errorf("%v %v", d, ok)
 	}
 	lab.endless = true
-	c := w.compile(s.stages[0], schedule.Plan{}, func(doing) {})
+	c := compile()
 	if refusal.Of(c.err) != refusal.Compiler || !strings.Contains(c.err.Error(), "not come to an end after 1ms") || reasonOf(c.err) != "compiler" {
 		t.Errorf("%v", c.err)
 	}
@@ -65,7 +79,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Errorf("%v", d)
 	}
 	cancel() // the user's end is nobody's refusal
-	if c := w.compile(s.stages[0], schedule.Plan{}, func(doing) {}); !errors.Is(c.err, context.Canceled) {
+	if c := compile(); !errors.Is(c.err, context.Canceled) {
 		t.Errorf("%v", c.err)
 	}
 	lab.shared = true
@@ -104,7 +118,7 @@ func TestWhatIsWaitedFor(t *testing.T) {
 	if got := w.waiting("five[0:1]"); of == 0 || !strings.HasSuffix(got, fmt.Sprintf(" s; %d more to come", 5-of)) {
 		t.Errorf("%q", got)
 	}
-	if sum := w.sum(); sum.Processes != 3 || sum.Variants != 3 || sum.Cached != 0 {
+	if sum := w.sum(); sum.Processes != 3 || sum.Variants < 3 || sum.Cached != 0 {
 		t.Errorf("%+v", sum)
 	}
 	cancel()
@@ -116,5 +130,93 @@ func TestWhatIsWaitedFor(t *testing.T) {
 	}
 	if got := w.waiting("five[0:1]"); got != "" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Until something was measured of a kernel its shortest texts are compiled first;
+// then they are compiled in the order of asking.
+func TestShortTextsAreFirst(t *testing.T) {
+	b := program(t, plane)
+	lab := &slow{scripted: newScripted(t, b, smooth), begun: make(chan bool)}
+	s, err := newSubject(b, lab, toolchain.Contract, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lock sync.Mutex
+	for _, test := range []struct {
+		measured bool
+		want     string
+	}{{false, "block ccc aa bbbb"}, {true, "block bbbb aa ccc"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := newWorks(ctx, lab)
+		w.made.Processes = 1
+		var order []string
+		begin := func(name string, length int) *job {
+			return w.begin("five[0:1]", name, func() (*variant, error) {
+				v, err := s.stages[0].lowered(s.stages[0].bound, schedule.Plan{})
+				if err == nil {
+					v.source = strings.Repeat("x", length)
+					v.code.Name = name
+				}
+				return v, err
+			})
+		}
+		lab.compiled = func(name string) {
+			lock.Lock()
+			defer lock.Unlock()
+			order = append(order, name)
+		}
+		jobs := []*job{begin("block", 1)}
+		<-lab.begun // the only process is at it
+		jobs = append(jobs, begin("bbbb", 3), begin("aa", 2), begin("ccc", 1))
+		if test.measured {
+			w.measured("five[0:1]")
+		}
+		w.mutex.Lock()
+		w.made.Processes = 3 // are enough texts to choose from
+		w.mutex.Unlock()
+		for i := range jobs {
+			if i > 0 {
+				<-lab.begun
+			}
+		}
+		for _, j := range jobs {
+			<-j.done
+		}
+		cancel()
+		if got := strings.Join(order, " "); got != test.want {
+			t.Errorf("measured %v: %s, want %s", test.measured, got, test.want)
+		}
+	}
+}
+
+// together is a Lab whose compilers come to an end only once so many are at work.
+type together struct {
+	*scripted
+	begun sync.WaitGroup
+	first atomic.Int32 // so many compilations wait for each other
+}
+
+func (s *together) Compile(ctx context.Context, t measure.Text) (measure.Compiled, error) {
+	if s.first.Add(-1) >= 0 {
+		s.begun.Done()
+		s.begun.Wait()
+	}
+	return s.scripted.Compile(ctx, t)
+}
+
+// What a search begins with is compiled at the same time: the plain kernels of all
+// stages, at both sizes.
+func TestPlainKernelsAreCompiledTogether(t *testing.T) {
+	b := program(t, two)
+	lab := &together{scripted: newScripted(t, b, smooth)}
+	const kernels = 2 * 2
+	lab.workers = kernels
+	lab.begun.Add(kernels)
+	lab.first.Store(kernels)
+	o := options(lab.scripted, b, 4)
+	o.Lab = lab
+	if r := tune(t, o); r.Trials != 4 || r.Compilers.Processes != kernels {
+		t.Errorf("%d trials, %+v", r.Trials, r.Compilers)
 	}
 }

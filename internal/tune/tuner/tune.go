@@ -162,7 +162,11 @@ func (t *tuning) setUp(ctx context.Context) error {
 	places := map[string]int{}
 	for _, c := range choices {
 		places[c.Stage]++
-		k, err := t.search(c, usual)
+		var k *kernelSearch
+		var err error
+		if cut := t.during(ctx, "lowering a sample of "+c.Name(), func() { k, err = t.search(c, usual) }); cut != nil {
+			return cut
+		}
 		if err != nil {
 			return err
 		}
@@ -179,7 +183,8 @@ func (t *tuning) setUp(ctx context.Context) error {
 	if len(t.kernels) == 0 {
 		return errors.New("there is nothing to tune: no kernel has a choice")
 	}
-	return t.rank(ctx, usual)
+	t.beginUsual()
+	return t.rank(ctx)
 }
 
 // search makes the search for one kernel; nil if there is nothing to choose.

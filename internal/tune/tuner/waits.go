@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -50,8 +51,9 @@ func (p *pause) tell(text func() string) {
 // took is how long it has lasted.
 func (p *pause) took() float64 { return p.t.clock().Sub(p.begun).Seconds() }
 
-// during calls f, and tells that it is waited for.
-func (t *tuning) during(what string, f func()) {
+// during calls f, and tells that it is waited for. When ctx ends first, f is left
+// to itself, and nothing that it sets may be used.
+func (t *tuning) during(ctx context.Context, what string, f func()) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -63,7 +65,9 @@ func (t *tuning) during(what string, f func()) {
 	for {
 		select {
 		case <-done:
-			return
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		case <-tick.C:
 			p.tell(func() string { return fmt.Sprintf("%s, for %.0f s", what, p.took()) })
 		}
