@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -164,6 +165,7 @@ func (t *tuning) rank(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		k.seconds = s
 		seconds[k] = k.stage.runs * s
 		total += seconds[k]
 	}
@@ -226,7 +228,7 @@ func (t *tuning) usualTime(ctx context.Context, k *kernelSearch) (float64, error
 	if err := t.await(ctx, k.usual); err == nil {
 		code := k.usual.code
 		k.narrow(&code)
-		if s, err := t.batch(ctx, code); err == nil || ctx.Err() != nil {
+		if s, err := t.batch(ctx, code, t.about.Least); err == nil || ctx.Err() != nil {
 			return s, err
 		}
 	} else if ctx.Err() != nil {
@@ -234,7 +236,7 @@ func (t *tuning) usualTime(ctx context.Context, k *kernelSearch) (float64, error
 	}
 	code := *t.plain[slices.Index(t.stages, k.stage)]
 	k.narrow(&code)
-	s, err := t.batch(ctx, code)
+	s, err := t.batch(ctx, code, t.about.Least)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("neither the usual nor the plain kernels of %s run: %w", k.stage.stage.Name, err)
 	}
@@ -242,8 +244,13 @@ func (t *tuning) usualTime(ctx context.Context, k *kernelSearch) (float64, error
 }
 
 // batch times a batch while nothing is compiled that would disturb it.
-func (t *tuning) batch(ctx context.Context, c measure.Code) (s float64, err error) {
-	t.works.quietly(func() { s, err = t.lab.Batch(ctx, c, t.about.Least) })
+func (t *tuning) batch(ctx context.Context, c measure.Code, least time.Duration) (s float64, err error) {
+	t.works.quietly(func() {
+		begin := t.clock()
+		s, err = t.lab.Batch(ctx, c, least)
+		t.batched += t.clock().Sub(begin)
+		t.batches++
+	})
 	return s, err
 }
 
@@ -263,8 +270,11 @@ func (t *tuning) longer() time.Duration { return max(t.about.Least, 20*time.Mill
 // final times the plans that the search has come to side by side with those
 // that nobody has to search for.
 func (t *tuning) final(ctx context.Context) error {
-	if ctx.Err() != nil {
-		ctx = context.WithoutCancel(ctx) // what was found is worth some seconds more
+	if ctx.Err() != nil { // what was found is worth some seconds more
+		t.end = t.clock().Add(graceful)
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), graceful+time.Second)
+		defer stop()
 	}
 	rivals := t.rivals()
 	names := ""
@@ -282,14 +292,57 @@ func (t *tuning) final(ctx context.Context) error {
 		return err
 	}
 	t.judge(rivals)
+	t.leftOut(rivals)
 	if sized := t.forAllSizes(ctx, rivals); sized != nil {
 		t.result.Contenders, t.result.Speedups = []Contender{}, []Speedup{}
 		t.judge(append(rivals, sized))
 	}
-	if len(t.result.Contenders) == 0 {
+	if len(t.result.Contenders) == 0 && (ctx.Err() == nil || !t.byTrials()) {
 		return errors.New("no plan gave kernels that work")
 	}
 	return nil
+}
+
+// byTrials takes for the result what the trials have come to, where there was no
+// time to time it once more; false if they have come to nothing.
+func (t *tuning) byTrials() bool {
+	plan, some := t.usual, false
+	c := Contender{Name: "found 1"}
+	for _, k := range t.kernels {
+		seconds, low, high := k.seconds, k.seconds, k.seconds
+		if k.best != nil {
+			plan, some = k.in(plan, k.fast[0].config), true
+			seconds, low, high = k.best.Seconds, k.best.Low, k.best.High
+			c.Checks = max(c.Checks, k.best.Checks)
+		}
+		c.Seconds += k.stage.runs * seconds
+		c.Interval[0] += k.stage.runs * low
+		c.Interval[1] += k.stage.runs * high
+	}
+	if !some {
+		return false
+	}
+	c.Plan, c.Times = plan.String(), []float64{c.Seconds}
+	c.GStencils = t.updates() / c.Seconds / 1e9
+	if t.bound > 0 {
+		c.Fraction = c.GStencils / t.bound
+	}
+	t.result.Contenders, t.result.Best = []Contender{c}, c.Plan
+	t.note("there was no time to time plans side by side: the time of the best is that of its kernels' trials")
+	return true
+}
+
+// leftOut tells which plans there was no time for.
+func (t *tuning) leftOut(rivals []*rival) {
+	var names []string
+	for _, r := range rivals {
+		if errors.Is(r.err, errNoTime) {
+			names = append(names, r.name)
+		}
+	}
+	if len(names) > 0 {
+		t.note("the budget had no time left to time these side by side with the best: %s", strings.Join(names, ", "))
+	}
 }
 
 // rivals are the default, what an expert would write, plain code as a user
@@ -299,7 +352,7 @@ func (t *tuning) rivals() []*rival {
 	o.Plan = t.given
 	var list []*rival
 	first, err := lower.Plan(t.subject.bound.Program, o)
-	list = append(list, &rival{name: "default", plan: first, err: err})
+	list = append(list, &rival{name: "default", plan: first, err: err, needed: true, found: true})
 	usual := t.usual
 	list = append(list, t.experts()...)
 	if t.about.Target == lower.CPU {
@@ -317,7 +370,7 @@ func (t *tuning) rivals() []*rival {
 			plan, changed = k.in(plan, k.fast[n].config), true
 		}
 		if changed && !slices.ContainsFunc(list, func(r *rival) bool { return !r.plain && r.plan.String() == plan.String() }) {
-			list = append(list, &rival{name: fmt.Sprintf("found %d", n+1), plan: plan})
+			list = append(list, &rival{name: fmt.Sprintf("found %d", n+1), plan: plan, needed: n == 0, found: true})
 		}
 	}
 	for i, p := range t.opts.Others {

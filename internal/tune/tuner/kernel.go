@@ -42,8 +42,9 @@ type kernelSearch struct {
 	fast      []*attempt
 	reference *measure.Code // that tells drift; nil if there is none
 	drifted   time.Time
-	still     *pause // since something was tried
-	usual     *job   // with its default
+	still     *pause  // since something was tried
+	usual     *job    // with its default
+	seconds   float64 // that it takes with that; 0 if it is the only kernel
 }
 
 // attempt is a configuration that was asked for.
@@ -179,7 +180,7 @@ func (k *kernelSearch) over(ctx context.Context) bool {
 	if k.replays() {
 		return ctx.Err() != nil // what is known counts, whatever the limits are now
 	}
-	return ctx.Err() != nil || !k.until.IsZero() && !k.clock().Before(k.until) ||
+	return ctx.Err() != nil || k.late() ||
 		k.trials > 0 && k.asked >= k.trials ||
 		k.best != nil && k.opts.Target.reached(k.gstencils(k.best.Seconds), k.bound) && k.whole()
 }
@@ -192,8 +193,21 @@ func (k *kernelSearch) replays() bool {
 
 // finish reports whether what is under way is to be waited for when nothing
 // more is asked for: trials that were counted are, and late ones are not.
-func (k *kernelSearch) finish() bool {
-	return k.until.IsZero() || k.clock().Before(k.until)
+func (k *kernelSearch) finish() bool { return !k.late() }
+
+// last returns when the search of this kernel has to stop: what trials turn out to
+// take may bring that forward; the zero time is never.
+func (k *kernelSearch) last() time.Time {
+	if until := k.tuning.until(); !until.IsZero() && until.Before(k.until) {
+		return until
+	}
+	return k.until
+}
+
+// late reports whether it has to stop.
+func (k *kernelSearch) late() bool {
+	last := k.last()
+	return !last.IsZero() && !k.clock().Before(last)
 }
 
 // whole reports whether the kernel is all of the program, so that a target for
@@ -274,8 +288,8 @@ func (k *kernelSearch) settle(a *attempt, o Outcome) {
 func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
 	open := k.open()
 	var late <-chan time.Time
-	if !k.until.IsZero() && k.opts.Clock == nil { // another clock does not go on while somebody waits
-		late = time.After(k.until.Sub(k.clock()))
+	if last := k.last(); !last.IsZero() && k.opts.Clock == nil { // another clock does not go on while somebody waits
+		late = time.After(last.Sub(k.clock()))
 	}
 	// Where compilers and kernels share processors they take turns: everything
 	// under way is compiled before anything is timed, and thought of.
@@ -413,7 +427,7 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 		return nil
 	}
 	t, took, err := k.measure(ctx, c)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errNoTime) {
 		return nil // it was not the variant's fault
 	}
 	if err != nil && unusable(err) {
@@ -458,6 +472,8 @@ func (k *kernelSearch) check(ctx context.Context, c *compiled, rule measure.Rule
 	k.narrow(&c.code)
 	done := make(chan struct{})
 	begin := k.clock()
+	ctx, stop := k.inTime(ctx)
+	defer stop()
 	go func() {
 		defer close(done)
 		k.works.quietly(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, patience(best)) })
@@ -472,9 +488,20 @@ func (k *kernelSearch) check(ctx context.Context, c *compiled, rule measure.Rule
 		case <-done:
 		}
 		k.busy += took
+		k.tried += took
+		k.tries++
 		k.result.Waits.Loading += t.Loading
 		return t, took, err
 	}
+}
+
+// inTime ends what would take time that the finalists need.
+func (k *kernelSearch) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	until := k.tuning.until()
+	if until.IsZero() || k.opts.Clock != nil { // another clock is not one of contexts
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, until.Add(k.end.Sub(until)/4), errNoTime)
 }
 
 // mostBatches are timed of a contender; finalists are timed again later.

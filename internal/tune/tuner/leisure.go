@@ -45,12 +45,9 @@ func (k *kernelSearch) drift(ctx context.Context) {
 	if k.reference == nil {
 		return
 	}
-	var s float64
-	var err error
-	k.works.quietly(func() {
-		defer k.occupied()()
-		s, err = k.lab.Batch(ctx, *k.reference, k.about.Least)
-	})
+	before := k.batched
+	s, err := k.batch(ctx, *k.reference, k.about.Least)
+	k.busy += k.batched - before
 	if err == nil {
 		k.result.Drift = append(k.result.Drift, DriftPoint{At: k.elapsed().Seconds(), Kernel: k.name, Seconds: s})
 	}

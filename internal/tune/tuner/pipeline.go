@@ -26,9 +26,10 @@ type compiled struct {
 // works compiles variants in many processes, each only once, so that those
 // which are asked for after they were thought likely are there already.
 type works struct {
-	ctx  context.Context
-	lab  measure.Lab
-	hold sync.RWMutex // is held while something is timed that compiling would disturb
+	ctx   context.Context
+	lab   measure.Lab
+	clock func() time.Time
+	hold  sync.RWMutex // is held while something is timed that compiling would disturb
 
 	mutex sync.Mutex
 	jobs  map[string]*job // by configuration
@@ -39,6 +40,7 @@ type works struct {
 	known map[string]bool // kernels that something was measured of
 	made  Compilation
 	took  []time.Duration // by what was compiled, the shortest first
+	waits []time.Duration // for these, of others than those that were compiled before
 	least time.Duration   // that a variant may be compiled for
 }
 
@@ -64,8 +66,8 @@ const (
 	compiling
 )
 
-func newWorks(ctx context.Context, lab measure.Lab) *works {
-	w := &works{ctx: ctx, lab: lab, jobs: map[string]*job{}, open: map[*job]bool{}, known: map[string]bool{}, least: leastCompiling}
+func newWorks(ctx context.Context, lab measure.Lab, clock func() time.Time) *works {
+	w := &works{ctx: ctx, lab: lab, clock: clock, jobs: map[string]*job{}, open: map[*job]bool{}, known: map[string]bool{}, least: leastCompiling}
 	w.made.Processes = max(1, lab.About().Workers)
 	return w
 }
@@ -215,10 +217,11 @@ func (w *works) finish(j *job) {
 		ctx, stop = context.WithTimeoutCause(ctx, limit, late)
 		defer stop()
 	}
+	begin := w.clock()
 	j.made, j.err = w.lab.Compile(ctx, j.text())
 	j.code.Image = j.made.Image
 	if j.err == nil {
-		w.note(j.made)
+		w.note(j.made, w.clock().Sub(begin))
 	}
 }
 
@@ -292,16 +295,39 @@ func (w *works) limit() (time.Duration, bool) {
 }
 
 // note takes in how long a variant took to compile.
-func (w *works) note(m measure.Compiled) {
+func (w *works) note(m measure.Compiled, waited time.Duration) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if m.Cached {
 		w.made.Cached++
 	} else {
 		w.made.Compiling += m.Took.Seconds()
+		w.waits = sortedWith(w.waits, waited)
 	}
-	i, _ := slices.BinarySearch(w.took, m.Took)
-	w.took = slices.Insert(w.took, i, m.Took)
+	w.took = sortedWith(w.took, m.Took)
+}
+
+func sortedWith(list []time.Duration, d time.Duration) []time.Duration {
+	i, _ := slices.BinarySearch(list, d)
+	return slices.Insert(list, i, d)
+}
+
+// usualTime is how long a variant usually takes from its plan to its code.
+func (w *works) usualTime() time.Duration {
+	took := w.lowering()
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if n := len(w.waits); n > 0 {
+		took += w.waits[n/2]
+	}
+	return took
+}
+
+// lowering is how long it takes to lower a variant, on average.
+func (w *works) lowering() time.Duration {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return time.Duration(w.made.Lowering / float64(max(1, w.made.Variants)) * float64(time.Second))
 }
 
 // sum returns what was done so far.

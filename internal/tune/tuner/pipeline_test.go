@@ -49,7 +49,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := newWorks(ctx, lab)
+	w := newWorks(ctx, lab, lab.clock)
 	w.least = time.Millisecond
 	names := 0
 	compile := func() *job {
@@ -97,7 +97,7 @@ func TestWhatIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := newWorks(ctx, lab)
+	w := newWorks(ctx, lab, lab.clock)
 	if got := w.waiting("five[0:1]"); got != "" {
 		t.Errorf("%q", got)
 	}
@@ -148,7 +148,7 @@ func TestShortTextsAreFirst(t *testing.T) {
 		want     string
 	}{{false, "block ccc aa bbbb"}, {true, "block bbbb aa ccc"}} {
 		ctx, cancel := context.WithCancel(t.Context())
-		w := newWorks(ctx, lab)
+		w := newWorks(ctx, lab, lab.clock)
 		w.made.Processes = 1
 		var order []string
 		begin := func(name string, length int) *job {

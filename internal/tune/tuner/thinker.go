@@ -55,12 +55,15 @@ func (t *thinker) start() {
 	}()
 }
 
-// stop ends it. What it has not said by then it does not say.
+// stop ends it. What it has not said by then it does not say; nobody waits for the
+// end of its thought, which may take a while.
 func (t *thinker) stop() {
 	t.ended.Store(true)
 	close(t.news)
-	for range t.thoughts {
-	}
+	go func() {
+		for range t.thoughts {
+		}
+	}()
 }
 
 // tell tells it something. It answers by a thought.
