@@ -59,11 +59,13 @@ Examples:
 const usualBudget = time.Minute
 
 func (c *tuneCmd) Run(a *app) error {
+	started := time.Now()
 	collectLess()
 	o, err := c.options()
 	if err != nil {
 		return err
 	}
+	o.Started, o.Library = started, c.Out != ""
 	f := targetFlags{Device: c.Device, Plan: c.Plan, FP: c.FP}
 	t, err := f.target()
 	if err != nil {

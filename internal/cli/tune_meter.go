@@ -61,6 +61,8 @@ func (m *tuneMeter) event(e tuner.Event) {
 	case tuner.EventTrial:
 		m.wrong(e.Trial)
 		m.status(e.Status)
+	case tuner.EventWait:
+		m.line(e.Text)
 	}
 }
 
@@ -97,7 +99,10 @@ func (m *tuneMeter) say(format string, args ...any) {
 }
 
 // status shows how far the search is, now and then.
-func (m *tuneMeter) status(s *tuner.Status) {
+func (m *tuneMeter) status(s *tuner.Status) { m.line(statusText(s)) }
+
+// line shows a line that the next one takes the place of, now and then.
+func (m *tuneMeter) line(text string) {
 	wait := 10 * time.Second
 	if m.terminal {
 		wait = 100 * time.Millisecond
@@ -107,7 +112,6 @@ func (m *tuneMeter) status(s *tuner.Status) {
 		return
 	}
 	m.shown = now
-	text := statusText(s)
 	if m.terminal {
 		fmt.Fprintf(m.to, "\r\x1b[K%s", text)
 		m.live = true

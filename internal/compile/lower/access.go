@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -18,10 +19,11 @@ type scope struct {
 	stmts []kernel.Stmt
 	named map[string][]*kernel.Let
 	names map[string]bool
+	tried map[string]int // by name: all with a lower number behind it are taken here
 }
 
 func newScope(outer *scope) *scope {
-	return &scope{outer: outer, named: map[string][]*kernel.Let{}, names: map[string]bool{}}
+	return &scope{outer: outer, named: map[string][]*kernel.Let{}, names: map[string]bool{}, tried: map[string]int{}}
 }
 
 func (s *scope) emit(st kernel.Stmt) { s.stmts = append(s.stmts, st) }
@@ -66,11 +68,26 @@ func (s *scope) let(e *env, key, name string, value kernel.Expr) kernel.Expr {
 func (s *scope) declare(e *env, name string, t types.Type) *kernel.Var {
 	base := e.fresh(name)
 	name = base
-	for i := 2; s.taken(name); i++ {
-		name = e.fresh(fmt.Sprintf("%s_%d", base, i))
+	if s.taken(name) {
+		name = s.numbered(e, base)
 	}
 	s.names[name] = true
 	return kernel.NewVar(name, t)
+}
+
+// numbered returns a name with the lowest number behind it that makes it free. It
+// goes on from where it stopped last: names that were taken stay taken.
+func (s *scope) numbered(e *env, base string) string {
+	i := 2
+	for o := s; o != nil; o = o.outer {
+		i = max(i, o.tried[base])
+	}
+	for ; ; i++ {
+		if name := e.fresh(base + "_" + strconv.Itoa(i)); !s.taken(name) {
+			s.tried[base] = i
+			return name
+		}
+	}
 }
 
 // cell is the place where code for one cell is written: which axes are in an

@@ -305,7 +305,7 @@ func (w *sweep) blocksOn(axis int) (start, count kernel.Expr) {
 // inside returns a scope within another. All scopes of a sweep share their
 // names: what is named outside may come after what is named inside.
 func (w *sweep) inside(outer *scope) *scope {
-	return &scope{outer: outer, named: map[string][]*kernel.Let{}, names: w.pre.names}
+	return &scope{outer: outer, named: map[string][]*kernel.Let{}, names: w.pre.names, tried: w.pre.tried}
 }
 
 // free returns a name that is free in scope.

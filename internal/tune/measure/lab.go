@@ -117,6 +117,7 @@ type maker interface {
 const (
 	openPatience  = 2 * time.Minute // for opening a device, filling its memory, and plain kernels
 	batchPatience = time.Minute
+	loadPatience  = time.Minute // some drivers compile what they load
 )
 
 func (s *station) About() About                                          { return s.about }
@@ -193,7 +194,7 @@ func (s *station) tell(ctx context.Context, q request, patience time.Duration) (
 		return r, context.Cause(ctx)
 	}
 	p := s.process
-	late := time.AfterFunc(patience, func() { p.Kill(&Late{patience}) })
+	late := time.AfterFunc(patience, func() { p.Kill(&Late{patience, q.Kind == load}) })
 	defer late.Stop()
 	stop := context.AfterFunc(ctx, func() { p.Kill(context.Cause(ctx)) })
 	defer stop()
@@ -221,10 +222,16 @@ func (s *station) tell(ctx context.Context, q request, patience time.Duration) (
 }
 
 // Late says that a variant has taken too long.
-type Late struct{ Limit time.Duration }
+type Late struct {
+	Limit   time.Duration
+	Loading bool // its code was not loaded by then
+}
 
 // Error says so.
 func (e *Late) Error() string {
+	if e.Loading {
+		return fmt.Sprintf("it took longer than %v: the driver has not loaded the compiled code", e.Limit)
+	}
 	return fmt.Sprintf("it took longer than %v, the limit that the best so far sets: a kernel hangs, or is slow", e.Limit)
 }
 
@@ -244,9 +251,15 @@ func (s *station) Expect(ctx context.Context, c Code, fetch bool) (Values, error
 	return r.Values, err
 }
 
-// Try implements Lab.
+// Try implements Lab. The limit is for checking and timing: how long a driver takes
+// to load code says nothing of its speed.
 func (s *station) Try(ctx context.Context, c Code, m Margins, rule Rule, limit time.Duration) (Trial, error) {
+	loaded, err := s.ask(ctx, request{Kind: load, Code: Code{Image: c.Image}}, loadPatience)
+	if err != nil {
+		return Trial{Loading: loaded.Once}, err
+	}
 	r, err := s.ask(ctx, request{Kind: try, Code: c, Margins: m, Plain: s.cells, Rule: rule}, limit)
+	r.Trial.Loading = loaded.Once
 	return r.Trial, err
 }
 

@@ -164,6 +164,26 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// What the driver takes to load code is not counted as a variant's time: some
+// compile what they load.
+func TestLoading(t *testing.T) {
+	l, code := lab(t)
+	expected(t, l, code(""))
+	r, err := l.Try(t.Context(), code("/* another */"), margins, rule, time.Nanosecond)
+	late, ok := errors.AsType[*Late](err)
+	if !ok || late.Loading || !(r.Loading > 0) {
+		t.Errorf("%+v %v", r, err)
+	}
+	missing := code("")
+	missing.Image = "/no/such/image"
+	if _, err := l.Try(t.Context(), missing, margins, rule, time.Minute); err == nil || !strings.Contains(err.Error(), "/no/such/image") {
+		t.Error(err)
+	}
+	if r, err := l.Try(t.Context(), code(""), margins, rule, time.Minute); err != nil || !(r.Loading > 0) {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
 // Wrong results are found wherever they are, and told with their place.
 func TestWrongResults(t *testing.T) {
 	l, code := lab(t)

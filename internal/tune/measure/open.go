@@ -143,6 +143,7 @@ func (m *nvidia) compile(ctx context.Context, t Text) (Compiled, error) {
 // anyOpenCL compiles OpenCL C.
 type anyOpenCL struct {
 	device opencl.Properties
+	pool   *pool.OpenCLPool
 	opts   Options
 }
 
@@ -157,14 +158,18 @@ func openOpenCL(n int, o Options, a About) (Lab, error) {
 	if a.Shared {
 		a.Least = leastOnCPU
 	}
-	return &station{maker: &anyOpenCL{p, o}, about: a}, nil
+	workers, err := pool.OpenOpenCL(pool.Options{Cache: o.Cache, Workers: o.Workers, Deadline: o.Compile}, n)
+	if err != nil {
+		return nil, err
+	}
+	a.Workers = workers.Workers()
+	return &station{maker: &anyOpenCL{p, workers, o}, about: a}, nil
 }
 
 func (m *anyOpenCL) fits(s *exec.Script) error { return s.FitsOpenCL(&m.device) }
-func (m *anyOpenCL) close()                    {}
+func (m *anyOpenCL) close()                    { m.pool.Close() }
 
 func (m *anyOpenCL) compile(ctx context.Context, t Text) (Compiled, error) {
-	start := time.Now()
-	image, err := pool.OpenCL(ctx, m.opts.Cache, m.device.Ordinal, m.opts.Arithmetic, []byte(t.Source), m.opts.Compile)
-	return Compiled{Image: image, Took: time.Since(start)}, err
+	b, err := m.pool.Build(ctx, []byte(t.Source), m.opts.Arithmetic)
+	return Compiled{Image: b.Path, Cached: b.Cached, Took: b.Took}, err
 }

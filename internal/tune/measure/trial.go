@@ -3,6 +3,7 @@ package measure
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/run/device"
 )
@@ -12,8 +13,9 @@ type Trial struct {
 	Agreement Agreement
 	Sample
 	Resources Resources
-	Condition string // of the device, where it tells
-	Suspect   bool   // it was right only once its inputs were filled anew: something before it has spoilt them
+	Loading   float64 // seconds that the driver took to load the code
+	Condition string  // of the device, where it tells
+	Suspect   bool    // it was right only once its inputs were filled anew: something before it has spoilt them
 }
 
 // Resources are what the kernels of a variant take, the most of each.
@@ -64,11 +66,46 @@ func (s *server) once(c *Code, calls []device.Call) error {
 	return s.dev.Sync()
 }
 
+// load loads the code that is tried next, and returns the seconds that it took.
+func (s *server) load(image string) (float64, error) {
+	start := time.Now()
+	if err := s.unload(); err != nil {
+		return 0, err
+	}
+	lib, err := s.dev.Load(image)
+	if err == nil {
+		s.next, s.nextImage = lib, image
+	}
+	return time.Since(start).Seconds(), err
+}
+
+// unload lets go of what was loaded and not tried.
+func (s *server) unload() error {
+	if s.next == nil {
+		return nil
+	}
+	lib := s.next
+	s.next, s.nextImage = nil, ""
+	return lib.Close()
+}
+
+// take returns the code to be tried, which the caller closes.
+func (s *server) take(image string) (device.Library, error) {
+	if s.next == nil || s.nextImage != image {
+		if _, err := s.load(image); err != nil {
+			return nil, err
+		}
+	}
+	lib := s.next
+	s.next, s.nextImage = nil, ""
+	return lib, nil
+}
+
 // try checks a variant, times it, and checks it once more: what threads do in
 // another order now and then comes out wrong now and then.
 func (s *server) try(q *request) (Trial, error) {
 	var t Trial
-	lib, err := s.dev.Load(q.Code.Image)
+	lib, err := s.take(q.Code.Image)
 	if err != nil {
 		return t, err
 	}

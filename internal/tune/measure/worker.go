@@ -27,6 +27,7 @@ const (
 	openDevice requestKind = iota // Device, Tools
 	arrange                       // Setting
 	expect                        // Code, Fetch
+	load                          // Code: its image alone, for what comes next
 	try                           // Code, Margins, Rule, Plain
 	batch                         // Code, Rule
 	copying                       // Bytes, Rule
@@ -95,6 +96,8 @@ type server struct {
 	condition func() string
 	library   device.Library // that batches are timed of
 	image     string
+	next      device.Library // was loaded to be tried
+	nextImage string
 	copies    [2]*device.Slot
 	copied    int64
 }
@@ -136,6 +139,8 @@ func (s *server) answer(q *request) (r reply, err error) {
 		return r, s.arrange(q.Setting)
 	case expect:
 		r.Values, err = s.expect(q)
+	case load:
+		r.Once, err = s.load(q.Code.Image)
 	case try:
 		r.Trial, err = s.try(q)
 	case batch:

@@ -3,6 +3,7 @@ package tuner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,7 +17,7 @@ import (
 // failedAgain decides what the failure of a leader means that was right before.
 func (k *kernelSearch) failedAgain(ctx context.Context, a *attempt, err error) {
 	switch {
-	case ctx.Err() != nil: // it was not the variant's fault
+	case ctx.Err() != nil || errors.Is(err, errNoTime): // it was not the variant's fault
 	case unusable(err):
 		a.doubtless = true // the next trial meets it, too, and ends the search
 	default:
@@ -113,7 +114,7 @@ func (k *kernelSearch) promote() {
 			panic(err) // it was written by a configuration
 		}
 		if !k.begun.IsZero() {
-			a.job = k.works.start(k.jobName(a.config), k.stage, k.with(a.config))
+			a.job = k.works.start(k.name, k.jobName(a.config), k.stage, k.with(a.config))
 		}
 		k.fast = append(k.fast, a)
 	}

@@ -17,10 +17,13 @@ type rival struct {
 	name  string
 	plan  schedule.Plan
 	plain bool // compiled as a user would who knows nothing
-	codes []measure.Code
-	times []float64
-	err   error
-	wrong *stage // whose check has failed, if that is why err is set
+	found bool // by the search, which has compiled it
+	// needed is timed however short the time is: without it there is no result.
+	needed bool
+	codes  []measure.Code
+	times  []float64
+	err    error
+	wrong  *stage // whose check has failed, if that is why err is set
 }
 
 const (
@@ -33,12 +36,23 @@ const (
 // prepare compiles a rival's stages and checks them once more.
 func (t *tuning) prepare(ctx context.Context, r *rival) {
 	for i, st := range t.stages {
-		v, err := st.lowered(st.bound, r.plan)
+		var v *variant
+		var err error
+		if cut := t.during(ctx, "lowering "+r.name, func() { v, err = st.lowered(st.bound, r.plan) }); cut != nil {
+			r.err = cut
+			return
+		}
 		if err != nil {
 			r.err = err
 			return
 		}
-		made, err := t.lab.Compile(ctx, measure.Text{Name: v.code.Name, Source: v.source, Plain: r.plain})
+		var made measure.Compiled
+		if cut := t.during(ctx, "compiling "+r.name, func() {
+			made, err = t.lab.Compile(ctx, measure.Text{Name: v.code.Name, Source: v.source, Plain: r.plain})
+		}); cut != nil {
+			r.err = cut
+			return
+		}
 		if err != nil {
 			r.err = err
 			return
@@ -49,7 +63,8 @@ func (t *tuning) prepare(ctx context.Context, r *rival) {
 			return
 		}
 		rule := measure.Rule{Least: t.about.Least, Batches: 1}
-		if _, r.err = t.lab.Try(ctx, v.code, t.margins[i], rule, firstPatience); r.err != nil {
+		t.works.quietly(func() { _, r.err = t.lab.Try(ctx, v.code, t.margins[i], rule, firstPatience) })
+		if r.err != nil {
 			if ctx.Err() == nil && !unusable(r.err) {
 				r.wrong = st
 			}
@@ -60,16 +75,32 @@ func (t *tuning) prepare(ctx context.Context, r *rival) {
 }
 
 // duel times rivals in turn until the first two are told apart, or for so many
-// rounds. Those that cannot run are left out.
+// rounds. Those that cannot run are left out, and so are those for which the budget
+// has no time: the plans that were found and the default go first.
 func (t *tuning) duel(ctx context.Context, rivals []*rival, most int) error {
-	for _, r := range rivals {
-		if r.codes == nil && r.err == nil {
-			t.prepare(ctx, r)
+	prepared := 0
+	for _, needed := range []bool{true, false} {
+		for _, r := range rivals {
+			if r.needed != needed || r.codes != nil || r.err != nil {
+				continue
+			}
+			if !needed && t.short(t.prepareCost(r)+fewestRounds*t.roundCost(prepared+1)) {
+				r.err = errNoTime
+				continue
+			}
+			within, stop := t.within(ctx, needed, prepared+1)
+			if t.prepare(within, r); r.err != nil && within.Err() != nil && ctx.Err() == nil {
+				r.err, r.wrong = errNoTime, nil
+			}
+			stop()
+			if r.err == nil {
+				prepared++
+			}
 		}
 	}
 	alive := slices.DeleteFunc(slices.Clone(rivals), func(r *rival) bool { return r.err != nil })
 	for round := 0; round < most && ctx.Err() == nil; round++ {
-		if round >= fewestRounds && (decided(alive) || t.late()) {
+		if round >= fewestRounds && decided(alive) || round > 1 && t.short(t.roundCost(len(alive))) {
 			break
 		}
 		for i := range alive {
@@ -89,9 +120,22 @@ func (t *tuning) duel(ctx context.Context, rivals []*rival, most int) error {
 	return t.cut(alive)
 }
 
-// late reports whether the budget is used up.
-func (t *tuning) late() bool {
-	return !t.until.IsZero() && t.clock().After(t.until.Add(time.Duration(finalPart*float64(t.opts.Budget))))
+// prepareCost is how long it is likely to take to prepare a rival: what the search
+// has come to is compiled.
+func (t *tuning) prepareCost(r *rival) time.Duration {
+	cost := time.Duration(len(t.stages)) * t.tryCost()
+	if !r.found {
+		cost += t.compileCost(len(t.stages))
+	}
+	return cost
+}
+
+// within ends what is not needed in time for so many rivals to be timed.
+func (t *tuning) within(ctx context.Context, needed bool, rivals int) (context.Context, context.CancelFunc) {
+	if needed || t.end.IsZero() || t.opts.Clock != nil { // another clock is not one of contexts
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, t.end.Add(-fewestRounds*t.roundCost(rivals)))
 }
 
 // cut drops the times of a round that was not finished.
@@ -111,7 +155,7 @@ func (t *tuning) cut(alive []*rival) error {
 func (t *tuning) round(ctx context.Context, r *rival) (float64, error) {
 	sum := 0.0
 	for i, c := range r.codes {
-		s, err := t.lab.Batch(ctx, c, t.longer())
+		s, err := t.batch(ctx, c, t.longer())
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", t.stages[i].stage.Name, err)
 		}

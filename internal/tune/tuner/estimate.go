@@ -228,13 +228,17 @@ func (e *estimator) waves(f form, blocks float64) float64 {
 	return w / math.Ceil(w)
 }
 
-// sampled is how many configurations the measure of registers is fitted to.
-const sampled = 32
+// sampled is how many configurations the measure of registers is fitted to: fewer
+// of large bodies, which take long to lower.
+func sampled(st *stage) int {
+	const most, least, statements = 32, 8, 640
+	return max(least, min(most, statements/max(1, len(st.stage.Body))))
+}
 
 // fit lowers a sample of the space and fits the measure of registers to what
 // their text needs. The sample is the same each time.
 func (e *estimator) fit(st *stage, with func(schedule.Config) schedule.Plan, space schedule.Space) {
-	configs := space.Sample(rand.New(rand.NewPCG(1, 1)), sampled)
+	configs := space.Sample(rand.New(rand.NewPCG(1, 1)), sampled(st))
 	ratios := make([]float64, len(configs))
 	next := make(chan int)
 	var wg sync.WaitGroup

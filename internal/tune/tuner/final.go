@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -14,23 +15,31 @@ import (
 )
 
 // reference compares the plain kernels of every stage with the reference
-// executor, and derives how far other kernels may be from them.
+// executor, and derives how far other kernels may be from them. All are compiled
+// at the same time.
 func (t *tuning) reference(ctx context.Context) error {
 	plain := t.plainPlan()
-	t.plain = make([]*measure.Code, len(t.stages))
 	small := t.small(t.opts.Set)
+	if small == nil {
+		return errors.New("the program cannot be made small enough for the reference executor, which kernels are checked against: give smaller sizes")
+	}
+	begin := func(st *stage, bound *ir.Binding, size string) *job {
+		return t.works.begin(plainKernels, plainKernels+" of "+st.stage.Name+size, func() (*variant, error) { return st.plainly(bound, plain) })
+	}
+	var full, less []*job
+	for _, st := range t.stages {
+		full = append(full, begin(st, st.bound, ""))
+		less = append(less, begin(st, st.alone(small), ", small"))
+	}
+	t.plain = make([]*measure.Code, len(t.stages))
 	for i, st := range t.stages {
-		v, err := st.plainly(st.bound, plain)
-		if err != nil {
-			return fmt.Errorf("the plain kernels: %w", err)
+		for _, j := range []*job{full[i], less[i]} {
+			if err := t.await(ctx, j); err != nil {
+				return fmt.Errorf("the plain kernels: %w", err)
+			}
 		}
-		made, err := t.lab.Compile(ctx, v.text())
-		if err != nil {
-			return fmt.Errorf("the plain kernels: %w", err)
-		}
-		v.code.Image = made.Image
-		t.plain[i] = &v.code
-		m, text, err := t.compareSmall(ctx, st, small, plain)
+		t.plain[i] = &full[i].code
+		m, text, err := t.compareSmall(ctx, st, small, &less[i].code)
 		if err != nil {
 			return err
 		}
@@ -41,31 +50,47 @@ func (t *tuning) reference(ctx context.Context) error {
 	return nil
 }
 
+// plainKernels is what those are called that all others are compared with.
+const plainKernels = "the plain kernels"
+
+// await waits for a job, and says so if that takes long. Its error is that of the
+// job, or the cause of the end of ctx.
+func (t *tuning) await(ctx context.Context, j *job) error {
+	p := t.pause()
+	tick := time.NewTicker(longPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-j.done:
+			return j.err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+			p.tell(func() string { return t.works.waiting(j.kernel) })
+		}
+	}
+}
+
+// alone returns a binding of the program as one of the stage alone.
+func (st *stage) alone(b *ir.Binding) *ir.Binding {
+	lone := *b
+	lone.Program = st.only
+	return &lone
+}
+
 // compareSmall compares the plain kernels of a stage with the reference at a
 // size that it can do.
-func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding, plain schedule.Plan) (measure.Margins, string, error) {
+func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding, code *measure.Code) (measure.Margins, string, error) {
 	var m measure.Margins
-	if small == nil {
-		return m, "", errors.New("the program cannot be made small enough for the reference executor, which kernels are checked against: give smaller sizes")
-	}
 	o, err := newOracle(ctx, st, small, t.opts.Arithmetic)
 	if err != nil {
 		return m, "", err
 	}
-	v, err := st.plainly(o.bound, plain)
-	if err != nil {
-		return m, "", fmt.Errorf("the plain kernels: %w", err)
-	}
-	made, err := t.lab.Compile(ctx, v.text())
-	if err != nil {
-		return m, "", fmt.Errorf("the plain kernels: %w", err)
-	}
-	v.code.Image = made.Image
 	name := fmt.Sprint(small.Params)
 	if err := t.lab.Arrange(ctx, measure.NewSetting("small "+name, o.bound)); err != nil {
 		return m, "", err
 	}
-	values, err := t.lab.Expect(ctx, v.code, true)
+	values, err := t.lab.Expect(ctx, *code, true)
 	if err != nil {
 		return m, "", fmt.Errorf("the plain kernels: %w", err)
 	}
@@ -128,7 +153,7 @@ func (t *tuning) roofline(ctx context.Context) error {
 
 // rank measures the share of each kernel in the program's time, with the usual
 // plan, and puts the most expensive first.
-func (t *tuning) rank(ctx context.Context, usual schedule.Plan) error {
+func (t *tuning) rank(ctx context.Context) error {
 	seconds := map[*kernelSearch]float64{}
 	total := 0.0
 	for _, k := range t.kernels {
@@ -136,10 +161,11 @@ func (t *tuning) rank(ctx context.Context, usual schedule.Plan) error {
 			seconds[k], total = 1, 1
 			break
 		}
-		s, err := t.usualTime(ctx, k, usual)
+		s, err := t.usualTime(ctx, k)
 		if err != nil {
 			return err
 		}
+		k.seconds = s
 		seconds[k] = k.stage.runs * s
 		total += seconds[k]
 	}
@@ -161,26 +187,71 @@ func (t *tuning) rank(ctx context.Context, usual schedule.Plan) error {
 	return nil
 }
 
-// usualTime measures what a kernel takes with the usual plan; if that does not
-// run, what the plain kernels of its stage take.
-func (t *tuning) usualTime(ctx context.Context, k *kernelSearch, usual schedule.Plan) (float64, error) {
-	for _, plan := range []schedule.Plan{usual, t.plainPlan()} {
-		v, err := k.stage.lowered(k.stage.bound, plan)
-		if err != nil {
+// beginUsual has what kernels are with the usual plan compiled, all at the same
+// time, and for those that are searched later what they begin with.
+func (t *tuning) beginUsual() {
+	for _, k := range t.kernels {
+		name := k.jobName(k.kernel.Config)
+		if k.place > 0 { // the plan of the others changes until it is searched
+			name = "usual " + name
+		}
+		k.usual = t.works.begin(k.name, name, func() (*variant, error) { return k.stage.lowered(k.stage.bound, t.usual) })
+	}
+	if t.about.Shared {
+		return // compilers would take the processors from what is measured
+	}
+	for _, k := range t.kernels[1:] {
+		if k.place > 0 {
 			continue
 		}
-		made, err := t.lab.Compile(ctx, v.text())
-		if err != nil {
-			continue
-		}
-		v.code.Image = made.Image
-		k.narrow(&v.code)
-		s, err := t.lab.Batch(ctx, v.code, t.about.Least)
-		if err == nil || ctx.Err() != nil {
-			return s, err
+		for _, c := range k.openers() {
+			t.works.start(k.name, k.jobName(c), k.stage, k.with(c))
 		}
 	}
-	return 0, fmt.Errorf("neither the usual nor the plain kernels of %s run", k.stage.stage.Name)
+}
+
+// openers are the first configurations that a strategy is likely to ask for.
+func (k *kernelSearch) openers() []schedule.Config {
+	const most = 4
+	var list []schedule.Config
+	for _, p := range k.good() {
+		if c, err := k.space.Config(p); err == nil && len(list) < most {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// usualTime measures what a kernel takes with the usual plan; if that does not
+// run, what the plain kernels of its stage take.
+func (t *tuning) usualTime(ctx context.Context, k *kernelSearch) (float64, error) {
+	if err := t.await(ctx, k.usual); err == nil {
+		code := k.usual.code
+		k.narrow(&code)
+		if s, err := t.batch(ctx, code, t.about.Least); err == nil || ctx.Err() != nil {
+			return s, err
+		}
+	} else if ctx.Err() != nil {
+		return 0, err
+	}
+	code := *t.plain[slices.Index(t.stages, k.stage)]
+	k.narrow(&code)
+	s, err := t.batch(ctx, code, t.about.Least)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("neither the usual nor the plain kernels of %s run: %w", k.stage.stage.Name, err)
+	}
+	return s, err
+}
+
+// batch times a batch while nothing is compiled that would disturb it.
+func (t *tuning) batch(ctx context.Context, c measure.Code, least time.Duration) (s float64, err error) {
+	t.works.quietly(func() {
+		begin := t.clock()
+		s, err = t.lab.Batch(ctx, c, least)
+		t.batched += t.clock().Sub(begin)
+		t.batches++
+	})
+	return s, err
 }
 
 // logged returns when the search that goes on came to a kernel; those that it
@@ -199,8 +270,11 @@ func (t *tuning) longer() time.Duration { return max(t.about.Least, 20*time.Mill
 // final times the plans that the search has come to side by side with those
 // that nobody has to search for.
 func (t *tuning) final(ctx context.Context) error {
-	if ctx.Err() != nil {
-		ctx = context.WithoutCancel(ctx) // what was found is worth some seconds more
+	if ctx.Err() != nil { // what was found is worth some seconds more
+		t.end = t.clock().Add(graceful)
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), graceful+time.Second)
+		defer stop()
 	}
 	rivals := t.rivals()
 	names := ""
@@ -218,14 +292,57 @@ func (t *tuning) final(ctx context.Context) error {
 		return err
 	}
 	t.judge(rivals)
+	t.leftOut(rivals)
 	if sized := t.forAllSizes(ctx, rivals); sized != nil {
 		t.result.Contenders, t.result.Speedups = []Contender{}, []Speedup{}
 		t.judge(append(rivals, sized))
 	}
-	if len(t.result.Contenders) == 0 {
+	if len(t.result.Contenders) == 0 && (ctx.Err() == nil || !t.byTrials()) {
 		return errors.New("no plan gave kernels that work")
 	}
 	return nil
+}
+
+// byTrials takes for the result what the trials have come to, where there was no
+// time to time it once more; false if they have come to nothing.
+func (t *tuning) byTrials() bool {
+	plan, some := t.usual, false
+	c := Contender{Name: "found 1"}
+	for _, k := range t.kernels {
+		seconds, low, high := k.seconds, k.seconds, k.seconds
+		if k.best != nil {
+			plan, some = k.in(plan, k.fast[0].config), true
+			seconds, low, high = k.best.Seconds, k.best.Low, k.best.High
+			c.Checks = max(c.Checks, k.best.Checks)
+		}
+		c.Seconds += k.stage.runs * seconds
+		c.Interval[0] += k.stage.runs * low
+		c.Interval[1] += k.stage.runs * high
+	}
+	if !some {
+		return false
+	}
+	c.Plan, c.Times = plan.String(), []float64{c.Seconds}
+	c.GStencils = t.updates() / c.Seconds / 1e9
+	if t.bound > 0 {
+		c.Fraction = c.GStencils / t.bound
+	}
+	t.result.Contenders, t.result.Best = []Contender{c}, c.Plan
+	t.note("there was no time to time plans side by side: the time of the best is that of its kernels' trials")
+	return true
+}
+
+// leftOut tells which plans there was no time for.
+func (t *tuning) leftOut(rivals []*rival) {
+	var names []string
+	for _, r := range rivals {
+		if errors.Is(r.err, errNoTime) {
+			names = append(names, r.name)
+		}
+	}
+	if len(names) > 0 {
+		t.note("the budget had no time left to time these side by side with the best: %s", strings.Join(names, ", "))
+	}
 }
 
 // rivals are the default, what an expert would write, plain code as a user
@@ -235,7 +352,7 @@ func (t *tuning) rivals() []*rival {
 	o.Plan = t.given
 	var list []*rival
 	first, err := lower.Plan(t.subject.bound.Program, o)
-	list = append(list, &rival{name: "default", plan: first, err: err})
+	list = append(list, &rival{name: "default", plan: first, err: err, needed: true, found: true})
 	usual := t.usual
 	list = append(list, t.experts()...)
 	if t.about.Target == lower.CPU {
@@ -253,7 +370,7 @@ func (t *tuning) rivals() []*rival {
 			plan, changed = k.in(plan, k.fast[n].config), true
 		}
 		if changed && !slices.ContainsFunc(list, func(r *rival) bool { return !r.plain && r.plan.String() == plan.String() }) {
-			list = append(list, &rival{name: fmt.Sprintf("found %d", n+1), plan: plan})
+			list = append(list, &rival{name: fmt.Sprintf("found %d", n+1), plan: plan, needed: n == 0, found: true})
 		}
 	}
 	for i, p := range t.opts.Others {
@@ -327,6 +444,7 @@ func (t *tuning) finish(interrupted bool) {
 	r := t.result
 	r.Seconds, r.Interrupted = t.elapsed().Seconds(), interrupted
 	r.Trials, r.Rate, r.Idle, r.Rechecked = t.counts.trials, t.rate(), t.idlePart(), t.recheckedPart()
+	r.Compilers = t.works.sum()
 	r.Refusals = t.counts.refusals()
 	r.Totals = map[string]int{"good": t.counts.good, "wrong": t.counts.wrong, "trials": t.counts.trials}
 	t.event(Event{Kind: EventResult, Result: r})

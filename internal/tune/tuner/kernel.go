@@ -42,6 +42,9 @@ type kernelSearch struct {
 	fast      []*attempt
 	reference *measure.Code // that tells drift; nil if there is none
 	drifted   time.Time
+	still     *pause  // since something was tried
+	usual     *job    // with its default
+	seconds   float64 // that it takes with that; 0 if it is the only kernel
 }
 
 // attempt is a configuration that was asked for.
@@ -83,7 +86,7 @@ func (k *kernelSearch) run(ctx context.Context) error {
 			k.before++
 		}
 	}
-	k.begun = k.clock()
+	k.begun, k.still = k.clock(), k.pause()
 	k.mind = &thinker{
 		strategy: k.strategy, window: k.window, trials: k.trials, past: maps.Clone(k.past), before: k.before, spare: k.spare,
 		text: k.space.Text,
@@ -147,7 +150,7 @@ func (k *kernelSearch) heed(o thought) {
 	}
 	for _, p := range o.likely {
 		if c, err := k.space.Config(p); err == nil && k.works.spare() > 0 {
-			k.works.start(k.jobName(c), k.stage, k.with(c))
+			k.works.start(k.name, k.jobName(c), k.stage, k.with(c))
 		}
 	}
 }
@@ -177,7 +180,7 @@ func (k *kernelSearch) over(ctx context.Context) bool {
 	if k.replays() {
 		return ctx.Err() != nil // what is known counts, whatever the limits are now
 	}
-	return ctx.Err() != nil || !k.until.IsZero() && !k.clock().Before(k.until) ||
+	return ctx.Err() != nil || k.late() ||
 		k.trials > 0 && k.asked >= k.trials ||
 		k.best != nil && k.opts.Target.reached(k.gstencils(k.best.Seconds), k.bound) && k.whole()
 }
@@ -190,8 +193,21 @@ func (k *kernelSearch) replays() bool {
 
 // finish reports whether what is under way is to be waited for when nothing
 // more is asked for: trials that were counted are, and late ones are not.
-func (k *kernelSearch) finish() bool {
-	return k.until.IsZero() || k.clock().Before(k.until)
+func (k *kernelSearch) finish() bool { return !k.late() }
+
+// last returns when the search of this kernel has to stop: what trials turn out to
+// take may bring that forward; the zero time is never.
+func (k *kernelSearch) last() time.Time {
+	if until := k.tuning.until(); !until.IsZero() && until.Before(k.until) {
+		return until
+	}
+	return k.until
+}
+
+// late reports whether it has to stop.
+func (k *kernelSearch) late() bool {
+	last := k.last()
+	return !last.IsZero() && !k.clock().Before(last)
 }
 
 // whole reports whether the kernel is all of the program, so that a target for
@@ -230,7 +246,7 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 			return a
 		}
 	}
-	a.job = k.works.start(k.jobName(c), k.stage, k.with(c))
+	a.job = k.works.start(k.name, k.jobName(c), k.stage, k.with(c))
 	return a
 }
 
@@ -272,19 +288,18 @@ func (k *kernelSearch) settle(a *attempt, o Outcome) {
 func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
 	open := k.open()
 	var late <-chan time.Time
-	if !k.until.IsZero() && k.opts.Clock == nil { // another clock does not go on while somebody waits
-		late = time.After(k.until.Sub(k.clock()))
+	if last := k.last(); !last.IsZero() && k.opts.Clock == nil { // another clock does not go on while somebody waits
+		late = time.After(last.Sub(k.clock()))
 	}
 	// Where compilers and kernels share processors they take turns: everything
 	// under way is compiled before anything is timed, and thought of.
 	if k.about.Shared {
 		if k.mind.owed > 0 {
-			o, ok := k.mind.await(ctx, late)
-			k.heed(o)
-			return nil, ok
+			o, ok := k.thought(ctx, late)
+			return nil, ok && k.heeded(o)
 		}
 		for _, a := range open {
-			if !a.wait(ctx, late) {
+			if !k.compiled(ctx, a, late) {
 				return nil, false
 			}
 		}
@@ -293,15 +308,55 @@ func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
 	return k.first(ctx, open, late)
 }
 
-// wait waits until an attempt is compiled; false if there is no time left.
-func (a *attempt) wait(ctx context.Context, late <-chan time.Time) bool {
-	select {
-	case <-a.job.done:
-		return true
-	case <-ctx.Done():
-	case <-late:
+// heeded heeds a thought.
+func (k *kernelSearch) heeded(o thought) bool {
+	k.heed(o)
+	return true
+}
+
+// thought waits for one; false if there is no time left.
+func (k *kernelSearch) thought(ctx context.Context, late <-chan time.Time) (thought, bool) {
+	p := k.pause()
+	defer func() { k.result.Waits.Strategy += p.took() }()
+	tick := time.NewTicker(longPause)
+	defer tick.Stop()
+	for {
+		select {
+		case o := <-k.mind.thoughts:
+			k.mind.owed--
+			return o, true
+		case <-ctx.Done():
+			return thought{}, false
+		case <-late:
+			return thought{}, false
+		case <-tick.C:
+			p.tell(k.thinking)
+		}
 	}
-	return false
+}
+
+// compiled waits until an attempt is; false if there is no time left.
+func (k *kernelSearch) compiled(ctx context.Context, a *attempt, late <-chan time.Time) bool {
+	p := k.pause()
+	defer func() { k.result.Waits.Compilers += p.took() }()
+	tick := time.NewTicker(longPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-a.job.done:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-late:
+			return false
+		case <-tick.C:
+			p.tell(func() string { return k.works.waiting(k.name) })
+		}
+	}
+}
+
+func (k *kernelSearch) thinking() string {
+	return fmt.Sprintf("the strategy thinks of what to try next of %s", k.name)
 }
 
 // first waits for the first attempt that is compiled, a thought, or the end of
@@ -309,6 +364,10 @@ func (a *attempt) wait(ctx context.Context, late <-chan time.Time) bool {
 func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan time.Time) (*attempt, bool) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
+	waited, why := &k.result.Waits.Strategy, k.thinking
+	if len(open) > 0 {
+		waited, why = &k.result.Waits.Compilers, func() string { return k.works.waiting(k.name) }
+	}
 	for {
 		for _, a := range open {
 			select {
@@ -328,9 +387,11 @@ func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan t
 			return nil, false
 		default:
 		}
+		k.still.tell(why)
 		if k.leisure(ctx) {
 			return nil, true // there may have been a thought meanwhile
 		}
+		begin := k.clock()
 		select {
 		case <-ctx.Done():
 			return nil, false
@@ -338,11 +399,13 @@ func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan t
 			return nil, false
 		case <-tick.C:
 		}
+		*waited += k.clock().Sub(begin).Seconds()
 	}
 }
 
 // try measures an attempt.
 func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
+	defer func() { k.still = k.pause() }()
 	c := &a.job.compiled
 	if c.err != nil {
 		if ctx.Err() != nil {
@@ -364,7 +427,7 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 		return nil
 	}
 	t, took, err := k.measure(ctx, c)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errNoTime) {
 		return nil // it was not the variant's fault
 	}
 	if err != nil && unusable(err) {
@@ -380,6 +443,7 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 		o.Resources = c.made.Resources
 	}
 	k.settle(a, o)
+	k.works.measured(k.name)
 	k.same[c.key] = a.outcome
 	return nil
 }
@@ -408,6 +472,8 @@ func (k *kernelSearch) check(ctx context.Context, c *compiled, rule measure.Rule
 	k.narrow(&c.code)
 	done := make(chan struct{})
 	begin := k.clock()
+	ctx, stop := k.inTime(ctx)
+	defer stop()
 	go func() {
 		defer close(done)
 		k.works.quietly(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, patience(best)) })
@@ -422,8 +488,20 @@ func (k *kernelSearch) check(ctx context.Context, c *compiled, rule measure.Rule
 		case <-done:
 		}
 		k.busy += took
+		k.tried += took
+		k.tries++
+		k.result.Waits.Loading += t.Loading
 		return t, took, err
 	}
+}
+
+// inTime ends what would take time that the finalists need.
+func (k *kernelSearch) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	until := k.tuning.until()
+	if until.IsZero() || k.opts.Clock != nil { // another clock is not one of contexts
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, until.Add(k.end.Sub(until)/4), errNoTime)
 }
 
 // mostBatches are timed of a contender; finalists are timed again later.

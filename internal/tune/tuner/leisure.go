@@ -23,20 +23,19 @@ const (
 // prepareReference compiles the variant that tells drift: the default one. If
 // that does not run, nothing is told.
 func (k *kernelSearch) prepareReference(ctx context.Context) {
-	v, err := k.stage.lowered(k.stage.bound, k.with(k.kernel.Config))
+	if k.tuning.await(ctx, k.usual) != nil {
+		return
+	}
+	code := k.usual.code
+	k.narrow(&code)
+	var err error
+	k.works.quietly(func() {
+		_, err = k.lab.Try(ctx, code, k.margins, measure.Rule{Least: k.about.Least, Batches: 1}, firstPatience)
+	})
 	if err != nil {
 		return
 	}
-	made, err := k.lab.Compile(ctx, v.text())
-	if err != nil {
-		return
-	}
-	v.code.Image = made.Image
-	k.narrow(&v.code)
-	if _, err := k.lab.Try(ctx, v.code, k.margins, measure.Rule{Least: k.about.Least, Batches: 1}, firstPatience); err != nil {
-		return
-	}
-	k.reference = &v.code
+	k.reference = &code
 	k.drift(ctx)
 }
 
@@ -46,12 +45,9 @@ func (k *kernelSearch) drift(ctx context.Context) {
 	if k.reference == nil {
 		return
 	}
-	var s float64
-	var err error
-	k.works.quietly(func() {
-		defer k.occupied()()
-		s, err = k.lab.Batch(ctx, *k.reference, k.about.Least)
-	})
+	before := k.batched
+	s, err := k.batch(ctx, *k.reference, k.about.Least)
+	k.busy += k.batched - before
 	if err == nil {
 		k.result.Drift = append(k.result.Drift, DriftPoint{At: k.elapsed().Seconds(), Kernel: k.name, Seconds: s})
 	}

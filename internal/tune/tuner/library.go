@@ -39,6 +39,9 @@ func (t *tuning) forAllSizes(ctx context.Context, rivals []*rival) *rival {
 		return nil
 	}
 	best, sized := *rivals[i], &rival{name: "all sizes", plan: plan}
+	if t.short(t.prepareCost(sized) + fewestRounds*t.roundCost(2)) {
+		return nil
+	}
 	best.times = nil
 	if err := t.duel(ctx, []*rival{&best, sized}, fewestRounds); err != nil || sized.err != nil {
 		return nil

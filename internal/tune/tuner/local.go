@@ -42,7 +42,7 @@ func (t *tuning) settleLocals(ctx context.Context) error {
 			}
 			return nil // there are no local grids that could be fused
 		}
-		rivals = append(rivals, &rival{name: form.name, plan: full})
+		rivals = append(rivals, &rival{name: form.name, plan: full, needed: true})
 	}
 	if rivals[0].plan.String() == rivals[1].plan.String() {
 		return nil

@@ -31,10 +31,14 @@ type Options struct {
 
 	Strategy string // a name that search.New knows
 	Seed     uint64
-	// The search ends with the first of these that is reached; 0 is no limit.
+	// The search ends with the first of these that is reached; 0 is no limit. The
+	// budget is for the finalists, too, and for a library that is written.
 	Budget time.Duration
-	Trials int
-	Target Target
+	// Started is when the user began to wait; the zero time is now.
+	Started time.Time
+	Library bool // is written of the result
+	Trials  int
+	Target  Target
 	// Likely is how many trials a strategy plans with; 0 derives it from the limits.
 	// A search that goes on keeps that of its beginning.
 	Likely int
@@ -88,6 +92,7 @@ const (
 	EventTrial  = "trial"  // Trial, Status
 	EventFinal  = "final"  // Text: what is measured side by side
 	EventNote   = "note"   // Text: what the user should know
+	EventWait   = "wait"   // Text: what nothing is measured for, and Seconds how long already
 	EventResult = "result" // Result
 
 	EventCondemned = "condemned" // Trial that was right and has failed since, Status; Text once for all with the same code

@@ -3,7 +3,10 @@ package tuner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,9 +20,18 @@ import (
 type slow struct {
 	*scripted
 	endless bool
+	begun   chan bool // is told when a compiler begins, if it is there
+	// compiled is told what a compiler begins with, if it is there.
+	compiled func(name string)
 }
 
 func (s *slow) Compile(ctx context.Context, t measure.Text) (measure.Compiled, error) {
+	if s.compiled != nil {
+		s.compiled(t.Name)
+	}
+	if s.begun != nil {
+		s.begun <- true
+	}
 	if s.endless {
 		<-ctx.Done()
 		return measure.Compiled{}, context.Cause(ctx)
@@ -37,13 +49,20 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := newWorks(ctx, lab)
+	w := newWorks(ctx, lab, lab.clock)
 	w.least = time.Millisecond
+	names := 0
+	compile := func() *job {
+		names++
+		j := w.start("five[0:1]", fmt.Sprint(names), s.stages[0], schedule.Plan{})
+		<-j.done
+		return j
+	}
 	for n := range enoughCompiled {
 		if d, ok := w.limit(); ok {
 			t.Fatalf("the limit is %v after %d", d, n)
 		}
-		if c := w.compile(s.stages[0], schedule.Plan{}); c.err != nil {
+		if c := compile(); c.err != nil {
 			t.Fatal(c.err)
 		}
 	}
@@ -51,7 +70,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Errorf("%v %v", d, ok)
 	}
 	lab.endless = true
-	c := w.compile(s.stages[0], schedule.Plan{})
+	c := compile()
 	if refusal.Of(c.err) != refusal.Compiler || !strings.Contains(c.err.Error(), "not come to an end after 1ms") || reasonOf(c.err) != "compiler" {
 		t.Errorf("%v", c.err)
 	}
@@ -60,11 +79,144 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Errorf("%v", d)
 	}
 	cancel() // the user's end is nobody's refusal
-	if c := w.compile(s.stages[0], schedule.Plan{}); !errors.Is(c.err, context.Canceled) {
+	if c := compile(); !errors.Is(c.err, context.Canceled) {
 		t.Errorf("%v", c.err)
 	}
 	lab.shared = true
 	if d, ok := w.limit(); ok {
 		t.Errorf("the limit is %v where nothing is compiled ahead", d)
+	}
+}
+
+// It is said what compilers do, and what waits for them.
+func TestWhatIsWaitedFor(t *testing.T) {
+	b := program(t, plane)
+	lab := &slow{scripted: newScripted(t, b, smooth), endless: true, begun: make(chan bool)}
+	s, err := newSubject(b, lab, toolchain.Contract, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	w := newWorks(ctx, lab, lab.clock)
+	if got := w.waiting("five[0:1]"); got != "" {
+		t.Errorf("%q", got)
+	}
+	var jobs []*job
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		jobs = append(jobs, w.start("five[0:1]", name, s.stages[0], schedule.Plan{}))
+	}
+	other := w.start("another[0:1]", "f", s.stages[0], schedule.Plan{})
+	for range 3 { // which is how many compile at the same time
+		<-lab.begun
+	}
+	of := 0
+	for _, n := range []int{2, 3} { // the other kernel's may be among them
+		if strings.HasPrefix(w.waiting("five[0:1]"), fmt.Sprintf("compiling %d variants of five[0:1], the first for ", n)) {
+			of = n
+		}
+	}
+	if got := w.waiting("five[0:1]"); of == 0 || !strings.HasSuffix(got, fmt.Sprintf(" s; %d more to come", 5-of)) {
+		t.Errorf("%q", got)
+	}
+	if sum := w.sum(); sum.Processes != 3 || sum.Variants < 3 || sum.Cached != 0 {
+		t.Errorf("%+v", sum)
+	}
+	cancel()
+	for _, j := range append(jobs, other) {
+		<-j.done
+		if !errors.Is(j.err, context.Canceled) {
+			t.Error(j.err)
+		}
+	}
+	if got := w.waiting("five[0:1]"); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// Until something was measured of a kernel its shortest texts are compiled first;
+// then they are compiled in the order of asking.
+func TestShortTextsAreFirst(t *testing.T) {
+	b := program(t, plane)
+	lab := &slow{scripted: newScripted(t, b, smooth), begun: make(chan bool)}
+	s, err := newSubject(b, lab, toolchain.Contract, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lock sync.Mutex
+	for _, test := range []struct {
+		measured bool
+		want     string
+	}{{false, "block ccc aa bbbb"}, {true, "block bbbb aa ccc"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := newWorks(ctx, lab, lab.clock)
+		w.made.Processes = 1
+		var order []string
+		begin := func(name string, length int) *job {
+			return w.begin("five[0:1]", name, func() (*variant, error) {
+				v, err := s.stages[0].lowered(s.stages[0].bound, schedule.Plan{})
+				if err == nil {
+					v.source = strings.Repeat("x", length)
+					v.code.Name = name
+				}
+				return v, err
+			})
+		}
+		lab.compiled = func(name string) {
+			lock.Lock()
+			defer lock.Unlock()
+			order = append(order, name)
+		}
+		jobs := []*job{begin("block", 1)}
+		<-lab.begun // the only process is at it
+		jobs = append(jobs, begin("bbbb", 3), begin("aa", 2), begin("ccc", 1))
+		if test.measured {
+			w.measured("five[0:1]")
+		}
+		w.mutex.Lock()
+		w.made.Processes = 3 // are enough texts to choose from
+		w.mutex.Unlock()
+		for i := range jobs {
+			if i > 0 {
+				<-lab.begun
+			}
+		}
+		for _, j := range jobs {
+			<-j.done
+		}
+		cancel()
+		if got := strings.Join(order, " "); got != test.want {
+			t.Errorf("measured %v: %s, want %s", test.measured, got, test.want)
+		}
+	}
+}
+
+// together is a Lab whose compilers come to an end only once so many are at work.
+type together struct {
+	*scripted
+	begun sync.WaitGroup
+	first atomic.Int32 // so many compilations wait for each other
+}
+
+func (s *together) Compile(ctx context.Context, t measure.Text) (measure.Compiled, error) {
+	if s.first.Add(-1) >= 0 {
+		s.begun.Done()
+		s.begun.Wait()
+	}
+	return s.scripted.Compile(ctx, t)
+}
+
+// What a search begins with is compiled at the same time: the plain kernels of all
+// stages, at both sizes.
+func TestPlainKernelsAreCompiledTogether(t *testing.T) {
+	b := program(t, two)
+	lab := &together{scripted: newScripted(t, b, smooth)}
+	const kernels = 2 * 2
+	lab.workers = kernels
+	lab.begun.Add(kernels)
+	lab.first.Store(kernels)
+	o := options(lab.scripted, b, 4)
+	o.Lab = lab
+	if r := tune(t, o); r.Trials != 4 || r.Compilers.Processes != kernels {
+		t.Errorf("%d trials, %+v", r.Trials, r.Compilers)
 	}
 }

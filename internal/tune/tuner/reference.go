@@ -131,9 +131,7 @@ func newOracle(ctx context.Context, st *stage, b *ir.Binding, a toolchain.Arithm
 			state.SetScalar(x, measure.Cell{Name: x.Name, Type: x.Type}.Start())
 		}
 	}
-	lone := *b
-	lone.Program = st.only
-	return &oracle{st, &lone, state}, state.Run(ctx)
+	return &oracle{st, st.alone(b), state}, state.Run(ctx)
 }
 
 // check compares what the plain kernels have computed with the reference.

@@ -29,6 +29,8 @@ type Result struct {
 	Rate        float64        `json:"trials_per_s"`
 	Idle        float64        `json:"device_idle"`       // part of the search in which the device waited for a variant
 	Rechecked   float64        `json:"device_rechecking"` // and in which it timed or checked again what it knew, while none was ready
+	Waits       Waits          `json:"waits"`
+	Compilers   Compilation    `json:"compilers"`
 	Refusals    []Refusal      `json:"refusals"`
 	Drift       []DriftPoint   `json:"drift,omitempty"` // the default's time, from time to time
 	Totals      map[string]int `json:"totals"`
@@ -38,6 +40,9 @@ type Result struct {
 // Where compilers share its processors it never checks again meanwhile.
 func (r *Result) Idleness() string {
 	text := fmt.Sprintf("idle %.0f %% of the time", 100*r.Idle)
+	if w := r.Waits; w.Compilers+w.Strategy > 0.01*r.Seconds {
+		text += fmt.Sprintf(" (%.1f s for compilers, %.1f s for the strategy)", w.Compilers, w.Strategy)
+	}
 	if r.Rechecked > 0 {
 		text += fmt.Sprintf(", checking again %.0f %%", 100*r.Rechecked)
 	}

@@ -1,9 +1,7 @@
 package tuner
 
 import (
-	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -57,12 +55,15 @@ func (t *thinker) start() {
 	}()
 }
 
-// stop ends it. What it has not said by then it does not say.
+// stop ends it. What it has not said by then it does not say; nobody waits for the
+// end of its thought, which may take a while.
 func (t *thinker) stop() {
 	t.ended.Store(true)
 	close(t.news)
-	for range t.thoughts {
-	}
+	go func() {
+		for range t.thoughts {
+		}
+	}()
 }
 
 // tell tells it something. It answers by a thought.
@@ -112,16 +113,4 @@ func (t *thinker) poll() (thought, bool) {
 	default:
 		return thought{}, false
 	}
-}
-
-// await waits for a thought; false if there is no time left.
-func (t *thinker) await(ctx context.Context, late <-chan time.Time) (thought, bool) {
-	select {
-	case o := <-t.thoughts:
-		t.owed--
-		return o, true
-	case <-ctx.Done():
-	case <-late:
-	}
-	return thought{}, false
 }

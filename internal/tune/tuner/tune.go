@@ -19,7 +19,7 @@ type tuning struct {
 	opts     Options
 	clock    func() time.Time
 	started  time.Time
-	until    time.Time // the zero time is never
+	end      time.Time // of the budget; the zero time is never
 	works    *works
 	kernels  []*kernelSearch
 	margins  []measure.Margins // by stage
@@ -27,6 +27,10 @@ type tuning struct {
 	expects  int               // the stage whose results are expected; -1 if none
 	bound    float64           // GStencil/s of the copy bound
 	counts   counts
+	tries    int           // trials, and how long they took, to tell how long others will
+	tried    time.Duration // to check and to time
+	batches  int           // of finalists, likewise
+	batched  time.Duration
 	busy     time.Duration // of the device, while kernels were searched
 	again    time.Duration // of that, with what it knew
 	searched time.Duration // of kernels whose search is over
@@ -43,8 +47,10 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if t.clock == nil {
 		t.clock = time.Now
 	}
-	t.started = t.clock()
-	t.until = end(t.started, o)
+	if t.started = o.Started; t.started.IsZero() {
+		t.started = t.clock()
+	}
+	t.end = end(t.started, o)
 	var err error
 	if t.subject, err = newSubject(o.Bound, o.Lab, o.Arithmetic, o.Free); err != nil {
 		return nil, err
@@ -54,7 +60,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	t.begin()
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	t.works = newWorks(working, o.Lab)
+	t.works = newWorks(working, o.Lab, t.clock)
 	if err := t.setUp(ctx); err != nil {
 		return nil, err
 	}
@@ -66,6 +72,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 			return t.result, err
 		}
 	}
+	stop() // what is not compiled by now is not needed
 	if err := t.final(ctx); err != nil {
 		return t.result, err
 	}
@@ -84,22 +91,6 @@ func (t *tuning) nothing() error {
 	}
 	return fmt.Errorf("none of %d configurations works; %d were refused for this reason (%s), such as %s: %s",
 		t.counts.trials, list[0].Count, list[0].Reason, list[0].Config, list[0].Text)
-}
-
-// finalPart of a budget is kept for timing the finalists.
-const finalPart = 0.12
-
-// end returns when the search has to stop, so that the finalists can be timed
-// within the budget. What an earlier search has taken is counted.
-func end(start time.Time, o Options) time.Time {
-	if o.Budget == 0 {
-		return time.Time{}
-	}
-	before := 0.0
-	for _, r := range o.Resume {
-		before = max(before, r.At)
-	}
-	return start.Add(time.Duration((1-finalPart)*float64(o.Budget)) - time.Duration(before*float64(time.Second)))
 }
 
 // begin starts the result.
@@ -165,7 +156,11 @@ func (t *tuning) setUp(ctx context.Context) error {
 	places := map[string]int{}
 	for _, c := range choices {
 		places[c.Stage]++
-		k, err := t.search(c, usual)
+		var k *kernelSearch
+		var err error
+		if cut := t.during(ctx, "lowering a sample of "+c.Name(), func() { k, err = t.search(c, usual) }); cut != nil {
+			return cut
+		}
 		if err != nil {
 			return err
 		}
@@ -182,7 +177,8 @@ func (t *tuning) setUp(ctx context.Context) error {
 	if len(t.kernels) == 0 {
 		return errors.New("there is nothing to tune: no kernel has a choice")
 	}
-	return t.rank(ctx, usual)
+	t.beginUsual()
+	return t.rank(ctx)
 }
 
 // restrict leaves of the kernels' spaces what the plan keeps and the user wants
@@ -333,9 +329,9 @@ func (t *tuning) one(ctx context.Context, i int, k *kernelSearch) error {
 		left += t.result.Kernels[j].Share
 	}
 	part := mine / max(left, 1e-9)
-	if !t.until.IsZero() {
+	if until := t.until(); !until.IsZero() {
 		now := t.clock()
-		k.until = now.Add(time.Duration(part * float64(t.until.Sub(now))))
+		k.until = now.Add(time.Duration(part * float64(until.Sub(now))))
 	}
 	if t.opts.Trials > 0 {
 		k.trials = max(1, int(part*float64(t.opts.Trials-t.counts.trials)))
@@ -378,8 +374,8 @@ func (k *kernelSearch) status() *Status {
 	if k.best != nil {
 		s.Best, s.Config, s.GStencils = k.best.Seconds, k.best.Config, k.gstencils(k.best.Seconds)
 	}
-	if !k.tuning.until.IsZero() {
-		s.Left = max(0, k.tuning.until.Sub(k.clock()).Seconds())
+	if !k.end.IsZero() {
+		s.Left = max(0, k.tuning.until().Sub(k.clock()).Seconds())
 	}
 	return s
 }

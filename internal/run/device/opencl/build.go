@@ -6,15 +6,29 @@ import (
 	"encoding/gob"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
-// Builder compiles OpenCL C for a device to images in a cache.
+// Builder compiles OpenCL C for a device to images in a cache. It opens the device
+// when it first has to, and keeps it open until Close: that takes longer than to
+// compile most sources.
 type Builder struct {
 	Ordinal    int // of the device
 	Arithmetic toolchain.Arithmetic
 	Cache      *toolchain.Cache
+
+	api     *api
+	device  Properties
+	context handle
+}
+
+// Built is an image of compiled code.
+type Built struct {
+	Path   string
+	Cached bool          // it was compiled before
+	Took   time.Duration // to compile, now or then
 }
 
 // image is what a file of compiled code holds. The source is for drivers that
@@ -22,7 +36,12 @@ type Builder struct {
 type image struct {
 	Source, Binary []byte
 	Options        []string
+	Log            string // what the compiler said: drivers with a cache of their own say nothing the next time
+	Took           time.Duration
 }
+
+// imageVersion changes with what an image holds.
+const imageVersion = "2"
 
 // Build compiles the source, unless that was done before, and returns the
 // image's path. A compilation that has begun cannot be interrupted.
@@ -30,29 +49,97 @@ func (b *Builder) Build(ctx context.Context, text []byte) (string, error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
+	made, err := b.Make(text)
+	return made.Path, err
+}
+
+// Find finds the device, without opening it.
+func (b *Builder) Find() error {
+	if b.api != nil {
+		return nil
+	}
 	a, p, err := find(b.Ordinal)
-	if err != nil {
-		return "", err
+	if err == nil {
+		b.api, b.device = a, p
 	}
-	made := image{Source: source(text, b.Arithmetic), Options: p.options(b.Arithmetic)}
-	name := toolchain.Digest(string(made.Source), strings.Join(made.Options, " "), p.Platform, p.Release, p.Name, p.Driver) + ".cl.bin"
-	if path, ok := b.Cache.Kept(name); ok {
-		return path, nil
+	return err
+}
+
+// Open opens the device, unless it is open.
+func (b *Builder) Open() error {
+	if err := b.Find(); err != nil || b.context != 0 {
+		return err
 	}
-	c, err := a.context(&p)
-	if err != nil {
-		return "", err
+	var err error
+	b.context, err = b.api.context(&b.device)
+	return err
+}
+
+// Close closes the device. What was built stays.
+func (b *Builder) Close() {
+	if b.context != 0 {
+		b.api.ReleaseContext(b.context)
+		b.context = 0
 	}
-	defer a.ReleaseContext(c)
-	built, err := a.compile(c, &p, made.Source, made.Options)
+}
+
+// image is what the source comes to before it is compiled, and the name of its
+// file.
+func (b *Builder) image(text []byte) (image, string) {
+	p := &b.device
+	i := image{Source: source(text, b.Arithmetic), Options: p.options(b.Arithmetic)}
+	return i, toolchain.Digest(imageVersion, string(i.Source), strings.Join(i.Options, " "), p.Platform, p.Release, p.Name, p.Driver) + ".cl.bin"
+}
+
+// Kept returns what was built of a source before, if it is there.
+func (b *Builder) Kept(text []byte) (Built, bool) {
+	if b.Find() != nil {
+		return Built{}, false
+	}
+	_, name := b.image(text)
+	path, ok := b.Cache.Kept(name)
+	if !ok {
+		return Built{}, false
+	}
+	i, err := readImage(path)
+	return Built{Path: path, Cached: true, Took: i.Took}, err == nil
+}
+
+// Make compiles the source, unless that was done before. A binary is kept once the
+// driver has loaded it: so it is known to load, and drivers that translate it once
+// more, as NVIDIA's does, have that in their cache for the process that runs it.
+func (b *Builder) Make(text []byte) (Built, error) {
+	if made, ok := b.Kept(text); ok {
+		return made, nil
+	}
+	if err := b.Open(); err != nil {
+		return Built{}, err
+	}
+	start := time.Now()
+	made, name := b.image(text)
+	a, p := b.api, &b.device
+	built, err := a.compile(b.context, p, made.Source, made.Options)
 	if err != nil {
-		return "", err
+		return Built{}, err
 	}
 	defer built.release()
+	made.Log = built.log(p)
 	if !p.keepsItsOwn() {
-		made.Binary = built.binary()
+		made.Binary = b.loadable(built.binary(), made.Options)
 	}
-	return keep(b.Cache, name, made)
+	made.Took = time.Since(start)
+	path, err := keep(b.Cache, name, made)
+	return Built{Path: path, Took: made.Took}, err
+}
+
+// loadable returns a binary if the driver loads it, else nothing.
+func (b *Builder) loadable(binary []byte, options []string) []byte {
+	p, err := b.api.reload(b.context, &b.device, binary, options)
+	if err != nil {
+		return nil
+	}
+	p.release()
+	return binary
 }
 
 func keep(c *toolchain.Cache, name string, i image) (string, error) {

@@ -237,3 +237,37 @@ func TestErrorText(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A builder opens its device once, keeps of binaries what the driver loads, and
+// what the compiler said.
+func TestBuilder(t *testing.T) {
+	open(t)
+	b := builder(t, toolchain.Contract)
+	const source = "__kernel void f(__global float *x) { x[0] = 1; }"
+	made, err := b.Make([]byte(source))
+	if err != nil || made.Cached || made.Took <= 0 {
+		t.Fatalf("%+v %v", made, err)
+	}
+	context := b.context
+	if again, ok := b.Kept([]byte(source)); !ok || !again.Cached || again.Path != made.Path || again.Took != made.Took {
+		t.Errorf("%+v %v", again, ok)
+	}
+	if _, err := b.Make([]byte(source + "\n")); err != nil || b.context != context || context == 0 {
+		t.Errorf("%v: the device was opened again", err)
+	}
+	p, err := b.api.compile(b.context, &b.device, []byte(source), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.release()
+	if binary := p.binary(); len(binary) == 0 || len(b.loadable(binary, nil)) != len(binary) {
+		t.Errorf("a binary of %d bytes was dropped", len(binary))
+	}
+	if b.loadable([]byte("code for another device"), nil) != nil || b.loadable(nil, nil) != nil {
+		t.Error("a binary that does not load was kept")
+	}
+	b.Close()
+	if b.context != 0 {
+		t.Error("the device is still open")
+	}
+}

@@ -33,6 +33,7 @@ func (d *Device) Load(path string) (device.Library, error) {
 			return nil, err
 		}
 	}
+	p.said = made.Log
 	return d.adopt(p), nil
 }
 

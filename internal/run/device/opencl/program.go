@@ -88,6 +88,7 @@ func firstError(lines []string) []string {
 type program struct {
 	api    *api
 	handle handle
+	said   string // by the compiler when it was built first, if the driver says nothing now
 }
 
 func (p program) release() { p.api.ReleaseProgram(p.handle) }

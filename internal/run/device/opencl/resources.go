@@ -42,7 +42,10 @@ func (l *Library) resources(name string, k handle) (Resources, error) {
 		MaxThreads: int64(number[uintptr](q, workGroupSize)),
 		Multiple:   int64(number[uintptr](q, multiple)),
 	}
-	r.Registers, r.Spilled = assembled(l.program.log(&d.Properties), emit.OpenCL.Symbol(name))
+	symbol := emit.OpenCL.Symbol(name)
+	if r.Registers, r.Spilled = assembled(l.program.log(&d.Properties), symbol); r.Registers == 0 {
+		r.Registers, r.Spilled = assembled(l.program.said, symbol)
+	}
 	return r, q.err
 }
 

@@ -1,10 +1,13 @@
-// Package pool compiles CUDA in worker processes, many at a time: NVRTC gains
-// little from several threads of one process, hangs on some sources and takes
-// all memory on others. What was compiled once is kept on disk, under a name
-// that is the digest of all that it depends on. Workers hold no GPU.
+// Package pool compiles code for GPUs in worker processes, many at a time. NVRTC
+// gains little from several threads of one process, hangs on some sources and
+// takes all memory on others; an OpenCL compiler is part of a driver, and some
+// crash. What was compiled once is kept on disk, under a name that is the digest
+// of all that it depends on. Workers that compile CUDA hold no GPU; those that
+// compile OpenCL C have to open the device, and stay open for the next source.
 package pool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +29,11 @@ type Options struct {
 	Deadline time.Duration // for one source; 0 is a minute
 	Memory   int64         // bytes that a worker may take; 0 is 4 GiB
 	Bound    int64         // bytes that the cache may take; 0 is 2 GiB
+}
+
+// crew is how many workers there are, and how long one may take for a source.
+func (o *Options) crew() (workers int, deadline time.Duration) {
+	return cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), cmp.Or(o.Deadline, time.Minute)
 }
 
 // Source is something to compile. Besides the compiler, its fields are all that
@@ -54,10 +62,9 @@ type Pool struct {
 	opts     Options
 	compiler *cuda.Compiler
 
+	crew  *crew
 	mutex sync.Mutex
-	idle  []*compilation
-	fresh int           // codes since the cache was trimmed
-	alive chan struct{} // a place for each worker
+	fresh int // codes since the cache was trimmed
 }
 
 // Open returns a pool. Workers are started when they are needed.
@@ -66,19 +73,15 @@ func Open(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	if o.Deadline == 0 {
-		o.Deadline = time.Minute
-	}
+	o.Workers, o.Deadline = o.crew()
 	if o.Memory == 0 {
 		o.Memory = 4 << 30
 	}
 	if o.Bound == 0 {
 		o.Bound = 2 << 30
 	}
-	return &Pool{opts: o, compiler: compiler, alive: make(chan struct{}, o.Workers)}, nil
+	workers := newCrew(Service.Name, o.Workers, o.Deadline, fmt.Sprintf("%s=%d", memoryEnv, o.Memory))
+	return &Pool{opts: o, compiler: compiler, crew: workers}, nil
 }
 
 // Close ends the workers, which must have nothing left to do.
@@ -88,10 +91,7 @@ func (p *Pool) Close() {
 	if p.fresh > 0 {
 		p.opts.Cache.Trim(p.opts.Bound) // what cannot be removed now will be another time
 	}
-	for _, c := range p.idle {
-		c.close()
-	}
-	p.idle = nil
+	p.crew.close()
 }
 
 // Compile compiles sources, several at a time, and returns their results in
@@ -135,29 +135,22 @@ func (p *Pool) one(ctx context.Context, key string, text []byte, options []strin
 	if r, ok := p.kept(key); ok {
 		return r
 	}
-	select {
-	case p.alive <- struct{}{}:
-		defer func() { <-p.alive }()
-	case <-ctx.Done():
-		return Result{Err: context.Cause(ctx)}
-	}
-	if ctx.Err() != nil {
-		return Result{Err: context.Cause(ctx)}
-	}
-	c, err := p.worker()
-	if err != nil {
+	if err := p.crew.enter(ctx); err != nil {
 		return Result{Err: err}
 	}
-	a, err := c.compile(ctx, request{Text: text, Options: options}, p.opts.Deadline)
+	defer p.crew.leave()
+	var a answer
+	err := p.crew.ask(ctx, request{Text: text, Options: options}, &a)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Result{Err: context.Cause(ctx)}
+	case err != nil && !died(err):
+		return Result{Err: err}
 	case err != nil:
 		err = fmt.Errorf("NVRTC (%s, %s) did not come to an end with the generated code; it may take %v and %d MiB: %w",
 			p.compiler.Path, strings.Join(options, " "), p.opts.Deadline, p.opts.Memory>>20, err)
 		return Result{Err: refusal.For(refusal.Compiler, err)}
 	}
-	p.back(c)
 	switch {
 	case a.Refused != nil:
 		return Result{Log: a.Refused.Log, Took: a.Took, Err: refusal.For(refusal.Compiler, a.Refused)}

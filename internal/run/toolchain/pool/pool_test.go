@@ -24,7 +24,7 @@ var pretended error
 
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
-	worker.Main(Service, OpenCLService)
+	worker.Main(Service, dying)
 	remove, err := cudatest.Install()
 	if pretended = err; err != nil {
 		remove = func() {}
@@ -108,8 +108,8 @@ func TestCompile(t *testing.T) {
 	if !again.Cached || again.Image != list[0].Image || again.Took != list[0].Took || !slices.Equal(again.Kernels, list[0].Kernels) {
 		t.Errorf("%+v\n%+v", again, list[0])
 	}
-	if len(p.idle) == 0 || len(p.idle) > 2 {
-		t.Errorf("%d workers", len(p.idle))
+	if len(p.crew.idle) == 0 || len(p.crew.idle) > 2 {
+		t.Errorf("%d workers", len(p.crew.idle))
 	}
 }
 
@@ -183,7 +183,7 @@ func TestBadCompiler(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			os.Unsetenv("CUDATEST_COMPILER")
-			p.opts.Deadline = time.Minute
+			p.crew.deadline = time.Minute
 			if r := p.Compile(t.Context(), []Source{source("a")})[0]; r.Err != nil {
 				t.Errorf("after that: %v", r.Err)
 			}

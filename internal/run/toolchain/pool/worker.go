@@ -2,7 +2,6 @@ package pool
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -86,57 +85,3 @@ func limitMemory() error {
 	bytes := pages*uint64(os.Getpagesize()) + more
 	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: bytes, Max: bytes})
 }
-
-// compilation is a worker that compiles.
-type compilation struct {
-	process *worker.Process
-	served  int
-}
-
-// mostServed is after how many sources a worker is replaced: compilers leak.
-const mostServed = 500
-
-// worker returns one that is idle, or a new one.
-func (p *Pool) worker() (*compilation, error) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if n := len(p.idle); n > 0 {
-		c := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		return c, nil
-	}
-	process, err := worker.Start(Service.Name, worker.Options{Env: []string{fmt.Sprintf("%s=%d", memoryEnv, p.opts.Memory)}})
-	return &compilation{process: process}, err
-}
-
-// back takes back a worker that has answered.
-func (p *Pool) back(c *compilation) {
-	if c.served >= mostServed {
-		c.close()
-		return
-	}
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.idle = append(p.idle, c)
-}
-
-// compile has a source compiled. After an error the worker is gone.
-func (c *compilation) compile(ctx context.Context, q request, deadline time.Duration) (answer, error) {
-	c.served++
-	timer := time.AfterFunc(deadline, func() { c.process.Kill(fmt.Errorf("it took longer than %v", deadline)) })
-	defer timer.Stop()
-	stop := context.AfterFunc(ctx, func() { c.process.Kill(context.Cause(ctx)) })
-	var a answer
-	c.process.Send(q) // if it is gone, Receive tells how it went
-	err := c.process.Receive(&a)
-	if !stop() && err == nil {
-		// The answer came with the end of ctx, which ends the worker.
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		c.process.Close()
-	}
-	return a, err
-}
-
-func (c *compilation) close() { c.process.Close() }

@@ -1,0 +1,146 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/search"
+)
+
+// busy is a device on a machine that others use: it takes seconds to compile, to
+// check and to time anything.
+func busy(s *scripted) *scripted {
+	s.shared = true // nothing is done at leisure
+	var compiled sync.Map
+	s.compile = func(plan string) error {
+		if _, before := compiled.LoadOrStore(plan, true); !before { // else it is in the cache
+			s.pass(0.5)
+		}
+		return nil
+	}
+	speed := s.speed
+	s.speed = func(plan string) (float64, error) {
+		s.pass(0.3)
+		return speed(plan)
+	}
+	return s
+}
+
+// The budget is for all that the user waits for, on a busy machine, too: what there
+// is no time for is left out at the end and named.
+func TestBudgetIsForAll(t *testing.T) {
+	for _, test := range []struct {
+		budget time.Duration
+		all    bool // plans are timed at the end
+	}{{20 * time.Second, false}, {60 * time.Second, false}, {1000 * time.Second, true}} {
+		b := program(t, plane)
+		s := busy(newScripted(t, b, smooth))
+		o := options(s, b, 0)
+		o.Budget, o.Library, o.Started = test.budget, true, s.clock().Add(-time.Second)
+		r := tune(t, o)
+		var names []string
+		for _, c := range r.Contenders {
+			names = append(names, c.Name)
+		}
+		if r.Seconds > test.budget.Seconds() || r.Trials == 0 || !slices.Contains(names, "default") || r.Best == "" {
+			t.Errorf("%d trials in %g s of %v; side by side: %q", r.Trials, r.Seconds, test.budget, names)
+		}
+		left := strings.Join(r.Notes, "\n")
+		if got := !strings.Contains(left, "the budget had no time left to time these side by side with the best: "); got != test.all {
+			t.Errorf("%v: %q\n%s", test.budget, names, left)
+		}
+		if test.all && (!slices.Contains(names, "expert") || !slices.Contains(names, "plain")) {
+			t.Errorf("%v: %q in %g s", test.budget, names, r.Seconds)
+		}
+	}
+}
+
+// stuck is a Lab on which nothing ends before it is told to, once so many variants
+// were tried.
+type stuck struct {
+	*scripted
+	tries int
+	begun func()
+}
+
+func (s *stuck) Try(ctx context.Context, c measure.Code, m measure.Margins, r measure.Rule, limit time.Duration) (measure.Trial, error) {
+	if s.tries--; s.tries < 0 {
+		if s.tries == -1 {
+			s.begun()
+		}
+		<-ctx.Done()
+		return measure.Trial{}, context.Cause(ctx)
+	}
+	return s.scripted.Try(ctx, c, m, r, limit)
+}
+
+// An interrupted search ends though nothing can be timed any more: its trials are
+// the result.
+func TestInterruptWhileNothingEnds(t *testing.T) {
+	b := program(t, plane)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &stuck{scripted: newScripted(t, b, smooth), tries: 6, begun: cancel}
+	o := options(s.scripted, b, 0)
+	o.Lab = s
+	r, err := Run(ctx, o)
+	if err != nil || !r.Interrupted || r.Best == "" || len(r.Contenders) != 1 || r.Contenders[0].Seconds <= 0 || !strings.Contains(strings.Join(r.Notes, "\n"), "no time to time plans side by side") {
+		t.Errorf("%v: %+v", err, r)
+	}
+}
+
+// A thought that takes for ever, and lowering that does, end nobody's patience.
+func TestInterruptWhileThinkingOrLowering(t *testing.T) {
+	endless := make(chan bool)
+	defer close(endless)
+	mind := &thinker{strategy: pondering{endless}, window: func(int) int { return 1 }, spare: func() int { return 0 }}
+	mind.start()
+	mind.tell(news{ask: true})
+	mind.stop() // returns
+
+	b := program(t, plane)
+	lab := newScripted(t, b, smooth)
+	s, err := newSubject(b, lab, toolchain.Contract, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	tuning := &tuning{subject: s, clock: lab.clock, result: &Result{}}
+	tuning.works = newWorks(ctx, lab, lab.clock)
+	lowers := make(chan bool)
+	j := tuning.works.begin("five[0:1]", "a", func() (*variant, error) {
+		close(lowers)
+		<-endless
+		return nil, errors.New("too late")
+	})
+	<-lowers
+	cancel()
+	if err := tuning.await(ctx, j); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := tuning.during(ctx, "nothing", func() { <-endless }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if j := tuning.works.begin("five[0:1]", "b", func() (*variant, error) {
+		return s.stages[0].lowered(s.stages[0].bound, schedule.Plan{})
+	}); tuning.await(t.Context(), j) == nil || !errors.Is(j.err, context.Canceled) {
+		t.Errorf("%v", j.err)
+	}
+}
+
+// pondering is a strategy that comes to no end.
+type pondering struct{ end chan bool }
+
+func (p pondering) Ask(int) []search.Point {
+	<-p.end
+	return nil
+}
+func (pondering) Tell(search.Trial)         {}
+func (pondering) Likely(int) []search.Point { return nil }
