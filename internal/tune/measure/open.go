@@ -71,6 +71,7 @@ func openCPU(ctx context.Context, o Options, a About) (Lab, error) {
 	}
 	a.Name = Processor()
 	a.Compiler, a.Dialect, a.Shared, a.Least = c.Version, emit.C, true, leastOnCPU
+	a.CacheBytes = cpu.CacheBytes(os.DirFS("/"), cpu.Threads())
 	return &station{maker: &processor{c, o}, about: a}, nil
 }
 
@@ -123,6 +124,7 @@ func openCUDA(n int, o Options, a About) (Lab, error) {
 	}
 	a.Name, a.Driver, a.Compiler = m.gpu.Name, m.gpu.Driver, "NVRTC "+compiler.Version
 	a.Dialect, a.Machine = emit.CUDA, m.gpu.Machine()
+	a.CacheBytes = m.gpu.L2
 	return &station{maker: m, about: a}, nil
 }
 
@@ -154,7 +156,7 @@ func openOpenCL(n int, o Options, a About) (Lab, error) {
 	a.Name, a.Driver, a.Compiler = p.Name, p.Driver, p.Platform+" "+p.Release
 	a.Dialect, a.Lacks, a.Shared = emit.OpenCL, append(p.Lacks(), machine.AsyncCopy), p.Unified
 	if a.Shared {
-		a.Least = leastOnCPU
+		a.Least, a.CacheBytes = leastOnCPU, cpu.CacheBytes(os.DirFS("/"), cpu.Threads())
 	}
 	return &station{maker: &anyOpenCL{p, o}, about: a}, nil
 }
