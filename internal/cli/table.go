@@ -10,92 +10,109 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// column is a column of a table. A cell that is wider than its column moves the
-// others of its row.
+// column is a column of a table.
 type column struct {
 	head  string
-	width int  // at least; that of the head is the least
 	right bool // numbers end in the same place
+	width int  // of what it was made to fit
 }
 
-// table prints rows under heads as they come. Where a row is wider than the
-// terminal, each row is a list of heads with their cells instead, broken between
-// them.
+// table prints rows under heads. Where a row is wider than the terminal, each row
+// is a list of heads with their cells instead, broken between them.
+//
+// Columns fit the first rows. Further ones are printed as they come, so that a
+// list of millions is not held; a cell that is wider moves the others of its row.
 type table struct {
 	to      io.Writer
 	columns []column
 	limit   int // columns of the terminal; 0 for none
+	held    [][]string
 	begun   bool
 }
+
+// mostHeld rows are held to find out how wide columns are.
+const mostHeld = 1000
 
 // newTable returns a table for standard output.
 func newTable(a *app, columns ...column) *table {
 	return &table{to: a.stdout, columns: columns, limit: terminalWidth(a.stdout)}
 }
 
-// fit makes columns as wide as the cells of rows.
-func (t *table) fit(rows [][]string) {
-	for _, r := range rows {
-		for i, c := range r {
-			t.columns[i].width = max(t.columns[i].width, utf8.RuneCountInString(c))
+// row prints a row, at the latest when the table ends.
+func (t *table) row(cells ...string) error {
+	if !t.begun {
+		if t.held = append(t.held, cells); len(t.held) < mostHeld {
+			return nil
 		}
+		return t.end()
 	}
+	return t.print(cells)
 }
 
-// rows prints all rows, in columns that fit them.
-func (t *table) rows(rows [][]string) error {
-	t.fit(rows)
-	for _, r := range rows {
-		if err := t.row(r...); err != nil {
+// end prints what is held, after the heads. A table without rows has none.
+func (t *table) end() error {
+	held := t.held
+	t.held = nil
+	if t.begun || len(held) == 0 {
+		return nil
+	}
+	t.begun = true
+	heads := make([]string, len(t.columns))
+	for i := range t.columns {
+		c := &t.columns[i]
+		heads[i] = c.head
+		c.width = max(c.width, utf8.RuneCountInString(c.head))
+		for _, r := range held {
+			c.width = max(c.width, utf8.RuneCountInString(r[i]))
+		}
+	}
+	if !t.narrow() {
+		held = append([][]string{heads}, held...)
+	}
+	for _, r := range held {
+		if err := t.print(r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// row prints a row, before the first the heads.
-func (t *table) row(cells ...string) error {
+func (t *table) print(cells []string) error {
 	var b strings.Builder
 	if t.narrow() {
 		t.list(&b, cells)
 	} else {
-		if !t.begun {
-			heads := make([]string, len(t.columns))
-			for i, c := range t.columns {
-				heads[i] = c.head
-			}
-			t.line(&b, heads)
-		}
 		t.line(&b, cells)
 	}
-	t.begun = true
 	_, err := io.WriteString(t.to, b.String())
 	return err
 }
 
 const between = "  "
 
-// narrow reports whether the terminal has no room for the columns. The last one
-// may be cut by the terminal's own line breaks if there is room for some of it.
+// narrow reports whether the terminal has no room for the columns. Where the last
+// one is text, room for some of it is enough: the terminal breaks the rest.
 func (t *table) narrow() bool {
-	n := 0
+	n := len(between) * (len(t.columns) - 1)
 	for i, c := range t.columns {
-		w := max(c.width, utf8.RuneCountInString(c.head))
-		if i == len(t.columns)-1 && !c.right {
-			w = min(w, 20)
+		if last := i == len(t.columns)-1; last && !c.right {
+			c.width = min(c.width, leastText)
 		}
-		n += w
+		n += c.width
 	}
-	return t.limit > 0 && n+len(between)*(len(t.columns)-1) > t.limit
+	return t.limit > 0 && n > t.limit
 }
+
+// leastText is the room that a last column of text needs.
+const leastText = 24
 
 func (t *table) line(b *strings.Builder, cells []string) {
 	var line strings.Builder
 	for i, c := range t.columns {
-		width := max(c.width, utf8.RuneCountInString(c.head))
 		if i > 0 {
 			line.WriteString(between)
 		}
+		width := c.width
 		if !c.right {
 			width = -width
 		}
@@ -135,6 +152,9 @@ func (t *table) list(b *strings.Builder, cells []string) {
 
 // terminalWidth returns the columns of the terminal that w is; 0 if it is none.
 func terminalWidth(w io.Writer) int {
+	if o, ok := w.(*output); ok {
+		w = o.to
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return 0

@@ -24,7 +24,12 @@ func printTuning(a *app, r *tuner.Result) error {
 	for i, head := range found.Head {
 		t.columns = append(t.columns, column{head: head, right: i > 0})
 	}
-	if err := t.rows(found.Rows); err != nil {
+	for _, r := range found.Rows {
+		if err := t.row(r...); err != nil {
+			return err
+		}
+	}
+	if err := t.end(); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.stdout, report.BoundText(r))
