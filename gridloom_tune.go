@@ -46,8 +46,8 @@ type Tuning struct {
 	Plans       []TunedPlan
 	Trials      int
 	Interrupted bool
-	// Bound is the speed at which a copy of the device's memory would allow the
-	// program to run, if every cell moved once.
+	// Bound is the copy bound: the speed at which every cell would move once, as
+	// fast as a copy of the same grids moves. It is 0 where grids stay in a cache.
 	Bound float64
 }
 

@@ -34,7 +34,7 @@ func TestTune(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Trials != 3 || told != 3 || r.Interrupted || r.Bound <= 0 || len(r.Plans) < 3 {
+	if r.Trials != 3 || told != 3 || r.Interrupted || r.Bound < 0 || len(r.Plans) < 3 {
 		t.Errorf("%+v, told of %d", r, told)
 	}
 	if !strings.HasPrefix(r.Plan, "heat[0:1]@1{family=loops") || r.LibraryPlan == "" {

@@ -57,6 +57,7 @@ func (c *devicesCmd) Run(a *app) error {
 		}
 		return a.printJSON(out)
 	}
+	fmt.Fprintf(a.stdout, "%-9s %s\n", "--device", "what it is")
 	for _, d := range list {
 		fmt.Fprintf(a.stdout, "%-9s %s\n", d.ID, d.Name)
 		if d.Unusable != "" {

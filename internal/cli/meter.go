@@ -7,6 +7,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 )
 
 // meter shows how far a run is: on a terminal one line that is rewritten, else
@@ -47,7 +48,7 @@ func (m *meter) show(p exec.Progress) {
 	m.shown = now
 	text := m.what + count(p.Iterations, "iteration")
 	if m.total > 0 {
-		text = fmt.Sprintf("%s%d of %s", m.what, p.Iterations, count(m.total, "iteration"))
+		text = fmt.Sprintf("%s%s of %s", m.what, quantity.Whole(p.Iterations), count(m.total, "iteration"))
 	}
 	if s := p.Busy.Seconds(); s > 0 {
 		text += ", " + rate(float64(p.Points)/s)
@@ -111,5 +112,5 @@ func rate(points float64) string {
 	case points >= 1e5:
 		return fmt.Sprintf("%.3g MPoints/s", points/1e6)
 	}
-	return fmt.Sprintf("%.0f points/s", points)
+	return quantity.Whole(int64(points+0.5)) + " points/s"
 }

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/memory"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/tune/store"
 )
 
@@ -93,7 +94,9 @@ func (c *resultsList) Run(a *app) error {
 	if c.Last > 0 {
 		records = lastVariants(records, c.Last)
 	}
-	show := printRecord
+	t := newTable(a, column{head: "tried (UTC)"}, column{head: "session"}, column{head: "program"}, column{head: "device"}, column{head: "sizes"},
+		column{head: "cells"}, column{head: "time of a step"}, column{head: "kernel and configuration"})
+	show := func(_ *app, r *store.Record) error { return t.row(recordRow(r)...) }
 	if c.JSON {
 		show = jsonRecord()
 		fmt.Fprint(a.stdout, "[")
@@ -107,15 +110,15 @@ func (c *resultsList) Run(a *app) error {
 		}
 	}
 	if c.JSON {
-		fmt.Fprint(a.stdout, "\n]\n")
+		_, err := fmt.Fprint(a.stdout, "\n]\n")
+		return err
 	}
-	return nil
+	return t.end()
 }
 
-// printRecord prints a line. Columns have fixed widths, so that a list of
-// millions is not held.
-func printRecord(a *app, r *store.Record) error {
-	what, outcome := r.Config, secondsText(r.Median)
+// recordRow is a variant as the table has it.
+func recordRow(r *store.Record) []string {
+	what, outcome := r.Config, quantity.Time(r.Median)
 	if r.Kernel != "" {
 		what = r.Kernel + " " + what
 	}
@@ -129,24 +132,11 @@ func printRecord(a *app, r *store.Record) error {
 		}
 	}
 	i := r.Session
-	_, err := fmt.Fprintf(a.stdout, "%s  %s  %-14s  %-14s  %-18s  %-6s  %-16s  %s\n",
-		r.At.Format("2006-01-02 15:04"), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, outcome, what)
-	return err
+	return []string{r.At.Format(minutes), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, outcome, what}
 }
 
-// secondsText words seconds with four digits.
-func secondsText(seconds float64) string {
-	for _, unit := range []struct {
-		name string
-		of   float64
-	}{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}} {
-		if seconds >= unit.of || unit.of == 1e-9 {
-			v := seconds / unit.of
-			return strconv.FormatFloat(v, 'f', max(0, 3-len(strconv.Itoa(int(v)))+1), 64) + " " + unit.name
-		}
-	}
-	return ""
-}
+// minutes is how lists write times.
+const minutes = "2006-01-02 15:04"
 
 // variantRow is a variant as --json prints it.
 type variantRow struct {
@@ -230,26 +220,27 @@ func (c *resultsSessions) Run(a *app) error {
 	if c.JSON {
 		return a.printJSON(list)
 	}
+	t := newTable(a, column{head: "began (UTC)"}, column{head: "session"}, column{head: "program"}, column{head: "device"}, column{head: "sizes"},
+		column{head: "cells"}, column{head: "strategy"}, column{head: "variants", right: true}, column{head: "right", right: true}, column{head: "best step"}, column{head: "ended"})
 	for _, i := range list {
 		outcome := i.Outcome
 		if i.Finished.IsZero() {
 			outcome = "not finished"
 		}
-		how := fmt.Sprintf("%s, seed %d", i.Strategy, i.Seed)
+		how, best := fmt.Sprintf("%s, seed %d", i.Strategy, i.Seed), ""
 		if i.Strategy == "imported" { // there is nobody to go on with it
 			how, outcome = i.Strategy, ""
 		}
-		fmt.Fprintf(a.stdout, "%s  %s  %-14s  %-14s  %-18s  %-6s  %s: %s, %d right", i.Started.Format("2006-01-02 15:04"), i.ID,
-			i.Program.Name, i.Device.Name, i.Sizes, i.DType, how, count(i.Trials, "variant"), i.Right)
 		if i.Right > 0 {
-			fmt.Fprintf(a.stdout, ", best %s", secondsText(i.Best))
+			best = quantity.Time(i.Best)
 		}
-		if outcome != "" {
-			fmt.Fprintf(a.stdout, "; %s", outcome)
+		err := t.row(i.Started.Format(minutes), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, how,
+			quantity.Whole(i.Trials), quantity.Whole(i.Right), best, outcome)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintln(a.stdout)
 	}
-	return nil
+	return t.end()
 }
 
 // sessionRow is a search as --json prints it.
@@ -309,7 +300,7 @@ func (c *resultsCheck) Run(a *app) error {
 		if info, err := os.Stat(s.Path()); err == nil {
 			size = info.Size()
 		}
-		fmt.Fprintf(a.stdout, "%s: %s, %s, %d bytes\n", s.Path(), count(r.Sessions, "session"), count(r.Trials, "variant"), size)
+		fmt.Fprintf(a.stdout, "%s: %s, %s, %s\n", s.Path(), count(r.Sessions, "session"), count(r.Trials, "variant"), memory.Size(size))
 		for _, p := range r.Problems {
 			fmt.Fprintf(a.stdout, "  %s\n", p)
 		}

@@ -1,6 +1,6 @@
 package cli
 
-import "fmt"
+import "github.com/gridloom/gridloom/internal/run/quantity"
 
 type runCmd struct {
 	File  string   `arg:"" help:"Source file; - reads standard input."`
@@ -102,8 +102,5 @@ func (c *runCmd) series(outs []*writer, grid string) error {
 }
 
 func count[N int | int64](n N, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return quantity.Count(n, word)
 }

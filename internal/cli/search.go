@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"text/tabwriter"
-
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
@@ -46,14 +43,16 @@ func (c *searchList) Run(a *app) error {
 	if c.JSON {
 		return a.printJSON(rows)
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	t := newTable(a, column{head: "strategy"}, column{head: "how it searches"})
 	for _, r := range rows {
 		name := r.Name
 		if r.Argument != "" {
 			name += "[:ARG]"
 			r.Doc += "; ARG is " + r.Argument
 		}
-		fmt.Fprintf(w, "%s\t%s\n", name, r.Doc)
+		if err := t.row(name, r.Doc); err != nil {
+			return err
+		}
 	}
-	return w.Flush()
+	return t.end()
 }

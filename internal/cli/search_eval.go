@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/replay"
@@ -181,10 +180,14 @@ func (c *searchEval) score(a *app, names []string, spaces []*replay.Recording) (
 func thousandths(x float64) float64 { return math.Round(1000*x) / 1000 }
 
 func printScores(a *app, rows []scoreRow) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "strategy\tspace\tscore\t95 %% interval\tseeds\ttrials\town time\n")
+	t := newTable(a, column{head: "strategy"}, column{head: "space"}, column{head: "score", right: true}, column{head: "95 % interval", right: true},
+		column{head: "seeds", right: true}, column{head: "trials", right: true}, column{head: "own time", right: true})
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%.3f\t%.3f to %.3f\t%d\t%.1f\t%.3f s\n", r.Strategy, r.Space, r.Score, r.Low, r.High, r.Seeds, r.Trials, r.Own)
+		err := t.row(r.Strategy, r.Space, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.3f to %.3f", r.Low, r.High),
+			fmt.Sprint(r.Seeds), fmt.Sprintf("%.1f", r.Trials), fmt.Sprintf("%.3f s", r.Own))
+		if err != nil {
+			return err
+		}
 	}
-	return w.Flush()
+	return t.end()
 }

@@ -5,13 +5,13 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -234,19 +234,21 @@ func printSpaces(a *app, choices []lower.Choice) error {
 		fmt.Fprintf(a.stdout, "%s: %s\n", k.Kernel, configurations(k.Count))
 		for _, f := range k.Families {
 			fmt.Fprintf(a.stdout, "  family=%s: %s, %s\n", f.Name, configurations(f.Count), f.Doc)
-			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			t := newTable(a, column{head: "    parameter"}, column{head: "values"})
 			for _, p := range f.Params {
-				fmt.Fprintf(w, "    %s\t%s\n", p.Name, few(p.Values))
+				if err := t.row("    "+p.Name, few(p.Values)); err != nil {
+					return err
+				}
 			}
-			if err := w.Flush(); err != nil {
+			if err := t.end(); err != nil {
 				return err
 			}
 			for _, c := range f.Constraints {
-				fmt.Fprintf(a.stdout, "    %s (%s) leaves out %v: %s\n", c.Name, strings.Join(c.Params, ", "), c.Out, c.Doc)
+				fmt.Fprintf(a.stdout, "    %s (%s) leaves out %s: %s\n", c.Name, strings.Join(c.Params, ", "), quantity.Big(c.Out), c.Doc)
 			}
 		}
 	}
-	fmt.Fprintf(a.stdout, "%v plans of %s\n", s.Plans, count(len(s.Kernels), "kernel"))
+	fmt.Fprintf(a.stdout, "%s plans of %s\n", quantity.Big(s.Plans), count(len(s.Kernels), "kernel"))
 	return nil
 }
 
@@ -254,7 +256,7 @@ func configurations(n *big.Int) string {
 	if n.Cmp(big.NewInt(1)) == 0 {
 		return "1 configuration"
 	}
-	return fmt.Sprintf("%v configurations", n)
+	return quantity.Big(n) + " configurations"
 }
 
 // few names at most ten values.

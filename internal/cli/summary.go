@@ -6,11 +6,11 @@ import (
 	"io"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 )
 
 // summary is what a run prints at its end. The fields of an object are in the
@@ -102,7 +102,7 @@ func (s *summary) print(w io.Writer, outs []*writer) {
 	if s.Iterations > 0 {
 		fmt.Fprintf(w, " %s in", count(s.Iterations, "iteration"))
 	}
-	fmt.Fprintf(w, " %s on %s", seconds(s.Seconds), s.Device)
+	fmt.Fprintf(w, " %s on %s", quantity.Time(s.Seconds), s.Device)
 	if s.GPoints > 0 {
 		fmt.Fprintf(w, ", %s", rate(s.GPoints*1e9))
 	}
@@ -120,21 +120,6 @@ func (s *summary) print(w io.Writer, outs []*writer) {
 		}
 		fmt.Fprintf(w, "  wrote %s\n", strings.Join(o.written, ""))
 	}
-}
-
-// seconds prints a duration as people say it.
-func seconds(s float64) time.Duration {
-	d := time.Duration(s * float64(time.Second))
-	return d.Round(max(time.Microsecond, pow10(d)/1000))
-}
-
-// pow10 returns the largest power of ten nanoseconds up to d.
-func pow10(d time.Duration) time.Duration {
-	p := time.Nanosecond
-	for p <= d/10 {
-		p *= 10
-	}
-	return p
 }
 
 // number is a float64 that JSON can always hold: what is not finite is text.

@@ -24,7 +24,7 @@ type tuneCmd struct {
 	Strategy string        `default:"auto" help:"How to search; random, local and others. Default: auto." placeholder:"NAME"`
 	Budget   time.Duration `help:"Stop after so long, the last measurements included. Default: 60s, or none with --trials." placeholder:"TIME"`
 	Trials   int           `help:"Stop after so many configurations." placeholder:"N"`
-	Target   string        `help:"Stop when the program is so fast: 1e9 updates of cells a second, or with % a part of what memory allows." placeholder:"SPEED"`
+	Target   string        `help:"Stop when the program is so fast: 1e9 updates of cells a second, or with % a part of the copy bound." placeholder:"SPEED"`
 	Seed     uint64        `default:"1" help:"Make other random choices. Default: 1." placeholder:"N"`
 	Out      string        `help:"Write the story, a report, the best plan and a library to a folder: tuning.json, report.html, best.plan, library." placeholder:"DIR"`
 	JSON     bool          `name:"json" help:"Print what happens, an object of JSON on each line."`
@@ -139,7 +139,9 @@ func (c *tuneCmd) Run(a *app) error {
 	}
 	cache.Trim(cacheLimit) // what cannot be removed now will be another time
 	if !c.JSON {
-		printTuning(a, result)
+		if err := printTuning(a, result); err != nil {
+			return err
+		}
 	}
 	if c.Out != "" {
 		list, err := kept.Plans(context.WithoutCancel(a.ctx), about)
@@ -147,7 +149,7 @@ func (c *tuneCmd) Run(a *app) error {
 			return err
 		}
 		h := &harvest{source: src, bound: o.Bound, set: o.Set, about: o.Lab.About(), mode: t.arithmetic, free: c.Free,
-			session: book.session.ID(), limits: c.budgetText(), space: c.spaceText(), commit: a.commit()}
+			session: book.session.ID(), limits: c.budgetText(), space: c.spaceText(), commit: revision()}
 		if err := h.write(c.Out, result, remember(p, list), show.say); err != nil {
 			return err
 		}
@@ -229,38 +231,4 @@ func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
 		return err
 	}
 	return fitsSpaces(c.Strategy, choices)
-}
-
-// printTuning prints the table of plans and the best of them.
-func printTuning(a *app, r *tuner.Result) {
-	fmt.Fprintf(a.stdout, "%s on %s: %s in %s, %.1f a second, %s %s\n",
-		r.Program, r.Device.Name, count(r.Trials, "configuration"), seconds(r.Seconds), r.Rate, r.Device.ID, r.Idleness())
-	if n := fromStore(r); n > 0 {
-		fmt.Fprintf(a.stdout, "  %d not measured: the store knew them (--anew measures again)\n", n)
-	}
-	for _, x := range r.Refusals {
-		fmt.Fprintf(a.stdout, "  %d refused: %s, such as %s\n", x.Count, x.Reason, x.Config)
-	}
-	fmt.Fprintf(a.stdout, "  %-10s %12s %9s  %s\n", "", "GStencil/s", "of copy", "time of a step")
-	for _, c := range r.Contenders {
-		fmt.Fprintf(a.stdout, "  %-10s %12.4g %8.1f%%  %.4g ms (%.4g to %.4g)\n", c.Name, c.GStencils, 100*c.Fraction, 1e3*c.Seconds, 1e3*c.Interval[0], 1e3*c.Interval[1])
-	}
-	fmt.Fprintf(a.stdout, "  %-10s %12.4g %8.1f%%  %.4g GB/s, %.4g bytes a point\n", "copy", r.Bound.GStencils, 100.0, r.Bound.CopyGBs, r.Bound.BytesPerPoint)
-	for _, s := range r.Speedups {
-		fmt.Fprintf(a.stdout, "  %.3f times as fast as %s (%.3f to %.3f)\n", s.Ratio, s.Over, s.Interval[0], s.Interval[1])
-	}
-	fmt.Fprintf(a.stdout, "%s\n", r.Best)
-}
-
-// fromStore counts the trials that the store knew.
-func fromStore(r *tuner.Result) int {
-	n := 0
-	for _, k := range r.Kernels {
-		for _, t := range k.Trials {
-			if t.Known {
-				n++
-			}
-		}
-	}
-	return n
 }

@@ -52,7 +52,7 @@ func reserve(dir string) error {
 
 // write writes all files or none.
 func (h *harvest) write(dir string, r *tuner.Result, known []remembered, say func(format string, args ...any)) error {
-	t := &report.Tuning{Result: *r, File: filepath.Base(h.source.Name), Source: h.source.Text, Session: h.session, Limits: h.limits, Space: h.space, Commit: h.commit, Library: []report.Variant{}}
+	t := &report.Tuning{Result: *r, File: filepath.Base(h.source.Name), Source: h.source.Text, Session: h.session, Limits: h.limits, Space: h.space, Set: h.set, Version: Version, Commit: h.commit, Library: []report.Variant{}}
 	files, variants, err := h.library(r, known)
 	if err != nil {
 		text, _ := split(err)

@@ -78,7 +78,7 @@ func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook,
 			return nil, nil, err
 		}
 	}
-	search := store.Search{Scenario: about, Strategy: c.Strategy, Seed: c.Seed, Budget: c.budgetText(), Space: c.spaceText(), Commit: a.commit()}
+	search := store.Search{Scenario: about, Strategy: c.Strategy, Seed: c.Seed, Budget: c.budgetText(), Space: c.spaceText(), Commit: revision()}
 	if c.Resume == "" {
 		var err error
 		if o.Good, err = good(a, s, about); err != nil {
@@ -92,7 +92,7 @@ func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook,
 	if err != nil {
 		return nil, nil, err
 	}
-	if n.session, err = s.Resume(a.ctx, info.ID, a.commit()); err != nil {
+	if n.session, err = s.Resume(a.ctx, info.ID, revision()); err != nil {
 		return nil, nil, err
 	}
 	if o.Good, err = began(info.Space); err != nil {

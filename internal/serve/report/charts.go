@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+
+	"github.com/gridloom/gridloom/internal/run/quantity"
 )
 
 // Convergence draws every trial at the time at which it ended and the best
@@ -28,7 +30,7 @@ func (k *Kernel) Convergence() template.HTML {
 	c.axes("seconds since the start", "GStencil/s")
 	if k.Bound > 0 {
 		at := c.py(Speed(k.Points, k.Bound))
-		fmt.Fprintf(&c.b, `<line class="bound" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text class="tick" x="%.1f" y="%.1f" text-anchor="end">roofline</text>`,
+		fmt.Fprintf(&c.b, `<line class="bound" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text class="tick" x="%.1f" y="%.1f" text-anchor="end">copy bound</text>`,
 			c.left, c.width-c.right, at, at, c.width-c.right, at-4)
 	}
 	// A long search has more trials than a page has room for: those that share
@@ -76,15 +78,15 @@ func (k *Kernel) Distribution() template.HTML {
 		counts[at]++
 		most = max(most, counts[at])
 	}
-	c := newChart(scale{lo: 0, hi: 1}, scale{lo: 0, hi: float64(most) * 1.05}, "how many trials reached which part of the best speed")
+	c := newChart(scale{lo: 0, hi: 1}, scale{lo: 0, hi: float64(most) * 1.05, whole: true}, "how many trials reached which part of the best speed")
 	c.axes("part of the best speed", "trials")
 	for i, n := range counts {
 		if n == 0 {
 			continue
 		}
 		x0, x1, y := c.px(float64(i)/bins), c.px(float64(i+1)/bins), c.py(float64(n))
-		fmt.Fprintf(&c.b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%d trials between %s and %s</title></rect>`,
-			x0+1, y, x1-x0-2, c.py(0)-y, n, short(float64(i)/bins), short(float64(i+1)/bins))
+		fmt.Fprintf(&c.b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s between %s and %s</title></rect>`,
+			x0+1, y, x1-x0-2, c.py(0)-y, quantity.Count(n, "trial"), short(float64(i)/bins), short(float64(i+1)/bins))
 	}
 	return c.end()
 }

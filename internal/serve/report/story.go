@@ -7,80 +7,60 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/tune/importance"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // Story is what a tuning run did, as far as a reader of the report wants it.
 // All times are in seconds, of one step of the program or of one launch of a
 // kernel; speeds are in GStencil/s, billions of updated points a second.
 type Story struct {
-	Program string `json:"program"`
-	Source  string `json:"source"`
-	// Facts are lines for the head of the page: device, driver, sizes, seed.
-	Facts    []Fact    `json:"facts"`
-	Started  time.Time `json:"started"`
-	Finished bool      `json:"finished"` // not interrupted
-	Wall     float64   `json:"wall"`     // how long it took
-	Idle     float64   `json:"idle"`     // the fraction of it in which the device did nothing
-	Again    float64   `json:"again"`    // and in which it checked again what it knew, while nothing else was ready
-	Points   float64   `json:"points"`   // that one step of the program updates
-	// Bound is the time of a step at the roofline; 0 if it is not known.
-	Bound float64 `json:"bound"`
-	// Plans are whole programs that were timed against each other at the end,
-	// the plan that was found among them.
-	Plans   []Plan   `json:"plans"`
-	Kernels []Kernel `json:"kernels"`
+	Program  string
+	Headline string
+	Summary  string // how fast the best plan is, where
+	Source   string
+	// Facts are lines about the search: device, driver, sizes, seed.
+	Facts    []Fact
+	Started  time.Time
+	Finished bool    // not interrupted
+	Wall     float64 // how long it took
+	Idle     float64 // the fraction of it in which the device did nothing
+	Again    float64 // and in which it checked again what it knew, while nothing else was ready
+	// Table and Bars are of whole programs that were timed against each other at
+	// the end.
+	Table   Table
+	Bars    Bars
+	Bound   string // what bounds the speed, or why nothing does
+	Plans   []Fact
+	Uses    []Use
+	Kernels []Kernel
+	Maker   string
 }
 
-// Fact is a line for the head of the page.
-type Fact struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
-}
-
-// Plan is a way to run the whole program, with its time and the 95 % interval
-// of that.
-type Plan struct {
-	Name    string  `json:"name"` // "default", "expert", "best"
-	Text    string  `json:"text"`
-	Seconds float64 `json:"seconds"`
-	Low     float64 `json:"low"`
-	High    float64 `json:"high"`
-	// Gain is how many times faster than the first plan it is, with its
-	// interval, if the two were timed side by side.
-	Gain     float64 `json:"gain,omitempty"`
-	GainLow  float64 `json:"gain_low,omitempty"`
-	GainHigh float64 `json:"gain_high,omitempty"`
-}
+// Fact is a name with what there is to say of it.
+type Fact struct{ Name, Text string }
 
 // Kernel is a kernel whose configurations were searched.
 type Kernel struct {
-	Name   string  `json:"name"`
-	Points float64 `json:"points"` // that a launch updates
-	Bound  float64 `json:"bound"`  // time of a launch at the roofline, or 0
+	Name   string
+	Points float64 // that a launch updates
+	Bound  float64 // time of a launch at the copy bound, or 0
 	// Space says how large the space is that was searched.
-	Space  string  `json:"space"`
-	Trials []Trial `json:"trials"` // in the order in which they ended
+	Space      string
+	Trials     []Trial // in the order in which they ended
+	Importance []importance.Parameter
 }
 
 // Trial is a configuration and what became of it.
 type Trial struct {
-	At     float64 `json:"at"` // seconds after the start at which it ended
-	Config string  `json:"config"`
+	At     float64 // seconds after the start at which it ended
+	Config string
 	// Settings are the configuration's parameters, in its order.
-	Settings  []Setting `json:"settings"`
-	Refused   string    `json:"refused,omitempty"` // the class of the reason; empty if it ran right
-	Reason    string    `json:"reason,omitempty"`
-	Seconds   float64   `json:"seconds,omitempty"`
-	Low       float64   `json:"low,omitempty"`
-	High      float64   `json:"high,omitempty"`
-	Registers int       `json:"registers,omitempty"`
-	Spills    int       `json:"spills,omitempty"`
-}
-
-// Setting is a parameter's value.
-type Setting struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Settings []tuner.Setting
+	Refused  string // the class of the reason; empty if it ran right
+	Reason   string
+	Seconds  float64
 }
 
 // value returns a trial's setting of a name; "" if it has none.
@@ -111,19 +91,6 @@ func (k *Kernel) Best() (Trial, bool) {
 		return Trial{}, false
 	}
 	return slices.MinFunc(list, func(a, b Trial) int { return cmp.Compare(a.Seconds, b.Seconds) }), true
-}
-
-// Names returns the parameters that occur, in the order in which they appear.
-func (k *Kernel) Names() []string {
-	var names []string
-	for _, t := range k.Trials {
-		for _, s := range t.Settings {
-			if !slices.Contains(names, s.Name) {
-				names = append(names, s.Name)
-			}
-		}
-	}
-	return names
 }
 
 // Speed returns GStencil/s at a time.

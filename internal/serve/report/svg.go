@@ -18,7 +18,10 @@ type chart struct {
 }
 
 // scale maps values to the unit interval.
-type scale struct{ lo, hi float64 }
+type scale struct {
+	lo, hi float64
+	whole  bool // only whole numbers are values
+}
 
 func (s scale) at(v float64) float64 { return (v - s.lo) / (s.hi - s.lo) }
 
@@ -32,6 +35,9 @@ func (s scale) ticks(about int) []float64 {
 			break
 		}
 	}
+	if s.whole {
+		step = max(step, 1)
+	}
 	for n := math.Ceil(s.lo/step - 1e-9); n*step <= s.hi*(1+1e-9); n++ {
 		list = append(list, n*step)
 	}
@@ -39,7 +45,7 @@ func (s scale) ticks(about int) []float64 {
 }
 
 func newChart(x, y scale, title string) *chart {
-	c := &chart{width: 640, height: 300, left: 62, bottom: 44, right: 14, top: 12, x: x, y: y}
+	c := &chart{width: 420, height: 260, left: 52, bottom: 42, right: 12, top: 12, x: x, y: y}
 	fmt.Fprintf(&c.b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, c.width, c.height, template.HTMLEscapeString(title))
 	return c
 }
@@ -53,12 +59,12 @@ func (c *chart) py(v float64) float64 {
 // axes draws both axes with their ticks and names.
 func (c *chart) axes(x, y string) {
 	base := c.height - c.bottom
-	for _, v := range c.y.ticks(6) {
+	for _, v := range c.y.ticks(5) {
 		at := c.py(v)
 		fmt.Fprintf(&c.b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, c.left, c.width-c.right, at, at)
 		fmt.Fprintf(&c.b, `<text class="tick" x="%.1f" y="%.1f" text-anchor="end">%s</text>`, c.left-6, at+4, short(v))
 	}
-	for _, v := range c.x.ticks(8) {
+	for _, v := range c.x.ticks(6) {
 		at := c.px(v)
 		fmt.Fprintf(&c.b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, at, at, base, base+4)
 		fmt.Fprintf(&c.b, `<text class="tick" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, at, base+17, short(v))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -15,12 +16,12 @@ import (
 func found() *Tuning {
 	contender := func(name, plan string, seconds ...float64) tuner.Contender {
 		m := measure.Median(seconds)
-		return tuner.Contender{Name: name, Plan: plan, Times: seconds, Seconds: m, Interval: measure.Mean(seconds), GStencils: 1e6 / m / 1e9}
+		return tuner.Contender{Name: name, Plan: plan, Times: seconds, Seconds: m, GStencils: 1e6 / m / 1e9} // the rest follows
 	}
 	trial := func(at float64, config, verdict, reason string, seconds float64) tuner.Outcome {
 		return tuner.Outcome{At: at, Config: config, Verdict: verdict, Reason: reason, Message: "it\n  failed", Seconds: seconds, Low: seconds * 0.9, High: seconds * 1.1}
 	}
-	return &Tuning{
+	t := &Tuning{
 		Result: tuner.Result{
 			Program: "heat", Device: measure.About{ID: "cpu", Name: "a processor", Compiler: "cc", Arithmetic: "contract"},
 			Sizes: []tuner.Size{{Name: "N", Value: 1000}, {Name: "M", Value: 1000}}, Strategy: "auto", Seed: 3, Started: "2026-11-20T09:30:00Z",
@@ -40,37 +41,41 @@ func found() *Tuning {
 			},
 			Best: "heat[0:1]@1{block=8x0}",
 		},
-		File: "heat.loom", Source: "double u[N,M];", Session: "0f3c5a7b9d1e", Limits: "20s, 30 trials", Space: "limit threads<=2", Commit: "abc",
+		File: "heat.loom", Source: "double u[N,M];", Session: "0f3c5a7b9d1e", Limits: "20s, 30 trials", Space: "limit threads<=2", Version: "1.2.3", Commit: "abc",
+		Set:     map[string]string{"N": "1000", "M": "1000"},
 		Library: []Variant{{Plan: "threads=1", Sizes: "N=10,M=10", Cells: 100}, {Plan: "threads=2", Sizes: "N=1000,M=1000", Cells: 1e6, From: 1e4, Seconds: 2e-4}},
 	}
+	t.Complete()
+	return t
 }
 
 func TestStoryOfSearch(t *testing.T) {
 	s := found().Story()
-	if s.Program != "heat.loom" || s.Finished || s.Wall != 12 || s.Idle != 0.25 || s.Points < 999999 || s.Points > 1000001 || s.Started.Hour() != 9 {
+	if s.Program != "heat.loom" || s.Finished || s.Wall != 12 || s.Idle != 0.25 || s.Started.Hour() != 9 {
 		t.Errorf("%+v", s)
 	}
-	if s.Bound < 1.59e-4 || s.Bound > 1.61e-4 || s.Kernels[0].Bound < 1.59e-4 || s.Kernels[0].Bound > 1.61e-4 {
-		t.Errorf("the bounds are %g and %g s", s.Bound, s.Kernels[0].Bound)
+	if b := s.Kernels[0].Bound; b < 1.59e-4 || b > 1.61e-4 {
+		t.Errorf("the bound is %g s", b)
 	}
-	var plans, facts, trials []string
-	for _, r := range s.Rows() {
-		plans = append(plans, fmt.Sprintf("%s %.3f", r.Name, r.Gain))
-		if !(r.GainLow <= r.Gain && r.Gain <= r.GainHigh) {
-			t.Errorf("%+v", r)
-		}
-	}
+	var facts, trials []string
 	// Rounds are compared one by one, so that their scatter does not matter.
-	if got, want := strings.Join(plans, ", "), "default 1.000, plain 0.500, best 2.000, other 1 1.354"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	want := Table{Best: 0, Head: []string{"plan", "GStencil/s", "time of a step", "times the default", "95 % interval", "of the copy bound"}, Rows: [][]string{
+		{"found 1 (best)", "4.762", "210.0 µs", "2.000", "2.000 to 2.000", "76.2 %"},
+		{"other 1", "3.226", "310.0 µs", "1.355", "1.287 to 1.427", "51.6 %"},
+		{"default", "2.381", "420.0 µs", "1.000", "–", "38.1 %"},
+		{"plain", "1.190", "840.0 µs", "0.500", "0.500 to 0.500", "19.0 %"},
+		{"copy bound", "6.250", "160.0 µs", "2.625", "–", "100.0 %"},
+	}}
+	if !reflect.DeepEqual(s.Table, want) {
+		t.Errorf("%v\nwant\n%v", s.Table, want)
 	}
 	for _, f := range s.Facts {
 		facts = append(facts, f.Name+": "+f.Text)
 	}
 	for _, want := range []string{
 		"device: cpu (a processor)", "sizes: N=1000 M=1000", "search: auto, seed 3: 4 configurations, 2.0 a second", "until: 20s, 30 trials", "only: limit threads<=2",
-		"session: 0f3c5a7b9d1e of the store, by Gridloom abc", "checked: heat: as it should be",
-		"library: from 0 cells on: threads=1", "library: from 10000 cells on: threads=2 (200 µs at N=1000,M=1000)",
+		"session: 0f3c5a7b9d1e of the store", "checked: heat: as it should be",
+		"library: from 0 cells on: threads=1", "library: from 10,000 cells on: threads=2 (200.0 µs at N=1000,M=1000)",
 	} {
 		if !strings.Contains(strings.Join(facts, "\n")+"\n", want+"\n") {
 			t.Errorf("no %q in %q", want, facts)
@@ -115,21 +120,48 @@ func TestReadTuning(t *testing.T) {
 	}
 }
 
-// A single sample, or one that scatters widely, still has an interval around it.
-func TestAround(t *testing.T) {
-	for _, c := range []struct {
-		middle    float64
-		i         measure.Interval
-		times     []float64
-		low, high float64
-	}{
-		{2, measure.Interval{1, 3}, []float64{2}, 1, 3},
-		{2, measure.Interval{2.5, 3}, []float64{2, 3, 3}, 2, 3},
-		{2, measure.Interval{0, 1.5}, []float64{1, 2, 9}, 1, 2},
-		{2, measure.Interval{2, 2}, []float64{2}, 2, 2},
-	} {
-		if low, high := around(c.middle, c.i, c.times); low != c.low || high != c.high {
-			t.Errorf("%+v: %g to %g", c, low, high)
+// Bars and their intervals stay within the drawing, whatever the intervals are.
+func TestBars(t *testing.T) {
+	x := found()
+	x.Contenders = append(x.Contenders, tuner.Contender{Name: "found 9", Gain: tuner.Gain{Ratio: 0.9, Interval: measure.Interval{0.01, 90}}})
+	b := barsOf(&x.Result)
+	if len(b.List) != 5 || !(0 < b.One && b.One < 100) {
+		t.Fatalf("%+v", b)
+	}
+	for _, c := range b.List {
+		if c.Length <= 0 || c.Length > 100 || c.Low < 0 || c.Gap < 0 || c.Low+c.Gap > 100.01 {
+			t.Errorf("%+v", c)
 		}
+		if c.Base && (c.Length != b.One || c.Gap != 0) || c.Best != (c.Name == "found 1 (best)") {
+			t.Errorf("%+v", c)
+		}
+	}
+	if got := string(b.List[0].Whisker() + b.Style()); !strings.HasPrefix(got, "left:") || !strings.Contains(got, "%;width:") {
+		t.Error(got)
+	}
+}
+
+// Commands are what a shell takes for the words that are meant.
+func TestCommands(t *testing.T) {
+	x := found()
+	x.File, x.Set, x.Device.ID, x.Device.Arithmetic, x.Library, x.Session = "it's; rm -rf.loom", map[string]string{"a": "2 * 3"}, "cuda:0", "fast", nil, ""
+	list := x.Uses()
+	want := `gridloom run 'it'\''s; rm -rf.loom' --set 'a=2 * 3' --device cuda:0 --fp fast --plan @best.plan`
+	if len(list) != 1 || list[0].Commands[0] != want {
+		t.Errorf("%q, want %s", list, want)
+	}
+}
+
+// Figures of stories that were written without them are derived from the times.
+func TestStoryWithoutFigures(t *testing.T) {
+	x := found()
+	want := x.Contenders[0]
+	for i := range x.Contenders {
+		x.Contenders[i].Gain = tuner.Gain{}
+	}
+	x.Verdict = nil
+	x.Complete()
+	if got := x.Contenders[0]; got.Gain != want.Gain || x.Verdict == nil || x.Verdict.Name != "found 1" {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -37,10 +37,10 @@ type coded struct {
 	rates  []float64 // by round
 }
 
-// speed returns the mean of the rounds that nothing disturbed, with its interval.
-func (c *coded) speed() (mean, low, high float64) {
-	i := measure.Mean(measure.Undisturbed(c.rates))
-	return i.Middle(), max(0, i[0]), i[1]
+// speed returns the median of the rounds, with its interval.
+func (c *coded) speed() (median, low, high float64) {
+	m, i := measure.Typical(c.rates)
+	return m, i[0], i[1]
 }
 
 // over returns the ratio of two speeds, round by round.

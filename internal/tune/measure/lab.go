@@ -32,6 +32,9 @@ type About struct {
 	Shared  bool          `json:"-"`
 	Workers int           `json:"workers"` // that compile at the same time
 	Least   time.Duration `json:"-"`       // of a batch: enough for the timer
+	// CacheBytes is what stays in a cache from one sweep over a grid to the next;
+	// 0 if that is not known.
+	CacheBytes int64 `json:"cache_bytes,omitempty"`
 }
 
 // Text is a source to compile.

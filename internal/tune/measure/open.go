@@ -70,6 +70,7 @@ func openCPU(ctx context.Context, o Options, a About) (Lab, error) {
 	}
 	a.Name = Processor()
 	a.Compiler, a.Dialect, a.Shared, a.Least = c.Version, emit.C, true, leastOnCPU
+	a.CacheBytes = cpu.CacheBytes(os.DirFS("/"), cpu.Threads())
 	return &station{maker: &processor{c, o}, about: a}, nil
 }
 
@@ -123,6 +124,7 @@ func openCUDA(n int, o Options, a About) (Lab, error) {
 	a.Name, a.Driver, a.Compiler = m.gpu.Name, m.gpu.Driver, "NVRTC "+compiler.Version
 	a.Dialect = emit.CUDA
 	a.Machine, a.Lacks = a.Dialect.On(m.gpu.Machine())
+	a.CacheBytes = m.gpu.L2
 	return &station{maker: m, about: a}, nil
 }
 
@@ -156,7 +158,7 @@ func openOpenCL(n int, o Options, a About) (Lab, error) {
 	a.Dialect, a.Shared = emit.OpenCL, p.Unified
 	a.Machine, a.Lacks = a.Dialect.On(p.Machine())
 	if a.Shared {
-		a.Least = leastOnCPU
+		a.Least, a.CacheBytes = leastOnCPU, cpu.CacheBytes(os.DirFS("/"), cpu.Threads())
 	}
 	workers, err := pool.OpenOpenCL(pool.Options{Cache: o.Cache, Workers: o.Workers, Deadline: o.Compile}, n)
 	if err != nil {

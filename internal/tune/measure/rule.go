@@ -70,5 +70,6 @@ func (r Rule) decided(times []float64) bool {
 	if times[0] > slower*best {
 		return true
 	}
-	return len(times) >= fewest && Mean(times)[0] > r.Best[1]
+	_, interval := Typical(times)
+	return len(times) >= fewest && interval[0] > r.Best[1]
 }

@@ -56,8 +56,8 @@ func Mean(x []float64) Interval {
 	return Interval{mean - half, mean + half}
 }
 
-// Middle returns the middle of the interval.
-func (a Interval) Middle() float64 { return (a[0] + a[1]) / 2 }
+// Middle returns the geometric middle of an interval of positive numbers.
+func (a Interval) Middle() float64 { return math.Sqrt(a[0] * a[1]) }
 
 // Apart reports whether two intervals have no value in common.
 func (a Interval) Apart(b Interval) bool { return a[0] > b[1] || b[0] > a[1] }
@@ -65,18 +65,53 @@ func (a Interval) Apart(b Interval) bool { return a[0] > b[1] || b[0] > a[1] }
 // String prints the ends.
 func (a Interval) String() string { return fmt.Sprintf("%.4g to %.4g", a[0], a[1]) }
 
-// Ratio returns x[i] / y[i], of samples that were taken side by side, with its
-// interval, by logarithms: a ratio is as likely to be twice as half.
-func Ratio(x, y []float64) (float64, Interval) {
-	var logs []float64
-	for i := range min(len(x), len(y)) {
-		logs = append(logs, math.Log(x[i]/y[i]))
-	}
-	if len(logs) == 0 {
+// Typical returns the median of positive samples, and its 95 % interval. The
+// median is the geometric mean of the two middle samples if their number is even:
+// a time is as likely to be twice as half.
+//
+// The interval is Student's, of the logarithms, around the median. From six
+// samples on it goes no further than the samples do, which hold the true median
+// between them 97 times out of 100 whatever the distribution is: where many are
+// disturbed, Student's says next to nothing. It always holds the median, and never
+// reaches zero. A single sample tells nothing about its scatter: its interval is
+// the sample alone.
+func Typical(x []float64) (float64, Interval) {
+	n := len(x)
+	if n == 0 {
 		return math.NaN(), Interval{math.NaN(), math.NaN()}
 	}
-	m := Mean(Undisturbed(logs))
-	return math.Exp(m.Middle()), Interval{math.Exp(m[0]), math.Exp(m[1])}
+	logs := make([]float64, n)
+	for i, v := range x {
+		logs[i] = math.Log(v)
+	}
+	s := slices.Sorted(slices.Values(x))
+	middle := s[n/2]
+	if n%2 == 0 {
+		middle = math.Sqrt(middle * s[n/2-1])
+	}
+	mean := Mean(Undisturbed(logs))
+	factor := math.Exp(medianError * (mean[1] - mean[0]) / 2)
+	i := Interval{middle / factor, middle * factor}
+	if n >= 6 {
+		i[0], i[1] = max(i[0], s[0]), min(i[1], s[n-1])
+	}
+	return middle, i
+}
+
+// medianError is the standard error of a median over that of a mean, for samples
+// that scatter normally: the root of pi/2, and a little more, since Undisturbed
+// also leaves out some that nothing has disturbed. With it 93 to 98 % of all
+// intervals hold the true median.
+const medianError = 1.35
+
+// Ratio returns the median of x[i] / y[i], of samples that were taken side by
+// side, with its interval.
+func Ratio(x, y []float64) (float64, Interval) {
+	ratios := make([]float64, min(len(x), len(y)))
+	for i := range ratios {
+		ratios[i] = x[i] / y[i]
+	}
+	return Typical(ratios)
 }
 
 // disturbed is how many median absolute deviations from the median a sample

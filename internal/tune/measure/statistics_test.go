@@ -86,6 +86,66 @@ func TestRatio(t *testing.T) {
 	}
 }
 
+// Typical's interval holds the true median about 95 times out of 100, also if one
+// sample in four was disturbed: ratios of times are as likely to be too small as
+// too large then.
+func TestCoverageOfTypical(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, disturbed := range []float64{0, 0.1, 0.25} {
+		for _, n := range []int{2, 3, 5, 7, 12, 25} {
+			inside := 0
+			for range 4000 {
+				x := make([]float64, n)
+				for i := range x {
+					x[i] = 10 * math.Exp(0.05*rng.NormFloat64())
+					if rng.Float64() < disturbed {
+						x[i] *= math.Pow(1+2*rng.Float64(), float64(2*rng.IntN(2)-1))
+					}
+				}
+				m, i := Typical(x)
+				if !(0 < i[0] && i[0] <= m && m <= i[1]) {
+					t.Fatalf("%v: %v, %v", x, m, i)
+				}
+				if i[0] <= 10 && 10 <= i[1] {
+					inside++
+				}
+			}
+			if part := float64(inside) / 4000; part < 0.93 {
+				t.Errorf("%d samples, %g of them disturbed: %.3f", n, disturbed, part)
+			}
+		}
+	}
+}
+
+// A median lies in its interval, and no interval begins at zero, however the
+// samples scatter.
+func TestTypical(t *testing.T) {
+	for _, c := range []struct {
+		x         []float64
+		m, lo, hi float64 // 0: anything
+	}{
+		{[]float64{2}, 2, 2, 2},
+		{[]float64{1, 4}, 2, 0, 0},
+		{[]float64{1, 1, 100}, 1, 0, 0}, // the interval of the mean reaches far below zero
+		{[]float64{1, 1, 1, 1, 1, 1, 9, 9, 9}, 1, 0, 0},
+		{[]float64{3, 3, 3, 3, 3, 3, 50}, 3, 3, 3}, // one was disturbed
+	} {
+		m, i := Typical(c.x)
+		if math.Abs(m-c.m) > 1e-12 || !(0 < i[0] && i[0] <= m*(1+1e-12) && m <= i[1]*(1+1e-12)) {
+			t.Errorf("%v: %v, %v", c.x, m, i)
+		}
+		if c.lo > 0 && (math.Abs(i[0]-c.lo) > 1e-9 || math.Abs(i[1]-c.hi) > 1e-9) {
+			t.Errorf("%v: %v", c.x, i)
+		}
+		if s := slices.Sorted(slices.Values(c.x)); len(s) > 5 && (i[0] < s[0] || i[1] > s[len(s)-1]) {
+			t.Errorf("%v: %v goes beyond all samples", c.x, i)
+		}
+	}
+	if m, i := Typical(nil); m == m || i[0] == i[0] {
+		t.Errorf("%v %v of nothing", m, i)
+	}
+}
+
 func TestApart(t *testing.T) {
 	for _, test := range []struct {
 		a, b Interval

@@ -170,7 +170,11 @@ func decided(list []*rival) bool {
 		return true
 	}
 	s := slices.Clone(list)
-	slices.SortStableFunc(s, func(a, b *rival) int { return compare(measure.Median(a.times), measure.Median(b.times)) })
+	relative := map[*rival]float64{}
+	for _, r := range list {
+		relative[r], _ = measure.Ratio(r.times, list[0].times)
+	}
+	slices.SortStableFunc(s, func(a, b *rival) int { return compare(relative[a], relative[b]) })
 	_, ratio := measure.Ratio(s[1].times, s[0].times)
 	return ratio[0] > 1
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -98,7 +99,7 @@ func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding,
 	if err != nil {
 		return m, "", err
 	}
-	return o.margins(t.subject.bound), fmt.Sprintf("%s: %d cells of the plain kernels agree with the reference executor at %s", st.stage.Name, cells, sizesText(small)), nil
+	return o.margins(t.subject.bound), fmt.Sprintf("%s: %s of the plain kernels agree with the reference executor at %s", st.stage.Name, quantity.Count(cells, "cell"), sizesText(small)), nil
 }
 
 func sizesText(b *ir.Binding) string {
@@ -123,31 +124,6 @@ func (t *tuning) expect(ctx context.Context, stage int) error {
 		return fmt.Errorf("the plain kernels: %w", err)
 	}
 	t.expects = stage
-	return nil
-}
-
-// Copies are of so much at most: enough to tell the memory's speed.
-const mostCopied = 2 << 30
-
-// roofline measures what a copy reaches.
-func (t *tuning) roofline(ctx context.Context) error {
-	b := &t.result.Bound
-	b.BytesPerPoint = t.traffic() / t.updates()
-	most := 0.0
-	for _, st := range t.stages {
-		most = max(most, float64(st.points)*st.bytes)
-	}
-	b.Bytes = min(mostCopied, max(1<<12, int64(most/2)))
-	best := 0.0
-	for range 3 {
-		s, err := t.lab.Copy(ctx, b.Bytes, t.about.Least)
-		if err != nil {
-			return err
-		}
-		best = max(best, 2*float64(b.Bytes)/s/1e9)
-	}
-	b.CopyGBs, b.GStencils = best, best/b.BytesPerPoint
-	t.bound = b.GStencils
 	return nil
 }
 
@@ -294,7 +270,6 @@ func (t *tuning) final(ctx context.Context) error {
 	t.judge(rivals)
 	t.leftOut(rivals)
 	if sized := t.forAllSizes(ctx, rivals); sized != nil {
-		t.result.Contenders, t.result.Speedups = []Contender{}, []Speedup{}
 		t.judge(append(rivals, sized))
 	}
 	if len(t.result.Contenders) == 0 && (ctx.Err() == nil || !t.byTrials()) {
@@ -352,11 +327,11 @@ func (t *tuning) rivals() []*rival {
 	o.Plan = t.given
 	var list []*rival
 	first, err := lower.Plan(t.subject.bound.Program, o)
-	list = append(list, &rival{name: "default", plan: first, err: err, needed: true, found: true})
+	list = append(list, &rival{name: defaultName, plan: first, err: err, needed: true, found: true})
 	usual := t.usual
 	list = append(list, t.experts()...)
 	if t.about.Target == lower.CPU {
-		list = append(list, &rival{name: "plain", plan: t.plainPlan(), plain: true})
+		list = append(list, &rival{name: plainName, plan: t.plainPlan(), plain: true})
 	}
 	for n := range finalists {
 		plan, changed := usual, false
@@ -379,48 +354,6 @@ func (t *tuning) rivals() []*rival {
 		}
 	}
 	return list
-}
-
-// judge words the result of the duel.
-func (t *tuning) judge(rivals []*rival) {
-	r := t.result
-	for _, x := range rivals {
-		c := Contender{Name: x.name, Plan: x.plan.String(), Times: x.times, Checks: checksOfTry + t.checks(x)}
-		if x.err != nil || len(x.times) == 0 {
-			if x.err != nil {
-				c.Failed = x.err.Error()
-			}
-			continue
-		}
-		c.Seconds, c.Interval = measure.Median(x.times), measure.Mean(measure.Undisturbed(x.times))
-		c.Interval[0] = max(c.Interval[0], 0)
-		c.GStencils = t.updates() / c.Seconds / 1e9
-		if t.bound > 0 {
-			c.Fraction = c.GStencils / t.bound
-		}
-		r.Contenders = append(r.Contenders, c)
-	}
-	if len(r.Contenders) == 0 {
-		return
-	}
-	// Rounds are compared one by one: what slows one down slows down all.
-	first := r.Contenders[0].Times
-	relative := func(c Contender) float64 {
-		v, _ := measure.Ratio(c.Times, first)
-		return v
-	}
-	slices.SortStableFunc(r.Contenders, func(a, b Contender) int { return compare(relative(a), relative(b)) })
-	best := slices.IndexFunc(r.Contenders, func(c Contender) bool { return c.Name != "plain" && t.allowed(c.Plan) })
-	if best < 0 {
-		return
-	}
-	r.Best = r.Contenders[best].Plan
-	for _, c := range r.Contenders {
-		if c.Name == "default" || c.Name == "expert" || c.Name == "plain" {
-			ratio, i := measure.Ratio(c.Times, r.Contenders[best].Times)
-			r.Speedups = append(r.Speedups, Speedup{c.Name, ratio, i})
-		}
-	}
 }
 
 // allowed reports whether a plan has configurations of the spaces that were
@@ -446,6 +379,9 @@ func (t *tuning) finish(interrupted bool) {
 	r.Trials, r.Rate, r.Idle, r.Rechecked = t.counts.trials, t.rate(), t.idlePart(), t.recheckedPart()
 	r.Compilers = t.works.sum()
 	r.Refusals = t.counts.refusals()
+	for i := range r.Kernels {
+		r.Kernels[i].weigh()
+	}
 	r.Totals = map[string]int{"good": t.counts.good, "wrong": t.counts.wrong, "trials": t.counts.trials}
 	t.event(Event{Kind: EventResult, Result: r})
 }

@@ -96,9 +96,7 @@ func (k *kernelSearch) leisure(ctx context.Context) bool {
 // timed takes in more times of a contender.
 func (k *kernelSearch) timed(a *attempt, times ...float64) {
 	o := a.outcome
-	o.Times = append(o.Times, times...)
-	i := measure.Mean(measure.Undisturbed(o.Times))
-	o.Seconds, o.Low, o.High = measure.Median(o.Times), max(i[0], 0), i[1]
+	o.timed(append(o.Times, times...))
 	k.order()
 }
 

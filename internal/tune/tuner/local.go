@@ -6,6 +6,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -61,8 +62,8 @@ func (t *tuning) settleLocals(ctx context.Context) error {
 	}
 	text := fmt.Sprintf("local grids are %s: ", words)
 	if len(stored.times) > 0 {
-		text += fmt.Sprintf("%.4g ms a step with defaults if they are stored, and ", 1e3*measure.Median(stored.times))
+		text += fmt.Sprintf("%s a step with defaults if they are stored, and ", quantity.Time(measure.Median(stored.times)))
 	}
-	t.note("%s%.4g ms if they are fused", text, 1e3*measure.Median(other.times))
+	t.note("%s%s if they are fused", text, quantity.Time(measure.Median(other.times)))
 	return nil
 }

@@ -391,13 +391,18 @@ func outcomeOf(t measure.Trial, err error) Outcome {
 		}
 		return o
 	}
-	i := measure.Mean(measure.Undisturbed(t.Times))
-	o.Seconds, o.Low, o.High = measure.Median(t.Times), max(i[0], 0), i[1] // no time is negative, whatever few samples say
-	o.Times, o.Runs, o.Early = t.Times, t.Launches, t.Early
+	o.timed(t.Times)
+	o.Runs, o.Early = t.Launches, t.Early
 	o.Cells, o.Difference, o.Condition = t.Agreement.Cells, t.Agreement.Largest, t.Condition
 	o.Checks = checksOfTry
 	o.Resources = t.Resources
 	return o
+}
+
+// timed takes in the times of all batches.
+func (o *Outcome) timed(times []float64) {
+	median, i := measure.Typical(times)
+	o.Times, o.Seconds, o.Low, o.High = times, median, i[0], i[1]
 }
 
 // reasonOf is the word by which refusals are counted.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/gridloom/gridloom/internal/tune/importance"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -23,7 +24,7 @@ type Result struct {
 	Kernels     []KernelResult `json:"kernels"`
 	Contenders  []Contender    `json:"contenders"` // timed side by side at the end, the fastest first
 	Best        string         `json:"best"`       // the plan
-	Speedups    []Speedup      `json:"speedups"`
+	Verdict     *Verdict       `json:"verdict,omitempty"`
 	Bound       Bound          `json:"bound"`
 	Trials      int            `json:"trials"`
 	Rate        float64        `json:"trials_per_s"`
@@ -57,43 +58,17 @@ type Size struct {
 
 // KernelResult is the search for one kernel.
 type KernelResult struct {
-	Kernel         string    `json:"kernel"`
-	Configurations string    `json:"configurations"`
-	Share          float64   `json:"share"`           // of the program's time, with defaults
-	Points         int64     `json:"points"`          // that a run updates
-	Bytes          float64   `json:"bytes_per_point"` // that it cannot do without
-	Default        string    `json:"default"`
-	Best           string    `json:"best"`
-	Params         []string  `json:"parameters"`
-	Trials         []Outcome `json:"trials"`
-}
-
-// Contender is a plan that was timed side by side with others.
-type Contender struct {
-	Name      string           `json:"name"` // default, expert, plain, found 1, all sizes, other 1
-	Plan      string           `json:"plan"`
-	Times     []float64        `json:"times"` // seconds of an update of the program, by round
-	Seconds   float64          `json:"seconds"`
-	Interval  measure.Interval `json:"interval"`
-	GStencils float64          `json:"gstencils"` // 1e9 updates of cells a second
-	Fraction  float64          `json:"fraction_of_bound,omitempty"`
-	Checks    int              `json:"checks,omitempty"` // how often all cells were compared, by the search and at the end
-	Failed    string           `json:"failed,omitempty"`
-}
-
-// Speedup is the best against another contender.
-type Speedup struct {
-	Over     string           `json:"over"`
-	Ratio    float64          `json:"ratio"`
-	Interval measure.Interval `json:"interval"`
-}
-
-// Bound is the roofline: what memory allows if every cell moves once.
-type Bound struct {
-	CopyGBs       float64 `json:"copy_gb_per_s"` // read and written, measured here
-	BytesPerPoint float64 `json:"bytes_per_point"`
-	GStencils     float64 `json:"gstencils"`
-	Bytes         int64   `json:"copied_bytes"`
+	Kernel         string   `json:"kernel"`
+	Configurations string   `json:"configurations"`
+	Share          float64  `json:"share"`           // of the program's time, with defaults
+	Points         int64    `json:"points"`          // that a run updates
+	Bytes          float64  `json:"bytes_per_point"` // that it cannot do without
+	Default        string   `json:"default"`
+	Best           string   `json:"best"`
+	Params         []string `json:"parameters"`
+	// Importance is of the parameters that had more than one value in the trials.
+	Importance []importance.Parameter `json:"importance,omitempty"`
+	Trials     []Outcome              `json:"trials"`
 }
 
 // Refusal counts the configurations that were refused for a reason.

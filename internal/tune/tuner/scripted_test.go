@@ -36,6 +36,7 @@ type scripted struct {
 	now     time.Time
 	shared  bool
 	workers int
+	cache   int64
 	setting measure.Setting
 	bound   *ir.Binding // of the program, for what the plain kernels compute
 	tried   []string
@@ -59,7 +60,7 @@ func (s *scripted) pass(seconds float64) {
 }
 
 func (s *scripted) About() measure.About {
-	return measure.About{ID: "scripted", Name: "scripted", Compiler: "none", Dialect: emit.C, Workers: max(3, s.workers), Least: time.Millisecond, Shared: s.shared}
+	return measure.About{ID: "scripted", Name: "scripted", Compiler: "none", Dialect: emit.C, Workers: max(3, s.workers), Least: time.Millisecond, Shared: s.shared, CacheBytes: s.cache}
 }
 
 func (s *scripted) Fits(*exec.Script) error { return nil }

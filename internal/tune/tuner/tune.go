@@ -98,7 +98,7 @@ func (t *tuning) begin() {
 	t.result = &Result{
 		Program: t.subject.bound.Program.Name, Device: t.about, Strategy: t.opts.Strategy, Seed: t.opts.Seed,
 		Started: t.started.UTC().Format(time.RFC3339), Checks: []string{}, Kernels: []KernelResult{},
-		Contenders: []Contender{}, Speedups: []Speedup{}, Refusals: []Refusal{},
+		Contenders: []Contender{}, Refusals: []Refusal{},
 	}
 	p := t.subject.bound.Program
 	for i, q := range p.Params {
@@ -135,7 +135,7 @@ func (t *tuning) setUp(ctx context.Context) error {
 	if err := t.lab.Arrange(ctx, measure.NewSetting("full", t.subject.bound)); err != nil {
 		return err
 	}
-	if err := t.roofline(ctx); err != nil {
+	if err := t.copyBound(ctx); err != nil {
 		return err
 	}
 	if err := t.settleLocals(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -48,19 +49,16 @@ func TestBestIsFound(t *testing.T) {
 			least, config = o.Seconds, o.Config
 		}
 	}
-	if r.Kernels[0].Best != config || r.Contenders[0].Seconds != least || !strings.Contains(r.Best, config) {
+	if r.Kernels[0].Best != config || math.Abs(r.Contenders[0].Seconds/least-1) > 1e-12 || !strings.Contains(r.Best, config) {
 		t.Errorf("best %s, %s; %s is as fast as %g", r.Kernels[0].Best, r.Best, config, least)
 	}
-	var over []string
-	for _, x := range r.Speedups {
-		over = append(over, x.Over)
-		if c := r.Contender(x.Over); c == nil || x.Ratio < c.Seconds/least*0.999 || x.Ratio > c.Seconds/least*1.001 {
-			t.Errorf("%+v", x)
+	for _, name := range []string{"default", "expert", "plain"} {
+		if r.Contender(name) == nil {
+			t.Errorf("the best is not compared with %s", name)
 		}
 	}
-	slices.Sort(over)
-	if !slices.Equal(over, []string{"default", "expert", "plain"}) {
-		t.Errorf("compared with %v", over)
+	if v := r.Verdict; v == nil || !v.Apart || v.Over != "default" || v.Ratio != r.Contenders[0].Gain.Ratio || v.Ratio < 1 || !strings.Contains(v.Text, v.Name) {
+		t.Errorf("%+v", v)
 	}
 	// 16 bytes a point and 100 GB/s: a little more for what is read around.
 	if r.Bound.CopyGBs < 99 || r.Bound.GStencils < 6 || r.Bound.GStencils > 6.3 {
@@ -108,7 +106,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%+v, and %d seen", x, seen[x.Reason])
 		}
 	}
-	if len(r.Refusals) != 5 || r.Contenders[0].Failed != "" {
+	if len(r.Refusals) != 5 {
 		t.Errorf("%+v", r.Refusals)
 	}
 }

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/run/quantity"
+	"github.com/gridloom/gridloom/internal/serve/report"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// printTuning prints what a search has found, and at last the best plan.
+func printTuning(a *app, r *tuner.Result) error {
+	fmt.Fprintf(a.stdout, "%s on %s: %s in %s, %.1f a second, %s %s\n", r.Program, r.Device.Name,
+		quantity.Count(r.Trials, "configuration"), quantity.Time(r.Seconds), r.Rate, r.Device.ID, r.Idleness())
+	if n := fromStore(r); n > 0 {
+		fmt.Fprintf(a.stdout, "  %s not measured: the store knew them (--anew measures again)\n", quantity.Whole(n))
+	}
+	for _, x := range r.Refusals {
+		fmt.Fprintf(a.stdout, "  %s refused: %s, such as %s\n", quantity.Whole(x.Count), x.Reason, x.Config)
+	}
+	found := report.PlansTable(r)
+	t := newTable(a)
+	for i, head := range found.Head {
+		t.columns = append(t.columns, column{head: head, right: i > 0})
+	}
+	for _, r := range found.Rows {
+		if err := t.row(r...); err != nil {
+			return err
+		}
+	}
+	if err := t.end(); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout, report.BoundText(r))
+	for i := range r.Kernels {
+		if text := mattered(&r.Kernels[i]); text != "" {
+			fmt.Fprintf(a.stdout, "%s: %s\n", r.Kernels[i].Kernel, text)
+		}
+	}
+	if r.Verdict != nil {
+		fmt.Fprintln(a.stdout, r.Verdict.Text)
+	}
+	_, err := fmt.Fprintln(a.stdout, r.Best)
+	return err
+}
+
+// mostMattering parameters of a kernel are named.
+const mostMattering = 4
+
+// mattered names the parameters that mattered most; empty if nothing is known.
+func mattered(k *tuner.KernelResult) string {
+	var list []string
+	for _, p := range k.Importance[:min(len(k.Importance), mostMattering)] {
+		list = append(list, p.Name+" "+quantity.Share(p.Share))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "shares of the differences in time: " + strings.Join(list, ", ")
+}
+
+// fromStore counts the trials that the store knew.
+func fromStore(r *tuner.Result) int {
+	n := 0
+	for _, k := range r.Kernels {
+		for _, t := range k.Trials {
+			if t.Known {
+				n++
+			}
+		}
+	}
+	return n
+}
