@@ -92,21 +92,29 @@ func closeInputs(files []*gridio.File) {
 // initialise gives a runner its first values: files for the grids that have
 // them, formulas or zero for the others.
 func initialise(r exec.Runner, b *ir.Binding, ins []gridFile) error {
-	files, err := openInputs(b, ins)
+	given, err := fill(r, b, ins)
 	if err != nil {
 		return err
 	}
+	return r.Initialise(given)
+}
+
+// fill reads the input files into their grids, and returns whose they are.
+func fill(r exec.Runner, b *ir.Binding, ins []gridFile) (given []string, err error) {
+	files, err := openInputs(b, ins)
+	if err != nil {
+		return nil, err
+	}
 	defer closeInputs(files)
-	var given []string
 	for i, in := range ins {
 		cells, err := r.Grid(in.grid.Name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := files[i].ReadInto(cells); err != nil {
-			return err
+			return nil, err
 		}
 		given = append(given, in.grid.Name)
 	}
-	return r.Initialise(given)
+	return given, nil
 }

@@ -87,12 +87,16 @@ func (j *job) execute(s *summary) error {
 	if err != nil {
 		return err
 	}
-	done, err := j.loop(r, at)
+	v := j.newVigil()
+	done, err := j.loop(r, at, v)
 	if err != nil {
 		return err
 	}
 	if done.Stopped {
 		return j.stopped(r, done)
+	}
+	if err := v.look(r, done.Iterations, done.Busy); err != nil {
+		return err
 	}
 	for _, w := range j.outs {
 		if err := w.write(r, done.Iterations); err != nil {
@@ -104,6 +108,9 @@ func (j *job) execute(s *summary) error {
 	}
 	if err := s.finish(j, r, done); err != nil {
 		return err
+	}
+	if !j.Quiet {
+		v.warn(s.Grids)
 	}
 	if j.JSON {
 		return j.printJSON(s)
@@ -128,15 +135,19 @@ func (j *job) resume(r exec.Runner) (int64, error) {
 	return was.Iterations, nil
 }
 
-// loop advances to the end, stopping where outputs and states are due.
-func (j *job) loop(r exec.Runner, at int64) (exec.Progress, error) {
+// loop advances to the end, stopping where outputs and states are due, and to
+// look after the cells.
+func (j *job) loop(r exec.Runner, at int64, v *vigil) (exec.Progress, error) {
+	if err := v.look(r, at, 0); err != nil {
+		return exec.Progress{}, err
+	}
 	if at == 0 {
 		if err := j.frames(r, 0); err != nil {
 			return exec.Progress{}, err
 		}
 	}
 	for {
-		next := int64(0)
+		next := v.next(at)
 		for _, period := range []int64{j.Every, j.Checkpoint} {
 			if period > 0 && (next == 0 || period-at%period < next) {
 				next = period - at%period
@@ -150,6 +161,9 @@ func (j *job) loop(r exec.Runner, at int64) (exec.Progress, error) {
 		at = p.Iterations
 		if p.Finished || p.Stopped {
 			return p, nil
+		}
+		if err := v.look(r, at, p.Busy); err != nil {
+			return p, err
 		}
 		if j.Every > 0 && at%j.Every == 0 {
 			if err := j.frames(r, at); err != nil {

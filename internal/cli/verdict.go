@@ -10,7 +10,7 @@ import (
 // verdict prints the outcome of a check, and returns an error if it failed.
 func (j *job) verdict(s *summary) error {
 	v := s.Check
-	failed := v.Beyond > 0
+	failed := v.Beyond > 0 || v.Nothing
 	switch {
 	case j.JSON && failed: // else it is part of the summary of the run
 		if err := j.printJSON(s); err != nil {
@@ -21,6 +21,14 @@ func (j *job) verdict(s *summary) error {
 	}
 	if !failed {
 		return nil
+	}
+	if v.Nothing {
+		what := "there is no number in any cell that the program computes"
+		if v.Iterations > 0 {
+			what += " after " + count(v.Iterations, "iteration")
+		}
+		return failf(exitCheck, "the check compared nothing: %s, on either side", what).
+			hintf("give grids and scalars values that the program can compute with: --in GRID=FILE, --set NAME=VALUE")
 	}
 	for _, w := range v.wrong {
 		fmt.Fprintf(j.stderr, "  %s\n", strings.ReplaceAll(w, "\n", "\n  "))
@@ -52,11 +60,17 @@ func (v *verification) print(w io.Writer, device, fp string) {
 		about = append(about, "random values in "+strings.Join(v.Random, ", "))
 	}
 	fmt.Fprintf(w, "check of %s against the reference executor (%s)\n", device, strings.Join(about, ", "))
-	if len(v.Compared) > 0 {
+	if len(v.Compared) > 0 && !v.Nothing {
 		v.printCells(w)
 	}
-	if v.Beyond > 0 {
+	if v.Beyond > 0 || v.Nothing {
 		return
+	}
+	if v.NaNs > 0 {
+		fmt.Fprintf(w, "  %s more not compared: there is no number on either side\n", count(v.NaNs, "cell"))
+	}
+	if v.Vanished > 0 {
+		fmt.Fprintf(w, "  after %s there is no number left to compare in any cell that the program computes\n", count(v.Vanished, "iteration"))
 	}
 	if v.Integers > 0 {
 		fmt.Fprintf(w, "  of these, %d are undecided: they are whole numbers, and rounding may tip them over%s\n", v.Integers, v.cure())

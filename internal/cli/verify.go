@@ -1,29 +1,26 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
+	"hash/maphash"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/op"
-	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
 // verification is a comparison of a device with the reference executor.
 type verification struct {
 	Sizes      map[string]int64 `json:"sizes"`
 	Smaller    bool             `json:"smaller"`          // than those of the run
-	Random     []string         `json:"random,omitempty"` // grids whose files do not fit smaller sizes
+	Random     []string         `json:"random,omitempty"` // grids with random values: files do not fit smaller sizes, and zeros prove nothing
 	Iterations int64            `json:"iterations"`       // how far both went
 	Compared   []int64          `json:"compared_after"`   // iterations
-	Cells      int64            `json:"cells"`            // of all grids, and the scalars
+	Cells      int64            `json:"cells"`            // of all grids, and the scalars, that were compared
+	NaNs       int64            `json:"nans"`             // that were not, because both sides have no number
 	Differ     int64            `json:"differ"`           // that are not the same bits at the end
 	Beyond     int64            `json:"beyond"`           // that are further off than the arithmetic allows
 	MaxAbs     number           `json:"max_abs"`          // over all comparisons, as the next two
@@ -34,8 +31,12 @@ type verification struct {
 	Decided    int64            `json:"decided_iterations"` // after which there were none
 	Ends       string           `json:"loop_end,omitempty"` // how the ends of loops differ
 
-	wrong []string // what is beyond, in words
-	sizes []string
+	Vanished int64 `json:"vanished_after,omitempty"`   // iterations after which both sides have no number in any computed cell
+	Nothing  bool  `json:"nothing_compared,omitempty"` // of what the program computes
+
+	wrong    []string // what is beyond, in words
+	sizes    []string
+	computed int64 // of the cells compared, those that the program may have computed
 }
 
 // check runs the beginning of the program on the target and on the reference
@@ -70,7 +71,10 @@ func (j *job) check() (*verification, error) {
 			return nil, err
 		}
 	}
-	p := &pair{job: j, bound: a.bound, want: want, got: got, leaves: a.leaves, byLeaf: a.conditional}
+	p := &pair{job: j, bound: a.bound, want: want, got: got, leaves: a.leaves, byLeaf: a.conditional, boxes: compare.Computed(a.bound)}
+	if err := p.begin(); err != nil {
+		return nil, err
+	}
 	for !p.done && v.Beyond == 0 {
 		err := p.advance(min(max(1, p.iterations), a.iterations-p.iterations))
 		j.meter.clear()
@@ -85,50 +89,32 @@ func (j *job) check() (*verification, error) {
 	return v, nil
 }
 
-// firstValues gives a runner the run's own first values, or at smaller sizes,
-// which files do not fit, random ones; it returns the grids that got those.
+// firstValues gives a runner the run's own first values where there are any.
+// Random ones stand in for files, which do not fit smaller sizes, and for the
+// zeros that a program reads where nothing was given: zeros would agree however
+// wrong a kernel is. It returns the grids that got those.
 func (j *job) firstValues(r exec.Runner, b *ir.Binding, smaller bool) ([]string, error) {
+	var given, random []string
+	var err error
 	if !smaller {
-		return nil, initialise(r, b, j.ins)
+		if given, err = fill(r, b, j.ins); err != nil {
+			return nil, err
+		}
 	}
-	var given []string
-	for i, in := range j.ins {
-		cells, err := r.Grid(in.grid.Name)
+	empty := atZero(b, j.ins)
+	for i, g := range b.Program.Grids {
+		file := slices.ContainsFunc(j.ins, func(in gridFile) bool { return in.grid == g })
+		if !empty[g] && !(smaller && file) {
+			continue
+		}
+		cells, err := r.Grid(g.Name)
 		if err != nil {
 			return nil, err
 		}
-		randomise(in.grid.Type, cells, uint64(i))
-		given = append(given, in.grid.Name)
+		randomise(g.Type, cells, uint64(i))
+		random = append(random, g.Name)
 	}
-	return given, r.Initialise(given)
-}
-
-// randomise fills a grid with values of an input's usual size.
-func randomise(t types.Type, cells []byte, seed uint64) {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	a := gridio.Array{Type: t, Shape: []int{len(cells) / t.Size()}, Data: cells}
-	switch t {
-	case types.F64:
-		for i, v := 0, gridio.View[float64](&a); i < len(v); i++ {
-			v[i] = rng.Float64()
-		}
-	case types.F32:
-		for i, v := 0, gridio.View[float32](&a); i < len(v); i++ {
-			v[i] = rng.Float32()
-		}
-	case types.I32:
-		for i, v := 0, gridio.View[int32](&a); i < len(v); i++ {
-			v[i] = rng.Int32N(256)
-		}
-	case types.U8:
-		for i := range cells {
-			cells[i] = byte(rng.Uint32())
-		}
-	case types.Bool:
-		for i := range cells {
-			cells[i] = byte(rng.Uint32() & 1)
-		}
-	}
+	return random, r.Initialise(append(given, random...))
 }
 
 // pair is the reference executor and a device on their way through a program.
@@ -138,10 +124,27 @@ type pair struct {
 	want       *exec.Reference
 	got        exec.Runner
 	iterations int64
-	leaves     int64 // that may still be executed; 0 for any number
-	byLeaf     bool  // conditions decide where loops end: after every leaf, both must stand at one place
+	leaves     int64                    // that may still be executed; 0 for any number
+	boxes      map[*ir.Grid][]ir.Extent // around the cells that are computed
+	first      map[uint64]bool          // hashes of the first contents of grids
+	seed       maphash.Seed
+	byLeaf     bool // conditions decide where loops end: after every leaf, both must stand at one place
 	done       bool
 	parted     bool // the two stand at different places
+}
+
+// begin notes what the grids hold at first. A grid that holds it still, or has
+// it from another in exchange, shows nothing of what was computed.
+func (p *pair) begin() error {
+	p.first, p.seed = map[uint64]bool{}, maphash.MakeSeed()
+	for _, g := range p.bound.Program.Grids {
+		cells, err := p.want.Grid(g.Name)
+		if err != nil {
+			return err
+		}
+		p.first[maphash.Bytes(p.seed, cells)] = true
+	}
+	return nil
 }
 
 // advance moves both on by some iterations, or to the end.
@@ -181,16 +184,32 @@ func same(a, b ir.Cursor) bool {
 	return a.Completed == b.Completed && slices.Equal(a.Frames, b.Frames)
 }
 
-// compare compares everything where both stand now.
+// compare compares everything where both stand now. Where nothing is a number
+// any more, what was compared before stands, and the check ends.
 func (p *pair) compare(v *verification) error {
 	v.Iterations = p.iterations
 	if p.parted {
 		return p.ends(v)
 	}
+	before := *v
+	if err := p.compareAll(v); err != nil || v.computed > 0 || v.Beyond > 0 || v.NaNs == 0 {
+		return err
+	}
+	p.done = true
+	if len(before.Compared) == 0 {
+		v.Nothing = true
+		return nil
+	}
+	*v = before
+	v.Vanished = p.iterations
+	return nil
+}
+
+func (p *pair) compareAll(v *verification) error {
 	if n := len(v.Compared); n == 0 || v.Compared[n-1] < p.iterations {
 		v.Compared = append(v.Compared, p.iterations)
 	}
-	v.Cells, v.Differ, v.Undecided, v.Integers = 0, 0, 0, 0
+	v.Cells, v.NaNs, v.computed, v.Differ, v.Undecided, v.Integers = 0, 0, 0, 0, 0, 0
 	for _, g := range p.bound.Program.Grids {
 		want, err := p.want.Grid(g.Name)
 		if err != nil {
@@ -205,6 +224,9 @@ func (p *pair) compare(v *verification) error {
 			return err
 		}
 		c := compare.Grid{Name: g.Name, Type: g.Type, Shape: p.bound.Shape(g.Dims), Bounds: bounds}
+		if !p.first[maphash.Bytes(p.seed, want)] {
+			c.Computed = p.boxes[g]
+		}
 		for _, d := range g.Dims {
 			c.Lo = append(c.Lo, p.bound.Extent(d).Lo)
 		}
@@ -236,23 +258,16 @@ func (p *pair) scalar(v *verification, s *ir.Scalar) error {
 	if err != nil {
 		return err
 	}
-	c := compare.Grid{Name: s.Name, Type: s.Type}
+	c := compare.Grid{Name: s.Name, Type: s.Type, Computed: []ir.Extent{}}
 	if p.exact() {
-		return v.add(c, encode(want), encode(got))
+		return v.add(c, device.Encoded(want), device.Encoded(got))
 	}
 	bound, err := p.want.ScalarBound(s.Name)
 	if err != nil {
 		return err
 	}
 	c.Bounds = []float64{bound}
-	return v.add(c, encode(want), encode(got))
-}
-
-// encode returns a value as a grid of one cell holds it.
-func encode(v op.Value) []byte {
-	cell := make([]byte, v.T.Size())
-	device.Encode(cell, v)
-	return cell
+	return v.add(c, device.Encoded(want), device.Encoded(got))
 }
 
 // exact reports whether no rounding error is allowed at all.
@@ -265,6 +280,8 @@ func (v *verification) add(g compare.Grid, want, got []byte) error {
 		return err
 	}
 	v.Cells += r.Cells
+	v.NaNs += r.NaNs
+	v.computed += r.Computed
 	v.Differ += r.Differ
 	v.Beyond += r.Beyond
 	v.MaxAbs = max(v.MaxAbs, number(r.MaxAbs))
@@ -275,7 +292,7 @@ func (v *verification) add(g compare.Grid, want, got []byte) error {
 	}
 	size := g.Type.Size()
 	for i, b := range g.Bounds {
-		if !math.IsInf(b, 1) && b == b || bytes.Equal(want[i*size:(i+1)*size], got[i*size:(i+1)*size]) {
+		if !math.IsInf(b, 1) && b == b || device.Decode(g.Type, want[i*size:]).Same(device.Decode(g.Type, got[i*size:])) {
 			continue
 		}
 		v.Undecided++

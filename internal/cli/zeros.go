@@ -28,6 +28,17 @@ func (a *app) startsAtZero(b *ir.Binding, ins []gridFile) {
 	}
 }
 
+// atZero returns the grids whose zeros a program reads, or takes along when they
+// change places.
+func atZero(b *ir.Binding, ins []gridFile) map[*ir.Grid]bool {
+	z := newZeros(b, ins)
+	z.walk(b.Program.Body)
+	for _, pair := range z.rims {
+		z.read[pair[0]] = true
+	}
+	return z.read
+}
+
 // zeros follows the contents of grids through a program.
 type zeros struct {
 	bound *ir.Binding

@@ -318,6 +318,13 @@ func (p *printer) team(l *kernel.Loop) {
 	if l.Threads > 0 && !p.anyTeam {
 		text += fmt.Sprintf(" num_threads(%d)", l.Threads)
 	}
+	if l.Team != nil {
+		if v, ok := l.Team.(*kernel.Lit); !ok {
+			text += fmt.Sprintf(" if(%s)", p.expr(l.Team))
+		} else if !v.Value.True() {
+			return
+		}
+	}
 	p.line("%s", text)
 }
 

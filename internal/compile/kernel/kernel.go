@@ -493,6 +493,9 @@ type Loop struct {
 	Path   Path
 	// Threads is the team's size for Parallel: 0 lets the runtime choose.
 	Threads int
+	// Team says where a team is worth its start for Parallel; elsewhere the
+	// calling thread runs all iterations. nil is everywhere.
+	Team Expr
 	// Collapse is the number of perfectly nested Parallel loops, this one
 	// included, whose iterations are shared out together; 0 and 1 mean this one.
 	Collapse int
@@ -655,7 +658,7 @@ func WalkStmts(list []Stmt, f func(Stmt), g func(Expr)) {
 		case *Alloc:
 			each(s.Buffer.Cells)
 		case *Loop:
-			each(s.Lo, s.Hi, s.Step)
+			each(s.Lo, s.Hi, s.Step, s.Team)
 			WalkStmts(s.Body, f, g)
 		case *If:
 			each(s.Cond)

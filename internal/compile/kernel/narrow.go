@@ -101,7 +101,7 @@ func (n *narrower) loop(l *Loop) *Loop {
 			bound = n.shortened
 		}
 		c := mapStmt(l, bound).(*Loop)
-		c.Var = NewVar(l.Var.Name, types.I32)
+		c.Var, c.Team = NewVar(l.Var.Name, types.I32), maybe(l.Team, n.expr)
 		if c.Tag != Unroll || steadyTrips(c) {
 			n.vars[l.Var] = c.Var
 			return c

@@ -263,6 +263,9 @@ func (p *parser) loop(n sexpr.Node) Stmt {
 		case "threads":
 			l.Threads = p.count(p.form(rest[0], "threads", 1, false)[0])
 			continue
+		case "team":
+			l.Team = p.expr(p.form(rest[0], "team", 1, false)[0])
+			continue
 		case "collapse":
 			l.Collapse = p.count(p.form(rest[0], "collapse", 1, false)[0])
 			continue
@@ -288,7 +291,7 @@ func (p *parser) loop(n sexpr.Node) Stmt {
 // with words that no expression starts with.
 func isPart(n sexpr.Node) bool {
 	switch n.Head() {
-	case "threads", "collapse", "reduce", "let", "var", "set", "store", "loads", "stores", "shuffle", "alloc", "for", "if", "barrier", "comment",
+	case "threads", "team", "collapse", "reduce", "let", "var", "set", "store", "loads", "stores", "shuffle", "alloc", "for", "if", "barrier", "comment",
 		"async", "async.commit", "async.wait", "async.fence", "bulk", "mbarrier.init", "mbarrier.arrive", "mbarrier.wait":
 		return true
 	}

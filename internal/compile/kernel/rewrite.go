@@ -60,7 +60,7 @@ func mapStmt(s Stmt, f func(Expr) Expr) Stmt {
 		return &MbarrierWait{s.Mbarrier, f(s.Slot), f(s.Parity)}
 	case *Loop:
 		l := *s
-		l.Lo, l.Hi, l.Step = f(s.Lo), f(s.Hi), f(s.Step)
+		l.Lo, l.Hi, l.Step, l.Team = f(s.Lo), f(s.Hi), f(s.Step), maybe(s.Team, f)
 		return &l
 	case *If:
 		return &If{f(s.Cond), s.Then, s.Else}

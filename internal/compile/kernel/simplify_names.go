@@ -179,7 +179,7 @@ func (r *renamer) list(list []Stmt) []Stmt {
 
 func (r *renamer) loop(s *Loop) *Loop {
 	l := *s
-	l.Lo, l.Hi, l.Step = r.expr(s.Lo), r.expr(s.Hi), r.expr(s.Step)
+	l.Lo, l.Hi, l.Step, l.Team = r.expr(s.Lo), r.expr(s.Hi), r.expr(s.Step), maybe(s.Team, r.expr)
 	l.Reduce = nil
 	for _, red := range s.Reduce {
 		l.Reduce = append(l.Reduce, Reduction{red.Op, r.now(red.Var)})

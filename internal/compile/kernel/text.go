@@ -21,7 +21,7 @@ import (
 //	      (else
 //	        (store v i (f64 0))))))
 //
-// After a loop's step come (threads n), (collapse n) and (reduce op var)
+// After a loop's step come (threads n), (team condition), (collapse n) and (reduce op var)
 // where it has them. ParseText reads the text of every kernel that Verify
 // accepts back as it was.
 func Text(k *Kernel) string {
@@ -219,6 +219,9 @@ func (w *writer) loop(l *Loop) {
 	head = append(head, ExprText(l.Lo), ExprText(l.Hi), ExprText(l.Step))
 	if l.Threads != 0 {
 		head = append(head, fmt.Sprintf("(threads %d)", l.Threads))
+	}
+	if l.Team != nil {
+		head = append(head, "(team "+ExprText(l.Team)+")")
 	}
 	if l.Collapse != 0 {
 		head = append(head, fmt.Sprintf("(collapse %d)", l.Collapse))

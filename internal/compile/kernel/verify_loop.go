@@ -57,7 +57,7 @@ func (v *verifier) steady(l *Loop) {
 			assigned[a.Var] = true
 		}
 	}, nil)
-	for _, e := range []Expr{l.Lo, l.Hi, l.Step} {
+	for _, e := range []Expr{l.Lo, l.Hi, l.Step, l.Team} {
 		if e == nil {
 			continue
 		}
@@ -131,6 +131,11 @@ func (v *verifier) clustered(l *Loop) bool {
 func (v *verifier) clauses(l *Loop) {
 	if l.Threads != 0 && l.Tag != Parallel {
 		v.fail("a team is given to a %s loop", l.Tag)
+	}
+	if l.Team != nil && l.Tag != Parallel {
+		v.fail("a team is asked for in a %s loop", l.Tag)
+	} else if l.Team != nil {
+		v.want(l.Team, types.Bool, "what a team is for")
 	}
 	if l.Threads < 0 {
 		v.fail("a team of %d threads", l.Threads)

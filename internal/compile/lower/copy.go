@@ -11,6 +11,9 @@ import (
 // copyThreads are the threads of a block that copies.
 const copyThreads = 256
 
+// copyWork is the number of operations that copying a cell counts.
+const copyWork = 2
+
 // copyKernel adds a launch that copies an array to its snapshot: by the threads
 // of a team, or on a GPU by blocks of threads with accesses as wide as can be.
 func (m *module) copyKernel(s *ir.Stage, a *ir.Array, st *store) {
@@ -27,8 +30,9 @@ func (m *module) copyKernel(s *ir.Stage, a *ir.Array, st *store) {
 		Doc:  []string{fmt.Sprintf("%s = %s, whose old values the next kernel reads while it writes new ones", st.name, a.Name)},
 	}
 	if m.opts.Target == CPU {
+		count := from.cells(e.size)
 		k.Body = []kernel.Stmt{&kernel.Loop{
-			Var: i, Lo: kernel.I(0), Hi: from.cells(e.size), Step: kernel.I(1), Tag: kernel.Parallel, Body: []kernel.Stmt{one},
+			Var: i, Lo: kernel.I(0), Hi: count, Step: kernel.I(1), Tag: kernel.Parallel, Team: team(count, copyWork), Body: []kernel.Stmt{one},
 		}}
 	} else {
 		k.Body = copyBlocks(e, src.buffer, dst.buffer, from.cells(e.size))

@@ -105,6 +105,9 @@ func (l *loopNest) tileLoops(body []kernel.Stmt) []kernel.Stmt {
 			Tag: kernel.Parallel, Threads: l.threads, Collapse: collapse, Body: body,
 		}}
 	}
+	if collapse > 0 { // the outermost speaks for all
+		body[0].(*kernel.Loop).Team = l.team()
+	}
 	return body
 }
 
@@ -126,7 +129,7 @@ func (l *loopNest) point(depth int, s *scope) []kernel.Stmt {
 	lo, hi := l.ends(axis)
 	loop := &kernel.Loop{Var: l.pos[axis], Lo: lo, Hi: hi, Step: kernel.I(1), Body: l.point(depth+1, s)}
 	if depth == 0 && len(l.tiles) == 0 {
-		loop.Tag, loop.Threads = kernel.Parallel, l.threads
+		loop.Tag, loop.Threads, loop.Team = kernel.Parallel, l.threads, l.team()
 	}
 	return []kernel.Stmt{loop}
 }

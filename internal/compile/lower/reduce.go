@@ -61,6 +61,9 @@ func (n *nest) partialBuffer(p *partials) *binding {
 // block of a GPU, combines before the chunks' results are. A power of two, so that chunks are whole subtrees.
 const treeChunk = 1 << 12
 
+// treeWork is the number of operations that combining two partial results counts.
+const treeWork = 2
+
 // tree adds the kernel that combines partial results into the scalar, over the
 // binary tree that ir.Reduce describes: in place, level by level, elements
 // that are a power of two apart. Pairing neighbours from the left splits every
@@ -90,7 +93,7 @@ func (n *nest) tree(p *partials) {
 	t := treeLoop{e, parts.buffer, reduceOp(r.Kind)}
 	body := t.levels(inner, kernel.V(at), end, kernel.I(1), chunk)
 	body = append(inner.stmts, body...)
-	s.emit(&kernel.Loop{Var: at, Lo: kernel.I(0), Hi: count, Step: chunk, Tag: kernel.Parallel, Body: body})
+	s.emit(&kernel.Loop{Var: at, Lo: kernel.I(0), Hi: count, Step: chunk, Tag: kernel.Parallel, Team: team(count, treeWork), Body: body})
 	for _, st := range t.levels(s, kernel.I(0), count, chunk, count) {
 		s.emit(st)
 	}

@@ -4,6 +4,7 @@ package compare
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
@@ -25,13 +27,18 @@ type Grid struct {
 	// Bounds holds how far each cell may be from what it should be; nil if it
 	// should be the same.
 	Bounds []float64
+	// Computed bounds the cells that the program may have computed, as positions
+	// of which the first cell's is 0; nil for none.
+	Computed []ir.Extent
 }
 
 // Result is the outcome of a comparison.
 type Result struct {
 	Grid     string
-	Cells    int64
-	Differ   int64   // cells that are not the same bits; all NaNs are the same
+	Cells    int64   // that were compared
+	NaNs     int64   // that were not: no number on both sides says nothing about either
+	Computed int64   // of the cells that were compared, those that the program may have computed
+	Differ   int64   // cells that are not the same bits
 	Beyond   int64   // cells further apart than their bound, which is 0 without bounds
 	MaxAbs   float64 // largest difference; +Inf where only one is a number, or is finite
 	MaxULP   uint64  // largest distance in units in the last place, or of integers
@@ -68,6 +75,13 @@ func Cells(g Grid, want, got []byte) (Result, error) {
 	if g.Bounds != nil && len(g.Bounds) != cells {
 		return Result{}, fmt.Errorf("%s: %d bounds for %d cells", g.Name, len(g.Bounds), cells)
 	}
+	computed := int64(0)
+	if g.Computed != nil {
+		computed = 1
+	}
+	for _, e := range g.Computed {
+		computed *= e.Len()
+	}
 	chunks := (cells + chunk - 1) / chunk
 	parts := make([]Result, chunks)
 	var wg sync.WaitGroup
@@ -80,7 +94,7 @@ func Cells(g Grid, want, got []byte) (Result, error) {
 		})
 	}
 	wg.Wait()
-	r := Result{Grid: g.Name, Bounded: g.Bounds != nil}
+	r := Result{Grid: g.Name, Computed: computed, Bounded: g.Bounds != nil}
 	for _, p := range parts {
 		r.add(p)
 	}
@@ -90,6 +104,8 @@ func Cells(g Grid, want, got []byte) (Result, error) {
 // add takes in the result for the cells that follow.
 func (r *Result) add(p Result) {
 	r.Cells += p.Cells
+	r.NaNs += p.NaNs
+	r.Computed += p.Computed
 	r.Differ += p.Differ
 	r.Beyond += p.Beyond
 	r.MaxAbs = max(r.MaxAbs, p.MaxAbs)
@@ -102,13 +118,20 @@ func (r *Result) add(p Result) {
 func (g *Grid) compare(from, to int, want, got []byte) Result {
 	r := Result{Cells: int64(to - from)}
 	size := g.Type.Size()
-	if bytes.Equal(want[from*size:to*size], got[from*size:to*size]) {
+	if bytes.Equal(want[from*size:to*size], got[from*size:to*size]) && Numbers(g.Type, want[from*size:to*size]) == r.Cells {
 		return r
 	}
 	for i := from; i < to; i++ {
 		x := device.Decode(g.Type, want[i*size:])
 		y := device.Decode(g.Type, got[i*size:])
 		if x.Same(y) {
+			if x.F != x.F {
+				r.Cells--
+				r.NaNs++
+				if g.computed(i) {
+					r.Computed--
+				}
+			}
 			continue
 		}
 		r.Differ++
@@ -130,6 +153,39 @@ func (g *Grid) compare(from, to int, want, got []byte) Result {
 		}
 	}
 	return r
+}
+
+// Numbers counts the cells that are numbers: those that a comparison can say
+// something of.
+func Numbers(t types.Type, cells []byte) int64 {
+	n := int64(len(cells) / t.Size())
+	switch t {
+	case types.F64:
+		for ; len(cells) > 0; cells = cells[8:] {
+			if binary.NativeEndian.Uint64(cells)&^(1<<63) > 0x7FF0_0000_0000_0000 {
+				n--
+			}
+		}
+	case types.F32:
+		for ; len(cells) > 0; cells = cells[4:] {
+			if binary.NativeEndian.Uint32(cells)&^(1<<31) > 0x7F80_0000 {
+				n--
+			}
+		}
+	}
+	return n
+}
+
+// computed reports whether the program may have computed a cell.
+func (g *Grid) computed(cell int) bool {
+	for d := len(g.Computed) - 1; d >= 0; d-- {
+		at := int64(cell % g.Shape[d])
+		if at < g.Computed[d].Lo || at > g.Computed[d].Hi {
+			return false
+		}
+		cell /= g.Shape[d]
+	}
+	return g.Computed != nil
 }
 
 // distance returns |x - y|, +Inf where only one is finite.
@@ -199,8 +255,11 @@ func (r Result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", r.Grid)
 	switch {
+	case r.Cells == 0 && r.NaNs > 0:
+		fmt.Fprintf(&b, "nothing was compared: all %s NaN on both sides", count(r.NaNs))
+		return b.String()
 	case r.Differ == 0:
-		fmt.Fprintf(&b, "all %s the same, bit for bit", count(r.Cells))
+		fmt.Fprintf(&b, "all %s the same, bit for bit%s", count(r.Cells), r.others())
 		return b.String()
 	case r.OK():
 		fmt.Fprintf(&b, "all %s within their bounds, %d not the same", count(r.Cells), r.Differ)
@@ -216,6 +275,7 @@ func (r Result) String() string {
 	if r.Bounded {
 		fmt.Fprintf(&b, ", at most %.3g of the bound", r.MaxRatio)
 	}
+	b.WriteString(r.others())
 	for _, c := range r.First {
 		fmt.Fprintf(&b, "\n  %s%s is %v, should be %v", r.Grid, position(c.Index), c.Got, c.Want)
 		if r.Bounded {
@@ -226,6 +286,14 @@ func (r Result) String() string {
 		fmt.Fprintf(&b, "\n  and %d more", rest)
 	}
 	return b.String()
+}
+
+// others mentions the cells that were not compared.
+func (r Result) others() string {
+	if r.NaNs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s more NaN on both sides, not compared", count(r.NaNs))
 }
 
 func count(cells int64) string {

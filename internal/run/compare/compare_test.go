@@ -39,7 +39,12 @@ func TestCells(t *testing.T) {
 		ok        bool
 		text      string
 	}{
-		{"same", types.F64, []float64{1, nan, inf}, []float64{1, nan, inf}, nil, true, "u: all 3 cells the same, bit for bit"},
+		{"same", types.F64, []float64{1, inf}, []float64{1, inf}, nil, true, "u: all 2 cells the same, bit for bit"},
+		{"NaN on both sides", types.F64, []float64{1, nan, inf}, []float64{1, nan, inf}, nil, true,
+			"u: all 2 cells the same, bit for bit; 1 cell more NaN on both sides, not compared"},
+		{"NaN on both sides and a difference", types.F32, []float64{nan, 1, nan}, []float64{nan, 2, nan}, nil, false,
+			"u: 1 of 1 cell differ; largest difference 1 (8388608 ulp); 2 cells more NaN on both sides, not compared\n  u[11] is 2, should be 1"},
+		{"NaN everywhere", types.F32, []float64{nan, nan}, []float64{nan, nan}, nil, true, "u: nothing was compared: all 2 cells NaN on both sides"},
 		{"one cell", types.F64, []float64{1}, []float64{1}, nil, true, "u: all 1 cell the same, bit for bit"},
 		{"one ulp", types.F64, []float64{1, 2}, []float64{1, math.Nextafter(2, 3)}, nil, false,
 			"u: 1 of 2 cells differ; largest difference 4.44e-16 (1 ulp)\n  u[11] is 2.0000000000000004, should be 2"},

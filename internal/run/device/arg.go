@@ -45,6 +45,13 @@ func Encode(to []byte, v op.Value) {
 	}
 }
 
+// Encoded returns a value as it lies in memory.
+func Encoded(v op.Value) []byte {
+	cell := make([]byte, v.T.Size())
+	Encode(cell, v)
+	return cell
+}
+
 // Decode reads a value of a type as it lies in memory.
 func Decode(t types.Type, from []byte) op.Value {
 	switch t {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/interp"
@@ -115,15 +114,8 @@ func reduced(p *ir.Program) []*ir.Scalar {
 
 // start starts the worker and sends it the script.
 func (r *Remote) start(ctx context.Context) error {
-	var env []string
-	switch {
-	case r.opts.Threads > 0:
-		env = append(env, "OMP_NUM_THREADS="+strconv.Itoa(r.opts.Threads))
-	case os.Getenv("OMP_NUM_THREADS") == "":
-		env = append(env, "OMP_NUM_THREADS="+strconv.Itoa(cpu.Threads()))
-	}
 	var err error
-	r.process, err = worker.Start(Service.Name, worker.Options{Files: []*os.File{r.region.File()}, Env: env})
+	r.process, err = worker.Start(Service.Name, worker.Options{Files: []*os.File{r.region.File()}, Env: cpu.Environment(r.opts.Threads)})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -112,7 +113,15 @@ func expect(p *ir.Program, sizes []int64, mode interp.Mode) (*expectation, error
 		}
 		e.before[g] = slices.Clone(data)
 	}
-	return e, e.state.Run(context.Background())
+	if err := e.state.Run(context.Background()); err != nil {
+		return nil, err
+	}
+	for _, g := range outputs(p) {
+		if compare.Numbers(g.Type, e.state.Grid(g.Name).Data) == 0 {
+			return nil, fmt.Errorf("%s: there is no number in any cell of %s: nothing could be compared", e.sizes, g.Name)
+		}
+	}
+	return e, nil
 }
 
 // small compares one configuration with the reference at every cell: the code

@@ -193,6 +193,9 @@ func (p *plain) check(ctx context.Context, c *coded) (int64, error) {
 		}
 		cells += r.Cells
 	}
+	if cells == 0 {
+		return 0, fmt.Errorf("%s: there is no number in any cell after %d iterations: nothing was compared", c.name, beginning)
+	}
 	fmt.Fprintf(p.opts.Log, "%s: %d cells agree with the reference executor after %d iterations\n", c.name, cells, beginning)
 	return cells, nil
 }

@@ -24,7 +24,7 @@ type bed struct {
 	cells   []*hosted
 	scratch []*device.Slot
 	sizes   []int64 // of scratch, in bytes
-	found   *hosted // what comparing has found: two numbers a worker
+	found   *hosted // what comparing has found: three numbers a worker
 	apart   *hosted
 	picked  *hosted
 }
@@ -80,7 +80,7 @@ func (b *bed) start() error {
 	for _, m := range []struct {
 		to    **hosted
 		bytes int64
-	}{{&b.found, 16 * b.workers}, {&b.apart, 8 * b.workers}, {&b.picked, 16}} {
+	}{{&b.found, 24 * b.workers}, {&b.apart, 8 * b.workers}, {&b.picked, 16}} {
 		if *m.to, err = b.hosted(m.bytes); err != nil {
 			return err
 		}

@@ -184,6 +184,28 @@ func TestLoading(t *testing.T) {
 	}
 }
 
+// Cells without a number on either side are not compared, and a variant of which
+// nothing could be compared is not right.
+func TestNotCompared(t *testing.T) {
+	l, code := lab(t)
+	for _, test := range []struct {
+		instead string
+		numbers int64
+	}{
+		{"for (int64_t i = 0; i < n; i++) { v[i] = i < 9 ? 0.0/0.0 : 2 * u[i]; s += i < 9 ? 0 : v[i]; } *sum = s; return;", cells - 9},
+		{"for (int64_t i = 0; i < n; i++) v[i] = 0.0/0.0; *sum = 0.0/0.0; return;", 0},
+	} {
+		expected(t, l, code(test.instead))
+		r, err := l.Try(t.Context(), code("/* another */ "+test.instead), margins, rule, time.Minute)
+		switch {
+		case test.numbers > 0 && (err != nil || r.Agreement.Cells != test.numbers || r.Agreement.NaNs != cells-test.numbers):
+			t.Errorf("%+v %v", r.Agreement, err)
+		case test.numbers == 0 && (err == nil || !strings.HasSuffix(err.Error(), "nothing was compared: there is no number in any of 42 cells")):
+			t.Errorf("%+v %v", r.Agreement, err)
+		}
+	}
+}
+
 // Wrong results are found wherever they are, and told with their place.
 func TestWrongResults(t *testing.T) {
 	l, code := lab(t)

@@ -91,19 +91,23 @@ func keepTool(t types.Type) tool {
 
 // compareTool compares a grid with dense memory. Item i looks at count cells
 // from i * start on, step apart, of all there are, and reports how many differ
-// by more than they may, the first of them, and the largest difference of the
-// others. Numbers that are none are alike.
+// by more than they may, the first of them, how many were not compared because
+// both are no numbers, and the largest difference of the others.
 func compareTool(t types.Type) tool {
-	abs, same := "a > b ? (double)a - (double)b : (double)b - (double)a", "a == b"
+	abs, neither := "a > b ? (double)a - (double)b : (double)b - (double)a", "0"
 	if t.IsFloat() {
-		same = "a == b || (a != a && b != b)"
+		neither = "a != a && b != b"
 	}
-	body := `int64_t wrong = 0, first = -1;
+	body := `int64_t wrong = 0, first = -1, nans = 0;
 	double most = 0;
 	for (int64_t k = 0, c = i * start; k < count && c < all; k++, c += step) {
 		const ` + cTypes[t.String()] + ` a = u[` + fmt.Sprintf(at, "c", "c") + `], b = want[c];
-		if (` + same + `)
+		if (a == b)
 			continue;
+		if (` + neither + `) {
+			nans++;
+			continue;
+		}
 		const double d = ` + abs + `, size = b < 0 ? -(double)b : (double)b;
 		if (d <= margin + relative * size) {
 			most = d > most ? d : most;
@@ -113,8 +117,9 @@ func compareTool(t types.Type) tool {
 		if (first < 0)
 			first = c;
 	}
-	found[2 * i] = wrong;
-	found[2 * i + 1] = first;
+	found[3 * i] = wrong;
+	found[3 * i + 1] = first;
+	found[3 * i + 2] = nans;
 	apart[i] = most;`
 	params := []param{{"i64", "found", output}, {"f64", "apart", output}, {t.String(), "u", input}, {t.String(), "want", input}}
 	params = append(params, place...)

@@ -42,7 +42,8 @@ func (e *Mismatch) Error() string {
 
 // Agreement is what comparing all cells has come to.
 type Agreement struct {
-	Cells   int64   `json:"cells"`
+	Cells   int64   `json:"cells"`          // that were compared
+	NaNs    int64   `json:"nans,omitempty"` // that were not: neither side has a number there
 	Largest float64 `json:"largest_difference"`
 	Loose   int64   `json:"undecided,omitempty"` // cells that differ because a comparison may go either way
 }
@@ -62,6 +63,7 @@ func (b *bed) compare(c *Code, m Margins, cells []op.Value) (Agreement, error) {
 			return a, err
 		}
 	}
+	numbers := false
 	for _, i := range c.Use.Reduces {
 		v, err := b.cell(i)
 		if err != nil {
@@ -71,6 +73,10 @@ func (b *bed) compare(c *Code, m Margins, cells []op.Value) (Agreement, error) {
 		if !v.Same(cells[i]) && !(math.Abs(got-want) <= bound) {
 			return a, &Mismatch{b.setting.Cells[i].Name, got, want, bound}
 		}
+		numbers = numbers || got == got
+	}
+	if !numbers && a.Cells == 0 && a.NaNs > 0 {
+		return a, errorf("nothing was compared: there is no number in any of %d cells", a.NaNs)
 	}
 	return a, nil
 }
@@ -105,10 +111,12 @@ func (b *bed) compareGrid(p *plot, m Margin, a *Agreement) error {
 	found, apart := view[int64](b.found.host), view[float64](b.apart.host)
 	wrong, first := int64(0), int64(math.MaxInt64)
 	for t := range workers {
-		if found[2*t] > 0 {
-			wrong += found[2*t]
-			first = min(first, found[2*t+1])
+		if found[3*t] > 0 {
+			wrong += found[3*t]
+			first = min(first, found[3*t+1])
 		}
+		a.NaNs += found[3*t+2]
+		a.Cells -= found[3*t+2]
 		a.Largest = max(a.Largest, apart[t])
 	}
 	a.Cells += all

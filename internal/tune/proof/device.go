@@ -333,12 +333,16 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 		case !fits:
 			continue
 		}
+		cells := want.numbers(s.bound.Program)
+		if cells == 0 {
+			continue // that proves nothing
+		}
 		ran++
 		kernels += len(m.Kernels)
 		p.mu.Lock()
 		r := &p.result
 		r.Runs++
-		r.Cells += cellsOf(s.bound)
+		r.Cells += cells
 		if mode == interp.NoBounds {
 			r.Strict++
 		} else {
@@ -363,17 +367,4 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 		fmt.Fprintf(p.Log, "%d plans (%d refused), %d runs, %d cells, %d failures, %v\n",
 			r.Plans, r.Refused, r.Runs, r.Cells, len(r.Failures), time.Since(p.start).Round(time.Second))
 	}
-}
-
-// cellsOf counts the cells of a program's grids.
-func cellsOf(b *ir.Binding) int64 {
-	cells := int64(0)
-	for _, g := range b.Program.Grids {
-		n := int64(1)
-		for _, extent := range b.Shape(g.Dims) {
-			n *= int64(extent)
-		}
-		cells += n
-	}
-	return cells
 }

@@ -379,6 +379,9 @@ func (p *prover) compare(b *ir.Binding, md mode, want *exec.Reference, got exec.
 			return fmt.Sprintf("%s is %v, should be %v within %.3g", s.Name, x, y, bound), nil
 		}
 	}
+	if cells == 0 {
+		return "", nil // no numbers: that proves nothing
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.result.Runs++

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	runcompare "github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -134,41 +134,42 @@ func newOracle(ctx context.Context, st *stage, b *ir.Binding, a toolchain.Arithm
 	return &oracle{st, st.alone(b), state}, state.Run(ctx)
 }
 
-// check compares what the plain kernels have computed with the reference.
+// check compares what the plain kernels have computed with the reference, and
+// returns how many cells that were. Where neither has a number nothing is
+// compared; if that is so everywhere, the kernels cannot be told from wrong ones.
 func (o *oracle) check(v measure.Values) (int64, error) {
-	cells := int64(0)
+	cells, computed := int64(0), int64(0)
+	boxes := runcompare.Computed(o.bound)
+	add := func(g runcompare.Grid, want, got []byte) error {
+		r, err := runcompare.Cells(g, want, got)
+		if err == nil && !r.OK() {
+			err = fmt.Errorf("%s: the plain kernels disagree with the reference executor: %s", o.stage.stage.Name, r)
+		}
+		cells += r.Cells
+		computed += r.Computed
+		return err
+	}
 	for i, g := range o.bound.Program.Grids {
 		if !o.stage.use.Writes[i] {
 			continue
 		}
 		want := o.state.Grid(g.Name)
-		size := g.Type.Size()
-		for n := range want.Len() {
-			x, y := v.Grids[i][n*size:(n+1)*size], want.Data[n*size:(n+1)*size]
-			cells++
-			if slices.Equal(x, y) {
-				continue
-			}
-			got, bound := device.Decode(g.Type, x).AsFloat(), 0.0
-			if want.Bound != nil {
-				bound = want.Bound[n]
-			}
-			if r := want.At(n); !near(got, r, bound) {
-				return cells, fmt.Errorf("%s: the plain kernels have %v in cell %d of %s, and the reference has %v; they may differ by %.3g", o.stage.stage.Name, got, n, g.Name, r, bound)
-			}
+		about := runcompare.Grid{Name: g.Name, Type: g.Type, Shape: want.Shape, Bounds: want.Bound, Computed: boxes[g]}
+		if err := add(about, want.Data, v.Grids[i]); err != nil {
+			return cells, err
 		}
 	}
 	for _, i := range o.stage.use.Reduces {
 		want, bound := o.state.Scalar(o.cell(i))
-		if got := v.Cells[i]; !got.Same(want) && !near(got.AsFloat(), want.AsFloat(), bound) {
-			return cells, fmt.Errorf("%s: the plain kernels have %v for %s, and the reference has %v; they may differ by %.3g", o.stage.stage.Name, got, o.cell(i).Name, want, bound)
+		about := runcompare.Grid{Name: o.cell(i).Name, Type: want.T, Bounds: []float64{bound}, Computed: []ir.Extent{}}
+		if err := add(about, device.Encoded(want), device.Encoded(v.Cells[i])); err != nil {
+			return cells, err
 		}
 	}
+	if computed == 0 {
+		return cells, fmt.Errorf("%s: from values between 0 and 1 it computes no number in any cell, so that kernels cannot be checked", o.stage.stage.Name)
+	}
 	return cells, nil
-}
-
-func near(got, want, bound float64) bool {
-	return math.IsInf(bound, 1) || math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) <= bound
 }
 
 // cell returns the reduced scalar of that number.

@@ -114,6 +114,9 @@ func (g *gen) loops() []kernel.Stmt {
 		if row.Tag == kernel.Parallel {
 			row.Threads = g.upTo(3)
 			if g.bool() {
+				row.Team = kernel.Ge(g.n, kernel.I(int64(g.upTo(40))))
+			}
+			if g.bool() {
 				col.Tag, row.Collapse = kernel.Parallel, 2
 			}
 		}

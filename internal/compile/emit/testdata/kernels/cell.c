@@ -10,7 +10,7 @@ static inline double gl_max_f64(double a, double b) { return a > b || a != a ? a
 static void ends_1(double *restrict u, const double *restrict v, int64_t N)
 {
     const int64_t i_hi = gl_min_i64(0, N - 1) + 1;
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(i_hi >= 262144)
     for (int64_t i_tile = 0; i_tile < i_hi; i_tile += 16384) {
         const int64_t i_end = gl_min_i64(i_tile + 16384, i_hi);
         #pragma omp simd
@@ -29,7 +29,7 @@ void gl_ends_1(void **args)
 static void ends_2(double *restrict u, int64_t N)
 {
     const int64_t i_hi = gl_min_i64(5, N - 1) + 1;
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(i_hi - 5 >= 87382)
     for (int64_t i_tile = 5; i_tile < i_hi; i_tile += 16384) {
         const int64_t i_end = gl_min_i64(i_tile + 16384, i_hi);
         #pragma omp simd
@@ -52,7 +52,7 @@ static void ends_3(double *restrict u, const double *restrict v, double *restric
     const int64_t i_hi = gl_max_i64(gl_min_i64(0, N - 1), gl_min_i64(N - 1, 3)) + 1;
     const int64_t i_in_lo = gl_min_i64(3, i_hi);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(gl_min_i64(0, N - 1) + 1, i_hi), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(i_hi >= 23832)
     for (int64_t i_tile = 0; i_tile < i_hi; i_tile += 16384) {
         const int64_t i_end = gl_min_i64(i_tile + 16384, i_hi);
         const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);
@@ -91,7 +91,7 @@ void gl_ends_3(void **args)
 static void ends_max(double *restrict most_parts, double *restrict most, int64_t N)
 {
     const int64_t count = gl_min_i64(N - 1, 3) - 2;
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(count >= 131072)
     for (int64_t chunk = 0; chunk < count; chunk += 4096) {
         const int64_t chunk_end = gl_min_i64(chunk + 4096, count);
         int64_t width = 1;
@@ -128,7 +128,7 @@ static void ends_4(double *restrict v, const double *restrict most, int64_t N)
     const int64_t i_hi = gl_max_i64(gl_min_i64(2, N - 1), gl_min_i64(N - 1, 1)) + 1;
     const int64_t i_in_lo = gl_min_i64(2, i_hi);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(gl_min_i64(N - 1, 1) + 1, i_hi), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(i_hi - 1 >= 37450)
     for (int64_t i_tile = 1; i_tile < i_hi; i_tile += 16384) {
         const int64_t i_end = gl_min_i64(i_tile + 16384, i_hi);
         const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);

@@ -25,7 +25,7 @@ static void steps(const double *restrict u, double *restrict v, double *restrict
     const int64_t i_hi = gl_max_i64(gl_max_i64(N - 3, N - 1), gl_min_i64(4, N - 1)) + 1;
     const int64_t i_in_lo = gl_min_i64(4, i_hi);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(gl_min_i64(N - 3, 4) + 1, i_hi), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(j_hi * i_hi >= 7711)
     for (int64_t j = 0; j < j_hi; ++j) {
         if (j >= j_in_lo && j < j_in_hi) {
             const int64_t row = j * N;
@@ -257,7 +257,7 @@ static void steps_2(const double *restrict u, double *restrict v, double *restri
     const int64_t i_hi = gl_max_i64(gl_max_i64(N - 3, N - 1), gl_min_i64(N - 1, 4)) + 1;
     const int64_t i_in_lo = gl_min_i64(4, i_hi);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(gl_min_i64(N - 3, 4) + 1, i_hi), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(j_hi * (i_hi - 2) >= 7711)
     for (int64_t j = 0; j < j_hi; ++j) {
         if (j >= j_in_lo && j < j_in_hi) {
             const int64_t row = j * N;

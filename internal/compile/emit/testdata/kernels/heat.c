@@ -16,7 +16,7 @@ static void heat(double *restrict out, const double *restrict in, int64_t L, int
     const int64_t j_in_hi = gl_max_i64(gl_min_i64(M - 1, M), j_in_lo);
     const int64_t i_in_lo = gl_min_i64(1, N);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 1, N), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(L * M * N >= 13798)
     for (int64_t k = 0; k < L; ++k) {
         for (int64_t j = 0; j < M; ++j) {
             if (k >= k_in_lo && k < k_in_hi && j >= j_in_lo && j < j_in_hi) {

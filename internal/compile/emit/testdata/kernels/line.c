@@ -13,7 +13,7 @@ static void reach(double *restrict out, const double *restrict a, const double *
 {
     const int64_t i_in_lo = gl_min_i64(4, N);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 7, N), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(N >= 8457)
     for (int64_t i_tile = 0; i_tile < N; i_tile += 16384) {
         const int64_t i_end = gl_min_i64(i_tile + 16384, N);
         const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);

@@ -10,7 +10,7 @@ static void twice_1(const float *restrict in, float *restrict lap, int64_t M, in
 {
     const int64_t j_hi = M - 1;
     const int64_t i_hi = N - 1;
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if((j_hi - 1) * (i_hi - 1) >= 23832)
     for (int64_t j = 1; j < j_hi; ++j) {
         const int64_t row = j * N;
         const int64_t row_jp1 = (j + 1) * N;
@@ -35,7 +35,7 @@ static void twice_2(const float *restrict lap, float *restrict flux, int64_t M, 
     const int64_t j_in_hi = gl_max_i64(gl_min_i64(M - 1, M), j_in_lo);
     const int64_t i_in_lo = gl_min_i64(1, N);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 2, N), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M * N >= 87382)
     for (int64_t j = 0; j < M; ++j) {
         if (j >= j_in_lo && j < j_in_hi) {
             const int64_t row = j * N;
@@ -102,7 +102,7 @@ static void twice_3(float *restrict out, const float *restrict in, const float *
     const int64_t j_in_lo = gl_min_i64(3, M);
     const int64_t j_in_hi = gl_max_i64(gl_min_i64(M - 2, M), j_in_lo);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 1, N), 1);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M * (N - 1) >= 15421)
     for (int64_t j = 0; j < M; ++j) {
         if (j >= j_in_lo && j < j_in_hi) {
             const int64_t row = j * N;

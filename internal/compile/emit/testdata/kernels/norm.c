@@ -23,7 +23,7 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
     const int64_t j_in_hi = gl_max_i64(gl_min_i64(M - 1, M), j_in_lo);
     const int64_t i_in_lo = gl_min_i64(1, N);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 1, N), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M * N >= 23832)
     for (int64_t j = 0; j < M; ++j) {
         double sum_row = 0.0;
         double most_row = (double)(-INFINITY);
@@ -119,7 +119,7 @@ void gl_measure_1(void **args)
 // sum = sum of the partial results, over a fixed binary tree
 static void measure_sum(double *restrict sum_parts, double *restrict sum, int64_t M)
 {
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M >= 131072)
     for (int64_t chunk = 0; chunk < M; chunk += 4096) {
         const int64_t chunk_end = gl_min_i64(chunk + 4096, M);
         int64_t width = 1;
@@ -152,7 +152,7 @@ void gl_measure_sum(void **args)
 // most = max of the partial results, over a fixed binary tree
 static void measure_max(double *restrict most_parts, double *restrict most, int64_t M)
 {
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M >= 131072)
     for (int64_t chunk = 0; chunk < M; chunk += 4096) {
         const int64_t chunk_end = gl_min_i64(chunk + 4096, M);
         int64_t width = 1;
@@ -185,7 +185,7 @@ void gl_measure_max(void **args)
 // least = min of the partial results, over a fixed binary tree
 static void measure_min(float *restrict least_parts, float *restrict least, int64_t M)
 {
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M >= 131072)
     for (int64_t chunk = 0; chunk < M; chunk += 4096) {
         const int64_t chunk_end = gl_min_i64(chunk + 4096, M);
         int64_t width = 1;
@@ -218,7 +218,7 @@ void gl_measure_min(void **args)
 // count = sum of the partial results, over a fixed binary tree
 static void measure_sum_2(int32_t *restrict count_parts, int32_t *restrict count, int64_t M)
 {
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M >= 131072)
     for (int64_t chunk = 0; chunk < M; chunk += 4096) {
         const int64_t chunk_end = gl_min_i64(chunk + 4096, M);
         int64_t width = 1;
@@ -251,7 +251,7 @@ void gl_measure_sum_2(void **args)
 // top = max of the partial results, over a fixed binary tree
 static void measure_max_2(int32_t *restrict top_parts, int32_t *restrict top, int64_t M)
 {
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M >= 131072)
     for (int64_t chunk = 0; chunk < M; chunk += 4096) {
         const int64_t chunk_end = gl_min_i64(chunk + 4096, M);
         int64_t width = 1;
@@ -286,7 +286,7 @@ void gl_measure_max_2(void **args)
 static void measure_2(double *restrict out, const double *restrict in, double *restrict sum_parts,
         const double *restrict sum, const double *restrict most, int64_t M, int64_t N)
 {
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M * N >= 32768)
     for (int64_t j = 0; j < M; ++j) {
         double sum_row = 0.0;
         const int64_t row = j * N;

@@ -15,7 +15,7 @@ static void relax_1(double *restrict x, const double *restrict bj, const double 
     const int64_t j_in_hi = gl_max_i64(gl_min_i64(M - 1, M), j_in_lo);
     const int64_t i_in_lo = gl_min_i64(1, N);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 1, N), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M * N >= 2149)
     for (int64_t j = 0; j < M; ++j) {
         if (j >= j_in_lo && j < j_in_hi) {
             const int64_t row = j * N;
@@ -127,7 +127,7 @@ static void relax_2(double *restrict x, const double *restrict bj, const double 
     const int64_t j_in_hi = gl_max_i64(gl_min_i64(M - 1, M), j_in_lo);
     const int64_t i_in_lo = gl_min_i64(1, N);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 1, N), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M * N >= 2149)
     for (int64_t j = 0; j < M; ++j) {
         if (j >= j_in_lo && j < j_in_hi) {
             const int64_t row = j * N;

@@ -15,7 +15,7 @@ static void advance_1(const double *restrict h, const double *restrict u, const 
     const int64_t i_hi = N + 1;
     const int64_t i_in_lo = gl_min_i64(1, i_hi);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N, i_hi), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M * i_hi >= 14564)
     for (int64_t j = 0; j < M; ++j) {
         if (j >= j_in_lo) {
             const int64_t row = j * N;
@@ -124,7 +124,7 @@ static void advance_2(double *restrict h, double *restrict u, const double *rest
     const int64_t i_hi = N + 1;
     const int64_t i_in_lo = gl_min_i64(1, i_hi);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N, i_hi), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M * i_hi >= 13108)
     for (int64_t j = 0; j < M; ++j) {
         const int64_t row = j * N;
         const int64_t fu_row = j * (N + 1);
@@ -179,7 +179,7 @@ void gl_advance_2(void **args)
 static void advance_3(double *restrict x, int64_t N)
 {
     const int64_t i_hi = N + 1;
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(i_hi >= 43691)
     for (int64_t i_tile = 0; i_tile < i_hi; i_tile += 16384) {
         const int64_t i_end = gl_min_i64(i_tile + 16384, i_hi);
         #pragma omp simd
@@ -199,7 +199,7 @@ static void advance_4(const double *restrict u, const double *restrict y, double
         int64_t N)
 {
     const int64_t j_hi = M + 1;
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(j_hi - 1 >= 87382)
     for (int64_t j_tile = 1; j_tile < j_hi; j_tile += 16384) {
         const int64_t j_end = gl_min_i64(j_tile + 16384, j_hi);
         #pragma omp simd
@@ -218,7 +218,7 @@ void gl_advance_4(void **args)
 // y[j] = h[j][2]
 static void advance_5(const double *restrict h, double *restrict y, int64_t M, int64_t N)
 {
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M >= 262144)
     for (int64_t j_tile = 0; j_tile < M; j_tile += 16384) {
         const int64_t j_end = gl_min_i64(j_tile + 16384, M);
         const int64_t at2 = 2 > N - 1 ? ((N - 1) * 2 - 2 >= 0 ? (N - 1) * 2 - 2 : ((2 % gl_max_i64((N
@@ -243,7 +243,7 @@ static void advance_6(const double *restrict x, const double *restrict y, double
         int64_t N)
 {
     const int64_t i_hi = N + 1;
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(M * i_hi >= 87382)
     for (int64_t j = 0; j < M; ++j) {
         #pragma omp simd
         for (int64_t i = 0; i < i_hi; ++i) {
@@ -262,7 +262,7 @@ void gl_advance_6(void **args)
 static void advance_sum(double *restrict s_parts, double *restrict s, int64_t M, int64_t N)
 {
     const int64_t count = M * (N + 1);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(count >= 131072)
     for (int64_t chunk = 0; chunk < count; chunk += 4096) {
         const int64_t chunk_end = gl_min_i64(chunk + 4096, count);
         int64_t width = 1;

@@ -29,7 +29,7 @@ static void mix_1(uint8_t *restrict c, const uint8_t *restrict b, const int32_t 
 {
     const int64_t i_in_lo = gl_min_i64(1, N);
     const int64_t i_in_hi = gl_max_i64(gl_min_i64(N - 1, N), i_in_lo);
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(N >= 1703)
     for (int64_t i_tile = 0; i_tile < N; i_tile += 16384) {
         const int64_t i_end = gl_min_i64(i_tile + 16384, N);
         const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_tile), i_end);
@@ -107,7 +107,7 @@ void gl_mix_1(void **args)
 static void mix_2(uint8_t *restrict b, int32_t *restrict n, uint8_t *restrict p, const float *restrict f,
         const double *restrict d, int64_t N)
 {
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if(N >= 23832)
     for (int64_t i_tile = 0; i_tile < N; i_tile += 16384) {
         const int64_t i_end = gl_min_i64(i_tile + 16384, N);
         #pragma omp simd
