@@ -19,7 +19,11 @@ type Shortage struct {
 	Needs     []Need
 	Total     int64 // of all needs
 	Available int64
+	Capacity  int64 // what there were if nothing else ran; 0 if that is not known
 }
+
+// Transient reports whether there may be enough at another time.
+func (e *Shortage) Transient() bool { return e.Capacity == 0 || e.Total <= e.Capacity }
 
 // Error says what would be needed, most first, and what there is.
 func (e *Shortage) Error() string {
@@ -55,7 +59,8 @@ func (s System) Check(needs []Need) error {
 	if total <= available {
 		return nil
 	}
-	return &Shortage{Needs: needs, Total: total, Available: available}
+	capacity, _ := s.Capacity() // 0 where it is not known
+	return &Shortage{Needs: needs, Total: total, Available: available, Capacity: capacity}
 }
 
 // Size prints a number of bytes for people: "1.5 GiB".

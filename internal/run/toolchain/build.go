@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/child"
+	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
@@ -43,9 +46,12 @@ func (e *CompileError) Error() string {
 		fmt.Fprintf(&b, ", which is left in %s", e.Source)
 	}
 	b.WriteString(":")
-	lines := strings.Split(strings.TrimSpace(e.Said), "\n")
-	if lines[0] == "" {
-		lines[0] = e.Err.Error()
+	var lines []string
+	if said := strings.TrimSpace(e.Said); said != "" {
+		lines = strings.Split(said, "\n")
+	}
+	if why := e.ended(); why != "" {
+		lines = append([]string{why}, lines...)
 	}
 	const most = 12
 	for i, line := range lines {
@@ -58,7 +64,24 @@ func (e *CompileError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause: an *exec.ExitError, or what ended the compilation.
+// ended says how the compiler ended; "" if it did so by itself, and its words
+// tell why.
+func (e *CompileError) ended() string {
+	d, ok := errors.AsType[*child.Death](e.Err)
+	switch {
+	case !ok && e.Said != "":
+		return ""
+	case !ok:
+		return e.Err.Error()
+	case d.Memory > 0 && !d.Transient() && refusal.LacksMemory(d.Said):
+		return fmt.Sprintf("it needs more than %s to compile it", memory.Size(d.Memory))
+	case d.Reason != nil || d.Signal != 0 || d.Transient() || d.Said == "":
+		return d.Cause()
+	}
+	return ""
+}
+
+// Unwrap returns the cause, which wraps a *child.Death if the compiler ran.
 func (e *CompileError) Unwrap() error { return e.Err }
 
 // Build compiles a source, or finds in the cache what was made of it before.

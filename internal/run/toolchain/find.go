@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -17,6 +18,7 @@ type Compiler struct {
 	Version string   // the first line it says about itself
 	OpenMP  bool     // it compiles and links OpenMP
 	Notes   []string // what works less well than it might, and why
+	Memory  int64    // bytes of address space that each of its processes may take; 0 is no limit
 
 	general []string // the options that every build gets, as far as it takes them
 	refused []string // options that it does not know
@@ -70,6 +72,10 @@ func try(ctx context.Context, command []string, cache *Cache) (*Compiler, error)
 			return nil, errors.New("not an executable file")
 		}
 		return nil, errors.New("not found")
+	}
+	// It is called from other folders than this one.
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
 	}
 	c := &Compiler{Path: path, Args: command[1:]}
 	out, err := c.call(ctx, probeLimit, "", "--version")

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
 const twice = `#include <stdint.h>
@@ -108,7 +110,7 @@ func TestNoCompiler(t *testing.T) {
 		{"no-such-cc", "no C compiler could be used: no-such-cc: not found" + named},
 		{"/no/such/cc -m64", "no C compiler could be used: /no/such/cc -m64: not found" + named},
 		{data, "no C compiler could be used: " + data + ": not an executable file" + named},
-		{mute, "no C compiler could be used: " + mute + ": it does not say its version: exit status 3" + named},
+		{mute, "no C compiler could be used: " + mute + ": it does not say its version: it ended with status 3" + named},
 		{static, "no C compiler could be used: " + static + ": it does not make shared objects: tiny: no shared objects here" + named},
 	} {
 		_, err := Find(t.Context(), cc(test.cc), nil)
@@ -355,6 +357,61 @@ func TestInterrupted(t *testing.T) {
 	}
 	if left := names(t, cache.Dir); len(left) != 0 {
 		t.Errorf("%v was left", left)
+	}
+}
+
+// ailing is a compiler that works but for generated code.
+func ailing(t *testing.T, text string) *Compiler {
+	real := compiler(t, nil)
+	c := *real
+	c.Path = script(t, "ailing", fmt.Sprintf("case \"$*\" in *kernels.c*)\n%s\n;; esac\nexec %s \"$@\"\n", text, real.Path))
+	return &c
+}
+
+// A compiler that was killed, or lacked something of the machine's, says nothing
+// of the source.
+func TestWhoseFaultItIs(t *testing.T) {
+	for _, test := range []struct {
+		text   string
+		memory int64
+		want   refusal.Reason
+		says   string
+	}{
+		{"echo 'kernels.c:1:1: error: no'; exit 1", 0, refusal.Compiler, "kernels.c:1:1: error: no"},
+		{"echo 'cc: fatal error: Killed signal terminated program cc1'; exit 1", 0, refusal.Transient, "Killed signal"},
+		{"kill -KILL $$", 0, refusal.Transient, "something killed it"},
+		{"echo 'cc: internal compiler error: Segmentation fault signal terminated program cc1'; exit 4", 0, refusal.Compiler, "Segmentation fault"},
+		{"kill -SEGV $$", 0, refusal.Compiler, "memory that is not its own"},
+		{"echo \"as: $TMPDIR/x.o: No space left on device\"; exit 1", 0, refusal.Transient, "No space left"},
+		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 0, refusal.Transient, "the machine has none left"},
+		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 1 << 40, refusal.Compiler, "it needs more than 1.0 TiB to compile it"},
+	} {
+		c := ailing(t, test.text)
+		c.Memory = test.memory
+		_, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, time.Minute)
+		if refusal.Of(err) != test.want || !strings.Contains(fmt.Sprint(err), test.says) {
+			t.Errorf("%s: %s: %v", test.text, refusal.Of(err), err)
+		}
+		// It is recorded in these words, and known by them again.
+		if got := refusal.Passing(fmt.Sprint(err)); got != (test.want == refusal.Transient) {
+			t.Errorf("%s: the text tells that it passes: %v", test.text, got)
+		}
+	}
+}
+
+// The limit of memory holds for what the compiler starts, too, and what meets it is
+// refused. A line of so many zeros does not fit into tail.
+func TestCompilersMemory(t *testing.T) {
+	c := compiler(t, nil)
+	c.Memory = 256 << 20
+	if _, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, 0); err != nil {
+		t.Fatal(err)
+	}
+	c = ailing(t, "head -c 1000000000 /dev/zero | tail; exit 1")
+	c.Memory = 32 << 20
+	_, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, 0)
+	if refusal.Of(err) != refusal.Compiler || !strings.Contains(fmt.Sprint(err), "it needs more than 32.0 MiB to compile it") {
+		t.Errorf("%s: %v", refusal.Of(err), err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -65,6 +66,9 @@ func (t *tuning) duel(ctx context.Context, rivals []*rival, most int) error {
 	for _, r := range rivals {
 		if r.codes == nil && r.err == nil {
 			t.prepare(ctx, r)
+			if refusal.Of(r.err) == refusal.Transient && ctx.Err() == nil {
+				return r.err
+			}
 		}
 	}
 	alive := slices.DeleteFunc(slices.Clone(rivals), func(r *rival) bool { return r.err != nil })
@@ -78,6 +82,9 @@ func (t *tuning) duel(ctx context.Context, rivals []*rival, most int) error {
 			if err != nil {
 				if ctx.Err() != nil {
 					return t.cut(alive)
+				}
+				if refusal.Of(err) == refusal.Transient {
+					return err
 				}
 				r.err = err
 				continue

@@ -45,7 +45,8 @@ type Result struct {
 	Kernels []cuda.Report // what they take, as far as the compiler tells it
 	Took    time.Duration // to compile, now or then
 	// Err is of the reason refusal.Compiler if the source is to blame: NVRTC
-	// has refused it, or did not come to an end within its limits.
+	// has refused it, or did not come to an end within its limits. It is
+	// refusal.Transient if the machine has kept NVRTC from it.
 	Err error
 }
 
@@ -162,7 +163,7 @@ func (p *Pool) one(ctx context.Context, key string, text []byte, options []strin
 	case a.Refused != nil:
 		return Result{Log: a.Refused.Log, Took: a.Took, Err: refusal.For(refusal.Compiler, a.Refused)}
 	case a.Error != "":
-		return Result{Took: a.Took, Err: errors.New(a.Error)}
+		return Result{Took: a.Took, Err: refusal.For(a.Reason, errors.New(a.Error))}
 	}
 	return p.keep(key, a)
 }

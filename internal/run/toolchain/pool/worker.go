@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -33,6 +34,7 @@ type answer struct {
 	Took    time.Duration
 	Refused *cuda.CompileError
 	Error   string // what the source is not to blame for
+	Reason  refusal.Reason
 }
 
 func serve(l *worker.Link) error {
@@ -60,7 +62,7 @@ func serve(l *worker.Link) error {
 		if refused, ok := errors.AsType[*cuda.CompileError](err); ok {
 			a.Refused = refused
 		} else if err != nil {
-			a.Error = err.Error()
+			a.Error, a.Reason = err.Error(), refusal.Of(err)
 		}
 		if err := l.Send(a); err != nil {
 			return err
@@ -105,7 +107,7 @@ func (p *Pool) worker() (*compilation, error) {
 		p.idle = p.idle[:n-1]
 		return c, nil
 	}
-	process, err := worker.Start(Service.Name, worker.Options{Env: []string{fmt.Sprintf("%s=%d", memoryEnv, p.opts.Memory)}})
+	process, err := worker.Start(Service.Name, worker.Options{Env: []string{fmt.Sprintf("%s=%d", memoryEnv, p.opts.Memory)}, Memory: p.opts.Memory})
 	return &compilation{process: process}, err
 }
 
