@@ -36,12 +36,15 @@ func passes(err error) bool {
 // compiler prints, or what was recorded of a refusal.
 func Passing(text string) bool {
 	text = strings.ToLower(text)
-	return contains(text, otherWords) || contains(text, threadWords) ||
+	return contains(text, roomWords) || contains(text, otherWords) || contains(text, threadWords) ||
 		contains(text, memoryWords) && !contains(text, ownLimits)
 }
 
 // LacksMemory reports whether a program says that it got no memory.
 func LacksMemory(text string) bool { return contains(strings.ToLower(text), memoryWords) }
+
+// LacksRoom reports whether a program says that a disk takes nothing more.
+func LacksRoom(text string) bool { return contains(strings.ToLower(text), roomWords) }
 
 // LacksThreads reports whether a program says that it could start no thread or
 // process.
@@ -65,9 +68,9 @@ var (
 		"failed to reserve page summary memory",
 	}
 	threadWords = []string{"resource temporarily unavailable", "failed to create new os thread", "thread creation failed"}
+	roomWords   = []string{"no space left on device", "disk quota exceeded", "read-only file system"}
 	otherWords  = []string{
-		"no space left on device", "disk quota exceeded", "file too large", "file size limit exceeded",
-		"read-only file system", "input/output error", "too many open files", "text file busy",
+		"file too large", "file size limit exceeded", "input/output error", "too many open files", "text file busy",
 		"killed signal terminated program", "terminated signal terminated program", "internal compiler error: killed",
 		"unable to execute command: killed", "terminated with signal 9", "signal: killed", "something killed it",
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
 // Compiler is a C compiler that was seen to work.
@@ -58,6 +60,9 @@ func Find(ctx context.Context, getenv func(string) string, cache *Cache) (*Compi
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if refusal.Of(err) == refusal.Transient {
+			return nil, fmt.Errorf("this machine could not try the C compiler %s: %w", name, err)
 		}
 		missing.Tried = append(missing.Tried, fmt.Sprintf("%s: %v", name, err))
 	}
