@@ -36,13 +36,20 @@ func DeathOf(s *os.ProcessState, reason error, said string) *Death {
 func (d *Death) Error() string {
 	var b strings.Builder
 	b.WriteString(d.Cause())
-	if said := strings.TrimSpace(d.Said); said != "" {
+	if said := strings.TrimSpace(d.Said); said != "" && !d.traced() {
 		b.WriteString("; it said:")
 		for line := range strings.Lines(said) {
 			b.WriteString("\n  " + strings.TrimRight(line, "\n"))
 		}
 	}
 	return b.String()
+}
+
+// traced reports whether the child said nothing but what Go's runtime prints when
+// it gets no memory or no thread, of which Cause has words.
+func (d *Death) traced() bool {
+	return (refusal.LacksMemory(d.Said) || refusal.LacksThreads(d.Said)) &&
+		(strings.Contains(d.Said, "\nruntime stack:\n") || strings.Contains(d.Said, "\ngoroutine "))
 }
 
 // Unwrap returns the reason for which it was killed.
@@ -73,7 +80,7 @@ func (d *Death) Cause() string {
 	case d.Signal == 0 && refusal.LacksMemory(d.Said):
 		return "it got no more memory: the machine has none left, or a limit is set (ulimit -v)"
 	case d.Signal == 0 && refusal.LacksThreads(d.Said):
-		return "it could start no more threads or processes: a limit is set (ulimit -u, or that of the control group)"
+		return "it could start no more threads or processes: a limit is set (ulimit -u or -v, or that of the control group)"
 	case d.Signal == 0:
 		return fmt.Sprintf("it ended with status %d", d.Status)
 	}

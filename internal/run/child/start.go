@@ -1,6 +1,8 @@
 package child
 
 import (
+	"errors"
+	"fmt"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -25,7 +27,11 @@ func Start(cmd *exec.Cmd) error {
 	})
 	started := make(chan error)
 	starts <- func() { started <- cmd.Start() }
-	return <-started
+	err := <-started
+	if errors.Is(err, syscall.EAGAIN) {
+		err = fmt.Errorf("no more processes can be started: a limit is reached (ulimit -u, or that of the control group): %w", err)
+	}
+	return err
 }
 
 var (

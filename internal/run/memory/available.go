@@ -17,7 +17,7 @@ type System string
 
 // Available returns the bytes that can still be used without pushing anything
 // out of memory: what the kernel says, or less if a control group that the
-// process is in (a container, a batch job) allows less.
+// process is in (a container, a batch job) or a limit of address space allows less.
 func (s System) Available() (int64, error) {
 	free, err := s.field("proc/meminfo", "MemAvailable:")
 	if err != nil {
@@ -29,11 +29,14 @@ func (s System) Available() (int64, error) {
 			available = min(available, room)
 		}
 	}
+	if room, ok := s.withinLimit(); ok {
+		available = min(available, room)
+	}
 	return max(available, 0), nil
 }
 
 // Capacity returns the bytes that there are for this process, all others gone:
-// what the machine has, or less if a control group allows less.
+// what the machine has, or less if a control group or a limit allows less.
 func (s System) Capacity() (int64, error) {
 	kib, err := s.field("proc/meminfo", "MemTotal:")
 	if err != nil {
@@ -44,6 +47,9 @@ func (s System) Capacity() (int64, error) {
 		if limit, ok := g.read(g.limit); ok && limit < capacity {
 			capacity = limit
 		}
+	}
+	if room, ok := s.withinLimit(); ok {
+		capacity = min(capacity, max(room, 0))
 	}
 	return capacity, nil
 }

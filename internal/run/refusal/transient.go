@@ -65,9 +65,9 @@ var (
 	memoryWords = []string{
 		"cannot allocate memory", "virtual memory exhausted", "memory exhausted", "out of memory allocating",
 		"std::bad_alloc", "llvm error: out of memory", "runtime: out of memory",
-		"failed to reserve page summary memory",
+		"failed to reserve page summary memory", "fatal error: out of memory",
 	}
-	threadWords = []string{"resource temporarily unavailable", "failed to create new os thread", "thread creation failed"}
+	threadWords = []string{"resource temporarily unavailable", "failed to create new os thread", "thread creation failed", "pthread_create failed"}
 	roomWords   = []string{"no space left on device", "disk quota exceeded", "read-only file system"}
 	otherWords  = []string{
 		"file too large", "file size limit exceeded", "input/output error", "too many open files", "text file busy",

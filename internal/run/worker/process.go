@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/child"
+	"github.com/gridloom/gridloom/internal/run/memory"
 )
 
 // Options says how to start a worker.
@@ -59,8 +60,12 @@ func Start(service string, o Options) (*Process, error) {
 	cmd := exec.Command("/proc/self/exe", Word, service, strconv.Itoa(len(o.Files)))
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), o.Env...)
+	if _, limited := memory.System("/").AddressSpace(); limited && os.Getenv("MALLOC_ARENA_MAX") == "" {
+		// The C library would reserve 64 MiB for each thread.
+		cmd.Env = append(cmd.Env, "MALLOC_ARENA_MAX=1")
+	}
 	cmd.ExtraFiles = append([]*os.File{pipes[0], pipes[3]}, o.Files...)
-	p := &Process{cmd: cmd, said: &child.Output{Last: 8 << 10}, memory: o.Memory, exited: make(chan struct{})}
+	p := &Process{cmd: cmd, said: &child.Output{First: 2 << 10, Last: 6 << 10}, memory: o.Memory, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.said, p.said
 	cmd.WaitDelay = time.Second // for children of its own that keep its output open
 	if err := child.Start(cmd); err != nil {
