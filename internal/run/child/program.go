@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -16,6 +17,8 @@ type Program struct {
 	Args   []string // after its name
 	Dir    string   // to run in; "" is this process's
 	Env    []string // besides this process's own, "NAME=value"
+	Stdin  io.Reader
+	Stdout io.Writer // takes the standard output, apart from what Run returns; nil for none
 	Time   time.Duration
 	Memory int64 // bytes of address space of each process; 0 is no limit but the user's
 }
@@ -39,7 +42,10 @@ func (p Program) Run(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
 	cmd.Dir, cmd.Env = p.Dir, append(os.Environ(), p.Env...)
 	out := &Output{First: keptFirst, Last: keptLast}
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, out, out
+	if p.Stdout != nil {
+		cmd.Stdout = p.Stdout
+	}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second // for what it has started that keeps its output open
 	leash, err := newLeash(cmd)

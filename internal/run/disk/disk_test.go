@@ -133,6 +133,31 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// What is to last is on the disk before it takes its name, and then the name is.
+func TestOrder(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	var list []string
+	toDisk = func(f *os.File) error {
+		text, _ := os.ReadFile(path)
+		what := "draft"
+		if f.Name() == dir {
+			what = "folder"
+		}
+		list = append(list, fmt.Sprintf("%s while the file is %q", what, text))
+		return nil
+	}
+	defer func() { toDisk = (*os.File).Sync }()
+	for _, lasting := range []bool{false, true} {
+		if err := Replace(path, fmt.Append(nil, lasting), 0o600, lasting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{`draft while the file is "false"`, `folder while the file is "true"`}; !slices.Equal(list, want) {
+		t.Errorf("%q, want %q", list, want)
+	}
+}
+
 func TestPrivate(t *testing.T) {
 	dir := t.TempDir()
 	for mode, want := range map[os.FileMode]bool{0o700: true, 0o755: true, 0o775: false, 0o702: false} {

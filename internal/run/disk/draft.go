@@ -50,17 +50,25 @@ func Create(target string, mode fs.FileMode) (*Draft, error) {
 // after a power failure. Some file systems report a full disk only here.
 func (d *Draft) Flush() error { return flush(d.File) }
 
+var toDisk = (*os.File).Sync // tests look at the order
+
 // flush ignores that some files and folders cannot be flushed.
 func flush(f *os.File) error {
-	err := f.Sync()
+	err := toDisk(f)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
 		return nil
 	}
 	return err
 }
 
-// Commit gives the draft its name. The file that had it before is gone.
-func (d *Draft) Commit() error {
+// Commit gives the draft its name. The file that had it before is gone. What is
+// to last is flushed first; FlushFolder makes the name last, too.
+func (d *Draft) Commit(lasting bool) error {
+	if lasting {
+		if err := d.Flush(); err != nil {
+			return err
+		}
+	}
 	if err := os.Rename(d.Name(), d.target); err != nil {
 		return err
 	}
@@ -90,11 +98,8 @@ func Replace(path string, content []byte, mode fs.FileMode, lasting bool) error 
 		return err
 	}
 	_, err = d.Write(content)
-	if err == nil && lasting {
-		err = d.Flush()
-	}
 	if err == nil {
-		err = d.Commit()
+		err = d.Commit(lasting)
 	}
 	if err != nil {
 		d.Discard()

@@ -101,7 +101,7 @@ func WriteFiles(paths []string, write func(i int, w io.Writer) error) error {
 	folders := map[string]bool{}
 	for len(pending) > 0 {
 		d := pending[0]
-		if err := d.Commit(); err != nil {
+		if err := d.Commit(true); err != nil {
 			return at(d.path, err)
 		}
 		folders[filepath.Dir(d.Name())] = true
