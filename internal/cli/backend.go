@@ -120,6 +120,9 @@ func (t target) open(ctx context.Context, b *ir.Binding, progress func(exec.Prog
 	}
 	_, dialect := t.backend.language()
 	image, err := t.backend.build(ctx, cache, emit.Source(dialect, m))
+	if text := cache.Elsewhere(); text != "" {
+		note(text)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/run/child"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/bench"
 )
@@ -96,9 +97,13 @@ func (a *app) commit() string {
 	if rev := revision(); rev != "" {
 		return rev
 	}
-	out, err := exec.CommandContext(a.ctx, "git", "describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*").Output()
+	var out strings.Builder
+	git, err := exec.LookPath("git")
+	if err == nil {
+		_, err = child.Program{Path: git, Args: []string{"describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*"}, Stdout: &out}.Run(a.ctx)
+	}
 	if err != nil {
 		return "unknown"
 	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(out.String())
 }

@@ -95,6 +95,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var cmds commands
 	out := &output{to: stdout}
 	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
+	if err := a.limits(); err != nil {
+		return a.report(err)
+	}
 	var err error
 	a.parser, err = a.grammar(&cmds)
 	if err != nil {

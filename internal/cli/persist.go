@@ -36,8 +36,15 @@ func (j *job) persist(f func() error) error {
 	}
 }
 
-// blameful reports whether an error is the kernels' fault.
+// blameful reports whether an error is the kernels' fault, which it is not if
+// the machine could not just now: other kernels would fare no better.
 func blameful(err error) bool {
 	_, failed := errors.AsType[*exec.Failure](err)
-	return failed || refusal.Of(err) != refusal.None
+	switch refusal.Of(err) {
+	case refusal.None:
+		return failed
+	case refusal.Transient:
+		return false
+	}
+	return true
 }

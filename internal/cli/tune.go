@@ -126,8 +126,14 @@ func (c *tuneCmd) Run(a *app) error {
 	show := newTuneMeter(a, c)
 	show.stopped = a.ctx.Done()
 	o.Events = show.event
+	if cache.Note != "" && !c.Quiet {
+		show.say("note: %s", cache.Note)
+	}
 	result, err := tuner.Run(a.ctx, o)
 	show.clear()
+	if text := cache.Elsewhere(); text != "" && !c.Quiet {
+		show.say("note: %s", text)
+	}
 	if err != nil {
 		if a.ctx.Err() == nil && result != nil {
 			show.say("note: gridloom tune %s --resume %s goes on from here", c.File, book.session.ID())

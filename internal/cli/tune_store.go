@@ -106,7 +106,7 @@ func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook,
 			return nil, nil, err
 		}
 		at := watch.at(&t)
-		if t.Kernel != "" {
+		if t.Kernel != "" && !t.Transient() {
 			x := tried(&t)
 			x.At = at
 			list = append(list, x)

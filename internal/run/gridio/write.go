@@ -3,13 +3,13 @@ package gridio
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/disk"
 )
 
 // Options are the choices that formats leave to the writer; each looks at its
@@ -63,17 +63,17 @@ func CheckFile(path string) error {
 	if err != nil {
 		return at(path, err)
 	}
-	file, err := createBeside(target, 0o600)
+	draft, err := createBeside(target, 0o600)
 	if err != nil {
 		return at(path, err)
 	}
-	file.Close()
-	return at(path, os.Remove(file.Name()))
+	draft.Discard()
+	return nil
 }
 
 // WriteFile gives path the content that write writes. The content goes to a
 // temporary file in the same folder, which takes the name path once it is
-// complete; after any error the folder is as it was.
+// complete, and on the disk; after any error the folder is as it was.
 func WriteFile(path string, write func(w io.Writer) error) error {
 	return WriteFiles([]string{path}, func(_ int, w io.Writer) error { return write(w) })
 }
@@ -85,7 +85,7 @@ func WriteFiles(paths []string, write func(i int, w io.Writer) error) error {
 	defer func() {
 		// Also when write panics.
 		for _, d := range pending {
-			d.discard()
+			d.Discard()
 		}
 	}()
 	for i, path := range paths {
@@ -98,20 +98,25 @@ func WriteFiles(paths []string, write func(i int, w io.Writer) error) error {
 			return at(path, err)
 		}
 	}
+	folders := map[string]bool{}
 	for len(pending) > 0 {
 		d := pending[0]
-		if err := os.Rename(d.file.Name(), d.target); err != nil {
+		if err := d.Commit(true); err != nil {
 			return at(d.path, err)
 		}
+		folders[filepath.Dir(d.Name())] = true
 		pending = pending[1:]
+	}
+	for folder := range folders {
+		disk.FlushFolder(folder)
 	}
 	return nil
 }
 
 // draft is a temporary file that is to take another's name.
 type draft struct {
-	path, target string
-	file         *os.File
+	*disk.Draft
+	path string
 }
 
 func newDraft(path string) (*draft, error) {
@@ -119,25 +124,19 @@ func newDraft(path string) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := createBeside(target, mode)
+	d, err := createBeside(target, mode)
 	if err != nil {
 		return nil, err
 	}
-	return &draft{path, target, file}, nil
+	return &draft{d, path}, nil
 }
 
 func (d *draft) fill(write func(w io.Writer) error) error {
-	buffered := bufio.NewWriterSize(d.file, chunk)
+	buffered := bufio.NewWriterSize(d, chunk)
 	if err := errors.Join(write(buffered), buffered.Flush()); err != nil {
 		return first(err)
 	}
-	// Some file systems report a full disk only here.
-	return d.file.Close()
-}
-
-func (d *draft) discard() {
-	d.file.Close()
-	os.Remove(d.file.Name())
+	return d.Flush()
 }
 
 // first returns the first of the errors that were joined: the buffer repeats
@@ -173,26 +172,19 @@ func resolve(path string) (target string, mode fs.FileMode, err error) {
 	return target, info.Mode().Perm(), nil
 }
 
-// createBeside creates a temporary file in the folder of target.
-func createBeside(target string, mode fs.FileMode) (*os.File, error) {
-	folder, base := filepath.Split(target)
-	for n := 0; ; n++ {
-		// The process's number keeps two runs apart; n passes over what an
-		// earlier one with the same number was killed in.
-		name := fmt.Sprintf("%s.%s.%d-%d.tmp", folder, base, os.Getpid(), n)
-		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-		switch {
-		case err == nil:
-			return file, nil
-		case errors.Is(err, fs.ErrExist) && n < 10000:
-			continue
-		case errors.Is(err, fs.ErrNotExist):
-			e := refuse("there is no folder %s", filepath.Clean(folder))
-			e.Err = err
-			return nil, e.hint("create it first")
-		}
-		e := refuse("nothing can be written to the folder %s: %s", filepath.Clean(folder), cause(err))
-		e.Err = err
-		return nil, e
+// createBeside begins a draft of a file.
+func createBeside(target string, mode fs.FileMode) (*disk.Draft, error) {
+	d, err := disk.Create(target, mode)
+	if err == nil {
+		return d, nil
 	}
+	folder, _ := filepath.Split(target)
+	if errors.Is(err, fs.ErrNotExist) {
+		e := refuse("there is no folder %s", filepath.Clean(folder))
+		e.Err = err
+		return nil, e.hint("create it first")
+	}
+	e := refuse("nothing can be written to the folder %s: %s", filepath.Clean(folder), cause(err))
+	e.Err = err
+	return nil, e
 }

@@ -17,7 +17,7 @@ type System string
 
 // Available returns the bytes that can still be used without pushing anything
 // out of memory: what the kernel says, or less if a control group that the
-// process is in (a container, a batch job) allows less.
+// process is in (a container, a batch job) or a limit of address space allows less.
 func (s System) Available() (int64, error) {
 	free, err := s.field("proc/meminfo", "MemAvailable:")
 	if err != nil {
@@ -29,7 +29,29 @@ func (s System) Available() (int64, error) {
 			available = min(available, room)
 		}
 	}
+	if room, ok := s.withinLimit(); ok {
+		available = min(available, room)
+	}
 	return max(available, 0), nil
+}
+
+// Capacity returns the bytes that there are for this process, all others gone:
+// what the machine has, or less if a control group or a limit allows less.
+func (s System) Capacity() (int64, error) {
+	kib, err := s.field("proc/meminfo", "MemTotal:")
+	if err != nil {
+		return 0, err
+	}
+	capacity := kib * 1024
+	for _, g := range s.groups() {
+		if limit, ok := g.read(g.limit); ok && limit < capacity {
+			capacity = limit
+		}
+	}
+	if room, ok := s.withinLimit(); ok {
+		capacity = min(capacity, max(room, 0))
+	}
+	return capacity, nil
 }
 
 // Total returns the bytes of memory that this machine has, or 0 if it does not
@@ -103,19 +125,11 @@ func (s System) groups() []group {
 // room returns how much more a group may use; false if it has no limit, or is
 // not to be seen from here.
 func (g group) room() (int64, bool) {
-	read := func(name string) (int64, bool) {
-		data, err := os.ReadFile(filepath.Join(string(g.system), g.dir, name))
-		if err != nil {
-			return 0, false
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
-		return n, err == nil // "max" is no number
-	}
-	limit, ok := read(g.limit)
+	limit, ok := g.read(g.limit)
 	if !ok || limit > math.MaxInt64/2 {
 		return 0, false
 	}
-	usage, ok := read(g.usage)
+	usage, ok := g.read(g.usage)
 	if !ok {
 		return 0, false
 	}
@@ -124,4 +138,14 @@ func (g group) room() (int64, bool) {
 		cache = 0
 	}
 	return limit - usage + cache, true
+}
+
+// read returns the number in one of a group's files; false if there is none.
+func (g group) read(name string) (int64, bool) {
+	data, err := os.ReadFile(filepath.Join(string(g.system), g.dir, name))
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+	return n, err == nil // "max" is no number
 }

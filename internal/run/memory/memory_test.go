@@ -246,6 +246,66 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// limits are those of a process, as the system writes them.
+func limits(space, processes string) string {
+	return "Limit                     Soft Limit           Hard Limit           Units     \n" +
+		"Max processes             " + processes + "                1000                processes \n" +
+		"Max address space         " + space + "           unlimited            bytes     \n"
+}
+
+// A limit of address space counts like memory, and messages name it.
+func TestAddressSpace(t *testing.T) {
+	const meminfo = "MemTotal: 16000000 kB\nMemAvailable: 8000000 kB\n"
+	here := machine(t, map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("3221225472", "unlimited")})
+	if got, err := here.Available(); err != nil || got != 1<<30 {
+		t.Errorf("%d, %v", got, err)
+	}
+	err := here.Check([]Need{{"u", 1<<30 + 1}})
+	if want := "this needs 1.0 GiB of memory (u 1.0 GiB), but the limit of address space (ulimit -v) leaves 1.0 GiB"; text(err) != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	if s, ok := errors.AsType[*Shortage](err); !ok || s.Transient() {
+		t.Error("a limit of this process passes")
+	}
+	here = machine(t, map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("unlimited", "unlimited")})
+	s, ok := errors.AsType[*Shortage](here.Check([]Need{{"u", 9_000_000 << 10}}))
+	if !ok || !s.Transient() || s.Limited {
+		t.Errorf("what others have now counts for ever: %+v", s)
+	}
+	if s, ok := errors.AsType[*Shortage](here.Check([]Need{{"u", 17_000_000 << 10}})); !ok || s.Transient() {
+		t.Error("what the machine does not have passes")
+	}
+}
+
+func TestCheckLimits(t *testing.T) {
+	status := func(user, threads string) string {
+		return "Name:\tx\nUid:\t" + user + "\t0\t0\t0\nThreads:\t" + threads + "\n"
+	}
+	for _, test := range []struct {
+		space, processes, pids string
+		user                   int
+		want                   string
+	}{
+		{"unlimited", "unlimited", "max", 7, ""},
+		{"2147483648", "62", "62", 7, ""},
+		{"2147483647", "62", "62", 7, "the limit of address space is 2.0 GiB (ulimit -v), and this program needs 2.0 GiB and the memory of its grids"},
+		{"500000000", "62", "62", 7, "the limit of address space is 476.8 MiB (ulimit -v), and this program needs 2.0 GiB and the memory of its grids"},
+		{"unlimited", "61", "max", 7, "the limit of processes and threads is 61 (ulimit -u), of which this user has 30, and this program needs about 32"},
+		{"unlimited", "61", "max", 0, ""},
+		{"unlimited", "61", "max", 8, ""},
+		{"unlimited", "unlimited", "61", 7, "the control group may have 61 processes and threads (pids.max), and has 30; this program needs about 32"},
+	} {
+		here := machine(t, map[string]string{
+			"proc/self/limits": limits(test.space, test.processes), "proc/self/cgroup": "0::/job\n",
+			"sys/fs/cgroup/job/pids.max": test.pids + "\n", "sys/fs/cgroup/job/pids.current": "30\n",
+			"proc/1/status": status("0", "500"), "proc/22/status": status("7", "10"), "proc/23/status": status("7", "20"),
+		})
+		if err := here.CheckLimits(test.user, 2); text(err) != test.want {
+			t.Errorf("%v\nwant %s", err, test.want)
+		}
+	}
+}
+
 func text(err error) string {
 	if err == nil {
 		return ""

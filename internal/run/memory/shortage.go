@@ -19,7 +19,12 @@ type Shortage struct {
 	Needs     []Need
 	Total     int64 // of all needs
 	Available int64
+	Capacity  int64 // what there were if nothing else ran; 0 if that is not known
+	Limited   bool  // a limit of address space is what leaves no more
 }
+
+// Transient reports whether there may be enough at another time.
+func (e *Shortage) Transient() bool { return e.Capacity == 0 || e.Total <= e.Capacity }
 
 // Error says what would be needed, most first, and what there is.
 func (e *Shortage) Error() string {
@@ -34,7 +39,11 @@ func (e *Shortage) Error() string {
 		}
 		parts = append(parts, n.Name+" "+Size(n.Bytes))
 	}
-	return fmt.Sprintf("this needs %s of memory (%s), but only %s is free", Size(e.Total), strings.Join(parts, ", "), Size(e.Available))
+	text := fmt.Sprintf("this needs %s of memory (%s), but ", Size(e.Total), strings.Join(parts, ", "))
+	if e.Limited {
+		return text + fmt.Sprintf("the limit of address space (ulimit -v) leaves %s", Size(e.Available))
+	}
+	return text + fmt.Sprintf("only %s is free", Size(e.Available))
 }
 
 // Check returns a *Shortage if the needs together exceed what is available.
@@ -55,7 +64,9 @@ func (s System) Check(needs []Need) error {
 	if total <= available {
 		return nil
 	}
-	return &Shortage{Needs: needs, Total: total, Available: available}
+	capacity, _ := s.Capacity() // 0 where it is not known
+	room, ok := s.withinLimit()
+	return &Shortage{Needs: needs, Total: total, Available: available, Capacity: capacity, Limited: ok && max(room, 0) == available}
 }
 
 // Size prints a number of bytes for people: "1.5 GiB".

@@ -1,6 +1,11 @@
 // Package refusal says why a variant of a program cannot be had. There are four
 // reasons, each found at another stage and each telling something else to
 // whoever searches for variants: two come before the compiler and two after it.
+//
+// A fifth is no verdict on the variant: the machine could not just now, since a
+// disk is full, memory has run out, or a process was killed from outside. Only
+// this package tells that from the others. Such a variant is tried again, and
+// what came of it is never recorded.
 package refusal
 
 import (
@@ -18,9 +23,10 @@ const (
 	Resources         // it needs more than the machine has, as the text alone tells
 	Compiler          // the compiler refused it, hung on it or died of it
 	Launch            // the driver refused the compiled code, or its launch
+	Transient         // the machine could not just now; the variant is not to blame
 )
 
-var names = [...]string{"", "constraint", "resources", "compiler", "launch"}
+var names = [...]string{"", "constraint", "resources", "compiler", "launch", "transient"}
 
 // String returns the reason's name, as it is recorded.
 func (r Reason) String() string { return names[r] }
@@ -49,18 +55,29 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// For marks an error as a refusal, if it is one and is not marked already.
+// For marks an error as a refusal, if it is one and is not marked already. One
+// that comes from the state of the machine is marked Transient, whatever r is.
 func For(r Reason, err error) error {
-	if err == nil || r == None || Of(err) != None {
+	if err == nil || r == None {
 		return err
+	}
+	if _, marked := errors.AsType[*Error](err); marked {
+		return err
+	}
+	if passes(err) {
+		r = Transient
 	}
 	return &Error{r, err}
 }
 
-// Of returns the reason of a refusal, and None for any other error.
+// Of returns the reason of a refusal, Transient for an error that comes from the
+// state of the machine, and None for any other.
 func Of(err error) Reason {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Reason
+	}
+	if err != nil && passes(err) {
+		return Transient
 	}
 	return None
 }

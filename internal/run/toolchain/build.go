@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/child"
+	"github.com/gridloom/gridloom/internal/run/disk"
+	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
@@ -43,9 +47,12 @@ func (e *CompileError) Error() string {
 		fmt.Fprintf(&b, ", which is left in %s", e.Source)
 	}
 	b.WriteString(":")
-	lines := strings.Split(strings.TrimSpace(e.Said), "\n")
-	if lines[0] == "" {
-		lines[0] = e.Err.Error()
+	var lines []string
+	if said := strings.TrimSpace(e.Said); said != "" {
+		lines = strings.Split(said, "\n")
+	}
+	if why := e.ended(); why != "" {
+		lines = append([]string{why}, lines...)
 	}
 	const most = 12
 	for i, line := range lines {
@@ -58,7 +65,24 @@ func (e *CompileError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause: an *exec.ExitError, or what ended the compilation.
+// ended says how the compiler ended; "" if it did so by itself, and its words
+// tell why.
+func (e *CompileError) ended() string {
+	d, ok := errors.AsType[*child.Death](e.Err)
+	switch {
+	case !ok && e.Said != "":
+		return ""
+	case !ok:
+		return e.Err.Error()
+	case d.Memory > 0 && !d.Transient() && refusal.LacksMemory(d.Said):
+		return fmt.Sprintf("it needs more than %s to compile it", memory.Size(d.Memory))
+	case d.Reason != nil || d.Signal != 0 || d.Transient() || d.Said == "":
+		return d.Cause()
+	}
+	return ""
+}
+
+// Unwrap returns the cause, which wraps a *child.Death if the compiler ran.
 func (e *CompileError) Unwrap() error { return e.Err }
 
 // Build compiles a source, or finds in the cache what was made of it before.
@@ -66,33 +90,47 @@ func (e *CompileError) Unwrap() error { return e.Err }
 func (c *Compiler) Build(ctx context.Context, cache *Cache, s Source, limit time.Duration) (Object, error) {
 	flags := append(c.Flags(s.Arithmetic), s.Extra...)
 	key := digest(string(s.Text), strings.Join(flags, "\x00"), c.Path, strings.Join(c.Args, "\x00"), c.Version, Processor())
-	if path, ok := cache.object(key); ok {
+	if path, ok := cache.find(objectName(key)); ok {
 		return Object{Path: path, Cached: true}, nil
 	}
-	dir, err := cache.scratch()
-	if err != nil {
-		return Object{}, fmt.Errorf("no place to compile in: %w", err)
+	var o Object
+	err := cache.within(func(dir string) (err error) {
+		o.Path, err = c.compile(ctx, dir, key, s.Text, flags, limit)
+		return err
+	})
+	if refused, ok := errors.AsType[*CompileError](err); ok && refusal.Of(err) == refusal.Compiler {
+		refused.Source = cache.leave(key, s.Text)
 	}
-	defer os.RemoveAll(dir)
-	source, object := filepath.Join(dir, "kernels.c"), filepath.Join(dir, "kernels.so")
-	if err := os.WriteFile(source, s.Text, 0o600); err != nil {
-		return Object{}, fmt.Errorf("the generated code cannot be written: %w", err)
+	return o, err
+}
+
+// compile compiles a source in a folder, and leaves the object there.
+func (c *Compiler) compile(ctx context.Context, dir, key string, text []byte, flags []string, limit time.Duration) (string, error) {
+	scratch, err := disk.NewFolder(dir, inUse)
+	if err != nil {
+		return "", fmt.Errorf("no place to compile in: %w", err)
+	}
+	defer scratch.Remove()
+	source, object := filepath.Join(scratch.Path, "kernels.c"), filepath.Join(scratch.Path, "kernels.so")
+	if err := os.WriteFile(source, text, 0o600); err != nil {
+		return "", fmt.Errorf("the generated code cannot be written: %w", err)
 	}
 	// The file's name, without its folder, is all that could reach the object.
 	args := slices.Concat(flags, []string{"-shared", "-o", object, "kernels.c", "-lm"})
-	said, err := c.call(ctx, limit, dir, args...)
+	said, err := c.call(ctx, limit, scratch.Path, args...)
 	if err != nil {
 		if ctx.Err() != nil {
-			return Object{}, context.Cause(ctx)
+			return "", context.Cause(ctx)
 		}
-		return Object{}, refusal.For(refusal.Compiler, &CompileError{
-			Compiler: c.Path, Args: slices.Concat(c.Args, args), Said: said,
-			Source: cache.leave(key, s.Text), Err: err,
-		})
+		reason := refusal.Compiler
+		if disk.Full(scratch.Path) { // whatever the compiler calls that
+			reason = refusal.Transient
+		}
+		return "", refusal.For(reason, &CompileError{Compiler: c.Path, Args: slices.Concat(c.Args, args), Said: said, Err: err})
 	}
-	path, err := cache.adopt(key, object)
+	path, err := adopt(dir, key, object)
 	if err != nil {
-		return Object{}, fmt.Errorf("the compiled code cannot be kept: %w", err)
+		return "", fmt.Errorf("the compiled code cannot be kept: %w", err)
 	}
-	return Object{Path: path}, nil
+	return path, nil
 }

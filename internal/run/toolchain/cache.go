@@ -6,29 +6,43 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/run/disk"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
 // Cache is a folder of compiled objects, named by the digest of all that they
 // depend on. Processes share it without locks: a file appears whole, by being
 // renamed into place, and carries a digest of its own contents, so that a
-// damaged one is noticed and made anew.
+// damaged one is noticed and made anew. What is in it is loaded, so nobody else may
+// be able to write to it.
 type Cache struct {
 	Dir  string
 	Note string // why it is not where it should be; "" if it is
 
-	temporary bool
+	temporary *disk.Folder // that Dir is; nil if it stays
+
+	mutex sync.Mutex
+	spare *disk.Folder // takes what the disk of Dir has no room for; nil while it has
+	full  string       // says so
 }
+
+// inUse begins the names of folders in which something is compiled.
+const inUse = "tmp-"
 
 // OpenCache returns the cache in a folder, or for "" in the user's cache
 // folder. Where that cannot be written to, the cache is a temporary folder
-// that Close removes, and Note says so.
+// that Close removes, and Note says so. What killed processes have left in it is removed.
 func OpenCache(dir string) (*Cache, error) {
 	var err error
 	if dir == "" {
@@ -37,71 +51,147 @@ func OpenCache(dir string) (*Cache, error) {
 		}
 	}
 	if err == nil {
-		err = writable(dir)
+		dir, err = filepath.Abs(dir) // compilers work in other folders
 	}
 	if err == nil {
+		err = usable(dir)
+	}
+	if err == nil {
+		disk.Sweep(dir, inUse)
+		disk.SweepDrafts(dir)
 		return &Cache{Dir: dir}, nil
 	}
-	temp, terr := os.MkdirTemp("", "gridloom-cache-*")
+	temp, terr := elsewhere()
 	if terr != nil {
 		return nil, fmt.Errorf("compiled code can be kept nowhere: %w; %w", err, terr)
 	}
-	return &Cache{Dir: temp, Note: fmt.Sprintf("compiled code is not kept for the next time: %v", err), temporary: true}, nil
+	return &Cache{Dir: temp.Path, Note: fmt.Sprintf("compiled code is not kept for the next time: %v", err), temporary: temp}, nil
 }
 
-// writable makes the folder if need be and tries to write to it.
-func writable(dir string) error {
+// elsewhere makes a folder for what a cache cannot take.
+func elsewhere() (*disk.Folder, error) { return disk.NewFolder("", "gridloom-cache-") }
+
+// usable makes the folder if need be, tries to write to it, and refuses one to
+// which others could write, too.
+func usable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	probe, err := os.MkdirTemp(dir, "tmp-*")
+	info, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
-	return os.Remove(probe)
-}
-
-// Close removes the cache if it is a temporary one.
-func (c *Cache) Close() error {
-	if !c.temporary {
-		return nil
+	if !disk.Private(info) {
+		return fmt.Errorf("%s belongs to another user, or others can write to it (mode %03o), and code from it would be run; chmod go-w makes it safe if it is yours", dir, info.Mode().Perm())
 	}
-	return os.RemoveAll(c.Dir)
-}
-
-// scratch returns a new folder to compile in, on the cache's file system.
-func (c *Cache) scratch() (string, error) { return os.MkdirTemp(c.Dir, "tmp-*") }
-
-func (c *Cache) objectPath(key string) string { return filepath.Join(c.Dir, key+".so") }
-
-// object returns the path of an object that is there and whole. One that is
-// not whole is removed.
-func (c *Cache) object(key string) (string, bool) {
-	path := c.objectPath(key)
-	data, err := os.ReadFile(path)
+	probe, err := disk.NewFolder(dir, inUse)
 	if err != nil {
-		return "", false
+		return err
 	}
-	if !sealed(data) {
-		os.Remove(path)
-		return "", false
-	}
-	now := time.Now()
-	os.Chtimes(path, now, now) // for Trim; a read-only cache is still a cache
-	return path, true
+	return probe.Remove()
 }
 
-// adopt seals a compiled object and moves it to its place.
-func (c *Cache) adopt(key, from string) (string, error) {
+// Close removes what the cache has put into temporary folders.
+func (c *Cache) Close() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	var errs []error
+	for _, f := range []*disk.Folder{c.temporary, c.spare} {
+		if f != nil {
+			errs = append(errs, f.Remove())
+		}
+	}
+	c.temporary, c.spare = nil, nil
+	return errors.Join(errs...)
+}
+
+// Elsewhere says that the cache's disk has no room, so that what was compiled
+// since is not kept; "" if it has.
+func (c *Cache) Elsewhere() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.full
+}
+
+// within calls f with the cache's folder. If its disk has no room for what f
+// writes, f is called once more with a temporary folder, as it is from then on.
+func (c *Cache) within(f func(dir string) error) error {
+	if spare := c.spareDir(); spare != "" {
+		return f(spare)
+	}
+	err := f(c.Dir)
+	if err == nil || c.temporary != nil || !lacksRoom(err, c.Dir) {
+		return err
+	}
+	spare, serr := c.toSpare()
+	if serr != nil {
+		return fmt.Errorf("the disk of %s is full, and there is no temporary folder: %w; %w", c.Dir, serr, err)
+	}
+	if again := f(spare); !lacksRoom(again, spare) {
+		return again
+	}
+	return fmt.Errorf("there is no room in %s, and none in %s: %w", c.Dir, filepath.Dir(spare), err)
+}
+
+// lacksRoom reports whether something has failed in a folder because its disk is
+// full. Compilers have many words for that.
+func lacksRoom(err error, dir string) bool {
+	return err != nil && (disk.LacksRoom(err) || refusal.LacksRoom(err.Error()) || disk.Full(dir))
+}
+
+func (c *Cache) spareDir() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.spare == nil {
+		return ""
+	}
+	return c.spare.Path
+}
+
+func (c *Cache) toSpare() (string, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.spare == nil {
+		var err error
+		if c.spare, err = elsewhere(); err != nil {
+			return "", err
+		}
+		c.full = fmt.Sprintf("compiled code is not kept for the next time: the disk of %s is full; it is in %s meanwhile", c.Dir, c.spare.Path)
+	}
+	return c.spare.Path, nil
+}
+
+// find returns the path of a file that is there and whole. One that is not whole
+// is removed.
+func (c *Cache) find(name string) (string, bool) {
+	for _, dir := range []string{c.Dir, c.spareDir()} {
+		if dir == "" {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if _, err := Read(path); err != nil {
+			if errors.Is(err, ErrDamaged) {
+				os.Remove(path)
+			}
+			continue
+		}
+		now := time.Now()
+		os.Chtimes(path, now, now) // for Trim; a read-only cache is still a cache
+		return path, true
+	}
+	return "", false
+}
+
+func objectName(key string) string { return key + ".so" }
+
+// adopt seals a compiled object and moves it to its place in a folder.
+func adopt(dir, key, from string) (string, error) {
 	data, err := os.ReadFile(from)
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(from, seal(data), 0o700); err != nil {
-		return "", err
-	}
-	to := c.objectPath(key)
-	return to, os.Rename(from, to)
+	to := filepath.Join(dir, objectName(key))
+	return to, disk.Replace(to, seal(data), 0o700, false)
 }
 
 // The seal follows the object in its file, where no loader looks.
@@ -121,19 +211,31 @@ func sealed(data []byte) bool {
 	return bytes.Equal(sum[:], data[n:n+sha256.Size])
 }
 
-// leave writes a source that did not compile where the user can look at it.
+// leave writes a source that did not compile where the user can look at it, and
+// returns its path; "" if it cannot be left.
 func (c *Cache) leave(key string, text []byte) string {
-	name := "failed-" + key[:16] + ".c"
-	for _, dir := range []string{c.Dir, os.TempDir()} {
-		if c.temporary && dir == c.Dir {
-			continue // it is about to be removed
-		}
-		path := filepath.Join(dir, name)
-		if os.WriteFile(path, text, 0o600) == nil {
+	if c.temporary == nil {
+		path := filepath.Join(c.Dir, "failed-"+key[:16]+".c")
+		if disk.Replace(path, text, 0o600, false) == nil {
 			return path
 		}
 	}
-	return ""
+	return Leave(text, ".c")
+}
+
+// Leave writes a source that did not compile to a temporary file, whose name
+// nobody can foresee, and returns its path; "" if it cannot be left.
+func Leave(text []byte, ending string) string {
+	f, err := os.CreateTemp("", "gridloom-failed-*"+ending)
+	if err != nil {
+		return ""
+	}
+	_, err = f.Write(text)
+	if cerr := f.Close(); err != nil || cerr != nil {
+		os.Remove(f.Name())
+		return ""
+	}
+	return f.Name()
 }
 
 // read and write keep small notes; a nil cache forgets them.
@@ -141,27 +243,13 @@ func (c *Cache) read(name string) ([]byte, bool) {
 	if c == nil {
 		return nil, false
 	}
-	data, err := os.ReadFile(filepath.Join(c.Dir, name))
+	data, err := readPrivate(filepath.Join(c.Dir, name))
 	return data, err == nil
 }
 
 func (c *Cache) write(name string, data []byte) {
-	if c == nil {
-		return
-	}
-	f, err := os.CreateTemp(c.Dir, "tmp-*")
-	if err != nil {
-		return
-	}
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(c.Dir, name))
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	if c != nil {
+		disk.Replace(filepath.Join(c.Dir, name), data, 0o600, false) // what cannot be kept is found out again
 	}
 }
 
@@ -175,7 +263,7 @@ func (c *Cache) Trim(most int64) error {
 	var files []fs.FileInfo
 	var total int64
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(e.Name(), ".") { // others are being written
 			files = append(files, info)
 			total += info.Size()
 		}

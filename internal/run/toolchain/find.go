@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
 // Compiler is a C compiler that was seen to work.
@@ -17,6 +20,7 @@ type Compiler struct {
 	Version string   // the first line it says about itself
 	OpenMP  bool     // it compiles and links OpenMP
 	Notes   []string // what works less well than it might, and why
+	Memory  int64    // bytes of address space that each of its processes may take; 0 is no limit
 
 	general []string // the options that every build gets, as far as it takes them
 	refused []string // options that it does not know
@@ -57,6 +61,9 @@ func Find(ctx context.Context, getenv func(string) string, cache *Cache) (*Compi
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		if refusal.Of(err) == refusal.Transient {
+			return nil, fmt.Errorf("this machine could not try the C compiler %s: %w", name, err)
+		}
 		missing.Tried = append(missing.Tried, fmt.Sprintf("%s: %v", name, err))
 	}
 	return nil, missing
@@ -70,6 +77,10 @@ func try(ctx context.Context, command []string, cache *Cache) (*Compiler, error)
 			return nil, errors.New("not an executable file")
 		}
 		return nil, errors.New("not found")
+	}
+	// It is called from other folders than this one.
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
 	}
 	c := &Compiler{Path: path, Args: command[1:]}
 	out, err := c.call(ctx, probeLimit, "", "--version")

@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/run/disk"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
 // generalFlags are asked for in every build. The language has integers that
@@ -52,7 +55,12 @@ func (c *Compiler) probe(ctx context.Context, cache *Cache) error {
 			return nil
 		}
 	}
-	if err := c.tryFlags(ctx); err != nil {
+	try := func(dir string) error { return c.tryFlags(ctx, dir) }
+	if cache == nil {
+		if err := try(""); err != nil {
+			return err
+		}
+	} else if err := cache.within(try); err != nil {
 		return err
 	}
 	if data, err := json.Marshal(findings{c.OpenMP, c.general, c.refused, c.Notes}); err == nil {
@@ -61,23 +69,41 @@ func (c *Compiler) probe(ctx context.Context, cache *Cache) error {
 	return nil
 }
 
-func (c *Compiler) tryFlags(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "gridloom-probe-*")
+// tryFlags tries options in a folder. What the machine could not just now ends it:
+// an option that was not tried would count as unknown from then on.
+func (c *Compiler) tryFlags(ctx context.Context, within string) error {
+	*c = Compiler{Path: c.Path, Args: c.Args, Version: c.Version, Memory: c.Memory}
+	prefix := inUse
+	if within == "" {
+		prefix = "gridloom-probe-"
+	}
+	folder, err := disk.NewFolder(within, prefix)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer folder.Remove()
+	dir := folder.Path
 	source := filepath.Join(dir, "probe.c")
 	if err := os.WriteFile(source, []byte(probeSource), 0o600); err != nil {
 		return err
 	}
+	var passing error
 	takes := func(flags ...string) error {
+		if passing != nil {
+			return passing
+		}
 		args := slices.Concat(flags, []string{"-shared", "-o", filepath.Join(dir, "probe.so"), source, "-lm"})
 		_, err := c.call(ctx, probeLimit, dir, args...)
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
+		case ctx.Err() != nil:
+			passing = errors.Join(err, ctx.Err())
+			return passing
+		case refusal.Of(err) == refusal.Transient || disk.Full(dir):
+			passing = refusal.For(refusal.Transient, err)
 		}
-		return errors.Join(err, ctx.Err())
+		return err
 	}
 
 	arithmetic := slices.Concat(Strict.flags(), Fast.flags())
@@ -85,7 +111,9 @@ func (c *Compiler) tryFlags(ctx context.Context) error {
 		c.general, c.OpenMP = append(slices.Clone(generalFlags), "-fopenmp"), true
 		return nil
 	}
-	if err := takes("-fPIC"); err != nil {
+	if err := takes("-fPIC"); passing != nil {
+		return passing
+	} else if err != nil {
 		return fmt.Errorf("it does not make shared objects: %w", err)
 	}
 	for _, flag := range slices.Concat(generalFlags, arithmetic) {
@@ -94,8 +122,8 @@ func (c *Compiler) tryFlags(ctx context.Context) error {
 		case err == nil && slices.Contains(generalFlags, flag):
 			c.general = append(c.general, flag)
 		case err == nil:
-		case ctx.Err() != nil:
-			return ctx.Err()
+		case passing != nil:
+			return passing
 		case slices.Contains(required, flag):
 			return fmt.Errorf("it does not take %s: %w", flag, err)
 		case !slices.Contains(c.refused, flag):
@@ -108,8 +136,7 @@ func (c *Compiler) tryFlags(ctx context.Context) error {
 	}
 	c.OpenMP = takes("-fPIC", "-fopenmp") == nil
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
+	case passing != nil:
 	case c.OpenMP:
 		c.general = append(c.general, "-fopenmp")
 	default:
@@ -118,7 +145,7 @@ func (c *Compiler) tryFlags(ctx context.Context) error {
 			c.general = append(c.general, "-fopenmp-simd")
 		}
 	}
-	return nil
+	return passing
 }
 
 // Flags returns the options for a mode of arithmetic.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
 const twice = `#include <stdint.h>
@@ -108,7 +110,7 @@ func TestNoCompiler(t *testing.T) {
 		{"no-such-cc", "no C compiler could be used: no-such-cc: not found" + named},
 		{"/no/such/cc -m64", "no C compiler could be used: /no/such/cc -m64: not found" + named},
 		{data, "no C compiler could be used: " + data + ": not an executable file" + named},
-		{mute, "no C compiler could be used: " + mute + ": it does not say its version: exit status 3" + named},
+		{mute, "no C compiler could be used: " + mute + ": it does not say its version: it ended with status 3" + named},
 		{static, "no C compiler could be used: " + static + ": it does not make shared objects: tiny: no shared objects here" + named},
 	} {
 		_, err := Find(t.Context(), cc(test.cc), nil)
@@ -358,6 +360,61 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// ailing is a compiler that works but for generated code.
+func ailing(t *testing.T, text string) *Compiler {
+	real := compiler(t, nil)
+	c := *real
+	c.Path = script(t, "ailing", fmt.Sprintf("case \"$*\" in *kernels.c*)\n%s\n;; esac\nexec %s \"$@\"\n", text, real.Path))
+	return &c
+}
+
+// A compiler that was killed, or lacked something of the machine's, says nothing
+// of the source.
+func TestWhoseFaultItIs(t *testing.T) {
+	for _, test := range []struct {
+		text   string
+		memory int64
+		want   refusal.Reason
+		says   string
+	}{
+		{"echo 'kernels.c:1:1: error: no'; exit 1", 0, refusal.Compiler, "kernels.c:1:1: error: no"},
+		{"echo 'cc: fatal error: Killed signal terminated program cc1'; exit 1", 0, refusal.Transient, "Killed signal"},
+		{"kill -KILL $$", 0, refusal.Transient, "something killed it"},
+		{"echo 'cc: internal compiler error: Segmentation fault signal terminated program cc1'; exit 4", 0, refusal.Compiler, "Segmentation fault"},
+		{"kill -SEGV $$", 0, refusal.Compiler, "memory that is not its own"},
+		{"echo \"as: $TMPDIR/x.o: No space left on device\"; exit 1", 0, refusal.Transient, "No space left"},
+		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 0, refusal.Transient, "the machine has none left"},
+		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 1 << 40, refusal.Compiler, "it needs more than 1.0 TiB to compile it"},
+	} {
+		c := ailing(t, test.text)
+		c.Memory = test.memory
+		_, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, time.Minute)
+		if refusal.Of(err) != test.want || !strings.Contains(fmt.Sprint(err), test.says) {
+			t.Errorf("%s: %s: %v", test.text, refusal.Of(err), err)
+		}
+		// It is recorded in these words, and known by them again.
+		if got := refusal.Passing(fmt.Sprint(err)); got != (test.want == refusal.Transient) {
+			t.Errorf("%s: the text tells that it passes: %v", test.text, got)
+		}
+	}
+}
+
+// The limit of memory holds for what the compiler starts, too, and what meets it is
+// refused. A line of so many zeros does not fit into tail.
+func TestCompilersMemory(t *testing.T) {
+	c := compiler(t, nil)
+	c.Memory = 256 << 20
+	if _, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, 0); err != nil {
+		t.Fatal(err)
+	}
+	c = ailing(t, "head -c 1000000000 /dev/zero | tail; exit 1")
+	c.Memory = 32 << 20
+	_, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, 0)
+	if refusal.Of(err) != refusal.Compiler || !strings.Contains(fmt.Sprint(err), "it needs more than 32.0 MiB to compile it") {
+		t.Errorf("%s: %v", refusal.Of(err), err)
+	}
+}
+
 func TestTrim(t *testing.T) {
 	cache := newCache(t)
 	for i, name := range []string{"c.so", "a.so", "b.so"} {
@@ -407,5 +464,139 @@ func TestProcessor(t *testing.T) {
 func TestDigest(t *testing.T) {
 	if digest("ab", "c") == digest("a", "bc") || digest("a") == digest("a", "") {
 		t.Error("parts run together")
+	}
+}
+
+// full is a compiler that has no room in a folder.
+func full(t *testing.T, dir string) *Compiler {
+	return ailing(t, fmt.Sprintf("case $PWD in %s/*) echo 'as: kernels.o: No space left on device'; exit 1;; esac", dir))
+}
+
+// Where the cache's disk is full, code goes to a temporary folder, which is said.
+func TestFullCache(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	cache := newCache(t)
+	c := full(t, cache.Dir)
+	o, err := c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0)
+	if err != nil || !strings.HasPrefix(o.Path, os.Getenv("TMPDIR")) {
+		t.Fatal(o, err)
+	}
+	if want := "compiled code is not kept for the next time: the disk of " + cache.Dir + " is full; it is in "; !strings.HasPrefix(cache.Elsewhere(), want) {
+		t.Errorf("%q", cache.Elsewhere())
+	}
+	if again, err := c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0); err != nil || !again.Cached || again.Path != o.Path {
+		t.Error(again, err)
+	}
+	path, err := cache.Keep("x.bin", []byte("code"))
+	if found, ok := cache.Kept("x.bin"); err != nil || !ok || found != path {
+		t.Error(path, found, err)
+	}
+	if err := cache.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range []string{cache.Dir, os.Getenv("TMPDIR")} {
+		if left := names(t, dir); len(left) != 0 {
+			t.Errorf("%v is left in %s", left, dir)
+		}
+	}
+	// Where there is no room either, both are named, and the source is not blamed.
+	cache = newCache(t)
+	c = ailing(t, "echo 'as: kernels.o: No space left on device'; exit 1")
+	_, err = c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0)
+	if want := "there is no room in " + cache.Dir + ", and none in " + os.Getenv("TMPDIR") + ": "; refusal.Of(err) != refusal.Transient || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%s: %v", refusal.Of(err), err)
+	}
+	if err := cache.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// An option that a compiler was kept from trying is not unknown to it.
+func TestProbingThatPasses(t *testing.T) {
+	real := compiler(t, nil)
+	once := filepath.Join(t.TempDir(), "once")
+	killed := script(t, "killed", fmt.Sprintf(`case "$*" in *probe.c*)
+	if test ! -e %s; then touch %[1]s; echo 'cc: fatal error: Killed signal terminated program cc1'; exit 1; fi;;
+esac
+exec %s "$@"
+`, once, real.Path))
+	cache := newCache(t)
+	if _, err := Find(t.Context(), cc(killed), cache); refusal.Of(err) != refusal.Transient || !strings.Contains(err.Error(), "Killed signal") {
+		t.Errorf("%s: %v", refusal.Of(err), err)
+	}
+	c, err := Find(t.Context(), cc(killed), cache)
+	if err != nil || !c.OpenMP || len(c.Notes) != 0 {
+		t.Error(c, err)
+	}
+}
+
+// Code that others could have planted is not loaded.
+func TestOthersCannotWrite(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	cache := newCache(t)
+	path, err := cache.Keep("x.bin", []byte("code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := cache.Kept("x.bin"); ok {
+		t.Error("a file that others can write to is taken")
+	}
+	if err := os.Chmod(cache.Dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	c, err := OpenCache(cache.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Dir == cache.Dir || !strings.Contains(c.Note, "belongs to another user, or others can write to it (mode 777)") {
+		t.Errorf("%s: %q", c.Dir, c.Note)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a killed process has left in the cache is gone when the cache is opened.
+func TestCleanCache(t *testing.T) {
+	cache := newCache(t)
+	left := filepath.Join(cache.Dir, "tmp-123")
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{filepath.Join(left, "kernels.c"), filepath.Join(cache.Dir, ".x.so.12-0.tmp")} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := OpenCache(cache.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, cache.Dir); len(left) != 0 {
+		t.Errorf("%v", left)
+	}
+}
+
+// A compiler and a cache that are named from this folder are found from others.
+func TestRelativePaths(t *testing.T) {
+	real := compiler(t, nil)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("wrapper", []byte("#!/bin/sh\nexec "+real.Path+" \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("HOME", "home")
+	cache, err := OpenCache("")
+	if err != nil || cache.Note != "" || !filepath.IsAbs(cache.Dir) {
+		t.Fatal(cache, err)
+	}
+	c, err := Find(t.Context(), cc("./wrapper -DX=1"), cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0); err != nil || !filepath.IsAbs(o.Path) {
+		t.Error(o, err)
 	}
 }

@@ -9,19 +9,26 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/run/child"
+	"github.com/gridloom/gridloom/internal/run/memory"
 )
 
 // Options says how to start a worker.
 type Options struct {
 	Files []*os.File // handed down; the parent keeps its own
 	Env   []string   // besides the parent's own, "NAME=value"
+	// Memory is how many bytes the service lets itself take, if it has a limit:
+	// a worker that meets it has needed too much.
+	Memory int64
 }
 
 // Process is a worker as its parent sees it.
 type Process struct {
 	cmd    *exec.Cmd
 	link   *Link
-	said   *tail
+	said   *child.Output
+	memory int64
 	exited chan struct{}
 	status error // of Wait, once exited is closed
 
@@ -53,11 +60,15 @@ func Start(service string, o Options) (*Process, error) {
 	cmd := exec.Command("/proc/self/exe", Word, service, strconv.Itoa(len(o.Files)))
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), o.Env...)
+	if _, limited := memory.System("/").AddressSpace(); limited && os.Getenv("MALLOC_ARENA_MAX") == "" {
+		// The C library would reserve 64 MiB for each thread.
+		cmd.Env = append(cmd.Env, "MALLOC_ARENA_MAX=1")
+	}
 	cmd.ExtraFiles = append([]*os.File{pipes[0], pipes[3]}, o.Files...)
-	p := &Process{cmd: cmd, said: &tail{most: 8 << 10}, exited: make(chan struct{})}
+	p := &Process{cmd: cmd, said: &child.Output{First: 2 << 10, Last: 6 << 10}, memory: o.Memory, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.said, p.said
 	cmd.WaitDelay = time.Second // for children of its own that keep its output open
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		closePipes()
 		return nil, fmt.Errorf("a worker process cannot be started: %w", err)
 	}
@@ -124,11 +135,7 @@ func (p *Process) Close() {
 func (p *Process) death() *Death {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	d := &Death{Reason: p.reason, Said: p.said.String()}
-	if s, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
-		d.Signal = s.Signal()
-	} else {
-		d.Status = p.cmd.ProcessState.ExitCode()
-	}
+	d := child.DeathOf(p.cmd.ProcessState, p.reason, p.said.String())
+	d.Memory = p.memory
 	return d
 }

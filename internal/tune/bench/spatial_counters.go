@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/run/child"
 )
 
 // Counters are what the hardware counted in one launch of a row's first
@@ -110,15 +111,11 @@ func (s *sweep) count(r *SpatialRow) (*Counters, error) {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, profilePatience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, ncu, args...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		lines := strings.Split(strings.TrimSpace(string(out)+said.String()), "\n")
-		return nil, fmt.Errorf("the profiler: %w: %s", err, lines[len(lines)-1])
+	var table bytes.Buffer
+	if _, err := (child.Program{Path: ncu, Args: args, Stdout: &table}).Run(ctx); err != nil {
+		return nil, fmt.Errorf("the profiler: %w", err)
 	}
-	c, err := parseCounters(out)
+	c, err := parseCounters(table.Bytes())
 	if err != nil {
 		return nil, err
 	}

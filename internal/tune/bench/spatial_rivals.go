@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/run/child"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -76,14 +77,14 @@ type contest struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan []byte
-	said  *bytes.Buffer // its errors; only read once it has ended
+	said  *child.Output // its errors; only read once it has ended
 	ready bool
 }
 
 // startRival starts a rival on a case. It compiles while others are timed.
 func startRival(ctx context.Context, r Rival, c spatialCase, grid string, cells []int64) *contest {
 	args := slices.Concat(r.Command[1:], []string{c.name, c.dtype, grid, "--serve", "--cells", join(cells)})
-	t := &contest{rival: r, lines: make(chan []byte), said: &bytes.Buffer{}}
+	t := &contest{rival: r, lines: make(chan []byte), said: &child.Output{First: 16 << 10, Last: 16 << 10}}
 	t.about.RivalBatch = RivalBatch{Rival: r.Name, Case: c.name, DType: c.dtype, Grid: grid}
 	t.cmd = exec.CommandContext(ctx, r.Command[0], args...)
 	t.cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
@@ -94,7 +95,7 @@ func startRival(ctx context.Context, r Rival, c spatialCase, grid string, cells 
 		t.in, err = t.cmd.StdinPipe()
 	}
 	if err == nil {
-		err = t.cmd.Start()
+		err = child.Start(t.cmd)
 	}
 	if err != nil {
 		t.failed = err

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
+	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -89,12 +89,12 @@ func Plain(ctx context.Context, o PlainOptions) (*PlainRow, error) {
 		Program: program.Name, DType: first.Type.Word(), Grid: shapeText(o.Bound.Shape(first.Dims)),
 		Threads: cpu.Threads(), Strategy: defaultStrategy, Rounds: o.Rounds, Commit: o.Commit,
 	}
-	dir, err := os.MkdirTemp("", "gridloom-plain-*")
+	dir, err := disk.NewFolder("", "gridloom-plain-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	p := &plain{opts: &o, dir: dir}
+	defer dir.Remove()
+	p := &plain{opts: &o, dir: dir.Path}
 	list, err := p.rivals(ctx) // what is wrong with them is known before the search
 	if err != nil {
 		return nil, err

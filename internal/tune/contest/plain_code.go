@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/child"
 	runcompare "github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
@@ -77,8 +77,8 @@ func (p *plain) rivals(ctx context.Context) ([]*coded, error) {
 	for i, flags := range [][]string{plainFlags, nativeFlags} {
 		c := &coded{name: strings.Join(flags, " "), module: m, image: filepath.Join(p.dir, fmt.Sprintf("plain%d.so", i))}
 		args := slices.Concat(p.compiler.Args, flags, []string{"-fPIC", "-shared", "-o", c.image, source, "-lm"})
-		if said, err := exec.CommandContext(ctx, p.compiler.Path, args...).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%s %s does not compile %s: %w\n%s", p.compiler.Path, c.name, p.opts.Rival, err, said)
+		if _, err := (child.Program{Path: p.compiler.Path, Args: args}).Run(ctx); err != nil {
+			return nil, fmt.Errorf("%s %s does not compile %s: %w", p.compiler.Path, c.name, p.opts.Rival, err)
 		}
 		if _, err := p.check(ctx, c); err != nil {
 			return nil, err

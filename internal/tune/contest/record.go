@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -131,17 +131,17 @@ func (b *book) belongs(x *Subject, a measure.About, commit string) error {
 // code is kept for one of them alone, so that none is spared what compiling takes.
 func OpenDevice(device string, workers int) func(context.Context) (measure.Lab, error) {
 	return func(ctx context.Context) (measure.Lab, error) {
-		folder, err := os.MkdirTemp("", "gridloom-contest-*")
+		folder, err := disk.NewFolder("", "gridloom-contest-")
 		if err != nil {
 			return nil, err
 		}
-		cache, err := toolchain.OpenCache(folder)
+		cache, err := toolchain.OpenCache(folder.Path)
 		if err != nil {
 			return nil, err
 		}
 		lab, err := measure.Open(ctx, measure.Options{Device: device, Arithmetic: toolchain.Contract, Cache: cache, Workers: workers})
 		if err != nil {
-			os.RemoveAll(folder)
+			folder.Remove()
 			return nil, err
 		}
 		return &fresh{lab, folder}, nil
@@ -151,10 +151,10 @@ func OpenDevice(device string, workers int) func(context.Context) (measure.Lab, 
 // fresh is a Lab with a cache of its own.
 type fresh struct {
 	measure.Lab
-	folder string
+	folder *disk.Folder
 }
 
 func (f *fresh) Close() {
 	f.Lab.Close()
-	os.RemoveAll(f.folder)
+	f.folder.Remove()
 }

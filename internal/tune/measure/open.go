@@ -68,10 +68,26 @@ func openCPU(ctx context.Context, o Options, a About) (Lab, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Memory = compilerMemory(memory.System("/"))
 	a.Name = Processor()
 	a.Compiler, a.Dialect, a.Shared, a.Least = c.Version, emit.C, true, leastOnCPU
 	a.CacheBytes = cpu.CacheBytes(os.DirFS("/"), cpu.Threads())
 	return &station{maker: &processor{c, o}, about: a}, nil
+}
+
+// mostCompilerMemory is the address space that a compiler may take for one
+// variant, as much as NVRTC may. Kernels take a hundredth of that; a compiler that
+// takes more would take all.
+const mostCompilerMemory = 4 << 30
+
+// compilerMemory is less on small machines, where the system would kill the
+// compiler before it met the limit. It does not depend on what is free just now: whether
+// a variant can be had must not.
+func compilerMemory(s memory.System) int64 {
+	if capacity, err := s.Capacity(); err == nil {
+		return min(mostCompilerMemory, capacity/2)
+	}
+	return mostCompilerMemory
 }
 
 func (p *processor) fits(s *exec.Script) error {

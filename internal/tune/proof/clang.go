@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/gridloom/gridloom/internal/run/child"
 )
 
 // prelude is what NVRTC knows without any header, as far as generated code
@@ -30,12 +32,11 @@ func findClang(dir string) (*clang, error) {
 
 // compile compiles a source for an H200 to PTX, which is thrown away.
 func (c *clang) compile(ctx context.Context, source string) error {
-	cmd := exec.CommandContext(ctx, c.path, "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_90",
+	p := child.Program{Path: c.path, Stdin: strings.NewReader(source), Args: []string{"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_90",
 		"--cuda-feature=+ptx80", "-std=c++17", "-O1", "-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Werror",
-		"-include", filepath.Join(c.dir, "nvrtc.cuh"), "-S", "-o", os.DevNull, "-")
-	cmd.Stdin = strings.NewReader(source)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("clang-19: %w\n%.2000s", err, said)
+		"-include", filepath.Join(c.dir, "nvrtc.cuh"), "-S", "-o", os.DevNull, "-"}}
+	if _, err := p.Run(ctx); err != nil {
+		return fmt.Errorf("clang-19: %.2000s", err)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
@@ -72,12 +72,12 @@ func Device(ctx context.Context, o DeviceOptions) (*DeviceResult, error) {
 func (p *deviceProver) run(ctx context.Context) (*DeviceResult, error) {
 	o := p.DeviceOptions
 	p.start = time.Now()
-	dir, err := os.MkdirTemp("", "gridloom-proof-")
+	dir, err := disk.NewFolder("", "gridloom-proof-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	cache, err := toolchain.OpenCache(dir)
+	defer dir.Remove()
+	cache, err := toolchain.OpenCache(dir.Path)
 	if err != nil {
 		return nil, err
 	}

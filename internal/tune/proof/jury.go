@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
+	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -23,7 +23,7 @@ import (
 // and checkers that share nothing with the simulator. Whatever is not installed
 // is left out, and said.
 type jury struct {
-	dir     string // of compiled code, thrown away
+	dir     *disk.Folder // of compiled code, thrown away
 	clang   *clang
 	device  *opencl.Properties // PoCL's
 	missing []string
@@ -45,16 +45,16 @@ const (
 func newJury() (*jury, error) {
 	j := &jury{cache: map[string]*toolchain.Cache{}}
 	var err error
-	if j.dir, err = os.MkdirTemp("", "gridloom-proof-"); err != nil {
+	if j.dir, err = disk.NewFolder("", "gridloom-proof-"); err != nil {
 		return nil, err
 	}
 	for _, m := range append(slices.Clone(methods), oclgrindCode) {
-		if j.cache[m], err = toolchain.OpenCache(filepath.Join(j.dir, m)); err != nil {
+		if j.cache[m], err = toolchain.OpenCache(filepath.Join(j.dir.Path, m)); err != nil {
 			j.close()
 			return nil, err
 		}
 	}
-	if j.clang, err = findClang(j.dir); err != nil {
+	if j.clang, err = findClang(j.dir.Path); err != nil {
 		j.missing = append(j.missing, err.Error())
 	}
 	devices, err := opencl.Devices()
@@ -79,7 +79,7 @@ func (j *jury) close() {
 			c.Close()
 		}
 	}
-	os.RemoveAll(j.dir)
+	j.dir.Remove()
 }
 
 // judge asks everybody about a pair at some sizes, and returns what they find

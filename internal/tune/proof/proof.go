@@ -23,6 +23,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
+	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
@@ -85,12 +86,12 @@ func CPU(ctx context.Context, o Options) (*Result, error) {
 		defer os.Unsetenv("OMP_WAIT_POLICY")
 	}
 	// What is compiled here is not needed again.
-	dir, err := os.MkdirTemp("", "gridloom-proof-")
+	dir, err := disk.NewFolder("", "gridloom-proof-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	throwaway, err := toolchain.OpenCache(dir)
+	defer dir.Remove()
+	throwaway, err := toolchain.OpenCache(dir.Path)
 	if err != nil {
 		return nil, err
 	}

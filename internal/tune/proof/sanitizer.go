@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/run/child"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 )
 
@@ -54,14 +55,14 @@ func (p *deviceProver) watched(ctx context.Context, w *sanitizer, t trial) {
 		for _, name := range slices.Sorted(maps.Keys(at[0].set)) {
 			args = append(args, "--set", name+"="+at[0].set[name])
 		}
-		said, err := exec.CommandContext(ctx, w.path, args...).CombinedOutput()
+		said, err := child.Program{Path: w.path, Args: args}.Run(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		found := summary.FindAllSubmatch(said, -1)
+		found := summary.FindAllStringSubmatch(said, -1)
 		mistakes := 0
 		for _, m := range found {
-			n, _ := strconv.Atoi(string(m[1]) + string(m[2]))
+			n, _ := strconv.Atoi(m[1] + m[2])
 			mistakes += n
 		}
 		reason := ""

@@ -187,7 +187,7 @@ func (j *jury) onPoCL(ctx context.Context, method string, t *hearing) (fits bool
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	// PoCL keeps what it has compiled, and here it should not.
-	defer setenv([]string{"POCL_WORK_GROUP_METHOD=" + method, "POCL_CACHE_DIR=" + filepath.Join(j.dir, method, "pocl")})()
+	defer setenv([]string{"POCL_WORK_GROUP_METHOD=" + method, "POCL_CACHE_DIR=" + filepath.Join(j.dir.Path, method, "pocl")})()
 	bed := &openclBed{of: *j.device, cache: j.cache[method]}
 	return runOn(ctx, bed, t.module, t.sizes.bound, t.pair.arithmetic(), t.want, 0)
 }

@@ -49,9 +49,10 @@ func (k *Knowledge) Best(kernel string) (Record, bool) {
 	return best, found
 }
 
-// Learn takes in a trial that is later than those before.
+// Learn takes in a trial that is later than those before. One that tells of the
+// machine and not of the variant is nothing to learn from.
 func (k *Knowledge) Learn(r Record) {
-	if r.Reused {
+	if r.Reused || r.Transient() {
 		return
 	}
 	if k.trials == nil {

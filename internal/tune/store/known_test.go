@@ -85,6 +85,37 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// Trials that an earlier version has stored although the machine was to blame, and
+// not the variant, count for nothing; those that look like them count.
+func TestTransientTrialsAreIgnored(t *testing.T) {
+	s := fresh(t)
+	note := func(config string, v Verdict, note string) Trial {
+		x := tried(config, v, 1, 1)
+		x.Note = note
+		return x
+	}
+	with(t, s, nil,
+		note("a", Compiling, "the generated code cannot be written: write /c/tmp-1/kernels.c: no space left on device"),
+		note("b", Compiling, "/usr/bin/cc could not compile the generated code:\n  cc: fatal error: Killed signal terminated program cc1"),
+		note("c", Crash, "the worker was lost: something killed it, as the system does when memory runs out (SIGKILL)"),
+		note("d", Launch, "fork/exec /proc/self/exe: resource temporarily unavailable"),
+		note("e", Compiling, "kernels.c:1:1: error: unknown type name"),
+		note("f", Crash, "the worker was lost: it touched memory that is not its own (SIGSEGV)"),
+		note("g", Compiling, "it needs more than 4.0 GiB to compile it\n  cc1: out of memory allocating 65536 bytes"),
+		note("h", OK, "no space left on device"))
+	k, err := s.Known(t.Context(), search1().Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for r := range k.All() {
+		known = append(known, r.Config)
+	}
+	if want := []string{"e", "f", "g", "h"}; !slices.Equal(known, want) {
+		t.Errorf("%q are known, want %q", known, want)
+	}
+}
+
 // What is known of one scenario is not taken for another.
 func TestScenarios(t *testing.T) {
 	ctx := context.Background()

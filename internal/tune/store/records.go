@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/run/refusal"
 )
 
 // Scenario is everything that a runtime depends on but the configuration.
@@ -116,6 +118,13 @@ type Trial struct {
 	Other    time.Duration `json:"other_ns,omitempty"`
 
 	At time.Time `json:"at"` // kept to the millisecond
+}
+
+// Transient reports whether a variant was refused for the state of the machine: a
+// disk was full, or something was killed when memory ran out. Earlier versions have
+// stored such trials. They stay in the history and count for nothing.
+func (t *Trial) Transient() bool {
+	return t.Verdict != OK && t.Verdict != Wrong && refusal.Passing(t.Note)
 }
 
 // Resources are what the compiled kernel takes.

@@ -182,14 +182,19 @@ func (w *writing) condemn(i *Info, t *Trial, v Verdict, text string) error {
 }
 
 // Finish notes that the search is over, and how it ended, be it by a context
-// that was cancelled.
+// that was cancelled. What the session has stored is on the disk then, in the
+// store's file itself, unless others are reading it.
 func (x *Session) Finish(ctx context.Context, outcome string) error {
 	ctx = context.WithoutCancel(ctx)
 	now := time.Now().Truncate(time.Millisecond).UTC()
-	return x.store.transact(ctx, func(tx *sql.Tx) error {
+	err := x.store.transact(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE sessions SET finished = ?, outcome = ? WHERE id = ?", now.UnixMilli(), outcome, x.info.row)
 		return err
 	})
+	if err == nil {
+		x.store.flush(ctx)
+	}
+	return err
 }
 
 // session inserts a session with everything that it names, and sets its row.

@@ -170,6 +170,12 @@ func (s *Store) transact(ctx context.Context, f func(tx *sql.Tx) error) error {
 	return word(ctx, s.path, s.wait, err)
 }
 
+// flush brings the journal to the disk and moves what can be moved from there to
+// the store's file. What cannot be stays in the journal, as whole as it was.
+func (s *Store) flush(ctx context.Context) {
+	s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+}
+
 // patiently repeats f while another process writes, as long as the store is to
 // wait. SQLite itself waits only for a moment, since nothing interrupts it then.
 func (s *Store) patiently(ctx context.Context, f func() error) error {

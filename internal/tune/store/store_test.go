@@ -304,3 +304,28 @@ func appendAll(t *testing.T, s *Store, x *Session, n int, next func() Trial) {
 	w.done()
 	x.next += n
 }
+
+// Once a session is finished, the store's file alone has all of it.
+func TestFinishedIsFlushed(t *testing.T) {
+	s := fresh(t)
+	x := with(t, s, nil, tried("a", OK, 1, 1), tried("b", OK, 2, 1))
+	if err := x.Finish(t.Context(), "finished"); err != nil {
+		t.Fatal(err)
+	}
+	alone := filepath.Join(t.TempDir(), "alone.db")
+	data, err := os.ReadFile(s.Path())
+	if err == nil {
+		err = os.WriteFile(alone, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied, err := Open(t.Context(), alone, Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Close()
+	if k, err := copied.Known(t.Context(), search1().Scenario); err != nil || k.Len() != 2 {
+		t.Errorf("%d trials, %v", k.Len(), err)
+	}
+}

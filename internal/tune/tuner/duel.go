@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -93,6 +94,9 @@ func (t *tuning) duel(ctx context.Context, rivals []*rival, most int) error {
 				r.err, r.wrong = errNoTime, nil
 			}
 			stop()
+			if refusal.Of(r.err) == refusal.Transient && ctx.Err() == nil {
+				return r.err
+			}
 			if r.err == nil {
 				prepared++
 			}
@@ -109,6 +113,9 @@ func (t *tuning) duel(ctx context.Context, rivals []*rival, most int) error {
 			if err != nil {
 				if ctx.Err() != nil {
 					return t.cut(alive)
+				}
+				if refusal.Of(err) == refusal.Transient {
+					return err
 				}
 				r.err = err
 				continue

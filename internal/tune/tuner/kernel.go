@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -411,6 +412,9 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		if unusable(c.err) {
+			return c.err
+		}
 		o := outcomeOf(measure.Trial{}, c.err)
 		o.Compile, o.Cost = c.made.Took.Seconds(), k.clock().Sub(a.started).Seconds()
 		k.settle(a, o)
@@ -507,10 +511,11 @@ func (k *kernelSearch) inTime(ctx context.Context) (context.Context, context.Can
 // mostBatches are timed of a contender; finalists are timed again later.
 const mostBatches = 7
 
-// unusable reports whether an error is the device's and not the variant's.
+// unusable reports whether an error is the device's or the machine's, and not
+// the variant's.
 func unusable(err error) bool {
 	_, gone := errors.AsType[*measure.Gone](err)
-	return gone
+	return gone || refusal.Of(err) == refusal.Transient
 }
 
 // tell tells the strategy what is known, in the order in which it was asked

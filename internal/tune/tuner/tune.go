@@ -51,6 +51,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		t.started = t.clock()
 	}
 	t.end = end(t.started, o)
+	if _, ok := o.Lab.(*persistent); !ok {
+		o.Lab = newPersistent(o.Lab)
+	}
 	var err error
 	if t.subject, err = newSubject(o.Bound, o.Lab, o.Arithmetic, o.Free); err != nil {
 		return nil, err

@@ -327,8 +327,5 @@ func (c *Compiler) log(program handle) string {
 
 // Leave writes a source that did not compile where the user can look at it.
 func (e *CompileError) Leave(source []byte) {
-	path := filepath.Join(os.TempDir(), "gridloom-failed-"+name(source)+".cu")
-	if os.WriteFile(path, source, 0o600) == nil {
-		e.Source = path
-	}
+	e.Source = toolchain.Leave(source, ".cu")
 }

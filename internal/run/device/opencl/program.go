@@ -2,8 +2,6 @@ package opencl
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -130,7 +128,7 @@ func (p program) build(on *Properties, text []byte, options []string) error {
 		}
 		return refusal.For(refusal.Compiler, err)
 	}
-	refused := &CompileError{Device: on.Name, Options: options, Log: log, Source: leave(text)}
+	refused := &CompileError{Device: on.Name, Options: options, Log: log, Source: toolchain.Leave(text, ".cl")}
 	if on.Double == 0 && strings.Contains(string(text), "double") {
 		refused.Lacks = "the device has no double precision"
 	}
@@ -200,13 +198,4 @@ func (a *api) reload(context handle, p *Properties, binary []byte, options []str
 		return program{}, fail(r, "clCreateProgramWithBinary", "the compiled code cannot be loaded on %s, driver %s", p.Name, p.Driver)
 	}
 	return made, made.build(p, nil, options)
-}
-
-// leave writes a source that did not compile where the user can look at it.
-func leave(text []byte) string {
-	path := filepath.Join(os.TempDir(), "gridloom-failed-"+toolchain.Digest(string(text))[:24]+".cl")
-	if os.WriteFile(path, text, 0o600) != nil {
-		return ""
-	}
-	return path
 }

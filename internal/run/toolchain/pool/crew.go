@@ -14,7 +14,7 @@ import (
 // the next request: what a worker has opened it need not open again.
 type crew struct {
 	service  string
-	env      []string
+	options  worker.Options
 	deadline time.Duration // for one request
 	places   chan struct{} // a token for each worker at work
 
@@ -32,8 +32,8 @@ type member struct {
 // mostServed is after how many requests a worker is replaced: compilers leak.
 const mostServed = 500
 
-func newCrew(service string, workers int, deadline time.Duration, env ...string) *crew {
-	return &crew{service: service, env: env, deadline: deadline, places: make(chan struct{}, workers)}
+func newCrew(service string, workers int, deadline time.Duration, o worker.Options) *crew {
+	return &crew{service: service, options: o, deadline: deadline, places: make(chan struct{}, workers)}
 }
 
 // enter waits for a place; leave gives it back.
@@ -101,7 +101,7 @@ func (c *crew) member() (*member, error) {
 		c.idle = c.idle[:n-1]
 		return m, nil
 	}
-	process, err := worker.Start(c.service, worker.Options{Env: c.env})
+	process, err := worker.Start(c.service, c.options)
 	return &member{process: process}, err
 }
 

@@ -114,7 +114,7 @@ func OpenOpenCL(o Options, ordinal int) (*OpenCLPool, error) {
 }
 
 func newOpenCLPool(ordinal int, cache *toolchain.Cache, workers int, deadline time.Duration) *OpenCLPool {
-	return &OpenCLPool{request: openCLRequest{Ordinal: ordinal, Cache: cache.Dir}, crew: newCrew(OpenCLService.Name, workers, deadline)}
+	return &OpenCLPool{request: openCLRequest{Ordinal: ordinal, Cache: cache.Dir}, crew: newCrew(OpenCLService.Name, workers, deadline, worker.Options{})}
 }
 
 // Workers is how many compile at the same time.

@@ -20,6 +20,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
 // Options says how a pool works.
@@ -53,7 +54,8 @@ type Result struct {
 	Kernels []cuda.Report // what they take, as far as the compiler tells it
 	Took    time.Duration // to compile, now or then
 	// Err is of the reason refusal.Compiler if the source is to blame: NVRTC
-	// has refused it, or did not come to an end within its limits.
+	// has refused it, or did not come to an end within its limits. It is
+	// refusal.Transient if the machine has kept NVRTC from it.
 	Err error
 }
 
@@ -80,7 +82,8 @@ func Open(o Options) (*Pool, error) {
 	if o.Bound == 0 {
 		o.Bound = 2 << 30
 	}
-	workers := newCrew(Service.Name, o.Workers, o.Deadline, fmt.Sprintf("%s=%d", memoryEnv, o.Memory))
+	workers := newCrew(Service.Name, o.Workers, o.Deadline,
+		worker.Options{Env: []string{fmt.Sprintf("%s=%d", memoryEnv, o.Memory)}, Memory: o.Memory})
 	return &Pool{opts: o, compiler: compiler, crew: workers}, nil
 }
 
@@ -155,7 +158,7 @@ func (p *Pool) one(ctx context.Context, key string, text []byte, options []strin
 	case a.Refused != nil:
 		return Result{Log: a.Refused.Log, Took: a.Took, Err: refusal.For(refusal.Compiler, a.Refused)}
 	case a.Error != "":
-		return Result{Took: a.Took, Err: errors.New(a.Error)}
+		return Result{Took: a.Took, Err: refusal.For(a.Reason, errors.New(a.Error))}
 	}
 	return p.keep(key, a)
 }

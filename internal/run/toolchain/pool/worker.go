@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -32,6 +33,7 @@ type answer struct {
 	Took    time.Duration
 	Refused *cuda.CompileError
 	Error   string // what the source is not to blame for
+	Reason  refusal.Reason
 }
 
 func serve(l *worker.Link) error {
@@ -59,7 +61,7 @@ func serve(l *worker.Link) error {
 		if refused, ok := errors.AsType[*cuda.CompileError](err); ok {
 			a.Refused = refused
 		} else if err != nil {
-			a.Error = err.Error()
+			a.Error, a.Reason = err.Error(), refusal.Of(err)
 		}
 		if err := l.Send(a); err != nil {
 			return err

@@ -3,11 +3,16 @@ package oclgrind
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/gridloom/gridloom/internal/run/disk"
 )
 
 // Session is Oclgrind as the only driver of OpenCL, opencl:0, in processes that
 // start with its environment.
-type Session struct{ dir string }
+type Session struct {
+	dir    string
+	folder *disk.Folder // that it is
+}
 
 // NewSession prepares a session. The caller has to close it.
 func NewSession() (*Session, error) {
@@ -15,12 +20,12 @@ func NewSession() (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "gridloom-oclgrind-*")
+	folder, err := disk.NewFolder("", "gridloom-oclgrind-")
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{dir}
-	if err := os.WriteFile(filepath.Join(dir, "oclgrind.icd"), []byte(driver+"\n"), 0o600); err != nil {
+	s := &Session{folder.Path, folder}
+	if err := os.WriteFile(filepath.Join(s.dir, "oclgrind.icd"), []byte(driver+"\n"), 0o600); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -28,7 +33,7 @@ func NewSession() (*Session, error) {
 }
 
 // Close forgets what was reported.
-func (s *Session) Close() { os.RemoveAll(s.dir) }
+func (s *Session) Close() { s.folder.Remove() }
 
 func (s *Session) log() string { return filepath.Join(s.dir, "log") }
 
