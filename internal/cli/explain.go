@@ -43,8 +43,8 @@ func (c *explainCmd) Run(a *app) error {
 		}
 	}
 	var b *ir.Binding
-	if len(c.Set) > 0 || complete(p) {
-		if b, err = a.bind(src, p, c.Set); err != nil {
+	if len(c.Set) > 0 || sized(p) {
+		if b, err = a.bindSizes(src, p, c.Set); err != nil {
 			return err
 		}
 	}

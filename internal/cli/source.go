@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -101,33 +102,38 @@ func sets(args []string) (map[string]string, error) {
 
 // bind gives a program its sizes and scalars, and prints what is wrong.
 func (a *app) bind(src *diag.Source, p *ir.Program, args []string) (*ir.Binding, error) {
+	return a.bindBy(p.Bind, complete(p), src, args)
+}
+
+// bindSizes gives a program its sizes, and scalars as far as they have values.
+func (a *app) bindSizes(src *diag.Source, p *ir.Program, args []string) (*ir.Binding, error) {
+	return a.bindBy(p.BindSizes, sized(p), src, args)
+}
+
+// bindBy binds; whole says that the source gives every value that takes.
+func (a *app) bindBy(bind func(map[string]string) (*ir.Binding, diag.List), whole bool, src *diag.Source, args []string) (*ir.Binding, error) {
 	set, err := sets(args)
 	if err != nil {
 		return nil, err
 	}
-	b, list := p.Bind(set)
+	b, list := bind(set)
 	switch {
 	case !list.HasErrors():
 		return b, nil
-	case len(set) == 0 && complete(p):
+	case len(set) == 0 && whole:
 		return nil, a.unfit(exitSource, src, list)
 	}
 	return nil, a.unfit(exitUsage, src, list)
 }
 
+// sized reports whether the source gives every parameter its value.
+func sized(p *ir.Program) bool {
+	return !slices.ContainsFunc(p.Params, func(q *ir.Param) bool { return q.Default == nil })
+}
+
 // complete reports whether the source gives every value that a run needs.
 func complete(p *ir.Program) bool {
-	for _, q := range p.Params {
-		if q.Default == nil {
-			return false
-		}
-	}
-	for _, s := range p.Scalars {
-		if s.Used && !s.Reduced && s.Init == nil {
-			return false
-		}
-	}
-	return true
+	return sized(p) && !slices.ContainsFunc(p.Scalars, (*ir.Scalar).NeedsValue)
 }
 
 // unfit prints what is wrong with the values that a program was given.

@@ -101,7 +101,7 @@ func (f *Facts) known(e ir.Expr) *int64 {
 	ir.Walk(e, func(e ir.Expr) {
 		switch e := e.(type) {
 		case ir.ScalarRef:
-			ok = ok && !e.Scalar.Reduced
+			ok = ok && !e.Scalar.Reduced && !f.Binding.Unset[e.Scalar]
 		case ir.StepRef:
 			ok = false
 		}

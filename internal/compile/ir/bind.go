@@ -20,6 +20,8 @@ type Binding struct {
 	Program *Program
 	Params  []int64    // by parameter index
 	Scalars []op.Value // by index in Program.Scalars; reduction targets start here
+	// Unset holds the scalars that BindSizes has no value for; nil after Bind.
+	Unset map[*Scalar]bool
 }
 
 // Bind gives the program its sizes and scalar values: those that set names
@@ -28,8 +30,22 @@ type Binding struct {
 // indices outside their array and statements whose domain is empty. All
 // errors are returned, in source order.
 func (p *Program) Bind(set map[string]string) (*Binding, diag.List) {
-	b := &binder{Binding: &Binding{Program: p, Params: make([]int64, len(p.Params)), Scalars: make([]op.Value, len(p.Scalars))}, set: set}
+	return p.bind(set, nil)
+}
+
+// BindSizes gives the program its sizes as Bind does, and those scalars that
+// have a value: what is enough to count cells and bytes.
+func (p *Program) BindSizes(set map[string]string) (*Binding, diag.List) {
+	return p.bind(set, map[*Scalar]bool{})
+}
+
+func (p *Program) bind(set map[string]string, unset map[*Scalar]bool) (*Binding, diag.List) {
+	b := &binder{
+		Binding: &Binding{Program: p, Params: make([]int64, len(p.Params)), Scalars: make([]op.Value, len(p.Scalars)), Unset: unset},
+		set:     set,
+	}
 	b.unknown()
+	b.missing()
 	b.params()
 	if b.errs == nil {
 		b.scalars()
@@ -139,6 +155,56 @@ func (b *binder) unknown() {
 	}
 }
 
+// missing reports all values that are not there, together.
+func (b *binder) missing() {
+	var params, scalars, hints []string
+	var at diag.Range
+	add := func(list *[]string, name string, r diag.Range) {
+		if hints == nil {
+			at = r
+		}
+		*list = append(*list, name)
+		hints = append(hints, "--set "+name+"=...")
+	}
+	for _, q := range b.Program.Params {
+		if _, given := b.set[q.Name]; !given && q.Default == nil {
+			add(&params, q.Name, q.Range)
+		}
+	}
+	for _, s := range b.Program.Scalars {
+		if _, given := b.set[s.Name]; !given && s.NeedsValue() && b.Unset == nil {
+			add(&scalars, s.Name, s.Range)
+		}
+	}
+	what := nounList("parameter", params)
+	if len(params) > 0 && len(scalars) > 0 {
+		what += " and "
+	}
+	what += nounList("scalar", scalars)
+	switch len(hints) {
+	case 0:
+	case 1:
+		b.fail(at, "give it with "+hints[0], "%s has no value", what)
+	default:
+		b.fail(at, "give them with "+strings.Join(hints, " "), "%s have no values", what)
+	}
+}
+
+// NeedsValue reports whether the scalar has to be given a value from outside.
+func (s *Scalar) NeedsValue() bool { return s.Used && !s.Reduced && s.Init == nil }
+
+// nounList returns "the scalar a" or "the scalars a, b and c", "" for none.
+func nounList(noun string, names []string) string {
+	switch last := len(names) - 1; last {
+	case -1:
+		return ""
+	case 0:
+		return "the " + noun + " " + names[0]
+	default:
+		return "the " + noun + "s " + strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+}
+
 // params evaluates the parameters, each after those it depends on. The checker
 // has refused cycles.
 func (b *binder) params() {
@@ -160,8 +226,7 @@ func (b *binder) params() {
 			}
 			b.Params[i] = v
 		case q.Default == nil:
-			b.fail(q.Range, fmt.Sprintf("give it with --set %s=...", q.Name), "the parameter %s has no value", q.Name)
-			return false
+			return false // reported as missing
 		default:
 			ok := true
 			Walk(q.Default, func(e Expr) {
@@ -206,12 +271,16 @@ func (b *binder) scalars() {
 			Walk(s.Init, func(e Expr) {
 				if r, is := e.(ScalarRef); is {
 					eval(slices.Index(b.Program.Scalars, r.Scalar))
+					if b.Unset[r.Scalar] {
+						b.Unset[s] = true
+					}
 				}
 			})
 			b.Scalars[i] = b.Eval(s.Init, 0)
-		case s.Used && !s.Reduced:
-			b.fail(s.Range, fmt.Sprintf("give it with --set %s=...", s.Name), "the scalar %s has no value", s.Name)
 		default:
+			if s.NeedsValue() && b.Unset != nil {
+				b.Unset[s] = true
+			}
 			b.Scalars[i] = op.Convert(s.Type, op.Int(types.I32, 0))
 		}
 	}

@@ -66,7 +66,8 @@ func TestBindErrors(t *testing.T) {
 	  (body (run s)))`)
 	for _, c := range []struct{ set, want string }{
 		{"N=8 n=1", ""},
-		{"", "the parameter N has no value; give it with --set N=..."},
+		{"n=1", "the parameter N has no value; give it with --set N=..."},
+		{"", "the parameter N and the scalar n have no values; give them with --set N=... --set n=..."},
 		{"N=8", "the scalar n has no value; give it with --set n=..."},
 		{"N=8 n=1 alhpa=2", "the program has no parameter or scalar called alhpa; did you mean alpha?"},
 		{"N=8 n=1 zzz=2", "the program has no parameter or scalar called zzz; it has N, M, alpha, n, on, b"},

@@ -147,8 +147,9 @@ func (r *reader) axis(n sexpr.Node) int {
 	return k
 }
 
-// program reads declarations first, because they may use each other's names in
-// any order, then what they hold.
+// program reads the names of declarations first, because they may use each
+// other's in any order, then what they hold, then the stages, whose arrays are
+// the grids declared, then the body, which runs the stages.
 func (r *reader) program(root sexpr.Node) {
 	if root.Head() != "program" {
 		fail(root, "a program is needed here")
@@ -183,14 +184,22 @@ func (r *reader) program(root sexpr.Node) {
 		case "grid":
 			r.gridDecl(r.p.Grids[grids], l)
 			grids++
+		case "stage", "initial", "body":
+		default:
+			fail(n, "a program holds no %s", n.Head())
+		}
+	}
+	for _, n := range all.rest {
+		switch l := partsOf(n); n.Head() {
 		case "stage":
 			r.p.Stages = append(r.p.Stages, r.readStage(l))
 		case "initial":
 			r.p.Initial = r.readStage(l)
-		case "body":
-			r.p.Body = r.ops(l)
-		default:
-			fail(n, "a program holds no %s", n.Head())
+		}
+	}
+	for _, n := range all.rest {
+		if n.Head() == "body" {
+			r.p.Body = r.ops(partsOf(n))
 		}
 	}
 }
@@ -412,6 +421,9 @@ func (r *reader) array(local bool, l *parts) *Array {
 		if a.Dims == nil {
 			a.Dims = append(a.Dims, a.Grid.Dims...)
 		}
+	}
+	if a.Type == types.Invalid {
+		fail(l.of, "the array %s has neither a type nor a grid", a.Name)
 	}
 	if b, ok := l.list("box"); ok {
 		a.Box = r.box(b)

@@ -131,6 +131,8 @@ func TestParseTextErrors(t *testing.T) {
 		{"(program p (body (iterate (call root (f64 1)))))", "1:33: no function is called root"},
 		{"(program p (body (iterate (load u i))))", "1:33: arrays belong to stages"},
 		{"(program p (body (run s)))", "1:23: no stage is called s"},
+		{"(program p (axes i) (stage s (array u read)))", "1:30: the array u has neither a type nor a grid"},
+		{"(program p (axes i) (stage s (local u (dim i 0 1))))", "1:30: the array u has neither a type nor a grid"},
 		{"(program p\n (stage s (set u (f64 1))))", "2:16: no array is called u"},
 	} {
 		_, err := ParseText(c.text)
@@ -140,9 +142,24 @@ func TestParseTextErrors(t *testing.T) {
 	}
 }
 
+// Parts may stand in any order: an array takes its type and its dimensions from a
+// grid that is declared after its stage.
+func TestParseTextInAnyOrder(t *testing.T) {
+	const head, grid, stage, body = "(program p (axes i)", " (grid u f64 (dim i 0 7 (low clamp)))",
+		" (stage s (array a written (grid u)) (set a (over i) (domain (i (lo 0) (hi 7))) (f64 1)))", " (body (run s))"
+	want := Text(readProgram(t, head+grid+stage+body+")"))
+	for _, text := range []string{head + stage + grid + body + ")", head + body + stage + grid + ")"} {
+		if got := Text(readProgram(t, text)); got != want {
+			t.Errorf("%s\nreads as\n%s\nnot as\n%s", text, got, want)
+		}
+	}
+}
+
 func FuzzParseText(f *testing.F) {
 	_, text := allOfIt(f)
 	f.Add(text)
+	f.Add("(program p (axes i) (stage s (array u read)))")
+	f.Add("(program p (axes i) (stage s (array u read (grid g))) (grid g f64 (dim i 0 7)))")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := ParseText(text)
 		if err != nil {

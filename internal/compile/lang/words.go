@@ -92,7 +92,7 @@ func listed(words []string) string {
 func (p *parser) beginsNothing(word *Ident, what string, words []string) {
 	hint, foreign := foreignWords[word.Name]
 	near := diag.Nearest(word.Name, words)
-	declares := p.kind() == Name && slices.Contains([]Kind{LBracket, Assign, Comma, Semicolon}, p.token(1).Kind)
+	declares := p.kind() == Name && !slices.Contains(itemWords, word.Name) && slices.Contains([]Kind{LBracket, Assign, Comma, Semicolon}, p.token(1).Kind)
 	typ, known := foreignTypes[word.Name]
 	switch {
 	case foreign:
