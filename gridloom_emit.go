@@ -31,7 +31,7 @@ func (p *Program) Emit(o EmitOptions) ([]File, error) {
 	if !ok {
 		return nil, fmt.Errorf("gridloom: there is no arithmetic mode %q: it is strict, contract or fast", o.FP)
 	}
-	lo := lower.Options{Strict: arithmetic == emit.Strict, Plan: plan, AnyIntegers: o.Plan != ""}
+	lo := lower.Options{Advise: true, Strict: arithmetic == emit.Strict, Plan: plan, AnyIntegers: o.Plan != ""}
 	for _, s := range p.ir.Scalars {
 		if s.Coefficient {
 			b, list := p.ir.Coefficients(o.Set)

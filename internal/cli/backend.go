@@ -59,7 +59,9 @@ type program struct {
 // that there is memory for it: what cannot run is not compiled.
 func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 	kind, dialect := t.backend.language()
-	m, err := lower.Program(b.Program, t.lowering(b, kind))
+	o := t.lowering(b, kind)
+	o.Advise = true
+	m, err := lower.Program(b.Program, o)
 	if err != nil {
 		reason := refusal.Constraint
 		if _, excess := errors.AsType[*lower.Excess](err); excess {

@@ -54,7 +54,7 @@ func (c *emitCmd) Run(a *app) error {
 		return err
 	}
 	dialect := emitDialects[c.Target]
-	o := lower.Options{Plan: plan, AnyIntegers: plan.String() != "", Bound: b, Strict: c.FP == "strict", Fast: c.FP == "fast"}
+	o := lower.Options{Plan: plan, Advise: true, AnyIntegers: plan.String() != "", Bound: b, Strict: c.FP == "strict", Fast: c.FP == "fast"}
 	if dialect != emit.C {
 		o.Target = lower.GPU
 		o.Machine, o.Lacks = dialect.On(nil)

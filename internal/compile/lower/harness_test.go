@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -198,11 +200,24 @@ func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand) (schedule.Pl
 	}
 	for {
 		o.Plan = draw(choices, rng)
-		var excess *lower.Excess
-		if _, err := lower.Program(b.Program, o); !errors.As(err, &excess) {
+		if m, err := lower.Program(b.Program, o); !tooMuch(m, err) {
 			return o.Plan, err
 		}
 	}
+}
+
+// tooMuch reports whether a drawn plan is not worth a simulation: it asks for more
+// than there is, or is sure to spill, and its kernels are long.
+func tooMuch(m *kernel.Module, err error) bool {
+	if err != nil {
+		_, excess := errors.AsType[*lower.Excess](err)
+		return excess
+	}
+	h200, err := machine.Builtin("h200")
+	if err != nil {
+		panic(err)
+	}
+	return slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return lower.Resources(k).Spills(h200.GPU) })
 }
 
 // draw returns a plan with a random configuration for each of some kernels.

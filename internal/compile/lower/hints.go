@@ -19,7 +19,7 @@ import (
 // Hints returns warnings for what the source says about kernels for the target
 // and cannot be had, with what could be.
 func Hints(p *ir.Program, o Options) (diag.List, error) {
-	m, _, err := choose(p, o)
+	m, _, err := choose(p, settled(p, o))
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +33,7 @@ type clause struct {
 	// restrict returns what is left of a kernel's space, or why nothing is: it is
 	// elsewhere where the clause does not concern the kernel.
 	restrict func(n *nest, s schedule.Space) (schedule.Space, error)
+	yields   yieldLevel // when it gives way to others
 	met      bool
 	err      error // why the first kernel that it concerns does not follow it
 }
@@ -49,32 +50,35 @@ func (m *module) asked(s *ir.Stage) []*clause {
 	}
 	var list []*clause
 	h := s.Hints
-	add := func(where diag.Range, text string, restrict func(*nest, schedule.Space) (schedule.Space, error)) {
-		list = append(list, &clause{text: text, where: where, restrict: restrict})
+	add := func(where diag.Range, text string, yields yieldLevel, restrict func(*nest, schedule.Space) (schedule.Space, error)) {
+		list = append(list, &clause{text: text, where: where, yields: yields, restrict: restrict})
 	}
 	if h.Stream >= 0 {
 		axis := m.Program.Axes[h.Stream]
-		add(h.Range, "stream "+axis, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.streamed(s, h.Stream) })
+		add(h.Range, "stream "+axis, allFollowed, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.streamed(s, h.Stream) })
 	}
 	if len(h.Block) > 0 {
-		add(h.Range, "block "+sizesText(h.Block), func(n *nest, s schedule.Space) (schedule.Space, error) { return n.blocked(s, h.Block) })
+		add(h.Range, "block "+sizesText(h.Block), sizesYield, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.blocked(s, h.Block) })
 	}
 	for axis, factor := range h.Unroll {
 		if factor == 0 {
 			continue
 		}
 		text := fmt.Sprintf("unroll %s=%d", m.Program.Axes[axis], factor)
-		add(h.Range, text, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.unrolled(s, axis, factor) })
+		add(h.Range, text, sizesYield, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.unrolled(s, axis, factor) })
 	}
 	for _, a := range s.Arrays {
 		if a.Hint != ir.Anywhere {
-			text := fmt.Sprintf("%s (%s)", a.Hint, a.Name)
-			add(a.HintRange, text, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.held(s, a) })
+			text, yields := fmt.Sprintf("%s (%s)", a.Hint, a.Name), allFollowed
+			if a.Hint == ir.Shared {
+				yields = storageYields
+			}
+			add(a.HintRange, text, yields, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.held(s, a) })
 		}
 	}
 	if h.Occupancy > 0 {
 		text := fmt.Sprintf("occupancy %v", h.Occupancy)
-		add(h.Range, text, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.occupied(s, h.Occupancy) })
+		add(h.Range, text, allFollowed, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.occupied(s, h.Occupancy) })
 	}
 	return list
 }
@@ -87,7 +91,12 @@ func sizesText(sizes []int64) string {
 // obey returns what the clauses leave of a kernel's space.
 func (n *nest) obey(asked []*clause, s schedule.Space) schedule.Space {
 	for _, c := range asked {
-		less, err := c.restrict(n, s)
+		less, err := s, error(nil)
+		if why, gives := n.opts.fitting.yields(n.stage.Name, c.yields); gives {
+			err = fmt.Errorf("with all that the source asks for, %w", why)
+		} else {
+			less, err = c.restrict(n, s)
+		}
 		switch {
 		case err == nil:
 			c.met = true

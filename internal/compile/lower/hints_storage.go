@@ -14,7 +14,13 @@ func (n *nest) staged(a *ir.Array) bool {
 }
 
 // demanded reports whether an array has to be held there.
-func (n *nest) demanded(a *ir.Array) bool { return !n.opts.Free && a.Hint == ir.Shared }
+func (n *nest) demanded(a *ir.Array) bool {
+	if n.opts.Free || a.Hint != ir.Shared {
+		return false
+	}
+	_, gives := n.opts.fitting.yields(n.stage.Name, storageYields)
+	return !gives
+}
 
 // held leaves those configurations that hold an array where the source wants it.
 func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {

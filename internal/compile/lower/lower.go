@@ -46,7 +46,11 @@ type Options struct {
 	Free bool
 	// AnyIntegers adds to the spaces the values between powers of two.
 	AnyIntegers bool
+	// Advise asks for errors that name a plan that fits where one does not: it
+	// takes several times as long to find one.
+	Advise bool
 
+	fitting *fitting           // what did not fit so far
 	aligned map[*ir.Grid]int64 // what rows are padded to at the least
 }
 
@@ -87,7 +91,7 @@ type Choice struct {
 // Choices returns the program's kernels in the order of a plan. They are not
 // built: the configurations that they have may ask for more than there is.
 func Choices(p *ir.Program, o Options) ([]Choice, error) {
-	m, _, err := choose(p, o)
+	m, _, err := choose(p, settled(p, o))
 	if err != nil {
 		return nil, err
 	}
@@ -96,30 +100,6 @@ func Choices(p *ir.Program, o Options) ([]Choice, error) {
 		out = append(out, Choice{k, m.chooser.spaces[i]})
 	}
 	return out, nil
-}
-
-func build(p *ir.Program, o Options) (*module, error) {
-	m, nests, err := choose(p, o)
-	if err != nil {
-		return nil, err
-	}
-	m.settleLayouts(nests)
-	for _, n := range nests {
-		if err := n.build(); err != nil {
-			return nil, m.fixed.explain(err)
-		}
-	}
-	if o.Target == GPU {
-		if err := m.constantFits(); err != nil {
-			return nil, m.fixed.explain(err)
-		}
-		for _, k := range m.Kernels {
-			if err := Resources(k).fits(k.Name, o.gpu()); err != nil {
-				return nil, m.fixed.explain(err)
-			}
-		}
-	}
-	return m, nil
 }
 
 // choose finds the kernels of a program and their configurations. All are
@@ -187,14 +167,15 @@ func (m *module) stage(source *ir.Stage) ([]*nest, error) {
 				scratch[u.Temp] = m.tempStore(s, u.Temp, g.Axes)
 			}
 		}
-		n := &nest{module: m, stage: s, group: g, temps: scratch, name: kernelName(s, fusion, gi)}
+		n := &nest{module: m, stage: s, group: g, temps: scratch, name: kernelName(s, fusion, gi), wished: len(asked) > 0}
+		n.key = schedule.Kernel{Stage: s.Name, From: form.from(gi), To: form.ends[gi]}.Name()
 		n.collect(fusion, gi)
 		if len(n.stmts) == 0 {
 			continue
 		}
 		var err error
-		space := n.obey(asked, n.space())
-		if n.config, err = m.chooser.choose(s.Name, form.from(gi), form.ends[gi], space); err != nil {
+		n.choices = m.opts.fitting.prefer(n.key, n.obey(asked, n.space()))
+		if n.config, n.given, err = m.chooser.choose(s.Name, form.from(gi), form.ends[gi], n.choices); err != nil {
 			m.fixed.settle(asked)
 			return nil, m.fixed.explain(err)
 		}

@@ -20,6 +20,10 @@ type nest struct {
 	stage     *ir.Stage
 	group     *analysis.Group
 	name      string
+	key       string          // its name in a plan
+	choices   schedule.Space  // the configurations that it may have
+	given     schedule.Config // what the plan says of it
+	wished    bool            // the source says something about the stage's kernels
 	config    schedule.Config
 	snapshots map[*ir.Array]*store
 	temps     map[*ir.Temp]*store // materialised temps of the stage so far
@@ -210,6 +214,11 @@ func (n *nest) build() error {
 	}
 	args := n.finish(k)
 	k = n.tidied(k)
+	if n.opts.Target == GPU {
+		if err := fits(k, n.opts.gpu()); err != nil {
+			return err
+		}
+	}
 	n.add(n.stage, k, args)
 	for _, f := range after {
 		f()

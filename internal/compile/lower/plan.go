@@ -34,16 +34,21 @@ func newChooser(p schedule.Plan) *chooser {
 
 // choose returns the configuration of a kernel: what the plan says of it, else
 // those of the plan's general settings that fit, completed with defaults.
-func (c *chooser) choose(stage string, from, to int, space schedule.Space) (schedule.Config, error) {
-	cfg, err := c.find(stage, from, to, space)
+func (c *chooser) choose(stage string, from, to int, space schedule.Space) (full, given schedule.Config, err error) {
+	given, err = c.find(stage, from, to, space)
+	cfg := given
+	if err == nil {
+		cfg, err = space.Complete(given)
+	}
 	if err != nil {
-		return cfg, fmt.Errorf("plan for %s[%d:%d]: %w", stage, from, to, err)
+		return cfg, given, fmt.Errorf("plan for %s[%d:%d]: %w", stage, from, to, err)
 	}
 	c.known = append(c.known, schedule.Kernel{Stage: stage, From: from, To: to, Depth: 1, Config: cfg})
 	c.spaces = append(c.spaces, space)
-	return cfg, nil
+	return cfg, given, nil
 }
 
+// find returns what the plan says of a kernel.
 func (c *chooser) find(stage string, from, to int, space schedule.Space) (schedule.Config, error) {
 	for i, k := range c.plan.Kernels {
 		if k.Stage != stage || k.From != from || k.To != to {
@@ -53,7 +58,7 @@ func (c *chooser) find(stage string, from, to int, space schedule.Space) (schedu
 		if k.Depth != 1 {
 			return schedule.Config{}, fmt.Errorf("a depth of %d time steps: no family of this device fuses steps", k.Depth)
 		}
-		return space.Complete(k.Config)
+		return k.Config, nil
 	}
 	var partial schedule.Config
 	if space.Family(c.plan.Every.Family) != nil {
@@ -73,7 +78,7 @@ func (c *chooser) find(stage string, from, to int, space schedule.Space) (schedu
 		c.every[i] = true
 		partial = with
 	}
-	return space.Complete(partial)
+	return partial, nil
 }
 
 // check returns an error if the plan says something that no kernel heeds.

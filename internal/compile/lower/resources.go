@@ -24,7 +24,15 @@ type Estimate struct {
 // Resources estimates what a GPU kernel takes.
 func Resources(k *kernel.Kernel) Estimate {
 	early, late := liveRegisters(k)
-	e := Estimate{Threads: 1, Registers: baseRegisters + (early+late)/2, Least: baseRegisters + late, Most: int64(k.MaxRegisters)}
+	threads, shared := blockOf(k)
+	return Estimate{
+		Threads: threads, Shared: shared, Registers: baseRegisters + (early+late)/2, Least: baseRegisters + late, Most: int64(k.MaxRegisters),
+	}
+}
+
+// blockOf returns the threads of a block and the bytes of shared memory that it
+// takes, which the text tells exactly.
+func blockOf(k *kernel.Kernel) (threads, shared int64) {
 	sides := [3]int64{1, 1, 1}
 	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
 		if l, ok := s.(*kernel.Loop); ok && l.Tag.IsThread() {
@@ -33,11 +41,12 @@ func Resources(k *kernel.Kernel) Estimate {
 			}
 		}
 	}, nil)
+	threads = 1
 	for _, n := range sides {
-		e.Threads *= n
+		threads *= n
 	}
-	_, e.Shared = kernel.SharedOffsets(k)
-	return e
+	_, shared = kernel.SharedOffsets(k)
+	return threads, shared
 }
 
 // baseRegisters are those that a thread has for itself: where it stands, the
@@ -107,21 +116,27 @@ func (e *Excess) Error() string {
 	return fmt.Sprintf("the kernel %s takes %d %s, and %s has %d", e.Kernel, e.Need, e.What, e.Of, e.Have)
 }
 
-// spilling is how far the least estimate of registers is beyond what a thread
-// can have before the kernel is refused: that it spills is then certain. Streams
-// that rotate were seen to fit at 1.4 times as many.
-const spilling = 1.75
+// Spilling is how far the least estimate of registers is beyond what a thread
+// can have where a kernel is sure to spill. Streams that rotate were seen to fit at 1.4
+// times as many.
+const Spilling = 1.75
 
-// fits returns an error if a kernel takes more than a GPU has.
-func (e Estimate) fits(name string, gpu *machine.GPU) error {
-	most := int64(gpu.RegistersPerThread)
+// Spills reports whether a kernel is sure to spill, as far as that can be known
+// before it is compiled. Such kernels are legal, and seldom fast.
+func (e Estimate) Spills(gpu *machine.GPU) bool {
+	return float64(e.Least) > Spilling*float64(gpu.RegistersPerThread)
+}
+
+// fits returns an error if a kernel takes more than a block of a GPU has. What it
+// takes of registers is only estimated: the compiler knows what it can do without,
+// and spills the rest, so that the estimate orders a search and refuses nothing.
+func fits(k *kernel.Kernel, gpu *machine.GPU) error {
+	threads, shared := blockOf(k)
 	switch {
-	case e.Threads > int64(gpu.ThreadsPerBlock):
-		return &Excess{name, "threads a block", e.Threads, int64(gpu.ThreadsPerBlock), "a block"}
-	case e.Shared > gpu.SharedPerBlock:
-		return &Excess{name, "bytes of shared memory a block", e.Shared, gpu.SharedPerBlock, "a block"}
-	case float64(e.Least) > spilling*float64(most):
-		return &Excess{name, "registers a thread, by estimate", e.Least, most, "a thread"}
+	case threads > int64(gpu.ThreadsPerBlock):
+		return &Excess{k.Name, "threads a block", threads, int64(gpu.ThreadsPerBlock), "a block"}
+	case shared > gpu.SharedPerBlock:
+		return &Excess{k.Name, "bytes of shared memory a block", shared, gpu.SharedPerBlock, "a block"}
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func TestExcess(t *testing.T) {
 		{"star7", "family=stream,block=8x64,vec=4,shared=1", nil, ""},
 		{"star7", "family=stream,block=8x64,vec=4,shared=1", small, "the kernel star7 takes 83200 bytes of shared memory a block, and a block has 49152"},
 		{"star25", "family=stream,block=4x32,vec=2,rows=2", nil, ""},
-		{"star25", "family=stream,block=4x32,vec=4,rows=8", nil, "the kernel star25 takes 735 registers a thread, by estimate, and a thread has 255"},
+		{"star25", "family=stream,block=4x32,vec=4,rows=8", nil, ""}, // 735 registers, by estimate: the compiler decides
 	} {
 		_, err := spatial(t, c.name, "double", lower.Options{Plan: plan(t, c.plan), Machine: c.machine})
 		got := ""

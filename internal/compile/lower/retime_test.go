@@ -1,7 +1,6 @@
 package lower_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -148,8 +147,7 @@ func limited(t *testing.T, b *ir.Binding, target lower.Target, mode interp.Mode,
 			return 0 // hardly anything fits
 		}
 		o.Plan = draw(choices, rng)
-		var excess *lower.Excess
-		if _, err := lower.Program(b.Program, o); !errors.As(err, &excess) {
+		if m, err := lower.Program(b.Program, o); !tooMuch(m, err) {
 			break
 		}
 	}

@@ -204,7 +204,9 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	w.tiles()
 	if w.stream == noAxis {
 		w.plan()
-		w.makeRings()
+		if w.makeRings(); w.excess != nil {
+			return nil, nil
+		}
 		w.fillRings()
 		w.load()
 		w.compute()
@@ -218,7 +220,9 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	}
 	w.first = first
 	w.plan()
-	w.makeRings()
+	if w.makeRings(); w.excess != nil {
+		return nil, nil
+	}
 	common := w.readyBulk()
 	w.prologue, w.phase = true, "first"
 	w.startBulk(last)

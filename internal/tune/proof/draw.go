@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -101,8 +102,8 @@ func (d *drawing) plan(rng *rand.Rand, largest []int64, threads int64) (schedule
 		}
 		o := d.options
 		o.Plan = plan
-		_, err := lower.Program(o.Bound.Program, o)
-		if excessive(err) {
+		m, err := lower.Program(o.Bound.Program, o)
+		if excessive(err) || err == nil && spills(m) {
 			continue
 		}
 		return plan, err
@@ -120,8 +121,23 @@ func threadsOf(c schedule.Config) int64 {
 	return n
 }
 
+// spills reports whether a kernel is sure to spill: it would take a compiler and a
+// device as long as many others, and show no more.
+func spills(m *kernel.Module) bool {
+	return slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return lower.Resources(k).Spills(usual.GPU) })
+}
+
+// usual is the GPU that kernels are for if nobody says otherwise.
+var usual = func() *machine.Machine {
+	m, err := machine.Builtin("h200")
+	if err != nil {
+		panic(err)
+	}
+	return m
+}()
+
 // excessive reports whether kernels are refused because they ask for more than
-// a device has: other sizes can take more registers.
+// a device has.
 func excessive(err error) bool {
 	_, ok := errors.AsType[*lower.Excess](err)
 	return ok

@@ -63,8 +63,7 @@ func newEncoder(p Problem) *encoder {
 	return e
 }
 
-// row returns the features of a point; false if its estimate says that it
-// cannot run.
+// row returns the features of a point; false if its estimate puts it off.
 func (e *encoder) row(p Point) ([]uint8, bool) {
 	row := make([]uint8, 0, e.width)
 	for i := range e.params {

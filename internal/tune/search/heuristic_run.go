@@ -57,9 +57,9 @@ func (s *eachStatement) run(h *heuristic, scope []fixed, yield func(Point) bool)
 		}
 		w := way{to: v}
 		if h.Estimate != nil {
-			t, runs := h.Estimate(base)
-			if !runs {
-				t = 1e300
+			t, soon := h.Estimate(base)
+			if !soon {
+				t = putOff
 			}
 			w.time = t
 		}

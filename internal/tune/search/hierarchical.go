@@ -291,7 +291,11 @@ func (h *hierarchical) variants(p Point, n int) []Point {
 	if h.Estimate != nil {
 		times := map[string]float64{}
 		for _, q := range list {
-			times[q.Key()], _ = h.Estimate(q)
+			t, soon := h.Estimate(q)
+			if !soon {
+				t = putOff
+			}
+			times[q.Key()] = t
 		}
 		// Half are the best estimated; the others stay as they were shuffled.
 		slices.SortStableFunc(list, func(a, b Point) int {

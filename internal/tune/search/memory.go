@@ -171,6 +171,9 @@ func (m *memory) draw() (Point, bool) {
 	return nil, false
 }
 
+// putOff is an estimated time beyond all others.
+const putOff = 1e300
+
 // doubts is how many points in a row that cannot run, by their estimate, are
 // put off before one of them is asked for all the same.
 const doubts = 64
@@ -200,7 +203,7 @@ func (m *memory) pick() (Point, bool) {
 	return nil, false
 }
 
-// sensible reports whether the estimate, if there is one, lets p run.
+// sensible reports whether the estimate, if there is one, does not put p off.
 func (m *memory) sensible(p Point) bool {
 	if m.Estimate == nil {
 		return true

@@ -37,20 +37,30 @@ func (m *memory) openings(n int) []Point {
 	return q.waiting
 }
 
-// estimated draws n points and returns those that can run, the best first.
+// estimated draws n points and returns them, the best first, and those that are to
+// be put off last.
 func (m *memory) estimated(n int) []Point {
 	type candidate struct {
 		p    Point
 		time float64
+		soon bool
 	}
 	var list []candidate
 	for range n {
 		p := m.Space.Draw(m.rng)
-		if t, ok := m.Estimate(p); ok && m.fresh(p) {
-			list = append(list, candidate{p, t})
+		if t, soon := m.Estimate(p); m.fresh(p) {
+			list = append(list, candidate{p, t, soon})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b candidate) int { return bySeconds(Trial{Seconds: a.time}, Trial{Seconds: b.time}) })
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		switch {
+		case a.soon == b.soon:
+			return bySeconds(Trial{Seconds: a.time}, Trial{Seconds: b.time})
+		case a.soon:
+			return -1
+		}
+		return 1
+	})
 	var points []Point
 	for _, c := range list {
 		points = append(points, c.p)

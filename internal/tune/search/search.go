@@ -114,7 +114,8 @@ type Problem struct {
 	Space Space
 	Seed  uint64
 	// Estimate predicts the relative time of a point without running it, smaller
-	// is faster; false if the point cannot run. Nil if nothing is known.
+	// is faster; false if the point will hardly run, or hardly be fast: it is put off
+	// until nothing better is left. Nil if nothing is known.
 	Estimate func(Point) (float64, bool)
 	// Good lists points that were good for similar problems, the best first.
 	Good []Point

@@ -212,6 +212,43 @@ func TestTinySpaces(t *testing.T) {
 	}
 }
 
+// An estimate that puts every point off keeps nobody from asking for them, and one
+// that puts off a part has the rest asked for first.
+func TestPutOff(t *testing.T) {
+	space := Of(twoFamilies())
+	for _, name := range makersSorted() {
+		problem := Problem{Space: space, Seed: 3, Budget: 40, Estimate: func(Point) (float64, bool) { return 1, false }}
+		s, err := New(name, problem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, _ := New(name, Problem{Space: space, Seed: 3, Budget: 40})
+		n := len(asked(converse(t, s, space, 4, fates["good"], rand.New(rand.NewPCG(1, 1)), 10000)))
+		want := len(asked(converse(t, plain, space, 4, fates["good"], rand.New(rand.NewPCG(1, 1)), 10000)))
+		if n == 0 || !ends[name] && n != want {
+			t.Errorf("%s: %d points are asked for, %d without an estimate", name, n, want)
+		}
+	}
+	huge := hugeSpace()
+	late := func(p Point) bool { return p[1]%4 != 0 }
+	for _, name := range []string{"auto", "genetic", "local", "annealing"} {
+		s, err := New(name, Problem{Space: huge, Seed: 3, Budget: 60, Estimate: func(p Point) (float64, bool) { return 1, !late(p) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := asked(converse(t, s, huge, 4, fates["good"], rand.New(rand.NewPCG(1, 1)), 60))
+		n := 0
+		for _, p := range points[:20] {
+			if late(p) {
+				n++
+			}
+		}
+		if n > 10 {
+			t.Errorf("%s: %d of the first 20 points were to be put off", name, n)
+		}
+	}
+}
+
 // TestHugeSpace asks for some points of 10^9.
 func TestHugeSpace(t *testing.T) {
 	const most = 80

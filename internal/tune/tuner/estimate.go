@@ -17,10 +17,11 @@ import (
 )
 
 // estimator predicts from a configuration alone, in microseconds, how fast a
-// kernel for a GPU is compared with others, and whether it asks for more than
-// there is. It is rough: what it says is a start for a search, and whoever it
-// lets pass is still judged by its lowered text, its code and its time. Its
-// measure of registers is fitted to a sample of configurations that are lowered.
+// kernel for a GPU is compared with others, and whether it seems to ask for more
+// than there is. It is rough: what it says orders a search and excludes nothing. What
+// it puts off is asked for when there is nothing better, and judged by its lowered
+// text, its code and its time as all others are. Its measure of registers is fitted to a
+// sample of configurations that are lowered.
 type estimator struct {
 	gpu      *machine.GPU
 	units    float64 // multiprocessors
@@ -164,16 +165,14 @@ func (e *estimator) registers(f form) float64 {
 }
 
 // beyond is how far the measure of registers has to be over a thread's before a
-// configuration is excluded: as far as lowering allows, and the measure's error.
-const beyond = 1.75 * 1.5
+// configuration is put off: what is sure to spill, and the measure's error.
+const beyond = lower.Spilling * 1.5
 
-// estimate returns a relative time; false if the configuration cannot run.
+// estimate returns a relative time; false if the configuration should be put off.
 func (e *estimator) estimate(c schedule.Config) (float64, bool) {
 	f := e.form(c)
 	regs := e.registers(f)
-	if f.threads > float64(e.gpu.ThreadsPerBlock) || f.shared > float64(e.gpu.SharedPerBlock) || regs > beyond*float64(e.gpu.RegistersPerThread) {
-		return 0, false
-	}
+	soon := f.threads <= float64(e.gpu.ThreadsPerBlock) && f.shared <= float64(e.gpu.SharedPerBlock) && regs <= beyond*float64(e.gpu.RegistersPerThread)
 	spilt := max(1, regs/float64(e.gpu.RegistersPerThread))
 	regs = min(regs, float64(e.gpu.RegistersPerThread))
 	blocks := math.Floor(min(float64(e.gpu.BlocksPerUnit), float64(e.gpu.ThreadsPerUnit)/f.threads, float64(e.gpu.Registers)/(regs*f.threads)))
@@ -181,7 +180,7 @@ func (e *estimator) estimate(c schedule.Config) (float64, bool) {
 		blocks = min(blocks, math.Floor(float64(e.gpu.SharedPerUnit)/(f.shared+1024)))
 	}
 	blocks = max(1, blocks)
-	return e.halo(f) * spilt / (e.width(f) * e.flight(f, blocks) * e.waves(f, blocks)), true
+	return e.halo(f) * spilt / (e.width(f) * e.flight(f, blocks) * e.waves(f, blocks)), soon
 }
 
 // halo is how much more than its cells a block reads; most of it comes from
@@ -274,9 +273,6 @@ func (e *estimator) ratio(st *stage, plan schedule.Plan, c schedule.Config) floa
 // needs returns the registers that the kernels of a stage need by their text.
 func (st *stage) needs(plan schedule.Plan) (float64, bool) {
 	v, err := st.lowered(st.bound, plan)
-	if x, ok := excess(err); ok {
-		return float64(x.Need), x.Of == "a thread"
-	}
 	if err != nil && refusal.Of(err) != refusal.Resources || v == nil {
 		return 0, false
 	}
