@@ -21,8 +21,8 @@ func (r *GPUResult) After(e *GPUResult) error {
 	r.Seconds += e.Seconds
 	r.Coverage.after(&e.Coverage)
 	r.Failures = append(slices.Clone(e.Failures), r.Failures...)
-	r.PoCLFaults = append(slices.Clone(e.PoCLFaults), r.PoCLFaults...)
-	r.OclgrindCrashes = append(slices.Clone(e.OclgrindCrashes), r.OclgrindCrashes...)
+	r.PoCLFaults = eachOnce(slices.Clone(e.PoCLFaults), r.PoCLFaults...)
+	r.OclgrindCrashes = eachOnce(slices.Clone(e.OclgrindCrashes), r.OclgrindCrashes...)
 	r.Machine, r.Commit = both(e.Machine, r.Machine), both(e.Commit, r.Commit)
 	r.Missing = union(e.Missing, r.Missing)
 	return nil

@@ -68,8 +68,8 @@ func (v *verdict) addTo(r *GPUResult) {
 	r.Oclgrind += v.oclgrind
 	r.Slow += v.slow
 	r.Clang += v.clang
-	r.PoCLFaults = append(r.PoCLFaults, v.poclFaults...)
-	r.OclgrindCrashes = append(r.OclgrindCrashes, v.oclgrindCrashes...)
+	r.PoCLFaults = eachOnce(r.PoCLFaults, v.poclFaults...)
+	r.OclgrindCrashes = eachOnce(r.OclgrindCrashes, v.oclgrindCrashes...)
 	if v.failure != nil {
 		r.Failures = append(r.Failures, *v.failure)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +26,34 @@ type JudgeFault struct {
 	Set    map[string]string `json:"set,omitempty"`
 	Said   string            `json:"said"`
 	Source string            `json:"source,omitempty"`
+	Also   []Sighting        `json:"also,omitempty"` // what was seen of it at other sizes, or by another method
+}
+
+// Sighting is a mistake of a judge that was seen before with the same program.
+type Sighting struct {
+	Kind string            `json:"kind"`
+	Set  map[string]string `json:"set,omitempty"`
+	Said string            `json:"said"`
+}
+
+// eachOnce adds mistakes to a list that has one for each program.
+func eachOnce(list []JudgeFault, more ...JudgeFault) []JudgeFault {
+	for _, f := range more {
+		i := slices.IndexFunc(list, func(x JudgeFault) bool { return x.Seed == f.Seed && x.Plan == f.Plan })
+		if i < 0 {
+			list = append(list, f)
+			continue
+		}
+		x := &list[i]
+		x.Also = slices.Clip(x.Also)
+		for _, s := range append([]Sighting{{f.Kind, f.Set, f.Said}}, f.Also...) {
+			same := func(o Sighting) bool { return reflect.DeepEqual(o, s) }
+			if !same(Sighting{x.Kind, x.Set, x.Said}) && !slices.ContainsFunc(x.Also, same) {
+				x.Also = append(x.Also, s)
+			}
+		}
+	}
+	return list
 }
 
 const (
@@ -98,7 +128,7 @@ func (w *judges) weigh(ctx context.Context, t *hearing, check bool, v *verdict) 
 				if kind == "" || crash != "" || !w.acquits(ctx, t) {
 					return said
 				}
-				v.poclFaults = append(v.poclFaults, t.fault(kind, said))
+				v.poclFaults = eachOnce(v.poclFaults, t.fault(kind, said))
 			} else if fits {
 				v.pocl++
 				right++
@@ -111,7 +141,7 @@ func (w *judges) weigh(ctx context.Context, t *hearing, check bool, v *verdict) 
 	if right == 0 {
 		return fmt.Sprintf("%s %s", saidOclgrind, crash)
 	}
-	v.oclgrindCrashes = append(v.oclgrindCrashes, t.fault(kindCrash, fmt.Sprintf("%s %s", saidOclgrind, crash)))
+	v.oclgrindCrashes = eachOnce(v.oclgrindCrashes, t.fault(kindCrash, fmt.Sprintf("%s %s", saidOclgrind, crash)))
 	return ""
 }
 
@@ -272,5 +302,6 @@ func (r *GPUResult) UnmarshalJSON(text []byte) error {
 		c.Kind = kindCrash
 		r.PoCLFaults = append(r.PoCLFaults, c)
 	}
+	r.PoCLFaults, r.OclgrindCrashes = eachOnce(nil, r.PoCLFaults...), eachOnce(nil, r.OclgrindCrashes...)
 	return nil
 }

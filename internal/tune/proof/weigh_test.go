@@ -134,6 +134,37 @@ func TestJudgeFault(t *testing.T) {
 	}
 }
 
+// A program is listed once, however many sizes, methods and proofs a judge's mistake
+// was seen with, and whatever was seen is kept.
+func TestFaultsAreListedOnce(t *testing.T) {
+	small, large := map[string]string{"N": "5"}, map[string]string{"N": "50"}
+	var r GPUResult
+	text := `{"pocl_faults": [{"seed": 7, "kind": "differs", "set": {"N": "5"}, "said": "a"}, {"seed": 7, "kind": "crash", "set": {"N": "50"}, "said": "b"}]}`
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	first := JudgeFault{Seed: 7, Kind: "differs", Set: small, Said: "a", Also: []Sighting{{"crash", large, "b"}}}
+	if want := []JudgeFault{first}; !reflect.DeepEqual(r.PoCLFaults, want) {
+		t.Errorf("read: %+v", r.PoCLFaults)
+	}
+	again := JudgeFault{Seed: 7, Kind: "differs", Set: small, Said: "a"}
+	other, later := again, JudgeFault{Seed: 7, Kind: "crash", Set: small, Said: "c"}
+	other.Seed = 8
+	(&verdict{poclFaults: []JudgeFault{again, other}}).addTo(&r)
+	(&verdict{poclFaults: []JudgeFault{later}}).addTo(&r)
+	first.Also = append(first.Also, Sighting{"crash", small, "c"})
+	if want := []JudgeFault{first, other}; !reflect.DeepEqual(r.PoCLFaults, want) {
+		t.Errorf("added: %+v", r.PoCLFaults)
+	}
+	v := &verdict{}
+	for range 2 { // at two sizes
+		scripted(t, right, differs, right).weigh(context.Background(), heard(), false, v)
+	}
+	if kinds(v.poclFaults) != "differs" {
+		t.Errorf("judged: %+v", v.poclFaults)
+	}
+}
+
 // Failures that judges had found are judged again, and others stay.
 func TestAgain(t *testing.T) {
 	const source = "iterator i;\nparameter N;\ndouble u[N], v[N];\nstencil s (v, u) { v[i] = u[i]; }\ns (v, u);\ncopyin u;\ncopyout v;\n"

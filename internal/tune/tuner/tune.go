@@ -337,7 +337,9 @@ func (t *tuning) one(ctx context.Context, i int, k *kernelSearch) error {
 		k.until = now.Add(time.Duration(part * float64(until.Sub(now))))
 	}
 	if t.opts.Trials > 0 {
-		k.trials = max(1, int(part*float64(t.opts.Trials-t.counts.trials)))
+		if k.trials = t.trialsOf(i, part); k.trials == 0 {
+			return nil // those before it have made them all
+		}
 	}
 	t.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(), Share: mine})
 	for _, before := range t.kernels[:i] { // they have their best
@@ -348,6 +350,19 @@ func (t *tuning) one(ctx context.Context, i int, k *kernelSearch) error {
 	err := k.run(ctx)
 	t.take(i)
 	return err
+}
+
+// trialsOf is how many trials a kernel may make: its part of those that are left, at
+// least one, and one is left for each of the others while there are enough. Those
+// of the search that goes on count for the kernels that they were made of.
+func (t *tuning) trialsOf(i int, part float64) int {
+	left := t.opts.Trials - t.counts.trials
+	others := len(t.kernels) - i - 1
+	n := max(1, min(int(part*float64(left)+0.5), left-others))
+	if made := slices.ContainsFunc(t.opts.Resume, func(o Outcome) bool { return o.Kernel == t.kernels[i].name }); made {
+		return n
+	}
+	return max(0, min(n, left))
 }
 
 // take takes what a kernel's search knows into the result.

@@ -293,6 +293,32 @@ func only(restrict func(schedule.Space) (schedule.Space, error)) func([]string, 
 	}
 }
 
+// No more configurations are tried than the user has asked for, however many kernels
+// there are, and as long as there are enough each gets one.
+func TestTrialsAreNotExceeded(t *testing.T) {
+	source := two + "stencil third (out, in) { out[j][i] = in[j][i] + 1; }\nthird (v, w);\n"
+	for _, n := range []int{1, 2, 3, 4, 7, 20} {
+		b := program(t, source)
+		s := newScripted(t, b, func(plan string) (float64, error) {
+			v, err := smooth(plan)
+			if strings.Contains(plan, "dear") {
+				v *= 100 // all trials would be its share
+			}
+			return v, err
+		})
+		r := tune(t, options(s, b, n))
+		kernels := 0
+		for _, k := range r.Kernels {
+			if len(k.Trials) > 0 {
+				kernels++
+			}
+		}
+		if r.Trials != n || kernels != min(n, 3) {
+			t.Errorf("%d trials of %d kernels, %d were asked for", r.Trials, kernels, n)
+		}
+	}
+}
+
 // What the user has restricted the space to is what comes out of it, though the
 // default may be faster.
 func TestRestriction(t *testing.T) {

@@ -32,8 +32,16 @@ var (
 )
 
 // Open opens the GPU of that number for the calling thread, which must be
-// locked (runtime.LockOSThread).
-func Open(ordinal int) (*Device, error) {
+// locked (runtime.LockOSThread). While that waits for the GPU it spins, which is
+// how it goes on soonest.
+func Open(ordinal int) (*Device, error) { return openGPU(ordinal, false) }
+
+// OpenSleeping opens a GPU like Open, for a thread that sleeps while it waits: it
+// leaves its processor to others, and goes on some microseconds later. A driver that
+// cannot do that lets it spin.
+func OpenSleeping(ordinal int) (*Device, error) { return openGPU(ordinal, true) }
+
+func openGPU(ordinal int, sleeping bool) (*Device, error) {
 	gpus, err := GPUs()
 	if err != nil {
 		return nil, err
@@ -48,6 +56,12 @@ func Open(ordinal int) (*Device, error) {
 	d := &Device{GPU: gpus[ordinal], driver: dr, buffers: map[*Buffer]bool{}}
 	if r := dr.DeviceGet(&d.number, int32(ordinal)); r != 0 {
 		return nil, d.fail(r, "cuDeviceGet", "the GPU %s cannot be opened", ID(ordinal))
+	}
+	if sleeping && dr.SetFlags != nil {
+		const blockingSync = 4
+		if r := dr.SetFlags(d.number, blockingSync); r != 0 {
+			return nil, d.fail(r, "cuDevicePrimaryCtxSetFlags", "the GPU %s cannot be opened", ID(ordinal))
+		}
 	}
 	var context handle
 	if r := dr.RetainPrimary(&context, d.number); r != 0 {

@@ -62,6 +62,7 @@ type driver struct {
 	Occupancy        func(blocks *int32, f handle, threads int32, sharedBytes uint64) result `symbol:"cuOccupancyMaxActiveBlocksPerMultiprocessor"`
 
 	// Drivers before CUDA 12 lack some of these.
+	SetFlags         func(device int32, flags uint32) result                                         `symbol:"cuDevicePrimaryCtxSetFlags_v2,optional"`
 	GraphCreate      func(g *handle, flags uint32) result                                            `symbol:"cuGraphCreate,optional"`
 	GraphDestroy     func(g handle) result                                                           `symbol:"cuGraphDestroy,optional"`
 	GraphAddKernel   func(node *handle, g handle, after *handle, count uint64, p *kernelNode) result `symbol:"cuGraphAddKernelNode,optional"`

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/sharedlib"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -141,5 +142,40 @@ func TestLateCopies(t *testing.T) {
 		if x[i] != 65 || x[32+i] != 67 {
 			t.Errorf("%d: %g, %g", i, x[i], x[32+i])
 		}
+	}
+}
+
+// A thread of the host sleeps while it waits for a GPU that was opened for that,
+// and for no other.
+func TestOpenSleeping(t *testing.T) {
+	d := open(t)
+	library, _, err := driverPlace.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ask struct {
+		State func(device int32, flags *uint32, active *int32) result `symbol:"cuDevicePrimaryCtxGetState"`
+	}
+	if err := sharedlib.Bind(library, &ask); err != nil {
+		t.Fatal(err)
+	}
+	how := func(d *Device) uint32 {
+		var flags uint32
+		var active int32
+		if r := ask.State(d.number, &flags, &active); r != 0 {
+			t.Fatal(r)
+		}
+		return flags
+	}
+	if how(d) != 0 {
+		t.Errorf("flags %d: short launches of the time loop wait longer", how(d))
+	}
+	s, err := OpenSleeping(0) // has the same context, which d closes
+	if err != nil {
+		t.Fatal(err)
+	}
+	const blockingSync = 4
+	if how(s) != blockingSync {
+		t.Errorf("flags %d", how(s))
 	}
 }

@@ -298,6 +298,21 @@ CUresult cuDevicePrimaryCtxRetain(void **context, int device)
 	return started && device == 7 ? SUCCESS : INVALID_DEVICE;
 }
 
+static unsigned primary_flags;
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags)
+{
+	primary_flags = flags;
+	return started && device == 7 ? SUCCESS : INVALID_DEVICE;
+}
+
+CUresult cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
+{
+	*flags = primary_flags;
+	*active = 1;
+	return started && device == 7 ? SUCCESS : INVALID_DEVICE;
+}
+
 CUresult cuDevicePrimaryCtxRelease_v2(int)
 {
 	broken = SUCCESS;
