@@ -228,7 +228,7 @@ func (c *resultsSessions) Run(a *app) error {
 			outcome = "not finished"
 		}
 		how, best := fmt.Sprintf("%s, seed %d", i.Strategy, i.Seed), ""
-		if i.Strategy == "imported" { // there is nobody to go on with it
+		if i.Strategy == store.ImportedStrategy { // there is nobody to go on with it
 			how, outcome = i.Strategy, ""
 		}
 		if i.Right > 0 {
@@ -274,7 +274,8 @@ type resultsCheck struct {
 }
 
 func (c *resultsCheck) Help() string {
-	return `Reads every page and every record. The status is 4 if something is damaged.
+	return `Reads every page and every record. The status is 4 if something is damaged. A note says where
+the last variants of a search may be missing, because the file was copied without its journal.
 
 Examples:
 
@@ -303,6 +304,9 @@ func (c *resultsCheck) Run(a *app) error {
 		fmt.Fprintf(a.stdout, "%s: %s, %s, %s\n", s.Path(), count(r.Sessions, "session"), count(r.Trials, "variant"), memory.Size(size))
 		for _, p := range r.Problems {
 			fmt.Fprintf(a.stdout, "  %s\n", p)
+		}
+		for _, n := range r.Notes {
+			fmt.Fprintf(a.stdout, "  note: %s\n", n)
 		}
 	}
 	if len(r.Problems) > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
@@ -13,6 +14,7 @@ import (
 type Report struct {
 	Sessions int      `json:"sessions"` // that could be read
 	Trials   int      `json:"trials"`   // that could be read
+	Notes    []string `json:"notes,omitempty"` // of what may be missing
 	Problems []string `json:"problems"`
 }
 
@@ -29,7 +31,14 @@ func (s *Store) Check(ctx context.Context) (Report, error) {
 			return r, err
 		}
 	}
-	if err := each(&r, s.Sessions(ctx, Filter{}), func(Info) { r.Sessions++ }); err != nil {
+	err := each(&r, s.Sessions(ctx, Filter{}), func(i Info) {
+		r.Sessions++
+		if s.alone && i.Finished.IsZero() && i.Strategy != ImportedStrategy {
+			r.Notes = append(r.Notes, fmt.Sprintf("session %s has not ended, and there is no %s: if the store was copied while that search ran, its last variants are missing",
+				i.ID, filepath.Base(s.path)+"-wal"))
+		}
+	})
+	if err != nil {
 		return r, err
 	}
 	return r, each(&r, s.Records(ctx, Filter{}), func(Record) { r.Trials++ })

@@ -31,6 +31,11 @@ const giveWrite = "give write permission, or name another file with --store or G
 
 var errNone = refuse(ErrNone, "there is no store", "gridloom tune makes one; --store and GRIDLOOM_STORE name another")
 
+// errBeginning is for what is in the file before the tables are: whoever made the
+// store had them in the journal.
+var errBeginning = refuse(ErrDamaged, "it is the beginning of a store without anything in it: it was copied without the file beside it that ends in -wal, where the rest is",
+	"copy both files while nobody writes, or use gridloom results export and import")
+
 var errOther = refuse(ErrNotStore, "it is a database of another program, and has not been touched",
 	"name another file with --store or GRIDLOOM_STORE")
 

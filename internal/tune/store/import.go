@@ -299,7 +299,7 @@ func (m *importer) result(r *t4Result, c *cache) error {
 func (m *importer) nameless(t Trial, c *cache) error {
 	if m.sessions[""] == nil {
 		i := &Info{ID: "of a file that is being imported"}
-		i.Strategy = "imported"
+		i.Strategy = ImportedStrategy
 		i.Started = t.At
 		i.Program.Name, i.Device.Name = c.Kernel, c.Device
 		if m.from.Program != "" {

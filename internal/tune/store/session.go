@@ -18,6 +18,9 @@ import (
 
 // Session is a search that is under way. Its methods may be called from several
 // goroutines.
+// ImportedStrategy is that of sessions that another program has measured.
+const ImportedStrategy = "imported"
+
 type Session struct {
 	store *Store
 	info  Info

@@ -40,6 +40,7 @@ type Store struct {
 	read  *sql.DB
 	write *sql.DB // nil if the store is read-only
 	words *vocabulary
+	alone bool // opened to read, and there was no journal beside it with anything in it
 }
 
 // Open opens the store in a file. Unless it is to be read only, a file that
@@ -76,6 +77,9 @@ func (s *Store) Path() string { return s.path }
 // Close closes the store.
 func (s *Store) Close() error {
 	var errs []error
+	if s.write != nil {
+		s.settle() // SQLite does so only for the last that closes it
+	}
 	for _, db := range []*sql.DB{s.read, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())
@@ -89,7 +93,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) openToWrite(ctx context.Context, o Options, scripts []string) error {
-	pragmas := []string{"journal_mode(wal)", "synchronous(normal)", "foreign_keys(on)"}
+	pragmas := []string{"journal_mode(wal)", "synchronous(normal)", "foreign_keys(on)", fmt.Sprintf("wal_autocheckpoint(%d)", journalPages)}
 	if o.maxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", o.maxPages))
 	}
@@ -103,14 +107,25 @@ func (s *Store) openToWrite(ctx context.Context, o Options, scripts []string) er
 	if err := s.patiently(ctx, func() error { return migrate(ctx, s.write, scripts) }); err != nil {
 		return err
 	}
+	s.settle() // the tables of a new store above all
 	s.read, err = s.connect("rw", "query_only(on)")
 	return err
 }
+
+// settle brings what the journal holds to the file: who copies the file alone has
+// it then. Where that cannot be done now, it will be done at the next opportunity.
+func (s *Store) settle() { s.write.Exec("PRAGMA wal_checkpoint(PASSIVE)") }
+
+// journalPages is how many pages the journal grows to before they come to the
+// file: those of some ten trials. A copy without the journal lacks no more.
+const journalPages = 64
 
 // openToRead opens a store that may be where nothing can be written. Readers
 // need the files beside it, which tell what writers do; where they cannot be
 // made and there are none, nobody writes.
 func (s *Store) openToRead(ctx context.Context, latest int) error {
+	journal, err := os.Stat(s.path + "-wal")
+	s.alone = err != nil || journal.Size() == 0
 	try := func(mode string) (err error) {
 		if s.read, err = s.connect(mode, "query_only(on)"); err != nil {
 			return err
@@ -119,20 +134,21 @@ func (s *Store) openToRead(ctx context.Context, latest int) error {
 		switch {
 		case err != nil || v == latest:
 			return err
+		case v == 0 && s.alone && s.file.Size() > 0:
+			return errBeginning
 		case v == 0:
 			return errNone
 		}
 		return refuse(ErrOlder, fmt.Sprintf("it is of version %d of the store, this Gridloom reads version %d", v, latest),
 			"whatever writes to it brings it up to date: gridloom tune, or gridloom results import of any file")
 	}
-	err := try("ro")
-	if err == nil {
+	if err = try("ro"); err == nil {
 		return nil
 	}
 	if kind := word(ctx, s.path, s.wait, err); !errors.Is(kind, ErrReadOnly) && !errors.Is(kind, ErrFull) {
 		return err
 	}
-	if journal, failed := os.Stat(s.path + "-wal"); failed == nil && journal.Size() > 0 {
+	if !s.alone {
 		return err
 	}
 	s.read.Close()
