@@ -110,17 +110,24 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return a.report(usage("which command?").hintf("gridloom --help lists them"))
 	}
 	kctx, err := a.parser.Parse(args)
-	if err != nil {
+	switch {
+	case out.failed != nil: // it was to print help
+		return a.report(out.failed)
+	case err != nil:
 		return a.report(misspelt(err))
 	}
-	if status := a.report(kctx.Run(a)); status != exitRight {
-		return status
+	if err := noZeros(kctx); err != nil {
+		return a.report(err)
 	}
-	return a.report(out.failed)
+	err = kctx.Run(a)
+	if out.failed != nil && (err == nil || err.Error() == "") { // what else is to say stands first
+		err = out.failed
+	}
+	return a.report(err)
 }
 
-// output is standard output. It remembers the first error, so that nobody
-// takes a result for whole that is not.
+// output is standard output. It names itself in errors, and remembers the first
+// one, so that nobody takes a result for whole that is not.
 type output struct {
 	to     io.Writer
 	failed error
@@ -128,10 +135,13 @@ type output struct {
 
 func (o *output) Write(p []byte) (int, error) {
 	n, err := o.to.Write(p)
-	if err != nil && o.failed == nil {
+	if err == nil {
+		return n, nil
+	}
+	if o.failed == nil {
 		o.failed = gridio.Named("standard output", err)
 	}
-	return n, err
+	return n, o.failed
 }
 
 // grammar returns the parser of the command line.

@@ -41,7 +41,7 @@ func (a *app) read(path string) (*diag.Source, error) {
 // show prints diagnostics.
 func (a *app) show(src *diag.Source, list diag.List) {
 	if len(list) > 0 {
-		diag.Write(a.stderr, src, list, diag.Style{Color: a.colour()})
+		io.WriteString(a.stderr, clip(diag.Render(src, list, diag.Style{Color: a.colour()})))
 	}
 }
 

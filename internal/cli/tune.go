@@ -25,7 +25,7 @@ type tuneCmd struct {
 	Budget   time.Duration `help:"Stop after so long, the last measurements included. Default: 60s, or none with --trials." placeholder:"TIME"`
 	Trials   int           `help:"Stop after so many configurations." placeholder:"N"`
 	Target   string        `help:"Stop when the program is so fast: 1e9 updates of cells a second, or with % a part of the copy bound." placeholder:"SPEED"`
-	Seed     uint64        `default:"1" help:"Make other random choices. Default: 1." placeholder:"N"`
+	Seed     *uint64       `help:"Make other random choices. Default: 1." placeholder:"N"`
 	Out      string        `help:"Write the story, a report, the best plan and a library to a folder: tuning.json, report.html, best.plan, library." placeholder:"DIR"`
 	JSON     bool          `name:"json" help:"Print what happens, an object of JSON on each line."`
 	Quiet    bool          `short:"q" help:"No progress and no notes."`
@@ -170,9 +170,17 @@ func (c *tuneCmd) Run(a *app) error {
 	return nil
 }
 
+// seed is the one that was given, or the usual one.
+func (c *tuneCmd) seed() uint64 {
+	if c.Seed == nil {
+		return 1
+	}
+	return *c.Seed
+}
+
 // options reads what says how to search.
 func (c *tuneCmd) options() (tuner.Options, error) {
-	o := tuner.Options{Strategy: c.Strategy, Seed: c.Seed, Budget: c.Budget, Trials: c.Trials, Free: c.Free, AnyIntegers: c.AnyIntegers}
+	o := tuner.Options{Strategy: c.Strategy, Seed: c.seed(), Budget: c.Budget, Trials: c.Trials, Free: c.Free, AnyIntegers: c.AnyIntegers}
 	switch {
 	case c.Budget < 0:
 		return o, usage("--budget %v: a time is positive", c.Budget)

@@ -78,7 +78,7 @@ func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook,
 			return nil, nil, err
 		}
 	}
-	search := store.Search{Scenario: about, Strategy: c.Strategy, Seed: c.Seed, Budget: c.budgetText(), Space: c.spaceText(), Commit: revision()}
+	search := store.Search{Scenario: about, Strategy: c.Strategy, Seed: c.seed(), Budget: c.budgetText(), Space: c.spaceText(), Commit: revision()}
 	if c.Resume == "" {
 		var err error
 		if o.Good, err = good(a, s, about); err != nil {
@@ -95,6 +95,7 @@ func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook,
 	if n.session, err = s.Resume(a.ctx, info.ID, revision()); err != nil {
 		return nil, nil, err
 	}
+	o.Seed = info.Seed
 	if o.Good, err = began(info.Space); err != nil {
 		return nil, nil, err
 	}
@@ -123,7 +124,7 @@ func (c *tuneCmd) earlier(a *app, s *store.Store, now store.Search) (store.Info,
 		if err != nil {
 			return info, err
 		}
-		if what := differs(info.Search, now); what != "" {
+		if what := c.differs(info.Search, now); what != "" {
 			return info, usage("--resume %s: that search had another %s", c.Resume, what).hintf("gridloom results sessions lists searches")
 		}
 		return info, nil
@@ -133,7 +134,7 @@ func (c *tuneCmd) earlier(a *app, s *store.Store, now store.Search) (store.Info,
 		if err != nil {
 			return last, err
 		}
-		if differs(info.Search, now) == "" {
+		if c.differs(info.Search, now) == "" {
 			last = info
 		}
 	}
@@ -144,15 +145,15 @@ func (c *tuneCmd) earlier(a *app, s *store.Store, now store.Search) (store.Info,
 }
 
 // differs names what two searches do not have in common; "" if one is the
-// other.
-func differs(a, b store.Search) string {
+// other. A seed that is not given is that of the search to go on with.
+func (c *tuneCmd) differs(a, b store.Search) string {
 	for _, x := range []struct {
 		what string
 		same bool
 	}{
 		{"program", a.Program.Hash == b.Program.Hash}, {"sizes", a.Sizes == b.Sizes}, {"arithmetic", a.FP == b.FP},
 		{"device", a.Device.API == b.Device.API && a.Device.Name == b.Device.Name}, {"strategy", a.Strategy == b.Strategy},
-		{"seed", a.Seed == b.Seed}, {"space", restrictionsOf(a.Space) == restrictionsOf(b.Space)},
+		{"seed", c.Seed == nil || a.Seed == b.Seed}, {"space", restrictionsOf(a.Space) == restrictionsOf(b.Space)},
 	} {
 		if !x.same {
 			return x.what
