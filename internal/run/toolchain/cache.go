@@ -116,19 +116,20 @@ func (c *Cache) Elsewhere() string {
 // within calls f with the cache's folder. If its disk has no room for what f
 // writes, f is called once more with a temporary folder, as it is from then on.
 func (c *Cache) within(f func(dir string) error) error {
-	if spare := c.spareDir(); spare != "" {
-		return f(spare)
+	spare := c.spareDir()
+	if spare == "" {
+		err := f(c.Dir)
+		if c.temporary != nil || !lacksRoom(err, c.Dir) {
+			return err
+		}
+		var none error
+		if spare, none = c.toSpare(); none != nil {
+			return fmt.Errorf("the disk of %s is full, and there is no temporary folder: %w; %w", c.Dir, none, err)
+		}
 	}
-	err := f(c.Dir)
-	if err == nil || c.temporary != nil || !lacksRoom(err, c.Dir) {
+	err := f(spare)
+	if !lacksRoom(err, spare) {
 		return err
-	}
-	spare, serr := c.toSpare()
-	if serr != nil {
-		return fmt.Errorf("the disk of %s is full, and there is no temporary folder: %w; %w", c.Dir, serr, err)
-	}
-	if again := f(spare); !lacksRoom(again, spare) {
-		return again
 	}
 	return fmt.Errorf("there is no room in %s, and none in %s: %w", c.Dir, filepath.Dir(spare), err)
 }

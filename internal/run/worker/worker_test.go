@@ -298,10 +298,15 @@ func TestSharedFilesAndEnvironment(t *testing.T) {
 	}
 }
 
-// parent starts a worker of its own, says which process it is, and waits.
+// parent starts a worker of its own that listens to nobody, says which process
+// it is, and waits.
 func parent(l *Link) error {
-	p, err := Start("echo", Options{})
+	p, err := Start("stuck", Options{})
 	if err != nil {
+		return err
+	}
+	var here string
+	if err := p.Receive(&here); err != nil {
 		return err
 	}
 	if err := l.Send(p.cmd.Process.Pid); err != nil {

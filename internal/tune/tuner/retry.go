@@ -44,7 +44,7 @@ func (p *persistent) again(ctx context.Context, f func() error) error {
 	p.alone.Lock()
 	defer p.alone.Unlock()
 	if p.over {
-		return err
+		return fmt.Errorf("this machine could not: %w", err)
 	}
 	for _, d := range pauses {
 		if p.pause(ctx, d); ctx.Err() != nil {
