@@ -293,18 +293,19 @@ func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
 		late = time.After(last.Sub(k.clock()))
 	}
 	// Where compilers and kernels share processors they take turns: everything
-	// under way is compiled before anything is timed, and thought of.
+	// under way is compiled before anything is timed, and thought of. But that must
+	// not take all the time that there is.
 	if k.about.Shared {
 		if k.mind.owed > 0 {
 			o, ok := k.thought(ctx, late)
 			return nil, ok && k.heeded(o)
 		}
-		for _, a := range open {
-			if !k.compiled(ctx, a, late) {
-				return nil, false
-			}
+		var short <-chan time.Time
+		if last := k.last(); late != nil {
+			short = time.After(last.Sub(k.clock()) / turnPart)
 		}
-		return open[0], true
+		a := k.turn(ctx, open, late, short)
+		return a, a != nil
 	}
 	return k.first(ctx, open, late)
 }
@@ -336,20 +337,39 @@ func (k *kernelSearch) thought(ctx context.Context, late <-chan time.Time) (thou
 	}
 }
 
-// compiled waits until an attempt is; false if there is no time left.
-func (k *kernelSearch) compiled(ctx context.Context, a *attempt, late <-chan time.Time) bool {
+// turnPart is the part of a kernel's time that is waited for all of a window.
+const turnPart = 4
+
+// turn waits until all attempts are compiled, or one is and the time is short, and
+// returns the first that is; nil if there is no time left.
+func (k *kernelSearch) turn(ctx context.Context, open []*attempt, late, short <-chan time.Time) *attempt {
 	p := k.pause()
 	defer func() { k.result.Waits.Compilers += p.took() }()
-	tick := time.NewTicker(longPause)
+	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
+	hurry := false
 	for {
+		var first *attempt
+		ready := 0
+		for _, a := range open {
+			select {
+			case <-a.job.done:
+				if ready++; first == nil {
+					first = a
+				}
+			default:
+			}
+		}
+		if ready == len(open) || hurry && ready > 0 {
+			return first
+		}
 		select {
-		case <-a.job.done:
-			return true
 		case <-ctx.Done():
-			return false
+			return nil
 		case <-late:
-			return false
+			return nil
+		case <-short:
+			hurry = true
 		case <-tick.C:
 			p.tell(func() string { return k.works.waiting(k.name) })
 		}

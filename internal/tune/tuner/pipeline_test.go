@@ -220,3 +220,32 @@ func TestPlainKernelsAreCompiledTogether(t *testing.T) {
 		t.Errorf("%d trials, %+v", r.Trials, r.Compilers)
 	}
 }
+
+// Where compilers and kernels take turns, what is compiled is tried while others are
+// not, once the time is short.
+func TestOneCompilerDoesNotHoldUpATurn(t *testing.T) {
+	b := program(t, plane)
+	lab := newScripted(t, b, smooth)
+	tuning := &tuning{clock: lab.clock, result: &Result{}, works: newWorks(t.Context(), lab, lab.clock)}
+	k := &kernelSearch{tuning: tuning}
+	done, open := make(chan struct{}), make(chan struct{})
+	close(done)
+	slow, fast := &attempt{job: &job{done: open}}, &attempt{job: &job{done: done}}
+	over := make(chan time.Time, 1)
+	over <- time.Time{}
+	if a := k.turn(t.Context(), []*attempt{slow, fast}, nil, over); a != fast {
+		t.Errorf("%+v though the time is short", a)
+	}
+	over <- time.Time{}
+	if a := k.turn(t.Context(), []*attempt{slow, fast}, over, nil); a != nil {
+		t.Errorf("%+v after the end", a)
+	}
+	if a := k.turn(t.Context(), []*attempt{fast, fast}, nil, nil); a != fast {
+		t.Errorf("%+v", a)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if a := k.turn(ctx, []*attempt{slow}, nil, nil); a != nil {
+		t.Errorf("%+v after an interrupt", a)
+	}
+}
