@@ -12,8 +12,8 @@ import (
 
 // Report is what Check has found.
 type Report struct {
-	Sessions int      `json:"sessions"` // that could be read
-	Trials   int      `json:"trials"`   // that could be read
+	Sessions int      `json:"sessions"`        // that could be read
+	Trials   int      `json:"trials"`          // that could be read
 	Notes    []string `json:"notes,omitempty"` // of what may be missing
 	Problems []string `json:"problems"`
 }
