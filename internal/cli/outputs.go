@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,6 +73,9 @@ func (w *writer) write(r exec.Runner, step int64) error {
 		return err
 	}
 	path := w.name.Expand(int(step))
+	if step > 0 || w.name.HasStep() {
+		w.options.Picture.Title = fmt.Sprintf("%s after %s", w.grid.Name, count(step, "iteration"))
+	}
 	array := &gridio.Array{Type: w.grid.Type, Shape: w.bound.Shape(w.grid.Dims), Data: cells}
 	if err := gridio.Write(path, array, w.options); err != nil {
 		return err

@@ -15,6 +15,7 @@ type pictureFlags struct {
 	Map   string   `group:"pictures" help:"Colour map: ${maps}." placeholder:"NAME"`
 	Range string   `group:"pictures" help:"Values at the two ends of the colour map, as in --range=-1:1. Default: the least and the greatest drawn." placeholder:"LOW:HIGH"`
 	Zoom  int      `group:"pictures" help:"Side of the square of pixels that a cell becomes. Default: 1." placeholder:"N"`
+	Axes  bool     `group:"pictures" help:"Draw axes, a title and a colour bar around the cells. Lines of 1-D grids always have axes."`
 }
 
 // mostZoom keeps pictures of small grids within reason.
@@ -30,7 +31,14 @@ func colourMaps() string {
 
 // picture returns the picture of one grid.
 func (f *pictureFlags) picture(b *ir.Binding, g *ir.Grid) (p gridio.Picture, err error) {
-	p.Map, p.Scale = f.Map, f.Zoom
+	p.Map, p.Scale, p.Axes, p.Title = f.Map, f.Zoom, f.Axes, g.Name
+	for _, dim := range g.Dims {
+		name := ""
+		if dim.Axis >= 0 {
+			name = b.Program.Axes[dim.Axis]
+		}
+		p.Names, p.First = append(p.Names, name), append(p.First, b.Extent(dim).Lo)
+	}
 	if f.Zoom < 0 || f.Zoom > mostZoom {
 		return p, usage("--zoom %d: it is between 1 and %d", f.Zoom, mostZoom)
 	}
@@ -103,8 +111,8 @@ func (f *pictureFlags) used(p *ir.Program, outs []*writer) error {
 			return usage("--slice %s: no grid that is drawn has the axis %s", s, p.Axes[axis])
 		}
 	}
-	if !any && (len(f.Slice) > 0 || f.Map != "" || f.Range != "" || f.Zoom != 0) {
-		return usage("--slice, --map, --range and --zoom are for outputs ending in .png").hintf("add one, such as --out %s=%s.png", sample(p), sample(p))
+	if !any && (len(f.Slice) > 0 || f.Map != "" || f.Range != "" || f.Zoom != 0 || f.Axes) {
+		return usage("--slice, --map, --range, --zoom and --axes are for outputs ending in .png").hintf("add one, such as --out %s=%s.png", sample(p), sample(p))
 	}
 	return nil
 }

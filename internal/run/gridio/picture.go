@@ -22,6 +22,23 @@ type Picture struct {
 	Map    string      // a name of [ColorMaps]; "" chooses by the type
 	Range  *[2]float64 // the values at the map's two ends; nil takes those drawn
 	Scale  int         // side of the square that a cell becomes; 0 is 1
+	// Axes asks for axes, a title and a bar of the colours. A grid of which one
+	// axis is left is a line, which always has axes.
+	Axes  bool
+	Title string
+	Names []string // of the grid's axes
+	First []int64  // indices of their first cells; 0 where there are none
+}
+
+// mapFor returns the name of the colour map for cells of a type.
+func (p Picture) mapFor(t types.Type) string {
+	switch {
+	case p.Map != "":
+		return p.Map
+	case t == types.U8 || t == types.Bool:
+		return "grey"
+	}
+	return ColorMaps[0].Name
 }
 
 // Plane fixes one axis of a grid, counted from 0 for the outermost.
@@ -95,6 +112,13 @@ func acceptsPicture(_ types.Type, shape []int, o Options) error {
 	if p.Scale < 0 {
 		return refuse("a picture cannot be scaled by %d", p.Scale)
 	}
+	if p.Axes || p.isLine(shape) {
+		if width, height, _ := p.plotSize(shape, cut); width > maxFigure || height > maxFigure {
+			return refuse("a picture with axes of %d x %d pixels is too large: it has %d in a row or column at most", height, width, maxFigure).
+				hint("choose a smaller --zoom, or draw it without --axes")
+		}
+		return nil
+	}
 	if scale := max(1, p.Scale); cut.rows > maxSide/scale || cut.cols > maxSide/scale {
 		return refuse("a picture of %d x %d cells, scaled by %d, has more than %d pixels in a row or column",
 			cut.rows, cut.cols, scale, maxSide)
@@ -104,7 +128,16 @@ func acceptsPicture(_ types.Type, shape []int, o Options) error {
 
 // writePicture draws a grid as a .png file.
 func writePicture(w io.Writer, a *Array, o Options) error {
-	img, err := newDrawing(a, o.Picture)
+	var img image.Image
+	var err error
+	if o.Picture.Axes || o.Picture.isLine(a.Shape) {
+		var f *figure
+		if f, err = newFigure(a, o.Picture); err == nil {
+			img = f.Paletted
+		}
+	} else {
+		img, err = newDrawing(a, o.Picture)
+	}
 	if err != nil {
 		return err
 	}
@@ -127,13 +160,7 @@ func newDrawing(a *Array, p Picture) (*drawing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Map == "" {
-		p.Map = ColorMaps[0].Name
-		if a.Type == types.U8 || a.Type == types.Bool {
-			p.Map = "grey"
-		}
-	}
-	m, err := findColorMap(p.Map)
+	m, err := findColorMap(p.mapFor(a.Type))
 	if err != nil {
 		return nil, err
 	}

@@ -74,3 +74,24 @@ func Count[N int | int64](n N, word string) string {
 	}
 	return Whole(n) + " " + word + "s"
 }
+
+// Ticks returns round values from low to high, at most so many, evenly spaced.
+func Ticks(low, high float64, most int) []float64 {
+	if !(low < high) || math.IsInf(high-low, 0) || most < 1 {
+		return []float64{low}
+	}
+	power := math.Pow(10, math.Floor(math.Log10((high-low)/float64(most))))
+	for _, k := range []float64{1, 2, 5, 10, 20} {
+		step := k * power
+		first, last := math.Ceil(low/step-1e-9), math.Floor(high/step+1e-9)
+		if last-first+1 > float64(most) {
+			continue
+		}
+		list := []float64{}
+		for n := first; n <= last; n++ {
+			list = append(list, n*step)
+		}
+		return list
+	}
+	return []float64{low}
+}

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
+
+	"github.com/gridloom/gridloom/internal/run/quantity"
 )
 
 // chart is a drawing area with axes. Colours are classes, which the page's
@@ -27,19 +30,9 @@ func (s scale) at(v float64) float64 { return (v - s.lo) / (s.hi - s.lo) }
 
 // ticks returns about so many round values within the scale.
 func (s scale) ticks(about int) []float64 {
-	var list []float64
-	step := math.Pow(10, math.Floor(math.Log10((s.hi-s.lo)/float64(about))))
-	for _, k := range []float64{1, 2, 5, 10} {
-		if (s.hi-s.lo)/(k*step) <= float64(about) {
-			step *= k
-			break
-		}
-	}
+	list := quantity.Ticks(s.lo, s.hi, about+1)
 	if s.whole {
-		step = max(step, 1)
-	}
-	for n := math.Ceil(s.lo/step - 1e-9); n*step <= s.hi*(1+1e-9); n++ {
-		list = append(list, n*step)
+		list = slices.DeleteFunc(list, func(v float64) bool { return v != math.Trunc(v) })
 	}
 	return list
 }
