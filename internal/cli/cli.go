@@ -19,7 +19,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
 	"github.com/gridloom/gridloom/internal/run/worker"
 	"github.com/gridloom/gridloom/internal/tune/bench"
@@ -28,10 +27,8 @@ import (
 
 // app is what every command has at hand.
 type app struct {
+	streams
 	ctx    context.Context
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer
 	parser *kong.Kong
 }
 
@@ -93,8 +90,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	var cmds commands
-	out := &output{to: stdout}
-	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
+	a := &app{streams: newStreams(stdin, stdout, stderr), ctx: ctx}
+	defer a.close()
 	var err error
 	a.parser, err = a.grammar(&cmds)
 	if err != nil {
@@ -113,22 +110,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if status := a.report(kctx.Run(a)); status != exitRight {
 		return status
 	}
-	return a.report(out.failed)
-}
-
-// output is standard output. It remembers the first error, so that nobody
-// takes a result for whole that is not.
-type output struct {
-	to     io.Writer
-	failed error
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	n, err := o.to.Write(p)
-	if err != nil && o.failed == nil {
-		o.failed = gridio.Named("standard output", err)
-	}
-	return n, err
+	return a.report(a.close())
 }
 
 // grammar returns the parser of the command line.

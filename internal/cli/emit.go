@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -69,7 +68,7 @@ func (c *emitCmd) Run(a *app) error {
 	}
 	a.hints(src, p, o)
 	if c.Out == "" {
-		_, err := io.WriteString(a.stdout, emit.Source(dialect, m))
+		_, err := io.WriteString(a.data, emit.Source(dialect, m))
 		return err
 	}
 	files, err := emit.Library(m, emit.LibraryOptions{
@@ -133,7 +132,7 @@ func (c *emitCmd) write(a *app, files []emit.File) error {
 		return err
 	}
 	for _, path := range paths {
-		fmt.Fprintf(a.stdout, "wrote %s\n", path)
+		a.row("wrote %s", path)
 	}
 	return nil
 }

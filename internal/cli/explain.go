@@ -58,7 +58,7 @@ func (c *explainCmd) Run(a *app) error {
 		}
 	}
 	if c.JSON {
-		return explain.JSON(a.stdout, facts)
+		return explain.JSON(a.json, facts)
 	}
 	return explain.Text(a.stdout, facts)
 }

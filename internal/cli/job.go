@@ -26,7 +26,7 @@ type job struct {
 func (j *job) note(text string) {
 	if !j.Quiet && !slices.Contains(j.noted, text) {
 		j.noted = append(j.noted, text)
-		fmt.Fprintf(j.stderr, "note: %s\n", text)
+		fmt.Fprintf(j.stderr, "note: %s\n", indented(text))
 	}
 }
 

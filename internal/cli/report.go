@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -55,7 +54,7 @@ func (c *reportCmd) Run(a *app) error {
 		return err
 	})
 	if err == nil {
-		fmt.Fprintf(a.stdout, "wrote %s\n", out)
+		a.row("wrote %s", out)
 	}
 	return err
 }

@@ -96,7 +96,7 @@ func (c *resultsList) Run(a *app) error {
 	show := printRecord
 	if c.JSON {
 		show = jsonRecord()
-		fmt.Fprint(a.stdout, "[")
+		fmt.Fprint(a.json, "[")
 	}
 	for r, err := range records {
 		if err != nil {
@@ -107,7 +107,7 @@ func (c *resultsList) Run(a *app) error {
 		}
 	}
 	if c.JSON {
-		fmt.Fprint(a.stdout, "\n]\n")
+		fmt.Fprint(a.json, "\n]\n")
 	}
 	return nil
 }
@@ -129,9 +129,8 @@ func printRecord(a *app, r *store.Record) error {
 		}
 	}
 	i := r.Session
-	_, err := fmt.Fprintf(a.stdout, "%s  %s  %-14s  %-14s  %-18s  %-6s  %-16s  %s\n",
+	return a.row("%s  %s  %-14s  %-14s  %-18s  %-6s  %-16s  %s",
 		r.At.Format("2006-01-02 15:04"), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, outcome, what)
-	return err
 }
 
 // secondsText words seconds with four digits.
@@ -174,7 +173,7 @@ func jsonRecord() func(a *app, r *store.Record) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.stdout, "%s%s", between, text)
+		_, err = fmt.Fprintf(a.json, "%s%s", between, text)
 		between = ",\n  "
 		return err
 	}
@@ -239,15 +238,15 @@ func (c *resultsSessions) Run(a *app) error {
 		if i.Strategy == "imported" { // there is nobody to go on with it
 			how, outcome = i.Strategy, ""
 		}
-		fmt.Fprintf(a.stdout, "%s  %s  %-14s  %-14s  %-18s  %-6s  %s: %s, %d right", i.Started.Format("2006-01-02 15:04"), i.ID,
+		text := fmt.Sprintf("%s  %s  %-14s  %-14s  %-18s  %-6s  %s: %s, %d right", i.Started.Format("2006-01-02 15:04"), i.ID,
 			i.Program.Name, i.Device.Name, i.Sizes, i.DType, how, count(i.Trials, "variant"), i.Right)
 		if i.Right > 0 {
-			fmt.Fprintf(a.stdout, ", best %s", secondsText(i.Best))
+			text += ", best " + secondsText(i.Best)
 		}
 		if outcome != "" {
-			fmt.Fprintf(a.stdout, "; %s", outcome)
+			text += "; " + outcome
 		}
-		fmt.Fprintln(a.stdout)
+		a.row("%s", text)
 	}
 	return nil
 }
@@ -271,7 +270,7 @@ func (c *resultsPath) Help() string {
 func (c *resultsPath) Run(a *app) error {
 	path, err := c.path()
 	if err == nil {
-		fmt.Fprintln(a.stdout, path)
+		a.row("%s", path)
 	}
 	return err
 }
@@ -309,9 +308,9 @@ func (c *resultsCheck) Run(a *app) error {
 		if info, err := os.Stat(s.Path()); err == nil {
 			size = info.Size()
 		}
-		fmt.Fprintf(a.stdout, "%s: %s, %s, %d bytes\n", s.Path(), count(r.Sessions, "session"), count(r.Trials, "variant"), size)
+		a.row("%s: %s, %s, %d bytes", s.Path(), count(r.Sessions, "session"), count(r.Trials, "variant"), size)
 		for _, p := range r.Problems {
-			fmt.Fprintf(a.stdout, "  %s\n", p)
+			a.row("  %s", p)
 		}
 	}
 	if len(r.Problems) > 0 {

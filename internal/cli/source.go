@@ -40,22 +40,8 @@ func (a *app) read(path string) (*diag.Source, error) {
 // show prints diagnostics.
 func (a *app) show(src *diag.Source, list diag.List) {
 	if len(list) > 0 {
-		diag.Write(a.stderr, src, list, diag.Style{Color: a.colour()})
+		diag.Write(a.cursor, src, list, diag.Style{Color: a.colour()})
 	}
-}
-
-// colour reports whether stderr is a terminal that wants colours.
-func (a *app) colour() bool { return os.Getenv("NO_COLOR") == "" && a.terminal() }
-
-// terminal reports whether stderr is a terminal on which a line can be
-// rewritten.
-func (a *app) terminal() bool {
-	f, ok := a.stderr.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
 // parse parses and checks a program. A file without any is a mistake here,
@@ -144,7 +130,7 @@ func (a *app) unfit(status int, src *diag.Source, list diag.List) error {
 
 // printJSON prints a value as indented JSON.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	enc := json.NewEncoder(a.json)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)

@@ -150,7 +150,7 @@ func (c *tuneCmd) Run(a *app) error {
 			return err
 		}
 		if !c.JSON {
-			fmt.Fprintf(a.stdout, "wrote %s\n", filepath.Join(c.Out, "report.html"))
+			a.row("wrote %s", filepath.Join(c.Out, "report.html"))
 		}
 	}
 	if result.Interrupted {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -26,12 +27,12 @@ type tuneMeter struct {
 }
 
 func newTuneMeter(a *app, c *tuneCmd) *tuneMeter {
-	m := &tuneMeter{to: a.stderr, terminal: a.terminal(), shown: time.Now()}
+	m := &tuneMeter{to: a.cursor, terminal: a.terminal(), shown: time.Now()}
 	if c.Quiet {
 		m.to, m.terminal = io.Discard, false
 	}
 	if c.JSON {
-		m.lines = json.NewEncoder(a.stdout)
+		m.lines = json.NewEncoder(a.json)
 		m.lines.SetEscapeHTML(false)
 	}
 	return m
@@ -93,7 +94,7 @@ func (m *tuneMeter) wrong(o *tuner.Outcome) {
 // say prints a line that stays.
 func (m *tuneMeter) say(format string, args ...any) {
 	m.clear()
-	fmt.Fprintf(m.to, format+"\n", args...)
+	fmt.Fprintln(m.to, diag.Visible(indented(fmt.Sprintf(format, args...))))
 }
 
 // status shows how far the search is, now and then.
@@ -107,7 +108,7 @@ func (m *tuneMeter) status(s *tuner.Status) {
 		return
 	}
 	m.shown = now
-	text := statusText(s)
+	text := diag.Line(statusText(s))
 	if m.terminal {
 		fmt.Fprintf(m.to, "\r\x1b[K%s", text)
 		m.live = true

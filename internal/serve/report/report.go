@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
 )
 
 //go:embed page.html
@@ -25,14 +27,19 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"heat":   heat,
 }).Parse(pageText))
 
-// Write writes the page.
+// Write writes the page. Characters that would let a text look like another, or
+// that HTML has no place for, are replaced.
 func Write(w io.Writer, s *Story) error {
 	for _, p := range s.Plans {
 		if !(p.Low > 0 && p.Low <= p.Seconds && p.Seconds <= p.High) {
 			return fmt.Errorf("report: plan %s takes %g s, which is not between %g and %g s", p.Name, p.Seconds, p.Low, p.High)
 		}
 	}
-	return page.Execute(w, s)
+	screen := diag.NewScreen(w)
+	if err := page.Execute(screen, s); err != nil {
+		return err
+	}
+	return screen.Close()
 }
 
 // Row is a line of the table of plans.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
 )
 
 // story has a kernel whose time depends on vec much, on block a little and on
@@ -64,6 +66,45 @@ func TestImportances(t *testing.T) {
 	}
 	if !slices.Equal(values, []string{"4", "2", "1"}) {
 		t.Errorf("vec, the fastest first: %v", values)
+	}
+}
+
+// No text from outside becomes part of the page's code, or turns it around.
+func TestPageOfHostileTexts(t *testing.T) {
+	const evil = "</script></style></title><script>alert(1)</script>'\"`${x}\u202e\u2028\x00\x1b{{.}}--><img onerror=alert(1)>"
+	s := story(200)
+	s.Program, s.Source = evil, evil
+	s.Facts = append(s.Facts, Fact{evil, evil})
+	s.Plans[1].Name, s.Plans[1].Text = evil, evil
+	k := &s.Kernels[0]
+	k.Name, k.Space = evil, evil
+	for i := range k.Trials {
+		x := &k.Trials[i]
+		x.Config, x.Settings[0], x.Settings[1].Value = evil, Setting{evil, fmt.Sprint(evil, i%3)}, fmt.Sprint(evil, i%2)
+		if x.Refused != "" {
+			x.Refused, x.Reason = evil, evil
+		}
+	}
+	var b bytes.Buffer
+	if err := Write(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(b.String(), heatScript, "", 1)
+	if text != diag.Visible(text) {
+		t.Error("the page has characters that cannot be shown")
+	}
+	for _, never := range []string{"<script>alert", "<img", "--><", evil} {
+		if strings.Contains(text, never) {
+			t.Errorf("the page has %q", never)
+		}
+	}
+	data := jsonScript.FindStringSubmatch(text)
+	var heat struct{ Names []string }
+	if data == nil {
+		t.Fatal("there are no data of a map")
+	}
+	if err := json.Unmarshal([]byte(data[1]), &heat); err != nil || !slices.Contains(heat.Names, strings.Replace(evil, "\u202e", "\ufffd", 1)) {
+		t.Errorf("%v: the map's names are %q", err, heat.Names)
 	}
 }
 
