@@ -8,11 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -28,8 +25,9 @@ import (
 // app is what every command has at hand.
 type app struct {
 	streams
-	ctx    context.Context
-	parser *kong.Kong
+	ctx        context.Context
+	interrupts *interruption
+	parser     *kong.Kong
 }
 
 // commands is the command line's grammar.
@@ -72,14 +70,12 @@ func Worker() {
 
 // Run runs the command that args name and returns its exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	// Who interrupts twice does not want to wait for an orderly end.
-	context.AfterFunc(ctx, stop)
-	return run(ctx, args, stdin, stdout, stderr)
+	ctx, stop := interruptible(stderr)
+	defer stop.stop()
+	return run(ctx, stop, args, stdin, stdout, stderr)
 }
 
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+func run(ctx context.Context, interrupts *interruption, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -90,7 +86,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	var cmds commands
-	a := &app{streams: newStreams(stdin, stdout, stderr), ctx: ctx}
+	a := &app{streams: newStreams(stdin, stdout, stderr), ctx: ctx, interrupts: interrupts}
 	defer a.close()
 	var err error
 	a.parser, err = a.grammar(&cmds)

@@ -19,7 +19,7 @@ const evil = "\x1b[2J\x1b]0;title\x07\rback\b\u009b31m\u202eright\u2066\u200b\u2
 // invoke runs a command in this process.
 func invoke(args ...string) (status int, stdout, stderr string) {
 	var out, err strings.Builder
-	status = run(context.Background(), args, strings.NewReader(""), &out, &err)
+	status = run(context.Background(), &interruption{}, args, strings.NewReader(""), &out, &err)
 	return status, out.String(), err.String()
 }
 

@@ -157,7 +157,7 @@ func (j *job) loop(r exec.Runner, at int64) (exec.Progress, error) {
 			}
 		}
 		if j.Checkpoint > 0 && at%j.Checkpoint == 0 {
-			if err := j.state.save(r, at); err != nil {
+			if err := j.interrupts.hold(func() error { return j.state.save(r, at) }); err != nil {
 				return p, err
 			}
 		}
@@ -186,7 +186,7 @@ func (j *job) stopped(r exec.Runner, p exec.Progress) error {
 	if j.Checkpoint == 0 {
 		return after.hintf("nothing was kept; with --checkpoint N there is a state to go on from")
 	}
-	if err := j.state.save(r, p.Iterations); err != nil {
+	if err := j.interrupts.hold(func() error { return j.state.save(r, p.Iterations) }); err != nil {
 		return err
 	}
 	return after.hintf("go on with --resume %s", j.state.path)

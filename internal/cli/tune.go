@@ -122,7 +122,7 @@ func (c *tuneCmd) Run(a *app) error {
 		o.Others = rivalsFrom(remember(p, list), o.Bound)
 	}
 	show := newTuneMeter(a, c)
-	show.stopped = a.ctx.Done()
+	show.stopped, show.wait = a.ctx.Done(), a.interrupts.wait
 	o.Events = show.event
 	result, err := tuner.Run(a.ctx, o)
 	show.clear()

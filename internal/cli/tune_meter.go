@@ -24,6 +24,7 @@ type tuneMeter struct {
 	wrongs   int
 	failed   error
 	stopped  <-chan struct{} // closed by an interrupt
+	wait     func()          // lets what follows take its time
 }
 
 func newTuneMeter(a *app, c *tuneCmd) *tuneMeter {
@@ -67,6 +68,7 @@ func (m *tuneMeter) event(e tuner.Event) {
 
 // heard tells a user who has interrupted the search why it still goes on.
 func (m *tuneMeter) heard() {
+	m.wait()
 	select {
 	case <-m.stopped:
 		m.say("interrupted: the best so far are timed once more; another Ctrl-C ends at once")

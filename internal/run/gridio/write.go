@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -98,14 +99,9 @@ func WriteFiles(paths []string, write func(i int, w io.Writer) error) error {
 			return at(path, err)
 		}
 	}
-	for len(pending) > 0 {
-		d := pending[0]
-		if err := os.Rename(d.file.Name(), d.target); err != nil {
-			return at(d.path, err)
-		}
-		pending = pending[1:]
-	}
-	return nil
+	published, err := publish(pending)
+	pending = pending[published:]
+	return err
 }
 
 // draft is a temporary file that is to take another's name.
@@ -114,15 +110,43 @@ type draft struct {
 	file         *os.File
 }
 
+// drafts are the names of all that are being written; abandoned says that there
+// are to be no more.
+var drafts struct {
+	sync.Mutex
+	names     map[string]bool
+	abandoned bool
+}
+
+// Abandon removes all drafts, for a process that has to end at once. What is
+// being written fails from then on.
+func Abandon() {
+	drafts.Lock()
+	defer drafts.Unlock()
+	drafts.abandoned = true
+	for name := range drafts.names {
+		os.Remove(name)
+	}
+}
+
 func newDraft(path string) (*draft, error) {
 	target, mode, err := resolve(path)
 	if err != nil {
 		return nil, err
 	}
+	drafts.Lock()
+	defer drafts.Unlock()
+	if drafts.abandoned {
+		return nil, refuse("the process ends")
+	}
 	file, err := createBeside(target, mode)
 	if err != nil {
 		return nil, err
 	}
+	if drafts.names == nil {
+		drafts.names = map[string]bool{}
+	}
+	drafts.names[file.Name()] = true
 	return &draft{path, target, file}, nil
 }
 
@@ -137,7 +161,24 @@ func (d *draft) fill(write func(w io.Writer) error) error {
 
 func (d *draft) discard() {
 	d.file.Close()
+	drafts.Lock()
+	defer drafts.Unlock()
 	os.Remove(d.file.Name())
+	delete(drafts.names, d.file.Name())
+}
+
+// publish gives drafts their names, and returns how many have got them. A
+// process that ends at once waits for all.
+func publish(list []*draft) (int, error) {
+	drafts.Lock()
+	defer drafts.Unlock()
+	for n, d := range list {
+		if err := os.Rename(d.file.Name(), d.target); err != nil {
+			return n, at(d.path, err)
+		}
+		delete(drafts.names, d.file.Name())
+	}
+	return len(list), nil
 }
 
 // first returns the first of the errors that were joined: the buffer repeats

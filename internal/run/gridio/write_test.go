@@ -254,3 +254,30 @@ func TestReadIntoNeedsRoom(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A process that ends at once leaves no draft, and nothing half-written.
+func TestAbandon(t *testing.T) {
+	defer func() { drafts.abandoned = false }()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "whole")
+	if err := os.WriteFile(path, []byte("as it was"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := WriteFiles([]string{path, filepath.Join(dir, "new")}, func(i int, w io.Writer) error {
+		if i == 1 {
+			Abandon()
+		}
+		_, err := io.WriteString(w, "other")
+		return err
+	})
+	if err == nil {
+		t.Error("what was abandoned was written")
+	}
+	left, _ := os.ReadDir(dir)
+	if text, _ := os.ReadFile(path); len(left) != 1 || string(text) != "as it was" {
+		t.Errorf("there are %v, and the file says %q", left, text)
+	}
+	if err := WriteFile(path, func(io.Writer) error { return nil }); err == nil {
+		t.Error("a file is begun after all were abandoned")
+	}
+}
