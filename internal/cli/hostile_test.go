@@ -98,6 +98,35 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 	}
 }
 
+// A file without an end is refused once it has more than such a file may have.
+func TestEndlessFiles(t *testing.T) {
+	dir := t.TempDir()
+	spec, source := filepath.Join(dir, "a.spec"), filepath.Join(dir, "a.loom")
+	if err := os.Symlink("/dev/zero", spec); err != nil {
+		t.Fatal(err)
+	}
+	const good = "parameter N=8; iterator i; double u[N]; boundary u : clamp; copyin u; copyout u;\nstencil s (u) { u[i] += 1; }\ns (u);\n"
+	if err := os.WriteFile(source, []byte(good), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const small = "it has more than 1 MiB, which is the most that is read of such a file"
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"check", "/dev/zero"}, "a source file has at most 16777216 bytes"},
+		{[]string{"run", source, "--plan", "@/dev/zero"}, small},
+		{[]string{"space", source, "--space", "/dev/zero"}, small},
+		{[]string{"explain", source, "--machine", "/dev/zero"}, small},
+		{[]string{"tune", source, "--strategy", spec}, small},
+	} {
+		status, _, stderr := invoke(c.args...)
+		if status == 0 || !strings.Contains(stderr, c.says) {
+			t.Errorf("%q ends with %d: %s", c.args, status, stderr)
+		}
+	}
+}
+
 // What is for programs comes as it is.
 func TestDataAreExact(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "a.loom")

@@ -37,7 +37,7 @@ func (c *reportCmd) Run(a *app) error {
 		return gridio.Named(path, err)
 	}
 	defer f.Close()
-	t, err := report.Read(f)
+	t, err := report.Read(gridio.NewPortions(f, "it", maxStory, maxStory))
 	if err != nil {
 		return failf(exitDevice, "%s: %w", path, err)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -36,7 +35,7 @@ func (f *spaceFlags) restrictions() ([]schedule.Restriction, error) {
 	if f.Space == "" {
 		return list, nil
 	}
-	contents, err := os.ReadFile(f.Space)
+	contents, err := gridio.ReadSmall(f.Space, maxSmall)
 	if err != nil {
 		return nil, gridio.Named(f.Space, err)
 	}

@@ -12,8 +12,14 @@ import (
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
-// maxSource bounds the size of a source file.
-const maxSource = 16 << 20
+// maxSource bounds the size of a source file, maxSmall that of other texts that
+// people write: plans, spaces, machines, specifications; maxStory that of what
+// searches and benchmarks leave.
+const (
+	maxSource = 16 << 20
+	maxSmall  = 1 << 20
+	maxStory  = 1 << 30
+)
 
 // read reads a source file, or standard input for "-".
 func (a *app) read(path string) (*diag.Source, error) {
