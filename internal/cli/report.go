@@ -48,6 +48,9 @@ func (c *reportCmd) Run(a *app) error {
 	out := c.Out
 	if out == "" {
 		out = filepath.Join(filepath.Dir(path), "report.html")
+		if err := noLink(out); err != nil {
+			return err
+		}
 	}
 	err = gridio.WriteFile(out, func(w io.Writer) error {
 		_, err := io.WriteString(w, page)
