@@ -43,7 +43,7 @@ func (c *benchCells) Run(a *app) error {
 	})
 	for _, r := range rows {
 		if r.Refused != "" {
-			fmt.Fprintf(a.stdout, "%-7s %-7s %-13s %-25s refused: %s\n", r.Case, r.DType, r.Grid, r.Plan, r.Refused)
+			a.row("%-7s %-7s %-13s %-25s refused: %s", r.Case, r.DType, r.Grid, r.Plan, r.Refused)
 			continue
 		}
 		fmt.Fprintf(a.stdout, "%-7s %-7s %-13s %-25s %8.1f GStencil/s  %5.1f %% of copy  %3d registers  %9d cells checked\n",

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -151,7 +150,7 @@ func (c *benchProof) takeUp(earlier any) error {
 	if !c.GoOn {
 		return nil
 	}
-	text, err := os.ReadFile(c.JSON)
+	text, err := gridio.ReadSmall(c.JSON, maxStory)
 	if err != nil {
 		return gridio.Named(c.JSON, err)
 	}
@@ -186,7 +185,7 @@ func (c *benchProof) device(a *app) error {
 		Device: c.Device, Plans: c.Plans, Seed: c.Seed, Workers: c.Jobs, Budget: c.Budget, Sanitize: c.Sanitize, Log: a.stderr,
 	}
 	for _, f := range files {
-		text, err := os.ReadFile(f)
+		text, err := gridio.ReadSmall(f, maxStory)
 		if err != nil {
 			return gridio.Named(f, err)
 		}

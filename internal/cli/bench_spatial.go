@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -97,7 +96,7 @@ func (c *benchSpatial) options(a *app) (bench.SpatialOptions, error) {
 		o.Batch = 5 * time.Millisecond
 	}
 	if c.Sweep != "" {
-		text, err := os.ReadFile(c.Sweep)
+		text, err := gridio.ReadSmall(c.Sweep, maxStory)
 		if err != nil {
 			return o, gridio.Named(c.Sweep, err)
 		}
@@ -117,7 +116,7 @@ func (c *benchSpatial) options(a *app) (bench.SpatialOptions, error) {
 		return o, err
 	}
 	if c.Rivals != "" {
-		text, err := os.ReadFile(c.Rivals)
+		text, err := gridio.ReadSmall(c.Rivals, maxStory)
 		if err != nil {
 			return o, gridio.Named(c.Rivals, err)
 		}
@@ -174,7 +173,7 @@ func planFile(path string) (bench.PlanFile, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := gridio.ReadSmall(path, maxStory)
 	if err != nil {
 		return nil, gridio.Named(path, err)
 	}

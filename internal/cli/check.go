@@ -2,7 +2,7 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
+	"io"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -51,7 +51,7 @@ func (c *checkCmd) Run(a *app) error {
 		}
 		a.show(src, list)
 		if c.IR && !list.HasErrors() {
-			fmt.Fprint(a.stdout, ir.Text(p))
+			io.WriteString(a.data, ir.Text(p))
 		}
 	}
 	if c.JSON {

@@ -8,18 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
 	"github.com/gridloom/gridloom/internal/run/worker"
 	"github.com/gridloom/gridloom/internal/tune/bench"
@@ -28,11 +24,10 @@ import (
 
 // app is what every command has at hand.
 type app struct {
-	ctx    context.Context
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer
-	parser *kong.Kong
+	streams
+	ctx        context.Context
+	interrupts *interruption
+	parser     *kong.Kong
 }
 
 // commands is the command line's grammar.
@@ -75,14 +70,12 @@ func Worker() {
 
 // Run runs the command that args name and returns its exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	// Who interrupts twice does not want to wait for an orderly end.
-	context.AfterFunc(ctx, stop)
-	return run(ctx, args, stdin, stdout, stderr)
+	ctx, stop := interruptible(stderr)
+	defer stop.stop()
+	return run(ctx, stop, args, stdin, stdout, stderr)
 }
 
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+func run(ctx context.Context, interrupts *interruption, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -93,8 +86,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	var cmds commands
-	out := &output{to: stdout}
-	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
+	a := &app{streams: newStreams(stdin, stdout, stderr), ctx: ctx, interrupts: interrupts}
+	defer a.close()
 	if err := a.limits(); err != nil {
 		return a.report(err)
 	}
@@ -111,8 +104,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	kctx, err := a.parser.Parse(args)
 	switch {
-	case out.failed != nil: // it was to print help
-		return a.report(out.failed)
+	case a.out.failed != nil: // it was to print help
+		return a.report(a.out.failed)
 	case err != nil:
 		return a.report(misspelt(err))
 	}
@@ -120,28 +113,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return a.report(err)
 	}
 	err = kctx.Run(a)
-	if out.failed != nil && (err == nil || err.Error() == "") { // what else is to say stands first
-		err = out.failed
+	if failed := a.close(); failed != nil && (err == nil || err.Error() == "") { // what else is to say stands first
+		err = failed
 	}
 	return a.report(err)
-}
-
-// output is standard output. It names itself in errors, and remembers the first
-// one, so that nobody takes a result for whole that is not.
-type output struct {
-	to     io.Writer
-	failed error
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	n, err := o.to.Write(p)
-	if err == nil {
-		return n, nil
-	}
-	if o.failed == nil {
-		o.failed = gridio.Named("standard output", err)
-	}
-	return n, o.failed
 }
 
 // grammar returns the parser of the command line.

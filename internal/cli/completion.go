@@ -100,7 +100,7 @@ func choices(f *kong.Flag) []string {
 }
 
 func (c *completion) line(format string, args ...any) {
-	fmt.Fprintf(c.stdout, format+"\n", args...)
+	fmt.Fprintf(c.data, format+"\n", args...)
 }
 
 // bash prints a function for bash. The shell takes "=" for the end of a word,

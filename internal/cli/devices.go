@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 
@@ -57,14 +56,14 @@ func (c *devicesCmd) Run(a *app) error {
 		}
 		return a.printJSON(out)
 	}
-	fmt.Fprintf(a.stdout, "%-9s %s\n", "--device", "what it is")
+	a.row("%-9s %s", "--device", "what it is")
 	for _, d := range list {
-		fmt.Fprintf(a.stdout, "%-9s %s\n", d.ID, d.Name)
+		a.row("%-9s %s", d.ID, d.Name)
 		if d.Unusable != "" {
-			fmt.Fprintf(a.stdout, "          cannot be used: %s\n", d.Unusable)
+			a.row("          cannot be used: %s", d.Unusable)
 		}
 		for _, n := range d.Notes {
-			fmt.Fprintf(a.stdout, "          %s\n", n)
+			a.row("          %s", n)
 		}
 	}
 	return nil

@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -13,7 +9,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
 type emitCmd struct {
@@ -70,7 +65,7 @@ func (c *emitCmd) Run(a *app) error {
 	}
 	a.hints(src, p, o)
 	if c.Out == "" {
-		_, err := io.WriteString(a.stdout, emit.Source(dialect, m))
+		_, err := io.WriteString(a.data, emit.Source(dialect, m))
 		return err
 	}
 	files, err := emit.Library(m, emit.LibraryOptions{
@@ -114,27 +109,11 @@ func (c *emitCmd) coefficients(a *app, src *diag.Source, p *ir.Program) (*ir.Bin
 // write writes the files into the folder, which is made if need be: all of
 // them or none.
 func (c *emitCmd) write(a *app, files []emit.File) error {
-	_, err := os.Stat(c.Out)
-	made := errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(c.Out, 0o777); err != nil {
-		return gridio.Named(c.Out, err)
+	if err := writeTree(c.Out, files); err != nil {
+		return err
 	}
-	var paths []string
 	for _, f := range files {
-		paths = append(paths, filepath.Join(c.Out, f.Name))
-	}
-	err = gridio.WriteFiles(paths, func(i int, w io.Writer) error {
-		_, err := io.WriteString(w, files[i].Text)
-		return err
-	})
-	if err != nil {
-		if made {
-			os.Remove(c.Out)
-		}
-		return err
-	}
-	for _, path := range paths {
-		fmt.Fprintf(a.stdout, "wrote %s\n", path)
+		a.row("wrote %s", filepath.Join(c.Out, f.Name))
 	}
 	return nil
 }

@@ -1,8 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"io"
-	"os"
+	"io/fs"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/cli/explain"
@@ -58,7 +59,7 @@ func (c *explainCmd) Run(a *app) error {
 		}
 	}
 	if c.JSON {
-		return explain.JSON(a.stdout, facts)
+		return explain.JSON(a.json, facts)
 	}
 	return explain.Text(a.stdout, facts)
 }
@@ -69,14 +70,14 @@ func readMachine(name string) (*machine.Machine, error) {
 	if err == nil {
 		return m, nil
 	}
-	text, err := os.ReadFile(name)
+	text, err := gridio.ReadSmall(name, maxSmall)
 	switch {
 	case err == nil:
 		if m, err = machine.Parse(text); err != nil {
 			return nil, failf(exitDevice, "%s: %w", name, err)
 		}
 		return m, nil
-	case strings.ContainsAny(name, "./"):
+	case strings.ContainsAny(name, "./"), !errors.Is(err, fs.ErrNotExist):
 		return nil, gridio.Named(name, err)
 	}
 	bad := usage("--machine %s: there is no such machine or file", name)

@@ -97,8 +97,8 @@ func (a *app) report(err error) int {
 
 // complain prints an error that is about no place in a source.
 func (a *app) complain(text, hint string) {
-	fmt.Fprintf(a.stderr, "gridloom: %s\n", clip(strings.TrimSpace(text)))
+	fmt.Fprintf(a.stderr, "gridloom: %s\n", clip(indented(text)))
 	if hint != "" {
-		fmt.Fprintf(a.stderr, "      hint: %s\n", clip(hint))
+		fmt.Fprintf(a.stderr, "      hint: %s\n", clip(indented(hint)))
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -42,7 +41,7 @@ func (c *fmtCmd) Run(a *app) error {
 		}
 		changed := text != src.Text
 		if c.List && changed {
-			fmt.Fprintln(a.stdout, src.Name)
+			a.row("%s", src.Name)
 			wrong = wrong || !c.Write
 		}
 		switch {
@@ -52,7 +51,7 @@ func (c *fmtCmd) Run(a *app) error {
 				return err
 			})
 		case !c.Write && !c.List:
-			_, err = io.WriteString(a.stdout, text)
+			_, err = io.WriteString(a.data, text)
 		}
 		if err != nil {
 			return err

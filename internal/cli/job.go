@@ -26,7 +26,7 @@ type job struct {
 func (j *job) note(text string) {
 	if !j.Quiet && !slices.Contains(j.noted, text) {
 		j.noted = append(j.noted, text)
-		fmt.Fprintf(j.stderr, "note: %s\n", text)
+		fmt.Fprintf(j.stderr, "note: %s\n", indented(text))
 	}
 }
 
@@ -171,7 +171,7 @@ func (j *job) loop(r exec.Runner, at int64, v *vigil) (exec.Progress, error) {
 			}
 		}
 		if j.Checkpoint > 0 && at%j.Checkpoint == 0 {
-			if err := j.state.save(r, at); err != nil {
+			if err := j.interrupts.hold(func() error { return j.state.save(r, at) }); err != nil {
 				return p, err
 			}
 		}
@@ -200,7 +200,7 @@ func (j *job) stopped(r exec.Runner, p exec.Progress) error {
 	if j.Checkpoint == 0 {
 		return after.hintf("nothing was kept; with --checkpoint N there is a state to go on from")
 	}
-	if err := j.state.save(r, p.Iterations); err != nil {
+	if err := j.interrupts.hold(func() error { return j.state.save(r, p.Iterations) }); err != nil {
 		return err
 	}
 	return after.hintf("go on with --resume %s", j.state.path)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/quantity"
@@ -29,7 +30,7 @@ func newMeter(a *app, total int64, quiet bool) *meter {
 	if quiet {
 		return &meter{to: io.Discard, now: time.Now}
 	}
-	return &meter{to: a.stderr, terminal: a.terminal(), now: time.Now, total: total}
+	return &meter{to: a.cursor, terminal: a.terminal(), now: time.Now, total: total}
 }
 
 // show is called now and then during a run.
@@ -57,6 +58,7 @@ func (m *meter) show(p exec.Progress) {
 			text += fmt.Sprintf(", %s left", left.Round(time.Second))
 		}
 	}
+	text = diag.Line(text)
 	if m.terminal {
 		fmt.Fprintf(m.to, "\r\x1b[K%s", text)
 		m.live = true

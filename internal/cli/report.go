@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -38,7 +37,7 @@ func (c *reportCmd) Run(a *app) error {
 		return gridio.Named(path, err)
 	}
 	defer f.Close()
-	t, err := report.Read(f)
+	t, err := report.Read(gridio.NewPortions(f, "it", maxStory, maxStory))
 	if err != nil {
 		return failf(exitDevice, "%s: %w", path, err)
 	}
@@ -49,13 +48,16 @@ func (c *reportCmd) Run(a *app) error {
 	out := c.Out
 	if out == "" {
 		out = filepath.Join(filepath.Dir(path), "report.html")
+		if err := noLink(out); err != nil {
+			return err
+		}
 	}
 	err = gridio.WriteFile(out, func(w io.Writer) error {
 		_, err := io.WriteString(w, page)
 		return err
 	})
 	if err == nil {
-		fmt.Fprintf(a.stdout, "wrote %s\n", out)
+		a.row("wrote %s", out)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"os"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -34,7 +33,7 @@ func (f *spaceFlags) restrictions() (schedule.Restrictions, error) {
 	if f.Space == "" {
 		return list, nil
 	}
-	contents, err := os.ReadFile(f.Space)
+	contents, err := gridio.ReadSmall(f.Space, maxSmall)
 	if err != nil {
 		return nil, gridio.Named(f.Space, err)
 	}

@@ -99,7 +99,7 @@ func (c *resultsList) Run(a *app) error {
 	show := func(_ *app, r *store.Record) error { return t.row(recordRow(r)...) }
 	if c.JSON {
 		show = jsonRecord()
-		fmt.Fprint(a.stdout, "[")
+		fmt.Fprint(a.json, "[")
 	}
 	for r, err := range records {
 		if err != nil {
@@ -110,7 +110,7 @@ func (c *resultsList) Run(a *app) error {
 		}
 	}
 	if c.JSON {
-		_, err := fmt.Fprint(a.stdout, "\n]\n")
+		_, err := fmt.Fprint(a.json, "\n]\n")
 		return err
 	}
 	return t.end()
@@ -164,7 +164,7 @@ func jsonRecord() func(a *app, r *store.Record) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.stdout, "%s%s", between, text)
+		_, err = fmt.Fprintf(a.json, "%s%s", between, text)
 		between = ",\n  "
 		return err
 	}
@@ -262,7 +262,7 @@ func (c *resultsPath) Help() string {
 func (c *resultsPath) Run(a *app) error {
 	path, err := c.path()
 	if err == nil {
-		fmt.Fprintln(a.stdout, path)
+		a.row("%s", path)
 	}
 	return err
 }
@@ -301,12 +301,12 @@ func (c *resultsCheck) Run(a *app) error {
 		if info, err := os.Stat(s.Path()); err == nil {
 			size = info.Size()
 		}
-		fmt.Fprintf(a.stdout, "%s: %s, %s, %s\n", s.Path(), count(r.Sessions, "session"), count(r.Trials, "variant"), memory.Size(size))
+		a.row("%s: %s, %s, %s", s.Path(), count(r.Sessions, "session"), count(r.Trials, "variant"), memory.Size(size))
 		for _, p := range r.Problems {
-			fmt.Fprintf(a.stdout, "  %s\n", p)
+			a.row("  %s", p)
 		}
 		for _, n := range r.Notes {
-			fmt.Fprintf(a.stdout, "  note: %s\n", n)
+			a.row("  note: %s", n)
 		}
 	}
 	if len(r.Problems) > 0 {

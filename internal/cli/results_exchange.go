@@ -84,7 +84,7 @@ func (c *resultsExport) Run(a *app) error {
 	}
 	defer s.Close()
 	if c.Out == "" {
-		return export(s, a.ctx, a.stdout, f)
+		return export(s, a.ctx, a.data, f)
 	}
 	var failed error // about the store, not about the file that is written
 	err = gridio.WriteFile(c.Out, func(w io.Writer) error {
@@ -132,11 +132,11 @@ func (c *resultsImport) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "%s: %s of %s", file, count(n.Trials, "new variant"), count(n.Sessions, "new session"))
+		text := fmt.Sprintf("%s: %s of %s", file, count(n.Trials, "new variant"), count(n.Sessions, "new session"))
 		if n.Already > 0 {
-			fmt.Fprintf(a.stdout, ", %d were known", n.Already)
+			text += fmt.Sprintf(", %d were known", n.Already)
 		}
-		fmt.Fprintln(a.stdout)
+		a.row("%s", text)
 	}
 	return nil
 }

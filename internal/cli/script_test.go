@@ -75,7 +75,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, errors.New("unknown condition " + name)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "disk": disk},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "disk": smallDisk},
 	})
 }
 
@@ -98,8 +98,8 @@ func mount(dir string) error {
 	return syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=192k")
 }
 
-// disk mounts a small disk.
-func disk(ts *testscript.TestScript, neg bool, args []string) {
+// smallDisk mounts a small disk.
+func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: disk FOLDER")
 	}

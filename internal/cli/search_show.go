@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 
@@ -32,7 +33,7 @@ func (c *searchShow) Run(a *app) error {
 		}
 		return usage("%s is no specification file", c.Strategy).hintf("these are: %s", strings.Join(search.Specifications(), ", "))
 	}
-	fmt.Fprint(a.stdout, text)
+	io.WriteString(a.data, text)
 	return nil
 }
 

@@ -13,8 +13,14 @@ import (
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
-// maxSource bounds the size of a source file.
-const maxSource = 16 << 20
+// maxSource bounds the size of a source file, maxSmall that of other texts that
+// people write: plans, spaces, machines, specifications; maxStory that of what
+// searches and benchmarks leave.
+const (
+	maxSource = 16 << 20
+	maxSmall  = 1 << 20
+	maxStory  = 1 << 30
+)
 
 // read reads a source file, or standard input for "-".
 func (a *app) read(path string) (*diag.Source, error) {
@@ -41,22 +47,8 @@ func (a *app) read(path string) (*diag.Source, error) {
 // show prints diagnostics.
 func (a *app) show(src *diag.Source, list diag.List) {
 	if len(list) > 0 {
-		io.WriteString(a.stderr, clip(diag.Render(src, list, diag.Style{Color: a.colour()})))
+		io.WriteString(a.cursor, clip(diag.Render(src, list, diag.Style{Color: a.colour()})))
 	}
-}
-
-// colour reports whether stderr is a terminal that wants colours.
-func (a *app) colour() bool { return os.Getenv("NO_COLOR") == "" && a.terminal() }
-
-// terminal reports whether stderr is a terminal on which a line can be
-// rewritten.
-func (a *app) terminal() bool {
-	f, ok := a.stderr.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
 // parse parses and checks a program. A file without any is a mistake here,
@@ -150,7 +142,7 @@ func (a *app) unfit(status int, src *diag.Source, list diag.List) error {
 
 // printJSON prints a value as indented JSON.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	enc := json.NewEncoder(a.json)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/exec"
@@ -115,10 +116,10 @@ func (s *summary) print(w io.Writer, outs []*writer) {
 	}
 	for _, o := range outs {
 		if n := len(o.written); n > 1 {
-			fmt.Fprintf(w, "  wrote %s (%d files)\n", o.path, n)
+			fmt.Fprintf(w, "  wrote %s (%d files)\n", diag.Line(o.path), n)
 			continue
 		}
-		fmt.Fprintf(w, "  wrote %s\n", strings.Join(o.written, ""))
+		fmt.Fprintf(w, "  wrote %s\n", diag.Line(strings.Join(o.written, "")))
 	}
 }
 

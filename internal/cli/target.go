@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"strings"
 	"time"
 
@@ -66,7 +65,7 @@ func (f *targetFlags) target() (target, error) {
 // readPlan reads a plan's text, or the file that it names.
 func readPlan(text string) (schedule.Plan, error) {
 	if path, ok := strings.CutPrefix(text, "@"); ok {
-		contents, err := os.ReadFile(path)
+		contents, err := gridio.ReadSmall(path, maxSmall)
 		if err != nil {
 			return schedule.Plan{}, gridio.Named(path, err)
 		}

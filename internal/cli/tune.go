@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -124,7 +123,7 @@ func (c *tuneCmd) Run(a *app) error {
 		o.Others = rivalsFrom(remember(p, list), o.Bound)
 	}
 	show := newTuneMeter(a, c)
-	show.stopped = a.ctx.Done()
+	show.stopped, show.wait = a.ctx.Done(), a.interrupts.wait
 	o.Events = show.event
 	if cache.Note != "" && !c.Quiet {
 		show.say("note: %s", cache.Note)
@@ -160,7 +159,7 @@ func (c *tuneCmd) Run(a *app) error {
 			return err
 		}
 		if !c.JSON {
-			fmt.Fprintf(a.stdout, "wrote %s\n", filepath.Join(c.Out, "report.html"))
+			a.row("wrote %s", filepath.Join(c.Out, "report.html"))
 		}
 	}
 	if result.Interrupted {

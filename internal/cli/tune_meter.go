@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -23,15 +24,16 @@ type tuneMeter struct {
 	wrongs   int
 	failed   error
 	stopped  <-chan struct{} // closed by an interrupt
+	wait     func()          // lets what follows take its time
 }
 
 func newTuneMeter(a *app, c *tuneCmd) *tuneMeter {
-	m := &tuneMeter{to: a.stderr, terminal: a.terminal(), shown: time.Now()}
+	m := &tuneMeter{to: a.cursor, terminal: a.terminal(), shown: time.Now()}
 	if c.Quiet {
 		m.to, m.terminal = io.Discard, false
 	}
 	if c.JSON {
-		m.lines = json.NewEncoder(a.stdout)
+		m.lines = json.NewEncoder(a.json)
 		m.lines.SetEscapeHTML(false)
 	}
 	return m
@@ -68,6 +70,7 @@ func (m *tuneMeter) event(e tuner.Event) {
 
 // heard tells a user who has interrupted the search why it still goes on.
 func (m *tuneMeter) heard() {
+	m.wait()
 	select {
 	case <-m.stopped:
 		m.say("interrupted: the best so far are timed once more; another Ctrl-C ends at once")
@@ -95,7 +98,7 @@ func (m *tuneMeter) wrong(o *tuner.Outcome) {
 // say prints a line that stays.
 func (m *tuneMeter) say(format string, args ...any) {
 	m.clear()
-	fmt.Fprintf(m.to, format+"\n", args...)
+	fmt.Fprintln(m.to, diag.Visible(indented(fmt.Sprintf(format, args...))))
 }
 
 // status shows how far the search is, now and then.
@@ -112,6 +115,7 @@ func (m *tuneMeter) line(text string) {
 		return
 	}
 	m.shown = now
+	text = diag.Line(text)
 	if m.terminal {
 		fmt.Fprintf(m.to, "\r\x1b[K%s", text)
 		m.live = true

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -47,7 +46,11 @@ func reserve(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return gridio.Named(dir, err)
 	}
-	return gridio.CheckFile(filepath.Join(dir, "tuning.json"))
+	file := filepath.Join(dir, "tuning.json")
+	if err := noLink(file); err != nil {
+		return err
+	}
+	return gridio.CheckFile(file)
 }
 
 // write writes all files or none.
@@ -85,33 +88,6 @@ func reportText(t *report.Tuning) (string, error) {
 	var b strings.Builder
 	err := report.Write(&b, t.Story())
 	return b.String(), err
-}
-
-// writeTree writes files into a folder and folders in it: all of them or none.
-func writeTree(dir string, files []emit.File) error {
-	var paths, made []string
-	for _, f := range files {
-		path := filepath.Join(dir, f.Name)
-		paths = append(paths, path)
-		for _, folder := range []string{dir, filepath.Dir(path)} {
-			if _, err := os.Stat(folder); err != nil && !slices.Contains(made, folder) {
-				made = append(made, folder)
-			}
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return gridio.Named(filepath.Dir(path), err)
-		}
-	}
-	err := gridio.WriteFiles(paths, func(i int, w io.Writer) error {
-		_, err := io.WriteString(w, files[i].Text)
-		return err
-	})
-	if err != nil {
-		for _, folder := range slices.Backward(made) {
-			os.Remove(folder) // those that are empty
-		}
-	}
-	return err
 }
 
 // library makes the library: of the best plan that can be one, and of those

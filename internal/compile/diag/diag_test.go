@@ -104,6 +104,16 @@ a.loom:1:8: note: first here
 	}
 }
 
+// Neither a name nor what a message says of the text moves the cursor.
+func TestRenderHostile(t *testing.T) {
+	var l List
+	l.Errorf(Range{0, 1}, "no \x1b[2Jname").Hintf("try \u202eemos").Notef(Range{0, 1}, "here\r")
+	want := "x�a.loom:1:1: error: no �[2Jname\n    1 | a\n      | ^\nx�a.loom:1:1: note: here�\n    1 | a\n      | ^\n      hint: try �emos\n"
+	if got := Render(NewSource("x\na.loom", "a"), l, Style{}); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
 func TestRenderLongLine(t *testing.T) {
 	text := strings.Repeat("a", 5000) + "XYZ" + strings.Repeat("b", 5000)
 	var l List

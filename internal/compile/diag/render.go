@@ -45,21 +45,21 @@ func renderOne(b *strings.Builder, src *Source, d *Diagnostic, style Style) {
 		tone = yellow
 	}
 	pos := src.Position(d.Range.Start)
-	fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(pos)), paint(tone, d.Severity.String()+":"), paint(bold, d.Message))
+	fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(pos)), paint(tone, d.Severity.String()+":"), paint(bold, Visible(d.Message)))
 	if d.Brief {
 		return
 	}
 	excerpt(b, src, d.Range, tone, paint)
 	for _, n := range d.Notes {
-		fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(src.Position(n.Range.Start))), paint(cyan, "note:"), n.Message)
+		fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(src.Position(n.Range.Start))), paint(cyan, "note:"), Visible(n.Message))
 		excerpt(b, src, n.Range, cyan, paint)
 	}
 	if d.Hint != "" {
-		fmt.Fprintf(b, "      %s %s\n", paint(cyan, "hint:"), d.Hint)
+		fmt.Fprintf(b, "      %s %s\n", paint(cyan, "hint:"), Visible(d.Hint))
 	}
 }
 
-func where(p Position) string { return fmt.Sprintf("%s:%d:%d:", p.File, p.Line, p.Col) }
+func where(p Position) string { return fmt.Sprintf("%s:%d:%d:", Line(p.File), p.Line, p.Col) }
 
 // excerpt draws the line on which r starts and underlines r on it.
 func excerpt(b *strings.Builder, src *Source, r Range, tone string, paint func(tone, s string) string) {
@@ -101,7 +101,7 @@ func draw(s string) string {
 		switch {
 		case r == '\t':
 			b.WriteString(strings.Repeat(" ", tabWidth))
-		case r == utf8.RuneError, unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+		case !visible(r):
 			b.WriteRune(utf8.RuneError)
 		default:
 			b.WriteRune(r)

@@ -83,6 +83,9 @@ func Library(m *kernel.Module, o LibraryOptions) ([]File, error) {
 		if strings.HasSuffix(f.name, ".c") || strings.HasSuffix(f.name, ".cu") || strings.HasSuffix(f.name, ".h") {
 			text = wrapC(text)
 		}
+		if strings.HasSuffix(f.name, ".f90") {
+			text = wrapFortran(text)
+		}
 		files = append(files, File{f.name, text})
 	}
 	return files, nil

@@ -16,12 +16,12 @@ type library struct {
 	module *kernel.Module
 	opts   LibraryOptions
 
-	Name   string // prefix of the interface, name of files and targets
-	Upper  string // prefix of constants
-	Module string // Python module
-	Class  string // Python class
-	Source string
-	Plan   string
+	Name   string  // prefix of the interface, name of files and targets
+	Upper  string  // prefix of constants
+	Module string  // Python module
+	Class  string  // Python class
+	Source foreign // the file's name
+	Plan   foreign
 
 	Sizes     []*librarySize
 	Scalars   []*libraryScalar // in order of declaration
@@ -102,9 +102,9 @@ func newLibrary(m *kernel.Module, o LibraryOptions) (*library, error) {
 	l.Name = libraryName(name)
 	l.Upper = strings.ToUpper(l.Name)
 	l.Module, l.Class = pythonModule(l.Name), pythonClass(l.Name)
-	l.Source, l.Plan = o.Source, o.Plan
+	l.Source, l.Plan = foreign(o.Source), foreign(o.Plan)
 	if l.Source == "" {
-		l.Source = p.Name + ".loom"
+		l.Source = foreign(p.Name + ".loom")
 	}
 	if len(o.Variants) > 1 {
 		if err := l.merge(o.Variants); err != nil {

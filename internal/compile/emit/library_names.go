@@ -60,10 +60,16 @@ var (
 	pythonTaken     = wordSet(pythonModules, pythonWords)
 )
 
+// longestLibrary is how long a library's name may be. Fortran's names have 63
+// characters at most, to which the interface adds up to 15, and lines have 132,
+// some of which hold a name twice.
+const longestLibrary = 30
+
 // libraryName makes a program's name one that a C prefix, a file, a library
 // and a CMake target can have.
 func libraryName(name string) string {
 	name = identifier(name)
+	name = name[:min(len(name), longestLibrary)]
 	if !unicode.IsLetter(rune(name[0])) {
 		name = "stencil" + name
 	}

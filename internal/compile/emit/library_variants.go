@@ -76,6 +76,7 @@ func Ordered(list []Variant) ([]Variant, error) {
 // libraryVariant is a variant as the templates and the host code see it.
 type libraryVariant struct {
 	Variant
+	Plan     foreign // in place of the variant's
 	launches map[*ir.Stage][]*kernel.Launch
 }
 
@@ -99,7 +100,7 @@ func (l *library) merge(list []Variant) error {
 		if v.Module.Program != first.Program {
 			return errors.New("emit: the variants are of different programs")
 		}
-		x := &libraryVariant{Variant: v, launches: map[*ir.Stage][]*kernel.Launch{}}
+		x := &libraryVariant{Variant: v, Plan: foreign(v.Plan), launches: map[*ir.Stage][]*kernel.Launch{}}
 		own := map[*kernel.Kernel]*kernel.Kernel{}
 		for _, s := range allStages(first.Program) {
 			if s == first.Program.Initial && i > 0 {

@@ -66,9 +66,10 @@ func Check(f *File, opts Options) (*ir.Program, diag.List) {
 	return c.prog, c.diags
 }
 
+// programName is a name of one line that can be shown, whatever the file is called.
 func programName(file string) string {
 	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
-	return strings.TrimSuffix(base, path.Ext(base))
+	return diag.Line(strings.TrimSuffix(base, path.Ext(base)))
 }
 
 // checker holds what is known of one file.

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,8 +47,8 @@ func names(t *testing.T, dir string) []string {
 	return list
 }
 
-// forget makes this process look at folders as if it had just begun.
-func forget() {
+// afresh makes this process look at folders as if it had just begun.
+func afresh() {
 	left.Clear()
 	swept.Clear()
 }
@@ -82,7 +83,7 @@ func TestLeftovers(t *testing.T) {
 	others := names(t, dir)
 	others = slices.DeleteFunc(others, func(n string) bool { return slices.Contains(before, n) })
 	clean := func() []string {
-		forget()
+		afresh()
 		Sweep(dir, "tmp-")
 		if err := Replace(filepath.Join(dir, "state.ckpt"), []byte("new"), 0o600, true); err != nil {
 			t.Fatal(err)
@@ -168,5 +169,40 @@ func TestPrivate(t *testing.T) {
 		if err != nil || Private(info) != want {
 			t.Errorf("%v: %v", mode, err)
 		}
+	}
+}
+
+// A process that ends at once leaves no draft, and nothing half-written.
+func TestAbandon(t *testing.T) {
+	defer func() { drafts.abandoned = false }()
+	dir := t.TempDir()
+	whole, fresh := filepath.Join(dir, "whole"), filepath.Join(dir, "fresh")
+	if err := os.WriteFile(whole, []byte("as it was"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var list []*Draft
+	for _, path := range []string{whole, fresh} {
+		d, err := Create(path, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.WriteString("other"); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, d)
+	}
+	Abandon()
+	if n, err := Publish(list); n != 0 || err == nil {
+		t.Errorf("%d drafts that were abandoned have got their names: %v", n, err)
+	}
+	for _, d := range list {
+		d.Discard()
+	}
+	left, _ := os.ReadDir(dir)
+	if text, _ := os.ReadFile(whole); len(left) != 1 || string(text) != "as it was" {
+		t.Errorf("there are %v, and the file says %q", left, text)
+	}
+	if err := Replace(whole, nil, 0o600, false); !errors.Is(err, ErrAbandoned) {
+		t.Errorf("a file is begun after all were abandoned: %v", err)
 	}
 }

@@ -19,6 +19,28 @@ type Draft struct {
 	target string
 }
 
+// drafts are the names of all that are being written; abandoned says that there
+// are to be no more.
+var drafts struct {
+	sync.Mutex
+	names     map[string]bool
+	abandoned bool
+}
+
+// ErrAbandoned is why nothing is written any more.
+var ErrAbandoned = errors.New("the process ends")
+
+// Abandon removes all drafts, for a process that has to end at once. What is
+// being written fails from then on.
+func Abandon() {
+	drafts.Lock()
+	defer drafts.Unlock()
+	drafts.abandoned = true
+	for name := range drafts.names {
+		os.Remove(name)
+	}
+}
+
 // Create begins a draft of a file, which is to have that mode. Drafts of the
 // same file that killed processes have left are removed.
 func Create(target string, mode fs.FileMode) (*Draft, error) {
@@ -30,7 +52,7 @@ func Create(target string, mode fs.FileMode) (*Draft, error) {
 		// The process's number keeps two processes apart; n passes over what
 		// an earlier one with the same number was killed in.
 		name := fmt.Sprintf("%s.%s.%d-%d.tmp", folder, base, os.Getpid(), n)
-		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		file, err := open(name, mode)
 		if errors.Is(err, fs.ErrExist) && n < 10000 {
 			continue
 		}
@@ -39,11 +61,35 @@ func Create(target string, mode fs.FileMode) (*Draft, error) {
 		}
 		// Another process may have taken it for left, before it was locked.
 		if _, taken := lock(file); taken || !named(name, file) {
+			forget(name)
 			file.Close()
 			continue
 		}
 		return &Draft{file, target}, nil
 	}
+}
+
+// open creates a file that Abandon knows.
+func open(name string, mode fs.FileMode) (*os.File, error) {
+	drafts.Lock()
+	defer drafts.Unlock()
+	if drafts.abandoned {
+		return nil, ErrAbandoned
+	}
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if err == nil {
+		if drafts.names == nil {
+			drafts.names = map[string]bool{}
+		}
+		drafts.names[name] = true
+	}
+	return file, err
+}
+
+func forget(name string) {
+	drafts.Lock()
+	defer drafts.Unlock()
+	delete(drafts.names, name)
 }
 
 // Flush brings what was written to the disk, so that the file is whole even
@@ -69,15 +115,32 @@ func (d *Draft) Commit(lasting bool) error {
 			return err
 		}
 	}
-	if err := os.Rename(d.Name(), d.target); err != nil {
-		return err
+	_, err := Publish([]*Draft{d})
+	return err
+}
+
+// Publish gives drafts their names, and returns how many have got them. Abandon
+// waits until all have.
+func Publish(list []*Draft) (int, error) {
+	drafts.Lock()
+	defer drafts.Unlock()
+	for n, d := range list {
+		if err := os.Rename(d.Name(), d.target); err != nil {
+			return n, err
+		}
+		delete(drafts.names, d.Name())
 	}
-	return d.File.Close()
+	var failed error
+	for _, d := range list {
+		failed = errors.Join(failed, d.File.Close())
+	}
+	return len(list), failed
 }
 
 // Discard removes the draft.
 func (d *Draft) Discard() {
 	os.Remove(d.Name())
+	forget(d.Name())
 	d.File.Close()
 }
 

@@ -131,7 +131,7 @@ func TestOpenCLLoading(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "has no images of memory: load such grids another way") {
 				t.Errorf("%s: %v", text, err)
 			}
-			o.Lacks = devices[0].Lacks()
+			o.Machine, o.Lacks = emit.OpenCL.On(devices[0].Machine())
 			if _, err = lower.Plan(b.Program, o); err == nil || !strings.Contains(err.Error(), "load=image") {
 				t.Errorf("%s: %v", text, err)
 			}

@@ -98,19 +98,22 @@ func WriteFiles(paths []string, write func(i int, w io.Writer) error) error {
 			return at(path, err)
 		}
 	}
+	var complete []*disk.Draft
+	for _, d := range pending {
+		complete = append(complete, d.Draft)
+	}
+	published, err := disk.Publish(complete)
 	folders := map[string]bool{}
-	for len(pending) > 0 {
-		d := pending[0]
-		if err := d.Commit(true); err != nil {
-			return at(d.path, err)
-		}
+	for _, d := range pending[:published] {
 		folders[filepath.Dir(d.Name())] = true
-		pending = pending[1:]
+	}
+	if pending = pending[published:]; err != nil && len(pending) > 0 {
+		err = at(pending[0].path, err)
 	}
 	for folder := range folders {
 		disk.FlushFolder(folder)
 	}
-	return nil
+	return err
 }
 
 // draft is a temporary file that is to take another's name.

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 )
 
 // Word is the first argument that makes a process a worker.
@@ -44,8 +45,9 @@ func Main(services ...Service) {
 }
 
 func serve(args []string, services []Service) error {
-	// Ctrl-C reaches all processes of a terminal. It is the parent's affair.
-	signal.Ignore(os.Interrupt)
+	// Ctrl-C reaches all processes of a terminal, and SIGTERM those of a job. They
+	// are the parent's affair.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	if len(args) == 2 {
 		shared, err := strconv.Atoi(args[1])
 		for _, s := range services {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/run/quantity"
 )
 
@@ -30,8 +31,15 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"heat":    heat,
 }).Parse(pageText))
 
-// Write writes the page.
-func Write(w io.Writer, s *Story) error { return page.Execute(w, s) }
+// Write writes the page. Characters that would let a text look like another, or
+// that HTML has no place for, are replaced.
+func Write(w io.Writer, s *Story) error {
+	screen := diag.NewScreen(w)
+	if err := page.Execute(screen, s); err != nil {
+		return err
+	}
+	return screen.Close()
+}
 
 // heatData is what the page's script draws maps of any two parameters from.
 type heatData struct {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -169,5 +170,48 @@ func TestTicks(t *testing.T) {
 		if got := fmt.Sprint(texts); got != c.want {
 			t.Errorf("%v: %s", c.s, got)
 		}
+	}
+}
+
+// No text from outside becomes part of the page's code, or turns it around.
+func TestPageOfHostileTexts(t *testing.T) {
+	const evil = "</script></style></title><script>alert(1)</script>'\"`${x}\u202e\u2028\x00\x1b{{.}}--><img onerror=alert(1)>"
+	s := story(200)
+	for _, text := range []*string{&s.Program, &s.Headline, &s.Summary, &s.Source, &s.Bound, &s.Maker} {
+		*text = evil
+	}
+	s.Facts, s.Plans = append(s.Facts, Fact{evil, evil}), append(s.Plans, Fact{evil, evil})
+	for i := range s.Uses {
+		s.Uses[i].Text, s.Uses[i].Commands = evil, []string{evil}
+	}
+	k := &s.Kernels[0]
+	k.Name, k.Space, k.Importance[0].Name = evil, evil, evil
+	for i := range k.Trials {
+		x := &k.Trials[i]
+		x.Config, x.Settings[0], x.Settings[1].Value = evil, tuner.Setting{Name: evil, Value: fmt.Sprint(evil, i%3)}, fmt.Sprint(evil, i%2)
+		if x.Refused != "" {
+			x.Refused, x.Reason = evil, evil
+		}
+	}
+	var b bytes.Buffer
+	if err := Write(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(b.String(), heatScript, "", 1)
+	if text != diag.Visible(text) {
+		t.Error("the page has characters that cannot be shown")
+	}
+	for _, never := range []string{"<script>alert", "<img", "--><", evil} {
+		if strings.Contains(text, never) {
+			t.Errorf("the page has %q", never)
+		}
+	}
+	data := jsonScript.FindStringSubmatch(text)
+	var heat struct{ Names []string }
+	if data == nil {
+		t.Fatal("there are no data of a map")
+	}
+	if err := json.Unmarshal([]byte(data[1]), &heat); err != nil || !slices.Contains(heat.Names, strings.Replace(evil, "\u202e", "\ufffd", 1)) {
+		t.Errorf("%v: the map's names are %q", err, heat.Names)
 	}
 }

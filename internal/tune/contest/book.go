@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -291,8 +290,11 @@ func outcome(config string, t *replay.Trial) tuner.Outcome {
 	return o
 }
 
+// maxBook is how long a file of a contest may be.
+const maxBook = 1 << 30
+
 func readJSON(path string, into any) error {
-	text, err := os.ReadFile(path)
+	text, err := gridio.ReadSmall(path, maxBook)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,9 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 )
@@ -14,6 +14,8 @@ type collector struct {
 	rec        Recording
 	numbers    []map[string]uint16 // by parameter, the numbers of values by their text
 	byName     map[string]int
+	// Configurations with what no measurement gives.
+	absurdTimes, absurdCosts, below int
 }
 
 func newCollector(d *Definition) *collector {
@@ -69,6 +71,7 @@ func (c *collector) add(values []Value, t Trial) error {
 	if len(c.rec.Trials) == maxTrials {
 		return fmt.Errorf("more than %d configurations", maxTrials)
 	}
+	c.settle(&t)
 	t.Config = make([]uint16, len(values))
 	for i, v := range values {
 		n, err := c.value(i, v)
@@ -91,6 +94,7 @@ func (c *collector) recording() (*Recording, error) {
 	if len(r.Trials) == 0 {
 		return nil, errors.New("no configuration is recorded")
 	}
+	c.remark()
 	c.unite()
 	c.drop()
 	c.sort()
@@ -200,10 +204,58 @@ const second = 1e3
 
 // seconds returns what a field says in seconds, 0 if it says nothing.
 func seconds(ms *float64) float64 {
-	if ms == nil || !(*ms > 0) || math.IsInf(*ms, 0) {
+	if ms == nil {
 		return 0
 	}
 	return *ms / second
+}
+
+// longest is the longest time or cost of a configuration, in seconds, that can
+// have been measured: some four months.
+const longest = 1e7
+
+// settle refuses what no measurement gives. A budget that is made of such costs
+// would be senseless, and so would be a best time that is negative. A cost below
+// nothing is the rounding of a difference: it counts as nothing.
+func (c *collector) settle(t *Trial) {
+	below, absurd := false, false
+	for _, x := range []*float64{&t.Cost.Compile, &t.Cost.Runs, &t.Cost.Framework, &t.Cost.Search, &t.Cost.Validation} {
+		if *x >= 0 && *x <= longest {
+			continue
+		}
+		below, absurd = below || *x < 0, absurd || !(*x < 0)
+		*x = 0
+	}
+	if below {
+		c.below++
+	}
+	if absurd {
+		c.absurdCosts++
+		t.Failure = cmp.Or(t.Failure, "absurd cost")
+	}
+	if t.Failure == "" && !(t.Seconds > 0 && t.Seconds <= longest) {
+		c.absurdTimes++
+		t.Failure = "no time"
+	}
+	if t.Failure != "" {
+		t.Seconds = 0
+	}
+}
+
+// remark says what was settled.
+func (c *collector) remark() {
+	for _, n := range []struct {
+		times int
+		text  string
+	}{
+		{c.absurdTimes, "have times that cannot have been measured (none, negative, not finite or more than 10^7 s); they count as failed"},
+		{c.absurdCosts, "have costs that cannot have been measured (not finite or more than 10^7 s); they count as failed, and as if that had cost nothing"},
+		{c.below, "have negative costs, which count as nothing"},
+	} {
+		if n.times > 0 {
+			c.note("%d configurations %s", n.times, n.text)
+		}
+	}
 }
 
 // sum adds up single runs.

@@ -23,6 +23,13 @@ const (
 	maxPart   = 16 << 20 // bytes of one configuration, or of what else is between two
 )
 
+// maxText is how much text a recording has: enough for maxTrials of them.
+const maxText = 64 << 30
+
+func parts(in io.Reader) *gridio.Portions {
+	return gridio.NewPortions(in, "one configuration", maxPart, maxText)
+}
+
 // ReadFile reads a recording; d may be nil. Errors begin with the file's name.
 func ReadFile(path string, d *Definition) (*Recording, error) {
 	f, err := os.Open(path)
@@ -122,23 +129,6 @@ func peek(in *bufio.Reader) (byte, error) {
 			return b, in.UnreadByte()
 		}
 	}
-}
-
-// portion bounds how much is read between two calls of next.
-type portion struct {
-	r    io.Reader
-	left int
-}
-
-func (p *portion) next() { p.left = maxPart }
-
-func (p *portion) Read(b []byte) (int, error) {
-	if p.left <= 0 {
-		return 0, fmt.Errorf("one configuration takes more than %d MiB", maxPart>>20)
-	}
-	n, err := p.r.Read(b[:min(len(b), p.left)])
-	p.left -= n
-	return n, err
 }
 
 // plain replaces what Python writes for numbers that JSON has not (NaN,

@@ -14,8 +14,7 @@ import (
 // readCSV reads a table whose parameters are the columns before time_ms.
 // status is "ok" or why there is no time; the columns of costs end in _ms.
 func readCSV(in *bufio.Reader, c *collector) error {
-	part := &portion{r: in}
-	part.next()
+	part := parts(in)
 	r := csv.NewReader(part)
 	r.ReuseRecord = true
 	head, err := r.Read()
@@ -34,7 +33,7 @@ func readCSV(in *bufio.Reader, c *collector) error {
 	}
 	values := make([]Value, params)
 	for {
-		part.next()
+		part.Next()
 		row, err := r.Read()
 		if err == io.EOF {
 			return nil
@@ -68,7 +67,8 @@ func readCSV(in *bufio.Reader, c *collector) error {
 			t.Failure = row[i]
 		}
 		if t.Failure == "" {
-			if t.Seconds = number("time_ms"); t.Seconds == 0 {
+			t.Seconds = number("time_ms")
+			if row[params] == "" {
 				t.Failure = "no time"
 			}
 		}

@@ -8,17 +8,19 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
 // reader reads the two kinds of JSON.
 type reader struct {
 	dec  *json.Decoder
-	part *portion
+	part *gridio.Portions
 	c    *collector
 	// What a cache says before its configurations.
 	keys      []string
 	values    map[string][]Value
-	objective string
+	objective objective
 	found     bool // configurations
 	read      int
 }
@@ -27,9 +29,8 @@ type reader struct {
 var errStub = errors.New("the text breaks off")
 
 func readJSON(in *bufio.Reader, c *collector) error {
-	part := &portion{r: &plain{in: in}}
-	part.next()
-	r := &reader{dec: json.NewDecoder(part), part: part, c: c, objective: "time"}
+	part := parts(&plain{in: in})
+	r := &reader{dec: json.NewDecoder(part), part: part, c: c, objective: objective{name: "time"}}
 	r.dec.UseNumber()
 	err := r.top()
 	if err == nil {
@@ -51,7 +52,7 @@ func readJSON(in *bufio.Reader, c *collector) error {
 
 // end reads what follows, which is nothing; checksums come with it.
 func (r *reader) end() error {
-	r.part.next()
+	r.part.Next()
 	switch t, err := r.dec.Token(); {
 	case err == io.EOF:
 		return nil
@@ -71,7 +72,9 @@ func (r *reader) top() error {
 		case "device_name":
 			return r.value(&r.c.rec.Device)
 		case "objective":
-			return r.value(&r.objective)
+			return r.named()
+		case "objective_higher_is_better":
+			return r.directed()
 		case "tune_params_keys":
 			return r.value(&r.keys)
 		case "tune_params":
@@ -90,14 +93,14 @@ func (r *reader) top() error {
 
 // token reads one; a text that ends here is a stub.
 func (r *reader) token() (json.Token, error) {
-	r.part.next()
+	r.part.Next()
 	t, err := r.dec.Token()
 	return t, cut(err)
 }
 
 // value reads a whole value.
 func (r *reader) value(into any) error {
-	r.part.next()
+	r.part.Next()
 	return cut(r.dec.Decode(into))
 }
 
@@ -169,6 +172,13 @@ func (r *reader) cache() error {
 			return err
 		}
 	}
+	rate, err := r.objective.rate()
+	if err != nil {
+		return err
+	}
+	if rate {
+		r.c.reciprocal(r.objective.name)
+	}
 	return r.object(func(name string) error {
 		var fields map[string]any
 		if err := r.value(&fields); err != nil {
@@ -197,28 +207,31 @@ func (r *reader) cache() error {
 			runs = field(fields, "benchmark_time")
 		}
 		t.Cost.Runs = runs
-		judge(&t, fields[r.objective])
+		judge(&t, fields[r.objective.name], rate)
 		r.read++
 		return r.c.add(values, t)
 	})
 }
 
 // judge takes a measured value, or the word that stands in its place.
-func judge(t *Trial, x any) {
+// Of a rate, the reciprocal is taken.
+func judge(t *Trial, x any, rate bool) {
 	switch x := x.(type) {
 	case string:
 		t.Failure = x
 	case json.Number:
 		f, err := x.Float64()
-		if err != nil || !(f > 0) || f >= notTimed {
+		switch {
+		case err != nil:
+			f = math.Inf(1)
+		case f >= notTimed:
 			t.Failure = "no time"
 			return
+		case rate && f != 0:
+			f = second / f
 		}
 		t.Seconds = f / second
 	default:
-		t.Failure = "no time"
-	}
-	if t.Failure == "" && t.Seconds == 0 {
 		t.Failure = "no time"
 	}
 }
@@ -230,8 +243,8 @@ func field(fields map[string]any, name string) float64 {
 		return 0
 	}
 	f, err := n.Float64()
-	if err != nil {
-		return 0
+	if err != nil { // it is beyond all numbers
+		f = math.Inf(1)
 	}
 	return seconds(&f)
 }
@@ -246,7 +259,11 @@ func runTimes(x any) (float64, bool) {
 	total := 0.0
 	for _, x := range l {
 		if n, ok := x.(json.Number); ok {
-			if f, err := n.Float64(); err == nil && f > 0 && !math.IsInf(f, 0) {
+			switch f, err := n.Float64(); {
+			case err != nil:
+			case f < 0:
+				return f, true
+			default:
 				total += f / second
 			}
 		}
@@ -286,7 +303,7 @@ func (r *reader) results() error {
 		return err
 	}
 	for {
-		r.part.next()
+		r.part.Next()
 		if !r.dec.More() {
 			_, err := r.token()
 			return err
@@ -327,28 +344,37 @@ func (r *reader) result(x *result) error {
 	case x.Correctness != nil && *x.Correctness == 0:
 		t.Failure = "correctness"
 	default:
-		if err := objective(x, &t); err != nil {
+		if err := r.measured(x, &t); err != nil {
 			return err
 		}
 	}
 	return r.c.add(values, t)
 }
 
-// objective takes the measurement that was tuned for, or the one called time.
-func objective(x *result, t *Trial) error {
+// measured takes the measurement that was tuned for, or the one called time.
+func (r *reader) measured(x *result, t *Trial) error {
 	name := "time"
 	if len(x.Objectives) > 0 {
 		name = x.Objectives[0]
+	}
+	rate, err := objective{name: name}.rate()
+	if err != nil {
+		return err
 	}
 	for _, m := range x.Measurements {
 		if m.Name != name {
 			continue
 		}
+		if rate {
+			r.c.reciprocal(name)
+			judge(t, m.Value, rate)
+			return nil
+		}
 		unit, ok := units[m.Unit]
 		if !ok {
 			return fmt.Errorf("%s is in %q; a time in s, ms, us or ns is expected", name, m.Unit)
 		}
-		judge(t, m.Value)
+		judge(t, m.Value, false)
 		t.Seconds *= unit * second
 		return nil
 	}

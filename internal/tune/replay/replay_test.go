@@ -2,11 +2,14 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -252,6 +255,54 @@ func TestSearch(t *testing.T) {
 	}
 	if _, err := Search(space, stranger, 1, 100, nil); err == nil || !strings.Contains(err.Error(), "which is not in the space") {
 		t.Errorf("%v", err)
+	}
+}
+
+// cancelling ends the context after so many trials.
+type cancelling struct {
+	scripted
+	after  int
+	cancel func()
+}
+
+func (s *cancelling) Tell(t search.Trial) {
+	s.scripted.Tell(t)
+	if len(s.told) == s.after {
+		s.cancel()
+	}
+}
+
+// A search stops at the trial during which it is interrupted, and no other is
+// begun.
+func TestInterruptedSearch(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	space := NewSpace(flat(5, 4, 3, 2, 1))
+	var mutex sync.Mutex
+	made, told := 0, 0
+	var list []*cancelling
+	make := func(p search.Problem) (search.Strategy, error) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if p.Ended() != (ctx.Err() != nil) {
+			t.Error("a strategy is not told that nobody waits")
+		}
+		made++
+		s := &cancelling{scripted{space: space, order: []int{0, 1, 2, 3, 4}}, 2, cancel}
+		list = append(list, s)
+		return s, nil
+	}
+	runs := slices.Repeat([]Run{{}}, 500)
+	if err := searchAll(ctx, space, make, runs, 1e9, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v", err)
+	}
+	for _, s := range list {
+		told += len(s.told)
+		if len(s.told) > 2 {
+			t.Errorf("%d trials after the interruption", len(s.told)-2)
+		}
+	}
+	if workers := runtime.GOMAXPROCS(0); made > workers || told > 2*workers {
+		t.Errorf("%d searches and %d trials by %d workers", made, told, workers)
 	}
 }
 

@@ -41,6 +41,11 @@ const maxRepeats = 1000
 // what it took when it was recorded; one that was tried before takes nothing. The
 // strategy's own time passes as clock tells, not at all if that is nil.
 func Search(s *Space, make Maker, seed uint64, budget float64, clock Clock) (Run, error) {
+	return searchUntil(context.Background(), s, make, seed, budget, clock)
+}
+
+// searchUntil is Search, which fails once ctx has ended.
+func searchUntil(ctx context.Context, s *Space, make Maker, seed uint64, budget float64, clock Clock) (Run, error) {
 	if clock == nil {
 		clock = func() time.Duration { return 0 }
 	}
@@ -53,13 +58,16 @@ func Search(s *Space, make Maker, seed uint64, budget float64, clock Clock) (Run
 		run.Own += d
 		now += d
 	}
-	strategy, err := make(search.Problem{Space: s, Seed: seed})
+	strategy, err := make(search.Problem{Space: s, Seed: seed, Ended: func() bool { return ctx.Err() != nil }})
 	own()
 	if err != nil {
 		return run, err
 	}
 	tried := map[int]bool{}
 	for repeats := 0; now < budget && repeats < maxRepeats; {
+		if err := ctx.Err(); err != nil {
+			return run, err
+		}
 		began = clock()
 		asked := strategy.Ask(1)
 		own()
@@ -114,7 +122,7 @@ func searchAll(ctx context.Context, s *Space, make Maker, runs []Run, budget flo
 					return
 				}
 				if errs[w] = ctx.Err(); errs[w] == nil {
-					runs[i], errs[w] = Search(s, make, uint64(i)+1, budget, own)
+					runs[i], errs[w] = searchUntil(ctx, s, make, uint64(i)+1, budget, own)
 				}
 			}
 		})

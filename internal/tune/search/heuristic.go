@@ -81,7 +81,19 @@ type heuristic struct {
 	pull    func() (Point, bool)
 	pending map[string]bool // of the step
 	found   int             // points that were yielded
-	misses  int             // combinations since then that made none
+	misses  int             // combinations of a step since then that made none
+	idle    int             // combinations and statements of all steps since then
+}
+
+// maxIdle is how many combinations and statements in a row a file goes through
+// without a new point. Then it has no more to say: a hundred thousand steps could
+// look at maxMisses combinations each.
+const maxIdle = 1_000_000
+
+// over reports whether there is no use in going on, and counts what was done.
+func (h *heuristic) over() bool {
+	h.idle++
+	return h.idle > maxIdle || h.Ended != nil && h.Ended()
 }
 
 func (h *heuristic) fill(n int) {
@@ -115,7 +127,7 @@ func (h *heuristic) ahead(n int) []Point {
 
 // run carries out the file.
 func (h *heuristic) run(yield func(Point) bool) {
-	if h.empty || !h.block(h.program.body, nil, yield) || h.found > 0 {
+	if h.empty || !h.block(h.program.body, nil, yield) && h.idle <= maxIdle || h.found > 0 {
 		return
 	}
 	// A file that fits nothing here should not end a search with nothing.
@@ -129,7 +141,7 @@ type fixed = change
 
 func (h *heuristic) block(list []statement, scope []fixed, yield func(Point) bool) bool {
 	for _, s := range list {
-		if !s.run(h, scope, yield) {
+		if h.over() || !s.run(h, scope, yield) {
 			return false
 		}
 	}

@@ -109,21 +109,26 @@ func (c *checker) matching(pattern string) []int {
 }
 
 // glob reports whether a text fits a pattern in which * is any run of characters.
+// Each part of the pattern between two stars is at the first place that is left,
+// as no other could leave more for the parts behind it.
 func glob(pattern, text string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
-	if !star {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
 		return pattern == text
 	}
-	if !strings.HasPrefix(text, first) {
+	first, last := parts[0], parts[len(parts)-1]
+	if len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
 		return false
 	}
-	text = text[len(first):]
-	for i := 0; i <= len(text); i++ {
-		if glob(rest, text[i:]) {
-			return true
+	text = text[len(first) : len(text)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		i := strings.Index(text, part)
+		if i < 0 {
+			return false
 		}
+		text = text[i+len(part):]
 	}
-	return false
+	return true
 }
 
 // rest is the target that stands for all parameters that a file does not name.

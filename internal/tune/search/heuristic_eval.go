@@ -54,9 +54,17 @@ func (c *checker) number(e spec.Expr) formula {
 		}
 		x, y := c.number(e.X), c.number(e.Y)
 		do := operations[e.Op]
-		return formula{eval: func(sc *scene) float64 { return do(x.eval(sc), y.eval(sc)) }, uses: slices.Concat(x.uses, y.uses), known: x.known && y.known}
+		return formula{eval: func(sc *scene) float64 { return do(x.eval(sc), y.eval(sc)) }, uses: union(x.uses, y.uses), known: x.known && y.known}
 	}
 	return constant(1)
+}
+
+// union returns the coordinates of both, each once: long formulas name the same
+// few again and again.
+func union(x, y []int) []int {
+	all := slices.Concat(x, y)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func truth(b bool) float64 {
@@ -187,7 +195,7 @@ func (c *checker) call(e *spec.Call) formula {
 		for _, a := range e.Args {
 			x := c.number(a)
 			each = append(each, x)
-			f.uses = append(f.uses, x.uses...)
+			f.uses = union(f.uses, x.uses)
 			f.known = f.known && x.known
 		}
 		f.eval = func(sc *scene) float64 {

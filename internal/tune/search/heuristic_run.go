@@ -51,6 +51,9 @@ func (s *eachStatement) run(h *heuristic, scope []fixed, yield func(Point) bool)
 	}
 	var ways []way
 	for v := range h.memory.params[s.at].Values {
+		if h.over() {
+			return false
+		}
 		base, ok := h.base(append(slices.Clone(scope), fixed{s.at, v}))
 		if !ok {
 			continue
@@ -118,6 +121,9 @@ func (s *stepStatement) combine(h *heuristic, base Point, sc *scene, n int, set 
 		if h.misses++; h.misses > maxMisses {
 			return true
 		}
+		if h.over() {
+			return false
+		}
 		sc.point[at] = v
 		if slices.ContainsFunc(s.early[n], func(f formula) bool { return f.eval(sc) == 0 }) {
 			continue
@@ -145,6 +151,6 @@ func (s *stepStatement) try(h *heuristic, base Point, set []change, yield func(P
 	}
 	h.pending[p.Key()] = true
 	h.found++
-	h.misses = 0
+	h.misses, h.idle = 0, 0
 	return yield(p)
 }

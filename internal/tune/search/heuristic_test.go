@@ -6,9 +6,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -488,5 +491,56 @@ func TestConditionThatNothingMeets(t *testing.T) {
 	}
 	if got := s.Ask(5); len(got) != 1 { // the start
 		t.Errorf("%d points", len(got))
+	}
+}
+
+// A pattern fits what the regular expression with .* for each star fits.
+func TestGlob(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := rapid.StringMatching(`[ab*]{0,8}`).Draw(t, "pattern")
+		text := rapid.StringMatching(`[ab]{0,8}`).Draw(t, "text")
+		want := regexp.MustCompile("^" + strings.ReplaceAll(pattern, "*", ".*") + "$").MatchString(text)
+		if got := glob(pattern, text); got != want {
+			t.Fatalf("glob(%q, %q) = %t, want %t", pattern, text, got, want)
+		}
+	})
+	// Trying all places for all stars would take longer than anybody lives.
+	if glob(strings.Repeat("*", 100)+"x", strings.Repeat("a", 100)) || glob(strings.Repeat("a*", 100)+"x", strings.Repeat("a", 1000)) {
+		t.Error("a text without x fits *x")
+	}
+}
+
+// Steps without end that bring nothing new do not keep a search, and a search
+// that has ended does not wait for the combinations of a step.
+func TestHeuristicEnds(t *testing.T) {
+	endless := strings.Repeat(`"*" = all where p10 == 3;`+"\n", 50_000)
+	for _, last := range []int{0, 1, 10, 5000} { // 0: nobody ends the search
+		asked := 0
+		ended := func() bool {
+			asked++
+			return last > 0 && asked >= last
+		}
+		s, err := NewHeuristic("f", endless, "", Problem{Space: hugeSpace(), Ended: ended})
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := 0
+		for ps := s.Ask(1); len(ps) > 0; ps = s.Ask(1) {
+			points++
+			s.Tell(Trial{Point: ps[0], Seconds: 1})
+		}
+		switch {
+		case last == 0 && (asked != maxIdle || points != 1):
+			t.Errorf("%d points after %d combinations and statements, want 1 after %d", points, asked, maxIdle)
+		case last > 0 && (asked != last || points != 0):
+			t.Errorf("%d points; the search ended at %d, the strategy at %d", points, last, asked)
+		}
+	}
+}
+
+// A long formula names the same few coordinates again and again.
+func TestUnion(t *testing.T) {
+	if got := union([]int{3, 1}, []int{2, 3, 1}); !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("%v", got)
 	}
 }

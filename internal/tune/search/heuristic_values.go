@@ -75,7 +75,7 @@ func (c *checker) listed(v *spec.List, at int, several bool) (choices, []int, bo
 			}
 		}
 		each = append(each, f)
-		uses = append(uses, f.uses...)
+		uses = union(uses, f.uses)
 	}
 	return func(sc *scene, at int) []int {
 		list := slices.Clone(words)

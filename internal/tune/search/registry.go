@@ -3,10 +3,10 @@ package search
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/search/spec"
 )
 
@@ -79,11 +79,14 @@ func Check(name string) error {
 	return err
 }
 
+// maxSpecification is how long a specification file may be.
+const maxSpecification = 1 << 20
+
 // find returns the strategy that a name means, and its argument.
 func find(name string) (e entry, arg string, err error) {
 	name, arg, given := strings.Cut(name, ":")
 	if strings.HasSuffix(name, ".spec") {
-		text, err := os.ReadFile(name)
+		text, err := gridio.ReadSmall(name, maxSpecification)
 		if err != nil {
 			return e, "", err
 		}

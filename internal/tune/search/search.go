@@ -125,4 +125,7 @@ type Problem struct {
 	// Sizes are the extents of the grid by axis name (x the inner one), for
 	// strategies that are written as formulas of them.
 	Sizes map[string]int64
+	// Ended reports whether nobody waits for points any more. Strategies that go
+	// through much to find one ask it meanwhile. Nil if somebody always waits.
+	Ended func() bool
 }

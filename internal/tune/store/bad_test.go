@@ -2,9 +2,11 @@ package store
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -511,6 +513,31 @@ func TestMigrate(t *testing.T) {
 	for name, want := range map[string]string{"0002_x.sql": "migrations/0002_x.sql: the number should be 0001", "x.sql": "migrations/x.sql: the number should be 0001"} {
 		if _, err := migrations(fstest.MapFS{"migrations/" + name: {}}); err == nil || err.Error() != want {
 			t.Error(err)
+		}
+	}
+}
+
+// A little gzip unpacks to any amount of text. What has to be held whole has a
+// limit, whatever part of a file it is in.
+func TestBombs(t *testing.T) {
+	const huge = maxPart + 1<<20
+	long := strings.Repeat("x", huge)
+	for name, text := range map[string]string{
+		"passed over": `{"else": [` + strings.Repeat("1,", huge/2) + `1]}`,
+		"a trial":     `{"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1}, "2": {"a": "` + long + `"}}}`,
+		"a line":      `{"gridloom":"results","version":1}` + "\n" + `{"session":{"id":"` + long + `"}}`,
+	} {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		io.WriteString(z, text)
+		z.Close()
+		s := fresh(t)
+		_, err := s.Import(context.Background(), &packed, Source{Program: "p", Device: "d"})
+		if bad := (*BadFile)(nil); !errors.As(err, &bad) || !strings.HasSuffix(bad.Text, "takes more than 16 MiB") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := len(lines(t, s)); n > 100 {
+			t.Errorf("%s: %d bytes are in the store", name, n)
 		}
 	}
 }

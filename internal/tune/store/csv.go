@@ -80,8 +80,26 @@ var columns = []column{
 	{"other_s", func(r *Record) string { return float(r.Other.Seconds()) }},
 }
 
+// harmless returns the text of a cell with an apostrophe before what spreadsheets
+// would take for a formula, and run: names of programs and devices come from
+// outside. After a sign, as in -O3, only what calls something is one.
+func harmless(cell string) string {
+	if cell == "" {
+		return cell
+	}
+	switch cell[0] {
+	case '=', '@', '\t', '\r', '\n':
+		return "'" + cell
+	case '+', '-':
+		if strings.ContainsAny(cell, "(|!") {
+			return "'" + cell
+		}
+	}
+	return cell
+}
+
 // ExportCSV writes the trials of a filter as a table with a line of names. What
-// is not known is empty.
+// is not known is empty. A text that looks like a formula gets an apostrophe.
 func (s *Store) ExportCSV(ctx context.Context, w io.Writer, f Filter) error {
 	out := csv.NewWriter(w)
 	var row []string
@@ -96,7 +114,7 @@ func (s *Store) ExportCSV(ctx context.Context, w io.Writer, f Filter) error {
 			return err
 		}
 		for i, c := range columns {
-			row[i] = c.value(&r)
+			row[i] = harmless(c.value(&r))
 		}
 		if err := out.Write(row); err != nil {
 			return err

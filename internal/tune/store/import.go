@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
 // Source says what a file of results does not: T4 names neither.
@@ -76,7 +78,14 @@ type importer struct {
 	from     Source
 	count    Imported
 	content  hash.Hash // of a file that names no sessions
+	parts    *gridio.Portions
 }
+
+// Bounds of what is imported: large files are legal, but none is held whole.
+const (
+	maxPart = 16 << 20 // bytes of a trial or a session, or of what else is between two
+	maxText = 16 << 30
+)
 
 func (m *importer) file(r io.Reader) error {
 	in := bufio.NewReaderSize(r, 1<<16)
@@ -87,15 +96,16 @@ func (m *importer) file(r io.Reader) error {
 		}
 		in = bufio.NewReaderSize(plain, 1<<16)
 	}
+	m.parts = gridio.NewPortions(in, "one part of it", maxPart, maxText)
 	start, err := in.Peek(64)
 	if len(start) == 0 && err != nil && err != io.EOF {
 		return badFile("", "%v", err)
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(start, " \t\r\n"), []byte(`{"gridloom":"results"`)) {
-		return m.lines(in)
+		return m.lines(m.parts)
 	}
 	m.content = sha256.New()
-	return m.object(json.NewDecoder(io.TeeReader(in, m.content)))
+	return m.object(json.NewDecoder(io.TeeReader(m.parts, m.content)))
 }
 
 // lines reads what ExportLines writes.
@@ -106,6 +116,7 @@ func (m *importer) lines(in io.Reader) error {
 			return err
 		}
 		var l line
+		m.parts.Next()
 		err := dec.Decode(&l)
 		if err == io.EOF {
 			return nil
@@ -200,6 +211,7 @@ func (m *importer) object(dec *json.Decoder) error {
 	var c cache
 	found := false
 	for dec.More() {
+		m.parts.Next()
 		key, err := dec.Token()
 		if err != nil {
 			return badFile("", "%v", err)
@@ -265,6 +277,7 @@ func (m *importer) elements(dec *json.Decoder, open json.Delim, f func() error) 
 		if err := m.ctx.Err(); err != nil {
 			return err
 		}
+		m.parts.Next()
 		if err := f(); err != nil {
 			return err
 		}
@@ -385,7 +398,8 @@ func (t *Trial) measurement(e measurement, objectives []string) (err error) {
 	case "note":
 		t.Note = text
 	default:
-		if t.Median == 0 && len(objectives) > 0 && e.Name == objectives[0] {
+		// Without a unit only what is called so is a time, in milliseconds.
+		if t.Median == 0 && len(objectives) > 0 && e.Name == objectives[0] && (e.Unit != "" || e.Name == "time") {
 			t.Median = seconds
 		}
 	}

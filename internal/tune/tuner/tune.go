@@ -235,6 +235,7 @@ func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, err
 	var err error
 	k.strategy, err = search.New(t.strategyName(), search.Problem{
 		Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(), Estimate: k.estimates(), Good: k.good(),
+		Ended: func() bool { return k.mind != nil && k.mind.ended.Load() },
 	})
 	return k, err
 }
