@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -167,7 +168,7 @@ func (g *graph) widen() {
 		}
 		n.pitch = max(n.pitch, 14)
 		if in > 1 {
-			n.w = max(n.w, min(n.pitch, 30)*float64(in-1)+16)
+			n.w = max(n.w, n.pitch*float64(in-1)+16)
 		}
 		n.w = max(n.w, 8*float64(out))
 	}
@@ -180,9 +181,41 @@ func box(label, note, title, class string) *node {
 	return &node{label: label, note: note, title: title, class: class, w: max(48, w+18)}
 }
 
-// reachText prints how far offsets reach: "±1" if it is the same on every axis
-// of the program, else "k±1 i+2 j-1..+2"; nothing for the cell itself.
+// reachText prints how far offsets reach along the axes: "±1" if it is the same
+// on every axis of the program, else "k±1 i+2 j-1..+2"; nothing for the cell
+// itself. Diagonal offsets are told apart: up to two are spelt out, as in
+// "(j-1 i+1) (j+1 i-1)", and more make a box, "box ±1".
 func reachText(axes []string, offsets [][]int64) string {
+	var away [][]int64
+	diagonal := false
+	for _, v := range offsets {
+		moved := 0
+		for _, o := range v {
+			if o != 0 {
+				moved++
+			}
+		}
+		diagonal = diagonal || moved > 1
+		if moved > 0 && !slices.ContainsFunc(away, func(w []int64) bool { return slices.Equal(v, w) }) {
+			away = append(away, v)
+		}
+	}
+	switch {
+	case diagonal && len(away) <= 2:
+		var all []string
+		for _, v := range away {
+			all = append(all, "("+spanText(axes, [][]int64{v}, false)+")")
+		}
+		return strings.Join(all, " ")
+	case diagonal:
+		return "box " + spanText(axes, offsets, true)
+	}
+	return spanText(axes, offsets, true)
+}
+
+// spanText prints the least and the greatest offset on each axis. If that is the
+// same on all axes of the program and may be merged, it is printed once.
+func spanText(axes []string, offsets [][]int64, merge bool) string {
 	var names, spans []string
 	for axis, name := range axes {
 		lo, hi := int64(0), int64(0)
@@ -206,7 +239,7 @@ func reachText(axes []string, offsets [][]int64) string {
 		}
 		names = append(names, name)
 	}
-	same := len(names) == len(axes)
+	same := merge && len(names) == len(axes)
 	for _, s := range spans {
 		same = same && s == spans[0]
 	}

@@ -23,15 +23,41 @@ func TestReachText(t *testing.T) {
 	}{
 		{nil, ""},
 		{[][]int64{{0, 0}}, ""},
-		{[][]int64{{-1, 0}, {1, 1}, {0, -1}}, "±1"},
+		{[][]int64{{-1, 0}, {1, 1}, {0, -1}}, "box ±1"},
+		{[][]int64{{-1, 0}, {1, 0}, {0, 1}, {0, -1}}, "±1"},
+		{[][]int64{{-1, 0}, {0, 2}}, "j-1 i+2"},
+		{[][]int64{{-1, 1}, {0, 0}, {1, -1}}, "(j-1 i+1) (j+1 i-1)"},
+		{[][]int64{{1, 1}}, "(j+1 i+1)"},
+		{[][]int64{{1, 1}, {0, -1}}, "(j+1 i+1) (i-1)"},
 		{[][]int64{{-1, 0}, {1, 0}}, "j±1"},
-		{[][]int64{{0, 0}, {1, -2}}, "j+1 i-2"},
-		{[][]int64{{2, 1}}, "j+2 i+1"},
-		{[][]int64{{-1, 3}, {2, 3}}, "j-1..+2 i+3"},
+		{[][]int64{{0, 0}, {1, -2}}, "(j+1 i-2)"},
+		{[][]int64{{2, 1}}, "(j+2 i+1)"},
+		{[][]int64{{-1, 3}, {2, 3}}, "(j-1 i+3) (j+2 i+3)"},
 		{[][]int64{{1, 0}, {0, 1}}, "+1"},
 	} {
 		if got := reachText([]string{"j", "i"}, c.offsets); got != c.want {
 			t.Errorf("%v: %q, want %q", c.offsets, got, c.want)
+		}
+	}
+}
+
+// Labels of reads that lead to one statement do not lie on each other.
+func TestLabelsKeepApart(t *testing.T) {
+	g := &graph{}
+	to := g.add(box("o", "9 flops", "", "output"))
+	for n := range 9 {
+		from := g.add(box(string(rune('a'+n)), "double j i", "", "input"))
+		g.link(from, to, reachText([]string{"j", "i"}, [][]int64{{-1, int64(n + 1)}, {2, -3}}), false)
+	}
+	g.nodes = append(g.nodes[1:], to)
+	g.widen()
+	g.layout()
+	for _, e := range g.edges {
+		for _, f := range g.edges {
+			apart := max(e.end-f.end, f.end-e.end)
+			if e != f && e.turn%2 == f.turn%2 && apart < (labelWidth(e.label)+labelWidth(f.label))/2 {
+				t.Errorf("%q and %q are %.0f apart", e.label, f.label, apart)
+			}
 		}
 	}
 }

@@ -183,6 +183,15 @@ func TestWeights(t *testing.T) {
 	}
 }
 
+// An update of a grid loads and stores it, which Rawat's I/O arrays count once.
+func TestUpdatedGridsCountTwice(t *testing.T) {
+	p := irStage(t, "", "(set a (add (load a k j i) (load b k j i)))")
+	got := Analyze(p, nil).Stages[0]
+	if got.Traffic.Compulsory != 24 || got.Intensity.Compulsory != 1.0/24 {
+		t.Errorf("%v bytes, %v flops a byte", got.Traffic.Compulsory, got.Intensity.Compulsory)
+	}
+}
+
 // TestMaterialisedTraffic: a temp that lives in an array is stored by its own
 // group and loaded by the others.
 func TestMaterialisedTraffic(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 type Traffic struct {
 	// Compulsory has every grid of the stage that is read from outside loaded
 	// once and every grid that is written stored once, however often the stage
-	// touches them; local grids stay on chip (Rawat, Table I: I/O arrays).
+	// touches them; local grids stay on chip. A grid that is updated counts
+	// twice, and once among the I/O arrays of Rawat, Table I.
 	Compulsory float64 `json:"compulsory"`
 	// ByGroup does the same for every group of Fusion by itself, local grids and
 	// materialised temps included: what loops run one after the other move if
@@ -28,8 +29,8 @@ func (t Traffic) times(w float64) Traffic {
 	return Traffic{w * t.Compulsory, w * t.ByGroup, w * t.AsWritten}
 }
 
-// Intensity is flops per byte: arithmetic intensity with the bytes of Traffic
-// (Rawat, section IV: theoretical operational intensity).
+// Intensity is flops per byte: arithmetic intensity with the bytes of Traffic.
+// Rawat's theoretical intensity (Table III) counts each I/O array once.
 type Intensity struct {
 	Compulsory float64 `json:"compulsory"`
 	ByGroup    float64 `json:"by_group"`
