@@ -8,7 +8,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 type emitCmd struct {
@@ -16,7 +15,7 @@ type emitCmd struct {
 	Target string   `default:"c" enum:"c,cuda,opencl" help:"What the kernels are written in: c for processors, cuda or opencl for GPUs. Default: c." placeholder:"LANGUAGE"`
 	Out    string   `help:"Folder for the files; without it the kernels alone go to standard output." placeholder:"DIR"`
 	Set    []string `help:"Give a coefficient its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
-	Plan   string   `help:"Settings for the kernels, such as threads=2 or block=0x64x0." placeholder:"PLAN"`
+	Plan   string   `help:"Settings for the kernels, such as threads=2 or block=0x64x0; @FILE reads them from a file." placeholder:"PLAN"`
 	FP     string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract lets a multiplication and an addition fuse, fast reorders too. Default: contract." placeholder:"MODE"`
 }
 
@@ -40,9 +39,9 @@ func (c *emitCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	plan, err := schedule.ParsePlan(c.Plan)
+	plan, err := readPlan(c.Plan)
 	if err != nil {
-		return misuse("--plan", err)
+		return err
 	}
 	b, err := c.coefficients(a, src, p)
 	if err != nil {

@@ -65,6 +65,9 @@ func (f *targetFlags) target() (target, error) {
 // readPlan reads a plan's text, or the file that it names.
 func readPlan(text string) (schedule.Plan, error) {
 	if path, ok := strings.CutPrefix(text, "@"); ok {
+		if path == "" {
+			return schedule.Plan{}, usage("--plan @: no file is named: write --plan @FILE, or the plan itself")
+		}
 		contents, err := gridio.ReadSmall(path, maxSmall)
 		if err != nil {
 			return schedule.Plan{}, gridio.Named(path, err)

@@ -124,7 +124,10 @@ func (n *nest) unrolled(s schedule.Space, axis int, factor int64) (schedule.Spac
 		return less, nil
 	}
 	var would []string
-	for other := int64(1); other <= 1024; other *= 2 {
+	for other := int64(1); other <= 1024; other++ {
+		if other > 8 && other&(other-1) != 0 {
+			continue // beyond a few, powers of two alone
+		}
 		if other != factor && len(n.withCells(s, axis, other).Families) > 0 {
 			would = append(would, fmt.Sprint(other))
 		}

@@ -2,6 +2,7 @@ package lower_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/gen"
@@ -61,5 +62,49 @@ func TestAnyIntegers(t *testing.T) {
 	}
 	if ran < 15 || odd < ran/4 {
 		t.Errorf("%d ran, %d of them with values that are no powers of two", ran, odd)
+	}
+}
+
+// Threads may have three cells on an axis, where a source or a plan says so.
+func TestOddUnrolling(t *testing.T) {
+	text := hinted("#pragma stream k unroll j=3", "")
+	_, k, warnings := choice(t, text, lower.Options{AnyIntegers: true})
+	if warnings != "" {
+		t.Error(warnings)
+	}
+	rng := rand.New(rand.NewPCG(3, 3))
+	for _, c := range k.Space.Sample(rng, 200) {
+		if rows, repeat := c.Ints("rows"), c.Ints("repeat"); rows[0]*repeat[0] != 3 {
+			t.Errorf("%s has not three rows a thread", c)
+		}
+	}
+	if _, _, warnings := choice(t, text, lower.Options{}); !strings.Contains(warnings, "unroll j=3 is not followed: threads can have 1, 2, 4, 8, ") {
+		t.Errorf("without any integers: %q", warnings)
+	}
+	p := load(t, "hinted", hinted("", ""))
+	b := bind(t, p, "")
+	want, err := expect(b, interp.NoBounds, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"family=stream,stream=k,block=4x32,rows=3,vec=2,chunk=8",
+		"family=stream,stream=k,block=4x32,rows=1,vec=1,planes=3,chunk=9,rotate=yes",
+		"family=stream,stream=j,block=2x32,rows=3,planes=3,chunk=0,repeat=1x3,vec=1,shared=2",
+		"family=tile,block=1x4x32,rows=3x1,repeat=1x3x1,vec=2,shared=1",
+		"family=tile,block=1x4x32,rows=1x5,vec=1,repeat=1x1x3",
+	} {
+		m, err := lowered(p, lower.Options{Target: lower.GPU, Strict: true, Bound: b, Sized: true, AnyIntegers: true, Plan: plan(t, text)})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		got, err := want.simulate(m, b)
+		if err == nil {
+			err = want.compare(b.Program, got)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

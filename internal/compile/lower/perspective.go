@@ -12,9 +12,10 @@ import (
 // A block's threads can be as many as the cells that it computes (output
 // perspective), which copy the halos around them together, or as many as those
 // that it reads (input perspective), of which each copies its own and those at
-// the rim compute nothing; or either on some of the axes (mixed; Rawat et al.
-// 2019, section III-B3). Threads at the rim do as their neighbours inside do,
-// but store nothing: so there is no branch around what a block computes.
+// the rim compute nothing; or the latter on the inner axis alone, so that no row of
+// threads idles (inner; Rawat et al. 2019, section III-B3, call it mixed), or on all
+// axes but that one, so that rows of threads stay whole (outer). Threads at the rim
+// do as their neighbours inside do, but store nothing: so there is no branch around what a block computes.
 
 // computing is the number of threads that compute cells of their own.
 func (s share) computing() int64 { return s.threads - 2*s.margin }
@@ -22,7 +23,7 @@ func (s share) computing() int64 { return s.threads - 2*s.margin }
 // addMargins makes the outermost of a block's threads on some axes those of its halo.
 func (n *nest) addMargins(t *tiling) {
 	for _, axis := range n.axes {
-		if axis == t.stream || axis == n.inner() && t.perspective != "input" {
+		if axis == t.stream || !haloed(t.perspective, axis == n.inner()) {
 			continue
 		}
 		s := t.along[axis]
@@ -32,6 +33,21 @@ func (n *nest) addMargins(t *tiling) {
 		s.margin = marginOf(n.reach(axis), s.blocked)
 		t.along[axis] = s
 	}
+}
+
+// haloed reports whether blocks have threads for the halo on the inner axis, or
+// on others.
+func haloed(perspective string, inner bool) bool {
+	return perspective == "input" || inner && perspective == "inner" || !inner && perspective == "outer"
+}
+
+// renamed gives the settings of older plans the names of today: what was called
+// mixed is the paper's reversed.
+func renamed(c schedule.Config) schedule.Config {
+	if v, ok := c.Get("perspective"); ok && v.Equal(schedule.Word("mixed")) {
+		return c.With("perspective", schedule.Word("outer"))
+	}
+	return c
 }
 
 // marginOf is how many threads it takes to load a halo.
@@ -171,8 +187,12 @@ func (n *nest) offerPerspectives(s *schedule.Space) {
 		if inner {
 			words = append(words, "input")
 		}
-		if outer && f.Param("rows") != nil {
-			words = append(words, "mixed")
+		rows := f.Param("rows") != nil
+		if inner && rows {
+			words = append(words, "inner")
+		}
+		if outer && rows {
+			words = append(words, "outer")
 		}
 		if at < 0 || len(words) == 1 {
 			continue
@@ -183,7 +203,7 @@ func (n *nest) offerPerspectives(s *schedule.Space) {
 			when = append(when, schedule.When("fetch", schedule.Word("async")))
 		}
 		f.Params = slices.Insert(f.Params, at+1, schedule.Param{
-			Name: "perspective", Doc: "threads of a block for what it computes, for what it reads, or for the latter on all axes but the inner one",
+			Name: "perspective", Doc: "threads of a block for what it computes (output), for what it reads (input), or for the latter on the inner axis alone (inner; the paper's mixed), or on all others (outer)",
 			Source: "Rawat et al. 2019, section III-B3", Values: schedule.Words(words...), Default: schedule.Word("output"), When: when,
 		})
 		f.Constraints = append(f.Constraints, n.perspectiveConstraints(f)...)
@@ -201,7 +221,7 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 			Params: []string{"perspective", "block", "vec"},
 			Holds: func(c schedule.Config) bool {
 				b := c.Ints("block")
-				return c.Word("perspective") != "input" || fits(inner, b[len(b)-1], c.Int("vec"))
+				return !haloed(c.Word("perspective"), true) || fits(inner, b[len(b)-1], c.Int("vec"))
 			},
 		},
 		{
@@ -209,19 +229,14 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 			Params: []string{"perspective", "repeat"},
 			Holds: func(c schedule.Config) bool {
 				k := c.Ints("repeat")
-				switch c.Word("perspective") {
-				case "mixed":
-					k = k[:len(k)-1]
-				case "output":
-					return true
-				}
-				return product(k) == 1
+				word, last := c.Word("perspective"), len(k)-1
+				return (!haloed(word, true) || k[last] == 1) && (!haloed(word, false) || product(k[:last]) == 1)
 			},
 		},
 		{
 			Name: "lanes of the halo", Doc: "they have cells of other lanes",
 			Params: []string{"perspective", "x"},
-			Holds:  func(c schedule.Config) bool { return c.Word("perspective") != "input" || c.Word("x") != "shuffle" },
+			Holds:  func(c schedule.Config) bool { return !haloed(c.Word("perspective"), true) || c.Word("x") != "shuffle" },
 		},
 	}
 	if f.Param("rows") == nil {
@@ -235,7 +250,7 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 		Name: "rows inside the halo", Doc: "all rows of threads would load what others compute with",
 		Params: params,
 		Holds: func(c schedule.Config) bool {
-			if c.Word("perspective") == "output" {
+			if !haloed(c.Word("perspective"), false) {
 				return true
 			}
 			rest := n.outer()

@@ -18,14 +18,14 @@ func TestPerspectives(t *testing.T) {
 		text := g.program()
 		p := load(t, "sums", text)
 		b := bind(t, p, fmt.Sprintf("L=%d M=%d N=%d", 3+g.IntN(10), 1+g.IntN(12), 3+g.IntN(80)))
-		for n, limit := range []string{"perspective=input", "perspective=mixed"} {
+		for n, limit := range []string{"perspective=input", "perspective=outer", "perspective=inner"} {
 			ran[limit] += limited(t, b, lower.GPU, modes[(round+n)%2], limit, g.Rand, uint64(round))
 		}
 		if t.Failed() {
 			t.Fatal(text)
 		}
 	}
-	if ran["perspective=input"] < 5 || ran["perspective=mixed"] < 5 {
+	if ran["perspective=input"] < 5 || ran["perspective=outer"] < 5 || ran["perspective=inner"] < 5 {
 		t.Errorf("only %v kernels", ran)
 	}
 }
@@ -45,7 +45,9 @@ s (v, u);`)
 		cells, jBlocks, iBlocks int64
 	}{
 		{"output", 11 * 38, 3, 2},
-		{"mixed", 8 * 38, 5, 2},
+		{"outer", 8 * 38, 5, 2},
+		{"mixed", 8 * 38, 5, 2}, // as it was called
+		{"inner", 11 * 32, 3, 3},
 		{"input", 8 * 32, 5, 3},
 	} {
 		text := fmt.Sprintf("family=stream,chunk=0,shared=1,perspective=%s,block=4x16,vec=2,rows=2,sizes=baked", c.perspective)
@@ -84,14 +86,19 @@ s (v, u);`)
 	for _, c := range []struct{ plan, want string }{
 		{"family=stream,stream=k,shared=1,perspective=input,block=8x32,vec=1", "threads inside the halo"},
 		{"family=stream,stream=k,shared=1,perspective=input,block=8x32,vec=2", ""},
-		{"family=stream,stream=k,shared=1,perspective=mixed,block=4x32,vec=2,rows=1", "rows inside the halo"},
-		{"family=stream,stream=k,shared=1,perspective=mixed,block=4x32,vec=2,rows=2", ""},
-		{"family=stream,stream=k,shared=1,perspective=mixed,block=1x32,vec=2", ""},
-		{"family=stream,stream=k,shared=1,perspective=mixed,block=8x32,vec=2,repeat=2x1", "one tile a thread"},
-		{"family=stream,stream=k,shared=1,perspective=mixed,block=8x32,vec=2,repeat=1x2", ""},
+		{"family=stream,stream=k,shared=1,perspective=outer,block=4x32,vec=2,rows=1", "rows inside the halo"},
+		{"family=stream,stream=k,shared=1,perspective=outer,block=4x32,vec=2,rows=2", ""},
+		{"family=stream,stream=k,shared=1,perspective=outer,block=1x32,vec=2", ""},
+		{"family=stream,stream=k,shared=1,perspective=outer,block=8x32,vec=2,repeat=2x1", "one tile a thread"},
+		{"family=stream,stream=k,shared=1,perspective=outer,block=8x32,vec=2,repeat=1x2", ""},
 		{"family=stream,stream=k,shared=1,perspective=input,block=8x32,vec=2,repeat=1x2", "one tile a thread"},
 		{"family=stream,stream=k,shared=1,perspective=input,block=8x32,vec=2,x=shuffle", "lanes of the halo"},
-		{"family=stream,stream=k,shared=1,perspective=mixed,block=8x32,vec=2,x=shuffle", ""},
+		{"family=stream,stream=k,shared=1,perspective=outer,block=8x32,vec=2,x=shuffle", ""},
+		{"family=stream,stream=k,shared=1,perspective=inner,block=8x32,vec=1", "threads inside the halo"},
+		{"family=stream,stream=k,shared=1,perspective=inner,block=4x32,vec=2,rows=1", ""},
+		{"family=stream,stream=k,shared=1,perspective=inner,block=8x32,vec=2,repeat=2x1", ""},
+		{"family=stream,stream=k,shared=1,perspective=inner,block=8x32,vec=2,repeat=1x2", "one tile a thread"},
+		{"family=stream,stream=k,shared=1,perspective=inner,block=8x32,vec=2,x=shuffle", "lanes of the halo"},
 		{"family=tile,shared=1,perspective=input,block=4x4x32,vec=2,rows=1x1", "rows inside the halo"},
 		{"family=tile,shared=1,perspective=input,block=4x8x32,vec=2", ""},
 	} {

@@ -44,7 +44,7 @@ type tiling struct {
 	// retiming says how statements are computed in pieces: "yes" or "sums"; empty
 	// if they are not.
 	retiming string
-	// perspective says which axes have threads for the halo: "input" or "mixed";
+	// perspective says which axes have threads for the halo: "input", "inner" or "outer";
 	// empty if none has.
 	perspective string
 }

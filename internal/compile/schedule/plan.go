@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -55,6 +56,9 @@ func ParsePlan(text string) (Plan, error) {
 		k, err := ParseKernel(part)
 		if err != nil {
 			return Plan{}, err
+		}
+		if slices.ContainsFunc(p.Kernels, func(other Kernel) bool { return other.Name() == k.Name() }) {
+			return Plan{}, fmt.Errorf("%s stands twice in the plan: name each kernel once, with all its settings", k.Name())
 		}
 		p.Kernels = append(p.Kernels, k)
 	}
