@@ -9,6 +9,7 @@
 package search
 
 import (
+	"context"
 	"iter"
 	"math/big"
 	"math/rand/v2"
@@ -111,8 +112,11 @@ type Strategy interface {
 
 // Problem is what a strategy is to search.
 type Problem struct {
-	Space Space
-	Seed  uint64
+	// Context ends the search: once it is done, Ask returns nothing, soon, and
+	// what was asked for before is all that counts. Nil for a search without end.
+	Context context.Context
+	Space   Space
+	Seed    uint64
 	// Estimate predicts the relative time of a point without running it, smaller
 	// is faster; false if the point cannot run. Nil if nothing is known.
 	Estimate func(Point) (float64, bool)

@@ -162,7 +162,7 @@ func (t *tuning) setUp(ctx context.Context) error {
 	places := map[string]int{}
 	for _, c := range choices {
 		places[c.Stage]++
-		k, err := t.search(c, usual)
+		k, err := t.search(ctx, c, usual)
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (t *tuning) setUp(ctx context.Context) error {
 }
 
 // search makes the search for one kernel; nil if there is nothing to choose.
-func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
+func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
 	k := &kernelSearch{
 		tuning: t, kernel: c.Kernel, name: c.Name(), plan: usual,
 		waiting: map[int]*attempt{}, same: map[string]*Outcome{}, past: map[string]*Outcome{},
@@ -209,7 +209,7 @@ func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, err
 	}
 	var err error
 	k.strategy, err = search.New(t.strategyName(), search.Problem{
-		Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(), Estimate: k.estimates(), Good: k.good(),
+		Context: ctx, Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(), Estimate: k.estimates(), Good: k.good(),
 	})
 	return k, err
 }
