@@ -253,18 +253,3 @@ func likelihood(values []float64, squares [][]float32, scale []float64, noise fl
 	variance := fit/float64(max(n, 1)) + 1e-12
 	return -float64(n)/2*math.Log(variance) - determinant, math.Sqrt(variance)
 }
-
-// weights returns how much each point that was seen counts in a prediction: the
-// mean at a point is the sum of its covariances with what was seen times these.
-func (g *process) weights(target int) []float64 {
-	n := len(g.seen)
-	w := make([]float64, n)
-	for i := n - 1; i >= 0; i-- {
-		x := g.z[i][target]
-		for k := i + 1; k < n; k++ {
-			x -= g.factor[k][i] * w[k]
-		}
-		w[i] = x / g.factor[i][i]
-	}
-	return w
-}
