@@ -182,7 +182,7 @@ func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Record
 			return nil, err
 		}
 		random := typical(list)
-		hybrid, err := try(part, "hybrid", 1, math.MaxInt, math.Inf(1))
+		hybrid, err := try(ctx, part, "hybrid", 1, math.MaxInt, math.Inf(1))
 		if err != nil {
 			return nil, err
 		}

@@ -48,9 +48,9 @@ func sum(list []effort) effort {
 // try lets a strategy search a recording, for so many configurations at most and
 // so many seconds of a clock on which configurations are compiled and run one
 // after the other.
-func try(r *replay.Recording, strategy string, seed uint64, most int, seconds float64) (effort, error) {
+func try(ctx context.Context, r *replay.Recording, strategy string, seed uint64, most int, seconds float64) (effort, error) {
 	e := effort{Best: math.Inf(1)}
-	run, err := replay.Search(replay.NewSpace(r), func(p search.Problem) (search.Strategy, error) {
+	run, err := replay.Search(ctx, replay.NewSpace(r), func(p search.Problem) (search.Strategy, error) {
 		s, err := search.New(strategy, p)
 		return &counted{s, most}, err
 	}, seed, seconds, nil)
@@ -88,7 +88,7 @@ func (c *counted) Ask(n int) []search.Point {
 func samples(ctx context.Context, r *replay.Recording, seeds, most int, seconds float64) ([]effort, error) {
 	list := make([]effort, seeds)
 	err := parallel(ctx, seeds, nil, func(i int, _ replay.Clock) (err error) {
-		list[i], err = try(r, baseline, uint64(i)+1, most, seconds)
+		list[i], err = try(ctx, r, baseline, uint64(i)+1, most, seconds)
 		return err
 	})
 	return list, err

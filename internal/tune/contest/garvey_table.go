@@ -44,7 +44,7 @@ func (t *table) add(ctx context.Context, r *replay.Recording, parts []*replay.Re
 		}
 		searches = append(searches, list)
 	}
-	expert, err := try(r, "expert", 1, math.MaxInt, math.Inf(1))
+	expert, err := try(ctx, r, "expert", 1, math.MaxInt, math.Inf(1))
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (t *table) add(ctx context.Context, r *replay.Recording, parts []*replay.Re
 	for _, o := range oracles {
 		var list []effort
 		for _, part := range parts {
-			e, err := try(part, o.strategy, 1, math.MaxInt, math.Inf(1))
+			e, err := try(ctx, part, o.strategy, 1, math.MaxInt, math.Inf(1))
 			if err != nil {
 				return err
 			}

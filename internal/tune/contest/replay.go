@@ -85,7 +85,7 @@ func reached(ctx context.Context, r *replay.Recording, make replay.Maker, seeds 
 	last := moments[len(moments)-1]
 	parts := slices.Repeat([][]float64{nil}, seeds) // by seed and moment
 	err := parallel(ctx, seeds, clock, func(i int, own replay.Clock) error {
-		run, err := replay.Search(replay.NewSpace(r), make, uint64(i)+1, last, own)
+		run, err := replay.Search(ctx, replay.NewSpace(r), make, uint64(i)+1, last, own)
 		if err != nil {
 			return err
 		}

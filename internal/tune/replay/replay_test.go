@@ -224,7 +224,7 @@ func TestSearch(t *testing.T) {
 	space := NewSpace(r)
 	try := func(budget float64, clock Clock, order ...int) (Run, *scripted) {
 		s := &scripted{space: space, order: order}
-		run, err := Search(space, func(search.Problem) (search.Strategy, error) { return s, nil }, 1, budget, clock)
+		run, err := Search(context.Background(), space, func(search.Problem) (search.Strategy, error) { return s, nil }, 1, budget, clock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestSearch(t *testing.T) {
 	stranger := func(search.Problem) (search.Strategy, error) {
 		return &scripted{space: NewSpace(flat(slices.Repeat([]float64{1}, 9)...)), order: []int{7}}, nil
 	}
-	if _, err := Search(space, stranger, 1, 100, nil); err == nil || !strings.Contains(err.Error(), "which is not in the space") {
+	if _, err := Search(context.Background(), space, stranger, 1, 100, nil); err == nil || !strings.Contains(err.Error(), "which is not in the space") {
 		t.Errorf("%v", err)
 	}
 }
@@ -283,8 +283,8 @@ func TestInterruptedSearch(t *testing.T) {
 	make := func(p search.Problem) (search.Strategy, error) {
 		mutex.Lock()
 		defer mutex.Unlock()
-		if p.Ended() != (ctx.Err() != nil) {
-			t.Error("a strategy is not told that nobody waits")
+		if p.Context != ctx {
+			t.Error("a strategy does not see when nobody waits any more")
 		}
 		made++
 		s := &cancelling{scripted{space: space, order: []int{0, 1, 2, 3, 4}}, 2, cancel}
@@ -443,5 +443,39 @@ func TestOwnSpaces(t *testing.T) {
 		if s.Score < 0.5 {
 			t.Errorf("%s: %.3f", r.Name, s.Score)
 		}
+	}
+}
+
+// impatient ends a context when it has been told of some trials.
+type impatient struct {
+	search.Strategy
+	cancel context.CancelFunc
+	left   int
+	asked  int
+}
+
+func (s *impatient) Ask(n int) []search.Point {
+	s.asked++
+	return s.Strategy.Ask(n)
+}
+
+func (s *impatient) Tell(t search.Trial) {
+	s.Strategy.Tell(t)
+	if s.left--; s.left == 0 {
+		s.cancel()
+	}
+}
+
+// TestSearchEndsWithItsContext: a search that is given up ends before its next trial.
+func TestSearchEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var s *impatient
+	_, err := Search(ctx, NewSpace(flat(5, 4, 3, 2, 1)), func(p search.Problem) (search.Strategy, error) {
+		inner, err := search.New("random", p)
+		s = &impatient{Strategy: inner, cancel: cancel, left: 2}
+		return s, err
+	}, 1, 100, nil)
+	if err != context.Canceled || s.asked != 2 {
+		t.Errorf("%v after %d trials, want %v after 2", err, s.asked, context.Canceled)
 	}
 }

@@ -39,13 +39,9 @@ const maxRepeats = 1000
 // Search lets a strategy search a recorded space until the simulated clock
 // passes budget seconds, or it asks for nothing more. Each configuration takes
 // what it took when it was recorded; one that was tried before takes nothing. The
-// strategy's own time passes as clock tells, not at all if that is nil.
-func Search(s *Space, make Maker, seed uint64, budget float64, clock Clock) (Run, error) {
-	return searchUntil(context.Background(), s, make, seed, budget, clock)
-}
-
-// searchUntil is Search, which fails once ctx has ended.
-func searchUntil(ctx context.Context, s *Space, make Maker, seed uint64, budget float64, clock Clock) (Run, error) {
+// strategy's own time passes as clock tells, not at all if that is nil. It ends with
+// the context's error before the next trial once the context has ended.
+func Search(ctx context.Context, s *Space, make Maker, seed uint64, budget float64, clock Clock) (Run, error) {
 	if clock == nil {
 		clock = func() time.Duration { return 0 }
 	}
@@ -58,7 +54,7 @@ func searchUntil(ctx context.Context, s *Space, make Maker, seed uint64, budget 
 		run.Own += d
 		now += d
 	}
-	strategy, err := make(search.Problem{Space: s, Seed: seed, Ended: func() bool { return ctx.Err() != nil }})
+	strategy, err := make(search.Problem{Context: ctx, Space: s, Seed: seed})
 	own()
 	if err != nil {
 		return run, err
@@ -72,7 +68,7 @@ func searchUntil(ctx context.Context, s *Space, make Maker, seed uint64, budget 
 		asked := strategy.Ask(1)
 		own()
 		if len(asked) == 0 {
-			break
+			return run, ctx.Err()
 		}
 		for _, p := range asked {
 			i, ok := s.Trial(p)
@@ -122,7 +118,7 @@ func searchAll(ctx context.Context, s *Space, make Maker, runs []Run, budget flo
 					return
 				}
 				if errs[w] = ctx.Err(); errs[w] == nil {
-					runs[i], errs[w] = searchUntil(ctx, s, make, uint64(i)+1, budget, own)
+					runs[i], errs[w] = Search(ctx, s, make, uint64(i)+1, budget, own)
 				}
 			}
 		})

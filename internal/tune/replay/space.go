@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/tune/search"
@@ -102,12 +103,18 @@ func (s *Space) Complete(p search.Point) (search.Point, bool) {
 }
 
 // nearest returns the configuration that has the values of p and else is nearest
-// to the defaults, or to the middle of a parameter's values that has none.
+// to the defaults, or to the middle of a parameter's values that has none. A
+// middle of everything may have the largest block that there is: where nothing is
+// known of defaults, the block and the work of a thread are usual ones.
 func (s *Space) nearest(p search.Point) int {
 	best, least := -1, math.Inf(1)
+	doubt := func(search.Point) float64 { return 0 }
+	if !slices.ContainsFunc(s.rec.Params, func(p Param) bool { return p.Default >= 0 }) {
+		doubt = newExperience(s.params).doubt
+	}
 trials:
 	for i := range s.rec.Trials {
-		d := 0.0
+		d := doubtWeight * doubt(s.point(i))
 		for j, v := range s.row(i) {
 			if p != nil && p[j] >= 0 && p[j] != int(v) {
 				continue trials

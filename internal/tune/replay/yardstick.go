@@ -19,8 +19,10 @@ const (
 type Yardstick struct {
 	worstFirst []float64 // the times of the valid configurations
 	mean       float64   // cost of an evaluation, in seconds
-	median     float64
+	median     float64   // likewise
+	middle     float64   // the median of the times
 	window     []float64 // the points in time
+	random     []float64 // what random search is expected to have at each of them
 }
 
 // NewYardstick measures a recording. It is an error if there is nothing to be
@@ -43,7 +45,7 @@ func NewYardstick(r *Recording) (*Yardstick, error) {
 	if y.Best() == y.Median() {
 		return nil, fmt.Errorf("at least half of the %d valid configurations are as fast as the best: there is nothing to search", len(y.worstFirst))
 	}
-	y.median = middle(costs)
+	y.median, y.middle = middle(costs), y.Median()
 	for _, c := range costs {
 		y.mean += c / float64(len(costs))
 	}
@@ -55,7 +57,9 @@ func NewYardstick(r *Recording) (*Yardstick, error) {
 		return nil, fmt.Errorf("random search finds the best of the %d valid configurations at once: there is nothing to search", len(y.worstFirst))
 	}
 	for i := range points {
-		y.window = append(y.window, from+(to-from)*float64(i)/(points-1))
+		at := from + (to-from)*float64(i)/(points-1)
+		y.window = append(y.window, at)
+		y.random = append(y.random, y.Random(at))
 	}
 	return y, nil
 }

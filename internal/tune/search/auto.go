@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -16,6 +17,8 @@ type auto struct {
 	*gaussian
 	forests *modelled
 	turn    int
+	strays  int // openings that are still to come, at random
+	early   int // turns while there are any
 }
 
 func newAuto(p Problem, _ string) (Strategy, error) {
@@ -25,18 +28,28 @@ func newAuto(p Problem, _ string) (Strategy, error) {
 		queue: queue{memory: m}, moves: newMoves(p.Space), surrogate: newSurrogate(params),
 		kinds: len(params) > 0 && params[0].Name == familyParam && len(params[0].Values) > 1, champions: map[int]int{},
 	}
-	first := autoOpenings
+	a := &auto{gaussian: g, forests: newForests(m), strays: autoOpenings - autoFirst}
+	first := autoFirst
+	if g.kinds { // each family has to be seen before one of them takes it all
+		first, a.strays = autoOpenings, 0
+	}
 	if p.Budget > 0 {
-		first = min(first, max(p.Budget/4, 4))
+		first = min(first, max(p.Budget/4, autoFirst))
 	}
 	for _, p := range g.openings(first) {
 		g.add(p)
 	}
-	return &agent{m, &auto{gaussian: g, forests: newForests(m)}}, nil
+	return &agent{m, a}, nil
 }
 
 func (a *auto) next() (Point, bool) {
 	if len(a.waiting) == 0 {
+		if a.strays > 0 {
+			if a.early++; a.early%autoStray == 0 {
+				a.strays--
+				return a.pick()
+			}
+		}
 		if a.turn++; a.turn%2 == 0 {
 			return a.forests.next()
 		}
@@ -81,6 +94,9 @@ type gaussian struct {
 	champions map[int]int // by family: the number of its best trial
 	turns     int
 
+	whole     []prospect // all of a space that is listed, once it is
+	exploited int        // turns that exploit had
+
 	usualCost float64 // the mean of the logs of what trials cost
 }
 
@@ -115,14 +131,22 @@ type prospect struct {
 
 const (
 	autoOpenings = 10
+	autoFirst    = 4 // so many of them come before the models
+	autoStray    = 3 // and then one in so many turns: a search may end after ten trials
 	autoPool     = 2048
-	autoGrowth   = 1.4  // of the number of trials, from one model to the next
-	autoSeen     = 320  // trials that a model has at most when it is made
-	autoPart     = 4    // and so much of all trials, by division, comes before it is made anew
-	autoTop      = 5    // so many of the best have their neighbours in the pool
-	autoRival    = 4    // each so many turns are another family's
-	autoThrift   = 0.5  // the power of a point's cost by which what is expected of it is divided
-	autoHope     = 0.02 // the least probability that a point is given of running
+	autoWhole    = 16000 // points of a space that is screened as a whole
+	autoScreened = 2     // one of so many new points of the pool comes from screening
+	autoExploit  = 3     // each so many turns go to the least expected time,
+	autoKnown    = 60    // once there are so many trials,
+	autoIdle     = 25    // and half as often after so many without progress
+	autoGrowth   = 1.4   // of the number of trials, from one model to the next
+	autoSeen     = 320   // trials that a model has at most when it is made
+	autoPart     = 4     // and so much of all trials, by division, comes before it is made anew
+	autoTop      = 5     // so many of the best have their neighbours in the pool
+	autoRival    = 4     // each so many turns are another family's
+	autoThrift   = 0.5   // the power of a point's cost by which what is expected of it is divided
+	autoHope     = 0.02  // the least probability that a point is given of running
+	autoLikely   = 0.3   // and that of a point whose time is exploited
 )
 
 func (a *gaussian) next() (Point, bool) {
@@ -135,10 +159,12 @@ func (a *gaussian) next() (Point, bool) {
 	if len(a.trials) >= a.renew {
 		a.rebuild()
 	}
-	rival := a.rival()
-	i := a.favourite(rival)
-	if i < 0 && rival >= 0 {
-		i = a.favourite(-1)
+	i := a.exploit()
+	if i < 0 {
+		rival := a.rival()
+		if i = a.favourite(rival); i < 0 && rival >= 0 {
+			i = a.favourite(-1)
+		}
 	}
 	if i < 0 {
 		a.renew = 0 // all of the pool is used up
@@ -165,6 +191,34 @@ func (a *gaussian) rival() int {
 		}
 		if best < 0 || a.trials[i].Seconds < a.trials[best].Seconds || a.trials[i].Seconds == a.trials[best].Seconds && i < best {
 			best = i
+		}
+	}
+	return best
+}
+
+// exploit returns the place in the pool of the point whose time is expected to
+// be the least, each time its turn has come, and else -1. Expected improvement goes
+// on looking where it knows little when the best lies next to what it has.
+func (a *gaussian) exploit() int {
+	if len(a.trials) < autoKnown {
+		return -1
+	}
+	a.exploited++
+	turn := autoExploit
+	if len(a.trials)-1-a.best > autoIdle {
+		turn *= 2
+	}
+	if a.exploited%turn != 0 {
+		return -1
+	}
+	best, least := -1, math.Inf(1)
+	for i := range a.pool {
+		p := &a.pool[i]
+		if !a.fresh(p.point) || a.runs != nil && a.ran+a.runs.mean[0][i] < autoLikely {
+			continue
+		}
+		if x := a.expectation(p) + a.model.mean[level][i]; x < least {
+			best, least = i, x
 		}
 	}
 	return best
@@ -301,7 +355,7 @@ func (a *gaussian) rebuild() {
 	for i := range a.pool {
 		a.present(a.pool[i].features)
 	}
-	a.fill()
+	a.fill(trials)
 	for _, t := range a.top(autoTop) {
 		a.walk(t.Point)
 	}
@@ -309,6 +363,9 @@ func (a *gaussian) rebuild() {
 		a.walk(a.trials[a.champions[f]].Point)
 	}
 	for _, t := range trials {
+		if a.over() {
+			return
+		}
 		a.learn(t)
 	}
 	for _, p := range a.under {
@@ -323,20 +380,7 @@ func (a *gaussian) keep() {
 		gains = a.gains(-1)
 	}
 	a.pool, a.pooled, a.walked = nil, map[string]bool{}, map[string]bool{}
-	order := make([]int, len(old))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case gains[i] > gains[j]:
-			return -1
-		case gains[i] < gains[j]:
-			return 1
-		}
-		return 0
-	})
-	for _, i := range order[:min(len(order), autoPool/2)] {
+	for _, i := range descending(gains)[:min(len(gains), autoPool/2)] {
 		if gains[i] >= 0 {
 			a.pool = append(a.pool, old[i])
 			a.pooled[old[i].point.Key()] = true
@@ -344,16 +388,70 @@ func (a *gaussian) keep() {
 	}
 }
 
-// fill draws the pool, or takes all of a space that is no larger.
-func (a *gaussian) fill() {
+// descending returns the places of values, the greatest first and the earlier of
+// equals.
+func descending(values []float64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[j], values[i]) })
+	return order
+}
+
+// fill draws the pool, or takes all of a space that is no larger. Of a space that
+// can be listed, some of the pool is what the trials say is fast.
+func (a *gaussian) fill(trials []Trial) {
 	if a.count.IsInt64() && a.count.Int64() <= autoPool {
 		for p := range a.Space.All() {
 			a.offer(slices.Clone(p))
 		}
 		return
 	}
+	if a.count.IsInt64() && a.count.Int64() <= autoWhole {
+		a.screen(trials, (autoPool-len(a.pool))/autoScreened)
+	}
 	for range autoPool - len(a.pool) {
+		if a.over() {
+			return
+		}
 		a.offer(a.Space.Draw(a.rng))
+	}
+}
+
+// screen adds those n points of the whole space to the pool whose times are
+// expected to be the least. It needs means alone, which cost a small part of what
+// keeping uncertainties for all points would.
+func (a *gaussian) screen(trials []Trial, n int) {
+	if a.whole == nil {
+		for p := range a.Space.All() {
+			if a.over() {
+				return
+			}
+			a.whole = append(a.whole, a.prospect(slices.Clone(p)))
+		}
+	}
+	g := newProcess(a.scale, a.noise, 1)
+	for _, t := range trials {
+		if t.Verdict == Good && !a.over() {
+			p := a.prospect(t.Point)
+			g.learn(g.see(p.features), 0, a.level(t.Seconds)-a.expectation(&p))
+		}
+	}
+	mean := g.predictor(0)
+	gains := make([]float64, len(a.whole))
+	for i := range a.whole {
+		p := &a.whole[i]
+		gains[i] = math.Inf(-1)
+		if a.over() {
+			return
+		}
+		if !a.pooled[p.point.Key()] && a.fresh(p.point) {
+			gains[i] = -a.expectation(p) - mean(p.features)
+		}
+	}
+	for _, i := range descending(gains)[:min(n, len(gains))] {
+		a.offer(a.whole[i].point)
 	}
 }
 

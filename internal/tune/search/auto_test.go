@@ -157,3 +157,65 @@ func TestAutoForgetsNoFamily(t *testing.T) {
 		}
 	}
 }
+
+// listed is a space of 15,625 points, which auto screens as a whole.
+func listed() *KernelSpace {
+	f := schedule.Family{Name: "f"}
+	for _, name := range []string{"a", "b", "c", "d", "e", "g"} {
+		values := numbers(1, 2, 4, 8, 16)
+		f.Params = append(f.Params, schedule.Param{Name: name, Values: values, Default: values[0]})
+	}
+	return Of(schedule.Space{Families: []schedule.Family{f}})
+}
+
+// bowl is the time of a point of listed: parameters matter less and less, and meet in
+// pairs.
+func bowl(p Point) Trial {
+	seconds := 1.0
+	for i, v := range p[1:] {
+		d := float64(v - (2*i+1)%5)
+		seconds += d * d / float64(i+2)
+		seconds += 0.1 * float64(v*p[1]%3)
+	}
+	return Trial{Point: p, Seconds: seconds, Cost: 1}
+}
+
+// TestAutoSeesTheWholeSpace: after its model is made, no point of a space that can be
+// listed is expected to be faster than the fastest that the pool has.
+func TestAutoSeesTheWholeSpace(t *testing.T) {
+	s, err := New("auto", Problem{Space: listed(), Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(s, 79, bowl)
+	g := s.(*agent).method.(*auto).gaussian
+	g.rebuild()
+	best := math.Inf(1)
+	for i := range g.pool {
+		best = min(best, g.model.mean[level][i])
+	}
+	mean := g.model.predictor(level)
+	least := math.Inf(1)
+	for _, p := range g.whole {
+		if g.fresh(p.point) {
+			least = min(least, mean(p.features))
+		}
+	}
+	if len(g.whole) != 15625 || len(g.pool) > 2*autoPool || best > least+1e-6 {
+		t.Errorf("of %d points the best is expected at %v, of the %d in the pool at %v", len(g.whole), least, len(g.pool), best)
+	}
+}
+
+// BenchmarkThinkingOfAll takes the time for each trial of a search of a space that is
+// screened as a whole.
+func BenchmarkThinkingOfAll(b *testing.B) {
+	const trials = 300
+	for b.Loop() {
+		s, err := New("auto", Problem{Space: listed(), Seed: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		run(s, trials, bowl)
+	}
+	b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(trials*b.N), "ms/trial")
+}

@@ -93,7 +93,7 @@ const maxIdle = 1_000_000
 // over reports whether there is no use in going on, and counts what was done.
 func (h *heuristic) over() bool {
 	h.idle++
-	return h.idle > maxIdle || h.Ended != nil && h.Ended()
+	return h.idle > maxIdle || h.memory.over()
 }
 
 func (h *heuristic) fill(n int) {

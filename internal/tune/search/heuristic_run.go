@@ -118,6 +118,9 @@ func (s *stepStatement) combine(h *heuristic, base Point, sc *scene, n int, set 
 	was := sc.point[at]
 	defer func() { sc.point[at] = was }()
 	for _, v := range s.items[n].values(sc, at) {
+		if h.over() {
+			return false
+		}
 		if h.misses++; h.misses > maxMisses {
 			return true
 		}

@@ -53,6 +53,10 @@ func newMemory(p Problem) *memory {
 	}
 }
 
+// over reports whether the search has been ended from outside. Whatever may take
+// long looks at it, and leaves its work half done: nobody asks again.
+func (m *memory) over() bool { return m.Context != nil && m.Context.Err() != nil }
+
 // remembered asks for the estimate of a point once: it may have to lower a kernel.
 func remembered(estimate func(Point) (float64, bool)) func(Point) (float64, bool) {
 	type answer struct {

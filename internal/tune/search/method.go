@@ -23,7 +23,7 @@ func (a *agent) Ask(n int) []Point {
 	var list []Point
 	for len(list) < n && !a.empty {
 		p, ok := a.method.next()
-		if !ok {
+		if !ok || a.over() {
 			break
 		}
 		a.ask(p)
@@ -34,11 +34,13 @@ func (a *agent) Ask(n int) []Point {
 
 func (a *agent) Tell(t Trial) {
 	a.note(t)
-	a.method.told(t)
+	if !a.over() {
+		a.method.told(t)
+	}
 }
 
 func (a *agent) Likely(n int) []Point {
-	if a.empty {
+	if a.empty || a.over() {
 		return nil
 	}
 	list := a.method.ahead(n)

@@ -194,6 +194,28 @@ func (g *process) set(i, target int, z float64) {
 	}
 }
 
+// predictor returns what predicts a target at any point. A point in the pool is
+// predicted with each trial; this is for points in their thousands that are looked
+// at once.
+func (g *process) predictor(target int) func(features) float64 {
+	n := len(g.seen)
+	weights := make([]float64, n)
+	for i := n - 1; i >= 0; i-- { // the factor is triangular: from below
+		x := g.z[i][target]
+		for k := i + 1; k < n; k++ {
+			x -= g.factor[k][i] * weights[k]
+		}
+		weights[i] = x / g.factor[i][i]
+	}
+	return func(f features) float64 {
+		sum := 0.0
+		for i, s := range g.seen {
+			sum += weights[i] * g.covariance(f, s)
+		}
+		return sum
+	}
+}
+
 // likelihood returns the log of the probability of values at points, but for a
 // constant, and the standard deviation of the process that makes it greatest. Squares are the squared
 // distances of pairs by parameter, in the order of the lower triangle.

@@ -9,6 +9,7 @@
 package search
 
 import (
+	"context"
 	"iter"
 	"math/big"
 	"math/rand/v2"
@@ -111,8 +112,11 @@ type Strategy interface {
 
 // Problem is what a strategy is to search.
 type Problem struct {
-	Space Space
-	Seed  uint64
+	// Context ends the search: once it is done, Ask returns nothing, soon, and
+	// what was asked for before is all that counts. Nil for a search without end.
+	Context context.Context
+	Space   Space
+	Seed    uint64
 	// Estimate predicts the relative time of a point without running it, smaller
 	// is faster; false if the point will hardly run, or hardly be fast: it is put off
 	// until nothing better is left. Nil if nothing is known.
@@ -125,7 +129,4 @@ type Problem struct {
 	// Sizes are the extents of the grid by axis name (x the inner one), for
 	// strategies that are written as formulas of them.
 	Sizes map[string]int64
-	// Ended reports whether nobody waits for points any more. Strategies that go
-	// through much to find one ask it meanwhile. Nil if somebody always waits.
-	Ended func() bool
 }

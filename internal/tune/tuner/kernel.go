@@ -26,6 +26,7 @@ type kernelSearch struct {
 	plan     schedule.Plan // of the stage's other kernels
 	space    *search.KernelSpace
 	strategy search.Strategy
+	abandon  context.CancelFunc // ends what the strategy thinks of
 	margins  measure.Margins
 
 	asked     int
@@ -95,6 +96,7 @@ func (k *kernelSearch) run(ctx context.Context) error {
 	k.mind.start()
 	defer func() {
 		k.mind.stop()
+		k.abandon()
 		k.rest()
 		k.searched += k.clock().Sub(k.begun)
 		k.begun = time.Time{}

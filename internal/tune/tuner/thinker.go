@@ -81,7 +81,7 @@ func (t *thinker) think(n news) thought {
 	if !n.ask {
 		return o
 	}
-	for t.asked-t.told < t.window(t.told) && (t.trials == 0 || t.asked < t.trials || t.replays()) {
+	for !t.ended.Load() && t.asked-t.told < t.window(t.told) && (t.trials == 0 || t.asked < t.trials || t.replays()) {
 		points := t.strategy.Ask(1)
 		if len(points) == 0 {
 			break
@@ -92,7 +92,7 @@ func (t *thinker) think(n news) thought {
 		}
 		o.points = append(o.points, points[0])
 	}
-	if len(t.news) == 0 { // else there will be better hints soon
+	if len(t.news) == 0 && !t.ended.Load() { // else there will be better hints soon
 		o.likely = t.strategy.Likely(t.spare())
 	}
 	return o

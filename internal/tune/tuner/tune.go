@@ -161,7 +161,7 @@ func (t *tuning) setUp(ctx context.Context) error {
 		places[c.Stage]++
 		var k *kernelSearch
 		var err error
-		if cut := t.during(ctx, "lowering a sample of "+c.Name(), func() { k, err = t.search(c, usual) }); cut != nil {
+		if cut := t.during(ctx, "lowering a sample of "+c.Name(), func() { k, err = t.search(ctx, c, usual) }); cut != nil {
 			return cut
 		}
 		if err != nil {
@@ -215,7 +215,7 @@ func (t *tuning) restrict(choices []lower.Choice) error {
 }
 
 // search makes the search for one kernel; nil if there is nothing to choose.
-func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
+func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
 	k := &kernelSearch{
 		tuning: t, kernel: c.Kernel, name: c.Name(), plan: usual,
 		waiting: map[int]*attempt{}, same: map[string]*Outcome{}, past: map[string]*Outcome{},
@@ -232,10 +232,11 @@ func (t *tuning) search(c lower.Choice, usual schedule.Plan) (*kernelSearch, err
 	case n.IsInt64() && n.Int64() == 1:
 		return nil, nil
 	}
+	var within context.Context
+	within, k.abandon = context.WithCancel(ctx)
 	var err error
 	k.strategy, err = search.New(t.strategyName(), search.Problem{
-		Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(), Estimate: k.estimates(), Good: k.good(),
-		Ended: func() bool { return k.mind != nil && k.mind.ended.Load() },
+		Context: within, Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(), Estimate: k.estimates(), Good: k.good(),
 	})
 	return k, err
 }

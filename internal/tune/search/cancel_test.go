@@ -1,0 +1,48 @@
+package search
+
+import (
+	"context"
+	"testing"
+)
+
+// TestStrategiesEndWithTheirContext ends the context in the middle of a thought, by
+// an estimate: each strategy stops soon, which is counted in estimates, and asks for
+// nothing any more.
+func TestStrategiesEndWithTheirContext(t *testing.T) {
+	const after = 1000 // estimates
+	for _, name := range makersSorted() {
+		for _, cancelAt := range []int{0, 5, 700, 3000} {
+			ctx, cancel := context.WithCancel(t.Context())
+			estimates := 0
+			if cancelAt == 0 {
+				cancel()
+			}
+			s, err := New(name, Problem{Context: ctx, Space: hugeSpace(), Seed: 1, Estimate: func(p Point) (float64, bool) {
+				if estimates++; estimates == cancelAt {
+					cancel()
+				}
+				return 1 + float64(p[1]), true
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 40 {
+				asked := s.Ask(1)
+				if ctx.Err() != nil {
+					if len(asked) > 0 || len(s.Ask(3)) > 0 || len(s.Likely(3)) > 0 {
+						t.Errorf("%s asks for more though its context ended", name)
+					}
+					break
+				}
+				if len(asked) == 0 {
+					break
+				}
+				s.Tell(Trial{Point: asked[0], Seconds: 1e-3 * float64(2+asked[0][2]), Cost: 1})
+			}
+			if ctx.Err() != nil && estimates > cancelAt+after {
+				t.Errorf("%s makes %d estimates after its context ended", name, estimates-cancelAt)
+			}
+			cancel()
+		}
+	}
+}
