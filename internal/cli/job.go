@@ -52,6 +52,7 @@ func (j *job) run() error {
 	}
 	if !j.Quiet && j.Resume == "" {
 		j.startsAtZero(j.bound, j.ins)
+		j.foretell()
 	}
 	return j.persist(func() error {
 		s := newSummary(j)

@@ -411,6 +411,19 @@ func (b *Binding) Shape(dims []Dim) []int {
 	return shape
 }
 
+// Bytes returns the bytes of all grids.
+func (b *Binding) Bytes() int64 {
+	sum := int64(0)
+	for _, g := range b.Program.Grids {
+		n := int64(g.Type.Size())
+		for _, k := range b.Shape(g.Dims) {
+			n *= int64(k)
+		}
+		sum += n
+	}
+	return sum
+}
+
 // Scalar returns a scalar's value.
 func (b *Binding) Scalar(s *Scalar) op.Value {
 	return b.Scalars[slices.Index(b.Program.Scalars, s)]

@@ -135,7 +135,7 @@ func (b *gpuBench) run(c gpuCase) error {
 	}
 	// The grids, a value a cell for partial results, and as much as the copies
 	// move, which is about the grids once more.
-	if need := gridBytes(bound)*2 + 8*int64(points); need > free {
+	if need := bound.Bytes()*2 + 8*int64(points); need > free {
 		return fmt.Errorf("the GPU has %s of free memory, and this needs %s: choose smaller sizes", memory.Size(free), memory.Size(need))
 	}
 	large, err := b.place(bound, nil)

@@ -90,14 +90,6 @@ func gridCells(b *ir.Binding, g *ir.Grid) int64 {
 	return n
 }
 
-func gridBytes(b *ir.Binding) int64 {
-	n := int64(0)
-	for _, g := range b.Program.Grids {
-		n += gridCells(b, g) * int64(g.Type.Size())
-	}
-	return n
-}
-
 // placed is a bound program with memory on the GPU.
 type placed struct {
 	dev     *cuda.Device

@@ -119,7 +119,7 @@ func (s *site) fits() error {
 	if err != nil {
 		return err
 	}
-	need := gridBytes(s.bound) + s.copyBytes()*2
+	need := s.bound.Bytes() + s.copyBytes()*2
 	for _, g := range outputs(s.bound.Program) {
 		need += gridCells(s.bound, g) * int64(g.Type.Size())
 	}
