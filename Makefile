@@ -15,7 +15,7 @@ build:
 	go build -buildvcs=false -ldflags "-X github.com/gridloom/gridloom/internal/cli.Commit=$(COMMIT)" -o build/gridloom ./cmd/gridloom
 
 test:
-	go test -timeout 15m ./...
+	go test -timeout 80m ./...
 
 # Twenty thousand new cases for every property, with seeds that no run had before:
 # about half an hour on two processors.

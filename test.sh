@@ -63,7 +63,7 @@ go build -buildvcs=false ./...
 # Packages whose code runs on several threads. The race detector needs cgo.
 concurrent="./internal/run/... ./internal/tune/measure ./internal/tune/tuner ./internal/tune/store"
 say "Race detector: $concurrent"
-CGO_ENABLED=1 go test -race -timeout 15m $concurrent
+CGO_ENABLED=1 go test -race -timeout 80m $concurrent
 
 # Go fuzzes one function at a time; what it finds it writes to testdata/fuzz. So many
 # inputs and not so long: at the end of a time Go before 1.27 fails now and then
@@ -83,4 +83,4 @@ make --no-print-directory build
 build/gridloom bench proof --target gpu --pairs 200 --seed 500000 --every 100
 
 say "Tests"
-exec go test -timeout 15m ./...
+exec go test -timeout 80m ./...

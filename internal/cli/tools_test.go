@@ -112,14 +112,14 @@ func interruptTool() {
 	go func() { ended <- cmd.Wait() }()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(time.Minute)
+	limit := time.After(10 * time.Minute)
 	for {
 		select {
 		case <-ended:
 			fail("the command ended before %s was there", file)
 		case <-limit:
 			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-			fail("%s was not there after a minute", file)
+			fail("%s was not there after ten minutes", file)
 		case <-tick.C:
 			if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 				continue

@@ -249,7 +249,7 @@ func quickly(t testing.TB, source string) string {
 	if err != nil {
 		t.Skip(err)
 	}
-	o, err := b.Compiler.Build(context.Background(), b.Cache, toolchain.Source{Text: []byte(source), Extra: []string{"-O1"}}, time.Minute)
+	o, err := b.Compiler.Build(context.Background(), b.Cache, toolchain.Source{Text: []byte(source), Extra: []string{"-O1"}}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,33 +50,54 @@ func (s *stager) dropUnneeded() {
 	s.stage.Temps = slices.DeleteFunc(s.stage.Temps, func(t *ir.Temp) bool { return !needed[t] })
 }
 
-// tempReads is what a temp is computed from, through other temps too.
+// tempReads is what a temp is computed from, through other temps too: each
+// access once.
 type tempReads struct {
 	accesses map[*ir.Array][]*ir.Access
 	scalars  map[*ir.Scalar]bool
 }
 
-func (s *stager) readsOf(t *ir.Temp) tempReads {
-	r := tempReads{accesses: make(map[*ir.Array][]*ir.Access), scalars: make(map[*ir.Scalar]bool)}
-	seen := make(map[*ir.Temp]bool)
-	var visit func(t *ir.Temp)
-	visit = func(t *ir.Temp) {
-		if seen[t] {
-			return
-		}
-		seen[t] = true
-		ir.Walk(s.values[t], func(e ir.Expr) {
-			switch e := e.(type) {
-			case *ir.Access:
-				r.accesses[e.Array] = append(r.accesses[e.Array], e)
-			case ir.ScalarRef:
-				r.scalars[e.Scalar] = true
-			case ir.TempRef:
-				visit(e.Temp)
-			}
-		})
+func (r *tempReads) add(a *ir.Access) {
+	same := func(b *ir.Access) bool { return slices.Equal(a.Index, b.Index) }
+	if !slices.ContainsFunc(r.accesses[a.Array], same) {
+		r.accesses[a.Array] = append(r.accesses[a.Array], a)
 	}
-	visit(t)
+}
+
+// readsOf looks into a temp once, however many others read it. It is asked for
+// temps in their order, so that those which t reads are what they stay.
+func (s *stager) readsOf(t *ir.Temp) *tempReads {
+	if r := s.tempReads[t]; r != nil {
+		return r
+	}
+	r := &tempReads{accesses: make(map[*ir.Array][]*ir.Access), scalars: make(map[*ir.Scalar]bool)}
+	seen := make(map[*ir.Temp]bool)
+	ir.Walk(s.values[t], func(e ir.Expr) {
+		switch e := e.(type) {
+		case *ir.Access:
+			r.add(e)
+		case ir.ScalarRef:
+			r.scalars[e.Scalar] = true
+		case ir.TempRef:
+			if seen[e.Temp] {
+				return
+			}
+			seen[e.Temp] = true
+			inner := s.readsOf(e.Temp)
+			for _, list := range inner.accesses {
+				for _, a := range list {
+					r.add(a)
+				}
+			}
+			for scalar := range inner.scalars {
+				r.scalars[scalar] = true
+			}
+		}
+	})
+	if s.tempReads == nil {
+		s.tempReads = make(map[*ir.Temp]*tempReads)
+	}
+	s.tempReads[t] = r
 	return r
 }
 
@@ -124,6 +145,7 @@ func (s *stager) keep(t *ir.Temp, i int, users map[*ir.Temp][]int) {
 	}
 	// Whoever reads t depends on the grid from now on, not on what t read.
 	s.values[t] = value
+	delete(s.tempReads, t)
 	s.stage.Body[i] = &ir.Stmt{Array: grid, Value: def.Value, Domain: grid.Box, Axes: axes, Range: def.Range}
 	for _, q := range users[t] {
 		st := s.stage.Body[q]

@@ -34,7 +34,8 @@ type stager struct {
 	olds       map[*ir.Array]*ir.Array   // copies that keep old values
 	readBox    map[*ir.Array]ir.Box      // a local grid's box when it was first read through a boundary
 	boundaries *boundaryRules
-	intoGrid   bool // the statement assigns to a grid
+	intoGrid   bool                    // the statement assigns to a grid
+	tempReads  map[*ir.Temp]*tempReads // of scalar locals, once they were asked for
 }
 
 // key names the stage that a call needs: calls with equal keys share it.

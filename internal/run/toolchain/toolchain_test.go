@@ -388,7 +388,7 @@ func TestWhoseFaultItIs(t *testing.T) {
 	} {
 		c := ailing(t, test.text)
 		c.Memory = test.memory
-		_, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, time.Minute)
+		_, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, time.Hour)
 		if refusal.Of(err) != test.want || !strings.Contains(fmt.Sprint(err), test.says) {
 			t.Errorf("%s: %s: %v", test.text, refusal.Of(err), err)
 		}

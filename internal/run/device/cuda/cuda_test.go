@@ -399,7 +399,7 @@ func TestTimer(t *testing.T) {
 		t.Fatal(err)
 	}
 	took, err := timer.Time(func() error { time.Sleep(20 * time.Millisecond); return nil })
-	if err != nil || took < 20*time.Millisecond || took > 2*time.Second {
+	if err != nil || took < 20*time.Millisecond {
 		t.Error(took, err)
 	}
 	if _, err := timer.Time(func() error { return os.ErrInvalid }); err != os.ErrInvalid {

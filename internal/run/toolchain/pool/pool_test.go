@@ -183,7 +183,7 @@ func TestBadCompiler(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			os.Unsetenv("CUDATEST_COMPILER")
-			p.crew.deadline = time.Minute
+			p.crew.deadline = time.Hour
 			if r := p.Compile(t.Context(), []Source{source("a")})[0]; r.Err != nil {
 				t.Errorf("after that: %v", r.Err)
 			}
