@@ -35,8 +35,8 @@ copyout v;
 		Warp: 32, Threads: 1024, Block: [3]int64{1024, 1024, 64}, Grid: [3]int64{1<<31 - 1, 65535, 65535},
 		Shared: 227 << 10, ThreadsOfMulti: 2048, SharedOfMulti: 228 << 10, RegistersOfMulti: 65536, BlocksOfMulti: 32,
 	}
-	turing := hopper
-	turing.Shared, turing.SharedOfMulti, turing.ThreadsOfMulti, turing.BlocksOfMulti = 64<<10, 64<<10, 1024, 16
+	small := hopper
+	small.Shared, small.SharedOfMulti, small.ThreadsOfMulti, small.BlocksOfMulti = 64<<10, 64<<10, 1024, 16
 	for _, c := range []struct {
 		limits cuda.Limits
 		plan   string
@@ -46,14 +46,14 @@ copyout v;
 		{hopper, "vec=3", refusal.Constraint, "--plan: vec=3 fits no kernel: vec takes no value 3; it takes 1, 2, 4, 8"},
 		{hopper, "block=4x16,x=shuffle", refusal.Constraint, "--plan: x=shuffle fits no kernel: block=4x16,x=shuffle: whole warps (neighbours in other lanes are in the same row only if a row of threads is a whole number of warps of 32); the rest being as it is, block=4x64|4x32|4x128|4x256|1x32|1x64|1x128|1x256|1x512|1x1024|2x32|2x64 and 107 more or x=load would do"},
 		{hopper, "family=stream,block=8x64,vec=4,shared=1", refusal.None, ""},
-		{turing, "family=stream,block=8x64,vec=4,shared=1", refusal.Resources, "--plan: the kernel heat takes 74304 bytes of shared memory a block, and a block has 65536"},
-		{hopper, "family=stream,block=16x64,vec=4,shared=3,planes=4,repeat=2x1", refusal.Resources, "--plan: the kernel heat takes 1430352 bytes of shared memory a block, and a block has 232448"},
+		{small, "family=stream,block=8x64,vec=4,shared=1", refusal.Resources, "--plan: the kernel heat takes 74304 bytes of shared memory a block, and a block has 65536; a plan that fits is family=stream,block=4x64,vec=4,shared=1"},
+		{hopper, "family=stream,block=16x64,vec=4,shared=3,planes=4,repeat=2x1", refusal.Resources, "--plan: the kernel heat takes 1430352 bytes of shared memory a block, and a block has 232448; a plan that fits is family=stream,block=9x16,vec=4,shared=3,planes=4,repeat=2x1"},
 	} {
 		plan, err := schedule.ParsePlan(c.plan)
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := target{plan: plan, device: "cuda:0", backend: &nvidia{gpu: cuda.GPU{Name: "G", Memory: 1 << 34, Multiprocessors: 64, Limits: c.limits}}}
+		to := target{plan: plan, device: "cuda:0", backend: &nvidia{gpu: cuda.GPU{Name: "G", Major: 9, Memory: 1 << 34, Multiprocessors: 64, Limits: c.limits}}}
 		_, err = to.lowered(b)
 		got := ""
 		if err != nil {

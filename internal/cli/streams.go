@@ -69,8 +69,8 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
-// output is standard output. It remembers the first error, so that nobody
-// takes a result for whole that is not.
+// output is standard output. It names itself in errors, and remembers the first
+// one, so that nobody takes a result for whole that is not.
 type output struct {
 	to     io.Writer
 	failed error
@@ -78,10 +78,13 @@ type output struct {
 
 func (o *output) Write(p []byte) (int, error) {
 	n, err := o.to.Write(p)
-	if err != nil && o.failed == nil {
+	if err == nil {
+		return n, nil
+	}
+	if o.failed == nil {
 		o.failed = gridio.Named("standard output", err)
 	}
-	return n, err
+	return n, o.failed
 }
 
 // indented returns a text whose lines after the first stand further in, so that

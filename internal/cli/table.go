@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
 )
 
 // column is a column of a table.
@@ -35,11 +37,15 @@ const mostHeld = 1000
 
 // newTable returns a table for standard output.
 func newTable(a *app, columns ...column) *table {
-	return &table{to: a.stdout, columns: columns, limit: terminalWidth(a.stdout)}
+	return &table{to: a.stdout, columns: columns, limit: terminalWidth(a.out.to)}
 }
 
-// row prints a row, at the latest when the table ends.
+// row prints a row, at the latest when the table ends: one line, whatever the
+// texts in it are.
 func (t *table) row(cells ...string) error {
+	for i := range cells {
+		cells[i] = diag.Line(cells[i])
+	}
 	if !t.begun {
 		if t.held = append(t.held, cells); len(t.held) < mostHeld {
 			return nil
@@ -152,9 +158,6 @@ func (t *table) list(b *strings.Builder, cells []string) {
 
 // terminalWidth returns the columns of the terminal that w is; 0 if it is none.
 func terminalWidth(w io.Writer) int {
-	if o, ok := w.(*output); ok {
-		w = o.to
-	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return 0
