@@ -198,8 +198,9 @@ func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand) (schedule.Pl
 	if err != nil {
 		return schedule.Plan{}, err
 	}
+	plans := plansOf(choices)
 	for {
-		o.Plan = draw(choices, rng)
+		o.Plan = plans.draw(rng)
 		if m, err := lower.Program(b.Program, o); !tooMuch(m, err) {
 			return o.Plan, err
 		}
@@ -220,13 +221,27 @@ func tooMuch(m *kernel.Module, err error) bool {
 	return slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return lower.Resources(k).Spills(h200.GPU) })
 }
 
-// draw returns a plan with a random configuration for each of some kernels.
-func draw(choices []lower.Choice, rng *rand.Rand) schedule.Plan {
+// planSpace is the plans that some kernels may have. To draw from a family it is counted,
+// once.
+type planSpace struct {
+	choices []lower.Choice
+	counted map[[2]int]*schedule.Census // by choice and family
+}
+
+func plansOf(choices []lower.Choice) *planSpace {
+	return &planSpace{choices, map[[2]int]*schedule.Census{}}
+}
+
+// draw returns a plan with a random configuration for each of the kernels.
+func (p *planSpace) draw(rng *rand.Rand) schedule.Plan {
 	var plan schedule.Plan
-	for _, c := range choices {
+	for i, c := range p.choices {
 		k := c.Kernel
-		f := c.Space.Families[rng.IntN(len(c.Space.Families))] // each as often as the others
-		k.Config = schedule.Space{Families: []schedule.Family{f}}.Census().Draw(rng)
+		key := [2]int{i, rng.IntN(len(c.Space.Families))} // each as often as the others
+		if p.counted[key] == nil {
+			p.counted[key] = schedule.Space{Families: c.Space.Families[key[1] : key[1]+1]}.Census()
+		}
+		k.Config = p.counted[key].Draw(rng)
 		if k.Config.Family == "loops" {
 			k.Config = k.Config.With("block", smallBlock(len(k.Config.Ints("block")), rng))
 		}

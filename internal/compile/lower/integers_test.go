@@ -31,8 +31,9 @@ func TestAnyIntegers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			plans := plansOf(choices)
 			for range 3 {
-				o.Plan = draw(choices, rng)
+				o.Plan = plans.draw(rng)
 				m, err := lowered(b.Program, o)
 				if tooMuch(m, err) {
 					continue

@@ -142,11 +142,12 @@ func limited(t *testing.T, b *ir.Binding, target lower.Target, mode interp.Mode,
 	if found == 0 {
 		return 0
 	}
+	plans := plansOf(choices)
 	for tries := 0; ; tries++ {
 		if tries == mostDraws {
 			return 0 // hardly anything fits
 		}
-		o.Plan = draw(choices, rng)
+		o.Plan = plans.draw(rng)
 		if m, err := lower.Program(b.Program, o); !tooMuch(m, err) {
 			break
 		}

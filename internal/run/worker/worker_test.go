@@ -154,7 +154,6 @@ func TestDeath(t *testing.T) {
 		{signal(syscall.SIGFPE), "it divided by zero (SIGFPE)"},
 		{signal(syscall.SIGABRT), "it gave up (SIGABRT)"},
 		{signal(syscall.SIGKILL), "something killed it, as the system does when memory runs out (SIGKILL)"},
-		{signal(syscall.SIGTERM), "something told it to end (SIGTERM)"},
 	} {
 		p := start(t, "die", Options{})
 		if err := p.Send(test.how); err != nil {
