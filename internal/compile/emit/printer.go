@@ -43,10 +43,15 @@ func (p *printer) line(format string, args ...any) {
 }
 
 // wrap breaks a line once it is too long: before operators, after =, and after
-// commas that are in one pair of parentheses at most.
+// commas that are in one pair of parentheses at most. A pragma ends with its line,
+// unless that ends in a backslash.
 func wrap(indent, text string) string {
 	if text == "" {
 		return "\n"
+	}
+	end := "\n"
+	if text[0] == '#' {
+		end = " \\\n"
 	}
 	var b strings.Builder
 	b.WriteString(indent)
@@ -57,7 +62,7 @@ func wrap(indent, text string) string {
 		switch {
 		case i == 0:
 		case places[i] && col+1+reach(words[i:], places[i:]) > lineWidth:
-			b.WriteString("\n" + indent + "        ")
+			b.WriteString(end + indent + "        ")
 			col = len(indent) + 8
 		default:
 			b.WriteString(" ")

@@ -57,3 +57,39 @@ s (v, u);
 }
 
 var pragmas = regexp.MustCompile(`#pragma omp parallel.*`)
+
+// A pragma that is broken goes on in the next line, as backslashes say.
+func TestLongPragmas(t *testing.T) {
+	const source = `
+parameter PLANES = 64, ROWS = 64, COLUMNS = 64;
+iterator plane_of_the_block, row_of_the_block, column_of_the_block;
+double u[PLANES,ROWS,COLUMNS], v[PLANES,ROWS,COLUMNS];
+stencil s (out, in) {
+  out[plane_of_the_block][row_of_the_block][column_of_the_block] = in[plane_of_the_block-1][row_of_the_block+1][column_of_the_block+1]
+    + in[plane_of_the_block+1][row_of_the_block-1][column_of_the_block-1];
+}
+s (v, u);
+`
+	plan, err := schedule.ParsePlan("block=2x16x0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, list := lang.Load(diag.NewSource("s.loom", source))
+	if list.HasErrors() {
+		t.Fatal(list)
+	}
+	m, err := lower.Program(p, lower.Options{Plan: plan, NoInitial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := emit.Source(emit.C, m)
+	whole := regexp.MustCompile(`#pragma omp parallel(.*\\\n)*.*`).FindAllString(text, -1)
+	if len(whole) == 0 || !slices.ContainsFunc(whole, func(s string) bool { return strings.Contains(s, "\n") }) {
+		t.Fatalf("no pragma is long: %q", whole)
+	}
+	for _, pragma := range whole {
+		if strings.Count(pragma, "(") != strings.Count(pragma, ")") {
+			t.Errorf("the compiler sees no more than %q", pragma)
+		}
+	}
+}

@@ -76,7 +76,7 @@ exec cc "$@"
 	if !strings.Contains(f.Reason, "differ") && !strings.Contains(f.Reason, "beyond") && !strings.Contains(f.Reason, "should be") {
 		t.Errorf("the reason does not speak of values: %s", f.Reason)
 	}
-	if f.Seed < 50000 || !strings.Contains(f.Source, "stencil") {
+	if f.Seed < 50000 || !strings.Contains(f.Source, "iterator ") {
 		t.Errorf("seed %d, source %q", f.Seed, f.Source)
 	}
 }
