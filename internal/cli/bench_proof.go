@@ -27,7 +27,7 @@ type benchProof struct {
 	Sanitize int           `default:"24" help:"How many plans compute-sanitizer watches on a GPU, if it is installed."`
 	Jobs     int           `help:"How many at a time; as many as processors if it is not given." placeholder:"COUNT"`
 	Budget   time.Duration `help:"Stop after this long." placeholder:"DURATION"`
-	GoOn     bool          `help:"Go on where the proof that --json has kept ended, and add to it."`
+	GoOn     bool          `help:"Go on where the proof that --json has kept ended, and add to it: after --budget, or for GPUs after Ctrl-C, too."`
 	Every    int           `default:"50" help:"One pair of so many also runs on PoCL and under Oclgrind, and its CUDA is compiled by clang; 0 for none."`
 }
 
@@ -54,8 +54,8 @@ func (c *benchProof) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if c.GoOn && (c.JSON == "" || c.Device == "" && c.Target == "cpu") {
-		return usage("--go-on takes up a proof for GPUs that --json FILE has kept")
+	if c.GoOn && c.JSON == "" {
+		return usage("--go-on takes up a proof that --json FILE has kept")
 	}
 	if c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
@@ -66,6 +66,25 @@ func (c *benchProof) Run(a *app) error {
 	case c.Target == "gpu":
 		return c.gpu(a)
 	}
+	return c.cpu(a)
+}
+
+// cpu proves the kernels for the processor.
+func (c *benchProof) cpu(a *app) error {
+	var earlier proof.Result
+	if err := c.takeUp(&earlier); err != nil {
+		return err
+	}
+	if c.GoOn {
+		if earlier.NextSeed == 0 {
+			return usage("--go-on: %s does not say where it ended: prove anew", c.JSON)
+		}
+		c.Programs -= int(earlier.NextSeed - earlier.FirstSeed)
+		c.Seed = earlier.NextSeed
+		if c.Programs <= 0 {
+			return usage("--go-on: %s has %d programs already", c.JSON, earlier.Programs)
+		}
+	}
 	r, err := proof.CPU(a.ctx, proof.Options{
 		Programs: c.Programs, Seed: c.Seed, Budget: c.Budget, Workers: c.Jobs, Log: a.stderr,
 	})
@@ -73,6 +92,11 @@ func (c *benchProof) Run(a *app) error {
 		return err
 	}
 	r.Commit = a.commit()
+	if c.GoOn {
+		if err := r.After(&earlier); err != nil {
+			return usage("--go-on: %v", err)
+		}
+	}
 	fmt.Fprintf(a.stdout, "%d programs, %d runs, %d kernels, %d cells compared: %d runs equal bit for bit, %d within their bounds, %d failures\n",
 		r.Programs, r.Runs, r.Kernels, r.Cells, r.Strict, r.Bounded, len(r.Failures))
 	if err := c.keep(r); err != nil {

@@ -29,6 +29,22 @@ func (r *GPUResult) After(e *GPUResult) error {
 }
 
 // After adds what an earlier proof has found, which this one went on from.
+func (r *Result) After(e *Result) error {
+	if err := follows(r.FirstSeed, e.NextSeed); err != nil {
+		return err
+	}
+	r.FirstSeed = e.FirstSeed
+	increase([]sum{{&r.Programs, e.Programs}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict}, {&r.Bounded, e.Bounded}})
+	r.Cells += e.Cells
+	r.Undecided += e.Undecided
+	r.LargestOf = max(r.LargestOf, e.LargestOf)
+	r.Seconds += e.Seconds
+	r.Failures = append(slices.Clone(e.Failures), r.Failures...)
+	r.Machine, r.Compiler, r.Commit = both(e.Machine, r.Machine), both(e.Compiler, r.Compiler), both(e.Commit, r.Commit)
+	return nil
+}
+
+// After adds what an earlier proof has found, which this one went on from.
 func (r *DeviceResult) After(e *DeviceResult) error {
 	if err := follows(r.FirstSeed, e.NextSeed); err != nil {
 		return err

@@ -56,3 +56,25 @@ func TestGoOnDevice(t *testing.T) {
 		}
 	}
 }
+
+// A proof on the processor in two parts is the proof in one.
+func TestGoOnCPU(t *testing.T) {
+	part := func(seed uint64, programs int) *Result {
+		r, err := CPU(context.Background(), Options{Programs: programs, Seed: seed, Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Seconds = 0
+		return r
+	}
+	whole, first, second := part(50100, 5), part(50100, 2), part(50102, 3)
+	if err := first.After(second); err == nil || !strings.Contains(err.Error(), "ended before seed 50105, and this one began with 50100") {
+		t.Errorf("%v", err)
+	}
+	if err := second.After(first); err != nil {
+		t.Fatal(err)
+	}
+	if whole.Programs != 5 || whole.Cells == 0 || !reflect.DeepEqual(whole, second) {
+		t.Errorf("in one:\n%+v\nin two:\n%+v", whole, second)
+	}
+}

@@ -41,8 +41,9 @@ type Options struct {
 type Result struct {
 	Programs  int       `json:"programs"`
 	FirstSeed uint64    `json:"first_seed"`
-	Runs      int       `json:"runs"`    // program, sizes and mode of arithmetic
-	Kernels   int       `json:"kernels"` // generated, verified and compiled
+	NextSeed  uint64    `json:"next_seed"` // where a proof that was out of time goes on
+	Runs      int       `json:"runs"`      // program, sizes and mode of arithmetic
+	Kernels   int       `json:"kernels"`   // generated, verified and compiled
 	Cells     int64     `json:"cells_compared"`
 	Strict    int       `json:"strict_runs"`  // equal bit for bit
 	Bounded   int       `json:"bounded_runs"` // within the derived bounds
@@ -104,6 +105,7 @@ func CPU(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	slices.SortFunc(p.result.Failures, func(a, b Failure) int { return int(int64(a.Seed) - int64(b.Seed)) })
+	p.result.NextSeed = o.Seed + uint64(p.next)
 	p.result.Seconds = math.Round(time.Since(p.start).Seconds())
 	return &p.result, nil
 }
