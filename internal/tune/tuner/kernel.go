@@ -300,7 +300,10 @@ func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
 	if k.about.Shared {
 		if k.mind.owed > 0 {
 			o, ok := k.thought(ctx, late)
-			return nil, ok && k.heeded(o)
+			if ok {
+				k.heed(o)
+			}
+			return nil, ok
 		}
 		var short <-chan time.Time
 		if last := k.last(); late != nil {
@@ -310,12 +313,6 @@ func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
 		return a, a != nil
 	}
 	return k.first(ctx, open, late)
-}
-
-// heeded heeds a thought.
-func (k *kernelSearch) heeded(o thought) bool {
-	k.heed(o)
-	return true
 }
 
 // thought waits for one; false if there is no time left.
