@@ -3,6 +3,7 @@ package gridloom
 import (
 	"fmt"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -27,11 +28,11 @@ func (p *Program) Emit(o EmitOptions) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	arithmetic, ok := map[string]emit.Arithmetic{"": emit.Contract, "contract": emit.Contract, "strict": emit.Strict, "fast": emit.Fast}[o.FP]
+	arithmetic, ok := map[string]arith.Mode{"": arith.Contract, "contract": arith.Contract, "strict": arith.Strict, "fast": arith.Fast}[o.FP]
 	if !ok {
 		return nil, fmt.Errorf("gridloom: there is no arithmetic mode %q: it is strict, contract or fast", o.FP)
 	}
-	lo := lower.Options{Advise: true, Strict: arithmetic == emit.Strict, Plan: plan, AnyIntegers: o.Plan != ""}
+	lo := lower.Options{Advise: true, Strict: arithmetic == arith.Strict, Plan: plan, AnyIntegers: o.Plan != ""}
 	for _, s := range p.ir.Scalars {
 		if s.Coefficient {
 			b, list := p.ir.Coefficients(o.Set)

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -117,13 +118,13 @@ func (p *Program) open(ctx context.Context, b *ir.Binding, o RunOptions) (exec.R
 	if err != nil {
 		return nil, err
 	}
-	mode := toolchain.Contract
+	mode := arith.Contract
 	if o.FP != "" {
-		if mode, err = toolchain.ParseArithmetic(o.FP); err != nil {
+		if mode, err = arith.Parse(o.FP); err != nil {
 			return nil, err
 		}
 	}
-	m, err := lower.Program(p.ir, lower.Options{Strict: mode == toolchain.Strict, Plan: plan, AnyIntegers: o.Plan != "", Bound: b, NoInitial: true})
+	m, err := lower.Program(p.ir, lower.Options{Strict: mode == arith.Strict, Plan: plan, AnyIntegers: o.Plan != "", Bound: b, NoInitial: true})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -73,7 +74,7 @@ func (p *Program) Tune(ctx context.Context, o TuneOptions) (*Tuning, error) {
 		return nil, err
 	}
 	to := tuner.Options{
-		Bound: b, Set: o.Set, Strategy: o.Strategy, Seed: o.Seed, Budget: o.Budget, Trials: o.Trials, Arithmetic: toolchain.Contract,
+		Bound: b, Set: o.Set, Strategy: o.Strategy, Seed: o.Seed, Budget: o.Budget, Trials: o.Trials, Arithmetic: arith.Contract,
 	}
 	if to.Budget < 0 || to.Trials < 0 {
 		return nil, fmt.Errorf("gridloom: a budget of %v and %d trials: neither can be negative", o.Budget, o.Trials)
@@ -85,7 +86,7 @@ func (p *Program) Tune(ctx context.Context, o TuneOptions) (*Tuning, error) {
 		to.Strategy = "auto"
 	}
 	if o.FP != "" {
-		if to.Arithmetic, err = toolchain.ParseArithmetic(o.FP); err != nil {
+		if to.Arithmetic, err = arith.Parse(o.FP); err != nil {
 			return nil, err
 		}
 	}

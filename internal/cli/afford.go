@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 const (
@@ -29,11 +29,11 @@ const noBounds = interp.NoBounds
 // mode returns how the reference executor bounds what a device may compute.
 // Strict arithmetic is exact but for functions that every device has its own
 // of.
-func mode(a toolchain.Arithmetic, p *ir.Program) interp.Mode {
+func mode(a arith.Mode, p *ir.Program) interp.Mode {
 	switch {
-	case a == toolchain.Contract:
+	case a == arith.Contract:
 		return interp.Contract
-	case a == toolchain.Fast:
+	case a == arith.Fast:
 		return interp.Fast
 	case inexact(p):
 		return interp.Strict

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -85,7 +86,7 @@ func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 }
 
 func (t target) lowering(b *ir.Binding, kind lower.Target) lower.Options {
-	o := lower.Options{Target: kind, Strict: t.arithmetic == toolchain.Strict, Fast: t.arithmetic == toolchain.Fast, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU, Free: t.free, AnyIntegers: t.plan.String() != ""}
+	o := lower.Options{Target: kind, Strict: t.arithmetic == arith.Strict, Fast: t.arithmetic == arith.Fast, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU, Free: t.free, AnyIntegers: t.plan.String() != ""}
 	_, dialect := t.backend.language()
 	o.Machine, o.Lacks = dialect.On(t.backend.machine())
 	return o
@@ -158,7 +159,7 @@ func badPlan(plan schedule.Plan, err error) error {
 }
 
 // processor is the cpu.
-type processor struct{ arithmetic toolchain.Arithmetic }
+type processor struct{ arithmetic arith.Mode }
 
 func (p *processor) language() (lower.Target, *emit.Dialect) { return lower.CPU, emit.C }
 
@@ -191,10 +192,10 @@ func noCompiler(err error) error {
 // nvidia is a GPU that CUDA runs on.
 type nvidia struct {
 	gpu        cuda.GPU
-	arithmetic toolchain.Arithmetic
+	arithmetic arith.Mode
 }
 
-func newNvidia(ordinal int, a toolchain.Arithmetic) (backend, error) {
+func newNvidia(ordinal int, a arith.Mode) (backend, error) {
 	gpus, err := cuda.GPUs()
 	switch {
 	case err != nil:
@@ -228,10 +229,10 @@ func (n *nvidia) build(ctx context.Context, cache *toolchain.Cache, text string)
 // openCL is any device that OpenCL shows.
 type openCL struct {
 	device     opencl.Properties
-	arithmetic toolchain.Arithmetic
+	arithmetic arith.Mode
 }
 
-func newOpenCL(ordinal int, a toolchain.Arithmetic) (backend, error) {
+func newOpenCL(ordinal int, a arith.Mode) (backend, error) {
 	p, err := opencl.Find(ordinal)
 	if err != nil {
 		return nil, failf(exitDevice, "--device %s: %w", opencl.ID(ordinal), err).hintf("gridloom devices lists what there is")

@@ -3,12 +3,12 @@ package cli
 import (
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/refusal"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // Plans that are no members of a space and plans that need more than the GPU
@@ -72,7 +72,7 @@ func TestAlternativesToStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cpu := target{device: "cpu", backend: &processor{toolchain.Contract}}
+	cpu := target{device: "cpu", backend: &processor{arith.Contract}}
 	usual := cpu.planText(b)
 	cpu.plan = stored
 	if list := cpu.alternatives(b); list != nil {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -30,7 +31,7 @@ Examples:
 	gridloom emit examples/heat3d.loom --target opencl --out heat3d`
 }
 
-var emitArithmetic = map[string]emit.Arithmetic{"strict": emit.Strict, "contract": emit.Contract, "fast": emit.Fast}
+var emitArithmetic = map[string]arith.Mode{"strict": arith.Strict, "contract": arith.Contract, "fast": arith.Fast}
 
 var emitDialects = map[string]*emit.Dialect{"c": emit.C, "cuda": emit.CUDA, "opencl": emit.OpenCL}
 

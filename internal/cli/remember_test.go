@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -79,7 +79,7 @@ func TestNearest(t *testing.T) {
 func TestVariantsOfLibrary(t *testing.T) {
 	const one, two, loops = "s[0:1]@1{family=loops,block=0,threads=1}", "s[0:1]@1{family=loops,block=0,threads=2}", "s[0:1]@1{family=loops,block=64,threads=1}"
 	b := bindLine(t, 100)
-	h := &harvest{source: diag.NewSource("line.loom", lineText), bound: b, about: measure.About{Dialect: emit.C}, mode: toolchain.Contract}
+	h := &harvest{source: diag.NewSource("line.loom", lineText), bound: b, about: measure.About{Dialect: emit.C}, mode: arith.Contract}
 	for _, c := range []struct {
 		known []string
 		want  string // threads or blocks of plans, and from where they are picked

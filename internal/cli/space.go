@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/quantity"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 type spaceCmd struct {
@@ -89,7 +89,7 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 	if err != nil {
 		return lower.Options{}, err
 	}
-	arithmetic, err := toolchain.ParseArithmetic(c.FP)
+	arithmetic, err := arith.Parse(c.FP)
 	if err != nil {
 		return lower.Options{}, usage("--fp: %v", err)
 	}
@@ -114,7 +114,7 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 	if err != nil {
 		return lower.Options{}, err
 	}
-	o := lower.Options{Plan: plan, Bound: b, NoInitial: true, Free: c.Free, AnyIntegers: c.AnyIntegers, Strict: arithmetic == toolchain.Strict, Fast: arithmetic == toolchain.Fast}
+	o := lower.Options{Plan: plan, Bound: b, NoInitial: true, Free: c.Free, AnyIntegers: c.AnyIntegers, Strict: arithmetic == arith.Strict, Fast: arithmetic == arith.Fast}
 	if m.Kind == machine.KindCPU {
 		return o, nil
 	}

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/gridio"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // target says what to run a program on, and how.
@@ -20,7 +20,7 @@ type target struct {
 	chosen     bool // the plan is the user's
 	stored     bool // the plan is from the store
 	free       bool // the plan need not keep to what the source fixes
-	arithmetic toolchain.Arithmetic
+	arithmetic arith.Mode
 	deadline   time.Duration
 	noGraphs   bool
 }
@@ -43,7 +43,7 @@ func (f *targetFlags) target() (target, error) {
 	if t.plan, err = readPlan(f.Plan); err != nil {
 		return t, err
 	}
-	if t.arithmetic, err = toolchain.ParseArithmetic(f.FP); err != nil {
+	if t.arithmetic, err = arith.Parse(f.FP); err != nil {
 		return t, misuse("--fp", err)
 	}
 	if f.Deadline < 0 {
@@ -80,7 +80,7 @@ func readPlan(text string) (schedule.Plan, error) {
 
 // backend returns the kind of device that is named; nil is the reference
 // executor.
-func (f *targetFlags) backend(a toolchain.Arithmetic) (backend, error) {
+func (f *targetFlags) backend(a arith.Mode) (backend, error) {
 	switch f.Device {
 	case "cpu":
 		return &processor{a}, nil

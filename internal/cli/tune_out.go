@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -18,7 +19,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/gridio"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/serve/report"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -31,7 +31,7 @@ type harvest struct {
 	bound  *ir.Binding
 	set    map[string]string
 	about  measure.About
-	mode   toolchain.Arithmetic
+	mode   arith.Mode
 	free   bool
 
 	session, limits, space, commit string
@@ -195,7 +195,7 @@ func (h *harvest) refine(variants []report.Variant, known []remembered) {
 func (h *harvest) pack(variants []report.Variant) ([]emit.File, []report.Variant, error) {
 	p := h.bound.Program
 	o := lower.Options{
-		Target: h.about.Target, Strict: h.mode == toolchain.Strict, Fast: h.mode == toolchain.Fast,
+		Target: h.about.Target, Strict: h.mode == arith.Strict, Fast: h.mode == arith.Fast,
 		Lacks: h.about.Lacks, Machine: h.about.Machine, Free: h.free, AnyIntegers: true,
 	}
 	var err error

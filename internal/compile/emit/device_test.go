@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -105,7 +106,7 @@ func openCL(d *target, dir string) error {
 	if err != nil {
 		return err
 	}
-	d.builder = &opencl.Builder{Arithmetic: toolchain.Strict, Cache: cache}
+	d.builder = &opencl.Builder{Arithmetic: arith.Strict, Cache: cache}
 	device, err := opencl.Open(0)
 	if err == nil {
 		d.device = device
@@ -152,7 +153,7 @@ func openCUDA(d *target, dir string) error {
 		return err
 	}
 	d.device = gpu
-	d.builder = &cuda.Builder{Compiler: c, Arch: gpu.GPU.Arch(), Arithmetic: toolchain.Strict, Dir: dir}
+	d.builder = &cuda.Builder{Compiler: c, Arch: gpu.GPU.Arch(), Arithmetic: arith.Strict, Dir: dir}
 	return nil
 }
 

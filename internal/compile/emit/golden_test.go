@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/gen"
 	"github.com/gridloom/gridloom/internal/compile/interp"
@@ -17,7 +18,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/compare"
 	runner "github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 var update = flag.Bool("update", false, "write the goldens of kernels")
@@ -116,9 +116,9 @@ func TestGoldensRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := goldenModule(t, i)
-			arithmetic, bounds := toolchain.Strict, interp.NoBounds
+			arithmetic, bounds := arith.Strict, interp.NoBounds
 			if !g.strict {
-				arithmetic, bounds = toolchain.Contract, interp.Contract
+				arithmetic, bounds = arith.Contract, interp.Contract
 			}
 			image := build(t, string(text), arithmetic)
 			for seed, sizes := range g.sizes {

@@ -6,31 +6,17 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 )
-
-// Arithmetic is how freely a library's compiler may treat floating-point
-// operations.
-type Arithmetic uint8
-
-const (
-	Strict   Arithmetic = iota // every operation rounded on its own, in the order written
-	Contract                   // a multiplication and an addition may fuse
-	Fast                       // sums may be reordered and divisions become multiplications, too
-)
-
-var arithmeticNames = [...]string{"strict", "contract", "fast"}
-
-// String returns the mode's name on the command line.
-func (a Arithmetic) String() string { return arithmeticNames[a] }
 
 // LibraryOptions says how a module is packaged.
 type LibraryOptions struct {
 	Name       string     // of the library; "" for the program's
 	Source     string     // the file that the program was read from, for comments; "" for NAME.loom
 	Plan       string     // canonical text of the plan, for comments
-	Arithmetic Arithmetic // that the module was lowered for
+	Arithmetic arith.Mode // that the module was lowered for
 	// Dialect is CUDA or OpenCL for a module that was lowered for GPUs; nil is C.
 	Dialect *Dialect
 	// Bound is the binding that the module was lowered with, whose coefficients

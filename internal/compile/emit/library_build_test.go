@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -31,13 +32,13 @@ func libraryProgram(t testing.TB, name, text string) *ir.Program {
 }
 
 // packaged makes the files of a library.
-func packaged(t testing.TB, p *ir.Program, a Arithmetic, plan string) []File {
+func packaged(t testing.TB, p *ir.Program, a arith.Mode, plan string) []File {
 	t.Helper()
 	parsed, err := schedule.ParsePlan(plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(p, lower.Options{Target: lower.CPU, Strict: a == Strict, Plan: parsed})
+	m, err := lower.Program(p, lower.Options{Target: lower.CPU, Strict: a == arith.Strict, Plan: parsed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,13 +59,13 @@ type built struct {
 const testFlags = "-std=c11 -O1 -Wall -Wextra -Werror -pedantic -fwrapv -ffp-contract=off"
 
 // build writes and compiles a library. With warnings of any kind it fails.
-func build(t testing.TB, p *ir.Program, a Arithmetic, plan string) *built {
+func build(t testing.TB, p *ir.Program, a arith.Mode, plan string) *built {
 	t.Helper()
 	return buildWith(t, p, a, plan, "")
 }
 
 // buildWith adds options of the compiler.
-func buildWith(t testing.TB, p *ir.Program, a Arithmetic, plan, flags string) *built {
+func buildWith(t testing.TB, p *ir.Program, a arith.Mode, plan, flags string) *built {
 	t.Helper()
 	need(t, "gcc")
 	dir := t.TempDir()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -37,7 +38,7 @@ func TestLibraryCallers(t *testing.T) {
 		return c.name == "kinds"
 	})]
 	p := libraryProgram(t, kinds.name, kinds.text)
-	b := build(t, p, Strict, "")
+	b := build(t, p, arith.Strict, "")
 	for _, name := range []string{"kinds.c", "kinds.cpp", "kinds.f90"} {
 		callerSource(t, b, name)
 	}
@@ -104,7 +105,7 @@ func TestLibraryInterfaces(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := &built{name: libraryName(c.name), dir: t.TempDir()}
-			for _, f := range packaged(t, libraryProgram(t, c.name, c.text), Contract, "") {
+			for _, f := range packaged(t, libraryProgram(t, c.name, c.text), arith.Contract, "") {
 				write(t, filepath.Join(b.dir, f.Name), f.Text)
 			}
 			b.sh(t, "gcc -std=c11 -O0 -Wall -Wextra -Werror -pedantic main.c %s.c -o example -lm -fwrapv", b.name) // no OpenMP
@@ -130,7 +131,7 @@ stencil s (out, in) {
 }
 stencil t (in) { own[k][j][i] = in[j][i]; }
 iterate 2 { s (u, v); t (u); swap (u, v); }`)
-	b := build(t, p, Contract, "")
+	b := build(t, p, arith.Contract, "")
 	callerSource(t, b, "misuse.c")
 	b.sh(t, "gcc -std=c11 -g -O1 -Wall -Wextra -Werror -pedantic -fopenmp -fsanitize=address,undefined -fno-sanitize-recover=all misuse.c caller_misuse.c -o sanitized -lm")
 	b.sh(t, "gcc -std=c11 -Wall -Wextra -Werror -pedantic caller_misuse.c -o caller -L. -lmisuse -Wl,-rpath,'$ORIGIN'")
@@ -163,7 +164,7 @@ int main(void)
 func TestLibraryThreads(t *testing.T) {
 	t.Parallel()
 	p := libraryProgram(t, "heat", libraryPrograms[0].text)
-	b := build(t, p, Strict, "")
+	b := build(t, p, arith.Strict, "")
 	callerSource(t, b, "threads.c")
 	b.sh(t, "gcc -std=c11 -g -O1 -fsanitize=thread heat.c caller_threads.c -o caller -lm -lpthread")
 	b.sh(t, "./caller")
@@ -178,7 +179,7 @@ func TestLibraryCMake(t *testing.T) {
 	need(t, "cmake")
 	need(t, "gfortran")
 	b := &built{dir: t.TempDir()}
-	for _, f := range packaged(t, libraryProgram(t, "heat", libraryPrograms[0].text), Strict, "") {
+	for _, f := range packaged(t, libraryProgram(t, "heat", libraryPrograms[0].text), arith.Strict, "") {
 		write(t, filepath.Join(b.dir, f.Name), f.Text)
 	}
 	b.sh(t, "cmake -S . -B build -DHEAT_FORTRAN=ON -DHEAT_NATIVE=OFF && cmake --build build --parallel 2 && cmake --install build --prefix installed")
@@ -234,7 +235,7 @@ func TestLibraryPython(t *testing.T) {
 		if c.name != "kinds" {
 			continue
 		}
-		b := build(t, libraryProgram(t, c.name, c.text), Strict, "")
+		b := build(t, libraryProgram(t, c.name, c.text), arith.Strict, "")
 		callerSource(t, b, "refusals.py")
 		golden(t, "refusals.txt", b.sh(t, "%s -W error caller_refusals.py", py))
 		b.sh(t, "rm libkinds.so")

@@ -9,19 +9,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // packagedGPU makes the files of a library for GPUs.
-func packagedGPU(t testing.TB, p *ir.Program, d *Dialect, a Arithmetic, plan string) []File {
+func packagedGPU(t testing.TB, p *ir.Program, d *Dialect, a arith.Mode, plan string) []File {
 	t.Helper()
 	parsed, err := schedule.ParsePlan(plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(p, lower.Options{Target: lower.GPU, Strict: a == Strict, Plan: parsed})
+	m, err := lower.Program(p, lower.Options{Target: lower.GPU, Strict: a == arith.Strict, Plan: parsed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func buildGPU(t testing.TB, p *ir.Program, d *Dialect, plan string) *built {
 	t.Helper()
 	name := libraryName(p.Name)
 	b := &built{name: name, module: pythonModule(name), class: pythonClass(name), dir: t.TempDir(), inPlace: d == CUDA}
-	for _, f := range packagedGPU(t, p, d, Strict, plan) {
+	for _, f := range packagedGPU(t, p, d, arith.Strict, plan) {
 		write(t, filepath.Join(b.dir, f.Name), f.Text)
 	}
 	if d == OpenCL {
@@ -217,7 +218,7 @@ func TestNVCC(t *testing.T) {
 				t.Parallel()
 				name := libraryName(p.Name)
 				b := &built{name: name, module: pythonModule(name), class: pythonClass(name), dir: t.TempDir()}
-				for _, f := range packagedGPU(t, p, CUDA, Strict, plan) {
+				for _, f := range packagedGPU(t, p, CUDA, arith.Strict, plan) {
 					write(t, filepath.Join(b.dir, f.Name), f.Text)
 				}
 				b.sh(t, "nvcc -std=c++17 -O2 -arch=native --fmad=false -Xcompiler -fPIC,-fwrapv,-ffp-contract=off -shared %s.cu -o lib%s.so", name, name)

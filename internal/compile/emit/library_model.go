@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -390,7 +391,7 @@ func (l *library) HasDefaults() bool {
 func (l *library) Arithmetic() string { return l.opts.Arithmetic.String() }
 
 // Strict reports whether every operation is rounded on its own.
-func (l *library) Strict() bool { return l.opts.Arithmetic == Strict }
+func (l *library) Strict() bool { return l.opts.Arithmetic == arith.Strict }
 
 // NeededFlags are the compiler's options without which results would be wrong.
 func (l *library) NeededFlags() string {
@@ -404,9 +405,9 @@ func (l *library) NeededFlags() string {
 func (l *library) FastFlags() string {
 	flags := "-fno-math-errno -fno-trapping-math"
 	switch l.opts.Arithmetic {
-	case Contract:
+	case arith.Contract:
 		flags += " -ffp-contract=fast"
-	case Fast:
+	case arith.Fast:
 		flags += " -ffp-contract=fast -fno-signed-zeros -fassociative-math -freciprocal-math"
 	}
 	return flags

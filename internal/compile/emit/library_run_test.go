@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -512,7 +513,7 @@ func TestLibraryAgreesWithReference(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := libraryProgram(t, c.name, c.text)
-			drive(t, build(t, p, Strict, ""), p, c.cases)
+			drive(t, build(t, p, arith.Strict, ""), p, c.cases)
 		})
 	}
 }
@@ -522,7 +523,7 @@ func TestLibraryAgreesWithReference(t *testing.T) {
 func TestLibraryWithPlan(t *testing.T) {
 	c := libraryPrograms[0]
 	p := libraryProgram(t, c.name, c.text)
-	b := buildWith(t, p, Strict, "block=2x4x64,threads=2", "-O3 -march=native -fno-math-errno -fno-trapping-math")
+	b := buildWith(t, p, arith.Strict, "block=2x4x64,threads=2", "-O3 -march=native -fno-math-errno -fno-trapping-math")
 	text, err := os.ReadFile(filepath.Join(b.dir, "heat.c"))
 	if err != nil {
 		t.Fatal(err)

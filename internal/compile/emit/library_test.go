@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
@@ -181,9 +182,9 @@ copyin u; copyout u; stencil s () { u[i] = d*u[i] + e; } s ();`)
 // The same module gives the same text.
 func TestLibraryDeterministic(t *testing.T) {
 	for _, c := range libraryPrograms {
-		first := packaged(t, libraryProgram(t, c.name, c.text), Fast, "")
+		first := packaged(t, libraryProgram(t, c.name, c.text), arith.Fast, "")
 		for range 4 {
-			for n, f := range packaged(t, libraryProgram(t, c.name, c.text), Fast, "") {
+			for n, f := range packaged(t, libraryProgram(t, c.name, c.text), arith.Fast, "") {
 				if f != first[n] {
 					t.Errorf("%s: %s differs", c.name, f.Name)
 				}
@@ -198,7 +199,7 @@ func TestLibraryGoldens(t *testing.T) {
 		if c.name != "kinds" {
 			continue
 		}
-		for _, f := range packaged(t, libraryProgram(t, c.name, c.text), Contract, "") {
+		for _, f := range packaged(t, libraryProgram(t, c.name, c.text), arith.Contract, "") {
 			if f.Name != "kinds.c" {
 				golden(t, f.Name+".golden", f.Text)
 			}
@@ -223,7 +224,7 @@ func TestLibraryOfExamples(t *testing.T) {
 			}
 			b := &built{dir: t.TempDir()}
 			p := libraryProgram(t, name, string(text))
-			for _, f := range packaged(t, p, Strict, "") {
+			for _, f := range packaged(t, p, arith.Strict, "") {
 				write(t, filepath.Join(b.dir, f.Name), f.Text)
 			}
 			b.sh(t, "gcc -std=c11 -Wall -Wextra -Werror -pedantic -fopenmp -fsyntax-only *.c")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -51,7 +52,7 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := emit.Library(m, emit.LibraryOptions{Arithmetic: emit.Contract, Dialect: c.dialect})
+		files, err := emit.Library(m, emit.LibraryOptions{Arithmetic: arith.Contract, Dialect: c.dialect})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	runner "github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -36,7 +37,7 @@ var compiler = sync.OnceValues(func() (*cpu.Builder, error) {
 })
 
 // build compiles C as the CPU device does.
-func build(t testing.TB, source string, a toolchain.Arithmetic) string {
+func build(t testing.TB, source string, a arith.Mode) string {
 	t.Helper()
 	b, err := compiler()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -87,7 +88,7 @@ func compile(t testing.TB, source string) string {
 	if err != nil {
 		t.Skip(err)
 	}
-	builder := &cpu.Builder{Compiler: c, Cache: cache, Arithmetic: toolchain.Strict}
+	builder := &cpu.Builder{Compiler: c, Cache: cache, Arithmetic: arith.Strict}
 	image, err := builder.Build(context.Background(), []byte(source))
 	if err != nil {
 		t.Fatal(err)

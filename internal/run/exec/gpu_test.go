@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -17,7 +18,6 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/refusal"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -40,7 +40,7 @@ func forGPU(t *testing.T, b *ir.Binding) (*kernel.Module, string) {
 	if image, ok := gpuImages[source]; ok {
 		return m, image
 	}
-	builder := &cuda.Builder{Compiler: compiler, Arch: gpus[0].Arch(), Arithmetic: toolchain.Strict, Dir: gpuDir}
+	builder := &cuda.Builder{Compiler: compiler, Arch: gpus[0].Arch(), Arithmetic: arith.Strict, Dir: gpuDir}
 	image, err := builder.Build(context.Background(), []byte(source))
 	if err != nil {
 		t.Fatal(err)

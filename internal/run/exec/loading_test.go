@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -75,7 +76,7 @@ func TestGPULoading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		builder := &cuda.Builder{Compiler: compiler, Arch: gpus[0].Arch(), Arithmetic: toolchain.Strict, Dir: t.TempDir()}
+		builder := &cuda.Builder{Compiler: compiler, Arch: gpus[0].Arch(), Arithmetic: arith.Strict, Dir: t.TempDir()}
 		image, err := builder.Build(context.Background(), []byte(emit.Source(emit.CUDA, m)))
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -110,7 +111,7 @@ func TestOpenCLLoading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	builder := &opencl.Builder{Arithmetic: toolchain.Strict, Cache: cache}
+	builder := &opencl.Builder{Arithmetic: arith.Strict, Cache: cache}
 	for _, text := range []string{"family=tile,vec=2,load_w=constant,load_row=constant", "family=tile,vec=2,load=image"} {
 		plan, err := schedule.ParsePlan(text)
 		if err != nil {

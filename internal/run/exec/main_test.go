@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -82,7 +83,7 @@ var tools = sync.OnceValues(func() (*cpu.Builder, error) {
 		return nil, err
 	}
 	c, err := toolchain.Find(context.Background(), os.Getenv, cache)
-	return &cpu.Builder{Compiler: c, Cache: cache, Arithmetic: toolchain.Strict}, err
+	return &cpu.Builder{Compiler: c, Cache: cache, Arithmetic: arith.Strict}, err
 })
 
 // build compiles C.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -53,7 +54,7 @@ func openOpenCL(t *testing.T, b *ir.Binding, plan schedule.Plan) *Remote {
 			}
 		}
 	}
-	builder := &opencl.Builder{Arithmetic: toolchain.Strict, Cache: cache}
+	builder := &opencl.Builder{Arithmetic: arith.Strict, Cache: cache}
 	image, err := builder.Build(context.Background(), []byte(emit.Source(emit.OpenCL, m)))
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/child"
 	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/memory"
@@ -20,7 +21,7 @@ import (
 // fields are all that the result depends on.
 type Source struct {
 	Text       []byte
-	Arithmetic Arithmetic
+	Arithmetic arith.Mode
 	Extra      []string // further options
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 )
@@ -106,7 +107,7 @@ func (c *Compiler) tryFlags(ctx context.Context, within string) error {
 		return err
 	}
 
-	arithmetic := slices.Concat(Strict.flags(), Fast.flags())
+	arithmetic := slices.Concat(arithmeticFlags(arith.Strict), arithmeticFlags(arith.Fast))
 	if takes(slices.Concat(generalFlags, arithmetic, []string{"-fopenmp"})...) == nil {
 		c.general, c.OpenMP = append(slices.Clone(generalFlags), "-fopenmp"), true
 		return nil
@@ -149,9 +150,9 @@ func (c *Compiler) tryFlags(ctx context.Context, within string) error {
 }
 
 // Flags returns the options for a mode of arithmetic.
-func (c *Compiler) Flags(a Arithmetic) []string {
+func (c *Compiler) Flags(a arith.Mode) []string {
 	flags := slices.Clone(c.general)
-	for _, f := range a.flags() {
+	for _, f := range arithmeticFlags(a) {
 		if !slices.Contains(c.refused, f) {
 			flags = append(flags, f)
 		}

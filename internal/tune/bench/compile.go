@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // CompileRow says how fast the suite's kernels compile.
@@ -99,7 +99,7 @@ func (o *CompileOptions) sources() ([][]byte, error) {
 			return nil, err
 		}
 		for _, p := range plans {
-			text, err := source(bound, p, toolchain.Contract)
+			text, err := source(bound, p, arith.Contract)
 			if err != nil {
 				return nil, fmt.Errorf("%s %s: %s: %w", c.name, c.dtype, p, err)
 			}
@@ -117,7 +117,7 @@ func (o *CompileOptions) run(ctx context.Context, list [][]byte, processes int) 
 	// Each process takes one source first: it loads the compiler with it.
 	go func() {
 		for i := range processes {
-			jobs <- job{Number: -1 - i, Source: warmUp, Arch: o.Arch, Mode: toolchain.Contract}
+			jobs <- job{Number: -1 - i, Source: warmUp, Arch: o.Arch, Mode: arith.Contract}
 		}
 	}()
 	for range processes {
@@ -127,7 +127,7 @@ func (o *CompileOptions) run(ctx context.Context, list [][]byte, processes int) 
 	go func() {
 		defer close(jobs)
 		for i, text := range list {
-			jobs <- job{Number: i, Source: text, Arch: o.Arch, Mode: toolchain.Contract}
+			jobs <- job{Number: i, Source: text, Arch: o.Arch, Mode: arith.Contract}
 		}
 	}()
 	var all []compiled

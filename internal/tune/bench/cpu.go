@@ -14,6 +14,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -99,7 +100,7 @@ func CPU(ctx context.Context, o CPUOptions) ([]CPURow, error) {
 		opts:     o,
 		dev:      dev,
 		compiler: compiler,
-		builder:  &cpu.Builder{Compiler: compiler, Cache: cache, Arithmetic: toolchain.Contract},
+		builder:  &cpu.Builder{Compiler: compiler, Cache: cache, Arithmetic: arith.Contract},
 	}
 	var rows []CPURow
 	for _, c := range cpuCases {

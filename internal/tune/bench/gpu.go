@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // GPURow is one case of the suite "cells" with one configuration.
@@ -148,7 +148,7 @@ func (b *gpuBench) run(c gpuCase) error {
 	}
 	row := GPURow{
 		Case: c.name, DType: c.dtype, Grid: gridText(bound, output(p)), BytesPerPoint: perPoint,
-		Arithmetic: toolchain.Contract.String(), Batches: b.opts.Batches,
+		Arithmetic: arith.Contract.String(), Batches: b.opts.Batches,
 		Device: b.dev.GPU.Name, Driver: b.dev.GPU.Driver, Compiler: "NVRTC " + b.compiler.Version, Commit: b.opts.Commit,
 	}
 	if err := b.copyBound(int64(points*perPoint)/2, &row); err != nil {
@@ -205,7 +205,7 @@ func configurations(rank int) []schedule.Config {
 
 // measure checks and times one configuration, and fills in its row.
 func (b *gpuBench) measure(checks *checks, large *placed, cfg schedule.Config, points float64, row *GPURow) error {
-	m, lib, took, err := b.build(large.bound.Program, large.bound, cfg, toolchain.Contract)
+	m, lib, took, err := b.build(large.bound.Program, large.bound, cfg, arith.Contract)
 	if err != nil {
 		return err
 	}

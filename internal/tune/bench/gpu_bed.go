@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -12,7 +13,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // bed is a GPU with what every suite on one needs.
@@ -35,13 +35,13 @@ func (b *bed) start() error {
 	}
 	// Compiling the first source of a process takes longer, so that it had
 	// better be this one.
-	b.tools, _, err = b.load(emit.CUDA.Prelude+toolSource, toolchain.Contract)
+	b.tools, _, err = b.load(emit.CUDA.Prelude+toolSource, arith.Contract)
 	return err
 }
 
 // load compiles a source, unless it did before, and loads it. It returns the
 // seconds that the compiler took.
-func (b *bed) load(source string, a toolchain.Arithmetic) (*cuda.Library, float64, error) {
+func (b *bed) load(source string, a arith.Mode) (*cuda.Library, float64, error) {
 	if b.ctx.Err() != nil {
 		return nil, 0, context.Cause(b.ctx)
 	}
@@ -64,9 +64,9 @@ func (b *bed) load(source string, a toolchain.Arithmetic) (*cuda.Library, float6
 }
 
 // build lowers, prints, compiles and loads a program with one configuration.
-func (b *bed) build(p *ir.Program, bound *ir.Binding, cfg schedule.Config, a toolchain.Arithmetic) (*kernel.Module, *cuda.Library, float64, error) {
+func (b *bed) build(p *ir.Program, bound *ir.Binding, cfg schedule.Config, a arith.Mode) (*kernel.Module, *cuda.Library, float64, error) {
 	m, err := lower.Program(p, lower.Options{
-		Target: lower.GPU, Strict: a == toolchain.Strict, Plan: schedule.Plan{Every: cfg}, Bound: bound,
+		Target: lower.GPU, Strict: a == arith.Strict, Plan: schedule.Plan{Every: cfg}, Bound: bound,
 	})
 	if err != nil {
 		return nil, nil, 0, err

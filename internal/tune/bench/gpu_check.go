@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -16,7 +17,6 @@ import (
 	"github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // Mismatch says that generated code computed something else than the
@@ -129,7 +129,7 @@ func expect(p *ir.Program, sizes []int64, mode interp.Mode) (*expectation, error
 func (c *checks) small(b *bed, cfg schedule.Config, m *kernel.Module, lib *cuda.Library) (int64, error) {
 	total := int64(0)
 	for _, e := range c.plain {
-		n, err := b.compare(e, m, lib, toolchain.Contract)
+		n, err := b.compare(e, m, lib, arith.Contract)
 		if err != nil {
 			return total, err
 		}
@@ -137,12 +137,12 @@ func (c *checks) small(b *bed, cfg schedule.Config, m *kernel.Module, lib *cuda.
 	}
 	for _, list := range [][]*expectation{c.plain, c.bounded} {
 		first := list[0].bound
-		m, lib, _, err := b.build(first.Program, first, cfg, toolchain.Strict)
+		m, lib, _, err := b.build(first.Program, first, cfg, arith.Strict)
 		if err != nil {
 			return total, err
 		}
 		for _, e := range list {
-			n, err := b.compare(e, m, lib, toolchain.Strict)
+			n, err := b.compare(e, m, lib, arith.Strict)
 			if err != nil {
 				return total, err
 			}
@@ -157,7 +157,7 @@ func (c *checks) small(b *bed, cfg schedule.Config, m *kernel.Module, lib *cuda.
 
 // compare runs a module on the grids of an expectation, and returns the number
 // of cells compared.
-func (b *bed) compare(e *expectation, m *kernel.Module, lib *cuda.Library, a toolchain.Arithmetic) (int64, error) {
+func (b *bed) compare(e *expectation, m *kernel.Module, lib *cuda.Library, a arith.Mode) (int64, error) {
 	p, err := b.place(e.bound, m.Layouts)
 	if err != nil {
 		return 0, err
@@ -199,7 +199,7 @@ func (b *bed) compare(e *expectation, m *kernel.Module, lib *cuda.Library, a too
 }
 
 // grid compares what a grid holds with what it should.
-func (e *expectation) grid(g *ir.Grid, got []byte, a toolchain.Arithmetic) error {
+func (e *expectation) grid(g *ir.Grid, got []byte, a arith.Mode) error {
 	want := e.state.Grid(g.Name)
 	if bytes.Equal(got, want.Data) {
 		return nil
@@ -211,7 +211,7 @@ func (e *expectation) grid(g *ir.Grid, got []byte, a toolchain.Arithmetic) error
 			continue
 		}
 		margin := 0.0
-		if a != toolchain.Strict {
+		if a != arith.Strict {
 			margin = want.Bound[i]
 		}
 		v := device.Decode(g.Type, x).AsFloat()
@@ -223,7 +223,7 @@ func (e *expectation) grid(g *ir.Grid, got []byte, a toolchain.Arithmetic) error
 }
 
 // scalars compares the results of reductions.
-func (e *expectation) scalars(p *placed, a toolchain.Arithmetic) error {
+func (e *expectation) scalars(p *placed, a arith.Mode) error {
 	for _, s := range e.bound.Program.Scalars {
 		if !s.Reduced {
 			continue
@@ -234,7 +234,7 @@ func (e *expectation) scalars(p *placed, a toolchain.Arithmetic) error {
 		}
 		v := device.Decode(s.Type, got[:])
 		want, margin := e.state.Scalar(s)
-		if a == toolchain.Strict {
+		if a == arith.Strict {
 			margin = 0
 		}
 		if !v.Same(want) && !near(v.AsFloat(), want.AsFloat(), margin) {

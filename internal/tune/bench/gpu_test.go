@@ -13,9 +13,9 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 func TestCells(t *testing.T) {
@@ -148,42 +148,42 @@ func testCellMismatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, lib, _, err := b.build(p, e.bound, configurations(3)[0], toolchain.Strict)
+	m, lib, _, err := b.build(p, e.bound, configurations(3)[0], arith.Strict)
 	if err != nil {
 		t.Fatal(err)
 	}
-	try := func(a toolchain.Arithmetic) error {
+	try := func(a arith.Mode) error {
 		_, err := b.compare(e, m, lib, a)
 		return err
 	}
-	if err := try(toolchain.Strict); err != nil {
+	if err := try(arith.Strict); err != nil {
 		t.Fatal(err)
 	}
 	next := e.state.Grid("next").Data
 	inside, rim := 8*((2*6+3)*7+4), 8*((2*6+3)*7+6)
 	next[inside] ^= 1
 	var wrong *Mismatch
-	if err := try(toolchain.Strict); !errors.As(err, &wrong) || wrong.What != "next[2][3][4]" || wrong.Grid != "5x6x7" || wrong.Arithmetic != "strict" || wrong.Bound != 0 {
+	if err := try(arith.Strict); !errors.As(err, &wrong) || wrong.What != "next[2][3][4]" || wrong.Grid != "5x6x7" || wrong.Arithmetic != "strict" || wrong.Bound != 0 {
 		t.Error(err)
 	}
-	if err := try(toolchain.Contract); err != nil {
+	if err := try(arith.Contract); err != nil {
 		t.Errorf("within the bound of contraction: %v", err)
 	}
 	next[inside+3] ^= 1
-	if err := try(toolchain.Contract); !errors.As(err, &wrong) || wrong.What != "next[2][3][4]" || !(wrong.Bound > 0) || !strings.Contains(err.Error(), "in contract arithmetic, is ") {
+	if err := try(arith.Contract); !errors.As(err, &wrong) || wrong.What != "next[2][3][4]" || !(wrong.Bound > 0) || !strings.Contains(err.Error(), "in contract arithmetic, is ") {
 		t.Error(err)
 	}
 	next[inside] ^= 1
 	next[inside+3] ^= 1
 	// A cell that has to keep its value.
 	next[rim] ^= 1
-	if err := try(toolchain.Contract); !errors.As(err, &wrong) || wrong.What != "next[2][3][6]" {
+	if err := try(arith.Contract); !errors.As(err, &wrong) || wrong.What != "next[2][3][6]" {
 		t.Error(err)
 	}
 	next[rim] ^= 1
 	// An input that was written to.
 	e.state.Grid("u").Data[0] ^= 1
-	if err := try(toolchain.Strict); !errors.As(err, &wrong) || wrong.What != "u[0][0][0]" {
+	if err := try(arith.Strict); !errors.As(err, &wrong) || wrong.What != "u[0][0][0]" {
 		t.Error(err)
 	}
 
@@ -207,7 +207,7 @@ func testCellMismatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, lib, _, err = b.build(large.bound.Program, large.bound, configurations(3)[0], toolchain.Contract)
+	m, lib, _, err = b.build(large.bound.Program, large.bound, configurations(3)[0], arith.Contract)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -22,7 +22,7 @@ type job struct {
 	Number int
 	Source []byte
 	Arch   int
-	Mode   toolchain.Arithmetic
+	Mode   arith.Mode
 }
 
 // compiled is what became of a job.

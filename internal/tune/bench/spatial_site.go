@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -15,7 +16,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // opening says what to measure.
@@ -161,12 +161,12 @@ func (s *site) set(m *kernel.Module) (*placed, error) {
 }
 
 // modules lowers the program with a plan, for some sizes.
-func modules(bound *ir.Binding, text string, a toolchain.Arithmetic) (*kernel.Module, string, error) {
+func modules(bound *ir.Binding, text string, a arith.Mode) (*kernel.Module, string, error) {
 	plan, err := schedule.ParsePlan(text)
 	if err != nil {
 		return nil, "", err
 	}
-	o := lower.Options{Target: lower.GPU, Strict: a == toolchain.Strict, Fast: a == toolchain.Fast, Plan: plan, Bound: bound, Sized: true}
+	o := lower.Options{Target: lower.GPU, Strict: a == arith.Strict, Fast: a == arith.Fast, Plan: plan, Bound: bound, Sized: true}
 	m, err := lower.Program(bound.Program, o)
 	if err != nil {
 		return nil, "", err
@@ -192,7 +192,7 @@ func (s *site) plain() (int64, error) {
 		return 0, err
 	}
 	cells := int64(0)
-	for _, a := range []toolchain.Arithmetic{toolchain.Strict, toolchain.Contract} {
+	for _, a := range []arith.Mode{arith.Strict, arith.Contract} {
 		m, _, err := modules(e.bound, plainPlan, a)
 		if err != nil {
 			return cells, err
@@ -216,7 +216,7 @@ func (s *site) plain() (int64, error) {
 			return cells, err
 		}
 	}
-	return cells, s.expectLarge(toolchain.Contract)
+	return cells, s.expectLarge(arith.Contract)
 }
 
 // note keeps the names of what a step of plain kernels launches.

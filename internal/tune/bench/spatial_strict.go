@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // awkwardSizes are those at which the best plan is compared with the reference
@@ -49,7 +49,7 @@ func (s *site) strict(plan string) (int64, error) {
 		if err != nil {
 			return cells, err
 		}
-		for _, a := range []toolchain.Arithmetic{toolchain.Strict, toolchain.Contract} {
+		for _, a := range []arith.Mode{arith.Strict, arith.Contract} {
 			n, err := s.small(e, plan, a)
 			if err != nil {
 				return cells, fmt.Errorf("at %s: %w", e.sizes, err)
@@ -61,7 +61,7 @@ func (s *site) strict(plan string) (int64, error) {
 }
 
 // small compares a plan with the reference at a small size.
-func (s *site) small(e *expectation, plan string, a toolchain.Arithmetic) (int64, error) {
+func (s *site) small(e *expectation, plan string, a arith.Mode) (int64, error) {
 	m, _, err := modules(e.bound, plan, a)
 	if err != nil {
 		return 0, err
@@ -92,15 +92,15 @@ func (s *site) strictLarge(plan string) (int64, error) {
 		}
 		contracted[g], s.want[g] = s.want[g], buf
 	}
-	if err := s.expectLarge(toolchain.Strict); err != nil {
+	if err := s.expectLarge(arith.Strict); err != nil {
 		return 0, err
 	}
 	s.margins = map[*ir.Grid]float64{}
-	m, _, err := modules(s.bound, plan, toolchain.Strict)
+	m, _, err := modules(s.bound, plan, arith.Strict)
 	if err != nil {
 		return 0, err
 	}
-	lib, _, err := s.load(emit.Source(emit.CUDA, m), toolchain.Strict)
+	lib, _, err := s.load(emit.Source(emit.CUDA, m), arith.Strict)
 	if err != nil {
 		return 0, err
 	}
@@ -121,14 +121,14 @@ func (s *site) strictLarge(plan string) (int64, error) {
 			return cells, err
 		}
 		if want := s.scalars[q]; !v.Same(want) {
-			return cells, &Mismatch{gridText(s.bound, output(s.bound.Program)), toolchain.Strict.String(), q.Name, v.AsFloat(), want.AsFloat(), 0}
+			return cells, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Strict.String(), q.Name, v.AsFloat(), want.AsFloat(), 0}
 		}
 	}
 	return cells, nil
 }
 
 // expectLarge computes with the plain kernels what a step makes of the grids.
-func (s *site) expectLarge(a toolchain.Arithmetic) error {
+func (s *site) expectLarge(a arith.Mode) error {
 	m, _, err := modules(s.bound, plainPlan, a)
 	if err != nil {
 		return err

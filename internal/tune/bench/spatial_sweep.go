@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // sweep is the trial of many plans of one case.
@@ -37,7 +37,7 @@ type candidate struct {
 }
 
 // lowered lowers the plans on all processors, and sends them in order.
-func lowered(ctx context.Context, bound *ir.Binding, plans []string, mode toolchain.Arithmetic) <-chan candidate {
+func lowered(ctx context.Context, bound *ir.Binding, plans []string, mode arith.Mode) <-chan candidate {
 	slots := make([]chan candidate, len(plans))
 	for i := range slots {
 		slots[i] = make(chan candidate, 1)
@@ -73,7 +73,7 @@ func lowered(ctx context.Context, bound *ir.Binding, plans []string, mode toolch
 
 // source lowers and prints a plan. A plan that breaks the compiler is refused
 // like one that is not legal, so that a sweep goes on.
-func source(bound *ir.Binding, plan string, mode toolchain.Arithmetic) (text []byte, err error) {
+func source(bound *ir.Binding, plan string, mode arith.Mode) (text []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the plan breaks the compiler: %v", r)
@@ -101,7 +101,7 @@ func (s *sweep) try(plans []string) error {
 		for i, plan := range plans {
 			number[plan] = i
 		}
-		for c := range lowered(s.ctx, s.bound, plans, toolchain.Contract) {
+		for c := range lowered(s.ctx, s.bound, plans, arith.Contract) {
 			if c.err == nil {
 				if first, ok := same[string(c.source)]; ok {
 					c.err = fmt.Errorf("the code of %s", first)
@@ -113,7 +113,7 @@ func (s *sweep) try(plans []string) error {
 				refused <- c
 				continue
 			}
-			jobs <- job{number[c.plan], c.source, s.host.info.Arch, toolchain.Contract}
+			jobs <- job{number[c.plan], c.source, s.host.info.Arch, arith.Contract}
 		}
 	}()
 	done := compileAll(s.ctx, min(s.opts.jobs(), len(plans)), jobs)

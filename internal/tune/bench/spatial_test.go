@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 func TestSpatial(t *testing.T) {
@@ -152,11 +152,11 @@ func testSite(t *testing.T) {
 	if info.Grid != "5x6x70" || info.Points != 3*4*68 || info.Bytes < 56 || info.Bytes > 63 || info.Arch != 90 || info.Cells != 2*19*23*37 {
 		t.Errorf("%+v", info)
 	}
-	text, err := source(s.bound, plainPlan, toolchain.Contract)
+	text, err := source(s.bound, plainPlan, arith.Contract)
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := s.compiler.Compile(text, info.Arch, toolchain.Contract)
+	code, err := s.compiler.Compile(text, info.Arch, arith.Contract)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"math"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // rule says how to time.
@@ -53,7 +53,7 @@ type contender struct {
 // try checks and times a plan.
 func (s *site) try(a attempt) (trial, error) {
 	var t trial
-	m, full, err := modules(s.bound, a.Plan, toolchain.Contract)
+	m, full, err := modules(s.bound, a.Plan, arith.Contract)
 	if err != nil {
 		return t, err
 	}

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // scalar reads the result of a reduction.
@@ -79,7 +79,7 @@ func (s *site) verify(p *placed) (int64, float64, error) {
 		}
 		want := s.scalars[q].AsFloat()
 		if !(math.Abs(v.AsFloat()-want) <= allowed*math.Abs(want)) {
-			return cells, most, &Mismatch{gridText(s.bound, output(s.bound.Program)), toolchain.Contract.String(), q.Name, v.AsFloat(), want, allowed * math.Abs(want)}
+			return cells, most, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Contract.String(), q.Name, v.AsFloat(), want, allowed * math.Abs(want)}
 		}
 	}
 	return cells, most, nil
@@ -95,6 +95,6 @@ func (s *site) wrong(p *placed, g *ir.Grid, count, first int64) error {
 		return err
 	}
 	what := fmt.Sprintf("%s, the first of %d wrong cells,", cellName(g, s.bound.Shape(g.Dims), int(first)), count)
-	return &Mismatch{gridText(s.bound, g), toolchain.Contract.String(), what,
+	return &Mismatch{gridText(s.bound, g), arith.Contract.String(), what,
 		device.Decode(g.Type, got[:]).AsFloat(), device.Decode(g.Type, want[:]).AsFloat(), s.margins[g]}
 }

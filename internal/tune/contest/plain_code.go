@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -99,7 +100,7 @@ func (p *plain) found(ctx context.Context, plan string) (*coded, error) {
 		return nil, err
 	}
 	defer cache.Close()
-	builder := &cpu.Builder{Compiler: p.compiler, Cache: cache, Arithmetic: toolchain.Contract}
+	builder := &cpu.Builder{Compiler: p.compiler, Cache: cache, Arithmetic: arith.Contract}
 	image, err := builder.Build(ctx, []byte(emit.Source(emit.C, m)))
 	return &coded{name: "the tuned plan", module: m, image: image}, err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -93,7 +94,7 @@ func (s *site) record(ctx context.Context, x *Subject, b *book, until time.Time)
 // options are those that recording and searching have in common.
 func (s *site) options(x *Subject, lab measure.Lab) tuner.Options {
 	return tuner.Options{
-		Bound: x.bound, Set: x.set(x.bound.Program), Lab: lab, Arithmetic: toolchain.Contract, Seed: 1, Clock: s.clock,
+		Bound: x.bound, Set: x.set(x.bound.Program), Lab: lab, Arithmetic: arith.Contract, Seed: 1, Clock: s.clock,
 	}
 }
 
@@ -139,7 +140,7 @@ func OpenDevice(device string, workers int) func(context.Context) (measure.Lab, 
 		if err != nil {
 			return nil, err
 		}
-		lab, err := measure.Open(ctx, measure.Options{Device: device, Arithmetic: toolchain.Contract, Cache: cache, Workers: workers})
+		lab, err := measure.Open(ctx, measure.Options{Device: device, Arithmetic: arith.Contract, Cache: cache, Workers: workers})
 		if err != nil {
 			folder.Remove()
 			return nil, err

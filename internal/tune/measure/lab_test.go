@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -83,7 +84,7 @@ func lab(t *testing.T) (Lab, func(instead string) Code) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cache.Close() })
-	l, err := Open(t.Context(), Options{Device: "cpu", Arithmetic: toolchain.Contract, Cache: cache})
+	l, err := Open(t.Context(), Options{Device: "cpu", Arithmetic: arith.Contract, Cache: cache})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +305,7 @@ func TestPoisonedContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cache.Close() })
-	l, err := Open(t.Context(), Options{Device: "cuda:0", Arithmetic: toolchain.Contract, Cache: cache, Workers: 1})
+	l, err := Open(t.Context(), Options{Device: "cuda:0", Arithmetic: arith.Contract, Cache: cache, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

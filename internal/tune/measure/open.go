@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
@@ -21,7 +22,7 @@ import (
 // Options says where to measure.
 type Options struct {
 	Device     string // "cpu", "cuda:0", "opencl:0"
-	Arithmetic toolchain.Arithmetic
+	Arithmetic arith.Mode
 	Cache      *toolchain.Cache
 	Workers    int           // that compile; 0 for one a processor
 	Compile    time.Duration // limit of one compilation; 0 for half a minute

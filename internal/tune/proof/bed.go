@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -26,7 +27,7 @@ type bed interface {
 	machine() *machine.Machine
 	// fits reports why the device cannot run a script; nil if it can.
 	fits(*exec.Script) error
-	build(ctx context.Context, text string, a toolchain.Arithmetic) (image string, err error)
+	build(ctx context.Context, text string, a arith.Mode) (image string, err error)
 	close()
 	patience() time.Duration // for a launch
 }
@@ -76,7 +77,7 @@ func (b *openclBed) fits(s *exec.Script) error { return s.FitsOpenCL(&b.of) }
 func (b *openclBed) close()                    {}
 func (b *openclBed) patience() time.Duration   { return launchLimit }
 
-func (b *openclBed) build(ctx context.Context, text string, a toolchain.Arithmetic) (string, error) {
+func (b *openclBed) build(ctx context.Context, text string, a arith.Mode) (string, error) {
 	return pool.OpenCL(ctx, b.cache, b.of.Ordinal, a, []byte(text), buildLimit)
 }
 
@@ -94,7 +95,7 @@ func (b *cudaBed) fits(s *exec.Script) error { return s.FitsGPU(&b.of) }
 func (b *cudaBed) close()                    { b.pool.Close() }
 func (b *cudaBed) patience() time.Duration   { return launchLimit }
 
-func (b *cudaBed) build(ctx context.Context, text string, a toolchain.Arithmetic) (string, error) {
+func (b *cudaBed) build(ctx context.Context, text string, a arith.Mode) (string, error) {
 	r := b.pool.Compile(ctx, []pool.Source{{Text: []byte(text), Arch: b.of.Arch(), Arithmetic: a}})[0]
 	return r.Image, r.Err
 }
@@ -105,14 +106,14 @@ type spoilt struct {
 	spoil func(source string) string
 }
 
-func (b *spoilt) build(ctx context.Context, text string, a toolchain.Arithmetic) (string, error) {
+func (b *spoilt) build(ctx context.Context, text string, a arith.Mode) (string, error) {
 	return b.bed.build(ctx, b.spoil(text), a)
 }
 
 // runOn runs a module on a device as far as some leaves, all for 0, and
 // returns how it differs from what is expected; "" if it does not. Modules that
 // the device cannot run are left alone.
-func runOn(ctx context.Context, d bed, m *kernel.Module, b *ir.Binding, a toolchain.Arithmetic, want *expected, leaves int64) (fits bool, reason string, err error) {
+func runOn(ctx context.Context, d bed, m *kernel.Module, b *ir.Binding, a arith.Mode, want *expected, leaves int64) (fits bool, reason string, err error) {
 	for _, k := range m.Kernels {
 		if d.dialect().Lacks(k) != nil {
 			return false, "", nil

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -272,14 +273,14 @@ func (t trial) plan() (plan schedule.Plan, at []sizes, err error) {
 }
 
 // mode returns the arithmetic of a trial, and what bounds a device in it.
-func (t trial) mode() (toolchain.Arithmetic, interp.Mode) {
+func (t trial) mode() (arith.Mode, interp.Mode) {
 	switch {
 	case t.seed%2 == 1:
-		return toolchain.Contract, interp.Contract
+		return arith.Contract, interp.Contract
 	case t.inexact:
-		return toolchain.Strict, interp.Strict
+		return arith.Strict, interp.Strict
 	}
-	return toolchain.Strict, interp.NoBounds
+	return arith.Strict, interp.NoBounds
 }
 
 // prove runs a trial and takes in how it went.
@@ -302,7 +303,7 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 	ran, kernels := 0, 0
 	for _, s := range at {
 		m, err := lower.Program(t.program, lower.Options{
-			Target: lower.GPU, Strict: a == toolchain.Strict, Plan: begun(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true,
+			Target: lower.GPU, Strict: a == arith.Strict, Plan: begun(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true,
 		})
 		if excessive(err) {
 			continue

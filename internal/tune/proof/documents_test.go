@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -99,12 +100,12 @@ func document(ctx context.Context, t *testing.T, p *prover, src *diag.Source) {
 	if list.HasErrors() {
 		t.Fatal(list[0].Message)
 	}
-	modes := []mode{{toolchain.Strict, interp.NoBounds}}
+	modes := []mode{{arith.Strict, interp.NoBounds}}
 	if inexact(prog) {
 		modes[0].bounds = interp.Strict
 	}
 	if !testing.Short() && !strings.Contains(src.Name, ".md") {
-		modes = append(modes, mode{toolchain.Contract, interp.Contract})
+		modes = append(modes, mode{arith.Contract, interp.Contract})
 	}
 	for _, md := range modes {
 		plan, err := randomPlan(uint64(len(src.Name)), prog)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -124,14 +125,14 @@ func (p *pair) threads() int64 {
 }
 
 // arithmetic returns the mode that a pair is compiled in.
-func (p *pair) arithmetic() toolchain.Arithmetic {
+func (p *pair) arithmetic() arith.Mode {
 	switch {
 	case p.strict:
-		return toolchain.Strict
+		return arith.Strict
 	case p.fast:
-		return toolchain.Fast
+		return arith.Fast
 	}
-	return toolchain.Contract
+	return arith.Contract
 }
 
 // bounds returns what the reference executor says of results in that mode.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/gen"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -19,7 +20,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/transform"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // pair is a random program with a random plan, and the sizes that it runs at.
@@ -262,7 +262,7 @@ func (f *Failure) pair() (*pair, sizes, error) {
 	plan, err := schedule.ParsePlan(f.Plan)
 	p := &pair{
 		seed: f.Seed, source: f.Source, plan: plan, opencl: true, free: f.Seed%3 == 0,
-		strict: f.Mode == toolchain.Strict.String(), fast: f.Mode == toolchain.Fast.String(),
+		strict: f.Mode == arith.Strict.String(), fast: f.Mode == arith.Fast.String(),
 	}
 	return p, sizes{set: f.Set, bound: b}, err
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/gen"
 	"github.com/gridloom/gridloom/internal/compile/interp"
@@ -196,7 +197,7 @@ func (p *prover) take(ctx context.Context) (uint64, bool) {
 
 // mode is an arithmetic mode with what bounds a device in it.
 type mode struct {
-	arithmetic toolchain.Arithmetic
+	arithmetic arith.Mode
 	bounds     interp.Mode
 }
 
@@ -205,16 +206,16 @@ type mode struct {
 func modeOf(seed uint64) mode {
 	switch seed % 4 {
 	case 1:
-		return mode{toolchain.Contract, interp.Contract}
+		return mode{arith.Contract, interp.Contract}
 	case 3:
-		return mode{toolchain.Fast, interp.Fast}
+		return mode{arith.Fast, interp.Fast}
 	}
-	return mode{toolchain.Strict, interp.NoBounds}
+	return mode{arith.Strict, interp.NoBounds}
 }
 
 func (p *prover) program(ctx context.Context, seed uint64) error {
 	md := modeOf(seed)
-	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed), Exact: md.arithmetic == toolchain.Strict})
+	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed), Exact: md.arithmetic == arith.Strict})
 	if err != nil {
 		return err
 	}
@@ -294,7 +295,7 @@ func randomPlan(seed uint64, p *ir.Program) (schedule.Plan, error) {
 // run executes one binding on both and returns how they disagree; "" if they
 // do not.
 func (p *prover) run(ctx context.Context, b *ir.Binding, md mode, plan schedule.Plan) (string, error) {
-	m, err := lower.Program(b.Program, lower.Options{Strict: md.arithmetic == toolchain.Strict, Plan: plan, Bound: b, NoInitial: true})
+	m, err := lower.Program(b.Program, lower.Options{Strict: md.arithmetic == arith.Strict, Plan: plan, Bound: b, NoInitial: true})
 	if err != nil {
 		return "", err
 	}

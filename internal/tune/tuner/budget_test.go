@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -107,7 +107,7 @@ func TestInterruptWhileThinkingOrLowering(t *testing.T) {
 
 	b := program(t, plane)
 	lab := newScripted(t, b, smooth)
-	s, err := newSubject(b, lab, toolchain.Contract, false)
+	s, err := newSubject(b, lab, arith.Contract, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,9 @@ package tuner
 import (
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -14,7 +14,7 @@ type Options struct {
 	Bound      *ir.Binding
 	Set        map[string]string // the values that Bound was made with
 	Lab        measure.Lab
-	Arithmetic toolchain.Arithmetic
+	Arithmetic arith.Mode
 	Plan       schedule.Plan // settings that stay: such as local=fused
 	// Restrict leaves of the kernels' spaces what the user wants searched, and says
 	// what else the user should know; nil is all.

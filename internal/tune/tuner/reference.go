@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -13,7 +14,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	runcompare "github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -102,13 +102,13 @@ type oracle struct {
 }
 
 // newOracle executes a stage on the values that the worker fills grids with.
-func newOracle(ctx context.Context, st *stage, b *ir.Binding, a toolchain.Arithmetic) (*oracle, error) {
+func newOracle(ctx context.Context, st *stage, b *ir.Binding, a arith.Mode) (*oracle, error) {
 	once := *st.only
 	once.Body = []ir.Op{&ir.Run{Stage: st.stage}}
 	bound := *b
 	bound.Program = &once
-	state, err := interp.New(&bound, interp.Options{Bounds: map[toolchain.Arithmetic]interp.Mode{
-		toolchain.Strict: interp.Strict, toolchain.Contract: interp.Contract, toolchain.Fast: interp.Fast,
+	state, err := interp.New(&bound, interp.Options{Bounds: map[arith.Mode]interp.Mode{
+		arith.Strict: interp.Strict, arith.Contract: interp.Contract, arith.Fast: interp.Fast,
 	}[a]})
 	if err != nil {
 		return nil, err

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 const chained = `
@@ -23,7 +23,7 @@ both (v, w, u);
 // others are left out.
 func TestNarrow(t *testing.T) {
 	b := program(t, chained)
-	s, err := newSubject(b, newScripted(t, b, smooth), toolchain.Contract, false)
+	s, err := newSubject(b, newScripted(t, b, smooth), arith.Contract, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,17 +10,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/refusal"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
 // options are those of a search on a scripted device.
 func options(s *scripted, b *ir.Binding, trials int) Options {
 	return Options{
-		Bound: b, Lab: s, Arithmetic: toolchain.Contract, Strategy: "random", Seed: 1, Trials: trials, Clock: s.clock,
+		Bound: b, Lab: s, Arithmetic: arith.Contract, Strategy: "random", Seed: 1, Trials: trials, Clock: s.clock,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -15,7 +16,7 @@ import (
 type Builder struct {
 	Compiler   *toolchain.Compiler
 	Cache      *toolchain.Cache
-	Arithmetic toolchain.Arithmetic
+	Arithmetic arith.Mode
 	Limit      time.Duration // for one compilation; 0 is no limit
 }
 

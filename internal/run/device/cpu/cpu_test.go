@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
@@ -18,7 +19,7 @@ import (
 )
 
 // build compiles the test kernels.
-func build(t testing.TB, a toolchain.Arithmetic) string {
+func build(t testing.TB, a arith.Mode) string {
 	t.Helper()
 	cache, err := toolchain.OpenCache(t.TempDir())
 	if err != nil {
@@ -41,7 +42,7 @@ func build(t testing.TB, a toolchain.Arithmetic) string {
 }
 
 // open returns an open device with the test kernels on it.
-func open(t testing.TB, a toolchain.Arithmetic) (device.Device, device.Library) {
+func open(t testing.TB, a arith.Mode) (device.Device, device.Library) {
 	t.Helper()
 	image := build(t, a)
 	runtime.LockOSThread()
@@ -105,7 +106,7 @@ func launch(t testing.TB, c device.Call) {
 
 // A call is prepared once; its buffers and values change under it.
 func TestRotation(t *testing.T) {
-	d, l := open(t, toolchain.Strict)
+	d, l := open(t, arith.Strict)
 	u, ub := host(t, 1, 2, 3)
 	v, vb := host(t, 0, 0, 0)
 	ubuf, err := d.Share(ub)
@@ -128,7 +129,7 @@ func TestRotation(t *testing.T) {
 
 // Memory of the device's own follows its host side only when it is told to.
 func TestCopy(t *testing.T) {
-	d, l := open(t, toolchain.Strict)
+	d, l := open(t, arith.Strict)
 	u, ub := host(t, 1, 2)
 	own, err := d.Copy(ub)
 	x := slotOf(t, own, err)
@@ -154,7 +155,7 @@ func TestCopy(t *testing.T) {
 }
 
 func TestEveryType(t *testing.T) {
-	d, l := open(t, toolchain.Strict)
+	d, l := open(t, arith.Strict)
 	values := []op.Value{
 		op.BoolOf(true), op.Int(types.U8, 200), op.Int(types.I32, -7), op.Int(types.I64, -1<<40),
 		op.Float(types.F32, 0.1), op.Float(types.F64, 0.1),
@@ -175,7 +176,7 @@ func TestEveryType(t *testing.T) {
 }
 
 func TestManyArguments(t *testing.T) {
-	d, l := open(t, toolchain.Strict)
+	d, l := open(t, arith.Strict)
 	out, b := host(t, 0)
 	buf, err := d.Share(b)
 	args := []device.Arg{slotOf(t, buf, err)}
@@ -192,7 +193,7 @@ func TestManyArguments(t *testing.T) {
 
 func TestArithmetic(t *testing.T) {
 	const eps = 0x1p-30
-	for _, mode := range []toolchain.Arithmetic{toolchain.Strict, toolchain.Contract, toolchain.Fast} {
+	for _, mode := range []arith.Mode{arith.Strict, arith.Contract, arith.Fast} {
 		d, l := open(t, mode)
 		out, ob := host(t, 0, 0, 0)
 		in, ib := host(t, (1+eps)*(1+eps), 1+eps, 1+eps, 0x1p-1074*6, math.Inf(1))
@@ -201,7 +202,7 @@ func TestArithmetic(t *testing.T) {
 		i, err := d.Share(ib)
 		c := prepare(t, l, "arithmetic", x, slotOf(t, i, err))
 		launch(t, c)
-		if fused := out[0] != 0; fused && mode == toolchain.Strict {
+		if fused := out[0] != 0; fused && mode == arith.Strict {
 			t.Errorf("strict arithmetic has fused: %g", out[0])
 		}
 		if out[1] != 0x1p-1074*3 {
@@ -223,7 +224,7 @@ func TestArithmetic(t *testing.T) {
 }
 
 func TestNoAllocationInALaunch(t *testing.T) {
-	d, l := open(t, toolchain.Strict)
+	d, l := open(t, arith.Strict)
 	_, b := host(t, 1)
 	buf, err := d.Share(b)
 	x := slotOf(t, buf, err)
@@ -237,7 +238,7 @@ func TestNoAllocationInALaunch(t *testing.T) {
 // Closing the last library that uses OpenMP leaves its threads alive.
 func TestLoadAgain(t *testing.T) {
 	for range 3 {
-		d, l := open(t, toolchain.Contract)
+		d, l := open(t, arith.Contract)
 		u, b := host(t, 1, 2, 3, 4)
 		buf, err := d.Share(b)
 		x := slotOf(t, buf, err)
@@ -255,7 +256,7 @@ func TestLoadAgain(t *testing.T) {
 }
 
 func TestWhatCannotBeLoaded(t *testing.T) {
-	_, l := open(t, toolchain.Strict)
+	_, l := open(t, arith.Strict)
 	if _, err := l.Prepare("absent", nil); err == nil || !strings.HasPrefix(err.Error(), "the compiled code has no kernel absent: ") {
 		t.Error(err)
 	}
@@ -286,7 +287,7 @@ func TestDescribe(t *testing.T) {
 }
 
 func BenchmarkLaunch(b *testing.B) {
-	_, l := open(b, toolchain.Strict)
+	_, l := open(b, arith.Strict)
 	c := prepare(b, l, "nothing", valueOf(op.Int(types.I64, 1)))
 	for b.Loop() {
 		c.Launch()

@@ -8,14 +8,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/compile/arith"
 )
 
 // Builder compiles CUDA to images in a folder.
 type Builder struct {
 	Compiler   *Compiler
 	Arch       int // compute capability, 90 for 9.0
-	Arithmetic toolchain.Arithmetic
+	Arithmetic arith.Mode
 	Dir        string
 }
 

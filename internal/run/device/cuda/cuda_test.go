@@ -13,12 +13,12 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 var pretended error // why there is no pretended GPU
@@ -64,7 +64,7 @@ func open(t testing.TB) *Device {
 }
 
 // load compiles a source and loads it through files, as the time loop does.
-func load(t testing.TB, d *Device, a toolchain.Arithmetic, source string) *Library {
+func load(t testing.TB, d *Device, a arith.Mode, source string) *Library {
 	t.Helper()
 	c, err := FindCompiler()
 	if err != nil {
@@ -118,7 +118,7 @@ func valueOf(v op.Value) *device.Value {
 // A call is prepared once; its buffers and values change under it.
 func TestRotation(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, scale)
+	l := load(t, d, arith.Strict, scale)
 	u, ub := doubles(1, 2, 3)
 	v, vb := doubles(0, 0, 0)
 	ubuf, err := d.Share(ub)
@@ -214,7 +214,7 @@ func TestArithmetic(t *testing.T) {
 	flags, _ := os.ReadFile("/proc/cpuinfo")
 	const source = `extern "C" __global__ void fused(double *x) { x[0] = x[1] - x[2] * x[2]; }`
 	const eps = 0x1p-30
-	for _, mode := range []toolchain.Arithmetic{toolchain.Strict, toolchain.Contract, toolchain.Fast} {
+	for _, mode := range []arith.Mode{arith.Strict, arith.Contract, arith.Fast} {
 		t.Run(mode.String(), func(t *testing.T) {
 			d := open(t)
 			l := load(t, d, mode, source)
@@ -230,7 +230,7 @@ func TestArithmetic(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			fuses := mode != toolchain.Strict && (strings.Contains(string(flags), " fma ") || runtime.GOARCH == "arm64")
+			fuses := mode != arith.Strict && (strings.Contains(string(flags), " fma ") || runtime.GOARCH == "arm64")
 			if fused := x[0] != 0; fused != fuses {
 				t.Errorf("%g", x[0])
 			}
@@ -240,7 +240,7 @@ func TestArithmetic(t *testing.T) {
 
 func TestGeometry(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, scale)
+	l := load(t, d, arith.Strict, scale)
 	args := []device.Arg{valueOf(op.Int(types.I64, 0)), valueOf(op.Int(types.I64, 0)), valueOf(op.Int(types.I64, 0)), valueOf(op.Float(types.F64, 0))}
 	tests := []struct {
 		kernel string
@@ -285,7 +285,7 @@ func TestGeometry(t *testing.T) {
 // What a kernel breaks comes out later, and is blamed on it.
 func TestLostContext(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, scale)
+	l := load(t, d, arith.Strict, scale)
 	buf, err := d.Alloc(8)
 	s := slotOf(t, buf, err)
 	c, err := l.PrepareGrid("wild_store", geometry(1, 1), []device.Arg{s})
@@ -316,7 +316,7 @@ func TestLostContext(t *testing.T) {
 // wants.
 func TestOtherThread(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, scale)
+	l := load(t, d, arith.Strict, scale)
 	buf, err := d.Alloc(8)
 	s := slotOf(t, buf, err)
 	c, err := l.PrepareGrid("wild_store", geometry(1, 1), []device.Arg{s})
@@ -365,7 +365,7 @@ func TestClose(t *testing.T) {
 	d := open(t)
 	var all []*Library
 	for range 3 {
-		all = append(all, load(t, d, toolchain.Strict, scale))
+		all = append(all, load(t, d, arith.Strict, scale))
 	}
 	if _, err := d.NewTimer(); err != nil {
 		t.Fatal(err)
@@ -413,7 +413,7 @@ func TestCompileErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Compile([]byte("extern \"C\" __global__ void f(double *x) { x[0] = undeclared; }"), 90, toolchain.Strict)
+	_, err = c.Compile([]byte("extern \"C\" __global__ void f(double *x) { x[0] = undeclared; }"), 90, arith.Strict)
 	refused, ok := err.(*CompileError)
 	if !ok || !strings.Contains(err.Error(), "undeclared") || !strings.Contains(err.Error(), "--gpu-architecture=sm_90 --std=c++17 --fmad=false) could not compile the generated code, which is left in "+refused.Source+":\n") {
 		t.Fatal(err)
@@ -422,10 +422,10 @@ func TestCompileErrors(t *testing.T) {
 		t.Error(string(text), err)
 	}
 	os.Remove(refused.Source)
-	if _, err := c.Compile([]byte("int x\x00;"), 90, toolchain.Strict); err == nil {
+	if _, err := c.Compile([]byte("int x\x00;"), 90, arith.Strict); err == nil {
 		t.Error("a source with a zero byte")
 	}
-	_, err = c.Compile(nil, 60, toolchain.Strict)
+	_, err = c.Compile(nil, 60, arith.Strict)
 	if want := fmt.Sprintf("NVRTC 13.2 (%s) does not compile for compute capability 6.0: it does for 7.5 and newer; name an older one with GRIDLOOM_NVRTC", c.Path); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

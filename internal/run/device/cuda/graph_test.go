@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/refusal"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 const append1 = `
@@ -21,7 +21,7 @@ extern "C" __global__ void append(double *x, double digit) { x[0] = 10 * x[0] + 
 // the values that Update has brought.
 func TestGraph(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, append1)
+	l := load(t, d, arith.Strict, append1)
 	x, xb := doubles(0)
 	y, yb := doubles(0)
 	xbuf, err := d.Share(xb)
@@ -153,7 +153,7 @@ func TestRows(t *testing.T) {
 // with a reason.
 func TestLaunchExtras(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, append1)
+	l := load(t, d, arith.Strict, append1)
 	x, xb := doubles(0)
 	buf, err := d.Share(xb)
 	slot := slotOf(t, buf, err)

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/refusal"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 const weighed = `
@@ -25,7 +25,7 @@ extern "C" __global__ void weigh(double *out, cudaTextureObject_t in)
 // what was pushed last. On a machine with a GPU this runs there.
 func TestImagesAndConstants(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, weighed)
+	l := load(t, d, arith.Strict, weighed)
 	out, outBytes := doubles(make([]float64, 32)...)
 	to, err := d.Share(outBytes)
 	result := slotOf(t, to, err)
@@ -83,7 +83,7 @@ func TestSpilledRefused(t *testing.T) {
 		t.Skip("only the pretended GPU spills on demand")
 	}
 	d := open(t)
-	l := load(t, d, toolchain.Strict, `extern "C" __global__ void spilled(double *out) { out[threadIdx.x] = 1; }`)
+	l := load(t, d, arith.Strict, `extern "C" __global__ void spilled(double *out) { out[threadIdx.x] = 1; }`)
 	_, bytes := doubles(make([]float64, 32)...)
 	to, err := d.Share(bytes)
 	args := []device.Arg{slotOf(t, to, err)}
@@ -101,7 +101,7 @@ func TestSpilledRefused(t *testing.T) {
 func TestImagesRefused(t *testing.T) {
 	d := open(t)
 	d.GPU.Limits.Texels = 31
-	l := load(t, d, toolchain.Strict, weighed)
+	l := load(t, d, arith.Strict, weighed)
 	buf, err := d.Alloc(32 * 8)
 	slot := slotOf(t, buf, err)
 	args := func(constant device.Arg) []device.Arg {

@@ -14,6 +14,7 @@ import (
 	"github.com/ebitengine/purego"
 	"golang.org/x/sys/unix"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/sharedlib"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
@@ -171,9 +172,9 @@ func (c *Compiler) target(arch int) (string, error) {
 // NVRTC divides and takes roots with correct rounding, keeps denormals and
 // contracts. It has no option for reassociation alone, and what it calls fast
 // math drops accuracy that the mode fast keeps, so that fast is contract here.
-func options(a toolchain.Arithmetic) []string {
+func options(a arith.Mode) []string {
 	list := []string{"--std=c++17"}
-	if a == toolchain.Strict {
+	if a == arith.Strict {
 		list = append(list, "--fmad=false")
 	}
 	return list
@@ -213,7 +214,7 @@ type Code struct {
 
 // Options returns the options that compile a source for GPUs of a compute
 // capability, and extra ones after them.
-func (c *Compiler) Options(source []byte, arch int, a toolchain.Arithmetic, extra ...string) ([]string, error) {
+func (c *Compiler) Options(source []byte, arch int, a arith.Mode, extra ...string) ([]string, error) {
 	target, err := c.target(arch)
 	if err != nil {
 		return nil, err
@@ -240,7 +241,7 @@ const NoCache = "--no-cache"
 
 // Compile turns CUDA C++ into code for GPUs of a compute capability. A source
 // that does not compile is left where the user can look at it.
-func (c *Compiler) Compile(source []byte, arch int, a toolchain.Arithmetic) ([]byte, error) {
+func (c *Compiler) Compile(source []byte, arch int, a arith.Mode) ([]byte, error) {
 	opts, err := c.Options(source, arch, a)
 	if err != nil {
 		return nil, err

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/sharedlib"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 const waiting = `
@@ -31,7 +31,7 @@ extern "C" __global__ void part(double *x)
 // the kernel fails there as it may hang elsewhere.
 func TestWaitingThreads(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, waiting)
+	l := load(t, d, arith.Strict, waiting)
 	x, xb := doubles(make([]float64, 64)...)
 	for i := range x {
 		x[i] = float64(i)
@@ -122,7 +122,7 @@ extern "C" __global__ void async(double *x)
 // Copies arrive when they are waited for, and no sooner.
 func TestLateCopies(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, late)
+	l := load(t, d, arith.Strict, late)
 	x, xb := doubles(make([]float64, 64)...)
 	for i := range x {
 		x[i] = float64(i + 1)

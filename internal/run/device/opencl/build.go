@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -16,7 +17,7 @@ import (
 // compile most sources.
 type Builder struct {
 	Ordinal    int // of the device
-	Arithmetic toolchain.Arithmetic
+	Arithmetic arith.Mode
 	Cache      *toolchain.Cache
 
 	api     *api

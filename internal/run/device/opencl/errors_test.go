@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/refusal"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 func text(err error) string {
@@ -27,7 +27,7 @@ func text(err error) string {
 func TestGeometry(t *testing.T) {
 	d := open(t)
 	p := &d.Properties
-	l := load(t, d, toolchain.Strict, scaleSource("1"))
+	l := load(t, d, arith.Strict, scaleSource("1"))
 	_, _, from, to := arrays(t, d, 8, 8)
 	args := []device.Arg{to, from, long(8), valueOf(op.Float(types.F64, 0))}
 	clusters, cooperative, lavish := geometry(1, 32), geometry(1, 32), geometry(1, 32)
@@ -77,7 +77,7 @@ func TestTooMuchLocalMemory(t *testing.T) {
 	if p.Kind != "cpu" {
 		t.Skip("the compiler may refuse it already")
 	}
-	l := load(t, d, toolchain.Strict, scaleSource(fmt.Sprint(p.Local/8+1)))
+	l := load(t, d, arith.Strict, scaleSource(fmt.Sprint(p.Local/8+1)))
 	_, _, _, to := arrays(t, d, 1, 1)
 	_, err := l.PrepareGrid("big_tile", geometry(1, 1), []device.Arg{to})
 	want := fmt.Sprintf("the kernel big_tile needs %d bytes of local memory a block, and %s has %d at most", p.Local+8, p.Name, p.Local)
@@ -89,13 +89,13 @@ func TestTooMuchLocalMemory(t *testing.T) {
 func TestCompileErrors(t *testing.T) {
 	d := open(t)
 	p := &d.Properties
-	b := builder(t, toolchain.Strict)
+	b := builder(t, arith.Strict)
 	_, err := b.Build(context.Background(), []byte("__kernel void f(__global float *x) { int unused; x[0] = undeclared; }"))
 	refused, ok := errors.AsType[*CompileError](err)
 	if !ok || refusal.Of(err) != refusal.Compiler {
 		t.Fatal(err)
 	}
-	head := fmt.Sprintf("the OpenCL compiler of %s (%s) could not compile the generated code, which is left in %s:\n", p.Name, strings.Join(p.options(toolchain.Strict), " "), refused.Source)
+	head := fmt.Sprintf("the OpenCL compiler of %s (%s) could not compile the generated code, which is left in %s:\n", p.Name, strings.Join(p.options(arith.Strict), " "), refused.Source)
 	rest, ok := strings.CutPrefix(err.Error(), head)
 	if first, _, _ := strings.Cut(rest, "\n"); !ok || !strings.Contains(first, "error") || !strings.Contains(first, "undeclared") {
 		t.Errorf("%v", err)
@@ -135,9 +135,9 @@ func TestCompileErrorText(t *testing.T) {
 // What was compiled once is found again, for the same mode only.
 func TestCache(t *testing.T) {
 	open(t)
-	b := builder(t, toolchain.Contract)
+	b := builder(t, arith.Contract)
 	paths := map[string]bool{}
-	for _, a := range []toolchain.Arithmetic{toolchain.Contract, toolchain.Contract, toolchain.Strict} {
+	for _, a := range []arith.Mode{arith.Contract, arith.Contract, arith.Strict} {
 		b.Arithmetic = a
 		path, err := b.Build(context.Background(), []byte("__kernel void f(__global float *x) { x[0] = 1; }"))
 		if err != nil {
@@ -164,7 +164,7 @@ func TestLoad(t *testing.T) {
 		t.Error(err)
 	}
 	// A binary of another driver, or none, is no loss.
-	b := builder(t, toolchain.Strict)
+	b := builder(t, arith.Strict)
 	for _, binary := range []string{"code for another device", ""} {
 		path, err := keep(b.Cache, "x.cl.bin", image{Source: []byte("__kernel void f(__global float *x) { x[0] = 1; }"), Binary: []byte(binary)})
 		if err != nil {
@@ -198,7 +198,7 @@ func TestClose(t *testing.T) {
 	d := open(t)
 	var all []*Library
 	for range 3 {
-		all = append(all, load(t, d, toolchain.Strict, scaleSource("1")))
+		all = append(all, load(t, d, arith.Strict, scaleSource("1")))
 	}
 	for range 2 {
 		if _, err := d.Alloc(8); err != nil {
@@ -242,7 +242,7 @@ func TestErrorText(t *testing.T) {
 // what the compiler said.
 func TestBuilder(t *testing.T) {
 	open(t)
-	b := builder(t, toolchain.Contract)
+	b := builder(t, arith.Contract)
 	const source = "__kernel void f(__global float *x) { x[0] = 1; }"
 	made, err := b.Make([]byte(source))
 	if err != nil || made.Cached || made.Took <= 0 {

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
 // blur sums the 3 x 3 cells around every cell, those outside counting nothing,
@@ -95,7 +95,7 @@ func TestKernels(t *testing.T) {
 	d := open(t)
 	for _, block := range [][2]int{{8, 4}, {5, 3}} {
 		bx, by := block[0], block[1]
-		l := load(t, d, toolchain.Strict, strings.NewReplacer("BX", fmt.Sprint(bx), "BY", fmt.Sprint(by)).Replace(blur))
+		l := load(t, d, arith.Strict, strings.NewReplacer("BX", fmt.Sprint(bx), "BY", fmt.Sprint(by)).Replace(blur))
 		for _, size := range [][2]int{{1, 1}, {7, 5}, {17, 33}, {64, 64}} {
 			rows, columns := size[0], size[1]
 			in, out, from, to := arrays(t, d, rows*columns, rows*columns)
@@ -166,7 +166,7 @@ func TestWorkGroupMethods(t *testing.T) {
 
 func TestTimer(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, scaleSource("1"))
+	l := load(t, d, arith.Strict, scaleSource("1"))
 	_, _, from, to := arrays(t, d, 1000, 1000)
 	c, err := l.PrepareGrid("scale", geometry(32, 32), []device.Arg{to, from, long(1000), long(0)})
 	if err != nil {

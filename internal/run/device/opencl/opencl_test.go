@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -40,7 +41,7 @@ func open(t testing.TB) *Device {
 	return d
 }
 
-func builder(t testing.TB, a toolchain.Arithmetic) *Builder {
+func builder(t testing.TB, a arith.Mode) *Builder {
 	t.Helper()
 	cache, err := toolchain.OpenCache(t.TempDir())
 	if err != nil {
@@ -50,7 +51,7 @@ func builder(t testing.TB, a toolchain.Arithmetic) *Builder {
 }
 
 // load compiles a source and loads it through files, as the time loop does.
-func load(t testing.TB, d *Device, a toolchain.Arithmetic, source string) *Library {
+func load(t testing.TB, d *Device, a arith.Mode, source string) *Library {
 	t.Helper()
 	image, err := builder(t, a).Build(context.Background(), []byte(source))
 	if err != nil {
@@ -130,7 +131,7 @@ func do(t testing.TB, steps ...func() error) {
 // A call is prepared once; its buffers and values change under it.
 func TestRotation(t *testing.T) {
 	d := open(t)
-	l := load(t, d, toolchain.Strict, scaleSource("1"))
+	l := load(t, d, arith.Strict, scaleSource("1"))
 	u, ub := outside(t, 3)
 	copy(u, []float64{1, 2, 3})
 	v, vb := outside(t, 3)
@@ -284,7 +285,7 @@ __kernel void fused(__global double *x, __global float *f) {
     f[3] = sqrt(f[1]);
 }`
 	const eps = 0x1p-30
-	for _, mode := range []toolchain.Arithmetic{toolchain.Strict, toolchain.Contract, toolchain.Fast} {
+	for _, mode := range []arith.Mode{arith.Strict, arith.Contract, arith.Fast} {
 		t.Run(mode.String(), func(t *testing.T) {
 			d := open(t)
 			l := load(t, d, mode, source)
@@ -299,7 +300,7 @@ __kernel void fused(__global double *x, __global float *f) {
 				t.Fatal(err)
 			}
 			do(t, buf.Push, fbuf.Push, c.Launch, buf.Pull, fbuf.Pull)
-			if mode == toolchain.Strict && (x[0] != 0 || x[3] != 0) {
+			if mode == arith.Strict && (x[0] != 0 || x[3] != 0) {
 				t.Errorf("fused: %g %g", x[0], x[3])
 			}
 			if want := []float32{f[1] / f[2], float32(math.Sqrt(float64(f[1])))}; d.Properties.CorrectFloat && (f[0] != want[0] || f[3] != want[1]) {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
@@ -17,12 +18,12 @@ import (
 // calls unsafe, finite or fast relaxed math drops accuracy, infinities or NaNs
 // that every mode keeps, and it has no option for reassociation alone. It has
 // none against contraction either: Strict has a pragma in the source.
-func (p *Properties) options(a toolchain.Arithmetic) []string {
+func (p *Properties) options(a arith.Mode) []string {
 	list := []string{"-cl-std=CL1.2"}
 	if p.CorrectFloat {
 		list = append(list, "-cl-fp32-correctly-rounded-divide-sqrt")
 	}
-	if a == toolchain.Fast {
+	if a == arith.Fast {
 		list = append(list, "-cl-no-signed-zeros")
 	}
 	if p.Has(verboseExtension) {
@@ -34,8 +35,8 @@ func (p *Properties) options(a toolchain.Arithmetic) []string {
 const noContraction = "#pragma OPENCL FP_CONTRACT OFF\n"
 
 // source is the text that the compiler gets.
-func source(text []byte, a toolchain.Arithmetic) []byte {
-	if a == toolchain.Strict {
+func source(text []byte, a arith.Mode) []byte {
+	if a == arith.Strict {
 		return append([]byte(noContraction), text...)
 	}
 	return text

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -21,7 +22,7 @@ var OpenCLService = worker.Service{Name: "compile-opencl", Serve: serveOpenCL}
 type openCLRequest struct {
 	Text       []byte
 	Ordinal    int
-	Arithmetic toolchain.Arithmetic
+	Arithmetic arith.Mode
 	Cache      string
 }
 
@@ -126,7 +127,7 @@ func (p *OpenCLPool) Close() { p.crew.close() }
 // Build compiles a source, or finds what was compiled before. The reason of an
 // error is refusal.Compiler if the source is to blame: the compiler has refused
 // it, or did not come to an end.
-func (p *OpenCLPool) Build(ctx context.Context, text []byte, a toolchain.Arithmetic) (opencl.Built, error) {
+func (p *OpenCLPool) Build(ctx context.Context, text []byte, a arith.Mode) (opencl.Built, error) {
 	if p.builder != nil {
 		b := *p.builder
 		b.Arithmetic = a
@@ -174,7 +175,7 @@ func (p *OpenCLPool) once(ctx context.Context, q openCLRequest) (a openCLAnswer,
 
 // OpenCL compiles one source for a device of OpenCL in a worker of its own, which
 // has the environment of this moment, and returns the image's path.
-func OpenCL(ctx context.Context, cache *toolchain.Cache, ordinal int, a toolchain.Arithmetic, text []byte, deadline time.Duration) (string, error) {
+func OpenCL(ctx context.Context, cache *toolchain.Cache, ordinal int, a arith.Mode, text []byte, deadline time.Duration) (string, error) {
 	p := newOpenCLPool(ordinal, cache, 1, deadline)
 	defer p.Close()
 	b, err := p.Build(ctx, text, a)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -36,7 +37,7 @@ func TestOpenCL(t *testing.T) {
 	}
 	cache := cache(t)
 	build := func(ctx context.Context, text string, deadline time.Duration) (string, error) {
-		return OpenCL(ctx, cache, 0, toolchain.Strict, []byte(text), deadline)
+		return OpenCL(ctx, cache, 0, arith.Strict, []byte(text), deadline)
 	}
 	const good = "__kernel void f(__global float *x) { x[0] = 1; }\n"
 	image, err := build(t.Context(), good, time.Hour)
@@ -79,7 +80,7 @@ func TestOpenCLPool(t *testing.T) {
 		paths := make([]string, 6)
 		for i := range paths {
 			wait.Go(func() {
-				b, err := p.Build(t.Context(), kernel(fmt.Sprintf("f%d", i)), toolchain.Contract)
+				b, err := p.Build(t.Context(), kernel(fmt.Sprintf("f%d", i)), arith.Contract)
 				if err != nil || b.Cached != (round > 0) || b.Took <= 0 {
 					t.Errorf("%+v %v", b, err)
 				}
@@ -99,7 +100,7 @@ func TestOpenCLPool(t *testing.T) {
 	if len(p.crew.idle) > 2 || served != 6 {
 		t.Errorf("%d workers have compiled %d sources", len(p.crew.idle), served)
 	}
-	strict, err := p.Build(t.Context(), kernel("f0"), toolchain.Strict)
+	strict, err := p.Build(t.Context(), kernel("f0"), arith.Strict)
 	if err != nil || strict.Cached {
 		t.Errorf("other arithmetic: %+v %v", strict, err)
 	}
@@ -116,12 +117,12 @@ func TestOpenCLCompilerDies(t *testing.T) {
 	}
 	defer p.Close()
 	t.Setenv(dieEnv, "1")
-	_, err = p.Build(t.Context(), []byte("__kernel void f(__global float *x) { x[0] = 1; }\n"), toolchain.Contract)
+	_, err = p.Build(t.Context(), []byte("__kernel void f(__global float *x) { x[0] = 1; }\n"), arith.Contract)
 	if _, ok := errors.AsType[*worker.Death](err); !ok || refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), "SIGABRT") {
 		t.Errorf("%v", err)
 	}
 	os.Unsetenv(dieEnv)
-	if _, err = p.Build(t.Context(), []byte("__kernel void f(__global float *x) { x[0] = 1; }\n"), toolchain.Contract); err != nil {
+	if _, err = p.Build(t.Context(), []byte("__kernel void f(__global float *x) { x[0] = 1; }\n"), arith.Contract); err != nil {
 		t.Errorf("after that: %v", err)
 	}
 }
@@ -141,18 +142,18 @@ func TestOpenCLWithoutRoom(t *testing.T) {
 		return []byte("__kernel void " + name + "(__global float *x) { x[0] = 1; }\n")
 	}
 	t.Setenv("GRIDLOOM_LIBOPENCL", "/no/such/library")
-	if _, err := p.Build(t.Context(), kernel("a"), toolchain.Contract); err == nil || refusal.Of(err) != refusal.None || !strings.Contains(err.Error(), "no OpenCL was found") {
+	if _, err := p.Build(t.Context(), kernel("a"), arith.Contract); err == nil || refusal.Of(err) != refusal.None || !strings.Contains(err.Error(), "no OpenCL was found") {
 		t.Errorf("%v", err)
 	}
 	p.crew.close()
 	os.Unsetenv("GRIDLOOM_LIBOPENCL")
-	if _, err := p.Build(t.Context(), kernel("a"), toolchain.Contract); err != nil {
+	if _, err := p.Build(t.Context(), kernel("a"), arith.Contract); err != nil {
 		t.Fatal(err)
 	}
 	good := p.crew.idle
 	p.crew.idle = nil
 	t.Setenv("GRIDLOOM_LIBOPENCL", "/no/such/library")
-	if _, err := p.Build(t.Context(), kernel("b"), toolchain.Contract); err == nil || !strings.Contains(err.Error(), "no OpenCL was found") {
+	if _, err := p.Build(t.Context(), kernel("b"), arith.Contract); err == nil || !strings.Contains(err.Error(), "no OpenCL was found") {
 		t.Errorf("the last worker: %v", err)
 	}
 	if p.crew.fewer != 1 || len(p.crew.places) != 1 {
@@ -160,7 +161,7 @@ func TestOpenCLWithoutRoom(t *testing.T) {
 	}
 	p.crew.close()
 	p.crew.idle = good
-	if _, err := p.Build(t.Context(), kernel("c"), toolchain.Contract); err != nil {
+	if _, err := p.Build(t.Context(), kernel("c"), arith.Contract); err != nil {
 		t.Error(err)
 	}
 }

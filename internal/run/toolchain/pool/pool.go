@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -42,7 +43,7 @@ func (o *Options) crew() (workers int, deadline time.Duration) {
 type Source struct {
 	Text       []byte
 	Arch       int // compute capability, 90 for 9.0
-	Arithmetic toolchain.Arithmetic
+	Arithmetic arith.Mode
 	Options    []string // further options of NVRTC
 }
 
