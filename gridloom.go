@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -68,9 +69,25 @@ func Parse(name, text string) (*Program, error) {
 	return &Program{source: src, ir: p, Warnings: warnings}, nil
 }
 
-// bind gives the program its sizes and scalar values.
-func (p *Program) bind(set map[string]string) (*ir.Binding, error) {
-	b, list := p.ir.Bind(set)
+// in returns the program in a mode of arithmetic; "" is contract.
+func (p *Program) in(fp string) (*ir.Program, error) {
+	if fp == "" {
+		return p.ir.In(arith.Contract), nil
+	}
+	mode, err := arith.Parse(fp)
+	if err != nil {
+		return nil, fmt.Errorf("gridloom: %w", err)
+	}
+	return p.ir.In(mode), nil
+}
+
+// bind gives the program its arithmetic, sizes and scalar values.
+func (p *Program) bind(set map[string]string, fp string) (*ir.Binding, error) {
+	prog, err := p.in(fp)
+	if err != nil {
+		return nil, err
+	}
+	b, list := prog.Bind(set)
 	if !list.HasErrors() {
 		return b, nil
 	}

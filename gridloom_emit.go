@@ -3,7 +3,6 @@ package gridloom
 import (
 	"fmt"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -28,14 +27,14 @@ func (p *Program) Emit(o EmitOptions) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	arithmetic, ok := map[string]arith.Mode{"": arith.Contract, "contract": arith.Contract, "strict": arith.Strict, "fast": arith.Fast}[o.FP]
-	if !ok {
-		return nil, fmt.Errorf("gridloom: there is no arithmetic mode %q: it is strict, contract or fast", o.FP)
+	prog, err := p.in(o.FP)
+	if err != nil {
+		return nil, err
 	}
-	lo := lower.Options{Advise: true, Strict: arithmetic == arith.Strict, Plan: plan, AnyIntegers: o.Plan != ""}
-	for _, s := range p.ir.Scalars {
+	lo := lower.Options{Advise: true, Plan: plan, AnyIntegers: o.Plan != ""}
+	for _, s := range prog.Scalars {
 		if s.Coefficient {
-			b, list := p.ir.Coefficients(o.Set)
+			b, list := prog.Coefficients(o.Set)
 			if list.HasErrors() {
 				return nil, fmt.Errorf("gridloom: %s", list[0].Message)
 			}
@@ -51,12 +50,12 @@ func (p *Program) Emit(o EmitOptions) ([]File, error) {
 		lo.Target = lower.GPU
 		lo.Machine, lo.Lacks = dialect.On(nil)
 	}
-	m, err := lower.Program(p.ir, lo)
+	m, err := lower.Program(prog, lo)
 	if err != nil {
 		return nil, err
 	}
 	files, err := emit.Library(m, emit.LibraryOptions{
-		Source: p.source.Name, Plan: plan.String(), Arithmetic: arithmetic, Bound: lo.Bound, Dialect: dialect,
+		Source: p.source.Name, Plan: plan.String(), Bound: lo.Bound, Dialect: dialect,
 	})
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -79,7 +78,7 @@ func view[T any](g *Grid, t types.Type) []T {
 // it does the same on every machine. Cancelling ctx stops it between two stages and
 // returns ctx's error.
 func (p *Program) Run(ctx context.Context, o RunOptions) (*Result, error) {
-	b, err := p.bind(o.Set)
+	b, err := p.bind(o.Set, o.FP)
 	if err != nil {
 		return nil, err
 	}
@@ -118,13 +117,7 @@ func (p *Program) open(ctx context.Context, b *ir.Binding, o RunOptions) (exec.R
 	if err != nil {
 		return nil, err
 	}
-	mode := arith.Contract
-	if o.FP != "" {
-		if mode, err = arith.Parse(o.FP); err != nil {
-			return nil, err
-		}
-	}
-	m, err := lower.Program(p.ir, lower.Options{Strict: mode == arith.Strict, Plan: plan, AnyIntegers: o.Plan != "", Bound: b, NoInitial: true})
+	m, err := lower.Program(b.Program, lower.Options{Plan: plan, AnyIntegers: o.Plan != "", Bound: b, NoInitial: true})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +130,7 @@ func (p *Program) open(ctx context.Context, b *ir.Binding, o RunOptions) (exec.R
 	if err != nil {
 		return nil, err
 	}
-	builder := &cpu.Builder{Compiler: compiler, Cache: cache, Arithmetic: mode}
+	builder := &cpu.Builder{Compiler: compiler, Cache: cache, Arithmetic: b.Program.Arithmetic}
 	image, err := builder.Build(ctx, []byte(emit.Source(emit.C, m)))
 	if err != nil {
 		return nil, err

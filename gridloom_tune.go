@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -69,12 +68,12 @@ type TunedPlan struct {
 //
 // Cancelling ctx ends the search; what was found until then is the result.
 func (p *Program) Tune(ctx context.Context, o TuneOptions) (*Tuning, error) {
-	b, err := p.bind(o.Set)
+	b, err := p.bind(o.Set, o.FP)
 	if err != nil {
 		return nil, err
 	}
 	to := tuner.Options{
-		Bound: b, Set: o.Set, Strategy: o.Strategy, Seed: o.Seed, Budget: o.Budget, Trials: o.Trials, Arithmetic: arith.Contract,
+		Bound: b, Set: o.Set, Strategy: o.Strategy, Seed: o.Seed, Budget: o.Budget, Trials: o.Trials,
 	}
 	if to.Budget < 0 || to.Trials < 0 {
 		return nil, fmt.Errorf("gridloom: a budget of %v and %d trials: neither can be negative", o.Budget, o.Trials)
@@ -84,11 +83,6 @@ func (p *Program) Tune(ctx context.Context, o TuneOptions) (*Tuning, error) {
 	}
 	if to.Strategy == "" {
 		to.Strategy = "auto"
-	}
-	if o.FP != "" {
-		if to.Arithmetic, err = arith.Parse(o.FP); err != nil {
-			return nil, err
-		}
 	}
 	if to.Plan, err = schedule.ParsePlan(o.Plan); err != nil {
 		return nil, err
@@ -101,7 +95,7 @@ func (p *Program) Tune(ctx context.Context, o TuneOptions) (*Tuning, error) {
 		return nil, err
 	}
 	defer cache.Close()
-	if to.Lab, err = measure.Open(ctx, measure.Options{Device: o.Device, Arithmetic: to.Arithmetic, Cache: cache}); err != nil {
+	if to.Lab, err = measure.Open(ctx, measure.Options{Device: o.Device, Arithmetic: b.Program.Arithmetic, Cache: cache}); err != nil {
 		return nil, err
 	}
 	defer to.Lab.Close()

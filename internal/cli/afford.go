@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/memory"
@@ -24,39 +23,6 @@ const (
 	fewest = 3
 )
 
-const noBounds = interp.NoBounds
-
-// mode returns how the reference executor bounds what a device may compute.
-// Strict arithmetic is exact but for functions that every device has its own
-// of.
-func mode(a arith.Mode, p *ir.Program) interp.Mode {
-	switch {
-	case a == arith.Contract:
-		return interp.Contract
-	case a == arith.Fast:
-		return interp.Fast
-	case inexact(p):
-		return interp.Strict
-	}
-	return interp.NoBounds
-}
-
-// inexact reports whether a program calls functions that devices do not agree
-// on to the last bit. The initial block runs on the reference executor alone.
-func inexact(p *ir.Program) bool {
-	found := false
-	for _, s := range p.Stages {
-		for _, st := range s.Body {
-			ir.Walk(st.Value, func(e ir.Expr) {
-				if c, ok := e.(*ir.Call); ok && c.Func.ULP() > 0 {
-					found = true
-				}
-			})
-		}
-	}
-	return found
-}
-
 // allowance is what a check may run.
 type allowance struct {
 	bound       *ir.Binding
@@ -73,7 +39,13 @@ func (j *job) affordable() (allowance, error) {
 	if err != nil {
 		return allowance{}, err
 	}
-	a := allowance{bound: j.bound, mode: mode(j.target.arithmetic, j.program)}
+	fused := true
+	if j.target.backend != nil {
+		if fused, err = j.target.backend.fused(j.ctx); err != nil {
+			return allowance{}, err
+		}
+	}
+	a := allowance{bound: j.bound, mode: interp.ModeOf(j.program, fused)}
 	if a.within(1) {
 		return a, nil
 	}

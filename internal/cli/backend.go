@@ -39,6 +39,8 @@ type backend interface {
 	// fits reports why the device cannot run a script, as far as that is known
 	// before anything is compiled.
 	fits(*exec.Script) error
+	// fused reports whether code for the device has fused multiply-adds.
+	fused(context.Context) (bool, error)
 	// build compiles a text.
 	build(ctx context.Context, cache *toolchain.Cache, text string) (image, error)
 }
@@ -86,7 +88,7 @@ func (t target) lowered(b *ir.Binding) (*kernel.Module, error) {
 }
 
 func (t target) lowering(b *ir.Binding, kind lower.Target) lower.Options {
-	o := lower.Options{Target: kind, Strict: t.arithmetic == arith.Strict, Fast: t.arithmetic == arith.Fast, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU, Free: t.free, AnyIntegers: t.plan.String() != ""}
+	o := lower.Options{Target: kind, Plan: t.plan, Bound: b, NoInitial: true, Sized: kind == lower.GPU, Free: t.free, AnyIntegers: t.plan.String() != ""}
 	_, dialect := t.backend.language()
 	o.Machine, o.Lacks = dialect.On(t.backend.machine())
 	return o
@@ -159,7 +161,10 @@ func badPlan(plan schedule.Plan, err error) error {
 }
 
 // processor is the cpu.
-type processor struct{ arithmetic arith.Mode }
+type processor struct {
+	arithmetic arith.Mode
+	compiler   *toolchain.Compiler // nil before it was looked for
+}
 
 func (p *processor) language() (lower.Target, *emit.Dialect) { return lower.CPU, emit.C }
 
@@ -167,12 +172,36 @@ func (p *processor) machine() *machine.Machine { return nil }
 
 func (p *processor) fits(*exec.Script) error { return nil }
 
-func (p *processor) build(ctx context.Context, cache *toolchain.Cache, text string) (image, error) {
-	compiler, err := toolchain.Find(ctx, os.Getenv, cache)
-	if err != nil {
-		return image{}, noCompiler(err)
+// find looks for a compiler, once.
+func (p *processor) find(ctx context.Context, cache *toolchain.Cache) (err error) {
+	if p.compiler == nil {
+		p.compiler, err = toolchain.Find(ctx, os.Getenv, cache)
 	}
-	builder := &cpu.Builder{Compiler: compiler, Cache: cache, Arithmetic: p.arithmetic, Limit: compileLimit}
+	if err != nil {
+		return noCompiler(err)
+	}
+	return nil
+}
+
+func (p *processor) fused(ctx context.Context) (bool, error) {
+	if p.compiler == nil {
+		cache, err := toolchain.OpenCache("")
+		if err != nil {
+			return false, err
+		}
+		defer cache.Close()
+		if err := p.find(ctx, cache); err != nil {
+			return false, err
+		}
+	}
+	return p.compiler.FMA, nil
+}
+
+func (p *processor) build(ctx context.Context, cache *toolchain.Cache, text string) (image, error) {
+	if err := p.find(ctx, cache); err != nil {
+		return image{}, err
+	}
+	builder := &cpu.Builder{Compiler: p.compiler, Cache: cache, Arithmetic: p.arithmetic, Limit: compileLimit}
 	path, err := builder.Build(ctx, []byte(text))
 	return image{path: path}, err
 }
@@ -211,6 +240,8 @@ func (n *nvidia) language() (lower.Target, *emit.Dialect) { return lower.GPU, em
 
 func (n *nvidia) machine() *machine.Machine { return n.gpu.Machine() }
 
+func (n *nvidia) fused(context.Context) (bool, error) { return true, nil }
+
 func (n *nvidia) fits(s *exec.Script) error { return s.FitsGPU(&n.gpu) }
 
 func (n *nvidia) build(ctx context.Context, cache *toolchain.Cache, text string) (image, error) {
@@ -243,6 +274,8 @@ func newOpenCL(ordinal int, a arith.Mode) (backend, error) {
 func (o *openCL) language() (lower.Target, *emit.Dialect) { return lower.GPU, emit.OpenCL }
 
 func (o *openCL) machine() *machine.Machine { return o.device.Machine() }
+
+func (o *openCL) fused(context.Context) (bool, error) { return true, nil }
 
 func (o *openCL) fits(s *exec.Script) error { return s.FitsOpenCL(&o.device) }
 

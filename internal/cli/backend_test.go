@@ -72,7 +72,7 @@ func TestAlternativesToStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cpu := target{device: "cpu", backend: &processor{arith.Contract}}
+	cpu := target{device: "cpu", backend: &processor{arithmetic: arith.Contract}}
 	usual := cpu.planText(b)
 	cpu.plan = stored
 	if list := cpu.alternatives(b); list != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/contest"
 )
@@ -45,7 +46,7 @@ func (c *benchTunerCPU) Run(a *app) error {
 	if _, err := os.Stat(c.Rival); err != nil {
 		return gridio.Named(c.Rival, err)
 	}
-	src, p, err := a.load(c.Program)
+	src, p, err := a.load(c.Program, arith.Contract)
 	if err != nil {
 		return err
 	}

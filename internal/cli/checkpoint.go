@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/gridio"
@@ -62,7 +63,7 @@ func newCheckpoint(c *runCmd, b *ir.Binding) (*checkpoint, error) {
 // meaning returns a digest of all that a program means; comments, spaces and
 // the file's name are no part of that.
 func meaning(p *ir.Program) string {
-	nameless := *p
+	nameless := *p.In(arith.Strict) // the mode is told apart by name
 	nameless.Name = ""
 	sum := sha256.Sum256([]byte(ir.Text(&nameless)))
 	return hex.EncodeToString(sum[:])

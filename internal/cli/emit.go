@@ -31,12 +31,14 @@ Examples:
 	gridloom emit examples/heat3d.loom --target opencl --out heat3d`
 }
 
-var emitArithmetic = map[string]arith.Mode{"strict": arith.Strict, "contract": arith.Contract, "fast": arith.Fast}
-
 var emitDialects = map[string]*emit.Dialect{"c": emit.C, "cuda": emit.CUDA, "opencl": emit.OpenCL}
 
 func (c *emitCmd) Run(a *app) error {
-	src, p, err := a.load(c.File)
+	mode, err := arith.Parse(c.FP)
+	if err != nil {
+		return misuse("--fp", err)
+	}
+	src, p, err := a.load(c.File, mode)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (c *emitCmd) Run(a *app) error {
 		return err
 	}
 	dialect := emitDialects[c.Target]
-	o := lower.Options{Plan: plan, Advise: true, AnyIntegers: plan.String() != "", Bound: b, Strict: c.FP == "strict", Fast: c.FP == "fast"}
+	o := lower.Options{Plan: plan, Advise: true, AnyIntegers: plan.String() != "", Bound: b}
 	if dialect != emit.C {
 		o.Target = lower.GPU
 		o.Machine, o.Lacks = dialect.On(nil)
@@ -69,7 +71,7 @@ func (c *emitCmd) Run(a *app) error {
 		return err
 	}
 	files, err := emit.Library(m, emit.LibraryOptions{
-		Source: filepath.Base(src.Name), Plan: plan.String(), Arithmetic: emitArithmetic[c.FP], Bound: b, Dialect: dialect,
+		Source: filepath.Base(src.Name), Plan: plan.String(), Bound: b, Dialect: dialect,
 	})
 	if err != nil {
 		return failf(exitSource, "%w", err)

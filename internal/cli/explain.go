@@ -8,6 +8,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/cli/explain"
 	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -33,7 +34,7 @@ Examples:
 }
 
 func (c *explainCmd) Run(a *app) error {
-	src, p, err := a.load(c.File)
+	src, p, err := a.load(c.File, arith.Contract)
 	if err != nil {
 		return err
 	}

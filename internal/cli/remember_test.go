@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -79,7 +78,7 @@ func TestNearest(t *testing.T) {
 func TestVariantsOfLibrary(t *testing.T) {
 	const one, two, loops = "s[0:1]@1{family=loops,block=0,threads=1}", "s[0:1]@1{family=loops,block=0,threads=2}", "s[0:1]@1{family=loops,block=64,threads=1}"
 	b := bindLine(t, 100)
-	h := &harvest{source: diag.NewSource("line.loom", lineText), bound: b, about: measure.About{Dialect: emit.C}, mode: arith.Contract}
+	h := &harvest{source: diag.NewSource("line.loom", lineText), bound: b, about: measure.About{Dialect: emit.C}}
 	for _, c := range []struct {
 		known []string
 		want  string // threads or blocks of plans, and from where they are picked

@@ -1,6 +1,9 @@
 package cli
 
-import "github.com/gridloom/gridloom/internal/run/quantity"
+import (
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/run/quantity"
+)
 
 type runCmd struct {
 	File  string   `arg:"" help:"Source file; - reads standard input."`
@@ -41,7 +44,11 @@ func (c *runCmd) Run(a *app) error {
 	if err := c.consistent(); err != nil {
 		return err
 	}
-	src, p, err := a.load(c.File)
+	mode, err := arith.Parse(c.FP)
+	if err != nil {
+		return misuse("--fp", err)
+	}
+	src, p, err := a.load(c.File, mode)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -62,8 +63,9 @@ func parse(src *diag.Source) (*ir.Program, diag.List) {
 	return p, list
 }
 
-// load reads, parses and checks a program, and prints what there is to say.
-func (a *app) load(path string) (*diag.Source, *ir.Program, error) {
+// load reads, parses and checks a program for a mode of arithmetic, and prints
+// what there is to say.
+func (a *app) load(path string, mode arith.Mode) (*diag.Source, *ir.Program, error) {
 	src, err := a.read(path)
 	if err != nil {
 		return nil, nil, err
@@ -73,7 +75,7 @@ func (a *app) load(path string) (*diag.Source, *ir.Program, error) {
 	if list.HasErrors() {
 		return nil, nil, &failure{status: exitSource}
 	}
-	return src, p, nil
+	return src, p.In(mode), nil
 }
 
 // sets reads --set arguments.

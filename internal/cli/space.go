@@ -46,7 +46,11 @@ func (c *spaceCmd) Run(a *app) error {
 	if c.Sample < 0 {
 		return usage("--sample %d: a number of plans is positive", c.Sample)
 	}
-	src, p, err := a.load(c.File)
+	mode, err := arith.Parse(c.FP)
+	if err != nil {
+		return misuse("--fp", err)
+	}
+	src, p, err := a.load(c.File, mode)
 	if err != nil {
 		return err
 	}
@@ -89,14 +93,10 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 	if err != nil {
 		return lower.Options{}, err
 	}
-	arithmetic, err := arith.Parse(c.FP)
-	if err != nil {
-		return lower.Options{}, usage("--fp: %v", err)
-	}
 	if c.Device != "" {
-		t := target{plan: plan, arithmetic: arithmetic}
+		t := target{plan: plan, arithmetic: b.Program.Arithmetic}
 		f := targetFlags{Device: c.Device}
-		if t.backend, err = f.backend(arithmetic); err != nil {
+		if t.backend, err = f.backend(t.arithmetic); err != nil {
 			return lower.Options{}, err
 		}
 		if t.backend == nil {
@@ -114,7 +114,7 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 	if err != nil {
 		return lower.Options{}, err
 	}
-	o := lower.Options{Plan: plan, Bound: b, NoInitial: true, Free: c.Free, AnyIntegers: c.AnyIntegers, Strict: arithmetic == arith.Strict, Fast: arithmetic == arith.Fast}
+	o := lower.Options{Plan: plan, Bound: b, NoInitial: true, Free: c.Free, AnyIntegers: c.AnyIntegers}
 	if m.Kind == machine.KindCPU {
 		return o, nil
 	}

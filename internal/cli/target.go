@@ -83,7 +83,7 @@ func readPlan(text string) (schedule.Plan, error) {
 func (f *targetFlags) backend(a arith.Mode) (backend, error) {
 	switch f.Device {
 	case "cpu":
-		return &processor{a}, nil
+		return &processor{arithmetic: a}, nil
 	case "ref":
 		return nil, nil
 	}

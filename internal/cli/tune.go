@@ -73,7 +73,7 @@ func (c *tuneCmd) Run(a *app) error {
 	if t.backend == nil {
 		return usage("--device %s: nothing can be tuned on the reference executor", c.Device)
 	}
-	src, p, err := a.load(c.File)
+	src, p, err := a.load(c.File, t.arithmetic)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (c *tuneCmd) Run(a *app) error {
 	if o.Set, err = sets(c.Set); err != nil {
 		return err
 	}
-	o.Arithmetic, o.Plan = t.arithmetic, t.plan
+	o.Plan = t.plan
 	kind, _ := t.backend.language()
 	if !c.Quiet {
 		a.hints(src, p, t.lowering(o.Bound, kind))
@@ -153,7 +153,7 @@ func (c *tuneCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		h := &harvest{source: src, bound: o.Bound, set: o.Set, about: o.Lab.About(), mode: t.arithmetic, free: c.Free,
+		h := &harvest{source: src, bound: o.Bound, set: o.Set, about: o.Lab.About(), free: c.Free,
 			session: book.session.ID(), limits: c.budgetText(), space: c.spaceText(), commit: revision()}
 		if err := h.write(c.Out, result, remember(p, list), show.say); err != nil {
 			return err

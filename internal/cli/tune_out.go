@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -31,7 +30,6 @@ type harvest struct {
 	bound  *ir.Binding
 	set    map[string]string
 	about  measure.About
-	mode   arith.Mode
 	free   bool
 
 	session, limits, space, commit string
@@ -195,8 +193,7 @@ func (h *harvest) refine(variants []report.Variant, known []remembered) {
 func (h *harvest) pack(variants []report.Variant) ([]emit.File, []report.Variant, error) {
 	p := h.bound.Program
 	o := lower.Options{
-		Target: h.about.Target, Strict: h.mode == arith.Strict, Fast: h.mode == arith.Fast,
-		Lacks: h.about.Lacks, Machine: h.about.Machine, Free: h.free, AnyIntegers: true,
+		Target: h.about.Target, Lacks: h.about.Lacks, Machine: h.about.Machine, Free: h.free, AnyIntegers: true,
 	}
 	var err error
 	if o.Bound, err = h.coefficients(); err != nil {
@@ -227,7 +224,7 @@ func (h *harvest) pack(variants []report.Variant) ([]emit.File, []report.Variant
 	slices.SortStableFunc(list, func(a, b report.Variant) int { return cmp.Compare(a.Cells, b.Cells) })
 	list = distinct(list)
 	lo := emit.LibraryOptions{
-		Source: filepath.Base(h.source.Name), Plan: list[0].Plan, Arithmetic: emitArithmetic[h.mode.String()],
+		Source: filepath.Base(h.source.Name), Plan: list[0].Plan,
 		Bound: o.Bound, Dialect: h.about.Dialect,
 	}
 	for _, v := range list {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -31,7 +32,7 @@ type notebook struct {
 // scenario says what measurements of a program depend on.
 func scenario(b *ir.Binding, a measure.About) store.Scenario {
 	p := b.Program
-	nameless := *p
+	nameless := *p.In(arith.Strict) // the mode has a column of its own
 	nameless.Name = ""
 	sum := sha256.Sum256([]byte(ir.Text(&nameless)))
 	s := store.Scenario{

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/device"
@@ -71,7 +72,7 @@ func (j *job) check() (*verification, error) {
 			return nil, err
 		}
 	}
-	p := &pair{job: j, bound: a.bound, want: want, got: got, leaves: a.leaves, byLeaf: a.conditional, boxes: compare.Computed(a.bound)}
+	p := &pair{job: j, bound: a.bound, mode: a.mode, want: want, got: got, leaves: a.leaves, byLeaf: a.conditional, boxes: compare.Computed(a.bound)}
 	if err := p.begin(); err != nil {
 		return nil, err
 	}
@@ -121,6 +122,7 @@ func (j *job) firstValues(r exec.Runner, b *ir.Binding, smaller bool) ([]string,
 type pair struct {
 	*job
 	bound      *ir.Binding
+	mode       interp.Mode // of the reference's bounds
 	want       *exec.Reference
 	got        exec.Runner
 	iterations int64
@@ -271,7 +273,7 @@ func (p *pair) scalar(v *verification, s *ir.Scalar) error {
 }
 
 // exact reports whether no rounding error is allowed at all.
-func (p *pair) exact() bool { return mode(p.target.arithmetic, p.program) == noBounds }
+func (p *pair) exact() bool { return p.mode == interp.NoBounds }
 
 // add takes in the comparison of one grid.
 func (v *verification) add(g compare.Grid, want, got []byte) error {

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -34,6 +35,7 @@ func facts(t *testing.T, name, on string) *analysis.Facts {
 	if diags.HasErrors() {
 		t.Fatal(diag.Render(src, diags, diag.Style{}))
 	}
+	p = p.In(arith.Contract)
 	b, _ := p.Bind(nil)
 	f := analysis.Analyze(p, b)
 	m, err := machine.Builtin(on)

@@ -106,6 +106,8 @@ func (h *homogenizer) split(e ir.Expr) ([]part, bool) {
 		if e.Op == op.Neg {
 			return h.split(e.X)
 		}
+	case *ir.Fma:
+		return h.split(&ir.Binary{Op: op.Add, X: e.Z, Y: &ir.Binary{Op: op.Mul, X: e.X, Y: e.Y}})
 	case *ir.Binary:
 		switch e.Op {
 		case op.Add, op.Sub:

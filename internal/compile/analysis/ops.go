@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -18,8 +19,8 @@ type Ops struct {
 	Special float64 `json:"special"` // every other mathematical function
 	Compare float64 `json:"compare"` // comparisons, min, max, selections and logic, on any type
 	Int     float64 `json:"int"`     // arithmetic and bit operations on integers
-	// FMA is the number of additions that can take a product as an operand of a
-	// fused multiply-add. Both are still in Add and Mul.
+	// FMA is the number of fused multiply-adds; under fast arithmetic, of additions
+	// that can take a product in. Both parts are still in Add and Mul.
 	FMA float64 `json:"fma_pairs"`
 }
 
@@ -82,9 +83,18 @@ func (c *counter) expr(e ir.Expr) bool {
 	case *ir.Binary:
 		if varies {
 			c.binary(e.Op, e.X.Type())
-			if c.fuses(e) {
+			if c.g.p.Arithmetic == arith.Fast && c.fuses(e) {
 				c.on(e.X.Type()).FMA++
 			}
+		}
+	case *ir.Fma:
+		n := c.on(e.Type())
+		if varies {
+			n.Add++
+		}
+		if c.g.variesExpr(e.X) || c.g.variesExpr(e.Y) {
+			n.Mul++
+			n.FMA++
 		}
 	case *ir.Select:
 		if varies {

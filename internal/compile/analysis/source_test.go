@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -18,7 +19,7 @@ func program(t testing.TB, text string) *ir.Program {
 	if diags.HasErrors() {
 		t.Fatal(diag.Render(src, diags, diag.Style{}))
 	}
-	return p
+	return p.In(arith.Contract)
 }
 
 // bind gives a program its default sizes.

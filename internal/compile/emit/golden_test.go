@@ -54,7 +54,11 @@ func goldenModule(t *testing.T, i int) *kernel.Module {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(p, lower.Options{Target: g.target, Strict: g.strict, Plan: plan, NoInitial: true})
+	mode := arith.Contract
+	if g.strict {
+		mode = arith.Strict
+	}
+	m, err := lower.Program(p.In(mode), lower.Options{Target: g.target, Plan: plan, NoInitial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,11 +120,12 @@ func TestGoldensRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := goldenModule(t, i)
-			arithmetic, bounds := arith.Strict, interp.NoBounds
-			if !g.strict {
-				arithmetic, bounds = arith.Contract, interp.Contract
+			image := build(t, string(text), m.Program.Arithmetic)
+			with, err := compiler()
+			if err != nil {
+				t.Fatal(err)
 			}
-			image := build(t, string(text), arithmetic)
+			bounds := interp.ModeOf(m.Program, with.Compiler.FMA)
 			for seed, sizes := range g.sizes {
 				set := map[string]string{}
 				for pair := range strings.FieldsSeq(sizes) {

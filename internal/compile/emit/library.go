@@ -6,17 +6,15 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 )
 
 // LibraryOptions says how a module is packaged.
 type LibraryOptions struct {
-	Name       string     // of the library; "" for the program's
-	Source     string     // the file that the program was read from, for comments; "" for NAME.loom
-	Plan       string     // canonical text of the plan, for comments
-	Arithmetic arith.Mode // that the module was lowered for
+	Name   string // of the library; "" for the program's
+	Source string // the file that the program was read from, for comments; "" for NAME.loom
+	Plan   string // canonical text of the plan, for comments
 	// Dialect is CUDA or OpenCL for a module that was lowered for GPUs; nil is C.
 	Dialect *Dialect
 	// Bound is the binding that the module was lowered with, whose coefficients

@@ -38,11 +38,11 @@ func packaged(t testing.TB, p *ir.Program, a arith.Mode, plan string) []File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(p, lower.Options{Target: lower.CPU, Strict: a == arith.Strict, Plan: parsed})
+	m, err := lower.Program(p.In(a), lower.Options{Target: lower.CPU, Plan: parsed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := Library(m, LibraryOptions{Plan: plan, Arithmetic: a})
+	files, err := Library(m, LibraryOptions{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}

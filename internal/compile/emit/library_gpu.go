@@ -82,7 +82,7 @@ func (l *library) Padded() bool {
 
 // KernelFlags are nvcc's options for the kernels.
 func (l *library) KernelFlags() string {
-	if l.Strict() {
+	if l.Exact() {
 		return "--fmad=false"
 	}
 	return "--fmad=true"
@@ -170,7 +170,7 @@ func (h *host) gpu(k *printer, names []string) {
 	if strings.Contains(text, k.Types[types.F64]) {
 		text = k.Double + "\n" + text
 	}
-	if h.lib.Strict() {
+	if h.lib.Exact() {
 		text = "#pragma OPENCL FP_CONTRACT OFF\n" + text
 	}
 	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {

@@ -22,11 +22,11 @@ func packagedGPU(t testing.TB, p *ir.Program, d *Dialect, a arith.Mode, plan str
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(p, lower.Options{Target: lower.GPU, Strict: a == arith.Strict, Plan: parsed})
+	m, err := lower.Program(p.In(a), lower.Options{Target: lower.GPU, Plan: parsed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := Library(m, LibraryOptions{Plan: plan, Arithmetic: a, Dialect: d})
+	files, err := Library(m, LibraryOptions{Plan: plan, Dialect: d})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestNVCC(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := lower.Program(p, lower.Options{Target: lower.GPU, Strict: true, Plan: parsed}); err != nil {
+			if _, err := lower.Program(p, lower.Options{Target: lower.GPU, Plan: parsed}); err != nil {
 				continue // the plan does not fit the program
 			}
 			// The test names its folder, and linkers take commas for their own.

@@ -387,15 +387,20 @@ func (l *library) HasDefaults() bool {
 	return false
 }
 
-// Arithmetic is the mode's name.
-func (l *library) Arithmetic() string { return l.opts.Arithmetic.String() }
+func (l *library) mode() arith.Mode { return l.module.Program.Arithmetic }
 
-// Strict reports whether every operation is rounded on its own.
-func (l *library) Strict() bool { return l.opts.Arithmetic == arith.Strict }
+// Arithmetic is the mode's name.
+func (l *library) Arithmetic() string { return l.mode().String() }
+
+// Exact reports whether the mode fixes every bit.
+func (l *library) Exact() bool { return l.mode().Exact() }
+
+// Fuses reports whether the kernels have fused multiply-adds.
+func (l *library) Fuses() bool { return l.mode() == arith.Contract }
 
 // NeededFlags are the compiler's options without which results would be wrong.
 func (l *library) NeededFlags() string {
-	if l.Strict() {
+	if l.Exact() {
 		return "-fwrapv -ffp-contract=off"
 	}
 	return "-fwrapv"
@@ -404,10 +409,7 @@ func (l *library) NeededFlags() string {
 // FastFlags are options that only make the code faster.
 func (l *library) FastFlags() string {
 	flags := "-fno-math-errno -fno-trapping-math"
-	switch l.opts.Arithmetic {
-	case arith.Contract:
-		flags += " -ffp-contract=fast"
-	case arith.Fast:
+	if !l.Exact() {
 		flags += " -ffp-contract=fast -fno-signed-zeros -fassociative-math -freciprocal-math"
 	}
 	return flags

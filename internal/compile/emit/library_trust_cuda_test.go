@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -52,7 +51,7 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := emit.Library(m, emit.LibraryOptions{Arithmetic: arith.Contract, Dialect: c.dialect})
+		files, err := emit.Library(m, emit.LibraryOptions{Dialect: c.dialect})
 		if err != nil {
 			t.Fatal(err)
 		}

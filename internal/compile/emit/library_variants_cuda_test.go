@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -60,7 +59,7 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 	for i, m := range modules {
 		list = append(list, emit.Variant{Module: m, Plan: plans[i].String(), Cells: int64(1000 << (4 * i))})
 	}
-	files, err := emit.Library(modules[0], emit.LibraryOptions{Arithmetic: arith.Contract, Dialect: emit.CUDA, Variants: list})
+	files, err := emit.Library(modules[0], emit.LibraryOptions{Dialect: emit.CUDA, Variants: list})
 	if err != nil {
 		t.Fatal(err)
 	}

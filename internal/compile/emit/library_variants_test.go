@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -27,7 +26,7 @@ func variantsOf(t testing.TB, p *ir.Program, d *Dialect, texts ...string) ([]Fil
 		}
 		plans, sizes = append(plans, parsed), append(sizes, size)
 	}
-	o := lower.Options{Strict: true}
+	o := lower.Options{}
 	if d != C {
 		o.Target = lower.GPU
 	}
@@ -48,7 +47,7 @@ func variantsOf(t testing.TB, p *ir.Program, d *Dialect, texts ...string) ([]Fil
 		}
 		list = append(list, Variant{Module: m, Plan: plans[i].String(), Cells: Cells(m, b.Params)})
 	}
-	return Library(modules[0], LibraryOptions{Arithmetic: arith.Strict, Dialect: d, Variants: list})
+	return Library(modules[0], LibraryOptions{Dialect: d, Variants: list})
 }
 
 // buildVariants compiles such a library.

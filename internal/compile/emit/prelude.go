@@ -32,7 +32,7 @@ func isHelper(name string) bool {
 }
 
 func helperTable() []helperText {
-	var list []helperText
+	list := []helperText{{name: "fma", bare: true, text: fmaText}}
 	for _, t := range []types.Type{types.I32, types.I64} {
 		list = append(list,
 			helperText{name: "min_" + t.String(), t: t, text: "%[1]s gl_min_%[2]s(%[1]s a, %[1]s b) { return a < b ? a : b; }"},
@@ -42,6 +42,8 @@ func helperTable() []helperText {
 		list = append(list,
 			helperText{name: "min_" + t.String(), t: t, text: "%[1]s gl_min_%[2]s(%[1]s a, %[1]s b) { return a < b || a != a ? a : b; } // NaN propagates"},
 			helperText{name: "max_" + t.String(), t: t, text: "%[1]s gl_max_%[2]s(%[1]s a, %[1]s b) { return a > b || a != a ? a : b; } // NaN propagates"},
+			helperText{name: "fma_" + t.String(), t: t, uses: "fma", text: "%[1]s gl_fma_%[2]s(%[1]s a, %[1]s b, %[1]s c)\n{\n" +
+				"#ifdef GL_FMA\n    return fma%[3]s(a, b, c);\n#else\n    return a * b + c;\n#endif\n}"},
 			helperText{name: "int_" + t.String(), t: t, text: "int32_t gl_int_%[2]s(%[1]s x) // towards zero, saturating; NaN is 0\n{\n" +
 				"    return x != x ? 0 : x <= -2147483648.0%[3]s ? -2147483647 - 1 : x >= 2147483647.0%[3]s ? 2147483647 : (int32_t)x;\n}"},
 			helperText{name: "long_" + t.String(), t: t, text: "int64_t gl_long_%[2]s(%[1]s x) // towards zero, saturating; NaN is 0\n{\n" +
@@ -63,6 +65,15 @@ func helperTable() []helperText {
 			"    return (double)(gl_mix((uint64_t)n * 0x9E3779B97F4A7C15u + gl_mix((uint64_t)seed)) >> 11) / 9007199254740992.0;\n}"},
 	)
 }
+
+// fmaText tells whether fused multiply-adds are instructions. The function that
+// C has otherwise takes a hundred times as long as a product and a sum.
+const fmaText = "#if " + HasFMA + `
+#define GL_FMA // the processor has fused multiply-add; elsewhere products are rounded before they are added
+#endif`
+
+// HasFMA is the condition of C's preprocessor for that.
+const HasFMA = "defined __FMA__ || defined __ARM_FEATURE_FMA || defined __FP_FAST_FMA || defined _MSC_VER && defined __AVX2__"
 
 // helperDefs prints the helpers that were called, in a fixed order.
 func (p *printer) helperDefs() string {

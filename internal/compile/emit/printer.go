@@ -387,6 +387,8 @@ func (p *printer) print(e kernel.Expr) (string, int) {
 		return e.Op.Sign() + x, precUnary
 	case *kernel.Binary:
 		return p.binary(e)
+	case *kernel.Fma:
+		return p.fma(e.Type()) + fmt.Sprintf("(%s, %s, %s)", p.expr(e.X), p.expr(e.Y), p.expr(e.Z)), precAtom
 	case *kernel.Select:
 		looser := precSelect + 1
 		if b, ok := e.Cond.(*kernel.Binary); ok && (b.Op == op.And || b.Op == op.Or) {
@@ -453,6 +455,17 @@ func isInt(e kernel.Expr) bool {
 		return isInt(e.X) && isInt(e.Y)
 	}
 	return false
+}
+
+// fma returns the name of the fused multiply-add of a type.
+func (p *printer) fma(t types.Type) string {
+	if p.FmaFallback {
+		return p.helper("fma_" + t.String())
+	}
+	if t == types.F32 {
+		return "fma" + p.FloatSuffix
+	}
+	return "fma"
 }
 
 func (p *printer) cast(e *kernel.Cast) (string, int) {

@@ -66,6 +66,8 @@ func (c *compiler) bound(e ir.Expr, d int) bnode {
 		return c.boundUnary(e, d)
 	case *ir.Binary:
 		return c.boundBinary(e, d)
+	case *ir.Fma:
+		return c.boundFma(e, d)
 	case *ir.Select:
 		return c.boundSelect(e, d)
 	case *ir.Cast:
@@ -225,6 +227,21 @@ func (c *compiler) boundBinary(e *ir.Binary, d int) bnode {
 		return func(k int, v float64) float64 {
 			return integers(e.Op, t, a[k], x.b[k], float64(y.i[k]), y.b[k], v)
 		}
+	})
+}
+
+func (c *compiler) boundFma(e *ir.Fma, d int) bnode {
+	t := e.Type()
+	x, y, z := c.closed(e.X, d), c.closed(e.Y, d+1), c.closed(e.Z, d+2)
+	margin := newMargins(c.state.opts.Bounds, t)
+	return c.floatLeaf(d, t, func(r *row, dst []float64) func(int, float64) float64 {
+		// A margin needs the first operand, whose place the result may take.
+		x := x(r)
+		a := r.spare[:r.n]
+		y, z := y(r), z(r)
+		copy(a, x.f)
+		fma(t, dst, x.f, y.f, z.f)
+		return func(k int, v float64) float64 { return margin.fma(a[k], x.b[k], y.f[k], y.b[k], z.b[k], v) }
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -22,7 +23,7 @@ type sloppy struct {
 func newSloppy(b *ir.Binding, mode interp.Mode, seed uint64) *sloppy {
 	d := &sloppy{newPlain(b), rand.New(rand.NewPCG(seed, uint64(mode))), mode}
 	d.another = d.value
-	if mode >= interp.Contract {
+	if mode == interp.Fast {
 		d.shuffle = d.Shuffle
 	}
 	return d
@@ -37,10 +38,15 @@ func (d *sloppy) value(e ir.Expr, pos []int64) (op.Value, bool) {
 		if e.Func.ULP() > 0 {
 			return d.inexact(e, pos), true
 		}
+	case *ir.Fma:
+		if d.mode == interp.Unfused && d.IntN(2) == 0 {
+			x := op.Binary(op.Mul, d.plain.value(e.X, pos), d.plain.value(e.Y, pos))
+			return op.Binary(op.Add, x, d.plain.value(e.Z, pos)), true
+		}
 	case *ir.Binary:
 		switch {
-		case d.mode == interp.Strict || e.Op == op.Min || e.Op == op.Max:
-		case d.mode == interp.Fast && d.IntN(4) > 0:
+		case d.mode != interp.Fast || e.Op == op.Min || e.Op == op.Max:
+		case d.IntN(4) > 0:
 			return d.rearranged(e, pos), true
 		case e.Op == op.Add || e.Op == op.Sub:
 			return d.fused(e, pos)
@@ -203,9 +209,15 @@ func TestBoundsHold(t *testing.T) {
 	finite, inexact := 0, 0
 	for seed := *firstSeed; seed < *firstSeed+*seeds/2; seed++ {
 		c := caseOf(t, seed)
-		for _, mode := range []interp.Mode{interp.Strict, interp.Contract, interp.Fast} {
+		for _, mode := range []interp.Mode{interp.Exact, interp.Unfused, interp.Fast} {
 			set := c.Sets[min(1, len(c.Sets)-1)]
 			b := bound(t, c.Program, set)
+			switch mode {
+			case interp.Unfused:
+				b = b.In(arith.Contract)
+			case interp.Fast:
+				b = b.In(arith.Fast)
+			}
 			s, err := interp.New(b, interp.Options{Bounds: mode})
 			if err != nil {
 				t.Fatal(err)
@@ -259,27 +271,30 @@ func TestBoundsByHand(t *testing.T) {
 		mode   interp.Mode
 		lo, hi float64
 	}{
-		// u is 0.1 and 0.3: sums of exact values are exact, in every mode but
+		// u is 0.1 and 0.3: operations on exact values are exact, in every mode but
 		// the one that rearranges.
-		{"(add (load u i) (load u i+1))", interp.Strict, 0, 0},
-		{"(add (load u i) (load u i+1))", interp.Contract, 0, 0},
+		{"(add (load u i) (load u i+1))", interp.Exact, 0, 0},
+		{"(add (load u i) (load u i+1))", interp.Unfused, 0, 0},
 		{"(add (load u i) (load u i+1))", interp.Fast, 2 * 0.4 * u, 2.1 * 0.4 * u},
-		// A product may be left unrounded; one by a power of two is exact.
-		{"(mul (load u i) (load u i+1))", interp.Strict, 0, 0},
-		{"(mul (load u i) (load u i+1))", interp.Contract, 1e-30, 0.03 * u},
-		{"(mul (load u i) (f64 0.5))", interp.Contract, 0, 0},
-		// The sum with a product: the product's rounding and two of the sum.
-		{"(add (load u i) (mul (load u i+1) (load u i+1)))", interp.Contract, 2 * 0.19 * u, 2 * 0.29 * u},
-		{"(div (load u i) (load u i+1))", interp.Contract, 0, 0},
-		{"(call sqrt (load u i))", interp.Contract, 0, 0},
-		{"(call exp (load u i))", interp.Strict, 8 * u, 20 * u},
-		{"(call abs (neg (load u i)))", interp.Contract, 0, 0},
-		{"(select (lt (load u i) (f64 0.2)) (f64 1) (f64 2))", interp.Contract, 0, 0},
-		// Not decided: (x*x < 0.01) at x = 0.1, so both outcomes are possible.
-		{"(select (lt (mul (load u i) (load u i)) (f64 0.010000000000000002)) (f64 1) (f64 5))", interp.Contract, 4, 4.0001},
-		{"(call floor (mul (load u i) (f64 10)))", interp.Contract, 0, 1.001},
+		{"(mul (load u i) (load u i+1))", interp.Exact, 0, 0},
+		{"(mul (load u i) (load u i+1))", interp.Unfused, 0, 0},
+		// A fused product may be rounded before it is added: its rounding and two of
+		// the sum. One by a power of two is exact.
+		{"(fma (load u i+1) (load u i+1) (load u i))", interp.Exact, 0, 0},
+		{"(fma (load u i+1) (load u i+1) (load u i))", interp.Unfused, 2 * 0.19 * u, 2 * 0.29 * u},
+		{"(fma (load u i+1) (f64 0.5) (load u i))", interp.Unfused, 0, 0},
+		{"(div (load u i) (load u i+1))", interp.Unfused, 0, 0},
+		{"(call sqrt (load u i))", interp.Unfused, 0, 0},
+		{"(call exp (load u i))", interp.Exact, 8 * u, 20 * u},
+		{"(call abs (neg (load u i)))", interp.Unfused, 0, 0},
+		{"(select (lt (load u i) (f64 0.2)) (f64 1) (f64 2))", interp.Unfused, 0, 0},
+		// Not decided: (x*x - 0.01 < 0) at x = 0.1, so both outcomes are possible.
+		{"(select (lt (fma (load u i) (load u i) (f64 -0.010000000000000002)) (f64 0)) (f64 1) (f64 5))", interp.Unfused, 4, 4.0001},
+		{"(call floor (fma (load u i) (f64 10) (f64 0)))", interp.Unfused, 0, 1.001},
 		// A pole within reach.
-		{"(div (f64 1) (sub (mul (load u i) (load u i)) (f64 0.010000000000000002)))", interp.Contract, math.Inf(1), math.Inf(1)},
+		{"(div (f64 1) (fma (load u i) (load u i) (f64 -0.010000000000000002)))", interp.Unfused, math.Inf(1), math.Inf(1)},
+		// A product that overflows where it is rounded.
+		{"(fma (f64 1e200) (f64 1e200) (f64 -Inf))", interp.Unfused, math.Inf(1), math.Inf(1)},
 	} {
 		s := start(t, line("(high clamp)", c.value, "0", "0"), "N=2", interp.Options{Bounds: c.mode})
 		fillGrid(s, "u", 0.1, 0.3)
@@ -293,14 +308,14 @@ func TestBoundsByHand(t *testing.T) {
 // A cast to int that the bounds cannot decide is off by one, and an iterate
 // that cannot be decided makes everything doubtful.
 func TestUndecided(t *testing.T) {
-	s := start(t, `(program p (axes i)
+	s := start(t, `(program p (axes i) (arithmetic contract)
 	  (scalar r f64 reduced used)
 	  (grid u f64 (dim i 0 0)) (grid n i32 (dim i 0 0)) (grid b bool (dim i 0 0))
 	  (stage s (array u read (grid u)) (array n written (grid n)) (array b written (grid b))
-	    (set n (over i) (domain (i (lo 0) (hi 0))) (cast i32 (mul (f64 100) (mul (load u i) (load u i)))))
-	    (set b (over i) (domain (i (lo 0) (hi 0))) (ge (mul (load u i) (load u i)) (f64 0.010000000000000002)))
-	    (reduce sum r (over i) (domain (i (lo 0) (hi 0))) (mul (load u i) (load u i))))
-	  (body (run s) (until (ge (scalar r) (f64 0.010000000000000002)) (check 1) (max 5) (run s))))`, "", interp.Options{Bounds: interp.Contract})
+	    (set n (over i) (domain (i (lo 0) (hi 0))) (cast i32 (mul (f64 100) (fma (load u i) (load u i) (f64 -0)))))
+	    (set b (over i) (domain (i (lo 0) (hi 0))) (ge (fma (load u i) (load u i) (f64 -0)) (f64 0.010000000000000002)))
+	    (reduce sum r (over i) (domain (i (lo 0) (hi 0))) (fma (load u i) (load u i) (f64 -0))))
+	  (body (run s) (until (ge (scalar r) (f64 0.010000000000000002)) (check 1) (max 5) (run s))))`, "", interp.Options{Bounds: interp.Unfused})
 	fillGrid(s, "u", 0.1)
 	var c ir.Cursor
 	s.Step(&c)
@@ -319,7 +334,7 @@ func TestUndecided(t *testing.T) {
 }
 
 func TestClearBounds(t *testing.T) {
-	s := start(t, line("", "(mul (load u i) (f64 0.3))", "0", "N-1"), "N=3", interp.Options{Bounds: interp.Contract})
+	s := start(t, line("", "(fma (load u i) (f64 0.3) (f64 0.1))", "0", "N-1"), "N=3", interp.Options{Bounds: interp.Unfused})
 	fillGrid(s, "u", 0.1, 0.7)
 	run(t, s)
 	first := bounds(s, "out")[0]

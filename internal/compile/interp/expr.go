@@ -71,6 +71,13 @@ func (c *compiler) expr(e ir.Expr, d int) node {
 		return c.unary(e, d)
 	case *ir.Binary:
 		return c.binary(e, d)
+	case *ir.Fma:
+		x, y, z, t := c.expr(e.X, d), c.expr(e.Y, d+1), c.expr(e.Z, d+2), e.Type()
+		return node{f: func(r *row) []float64 {
+			dst, a, b := r.f[d][:r.n], x.f(r), y.f(r)
+			fma(t, dst, a, b, z.f(r))
+			return dst
+		}}
 	case *ir.Select:
 		cond, x, y := c.expr(e.Cond, d), c.expr(e.X, d+1), c.expr(e.Y, d+2)
 		return node{

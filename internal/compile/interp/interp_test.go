@@ -76,7 +76,7 @@ func expect(t *testing.T, s *interp.State, name, want string) {
 // boundary.
 func line(faces, value, lo, hi string) string {
 	return fmt.Sprintf(`(program line
-	  (axes i) (param N)
+	  (axes i) (arithmetic contract) (param N)
 	  (scalar c f64 argument used (init (f64 9)))
 	  (grid u f64 copyin (dim i 0 N-1 %s))
 	  (grid out f64 copyout (dim i 0 N-1))

@@ -93,6 +93,20 @@ func floats(o op.Op, t types.Type, d, x, y []float64) {
 	round(t, d)
 }
 
+// fma computes x*y + z, rounded once, on rows of type t.
+func fma(t types.Type, d, x, y, z []float64) {
+	x, y, z = x[:len(d)], y[:len(d)], z[:len(d)]
+	if t == types.F32 {
+		for i := range d {
+			d[i] = float64(op.Fma32(x[i], y[i], z[i]))
+		}
+		return
+	}
+	for i := range d {
+		d[i] = math.FMA(x[i], y[i], z[i])
+	}
+}
+
 // ints computes an operator on rows of a type that is not floating-point.
 func ints(o op.Op, t types.Type, d, x, y []int64) {
 	x, y = x[:len(d)], y[:len(d)]

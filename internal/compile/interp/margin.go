@@ -3,6 +3,8 @@ package interp
 import (
 	"math"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -12,20 +14,51 @@ type Mode uint8
 
 const (
 	NoBounds Mode = iota
-	Strict        // every operation rounded on its own
-	Contract      // products may stay unrounded where a sum takes them in
-	Fast          // sums and products may be rearranged too
+	Exact         // every operation, fused ones too, rounded as the program says
+	Unfused       // as Exact, but a fused product may be rounded before it is added
+	Fast          // sums and products may be fused and rearranged
 )
+
+// ModeOf returns what bounds a device that runs p; fused says that it has fused
+// multiply-adds. NoBounds says that it computes the reference's bits.
+func ModeOf(p *ir.Program, fused bool) Mode {
+	switch {
+	case p.Arithmetic == arith.Fast:
+		return Fast
+	case p.Arithmetic == arith.Contract && !fused:
+		return Unfused
+	case Inexact(p):
+		return Exact
+	}
+	return NoBounds
+}
+
+// Inexact reports whether a program calls functions that devices do not agree on
+// to the last bit. The initial block runs on the reference executor alone.
+func Inexact(p *ir.Program) bool {
+	found := false
+	for _, s := range p.Stages {
+		for _, st := range s.Body {
+			ir.Walk(st.Value, func(e ir.Expr) {
+				if c, ok := e.(*ir.Call); ok && c.Func.ULP() > 0 {
+					found = true
+				}
+			})
+		}
+	}
+	return found
+}
 
 // margins holds the formulas of the package comment for one type and mode.
 // Operands are x and y with bounds X and Y; r is the reference's result.
 type margins struct {
 	mode        Mode
+	t           types.Type
 	u, eta, max float64
 }
 
 func newMargins(mode Mode, t types.Type) margins {
-	k := margins{mode: mode, u: 0x1p-53, eta: 0x1p-1074, max: math.MaxFloat64}
+	k := margins{mode: mode, t: t, u: 0x1p-53, eta: 0x1p-1074, max: math.MaxFloat64}
 	if mode == Fast {
 		k.eta = 0x1p-1022
 	}
@@ -66,21 +99,42 @@ func (k margins) sum(X, Y, r float64) float64 {
 }
 
 func (k margins) product(x, X, y, Y, r float64) float64 {
-	switch {
-	case X != 0 || Y != 0:
-		return k.rounded(r, math.Abs(x)*Y+math.Abs(y)*X+X*Y)
-	case k.mode == Strict:
-		return 0
-	case math.IsInf(r, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0):
-		return inf // an unrounded product does not overflow
-	case r-r != 0:
+	if X == 0 && Y == 0 {
 		return 0
 	}
-	lost := math.Abs(math.FMA(x, y, -r))
+	return k.rounded(r, math.Abs(x)*Y+math.Abs(y)*X+X*Y)
+}
+
+func (k margins) fma(x, X, y, Y, Z, r float64) float64 {
+	p := Z
+	if X != 0 || Y != 0 {
+		p += math.Abs(x)*Y + math.Abs(y)*X + X*Y
+	}
+	if k.mode == Unfused {
+		product := math.Abs(x * y)
+		if product-product != 0 || product+p > k.max {
+			if x-x != 0 || y-y != 0 {
+				return k.sum(p, 0, r) // the operands are as they are, product or not
+			}
+			return inf // a product that is rounded may overflow
+		}
+		if X == 0 && Y == 0 {
+			p += k.lost(x, y)
+		} else {
+			p += k.u*(1+k.u)*(product+p) + k.eta
+		}
+	}
+	return k.sum(p, 0, r)
+}
+
+// lost is what rounding a product of known factors loses.
+func (k margins) lost(x, y float64) float64 {
+	r := op.Float(k.t, x*y).F
+	lost := math.Abs(math.FMA(x, y, -r)) * outward
 	if math.Abs(r) < 0x1p-900 && x != 0 && y != 0 {
-		lost += k.eta // what is lost may itself be too small to see
+		lost += k.eta // it may itself be too small to see
 	}
-	return lost * outward
+	return lost
 }
 
 func (k margins) quotient(x, X, y, Y, r float64) float64 {

@@ -81,7 +81,7 @@ func (s *State) joiner(kind ir.ReduceKind, t types.Type) func(a, b cell) cell {
 // reorders reports whether a device may combine the values of a reduction in
 // another order, and get another result.
 func (s *State) reorders(kind ir.ReduceKind, t types.Type) bool {
-	return s.opts.Bounds >= Contract && t.IsFloat() && kind == ir.Sum
+	return s.opts.Bounds == Fast && t.IsFloat() && kind == ir.Sum
 }
 
 // finish returns the bound of a reduction's result over n cells.

@@ -444,6 +444,8 @@ func (b *Binding) Eval(e Expr, step int64) op.Value {
 		return op.Unary(e.Op, b.Eval(e.X, step))
 	case *Binary:
 		return op.Binary(e.Op, b.Eval(e.X, step), b.Eval(e.Y, step))
+	case *Fma:
+		return op.Fma(b.Eval(e.X, step), b.Eval(e.Y, step), b.Eval(e.Z, step))
 	case *Select:
 		if b.Eval(e.Cond, step).True() {
 			return b.Eval(e.X, step)

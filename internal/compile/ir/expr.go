@@ -92,6 +92,14 @@ type Binary struct {
 	X, Y Expr
 }
 
+// Fma is X*Y + Z, rounded once (op.Fma), on floats of one type. Program.In makes
+// it; nothing else makes one or takes one apart.
+//
+// Example printed form:
+//
+//	(fma x y z)
+type Fma struct{ X, Y, Z Expr }
+
 // Select is X where Cond holds and Y elsewhere.
 //
 // Example printed form:
@@ -150,6 +158,7 @@ func (StepRef) expr()   {}
 func (*Access) expr()   {}
 func (*Unary) expr()    {}
 func (*Binary) expr()   {}
+func (*Fma) expr()      {}
 func (*Select) expr()   {}
 func (*Cast) expr()     {}
 func (*Call) expr()     {}
@@ -164,6 +173,7 @@ func (Pos) Type() types.Type         { return types.I32 }
 func (StepRef) Type() types.Type     { return types.I32 }
 func (e *Access) Type() types.Type   { return e.Array.Type }
 func (e *Unary) Type() types.Type    { return e.X.Type() }
+func (e *Fma) Type() types.Type      { return e.X.Type() }
 func (e *Select) Type() types.Type   { return e.X.Type() }
 func (e *Cast) Type() types.Type     { return e.To }
 func (e *Call) Type() types.Type     { return e.Args[0].Type() }
@@ -185,6 +195,8 @@ func Children(e Expr) []Expr {
 		return []Expr{e.X}
 	case *Binary:
 		return []Expr{e.X, e.Y}
+	case *Fma:
+		return []Expr{e.X, e.Y, e.Z}
 	case *Select:
 		return []Expr{e.Cond, e.X, e.Y}
 	case *Cast:

@@ -80,10 +80,12 @@ func (p *Program) infix(e Expr) (string, int) {
 		}
 		prec := e.Op.Prec()
 		return p.operand(e.X, prec) + " " + e.Op.Sign() + " " + p.operand(e.Y, prec+1), prec
+	case *Fma:
+		return p.infix(written(e))
 	case *Select:
 		return p.operand(e.Cond, precSelect+1) + " ? " + p.operand(e.X, precSelect+1) + " : " + p.operand(e.Y, precSelect), precSelect
 	case *Cast:
-		if e.To.IsFloat() && e.X.Type() != types.F64 {
+		if e.To == e.X.Type() || e.To.IsFloat() && e.X.Type() != types.F64 {
 			return p.infix(e.X) // widening says nothing to a reader
 		}
 		return e.To.Word() + "(" + p.InfixExpr(e.X) + ")", precAtom
@@ -99,6 +101,34 @@ func (p *Program) infix(e Expr) (string, int) {
 		return "random(" + p.InfixExpr(e.Seed) + ")", precAtom
 	}
 	panic("ir: unknown expression")
+}
+
+// written is a fused multiply-add as its readers know it: as a sum of a product.
+func written(e *Fma) Expr {
+	x, minus := unsigned(e.X)
+	product := &Binary{Op: op.Mul, X: x, Y: e.Y}
+	if z, less := unsigned(e.Z); less && !minus {
+		return &Binary{Op: op.Sub, X: product, Y: z}
+	}
+	if minus {
+		return &Binary{Op: op.Sub, X: e.Z, Y: product}
+	}
+	return &Binary{Op: op.Add, X: e.Z, Y: product}
+}
+
+// unsigned returns e without its sign, and whether it had one.
+func unsigned(e Expr) (Expr, bool) {
+	switch of := e.(type) {
+	case *Unary:
+		if of.Op == op.Neg {
+			return of.X, true
+		}
+	case Const:
+		if of.Value.T.IsFloat() && of.Value.F < 0 {
+			return Const{op.Unary(op.Neg, of.Value)}, true
+		}
+	}
+	return e, false
 }
 
 func (p *Program) operand(e Expr, prec int) string {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/sexpr"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -173,6 +174,12 @@ func (r *reader) program(root sexpr.Node) {
 		l := partsOf(n)
 		switch n.Head() {
 		case "axes":
+		case "arithmetic":
+			mode, err := arith.Parse(l.name("mode"))
+			if err != nil {
+				fail(n, "%v", err)
+			}
+			r.p.Arithmetic = mode
 		case "arguments":
 			r.p.Arguments = r.names(l)
 		case "param":
@@ -575,6 +582,8 @@ func (r *reader) form(head string, l *parts) Expr {
 			e.Index = append(e.Index, r.index(l.next("index")))
 		}
 		return e
+	case "fma":
+		return &Fma{r.expr(l.next("factor")), r.expr(l.next("second factor")), r.expr(l.next("summand"))}
 	case "select":
 		return &Select{r.expr(l.next("condition")), r.expr(l.next("value")), r.expr(l.next("second value"))}
 	case "cast":

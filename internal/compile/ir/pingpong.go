@@ -30,7 +30,7 @@ func PingPong(p *Program) *Program {
 		return p
 	}
 	out := *p
-	out.Body = body
+	out.Body, out.strict = body, nil
 	used := map[*Stage]bool{}
 	markStages(body, used)
 	out.Stages = slices.DeleteFunc(slices.Clone(p.Stages), func(s *Stage) bool { return !used[s] })

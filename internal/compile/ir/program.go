@@ -9,6 +9,7 @@
 package ir
 
 import (
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -23,6 +24,11 @@ type Program struct {
 	Stages  []*Stage // every distinct stencil call, in order of first use
 	Initial *Stage   // the initial block, or nil; its arrays are the grids
 	Body    []Op
+	// Arithmetic says how the floating-point operations of statements are
+	// computed; In changes it. Bounds, scalars' initial values and conditions of
+	// loops are computed once, on the host, every operation rounded on its own.
+	Arithmetic arith.Mode
+	strict     *Program // what In made this one of, if it did
 	// Arguments holds the names that make up the generated interface, in order
 	// of declaration: parameters, argument scalars, grids that are copied in or
 	// out and reduction results that are copied out.

@@ -19,6 +19,11 @@ func MapChildren(e Expr, f func(Expr) Expr) Expr {
 		if a != x.X || b != x.Y {
 			return &Binary{x.Op, a, b}
 		}
+	case *Fma:
+		a, b, c := f(x.X), f(x.Y), f(x.Z)
+		if a != x.X || b != x.Y || c != x.Z {
+			return &Fma{a, b, c}
+		}
 	case *Select:
 		c, a, b := f(x.Cond), f(x.X), f(x.Y)
 		if c != x.Cond || a != x.X || b != x.Y {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/sexpr"
 )
 
@@ -54,6 +55,9 @@ func (l *line) flag(on bool, word string) {
 func (w printer) program() sexpr.Node {
 	p := w.p
 	all := line{sexpr.Name(p.Name), sexpr.L("axes", names(p.Axes)...)}
+	if p.Arithmetic != arith.Strict {
+		all.add(sexpr.L("arithmetic", sexpr.A("%v", p.Arithmetic)))
+	}
 	for _, q := range p.Params {
 		l := line{sexpr.Name(q.Name)}
 		if q.Default != nil {
@@ -331,6 +335,8 @@ func (w printer) expr(e Expr) sexpr.Node {
 		return sexpr.L(e.Op.String(), w.exprs(e.X)...)
 	case *Binary:
 		return sexpr.L(e.Op.String(), w.exprs(e.X, e.Y)...)
+	case *Fma:
+		return sexpr.L("fma", w.exprs(e.X, e.Y, e.Z)...)
 	case *Select:
 		return sexpr.L("select", w.exprs(e.Cond, e.X, e.Y)...)
 	case *Cast:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -107,6 +108,12 @@ func (v *verifier) typeFault(e Expr) string {
 			ok = ok && t == types.Bool
 		case !e.Op.IsComparison():
 			ok = false
+		}
+	case *Fma:
+		t := e.X.Type()
+		ok = t.IsFloat() && t == e.Y.Type() && t == e.Z.Type()
+		if v.p.Arithmetic != arith.Contract {
+			return v.p.ExprText(e) + " is fused, and the arithmetic is " + v.p.Arithmetic.String()
 		}
 	case *Select:
 		ok = e.Cond.Type() == types.Bool && e.X.Type() == e.Y.Type()

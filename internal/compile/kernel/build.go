@@ -45,6 +45,17 @@ func Bin(o op.Op, x, y Expr) Expr {
 	return &Binary{o, x, y}
 }
 
+// Fused is x*y + z, rounded once.
+func Fused(x, y, z Expr) Expr {
+	a, okA := x.(*Lit)
+	b, okB := y.(*Lit)
+	c, okC := z.(*Lit)
+	if okA && okB && okC {
+		return &Lit{op.Fma(a.Value, b.Value, c.Value)}
+	}
+	return &Fma{x, y, z}
+}
+
 func simplifyInt(o op.Op, x, y Expr) Expr {
 	a, xLit := IntLit(x)
 	c, yLit := IntLit(y)
@@ -213,6 +224,9 @@ func Same(x, y Expr) bool {
 	case *Binary:
 		y, ok := y.(*Binary)
 		return ok && x.Op == y.Op && Same(x.X, y.X) && Same(x.Y, y.Y)
+	case *Fma:
+		y, ok := y.(*Fma)
+		return ok && Same(x.X, y.X) && Same(x.Y, y.Y) && Same(x.Z, y.Z)
 	case *Select:
 		y, ok := y.(*Select)
 		return ok && Same(x.Cond, y.Cond) && Same(x.X, y.X) && Same(x.Y, y.Y)

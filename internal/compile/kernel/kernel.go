@@ -159,6 +159,14 @@ type Binary struct {
 	X, Y Expr
 }
 
+// Fma is X*Y + Z, rounded once (op.Fma), on floats of one type. No pass makes
+// one of a product and a sum, or takes one apart.
+//
+// Example printed form:
+//
+//	(fma x y z)
+type Fma struct{ X, Y, Z Expr }
+
 // Select is X where Cond holds and Y elsewhere. The operand that is not chosen
 // is not evaluated, so it may guard a load.
 //
@@ -202,6 +210,7 @@ func (*Ref) expr()    {}
 func (*Load) expr()   {}
 func (*Unary) expr()  {}
 func (*Binary) expr() {}
+func (*Fma) expr()    {}
 func (*Select) expr() {}
 func (*Cast) expr()   {}
 func (*Call) expr()   {}
@@ -211,6 +220,7 @@ func (e *Lit) Type() types.Type    { return e.Value.T }
 func (e *Ref) Type() types.Type    { return e.Var.Type }
 func (e *Load) Type() types.Type   { return e.Buffer.Elem }
 func (e *Unary) Type() types.Type  { return e.X.Type() }
+func (e *Fma) Type() types.Type    { return e.X.Type() }
 func (e *Select) Type() types.Type { return e.X.Type() }
 func (e *Cast) Type() types.Type   { return e.To }
 func (e *Call) Type() types.Type   { return e.Args[0].Type() }
@@ -594,6 +604,8 @@ func Children(e Expr) []Expr {
 		return []Expr{e.X}
 	case *Binary:
 		return []Expr{e.X, e.Y}
+	case *Fma:
+		return []Expr{e.X, e.Y, e.Z}
 	case *Select:
 		return []Expr{e.Cond, e.X, e.Y}
 	case *Cast:

@@ -149,6 +149,8 @@ func Eval(e Expr, env map[*Var]op.Value) op.Value {
 		return op.Unary(e.Op, Eval(e.X, env))
 	case *Binary:
 		return op.Binary(e.Op, Eval(e.X, env), Eval(e.Y, env))
+	case *Fma:
+		return op.Fma(Eval(e.X, env), Eval(e.Y, env), Eval(e.Z, env))
 	case *Select:
 		if Eval(e.Cond, env).True() {
 			return Eval(e.X, env)

@@ -335,6 +335,9 @@ func (p *parser) expr(n sexpr.Node) Expr {
 		l := &Load{Buffer: p.buffer(a[0]), Index: p.expr(a[1])}
 		l.Via, l.Rank = p.how(a[2:], true)
 		return l
+	case "fma":
+		x := p.exprs(p.form(n, head, 3, false))
+		return &Fma{x[0], x[1], x[2]}
 	case "select":
 		x := p.exprs(p.form(n, head, 3, false))
 		return &Select{x[0], x[1], x[2]}

@@ -17,6 +17,8 @@ func mapChildren(e Expr, f func(Expr) Expr) Expr {
 		return Un(x.Op, f(x.X))
 	case *Binary:
 		return Bin(x.Op, f(x.X), f(x.Y))
+	case *Fma:
+		return Fused(f(x.X), f(x.Y), f(x.Z))
 	case *Select:
 		return Sel(f(x.Cond), f(x.X), f(x.Y))
 	case *Cast:

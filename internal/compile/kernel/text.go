@@ -256,6 +256,8 @@ func writeExpr(b *strings.Builder, e Expr) {
 		list(e.Op.String(), e.X)
 	case *Binary:
 		list(e.Op.String(), e.X, e.Y)
+	case *Fma:
+		list("fma", e.X, e.Y, e.Z)
 	case *Select:
 		list("select", e.Cond, e.X, e.Y)
 	case *Cast:

@@ -426,6 +426,13 @@ func (v *verifier) expr(e Expr) types.Type {
 		return v.unary(e)
 	case *Binary:
 		return v.binary(e)
+	case *Fma:
+		t := v.same(e.X, e.Y, "fma")
+		if z := v.expr(e.Z); t != types.Invalid && z != types.Invalid && (z != t || !t.IsFloat()) {
+			v.fail("fma of %s and %s", t, z)
+			return types.Invalid
+		}
+		return t
 	case *Select:
 		v.want(e.Cond, types.Bool, "the condition of a select")
 		return v.same(e.X, e.Y, "select")

@@ -134,6 +134,30 @@ func (e *env) lowerName(x *Ident, lit types.Type) (ir.Expr, bool) {
 	return nil, false
 }
 
+// addend returns v, the value of x, as what a sum takes. A product that x only
+// names, selects, converts or looks up is kept apart from the sum: it is a number
+// of its own there. Program.In fuses what is written as a product, and no conversion.
+func addend(x Expr, v ir.Expr) ir.Expr {
+	if _, _, _, product := ir.Product(v); product && v.Type().IsFloat() && !isProduct(x) {
+		return &ir.Cast{To: v.Type(), X: v}
+	}
+	return v
+}
+
+// isProduct reports whether x is written as a product, in parentheses and behind
+// signs maybe.
+func isProduct(x Expr) bool {
+	switch x := x.(type) {
+	case *ParenExpr:
+		return isProduct(x.X)
+	case *UnaryExpr:
+		return isProduct(x.X)
+	case *BinaryExpr:
+		return x.Op == Star
+	}
+	return false
+}
+
 func (e *env) lowerUnary(x *UnaryExpr, t, lit types.Type) (ir.Expr, bool) {
 	if x.Op == Minus && isLowest(x.X) {
 		n, ok := e.c.intLit(x.X.(*NumberLit), true)
@@ -195,6 +219,9 @@ func (e *env) lowerBinary(x *BinaryExpr, t, lit types.Type) (ir.Expr, bool) {
 	b, okB := e.lowerTo(x.Y, operand, lit)
 	if !okA || !okB {
 		return nil, false
+	}
+	if o == op.Add || o == op.Sub {
+		a, b = addend(x.X, a), addend(x.Y, b)
 	}
 	return binary(o, a, b), true
 }
@@ -334,9 +361,9 @@ func (e *env) lowerSum(x *SumExpr, t, lit types.Type) (ir.Expr, bool) {
 			return nil, false
 		}
 		if total == nil {
-			total = term
+			total = addend(x.Body, term)
 		} else {
-			total = binary(op.Add, total, term)
+			total = binary(op.Add, total, addend(x.Body, term))
 		}
 	}
 	return total, true

@@ -50,6 +50,7 @@ func random(t *testing.T, seed uint64) {
 		if b == nil {
 			continue
 		}
+		b = b.In(w.mode())
 		w.plan, err = randomPlan(b, w.target, rng)
 		if err == nil {
 			err = check(b, w, seed)

@@ -215,6 +215,8 @@ func (c *cell) expr(e ir.Expr) kernel.Expr {
 		return kernel.Un(e.Op, c.expr(e.X))
 	case *ir.Binary:
 		return kernel.Bin(e.Op, c.expr(e.X), c.expr(e.Y))
+	case *ir.Fma:
+		return c.fused(e)
 	case *ir.Select:
 		return kernel.Sel(c.expr(e.Cond), c.expr(e.X), c.expr(e.Y))
 	case *ir.Cast:
@@ -243,6 +245,41 @@ func (c *cell) temp(t *ir.Temp) kernel.Expr {
 	b := c.bufferOf(st)
 	b.reads = true
 	return &kernel.Load{Buffer: b.buffer, Index: c.here(st)}
+}
+
+// mostNested is how many sums a fused multiply-add holds in its last operand:
+// compilers count brackets, and people read them.
+const mostNested = 8
+
+// fused lowers a fused multiply-add. A long sum of products gets names on its
+// way, which change no bit.
+func (c *cell) fused(e *ir.Fma) kernel.Expr {
+	x, y, z := c.expr(e.X), c.expr(e.Y), c.expr(e.Z)
+	if nested(z) >= mostNested {
+		v := c.body.declare(c.env, "sum", e.Type())
+		c.body.emit(&kernel.Let{Var: v, Value: z})
+		z = kernel.V(v)
+	}
+	return kernel.Fused(x, y, z)
+}
+
+// nested counts the sums that are taken before an expression's own.
+func nested(e kernel.Expr) int {
+	n := 0
+	for {
+		switch of := e.(type) {
+		case *kernel.Fma:
+			e = of.Z
+		case *kernel.Binary:
+			if of.Op != op.Add && of.Op != op.Sub {
+				return n
+			}
+			e = of.X
+		default:
+			return n
+		}
+		n++
+	}
 }
 
 // power multiplies a value by itself, in op.PowInt's order.

@@ -52,7 +52,7 @@ copyout u, most, total;
 	for _, text := range []string{
 		"", "threads=1", "threads=4", "block=1x0,threads=2", "block=0x64", "block=4x64,threads=1", "block=4x64,threads=4",
 	} {
-		m, err := lowered(p, lower.Options{Strict: true, Plan: plan(t, text), Bound: b, NoInitial: true})
+		m, err := lowered(p, lower.Options{Plan: plan(t, text), Bound: b, NoInitial: true})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

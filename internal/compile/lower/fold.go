@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/transform"
 )
@@ -15,7 +16,7 @@ func (n *nest) offerFolding(s *schedule.Space) {
 		_, saved := transform.Fold(n.Program, s.src.Value)
 		return saved > 0
 	})
-	if !n.opts.Fast || !saves {
+	if n.Program.Arithmetic != arith.Fast || !saves {
 		return
 	}
 	for i := range s.Families {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
@@ -20,7 +20,7 @@ func TestFoldedSums(t *testing.T) {
 		p := load(t, "sums", text)
 		b := bind(t, p, fmt.Sprintf("L=%d M=%d N=%d", 3+g.IntN(12), 1+g.IntN(5), 3+g.IntN(40)))
 		for _, target := range []lower.Target{lower.CPU, lower.GPU} {
-			ran += limited(t, b, target, interp.Fast, "fold=yes", g.Rand, uint64(round))
+			ran += limited(t, b, target, arith.Fast, "fold=yes", g.Rand, uint64(round))
 		}
 		if t.Failed() {
 			t.Fatal(text)
@@ -36,15 +36,15 @@ func TestFoldIsOffered(t *testing.T) {
 	const head = "parameter N = 40;\niterator i;\ndouble u[N], v[N], r = 0.5;\ncopyin u; copyout v;\nstencil s () { v[i] = "
 	for _, c := range []struct {
 		value string
-		fast  bool
+		mode  arith.Mode
 		want  string
 	}{
-		{"r*u[i-1] + r*u[i+1]", true, "v[i] = r * (u[i-1] + u[i+1])"},
-		{"r*u[i-1] + r*u[i+1]", false, "plan: fold=yes fits no kernel"},
-		{"r*u[i-1] + 2*u[i+1]", true, "plan: fold=yes fits no kernel"},
+		{"r*u[i-1] + r*u[i+1]", arith.Fast, "v[i] = r * (u[i-1] + u[i+1])"},
+		{"r*u[i-1] + r*u[i+1]", arith.Contract, "plan: fold=yes fits no kernel"},
+		{"r*u[i-1] + 2*u[i+1]", arith.Fast, "plan: fold=yes fits no kernel"},
 	} {
 		p := load(t, "fold", head+c.value+"; }\ns ();")
-		m, err := lower.Program(p, lower.Options{Target: lower.GPU, Fast: c.fast, Plan: plan(t, "fold=yes")})
+		m, err := lower.Program(p.In(c.mode), lower.Options{Target: lower.GPU, Plan: plan(t, "fold=yes")})
 		got := ""
 		if err != nil {
 			got = strings.Join(strings.SplitN(err.Error(), ":", 3)[:2], ":")
@@ -52,7 +52,7 @@ func TestFoldIsOffered(t *testing.T) {
 			got = strings.Join(m.Kernels[0].Doc, "; ")
 		}
 		if got != c.want {
-			t.Errorf("%s, fast %t: %s, want %s", c.value, c.fast, got, c.want)
+			t.Errorf("%s, %v: %s, want %s", c.value, c.mode, got, c.want)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestForms(t *testing.T) {
 		{"local=fused;diffuse[1:3]@1{}", "diffuse[0:1] diffuse[1:3] diffuse[3:4] smooth[0:1] smooth[1:2] smooth[2:4]"},
 	} {
 		for _, target := range []lower.Target{lower.CPU, lower.GPU} {
-			o := lower.Options{Target: target, Strict: true, Plan: plan(t, c.plan), Bound: b}
+			o := lower.Options{Target: target, Plan: plan(t, c.plan), Bound: b}
 			got, err := lower.Plan(p, o)
 			if err != nil {
 				t.Errorf("%s: %v", c.plan, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 )
@@ -47,7 +48,11 @@ var goldens = []struct {
 func TestGoldens(t *testing.T) {
 	for _, g := range goldens {
 		t.Run(g.name, func(t *testing.T) {
-			m, err := lowered(source(t, g.source), lower.Options{Target: g.target, Strict: g.strict, Plan: plan(t, g.plan)})
+			mode := arith.Contract
+			if g.strict {
+				mode = arith.Strict
+			}
+			m, err := lowered(source(t, g.source).In(mode), lower.Options{Target: g.target, Plan: plan(t, g.plan)})
 			if err != nil {
 				t.Fatal(err)
 			}

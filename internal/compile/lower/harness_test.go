@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/gen"
 	"github.com/gridloom/gridloom/internal/compile/interp"
@@ -157,6 +158,14 @@ type way struct {
 	plan   schedule.Plan
 }
 
+// mode is the arithmetic of a way.
+func (w way) mode() arith.Mode {
+	if w.strict {
+		return arith.Strict
+	}
+	return arith.Contract
+}
+
 func (w way) String() string {
 	target := map[lower.Target]string{lower.CPU: "cpu", lower.GPU: "gpu"}[w.target]
 	return fmt.Sprintf("%s, strict %t, plan %q", target, w.strict, w.plan)
@@ -164,20 +173,22 @@ func (w way) String() string {
 
 // check runs a program lowered one way in the simulator and compares.
 func check(b *ir.Binding, w way, seed uint64) error {
-	mode := interp.NoBounds
-	if !w.strict {
-		mode = interp.Contract
-	}
-	return checkIn(b, w, mode, seed)
+	return checkIn(b, w, w.mode(), seed)
 }
 
-// checkIn is check for a mode of arithmetic, of which NoBounds is the strict one.
-func checkIn(b *ir.Binding, w way, mode interp.Mode, seed uint64) error {
-	want, err := expect(b, mode, seed)
+// checkIn is check for a mode of arithmetic. The simulator has the functions of
+// the reference executor: exact modes leave no bit open.
+func checkIn(b *ir.Binding, w way, mode arith.Mode, seed uint64) error {
+	b = b.In(mode)
+	bounds := interp.NoBounds
+	if mode == arith.Fast {
+		bounds = interp.Fast
+	}
+	want, err := expect(b, bounds, seed)
 	if err != nil {
 		return err
 	}
-	m, err := lowered(b.Program, lower.Options{Target: w.target, Strict: w.strict, Fast: mode == interp.Fast, Plan: w.plan, Bound: b, Sized: true})
+	m, err := lowered(b.Program, lower.Options{Target: w.target, Plan: w.plan, Bound: b, Sized: true})
 	if err != nil {
 		return fmt.Errorf("%v: %w", w, err)
 	}

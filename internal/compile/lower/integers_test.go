@@ -26,7 +26,7 @@ func TestAnyIntegers(t *testing.T) {
 			continue
 		}
 		for _, target := range []lower.Target{lower.CPU, lower.GPU} {
-			o := lower.Options{Target: target, Strict: true, Bound: b, Sized: true, AnyIntegers: true}
+			o := lower.Options{Target: target, Bound: b, Sized: true, AnyIntegers: true}
 			choices, err := lower.Choices(b.Program, o)
 			if err != nil {
 				t.Fatal(err)
@@ -95,7 +95,7 @@ func TestOddUnrolling(t *testing.T) {
 		"family=tile,block=1x4x32,rows=3x1,repeat=1x3x1,vec=2,shared=1",
 		"family=tile,block=1x4x32,rows=1x5,vec=1,repeat=1x1x3",
 	} {
-		m, err := lowered(p, lower.Options{Target: lower.GPU, Strict: true, Bound: b, Sized: true, AnyIntegers: true, Plan: plan(t, text)})
+		m, err := lowered(p, lower.Options{Target: lower.GPU, Bound: b, Sized: true, AnyIntegers: true, Plan: plan(t, text)})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue

@@ -56,7 +56,7 @@ func TestKernels(t *testing.T) {
 		for _, w := range []way{
 			{lower.CPU, false, plan(t, "")}, {lower.CPU, true, plan(t, "threads=2")}, {lower.GPU, true, plan(t, "")},
 		} {
-			m, err := lowered(b.Program, lower.Options{Target: w.target, Strict: w.strict, Plan: w.plan, Bound: b})
+			m, err := lowered(b.Program, lower.Options{Target: w.target, Plan: w.plan, Bound: b})
 			if err != nil {
 				t.Errorf("%s: %v: %v", name, w, err)
 				continue

@@ -34,7 +34,7 @@ func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		nest:    n,
 		block:   map[int]int64{},
 		threads: int(cfg.Int("threads")),
-		strict:  n.opts.Strict,
+		strict:  n.Program.Arithmetic.Exact(),
 		tiles:   map[int]*kernel.Var{},
 		pos:     map[int]*kernel.Var{},
 		accs:    map[*statement]*kernel.Var{},

@@ -33,6 +33,7 @@ copyout u, total, most, least, count;
 	for round := range 32 {
 		b := bind(t, p, []string{"", "L=3 M=3 N=3", "L=3 M=4 N=70", "L=7 M=3 N=130"}[round%4])
 		w := way{target: lower.GPU, strict: round%3 == 0}
+		b = b.In(w.mode())
 		var err error
 		w.plan, err = randomPlan(b, w.target, rng)
 		if err == nil {

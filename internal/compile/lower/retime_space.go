@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -52,7 +53,7 @@ func (n *nest) retimings(axis int) []schedule.Value {
 	if r := n.retimed(axis, false); r != nil && r.Early() {
 		out = append(out, schedule.Yes)
 	}
-	if !n.opts.Fast {
+	if n.Program.Arithmetic != arith.Fast {
 		return out
 	}
 	sorted := slices.ContainsFunc(n.stmts, func(s *statement) bool {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/gen"
-	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -90,7 +90,7 @@ func (s planeSums) program() string {
 // bounds of fast arithmetic.
 func TestRetimedSums(t *testing.T) {
 	g := planeSums{rand.New(rand.NewPCG(21, 22))}
-	ran := map[interp.Mode]int{}
+	ran := map[arith.Mode]int{}
 	for round := range *retimedRounds {
 		text := g.program()
 		p := load(t, "sums", text)
@@ -102,7 +102,7 @@ func TestRetimedSums(t *testing.T) {
 			t.Fatal(text)
 		}
 	}
-	if ran[interp.NoBounds] < *retimedRounds/2 || ran[interp.Fast] < *retimedRounds/4 {
+	if ran[arith.Strict] < *retimedRounds/2 || ran[arith.Fast] < *retimedRounds/4 {
 		t.Errorf("only %v kernels", ran)
 	}
 }
@@ -112,10 +112,11 @@ const mostDraws = 40
 
 // limited checks a program with a random plan of small tiles and blocks, whose
 // kernels keep to a limit where they can; it returns how many do.
-func limited(t *testing.T, b *ir.Binding, target lower.Target, mode interp.Mode, limit string, rng *rand.Rand, seed uint64) int {
+func limited(t *testing.T, b *ir.Binding, target lower.Target, mode arith.Mode, limit string, rng *rand.Rand, seed uint64) int {
 	t.Helper()
-	w := way{target: target, strict: mode == interp.NoBounds}
-	o := lower.Options{Target: target, Strict: w.strict, Fast: mode == interp.Fast, Bound: b, Sized: true}
+	w := way{target: target, strict: mode == arith.Strict}
+	b = b.In(mode)
+	o := lower.Options{Target: target, Bound: b, Sized: true}
 	choices, err := lower.Choices(b.Program, o)
 	if err != nil {
 		t.Fatal(err)
@@ -159,14 +160,13 @@ func limited(t *testing.T, b *ir.Binding, target lower.Target, mode interp.Mode,
 	return found
 }
 
-// modes are those that kernels are lowered in, with what the reference executor
-// says of them.
-var modes = []interp.Mode{interp.NoBounds, interp.Contract, interp.Fast}
+// modes are those that kernels are lowered in.
+var modes = []arith.Mode{arith.Strict, arith.Contract, arith.Fast}
 
 // retiming is the limit that has kernels computed in pieces, and in fast
 // arithmetic with their sums in the order of the planes.
-func retiming(mode interp.Mode) string {
-	if mode == interp.Fast {
+func retiming(mode arith.Mode) string {
+	if mode == arith.Fast {
 		return "retime=sums"
 	}
 	return "retime=yes"

@@ -62,7 +62,7 @@ const manyCells = 1 << 13
 // inOrder reports whether a reduction's values have to be combined over the
 // tree of its cells: integers, and sums that may be rearranged, need not be.
 func (n *nest) inOrder(s *statement) bool {
-	return n.opts.Strict && s.src.Reduce.Scalar.Type.IsFloat()
+	return n.Program.Arithmetic.Exact() && s.src.Reduce.Scalar.Type.IsFloat()
 }
 
 // reducedCells is the number of cells that a reduction runs over.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
@@ -28,7 +29,7 @@ func TestTally(t *testing.T) {
 		sum := &ir.Scalar{Name: "sum", Type: types.I32, Reduced: true}
 		least := &ir.Scalar{Name: "least", Type: types.F64, Reduced: true}
 		most := &ir.Scalar{Name: "most", Type: types.F64, Reduced: true}
-		p := &ir.Program{Axes: []string{"i"}, Scalars: []*ir.Scalar{sum, least, most}}
+		p := &ir.Program{Arithmetic: arith.Fast, Axes: []string{"i"}, Scalars: []*ir.Scalar{sum, least, most}}
 		n := &nest{
 			module: &module{Module: &kernel.Module{Program: p}, names: map[string]int{}, stores: map[any]*store{}},
 			stage:  &ir.Stage{Name: "norm"}, group: &analysis.Group{}, env: newEnv(p, nil),
@@ -113,14 +114,17 @@ func TestTally(t *testing.T) {
 // no order.
 func TestTallyInOrder(t *testing.T) {
 	for _, c := range []struct {
-		strict bool
-		t      types.Type
-		want   bool
-	}{{true, types.F64, true}, {true, types.F32, true}, {true, types.I32, false}, {false, types.F64, false}} {
-		n := &nest{module: &module{opts: Options{Strict: c.strict}}}
+		mode arith.Mode
+		t    types.Type
+		want bool
+	}{
+		{arith.Strict, types.F64, true}, {arith.Contract, types.F32, true}, {arith.Strict, types.I32, false},
+		{arith.Fast, types.F64, false},
+	} {
+		n := &nest{module: &module{Module: &kernel.Module{Program: &ir.Program{Arithmetic: c.mode}}}}
 		s := &statement{src: &ir.Stmt{Reduce: &ir.Reduce{Scalar: &ir.Scalar{Type: c.t}}}}
 		if got := n.inOrder(s); got != c.want {
-			t.Errorf("strict %t, %s: %t", c.strict, c.t, got)
+			t.Errorf("%v, %s: %t", c.mode, c.t, got)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func forGPU(t *testing.T, b *ir.Binding) (*kernel.Module, string) {
 	if err != nil {
 		t.Skip(err)
 	}
-	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b})
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func onPretended(t *testing.T) {
 // What a GPU cannot run is known before anything is compiled.
 func TestFitsGPU(t *testing.T) {
 	b := program(t, heat, "N=100")
-	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b})
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b})
 	if err != nil {
 		t.Fatal(err)
 	}

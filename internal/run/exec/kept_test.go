@@ -242,7 +242,7 @@ type planned struct {
 // plans lowers a program by random plans, n for each family of kernels.
 func plans(t *testing.T, b *ir.Binding, target lower.Target, local string, n int, rng *rand.Rand) (out []planned) {
 	t.Helper()
-	o := lower.Options{Target: target, Strict: true, Bound: b, Sized: true}
+	o := lower.Options{Target: target, Bound: b, Sized: true}
 	base, err := schedule.ParsePlan(local)
 	if err != nil {
 		t.Fatal(err)

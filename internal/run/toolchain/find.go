@@ -19,6 +19,7 @@ type Compiler struct {
 	Args    []string // that CC gives after it
 	Version string   // the first line it says about itself
 	OpenMP  bool     // it compiles and links OpenMP
+	FMA     bool     // its code has fused multiply-adds
 	Notes   []string // what works less well than it might, and why
 	Memory  int64    // bytes of address space that each of its processes may take; 0 is no limit
 

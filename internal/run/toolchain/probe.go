@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 )
@@ -40,6 +41,7 @@ void gl_probe(void **args)
 // findings are what probing a compiler has found, as the cache keeps them.
 type findings struct {
 	OpenMP  bool
+	FMA     bool
 	General []string
 	Refused []string
 	Notes   []string
@@ -48,15 +50,20 @@ type findings struct {
 // probe finds out which options the compiler takes. All at once is the common
 // case and costs one compilation; only if that fails are they tried one by one.
 func (c *Compiler) probe(ctx context.Context, cache *Cache) error {
-	name := "probe-" + digest(c.Path, fmt.Sprint(c.Args), c.Version, Processor(), fmt.Sprint(generalFlags), probeSource) + ".json"
+	name := "probe-" + digest(c.Path, fmt.Sprint(c.Args), c.Version, Processor(), fmt.Sprint(generalFlags), probeSource, fmaSource) + ".json"
 	if data, ok := cache.read(name); ok {
 		var f findings
 		if json.Unmarshal(data, &f) == nil {
-			c.OpenMP, c.general, c.refused, c.Notes = f.OpenMP, f.General, f.Refused, f.Notes
+			c.OpenMP, c.FMA, c.general, c.refused, c.Notes = f.OpenMP, f.FMA, f.General, f.Refused, f.Notes
 			return nil
 		}
 	}
-	try := func(dir string) error { return c.tryFlags(ctx, dir) }
+	try := func(dir string) error {
+		if err := c.tryFlags(ctx, dir); err != nil {
+			return err
+		}
+		return c.tryFMA(ctx, dir)
+	}
 	if cache == nil {
 		if err := try(""); err != nil {
 			return err
@@ -64,7 +71,7 @@ func (c *Compiler) probe(ctx context.Context, cache *Cache) error {
 	} else if err := cache.within(try); err != nil {
 		return err
 	}
-	if data, err := json.Marshal(findings{c.OpenMP, c.general, c.refused, c.Notes}); err == nil {
+	if data, err := json.Marshal(findings{c.OpenMP, c.FMA, c.general, c.refused, c.Notes}); err == nil {
 		cache.write(name, data)
 	}
 	return nil
@@ -74,11 +81,7 @@ func (c *Compiler) probe(ctx context.Context, cache *Cache) error {
 // an option that was not tried would count as unknown from then on.
 func (c *Compiler) tryFlags(ctx context.Context, within string) error {
 	*c = Compiler{Path: c.Path, Args: c.Args, Version: c.Version, Memory: c.Memory}
-	prefix := inUse
-	if within == "" {
-		prefix = "gridloom-probe-"
-	}
-	folder, err := disk.NewFolder(within, prefix)
+	folder, err := disk.NewFolder(within, probing(within))
 	if err != nil {
 		return err
 	}
@@ -147,6 +150,43 @@ func (c *Compiler) tryFlags(ctx context.Context, within string) error {
 		}
 	}
 	return passing
+}
+
+// fmaSource compiles where kernels have fused multiply-adds.
+const fmaSource = "#if !(" + emit.HasFMA + ")\n#error there is none\n#endif\nint gl_probe;\n"
+
+// tryFMA finds out whether code has fused multiply-adds.
+func (c *Compiler) tryFMA(ctx context.Context, within string) error {
+	folder, err := disk.NewFolder(within, probing(within))
+	if err != nil {
+		return err
+	}
+	defer folder.Remove()
+	source := filepath.Join(folder.Path, "fma.c")
+	if err := os.WriteFile(source, []byte(fmaSource), 0o600); err != nil {
+		return err
+	}
+	args := slices.Concat(c.general, []string{"-c", "-o", filepath.Join(folder.Path, "fma.o"), source})
+	_, err = c.call(ctx, probeLimit, folder.Path, args...)
+	switch {
+	case err == nil:
+		c.FMA = true
+	case ctx.Err() != nil:
+		return errors.Join(err, ctx.Err())
+	case refusal.Of(err) == refusal.Transient || disk.Full(folder.Path):
+		return refusal.For(refusal.Transient, err)
+	default:
+		c.Notes = append(c.Notes, fmt.Sprintf("code of %s has no fused multiply-add: products are rounded before they are added", c.Path))
+	}
+	return nil
+}
+
+// probing is what the names of folders to probe in begin with.
+func probing(within string) string {
+	if within == "" {
+		return "gridloom-probe-"
+	}
+	return inUse
 }
 
 // Flags returns the options for a mode of arithmetic.

@@ -170,6 +170,7 @@ func (b *cpuBench) load(c cpuCase) (*program, error) {
 	if list.HasErrors() {
 		return nil, errors.New(diag.Render(src, list, diag.Style{}))
 	}
+	prog = prog.In(arith.Contract)
 	bound, list := prog.Bind(nil)
 	if !list.HasErrors() && b.opts.Scale > 1 {
 		set := map[string]string{}

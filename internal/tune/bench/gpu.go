@@ -205,7 +205,7 @@ func configurations(rank int) []schedule.Config {
 
 // measure checks and times one configuration, and fills in its row.
 func (b *gpuBench) measure(checks *checks, large *placed, cfg schedule.Config, points float64, row *GPURow) error {
-	m, lib, took, err := b.build(large.bound.Program, large.bound, cfg, arith.Contract)
+	m, lib, took, err := b.build(large.bound, cfg)
 	if err != nil {
 		return err
 	}

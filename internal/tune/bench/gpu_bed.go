@@ -64,14 +64,14 @@ func (b *bed) load(source string, a arith.Mode) (*cuda.Library, float64, error) 
 }
 
 // build lowers, prints, compiles and loads a program with one configuration.
-func (b *bed) build(p *ir.Program, bound *ir.Binding, cfg schedule.Config, a arith.Mode) (*kernel.Module, *cuda.Library, float64, error) {
-	m, err := lower.Program(p, lower.Options{
-		Target: lower.GPU, Strict: a == arith.Strict, Plan: schedule.Plan{Every: cfg}, Bound: bound,
+func (b *bed) build(bound *ir.Binding, cfg schedule.Config) (*kernel.Module, *cuda.Library, float64, error) {
+	m, err := lower.Program(bound.Program, lower.Options{
+		Target: lower.GPU, Plan: schedule.Plan{Every: cfg}, Bound: bound,
 	})
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	l, took, err := b.load(emit.Source(emit.CUDA, m), a)
+	l, took, err := b.load(emit.Source(emit.CUDA, m), m.Program.Arithmetic)
 	return m, l, took, err
 }
 

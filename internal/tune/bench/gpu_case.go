@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -31,7 +32,7 @@ func (c gpuCase) load(declaration string) (*ir.Program, error) {
 	if list.HasErrors() {
 		return nil, errors.New(diag.Render(src, list, diag.Style{}))
 	}
-	return p, nil
+	return p.In(arith.Contract), nil
 }
 
 // bind gives a program the case's sizes, or those that set names.

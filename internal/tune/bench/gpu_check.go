@@ -38,7 +38,8 @@ func (e *Mismatch) Error() string {
 // checks are the comparisons that every configuration of a case has to pass.
 type checks struct {
 	plain   []*expectation // of the program that is timed
-	bounded []*expectation // of the one with boundaries
+	strict  []*expectation // of the same in strict arithmetic
+	bounded []*expectation // of the one with boundaries, in strict arithmetic
 	windows *windows
 }
 
@@ -60,18 +61,22 @@ func newChecks(c gpuCase, large *placed) (*checks, error) {
 	out := &checks{}
 	p := large.bound.Program
 	for _, sizes := range plainSizes[len(c.sizes)] {
-		e, err := expect(p, sizes, interp.Contract)
+		e, err := expect(p, sizes)
 		if err != nil {
 			return nil, err
 		}
 		out.plain = append(out.plain, e)
+		if e, err = expect(p.In(arith.Strict), sizes); err != nil {
+			return nil, err
+		}
+		out.strict = append(out.strict, e)
 	}
 	q, err := c.load(c.bounded)
 	if err != nil {
 		return nil, err
 	}
 	for _, sizes := range boundedSizes[len(c.sizes)] {
-		e, err := expect(q, sizes, interp.Strict)
+		e, err := expect(q.In(arith.Strict), sizes)
 		if err != nil {
 			return nil, err
 		}
@@ -92,13 +97,13 @@ type expectation struct {
 
 // expect executes a program on random grids. What it is to write is poisoned
 // before, so that cells which it must leave alone are known.
-func expect(p *ir.Program, sizes []int64, mode interp.Mode) (*expectation, error) {
+func expect(p *ir.Program, sizes []int64) (*expectation, error) {
 	bound, err := sized(p, sizes)
 	if err != nil {
 		return nil, err
 	}
 	e := &expectation{bound: bound, sizes: gridText(bound, output(p)), before: map[*ir.Grid][]byte{}}
-	if e.state, err = interp.New(bound, interp.Options{Bounds: mode}); err != nil {
+	if e.state, err = interp.New(bound, interp.Options{Bounds: interp.ModeOf(p, true)}); err != nil {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(2, uint64(sizes[0])))
@@ -125,24 +130,24 @@ func expect(p *ir.Program, sizes []int64, mode interp.Mode) (*expectation, error
 }
 
 // small compares one configuration with the reference at every cell: the code
-// that is to be timed within the bound of its arithmetic, strict code exactly.
+// that is to be timed, and strict code.
 func (c *checks) small(b *bed, cfg schedule.Config, m *kernel.Module, lib *cuda.Library) (int64, error) {
 	total := int64(0)
 	for _, e := range c.plain {
-		n, err := b.compare(e, m, lib, arith.Contract)
+		n, err := b.compare(e, m, lib)
 		if err != nil {
 			return total, err
 		}
 		total += n
 	}
-	for _, list := range [][]*expectation{c.plain, c.bounded} {
+	for _, list := range [][]*expectation{c.strict, c.bounded} {
 		first := list[0].bound
-		m, lib, _, err := b.build(first.Program, first, cfg, arith.Strict)
+		m, lib, _, err := b.build(first, cfg)
 		if err != nil {
 			return total, err
 		}
 		for _, e := range list {
-			n, err := b.compare(e, m, lib, arith.Strict)
+			n, err := b.compare(e, m, lib)
 			if err != nil {
 				return total, err
 			}
@@ -157,7 +162,7 @@ func (c *checks) small(b *bed, cfg schedule.Config, m *kernel.Module, lib *cuda.
 
 // compare runs a module on the grids of an expectation, and returns the number
 // of cells compared.
-func (b *bed) compare(e *expectation, m *kernel.Module, lib *cuda.Library, a arith.Mode) (int64, error) {
+func (b *bed) compare(e *expectation, m *kernel.Module, lib *cuda.Library) (int64, error) {
 	p, err := b.place(e.bound, m.Layouts)
 	if err != nil {
 		return 0, err
@@ -188,18 +193,18 @@ func (b *bed) compare(e *expectation, m *kernel.Module, lib *cuda.Library, a ari
 		if err := p.read(g, got); err != nil {
 			return total, err
 		}
-		if err := e.grid(g, got, a); err != nil {
+		if err := e.grid(g, got); err != nil {
 			return total, err
 		}
 		if slices.Contains(outputs(e.bound.Program), g) {
 			total += gridCells(e.bound, g)
 		}
 	}
-	return total, e.scalars(p, a)
+	return total, e.scalars(p)
 }
 
 // grid compares what a grid holds with what it should.
-func (e *expectation) grid(g *ir.Grid, got []byte, a arith.Mode) error {
+func (e *expectation) grid(g *ir.Grid, got []byte) error {
 	want := e.state.Grid(g.Name)
 	if bytes.Equal(got, want.Data) {
 		return nil
@@ -211,19 +216,19 @@ func (e *expectation) grid(g *ir.Grid, got []byte, a arith.Mode) error {
 			continue
 		}
 		margin := 0.0
-		if a != arith.Strict {
+		if want.Bound != nil {
 			margin = want.Bound[i]
 		}
 		v := device.Decode(g.Type, x).AsFloat()
 		if !near(v, want.At(i), margin) {
-			return &Mismatch{e.sizes, a.String(), cellName(g, want.Shape, i), v, want.At(i), margin}
+			return &Mismatch{e.sizes, e.bound.Program.Arithmetic.String(), cellName(g, want.Shape, i), v, want.At(i), margin}
 		}
 	}
 	return nil
 }
 
 // scalars compares the results of reductions.
-func (e *expectation) scalars(p *placed, a arith.Mode) error {
+func (e *expectation) scalars(p *placed) error {
 	for _, s := range e.bound.Program.Scalars {
 		if !s.Reduced {
 			continue
@@ -234,11 +239,8 @@ func (e *expectation) scalars(p *placed, a arith.Mode) error {
 		}
 		v := device.Decode(s.Type, got[:])
 		want, margin := e.state.Scalar(s)
-		if a == arith.Strict {
-			margin = 0
-		}
 		if !v.Same(want) && !near(v.AsFloat(), want.AsFloat(), margin) {
-			return &Mismatch{e.sizes, a.String(), s.Name, v.AsFloat(), want.AsFloat(), margin}
+			return &Mismatch{e.sizes, e.bound.Program.Arithmetic.String(), s.Name, v.AsFloat(), want.AsFloat(), margin}
 		}
 	}
 	return nil
@@ -298,7 +300,7 @@ func newWindows(large *placed) (*windows, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := interp.New(bound, interp.Options{Bounds: interp.Contract})
+	state, err := interp.New(bound, interp.Options{Bounds: interp.ModeOf(p, true)})
 	if err != nil {
 		return nil, err
 	}
@@ -365,9 +367,9 @@ func (w *windows) compare(large *placed, arithmetic string) (int64, error) {
 			}
 			total++
 			v := device.Decode(g.Type, got[n*size:]).AsFloat()
-			if math.Float64bits(v) != math.Float64bits(want.At(n)) && !near(v, want.At(n), want.Bound[n]) {
+			if math.Float64bits(v) != math.Float64bits(want.At(n)) {
 				what := fmt.Sprintf("%s of the window at %v", cellName(g, want.Shape, n), w.corners[i])
-				return total, &Mismatch{gridText(large.bound, g), arithmetic, what, v, want.At(n), want.Bound[n]}
+				return total, &Mismatch{gridText(large.bound, g), arithmetic, what, v, want.At(n), 0}
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
-	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/run/device"
@@ -38,19 +37,19 @@ func (s *site) values(cells []int64) ([]float64, error) {
 
 // strict compares the strict code of a plan bit for bit: with the plain kernels
 // at full size, and with the reference at small ones, where the contracted code
-// is compared within its bounds, too. It returns the number of cells.
+// is compared, too. It returns the number of cells.
 func (s *site) strict(plan string) (int64, error) {
 	cells, err := s.strictLarge(plan)
 	if err != nil {
 		return cells, err
 	}
 	for _, sizes := range awkwardSizes[len(s.c.sizes)] {
-		e, err := expect(s.bound.Program, sizes, interp.Contract)
-		if err != nil {
-			return cells, err
-		}
 		for _, a := range []arith.Mode{arith.Strict, arith.Contract} {
-			n, err := s.small(e, plan, a)
+			e, err := expect(s.bound.Program.In(a), sizes)
+			if err != nil {
+				return cells, err
+			}
+			n, err := s.small(e, plan)
 			if err != nil {
 				return cells, fmt.Errorf("at %s: %w", e.sizes, err)
 			}
@@ -61,7 +60,8 @@ func (s *site) strict(plan string) (int64, error) {
 }
 
 // small compares a plan with the reference at a small size.
-func (s *site) small(e *expectation, plan string, a arith.Mode) (int64, error) {
+func (s *site) small(e *expectation, plan string) (int64, error) {
+	a := e.bound.Program.Arithmetic
 	m, _, err := modules(e.bound, plan, a)
 	if err != nil {
 		return 0, err
@@ -70,20 +70,20 @@ func (s *site) small(e *expectation, plan string, a arith.Mode) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := s.compare(e, m, lib, a)
+	n, err := s.compare(e, m, lib)
 	return n, errors.Join(err, lib.Close())
 }
 
 // strictLarge compares strict code with strict plain code at full size.
 func (s *site) strictLarge(plan string) (int64, error) {
 	contracted := map[*ir.Grid]*cuda.Buffer{}
-	scalars, margins := s.scalars, s.margins
+	scalars := s.scalars
 	defer func() { // what contracted code is compared with comes back
 		for g, buf := range contracted {
 			s.want[g].Free()
 			s.want[g] = buf
 		}
-		s.scalars, s.margins = scalars, margins
+		s.scalars = scalars
 	}()
 	for _, g := range outputs(s.bound.Program) {
 		buf, err := s.alloc(s.want[g].Bytes())
@@ -95,7 +95,6 @@ func (s *site) strictLarge(plan string) (int64, error) {
 	if err := s.expectLarge(arith.Strict); err != nil {
 		return 0, err
 	}
-	s.margins = map[*ir.Grid]float64{}
 	m, _, err := modules(s.bound, plan, arith.Strict)
 	if err != nil {
 		return 0, err

@@ -6,10 +6,8 @@ import (
 	"math"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
-	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/op"
-	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 )
@@ -19,20 +17,6 @@ func (p *placed) scalar(q *ir.Scalar) (op.Value, error) {
 	var b [8]byte
 	err := p.cells[q].Read(0, b[:])
 	return device.Decode(q.Type, b[:]), err
-}
-
-// margin is how far two contracted versions of a step may be apart on random
-// values: from the bounds that the reference executor has derived on a sample
-// of such values, with room for larger ones elsewhere. A cell that an index or
-// a weight is wrong for is further off by orders of magnitude.
-func margin(a *interp.Array) float64 {
-	most := 0.0
-	for _, b := range a.Bound {
-		if !math.IsInf(b, 0) && !math.IsNaN(b) {
-			most = max(most, b)
-		}
-	}
-	return 8 * most
 }
 
 // compareThreads are those of the comparison's kernels.
@@ -45,7 +29,7 @@ func (s *site) verify(p *placed) (int64, float64, error) {
 	cells, most := int64(0), 0.0
 	for _, g := range outputs(s.bound.Program) {
 		r := p.layouts[g]
-		values := append(int64s(r.count, r.n, r.pitch, r.lead), op.Float(g.Type, s.margins[g]))
+		values := append(int64s(r.count, r.n, r.pitch, r.lead), op.Float(g.Type, 0))
 		if err := s.tool("compare_"+g.Type.String(), compareThreads, []*cuda.Buffer{s.bad, p.grids[g], s.want[g]}, values...); err != nil {
 			return cells, most, err
 		}
@@ -72,14 +56,8 @@ func (s *site) verify(p *placed) (int64, float64, error) {
 		if err != nil {
 			return cells, most, err
 		}
-		// Sums of terms of one sign in any order over rows and trees.
-		allowed := 1e-4
-		if q.Type == types.F64 {
-			allowed = 1e-11
-		}
-		want := s.scalars[q].AsFloat()
-		if !(math.Abs(v.AsFloat()-want) <= allowed*math.Abs(want)) {
-			return cells, most, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Contract.String(), q.Name, v.AsFloat(), want, allowed * math.Abs(want)}
+		if want := s.scalars[q]; !v.Same(want) {
+			return cells, most, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Contract.String(), q.Name, v.AsFloat(), want.AsFloat(), 0}
 		}
 	}
 	return cells, most, nil
@@ -96,5 +74,5 @@ func (s *site) wrong(p *placed, g *ir.Grid, count, first int64) error {
 	}
 	what := fmt.Sprintf("%s, the first of %d wrong cells,", cellName(g, s.bound.Shape(g.Dims), int(first)), count)
 	return &Mismatch{gridText(s.bound, g), arith.Contract.String(), what,
-		device.Decode(g.Type, got[:]).AsFloat(), device.Decode(g.Type, want[:]).AsFloat(), s.margins[g]}
+		device.Decode(g.Type, got[:]).AsFloat(), device.Decode(g.Type, want[:]).AsFloat(), 0}
 }

@@ -3,6 +3,7 @@ package contest
 import (
 	"errors"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -69,7 +70,7 @@ func GarveySubjects(names []string, edge int64) ([]*Subject, error) {
 			return nil, errors.New(diag.Render(src, errs, diag.Style{}))
 		}
 		s := &Subject{Program: name, DType: "float", Sizes: []int64{edge, edge, edge}, Constraints: one}
-		if err := s.bind(p); err != nil {
+		if err := s.bind(p.In(arith.Contract)); err != nil {
 			return nil, err
 		}
 		if s.Limits, err = limits("garvey"); err != nil {

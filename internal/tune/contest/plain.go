@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	"github.com/gridloom/gridloom/internal/run/disk"
@@ -147,7 +146,7 @@ func (p *plain) tune(ctx context.Context, row *PlainRow) error {
 	row.Device, row.Compiler = about.Name, about.Compiler
 	fmt.Fprintf(o.Log, "%s %s: %s searches for %v\n", row.Program, row.Grid, row.Strategy, o.Budget)
 	r, err := tuner.Run(ctx, tuner.Options{
-		Bound: o.Bound, Set: o.Set, Lab: lab, Arithmetic: arith.Contract, Strategy: row.Strategy, Seed: 1, Budget: o.Budget, Trials: o.Trials,
+		Bound: o.Bound, Set: o.Set, Lab: lab, Strategy: row.Strategy, Seed: 1, Budget: o.Budget, Trials: o.Trials,
 	})
 	if err != nil {
 		return err

@@ -137,12 +137,12 @@ func advance(ctx context.Context, r runexec.Runner, limit runexec.Limit) (runexe
 }
 
 // reference has the reference executor run the first iterations, with bounds on
-// what contraction may change.
+// what a compiler may change that chooses by itself what it fuses.
 func (p *plain) reference(ctx context.Context) (*runexec.Reference, error) {
 	if p.want != nil {
 		return p.want, nil
 	}
-	want, err := runexec.OpenReference(p.opts.Bound, runexec.ReferenceOptions{Bounds: interp.Contract})
+	want, err := runexec.OpenReference(p.opts.Bound.In(arith.Fast), runexec.ReferenceOptions{Bounds: interp.Fast})
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func (s *site) record(ctx context.Context, x *Subject, b *book, until time.Time)
 // options are those that recording and searching have in common.
 func (s *site) options(x *Subject, lab measure.Lab) tuner.Options {
 	return tuner.Options{
-		Bound: x.bound, Set: x.set(x.bound.Program), Lab: lab, Arithmetic: arith.Contract, Seed: 1, Clock: s.clock,
+		Bound: x.bound, Set: x.set(x.bound.Program), Lab: lab, Seed: 1, Clock: s.clock,
 	}
 }
 

@@ -27,6 +27,9 @@ type About struct {
 	Dialect    *emit.Dialect        `json:"-"`
 	Machine    *machine.Machine     `json:"-"` // its limits; nil if not known
 	Lacks      []machine.Capability `json:"-"`
+	// Unfused says that there is no fused multiply-add: products are rounded before
+	// they are added.
+	Unfused bool `json:"unfused,omitempty"`
 	// Shared says that compilers and kernels share the same processors, so that
 	// nothing may be compiled while something is timed.
 	Shared  bool          `json:"-"`

@@ -72,7 +72,7 @@ func openCPU(ctx context.Context, o Options, a About) (Lab, error) {
 	c.Memory = compilerMemory(memory.System("/"))
 	a.Name = Processor()
 	a.Compiler, a.Dialect, a.Shared, a.Least = c.Version, emit.C, true, leastOnCPU
-	a.CacheBytes = cpu.CacheBytes(os.DirFS("/"), cpu.Threads())
+	a.CacheBytes, a.Unfused = cpu.CacheBytes(os.DirFS("/"), cpu.Threads()), !c.FMA
 	return &station{maker: &processor{c, o}, about: a}, nil
 }
 

@@ -154,7 +154,6 @@ type subject struct {
 	sizing  *sizing
 	drawing *drawing
 	small   []sizes // awkward ones
-	inexact bool    // it calls functions whose last bits differ
 	given   map[*ir.Grid]bool
 }
 
@@ -167,7 +166,7 @@ func newSubject(src *diag.Source, lacks []machine.Capability) (*subject, error) 
 	if list.HasErrors() {
 		return nil, fmt.Errorf("%s", list[0].Message)
 	}
-	s := &subject{src: src, program: program, inexact: inexact(program), given: map[*ir.Grid]bool{}}
+	s := &subject{src: src, program: program, given: map[*ir.Grid]bool{}}
 	base := map[string]string{}
 	for _, q := range program.Params {
 		if q.Default == nil {
@@ -209,22 +208,6 @@ func newSubject(src *diag.Source, lacks []machine.Capability) (*subject, error) 
 	var err error
 	s.drawing, err = newDrawing(lower.Options{Target: lower.GPU, Bound: s.sizing.bound, Sized: true}, lacks)
 	return s, err
-}
-
-// inexact reports whether a program calls functions whose last bits differ
-// between libraries.
-func inexact(p *ir.Program) bool {
-	found := false
-	for _, s := range p.Stages {
-		for _, st := range s.Body {
-			ir.Walk(st.Value, func(e ir.Expr) {
-				if call, ok := e.(*ir.Call); ok && call.Func.ULP() > 0 {
-					found = true
-				}
-			})
-		}
-	}
-	return found
 }
 
 type deviceProver struct {
@@ -272,21 +255,18 @@ func (t trial) plan() (plan schedule.Plan, at []sizes, err error) {
 	return plan, at, nil
 }
 
-// mode returns the arithmetic of a trial, and what bounds a device in it.
-func (t trial) mode() (arith.Mode, interp.Mode) {
-	switch {
-	case t.seed%2 == 1:
-		return arith.Contract, interp.Contract
-	case t.inexact:
-		return arith.Strict, interp.Strict
+// mode returns the arithmetic of a trial.
+func (t trial) mode() arith.Mode {
+	if t.seed%2 == 1 {
+		return arith.Contract
 	}
-	return arith.Strict, interp.NoBounds
+	return arith.Strict
 }
 
 // prove runs a trial and takes in how it went.
 func (p *deviceProver) prove(ctx context.Context, t trial) {
 	plan, at, err := t.plan()
-	a, mode := t.mode()
+	a := t.mode()
 	fail := func(set map[string]string, reason string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -302,8 +282,10 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 	}
 	ran, kernels := 0, 0
 	for _, s := range at {
-		m, err := lower.Program(t.program, lower.Options{
-			Target: lower.GPU, Strict: a == arith.Strict, Plan: begun(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true,
+		s.bound = s.bound.In(a)
+		mode := interp.ModeOf(s.bound.Program, true)
+		m, err := lower.Program(s.bound.Program, lower.Options{
+			Target: lower.GPU, Plan: begun(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true,
 		})
 		if excessive(err) {
 			continue

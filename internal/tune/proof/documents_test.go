@@ -9,7 +9,6 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
-	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -100,23 +99,20 @@ func document(ctx context.Context, t *testing.T, p *prover, src *diag.Source) {
 	if list.HasErrors() {
 		t.Fatal(list[0].Message)
 	}
-	modes := []mode{{arith.Strict, interp.NoBounds}}
-	if inexact(prog) {
-		modes[0].bounds = interp.Strict
-	}
+	modes := []arith.Mode{arith.Strict}
 	if !testing.Short() && !strings.Contains(src.Name, ".md") {
-		modes = append(modes, mode{arith.Contract, interp.Contract})
+		modes = append(modes, arith.Contract)
 	}
-	for _, md := range modes {
+	for _, mode := range modes {
 		plan, err := randomPlan(uint64(len(src.Name)), prog)
 		if err != nil {
 			t.Fatal(err)
 		}
-		reason, err := p.run(ctx, b, md, plan)
+		reason, err := p.run(ctx, b.In(mode), plan)
 		if err != nil {
-			t.Errorf("%v: %v", md.arithmetic, err)
+			t.Errorf("%v: %v", mode, err)
 		} else if reason != "" {
-			t.Errorf("%v, plan %s: %s", md.arithmetic, plan, reason)
+			t.Errorf("%v, plan %s: %s", mode, plan, reason)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -67,10 +68,10 @@ react (v4, p2, w, p, v, u);
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, strict := range []bool{true, false} {
-			p := &pair{seed: f.Seed, strict: strict, plan: plan, free: true}
-			if reason := p.simulate(context.Background(), sizes{set: f.Set, bound: b}, &verdict{}); reason != "" {
-				t.Errorf("seed %d, strict %t: %s", f.Seed, strict, reason)
+		for _, mode := range []arith.Mode{arith.Strict, arith.Contract} {
+			p := &pair{seed: f.Seed, mode: mode, plan: plan, free: true}
+			if reason := p.simulate(context.Background(), sizes{set: f.Set, bound: b.In(mode)}, &verdict{}); reason != "" {
+				t.Errorf("seed %d, %v: %s", f.Seed, mode, reason)
 			}
 		}
 	}

@@ -9,9 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
-	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
@@ -122,26 +120,4 @@ func (p *pair) threads() int64 {
 		n = max(n, threadsOf(k.Config))
 	}
 	return n
-}
-
-// arithmetic returns the mode that a pair is compiled in.
-func (p *pair) arithmetic() arith.Mode {
-	switch {
-	case p.strict:
-		return arith.Strict
-	case p.fast:
-		return arith.Fast
-	}
-	return arith.Contract
-}
-
-// bounds returns what the reference executor says of results in that mode.
-func (p *pair) bounds() interp.Mode {
-	switch {
-	case p.strict:
-		return interp.NoBounds
-	case p.fast:
-		return interp.Fast
-	}
-	return interp.Contract
 }

@@ -74,6 +74,8 @@ SHUFFLE(__shfl_sync, __nvvm_shfl_sync_idx_i32, 31)
 MATH1(sqrt) MATH1(cbrt) MATH1(exp) MATH1(exp2) MATH1(log) MATH1(log2) MATH1(log10) MATH1(erf)
 MATH1(sin) MATH1(cos) MATH1(tan) MATH1(asin) MATH1(acos) MATH1(atan) MATH1(sinh) MATH1(cosh) MATH1(tanh)
 MATH1(floor) MATH1(ceil) MATH1(trunc) MATH1(round) MATH1(fabs)
+extern "C" __device__ double fma(double, double, double);
+extern "C" __device__ float fmaf(float, float, float);
 MATH2(pow) MATH2(atan2) MATH2(fmod) MATH2(hypot)
 typedef unsigned long long cudaTextureObject_t;
 template <class T> __device__ T tex1Dfetch(cudaTextureObject_t image, int texel);

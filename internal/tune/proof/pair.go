@@ -13,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/gen"
+	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -26,8 +27,7 @@ import (
 type pair struct {
 	seed   uint64
 	source string
-	strict bool
-	fast   bool
+	mode   arith.Mode
 	plan   schedule.Plan
 	sizes  []sizes
 	opencl bool // the plan asks for nothing that OpenCL has no words for
@@ -76,7 +76,7 @@ func (v *verdict) addTo(r *GPUResult) {
 	if v.pair == nil {
 		return
 	}
-	if v.pair.strict {
+	if v.pair.exact() {
 		r.Strict += v.runs
 	} else {
 		r.Bounded += v.runs
@@ -95,7 +95,7 @@ const fewThreads = 64
 // newPair makes the pair of a seed, for opencl with a plan that can be printed
 // in OpenCL.
 func newPair(seed uint64, opencl bool) (*pair, error) {
-	p := &pair{seed: seed, strict: seed%2 == 0, fast: seed%8 == 1 || seed%8 == 7, opencl: opencl, free: seed%3 == 0}
+	p := &pair{seed: seed, mode: modeOf(seed), opencl: opencl, free: seed%3 == 0}
 	c, err := p.program()
 	if err != nil {
 		return nil, err
@@ -153,11 +153,20 @@ func (p *pair) holds(b *ir.Binding) bool {
 func (p *pair) program() (*gen.Case, error) {
 	const tries = 40
 	for try := uint64(0); ; try++ {
-		c, err := gen.Make(p.seed+try<<40, gen.Options{Size: sizeOf(p.seed / 2), Exact: p.strict})
-		if err != nil || p.seed%8 != 5 || try == tries || fusable(c.Program) {
-			return c, err
+		c, err := gen.Make(p.seed+try<<40, gen.Options{Size: sizeOf(p.seed / 2), Exact: exactly(p.seed)})
+		if err != nil {
+			return nil, err
+		}
+		if p.seed%8 != 5 || try == tries || fusable(c.Program) {
+			c.Program = c.Program.In(p.mode)
+			return c, nil
 		}
 	}
+}
+
+// exact reports whether every bit of what the pair computes is decided.
+func (p *pair) exact() bool {
+	return len(p.sizes) > 0 && interp.ModeOf(p.sizes[0].bound.Program, true) == interp.NoBounds
 }
 
 func fusable(p *ir.Program) bool {
@@ -169,7 +178,7 @@ func fusable(p *ir.Program) bool {
 
 // lowering returns how a pair's program is lowered, but for the plan.
 func (p *pair) lowering(b *ir.Binding) lower.Options {
-	return lower.Options{Target: lower.GPU, Strict: p.strict, Fast: p.fast, Bound: b, Sized: true, Free: p.free}
+	return lower.Options{Target: lower.GPU, Bound: b, Sized: true, Free: p.free}
 }
 
 // lower lowers the program and holds its kernels to what kernels promise.
@@ -246,7 +255,7 @@ func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *verdict) {
 }
 
 func (p *pair) failure(set map[string]string, reason string) Failure {
-	return Failure{Seed: p.seed, Mode: p.arithmetic().String(), Plan: p.plan.String(), Set: set, Reason: reason, Source: p.source}
+	return Failure{Seed: p.seed, Mode: p.mode.String(), Plan: p.plan.String(), Set: set, Reason: reason, Source: p.source}
 }
 
 // pair returns the pair of a failure, and the sizes.
@@ -255,14 +264,17 @@ func (f *Failure) pair() (*pair, sizes, error) {
 	if list.HasErrors() {
 		return nil, sizes{}, errors.New(list[0].Message)
 	}
-	b, list := program.Bind(f.Set)
+	mode, err := arith.Parse(f.Mode)
+	if err != nil {
+		return nil, sizes{}, err
+	}
+	b, list := program.In(mode).Bind(f.Set)
 	if list.HasErrors() {
 		return nil, sizes{}, errors.New(list[0].Message)
 	}
 	plan, err := schedule.ParsePlan(f.Plan)
 	p := &pair{
-		seed: f.Seed, source: f.Source, plan: plan, opencl: true, free: f.Seed%3 == 0,
-		strict: f.Mode == arith.Strict.String(), fast: f.Mode == arith.Fast.String(),
+		seed: f.Seed, source: f.Source, plan: plan, opencl: true, free: f.Seed%3 == 0, mode: mode,
 	}
 	return p, sizes{set: f.Set, bound: b}, err
 }

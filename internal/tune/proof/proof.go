@@ -195,30 +195,31 @@ func (p *prover) take(ctx context.Context) (uint64, bool) {
 	return seed, true
 }
 
-// mode is an arithmetic mode with what bounds a device in it.
-type mode struct {
-	arithmetic arith.Mode
-	bounds     interp.Mode
+// modeOf chooses the arithmetic for a seed: the exact modes more often, because
+// there every bit is decided.
+func modeOf(seed uint64) arith.Mode {
+	switch seed % 8 {
+	case 3:
+		return arith.Fast
+	case 0, 2, 6:
+		return arith.Strict
+	}
+	return arith.Contract
 }
 
-// modeOf chooses the mode for a seed: strict twice as often as the others,
-// because it decides every bit.
-func modeOf(seed uint64) mode {
-	switch seed % 4 {
-	case 1:
-		return mode{arith.Contract, interp.Contract}
-	case 3:
-		return mode{arith.Fast, interp.Fast}
-	}
-	return mode{arith.Strict, interp.NoBounds}
+// exactly reports whether the program of a seed calls no function that is inexact,
+// so that in an exact mode every bit is decided.
+func exactly(seed uint64) bool {
+	return modeOf(seed) == arith.Strict || seed%8 == 4 || seed%8 == 5
 }
 
 func (p *prover) program(ctx context.Context, seed uint64) error {
-	md := modeOf(seed)
-	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed), Exact: md.arithmetic == arith.Strict})
+	mode := modeOf(seed)
+	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed), Exact: exactly(seed)})
 	if err != nil {
 		return err
 	}
+	c.Program = c.Program.In(mode)
 	plan, err := randomPlan(seed, c.Program)
 	if err != nil {
 		return err
@@ -227,7 +228,7 @@ func (p *prover) program(ctx context.Context, seed uint64) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.result.Failures = append(p.result.Failures, Failure{
-			Seed: seed, Mode: md.arithmetic.String(), Plan: plan.String(), Set: set,
+			Seed: seed, Mode: mode.String(), Plan: plan.String(), Set: set,
 			Reason: fmt.Sprintf(format, args...), Source: c.Source,
 		})
 	}
@@ -237,7 +238,7 @@ func (p *prover) program(ctx context.Context, seed uint64) error {
 			fail(set, "does not bind: %s", list[0].Message)
 			continue
 		}
-		reason, err := p.run(ctx, b, md, plan)
+		reason, err := p.run(ctx, b, plan)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -294,8 +295,8 @@ func randomPlan(seed uint64, p *ir.Program) (schedule.Plan, error) {
 
 // run executes one binding on both and returns how they disagree; "" if they
 // do not.
-func (p *prover) run(ctx context.Context, b *ir.Binding, md mode, plan schedule.Plan) (string, error) {
-	m, err := lower.Program(b.Program, lower.Options{Strict: md.arithmetic == arith.Strict, Plan: plan, Bound: b, NoInitial: true})
+func (p *prover) run(ctx context.Context, b *ir.Binding, plan schedule.Plan) (string, error) {
+	m, err := lower.Program(b.Program, lower.Options{Plan: plan, Bound: b, NoInitial: true})
 	if err != nil {
 		return "", err
 	}
@@ -304,12 +305,13 @@ func (p *prover) run(ctx context.Context, b *ir.Binding, md mode, plan schedule.
 			return "", fmt.Errorf("verifier: %w", err)
 		}
 	}
-	builder := &cpu.Builder{Compiler: p.compiler, Cache: p.cache, Arithmetic: md.arithmetic, Limit: 5 * time.Minute}
+	builder := &cpu.Builder{Compiler: p.compiler, Cache: p.cache, Arithmetic: b.Program.Arithmetic, Limit: 5 * time.Minute}
 	image, err := builder.Build(ctx, []byte(emit.Source(emit.C, m)))
 	if err != nil {
 		return "", err
 	}
-	want, err := exec.OpenReference(b, exec.ReferenceOptions{Bounds: md.bounds})
+	bounds := interp.ModeOf(b.Program, p.compiler.FMA)
+	want, err := exec.OpenReference(b, exec.ReferenceOptions{Bounds: bounds})
 	if err != nil {
 		return "", err
 	}
@@ -331,10 +333,10 @@ func (p *prover) run(ctx context.Context, b *ir.Binding, md mode, plan schedule.
 			return "", err
 		}
 	}
-	return p.compare(b, md, want, got, len(m.Kernels))
+	return p.compare(b, bounds, want, got, len(m.Kernels))
 }
 
-func (p *prover) compare(b *ir.Binding, md mode, want *exec.Reference, got exec.Runner, kernels int) (string, error) {
+func (p *prover) compare(b *ir.Binding, mode interp.Mode, want *exec.Reference, got exec.Runner, kernels int) (string, error) {
 	var cells, open int64
 	var ratio float64
 	for _, g := range b.Program.Grids {
@@ -379,7 +381,7 @@ func (p *prover) compare(b *ir.Binding, md mode, want *exec.Reference, got exec.
 			return "", err
 		}
 		off := math.Abs(x.AsFloat() - y.AsFloat())
-		if !x.Same(y) && (md.bounds == interp.NoBounds || !(off <= bound || math.IsInf(bound, 1))) {
+		if !x.Same(y) && (mode == interp.NoBounds || !(off <= bound || math.IsInf(bound, 1))) {
 			return fmt.Sprintf("%s is %v, should be %v within %.3g", s.Name, x, y, bound), nil
 		}
 	}
@@ -393,7 +395,7 @@ func (p *prover) compare(b *ir.Binding, md mode, want *exec.Reference, got exec.
 	p.result.Undecided += open
 	p.result.Kernels += kernels
 	p.result.LargestOf = max(p.result.LargestOf, ratio)
-	if md.bounds == interp.NoBounds {
+	if mode == interp.NoBounds {
 		p.result.Strict++
 	} else {
 		p.result.Bounded++

@@ -48,7 +48,7 @@ func (p *deviceProver) watched(ctx context.Context, w *sanitizer, t trial) {
 		return
 	}
 	plan, _ = unsized(begun(plan, t.program))
-	a, _ := t.mode()
+	a := t.mode()
 	for _, tool := range sanitizerTools {
 		args := []string{"--tool", tool, "--target-processes", "all", w.self, "run", t.src.Name,
 			"--device", p.Device, "--fp", a.String(), "--plan", plan.String(), "--no-graph"}

@@ -52,7 +52,7 @@ func (p *pair) expect(ctx context.Context, b *ir.Binding) (*expected, error) {
 	for _, g := range b.Program.Grids {
 		given[g] = (g.CopyIn || g.Constant) && p.seed%4 < 2
 	}
-	return expect(ctx, b, p.bounds(), p.seed, given, 0)
+	return expect(ctx, b, interp.ModeOf(b.Program, true), p.seed, given, 0)
 }
 
 // steps bounds what one kernel may do in the simulator, lest it go on for ever.

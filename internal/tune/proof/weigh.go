@@ -195,7 +195,7 @@ func (j *jury) onOclgrind(ctx context.Context, t *hearing) (fits bool, reason st
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	defer setenv(s.Env())()
-	fits, reason, err = runOn(ctx, &oclgrindBed{openclBed{of: *j.device, cache: j.cache[oclgrindCode]}}, t.module, t.sizes.bound, t.pair.arithmetic(), t.want, 0)
+	fits, reason, err = runOn(ctx, &oclgrindBed{openclBed{of: *j.device, cache: j.cache[oclgrindCode]}}, t.module, t.sizes.bound, t.pair.mode, t.want, 0)
 	if err != nil || reason != "" {
 		return fits, reason, err
 	}
@@ -219,7 +219,7 @@ func (j *jury) onPoCL(ctx context.Context, method string, t *hearing) (fits bool
 	// PoCL keeps what it has compiled, and here it should not.
 	defer setenv([]string{"POCL_WORK_GROUP_METHOD=" + method, "POCL_CACHE_DIR=" + filepath.Join(j.dir.Path, method, "pocl")})()
 	bed := &openclBed{of: *j.device, cache: j.cache[method]}
-	return runOn(ctx, bed, t.module, t.sizes.bound, t.pair.arithmetic(), t.want, 0)
+	return runOn(ctx, bed, t.module, t.sizes.bound, t.pair.mode, t.want, 0)
 }
 
 // setenv sets variables, and returns what sets them back.

@@ -55,7 +55,7 @@ func scripted(t *testing.T, check, pocl, whole said) *judges {
 }
 
 func heard() *hearing {
-	return &hearing{pair: &pair{seed: 7, strict: true, source: "text"}, sizes: sizes{set: map[string]string{"N": "5"}}, module: &kernel.Module{}}
+	return &hearing{pair: &pair{seed: 7, source: "text"}, sizes: sizes{set: map[string]string{"N": "5"}}, module: &kernel.Module{}}
 }
 
 func TestWeigh(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
@@ -107,7 +106,7 @@ func TestInterruptWhileThinkingOrLowering(t *testing.T) {
 
 	b := program(t, plane)
 	lab := newScripted(t, b, smooth)
-	s, err := newSubject(b, lab, arith.Contract, false)
+	s, err := newSubject(b, lab, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,11 @@ func (t *tuning) prepare(ctx context.Context, r *rival) {
 			return
 		}
 		rule := measure.Rule{Least: t.about.Least, Batches: 1}
-		t.works.quietly(func() { _, r.err = t.lab.Try(ctx, v.code, t.margins[i], rule, firstPatience) })
+		margins := t.margins[i]
+		if r.plain {
+			margins = t.simple[i]
+		}
+		t.works.quietly(func() { _, r.err = t.lab.Try(ctx, v.code, margins, rule, firstPatience) })
 		if r.err != nil {
 			if ctx.Err() == nil && !unusable(r.err) {
 				r.wrong = st

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -46,7 +45,7 @@ func gpu(t testing.TB, s *scripted) *onGPU {
 func kernelOnGPU(t testing.TB, source string) (*subject, lower.Choice) {
 	t.Helper()
 	b := program(t, source)
-	s, err := newSubject(b, gpu(t, newScripted(t, b, smooth)), arith.Contract, false)
+	s, err := newSubject(b, gpu(t, newScripted(t, b, smooth)), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +103,7 @@ func TestEstimateRefusesNothing(t *testing.T) {
 // The estimate knows the simplest facts about GPUs.
 func TestEstimateOrders(t *testing.T) {
 	b := program(t, cube)
-	s, err := newSubject(b, gpu(t, newScripted(t, b, smooth)), arith.Contract, false)
+	s, err := newSubject(b, gpu(t, newScripted(t, b, smooth)), false)
 	if err != nil {
 		t.Fatal(err)
 	}

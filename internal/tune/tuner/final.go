@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -44,7 +45,11 @@ func (t *tuning) reference(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.margins = append(t.margins, m)
+		simple, err := t.simpleMargins(ctx, st, small, m)
+		if err != nil {
+			return err
+		}
+		t.margins, t.simple = append(t.margins, m), append(t.simple, simple)
 		t.result.Checks = append(t.result.Checks, text)
 		t.event(Event{Kind: EventCheck, Text: text})
 	}
@@ -83,7 +88,7 @@ func (st *stage) alone(b *ir.Binding) *ir.Binding {
 // size that it can do.
 func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding, code *measure.Code) (measure.Margins, string, error) {
 	var m measure.Margins
-	o, err := newOracle(ctx, st, small, t.opts.Arithmetic)
+	o, err := newOracle(ctx, st, small, !t.about.Unfused)
 	if err != nil {
 		return m, "", err
 	}
@@ -100,6 +105,20 @@ func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding,
 		return m, "", err
 	}
 	return o.margins(t.subject.bound), fmt.Sprintf("%s: %s of the plain kernels agree with the reference executor at %s", st.stage.Name, quantity.Count(cells, "cell"), sizesText(small)), nil
+}
+
+// simpleMargins are the margins of kernels that are compiled for any processor of
+// the kind, as a user would who knows nothing: those may have no fused
+// multiply-add where the device's own have.
+func (t *tuning) simpleMargins(ctx context.Context, st *stage, small *ir.Binding, m measure.Margins) (measure.Margins, error) {
+	if t.about.Target != lower.CPU || t.about.Unfused || st.only.Arithmetic != arith.Contract {
+		return m, nil
+	}
+	o, err := newOracle(ctx, st, small, false)
+	if err != nil {
+		return m, err
+	}
+	return o.margins(t.subject.bound), nil
 }
 
 func sizesText(b *ir.Binding) string {

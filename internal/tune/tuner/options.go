@@ -3,7 +3,6 @@ package tuner
 import (
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -11,11 +10,10 @@ import (
 
 // Options says what to tune, and for how long.
 type Options struct {
-	Bound      *ir.Binding
-	Set        map[string]string // the values that Bound was made with
-	Lab        measure.Lab
-	Arithmetic arith.Mode
-	Plan       schedule.Plan // settings that stay: such as local=fused
+	Bound *ir.Binding       // of a program in the arithmetic that Lab compiles for
+	Set   map[string]string // the values that Bound was made with
+	Lab   measure.Lab
+	Plan  schedule.Plan // settings that stay: such as local=fused
 	// Restrict leaves of the kernels' spaces what the user wants searched, and says
 	// what else the user should know; nil is all.
 	Restrict    func(kernels []string, spaces []schedule.Space) ([]schedule.Space, []string, error)

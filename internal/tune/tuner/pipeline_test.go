@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -44,7 +43,7 @@ func (s *slow) Compile(ctx context.Context, t measure.Text) (measure.Compiled, e
 func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 	b := program(t, plane)
 	lab := &slow{scripted: newScripted(t, b, smooth)}
-	s, err := newSubject(b, lab, arith.Contract, false)
+	s, err := newSubject(b, lab, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +91,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 func TestWhatIsWaitedFor(t *testing.T) {
 	b := program(t, plane)
 	lab := &slow{scripted: newScripted(t, b, smooth), endless: true, begun: make(chan bool)}
-	s, err := newSubject(b, lab, arith.Contract, false)
+	s, err := newSubject(b, lab, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +137,7 @@ func TestWhatIsWaitedFor(t *testing.T) {
 func TestShortTextsAreFirst(t *testing.T) {
 	b := program(t, plane)
 	lab := &slow{scripted: newScripted(t, b, smooth), begun: make(chan bool)}
-	s, err := newSubject(b, lab, arith.Contract, false)
+	s, err := newSubject(b, lab, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -101,15 +100,14 @@ type oracle struct {
 	state *interp.State
 }
 
-// newOracle executes a stage on the values that the worker fills grids with.
-func newOracle(ctx context.Context, st *stage, b *ir.Binding, a arith.Mode) (*oracle, error) {
+// newOracle executes a stage on the values that the worker fills grids with; fused
+// says whether its bounds are for code that has fused multiply-adds.
+func newOracle(ctx context.Context, st *stage, b *ir.Binding, fused bool) (*oracle, error) {
 	once := *st.only
 	once.Body = []ir.Op{&ir.Run{Stage: st.stage}}
 	bound := *b
 	bound.Program = &once
-	state, err := interp.New(&bound, interp.Options{Bounds: map[arith.Mode]interp.Mode{
-		arith.Strict: interp.Strict, arith.Contract: interp.Contract, arith.Fast: interp.Fast,
-	}[a]})
+	state, err := interp.New(&bound, interp.Options{Bounds: interp.ModeOf(&once, fused)})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +190,7 @@ func (o *oracle) cell(i int) *ir.Scalar {
 const room = 8
 
 // margins derive from the small size how far variants may be apart at full
-// size. Strict arithmetic leaves no room, unless functions are called whose
+// size. Exact arithmetic leaves no room, unless functions are called whose
 // last bits differ.
 func (o *oracle) margins(full *ir.Binding) measure.Margins {
 	var m measure.Margins

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -27,11 +26,11 @@ double u[M,N], v[M,N];
 stencil s (out, in) { out[j][i] = `+test.value+`; }
 s (v, u);
 `)
-		s, err := newSubject(b, newScripted(t, b, smooth), arith.Contract, false)
+		s, err := newSubject(b, newScripted(t, b, smooth), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := newOracle(t.Context(), s.stages[0], b, arith.Contract)
+		o, err := newOracle(t.Context(), s.stages[0], b, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -23,7 +22,7 @@ both (v, w, u);
 // others are left out.
 func TestNarrow(t *testing.T) {
 	b := program(t, chained)
-	s, err := newSubject(b, newScripted(t, b, smooth), arith.Contract, false)
+	s, err := newSubject(b, newScripted(t, b, smooth), false)
 	if err != nil {
 		t.Fatal(err)
 	}

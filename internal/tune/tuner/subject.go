@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -40,10 +39,10 @@ type stage struct {
 }
 
 // newSubject takes a program apart.
-func newSubject(b *ir.Binding, lab measure.Lab, a arith.Mode, free bool) (*subject, error) {
+func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 	about := lab.About()
 	s := &subject{bound: b, lab: lab, about: about, options: lower.Options{
-		Target: about.Target, Strict: a == arith.Strict, Fast: a == arith.Fast, Bound: b, NoInitial: true,
+		Target: about.Target, Bound: b, NoInitial: true,
 		Sized: about.Target == lower.GPU, Lacks: about.Lacks, Machine: about.Machine, Free: free,
 	}}
 	p := b.Program

@@ -23,6 +23,7 @@ type tuning struct {
 	works    *works
 	kernels  []*kernelSearch
 	margins  []measure.Margins // by stage
+	simple   []measure.Margins // of simple kernels, by stage
 	plain    []*measure.Code   // by stage
 	expects  int               // the stage whose results are expected; -1 if none
 	bound    float64           // GStencil/s of the copy bound
@@ -55,7 +56,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		o.Lab = newPersistent(o.Lab)
 	}
 	var err error
-	if t.subject, err = newSubject(o.Bound, o.Lab, o.Arithmetic, o.Free); err != nil {
+	if t.subject, err = newSubject(o.Bound, o.Lab, o.Free); err != nil {
 		return nil, err
 	}
 	t.given = o.Plan

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/refusal"
@@ -20,7 +19,7 @@ import (
 // options are those of a search on a scripted device.
 func options(s *scripted, b *ir.Binding, trials int) Options {
 	return Options{
-		Bound: b, Lab: s, Arithmetic: arith.Contract, Strategy: "random", Seed: 1, Trials: trials, Clock: s.clock,
+		Bound: b, Lab: s, Strategy: "random", Seed: 1, Trials: trials, Clock: s.clock,
 	}
 }
 

@@ -41,6 +41,13 @@ func (g *gen) expr(t types.Type, depth int) kernel.Expr {
 	case 4:
 		return g.apply(t, depth)
 	case 5:
+		if t.IsFloat() && g.bool() {
+			x, y, z := g.expr(t, depth-1), g.expr(t, depth-1), g.expr(t, depth-1)
+			if g.bool() {
+				return kernel.Fused(x, y, z)
+			}
+			return &kernel.Fma{X: x, Y: y, Z: z}
+		}
 		if t.IsFloat() {
 			return &kernel.Random{T: t, Seed: g.expr(types.I64, depth-1), Number: g.expr(types.I64, depth-1)}
 		}

@@ -73,6 +73,7 @@ const (
 	opBinaryF64                // d = a sub b
 	opBinaryF32                //
 	opBinaryI                  // of typ
+	opFma                      // d = a * b + c of typ, rounded once
 	opCompareF                 // I[d] = a sub b, of typ
 	opCompareI                 //
 	opNegF                     // d = -a

@@ -287,6 +287,8 @@ func (c *compiler) into(e kernel.Expr, d int32) {
 		c.unary(e, d)
 	case *kernel.Binary:
 		c.binary(e, d)
+	case *kernel.Fma:
+		c.emit(instr{op: opFma, typ: t, a: c.expr(e.X), b: c.expr(e.Y), c: c.expr(e.Z), d: d})
 	case *kernel.Select:
 		c.choose(e, d)
 	case *kernel.Cast:

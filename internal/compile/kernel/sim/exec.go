@@ -1,6 +1,10 @@
 package sim
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/gridloom/gridloom/internal/compile/op"
+)
 
 // run executes instructions until the warp has to wait or has ended.
 func (w *warp) run() {
@@ -30,6 +34,11 @@ func (w *warp) run() {
 		case opBinaryF32:
 			w.count(in)
 			binaryF32(in, &w.f[in.d], &w.f[in.a], &w.f[in.b], w.n)
+		case opFma:
+			w.m.counts.ops[in.typ][op.Mul] += w.active
+			w.m.counts.ops[in.typ][op.Add] += w.active
+			w.m.counts.fused[in.typ] += w.active
+			fma(in, &w.f[in.d], &w.f[in.a], &w.f[in.b], &w.f[in.c], w.n)
 		case opBinaryI:
 			w.count(in)
 			binaryI(in, &w.i[in.d], &w.i[in.a], &w.i[in.b], w.n)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -55,6 +56,18 @@ func binaryF32(in *instr, d, x, y *[lanes]float64, n int) {
 		}
 	default:
 		extremeF(in, d, x, y, n)
+	}
+}
+
+func fma(in *instr, d, x, y, z *[lanes]float64, n int) {
+	if in.typ == types.F32 {
+		for l := range n {
+			d[l&31] = float64(op.Fma32(x[l&31], y[l&31], z[l&31]))
+		}
+		return
+	}
+	for l := range n {
+		d[l&31] = math.FMA(x[l&31], y[l&31], z[l&31])
 	}
 }
 

@@ -98,7 +98,7 @@ func give(s *interp.State, seed uint64) (map[*ir.Grid]bool, map[*ir.Grid][]byte)
 // lowered lowers a program with a random configuration and checks the kernels.
 func lowered(t *testing.T, c *gen.Case, b *ir.Binding, v variant, rng *rand.Rand) *kernel.Module {
 	t.Helper()
-	o := lower.Options{Target: v.target, Strict: true, Bound: b}
+	o := lower.Options{Target: v.target, Bound: b}
 	plan := o
 	plan.Plan = schedule.Plan{Every: lower.Space(v.target, c.Program.Axes).Census().Draw(rng)}
 	m, err := lower.Program(c.Program, plan)

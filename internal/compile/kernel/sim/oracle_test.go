@@ -280,6 +280,11 @@ func (t *thread) eval(e kernel.Expr) op.Value {
 		t.ops[opKey{e.Op, e.X.Type()}]++
 		x := t.eval(e.X)
 		return op.Binary(e.Op, x, t.eval(e.Y))
+	case *kernel.Fma:
+		t.ops[opKey{op.Mul, e.Type()}]++
+		t.ops[opKey{op.Add, e.Type()}]++
+		x, y := t.eval(e.X), t.eval(e.Y)
+		return op.Fma(x, y, t.eval(e.Z))
 	case *kernel.Select:
 		if t.eval(e.Cond).True() {
 			return t.eval(e.X)

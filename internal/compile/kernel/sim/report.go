@@ -88,6 +88,7 @@ type Counts struct {
 
 	ops   [numTypes][numOps]int64
 	funcs [numTypes][numFuncs]int64
+	fused [numTypes]int64
 }
 
 const (
@@ -99,11 +100,15 @@ const (
 // Space returns the accesses to a memory space.
 func (c *Counts) Space(s kernel.Space) Traffic { return c.Spaces[s] }
 
-// Op returns the number of operations on operands of a type.
+// Op returns the number of operations on operands of a type. A fused multiply-add
+// is a multiplication and an addition.
 func (c *Counts) Op(o op.Op, t types.Type) int64 { return c.ops[t][o] }
 
 // Func returns the number of evaluations of a function on arguments of a type.
 func (c *Counts) Func(f op.Func, t types.Type) int64 { return c.funcs[t][f] }
+
+// Fused returns the number of fused multiply-adds on operands of a type.
+func (c *Counts) Fused(t types.Type) int64 { return c.fused[t] }
 
 // Flops returns the floating-point operations: additions, subtractions,
 // multiplications, divisions and functions, each as one; neither comparisons,

@@ -171,11 +171,12 @@ func (c *Compiler) target(arch int) (string, error) {
 // options are the compiler's options for a mode of arithmetic. Without any,
 // NVRTC divides and takes roots with correct rounding, keeps denormals and
 // contracts. It has no option for reassociation alone, and what it calls fast
-// math drops accuracy that the mode fast keeps, so that fast is contract here.
+// math drops accuracy that the mode fast keeps, so that fast lets it contract
+// and no more.
 func options(a arith.Mode) []string {
 	list := []string{"--std=c++17"}
-	if a == arith.Strict {
-		list = append(list, "--fmad=false")
+	if a.Exact() {
+		list = append(list, "--fmad=false") // the program says what is fused
 	}
 	return list
 }

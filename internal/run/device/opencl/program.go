@@ -17,7 +17,7 @@ import (
 // options are the compiler's options for a mode of arithmetic. What OpenCL
 // calls unsafe, finite or fast relaxed math drops accuracy, infinities or NaNs
 // that every mode keeps, and it has no option for reassociation alone. It has
-// none against contraction either: Strict has a pragma in the source.
+// none against contraction either: for modes that are exact the source has a pragma.
 func (p *Properties) options(a arith.Mode) []string {
 	list := []string{"-cl-std=CL1.2"}
 	if p.CorrectFloat {
@@ -36,7 +36,7 @@ const noContraction = "#pragma OPENCL FP_CONTRACT OFF\n"
 
 // source is the text that the compiler gets.
 func source(text []byte, a arith.Mode) []byte {
-	if a == arith.Strict {
+	if a.Exact() {
 		return append([]byte(noContraction), text...)
 	}
 	return text

@@ -54,7 +54,7 @@ func TestExamplesAgree(t *testing.T) {
 
 func lowered(t *testing.T, b *ir.Binding, p schedule.Plan) *kernel.Module {
 	t.Helper()
-	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b, Plan: p})
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Plan: p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ draw:
 		if threads > 64 {
 			continue
 		}
-		m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Strict: true, Bound: b, Plan: p})
+		m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Plan: p})
 		if err != nil {
 			continue // it fits no kernel
 		}
