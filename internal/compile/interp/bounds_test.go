@@ -22,7 +22,7 @@ type sloppy struct {
 func newSloppy(b *ir.Binding, mode interp.Mode, seed uint64) *sloppy {
 	d := &sloppy{newPlain(b), rand.New(rand.NewPCG(seed, uint64(mode))), mode}
 	d.another = d.value
-	if mode >= interp.Contract {
+	if mode == interp.Fast {
 		d.shuffle = d.Shuffle
 	}
 	return d
