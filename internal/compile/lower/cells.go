@@ -103,7 +103,7 @@ func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		whole.stmts = append(whole.stmts, list...)
 		for _, s := range n.reductions() {
 			if v, ok := kept[s]; ok {
-				tally.fold(whole, s, []kernel.Expr{kernel.V(v)}, n.cellPlace(s, pos, threads[0].v, block))
+				tally.fold(whole, s, []kernel.Expr{kernel.V(v)}, n.cellPlace(s, pos, threads, block))
 			}
 		}
 		list = whole.stmts
@@ -122,8 +122,8 @@ func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 }
 
 // cellPlace is where a thread's cell is.
-func (n *nest) cellPlace(s *statement, pos map[int]kernel.Expr, thread *kernel.Var, block []int64) vectorPlace {
-	place := vectorPlace{thread: kernel.V(thread), at: func(axis int) kernel.Expr { return pos[axis] }}
+func (n *nest) cellPlace(s *statement, pos map[int]kernel.Expr, threads []launchLoop, block []int64) vectorPlace {
+	place := vectorPlace{thread: kernel.V(threads[0].v), number: number(threads), at: func(axis int) kernel.Expr { return pos[axis] }}
 	for i, axis := range n.axes {
 		r, sp := s.src.Domain[axis], n.span[axis]
 		low := !sameBounds(r.Lo, sp.loBounds)

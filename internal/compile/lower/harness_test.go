@@ -164,17 +164,17 @@ func (w way) String() string {
 
 // check runs a program lowered one way in the simulator, which fuses nothing, and
 // compares bit for bit.
-func check(b *ir.Binding, w way, seed uint64) error {
-	return checkIn(b, w, interp.NoBounds, seed)
+func check(b *ir.Binding, w way, seed uint64, lacks ...machine.Capability) error {
+	return checkIn(b, w, interp.NoBounds, seed, lacks...)
 }
 
 // checkIn is check for a mode of arithmetic; NoBounds is for all but fast.
-func checkIn(b *ir.Binding, w way, mode interp.Mode, seed uint64) error {
+func checkIn(b *ir.Binding, w way, mode interp.Mode, seed uint64, lacks ...machine.Capability) error {
 	want, err := expect(b, mode, seed)
 	if err != nil {
 		return err
 	}
-	m, err := lowered(b.Program, lower.Options{Target: w.target, Strict: w.strict, Fast: mode == interp.Fast, Plan: w.plan, Bound: b, Sized: true})
+	m, err := lowered(b.Program, lower.Options{Target: w.target, Strict: w.strict, Fast: mode == interp.Fast, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks, AnyIntegers: true})
 	if err != nil {
 		return fmt.Errorf("%v: %w", w, err)
 	}
@@ -189,8 +189,8 @@ func checkIn(b *ir.Binding, w way, mode interp.Mode, seed uint64) error {
 }
 
 // randomPlan returns a random configuration for every kernel of a program.
-func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand) (schedule.Plan, error) {
-	o := lower.Options{Target: target, Bound: b, Sized: true}
+func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand, lacks ...machine.Capability) (schedule.Plan, error) {
+	o := lower.Options{Target: target, Bound: b, Sized: true, Lacks: lacks}
 	choices, err := lower.Choices(b.Program, o)
 	if err != nil {
 		return schedule.Plan{}, err

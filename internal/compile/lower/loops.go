@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -27,8 +26,7 @@ type loopNest struct {
 	pos     map[int]*kernel.Var
 	accs    map[*statement]*kernel.Var
 	sums    map[*statement]*partials
-	cells   map[*statement]*cellwise // of reductions in order whose segments tiles would cut
-	strips  *strips                  // nil if rows are not cut into strips
+	strips  *strips // nil if rows are not cut into strips
 }
 
 func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
@@ -40,7 +38,6 @@ func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		pos:     map[int]*kernel.Var{},
 		accs:    map[*statement]*kernel.Var{},
 		sums:    map[*statement]*partials{},
-		cells:   map[*statement]*cellwise{},
 	}
 	for i, b := range cfg.Ints("block") {
 		l.block[n.axes[i]] = b
@@ -48,18 +45,13 @@ func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	if len(n.axes) == 1 && l.block[n.axes[0]] == 0 {
 		l.block[n.axes[0]] = flatTile
 	}
-	if len(n.ordered()) > 0 && l.block[n.inner()]%ir.Segment == 0 {
+	if len(n.ordered()) > 0 {
 		l.strips = &strips{values: map[*statement]*kernel.Buffer{}, segments: map[*statement]segments{}}
 	}
 	var after []func()
 	for _, s := range n.reductions() {
 		p := l.partials(s)
 		l.sums[s] = p
-		if n.inOrder(s) && l.strips == nil {
-			w := n.newCellwise(s)
-			l.cells[s] = w
-			after = append(after, func() { n.combineCells(w, p) })
-		}
 		after = append(after, func() { n.tree(p) })
 	}
 	top := newScope(nil)
@@ -314,9 +306,6 @@ func (l *loopNest) part(row *scope, edge map[int]bool, lo, hi kernel.Expr, long 
 			}
 			loop.Reduce = append(loop.Reduce, kernel.Reduction{Op: o, Var: acc})
 			return &kernel.Assign{Var: acc, Value: kernel.Bin(o, kernel.V(acc), value)}
-		}
-		if w := l.cells[s]; w != nil {
-			return w.put(c, value)
 		}
 		return l.strips.put(s, kernel.V(i), value)
 	})

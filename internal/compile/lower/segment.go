@@ -122,9 +122,9 @@ func halves(s *scope, e *env, name string, join op.Op, values []kernel.Expr) ker
 	return values[0]
 }
 
-// cellwise is the memory for the values of a reduction's cells, where a loop
-// structure does not come to the cells of a segment together: one for each cell,
-// which another kernel combines to one for each segment.
+// cellwise is the memory for the values of a reduction's cells, where the lanes of
+// no warp hold whole segments: one for each cell, which another kernel combines to one
+// for each segment.
 type cellwise struct {
 	stmt  *statement
 	store *store
@@ -186,21 +186,14 @@ func (n *nest) combineCells(w *cellwise, p *partials) {
 	}
 	result := halves(s, e, "part", reduceOp(r.Kind), values)
 	s.emit(&kernel.Store{Buffer: to.buffer, Index: kernel.V(segment), Value: result})
-	if n.opts.Target == CPU {
-		top.emit(&kernel.Loop{
-			Var: segment, Lo: kernel.I(0), Hi: count, Step: kernel.I(1),
-			Tag: kernel.Parallel, Team: team(count, ir.Segment), Body: s.stmts,
-		})
-	} else {
-		threads := kernel.I(segmentThreads)
-		block, thread := top.declare(e, "block", types.I64), top.declare(e, "thread", types.I64)
-		body := []kernel.Stmt{
-			&kernel.Let{Var: segment, Value: kernel.Add(kernel.Mul(kernel.V(block), threads), kernel.V(thread))},
-			&kernel.If{Cond: kernel.Lt(kernel.V(segment), count), Then: s.stmts},
-		}
-		list := []kernel.Stmt{&kernel.Loop{Var: thread, Lo: kernel.I(0), Hi: threads, Step: kernel.I(1), Tag: kernel.ThreadX, Body: body}}
-		top.emit(&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, threads), Step: kernel.I(1), Tag: kernel.BlockX, Body: list})
+	threads := kernel.I(segmentThreads)
+	block, thread := top.declare(e, "block", types.I64), top.declare(e, "thread", types.I64)
+	body := []kernel.Stmt{
+		&kernel.Let{Var: segment, Value: kernel.Add(kernel.Mul(kernel.V(block), threads), kernel.V(thread))},
+		&kernel.If{Cond: kernel.Lt(kernel.V(segment), count), Then: s.stmts},
 	}
+	list := []kernel.Stmt{&kernel.Loop{Var: thread, Lo: kernel.I(0), Hi: threads, Step: kernel.I(1), Tag: kernel.ThreadX, Body: body}}
+	top.emit(&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, threads), Step: kernel.I(1), Tag: kernel.BlockX, Body: list})
 	k.Body = top.stmts
 	args := e.finish(k)
 	n.add(n.stage, k, args)

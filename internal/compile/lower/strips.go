@@ -12,7 +12,8 @@ import (
 // stays in the first cache, so that they use vectors; then the array is combined,
 // segment by segment.
 
-// stripCells are the cells of a strip at most: 8 KiB of doubles.
+// stripCells are the cells of a strip at most: 8 KiB of doubles. Tiles that are smaller are
+// whole segments, too: no space offers others.
 const stripCells = 1 << 10
 
 // strips is how rows are cut.

@@ -61,7 +61,7 @@ func (w *sweep) guardedVector(s *statement, vector []*cell) {
 
 // fold gives the values of a vector, of which c is the first cell, to the tally.
 func (w *sweep) fold(s *statement, c *cell, values []kernel.Expr) {
-	place := vectorPlace{at: c.at, guard: w.reaches(s.where[0], c.place, segmentOf)}
+	place := vectorPlace{number: w.threadNumber(), at: c.at, guard: w.reaches(s.where[0], c.place, segmentOf)}
 	if v, ok := w.thread[w.inner()]; ok {
 		place.thread = kernel.V(v)
 	}

@@ -30,14 +30,15 @@ type tally struct {
 	cells   int64 // of a block; 0 if they are many
 	// shuffles lets the lanes of a warp combine without shared memory. It takes
 	// whole warps, and a dialect that has shuffles.
-	shuffles bool
-	stmts    []*statement
-	parts    map[*statement]*partials
-	accs     map[*statement]*kernel.Var
-	runs     map[*statement]*run
-	cellwise map[*statement]*cellwise // of reductions in order, where warps do not come to whole segments
-	folding  *segmentLanes            // nil there
-	places   map[*statement]segments
+	shuffles  bool
+	stmts     []*statement
+	parts     map[*statement]*partials
+	accs      map[*statement]*kernel.Var
+	runs      map[*statement]*run
+	cellwise  map[*statement]*cellwise // of reductions in order, where warps do not come to whole segments
+	folding   *segmentLanes            // nil there
+	places    map[*statement]segments
+	exchanges map[types.Type]*kernel.Buffer
 }
 
 // newTally prepares the group's reductions for a launch of so many blocks, a
@@ -47,11 +48,12 @@ func (n *nest) newTally(blocks kernel.Expr, threads, cells int64, lanes *segment
 	t := &tally{
 		folding: lanes,
 		nest:    n, threads: threads, cells: cells, stmts: n.reductions(),
-		parts:    map[*statement]*partials{},
-		accs:     map[*statement]*kernel.Var{},
-		runs:     map[*statement]*run{},
-		cellwise: map[*statement]*cellwise{},
-		places:   map[*statement]segments{},
+		parts:     map[*statement]*partials{},
+		accs:      map[*statement]*kernel.Var{},
+		runs:      map[*statement]*run{},
+		cellwise:  map[*statement]*cellwise{},
+		places:    map[*statement]segments{},
+		exchanges: map[types.Type]*kernel.Buffer{},
 	}
 	for _, s := range t.stmts {
 		count := blocks
@@ -75,7 +77,7 @@ const manyCells = 1 << 13
 // in the kernel's outermost scope. Reductions of one type take turns if there
 // are many of them, or many threads.
 func (t *tally) allocs(top *scope) []kernel.Stmt {
-	var list []kernel.Stmt
+	list := t.makeExchanges(top)
 	made := map[types.Type][]*kernel.Buffer{}
 	count := map[types.Type]int{}
 	for _, s := range t.stmts {

@@ -295,7 +295,7 @@ func randomPlan(seed uint64, p *ir.Program) (schedule.Plan, error) {
 // run executes one binding on both and returns how they disagree; "" if they
 // do not.
 func (p *prover) run(ctx context.Context, b *ir.Binding, md mode, plan schedule.Plan) (string, error) {
-	m, err := lower.Program(b.Program, lower.Options{Strict: md.arithmetic == arith.Strict, Plan: plan, Bound: b, NoInitial: true})
+	m, err := lower.Program(b.Program, lower.Options{Strict: md.arithmetic == arith.Strict, Fast: md.arithmetic == arith.Fast, Plan: plan, Bound: b, NoInitial: true})
 	if err != nil {
 		return "", err
 	}
