@@ -18,10 +18,10 @@ import (
 // Options says how to lower a program.
 type Options struct {
 	Target Target
-	// Strict asks for reductions over the fixed tree of cells. Otherwise each
-	// row is summed first, in any order, and the rows over a tree.
+	// Strict says that every operation is rounded on its own.
 	Strict bool
-	// Fast lets sums and products be rearranged, where Strict is not set.
+	// Fast lets sums and products be rearranged, where Strict is not set, and
+	// reductions take any order.
 	Fast bool
 	// Plan chooses a configuration for every kernel. Kernels that it does not
 	// name take their family's default.

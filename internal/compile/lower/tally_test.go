@@ -123,3 +123,23 @@ func TestTallyInOrder(t *testing.T) {
 		}
 	}
 }
+
+// Tiles of a processor hold whole segments of a row, so that strips need no others.
+func TestTilesAreWholeSegments(t *testing.T) {
+	if flatTile%ir.Segment != 0 || stripCells%ir.Segment != 0 {
+		t.Errorf("a tile of %d cells, a strip of %d", int64(flatTile), int64(stripCells))
+	}
+	for rank := 1; rank <= 4; rank++ {
+		s := Space(CPU, []string{"l", "k", "j", "i"}[4-rank:])
+		anyIntegers(&s)
+		values := s.Families[0].Param("block").Values
+		if len(values) < 10 {
+			t.Errorf("%d blocks of rank %d", len(values), rank)
+		}
+		for _, v := range values {
+			if b := v.Ints(); b[rank-1]%ir.Segment != 0 {
+				t.Fatalf("block=%s cuts a segment", v)
+			}
+		}
+	}
+}
