@@ -35,12 +35,13 @@ func segmentStart(x kernel.Expr) kernel.Expr {
 // of its box, and in each so many, of which the first starts at start.
 type segments struct {
 	lo, hi, start, each kernel.Expr // hi is inclusive
+	rows                bool        // whether there may be several
 }
 
 // segmentsOf returns where a reduction's segments are, over the sizes of an env.
 func (n *nest) segmentsOf(e *env, s *statement) segments {
 	r := s.src.Domain[n.inner()]
-	g := segments{lo: e.low(r.Lo, nil), hi: e.high(r.Hi, nil)}
+	g := segments{lo: e.low(r.Lo, nil), hi: e.high(r.Hi, nil), rows: len(n.axes) > 1}
 	g.start = segmentStart(g.lo)
 	g.each = kernel.CeilDiv(kernel.Sub(kernel.Add(g.hi, kernel.I(1)), g.start), kernel.I(ir.Segment))
 	return g
@@ -63,7 +64,9 @@ func (g segments) touches(x kernel.Expr, low, high bool) kernel.Expr {
 func (g segments) named(top *scope, e *env, s *statement) segments {
 	name := s.src.Reduce.Scalar.Name
 	g.start = top.let(e, "segments:"+name, name+"_start", g.start)
-	g.each = top.let(e, "each:"+name, name+"_segments", g.each)
+	if g.rows {
+		g.each = top.let(e, "each:"+name, name+"_segments", g.each)
+	}
 	return g
 }
 
