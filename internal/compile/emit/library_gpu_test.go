@@ -22,7 +22,9 @@ func packagedGPU(t testing.TB, p *ir.Program, d *Dialect, a arith.Mode, plan str
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(p, lower.Options{Target: lower.GPU, Strict: a == arith.Strict, Plan: parsed})
+	o := lower.Options{Target: lower.GPU, Strict: a == arith.Strict, Plan: parsed}
+	_, o.Lacks = d.On(nil)
+	m, err := lower.Program(p, o)
 	if err != nil {
 		t.Fatal(err)
 	}

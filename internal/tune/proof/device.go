@@ -303,7 +303,7 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 	ran, kernels := 0, 0
 	for _, s := range at {
 		m, err := lower.Program(t.program, lower.Options{
-			Target: lower.GPU, Strict: a == arith.Strict, Plan: begun(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true,
+			Target: lower.GPU, Strict: a == arith.Strict, Plan: begun(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true, Lacks: t.drawing.options.Lacks,
 		})
 		if excessive(err) {
 			continue
