@@ -72,7 +72,7 @@ func (s *site) verify(p *placed) (int64, float64, error) {
 		if err != nil {
 			return cells, most, err
 		}
-		// Sums of terms of one sign in any order over rows and trees.
+		// Sums of terms of one sign, whose products the compiler may have fused.
 		allowed := 1e-4
 		if q.Type == types.F64 {
 			allowed = 1e-11
