@@ -22,7 +22,9 @@ func packagedGPU(t testing.TB, p *ir.Program, d *Dialect, a arith.Mode, plan str
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(p.In(a), lower.Options{Target: lower.GPU, Plan: parsed})
+	o := lower.Options{Target: lower.GPU, Plan: parsed}
+	_, o.Lacks = d.On(nil)
+	m, err := lower.Program(p.In(a), o)
 	if err != nil {
 		t.Fatal(err)
 	}

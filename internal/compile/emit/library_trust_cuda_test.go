@@ -47,7 +47,9 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := lower.Program(p, lower.Options{Target: lower.GPU, Plan: plan})
+		o := lower.Options{Target: lower.GPU, Plan: plan}
+		_, o.Lacks = c.dialect.On(nil)
+		m, err := lower.Program(p, o)
 		if err != nil {
 			t.Fatal(err)
 		}

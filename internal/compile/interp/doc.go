@@ -37,12 +37,12 @@
 // Contract lets a device keep a product unrounded where a sum takes it in.
 // Whether it does is its own affair, at every product, so a product starts a
 // bound: with P = 0 it is the reference's own rounding error, which a fused
-// multiply-add computes here exactly. Rounding the sum is counted above. Sums
-// that reductions take over cells may be taken in any order, as fast ones are.
+// multiply-add computes here exactly. Rounding the sum is counted above.
+// Reductions are taken over the tree that ir.Reduce describes.
 //
 // Fast lets a device rearrange sums and products as if they were exact, within
-// one statement and the temps and local grids it uses; what passes through a
-// grid is rounded there. Let an expression of sums, differences and products
+// one statement and the temps and local grids it uses, and take sums over cells in
+// any order; what passes through a grid is rounded there. Let an expression of sums, differences and products
 // over leaves (loads, constants, results of other operations) have n
 // operations, and let S be its value when every leaf is replaced by its
 // largest possible magnitude and every difference by a sum. However it is

@@ -3,7 +3,6 @@ package interp_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -367,52 +366,6 @@ func TestUntil(t *testing.T) {
 		run(t, s)
 		if got := s.Grid("u").At(0); got != c.want {
 			t.Errorf("check %d max %d: u is %v, want %v", c.check, c.limit, got, c.want)
-		}
-	}
-}
-
-// reference is ir.Reduce's tree as its comment states it.
-func reference(v []float64, join func(a, b float64) float64) float64 {
-	if len(v) == 1 {
-		return v[0]
-	}
-	half := 1
-	for 2*half < len(v) {
-		half *= 2
-	}
-	return join(reference(v[:half], join), reference(v[half:], join))
-}
-
-func TestReductionTree(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 5, 7, 8, 100, 1023, 1025, 70000} {
-		for _, color := range []string{"", "(color 3 1 1)"} {
-			text := fmt.Sprintf(`(program p (axes i) (param N)
-			  (scalar s f32 reduced) (scalar m f32 reduced)
-			  (grid u f32 (dim i 0 N-1))
-			  (stage s (array u read (grid u))
-			    (reduce sum s (over i) (domain (i (lo 0) (hi N-1))) %s (load u i))
-			    (reduce min m (over i) (domain (i (lo 0) (hi N-1))) (load u i)))
-			  (body (run s)))`, color)
-			s := start(t, text, fmt.Sprintf("N=%d", n), interp.Options{})
-			var all []float64
-			least := math.Inf(1)
-			for i := range n {
-				v := float64(float32(math.Sin(float64(i)) * 1000))
-				s.Grid("u").Set(i, v)
-				least = min(least, v)
-				if color != "" && i%3 != 1 {
-					v = 0
-				}
-				all = append(all, v)
-			}
-			run(t, s)
-			want := reference(all, func(a, b float64) float64 { return float64(float32(a + b)) })
-			if got, _ := s.Scalar(bindScalar(s, "s")); got.F != want {
-				t.Errorf("%d cells%s: the sum is %v, want %v", n, color, got.F, want)
-			}
-			if got, _ := s.Scalar(bindScalar(s, "m")); got.F != least {
-				t.Errorf("%d cells: the minimum is %v, want %v", n, got.F, least)
-			}
 		}
 	}
 }

@@ -165,6 +165,7 @@ func (p *plain) statement(st *ir.Stmt) {
 		v  op.Value
 	}
 	var all []result
+	var rows []rowOf // of a reduction's values
 	pos := make([]int64, len(p.b.Program.Axes))
 	var visit func(k int)
 	visit = func(k int) {
@@ -182,12 +183,16 @@ func (p *plain) statement(st *ir.Stmt) {
 			}
 			if (sum%c.Mod+c.Mod)%c.Mod != c.Rem {
 				if st.Reduce != nil {
-					all = append(all, result{v: neutral(st.Reduce)})
+					rows = appendRow(rows, st.Axes, pos, neutral(st.Reduce))
 				}
 				return
 			}
 		}
 		r := result{v: p.value(st.Value, pos)}
+		if st.Reduce != nil {
+			rows = appendRow(rows, st.Axes, pos, r.v)
+			return
+		}
 		if st.Array != nil {
 			for d, dim := range st.Array.Dims {
 				r.at[d] = pos[dim.Axis]
@@ -197,24 +202,16 @@ func (p *plain) statement(st *ir.Stmt) {
 	}
 	visit(0)
 	if st.Reduce != nil {
-		if p.shuffle != nil && st.Reduce.Kind == ir.Sum && st.Reduce.Scalar.Type.IsFloat() {
-			p.shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		}
 		join := map[ir.ReduceKind]op.Op{ir.Sum: op.Add, ir.Max: op.Max, ir.Min: op.Min}[st.Reduce.Kind]
-		var tree func(r []result) op.Value
-		tree = func(r []result) op.Value {
-			if len(r) == 1 {
-				return r[0].v
-			}
-			half := 1
-			for 2*half < len(r) {
-				half *= 2
-			}
-			return op.Binary(join, tree(r[:half]), tree(r[half:]))
+		value := reduced(rows, join)
+		if p.shuffle != nil && st.Reduce.Kind == ir.Sum && st.Reduce.Scalar.Type.IsFloat() {
+			values := valuesOf(rows)
+			p.shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+			value = treeOf(values, join)
 		}
 		for k, s := range p.b.Program.Scalars {
 			if s == st.Reduce.Scalar {
-				p.b.Scalars[k] = tree(all)
+				p.b.Scalars[k] = value
 			}
 		}
 		return

@@ -48,6 +48,38 @@ func (t *tree) root(none cell) cell {
 	return v
 }
 
+// segment is what a row has at ir.Segment positions that are combined first:
+// values at some of the places, a bit of has for each.
+type segment struct {
+	values [ir.Segment]cell
+	has    uint32
+}
+
+// put adds the value at a position, and reports whether the segment ends there.
+func (g *segment) put(x int64, v cell) (last bool) {
+	at := ((x % ir.Segment) + ir.Segment) % ir.Segment
+	g.values[at] = v
+	g.has |= 1 << at
+	return at == ir.Segment-1
+}
+
+// take returns what the values combine to, and leaves none.
+func (g *segment) take(join func(a, b cell) cell) cell {
+	for by := ir.Segment / 2; by > 0; by /= 2 {
+		for l := range by {
+			switch g.has >> l & (1<<by | 1) {
+			case 1<<by | 1:
+				g.values[l] = join(g.values[l], g.values[l+by])
+			case 1 << by:
+				g.values[l] = g.values[l+by]
+			}
+		}
+		g.has = (g.has | g.has>>by) & (1<<by - 1)
+	}
+	g.has = 0
+	return g.values[0]
+}
+
 var reductionOps = [...]op.Op{ir.Sum: op.Add, ir.Max: op.Max, ir.Min: op.Min}
 
 // joiner returns how two subtrees of a reduction combine.

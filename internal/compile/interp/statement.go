@@ -283,13 +283,14 @@ func putCells[E element, V int64 | float64](dst []E, src []V, pick func(int) boo
 const batch = 64
 
 // reduce takes the values of the domain's cells in row-major order, a batch of
-// stretches at a time, up the tree that ir.Reduce describes.
+// stretches at a time, up the tree that ir.Reduce describes, segment by segment.
 func (st *statement) reduce(s *State) {
 	t, kind := st.src.Reduce.Scalar.Type, st.src.Reduce.Kind
 	size := min(st.length, stretch)
 	results := make([][]cell, min(batch, st.units))
-	tree := tree{join: s.joiner(kind, t)}
-	none := neutral(kind, t)
+	join := s.joiner(kind, t)
+	tree, part := tree{join: join}, segment{}
+	none, n := neutral(kind, t), uint64(0)
 	for first := int64(0); first < st.units; first += batch {
 		last := min(first+batch, st.units)
 		st.span(first, last, func(r *row, unit int64) {
@@ -299,15 +300,33 @@ func (st *statement) reduce(s *State) {
 			}
 			results[unit-first] = collect(out[:0], r, st.value.eval(r), st.pick(r), none)
 		})
-		for _, row := range results[:last-first] {
-			for _, v := range row {
-				tree.push(v)
+		for i, values := range results[:last-first] {
+			x, ends := st.stretch(first + int64(i))
+			for _, v := range values {
+				if part.put(x, v) {
+					tree.push(part.take(join))
+				}
+				x++
 			}
+			if ends && part.has != 0 {
+				tree.push(part.take(join))
+			}
+			n += uint64(len(values))
 		}
 	}
 	v := tree.root(none)
 	value := op.Value{T: t, F: v.f, I: v.i}
-	s.set(st.src.Reduce.Scalar, value, s.finish(v, kind, t, tree.n))
+	s.set(st.src.Reduce.Scalar, value, s.finish(v, kind, t, n))
+}
+
+// stretch returns where a stretch starts on the last axis, and whether it is the
+// last of its row.
+func (st *statement) stretch(unit int64) (first int64, ends bool) {
+	if len(st.axes) == 0 {
+		return 0, true
+	}
+	at := unit % st.per
+	return st.dom[st.axes[len(st.axes)-1]].Lo + at*stretch, at == st.per-1
 }
 
 // collect adds a row's values to a list, and none where pick leaves a cell out.

@@ -161,10 +161,23 @@ var reduceNames = [...]string{"sum", "max", "min"}
 // String returns the reduction's word in the language.
 func (k ReduceKind) String() string { return reduceNames[k] }
 
+// Segment is the number of neighbouring cells of a row that a reduction combines
+// first.
+const Segment = 32
+
 // Reduce is the target of a reduction.
 //
-// The value is that of a binary tree over the domain's cells in row-major
-// order: n cells split into the largest power of two below n and the rest.
+// A row is the cells along the statement's last axis. It is cut into segments at
+// the positions that are multiples of Segment. The value at position x takes place
+// x mod Segment; a place that the domain does not reach has no value. Within a
+// segment, places l and l+16 are combined for every l below 16, then l and l+8,
+// l+4, l+2 and l+1, the value of the lower place first; where one of two has no
+// value, the other stays as it is.
+//
+// The values of the segments, in row-major order, are combined over a binary
+// tree: n of them split into the largest power of two below n and the rest.
+// Integers may be combined in any order, which makes no difference.
+//
 // Cells of another colour than the statement's take part in a sum as 0, in a
 // maximum as the least value of the type, in a minimum as the greatest.
 type Reduce struct {

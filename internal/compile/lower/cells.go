@@ -11,7 +11,9 @@ import (
 // A launch has no more dimensions: threads go along any further axes.
 func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	block := cfg.Ints("block")
-	tally := n.newTally(n.cellBlocks(block), product(block), product(block))
+	lanes := n.segmentLanes(product(block), blockSize(0, block), 1)
+	n.aligned = lanes != nil
+	tally := n.newTally(n.cellBlocks(block), product(block), product(block), lanes)
 	top := newScope(nil)
 	pos := map[int]kernel.Expr{}
 	edge := map[int]bool{}
@@ -41,7 +43,7 @@ func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		}
 		size := blockSize(level, block)
 		b := top.declare(n.env, name+"_block", types.I64)
-		at := kernel.Add(sp.lo, kernel.Mul(kernel.V(b), kernel.I(size)))
+		at := kernel.Add(n.cellStart(level), kernel.Mul(kernel.V(b), kernel.I(size)))
 		blocks = append(blocks, launchLoop{b, n.cellBlocksOn(level, block), kernel.BlockX + kernel.Tag(level)})
 		if size > 1 {
 			t := top.declare(n.env, name+"_thread", types.I64)
@@ -49,6 +51,9 @@ func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 			at = kernel.Add(at, kernel.V(t))
 		}
 		body.emit(&kernel.Let{Var: v, Value: at})
+		if !kernel.Same(n.cellStart(level), sp.lo) {
+			within = conj(within, kernel.Ge(kernel.V(v), sp.lo))
+		}
 		if size > 1 {
 			within = conj(within, kernel.Lt(kernel.V(v), sp.hi))
 		}
@@ -56,34 +61,85 @@ func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	allocs := tally.allocs(top)
 	tally.begin(body)
 	n.strided = nil // every thread has a cell: colours are guards
-	work := newScope(body)
+	whole := newScope(body)
+	kept := map[*statement]*kernel.Var{}
+	for _, s := range n.reductions() {
+		if tally.folds(s) {
+			kept[s] = tally.keep(whole, s)
+		}
+	}
+	sink := func(c *cell) sink {
+		return func(s *statement, value kernel.Expr) kernel.Stmt {
+			if v, ok := kept[s]; ok {
+				return &kernel.Assign{Var: v, Value: value}
+			}
+			return tally.sink(c)(s, value)
+		}
+	}
+	work := newScope(whole)
 	if inside == nil {
 		row := newScope(work)
 		c := n.newCell(nil, pos, row)
-		stmts := c.statements(tally.sink(c))
+		stmts := c.statements(sink(c))
 		work.stmts = append(row.stmts, stmts...)
 	} else {
 		var paths [2][]kernel.Stmt
 		for i, e := range []map[int]bool{nil, edge} {
 			row := newScope(work)
 			c := n.newCell(e, pos, row)
-			stmts := c.statements(tally.sink(c))
+			stmts := c.statements(sink(c))
 			paths[i] = append(row.stmts, stmts...)
 		}
 		work.emit(&kernel.If{Cond: inside, Then: paths[0], Else: paths[1]})
 	}
 	list := work.stmts
+	guarded := func() {
+		if within != nil {
+			list = []kernel.Stmt{&kernel.If{Cond: within, Then: list}}
+		}
+	}
+	if len(kept) > 0 { // all threads come to where lanes combine
+		guarded()
+		whole.stmts = append(whole.stmts, list...)
+		for _, s := range n.reductions() {
+			if v, ok := kept[s]; ok {
+				tally.fold(whole, s, []kernel.Expr{kernel.V(v)}, n.cellPlace(s, pos, threads, block))
+			}
+		}
+		list = whole.stmts
+	}
 	for _, l := range along {
 		l.Body = list
 		list = []kernel.Stmt{l}
 	}
-	if within != nil {
-		list = []kernel.Stmt{&kernel.If{Cond: within, Then: list}}
+	if len(kept) == 0 {
+		guarded()
 	}
 	body.stmts = append(body.stmts, list...)
 	tally.end(body, number(threads), number(blocks))
 	list = append(allocs, wrapped(threads, body.stmts)...)
 	return append(top.stmts, wrapped(blocks, list)...), tally.after()
+}
+
+// cellPlace is where a thread's cell is.
+func (n *nest) cellPlace(s *statement, pos map[int]kernel.Expr, threads []launchLoop, block []int64) vectorPlace {
+	place := vectorPlace{thread: kernel.V(threads[0].v), number: number(threads), at: func(axis int) kernel.Expr { return pos[axis] }}
+	for i, axis := range n.axes {
+		r, sp := s.src.Domain[axis], n.span[axis]
+		low := !sameBounds(r.Lo, sp.loBounds)
+		high := blockSize(len(n.axes)-1-i, block) > 1 || !sameBounds(r.Hi, sp.hiBounds)
+		if axis == n.inner() {
+			place.guard = conj(place.guard, n.segmentsOf(n.env, s).touches(pos[axis], low, high))
+			continue
+		}
+		if low {
+			place.guard = conj(place.guard, kernel.Ge(pos[axis], n.low(r.Lo, nil)))
+		}
+		if high {
+			place.guard = conj(place.guard, kernel.Le(pos[axis], n.high(r.Hi, nil)))
+		}
+	}
+	return place
 }
 
 // launchLoop is a loop over blocks or threads, from 0.
@@ -120,10 +176,20 @@ func (n *nest) cellBlocks(block []int64) kernel.Expr {
 	return count
 }
 
+// cellStart is where the first block starts along an axis, 0 being the innermost:
+// there with a segment, if lanes hold whole ones.
+func (n *nest) cellStart(level int) kernel.Expr {
+	lo := n.span[n.axes[len(n.axes)-1-level]].lo
+	if level == 0 && n.aligned {
+		return segmentStart(lo)
+	}
+	return lo
+}
+
 // cellBlocksOn is the number of blocks along an axis, 0 being the innermost.
 func (n *nest) cellBlocksOn(level int, block []int64) kernel.Expr {
 	sp := n.span[n.axes[len(n.axes)-1-level]]
-	return kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, sp.lo), kernel.I(0)), kernel.I(blockSize(level, block)))
+	return kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, n.cellStart(level)), kernel.I(0)), kernel.I(blockSize(level, block)))
 }
 
 // blockSize is the number of threads along an axis, 0 being the innermost.

@@ -172,13 +172,13 @@ func (w way) String() string {
 }
 
 // check runs a program lowered one way in the simulator and compares.
-func check(b *ir.Binding, w way, seed uint64) error {
-	return checkIn(b, w, w.mode(), seed)
+func check(b *ir.Binding, w way, seed uint64, lacks ...machine.Capability) error {
+	return checkIn(b, w, w.mode(), seed, lacks...)
 }
 
 // checkIn is check for a mode of arithmetic. The simulator has the functions of
 // the reference executor: exact modes leave no bit open.
-func checkIn(b *ir.Binding, w way, mode arith.Mode, seed uint64) error {
+func checkIn(b *ir.Binding, w way, mode arith.Mode, seed uint64, lacks ...machine.Capability) error {
 	b = b.In(mode)
 	bounds := interp.NoBounds
 	if mode == arith.Fast {
@@ -188,7 +188,7 @@ func checkIn(b *ir.Binding, w way, mode arith.Mode, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	m, err := lowered(b.Program, lower.Options{Target: w.target, Plan: w.plan, Bound: b, Sized: true})
+	m, err := lowered(b.Program, lower.Options{Target: w.target, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks, AnyIntegers: true})
 	if err != nil {
 		return fmt.Errorf("%v: %w", w, err)
 	}
@@ -203,8 +203,8 @@ func checkIn(b *ir.Binding, w way, mode arith.Mode, seed uint64) error {
 }
 
 // randomPlan returns a random configuration for every kernel of a program.
-func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand) (schedule.Plan, error) {
-	o := lower.Options{Target: target, Bound: b, Sized: true}
+func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand, lacks ...machine.Capability) (schedule.Plan, error) {
+	o := lower.Options{Target: target, Bound: b, Sized: true, Lacks: lacks}
 	choices, err := lower.Choices(b.Program, o)
 	if err != nil {
 		return schedule.Plan{}, err

@@ -22,11 +22,11 @@ type loopNest struct {
 	*nest
 	block   map[int]int64 // by axis; 0 for no tiles
 	threads int
-	strict  bool
 	tiles   map[int]*kernel.Var
 	pos     map[int]*kernel.Var
 	accs    map[*statement]*kernel.Var
 	sums    map[*statement]*partials
+	strips  *strips // nil if rows are not cut into strips
 }
 
 func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
@@ -34,7 +34,6 @@ func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 		nest:    n,
 		block:   map[int]int64{},
 		threads: int(cfg.Int("threads")),
-		strict:  n.Program.Arithmetic.Exact(),
 		tiles:   map[int]*kernel.Var{},
 		pos:     map[int]*kernel.Var{},
 		accs:    map[*statement]*kernel.Var{},
@@ -45,6 +44,9 @@ func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 	}
 	if len(n.axes) == 1 && l.block[n.axes[0]] == 0 {
 		l.block[n.axes[0]] = flatTile
+	}
+	if len(n.ordered()) > 0 {
+		l.strips = &strips{values: map[*statement]*kernel.Buffer{}, segments: map[*statement]segments{}}
 	}
 	var after []func()
 	for _, s := range n.reductions() {
@@ -62,6 +64,7 @@ func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 			l.tiles[axis] = top.declare(n.env, name+"_tile", types.I64)
 		}
 	}
+	l.startStrips(top)
 	body := l.point(0, top)
 	body = l.tileLoops(body)
 	return append(top.stmts, body...), after
@@ -100,8 +103,12 @@ func (l *loopNest) tileLoops(body []kernel.Stmt) []kernel.Stmt {
 		}
 		collapse++
 		sp := l.span[axis]
+		lo := sp.lo
+		if axis == l.inner() && l.strips != nil {
+			lo = l.strips.start
+		}
 		body = []kernel.Stmt{&kernel.Loop{
-			Var: t, Lo: sp.lo, Hi: sp.hi, Step: kernel.I(l.block[axis]),
+			Var: t, Lo: lo, Hi: sp.hi, Step: kernel.I(l.block[axis]),
 			Tag: kernel.Parallel, Threads: l.threads, Collapse: collapse, Body: body,
 		}}
 	}
@@ -114,6 +121,9 @@ func (l *loopNest) tileLoops(body []kernel.Stmt) []kernel.Stmt {
 // ends returns the loop range of an axis within its tile.
 func (l *loopNest) ends(axis int) (lo, hi kernel.Expr) {
 	sp := l.span[axis]
+	if axis == l.inner() && l.strips != nil {
+		return l.strips.ends(sp)
+	}
 	if t, ok := l.tiles[axis]; ok {
 		return kernel.V(t), kernel.Min(kernel.Add(kernel.V(t), kernel.I(l.block[axis])), sp.hi)
 	}
@@ -138,25 +148,17 @@ func (l *loopNest) point(depth int, s *scope) []kernel.Stmt {
 func (l *loopNest) row(outer *scope) []kernel.Stmt {
 	s := newScope(outer)
 	for _, r := range l.reductions() {
-		if l.strict {
+		if l.inOrder(r) {
 			continue
 		}
 		acc := s.declare(l.env, r.src.Reduce.Scalar.Name+"_row", r.src.Reduce.Scalar.Type)
 		l.accs[r] = acc
 		s.emit(&kernel.Declare{Var: acc, Init: identity(r.src.Reduce.Kind, acc.Type)})
 	}
-	cut := l.cutRow(s)
-	inside, edges := l.insideRow()
-	if inside == nil {
-		for _, st := range l.parts(s, nil, cut) {
-			s.emit(st)
-		}
+	if l.strips != nil {
+		l.rowInStrips(s)
 	} else {
-		then := newScope(s)
-		thenBody := l.parts(then, nil, cut)
-		other := newScope(s)
-		otherBody := l.parts(other, edges, cut)
-		s.emit(&kernel.If{Cond: inside, Then: append(then.stmts, thenBody...), Else: append(other.stmts, otherBody...)})
+		l.rowOfCells(s)
 	}
 	for _, r := range l.reductions() {
 		if acc, ok := l.accs[r]; ok {
@@ -166,6 +168,23 @@ func (l *loopNest) row(outer *scope) []kernel.Stmt {
 		}
 	}
 	return s.stmts
+}
+
+// rowOfCells adds the loops over the cells of a row of a tile, or of a strip of it.
+func (l *loopNest) rowOfCells(s *scope) {
+	cut := l.cutRow(s)
+	inside, edges := l.insideRow()
+	if inside == nil {
+		for _, st := range l.parts(s, nil, cut) {
+			s.emit(st)
+		}
+		return
+	}
+	then := newScope(s)
+	thenBody := l.parts(then, nil, cut)
+	other := newScope(s)
+	otherBody := l.parts(other, edges, cut)
+	s.emit(&kernel.If{Cond: inside, Then: append(then.stmts, thenBody...), Else: append(other.stmts, otherBody...)})
 }
 
 func conj(x, y kernel.Expr) kernel.Expr {
@@ -184,7 +203,7 @@ type rowCut struct{ lo, inLo, inHi, hi kernel.Expr }
 func (l *loopNest) cutRow(s *scope) rowCut {
 	sp := l.span[l.inner()]
 	cut := rowCut{lo: sp.lo, inLo: sp.lo, inHi: sp.hi, hi: sp.hi}
-	if _, tiled := l.tiles[l.inner()]; !tiled {
+	if _, tiled := l.tiles[l.inner()]; !tiled && l.strips == nil {
 		if sp.low {
 			cut.inLo = sp.inLo
 		}
@@ -195,7 +214,11 @@ func (l *loopNest) cutRow(s *scope) rowCut {
 	}
 	name := l.Program.Axes[l.inner()]
 	lo, hi := l.ends(l.inner())
-	hi = s.let(l.env, "tilehi", name+"_end", hi)
+	if l.strips != nil {
+		lo, hi = l.stripEnds(s)
+	} else {
+		hi = s.let(l.env, "tilehi", name+"_end", hi)
+	}
 	cut = rowCut{lo: lo, inLo: lo, inHi: hi, hi: hi}
 	if sp.low {
 		cut.inLo = s.let(l.env, "rowin0", name+"_from", kernel.Min(kernel.Max(sp.inLo, lo), hi))
@@ -284,8 +307,7 @@ func (l *loopNest) part(row *scope, edge map[int]bool, lo, hi kernel.Expr, long 
 			loop.Reduce = append(loop.Reduce, kernel.Reduction{Op: o, Var: acc})
 			return &kernel.Assign{Var: acc, Value: kernel.Bin(o, kernel.V(acc), value)}
 		}
-		b := l.partialBuffer(l.sums[s])
-		return &kernel.Store{Buffer: b.buffer, Index: c.cellNumber(s), Value: value}
+		return l.strips.put(s, kernel.V(i), value)
 	})
 	if l.strided != nil {
 		body = l.colored(loop, row, c, body)
@@ -324,31 +346,42 @@ func (l *loopNest) colored(loop *kernel.Loop, row *scope, c *cell, body []kernel
 	return []kernel.Stmt{&kernel.If{Cond: c.hasColor(col), Then: body}}
 }
 
-// partials returns the memory for a reduction's partial results: one a cell
-// of its box under strict arithmetic, else one a row (or piece of a row) of
-// the loop. It is made before nameBounds, while bounds are still functions of
-// the sizes.
+// partials returns the memory for a reduction's partial results: one for each
+// segment where they are in order, else one a row (or strip of a row) of the
+// loop. It is made before nameBounds, while bounds are still functions of the
+// sizes.
 func (l *loopNest) partials(s *statement) *partials {
+	if l.inOrder(s) {
+		return l.newPartials(s, l.segmentCount(s))
+	}
 	count := kernel.I(1)
-	switch {
-	case l.strict:
-		for _, axis := range l.axes {
-			r := s.src.Domain[axis]
-			count = kernel.Mul(count, kernel.Add(kernel.Sub(l.high(r.Hi, nil), l.low(r.Lo, nil)), kernel.I(1)))
-		}
-	default:
-		for _, axis := range l.outer() {
-			count = kernel.Mul(count, kernel.Sub(l.span[axis].hi, l.span[axis].lo))
-		}
-		if b := l.block[l.inner()]; b > 0 {
-			sp := l.span[l.inner()]
-			count = kernel.Mul(count, kernel.CeilDiv(kernel.Sub(sp.hi, sp.lo), kernel.I(b)))
-		}
+	for _, axis := range l.outer() {
+		count = kernel.Mul(count, kernel.Sub(l.span[axis].hi, l.span[axis].lo))
+	}
+	if l.block[l.inner()] > 0 {
+		count = kernel.Mul(count, l.tilesOfRow(l.firstTile()))
 	}
 	return l.newPartials(s, count)
 }
 
-// rowNumber numbers the rows (or, where the inner axis has tiles, the pieces
+// firstTile is where the first tile of the inner axis starts.
+func (l *loopNest) firstTile() kernel.Expr {
+	lo := l.span[l.inner()].lo
+	switch {
+	case l.strips == nil:
+		return lo
+	case l.strips.start == nil: // not named yet
+		return segmentStart(lo)
+	}
+	return l.strips.start
+}
+
+// tilesOfRow is the number of tiles on the inner axis.
+func (l *loopNest) tilesOfRow(first kernel.Expr) kernel.Expr {
+	return kernel.CeilDiv(kernel.Sub(l.span[l.inner()].hi, first), kernel.I(l.block[l.inner()]))
+}
+
+// rowNumber numbers the rows (or, where the inner axis has tiles, the strips
 // of rows) of the loop.
 func (l *loopNest) rowNumber() kernel.Expr {
 	var num kernel.Expr = kernel.I(0)
@@ -357,10 +390,9 @@ func (l *loopNest) rowNumber() kernel.Expr {
 		num = kernel.Add(kernel.Mul(num, kernel.Sub(sp.hi, sp.lo)), kernel.Sub(kernel.V(l.pos[axis]), sp.lo))
 	}
 	if t, ok := l.tiles[l.inner()]; ok {
-		sp := l.span[l.inner()]
-		b := kernel.I(l.block[l.inner()])
-		count := kernel.CeilDiv(kernel.Sub(sp.hi, sp.lo), b)
-		num = kernel.Add(kernel.Mul(num, count), kernel.Bin(op.Div, kernel.Sub(kernel.V(t), sp.lo), b))
+		first := l.firstTile()
+		at := kernel.Bin(op.Div, kernel.Sub(kernel.V(t), first), kernel.I(l.block[l.inner()]))
+		num = kernel.Add(kernel.Mul(num, l.tilesOfRow(first)), at)
 	}
 	return num
 }

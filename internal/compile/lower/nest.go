@@ -36,6 +36,7 @@ type nest struct {
 	kinds     []*kind   // of the arrays that it reads
 	excess    *Excess   // why the kernel cannot run anywhere
 	occupancy float64   // that the source asks for; 0 for none
+	aligned   bool      // blocks of threads start with a segment of a row
 }
 
 // statement is one statement of the group.

@@ -91,8 +91,14 @@ func (n *nest) tree(p *partials) {
 	inner := newScope(s)
 	end := inner.let(e, "end", "chunk_end", kernel.Min(kernel.Add(kernel.V(at), chunk), count))
 	t := treeLoop{e, parts.buffer, reduceOp(r.Kind)}
-	body := t.levels(inner, kernel.V(at), end, kernel.I(1), chunk)
-	body = append(inner.stmts, body...)
+	tail := t.whole(inner, kernel.V(at), end)
+	for _, st := range t.levels(inner, tail, end, kernel.I(1), kernel.I(treeWhole)) {
+		inner.emit(st)
+	}
+	for _, st := range t.levels(inner, kernel.V(at), end, kernel.I(treeWhole), chunk) {
+		inner.emit(st)
+	}
+	body := inner.stmts
 	s.emit(&kernel.Loop{Var: at, Lo: kernel.I(0), Hi: count, Step: chunk, Tag: kernel.Parallel, Team: team(count, treeWork), Body: body})
 	for _, st := range t.levels(s, kernel.I(0), count, chunk, count) {
 		s.emit(st)
@@ -126,6 +132,25 @@ type treeLoop struct {
 	env  *env
 	buf  *kernel.Buffer
 	join op.Op
+}
+
+// treeWhole is the number of neighbours that are combined in one go.
+const treeWhole = 8
+
+// whole combines so many neighbours at a time, as long as there are as many left, and
+// returns where it stops.
+func (t treeLoop) whole(s *scope, from, end kernel.Expr) (tail kernel.Expr) {
+	run := kernel.I(treeWhole)
+	tail = s.let(t.env, "tail", "tail", kernel.Sub(end, kernel.Bin(op.Rem, kernel.Sub(end, from), run)))
+	i := s.declare(t.env, "first", types.I64)
+	var values []kernel.Expr
+	for k := range int64(treeWhole) {
+		values = append(values, &kernel.Load{Buffer: t.buf, Index: kernel.Add(kernel.V(i), kernel.I(k))})
+	}
+	s.emit(&kernel.Loop{Var: i, Lo: from, Hi: tail, Step: run, Body: []kernel.Stmt{
+		&kernel.Store{Buffer: t.buf, Index: kernel.V(i), Value: pairwise(t.join, values)},
+	}})
+	return tail
 }
 
 // levels combines the elements from..end-1 at distances width, 2*width, ...

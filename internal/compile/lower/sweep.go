@@ -197,7 +197,12 @@ func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
 			w.written[s.src.Array] = true
 		}
 	}
-	w.tally = n.newTally(w.blocks(), w.threads(), w.cellsOfBlock())
+	var lanes *segmentLanes
+	if along := w.along[n.inner()]; along.margin == 0 {
+		lanes = n.segmentLanes(w.threads(), along.threads, w.vec)
+	}
+	n.aligned = lanes != nil
+	w.tally = n.newTally(w.blocks(), w.threads(), w.cellsOfBlock(), lanes)
 	wrap := w.geometry()
 	w.now = w.pre
 	w.tally.begin(w.pre)
@@ -290,12 +295,14 @@ func (w *sweep) blocks() kernel.Expr {
 }
 
 // blocksOn returns where the first block of an axis starts and how many there
-// are: on the inner axis at the vector that holds the first cell.
+// are: on the inner axis at the vector that holds the first cell, or at the segment.
 func (w *sweep) blocksOn(axis int) (start, count kernel.Expr) {
 	sp := w.span[axis]
 	start = sp.lo
 	width := w.along[axis].width()
 	switch {
+	case axis == w.inner() && w.aligned:
+		start = segmentStart(sp.lo)
 	case axis == w.inner() && w.vec > 1:
 		start = kernel.Sub(sp.lo, floorMod(sp.lo, kernel.I(w.vec)))
 	case axis == w.stream && w.chunk == 0:

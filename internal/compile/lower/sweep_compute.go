@@ -22,9 +22,7 @@ func (w *sweep) compute() {
 		for from := 0; from < len(w.cells); from += int(w.vec) {
 			vector := w.cells[from : from+int(w.vec)]
 			if w.confined(s) {
-				for _, c := range vector {
-					w.guarded(s, c)
-				}
+				w.guardedVector(s, vector)
 				continue
 			}
 			w.put(s, vector, w.values(s, s.src.Value, vector))
@@ -44,8 +42,35 @@ func (w *sweep) confined(s *statement) bool {
 	return w.readsForeign(s)
 }
 
-// guarded runs a statement at one cell, if it is one of the statement's.
-func (w *sweep) guarded(s *statement, c *cell) {
+// guardedVector runs a statement at those cells of a vector that are the statement's.
+func (w *sweep) guardedVector(s *statement, vector []*cell) {
+	if s.src.Reduce == nil || !w.tally.folds(s) {
+		for _, c := range vector {
+			w.guarded(s, c, nil)
+		}
+		return
+	}
+	var values []kernel.Expr
+	for _, c := range vector {
+		kept := w.tally.keep(w.now, s)
+		w.guarded(s, c, kept)
+		values = append(values, kernel.V(kept))
+	}
+	w.fold(s, vector[0], values)
+}
+
+// fold gives the values of a vector, of which c is the first cell, to the tally.
+func (w *sweep) fold(s *statement, c *cell, values []kernel.Expr) {
+	place := vectorPlace{number: w.threadNumber(), at: c.at, guard: w.reaches(s.where[0], c.place, segmentOf)}
+	if v, ok := w.thread[w.inner()]; ok {
+		place.thread = kernel.V(v)
+	}
+	w.tally.fold(w.now, s, values, place)
+}
+
+// guarded runs a statement at one cell, if it is one of the statement's. The value
+// of a reduction goes into a variable, if there is one for it.
+func (w *sweep) guarded(s *statement, c *cell, kept *kernel.Var) {
 	cond := w.updates(s, c)
 	inner := w.inside(w.now)
 	outerNow := w.now
@@ -63,6 +88,8 @@ func (w *sweep) guarded(s *statement, c *cell) {
 		if s.into != nil {
 			inner.emit(w.storeCell(s, c, kernel.V(keep)))
 		}
+	case kept != nil:
+		inner.emit(&kernel.Assign{Var: kept, Value: w.colored(s, c, value)})
 	case s.src.Reduce != nil:
 		inner.emit(w.partial(s, c, value))
 	default:
@@ -111,6 +138,18 @@ func (w *sweep) values(s *statement, of ir.Expr, vector []*cell) []kernel.Expr {
 
 // put stores the values of those cells of a vector that a statement updates.
 func (w *sweep) put(s *statement, vector []*cell, values []kernel.Expr) {
+	if s.src.Reduce != nil && w.tally.folds(s) {
+		var own []kernel.Expr
+		for i, c := range vector {
+			value := w.colored(s, c, values[i])
+			if cond := w.updates(s, c); cond != nil {
+				value = kernel.Sel(cond, value, neutral(s.src.Reduce.Kind, value.Type()))
+			}
+			own = append(own, value)
+		}
+		w.fold(s, vector[0], own)
+		return
+	}
 	if s.src.Reduce != nil {
 		for i, c := range vector {
 			w.when(w.updates(s, c), []kernel.Stmt{w.partial(s, c, values[i])})
@@ -150,10 +189,15 @@ func (w *sweep) put(s *statement, vector []*cell, values []kernel.Expr) {
 
 // partial takes what one cell gives to a reduction.
 func (w *sweep) partial(s *statement, c *cell, value kernel.Expr) kernel.Stmt {
-	if s.src.Color != nil {
-		value = kernel.Sel(c.hasColor(s.src.Color), value, identity(s.src.Reduce.Kind, value.Type()))
+	return w.tally.sink(c)(s, w.colored(s, c, value))
+}
+
+// colored is what a cell gives to a reduction, also one of another colour.
+func (w *sweep) colored(s *statement, c *cell, value kernel.Expr) kernel.Expr {
+	if s.src.Color == nil {
+		return value
 	}
-	return w.tally.sink(c)(s, value)
+	return kernel.Sel(c.hasColor(s.src.Color), value, identity(s.src.Reduce.Kind, value.Type()))
 }
 
 func (w *sweep) storeCell(s *statement, c *cell, value kernel.Expr) kernel.Stmt {
@@ -198,15 +242,28 @@ func (w *sweep) updates(s *statement, c *cell) kernel.Expr {
 // within returns the condition under which so many neighbours from a place of
 // the thread's tile on are all in a box; nil if they always are.
 func (w *sweep) within(cells analysis.Cells, place map[int]int64, run int64) kernel.Expr {
+	return w.reaches(cells, place, stretch{last: run - 1})
+}
+
+// stretch is a run of neighbours from a place on. It reaches a box if its cell first
+// is not before it and its cell last not after it.
+type stretch struct{ first, last int64 }
+
+// segmentOf reaches a box if any cell of the segment is in it.
+var segmentOf = stretch{first: ir.Segment - 1}
+
+// reaches returns the condition under which a stretch reaches a box; nil if it always
+// does.
+func (w *sweep) reaches(cells analysis.Cells, place map[int]int64, run stretch) kernel.Expr {
 	var fixed, moving kernel.Expr
-	key := fmt.Sprintf("within:%d", run)
+	key := fmt.Sprintf("within:%d:%d", run.first, run.last)
 	for _, axis := range w.axes {
 		r := cells.Box[axis]
 		sp := w.span[axis]
 		first := kernel.Add(w.pos[axis], kernel.I(place[axis]))
 		last := first
 		if axis == w.inner() {
-			last = kernel.Add(first, kernel.I(run-1))
+			first, last = kernel.Add(first, kernel.I(run.first)), kernel.Add(first, kernel.I(run.last))
 		}
 		exact := w.exact(axis)
 		to := &fixed
@@ -232,7 +289,10 @@ func (w *sweep) within(cells analysis.Cells, place map[int]int64, run int64) ker
 	}
 	if fixed != nil {
 		name := "inside"
-		if run > 1 {
+		switch {
+		case run == segmentOf:
+			name = "segment_inside"
+		case run.last > 0:
 			name = "all_inside"
 		}
 		fixed = w.pre.let(w.env, key, name, fixed)

@@ -18,36 +18,50 @@ import (
 //	t.end(s, thread, block)                  where all threads of the block come again
 //	return stmts, t.after()
 //
-// Where the fixed tree over cells has to be kept, each cell leaves its value in
-// memory. Else each thread accumulates the values that it meets, in a variable,
-// a block combines its threads' in shared memory, and one value a block is left.
-// No result depends on the order in which threads or blocks run.
+// Where ir.Reduce's tree has to be kept and warps come to whole segments together,
+// a family gives the values of these reductions to fold instead, and one value a
+// segment is left; where warps do not, each cell leaves its value in memory. Else
+// each thread accumulates the values that it meets, in a variable, a block combines
+// its threads' in shared memory, and one value a block is left. No result depends on
+// the order in which threads or blocks run.
 type tally struct {
 	nest    *nest
 	threads int64
 	cells   int64 // of a block; 0 if they are many
 	// shuffles lets the lanes of a warp combine without shared memory. It takes
 	// whole warps, and a dialect that has shuffles.
-	shuffles bool
-	stmts    []*statement
-	parts    map[*statement]*partials
-	accs     map[*statement]*kernel.Var
-	runs     map[*statement]*run
+	shuffles  bool
+	stmts     []*statement
+	parts     map[*statement]*partials
+	accs      map[*statement]*kernel.Var
+	runs      map[*statement]*run
+	cellwise  map[*statement]*cellwise // of reductions in order, where warps do not come to whole segments
+	folding   *segmentLanes            // nil there
+	places    map[*statement]segments
+	exchanges map[types.Type]*kernel.Buffer
 }
 
 // newTally prepares the group's reductions for a launch of so many blocks, a
-// number over the nest's sizes, each of so many threads and cells.
-func (n *nest) newTally(blocks kernel.Expr, threads, cells int64) *tally {
+// number over the nest's sizes, each of so many threads and cells. With
+// lanes, its warps come to whole segments together.
+func (n *nest) newTally(blocks kernel.Expr, threads, cells int64, lanes *segmentLanes) *tally {
 	t := &tally{
-		nest: n, threads: threads, cells: cells, stmts: n.reductions(),
-		parts: map[*statement]*partials{},
-		accs:  map[*statement]*kernel.Var{},
-		runs:  map[*statement]*run{},
+		folding: lanes,
+		nest:    n, threads: threads, cells: cells, stmts: n.reductions(),
+		parts:     map[*statement]*partials{},
+		accs:      map[*statement]*kernel.Var{},
+		runs:      map[*statement]*run{},
+		cellwise:  map[*statement]*cellwise{},
+		places:    map[*statement]segments{},
+		exchanges: map[types.Type]*kernel.Buffer{},
 	}
 	for _, s := range t.stmts {
 		count := blocks
 		if n.inOrder(s) {
-			count = n.reducedCells(s)
+			count = n.segmentCount(s)
+			if lanes == nil {
+				t.cellwise[s] = n.newCellwise(s)
+			}
 		}
 		t.parts[s] = n.newPartials(s, count)
 		t.parts[s].few = !n.inOrder(s) && (cells == 0 || cells >= manyCells)
@@ -59,30 +73,17 @@ func (n *nest) newTally(blocks kernel.Expr, threads, cells int64) *tally {
 // device are few enough for one block to combine what they leave.
 const manyCells = 1 << 13
 
-// inOrder reports whether a reduction's values have to be combined over the
-// tree of its cells: integers, and sums that may be rearranged, need not be.
-func (n *nest) inOrder(s *statement) bool {
-	return n.Program.Arithmetic.Exact() && s.src.Reduce.Scalar.Type.IsFloat()
-}
-
-// reducedCells is the number of cells that a reduction runs over.
-func (n *nest) reducedCells(s *statement) kernel.Expr {
-	count := kernel.I(1)
-	for _, axis := range n.axes {
-		r := s.src.Domain[axis]
-		count = kernel.Mul(count, kernel.Add(kernel.Sub(n.high(r.Hi, nil), n.low(r.Lo, nil)), kernel.I(1)))
-	}
-	return count
-}
-
 // allocs makes the shared memory that blocks combine in, and takes its names
 // in the kernel's outermost scope. Reductions of one type take turns if there
 // are many of them, or many threads.
 func (t *tally) allocs(top *scope) []kernel.Stmt {
-	var list []kernel.Stmt
+	list := t.makeExchanges(top)
 	made := map[types.Type][]*kernel.Buffer{}
 	count := map[types.Type]int{}
 	for _, s := range t.stmts {
+		if t.folds(s) {
+			t.places[s] = t.nest.segmentsOf(t.nest.env, s).named(top, t.nest.env, s)
+		}
 		if t.nest.inOrder(s) {
 			continue
 		}
@@ -124,8 +125,7 @@ func (t *tally) sink(c *cell) sink {
 		if acc, ok := t.accs[s]; ok {
 			return &kernel.Assign{Var: acc, Value: kernel.Bin(reduceOp(s.src.Reduce.Kind), kernel.V(acc), value)}
 		}
-		b := t.nest.partialBuffer(t.parts[s])
-		return &kernel.Store{Buffer: b.buffer, Index: c.cellNumber(s), Value: value}
+		return t.cellwise[s].put(c, value)
 	}
 }
 
@@ -212,6 +212,9 @@ func (t *tally) after() []func() {
 	var list []func()
 	for _, s := range t.stmts {
 		p := t.parts[s]
+		if w := t.cellwise[s]; w != nil {
+			list = append(list, func() { t.nest.combineCells(w, p) })
+		}
 		list = append(list, func() { t.nest.tree(p) })
 	}
 	return list

@@ -42,7 +42,7 @@ func TestTally(t *testing.T) {
 		block, thread := kernel.NewVar("block", types.I64), kernel.NewVar("t", types.I64)
 		at := kernel.Add(kernel.Mul(kernel.V(block), kernel.I(c.threads)), kernel.V(thread))
 
-		tally := n.newTally(kernel.I(blocks), c.threads, c.threads)
+		tally := n.newTally(kernel.I(blocks), c.threads, c.threads, nil)
 		tally.shuffles = c.shuffles
 		list := tally.allocs(top)
 		body := newScope(top)
@@ -110,8 +110,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// Where the order of a sum is fixed, every cell leaves its value; integers have
-// no order.
+// The order of floats is fixed but under fast arithmetic; integers have no order.
 func TestTallyInOrder(t *testing.T) {
 	for _, c := range []struct {
 		mode arith.Mode
@@ -125,6 +124,26 @@ func TestTallyInOrder(t *testing.T) {
 		s := &statement{src: &ir.Stmt{Reduce: &ir.Reduce{Scalar: &ir.Scalar{Type: c.t}}}}
 		if got := n.inOrder(s); got != c.want {
 			t.Errorf("%v, %s: %t", c.mode, c.t, got)
+		}
+	}
+}
+
+// Tiles of a processor hold whole segments of a row, so that strips need no others.
+func TestTilesAreWholeSegments(t *testing.T) {
+	if flatTile%ir.Segment != 0 || stripCells%ir.Segment != 0 {
+		t.Errorf("a tile of %d cells, a strip of %d", int64(flatTile), int64(stripCells))
+	}
+	for rank := 1; rank <= 4; rank++ {
+		s := Space(CPU, []string{"l", "k", "j", "i"}[4-rank:])
+		anyIntegers(&s)
+		values := s.Families[0].Param("block").Values
+		if len(values) < 10 {
+			t.Errorf("%d blocks of rank %d", len(values), rank)
+		}
+		for _, v := range values {
+			if b := v.Ints(); b[rank-1]%ir.Segment != 0 {
+				t.Fatalf("block=%s cuts a segment", v)
+			}
 		}
 	}
 }

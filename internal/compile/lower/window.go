@@ -437,11 +437,18 @@ func (w *sweep) vectorAt(c *chain) kernel.Expr {
 	ix := ir.Index{Axis: w.inner()}
 	cell := w.cells[0]
 	x = kernel.Min(x, hi)
-	if cell.crosses(ix, holds.Lo, cell.loBounds, -1) {
+	if cell.crosses(ix, holds.Lo, cell.loBounds, -1) || w.startsBefore(lo) {
 		x = kernel.Max(x, lo)
 	}
 	key := fmt.Sprintf("vector:%s:%d", w.rangeKey(holds), c.first)
 	return w.pre.let(w.env, key, w.Program.Axes[w.inner()]+"_vector", x)
+}
+
+// startsBefore reports whether blocks that start with a segment may start before
+// an array's first vector, which is at lo, though their first cell does not.
+func (w *sweep) startsBefore(lo kernel.Expr) bool {
+	n, known := kernel.IntLit(lo)
+	return w.aligned && !(known && mod(n, ir.Segment) == 0)
 }
 
 // mend replaces the cells of a thread's vector that lie beyond the ends of a

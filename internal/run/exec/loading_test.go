@@ -118,6 +118,7 @@ func TestOpenCLLoading(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, NoInitial: true, Plan: plan}
+		_, o.Lacks = emit.OpenCL.On(nil)
 		m, err := lower.Program(b.Program, o)
 		if err != nil {
 			t.Fatal(err)

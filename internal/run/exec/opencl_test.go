@@ -31,7 +31,9 @@ func openOpenCL(t *testing.T, b *ir.Binding, plan schedule.Plan) *Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Plan: plan})
+	o := lower.Options{Target: lower.GPU, Bound: b, Plan: plan}
+	_, o.Lacks = emit.OpenCL.On(nil)
+	m, err := lower.Program(b.Program, o)
 	if err != nil && plan.String() != "" {
 		return nil
 	}

@@ -152,7 +152,7 @@ type subject struct {
 	src     *diag.Source
 	program *ir.Program
 	sizing  *sizing
-	drawing *drawing
+	drawing map[arith.Mode]*drawing // a mode has plans of its own
 	small   []sizes // awkward ones
 	given   map[*ir.Grid]bool
 }
@@ -206,8 +206,14 @@ func newSubject(src *diag.Source, lacks []machine.Capability) (*subject, error) 
 		s.given[g] = (g.CopyIn || g.Constant) && !formula[g]
 	}
 	var err error
-	s.drawing, err = newDrawing(lower.Options{Target: lower.GPU, Bound: s.sizing.bound, Sized: true}, lacks)
-	return s, err
+	s.drawing = map[arith.Mode]*drawing{}
+	for _, mode := range []arith.Mode{arith.Strict, arith.Contract} {
+		o := lower.Options{Target: lower.GPU, Bound: s.sizing.bound.In(mode), Sized: true}
+		if s.drawing[mode], err = newDrawing(o, lacks); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 type deviceProver struct {
@@ -244,7 +250,7 @@ func (t trial) plan() (plan schedule.Plan, at []sizes, err error) {
 	if t.seed%4 != 3 {
 		largest = t.sizing.affordable(mostOnDevice, rng)
 	}
-	if plan, err = t.drawing.plan(rng, largest, 0); err != nil {
+	if plan, err = t.drawing[t.mode()].plan(rng, largest, 0); err != nil {
 		return plan, nil, err
 	}
 	at = append(at, t.small[rng.IntN(len(t.small))])
@@ -285,7 +291,7 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 		s.bound = s.bound.In(a)
 		mode := interp.ModeOf(s.bound.Program, true)
 		m, err := lower.Program(s.bound.Program, lower.Options{
-			Target: lower.GPU, Plan: begun(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true,
+			Target: lower.GPU, Plan: begun(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true, Lacks: t.drawing[a].options.Lacks,
 		})
 		if excessive(err) {
 			continue

@@ -99,6 +99,12 @@ func (j *jury) judge(ctx context.Context, p *pair, s sizes, small bool, v *verdi
 		}
 		v.clang += len(m.Kernels)
 	}
+	if p.opencl { // it says some things in other words
+		_, o.Lacks = emit.OpenCL.On(nil)
+		if other, err := lower.Program(s.bound.Program, o); err == nil {
+			m = other
+		}
+	}
 	if !p.opencl || slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return emit.OpenCL.Lacks(k) != nil }) {
 		return ""
 	}

@@ -243,11 +243,46 @@ static void advance_6(const double *restrict x, const double *restrict y, double
         int64_t N)
 {
     const int64_t i_hi = N + 1;
+    const int64_t s_segments = (N + 32) / 32;
     #pragma omp parallel for schedule(static) if(M * i_hi >= 87382)
     for (int64_t j = 0; j < M; ++j) {
-        #pragma omp simd
-        for (int64_t i = 0; i < i_hi; ++i) {
-            s_parts[j * (N + 1) + i] = x[i] * y[j];
+        for (int64_t i_strip = 0; i_strip < i_hi; i_strip += 1024) {
+            double s_values[1024];
+            const int64_t i_begin = gl_max_i64(i_strip, 0);
+            const int64_t i_end = gl_min_i64(i_strip + 1024, i_hi);
+            #pragma omp simd
+            for (int64_t i = i_begin; i < i_end; ++i) {
+                s_values[i - i_strip] = x[i] * y[j];
+            }
+            const int64_t i_first = i_begin - i_strip;
+            const int64_t i_count = i_end - i_strip;
+            const int64_t i_from_segment = i_first - i_first % 32;
+            const int64_t i_to_segment = (i_count + 31) / 32 * 32;
+            for (int64_t absent = i_from_segment; absent < i_first; ++absent) {
+                s_values[absent] = -0.0;
+            }
+            for (int64_t absent_2 = i_count; absent_2 < i_to_segment; ++absent_2) {
+                s_values[absent_2] = -0.0;
+            }
+            const int64_t base = j * s_segments + i_strip / 32;
+            for (int64_t segment = i_from_segment; segment < i_to_segment; segment += 32) {
+                #pragma omp simd
+                for (int64_t cell = 0; cell < 16; ++cell) {
+                    s_values[segment + cell] = s_values[segment + cell] + s_values[segment + cell + 16];
+                }
+                #pragma omp simd
+                for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
+                    s_values[segment + cell_2] = s_values[segment + cell_2] + s_values[segment + cell_2 + 8];
+                }
+                const double part = s_values[segment] + s_values[segment + 4];
+                const double part_2 = s_values[segment + 1] + s_values[segment + 5];
+                const double part_3 = s_values[segment + 2] + s_values[segment + 6];
+                const double part_4 = s_values[segment + 3] + s_values[segment + 7];
+                const double part_5 = part + part_3;
+                const double part_6 = part_2 + part_4;
+                const double part_7 = part_5 + part_6;
+                s_parts[base + segment / 32] = part_7;
+            }
         }
     }
 }
@@ -261,17 +296,31 @@ void gl_advance_6(void **args)
 // s = sum of the partial results, over a fixed binary tree
 static void advance_sum(double *restrict s_parts, double *restrict s, int64_t M, int64_t N)
 {
-    const int64_t count = M * (N + 1);
+    const int64_t count = M * ((N + 32) / 32);
     #pragma omp parallel for schedule(static) if(count >= 131072)
     for (int64_t chunk = 0; chunk < count; chunk += 4096) {
         const int64_t chunk_end = gl_min_i64(chunk + 4096, count);
+        const int64_t tail = chunk_end - (chunk_end - chunk) % 8;
+        for (int64_t first = chunk; first < tail; first += 8) {
+            s_parts[first] = s_parts[first] + s_parts[first + 1] + (s_parts[first + 2] + s_parts[first + 3])
+                    + (s_parts[first + 4] + s_parts[first + 5] + (s_parts[first + 6] + s_parts[first + 7]));
+        }
         int64_t width = 1;
         for (int64_t level = 0; level < 62; ++level) {
-            if (width < 4096) {
-                for (int64_t left = chunk; left < chunk_end - width; left += width * 2) {
+            if (width < 8) {
+                for (int64_t left = tail; left < chunk_end - width; left += width * 2) {
                     s_parts[left] = s_parts[left] + s_parts[left + width];
                 }
                 width = width * 2;
+            }
+        }
+        int64_t width_2 = 8;
+        for (int64_t level_2 = 0; level_2 < 62; ++level_2) {
+            if (width_2 < 4096) {
+                for (int64_t left_2 = chunk; left_2 < chunk_end - width_2; left_2 += width_2 * 2) {
+                    s_parts[left_2] = s_parts[left_2] + s_parts[left_2 + width_2];
+                }
+                width_2 = width_2 * 2;
             }
         }
     }

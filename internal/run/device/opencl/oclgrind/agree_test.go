@@ -17,6 +17,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -54,11 +55,17 @@ func TestExamplesAgree(t *testing.T) {
 
 func lowered(t *testing.T, b *ir.Binding, p schedule.Plan) *kernel.Module {
 	t.Helper()
-	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Plan: p})
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Plan: p, Lacks: lacks()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// lacks are what OpenCL has no words for.
+func lacks() []machine.Capability {
+	_, list := emit.OpenCL.On(nil)
+	return list
 }
 
 // drawn lowers a program under a random plan that OpenCL has words for, with
@@ -75,7 +82,7 @@ draw:
 		if threads > 64 {
 			continue
 		}
-		m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Plan: p})
+		m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Plan: p, Lacks: lacks()})
 		if err != nil {
 			continue // it fits no kernel
 		}
