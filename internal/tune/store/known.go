@@ -114,6 +114,14 @@ func (c *Scenario) current() condition {
 	return w
 }
 
+// older returns the condition for sessions of a scenario that other versions have made.
+func (c *Scenario) older() condition {
+	w := c.condition()
+	now := Current()
+	w.add("NOT (c.arithmetic = ? AND c.ir = ?)", now.Arithmetic, now.IR)
+	return w
+}
+
 // condition returns the condition for sessions of a scenario, of all versions.
 func (c *Scenario) condition() condition {
 	var w condition

@@ -23,10 +23,7 @@ func (s *Store) OlderPlans(ctx context.Context, c Scenario) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := c.anywhere().condition()
-	current := Current()
-	w.add("NOT (c.arithmetic = ? AND c.ir = ?)", current.Arithmetic, current.IR)
-	list, err := s.plans(ctx, w)
+	list, err := s.plans(ctx, c.anywhere().older())
 	return slices.DeleteFunc(list, func(r Record) bool {
 		k := now[about{Current(), r.Session.Sizes}]
 		if k == nil {
@@ -35,6 +32,29 @@ func (s *Store) OlderPlans(ctx context.Context, c Scenario) ([]Record, error) {
 		found, ok := k.Get(r.Kernel, r.Config)
 		return ok && found.Verdict != OK
 	}), err
+}
+
+// Older returns what the latest of other versions knew of a program at its sizes, on
+// its device, under whatever driver and compiler; nothing if they had nothing right.
+func (s *Store) Older(ctx context.Context, c Scenario) (*Knowledge, error) {
+	w := c.anywhere().older()
+	w.add("c.sizes = ?", c.Sizes)
+	known := map[Versions]*Knowledge{}
+	latest, found := Versions{}, &Knowledge{}
+	for r, err := range s.matching(ctx, w, &Filter{}) {
+		if err != nil {
+			return nil, err
+		}
+		v := r.Session.Versions
+		if known[v] == nil {
+			known[v] = &Knowledge{}
+		}
+		known[v].Learn(r)
+		if r.Verdict == OK && v.compare(latest) <= 0 {
+			latest, found = v, known[v]
+		}
+	}
+	return found, nil
 }
 
 // anywhere returns the scenario without what plans may differ by.
