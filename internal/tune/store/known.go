@@ -201,7 +201,7 @@ func (s *Store) bestBy(ctx context.Context, c condition, kernel string, name fun
 		}
 		known[g].Learn(r)
 	}
-	slices.SortFunc(groups, func(a, b group) int { return cmp.Or(cmp.Compare(a.name, b.name), a.compare(b.Versions)) })
+	slices.SortFunc(groups, func(a, b group) int { return cmp.Or(cmp.Compare(a.name, b.name), a.Compare(b.Versions)) })
 	var list []Record
 	for i, last := 0, ""; i < len(groups); i++ {
 		g := groups[i]
@@ -233,7 +233,7 @@ func (s *Store) Similar(ctx context.Context, c Scenario, n int) ([]Neighbour, er
 	last := map[string]Record{}
 	for _, r := range best {
 		hash := r.Session.Program.Hash
-		if old, ok := last[hash]; !ok || cmp.Or(r.Session.compare(old.Session.Versions), old.At.Compare(r.At)) < 0 {
+		if old, ok := last[hash]; !ok || cmp.Or(r.Session.Compare(old.Session.Versions), old.At.Compare(r.At)) < 0 {
 			last[hash] = r
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Store) Older(ctx context.Context, c Scenario) (*Knowledge, error) {
 			known[v] = &Knowledge{}
 		}
 		known[v].Learn(r)
-		if r.Verdict == OK && v.compare(latest) <= 0 {
+		if r.Verdict == OK && v.Compare(latest) <= 0 {
 			latest, found = v, known[v]
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Store) plans(ctx context.Context, c condition) ([]Record, error) {
 	}
 	var list []Record
 	for _, a := range slices.SortedFunc(maps.Keys(known), func(a, b about) int {
-		return cmp.Or(a.compare(b.Versions), cmp.Compare(a.sizes, b.sizes))
+		return cmp.Or(a.Compare(b.Versions), cmp.Compare(a.sizes, b.sizes))
 	}) {
 		some := slices.DeleteFunc(slices.Collect(known[a].All()), func(r Record) bool { return r.Verdict != OK || r.Median <= 0 })
 		slices.SortStableFunc(some, func(a, b Record) int { return cmp.Compare(a.Median, b.Median) })

@@ -18,6 +18,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
+// old are the versions of what names none.
+var old = Versions{Arithmetic: 1, IR: 1}
+
 // earlier are sessions of a store as the first migration made it.
 type earlier struct {
 	change func(*Search)
@@ -164,7 +167,7 @@ func TestVersionsOfOldStore(t *testing.T) {
 		}
 		want := search1()
 		list[n].change(&want)
-		want.Versions = Versions{1, 1}
+		want.Versions = old
 		if !reflect.DeepEqual(i.Search, want) || len(i.Runs) != 2 || i.Outcome != "time is up" {
 			t.Errorf("%+v, want %+v", i, want)
 		}
@@ -294,9 +297,9 @@ func TestSimilarOfVersions(t *testing.T) {
 			s.Program.Hash, s.Program.Name, s.Sizes = "twin", "twin.loom", fmt.Sprintf("N=%d", n)
 		}
 	}
-	old := tried("old", OK, 1, 1)
-	old.At = noon.Add(time.Hour)
-	s := open(t, oldStore(t, earlier{twin(60), []Trial{old}}), Options{})
+	then := tried("old", OK, 1, 1)
+	then.At = noon.Add(time.Hour)
+	s := open(t, oldStore(t, earlier{twin(60), []Trial{then}}), Options{})
 	similar := func(want string) {
 		t.Helper()
 		list, err := s.Similar(ctx, search1().Scenario, 4)
@@ -350,7 +353,7 @@ func TestVersionsAreExported(t *testing.T) {
 	if want := fmt.Sprintf(`these are of several: versions "arithmetic 1 and program IR 1" and "arithmetic %d and program IR %d" (choose with`, arith.Version, ir.Version); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
-	for _, want := range []Versions{{1, 1}, Current()} {
+	for _, want := range []Versions{old, Current()} {
 		b.Reset()
 		if err := to.ExportT4(ctx, &b, Filter{Arithmetic: want.Arithmetic}); err != nil {
 			t.Fatal(err)
@@ -389,7 +392,7 @@ func TestImportOfOldFiles(t *testing.T) {
 		}
 		n := 0
 		for i, err := range s.Sessions(ctx, Filter{}) {
-			if err != nil || i.Versions != (Versions{1, 1}) {
+			if err != nil || i.Versions != old {
 				t.Errorf("%s: %+v, %v", name, i, err)
 			}
 			n++
@@ -414,7 +417,7 @@ func TestImportOfNewFiles(t *testing.T) {
 	for _, c := range []struct{ text, versions, want string }{
 		{text, `"arithmetic":99,"ir":1`, fmt.Sprintf("line 2: session aaaaaaaaaaaa was measured under arithmetic 99, and this Gridloom knows %d", arith.Version) + hint},
 		{text, `"arithmetic":1,"ir":99`, fmt.Sprintf("line 2: session aaaaaaaaaaaa was measured under program IR 99, and this Gridloom knows %d", ir.Version) + hint},
-		{text, `"arithmetic":-1,"ir":1`, "line 2: session aaaaaaaaaaaa: there is no version -1 of arithmetic"},
+		{text, `"arithmetic":-1,"ir":1`, fmt.Sprintf("line 2: session aaaaaaaaaaaa was measured under arithmetic -1, and this Gridloom knows %d", arith.Version) + hint},
 		{b.String(), `"arithmetic":99,"ir":1`, fmt.Sprintf("result 1: session cccccccccccc was measured under arithmetic 99, and this Gridloom knows %d", arith.Version) + hint},
 	} {
 		changed := strings.ReplaceAll(c.text, now, c.versions)
