@@ -132,10 +132,12 @@ func (c *checkpoint) fits(path string, was stateManifest) error {
 	case was.Format == 0:
 		return failf(exitDevice, "%s: it is an archive, but no checkpoint", path)
 	case was.Format < 1 || was.Format > stateFormat:
-		return failf(exitDevice, "%s: a checkpoint of format %d, and this program reads formats up to %d", path, was.Format, stateFormat)
+		return failf(exitDevice, "%s: a checkpoint of format %d, and this program reads formats up to %d",
+			path, was.Format, stateFormat)
 	case was.Arithmetic != c.now.Arithmetic:
-		return usage("--resume %s: the state was computed under arithmetic %d, and this Gridloom has arithmetic %d, under which it would not go on to the same bits",
-			path, max(was.Arithmetic, 1), c.now.Arithmetic).hintf("begin anew, or go on with the Gridloom that saved it")
+		return usage("--resume %s: the state was computed under arithmetic %d, and this Gridloom has arithmetic %d, "+
+			"under which it would not go on to the same bits", path, max(was.Arithmetic, 1), c.now.Arithmetic).
+			hintf("begin anew, or go on with the Gridloom that saved it")
 	case was.Meaning != c.now.Meaning:
 		return usage("--resume %s: the state is of another program, or the source of %s has changed", path, was.Program)
 	case !slices.Equal(was.Sizes, c.now.Sizes):

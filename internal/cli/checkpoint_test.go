@@ -21,8 +21,8 @@ func TestCheckpointsOfVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused := func(version int) string {
-			return fmt.Sprintf("--resume %s: the state was computed under arithmetic %d, and this Gridloom has arithmetic %d, under which it would not go on to the same bits",
-				path, version, arith.Version)
+			return fmt.Sprintf("--resume %s: the state was computed under arithmetic %d, and this Gridloom has "+
+				"arithmetic %d, under which it would not go on to the same bits", path, version, arith.Version)
 		}
 		for _, x := range []struct {
 			format, version int

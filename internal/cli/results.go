@@ -113,7 +113,8 @@ func (c *resultsList) Run(a *app) error {
 		}
 	}
 	if passed > 0 {
-		fmt.Fprintf(a.stderr, "note: not ranked: %s of other versions; --arithmetic N ranks those of version N\n", count(passed, "variant"))
+		fmt.Fprintf(a.stderr, "note: not ranked: %s of other versions; --arithmetic N ranks those of version N\n",
+			count(passed, "variant"))
 	}
 	if c.JSON {
 		_, err := fmt.Fprint(a.json, "\n]\n")
@@ -148,7 +149,8 @@ func recordRow(r *store.Record) []string {
 		}
 	}
 	i := r.Session
-	return []string{r.At.Format(minutes), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, arithmeticOf(i), outcome, what}
+	return []string{r.At.Format(minutes), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, arithmeticOf(i),
+		outcome, what}
 }
 
 // minutes is how lists write times.

@@ -264,7 +264,8 @@ func good(a *app, s *store.Store, about store.Scenario) ([]schedule.Config, erro
 		return nil, err
 	}
 	var list []schedule.Config
-	if !slices.ContainsFunc(others, func(r store.Record) bool { return r.Session.IsCurrent() && r.Session.Sizes == about.Sizes }) {
+	known := func(r store.Record) bool { return r.Session.IsCurrent() && r.Session.Sizes == about.Sizes }
+	if !slices.ContainsFunc(others, known) {
 		older, err := s.Older(a.ctx, about)
 		if err != nil {
 			return nil, err

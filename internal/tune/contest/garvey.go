@@ -174,7 +174,8 @@ func alike(books []*book, record bool) error {
 // compare replays the recordings.
 func compare(ctx context.Context, books []*book, seeds int) (*GarveyResult, error) {
 	g := &GarveyResult{
-		Device: books[0].about.Device, Commit: books[0].about.Commit, Grid: books[0].about.Grid, Set: books[0].about.Set, Sample: sampleSize, Seeds: seeds,
+		Device: books[0].about.Device, Commit: books[0].about.Commit, Grid: books[0].about.Grid,
+		Set: books[0].about.Set, Sample: sampleSize, Seeds: seeds,
 		Kernels: []GarveyKernel{}, Loading: []GarveyLoading{},
 	}
 	t := table{}

@@ -135,8 +135,8 @@ func (b *book) belongs(x *Subject, a measure.About, commit string) error {
 
 // outdated says that a recording of other versions can be replayed, and not go on.
 func (b *book) outdated() error {
-	return fmt.Errorf("%s was recorded under %s, and this Gridloom has %s, so that nothing can be compared with it: give another folder",
-		b.file(), b.about.Definitions(), versions.Current().Definitions())
+	return fmt.Errorf("%s was recorded under %s, and this Gridloom has %s, so that nothing can be compared with it: "+
+		"give another folder", b.file(), b.about.Definitions(), versions.Current().Definitions())
 }
 
 // OpenDevice returns what opens a device for recordings and searches. Compiled

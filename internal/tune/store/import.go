@@ -165,8 +165,8 @@ func (m *importer) session(i *Info) error {
 	}
 	i.Started = i.Started.Truncate(time.Millisecond).UTC()
 	var has Versions
-	err := m.tx.QueryRowContext(m.ctx, "SELECT s.id, c.arithmetic, c.ir FROM sessions s JOIN scenarios c ON c.id = s.scenario WHERE s.uid = ?", i.ID).
-		Scan(&i.row, &has.Arithmetic, &has.IR)
+	err := m.tx.QueryRowContext(m.ctx, `SELECT s.id, c.arithmetic, c.ir
+		FROM sessions s JOIN scenarios c ON c.id = s.scenario WHERE s.uid = ?`, i.ID).Scan(&i.row, &has.Arithmetic, &has.IR)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		m.count.Sessions++

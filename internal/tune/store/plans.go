@@ -95,7 +95,8 @@ func (s *Store) plans(ctx context.Context, c condition) ([]Record, error) {
 	for _, a := range slices.SortedFunc(maps.Keys(known), func(a, b about) int {
 		return cmp.Or(a.Compare(b.Versions), cmp.Compare(a.sizes, b.sizes))
 	}) {
-		some := slices.DeleteFunc(slices.Collect(known[a].All()), func(r Record) bool { return r.Verdict != OK || r.Median <= 0 })
+		some := slices.Collect(known[a].All())
+		some = slices.DeleteFunc(some, func(r Record) bool { return r.Verdict != OK || r.Median <= 0 })
 		slices.SortStableFunc(some, func(a, b Record) int { return cmp.Compare(a.Median, b.Median) })
 		list = append(list, some...)
 	}

@@ -41,7 +41,8 @@ func (r *Record) Commit() string { return r.Session.commitOf(r.Index) }
 
 const sessionColumns = `s.id, s.uid, s.strategy, s.seed, s.budget, s.space, s.started, s.finished, s.outcome,
 	p.hash, p.name, p.source, p.rank, p.radius, p.points, p.arrays, p.flops,
-	d.api, d.name, d.uuid, d.driver, d.clocks, d.units, k.name, k.version, k.options, c.host, c.sizes, c.dtype, c.fp, c.arithmetic, c.ir
+	d.api, d.name, d.uuid, d.driver, d.clocks, d.units, k.name, k.version, k.options, c.host, c.sizes, c.dtype, c.fp,
+	c.arithmetic, c.ir
 	FROM sessions s JOIN scenarios c ON c.id = s.scenario JOIN programs p ON p.id = c.program
 	JOIN devices d ON d.id = c.device JOIN compilers k ON k.id = c.compiler`
 

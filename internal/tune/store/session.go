@@ -72,7 +72,8 @@ func (s *Store) Resume(ctx context.Context, id, commit string) (*Session, error)
 	}
 	if !info.IsCurrent() {
 		return nil, word(ctx, s.path, s.wait, refuse(ErrVersions,
-			fmt.Sprintf("session %s was measured under %s, and this Gridloom has %s", info.ID, info.Definitions(), Current().Definitions()),
+			fmt.Sprintf("session %s was measured under %s, and this Gridloom has %s",
+				info.ID, info.Definitions(), Current().Definitions()),
 			"begin another session"))
 	}
 	x := &Session{store: s, info: info}
