@@ -30,17 +30,21 @@ type stateManifest struct {
 	Scalars    []string   `json:"scalars"`
 	Device     string     `json:"device"`
 	FP         string     `json:"fp"`
+	Arithmetic int        `json:"arithmetic"` // arith.Version
 	Iterations int64      `json:"iterations"`
 	Place      exec.Place `json:"place"`
 }
 
-const stateFormat = 1
+// stateFormat counts the forms of the manifest. The first does not say under which
+// version of the arithmetic a state was computed: that was the first. Whoever reads
+// that form alone must not go on from later states.
+const stateFormat = 2
 
 // newCheckpoint checks that states can be saved, if there are to be any.
 func newCheckpoint(c *runCmd, b *ir.Binding) (*checkpoint, error) {
 	p := b.Program
 	ck := &checkpoint{path: c.State, bound: b, now: stateManifest{
-		Format: stateFormat, Program: p.Name, Meaning: meaning(p), Device: c.Device, FP: c.FP,
+		Format: stateFormat, Program: p.Name, Meaning: meaning(p), Device: c.Device, FP: c.FP, Arithmetic: arith.Version,
 		Sizes: []string{}, Scalars: []string{},
 	}}
 	for i, q := range p.Params {
@@ -60,8 +64,9 @@ func newCheckpoint(c *runCmd, b *ir.Binding) (*checkpoint, error) {
 	return ck, gridio.CheckFile(ck.path)
 }
 
-// meaning returns a digest of all that a program means; comments, spaces and
-// the file's name are no part of that.
+// meaning returns a digest of all that a checked program means; comments, spaces and
+// the file's name are no part of that, nor is the mode of arithmetic, so that p is the
+// program before it is told one.
 func meaning(p *ir.Program) string {
 	nameless := *p.In(arith.Strict) // the mode is told apart by name
 	nameless.Name = ""
@@ -126,8 +131,13 @@ func (c *checkpoint) fits(path string, was stateManifest) error {
 	switch {
 	case was.Format == 0:
 		return failf(exitDevice, "%s: it is an archive, but no checkpoint", path)
-	case was.Format != stateFormat:
-		return failf(exitDevice, "%s: a checkpoint of format %d, and this program reads format %d", path, was.Format, stateFormat)
+	case was.Format < 1 || was.Format > stateFormat:
+		return failf(exitDevice, "%s: a checkpoint of format %d, and this program reads formats up to %d",
+			path, was.Format, stateFormat)
+	case was.Arithmetic != c.now.Arithmetic:
+		return usage("--resume %s: the state was computed under arithmetic %d, and this Gridloom has arithmetic %d, "+
+			"under which it would not go on to the same bits", path, max(was.Arithmetic, 1), c.now.Arithmetic).
+			hintf("begin anew, or go on with the Gridloom that saved it")
 	case was.Meaning != c.now.Meaning:
 		return usage("--resume %s: the state is of another program, or the source of %s has changed", path, was.Program)
 	case !slices.Equal(was.Sizes, c.now.Sizes):

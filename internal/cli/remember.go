@@ -19,23 +19,24 @@ import (
 )
 
 // remembered is what the store has on the plans of a program on a device at
-// some sizes, the fastest first.
+// some sizes, the fastest first, all measured under the same versions.
 type remembered struct {
-	sizes   string
-	cells   int64 // of the largest grid
-	records []store.Record
+	sizes    string
+	versions store.Versions
+	cells    int64 // of the largest grid
+	records  []store.Record
 }
 
 // remember groups the plans of a program by sizes, the smallest first.
 func remember(p *ir.Program, list []store.Record) []remembered {
 	var out []remembered
 	for _, r := range list {
-		if n := len(out); n > 0 && out[n-1].sizes == r.Session.Sizes {
+		if n := len(out); n > 0 && out[n-1].sizes == r.Session.Sizes && out[n-1].versions == r.Session.Versions {
 			out[n-1].records = append(out[n-1].records, r)
 			continue
 		}
 		if params, ok := paramsOf(p, r.Session.Sizes); ok {
-			out = append(out, remembered{r.Session.Sizes, largestGrid(p, params), []store.Record{r}})
+			out = append(out, remembered{r.Session.Sizes, r.Session.Versions, largestGrid(p, params), []store.Record{r}})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b remembered) int { return cmp.Compare(a.cells, b.cells) })
@@ -111,56 +112,73 @@ func btoi(b bool) int {
 const recollectionWait = 2 * time.Second
 
 // recollect gives a run the plan that the store knows to be the fastest of its
-// program on its device, at its sizes or else at the nearest. Whatever is wrong
-// with the store, the run goes on without it.
+// program on its device, at its sizes or else at the nearest. Where there is none,
+// one that was found under other versions is as right, though another may be faster
+// by now. Whatever is wrong with the store, the run goes on without it.
 func (j *job) recollect() {
 	t := &j.target
 	if j.NoStore || t.chosen || t.backend == nil {
 		return
 	}
-	list, err := j.plans()
+	current, older, err := j.plans()
 	if err != nil {
 		text, _ := split(err)
 		j.note(fmt.Sprintf("the plan is not from the store: %s", text))
 		return
 	}
-	usual := *t
-	for _, r := range nearest(remember(j.program, list), j.bound) {
-		for _, x := range r.records {
-			plan, err := schedule.ParsePlan(x.Config)
-			if err != nil {
-				continue
+	for _, list := range [][]store.Record{current, older} {
+		for _, r := range nearest(remember(j.program, list), j.bound) {
+			if slices.ContainsFunc(r.records, j.take) {
+				return
 			}
-			t.plan = plan
-			if t.fits(j.bound) != nil {
-				*t = usual // it is of an older Gridloom, or needs --free
-				continue
-			}
-			t.stored = true
-			if !j.Quiet {
-				fmt.Fprintf(j.stderr, "plan from the store: %s, tuned at %s\n", plan, r.sizes)
-			}
-			return
 		}
 	}
 }
 
-// plans reads the plans of the program on the device. Without a store there are
-// none.
-func (j *job) plans() ([]store.Record, error) {
+// take makes a plan of the store that of the run, if it fits.
+func (j *job) take(r store.Record) bool {
+	t := &j.target
+	plan, err := schedule.ParsePlan(r.Config)
+	if err != nil {
+		return false
+	}
+	usual := *t
+	t.plan = plan
+	if t.fits(j.bound) != nil {
+		*t = usual // it is of an older Gridloom, or needs --free
+		return false
+	}
+	t.stored = true
+	if !j.Quiet {
+		when := ""
+		if i := r.Session; !i.IsCurrent() {
+			when = " under " + i.Definitions() + "; tune finds out what is fastest now"
+		}
+		fmt.Fprintf(j.stderr, "plan from the store: %s, tuned at %s%s\n", plan, r.Session.Sizes, when)
+	}
+	return true
+}
+
+// plans reads the plans of the program on the device: those that count now, and
+// those of other versions. Without a store there are none.
+func (j *job) plans() (current, older []store.Record, err error) {
 	path, err := j.path()
 	if err != nil {
-		return nil, nil // nobody has a folder for it
+		return nil, nil, nil // nobody has a folder for it
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	s, err := store.Open(j.ctx, path, store.Options{ReadOnly: true, Wait: recollectionWait})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.Close()
-	return s.Plans(j.ctx, scenario(j.bound, j.target.about()))
+	about := scenario(j.bound, j.target.about())
+	if current, err = s.Plans(j.ctx, about); err == nil {
+		older, err = s.OlderPlans(j.ctx, about)
+	}
+	return current, older, err
 }
 
 // about is what the store knows the target by.

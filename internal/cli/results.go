@@ -64,8 +64,10 @@ type resultsList struct {
 
 func (c *resultsList) Help() string {
 	return `Lists the variants that were tried, the oldest first: when, in which session, the program,
-the device, sizes and type of cells, the median time of a step and half the width of its
-95 % interval, and the configuration; for one that was refused, why. Times of day are UTC.
+the device, sizes and type of cells, the arithmetic with its version, the median time of a step
+and half the width of its 95 % interval, and the configuration; for one that was refused, why.
+Times of day are UTC. Times of different versions are not compared: --best ranks those that
+were measured under the versions of this Gridloom.
 
 Examples:
 
@@ -88,14 +90,15 @@ func (c *resultsList) Run(a *app) error {
 	}
 	defer s.Close()
 	records := s.Records(a.ctx, f)
+	passed := 0
 	if c.Best {
-		records = bestVariants(records)
+		records = bestVariants(records, f.Arithmetic == 0, &passed)
 	}
 	if c.Last > 0 {
 		records = lastVariants(records, c.Last)
 	}
 	t := newTable(a, column{head: "tried (UTC)"}, column{head: "session"}, column{head: "program"}, column{head: "device"}, column{head: "sizes"},
-		column{head: "cells"}, column{head: "time of a step"}, column{head: "kernel and configuration"})
+		column{head: "cells"}, column{head: "arithmetic"}, column{head: "time of a step"}, column{head: "kernel and configuration"})
 	show := func(_ *app, r *store.Record) error { return t.row(recordRow(r)...) }
 	if c.JSON {
 		show = jsonRecord()
@@ -109,11 +112,25 @@ func (c *resultsList) Run(a *app) error {
 			return err
 		}
 	}
+	if passed > 0 {
+		fmt.Fprintf(a.stderr, "note: not ranked: %s of other versions; --arithmetic N ranks those of version N\n",
+			count(passed, "variant"))
+	}
 	if c.JSON {
 		_, err := fmt.Fprint(a.json, "\n]\n")
 		return err
 	}
 	return t.end()
+}
+
+// arithmeticOf is a mode of arithmetic with its version, and with that of the program
+// IR if it is not that of now.
+func arithmeticOf(i *store.Info) string {
+	text := fmt.Sprintf("%s %d", i.FP, i.Arithmetic)
+	if i.IR != store.Current().IR {
+		text += fmt.Sprintf(", IR %d", i.IR)
+	}
+	return strings.TrimSpace(text)
 }
 
 // recordRow is a variant as the table has it.
@@ -132,7 +149,8 @@ func recordRow(r *store.Record) []string {
 		}
 	}
 	i := r.Session
-	return []string{r.At.Format(minutes), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, outcome, what}
+	return []string{r.At.Format(minutes), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, arithmeticOf(i),
+		outcome, what}
 }
 
 // minutes is how lists write times.
@@ -149,8 +167,9 @@ type variantRow struct {
 	Sizes       string `json:"sizes"`
 	DType       string `json:"dtype"`
 	FP          string `json:"fp"`
-	Strategy    string `json:"strategy"`
-	Commit      string `json:"commit,omitempty"`
+	store.Versions
+	Strategy string `json:"strategy"`
+	Commit   string `json:"commit,omitempty"`
 	store.Trial
 }
 
@@ -160,7 +179,7 @@ func jsonRecord() func(a *app, r *store.Record) error {
 	return func(a *app, r *store.Record) error {
 		i := r.Session
 		text, err := json.Marshal(variantRow{i.ID, i.Program.Name, i.Program.Hash, i.Device.API, i.Device.Name, i.Device.Driver,
-			i.Sizes, i.DType, i.FP, i.Strategy, r.Commit(), r.Trial})
+			i.Sizes, i.DType, i.FP, i.Versions, i.Strategy, r.Commit(), r.Trial})
 		if err != nil {
 			return err
 		}
@@ -179,7 +198,7 @@ type resultsSessions struct {
 
 func (c *resultsSessions) Help() string {
 	return `Lists searches, the oldest first: when they began, their names, the program, the device, sizes
-and type of cells, the strategy and its seed, how many variants were tried and how many of them
+and type of cells, the arithmetic with its version, the strategy and its seed, how many variants were tried and how many of them
 were right, the best time, and how the search ended. One that has not ended may be running, or
 can be taken up again.
 
@@ -221,7 +240,7 @@ func (c *resultsSessions) Run(a *app) error {
 		return a.printJSON(list)
 	}
 	t := newTable(a, column{head: "began (UTC)"}, column{head: "session"}, column{head: "program"}, column{head: "device"}, column{head: "sizes"},
-		column{head: "cells"}, column{head: "strategy"}, column{head: "variants", right: true}, column{head: "right", right: true}, column{head: "best step"}, column{head: "ended"})
+		column{head: "cells"}, column{head: "arithmetic"}, column{head: "strategy"}, column{head: "variants", right: true}, column{head: "right", right: true}, column{head: "best step"}, column{head: "ended"})
 	for _, i := range list {
 		outcome := i.Outcome
 		if i.Finished.IsZero() {
@@ -234,7 +253,7 @@ func (c *resultsSessions) Run(a *app) error {
 		if i.Right > 0 {
 			best = quantity.Time(i.Best)
 		}
-		err := t.row(i.Started.Format(minutes), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, how,
+		err := t.row(i.Started.Format(minutes), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, arithmeticOf(&i.Info), how,
 			quantity.Whole(i.Trials), quantity.Whole(i.Right), best, outcome)
 		if err != nil {
 			return err

@@ -11,21 +11,25 @@ import (
 
 // filterFlags say which variants are meant.
 type filterFlags struct {
-	Session  string   `group:"which" help:"Of the session whose name begins so." placeholder:"ID"`
-	Program  string   `group:"which" help:"Of programs whose names hold this, or whose hashes begin so." placeholder:"NAME"`
-	Device   string   `group:"which" short:"d" help:"On devices whose names hold this, or cuda, opencl or cpu." placeholder:"NAME"`
-	Sizes    string   `group:"which" help:"With these sizes, all of them as they are listed: L=512,M=512,N=512." placeholder:"SIZES" sep:"none"`
-	DType    string   `group:"which" name:"dtype" help:"With cells of this type." placeholder:"TYPE"`
-	Strategy string   `group:"which" help:"Of searches by this strategy." placeholder:"NAME"`
-	Kernel   string   `group:"which" help:"Of this kernel, as in heat[0:1]." placeholder:"NAME"`
-	Verdict  []string `group:"which" help:"With these verdicts: ok, constraint, resources, compiler, launch, timeout, crash, wrong, or refused for all but ok." placeholder:"VERDICT"`
-	Since    string   `group:"which" help:"Since then: 2026-01-31, 2026-01-31T12:00:00Z, or so long ago: 90m, 24h, 7d." placeholder:"TIME"`
-	Until    string   `group:"which" help:"Before then." placeholder:"TIME"`
+	Session    string   `group:"which" help:"Of the session whose name begins so." placeholder:"ID"`
+	Program    string   `group:"which" help:"Of programs whose names hold this, or whose hashes begin so." placeholder:"NAME"`
+	Device     string   `group:"which" short:"d" help:"On devices whose names hold this, or cuda, opencl or cpu." placeholder:"NAME"`
+	Sizes      string   `group:"which" help:"With these sizes, all of them as they are listed: L=512,M=512,N=512." placeholder:"SIZES" sep:"none"`
+	DType      string   `group:"which" name:"dtype" help:"With cells of this type." placeholder:"TYPE"`
+	Arithmetic int      `group:"which" help:"Measured under this version of the arithmetic." placeholder:"N"`
+	Strategy   string   `group:"which" help:"Of searches by this strategy." placeholder:"NAME"`
+	Kernel     string   `group:"which" help:"Of this kernel, as in heat[0:1]." placeholder:"NAME"`
+	Verdict    []string `group:"which" help:"With these verdicts: ok, constraint, resources, compiler, launch, timeout, crash, wrong, or refused for all but ok." placeholder:"VERDICT"`
+	Since      string   `group:"which" help:"Since then: 2026-01-31, 2026-01-31T12:00:00Z, or so long ago: 90m, 24h, 7d." placeholder:"TIME"`
+	Until      string   `group:"which" help:"Before then." placeholder:"TIME"`
 }
 
 // filter reads the options.
 func (c *filterFlags) filter(now time.Time) (store.Filter, error) {
 	f := store.Filter{Session: c.Session, Program: c.Program, Device: c.Device, Sizes: c.Sizes, DType: c.DType, Strategy: c.Strategy, Kernel: c.Kernel}
+	if f.Arithmetic = c.Arithmetic; c.Arithmetic < 0 {
+		return f, usage("--arithmetic %d: a version is positive", c.Arithmetic)
+	}
 	for _, name := range c.Verdict {
 		if name == "refused" {
 			for v := store.OK + 1; v <= store.Wrong; v++ {
@@ -71,9 +75,13 @@ func parseWhen(text string, now time.Time) (time.Time, bool) {
 }
 
 // bestVariants returns the fastest variant of each kernel in each scenario, in the
-// order in which scenarios came up.
-func bestVariants(records iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
-	type scenario struct{ program, api, device, sizes, dtype, fp, kernel string }
+// order in which scenarios came up. Versions are not mixed: where only current ones are
+// wanted, variants of others are passed over and counted.
+func bestVariants(records iter.Seq2[store.Record, error], current bool, passed *int) iter.Seq2[store.Record, error] {
+	type scenario struct {
+		program, api, device, sizes, dtype, fp, kernel string
+		store.Versions
+	}
 	return func(yield func(store.Record, error) bool) {
 		known := map[scenario]*store.Knowledge{}
 		var order []scenario
@@ -83,7 +91,11 @@ func bestVariants(records iter.Seq2[store.Record, error]) iter.Seq2[store.Record
 				return
 			}
 			i := r.Session
-			s := scenario{i.Program.Hash, i.Device.API, i.Device.Name, i.Sizes, i.DType, i.FP, r.Kernel}
+			if current && !i.IsCurrent() {
+				*passed++
+				continue
+			}
+			s := scenario{i.Program.Hash, i.Device.API, i.Device.Name, i.Sizes, i.DType, i.FP, r.Kernel, i.Versions}
 			if known[s] == nil {
 				known[s] = &store.Knowledge{}
 				order = append(order, s)

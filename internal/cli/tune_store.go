@@ -1,9 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -32,11 +30,8 @@ type notebook struct {
 // scenario says what measurements of a program depend on.
 func scenario(b *ir.Binding, a measure.About) store.Scenario {
 	p := b.Program
-	nameless := *p.In(arith.Strict) // the mode has a column of its own
-	nameless.Name = ""
-	sum := sha256.Sum256([]byte(ir.Text(&nameless)))
 	s := store.Scenario{
-		Program:  store.Program{Hash: hex.EncodeToString(sum[:]), Name: p.Name, Features: features(b)},
+		Program:  store.Program{Hash: meaning(p), Name: p.Name, Features: features(b)},
 		Compiler: store.Compiler{Name: a.Dialect.Name, Version: a.Compiler},
 		FP:       a.Arithmetic,
 	}
@@ -125,24 +120,41 @@ func (c *tuneCmd) earlier(a *app, s *store.Store, now store.Search) (store.Info,
 		if err != nil {
 			return info, err
 		}
+		if !info.IsCurrent() {
+			return info, c.outdated(info)
+		}
 		if what := c.differs(info.Search, now); what != "" {
 			return info, usage("--resume %s: that search had another %s", c.Resume, what).hintf("gridloom results sessions lists searches")
 		}
 		return info, nil
 	}
-	var last store.Info
+	var last, older store.Info
 	for info, err := range s.Sessions(a.ctx, store.Filter{Program: now.Program.Hash}) {
 		if err != nil {
 			return last, err
 		}
-		if c.differs(info.Search, now) == "" {
+		switch {
+		case c.differs(info.Search, now) != "":
+		case info.IsCurrent():
 			last = info
+		default:
+			older = info
 		}
+	}
+	if last.ID == "" && older.ID != "" {
+		return last, c.outdated(older)
 	}
 	if last.ID == "" {
 		return last, usage("--resume last: there is no search of this program on this device with this strategy, seed and space").hintf("gridloom results sessions lists searches")
 	}
 	return last, nil
+}
+
+// outdated refuses to go on with a search of other versions.
+func (c *tuneCmd) outdated(i store.Info) error {
+	return usage("--resume %s: search %s was made under %s, and this Gridloom has %s: their times cannot be compared",
+		c.Resume, i.ID, i.Definitions(), store.Current().Definitions()).
+		hintf("without --resume a new search begins from the best that it found")
 }
 
 // differs names what two searches do not have in common; "" if one is the
@@ -240,35 +252,86 @@ func likely(budget string, about measure.About) int {
 // neighbours are how many similar programs a search begins from.
 const neighbours = 4
 
-// good returns the configurations that were best for the program at other
-// sizes, and for similar programs.
+// fromOlder is how many configurations of each kernel a search begins from that
+// other versions have found at its sizes.
+const fromOlder = 4
+
+// good returns the configurations that were best for the program under other
+// versions, at other sizes, and for similar programs.
 func good(a *app, s *store.Store, about store.Scenario) ([]schedule.Config, error) {
-	var plans []string
 	others, err := s.BestOfSizes(a.ctx, about, "")
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range others {
-		plans = append(plans, r.Config)
+	var list []schedule.Config
+	known := func(r store.Record) bool { return r.Session.IsCurrent() && r.Session.Sizes == about.Sizes }
+	if !slices.ContainsFunc(others, known) {
+		older, err := s.Older(a.ctx, about)
+		if err != nil {
+			return nil, err
+		}
+		list = leaders(older, fromOlder)
 	}
 	similar, err := s.Similar(a.ctx, about, neighbours)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range similar {
-		plans = append(plans, r.Config)
+	for _, r := range others {
+		list = append(list, configsOf(&r.Trial)...)
 	}
-	var list []schedule.Config
-	for _, text := range plans {
-		p, err := schedule.ParsePlan(text)
-		if err != nil {
-			continue // of another version
-		}
-		for _, k := range p.Kernels {
-			list = append(list, k.Config)
-		}
+	for _, r := range similar {
+		list = append(list, configsOf(&r.Trial)...)
 	}
 	return list, nil
+}
+
+// leaders returns the fastest n configurations of each kernel, those of whole
+// programs first, each once.
+func leaders(k *store.Knowledge, n int) []schedule.Config {
+	var right []store.Record
+	for r := range k.All() {
+		if r.Verdict == store.OK {
+			right = append(right, r)
+		}
+	}
+	slices.SortStableFunc(right, func(a, b store.Record) int {
+		return cmp.Or(cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Median, b.Median))
+	})
+	var list []schedule.Config
+	seen := map[string]bool{}
+	taken := map[string]int{}
+	for _, r := range right {
+		if taken[r.Kernel]++; taken[r.Kernel] > n {
+			continue
+		}
+		for _, c := range configsOf(&r.Trial) {
+			if text := c.String(); !seen[text] {
+				seen[text], list = true, append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// configsOf returns the configurations that a trial was made with, one of each kernel;
+// none of a text that has no meaning any more.
+func configsOf(t *store.Trial) []schedule.Config {
+	if t.Kernel != "" {
+		c, err := schedule.ParseConfig(t.Config)
+		if err != nil {
+			return nil
+		}
+		return []schedule.Config{c}
+	}
+	p, err := schedule.ParsePlan(t.Config)
+	if err != nil {
+		return nil
+	}
+	var list []schedule.Config
+	for _, k := range p.Kernels {
+		list = append(list, k.Config)
+	}
+	return list
 }
 
 func (c *tuneCmd) budgetText() string {
@@ -347,7 +410,8 @@ func (n *notebook) Known(kernel, config string) (tuner.Outcome, bool) {
 }
 
 // Condemn implements tuner.Log. Plans that earlier searches have come to at these
-// sizes are wrong, too, if they have the configuration: run would take them.
+// sizes, under whatever versions, are wrong, too, if they have the configuration: run
+// would take them.
 func (n *notebook) Condemn(o tuner.Outcome) error {
 	v := verdictOf[o.Reason]
 	if err := n.session.Condemn(n.ctx, o.Kernel, o.Config, v, o.Message); err != nil || v != store.Wrong {
@@ -358,7 +422,11 @@ func (n *notebook) Condemn(o tuner.Outcome) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range list {
+	older, err := n.store.OlderPlans(ctx, n.about)
+	if err != nil {
+		return err
+	}
+	for _, r := range slices.Concat(list, older) {
 		if r.Session.Sizes != n.about.Sizes || !has(r.Config, o.Kernel, o.Config) {
 			continue
 		}

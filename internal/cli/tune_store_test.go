@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,5 +92,104 @@ func TestCondemnedIsKept(t *testing.T) {
 	o.Config = "family=tile"
 	if err := n.Condemn(o); err == nil {
 		t.Error("what was never tried is condemned")
+	}
+}
+
+// aged is a store with what a Gridloom of the first versions has exported: sessions of
+// a program at some sizes, each with its driver and its trials "kernel config seconds".
+func aged(t *testing.T, sessions map[string][]string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	var b strings.Builder
+	fmt.Fprintln(&b, `{"gridloom":"results","version":1}`)
+	for _, sizes := range slices.Sorted(maps.Keys(sessions)) {
+		fmt.Fprintf(&b, `{"session":{"id":"old %s","program":{"hash":"6f1e","name":"heat"},"device":{"api":"cpu","name":"d","driver":%q},"compiler":{"name":"c"},"sizes":%q,"dtype":"double","fp":"contract","strategy":"auto","seed":1,"started":"2026-01-02T12:00:00Z"}}`+"\n", sizes, sessions[sizes][0], sizes)
+		for i, text := range sessions[sizes][1:] {
+			f := strings.Fields(text)
+			fmt.Fprintf(&b, `{"trial":{"session":"old %s","index":%d,"kernel":%q,"config":%q,"verdict":"ok","median":%s,"at":"2026-01-02T12:00:01Z"}}`+"\n",
+				sizes, i, strings.Trim(f[0], "-"), f[1], f[2])
+		}
+	}
+	if _, err := s.Import(t.Context(), strings.NewReader(b.String()), store.Source{}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// agedScenario is what the sessions of aged are about, with a later driver.
+func agedScenario(sizes string) store.Scenario {
+	return store.Scenario{
+		Program: store.Program{Hash: "6f1e", Name: "heat"}, Device: store.Device{API: "cpu", Name: "d", Driver: "now"},
+		Compiler: store.Compiler{Name: "c"}, Sizes: sizes, DType: "double", FP: "contract",
+	}
+}
+
+// A search begins from what other versions found at its sizes, in the order of their
+// times, until something of now is known there. None of it is taken as measured.
+func TestSearchBeginsFromOlderVersions(t *testing.T) {
+	s := aged(t, map[string][]string{
+		"N=8": {"then",
+			"heat[0:1] block=1 5", "heat[0:1] block=2 1", "heat[0:1] block=3 4", "heat[0:1] block=4 3", "heat[0:1] block=5 2",
+			"- heat[0:1]@1{block=6} 9", "- heat[0:1]@1{block=2} 8",
+		},
+		"N=64": {"now", "- heat[0:1]@1{block=7} 9", "- heat[0:1]@1{block=8} 10"},
+	})
+	a := &app{ctx: t.Context()}
+	begins := func(want string) {
+		t.Helper()
+		list, err := good(a, s, agedScenario("N=8"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, c := range list {
+			texts = append(texts, c.String())
+		}
+		if got := strings.Join(texts, " "); got != want {
+			t.Errorf("begins from %s, want %s", got, want)
+		}
+	}
+	// Whole programs, the kernel's four, and the best of each sizes.
+	begins("block=2 block=6 block=5 block=4 block=3 block=7")
+	n := &notebook{ctx: a.ctx, store: s, about: agedScenario("N=8")}
+	var err error
+	if n.known, err = s.Known(a.ctx, n.about); err != nil {
+		t.Fatal(err)
+	}
+	if o, ok := n.Known("heat[0:1]", "block=2"); ok {
+		t.Errorf("%+v is taken as measured", o)
+	}
+	if n.session, err = s.Begin(a.ctx, store.Search{Scenario: n.about}); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.session.Append(a.ctx, &store.Trial{Config: "heat[0:1]@1{block=9}", Median: 20}); err != nil {
+		t.Fatal(err)
+	}
+	begins("block=7 block=9")
+}
+
+// What is condemned now is not what a run takes from other versions.
+func TestCondemnedPlansOfOlderVersions(t *testing.T) {
+	s := aged(t, map[string][]string{"N=8": {"then", "- heat[0:1]@1{block=2} 1", "- heat[0:1]@1{block=3} 2"}})
+	n := &notebook{ctx: t.Context(), store: s, about: agedScenario("N=8")}
+	var err error
+	if n.session, err = s.Begin(t.Context(), store.Search{Scenario: n.about}); err != nil {
+		t.Fatal(err)
+	}
+	o := tuner.Outcome{Kernel: "heat[0:1]", Config: "block=2", Verdict: tuner.Good, Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5}}
+	if err := n.Keep(o); err != nil {
+		t.Fatal(err)
+	}
+	o.Verdict, o.Reason, o.Message = tuner.Wrong, "wrong", "next[1][1]"
+	if err := n.Condemn(o); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.OlderPlans(t.Context(), n.about)
+	if err != nil || len(list) != 1 || list[0].Config != "heat[0:1]@1{block=3}" {
+		t.Errorf("%+v, %v", list, err)
 	}
 }

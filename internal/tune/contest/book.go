@@ -17,6 +17,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/replay"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // book keeps what is known of the configurations of a sub-space in a T4 file,
@@ -32,14 +33,15 @@ type book struct {
 
 // about is what the T4 file has no place for.
 type about struct {
-	Program        string `json:"program"`
-	DType          string `json:"dtype"`
-	Grid           string `json:"grid"`
-	Device         string `json:"device"`
-	Driver         string `json:"driver,omitempty"`
-	Compiler       string `json:"compiler"`
-	Workers        int    `json:"workers"` // that compiled at the same time
-	Commit         string `json:"commit"`  // of the last call that measured
+	Program  string `json:"program"`
+	DType    string `json:"dtype"`
+	Grid     string `json:"grid"`
+	Device   string `json:"device"`
+	Driver   string `json:"driver,omitempty"`
+	Compiler string `json:"compiler"`
+	Workers  int    `json:"workers"` // that compiled at the same time
+	Commit   string `json:"commit"`  // of the last call that measured
+	versions.Set
 	Configurations int64  `json:"configurations"`
 	Space          string `json:"space,omitempty"` // the restrictions that leave these
 	Recorded       int    `json:"recorded"`
@@ -68,11 +70,16 @@ func openBook(folder, name string) (*book, error) {
 	}
 	r, err := replay.ReadFile(b.file(), nil)
 	if errors.Is(err, fs.ErrNotExist) {
+		if b.about.Program == "" { // there is neither
+			b.about.Set = versions.Current()
+		}
+		b.about.Set = b.about.Complete()
 		return b, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	b.about.Set = b.about.Complete()
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		c, err := schedule.ParseConfig(r.Text(t.Config))

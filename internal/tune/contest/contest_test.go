@@ -22,6 +22,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/replay"
 	"github.com/gridloom/gridloom/internal/tune/search"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -251,6 +252,93 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// What was recorded before versions were is replayed, and tells its rows, but nothing that
+// is measured now is added to it or compared with it.
+func TestRecordingsOfVersions(t *testing.T) {
+	x := small(t)
+	s := newScripted(t, x)
+	o := tunerOptions(t, s, x, t.TempDir())
+	o.Record, o.Live, o.Seeds = time.Minute, 3*time.Second, 2
+	rows, err := Tuner(t.Context(), o)
+	if err != nil || len(rows) != 1 || rows[0].Set != versions.Current() {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	// age takes the versions out of a file, which they are the last of.
+	age := func(name string) {
+		t.Helper()
+		path := filepath.Join(o.Folder, name)
+		var fields map[string]any
+		err := readJSON(path, &fields)
+		if err == nil && (fields["arithmetic"] == nil || fields["ir"] == nil) {
+			t.Errorf("%s has no versions: %v", name, fields)
+		}
+		delete(fields, "arithmetic")
+		delete(fields, "ir")
+		if err := errors.Join(err, writeJSON(path, fields)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	age("star7-double.json")
+	tried := len(s.tried)
+	_, err = Tuner(t.Context(), o)
+	if want := "star7-double was searched under " + versions.Current().Definitions() + ", and recorded under arithmetic 1 and program IR 1: they cannot be compared"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	age("star7-double.live.json")
+	again, err := Tuner(t.Context(), o)
+	if err != nil || len(again) != 1 || again[0].Set != (versions.Set{Arithmetic: 1, IR: 1}) || again[0].GStencils != rows[0].GStencils || len(again[0].Replays) != 2 || len(s.tried) != tried {
+		t.Errorf("%+v, %v, %d more trials", again, err, len(s.tried)-tried)
+	}
+	file := filepath.Join(o.Folder, "star7-double.t4.json.gz")
+	refused := file + " was recorded under arithmetic 1 and program IR 1, and this Gridloom has " + versions.Current().Definitions() + ", so that nothing can be compared with it: give another folder"
+	o.Anew = true
+	if _, err := Tuner(t.Context(), o); err == nil || err.Error() != refused {
+		t.Errorf("%v, want %s", err, refused)
+	}
+	// So it is if the rest is to be recorded.
+	x.Limits = slices.DeleteFunc(slices.Clone(x.Limits), func(r schedule.Restriction) bool { return strings.HasPrefix(r.Text, "store") })
+	o.Live = 0
+	if _, err := Tuner(t.Context(), o); err == nil || err.Error() != refused {
+		t.Errorf("%v, want %s", err, refused)
+	}
+	if len(s.tried) != tried {
+		t.Errorf("%d more trials", len(s.tried)-tried)
+	}
+}
+
+// Averages are over recordings of the same versions.
+func TestRecordingsAreAlike(t *testing.T) {
+	of := func(name string, recorded int, v versions.Set) *book {
+		b := &book{folder: "f", name: name, about: about{Configurations: 2, Set: v}}
+		b.list = make([]tuner.Outcome, recorded)
+		return b
+	}
+	old, now := versions.Set{}.Complete(), versions.Current()
+	mixed := "f/a.t4.json.gz is of arithmetic 1 and program IR 1, and f/b.t4.json.gz of " + now.Definitions() + ": they cannot be compared; give another folder"
+	for _, c := range []struct {
+		books  []*book
+		record bool
+		want   string
+	}{
+		{nil, true, ""},
+		{[]*book{of("a", 2, old), of("b", 2, old)}, true, ""},
+		{[]*book{of("a", 2, now), of("b", 1, now), of("c", 0, now)}, true, ""},
+		{[]*book{of("a", 2, old), of("b", 2, now)}, false, mixed},
+		{[]*book{of("a", 2, old), of("b", 0, now)}, false, ""},
+		{[]*book{of("a", 2, old), of("b", 0, now)}, true, mixed},
+		{[]*book{of("a", 1, old)}, false, ""},
+		{[]*book{of("a", 1, old)}, true, of("a", 1, old).outdated().Error()},
+	} {
+		got := ""
+		if err := alike(c.books, c.record); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
 func TestInterruptedRecordingIsKept(t *testing.T) {
 	x := small(t)
 	s := newScripted(t, x)
@@ -389,7 +477,7 @@ func TestTunerJSON(t *testing.T) {
 		OfSeen: 0.976, Recorded: 1968, Complete: true,
 		live: live{
 			Strategy: "auto", Seconds: 59.5, Trials: 1500, Rate: 25.2, GStencils: 245, Plan: "star7[0:1]{family=tile}", Configurations: "27227696696",
-			Idle: 0.25, Rechecked: 0.5, CopyGStencils: 263, Device: "NVIDIA H200", Commit: "abc",
+			Idle: 0.25, Rechecked: 0.5, CopyGStencils: 263, Device: "NVIDIA H200", Commit: "abc", Set: versions.Current(),
 		},
 		Replays: []Replay{{"auto", 50, 0.5, 0.4, 0.6, []Reached{{60, 1, 1, 1}}}},
 	}

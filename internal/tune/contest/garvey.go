@@ -11,6 +11,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // GarveyOptions says what to record and how to replay it.
@@ -29,15 +30,16 @@ type GarveyOptions struct {
 // GarveyResult is the comparison of Garvey 2018, section 8, by replays of
 // recorded spaces.
 type GarveyResult struct {
-	Device  string          `json:"device"`
-	Commit  string          `json:"commit"` // of the recordings
-	Grid    string          `json:"grid"`
-	Sample  int             `json:"sample"` // configurations that random sampling tries
-	Seeds   int             `json:"seeds"`  // of random sampling
-	Kernels []GarveyKernel  `json:"kernels"`
-	Rows    []GarveyRow     `json:"rows"`    // as in Tables 3 and 7
-	Loading []GarveyLoading `json:"loading"` // hybrid against random sampling, for each technique
-	Summary GarveySummary   `json:"summary"`
+	Device       string          `json:"device"`
+	Commit       string          `json:"commit"` // of the recordings
+	versions.Set                 // likewise
+	Grid         string          `json:"grid"`
+	Sample       int             `json:"sample"` // configurations that random sampling tries
+	Seeds        int             `json:"seeds"`  // of random sampling
+	Kernels      []GarveyKernel  `json:"kernels"`
+	Rows         []GarveyRow     `json:"rows"`    // as in Tables 3 and 7
+	Loading      []GarveyLoading `json:"loading"` // hybrid against random sampling, for each technique
+	Summary      GarveySummary   `json:"summary"`
 }
 
 // GarveyKernel is a recorded space.
@@ -109,13 +111,20 @@ func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
 		return nil, err
 	}
 	s := &site{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
-	until := s.now().Add(o.Record)
-	var books []*book
-	for _, x := range o.Subjects {
-		b, err := openBook(o.Folder, x.Name())
-		if err != nil {
+	all := make([]*book, len(o.Subjects))
+	for i, x := range o.Subjects {
+		var err error
+		if all[i], err = openBook(o.Folder, x.Name()); err != nil {
 			return nil, err
 		}
+	}
+	if err := alike(all, o.Record > 0); err != nil {
+		return nil, err
+	}
+	until := s.now().Add(o.Record)
+	var books []*book
+	for i, x := range o.Subjects {
+		b := all[i]
 		if o.Record > 0 {
 			switch err := s.record(ctx, x, b, until); {
 			case errors.Is(err, errLater):
@@ -137,10 +146,36 @@ func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
 	return compare(ctx, books, o.Seeds)
 }
 
+// alike refuses recordings of different versions, since rows are averages over all. If
+// it is to be recorded what is not complete will be of the current ones.
+func alike(books []*book, record bool) error {
+	var first *book
+	for _, b := range books {
+		complete := b.complete()
+		switch {
+		case !complete && !record:
+			continue // left out
+		case !complete && len(b.list) > 0 && !b.about.IsCurrent():
+			return b.outdated()
+		case !complete:
+			b = &book{folder: b.folder, name: b.name, about: about{Set: versions.Current()}}
+		}
+		if first == nil {
+			first = b
+		}
+		if b.about.Set != first.about.Set {
+			return fmt.Errorf("%s is of %s, and %s of %s: they cannot be compared; give another folder",
+				first.file(), first.about.Definitions(), b.file(), b.about.Definitions())
+		}
+	}
+	return nil
+}
+
 // compare replays the recordings.
 func compare(ctx context.Context, books []*book, seeds int) (*GarveyResult, error) {
 	g := &GarveyResult{
-		Device: books[0].about.Device, Commit: books[0].about.Commit, Grid: books[0].about.Grid, Sample: sampleSize, Seeds: seeds,
+		Device: books[0].about.Device, Commit: books[0].about.Commit, Grid: books[0].about.Grid,
+		Set: books[0].about.Set, Sample: sampleSize, Seeds: seeds,
 		Kernels: []GarveyKernel{}, Loading: []GarveyLoading{},
 	}
 	t := table{}

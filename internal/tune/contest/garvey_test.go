@@ -16,6 +16,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/search"
 	"github.com/gridloom/gridloom/internal/tune/synth"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // The suite has all patterns and radii, and its spaces are small enough to be
@@ -99,7 +100,7 @@ func TestGarveyRecords(t *testing.T) {
 // made is a book of a space in which each axis has its own best, so that groups by
 // dimension find it, and vectors are better than anything.
 func made(name string, slow float64) *book {
-	b := &book{name: name, index: map[string]int{}, about: about{Program: name, Device: "Pretended", Grid: "256x256x256", Commit: "abc"}}
+	b := &book{name: name, index: map[string]int{}, about: about{Program: name, Device: "Pretended", Grid: "256x256x256", Commit: "abc", Set: versions.Current()}}
 	away := func(n, best int) float64 { return math.Abs(math.Log2(float64(n) / float64(best))) }
 	for _, z := range []int{1, 2, 4} {
 		for _, y := range []int{1, 2, 4, 8} {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/tune/tuner"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // live is what a search of the whole space has come to, as it is kept beside the
@@ -24,6 +25,7 @@ type live struct {
 	CopyGStencils  float64 `json:"copy_gstencils"`
 	Device         string  `json:"device"`
 	Commit         string  `json:"commit"`
+	versions.Set
 }
 
 func (s *site) livePath(x *Subject) string { return filepath.Join(s.folder, x.Name()+".live.json") }
@@ -60,7 +62,7 @@ func (s *site) search(ctx context.Context, x *Subject, b *book, budget time.Dura
 	return writeJSON(s.livePath(x), &live{
 		Strategy: defaultStrategy, Seconds: r.Seconds, Trials: r.Trials, Rate: r.Rate, GStencils: best.GStencils, Plan: best.Plan,
 		Configurations: r.Kernels[0].Configurations, Idle: r.Idle, Rechecked: r.Rechecked, CopyGStencils: r.Bound.GStencils,
-		Device: r.Device.Name, Commit: s.commit,
+		Device: r.Device.Name, Commit: s.commit, Set: versions.Current(),
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // site is where recordings are made and lie.
@@ -115,6 +116,7 @@ func (b *book) belongs(x *Subject, a measure.About, commit string) error {
 	now := b.about
 	now.Program, now.DType, now.Grid = x.Program, x.DType, x.Grid()
 	now.Device, now.Driver, now.Compiler, now.Workers, now.Commit = a.Name, a.Driver, a.Compiler, a.Workers, commit
+	now.Set = versions.Current()
 	if old := b.about; old.Program != "" {
 		for _, e := range []struct{ what, was, is string }{
 			{"device", old.Device, now.Device}, {"compiler", old.Compiler, now.Compiler}, {"grid", old.Grid, now.Grid},
@@ -124,8 +126,17 @@ func (b *book) belongs(x *Subject, a measure.About, commit string) error {
 			}
 		}
 	}
+	if !b.about.IsCurrent() {
+		return b.outdated()
+	}
 	b.about = now
 	return nil
+}
+
+// outdated says that a recording of other versions can be replayed, and not go on.
+func (b *book) outdated() error {
+	return fmt.Errorf("%s was recorded under %s, and this Gridloom has %s, so that nothing can be compared with it: "+
+		"give another folder", b.file(), b.about.Definitions(), versions.Current().Definitions())
 }
 
 // OpenDevice returns what opens a device for recordings and searches. Compiled

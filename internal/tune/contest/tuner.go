@@ -125,6 +125,10 @@ func (s *site) row(ctx context.Context, x *Subject, b *book, o *TunerOptions) (*
 	if best == nil || r.Strategy == "" {
 		return nil, nil
 	}
+	if r.Set = r.Set.Complete(); r.Set != b.about.Set {
+		return nil, fmt.Errorf("%s was searched under %s, and recorded under %s: they cannot be compared",
+			x.Name(), r.Definitions(), b.about.Definitions())
+	}
 	r.Known, r.KnownPlan = x.points()/best.Seconds/1e9, best.Config
 	r.Seen, r.SeenPlan = r.Known, r.KnownPlan
 	if z := b.about.Seen; z != nil && z.GStencils > r.Seen {

@@ -193,9 +193,9 @@ func TestUnready(t *testing.T) {
 	open(t, path, Options{}).Close()
 
 	s := &Store{path: path, wait: time.Second}
-	err = s.openToRead(ctx, 2)
+	err = s.openToRead(ctx, 3)
 	s.read.Close()
-	expect(t, word(ctx, path, 0, err), ErrOlder, path, "PATH: it is of version 1 of the store, this Gridloom reads version 2 (whatever writes to it brings it up to date: gridloom tune, or gridloom results import of any file)")
+	expect(t, word(ctx, path, 0, err), ErrOlder, path, "PATH: it is of version 2 of the store, this Gridloom reads version 3 (it is brought up to date where it can be written: give write permission, or copy it)")
 }
 
 func TestDefaultPath(t *testing.T) {
@@ -446,10 +446,13 @@ func TestReadOnlyAsNobody(t *testing.T) {
 	tryReadOnly(t, path)
 }
 
+// readOnlyStore makes a store, and one of the first version beside it.
 func readOnlyStore(t *testing.T) string {
 	t.Helper()
 	path, _ := full(t, 3)
-	if err := os.Chmod(path, 0o444); err != nil {
+	old := filepath.Join(filepath.Dir(path), "old.db")
+	err := errors.Join(os.Rename(oldStore(t), old), os.Chmod(old, 0o444), os.Chmod(path, 0o444))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -480,6 +483,9 @@ func tryReadOnly(t *testing.T, path string) {
 	if !errors.Is(err, ErrReadOnly) {
 		t.Errorf("a store in a folder that cannot be written: %v", err)
 	}
+	old := filepath.Join(filepath.Dir(path), "old.db")
+	_, err = Open(ctx, old, Options{ReadOnly: true})
+	expect(t, err, ErrOlder, old, "PATH: it is of version 1 of the store, this Gridloom reads version 2 (it is brought up to date where it can be written: give write permission, or copy it)")
 }
 
 // Migrations run once, in order, whole or not at all.

@@ -52,6 +52,8 @@ var columns = []column{
 	{"sizes", func(r *Record) string { return r.Session.Sizes }},
 	{"dtype", func(r *Record) string { return r.Session.DType }},
 	{"fp", func(r *Record) string { return r.Session.FP }},
+	{"arithmetic", func(r *Record) string { return strconv.Itoa(r.Session.Arithmetic) }},
+	{"ir", func(r *Record) string { return strconv.Itoa(r.Session.IR) }},
 	{"strategy", func(r *Record) string { return r.Session.Strategy }},
 	{"seed", func(r *Record) string { return strconv.FormatUint(r.Session.Seed, 10) }},
 	{"config", func(r *Record) string { return r.Config }},

@@ -22,6 +22,7 @@ var (
 	ErrBusy     = errors.New("the store is locked")
 	ErrFull     = errors.New("there is no room for the store to grow")
 	ErrReadOnly = errors.New("the store cannot be written")
+	ErrVersions = errors.New("the session was measured under other definitions")
 )
 
 // saveIt is what to do about a store that is damaged.

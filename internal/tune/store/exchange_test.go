@@ -182,7 +182,7 @@ func TestT4(t *testing.T) {
 	s := sample(t)
 	var b bytes.Buffer
 	err := s.ExportT4(ctx, &b, Filter{})
-	if want := `a T4 file holds trials of one kernel in one scenario, and these are of several: sizes "L=512,M=512,N=512" and "L=64,M=64,N=64" (choose with --program, --device, --sizes, --dtype, --kernel or --session)`; err == nil || err.Error() != want {
+	if want := `a T4 file holds trials of one kernel in one scenario, and these are of several: sizes "L=512,M=512,N=512" and "L=64,M=64,N=64" (choose with --program, --device, --sizes, --dtype, --kernel, --arithmetic or --session)`; err == nil || err.Error() != want {
 		t.Error(err)
 	}
 	if b.Len() > 0 {

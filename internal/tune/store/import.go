@@ -123,7 +123,7 @@ func (m *importer) lines(in io.Reader) error {
 		}
 		switch {
 		case err != nil:
-		case n == 1 && (l.Gridloom != linesName || l.Version != linesVersion):
+		case n == 1 && (l.Gridloom != linesName || l.Version < 1 || l.Version > linesVersion):
 			err = fmt.Errorf("version %d of the form is not known", l.Version)
 		case n == 1:
 		case l.Session != nil:
@@ -160,12 +160,19 @@ func (m *importer) session(i *Info) error {
 	if i.ID == "" {
 		return badFile("", "a session without a name")
 	}
+	if err := i.settle(); err != nil {
+		return err
+	}
 	i.Started = i.Started.Truncate(time.Millisecond).UTC()
-	err := m.tx.QueryRowContext(m.ctx, "SELECT id FROM sessions WHERE uid = ?", i.ID).Scan(&i.row)
+	var has Versions
+	err := m.tx.QueryRowContext(m.ctx, `SELECT s.id, c.arithmetic, c.ir
+		FROM sessions s JOIN scenarios c ON c.id = s.scenario WHERE s.uid = ?`, i.ID).Scan(&i.row, &has.Arithmetic, &has.IR)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		m.count.Sessions++
 		err = m.writing.session(i)
+	case err == nil && has != i.Versions:
+		return badFile("", "session %s is of %s here, and of %s in the store", i.ID, i.Definitions(), has.Definitions())
 	case err == nil:
 		for _, r := range i.Runs {
 			err = errors.Join(err, m.run(i.row, r))

@@ -9,9 +9,12 @@ import (
 // Gridloom's own form of exchange keeps everything. It is JSON, a value a line:
 // first what it is, then each session followed by its trials.
 //
-//	{"gridloom":"results","version":1}
+//	{"gridloom":"results","version":2}
 //	{"session":{"id":"0f3c...","program":{...},"device":{...},...}}
 //	{"trial":{"session":"0f3c...","index":0,"config":"...","verdict":"ok",...}}
+//
+// Sessions of version 1 of the form do not say by which definitions they were
+// made. Whoever reads that version alone must not take later sessions for such.
 type line struct {
 	Gridloom string     `json:"gridloom,omitempty"`
 	Version  int        `json:"version,omitempty"`
@@ -26,7 +29,7 @@ type trialLine struct {
 
 const (
 	linesName    = "results"
-	linesVersion = 1
+	linesVersion = 2
 )
 
 // ExportLines writes the trials of a filter as lines of JSON, which Import

@@ -94,9 +94,10 @@ func (w weight) yields(later weight) bool {
 // Known returns what is known of a scenario, so that nothing is measured
 // twice. Program (its hash), device (API, name, driver, units), compiler, sizes, type and arithmetic
 // are compared; what is zero in c is not. Hosts, clocks and serial numbers may differ.
+// Versions are the current ones, whatever c has.
 func (s *Store) Known(ctx context.Context, c Scenario) (*Knowledge, error) {
 	k := &Knowledge{}
-	for r, err := range s.matching(ctx, c.condition(), &Filter{}) {
+	for r, err := range s.matching(ctx, c.current(), &Filter{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -105,6 +106,23 @@ func (s *Store) Known(ctx context.Context, c Scenario) (*Knowledge, error) {
 	return k, nil
 }
 
+// current returns the condition for sessions of a scenario whose trials count.
+func (c *Scenario) current() condition {
+	w := c.condition()
+	now := Current()
+	w.add("c.arithmetic = ? AND c.ir = ?", now.Arithmetic, now.IR)
+	return w
+}
+
+// older returns the condition for sessions of a scenario that other versions have made.
+func (c *Scenario) older() condition {
+	w := c.condition()
+	now := Current()
+	w.add("NOT (c.arithmetic = ? AND c.ir = ?)", now.Arithmetic, now.IR)
+	return w
+}
+
+// condition returns the condition for sessions of a scenario, of all versions.
 func (c *Scenario) condition() condition {
 	var w condition
 	for _, e := range []struct{ column, value string }{
@@ -153,16 +171,22 @@ func (s *Store) Best(ctx context.Context, c Scenario, kernel string) (best Recor
 
 // BestOfSizes returns the fastest known variant of a kernel for each of the
 // sizes for which there is one, in the order of their texts. c is matched as in Known, but
-// for its sizes.
+// for its sizes. They are to begin a search from: where none of the current versions is
+// known, it is one of the latest others.
 func (s *Store) BestOfSizes(ctx context.Context, c Scenario, kernel string) ([]Record, error) {
 	c.Sizes = ""
 	return s.bestBy(ctx, c.condition(), kernel, func(r Record) string { return r.Session.Sizes })
 }
 
-// bestBy returns the fastest variant of each group of trials.
-func (s *Store) bestBy(ctx context.Context, c condition, kernel string, group func(Record) string) ([]Record, error) {
-	known := map[string]*Knowledge{}
-	var groups []string
+// bestBy returns the fastest variant of each group of trials, of the latest versions
+// that the group has one of. Times of different versions are not compared.
+func (s *Store) bestBy(ctx context.Context, c condition, kernel string, name func(Record) string) ([]Record, error) {
+	type group struct {
+		name string
+		Versions
+	}
+	known := map[group]*Knowledge{}
+	var groups []group
 	for r, err := range s.matching(ctx, c, &Filter{}) {
 		if err != nil {
 			return nil, err
@@ -170,18 +194,20 @@ func (s *Store) bestBy(ctx context.Context, c condition, kernel string, group fu
 		if r.Kernel != kernel {
 			continue
 		}
-		g := group(r)
+		g := group{name(r), r.Session.Versions}
 		if known[g] == nil {
 			known[g] = &Knowledge{}
 			groups = append(groups, g)
 		}
 		known[g].Learn(r)
 	}
-	slices.Sort(groups)
+	slices.SortFunc(groups, func(a, b group) int { return cmp.Or(cmp.Compare(a.name, b.name), a.Compare(b.Versions)) })
 	var list []Record
-	for _, g := range groups {
-		if best, ok := known[g].Best(kernel); ok {
-			list = append(list, best)
+	for i, last := 0, ""; i < len(groups); i++ {
+		g := groups[i]
+		best, ok := known[g].Best(kernel)
+		if ok && (len(list) == 0 || g.name != last) {
+			list, last = append(list, best), g.name
 		}
 	}
 	return list, nil
@@ -195,7 +221,8 @@ type Neighbour struct {
 
 // Similar returns the best variants of at most n other programs of the same
 // rank and type of cells on the same device (API, name), the most similar program first. They are
-// those of whole programs; each is for the sizes that were tuned last.
+// those of whole programs; each is for the sizes that were tuned last, of the latest
+// versions that the program has been tuned under.
 func (s *Store) Similar(ctx context.Context, c Scenario, n int) ([]Neighbour, error) {
 	var w condition
 	w.add("p.hash != ? AND p.rank = ? AND d.api = ? AND d.name = ? AND c.dtype = ?", c.Program.Hash, c.Program.Rank, c.Device.API, c.Device.Name, c.DType)
@@ -206,7 +233,7 @@ func (s *Store) Similar(ctx context.Context, c Scenario, n int) ([]Neighbour, er
 	last := map[string]Record{}
 	for _, r := range best {
 		hash := r.Session.Program.Hash
-		if old, ok := last[hash]; !ok || r.At.After(old.At) {
+		if old, ok := last[hash]; !ok || cmp.Or(r.Session.Compare(old.Session.Versions), old.At.Compare(r.At)) < 0 {
 			last[hash] = r
 		}
 	}

@@ -22,8 +22,10 @@ type Filter struct {
 	Strategy string    // its name
 	Kernel   string    // its name
 	Verdict  []Verdict // one of these
-	Since    time.Time
-	Until    time.Time // before this
+	// Arithmetic is the version of the arithmetic under which they were made.
+	Arithmetic int
+	Since      time.Time
+	Until      time.Time // before this
 
 	whole bool // only trials of whole programs
 }
@@ -39,7 +41,8 @@ func (r *Record) Commit() string { return r.Session.commitOf(r.Index) }
 
 const sessionColumns = `s.id, s.uid, s.strategy, s.seed, s.budget, s.space, s.started, s.finished, s.outcome,
 	p.hash, p.name, p.source, p.rank, p.radius, p.points, p.arrays, p.flops,
-	d.api, d.name, d.uuid, d.driver, d.clocks, d.units, k.name, k.version, k.options, c.host, c.sizes, c.dtype, c.fp
+	d.api, d.name, d.uuid, d.driver, d.clocks, d.units, k.name, k.version, k.options, c.host, c.sizes, c.dtype, c.fp,
+	c.arithmetic, c.ir
 	FROM sessions s JOIN scenarios c ON c.id = s.scenario JOIN programs p ON p.id = c.program
 	JOIN devices d ON d.id = c.device JOIN compilers k ON k.id = c.compiler`
 
@@ -76,6 +79,9 @@ func (f *Filter) sessions() condition {
 		if e.value != "" {
 			c.add(e.column+" = ?", e.value)
 		}
+	}
+	if f.Arithmetic != 0 {
+		c.add("c.arithmetic = ?", f.Arithmetic)
 	}
 	if !f.Until.IsZero() {
 		c.add("s.started < ?", f.Until.UnixMilli())
@@ -210,7 +216,7 @@ func (s *Store) sessions(ctx context.Context, q querier, c condition) ([]Info, e
 		if err := rows.Scan(&i.row, &i.ID, &i.Strategy, &seed, &i.Budget, &i.Space, &started, &finished, &i.Outcome,
 			&p.Hash, &p.Name, &p.Source, &p.Rank, &p.Radius, &p.Points, &p.Arrays, &p.Flops,
 			&d.API, &d.Name, &d.UUID, &d.Driver, &d.Clocks, &d.Units, &k.Name, &k.Version, &k.Options,
-			&i.Host, &i.Sizes, &i.DType, &i.FP); err != nil {
+			&i.Host, &i.Sizes, &i.DType, &i.FP, &i.Arithmetic, &i.IR); err != nil {
 			return nil, err
 		}
 		i.Seed, i.Started = uint64(seed), time.UnixMilli(started).UTC()

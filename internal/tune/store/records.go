@@ -17,6 +17,7 @@ type Scenario struct {
 	Sizes    string   `json:"sizes"` // as in "L=512,M=512,N=512"
 	DType    string   `json:"dtype"` // of the grids: double, float, ...
 	FP       string   `json:"fp"`    // arithmetic: strict, contract or fast
+	Versions
 }
 
 // Program is a stencil program.

@@ -16,11 +16,11 @@ import (
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
-// Session is a search that is under way. Its methods may be called from several
-// goroutines.
 // ImportedStrategy is that of sessions that another program has measured.
 const ImportedStrategy = "imported"
 
+// Session is a search that is under way. Its methods may be called from several
+// goroutines.
 type Session struct {
 	store *Store
 	info  Info
@@ -35,12 +35,14 @@ const (
 )
 
 // Begin begins the session of a search. If search.Started is zero, it begins now.
+// Its versions are the current ones, whatever search has.
 func (s *Store) Begin(ctx context.Context, search Search) (*Session, error) {
 	if search.Started.IsZero() {
 		search.Started = time.Now()
 	}
 	x := &Session{store: s, info: Info{ID: identify(search), Search: search}}
 	x.info.Started = search.Started.Truncate(time.Millisecond).UTC()
+	x.info.Versions = Current()
 	x.info.Runs = []Run{{0, x.info.Started, search.Commit}}
 	err := s.transact(ctx, func(tx *sql.Tx) error {
 		w := s.writing(ctx, tx)
@@ -62,10 +64,17 @@ func identify(search Search) string {
 
 // Resume takes up a session that was not finished, or was and is to go on.
 // The first characters of its name are enough if no other session has them. The trials so far are in Log.
+// One of other versions cannot go on: its trials and the next ones cannot be compared.
 func (s *Store) Resume(ctx context.Context, id, commit string) (*Session, error) {
 	info, err := s.Session(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if !info.IsCurrent() {
+		return nil, word(ctx, s.path, s.wait, refuse(ErrVersions,
+			fmt.Sprintf("session %s was measured under %s, and this Gridloom has %s",
+				info.ID, info.Definitions(), Current().Definitions()),
+			"begin another session"))
 	}
 	x := &Session{store: s, info: info}
 	err = s.transact(ctx, func(tx *sql.Tx) error {
@@ -239,8 +248,8 @@ func (w *writing) scenario(c *Scenario) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return w.row("scenarios", []string{"program", "device", "compiler", "host", "sizes", "dtype", "fp"},
-		program, device, compiler, c.Host, c.Sizes, c.DType, c.FP)
+	return w.row("scenarios", []string{"program", "device", "compiler", "host", "sizes", "dtype", "fp", "arithmetic", "ir"},
+		program, device, compiler, c.Host, c.Sizes, c.DType, c.FP, c.Arithmetic, c.IR)
 }
 
 // program returns the row of a program. Who stored it first named it; features

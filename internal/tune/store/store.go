@@ -61,6 +61,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{path: path, wait: o.Wait, file: file, words: newVocabulary()}
 	if o.ReadOnly {
 		err = s.openToRead(ctx, len(scripts))
+		if errors.Is(err, ErrOlder) {
+			err = s.update(ctx, scripts, err)
+		}
 	} else {
 		err = s.openToWrite(ctx, o, scripts)
 	}
@@ -112,6 +115,24 @@ func (s *Store) openToWrite(ctx context.Context, o Options, scripts []string) er
 	return err
 }
 
+// update brings an older store up to date that is to be read: nothing is lost, and
+// nobody has to know what a version of the store is. Where it cannot be written, it
+// stays refused.
+func (s *Store) update(ctx context.Context, scripts []string, refused error) error {
+	s.read.Close()
+	db, err := s.connect("rw&_txlock=immediate", "foreign_keys(on)")
+	if err == nil {
+		err = errors.Join(s.patiently(ctx, func() error { return migrate(ctx, db, scripts) }), db.Close())
+	}
+	switch kind := word(ctx, s.path, s.wait, err); {
+	case errors.Is(kind, ErrReadOnly):
+		return refused
+	case err != nil:
+		return err
+	}
+	return s.openToRead(ctx, len(scripts))
+}
+
 // settle brings what the journal holds to the file: who copies the file alone has
 // it then. Where that cannot be done now, it will be done at the next opportunity.
 func (s *Store) settle() { s.write.Exec("PRAGMA wal_checkpoint(PASSIVE)") }
@@ -140,7 +161,7 @@ func (s *Store) openToRead(ctx context.Context, latest int) error {
 			return errNone
 		}
 		return refuse(ErrOlder, fmt.Sprintf("it is of version %d of the store, this Gridloom reads version %d", v, latest),
-			"whatever writes to it brings it up to date: gridloom tune, or gridloom results import of any file")
+			"it is brought up to date where it can be written: give write permission, or copy it")
 	}
 	if err = try("ro"); err == nil {
 		return nil

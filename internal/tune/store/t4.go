@@ -298,7 +298,7 @@ func (s *Store) counting(ctx context.Context, f Filter) (map[variant]place, erro
 			first = &r
 		} else if d := r.differs(first); d != "" {
 			return nil, refuse(nil, "a T4 file holds trials of one kernel in one scenario, and these are of several: "+d,
-				"choose with --program, --device, --sizes, --dtype, --kernel or --session")
+				"choose with --program, --device, --sizes, --dtype, --kernel, --arithmetic or --session")
 		}
 		v := variant{r.Kernel, r.Config}
 		if old, ok := counts[v]; !ok || old.weight.yields(r.weight()) {
@@ -318,7 +318,8 @@ func (r *Record) differs(q *Record) string {
 		{"compilers", fmt.Sprint(a.Compiler), fmt.Sprint(b.Compiler)},
 		{"sizes", a.Sizes, b.Sizes},
 		{"types", a.DType, b.DType},
-		{"arithmetic", a.FP, b.FP},
+		{"modes of arithmetic", a.FP, b.FP},
+		{"versions", a.Definitions(), b.Definitions()},
 		{"kernels", r.Kernel, q.Kernel},
 	} {
 		if e.is == e.was {
