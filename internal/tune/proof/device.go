@@ -153,7 +153,7 @@ type subject struct {
 	program *ir.Program
 	sizing  *sizing
 	drawing map[arith.Mode]*drawing // a mode has plans of its own
-	small   []sizes // awkward ones
+	small   []sizes                 // awkward ones
 	given   map[*ir.Grid]bool
 }
 
