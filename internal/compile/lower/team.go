@@ -36,6 +36,8 @@ func (l *loopNest) team() kernel.Expr {
 		ir.Walk(s.src.Value, func(e ir.Expr) {
 			each++
 			switch e := e.(type) {
+			case *ir.Fma:
+				each++ // a product and a sum
 			case *ir.Call:
 				each += slowWork
 			case *ir.Binary:
