@@ -2,11 +2,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#if defined __FMA__ || defined __ARM_FEATURE_FMA || defined __FP_FAST_FMA || defined _MSC_VER && defined __AVX2__
+#define GL_FMA // the processor has fused multiply-add; elsewhere products are rounded before they are added
+#endif
 static inline int32_t gl_max_i32(int32_t a, int32_t b) { return a > b ? a : b; }
 static inline int64_t gl_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline float gl_min_f32(float a, float b) { return a < b || a != a ? a : b; } // NaN propagates
 static inline double gl_max_f64(double a, double b) { return a > b || a != a ? a : b; } // NaN propagates
+static inline double gl_fma_f64(double a, double b, double c)
+{
+#ifdef GL_FMA
+    return fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
 
 // d = in[j][i+1] - in[j][i-1]
 // sum = sum over cells of d * d
@@ -477,7 +488,7 @@ static void measure_2(double *restrict out, const double *restrict in, double *r
             const int64_t row = j * N;
             #pragma omp simd
             for (int64_t i = i_begin; i < i_end; ++i) {
-                out[row + i] = in[row + i] + 0.01 * sum[0] + most[0];
+                out[row + i] = gl_fma_f64(0.01, sum[0], in[row + i]) + most[0];
                 sum_values[i - i_strip] = ((j + i) % 3 + 3) % 3 == 0 ? out[row + i] : 0.0;
             }
             const int64_t i_first = i_begin - i_strip;

@@ -147,13 +147,14 @@ extern "C" __global__ __launch_bounds__(160) void star(float *__restrict__ out, 
                     *reinterpret_cast<float4 *>(&in_shared[in_shared_plane0 + in_shared_row_3]);
             const float in_jp2 = in_shared_quad_5.x, in_jp2_ip1 = in_shared_quad_5.y,
                     in_jp2_ip2 = in_shared_quad_5.z, in_jp2_ip3 = in_shared_quad_5.w;
-            const float new_out = 0.4f * in_2 + 0.1f * (in_im2 + in_ip2 + in_jm2 + in_jp2 + in_km1 + in_kp1);
-            const float new_out_2 = 0.4f * in_ip1 + 0.1f * (in_im1 + in_ip3 + in_jm2_ip1 + in_jp2_ip1
-                    + in_km1_ip1 + in_kp1_ip1);
-            const float new_out_3 = 0.4f * in_ip2 + 0.1f * (in_2 + in_ip4 + in_jm2_ip2 + in_jp2_ip2
-                    + in_km1_ip2 + in_kp1_ip2);
-            const float new_out_4 = 0.4f * in_ip3 + 0.1f * (in_ip1 + in_ip5 + in_jm2_ip3 + in_jp2_ip3
-                    + in_km1_ip3 + in_kp1_ip3);
+            const float new_out = fmaf(0.1f, in_im2 + in_ip2 + in_jm2 + in_jp2 + in_km1 + in_kp1,
+                    0.4f * in_2);
+            const float new_out_2 = fmaf(0.1f, in_im1 + in_ip3 + in_jm2_ip1 + in_jp2_ip1 + in_km1_ip1
+                    + in_kp1_ip1, 0.4f * in_ip1);
+            const float new_out_3 = fmaf(0.1f, in_2 + in_ip4 + in_jm2_ip2 + in_jp2_ip2 + in_km1_ip2
+                    + in_kp1_ip2, 0.4f * in_ip2);
+            const float new_out_4 = fmaf(0.1f, in_ip1 + in_ip5 + in_jm2_ip3 + in_jp2_ip3 + in_km1_ip3
+                    + in_kp1_ip3, 0.4f * in_ip3);
             if (all_inside) {
                 *reinterpret_cast<float4 *>(&out[at_2]) = make_float4(new_out, new_out_2, new_out_3,
                         new_out_4);
