@@ -12,7 +12,7 @@ import (
 // inOrder reports whether a reduction's values have to be combined over the tree
 // that ir.Reduce describes: integers, and floats that may be rearranged, need not be.
 func (n *nest) inOrder(s *statement) bool {
-	return !n.opts.Fast && s.src.Reduce.Scalar.Type.IsFloat()
+	return (n.opts.Strict || !n.opts.Fast) && s.src.Reduce.Scalar.Type.IsFloat()
 }
 
 // ordered returns the group's reductions that are in order.
