@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/exec"
 )
@@ -27,6 +28,17 @@ func (j *job) note(text string) {
 	if !j.Quiet && !slices.Contains(j.noted, text) {
 		j.noted = append(j.noted, text)
 		fmt.Fprintf(j.stderr, "note: %s\n", indented(text))
+	}
+}
+
+// sayUnfused tells where the default arithmetic is not that of other devices.
+// What keeps the device from telling is told when it is needed.
+func (j *job) sayUnfused() {
+	if j.target.backend == nil || j.program.Arithmetic != arith.Contract {
+		return
+	}
+	if fused, err := j.target.backend.fused(j.ctx); err == nil && !fused {
+		j.note("code for this processor has no fused multiply-add: products are rounded before they are added, and the last bits of results differ from other devices")
 	}
 }
 

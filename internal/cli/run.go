@@ -75,6 +75,7 @@ func (c *runCmd) Run(a *app) error {
 	if j.state, err = newCheckpoint(c, j.bound); err != nil {
 		return err
 	}
+	j.sayUnfused()
 	return j.run()
 }
 

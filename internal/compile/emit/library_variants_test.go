@@ -29,6 +29,7 @@ func variantsOf(t testing.TB, p *ir.Program, d *Dialect, texts ...string) ([]Fil
 	o := lower.Options{}
 	if d != C {
 		o.Target = lower.GPU
+		_, o.Lacks = d.On(nil)
 	}
 	modules, err := lower.Variants(p, o, plans)
 	if err != nil {

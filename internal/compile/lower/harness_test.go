@@ -156,6 +156,7 @@ type way struct {
 	target lower.Target
 	strict bool
 	plan   schedule.Plan
+	odd    bool // the plan has values between powers of two
 }
 
 // mode is the arithmetic of a way.
@@ -188,7 +189,7 @@ func checkIn(b *ir.Binding, w way, mode arith.Mode, seed uint64, lacks ...machin
 	if err != nil {
 		return err
 	}
-	m, err := lowered(b.Program, lower.Options{Target: w.target, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks, AnyIntegers: true})
+	m, err := lowered(b.Program, lower.Options{Target: w.target, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks, AnyIntegers: w.odd})
 	if err != nil {
 		return fmt.Errorf("%v: %w", w, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 )
@@ -64,14 +65,15 @@ func TestReductionsInOrder(t *testing.T) {
 	for _, c := range []struct {
 		target lower.Target
 		plan   string
+		cells  bool // no lanes hold whole segments: cells store their values
 	}{
-		{lower.GPU, "family=cells,block=8x32"}, {lower.GPU, "family=cells,block=16x16"}, {lower.GPU, "family=cells,block=2x128"},
-		{lower.GPU, "family=tile,block=1x4x16,vec=1"}, {lower.GPU, "family=tile,block=1x4x16,vec=2"}, {lower.GPU, "family=tile,block=1x2x16,vec=8"},
-		{lower.GPU, "family=tile,block=1x2x32,vec=4,rows=1x2,repeat=1x1x2"}, {lower.GPU, "family=tile,block=1x1x64,vec=1,shared=1"},
-		{lower.GPU, "family=stream,block=4x32,vec=1,chunk=4,planes=2"}, {lower.GPU, "family=stream,block=2x16,vec=2,rotate=yes"},
-		{lower.GPU, "family=stream,block=4x64,vec=2,shared=2,fetch=bulk"}, {lower.GPU, "family=stream,block=4x32,vec=2,perspective=outer"},
-		{lower.GPU, "family=stream,block=4x32,vec=2,perspective=inner"}, {lower.GPU, "family=tile,block=1x2x48,vec=2"},
-		{lower.CPU, ""}, {lower.CPU, "block=0x4x64"}, {lower.CPU, "block=2x2x96"}, {lower.CPU, "block=0x0x192"}, {lower.CPU, "block=0x0x2048"},
+		{lower.GPU, "family=cells,block=8x32", false}, {lower.GPU, "family=cells,block=16x16", true}, {lower.GPU, "family=cells,block=2x128", false},
+		{lower.GPU, "family=tile,block=1x4x16,vec=1", true}, {lower.GPU, "family=tile,block=1x4x16,vec=2", false}, {lower.GPU, "family=tile,block=1x2x16,vec=8", false},
+		{lower.GPU, "family=tile,block=1x2x32,vec=4,rows=1x2,repeat=1x1x2", false}, {lower.GPU, "family=tile,block=1x1x64,vec=1,shared=1", false},
+		{lower.GPU, "family=stream,block=4x32,vec=1,chunk=4,planes=2", false}, {lower.GPU, "family=stream,block=2x16,vec=2,rotate=yes", false},
+		{lower.GPU, "family=stream,block=4x64,vec=2,shared=2,fetch=bulk", false}, {lower.GPU, "family=stream,block=4x32,vec=2,perspective=outer", false},
+		{lower.GPU, "family=stream,block=4x32,vec=2,perspective=inner", true}, {lower.GPU, "family=tile,block=1x2x48,vec=2", false},
+		{lower.CPU, "", false}, {lower.CPU, "block=0x4x64", false}, {lower.CPU, "block=2x2x96", false}, {lower.CPU, "block=0x0x192", false}, {lower.CPU, "block=0x0x2048", false},
 	} {
 		sizes := []string{"L=3 M=3 N=21", "L=3 M=4 N=70", "L=4 M=3 N=193"}
 		if c.target == lower.CPU {
@@ -83,11 +85,39 @@ func TestReductionsInOrder(t *testing.T) {
 				if lacks != nil && c.target == lower.CPU {
 					continue
 				}
-				w := way{target: c.target, plan: plan(t, c.plan)}
+				w := way{target: c.target, plan: plan(t, c.plan), odd: true}
+				o := lower.Options{Target: c.target, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks, AnyIntegers: true}
+				m, err := lowered(p, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := ways{!c.cells && lacks == nil, !c.cells && lacks != nil, c.cells}
+				if got := waysOf(m); c.target == lower.GPU && got != want {
+					t.Errorf("%q without %v combines by %+v, want %+v", c.plan, lacks, got, want)
+				}
 				if err := check(b, w, uint64(len(sizes)+len(c.plan)), lacks...); err != nil {
 					t.Errorf("%s without %v: %v", sizes, lacks, err)
 				}
 			}
 		}
 	}
+}
+
+// ways are how a module combines the values of segments: by shuffles, in shared memory, or
+// in a kernel of its own.
+type ways struct{ shuffles, exchanges, cells bool }
+
+func waysOf(m *kernel.Module) (w ways) {
+	for _, k := range m.Kernels {
+		w.cells = w.cells || strings.HasSuffix(k.Name, "_segments")
+		kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+			switch s := s.(type) {
+			case *kernel.Shuffle:
+				w.shuffles = true
+			case *kernel.Alloc:
+				w.exchanges = w.exchanges || strings.HasPrefix(s.Buffer.Name, "exchange")
+			}
+		}, nil)
+	}
+	return w
 }
