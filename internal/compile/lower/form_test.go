@@ -67,7 +67,7 @@ func TestForms(t *testing.T) {
 			if text := strings.Join(names, " "); text != c.want {
 				t.Errorf("%s: the kernels are %s, want %s", c.plan, text, c.want)
 			}
-			if err := check(b, way{target, true, o.Plan}, 2); err != nil {
+			if err := check(b, way{target: target, strict: true, plan: o.Plan}, 2); err != nil {
 				t.Error(err)
 			}
 			// The plan that is followed leads to the same kernels again.
@@ -112,7 +112,7 @@ func TestFormsOfRandomPrograms(t *testing.T) {
 		if b == nil || work(b) > mostCells {
 			continue
 		}
-		w := way{[]lower.Target{lower.CPU, lower.GPU}[seed%2], true, plan(t, "local=fused")}
+		w := way{target: []lower.Target{lower.CPU, lower.GPU}[seed%2], strict: true, plan: plan(t, "local=fused")}
 		stored, err1 := lower.Plan(c.Program, lower.Options{Target: w.target, Bound: b})
 		other, err2 := lower.Plan(c.Program, lower.Options{Target: w.target, Bound: b, Plan: w.plan})
 		if err1 != nil || err2 != nil || stored.String() == other.String() {

@@ -272,7 +272,7 @@ func TestHintsCompute(t *testing.T) {
 		{"#pragma block (16,4,2)", "gmem in;", "family=tile,vec=2"},
 	} {
 		p := load(t, "hinted", hinted(c.pragma, c.inside))
-		if err := check(bind(t, p, ""), way{lower.GPU, true, plan(t, c.plan)}, 4); err != nil {
+		if err := check(bind(t, p, ""), way{target: lower.GPU, strict: true, plan: plan(t, c.plan)}, 4); err != nil {
 			t.Errorf("%s %s: %v", c.pragma, c.inside, err)
 		}
 	}

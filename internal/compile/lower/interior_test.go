@@ -54,7 +54,7 @@ func TestKernels(t *testing.T) {
 	t.Parallel()
 	for name, b := range collection(t, 150) {
 		for _, w := range []way{
-			{lower.CPU, false, plan(t, "")}, {lower.CPU, true, plan(t, "threads=2")}, {lower.GPU, true, plan(t, "")},
+			{target: lower.CPU, strict: false, plan: plan(t, "")}, {target: lower.CPU, strict: true, plan: plan(t, "threads=2")}, {target: lower.GPU, strict: true, plan: plan(t, "")},
 		} {
 			m, err := lowered(b.Program, lower.Options{Target: w.target, Plan: w.plan, Bound: b})
 			if err != nil {

@@ -152,7 +152,7 @@ func TestLoading(t *testing.T) {
 			k := c.Kernel
 			k.Config = census.Draw(rng)
 			all := schedule.Plan{Kernels: []schedule.Kernel{k}}
-			if err := check(b, way{lower.GPU, true, all}, rng.Uint64()); err != nil && !strings.Contains(err.Error(), "takes") {
+			if err := check(b, way{target: lower.GPU, strict: true, plan: all}, rng.Uint64()); err != nil && !strings.Contains(err.Error(), "takes") {
 				t.Errorf("%v\n%s", err, p.Name)
 			}
 		}

@@ -83,7 +83,7 @@ func TestSources(t *testing.T) {
 				for target, texts := range plans {
 					for j, text := range texts {
 						// Every plan at the declared sizes, and by turns at others.
-						w := way{target, (i+j)%3 != 0, plan(t, text)}
+						w := way{target: target, strict: (i+j)%3 != 0, plan: plan(t, text)}
 						if i > 0 && j%len(shapes[name]) != i-1 && j > 0 {
 							continue
 						}
