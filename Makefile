@@ -23,6 +23,7 @@ properties:
 	RAPID_CHECKS=20000 go test -count=1 -timeout 2h -run "^($$(grep -rl --include='*_test.go' 'rapid\.Check' internal | \
 		xargs grep -ho '^func Test[A-Za-z0-9_]*' | sed 's/func //' | paste -sd'|'))\$$" \
 		$$(grep -rl --include='*_test.go' 'rapid\.Check' internal | xargs -n 1 dirname | sort -u | sed 's/^/.\//')
+	go test -count=1 -run TestFmaIsTheProcessors ./internal/run/device/cpu -triples 100000000
 
 fmt:
 	$(SOURCES) -exec $(GOFMT) -w {} +

@@ -44,6 +44,16 @@ void gl_arithmetic(void **args)
 	out[2] = in[4] + 1;
 }
 
+/* out = a*b + c, rounded once, by the processor or the C library */
+void gl_fused(void **args)
+{
+	float *out = *(float **)args[0];
+	const float *a = *(float **)args[1], *b = *(float **)args[2], *c = *(float **)args[3];
+	const int64_t n = *(int64_t *)args[4];
+	for (int64_t i = 0; i < n; i++)
+		out[i] = fmaf(a[i], b[i], c[i]);
+}
+
 void gl_nothing(void **args)
 {
 	(void)args;
