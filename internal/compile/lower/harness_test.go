@@ -174,7 +174,7 @@ func checkIn(b *ir.Binding, w way, mode interp.Mode, seed uint64, lacks ...machi
 	if err != nil {
 		return err
 	}
-	m, err := lowered(b.Program, lower.Options{Target: w.target, Strict: w.strict, Fast: mode == interp.Fast, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks, AnyIntegers: true})
+	m, err := lowered(b.Program, lower.Options{Target: w.target, Strict: w.strict, Fast: mode == interp.Fast, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks})
 	if err != nil {
 		return fmt.Errorf("%v: %w", w, err)
 	}
