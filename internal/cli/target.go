@@ -29,7 +29,7 @@ type target struct {
 type targetFlags struct {
 	Device   string        `short:"d" group:"device" default:"cpu" help:"cpu, cuda:0, opencl:0 and so on; auto for the first NVIDIA GPU, or else the cpu; or ref for the reference executor. Default: cpu." placeholder:"DEVICE"`
 	Plan     string        `group:"device" help:"Settings for the kernels, such as threads=2 or block=0x64x0; @FILE reads them from a file." placeholder:"PLAN"`
-	FP       string        `name:"fp" group:"device" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract lets a multiplication and an addition fuse, fast reorders too. Default: contract." placeholder:"MODE"`
+	FP       string        `name:"fp" group:"device" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract fuses the products that sums take in, fast reorders too. Default: contract." placeholder:"MODE"`
 	Deadline time.Duration `group:"device" help:"Stop a kernel that runs for longer than this, such as 30s." placeholder:"TIME"`
 	NoGraph  bool          `name:"no-graph" group:"device" help:"Start every kernel by itself on a GPU, also where many short ones could start together."`
 }

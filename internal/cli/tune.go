@@ -37,7 +37,7 @@ type tuneCmd struct {
 
 	Device  string `short:"d" group:"device" default:"cpu" help:"cpu, cuda:0, opencl:0 and so on; auto for the first NVIDIA GPU, or else the cpu. Default: cpu." placeholder:"DEVICE"`
 	Plan    string `group:"device" help:"Settings that stay as they are, such as local=fused; @FILE reads them from a file." placeholder:"PLAN"`
-	FP      string `name:"fp" group:"device" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract lets a multiplication and an addition fuse, fast reorders too. Default: contract." placeholder:"MODE"`
+	FP      string `name:"fp" group:"device" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract fuses the products that sums take in, fast reorders too. Default: contract." placeholder:"MODE"`
 	Workers int    `group:"device" help:"Compile so many configurations at the same time. Default: one a processor." placeholder:"N"`
 }
 

@@ -156,7 +156,6 @@ type way struct {
 	target lower.Target
 	strict bool
 	plan   schedule.Plan
-	odd    bool // the plan has values between powers of two
 }
 
 // mode is the arithmetic of a way.
@@ -189,7 +188,7 @@ func checkIn(b *ir.Binding, w way, mode arith.Mode, seed uint64, lacks ...machin
 	if err != nil {
 		return err
 	}
-	m, err := lowered(b.Program, lower.Options{Target: w.target, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks, AnyIntegers: w.odd})
+	m, err := lowered(b.Program, lower.Options{Target: w.target, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks})
 	if err != nil {
 		return fmt.Errorf("%v: %w", w, err)
 	}

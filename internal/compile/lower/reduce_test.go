@@ -72,8 +72,8 @@ func TestReductionsInOrder(t *testing.T) {
 		{lower.GPU, "family=tile,block=1x2x32,vec=4,rows=1x2,repeat=1x1x2", false}, {lower.GPU, "family=tile,block=1x1x64,vec=1,shared=1", false},
 		{lower.GPU, "family=stream,block=4x32,vec=1,chunk=4,planes=2", false}, {lower.GPU, "family=stream,block=2x16,vec=2,rotate=yes", false},
 		{lower.GPU, "family=stream,block=4x64,vec=2,shared=2,fetch=bulk", false}, {lower.GPU, "family=stream,block=4x32,vec=2,perspective=outer", false},
-		{lower.GPU, "family=stream,block=4x32,vec=2,perspective=inner", true}, {lower.GPU, "family=tile,block=1x2x48,vec=2", false},
-		{lower.CPU, "", false}, {lower.CPU, "block=0x4x64", false}, {lower.CPU, "block=2x2x96", false}, {lower.CPU, "block=0x0x192", false}, {lower.CPU, "block=0x0x2048", false},
+		{lower.GPU, "family=stream,block=4x32,vec=2,perspective=inner", true}, {lower.GPU, "family=tile,block=1x2x32,vec=2", false},
+		{lower.CPU, "", false}, {lower.CPU, "block=0x4x64", false}, {lower.CPU, "block=2x2x64", false}, {lower.CPU, "block=0x0x128", false}, {lower.CPU, "block=0x0x2048", false},
 	} {
 		sizes := []string{"L=3 M=3 N=21", "L=3 M=4 N=70", "L=4 M=3 N=193"}
 		if c.target == lower.CPU {
@@ -85,8 +85,8 @@ func TestReductionsInOrder(t *testing.T) {
 				if lacks != nil && c.target == lower.CPU {
 					continue
 				}
-				w := way{target: c.target, plan: plan(t, c.plan), odd: true}
-				o := lower.Options{Target: c.target, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks, AnyIntegers: true}
+				w := way{target: c.target, plan: plan(t, c.plan)}
+				o := lower.Options{Target: c.target, Plan: w.plan, Bound: b, Sized: true, Lacks: lacks}
 				m, err := lowered(p, o)
 				if err != nil {
 					t.Fatal(err)
