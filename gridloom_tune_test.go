@@ -3,6 +3,7 @@ package gridloom_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -21,7 +22,14 @@ copyout u;`
 
 // What Tune has found is a plan that Run and Emit take, and that changes no
 // result under strict arithmetic.
+// What Tune finds, Run and Emit take, in every arithmetic.
 func TestTune(t *testing.T) {
+	for _, fp := range []string{"strict", "contract", "fast"} {
+		t.Run(fp, func(t *testing.T) { tuneRunAndEmit(t, fp) })
+	}
+}
+
+func tuneRunAndEmit(t *testing.T, fp string) {
 	ctx := context.Background()
 	p, err := gridloom.Parse("heat.loom", heat)
 	if err != nil {
@@ -29,7 +37,7 @@ func TestTune(t *testing.T) {
 	}
 	told := 0
 	r, err := p.Tune(ctx, gridloom.TuneOptions{
-		FP: "strict", Strategy: "random", Seed: 3, Trials: 3, Progress: func(s gridloom.TuneProgress) { told = s.Trials },
+		FP: fp, Strategy: "random", Seed: 3, Trials: 3, Progress: func(s gridloom.TuneProgress) { told = s.Trials },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -45,19 +53,47 @@ func TestTune(t *testing.T) {
 			t.Errorf("%+v", x)
 		}
 	}
-	var results [2]*gridloom.Result
-	for i, plan := range []string{"", r.Plan} {
-		if results[i], err = p.Run(ctx, gridloom.RunOptions{FP: "strict", Plan: plan}); err != nil {
+	var results [3]*gridloom.Result
+	for i, o := range []gridloom.RunOptions{{FP: fp, Device: "ref"}, {FP: fp}, {FP: fp, Plan: r.Plan}} {
+		if results[i], err = p.Run(ctx, o); err != nil {
 			t.Fatal(err)
 		}
 	}
+	near := 0.0 // the exact modes leave no bit open
+	if fp == "fast" {
+		near = 1e-12
+	}
+	numbers := 0
 	for i, v := range results[0].Grids["u"].Float64() {
-		if w := results[1].Grids["u"].Float64()[i]; w != v {
-			t.Fatalf("cell %d is %v, and %v with the usual plan", i, w, v)
+		for _, other := range results[1:] {
+			if w := other.Grids["u"].Float64()[i]; math.Abs(w-v) > near*math.Abs(v) {
+				t.Fatalf("cell %d is %v on the reference executor, and %v", i, v, w)
+			}
+		}
+		if v != 0 {
+			numbers++
 		}
 	}
-	if _, err := p.Emit(gridloom.EmitOptions{FP: "strict", Plan: r.LibraryPlan}); err != nil {
+	if numbers == 0 {
+		t.Error("there is nothing but zeros")
+	}
+	if _, err := p.Emit(gridloom.EmitOptions{FP: fp, Plan: r.LibraryPlan}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A plan that only fast arithmetic allows is one for Emit, too.
+func TestFastPlansAreTaken(t *testing.T) {
+	p, err := gridloom.Parse("fold.loom", "parameter N = 40;\niterator i;\ndouble u[N], v[N], r = 0.5;\ncopyin u; copyout v;\n"+
+		"stencil s () { v[i] = r*u[i-1] + r*u[i+1]; }\ns ();")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fp, want := range map[string]string{"fast": "", "contract": "fold=yes fits no kernel", "strict": "fold=yes fits no kernel"} {
+		_, err := p.Emit(gridloom.EmitOptions{Target: "cuda", FP: fp, Plan: "fold=yes"})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", fp, err, want)
+		}
 	}
 }
 
