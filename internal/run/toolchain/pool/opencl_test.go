@@ -100,9 +100,11 @@ func TestOpenCLPool(t *testing.T) {
 	if len(p.crew.idle) > 2 || served != 6 {
 		t.Errorf("%d workers have compiled %d sources", len(p.crew.idle), served)
 	}
-	strict, err := p.Build(t.Context(), kernel("f0"), arith.Strict)
-	if err != nil || strict.Cached {
-		t.Errorf("other arithmetic: %+v %v", strict, err)
+	for mode, cached := range map[arith.Mode]bool{arith.Strict: true, arith.Fast: false} { // strict has contract's options
+		b, err := p.Build(t.Context(), kernel("f0"), mode)
+		if err != nil || b.Cached != cached {
+			t.Errorf("%v: %+v %v", mode, b, err)
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func TestCompile(t *testing.T) {
 	old := source("a")
 	old.Arch = 60
 	other := source("a")
-	other.Arithmetic = arith.Contract
+	other.Arithmetic = arith.Fast
 	list := p.Compile(t.Context(), []Source{source("a"), bad, source("b"), source("a"), old, other})
 	if a, b := code(t, list[0]), code(t, list[2]); a == b || code(t, list[3]) != a || code(t, list[5]) == a {
 		t.Errorf("%q %q", a, b)
