@@ -247,38 +247,35 @@ func (c *cell) temp(t *ir.Temp) kernel.Expr {
 	return &kernel.Load{Buffer: b.buffer, Index: c.here(st)}
 }
 
-// mostNested is how many sums a fused multiply-add holds in its last operand:
-// compilers count brackets, and people read them.
-const mostNested = 8
-
-// fused lowers a fused multiply-add. A long sum of products gets names on its
-// way, which change no bit.
+// fused lowers a fused multiply-add. A sum of products gets a name for every
+// product that it takes in. That changes no bit, and keeps the order of the text:
+// compilers evaluate the operands of a call from the left, so that nested calls
+// would begin with the last product and hold all of them in registers.
 func (c *cell) fused(e *ir.Fma) kernel.Expr {
-	x, y, z := c.expr(e.X), c.expr(e.Y), c.expr(e.Z)
-	if nested(z) >= mostNested {
+	z := c.expr(e.Z)
+	if sumOfProducts(z) {
 		v := c.body.declare(c.env, "sum", e.Type())
 		c.body.emit(&kernel.Let{Var: v, Value: z})
 		z = kernel.V(v)
 	}
-	return kernel.Fused(x, y, z)
+	return kernel.Fused(c.expr(e.X), c.expr(e.Y), z)
 }
 
-// nested counts the sums that are taken before an expression's own.
-func nested(e kernel.Expr) int {
-	n := 0
+// sumOfProducts reports whether a fused multiply-add is among the first operands
+// of an expression's sums.
+func sumOfProducts(e kernel.Expr) bool {
 	for {
 		switch of := e.(type) {
 		case *kernel.Fma:
-			e = of.Z
+			return true
 		case *kernel.Binary:
 			if of.Op != op.Add && of.Op != op.Sub {
-				return n
+				return false
 			}
 			e = of.X
 		default:
-			return n
+			return false
 		}
-		n++
 	}
 }
 
