@@ -31,14 +31,14 @@
 //
 //	B = P + 2 u (1+u) |r| + u P + 2 eta.
 //
-// Strict arithmetic is this and no more: only the functions whose op.Func.ULP
-// is not zero ever start a bound.
+// Exact is this and no more, with P(x*y + z) = P(x*y) + Z for a fused
+// multiply-add, which rounds once: only the functions whose op.Func.ULP is not
+// zero ever start a bound. Reductions are taken over the tree that ir.Reduce
+// describes.
 //
-// Contract lets a device keep a product unrounded where a sum takes it in.
-// Whether it does is its own affair, at every product, so a product starts a
-// bound: with P = 0 it is the reference's own rounding error, which a fused
-// multiply-add computes here exactly. Rounding the sum is counted above.
-// Reductions are taken over the tree that ir.Reduce describes.
+// Unfused lets a device round the product of a fused multiply-add before it is
+// added. That adds to P what the rounding loses: exactly, where the factors are
+// known, and else no more than u (1+u) (|x*y| + P) + eta.
 //
 // Fast lets a device rearrange sums and products as if they were exact, within
 // one statement and the temps and local grids it uses, and take sums over cells in
