@@ -216,8 +216,8 @@ func TestFilters(t *testing.T) {
 		want int
 	}{
 		{"all", Filter{}, 13},
-		{"session", Filter{Session: "b"}, 4},
-		{"session that is none", Filter{Session: "bc"}, 0},
+		{"session", Filter{Session: "bbbbbb"}, 4},
+		{"session that is none", Filter{Session: "bbbbbbc"}, 0},
 		{"program", Filter{Program: "heat3d.loom"}, 12},
 		{"part of the name", Filter{Program: "wave"}, 1},
 		{"another case", Filter{Program: "Wave"}, 0},
@@ -236,7 +236,7 @@ func TestFilters(t *testing.T) {
 		{"since", Filter{Since: noon.Add(time.Hour + 2*time.Second)}, 6},
 		{"until", Filter{Until: noon.Add(time.Hour)}, 4},
 		{"both", Filter{Since: noon.Add(2 * time.Second), Until: noon.Add(time.Hour)}, 1},
-		{"together", Filter{Device: "cuda", Verdict: []Verdict{OK}, Session: "a"}, 3},
+		{"together", Filter{Device: "cuda", Verdict: []Verdict{OK}, Session: "aaaaaa"}, 3},
 	} {
 		n := 0
 		for _, err := range s.Records(context.Background(), c.f) {
