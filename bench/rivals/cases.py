@@ -1,6 +1,6 @@
 """The mathematics of the benchmark's cases, for arrays of any library that
 slices and adds. Weights and random seeds are those of the programs under
-internal/tune/bench/cases/spatial, so that results can be compared cell by cell.
+internal/tune/eval/bench/cases/spatial, so that results can be compared cell by cell.
 """
 
 STAR7 = (0.4, [[0.08], [0.07], [0.13], [0.12], [0.11], [0.09]])

@@ -28,9 +28,10 @@ var wings = []struct {
 }{
 	{"internal/compile", []string{"internal/compile"}},
 	{"internal/run", []string{"internal/compile", "internal/run"}},
+	{"internal/tune/eval", []string{"internal/compile", "internal/run", "internal/tune", "internal/tune/eval"}},
 	{"internal/tune", []string{"internal/compile", "internal/run", "internal/tune"}},
 	{"internal/serve", []string{"internal/compile", "internal/run", "internal/tune", "internal/serve"}},
-	{"internal/cli", []string{"internal/compile", "internal/run", "internal/tune", "internal/serve", "internal/cli", ""}},
+	{"internal/cli", []string{"internal/compile", "internal/run", "internal/tune", "internal/tune/eval", "internal/serve", "internal/cli", ""}},
 	{"internal/archtest", nil},
 	{"cmd", []string{"internal/cli"}},
 	{"examples", []string{""}},

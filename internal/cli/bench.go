@@ -9,7 +9,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/run/child"
 	"github.com/gridloom/gridloom/internal/run/gridio"
-	"github.com/gridloom/gridloom/internal/tune/bench"
+	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 )
 
 type benchCmd struct {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/tune/contest"
+	"github.com/gridloom/gridloom/internal/tune/eval/contest"
 )
 
 type benchGarvey struct {

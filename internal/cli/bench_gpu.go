@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/tune/bench"
+	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 )
 
 type benchCells struct {

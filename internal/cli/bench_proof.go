@@ -12,7 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/gridio"
-	"github.com/gridloom/gridloom/internal/tune/proof"
+	"github.com/gridloom/gridloom/internal/tune/eval/proof"
 )
 
 type benchProof struct {

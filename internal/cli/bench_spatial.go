@@ -8,7 +8,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/gridio"
-	"github.com/gridloom/gridloom/internal/tune/bench"
+	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 )
 
 type benchSpatial struct {

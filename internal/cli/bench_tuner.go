@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/tune/contest"
-	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/eval/contest"
+	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 )
 
 type benchTuner struct {

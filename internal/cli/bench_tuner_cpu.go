@@ -7,7 +7,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/gridio"
-	"github.com/gridloom/gridloom/internal/tune/contest"
+	"github.com/gridloom/gridloom/internal/tune/eval/contest"
 )
 
 type benchTunerCPU struct {

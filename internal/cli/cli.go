@@ -18,7 +18,7 @@ import (
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
 	"github.com/gridloom/gridloom/internal/run/worker"
-	"github.com/gridloom/gridloom/internal/tune/bench"
+	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
-	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 

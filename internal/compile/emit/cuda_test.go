@@ -118,7 +118,7 @@ func TestGPUSample(t *testing.T) {
 	needClang(t)
 	const each = 2
 	for n, c := range []struct{ name, dtype string }{{"star7", "double"}, {"box27", "float"}, {"star5", "float"}, {"himeno", "double"}} {
-		p := loadFile(t, "../../tune/bench/cases/"+c.name+".loom", strings.NewReplacer("double", c.dtype, "float", c.dtype))
+		p := loadFile(t, "../../tune/eval/bench/cases/"+c.name+".loom", strings.NewReplacer("double", c.dtype, "float", c.dtype))
 		census, rng := lower.Space(lower.GPU, p.Axes).Census(), rand.New(rand.NewPCG(uint64(n), 1))
 		for range each {
 			cfg := census.Draw(rng)

@@ -20,7 +20,7 @@ var (
 func TestGPUPassesSaveIntegers(t *testing.T) {
 	needClang(t)
 	for _, name := range []string{"star7", "box27"} {
-		p := loadFile(t, "../../tune/bench/cases/"+name+".loom", strings.NewReplacer())
+		p := loadFile(t, "../../tune/eval/bench/cases/"+name+".loom", strings.NewReplacer())
 		bound, list := p.Bind(nil)
 		if list.HasErrors() {
 			t.Fatal(list)

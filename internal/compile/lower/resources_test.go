@@ -13,7 +13,7 @@ import (
 // spatial lowers a case of the benchmark at its own size, for double or float.
 func spatial(t *testing.T, name, dtype string, o lower.Options) (*lower.Estimate, error) {
 	t.Helper()
-	text, err := os.ReadFile("../../tune/bench/cases/spatial/" + name + ".loom")
+	text, err := os.ReadFile("../../tune/eval/bench/cases/spatial/" + name + ".loom")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func testRivals(t *testing.T) {
 	o := smallSpatial()
 	o.Set = map[string]string{"M": "12", "N": "21"}
 	o.Cases, o.DTypes, o.Plans = []string{"hotspot"}, nil, []string{"family=tile,vec=4"}
-	plain, err := filepath.Abs("../../../bench/rivals/plain.py")
+	plain, err := filepath.Abs("../../../../bench/rivals/plain.py")
 	if err != nil {
 		t.Fatal(err)
 	}

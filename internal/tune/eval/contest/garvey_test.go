@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/eval/replay"
+	"github.com/gridloom/gridloom/internal/tune/eval/synth"
 	"github.com/gridloom/gridloom/internal/tune/search"
-	"github.com/gridloom/gridloom/internal/tune/synth"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )

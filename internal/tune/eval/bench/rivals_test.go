@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-const rivalsDir = "../../../bench/rivals"
+const rivalsDir = "../../../../bench/rivals"
 
 // printed runs a rival by itself at a case's small size, and returns what it
 // has printed and the values that it should have at some cells.

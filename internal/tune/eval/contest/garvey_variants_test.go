@@ -10,7 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/tune/synth"
+	"github.com/gridloom/gridloom/internal/tune/eval/synth"
 )
 
 // Every synthetic kernel has variants: what a thread needs of registers is for

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 )
 
 // table collects the rows of Tables 3 and 7 (Garvey 2018), kernel by kernel.

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/measure"
-	"github.com/gridloom/gridloom/internal/tune/replay"
 )
 
 // TunerOptions says what to record, to search and to replay.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 

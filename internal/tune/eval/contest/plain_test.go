@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const heatRival = "../../../bench/rivals/heat3d.c"
+const heatRival = "../../../../bench/rivals/heat3d.c"
 
 // heat is the shipped example with values like "L=5 steps=12".
 func heat(t *testing.T, values string) PlainOptions {

@@ -9,7 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/tune/bench"
+	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 )
 
 // Subject is a program with its sizes, and the part of its space that is

@@ -9,8 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/measure"
-	"github.com/gridloom/gridloom/internal/tune/replay"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/tune/replay"
-	"github.com/gridloom/gridloom/internal/tune/synth"
+	"github.com/gridloom/gridloom/internal/tune/eval/replay"
+	"github.com/gridloom/gridloom/internal/tune/eval/synth"
 )
 
 // garveyKernels are of all patterns and radii.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/gridio"
-	"github.com/gridloom/gridloom/internal/tune/replay"
+	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )

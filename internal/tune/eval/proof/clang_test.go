@@ -8,7 +8,7 @@ import (
 
 // The prelude is the one that printed CUDA is tested with.
 func TestPrelude(t *testing.T) {
-	want, err := os.ReadFile("../../compile/emit/testdata/nvrtc.cuh")
+	want, err := os.ReadFile("../../../compile/emit/testdata/nvrtc.cuh")
 	if err != nil {
 		t.Fatal(err)
 	}
