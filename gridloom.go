@@ -20,14 +20,12 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
-	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/worker"
-	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
 // A worker serves here and does not return.
-func init() { worker.Main(exec.Service, measure.Service, pool.Service, pool.OpenCLService) }
+func init() { worker.Main(engine.Services()...) }
 
 // Program is a checked stencil program.
 type Program struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
@@ -90,12 +90,12 @@ func (p *Program) Tune(ctx context.Context, o TuneOptions) (*Tuning, error) {
 	if o.Device == "" {
 		o.Device = "cpu"
 	}
-	cache, err := toolchain.OpenCache("")
+	d, err := engine.Open(engine.DeviceRequest{ID: o.Device, Arithmetic: b.Program.Arithmetic, Purpose: engine.ToTune})
 	if err != nil {
 		return nil, err
 	}
-	defer cache.Close()
-	if to.Lab, err = measure.Open(ctx, measure.Options{Device: o.Device, Arithmetic: b.Program.Arithmetic, Cache: cache}); err != nil {
+	defer d.Close()
+	if to.Lab, err = measure.Open(ctx, d.Target); err != nil {
 		return nil, err
 	}
 	defer to.Lab.Close()

@@ -30,12 +30,13 @@ var wings = []struct {
 	{"internal/run", []string{"internal/compile", "internal/run"}},
 	{"internal/tune/eval", []string{"internal/compile", "internal/run", "internal/tune", "internal/tune/eval"}},
 	{"internal/tune", []string{"internal/compile", "internal/run", "internal/tune"}},
-	{"internal/serve", []string{"internal/compile", "internal/run", "internal/tune", "internal/serve"}},
-	{"internal/cli", []string{"internal/compile", "internal/run", "internal/tune", "internal/tune/eval", "internal/serve", "internal/cli", ""}},
+	{"internal/engine", []string{"internal/compile", "internal/run", "internal/tune", "internal/engine"}},
+	{"internal/serve", []string{"internal/compile", "internal/run", "internal/tune", "internal/engine", "internal/serve"}},
+	{"internal/cli", []string{"internal/compile", "internal/run", "internal/tune", "internal/tune/eval", "internal/engine", "internal/serve", "internal/cli", ""}},
 	{"internal/archtest", nil},
 	{"cmd", []string{"internal/cli"}},
 	{"examples", []string{""}},
-	{"", []string{"internal/compile", "internal/run", "internal/tune"}},
+	{"", []string{"internal/compile", "internal/run", "internal/tune", "internal/engine"}},
 }
 
 // machinery names the packages that reach a device, a disk, a network or a

@@ -27,7 +27,7 @@ Examples:
 }
 
 func (c *benchCells) Run(a *app) error {
-	ordinal, ok := cuda.ParseID(c.Device)
+	ordinal, ok := cuda.Kind.ParseID(c.Device)
 	if !ok {
 		return usage("--device %s: the GPUs are cuda:0, cuda:1 and so on", c.Device)
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
-	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/device/opencl"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/eval/proof"
 )
 
@@ -186,8 +186,7 @@ func (c *benchProof) takeUp(earlier any) error {
 
 // device proves the kernels of the examples on a GPU.
 func (c *benchProof) device(a *app) error {
-	_, isCUDA := cuda.ParseID(c.Device)
-	if _, isOpenCL := opencl.ParseID(c.Device); !isCUDA && !isOpenCL {
+	if kind, _, err := target.Parse(c.Device); err != nil || target.KindOf(kind.Dialect) != lower.GPU {
 		return usage("--device %s: kernels for GPUs run on cuda:0, opencl:0 and so on", c.Device)
 	}
 	files, err := filepath.Glob(filepath.Join(c.Examples, "*.loom"))

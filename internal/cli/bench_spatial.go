@@ -74,7 +74,7 @@ func (c *benchSpatial) options(a *app) (bench.SpatialOptions, error) {
 		Cases: c.Case, DTypes: c.DType, Set: c.Set, Plans: c.Plan, Batches: c.Batches, Batch: 20 * time.Millisecond,
 		Quick: c.Quick, Counters: c.Counters, Jobs: c.Jobs, Commit: a.commit(), Log: a.stderr,
 	}
-	ordinal, ok := cuda.ParseID(c.Device)
+	ordinal, ok := cuda.Kind.ParseID(c.Device)
 	if !ok {
 		return o, usage("--device %s: the GPUs are cuda:0, cuda:1 and so on", c.Device)
 	}

@@ -41,10 +41,10 @@ type stateManifest struct {
 const stateFormat = 2
 
 // newCheckpoint checks that states can be saved, if there are to be any.
-func newCheckpoint(c *runCmd, b *ir.Binding) (*checkpoint, error) {
+func newCheckpoint(c *runCmd, device string, b *ir.Binding) (*checkpoint, error) {
 	p := b.Program
 	ck := &checkpoint{path: c.State, bound: b, now: stateManifest{
-		Format: stateFormat, Program: p.Name, Meaning: meaning(p), Device: c.Device, FP: c.FP, Arithmetic: arith.Version,
+		Format: stateFormat, Program: p.Name, Meaning: meaning(p), Device: device, FP: c.FP, Arithmetic: arith.Version,
 		Sizes: []string{}, Scalars: []string{},
 	}}
 	for i, q := range p.Params {

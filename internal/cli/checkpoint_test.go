@@ -15,8 +15,8 @@ func TestCheckpointsOfVersions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.ckpt")
 	for _, fp := range []string{"strict", "contract", "fast"} {
 		c := &runCmd{}
-		c.FP, c.Device, c.State = fp, "cpu", path
-		ck, err := newCheckpoint(c, bindLine(t, 100))
+		c.FP, c.State = fp, path
+		ck, err := newCheckpoint(c, "cpu", bindLine(t, 100))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,12 +14,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
-	runexec "github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
 	"github.com/gridloom/gridloom/internal/run/worker"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
-	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
 // app is what every command has at hand.
@@ -65,7 +63,7 @@ type parsed int
 // Worker must be called first in main: in a process that Gridloom has started
 // as a worker, it serves and does not return.
 func Worker() {
-	worker.Main(runexec.Service, pool.Service, pool.OpenCLService, bench.Service, bench.CompileService, measure.Service, oclgrind.Service)
+	worker.Main(append(engine.Services(), bench.Service, bench.CompileService, oclgrind.Service)...)
 }
 
 // Run runs the command that args name and returns its exit status.

@@ -7,6 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/run/target"
 )
 
 type completionCmd struct {
@@ -90,7 +91,7 @@ func choices(f *kong.Flag) []string {
 	case f.Enum != "":
 		return f.EnumSlice()
 	case f.Name == "device":
-		return deviceNames
+		return target.Names()
 	case f.Name == "machine":
 		return machine.Names()
 	case f.Name == "map":

@@ -1,17 +1,6 @@
 package cli
 
-import (
-	"errors"
-	"os"
-	"slices"
-
-	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/device/cpu"
-	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/device/opencl"
-	"github.com/gridloom/gridloom/internal/run/device/ref"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
-)
+import "github.com/gridloom/gridloom/internal/engine"
 
 type devicesCmd struct {
 	JSON bool `name:"json" help:"Print as JSON."`
@@ -41,7 +30,7 @@ type deviceResult struct {
 }
 
 func (c *devicesCmd) Run(a *app) error {
-	list, err := devices(a)
+	list, err := engine.Describe(a.ctx)
 	if err != nil {
 		return err
 	}
@@ -67,23 +56,4 @@ func (c *devicesCmd) Run(a *app) error {
 		}
 	}
 	return nil
-}
-
-func devices(a *app) ([]device.Info, error) {
-	cache, err := toolchain.OpenCache("")
-	if err != nil {
-		return nil, err
-	}
-	defer cache.Close()
-	compiler, err := toolchain.Find(a.ctx, os.Getenv, cache)
-	var missing *toolchain.Missing
-	if err != nil && !errors.As(err, &missing) {
-		return nil, err
-	}
-	processor := cpu.Describe(compiler, err)
-	if cache.Note != "" {
-		processor.Notes = append(processor.Notes, cache.Note)
-	}
-	list := []device.Info{processor, ref.Describe()}
-	return slices.Concat(list, cuda.Describe(), opencl.Describe()), nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/engine"
 )
 
 type emitCmd struct {
@@ -58,11 +59,11 @@ func (c *emitCmd) Run(a *app) error {
 	}
 	m, err := lower.Program(p, o)
 	if err != nil {
-		return badPlan(plan, err)
+		return engine.BadPlan(plan, err)
 	}
 	for _, k := range m.Kernels {
 		if err := dialect.Lacks(k); err != nil {
-			return badPlan(plan, err)
+			return engine.BadPlan(plan, err)
 		}
 	}
 	a.hints(src, p, o)

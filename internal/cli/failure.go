@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
@@ -58,11 +59,18 @@ func misuse(option string, err error) error {
 	return usage("%s: %s", option, text).hintf("%s", hint)
 }
 
-// split parts an error from its hint.
+// split parts an error from its hint. Options of requests are called what users write.
 func split(err error) (text, hint string) {
 	var f *failure
 	if errors.As(err, &f) {
 		return f.Error(), f.hint
+	}
+	if e, ok := errors.AsType[*engine.Fault](err); ok {
+		text := err.Error()
+		if e.Option != "" {
+			text = strings.ReplaceAll(text, e.Error(), "--"+e.Error())
+		}
+		return text, e.Hint
 	}
 	var e *gridio.Error
 	if errors.As(err, &e) && e.Hint != "" {
@@ -71,6 +79,11 @@ func split(err error) (text, hint string) {
 		return strings.ReplaceAll(err.Error(), e.Error(), plain.Error()), e.Hint
 	}
 	return err.Error(), ""
+}
+
+var statusOf = map[engine.Cause]int{
+	engine.Machine: exitDevice, engine.Source: exitSource, engine.Request: exitUsage, engine.Mismatch: exitCheck,
+	engine.Interrupted: exitInterrupted,
 }
 
 // report prints an error, if there is anything left to say, and returns the
@@ -87,6 +100,8 @@ func (a *app) report(err error) int {
 		if f.err == nil {
 			return status
 		}
+	case engine.CauseOf(err) != engine.Machine && !errors.Is(err, context.Canceled):
+		status = statusOf[engine.CauseOf(err)]
 	case errors.Is(err, context.Canceled):
 		status, err = exitInterrupted, errors.New("interrupted")
 	}

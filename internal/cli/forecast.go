@@ -2,20 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/memory"
-)
-
-// Operations a second, as stageCost counts them, in orders of magnitude: for each
-// processor of the reference executor and of compiled code, and of a GPU.
-const (
-	referenceRate = 1e8
-	processorRate = 1e9
-	gpuRate       = 1e11
 )
 
 // What takes less than this is not talked about before it begins.
@@ -25,51 +16,21 @@ const (
 	longStart = 5 * time.Second
 )
 
-// forecast is what a run will take, roughly.
-type forecast struct {
-	bytes       int64
-	initial     time.Duration // of the initial block, which runs on the reference executor
-	body        time.Duration
-	conditional bool // some loop's end depends on results: body is for one iteration of it
-}
-
-func forecastOf(b *ir.Binding, device string, processors int) forecast {
-	f := forecast{bytes: b.Bytes()}
-	if b.Program.Initial != nil {
-		f.initial = seconds(stageCost(b, b.Program.Initial) / (referenceRate * float64(processors)))
-	}
-	rate := gpuRate
-	switch kind, _, _ := strings.Cut(device, ":"); kind {
-	case "ref":
-		rate = referenceRate * float64(processors)
-	case "cpu":
-		rate = processorRate * float64(processors)
-	}
-	w := workOf(b, b.Program.Body)
-	f.body, f.conditional = seconds(w.cost/rate), w.conditional
-	return f
-}
-
-func seconds(s float64) time.Duration {
-	const most = 100 * 365 * 24 * time.Hour
-	return time.Duration(min(s*float64(time.Second), float64(most)))
-}
-
-// text says what the user should know before waiting, or nothing.
-func (f forecast) text(device string) string {
-	if f.bytes < largeRun && f.initial+f.body < longRun {
+// forecastText says what the user should know before waiting, or nothing.
+func forecastText(f engine.Forecast, device string) string {
+	if f.Bytes < largeRun && f.Initial+f.Body < longRun {
 		return ""
 	}
-	parts := []string{"the grids take " + memory.Size(f.bytes)}
-	if f.initial >= longStart {
-		parts = append(parts, "their initial values about "+roughly(f.initial))
+	parts := []string{"the grids take " + memory.Size(f.Bytes)}
+	if f.Initial >= longStart {
+		parts = append(parts, "their initial values about "+roughly(f.Initial))
 	}
-	if f.initial+f.body >= longRun {
+	if f.Initial+f.Body >= longRun {
 		what := "the run"
-		if f.conditional {
+		if f.Conditional {
 			what = "an iteration of its loops"
 		}
-		parts = append(parts, fmt.Sprintf("%s about %s on %s", what, roughly(f.body), device))
+		parts = append(parts, fmt.Sprintf("%s about %s on %s", what, roughly(f.Body), device))
 	}
 	text := strings.Join(parts, ", ")
 	if len(parts) > 1 {
@@ -93,8 +54,7 @@ func roughly(d time.Duration) string {
 
 // foretell says what the run will take, if that is much, before it begins.
 func (j *job) foretell() {
-	device := j.target.device
-	if text := forecastOf(j.bound, device, runtime.GOMAXPROCS(0)).text(device); text != "" {
+	if text := forecastText(j.Forecast(), j.Device.ID); text != "" {
 		j.note(text)
 	}
 }

@@ -1,15 +1,20 @@
 package cli
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/target"
 )
 
 func TestForecast(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	const source = `parameter N = 1000;
 iterator i;
 double u[N], v[N];
@@ -48,7 +53,12 @@ iterate STEPS { step (v, u); swap (v, u); }
 		if list.HasErrors() {
 			t.Fatal(list)
 		}
-		if got := forecastOf(b, test.device, 2).text(test.device); got != test.want {
+		kind, ordinal, err := target.Parse(test.device)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := engine.Job{Bound: b, Device: &engine.Device{Target: target.Of(kind, ordinal, device.Properties{}, target.Options{})}}
+		if got := forecastText(job.Forecast(), test.device); got != test.want {
 			t.Errorf("iterate %s, N=%s on %s:\n got %s\nwant %s", test.steps, test.n, test.device, got, test.want)
 		}
 	}

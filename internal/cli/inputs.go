@@ -69,6 +69,15 @@ func newInputs(p *ir.Program, args []string) ([]gridFile, error) {
 	return ins, nil
 }
 
+// grids returns those that files give values.
+func grids(files []gridFile) []*ir.Grid {
+	var list []*ir.Grid
+	for _, f := range files {
+		list = append(list, f.grid)
+	}
+	return list
+}
+
 // openInputs opens the input files and checks that they fit, before anything
 // is allocated or compiled.
 func openInputs(b *ir.Binding, ins []gridFile) (files []*gridio.File, err error) {

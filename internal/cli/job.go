@@ -3,9 +3,11 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/exec"
 )
 
@@ -13,9 +15,8 @@ import (
 type job struct {
 	*runCmd
 	*app
+	engine.Job
 	program *ir.Program
-	bound   *ir.Binding
-	target  target
 	ins     []gridFile
 	outs    []*writer
 	state   *checkpoint
@@ -34,23 +35,64 @@ func (j *job) note(text string) {
 // sayUnfused tells where the default arithmetic is not that of other devices.
 // What keeps the device from telling is told when it is needed.
 func (j *job) sayUnfused() {
-	if j.target.backend == nil || j.program.Arithmetic != arith.Contract {
+	if j.program.Arithmetic != arith.Contract {
 		return
 	}
-	if fused, err := j.target.backend.fused(j.ctx); err == nil && !fused {
+	if fused, err := j.Device.Fused(j.ctx); err == nil && !fused {
 		j.note("code for this processor has no fused multiply-add: products are rounded before they are added, and the last bits of results differ from other devices")
 	}
+}
+
+// startsAtZero says which grids the program reads before it has given them
+// values, and which bring zeros with them when they change places.
+func (j *job) startsAtZero() {
+	unset := engine.Unset(j.Bound, grids(j.ins))
+	var names []string
+	for _, g := range unset.FromStart {
+		names = append(names, g.Name)
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(j.stderr, "note: without --in or an initial formula, these start at zero: %s\n", strings.Join(names, ", "))
+	}
+	for _, pair := range unset.Rims {
+		fmt.Fprintf(j.stderr, "warning: %s changes places with %s but has no first values: cells that no statement writes are zero in it\n",
+			pair[0].Name, pair[1].Name)
+	}
+}
+
+// check compares the beginning of the run with the reference executor.
+func (j *job) check() (*engine.Verification, error) {
+	set, err := sets(j.Set)
+	if err != nil {
+		return nil, err
+	}
+	r := engine.CheckRequest{Job: j.Job, Set: set, Given: grids(j.ins)}
+	r.Note = j.note
+	r.Fill = func(runner exec.Runner) error {
+		_, err := fill(runner, j.Bound, j.ins)
+		return err
+	}
+	r.Begin = func(iterations int64) {
+		j.meter = newMeter(j.app, iterations, j.Quiet)
+		j.meter.what = "check: "
+	}
+	r.Progress = func(p exec.Progress) { j.meter.show(p) }
+	v, err := engine.Check(j.ctx, r)
+	if j.meter != nil {
+		j.meter.clear()
+	}
+	return v, err
 }
 
 func (j *job) run() error {
 	j.recollect()
 	// All is looked at before anything takes time.
-	if !j.target.stored { // which was seen to fit
-		if err := j.target.fits(j.bound); err != nil {
+	if j.Origin != engine.Stored { // which was seen to fit
+		if err := j.Fits(); err != nil {
 			return err
 		}
 	}
-	files, err := openInputs(j.bound, j.ins)
+	files, err := openInputs(j.Bound, j.ins)
 	if err != nil {
 		return err
 	}
@@ -63,7 +105,7 @@ func (j *job) run() error {
 		a.Close()
 	}
 	if !j.Quiet && j.Resume == "" {
-		j.startsAtZero(j.bound, j.ins)
+		j.startsAtZero()
 		j.foretell()
 	}
 	return j.persist(func() error {
@@ -84,16 +126,16 @@ func (j *job) run() error {
 
 // execute runs the program from its start, or from a saved state, to its end.
 func (j *job) execute(s *summary) error {
-	j.meter = newMeter(j.app, iterations(j.bound), j.Quiet)
-	r, err := j.target.open(j.ctx, j.bound, j.meter.show, j.note)
+	j.meter = newMeter(j.app, engine.Iterations(j.Bound), j.Quiet)
+	r, err := j.Open(j.ctx, engine.Hooks{Progress: j.meter.show, Note: j.note})
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	s.Kernels, s.Plan = r.kernels, j.target.planText(j.bound)
+	s.Kernels, s.Plan = r.Kernels, j.PlanText()
 	at := int64(0)
 	if j.Resume == "" {
-		err = initialise(r, j.bound, j.ins)
+		err = initialise(r, j.Bound, j.ins)
 	} else {
 		at, err = j.resume(r)
 	}
@@ -138,8 +180,8 @@ func (j *job) resume(r exec.Runner) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if was.Device != j.Device {
-		j.note(fmt.Sprintf("the state was saved on %s, and goes on on %s", was.Device, j.Device))
+	if was.Device != j.Device.ID {
+		j.note(fmt.Sprintf("the state was saved on %s, and goes on on %s", was.Device, j.Device.ID))
 	}
 	j.meter.from = was.Iterations
 	for _, w := range j.outs {

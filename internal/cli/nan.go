@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/exec"
 )
@@ -35,15 +36,15 @@ type vigil struct {
 
 func (j *job) newVigil() *vigil {
 	v := &vigil{job: j, clean: -1}
-	boxes := compare.Computed(j.bound)
+	boxes := compare.Computed(j.Bound)
 	bytes := 0.0
 	for _, g := range j.program.Grids {
 		if boxes[g] != nil && g.Type.IsFloat() {
 			v.grids = append(v.grids, g)
-			bytes += float64(g.Type.Size() * cells(j.bound, g))
+			bytes += float64(g.Type.Size() * cells(j.Bound, g))
 		}
 	}
-	if j.target.backend != nil && j.target.device != "cpu" {
+	if j.Device.Memory > 0 || j.Device.Kind() == lower.GPU {
 		v.cost = bytes / bringing
 	}
 	return v
@@ -115,9 +116,9 @@ func (v *vigil) stop(g *ir.Grid, data []byte, cell int, at int64) error {
 		return nil
 	}
 	place := ""
-	dims, shape := g.Dims, v.bound.Shape(g.Dims)
+	dims, shape := g.Dims, v.Bound.Shape(g.Dims)
 	for d := len(dims) - 1; d >= 0; d-- {
-		place = fmt.Sprintf("[%d]", int64(cell%shape[d])+v.bound.Extent(dims[d]).Lo) + place
+		place = fmt.Sprintf("[%d]", int64(cell%shape[d])+v.Bound.Extent(dims[d]).Lo) + place
 		cell /= shape[d]
 	}
 	nans, are := int64(len(data)/g.Type.Size())-compare.Numbers(g.Type, data), "are"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/store"
 )
@@ -116,8 +117,7 @@ const recollectionWait = 2 * time.Second
 // one that was found under other versions is as right, though another may be faster
 // by now. Whatever is wrong with the store, the run goes on without it.
 func (j *job) recollect() {
-	t := &j.target
-	if j.NoStore || t.chosen || t.backend == nil {
+	if j.NoStore || j.Origin == engine.Chosen || j.Job.Device.Reference() {
 		return
 	}
 	current, older, err := j.plans()
@@ -127,7 +127,7 @@ func (j *job) recollect() {
 		return
 	}
 	for _, list := range [][]store.Record{current, older} {
-		for _, r := range nearest(remember(j.program, list), j.bound) {
+		for _, r := range nearest(remember(j.program, list), j.Bound) {
 			if slices.ContainsFunc(r.records, j.take) {
 				return
 			}
@@ -137,18 +137,17 @@ func (j *job) recollect() {
 
 // take makes a plan of the store that of the run, if it fits.
 func (j *job) take(r store.Record) bool {
-	t := &j.target
 	plan, err := schedule.ParsePlan(r.Config)
 	if err != nil {
 		return false
 	}
-	usual := *t
-	t.plan = plan
-	if t.fits(j.bound) != nil {
-		*t = usual // it is of an older Gridloom, or needs --free
+	usual := j.Job
+	j.Job.Plan = plan
+	if j.Fits() != nil {
+		j.Job = usual // it is of an older Gridloom, or needs --free
 		return false
 	}
-	t.stored = true
+	j.Origin = engine.Stored
 	if !j.Quiet {
 		when := ""
 		if i := r.Session; !i.IsCurrent() {
@@ -174,24 +173,14 @@ func (j *job) plans() (current, older []store.Record, err error) {
 		return nil, nil, err
 	}
 	defer s.Close()
-	about := scenario(j.bound, j.target.about())
+	about := scenario(j.Bound, about(j.Job.Device))
 	if current, err = s.Plans(j.ctx, about); err == nil {
 		older, err = s.OlderPlans(j.ctx, about)
 	}
 	return current, older, err
 }
 
-// about is what the store knows the target by.
-func (t target) about() measure.About {
-	_, dialect := t.backend.language()
-	a := measure.About{ID: t.device, Arithmetic: t.arithmetic.String(), Dialect: dialect}
-	switch b := t.backend.(type) {
-	case *processor:
-		a.Name = measure.Processor()
-	case *nvidia:
-		a.Name = b.gpu.Name
-	case *openCL:
-		a.Name = b.device.Name
-	}
-	return a
+// about is what the store knows a device by.
+func about(d *engine.Device) measure.About {
+	return measure.About{ID: d.ID, Name: d.Name, Arithmetic: d.Arithmetic.String(), Dialect: d.Dialect}
 }

@@ -53,26 +53,26 @@ func (c *runCmd) Run(a *app) error {
 		return err
 	}
 	j := &job{runCmd: c, app: a, program: p}
-	if j.target, err = c.target(); err != nil {
+	if j.Job, err = c.job(); err != nil {
 		return err
 	}
-	if j.bound, err = a.bind(src, p, c.Set); err != nil {
+	defer j.Device.Close()
+	if j.Bound, err = a.bind(src, p, c.Set); err != nil {
 		return err
 	}
-	if !c.Quiet && j.target.backend != nil {
-		kind, _ := j.target.backend.language()
-		a.hints(src, p, j.target.lowering(j.bound, kind))
+	if !c.Quiet && !j.Device.Reference() {
+		a.hints(src, p, j.Lowering())
 	}
 	if j.ins, err = newInputs(p, c.In); err != nil {
 		return err
 	}
-	if j.outs, err = newWriters(j.bound, c.Out, &c.pictureFlags); err != nil {
+	if j.outs, err = newWriters(j.Bound, c.Out, &c.pictureFlags); err != nil {
 		return err
 	}
 	if err := c.series(j.outs, sample(p)); err != nil {
 		return err
 	}
-	if j.state, err = newCheckpoint(c, j.bound); err != nil {
+	if j.state, err = newCheckpoint(c, j.Device.ID, j.Bound); err != nil {
 		return err
 	}
 	j.sayUnfused()
@@ -92,7 +92,7 @@ func (c *runCmd) consistent() error {
 		return usage("--resume takes the grids from the saved state, which leaves nothing to --in")
 	case c.Resume != "" && c.Check:
 		return usage("--check starts at the beginning of the program, and --resume in its midst").hintf("check without --resume first")
-	case c.Check && c.Device == "ref":
+	case c.Check && c.targetFlags.Device == "ref":
 		return usage("--check compares a device with the reference executor, and --device ref is that")
 	}
 	return nil

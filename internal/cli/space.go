@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/quantity"
 )
 
@@ -64,7 +65,7 @@ func (c *spaceCmd) Run(a *app) error {
 	}
 	choices, err := lower.Choices(p, o)
 	if err != nil {
-		return badPlan(o.Plan, err)
+		return engine.BadPlan(o.Plan, err)
 	}
 	a.hints(src, p, o)
 	notes, err := c.restrict(o.Plan, choices)
@@ -94,16 +95,15 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 		return lower.Options{}, err
 	}
 	if c.Device != "" {
-		t := target{plan: plan, arithmetic: b.Program.Arithmetic}
-		f := targetFlags{Device: c.Device}
-		if t.backend, err = f.backend(t.arithmetic); err != nil {
+		d, err := engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: b.Program.Arithmetic})
+		if err != nil {
 			return lower.Options{}, err
 		}
-		if t.backend == nil {
+		defer d.Close()
+		if d.Reference() {
 			return lower.Options{}, usage("--device %s: the reference executor has no kernels", c.Device)
 		}
-		kind, _ := t.backend.language()
-		o := t.lowering(b, kind)
+		o := d.Lowering(b, plan)
 		o.Free, o.AnyIntegers = c.Free, c.AnyIntegers
 		return o, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -28,22 +28,17 @@ func TestSpaceOfTuning(t *testing.T) {
 	if errs.HasErrors() {
 		t.Fatal(errs)
 	}
-	cache, err := toolchain.OpenCache(t.TempDir())
+	d, err := engine.Open(engine.DeviceRequest{ID: "opencl:0", Purpose: engine.ToTune})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cache.Close()
-	lab, err := measure.Open(t.Context(), measure.Options{Device: "opencl:0", Cache: cache})
+	defer d.Close()
+	lab, err := measure.Open(t.Context(), d.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lab.Close()
-	f := targetFlags{Device: "opencl:0", FP: "contract"}
-	to, err := f.target()
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := to.lowering(b, lower.GPU)
+	shown := d.Lowering(b, schedule.Plan{})
 	searched := shown
 	searched.Machine, searched.Lacks = lab.About().Machine, lab.About().Lacks
 	list := func(o lower.Options) schedule.Space {

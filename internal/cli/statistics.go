@@ -10,17 +10,18 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 )
 
 // gridResult describes a grid's contents. Cells that are not numbers are
 // counted and otherwise left out.
 type gridResult struct {
-	Name  string `json:"name"`
-	Shape []int  `json:"shape"`
-	Min   number `json:"min"`
-	Mean  number `json:"mean"`
-	Max   number `json:"max"`
-	NaNs  int64  `json:"nans,omitempty"`
+	Name  string          `json:"name"`
+	Shape []int           `json:"shape"`
+	Min   quantity.Number `json:"min"`
+	Mean  quantity.Number `json:"mean"`
+	Max   quantity.Number `json:"max"`
+	NaNs  int64           `json:"nans,omitempty"`
 }
 
 // piece is the number of cells that are summed in one go. The sum of all
@@ -50,7 +51,7 @@ func statistics(g *ir.Grid, shape []int, cells []byte) gridResult {
 	if all.n == 0 {
 		all.min, all.max = math.NaN(), math.NaN()
 	}
-	out.Min, out.Mean, out.Max = number(all.min), number(all.sum/float64(all.n)), number(all.max)
+	out.Min, out.Mean, out.Max = quantity.Number(all.min), quantity.Number(all.sum/float64(all.n)), quantity.Number(all.max)
 	return out
 }
 

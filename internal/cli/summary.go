@@ -1,15 +1,14 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/quantity"
 )
@@ -17,13 +16,13 @@ import (
 // summary is what a run prints at its end. The fields of an object are in the
 // order of its declaration, and those of sizes sorted.
 type summary struct {
-	Program string           `json:"program"`
-	Device  string           `json:"device"`
-	FP      string           `json:"fp"`
-	Plan    string           `json:"plan,omitempty"` // of all kernels
-	Sizes   map[string]int64 `json:"sizes"`
-	Kernels []kernelResult   `json:"kernels,omitempty"`
-	Check   *verification    `json:"check,omitempty"`
+	Program string               `json:"program"`
+	Device  string               `json:"device"`
+	FP      string               `json:"fp"`
+	Plan    string               `json:"plan,omitempty"` // of all kernels
+	Sizes   map[string]int64     `json:"sizes"`
+	Kernels []engine.KernelUse   `json:"kernels,omitempty"`
+	Check   *engine.Verification `json:"check,omitempty"`
 	*outcome
 
 	sizes []string // as text, in the program's order
@@ -50,10 +49,10 @@ type scalarResult struct {
 }
 
 func newSummary(j *job) *summary {
-	s := &summary{Program: j.program.Name, Device: j.target.device, FP: j.FP, Sizes: map[string]int64{}}
+	s := &summary{Program: j.program.Name, Device: j.Device.ID, FP: j.FP, Sizes: map[string]int64{}}
 	for i, q := range j.program.Params {
-		s.Sizes[q.Name] = j.bound.Params[i]
-		s.sizes = append(s.sizes, fmt.Sprintf("%s=%d", q.Name, j.bound.Params[i]))
+		s.Sizes[q.Name] = j.Bound.Params[i]
+		s.sizes = append(s.sizes, fmt.Sprintf("%s=%d", q.Name, j.Bound.Params[i]))
 	}
 	return s
 }
@@ -86,7 +85,7 @@ func (s *summary) finish(j *job, r exec.Runner, p exec.Progress) error {
 		if err != nil {
 			return err
 		}
-		s.Grids = append(s.Grids, statistics(g, j.bound.Shape(g.Dims), cells))
+		s.Grids = append(s.Grids, statistics(g, j.Bound.Shape(g.Dims), cells))
 	}
 	for _, w := range j.outs {
 		s.Outputs = append(s.Outputs, w.written...)
@@ -123,21 +122,11 @@ func (s *summary) print(w io.Writer, outs []*writer) {
 	}
 }
 
-// number is a float64 that JSON can always hold: what is not finite is text.
-type number float64
-
-func (n number) MarshalJSON() ([]byte, error) {
-	if f := float64(n); math.IsNaN(f) || math.IsInf(f, 0) {
-		return json.Marshal(fmt.Sprint(f))
-	}
-	return json.Marshal(float64(n))
-}
-
 // value returns a scalar's value for JSON.
 func value(v op.Value) any {
 	switch {
 	case v.T.IsFloat():
-		return number(v.F)
+		return quantity.Number(v.F)
 	case v.T == types.Bool:
 		return v.True()
 	}

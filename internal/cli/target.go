@@ -5,25 +5,10 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
-	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/device/opencl"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
-
-// target says what to run a program on, and how.
-type target struct {
-	device     string // as users call it
-	backend    backend
-	plan       schedule.Plan
-	chosen     bool // the plan is the user's
-	stored     bool // the plan is from the store
-	free       bool // the plan need not keep to what the source fixes
-	arithmetic arith.Mode
-	deadline   time.Duration
-	noGraphs   bool
-}
 
 // targetFlags are the options of commands that run programs.
 type targetFlags struct {
@@ -34,32 +19,31 @@ type targetFlags struct {
 	NoGraph  bool          `name:"no-graph" group:"device" help:"Start every kernel by itself on a GPU, also where many short ones could start together."`
 }
 
-var deviceNames = []string{"cpu", "cuda", "opencl", "ref", "auto"}
-
-// target checks the options. What auto stands for takes its place.
-func (f *targetFlags) target() (target, error) {
-	t := target{deadline: f.Deadline, chosen: f.Plan != "", noGraphs: f.NoGraph}
+// job checks the options, and finds the device. The program is bound later. The caller
+// closes the device.
+func (f *targetFlags) job() (engine.Job, error) {
+	j := engine.Job{Deadline: f.Deadline, NoGraphs: f.NoGraph}
 	var err error
-	if t.plan, err = readPlan(f.Plan); err != nil {
-		return t, err
+	if j.Plan, err = readPlan(f.Plan); err != nil {
+		return j, err
 	}
-	if t.arithmetic, err = arith.Parse(f.FP); err != nil {
-		return t, misuse("--fp", err)
+	if f.Plan != "" {
+		j.Origin = engine.Chosen
+	}
+	mode, err := arith.Parse(f.FP)
+	if err != nil {
+		return j, misuse("--fp", err)
 	}
 	if f.Deadline < 0 {
-		return t, usage("--deadline %v: a time is positive", f.Deadline)
+		return j, usage("--deadline %v: a time is positive", f.Deadline)
 	}
-	if f.Device == "auto" {
-		f.Device = automatic()
+	if j.Device, err = engine.Open(engine.DeviceRequest{ID: f.Device, Arithmetic: mode}); err != nil {
+		return j, err
 	}
-	if t.backend, err = f.backend(t.arithmetic); err != nil {
-		return t, err
+	if j.Device.Reference() && f.Plan != "" {
+		return j, usage("--plan has no meaning on the reference executor")
 	}
-	t.device = f.Device
-	if t.backend == nil && f.Plan != "" {
-		return t, usage("--plan has no meaning on the reference executor")
-	}
-	return t, nil
+	return j, nil
 }
 
 // readPlan reads a plan's text, or the file that it names.
@@ -76,39 +60,4 @@ func readPlan(text string) (schedule.Plan, error) {
 	}
 	p, err := schedule.ParsePlan(text)
 	return p, misuse("--plan", err)
-}
-
-// backend returns the kind of device that is named; nil is the reference
-// executor.
-func (f *targetFlags) backend(a arith.Mode) (backend, error) {
-	switch f.Device {
-	case "cpu":
-		return &processor{arithmetic: a}, nil
-	case "ref":
-		return nil, nil
-	}
-	if ordinal, ok := cuda.ParseID(f.Device); ok {
-		f.Device = cuda.ID(ordinal)
-		return newNvidia(ordinal, a)
-	}
-	if ordinal, ok := opencl.ParseID(f.Device); ok {
-		f.Device = opencl.ID(ordinal)
-		return newOpenCL(ordinal, a)
-	}
-	bad := usage("--device %s: there is no such device", f.Device)
-	if near := diag.Nearest(f.Device, deviceNames); near != "" {
-		return nil, bad.hintf("did you mean %s?", near)
-	}
-	return nil, bad.hintf("gridloom devices lists what there is")
-}
-
-// automatic returns the first NVIDIA GPU that can be used, or else the cpu.
-// OpenCL is not asked: its devices are the same GPUs, or the same processor.
-func automatic() string {
-	for _, d := range cuda.Describe() {
-		if d.Unusable == "" {
-			return d.ID
-		}
-	}
-	return "cpu"
 }

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
 	"github.com/gridloom/gridloom/internal/tune/store"
@@ -65,15 +66,22 @@ func (c *tuneCmd) Run(a *app) error {
 		return err
 	}
 	o.Started, o.Library = started, c.Out != ""
-	f := targetFlags{Device: c.Device, Plan: c.Plan, FP: c.FP}
-	t, err := f.target()
+	if o.Plan, err = readPlan(c.Plan); err != nil {
+		return err
+	}
+	mode, err := arith.Parse(c.FP)
+	if err != nil {
+		return misuse("--fp", err)
+	}
+	d, err := engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: mode, Purpose: engine.ToTune, Workers: c.Workers})
 	if err != nil {
 		return err
 	}
-	if t.backend == nil {
+	defer d.Close()
+	if d.Reference() {
 		return usage("--device %s: nothing can be tuned on the reference executor", c.Device)
 	}
-	src, p, err := a.load(c.File, t.arithmetic)
+	src, p, err := a.load(c.File, mode)
 	if err != nil {
 		return err
 	}
@@ -83,25 +91,19 @@ func (c *tuneCmd) Run(a *app) error {
 	if o.Set, err = sets(c.Set); err != nil {
 		return err
 	}
-	o.Plan = t.plan
-	kind, _ := t.backend.language()
+	lowering := d.Lowering(o.Bound, o.Plan)
 	if !c.Quiet {
-		a.hints(src, p, t.lowering(o.Bound, kind))
+		a.hints(src, p, lowering)
 	}
-	if err := c.check(o, t.lowering(o.Bound, kind)); err != nil {
+	if err := c.check(o, lowering); err != nil {
 		return err
 	}
 	if err := reserve(c.Out); err != nil {
 		return err
 	}
-	cache, err := toolchain.OpenCache("")
-	if err != nil {
-		return err
-	}
-	defer cache.Close()
-	o.Lab, err = measure.Open(a.ctx, measure.Options{Device: t.device, Arithmetic: t.arithmetic, Cache: cache, Workers: c.Workers})
-	if err != nil {
-		return failf(exitDevice, "--device %s: %w", t.device, err)
+	cache := d.Cache
+	if o.Lab, err = measure.Open(a.ctx, d.Target); err != nil {
+		return failf(exitDevice, "--device %s: %w", d.ID, err)
 	}
 	defer o.Lab.Close()
 	kept, err := c.open(a, store.Options{})
@@ -142,7 +144,6 @@ func (c *tuneCmd) Run(a *app) error {
 	if err := book.finish(result); err != nil {
 		return err
 	}
-	cache.Trim(cacheLimit) // what cannot be removed now will be another time
 	if !c.JSON {
 		if err := printTuning(a, result); err != nil {
 			return err
@@ -238,7 +239,7 @@ func (c *tuneCmd) check(o tuner.Options, l lower.Options) error {
 	l.Free, l.AnyIntegers = c.Free, c.AnyIntegers
 	choices, err := lower.Choices(o.Bound.Program, l)
 	if err != nil {
-		return badPlan(l.Plan, err)
+		return engine.BadPlan(l.Plan, err)
 	}
 	if _, err := c.restrict(l.Plan, choices); err != nil { // the tuner tells the notes
 		return err

@@ -5,19 +5,21 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/gridloom/gridloom/internal/engine"
 )
 
 // verdict prints the outcome of a check, and returns an error if it failed.
 func (j *job) verdict(s *summary) error {
 	v := s.Check
-	failed := v.Beyond > 0 || v.Nothing
+	failed := !v.OK()
 	switch {
 	case j.JSON && failed: // else it is part of the summary of the run
 		if err := j.printJSON(s); err != nil {
 			return err
 		}
 	case !j.JSON && !j.Quiet:
-		v.print(j.stdout, j.Device, j.FP)
+		j.printCheck(v)
 	}
 	if !failed {
 		return nil
@@ -30,7 +32,7 @@ func (j *job) verdict(s *summary) error {
 		return failf(exitCheck, "the check compared nothing: %s, on either side", what).
 			hintf("give grids and scalars values that the program can compute with: --in GRID=FILE, --set NAME=VALUE")
 	}
-	for _, w := range v.wrong {
+	for _, w := range v.Wrong {
 		fmt.Fprintf(j.stderr, "  %s\n", strings.ReplaceAll(w, "\n", "\n  "))
 	}
 	what := fmt.Sprintf("%d of %s differ", v.Beyond, count(v.Cells, "cell"))
@@ -46,22 +48,28 @@ func (j *job) verdict(s *summary) error {
 		hintf("the program did not run; --device ref computes what is right")
 }
 
-func (v *verification) print(w io.Writer, device, fp string) {
-	about := []string{"--fp " + fp}
+// printCheck says what was compared, and how it came out.
+func (j *job) printCheck(v *engine.Verification) {
+	w := j.stdout
+	about := []string{"--fp " + j.FP}
 	if v.Iterations > 0 {
 		about = append(about, count(v.Iterations, "iteration"))
 	}
 	if v.Smaller {
-		about = append(about, "smaller sizes "+strings.Join(v.sizes, " "))
+		var sizes []string
+		for _, q := range j.program.Params {
+			sizes = append(sizes, fmt.Sprintf("%s=%d", q.Name, v.Sizes[q.Name]))
+		}
+		about = append(about, "smaller sizes "+strings.Join(sizes, " "))
 	} else {
 		about = append(about, "same sizes")
 	}
 	if len(v.Random) > 0 {
 		about = append(about, "random values in "+strings.Join(v.Random, ", "))
 	}
-	fmt.Fprintf(w, "check of %s against the reference executor (%s)\n", device, strings.Join(about, ", "))
+	fmt.Fprintf(w, "check of %s against the reference executor (%s)\n", j.Device.ID, strings.Join(about, ", "))
 	if len(v.Compared) > 0 && !v.Nothing {
-		v.printCells(w)
+		printCells(w, v)
 	}
 	if v.Beyond > 0 || v.Nothing {
 		return
@@ -73,10 +81,10 @@ func (v *verification) print(w io.Writer, device, fp string) {
 		fmt.Fprintf(w, "  after %s there is no number left to compare in any cell that the program computes\n", count(v.Vanished, "iteration"))
 	}
 	if v.Integers > 0 {
-		fmt.Fprintf(w, "  of these, %d are undecided: they are whole numbers, and rounding may tip them over%s\n", v.Integers, v.cure())
+		fmt.Fprintf(w, "  of these, %d are undecided: they are whole numbers, and rounding may tip them over%s\n", v.Integers, cure(v))
 	}
 	if n := v.Undecided - v.Integers; n > 0 {
-		fmt.Fprintf(w, "  of these, %d are undecided: nothing bounds there what rounding may change%s\n", n, v.cure())
+		fmt.Fprintf(w, "  of these, %d are undecided: nothing bounds there what rounding may change%s\n", n, cure(v))
 	}
 	if v.Ends != "" {
 		fmt.Fprintf(w, "  %s, as rounding allows: nothing after that was compared; --fp strict decides it\n", v.Ends)
@@ -84,7 +92,7 @@ func (v *verification) print(w io.Writer, device, fp string) {
 }
 
 // printCells says how far apart the cells are.
-func (v *verification) printCells(w io.Writer) {
+func printCells(w io.Writer, v *engine.Verification) {
 	fmt.Fprintf(w, "  %s compared", count(v.Cells, "cell"))
 	if len(v.Compared) > 1 {
 		fmt.Fprintf(w, " after %s iterations", list(v.Compared))
@@ -104,7 +112,7 @@ func (v *verification) printCells(w io.Writer) {
 }
 
 // cure says when, or how, undecided cells are decided.
-func (v *verification) cure() string {
+func cure(v *engine.Verification) string {
 	if v.Decided > 0 {
 		return fmt.Sprintf(" (all were decided after %s); --fp strict compares bit for bit", count(v.Decided, "iteration"))
 	}

@@ -133,7 +133,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{Options{Device: "cpu", Image: "/no/such.so"}, "the compiled code cannot be loaded: /no/such.so: "},
 		{Options{Device: "cpu", Image: nothing}, "the compiled code has no kernel heat: "},
-		{Options{Device: "abacus", Image: nothing}, "workers have no device abacus"},
+		{Options{Device: "abacus", Image: nothing}, "there is no device abacus"},
 	} {
 		if err := open(test.o); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%v, want %s", err, test.want)

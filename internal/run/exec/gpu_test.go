@@ -18,6 +18,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -155,13 +156,13 @@ func TestFitsGPU(t *testing.T) {
 		why    refusal.Reason
 	}{
 		{func(*cuda.GPU) {}, "", refusal.None},
-		{func(g *cuda.GPU) { g.Memory = 100000 }, "this needs 157.0 KiB of GPU memory, and cuda:0 (X) has 97.7 KiB", refusal.None},
+		{func(g *cuda.GPU) { g.Memory = 100000 }, "this needs 157.0 KiB of device memory, and cuda:0 (X) has 97.7 KiB", refusal.None},
 		{func(g *cuda.GPU) { g.Limits.Threads = 128 }, "the kernel heat has 256 threads a block, and X runs 128 at most", refusal.Resources},
 		{func(g *cuda.GPU) { g.Limits.Grid[1] = 12 }, "the kernel heat needs 13 blocks on y, and X launches 12 at most", refusal.Resources},
 	} {
 		g := gpu
 		test.change(&g)
-		if err := s.FitsGPU(&g); message(err) != test.want || refusal.Of(err) != test.why {
+		if err := s.Fits(target.Of(&cuda.Kind, 0, g.Properties(), target.Options{})); message(err) != test.want || refusal.Of(err) != test.why {
 			t.Errorf("%v (%s), want %s", err, refusal.Of(err), test.want)
 		}
 	}

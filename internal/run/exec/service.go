@@ -9,11 +9,9 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/device/cpu"
-	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -58,20 +56,6 @@ type reply struct {
 	Holds  []int
 	Busy   time.Duration
 	Usage  []device.Usage
-}
-
-// open returns the device of that name.
-func open(name string) (device.Device, error) {
-	if name == "cpu" {
-		return cpu.Open(), nil
-	}
-	if ordinal, ok := cuda.ParseID(name); ok {
-		return cuda.Open(ordinal)
-	}
-	if ordinal, ok := opencl.ParseID(name); ok {
-		return opencl.Open(ordinal)
-	}
-	return nil, fmt.Errorf("workers have no device %s", name)
 }
 
 func serve(l *worker.Link) error {
@@ -155,7 +139,7 @@ func (s *server) setUp(r request) error {
 	if err != nil {
 		return err
 	}
-	d, err := open(r.Device)
+	d, err := target.Connect(r.Device, device.OpenOptions{})
 	if err != nil {
 		return err
 	}

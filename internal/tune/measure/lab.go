@@ -11,8 +11,10 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -101,23 +103,17 @@ func (e *Gone) Error() string {
 // Unwrap returns the cause.
 func (e *Gone) Unwrap() error { return e.Err }
 
-// station is a Lab on a device of this machine.
+// station is a Lab on a target of this machine.
 type station struct {
-	maker
-	about   About
-	process *worker.Process
-	tools   string // image
+	target   *target.Target
+	compiler device.Compiler
+	about    About
+	process  *worker.Process
+	tools    string // image
 	// What a new worker has to be told.
 	setting Setting
 	plain   *Code
 	cells   []op.Value
-}
-
-// maker is what kinds of devices differ in.
-type maker interface {
-	fits(*exec.Script) error
-	compile(context.Context, Text) (Compiled, error)
-	close()
 }
 
 const (
@@ -126,14 +122,11 @@ const (
 	loadPatience  = time.Minute // some drivers compile what they load
 )
 
-func (s *station) About() About                                          { return s.about }
-func (s *station) Fits(script *exec.Script) error                        { return s.fits(script) }
-func (s *station) Compile(ctx context.Context, t Text) (Compiled, error) { return s.compile(ctx, t) }
+// About implements Lab.
+func (s *station) About() About { return s.about }
 
-func (s *station) Close() {
-	s.drop(nil)
-	s.close()
-}
+// Close ends the worker.
+func (s *station) Close() { s.drop(nil) }
 
 // drop ends the worker, for a reason or because it is not needed.
 func (s *station) drop(why error) {

@@ -20,14 +20,14 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
-	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
 func TestMain(m *testing.M) {
 	os.Setenv("OMP_WAIT_POLICY", "passive")
-	worker.Main(Service, pool.Service)
+	worker.Main(append(target.Services(), Service)...)
 	status := m.Run()
 	if remove, _ := pretend(); remove != nil && pretended {
 		remove()
@@ -72,6 +72,22 @@ var doubled = Setting{
 	Cells: []Cell{{"sum", types.F64}},
 }
 
+// openLab opens a Lab on a device.
+func openLab(t *testing.T, id string, o device.CompilerOptions) Lab {
+	t.Helper()
+	at, err := target.Open(id, target.Options{Arithmetic: arith.Contract, CompilerOptions: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(at.Close)
+	l, err := Open(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
 // lab opens a Lab on the processor, with memory for the stage, and returns what
 // makes code of it.
 func lab(t *testing.T) (Lab, func(instead string) Code) {
@@ -84,11 +100,7 @@ func lab(t *testing.T) (Lab, func(instead string) Code) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cache.Close() })
-	l, err := Open(t.Context(), Options{Device: "cpu", Arithmetic: arith.Contract, Cache: cache})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(l.Close)
+	l := openLab(t, "cpu", Compilers(cache, 0))
 	if err := l.Arrange(t.Context(), doubled); err != nil {
 		t.Fatal(err)
 	}
@@ -278,8 +290,14 @@ func TestCompilers(t *testing.T) {
 	if refusal.Of(err) != refusal.Compiler {
 		t.Errorf("%v", err)
 	}
-	s := l.(*station).maker.(*processor)
-	s.opts.Compile = 300 * time.Millisecond
+	cache, err := toolchain.OpenCache(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cache.Close() })
+	hurried := Compilers(cache, 1)
+	hurried.Limit = 300 * time.Millisecond
+	l = openLab(t, "cpu", hurried)
 	// Each level is twice the one before it.
 	text := "#define A0 x+\n"
 	for i := range 40 {
@@ -305,11 +323,7 @@ func TestPoisonedContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cache.Close() })
-	l, err := Open(t.Context(), Options{Device: "cuda:0", Arithmetic: arith.Contract, Cache: cache, Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(l.Close)
+	l := openLab(t, "cuda:0", Compilers(cache, 1))
 	setting := doubled
 	setting.Cells = nil
 	if err := l.Arrange(t.Context(), setting); err != nil {

@@ -8,12 +8,11 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/device/cpu"
-	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -84,15 +83,10 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// timer measures on a device's own clock.
-type timer interface {
-	Time(f func() error) (time.Duration, error)
-}
-
 // server is the worker's side.
 type server struct {
 	bed
-	timer     timer
+	timer     device.Timer
 	condition func() string
 	library   device.Library // that batches are timed of
 	image     string
@@ -151,64 +145,36 @@ func (s *server) answer(q *request) (r reply, err error) {
 	return r, err
 }
 
-// open opens the device.
+// open opens the device. The compilers need the processor that a spinning thread would
+// take.
 func (s *server) open(q *request) error {
-	s.condition = func() string { return "" }
-	s.workers = 1 << 16
-	s.across = true
-	if q.Device == "cpu" {
-		s.dev, s.timer, s.workers, s.across = cpu.Open(), clock{}, 256, false
-	} else if n, ok := cuda.ParseID(q.Device); ok {
-		// The compilers need the processor that a spinning thread would take; what
-		// is timed is timed by the GPU, and so as fast.
-		d, err := cuda.OpenSleeping(n)
-		if err != nil {
-			return err
-		}
-		s.dev, s.condition = d, conditionOf(&d.GPU)
-		if s.timer, err = d.NewTimer(); err != nil {
-			return err
-		}
-	} else if n, ok := opencl.ParseID(q.Device); ok {
-		d, err := opencl.Open(n)
-		if err != nil {
-			return err
-		}
-		s.dev = d
-		if s.timer, err = d.NewTimer(); err != nil {
-			return err
-		}
-	} else {
-		return errorf("there is no device %s", q.Device)
+	kind, _, err := target.Parse(q.Device)
+	if err != nil {
+		return err
 	}
-	var err error
+	if s.dev, err = target.Connect(q.Device, device.OpenOptions{Sleep: true}); err != nil {
+		return err
+	}
+	s.workers, s.across = 256, false
+	if target.KindOf(kind.Dialect) == lower.GPU {
+		s.workers, s.across = 1<<16, true
+	}
+	s.timer, s.condition = clock{}, func() string { return "" }
+	if d, ok := s.dev.(device.Timed); ok {
+		if s.timer, err = d.Clock(); err != nil {
+			return err
+		}
+	}
+	if d, ok := s.dev.(device.Conditioned); ok {
+		s.condition = d.Condition
+	}
 	if s.tools, err = s.dev.Load(q.Tools); err != nil {
 		return err
 	}
 	return s.start()
 }
 
-// conditionEvery is how often a GPU's condition is asked for: it does not change
-// faster, and asking takes as long as some batches.
-const conditionEvery = time.Second
-
-// conditionOf returns what tells a GPU's condition.
-func conditionOf(g *cuda.GPU) func() string {
-	var asked time.Time
-	text := ""
-	return func() string {
-		if time.Since(asked) < conditionEvery {
-			return text
-		}
-		asked, text = time.Now(), ""
-		if c, ok := g.Condition(); ok {
-			text = c.String()
-		}
-		return text
-	}
-}
-
-// clock measures launches that return when their kernel does.
+// clock is device.Timer on the host's clock, for launches that return when their kernel does.
 type clock struct{}
 
 func (clock) Time(f func() error) (time.Duration, error) {

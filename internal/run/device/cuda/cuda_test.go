@@ -19,6 +19,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
+	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
 var pretended error // why there is no pretended GPU
@@ -26,6 +27,8 @@ var pretended error // why there is no pretended GPU
 // The tests use a pretended GPU; with GRIDLOOM_REAL_GPU set, the first real one,
 // on which those fail that know the pretended one's limits and words.
 func TestMain(m *testing.M) {
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
+	worker.Main(CompileService)
 	if os.Getenv("GRIDLOOM_REAL_GPU") != "" {
 		os.Exit(m.Run())
 	}
@@ -519,11 +522,11 @@ func TestDiscovery(t *testing.T) {
 			t.Errorf("%s is %d, want %d", name, figures[name], want)
 		}
 	}
-	if _, err := Open(1); err == nil || err.Error() != "there is no GPU cuda:1: the driver shows 1, from cuda:0 on" {
+	if _, err := Open(1); err == nil || err.Error() != "there is no GPU cuda:1: the driver shows 1 GPU, from cuda:0 on" {
 		t.Error(err)
 	}
 	for id, want := range map[string]int{"cuda": 0, "cuda:0": 0, "cuda:12": 12, "cuda:-1": -1, "cuda:x": -1, "cpu": -1, "": -1} {
-		got, ok := ParseID(id)
+		got, ok := Kind.ParseID(id)
 		if !ok {
 			got = -1
 		}

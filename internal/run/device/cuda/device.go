@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ebitengine/purego"
 
@@ -24,6 +25,9 @@ type Device struct {
 	recording *graph // that launches are added to instead of being carried out
 	last      string // the kernel launched last, for errors that come later
 	open      bool
+
+	condition string    // its clocks and so on
+	asked     time.Time // when that was
 }
 
 var (
@@ -36,18 +40,15 @@ var (
 // how it goes on soonest.
 func Open(ordinal int) (*Device, error) { return openGPU(ordinal, false) }
 
-// OpenSleeping opens a GPU like Open, for a thread that sleeps while it waits: it
-// leaves its processor to others, and goes on some microseconds later. A driver that
-// cannot do that lets it spin.
-func OpenSleeping(ordinal int) (*Device, error) { return openGPU(ordinal, true) }
-
+// openGPU opens a GPU. A thread that sleeps while it waits leaves its processor to others,
+// and goes on some microseconds later. A driver that cannot do that lets it spin.
 func openGPU(ordinal int, sleeping bool) (*Device, error) {
 	gpus, err := GPUs()
 	if err != nil {
 		return nil, err
 	}
 	if ordinal < 0 || ordinal >= len(gpus) {
-		return nil, fmt.Errorf("there is no GPU %s: the driver shows %d, from %s on", ID(ordinal), len(gpus), ID(0))
+		return nil, fmt.Errorf("there is no GPU %s: %w", ID(ordinal), shown(len(gpus)))
 	}
 	dr, err := openDriver()
 	if err != nil {

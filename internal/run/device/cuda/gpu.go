@@ -3,8 +3,6 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -140,17 +138,6 @@ func (d *driver) version() string {
 
 // ID is what --device calls the GPU of that number.
 func ID(ordinal int) string { return fmt.Sprintf("cuda:%d", ordinal) }
-
-// ParseID returns the number of the GPU that --device names: "cuda" is the
-// first.
-func ParseID(id string) (ordinal int, ok bool) {
-	if id == "cuda" {
-		return 0, true
-	}
-	number, ok := strings.CutPrefix(id, "cuda:")
-	n, err := strconv.Atoi(number)
-	return n, ok && err == nil && n >= 0
-}
 
 // Describe returns the descriptions of all GPUs, or a single one that says why
 // there is none.

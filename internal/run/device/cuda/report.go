@@ -6,17 +6,8 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/run/device"
 )
-
-// Report is what a kernel takes, as the compiler tells it.
-type Report struct {
-	Kernel      string
-	Registers   int // a thread
-	Stack       int // bytes a thread
-	SpillStores int // bytes a thread stores because registers do not suffice
-	SpillLoads  int // and loads
-	Shared      int // bytes a block that the code declares
-}
 
 var (
 	reportKernel = regexp.MustCompile(`Compiling entry function '([^']+)'`)
@@ -27,15 +18,15 @@ var (
 
 // Reports reads a log of the compiler with the option Verbose, kernels in its
 // order.
-func Reports(log string) []Report {
-	var list []Report
+func Reports(log string) []device.KernelReport {
+	var list []device.KernelReport
 	number := func(text string) int {
 		n, _ := strconv.Atoi(text) // the pattern is of digits
 		return n
 	}
 	for line := range strings.Lines(log) {
 		if m := reportKernel.FindStringSubmatch(line); m != nil {
-			list = append(list, Report{Kernel: m[1]})
+			list = append(list, device.KernelReport{Kernel: m[1]})
 			continue
 		}
 		if len(list) == 0 {
@@ -58,7 +49,7 @@ func Reports(log string) []Report {
 // Occupancy returns how many blocks of a kernel a multiprocessor holds at once,
 // as the limits tell it without a GPU: registers come in units of 256 a warp,
 // shared memory in units of 128 bytes and 1 KiB more for each block.
-func (l *Limits) Occupancy(r Report, g kernel.Geometry) int {
+func (l *Limits) Occupancy(r device.KernelReport, g kernel.Geometry) int {
 	const registerUnit, sharedUnit, sharedExtra = 256, 128, 1024
 	threads := g.Threads[0] * g.Threads[1] * g.Threads[2]
 	warp := int64(max(1, l.Warp))

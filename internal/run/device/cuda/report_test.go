@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/run/device"
 )
 
 func TestReports(t *testing.T) {
@@ -19,7 +20,7 @@ ptxas info    : Function properties for norm
     48 bytes stack frame, 44 bytes spill stores, 52 bytes spill loads
 ptxas info    : Used 255 registers, used 1 barriers, 48 bytes cumulative stack size, 2296 bytes smem, 400 bytes cmem[0]
 `
-	want := []Report{{Kernel: "heat", Registers: 40}, {Kernel: "norm", Registers: 255, Stack: 48, SpillStores: 44, SpillLoads: 52, Shared: 2296}}
+	want := []device.KernelReport{{Kernel: "heat", Registers: 40}, {Kernel: "norm", Registers: 255, Stack: 48, SpillStores: 44, SpillLoads: 52, Shared: 2296}}
 	if got := Reports(log); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
@@ -51,7 +52,7 @@ func TestOccupancy(t *testing.T) {
 		{0, 0, 100, 0, 16},
 	} {
 		g := kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{test.threads, 1, 1}, Shared: test.dyn}
-		if got := h200.Occupancy(Report{Registers: test.registers, Shared: test.static}, g); got != test.want {
+		if got := h200.Occupancy(device.KernelReport{Registers: test.registers, Shared: test.static}, g); got != test.want {
 			t.Errorf("%+v: %d", test, got)
 		}
 	}

@@ -170,7 +170,7 @@ func TestOpenSleeping(t *testing.T) {
 	if how(d) != 0 {
 		t.Errorf("flags %d: short launches of the time loop wait longer", how(d))
 	}
-	s, err := OpenSleeping(0) // has the same context, which d closes
+	s, err := openGPU(0, true) // has the same context, which d closes
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -23,13 +24,6 @@ type Builder struct {
 	api     *api
 	device  Properties
 	context handle
-}
-
-// Built is an image of compiled code.
-type Built struct {
-	Path   string
-	Cached bool          // it was compiled before
-	Took   time.Duration // to compile, now or then
 }
 
 // image is what a file of compiled code holds. The source is for drivers that
@@ -93,35 +87,35 @@ func (b *Builder) image(text []byte) (image, string) {
 }
 
 // Kept returns what was built of a source before, if it is there.
-func (b *Builder) Kept(text []byte) (Built, bool) {
+func (b *Builder) Kept(text []byte) (device.Binary, bool) {
 	if b.Find() != nil {
-		return Built{}, false
+		return device.Binary{}, false
 	}
 	_, name := b.image(text)
 	path, ok := b.Cache.Kept(name)
 	if !ok {
-		return Built{}, false
+		return device.Binary{}, false
 	}
 	i, err := readImage(path)
-	return Built{Path: path, Cached: true, Took: i.Took}, err == nil
+	return device.Binary{Path: path, Cached: true, Took: i.Took}, err == nil
 }
 
 // Make compiles the source, unless that was done before. A binary is kept once the
 // driver has loaded it: so it is known to load, and drivers that translate it once
 // more, as NVIDIA's does, have that in their cache for the process that runs it.
-func (b *Builder) Make(text []byte) (Built, error) {
+func (b *Builder) Make(text []byte) (device.Binary, error) {
 	if made, ok := b.Kept(text); ok {
 		return made, nil
 	}
 	if err := b.Open(); err != nil {
-		return Built{}, err
+		return device.Binary{}, err
 	}
 	start := time.Now()
 	made, name := b.image(text)
 	a, p := b.api, &b.device
 	built, err := a.compile(b.context, p, made.Source, made.Options)
 	if err != nil {
-		return Built{}, err
+		return device.Binary{}, err
 	}
 	defer built.release()
 	made.Log = built.log(p)
@@ -130,7 +124,7 @@ func (b *Builder) Make(text []byte) (Built, error) {
 	}
 	made.Took = time.Since(start)
 	path, err := keep(b.Cache, name, made)
-	return Built{Path: path, Took: made.Took}, err
+	return device.Binary{Path: path, Took: made.Took}, err
 }
 
 // loadable returns a binary if the driver loads it, else nothing.

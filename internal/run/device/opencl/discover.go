@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/run/device"
@@ -87,17 +86,6 @@ func find(ordinal int) (*api, Properties, error) {
 
 // ID is what --device calls the device of that number.
 func ID(ordinal int) string { return fmt.Sprintf("opencl:%d", ordinal) }
-
-// ParseID returns the number of the device that --device names: "opencl" is
-// the first.
-func ParseID(id string) (ordinal int, ok bool) {
-	if id == "opencl" {
-		return 0, true
-	}
-	number, ok := strings.CutPrefix(id, "opencl:")
-	n, err := strconv.Atoi(number)
-	return n, ok && err == nil && n >= 0
-}
 
 // Describe returns the descriptions of all devices, or a single one that says
 // why there is none.

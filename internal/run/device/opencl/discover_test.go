@@ -13,7 +13,7 @@ import (
 
 func TestParseID(t *testing.T) {
 	for id, want := range map[string]int{"opencl": 0, "opencl:0": 0, "opencl:12": 12, "opencl:-1": -1, "opencl:x": -1, "cuda:0": -1, "": -1} {
-		got, ok := ParseID(id)
+		got, ok := Kind.ParseID(id)
 		if !ok {
 			got = -1
 		}

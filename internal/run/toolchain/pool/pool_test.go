@@ -1,226 +1,147 @@
 package pool
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
-	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
-	"github.com/gridloom/gridloom/internal/run/refusal"
-	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
-var pretended error
-
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
-	worker.Main(Service, dying)
-	remove, err := cudatest.Install()
-	if pretended = err; err != nil {
-		remove = func() {}
-	}
-	status := m.Run()
-	remove()
-	os.Exit(status)
+	worker.Main(echo)
+	os.Exit(m.Run())
 }
 
-func open(t *testing.T, o Options) *Pool {
-	t.Helper()
-	if pretended != nil {
-		if _, err := exec.LookPath("c++"); err != nil {
-			t.Skip("no C++ compiler")
+// echo answers a word with its process, hangs at "hang" and ends at "end".
+var echo = worker.Service{Name: "echo", Serve: func(l *worker.Link) error {
+	for {
+		var word string
+		if err := l.Receive(&word); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
 		}
-		t.Fatal(pretended)
+		switch word {
+		case "hang":
+			time.Sleep(time.Hour)
+		case "end":
+			os.Exit(3)
+		}
+		if err := l.Send(os.Getpid()); err != nil {
+			return err
+		}
 	}
-	if o.Cache == nil {
-		o.Cache = cache(t)
-	}
-	p, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+}}
+
+func open(t *testing.T, workers int, deadline time.Duration) *Pool {
+	p := New(echo.Name, workers, deadline, worker.Options{})
 	t.Cleanup(p.Close)
 	return p
 }
 
-func cache(t *testing.T) *toolchain.Cache {
-	t.Helper()
-	c, err := toolchain.OpenCache(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
+func ask(ctx context.Context, p *Pool, word string) (process int, err error) {
+	if err := p.Enter(ctx); err != nil {
+		return 0, err
 	}
-	return c
+	defer p.Leave()
+	err = p.Ask(ctx, word, &process)
+	return process, err
 }
 
-func source(name string) Source {
-	return Source{Text: fmt.Appendf(nil, "extern \"C\" __global__ void %s(double *x) { x[0] = 1; }\n", name), Arch: 90}
-}
-
-func code(t *testing.T, r Result) string {
-	t.Helper()
-	if r.Err != nil {
-		t.Fatal(r.Err)
-	}
-	text, err := toolchain.Read(r.Image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// Results come in the order of the sources, each compiled once.
-func TestCompile(t *testing.T) {
-	p := open(t, Options{Workers: 2})
-	bad := Source{Text: []byte("extern \"C\" __global__ void f(double *x) { x[0] = undeclared; }"), Arch: 90}
-	old := source("a")
-	old.Arch = 60
-	other := source("a")
-	other.Arithmetic = arith.Fast
-	list := p.Compile(t.Context(), []Source{source("a"), bad, source("b"), source("a"), old, other})
-	if a, b := code(t, list[0]), code(t, list[2]); a == b || code(t, list[3]) != a || code(t, list[5]) == a {
-		t.Errorf("%q %q", a, b)
-	}
-	for i, cached := range []bool{false, false, false, true, false, false} {
-		if list[i].Cached != cached {
-			t.Errorf("%d: cached %v", i, list[i].Cached)
-		}
-	}
-	if err := list[1].Err; refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), "undeclared") || !strings.Contains(list[1].Log, "undeclared") {
-		t.Errorf("%v", err)
-	}
-	if err := list[4].Err; err == nil || !strings.Contains(err.Error(), "does not compile for compute capability 6.0") {
-		t.Errorf("%v", err)
-	}
-	if want := []cuda.Report{{Kernel: "a", Registers: 32}}; !slices.Equal(list[0].Kernels, want) {
-		t.Errorf("%+v", list[0].Kernels)
-	}
-	again := p.Compile(t.Context(), []Source{source("a")})[0]
-	if !again.Cached || again.Image != list[0].Image || again.Took != list[0].Took || !slices.Equal(again.Kernels, list[0].Kernels) {
-		t.Errorf("%+v\n%+v", again, list[0])
-	}
-	if len(p.crew.idle) == 0 || len(p.crew.idle) > 2 {
-		t.Errorf("%d workers", len(p.crew.idle))
-	}
-}
-
-// What is damaged on disk is compiled once more.
-func TestDamage(t *testing.T) {
-	p := open(t, Options{})
-	r := p.Compile(t.Context(), []Source{source("a")})[0]
-	whole := code(t, r)
-	for _, name := range []string{r.Image, strings.TrimSuffix(r.Image, codeEnding) + noteEnding} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, damaged := range [][]byte{nil, text[:len(text)/2], append(bytes.Clone(text[:3]), append([]byte{text[3] ^ 1}, text[4:]...)...)} {
-			if err := os.WriteFile(name, damaged, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			again := p.Compile(t.Context(), []Source{source("a")})[0]
-			if again.Cached || len(code(t, again)) < len(whole)-4 {
-				t.Errorf("%s of %d bytes is taken for whole", filepath.Base(name), len(damaged))
-			}
-		}
-	}
-}
-
-// The cache keeps within its bound, the code that was used last being there.
-func TestBound(t *testing.T) {
-	p := open(t, Options{Bound: 700})
-	var last Result
-	for _, name := range []string{"a", "b", "c"} {
-		last = p.Compile(t.Context(), []Source{source(name)})[0]
-		code(t, last)
-		time.Sleep(10 * time.Millisecond) // the order in time is that of the names
-	}
-	p.Close()
-	entries, err := os.ReadDir(p.opts.Cache.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	total := int64(0)
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			total += info.Size()
-		}
-	}
-	if _, err := os.Stat(last.Image); err != nil || total > 700 || total < 100 {
-		t.Errorf("%d bytes in %d files: %v", total, len(entries), err)
-	}
-}
-
-// A compiler that hangs, takes all memory or crashes is the source's fault, and
-// costs a worker.
-func TestBadCompiler(t *testing.T) {
-	for _, test := range []struct{ how, want string }{
-		{"hang", "it took longer than 300ms"},
-		{"eat", "virtual memory exhausted"},
-		{"crash", "it gave up (SIGABRT)"},
-	} {
-		t.Run(test.how, func(t *testing.T) {
-			o := Options{Workers: 1, Memory: 256 << 20}
-			if test.how == "hang" {
-				o.Deadline = 300 * time.Millisecond
-			}
-			p := open(t, o)
-			t.Setenv("CUDATEST_COMPILER", test.how)
-			err := p.Compile(t.Context(), []Source{source("a")})[0].Err
-			if refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%v", err)
-			}
-			if _, ok := errors.AsType[*worker.Death](err); !ok {
-				t.Errorf("%v", err)
-			}
-			os.Unsetenv("CUDATEST_COMPILER")
-			p.crew.deadline = time.Hour
-			if r := p.Compile(t.Context(), []Source{source("a")})[0]; r.Err != nil {
-				t.Errorf("after that: %v", r.Err)
+// There are no more workers than places, and they stay for the next request.
+func TestWorkersStay(t *testing.T) {
+	p := open(t, 2, time.Minute)
+	var wait sync.WaitGroup
+	processes := make([]int, 8)
+	for i := range processes {
+		wait.Go(func() {
+			var err error
+			if processes[i], err = ask(t.Context(), p, "hello"); err != nil {
+				t.Error(err)
 			}
 		})
 	}
+	wait.Wait()
+	slices.Sort(processes)
+	if n := len(slices.Compact(processes)); n < 1 || n > 2 {
+		t.Errorf("%d processes", n)
+	}
+	if slices.Contains(processes, os.Getpid()) || processes[0] == 0 {
+		t.Errorf("processes %v", processes)
+	}
 }
 
-// When the user has had enough, nothing is waited for.
-func TestInterrupt(t *testing.T) {
-	p := open(t, Options{Workers: 1})
-	t.Setenv("CUDATEST_COMPILER", "hang")
-	why := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(100*time.Millisecond, func() { cancel(why) })
-	for i, r := range p.Compile(ctx, []Source{source("a"), source("b"), source("c")}) {
-		if r.Err != why {
-			t.Errorf("%d: %v", i, r.Err)
+// A worker that ends or hangs costs the request, and no other.
+func TestLostWorkers(t *testing.T) {
+	for _, c := range []struct {
+		word, want string
+		deadline   time.Duration
+	}{
+		{"end", "status 3", time.Minute},
+		{"hang", "it took longer than 100ms", 100 * time.Millisecond},
+	} {
+		p := open(t, 1, c.deadline)
+		if _, err := ask(t.Context(), p, c.word); !Died(err) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.word, err)
+		}
+		again := open(t, 1, time.Minute)
+		if c.word == "end" {
+			again = p
+		}
+		if _, err := ask(t.Context(), again, "hello"); err != nil {
+			t.Errorf("after %s: %v", c.word, err)
 		}
 	}
 }
 
-// Without NVRTC there is no pool.
-func TestMissing(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestMissingChild$")
-	cmd.Env = append(os.Environ(), "GRIDLOOM_TEST_CHILD=1")
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "NVRTC, the CUDA compiler, was not found") {
-		t.Errorf("%v\n%s", err, out)
+// An end of the context ends what is under way and what waits for a place.
+func TestContext(t *testing.T) {
+	p := open(t, 1, time.Hour)
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var wait sync.WaitGroup
+	for range 3 {
+		wait.Go(func() {
+			if _, err := ask(ctx, p, "hang"); err == nil || context.Cause(ctx) != why {
+				t.Error(err)
+			}
+		})
+	}
+	cancel(why)
+	wait.Wait()
+	if _, err := ask(ctx, p, "hello"); err != why {
+		t.Error(err)
+	}
+	if _, err := ask(t.Context(), p, "hello"); err != nil {
+		t.Errorf("after that: %v", err)
 	}
 }
 
-func TestMissingChild(t *testing.T) {
-	if os.Getenv("GRIDLOOM_TEST_CHILD") == "" {
-		t.Skip("for TestMissing")
+// Places can be given up, but for the last one.
+func TestGiveUp(t *testing.T) {
+	p := open(t, 2, time.Minute)
+	for i, want := range []bool{true, false} {
+		if err := p.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if p.GiveUp() != want {
+			t.Errorf("place %d: given up is not %v", i, want)
+		}
 	}
-	t.Setenv("GRIDLOOM_NVRTC", "/no/such/library")
-	_, err := Open(Options{})
-	fmt.Println(err)
+	p.Leave()
+	if p.Workers() != 1 {
+		t.Errorf("%d workers are left", p.Workers())
+	}
+	if _, err := ask(t.Context(), p, "hello"); err != nil {
+		t.Error(err)
+	}
 }

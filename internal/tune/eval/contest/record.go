@@ -10,6 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/disk"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -151,22 +152,30 @@ func OpenDevice(device string, workers int) func(context.Context) (measure.Lab, 
 		if err != nil {
 			return nil, err
 		}
-		lab, err := measure.Open(ctx, measure.Options{Device: device, Arithmetic: arith.Contract, Cache: cache, Workers: workers})
+		at, err := target.Open(device, target.Options{Arithmetic: arith.Contract, CompilerOptions: measure.Compilers(cache, workers)})
 		if err != nil {
 			folder.Remove()
 			return nil, err
 		}
-		return &fresh{lab, folder}, nil
+		lab, err := measure.Open(ctx, at)
+		if err != nil {
+			at.Close()
+			folder.Remove()
+			return nil, err
+		}
+		return &fresh{lab, at, folder}, nil
 	}
 }
 
 // fresh is a Lab with a cache of its own.
 type fresh struct {
 	measure.Lab
+	target *target.Target
 	folder *disk.Folder
 }
 
 func (f *fresh) Close() {
 	f.Lab.Close()
+	f.target.Close()
 	f.folder.Remove()
 }

@@ -86,18 +86,15 @@ func (p *deviceProver) run(ctx context.Context) (*DeviceResult, error) {
 	if p.Workers == 0 {
 		p.Workers = runtime.GOMAXPROCS(0)
 	}
-	if p.bed, err = openBed(o.Device, cache, p.Workers); err != nil {
+	if p.place, err = openPlace(o.Device, cache, p.Workers); err != nil {
 		return nil, err
 	}
-	defer p.bed.close()
-	if p.spoil != nil {
-		p.bed = &spoilt{p.bed, p.spoil}
-	}
-	p.result = DeviceResult{Device: o.Device, Name: p.bed.name(), FirstSeed: o.Seed, NextSeed: o.Seed, Failures: []Failure{}}
-	_, lacks := p.bed.dialect().On(p.bed.machine())
+	defer p.place.Close()
+	p.place.spoil = p.spoil
+	p.result = DeviceResult{Device: o.Device, Name: p.place.Name, FirstSeed: o.Seed, NextSeed: o.Seed, Failures: []Failure{}}
 	var programs []*subject
 	for _, src := range o.Sources {
-		s, err := newSubject(src, lacks)
+		s, err := newSubject(src, p.place.Lacks)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", src.Name, err)
 		}
@@ -218,7 +215,7 @@ func newSubject(src *diag.Source, lacks []machine.Capability) (*subject, error) 
 
 type deviceProver struct {
 	DeviceOptions
-	bed   bed
+	place *place
 	start time.Time
 	spoil func(source string) string // for tests
 
@@ -306,7 +303,7 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 		}
 		fits, reason := false, ""
 		if err == nil {
-			fits, reason, err = runOn(ctx, p.bed, m, s.bound, a, want, leavesThere)
+			fits, reason, err = runOn(ctx, p.place, m, s.bound, a, want, leavesThere)
 		}
 		switch {
 		case ctx.Err() != nil:

@@ -24,7 +24,7 @@ import (
 type jury struct {
 	dir     *disk.Folder // of compiled code, thrown away
 	clang   *clang
-	device  *opencl.Properties // PoCL's
+	device  string // PoCL's: "opencl:0"
 	missing []string
 	judges
 
@@ -58,7 +58,7 @@ func newJury() (*jury, error) {
 	}
 	devices, err := opencl.Devices()
 	if at := slices.IndexFunc(devices, isPoCL); at >= 0 {
-		j.device, j.judges.pocl = &devices[at], j.onPoCL
+		j.device, j.judges.pocl = opencl.ID(devices[at].Ordinal), j.onPoCL
 	} else {
 		j.missing = append(j.missing, fmt.Sprintf("PoCL: %v", cmp.Or(err, errors.New("no OpenCL platform is called so"))))
 	}

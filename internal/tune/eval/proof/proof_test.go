@@ -11,14 +11,14 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
 	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
 	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
 func TestMain(m *testing.M) {
 	// Threads that wait should not take the processor from other programs.
 	os.Setenv("OMP_WAIT_POLICY", "passive")
-	worker.Main(exec.Service, pool.Service, pool.OpenCLService, oclgrind.Service)
+	worker.Main(append(target.Services(), exec.Service, oclgrind.Service)...)
 	remove, err := cudatest.Install()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "no pretended GPU: %v\n", err)

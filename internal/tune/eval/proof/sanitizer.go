@@ -24,7 +24,7 @@ type sanitizer struct {
 // sanitizer finds the checker, if it is asked for and the device is one of its
 // GPUs.
 func (p *deviceProver) sanitizer() (*sanitizer, error) {
-	if _, ok := cuda.ParseID(p.Device); !ok || p.Sanitize == 0 {
+	if _, ok := cuda.Kind.ParseID(p.Device); !ok || p.Sanitize == 0 {
 		return nil, nil
 	}
 	path, err := exec.LookPath("compute-sanitizer")

@@ -13,7 +13,10 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/device/opencl/oclgrind"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -194,8 +197,14 @@ func (j *jury) onOclgrind(ctx context.Context, t *hearing) (fits bool, reason st
 	defer s.Close()
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	at, err := j.openCL(ctx, oclgrindCode)
+	if err != nil {
+		return false, "", err
+	}
+	defer at.Close()
+	at.worker, at.launch = opencl.ID(0), checkLimit // Oclgrind is the only driver there
 	defer setenv(s.Env())()
-	fits, reason, err = runOn(ctx, &oclgrindBed{openclBed{of: *j.device, cache: j.cache[oclgrindCode]}}, t.module, t.sizes.bound, t.pair.mode, t.want, 0)
+	fits, reason, err = runOn(ctx, at, t.module, t.sizes.bound, t.pair.mode, t.want, 0)
 	if err != nil || reason != "" {
 		return fits, reason, err
 	}
@@ -206,20 +215,32 @@ func (j *jury) onOclgrind(ctx context.Context, t *hearing) (fits bool, reason st
 	return fits, reason, err
 }
 
-// oclgrindBed is Oclgrind as the only driver of OpenCL.
-type oclgrindBed struct{ openclBed }
-
-func (*oclgrindBed) id() string              { return "opencl:0" }
-func (*oclgrindBed) patience() time.Duration { return checkLimit }
+// openCL returns PoCL as a place, with code that was compiled for the same purpose
+// before. That is done while the environment still names PoCL: workers, which start when
+// they are needed, have the environment of that moment.
+func (j *jury) openCL(ctx context.Context, purpose string) (*place, error) {
+	t, err := target.Open(j.device, target.Options{
+		CompilerOptions: device.CompilerOptions{Cache: j.cache[purpose], Workers: 1, Limit: buildLimit},
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = t.Compiler(ctx)
+	return &place{Target: t, worker: t.ID, launch: launchLimit}, err
+}
 
 // onPoCL runs a program on PoCL.
 func (j *jury) onPoCL(ctx context.Context, method string, t *hearing) (fits bool, reason string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	at, err := j.openCL(ctx, method)
+	if err != nil {
+		return false, "", err
+	}
+	defer at.Close()
 	// PoCL keeps what it has compiled, and here it should not.
 	defer setenv([]string{"POCL_WORK_GROUP_METHOD=" + method, "POCL_CACHE_DIR=" + filepath.Join(j.dir.Path, method, "pocl")})()
-	bed := &openclBed{of: *j.device, cache: j.cache[method]}
-	return runOn(ctx, bed, t.module, t.sizes.bound, t.pair.mode, t.want, 0)
+	return runOn(ctx, at, t.module, t.sizes.bound, t.pair.mode, t.want, 0)
 }
 
 // setenv sets variables, and returns what sets them back.

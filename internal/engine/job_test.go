@@ -1,14 +1,14 @@
-package cli
+package engine
 
 import (
 	"testing"
 
-	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/target"
 )
 
 // Plans that are no members of a space and plans that need more than the GPU
@@ -43,18 +43,19 @@ copyout v;
 		reason refusal.Reason
 		want   string
 	}{
-		{hopper, "vec=3", refusal.Constraint, "--plan: vec=3 fits no kernel: vec takes no value 3; it takes 1, 2, 4, 8"},
-		{hopper, "block=4x16,x=shuffle", refusal.Constraint, "--plan: x=shuffle fits no kernel: block=4x16,x=shuffle: whole warps (neighbours in other lanes are in the same row only if a row of threads is a whole number of warps of 32); the rest being as it is, block=4x64|4x32|4x128|4x256|1x32|1x64|1x128|1x256|1x512|1x1024|2x32|2x64 and 107 more or x=load would do"},
+		{hopper, "vec=3", refusal.Constraint, "plan: vec=3 fits no kernel: vec takes no value 3; it takes 1, 2, 4, 8"},
+		{hopper, "block=4x16,x=shuffle", refusal.Constraint, "plan: x=shuffle fits no kernel: block=4x16,x=shuffle: whole warps (neighbours in other lanes are in the same row only if a row of threads is a whole number of warps of 32); the rest being as it is, block=4x64|4x32|4x128|4x256|1x32|1x64|1x128|1x256|1x512|1x1024|2x32|2x64 and 107 more or x=load would do"},
 		{hopper, "family=stream,block=8x64,vec=4,shared=1", refusal.None, ""},
-		{small, "family=stream,block=8x64,vec=4,shared=1", refusal.Resources, "--plan: the kernel heat takes 74304 bytes of shared memory a block, and a block has 65536; a plan that fits is family=stream,block=4x64,vec=4,shared=1"},
-		{hopper, "family=stream,block=16x64,vec=4,shared=3,planes=4,repeat=2x1", refusal.Resources, "--plan: the kernel heat takes 1430352 bytes of shared memory a block, and a block has 232448; a plan that fits is family=stream,block=9x16,vec=4,shared=3,planes=4,repeat=2x1"},
+		{small, "family=stream,block=8x64,vec=4,shared=1", refusal.Resources, "plan: the kernel heat takes 74304 bytes of shared memory a block, and a block has 65536; a plan that fits is family=stream,block=4x64,vec=4,shared=1"},
+		{hopper, "family=stream,block=16x64,vec=4,shared=3,planes=4,repeat=2x1", refusal.Resources, "plan: the kernel heat takes 1430352 bytes of shared memory a block, and a block has 232448; a plan that fits is family=stream,block=9x16,vec=4,shared=3,planes=4,repeat=2x1"},
 	} {
 		plan, err := schedule.ParsePlan(c.plan)
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := target{plan: plan, device: "cuda:0", backend: &nvidia{gpu: cuda.GPU{Name: "G", Major: 9, Memory: 1 << 34, Multiprocessors: 64, Limits: c.limits}}}
-		_, err = to.lowered(b)
+		gpu := cuda.GPU{Name: "G", Major: 9, Memory: 1 << 34, Multiprocessors: 64, Limits: c.limits}
+		job := Job{Bound: b, Plan: plan, Device: &Device{Target: target.Of(&cuda.Kind, 0, gpu.Properties(), target.Options{})}}
+		_, err = job.Lower()
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -67,23 +68,29 @@ copyout v;
 
 // A plan from the store that fails gives way to the usual one.
 func TestAlternativesToStored(t *testing.T) {
-	b := bindLine(t, 100)
+	b := bound(t, "parameter N = 100;\niterator i;\ndouble u[N], v[N];\ncopyin u; copyout v;\n"+
+		"stencil s (out, in) { out[i] = in[i+1] + in[i-1]; }\ns (v, u);")
 	stored, err := schedule.ParsePlan("threads=1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cpu := target{device: "cpu", backend: &processor{arithmetic: arith.Contract}}
-	usual := cpu.planText(b)
-	cpu.plan = stored
-	if list := cpu.alternatives(b); list != nil {
+	device, err := Open(DeviceRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Close()
+	job := Job{Bound: b, Device: device}
+	usual := job.PlanText()
+	job.Plan = stored
+	if list := job.Alternatives(); list != nil {
 		t.Errorf("a plan that is not from the store gives way to %v", list)
 	}
-	cpu.stored = true
-	if list := cpu.alternatives(b); len(list) != 1 || list[0].String() != usual {
+	job.Origin = Stored
+	if list := job.Alternatives(); len(list) != 1 || list[0].String() != usual {
 		t.Errorf("%v, want %s", list, usual)
 	}
-	cpu.chosen = true
-	if list := cpu.alternatives(b); list != nil {
+	job.Origin = Chosen
+	if list := job.Alternatives(); list != nil {
 		t.Errorf("the user's plan gives way to %v", list)
 	}
 }

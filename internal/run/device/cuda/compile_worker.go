@@ -1,4 +1,4 @@
-package pool
+package cuda
 
 import (
 	"bytes"
@@ -11,13 +11,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
-// Service compiles in a worker. Programs give it to worker.Main.
-var Service = worker.Service{Name: "compile", Serve: serve}
+// CompileService compiles in a worker.
+var CompileService = worker.Service{Name: "compile", Serve: serve}
 
 // memoryEnv tells a worker how many bytes it may take.
 const memoryEnv = "GRIDLOOM_COMPILE_MEMORY"
@@ -31,7 +30,7 @@ type answer struct {
 	Code    []byte
 	Log     string
 	Took    time.Duration
-	Refused *cuda.CompileError
+	Refused *CompileError
 	Error   string // what the source is not to blame for
 	Reason  refusal.Reason
 }
@@ -40,7 +39,7 @@ func serve(l *worker.Link) error {
 	if err := worker.ExposeFaults(); err != nil {
 		return err
 	}
-	compiler, err := cuda.FindCompiler()
+	compiler, err := FindCompiler()
 	if err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func serve(l *worker.Link) error {
 		start := time.Now()
 		code, err := compiler.CompileWith(q.Text, q.Options)
 		a := answer{Code: code.Bytes, Log: code.Log, Took: time.Since(start)}
-		if refused, ok := errors.AsType[*cuda.CompileError](err); ok {
+		if refused, ok := errors.AsType[*CompileError](err); ok {
 			a.Refused = refused
 		} else if err != nil {
 			a.Error, a.Reason = err.Error(), refusal.Of(err)

@@ -1,6 +1,8 @@
-package cli
+package engine
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -11,10 +13,11 @@ import (
 	"github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 )
 
-// verification is a comparison of a device with the reference executor.
-type verification struct {
+// Verification is a comparison of a device with the reference executor.
+type Verification struct {
 	Sizes      map[string]int64 `json:"sizes"`
 	Smaller    bool             `json:"smaller"`          // than those of the run
 	Random     []string         `json:"random,omitempty"` // grids with random values: files do not fit smaller sizes, and zeros prove nothing
@@ -24,62 +27,79 @@ type verification struct {
 	NaNs       int64            `json:"nans"`             // that were not, because both sides have no number
 	Differ     int64            `json:"differ"`           // that are not the same bits at the end
 	Beyond     int64            `json:"beyond"`           // that are further off than the arithmetic allows
-	MaxAbs     number           `json:"max_abs"`          // over all comparisons, as the next two
+	MaxAbs     quantity.Number  `json:"max_abs"`          // over all comparisons, as the next two
 	MaxULP     uint64           `json:"max_ulp"`
-	OfBound    number           `json:"max_of_bound"`       // difference by what the arithmetic allows
+	OfBound    quantity.Number  `json:"max_of_bound"`       // difference by what the arithmetic allows
 	Undecided  int64            `json:"undecided"`          // that differ at the end, and have no bound
 	Integers   int64            `json:"undecided_integers"` // of them those that are not floating-point
 	Decided    int64            `json:"decided_iterations"` // after which there were none
 	Ends       string           `json:"loop_end,omitempty"` // how the ends of loops differ
 
-	Vanished int64 `json:"vanished_after,omitempty"`   // iterations after which both sides have no number in any computed cell
+	Vanished int64 `json:"vanished_after,omitempty"`   // iterations after which both sides have no quantity.Number in any computed cell
 	Nothing  bool  `json:"nothing_compared,omitempty"` // of what the program computes
 
-	wrong    []string // what is beyond, in words
-	sizes    []string
+	Wrong []string `json:"-"` // what is beyond, in words
+
 	computed int64 // of the cells compared, those that the program may have computed
 }
 
-// check runs the beginning of the program on the target and on the reference
+// CheckRequest asks for a check of a job.
+type CheckRequest struct {
+	Job Job
+	// Set is what the job's sizes and scalars were bound by: where the reference executor
+	// cannot afford the sizes, all that depends on others is bound anew.
+	Set map[string]string
+	// Given are the grids that Fill gives their first values, at the job's own sizes.
+	Given []*ir.Grid
+	Fill  func(exec.Runner) error // nil if there are none
+	// Begin is told how many iterations both will run. It may be nil.
+	Begin func(iterations int64)
+	Hooks
+}
+
+// Check runs the beginning of a job on its device and on the reference
 // executor, and compares every cell of every grid and every reduced scalar
 // after 1, 2, 4, 8 ... iterations: mistakes show early, while the bounds on
 // rounding errors are tight. If the reference cannot afford even that, both
 // run at smaller sizes.
-func (j *job) check() (*verification, error) {
-	a, err := j.affordable()
+func Check(ctx context.Context, r CheckRequest) (*Verification, error) {
+	a, err := r.affordable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	j.meter = newMeter(j.app, min(iterations(a.bound), a.iterations), j.Quiet)
-	j.meter.what = "check: "
-	want, err := exec.OpenReference(a.bound, exec.ReferenceOptions{Bounds: a.mode, SamePath: true, Progress: j.meter.show})
+	if r.Begin != nil {
+		r.Begin(min(Iterations(a.bound), a.iterations))
+	}
+	want, err := exec.OpenReference(a.bound, exec.ReferenceOptions{Bounds: a.mode, SamePath: true, Progress: r.Progress})
 	if err != nil {
 		return nil, err
 	}
 	defer want.Close()
-	got, err := j.target.open(j.ctx, a.bound, nil, j.note)
+	smaller := r.Job
+	smaller.Bound = a.bound
+	got, err := smaller.Open(ctx, Hooks{Note: r.Note})
 	if err != nil {
 		return nil, err
 	}
 	defer got.Close()
-	v := &verification{Sizes: map[string]int64{}, Smaller: a.bound != j.bound, Compared: []int64{}}
+	v := &Verification{Sizes: map[string]int64{}, Smaller: a.bound != r.Job.Bound, Compared: []int64{}}
 	for i, q := range a.bound.Program.Params {
 		v.Sizes[q.Name] = a.bound.Params[i]
-		v.sizes = append(v.sizes, fmt.Sprintf("%s=%d", q.Name, a.bound.Params[i]))
 	}
-	for _, r := range []exec.Runner{want, got} {
-		if v.Random, err = j.firstValues(r, a.bound, v.Smaller); err != nil {
+	for _, runner := range []exec.Runner{want, got} {
+		if v.Random, err = r.firstValues(runner, a.bound, v.Smaller); err != nil {
 			return nil, err
 		}
 	}
-	p := &pair{job: j, bound: a.bound, mode: a.mode, want: want, got: got, leaves: a.leaves, byLeaf: a.conditional, boxes: compare.Computed(a.bound)}
+	p := &pair{
+		ctx: ctx, device: r.Job.Device.ID, bound: a.bound, mode: a.mode, want: want, got: got, leaves: a.leaves, byLeaf: a.conditional,
+		boxes: compare.Computed(a.bound),
+	}
 	if err := p.begin(); err != nil {
 		return nil, err
 	}
 	for !p.done && v.Beyond == 0 {
-		err := p.advance(min(max(1, p.iterations), a.iterations-p.iterations))
-		j.meter.clear()
-		if err != nil {
+		if err := p.advance(min(max(1, p.iterations), a.iterations-p.iterations)); err != nil {
 			return nil, err
 		}
 		if err := p.compare(v); err != nil {
@@ -90,37 +110,43 @@ func (j *job) check() (*verification, error) {
 	return v, nil
 }
 
-// firstValues gives a runner the run's own first values where there are any.
-// Random ones stand in for files, which do not fit smaller sizes, and for the
+// OK reports whether the check has found no fault: everything agrees as far as the
+// arithmetic allows, and there was something to compare.
+func (v *Verification) OK() bool { return v.Beyond == 0 && !v.Nothing }
+
+// firstValues gives a runner the job's own first values where there are any.
+// Random ones stand in for given ones, which do not fit smaller sizes, and for the
 // zeros that a program reads where nothing was given: zeros would agree however
 // wrong a kernel is. It returns the grids that got those.
-func (j *job) firstValues(r exec.Runner, b *ir.Binding, smaller bool) ([]string, error) {
+func (r *CheckRequest) firstValues(runner exec.Runner, b *ir.Binding, smaller bool) ([]string, error) {
 	var given, random []string
-	var err error
-	if !smaller {
-		if given, err = fill(r, b, j.ins); err != nil {
+	if !smaller && r.Fill != nil {
+		if err := r.Fill(runner); err != nil {
 			return nil, err
 		}
+		for _, g := range r.Given {
+			given = append(given, g.Name)
+		}
 	}
-	empty := atZero(b, j.ins)
+	empty := Unset(b, r.Given).Read
 	for i, g := range b.Program.Grids {
-		file := slices.ContainsFunc(j.ins, func(in gridFile) bool { return in.grid == g })
-		if !empty[g] && !(smaller && file) {
+		if !empty[g] && !(smaller && slices.Contains(r.Given, g)) {
 			continue
 		}
-		cells, err := r.Grid(g.Name)
+		cells, err := runner.Grid(g.Name)
 		if err != nil {
 			return nil, err
 		}
 		randomise(g.Type, cells, uint64(i))
 		random = append(random, g.Name)
 	}
-	return random, r.Initialise(append(given, random...))
+	return random, runner.Initialise(append(given, random...))
 }
 
 // pair is the reference executor and a device on their way through a program.
 type pair struct {
-	*job
+	ctx        context.Context
+	device     string
 	bound      *ir.Binding
 	mode       interp.Mode // of the reference's bounds
 	want       *exec.Reference
@@ -166,7 +192,7 @@ func (p *pair) advance(iterations int64) error {
 			return err
 		}
 		if x.Stopped || y.Stopped {
-			return failf(exitInterrupted, "interrupted during the check")
+			return &Fault{Cause: Interrupted, Err: errors.New("interrupted during the check")}
 		}
 		p.iterations = x.Iterations
 		if p.parted = !same(p.want.Place().Cursor, p.got.Place().Cursor); p.parted {
@@ -188,7 +214,7 @@ func same(a, b ir.Cursor) bool {
 
 // compare compares everything where both stand now. Where nothing is a number
 // any more, what was compared before stands, and the check ends.
-func (p *pair) compare(v *verification) error {
+func (p *pair) compare(v *Verification) error {
 	v.Iterations = p.iterations
 	if p.parted {
 		return p.ends(v)
@@ -207,7 +233,7 @@ func (p *pair) compare(v *verification) error {
 	return nil
 }
 
-func (p *pair) compareAll(v *verification) error {
+func (p *pair) compareAll(v *Verification) error {
 	if n := len(v.Compared); n == 0 || v.Compared[n-1] < p.iterations {
 		v.Compared = append(v.Compared, p.iterations)
 	}
@@ -251,7 +277,7 @@ func (p *pair) compareAll(v *verification) error {
 }
 
 // scalar compares the values of a reduced scalar, as a grid of one cell.
-func (p *pair) scalar(v *verification, s *ir.Scalar) error {
+func (p *pair) scalar(v *Verification, s *ir.Scalar) error {
 	want, err := p.want.Scalar(s.Name)
 	if err != nil {
 		return err
@@ -276,7 +302,7 @@ func (p *pair) scalar(v *verification, s *ir.Scalar) error {
 func (p *pair) exact() bool { return p.mode == interp.NoBounds }
 
 // add takes in the comparison of one grid.
-func (v *verification) add(g compare.Grid, want, got []byte) error {
+func (v *Verification) add(g compare.Grid, want, got []byte) error {
 	r, err := compare.Cells(g, want, got)
 	if err != nil {
 		return err
@@ -286,11 +312,11 @@ func (v *verification) add(g compare.Grid, want, got []byte) error {
 	v.computed += r.Computed
 	v.Differ += r.Differ
 	v.Beyond += r.Beyond
-	v.MaxAbs = max(v.MaxAbs, number(r.MaxAbs))
+	v.MaxAbs = max(v.MaxAbs, quantity.Number(r.MaxAbs))
 	v.MaxULP = max(v.MaxULP, r.MaxULP)
-	v.OfBound = max(v.OfBound, number(r.MaxRatio))
+	v.OfBound = max(v.OfBound, quantity.Number(r.MaxRatio))
 	if !r.OK() {
-		v.wrong = append(v.wrong, r.String())
+		v.Wrong = append(v.Wrong, r.String())
 	}
 	size := g.Type.Size()
 	for i, b := range g.Bounds {
@@ -307,8 +333,8 @@ func (v *verification) add(g compare.Grid, want, got []byte) error {
 
 // ends says that a loop has ended on one side alone. It may, if the bounds do
 // not decide its condition.
-func (p *pair) ends(v *verification) error {
-	v.Ends = fmt.Sprintf("after %s the reference and %s go different ways at the end of a loop", count(p.iterations, "iteration"), p.target.device)
+func (p *pair) ends(v *Verification) error {
+	v.Ends = fmt.Sprintf("after %s the reference and %s go different ways at the end of a loop", quantity.Count(p.iterations, "iteration"), p.device)
 	if !p.want.Undecided() {
 		v.Beyond++
 	}

@@ -1,8 +1,10 @@
-package cli
+package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/gridloom/gridloom/internal/compile/interp"
@@ -33,34 +35,29 @@ type allowance struct {
 }
 
 // affordable returns what the reference executor can run within its budget: at
-// the run's own sizes if possible.
-func (j *job) affordable() (allowance, error) {
-	set, err := sets(j.Set)
+// the job's own sizes if possible.
+func (r *CheckRequest) affordable(ctx context.Context) (allowance, error) {
+	fused, err := r.Job.Device.Fused(ctx)
 	if err != nil {
 		return allowance{}, err
 	}
-	fused := true
-	if j.target.backend != nil {
-		if fused, err = j.target.backend.fused(j.ctx); err != nil {
-			return allowance{}, err
-		}
-	}
-	a := allowance{bound: j.bound, mode: interp.ModeOf(j.program, fused)}
+	program, params := r.Job.Bound.Program, r.Job.Bound.Params
+	a := allowance{bound: r.Job.Bound, mode: interp.ModeOf(program, fused)}
 	if a.within(1) {
 		return a, nil
 	}
-	sizes := gridParams(j.program)
+	sizes := gridParams(program)
 	for shrink := int64(2); shrink <= 1<<20; shrink *= 2 {
-		smaller := map[string]string{}
-		for k, v := range set {
-			smaller[k] = v
+		smaller := maps.Clone(r.Set)
+		if smaller == nil {
+			smaller = map[string]string{}
 		}
-		for i, q := range j.program.Params {
+		for i, q := range program.Params {
 			if sizes[i] {
-				smaller[q.Name] = fmt.Sprint(max(j.bound.Params[i]/shrink, min(j.bound.Params[i], 17)))
+				smaller[q.Name] = fmt.Sprint(max(params[i]/shrink, min(params[i], 17)))
 			}
 		}
-		b, list := j.program.Bind(smaller)
+		b, list := program.Bind(smaller)
 		if list.HasErrors() {
 			continue
 		}

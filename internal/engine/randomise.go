@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"fmt"
@@ -65,19 +65,16 @@ iterate 9 { s (v, u); swap (u, v); }`, "u", ";v with u"},
 		{"two without values", `stencil s (a, b, c) { a[j][i] = b[j][i+1] + c[j][i]; } iterate 9 { s (w, v, u); rotate (u, v, w); }`, "", "u v;"},
 	} {
 		b := bound(t, head+test.text)
-		var ins []gridFile
+		var given []*ir.Grid
 		for _, name := range strings.Fields(test.given) {
-			ins = append(ins, gridFile{grid: b.Program.Grid(name)})
+			given = append(given, b.Program.Grid(name))
 		}
-		z := newZeros(b, ins)
-		z.walk(b.Program.Body)
+		u := Unset(b, given)
 		var read, rims []string
-		for _, g := range b.Program.Grids {
-			if z.read[g] {
-				read = append(read, g.Name)
-			}
+		for _, g := range u.FromStart {
+			read = append(read, g.Name)
 		}
-		for _, r := range z.rims {
+		for _, r := range u.Rims {
 			rims = append(rims, fmt.Sprintf("%s with %s", r[0].Name, r[1].Name))
 		}
 		if got := strings.Join(read, " ") + ";" + strings.Join(rims, ", "); got != test.want {

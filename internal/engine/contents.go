@@ -1,42 +1,39 @@
-package cli
+package engine
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// startsAtZero says which grids the program reads before it has given them
-// values, and which bring zeros with them when they change places.
-func (a *app) startsAtZero(b *ir.Binding, ins []gridFile) {
-	z := newZeros(b, ins)
-	z.walk(b.Program.Body)
-	var names []string
-	for _, g := range b.Program.Grids {
-		if z.read[g] {
-			names = append(names, g.Name)
-		}
-	}
-	if len(names) > 0 {
-		fmt.Fprintf(a.stderr, "note: without --in or an initial formula, these start at zero: %s\n", strings.Join(names, ", "))
-	}
-	for _, pair := range z.rims {
-		fmt.Fprintf(a.stderr, "warning: %s changes places with %s but has no first values: cells that no statement writes are zero in it\n",
-			pair[0].Name, pair[1].Name)
-	}
+// UnsetCells are the cells that a program reads though nothing has given them values: they
+// are zero.
+type UnsetCells struct {
+	// Read holds the grids whose zeros the program reads, or takes along when they
+	// change places with others.
+	Read map[*ir.Grid]bool
+	// FromStart lists those of them that are read, in the program's order.
+	FromStart []*ir.Grid
+	// Rims lists grids with cells that no statement writes, each with a grid with values that
+	// it changes places with.
+	Rims [][2]*ir.Grid
 }
 
-// atZero returns the grids whose zeros a program reads, or takes along when they
-// change places.
-func atZero(b *ir.Binding, ins []gridFile) map[*ir.Grid]bool {
-	z := newZeros(b, ins)
+// Unset follows the contents of grids through a program. Given are the grids whose first
+// values come from outside.
+func Unset(b *ir.Binding, given []*ir.Grid) UnsetCells {
+	z := newZeros(b, given)
 	z.walk(b.Program.Body)
-	for _, pair := range z.rims {
-		z.read[pair[0]] = true
+	u := UnsetCells{Read: z.read, Rims: z.rims}
+	for _, g := range b.Program.Grids {
+		if z.read[g] {
+			u.FromStart = append(u.FromStart, g)
+		}
 	}
-	return z.read
+	for _, pair := range z.rims {
+		u.Read[pair[0]] = true
+	}
+	return u
 }
 
 // zeros follows the contents of grids through a program.
@@ -62,7 +59,7 @@ func (c *contents) whole() bool { return len(c.zero) == 0 }
 // begin notes first values. A formula may leave cells out: that is its affair.
 func (c *contents) begin() { c.first, c.zero = true, nil }
 
-func newZeros(b *ir.Binding, ins []gridFile) *zeros {
+func newZeros(b *ir.Binding, given []*ir.Grid) *zeros {
 	z := &zeros{bound: b, holds: map[*ir.Grid]*contents{}, read: map[*ir.Grid]bool{}}
 	for _, g := range b.Program.Grids {
 		var all []ir.Extent
@@ -71,8 +68,8 @@ func newZeros(b *ir.Binding, ins []gridFile) *zeros {
 		}
 		z.holds[g] = &contents{from: g, zero: [][]ir.Extent{all}}
 	}
-	for _, in := range ins {
-		z.holds[in.grid].begin()
+	for _, g := range given {
+		z.holds[g].begin()
 	}
 	if b.Program.Initial != nil {
 		for _, st := range b.Program.Initial.Body {
