@@ -10,14 +10,12 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// Rounds that tell whether local grids had better be fused.
-const formRounds = 5
+// localsRounds is the number of rounds that compare stored with fused local grids.
+const localsRounds = 5
 
-// settleLocals chooses between the two forms that a program with local grids
-// may have: they are stored between kernels, or computed where they are read.
-// Each is a program of its own, with other kernels, so that both are timed with
-// their defaults and the faster one is searched. A plan that says which is
-// obeyed.
+// settleLocals chooses between the two fusion variants of a program with local grids: stored between kernels,
+// or computed where they are read. The variants have different kernels, so both are timed with their
+// defaults, and the faster one is searched. A plan that names the variant is obeyed.
 func (t *tuning) settleLocals(ctx context.Context) error {
 	for _, v := range t.opts.Plan.Every.Values {
 		if v.Name == "local" {
@@ -29,7 +27,7 @@ func (t *tuning) settleLocals(ctx context.Context) error {
 	}
 	fused := t.opts.Plan
 	fused.Every = fused.Every.With("local", schedule.Word("fused"))
-	var rivals []*rival
+	var rivals []*finalist
 	for _, form := range []struct {
 		name string
 		plan schedule.Plan
@@ -43,12 +41,12 @@ func (t *tuning) settleLocals(ctx context.Context) error {
 			}
 			return nil // there are no local grids that could be fused
 		}
-		rivals = append(rivals, &rival{name: form.name, plan: full, needed: true})
+		rivals = append(rivals, &finalist{name: form.name, plan: full, needed: true})
 	}
 	if rivals[0].plan.String() == rivals[1].plan.String() {
 		return nil
 	}
-	if err := t.duel(ctx, rivals, formRounds); err != nil {
+	if err := t.compareFinalists(ctx, rivals, localsRounds); err != nil {
 		return err
 	}
 	stored, other := rivals[0], rivals[1]

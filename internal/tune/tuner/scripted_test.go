@@ -132,7 +132,7 @@ func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (meas
 
 func (s *scripted) Try(ctx context.Context, c measure.Code, _ measure.Margins, r measure.Rule, limit time.Duration) (measure.Trial, error) {
 	t := measure.Trial{Agreement: measure.Agreement{Cells: 10}}
-	late := r.Batches == 1 && limit == firstPatience // the reference, and plans at the end
+	late := r.Batches == 1 && limit == firstTrialLimit // the reference, and plans at the end
 	if r.Batches == 1 && !late {
 		return s.recheck(c.Name)
 	}

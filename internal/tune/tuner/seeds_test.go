@@ -29,15 +29,15 @@ func TestPortfolio(t *testing.T) {
 	for dims, source := range map[int]string{1: line, 2: square, 3: cube} {
 		s, choice := kernelOnGPU(t, source)
 		k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, stage: s.stages[0], space: search.Of(choice.Space)}
-		list := k.portfolio()
-		if len(list) != len(forms[dims]) {
-			t.Fatalf("%d dimensions: %d of %d forms", dims, len(list), len(forms[dims]))
+		list := k.seedConfigs()
+		if len(list) != len(seeds[dims]) {
+			t.Fatalf("%d dimensions: %d of %d forms", dims, len(list), len(seeds[dims]))
 		}
 		wide := map[int]int64{1: 4, 2: 4, 3: 2}[dims]
 		for i, c := range list {
-			for _, set := range strings.Split(widths(wide).Replace(forms[dims][i]), ",") {
+			for _, set := range strings.Split(seedWidths(wide).Replace(seeds[dims][i]), ",") {
 				if !strings.Contains(","+c.String()+",", ","+set+",") {
-					t.Errorf("%s: has become %s", forms[dims][i], c)
+					t.Errorf("%s: has become %s", seeds[dims][i], c)
 				}
 			}
 		}
