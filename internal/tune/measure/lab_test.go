@@ -278,7 +278,7 @@ func TestCompilers(t *testing.T) {
 	if refusal.Of(err) != refusal.Compiler {
 		t.Errorf("%v", err)
 	}
-	s := l.(*station).maker.(*processor)
+	s := l.(*localLab).compiler.(*processor)
 	s.opts.Compile = 300 * time.Millisecond
 	// Each level is twice the one before it.
 	text := "#define A0 x+\n"

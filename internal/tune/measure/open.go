@@ -73,7 +73,7 @@ func openCPU(ctx context.Context, o Options, a About) (Lab, error) {
 	a.Name = Processor()
 	a.Compiler, a.Dialect, a.Shared, a.Least = c.Version, emit.C, true, leastOnCPU
 	a.CacheBytes, a.Unfused = cpu.CacheBytes(os.DirFS("/"), cpu.Threads()), !c.FMA
-	return &station{maker: &processor{c, o}, about: a}, nil
+	return &localLab{compiler: &processor{c, o}, about: a}, nil
 }
 
 // mostCompilerMemory is the address space that a compiler may take for one
@@ -142,7 +142,7 @@ func openCUDA(n int, o Options, a About) (Lab, error) {
 	a.Dialect = emit.CUDA
 	a.Machine, a.Lacks = a.Dialect.On(m.gpu.Machine())
 	a.CacheBytes = m.gpu.L2
-	return &station{maker: m, about: a}, nil
+	return &localLab{compiler: m, about: a}, nil
 }
 
 func (m *nvidia) fits(s *exec.Script) error { return s.FitsGPU(&m.gpu) }
@@ -182,7 +182,7 @@ func openOpenCL(n int, o Options, a About) (Lab, error) {
 		return nil, err
 	}
 	a.Workers = workers.Workers()
-	return &station{maker: &anyOpenCL{p, workers, o}, about: a}, nil
+	return &localLab{compiler: &anyOpenCL{p, workers, o}, about: a}, nil
 }
 
 func (m *anyOpenCL) fits(s *exec.Script) error { return s.FitsOpenCL(&m.device) }

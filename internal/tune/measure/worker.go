@@ -30,7 +30,7 @@ const (
 	load                          // Code: its image alone, for what comes next
 	try                           // Code, Margins, Rule, Plain
 	batch                         // Code, Rule
-	copying                       // Bytes, Rule
+	copyBytes                     // Bytes, Rule
 )
 
 // request asks a worker for one thing.
@@ -47,7 +47,7 @@ type request struct {
 	Bytes   int64
 }
 
-// reply answers it.
+// reply answers a request.
 type reply struct {
 	Values Values
 	Trial  Trial
@@ -55,7 +55,7 @@ type reply struct {
 	Failed *failure
 }
 
-// failure is an error as it comes out of a worker.
+// failure is an error in a form that a worker can send.
 type failure struct {
 	Text   string
 	Reason refusal.Reason
@@ -66,8 +66,8 @@ type failure struct {
 // Error returns the text.
 func (f *failure) Error() string { return f.Text }
 
-// lost is an error after which a device is of no use to its process.
-type lost interface {
+// deviceLoss is an error after which the process cannot use its device.
+type deviceLoss interface {
 	error
 	Lost() bool
 }
@@ -78,25 +78,25 @@ func failureOf(err error) *failure {
 	}
 	f := &failure{Text: err.Error(), Reason: refusal.Of(err)}
 	f.Wrong, _ = errors.AsType[*Mismatch](err)
-	if l, ok := errors.AsType[lost](err); ok {
+	if l, ok := errors.AsType[deviceLoss](err); ok {
 		f.Lost = l.Lost()
 	}
 	return f
 }
 
-// timer measures on a device's own clock.
+// timer measures time by a device's own clock.
 type timer interface {
 	Time(f func() error) (time.Duration, error)
 }
 
-// server is the worker's side.
-type server struct {
-	bed
+// workerServer is the worker's side of a localLab.
+type workerServer struct {
+	workerContext
 	timer     timer
 	condition func() string
-	library   device.Library // that batches are timed of
+	library   device.Library // the library whose batches are timed
 	image     string
-	next      device.Library // was loaded to be tried
+	next      device.Library // loaded, and to be tried next
 	nextImage string
 	copies    [2]*device.Slot
 	copied    int64
@@ -120,7 +120,7 @@ func serve(l *worker.Link) error {
 			requests <- q
 		}
 	}()
-	s := &server{}
+	s := &workerServer{}
 	for q := range requests {
 		r, err := s.answer(&q)
 		r.Failed = failureOf(err)
@@ -131,10 +131,10 @@ func serve(l *worker.Link) error {
 	return nil
 }
 
-func (s *server) answer(q *request) (r reply, err error) {
+func (s *workerServer) answer(q *request) (r reply, err error) {
 	switch q.Kind {
 	case openDevice:
-		return r, s.open(q)
+		return r, s.openDevice(q)
 	case arrange:
 		return r, s.arrange(q.Setting)
 	case expect:
@@ -145,22 +145,22 @@ func (s *server) answer(q *request) (r reply, err error) {
 		r.Trial, err = s.try(q)
 	case batch:
 		r.Once, err = s.batch(q)
-	case copying:
-		r.Once, err = s.copy(q.Bytes, q.Rule)
+	case copyBytes:
+		r.Once, err = s.timeCopy(q.Bytes, q.Rule)
 	}
 	return r, err
 }
 
-// open opens the device.
-func (s *server) open(q *request) error {
+// openDevice opens the device.
+func (s *workerServer) openDevice(q *request) error {
 	s.condition = func() string { return "" }
-	s.workers = 1 << 16
-	s.across = true
+	s.comparers = 1 << 16
+	s.interleaved = true
 	if q.Device == "cpu" {
-		s.dev, s.timer, s.workers, s.across = cpu.Open(), clock{}, 256, false
+		s.dev, s.timer, s.comparers, s.interleaved = cpu.Open(), clock{}, 256, false
 	} else if n, ok := cuda.ParseID(q.Device); ok {
-		// The compilers need the processor that a spinning thread would take; what
-		// is timed is timed by the GPU, and so as fast.
+		// A thread that spins would take a processor from the compilers. Times are
+		// the GPU's own, so sleeping changes none.
 		d, err := cuda.OpenSleeping(n)
 		if err != nil {
 			return err
@@ -185,14 +185,14 @@ func (s *server) open(q *request) error {
 	if s.tools, err = s.dev.Load(q.Tools); err != nil {
 		return err
 	}
-	return s.start()
+	return s.allocateComparison()
 }
 
-// conditionEvery is how often a GPU's condition is asked for: it does not change
-// faster, and asking takes as long as some batches.
+// conditionEvery is the interval between two readings of a GPU's condition: a reading takes as long as some
+// batches.
 const conditionEvery = time.Second
 
-// conditionOf returns what tells a GPU's condition.
+// conditionOf returns a function that reads a GPU's condition.
 func conditionOf(g *cuda.GPU) func() string {
 	var asked time.Time
 	text := ""
@@ -208,7 +208,7 @@ func conditionOf(g *cuda.GPU) func() string {
 	}
 }
 
-// clock measures launches that return when their kernel does.
+// clock times launches that return when their kernels do.
 type clock struct{}
 
 func (clock) Time(f func() error) (time.Duration, error) {

@@ -17,7 +17,7 @@ import (
 // busy is a device on a machine that others use: it takes seconds to compile, to
 // check and to time anything.
 func busy(s *scripted) *scripted {
-	s.shared = true // nothing is done at leisure
+	s.shared = true // idle time is not used
 	var compiled sync.Map
 	s.compile = func(plan string) error {
 		if _, before := compiled.LoadOrStore(plan, true); !before { // else it is in the cache
@@ -62,7 +62,7 @@ func TestBudgetIsForAll(t *testing.T) {
 	}
 }
 
-// stuck is a Lab on which nothing ends before it is told to, once so many variants
+// stuckLab is a Lab on which nothing ends before it is told to, once so many variants
 // were tried.
 type stuckLab struct {
 	*scripted
@@ -95,14 +95,14 @@ func TestInterruptWhileNothingEnds(t *testing.T) {
 	}
 }
 
-// A thought that takes for ever, and lowering that does, end nobody's patience.
-func TestInterruptWhileThinkingOrLowering(t *testing.T) {
+// A strategy or a lowering that takes for ever does not hold up an interrupt.
+func TestInterruptWhileStrategyOrLoweringRuns(t *testing.T) {
 	endless := make(chan bool)
 	defer close(endless)
-	mind := &strategyDriver{strategy: slowStrategy{endless}, inFlight: func(int) int { return 1 }, idleWorkers: func() int { return 0 }}
-	mind.start()
-	mind.send(driverRequest{ask: true})
-	mind.stop() // returns
+	driver := &strategyDriver{strategy: slowStrategy{endless}, inFlight: func(int) int { return 1 }, idleWorkers: func() int { return 0 }}
+	driver.start()
+	driver.send(driverRequest{ask: true})
+	driver.stop() // returns
 
 	b := program(t, plane)
 	lab := newScripted(t, b, smooth)
@@ -134,7 +134,7 @@ func TestInterruptWhileThinkingOrLowering(t *testing.T) {
 	}
 }
 
-// pondering is a strategy that comes to no end.
+// slowStrategy is a strategy that comes to no end.
 type slowStrategy struct{ end chan bool }
 
 func (p slowStrategy) Ask(int) []search.Point {

@@ -15,7 +15,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// slow is a Lab on which compilers never come to an end with some sources.
+// slowLab is a Lab on which compilers never come to an end with some sources.
 type slowLab struct {
 	*scripted
 	endless bool
@@ -48,24 +48,24 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := newCompileQueue(ctx, lab, lab.clock)
-	w.minLimit = time.Millisecond
+	q := newCompileQueue(ctx, lab, lab.clock)
+	q.minLimit = time.Millisecond
 	names := 0
 	compile := func() *compileTask {
 		names++
-		j := w.addPlan("five[0:1]", fmt.Sprint(names), s.stages[0], schedule.Plan{})
-		<-j.done
-		return j
+		task := q.addPlan("five[0:1]", fmt.Sprint(names), s.stages[0], schedule.Plan{})
+		<-task.done
+		return task
 	}
 	for n := range enoughCompiled {
-		if d, ok := w.timeLimit(); ok {
+		if d, ok := q.timeLimit(); ok {
 			t.Fatalf("the limit is %v after %d", d, n)
 		}
 		if c := compile(); c.err != nil {
 			t.Fatal(c.err)
 		}
 	}
-	if d, ok := w.timeLimit(); !ok || d != time.Millisecond {
+	if d, ok := q.timeLimit(); !ok || d != time.Millisecond {
 		t.Errorf("%v %v", d, ok)
 	}
 	lab.endless = true
@@ -73,8 +73,8 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 	if refusal.Of(c.err) != refusal.Compiler || !strings.Contains(c.err.Error(), "not come to an end after 1ms") || reasonOf(c.err) != "compiler" {
 		t.Errorf("%v", c.err)
 	}
-	w.compileTimes[len(w.compileTimes)/2] = time.Second
-	if d, _ := w.timeLimit(); d != tooLong*time.Second {
+	q.compileTimes[len(q.compileTimes)/2] = time.Second
+	if d, _ := q.timeLimit(); d != tooLong*time.Second {
 		t.Errorf("%v", d)
 	}
 	cancel() // the user's end is nobody's refusal
@@ -82,7 +82,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Errorf("%v", c.err)
 	}
 	lab.shared = true
-	if d, ok := w.timeLimit(); ok {
+	if d, ok := q.timeLimit(); ok {
 		t.Errorf("the limit is %v where nothing is compiled ahead", d)
 	}
 }
@@ -96,38 +96,38 @@ func TestWhatIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := newCompileQueue(ctx, lab, lab.clock)
-	if got := w.describe("five[0:1]"); got != "" {
+	q := newCompileQueue(ctx, lab, lab.clock)
+	if got := q.describe("five[0:1]"); got != "" {
 		t.Errorf("%q", got)
 	}
-	var jobs []*compileTask
+	var tasks []*compileTask
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		jobs = append(jobs, w.addPlan("five[0:1]", name, s.stages[0], schedule.Plan{}))
+		tasks = append(tasks, q.addPlan("five[0:1]", name, s.stages[0], schedule.Plan{}))
 	}
-	other := w.addPlan("another[0:1]", "f", s.stages[0], schedule.Plan{})
+	other := q.addPlan("another[0:1]", "f", s.stages[0], schedule.Plan{})
 	for range 3 { // which is how many compile at the same time
 		<-lab.begun
 	}
 	of := 0
 	for _, n := range []int{2, 3} { // the other kernel's may be among them
-		if strings.HasPrefix(w.describe("five[0:1]"), fmt.Sprintf("compiling %d variants of five[0:1], the first for ", n)) {
+		if strings.HasPrefix(q.describe("five[0:1]"), fmt.Sprintf("compiling %d variants of five[0:1], the first for ", n)) {
 			of = n
 		}
 	}
-	if got := w.describe("five[0:1]"); of == 0 || !strings.HasSuffix(got, fmt.Sprintf(" s; %d more to come", 5-of)) {
+	if got := q.describe("five[0:1]"); of == 0 || !strings.HasSuffix(got, fmt.Sprintf(" s; %d more to come", 5-of)) {
 		t.Errorf("%q", got)
 	}
-	if sum := w.summary(); sum.Processes != 3 || sum.Variants < 3 || sum.Cached != 0 {
+	if sum := q.summary(); sum.Processes != 3 || sum.Variants < 3 || sum.Cached != 0 {
 		t.Errorf("%+v", sum)
 	}
 	cancel()
-	for _, j := range append(jobs, other) {
-		<-j.done
-		if !errors.Is(j.err, context.Canceled) {
-			t.Error(j.err)
+	for _, task := range append(tasks, other) {
+		<-task.done
+		if !errors.Is(task.err, context.Canceled) {
+			t.Error(task.err)
 		}
 	}
-	if got := w.describe("five[0:1]"); got != "" {
+	if got := q.describe("five[0:1]"); got != "" {
 		t.Errorf("%q", got)
 	}
 }
@@ -147,11 +147,11 @@ func TestShortTextsAreFirst(t *testing.T) {
 		want     string
 	}{{false, "block ccc aa bbbb"}, {true, "block bbbb aa ccc"}} {
 		ctx, cancel := context.WithCancel(t.Context())
-		w := newCompileQueue(ctx, lab, lab.clock)
-		w.stats.Processes = 1
+		q := newCompileQueue(ctx, lab, lab.clock)
+		q.stats.Processes = 1
 		var order []string
 		begin := func(name string, length int) *compileTask {
-			return w.add("five[0:1]", name, func() (*variant, error) {
+			return q.add("five[0:1]", name, func() (*variant, error) {
 				v, err := s.stages[0].lowered(s.stages[0].bound, schedule.Plan{})
 				if err == nil {
 					v.source = strings.Repeat("x", length)
@@ -165,22 +165,22 @@ func TestShortTextsAreFirst(t *testing.T) {
 			defer lock.Unlock()
 			order = append(order, name)
 		}
-		jobs := []*compileTask{begin("block", 1)}
+		tasks := []*compileTask{begin("block", 1)}
 		<-lab.begun // the only process is at it
-		jobs = append(jobs, begin("bbbb", 3), begin("aa", 2), begin("ccc", 1))
+		tasks = append(tasks, begin("bbbb", 3), begin("aa", 2), begin("ccc", 1))
 		if test.measured {
-			w.markMeasured("five[0:1]")
+			q.markMeasured("five[0:1]")
 		}
-		w.mutex.Lock()
-		w.stats.Processes = 3 // are enough texts to choose from
-		w.mutex.Unlock()
-		for i := range jobs {
+		q.mutex.Lock()
+		q.stats.Processes = 3 // are enough texts to choose from
+		q.mutex.Unlock()
+		for i := range tasks {
 			if i > 0 {
 				<-lab.begun
 			}
 		}
-		for _, j := range jobs {
-			<-j.done
+		for _, task := range tasks {
+			<-task.done
 		}
 		cancel()
 		if got := strings.Join(order, " "); got != test.want {
@@ -189,7 +189,7 @@ func TestShortTextsAreFirst(t *testing.T) {
 	}
 }
 
-// together is a Lab whose compilers come to an end only once so many are at work.
+// simultaneousLab is a Lab whose compilers come to an end only once so many are at work.
 type simultaneousLab struct {
 	*scripted
 	begun sync.WaitGroup

@@ -134,8 +134,8 @@ func (o *Outcome) forgetTimes() {
 
 // condemnFinalists condemns configurations that were right in the search and failed the check at the end.
 // Where a stage has several kernels, it is not known which of them failed, and a note says so.
-func (t *tuning) condemnFinalists(rivals []*finalist) error {
-	for _, r := range rivals {
+func (t *tuning) condemnFinalists(finalists []*finalist) error {
+	for _, r := range finalists {
 		if r.failedStage == nil || r.naive {
 			continue
 		}

@@ -21,7 +21,7 @@ stencil seven (out, in) {
 iterate 10 { seven (next, u); swap (next, u); }
 `
 
-// onGPU is a scripted Lab that is taken for a GPU.
+// gpuLab is a scripted Lab that is taken for a GPU.
 type gpuLab struct {
 	*scripted
 	about measure.About

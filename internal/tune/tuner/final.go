@@ -58,20 +58,20 @@ func (t *tuning) reference(ctx context.Context) error {
 // plainKernels names the kernels that all others are compared with.
 const plainKernels = "the plain kernels"
 
-// await waits for a job, and says so if that takes long. Its error is that of the
-// job, or the cause of the end of ctx.
-func (t *tuning) await(ctx context.Context, j *compileTask) error {
+// await waits for a compile task, and says so if that takes long. Its error is that of the
+// task, or the cause of the end of ctx.
+func (t *tuning) await(ctx context.Context, task *compileTask) error {
 	p := t.startWait()
 	tick := time.NewTicker(firstWaitEvent)
 	defer tick.Stop()
 	for {
 		select {
-		case <-j.done:
-			return j.err
+		case <-task.done:
+			return task.err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-tick.C:
-			p.tell(func() string { return t.queue.describe(j.kernel) })
+			p.tell(func() string { return t.queue.describe(task.kernel) })
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding,
 	return o.margins(t.subject.bound), fmt.Sprintf("%s: %s of the plain kernels agree with the reference executor at %s", st.stage.Name, quantity.Count(cells, "cell"), sizesText(small)), nil
 }
 
-// simpleMargins are the margins of kernels that are compiled for any processor of
+// marginsOfPlain are the margins of kernels that are compiled for any processor of
 // the kind, as a user would who knows nothing: those may have no fused
 // multiply-add where the device's own have.
 func (t *tuning) marginsOfPlain(ctx context.Context, st *stage, small *ir.Binding, m measure.Margins) (measure.Margins, error) {
@@ -269,25 +269,25 @@ func (t *tuning) final(ctx context.Context) error {
 		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), interruptGrace+time.Second)
 		defer stop()
 	}
-	rivals := t.finalists()
+	finalists := t.finalists()
 	names := ""
-	for i, r := range rivals {
+	for i, r := range finalists {
 		if i > 0 {
 			names += ", "
 		}
 		names += r.name
 	}
 	t.event(Event{Kind: EventFinal, Text: names})
-	if err := t.compareFinalists(ctx, rivals, mostRounds); err != nil {
+	if err := t.compareFinalists(ctx, finalists, mostRounds); err != nil {
 		return err
 	}
-	if err := t.condemnFinalists(rivals); err != nil {
+	if err := t.condemnFinalists(finalists); err != nil {
 		return err
 	}
-	t.setContenders(rivals)
-	t.noteLeftOut(rivals)
-	if sized := t.forAllSizes(ctx, rivals); sized != nil {
-		t.setContenders(append(rivals, sized))
+	t.setContenders(finalists)
+	t.noteLeftOut(finalists)
+	if sized := t.forAllSizes(ctx, finalists); sized != nil {
+		t.setContenders(append(finalists, sized))
 	}
 	if len(t.result.Contenders) == 0 && (ctx.Err() == nil || !t.resultFromTrials()) {
 		return errors.New("no plan gave kernels that work")
@@ -325,9 +325,9 @@ func (t *tuning) resultFromTrials() bool {
 }
 
 // noteLeftOut notes the plans that there was no time for.
-func (t *tuning) noteLeftOut(rivals []*finalist) {
+func (t *tuning) noteLeftOut(finalists []*finalist) {
 	var names []string
-	for _, r := range rivals {
+	for _, r := range finalists {
 		if errors.Is(r.err, errNoTime) {
 			names = append(names, r.name)
 		}

@@ -82,10 +82,10 @@ func (t *tuning) prepare(ctx context.Context, r *finalist) {
 // compareFinalists times finalists in turn until the first two are told apart, or for so many rounds.
 // Plans that cannot run are left out, and so are plans for which the budget has no time. The default and
 // the best that was found come first.
-func (t *tuning) compareFinalists(ctx context.Context, rivals []*finalist, most int) error {
+func (t *tuning) compareFinalists(ctx context.Context, finalists []*finalist, most int) error {
 	prepared := 0
 	for _, needed := range []bool{true, false} {
-		for _, r := range rivals {
+		for _, r := range finalists {
 			if r.needed != needed || r.codes != nil || r.err != nil {
 				continue
 			}
@@ -106,7 +106,7 @@ func (t *tuning) compareFinalists(ctx context.Context, rivals []*finalist, most 
 			}
 		}
 	}
-	alive := slices.DeleteFunc(slices.Clone(rivals), func(r *finalist) bool { return r.err != nil })
+	alive := slices.DeleteFunc(slices.Clone(finalists), func(r *finalist) bool { return r.err != nil })
 	for round := 0; round < most && ctx.Err() == nil; round++ {
 		if round >= fewestRounds && decided(alive) || round > 1 && t.lacksTime(t.roundCost(len(alive))) {
 			break
@@ -141,11 +141,11 @@ func (t *tuning) prepareCost(r *finalist) time.Duration {
 }
 
 // withFinalistDeadline ends the preparation of a plan that is not needed, in time to time so many finalists.
-func (t *tuning) withFinalistDeadline(ctx context.Context, needed bool, rivals int) (context.Context, context.CancelFunc) {
+func (t *tuning) withFinalistDeadline(ctx context.Context, needed bool, finalists int) (context.Context, context.CancelFunc) {
 	if needed || t.end.IsZero() || t.opts.Clock != nil { // contexts do not follow a test's clock
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, t.end.Add(-fewestRounds*t.roundCost(rivals)))
+	return context.WithDeadline(ctx, t.end.Add(-fewestRounds*t.roundCost(finalists)))
 }
 
 // dropPartialRound drops the times of a round that was not finished.

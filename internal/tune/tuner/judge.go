@@ -132,10 +132,10 @@ func (r *Result) Label(c *Contender) string {
 }
 
 // setContenders makes the contenders of the result from the finalists that ran.
-func (t *tuning) setContenders(rivals []*finalist) {
+func (t *tuning) setContenders(finalists []*finalist) {
 	r := t.result
 	r.Contenders = []Contender{}
-	for _, x := range rivals {
+	for _, x := range finalists {
 		if x.err != nil || len(x.times) == 0 {
 			continue
 		}

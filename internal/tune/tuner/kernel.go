@@ -370,7 +370,7 @@ func (k *kernelSearch) awaitAll(ctx context.Context, open []*attempt, late, shor
 }
 
 func (k *kernelSearch) describeStrategyWait() string {
-	return fmt.Sprintf("the strategy thinks of what to try next of %s", k.name)
+	return fmt.Sprintf("the strategy chooses what to try next of %s", k.name)
 }
 
 // awaitFirst waits for an attempt that is compiled, or a reply, and uses idle time meanwhile. It returns nil

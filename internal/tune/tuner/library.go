@@ -29,16 +29,16 @@ func ForAllSizes(p schedule.Plan) (schedule.Plan, bool) {
 
 // forAllSizes times the best plan with sizes as arguments side by side with the best plan. It returns nil if
 // both are the same, or if there is no time.
-func (t *tuning) forAllSizes(ctx context.Context, rivals []*finalist) *finalist {
-	i := slices.IndexFunc(rivals, func(r *finalist) bool { return !r.naive && r.plan.String() == t.result.Best })
+func (t *tuning) forAllSizes(ctx context.Context, finalists []*finalist) *finalist {
+	i := slices.IndexFunc(finalists, func(r *finalist) bool { return !r.naive && r.plan.String() == t.result.Best })
 	if i < 0 {
 		return nil
 	}
-	plan, same := ForAllSizes(rivals[i].plan)
-	if same || slices.ContainsFunc(rivals, func(r *finalist) bool { return !r.naive && r.err == nil && r.plan.String() == plan.String() }) {
+	plan, same := ForAllSizes(finalists[i].plan)
+	if same || slices.ContainsFunc(finalists, func(r *finalist) bool { return !r.naive && r.err == nil && r.plan.String() == plan.String() }) {
 		return nil
 	}
-	best, sized := *rivals[i], &finalist{name: "all sizes", plan: plan}
+	best, sized := *finalists[i], &finalist{name: "all sizes", plan: plan}
 	if t.lacksTime(t.prepareCost(sized) + fewestRounds*t.roundCost(2)) {
 		return nil
 	}
@@ -47,10 +47,10 @@ func (t *tuning) forAllSizes(ctx context.Context, rivals []*finalist) *finalist 
 		return nil
 	}
 	// The best plan was in both comparisons: scale the times to the rounds of the first.
-	n := min(len(sized.times), len(rivals[i].times))
+	n := min(len(sized.times), len(finalists[i].times))
 	sized.times = sized.times[:n]
 	for j := range sized.times {
-		sized.times[j] *= rivals[i].times[j] / best.times[j]
+		sized.times[j] *= finalists[i].times[j] / best.times[j]
 	}
 	return sized
 }

@@ -27,29 +27,29 @@ func (t *tuning) settleLocals(ctx context.Context) error {
 	}
 	fused := t.opts.Plan
 	fused.Every = fused.Every.With("local", schedule.Word("fused"))
-	var rivals []*finalist
-	for _, form := range []struct {
+	var finalists []*finalist
+	for _, fusion := range []struct {
 		name string
 		plan schedule.Plan
 	}{{"stored", t.opts.Plan}, {"fused", fused}} {
 		o := t.options
-		o.Plan = form.plan
+		o.Plan = fusion.plan
 		full, err := lower.Plan(t.subject.bound.Program, o)
 		if err != nil {
-			if form.name == "stored" {
+			if fusion.name == "stored" {
 				return constraint(err)
 			}
 			return nil // there are no local grids that could be fused
 		}
-		rivals = append(rivals, &finalist{name: form.name, plan: full, needed: true})
+		finalists = append(finalists, &finalist{name: fusion.name, plan: full, needed: true})
 	}
-	if rivals[0].plan.String() == rivals[1].plan.String() {
+	if finalists[0].plan.String() == finalists[1].plan.String() {
 		return nil
 	}
-	if err := t.compareFinalists(ctx, rivals, localsRounds); err != nil {
+	if err := t.compareFinalists(ctx, finalists, localsRounds); err != nil {
 		return err
 	}
-	stored, other := rivals[0], rivals[1]
+	stored, other := finalists[0], finalists[1]
 	if other.err != nil || len(other.times) == 0 {
 		return nil
 	}

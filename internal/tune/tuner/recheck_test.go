@@ -13,7 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// behind is a search in which compilers are behind: of its configurations the
+// gatedSearch is a search in which compilers are behind: of its configurations the
 // first are compiled at once, and all others only when the gate opens.
 type gatedSearch struct {
 	*scripted
@@ -26,7 +26,7 @@ type gatedSearch struct {
 
 const earlyOnes = 12
 
-// newBehind returns such a search of so many trials. An ordinary one tells which
+// newGatedSearch returns such a search of so many trials. An ordinary one tells which
 // configurations a strategy asks for.
 func newGatedSearch(t *testing.T, strategy string, trials int) *gatedSearch {
 	b := program(t, plane)
@@ -104,9 +104,9 @@ func TestLeadersAreCheckedAgain(t *testing.T) {
 		}
 	}
 	if sum != checksOfTry*n {
-		t.Errorf("%d comparisons at leisure, and there were %d trials", sum, n)
+		t.Errorf("%d comparisons in idle time, and there were %d trials", sum, n)
 	}
-	// At leisure the clock has gone on by 2.2 s at least, and besides by the trials.
+	// In idle time the clock has gone on by 2.2 s at least, and besides by the trials.
 	if r.Rechecked < 0.5 || r.Idle > 0.01 || r.Idle+r.Rechecked > 1 || last.Rechecked < 0.5 || last.Rechecked > 1 {
 		t.Errorf("idle %g, checking again %g; the last status has %g", r.Idle, r.Rechecked, last.Rechecked)
 	}
@@ -117,7 +117,7 @@ func TestLeadersAreCheckedAgain(t *testing.T) {
 	}
 }
 
-// What the device does at leisure is not what it is idle for.
+// What the device does in idle time is not what it is idle for.
 func TestPartsOfASearch(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	k := &tuning{clock: func() time.Time { return now }, begun: now.Add(-6 * time.Second), searched: 4 * time.Second, busy: 7 * time.Second, rechecked: 2 * time.Second}
@@ -243,9 +243,9 @@ func TestAllLeadersFail(t *testing.T) {
 	}
 }
 
-// Where compilers and kernels share processors nothing is checked at leisure:
+// Where compilers and kernels share processors nothing is checked in idle time:
 // there is none.
-func TestNoLeisureWhereCompilersRun(t *testing.T) {
+func TestNoRechecksWhereCompilersRun(t *testing.T) {
 	b := program(t, plane)
 	s := newScripted(t, b, smooth)
 	s.shared = true
@@ -265,7 +265,7 @@ func TestNoLeisureWhereCompilersRun(t *testing.T) {
 }
 
 // A device that is lost while leaders are checked again is no leader's fault.
-func TestDeviceIsGoneAtLeisure(t *testing.T) {
+func TestDeviceIsGoneInIdleTime(t *testing.T) {
 	s := newGatedSearch(t, "random", 20)
 	gone := false
 	s.again = func(string) error {
@@ -292,7 +292,7 @@ func TestDeviceIsGoneAtLeisure(t *testing.T) {
 
 // A user who has had enough does not wait for compilers because there is always
 // a leader to check.
-func TestLeisureIsInterrupted(t *testing.T) {
+func TestIdleTimeIsInterrupted(t *testing.T) {
 	s := newGatedSearch(t, "random", 20)
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0

@@ -14,7 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// failing makes calls for some plans fail, so many times each.
+// failingLab makes calls for some plans fail, so many times each.
 type failingLab struct {
 	times int
 	err   error

@@ -110,7 +110,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// kept is a Log in memory.
+// memoryLog is a Log in memory.
 type memoryLog struct {
 	list  []Outcome
 	known map[string]Outcome
