@@ -16,8 +16,8 @@ func launch(calls []device.Call) error {
 	return nil
 }
 
-// seconds times n runs of some launches.
-func (s *server) seconds(n int, calls []device.Call) (float64, error) {
+// timeRuns returns the seconds of n runs of some launches.
+func (s *workerServer) timeRuns(n int, calls []device.Call) (float64, error) {
 	took, err := s.timer.Time(func() error {
 		for range n {
 			if err := launch(calls); err != nil {
@@ -29,8 +29,8 @@ func (s *server) seconds(n int, calls []device.Call) (float64, error) {
 	return took.Seconds(), err
 }
 
-// batch times one batch of a variant that was checked before.
-func (s *server) batch(q *request) (float64, error) {
+// batch times one batch of a variant that is already checked.
+func (s *workerServer) batch(q *request) (float64, error) {
 	if s.image != q.Code.Image || s.library == nil {
 		s.forget(s.library)
 		lib, err := s.dev.Load(q.Code.Image)
@@ -39,22 +39,22 @@ func (s *server) batch(q *request) (float64, error) {
 		}
 		s.library, s.image = lib, q.Code.Image
 	}
-	calls, err := s.prepare(&q.Code, s.library)
+	calls, err := s.bindLaunches(&q.Code, s.library)
 	if err != nil {
 		return 0, err
 	}
-	if err := s.once(&q.Code, calls); err != nil {
+	if err := s.runOnce(&q.Code, calls); err != nil {
 		return 0, err
 	}
-	s.ran(&q.Code)
-	return s.long(calls[q.Code.From:q.Code.To], q.Rule.Least)
+	s.markOverwritten(&q.Code)
+	return s.timeBatch(calls[q.Code.From:q.Code.To], q.Rule.Least)
 }
 
-// long times a batch that takes long enough, and returns the seconds of a run.
-func (s *server) long(calls []device.Call, least time.Duration) (float64, error) {
+// timeBatch times a batch of at least the given time, and returns the seconds of one run.
+func (s *workerServer) timeBatch(calls []device.Call, least time.Duration) (float64, error) {
 	n := 1
 	for {
-		took, err := s.seconds(n, calls)
+		took, err := s.timeRuns(n, calls)
 		if err != nil || took >= least.Seconds() {
 			return took / float64(n), err
 		}
@@ -62,15 +62,15 @@ func (s *server) long(calls []device.Call, least time.Duration) (float64, error)
 	}
 }
 
-// forget lets go of the library that batches are timed of.
-func (s *server) forget(l device.Library) {
+// forget drops a library if it is the one whose batches are timed.
+func (s *workerServer) forget(l device.Library) {
 	if l != nil && l == s.library {
 		s.library, s.image = nil, ""
 	}
 }
 
-// copy times copying so many bytes, and returns the seconds of one copy.
-func (s *server) copy(bytes int64, r Rule) (float64, error) {
+// timeCopy returns the seconds of copying so many bytes.
+func (s *workerServer) timeCopy(bytes int64, r Rule) (float64, error) {
 	items := max(1, bytes/16)
 	if s.copied != items {
 		for i := range s.copies {
@@ -84,7 +84,7 @@ func (s *server) copy(bytes int64, r Rule) (float64, error) {
 				return 0, err
 			}
 			s.copies[i] = &device.Slot{Buffer: buf}
-			if err := s.run("poison", 2*items, []*device.Slot{s.copies[i]}); err != nil {
+			if err := s.runTool("poison", 2*items, []*device.Slot{s.copies[i]}); err != nil {
 				return 0, err
 			}
 		}
@@ -99,5 +99,5 @@ func (s *server) copy(bytes int64, r Rule) (float64, error) {
 	if err := call.Launch(); err != nil {
 		return 0, err
 	}
-	return s.long([]device.Call{call}, r.Least)
+	return s.timeBatch([]device.Call{call}, r.Least)
 }

@@ -27,7 +27,7 @@ type About struct {
 	Arithmetic string               `json:"arithmetic"`
 	Target     lower.Target         `json:"-"`
 	Dialect    *emit.Dialect        `json:"-"`
-	Machine    *machine.Machine     `json:"-"` // its limits; nil if not known
+	Machine    *machine.Machine     `json:"-"` // nil if not known
 	Lacks      []machine.Capability `json:"-"`
 	// Unfused says that there is no fused multiply-add: products are rounded before
 	// they are added.
@@ -37,8 +37,7 @@ type About struct {
 	Shared  bool          `json:"-"`
 	Workers int           `json:"workers"` // that compile at the same time
 	Least   time.Duration `json:"-"`       // of a batch: enough for the timer
-	// CacheBytes is what stays in a cache from one sweep over a grid to the next;
-	// 0 if that is not known.
+	// CacheBytes is the size of the caches that keep a grid from one update to the next; 0 if not known.
 	CacheBytes int64 `json:"cache_bytes,omitempty"`
 }
 
@@ -46,34 +45,32 @@ type About struct {
 type Text struct {
 	Name   string // what it is called in messages
 	Source string
-	Plain  bool // as a user would compile it who knows of nothing but -O3 and -fopenmp
+	Plain  bool // compiled with -O3 -fopenmp alone
 }
 
-// Compiled is what has become of a source.
+// Compiled is a compiled source.
 type Compiled struct {
 	Image     string
 	Cached    bool
-	Took      time.Duration // to compile, now or then
+	Took      time.Duration // of the compilation, even if it was cached
 	Resources Resources     // as far as the compiler tells them
 }
 
-// Lab is a place to compile and to measure. Compile may be called from many
-// goroutines, the others from one.
+// Lab compiles and measures variants on a device. Compile may be called from many goroutines, the other
+// methods from one.
 type Lab interface {
 	About() About
-	// Fits reports why a script cannot run on the device, as far as that is
-	// known before anything is compiled.
+	// Fits returns why a script cannot run on the device, as far as that is known before compilation.
 	Fits(*exec.Script) error
 	Compile(context.Context, Text) (Compiled, error)
-	// Arrange makes room for a program, in the place of the one before.
+	// Arrange allocates the memory of a program, and frees that of the one before.
 	Arrange(context.Context, Setting) error
-	// Expect runs the plainest kernels of a stage: Try compares with what they
-	// compute, until the next Expect or Arrange. With fetch it returns that.
+	// Expect runs the plain kernels of a stage. Try compares with their results until the next Expect or
+	// Arrange. With fetch it returns the results.
 	Expect(ctx context.Context, c Code, fetch bool) (Values, error)
-	// Try checks and times a variant, within a limit of time.
+	// Try checks and times a variant within a time limit.
 	Try(context.Context, Code, Margins, Rule, time.Duration) (Trial, error)
-	// Batch times one batch of a variant that was checked, and returns the
-	// seconds of one run.
+	// Batch times one batch of a checked variant, and returns the seconds of one run.
 	Batch(ctx context.Context, c Code, least time.Duration) (float64, error)
 	// Copy returns the seconds of copying so many bytes.
 	Copy(ctx context.Context, bytes int64, least time.Duration) (float64, error)
@@ -89,7 +86,7 @@ func (e *Crash) Error() string { return "the worker was lost: " + e.Err.Error() 
 // Unwrap returns the cause.
 func (e *Crash) Unwrap() error { return e.Err }
 
-// Gone says that the device cannot be used any more.
+// Gone says that the device can no longer be used.
 type Gone struct {
 	Device string
 	Err    error
@@ -103,17 +100,17 @@ func (e *Gone) Error() string {
 // Unwrap returns the cause.
 func (e *Gone) Unwrap() error { return e.Err }
 
-// station is a Lab on a target of this machine.
-type station struct {
+// localLab is a Lab on a target of this machine.
+type localLab struct {
 	target   *target.Target
 	compiler device.Compiler
 	about    About
 	process  *worker.Process
 	tools    string // image
-	// What a new worker has to be told.
-	setting Setting
-	plain   *Code
-	cells   []op.Value
+	// The state that a new worker is given.
+	setting  Setting
+	expected *Code
+	cells    []op.Value
 }
 
 const (
@@ -123,13 +120,13 @@ const (
 )
 
 // About implements Lab.
-func (s *station) About() About { return s.about }
+func (s *localLab) About() About { return s.about }
 
 // Close ends the worker.
-func (s *station) Close() { s.drop(nil) }
+func (s *localLab) Close() { s.drop(nil) }
 
-// drop ends the worker, for a reason or because it is not needed.
-func (s *station) drop(why error) {
+// drop ends the worker, for a reason or because it is no longer needed.
+func (s *localLab) drop(why error) {
 	if s.process == nil {
 		return
 	}
@@ -141,19 +138,19 @@ func (s *station) drop(why error) {
 }
 
 // Arrange implements Lab.
-func (s *station) Arrange(ctx context.Context, setting Setting) error {
-	s.setting, s.plain = setting, nil
+func (s *localLab) Arrange(ctx context.Context, setting Setting) error {
+	s.setting, s.expected = setting, nil
 	image, err := s.Compile(ctx, Text{Source: toolSource(s.about.Dialect, kinds(setting))})
 	if err != nil {
 		return fmt.Errorf("the kernels that fill and compare grids: %w", err)
 	}
 	s.drop(nil)
 	s.tools = image.Image
-	return s.awake(ctx)
+	return s.ensureWorker(ctx)
 }
 
-// awake starts a worker if there is none, and tells it what the last one knew.
-func (s *station) awake(ctx context.Context) error {
+// ensureWorker starts a worker if there is none, and gives it the state of the last one.
+func (s *localLab) ensureWorker(ctx context.Context) error {
 	if s.process != nil {
 		return nil
 	}
@@ -162,32 +159,32 @@ func (s *station) awake(ctx context.Context) error {
 	if s.process, err = worker.Start(Service.Name, worker.Options{Env: env}); err != nil {
 		return err
 	}
-	if _, err := s.tell(ctx, request{Kind: openDevice, Device: s.about.ID, Tools: s.tools}, openPatience); err != nil {
+	if _, err := s.send(ctx, request{Kind: openDevice, Device: s.about.ID, Tools: s.tools}, openPatience); err != nil {
 		return err
 	}
-	if _, err := s.tell(ctx, request{Kind: arrange, Setting: s.setting}, openPatience); err != nil {
+	if _, err := s.send(ctx, request{Kind: arrange, Setting: s.setting}, openPatience); err != nil {
 		return err
 	}
-	if s.plain != nil {
-		_, err = s.tell(ctx, request{Kind: expect, Code: *s.plain}, openPatience)
+	if s.expected != nil {
+		_, err = s.send(ctx, request{Kind: expect, Code: *s.expected}, openPatience)
 	}
 	return err
 }
 
-// ask asks the worker, a new one if the last is gone.
-func (s *station) ask(ctx context.Context, q request, patience time.Duration) (reply, error) {
-	if err := s.awake(ctx); err != nil {
+// ask sends a request to the worker, and starts a new one if the last is gone.
+func (s *localLab) ask(ctx context.Context, q request, patience time.Duration) (reply, error) {
+	if err := s.ensureWorker(ctx); err != nil {
 		s.drop(errors.New("it cannot be used"))
 		if ctx.Err() != nil {
 			return reply{}, context.Cause(ctx)
 		}
 		return reply{}, &Gone{s.about.ID, err}
 	}
-	return s.tell(ctx, q, patience)
+	return s.send(ctx, q, patience)
 }
 
-// tell asks the worker that there is.
-func (s *station) tell(ctx context.Context, q request, patience time.Duration) (reply, error) {
+// send sends a request to the present worker, and waits for its reply.
+func (s *localLab) send(ctx context.Context, q request, patience time.Duration) (reply, error) {
 	var r reply
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
@@ -197,7 +194,7 @@ func (s *station) tell(ctx context.Context, q request, patience time.Duration) (
 	defer late.Stop()
 	stop := context.AfterFunc(ctx, func() { p.Kill(context.Cause(ctx)) })
 	defer stop()
-	p.Send(&q) // to a worker that is gone: what it died of comes with Receive
+	p.Send(&q) // if the worker is gone, Receive returns the cause
 	if err := p.Receive(&r); err != nil {
 		s.drop(errors.New("it does not answer"))
 		if ctx.Err() != nil {
@@ -212,7 +209,7 @@ func (s *station) tell(ctx context.Context, q request, patience time.Duration) (
 	var err error = f
 	switch {
 	case f.Wrong != nil:
-		err = &wrongError{f}
+		err = &mismatchError{f}
 	case f.Lost:
 		s.drop(errors.New("the device is spoilt"))
 		err = &Crash{f}
@@ -220,13 +217,13 @@ func (s *station) tell(ctx context.Context, q request, patience time.Duration) (
 	return r, refusal.For(f.Reason, err)
 }
 
-// Late says that a variant has taken too long.
+// Late says that a variant exceeded its time limit.
 type Late struct {
 	Limit   time.Duration
 	Loading bool // its code was not loaded by then
 }
 
-// Error says so.
+// Error returns the text.
 func (e *Late) Error() string {
 	if e.Loading {
 		return fmt.Sprintf("it took longer than %v: the driver has not loaded the compiled code", e.Limit)
@@ -234,25 +231,24 @@ func (e *Late) Error() string {
 	return fmt.Sprintf("it took longer than %v, the limit that the best so far sets: a kernel hangs, or is slow", e.Limit)
 }
 
-// wrongError is a failure whose cause is a Mismatch.
-type wrongError struct{ *failure }
+// mismatchError is a failure whose cause is a Mismatch.
+type mismatchError struct{ *failure }
 
 // Unwrap returns the Mismatch.
-func (e *wrongError) Unwrap() error { return e.Wrong }
+func (e *mismatchError) Unwrap() error { return e.Wrong }
 
 // Expect implements Lab.
-func (s *station) Expect(ctx context.Context, c Code, fetch bool) (Values, error) {
-	s.plain = nil
+func (s *localLab) Expect(ctx context.Context, c Code, fetch bool) (Values, error) {
+	s.expected = nil
 	r, err := s.ask(ctx, request{Kind: expect, Code: c, Fetch: fetch}, openPatience)
 	if err == nil {
-		s.plain, s.cells = &c, r.Values.Cells
+		s.expected, s.cells = &c, r.Values.Cells
 	}
 	return r.Values, err
 }
 
-// Try implements Lab. The limit is for checking and timing: how long a driver takes
-// to load code says nothing of its speed.
-func (s *station) Try(ctx context.Context, c Code, m Margins, rule Rule, limit time.Duration) (Trial, error) {
+// Try implements Lab. The limit is for checking and timing, not for loading code.
+func (s *localLab) Try(ctx context.Context, c Code, m Margins, rule Rule, limit time.Duration) (Trial, error) {
 	loaded, err := s.ask(ctx, request{Kind: load, Code: Code{Image: c.Image}}, loadPatience)
 	if err != nil {
 		return Trial{Loading: loaded.Once}, err
@@ -263,13 +259,13 @@ func (s *station) Try(ctx context.Context, c Code, m Margins, rule Rule, limit t
 }
 
 // Batch implements Lab.
-func (s *station) Batch(ctx context.Context, c Code, least time.Duration) (float64, error) {
+func (s *localLab) Batch(ctx context.Context, c Code, least time.Duration) (float64, error) {
 	r, err := s.ask(ctx, request{Kind: batch, Code: c, Rule: Rule{Least: least}}, batchPatience)
 	return r.Once, err
 }
 
 // Copy implements Lab.
-func (s *station) Copy(ctx context.Context, bytes int64, least time.Duration) (float64, error) {
-	r, err := s.ask(ctx, request{Kind: copying, Bytes: bytes, Rule: Rule{Least: least}}, batchPatience)
+func (s *localLab) Copy(ctx context.Context, bytes int64, least time.Duration) (float64, error) {
+	r, err := s.ask(ctx, request{Kind: copyBytes, Bytes: bytes, Rule: Rule{Least: least}}, batchPatience)
 	return r.Once, err
 }

@@ -64,12 +64,12 @@ func Open(ctx context.Context, t *target.Target) (Lab, error) {
 	if t.Shared {
 		a.Least = leastOnCPU
 	}
-	return &station{target: t, compiler: c, about: a}, nil
+	return &localLab{target: t, compiler: c, about: a}, nil
 }
 
 // Fits implements Lab. On devices that work in the host's memory, the memory of the
 // whole program counts.
-func (s *station) Fits(script *exec.Script) error {
+func (s *localLab) Fits(script *exec.Script) error {
 	if s.about.Dialect.Threads == nil {
 		return memory.System("/").Check(script.Needs(s.about.ID, false))
 	}
@@ -77,7 +77,7 @@ func (s *station) Fits(script *exec.Script) error {
 }
 
 // Compile implements Lab.
-func (s *station) Compile(ctx context.Context, t Text) (Compiled, error) {
+func (s *localLab) Compile(ctx context.Context, t Text) (Compiled, error) {
 	b, err := s.compiler.Compile(ctx, device.Source{Text: t.Source, Arithmetic: s.target.Arithmetic, Plain: t.Plain})
 	c := Compiled{Image: b.Path, Cached: b.Cached, Took: b.Took}
 	for _, k := range b.Kernels {

@@ -9,35 +9,33 @@ import (
 type Rule struct {
 	Least   time.Duration // of a batch: long enough for the timer
 	Batches int           // the most
-	// Best is the interval of the fastest variant so far, in seconds; zero if
-	// there is none. A variant that is clearly slower is timed no further.
+	// Best is the incumbent's interval in seconds; zero if there is none. A variant that is clearly slower is
+	// timed no further.
 	Best Interval
 }
 
 const (
-	// hopeless is how many times as slow as the best a variant's very first run
-	// is when not even a batch of it is timed.
-	hopeless = 4
-	// slower is how many times as slow as the best a variant's first batch is
-	// when it is clear that it loses, whatever the scatter.
-	slower = 1.25
-	// fewest batches tell how much times scatter.
-	fewest = 3
+	// abandonFactor: no batch is timed of a variant whose first run is so many times as slow as the incumbent.
+	abandonFactor = 4
+	// loserFactor: a variant whose first batch is so many times as slow as the incumbent loses, whatever the
+	// scatter.
+	loserFactor = 1.25
+	// fewestBatches are needed to know the scatter.
+	fewestBatches = 3
 )
 
-// Sample is what timing has come to.
+// Sample is the result of timing a variant.
 type Sample struct {
 	Times    []float64 `json:"times"` // seconds of one run, by batch
 	Launches int       `json:"runs"`  // in a batch
 	Early    bool      `json:"early,omitempty"`
 }
 
-// take times batches as a rule says. first is how long the first run took,
-// and batch how long so many runs take.
+// take times batches by the rule. first is the time of the first run; batch returns the time of n runs.
 func (r Rule) take(first float64, batch func(n int) (float64, error)) (Sample, error) {
 	var s Sample
 	best := r.Best.Middle()
-	if best > 0 && first > hopeless*best {
+	if best > 0 && first > abandonFactor*best {
 		return Sample{Times: []float64{first}, Launches: 1, Early: true}, nil
 	}
 	least := r.Least.Seconds()
@@ -60,16 +58,16 @@ func (r Rule) take(first float64, batch func(n int) (float64, error)) (Sample, e
 	return s, nil
 }
 
-// decided reports whether more batches would change nothing: the variant loses
-// to the best clearly, or after some batches by intervals that are apart.
+// decided reports whether the variant has lost: clearly by its first batch, or after some batches by an
+// interval apart from the incumbent's.
 func (r Rule) decided(times []float64) bool {
 	best := r.Best.Middle()
 	if best <= 0 {
 		return false
 	}
-	if times[0] > slower*best {
+	if times[0] > loserFactor*best {
 		return true
 	}
 	_, interval := Typical(times)
-	return len(times) >= fewest && interval[0] > r.Best[1]
+	return len(times) >= fewestBatches && interval[0] > r.Best[1]
 }

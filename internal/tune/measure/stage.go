@@ -10,7 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/exec"
 )
 
-// Setting is the memory of a program: what a worker gives its kernels.
+// Setting describes the memory of a program.
 type Setting struct {
 	Name  string // tells settings apart
 	Grids []Grid
@@ -33,14 +33,13 @@ func (g *Grid) Count() int64 {
 	return n
 }
 
-// Cell is the memory of a reduced scalar, with the value that it has before a
-// stage runs.
+// Cell is the memory of a reduced scalar.
 type Cell struct {
 	Name string
 	Type types.Type
 }
 
-// Start is the value of a cell before a stage.
+// Start returns the value of a cell before a stage runs.
 func (c Cell) Start() op.Value {
 	if c.Type.IsFloat() {
 		return op.Float(c.Type, 0.5)
@@ -48,7 +47,7 @@ func (c Cell) Start() op.Value {
 	return op.Int(c.Type, 1)
 }
 
-// Use says what a stage does with the memory.
+// Use says which grids a stage reads and writes, and which scalars it reduces into.
 type Use struct {
 	Reads, Writes []bool // by grid
 	Reduces       []int  // cells
@@ -68,7 +67,7 @@ func NewSetting(name string, b *ir.Binding) Setting {
 	return s
 }
 
-// UseOf returns what a stage does with the memory of its program.
+// UseOf returns how a stage uses the memory of its program.
 func UseOf(p *ir.Program, st *ir.Stage) Use {
 	u := Use{Reads: make([]bool, len(p.Grids)), Writes: make([]bool, len(p.Grids))}
 	for _, a := range st.Arrays {
@@ -90,7 +89,7 @@ func UseOf(p *ir.Program, st *ir.Stage) Use {
 	return u
 }
 
-// Code is a stage that was compiled.
+// Code is a compiled stage.
 type Code struct {
 	Name     string // what it is called in messages
 	Image    string // path

@@ -89,7 +89,7 @@ func Typical(x []float64) (float64, Interval) {
 	if n%2 == 0 {
 		middle = math.Sqrt(middle * s[n/2-1])
 	}
-	mean := Mean(Undisturbed(logs))
+	mean := Mean(WithoutOutliers(logs))
 	factor := math.Exp(medianError * (mean[1] - mean[0]) / 2)
 	i := Interval{middle / factor, middle * factor}
 	if n >= 6 {
@@ -99,7 +99,7 @@ func Typical(x []float64) (float64, Interval) {
 }
 
 // medianError is the standard error of a median over that of a mean, for samples
-// that scatter normally: the root of pi/2, and a little more, since Undisturbed
+// that scatter normally: the root of pi/2, and a little more, since WithoutOutliers
 // also leaves out some that nothing has disturbed. With it 93 to 98 % of all
 // intervals hold the true median.
 const medianError = 1.35
@@ -114,16 +114,13 @@ func Ratio(x, y []float64) (float64, Interval) {
 	return Typical(ratios)
 }
 
-// disturbed is how many median absolute deviations from the median a sample
-// lies that something else has had a part in: five of them are more than three
-// standard deviations of a normal distribution.
-const disturbed = 5
+// outlierFactor is the distance of outliers from the median, in median absolute deviations. Five of them are
+// more than three standard deviations of a normal distribution.
+const outlierFactor = 5
 
-// Undisturbed returns the samples but for those that lie far from the others:
-// interrupts and other programs make a batch much longer now and then, and
-// Student's t is for samples that scatter normally. No more than a third of
-// them is left out.
-func Undisturbed(x []float64) []float64 {
+// WithoutOutliers returns the samples without outliers. Interrupts and other programs make a batch much
+// longer now and then, and Student's t is for samples that scatter normally. At most a third is left out.
+func WithoutOutliers(x []float64) []float64 {
 	if len(x) < 5 {
 		return x
 	}
@@ -132,7 +129,7 @@ func Undisturbed(x []float64) []float64 {
 	for _, v := range x {
 		apart = append(apart, math.Abs(v-middle))
 	}
-	limit := disturbed * Median(apart)
+	limit := outlierFactor * Median(apart)
 	var kept []float64
 	for _, v := range x {
 		if math.Abs(v-middle) <= limit {

@@ -60,16 +60,16 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-func TestUndisturbed(t *testing.T) {
+func TestWithoutOutliers(t *testing.T) {
 	x := []float64{10, 10.1, 9.9, 35, 10.2, 9.8, 10}
-	if got := Undisturbed(x); slices.Contains(got, 35) || len(got) != 6 {
+	if got := WithoutOutliers(x); slices.Contains(got, 35) || len(got) != 6 {
 		t.Errorf("%v", got)
 	}
 	// Two kinds of times are no disturbance.
-	if x := []float64{1, 1, 1, 2, 2, 2, 2}; len(Undisturbed(x)) != len(x) {
-		t.Errorf("%v", Undisturbed(x))
+	if x := []float64{1, 1, 1, 2, 2, 2, 2}; len(WithoutOutliers(x)) != len(x) {
+		t.Errorf("%v", WithoutOutliers(x))
 	}
-	if x := []float64{1, 1, 100, 1}; len(Undisturbed(x)) != 4 {
+	if x := []float64{1, 1, 100, 1}; len(WithoutOutliers(x)) != 4 {
 		t.Error("four samples are too few to tell")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// A tool is a kernel of the package's own: what it does for one item of so
-// many. Tools are written once, in what C, CUDA and OpenCL C have in common.
+// A tool is a kernel of this package: it says what is done for one item. Tools are written once, in the
+// common subset of C, CUDA and OpenCL C.
 type tool struct {
 	name   string
 	params []param // after them comes the number of items
@@ -30,8 +30,8 @@ const (
 	output
 )
 
-// Rows of grids lie apart on some devices: cell c of so many rows of n is the
-// element lead + c / n * pitch + c % n.
+// Rows are padded on some devices: cell c of a grid with rows of n cells is the element
+// lead + c / n * pitch + c % n.
 var place = []param{{"i64", "n", value}, {"i64", "pitch", value}, {"i64", "lead", value}}
 
 const at = "lead + %s / n * pitch + %s %% n"

@@ -8,58 +8,58 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 )
 
-// Trial is what came out of checking and timing a variant.
+// Trial is the result of checking and timing a variant.
 type Trial struct {
 	Agreement Agreement
 	Sample
 	Resources Resources
 	Loading   float64 // seconds that the driver took to load the code
-	Condition string  // of the device, where it tells
-	Suspect   bool    // it was right only once its inputs were filled anew: something before it has spoilt them
+	Condition string  // of the device, if known
+	Suspect   bool    // right only after its inputs were filled anew: an earlier variant overwrote them
 }
 
-// Resources are what the kernels of a variant take, the most of each.
+// Resources are those of a variant: the most that one of its kernels takes.
 type Resources struct {
 	Registers int `json:"registers,omitempty"` // of a thread
 	Spills    int `json:"spills,omitempty"`    // bytes of a thread
 	Shared    int `json:"shared,omitempty"`    // bytes of a block
-	Blocks    int `json:"blocks,omitempty"`    // of the fewest that a multiprocessor holds
+	Blocks    int `json:"blocks,omitempty"`    // on a multiprocessor: the fewest of any kernel
 }
 
-// expect runs the plainest kernels, and keeps what they have computed.
-func (s *server) expect(q *request) (Values, error) {
+// expect runs the plain kernels, and keeps their results to compare with.
+func (s *workerServer) expect(q *request) (Values, error) {
 	var v Values
 	lib, err := s.dev.Load(q.Code.Image)
 	if err != nil {
 		return v, err
 	}
-	calls, err := s.prepare(&q.Code, lib)
+	calls, err := s.bindLaunches(&q.Code, lib)
 	if err != nil {
 		return v, err
 	}
-	if err := s.once(&q.Code, calls); err != nil {
+	if err := s.runOnce(&q.Code, calls); err != nil {
 		return v, err
 	}
 	if q.Fetch {
 		v, err = s.values(&q.Code)
 	} else {
-		v.Cells, err = s.reduced()
+		v.Cells, err = s.readCells()
 	}
 	if err != nil {
 		return v, err
 	}
-	if err := s.keep(&q.Code); err != nil {
+	if err := s.keepExpected(&q.Code); err != nil {
 		return v, err
 	}
 	return v, lib.Close()
 }
 
-// once runs a stage from its start.
-func (s *server) once(c *Code, calls []device.Call) error {
-	if err := s.ready(c); err != nil {
+// runOnce runs a stage on its initial values.
+func (s *workerServer) runOnce(c *Code, calls []device.Call) error {
+	if err := s.prepareInputs(c); err != nil {
 		return err
 	}
-	s.ran(c)
+	s.markOverwritten(c)
 	if err := launch(calls); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (s *server) once(c *Code, calls []device.Call) error {
 }
 
 // load loads the code that is tried next, and returns the seconds that it took.
-func (s *server) load(image string) (float64, error) {
+func (s *workerServer) load(image string) (float64, error) {
 	start := time.Now()
 	if err := s.unload(); err != nil {
 		return 0, err
@@ -79,8 +79,8 @@ func (s *server) load(image string) (float64, error) {
 	return time.Since(start).Seconds(), err
 }
 
-// unload lets go of what was loaded and not tried.
-func (s *server) unload() error {
+// unload closes the library that was loaded and not tried.
+func (s *workerServer) unload() error {
 	if s.next == nil {
 		return nil
 	}
@@ -89,8 +89,8 @@ func (s *server) unload() error {
 	return lib.Close()
 }
 
-// take returns the code to be tried, which the caller closes.
-func (s *server) take(image string) (device.Library, error) {
+// takeLoaded returns the library to try, and loads it if needed. The caller closes it.
+func (s *workerServer) takeLoaded(image string) (device.Library, error) {
 	if s.next == nil || s.nextImage != image {
 		if _, err := s.load(image); err != nil {
 			return nil, err
@@ -101,15 +101,14 @@ func (s *server) take(image string) (device.Library, error) {
 	return lib, nil
 }
 
-// try checks a variant, times it, and checks it once more: what threads do in
-// another order now and then comes out wrong now and then.
-func (s *server) try(q *request) (Trial, error) {
+// try checks a variant, times it, and checks it once more, since a race shows only sometimes.
+func (s *workerServer) try(q *request) (Trial, error) {
 	var t Trial
-	lib, err := s.take(q.Code.Image)
+	lib, err := s.takeLoaded(q.Code.Image)
 	if err != nil {
 		return t, err
 	}
-	calls, err := s.prepare(&q.Code, lib)
+	calls, err := s.bindLaunches(&q.Code, lib)
 	if err == nil {
 		t, err = s.measure(q, calls)
 		t.Resources = resources(lib, &q.Code)
@@ -118,35 +117,35 @@ func (s *server) try(q *request) (Trial, error) {
 	return t, errors.Join(err, lib.Close())
 }
 
-func (s *server) measure(q *request, calls []device.Call) (Trial, error) {
+func (s *workerServer) measure(q *request, calls []device.Call) (Trial, error) {
 	var t Trial
 	c := &q.Code
-	if err := s.ready(c); err != nil {
+	if err := s.prepareInputs(c); err != nil {
 		return t, err
 	}
-	s.ran(c)
+	s.markOverwritten(c)
 	took, err := s.timer.Time(func() error { return launch(calls) })
 	if err != nil {
 		return t, err
 	}
 	if t.Agreement, err = s.compare(c, q.Margins, q.Plain); err != nil {
-		if !s.anew(c, calls, q, &t) {
+		if !s.retryOnFreshInputs(c, calls, q, &t) {
 			return t, err
 		}
 	}
 	timed := calls[c.From:c.To]
 	first := took.Seconds()
 	if c.From > 0 || c.To < len(calls) {
-		if first, err = s.seconds(1, timed); err != nil {
+		if first, err = s.timeRuns(1, timed); err != nil {
 			return t, err
 		}
 	}
-	if t.Sample, err = q.Rule.take(first, func(n int) (float64, error) { return s.seconds(n, timed) }); err != nil {
+	if t.Sample, err = q.Rule.take(first, func(n int) (float64, error) { return s.timeRuns(n, timed) }); err != nil {
 		return t, err
 	}
 	t.Condition = s.condition()
-	if s.repeats(c) || c.From > 0 || c.To < len(calls) {
-		if err := s.once(c, calls); err != nil {
+	if s.overwritesInputs(c) || c.From > 0 || c.To < len(calls) {
+		if err := s.runOnce(c, calls); err != nil {
 			return t, err
 		}
 	}
@@ -156,9 +155,8 @@ func (s *server) measure(q *request, calls []device.Call) (Trial, error) {
 	return t, nil
 }
 
-// repeats reports whether a stage starts from what it has written itself, so
-// that running it often gives something else than running it once.
-func (s *server) repeats(c *Code) bool {
+// overwritesInputs reports whether a stage reads what it writes, so that two runs give other results than one.
+func (s *workerServer) overwritesInputs(c *Code) bool {
 	for i := range s.grids {
 		if c.Use.Reads[i] && c.Use.Writes[i] {
 			return true
@@ -167,19 +165,19 @@ func (s *server) repeats(c *Code) bool {
 	return len(s.cells) > 0
 }
 
-// anew reports whether a variant is right when all memory is filled anew: then
-// something else has spoilt its inputs.
-func (s *server) anew(c *Code, calls []device.Call, q *request, t *Trial) bool {
+// retryOnFreshInputs reports whether a variant is right when all memory is filled anew. If so, another
+// variant overwrote its inputs.
+func (s *workerServer) retryOnFreshInputs(c *Code, calls []device.Call, q *request, t *Trial) bool {
 	for _, p := range s.grids {
-		p.state = spoilt
+		p.state = overwritten
 	}
-	if s.once(c, calls) != nil {
+	if s.runOnce(c, calls) != nil {
 		return false
 	}
 	a, err := s.compare(c, q.Margins, q.Plain)
 	if err != nil {
 		for _, p := range s.grids {
-			p.state = spoilt
+			p.state = overwritten
 		}
 		return false
 	}
@@ -187,7 +185,7 @@ func (s *server) anew(c *Code, calls []device.Call, q *request, t *Trial) bool {
 	return true
 }
 
-// resources asks what the launches that are timed take.
+// resources returns the resources of the launches that are timed.
 func resources(l device.Library, c *Code) Resources {
 	var r Resources
 	accountant, ok := l.(device.Accountant)

@@ -11,36 +11,33 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 )
 
-// Margins say how far the results of a variant may be from those of the
-// plainest kernels.
+// Margins say how far the results of a variant may be from those of the plain kernels.
 type Margins struct {
 	Grids []Margin // by grid
 	Cells []Margin
 }
 
-// Margin is how far two numbers may be apart: by an absolute difference, and
-// by another that grows with the number.
+// Margin is how far two numbers may be apart: an absolute difference plus a relative one.
 type Margin struct {
 	Absolute, Relative float64
-	// Loose is the part of all cells that may be further apart, because a
-	// comparison may go either way there.
+	// Loose is the part of all cells that may be further apart, because a comparison in the program may go
+	// either way there.
 	Loose float64
 }
 
-// Mismatch says that a variant has computed something else than the plainest
-// kernels.
+// Mismatch says that the results of a variant differ from those of the plain kernels.
 type Mismatch struct {
 	What      string // "next[3][0][17], the first of 4 wrong cells,"
 	Got, Want float64
 	Bound     float64 // how far they may be apart
 }
 
-// Error prints all of it.
+// Error returns the text.
 func (e *Mismatch) Error() string {
 	return fmt.Sprintf("%s is %v, and should be %v; they may differ by %.3g", e.What, e.Got, e.Want, e.Bound)
 }
 
-// Agreement is what comparing all cells has come to.
+// Agreement is the result of comparing all cells.
 type Agreement struct {
 	Cells   int64   `json:"cells"`          // that were compared
 	NaNs    int64   `json:"nans,omitempty"` // that were not: neither side has a number there
@@ -48,9 +45,8 @@ type Agreement struct {
 	Loose   int64   `json:"undecided,omitempty"` // cells that differ because a comparison may go either way
 }
 
-// compare compares every cell that a stage writes with what the plainest
-// kernels have made of the same values.
-func (b *bed) compare(c *Code, m Margins, cells []op.Value) (Agreement, error) {
+// compare compares every cell that a stage writes with the results of the plain kernels.
+func (b *workerContext) compare(c *Code, m Margins, cells []op.Value) (Agreement, error) {
 	var a Agreement
 	for i, p := range b.grids {
 		if !c.Use.Writes[i] || p.Count() == 0 {
@@ -65,7 +61,7 @@ func (b *bed) compare(c *Code, m Margins, cells []op.Value) (Agreement, error) {
 	}
 	numbers := false
 	for _, i := range c.Use.Reduces {
-		v, err := b.cell(i)
+		v, err := b.readCell(i)
 		if err != nil {
 			return a, err
 		}
@@ -81,34 +77,34 @@ func (b *bed) compare(c *Code, m Margins, cells []op.Value) (Agreement, error) {
 	return a, nil
 }
 
-// cell reads the value of a reduced scalar.
-func (b *bed) cell(i int) (op.Value, error) {
+// readCell reads the value of a reduced scalar.
+func (b *workerContext) readCell(i int) (op.Value, error) {
 	if err := b.cells[i].slot.Buffer.Pull(); err != nil {
 		return op.Value{}, err
 	}
 	return device.Decode(b.setting.Cells[i].Type, b.cells[i].host), nil
 }
 
-func (b *bed) compareGrid(p *plot, m Margin, a *Agreement) error {
+func (b *workerContext) compareGrid(p *gridMemory, m Margin, a *Agreement) error {
 	all := p.Count()
-	workers := min(b.workers, all)
+	workers := min(b.comparers, all)
 	count := (all + workers - 1) / workers
 	start, step := count, int64(1)
-	if b.across {
+	if b.interleaved {
 		start, step = 1, workers
 	}
-	values := append(p.place(), int64s(all, start, step, count)...)
+	values := append(p.placement(), int64s(all, start, step, count)...)
 	values = append(values, op.Float(types.F64, m.Absolute), op.Float(types.F64, m.Relative))
-	slots := []*device.Slot{&b.found.slot, &b.apart.slot, &p.slot, p.want}
-	if err := b.run("compare_"+p.Type.String(), workers, slots, values...); err != nil {
+	slots := []*device.Slot{&b.counts.slot, &b.differences.slot, &p.slot, p.want}
+	if err := b.runTool("compare_"+p.Type.String(), workers, slots, values...); err != nil {
 		return err
 	}
-	for _, h := range []*hosted{b.found, b.apart} {
+	for _, h := range []*hostBuffer{b.counts, b.differences} {
 		if err := h.slot.Buffer.Pull(); err != nil {
 			return err
 		}
 	}
-	found, apart := view[int64](b.found.host), view[float64](b.apart.host)
+	found, apart := view[int64](b.counts.host), view[float64](b.differences.host)
 	wrong, first := int64(0), int64(math.MaxInt64)
 	for t := range workers {
 		if found[3*t] > 0 {
@@ -127,24 +123,24 @@ func (b *bed) compareGrid(p *plot, m Margin, a *Agreement) error {
 		a.Loose += wrong
 		return nil
 	}
-	return b.wrong(p, m, wrong, first)
+	return b.mismatch(p, m, wrong, first)
 }
 
-// wrong describes the first of the cells that differ.
-func (b *bed) wrong(p *plot, m Margin, count, first int64) error {
-	slots := []*device.Slot{&b.picked.slot, &p.slot, p.want}
-	if err := b.run("pick_"+p.Type.String(), 1, slots, p.place(first)...); err != nil {
+// mismatch describes the first cell that differs.
+func (b *workerContext) mismatch(p *gridMemory, m Margin, count, first int64) error {
+	slots := []*device.Slot{&b.pair.slot, &p.slot, p.want}
+	if err := b.runTool("pick_"+p.Type.String(), 1, slots, p.placement(first)...); err != nil {
 		return err
 	}
-	if err := b.picked.slot.Buffer.Pull(); err != nil {
+	if err := b.pair.slot.Buffer.Pull(); err != nil {
 		return err
 	}
-	v := view[float64](b.picked.host)
+	v := view[float64](b.pair.host)
 	what := fmt.Sprintf("%s, the first of %d wrong cells,", cellName(&p.Grid, first), count)
 	return &Mismatch{what, v[0], v[1], m.Absolute + m.Relative*math.Abs(v[1])}
 }
 
-// cellName is "u[3][0][17]" for a cell's number.
+// cellName returns the name of a cell by its number: "u[3][0][17]".
 func cellName(g *Grid, i int64) string {
 	at := make([]string, len(g.Shape))
 	for d := len(g.Shape) - 1; d >= 0; d-- {
@@ -160,18 +156,18 @@ func view[T any](b []byte) []T {
 }
 
 // values reads everything that a stage has written, dense.
-func (b *bed) values(c *Code) (Values, error) {
+func (b *workerContext) values(c *Code) (Values, error) {
 	var v Values
 	for i, p := range b.grids {
 		if !c.Use.Writes[i] {
 			v.Grids = append(v.Grids, nil)
 			continue
 		}
-		h, err := b.hosted(p.Count() * int64(p.Type.Size()))
+		h, err := b.newHostBuffer(p.Count() * int64(p.Type.Size()))
 		if err != nil {
 			return v, err
 		}
-		if err := b.run("keep_"+p.Type.String(), p.Count(), []*device.Slot{&h.slot, &p.slot}, p.place()...); err != nil {
+		if err := b.runTool("keep_"+p.Type.String(), p.Count(), []*device.Slot{&h.slot, &p.slot}, p.placement()...); err != nil {
 			return v, err
 		}
 		if err := h.slot.Buffer.Pull(); err != nil {
@@ -183,15 +179,15 @@ func (b *bed) values(c *Code) (Values, error) {
 		}
 	}
 	var err error
-	v.Cells, err = b.reduced()
+	v.Cells, err = b.readCells()
 	return v, err
 }
 
-// reduced reads all cells.
-func (b *bed) reduced() ([]op.Value, error) {
+// readCells reads the values of all reduced scalars.
+func (b *workerContext) readCells() ([]op.Value, error) {
 	var list []op.Value
 	for i := range b.cells {
-		v, err := b.cell(i)
+		v, err := b.readCell(i)
 		if err != nil {
 			return nil, err
 		}

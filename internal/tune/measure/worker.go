@@ -29,7 +29,7 @@ const (
 	load                          // Code: its image alone, for what comes next
 	try                           // Code, Margins, Rule, Plain
 	batch                         // Code, Rule
-	copying                       // Bytes, Rule
+	copyBytes                     // Bytes, Rule
 )
 
 // request asks a worker for one thing.
@@ -46,7 +46,7 @@ type request struct {
 	Bytes   int64
 }
 
-// reply answers it.
+// reply answers a request.
 type reply struct {
 	Values Values
 	Trial  Trial
@@ -54,7 +54,7 @@ type reply struct {
 	Failed *failure
 }
 
-// failure is an error as it comes out of a worker.
+// failure is an error in a form that a worker can send.
 type failure struct {
 	Text   string
 	Reason refusal.Reason
@@ -65,8 +65,8 @@ type failure struct {
 // Error returns the text.
 func (f *failure) Error() string { return f.Text }
 
-// lost is an error after which a device is of no use to its process.
-type lost interface {
+// deviceLoss is an error after which the process cannot use its device.
+type deviceLoss interface {
 	error
 	Lost() bool
 }
@@ -77,20 +77,20 @@ func failureOf(err error) *failure {
 	}
 	f := &failure{Text: err.Error(), Reason: refusal.Of(err)}
 	f.Wrong, _ = errors.AsType[*Mismatch](err)
-	if l, ok := errors.AsType[lost](err); ok {
+	if l, ok := errors.AsType[deviceLoss](err); ok {
 		f.Lost = l.Lost()
 	}
 	return f
 }
 
-// server is the worker's side.
-type server struct {
-	bed
+// workerServer is the worker's side of a localLab.
+type workerServer struct {
+	workerContext
 	timer     device.Timer
 	condition func() string
-	library   device.Library // that batches are timed of
+	library   device.Library // the library whose batches are timed
 	image     string
-	next      device.Library // was loaded to be tried
+	next      device.Library // loaded, and to be tried next
 	nextImage string
 	copies    [2]*device.Slot
 	copied    int64
@@ -114,7 +114,7 @@ func serve(l *worker.Link) error {
 			requests <- q
 		}
 	}()
-	s := &server{}
+	s := &workerServer{}
 	for q := range requests {
 		r, err := s.answer(&q)
 		r.Failed = failureOf(err)
@@ -125,10 +125,10 @@ func serve(l *worker.Link) error {
 	return nil
 }
 
-func (s *server) answer(q *request) (r reply, err error) {
+func (s *workerServer) answer(q *request) (r reply, err error) {
 	switch q.Kind {
 	case openDevice:
-		return r, s.open(q)
+		return r, s.openDevice(q)
 	case arrange:
 		return r, s.arrange(q.Setting)
 	case expect:
@@ -139,15 +139,15 @@ func (s *server) answer(q *request) (r reply, err error) {
 		r.Trial, err = s.try(q)
 	case batch:
 		r.Once, err = s.batch(q)
-	case copying:
-		r.Once, err = s.copy(q.Bytes, q.Rule)
+	case copyBytes:
+		r.Once, err = s.timeCopy(q.Bytes, q.Rule)
 	}
 	return r, err
 }
 
-// open opens the device. The compilers need the processor that a spinning thread would
+// openDevice opens the device. The compilers need the processor that a spinning thread would
 // take.
-func (s *server) open(q *request) error {
+func (s *workerServer) openDevice(q *request) error {
 	kind, _, err := target.Parse(q.Device)
 	if err != nil {
 		return err
@@ -155,9 +155,9 @@ func (s *server) open(q *request) error {
 	if s.dev, err = target.Connect(q.Device, device.OpenOptions{Sleep: true}); err != nil {
 		return err
 	}
-	s.workers, s.across = 256, false
+	s.comparers, s.interleaved = 256, false
 	if target.KindOf(kind.Dialect) == lower.GPU {
-		s.workers, s.across = 1<<16, true
+		s.comparers, s.interleaved = 1<<16, true
 	}
 	s.timer, s.condition = clock{}, func() string { return "" }
 	if d, ok := s.dev.(device.Timed); ok {
@@ -171,7 +171,7 @@ func (s *server) open(q *request) error {
 	if s.tools, err = s.dev.Load(q.Tools); err != nil {
 		return err
 	}
-	return s.start()
+	return s.allocateComparison()
 }
 
 // clock is device.Timer on the host's clock, for launches that return when their kernel does.

@@ -2,9 +2,9 @@ package search
 
 import "math"
 
-// annealing walks from neighbour to neighbour, to slower ones too as long as it
-// is hot (Kirkpatrick, Gelatt, Vecchi 1983). Heat is measured in the logarithm
-// of time, so that the same schedule fits kernels of microseconds and seconds.
+// annealing is simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983): it walks from neighbour to neighbour, to
+// slower ones too while the temperature is high. Temperature is in units of the logarithm of time, so that one
+// schedule fits kernels of microseconds and of seconds.
 type annealing struct {
 	queue
 	*moves
@@ -12,14 +12,14 @@ type annealing struct {
 	at     Trial
 	placed bool
 	budget int
-	idle   int // steps since something was asked for
+	idle   int // steps since the last point that was asked for
 }
 
 const (
 	annealingOpenings = 6
-	annealingBudget   = 300 // where nobody knows how many trials there will be
+	annealingBudget   = 300 // trials, if their number is not known
 	hottest, coldest  = 0.1, 0.005
-	annealingIdle     = 60 // steps over known points before it jumps elsewhere
+	annealingIdle     = 60 // steps over known points before a random jump
 )
 
 func newAnnealing(p Problem, arg string) (Strategy, error) {
@@ -27,19 +27,19 @@ func newAnnealing(p Problem, arg string) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newMemory(p)
-	a := &annealing{queue: queue{memory: m}, moves: newMoves(p.Space), kind: kind, budget: p.Budget}
+	m := newHistory(p)
+	a := &annealing{queue: queue{history: m}, moves: newMoves(p.Space), kind: kind, budget: p.Budget}
 	if a.budget <= 0 {
 		a.budget = annealingBudget
 	}
 	for _, p := range m.openings(annealingOpenings) {
 		a.add(p)
 	}
-	return &agent{m, a}, nil
+	return &methodStrategy{m, a}, nil
 }
 
-// heat falls geometrically over the budget, and stays low after it.
-func (a *annealing) heat() float64 {
+// temperature falls geometrically over the budget, and stays at its lowest after it.
+func (a *annealing) temperature() float64 {
 	done := min(float64(len(a.trials))/float64(a.budget), 1)
 	return hottest * math.Pow(coldest/hottest, done)
 }
@@ -55,7 +55,7 @@ func (a *annealing) next() (Point, bool) {
 			a.consider(t)
 			continue
 		}
-		if a.fresh(p) && a.sensible(p) {
+		if a.fresh(p) && a.worthTrying(p) {
 			a.idle = 0
 			return p, true
 		}
@@ -66,7 +66,7 @@ func (a *annealing) next() (Point, bool) {
 
 func (a *annealing) told(t Trial) { a.consider(t) }
 
-// consider goes to t or does not.
+// consider accepts or rejects t as the next point.
 func (a *annealing) consider(t Trial) {
 	if t.Verdict != Good {
 		return
@@ -75,9 +75,9 @@ func (a *annealing) consider(t Trial) {
 	if a.placed {
 		worse = math.Log(t.Seconds / a.at.Seconds)
 	}
-	if worse <= 0 || a.rng.Float64() < math.Exp(-worse/a.heat()) {
+	if worse <= 0 || a.rng.Float64() < math.Exp(-worse/a.temperature()) {
 		a.at, a.placed = t, true
 	}
 }
 
-func (a *annealing) ahead(n int) []Point { return a.peek(n) }
+func (a *annealing) likely(n int) []Point { return a.peek(n) }

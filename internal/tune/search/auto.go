@@ -7,31 +7,29 @@ import (
 	"slices"
 )
 
-// auto is the strategy to use when nothing is known of a space. It begins with
-// a few points that are promising or far apart, and then lets two models take turns
-// in asking for the point from which they expect most: a Gaussian process, which
-// a few trials tell much of a smooth space, and the forests of modelled, which see
-// cliffs and products. Each learns from what both ask for, so that where one is
-// misled, the other is likely not to be.
+// auto is the strategy to use when nothing is known of a space. It begins with a few points that are
+// promising or far apart. Then two models take turns in asking for the point of the greatest expected gain: a
+// Gaussian process, which learns a smooth space from a few trials, and the forests of modelled, which learn
+// cliffs and products. Each learns from the trials of both.
 type auto struct {
 	*gaussian
-	forests *modelled
-	turn    int
-	strays  int // openings that are still to come, at random
-	early   int // turns while there are any
+	forests        *modelled
+	turn           int
+	randomOpenings int // random openings that are still to be asked for
+	earlyTurns     int // turns while there are random openings
 }
 
 func newAuto(p Problem, _ string) (Strategy, error) {
-	m := newMemory(p)
+	m := newHistory(p)
 	params := p.Space.Params()
 	g := &gaussian{
-		queue: queue{memory: m}, moves: newMoves(p.Space), surrogate: newSurrogate(params),
-		kinds: len(params) > 0 && params[0].Name == familyParam && len(params[0].Values) > 1, champions: map[int]int{},
+		queue: queue{history: m}, moves: newMoves(p.Space), surrogate: newSurrogate(params),
+		hasFamilies: len(params) > 0 && params[0].Name == familyParam && len(params[0].Values) > 1, familyBest: map[int]int{},
 	}
-	a := &auto{gaussian: g, forests: newForests(m), strays: autoOpenings - autoFirst}
+	a := &auto{gaussian: g, forests: newForests(m), randomOpenings: autoOpenings - autoFirst}
 	first := autoFirst
-	if g.kinds { // each family has to be seen before one of them takes it all
-		first, a.strays = autoOpenings, 0
+	if g.hasFamilies { // each family has to be seen before one of them leads
+		first, a.randomOpenings = autoOpenings, 0
 	}
 	if p.Budget > 0 {
 		first = min(first, max(p.Budget/4, autoFirst))
@@ -39,14 +37,14 @@ func newAuto(p Problem, _ string) (Strategy, error) {
 	for _, p := range g.openings(first) {
 		g.add(p)
 	}
-	return &agent{m, a}, nil
+	return &methodStrategy{m, a}, nil
 }
 
 func (a *auto) next() (Point, bool) {
 	if len(a.waiting) == 0 {
-		if a.strays > 0 {
-			if a.early++; a.early%autoStray == 0 {
-				a.strays--
+		if a.randomOpenings > 0 {
+			if a.earlyTurns++; a.earlyTurns%autoRandomEvery == 0 {
+				a.randomOpenings--
 				return a.pick()
 			}
 		}
@@ -62,10 +60,10 @@ func (a *auto) told(t Trial) {
 	a.forests.told(t)
 }
 
-// ahead returns what the two are likely to ask for in turn.
-func (a *auto) ahead(n int) []Point {
-	list := a.gaussian.ahead((n + 1) / 2)
-	for _, p := range a.forests.ahead(n) {
+// likely returns points of both models.
+func (a *auto) likely(n int) []Point {
+	list := a.gaussian.likely((n + 1) / 2)
+	for _, p := range a.forests.likely(n) {
 		if len(list) < n && !slices.ContainsFunc(list, func(q Point) bool { return slices.Equal(p, q) }) {
 			list = append(list, p)
 		}
@@ -73,44 +71,42 @@ func (a *auto) ahead(n int) []Point {
 	return list
 }
 
-// gaussian asks for the point from which a Gaussian process, learnt from all
-// trials so far, expects most (Jones, Schonlau, Welch 1998). It chooses from a pool
-// of points drawn from the whole space and of all neighbours of the best, so
-// that the search is wide and climbs at once, in spaces of any size and at a
-// cost that does not depend on it.
+// gaussian asks for the point of the greatest expected improvement by a Gaussian process that learns from all
+// trials (Jones, Schonlau, Welch 1998). It chooses from a pool: points drawn from the whole space, and all
+// neighbours of the best. So the search is wide and climbs at once, and its cost does not depend on the size
+// of the space.
 type gaussian struct {
 	queue
 	*moves
 	*surrogate
-	model  *process       // of levels
-	row    map[string]int // of what the model has seen, by point
-	runs   *process       // of 1 for points that ran and 0 for others, less the share of the first; nil while all do
-	renew  int            // number of trials at which the model is made anew
-	pool   []prospect     // in the order of the model's
-	pooled map[string]bool
-	walked map[string]bool // points whose neighbours are in the pool
+	model     *process       // of levels
+	modelRow  map[string]int // row of a point that the model has seen, by the point's key
+	runModel  *process       // of 1 for points that ran and 0 for others, minus the share that ran; nil while all run
+	rebuildAt int            // number of trials at which the model is built anew
+	pool      []gpCandidate  // in the order of the model's pool
+	pooled    map[string]bool
+	expanded  map[string]bool // points whose neighbours are in the pool
 
-	kinds     bool        // the first parameter tells families, of which there are several
-	champions map[int]int // by family: the number of its best trial
-	turns     int
+	hasFamilies bool        // the first parameter is the family, and there are several
+	familyBest  map[int]int // by family: the number of its best trial
+	turns       int
 
-	whole     []prospect // all of a space that is listed, once it is
-	exploited int        // turns that exploit had
+	allPoints []gpCandidate // all points of a space that is screened, once they are listed
+	exploited int           // calls of exploit
 
-	usualCost float64 // the mean of the logs of what trials cost
+	meanLogCost float64 // mean of the logarithms of the trials' costs
 }
 
-// What a model learns of a point: its level, and the log of what trying it costs,
-// over that of others. Improvements that cost little are worth more (Snoek,
-// Larochelle, Adams 2012): where compilers are slower than the device, a search that
-// asks for what is soon compiled tries more in its time.
+// What a model learns of a point: its level, and the logarithm of the trial's cost over the mean. An
+// improvement that costs little is worth more (Snoek, Larochelle, Adams 2012): where compilers are slower than
+// the device, a search that prefers quick compilations makes more trials.
 const (
 	level = iota
 	cost
 	targets
 )
 
-// meanCost returns the mean of the logs of what those trials cost that ran.
+// meanCost returns the mean of the logarithms of the costs of trials that ran.
 func meanCost(trials []Trial) float64 {
 	sum, n := 0.0, 0.0
 	for _, t := range trials {
@@ -122,31 +118,31 @@ func meanCost(trials []Trial) float64 {
 	return sum / max(n, 1)
 }
 
-// prospect is a point that may be asked for.
-type prospect struct {
+// gpCandidate is a point of the Gaussian process's pool.
+type gpCandidate struct {
 	point Point
 	features
-	estimate float64 // the log of the estimated time; 0 if there is none
+	estimate float64 // logarithm of the estimated time; 0 if there is none
 }
 
 const (
-	autoOpenings = 10
-	autoFirst    = 4 // so many of them come before the models
-	autoStray    = 3 // and then one in so many turns: a search may end after ten trials
-	autoPool     = 2048
-	autoWhole    = 16000 // points of a space that is screened as a whole
-	autoScreened = 2     // one of so many new points of the pool comes from screening
-	autoExploit  = 3     // each so many turns go to the least expected time,
-	autoKnown    = 60    // once there are so many trials,
-	autoIdle     = 25    // and half as often after so many without progress
-	autoGrowth   = 1.4   // of the number of trials, from one model to the next
-	autoSeen     = 320   // trials that a model has at most when it is made
-	autoPart     = 4     // and so much of all trials, by division, comes before it is made anew
-	autoTop      = 5     // so many of the best have their neighbours in the pool
-	autoRival    = 4     // each so many turns are another family's
-	autoThrift   = 0.5   // the power of a point's cost by which what is expected of it is divided
-	autoHope     = 0.02  // the least probability that a point is given of running
-	autoLikely   = 0.3   // and that of a point whose time is exploited
+	autoOpenings    = 10
+	autoFirst       = 4 // openings before the models
+	autoRandomEvery = 3 // one in so many turns is a random opening: a search may end after ten trials
+	autoPool        = 2048
+	autoWhole       = 16000 // most points of a space that is screened as a whole
+	autoScreened    = 2     // one in so many new points of the pool comes from screening
+	autoExploit     = 3     // one in so many turns goes to the least expected time,
+	autoExploitFrom = 60    // from so many trials on,
+	autoStalled     = 25    // and half as many after so many trials without progress
+	autoGrowth      = 1.4   // factor between the numbers of trials of one model and the next
+	autoModelTrials = 320   // most trials of a model when it is built
+	autoRebuildPart = 4     // divisor of the trials that come before it is built anew
+	autoTop         = 5     // trials whose neighbours are in the pool
+	autoFamilyEvery = 4     // one in so many turns is for another family
+	autoCostPower   = 0.5   // power of the cost by which the expected gain is divided
+	autoLeastChance = 0.02  // least probability that a point is assumed to run
+	autoSafeChance  = 0.3   // least probability to run of a point that is exploited
 )
 
 func (a *gaussian) next() (Point, bool) {
@@ -154,20 +150,20 @@ func (a *gaussian) next() (Point, bool) {
 		return p, true
 	}
 	if a.best < 0 {
-		return a.pick() // nothing to learn from yet
+		return a.pick() // nothing is learnt yet
 	}
-	if len(a.trials) >= a.renew {
+	if len(a.trials) >= a.rebuildAt {
 		a.rebuild()
 	}
 	i := a.exploit()
 	if i < 0 {
-		rival := a.rival()
-		if i = a.favourite(rival); i < 0 && rival >= 0 {
-			i = a.favourite(-1)
+		challenger := a.otherFamily()
+		if i = a.mostPromising(challenger); i < 0 && challenger >= 0 {
+			i = a.mostPromising(-1)
 		}
 	}
 	if i < 0 {
-		a.renew = 0 // all of the pool is used up
+		a.rebuildAt = 0 // all of the pool is used up
 		return a.pick()
 	}
 	p := a.pool[i].point
@@ -175,17 +171,16 @@ func (a *gaussian) next() (Point, bool) {
 	return p, true
 }
 
-// rival returns the trial that is the best of another family than the best of
-// all, each time its turn has come, and else -1. What is best in a family takes a
-// search of its own to find: a family that begins well would else keep all others
-// from being looked into.
-func (a *gaussian) rival() int {
+// otherFamily returns the best trial of the families that do not lead, each time its turn has come, and -1
+// otherwise. Finding the best of a family takes a search of its own: without this, a family that begins well
+// would keep all others from being searched.
+func (a *gaussian) otherFamily() int {
 	a.turns++
-	if a.turns%autoRival != 0 {
+	if a.turns%autoFamilyEvery != 0 {
 		return -1
 	}
 	best := -1
-	for f, i := range a.champions {
+	for f, i := range a.familyBest {
 		if f == a.trials[a.best].Point[0] {
 			continue
 		}
@@ -196,16 +191,15 @@ func (a *gaussian) rival() int {
 	return best
 }
 
-// exploit returns the place in the pool of the point whose time is expected to
-// be the least, each time its turn has come, and else -1. Expected improvement goes
-// on looking where it knows little when the best lies next to what it has.
+// exploit returns the index in the pool of the point with the least expected time, each time its turn has
+// come, and -1 otherwise. Expected improvement goes on exploring when the optimum lies next to the best.
 func (a *gaussian) exploit() int {
-	if len(a.trials) < autoKnown {
+	if len(a.trials) < autoExploitFrom {
 		return -1
 	}
 	a.exploited++
 	turn := autoExploit
-	if len(a.trials)-1-a.best > autoIdle {
+	if len(a.trials)-1-a.best > autoStalled {
 		turn *= 2
 	}
 	if a.exploited%turn != 0 {
@@ -214,7 +208,7 @@ func (a *gaussian) exploit() int {
 	best, least := -1, math.Inf(1)
 	for i := range a.pool {
 		p := &a.pool[i]
-		if !a.fresh(p.point) || a.runs != nil && a.ran+a.runs.mean[0][i] < autoLikely {
+		if !a.fresh(p.point) || a.runModel != nil && a.ran+a.runModel.mean[0][i] < autoSafeChance {
 			continue
 		}
 		if x := a.expectation(p) + a.model.mean[level][i]; x < least {
@@ -224,12 +218,11 @@ func (a *gaussian) exploit() int {
 	return best
 }
 
-// favourite returns the place in the pool of the point from which most is
-// expected, -1 if there is none left; with a rival, of those of its family and
-// over the rival.
-func (a *gaussian) favourite(rival int) int {
+// mostPromising returns the index in the pool of the point with the greatest expected gain; -1 if none is left.
+// With a challenger, points of its family are compared with it.
+func (a *gaussian) mostPromising(challenger int) int {
 	best := -1
-	gains := a.gains(rival)
+	gains := a.gains(challenger)
 	for i, g := range gains {
 		if g >= 0 && (best < 0 || g > gains[best]) {
 			best = i
@@ -238,148 +231,147 @@ func (a *gaussian) favourite(rival int) int {
 	return best
 }
 
-// gains returns what the model expects of each point of the pool; less than 0 of
-// those that may not be asked for any more, or are not of the rival's family.
-func (a *gaussian) gains(rival int) []float64 {
+// gains returns the expected gain of each point of the pool: negative for points that may not be asked for, or
+// are not of the challenger's family.
+func (a *gaussian) gains(challenger int) []float64 {
 	over := a.best
-	if rival >= 0 {
-		over = rival
+	if challenger >= 0 {
+		over = challenger
 	}
 	target := a.level(a.trials[over].Seconds)
 	list := make([]float64, len(a.pool))
 	for i := range a.pool {
 		p := &a.pool[i]
-		if !a.fresh(p.point) || rival >= 0 && p.point[0] != a.trials[rival].Point[0] {
+		if !a.fresh(p.point) || challenger >= 0 && p.point[0] != a.trials[challenger].Point[0] {
 			list[i] = -1
 			continue
 		}
-		deviation := a.height * math.Sqrt(max(a.model.variance[i], 1e-9))
+		deviation := a.deviation * math.Sqrt(max(a.model.variance[i], 1e-9))
 		list[i] = improvement(target, a.expectation(p)+a.model.mean[level][i], deviation)
-		if a.runs != nil {
-			list[i] *= min(1, max(autoHope, a.ran+a.runs.mean[0][i]))
+		if a.runModel != nil {
+			list[i] *= min(1, max(autoLeastChance, a.ran+a.runModel.mean[0][i]))
 		}
-		list[i] *= math.Exp(-autoThrift * a.model.mean[cost][i])
+		list[i] *= math.Exp(-autoCostPower * a.model.mean[cost][i])
 	}
 	return list
 }
 
-// improvement returns by how much a normal variable is expected to fall below a
-// target.
+// improvement returns the expected improvement of a normal variable below a target.
 func improvement(target, mean, deviation float64) float64 {
 	u := (target - mean) / deviation
 	if u < -6 {
-		return 1e-12 * math.Exp(u) // what is far off still has an order
+		return 1e-12 * math.Exp(u) // points far off still have an order
 	}
 	return deviation * (u*math.Erfc(-u/math.Sqrt2)/2 + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))
 }
 
 func (a *gaussian) told(t Trial) {
-	champion := a.champion(t)
+	leads := a.updateFamilyBest(t)
 	if a.model == nil {
 		return
 	}
 	a.learn(t)
-	if t.Verdict != Good && a.runs == nil {
-		a.renew = 0 // there is something new to learn
+	if t.Verdict != Good && a.runModel == nil {
+		a.rebuildAt = 0 // there is something new to learn
 	}
-	if a.best == len(a.trials)-1 || champion {
-		a.walk(t.Point)
+	if a.best == len(a.trials)-1 || leads {
+		a.addNeighbours(t.Point)
 	}
 }
 
-// champion notes a trial that is the best of its family so far.
-func (a *gaussian) champion(t Trial) bool {
-	if !a.kinds || t.Verdict != Good {
+// updateFamilyBest reports whether a trial is the best of its family so far, and notes it.
+func (a *gaussian) updateFamilyBest(t Trial) bool {
+	if !a.hasFamilies || t.Verdict != Good {
 		return false
 	}
-	i, ok := a.champions[t.Point[0]]
+	i, ok := a.familyBest[t.Point[0]]
 	if ok && a.trials[i].Seconds <= t.Seconds {
 		return false
 	}
-	a.champions[t.Point[0]] = len(a.trials) - 1
+	a.familyBest[t.Point[0]] = len(a.trials) - 1
 	return true
 }
 
-// see makes a point one that the model has seen, and returns its row.
+// see adds a point to the model, unless it is there, and returns its row.
 func (a *gaussian) see(p Point, f features) int {
-	i, ok := a.row[p.Key()]
+	i, ok := a.modelRow[p.Key()]
 	if !ok {
 		i = a.model.see(f)
-		a.row[p.Key()] = i
+		a.modelRow[p.Key()] = i
 	}
 	return i
 }
 
 func (a *gaussian) learn(t Trial) {
-	p := a.prospect(t.Point)
+	p := a.candidate(t.Point)
 	if t.Verdict == Good {
 		i := a.see(t.Point, p.features)
 		a.model.learn(i, level, a.level(t.Seconds)-a.expectation(&p))
 		if t.Cost > 0 {
-			a.model.learn(i, cost, math.Log(t.Cost)-a.usualCost)
+			a.model.learn(i, cost, math.Log(t.Cost)-a.meanLogCost)
 		}
 	}
-	if a.runs == nil {
+	if a.runModel == nil {
 		return
 	}
 	ran := 0.0
 	if t.Verdict == Good {
 		ran = 1
 	}
-	a.runs.learn(a.runs.see(p.features), 0, ran-a.ran)
+	a.runModel.learn(a.runModel.see(p.features), 0, ran-a.ran)
 }
 
-// rebuild fits the model to the trials so far and draws most of the pool anew.
+// rebuild fits the model to the trials so far and redraws most of the pool.
 func (a *gaussian) rebuild() {
-	a.renew = max(len(a.trials)+1, int(autoGrowth*float64(len(a.trials))))
+	a.rebuildAt = max(len(a.trials)+1, int(autoGrowth*float64(len(a.trials))))
 	trials := a.trials
-	if len(trials) > autoSeen {
+	if len(trials) > autoModelTrials {
 		// The best and the latest tell most of what is near the optimum.
-		trials = slices.Clone(trials[len(trials)-autoSeen/2:])
-		for _, t := range a.top(autoSeen / 2) {
-			if a.at[t.Point.Key()] < len(a.trials)-autoSeen/2 {
+		trials = slices.Clone(trials[len(trials)-autoModelTrials/2:])
+		for _, t := range a.top(autoModelTrials / 2) {
+			if a.index[t.Point.Key()] < len(a.trials)-autoModelTrials/2 {
 				trials = append(trials, t)
 			}
 		}
-		a.renew = len(a.trials) + max(autoSeen/4, len(a.trials)/autoPart)
+		a.rebuildAt = len(a.trials) + max(autoModelTrials/4, len(a.trials)/autoRebuildPart)
 	}
-	a.keep()
-	a.surrogate.fit(a.prospects(trials), trials)
-	a.usualCost = meanCost(trials)
-	a.model, a.runs = newProcess(a.scale, a.noise, targets), nil
+	a.keepPromising()
+	a.surrogate.fit(a.candidates(trials), trials)
+	a.meanLogCost = meanCost(trials)
+	a.model, a.runModel = newProcess(a.scale, a.noise, targets), nil
 	if a.ran < 1 {
-		a.runs = newProcess(a.scale, usualNoise, 1)
+		a.runModel = newProcess(a.scale, defaultNoise, 1)
 	}
-	a.row = map[string]int{}
+	a.modelRow = map[string]int{}
 	// The pool comes first: it is cheaper to predict for all of it at once.
 	for i := range a.pool {
-		a.present(a.pool[i].features)
+		a.addToModels(a.pool[i].features)
 	}
 	a.fill(trials)
 	for _, t := range a.top(autoTop) {
-		a.walk(t.Point)
+		a.addNeighbours(t.Point)
 	}
-	for _, f := range slices.Sorted(maps.Keys(a.champions)) {
-		a.walk(a.trials[a.champions[f]].Point)
+	for _, f := range slices.Sorted(maps.Keys(a.familyBest)) {
+		a.addNeighbours(a.trials[a.familyBest[f]].Point)
 	}
 	for _, t := range trials {
-		if a.over() {
+		if a.ended() {
 			return
 		}
 		a.learn(t)
 	}
-	for _, p := range a.under {
+	for _, p := range a.inFlight {
 		a.see(p, a.features(p))
 	}
 }
 
-// keep leaves the more promising half of the pool in it.
-func (a *gaussian) keep() {
+// keepPromising keeps the more promising half of the pool.
+func (a *gaussian) keepPromising() {
 	old, gains := a.pool, []float64(nil)
 	if a.model != nil {
 		gains = a.gains(-1)
 	}
-	a.pool, a.pooled, a.walked = nil, map[string]bool{}, map[string]bool{}
+	a.pool, a.pooled, a.expanded = nil, map[string]bool{}, map[string]bool{}
 	for _, i := range descending(gains)[:min(len(gains), autoPool/2)] {
 		if gains[i] >= 0 {
 			a.pool = append(a.pool, old[i])
@@ -388,8 +380,7 @@ func (a *gaussian) keep() {
 	}
 }
 
-// descending returns the places of values, the greatest first and the earlier of
-// equals.
+// descending returns the indices of values, the greatest value first, the earlier of equals first.
 func descending(values []float64) []int {
 	order := make([]int, len(values))
 	for i := range order {
@@ -399,8 +390,8 @@ func descending(values []float64) []int {
 	return order
 }
 
-// fill draws the pool, or takes all of a space that is no larger. Of a space that
-// can be listed, some of the pool is what the trials say is fast.
+// fill draws the pool, or takes all points of a space that is not larger. Of a space that can be listed, a
+// part of the pool comes from screening.
 func (a *gaussian) fill(trials []Trial) {
 	if a.count.IsInt64() && a.count.Int64() <= autoPool {
 		for p := range a.Space.All() {
@@ -412,38 +403,37 @@ func (a *gaussian) fill(trials []Trial) {
 		a.screen(trials, (autoPool-len(a.pool))/autoScreened)
 	}
 	for range autoPool - len(a.pool) {
-		if a.over() {
+		if a.ended() {
 			return
 		}
 		a.offer(a.Space.Draw(a.rng))
 	}
 }
 
-// screen adds those n points of the whole space to the pool whose times are
-// expected to be the least. It needs means alone, which cost a small part of what
-// keeping uncertainties for all points would.
+// screen adds the n points of the whole space with the least expected times to the pool. It computes means
+// alone, which cost much less than uncertainties.
 func (a *gaussian) screen(trials []Trial, n int) {
-	if a.whole == nil {
+	if a.allPoints == nil {
 		for p := range a.Space.All() {
-			if a.over() {
+			if a.ended() {
 				return
 			}
-			a.whole = append(a.whole, a.prospect(slices.Clone(p)))
+			a.allPoints = append(a.allPoints, a.candidate(slices.Clone(p)))
 		}
 	}
 	g := newProcess(a.scale, a.noise, 1)
 	for _, t := range trials {
-		if t.Verdict == Good && !a.over() {
-			p := a.prospect(t.Point)
+		if t.Verdict == Good && !a.ended() {
+			p := a.candidate(t.Point)
 			g.learn(g.see(p.features), 0, a.level(t.Seconds)-a.expectation(&p))
 		}
 	}
 	mean := g.predictor(0)
-	gains := make([]float64, len(a.whole))
-	for i := range a.whole {
-		p := &a.whole[i]
+	gains := make([]float64, len(a.allPoints))
+	for i := range a.allPoints {
+		p := &a.allPoints[i]
 		gains[i] = math.Inf(-1)
-		if a.over() {
+		if a.ended() {
 			return
 		}
 		if !a.pooled[p.point.Key()] && a.fresh(p.point) {
@@ -451,14 +441,14 @@ func (a *gaussian) screen(trials []Trial, n int) {
 		}
 	}
 	for _, i := range descending(gains)[:min(n, len(gains))] {
-		a.offer(a.whole[i].point)
+		a.offer(a.allPoints[i].point)
 	}
 }
 
-// walk adds the neighbours of a point to the pool.
-func (a *gaussian) walk(p Point) {
-	if k := p.Key(); !a.walked[k] {
-		a.walked[k] = true
+// addNeighbours adds the neighbours of a point to the pool.
+func (a *gaussian) addNeighbours(p Point) {
+	if k := p.Key(); !a.expanded[k] {
+		a.expanded[k] = true
 		for _, q := range a.neighbours(p, &neighbourhoods[0], a.rng) {
 			a.offer(q)
 		}
@@ -468,25 +458,25 @@ func (a *gaussian) walk(p Point) {
 // offer adds a point to the pool if it may be asked for.
 func (a *gaussian) offer(p Point) {
 	k := p.Key()
-	if a.pooled[k] || !a.fresh(p) || !a.sensible(p) {
+	if a.pooled[k] || !a.fresh(p) || !a.worthTrying(p) {
 		return
 	}
 	a.pooled[k] = true
-	q := a.prospect(p)
+	q := a.candidate(p)
 	a.pool = append(a.pool, q)
-	a.present(q.features)
+	a.addToModels(q.features)
 }
 
-// present adds a point to the pools of the models.
-func (a *gaussian) present(f features) {
+// addToModels adds a point to the pools of the models.
+func (a *gaussian) addToModels(f features) {
 	a.model.candidate(f)
-	if a.runs != nil {
-		a.runs.candidate(f)
+	if a.runModel != nil {
+		a.runModel.candidate(f)
 	}
 }
 
-func (a *gaussian) prospect(p Point) prospect {
-	q := prospect{point: p, features: a.features(p)}
+func (a *gaussian) candidate(p Point) gpCandidate {
+	q := gpCandidate{point: p, features: a.features(p)}
 	if a.Estimate != nil {
 		if t, ok := a.Estimate(p); ok && t > 0 {
 			q.estimate = math.Log(t)
@@ -495,16 +485,16 @@ func (a *gaussian) prospect(p Point) prospect {
 	return q
 }
 
-func (a *gaussian) prospects(trials []Trial) []prospect {
-	list := make([]prospect, len(trials))
+func (a *gaussian) candidates(trials []Trial) []gpCandidate {
+	list := make([]gpCandidate, len(trials))
 	for i, t := range trials {
-		list[i] = a.prospect(t.Point)
+		list[i] = a.candidate(t.Point)
 	}
 	return list
 }
 
-// ahead returns the points of which the model expects most.
-func (a *gaussian) ahead(n int) []Point {
+// likely returns the points with the greatest expected gains.
+func (a *gaussian) likely(n int) []Point {
 	list := a.peek(n)
 	if len(list) == n || a.model == nil {
 		return list

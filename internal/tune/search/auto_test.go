@@ -188,7 +188,7 @@ func TestAutoSeesTheWholeSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(s, 79, bowl)
-	g := s.(*agent).method.(*auto).gaussian
+	g := s.(*methodStrategy).method.(*auto).gaussian
 	g.rebuild()
 	best := math.Inf(1)
 	for i := range g.pool {
@@ -196,19 +196,19 @@ func TestAutoSeesTheWholeSpace(t *testing.T) {
 	}
 	mean := g.model.predictor(level)
 	least := math.Inf(1)
-	for _, p := range g.whole {
+	for _, p := range g.allPoints {
 		if g.fresh(p.point) {
 			least = min(least, mean(p.features))
 		}
 	}
-	if len(g.whole) != 15625 || len(g.pool) > 2*autoPool || best > least+1e-6 {
-		t.Errorf("of %d points the best is expected at %v, of the %d in the pool at %v", len(g.whole), least, len(g.pool), best)
+	if len(g.allPoints) != 15625 || len(g.pool) > 2*autoPool || best > least+1e-6 {
+		t.Errorf("of %d points the best is expected at %v, of the %d in the pool at %v", len(g.allPoints), least, len(g.pool), best)
 	}
 }
 
-// BenchmarkThinkingOfAll takes the time for each trial of a search of a space that is
+// BenchmarkScreening takes the time for each trial of a search of a space that is
 // screened as a whole.
-func BenchmarkThinkingOfAll(b *testing.B) {
+func BenchmarkScreening(b *testing.B) {
 	const trials = 300
 	for b.Loop() {
 		s, err := New("auto", Problem{Space: listed(), Seed: 1})

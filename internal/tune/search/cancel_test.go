@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStrategiesEndWithTheirContext ends the context in the middle of a thought, by
+// TestStrategiesEndWithTheirContext ends the context in the middle of a computation, by
 // an estimate: each strategy stops soon, which is counted in estimates, and asks for
 // nothing any more.
 func TestStrategiesEndWithTheirContext(t *testing.T) {

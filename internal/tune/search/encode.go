@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// encoder turns points into rows of features for trees, which ask nothing of a
-// feature but its order. A number is its rank, a word is one feature for each
-// value, and what does not exist is 0. Products, which is what resources
-// follow, are features of their own: of the numbers of a parameter (the threads
-// of a block), of those that act on an axis (the cells of a tile), and of all.
+// encoder turns points into rows of features for trees, which use only the order of a feature. A number is its
+// rank, a word has one feature for each value, and what does not exist is 0. Resources follow products, so these
+// are features, too: of the numbers of a parameter (the threads of a block), of those that act on an axis (the
+// cells of a tile), and of all.
 type encoder struct {
 	params   []Param
 	products [][]int // coordinates that are multiplied
 	logs     [][]float64
 	width    int // features of a row
 	estimate func(Point) (float64, bool)
-	middle   float64 // the first estimate; a bin is a tenth more or less
+	middle   float64 // the first estimate; neighbouring bins differ by 10 %
 }
 
-// bins is how many values a feature may have.
+// bins is the number of values of a feature.
 const bins = 64
 
 func newEncoder(p Problem) *encoder {
@@ -63,7 +62,7 @@ func newEncoder(p Problem) *encoder {
 	return e
 }
 
-// row returns the features of a point; false if its estimate puts it off.
+// row returns the features of a point; false if its estimate defers it.
 func (e *encoder) row(p Point) ([]uint8, bool) {
 	row := make([]uint8, 0, e.width)
 	for i := range e.params {
@@ -74,7 +73,7 @@ func (e *encoder) row(p Point) ([]uint8, bool) {
 		case len(x.Values) == 1:
 			row = append(row, bin(float64(p[i]+1)))
 		default:
-			// The last word is where all others are not, unless nothing is there.
+			// The last word needs no feature: it is where all others are 1.
 			for v := range x.Values[:len(x.Values)-1] {
 				switch p[i] {
 				case v:

@@ -12,15 +12,15 @@ type exhaustive struct {
 }
 
 func newExhaustive(p Problem, _ string) (Strategy, error) {
-	m := newMemory(p)
-	e := &exhaustive{queue: queue{memory: m}}
+	m := newHistory(p)
+	e := &exhaustive{queue: queue{history: m}}
 	next, stop := pull(p.Space.All())
 	e.pull = next
 	runtime.AddCleanup(e, func(stop func()) { stop() }, stop) // a search may be dropped halfway
-	return &agent{m, e}, nil
+	return &methodStrategy{m, e}, nil
 }
 
-// fill has n points wait if there are so many.
+// fill makes n points wait, if there are so many.
 func (e *exhaustive) fill(n int) {
 	for len(e.waiting) < n {
 		p, ok := e.pull()
@@ -45,7 +45,7 @@ func (e *exhaustive) next() (Point, bool) {
 
 func (e *exhaustive) told(Trial) {}
 
-func (e *exhaustive) ahead(n int) []Point {
+func (e *exhaustive) likely(n int) []Point {
 	e.fill(n)
 	return e.peek(n)
 }

@@ -5,26 +5,24 @@ import (
 	"math/rand/v2"
 )
 
-// forest predicts a number from features by random trees (Breiman 2001), and
-// how sure it is by how far they are apart (Hutter, Hoos, Leyton-Brown 2011).
-// Each tree sees a bootstrap sample, and at each node a random part of the
-// features. Trees are grown anew a few at a time, since one trial more changes
-// little.
+// forest is a random forest (Breiman 2001). It predicts a number from features, with an uncertainty from the
+// spread of its trees (Hutter, Hoos, Leyton-Brown 2011). Each tree is grown on a bootstrap sample, and each node
+// sees a random part of the features. Trees are regrown a few at a time, since one trial changes little.
 type forest struct {
 	rng   *rand.Rand
 	trees []tree
 	next  int // the tree to grow next
-	grown int // trees that were ever grown
-	least int // samples of a leaf
+	grown int // trees grown so far, regrown ones counted again
+	least int // least samples of a leaf
 	width int
 }
 
-// tree is its nodes; the first is the root.
+// tree holds the nodes of a tree; the first is the root.
 type tree []node
 
 type node struct {
 	feature     int32 // -1 at a leaf
-	at          uint8 // left if the feature is at most that
+	at          uint8 // go left if the feature is at most this
 	left, right int32
 	value       float32
 	spread      float32 // variance of the samples in a leaf
@@ -34,7 +32,7 @@ func newForest(trees, least, width int, rng *rand.Rand) *forest {
 	return &forest{rng: rng, trees: make([]tree, trees), least: least, width: width}
 }
 
-// grow grows n trees anew from rows and their values.
+// grow regrows n trees from rows and their values.
 func (f *forest) grow(n int, rows [][]uint8, values []float64) {
 	for range min(n, len(f.trees)) {
 		g := grower{f: f, rows: rows, values: values}
@@ -52,12 +50,11 @@ func (f *forest) grow(n int, rows [][]uint8, values []float64) {
 	}
 }
 
-// leaf is what one tree says of a row.
+// leaf is the prediction of one tree.
 type leaf struct{ value, spread float32 }
 
-// ask brings what the trees say of a row up to date, given that n trees have
-// been grown anew since it was asked last.
-func (f *forest) ask(row []uint8, said []leaf, n int) {
+// refresh updates the trees' predictions of a row, after n trees were regrown.
+func (f *forest) refresh(row []uint8, said []leaf, n int) {
 	for k := range min(n, len(f.trees), f.grown) {
 		i := (f.next - 1 - k + len(f.trees)) % len(f.trees)
 		t := f.trees[i]
@@ -73,11 +70,11 @@ func (f *forest) ask(row []uint8, said []leaf, n int) {
 	}
 }
 
-// sum returns the mean of what the trees say and its standard deviation.
-func (f *forest) sum(said []leaf) (mean, deviation float64) {
+// combine returns the mean of the trees' predictions and its standard deviation.
+func (f *forest) combine(said []leaf) (mean, deviation float64) {
 	n := float64(min(f.grown, len(f.trees)))
 	total, squares := 0.0, 0.0
-	for _, l := range said { // trees not yet grown say nothing
+	for _, l := range said { // trees that are not grown yet have no prediction
 		v := float64(l.value)
 		total += v
 		squares += v*v + float64(l.spread)
@@ -86,11 +83,11 @@ func (f *forest) sum(said []leaf) (mean, deviation float64) {
 	return mean, math.Sqrt(max(squares/n-mean*mean, 0))
 }
 
-// predict returns the mean of the trees' values and its standard deviation.
+// predict returns the prediction for a row and its standard deviation.
 func (f *forest) predict(row []uint8) (mean, deviation float64) {
 	said := make([]leaf, len(f.trees))
-	f.ask(row, said, len(f.trees))
-	return f.sum(said)
+	f.refresh(row, said, len(f.trees))
+	return f.combine(said)
 }
 
 // grower grows one tree.
@@ -99,10 +96,10 @@ type grower struct {
 	rows   [][]uint8
 	values []float64
 	tree   tree
-	order  []int // features, of which a random part is looked at
+	order  []int // features, of which a random part is tried
 }
 
-// split adds the node of a sample and all below it, and returns its number.
+// split adds the node of a sample and all nodes below it, and returns its index.
 func (g *grower) split(sample []int32) int32 {
 	sum, squares := 0.0, 0.0
 	for _, i := range sample {
@@ -121,7 +118,7 @@ func (g *grower) split(sample []int32) int32 {
 	if feature < 0 {
 		return at
 	}
-	// Samples are parted in place, those on the left first.
+	// Partition the samples in place, those of the left child first.
 	left := 0
 	for i, s := range sample {
 		if g.rows[s][feature] <= threshold {
@@ -135,12 +132,12 @@ func (g *grower) split(sample []int32) int32 {
 	return at
 }
 
-// best returns the split that leaves the least variance, among a random part of
-// those features that differ within the sample; -1 if none does.
+// best returns the split with the least variance, among a random part of the features that differ within the
+// sample; -1 if none does.
 func (g *grower) best(sample []int32, sum float64) (feature int, threshold uint8) {
 	feature = -1
 	most := math.Inf(-1)
-	looks := (g.f.width*looksPart + 5) / 10
+	looks := (g.f.width*featureTenths + 5) / 10
 	var sums [bins]float64
 	var counts [bins]int32
 	for k := 0; k < len(g.order) && looks > 0; k++ {
@@ -189,9 +186,8 @@ func (g *grower) best(sample []int32, sum float64) (feature int, threshold uint8
 	return feature, threshold
 }
 
-// treeSample is how many rows a tree sees at most, so that a tree takes no longer
-// the longer a search goes on; together they see many more.
+// treeSample is the most rows that a tree is grown on, so that its time does not grow with the search.
 const treeSample = 500
 
-// looksPart is the tenths of all features that a node looks at.
-const looksPart = 5
+// featureTenths is the number of tenths of all features that a node tries.
+const featureTenths = 5

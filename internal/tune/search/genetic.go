@@ -4,9 +4,8 @@ import (
 	"slices"
 )
 
-// genetic keeps a population of fast points and crosses and mutates them. There
-// are no generations: every trial may enter the population as soon as it is
-// told, so that nothing waits for the slowest of a generation.
+// genetic crosses and mutates a population of fast points. There are no generations: each trial may enter the
+// population when it is told, so that nothing waits for the slowest of a generation.
 type genetic struct {
 	queue
 	*moves
@@ -22,12 +21,12 @@ const (
 	tournament        = 2
 	mutationsMost     = 2
 	geneticAttempts   = 25
-	populationPerTest = 12 // so many trials are to be made for each member
+	populationPerTest = 12 // trials for each member
 )
 
 func newGenetic(p Problem, _ string) (Strategy, error) {
-	m := newMemory(p)
-	g := &genetic{queue: queue{memory: m}, moves: newMoves(p.Space), kind: &neighbourhoods[0]}
+	m := newHistory(p)
+	g := &genetic{queue: queue{history: m}, moves: newMoves(p.Space), kind: &neighbourhoods[0]}
 	budget := p.Budget
 	if budget <= 0 {
 		budget = geneticBudget
@@ -36,7 +35,7 @@ func newGenetic(p Problem, _ string) (Strategy, error) {
 	for _, p := range m.openings(g.size) {
 		g.add(p)
 	}
-	return &agent{m, g}, nil
+	return &methodStrategy{m, g}, nil
 }
 
 func (g *genetic) next() (Point, bool) {
@@ -47,14 +46,14 @@ func (g *genetic) next() (Point, bool) {
 		if len(g.population) == 0 {
 			break
 		}
-		if p := g.child(); g.fresh(p) && g.sensible(p) {
+		if p := g.child(); g.fresh(p) && g.worthTrying(p) {
 			return p, true
 		}
 	}
 	return g.pick()
 }
 
-// child crosses two members and mutates what comes of it.
+// child crosses two members and mutates the result.
 func (g *genetic) child() Point {
 	p := g.towards(g.parent(), g.parent(), g.rng)
 	return g.kick(p, g.rng.IntN(mutationsMost+1), g.kind, g.rng)
@@ -69,9 +68,8 @@ func (g *genetic) parent() Point {
 	return g.population[best].Point
 }
 
-// told lets a point into the population. When that is full, it takes the place of
-// the member that is most like it, if it is faster than that one, so that the
-// population does not become all alike (crowding: De Jong 1975).
+// told adds a point to the population. If that is full, the point replaces the member most similar to it, if it
+// is faster (crowding: De Jong 1975). So the members stay different.
 func (g *genetic) told(t Trial) {
 	if t.Verdict != Good {
 		return
@@ -103,4 +101,4 @@ func differences(p, q Point) int {
 	return n
 }
 
-func (g *genetic) ahead(n int) []Point { return g.peek(n) }
+func (g *genetic) likely(n int) []Point { return g.peek(n) }

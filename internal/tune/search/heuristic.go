@@ -37,11 +37,11 @@ func NewHeuristic(file, text, arg string, p Problem) (Strategy, error) {
 	if list.HasErrors() {
 		return nil, &SpecError{f.Source, list}
 	}
-	m := newMemory(p)
-	h := &heuristic{queue: queue{memory: m}, moves: newMoves(p.Space), program: prog, pending: map[string]bool{}}
+	m := newHistory(p)
+	h := &heuristic{queue: queue{history: m}, moves: newMoves(p.Space), program: prog, pending: map[string]bool{}}
 	next, stop := pull(h.run)
 	h.pull = next
-	a := &agent{m, h}
+	a := &methodStrategy{m, h}
 	runtime.AddCleanup(a, func(stop func()) { stop() }, stop) // a search may be dropped halfway
 	return a, nil
 }
@@ -93,7 +93,7 @@ const maxIdle = 1_000_000
 // over reports whether there is no use in going on, and counts what was done.
 func (h *heuristic) over() bool {
 	h.idle++
-	return h.idle > maxIdle || h.memory.over()
+	return h.idle > maxIdle || h.history.ended()
 }
 
 func (h *heuristic) fill(n int) {
@@ -120,7 +120,7 @@ func (h *heuristic) next() (Point, bool) {
 
 func (h *heuristic) told(t Trial) { delete(h.pending, t.Point.Key()) }
 
-func (h *heuristic) ahead(n int) []Point {
+func (h *heuristic) likely(n int) []Point {
 	h.fill(n)
 	return h.peek(n)
 }
@@ -171,7 +171,7 @@ func (h *heuristic) base(scope []fixed) (Point, bool) {
 			}
 		}
 	}
-	p := slices.Repeat(Point{Free}, len(h.memory.params))
+	p := slices.Repeat(Point{Free}, len(h.history.params))
 	for _, f := range scope {
 		p[f.at] = f.to
 	}

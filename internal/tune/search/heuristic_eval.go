@@ -11,8 +11,8 @@ import (
 
 type valueText = schedule.Value
 
-// scene is what a formula is evaluated in.
-type scene struct {
+// evalContext is what a formula is evaluated in.
+type evalContext struct {
 	point Point // as far as it has been put together
 	best  Point // the best so far
 	rng   *rand.Rand
@@ -20,13 +20,13 @@ type scene struct {
 
 // formula is an expression that was checked. Truth is 1 and falsehood 0.
 type formula struct {
-	eval  func(*scene) float64
+	eval  func(*evalContext) float64
 	uses  []int // coordinates whose values in the point it depends on
 	known bool  // it depends on nothing
 }
 
 func constant(x float64) formula {
-	return formula{eval: func(*scene) float64 { return x }, known: true}
+	return formula{eval: func(*evalContext) float64 { return x }, known: true}
 }
 
 // number checks an expression that gives a number.
@@ -42,7 +42,7 @@ func (c *checker) number(e spec.Expr) formula {
 		return c.call(e)
 	case *spec.Unary:
 		x := c.number(e.X)
-		return formula{eval: func(sc *scene) float64 {
+		return formula{eval: func(sc *evalContext) float64 {
 			if e.Op == "-" {
 				return -x.eval(sc)
 			}
@@ -54,7 +54,7 @@ func (c *checker) number(e spec.Expr) formula {
 		}
 		x, y := c.number(e.X), c.number(e.Y)
 		do := operations[e.Op]
-		return formula{eval: func(sc *scene) float64 { return do(x.eval(sc), y.eval(sc)) }, uses: union(x.uses, y.uses), known: x.known && y.known}
+		return formula{eval: func(sc *evalContext) float64 { return do(x.eval(sc), y.eval(sc)) }, uses: union(x.uses, y.uses), known: x.known && y.known}
 	}
 	return constant(1)
 }
@@ -107,13 +107,13 @@ func (c *checker) name(e *spec.Name) formula {
 			c.list.Errorf(e.Range, "the values of %s are words", name).Hintf(`words are compared by == and !=, as in %s == "%s"`, name, p.Values[0])
 			return constant(1)
 		}
-		return formula{eval: func(sc *scene) float64 { return p.at(sc.point, i) }, uses: []int{i}}
+		return formula{eval: func(sc *evalContext) float64 { return p.at(sc.point, i) }, uses: []int{i}}
 	}
 	if axis, ok := size(name); ok {
 		if n, ok := c.sizes[axis]; ok {
 			return constant(float64(n))
 		}
-		return formula{eval: func(*scene) float64 { return math.Inf(1) }}
+		return formula{eval: func(*evalContext) float64 { return math.Inf(1) }}
 	}
 	if !optional {
 		c.unknown(name, e.Range)
@@ -159,7 +159,7 @@ func (c *checker) comparesWord(e *spec.Binary) (formula, bool) {
 	if v < 0 {
 		c.noValue(w, p)
 	}
-	return formula{eval: func(sc *scene) float64 { return truth((sc.point[i] == v) == equal) }, uses: []int{i}}, true
+	return formula{eval: func(sc *evalContext) float64 { return truth((sc.point[i] == v) == equal) }, uses: []int{i}}, true
 }
 
 // call checks a function call.
@@ -167,7 +167,7 @@ func (c *checker) call(e *spec.Call) formula {
 	switch e.Func {
 	case "best":
 		x := c.number(e.Args[0])
-		return formula{eval: func(sc *scene) float64 { return x.eval(&scene{point: sc.best, best: sc.best, rng: sc.rng}) }, known: x.known}
+		return formula{eval: func(sc *evalContext) float64 { return x.eval(&evalContext{point: sc.best, best: sc.best, rng: sc.rng}) }, known: x.known}
 	case "product", "sum":
 		w := e.Args[0].(*spec.Word)
 		all := c.matching(w.Text)
@@ -175,7 +175,7 @@ func (c *checker) call(e *spec.Call) formula {
 			c.list.Errorf(w.Range, "no parameter fits the pattern").Hintf("a ? behind it makes that no error")
 		}
 		all = slices.DeleteFunc(all, func(i int) bool { return !c.params[i].number() })
-		return formula{eval: func(sc *scene) float64 {
+		return formula{eval: func(sc *evalContext) float64 {
 			product, sum := 1.0, 0.0
 			for _, i := range all {
 				x := c.params[i].at(sc.point, i)
@@ -198,7 +198,7 @@ func (c *checker) call(e *spec.Call) formula {
 			f.uses = union(f.uses, x.uses)
 			f.known = f.known && x.known
 		}
-		f.eval = func(sc *scene) float64 {
+		f.eval = func(sc *evalContext) float64 {
 			out := each[0].eval(sc)
 			for _, x := range each[1:] {
 				if e.Func == "min" {
@@ -213,5 +213,5 @@ func (c *checker) call(e *spec.Call) formula {
 	}
 	do := map[string]func(float64) float64{"floor": math.Floor, "ceil": math.Ceil, "log2": math.Log2}[e.Func]
 	x := c.number(e.Args[0])
-	return formula{eval: func(sc *scene) float64 { return do(x.eval(sc)) }, uses: x.uses, known: x.known}
+	return formula{eval: func(sc *evalContext) float64 { return do(x.eval(sc)) }, uses: x.uses, known: x.known}
 }

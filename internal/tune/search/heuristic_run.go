@@ -12,7 +12,7 @@ type program struct {
 
 // allows reports whether all limits hold at p.
 func (g *program) allows(p Point) bool {
-	return !slices.ContainsFunc(g.limits, func(f formula) bool { return f.eval(&scene{point: p, best: p}) == 0 })
+	return !slices.ContainsFunc(g.limits, func(f formula) bool { return f.eval(&evalContext{point: p, best: p}) == 0 })
 }
 
 // statement runs until all its points have been told; false if the search was
@@ -50,7 +50,7 @@ func (s *eachStatement) run(h *heuristic, scope []fixed, yield func(Point) bool)
 		time float64
 	}
 	var ways []way
-	for v := range h.memory.params[s.at].Values {
+	for v := range h.history.params[s.at].Values {
 		if h.over() {
 			return false
 		}
@@ -62,7 +62,7 @@ func (s *eachStatement) run(h *heuristic, scope []fixed, yield func(Point) bool)
 		if h.Estimate != nil {
 			t, soon := h.Estimate(base)
 			if !soon {
-				t = putOff
+				t = deferredTime
 			}
 			w.time = t
 		}
@@ -96,13 +96,13 @@ func (s *stepStatement) run(h *heuristic, scope []fixed, yield func(Point) bool)
 	if !ok {
 		return true
 	}
-	sc := &scene{point: slices.Clone(base), best: base, rng: h.rng}
+	sc := &evalContext{point: slices.Clone(base), best: base, rng: h.rng}
 	h.misses = 0
 	return s.combine(h, base, sc, 0, nil, yield) && h.wait(yield)
 }
 
 // combine gives the items from number n on all their values.
-func (s *stepStatement) combine(h *heuristic, base Point, sc *scene, n int, set []change, yield func(Point) bool) bool {
+func (s *stepStatement) combine(h *heuristic, base Point, sc *evalContext, n int, set []change, yield func(Point) bool) bool {
 	if n == len(s.items) {
 		return s.try(h, base, set, yield)
 	}
@@ -148,7 +148,7 @@ func (s *stepStatement) try(h *heuristic, base Point, set []change, yield func(P
 	if !ok || !h.fresh(p) || !h.program.allows(p) {
 		return true
 	}
-	sc := &scene{point: p, best: base, rng: h.rng}
+	sc := &evalContext{point: p, best: base, rng: h.rng}
 	if slices.ContainsFunc(s.where, func(f formula) bool { return f.eval(sc) == 0 }) {
 		return true
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // choices returns the numbers of the values that a coordinate may have in a scene.
-type choices func(sc *scene, at int) []int
+type choices func(sc *evalContext, at int) []int
 
 // values checks what an item gives to a coordinate. Where several coordinates
 // are meant, those that have none of the values are left out, which ok tells.
@@ -20,14 +20,14 @@ func (c *checker) values(v spec.Values, at int, several bool) (choose choices, u
 		for i := range all {
 			all[i] = i
 		}
-		return func(*scene, int) []int { return all }, nil, true
+		return func(*evalContext, int) []int { return all }, nil, true
 	case *spec.Sample:
 		n := c.number(v.N)
 		if n.known && !(n.eval(nil) >= 1) {
 			c.list.Errorf(v.N.Place(), "%v is no number of samples", n.eval(nil))
 		}
 		of, uses, ok := c.values(v.Of, at, several)
-		return func(sc *scene, at int) []int {
+		return func(sc *evalContext, at int) []int {
 			list := slices.Clone(of(sc, at))
 			sc.rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 			list = list[:min(len(list), int(max(n.eval(sc), 0)))]
@@ -77,7 +77,7 @@ func (c *checker) listed(v *spec.List, at int, several bool) (choices, []int, bo
 		each = append(each, f)
 		uses = union(uses, f.uses)
 	}
-	return func(sc *scene, at int) []int {
+	return func(sc *evalContext, at int) []int {
 		list := slices.Clone(words)
 		for _, f := range each {
 			if i := p.indexOf(f.eval(sc)); i >= 0 {
@@ -105,7 +105,7 @@ func (p *Param) indexOf(x float64) int {
 func (c *checker) progression(v *spec.Progression, at int, several bool) (choices, []int, bool) {
 	p := &c.params[at]
 	from, to := c.number(v.From), c.number(v.To)
-	by := formula{eval: func(*scene) float64 { return 1 }, known: true}
+	by := formula{eval: func(*evalContext) float64 { return 1 }, known: true}
 	if v.By != nil {
 		by = c.number(v.By)
 	}
@@ -133,7 +133,7 @@ func (c *checker) progression(v *spec.Progression, at int, several bool) (choice
 		c.list.Errorf(v.From.Place(), "%v does not grow by being multiplied", from.eval(nil))
 		return nil, nil, false
 	}
-	choose := func(sc *scene, _ int) []int {
+	choose := func(sc *evalContext, _ int) []int {
 		var list []int
 		for i, x := range p.Values {
 			if reaches(float64(x.Ints()[0]), from.eval(sc), to.eval(sc), by.eval(sc), v.Factor) {

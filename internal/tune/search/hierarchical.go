@@ -9,12 +9,10 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// hierarchical tunes parameters in levels: those of high impact first; only a
-// few of the fastest points go on to the next level, where further parameters
-// are tuned around them (Rawat et al. 2019, section V). Within a level, points
-// come in the order of how much work a thread has. The more it has the more
-// registers it needs, so the cap on registers begins low and is raised only when
-// something spills, for that point and those after it.
+// hierarchical tunes parameters in levels (Rawat et al. 2019, section V). Parameters of high impact come first. A
+// few of the fastest points go on to the next level, where further parameters are tuned around them. Within a
+// level, points are in the order of a thread's work. More work needs more registers, so the cap on registers
+// begins low, and is raised when a point spills, for that point and those after it.
 type hierarchical struct {
 	queue
 	*moves
@@ -24,31 +22,29 @@ type hierarchical struct {
 	plan    []Point // of the level, not yet asked for
 	open    map[string]bool
 	results []Trial // of all levels so far
-	caps    capping
+	caps    registerCaps
 }
 
-// capping is what is known of the parameter that caps registers.
-type capping struct {
+// registerCaps describes the parameter that caps registers.
+type registerCaps struct {
 	at     int   // the coordinate; -1 if the space has none
 	values []int // numbers of the caps to go through, ascending
 	now    int   // in values
 }
 
 const (
-	survivors          = 4
+	keptPoints         = 4
 	hierarchicalBudget = 300
-	tries              = 4 // points looked at for each that is chosen
+	candidatesPerPoint = 4 // points that are considered for each that is chosen
 )
 
 // capsOfRegisters are the caps of section V.
 var capsOfRegisters = []int64{32, 64, 128, 255}
 
-// work names the parameters that tell how many cells a thread has, and how many
-// statements the unrolled loop.
+// work names the parameters that multiply the cells of a thread or unroll its loop.
 var work = []string{"vec", "rows", "repeat", "tile", "planes", "unroll"}
 
-// hierarchy is the usual one: shapes of blocks and unrolling; then how streams
-// go and what they keep in shared memory; then the rest.
+// hierarchy is the default: block shapes and unrolling; then streaming and shared memory; then the rest.
 const hierarchy = "family block* vec rows repeat tile* unroll* > stream chunk planes shared stage fetch ahead > *"
 
 const hierarchyArg = "levels of parameters, as in 'block vec rows > shared chunk > *'"
@@ -57,8 +53,8 @@ func newHierarchical(p Problem, arg string) (Strategy, error) {
 	if strings.TrimSpace(arg) == "" {
 		arg = hierarchy
 	}
-	m := newMemory(p)
-	h := &hierarchical{queue: queue{memory: m}, moves: newMoves(p.Space), level: -1, open: map[string]bool{}}
+	m := newHistory(p)
+	h := &hierarchical{queue: queue{history: m}, moves: newMoves(p.Space), level: -1, open: map[string]bool{}}
 	var err error
 	if h.levels, err = parseHierarchy(arg, m.params, arg == hierarchy); err != nil {
 		return nil, err
@@ -68,8 +64,8 @@ func newHierarchical(p Problem, arg string) (Strategy, error) {
 		budget = hierarchicalBudget
 	}
 	h.quota = max(budget/max(len(h.levels), 1), 1)
-	h.caps = newCapping(m.params)
-	return &agent{m, h}, nil
+	h.caps = newRegisterCaps(m.params)
+	return &methodStrategy{m, h}, nil
 }
 
 // parseHierarchy reads levels of parameters. One that comes twice belongs to the
@@ -106,8 +102,8 @@ func parseHierarchy(text string, params []Param, house bool) ([][]int, error) {
 	return levels, nil
 }
 
-func newCapping(params []Param) capping {
-	c := capping{at: slices.IndexFunc(params, func(p Param) bool { return p.Name == "registers" && p.number() })}
+func newRegisterCaps(params []Param) registerCaps {
+	c := registerCaps{at: slices.IndexFunc(params, func(p Param) bool { return p.Name == "registers" && p.number() })}
 	if c.at < 0 {
 		return c
 	}
@@ -199,20 +195,20 @@ func (h *hierarchical) descend() bool {
 	}
 	h.caps.now = 0
 	var from []Point
-	for _, t := range h.fastest(survivors) {
+	for _, t := range h.fastest(keptPoints) {
 		from = append(from, t.Point)
 	}
 	if from == nil {
 		for _, list := range [][]Point{h.Good, h.Space.Starts()} {
 			for _, p := range list {
-				if len(from) < survivors && h.Space.Legal(p) {
+				if len(from) < keptPoints && h.Space.Legal(p) {
 					from = append(from, p)
 				}
 			}
 		}
 	}
 	if from == nil {
-		if p, ok := h.Space.Complete(slices.Repeat(Point{Free}, len(h.memory.params))); ok {
+		if p, ok := h.Space.Complete(slices.Repeat(Point{Free}, len(h.history.params))); ok {
 			from = append(from, p)
 		}
 	}
@@ -255,28 +251,27 @@ func (h *hierarchical) fastest(n int) []Trial {
 	return list
 }
 
-// variants returns up to n points that differ from p in the level's coordinates:
-// all there are if they are few, and otherwise those with the best estimates of
-// a random choice.
+// variants returns up to n points that differ from p in the level's coordinates: all of them if they are few,
+// and otherwise the best estimated of a random choice, mixed with random ones.
 func (h *hierarchical) variants(p Point, n int) []Point {
 	level := h.levels[h.level]
 	count := 1
 	for _, i := range level {
-		count = min(count*len(h.memory.params[i].Values), math.MaxInt32)
+		count = min(count*len(h.history.params[i].Values), math.MaxInt32)
 	}
 	var list []Point
 	seen := map[string]bool{p.Key(): true}
 	add := func(set []change) {
-		if q, ok := h.set(p, set); ok && !seen[q.Key()] && h.sensible(q) {
+		if q, ok := h.set(p, set); ok && !seen[q.Key()] && h.worthTrying(q) {
 			seen[q.Key()] = true
 			list = append(list, q)
 		}
 	}
-	if count <= tries*n {
+	if count <= candidatesPerPoint*n {
 		h.product(level, nil, add)
 	} else {
 		// Values that are drawn together are legal together.
-		for range tries * n {
+		for range candidatesPerPoint * n {
 			q := h.Space.Draw(h.rng)
 			var set []change
 			for _, i := range level {
@@ -293,7 +288,7 @@ func (h *hierarchical) variants(p Point, n int) []Point {
 		for _, q := range list {
 			t, soon := h.Estimate(q)
 			if !soon {
-				t = putOff
+				t = deferredTime
 			}
 			times[q.Key()] = t
 		}
@@ -309,7 +304,7 @@ func (h *hierarchical) variants(p Point, n int) []Point {
 	return list[:min(n, len(list))]
 }
 
-// set changes several values at once as far as they exist beside each other.
+// set changes several values at once, as far as they can exist beside each other.
 func (h *hierarchical) set(p Point, set []change) (Point, bool) {
 	q := slices.Clone(p)
 	for _, c := range set {
@@ -325,7 +320,7 @@ func (h *hierarchical) product(level []int, set []change, add func([]change)) {
 		add(set)
 		return
 	}
-	for v := range h.memory.params[level[0]].Values {
+	for v := range h.history.params[level[0]].Values {
 		h.product(level[1:], append(slices.Clone(set), change{level[0], v}), add)
 	}
 }
@@ -334,7 +329,7 @@ func (h *hierarchical) product(level []int, set []change, add func([]change)) {
 func (h *hierarchical) unrolled(p Point) int {
 	n := 1
 	for i := range p {
-		x := &h.memory.params[i]
+		x := &h.history.params[i]
 		if p[i] < 0 || !x.number() {
 			continue
 		}
@@ -345,7 +340,7 @@ func (h *hierarchical) unrolled(p Point) int {
 	return n
 }
 
-func (h *hierarchical) ahead(n int) []Point {
+func (h *hierarchical) likely(n int) []Point {
 	list := h.peek(n)
 	for _, p := range h.plan {
 		if q := h.capped(p); len(list) < n && h.fresh(q) && !slices.ContainsFunc(list, func(o Point) bool { return slices.Equal(o, q) }) {

@@ -90,7 +90,7 @@ func TestCapsRiseWithSpills(t *testing.T) {
 			t.Errorf("%s is no survivor, or spills", space.Text(trial.Point))
 		}
 	}
-	if n := len(trials) - first; n != survivors {
+	if n := len(trials) - first; n != keptPoints {
 		t.Errorf("%d points on the second level", n)
 	}
 }

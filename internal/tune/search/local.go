@@ -5,19 +5,18 @@ import (
 	"slices"
 )
 
-// local climbs from good points to better neighbours until there is none, and
-// then starts anew near the best, and elsewhere (iterated local search:
-// Lourenço, Martin, Stützle 2003).
+// local climbs from good points to better neighbours until there are none, and then restarts near the best and
+// elsewhere (iterated local search: Lourenço, Martin, Stützle 2003).
 type local struct {
 	queue
 	*moves
-	kind   *neighbourhood
-	at     Trial           // where it stands, if placed
-	placed bool            // at a point that ran
-	open   []Point         // its neighbours not yet looked at
-	starts map[string]bool // starts not yet told of; the best will be the next at
-	from   []Trial         // those told of that ran
-	rounds int
+	neighbourhood *neighbourhood
+	at            Trial           // the present point, if placed
+	placed        bool            // whether there is a present point
+	open          []Point         // neighbours of it that were not tried
+	starts        map[string]bool // starting points that were not told; the search goes on from the best
+	from          []Trial         // starting points that ran
+	rounds        int
 }
 
 const (
@@ -31,9 +30,9 @@ func newLocal(p Problem, arg string) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newMemory(p)
-	l := &local{queue: queue{memory: m}, moves: newMoves(p.Space), kind: kind, starts: map[string]bool{}}
-	return &agent{m, l}, nil
+	m := newHistory(p)
+	l := &local{queue: queue{history: m}, moves: newMoves(p.Space), neighbourhood: kind, starts: map[string]bool{}}
+	return &methodStrategy{m, l}, nil
 }
 
 // neighbourhoodOf finds a neighbourhood by name.
@@ -54,12 +53,12 @@ func (l *local) next() (Point, bool) {
 			return p, true
 		}
 		if len(l.starts) > 0 {
-			return l.pick() // rather than nothing while starts are under way
+			return l.pick() // a random point while starting points are in flight
 		}
 		for len(l.open) > 0 {
 			p := l.open[0]
 			l.open = l.open[1:]
-			if l.fresh(p) && l.sensible(p) {
+			if l.fresh(p) && l.worthTrying(p) {
 				return p, true
 			}
 		}
@@ -85,7 +84,7 @@ func (l *local) restart() bool {
 	}
 	if l.best >= 0 {
 		for range localStarts / 2 {
-			start(l.kick(l.trials[l.best].Point, kickSteps, l.kind, l.rng))
+			start(l.kick(l.trials[l.best].Point, kickSteps, l.neighbourhood, l.rng))
 		}
 	}
 	for len(l.starts) < localStarts {
@@ -103,27 +102,27 @@ func (l *local) told(t Trial) {
 	delete(l.starts, t.Point.Key())
 	switch {
 	case t.Verdict == Good && l.placed && t.Seconds < l.at.Seconds:
-		l.settle(t)
+		l.climbFrom(t)
 		return
 	case start && t.Verdict == Good:
 		l.from = append(l.from, t)
 	}
 	if start && len(l.starts) == 0 && len(l.from) > 0 {
-		l.settle(slices.MinFunc(l.from, bySeconds))
+		l.climbFrom(slices.MinFunc(l.from, bySeconds))
 	}
 }
 
-// settle makes t the point to climb from.
-func (l *local) settle(t Trial) {
+// climbFrom makes t the present point.
+func (l *local) climbFrom(t Trial) {
 	l.at, l.placed = t, true
-	l.open = l.neighbours(t.Point, l.kind, l.rng)
+	l.open = l.neighbours(t.Point, l.neighbourhood, l.rng)
 	clear(l.starts)
 }
 
-func (l *local) ahead(n int) []Point {
+func (l *local) likely(n int) []Point {
 	list := l.peek(n)
 	for _, p := range l.open {
-		if len(list) < n && l.fresh(p) && l.sensible(p) {
+		if len(list) < n && l.fresh(p) && l.worthTrying(p) {
 			list = append(list, p)
 		}
 	}

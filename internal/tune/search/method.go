@@ -1,29 +1,28 @@
 package search
 
-// method is what makes one strategy different from another: in which order it
-// wants points. It reads the memory that it shares with its agent.
+// method is what differs between strategies: the order in which they ask for points. It reads the history that
+// it shares with its methodStrategy.
 type method interface {
-	// next returns a fresh point of the space; false if it wants to be told of
-	// what is under way, or if it is done.
+	// next returns a fresh point of the space; false if it needs the results of points in flight, or is done.
 	next() (Point, bool)
-	// told is called when the memory has taken in a trial.
+	// told is called after the history has recorded a trial.
 	told(Trial)
-	// ahead returns up to n fresh points that next may return soon.
-	ahead(n int) []Point
+	// likely returns up to n fresh points that next may return soon.
+	likely(n int) []Point
 }
 
-// agent makes a Strategy of a method. Points are asked for one after the other,
-// so that it does not matter in which portions.
-type agent struct {
-	*memory
+// methodStrategy makes a Strategy of a method. It asks the method for one point after the other, so that the
+// portions in which points are asked for do not matter.
+type methodStrategy struct {
+	*history
 	method method
 }
 
-func (a *agent) Ask(n int) []Point {
+func (a *methodStrategy) Ask(n int) []Point {
 	var list []Point
 	for len(list) < n && !a.empty {
 		p, ok := a.method.next()
-		if !ok || a.over() {
+		if !ok || a.ended() {
 			break
 		}
 		a.ask(p)
@@ -32,17 +31,17 @@ func (a *agent) Ask(n int) []Point {
 	return list
 }
 
-func (a *agent) Tell(t Trial) {
-	a.note(t)
-	if !a.over() {
+func (a *methodStrategy) Tell(t Trial) {
+	a.record(t)
+	if !a.ended() {
 		a.method.told(t)
 	}
 }
 
-func (a *agent) Likely(n int) []Point {
-	if a.empty || a.over() {
+func (a *methodStrategy) Likely(n int) []Point {
+	if a.empty || a.ended() {
 		return nil
 	}
-	list := a.method.ahead(n)
+	list := a.method.likely(n)
 	return list[:min(n, len(list))]
 }

@@ -5,28 +5,27 @@ import (
 	"slices"
 )
 
-// modelled asks for the point from which a model, learnt from all trials so far,
-// expects the greatest improvement (Jones, Schonlau, Welch 1998; with a random
-// forest as the model: Hutter, Hoos, Leyton-Brown 2011). A second forest learns
-// which points cannot run.
+// modelled asks for the point of the greatest expected improvement (Jones, Schonlau, Welch 1998) by a random
+// forest that learns from all trials (Hutter, Hoos, Leyton-Brown 2011). A second forest learns which points
+// cannot run.
 type modelled struct {
 	queue
 	*moves
 	*encoder
-	kind  *neighbourhood
-	time  *forest // of the logarithm of seconds
-	runs  *forest // of 1 for points that run, 0 for others
-	rows  [][]uint8
-	pool  []candidate
-	held  map[string]bool // points that were in the pool ever
-	new   int             // trials told since the forests grew
-	bad   int             // trials that were not Good
-	asks  int
-	known map[string]bool // points whose neighbours are in the pool
+	kind       *neighbourhood
+	time       *forest // of the logarithm of seconds
+	runs       *forest // of 1 for points that ran, 0 for others
+	rows       [][]uint8
+	pool       []forestCandidate
+	everPooled map[string]bool // points that were ever in the pool
+	untrained  int             // trials since the forests last grew
+	failures   int             // trials that were not Good
+	asked      int
+	expanded   map[string]bool // points whose neighbours are in the pool
 }
 
-// candidate is a point that may be asked for.
-type candidate struct {
+// forestCandidate is a point of the forests' pool.
+type forestCandidate struct {
 	p          Point
 	row        []uint8
 	time, runs []leaf
@@ -37,16 +36,16 @@ const (
 	modelOpenings = 12
 	timeTrees     = 30
 	runsTrees     = 15
-	allAnew       = 100 // trials up to which all trees are grown anew
-	treesAnew     = 6   // and after them so many
-	poolMost      = 1500
-	poolStep      = 60 // random points that the pool may gain at once
-	around        = 3  // so many of the best have their neighbours in the pool
-	randomEvery   = 40 // every so many asks is one at random
+	regrowAllUpTo = 100 // trials up to which all trees are regrown
+	regrownTrees  = 6   // trees that are regrown after that
+	maxPool       = 1500
+	poolStep      = 60 // random points that are added at once
+	expandedBest  = 3  // trials whose neighbours are in the pool
+	randomEvery   = 40 // one in so many points is random
 )
 
 func newModelled(p Problem, _ string) (Strategy, error) {
-	m := newMemory(p)
+	m := newHistory(p)
 	o := newForests(m)
 	first := modelOpenings
 	if p.Budget > 0 {
@@ -55,14 +54,14 @@ func newModelled(p Problem, _ string) (Strategy, error) {
 	for _, p := range m.openings(first) {
 		o.add(p)
 	}
-	return &agent{m, o}, nil
+	return &methodStrategy{m, o}, nil
 }
 
-// newForests returns the method without points to begin with.
-func newForests(m *memory) *modelled {
+// newForests returns the method without opening points.
+func newForests(m *history) *modelled {
 	o := &modelled{
-		queue: queue{memory: m}, moves: newMoves(m.Space), encoder: newEncoder(m.Problem), kind: &neighbourhoods[0],
-		held: map[string]bool{}, known: map[string]bool{},
+		queue: queue{history: m}, moves: newMoves(m.Space), encoder: newEncoder(m.Problem), kind: &neighbourhoods[0],
+		everPooled: map[string]bool{}, expanded: map[string]bool{},
 	}
 	o.time = newForest(timeTrees, 2, o.width, m.rng)
 	o.runs = newForest(runsTrees, 1, o.width, m.rng)
@@ -73,12 +72,12 @@ func (o *modelled) next() (Point, bool) {
 	if p, ok := o.take(); ok {
 		return p, true
 	}
-	o.asks++
-	if o.best < 0 || o.asks%randomEvery == 0 {
+	o.asked++
+	if o.best < 0 || o.asked%randomEvery == 0 {
 		return o.pick()
 	}
 	o.learn()
-	if i := o.favourite(); i >= 0 {
+	if i := o.mostPromising(); i >= 0 {
 		c := o.pool[i]
 		o.pool = slices.Delete(o.pool, i, i+1)
 		return c.p, true
@@ -89,26 +88,26 @@ func (o *modelled) next() (Point, bool) {
 func (o *modelled) told(t Trial) {
 	row, _ := o.row(t.Point)
 	o.rows = append(o.rows, row)
-	o.new++
+	o.untrained++
 	if t.Verdict != Good {
-		o.bad++
+		o.failures++
 	}
 }
 
-// learn brings the pool and the forests up to date, and scores the pool.
+// learn updates the pool and the forests, and scores the pool.
 func (o *modelled) learn() {
 	o.fill()
-	if o.new == 0 {
+	if o.untrained == 0 {
 		return
 	}
-	n := treesAnew
+	n := regrownTrees
 	switch {
-	case len(o.trials) <= allAnew || o.new > treesAnew:
+	case len(o.trials) <= regrowAllUpTo || o.untrained > regrownTrees:
 		n = timeTrees
-	case len(o.trials) > treeSample: // one trial more changes less and less
-		n = max(2, treesAnew*treeSample/len(o.trials))
+	case len(o.trials) > treeSample: // each trial changes less than the one before
+		n = max(2, regrownTrees*treeSample/len(o.trials))
 	}
-	o.new = 0
+	o.untrained = 0
 	var rows [][]uint8
 	var values, runs []float64
 	for i, t := range o.trials {
@@ -121,7 +120,7 @@ func (o *modelled) learn() {
 		}
 	}
 	o.time.grow(n, rows, clipped(values))
-	if o.bad > 0 {
+	if o.failures > 0 {
 		o.runs.grow(n/2, o.rows, runs)
 	}
 	for i := range o.pool {
@@ -129,17 +128,16 @@ func (o *modelled) learn() {
 	}
 }
 
-// score brings a candidate's score up to date, n trees being new.
-func (o *modelled) score(c *candidate, n int) {
-	o.time.ask(c.row, c.time, n)
-	if o.bad > 0 {
-		o.runs.ask(c.row, c.runs, n/2)
+// score updates a candidate's score after n trees have grown anew.
+func (o *modelled) score(c *forestCandidate, n int) {
+	o.time.refresh(c.row, c.time, n)
+	if o.failures > 0 {
+		o.runs.refresh(c.row, c.runs, n/2)
 	}
 	c.score = o.expect(c)
 }
 
-// clipped brings what is far slower than most nearer, so that the trees spend
-// their splits on what is fast.
+// clipped compresses times far slower than the median, so that the trees spend their splits on fast points.
 func clipped(values []float64) []float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	best, median := sorted[0], sorted[len(sorted)/2]
@@ -153,67 +151,66 @@ func clipped(values []float64) []float64 {
 	return out
 }
 
-// expect returns the expected improvement on the best, in the logarithm of time,
-// times the chance that the point runs.
-func (o *modelled) expect(c *candidate) float64 {
-	mean, deviation := o.time.sum(c.time)
+// expect returns the expected improvement of the logarithm of time over the best, times the probability that
+// the point runs.
+func (o *modelled) expect(c *forestCandidate) float64 {
+	mean, deviation := o.time.combine(c.time)
 	deviation = max(deviation, 1e-3)
 	gain := math.Log(o.trials[o.best].Seconds) - mean
 	z := gain / deviation
 	e := gain*math.Erfc(-z/math.Sqrt2)/2 + deviation*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
-	if o.bad > 0 {
-		p, _ := o.runs.sum(c.runs)
+	if o.failures > 0 {
+		p, _ := o.runs.combine(c.runs)
 		e *= p*p + 0.01 // squared: a refusal teaches less than a time
 	}
 	return e
 }
 
-// fill adds random points and the neighbours of the best to the pool, and
-// leaves out those that promise least.
+// fill adds random points and the neighbours of the best to the pool.
 func (o *modelled) fill() {
-	o.pool = slices.DeleteFunc(o.pool, func(c candidate) bool { return !o.fresh(c.p) })
-	for _, t := range o.top(around) {
-		if key := t.Point.Key(); !o.known[key] {
-			o.known[key] = true
+	o.pool = slices.DeleteFunc(o.pool, func(c forestCandidate) bool { return !o.fresh(c.p) })
+	for _, t := range o.top(expandedBest) {
+		if key := t.Point.Key(); !o.expanded[key] {
+			o.expanded[key] = true
 			for _, p := range o.neighbours(t.Point, o.kind, o.rng) {
 				o.offer(p)
 			}
 		}
 	}
-	for range min(poolStep, poolMost-len(o.pool)) {
+	for range min(poolStep, maxPool-len(o.pool)) {
 		o.offer(o.Space.Draw(o.rng))
 	}
 }
 
-// offer puts a point into the pool if it is new there and can run.
+// offer adds a point to the pool if it is new there and its estimate does not defer it.
 func (o *modelled) offer(p Point) {
 	key := p.Key()
-	if o.held[key] || !o.fresh(p) {
+	if o.everPooled[key] || !o.fresh(p) {
 		return
 	}
-	o.held[key] = true
+	o.everPooled[key] = true
 	row, ok := o.row(p)
 	if !ok {
 		return
 	}
-	c := candidate{p: p, row: row, time: make([]leaf, timeTrees), runs: make([]leaf, runsTrees)}
+	c := forestCandidate{p: p, row: row, time: make([]leaf, timeTrees), runs: make([]leaf, runsTrees)}
 	if o.time.grown > 0 {
 		o.score(&c, timeTrees)
 	}
 	o.pool = append(o.pool, c)
 }
 
-// favourite returns the number of the candidate that promises most and is not
-// too near to what is under way; -1 if the pool is empty.
-func (o *modelled) favourite() int {
+// mostPromising returns the index of the candidate with the best score that is not too near to points in
+// flight; -1 if the pool is empty.
+func (o *modelled) mostPromising() int {
 	best, most := -1, math.Inf(-1)
 	for i := range o.pool {
 		c := &o.pool[i]
 		if c.score <= most {
-			continue // being near to others makes it less
+			continue // points in flight can only lower it
 		}
 		score := c.score
-		for _, p := range o.under {
+		for _, p := range o.inFlight {
 			score *= 1 - math.Exp(-o.distance(c.p, p))
 		}
 		if score > most {
@@ -223,7 +220,7 @@ func (o *modelled) favourite() int {
 	return best
 }
 
-// distance counts the values that differ; numbers next to each other count less.
+// distance counts the values that differ. Numbers next to each other count less.
 func (o *modelled) distance(p, q Point) float64 {
 	d := 0.0
 	for i := range p {
@@ -238,7 +235,7 @@ func (o *modelled) distance(p, q Point) float64 {
 	return d
 }
 
-func (o *modelled) ahead(n int) []Point {
+func (o *modelled) likely(n int) []Point {
 	list := o.peek(n)
 	if len(list) == n {
 		return list
@@ -258,8 +255,7 @@ func (o *modelled) ahead(n int) []Point {
 	return list
 }
 
-// greatest returns the places of the n greatest values, the greatest first and
-// the earlier of equals.
+// greatest returns the indices of the n greatest values, the greatest first, the earlier of equals first.
 func greatest(values []float64, n int) []int {
 	var list []int
 	for i, v := range values {

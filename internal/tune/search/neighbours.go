@@ -48,9 +48,8 @@ func (m *moves) adjacent(p Point) [][]change {
 	})
 }
 
-// exchanges lists steps up of one number with a step down of another, where
-// both are parts of one parameter or act on one axis: shapes of equal size, work
-// of equal extent.
+// exchanges lists a step up of one number with a step down of another, where both belong to one parameter or act
+// on one axis. These are shapes of equal size.
 func (m *moves) exchanges(p Point) [][]change {
 	var list [][]change
 	for i := range p {
@@ -103,8 +102,8 @@ func (m *moves) neighbour(p Point, n *neighbourhood, rng *rand.Rand) Point {
 	return p
 }
 
-// towards takes values of another point over into p, a parameter at a time in
-// random order, wherever that is legal and the coin says so.
+// towards copies values of another point to p: parameters in random order, each with probability 1/2, where that
+// is legal.
 func (m *moves) towards(p, other Point, rng *rand.Rand) Point {
 	groups := map[string][]change{}
 	for i := range p {

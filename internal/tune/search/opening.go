@@ -2,18 +2,16 @@ package search
 
 import "slices"
 
-// poolPerPoint is how many points are estimated for each one that is chosen by
-// its estimate.
+// poolPerPoint is the number of points that are estimated for each one that is chosen by its estimate.
 const poolPerPoint = 8
 
-// openings returns points to begin with: those that were good elsewhere, and up
-// to n others: what users get without a search, the best estimated of a random
-// pool, and, so that a wrong estimate does not blind the search, random ones.
-func (m *memory) openings(n int) []Point {
-	q := queue{memory: m}
+// openings returns points to begin with: those that were good elsewhere, and up to n others. The others are
+// defaults, the best estimated of a random pool, and random points, in case the estimate is wrong.
+func (m *history) openings(n int) []Point {
+	q := queue{history: m}
 	add := func(list []Point, most int) {
 		for _, p := range list {
-			if most > 0 && m.Space.Legal(p) && m.sensible(p) && q.add(p) {
+			if most > 0 && m.Space.Legal(p) && m.worthTrying(p) && q.add(p) {
 				most--
 			}
 		}
@@ -32,14 +30,13 @@ func (m *memory) openings(n int) []Point {
 		q.add(p)
 	}
 	for _, p := range q.waiting {
-		delete(m.status, p.Key()) // whoever asked for openings decides
+		delete(m.status, p.Key()) // the caller decides
 	}
 	return q.waiting
 }
 
-// estimated draws n points and returns them, the best first, and those that are to
-// be put off last.
-func (m *memory) estimated(n int) []Point {
+// estimated draws n points and returns them by their estimates, the best first, deferred points last.
+func (m *history) estimated(n int) []Point {
 	type candidate struct {
 		p    Point
 		time float64

@@ -2,36 +2,34 @@ package search
 
 import "math"
 
-// process is a Gaussian process over points: what it has seen of some of them
-// tells, with an uncertainty, of the others (Rasmussen and Williams 2006). It
-// keeps its predictions for a pool of candidates up to date as points come in,
-// at a cost of one pass over the pool for each.
+// process is a Gaussian process over points: it predicts values with an uncertainty from those that were
+// observed (Rasmussen and Williams 2006). It updates its predictions for a pool of candidates with each
+// observation, in one pass over the pool.
 //
-// Several quantities are learnt of the same points; they have the same
-// covariances and differ in what was seen.
+// It predicts several targets for the same points. They share the covariances and differ in the observations.
 type process struct {
-	scale []float64 // by parameter, one over the length on which it matters
-	noise float64   // variance of what is seen, over that of the function
+	scale []float64 // by parameter: one over its length
+	noise float64   // variance of observations over that of the function
 
 	seen    []features
-	factor  [][]float64 // of the covariances of what was seen: lower triangle, by rows
+	factor  [][]float64 // Cholesky factor of the covariances of seen points: lower triangle, by rows
 	targets int
-	value   [][]float64 // by what was seen and target
-	known   [][]bool    // whether it was learnt
-	z       [][]float64 // the factor's inverse times the values, 0 where they are as expected
+	value   [][]float64 // by seen point and target
+	known   [][]bool    // whether the value was learnt
+	z       [][]float64 // the factor's inverse times the values; 0 where a value is not known
 
 	pool     []features
-	column   [][]float64 // by what was seen: the factor's inverse times the covariances with the pool
+	column   [][]float64 // by seen point: the factor's inverse times the covariances with the pool
 	variance []float64   // of the pool
 	mean     [][]float64 // by target: of the pool
 }
 
-// features are a point's coordinates, numbers between 0 and 1.
+// features are a point's coordinates as numbers between 0 and 1.
 type features []float32
 
 const (
 	absentFeature = -1 // of a parameter that does not exist
-	wordFeature   = 2  // and more: of a word, which is as far from another as can be
+	wordFeature   = 2  // and more: of a word; different words have the distance 1
 )
 
 // featuresOf returns the features of a point.
@@ -50,14 +48,13 @@ func featuresOf(params []Param, p Point) features {
 	return f
 }
 
-// square returns the square of how far apart two values of a parameter are: 1
-// for whatever are not both numbers, which lie at least that far from each other.
+// square returns the squared distance of two values of a parameter: at most 1, and 1 unless both are numbers.
 func square(a, b float32) float64 {
 	d := float64(a - b)
 	return min(d*d, 1)
 }
 
-// covariance is that of Matérn with 5/2.
+// covariance is the Matérn covariance with smoothness 5/2.
 func (g *process) covariance(a, b features) float64 {
 	sum := 0.0
 	for i, s := range g.scale {
@@ -68,7 +65,7 @@ func (g *process) covariance(a, b features) float64 {
 	return matern(sum)
 }
 
-// matern returns the covariance at the square of a distance.
+// matern returns the covariance at a squared distance.
 func matern(square float64) float64 {
 	if square == 0 {
 		return 1
@@ -109,8 +106,8 @@ func (g *process) candidate(f features) {
 	}
 }
 
-// see takes in a point. Until learn says what was seen there, it is taken for
-// what is expected, which makes the neighbourhood certain and nothing else.
+// see adds a point. Until its value is learnt, it counts as the expected value: its neighbourhood becomes
+// certain, and no prediction changes.
 func (g *process) see(f features) int {
 	n := len(g.seen)
 	row := make([]float64, n+1)
@@ -142,8 +139,7 @@ func (g *process) see(f features) int {
 	return n
 }
 
-// subtract takes multiples of vectors from x, four at a time: x is read and
-// written less often.
+// subtract subtracts multiples of vectors from x, four at a time, so that x is read and written less often.
 func subtract(x, factors []float64, vectors [][]float64) {
 	i := 0
 	for ; i+4 <= len(factors); i += 4 {
@@ -160,8 +156,7 @@ func subtract(x, factors []float64, vectors [][]float64) {
 	}
 }
 
-// expected returns what is expected of the i-th point that was seen, given
-// those before it.
+// expected returns the expected value of the i-th seen point, given those before it.
 func (g *process) expected(i, target int) float64 {
 	x := 0.0
 	for k, c := range g.factor[i][:i] {
@@ -170,7 +165,7 @@ func (g *process) expected(i, target int) float64 {
 	return x
 }
 
-// learn says what was seen of the i-th point.
+// learn sets the value of the i-th seen point.
 func (g *process) learn(i, target int, value float64) {
 	g.value[i][target], g.known[i][target] = value, true
 	for k := i; k < len(g.seen); k++ {
@@ -194,9 +189,8 @@ func (g *process) set(i, target int, z float64) {
 	}
 }
 
-// predictor returns what predicts a target at any point. A point in the pool is
-// predicted with each trial; this is for points in their thousands that are looked
-// at once.
+// predictor returns a function that predicts a target at any point. Predictions for the pool are updated with
+// each trial; this is for thousands of points that are looked at once.
 func (g *process) predictor(target int) func(features) float64 {
 	n := len(g.seen)
 	weights := make([]float64, n)
@@ -216,9 +210,9 @@ func (g *process) predictor(target int) func(features) float64 {
 	}
 }
 
-// likelihood returns the log of the probability of values at points, but for a
-// constant, and the standard deviation of the process that makes it greatest. Squares are the squared
-// distances of pairs by parameter, in the order of the lower triangle.
+// likelihood returns the logarithm of the likelihood of values, up to a constant, and the standard deviation of
+// the process that maximises it. squares are the squared distances of pairs by parameter, in the order of the
+// lower triangle.
 func likelihood(values []float64, squares [][]float32, scale []float64, noise float64, work []float64) (log, deviation float64) {
 	n := len(values)
 	fit, determinant := 0.0, 0.0

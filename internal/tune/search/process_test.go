@@ -204,17 +204,17 @@ func TestLengths(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	s := newSurrogate(grid(8, 8).Params())
 	var trials []Trial
-	var points []prospect
+	var points []gpCandidate
 	for range 60 {
 		p := Point{0, rng.IntN(8), rng.IntN(8)}
 		trials = append(trials, Trial{Point: p, Seconds: math.Exp(math.Sin(float64(p[1])))})
-		points = append(points, prospect{point: p, features: s.features(p)})
+		points = append(points, gpCandidate{point: p, features: s.features(p)})
 	}
 	s.fit(points, trials)
 	if s.scale[1] < 2*s.scale[2] {
 		t.Errorf("lengths %v and %v", 1/s.scale[1], 1/s.scale[2])
 	}
-	if s.noise >= usualNoise {
+	if s.noise >= defaultNoise {
 		t.Errorf("noise %v where there is none", s.noise)
 	}
 }
@@ -222,7 +222,7 @@ func TestLengths(t *testing.T) {
 // TestLevels: half of the levels lie below 0, and order is kept up to the bound.
 func TestLevels(t *testing.T) {
 	s := newSurrogate(grid(2, 1).Params())
-	s.units([]float64{math.Log(1), math.Log(2), math.Log(4), math.Log(900), math.Log(9000)})
+	s.setUnits([]float64{math.Log(1), math.Log(2), math.Log(4), math.Log(900), math.Log(9000)})
 	if l := s.level(4); l != 0 {
 		t.Errorf("the median's level is %v", l)
 	}

@@ -2,10 +2,9 @@ package search
 
 import "iter"
 
-// pull returns a sequence's points one by one, as iter.Pull does. That one ties
-// its coroutine to how the calling thread is locked, and a strategy may be made
-// by one thread, used by another that is locked to a device, and dropped
-// halfway. The function stop ends what next has begun.
+// pull returns a sequence's points one by one, as iter.Pull does. A coroutine of iter.Pull must be used by
+// threads that are locked as its creator was, but a strategy may be made by one thread and used by another that
+// is locked to a device. stop ends what next has begun.
 func pull(seq iter.Seq[Point]) (next func() (Point, bool), stop func()) {
 	ask, quit := make(chan struct{}), make(chan struct{})
 	give := make(chan Point)

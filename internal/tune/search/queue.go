@@ -2,10 +2,9 @@ package search
 
 import "slices"
 
-// queue holds points that are to be asked for in their order. They are reserved
-// in the memory as long as they wait.
+// queue holds points to ask for, in order. They are reserved in the history while they wait.
 type queue struct {
-	*memory
+	*history
 	waiting []Point
 }
 
@@ -19,7 +18,7 @@ func (q *queue) add(p Point) bool {
 	return true
 }
 
-// take returns the first point that nobody has told of meanwhile.
+// take returns the first point that was not told meanwhile.
 func (q *queue) take() (Point, bool) {
 	for len(q.waiting) > 0 {
 		p := q.waiting[0]
@@ -31,7 +30,7 @@ func (q *queue) take() (Point, bool) {
 	return nil, false
 }
 
-// peek returns up to n of the points that wait.
+// peek returns up to n waiting points.
 func (q *queue) peek(n int) []Point {
 	return slices.Clone(q.waiting[:min(n, len(q.waiting))])
 }

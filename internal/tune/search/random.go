@@ -4,8 +4,8 @@ package search
 type random struct{ queue }
 
 func newRandom(p Problem, _ string) (Strategy, error) {
-	m := newMemory(p)
-	return &agent{m, &random{queue{memory: m}}}, nil
+	m := newHistory(p)
+	return &methodStrategy{m, &random{queue{history: m}}}, nil
 }
 
 func (r *random) fill(n int) {
@@ -32,7 +32,7 @@ func (r *random) next() (Point, bool) {
 
 func (r *random) told(Trial) {}
 
-func (r *random) ahead(n int) []Point {
+func (r *random) likely(n int) []Point {
 	r.fill(n)
 	return r.peek(n)
 }

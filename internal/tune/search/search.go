@@ -1,11 +1,9 @@
-// Package search finds the fastest point of a space by asking for few of them.
-// A strategy is asked for points and told what became of them; it runs, times
-// and stores nothing. The same strategies work on the spaces of programs and on
-// recorded ones.
+// Package search finds the fastest point of a space with few trials. A strategy is asked for points and told
+// their results; it runs, times and stores nothing. The same strategies search the spaces of programs and
+// recorded spaces.
 //
-// A strategy is a deterministic function of its problem, its seed and what it
-// was told, so that an interrupted search goes on exactly where it was when its
-// log is told again.
+// A strategy is a deterministic function of its problem, its seed and the results that it was told. So an
+// interrupted search is resumed by telling the results of its log again.
 package search
 
 import (
@@ -30,14 +28,13 @@ type Space interface {
 	Draw(rng *rand.Rand) Point
 	// All returns every point, in a fixed order.
 	All() iter.Seq[Point]
-	// Complete returns a legal point that has the values of p wherever p has one,
-	// as near to the defaults as can be cheaply told; false if there is none.
-	// What is Absent or Free in p may become anything.
+	// Complete returns a legal point with the values of p, near to the defaults elsewhere; false if there is
+	// none. Coordinates that are Absent or Free in p may get any value.
 	Complete(p Point) (Point, bool)
-	// Starts returns the points that a user would get without a search, the
-	// most sensible first. There is at least one unless the space is empty.
+	// Starts returns the points that a user gets without a search, the best first. There is at least one unless
+	// the space is empty.
 	Starts() []Point
-	// Text returns the point as its user would write it.
+	// Text returns the point as a user writes it.
 	Text(p Point) string
 }
 
@@ -71,27 +68,26 @@ func (p Point) Key() string {
 	return string(b)
 }
 
-// Verdict says what became of a trial.
+// Verdict is the result of a trial.
 type Verdict int
 
 const (
 	// Good is a point that ran and gave the right numbers.
 	Good Verdict = iota
-	// Refused is a point that could not be run: by a constraint, the resource
-	// model, the compiler, the launch, or since it crashed or took too long.
+	// Refused is a point that could not be run: by a constraint, for lack of resources, by the compiler, at the
+	// launch, or because it crashed or took too long.
 	Refused
 	// Wrong is a point that gave wrong numbers.
 	Wrong
 )
 
-// Trial is a point and what became of it.
+// Trial is a point with its result.
 type Trial struct {
 	Point   Point
 	Verdict Verdict
-	// Seconds is the time of one run, if the verdict is Good. A point that was
-	// given up early, being a clear loser, has the time of its first runs.
+	// Seconds is the time of one run, if the verdict is Good. A clear loser has the time of its first runs.
 	Seconds float64
-	// Cost is how long the trial took: compiling, running, checking.
+	// Cost is the time of the trial: compiling, running, checking.
 	Cost      float64
 	Registers int // of a thread; 0 if not known
 	Spills    int // bytes of a thread
@@ -99,32 +95,28 @@ type Trial struct {
 
 // Strategy searches a space. It is used from one goroutine.
 type Strategy interface {
-	// Ask returns up to n points to try next, none of them asked for before.
-	// Fewer than n, even none, mean that it wants to be told of those that are
-	// under way; none while nothing is under way, that the search is over.
+	// Ask returns up to n points to try next, none of them asked for before. Fewer than n mean that the strategy
+	// needs the results of points in flight. None while no point is in flight means that the search is over.
 	Ask(n int) []Point
-	// Tell says what became of points, in the order in which they were asked for.
+	// Tell gives the strategy results, in the order in which the points were asked for.
 	Tell(Trial)
-	// Likely returns up to n points that may be asked for soon, so that they
-	// can be compiled ahead. It changes nothing.
+	// Likely returns up to n points that may be asked for soon, so that they can be compiled ahead of time. It
+	// changes nothing.
 	Likely(n int) []Point
 }
 
-// Problem is what a strategy is to search.
+// Problem is a space to search, with what is known of it.
 type Problem struct {
-	// Context ends the search: once it is done, Ask returns nothing, soon, and
-	// what was asked for before is all that counts. Nil for a search without end.
+	// Context ends the search: once it is done, Ask soon returns nothing. Nil for a search without end.
 	Context context.Context
 	Space   Space
 	Seed    uint64
-	// Estimate predicts the relative time of a point without running it, smaller
-	// is faster; false if the point will hardly run, or hardly be fast: it is put off
-	// until nothing better is left. Nil if nothing is known.
+	// Estimate predicts the relative time of a point without running it; smaller is faster. False means that the
+	// point will hardly run or be fast: it is deferred until nothing better is left. Nil if nothing is known.
 	Estimate func(Point) (float64, bool)
 	// Good lists points that were good for similar problems, the best first.
 	Good []Point
-	// Budget is how many trials are likely to be made; 0 if nobody knows. It is
-	// a hint by which strategies share trials out among their phases.
+	// Budget is the likely number of trials; 0 if not known. Strategies divide it among their phases.
 	Budget int
 	// Sizes are the extents of the grid by axis name (x the inner one), for
 	// strategies that are written as formulas of them.

@@ -4,12 +4,12 @@ import "slices"
 
 // shaper is a Space in which not every parameter exists at every point.
 type shaper interface {
-	// Shape returns p with Absent for what cannot exist beside its other values,
-	// and Free for what has to have a value and has none.
+	// Shape returns p with Absent for coordinates that cannot exist beside its other values, and Free for those
+	// that need a value and have none.
 	Shape(p Point) Point
 }
 
-// moves changes legal points into others.
+// moves turns legal points into other legal points.
 type moves struct {
 	space  Space
 	params []Param
@@ -24,11 +24,11 @@ func newMoves(s Space) *moves {
 	return m
 }
 
-// change gives a coordinate another value.
+// change is another value of a coordinate.
 type change struct{ at, to int }
 
-// fit returns the legal point that has the given values and otherwise those of
-// base. Only parameters that did not exist at base are chosen anew.
+// fit returns the legal point with the given values and otherwise those of base. Only parameters that do not
+// exist at base get new values.
 func (m *moves) fit(base Point, set []change) (Point, bool) {
 	p := slices.Clone(base)
 	for _, c := range set {

@@ -5,71 +5,70 @@ import (
 	"slices"
 )
 
-// surrogate says how times become values for a Gaussian process, and what the
-// process is like: both are fitted to trials.
+// surrogate turns times into values for a Gaussian process, and holds the parameters of the process. Both are
+// fitted to trials.
 //
-// A level is the log of a time, in units of how much the faster half of the
-// trials differs, from their median. Times far above it are all alike, so that
-// the model spends nothing on how slow the slow ones are.
+// A level is the logarithm of a time, relative to the slowest of the faster half of the trials, in units of the
+// spread of that half. Levels are cut off at levelMost, so that the model does not learn how slow slow points
+// are.
 type surrogate struct {
-	params []Param
-	active []int // parameters that have a choice
-	usual  float64
+	params       []Param
+	active       []int // parameters that have a choice
+	defaultScale float64
 
-	ran            float64 // the share of the trials that ran, where one counts for sure
+	ran            float64 // share of the trials that ran, with one more that ran
 	median, spread float64
-	slope, centre  float64 // of levels over estimates; the centre of estimates
+	slope, centre  float64 // of the regression of levels on estimates; mean of the estimates
 	scale          []float64
 	noise          float64
-	height         float64 // of the process: by how much levels differ far apart
+	deviation      float64 // of the process: of levels far apart
 }
 
 const (
 	levelMost = 2.5
-	// usualLength times the root of the number of parameters is how long a
-	// parameter's length is taken to be until trials say otherwise: the more
-	// parameters, the less each one matters (Hvarfner, Hellsten, Nardi 2024).
-	usualLength = 0.3
-	usualNoise  = 1e-2
-	leastNoise  = 1e-4
-	leastHeight = 0.5
-	lengthStep  = 1.7 // between the lengths that are tried
-	noiseStep   = 3
-	fitTrials   = 120 // trials that lengths are fitted to, at most
+	// defaultLength times the root of the number of parameters is the length of a parameter before it is fitted:
+	// the more parameters, the less each one matters (Hvarfner, Hellsten, Nardi 2024).
+	defaultLength  = 0.3
+	defaultNoise   = 1e-2
+	leastNoise     = 1e-4
+	leastDeviation = 0.5
+	lengthStep     = 1.7 // factor between the lengths that are tried
+	noiseStep      = 3
+	fitTrials      = 120 // most trials that lengths are fitted to
 )
 
 func newSurrogate(params []Param) *surrogate {
-	s := &surrogate{params: params, noise: usualNoise, spread: 1, height: 1, scale: make([]float64, len(params))}
+	s := &surrogate{params: params, noise: defaultNoise, spread: 1, deviation: 1, scale: make([]float64, len(params))}
 	for i := range params {
 		if len(params[i].Values) > 1 {
 			s.active = append(s.active, i)
 		}
 	}
-	s.usual = 1 / (usualLength * math.Sqrt(float64(max(1, len(s.active)))))
+	s.defaultScale = 1 / (defaultLength * math.Sqrt(float64(max(1, len(s.active)))))
 	for _, i := range s.active {
-		s.scale[i] = s.usual
+		s.scale[i] = s.defaultScale
 	}
 	return s
 }
 
 func (s *surrogate) features(p Point) features { return featuresOf(s.params, p) }
 
-// level is what the model learns of a time.
+// level returns the level of a time.
 func (s *surrogate) level(seconds float64) float64 {
 	return min((math.Log(seconds)-s.median)/s.spread, levelMost)
 }
 
-// expectation is the level that the estimate alone predicts.
-func (s *surrogate) expectation(p *prospect) float64 {
+// expectation returns the level that the estimate alone predicts.
+func (s *surrogate) expectation(p *gpCandidate) float64 {
 	if s.slope == 0 || p.estimate == 0 {
 		return 0
 	}
 	return max(-levelMost, min(s.slope*(p.estimate-s.centre), levelMost))
 }
 
-// fit settles everything by the trials that ran.
-func (s *surrogate) fit(points []prospect, trials []Trial) {
-	var ran []prospect
+// fit fits all parameters to the trials.
+func (s *surrogate) fit(points []gpCandidate, trials []Trial) {
+	var ran []gpCandidate
 	var logs []float64
 	for i, t := range trials {
 		if t.Verdict == Good {
@@ -81,7 +80,7 @@ func (s *surrogate) fit(points []prospect, trials []Trial) {
 	if len(logs) == 0 {
 		return
 	}
-	s.units(logs)
+	s.setUnits(logs)
 	levels := make([]float64, len(logs))
 	for i, x := range logs {
 		levels[i] = s.level(math.Exp(x))
@@ -93,11 +92,11 @@ func (s *surrogate) fit(points []prospect, trials []Trial) {
 	if n := len(levels) - fitTrials; n > 0 {
 		ran, levels = ran[n:], levels[n:]
 	}
-	s.lengths(ran, levels)
+	s.fitLengths(ran, levels)
 }
 
-// units sets what levels are measured in.
-func (s *surrogate) units(logs []float64) {
+// setUnits sets the origin and the unit of levels.
+func (s *surrogate) setUnits(logs []float64) {
 	sorted := slices.Sorted(slices.Values(logs))
 	half := sorted[:len(sorted)/2+1]
 	s.median = half[len(half)-1]
@@ -108,9 +107,8 @@ func (s *surrogate) units(logs []float64) {
 	s.spread = max(math.Sqrt(sum/float64(len(half))), 1e-3)
 }
 
-// regress finds how much levels follow the estimates; not at all if there are
-// none, or if they mislead.
-func (s *surrogate) regress(points []prospect, levels []float64) {
+// regress fits a line of levels over estimates. Its slope is 0 if there are no estimates, or if they mislead.
+func (s *surrogate) regress(points []gpCandidate, levels []float64) {
 	s.slope, s.centre = 0, 0
 	n := 0.0
 	mean := 0.0
@@ -138,9 +136,9 @@ func (s *surrogate) regress(points []prospect, levels []float64) {
 	}
 }
 
-// lengths improves lengths and noise, a step at a time, by how probable they
-// make the levels and by how far they are from what is usual.
-func (s *surrogate) lengths(points []prospect, levels []float64) {
+// fitLengths improves lengths and noise, a step at a time, by the likelihood of the levels and a prior around the
+// defaults.
+func (s *surrogate) fitLengths(points []gpCandidate, levels []float64) {
 	n := len(points)
 	squares := make([][]float32, len(s.active))
 	for k, at := range s.active {
@@ -158,10 +156,10 @@ func (s *surrogate) lengths(points []prospect, levels []float64) {
 	judge := func() float64 {
 		l, _ := likelihood(levels, squares, scale, s.noise, work)
 		for _, x := range scale {
-			d := math.Log(x / s.usual)
+			d := math.Log(x / s.defaultScale)
 			l -= d * d / 2
 		}
-		d := math.Log(s.noise / usualNoise)
+		d := math.Log(s.noise / defaultNoise)
 		return l - d*d/8
 	}
 	best := judge()
@@ -186,5 +184,5 @@ func (s *surrogate) lengths(points []prospect, levels []float64) {
 		s.scale[at] = scale[k]
 	}
 	_, height := likelihood(levels, squares, scale, s.noise, work)
-	s.height = max(leastHeight, min(height, 1/leastHeight))
+	s.deviation = max(leastDeviation, min(height, 1/leastDeviation))
 }

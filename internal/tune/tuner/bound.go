@@ -19,11 +19,11 @@ type Bound struct {
 	None string `json:"none,omitempty"`
 }
 
-// Copies are of so much at most: enough to tell the memory's speed.
+// mostCopied is the most bytes that a copy moves: enough to measure the memory's bandwidth.
 const mostCopied = 2 << 30
 
-// copyBound measures what a copy reaches. Grids that stay in a cache from one
-// sweep to the next are not bound by memory.
+// copyBound measures the speed of a copy. There is no bound where the grids stay in a cache from one update
+// to the next.
 func (t *tuning) copyBound(ctx context.Context) error {
 	b := &t.result.Bound
 	b.BytesPerPoint = t.traffic() / t.updates()
@@ -52,8 +52,8 @@ func (t *tuning) copyBound(ctx context.Context) error {
 	return nil
 }
 
-// workingSet returns the bytes of all grids that a stage touches, of the stage
-// that touches most: stages are timed one by one.
+// workingSet returns the bytes of the grids that a stage touches: the largest of all stages, since stages
+// are timed one by one.
 func (s *subject) workingSet() int64 {
 	facts := analysis.Analyze(s.bound.Program, s.bound)
 	var most int64
@@ -66,11 +66,11 @@ func (s *subject) workingSet() int64 {
 // Copied says how much was copied to find the bound.
 func (b *Bound) Copied() string { return memory.Size(b.Bytes) }
 
-// passed is by how much plans may pass the copy bound: copies scatter, too.
+// passed is the factor by which plans may pass the copy bound, since times of copies scatter, too.
 const passed = 1.05
 
-// limit derives what part of the copy bound the contenders reach. A bound that
-// one of them passes is none.
+// limit derives the part of the copy bound that each contender reaches. A bound that one of them passes is
+// dropped.
 func (r *Result) limit() {
 	b := &r.Bound
 	top := 0.0

@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// A budget is for all that the user waits for: the preparations, the search, the
-// finalists side by side, and what is written of them. The search leaves for what
-// comes after it finalPart of the budget, or as much as that is likely to take by
-// what trials and compilations have taken so far, but no more than mostFinal.
+// A budget covers all that the user waits for: the preparations, the search, the comparison of the finalists
+// and the library. The search leaves finalPart of the budget for what follows, or the time that this is
+// likely to take, judging by trials and compilations so far, but at most mostFinal.
 const (
 	finalPart = 0.12
 	mostFinal = 0.4
 )
 
-// graceful is how long an interrupted search may take to time what it has found.
-const graceful = 3 * time.Second
+// interruptGrace is how long an interrupted search may take to time the best plans once more.
+const interruptGrace = 3 * time.Second
 
 // errNoTime is why a plan is not among the finalists.
 var errNoTime = errors.New("there was no time left to time it")
 
-// end returns when the budget is over; the zero time is never. What an earlier
-// search has taken is counted.
+// end returns when the budget is over; the zero time is never. The time of the session that is resumed
+// counts.
 func end(start time.Time, o Options) time.Time {
 	if o.Budget == 0 {
 		return time.Time{}
@@ -43,31 +42,31 @@ func (t *tuning) until() time.Time {
 	return t.end.Add(-time.Duration(part))
 }
 
-// finalCost is how long what follows the search is likely to take.
+// finalCost is the likely time of what follows the search.
 func (t *tuning) finalCost() time.Duration {
 	plans := len(t.opts.Others) + 3 // the default, an expert's, and plain code or that for all sizes
 	if len(t.kernels) == 1 {
-		plans += finalists
+		plans += maxFinalists
 	} else {
 		plans++
 	}
 	cost := t.compileCost(3*len(t.stages)) + time.Duration(plans*len(t.stages))*t.tryCost() + fewestRounds*t.roundCost(plans)
 	if t.opts.Library {
-		cost += time.Duration(libraryVariants) * t.works.lowering()
+		cost += time.Duration(libraryVariants) * t.queue.meanLowering()
 	}
 	return cost
 }
 
-// libraryVariants is how many variants are about lowered to write a library.
+// libraryVariants is about how many variants are lowered for a library.
 const libraryVariants = 4
 
-// compileCost is how long it takes to compile so many variants.
+// compileCost is the likely time of compiling so many variants.
 func (t *tuning) compileCost(variants int) time.Duration {
-	n := t.works.made.Processes
-	return time.Duration((variants+n-1)/n) * t.works.usualTime()
+	n := t.queue.stats.Processes
+	return time.Duration((variants+n-1)/n) * t.queue.typicalTime()
 }
 
-// tryCost is how long it takes to check a variant.
+// tryCost is the mean time of a trial so far.
 func (t *tuning) tryCost() time.Duration {
 	if t.tries == 0 {
 		return 0
@@ -75,7 +74,7 @@ func (t *tuning) tryCost() time.Duration {
 	return t.tried / time.Duration(t.tries)
 }
 
-// roundCost is how long a round of so many plans takes.
+// roundCost is the likely time of a round of so many plans.
 func (t *tuning) roundCost(plans int) time.Duration {
 	if t.batches == 0 {
 		return time.Duration(plans*len(t.stages)) * 2 * t.longer()
@@ -83,7 +82,7 @@ func (t *tuning) roundCost(plans int) time.Duration {
 	return time.Duration(plans*len(t.stages)) * (t.batched / time.Duration(t.batches))
 }
 
-// short reports whether there is no time for something that takes so long.
-func (t *tuning) short(cost time.Duration) bool {
+// lacksTime reports whether the budget is over before something that takes so long.
+func (t *tuning) lacksTime(cost time.Duration) bool {
 	return !t.end.IsZero() && t.clock().Add(cost).After(t.end)
 }

@@ -17,7 +17,7 @@ import (
 // busy is a device on a machine that others use: it takes seconds to compile, to
 // check and to time anything.
 func busy(s *scripted) *scripted {
-	s.shared = true // nothing is done at leisure
+	s.shared = true // idle time is not used
 	var compiled sync.Map
 	s.compile = func(plan string) error {
 		if _, before := compiled.LoadOrStore(plan, true); !before { // else it is in the cache
@@ -62,15 +62,15 @@ func TestBudgetIsForAll(t *testing.T) {
 	}
 }
 
-// stuck is a Lab on which nothing ends before it is told to, once so many variants
+// stuckLab is a Lab on which nothing ends before it is told to, once so many variants
 // were tried.
-type stuck struct {
+type stuckLab struct {
 	*scripted
 	tries int
 	begun func()
 }
 
-func (s *stuck) Try(ctx context.Context, c measure.Code, m measure.Margins, r measure.Rule, limit time.Duration) (measure.Trial, error) {
+func (s *stuckLab) Try(ctx context.Context, c measure.Code, m measure.Margins, r measure.Rule, limit time.Duration) (measure.Trial, error) {
 	if s.tries--; s.tries < 0 {
 		if s.tries == -1 {
 			s.begun()
@@ -86,7 +86,7 @@ func (s *stuck) Try(ctx context.Context, c measure.Code, m measure.Margins, r me
 func TestInterruptWhileNothingEnds(t *testing.T) {
 	b := program(t, plane)
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &stuck{scripted: newScripted(t, b, smooth), tries: 6, begun: cancel}
+	s := &stuckLab{scripted: newScripted(t, b, smooth), tries: 6, begun: cancel}
 	o := options(s.scripted, b, 0)
 	o.Lab = s
 	r, err := Run(ctx, o)
@@ -95,14 +95,14 @@ func TestInterruptWhileNothingEnds(t *testing.T) {
 	}
 }
 
-// A thought that takes for ever, and lowering that does, end nobody's patience.
-func TestInterruptWhileThinkingOrLowering(t *testing.T) {
+// A strategy or a lowering that takes for ever does not hold up an interrupt.
+func TestInterruptWhileStrategyOrLoweringRuns(t *testing.T) {
 	endless := make(chan bool)
 	defer close(endless)
-	mind := &thinker{strategy: pondering{endless}, window: func(int) int { return 1 }, spare: func() int { return 0 }}
-	mind.start()
-	mind.tell(news{ask: true})
-	mind.stop() // returns
+	driver := &strategyDriver{strategy: slowStrategy{endless}, inFlight: func(int) int { return 1 }, idleWorkers: func() int { return 0 }}
+	driver.start()
+	driver.send(driverRequest{ask: true})
+	driver.stop() // returns
 
 	b := program(t, plane)
 	lab := newScripted(t, b, smooth)
@@ -112,9 +112,9 @@ func TestInterruptWhileThinkingOrLowering(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	tuning := &tuning{subject: s, clock: lab.clock, result: &Result{}}
-	tuning.works = newWorks(ctx, lab, lab.clock)
+	tuning.queue = newCompileQueue(ctx, lab, lab.clock)
 	lowers := make(chan bool)
-	j := tuning.works.begin("five[0:1]", "a", func() (*variant, error) {
+	j := tuning.queue.add("five[0:1]", "a", func() (*variant, error) {
 		close(lowers)
 		<-endless
 		return nil, errors.New("too late")
@@ -124,22 +124,22 @@ func TestInterruptWhileThinkingOrLowering(t *testing.T) {
 	if err := tuning.await(ctx, j); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := tuning.during(ctx, "nothing", func() { <-endless }); !errors.Is(err, context.Canceled) {
+	if err := tuning.runReporting(ctx, "nothing", func() { <-endless }); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if j := tuning.works.begin("five[0:1]", "b", func() (*variant, error) {
+	if j := tuning.queue.add("five[0:1]", "b", func() (*variant, error) {
 		return s.stages[0].lowered(s.stages[0].bound, schedule.Plan{})
 	}); tuning.await(t.Context(), j) == nil || !errors.Is(j.err, context.Canceled) {
 		t.Errorf("%v", j.err)
 	}
 }
 
-// pondering is a strategy that comes to no end.
-type pondering struct{ end chan bool }
+// slowStrategy is a strategy that comes to no end.
+type slowStrategy struct{ end chan bool }
 
-func (p pondering) Ask(int) []search.Point {
+func (p slowStrategy) Ask(int) []search.Point {
 	<-p.end
 	return nil
 }
-func (pondering) Tell(search.Trial)         {}
-func (pondering) Likely(int) []search.Point { return nil }
+func (slowStrategy) Tell(search.Trial)         {}
+func (slowStrategy) Likely(int) []search.Point { return nil }

@@ -11,26 +11,26 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// A variant that was right may come out wrong, or crash, when it is checked
-// again. Then it was never right, and nothing that was kept of it may be used.
+// A variant that was right may be wrong, or crash, when it is checked again. Then it was never right, and no
+// result of it may be used: it is condemned.
 
-// failedAgain decides what the failure of a leader means that was right before.
-func (k *kernelSearch) failedAgain(ctx context.Context, a *attempt, err error) {
+// recheckFailed handles the failure of a leader that was right before.
+func (k *kernelSearch) recheckFailed(ctx context.Context, a *attempt, err error) {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, errNoTime): // it was not the variant's fault
 	case unusable(err):
-		a.doubtless = true // the next trial meets it, too, and ends the search
+		a.notRetimable = true // the next trial fails, too, and ends the search
 	default:
 		k.condemn(a.outcome, err)
 	}
 }
 
-// condemn makes an outcome that was good a failure, and all with the same code.
-// The next fastest takes its place. What the strategy was told of them stays told.
+// condemn turns a good outcome, and all with the same code, into failures. The next fastest take their
+// places among the leaders. What the strategy was told does not change.
 func (k *kernelSearch) condemn(o *Outcome, err error) {
 	bad := outcomeOf(measure.Trial{}, err)
 	var list []*Outcome
-	for _, x := range k.alike(o) {
+	for _, x := range k.goodWithSameCode(o) {
 		if slices.Contains(k.list, x) {
 			list = append(list, x)
 		}
@@ -44,15 +44,15 @@ func (k *kernelSearch) condemn(o *Outcome, err error) {
 	for _, x := range list { // the others are counted when they are told
 		k.counts.condemn(x)
 	}
-	k.fast = slices.DeleteFunc(k.fast, func(a *attempt) bool {
+	k.leaders = slices.DeleteFunc(k.leaders, func(a *attempt) bool {
 		if a.outcome.Verdict == Good {
 			return false
 		}
-		k.works.forget(k.jobName(a.config))
+		k.queue.forget(k.taskName(a.config))
 		return true
 	})
 	k.promote()
-	k.order()
+	k.sortLeaders()
 	text := fmt.Sprintf("%s was one of the fastest, and failed when it was checked again (%s): %s", o.Config, o.Reason, o.Message)
 	if n := len(list) - 1; n > 0 {
 		text += fmt.Sprintf("; %d with the same code are out, too", n)
@@ -67,9 +67,8 @@ func (k *kernelSearch) condemn(o *Outcome, err error) {
 	}
 }
 
-// alike lists the good outcomes of configurations with the same code, those
-// that were not told yet, too.
-func (k *kernelSearch) alike(o *Outcome) []*Outcome {
+// goodWithSameCode lists the good outcomes with the same code, including those that were not told yet.
+func (k *kernelSearch) goodWithSameCode(o *Outcome) []*Outcome {
 	first := cmp.Or(o.Same, o.Config)
 	same := func(x *Outcome) bool { return x.Verdict == Good && (x.Config == first || x.Same == first) }
 	var list []*Outcome
@@ -79,7 +78,7 @@ func (k *kernelSearch) alike(o *Outcome) []*Outcome {
 		}
 	}
 	for n := k.told; n < k.asked; n++ {
-		if a := k.waiting[n]; a != nil && a.outcome != nil && same(a.outcome) && !slices.Contains(list, a.outcome) {
+		if a := k.untold[n]; a != nil && a.outcome != nil && same(a.outcome) && !slices.Contains(list, a.outcome) {
 			list = append(list, a.outcome)
 		}
 	}
@@ -93,14 +92,13 @@ func rightBefore(checks int) string {
 	return fmt.Sprintf("it was right %d times before", checks)
 }
 
-// promote makes the fastest of the others leaders where there is room. While the
-// search is under way they are compiled once more, so that they can be checked
-// as leaders are.
+// promote makes the fastest other outcomes leaders while there is room. During the search they are compiled
+// once more, so that they can be checked like other leaders.
 func (k *kernelSearch) promote() {
-	for len(k.fast) < finalists {
+	for len(k.leaders) < maxFinalists {
 		var next *Outcome
 		for _, o := range k.list {
-			leads := slices.ContainsFunc(k.fast, func(a *attempt) bool { return a.outcome == o })
+			leads := slices.ContainsFunc(k.leaders, func(a *attempt) bool { return a.outcome == o })
 			if o.Verdict == Good && !leads && (next == nil || o.Seconds < next.Seconds) {
 				next = o
 			}
@@ -111,41 +109,39 @@ func (k *kernelSearch) promote() {
 		a := &attempt{outcome: next}
 		var err error
 		if a.config, err = schedule.ParseConfig(next.Config); err != nil {
-			panic(err) // it was written by a configuration
+			panic(err) // a configuration wrote this text
 		}
 		if !k.begun.IsZero() {
-			a.job = k.works.start(k.name, k.jobName(a.config), k.stage, k.with(a.config))
+			a.task = k.queue.addPlan(k.name, k.taskName(a.config), k.stage, k.with(a.config))
 		}
-		k.fast = append(k.fast, a)
+		k.leaders = append(k.leaders, a)
 	}
 }
 
-// toldAs is the verdict that a configuration got when it was tried. One that has
-// failed since has times, and strategies are told of it as it was then: so they
-// ask for the same when the search goes on from its log.
-func (o *Outcome) toldAs() string {
+// toldVerdict is the verdict of a configuration when it was tried. A condemned outcome keeps its times, and
+// a strategy that is resumed is told that it was good, so that it asks for the same as before.
+func (o *Outcome) toldVerdict() string {
 	if o.Seconds > 0 {
 		return Good
 	}
 	return o.Verdict
 }
 
-// forgetTimes makes an outcome one of a configuration that has failed from the
-// beginning.
+// forgetTimes removes the times, so that the outcome failed from the beginning.
 func (o *Outcome) forgetTimes() {
 	o.Seconds, o.Low, o.High, o.Times, o.Runs = 0, 0, 0, nil, 0
 }
 
-// blame condemns what was right in the search and failed when it was checked at
-// the end. Where a stage has several kernels nobody knows which of them it was.
-func (t *tuning) blame(rivals []*rival) error {
-	for _, r := range rivals {
-		if r.wrong == nil || r.plain {
+// condemnFinalists condemns configurations that were right in the search and failed the check at the end.
+// Where a stage has several kernels, it is not known which of them failed, and a note says so.
+func (t *tuning) condemnFinalists(finalists []*finalist) error {
+	for _, r := range finalists {
+		if r.failedStage == nil || r.naive {
 			continue
 		}
 		for i, k := range t.kernels {
-			o := k.right(r.plan)
-			if k.stage != r.wrong || o == nil {
+			o := k.goodOutcome(r.plan)
+			if k.stage != r.failedStage || o == nil {
 				continue
 			}
 			if k.place > 0 {
@@ -154,7 +150,7 @@ func (t *tuning) blame(rivals []*rival) error {
 				continue
 			}
 			k.condemn(o, r.err)
-			t.take(i)
+			t.collect(i)
 			if k.failed != nil {
 				return k.failed
 			}
@@ -163,9 +159,8 @@ func (t *tuning) blame(rivals []*rival) error {
 	return nil
 }
 
-// right returns the outcome of the configuration that a plan has for this
-// kernel, if that was tried and right; else nil.
-func (k *kernelSearch) right(p schedule.Plan) *Outcome {
+// goodOutcome returns the good outcome of the configuration that a plan has for this kernel; nil if none.
+func (k *kernelSearch) goodOutcome(p schedule.Plan) *Outcome {
 	i := slices.IndexFunc(p.Kernels, func(x schedule.Kernel) bool { return x.Name() == k.name })
 	if i < 0 {
 		return nil
@@ -178,13 +173,12 @@ func (k *kernelSearch) right(p schedule.Plan) *Outcome {
 	return k.list[i]
 }
 
-// checks is how often the search compared all that a plan computes: as often as
-// the kernel that it compared least.
-func (t *tuning) checks(r *rival) int {
+// checks is how often the search compared all that a plan computes: the least of its kernels.
+func (t *tuning) checks(r *finalist) int {
 	least := -1
 	for _, k := range t.kernels {
 		n := 0
-		if o := k.right(r.plan); o != nil && !r.plain {
+		if o := k.goodOutcome(r.plan); o != nil && !r.naive {
 			n = o.Checks
 		}
 		if least < 0 || n < least {

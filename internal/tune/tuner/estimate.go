@@ -16,27 +16,24 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
-// estimator predicts from a configuration alone, in microseconds, how fast a
-// kernel for a GPU is compared with others, and whether it seems to ask for more
-// than there is. It is rough: what it says orders a search and excludes nothing. What
-// it puts off is asked for when there is nothing better, and judged by its lowered
-// text, its code and its time as all others are. Its measure of registers is fitted to a
-// sample of configurations that are lowered.
+// estimator predicts the relative time of a GPU kernel from its configuration alone, and whether it seems to
+// need more resources than there are. An estimate takes microseconds. It is rough: it orders a search and
+// excludes nothing. A configuration that it puts off is tried when there is nothing better. Its measure of
+// registers is fitted to a sample of configurations that are lowered.
 type estimator struct {
 	gpu      *machine.GPU
 	units    float64 // multiprocessors
 	axes     []string
 	extent   []int64
-	low      []int64 // reach by axis, both sides together
+	low      []int64 // halo by axis, both sides together
 	size     float64 // bytes of the widest cells
-	around   float64 // arrays that are read at several cells
+	around   float64 // arrays that are read at several offsets
 	arrays   float64 // all
 	bytes    float64 // a point needs
-	pressure float64 // registers of the sample, over the raw measure
+	pressure float64 // registers of the sample over the raw measure
 }
 
-// newEstimator returns nil where nothing is known of the device, or it is a
-// processor that OpenCL shows as one.
+// newEstimator returns nil if the device is not a GPU whose machine is known.
 func newEstimator(st *stage) *estimator {
 	if st.about.Shared || st.about.Target != lower.GPU || st.about.Machine == nil || st.about.Machine.GPU == nil {
 		return nil
@@ -69,8 +66,8 @@ func newEstimator(st *stage) *estimator {
 	return e
 }
 
-// form is what a configuration comes to.
-type form struct {
+// kernelShape is the shape of the kernel that a configuration describes.
+type kernelShape struct {
 	threads float64 // of a block
 	cells   float64 // of a thread, in a plane
 	planes  float64 // that a thread computes at a time
@@ -94,9 +91,9 @@ func get(c schedule.Config, name string, otherwise int64) int64 {
 	return otherwise
 }
 
-// form works out the shape of a kernel.
-func (e *estimator) form(c schedule.Config) form {
-	f := form{stream: -1, tile: make([]int64, len(e.axes)), planes: float64(get(c, "planes", 1)), vec: float64(get(c, "vec", 1))}
+// shape derives the shape of a kernel.
+func (e *estimator) shape(c schedule.Config) kernelShape {
+	f := kernelShape{stream: -1, tile: make([]int64, len(e.axes)), planes: float64(get(c, "planes", 1)), vec: float64(get(c, "vec", 1))}
 	var spread []int
 	along, _ := c.Get("stream")
 	for i, name := range e.axes {
@@ -135,8 +132,8 @@ func (e *estimator) form(c schedule.Config) form {
 	return f
 }
 
-// memory works out what a block keeps in shared memory and in registers.
-func (e *estimator) memory(c schedule.Config, f *form) {
+// memory derives what a block holds in shared memory and in registers.
+func (e *estimator) memory(c schedule.Config, f *kernelShape) {
 	steps, ahead := float64(get(c, "shared", 0)), float64(get(c, "ahead", 0))
 	deep := 1.0
 	f.held = ahead + 1
@@ -158,19 +155,19 @@ func (e *estimator) memory(c schedule.Config, f *form) {
 	}
 }
 
-// registers is the raw measure of those that a thread needs.
-func (e *estimator) registers(f form) float64 {
+// registers is the raw measure of the registers that a thread needs.
+func (e *estimator) registers(f kernelShape) float64 {
 	words := max(1, e.size/4)
 	return 24 + e.pressure*words*f.cells*(f.planes+f.held)*math.Sqrt(e.arrays)
 }
 
-// beyond is how far the measure of registers has to be over a thread's before a
-// configuration is put off: what is sure to spill, and the measure's error.
+// beyond is the factor over a thread's registers from which a configuration is put off: it is sure to spill,
+// even with the measure's error.
 const beyond = lower.Spilling * 1.5
 
 // estimate returns a relative time; false if the configuration should be put off.
 func (e *estimator) estimate(c schedule.Config) (float64, bool) {
-	f := e.form(c)
+	f := e.shape(c)
 	regs := e.registers(f)
 	soon := f.threads <= float64(e.gpu.ThreadsPerBlock) && f.shared <= float64(e.gpu.SharedPerBlock) && regs <= beyond*float64(e.gpu.RegistersPerThread)
 	spilt := max(1, regs/float64(e.gpu.RegistersPerThread))
@@ -183,9 +180,8 @@ func (e *estimator) estimate(c schedule.Config) (float64, bool) {
 	return e.halo(f) * spilt / (e.width(f) * e.flight(f, blocks) * e.waves(f, blocks)), soon
 }
 
-// halo is how much more than its cells a block reads; most of it comes from
-// caches.
-func (e *estimator) halo(f form) float64 {
+// halo is the factor by which a block reads more than its own cells. Most of the halo comes from caches.
+func (e *estimator) halo(f kernelShape) float64 {
 	own := 1.0
 	for i, n := range f.tile {
 		if i != f.stream {
@@ -200,23 +196,22 @@ func (e *estimator) halo(f form) float64 {
 	return 1 + missed*more*e.around/e.arrays
 }
 
-// width is what accesses of a thread's width reach of the memory's bandwidth,
-// and of rows that are no whole lines.
-func (e *estimator) width(f form) float64 {
+// width is the part of the memory's bandwidth that accesses of a thread's width reach, with rows that are
+// not whole cache lines counted.
+func (e *estimator) width(f kernelShape) float64 {
 	part := min(1, 0.7+0.3*math.Log2(max(1, f.vec*e.size/4))/2)
 	return part * min(1, 0.4+0.6*f.row*f.vec*e.size/128)
 }
 
-// flight is what the bytes under way at a time reach: some 40 KB a
-// multiprocessor hide the memory's latency.
-func (e *estimator) flight(f form, blocks float64) float64 {
+// flight is the part of the bandwidth that the bytes in flight reach: some 40 KB on each multiprocessor hide
+// the memory's latency.
+func (e *estimator) flight(f kernelShape, blocks float64) float64 {
 	const needed = 40 << 10
 	return min(1, 0.2+0.8*blocks*f.threads*f.cells*e.bytes/2/needed)
 }
 
-// waves is the part of the multiprocessors' time in which all of them have
-// blocks.
-func (e *estimator) waves(f form, blocks float64) float64 {
+// waves is the part of the time in which all multiprocessors have blocks.
+func (e *estimator) waves(f kernelShape, blocks float64) float64 {
 	n := 1.0
 	for i, t := range f.tile {
 		if t > 0 && e.extent[i] > 0 {
@@ -227,15 +222,14 @@ func (e *estimator) waves(f form, blocks float64) float64 {
 	return w / math.Ceil(w)
 }
 
-// sampled is how many configurations the measure of registers is fitted to: fewer
-// of large bodies, which take long to lower.
+// sampled is the size of the sample that the measure of registers is fitted to. It is smaller for large
+// bodies, which take long to lower.
 func sampled(st *stage) int {
 	const most, least, statements = 32, 8, 640
 	return max(least, min(most, statements/max(1, len(st.stage.Body))))
 }
 
-// fit lowers a sample of the space and fits the measure of registers to what
-// their text needs. The sample is the same each time.
+// fit lowers a sample of the space, the same each time, and fits the measure of registers to its texts.
 func (e *estimator) fit(st *stage, with func(schedule.Config) schedule.Plan, space schedule.Space) {
 	configs := space.Sample(rand.New(rand.NewPCG(1, 1)), sampled(st))
 	ratios := make([]float64, len(configs))
@@ -259,10 +253,9 @@ func (e *estimator) fit(st *stage, with func(schedule.Config) schedule.Plan, spa
 	}
 }
 
-// ratio compares what a configuration's text needs with the raw measure; 0 if
-// the text does not tell.
+// ratio returns the registers that a configuration's text needs over the raw measure; 0 if not known.
 func (e *estimator) ratio(st *stage, plan schedule.Plan, c schedule.Config) float64 {
-	raw := e.registers(e.form(c)) - 24
+	raw := e.registers(e.shape(c)) - 24
 	need, ok := st.needs(plan)
 	if !ok || raw <= 0 {
 		return 0
@@ -279,7 +272,7 @@ func (st *stage) needs(plan schedule.Plan) (float64, bool) {
 	return v.registers, true
 }
 
-// estimates returns the function that strategies ask; nil if nothing is known.
+// estimates returns the estimate that strategies may use; nil if there is none.
 func (k *kernelSearch) estimates() func(search.Point) (float64, bool) {
 	e := newEstimator(k.stage)
 	if e == nil {

@@ -21,15 +21,15 @@ stencil seven (out, in) {
 iterate 10 { seven (next, u); swap (next, u); }
 `
 
-// onGPU is a scripted Lab that is taken for a GPU.
-type onGPU struct {
+// gpuLab is a scripted Lab that is taken for a GPU.
+type gpuLab struct {
 	*scripted
 	about measure.About
 }
 
-func (g *onGPU) About() measure.About { return g.about }
+func (g *gpuLab) About() measure.About { return g.about }
 
-func gpu(t testing.TB, s *scripted) *onGPU {
+func gpu(t testing.TB, s *scripted) *gpuLab {
 	t.Helper()
 	m, err := machine.Builtin("h200")
 	if err != nil {
@@ -37,7 +37,7 @@ func gpu(t testing.TB, s *scripted) *onGPU {
 	}
 	a := s.About()
 	a.Target, a.Machine, a.Dialect = lower.GPU, m, emit.CUDA
-	return &onGPU{s, a}
+	return &gpuLab{s, a}
 }
 
 // kernelOnGPU returns a program of one kernel as it is tuned on a GPU, and what

@@ -16,26 +16,25 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// reference compares the plain kernels of every stage with the reference
-// executor, and derives how far other kernels may be from them. All are compiled
-// at the same time.
+// reference compares the plain kernels of every stage with the reference executor, and derives the margins
+// within which other kernels may differ from them. All are compiled at the same time.
 func (t *tuning) reference(ctx context.Context) error {
 	plain := t.plainPlan()
 	small := t.small(t.opts.Set)
 	if small == nil {
 		return errors.New("the program cannot be made small enough for the reference executor, which kernels are checked against: give smaller sizes")
 	}
-	begin := func(st *stage, bound *ir.Binding, size string) *job {
-		return t.works.begin(plainKernels, plainKernels+" of "+st.stage.Name+size, func() (*variant, error) { return st.plainly(bound, plain) })
+	begin := func(st *stage, bound *ir.Binding, size string) *compileTask {
+		return t.queue.add(plainKernels, plainKernels+" of "+st.stage.Name+size, func() (*variant, error) { return st.plainly(bound, plain) })
 	}
-	var full, less []*job
+	var full, less []*compileTask
 	for _, st := range t.stages {
 		full = append(full, begin(st, st.bound, ""))
 		less = append(less, begin(st, st.alone(small), ", small"))
 	}
 	t.plain = make([]*measure.Code, len(t.stages))
 	for i, st := range t.stages {
-		for _, j := range []*job{full[i], less[i]} {
+		for _, j := range []*compileTask{full[i], less[i]} {
 			if err := t.await(ctx, j); err != nil {
 				return fmt.Errorf("the plain kernels: %w", err)
 			}
@@ -45,34 +44,34 @@ func (t *tuning) reference(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		simple, err := t.simpleMargins(ctx, st, small, m)
+		simple, err := t.marginsOfPlain(ctx, st, small, m)
 		if err != nil {
 			return err
 		}
-		t.margins, t.simple = append(t.margins, m), append(t.simple, simple)
+		t.margins, t.plainMargins = append(t.margins, m), append(t.plainMargins, simple)
 		t.result.Checks = append(t.result.Checks, text)
 		t.event(Event{Kind: EventCheck, Text: text})
 	}
 	return nil
 }
 
-// plainKernels is what those are called that all others are compared with.
+// plainKernels names the kernels that all others are compared with.
 const plainKernels = "the plain kernels"
 
-// await waits for a job, and says so if that takes long. Its error is that of the
-// job, or the cause of the end of ctx.
-func (t *tuning) await(ctx context.Context, j *job) error {
-	p := t.pause()
-	tick := time.NewTicker(longPause)
+// await waits for a compile task, and says so if that takes long. Its error is that of the
+// task, or the cause of the end of ctx.
+func (t *tuning) await(ctx context.Context, task *compileTask) error {
+	p := t.startWait()
+	tick := time.NewTicker(firstWaitEvent)
 	defer tick.Stop()
 	for {
 		select {
-		case <-j.done:
-			return j.err
+		case <-task.done:
+			return task.err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-tick.C:
-			p.tell(func() string { return t.works.waiting(j.kernel) })
+			p.tell(func() string { return t.queue.describe(task.kernel) })
 		}
 	}
 }
@@ -107,10 +106,10 @@ func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding,
 	return o.margins(t.subject.bound), fmt.Sprintf("%s: %s of the plain kernels agree with the reference executor at %s", st.stage.Name, quantity.Count(cells, "cell"), sizesText(small)), nil
 }
 
-// simpleMargins are the margins of kernels that are compiled for any processor of
+// marginsOfPlain are the margins of kernels that are compiled for any processor of
 // the kind, as a user would who knows nothing: those may have no fused
 // multiply-add where the device's own have.
-func (t *tuning) simpleMargins(ctx context.Context, st *stage, small *ir.Binding, m measure.Margins) (measure.Margins, error) {
+func (t *tuning) marginsOfPlain(ctx context.Context, st *stage, small *ir.Binding, m measure.Margins) (measure.Margins, error) {
 	if t.about.Target != lower.CPU || t.about.Unfused || st.only.Arithmetic != arith.Contract {
 		return m, nil
 	}
@@ -135,14 +134,14 @@ func sizesText(b *ir.Binding) string {
 // expect has the plain kernels compute what a stage's variants are compared
 // with, unless they did.
 func (t *tuning) expect(ctx context.Context, stage int) error {
-	if t.expects == stage {
+	if t.expectedStage == stage {
 		return nil
 	}
-	t.expects = -1
+	t.expectedStage = -1
 	if _, err := t.lab.Expect(ctx, *t.plain[stage], false); err != nil {
 		return fmt.Errorf("the plain kernels: %w", err)
 	}
-	t.expects = stage
+	t.expectedStage = stage
 	return nil
 }
 
@@ -156,11 +155,11 @@ func (t *tuning) rank(ctx context.Context) error {
 			seconds[k], total = 1, 1
 			break
 		}
-		s, err := t.usualTime(ctx, k)
+		s, err := t.defaultTime(ctx, k)
 		if err != nil {
 			return err
 		}
-		k.seconds = s
+		k.defaultSeconds = s
 		seconds[k] = k.stage.runs * s
 		total += seconds[k]
 	}
@@ -182,31 +181,31 @@ func (t *tuning) rank(ctx context.Context) error {
 	return nil
 }
 
-// beginUsual has what kernels are with the usual plan compiled, all at the same
-// time, and for those that are searched later what they begin with.
-func (t *tuning) beginUsual() {
+// compileDefaults adds the default of each kernel to the compile queue, and the first configurations of
+// kernels that are searched later.
+func (t *tuning) compileDefaults() {
 	for _, k := range t.kernels {
-		name := k.jobName(k.kernel.Config)
-		if k.place > 0 { // the plan of the others changes until it is searched
+		name := k.taskName(k.kernel.Config)
+		if k.place > 0 { // the other kernels of the stage get other configurations before it is searched
 			name = "usual " + name
 		}
-		k.usual = t.works.begin(k.name, name, func() (*variant, error) { return k.stage.lowered(k.stage.bound, t.usual) })
+		k.defaultTask = t.queue.add(k.name, name, func() (*variant, error) { return k.stage.lowered(k.stage.bound, t.defaultPlan) })
 	}
 	if t.about.Shared {
-		return // compilers would take the processors from what is measured
+		return // compilers and kernels share processors
 	}
 	for _, k := range t.kernels[1:] {
 		if k.place > 0 {
 			continue
 		}
-		for _, c := range k.openers() {
-			t.works.start(k.name, k.jobName(c), k.stage, k.with(c))
+		for _, c := range k.firstConfigs() {
+			t.queue.addPlan(k.name, k.taskName(c), k.stage, k.with(c))
 		}
 	}
 }
 
-// openers are the first configurations that a strategy is likely to ask for.
-func (k *kernelSearch) openers() []schedule.Config {
+// firstConfigs are configurations that a strategy is likely to ask for first.
+func (k *kernelSearch) firstConfigs() []schedule.Config {
 	const most = 4
 	var list []schedule.Config
 	for _, p := range k.good() {
@@ -217,12 +216,12 @@ func (k *kernelSearch) openers() []schedule.Config {
 	return list
 }
 
-// usualTime measures what a kernel takes with the usual plan; if that does not
-// run, what the plain kernels of its stage take.
-func (t *tuning) usualTime(ctx context.Context, k *kernelSearch) (float64, error) {
-	if err := t.await(ctx, k.usual); err == nil {
-		code := k.usual.code
-		k.narrow(&code)
+// defaultTime measures the time of a kernel with the default plan; if that does not run, the time of the
+// plain kernels of its stage.
+func (t *tuning) defaultTime(ctx context.Context, k *kernelSearch) (float64, error) {
+	if err := t.await(ctx, k.defaultTask); err == nil {
+		code := k.defaultTask.code
+		k.timeKernelAlone(&code)
 		if s, err := t.batch(ctx, code, t.about.Least); err == nil || ctx.Err() != nil {
 			return s, err
 		}
@@ -230,7 +229,7 @@ func (t *tuning) usualTime(ctx context.Context, k *kernelSearch) (float64, error
 		return 0, err
 	}
 	code := *t.plain[slices.Index(t.stages, k.stage)]
-	k.narrow(&code)
+	k.timeKernelAlone(&code)
 	s, err := t.batch(ctx, code, t.about.Least)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("neither the usual nor the plain kernels of %s run: %w", k.stage.stage.Name, err)
@@ -238,9 +237,9 @@ func (t *tuning) usualTime(ctx context.Context, k *kernelSearch) (float64, error
 	return s, err
 }
 
-// batch times a batch while nothing is compiled that would disturb it.
+// batch times a batch, while no compiler disturbs it.
 func (t *tuning) batch(ctx context.Context, c measure.Code, least time.Duration) (s float64, err error) {
-	t.works.quietly(func() {
+	t.queue.withoutCompilers(func() {
 		begin := t.clock()
 		s, err = t.lab.Batch(ctx, c, least)
 		t.batched += t.clock().Sub(begin)
@@ -249,8 +248,8 @@ func (t *tuning) batch(ctx context.Context, c measure.Code, least time.Duration)
 	return s, err
 }
 
-// logged returns when the search that goes on came to a kernel; those that it
-// did not come to are last.
+// logged orders kernels as the session that is resumed searched them; kernels that it did not search are
+// last.
 func (t *tuning) logged(k *kernelSearch) int {
 	i := slices.IndexFunc(t.opts.Resume, func(o Outcome) bool { return o.Kernel == k.name })
 	if i < 0 {
@@ -262,50 +261,49 @@ func (t *tuning) logged(k *kernelSearch) int {
 // longer is the least time of a batch of the finalists.
 func (t *tuning) longer() time.Duration { return max(t.about.Least, 20*time.Millisecond) }
 
-// final times the plans that the search has come to side by side with those
-// that nobody has to search for.
+// final times the plans that the search found side by side with the default, an expert's and others.
 func (t *tuning) final(ctx context.Context) error {
-	if ctx.Err() != nil { // what was found is worth some seconds more
-		t.end = t.clock().Add(graceful)
+	if ctx.Err() != nil { // some seconds more to time what was found
+		t.end = t.clock().Add(interruptGrace)
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), graceful+time.Second)
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), interruptGrace+time.Second)
 		defer stop()
 	}
-	rivals := t.rivals()
+	finalists := t.finalists()
 	names := ""
-	for i, r := range rivals {
+	for i, r := range finalists {
 		if i > 0 {
 			names += ", "
 		}
 		names += r.name
 	}
 	t.event(Event{Kind: EventFinal, Text: names})
-	if err := t.duel(ctx, rivals, mostRounds); err != nil {
+	if err := t.compareFinalists(ctx, finalists, mostRounds); err != nil {
 		return err
 	}
-	if err := t.blame(rivals); err != nil {
+	if err := t.condemnFinalists(finalists); err != nil {
 		return err
 	}
-	t.judge(rivals)
-	t.leftOut(rivals)
-	if sized := t.forAllSizes(ctx, rivals); sized != nil {
-		t.judge(append(rivals, sized))
+	t.setContenders(finalists)
+	t.noteLeftOut(finalists)
+	if sized := t.forAllSizes(ctx, finalists); sized != nil {
+		t.setContenders(append(finalists, sized))
 	}
-	if len(t.result.Contenders) == 0 && (ctx.Err() == nil || !t.byTrials()) {
+	if len(t.result.Contenders) == 0 && (ctx.Err() == nil || !t.resultFromTrials()) {
 		return errors.New("no plan gave kernels that work")
 	}
 	return nil
 }
 
-// byTrials takes for the result what the trials have come to, where there was no
-// time to time it once more; false if they have come to nothing.
-func (t *tuning) byTrials() bool {
-	plan, some := t.usual, false
+// resultFromTrials makes the result from the times of the trials, where there was no time to time plans side
+// by side; false if no trial is good.
+func (t *tuning) resultFromTrials() bool {
+	plan, some := t.defaultPlan, false
 	c := Contender{Name: "found 1"}
 	for _, k := range t.kernels {
-		seconds, low, high := k.seconds, k.seconds, k.seconds
+		seconds, low, high := k.defaultSeconds, k.defaultSeconds, k.defaultSeconds
 		if k.best != nil {
-			plan, some = k.in(plan, k.fast[0].config), true
+			plan, some = k.in(plan, k.leaders[0].config), true
 			seconds, low, high = k.best.Seconds, k.best.Low, k.best.High
 			c.Checks = max(c.Checks, k.best.Checks)
 		}
@@ -326,10 +324,10 @@ func (t *tuning) byTrials() bool {
 	return true
 }
 
-// leftOut tells which plans there was no time for.
-func (t *tuning) leftOut(rivals []*rival) {
+// noteLeftOut notes the plans that there was no time for.
+func (t *tuning) noteLeftOut(finalists []*finalist) {
 	var names []string
-	for _, r := range rivals {
+	for _, r := range finalists {
 		if errors.Is(r.err, errNoTime) {
 			names = append(names, r.name)
 		}
@@ -339,44 +337,44 @@ func (t *tuning) leftOut(rivals []*rival) {
 	}
 }
 
-// rivals are the default, what an expert would write, plain code as a user
-// compiles it, and the best that was found.
-func (t *tuning) rivals() []*rival {
+// finalists returns the default, an expert's plan, plain code on processors, the best plans that were found,
+// and those of other sizes.
+func (t *tuning) finalists() []*finalist {
 	o := t.options
 	o.Plan = t.given
-	var list []*rival
+	var list []*finalist
 	first, err := lower.Plan(t.subject.bound.Program, o)
-	list = append(list, &rival{name: defaultName, plan: first, err: err, needed: true, found: true})
-	usual := t.usual
+	list = append(list, &finalist{name: defaultName, plan: first, err: err, needed: true, found: true})
+	usual := t.defaultPlan
 	list = append(list, t.experts()...)
 	if t.about.Target == lower.CPU {
-		list = append(list, &rival{name: plainName, plan: t.plainPlan(), plain: true})
+		list = append(list, &finalist{name: plainName, plan: t.plainPlan(), naive: true})
 	}
-	for n := range finalists {
+	for n := range maxFinalists {
 		plan, changed := usual, false
 		for _, k := range t.kernels {
-			if len(k.fast) == 0 {
+			if len(k.leaders) == 0 {
 				continue
 			}
-			if n > 0 && (n >= len(k.fast) || len(t.kernels) > 1) {
+			if n > 0 && (n >= len(k.leaders) || len(t.kernels) > 1) {
 				continue
 			}
-			plan, changed = k.in(plan, k.fast[n].config), true
+			plan, changed = k.in(plan, k.leaders[n].config), true
 		}
-		if changed && !slices.ContainsFunc(list, func(r *rival) bool { return !r.plain && r.plan.String() == plan.String() }) {
-			list = append(list, &rival{name: fmt.Sprintf("found %d", n+1), plan: plan, needed: n == 0, found: true})
+		if changed && !slices.ContainsFunc(list, func(r *finalist) bool { return !r.naive && r.plan.String() == plan.String() }) {
+			list = append(list, &finalist{name: fmt.Sprintf("found %d", n+1), plan: plan, needed: n == 0, found: true})
 		}
 	}
 	for i, p := range t.opts.Others {
-		if !slices.ContainsFunc(list, func(r *rival) bool { return !r.plain && r.plan.String() == p.String() }) {
-			list = append(list, &rival{name: fmt.Sprintf("other %d", i+1), plan: p})
+		if !slices.ContainsFunc(list, func(r *finalist) bool { return !r.naive && r.plan.String() == p.String() }) {
+			list = append(list, &finalist{name: fmt.Sprintf("other %d", i+1), plan: p})
 		}
 	}
 	return list
 }
 
-// allowed reports whether a plan has configurations of the spaces that were
-// searched, which the user may have restricted.
+// allowed reports whether a plan's configurations belong to the spaces that were searched, which the user
+// may have restricted.
 func (t *tuning) allowed(plan string) bool {
 	p, err := schedule.ParsePlan(plan)
 	if err != nil {
@@ -391,23 +389,22 @@ func (t *tuning) allowed(plan string) bool {
 	return true
 }
 
-// finish adds what is known at the end.
+// finish completes the result.
 func (t *tuning) finish(interrupted bool) {
 	r := t.result
 	r.Seconds, r.Interrupted = t.elapsed().Seconds(), interrupted
 	r.Trials, r.Rate, r.Idle, r.Rechecked = t.counts.trials, t.rate(), t.idlePart(), t.recheckedPart()
-	r.Compilers = t.works.sum()
+	r.Compilers = t.queue.summary()
 	r.Refusals = t.counts.refusals()
 	for i := range r.Kernels {
-		r.Kernels[i].weigh()
+		r.Kernels[i].computeImportance()
 	}
 	r.Totals = map[string]int{"good": t.counts.good, "wrong": t.counts.wrong, "trials": t.counts.trials}
 	t.event(Event{Kind: EventResult, Result: r})
 }
 
-// experts are plans that somebody who knows the device would write without
-// measuring.
-func (t *tuning) experts() []*rival {
+// experts returns the plan that an expert of the device would write without measuring.
+func (t *tuning) experts() []*finalist {
 	texts := []string{"family=loops,block=16x16x0", "family=loops,block=64x0"}
 	if t.about.Target == lower.GPU {
 		texts = []string{"family=stream,block=4x64", "family=tile,block=4x64", "family=cells"}
@@ -420,7 +417,7 @@ func (t *tuning) experts() []*rival {
 		o := t.options
 		o.Plan = schedule.Plan{Every: every}
 		if p, err := lower.Plan(t.subject.bound.Program, o); err == nil {
-			return []*rival{{name: "expert", plan: p}}
+			return []*finalist{{name: "expert", plan: p}}
 		}
 	}
 	return nil

@@ -30,8 +30,8 @@ func Settings(config string) []Setting {
 	return list
 }
 
-// weigh finds out which parameters matter.
-func (k *KernelResult) weigh() {
+// computeImportance finds out which parameters matter.
+func (k *KernelResult) computeImportance() {
 	var names []string
 	var runs []importance.Run
 	for _, o := range k.Trials {

@@ -14,9 +14,8 @@ type Contender struct {
 	Times []float64 `json:"times"` // seconds of an update of the program, by round
 	// Gain is how many times as fast as the base it is.
 	Gain Gain `json:"gain"`
-	// Seconds is the median of the base. That of another contender is the base's
-	// over its gain: its time in a round in which the base takes its median.
-	// Whatever made a round slow for all counts for none.
+	// Seconds is the median time of the base. Another contender's is the base's over its gain: its time in a
+	// round in which the base takes its median. What slows a round down for all does not count.
 	Seconds float64 `json:"seconds"`
 	// Interval is that of the base's median, or of the gain in seconds.
 	Interval  measure.Interval `json:"interval"`
@@ -42,7 +41,7 @@ type Verdict struct {
 	Text string `json:"text"`
 }
 
-// defaultName is the name of the contender that is there without a search.
+// defaultName is the name of the default plan.
 const defaultName = "default"
 
 // Base returns the contender that the others are compared with: the default, or
@@ -116,7 +115,7 @@ func (r *Result) Complete() {
 	}
 	for i := range r.Kernels {
 		if r.Kernels[i].Importance == nil {
-			r.Kernels[i].weigh()
+			r.Kernels[i].computeImportance()
 		}
 	}
 }
@@ -132,11 +131,11 @@ func (r *Result) Label(c *Contender) string {
 	return c.Name
 }
 
-// judge words the result of the duel.
-func (t *tuning) judge(rivals []*rival) {
+// setContenders makes the contenders of the result from the finalists that ran.
+func (t *tuning) setContenders(finalists []*finalist) {
 	r := t.result
 	r.Contenders = []Contender{}
-	for _, x := range rivals {
+	for _, x := range finalists {
 		if x.err != nil || len(x.times) == 0 {
 			continue
 		}

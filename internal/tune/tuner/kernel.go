@@ -15,104 +15,102 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
-// kernelSearch is the search for the configuration of one kernel. All others
-// have the ones of a plan.
+// kernelSearch is the search for the configuration of one kernel. The other kernels keep those of a plan.
 type kernelSearch struct {
 	*tuning
-	kernel   schedule.Kernel
-	name     string
-	place    int // among the kernels of its stage, from 1; 0 if it is alone
-	stage    *stage
-	plan     schedule.Plan // of the stage's other kernels
-	space    *search.KernelSpace
-	strategy search.Strategy
-	abandon  context.CancelFunc // ends what the strategy thinks of
-	margins  measure.Margins
+	kernel         schedule.Kernel
+	name           string
+	place          int // among the kernels of its stage, from 1; 0 if it is alone
+	stage          *stage
+	plan           schedule.Plan // of the stage's other kernels
+	space          *search.KernelSpace
+	strategy       search.Strategy
+	cancelStrategy context.CancelFunc // ends the strategy's computations
+	margins        measure.Margins
 
-	asked     int
-	told      int
-	waiting   map[int]*attempt    // by number: asked for, and not told yet
-	same      map[string]*Outcome // by code
-	past      map[string]*Outcome // by configuration, of the search that goes on, and not asked for yet
-	before    int                 // how many these were
-	best      *Outcome
-	list      []*Outcome
-	until     time.Time
-	trials    int // the most; 0 for any
-	failed    error
-	mind      *thinker
-	fast      []*attempt
-	reference *measure.Code // that tells drift; nil if there is none
-	drifted   time.Time
-	still     *pause  // since something was tried
-	usual     *job    // with its default
-	seconds   float64 // that it takes with that; 0 if it is the only kernel
+	asked          int
+	told           int
+	untold         map[int]*attempt    // by number: asked for by the strategy, and not told to it yet
+	byCode         map[string]*Outcome // the first outcome of each code, by the code's digest
+	resumed        map[string]*Outcome // by configuration: outcomes of the session that is resumed, not asked for yet
+	resumedCount   int                 // how many these were at first
+	best           *Outcome
+	list           []*Outcome
+	until          time.Time
+	trials         int // limit; 0 is none
+	failed         error
+	driver         *strategyDriver
+	leaders        []*attempt
+	reference      *measure.Code // that drift is measured with; nil if there is none
+	drifted        time.Time
+	wait           *waitTimer   // since the last trial
+	defaultTask    *compileTask // compiles the kernel with its default
+	defaultSeconds float64      // with the default; 0 if it is the only kernel
 }
 
-// attempt is a configuration that was asked for.
+// attempt is a configuration that the strategy asked for.
 type attempt struct {
-	number    int
-	point     search.Point
-	config    schedule.Config
-	started   time.Time
-	job       *job
-	outcome   *Outcome // once it is known
-	doubtless bool     // it cannot be timed again
+	number       int
+	point        search.Point
+	config       schedule.Config
+	started      time.Time
+	task         *compileTask
+	outcome      *Outcome // once it is known
+	notRetimable bool     // the device failed while it was checked again
 }
 
-// Windows, in trials.
+// Configurations in flight.
 const (
-	sharedWindow = 6
-	smallWindow  = 32
-	largeWindow  = 128
-	windowGrowth = 8 // trials told for one more in the window
+	inFlightShared  = 6
+	inFlightAtFirst = 32
+	inFlightAtMost  = 128
+	trialsPerSlot   = 8 // trials that were told for one more in flight
 )
 
-// window is how many configurations are under way: enough to keep compilers
-// busy although one takes long, and few enough for a strategy to learn from the
-// last. It grows while what there is to learn from one trial becomes less. It is
-// the same on every machine, so that a search can go on anywhere.
-func (k *kernelSearch) window(told int) int {
+// inFlight is how many configurations may be asked for and not told: enough to keep compilers busy while
+// one takes long, and few enough for a strategy to learn from the last. It grows with the number of
+// trials, since each teaches less. It is the same on every machine, so that a search can be resumed anywhere.
+func (k *kernelSearch) inFlight(told int) int {
 	if k.about.Shared {
-		return sharedWindow
+		return inFlightShared
 	}
-	return min(smallWindow+told/windowGrowth, largeWindow)
+	return min(inFlightAtFirst+told/trialsPerSlot, inFlightAtMost)
 }
 
-// run searches until the time is over, or the trials are, or the space is.
+// run searches until the time, the trials or the space are used up.
 func (k *kernelSearch) run(ctx context.Context) error {
 	k.prepareReference(ctx)
 	for i := range k.opts.Resume {
 		if o := &k.opts.Resume[i]; o.Kernel == k.name {
-			k.past[o.Config] = o
-			k.before++
+			k.resumed[o.Config] = o
+			k.resumedCount++
 		}
 	}
-	k.begun, k.still = k.clock(), k.pause()
-	k.mind = &thinker{
-		strategy: k.strategy, window: k.window, trials: k.trials, past: maps.Clone(k.past), before: k.before, spare: k.spare,
+	k.begun, k.wait = k.clock(), k.startWait()
+	k.driver = &strategyDriver{
+		strategy: k.strategy, inFlight: k.inFlight, trials: k.trials, resumed: maps.Clone(k.resumed), resumedCount: k.resumedCount, idleWorkers: k.idleWorkers,
 		text: k.space.Text,
 	}
-	k.mind.start()
+	k.driver.start()
 	defer func() {
-		k.mind.stop()
-		k.abandon()
-		k.rest()
+		k.driver.stop()
+		k.cancelStrategy()
+		k.countUntold()
 		k.searched += k.clock().Sub(k.begun)
 		k.begun = time.Time{}
-		if n := len(k.past); n > 0 && ctx.Err() == nil {
+		if n := len(k.resumed); n > 0 && ctx.Err() == nil {
 			k.note("%d trials of %s were not asked for again: another version of the strategy has made them", n, k.name)
 		}
 	}()
-	k.mind.tell(news{ask: !k.over(ctx)})
+	k.driver.send(driverRequest{ask: !k.over(ctx)})
 	for {
-		k.listen()
+		k.acceptReplies()
 		k.tell(ctx)
 		if k.failed != nil {
 			return k.failed
 		}
 		over := k.over(ctx)
-		if len(k.waiting) == 0 && k.mind.owed == 0 {
+		if len(k.untold) == 0 && k.driver.outstanding == 0 {
 			return nil
 		}
 		if ctx.Err() != nil || over && !k.finish() {
@@ -121,12 +119,12 @@ func (k *kernelSearch) run(ctx context.Context) error {
 		if k.reference != nil && k.clock().Sub(k.drifted) > driftAlways {
 			k.drift(ctx)
 		}
-		a, ok := k.next(ctx)
+		a, ok := k.nextReady(ctx)
 		if !ok {
-			return nil // the user or the clock has had enough
+			return nil // interrupted, or out of time
 		}
 		if a == nil {
-			continue // there is a thought, or there was leisure
+			continue // a reply came, or idle time was used
 		}
 		if err := k.try(ctx, a); err != nil {
 			return err
@@ -134,109 +132,107 @@ func (k *kernelSearch) run(ctx context.Context) error {
 	}
 }
 
-// listen takes in what the strategy has come to meanwhile.
-func (k *kernelSearch) listen() {
+// acceptReplies accepts the replies that the strategy has sent meanwhile.
+func (k *kernelSearch) acceptReplies() {
 	for {
-		o, ok := k.mind.poll()
+		o, ok := k.driver.poll()
 		if !ok {
 			return
 		}
-		k.heed(o)
+		k.accept(o)
 	}
 }
 
-// heed takes in the points of a thought, and has likely ones compiled if
-// compilers have nothing else to do.
-func (k *kernelSearch) heed(o thought) {
+// accept admits the points of a reply, and has likely ones compiled while compilers are idle.
+func (k *kernelSearch) accept(o driverReply) {
 	for _, p := range o.points {
 		k.admit(p)
 	}
 	for _, p := range o.likely {
-		if c, err := k.space.Config(p); err == nil && k.works.spare() > 0 {
-			k.works.start(k.name, k.jobName(c), k.stage, k.with(c))
+		if c, err := k.space.Config(p); err == nil && k.queue.idleWorkers() > 0 {
+			k.queue.addPlan(k.name, k.taskName(c), k.stage, k.with(c))
 		}
 	}
 }
 
-// spare is how many likely points are worth knowing: none where nothing is
-// compiled ahead.
-func (k *kernelSearch) spare() int {
+// idleWorkers is how many likely points can be compiled: none where nothing is compiled ahead.
+func (k *kernelSearch) idleWorkers() int {
 	if k.about.Shared {
 		return 0
 	}
-	return k.works.spare()
+	return k.queue.idleWorkers()
 }
 
-// open lists what is asked for and not settled, in order.
+// open lists the attempts without an outcome, in order.
 func (k *kernelSearch) open() []*attempt {
 	var list []*attempt
 	for n := k.told; n < k.asked; n++ {
-		if a := k.waiting[n]; a != nil && a.outcome == nil {
+		if a := k.untold[n]; a != nil && a.outcome == nil {
 			list = append(list, a)
 		}
 	}
 	return list
 }
 
-// over reports whether nothing more is to be asked for.
+// over reports whether the strategy is not asked for more.
 func (k *kernelSearch) over(ctx context.Context) bool {
-	if k.replays() {
-		return ctx.Err() != nil // what is known counts, whatever the limits are now
+	if k.replaying() {
+		return ctx.Err() != nil // known outcomes count, whatever the limits are now
 	}
-	return ctx.Err() != nil || k.late() ||
+	return ctx.Err() != nil || k.pastDeadline() ||
 		k.trials > 0 && k.asked >= k.trials ||
-		k.best != nil && k.opts.Target.reached(k.gstencils(k.best.Seconds), k.bound) && k.whole()
+		k.best != nil && k.opts.Target.reached(k.gstencils(k.best.Seconds), k.bound) && k.isWholeProgram()
 }
 
-// replays reports whether the search is where it was before it was interrupted.
-// All that it had measured then is asked for within a window.
-func (k *kernelSearch) replays() bool {
-	return len(k.past) > 0 && k.asked < k.before+k.window(k.told)
+// replaying reports whether outcomes of the session that is resumed may still be asked for. All of them
+// are asked for while at most inFlight more are.
+func (k *kernelSearch) replaying() bool {
+	return len(k.resumed) > 0 && k.asked < k.resumedCount+k.inFlight(k.told)
 }
 
-// finish reports whether what is under way is to be waited for when nothing
-// more is asked for: trials that were counted are, and late ones are not.
-func (k *kernelSearch) finish() bool { return !k.late() }
+// finish reports whether attempts under way are waited for when no more are asked for: those within a
+// limit of trials are, those past the deadline are not.
+func (k *kernelSearch) finish() bool { return !k.pastDeadline() }
 
-// last returns when the search of this kernel has to stop: what trials turn out to
-// take may bring that forward; the zero time is never.
-func (k *kernelSearch) last() time.Time {
+// deadline returns when the search of this kernel has to stop; the zero time is never. It moves forward if
+// trials take longer than expected.
+func (k *kernelSearch) deadline() time.Time {
 	if until := k.tuning.until(); !until.IsZero() && until.Before(k.until) {
 		return until
 	}
 	return k.until
 }
 
-// late reports whether it has to stop.
-func (k *kernelSearch) late() bool {
-	last := k.last()
+// pastDeadline reports whether the search of this kernel has to stop.
+func (k *kernelSearch) pastDeadline() bool {
+	last := k.deadline()
 	return !last.IsZero() && !k.clock().Before(last)
 }
 
-// whole reports whether the kernel is all of the program, so that a target for
-// the program is one for it.
-func (k *kernelSearch) whole() bool { return len(k.kernels) == 1 }
+// isWholeProgram reports whether the kernel is all of the program, so that the program's target is its own.
+func (k *kernelSearch) isWholeProgram() bool { return len(k.kernels) == 1 }
 
-func (k *kernelSearch) jobName(c schedule.Config) string { return k.name + " " + c.String() }
+func (k *kernelSearch) taskName(c schedule.Config) string { return k.name + " " + c.String() }
 
-// admit takes in a point that the strategy has asked for.
+// admit makes the attempt of a point that the strategy asked for, and starts compiling it unless its
+// outcome is known.
 func (k *kernelSearch) admit(p search.Point) *attempt {
 	a := &attempt{number: k.asked, point: p, started: k.clock()}
 	k.asked++
-	k.waiting[a.number] = a
+	k.untold[a.number] = a
 	c, err := k.space.Config(p)
 	if err != nil {
 		o := outcomeOf(measure.Trial{}, err)
 		o.Reason = "constraint"
-		k.settle(a, o)
+		k.record(a, o)
 		return a
 	}
 	a.config = c
-	if o, ok := k.past[c.String()]; ok {
+	if o, ok := k.resumed[c.String()]; ok {
 		again := *o
 		again.Number = a.number
 		a.outcome = &again
-		delete(k.past, o.Config)
+		delete(k.resumed, o.Config)
 		return a
 	}
 	if k.opts.Log != nil {
@@ -245,11 +241,11 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 			if o.Verdict != Good {
 				o.forgetTimes()
 			}
-			k.settle(a, o)
+			k.record(a, o)
 			return a
 		}
 	}
-	a.job = k.works.start(k.name, k.jobName(c), k.stage, k.with(c))
+	a.task = k.queue.addPlan(k.name, k.taskName(c), k.stage, k.with(c))
 	return a
 }
 
@@ -267,17 +263,16 @@ func (k *kernelSearch) in(p schedule.Plan, c schedule.Config) schedule.Plan {
 	return p
 }
 
-// whole rounds seconds to microseconds, which is what a log keeps of costs: a
-// strategy that goes on from it is told what it was told before.
-func whole(seconds float64) float64 {
+// roundToMicroseconds rounds seconds as a log keeps costs, so that a strategy that is resumed is told what
+// it was told before.
+func roundToMicroseconds(seconds float64) float64 {
 	return time.Duration(math.Round(seconds*1e6) * 1e3).Seconds()
 }
 
-// settle notes what has become of an attempt, and keeps it before anything
-// else is measured.
-func (k *kernelSearch) settle(a *attempt, o Outcome) {
+// record sets the outcome of an attempt, and stores it before anything else is measured.
+func (k *kernelSearch) record(a *attempt, o Outcome) {
 	o.Kernel, o.Config, o.Number, o.At = k.name, a.config.String(), a.number, k.elapsed().Seconds()
-	o.Compile, o.Cost = whole(o.Compile), whole(o.Cost)
+	o.Compile, o.Cost = roundToMicroseconds(o.Compile), roundToMicroseconds(o.Cost)
 	a.outcome = &o
 	if k.opts.Log != nil && k.failed == nil {
 		if err := k.opts.Log.Keep(o); err != nil {
@@ -286,63 +281,62 @@ func (k *kernelSearch) settle(a *attempt, o Outcome) {
 	}
 }
 
-// next waits for an attempt that was compiled and is not settled; none if there
-// is a thought first, and false if there is no time left.
-func (k *kernelSearch) next(ctx context.Context) (*attempt, bool) {
+// nextReady waits for an attempt that is compiled and has no outcome. It returns nil if a reply came first,
+// and false if there is no time left.
+func (k *kernelSearch) nextReady(ctx context.Context) (*attempt, bool) {
 	open := k.open()
 	var late <-chan time.Time
-	if last := k.last(); !last.IsZero() && k.opts.Clock == nil { // another clock does not go on while somebody waits
+	if last := k.deadline(); !last.IsZero() && k.opts.Clock == nil { // a test's clock stands still while somebody waits
 		late = time.After(last.Sub(k.clock()))
 	}
-	// Where compilers and kernels share processors they take turns: everything
-	// under way is compiled before anything is timed, and thought of. But that must
-	// not take all the time that there is.
+	// Where compilers and kernels share processors, they take turns: the strategy answers, then everything
+	// in flight is compiled, then it is timed. One turn must not take all the time that there is.
 	if k.about.Shared {
-		if k.mind.owed > 0 {
-			o, ok := k.thought(ctx, late)
+		if k.driver.outstanding > 0 {
+			o, ok := k.awaitReply(ctx, late)
 			if ok {
-				k.heed(o)
+				k.accept(o)
 			}
 			return nil, ok
 		}
 		var short <-chan time.Time
-		if last := k.last(); late != nil {
-			short = time.After(last.Sub(k.clock()) / turnPart)
+		if last := k.deadline(); late != nil {
+			short = time.After(last.Sub(k.clock()) / batchPart)
 		}
-		a := k.turn(ctx, open, late, short)
+		a := k.awaitAll(ctx, open, late, short)
 		return a, a != nil
 	}
-	return k.first(ctx, open, late)
+	return k.awaitFirst(ctx, open, late)
 }
 
-// thought waits for one; false if there is no time left.
-func (k *kernelSearch) thought(ctx context.Context, late <-chan time.Time) (thought, bool) {
-	p := k.pause()
+// awaitReply waits for a reply of the strategy; false if there is no time left.
+func (k *kernelSearch) awaitReply(ctx context.Context, late <-chan time.Time) (driverReply, bool) {
+	p := k.startWait()
 	defer func() { k.result.Waits.Strategy += p.took() }()
-	tick := time.NewTicker(longPause)
+	tick := time.NewTicker(firstWaitEvent)
 	defer tick.Stop()
 	for {
 		select {
-		case o := <-k.mind.thoughts:
-			k.mind.owed--
+		case o := <-k.driver.replies:
+			k.driver.outstanding--
 			return o, true
 		case <-ctx.Done():
-			return thought{}, false
+			return driverReply{}, false
 		case <-late:
-			return thought{}, false
+			return driverReply{}, false
 		case <-tick.C:
-			p.tell(k.thinking)
+			p.tell(k.describeStrategyWait)
 		}
 	}
 }
 
-// turnPart is the part of a kernel's time that is waited for all of a window.
-const turnPart = 4
+// batchPart is the divisor of a kernel's time for which all attempts in flight are waited for.
+const batchPart = 4
 
-// turn waits until all attempts are compiled, or one is and the time is short, and
-// returns the first that is; nil if there is no time left.
-func (k *kernelSearch) turn(ctx context.Context, open []*attempt, late, short <-chan time.Time) *attempt {
-	p := k.pause()
+// awaitAll waits until all attempts are compiled, or until one is and the time is short. It returns the
+// first that is compiled; nil if there is no time left.
+func (k *kernelSearch) awaitAll(ctx context.Context, open []*attempt, late, short <-chan time.Time) *attempt {
+	p := k.startWait()
 	defer func() { k.result.Waits.Compilers += p.took() }()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -352,7 +346,7 @@ func (k *kernelSearch) turn(ctx context.Context, open []*attempt, late, short <-
 		ready := 0
 		for _, a := range open {
 			select {
-			case <-a.job.done:
+			case <-a.task.done:
 				if ready++; first == nil {
 					first = a
 				}
@@ -370,46 +364,46 @@ func (k *kernelSearch) turn(ctx context.Context, open []*attempt, late, short <-
 		case <-short:
 			hurry = true
 		case <-tick.C:
-			p.tell(func() string { return k.works.waiting(k.name) })
+			p.tell(func() string { return k.queue.describe(k.name) })
 		}
 	}
 }
 
-func (k *kernelSearch) thinking() string {
-	return fmt.Sprintf("the strategy thinks of what to try next of %s", k.name)
+func (k *kernelSearch) describeStrategyWait() string {
+	return fmt.Sprintf("the strategy chooses what to try next of %s", k.name)
 }
 
-// first waits for the first attempt that is compiled, a thought, or the end of
-// what is done at leisure.
-func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan time.Time) (*attempt, bool) {
+// awaitFirst waits for an attempt that is compiled, or a reply, and uses idle time meanwhile. It returns nil
+// if a reply came or idle time was used, and false if there is no time left.
+func (k *kernelSearch) awaitFirst(ctx context.Context, open []*attempt, late <-chan time.Time) (*attempt, bool) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	waited, why := &k.result.Waits.Strategy, k.thinking
+	waited, why := &k.result.Waits.Strategy, k.describeStrategyWait
 	if len(open) > 0 {
-		waited, why = &k.result.Waits.Compilers, func() string { return k.works.waiting(k.name) }
+		waited, why = &k.result.Waits.Compilers, func() string { return k.queue.describe(k.name) }
 	}
 	for {
 		for _, a := range open {
 			select {
-			case <-a.job.done:
+			case <-a.task.done:
 				return a, true
 			default:
 			}
 		}
-		if o, ok := k.mind.poll(); ok {
-			k.heed(o)
+		if o, ok := k.driver.poll(); ok {
+			k.accept(o)
 			return nil, true
 		}
-		select { // leisure never ends by itself
+		select { // idle time never ends by itself
 		case <-ctx.Done():
 			return nil, false
 		case <-late:
 			return nil, false
 		default:
 		}
-		k.still.tell(why)
-		if k.leisure(ctx) {
-			return nil, true // there may have been a thought meanwhile
+		k.wait.tell(why)
+		if k.useIdleTime(ctx) {
+			return nil, true // a reply may have come meanwhile
 		}
 		begin := k.clock()
 		select {
@@ -423,10 +417,10 @@ func (k *kernelSearch) first(ctx context.Context, open []*attempt, late <-chan t
 	}
 }
 
-// try measures an attempt.
+// try checks and times an attempt.
 func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
-	defer func() { k.still = k.pause() }()
-	c := &a.job.compiled
+	defer func() { k.wait = k.startWait() }()
+	c := &a.task.compiled
 	if c.err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -436,17 +430,17 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 		}
 		o := outcomeOf(measure.Trial{}, c.err)
 		o.Compile, o.Cost = c.made.Took.Seconds(), k.clock().Sub(a.started).Seconds()
-		k.settle(a, o)
+		k.record(a, o)
 		return nil
 	}
-	if first, ok := k.same[c.key]; ok {
+	if first, ok := k.byCode[c.key]; ok {
 		o := *first
 		o.Same, o.Compile, o.Cost = first.Config, 0, 0
-		o.Times = slices.Clip(o.Times) // each goes on with its own
+		o.Times = slices.Clip(o.Times) // each grows by itself
 		if o.Verdict != Good {
 			o.forgetTimes()
 		}
-		k.settle(a, o)
+		k.record(a, o)
 		return nil
 	}
 	t, took, err := k.measure(ctx, c)
@@ -458,25 +452,25 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 	}
 	o := outcomeOf(t, err)
 	if t.Suspect {
-		k.suspect(a)
+		k.noteSuspect(a)
 	}
 	o.Compile = c.made.Took.Seconds()
 	o.Cost = took.Seconds() + o.Compile
 	if o.Resources == (measure.Resources{}) {
 		o.Resources = c.made.Resources
 	}
-	k.settle(a, o)
-	k.works.measured(k.name)
-	k.same[c.key] = a.outcome
+	k.record(a, o)
+	k.queue.markMeasured(k.name)
+	k.byCode[c.key] = a.outcome
 	return nil
 }
 
-// suspect tells of a variant that was right only on fresh inputs.
-func (k *kernelSearch) suspect(a *attempt) {
+// noteSuspect notes that a variant was right only on fresh inputs.
+func (k *kernelSearch) noteSuspect(a *attempt) {
 	k.note("%s was right only after its inputs had been filled anew: a variant before it writes where it should not", a.config)
 }
 
-// measure has the device check and time a new variant.
+// measure checks and times a new variant.
 func (k *kernelSearch) measure(ctx context.Context, c *compiled) (measure.Trial, time.Duration, error) {
 	rule := measure.Rule{Least: k.about.Least, Batches: mostBatches}
 	if k.best != nil {
@@ -485,28 +479,28 @@ func (k *kernelSearch) measure(ctx context.Context, c *compiled) (measure.Trial,
 	return k.check(ctx, c, rule)
 }
 
-// check has the device check a variant and time it by a rule. What the strategy
-// comes to meanwhile is compiled at once.
+// check checks a variant and times it by a rule. Replies of the strategy are accepted meanwhile, so that
+// their points are compiled at once.
 func (k *kernelSearch) check(ctx context.Context, c *compiled, rule measure.Rule) (t measure.Trial, took time.Duration, err error) {
 	best := 0.0
 	if k.best != nil {
 		best = k.best.Seconds
 	}
-	k.narrow(&c.code)
+	k.timeKernelAlone(&c.code)
 	done := make(chan struct{})
 	begin := k.clock()
-	ctx, stop := k.inTime(ctx)
+	ctx, stop := k.withSearchDeadline(ctx)
 	defer stop()
 	go func() {
 		defer close(done)
-		k.works.quietly(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, patience(best)) })
+		k.queue.withoutCompilers(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, trialLimit(best)) })
 		took = k.clock().Sub(begin)
 	}()
 	for {
 		select {
-		case o := <-k.mind.thoughts:
-			k.mind.owed--
-			k.heed(o)
+		case o := <-k.driver.replies:
+			k.driver.outstanding--
+			k.accept(o)
 			continue
 		case <-done:
 		}
@@ -518,74 +512,71 @@ func (k *kernelSearch) check(ctx context.Context, c *compiled, rule measure.Rule
 	}
 }
 
-// inTime ends what would take time that the finalists need.
-func (k *kernelSearch) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+// withSearchDeadline ends a trial that would take time that the finalists need.
+func (k *kernelSearch) withSearchDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	until := k.tuning.until()
-	if until.IsZero() || k.opts.Clock != nil { // another clock is not one of contexts
+	if until.IsZero() || k.opts.Clock != nil { // contexts do not follow a test's clock
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadlineCause(ctx, until.Add(k.end.Sub(until)/4), errNoTime)
 }
 
-// mostBatches are timed of a contender; finalists are timed again later.
+// mostBatches is the number of batches of a contender. Finalists are timed again later.
 const mostBatches = 7
 
-// unusable reports whether an error is the device's or the machine's, and not
-// the variant's.
+// unusable reports whether an error is that of the device or the machine, not of the variant.
 func unusable(err error) bool {
 	_, gone := errors.AsType[*measure.Gone](err)
 	return gone || refusal.Of(err) == refusal.Transient
 }
 
-// tell tells the strategy what is known, in the order in which it was asked
-// for. Where compilers and kernels take turns, it is to ask for more when all is
-// told, and else after each.
+// tell tells the strategy the outcomes that are known, in the order of its requests. The strategy is asked
+// for more after each; where compilers and kernels take turns, after all.
 func (k *kernelSearch) tell(ctx context.Context) {
 	for k.failed == nil {
-		a := k.waiting[k.told]
+		a := k.untold[k.told]
 		if a == nil || a.outcome == nil {
 			return
 		}
-		delete(k.waiting, k.told)
+		delete(k.untold, k.told)
 		k.told++
 		o := a.outcome
 		k.count(a)
 		k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()})
-		k.mind.tell(news{
+		k.driver.send(driverRequest{
 			trial: &search.Trial{
-				Point: a.point, Verdict: verdicts[o.toldAs()], Seconds: o.Seconds, Cost: o.Cost,
+				Point: a.point, Verdict: verdicts[o.toldVerdict()], Seconds: o.Seconds, Cost: o.Cost,
 				Registers: o.Registers, Spills: o.Spills,
 			},
-			ask: !k.over(ctx) && (!k.about.Shared || len(k.waiting) == 0),
+			ask: !k.over(ctx) && (!k.about.Shared || len(k.untold) == 0),
 		})
 	}
 }
 
-// rest counts what was measured and not told, because something before it was
-// not ready when the search ended.
-func (k *kernelSearch) rest() {
+// countUntold counts outcomes that were not told, because an earlier request had none when the search ended.
+func (k *kernelSearch) countUntold() {
 	for n := k.told; n < k.asked; n++ {
-		if a := k.waiting[n]; a != nil && a.outcome != nil {
+		if a := k.untold[n]; a != nil && a.outcome != nil {
 			k.count(a)
 			k.event(Event{Kind: EventTrial, Trial: a.outcome, Status: k.status()})
 		}
 	}
 }
 
-// count takes an outcome into the results.
+// count adds an outcome to the results, and its attempt to the leaders if it is one.
 func (k *kernelSearch) count(a *attempt) {
 	o := a.outcome
 	k.list = append(k.list, o)
 	k.counts.add(o)
 	if o.Verdict == Good {
-		k.fast = append(k.fast, a)
-		k.order()
-		for _, loser := range k.fast[min(finalists, len(k.fast)):] {
-			k.works.forget(k.jobName(loser.config))
+		k.leaders = append(k.leaders, a)
+		k.sortLeaders()
+		for _, loser := range k.leaders[min(maxFinalists, len(k.leaders)):] {
+			k.queue.forget(k.taskName(loser.config))
 		}
-		k.fast = k.fast[:min(finalists, len(k.fast))]
+		k.leaders = k.leaders[:min(maxFinalists, len(k.leaders))]
 	} else {
-		k.works.forget(k.jobName(a.config))
+		k.queue.forget(k.taskName(a.config))
 	}
 }
 

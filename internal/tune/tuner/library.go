@@ -7,8 +7,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// ForAllSizes returns a plan whose kernels take sizes as arguments, as those of
-// a library do, and whether that is the plan itself.
+// ForAllSizes returns a plan with kernels that take sizes as arguments, as a library's do, and whether that
+// is the plan itself.
 func ForAllSizes(p schedule.Plan) (schedule.Plan, bool) {
 	same := true
 	every := func(c schedule.Config) schedule.Config {
@@ -27,37 +27,36 @@ func ForAllSizes(p schedule.Plan) (schedule.Plan, bool) {
 	return p, same
 }
 
-// forAllSizes times what the best plan becomes if its kernels take sizes as
-// arguments, side by side with itself. It returns nil if there is nothing to time.
-func (t *tuning) forAllSizes(ctx context.Context, rivals []*rival) *rival {
-	i := slices.IndexFunc(rivals, func(r *rival) bool { return !r.plain && r.plan.String() == t.result.Best })
+// forAllSizes times the best plan with sizes as arguments side by side with the best plan. It returns nil if
+// both are the same, or if there is no time.
+func (t *tuning) forAllSizes(ctx context.Context, finalists []*finalist) *finalist {
+	i := slices.IndexFunc(finalists, func(r *finalist) bool { return !r.naive && r.plan.String() == t.result.Best })
 	if i < 0 {
 		return nil
 	}
-	plan, same := ForAllSizes(rivals[i].plan)
-	if same || slices.ContainsFunc(rivals, func(r *rival) bool { return !r.plain && r.err == nil && r.plan.String() == plan.String() }) {
+	plan, same := ForAllSizes(finalists[i].plan)
+	if same || slices.ContainsFunc(finalists, func(r *finalist) bool { return !r.naive && r.err == nil && r.plan.String() == plan.String() }) {
 		return nil
 	}
-	best, sized := *rivals[i], &rival{name: "all sizes", plan: plan}
-	if t.short(t.prepareCost(sized) + fewestRounds*t.roundCost(2)) {
+	best, sized := *finalists[i], &finalist{name: "all sizes", plan: plan}
+	if t.lacksTime(t.prepareCost(sized) + fewestRounds*t.roundCost(2)) {
 		return nil
 	}
 	best.times = nil
-	if err := t.duel(ctx, []*rival{&best, sized}, fewestRounds); err != nil || sized.err != nil {
+	if err := t.compareFinalists(ctx, []*finalist{&best, sized}, fewestRounds); err != nil || sized.err != nil {
 		return nil
 	}
-	// As if it had been in the rounds of the others: the best was in both.
-	n := min(len(sized.times), len(rivals[i].times))
+	// The best plan was in both comparisons: scale the times to the rounds of the first.
+	n := min(len(sized.times), len(finalists[i].times))
 	sized.times = sized.times[:n]
 	for j := range sized.times {
-		sized.times[j] *= rivals[i].times[j] / best.times[j]
+		sized.times[j] *= finalists[i].times[j] / best.times[j]
 	}
 	return sized
 }
 
-// LibraryPlans returns the plans that a library for the tuned sizes may have, the
-// one to prefer first: those that take sizes as arguments and were timed, then what
-// the others become if they do, without times.
+// LibraryPlans returns the plans that a library for the tuned sizes may have, the preferred first: plans that
+// take sizes as arguments and were timed, then the others changed to take them, without times.
 func (r *Result) LibraryPlans() []Contender {
 	rank := func(c Contender) int {
 		switch {

@@ -10,14 +10,12 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// Rounds that tell whether local grids had better be fused.
-const formRounds = 5
+// localsRounds is the number of rounds that compare stored with fused local grids.
+const localsRounds = 5
 
-// settleLocals chooses between the two forms that a program with local grids
-// may have: they are stored between kernels, or computed where they are read.
-// Each is a program of its own, with other kernels, so that both are timed with
-// their defaults and the faster one is searched. A plan that says which is
-// obeyed.
+// settleLocals chooses between the two fusion variants of a program with local grids: stored between kernels,
+// or computed where they are read. The variants have different kernels, so both are timed with their
+// defaults, and the faster one is searched. A plan that names the variant is obeyed.
 func (t *tuning) settleLocals(ctx context.Context) error {
 	for _, v := range t.opts.Plan.Every.Values {
 		if v.Name == "local" {
@@ -29,29 +27,29 @@ func (t *tuning) settleLocals(ctx context.Context) error {
 	}
 	fused := t.opts.Plan
 	fused.Every = fused.Every.With("local", schedule.Word("fused"))
-	var rivals []*rival
-	for _, form := range []struct {
+	var finalists []*finalist
+	for _, fusion := range []struct {
 		name string
 		plan schedule.Plan
 	}{{"stored", t.opts.Plan}, {"fused", fused}} {
 		o := t.options
-		o.Plan = form.plan
+		o.Plan = fusion.plan
 		full, err := lower.Plan(t.subject.bound.Program, o)
 		if err != nil {
-			if form.name == "stored" {
+			if fusion.name == "stored" {
 				return constraint(err)
 			}
 			return nil // there are no local grids that could be fused
 		}
-		rivals = append(rivals, &rival{name: form.name, plan: full, needed: true})
+		finalists = append(finalists, &finalist{name: fusion.name, plan: full, needed: true})
 	}
-	if rivals[0].plan.String() == rivals[1].plan.String() {
+	if finalists[0].plan.String() == finalists[1].plan.String() {
 		return nil
 	}
-	if err := t.duel(ctx, rivals, formRounds); err != nil {
+	if err := t.compareFinalists(ctx, finalists, localsRounds); err != nil {
 		return err
 	}
-	stored, other := rivals[0], rivals[1]
+	stored, other := finalists[0], finalists[1]
 	if other.err != nil || len(other.times) == 0 {
 		return nil
 	}

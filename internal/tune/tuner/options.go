@@ -14,8 +14,8 @@ type Options struct {
 	Set   map[string]string // the values that Bound was made with
 	Lab   measure.Lab
 	Plan  schedule.Plan // settings that stay: such as local=fused
-	// Restrict leaves of the kernels' spaces what the user wants searched, and says
-	// what else the user should know; nil is all.
+	// Restrict restricts the kernels' spaces to what the user wants searched, and returns notes for the user;
+	// nil restricts nothing.
 	Restrict    func(kernels []string, spaces []schedule.Space) ([]schedule.Space, []string, error)
 	Free        bool // search also what the source excludes
 	AnyIntegers bool // and values between powers of two
@@ -29,21 +29,21 @@ type Options struct {
 
 	Strategy string // a name that search.New knows
 	Seed     uint64
-	// The search ends with the first of these that is reached; 0 is no limit. The
-	// budget is for the finalists, too, and for a library that is written.
+	// The search ends with the first of these that is reached; 0 is no limit. The budget includes the finalists
+	// and a library that is written.
 	Budget time.Duration
 	// Started is when the user began to wait; the zero time is now.
 	Started time.Time
 	Library bool // is written of the result
 	Trials  int
 	Target  Target
-	// Likely is how many trials a strategy plans with; 0 derives it from the limits.
-	// A search that goes on keeps that of its beginning.
+	// Likely is the number of trials that a strategy plans for; 0 derives it from the limits. A session that is
+	// resumed keeps the number of its beginning.
 	Likely int
 
 	Log    Log         // keeps what is measured; nil keeps nothing
-	Resume []Outcome   // what the search that goes on had come to
-	Events func(Event) // is told what happens, from one goroutine; nil tells nobody
+	Resume []Outcome   // the outcomes of the session that is resumed
+	Events func(Event) // receives events, from one goroutine; may be nil
 	Clock  func() time.Time
 }
 
@@ -58,13 +58,12 @@ func (t Target) reached(gstencils, bound float64) bool {
 	return t.GStencils > 0 && gstencils >= t.GStencils || t.Fraction > 0 && bound > 0 && gstencils >= t.Fraction*bound
 }
 
-// Log keeps outcomes as they come, each before the next is measured, and knows
-// those of earlier searches on the same device, program and sizes.
+// Log stores each outcome before the next is measured, and knows those of earlier searches on the same
+// device, program and sizes.
 type Log interface {
 	Keep(Outcome) error
 	Known(kernel, config string) (Outcome, bool)
-	// Condemn says that what was kept of a configuration is no longer true: it was
-	// right, and has failed since.
+	// Condemn replaces the outcome of a configuration that was right and has failed since.
 	Condemn(Outcome) error
 }
 

@@ -13,12 +13,12 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// behind is a search in which compilers are behind: of its configurations the
+// gatedSearch is a search in which compilers are behind: of its configurations the
 // first are compiled at once, and all others only when the gate opens.
-type behind struct {
+type gatedSearch struct {
 	*scripted
 	Options
-	log   *kept
+	log   *memoryLog
 	early []Outcome // as they come out if nothing goes wrong, in order
 	gate  chan struct{}
 	after error // what becomes of the others then
@@ -26,15 +26,15 @@ type behind struct {
 
 const earlyOnes = 12
 
-// newBehind returns such a search of so many trials. An ordinary one tells which
+// newGatedSearch returns such a search of so many trials. An ordinary one tells which
 // configurations a strategy asks for.
-func newBehind(t *testing.T, strategy string, trials int) *behind {
+func newGatedSearch(t *testing.T, strategy string, trials int) *gatedSearch {
 	b := program(t, plane)
 	o := options(newScripted(t, b, smooth), b, trials)
 	o.Strategy = strategy
 	r := tune(t, o)
 	list := r.Kernels[0].Trials
-	s := &behind{scripted: newScripted(t, b, smooth), Options: o, log: &kept{}, early: list[:earlyOnes], gate: make(chan struct{})}
+	s := &gatedSearch{scripted: newScripted(t, b, smooth), Options: o, log: &memoryLog{}, early: list[:earlyOnes], gate: make(chan struct{})}
 	s.workers = 2 * trials // what waits for the gate holds nobody up
 	s.Lab, s.Clock, s.Log = s.scripted, s.clock, s.log
 	for _, x := range list[earlyOnes:] {
@@ -53,7 +53,7 @@ func newBehind(t *testing.T, strategy string, trials int) *behind {
 }
 
 // open lets the others be compiled.
-func (s *behind) open() {
+func (s *gatedSearch) open() {
 	select {
 	case <-s.gate:
 	default:
@@ -62,7 +62,7 @@ func (s *behind) open() {
 }
 
 // fastest returns the best of those that are compiled at once.
-func (s *behind) fastest() Outcome {
+func (s *gatedSearch) fastest() Outcome {
 	return slices.MinFunc(s.early, func(a, b Outcome) int { return compare(a.Seconds, b.Seconds) })
 }
 
@@ -71,7 +71,7 @@ var race = &measure.Mismatch{What: "next[7][9]", Got: 1, Want: 2}
 // While compilers are behind, the leaders are checked again, each as often as
 // the others.
 func TestLeadersAreCheckedAgain(t *testing.T) {
-	s := newBehind(t, "random", 20)
+	s := newGatedSearch(t, "random", 20)
 	const rounds = 40
 	n, since, told := 0, 0, 0
 	s.again = func(string) error {
@@ -79,7 +79,7 @@ func TestLeadersAreCheckedAgain(t *testing.T) {
 		if told >= earlyOnes {
 			since++
 		}
-		if since == rounds*finalists {
+		if since == rounds*maxFinalists {
 			s.open()
 		}
 		return nil
@@ -92,7 +92,7 @@ func TestLeadersAreCheckedAgain(t *testing.T) {
 		}
 	}
 	r := tune(t, s.Options)
-	leaders := slices.SortedStableFunc(slices.Values(s.early), func(a, b Outcome) int { return compare(a.Seconds, b.Seconds) })[:finalists]
+	leaders := slices.SortedStableFunc(slices.Values(s.early), func(a, b Outcome) int { return compare(a.Seconds, b.Seconds) })[:maxFinalists]
 	sum := 0
 	for _, x := range r.Kernels[0].Trials {
 		if x.Verdict != Good || x.Checks < checksOfTry || len(x.Times) > enough {
@@ -104,9 +104,9 @@ func TestLeadersAreCheckedAgain(t *testing.T) {
 		}
 	}
 	if sum != checksOfTry*n {
-		t.Errorf("%d comparisons at leisure, and there were %d trials", sum, n)
+		t.Errorf("%d comparisons in idle time, and there were %d trials", sum, n)
 	}
-	// At leisure the clock has gone on by 2.2 s at least, and besides by the trials.
+	// In idle time the clock has gone on by 2.2 s at least, and besides by the trials.
 	if r.Rechecked < 0.5 || r.Idle > 0.01 || r.Idle+r.Rechecked > 1 || last.Rechecked < 0.5 || last.Rechecked > 1 {
 		t.Errorf("idle %g, checking again %g; the last status has %g", r.Idle, r.Rechecked, last.Rechecked)
 	}
@@ -117,10 +117,10 @@ func TestLeadersAreCheckedAgain(t *testing.T) {
 	}
 }
 
-// What the device does at leisure is not what it is idle for.
+// What the device does in idle time is not what it is idle for.
 func TestPartsOfASearch(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	k := &tuning{clock: func() time.Time { return now }, begun: now.Add(-6 * time.Second), searched: 4 * time.Second, busy: 7 * time.Second, again: 2 * time.Second}
+	k := &tuning{clock: func() time.Time { return now }, begun: now.Add(-6 * time.Second), searched: 4 * time.Second, busy: 7 * time.Second, rechecked: 2 * time.Second}
 	if k.idlePart() < 0.299 || k.idlePart() > 0.301 || k.recheckedPart() != 0.2 {
 		t.Errorf("idle %g, checking again %g", k.idlePart(), k.recheckedPart())
 	}
@@ -130,7 +130,7 @@ func TestPartsOfASearch(t *testing.T) {
 // that goes on from the log asks for what it would have asked for.
 func TestLeaderIsCondemned(t *testing.T) {
 	for _, strategy := range []string{"random", "auto"} {
-		s := newBehind(t, strategy, 50)
+		s := newGatedSearch(t, strategy, 50)
 		bad := s.fastest()
 		s.again = func(plan string) error {
 			if strings.Contains(plan, bad.Config) {
@@ -181,7 +181,7 @@ func TestLeaderIsCondemned(t *testing.T) {
 		}
 		for _, n := range []int{20, 50} {
 			o := options(newScripted(t, s.bound, smooth), s.bound, 50)
-			o.Strategy, o.Log, o.Resume = strategy, &kept{}, s.log.list[:n]
+			o.Strategy, o.Log, o.Resume = strategy, &memoryLog{}, s.log.list[:n]
 			again := tune(t, o)
 			for i, x := range again.Kernels[0].Trials {
 				if x.Config != r.Kernels[0].Trials[i].Config {
@@ -194,7 +194,7 @@ func TestLeaderIsCondemned(t *testing.T) {
 		}
 		// Another search is not told that it was fast once.
 		o := options(newScripted(t, s.bound, smooth), s.bound, 50)
-		o.Strategy, o.Log = strategy, &kept{known: map[string]Outcome{bad.Config: s.log.list[at]}}
+		o.Strategy, o.Log = strategy, &memoryLog{known: map[string]Outcome{bad.Config: s.log.list[at]}}
 		i := slices.IndexFunc(tune(t, o).Kernels[0].Trials, func(x Outcome) bool { return x.Config == bad.Config && x.Verdict == Wrong && x.Seconds == 0 })
 		if i < 0 {
 			t.Errorf("%s is not known to be wrong", bad.Config)
@@ -205,7 +205,7 @@ func TestLeaderIsCondemned(t *testing.T) {
 // A search survives that all its leaders fail one after the other, and those that
 // take their places; the plans that nobody has to search for are left.
 func TestAllLeadersFail(t *testing.T) {
-	s := newBehind(t, "random", 20)
+	s := newGatedSearch(t, "random", 20)
 	s.after = refusal.For(refusal.Compiler, errors.New("virtual memory exhausted"))
 	s.again = func(string) error {
 		return &measure.Crash{Err: errors.New("it touched memory that is not its own (SIGSEGV)")}
@@ -243,9 +243,9 @@ func TestAllLeadersFail(t *testing.T) {
 	}
 }
 
-// Where compilers and kernels share processors nothing is checked at leisure:
+// Where compilers and kernels share processors nothing is checked in idle time:
 // there is none.
-func TestNoLeisureWhereCompilersRun(t *testing.T) {
+func TestNoRechecksWhereCompilersRun(t *testing.T) {
 	b := program(t, plane)
 	s := newScripted(t, b, smooth)
 	s.shared = true
@@ -265,8 +265,8 @@ func TestNoLeisureWhereCompilersRun(t *testing.T) {
 }
 
 // A device that is lost while leaders are checked again is no leader's fault.
-func TestDeviceIsGoneAtLeisure(t *testing.T) {
-	s := newBehind(t, "random", 20)
+func TestDeviceIsGoneInIdleTime(t *testing.T) {
+	s := newGatedSearch(t, "random", 20)
 	gone := false
 	s.again = func(string) error {
 		gone = true
@@ -292,8 +292,8 @@ func TestDeviceIsGoneAtLeisure(t *testing.T) {
 
 // A user who has had enough does not wait for compilers because there is always
 // a leader to check.
-func TestLeisureIsInterrupted(t *testing.T) {
-	s := newBehind(t, "random", 20)
+func TestIdleTimeIsInterrupted(t *testing.T) {
+	s := newGatedSearch(t, "random", 20)
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
 	s.again = func(string) error {
@@ -318,8 +318,8 @@ func TestFinalistIsCondemned(t *testing.T) {
 		kernels        int
 	}{{plane, "five[0:1]", 1}, {two, "cheap[0:1]", 2}} {
 		b := program(t, c.source)
-		search := func(last func(string) error) (*Result, *kept, int) {
-			s, log := newScripted(t, b, smooth), &kept{}
+		search := func(last func(string) error) (*Result, *memoryLog, int) {
+			s, log := newScripted(t, b, smooth), &memoryLog{}
 			s.last = last
 			o := options(s, b, 40)
 			o.Log = log
@@ -359,7 +359,7 @@ func TestFinalistIsCondemned(t *testing.T) {
 // a note tells.
 func TestNobodyKnowsWhichKernel(t *testing.T) {
 	b := program(t, chained)
-	s, log := newScripted(t, b, smooth), &kept{}
+	s, log := newScripted(t, b, smooth), &memoryLog{}
 	s.last = func(plan string) error {
 		if len(log.list) == 40 {
 			return race

@@ -16,8 +16,8 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// plainPlan returns the plan of the kernels that all others are compared with:
-// a thread for each cell, or plain loops.
+// plainPlan returns the plan of the kernels that all others are compared with: one thread for each cell, or
+// plain loops.
 func (s *subject) plainPlan() schedule.Plan {
 	family := "loops"
 	if s.about.Target == lower.GPU {
@@ -42,8 +42,8 @@ var smallSizes = [][]int64{{19, 23, 37}, {41, 47, 53}, {83, 89, 97}, {131, 137, 
 // affordable is how many cells the reference executor may compute.
 const affordable = 4 << 20
 
-// small returns a program with small sizes; the program itself where it is
-// small already, and nil if it cannot be made so.
+// small returns a program with small sizes: the program itself if it is small already, nil if its sizes
+// cannot be made small.
 func (s *subject) small(set map[string]string) *ir.Binding {
 	p := s.bound.Program
 	if cellsOf(s.bound) <= affordable/16 {
@@ -93,15 +93,15 @@ func cellsOf(b *ir.Binding) int64 {
 	return n
 }
 
-// oracle is what the reference executor says of a stage at small sizes.
+// oracle holds the reference executor's results of a stage at small sizes.
 type oracle struct {
 	stage *stage
 	bound *ir.Binding // of the stage alone
 	state *interp.State
 }
 
-// newOracle executes a stage on the values that the worker fills grids with; fused
-// says whether its bounds are for code that has fused multiply-adds.
+// newOracle executes a stage on the values that the worker fills grids with. fused says that its bounds are
+// for code with fused multiply-adds.
 func newOracle(ctx context.Context, st *stage, b *ir.Binding, fused bool) (*oracle, error) {
 	once := *st.only
 	once.Body = []ir.Op{&ir.Run{Stage: st.stage}}
@@ -132,9 +132,9 @@ func newOracle(ctx context.Context, st *stage, b *ir.Binding, fused bool) (*orac
 	return &oracle{st, st.alone(b), state}, state.Run(ctx)
 }
 
-// check compares what the plain kernels have computed with the reference, and
-// returns how many cells that were. Where neither has a number nothing is
-// compared; if that is so everywhere, the kernels cannot be told from wrong ones.
+// check compares the results of the plain kernels with the reference, and returns the number of cells. A cell
+// that is NaN in both is not compared. If there is no other cell, it is an error, because wrong kernels would
+// pass.
 func (o *oracle) check(v measure.Values) (int64, error) {
 	cells, computed := int64(0), int64(0)
 	boxes := runcompare.Computed(o.bound)
@@ -183,15 +183,13 @@ func (o *oracle) cell(i int) *ir.Scalar {
 	panic("tuner: no such reduced scalar")
 }
 
-// room is how much further apart two variants may be at full size than any
-// cell of the small one shows: bounds are sums of what may happen, and larger
-// values happen elsewhere. A cell that an index or a weight is wrong for is
-// further off by orders of magnitude.
-const room = 8
+// marginFactor is how much further apart two variants may be at full size than the bounds at the small size
+// say, since larger values occur at full size. A cell with a wrong index or weight is off by orders of
+// magnitude more.
+const marginFactor = 8
 
-// margins derive from the small size how far variants may be apart at full
-// size. Exact arithmetic leaves no room, unless functions are called whose
-// last bits differ.
+// margins derives from the small size how far apart variants may be at full size. Under exact arithmetic
+// margins are zero, unless the stage calls inexact functions.
 func (o *oracle) margins(full *ir.Binding) measure.Margins {
 	var m measure.Margins
 	for i, g := range o.bound.Program.Grids {
@@ -209,8 +207,8 @@ func (o *oracle) margins(full *ir.Binding) measure.Margins {
 		}
 		var margin measure.Margin
 		if bound > 0 {
-			margin.Absolute = room * bound * max(1, grown)
-			margin.Relative = room * bound / max(math.Abs(want.AsFloat()), math.SmallestNonzeroFloat64)
+			margin.Absolute = marginFactor * bound * max(1, grown)
+			margin.Relative = marginFactor * bound / max(math.Abs(want.AsFloat()), math.SmallestNonzeroFloat64)
 			margin.Relative = min(margin.Relative, 1e-3)
 		}
 		m.Cells = append(m.Cells, margin)
@@ -228,7 +226,7 @@ func reduced(p *ir.Program) []op.Value {
 	return list
 }
 
-// gridMargin is that of one grid.
+// gridMargin returns the margin of one grid.
 func gridMargin(a *interp.Array) measure.Margin {
 	var m measure.Margin
 	scale, known, unknown := 0.0, 0, 0
@@ -244,13 +242,13 @@ func gridMargin(a *interp.Array) measure.Margin {
 			unknown++
 			continue
 		}
-		m.Absolute = max(m.Absolute, room*b)
+		m.Absolute = max(m.Absolute, marginFactor*b)
 		if v := max(scale, math.Abs(a.At(n))); v > 0 && !math.IsInf(v, 0) {
-			m.Relative = max(m.Relative, room*b/v)
+			m.Relative = max(m.Relative, marginFactor*b/v)
 		}
 	}
 	if unknown > 0 {
-		m.Loose = min(1, room*float64(unknown)/float64(a.Len()))
+		m.Loose = min(1, marginFactor*float64(unknown)/float64(a.Len()))
 	}
 	return m
 }

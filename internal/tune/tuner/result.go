@@ -9,7 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// Result is the whole story of a search, as tuning.json keeps it.
+// Result is the complete record of a search, as tuning.json holds it.
 type Result struct {
 	Program     string         `json:"program"`
 	Device      measure.About  `json:"device"`
@@ -29,7 +29,7 @@ type Result struct {
 	Trials      int            `json:"trials"`
 	Rate        float64        `json:"trials_per_s"`
 	Idle        float64        `json:"device_idle"`       // part of the search in which the device waited for a variant
-	Rechecked   float64        `json:"device_rechecking"` // and in which it timed or checked again what it knew, while none was ready
+	Rechecked   float64        `json:"device_rechecking"` // part in which it re-timed or re-checked known variants meanwhile
 	Waits       Waits          `json:"waits"`
 	Compilers   Compilation    `json:"compilers"`
 	Refusals    []Refusal      `json:"refusals"`
@@ -37,8 +37,7 @@ type Result struct {
 	Totals      map[string]int `json:"totals"`
 }
 
-// Idleness says what part of the search the device had no variant to measure in.
-// Where compilers share its processors it never checks again meanwhile.
+// Idleness says in which part of the search the device had no variant to measure.
 func (r *Result) Idleness() string {
 	text := fmt.Sprintf("idle %.0f %% of the time", 100*r.Idle)
 	if w := r.Waits; w.Compilers+w.Strategy > 0.01*r.Seconds {
@@ -105,7 +104,7 @@ func (c *counts) add(o *Outcome) {
 	c.bad(o)
 }
 
-// condemn takes in that an outcome that was counted as good is not.
+// condemn counts an outcome as bad that was counted as good.
 func (c *counts) condemn(o *Outcome) {
 	c.good--
 	c.bad(o)

@@ -11,21 +11,20 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// persistent is a Lab that tries again what the machine could not just now: a
-// disk was full, or something was killed when memory ran out. What fails every
-// time ends the search, since it says nothing of the variant.
-type persistent struct {
+// retryingLab is a Lab that retries transient failures of the machine: a full disk, or a process that was
+// killed when memory ran out. If all retries fail, the search ends, since that says nothing of the variant.
+type retryingLab struct {
 	measure.Lab
-	alone sync.Mutex // one at a time tries again: what lacks may be what others take
-	over  bool       // something has failed every time, which ends the search
-	pause func(context.Context, time.Duration)
+	retrying sync.Mutex // held by the one caller that retries: others may use up what is short
+	gaveUp   bool       // all retries of a call failed, which ends the search
+	sleep    func(context.Context, time.Duration)
 }
 
-// pauses are made before each time that something is tried again.
-var pauses = [...]time.Duration{200 * time.Millisecond, time.Second, 4 * time.Second}
+// retryDelays are the pauses before each retry.
+var retryDelays = [...]time.Duration{200 * time.Millisecond, time.Second, 4 * time.Second}
 
-func newPersistent(l measure.Lab) *persistent {
-	return &persistent{Lab: l, pause: func(ctx context.Context, d time.Duration) {
+func newRetryingLab(l measure.Lab) *retryingLab {
+	return &retryingLab{Lab: l, sleep: func(ctx context.Context, d time.Duration) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(d):
@@ -33,21 +32,20 @@ func newPersistent(l measure.Lab) *persistent {
 	}}
 }
 
-// again calls f until it does not meet a passing failure, or has too often. Once
-// it has met one, the end of ctx, which may be the limit of one variant, is not
-// taken for a failure of the variant.
-func (p *persistent) again(ctx context.Context, f func() error) error {
+// retry calls f until it does not fail transiently, or until all retries are used. After a transient failure,
+// the end of ctx, which may be the time limit of one variant, is not taken for a failure of the variant.
+func (p *retryingLab) retry(ctx context.Context, f func() error) error {
 	err := f()
 	if refusal.Of(err) != refusal.Transient {
 		return err
 	}
-	p.alone.Lock()
-	defer p.alone.Unlock()
-	if p.over {
+	p.retrying.Lock()
+	defer p.retrying.Unlock()
+	if p.gaveUp {
 		return fmt.Errorf("this machine could not: %w", err)
 	}
-	for _, d := range pauses {
-		if p.pause(ctx, d); ctx.Err() != nil {
+	for _, d := range retryDelays {
+		if p.sleep(ctx, d); ctx.Err() != nil {
 			return err
 		}
 		switch next := f(); {
@@ -59,18 +57,18 @@ func (p *persistent) again(ctx context.Context, f func() error) error {
 			return next
 		}
 	}
-	p.over = true
-	return fmt.Errorf("this machine could not, and was asked %d times: %w", 1+len(pauses), err)
+	p.gaveUp = true
+	return fmt.Errorf("this machine could not, and was asked %d times: %w", 1+len(retryDelays), err)
 }
 
 // Fits implements measure.Lab.
-func (p *persistent) Fits(s *exec.Script) error {
-	return p.again(context.Background(), func() error { return p.Lab.Fits(s) })
+func (p *retryingLab) Fits(s *exec.Script) error {
+	return p.retry(context.Background(), func() error { return p.Lab.Fits(s) })
 }
 
 // Compile implements measure.Lab.
-func (p *persistent) Compile(ctx context.Context, t measure.Text) (c measure.Compiled, err error) {
-	err = p.again(ctx, func() error {
+func (p *retryingLab) Compile(ctx context.Context, t measure.Text) (c measure.Compiled, err error) {
+	err = p.retry(ctx, func() error {
 		c, err = p.Lab.Compile(ctx, t)
 		return err
 	})
@@ -78,13 +76,13 @@ func (p *persistent) Compile(ctx context.Context, t measure.Text) (c measure.Com
 }
 
 // Arrange implements measure.Lab.
-func (p *persistent) Arrange(ctx context.Context, s measure.Setting) error {
-	return p.again(ctx, func() error { return p.Lab.Arrange(ctx, s) })
+func (p *retryingLab) Arrange(ctx context.Context, s measure.Setting) error {
+	return p.retry(ctx, func() error { return p.Lab.Arrange(ctx, s) })
 }
 
 // Expect implements measure.Lab.
-func (p *persistent) Expect(ctx context.Context, c measure.Code, fetch bool) (v measure.Values, err error) {
-	err = p.again(ctx, func() error {
+func (p *retryingLab) Expect(ctx context.Context, c measure.Code, fetch bool) (v measure.Values, err error) {
+	err = p.retry(ctx, func() error {
 		v, err = p.Lab.Expect(ctx, c, fetch)
 		return err
 	})
@@ -92,8 +90,8 @@ func (p *persistent) Expect(ctx context.Context, c measure.Code, fetch bool) (v 
 }
 
 // Try implements measure.Lab.
-func (p *persistent) Try(ctx context.Context, c measure.Code, m measure.Margins, r measure.Rule, limit time.Duration) (t measure.Trial, err error) {
-	err = p.again(ctx, func() error {
+func (p *retryingLab) Try(ctx context.Context, c measure.Code, m measure.Margins, r measure.Rule, limit time.Duration) (t measure.Trial, err error) {
+	err = p.retry(ctx, func() error {
 		t, err = p.Lab.Try(ctx, c, m, r, limit)
 		return err
 	})
@@ -101,8 +99,8 @@ func (p *persistent) Try(ctx context.Context, c measure.Code, m measure.Margins,
 }
 
 // Batch implements measure.Lab.
-func (p *persistent) Batch(ctx context.Context, c measure.Code, least time.Duration) (s float64, err error) {
-	err = p.again(ctx, func() error {
+func (p *retryingLab) Batch(ctx context.Context, c measure.Code, least time.Duration) (s float64, err error) {
+	err = p.retry(ctx, func() error {
 		s, err = p.Lab.Batch(ctx, c, least)
 		return err
 	})
@@ -110,8 +108,8 @@ func (p *persistent) Batch(ctx context.Context, c measure.Code, least time.Durat
 }
 
 // Copy implements measure.Lab.
-func (p *persistent) Copy(ctx context.Context, bytes int64, least time.Duration) (s float64, err error) {
-	err = p.again(ctx, func() error {
+func (p *retryingLab) Copy(ctx context.Context, bytes int64, least time.Duration) (s float64, err error) {
+	err = p.retry(ctx, func() error {
 		s, err = p.Lab.Copy(ctx, bytes, least)
 		return err
 	})

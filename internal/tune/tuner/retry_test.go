@@ -14,8 +14,8 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// failing makes calls for some plans fail, so many times each.
-type failing struct {
+// failingLab makes calls for some plans fail, so many times each.
+type failingLab struct {
 	times int
 	err   error
 
@@ -23,7 +23,7 @@ type failing struct {
 	failed map[string]int
 }
 
-func (f *failing) call(plan string) error {
+func (f *failingLab) call(plan string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if setting(plan, "block") != 16 || f.failed[plan] >= f.times {
@@ -34,9 +34,9 @@ func (f *failing) call(plan string) error {
 }
 
 // hasty is a persistent Lab that counts its pauses instead of making them.
-func hasty(s *scripted) (*persistent, *int) {
-	p, n := newPersistent(s), 0
-	p.pause = func(context.Context, time.Duration) { n++ } // one at a time tries again
+func hasty(s *scripted) (*retryingLab, *int) {
+	p, n := newRetryingLab(s), 0
+	p.sleep = func(context.Context, time.Duration) { n++ } // one at a time tries again
 	return p, &n
 }
 
@@ -49,7 +49,7 @@ func TestPassingFailuresAreTriedAgain(t *testing.T) {
 	killed := &measure.Crash{Err: &child.Death{Signal: syscall.SIGKILL}}
 	for name, err := range map[string]error{"compiler": full, "worker": killed} {
 		s := newScripted(t, b, smooth)
-		f := &failing{times: 2, err: err, failed: map[string]int{}}
+		f := &failingLab{times: 2, err: err, failed: map[string]int{}}
 		if name == "compiler" {
 			s.compile = f.call
 		} else {
@@ -61,7 +61,7 @@ func TestPassingFailuresAreTriedAgain(t *testing.T) {
 			}
 		}
 		lab, pauses := hasty(s)
-		o, log := options(s, b, 60), &kept{}
+		o, log := options(s, b, 60), &memoryLog{}
 		o.Lab, o.Log = lab, log
 		r := tune(t, o)
 		if len(f.failed) == 0 || *pauses != 2*len(f.failed) {
@@ -78,7 +78,7 @@ func TestPassingFailuresEndTheSearch(t *testing.T) {
 	b := program(t, plane)
 	for name, err := range map[string]error{"compiler": full, "worker": &measure.Crash{Err: &child.Death{Signal: syscall.SIGKILL}}} {
 		s := newScripted(t, b, smooth)
-		f := &failing{times: 1 << 30, err: err, failed: map[string]int{}}
+		f := &failingLab{times: 1 << 30, err: err, failed: map[string]int{}}
 		if name == "compiler" {
 			s.compile = f.call
 		} else {
@@ -90,10 +90,10 @@ func TestPassingFailuresEndTheSearch(t *testing.T) {
 			}
 		}
 		lab, paused := hasty(s)
-		o, log := options(s, b, 60), &kept{}
+		o, log := options(s, b, 60), &memoryLog{}
 		o.Lab, o.Log = lab, log
 		_, got := Run(t.Context(), o)
-		if refusal.Of(got) != refusal.Transient || !errors.Is(got, errors.Unwrap(err)) || *paused != len(pauses) {
+		if refusal.Of(got) != refusal.Transient || !errors.Is(got, errors.Unwrap(err)) || *paused != len(retryDelays) {
 			t.Errorf("%s: after %d pauses: %v", name, *paused, got)
 		}
 		for _, x := range log.list {
@@ -117,7 +117,7 @@ func TestPassingFailureAtADeadline(t *testing.T) {
 	}
 	lab, _ := hasty(s)
 	late := refusal.For(refusal.Compiler, errors.New("the compiler has not come to an end"))
-	lab.pause = func(context.Context, time.Duration) { cancel(late) }
+	lab.sleep = func(context.Context, time.Duration) { cancel(late) }
 	if _, err := lab.Compile(ctx, measure.Text{}); refusal.Of(err) != refusal.Transient {
 		t.Error(err)
 	}

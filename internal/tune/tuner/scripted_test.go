@@ -27,7 +27,7 @@ type scripted struct {
 	speed   func(plan string) (float64, error)
 	compile func(plan string) error
 	ended   func(tried int) // is called after each trial
-	// again is asked by each trial that is made at leisure, and last by those of
+	// again is asked by each trial that is made in idle time, and last by those of
 	// the plans at the end. Where again is nil such trials take no time, since how
 	// many there are is for the machine to say that the test runs on.
 	again, last func(plan string) error
@@ -132,7 +132,7 @@ func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (meas
 
 func (s *scripted) Try(ctx context.Context, c measure.Code, _ measure.Margins, r measure.Rule, limit time.Duration) (measure.Trial, error) {
 	t := measure.Trial{Agreement: measure.Agreement{Cells: 10}}
-	late := r.Batches == 1 && limit == firstPatience // the reference, and plans at the end
+	late := r.Batches == 1 && limit == firstTrialLimit // the reference, and plans at the end
 	if r.Batches == 1 && !late {
 		return s.recheck(c.Name)
 	}
@@ -151,7 +151,7 @@ func (s *scripted) Try(ctx context.Context, c measure.Code, _ measure.Margins, r
 	return t, err
 }
 
-// recheck is a trial that is made at leisure.
+// recheck is a trial that is made in idle time.
 func (s *scripted) recheck(plan string) (measure.Trial, error) {
 	var t measure.Trial
 	v, err := s.speed(plan)

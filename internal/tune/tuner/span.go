@@ -7,10 +7,9 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// narrow has the launches of one kernel of a stage timed alone, where the stage
-// has several: its others are what they are. Launches are named after their
-// kernel.
-func (k *kernelSearch) narrow(c *measure.Code) {
+// timeKernelAlone limits timing to the launches of this kernel, if its stage has several kernels. Launches
+// are named after their kernel.
+func (k *kernelSearch) timeKernelAlone(c *measure.Code) {
 	if k.place == 0 {
 		return // the stage has no other kernel
 	}
@@ -29,8 +28,7 @@ func (k *kernelSearch) narrow(c *measure.Code) {
 	}
 }
 
-// owns reports whether a kernel of the lowered text is this one, or a helper
-// of it.
+// owns reports whether a kernel of the lowered text is this kernel or a helper of it.
 func (k *kernelSearch) owns(name string) bool {
 	base := k.stage.stage.Stencil
 	if base == "" {

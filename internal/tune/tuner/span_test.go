@@ -45,7 +45,7 @@ func TestNarrow(t *testing.T) {
 	for i := range choices {
 		k := &kernelSearch{stage: s.stages[0], place: i + 1}
 		c := v.code
-		k.narrow(&c)
+		k.timeKernelAlone(&c)
 		if c.From != last || c.To <= c.From || !strings.HasPrefix(c.Kernels[c.Launches[c.From].Kernel], "both_") {
 			t.Errorf("kernel %d is launches %d to %d of %v", i, c.From, c.To, c.Kernels)
 		}
@@ -56,7 +56,7 @@ func TestNarrow(t *testing.T) {
 	}
 	alone := &kernelSearch{stage: s.stages[0]}
 	c := v.code
-	if alone.narrow(&c); c.From != 0 || c.To != len(c.Launches) {
+	if alone.timeKernelAlone(&c); c.From != 0 || c.To != len(c.Launches) {
 		t.Errorf("a kernel that is alone is %d to %d", c.From, c.To)
 	}
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// subject is a program with its sizes, as it is lowered for a device.
+// subject is a program with its sizes and the options to lower it for a device.
 type subject struct {
 	bound   *ir.Binding
 	lab     measure.Lab
 	about   measure.About
-	options lower.Options // but for the plan
+	options lower.Options // without the plan
 	stages  []*stage
 }
 
@@ -30,15 +30,15 @@ type subject struct {
 type stage struct {
 	*subject
 	stage  *ir.Stage
-	only   *ir.Program // the program with this stage alone; grids change places as they do there
+	only   *ir.Program // the program with this stage alone; grids swap and rotate as in the program
 	bound  *ir.Binding // of only
 	use    measure.Use
 	points int64   // of its main domain
-	runs   float64 // how often it runs, of the stage that runs most
-	bytes  float64 // that it cannot do without, a point
+	runs   float64 // runs over those of the stage that runs most often
+	bytes  float64 // compulsory bytes per point
 }
 
-// newSubject takes a program apart.
+// newSubject splits a program into its stages.
 func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 	about := lab.About()
 	s := &subject{bound: b, lab: lab, about: about, options: lower.Options{
@@ -72,8 +72,7 @@ func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 	return s, nil
 }
 
-// with returns the ops of a body that run a stage, and those by which grids
-// change places.
+// with returns the ops of a body that run a stage, swap or rotate.
 func with(body []ir.Op, st *ir.Stage) []ir.Op {
 	var out []ir.Op
 	for _, o := range body {
@@ -93,11 +92,10 @@ func with(body []ir.Op, st *ir.Stage) []ir.Op {
 	return out
 }
 
-// mostRuns is taken for the iterations of a loop whose count the results
-// decide.
+// mostRuns is the assumed number of iterations of a loop whose end depends on results.
 const mostRuns = 100
 
-// runsOf counts how often a program runs its stages.
+// runsOf returns how often a program runs each stage.
 func runsOf(b *ir.Binding) map[*ir.Stage]float64 {
 	runs := map[*ir.Stage]float64{}
 	var visit func(body []ir.Op, times float64)
@@ -115,7 +113,7 @@ func runsOf(b *ir.Binding) map[*ir.Stage]float64 {
 	return runs
 }
 
-// iterations returns how often a loop repeats, as far as that is known before.
+// iterations returns how often a loop repeats, as far as that is known beforehand.
 func iterations(b *ir.Binding, it *ir.Iterate) float64 {
 	if it.Count == nil {
 		return float64(max(1, min(it.Max, mostRuns)))
@@ -132,8 +130,7 @@ func iterations(b *ir.Binding, it *ir.Iterate) float64 {
 	return float64(max(0, b.Eval(it.Count, 0).I))
 }
 
-// choices returns the kernels of a program with the configurations that each
-// may have.
+// choices returns the kernels of a program with their spaces.
 func (s *subject) choices(plan schedule.Plan) ([]lower.Choice, error) {
 	o := s.options
 	o.Plan = plan
@@ -144,7 +141,7 @@ func (s *subject) choices(plan schedule.Plan) ([]lower.Choice, error) {
 func (st *stage) part(p schedule.Plan) schedule.Plan {
 	p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels), func(k schedule.Kernel) bool { return k.Stage != st.stage.Name })
 	if len(p.Kernels) > 0 {
-		p.Every = schedule.Config{} // the kernels have all settings
+		p.Every = schedule.Config{} // the plan's kernels have all settings
 	}
 	return p
 }
@@ -154,16 +151,16 @@ type variant struct {
 	plan   schedule.Plan
 	code   measure.Code // without its image
 	source string
-	key    string // tells variants with the same code apart from others
-	// registers is how many a thread needs at the least, by the text.
+	key    string // equal for variants with the same code
+	// registers is the least number that a thread needs, by the text.
 	registers float64
 }
 
-// text is what is compiled.
+// text returns the source to compile.
 func (v *variant) text() measure.Text { return measure.Text{Name: v.code.Name, Source: v.source} }
 
-// lowered lowers a stage with a plan. A plan that breaks the compiler is
-// refused like one that is not legal, so that a search goes on.
+// lowered lowers a stage with a plan. A plan that makes lowering panic is refused like an illegal one, so
+// that the search continues.
 func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -208,7 +205,7 @@ func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err
 	return v, nil
 }
 
-// constraint marks an error of lowering as what it is.
+// constraint marks an error of lowering as a refusal: for lack of resources, or by a constraint.
 func constraint(err error) error {
 	reason := refusal.Constraint
 	if _, ok := excess(err); ok {
@@ -217,24 +214,22 @@ func constraint(err error) error {
 	return refusal.For(reason, &refused{strings.TrimPrefix(err.Error(), "plan: "), err})
 }
 
-// refused is an error of lowering in words that do not take the plan for the
-// user's.
+// refused is an error of lowering without the words that suppose a plan given by the user.
 type refused struct {
 	text string
 	err  error
 }
 
-// Error returns the words.
+// Error returns the text.
 func (r *refused) Error() string { return r.text }
 
 // Unwrap returns the cause.
 func (r *refused) Unwrap() error { return r.err }
 
-// excess returns what a kernel takes too much of.
+// excess returns the resource limit that a kernel exceeds.
 func excess(err error) (*lower.Excess, bool) { return errors.AsType[*lower.Excess](err) }
 
-// updates returns how many cells a program updates while the stage that runs
-// most runs once.
+// updates returns the cells that a program updates during one run of the stage that runs most often.
 func (s *subject) updates() float64 {
 	n := 0.0
 	for _, st := range s.stages {
@@ -243,7 +238,7 @@ func (s *subject) updates() float64 {
 	return n
 }
 
-// traffic returns the bytes that these updates cannot do without.
+// traffic returns the compulsory bytes of these updates.
 func (s *subject) traffic() float64 {
 	n := 0.0
 	for _, st := range s.stages {
@@ -252,7 +247,7 @@ func (s *subject) traffic() float64 {
 	return n
 }
 
-// plainly lowers the stage with the plain kernels, whatever the source asks for.
+// plainly lowers the stage with the plain kernels, without the hints of the source.
 func (st *stage) plainly(bound *ir.Binding, plan schedule.Plan) (*variant, error) {
 	subject, free := *st.subject, *st
 	subject.options.Free = true

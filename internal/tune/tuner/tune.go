@@ -16,35 +16,34 @@ import (
 // tuning is a search under way.
 type tuning struct {
 	*subject
-	opts     Options
-	clock    func() time.Time
-	started  time.Time
-	end      time.Time // of the budget; the zero time is never
-	works    *works
-	kernels  []*kernelSearch
-	margins  []measure.Margins // by stage
-	simple   []measure.Margins // of simple kernels, by stage
-	plain    []*measure.Code   // by stage
-	expects  int               // the stage whose results are expected; -1 if none
-	bound    float64           // GStencil/s of the copy bound
-	counts   counts
-	tries    int           // trials, and how long they took, to tell how long others will
-	tried    time.Duration // to check and to time
-	batches  int           // of finalists, likewise
-	batched  time.Duration
-	busy     time.Duration // of the device, while kernels were searched
-	again    time.Duration // of that, with what it knew
-	searched time.Duration // of kernels whose search is over
-	begun    time.Time     // when the search of the present kernel began; zero between kernels
-	result   *Result
-	given    schedule.Plan // by the user
-	usual    schedule.Plan // of the form that is searched, with defaults
+	opts          Options
+	clock         func() time.Time
+	started       time.Time
+	end           time.Time // of the budget; the zero time is never
+	queue         *compileQueue
+	kernels       []*kernelSearch
+	margins       []measure.Margins // by stage
+	plainMargins  []measure.Margins // of naively compiled code, by stage
+	plain         []*measure.Code   // by stage
+	expectedStage int               // the stage whose results are expected; -1 if none
+	bound         float64           // GStencil/s of the copy bound
+	counts        counts
+	tries         int           // trials and their time, to predict the time of others
+	tried         time.Duration // of checking and timing
+	batches       int           // batches of finalists, likewise
+	batched       time.Duration
+	busy          time.Duration // of the device, while kernels were searched
+	rechecked     time.Duration // of that, re-timing and re-checking known variants
+	searched      time.Duration // of kernels whose search is over
+	begun         time.Time     // when the search of the present kernel began; zero between kernels
+	result        *Result
+	given         schedule.Plan // by the user
+	defaultPlan   schedule.Plan // the default plan of the fusion variant that is searched
 }
 
-// Run tunes a program. When ctx ends, the best so far is the result, marked as
-// interrupted.
+// Run tunes a program. When ctx ends, the best plan so far is the result, marked as interrupted.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	t := &tuning{opts: o, clock: o.Clock, expects: -1}
+	t := &tuning{opts: o, clock: o.Clock, expectedStage: -1}
 	if t.clock == nil {
 		t.clock = time.Now
 	}
@@ -52,8 +51,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		t.started = t.clock()
 	}
 	t.end = end(t.started, o)
-	if _, ok := o.Lab.(*persistent); !ok {
-		o.Lab = newPersistent(o.Lab)
+	if _, ok := o.Lab.(*retryingLab); !ok {
+		o.Lab = newRetryingLab(o.Lab)
 	}
 	var err error
 	if t.subject, err = newSubject(o.Bound, o.Lab, o.Free); err != nil {
@@ -64,7 +63,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	t.begin()
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	t.works = newWorks(working, o.Lab, t.clock)
+	t.queue = newCompileQueue(working, o.Lab, t.clock)
 	if err := t.setUp(ctx); err != nil {
 		return nil, err
 	}
@@ -72,23 +71,23 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := t.one(ctx, i, k); err != nil {
+		if err := t.searchKernel(ctx, i, k); err != nil {
 			return t.result, err
 		}
 	}
-	stop() // what is not compiled by now is not needed
+	stop() // compilations under way are not needed any more
 	if err := t.final(ctx); err != nil {
 		return t.result, err
 	}
 	t.finish(ctx.Err() != nil)
 	if t.result.Best == "" {
-		return t.result, t.nothing()
+		return t.result, t.noResult()
 	}
 	return t.result, nil
 }
 
-// nothing says that no configuration works, and why the first did not.
-func (t *tuning) nothing() error {
+// noResult is the error that no configuration works, with the most frequent reason.
+func (t *tuning) noResult() error {
 	list := t.counts.refusals()
 	if len(list) == 0 {
 		return errors.New("no configuration was tried: give more time, or more trials")
@@ -120,7 +119,7 @@ func (t *tuning) event(e Event) {
 	}
 }
 
-// note tells what the user should know.
+// note adds a note for the user to the result, once.
 func (t *tuning) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if slices.Contains(t.result.Notes, text) {
@@ -130,8 +129,7 @@ func (t *tuning) note(format string, args ...any) {
 	t.event(Event{Kind: EventNote, Text: text})
 }
 
-// setUp makes the kernels' searches, checks the plain kernels, and measures
-// what memory allows.
+// setUp checks the plain kernels, measures the copy bound, and makes the searches of the kernels.
 func (t *tuning) setUp(ctx context.Context) error {
 	if err := t.reference(ctx); err != nil {
 		return err
@@ -156,13 +154,13 @@ func (t *tuning) setUp(ctx context.Context) error {
 	for _, c := range choices {
 		usual.Kernels = append(usual.Kernels, c.Kernel)
 	}
-	t.usual = usual
+	t.defaultPlan = usual
 	places := map[string]int{}
 	for _, c := range choices {
 		places[c.Stage]++
 		var k *kernelSearch
 		var err error
-		if cut := t.during(ctx, "lowering a sample of "+c.Name(), func() { k, err = t.search(ctx, c, usual) }); cut != nil {
+		if cut := t.runReporting(ctx, "lowering a sample of "+c.Name(), func() { k, err = t.search(ctx, c, usual) }); cut != nil {
 			return cut
 		}
 		if err != nil {
@@ -181,12 +179,11 @@ func (t *tuning) setUp(ctx context.Context) error {
 	if len(t.kernels) == 0 {
 		return errors.New("there is nothing to tune: no kernel has a choice")
 	}
-	t.beginUsual()
+	t.compileDefaults()
 	return t.rank(ctx)
 }
 
-// restrict leaves of the kernels' spaces what the plan keeps and the user wants
-// searched. It comes before what is sensible.
+// restrict applies the restrictions of the plan and of the user to the kernels' spaces.
 func (t *tuning) restrict(choices []lower.Choice) error {
 	var names []string
 	var spaces []schedule.Space
@@ -215,18 +212,18 @@ func (t *tuning) restrict(choices []lower.Choice) error {
 	return nil
 }
 
-// search makes the search for one kernel; nil if there is nothing to choose.
+// search makes the search for one kernel; nil if the kernel has a single configuration.
 func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
 	k := &kernelSearch{
 		tuning: t, kernel: c.Kernel, name: c.Name(), plan: usual,
-		waiting: map[int]*attempt{}, same: map[string]*Outcome{}, past: map[string]*Outcome{},
+		untold: map[int]*attempt{}, byCode: map[string]*Outcome{}, resumed: map[string]*Outcome{},
 	}
 	i := slices.IndexFunc(t.stages, func(s *stage) bool { return s.stage.Name == c.Stage })
 	if i < 0 {
-		return nil, nil // it never runs
+		return nil, nil // the stage never runs
 	}
 	k.stage, k.margins = t.stages[i], t.margins[i]
-	k.space = search.Of(t.sensible(k.stage, c.Space))
+	k.space = search.Of(t.pruneForCPU(k.stage, c.Space))
 	switch n := k.space.Count(); {
 	case n.Sign() == 0:
 		return nil, fmt.Errorf("the space of %s is empty", k.name)
@@ -234,7 +231,7 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 		return nil, nil
 	}
 	var within context.Context
-	within, k.abandon = context.WithCancel(ctx)
+	within, k.cancelStrategy = context.WithCancel(ctx)
 	var err error
 	k.strategy, err = search.New(t.strategyName(), search.Problem{
 		Context: within, Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(), Estimate: k.estimates(), Good: k.good(),
@@ -242,11 +239,11 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 	return k, err
 }
 
-// mostGood is how many configurations from elsewhere a strategy is told of.
+// mostGood is how many starting configurations of each source a strategy gets.
 const mostGood = 8
 
-// good returns the points of this kernel's space that are nearest to the
-// configurations that were good elsewhere, and those of the portfolio, each once.
+// good returns the starting points of a search: the points of this kernel's space that are nearest to
+// configurations that were good elsewhere, and the seed configurations, each once.
 func (k *kernelSearch) good() []search.Point {
 	var list []search.Point
 	seen := map[string]bool{}
@@ -266,15 +263,14 @@ func (k *kernelSearch) good() []search.Point {
 		}
 	}
 	add(k.opts.Good, mostGood)
-	add(k.portfolio(), mostGood)
+	add(k.seedConfigs(), mostGood)
 	return list
 }
 
-// Trials a second that are usual: on devices that compilers do not share, and
-// on others.
+// Typical trials a second: on devices that do not share processors with compilers, and on those that do.
 const usualRate, sharedRate = 25, 1.5
 
-// likelyTrials is how many trials are likely to be made, as a hint.
+// likelyTrials predicts the number of trials, as a hint to the strategy.
 func (t *tuning) likelyTrials() int {
 	if t.opts.Likely > 0 {
 		return t.opts.Likely
@@ -282,7 +278,7 @@ func (t *tuning) likelyTrials() int {
 	return Likely(t.about, t.opts.Budget, t.opts.Trials)
 }
 
-// Likely returns how many trials are likely to be made within limits.
+// Likely predicts the number of trials within limits.
 func Likely(a measure.About, budget time.Duration, trials int) int {
 	if trials > 0 {
 		return trials
@@ -324,8 +320,8 @@ func (t *tuning) sizes() map[string]int64 {
 	return sizes
 }
 
-// one searches one kernel within its share of what is left.
-func (t *tuning) one(ctx context.Context, i int, k *kernelSearch) error {
+// searchKernel searches one kernel within its share of the time and the trials that are left.
+func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error {
 	si := slices.Index(t.stages, k.stage)
 	if err := t.expect(ctx, si); err != nil {
 		return err
@@ -341,23 +337,23 @@ func (t *tuning) one(ctx context.Context, i int, k *kernelSearch) error {
 	}
 	if t.opts.Trials > 0 {
 		if k.trials = t.trialsOf(i, part); k.trials == 0 {
-			return nil // those before it have made them all
+			return nil // earlier kernels have used them all
 		}
 	}
 	t.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(), Share: mine})
 	for _, before := range t.kernels[:i] { // they have their best
-		if len(before.fast) > 0 {
-			k.plan = before.in(k.plan, before.fast[0].config)
+		if len(before.leaders) > 0 {
+			k.plan = before.in(k.plan, before.leaders[0].config)
 		}
 	}
 	err := k.run(ctx)
-	t.take(i)
+	t.collect(i)
 	return err
 }
 
-// trialsOf is how many trials a kernel may make: its part of those that are left, at
-// least one, and one is left for each of the others while there are enough. Those
-// of the search that goes on count for the kernels that they were made of.
+// trialsOf is how many trials a kernel may make: its part of those that are left, at least one, with one
+// left for each of the other kernels while there are enough. Trials of the session that is resumed count
+// for their own kernels.
 func (t *tuning) trialsOf(i int, part float64) int {
 	left := t.opts.Trials - t.counts.trials
 	others := len(t.kernels) - i - 1
@@ -368,8 +364,8 @@ func (t *tuning) trialsOf(i int, part float64) int {
 	return max(0, min(n, left))
 }
 
-// take takes what a kernel's search knows into the result.
-func (t *tuning) take(i int) {
+// collect copies the outcomes of a kernel's search to the result.
+func (t *tuning) collect(i int) {
 	k, r := t.kernels[i], &t.result.Kernels[i]
 	r.Trials, r.Best = []Outcome{}, ""
 	for _, o := range k.list {
@@ -380,13 +376,12 @@ func (t *tuning) take(i int) {
 	}
 }
 
-// gstencils returns the speed of the whole program if this kernel takes so
-// long and is all of it.
+// gstencils returns the speed of the program in GStencil/s if this kernel is all of it and takes so long.
 func (k *kernelSearch) gstencils(seconds float64) float64 {
 	return float64(k.stage.points) / seconds / 1e9
 }
 
-// status says how far the search is.
+// status returns the progress of the search.
 func (k *kernelSearch) status() *Status {
 	s := &Status{
 		Kernel: k.name, Trials: k.counts.trials, Good: k.counts.good, Wrong: k.counts.wrong,
@@ -405,7 +400,7 @@ func (t *tuning) rate() float64 {
 	return float64(t.counts.trials) / max(t.elapsed().Seconds(), 1e-9)
 }
 
-// idlePart is the part of the search in which the device had nothing to do.
+// idlePart is the part of the search in which the device was idle.
 func (t *tuning) idlePart() float64 {
 	searched := t.searching()
 	if searched <= 0 {
@@ -414,18 +409,17 @@ func (t *tuning) idlePart() float64 {
 	return min(1, max(0, 1-t.busy.Seconds()/searched.Seconds()))
 }
 
-// recheckedPart is the part of the search in which the device timed or checked
-// again what it knew, because nothing else was ready. Drift that is timed though
-// something is ready is not in it.
+// recheckedPart is the part of the search in which the device re-timed or re-checked known variants,
+// because no other was ready. Drift measurements while a variant is ready do not count.
 func (t *tuning) recheckedPart() float64 {
 	searched := t.searching()
 	if searched <= 0 {
 		return 0
 	}
-	return min(1, t.again.Seconds()/searched.Seconds())
+	return min(1, t.rechecked.Seconds()/searched.Seconds())
 }
 
-// searching is how long kernels have been searched so far.
+// searching is the time that kernels have been searched so far.
 func (t *tuning) searching() time.Duration {
 	searched := t.searched
 	if !t.begun.IsZero() {

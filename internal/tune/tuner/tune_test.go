@@ -110,19 +110,19 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// kept is a Log in memory.
-type kept struct {
+// memoryLog is a Log in memory.
+type memoryLog struct {
 	list  []Outcome
 	known map[string]Outcome
 }
 
-func (k *kept) Keep(o Outcome) error {
+func (k *memoryLog) Keep(o Outcome) error {
 	k.list = append(k.list, o)
 	return nil
 }
 
 // Condemn keeps what the store keeps.
-func (k *kept) Condemn(o Outcome) error {
+func (k *memoryLog) Condemn(o Outcome) error {
 	i := slices.IndexFunc(k.list, func(x Outcome) bool { return x.Kernel == o.Kernel && x.Config == o.Config && x.Verdict == Good })
 	if i < 0 {
 		return fmt.Errorf("%s was not kept as good", o.Config)
@@ -131,7 +131,7 @@ func (k *kept) Condemn(o Outcome) error {
 	return nil
 }
 
-func (k *kept) Known(kernel, config string) (Outcome, bool) {
+func (k *memoryLog) Known(kernel, config string) (Outcome, bool) {
 	o, ok := k.known[config]
 	return o, ok
 }
@@ -143,13 +143,13 @@ func (k *kept) Known(kernel, config string) (Outcome, bool) {
 func TestResume(t *testing.T) {
 	for _, strategy := range []string{"random", "local", "auto"} {
 		b := program(t, plane)
-		log := &kept{}
+		log := &memoryLog{}
 		o := options(newScripted(t, b, smooth), b, 50)
 		o.Log, o.Strategy = log, strategy
 		whole := tune(t, o)
 		for _, n := range []int{1, 7, 36, 50} {
 			s := newScripted(t, b, smooth)
-			more := &kept{}
+			more := &memoryLog{}
 			o := options(s, b, 50)
 			o.Log, o.Resume, o.Strategy = more, log.list[:n], strategy
 			r := tune(t, o)
@@ -175,11 +175,11 @@ func TestResume(t *testing.T) {
 // What an earlier search has measured is not measured again.
 func TestKnown(t *testing.T) {
 	b := program(t, plane)
-	first := &kept{}
+	first := &memoryLog{}
 	o := options(newScripted(t, b, smooth), b, 20)
 	o.Log = first
 	tune(t, o)
-	again := &kept{known: map[string]Outcome{}}
+	again := &memoryLog{known: map[string]Outcome{}}
 	for _, x := range first.list {
 		again.known[x.Config] = x
 	}
@@ -224,7 +224,7 @@ func TestInterrupt(t *testing.T) {
 			cancel()
 		}
 	}
-	log := &kept{}
+	log := &memoryLog{}
 	o := options(s, b, 100)
 	o.Log = log
 	r, err := Run(ctx, o)

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Waits are the seconds of a search in which the device did not run kernels
-// though it could have, by what it waited for.
+// Waits are the seconds of a search in which the device was idle, by what it waited for.
 type Waits struct {
 	Compilers float64 `json:"compilers_s"` // none of the variants that were asked for was ready
 	Strategy  float64 `json:"strategy_s"`  // all that was asked for was tried
@@ -23,43 +22,43 @@ type Compilation struct {
 	Compiling float64 `json:"compiling_s"` // likewise
 }
 
-// A wait is told once it has lasted for longPause, and then every moreOften.
+// A wait is reported after firstWaitEvent, and then every waitEventInterval.
 const (
-	longPause = 2 * time.Second
-	moreOften = time.Second
+	firstWaitEvent    = 2 * time.Second
+	waitEventInterval = time.Second
 )
 
-// pause is a time in which nothing is measured.
-type pause struct {
+// waitTimer measures a time in which nothing is measured, and reports it.
+type waitTimer struct {
 	t     *tuning
 	begun time.Time
 	told  time.Time
 }
 
-func (t *tuning) pause() *pause { return &pause{t: t, begun: t.clock()} }
+func (t *tuning) startWait() *waitTimer { return &waitTimer{t: t, begun: t.clock()} }
 
-// tell tells what is waited for, if that has lasted for a while.
-func (p *pause) tell(text func() string) {
+// tell reports what is waited for, if the wait is long.
+func (p *waitTimer) tell(text func() string) {
 	now := p.t.clock()
-	if now.Sub(p.begun) < longPause || now.Sub(p.told) < moreOften {
+	if now.Sub(p.begun) < firstWaitEvent || now.Sub(p.told) < waitEventInterval {
 		return
 	}
 	p.told = now
 	p.t.event(Event{Kind: EventWait, Text: text(), Seconds: now.Sub(p.begun).Seconds()})
 }
 
-// took is how long it has lasted.
-func (p *pause) took() float64 { return p.t.clock().Sub(p.begun).Seconds() }
+// took returns the seconds so far.
+func (p *waitTimer) took() float64 { return p.t.clock().Sub(p.begun).Seconds() }
 
-// during calls f, and tells that it is waited for. When ctx ends first, f is left
-// to itself, and nothing that it sets may be used.
-func (t *tuning) during(ctx context.Context, what string, f func()) error {
+// runReporting calls f, and reports the wait for it. If ctx ends first, f is abandoned, and nothing that it
+// sets may be used.
+func (t *tuning) runReporting(ctx context.Context, what string, f func()) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		f()
 	}()
-	p := t.pause()
+	p := t.startWait()
 	tick := time.NewTicker(time.Second / 4)
 	defer tick.Stop()
 	for {

@@ -9,13 +9,11 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// forms are configurations to begin with on a GPU where nothing is known of a
-// program: one of each way to go over a grid that has been the best for some
-// stencil (docs/performance-log.md has the measurements), so that a search need
-// not come upon it by chance. They are by number of axes, and their settings by
-// importance: what a kernel does not have is left out from the end. W stands for
-// as many cells as an access of 16 bytes has, H for half of that.
-var forms = [][]string{
+// seeds are configurations that a search on a GPU begins with: one of each kind of kernel that has been the
+// best for some stencil (docs/performance-log.md has the measurements), so that a search does not depend on
+// finding it by chance. They are listed by number of axes. Their settings are in order of importance: what a
+// kernel does not have is left out from the end. W stands for the cells of a 16-byte access, H for half of it.
+var seeds = [][]string{
 	{},
 	{
 		"family=tile,vec=W,block=256,sizes=baked,load=plain",
@@ -36,19 +34,19 @@ var forms = [][]string{
 	},
 }
 
-// leastSettings is how many settings of a form, its family counted, a kernel must
-// have: with fewer it is another form.
-const leastSettings = 4
+// minSettings is the number of settings of a seed, its family included, that a kernel must have: with fewer
+// it is another kind of kernel.
+const minSettings = 4
 
-// widths puts numbers of cells into forms.
-func widths(w int64) *strings.Replacer {
+// seedWidths replaces W and H by numbers of cells.
+func seedWidths(w int64) *strings.Replacer {
 	return strings.NewReplacer("vec=W", fmt.Sprintf("vec=%d", max(1, w)), "vec=H", fmt.Sprintf("vec=%d", max(1, w/2)))
 }
 
-// portfolio returns the members of a kernel's space that are nearest to the forms.
-func (k *kernelSearch) portfolio() []schedule.Config {
+// seedConfigs returns the configurations of the kernel's space that are nearest to the seeds.
+func (k *kernelSearch) seedConfigs() []schedule.Config {
 	dims := len(k.stage.subject.bound.Program.Axes)
-	if k.about.Target != lower.GPU || dims >= len(forms) {
+	if k.about.Target != lower.GPU || dims >= len(seeds) {
 		return nil
 	}
 	wide := int64(1)
@@ -56,9 +54,9 @@ func (k *kernelSearch) portfolio() []schedule.Config {
 		wide = max(wide, int64(a.IR.Type.Size()))
 	}
 	var list []schedule.Config
-	for _, text := range forms[dims] {
-		settings := strings.Split(widths(16/wide).Replace(text), ",")
-		for ; len(settings) >= leastSettings; settings = settings[:len(settings)-1] {
+	for _, text := range seeds[dims] {
+		settings := strings.Split(seedWidths(16/wide).Replace(text), ",")
+		for ; len(settings) >= minSettings; settings = settings[:len(settings)-1] {
 			c, err := schedule.ParseConfig(strings.Join(settings, ","))
 			if err != nil {
 				panic(err)

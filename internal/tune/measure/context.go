@@ -12,49 +12,49 @@ import (
 	"github.com/gridloom/gridloom/internal/run/memory"
 )
 
-// bed is a device with a program's memory. It lives in a worker.
-type bed struct {
-	dev     device.Device
-	tools   device.Library
-	workers int64 // that compare
-	across  bool  // threads side by side look at cells side by side
+// workerContext is a device with the memory of a program, in a worker process.
+type workerContext struct {
+	dev         device.Device
+	tools       device.Library
+	comparers   int64 // threads that compare
+	interleaved bool  // neighbouring threads compare neighbouring cells
 
-	setting Setting
-	grids   []*plot
-	cells   []*hosted
-	scratch []*device.Slot
-	sizes   []int64 // of scratch, in bytes
-	found   *hosted // what comparing has found: three numbers a worker
-	apart   *hosted
-	picked  *hosted
+	setting     Setting
+	grids       []*gridMemory
+	cells       []*hostBuffer
+	scratch     []*device.Slot
+	sizes       []int64     // of scratch, in bytes
+	counts      *hostBuffer // results of a comparison: three numbers for each comparing thread
+	differences *hostBuffer
+	pair        *hostBuffer
 }
 
-// plot is the memory of a grid.
-type plot struct {
+// gridMemory is the memory of a grid.
+type gridMemory struct {
 	Grid
 	slot  device.Slot
 	bytes int64
-	rows  device.Rows // where its cells lie now
-	state contents
-	want  *device.Slot // what the plainest kernels have made of it
+	rows  device.Rows // the present layout of its cells
+	state gridState
+	want  *device.Slot // what the plain kernels computed
 }
 
-// contents is what lies in a grid's memory.
-type contents uint8
+// gridState says what a grid's memory holds.
+type gridState uint8
 
 const (
-	spoilt contents = iota
+	overwritten gridState = iota
 	filled
 	poisoned
 )
 
-// hosted is memory with a host side.
-type hosted struct {
+// hostBuffer is device memory with a copy on the host.
+type hostBuffer struct {
 	slot device.Slot
 	host []byte
 }
 
-// freer is a buffer that can be given back by itself.
+// freer is a buffer that can be freed by itself.
 type freer interface{ Free() error }
 
 func free(b device.Buffer) error {
@@ -64,32 +64,32 @@ func free(b device.Buffer) error {
 	return nil
 }
 
-func (b *bed) hosted(bytes int64) (*hosted, error) {
+func (b *workerContext) newHostBuffer(bytes int64) (*hostBuffer, error) {
 	r, err := memory.Anonymous(bytes)
 	if err != nil {
 		return nil, err
 	}
-	h := &hosted{host: r.Bytes()}
+	h := &hostBuffer{host: r.Bytes()}
 	h.slot.Buffer, err = b.dev.Copy(h.host)
 	return h, err
 }
 
-// start makes the memory that comparing takes.
-func (b *bed) start() error {
+// allocateComparison allocates the memory of comparisons.
+func (b *workerContext) allocateComparison() error {
 	var err error
 	for _, m := range []struct {
-		to    **hosted
+		to    **hostBuffer
 		bytes int64
-	}{{&b.found, 24 * b.workers}, {&b.apart, 8 * b.workers}, {&b.picked, 16}} {
-		if *m.to, err = b.hosted(m.bytes); err != nil {
+	}{{&b.counts, 24 * b.comparers}, {&b.differences, 8 * b.comparers}, {&b.pair, 16}} {
+		if *m.to, err = b.newHostBuffer(m.bytes); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// arrange makes room for a program.
-func (b *bed) arrange(s Setting) error {
+// arrange allocates the memory of a program, and frees that of the one before.
+func (b *workerContext) arrange(s Setting) error {
 	for _, p := range b.grids {
 		if err := free(p.slot.Buffer); err != nil {
 			return err
@@ -107,10 +107,10 @@ func (b *bed) arrange(s Setting) error {
 	}
 	b.setting, b.grids, b.cells = s, nil, nil
 	for _, g := range s.Grids {
-		b.grids = append(b.grids, &plot{Grid: g})
+		b.grids = append(b.grids, &gridMemory{Grid: g})
 	}
 	for range s.Cells {
-		c, err := b.hosted(8)
+		c, err := b.newHostBuffer(8)
 		if err != nil {
 			return err
 		}
@@ -119,8 +119,8 @@ func (b *bed) arrange(s Setting) error {
 	return nil
 }
 
-// place settles how a grid lies, and what it holds before a stage runs.
-func (b *bed) place(i int, r device.Rows, u Use) error {
+// fillGrid lays a grid out, and fills it with what it holds before a stage runs.
+func (b *workerContext) fillGrid(i int, r device.Rows, u Use) error {
 	p := b.grids[i]
 	size := int64(p.Type.Size())
 	need := max(p.Count()*size, r.Padded())
@@ -133,7 +133,7 @@ func (b *bed) place(i int, r device.Rows, u Use) error {
 		if p.slot.Buffer, err = b.dev.Alloc((need + 7) / 8 * 8); err != nil { // whole words, for poison
 			return err
 		}
-		p.state = spoilt
+		p.state = overwritten
 	}
 	want := filled
 	if u.Writes[i] && !u.Reads[i] {
@@ -144,19 +144,18 @@ func (b *bed) place(i int, r device.Rows, u Use) error {
 	}
 	p.rows, p.state = r, want
 	if want == poisoned || r != (device.Rows{}) {
-		if err := b.run("poison", (p.bytes+7)/8, []*device.Slot{&p.slot}); err != nil {
+		if err := b.runTool("poison", (p.bytes+7)/8, []*device.Slot{&p.slot}); err != nil {
 			return err
 		}
 	}
 	if want == filled {
-		return b.run("fill_"+p.Type.String(), p.Count(), []*device.Slot{&p.slot}, p.place(int64(i+1))...)
+		return b.runTool("fill_"+p.Type.String(), p.Count(), []*device.Slot{&p.slot}, p.placement(int64(i+1))...)
 	}
 	return nil
 }
 
-// place returns the arguments that say where the cells of a grid lie, after
-// others.
-func (p *plot) place(before ...int64) []op.Value {
+// placement returns the given arguments, followed by those that describe the grid's layout.
+func (p *gridMemory) placement(before ...int64) []op.Value {
 	n, pitch, lead := p.Count(), p.Count(), int64(0)
 	if p.rows != (device.Rows{}) {
 		size := int64(p.Type.Size())
@@ -173,8 +172,8 @@ func int64s(list ...int64) []op.Value {
 	return out
 }
 
-// run runs a tool for so many items.
-func (b *bed) run(name string, items int64, slots []*device.Slot, values ...op.Value) error {
+// runTool runs a tool on so many items.
+func (b *workerContext) runTool(name string, items int64, slots []*device.Slot, values ...op.Value) error {
 	if items == 0 {
 		return nil
 	}
@@ -198,7 +197,7 @@ func toolGeometry(items int64) kernel.Geometry {
 	return kernel.Geometry{Blocks: [3]int64{(items + toolThreads - 1) / toolThreads, 1, 1}, Threads: [3]int64{toolThreads, 1, 1}}
 }
 
-// bind prepares a call, with its geometry where the device needs it.
+// bind prepares a call, with its geometry if the device needs it.
 func bind(l device.Library, name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
 	if gridded, ok := l.(device.Gridded); ok {
 		return gridded.PrepareGrid(name, g, args)
@@ -206,8 +205,8 @@ func bind(l device.Library, name string, g kernel.Geometry, args []device.Arg) (
 	return l.Prepare(name, args)
 }
 
-// ready brings the memory into the state that a stage starts from.
-func (b *bed) ready(c *Code) error {
+// prepareInputs sets the memory to the state from which a stage starts.
+func (b *workerContext) prepareInputs(c *Code) error {
 	for i := range b.grids {
 		if !c.Use.Reads[i] && !c.Use.Writes[i] {
 			continue
@@ -216,7 +215,7 @@ func (b *bed) ready(c *Code) error {
 		if i < len(c.Rows) {
 			r = c.Rows[i]
 		}
-		if err := b.place(i, r, c.Use); err != nil {
+		if err := b.fillGrid(i, r, c.Use); err != nil {
 			return err
 		}
 	}
@@ -229,17 +228,17 @@ func (b *bed) ready(c *Code) error {
 	return nil
 }
 
-// ran notes what a stage has overwritten.
-func (b *bed) ran(c *Code) {
+// markOverwritten marks the grids that a stage writes.
+func (b *workerContext) markOverwritten(c *Code) {
 	for i, p := range b.grids {
 		if c.Use.Writes[i] {
-			p.state = spoilt
+			p.state = overwritten
 		}
 	}
 }
 
-// room makes the scratch memory that a stage takes. Variants share it.
-func (b *bed) room(sizes []int64) error {
+// allocateScratch allocates the scratch memory of a stage. Variants share it.
+func (b *workerContext) allocateScratch(sizes []int64) error {
 	for i, n := range sizes {
 		if i < len(b.sizes) && b.sizes[i] >= n {
 			continue
@@ -258,19 +257,19 @@ func (b *bed) room(sizes []int64) error {
 	return nil
 }
 
-// prepare binds the launches of a stage to the memory.
-func (b *bed) prepare(c *Code, l device.Library) ([]device.Call, error) {
-	if err := b.ready(c); err != nil {
+// bindLaunches binds the launches of a stage to the memory.
+func (b *workerContext) bindLaunches(c *Code, l device.Library) ([]device.Call, error) {
+	if err := b.prepareInputs(c); err != nil {
 		return nil, err
 	}
-	if err := b.room(c.Scratch); err != nil {
+	if err := b.allocateScratch(c.Scratch); err != nil {
 		return nil, err
 	}
 	var calls []device.Call
 	for _, launch := range c.Launches {
 		var args []device.Arg
 		for _, a := range launch.Args {
-			arg, err := b.arg(a)
+			arg, err := b.bindArg(a)
 			if err != nil {
 				return nil, err
 			}
@@ -285,8 +284,8 @@ func (b *bed) prepare(c *Code, l device.Library) ([]device.Call, error) {
 	return calls, nil
 }
 
-// keep copies what the stage has written to memory of its own.
-func (b *bed) keep(c *Code) error {
+// keepExpected copies what the stage has written, to compare with.
+func (b *workerContext) keepExpected(c *Code) error {
 	for i, p := range b.grids {
 		if p.want != nil {
 			if err := free(p.want.Buffer); err != nil {
@@ -302,7 +301,7 @@ func (b *bed) keep(c *Code) error {
 			return err
 		}
 		p.want = &device.Slot{Buffer: buf}
-		if err := b.run("keep_"+p.Type.String(), p.Count(), []*device.Slot{p.want, &p.slot}, p.place()...); err != nil {
+		if err := b.runTool("keep_"+p.Type.String(), p.Count(), []*device.Slot{p.want, &p.slot}, p.placement()...); err != nil {
 			return err
 		}
 	}
@@ -323,8 +322,8 @@ func kinds(s Setting) []types.Type {
 
 func errorf(format string, args ...any) error { return fmt.Errorf("measure: "+format, args...) }
 
-// arg is what a launch's argument is bound to here.
-func (b *bed) arg(a exec.Arg) (device.Arg, error) {
+// bindArg returns the device argument of a launch's argument.
+func (b *workerContext) bindArg(a exec.Arg) (device.Arg, error) {
 	switch a.Kind {
 	case exec.GridArg:
 		return a.On(&b.grids[a.Index].slot), nil

@@ -23,26 +23,26 @@ stencil three (out, in) { out[i] = 0.4*in[i] + 0.3*(in[i-1] + in[i+1]); }
 three (next, u);
 `
 
-// Every form is a configuration of a plain kernel's space with all that the form
+// Every seed is a configuration of a plain kernel's space with all that the seed
 // says: nothing of it is misspelt or has gone out of use.
-func TestPortfolio(t *testing.T) {
+func TestSeeds(t *testing.T) {
 	for dims, source := range map[int]string{1: line, 2: square, 3: cube} {
 		s, choice := kernelOnGPU(t, source)
 		k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, stage: s.stages[0], space: search.Of(choice.Space)}
-		list := k.portfolio()
-		if len(list) != len(forms[dims]) {
-			t.Fatalf("%d dimensions: %d of %d forms", dims, len(list), len(forms[dims]))
+		list := k.seedConfigs()
+		if len(list) != len(seeds[dims]) {
+			t.Fatalf("%d dimensions: %d of %d seeds", dims, len(list), len(seeds[dims]))
 		}
 		wide := map[int]int64{1: 4, 2: 4, 3: 2}[dims]
 		for i, c := range list {
-			for _, set := range strings.Split(widths(wide).Replace(forms[dims][i]), ",") {
+			for _, set := range strings.Split(seedWidths(wide).Replace(seeds[dims][i]), ",") {
 				if !strings.Contains(","+c.String()+",", ","+set+",") {
-					t.Errorf("%s: has become %s", forms[dims][i], c)
+					t.Errorf("%s: has become %s", seeds[dims][i], c)
 				}
 			}
 		}
 		if n := len(k.good()); n != len(list) {
-			t.Errorf("%d points of %d forms", n, len(list))
+			t.Errorf("%d points of %d seeds", n, len(list))
 		}
 	}
 }

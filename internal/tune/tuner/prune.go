@@ -8,10 +8,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// sensible leaves out of a processor's space what nobody would ask for: more
-// threads than there are processors, and blocks that are no smaller than the
-// grid, which is what no block at all means.
-func (t *tuning) sensible(st *stage, s schedule.Space) schedule.Space {
+// pruneForCPU removes useless configurations from a processor's space: more threads than processors, and
+// blocks that are not smaller than the grid, which mean the same as no block.
+func (t *tuning) pruneForCPU(st *stage, s schedule.Space) schedule.Space {
 	if t.about.Target != lower.CPU {
 		return s
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// slow is a Lab on which compilers never come to an end with some sources.
-type slow struct {
+// slowLab is a Lab on which compilers never come to an end with some sources.
+type slowLab struct {
 	*scripted
 	endless bool
 	begun   chan bool // is told when a compiler begins, if it is there
@@ -24,7 +24,7 @@ type slow struct {
 	compiled func(name string)
 }
 
-func (s *slow) Compile(ctx context.Context, t measure.Text) (measure.Compiled, error) {
+func (s *slowLab) Compile(ctx context.Context, t measure.Text) (measure.Compiled, error) {
 	if s.compiled != nil {
 		s.compiled(t.Name)
 	}
@@ -42,30 +42,30 @@ func (s *slow) Compile(ctx context.Context, t measure.Text) (measure.Compiled, e
 // compiler's refusal; but not before it is known what is usual.
 func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 	b := program(t, plane)
-	lab := &slow{scripted: newScripted(t, b, smooth)}
+	lab := &slowLab{scripted: newScripted(t, b, smooth)}
 	s, err := newSubject(b, lab, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := newWorks(ctx, lab, lab.clock)
-	w.least = time.Millisecond
+	q := newCompileQueue(ctx, lab, lab.clock)
+	q.minLimit = time.Millisecond
 	names := 0
-	compile := func() *job {
+	compile := func() *compileTask {
 		names++
-		j := w.start("five[0:1]", fmt.Sprint(names), s.stages[0], schedule.Plan{})
-		<-j.done
-		return j
+		task := q.addPlan("five[0:1]", fmt.Sprint(names), s.stages[0], schedule.Plan{})
+		<-task.done
+		return task
 	}
 	for n := range enoughCompiled {
-		if d, ok := w.limit(); ok {
+		if d, ok := q.timeLimit(); ok {
 			t.Fatalf("the limit is %v after %d", d, n)
 		}
 		if c := compile(); c.err != nil {
 			t.Fatal(c.err)
 		}
 	}
-	if d, ok := w.limit(); !ok || d != time.Millisecond {
+	if d, ok := q.timeLimit(); !ok || d != time.Millisecond {
 		t.Errorf("%v %v", d, ok)
 	}
 	lab.endless = true
@@ -73,8 +73,8 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 	if refusal.Of(c.err) != refusal.Compiler || !strings.Contains(c.err.Error(), "not come to an end after 1ms") || reasonOf(c.err) != "compiler" {
 		t.Errorf("%v", c.err)
 	}
-	w.took[len(w.took)/2] = time.Second
-	if d, _ := w.limit(); d != tooLong*time.Second {
+	q.compileTimes[len(q.compileTimes)/2] = time.Second
+	if d, _ := q.timeLimit(); d != tooLong*time.Second {
 		t.Errorf("%v", d)
 	}
 	cancel() // the user's end is nobody's refusal
@@ -82,7 +82,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Errorf("%v", c.err)
 	}
 	lab.shared = true
-	if d, ok := w.limit(); ok {
+	if d, ok := q.timeLimit(); ok {
 		t.Errorf("the limit is %v where nothing is compiled ahead", d)
 	}
 }
@@ -90,44 +90,44 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 // It is said what compilers do, and what waits for them.
 func TestWhatIsWaitedFor(t *testing.T) {
 	b := program(t, plane)
-	lab := &slow{scripted: newScripted(t, b, smooth), endless: true, begun: make(chan bool)}
+	lab := &slowLab{scripted: newScripted(t, b, smooth), endless: true, begun: make(chan bool)}
 	s, err := newSubject(b, lab, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := newWorks(ctx, lab, lab.clock)
-	if got := w.waiting("five[0:1]"); got != "" {
+	q := newCompileQueue(ctx, lab, lab.clock)
+	if got := q.describe("five[0:1]"); got != "" {
 		t.Errorf("%q", got)
 	}
-	var jobs []*job
+	var tasks []*compileTask
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		jobs = append(jobs, w.start("five[0:1]", name, s.stages[0], schedule.Plan{}))
+		tasks = append(tasks, q.addPlan("five[0:1]", name, s.stages[0], schedule.Plan{}))
 	}
-	other := w.start("another[0:1]", "f", s.stages[0], schedule.Plan{})
+	other := q.addPlan("another[0:1]", "f", s.stages[0], schedule.Plan{})
 	for range 3 { // which is how many compile at the same time
 		<-lab.begun
 	}
 	of := 0
 	for _, n := range []int{2, 3} { // the other kernel's may be among them
-		if strings.HasPrefix(w.waiting("five[0:1]"), fmt.Sprintf("compiling %d variants of five[0:1], the first for ", n)) {
+		if strings.HasPrefix(q.describe("five[0:1]"), fmt.Sprintf("compiling %d variants of five[0:1], the first for ", n)) {
 			of = n
 		}
 	}
-	if got := w.waiting("five[0:1]"); of == 0 || !strings.HasSuffix(got, fmt.Sprintf(" s; %d more to come", 5-of)) {
+	if got := q.describe("five[0:1]"); of == 0 || !strings.HasSuffix(got, fmt.Sprintf(" s; %d more to come", 5-of)) {
 		t.Errorf("%q", got)
 	}
-	if sum := w.sum(); sum.Processes != 3 || sum.Variants < 3 || sum.Cached != 0 {
+	if sum := q.summary(); sum.Processes != 3 || sum.Variants < 3 || sum.Cached != 0 {
 		t.Errorf("%+v", sum)
 	}
 	cancel()
-	for _, j := range append(jobs, other) {
-		<-j.done
-		if !errors.Is(j.err, context.Canceled) {
-			t.Error(j.err)
+	for _, task := range append(tasks, other) {
+		<-task.done
+		if !errors.Is(task.err, context.Canceled) {
+			t.Error(task.err)
 		}
 	}
-	if got := w.waiting("five[0:1]"); got != "" {
+	if got := q.describe("five[0:1]"); got != "" {
 		t.Errorf("%q", got)
 	}
 }
@@ -136,7 +136,7 @@ func TestWhatIsWaitedFor(t *testing.T) {
 // then they are compiled in the order of asking.
 func TestShortTextsAreFirst(t *testing.T) {
 	b := program(t, plane)
-	lab := &slow{scripted: newScripted(t, b, smooth), begun: make(chan bool)}
+	lab := &slowLab{scripted: newScripted(t, b, smooth), begun: make(chan bool)}
 	s, err := newSubject(b, lab, false)
 	if err != nil {
 		t.Fatal(err)
@@ -147,11 +147,11 @@ func TestShortTextsAreFirst(t *testing.T) {
 		want     string
 	}{{false, "block ccc aa bbbb"}, {true, "block bbbb aa ccc"}} {
 		ctx, cancel := context.WithCancel(t.Context())
-		w := newWorks(ctx, lab, lab.clock)
-		w.made.Processes = 1
+		q := newCompileQueue(ctx, lab, lab.clock)
+		q.stats.Processes = 1
 		var order []string
-		begin := func(name string, length int) *job {
-			return w.begin("five[0:1]", name, func() (*variant, error) {
+		begin := func(name string, length int) *compileTask {
+			return q.add("five[0:1]", name, func() (*variant, error) {
 				v, err := s.stages[0].lowered(s.stages[0].bound, schedule.Plan{})
 				if err == nil {
 					v.source = strings.Repeat("x", length)
@@ -165,22 +165,22 @@ func TestShortTextsAreFirst(t *testing.T) {
 			defer lock.Unlock()
 			order = append(order, name)
 		}
-		jobs := []*job{begin("block", 1)}
+		tasks := []*compileTask{begin("block", 1)}
 		<-lab.begun // the only process is at it
-		jobs = append(jobs, begin("bbbb", 3), begin("aa", 2), begin("ccc", 1))
+		tasks = append(tasks, begin("bbbb", 3), begin("aa", 2), begin("ccc", 1))
 		if test.measured {
-			w.measured("five[0:1]")
+			q.markMeasured("five[0:1]")
 		}
-		w.mutex.Lock()
-		w.made.Processes = 3 // are enough texts to choose from
-		w.mutex.Unlock()
-		for i := range jobs {
+		q.mutex.Lock()
+		q.stats.Processes = 3 // are enough texts to choose from
+		q.mutex.Unlock()
+		for i := range tasks {
 			if i > 0 {
 				<-lab.begun
 			}
 		}
-		for _, j := range jobs {
-			<-j.done
+		for _, task := range tasks {
+			<-task.done
 		}
 		cancel()
 		if got := strings.Join(order, " "); got != test.want {
@@ -189,14 +189,14 @@ func TestShortTextsAreFirst(t *testing.T) {
 	}
 }
 
-// together is a Lab whose compilers come to an end only once so many are at work.
-type together struct {
+// simultaneousLab is a Lab whose compilers come to an end only once so many are at work.
+type simultaneousLab struct {
 	*scripted
 	begun sync.WaitGroup
 	first atomic.Int32 // so many compilations wait for each other
 }
 
-func (s *together) Compile(ctx context.Context, t measure.Text) (measure.Compiled, error) {
+func (s *simultaneousLab) Compile(ctx context.Context, t measure.Text) (measure.Compiled, error) {
 	if s.first.Add(-1) >= 0 {
 		s.begun.Done()
 		s.begun.Wait()
@@ -208,7 +208,7 @@ func (s *together) Compile(ctx context.Context, t measure.Text) (measure.Compile
 // stages, at both sizes.
 func TestPlainKernelsAreCompiledTogether(t *testing.T) {
 	b := program(t, two)
-	lab := &together{scripted: newScripted(t, b, smooth)}
+	lab := &simultaneousLab{scripted: newScripted(t, b, smooth)}
 	const kernels = 2 * 2
 	lab.workers = kernels
 	lab.begun.Add(kernels)
@@ -225,26 +225,26 @@ func TestPlainKernelsAreCompiledTogether(t *testing.T) {
 func TestOneCompilerDoesNotHoldUpATurn(t *testing.T) {
 	b := program(t, plane)
 	lab := newScripted(t, b, smooth)
-	tuning := &tuning{clock: lab.clock, result: &Result{}, works: newWorks(t.Context(), lab, lab.clock)}
+	tuning := &tuning{clock: lab.clock, result: &Result{}, queue: newCompileQueue(t.Context(), lab, lab.clock)}
 	k := &kernelSearch{tuning: tuning}
 	done, open := make(chan struct{}), make(chan struct{})
 	close(done)
-	slow, fast := &attempt{job: &job{done: open}}, &attempt{job: &job{done: done}}
+	slow, fast := &attempt{task: &compileTask{done: open}}, &attempt{task: &compileTask{done: done}}
 	over := make(chan time.Time, 1)
 	over <- time.Time{}
-	if a := k.turn(t.Context(), []*attempt{slow, fast}, nil, over); a != fast {
+	if a := k.awaitAll(t.Context(), []*attempt{slow, fast}, nil, over); a != fast {
 		t.Errorf("%+v though the time is short", a)
 	}
 	over <- time.Time{}
-	if a := k.turn(t.Context(), []*attempt{slow, fast}, over, nil); a != nil {
+	if a := k.awaitAll(t.Context(), []*attempt{slow, fast}, over, nil); a != nil {
 		t.Errorf("%+v after the end", a)
 	}
-	if a := k.turn(t.Context(), []*attempt{fast, fast}, nil, nil); a != fast {
+	if a := k.awaitAll(t.Context(), []*attempt{fast, fast}, nil, nil); a != fast {
 		t.Errorf("%+v", a)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if a := k.turn(ctx, []*attempt{slow}, nil, nil); a != nil {
+	if a := k.awaitAll(ctx, []*attempt{slow}, nil, nil); a != nil {
 		t.Errorf("%+v after an interrupt", a)
 	}
 }

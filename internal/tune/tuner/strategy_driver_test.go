@@ -7,10 +7,10 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
-// BenchmarkThinking takes the time that auto needs for each trial of a search of
+// BenchmarkStrategy takes the time that auto needs for each trial of a search of
 // a GPU kernel's whole space, as long as one of a minute: the device must not
 // wait for it.
-func BenchmarkThinking(b *testing.B) {
+func BenchmarkStrategy(b *testing.B) {
 	const trials, window, spare = 2000, 32, 8
 	s, choice := kernelOnGPU(b, cube)
 	space := search.Of(choice.Space)
