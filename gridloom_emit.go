@@ -1,20 +1,46 @@
 package gridloom
 
 import (
+	"errors"
 	"fmt"
 
-	"github.com/gridloom/gridloom/internal/compile/emit"
-	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/engine"
 )
 
-// EmitOptions says what library to make. The zero value makes the one in C.
+// Language is what generated code is written in.
+type Language uint8
+
+const (
+	LanguageC      Language = iota // C with OpenMP, for processors
+	LanguageCUDA                   // CUDA C++, for NVIDIA GPUs
+	LanguageOpenCL                 // OpenCL C, for any device of OpenCL
+)
+
+var languages = [...]string{LanguageC: "c", LanguageCUDA: "cuda", LanguageOpenCL: "opencl"}
+
+// String returns the language's name as the command line has it: "c", "cuda", "opencl".
+func (l Language) String() string { return languages[l] }
+
+// Language is what code for the device is written in.
+func (d Device) Language() Language {
+	switch {
+	case len(d.id) > 4 && d.id[:4] == "cuda":
+		return LanguageCUDA
+	case len(d.id) > 6 && d.id[:6] == "opencl":
+		return LanguageOpenCL
+	}
+	return LanguageC
+}
+
+// EmitOptions says what library to make. The zero value makes the one in C, in contract
+// arithmetic, with the usual plan.
 type EmitOptions struct {
-	Target string // "c" (the default), "cuda" or "opencl"
-	FP     string // "contract" (the default), "strict" or "fast"
-	Plan   string // settings for the kernels
-	// Set gives coefficients their values; all else is an argument of the code.
-	Set map[string]string
+	Language   Language
+	Arithmetic Arithmetic
+	Plan       Plan
+	// Coefficients gives coefficients their values, which become part of the code. All
+	// else is an argument of it.
+	Coefficients map[string]float64
 }
 
 // File is one file of generated code.
@@ -23,42 +49,20 @@ type File struct{ Name, Text string }
 // Emit returns the program as the source code of a library. Equal programs and options give
 // equal bytes.
 func (p *Program) Emit(o EmitOptions) ([]File, error) {
-	plan, err := schedule.ParsePlan(o.Plan)
-	if err != nil {
-		return nil, err
-	}
-	prog, err := p.in(o.FP)
-	if err != nil {
-		return nil, err
-	}
-	lo := lower.Options{Advise: true, Plan: plan, AnyIntegers: o.Plan != ""}
-	for _, s := range prog.Scalars {
-		if s.Coefficient {
-			b, list := prog.Coefficients(o.Set)
-			if list.HasErrors() {
-				return nil, fmt.Errorf("gridloom: %s", list[0].Message)
-			}
-			lo.Bound = b
-			break
-		}
-	}
-	dialect, ok := map[string]*emit.Dialect{"": emit.C, "c": emit.C, "cuda": emit.CUDA, "opencl": emit.OpenCL}[o.Target]
-	if !ok {
-		return nil, fmt.Errorf("gridloom: there is no target %q: it is c, cuda or opencl", o.Target)
-	}
-	if dialect != emit.C {
-		lo.Target = lower.GPU
-		lo.Machine, lo.Lacks = dialect.On(nil)
-	}
-	m, err := lower.Program(prog, lo)
-	if err != nil {
-		return nil, err
-	}
-	files, err := emit.Library(m, emit.LibraryOptions{
-		Source: p.source.Name, Plan: plan.String(), Bound: lo.Bound, Dialect: dialect,
+	set := (&Options{Scalars: o.Coefficients}).set(p.ir)
+	e, err := engine.Emit(engine.EmitRequest{
+		Program: p.ir.In(o.Arithmetic.mode()), Source: p.source.Name, Dialect: engine.Dialects[o.Language.String()],
+		Plan: o.Plan.plan, Set: set,
 	})
+	if u, ok := errors.AsType[*engine.Unbound](err); ok {
+		return nil, unbound(u.List)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("gridloom: %w", err)
+	}
+	files, err := e.Library()
+	if err != nil {
+		return nil, fmt.Errorf("gridloom: %w", err)
 	}
 	var out []File
 	for _, f := range files {

@@ -5,21 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// TuneOptions says what to tune a program for. The zero value searches for a
-// minute, for the processor and the program's own sizes.
+// TuneOptions says how to search. The zero value searches for a minute.
 type TuneOptions struct {
-	// Set gives sizes and scalars their values, as texts: {"N": "256"}.
-	Set    map[string]string
-	Device string // "cpu" (the default), "cuda:0", "opencl:0" and so on
-	FP     string // "contract" (the default), "strict" or "fast"
-	Plan   string // settings that stay as they are, such as "local=fused"
-
 	Strategy string // how to search: "auto" (the default), "random" and others
 	Seed     uint64 // makes other random choices
 	// The search ends with the first of these that is reached. Budget is a minute
@@ -41,8 +33,8 @@ type TuneProgress struct {
 
 // Tuning is what a search has found.
 type Tuning struct {
-	Plan        string // the fastest, for RunOptions
-	LibraryPlan string // the fastest that takes sizes as arguments, for EmitOptions
+	Plan        Plan // the fastest, for Options
+	LibraryPlan Plan // the fastest that takes sizes as arguments, for EmitOptions; the zero value if there is none
 	Plans       []TunedPlan
 	Trials      int
 	Interrupted bool
@@ -55,7 +47,7 @@ type Tuning struct {
 // search; the fastest is first.
 type TunedPlan struct {
 	Name      string // "default", "expert", "plain", "found 1" and so on
-	Plan      string
+	Plan      Plan
 	Time      time.Duration // of an update of the program
 	GStencils float64       // 1e9 updates of cells a second
 }
@@ -67,16 +59,16 @@ type TunedPlan struct {
 // that it is given.
 //
 // Cancelling ctx ends the search; what was found until then is the result.
-func (p *Program) Tune(ctx context.Context, o TuneOptions) (*Tuning, error) {
-	b, err := p.bind(o.Set, o.FP)
+func (p *Program) Tune(ctx context.Context, o Options, t TuneOptions) (*Tuning, error) {
+	b, err := p.bind(&o)
 	if err != nil {
 		return nil, err
 	}
 	to := tuner.Options{
-		Bound: b, Set: o.Set, Strategy: o.Strategy, Seed: o.Seed, Budget: o.Budget, Trials: o.Trials,
+		Bound: b, Set: o.set(p.ir), Plan: o.Plan.plan, Strategy: t.Strategy, Seed: t.Seed, Budget: t.Budget, Trials: t.Trials,
 	}
 	if to.Budget < 0 || to.Trials < 0 {
-		return nil, fmt.Errorf("gridloom: a budget of %v and %d trials: neither can be negative", o.Budget, o.Trials)
+		return nil, fmt.Errorf("gridloom: a budget of %v and %d trials: neither can be negative", t.Budget, t.Trials)
 	}
 	if to.Budget == 0 && to.Trials == 0 {
 		to.Budget = time.Minute
@@ -84,33 +76,27 @@ func (p *Program) Tune(ctx context.Context, o TuneOptions) (*Tuning, error) {
 	if to.Strategy == "" {
 		to.Strategy = "auto"
 	}
-	if to.Plan, err = schedule.ParsePlan(o.Plan); err != nil {
-		return nil, err
-	}
-	if o.Device == "" {
-		o.Device = "cpu"
-	}
-	d, err := engine.Open(engine.DeviceRequest{ID: o.Device, Arithmetic: b.Program.Arithmetic, Purpose: engine.ToTune})
+	d, err := o.open(engine.ToTune)
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
 	if to.Lab, err = measure.Open(ctx, d.Target); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("gridloom: %w", err)
 	}
 	defer to.Lab.Close()
-	if o.Progress != nil {
+	if t.Progress != nil {
 		to.Events = func(e tuner.Event) {
 			if e.Kind == tuner.EventTrial {
-				o.Progress(progress(e.Status))
+				t.Progress(progress(e.Status))
 			}
 		}
 	}
 	r, err := tuner.Run(ctx, to)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("gridloom: %w", err)
 	}
-	return tuning(r), nil
+	return tuning(r)
 }
 
 func progress(s *tuner.Status) TuneProgress {
@@ -124,13 +110,21 @@ func progress(s *tuner.Status) TuneProgress {
 	}
 }
 
-func tuning(r *tuner.Result) *Tuning {
-	t := &Tuning{Plan: r.Best, Trials: r.Trials, Interrupted: r.Interrupted, Bound: r.Bound.GStencils}
+func tuning(r *tuner.Result) (*Tuning, error) {
+	t := &Tuning{Trials: r.Trials, Interrupted: r.Interrupted, Bound: r.Bound.GStencils}
+	var err error
+	if t.Plan, err = ParsePlan(r.Best); err != nil {
+		return nil, err
+	}
 	for _, c := range r.Contenders {
-		t.Plans = append(t.Plans, TunedPlan{c.Name, c.Plan, time.Duration(c.Seconds * float64(time.Second)), c.GStencils})
+		plan, err := ParsePlan(c.Plan)
+		if err != nil {
+			return nil, err
+		}
+		t.Plans = append(t.Plans, TunedPlan{c.Name, plan, time.Duration(c.Seconds * float64(time.Second)), c.GStencils})
 	}
 	if list := r.LibraryPlans(); len(list) > 0 {
-		t.LibraryPlan = list[0].Plan
+		t.LibraryPlan, err = ParsePlan(list[0].Plan)
 	}
-	return t
+	return t, err
 }

@@ -1,14 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"path/filepath"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
-	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
-	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/engine"
 )
 
@@ -32,8 +30,6 @@ Examples:
 	gridloom emit examples/heat3d.loom --target opencl --out heat3d`
 }
 
-var emitDialects = map[string]*emit.Dialect{"c": emit.C, "cuda": emit.CUDA, "opencl": emit.OpenCL}
-
 func (c *emitCmd) Run(a *app) error {
 	mode, err := arith.Parse(c.FP)
 	if err != nil {
@@ -43,70 +39,30 @@ func (c *emitCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	plan, err := readPlan(c.Plan)
+	r := engine.EmitRequest{Program: p, Source: src.Name, Dialect: engine.Dialects[c.Target]}
+	if r.Plan, err = readPlan(c.Plan); err != nil {
+		return err
+	}
+	if r.Set, err = sets(c.Set); err != nil {
+		return err
+	}
+	e, err := engine.Emit(r)
+	if unbound, ok := errors.AsType[*engine.Unbound](err); ok {
+		return a.unfit(exitUsage, src, unbound.List)
+	}
 	if err != nil {
 		return err
 	}
-	b, err := c.coefficients(a, src, p)
-	if err != nil {
-		return err
-	}
-	dialect := emitDialects[c.Target]
-	o := lower.Options{Plan: plan, Advise: true, AnyIntegers: plan.String() != "", Bound: b}
-	if dialect != emit.C {
-		o.Target = lower.GPU
-		o.Machine, o.Lacks = dialect.On(nil)
-	}
-	m, err := lower.Program(p, o)
-	if err != nil {
-		return engine.BadPlan(plan, err)
-	}
-	for _, k := range m.Kernels {
-		if err := dialect.Lacks(k); err != nil {
-			return engine.BadPlan(plan, err)
-		}
-	}
-	a.hints(src, p, o)
+	a.hints(src, p, e.Options)
 	if c.Out == "" {
-		_, err := io.WriteString(a.data, emit.Source(dialect, m))
+		_, err := io.WriteString(a.data, e.Kernels())
 		return err
 	}
-	files, err := emit.Library(m, emit.LibraryOptions{
-		Source: filepath.Base(src.Name), Plan: plan.String(), Bound: b, Dialect: dialect,
-	})
+	files, err := e.Library()
 	if err != nil {
-		return failf(exitSource, "%w", err)
+		return err
 	}
 	return c.write(a, files)
-}
-
-// coefficients binds the coefficients, whose values become part of the code;
-// nil if there are none.
-func (c *emitCmd) coefficients(a *app, src *diag.Source, p *ir.Program) (*ir.Binding, error) {
-	set, err := sets(c.Set)
-	if err != nil {
-		return nil, err
-	}
-	needed := false
-	for _, s := range p.Scalars {
-		if value, given := set[s.Name]; given && !s.Coefficient {
-			return nil, usage("--set %s=%s: it is an argument of the library, not a coefficient", s.Name, value)
-		}
-		needed = needed || s.Coefficient
-	}
-	for _, q := range p.Params {
-		if value, given := set[q.Name]; given {
-			return nil, usage("--set %s=%s: sizes are arguments of the library", q.Name, value)
-		}
-	}
-	b, list := p.Coefficients(set)
-	if list.HasErrors() {
-		return nil, a.unfit(exitUsage, src, list)
-	}
-	if !needed {
-		return nil, nil
-	}
-	return b, nil
 }
 
 // write writes the files into the folder, which is made if need be: all of

@@ -122,7 +122,7 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 		return lower.Options{}, usage("--target %s: %s is not programmed in it", c.Target, m.Name)
 	}
 	o.Target, o.Sized = lower.GPU, true
-	o.Machine, o.Lacks = emitDialects[c.Target].On(m)
+	o.Machine, o.Lacks = engine.Dialects[c.Target].On(m)
 	return o, nil
 }
 

@@ -231,3 +231,12 @@ func (c *Compiled) Open(ctx context.Context, h Hooks) (*Run, error) {
 	}
 	return &Run{r, c.kernel(r.Usage())}, nil
 }
+
+// OpenLocal runs the program in this process, on memory of the caller for the grids that
+// given names: see exec.OpenLocal.
+func (c *Compiled) OpenLocal(ctx context.Context, h Hooks, given map[string][]byte) (*exec.Local, error) {
+	j := &c.job
+	return exec.OpenLocal(ctx, c.module, j.Bound, exec.Options{
+		Device: j.Device.ID, Image: c.binary, NoGraphs: j.NoGraphs, Progress: h.Progress,
+	}, given)
+}

@@ -312,6 +312,21 @@ func (d *deriver) grids() {
 	s.CellsStart, s.StatusStart, s.SharedBytes = starts[len(sizes)], starts[len(sizes)+1], bytes
 }
 
+// compact leaves those grids out of the region that have memory elsewhere.
+func (s *Script) compact(given [][]byte) {
+	sizes := make([]int64, len(s.Grids), len(s.Grids)+2)
+	for i, g := range s.Grids {
+		if given[i] == nil {
+			sizes[i] = g.Bytes
+		}
+	}
+	starts, bytes := memory.Place(append(sizes, int64(len(s.Cells))*cellStride, statusBytes))
+	for i := range s.Grids {
+		s.Grids[i].Start = starts[i]
+	}
+	s.CellsStart, s.StatusStart, s.SharedBytes = starts[len(sizes)], starts[len(sizes)+1], bytes
+}
+
 // spread marks as written what changes places with something written.
 func (d *deriver) spread() {
 	for changed := true; changed; {

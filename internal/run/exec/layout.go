@@ -90,10 +90,9 @@ func (p *padded) Pull() error {
 	return nil
 }
 
-// place gives a grid memory on the device. It returns the buffer that brings
+// place gives a grid, with its memory on the host, memory on the device. It returns the buffer that brings
 // cells to and fro, and the one that kernels work on.
-func (m *machine) place(g Array, private bool) (outer, inner device.Buffer, err error) {
-	host := m.region[g.Start : g.Start+g.Bytes]
+func (m *machine) place(g Array, host []byte, private bool) (outer, inner device.Buffer, err error) {
 	switch padder, ok := m.device.(device.Padder); {
 	case g.Rows == (device.Rows{}) && private:
 		inner, err = m.device.Copy(host)

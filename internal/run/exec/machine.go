@@ -17,6 +17,7 @@ type machine struct {
 	script *Script
 	device device.Device
 	region []byte
+	hosts  [][]byte // the memory that each grid had first
 	grids  []*device.Slot
 	holds  []int           // whose memory each grid has after rotations
 	memory []device.Buffer // by the grid that had it first: to bring cells to and fro
@@ -32,9 +33,10 @@ type machine struct {
 	failed error          // of a cell that could not be read in the midst of a formula
 }
 
-// newMachine prepares everything that launches need.
-func newMachine(s *Script, d device.Device, image string, r *memory.Region, private bool) (*machine, error) {
-	m := &machine{script: s, device: d, region: r.Bytes(), step: &device.Value{}, pace: newPacer(0)}
+// newMachine prepares everything that launches need. Grids that nothing writes are
+// protected if the region is a worker's.
+func newMachine(s *Script, d device.Device, image string, r *memory.Region, given [][]byte, private bool) (*machine, error) {
+	m := &machine{script: s, device: d, region: r.Bytes(), hosts: s.hosts(r, given), step: &device.Value{}, pace: newPacer(0)}
 	m.status = statusAt(m.region, s.StatusStart)
 	m.eval.cell = m.cell
 	if err := m.allocate(r, private); err != nil {
@@ -73,11 +75,11 @@ func (m *machine) account(library device.Library) {
 
 func (m *machine) allocate(r *memory.Region, private bool) error {
 	for i, g := range m.script.Grids {
-		outer, inner, err := m.place(g, private)
+		outer, inner, err := m.place(g, m.hosts[i], private)
 		if err != nil {
 			return err
 		}
-		if g.ReadOnly {
+		if g.ReadOnly && r.File() != nil {
 			if err := r.Protect(g.Start, g.Start+g.Bytes); err != nil {
 				return err
 			}

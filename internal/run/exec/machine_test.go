@@ -150,7 +150,7 @@ func start(t *testing.T, d device.Device) (*machine, *memory.Region, error) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { region.Close() })
-	machine, err := newMachine(s, d, "image", region, false)
+	machine, err := newMachine(s, d, "image", region, nil, false)
 	return machine, region, err
 }
 

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
-	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	"github.com/gridloom/gridloom/internal/run/memory"
@@ -42,19 +39,11 @@ type Options struct {
 
 // Remote is a Runner whose program runs in a worker process.
 type Remote struct {
-	bound   *ir.Binding
-	script  *Script
+	hosted
 	opts    Options
-	region  *memory.Region
-	status  *status
 	process *worker.Process
 
-	cursor ir.Cursor
-	holds  []int // whose memory each grid has
 	number int64 // of advances
-	push   bool  // the host may have written to memory since the last advance
-	stale  []bool
-	done   Progress
 	usage  []device.Usage
 	failed error // that ended the worker
 }
@@ -73,17 +62,12 @@ func Open(ctx context.Context, m *kernel.Module, b *ir.Binding, o Options) (*Rem
 	if err := o.System.Check(script.Needs(o.Device, o.Private)); err != nil {
 		return nil, err
 	}
-	r := &Remote{bound: b, script: script, opts: o, push: true, stale: make([]bool, len(script.Grids))}
-	for i := range script.Grids {
-		r.holds = append(r.holds, i)
-	}
-	if r.region, err = memory.New("gridloom", script.SharedBytes); err != nil {
+	r := &Remote{opts: o}
+	region, err := memory.New("gridloom", script.SharedBytes)
+	if err != nil {
 		return nil, err
 	}
-	r.status = statusAt(r.region.Bytes(), script.StatusStart)
-	for i, s := range reduced(b.Program) {
-		r.setCell(i, b.Scalar(s))
-	}
+	r.hosted = newHosted(b, script, region, nil)
 	if err := r.start(ctx); err != nil {
 		r.Close()
 		if ctx.Err() != nil { // an interrupt may have hit a worker that did not know better yet
@@ -105,11 +89,6 @@ func (o Options) complete() Options {
 		o.System = "/"
 	}
 	return o
-}
-
-// reduced returns the scalars that have cells, in their order.
-func reduced(p *ir.Program) []*ir.Scalar {
-	return slices.DeleteFunc(slices.Clone(p.Scalars), func(s *ir.Scalar) bool { return !s.Reduced })
 }
 
 // start starts the worker and sends it the script.
@@ -261,14 +240,7 @@ func (r *Remote) failure(err error) error {
 func (r *Remote) Advance(ctx context.Context, limit Limit) (Progress, error) {
 	r.number++
 	begin, before := time.Now(), r.done.Busy
-	beat := func() {
-		if r.opts.Progress != nil {
-			p := r.counts()
-			p.Busy = before + time.Since(begin)
-			p.Stage, _, _ = r.status.what(r.script)
-			r.opts.Progress(p)
-		}
-	}
+	beat := func() { r.tell(r.opts.Progress, before+time.Since(begin)) }
 	a, err := r.ask(ctx, request{Kind: advance, From: r.cursor, Limit: limit, Number: r.number, Push: r.push}, beat)
 	if r.failed != nil {
 		return r.counts(), err
@@ -280,25 +252,8 @@ func (r *Remote) Advance(ctx context.Context, limit Limit) (Progress, error) {
 		r.failed = r.failure(err)
 		return r.done, r.failed
 	}
-	r.cursor, r.holds = a.Cursor, a.Holds
-	r.done.Iterations = a.Cursor.Completed
-	r.done.Finished, r.done.Stopped = a.Ending == finished, a.Ending == stopped
-	for i := range r.stale {
-		r.stale[i] = !r.script.Grids[i].ReadOnly
-	}
+	r.arrived(a.Cursor, a.Ending, a.Holds)
 	return r.done, nil
-}
-
-// counts returns the progress as the status shows it.
-func (r *Remote) counts() Progress {
-	return Progress{
-		Iterations: r.status.completed.Load(),
-		Leaves:     r.status.leaves.Load(),
-		Launches:   r.status.launches.Load(),
-		Graphs:     r.status.graphs.Load(),
-		Points:     r.status.points.Load(),
-		Busy:       r.done.Busy,
-	}
 }
 
 // Grid implements Runner.
@@ -319,31 +274,6 @@ func (r *Remote) Grid(name string) ([]byte, error) {
 	return r.grid(i), nil
 }
 
-func (r *Remote) grid(i int) []byte {
-	g := r.script.Grids[r.holds[i]]
-	return r.region.Bytes()[g.Start : g.Start+g.Bytes : g.Start+g.Bytes]
-}
-
-// Scalar implements Runner.
-func (r *Remote) Scalar(name string) (op.Value, error) {
-	s, err := scalar(r.bound.Program, name)
-	if err != nil {
-		return op.Value{}, err
-	}
-	if i := slices.Index(reduced(r.bound.Program), s); i >= 0 {
-		return r.cell(i), nil
-	}
-	return r.bound.Scalar(s), nil
-}
-
-func (r *Remote) cell(i int) op.Value {
-	return device.Decode(r.script.Cells[i].Type, r.region.Bytes()[r.script.cellStart(i):])
-}
-
-func (r *Remote) setCell(i int, v op.Value) {
-	device.Encode(r.region.Bytes()[r.script.cellStart(i):], v)
-}
-
 // Initialise implements Runner.
 func (r *Remote) Initialise(given []string) error {
 	if r.bound.Program.Initial == nil {
@@ -357,35 +287,6 @@ func (r *Remote) Initialise(given []string) error {
 	return initialise(r.bound, given, r.grid)
 }
 
-// initialise executes a program's initial block in the memory that grid gives.
-func initialise(b *ir.Binding, given []string, grid func(i int) []byte) error {
-	// The rest of the program is not needed for that.
-	program := *b.Program
-	program.Stages, program.Body = nil, nil
-	bound := *b
-	bound.Program = &program
-	state, err := interp.New(&bound, interp.Options{})
-	if err != nil {
-		return err
-	}
-	for i, g := range program.Grids {
-		state.Grid(g.Name).Data = grid(i)
-	}
-	state.RunInitial(named(&program, given))
-	return nil
-}
-
-// named returns the set of the grids with those names.
-func named(p *ir.Program, names []string) map[*ir.Grid]bool {
-	set := map[*ir.Grid]bool{}
-	for _, name := range names {
-		if g := p.Grid(name); g != nil {
-			set[g] = true
-		}
-	}
-	return set
-}
-
 // KernelUsage is what a kernel takes of its device.
 type KernelUsage struct {
 	Kernel  string
@@ -394,23 +295,15 @@ type KernelUsage struct {
 }
 
 // Usage returns what each kernel takes; nothing where devices do not tell it.
-func (r *Remote) Usage() []KernelUsage {
+func (r *Remote) Usage() []KernelUsage { return r.script.usage(r.usage) }
+
+func (s *Script) usage(used []device.Usage) []KernelUsage {
 	var list []KernelUsage
-	for i, u := range r.usage {
-		t := r.script.Geometry(i).Threads
-		list = append(list, KernelUsage{r.script.Kernels[i], t[0] * t[1] * t[2], u})
+	for i, u := range used {
+		t := s.Geometry(i).Threads
+		list = append(list, KernelUsage{s.Kernels[i], t[0] * t[1] * t[2], u})
 	}
 	return list
-}
-
-// Place implements Runner.
-func (r *Remote) Place() Place {
-	p := Place{Cursor: r.cursor}
-	p.Cursor.Frames = slices.Clone(p.Cursor.Frames)
-	for i, c := range r.script.Cells {
-		p.Scalars = append(p.Scalars, newScalarValue(c.Name, r.cell(i)))
-	}
-	return p
 }
 
 // Restore implements Runner.
@@ -424,10 +317,7 @@ func (r *Remote) Restore(p Place) error {
 			return err
 		}
 	}
-	for i, v := range values {
-		r.setCell(i, v)
-	}
-	r.cursor, r.push = p.Cursor, true
+	r.goTo(p, values)
 	return nil
 }
 

@@ -166,7 +166,7 @@ func TestGraphsAreFaithful(t *testing.T) {
 			}
 			defer region.Close()
 			d := &diary{}
-			m, err := newMachine(s, d, "", region, false)
+			m, err := newMachine(s, d, "", region, nil, false)
 			if err != nil {
 				t.Fatal(err)
 			}

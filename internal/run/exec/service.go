@@ -144,7 +144,7 @@ func (s *server) setUp(r request) error {
 		return err
 	}
 	s.region, s.shared = region, r.Device == "cpu" && !r.Private
-	if s.machine, err = newMachine(r.Script, d, r.Image, region, r.Private); err != nil {
+	if s.machine, err = newMachine(r.Script, d, r.Image, region, nil, r.Private); err != nil {
 		return err
 	}
 	s.machine.pace = newPacer(r.Deadline)

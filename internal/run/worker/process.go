@@ -39,7 +39,7 @@ type Process struct {
 // Start starts a worker that runs a service.
 func Start(service string, o Options) (*Process, error) {
 	if !ready.Load() {
-		return nil, errors.New("this program cannot start workers: its main does not call worker.Main")
+		return nil, errors.New("this program cannot start worker processes: it has to call gridloom.WorkerMain first thing in main, and in TestMain")
 	}
 	var pipes [4]*os.File // requests: read, write; replies: read, write
 	closePipes := func() {

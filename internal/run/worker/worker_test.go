@@ -335,7 +335,7 @@ func TestWorkersEndWithTheirParent(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	ready.Store(false)
 	defer ready.Store(true)
-	if _, err := Start("echo", Options{}); err == nil || err.Error() != "this program cannot start workers: its main does not call worker.Main" {
+	if _, err := Start("echo", Options{}); err == nil || err.Error() != "this program cannot start worker processes: it has to call gridloom.WorkerMain first thing in main, and in TestMain" {
 		t.Error(err)
 	}
 }

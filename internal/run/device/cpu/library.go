@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"os"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -21,7 +22,19 @@ func load(p *processor, image string) (*library, error) {
 		return nil, fmt.Errorf("the compiled code cannot be loaded: %w", err)
 	}
 	hold()
+	limitThreads(handle)
 	return &library{p, image, handle}, nil
+}
+
+// limitThreads has kernels that the calling thread launches use as many threads as this
+// process may, unless the environment says how many: in a worker it does.
+func limitThreads(handle uintptr) {
+	if os.Getenv("OMP_NUM_THREADS") != "" {
+		return
+	}
+	if set, err := purego.Dlsym(handle, "omp_set_num_threads"); err == nil { // else there is no OpenMP
+		purego.SyscallN(set, uintptr(Threads()))
+	}
 }
 
 // hold keeps the OpenMP runtime that a library has brought with it in the

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"path/filepath"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
+)
+
+// Dialects are the languages that code is written in, by name.
+var Dialects = map[string]*emit.Dialect{"c": emit.C, "cuda": emit.CUDA, "opencl": emit.OpenCL}
+
+// EmitRequest asks for a program as source code, for any machine that the language is
+// compiled on.
+type EmitRequest struct {
+	Program *ir.Program // in its mode of arithmetic
+	Source  string      // the name of the program's file
+	Dialect *emit.Dialect
+	Plan    schedule.Plan
+	Set     map[string]string // the values of coefficients; all else is an argument of the code
+}
+
+// Emission is a program that was lowered to be written as source code.
+type Emission struct {
+	Module  *kernel.Module
+	Options lower.Options
+	request EmitRequest
+}
+
+// Emit lowers a program whose sizes are arguments. The error is an *Unbound if
+// coefficients do not get their values, and a *Fault if another value is not one of a
+// coefficient, or the plan does not fit.
+func Emit(r EmitRequest) (*Emission, error) {
+	b, err := coefficients(r.Program, r.Set)
+	if err != nil {
+		return nil, err
+	}
+	e := &Emission{request: r}
+	e.Options = lower.Options{
+		Target: target.KindOf(r.Dialect), Plan: r.Plan, Bound: b, Advise: true, AnyIntegers: r.Plan.String() != "",
+	}
+	if e.Options.Target == lower.GPU {
+		e.Options.Machine, e.Options.Lacks = r.Dialect.On(nil)
+	}
+	if e.Module, err = lower.Program(r.Program, e.Options); err != nil {
+		return nil, BadPlan(r.Plan, err)
+	}
+	for _, k := range e.Module.Kernels {
+		if err := r.Dialect.Lacks(k); err != nil {
+			return nil, BadPlan(r.Plan, err)
+		}
+	}
+	return e, nil
+}
+
+// Kernels returns the text of the kernels alone.
+func (e *Emission) Kernels() string { return emit.Source(e.request.Dialect, e.Module) }
+
+// Library returns the files of a library. Equal requests give equal bytes.
+func (e *Emission) Library() ([]emit.File, error) {
+	files, err := emit.Library(e.Module, emit.LibraryOptions{
+		Source: filepath.Base(e.request.Source), Plan: e.request.Plan.String(), Bound: e.Options.Bound, Dialect: e.request.Dialect,
+	})
+	if err != nil {
+		return nil, &Fault{Cause: Source, Err: err}
+	}
+	return files, nil
+}
+
+// coefficients binds the coefficients, whose values become part of the code;
+// nil if there are none.
+func coefficients(p *ir.Program, set map[string]string) (*ir.Binding, error) {
+	needed := false
+	for _, s := range p.Scalars {
+		if value, given := set[s.Name]; given && !s.Coefficient {
+			return nil, requestf("set "+s.Name+"="+value, "it is an argument of the library, not a coefficient")
+		}
+		needed = needed || s.Coefficient
+	}
+	for _, q := range p.Params {
+		if value, given := set[q.Name]; given {
+			return nil, requestf("set "+q.Name+"="+value, "sizes are arguments of the library")
+		}
+	}
+	b, list := p.Coefficients(set)
+	switch {
+	case list.HasErrors():
+		return nil, &Unbound{list}
+	case !needed:
+		return nil, nil
+	}
+	return b, nil
+}
