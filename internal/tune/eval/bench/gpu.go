@@ -97,7 +97,7 @@ func Cells(ctx context.Context, o GPUOptions) ([]GPURow, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &gpuBench{bed: bed{ctx: ctx, dev: dev}, opts: o}
+	b := &gpuBench{gpuContext: gpuContext{ctx: ctx, dev: dev}, opts: o}
 	err = b.start()
 	for _, c := range gpuCases {
 		if err == nil && (len(o.Cases) == 0 || slices.Contains(o.Cases, c.name)) {
@@ -113,7 +113,7 @@ func Cells(ctx context.Context, o GPUOptions) ([]GPURow, error) {
 }
 
 type gpuBench struct {
-	bed
+	gpuContext
 	opts GPUOptions
 	rows []GPURow
 }
@@ -143,7 +143,7 @@ func (b *gpuBench) run(c gpuCase) error {
 		return err
 	}
 	defer large.free()
-	if err := large.fill(&b.bed); err != nil {
+	if err := large.fill(&b.gpuContext); err != nil {
 		return err
 	}
 	row := GPURow{
@@ -204,14 +204,14 @@ func configurations(rank int) []schedule.Config {
 }
 
 // measure checks and times one configuration, and fills in its row.
-func (b *gpuBench) measure(checks *checks, large *placed, cfg schedule.Config, points float64, row *GPURow) error {
+func (b *gpuBench) measure(checks *checks, large *gridsOnGPU, cfg schedule.Config, points float64, row *GPURow) error {
 	m, lib, took, err := b.build(large.bound, cfg)
 	if err != nil {
 		return err
 	}
 	defer lib.Close()
 	row.CompileMS = 1000 * took
-	if row.CellsChecked, err = checks.small(&b.bed, cfg, m, lib); err != nil {
+	if row.CellsChecked, err = checks.small(&b.gpuContext, cfg, m, lib); err != nil {
 		return err
 	}
 	calls, err := large.bind(m, lib)

@@ -133,7 +133,7 @@ func testCellMismatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	b := &bed{ctx: context.Background(), dev: dev}
+	b := &gpuContext{ctx: context.Background(), dev: dev}
 	if err := b.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func testCellMismatch(t *testing.T) {
 	if err := errors.Join(large.fill(b), large.poison()); err != nil {
 		t.Fatal(err)
 	}
-	w, err := newWindows(large)
+	w, err := newSampledBoxes(large)
 	if err != nil {
 		t.Fatal(err)
 	}

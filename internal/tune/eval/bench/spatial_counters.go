@@ -87,7 +87,7 @@ func (s *sweep) count(r *SpatialRow) (*Counters, error) {
 	// The plain kernels come first, and may have the same name.
 	first := r.Launched[0]
 	skip := 0
-	for _, name := range s.host.info.Plain {
+	for _, name := range s.worker.info.Plain {
 		if name == first {
 			skip++
 		}
@@ -119,7 +119,7 @@ func (s *sweep) count(r *SpatialRow) (*Counters, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Excess = c.DRAMBytes / (s.host.info.Points * s.host.info.Bytes)
+	c.Excess = c.DRAMBytes / (s.worker.info.Points * s.worker.info.Bytes)
 	c.Limit = c.limit()
 	return c, nil
 }

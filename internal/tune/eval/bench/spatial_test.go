@@ -145,7 +145,7 @@ func testSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	s, info, err := open(context.Background(), dev, opening{Case: "himeno", DType: "float", Set: map[string]string{"L": "5", "M": "6", "N": "70"}})
+	s, info, err := open(context.Background(), dev, openRequest{Case: "himeno", DType: "float", Set: map[string]string{"L": "5", "M": "6", "N": "70"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func testCompile(t *testing.T) {
 // A worker that dies costs one answer: the next request starts another.
 func testHost(t *testing.T) {
 	set := map[string]string{"M": "12", "N": "21"}
-	h, err := newHost(context.Background(), opening{Case: "star5", DType: "float", Set: set})
+	h, err := newHost(context.Background(), openRequest{Case: "star5", DType: "float", Set: set})
 	if err != nil {
 		t.Fatal(err)
 	}

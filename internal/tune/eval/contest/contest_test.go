@@ -237,12 +237,12 @@ func TestRows(t *testing.T) {
 		t.Errorf("%+v, %v, %d more trials", again, err, len(s.tried)-tried)
 	}
 	// An earlier search that was faster stays the best seen.
-	b, err := openBook(o.Folder, x.Name())
+	b, err := openRecording(o.Folder, x.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.see(seen{2 * r.Known, "faster", "somebody"})
-	b.see(seen{r.Known, "slower", "somebody else"})
+	b.noteFastest(fastestSeen{2 * r.Known, "faster", "somebody"})
+	b.noteFastest(fastestSeen{r.Known, "slower", "somebody else"})
 	if err := b.save(); err != nil {
 		t.Fatal(err)
 	}
@@ -308,29 +308,29 @@ func TestRecordingsOfVersions(t *testing.T) {
 
 // Averages are over recordings of the same versions.
 func TestRecordingsAreAlike(t *testing.T) {
-	of := func(name string, recorded int, v versions.Set) *book {
-		b := &book{folder: "f", name: name, about: about{Configurations: 2, Set: v}}
+	of := func(name string, recorded int, v versions.Set) *recordingFile {
+		b := &recordingFile{folder: "f", name: name, about: about{Configurations: 2, Set: v}}
 		b.list = make([]tuner.Outcome, recorded)
 		return b
 	}
 	old, now := versions.Set{}.Complete(), versions.Current()
 	mixed := "f/a.t4.json.gz is of arithmetic 1 and program IR 1, and f/b.t4.json.gz of " + now.Definitions() + ": they cannot be compared; give another folder"
 	for _, c := range []struct {
-		books  []*book
-		record bool
-		want   string
+		recordings []*recordingFile
+		record     bool
+		want       string
 	}{
 		{nil, true, ""},
-		{[]*book{of("a", 2, old), of("b", 2, old)}, true, ""},
-		{[]*book{of("a", 2, now), of("b", 1, now), of("c", 0, now)}, true, ""},
-		{[]*book{of("a", 2, old), of("b", 2, now)}, false, mixed},
-		{[]*book{of("a", 2, old), of("b", 0, now)}, false, ""},
-		{[]*book{of("a", 2, old), of("b", 0, now)}, true, mixed},
-		{[]*book{of("a", 1, old)}, false, ""},
-		{[]*book{of("a", 1, old)}, true, of("a", 1, old).outdated().Error()},
+		{[]*recordingFile{of("a", 2, old), of("b", 2, old)}, true, ""},
+		{[]*recordingFile{of("a", 2, now), of("b", 1, now), of("c", 0, now)}, true, ""},
+		{[]*recordingFile{of("a", 2, old), of("b", 2, now)}, false, mixed},
+		{[]*recordingFile{of("a", 2, old), of("b", 0, now)}, false, ""},
+		{[]*recordingFile{of("a", 2, old), of("b", 0, now)}, true, mixed},
+		{[]*recordingFile{of("a", 1, old)}, false, ""},
+		{[]*recordingFile{of("a", 1, old)}, true, of("a", 1, old).outdated().Error()},
 	} {
 		got := ""
-		if err := alike(c.books, c.record); err != nil {
+		if err := checkVersions(c.recordings, c.record); err != nil {
 			got = err.Error()
 		}
 		if got != c.want {
@@ -407,7 +407,7 @@ func TestReached(t *testing.T) {
 
 // Costs are those of whoever tries a configuration first.
 func TestCosts(t *testing.T) {
-	b := &book{name: "x", index: map[string]int{}}
+	b := &recordingFile{name: "x", index: map[string]int{}}
 	for _, o := range []tuner.Outcome{
 		{Config: "family=tile,block=1x4x32,vec=1", Verdict: tuner.Good, Seconds: 0.25, Compile: 0.5, Cost: 0.75},
 		{Config: "family=tile,block=1x4x32,vec=2", Verdict: tuner.Good, Seconds: 0.25, Same: "family=tile,block=1x4x32,vec=1"},
@@ -445,7 +445,7 @@ func TestCosts(t *testing.T) {
 // What has failed after it was recorded is no longer recorded as right.
 func TestBookCondemns(t *testing.T) {
 	folder := t.TempDir()
-	b, err := openBook(folder, "x")
+	b, err := openRecording(folder, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,7 +462,7 @@ func TestBookCondemns(t *testing.T) {
 	if err := b.Condemn(tuner.Outcome{Config: "family=cells"}); err == nil {
 		t.Error("what is not recorded is condemned")
 	}
-	if b, err = openBook(folder, "x"); err != nil {
+	if b, err = openRecording(folder, "x"); err != nil {
 		t.Fatal(err)
 	}
 	if o, ok := b.Known("", fast.Config); !ok || o.Verdict != tuner.Wrong || b.best().Config != slow.Config || len(b.list) != 2 {
@@ -475,7 +475,7 @@ func TestTunerJSON(t *testing.T) {
 	row := TunerRow{
 		Program: "star7", DType: "double", Grid: "512x512x512", Known: 250, KnownPlan: "family=tile", OfKnown: 0.98, Seen: 251, SeenPlan: "family=stream",
 		OfSeen: 0.976, Recorded: 1968, Complete: true,
-		live: live{
+		liveSearch: liveSearch{
 			Strategy: "auto", Seconds: 59.5, Trials: 1500, Rate: 25.2, GStencils: 245, Plan: "star7[0:1]{family=tile}", Configurations: "27227696696",
 			Idle: 0.25, Rechecked: 0.5, CopyGStencils: 263, Device: "NVIDIA H200", Commit: "abc", Set: versions.Current(),
 		},

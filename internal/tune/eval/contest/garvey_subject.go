@@ -100,5 +100,5 @@ func (t technique) of(r *replay.Recording) (*replay.Recording, error) {
 	if len(part.Trials) == 0 {
 		return nil, errors.New("no configuration is recorded")
 	}
-	return anew(&part)
+	return reread(&part)
 }

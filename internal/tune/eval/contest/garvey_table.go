@@ -14,8 +14,8 @@ import (
 // table collects the rows of Tables 3 and 7 (Garvey 2018), kernel by kernel.
 type table struct {
 	names []string
-	cells [][]effort  // by row and kernel
-	found [][]float64 // by row and kernel: in what part of its searches a row had the kernel's best
+	cells [][]searchCost // by row and kernel
+	found [][]float64    // by row and kernel: in what part of its searches a row had the kernel's best
 }
 
 // The names of rows that others are compared with.
@@ -34,10 +34,10 @@ var oracles = []struct{ name, strategy string }{
 	{"Hybrid restricted", "hybrid-restricted"},
 }
 
-// add has every strategy search a kernel's recording.
+// add runs every strategy on a kernel's recording.
 func (t *table) add(ctx context.Context, r *replay.Recording, parts []*replay.Recording, seeds int) error {
-	var searches [][]effort // by row: more than one at random
-	row := func(name string, list ...effort) {
+	var searches [][]searchCost // by row: more than one at random
+	row := func(name string, list ...searchCost) {
 		if i := slices.Index(t.names, name); i < 0 {
 			t.names = append(t.names, name)
 			t.cells, t.found = append(t.cells, nil), append(t.found, nil)
@@ -55,7 +55,7 @@ func (t *table) add(ctx context.Context, r *replay.Recording, parts []*replay.Re
 	}
 	row(randomRow, random...)
 	for _, o := range oracles {
-		var list []effort
+		var list []searchCost
 		for _, part := range parts {
 			e, err := try(ctx, part, o.strategy, 1, math.MaxInt, math.Inf(1))
 			if err != nil {
@@ -65,7 +65,7 @@ func (t *table) add(ctx context.Context, r *replay.Recording, parts []*replay.Re
 		}
 		all := sum(list)
 		row(o.name, all)
-		if o.strategy == "hybrid" { // and what chance finds meanwhile
+		if o.strategy == "hybrid" { // and random search for the same time
 			short, err := samples(ctx, r, seeds, math.MaxInt, all.total())
 			if err != nil {
 				return err
@@ -84,7 +84,7 @@ func (t *table) add(ctx context.Context, r *replay.Recording, parts []*replay.Re
 				found += 1 / float64(len(list))
 			}
 		}
-		t.cells[i], t.found[i] = append(t.cells[i], typical(list)), append(t.found[i], found)
+		t.cells[i], t.found[i] = append(t.cells[i], typicalCost(list)), append(t.found[i], found)
 	}
 	return nil
 }

@@ -99,8 +99,8 @@ func TestGarveyRecords(t *testing.T) {
 
 // made is a book of a space in which each axis has its own best, so that groups by
 // dimension find it, and vectors are better than anything.
-func made(name string, slow float64) *book {
-	b := &book{name: name, index: map[string]int{}, about: about{Program: name, Device: "Pretended", Grid: "256x256x256", Commit: "abc", Set: versions.Current()}}
+func made(name string, slow float64) *recordingFile {
+	b := &recordingFile{name: name, index: map[string]int{}, about: about{Program: name, Device: "Pretended", Grid: "256x256x256", Commit: "abc", Set: versions.Current()}}
 	away := func(n, best int) float64 { return math.Abs(math.Log2(float64(n) / float64(best))) }
 	for _, z := range []int{1, 2, 4} {
 		for _, y := range []int{1, 2, 4, 8} {
@@ -129,7 +129,7 @@ func itoa(n int) string { return replay.Whole(int64(n)).String() }
 
 // Of spaces whose axes do not interact, what strategies find is known.
 func TestGarveyRows(t *testing.T) {
-	g, err := compare(t.Context(), []*book{made("one", 2), made("two", 4)}, 5)
+	g, err := compare(t.Context(), []*recordingFile{made("one", 2), made("two", 4)}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestHybridStaysSmall(t *testing.T) {
 
 // A strategy that never comes near says so.
 func TestNeverReached(t *testing.T) {
-	e := effort{Best: 2, when: []moment{{1, 4}, {3, 2}}}
+	e := searchCost{Best: 2, when: []improvement{{1, 4}, {3, 2}}}
 	if at, ok := e.first(2); !ok || at != 3 {
 		t.Errorf("%g, %v", at, ok)
 	}

@@ -47,7 +47,7 @@ func (p *deviceProver) watched(ctx context.Context, w *sanitizer, t trial) {
 	if err != nil || ctx.Err() != nil {
 		return
 	}
-	plan, _ = unsized(begun(plan, t.program))
+	plan, _ = withSizeArguments(withoutInitial(plan, t.program))
 	a := t.mode()
 	for _, tool := range sanitizerTools {
 		args := []string{"--tool", tool, "--target-processes", "all", w.self, "run", t.src.Name,

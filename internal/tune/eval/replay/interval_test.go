@@ -32,7 +32,7 @@ func TestIntervalsCover(t *testing.T) {
 		times[i] = 1 + math.Pow(1.05, float64(configurations-1-i))
 	}
 	r := flat(times...)
-	y, err := NewYardstick(r)
+	y, err := NewBaseline(r)
 	if err != nil {
 		t.Fatal(err)
 	}

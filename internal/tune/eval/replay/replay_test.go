@@ -115,7 +115,7 @@ func TestDefinitionAndRecording(t *testing.T) {
 // TestYardstick holds the methodology to known numbers.
 func TestYardstick(t *testing.T) {
 	for device, want := range map[string]int{"A4000": 323, "A6000": 388} {
-		y, err := NewYardstick(carried(t, device, nil))
+		y, err := NewBaseline(carried(t, device, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func flat(times ...float64) *Recording {
 // one: ceil(7/3) = 3 evaluations; at 0.01 lies 4.96, so i = 5, ceil(5/5) = 1.
 func TestByHand(t *testing.T) {
 	r := flat(9, 8, 7, 6, 5, 4, 3, 2, 1)
-	y, err := NewYardstick(r)
+	y, err := NewBaseline(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestYardstickErrors(t *testing.T) {
 		"the recording says nothing of what an evaluation takes (compile, run and other times are all 0)": free,
 		"random search finds the best of the 2 valid configurations at once: there is nothing to search":  flat(1, 2),
 	} {
-		if _, err := NewYardstick(r); err == nil || err.Error() != want {
+		if _, err := NewBaseline(r); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -18,7 +18,7 @@ func (e *exprError) Error() string {
 	return fmt.Sprintf("column %d of %q: %s", e.column, e.text, e.what)
 }
 
-// word is a piece of an expression's text.
+// lexeme is a piece of an expression's text.
 type lexeme struct {
 	kind   lexKind
 	text   string

@@ -33,29 +33,29 @@ var (
 
 // scripted are judges that answer so, PoCL by its first method and right by the
 // second.
-func scripted(t *testing.T, check, pocl, whole said) *judges {
+func scripted(t *testing.T, check, pocl, whole said) *judgeSet {
 	asked := func(s said, who string) said {
 		if s == unheard {
 			t.Errorf("%s was asked", who)
 		}
 		return s
 	}
-	return &judges{
-		check: func(context.Context, *hearing) error { return asked(check, "the check").err },
-		pocl: func(_ context.Context, method string, _ *hearing) (bool, string, error) {
+	return &judgeSet{
+		check: func(context.Context, *judgedRun) error { return asked(check, "the check").err },
+		pocl: func(_ context.Context, method string, _ *judgedRun) (bool, string, error) {
 			if method != methods[0] {
 				return true, "", nil
 			}
 			return true, asked(pocl, "PoCL").reason, pocl.err
 		},
-		oclgrind: func(context.Context, *hearing) (bool, string, error) {
+		oclgrind: func(context.Context, *judgedRun) (bool, string, error) {
 			return true, asked(whole, "Oclgrind").reason, whole.err
 		},
 	}
 }
 
-func heard() *hearing {
-	return &hearing{pair: &pair{seed: 7, source: "text"}, sizes: sizes{set: map[string]string{"N": "5"}}, module: &kernel.Module{}}
+func heard() *judgedRun {
+	return &judgedRun{pair: &pair{seed: 7, source: "text"}, sizes: sizes{set: map[string]string{"N": "5"}}, module: &kernel.Module{}}
 }
 
 func TestWeigh(t *testing.T) {
@@ -87,8 +87,8 @@ func TestWeigh(t *testing.T) {
 		{"Oclgrind crashes, and PoCL differs", true, dead, differs, unheard, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
 		{"both crash", true, dead, dead, unheard, "PoCL, loopvec: " + gaveUp, "", "", 0, 0},
 	} {
-		v := &verdict{}
-		got := scripted(t, c.check, c.pocl, c.whole).weigh(context.Background(), heard(), c.small, v)
+		v := &pairResult{}
+		got := scripted(t, c.check, c.pocl, c.whole).judge(context.Background(), heard(), c.small, v)
 		if got != c.failure || v.pocl != c.runs || v.oclgrind != c.checks {
 			t.Errorf("%s: %q, %d runs on PoCL, %d checks", c.name, got, v.pocl, v.oclgrind)
 		}
@@ -106,19 +106,19 @@ func kinds(list []JudgeFault) string {
 	return strings.Join(all, " ")
 }
 
-// A judge that is not there acquits nobody.
+// A checker that is not installed clears no program.
 func TestWeighAlone(t *testing.T) {
 	for _, s := range anything {
 		w := scripted(t, right, s, right)
 		w.check, w.oclgrind = nil, nil
-		v := &verdict{}
-		if got := w.weigh(context.Background(), heard(), true, v); (got == "") != (s == right || s == tooSlow) || v.poclFaults != nil {
+		v := &pairResult{}
+		if got := w.judge(context.Background(), heard(), true, v); (got == "") != (s == right || s == tooSlow) || v.poclFaults != nil {
 			t.Errorf("PoCL alone: %v: %q, %v", s, got, v.poclFaults)
 		}
 		w = scripted(t, s, unheard, unheard)
 		w.pocl = nil
-		v = &verdict{}
-		if got := w.weigh(context.Background(), heard(), true, v); (got == "") != (s.err == nil) || v.oclgrindCrashes != nil {
+		v = &pairResult{}
+		if got := w.judge(context.Background(), heard(), true, v); (got == "") != (s.err == nil) || v.oclgrindCrashes != nil {
 			t.Errorf("Oclgrind alone: %v: %q, %v", s, got, v.oclgrindCrashes)
 		}
 	}
@@ -126,8 +126,8 @@ func TestWeighAlone(t *testing.T) {
 
 // A mistake of a judge is told with all that is needed to see it again.
 func TestJudgeFault(t *testing.T) {
-	v := &verdict{}
-	scripted(t, right, differs, right).weigh(context.Background(), heard(), false, v)
+	v := &pairResult{}
+	scripted(t, right, differs, right).judge(context.Background(), heard(), false, v)
 	want := []JudgeFault{{Seed: 7, Kind: "differs", Mode: "strict", Set: map[string]string{"N": "5"}, Said: "PoCL, loopvec: u: 1 of 9 cells differ", Source: "text"}}
 	if !reflect.DeepEqual(v.poclFaults, want) {
 		t.Errorf("%+v", v.poclFaults)
@@ -150,15 +150,15 @@ func TestFaultsAreListedOnce(t *testing.T) {
 	again := JudgeFault{Seed: 7, Kind: "differs", Set: small, Said: "a"}
 	other, later := again, JudgeFault{Seed: 7, Kind: "crash", Set: small, Said: "c"}
 	other.Seed = 8
-	(&verdict{poclFaults: []JudgeFault{again, other}}).addTo(&r)
-	(&verdict{poclFaults: []JudgeFault{later}}).addTo(&r)
+	(&pairResult{poclFaults: []JudgeFault{again, other}}).addTo(&r)
+	(&pairResult{poclFaults: []JudgeFault{later}}).addTo(&r)
 	first.Also = append(first.Also, Sighting{"crash", small, "c"})
 	if want := []JudgeFault{first, other}; !reflect.DeepEqual(r.PoCLFaults, want) {
 		t.Errorf("added: %+v", r.PoCLFaults)
 	}
-	v := &verdict{}
+	v := &pairResult{}
 	for range 2 { // at two sizes
-		scripted(t, right, differs, right).weigh(context.Background(), heard(), false, v)
+		scripted(t, right, differs, right).judge(context.Background(), heard(), false, v)
 	}
 	if kinds(v.poclFaults) != "differs" {
 		t.Errorf("judged: %+v", v.poclFaults)
@@ -189,7 +189,7 @@ func TestAgain(t *testing.T) {
 	if r.Pairs != 9 || r.NextSeed != 10 || !reflect.DeepEqual(r.PoCLFaults, []JudgeFault{{Seed: 3, Kind: "crash", Said: "it crashed"}}) {
 		t.Fatalf("%+v", r)
 	}
-	j := &jury{judges: *scripted(t, dead, right, unheard)}
+	j := &crossCheckers{judgeSet: *scripted(t, dead, right, unheard)}
 	n, err := r.again(context.Background(), j)
 	if err != nil || n != 2 {
 		t.Fatalf("%d, %v", n, err)
@@ -202,12 +202,12 @@ func TestAgain(t *testing.T) {
 	}
 	// What is still wrong is said as it was found now.
 	r = GPUResult{Failures: []Failure{failure(4, "PoCL, loops: it crashed")}}
-	if n, err := r.again(context.Background(), &jury{judges: *scripted(t, right, differs, differs)}); err != nil || n != 1 ||
+	if n, err := r.again(context.Background(), &crossCheckers{judgeSet: *scripted(t, right, differs, differs)}); err != nil || n != 1 ||
 		len(r.Failures) != 1 || r.Failures[0].Reason != "PoCL, loopvec: u: 1 of 9 cells differ" {
 		t.Errorf("%d, %v: %+v", n, err, r.Failures)
 	}
 	// Where nobody judges, nothing is settled.
-	if _, err := r.again(context.Background(), &jury{}); err != nil || len(r.Failures) != 1 {
+	if _, err := r.again(context.Background(), &crossCheckers{}); err != nil || len(r.Failures) != 1 {
 		t.Errorf("%v: %+v", err, r.Failures)
 	}
 }
