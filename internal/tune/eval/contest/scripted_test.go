@@ -112,7 +112,7 @@ func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (meas
 
 func (s *scripted) Try(_ context.Context, c measure.Code, _ measure.Margins, r measure.Rule, limit time.Duration) (measure.Trial, error) {
 	v, err := speed(c.Name)
-	if r.Batches > 1 || limit == 30*time.Second { // else it is done at leisure, as often as the machine happens to allow
+	if r.Batches > 1 || limit == 30*time.Second { // else it is done in idle time, as often as the machine happens to allow
 		s.mutex.Lock()
 		s.tried = append(s.tried, c.Name)
 		s.mutex.Unlock()

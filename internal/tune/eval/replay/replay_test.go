@@ -112,8 +112,8 @@ func TestDefinitionAndRecording(t *testing.T) {
 	}
 }
 
-// TestYardstick holds the methodology to known numbers.
-func TestYardstick(t *testing.T) {
+// TestBaseline holds the methodology to known numbers.
+func TestBaseline(t *testing.T) {
 	for device, want := range map[string]int{"A4000": 323, "A6000": 388} {
 		y, err := NewBaseline(carried(t, device, nil))
 		if err != nil {
@@ -179,7 +179,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-func TestYardstickErrors(t *testing.T) {
+func TestBaselineErrors(t *testing.T) {
 	failed := flat(1, 2, 3)
 	failed.Trials[0].Failure, failed.Trials[1].Failure = "compile", "compile"
 	free := flat(3, 2, 1)
