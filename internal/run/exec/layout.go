@@ -92,7 +92,7 @@ func (p *padded) Pull() error {
 
 // place gives a grid memory on the device. It returns the buffer that brings
 // cells to and fro, and the one that kernels work on.
-func (m *machine) place(g Array, private bool) (outer, inner device.Buffer, err error) {
+func (m *executor) place(g Array, private bool) (outer, inner device.Buffer, err error) {
 	host := m.region[g.Start : g.Start+g.Bytes]
 	switch padder, ok := m.device.(device.Padder); {
 	case g.Rows == (device.Rows{}) && private:
