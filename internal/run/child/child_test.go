@@ -36,7 +36,7 @@ var roles = map[string]func(){
 func (p Program) parent() {
 	cmd := exec.Command(p.Path, p.Args...)
 	cmd.Stdout = os.Stdout
-	leash, err := newLifeline(cmd)
+	line, err := newLifeline(cmd)
 	if err == nil {
 		err = Start(cmd)
 	}
@@ -44,7 +44,7 @@ func (p Program) parent() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	leash.attach(cmd.Process.Pid)
+	line.attach(cmd.Process.Pid)
 	fmt.Println(cmd.Process.Pid)
 	for {
 		time.Sleep(time.Hour)

@@ -68,7 +68,7 @@ const (
 	enoughSyncs = 4
 )
 
-// newReplayer returns nil if the device has no launch graphs.
+// newGraphLauncher returns nil if the device has no launch graphs.
 func newGraphLauncher(m *executor, eager int64) *graphLauncher {
 	d, ok := m.device.(device.Recorder)
 	if !ok {

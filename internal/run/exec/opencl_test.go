@@ -99,10 +99,10 @@ func TestOpenCLPlansAgree(t *testing.T) {
 	advanced(t, ref, Limit{})
 	want := contents(t, ref, b.Program)
 	rng := rand.New(rand.NewPCG(1, 1))
-	census := lower.Space(lower.GPU, b.Program.Axes).Census()
+	counter := lower.Space(lower.GPU, b.Program.Axes).Census()
 	ran := 0
 	for tried := 0; ran < 3 && tried < 200; tried++ {
-		plan := schedule.Plan{Every: census.Draw(rng)}
+		plan := schedule.Plan{Every: counter.Draw(rng)}
 		r := openOpenCL(t, b, plan)
 		if r == nil {
 			continue

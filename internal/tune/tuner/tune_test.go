@@ -390,7 +390,7 @@ func plan(t *testing.T, text string) schedule.Plan {
 }
 
 // A space in which nothing works is an error, which says why.
-func TestNothingWorks(t *testing.T) {
+func TestNoConfigurationRuns(t *testing.T) {
 	b := program(t, plane)
 	o := options(newScripted(t, b, faulty), b, 5)
 	o.Restrict = only(func(s schedule.Space) (schedule.Space, error) {

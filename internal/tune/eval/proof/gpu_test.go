@@ -54,7 +54,7 @@ func TestRandomPairs(t *testing.T) {
 }
 
 // A sample of the pairs is judged by others, too.
-func TestJury(t *testing.T) {
+func TestCrossCheckers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("PoCL's compiler is slow")
 	}

@@ -58,7 +58,7 @@ func heard() *judgedRun {
 	return &judgedRun{pair: &pair{seed: 7, source: "text"}, sizes: sizes{set: map[string]string{"N": "5"}}, module: &kernel.Module{}}
 }
 
-func TestWeigh(t *testing.T) {
+func TestJudge(t *testing.T) {
 	gaveUp := dead.err.Error()
 	for _, c := range []struct {
 		name               string
@@ -107,7 +107,7 @@ func kinds(list []JudgeFault) string {
 }
 
 // A checker that is not installed clears no program.
-func TestWeighAlone(t *testing.T) {
+func TestJudgeWithoutCheckers(t *testing.T) {
 	for _, s := range anything {
 		w := scripted(t, right, s, right)
 		w.check, w.oclgrind = nil, nil

@@ -42,8 +42,8 @@ func TestExamplesAgree(t *testing.T) {
 		}
 		b := bind(t, name, string(text), set)
 		checkModule(t, lowered(t, b, schedule.Plan{}), b)
-		census := lower.Space(lower.GPU, b.Program.Axes).Census()
-		if m := drawn(t, b, census, rng); m != nil {
+		counter := lower.Space(lower.GPU, b.Program.Axes).Census()
+		if m := drawn(t, b, counter, rng); m != nil {
 			checkModule(t, m, b)
 			others++
 		}
