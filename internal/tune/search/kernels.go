@@ -13,11 +13,11 @@ import (
 
 // KernelSpace is the space of one kernel's configurations.
 type KernelSpace struct {
-	space  schedule.Space
+	space   schedule.Space
 	counter *schedule.Census
-	params []Param
-	parts  []part
-	shapes [][]paramShape // by family
+	params  []Param
+	parts   []part
+	shapes  [][]paramShape // by family
 }
 
 // part says where a coordinate comes from.
