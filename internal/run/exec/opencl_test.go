@@ -131,18 +131,21 @@ func TestFitsOpenCL(t *testing.T) {
 	fits := func(p opencl.Properties) error {
 		return s.Fits(target.Of(&opencl.Kind, 0, p.General(), target.Options{}))
 	}
-	large := opencl.Properties{Name: "Large", Memory: 1 << 40, MaxThreads: 1024, MaxBlock: [3]int64{1024, 1024, 64}, Local: 48 << 10}
+	large := opencl.Properties{Name: "Large", Memory: 1 << 40, MaxThreads: 1024, MaxBlock: [3]int64{1024, 1024, 64},
+		Local: 48 << 10}
 	if err := fits(large); err != nil {
 		t.Error(err)
 	}
 	few := large
 	few.MaxThreads = 16
-	if err := fits(few); refusal.Of(err) != refusal.Resources || !strings.HasSuffix(err.Error(), " threads a block, and Large runs 16 at most") {
+	if err := fits(few); refusal.Of(err) != refusal.Resources ||
+		!strings.HasSuffix(err.Error(), " threads a block, and Large runs 16 at most") {
 		t.Error(err)
 	}
 	small := large
 	small.Memory = 100
-	want := fmt.Sprintf("this needs %s of device memory, and opencl:0 (Large) has 100 bytes", memory.Size(s.DeviceBytes()))
+	want := fmt.Sprintf("this needs %s of device memory, and opencl:0 (Large) has 100 bytes",
+		memory.Size(s.DeviceBytes()))
 	if err := fits(small); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

@@ -11,7 +11,8 @@ import (
 // call runs the compiler in a folder and returns what it printed. If the
 // compiler has ended badly, or was ended, the error wraps a *child.Death.
 func (c *Compiler) call(ctx context.Context, limit time.Duration, dir string, args ...string) (string, error) {
-	p := child.Program{Path: c.Path, Args: append(c.Args[:len(c.Args):len(c.Args)], args...), Dir: dir, Time: limit, Memory: c.Memory}
+	p := child.Program{Path: c.Path, Args: append(c.Args[:len(c.Args):len(c.Args)], args...), Dir: dir, Time: limit,
+		Memory: c.Memory}
 	// Messages in one language, so that they can be compared and searched for.
 	p.Env = []string{"LC_ALL=C"}
 	if dir != "" {

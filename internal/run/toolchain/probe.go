@@ -50,7 +50,8 @@ type probeResult struct {
 // probe finds out which options the compiler takes. All at once is the common
 // case and costs one compilation; only if that fails are they tried one by one.
 func (c *Compiler) probe(ctx context.Context, cache *Cache) error {
-	name := "probe-" + digest(c.Path, fmt.Sprint(c.Args), c.Version, Processor(), fmt.Sprint(generalFlags), probeSource, fmaSource) + ".json"
+	name := "probe-" + digest(c.Path, fmt.Sprint(c.Args), c.Version, Processor(), fmt.Sprint(generalFlags), probeSource,
+		fmaSource) + ".json"
 	if data, ok := cache.read(name); ok {
 		var f probeResult
 		if json.Unmarshal(data, &f) == nil {
@@ -176,7 +177,8 @@ func (c *Compiler) tryFMA(ctx context.Context, within string) error {
 	case refusal.Of(err) == refusal.Transient || disk.Full(folder.Path):
 		return refusal.For(refusal.Transient, err)
 	default:
-		c.Notes = append(c.Notes, fmt.Sprintf("code of %s has no fused multiply-add: products are rounded before they are added", c.Path))
+		c.Notes = append(c.Notes, fmt.Sprintf(
+			"code of %s has no fused multiply-add: products are rounded before they are added", c.Path))
 	}
 	return nil
 }

@@ -164,7 +164,8 @@ func freeAll(list []*cuda.Buffer) error {
 func (p *gridsOnGPU) fill(b *gpuContext) error {
 	for i, g := range p.bound.Program.Grids {
 		r := p.layouts[g]
-		if err := b.runTool("fill_"+g.Type.String(), r.count*r.n, []*cuda.Buffer{p.grids[g]}, int64s(r.count, r.n, r.pitch, r.lead, int64(i+1))...); err != nil {
+		if err := b.runTool("fill_"+g.Type.String(), r.count*r.n, []*cuda.Buffer{p.grids[g]},
+			int64s(r.count, r.n, r.pitch, r.lead, int64(i+1))...); err != nil {
 			return err
 		}
 	}
@@ -276,7 +277,8 @@ func (p *gridsOnGPU) bind(m *kernel.Module, lib *cuda.Library) (*calls, error) {
 	return out, nil
 }
 
-func (p *gridsOnGPU) prepare(l *kernel.Launch, lib *cuda.Library, scratch map[*kernel.Scratch]*cuda.Buffer) (device.Call, int64, error) {
+func (p *gridsOnGPU) prepare(l *kernel.Launch, lib *cuda.Library,
+	scratch map[*kernel.Scratch]*cuda.Buffer) (device.Call, int64, error) {
 	var args []device.Arg
 	env := map[*kernel.Var]op.Value{}
 	for i, a := range l.Args {

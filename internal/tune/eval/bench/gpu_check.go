@@ -123,7 +123,8 @@ func expect(p *ir.Program, sizes []int64) (*expectation, error) {
 	}
 	for _, g := range outputs(p) {
 		if compare.Numbers(g.Type, e.state.Grid(g.Name).Data) == 0 {
-			return nil, fmt.Errorf("%s: there is no number in any cell of %s: nothing could be compared", e.sizes, g.Name)
+			return nil, fmt.Errorf("%s: there is no number in any cell of %s: nothing could be compared",
+				e.sizes, g.Name)
 		}
 	}
 	return e, nil
@@ -221,7 +222,8 @@ func (e *expectation) grid(g *ir.Grid, got []byte) error {
 		}
 		v := device.Decode(g.Type, x).AsFloat()
 		if !near(v, want.At(i), margin) {
-			return &Mismatch{e.sizes, e.bound.Program.Arithmetic.String(), cellName(g, want.Shape, i), v, want.At(i), margin}
+			return &Mismatch{e.sizes, e.bound.Program.Arithmetic.String(), cellName(g, want.Shape, i), v,
+				want.At(i), margin}
 		}
 	}
 	return nil

@@ -166,7 +166,8 @@ func (o *SpatialOptions) startRivals(ctx context.Context, c spatialCase) ([]*riv
 	}
 	var list []*rivalProcess
 	for _, r := range o.Rivals {
-		list = append(list, startRival(ctx, r, c, gridText(bound, output(bound.Program)), someCells(bound, cellsCompared)))
+		list = append(list, startRival(ctx, r, c, gridText(bound, output(bound.Program)),
+			someCells(bound, cellsCompared)))
 	}
 	return list, nil
 }
@@ -175,7 +176,8 @@ func (o *SpatialOptions) startRivals(ctx context.Context, c spatialCase) ([]*riv
 func (o *SpatialOptions) cases() ([]spatialCase, error) {
 	for _, name := range o.Cases {
 		if len(findSpatial(name, "")) == 0 {
-			return nil, fmt.Errorf("bench spatial: there is no case %s; there is %s", name, strings.Join(SpatialNames(), ", "))
+			return nil, fmt.Errorf("bench spatial: there is no case %s; there is %s", name,
+				strings.Join(SpatialNames(), ", "))
 		}
 	}
 	for _, t := range o.DTypes {
@@ -185,12 +187,14 @@ func (o *SpatialOptions) cases() ([]spatialCase, error) {
 	}
 	var list []spatialCase
 	for _, c := range spatialCases {
-		if (len(o.Cases) == 0 || slices.Contains(o.Cases, c.name)) && (len(o.DTypes) == 0 || slices.Contains(o.DTypes, c.dtype)) {
+		if (len(o.Cases) == 0 || slices.Contains(o.Cases, c.name)) && (len(o.DTypes) == 0 ||
+			slices.Contains(o.DTypes, c.dtype)) {
 			list = append(list, c)
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("bench spatial: no case of %s is in %s", strings.Join(o.Cases, ", "), strings.Join(o.DTypes, ", "))
+		return nil, fmt.Errorf("bench spatial: no case of %s is in %s", strings.Join(o.Cases, ", "),
+			strings.Join(o.DTypes, ", "))
 	}
 	return list, nil
 }

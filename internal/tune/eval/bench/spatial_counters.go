@@ -101,7 +101,8 @@ func (s *sweep) count(r *SpatialRow) (*Counters, error) {
 		"--metrics", strings.Join(names, ","), "--kernel-name-base", "function",
 		"--kernel-name", "regex:^" + regexp.QuoteMeta(emit.CUDA.Symbol(first)) + "$",
 		"--launch-skip", strconv.Itoa(skip), "--launch-count", "1",
-		self, "bench", "spatial", "--device", fmt.Sprintf("cuda:%d", s.opts.Ordinal), "--case", r.Case, "--dtype", r.DType,
+		self, "bench", "spatial", "--device", fmt.Sprintf("cuda:%d", s.opts.Ordinal), "--case", r.Case,
+		"--dtype", r.DType,
 		"--plan", r.Plan, "--quick", "--batches", "5",
 	}
 	for _, q := range s.bound.Program.Params {

@@ -265,7 +265,8 @@ func ParseRivals(text []byte) ([]RivalBatch, error) {
 		}
 		if r.Failed == "" {
 			if r.Rival == "" || r.Case == "" || len(r.Samples) < 5 {
-				return nil, fmt.Errorf("line %d is no result of a rival: it needs rival, case, dtype, grid and at least 5 samples", n+1)
+				return nil, fmt.Errorf(
+					"line %d is no result of a rival: it needs rival, case, dtype, grid and at least 5 samples", n+1)
 			}
 			r = r.from(r.Samples)
 		}

@@ -76,7 +76,8 @@ type RivalBatch struct {
 func (s *sweep) row(plan string) SpatialRow {
 	i := &s.worker.info
 	return SpatialRow{
-		Case: s.c.name, DType: s.c.dtype, Grid: i.Grid, Plan: plan, BytesPerPoint: i.Bytes, Must: s.c.must, Aim: s.c.aim,
+		Case: s.c.name, DType: s.c.dtype, Grid: i.Grid, Plan: plan, BytesPerPoint: i.Bytes, Must: s.c.must,
+		Aim:    s.c.aim,
 		Device: i.Device, Driver: i.Driver, Compiler: i.Compiler, Commit: s.opts.Commit,
 	}
 }

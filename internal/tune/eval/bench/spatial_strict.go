@@ -120,7 +120,8 @@ func (s *caseRunner) strictLarge(plan string) (int64, error) {
 			return cells, err
 		}
 		if want := s.scalars[q]; !v.Same(want) {
-			return cells, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Strict.String(), q.Name, v.AsFloat(), want.AsFloat(), 0}
+			return cells, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Strict.String(), q.Name,
+				v.AsFloat(), want.AsFloat(), 0}
 		}
 	}
 	return cells, nil

@@ -174,7 +174,8 @@ func (s *sweep) measurePlan(plan string, c compiled) {
 	s.best = min(s.best, row.Step/1000)
 	s.code[plan] = c.Code
 	s.rows = append(s.rows, row)
-	s.opts.logf("  %8.1f GStencil/s  %3d registers  %4d spilled  %6d shared  %s\n", row.GStencils, row.Registers, row.Spills, row.Shared, plan)
+	s.opts.logf("  %8.1f GStencil/s  %3d registers  %4d spilled  %6d shared  %s\n", row.GStencils, row.Registers,
+		row.Spills, row.Shared, plan)
 }
 
 // took fills in what a trial has found.

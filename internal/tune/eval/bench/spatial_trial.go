@@ -85,7 +85,8 @@ func (s *caseRunner) measure(a attempt, t *trial, p *gridsOnGPU, calls *calls, l
 		if err != nil {
 			return err
 		}
-		t.Registers, t.Spills, t.Shared = max(t.Registers, r.Registers), max(t.Spills, r.Local), max(t.Shared, r.Shared+int(c.shared))
+		t.Registers, t.Spills, t.Shared = max(t.Registers, r.Registers), max(t.Spills, r.Local),
+			max(t.Shared, r.Shared+int(c.shared))
 	}
 	err := s.run(p, calls)
 	if err != nil {
@@ -180,7 +181,8 @@ func (s *caseRunner) contender(name string, least time.Duration) (*contender, er
 		}
 		count := &device.Value{}
 		count.Set(op.Int(types.I64, items))
-		call, err := s.tools.PrepareGrid(kernel, blocksOf(items, block), []device.Arg{&device.Slot{Buffer: s.copies[0]}, &device.Slot{Buffer: s.copies[1]}, count})
+		call, err := s.tools.PrepareGrid(kernel, blocksOf(items, block), []device.Arg{&device.Slot{Buffer: s.copies[0]},
+			&device.Slot{Buffer: s.copies[1]}, count})
 		if err != nil {
 			return nil, err
 		}

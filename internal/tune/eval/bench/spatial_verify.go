@@ -30,7 +30,8 @@ func (s *caseRunner) verify(p *gridsOnGPU) (int64, float64, error) {
 	for _, g := range outputs(s.bound.Program) {
 		r := p.layouts[g]
 		values := append(int64s(r.count, r.n, r.pitch, r.lead), op.Float(g.Type, 0))
-		if err := s.runTool("compare_"+g.Type.String(), compareThreads, []*cuda.Buffer{s.bad, p.grids[g], s.want[g]}, values...); err != nil {
+		if err := s.runTool("compare_"+g.Type.String(), compareThreads, []*cuda.Buffer{s.bad, p.grids[g], s.want[g]},
+			values...); err != nil {
 			return cells, most, err
 		}
 		data := make([]byte, s.bad.Bytes())
@@ -57,7 +58,8 @@ func (s *caseRunner) verify(p *gridsOnGPU) (int64, float64, error) {
 			return cells, most, err
 		}
 		if want := s.scalars[q]; !v.Same(want) {
-			return cells, most, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Contract.String(), q.Name, v.AsFloat(), want.AsFloat(), 0}
+			return cells, most, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Contract.String(), q.Name,
+				v.AsFloat(), want.AsFloat(), 0}
 		}
 	}
 	return cells, most, nil
@@ -69,7 +71,8 @@ func (s *caseRunner) wrong(p *gridsOnGPU, g *ir.Grid, count, first int64) error 
 	size := int64(g.Type.Size())
 	var got, want [8]byte
 	if err := errors.Join(
-		p.grids[g].Read((r.lead+first/r.n*r.pitch+first%r.n)*size, got[:size]), s.want[g].Read(first*size, want[:size])); err != nil {
+		p.grids[g].Read((r.lead+first/r.n*r.pitch+first%r.n)*size, got[:size]),
+		s.want[g].Read(first*size, want[:size])); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%s, the first of %d wrong cells,", cellName(g, s.bound.Shape(g.Dims), int(first)), count)

@@ -140,7 +140,8 @@ func (h *caseWorker) ask(q request, patience time.Duration) (reply, error) {
 		}
 	}
 	p := h.process
-	late := time.AfterFunc(patience, func() { p.Kill(fmt.Errorf("no answer within %v: a kernel hangs, or takes that long", patience)) })
+	late := time.AfterFunc(patience,
+		func() { p.Kill(fmt.Errorf("no answer within %v: a kernel hangs, or takes that long", patience)) })
 	defer late.Stop()
 	stop := context.AfterFunc(h.ctx, func() { p.Kill(context.Cause(h.ctx)) })
 	defer stop()

@@ -188,7 +188,8 @@ func compare(ctx context.Context, recordings []*recordingFile, seeds int) (*Garv
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.name, err)
 		}
-		g.Kernels = append(g.Kernels, GarveyKernel{b.about.Program, len(r.Trials), r.Valid(), 1e3 * y.Best(), b.best().Config, 1e3 * y.Median()})
+		g.Kernels = append(g.Kernels, GarveyKernel{b.about.Program, len(r.Trials), r.Valid(), 1e3 * y.Best(),
+			b.best().Config, 1e3 * y.Median()})
 		parts, err := g.load(ctx, b.about.Program, r, seeds)
 		if err == nil {
 			err = t.add(ctx, r, parts, seeds)
@@ -204,7 +205,8 @@ func compare(ctx context.Context, recordings []*recordingFile, seeds int) (*Garv
 
 // load compares hybrid with random sampling for each technique, and returns the
 // parts of the recording.
-func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Recording, seeds int) ([]*replay.Recording, error) {
+func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Recording,
+	seeds int) ([]*replay.Recording, error) {
 	var parts []*replay.Recording
 	for _, t := range techniques {
 		part, err := t.of(r)

@@ -47,7 +47,8 @@ func sum(list []searchCost) searchCost {
 
 // try runs a strategy on a recording, for at most so many configurations and seconds. Configurations are compiled
 // and run one after the other.
-func try(ctx context.Context, r *replay.Recording, strategy string, seed uint64, most int, seconds float64) (searchCost, error) {
+func try(ctx context.Context, r *replay.Recording, strategy string, seed uint64, most int,
+	seconds float64) (searchCost, error) {
 	e := searchCost{Best: math.Inf(1)}
 	run, err := replay.Search(ctx, replay.NewSpace(r), func(p search.Problem) (search.Strategy, error) {
 		s, err := search.New(strategy, p)

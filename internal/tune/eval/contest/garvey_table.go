@@ -117,19 +117,24 @@ func (t *table) rows() []GarveyRow {
 // WriteGarvey prints the result as tables.
 func WriteGarvey(w io.Writer, g *GarveyResult) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "strategy\tspeed-up over random\tover expert\tconfigurations\tcompile time (s)\trun time (s)\tbest count\n")
+	fmt.Fprintf(t,
+		"strategy\tspeed-up over random\tover expert\tconfigurations\tcompile time (s)\trun time (s)\tbest count\n")
 	for _, r := range g.Rows {
-		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f\t%.1f\t%.1f\t%.1f\n", r.Strategy, r.OverRandom, r.OverExpert, r.Configurations, r.Compile, r.Run, r.Best)
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f\t%.1f\t%.1f\t%.1f\n", r.Strategy, r.OverRandom, r.OverExpert,
+			r.Configurations, r.Compile, r.Run, r.Best)
 	}
 	fmt.Fprintf(t, "\nkernel\tloading\trandom (ms)\thybrid (ms)\tof random's best\ttime to reach it\twithin 1 %%\n")
 	for _, x := range g.Loading {
-		fmt.Fprintf(t, "%s\t%s\t%.4g\t%.4g\t%.3f\t%s\t%s\n", x.Kernel, x.Technique, x.RandomBest, x.HybridBest, x.Fraction, percent(x.Part), percent(x.Near))
+		fmt.Fprintf(t, "%s\t%s\t%.4g\t%.4g\t%.3f\t%s\t%s\n", x.Kernel, x.Technique, x.RandomBest, x.HybridBest,
+			x.Fraction, percent(x.Part), percent(x.Near))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	s := g.Summary
-	_, err := fmt.Fprintf(w, "\nhybrid reaches random sampling's best in %d of %d cases, in %.0f %% of its time on average, in %d of them in at most 30 %%; within 1 %% in %d, in %.0f %% of the time, in %d in at most 30 %%\n",
+	_, err := fmt.Fprintf(w,
+		"\nhybrid reaches random sampling's best in %d of %d cases, in %.0f %% of its time on average, in %d of them "+
+			"in at most 30 %%; within 1 %% in %d, in %.0f %% of the time, in %d in at most 30 %%\n",
 		s.Reached, s.Pairs, 100*s.MeanPart, s.InTime, s.Near, 100*s.MeanNear, s.NearInTime)
 	return err
 }

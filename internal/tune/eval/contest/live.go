@@ -59,7 +59,8 @@ func (s *recorder) search(ctx context.Context, x *Subject, b *recordingFile, bud
 	fmt.Fprintf(s.log, "%s: %.4g GStencil/s after %d configurations in %.1f s, device %s\n",
 		x.Name(), best.GStencils, r.Trials, r.Seconds, r.Idleness())
 	return writeJSON(s.livePath(x), &liveSearch{
-		Strategy: defaultStrategy, Seconds: r.Seconds, Trials: r.Trials, Rate: r.Rate, GStencils: best.GStencils, Plan: best.Plan,
+		Strategy: defaultStrategy, Seconds: r.Seconds, Trials: r.Trials, Rate: r.Rate, GStencils: best.GStencils,
+		Plan:           best.Plan,
 		Configurations: r.Kernels[0].Configurations, Idle: r.Idle, Rechecked: r.Rechecked, CopyGStencils: r.Bound.GStencils,
 		Device: r.Device.Name, Commit: s.commit, Set: versions.Current(),
 	})

@@ -76,7 +76,8 @@ func (p *plain) rivals(ctx context.Context) ([]*compiledCode, error) {
 	}
 	var list []*compiledCode
 	for i, flags := range [][]string{plainFlags, nativeFlags} {
-		c := &compiledCode{name: strings.Join(flags, " "), module: m, image: filepath.Join(p.dir, fmt.Sprintf("plain%d.so", i))}
+		c := &compiledCode{name: strings.Join(flags, " "), module: m,
+			image: filepath.Join(p.dir, fmt.Sprintf("plain%d.so", i))}
 		args := slices.Concat(p.compiler.Args, flags, []string{"-fPIC", "-shared", "-o", c.image, source, "-lm"})
 		if _, err := (child.Program{Path: p.compiler.Path, Args: args}).Run(ctx); err != nil {
 			return nil, fmt.Errorf("%s %s does not compile %s: %w", p.compiler.Path, c.name, p.opts.Rival, err)
@@ -185,7 +186,8 @@ func (p *plain) check(ctx context.Context, c *compiledCode) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		r, err := runcompare.Cells(runcompare.Grid{Name: g.Name, Type: g.Type, Shape: b.Shape(g.Dims), Bounds: bounds}, x, y)
+		r, err := runcompare.Cells(runcompare.Grid{Name: g.Name, Type: g.Type, Shape: b.Shape(g.Dims), Bounds: bounds},
+			x, y)
 		if err != nil {
 			return 0, err
 		}
@@ -195,9 +197,11 @@ func (p *plain) check(ctx context.Context, c *compiledCode) (int64, error) {
 		cells += r.Cells
 	}
 	if cells == 0 {
-		return 0, fmt.Errorf("%s: there is no number in any cell after %d iterations: nothing was compared", c.name, beginning)
+		return 0, fmt.Errorf("%s: there is no number in any cell after %d iterations: nothing was compared", c.name,
+			beginning)
 	}
-	fmt.Fprintf(p.opts.Log, "%s: %d cells agree with the reference executor after %d iterations\n", c.name, cells, beginning)
+	fmt.Fprintf(p.opts.Log, "%s: %d cells agree with the reference executor after %d iterations\n", c.name, cells,
+		beginning)
 	return cells, nil
 }
 
@@ -210,7 +214,9 @@ type Disagreement struct {
 // Error says where it does first.
 func (d *Disagreement) Error() string {
 	first := d.First[0]
-	return fmt.Sprintf("%s: %d of %d cells of %s are further from the reference executor than rounding may put them, such as %v: %v instead of %v",
+	return fmt.Sprintf(
+		"%s: %d of %d cells of %s are further from the reference executor than rounding may put them, such as %v: %v "+
+			"instead of %v",
 		d.Code, d.Beyond, d.Cells, d.Grid, first.Index, first.Got, first.Want)
 }
 
@@ -232,7 +238,8 @@ func (p *plain) time(ctx context.Context, c *compiledCode) error {
 		return err
 	}
 	if all.Points == first.Points {
-		return fmt.Errorf("%s has no more than %d iterations, after which timing would begin", p.opts.Bound.Program.Name, beginning)
+		return fmt.Errorf("%s has no more than %d iterations, after which timing would begin",
+			p.opts.Bound.Program.Name, beginning)
 	}
 	c.rates = append(c.rates, float64(all.Points-first.Points)/(all.Busy-first.Busy).Seconds()/1e9)
 	return nil

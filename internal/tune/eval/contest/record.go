@@ -69,7 +69,8 @@ func (s *recorder) record(ctx context.Context, x *Subject, b *recordingFile, unt
 			left = append(left, space)
 			b.normalise(space)
 			b.about.Configurations, b.about.Space = space.Count().Int64(), x.restrictions()
-			fmt.Fprintf(s.log, "%s: %d of %d configurations are recorded\n", x.Name(), len(b.list), b.about.Configurations)
+			fmt.Fprintf(s.log, "%s: %d of %d configurations are recorded\n", x.Name(), len(b.list),
+				b.about.Configurations)
 		}
 		return left, nil, nil
 	}
@@ -122,7 +123,8 @@ func (b *recordingFile) checkSource(x *Subject, a measure.About, commit string) 
 			{"device", old.Device, now.Device}, {"compiler", old.Compiler, now.Compiler}, {"grid", old.Grid, now.Grid},
 		} {
 			if e.was != e.is {
-				return fmt.Errorf("%s was recorded with the %s %s, and this is %s: give another folder", b.path(), e.what, e.was, e.is)
+				return fmt.Errorf("%s was recorded with the %s %s, and this is %s: give another folder", b.path(),
+					e.what, e.was, e.is)
 			}
 		}
 	}

@@ -62,7 +62,8 @@ func replays(ctx context.Context, b *recordingFile, seeds int, clock func() repl
 		if err != nil {
 			return nil, err
 		}
-		row := Replay{Strategy: name, Seeds: seeds, Score: thousandths(s.Score), Low: thousandths(s.Low), High: thousandths(s.High)}
+		row := Replay{Strategy: name, Seeds: seeds, Score: thousandths(s.Score), Low: thousandths(s.Low),
+			High: thousandths(s.High)}
 		if row.Reached, err = reached(ctx, &ahead, make, seeds, clock); err != nil {
 			return nil, err
 		}
@@ -74,7 +75,8 @@ func replays(ctx context.Context, b *recordingFile, seeds int, clock func() repl
 func thousandths(x float64) float64 { return math.Round(1000*x) / 1000 }
 
 // reached compares searches of a recording at each moment.
-func reached(ctx context.Context, r *replay.Recording, make replay.Maker, seeds int, clock func() replay.Clock) ([]Reached, error) {
+func reached(ctx context.Context, r *replay.Recording, make replay.Maker, seeds int,
+	clock func() replay.Clock) ([]Reached, error) {
 	best := math.Inf(1)
 	for i := range r.Trials {
 		if t := &r.Trials[i]; t.Failure == "" {

@@ -165,9 +165,12 @@ func (s *recorder) replays(ctx context.Context, x *Subject, b *recordingFile, o 
 // WriteTuner prints the rows as a table.
 func WriteTuner(w io.Writer, rows []TunerRow) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "program\ttype\tGStencil/s\tof best known\tof best seen\tconfigurations\ta second\tdevice idle\tchecking again\trecorded\treplays\n")
+	fmt.Fprintf(t,
+		"program\ttype\tGStencil/s\tof best known\tof best seen\tconfigurations\ta second\tdevice idle\tchecking "+
+			"again\trecorded\treplays\n")
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%.1f\t%.3f\t%.3f\t%d\t%.1f\t%.0f %%\t%.0f %%\t%d\t", r.Program, r.DType, r.GStencils, r.OfKnown, r.OfSeen, r.Trials, r.Rate, 100*r.Idle, 100*r.Rechecked, r.Recorded)
+		fmt.Fprintf(t, "%s\t%s\t%.1f\t%.3f\t%.3f\t%d\t%.1f\t%.0f %%\t%.0f %%\t%d\t", r.Program, r.DType, r.GStencils,
+			r.OfKnown, r.OfSeen, r.Trials, r.Rate, 100*r.Idle, 100*r.Rechecked, r.Recorded)
 		for i, p := range r.Replays {
 			if i > 0 {
 				fmt.Fprintf(t, "; ")

@@ -58,7 +58,8 @@ func newCrossCheckers() (*crossCheckers, error) {
 	if at := slices.IndexFunc(devices, isPoCL); at >= 0 {
 		cc.device, cc.judgeSet.pocl = opencl.ID(devices[at].Ordinal), cc.onPoCL
 	} else {
-		cc.missing = append(cc.missing, fmt.Sprintf("PoCL: %v", cmp.Or(err, errors.New("no OpenCL platform is called so"))))
+		cc.missing = append(cc.missing, fmt.Sprintf("PoCL: %v",
+			cmp.Or(err, errors.New("no OpenCL platform is called so"))))
 	}
 	if _, err := oclgrind.Find(); err != nil {
 		cc.missing = append(cc.missing, err.Error())

@@ -91,7 +91,8 @@ func (p *deviceProver) run(ctx context.Context) (*DeviceResult, error) {
 	}
 	defer p.place.Close()
 	p.place.spoil = p.spoil
-	p.result = DeviceResult{Device: o.Device, Name: p.place.Name, FirstSeed: o.Seed, NextSeed: o.Seed, Failures: []Failure{}}
+	p.result = DeviceResult{Device: o.Device, Name: p.place.Name, FirstSeed: o.Seed, NextSeed: o.Seed,
+		Failures: []Failure{}}
 	var programs []*subject
 	for _, src := range o.Sources {
 		s, err := newSubject(src, p.place.Lacks)
@@ -156,7 +157,8 @@ type subject struct {
 
 // awkwardLengths are awkward lengths of axes, from the outermost on: a few
 // cells, primes, and rows that end within a vector, a warp or a block.
-var awkwardLengths = [][]int64{{1, 1, 1}, {2, 3, 5}, {3, 5, 7}, {5, 7, 13}, {7, 11, 31}, {11, 13, 67}, {13, 3, 131}, {5, 17, 257}}
+var awkwardLengths = [][]int64{{1, 1, 1}, {2, 3, 5}, {3, 5, 7}, {5, 7, 13}, {7, 11, 31}, {11, 13, 67}, {13, 3, 131},
+	{5, 17, 257}}
 
 func newSubject(src *diag.Source, lacks []machine.Capability) (*subject, error) {
 	program, list := lang.Load(src)
@@ -252,7 +254,8 @@ func (t trial) plan() (plan schedule.Plan, at []sizes, err error) {
 	}
 	at = append(at, t.small[rng.IntN(len(t.small))])
 	var big sizes
-	if big.set, big.bound, big.tiled = t.sizing.large(tilesOf(plan, t.program.Axes), mostOnDevice, rng); big.bound != nil {
+	if big.set, big.bound, big.tiled = t.sizing.large(tilesOf(plan, t.program.Axes), mostOnDevice,
+		rng); big.bound != nil {
 		at = append(at, big)
 	}
 	return plan, at, nil
@@ -288,7 +291,8 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 		s.bound = s.bound.In(a)
 		mode := interp.ModeOf(s.bound.Program, true)
 		m, err := lower.Program(s.bound.Program, lower.Options{
-			Target: lower.GPU, Plan: withoutInitial(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true, Lacks: t.drawing[a].options.Lacks,
+			Target: lower.GPU, Plan: withoutInitial(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true,
+			Lacks: t.drawing[a].options.Lacks,
 		})
 		if exceedsResources(err) {
 			continue
@@ -308,7 +312,8 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && (refusal.Of(err) == refusal.Resources || strings.Contains(err.Error(), tookLonger) || strings.Contains(err.Error(), notTrusted)):
+		case err != nil && (refusal.Of(err) == refusal.Resources || strings.Contains(err.Error(), tookLonger) ||
+			strings.Contains(err.Error(), notTrusted)):
 			continue
 		case err != nil:
 			fail(s.set, err.Error())

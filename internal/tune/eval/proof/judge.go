@@ -159,7 +159,8 @@ func (j *judgeSet) clears(ctx context.Context, t *judgedRun) bool {
 
 func (t *judgedRun) fault(kind, said string) JudgeFault {
 	f := t.pair.failure(t.sizes.set, said)
-	return JudgeFault{Seed: f.Seed, Kind: kind, Mode: f.Mode, Plan: f.Plan, Set: f.Set, Said: f.Reason, Source: f.Source}
+	return JudgeFault{Seed: f.Seed, Kind: kind, Mode: f.Mode, Plan: f.Plan, Set: f.Set, Said: f.Reason,
+		Source: f.Source}
 }
 
 // crashed reports whether a signal ended the process that ran a module.
@@ -221,7 +222,8 @@ func (cc *crossCheckers) openCL(ctx context.Context, purpose string) (*place, er
 }
 
 // onPoCL runs a program on PoCL.
-func (cc *crossCheckers) onPoCL(ctx context.Context, method string, t *judgedRun) (fits bool, reason string, err error) {
+func (cc *crossCheckers) onPoCL(ctx context.Context, method string,
+	t *judgedRun) (fits bool, reason string, err error) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	at, err := cc.openCL(ctx, method)
@@ -230,7 +232,8 @@ func (cc *crossCheckers) onPoCL(ctx context.Context, method string, t *judgedRun
 	}
 	defer at.Close()
 	// PoCL keeps what it has compiled, and here it should not.
-	defer setenv([]string{"POCL_WORK_GROUP_METHOD=" + method, "POCL_CACHE_DIR=" + filepath.Join(cc.dir.Path, method, "pocl")})()
+	defer setenv([]string{"POCL_WORK_GROUP_METHOD=" + method, "POCL_CACHE_DIR=" + filepath.Join(cc.dir.Path, method,
+		"pocl")})()
 	return runOn(ctx, at, t.module, t.sizes.bound, t.pair.mode, t.want, 0)
 }
 

@@ -55,7 +55,8 @@ func scripted(t *testing.T, check, pocl, whole said) *judgeSet {
 }
 
 func heard() *judgedRun {
-	return &judgedRun{pair: &pair{seed: 7, source: "text"}, sizes: sizes{set: map[string]string{"N": "5"}}, module: &kernel.Module{}}
+	return &judgedRun{pair: &pair{seed: 7, source: "text"}, sizes: sizes{set: map[string]string{"N": "5"}},
+		module: &kernel.Module{}}
 }
 
 func TestJudge(t *testing.T) {
@@ -74,17 +75,24 @@ func TestJudge(t *testing.T) {
 		{"PoCL crashes, and Oclgrind does not", true, right, dead, right, "", kindCrash, "", 1, 1},
 		{"both differ", true, right, differs, differs, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 1},
 		{"PoCL crashes, and Oclgrind differs", false, right, dead, differs, "PoCL, loopvec: " + gaveUp, "", "", 0, 0},
-		{"PoCL differs, and the whole program crashes under Oclgrind", false, right, differs, dead, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
-		{"PoCL differs, and Oclgrind takes too long", false, right, differs, tooSlow, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
-		{"PoCL differs, and a kernel is at fault", false, refused, differs, unheard, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
-		{"PoCL differs, and the check takes too long", false, killed, differs, unheard, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
-		{"PoCL cannot compile it", false, unheard, refused, unheard, "PoCL, loopvec: it does not compile", "", "", 0, 0},
-		{"PoCL is killed for another reason", false, unheard, killed, unheard, "PoCL, loopvec: out of time", "", "", 0, 0},
+		{"PoCL differs, and the whole program crashes under Oclgrind", false, right, differs, dead,
+			"PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
+		{"PoCL differs, and Oclgrind takes too long", false, right, differs, tooSlow,
+			"PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
+		{"PoCL differs, and a kernel is at fault", false, refused, differs, unheard,
+			"PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
+		{"PoCL differs, and the check takes too long", false, killed, differs, unheard,
+			"PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
+		{"PoCL cannot compile it", false, unheard, refused, unheard, "PoCL, loopvec: it does not compile", "",
+			"", 0, 0},
+		{"PoCL is killed for another reason", false, unheard, killed, unheard, "PoCL, loopvec: out of time", "",
+			"", 0, 0},
 		{"PoCL takes too long", false, unheard, tooSlow, unheard, "", "", "", 1, 0},
 		{"Oclgrind finds something", true, refused, unheard, unheard, "Oclgrind: it does not compile", "", "", 0, 0},
 		{"Oclgrind takes too long", true, killed, unheard, unheard, "Oclgrind: out of time", "", "", 0, 0},
 		{"Oclgrind crashes, and PoCL does not", true, dead, right, unheard, "", "", kindCrash, 2, 0},
-		{"Oclgrind crashes, and PoCL differs", true, dead, differs, unheard, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
+		{"Oclgrind crashes, and PoCL differs", true, dead, differs, unheard, "PoCL, loopvec: u: 1 of 9 cells differ",
+			"", "", 0, 0},
 		{"both crash", true, dead, dead, unheard, "PoCL, loopvec: " + gaveUp, "", "", 0, 0},
 	} {
 		v := &pairResult{}
@@ -112,13 +120,15 @@ func TestJudgeWithoutCheckers(t *testing.T) {
 		w := scripted(t, right, s, right)
 		w.check, w.oclgrind = nil, nil
 		v := &pairResult{}
-		if got := w.judge(context.Background(), heard(), true, v); (got == "") != (s == right || s == tooSlow) || v.poclFaults != nil {
+		if got := w.judge(context.Background(), heard(), true, v); (got == "") != (s == right || s == tooSlow) ||
+			v.poclFaults != nil {
 			t.Errorf("PoCL alone: %v: %q, %v", s, got, v.poclFaults)
 		}
 		w = scripted(t, s, unheard, unheard)
 		w.pocl = nil
 		v = &pairResult{}
-		if got := w.judge(context.Background(), heard(), true, v); (got == "") != (s.err == nil) || v.oclgrindCrashes != nil {
+		if got := w.judge(context.Background(), heard(), true, v); (got == "") != (s.err == nil) ||
+			v.oclgrindCrashes != nil {
 			t.Errorf("Oclgrind alone: %v: %q, %v", s, got, v.oclgrindCrashes)
 		}
 	}
@@ -128,7 +138,8 @@ func TestJudgeWithoutCheckers(t *testing.T) {
 func TestJudgeFault(t *testing.T) {
 	v := &pairResult{}
 	scripted(t, right, differs, right).judge(context.Background(), heard(), false, v)
-	want := []JudgeFault{{Seed: 7, Kind: "differs", Mode: "strict", Set: map[string]string{"N": "5"}, Said: "PoCL, loopvec: u: 1 of 9 cells differ", Source: "text"}}
+	want := []JudgeFault{{Seed: 7, Kind: "differs", Mode: "strict", Set: map[string]string{"N": "5"},
+		Said: "PoCL, loopvec: u: 1 of 9 cells differ", Source: "text"}}
 	if !reflect.DeepEqual(v.poclFaults, want) {
 		t.Errorf("%+v", v.poclFaults)
 	}
@@ -167,14 +178,17 @@ func TestFaultsAreListedOnce(t *testing.T) {
 
 // Failures that judges had found are judged again, and others stay.
 func TestAgain(t *testing.T) {
-	const source = "iterator i;\nparameter N;\ndouble u[N], v[N];\nstencil s (v, u) { v[i] = u[i]; }\ns (v, u);\ncopyin u;\ncopyout v;\n"
+	const source = "iterator i;\nparameter N;\ndouble u[N], v[N];\nstencil s (v, u) { v[i] = u[i]; }\ns (v, " +
+		"u);\ncopyin u;\ncopyout v;\n"
 	failure := func(seed uint64, reason string) Failure {
-		return Failure{Seed: seed, Mode: "strict", Plan: "family=cells,block=64", Set: map[string]string{"N": "5"}, Reason: reason, Source: source}
+		return Failure{Seed: seed, Mode: "strict", Plan: "family=cells,block=64", Set: map[string]string{"N": "5"},
+			Reason: reason, Source: source}
 	}
 	text, err := json.Marshal(map[string]any{
 		"pairs": 9, "first_seed": 1, "next_seed": 10,
 		"failures": []Failure{
-			failure(2, "sized true: race"), failure(4, "PoCL, loopvec: u: 7 of 9 cells differ"), failure(6, "Oclgrind: oclgrind failed: it gave up (SIGABRT)"),
+			failure(2, "sized true: race"), failure(4, "PoCL, loopvec: u: 7 of 9 cells differ"),
+			failure(6, "Oclgrind: oclgrind failed: it gave up (SIGABRT)"),
 			{Seed: 8, Reason: "PoCL"},
 		},
 		"pocl_crashes": []map[string]any{{"seed": 3, "said": "it crashed"}},
@@ -186,7 +200,8 @@ func TestAgain(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Pairs != 9 || r.NextSeed != 10 || !reflect.DeepEqual(r.PoCLFaults, []JudgeFault{{Seed: 3, Kind: "crash", Said: "it crashed"}}) {
+	if r.Pairs != 9 || r.NextSeed != 10 ||
+		!reflect.DeepEqual(r.PoCLFaults, []JudgeFault{{Seed: 3, Kind: "crash", Said: "it crashed"}}) {
 		t.Fatalf("%+v", r)
 	}
 	j := &crossCheckers{judgeSet: *scripted(t, dead, right, unheard)}
@@ -202,7 +217,8 @@ func TestAgain(t *testing.T) {
 	}
 	// What is still wrong is said as it was found now.
 	r = GPUResult{Failures: []Failure{failure(4, "PoCL, loops: it crashed")}}
-	if n, err := r.again(context.Background(), &crossCheckers{judgeSet: *scripted(t, right, differs, differs)}); err != nil || n != 1 ||
+	if n, err := r.again(context.Background(),
+		&crossCheckers{judgeSet: *scripted(t, right, differs, differs)}); err != nil || n != 1 ||
 		len(r.Failures) != 1 || r.Failures[0].Reason != "PoCL, loopvec: u: 1 of 9 cells differ" {
 		t.Errorf("%d, %v: %+v", n, err, r.Failures)
 	}

@@ -41,18 +41,23 @@ func NewBaseline(r *Recording) (*Baseline, error) {
 	slices.Sort(y.worstFirst)
 	slices.Reverse(y.worstFirst)
 	if y.Best() == y.Median() {
-		return nil, fmt.Errorf("at least half of the %d valid configurations are as fast as the best: there is nothing to search", len(y.worstFirst))
+		return nil, fmt.Errorf(
+			"at least half of the %d valid configurations are as fast as the best: there is nothing to search",
+			len(y.worstFirst))
 	}
 	y.median, y.middle = middle(costs), y.Median()
 	for _, c := range costs {
 		y.mean += c / float64(len(costs))
 	}
 	if y.median <= 0 {
-		return nil, fmt.Errorf("the recording says nothing of what an evaluation takes (compile, run and other times are all 0)")
+		return nil, fmt.Errorf(
+			"the recording says nothing of what an evaluation takes (compile, run and other times are all 0)")
 	}
 	from, to := y.Time(windowFrom), y.Time(windowTo)
 	if from >= to {
-		return nil, fmt.Errorf("random search finds the best of the %d valid configurations at once: there is nothing to search", len(y.worstFirst))
+		return nil, fmt.Errorf(
+			"random search finds the best of the %d valid configurations at once: there is nothing to search",
+			len(y.worstFirst))
 	}
 	for i := range points {
 		at := from + (to-from)*float64(i)/(points-1)

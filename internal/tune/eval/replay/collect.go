@@ -247,8 +247,11 @@ func (c *collector) noteRepairs() {
 		times int
 		text  string
 	}{
-		{c.absurdTimes, "have times that cannot have been measured (none, negative, not finite or more than 10^7 s); they count as failed"},
-		{c.absurdCosts, "have costs that cannot have been measured (not finite or more than 10^7 s); they count as failed, and as if that had cost nothing"},
+		{c.absurdTimes,
+			"have times that cannot have been measured (none, negative, not finite or more than 10^7 s); they count as failed"},
+		{c.absurdCosts,
+			"have costs that cannot have been measured (not finite or more than 10^7 s); they count as failed, and " +
+				"as if that had cost nothing"},
 		{c.below, "have negative costs, which count as nothing"},
 	} {
 		if n.times > 0 {
