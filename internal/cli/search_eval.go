@@ -132,7 +132,7 @@ func (c *searchEval) spaces(a *app) ([]*replay.Recording, error) {
 		for _, note := range r.Notes {
 			fmt.Fprintf(a.stderr, "gridloom: %s: %s\n", file, note)
 		}
-		y, err := replay.NewYardstick(r)
+		y, err := replay.NewBaseline(r)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}

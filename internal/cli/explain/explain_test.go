@@ -46,7 +46,8 @@ func facts(t *testing.T, name, on string) *analysis.Facts {
 	return f
 }
 
-var programs = []struct{ file, machine string }{{"heat.loom", "h200"}, {"smoother.loom", "cpu"}, {"pipeline.loom", "a100"}, {"levels.loom", "p100"}}
+var programs = []struct{ file, machine string }{{"heat.loom", "h200"}, {"smoother.loom", "cpu"},
+	{"pipeline.loom", "a100"}, {"levels.loom", "p100"}}
 
 var forms = []struct {
 	ext   string
@@ -218,7 +219,8 @@ func TestSVGOfManyStatements(t *testing.T) {
 		for q := range n {
 			b.WriteString(line(q))
 		}
-		return "parameter N = 64; iterator i; double u[N], v[N], w[N]; stencil s (v, w, u) {\n" + b.String() + "}\ns (v, w, u);\n"
+		return "parameter N = 64; iterator i; double u[N], v[N], w[N]; stencil s (v, w, u) {\n" + b.String() +
+			"}\ns (v, w, u);\n"
 	}
 	sum := func(q int) string { return fmt.Sprintf("%s[i] += %d*u[i];\n", []string{"v", "w"}[q%2], q) }
 	for _, c := range []struct {

@@ -76,7 +76,8 @@ func (r run) node(s *analysis.StageFacts, kind map[string]string) *node {
 	case len(targets) > 0:
 		label = strings.Join(targets, ", ")
 	}
-	return box(label, fmt.Sprintf("%d statements, %s", r.hi-r.lo, count(flops, "flop")), strings.Join(title, "\n"), class)
+	return box(label, fmt.Sprintf("%d statements, %s", r.hi-r.lo, count(flops, "flop")), strings.Join(title, "\n"),
+		class)
 }
 
 // links gathers the edges between nodes, of which statements that share nodes

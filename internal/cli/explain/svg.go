@@ -24,13 +24,15 @@ func SVG(w io.Writer, f *analysis.Facts) error {
 		width = max(width, g.width)
 		height += titleHeight + g.height
 	}
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12">`+"\n", width, height, width, height)
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12">`+"\n", width, height, width, height)
 	fmt.Fprintf(&b, `<rect width="%.0f" height="%.0f" fill="#fff"/>`+"\n", width, height)
 	legend(&b)
 	top := float64(headHeight)
 	for i, g := range panels {
 		fmt.Fprintf(&b, `<g transform="translate(0 %.0f)">`+"\n", top)
-		fmt.Fprintf(&b, `<text font-size="14" font-weight="bold" x="%d" y="20">stage %s</text>`+"\n", margin, escape(f.Stages[i].Name))
+		fmt.Fprintf(&b, `<text font-size="14" font-weight="bold" x="%d" y="20">stage %s</text>`+"\n", margin,
+			escape(f.Stages[i].Name))
 		fmt.Fprintf(&b, `<g transform="translate(%.1f %d)">`+"\n", (width-g.width)/2, titleHeight)
 		g.write(&b)
 		b.WriteString("</g>\n</g>\n")
@@ -69,7 +71,8 @@ func fill(class string) string {
 func legend(b *strings.Builder) {
 	x := margin
 	for _, f := range fills {
-		fmt.Fprintf(b, `<rect x="%d" y="12" width="14" height="14" rx="4" fill="%s" stroke="#333"/><text x="%d" y="23">%s</text>`+"\n", x, f.fill, x+19, f.text)
+		fmt.Fprintf(b,
+			`<rect x="%d" y="12" width="14" height="14" rx="4" fill="%s" stroke="#333"/><text x="%d" y="23">%s</text>`+"\n", x, f.fill, x+19, f.text)
 		x += 32 + int(charWidth*float64(len(f.text)))
 	}
 }
@@ -263,9 +266,12 @@ func (g *graph) write(b *strings.Builder) {
 		fmt.Fprintf(b, `<path fill="%s" d="M%.1f %.1f l-3.5 -8 h7 z"/>`+"\n", stroke, x, y)
 	}
 	for _, n := range g.nodes {
-		fmt.Fprintf(b, `<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%d" rx="6" fill="%s" stroke="#333"/>`, escape(n.title), n.x-n.w/2, n.y-nodeHeight/2, n.w, nodeHeight, fill(n.class))
+		fmt.Fprintf(b,
+			`<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%d" rx="6" fill="%s" stroke="#333"/>`,
+			escape(n.title), n.x-n.w/2, n.y-nodeHeight/2, n.w, nodeHeight, fill(n.class))
 		fmt.Fprintf(b, `<text text-anchor="middle" x="%.1f" y="%.1f">%s</text>`, n.x, n.y-2, escape(n.label))
-		fmt.Fprintf(b, `<text text-anchor="middle" font-size="10" fill="#555" x="%.1f" y="%.1f">%s</text></g>`+"\n", n.x, n.y+12, escape(n.note))
+		fmt.Fprintf(b, `<text text-anchor="middle" font-size="10" fill="#555" x="%.1f" y="%.1f">%s</text></g>`+"\n",
+			n.x, n.y+12, escape(n.note))
 	}
 	for _, e := range g.edges {
 		if e.label == "" {
@@ -274,8 +280,10 @@ func (g *graph) write(b *strings.Builder) {
 		// Near the reader, those that stand side by side at two heights.
 		x, y := e.to.x+e.end, e.to.y-nodeHeight/2-14-float64(e.turn%2)*11
 		w := labelWidth(e.label)
-		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="11" fill="#fff" fill-opacity="0.8"/>`, x-w/2, y-9, w)
-		fmt.Fprintf(b, `<text text-anchor="middle" font-size="10" fill="#1864ab" x="%.1f" y="%.1f">%s</text>`+"\n", x, y, escape(e.label))
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="11" fill="#fff" fill-opacity="0.8"/>`,
+			x-w/2, y-9, w)
+		fmt.Fprintf(b, `<text text-anchor="middle" font-size="10" fill="#1864ab" x="%.1f" y="%.1f">%s</text>`+"\n", x,
+			y, escape(e.label))
 	}
 }
 

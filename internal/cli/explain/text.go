@@ -109,7 +109,8 @@ func (e *explainer) stage(s *analysis.StageFacts) {
 		e.field("shape", shape(s.Shape))
 	}
 	e.work(s.Ops, s.Traffic, s.Intensity)
-	e.field("loads", fmt.Sprintf("%s a point if each loop over cells loads a value once, %s as written; %s", number(s.Loads), number(s.LoadsAsWritten), count(s.Stores, "store")))
+	e.field("loads", fmt.Sprintf("%s a point if each loop over cells loads a value once, %s as written; %s",
+		number(s.Loads), number(s.LoadsAsWritten), count(s.Stores, "store")))
 	if s.Shape.Order > 0 {
 		e.field("retiming", retiming(s.Homogeneous))
 	}
@@ -199,9 +200,11 @@ func shape(s analysis.Shape) string {
 
 func (e *explainer) work(o analysis.Ops, t analysis.Traffic, i analysis.Intensity) {
 	e.field("arithmetic", ops(o))
-	e.field("bytes", fmt.Sprintf("%s a point compulsory, %s group by group, %s as written", number(t.Compulsory), number(t.ByGroup), number(t.AsWritten)))
+	e.field("bytes", fmt.Sprintf("%s a point compulsory, %s group by group, %s as written", number(t.Compulsory),
+		number(t.ByGroup), number(t.AsWritten)))
 	if o.Flops() > 0 {
-		e.field("flops/byte", fmt.Sprintf("%s compulsory, %s group by group, %s as written", number(i.Compulsory), number(i.ByGroup), number(i.AsWritten)))
+		e.field("flops/byte", fmt.Sprintf("%s compulsory, %s group by group, %s as written", number(i.Compulsory),
+			number(i.ByGroup), number(i.AsWritten)))
 	}
 }
 
@@ -235,7 +238,8 @@ func retiming(hs []analysis.Homogeneity) string {
 	var parts []string
 	for _, h := range hs {
 		if h.OK {
-			parts = append(parts, fmt.Sprintf("%s into %s on %s", h.Axis, plural(h.Parts, "part"), plural(h.Planes, "plane")))
+			parts = append(parts, fmt.Sprintf("%s into %s on %s", h.Axis, plural(h.Parts, "part"),
+				plural(h.Planes, "plane")))
 		} else {
 			parts = append(parts, h.Axis+" no"+because(h.Blocker))
 		}
@@ -259,8 +263,10 @@ func (e *explainer) bound(b *analysis.Bound, per string) {
 		rate = fmt.Sprintf(", %s Gflop/s", number(b.GFlops))
 		balance = fmt.Sprintf("; the machine's balance is %s flops/byte", number(b.Balance))
 	}
-	e.field("roofline", fmt.Sprintf("%s GStencil/s%s on %s, bound by %s", number(b.GStencils), rate, b.Machine, b.Limit))
-	e.field("", fmt.Sprintf("memory %s ps a point, arithmetic %s%s", number(1000*b.Memory), number(1000*b.Arithmetic), balance))
+	e.field("roofline", fmt.Sprintf("%s GStencil/s%s on %s, bound by %s", number(b.GStencils), rate,
+		b.Machine, b.Limit))
+	e.field("", fmt.Sprintf("memory %s ps a point, arithmetic %s%s", number(1000*b.Memory), number(1000*b.Arithmetic),
+		balance))
 	if b.ByGroup != b.GStencils {
 		e.field("", fmt.Sprintf("group by group %s GStencil/s", number(b.ByGroup)))
 	}
@@ -276,7 +282,8 @@ func (e *explainer) bound(b *analysis.Bound, per string) {
 }
 
 func (e *explainer) arrays(s *analysis.StageFacts) {
-	t := &table{heads: []string{"array", "grid", "role", "points", "halo", "loads", "stores", "reloads along"}, right: []int{3, 5, 6}}
+	t := &table{heads: []string{"array", "grid", "role", "points", "halo", "loads", "stores", "reloads along"},
+		right: []int{3, 5, 6}}
 	for _, a := range s.Arrays {
 		grid := a.Grid
 		if grid == a.Name {
@@ -292,13 +299,15 @@ func (e *explainer) arrays(s *analysis.StageFacts) {
 		if a.Shape.Order == 0 {
 			halo = ""
 		}
-		t.add(a.Name, grid, a.Role, strconv.Itoa(a.Shape.Points), halo, strconv.Itoa(a.LoadsAsWritten), strconv.Itoa(a.Stores), strings.Join(again, ", "))
+		t.add(a.Name, grid, a.Role, strconv.Itoa(a.Shape.Points), halo, strconv.Itoa(a.LoadsAsWritten),
+			strconv.Itoa(a.Stores), strings.Join(again, ", "))
 	}
 	e.table(t)
 }
 
 func (e *explainer) statements(s *analysis.StageFacts) {
-	t := &table{heads: []string{"#", "assigns", "group", "flops", "fused", "loads", "order", "cells"}, right: []int{0, 2, 3, 4, 5, 6}}
+	t := &table{heads: []string{"#", "assigns", "group", "flops", "fused", "loads", "order", "cells"},
+		right: []int{0, 2, 3, 4, 5, 6}}
 	for i, st := range s.Statements {
 		what := st.Target
 		switch {
@@ -314,7 +323,8 @@ func (e *explainer) statements(s *analysis.StageFacts) {
 		if st.Kind == "temp" {
 			cells = ""
 		}
-		t.add(strconv.Itoa(i), what, strconv.Itoa(st.Group), number(st.Ops.Flops()), number(st.Ops.Fused()), strconv.Itoa(st.LoadsAsWritten), strconv.FormatInt(st.Shape.Order, 10), cells)
+		t.add(strconv.Itoa(i), what, strconv.Itoa(st.Group), number(st.Ops.Flops()), number(st.Ops.Fused()),
+			strconv.Itoa(st.LoadsAsWritten), strconv.FormatInt(st.Shape.Order, 10), cells)
 	}
 	e.printf("\n")
 	e.table(t)

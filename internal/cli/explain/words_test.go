@@ -4,8 +4,10 @@ import "testing"
 
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{number(0), "0"}, {number(16), "16"}, {number(1.0 / 3), "0.3333"}, {number(999.96), "1000"}, {number(25846.7), "25847"}, {number(0.00004567), "4.567e-05"},
-		{size(0), ""}, {size(999), "999 B"}, {size(1000), "1 kB"}, {size(134217728), "134 MB"}, {size(999999), "1 MB"}, {size(1 << 50), "1.13 PB"},
+		{number(0), "0"}, {number(16), "16"}, {number(1.0 / 3), "0.3333"}, {number(999.96), "1000"},
+		{number(25846.7), "25847"}, {number(0.00004567), "4.567e-05"},
+		{size(0), ""}, {size(999), "999 B"}, {size(1000), "1 kB"}, {size(134217728), "134 MB"}, {size(999999), "1 MB"},
+		{size(1 << 50), "1.13 PB"},
 		{seconds(2), "2 s"}, {seconds(0.0123456), "12.35 ms"}, {seconds(3.2e-6), "3.2 us"}, {seconds(4e-10), "0.4 ns"},
 		{count(1, "flop"), "1 flop"}, {count(0.5, "flop"), "0.5 flops"}, {count(2, "a", "b"), "2 b"},
 		{clip("12345", 5), "12345"}, {clip("123456", 5), "12..."},

@@ -262,12 +262,12 @@ type stage struct {
 
 func newStage(p *ir.Program, b *ir.Binding, s *ir.Stage) *stage {
 	g := &stage{p: p, b: b, ir: s, deps: newReads(s), fusion: FusableGroups(s), weight: map[*ir.Stmt]float64{}, splits: map[int]*homogenizer{}}
-	g.weigh()
+	g.setShares()
 	return g
 }
 
-// weigh finds the main domain and every statement's share of it.
-func (g *stage) weigh() {
+// setShares finds the main domain and every statement's share of it.
+func (g *stage) setShares() {
 	for _, s := range g.mains() {
 		if n := cells(g.b, s); len(s.Axes) > len(g.axes) || n > g.points {
 			g.axes = s.Axes

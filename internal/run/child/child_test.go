@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 var roles = map[string]func(){
 	// parent runs a program whose child outlives it, and never ends.
 	"parent": func() {
-		Program{Path: "/bin/sh", Args: []string{"-c", `trap "" HUP TERM; (trap "" HUP TERM; echo $$; sleep 20; echo it lives) & wait`}}.parent()
+		Program{Path: "/bin/sh", Args: []string{"-c",
+			`trap "" HUP TERM; (trap "" HUP TERM; echo $$; sleep 20; echo it lives) & wait`}}.parent()
 	},
 }
 
@@ -36,7 +37,7 @@ var roles = map[string]func(){
 func (p Program) parent() {
 	cmd := exec.Command(p.Path, p.Args...)
 	cmd.Stdout = os.Stdout
-	leash, err := newLeash(cmd)
+	line, err := newLifeline(cmd)
 	if err == nil {
 		err = Start(cmd)
 	}
@@ -44,7 +45,7 @@ func (p Program) parent() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	leash.fasten(cmd.Process.Pid)
+	line.attach(cmd.Process.Pid)
 	fmt.Println(cmd.Process.Pid)
 	for {
 		time.Sleep(time.Hour)
@@ -101,12 +102,20 @@ func TestDeaths(t *testing.T) {
 		{sh("echo bad >&2; exit 3"), "it ended with status 3; it said:\n  bad", false},
 		{sh("kill -KILL $$"), "something killed it, as the system does when memory runs out (SIGKILL)", true},
 		{sh("kill -SEGV $$"), "it touched memory that is not its own (SIGSEGV)", false},
-		{sh("echo 'x.s: No space left on device'; exit 1"), "it ended with status 1; it said:\n  x.s: No space left on device", true},
-		{sh("echo 'cc: fatal error: Killed signal terminated program cc1'; exit 1"), "it ended with status 1; it said:\n  cc: fatal error: Killed signal terminated program cc1", true},
-		{sh("echo 'virtual memory exhausted'; exit 1"), "it got no more memory: the machine has none left, or a limit is set (ulimit -v); it said:\n  virtual memory exhausted", true},
-		{Program{Path: "/bin/sh", Args: []string{"-c", "echo 'virtual memory exhausted'; exit 1"}, Memory: 8 << 30}, "it needed more memory than it may take; it said:\n  virtual memory exhausted", false},
-		{Program{Path: "/bin/sh", Args: []string{"-c", "ulimit -f 1; exec head -c 100000 /dev/zero > " + filepath.Join(t.TempDir(), "f")}}, "it wrote a larger file than a limit allows (ulimit -f) (SIGXFSZ)", true},
-		{Program{Path: "/bin/sh", Args: []string{"-c", "sleep 1000 & wait"}, Time: time.Millisecond}, "it was stopped after 1ms", false},
+		{sh("echo 'x.s: No space left on device'; exit 1"),
+			"it ended with status 1; it said:\n  x.s: No space left on device", true},
+		{sh("echo 'cc: fatal error: Killed signal terminated program cc1'; exit 1"),
+			"it ended with status 1; it said:\n  cc: fatal error: Killed signal terminated program cc1", true},
+		{sh("echo 'virtual memory exhausted'; exit 1"),
+			"it got no more memory: the machine has none left, or a limit is set (ulimit -v); it said:\n  virtual " +
+				"memory exhausted", true},
+		{Program{Path: "/bin/sh", Args: []string{"-c", "echo 'virtual memory exhausted'; exit 1"}, Memory: 8 << 30},
+			"it needed more memory than it may take; it said:\n  virtual memory exhausted", false},
+		{Program{Path: "/bin/sh", Args: []string{"-c", "ulimit -f 1; exec head -c 100000 /dev/zero > " +
+			filepath.Join(t.TempDir(), "f")}}, "it wrote a larger file than a limit allows (ulimit -f) (SIGXFSZ)",
+			true},
+		{Program{Path: "/bin/sh", Args: []string{"-c", "sleep 1000 & wait"}, Time: time.Millisecond},
+			"it was stopped after 1ms", false},
 	} {
 		_, err := test.program.Run(t.Context())
 		d, ok := errors.AsType[*Death](err)

@@ -48,18 +48,18 @@ func (p Program) Run(ctx context.Context) (string, error) {
 	}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second // for what it has started that keeps its output open
-	leash, err := newLeash(cmd)
+	line, err := newLifeline(cmd)
 	if err != nil {
 		return "", err
 	}
-	defer leash.release()
+	defer line.release()
 	if err := Start(cmd); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return "", err
 	}
-	leash.fasten(cmd.Process.Pid)
+	line.attach(cmd.Process.Pid)
 	limited := p.Memory > 0 && limitMemory(cmd.Process.Pid, p.Memory)
 	err = cmd.Wait()
 	if err == nil {

@@ -29,7 +29,8 @@ func Start(cmd *exec.Cmd) error {
 	starts <- func() { started <- cmd.Start() }
 	err := <-started
 	if errors.Is(err, syscall.EAGAIN) {
-		err = fmt.Errorf("no more processes can be started: a limit is reached (ulimit -u, or that of the control group): %w", err)
+		err = fmt.Errorf(
+			"no more processes can be started: a limit is reached (ulimit -u, or that of the control group): %w", err)
 	}
 	return err
 }

@@ -70,7 +70,8 @@ func Cells(g Grid, want, got []byte) (Result, error) {
 		cells *= n
 	}
 	if bytes := cells * g.Type.Size(); len(want) != bytes || len(got) != bytes {
-		return Result{}, fmt.Errorf("%s: %d and %d bytes cannot be compared as a grid of %d", g.Name, len(want), len(got), bytes)
+		return Result{}, fmt.Errorf("%s: %d and %d bytes cannot be compared as a grid of %d", g.Name, len(want),
+			len(got), bytes)
 	}
 	if g.Bounds != nil && len(g.Bounds) != cells {
 		return Result{}, fmt.Errorf("%s: %d bounds for %d cells", g.Name, len(g.Bounds), cells)
@@ -118,7 +119,8 @@ func (r *Result) add(p Result) {
 func (g *Grid) compare(from, to int, want, got []byte) Result {
 	r := Result{Cells: int64(to - from)}
 	size := g.Type.Size()
-	if bytes.Equal(want[from*size:to*size], got[from*size:to*size]) && Numbers(g.Type, want[from*size:to*size]) == r.Cells {
+	if bytes.Equal(want[from*size:to*size], got[from*size:to*size]) &&
+		Numbers(g.Type, want[from*size:to*size]) == r.Cells {
 		return r
 	}
 	for i := from; i < to; i++ {

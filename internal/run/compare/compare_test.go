@@ -43,8 +43,10 @@ func TestCells(t *testing.T) {
 		{"NaN on both sides", types.F64, []float64{1, nan, inf}, []float64{1, nan, inf}, nil, true,
 			"u: all 2 cells the same, bit for bit; 1 cell more NaN on both sides, not compared"},
 		{"NaN on both sides and a difference", types.F32, []float64{nan, 1, nan}, []float64{nan, 2, nan}, nil, false,
-			"u: 1 of 1 cell differ; largest difference 1 (8388608 ulp); 2 cells more NaN on both sides, not compared\n  u[11] is 2, should be 1"},
-		{"NaN everywhere", types.F32, []float64{nan, nan}, []float64{nan, nan}, nil, true, "u: nothing was compared: all 2 cells NaN on both sides"},
+			"u: 1 of 1 cell differ; largest difference 1 (8388608 ulp); 2 cells more NaN on both sides, not " +
+				"compared\n  u[11] is 2, should be 1"},
+		{"NaN everywhere", types.F32, []float64{nan, nan}, []float64{nan, nan}, nil, true,
+			"u: nothing was compared: all 2 cells NaN on both sides"},
 		{"one cell", types.F64, []float64{1}, []float64{1}, nil, true, "u: all 1 cell the same, bit for bit"},
 		{"one ulp", types.F64, []float64{1, 2}, []float64{1, math.Nextafter(2, 3)}, nil, false,
 			"u: 1 of 2 cells differ; largest difference 4.44e-16 (1 ulp)\n  u[11] is 2.0000000000000004, should be 2"},
@@ -63,18 +65,24 @@ func TestCells(t *testing.T) {
 		{"integers", types.I32, []float64{math.MaxInt32}, []float64{math.MinInt32}, nil, false,
 			"u: 1 of 1 cell differ; largest difference 4.29e+09 (4294967295 ulp)\n  u[10] is -2147483648, should be 2147483647"},
 		{"bytes", types.U8, []float64{3, 4, 5, 6, 7, 8, 9}, []float64{0, 0, 0, 0, 0, 0, 0}, nil, false,
-			"u: 7 of 7 cells differ; largest difference 9 (9 ulp)\n  u[10] is 0, should be 3\n  u[11] is 0, should be 4\n  u[12] is 0, should be 5\n  u[13] is 0, should be 6\n  u[14] is 0, should be 7\n  and 2 more"},
-		{"bool", types.Bool, []float64{1}, []float64{0}, nil, false, "u: 1 of 1 cell differ; largest difference 1 (1 ulp)\n  u[10] is false, should be true"},
+			"u: 7 of 7 cells differ; largest difference 9 (9 ulp)\n  u[10] is 0, should be 3\n  u[11] is 0, should " +
+				"be 4\n  u[12] is 0, should be 5\n  u[13] is 0, should be 6\n  u[14] is 0, should be 7\n  and 2 more"},
+		{"bool", types.Bool, []float64{1}, []float64{0}, nil, false,
+			"u: 1 of 1 cell differ; largest difference 1 (1 ulp)\n  u[10] is false, should be true"},
 		{"within", types.F64, []float64{1, 2, 3}, []float64{1.5, 2, 3.25}, []float64{1, 0, 0.5}, true,
-			"u: all 3 cells within their bounds, 2 not the same; largest difference 0.5 (2251799813685248 ulp), at most 0.5 of the bound"},
+			"u: all 3 cells within their bounds, 2 not the same; largest difference 0.5 (2251799813685248 ulp), at " +
+				"most 0.5 of the bound"},
 		{"beyond", types.F64, []float64{1, 2}, []float64{3, 2.5}, []float64{1, 1}, false,
-			"u: 1 of 2 cells beyond their bounds, 2 not the same; largest difference 2 (6755399441055744 ulp), at most 2 of the bound\n  u[10] is 3, should be 1 within 1"},
+			"u: 1 of 2 cells beyond their bounds, 2 not the same; largest difference 2 (6755399441055744 ulp), at " +
+				"most 2 of the bound\n  u[10] is 3, should be 1 within 1"},
 		{"no leeway", types.F64, []float64{1}, []float64{2}, []float64{0}, false,
-			"u: 1 of 1 cell beyond their bounds, 1 not the same; largest difference 1 (4503599627370496 ulp), at most +Inf of the bound\n  u[10] is 2, should be 1 within 0"},
+			"u: 1 of 1 cell beyond their bounds, 1 not the same; largest difference 1 (4503599627370496 ulp), at " +
+				"most +Inf of the bound\n  u[10] is 2, should be 1 within 0"},
 		{"anything goes", types.F64, []float64{1, 2}, []float64{nan, 1e9}, []float64{inf, inf}, true,
 			"u: all 2 cells within their bounds, 2 not the same; largest difference +Inf, at most 0 of the bound"},
 		{"not just anything", types.F64, []float64{1}, []float64{nan}, []float64{1e300}, false,
-			"u: 1 of 1 cell beyond their bounds, 1 not the same; largest difference +Inf, at most +Inf of the bound\n  u[10] is NaN, should be 1 within 1e+300"},
+			"u: 1 of 1 cell beyond their bounds, 1 not the same; largest difference +Inf, at most +Inf of the " +
+				"bound\n  u[10] is NaN, should be 1 within 1e+300"},
 	} {
 		g := Grid{Name: "u", Type: test.typ, Shape: []int{len(test.want)}, Lo: []int64{10}, Bounds: test.bounds}
 		r, err := Cells(g, cells(test.typ, test.want...), cells(test.typ, test.got...))
@@ -103,7 +111,8 @@ func TestPositions(t *testing.T) {
 
 func TestSizesMustAgree(t *testing.T) {
 	g := Grid{Name: "u", Type: types.F64, Shape: []int{2, 2}}
-	if _, err := Cells(g, make([]byte, 32), make([]byte, 24)); err == nil || err.Error() != "u: 32 and 24 bytes cannot be compared as a grid of 32" {
+	if _, err := Cells(g, make([]byte, 32), make([]byte, 24)); err == nil ||
+		err.Error() != "u: 32 and 24 bytes cannot be compared as a grid of 32" {
 		t.Error(err)
 	}
 	g.Bounds = make([]float64, 3)
@@ -132,7 +141,8 @@ func TestDistances(t *testing.T) {
 		copy(want[8*at:], cells(types.F64, x))
 		copy(got[8*at:], cells(types.F64, y))
 		r, err := Cells(Grid{Type: types.F64, Shape: []int{3*chunk + 1}}, want, got)
-		if err != nil || r.Cells != 3*chunk+1 || r.Differ != 1 || r.MaxULP != uint64(steps) || r.MaxAbs != math.Abs(x-y) || r.First[0].Index[0] != int64(at) {
+		if err != nil || r.Cells != 3*chunk+1 || r.Differ != 1 || r.MaxULP != uint64(steps) ||
+			r.MaxAbs != math.Abs(x-y) || r.First[0].Index[0] != int64(at) {
 			t.Fatalf("%g and %g: %+v, %v", x, y, r, err)
 		}
 	})

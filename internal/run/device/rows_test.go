@@ -10,7 +10,8 @@ import (
 // What is scattered is gathered again, and padding is left alone.
 func TestRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := Rows{Lead: rapid.Int64Range(0, 9).Draw(t, "lead"), Bytes: rapid.Int64Range(1, 9).Draw(t, "bytes"), Count: rapid.Int64Range(1, 5).Draw(t, "count")}
+		r := Rows{Lead: rapid.Int64Range(0, 9).Draw(t, "lead"), Bytes: rapid.Int64Range(1, 9).Draw(t, "bytes"),
+			Count: rapid.Int64Range(1, 5).Draw(t, "count")}
 		r.Pitch = r.Bytes + rapid.Int64Range(0, 4).Draw(t, "padding")
 		dense := rapid.SliceOfN(rapid.ByteMax(9), int(r.Bytes*r.Count), int(r.Bytes*r.Count)).Draw(t, "dense")
 		padded := bytes.Repeat([]byte{Poison}, int(r.Padded()))

@@ -75,7 +75,8 @@ func TestLeftovers(t *testing.T) {
 		t.Fatalf("%q", before)
 	}
 	// Files that only look alike are nobody's leftovers.
-	for _, name := range []string{"state.ckpt", ".state.ckpt.tmp", ".state.ckpt.bak.1-0.txt", ".other.ckpt.1-0.tmp", "tmpfile"} {
+	for _, name := range []string{"state.ckpt", ".state.ckpt.tmp", ".state.ckpt.bak.1-0.txt", ".other.ckpt.1-0.tmp",
+		"tmpfile"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +155,8 @@ func TestOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := []string{`draft while the file is "false"`, `folder while the file is "true"`}; !slices.Equal(list, want) {
+	if want := []string{`draft while the file is "false"`, `folder while the file is "true"`}; !slices.Equal(list,
+		want) {
 		t.Errorf("%q, want %q", list, want)
 	}
 }

@@ -30,7 +30,8 @@ func steps(b *testing.B, text string, o Options, n int64, set ...string) {
 	for b.Loop() {
 		advanced(b, r, Limit{Iterations: n})
 	}
-	b.ReportMetric(float64((r.done.Busy-before.Busy).Microseconds())/float64(r.done.Iterations-before.Iterations), "us/step")
+	b.ReportMetric(float64((r.done.Busy-before.Busy).Microseconds())/float64(r.done.Iterations-before.Iterations),
+		"us/step")
 	b.ReportMetric(float64(r.done.Points-before.Points)/float64((r.done.Busy-before.Busy).Nanoseconds()), "Gpoints/s")
 }
 

@@ -52,7 +52,8 @@ func TestCrash(t *testing.T) {
 		{"in[0] = 1", syscall.SIGSEGV, failed + "it touched memory that is not its own (SIGSEGV)"},
 		{"out[n << 30] = 1", syscall.SIGSEGV, failed + "it touched memory that is not its own (SIGSEGV)"},
 		{"raise(SIGFPE)", syscall.SIGFPE, failed + "it divided by zero (SIGFPE)"},
-		{`fputs("double free\n", stderr); abort()`, syscall.SIGABRT, failed + "it gave up (SIGABRT); it said:\n  double free"},
+		{`fputs("double free\n", stderr); abort()`, syscall.SIGABRT, failed +
+			"it gave up (SIGABRT); it said:\n  double free"},
 		{"exit(7)", 0, failed + "it ended with status 7"},
 	} {
 		r := openBad(t, test.c, Options{})
@@ -111,7 +112,8 @@ func TestInterruptOfAHang(t *testing.T) {
 		cancel()
 	}()
 	_, err := r.Advance(ctx, Limit{})
-	if want := "kernel bad failed after 5 iterations: it was interrupted, and did not stop within 50ms"; err == nil || err.Error() != want {
+	if want := "kernel bad failed after 5 iterations: it was interrupted, and did not stop within 50ms"; err == nil ||
+		err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
@@ -148,7 +150,8 @@ func TestInterruptWhileLoading(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("interrupted")
 	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
-	if _, err := Open(ctx, module(t, b), b, Options{Device: "cpu", Image: image, Patience: 50 * time.Millisecond}); err != why {
+	if _, err := Open(ctx, module(t, b), b, Options{Device: "cpu", Image: image,
+		Patience: 50 * time.Millisecond}); err != why {
 		t.Error(err)
 	}
 }
@@ -173,12 +176,15 @@ func TestTooLarge(t *testing.T) {
 		want    string
 	}{
 		{"N=30", false, ""},
-		{"N=30", true, "this needs 28.6 KiB of memory (u 14.1 KiB, next 14.1 KiB, mask 480 bytes), but only 20.0 KiB is free"},
-		{"N=40000", false, "this needs 23.8 GiB of memory (u 11.9 GiB, next 11.9 GiB, mask 312.5 KiB), but only 20.0 KiB is free"},
+		{"N=30", true,
+			"this needs 28.6 KiB of memory (u 14.1 KiB, next 14.1 KiB, mask 480 bytes), but only 20.0 KiB is free"},
+		{"N=40000", false,
+			"this needs 23.8 GiB of memory (u 11.9 GiB, next 11.9 GiB, mask 312.5 KiB), but only 20.0 KiB is free"},
 	} {
 		b := program(t, heat, test.size)
 		m := module(t, b)
-		r, err := Open(t.Context(), m, b, Options{Device: "cpu", Image: build(t, "void gl_heat(void **args) {}\n"), Private: test.private, System: system})
+		r, err := Open(t.Context(), m, b, Options{Device: "cpu", Image: build(t, "void gl_heat(void **args) {}\n"),
+			Private: test.private, System: system})
 		if err == nil {
 			r.Close()
 		}
@@ -209,10 +215,14 @@ func TestScriptRefuses(t *testing.T) {
 		want   string
 	}{
 		{func(*kernel.Module, *kernel.Launch) {}, ""},
-		{func(_ *kernel.Module, l *kernel.Launch) { l.Args = l.Args[1:] }, where + "3 arguments for 2 buffers and 2 scalars"},
-		{func(_ *kernel.Module, l *kernel.Launch) { l.Args[0] = kernel.StepArg{} }, where + "the buffer seen is bound to a kernel.StepArg"},
-		{func(_ *kernel.Module, l *kernel.Launch) { l.Args[2] = grid("a") }, where + "the scalar N is bound to a kernel.GridArg"},
-		{func(_ *kernel.Module, l *kernel.Launch) { l.Args[0] = grid("a") }, where + "seen has elements of type i32, and what it is bound to has f32"},
+		{func(_ *kernel.Module, l *kernel.Launch) { l.Args = l.Args[1:] }, where +
+			"3 arguments for 2 buffers and 2 scalars"},
+		{func(_ *kernel.Module, l *kernel.Launch) { l.Args[0] = kernel.StepArg{} }, where +
+			"the buffer seen is bound to a kernel.StepArg"},
+		{func(_ *kernel.Module, l *kernel.Launch) { l.Args[2] = grid("a") }, where +
+			"the scalar N is bound to a kernel.GridArg"},
+		{func(_ *kernel.Module, l *kernel.Launch) { l.Args[0] = grid("a") }, where +
+			"seen has elements of type i32, and what it is bound to has f32"},
 		{func(_ *kernel.Module, l *kernel.Launch) {
 			l.Args[0] = kernel.GridArg{Grid: &ir.Grid{Type: types.I32}}
 		}, where + "seen is bound to what the module does not have"},
@@ -222,8 +232,10 @@ func TestScriptRefuses(t *testing.T) {
 		{func(_ *kernel.Module, l *kernel.Launch) {
 			l.Args[2] = kernel.ScalarArg{Scalar: b.Program.Scalar("rounds")}
 		}, where + "N is bound to the value of rounds, which changes while the program runs"},
-		{func(_ *kernel.Module, l *kernel.Launch) { l.Args[2] = kernel.StepArg{} }, where + "N has type i64, and the step has i32"},
-		{func(_ *kernel.Module, l *kernel.Launch) { l.Args[3] = kernel.SizeArg{} }, where + "step has type i32, and what it is bound to has i64"},
+		{func(_ *kernel.Module, l *kernel.Launch) { l.Args[2] = kernel.StepArg{} }, where +
+			"N has type i64, and the step has i32"},
+		{func(_ *kernel.Module, l *kernel.Launch) { l.Args[3] = kernel.SizeArg{} }, where +
+			"step has type i32, and what it is bound to has i64"},
 		{func(m *kernel.Module, l *kernel.Launch) {
 			m.Scratch[0].Cells = kernel.I(-1)
 		}, "scratch " + module(t, b).Scratch[0].Name + " has -1 cells"},

@@ -149,20 +149,25 @@ func TestFitsGPU(t *testing.T) {
 	if want := int64(2*100*100*8 + 100*8); s.DeviceBytes() != want {
 		t.Errorf("%d bytes, want %d", s.DeviceBytes(), want)
 	}
-	gpu := cuda.GPU{Name: "X", Memory: 1 << 20, Limits: cuda.Limits{Threads: 1024, Block: [3]int64{1024, 1024, 64}, Grid: [3]int64{1 << 31, 65535, 65535}}}
+	gpu := cuda.GPU{Name: "X", Memory: 1 << 20, Limits: cuda.Limits{Threads: 1024, Block: [3]int64{1024, 1024, 64},
+		Grid: [3]int64{1 << 31, 65535, 65535}}}
 	for _, test := range []struct {
 		change func(g *cuda.GPU)
 		want   string
 		why    refusal.Reason
 	}{
 		{func(*cuda.GPU) {}, "", refusal.None},
-		{func(g *cuda.GPU) { g.Memory = 100000 }, "this needs 157.0 KiB of device memory, and cuda:0 (X) has 97.7 KiB", refusal.None},
-		{func(g *cuda.GPU) { g.Limits.Threads = 128 }, "the kernel heat has 256 threads a block, and X runs 128 at most", refusal.Resources},
-		{func(g *cuda.GPU) { g.Limits.Grid[1] = 12 }, "the kernel heat needs 13 blocks on y, and X launches 12 at most", refusal.Resources},
+		{func(g *cuda.GPU) { g.Memory = 100000 }, "this needs 157.0 KiB of device memory, and cuda:0 (X) has 97.7 KiB",
+			refusal.None},
+		{func(g *cuda.GPU) { g.Limits.Threads = 128 },
+			"the kernel heat has 256 threads a block, and X runs 128 at most", refusal.Resources},
+		{func(g *cuda.GPU) { g.Limits.Grid[1] = 12 }, "the kernel heat needs 13 blocks on y, and X launches 12 at most",
+			refusal.Resources},
 	} {
 		g := gpu
 		test.change(&g)
-		if err := s.Fits(target.Of(&cuda.Kind, 0, g.Properties(), target.Options{})); message(err) != test.want || refusal.Of(err) != test.why {
+		if err := s.Fits(target.Of(&cuda.Kind, 0, g.Properties(), target.Options{})); message(err) != test.want ||
+			refusal.Of(err) != test.why {
 			t.Errorf("%v (%s), want %s", err, refusal.Of(err), test.want)
 		}
 	}
@@ -230,16 +235,23 @@ func TestGPUFailures(t *testing.T) {
 		eager int64
 		want  string
 	}{
-		{"CUDATEST_WILD", 0, "kernel heat failed after 0 iterations: the GPU did not finish its work (the kernel launched last is heat): cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700): " +
-			"an illegal memory access was encountered; a kernel accessed memory outside its arrays; this process can no longer use the GPU"},
-		{"CUDATEST_WILD", 4, "kernel heat, or one launched together with it, failed after 0 iterations: the GPU did not finish its work"},
+		{"CUDATEST_WILD", 0,
+			"kernel heat failed after 0 iterations: the GPU did not finish its work (the kernel launched last is " +
+				"heat): cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700): " +
+				"an illegal memory access was encountered; a kernel accessed memory outside its arrays; this process " +
+				"can no longer use the GPU"},
+		{"CUDATEST_WILD", 4,
+			"kernel heat, or one launched together with it, failed after 0 iterations: the GPU did not finish its work"},
 		{"CUDATEST_HANG", 0, "kernel heat failed after 0 iterations: it took longer than 200ms"},
-		{"CUDATEST_HANG", 4, "kernel heat, or one launched together with it, failed after 0 iterations: it took longer than 200ms"},
+		{"CUDATEST_HANG", 4,
+			"kernel heat, or one launched together with it, failed after 0 iterations: it took longer than 200ms"},
 	} {
 		t.Setenv(test.env, threads)
-		r := initialised(t, openModule(t, m, b, Options{Image: image, eager: test.eager, Deadline: 200 * time.Millisecond}))
+		r := initialised(t, openModule(t, m, b, Options{Image: image, eager: test.eager,
+			Deadline: 200 * time.Millisecond}))
 		_, err := r.Advance(t.Context(), Limit{})
-		if f, ok := errors.AsType[*Failure](err); !ok || !strings.HasPrefix(err.Error(), test.want) || f.Kernel != "heat" {
+		if f, ok := errors.AsType[*Failure](err); !ok || !strings.HasPrefix(err.Error(), test.want) ||
+			f.Kernel != "heat" {
 			t.Errorf("%v\nwant %s", err, test.want)
 		}
 		if d, ok := errors.AsType[*worker.Death](err); ok != (test.env == "CUDATEST_HANG") {
@@ -259,12 +271,19 @@ func TestGPURefuses(t *testing.T) {
 		want       string
 		why        refusal.Reason
 	}{
-		{"CUDATEST_BUSY", "1", "the GPU cuda:0 cannot be opened: cuDevicePrimaryCtxRetain: CUDA_ERROR_DEVICE_UNAVAILABLE (46): CUDA-capable device(s) is/are busy or unavailable; " +
-			"another program has the GPU for itself, or it is in compute mode Prohibited", refusal.None},
-		{"CUDATEST_MEMORY", "2000000", "1.2 MiB of GPU memory cannot be had, 703.1 KiB of 1.9 MiB are free: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory; " +
-			"the grids are too large for this GPU, or other programs use it (nvidia-smi lists them)", refusal.None},
-		{"CUDATEST_OLD_DRIVER", "1", "cuModuleLoadData: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): the provided PTX was compiled with an unsupported toolchain.; " +
-			"NVRTC is newer than the driver: update the driver, or name an older NVRTC with GRIDLOOM_NVRTC", refusal.Launch},
+		{"CUDATEST_BUSY", "1",
+			"the GPU cuda:0 cannot be opened: cuDevicePrimaryCtxRetain: CUDA_ERROR_DEVICE_UNAVAILABLE (46): " +
+				"CUDA-capable device(s) is/are busy or unavailable; " +
+				"another program has the GPU for itself, or it is in compute mode Prohibited", refusal.None},
+		{"CUDATEST_MEMORY", "2000000",
+			"1.2 MiB of GPU memory cannot be had, 703.1 KiB of 1.9 MiB are free: cuMemAlloc: " +
+				"CUDA_ERROR_OUT_OF_MEMORY (2): out of memory; " +
+				"the grids are too large for this GPU, or other programs use it (nvidia-smi lists them)", refusal.None},
+		{"CUDATEST_OLD_DRIVER", "1",
+			"cuModuleLoadData: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): the provided PTX was compiled with an " +
+				"unsupported toolchain.; " +
+				"NVRTC is newer than the driver: update the driver, or name an older NVRTC with GRIDLOOM_NVRTC",
+			refusal.Launch},
 		{"CUDATEST_NO_DEVICE", "1", "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected; " +
 			"no GPU is visible: see nvidia-smi and the environment variable CUDA_VISIBLE_DEVICES", refusal.None},
 	} {

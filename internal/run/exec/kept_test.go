@@ -195,7 +195,8 @@ func TestLocalsOutliveTheirSources(t *testing.T) {
 			rng := rand.New(rand.NewPCG(11, 7))
 			for _, local := range []string{"local=stored", "local=fused"} {
 				for _, c := range plans(t, b, lower.CPU, local, 1, rng) {
-					r, err := Open(t.Context(), c.module, b, Options{Image: build(t, emit.Source(emit.C, c.module)), Device: "cpu"})
+					r, err := Open(t.Context(), c.module, b, Options{Image: build(t, emit.Source(emit.C, c.module)),
+						Device: "cpu"})
 					if err != nil {
 						t.Fatal(err)
 					}

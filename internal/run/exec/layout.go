@@ -92,7 +92,7 @@ func (p *padded) Pull() error {
 
 // place gives a grid, with its memory on the host, memory on the device. It returns the buffer that brings
 // cells to and fro, and the one that kernels work on.
-func (m *machine) place(g Array, host []byte, private bool) (outer, inner device.Buffer, err error) {
+func (m *executor) place(g Array, host []byte, private bool) (outer, inner device.Buffer, err error) {
 	switch padder, ok := m.device.(device.Padder); {
 	case g.Rows == (device.Rows{}) && private:
 		inner, err = m.device.Copy(host)

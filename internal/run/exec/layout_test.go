@@ -137,7 +137,7 @@ func testLayouts(t *testing.T, open func(t *testing.T) (device.Device, string)) 
 	first(0, 15, func(n int) int { return n })
 	first(2, 3, func(n int) int { return 100 * n })
 	d, image := open(t)
-	m, err := newMachine(s, d, image, region, nil, false)
+	m, err := newExecutor(s, d, image, region, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,8 @@ func (s *Script) DeviceBytes() int64 {
 // another question: Needs.
 func (s *Script) Fits(t *target.Target) error {
 	if need := s.DeviceBytes(); t.Memory > 0 && need > t.Memory {
-		return fmt.Errorf("this needs %s of device memory, and %s (%s) has %s", memory.Size(need), t.ID, t.Name, memory.Size(t.Memory))
+		return fmt.Errorf("this needs %s of device memory, and %s (%s) has %s", memory.Size(need), t.ID, t.Name,
+			memory.Size(t.Memory))
 	}
 	if t.Fits == nil {
 		return nil

@@ -72,7 +72,8 @@ func TestGPULoading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Sized: true, NoInitial: true, Plan: plan})
+		m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Sized: true, NoInitial: true,
+			Plan: plan})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +113,8 @@ func TestOpenCLLoading(t *testing.T) {
 		t.Fatal(err)
 	}
 	builder := &opencl.Builder{Arithmetic: arith.Strict, Cache: cache}
-	for _, text := range []string{"family=tile,vec=2,load_w=constant,load_row=constant", "family=tile,vec=2,load=image"} {
+	for _, text := range []string{"family=tile,vec=2,load_w=constant,load_row=constant",
+		"family=tile,vec=2,load=image"} {
 		plan, err := schedule.ParsePlan(text)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +125,8 @@ func TestOpenCLLoading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		images := slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return slices.Contains(emit.Needs(k), capability.Image) })
+		images := slices.ContainsFunc(m.Kernels,
+			func(k *kernel.Kernel) bool { return slices.Contains(emit.Needs(k), capability.Image) })
 		image, err := builder.Build(context.Background(), []byte(emit.Source(emit.OpenCL, m)))
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)

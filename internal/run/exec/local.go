@@ -20,10 +20,10 @@ import (
 // process from generated code that faults or hangs.
 type Local struct {
 	hosted
-	opts    Options
-	thread  *thread
-	device  device.Device
-	machine *machine
+	opts     Options
+	thread   *thread
+	device   device.Device
+	executor *executor
 
 	stop   atomic.Int64 // number of the advance that is to stop
 	number int64        // of advances
@@ -79,12 +79,12 @@ func (l *Local) start(given [][]byte) error {
 	if l.device, err = target.Connect(l.opts.Device, device.OpenOptions{}); err != nil {
 		return err
 	}
-	if l.machine, err = newMachine(l.script, l.device, l.opts.Image, l.region, given, false); err != nil {
+	if l.executor, err = newExecutor(l.script, l.device, l.opts.Image, l.region, given, false); err != nil {
 		return err
 	}
-	l.usage = l.machine.usage
+	l.usage = l.executor.usage
 	if !l.opts.NoGraphs {
-		l.machine.graphs = newReplayer(l.machine, l.opts.eager)
+		l.executor.graphs = newGraphLauncher(l.executor, l.opts.eager)
 	}
 	return nil
 }
@@ -104,13 +104,13 @@ func (l *Local) Advance(ctx context.Context, limit Limit) (Progress, error) {
 		defer close(done)
 		failed = l.thread.do(func() error {
 			if l.push {
-				if err := l.machine.push(); err != nil {
+				if err := l.executor.push(); err != nil {
 					return err
 				}
 			}
 			start := time.Now()
 			var err error
-			at, end, err = l.machine.run(l.cursor, limit, &l.stop, number)
+			at, end, err = l.executor.run(l.cursor, limit, &l.stop, number)
 			l.done.Busy += time.Since(start)
 			return err
 		})
@@ -132,7 +132,7 @@ func (l *Local) Advance(ctx context.Context, limit Limit) (Progress, error) {
 		f.Stage, f.Kernel, f.Others = l.status.what(l.script)
 		return l.done, f
 	}
-	l.arrived(at, end, l.machine.holds)
+	l.arrived(at, end, l.executor.holds)
 	return l.done, nil
 }
 
@@ -143,7 +143,7 @@ func (l *Local) Grid(name string) ([]byte, error) {
 		return nil, err
 	}
 	if l.stale[i] {
-		if err := l.thread.do(func() error { return l.machine.pull([]int{i}) }); err != nil {
+		if err := l.thread.do(func() error { return l.executor.pull([]int{i}) }); err != nil {
 			return nil, err
 		}
 		l.stale[i] = false
@@ -174,7 +174,7 @@ func (l *Local) Settle() error {
 		}
 	}
 	l.push = true
-	return l.thread.do(func() error { l.machine.hold(l.holds); return nil })
+	return l.thread.do(func() error { l.executor.assignBuffers(l.holds); return nil })
 }
 
 // exchange exchanges the contents of two equally long pieces of memory.

@@ -99,10 +99,10 @@ func TestOpenCLPlansAgree(t *testing.T) {
 	advanced(t, ref, Limit{})
 	want := contents(t, ref, b.Program)
 	rng := rand.New(rand.NewPCG(1, 1))
-	census := lower.Space(lower.GPU, b.Program.Axes).Census()
+	counter := lower.Space(lower.GPU, b.Program.Axes).Census()
 	ran := 0
 	for tried := 0; ran < 3 && tried < 200; tried++ {
-		plan := schedule.Plan{Every: census.Draw(rng)}
+		plan := schedule.Plan{Every: counter.Draw(rng)}
 		r := openOpenCL(t, b, plan)
 		if r == nil {
 			continue
@@ -131,18 +131,21 @@ func TestFitsOpenCL(t *testing.T) {
 	fits := func(p opencl.Properties) error {
 		return s.Fits(target.Of(&opencl.Kind, 0, p.General(), target.Options{}))
 	}
-	large := opencl.Properties{Name: "Large", Memory: 1 << 40, MaxThreads: 1024, MaxBlock: [3]int64{1024, 1024, 64}, Local: 48 << 10}
+	large := opencl.Properties{Name: "Large", Memory: 1 << 40, MaxThreads: 1024, MaxBlock: [3]int64{1024, 1024, 64},
+		Local: 48 << 10}
 	if err := fits(large); err != nil {
 		t.Error(err)
 	}
 	few := large
 	few.MaxThreads = 16
-	if err := fits(few); refusal.Of(err) != refusal.Resources || !strings.HasSuffix(err.Error(), " threads a block, and Large runs 16 at most") {
+	if err := fits(few); refusal.Of(err) != refusal.Resources ||
+		!strings.HasSuffix(err.Error(), " threads a block, and Large runs 16 at most") {
 		t.Error(err)
 	}
 	small := large
 	small.Memory = 100
-	want := fmt.Sprintf("this needs %s of device memory, and opencl:0 (Large) has 100 bytes", memory.Size(s.DeviceBytes()))
+	want := fmt.Sprintf("this needs %s of device memory, and opencl:0 (Large) has 100 bytes",
+		memory.Size(s.DeviceBytes()))
 	if err := fits(small); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

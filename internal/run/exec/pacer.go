@@ -2,9 +2,8 @@ package exec
 
 import "time"
 
-// pacer says when to wait for a device that queues launches: often enough that
-// progress is known, interrupts are heard and a hang is told from a long queue,
-// and seldom enough to cost nothing.
+// pacer says when to wait for a device that queues launches. Waits are frequent enough to show progress, to react to
+// interrupts and to tell a hang from a long queue, and rare enough to cost nothing.
 type pacer struct {
 	batch  int           // launches between two waits
 	queued int           // launches since the last

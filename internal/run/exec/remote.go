@@ -161,7 +161,7 @@ func (r *Remote) ask(ctx context.Context, q request, beat func()) (reply, error)
 	}
 	ticker := time.NewTicker(r.opts.tick())
 	defer ticker.Stop()
-	guard := watch{remote: r, limit: r.opts.Deadline}
+	guard := watchdog{remote: r, limit: r.opts.Deadline}
 	if q.Kind == setUp {
 		guard.limit, guard.always = setUpLimit, true
 	}
@@ -202,8 +202,8 @@ func (o Options) tick() time.Duration {
 // setUpLimit is for devices that hang when they are opened, not for slow ones.
 const setUpLimit = time.Minute
 
-// watch kills a worker that makes no progress.
-type watch struct {
+// watchdog kills a worker that makes no progress.
+type watchdog struct {
 	remote      *Remote
 	limit       time.Duration // for a launch, or for setting up; 0 is none
 	always      bool          // whether or not a kernel is running
@@ -212,7 +212,7 @@ type watch struct {
 	interrupted time.Time     // when the worker was told to stop
 }
 
-func (w *watch) look() {
+func (w *watchdog) look() {
 	o := &w.remote.opts
 	now := time.Now()
 	if !w.interrupted.IsZero() && now.Sub(w.interrupted) > o.Patience {

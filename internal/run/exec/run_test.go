@@ -83,7 +83,8 @@ func TestRunnersAgree(t *testing.T) {
 		for _, o := range []Options{{}, {Threads: 1}, {Private: true}} {
 			r := initialised(t, openCPU(t, b, o))
 			q := advanced(t, r, Limit{})
-			if q.Iterations != p.Iterations || q.Leaves != p.Leaves || q.Points != p.Points || !q.Finished || q.Launches < q.Leaves/2 {
+			if q.Iterations != p.Iterations || q.Leaves != p.Leaves || q.Points != p.Points || !q.Finished ||
+				q.Launches < q.Leaves/2 {
 				t.Errorf("%s %+v: ends with %+v, the reference with %+v", test.name, o, q, p)
 			}
 			same(t, fmt.Sprintf("%s %+v", test.name, o), contents(t, r, b.Program), want)
@@ -110,7 +111,8 @@ func pieces(t *testing.T, r Runner, limit Limit) (places []Place) {
 func TestPieces(t *testing.T) {
 	for _, test := range programs {
 		b := program(t, test.text)
-		for _, limit := range []Limit{{Leaves: 1}, {Leaves: 3}, {Iterations: 1}, {Iterations: 2}, {Iterations: 2, Leaves: 5}} {
+		for _, limit := range []Limit{{Leaves: 1}, {Leaves: 3}, {Iterations: 1}, {Iterations: 2},
+			{Iterations: 2, Leaves: 5}} {
 			ref := initialised(t, openReference(t, b))
 			r := initialised(t, openCPU(t, b, Options{}))
 			want, got := pieces(t, ref, limit), pieces(t, r, limit)
@@ -139,7 +141,8 @@ func TestResume(t *testing.T) {
 		whole := initialised(t, openReference(t, b))
 		end := advanced(t, whole, Limit{})
 		want := contents(t, whole, b.Program)
-		for k, pair := range [][2]string{{"cpu", "cpu"}, {"cpu", "ref"}, {"ref", "cpu"}, {"private", "private"}, {"ref", "private"}, {"gpu", "gpu"}, {"cpu", "gpu"}} {
+		for k, pair := range [][2]string{{"cpu", "cpu"}, {"cpu", "ref"}, {"ref", "cpu"}, {"private", "private"},
+			{"ref", "private"}, {"gpu", "gpu"}, {"cpu", "gpu"}} {
 			first := initialised(t, open[pair[0]](b))
 			advanced(t, first, Limit{Leaves: int64(4 + 3*k)})
 			data, err := json.Marshal(first.Place())
@@ -183,10 +186,12 @@ func TestRestoreRefuses(t *testing.T) {
 			change func(p *Place)
 			want   string
 		}{
-			{func(p *Place) { p.Cursor.Frames = []ir.Frame{{At: 99}} }, "the cursor stands outside the program at depth 0"},
+			{func(p *Place) { p.Cursor.Frames = []ir.Frame{{At: 99}} },
+				"the cursor stands outside the program at depth 0"},
 			{func(p *Place) { p.Scalars = p.Scalars[:1] }, "the checkpoint does not hold the value of rounds"},
 			{func(p *Place) { p.Scalars[0].Type = types.F64 }, "the checkpoint does not hold the value of change"},
-			{func(p *Place) { p.Scalars = append(p.Scalars, ScalarValue{Name: "x"}) }, "the checkpoint holds the value of x, which the program does not compute"},
+			{func(p *Place) { p.Scalars = append(p.Scalars, ScalarValue{Name: "x"}) },
+				"the checkpoint holds the value of x, which the program does not compute"},
 		} {
 			bad := Place{Cursor: good.Cursor, Scalars: slices.Clone(good.Scalars)}
 			test.change(&bad)
@@ -242,7 +247,8 @@ func TestNamesAndScalars(t *testing.T) {
 		if v, err := r.Scalar("change"); err != nil || !(v.F < 0.01) {
 			t.Errorf("%T: change ends as %v, %v", r, v, err)
 		}
-		if _, err := r.Grid("sen"); err == nil || err.Error() != "the program has no grid called sen (did you mean seen?)" {
+		if _, err := r.Grid("sen"); err == nil ||
+			err.Error() != "the program has no grid called sen (did you mean seen?)" {
 			t.Errorf("%T: %v", r, err)
 		}
 		if _, err := r.Scalar("xyzzy"); err == nil || err.Error() != "the program has no scalar called xyzzy" {
@@ -287,7 +293,8 @@ func TestProgress(t *testing.T) {
 		}
 		last := Progress{}
 		for _, p := range seen {
-			if p.Iterations < last.Iterations || p.Leaves < last.Leaves || p.Points < last.Points || p.Points > end.Points || p.Stage != "heat" && p.Stage != "" {
+			if p.Iterations < last.Iterations || p.Leaves < last.Leaves || p.Points < last.Points ||
+				p.Points > end.Points || p.Stage != "heat" && p.Stage != "" {
 				t.Errorf("%T: after %+v comes %+v", r, last, p)
 			}
 			last = p

@@ -120,7 +120,8 @@ func (p Place) check(program *ir.Program) ([]op.Value, error) {
 		values = append(values, valueOf(s.Type, p.Scalars[i].Bits))
 	}
 	if len(values) != len(p.Scalars) {
-		return nil, fmt.Errorf("the checkpoint holds the value of %s, which the program does not compute", p.Scalars[len(values)].Name)
+		return nil, fmt.Errorf("the checkpoint holds the value of %s, which the program does not compute",
+			p.Scalars[len(values)].Name)
 	}
 	return values, nil
 }

@@ -81,7 +81,7 @@ func serve(l *worker.Link) error {
 
 type server struct {
 	link    *worker.Link
-	machine *machine
+	machine *executor
 	region  *memory.Region
 	shared  bool         // kernels work in the region itself
 	halt    atomic.Int64 // number of the advance that is to stop
@@ -144,12 +144,12 @@ func (s *server) setUp(r request) error {
 		return err
 	}
 	s.region, s.shared = region, r.Device == "cpu" && !r.Private
-	if s.machine, err = newMachine(r.Script, d, r.Image, region, nil, r.Private); err != nil {
+	if s.machine, err = newExecutor(r.Script, d, r.Image, region, nil, r.Private); err != nil {
 		return err
 	}
 	s.machine.pace = newPacer(r.Deadline)
 	if !r.NoGraphs {
-		s.machine.graphs = newReplayer(s.machine, r.Eager)
+		s.machine.graphs = newGraphLauncher(s.machine, r.Eager)
 	}
 	return nil
 }

@@ -5,9 +5,8 @@ import (
 	"unsafe"
 )
 
-// status is what a worker says about itself while it is busy. It lies in the
-// shared region, so that it costs nothing to tell, can be read at any time,
-// and outlives the worker.
+// status is a worker's progress while it is busy. It is in the shared region, so that writing it costs nothing, and
+// it can be read at any time, even after the worker has died.
 type status struct {
 	running   atomic.Uint64 // stage and launch under way, as place makes it; 0 for none
 	launches  atomic.Int64  // started so far
@@ -29,9 +28,8 @@ func place(stage, launch int) uint64 { return uint64(stage+1)<<32 | uint64(launc
 // together is set in running if other launches were started with that one.
 const together = 1 << 63
 
-// what returns the names of the stage and the kernel that run, "" for none, and
-// whether others were launched with it. Generated code may have written
-// nonsense over the status.
+// what returns the names of the stage and the kernel that run, "" for none, and whether others were launched with
+// it. It accepts any contents, since generated code may have overwritten the status.
 func (st *status) what(s *Script) (stage, kernel string, others bool) {
 	x := st.running.Load()
 	others = x&together != 0

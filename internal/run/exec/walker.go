@@ -18,7 +18,8 @@ type walker struct {
 
 // newWalker returns a walker that stands at a cursor, which has been checked.
 func newWalker(body []Op, at ir.Cursor, eval func(f Formula, step int64) int64) *walker {
-	w := &walker{eval: eval, frames: slices.Clone(at.Frames), bodies: [][]Op{body}, loops: []*Op{nil}, completed: at.Completed}
+	w := &walker{eval: eval, frames: slices.Clone(at.Frames), bodies: [][]Op{body}, loops: []*Op{nil},
+		completed: at.Completed}
 	if len(w.frames) == 0 {
 		w.frames = []ir.Frame{{}}
 	}

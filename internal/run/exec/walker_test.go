@@ -89,7 +89,8 @@ func TestWalkerFollowsCursor(t *testing.T) {
 }
 
 func TestWalkerAllocatesNothing(t *testing.T) {
-	body := []Op{{Kind: IterateOp, Count: Formula{{}}, Body: []Op{{}, {Kind: IterateOp, Count: Formula{{}}, Body: []Op{{}}}}}}
+	body := []Op{{Kind: IterateOp, Count: Formula{{}},
+		Body: []Op{{}, {Kind: IterateOp, Count: Formula{{}}, Body: []Op{{}}}}}}
 	w := newWalker(body, ir.Cursor{}, func(Formula, int64) int64 { return 1000 })
 	w.settle()
 	w.take()
@@ -117,7 +118,8 @@ func expr(t *rapid.T, b *ir.Binding, want types.Type, depth int) ir.Expr {
 		return &ir.Cast{To: want, X: sub(rapid.SampledFrom(append(numbers, types.Bool, types.U8)).Draw(t, "from"))}
 	case want == types.Bool && kind == 3:
 		of := rapid.SampledFrom(numbers).Draw(t, "compared")
-		return &ir.Binary{Op: rapid.SampledFrom([]op.Op{op.Eq, op.Ne, op.Lt, op.Le, op.Gt, op.Ge}).Draw(t, "op"), X: sub(of), Y: sub(of)}
+		return &ir.Binary{Op: rapid.SampledFrom([]op.Op{op.Eq, op.Ne, op.Lt, op.Le, op.Gt, op.Ge}).Draw(t, "op"),
+			X: sub(of), Y: sub(of)}
 	case want == types.Bool && kind == 4:
 		return &ir.Unary{Op: op.Not, X: sub(want)}
 	case want == types.Bool:
@@ -125,7 +127,8 @@ func expr(t *rapid.T, b *ir.Binding, want types.Type, depth int) ir.Expr {
 	case want == types.U8:
 		return leaf(t, b, want)
 	case kind == 3:
-		return &ir.Binary{Op: rapid.SampledFrom([]op.Op{op.Add, op.Sub, op.Mul, op.Div, op.Min, op.Max}).Draw(t, "op"), X: sub(want), Y: sub(want)}
+		return &ir.Binary{Op: rapid.SampledFrom([]op.Op{op.Add, op.Sub, op.Mul, op.Div, op.Min, op.Max}).Draw(t, "op"),
+			X: sub(want), Y: sub(want)}
 	case kind == 4 && want.IsFloat():
 		f := rapid.SampledFrom([]op.Func{op.Sqrt, op.Floor, op.Fmod, op.Pow, op.Exp}).Draw(t, "func")
 		call := &ir.Call{Func: f}
@@ -151,7 +154,8 @@ func leaf(t *rapid.T, b *ir.Binding, want types.Type) ir.Expr {
 	}
 	v := op.Int(want, rapid.Int64Range(-3, 300).Draw(t, "integer"))
 	if want.IsFloat() {
-		v = op.Float(want, rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1.5, -0.1, math.NaN(), math.Inf(-1)}).Draw(t, "number"))
+		v = op.Float(want, rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1.5, -0.1, math.NaN(),
+			math.Inf(-1)}).Draw(t, "number"))
 	}
 	return rapid.SampledFrom(append(leaves, ir.Const{Value: v})).Draw(t, "leaf")
 }

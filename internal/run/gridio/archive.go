@@ -73,7 +73,8 @@ func (a *Archive) open(manifest any) error {
 		return err
 	}
 	if a.zip, err = zip.NewReader(a.file, info.Size()); err != nil {
-		return refuse("it is no checkpoint, or a damaged one").hint("checkpoints are written whole; was it copied in part?")
+		return refuse("it is no checkpoint, or a damaged one").hint(
+			"checkpoints are written whole; was it copied in part?")
 	}
 	f := a.entry(manifestName)
 	if f == nil {

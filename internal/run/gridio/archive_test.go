@@ -79,7 +79,8 @@ func TestArchiveDamage(t *testing.T) {
 		}
 		defer a.Close()
 		got := make([]byte, len(u.Data))
-		if err := a.ReadInto(Want{Grid: "u", Type: u.Type, Shape: u.Shape}, got); err == nil && !bytes.Equal(got, u.Data) {
+		if err := a.ReadInto(Want{Grid: "u", Type: u.Type, Shape: u.Shape}, got); err == nil &&
+			!bytes.Equal(got, u.Data) {
 			t.Errorf("%s: other values without an error", what)
 		}
 	}

@@ -65,7 +65,8 @@ func (p *Portions) Read(b []byte) (int, error) {
 	case p.left <= 0:
 		return 0, fmt.Errorf("%s takes more than %s", p.what, binaryUnits(p.most))
 	case p.all <= 0:
-		return 0, fmt.Errorf("there is more than %s of text, which is the most that is read of such a file", binaryUnits(p.limit))
+		return 0, fmt.Errorf("there is more than %s of text, which is the most that is read of such a file",
+			binaryUnits(p.limit))
 	}
 	n, err := p.r.Read(b[:min(int64(len(b)), p.left, p.all)])
 	p.left -= int64(n)

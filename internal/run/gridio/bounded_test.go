@@ -22,7 +22,8 @@ func TestReadSmall(t *testing.T) {
 		text string
 		want string // the error, without the path
 	}{
-		{"", ""}, {"exactly 10", ""}, {"eleven byte", "it has more than 10 bytes, which is the most that is read of such a file"},
+		{"", ""}, {"exactly 10", ""}, {"eleven byte",
+			"it has more than 10 bytes, which is the most that is read of such a file"},
 	} {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
@@ -38,7 +39,8 @@ func TestReadSmall(t *testing.T) {
 	if _, err := ReadSmall(path+"x", 10); err == nil || err.Error() != path+"x: there is no such file" {
 		t.Errorf("%v", err)
 	}
-	if _, err := ReadSmall("/dev/zero", 1<<20); err == nil || err.Error() != "/dev/zero: it has more than 1 MiB, which is the most that is read of such a file" {
+	if _, err := ReadSmall("/dev/zero", 1<<20); err == nil ||
+		err.Error() != "/dev/zero: it has more than 1 MiB, which is the most that is read of such a file" {
 		t.Errorf("%v", err)
 	}
 }
@@ -61,7 +63,8 @@ func TestPortions(t *testing.T) {
 		p.Next()
 		_, err = p.Read(make([]byte, 1<<10))
 	}
-	if err.Error() != "there is more than 16 KiB of text, which is the most that is read of such a file" || e.given != 16<<10 {
+	if err.Error() != "there is more than 16 KiB of text, which is the most that is read of such a file" ||
+		e.given != 16<<10 {
 		t.Errorf("%v after %d bytes", err, e.given)
 	}
 }

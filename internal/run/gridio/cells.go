@@ -89,10 +89,13 @@ func (c cells) misfit(t types.Type, n int, cell []byte, want Want) error {
 	if where == "" {
 		where = "[]"
 	}
-	e := refuse("its value %s at %s does not fit %s, whose cells are %s", c.dtype.text(cell), where, want.grid(), t.Word())
+	e := refuse("its value %s at %s does not fit %s, whose cells are %s", c.dtype.text(cell), where,
+		want.grid(), t.Word())
 	switch {
 	case c.dtype.kind == 'f' && t == types.F32:
-		return e.hint("float32 does not hold it exactly: round on purpose with .astype('float32') before saving, or declare the grid double")
+		return e.hint(
+			"float32 does not hold it exactly: round on purpose with .astype('float32') before saving, or declare " +
+				"the grid double")
 	case t == types.Bool:
 		return e.hint("a bool is 0 or 1")
 	case t == types.U8:

@@ -106,7 +106,8 @@ func newFigure(a *Array, p Picture) (*figure, error) {
 	f.fill(f.Bounds(), paperIndex)
 	f.text(title, gap, gap+letterHeight-2)
 
-	across := whole(quantity.Ticks(float64(p.first(cols)), float64(p.first(cols)+int64(d.cut.cols)-1), max(2, width/80)))
+	across := whole(quantity.Ticks(float64(p.first(cols)), float64(p.first(cols)+int64(d.cut.cols)-1),
+		max(2, width/80)))
 	for i, text := range labels(across) {
 		x := f.column(int(across[i])-int(p.first(cols)), d.cut.cols)
 		f.fill(image.Rect(x, f.plot.Max.Y, x+1, f.plot.Max.Y+tickLength), inkIndex)

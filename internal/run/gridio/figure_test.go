@@ -52,7 +52,8 @@ func (f *figure) same(want *figure, x, y int) bool {
 func TestLine(t *testing.T) {
 	nan := math.NaN()
 	a := filled(t, types.F64, []int{8}, 0, 1, 2, 3, nan, nan, 1, 0)
-	f := figureOf(t, a, Picture{Title: "u after 3 iterations", Names: []string{"i"}, First: []int64{-2}, Range: &[2]float64{0, 3}})
+	f := figureOf(t, a, Picture{Title: "u after 3 iterations", Names: []string{"i"}, First: []int64{-2},
+		Range: &[2]float64{0, 3}})
 	if f.plot.Dx() != 640 || f.plot.Dy() != 360 {
 		t.Fatalf("%v", f.plot)
 	}
@@ -111,11 +112,13 @@ func TestLinesOfAllKinds(t *testing.T) {
 		cells []float64
 		line  bool
 	}{
-		"one": {[]float64{5}, true}, "constant": {[]float64{3, 3, 3}, true}, "infinite": {[]float64{-inf, 1, inf}, true}, "no numbers": {[]float64{nan, nan}, false},
+		"one": {[]float64{5}, true}, "constant": {[]float64{3, 3, 3}, true}, "infinite": {[]float64{-inf, 1, inf},
+			true}, "no numbers": {[]float64{nan, nan}, false},
 		"the widest": {[]float64{-math.MaxFloat64, math.MaxFloat64}, true}, "alone": {[]float64{nan, 1, nan}, true},
 	} {
 		f := figureOf(t, filled(t, types.F64, []int{len(c.cells)}, c.cells...), Picture{})
-		if bytes.Contains(f.Pix, []byte{lineIndex}) != c.line || bytes.Contains(f.Pix, []byte{nanIndex}) != (c.cells[0] != c.cells[0]) {
+		if bytes.Contains(f.Pix, []byte{lineIndex}) != c.line ||
+			bytes.Contains(f.Pix, []byte{nanIndex}) != (c.cells[0] != c.cells[0]) {
 			t.Errorf("%s: line %v", name, !c.line)
 		}
 	}
@@ -158,14 +161,16 @@ func TestAxes(t *testing.T) {
 			t.Errorf("cell %d is drawn as %d, and the bar is %d there", i, got, there)
 		}
 	}
-	left, below := image.Rect(0, f.plot.Min.Y-gap-letterHeight, f.plot.Min.X-tickLength, f.plot.Max.Y+9), image.Rect(f.plot.Min.X, f.plot.Max.Y+tickLength, f.plot.Max.X, f.Bounds().Max.Y)
+	left, below := image.Rect(0, f.plot.Min.Y-gap-letterHeight, f.plot.Min.X-tickLength, f.plot.Max.Y+9),
+		image.Rect(f.plot.Min.X, f.plot.Max.Y+tickLength, f.plot.Max.X, f.Bounds().Max.Y)
 	beside := image.Rect(bar, f.plot.Min.Y, f.Bounds().Max.X, f.Bounds().Max.Y)
 	for _, c := range []struct {
 		text string
 		at   image.Rectangle
 		want bool
 	}{
-		{"nan", beside, true}, {"80", beside, true}, {"j", left, true}, {"8", left, true}, {"9", left, false}, {"i", below, true}, {"10", below, true},
+		{"nan", beside, true}, {"80", beside, true}, {"j", left, true}, {"8", left, true}, {"9", left, false},
+		{"i", below, true}, {"10", below, true},
 		{"12", below, false}, {"u", image.Rect(0, 0, f.plot.Min.X, f.plot.Min.Y-gap), true},
 	} {
 		if at, found := f.find(c.text, c.at); found != c.want {
@@ -183,7 +188,8 @@ func TestAxes(t *testing.T) {
 		if err != nil || img.Bounds().Size() != size {
 			t.Fatalf("%v, %v, want %v", img.Bounds(), err, size)
 		}
-		if x, y := f.plot.Min.X+20, f.plot.Min.Y+20; axes && color.RGBAModel.Convert(img.At(x, y)) != color.Color(dusk(0)) {
+		if x, y := f.plot.Min.X+20, f.plot.Min.Y+20; axes &&
+			color.RGBAModel.Convert(img.At(x, y)) != color.Color(dusk(0)) {
 			t.Errorf("the first cell is %v", img.At(x, y))
 		}
 	}
@@ -195,8 +201,9 @@ func TestFiguresThatAreTooLarge(t *testing.T) {
 		p     Picture
 		want  string
 	}{
-		"cells":   {[]int{9000, 10}, Picture{Axes: true}, "a picture with axes of 9000 x 10 pixels is too large"},
-		"zoom":    {[]int{10, 100}, Picture{Axes: true, Scale: 100}, "a picture with axes of 1000 x 10000 pixels is too large"},
+		"cells": {[]int{9000, 10}, Picture{Axes: true}, "a picture with axes of 9000 x 10 pixels is too large"},
+		"zoom": {[]int{10, 100}, Picture{Axes: true, Scale: 100},
+			"a picture with axes of 1000 x 10000 pixels is too large"},
 		"line":    {[]int{100}, Picture{Scale: 100}, "a picture with axes of 360 x 10000 pixels is too large"},
 		"no axes": {[]int{9000, 10}, Picture{}, ""},
 		"long":    {[]int{1 << 20}, Picture{}, ""},

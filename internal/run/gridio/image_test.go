@@ -54,12 +54,15 @@ func painted(img interface {
 func TestImageValues(t *testing.T) {
 	row := image.Rect(0, 0, 4, 1)
 	grey8 := painted(image.NewGray(row), color.Gray{0}, color.Gray{100}, color.Gray{128}, color.Gray{255})
-	grey16 := painted(image.NewGray16(row), color.Gray16{0}, color.Gray16{1000}, color.Gray16{32768}, color.Gray16{65535})
-	primaries := []color.Color{color.RGBA{255, 0, 0, 255}, color.RGBA{0, 255, 0, 255}, color.RGBA{0, 0, 255, 255}, color.RGBA{255, 255, 255, 255}}
+	grey16 := painted(image.NewGray16(row), color.Gray16{0}, color.Gray16{1000}, color.Gray16{32768},
+		color.Gray16{65535})
+	primaries := []color.Color{color.RGBA{255, 0, 0, 255}, color.RGBA{0, 255, 0, 255}, color.RGBA{0, 0, 255, 255},
+		color.RGBA{255, 255, 255, 255}}
 	rgb := painted(image.NewRGBA(row), primaries...)
 	rgb16 := painted(image.NewRGBA64(row), primaries...)
 	palette := painted(image.NewPaletted(row, primaries), primaries...)
-	veiled := painted(image.NewNRGBA(row), color.NRGBA{255, 255, 255, 0}, color.NRGBA{255, 255, 255, 51}, color.NRGBA{0, 255, 0, 255}, color.NRGBA{255, 255, 255, 255})
+	veiled := painted(image.NewNRGBA(row), color.NRGBA{255, 255, 255, 0}, color.NRGBA{255, 255, 255, 51},
+		color.NRGBA{0, 255, 0, 255}, color.NRGBA{255, 255, 255, 255})
 	for _, c := range []struct {
 		name string
 		img  image.Image
@@ -94,7 +97,8 @@ func TestImageShapeAndType(t *testing.T) {
 	img := image.NewGray(image.Rect(0, 0, 3, 2)) // 3 wide, 2 high
 	img.SetGray(2, 0, color.Gray{9})
 	a, err := readImage(encode(t, img), Want{})
-	if err != nil || a.Type != types.U8 || !slices.Equal(a.Shape, []int{2, 3}) || !slices.Equal(listed(a), []float64{0, 0, 9, 0, 0, 0}) {
+	if err != nil || a.Type != types.U8 || !slices.Equal(a.Shape, []int{2, 3}) ||
+		!slices.Equal(listed(a), []float64{0, 0, 9, 0, 0, 0}) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	if a, err := readImage(encode(t, image.NewGray16(img.Rect)), Want{}); err != nil || a.Type != types.I32 {
@@ -123,7 +127,8 @@ func TestJPEG(t *testing.T) {
 	if err != nil || !slices.Equal(a.Shape, []int{8, 16}) || slices.Min(a.Data) < 199 || slices.Max(a.Data) > 201 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if _, err := readImage(b.Bytes()[:b.Len()/2], Want{}); errText(err) != "p.png: the file ends too early; it is damaged or not completely written" {
+	if _, err := readImage(b.Bytes()[:b.Len()/2],
+		Want{}); errText(err) != "p.png: the file ends too early; it is damaged or not completely written" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -149,7 +154,8 @@ func TestImageLies(t *testing.T) {
 	if !strings.HasPrefix(errText(err), "p.png: it claims 30000 x 30000 pixels, more than ") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := readImage([]byte("GIF89a"), Want{}); errText(err) != "p.png: it is not a picture in the format .png or .jpeg" {
+	if _, err := readImage([]byte("GIF89a"),
+		Want{}); errText(err) != "p.png: it is not a picture in the format .png or .jpeg" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -91,7 +91,8 @@ func readNpyHeader(r io.Reader) (text string, start int64, err error) {
 	}
 	major, minor := prefix[len(npyMagic)], prefix[len(npyMagic)+1]
 	if major < 1 || major > 3 || minor != 0 {
-		return "", 0, refuse("it has version %d.%d of the .npy format, and the known ones are 1.0, 2.0 and 3.0", major, minor)
+		return "", 0, refuse("it has version %d.%d of the .npy format, and the known ones are 1.0, 2.0 and 3.0",
+			major, minor)
 	}
 	field := make([]byte, 4)
 	if major == 1 {
@@ -105,7 +106,8 @@ func readNpyHeader(r io.Reader) (text string, start int64, err error) {
 		length = int64(binary.LittleEndian.Uint32(field))
 	}
 	if length > maxNpyHeader {
-		return "", 0, refuse("its header claims %d bytes, and a header of more than %d is refused", length, maxNpyHeader)
+		return "", 0, refuse("its header claims %d bytes, and a header of more than %d is refused", length,
+			maxNpyHeader)
 	}
 	header := make([]byte, length)
 	if _, err := io.ReadFull(r, header); err != nil {

@@ -33,7 +33,8 @@ func parseNpyHeader(text string) (npyHeader, error) {
 		switch key {
 		case "descr":
 			if p.peek() == '[' || p.peek() == '(' {
-				return h, refuse("it holds records, and a cell is one number").hint("save each field as an array of its own")
+				return h, refuse("it holds records, and a cell is one number").hint(
+					"save each field as an array of its own")
 			}
 			h.descr = p.quoted()
 		case "fortran_order":

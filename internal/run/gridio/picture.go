@@ -114,7 +114,8 @@ func acceptsPicture(_ types.Type, shape []int, o Options) error {
 	}
 	if p.Axes || p.isLine(shape) {
 		if width, height, _ := p.plotSize(shape, cut); width > maxFigure || height > maxFigure {
-			return refuse("a picture with axes of %d x %d pixels is too large: it has %d in a row or column at most", height, width, maxFigure).
+			return refuse("a picture with axes of %d x %d pixels is too large: it has %d in a row or column at most",
+				height, width, maxFigure).
 				hint("choose a smaller --zoom, or draw it without --axes")
 		}
 		return nil

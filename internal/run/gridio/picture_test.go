@@ -145,20 +145,25 @@ func TestPictureRefusals(t *testing.T) {
 		p     Picture
 		err   string
 	}{
-		{[]int{2, 2}, Picture{Map: "jet"}, `there is no colour map "jet" (there are dusk (violet over green to yellow, evenly lighter all the way); tide (blue over white to red, for values on both sides of zero); grey (black to white))`},
+		{[]int{2, 2}, Picture{Map: "jet"},
+			`there is no colour map "jet" (there are dusk (violet over green to yellow, evenly lighter all the way); tide (blue over white to red, for values on both sides of zero); grey (black to white))`},
 		{[]int{2, 2}, Picture{Range: &[2]float64{1, 1}}, "1 to 1 is not a range that a picture can show"},
 		{[]int{2, 2}, Picture{Range: &[2]float64{0, nan}}, "0 to NaN is not a range that a picture can show"},
 		{[]int{2, 2}, Picture{Range: &[2]float64{0, math.Inf(1)}}, "0 to +Inf is not a range that a picture can show"},
 		{[]int{2, 2}, Picture{Scale: -1}, "a picture cannot be scaled by -1"},
-		{[]int{2, 2}, Picture{Scale: 40000}, "a picture of 2 x 2 cells, scaled by 40000, has more than 65536 pixels in a row or column"},
+		{[]int{2, 2}, Picture{Scale: 40000},
+			"a picture of 2 x 2 cells, scaled by 40000, has more than 65536 pixels in a row or column"},
 		{[]int{2, 0}, Picture{}, "a grid without cells (2 x 0) cannot be drawn"},
-		{[]int{4, 4, 4}, Picture{Planes: []Plane{{3, 0}}}, "a picture at axis 3 of a grid of 3 dimensions is not possible (axes are counted from 0, the outermost)"},
-		{[]int{4, 4, 4}, Picture{Planes: []Plane{{1, 4}}}, "a picture at index 4 of axis 1 is not possible: its indices are 0 to 3"},
+		{[]int{4, 4, 4}, Picture{Planes: []Plane{{3, 0}}},
+			"a picture at axis 3 of a grid of 3 dimensions is not possible (axes are counted from 0, the outermost)"},
+		{[]int{4, 4, 4}, Picture{Planes: []Plane{{1, 4}}},
+			"a picture at index 4 of axis 1 is not possible: its indices are 0 to 3"},
 		{[]int{4, 4, 4}, Picture{Planes: []Plane{{1, 1}, {1, 2}}}, "a picture is fixed twice at axis 1"},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "u.png")
-		if err := Write(path, mustNew(t, types.F32, c.shape...), Options{Picture: c.p}); errText(err) != path+": "+c.err {
+		if err := Write(path, mustNew(t, types.F32, c.shape...), Options{Picture: c.p}); errText(
+			err) != path+": "+c.err {
 			t.Errorf("got %v\nwant %s", err, c.err)
 		}
 		if err := CheckWrite(path, types.F32, c.shape, Options{Picture: c.p}); errText(err) != path+": "+c.err {

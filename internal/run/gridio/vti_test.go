@@ -110,7 +110,8 @@ func TestVTI(t *testing.T) {
 	for _, asText := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "u.vti")
 		fields := []Field{{"u", u}, {"a<b & \"c\"", mask}, {"n", third}}
-		if err := WriteFields(path, fields, VTI{Base64: asText, Origin: []float64{1, 2, 3}, Spacing: []float64{0.5, 0.25, 1e-3}}); err != nil {
+		if err := WriteFields(path, fields, VTI{Base64: asText, Origin: []float64{1, 2, 3},
+			Spacing: []float64{0.5, 0.25, 1e-3}}); err != nil {
 			t.Fatal(err)
 		}
 		v, arrays := readVTI(t, path)
@@ -171,11 +172,13 @@ func TestVTIRefusals(t *testing.T) {
 		err    string
 	}{
 		{nil, VTI{}, "there is no grid to write"},
-		{[]Field{{"a", a}, {"b", b}}, VTI{}, "grid a is 2 x 2 and grid b is 2 x 3, and the grids in one .vti file have one shape"},
+		{[]Field{{"a", a}, {"b", b}}, VTI{},
+			"grid a is 2 x 2 and grid b is 2 x 3, and the grids in one .vti file have one shape"},
 		{[]Field{{"a", a}, {"a", a}}, VTI{}, "two grids are named a"},
 		{[]Field{{"a", deep}}, VTI{}, "a .vti file holds grids of 1, 2 or 3 dimensions, not 4"},
 		{[]Field{{"a", mustNew(t, types.U8, 2, 0)}}, VTI{}, "a .vti file cannot hold a grid without cells (2 x 0)"},
-		{[]Field{{"a", a}}, VTI{Origin: []float64{1}}, "the origin and the spacing have one number for each of the 2 dimensions"},
+		{[]Field{{"a", a}}, VTI{Origin: []float64{1}},
+			"the origin and the spacing have one number for each of the 2 dimensions"},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "u.vti")
@@ -206,7 +209,8 @@ func TestIndex(t *testing.T) {
 	if err := xml.Unmarshal(content, &v); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Trim(fmt.Sprint(v.DataSets), "[]"); v.Type != "Collection" || got != "{0 u_000.vti} {0.1 frames/u_&.vti}" {
+	if got := strings.Trim(fmt.Sprint(v.DataSets), "[]"); v.Type != "Collection" ||
+		got != "{0 u_000.vti} {0.1 frames/u_&.vti}" {
 		t.Errorf("%s: %s", v.Type, got)
 	}
 }

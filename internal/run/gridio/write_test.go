@@ -123,8 +123,10 @@ func TestWriteFiles(t *testing.T) {
 func TestEndings(t *testing.T) {
 	for _, c := range []struct{ path, read, write string }{
 		{"absent/u.npy", "", ""},
-		{"absent/u.jpg", "", `absent/u.jpg: files ending in ".jpg" cannot be written (known endings: .npy .raw .bin .png .vti)`},
-		{"absent/u.vti", `absent/u.vti: files ending in ".vti" cannot be read (known endings: .npy .raw .bin .png .jpg .jpeg)`, ""},
+		{"absent/u.jpg", "",
+			`absent/u.jpg: files ending in ".jpg" cannot be written (known endings: .npy .raw .bin .png .vti)`},
+		{"absent/u.vti",
+			`absent/u.vti: files ending in ".vti" cannot be read (known endings: .npy .raw .bin .png .jpg .jpeg)`, ""},
 	} {
 		if err := CheckRead(c.path); errText(err) != c.read {
 			t.Errorf("read %s: %v, want %s", c.path, err, c.read)
@@ -184,7 +186,8 @@ func TestPathErrors(t *testing.T) {
 		{"u", "its name has no ending that tells its format (known endings: .npy .raw .bin .png .jpg .jpeg)",
 			"its name has no ending that tells its format (known endings: .npy .raw .bin .png .vti)"},
 		{"u.vti", `files ending in ".vti" cannot be read (known endings: .npy .raw .bin .png .jpg .jpeg)`, ""},
-		{"u.jpg", "there is no such file", `files ending in ".jpg" cannot be written (known endings: .npy .raw .bin .png .vti)`},
+		{"u.jpg", "there is no such file",
+			`files ending in ".jpg" cannot be written (known endings: .npy .raw .bin .png .vti)`},
 		{"U.NPY", "there is no such file", ""},
 	} {
 		path := filepath.Join(dir, c.path)

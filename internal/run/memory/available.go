@@ -106,7 +106,8 @@ func (s System) groups() []group {
 		switch {
 		case f[0] == "0" && f[1] == "":
 		case slices.Contains(strings.Split(f[1], ","), "memory"):
-			g = group{s, "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
+			g = group{s, "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+				"total_inactive_file"}
 		default:
 			continue
 		}

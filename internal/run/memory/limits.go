@@ -47,20 +47,25 @@ const few = 4096
 // processors. Beyond it runtimes end in ways that tell nobody anything.
 func (s System) CheckLimits(user, processors int) error {
 	if limit, ok := s.AddressSpace(); ok && limit < reserved {
-		return fmt.Errorf("the limit of address space is %s (ulimit -v), and this program needs %s and the memory of its grids", Size(limit), Size(reserved))
+		return fmt.Errorf(
+			"the limit of address space is %s (ulimit -v), and this program needs %s and the memory of its grids",
+			Size(limit), Size(reserved))
 	}
 	// Of this process, a worker with its threads, and compilers.
 	needs := int64(24 + 4*processors)
 	if limit, ok := s.limit("Max processes"); ok && limit < few && user != 0 { // no limit holds for root
 		if has := s.threads(user); has+needs > limit {
-			return fmt.Errorf("the limit of processes and threads is %d (ulimit -u), of which this user has %d, and this program needs about %d", limit, has, needs)
+			return fmt.Errorf(
+				"the limit of processes and threads is %d (ulimit -u), of which this user has %d, and this program "+
+					"needs about %d", limit, has, needs)
 		}
 	}
 	for _, g := range s.groups() {
 		limit, ok := g.read("pids.max")
 		has, known := g.read("pids.current")
 		if ok && known && has+needs > limit {
-			return fmt.Errorf("the control group may have %d processes and threads (pids.max), and has %d; this program needs about %d", limit, has, needs)
+			return fmt.Errorf(
+				"the control group may have %d processes and threads (pids.max), and has %d; this program needs about %d", limit, has, needs)
 		}
 	}
 	return nil

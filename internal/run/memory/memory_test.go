@@ -88,7 +88,8 @@ func TestEmptyAndAnonymous(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Anonymous(math.MaxInt64); err == nil || err.Error() != "8.0 EiB of memory cannot be had: cannot allocate memory" {
+	if _, err := Anonymous(math.MaxInt64); err == nil ||
+		err.Error() != "8.0 EiB of memory cannot be had: cannot allocate memory" {
 		t.Error(err)
 	}
 }
@@ -209,7 +210,8 @@ func TestAvailable(t *testing.T) {
 			t.Errorf("%s: %d, %v, want %d", test.name, got, err, test.want)
 		}
 	}
-	if _, err := machine(t, map[string]string{"proc/meminfo": "MemTotal: 1 kB\n"}).Available(); err == nil || err.Error() != "proc/meminfo has no MemAvailable" {
+	if _, err := machine(t, map[string]string{"proc/meminfo": "MemTotal: 1 kB\n"}).Available(); err == nil ||
+		err.Error() != "proc/meminfo has no MemAvailable" {
 		t.Error(err)
 	}
 }
@@ -222,11 +224,16 @@ func TestCheck(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]Need{{"u", 512_000}}, ""},
-		{[]Need{{"u", 512_000}, {"flag", 1}}, "this needs 500.0 KiB of memory (u 500.0 KiB, flag 1 bytes), but only 500.0 KiB is free"},
-		{[]Need{{"a", 1 << 20}, {"b", 3 << 30}, {"c", 1 << 20}}, "this needs 3.0 GiB of memory (b 3.0 GiB, a 1.0 MiB, c 1.0 MiB), but only 500.0 KiB is free"},
-		{[]Need{{"a", 1 << 20}, {"b", 1 << 20}, {"c", 1 << 20}, {"d", 1 << 20}, {"e", 1 << 20}, {"f", 1 << 20}, {"g", 1 << 21}},
-			"this needs 8.0 MiB of memory (g 2.0 MiB, a 1.0 MiB, b 1.0 MiB, c 1.0 MiB, d 1.0 MiB, 2 more), but only 500.0 KiB is free"},
-		{[]Need{{"a", math.MaxInt64}, {"b", math.MaxInt64}}, "this needs 8.0 EiB of memory (a 8.0 EiB, b 8.0 EiB), but only 500.0 KiB is free"},
+		{[]Need{{"u", 512_000}, {"flag", 1}},
+			"this needs 500.0 KiB of memory (u 500.0 KiB, flag 1 bytes), but only 500.0 KiB is free"},
+		{[]Need{{"a", 1 << 20}, {"b", 3 << 30}, {"c", 1 << 20}},
+			"this needs 3.0 GiB of memory (b 3.0 GiB, a 1.0 MiB, c 1.0 MiB), but only 500.0 KiB is free"},
+		{[]Need{{"a", 1 << 20}, {"b", 1 << 20}, {"c", 1 << 20}, {"d", 1 << 20}, {"e", 1 << 20}, {"f", 1 << 20},
+			{"g", 1 << 21}},
+			"this needs 8.0 MiB of memory (g 2.0 MiB, a 1.0 MiB, b 1.0 MiB, c 1.0 MiB, d 1.0 MiB, 2 more), but only " +
+				"500.0 KiB is free"},
+		{[]Need{{"a", math.MaxInt64}, {"b", math.MaxInt64}},
+			"this needs 8.0 EiB of memory (a 8.0 EiB, b 8.0 EiB), but only 500.0 KiB is free"},
 	} {
 		err := here.Check(test.needs)
 		if got := text(err); got != test.want {
@@ -256,7 +263,8 @@ func limits(space, processes string) string {
 // A limit of address space counts like memory, and messages name it.
 func TestAddressSpace(t *testing.T) {
 	const meminfo = "MemTotal: 16000000 kB\nMemAvailable: 8000000 kB\n"
-	here := machine(t, map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("3221225472", "unlimited")})
+	here := machine(t, map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("3221225472",
+		"unlimited")})
 	if got, err := here.Available(); err != nil || got != 1<<30 {
 		t.Errorf("%d, %v", got, err)
 	}
@@ -288,12 +296,16 @@ func TestCheckLimits(t *testing.T) {
 	}{
 		{"unlimited", "unlimited", "max", 7, ""},
 		{"2147483648", "62", "62", 7, ""},
-		{"2147483647", "62", "62", 7, "the limit of address space is 2.0 GiB (ulimit -v), and this program needs 2.0 GiB and the memory of its grids"},
-		{"500000000", "62", "62", 7, "the limit of address space is 476.8 MiB (ulimit -v), and this program needs 2.0 GiB and the memory of its grids"},
-		{"unlimited", "61", "max", 7, "the limit of processes and threads is 61 (ulimit -u), of which this user has 30, and this program needs about 32"},
+		{"2147483647", "62", "62", 7,
+			"the limit of address space is 2.0 GiB (ulimit -v), and this program needs 2.0 GiB and the memory of its grids"},
+		{"500000000", "62", "62", 7,
+			"the limit of address space is 476.8 MiB (ulimit -v), and this program needs 2.0 GiB and the memory of its grids"},
+		{"unlimited", "61", "max", 7,
+			"the limit of processes and threads is 61 (ulimit -u), of which this user has 30, and this program needs about 32"},
 		{"unlimited", "61", "max", 0, ""},
 		{"unlimited", "61", "max", 8, ""},
-		{"unlimited", "unlimited", "61", 7, "the control group may have 61 processes and threads (pids.max), and has 30; this program needs about 32"},
+		{"unlimited", "unlimited", "61", 7,
+			"the control group may have 61 processes and threads (pids.max), and has 30; this program needs about 32"},
 	} {
 		here := machine(t, map[string]string{
 			"proc/self/limits": limits(test.space, test.processes), "proc/self/cgroup": "0::/job\n",

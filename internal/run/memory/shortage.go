@@ -66,7 +66,8 @@ func (s System) Check(needs []Need) error {
 	}
 	capacity, _ := s.Capacity() // 0 where it is not known
 	room, ok := s.withinLimit()
-	return &Shortage{Needs: needs, Total: total, Available: available, Capacity: capacity, Limited: ok && max(room, 0) == available}
+	return &Shortage{Needs: needs, Total: total, Available: available, Capacity: capacity, Limited: ok &&
+		max(room, 0) == available}
 }
 
 // Size prints a number of bytes for people: "1.5 GiB".

@@ -31,7 +31,8 @@ func Digits(v float64, digits int) string {
 	}
 	whole := int(math.Floor(math.Log10(math.Abs(v)) + 1e-12))
 	text := strconv.FormatFloat(v, 'f', max(0, digits-1-whole), 64)
-	if after := strings.TrimLeft(strings.ReplaceAll(text, ".", ""), "-0"); len(after) > digits && strings.Contains(text, ".") {
+	if after := strings.TrimLeft(strings.ReplaceAll(text, ".", ""), "-0"); len(after) > digits &&
+		strings.Contains(text, ".") {
 		text = text[:len(text)-1] // 9.9996 has become 10.000
 	}
 	return strings.TrimSuffix(text, ".")

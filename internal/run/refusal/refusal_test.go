@@ -22,7 +22,8 @@ func TestReasons(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for r, want := range map[Reason]string{None: `""`, Constraint: `"constraint"`, Resources: `"resources"`, Compiler: `"compiler"`, Launch: `"launch"`} {
+	for r, want := range map[Reason]string{None: `""`, Constraint: `"constraint"`, Resources: `"resources"`,
+		Compiler: `"compiler"`, Launch: `"launch"`} {
 		text, err := json.Marshal(r)
 		var back Reason
 		if err != nil || string(text) != want || json.Unmarshal(text, &back) != nil || back != r {
@@ -30,7 +31,8 @@ func TestNames(t *testing.T) {
 		}
 	}
 	var r Reason
-	if err := json.Unmarshal([]byte(`"weather"`), &r); err == nil || err.Error() != `there is no reason "weather" to refuse a variant` {
+	if err := json.Unmarshal([]byte(`"weather"`), &r); err == nil ||
+		err.Error() != `there is no reason "weather" to refuse a variant` {
 		t.Error(err)
 	}
 }

@@ -67,9 +67,10 @@ var (
 		"std::bad_alloc", "llvm error: out of memory", "runtime: out of memory",
 		"failed to reserve page summary memory", "fatal error: out of memory",
 	}
-	threadWords = []string{"resource temporarily unavailable", "failed to create new os thread", "thread creation failed", "pthread_create failed"}
-	roomWords   = []string{"no space left on device", "disk quota exceeded", "read-only file system"}
-	otherWords  = []string{
+	threadWords = []string{"resource temporarily unavailable", "failed to create new os thread",
+		"thread creation failed", "pthread_create failed"}
+	roomWords  = []string{"no space left on device", "disk quota exceeded", "read-only file system"}
+	otherWords = []string{
 		"file too large", "file size limit exceeded", "input/output error", "too many open files", "text file busy",
 		"killed signal terminated program", "terminated signal terminated program", "internal compiler error: killed",
 		"unable to execute command: killed", "terminated with signal 9", "signal: killed", "something killed it",

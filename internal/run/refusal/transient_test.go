@@ -32,7 +32,8 @@ func TestTransient(t *testing.T) {
 		{said(false), Compiler, None},
 		{&Error{Launch, syscall.ENOSPC}, Launch, Launch},
 	} {
-		if got, bare := Of(fmt.Errorf("it: %w", For(Compiler, test.err))), Of(test.err); got != test.want || bare != test.bare {
+		if got, bare := Of(fmt.Errorf("it: %w", For(Compiler, test.err))), Of(test.err); got != test.want ||
+			bare != test.bare {
 			t.Errorf("%v: %q, want %q; not marked: %q, want %q", test.err, got, test.want, bare, test.bare)
 		}
 	}

@@ -14,7 +14,8 @@ func TestMostPromising(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := Place{Env: "GRIDLOOM_NONE", Names: []string{"libnone.so", "libbroken.so"}, Folders: []string{filepath.Dir(broken)}}
+	p := Place{Env: "GRIDLOOM_NONE", Names: []string{"libnone.so", "libbroken.so"},
+		Folders: []string{filepath.Dir(broken)}}
 	if _, _, err := p.Open(); err == nil || !strings.Contains(err.Error(), broken+": ") {
 		t.Error(err)
 	}
@@ -48,7 +49,8 @@ func TestBind(t *testing.T) {
 	var lacking struct {
 		Newer func() `symbol:"no_such_function"`
 	}
-	if err := Bind(library, &lacking); err == nil || err.Error() != "it has no function no_such_function: it is too old, or no such library" {
+	if err := Bind(library, &lacking); err == nil ||
+		err.Error() != "it has no function no_such_function: it is too old, or no such library" {
 		t.Error(err)
 	}
 }

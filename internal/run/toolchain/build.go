@@ -90,7 +90,8 @@ func (e *CompileError) Unwrap() error { return e.Err }
 // A compilation takes at most limit; 0 is no limit.
 func (c *Compiler) Build(ctx context.Context, cache *Cache, s Source, limit time.Duration) (Object, error) {
 	flags := append(c.Flags(s.Arithmetic), s.Extra...)
-	key := digest(string(s.Text), strings.Join(flags, "\x00"), c.Path, strings.Join(c.Args, "\x00"), c.Version, Processor())
+	key := digest(string(s.Text), strings.Join(flags, "\x00"), c.Path, strings.Join(c.Args, "\x00"), c.Version,
+		Processor())
 	if path, ok := cache.find(objectName(key)); ok {
 		return Object{Path: path, Cached: true}, nil
 	}
@@ -106,7 +107,8 @@ func (c *Compiler) Build(ctx context.Context, cache *Cache, s Source, limit time
 }
 
 // compile compiles a source in a folder, and leaves the object there.
-func (c *Compiler) compile(ctx context.Context, dir, key string, text []byte, flags []string, limit time.Duration) (string, error) {
+func (c *Compiler) compile(ctx context.Context, dir, key string, text []byte, flags []string,
+	limit time.Duration) (string, error) {
 	scratch, err := disk.NewFolder(dir, inUse)
 	if err != nil {
 		return "", fmt.Errorf("no place to compile in: %w", err)
@@ -127,7 +129,8 @@ func (c *Compiler) compile(ctx context.Context, dir, key string, text []byte, fl
 		if disk.Full(scratch.Path) { // whatever the compiler calls that
 			reason = refusal.Transient
 		}
-		return "", refusal.For(reason, &CompileError{Compiler: c.Path, Args: slices.Concat(c.Args, args), Said: said, Err: err})
+		return "", refusal.For(reason, &CompileError{Compiler: c.Path, Args: slices.Concat(c.Args, args), Said: said,
+			Err: err})
 	}
 	path, err := adopt(dir, key, object)
 	if err != nil {

@@ -65,7 +65,8 @@ func OpenCache(dir string) (*Cache, error) {
 	if terr != nil {
 		return nil, fmt.Errorf("compiled code can be kept nowhere: %w; %w", err, terr)
 	}
-	return &Cache{Dir: temp.Path, Note: fmt.Sprintf("compiled code is not kept for the next time: %v", err), temporary: temp}, nil
+	return &Cache{Dir: temp.Path, Note: fmt.Sprintf("compiled code is not kept for the next time: %v", err),
+		temporary: temp}, nil
 }
 
 // elsewhere makes a folder for what a cache cannot take.
@@ -82,7 +83,9 @@ func usable(dir string) error {
 		return err
 	}
 	if !disk.Private(info) {
-		return fmt.Errorf("%s belongs to another user, or others can write to it (mode %03o), and code from it would be run; chmod go-w makes it safe if it is yours", dir, info.Mode().Perm())
+		return fmt.Errorf(
+			"%s belongs to another user, or others can write to it (mode %03o), and code from it would be run; chmod "+
+				"go-w makes it safe if it is yours", dir, info.Mode().Perm())
 	}
 	probe, err := disk.NewFolder(dir, inUse)
 	if err != nil {
@@ -157,7 +160,9 @@ func (c *Cache) toSpare() (string, error) {
 		if c.spare, err = elsewhere(); err != nil {
 			return "", err
 		}
-		c.full = fmt.Sprintf("compiled code is not kept for the next time: the disk of %s is full; it is in %s meanwhile", c.Dir, c.spare.Path)
+		c.full = fmt.Sprintf(
+			"compiled code is not kept for the next time: the disk of %s is full; it is in %s meanwhile", c.Dir,
+			c.spare.Path)
 	}
 	return c.spare.Path, nil
 }
@@ -264,7 +269,8 @@ func (c *Cache) Trim(most int64) error {
 	var files []fs.FileInfo
 	var total int64
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(e.Name(), ".") { // others are being written
+		// others are being written
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
 			files = append(files, info)
 			total += info.Size()
 		}

@@ -11,7 +11,8 @@ import (
 // call runs the compiler in a folder and returns what it printed. If the
 // compiler has ended badly, or was ended, the error wraps a *child.Death.
 func (c *Compiler) call(ctx context.Context, limit time.Duration, dir string, args ...string) (string, error) {
-	p := child.Program{Path: c.Path, Args: append(c.Args[:len(c.Args):len(c.Args)], args...), Dir: dir, Time: limit, Memory: c.Memory}
+	p := child.Program{Path: c.Path, Args: append(c.Args[:len(c.Args):len(c.Args)], args...), Dir: dir, Time: limit,
+		Memory: c.Memory}
 	// Messages in one language, so that they can be compared and searched for.
 	p.Env = []string{"LC_ALL=C"}
 	if dir != "" {
@@ -21,15 +22,15 @@ func (c *Compiler) call(ctx context.Context, limit time.Duration, dir string, ar
 	}
 	said, err := p.Run(ctx)
 	if d, ok := err.(*child.Death); ok {
-		err = &complaint{d}
+		err = &compilerError{d}
 	}
 	return said, err
 }
 
-// complaint is a compiler's end in the first line of what it said.
-type complaint struct{ *child.Death }
+// compilerError is the end of a compiler, with the first line of its message.
+type compilerError struct{ *child.Death }
 
-func (e *complaint) Error() string {
+func (e *compilerError) Error() string {
 	first, _, _ := strings.Cut(strings.TrimSpace(e.Said), "\n")
 	if first == "" || e.Reason != nil {
 		return e.Cause()
@@ -37,4 +38,4 @@ func (e *complaint) Error() string {
 	return first
 }
 
-func (e *complaint) Unwrap() error { return e.Death }
+func (e *compilerError) Unwrap() error { return e.Death }

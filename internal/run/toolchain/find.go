@@ -39,7 +39,8 @@ func (e *Missing) Error() string {
 	if e.Named {
 		return s + " (correct or unset the environment variable CC)"
 	}
-	return s + " (install one, on Debian and Ubuntu with: apt-get install gcc; or name one with the environment variable CC)"
+	return s +
+		" (install one, on Debian and Ubuntu with: apt-get install gcc; or name one with the environment variable CC)"
 }
 
 // candidates are the names that are tried when CC names none.

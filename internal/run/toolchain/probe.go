@@ -38,8 +38,8 @@ void gl_probe(void **args)
 }
 `
 
-// findings are what probing a compiler has found, as the cache keeps them.
-type findings struct {
+// probeResult is the result of probing a compiler, as the cache holds it.
+type probeResult struct {
 	OpenMP  bool
 	FMA     bool
 	General []string
@@ -50,9 +50,10 @@ type findings struct {
 // probe finds out which options the compiler takes. All at once is the common
 // case and costs one compilation; only if that fails are they tried one by one.
 func (c *Compiler) probe(ctx context.Context, cache *Cache) error {
-	name := "probe-" + digest(c.Path, fmt.Sprint(c.Args), c.Version, Processor(), fmt.Sprint(generalFlags), probeSource, fmaSource) + ".json"
+	name := "probe-" + digest(c.Path, fmt.Sprint(c.Args), c.Version, Processor(), fmt.Sprint(generalFlags), probeSource,
+		fmaSource) + ".json"
 	if data, ok := cache.read(name); ok {
-		var f findings
+		var f probeResult
 		if json.Unmarshal(data, &f) == nil {
 			c.OpenMP, c.FMA, c.general, c.refused, c.Notes = f.OpenMP, f.FMA, f.General, f.Refused, f.Notes
 			return nil
@@ -71,7 +72,7 @@ func (c *Compiler) probe(ctx context.Context, cache *Cache) error {
 	} else if err := cache.within(try); err != nil {
 		return err
 	}
-	if data, err := json.Marshal(findings{c.OpenMP, c.FMA, c.general, c.refused, c.Notes}); err == nil {
+	if data, err := json.Marshal(probeResult{c.OpenMP, c.FMA, c.general, c.refused, c.Notes}); err == nil {
 		cache.write(name, data)
 	}
 	return nil
@@ -176,7 +177,8 @@ func (c *Compiler) tryFMA(ctx context.Context, within string) error {
 	case refusal.Of(err) == refusal.Transient || disk.Full(folder.Path):
 		return refusal.For(refusal.Transient, err)
 	default:
-		c.Notes = append(c.Notes, fmt.Sprintf("code of %s has no fused multiply-add: products are rounded before they are added", c.Path))
+		c.Notes = append(c.Notes, fmt.Sprintf(
+			"code of %s has no fused multiply-add: products are rounded before they are added", c.Path))
 	}
 	return nil
 }

@@ -100,7 +100,8 @@ func names(t *testing.T, dir string) []string {
 
 func TestNoCompiler(t *testing.T) {
 	mute := script(t, "mute", "exit 3\n")
-	static := script(t, "static", "case $1 in --version) echo 'Tiny C 1.0'; exit;; esac\necho 'tiny: no shared objects here'\nexit 1\n")
+	static := script(t, "static",
+		"case $1 in --version) echo 'Tiny C 1.0'; exit;; esac\necho 'tiny: no shared objects here'\nexit 1\n")
 	data := filepath.Join(filepath.Dir(mute), "data")
 	if err := os.WriteFile(data, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -108,12 +109,16 @@ func TestNoCompiler(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	const named = " (correct or unset the environment variable CC)"
 	for _, test := range []struct{ cc, want string }{
-		{"", "no C compiler could be used: cc: not found; gcc: not found; clang: not found (install one, on Debian and Ubuntu with: apt-get install gcc; or name one with the environment variable CC)"},
+		{"",
+			"no C compiler could be used: cc: not found; gcc: not found; clang: not found (install one, on Debian " +
+				"and Ubuntu with: apt-get install gcc; or name one with the environment variable CC)"},
 		{"no-such-cc", "no C compiler could be used: no-such-cc: not found" + named},
 		{"/no/such/cc -m64", "no C compiler could be used: /no/such/cc -m64: not found" + named},
 		{data, "no C compiler could be used: " + data + ": not an executable file" + named},
-		{mute, "no C compiler could be used: " + mute + ": it does not say its version: it ended with status 3" + named},
-		{static, "no C compiler could be used: " + static + ": it does not make shared objects: tiny: no shared objects here" + named},
+		{mute, "no C compiler could be used: " + mute + ": it does not say its version: it ended with status 3" +
+			named},
+		{static, "no C compiler could be used: " + static +
+			": it does not make shared objects: tiny: no shared objects here" + named},
 	} {
 		_, err := Find(t.Context(), cc(test.cc), nil)
 		if _, ok := errors.AsType[*Missing](err); !ok || err.Error() != test.want {
@@ -137,7 +142,8 @@ exec %s "$@"
 	if c.OpenMP || !slices.Equal(c.Args, []string{"-DX=1"}) {
 		t.Errorf("OpenMP %v, Args %v", c.OpenMP, c.Args)
 	}
-	want := []string{old + " does not take -march=native", old + " does not take -fassociative-math", old + " has no OpenMP: programs run on one thread"}
+	want := []string{old + " does not take -march=native", old + " does not take -fassociative-math",
+		old + " has no OpenMP: programs run on one thread"}
 	if runtime.GOARCH == "amd64" { // without -march=native
 		want = append(want, "code of "+old+" has no fused multiply-add: products are rounded before they are added")
 	}
@@ -167,7 +173,9 @@ done
 exec %s "$@"
 `, real.Path))
 	_, err := Find(t.Context(), cc(loose), nil)
-	want := "no C compiler could be used: " + loose + ": it does not take -ffp-contract=off: loose: unknown option -ffp-contract=off (correct or unset the environment variable CC)"
+	want := "no C compiler could be used: " + loose +
+		": it does not take -ffp-contract=off: loose: unknown option -ffp-contract=off (correct or unset the " +
+		"environment variable CC)"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
@@ -312,7 +320,8 @@ func TestCompileError(t *testing.T) {
 	if left, err := os.ReadFile(ce.Source); err != nil || string(left) != text {
 		t.Errorf("%s holds %q, %v", ce.Source, left, err)
 	}
-	head := fmt.Sprintf("%s could not compile the generated code, which is left in %s:\n  kernels.c:", c.Path, ce.Source)
+	head := fmt.Sprintf("%s could not compile the generated code, which is left in %s:\n  kernels.c:", c.Path,
+		ce.Source)
 	if !strings.HasPrefix(err.Error(), head) || !strings.Contains(err.Error(), "nonsense(here;") {
 		t.Errorf("%v\nwant it to start with %s", err, head)
 	}
@@ -346,7 +355,8 @@ func TestDeadline(t *testing.T) {
 	if !ok {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("%s could not compile the generated code, which is left in %s:\n  it was stopped after 20ms", c.Path, ce.Source)
+	want := fmt.Sprintf("%s could not compile the generated code, which is left in %s:\n  it was stopped after 20ms",
+		c.Path, ce.Source)
 	if err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
@@ -369,7 +379,8 @@ func TestInterrupted(t *testing.T) {
 func ailing(t *testing.T, text string) *Compiler {
 	real := compiler(t, nil)
 	c := *real
-	c.Path = script(t, "ailing", fmt.Sprintf("case \"$*\" in *kernels.c*)\n%s\n;; esac\nexec %s \"$@\"\n", text, real.Path))
+	c.Path = script(t, "ailing", fmt.Sprintf("case \"$*\" in *kernels.c*)\n%s\n;; esac\nexec %s \"$@\"\n", text,
+		real.Path))
 	return &c
 }
 
@@ -385,11 +396,14 @@ func TestWhoseFaultItIs(t *testing.T) {
 		{"echo 'kernels.c:1:1: error: no'; exit 1", 0, refusal.Compiler, "kernels.c:1:1: error: no"},
 		{"echo 'cc: fatal error: Killed signal terminated program cc1'; exit 1", 0, refusal.Transient, "Killed signal"},
 		{"kill -KILL $$", 0, refusal.Transient, "something killed it"},
-		{"echo 'cc: internal compiler error: Segmentation fault signal terminated program cc1'; exit 4", 0, refusal.Compiler, "Segmentation fault"},
+		{"echo 'cc: internal compiler error: Segmentation fault signal terminated program cc1'; exit 4", 0,
+			refusal.Compiler, "Segmentation fault"},
 		{"kill -SEGV $$", 0, refusal.Compiler, "memory that is not its own"},
 		{"echo \"as: $TMPDIR/x.o: No space left on device\"; exit 1", 0, refusal.Transient, "No space left"},
-		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 0, refusal.Transient, "the machine has none left"},
-		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 1 << 40, refusal.Compiler, "it needs more than 1.0 TiB to compile it"},
+		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 0, refusal.Transient,
+			"the machine has none left"},
+		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 1 << 40, refusal.Compiler,
+			"it needs more than 1.0 TiB to compile it"},
 	} {
 		c := ailing(t, test.text)
 		c.Memory = test.memory
@@ -415,7 +429,8 @@ func TestCompilersMemory(t *testing.T) {
 	c = ailing(t, "head -c 1000000000 /dev/zero | tail; exit 1")
 	c.Memory = 32 << 20
 	_, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, 0)
-	if refusal.Of(err) != refusal.Compiler || !strings.Contains(fmt.Sprint(err), "it needs more than 32.0 MiB to compile it") {
+	if refusal.Of(err) != refusal.Compiler ||
+		!strings.Contains(fmt.Sprint(err), "it needs more than 32.0 MiB to compile it") {
 		t.Errorf("%s: %v", refusal.Of(err), err)
 	}
 }
@@ -474,7 +489,8 @@ func TestDigest(t *testing.T) {
 
 // full is a compiler that has no room in a folder.
 func full(t *testing.T, dir string) *Compiler {
-	return ailing(t, fmt.Sprintf("case $PWD in %s/*) echo 'as: kernels.o: No space left on device'; exit 1;; esac", dir))
+	return ailing(t, fmt.Sprintf("case $PWD in %s/*) echo 'as: kernels.o: No space left on device'; exit 1;; esac",
+		dir))
 }
 
 // Where the cache's disk is full, code goes to a temporary folder, which is said.
@@ -486,10 +502,12 @@ func TestFullCache(t *testing.T) {
 	if err != nil || !strings.HasPrefix(o.Path, os.Getenv("TMPDIR")) {
 		t.Fatal(o, err)
 	}
-	if want := "compiled code is not kept for the next time: the disk of " + cache.Dir + " is full; it is in "; !strings.HasPrefix(cache.Elsewhere(), want) {
+	if want := "compiled code is not kept for the next time: the disk of " + cache.Dir +
+		" is full; it is in "; !strings.HasPrefix(cache.Elsewhere(), want) {
 		t.Errorf("%q", cache.Elsewhere())
 	}
-	if again, err := c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0); err != nil || !again.Cached || again.Path != o.Path {
+	if again, err := c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0); err != nil || !again.Cached ||
+		again.Path != o.Path {
 		t.Error(again, err)
 	}
 	path, err := cache.Keep("x.bin", []byte("code"))
@@ -508,7 +526,8 @@ func TestFullCache(t *testing.T) {
 	cache = newCache(t)
 	c = ailing(t, "echo 'as: kernels.o: No space left on device'; exit 1")
 	_, err = c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0)
-	if want := "there is no room in " + cache.Dir + ", and none in " + os.Getenv("TMPDIR") + ": "; refusal.Of(err) != refusal.Transient || !strings.HasPrefix(err.Error(), want) {
+	if want := "there is no room in " + cache.Dir + ", and none in " + os.Getenv("TMPDIR") +
+		": "; refusal.Of(err) != refusal.Transient || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%s: %v", refusal.Of(err), err)
 	}
 	if err := cache.Close(); err != nil {
@@ -526,7 +545,8 @@ esac
 exec %s "$@"
 `, once, real.Path))
 	cache := newCache(t)
-	if _, err := Find(t.Context(), cc(killed), cache); refusal.Of(err) != refusal.Transient || !strings.Contains(err.Error(), "Killed signal") {
+	if _, err := Find(t.Context(), cc(killed), cache); refusal.Of(err) != refusal.Transient ||
+		!strings.Contains(err.Error(), "Killed signal") {
 		t.Errorf("%s: %v", refusal.Of(err), err)
 	}
 	c, err := Find(t.Context(), cc(killed), cache)
@@ -556,7 +576,8 @@ func TestOthersCannotWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Dir == cache.Dir || !strings.Contains(c.Note, "belongs to another user, or others can write to it (mode 777)") {
+	if c.Dir == cache.Dir || !strings.Contains(c.Note,
+		"belongs to another user, or others can write to it (mode 777)") {
 		t.Errorf("%s: %q", c.Dir, c.Note)
 	}
 	if err := c.Close(); err != nil {

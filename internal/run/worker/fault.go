@@ -14,9 +14,11 @@ func ExposeFaults() error {
 	// All zeros are the default action, whatever the rest of the kernel's
 	// struct looks like on this architecture.
 	var action [8]uint64
-	for _, s := range []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGABRT} {
+	for _, s := range []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL,
+		syscall.SIGABRT} {
 		const setBytes = 8 // of a signal set
-		if _, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, setBytes, 0, 0); errno != 0 {
+		if _, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0,
+			setBytes, 0, 0); errno != 0 {
 			return errno
 		}
 	}

@@ -35,7 +35,8 @@ func barsOf(r *tuner.Result) Bars {
 	b := Bars{One: part(1)}
 	for i := range r.Contenders {
 		c := &r.Contenders[i]
-		x := Bar{Name: r.Label(c), Text: ratio(c.Gain.Ratio), Length: part(c.Gain.Ratio), Best: r.Label(c) != c.Name, Base: c.Name == base.Name}
+		x := Bar{Name: r.Label(c), Text: ratio(c.Gain.Ratio), Length: part(c.Gain.Ratio), Best: r.Label(c) != c.Name,
+			Base: c.Name == base.Name}
 		if !x.Base {
 			x.Low = part(c.Gain.Interval[0])
 			x.Gap = round(part(c.Gain.Interval[1])-x.Low, 4)

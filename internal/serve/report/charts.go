@@ -26,11 +26,13 @@ func (k *Kernel) Convergence() template.HTML {
 		top = max(top, Speed(k.Points, k.Bound))
 	}
 	end := max(good[len(good)-1].At, k.Trials[len(k.Trials)-1].At, 1e-3)
-	c := newChart(scale{lo: 0, hi: end}, scale{lo: min(0, worst), hi: top * 1.05}, "speed of every trial over time, and the best so far")
+	c := newChart(scale{lo: 0, hi: end}, scale{lo: min(0, worst), hi: top * 1.05},
+		"speed of every trial over time, and the best so far")
 	c.axes("seconds since the start", "GStencil/s")
 	if k.Bound > 0 {
 		at := c.py(Speed(k.Points, k.Bound))
-		fmt.Fprintf(&c.b, `<line class="bound" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text class="tick" x="%.1f" y="%.1f" text-anchor="end">copy bound</text>`,
+		fmt.Fprintf(&c.b,
+			`<line class="bound" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text class="tick" x="%.1f" y="%.1f" text-anchor="end">copy bound</text>`,
 			c.left, c.width-c.right, at, at, c.width-c.right, at-4)
 	}
 	// A long search has more trials than a page has room for: those that share
@@ -41,7 +43,8 @@ func (k *Kernel) Convergence() template.HTML {
 		x, y := c.px(good[i].At), c.py(Speed(k.Points, good[i].Seconds))
 		if p := (pixel{int(x), int(y)}); !drawn[p] {
 			drawn[p] = true
-			fmt.Fprintf(&c.b, `<circle class="trial" cx="%.1f" cy="%.1f" r="2"><title>%s: %s GStencil/s</title></circle>`,
+			fmt.Fprintf(&c.b,
+				`<circle class="trial" cx="%.1f" cy="%.1f" r="2"><title>%s: %s GStencil/s</title></circle>`,
 				x, y, template.HTMLEscapeString(good[i].Config), short(round(Speed(k.Points, good[i].Seconds), 4)))
 		}
 	}
@@ -78,14 +81,16 @@ func (k *Kernel) Distribution() template.HTML {
 		counts[at]++
 		most = max(most, counts[at])
 	}
-	c := newChart(scale{lo: 0, hi: 1}, scale{lo: 0, hi: float64(most) * 1.05, whole: true}, "how many trials reached which part of the best speed")
+	c := newChart(scale{lo: 0, hi: 1}, scale{lo: 0, hi: float64(most) * 1.05, whole: true},
+		"how many trials reached which part of the best speed")
 	c.axes("part of the best speed", "trials")
 	for i, n := range counts {
 		if n == 0 {
 			continue
 		}
 		x0, x1, y := c.px(float64(i)/bins), c.px(float64(i+1)/bins), c.py(float64(n))
-		fmt.Fprintf(&c.b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s between %s and %s</title></rect>`,
+		fmt.Fprintf(&c.b,
+			`<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s between %s and %s</title></rect>`,
 			x0+1, y, x1-x0-2, c.py(0)-y, quantity.Count(n, "trial"), short(float64(i)/bins), short(float64(i+1)/bins))
 	}
 	return c.end()

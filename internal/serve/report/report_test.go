@@ -21,8 +21,10 @@ func story(trials int) *Story {
 	rng := rand.New(rand.NewPCG(7, 8))
 	r := tuner.KernelResult{Kernel: "heat[0:1]", Points: 1e8, Bytes: 16, Configurations: "1,000"}
 	for i := range trials {
-		vec, block, sizes := 1<<rng.IntN(3), []string{"4x32", "8x32", "4x128"}[rng.IntN(3)], []string{"args", "baked"}[rng.IntN(2)]
-		t := tuner.Outcome{At: float64(i+1) * 0.1, Config: fmt.Sprintf("family=tile,block=%s,vec=%d,sizes=%s", block, vec, sizes), Verdict: tuner.Good}
+		vec, block, sizes := 1<<rng.IntN(3), []string{"4x32", "8x32", "4x128"}[rng.IntN(3)],
+			[]string{"args", "baked"}[rng.IntN(2)]
+		t := tuner.Outcome{At: float64(i+1) * 0.1, Config: fmt.Sprintf("family=tile,block=%s,vec=%d,sizes=%s", block,
+			vec, sizes), Verdict: tuner.Good}
 		if block == "4x128" && vec == 4 {
 			t.Verdict, t.Reason, t.Message = tuner.Refused, "resources", "a block of <512> threads & more"
 		} else {
@@ -37,7 +39,8 @@ func story(trials int) *Story {
 }
 
 func TestRefusals(t *testing.T) {
-	k := Kernel{Trials: []Trial{{Refused: "launch", Reason: "x"}, {Refused: "compiler", Reason: "first"}, {Seconds: 1}, {Refused: "compiler", Reason: "second"}}}
+	k := Kernel{Trials: []Trial{{Refused: "launch", Reason: "x"}, {Refused: "compiler", Reason: "first"}, {Seconds: 1},
+		{Refused: "compiler", Reason: "second"}}}
 	want := []Count{{"compiler", 2, "first"}, {"launch", 1, "x"}}
 	if got := k.Refusals(); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
@@ -61,16 +64,21 @@ func TestPage(t *testing.T) {
 	text := strings.Replace(b.String(), heatScript, "", 1)
 	for _, want := range []string{
 		"<h1>heat3d.loom: tuning report</h1>", "20 November 2026, 09:30 UTC", "12.00 s", "25.0 %",
-		"<strong>The best plan, found 1, is 2.000 times as fast as the default plan (95 % interval 2.000 to 2.000).</strong>",
-		`<tr class="best"><td data-head="plan">found 1 (best)</td><td class="n" data-head="GStencil/s">4.762</td>`, "210.0 µs", "76.2 %", "copy bound",
-		"gridloom run heat3d.loom --set M=1000 --set N=1000 --plan @best.plan", "cmake -S library -B build", "<footer>Gridloom 1.2.3 (commit abc)</footer>",
-		"&lt;script&gt;alert(1)", "a block of &lt;512&gt; threads &amp; more", "share of the differences", "4 <span class=\"soft\">1.000×",
+		"<strong>The best plan, found 1, is 2.000 times as fast as the default plan (95 % interval 2.000 to " +
+			"2.000).</strong>",
+		`<tr class="best"><td data-head="plan">found 1 (best)</td><td class="n" data-head="GStencil/s">4.762</td>`,
+		"210.0 µs", "76.2 %", "copy bound",
+		"gridloom run heat3d.loom --set M=1000 --set N=1000 --plan @best.plan", "cmake -S library -B build",
+		"<footer>Gridloom 1.2.3 (commit abc)</footer>",
+		"&lt;script&gt;alert(1)", "a block of &lt;512&gt; threads &amp; more", "share of the differences",
+		"4 <span class=\"soft\">1.000×",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	for _, never := range []string{"<script>alert", "http:", "https:", "src=", "@import", "NaN", "ZgotmplZ", "roofline", "<details open"} {
+	for _, never := range []string{"<script>alert", "http:", "https:", "src=", "@import", "NaN", "ZgotmplZ", "roofline",
+		"<details open"} {
 		if strings.Contains(text, never) {
 			t.Errorf("the page has %q", never)
 		}
@@ -78,7 +86,8 @@ func TestPage(t *testing.T) {
 	// Plans and the program are there, and folded away.
 	for _, folded := range []string{"heat[0:1]@1{block=9x0}", "double u[N]"} {
 		at := strings.Index(text, folded)
-		if open, shut := strings.LastIndex(text[:max(at, 0)], "<details>"), strings.LastIndex(text[:max(at, 0)], "</details>"); at < 0 || open < 0 || shut > open {
+		if open, shut := strings.LastIndex(text[:max(at, 0)], "<details>"), strings.LastIndex(text[:max(at, 0)],
+			"</details>"); at < 0 || open < 0 || shut > open {
 			t.Errorf("%q is not folded away", folded)
 		}
 	}
@@ -133,15 +142,18 @@ func TestConvergence(t *testing.T) {
 // Stories with little in them are drawn, too.
 func TestLittle(t *testing.T) {
 	for name, trials := range map[string][]Trial{
-		"none":        nil,
-		"refused":     {{Refused: "compiler", Reason: "no"}},
-		"one":         {{At: 1, Seconds: 1e-3, Settings: []tuner.Setting{{Name: "vec", Value: "1"}}}},
-		"all alike":   {{At: 1, Seconds: 1e-3}, {At: 2, Seconds: 1e-3}, {At: 3, Seconds: 1e-3}},
-		"at no time":  {{Seconds: 1e-3, Settings: []tuner.Setting{{Name: "vec", Value: "1"}}}, {Seconds: 2e-3, Settings: []tuner.Setting{{Name: "vec", Value: "2"}}}},
-		"two of each": {{At: 1, Seconds: 1e-3, Settings: []tuner.Setting{{Name: "vec", Value: "1"}}}, {At: 2, Seconds: 2e-3, Settings: []tuner.Setting{{Name: "vec", Value: "2"}}}},
+		"none":      nil,
+		"refused":   {{Refused: "compiler", Reason: "no"}},
+		"one":       {{At: 1, Seconds: 1e-3, Settings: []tuner.Setting{{Name: "vec", Value: "1"}}}},
+		"all alike": {{At: 1, Seconds: 1e-3}, {At: 2, Seconds: 1e-3}, {At: 3, Seconds: 1e-3}},
+		"at no time": {{Seconds: 1e-3, Settings: []tuner.Setting{{Name: "vec", Value: "1"}}},
+			{Seconds: 2e-3, Settings: []tuner.Setting{{Name: "vec", Value: "2"}}}},
+		"two of each": {{At: 1, Seconds: 1e-3, Settings: []tuner.Setting{{Name: "vec", Value: "1"}}},
+			{At: 2, Seconds: 2e-3, Settings: []tuner.Setting{{Name: "vec", Value: "2"}}}},
 	} {
 		var b bytes.Buffer
-		if err := Write(&b, &Story{Program: name, Kernels: []Kernel{{Name: "k", Points: 1, Trials: trials}}}); err != nil {
+		if err := Write(&b, &Story{Program: name,
+			Kernels: []Kernel{{Name: "k", Points: 1, Trials: trials}}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		text := strings.Replace(b.String(), heatScript, "", 1)
@@ -175,7 +187,8 @@ func TestTicks(t *testing.T) {
 
 // No text from outside becomes part of the page's code, or turns it around.
 func TestPageOfHostileTexts(t *testing.T) {
-	const evil = "</script></style></title><script>alert(1)</script>'\"`${x}\u202e\u2028\x00\x1b{{.}}--><img onerror=alert(1)>"
+	const evil = "</script></style></title><script>alert(1)</script>'\"`${x}\u202e\u2028\x00\x1b{{.}}--><img " +
+		"onerror=alert(1)>"
 	s := story(200)
 	for _, text := range []*string{&s.Program, &s.Headline, &s.Summary, &s.Source, &s.Bound, &s.Maker} {
 		*text = evil
@@ -188,7 +201,8 @@ func TestPageOfHostileTexts(t *testing.T) {
 	k.Name, k.Space, k.Importance[0].Name = evil, evil, evil
 	for i := range k.Trials {
 		x := &k.Trials[i]
-		x.Config, x.Settings[0], x.Settings[1].Value = evil, tuner.Setting{Name: evil, Value: fmt.Sprint(evil, i%3)}, fmt.Sprint(evil, i%2)
+		x.Config, x.Settings[0], x.Settings[1].Value = evil, tuner.Setting{Name: evil, Value: fmt.Sprint(evil, i%3)},
+			fmt.Sprint(evil, i%2)
 		if x.Refused != "" {
 			x.Refused, x.Reason = evil, evil
 		}
@@ -211,7 +225,8 @@ func TestPageOfHostileTexts(t *testing.T) {
 	if data == nil {
 		t.Fatal("there are no data of a map")
 	}
-	if err := json.Unmarshal([]byte(data[1]), &heat); err != nil || !slices.Contains(heat.Names, strings.Replace(evil, "\u202e", "\ufffd", 1)) {
+	if err := json.Unmarshal([]byte(data[1]), &heat); err != nil ||
+		!slices.Contains(heat.Names, strings.Replace(evil, "\u202e", "\ufffd", 1)) {
 		t.Errorf("%v: the map's names are %q", err, heat.Names)
 	}
 }

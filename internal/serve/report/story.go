@@ -119,6 +119,7 @@ func (k *Kernel) Refusals() []Count {
 		}
 		list[i].Times++
 	}
-	slices.SortStableFunc(list, func(a, b Count) int { return cmp.Or(cmp.Compare(b.Times, a.Times), cmp.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(list,
+		func(a, b Count) int { return cmp.Or(cmp.Compare(b.Times, a.Times), cmp.Compare(a.Name, b.Name)) })
 	return list
 }

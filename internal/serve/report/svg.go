@@ -39,7 +39,8 @@ func (s scale) ticks(about int) []float64 {
 
 func newChart(x, y scale, title string) *chart {
 	c := &chart{width: 420, height: 260, left: 52, bottom: 42, right: 12, top: 12, x: x, y: y}
-	fmt.Fprintf(&c.b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, c.width, c.height, template.HTMLEscapeString(title))
+	fmt.Fprintf(&c.b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, c.width, c.height,
+		template.HTMLEscapeString(title))
 	return c
 }
 
@@ -54,7 +55,8 @@ func (c *chart) axes(x, y string) {
 	base := c.height - c.bottom
 	for _, v := range c.y.ticks(5) {
 		at := c.py(v)
-		fmt.Fprintf(&c.b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, c.left, c.width-c.right, at, at)
+		fmt.Fprintf(&c.b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, c.left, c.width-c.right, at,
+			at)
 		fmt.Fprintf(&c.b, `<text class="tick" x="%.1f" y="%.1f" text-anchor="end">%s</text>`, c.left-6, at+4, short(v))
 	}
 	for _, v := range c.x.ticks(6) {
@@ -62,9 +64,12 @@ func (c *chart) axes(x, y string) {
 		fmt.Fprintf(&c.b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, at, at, base, base+4)
 		fmt.Fprintf(&c.b, `<text class="tick" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, at, base+17, short(v))
 	}
-	fmt.Fprintf(&c.b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, c.left, c.width-c.right, base, base)
-	fmt.Fprintf(&c.b, `<text class="name" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, (c.left+c.width-c.right)/2, c.height-8, template.HTMLEscapeString(x))
-	fmt.Fprintf(&c.b, `<text class="name" transform="translate(14 %.1f) rotate(-90)" text-anchor="middle">%s</text>`, (c.top+base)/2, template.HTMLEscapeString(y))
+	fmt.Fprintf(&c.b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, c.left, c.width-c.right,
+		base, base)
+	fmt.Fprintf(&c.b, `<text class="name" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, (c.left+c.width-c.right)/2,
+		c.height-8, template.HTMLEscapeString(x))
+	fmt.Fprintf(&c.b, `<text class="name" transform="translate(14 %.1f) rotate(-90)" text-anchor="middle">%s</text>`,
+		(c.top+base)/2, template.HTMLEscapeString(y))
 }
 
 func (c *chart) end() template.HTML {

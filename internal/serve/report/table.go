@@ -44,7 +44,8 @@ func PlansTable(r *tuner.Result) Table {
 	if bounded {
 		b := r.Bound.GStencils
 		points := base.GStencils * base.Seconds
-		t.Rows = append(t.Rows, []string{"copy bound", quantity.Digits(b, 4), quantity.Time(points / b), ratio(b / base.GStencils), "–", quantity.Percent(1)})
+		t.Rows = append(t.Rows, []string{"copy bound", quantity.Digits(b, 4), quantity.Time(points / b),
+			ratio(b / base.GStencils), "–", quantity.Percent(1)})
 	}
 	return t
 }
@@ -57,5 +58,6 @@ func BoundText(r *tuner.Result) string {
 	if b.None != "" {
 		return "no copy bound: " + b.None
 	}
-	return fmt.Sprintf("copy bound: a copy of %s moves %s GB/s, and a cell needs %s bytes", b.Copied(), quantity.Digits(b.CopyGBs, 4), fmt.Sprintf("%.4g", b.BytesPerPoint))
+	return fmt.Sprintf("copy bound: a copy of %s moves %s GB/s, and a cell needs %s bytes", b.Copied(),
+		quantity.Digits(b.CopyGBs, 4), fmt.Sprintf("%.4g", b.BytesPerPoint))
 }

@@ -48,7 +48,8 @@ func Read(r io.Reader) (*Tuning, error) {
 		return nil, fmt.Errorf("it is no tuning.json: %w", err)
 	}
 	if t.Program == "" || t.Started == "" || len(t.Contenders) == 0 {
-		return nil, errors.New("it is no tuning.json, which gridloom tune --out writes: it has no program or no plans that were timed")
+		return nil, errors.New(
+			"it is no tuning.json, which gridloom tune --out writes: it has no program or no plans that were timed")
 	}
 	t.Complete()
 	return &t, nil
@@ -57,8 +58,10 @@ func Read(r io.Reader) (*Tuning, error) {
 // Story returns what a report tells of a search.
 func (t *Tuning) Story() *Story {
 	s := &Story{
-		Program: t.File, Source: t.Source, Facts: t.facts(), Finished: !t.Interrupted, Wall: t.Seconds, Idle: t.Idle, Again: t.Rechecked,
-		Table: PlansTable(&t.Result), Bars: barsOf(&t.Result), Bound: BoundText(&t.Result), Uses: t.Uses(), Maker: t.Maker(),
+		Program: t.File, Source: t.Source, Facts: t.facts(), Finished: !t.Interrupted, Wall: t.Seconds, Idle: t.Idle,
+		Again: t.Rechecked,
+		Table: PlansTable(&t.Result), Bars: barsOf(&t.Result), Bound: BoundText(&t.Result), Uses: t.Uses(),
+		Maker: t.Maker(),
 	}
 	if s.Program == "" {
 		s.Program = t.Program
@@ -86,7 +89,8 @@ func (t *Tuning) Story() *Story {
 
 // summary says how fast the best plan is, where.
 func (t *Tuning) summary(best *tuner.Contender) string {
-	text := fmt.Sprintf("%s at %s on %s: %s GStencil/s (billions of updated cells a second), %s a step", t.Program, t.sizes(), t.Device.Name, quantity.Digits(best.GStencils, 4), quantity.Time(best.Seconds))
+	text := fmt.Sprintf("%s at %s on %s: %s GStencil/s (billions of updated cells a second), %s a step", t.Program,
+		t.sizes(), t.Device.Name, quantity.Digits(best.GStencils, 4), quantity.Time(best.Seconds))
 	if best.Fraction > 0 {
 		text += ", " + quantity.Percent(best.Fraction) + " of the copy bound"
 	}
@@ -104,8 +108,10 @@ func (t *Tuning) sizes() string {
 func (t *Tuning) facts() []Fact {
 	d := &t.Device
 	list := []Fact{
-		{"device", d.ID + " (" + d.Name + ")"}, {"driver", d.Driver}, {"compiler", d.Compiler}, {"arithmetic", d.Arithmetic},
-		{"sizes", t.sizes()}, {"search", fmt.Sprintf("%s, seed %d: %s, %.1f a second", t.Strategy, t.Seed, quantity.Count(t.Trials, "configuration"), t.Rate)},
+		{"device", d.ID + " (" + d.Name + ")"}, {"driver", d.Driver}, {"compiler", d.Compiler},
+		{"arithmetic", d.Arithmetic},
+		{"sizes", t.sizes()}, {"search", fmt.Sprintf("%s, seed %d: %s, %.1f a second", t.Strategy, t.Seed,
+			quantity.Count(t.Trials, "configuration"), t.Rate)},
 		{"until", t.Limits}, {"only", t.Space},
 	}
 	for _, c := range t.Checks {

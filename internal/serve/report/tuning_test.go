@@ -16,23 +16,28 @@ import (
 func found() *Tuning {
 	contender := func(name, plan string, seconds ...float64) tuner.Contender {
 		m := measure.Median(seconds)
-		return tuner.Contender{Name: name, Plan: plan, Times: seconds, Seconds: m, GStencils: 1e6 / m / 1e9} // the rest follows
+		// the rest follows
+		return tuner.Contender{Name: name, Plan: plan, Times: seconds, Seconds: m, GStencils: 1e6 / m / 1e9}
 	}
 	trial := func(at float64, config, verdict, reason string, seconds float64) tuner.Outcome {
-		return tuner.Outcome{At: at, Config: config, Verdict: verdict, Reason: reason, Message: "it\n  failed", Seconds: seconds, Low: seconds * 0.9, High: seconds * 1.1}
+		return tuner.Outcome{At: at, Config: config, Verdict: verdict, Reason: reason, Message: "it\n  failed",
+			Seconds: seconds, Low: seconds * 0.9, High: seconds * 1.1}
 	}
 	t := &Tuning{
 		Result: tuner.Result{
-			Program: "heat", Device: measure.About{ID: "cpu", Name: "a processor", Compiler: "cc", Arithmetic: "contract"},
-			Sizes: []tuner.Size{{Name: "N", Value: 1000}, {Name: "M", Value: 1000}}, Strategy: "auto", Seed: 3, Started: "2026-11-20T09:30:00Z",
+			Program: "heat", Device: measure.About{ID: "cpu", Name: "a processor", Compiler: "cc",
+				Arithmetic: "contract"},
+			Sizes: []tuner.Size{{Name: "N", Value: 1000}, {Name: "M", Value: 1000}}, Strategy: "auto", Seed: 3,
+			Started: "2026-11-20T09:30:00Z",
 			Seconds: 12, Interrupted: true, Checks: []string{"heat: as it should be"}, Trials: 4, Rate: 2, Idle: 0.25,
 			Bound: tuner.Bound{CopyGBs: 100, BytesPerPoint: 16, GStencils: 6.25},
-			Kernels: []tuner.KernelResult{{Kernel: "heat[0:1]", Configurations: "7", Points: 1e6, Bytes: 16, Trials: []tuner.Outcome{
-				trial(3, "family=loops,block=8x0", tuner.Good, "", 3e-4),
-				trial(1, "family=loops,block=4x0", tuner.Refused, "compiler", 0),
-				trial(2, "family=loops,block=2x0", tuner.Wrong, "wrong", 0),
-				trial(4, "no configuration", tuner.Refused, "", 0),
-			}}},
+			Kernels: []tuner.KernelResult{{Kernel: "heat[0:1]", Configurations: "7", Points: 1e6, Bytes: 16,
+				Trials: []tuner.Outcome{
+					trial(3, "family=loops,block=8x0", tuner.Good, "", 3e-4),
+					trial(1, "family=loops,block=4x0", tuner.Refused, "compiler", 0),
+					trial(2, "family=loops,block=2x0", tuner.Wrong, "wrong", 0),
+					trial(4, "no configuration", tuner.Refused, "", 0),
+				}}},
 			Contenders: []tuner.Contender{
 				contender("found 1", "heat[0:1]@1{block=8x0}", 2e-4, 2.2e-4, 2.1e-4),
 				contender("other 1", "heat[0:1]@1{block=9x0}", 3e-4, 3.2e-4, 3.1e-4),
@@ -41,9 +46,11 @@ func found() *Tuning {
 			},
 			Best: "heat[0:1]@1{block=8x0}",
 		},
-		File: "heat.loom", Source: "double u[N,M];", Session: "0f3c5a7b9d1e", Limits: "20s, 30 trials", Space: "limit threads<=2", Version: "1.2.3", Commit: "abc",
-		Set:     map[string]string{"N": "1000", "M": "1000"},
-		Library: []Variant{{Plan: "threads=1", Sizes: "N=10,M=10", Cells: 100}, {Plan: "threads=2", Sizes: "N=1000,M=1000", Cells: 1e6, From: 1e4, Seconds: 2e-4}},
+		File: "heat.loom", Source: "double u[N,M];", Session: "0f3c5a7b9d1e", Limits: "20s, 30 trials",
+		Space: "limit threads<=2", Version: "1.2.3", Commit: "abc",
+		Set: map[string]string{"N": "1000", "M": "1000"},
+		Library: []Variant{{Plan: "threads=1", Sizes: "N=10,M=10", Cells: 100},
+			{Plan: "threads=2", Sizes: "N=1000,M=1000", Cells: 1e6, From: 1e4, Seconds: 2e-4}},
 	}
 	t.Complete()
 	return t
@@ -59,7 +66,8 @@ func TestStoryOfSearch(t *testing.T) {
 	}
 	var facts, trials []string
 	// Rounds are compared one by one, so that their scatter does not matter.
-	want := Table{Best: 0, Head: []string{"plan", "GStencil/s", "time of a step", "times the default", "95 % interval", "of the copy bound"}, Rows: [][]string{
+	want := Table{Best: 0, Head: []string{"plan", "GStencil/s", "time of a step", "times the default", "95 % interval",
+		"of the copy bound"}, Rows: [][]string{
 		{"found 1 (best)", "4.762", "210.0 µs", "2.000", "2.000 to 2.000", "76.2 %"},
 		{"other 1", "3.226", "310.0 µs", "1.355", "1.287 to 1.427", "51.6 %"},
 		{"default", "2.381", "420.0 µs", "1.000", "–", "38.1 %"},
@@ -73,7 +81,8 @@ func TestStoryOfSearch(t *testing.T) {
 		facts = append(facts, f.Name+": "+f.Text)
 	}
 	for _, want := range []string{
-		"device: cpu (a processor)", "sizes: N=1000 M=1000", "search: auto, seed 3: 4 configurations, 2.0 a second", "until: 20s, 30 trials", "only: limit threads<=2",
+		"device: cpu (a processor)", "sizes: N=1000 M=1000", "search: auto, seed 3: 4 configurations, 2.0 a second",
+		"until: 20s, 30 trials", "only: limit threads<=2",
 		"session: 0f3c5a7b9d1e of the store", "checked: heat: as it should be",
 		"library: from 0 cells on: threads=1", "library: from 10,000 cells on: threads=2 (200.0 µs at N=1000,M=1000)",
 	} {
@@ -123,7 +132,8 @@ func TestReadTuning(t *testing.T) {
 // Bars and their intervals stay within the drawing, whatever the intervals are.
 func TestBars(t *testing.T) {
 	x := found()
-	x.Contenders = append(x.Contenders, tuner.Contender{Name: "found 9", Gain: tuner.Gain{Ratio: 0.9, Interval: measure.Interval{0.01, 90}}})
+	x.Contenders = append(x.Contenders, tuner.Contender{Name: "found 9",
+		Gain: tuner.Gain{Ratio: 0.9, Interval: measure.Interval{0.01, 90}}})
 	b := barsOf(&x.Result)
 	if len(b.List) != 5 || !(0 < b.One && b.One < 100) {
 		t.Fatalf("%+v", b)
@@ -136,7 +146,8 @@ func TestBars(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	if got := string(b.List[0].Whisker() + b.Style()); !strings.HasPrefix(got, "left:") || !strings.Contains(got, "%;width:") {
+	if got := string(b.List[0].Whisker() + b.Style()); !strings.HasPrefix(got, "left:") ||
+		!strings.Contains(got, "%;width:") {
 		t.Error(got)
 	}
 }
@@ -144,7 +155,8 @@ func TestBars(t *testing.T) {
 // Commands are what a shell takes for the words that are meant.
 func TestCommands(t *testing.T) {
 	x := found()
-	x.File, x.Set, x.Device.ID, x.Device.Arithmetic, x.Library, x.Session = "it's; rm -rf.loom", map[string]string{"a": "2 * 3"}, "cuda:0", "fast", nil, ""
+	x.File, x.Set, x.Device.ID, x.Device.Arithmetic, x.Library, x.Session = "it's; rm -rf.loom",
+		map[string]string{"a": "2 * 3"}, "cuda:0", "fast", nil, ""
 	list := x.Uses()
 	want := `gridloom run 'it'\''s; rm -rf.loom' --set 'a=2 * 3' --device cuda:0 --fp fast --plan @best.plan`
 	if len(list) != 1 || list[0].Commands[0] != want {

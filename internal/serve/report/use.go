@@ -30,13 +30,18 @@ func (t *Tuning) Uses() []Use {
 	if a := t.Device.Arithmetic; a != "" && a != "contract" {
 		run = append(run, "--fp", a)
 	}
-	list := []Use{{"Run the program with the best plan, from the folder of this page:", []string{shell(append(run, "--plan", "@best.plan"))}}}
+	list := []Use{{"Run the program with the best plan, from the folder of this page:",
+		[]string{shell(append(run, "--plan", "@best.plan"))}}}
 	if t.Session != "" {
-		list = append(list, Use{"Without --plan, run takes the plan from the store by itself, for these sizes and for similar ones:", []string{shell(run)}})
+		list = append(list,
+			Use{"Without --plan, run takes the plan from the store by itself, for these sizes and for similar ones:",
+				[]string{shell(run)}})
 	}
 	if len(t.Library) > 0 {
-		list = append(list, Use{"Build the tuned kernels as a library for C, C++, Python and Fortran; library/README.md says how to call it:",
-			[]string{"cmake -S library -B build", "cmake --build build"}})
+		list = append(list,
+			Use{
+				"Build the tuned kernels as a library for C, C++, Python and Fortran; library/README.md says how to call it:",
+				[]string{"cmake -S library -B build", "cmake --build build"}})
 	}
 	return list
 }

@@ -15,7 +15,8 @@ func grid(values int, seconds func(a, b, c int) float64) []Run {
 	for a := range values {
 		for b := range values {
 			for c := range values {
-				runs = append(runs, Run{map[string]string{"a": fmt.Sprint(a), "b": fmt.Sprint(b), "c": fmt.Sprint(c)}, seconds(a, b, c)})
+				runs = append(runs, Run{map[string]string{"a": fmt.Sprint(a), "b": fmt.Sprint(b), "c": fmt.Sprint(c)},
+					seconds(a, b, c)})
 			}
 		}
 	}
@@ -39,12 +40,16 @@ func TestShares(t *testing.T) {
 		want [3]float64
 		near float64
 	}{
-		"one alone": {grid(4, func(a, _, _ int) float64 { return math.Pow(20, float64(a)/3) }), [3]float64{1, 0, 0}, 0.02},
+		"one alone": {grid(4, func(a, _, _ int) float64 { return math.Pow(20, float64(a)/3) }), [3]float64{1, 0, 0},
+			0.02},
 		// The logarithms are sums: variances of 1, 1/4 and 0.
-		"two, one half as strong": {grid(4, func(a, b, _ int) float64 { return math.Exp(float64(a) + float64(b)/2) }), [3]float64{0.8, 0.2, 0}, 0.05},
+		"two, one half as strong": {grid(4, func(a, b, _ int) float64 { return math.Exp(float64(a) + float64(b)/2) }),
+			[3]float64{0.8, 0.2, 0}, 0.05},
 		// Neither a nor b shows anything by itself: only together do they.
-		"only together":  {grid(2, func(a, b, _ int) float64 { return 1 + 19*float64(a^b) }), [3]float64{1, 1, 0}, 0.05},
-		"one, and noise": {grid(5, func(a, _, _ int) float64 { return math.Exp(float64(a)) * noise(0.05) }), [3]float64{1, 0, 0}, 0.03},
+		"only together": {grid(2, func(a, b, _ int) float64 { return 1 + 19*float64(a^b) }), [3]float64{1, 1, 0},
+			0.05},
+		"one, and noise": {grid(5, func(a, _, _ int) float64 { return math.Exp(float64(a)) * noise(0.05) }),
+			[3]float64{1, 0, 0}, 0.03},
 	} {
 		got := shares(c.runs)
 		for i, p := range []string{"a", "b", "c"} {
@@ -67,7 +72,8 @@ func TestRangesMatter(t *testing.T) {
 				a = 5 // a search comes back to what was good
 			}
 			d := math.Abs(float64(a-5)) + math.Abs(float64(b-2))
-			runs = append(runs, Run{map[string]string{"a": fmt.Sprint(a), "b": fmt.Sprint(b), "c": fmt.Sprint(c)}, math.Pow(20, d/7) * math.Exp(0.02*rng.NormFloat64())})
+			runs = append(runs, Run{map[string]string{"a": fmt.Sprint(a), "b": fmt.Sprint(b), "c": fmt.Sprint(c)},
+				math.Pow(20, d/7) * math.Exp(0.02*rng.NormFloat64())})
 		}
 		got := shares(runs)
 		if got["a"] < 0.2 || got["b"] < 0.05 || got["c"] > min(got["a"], got["b"]) {
@@ -84,7 +90,8 @@ func TestValues(t *testing.T) {
 	if len(list) != 3 || list[0].Name != "a" || i < 0 {
 		t.Fatalf("%+v", list)
 	}
-	if want := (Parameter{"a", list[0].Share, 2, []Value{{"0", 4, 1}, {"1", 5, 2}}}); !reflect.DeepEqual(list[0], want) {
+	if want := (Parameter{"a", list[0].Share, 2, []Value{{"0", 4, 1}, {"1", 5, 2}}}); !reflect.DeepEqual(list[0],
+		want) {
 		t.Errorf("%+v", list[0])
 	}
 	if want := []Value{{"0", 4, 1}, {"1", 4, 1.5}, {"", 1, 2}}; !slices.Equal(list[i].Values, want) {

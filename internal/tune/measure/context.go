@@ -194,7 +194,8 @@ func (b *workerContext) runTool(name string, items int64, slots []*device.Slot, 
 }
 
 func toolGeometry(items int64) kernel.Geometry {
-	return kernel.Geometry{Blocks: [3]int64{(items + toolThreads - 1) / toolThreads, 1, 1}, Threads: [3]int64{toolThreads, 1, 1}}
+	return kernel.Geometry{Blocks: [3]int64{(items + toolThreads - 1) / toolThreads, 1, 1},
+		Threads: [3]int64{toolThreads, 1, 1}}
 }
 
 // bind prepares a call, with its geometry if the device needs it.
@@ -301,7 +302,8 @@ func (b *workerContext) keepExpected(c *Code) error {
 			return err
 		}
 		p.want = &device.Slot{Buffer: buf}
-		if err := b.runTool("keep_"+p.Type.String(), p.Count(), []*device.Slot{p.want, &p.slot}, p.placement()...); err != nil {
+		if err := b.runTool("keep_"+p.Type.String(), p.Count(), []*device.Slot{p.want, &p.slot},
+			p.placement()...); err != nil {
 			return err
 		}
 	}

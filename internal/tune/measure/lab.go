@@ -228,7 +228,8 @@ func (e *Late) Error() string {
 	if e.Loading {
 		return fmt.Sprintf("it took longer than %v: the driver has not loaded the compiled code", e.Limit)
 	}
-	return fmt.Sprintf("it took longer than %v, the limit that the best so far sets: a kernel hangs, or is slow", e.Limit)
+	return fmt.Sprintf("it took longer than %v, the limit that the best so far sets: a kernel hangs, or is slow",
+		e.Limit)
 }
 
 // mismatchError is a failure whose cause is a Mismatch.

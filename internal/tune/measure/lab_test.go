@@ -165,7 +165,8 @@ func TestTry(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	// A little off, within the margin.
-	r, err = l.Try(t.Context(), code("for (int64_t i = 0; i < n; i++) s += v[i] = 2 * u[i] + 1e-13; *sum = s; return;"), margins, rule, time.Hour)
+	r, err = l.Try(t.Context(), code("for (int64_t i = 0; i < n; i++) s += v[i] = 2 * u[i] + 1e-13; *sum = s; return;"),
+		margins, rule, time.Hour)
 	if err != nil || !(r.Agreement.Largest > 1e-14 && r.Agreement.Largest < 1e-12) {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -189,7 +190,8 @@ func TestLoading(t *testing.T) {
 	}
 	missing := code("")
 	missing.Image = "/no/such/image"
-	if _, err := l.Try(t.Context(), missing, margins, rule, time.Hour); err == nil || !strings.Contains(err.Error(), "/no/such/image") {
+	if _, err := l.Try(t.Context(), missing, margins, rule, time.Hour); err == nil ||
+		!strings.Contains(err.Error(), "/no/such/image") {
 		t.Error(err)
 	}
 	if r, err := l.Try(t.Context(), code(""), margins, rule, time.Hour); err != nil || !(r.Loading > 0) {
@@ -211,9 +213,11 @@ func TestNotCompared(t *testing.T) {
 		expected(t, l, code(test.instead))
 		r, err := l.Try(t.Context(), code("/* another */ "+test.instead), margins, rule, time.Hour)
 		switch {
-		case test.numbers > 0 && (err != nil || r.Agreement.Cells != test.numbers || r.Agreement.NaNs != cells-test.numbers):
+		case test.numbers > 0 && (err != nil || r.Agreement.Cells != test.numbers ||
+			r.Agreement.NaNs != cells-test.numbers):
 			t.Errorf("%+v %v", r.Agreement, err)
-		case test.numbers == 0 && (err == nil || !strings.HasSuffix(err.Error(), "nothing was compared: there is no number in any of 42 cells")):
+		case test.numbers == 0 && (err == nil ||
+			!strings.HasSuffix(err.Error(), "nothing was compared: there is no number in any of 42 cells")):
 			t.Errorf("%+v %v", r.Agreement, err)
 		}
 	}
@@ -224,10 +228,13 @@ func TestWrongResults(t *testing.T) {
 	l, code := lab(t)
 	expected(t, l, code(""))
 	for _, test := range []struct{ instead, want string }{
-		{"for (int64_t i = 0; i < n; i++) s += v[i] = 2 * u[i]; v[n - 1] += 1e-9; *sum = s; return;", "v[5][6], the first of 1 wrong cells, is "},
-		{"for (int64_t i = 0; i < n; i++) s += v[i] = 2 * u[i]; v[9] = v[10] = 0.0/0.0; *sum = s; return;", "v[1][2], the first of 2 wrong cells, is NaN"},
+		{"for (int64_t i = 0; i < n; i++) s += v[i] = 2 * u[i]; v[n - 1] += 1e-9; *sum = s; return;",
+			"v[5][6], the first of 1 wrong cells, is "},
+		{"for (int64_t i = 0; i < n; i++) s += v[i] = 2 * u[i]; v[9] = v[10] = 0.0/0.0; *sum = s; return;",
+			"v[1][2], the first of 2 wrong cells, is NaN"},
 		{"for (int64_t i = 0; i < n; i++) v[i] = 2 * u[i]; *sum = 1; return;", "sum is 1, and should be "},
-		{"static int often; if (often++ > 0) { for (int64_t i = 0; i < n; i++) s += v[i] = u[i]; *sum = s; return; }", "wrong cells"},
+		{"static int often; if (often++ > 0) { for (int64_t i = 0; i < n; i++) s += v[i] = u[i]; *sum = s; return; }",
+			"wrong cells"},
 		{"return;", "v[0][0], the first of 42 wrong cells, is NaN"},
 	} {
 		_, err := l.Try(t.Context(), code(test.instead), margins, rule, time.Hour)
@@ -245,7 +252,8 @@ func TestWrongResults(t *testing.T) {
 func TestSpoiltInputs(t *testing.T) {
 	l, code := lab(t)
 	expected(t, l, code(""))
-	spoils := "for (int64_t i = 0; i < n; i++) s += v[i] = 2 * u[i]; *sum = s; if (getenv(\"OMP_NUM_THREADS\")) ((double *)u)[3] = 7; return;"
+	spoils := "for (int64_t i = 0; i < n; i++) s += v[i] = 2 * u[i]; *sum = s; if (getenv(\"OMP_NUM_THREADS\")) " +
+		"((double *)u)[3] = 7; return;"
 	l.Try(t.Context(), code(spoils), margins, rule, time.Hour) // wrong itself, once it runs again
 	r, err := l.Try(t.Context(), code("/* innocent */"), margins, rule, time.Hour)
 	if err != nil {
@@ -303,7 +311,8 @@ func TestCompilers(t *testing.T) {
 	for i := range 40 {
 		text += fmt.Sprintf("#define A%d A%d A%d\n", i+1, i, i)
 	}
-	if _, err := l.Compile(t.Context(), Text{Source: text + "int f(int x) { return A40 1; }"}); refusal.Of(err) != refusal.Compiler {
+	if _, err := l.Compile(t.Context(), Text{Source: text + "int f(int x) { return A40 1; }"}); refusal.Of(
+		err) != refusal.Compiler {
 		t.Errorf("%v", err)
 	}
 }
@@ -330,7 +339,8 @@ func TestPoisonedContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := func(name, statement string) Code {
-		made, err := l.Compile(t.Context(), Text{Source: `extern "C" __global__ void ` + name + `(double *v, const double *u) { const int i = threadIdx.x; ` + statement + ` }`})
+		made, err := l.Compile(t.Context(), Text{Source: `extern "C" __global__ void ` + name +
+			`(double *v, const double *u) { const int i = threadIdx.x; ` + statement + ` }`})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +357,8 @@ func TestPoisonedContext(t *testing.T) {
 	if _, err := l.Expect(t.Context(), good, false); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := l.Try(t.Context(), code("twice", "v[i] = u[i] + u[i];"), margins, rule, time.Hour); err != nil || r.Agreement.Cells != cells || r.Condition == "" {
+	if r, err := l.Try(t.Context(), code("twice", "v[i] = u[i] + u[i];"), margins, rule, time.Hour); err != nil ||
+		r.Agreement.Cells != cells || r.Condition == "" {
 		t.Errorf("%+v %v", r, err)
 	}
 	_, err = l.Try(t.Context(), code("wild_twice", "v[i] = 1;"), margins, rule, time.Hour)
@@ -361,7 +372,8 @@ func TestPoisonedContext(t *testing.T) {
 	if _, err := l.Try(t.Context(), good, margins, rule, time.Hour); err != nil {
 		t.Errorf("after that: %v", err)
 	}
-	if _, err := l.Try(t.Context(), code("twice", "v[i] = 2 * u[i] + (i == 5);"), margins, rule, time.Hour); err == nil || !strings.Contains(err.Error(), "v[0][5], the first of 1 wrong cells,") {
+	if _, err := l.Try(t.Context(), code("twice", "v[i] = 2 * u[i] + (i == 5);"), margins, rule,
+		time.Hour); err == nil || !strings.Contains(err.Error(), "v[0][5], the first of 1 wrong cells,") {
 		t.Errorf("%v", err)
 	}
 }

@@ -29,7 +29,8 @@ func Compilers(cache *toolchain.Cache, workers int) device.CompilerOptions {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	return device.CompilerOptions{Cache: cache, Workers: workers, Limit: compileLimit, Memory: compilerMemory(memory.System("/"))}
+	return device.CompilerOptions{Cache: cache, Workers: workers, Limit: compileLimit,
+		Memory: compilerMemory(memory.System("/"))}
 }
 
 // mostCompilerMemory is the address space that a compiler may take for one

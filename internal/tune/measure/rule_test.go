@@ -62,7 +62,8 @@ func TestLosersAreDropped(t *testing.T) {
 		{"hopeless", 5e-3, []float64{5e-3}, 0, true},
 		{"slower", 2e-3, []float64{2e-3}, 1, true},
 		{"a little slower, and told apart", 1.2e-3, []float64{1.2e-3, 1.201e-3, 1.199e-3, 1.2e-3}, 3, true},
-		{"a little slower, and not told apart", 1.2e-3, []float64{1.2e-3, 1.0e-3, 1.25e-3, 1.05e-3, 1.2e-3, 1.0e-3, 1.2e-3}, 7, false},
+		{"a little slower, and not told apart", 1.2e-3, []float64{1.2e-3, 1.0e-3, 1.25e-3, 1.05e-3, 1.2e-3, 1.0e-3,
+			1.2e-3}, 7, false},
 		{"faster", 0.5e-3, []float64{0.5e-3}, 7, false},
 	} {
 		s, clock := take(t, r, test.first, test.each...)

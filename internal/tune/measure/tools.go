@@ -57,7 +57,8 @@ func fillTool(t types.Type) tool {
 	}[t]
 	return tool{
 		"fill_" + t.String(), append([]param{{t.String(), "u", output}, {"i64", "seed", value}}, place...),
-		"const uint64_t r = gl_mix((uint64_t)i + gl_mix((uint64_t)seed));\n\tu[" + fmt.Sprintf(at, "i", "i") + "] = " + draw + ";",
+		"const uint64_t r = gl_mix((uint64_t)i + gl_mix((uint64_t)seed));\n\tu[" + fmt.Sprintf(at, "i", "i") + "] = " +
+			draw + ";",
 	}
 }
 
@@ -121,23 +122,27 @@ func compareTool(t types.Type) tool {
 	found[3 * i + 1] = first;
 	found[3 * i + 2] = nans;
 	apart[i] = most;`
-	params := []param{{"i64", "found", output}, {"f64", "apart", output}, {t.String(), "u", input}, {t.String(), "want", input}}
+	params := []param{{"i64", "found", output}, {"f64", "apart", output}, {t.String(), "u", input},
+		{t.String(), "want", input}}
 	params = append(params, place...)
 	for _, name := range []string{"all", "start", "step", "count"} {
 		params = append(params, param{"i64", name, value})
 	}
-	return tool{"compare_" + t.String(), append(params, param{"f64", "margin", value}, param{"f64", "relative", value}), body}
+	return tool{"compare_" + t.String(), append(params, param{"f64", "margin", value}, param{"f64", "relative", value}),
+		body}
 }
 
 // pickTool reads one cell of a grid, and of what it is compared with.
 func pickTool(t types.Type) tool {
 	return tool{
-		"pick_" + t.String(), append([]param{{"f64", "to", output}, {t.String(), "u", input}, {t.String(), "want", input}, {"i64", "c", value}}, place...),
+		"pick_" + t.String(), append([]param{{"f64", "to", output}, {t.String(), "u", input},
+			{t.String(), "want", input}, {"i64", "c", value}}, place...),
 		"to[0] = (double)u[" + fmt.Sprintf(at, "c", "c") + "];\n\tto[1] = (double)want[c];",
 	}
 }
 
-var cTypes = map[string]string{"bool": "uint8_t", "u8": "uint8_t", "i32": "int32_t", "i64": "int64_t", "f32": "float", "f64": "double", "wide": "gl_wide"}
+var cTypes = map[string]string{"bool": "uint8_t", "u8": "uint8_t", "i32": "int32_t", "i64": "int64_t", "f32": "float",
+	"f64": "double", "wide": "gl_wide"}
 
 // speech is how a language writes a tool.
 type speech struct {
@@ -145,10 +150,13 @@ type speech struct {
 }
 
 var speeches = map[*emit.Dialect]speech{
-	emit.C:    {emit.C.Prelude, "static inline ", "static inline void ", "", "typedef struct { int64_t a, b; } gl_wide;\n"},
-	emit.CUDA: {emit.CUDA.Prelude, "static __device__ inline ", `extern "C" __global__ void `, "", "typedef int4 gl_wide;\n"},
+	emit.C: {emit.C.Prelude, "static inline ", "static inline void ", "",
+		"typedef struct { int64_t a, b; } gl_wide;\n"},
+	emit.CUDA: {emit.CUDA.Prelude, "static __device__ inline ", `extern "C" __global__ void `, "",
+		"typedef int4 gl_wide;\n"},
 	emit.OpenCL: {
-		"#pragma OPENCL EXTENSION cl_khr_fp64 : enable\ntypedef uchar uint8_t;\ntypedef int int32_t;\ntypedef long int64_t;\ntypedef ulong uint64_t;\n",
+		"#pragma OPENCL EXTENSION cl_khr_fp64 : enable\ntypedef uchar uint8_t;\ntypedef int int32_t;\ntypedef long " +
+			"int64_t;\ntypedef ulong uint64_t;\n",
 		"static inline ", "__kernel void ", "__global ", "typedef int4 gl_wide;\n",
 	},
 }
@@ -216,6 +224,8 @@ func (t tool) writeC(b *strings.Builder, params []string) {
 		}
 		names = append(names, p.name)
 	}
-	fmt.Fprintf(b, "\tconst int64_t items = *(int64_t *)args[%d];\n#pragma omp parallel for\n\tfor (int64_t i = 0; i < items; i++)\n\t\t%s(%s, i);\n}\n",
+	fmt.Fprintf(b,
+		"\tconst int64_t items = *(int64_t *)args[%d];\n#pragma omp parallel for\n\tfor (int64_t i = 0; i < items; "+
+			"i++)\n\t\t%s(%s, i);\n}\n",
 		len(t.params), t.name, strings.Join(names, ", "))
 }

@@ -65,7 +65,8 @@ func (b *workerContext) compare(c *Code, m Margins, cells []op.Value) (Agreement
 		if err != nil {
 			return a, err
 		}
-		got, want, bound := v.AsFloat(), cells[i].AsFloat(), m.Cells[i].Absolute+m.Cells[i].Relative*math.Abs(cells[i].AsFloat())
+		got, want, bound := v.AsFloat(), cells[i].AsFloat(),
+			m.Cells[i].Absolute+m.Cells[i].Relative*math.Abs(cells[i].AsFloat())
 		if !v.Same(cells[i]) && !(math.Abs(got-want) <= bound) {
 			return a, &Mismatch{b.setting.Cells[i].Name, got, want, bound}
 		}
@@ -167,7 +168,8 @@ func (b *workerContext) values(c *Code) (Values, error) {
 		if err != nil {
 			return v, err
 		}
-		if err := b.runTool("keep_"+p.Type.String(), p.Count(), []*device.Slot{&h.slot, &p.slot}, p.placement()...); err != nil {
+		if err := b.runTool("keep_"+p.Type.String(), p.Count(), []*device.Slot{&h.slot, &p.slot},
+			p.placement()...); err != nil {
 			return v, err
 		}
 		if err := h.slot.Buffer.Pull(); err != nil {

@@ -24,7 +24,8 @@ func newAuto(p Problem, _ string) (Strategy, error) {
 	params := p.Space.Params()
 	g := &gaussian{
 		queue: queue{history: m}, moves: newMoves(p.Space), surrogate: newSurrogate(params),
-		hasFamilies: len(params) > 0 && params[0].Name == familyParam && len(params[0].Values) > 1, familyBest: map[int]int{},
+		hasFamilies: len(params) > 0 && params[0].Name == familyParam && len(params[0].Values) > 1,
+		familyBest:  map[int]int{},
 	}
 	a := &auto{gaussian: g, forests: newForests(m), randomOpenings: autoOpenings - autoFirst}
 	first := autoFirst
@@ -184,7 +185,8 @@ func (a *gaussian) otherFamily() int {
 		if f == a.trials[a.best].Point[0] {
 			continue
 		}
-		if best < 0 || a.trials[i].Seconds < a.trials[best].Seconds || a.trials[i].Seconds == a.trials[best].Seconds && i < best {
+		if best < 0 || a.trials[i].Seconds < a.trials[best].Seconds || a.trials[i].Seconds == a.trials[best].Seconds &&
+			i < best {
 			best = i
 		}
 	}

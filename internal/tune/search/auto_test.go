@@ -59,7 +59,8 @@ func TestAutoUsesEstimates(t *testing.T) {
 	mean := func(estimate func(Point) (float64, bool), trials int) float64 {
 		sum := 0.0
 		for seed := range uint64(3) {
-			sum += math.Log(fastest(searchLandscape(t, Problem{Space: space, Seed: seed + 1, Estimate: estimate}, trials, l)))
+			sum += math.Log(fastest(searchLandscape(t, Problem{Space: space, Seed: seed + 1, Estimate: estimate},
+				trials, l)))
 		}
 		return sum / 3
 	}
@@ -130,7 +131,8 @@ func TestAutoForgetsNoFamily(t *testing.T) {
 		}
 		return f
 	}
-	space := Of(schedule.Space{Families: []schedule.Family{family("fast", "a", "b", "c", "d"), family("slow", "e", "f", "g", "h")}})
+	space := Of(schedule.Space{Families: []schedule.Family{family("fast", "a", "b", "c", "d"),
+		family("slow", "e", "f", "g", "h")}})
 	try := func(p Point) Trial {
 		seconds := 1.0
 		for i, v := range p[1+4*p[0] : 5+4*p[0]] {
@@ -202,7 +204,8 @@ func TestAutoSeesTheWholeSpace(t *testing.T) {
 		}
 	}
 	if len(g.allPoints) != 15625 || len(g.pool) > 2*autoPool || best > least+1e-6 {
-		t.Errorf("of %d points the best is expected at %v, of the %d in the pool at %v", len(g.allPoints), least, len(g.pool), best)
+		t.Errorf("of %d points the best is expected at %v, of the %d in the pool at %v", len(g.allPoints), least,
+			len(g.pool), best)
 	}
 }
 

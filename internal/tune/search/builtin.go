@@ -30,7 +30,8 @@ var builtins = []builtin{
 	{name: "dimension", file: "dimension.spec"},
 	{name: "optimisation", file: "optimisation.spec"},
 	{name: "hybrid", file: "hybrid.spec"},
-	{name: "hybrid-restricted", file: "hybrid.spec", set: "restricted=1", doc: "hybrid, with blocks neither narrow nor tall (Garvey 2018, 8.3.4)"},
+	{name: "hybrid-restricted", file: "hybrid.spec", set: "restricted=1",
+		doc: "hybrid, with blocks neither narrow nor tall (Garvey 2018, 8.3.4)"},
 }
 
 // entry returns the strategy that b is.

@@ -17,12 +17,13 @@ func TestStrategiesEndWithTheirContext(t *testing.T) {
 			if cancelAt == 0 {
 				cancel()
 			}
-			s, err := New(name, Problem{Context: ctx, Space: hugeSpace(), Seed: 1, Estimate: func(p Point) (float64, bool) {
-				if estimates++; estimates == cancelAt {
-					cancel()
-				}
-				return 1 + float64(p[1]), true
-			}})
+			s, err := New(name, Problem{Context: ctx, Space: hugeSpace(), Seed: 1,
+				Estimate: func(p Point) (float64, bool) {
+					if estimates++; estimates == cancelAt {
+						cancel()
+					}
+					return 1 + float64(p[1]), true
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}

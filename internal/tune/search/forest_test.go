@@ -20,7 +20,8 @@ func TestForest(t *testing.T) {
 		return y
 	}
 	draw := func(most int) []uint8 {
-		return []uint8{uint8(rng.IntN(most)), uint8(rng.IntN(10)), uint8(rng.IntN(2)), uint8(rng.IntN(10)), uint8(rng.IntN(4))}
+		return []uint8{uint8(rng.IntN(most)), uint8(rng.IntN(10)), uint8(rng.IntN(2)), uint8(rng.IntN(10)),
+			uint8(rng.IntN(4))}
 	}
 	var rows [][]uint8
 	var values []float64
@@ -65,7 +66,10 @@ func TestForestGrowsByParts(t *testing.T) {
 
 func TestFeatures(t *testing.T) {
 	k := Of(twoFamilies())
-	e := newEncoder(Problem{Space: k, Estimate: func(p Point) (float64, bool) { return math.Pow(1.1, float64(p[0])), p[4] != 2 }})
+	e := newEncoder(Problem{Space: k, Estimate: func(p Point) (float64,
+		bool) {
+		return math.Pow(1.1, float64(p[0])), p[4] != 2
+	}})
 	rows := map[string]Point{}
 	for p := range k.All() {
 		row, ok := e.row(p)

@@ -61,7 +61,8 @@ func heuristicOptions(f *spec.File, arg string) (map[string]float64, error) {
 			if len(options) == 0 {
 				return nil, fmt.Errorf("%s has no option %q; it has none at all", f.Source.Name, name)
 			}
-			return nil, fmt.Errorf("%s has no option %q; it has %s", f.Source.Name, name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
+			return nil, fmt.Errorf("%s has no option %q; it has %s", f.Source.Name, name,
+				strings.Join(slices.Sorted(maps.Keys(options)), ", "))
 		}
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil {
@@ -157,7 +158,8 @@ func (h *heuristic) base(scope []fixed) (Point, bool) {
 	best := -1
 	for i := range h.trials {
 		t := &h.trials[i]
-		if t.Verdict == Good && (best < 0 || t.Seconds < h.trials[best].Seconds) && within(t.Point) && h.program.allows(t.Point) {
+		if t.Verdict == Good && (best < 0 || t.Seconds < h.trials[best].Seconds) && within(t.Point) &&
+			h.program.allows(t.Point) {
 			best = i
 		}
 	}

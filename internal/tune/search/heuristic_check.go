@@ -243,7 +243,8 @@ func (c *checker) step(s *spec.Step) []statement {
 	for _, it := range s.Items {
 		for _, at := range c.targets(it.Target) {
 			if i := slices.IndexFunc(items, func(x item) bool { return x.at == at }); i >= 0 {
-				c.list.Errorf(it.Target.Range, "%s has values in this step already", c.params[at].Name).Notef(items[i].place, "here")
+				c.list.Errorf(it.Target.Range, "%s has values in this step already", c.params[at].Name).Notef(
+					items[i].place, "here")
 				continue
 			}
 			several := it.Target.Pattern || it.Target.Optional || it.Target.Name == rest
@@ -327,7 +328,8 @@ func (c *checker) cycle(left []item, waits func(item) int) {
 	for _, i := range append(path, path[0]) {
 		names = append(names, left[i].name)
 	}
-	c.list.Errorf(left[path[0]].place, "the values of %s depend on themselves: %s", names[0], strings.Join(names, " ← ")).
+	c.list.Errorf(left[path[0]].place, "the values of %s depend on themselves: %s", names[0],
+		strings.Join(names, " ← ")).
 		Hintf("best(%s) is its value in the best point so far", names[0])
 }
 

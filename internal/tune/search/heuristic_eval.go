@@ -54,7 +54,8 @@ func (c *checker) number(e spec.Expr) formula {
 		}
 		x, y := c.number(e.X), c.number(e.Y)
 		do := operations[e.Op]
-		return formula{eval: func(sc *evalContext) float64 { return do(x.eval(sc), y.eval(sc)) }, uses: union(x.uses, y.uses), known: x.known && y.known}
+		return formula{eval: func(sc *evalContext) float64 { return do(x.eval(sc), y.eval(sc)) },
+			uses: union(x.uses, y.uses), known: x.known && y.known}
 	}
 	return constant(1)
 }
@@ -104,7 +105,8 @@ func (c *checker) name(e *spec.Name) formula {
 	if i := c.coordinate(name); i >= 0 {
 		p := &c.params[i]
 		if !p.number() {
-			c.list.Errorf(e.Range, "the values of %s are words", name).Hintf(`words are compared by == and !=, as in %s == "%s"`, name, p.Values[0])
+			c.list.Errorf(e.Range, "the values of %s are words",
+				name).Hintf(`words are compared by == and !=, as in %s == "%s"`, name, p.Values[0])
 			return constant(1)
 		}
 		return formula{eval: func(sc *evalContext) float64 { return p.at(sc.point, i) }, uses: []int{i}}
@@ -159,7 +161,8 @@ func (c *checker) comparesWord(e *spec.Binary) (formula, bool) {
 	if v < 0 {
 		c.noValue(w, p)
 	}
-	return formula{eval: func(sc *evalContext) float64 { return truth((sc.point[i] == v) == equal) }, uses: []int{i}}, true
+	return formula{eval: func(sc *evalContext) float64 { return truth((sc.point[i] == v) == equal) },
+		uses: []int{i}}, true
 }
 
 // call checks a function call.

@@ -102,7 +102,8 @@ func (s *stepStatement) run(h *heuristic, scope []fixed, yield func(Point) bool)
 }
 
 // combine gives the items from number n on all their values.
-func (s *stepStatement) combine(h *heuristic, base Point, sc *evalContext, n int, set []change, yield func(Point) bool) bool {
+func (s *stepStatement) combine(h *heuristic, base Point, sc *evalContext, n int, set []change,
+	yield func(Point) bool) bool {
 	if n == len(s.items) {
 		return s.try(h, base, set, yield)
 	}

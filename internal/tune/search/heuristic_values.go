@@ -61,7 +61,8 @@ func (c *checker) listed(v *spec.List, at int, several bool) (choices, []int, bo
 		}
 		if !p.number() {
 			if !several {
-				c.list.Errorf(e.Place(), "the values of %s are words", p.Name).Hintf(`write one of %s in quotes`, valuesText(p))
+				c.list.Errorf(e.Place(), "the values of %s are words", p.Name).Hintf(`write one of %s in quotes`,
+					valuesText(p))
 			}
 			continue
 		}
@@ -144,7 +145,8 @@ func (c *checker) progression(v *spec.Progression, at int, several bool) (choice
 	}
 	if from.known && to.known && by.known && len(choose(nil, at)) == 0 {
 		if !several {
-			c.list.Errorf(v.From.Place().To(v.To.Place()), "%s has no value in the range; it has %s", p.Name, valuesText(p))
+			c.list.Errorf(v.From.Place().To(v.To.Place()), "%s has no value in the range; it has %s", p.Name,
+				valuesText(p))
 		}
 		return nil, nil, false
 	}

@@ -13,11 +13,11 @@ import (
 
 // KernelSpace is the space of one kernel's configurations.
 type KernelSpace struct {
-	space  schedule.Space
-	census *schedule.Census
-	params []Param
-	parts  []part
-	shapes [][]paramShape // by family
+	space   schedule.Space
+	counter *schedule.Census
+	params  []Param
+	parts   []part
+	shapes  [][]paramShape // by family
 }
 
 // part says where a coordinate comes from.
@@ -58,7 +58,7 @@ const familyParam = "family"
 // name are one coordinate in all families, so that what is learnt of blocks in
 // one family serves the others.
 func Of(s schedule.Space) *KernelSpace {
-	k := &KernelSpace{space: s, census: s.Census()}
+	k := &KernelSpace{space: s, counter: s.Census()}
 	families := Param{Name: familyParam, Of: familyParam}
 	for _, f := range s.Families {
 		families.Values = append(families.Values, schedule.Word(f.Name))
@@ -130,7 +130,7 @@ func (k *KernelSpace) coordinate(c Param, from part, v schedule.Value) {
 func (k *KernelSpace) Params() []Param { return k.params }
 
 // Count returns the number of configurations.
-func (k *KernelSpace) Count() *big.Int { return k.census.Count() }
+func (k *KernelSpace) Count() *big.Int { return k.counter.Count() }
 
 // Schedule returns the space that k was made of.
 func (k *KernelSpace) Schedule() schedule.Space { return k.space }
@@ -236,7 +236,7 @@ func (k *KernelSpace) Legal(p Point) bool {
 
 // Draw returns a configuration, each with equal chance.
 func (k *KernelSpace) Draw(rng *rand.Rand) Point {
-	p, err := k.Point(k.census.Draw(rng))
+	p, err := k.Point(k.counter.Draw(rng))
 	if err != nil {
 		panic(err) // the space knows its own values
 	}

@@ -19,9 +19,10 @@ var neighbourhoods = []neighbourhood{
 	}},
 	{"adjacent", "one number a step up or down, or one word", (*moves).adjacent},
 	{"any", "any one value", (*moves).single},
-	{"exchange", "steps, and one number up while another of its parameter or axis goes down", func(m *moves, p Point) [][]change {
-		return append(m.adjacent(p), m.exchanges(p)...)
-	}},
+	{"exchange", "steps, and one number up while another of its parameter or axis goes down",
+		func(m *moves, p Point) [][]change {
+			return append(m.adjacent(p), m.exchanges(p)...)
+		}},
 }
 
 // number reports whether the values of a parameter are numbers.

@@ -213,7 +213,8 @@ func (g *process) predictor(target int) func(features) float64 {
 // likelihood returns the logarithm of the likelihood of values, up to a constant, and the standard deviation of
 // the process that maximises it. squares are the squared distances of pairs by parameter, in the order of the
 // lower triangle.
-func likelihood(values []float64, squares [][]float32, scale []float64, noise float64, work []float64) (log, deviation float64) {
+func likelihood(values []float64, squares [][]float32, scale []float64, noise float64,
+	work []float64) (log, deviation float64) {
 	n := len(values)
 	fit, determinant := 0.0, 0.0
 	z := make([]float64, n)

@@ -29,15 +29,19 @@ const neighbourhoodArg = "a neighbourhood: all, adjacent, any or exchange"
 // entries lists the strategies in the order in which users see them.
 func entries() []entry {
 	list := []entry{
-		{Info{"auto", "two models of the times, a Gaussian process and a random forest, take turns in trying what they expect most of", ""}, newAuto},
+		{Info{"auto",
+			"two models of the times, a Gaussian process and a random forest, take turns in trying what they expect most of", ""}, newAuto},
 		{Info{"random", "points at random, without replacement", ""}, newRandom},
 		{Info{"exhaustive", "every point, in the space's order", ""}, newExhaustive},
 		{Info{"local", "climbs from good points to better neighbours, again and again", neighbourhoodArg}, newLocal},
-		{Info{"annealing", "walks from neighbour to neighbour, to slower ones less and less (simulated annealing)", neighbourhoodArg}, newAnnealing},
+		{Info{"annealing", "walks from neighbour to neighbour, to slower ones less and less (simulated annealing)",
+			neighbourhoodArg}, newAnnealing},
 		{Info{"genetic", "crosses and mutates the fastest points", ""}, newGenetic},
 		{Info{"model", "learns a random forest of the times and tries where it expects most", ""}, newModelled},
 	}
-	list = append(list, entry{Info{"hierarchical", "tunes what has high impact first and the rest around the few fastest (Rawat 2019, V)", hierarchyArg}, newHierarchical})
+	list = append(list, entry{Info{"hierarchical",
+		"tunes what has high impact first and the rest around the few fastest (Rawat 2019, V)", hierarchyArg},
+		newHierarchical})
 	for _, b := range builtins {
 		list = append(list, b.entry())
 	}
@@ -112,5 +116,6 @@ func find(name string) (e entry, arg string, err error) {
 		}
 		return e, arg, nil
 	}
-	return e, "", fmt.Errorf("there is no strategy %q; there are %s, and files that end in .spec", name, strings.Join(known, ", "))
+	return e, "", fmt.Errorf("there is no strategy %q; there are %s, and files that end in .spec", name,
+		strings.Join(known, ", "))
 }

@@ -73,7 +73,8 @@ type reporter interface {
 }
 
 // converse drives a strategy to its end, with up to width points under way.
-func converse(t reporter, s Strategy, space Space, width int, fate func(string) Verdict, rng *rand.Rand, most int) []call {
+func converse(t reporter, s Strategy, space Space, width int, fate func(string) Verdict, rng *rand.Rand,
+	most int) []call {
 	t.Helper()
 	var log []call
 	var under []Point
@@ -155,9 +156,11 @@ func TestStrategiesKeepTheirWord(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				space := drawSpace(t)
 				estimated := rapid.Bool().Draw(t, "estimated")
-				fate := fates[rapid.SampledFrom([]string{"good", "good", "mixed", "mixed", "refused", "wrong"}).Draw(t, "fate")]
+				fate := fates[rapid.SampledFrom([]string{"good", "good", "mixed", "mixed", "refused", "wrong"}).Draw(t,
+					"fate")]
 				width := rapid.IntRange(1, 8).Draw(t, "width")
-				p := Problem{Space: space, Seed: rapid.Uint64Range(0, 3).Draw(t, "seed"), Budget: rapid.SampledFrom([]int{0, 1, 20, 200}).Draw(t, "budget")}
+				p := Problem{Space: space, Seed: rapid.Uint64Range(0, 3).Draw(t, "seed"),
+					Budget: rapid.SampledFrom([]int{0, 1, 20, 200}).Draw(t, "budget")}
 				if estimated {
 					p.Estimate = func(p Point) (float64, bool) {
 						h := hash(space.Text(p), 5)
@@ -232,7 +235,10 @@ func TestPutOff(t *testing.T) {
 	huge := hugeSpace()
 	late := func(p Point) bool { return p[1]%4 != 0 }
 	for _, name := range []string{"auto", "genetic", "local", "annealing"} {
-		s, err := New(name, Problem{Space: huge, Seed: 3, Budget: 60, Estimate: func(p Point) (float64, bool) { return 1, !late(p) }})
+		s, err := New(name, Problem{Space: huge, Seed: 3, Budget: 60, Estimate: func(p Point) (float64,
+			bool) {
+			return 1, !late(p)
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,9 +28,11 @@ func (t *tuning) copyBound(ctx context.Context) error {
 	b := &t.result.Bound
 	b.BytesPerPoint = t.traffic() / t.updates()
 	if set := t.workingSet(); t.about.CacheBytes >= set {
-		b.None = fmt.Sprintf("the grids of a kernel (%s) fit in the caches (%s)", memory.Size(set), memory.Size(t.about.CacheBytes))
+		b.None = fmt.Sprintf("the grids of a kernel (%s) fit in the caches (%s)", memory.Size(set),
+			memory.Size(t.about.CacheBytes))
 		if t.opts.Target.Fraction > 0 {
-			t.note("--target in %% counts for nothing, since there is no copy bound: %s; give a speed in GStencil/s", b.None)
+			t.note("--target in %% counts for nothing, since there is no copy bound: %s; give a speed in GStencil/s",
+				b.None)
 		}
 		return nil
 	}
@@ -78,7 +80,9 @@ func (r *Result) limit() {
 		top = max(top, c.GStencils)
 	}
 	if b.GStencils > 0 && top > passed*b.GStencils {
-		b.None = fmt.Sprintf("%.4g GStencil/s, more than the %.4g that a copy of %s allows: grids stay in a cache in part", top, b.GStencils, memory.Size(b.Bytes))
+		b.None = fmt.Sprintf(
+			"%.4g GStencil/s, more than the %.4g that a copy of %s allows: grids stay in a cache in part", top,
+			b.GStencils, memory.Size(b.Bytes))
 		b.GStencils = 0
 	}
 	for i := range r.Contenders {

@@ -50,7 +50,8 @@ func (t *tuning) finalCost() time.Duration {
 	} else {
 		plans++
 	}
-	cost := t.compileCost(3*len(t.stages)) + time.Duration(plans*len(t.stages))*t.tryCost() + fewestRounds*t.roundCost(plans)
+	cost := t.compileCost(3*len(t.stages)) + time.Duration(plans*len(t.stages))*t.tryCost() +
+		fewestRounds*t.roundCost(plans)
 	if t.opts.Library {
 		cost += time.Duration(libraryVariants) * t.queue.meanLowering()
 	}

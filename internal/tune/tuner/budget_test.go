@@ -53,7 +53,8 @@ func TestBudgetIsForAll(t *testing.T) {
 			t.Errorf("%d trials in %g s of %v; side by side: %q", r.Trials, r.Seconds, test.budget, names)
 		}
 		left := strings.Join(r.Notes, "\n")
-		if got := !strings.Contains(left, "the budget had no time left to time these side by side with the best: "); got != test.all {
+		if got := !strings.Contains(left,
+			"the budget had no time left to time these side by side with the best: "); got != test.all {
 			t.Errorf("%v: %q\n%s", test.budget, names, left)
 		}
 		if test.all && (!slices.Contains(names, "expert") || !slices.Contains(names, "plain")) {
@@ -70,7 +71,8 @@ type stuckLab struct {
 	begun func()
 }
 
-func (s *stuckLab) Try(ctx context.Context, c measure.Code, m measure.Margins, r measure.Rule, limit time.Duration) (measure.Trial, error) {
+func (s *stuckLab) Try(ctx context.Context, c measure.Code, m measure.Margins, r measure.Rule,
+	limit time.Duration) (measure.Trial, error) {
 	if s.tries--; s.tries < 0 {
 		if s.tries == -1 {
 			s.begun()
@@ -90,7 +92,8 @@ func TestInterruptWhileNothingEnds(t *testing.T) {
 	o := options(s.scripted, b, 0)
 	o.Lab = s
 	r, err := Run(ctx, o)
-	if err != nil || !r.Interrupted || r.Best == "" || len(r.Contenders) != 1 || r.Contenders[0].Seconds <= 0 || !strings.Contains(strings.Join(r.Notes, "\n"), "no time to time plans side by side") {
+	if err != nil || !r.Interrupted || r.Best == "" || len(r.Contenders) != 1 || r.Contenders[0].Seconds <= 0 ||
+		!strings.Contains(strings.Join(r.Notes, "\n"), "no time to time plans side by side") {
 		t.Errorf("%v: %+v", err, r)
 	}
 }

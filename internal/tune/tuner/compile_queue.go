@@ -67,7 +67,8 @@ const (
 )
 
 func newCompileQueue(ctx context.Context, lab measure.Lab, clock func() time.Time) *compileQueue {
-	q := &compileQueue{ctx: ctx, lab: lab, clock: clock, tasks: map[string]*compileTask{}, unfinished: map[*compileTask]bool{}, measured: map[string]bool{}, minLimit: leastCompiling}
+	q := &compileQueue{ctx: ctx, lab: lab, clock: clock, tasks: map[string]*compileTask{},
+		unfinished: map[*compileTask]bool{}, measured: map[string]bool{}, minLimit: leastCompiling}
 	q.stats.Processes = max(1, lab.About().Workers)
 	return q
 }
@@ -209,7 +210,10 @@ func (q *compileQueue) compile(task *compileTask) {
 	task.setState(compiling)
 	ctx := q.ctx
 	if limit, ok := q.timeLimit(); ok {
-		late := refusal.For(refusal.Compiler, fmt.Errorf("the compiler has not come to an end after %v; half of all variants take a tenth of that or less", limit.Round(time.Millisecond)))
+		late := refusal.For(refusal.Compiler,
+			fmt.Errorf(
+				"the compiler has not come to an end after %v; half of all variants take a tenth of that or less",
+				limit.Round(time.Millisecond)))
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, limit, late)
 		defer stop()
@@ -254,7 +258,8 @@ func (q *compileQueue) describe(kernel string) string {
 		words string
 	}{{compiling, "compiling"}, {lowering, "lowering"}} {
 		if k := n[d.taskState]; k > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s of %s, the first for %.0f s", d.words, variants(k), kernel, time.Since(first[d.taskState]).Seconds()))
+			parts = append(parts, fmt.Sprintf("%s %s of %s, the first for %.0f s", d.words, variants(k), kernel,
+				time.Since(first[d.taskState]).Seconds()))
 		}
 	}
 	if k := n[queued] + n[lowered]; k > 0 {

@@ -70,7 +70,8 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 	}
 	lab.endless = true
 	c := compile()
-	if refusal.Of(c.err) != refusal.Compiler || !strings.Contains(c.err.Error(), "not come to an end after 1ms") || reasonOf(c.err) != "compiler" {
+	if refusal.Of(c.err) != refusal.Compiler || !strings.Contains(c.err.Error(), "not come to an end after 1ms") ||
+		reasonOf(c.err) != "compiler" {
 		t.Errorf("%v", c.err)
 	}
 	q.compileTimes[len(q.compileTimes)/2] = time.Second
@@ -110,7 +111,8 @@ func TestWhatIsWaitedFor(t *testing.T) {
 	}
 	of := 0
 	for _, n := range []int{2, 3} { // the other kernel's may be among them
-		if strings.HasPrefix(q.describe("five[0:1]"), fmt.Sprintf("compiling %d variants of five[0:1], the first for ", n)) {
+		if strings.HasPrefix(q.describe("five[0:1]"), fmt.Sprintf("compiling %d variants of five[0:1], the first for ",
+			n)) {
 			of = n
 		}
 	}

@@ -39,7 +39,8 @@ func (t *tuning) prepare(ctx context.Context, r *finalist) {
 	for i, st := range t.stages {
 		var v *variant
 		var err error
-		if cut := t.runReporting(ctx, "lowering "+r.name, func() { v, err = st.lowered(st.bound, r.plan) }); cut != nil {
+		if cut := t.runReporting(ctx, "lowering "+r.name,
+			func() { v, err = st.lowered(st.bound, r.plan) }); cut != nil {
 			r.err = cut
 			return
 		}
@@ -141,7 +142,8 @@ func (t *tuning) prepareCost(r *finalist) time.Duration {
 }
 
 // withFinalistDeadline ends the preparation of a plan that is not needed, in time to time so many finalists.
-func (t *tuning) withFinalistDeadline(ctx context.Context, needed bool, finalists int) (context.Context, context.CancelFunc) {
+func (t *tuning) withFinalistDeadline(ctx context.Context, needed bool,
+	finalists int) (context.Context, context.CancelFunc) {
 	if needed || t.end.IsZero() || t.opts.Clock != nil { // contexts do not follow a test's clock
 		return context.WithCancel(ctx)
 	}

@@ -21,7 +21,8 @@ type Contender struct {
 	Interval  measure.Interval `json:"interval"`
 	GStencils float64          `json:"gstencils"` // 1e9 updates of cells a second
 	Fraction  float64          `json:"fraction_of_copy_bound,omitempty"`
-	Checks    int              `json:"checks,omitempty"` // how often all cells were compared, by the search and at the end
+	// how often all cells were compared, by the search and at the end
+	Checks int `json:"checks,omitempty"`
 }
 
 // Gain is a ratio of speeds: the median over the rounds, with its 95 % interval.
@@ -90,7 +91,8 @@ func (r *Result) decide(allowed func(plan string) bool) {
 	c := r.Contenders[i]
 	r.Best = c.Plan
 	v := &Verdict{Name: c.Name, Over: r.Base().Name, Gain: c.Gain}
-	times := fmt.Sprintf("%.3f times as fast as the %s plan (95 %% interval %.3f to %.3f)", c.Gain.Ratio, v.Over, c.Gain.Interval[0], c.Gain.Interval[1])
+	times := fmt.Sprintf("%.3f times as fast as the %s plan (95 %% interval %.3f to %.3f)", c.Gain.Ratio, v.Over,
+		c.Gain.Interval[0], c.Gain.Interval[1])
 	switch {
 	case v.Over != defaultName:
 		v.Text = fmt.Sprintf("The best plan is %s; the default plan does not run.", c.Name)
@@ -139,7 +141,8 @@ func (t *tuning) setContenders(finalists []*finalist) {
 		if x.err != nil || len(x.times) == 0 {
 			continue
 		}
-		r.Contenders = append(r.Contenders, Contender{Name: x.name, Plan: x.plan.String(), Times: x.times, Checks: checksOfTry + t.checks(x)})
+		r.Contenders = append(r.Contenders, Contender{Name: x.name, Plan: x.plan.String(), Times: x.times,
+			Checks: checksOfTry + t.checks(x)})
 	}
 	r.compare(t.updates())
 	r.decide(t.allowed)

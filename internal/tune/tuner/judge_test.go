@@ -90,10 +90,12 @@ func TestVerdict(t *testing.T) {
 		apart bool
 		want  string
 	}{
-		"faster":        {[][]float64{times(1, 1), times(0.5, 1)}, true, "The best plan, found 1, is 2."},
-		"hardly faster": {[][]float64{times(1, 1), times(0.995, 3)}, false, "The best plan, found 1, is not told apart from the default: it is 1.0"},
-		"default":       {[][]float64{times(1, 1), times(1.2, 1)}, false, "The default plan is the best: nothing that was found is faster."},
-		"one round":     {[][]float64{{1}, {0.5}}, false, "The best plan, found 1, is not told apart from the default"},
+		"faster": {[][]float64{times(1, 1), times(0.5, 1)}, true, "The best plan, found 1, is 2."},
+		"hardly faster": {[][]float64{times(1, 1), times(0.995, 3)}, false,
+			"The best plan, found 1, is not told apart from the default: it is 1.0"},
+		"default": {[][]float64{times(1, 1), times(1.2, 1)}, false,
+			"The default plan is the best: nothing that was found is faster."},
+		"one round": {[][]float64{{1}, {0.5}}, false, "The best plan, found 1, is not told apart from the default"},
 	} {
 		r := judged(0, c.times...)
 		if v := r.Verdict; v.Apart != c.apart || !strings.HasPrefix(v.Text, c.want) {
@@ -101,10 +103,12 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	// What is restricted may be slower, and the default may not run.
-	r := &Result{Contenders: []Contender{{Name: "default", Plan: "a", Times: times(1, 1)}, {Name: "found 1", Plan: "b", Times: times(2, 1)}}}
+	r := &Result{Contenders: []Contender{{Name: "default", Plan: "a", Times: times(1, 1)},
+		{Name: "found 1", Plan: "b", Times: times(2, 1)}}}
 	r.compare(1)
 	r.decide(func(plan string) bool { return plan == "b" })
-	if !strings.HasPrefix(r.Verdict.Text, "The best plan that is allowed, found 1, is slower than the default: it is 0.5") || r.Best != "b" {
+	if !strings.HasPrefix(r.Verdict.Text,
+		"The best plan that is allowed, found 1, is slower than the default: it is 0.5") || r.Best != "b" {
 		t.Errorf("%+v", r.Verdict)
 	}
 	if a, b := r.Label(&r.Contenders[0]), r.Label(&r.Contenders[1]); a != "default" || b != "found 1 (best)" {
@@ -122,11 +126,13 @@ func TestVerdict(t *testing.T) {
 func TestBoundThatIsPassed(t *testing.T) {
 	// 1e6 points in 1 ms are 1 GStencil/s.
 	r := judged(2, []float64{1e-3}, []float64{0.5e-3})
-	if r.Bound.None != "" || math.Abs(r.Contenders[0].Fraction-1) > 1e-9 || math.Abs(r.Contenders[1].Fraction-0.5) > 1e-9 {
+	if r.Bound.None != "" || math.Abs(r.Contenders[0].Fraction-1) > 1e-9 ||
+		math.Abs(r.Contenders[1].Fraction-0.5) > 1e-9 {
 		t.Errorf("%+v", r)
 	}
 	r = judged(1.5, []float64{1e-3}, []float64{0.5e-3})
-	if r.Bound.GStencils != 0 || r.Contenders[0].Fraction != 0 || r.Bound.None != "2 GStencil/s, more than the 1.5 that a copy of 1.0 MiB allows: grids stay in a cache in part" {
+	if r.Bound.GStencils != 0 || r.Contenders[0].Fraction != 0 ||
+		r.Bound.None != "2 GStencil/s, more than the 1.5 that a copy of 1.0 MiB allows: grids stay in a cache in part" {
 		t.Errorf("%+v", r.Bound)
 	}
 }
@@ -140,8 +146,10 @@ func TestNoBoundInCache(t *testing.T) {
 		b := program(t, plane)
 		lab := newScripted(t, b, smooth)
 		lab.cache = c.cache
-		r := tune(t, Options{Bound: b, Lab: lab, Strategy: "random", Trials: 3, Clock: lab.clock, Target: Target{Fraction: 100}})
-		if (r.Bound.None != "") != c.none || (r.Bound.GStencils == 0) != c.none || (r.Contenders[0].Fraction == 0) != c.none {
+		r := tune(t, Options{Bound: b, Lab: lab, Strategy: "random", Trials: 3, Clock: lab.clock,
+			Target: Target{Fraction: 100}})
+		if (r.Bound.None != "") != c.none || (r.Bound.GStencils == 0) != c.none ||
+			(r.Contenders[0].Fraction == 0) != c.none {
 			t.Errorf("%d bytes of cache: %+v", c.cache, r.Bound)
 		}
 		if told := strings.Contains(strings.Join(r.Notes, "\n"), "--target in % counts for nothing"); told != c.none {

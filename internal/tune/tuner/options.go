@@ -92,7 +92,8 @@ const (
 	EventWait   = "wait"   // Text: what nothing is measured for, and Seconds how long already
 	EventResult = "result" // Result
 
-	EventCondemned = "condemned" // Trial that was right and has failed since, Status; Text once for all with the same code
+	// Trial that was right and has failed since, Status; Text once for all with the same code
+	EventCondemned = "condemned"
 )
 
 // Status is how far a search is.

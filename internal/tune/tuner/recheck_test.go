@@ -34,7 +34,8 @@ func newGatedSearch(t *testing.T, strategy string, trials int) *gatedSearch {
 	o.Strategy = strategy
 	r := tune(t, o)
 	list := r.Kernels[0].Trials
-	s := &gatedSearch{scripted: newScripted(t, b, smooth), Options: o, log: &memoryLog{}, early: list[:earlyOnes], gate: make(chan struct{})}
+	s := &gatedSearch{scripted: newScripted(t, b, smooth), Options: o, log: &memoryLog{}, early: list[:earlyOnes],
+		gate: make(chan struct{})}
 	s.workers = 2 * trials // what waits for the gate holds nobody up
 	s.Lab, s.Clock, s.Log = s.scripted, s.clock, s.log
 	for _, x := range list[earlyOnes:] {
@@ -43,7 +44,8 @@ func newGatedSearch(t *testing.T, strategy string, trials int) *gatedSearch {
 		}
 	}
 	s.compile = func(plan string) error {
-		if !slices.ContainsFunc(list[earlyOnes:], func(x Outcome) bool { return strings.Contains(plan, "{"+x.Config+"}") }) {
+		if !slices.ContainsFunc(list[earlyOnes:],
+			func(x Outcome) bool { return strings.Contains(plan, "{"+x.Config+"}") }) {
 			return nil
 		}
 		<-s.gate
@@ -92,7 +94,8 @@ func TestLeadersAreCheckedAgain(t *testing.T) {
 		}
 	}
 	r := tune(t, s.Options)
-	leaders := slices.SortedStableFunc(slices.Values(s.early), func(a, b Outcome) int { return compare(a.Seconds, b.Seconds) })[:maxFinalists]
+	leaders := slices.SortedStableFunc(slices.Values(s.early),
+		func(a, b Outcome) int { return compare(a.Seconds, b.Seconds) })[:maxFinalists]
 	sum := 0
 	for _, x := range r.Kernels[0].Trials {
 		if x.Verdict != Good || x.Checks < checksOfTry || len(x.Times) > enough {
@@ -111,7 +114,8 @@ func TestLeadersAreCheckedAgain(t *testing.T) {
 		t.Errorf("idle %g, checking again %g; the last status has %g", r.Idle, r.Rechecked, last.Rechecked)
 	}
 	best := r.Contenders[0]
-	i := slices.IndexFunc(r.Kernels[0].Trials, func(x Outcome) bool { return strings.Contains(best.Plan, "{"+x.Config+"}") })
+	i := slices.IndexFunc(r.Kernels[0].Trials,
+		func(x Outcome) bool { return strings.Contains(best.Plan, "{"+x.Config+"}") })
 	if i < 0 || best.Checks != r.Kernels[0].Trials[i].Checks+checksOfTry {
 		t.Errorf("%+v", best)
 	}
@@ -120,7 +124,8 @@ func TestLeadersAreCheckedAgain(t *testing.T) {
 // What the device does in idle time is not what it is idle for.
 func TestPartsOfASearch(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	k := &tuning{clock: func() time.Time { return now }, begun: now.Add(-6 * time.Second), searched: 4 * time.Second, busy: 7 * time.Second, rechecked: 2 * time.Second}
+	k := &tuning{clock: func() time.Time { return now }, begun: now.Add(-6 * time.Second), searched: 4 * time.Second,
+		busy: 7 * time.Second, rechecked: 2 * time.Second}
 	if k.idlePart() < 0.299 || k.idlePart() > 0.301 || k.recheckedPart() != 0.2 {
 		t.Errorf("idle %g, checking again %g", k.idlePart(), k.recheckedPart())
 	}
@@ -151,7 +156,8 @@ func TestLeaderIsCondemned(t *testing.T) {
 			switch {
 			case x.Verdict == Good:
 				least = min(least, x.Seconds)
-			case x.Verdict != Wrong || x.Reason != "wrong" || !strings.HasPrefix(x.Message, "it was right 2 times before: next[7][9]"):
+			case x.Verdict != Wrong || x.Reason != "wrong" ||
+				!strings.HasPrefix(x.Message, "it was right 2 times before: next[7][9]"):
 				t.Errorf("%+v", x)
 			default:
 				wrong++
@@ -160,19 +166,23 @@ func TestLeaderIsCondemned(t *testing.T) {
 				t.Errorf("%s is %s", x.Config, x.Verdict)
 			}
 		}
-		if r.Totals["wrong"] != wrong || r.Totals["good"] != 50-wrong || r.Totals["trials"] != 50 || wrong != len(condemned) {
+		if r.Totals["wrong"] != wrong || r.Totals["good"] != 50-wrong || r.Totals["trials"] != 50 ||
+			wrong != len(condemned) {
 			t.Errorf("%v, with %d wrong and %d told", r.Totals, wrong, len(condemned))
 		}
-		if len(r.Refusals) != 1 || r.Refusals[0].Reason != "wrong" || r.Refusals[0].Count != wrong || r.Refusals[0].Config != bad.Config {
+		if len(r.Refusals) != 1 || r.Refusals[0].Reason != "wrong" || r.Refusals[0].Count != wrong ||
+			r.Refusals[0].Config != bad.Config {
 			t.Errorf("%+v", r.Refusals)
 		}
 		if len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], bad.Config+" was one of the fastest, and failed") {
 			t.Errorf("%q", r.Notes)
 		}
-		if e := condemned[0]; e.Text != r.Notes[0] || e.Trial.Config != bad.Config || e.Status.Config == bad.Config || e.Status.Wrong != 1 || e.Status.Good != e.Status.Trials-1 {
+		if e := condemned[0]; e.Text != r.Notes[0] || e.Trial.Config != bad.Config || e.Status.Config == bad.Config ||
+			e.Status.Wrong != 1 || e.Status.Good != e.Status.Trials-1 {
 			t.Errorf("%+v, %+v", e, e.Status)
 		}
-		if r.Kernels[0].Best == bad.Config || strings.Contains(r.Best, bad.Config) || math.Abs(r.Contenders[0].Seconds/least-1) > 1e-12 {
+		if r.Kernels[0].Best == bad.Config || strings.Contains(r.Best, bad.Config) ||
+			math.Abs(r.Contenders[0].Seconds/least-1) > 1e-12 {
 			t.Errorf("best %s, %s; another takes %g", r.Kernels[0].Best, r.Best, least)
 		}
 		at := slices.IndexFunc(s.log.list, func(x Outcome) bool { return x.Config == bad.Config })
@@ -185,17 +195,20 @@ func TestLeaderIsCondemned(t *testing.T) {
 			again := tune(t, o)
 			for i, x := range again.Kernels[0].Trials {
 				if x.Config != r.Kernels[0].Trials[i].Config {
-					t.Fatalf("%s, after %d: trial %d is %s, and was %s", strategy, n, i, x.Config, r.Kernels[0].Trials[i].Config)
+					t.Fatalf("%s, after %d: trial %d is %s, and was %s", strategy, n, i, x.Config,
+						r.Kernels[0].Trials[i].Config)
 				}
 			}
-			if again.Trials != 50 || again.Totals["wrong"] != wrong || again.Kernels[0].Best != r.Kernels[0].Best || len(again.Notes) > 0 {
+			if again.Trials != 50 || again.Totals["wrong"] != wrong || again.Kernels[0].Best != r.Kernels[0].Best ||
+				len(again.Notes) > 0 {
 				t.Errorf("%s, after %d: %v, %s, %q", strategy, n, again.Totals, again.Kernels[0].Best, again.Notes)
 			}
 		}
 		// Another search is not told that it was fast once.
 		o := options(newScripted(t, s.bound, smooth), s.bound, 50)
 		o.Strategy, o.Log = strategy, &memoryLog{known: map[string]Outcome{bad.Config: s.log.list[at]}}
-		i := slices.IndexFunc(tune(t, o).Kernels[0].Trials, func(x Outcome) bool { return x.Config == bad.Config && x.Verdict == Wrong && x.Seconds == 0 })
+		i := slices.IndexFunc(tune(t, o).Kernels[0].Trials,
+			func(x Outcome) bool { return x.Config == bad.Config && x.Verdict == Wrong && x.Seconds == 0 })
 		if i < 0 {
 			t.Errorf("%s is not known to be wrong", bad.Config)
 		}
@@ -227,7 +240,8 @@ func TestAllLeadersFail(t *testing.T) {
 		}
 	}
 	r := tune(t, s.Options)
-	if last.Good != 0 || last.Wrong != 0 || last.Refused["crash"] != earlyOnes || last.Trials != earlyOnes || last.Best != 0 || last.Config != "" {
+	if last.Good != 0 || last.Wrong != 0 || last.Refused["crash"] != earlyOnes || last.Trials != earlyOnes ||
+		last.Best != 0 || last.Config != "" {
 		t.Errorf("%+v", last)
 	}
 	if r.Totals["good"] != 0 || r.Trials != 20 || r.Kernels[0].Best != "" || len(r.Notes) == 0 {
@@ -338,7 +352,8 @@ func TestFinalistIsCondemned(t *testing.T) {
 		for _, list := range [][]Outcome{log.list, r.Kernels[n].Trials} {
 			for _, x := range list {
 				bad := x.Kernel == c.kernel && x.Config == best
-				if bad && !strings.Contains(x.Message, " times before: next[7][9]") || bad != (x.Verdict == Wrong) && x.Same != best {
+				if bad && !strings.Contains(x.Message, " times before: next[7][9]") || bad != (x.Verdict == Wrong) &&
+					x.Same != best {
 					t.Errorf("%s: %+v", best, x)
 				}
 				if x.Verdict == Wrong {
@@ -346,10 +361,12 @@ func TestFinalistIsCondemned(t *testing.T) {
 				}
 			}
 		}
-		if k := r.Kernels[n].Best; k == best || k == "" || strings.Contains(r.Best, c.kernel+"@1{"+best+"}") || len(r.Kernels) != c.kernels {
+		if k := r.Kernels[n].Best; k == best || k == "" || strings.Contains(r.Best, c.kernel+"@1{"+best+"}") ||
+			len(r.Kernels) != c.kernels {
 			t.Errorf("%s, %s", r.Best, k)
 		}
-		if 2*r.Totals["wrong"] != wrong || r.Totals["good"]+r.Totals["wrong"] != 40 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], best) {
+		if 2*r.Totals["wrong"] != wrong || r.Totals["good"]+r.Totals["wrong"] != 40 || len(r.Notes) != 1 ||
+			!strings.Contains(r.Notes[0], best) {
 			t.Errorf("%v, %d wrong, %q", r.Totals, wrong, r.Notes)
 		}
 	}

@@ -17,7 +17,8 @@ func TestOracleCountsNumbers(t *testing.T) {
 	}{
 		{"in[j][i-1] + in[j][i+1]", 16 * 14, ""},
 		{"i < 8 ? in[j][i-1] : sqrt(-1 - in[j][i+1])", 16 * 7, ""},
-		{"sqrt(-1 - in[j][i-1] - in[j][i+1])", 0, "s: from values between 0 and 1 it computes no number in any cell, so that kernels cannot be checked"},
+		{"sqrt(-1 - in[j][i-1] - in[j][i+1])", 0,
+			"s: from values between 0 and 1 it computes no number in any cell, so that kernels cannot be checked"},
 	} {
 		b := program(t, `
 parameter M = 16, N = 16;

@@ -28,13 +28,14 @@ type Result struct {
 	Bound       Bound          `json:"bound"`
 	Trials      int            `json:"trials"`
 	Rate        float64        `json:"trials_per_s"`
-	Idle        float64        `json:"device_idle"`       // part of the search in which the device waited for a variant
-	Rechecked   float64        `json:"device_rechecking"` // part in which it re-timed or re-checked known variants meanwhile
-	Waits       Waits          `json:"waits"`
-	Compilers   Compilation    `json:"compilers"`
-	Refusals    []Refusal      `json:"refusals"`
-	Drift       []DriftPoint   `json:"drift,omitempty"` // the default's time, from time to time
-	Totals      map[string]int `json:"totals"`
+	Idle        float64        `json:"device_idle"` // part of the search in which the device waited for a variant
+	// part in which it re-timed or re-checked known variants meanwhile
+	Rechecked float64        `json:"device_rechecking"`
+	Waits     Waits          `json:"waits"`
+	Compilers Compilation    `json:"compilers"`
+	Refusals  []Refusal      `json:"refusals"`
+	Drift     []DriftPoint   `json:"drift,omitempty"` // the default's time, from time to time
+	Totals    map[string]int `json:"totals"`
 }
 
 // Idleness says in which part of the search the device had no variant to measure.

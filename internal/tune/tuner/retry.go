@@ -90,7 +90,8 @@ func (p *retryingLab) Expect(ctx context.Context, c measure.Code, fetch bool) (v
 }
 
 // Try implements measure.Lab.
-func (p *retryingLab) Try(ctx context.Context, c measure.Code, m measure.Margins, r measure.Rule, limit time.Duration) (t measure.Trial, err error) {
+func (p *retryingLab) Try(ctx context.Context, c measure.Code, m measure.Margins, r measure.Rule,
+	limit time.Duration) (t measure.Trial, err error) {
 	err = p.retry(ctx, func() error {
 		t, err = p.Lab.Try(ctx, c, m, r, limit)
 		return err

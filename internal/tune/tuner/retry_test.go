@@ -76,7 +76,8 @@ func TestPassingFailuresAreTriedAgain(t *testing.T) {
 // What fails every time ends the search, and is neither counted nor kept.
 func TestPassingFailuresEndTheSearch(t *testing.T) {
 	b := program(t, plane)
-	for name, err := range map[string]error{"compiler": full, "worker": &measure.Crash{Err: &child.Death{Signal: syscall.SIGKILL}}} {
+	for name, err := range map[string]error{"compiler": full,
+		"worker": &measure.Crash{Err: &child.Death{Signal: syscall.SIGKILL}}} {
 		s := newScripted(t, b, smooth)
 		f := &failingLab{times: 1 << 30, err: err, failed: map[string]int{}}
 		if name == "compiler" {

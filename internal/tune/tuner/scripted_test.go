@@ -60,7 +60,8 @@ func (s *scripted) pass(seconds float64) {
 }
 
 func (s *scripted) About() measure.About {
-	return measure.About{ID: "scripted", Name: "scripted", Compiler: "none", Dialect: emit.C, Workers: max(3, s.workers), Least: time.Millisecond, Shared: s.shared, CacheBytes: s.cache}
+	return measure.About{ID: "scripted", Name: "scripted", Compiler: "none", Dialect: emit.C,
+		Workers: max(3, s.workers), Least: time.Millisecond, Shared: s.shared, CacheBytes: s.cache}
 }
 
 func (s *scripted) Fits(*exec.Script) error { return nil }
@@ -130,7 +131,8 @@ func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (meas
 	return v, err
 }
 
-func (s *scripted) Try(ctx context.Context, c measure.Code, _ measure.Margins, r measure.Rule, limit time.Duration) (measure.Trial, error) {
+func (s *scripted) Try(ctx context.Context, c measure.Code, _ measure.Margins, r measure.Rule,
+	limit time.Duration) (measure.Trial, error) {
 	t := measure.Trial{Agreement: measure.Agreement{Cells: 10}}
 	late := r.Batches == 1 && limit == firstTrialLimit // the reference, and plans at the end
 	if r.Batches == 1 && !late {

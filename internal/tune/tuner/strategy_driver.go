@@ -11,11 +11,12 @@ import (
 // its requests are a function of the trials alone, however long they take, and an interrupted search
 // continues exactly.
 type strategyDriver struct {
-	strategy     search.Strategy
-	inFlight     func(told int) int  // how many may be asked for and not told
-	trials       int                 // limit of all trials; 0 is none
-	resumed      map[string]*Outcome // outcomes of the session that is resumed, by configuration: they count whatever the limits are
-	resumedCount int                 // how many these are
+	strategy search.Strategy
+	inFlight func(told int) int // how many may be asked for and not told
+	trials   int                // limit of all trials; 0 is none
+	// outcomes of the session that is resumed, by configuration: they count whatever the limits are
+	resumed      map[string]*Outcome
+	resumedCount int // how many these are
 	text         func(search.Point) string
 	idleWorkers  func() int // processes that have nothing to compile
 
@@ -78,7 +79,8 @@ func (t *strategyDriver) step(n driverRequest) driverReply {
 	if !n.ask {
 		return o
 	}
-	for !t.ended.Load() && t.asked-t.told < t.inFlight(t.told) && (t.trials == 0 || t.asked < t.trials || t.replaying()) {
+	for !t.ended.Load() && t.asked-t.told < t.inFlight(t.told) && (t.trials == 0 || t.asked < t.trials ||
+		t.replaying()) {
 		points := t.strategy.Ask(1)
 		if len(points) == 0 {
 			break

@@ -139,7 +139,8 @@ func (s *subject) choices(plan schedule.Plan) ([]lower.Choice, error) {
 
 // part returns what a plan says of a stage.
 func (st *stage) part(p schedule.Plan) schedule.Plan {
-	p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels), func(k schedule.Kernel) bool { return k.Stage != st.stage.Name })
+	p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels),
+		func(k schedule.Kernel) bool { return k.Stage != st.stage.Name })
 	if len(p.Kernels) > 0 {
 		p.Every = schedule.Config{} // the plan's kernels have all settings
 	}

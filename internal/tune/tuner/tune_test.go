@@ -48,7 +48,8 @@ func TestBestIsFound(t *testing.T) {
 			least, config = o.Seconds, o.Config
 		}
 	}
-	if r.Kernels[0].Best != config || math.Abs(r.Contenders[0].Seconds/least-1) > 1e-12 || !strings.Contains(r.Best, config) {
+	if r.Kernels[0].Best != config || math.Abs(r.Contenders[0].Seconds/least-1) > 1e-12 ||
+		!strings.Contains(r.Best, config) {
 		t.Errorf("best %s, %s; %s is as fast as %g", r.Kernels[0].Best, r.Best, config, least)
 	}
 	for _, name := range []string{"default", "expert", "plain"} {
@@ -56,14 +57,16 @@ func TestBestIsFound(t *testing.T) {
 			t.Errorf("the best is not compared with %s", name)
 		}
 	}
-	if v := r.Verdict; v == nil || !v.Apart || v.Over != "default" || v.Ratio != r.Contenders[0].Gain.Ratio || v.Ratio < 1 || !strings.Contains(v.Text, v.Name) {
+	if v := r.Verdict; v == nil || !v.Apart || v.Over != "default" || v.Ratio != r.Contenders[0].Gain.Ratio ||
+		v.Ratio < 1 || !strings.Contains(v.Text, v.Name) {
 		t.Errorf("%+v", v)
 	}
 	// 16 bytes a point and 100 GB/s: a little more for what is read around.
 	if r.Bound.CopyGBs < 99 || r.Bound.GStencils < 6 || r.Bound.GStencils > 6.3 {
 		t.Errorf("%+v", r.Bound)
 	}
-	if len(r.Checks) != 1 || !strings.Contains(r.Checks[0], "agree with the reference executor at M=41 N=37") && !strings.Contains(r.Checks[0], "agree with the reference") {
+	if len(r.Checks) != 1 || !strings.Contains(r.Checks[0], "agree with the reference executor at M=41 N=37") &&
+		!strings.Contains(r.Checks[0], "agree with the reference") {
 		t.Errorf("%q", r.Checks)
 	}
 }
@@ -91,7 +94,8 @@ func TestRefusals(t *testing.T) {
 	r := tune(t, o)
 	seen := map[string]int{}
 	for _, x := range r.Kernels[0].Trials {
-		want := map[int]string{1: "timeout", 2: "crash", 4: "launch", 8: "wrong", 16: "compiler"}[setting(x.Config, "block")]
+		want := map[int]string{1: "timeout", 2: "crash", 4: "launch", 8: "wrong",
+			16: "compiler"}[setting(x.Config, "block")]
 		if x.Reason != want || (x.Verdict == Good) != (want == "") || (x.Verdict == Wrong) != (want == "wrong") {
 			t.Errorf("%s: %s %q, want %q", x.Config, x.Verdict, x.Reason, want)
 		}
@@ -123,7 +127,8 @@ func (k *memoryLog) Keep(o Outcome) error {
 
 // Condemn keeps what the store keeps.
 func (k *memoryLog) Condemn(o Outcome) error {
-	i := slices.IndexFunc(k.list, func(x Outcome) bool { return x.Kernel == o.Kernel && x.Config == o.Config && x.Verdict == Good })
+	i := slices.IndexFunc(k.list,
+		func(x Outcome) bool { return x.Kernel == o.Kernel && x.Config == o.Config && x.Verdict == Good })
 	if i < 0 {
 		return fmt.Errorf("%s was not kept as good", o.Config)
 	}
@@ -155,10 +160,12 @@ func TestResume(t *testing.T) {
 			r := tune(t, o)
 			for i, x := range r.Kernels[0].Trials {
 				if x.Config != whole.Kernels[0].Trials[i].Config {
-					t.Fatalf("%s, after %d: trial %d is %s, and was %s", strategy, n, i, x.Config, whole.Kernels[0].Trials[i].Config)
+					t.Fatalf("%s, after %d: trial %d is %s, and was %s", strategy, n, i, x.Config,
+						whole.Kernels[0].Trials[i].Config)
 				}
 			}
-			if len(more.list) != 50-n || len(s.tried) != 50-n+len(r.Contenders)+1 || r.Trials != 50 || r.Kernels[0].Best != whole.Kernels[0].Best || len(r.Notes) > 0 {
+			if len(more.list) != 50-n || len(s.tried) != 50-n+len(r.Contenders)+1 || r.Trials != 50 ||
+				r.Kernels[0].Best != whole.Kernels[0].Best || len(r.Notes) > 0 {
 				t.Errorf("%s, after %d: %d more, %d in all, %q", strategy, n, len(more.list), r.Trials, r.Notes)
 			}
 		}
@@ -167,7 +174,8 @@ func TestResume(t *testing.T) {
 	b := program(t, plane)
 	o := options(newScripted(t, b, smooth), b, 10)
 	o.Resume = []Outcome{{Kernel: "five[0:1]", Config: "family=loops,block=3x3,threads=1", Verdict: Good, Seconds: 1}}
-	if r := tune(t, o); len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "1 trials of five[0:1] were not asked for again") || r.Trials < 10 {
+	if r := tune(t, o); len(r.Notes) != 1 ||
+		!strings.HasPrefix(r.Notes[0], "1 trials of five[0:1] were not asked for again") || r.Trials < 10 {
 		t.Errorf("%q", r.Notes)
 	}
 }
@@ -267,7 +275,8 @@ func TestTwoKernels(t *testing.T) {
 		return v, err
 	})
 	r := tune(t, options(s, b, 40))
-	if len(r.Kernels) != 2 || r.Kernels[0].Kernel != "dear[0:1]" || len(r.Kernels[0].Trials) < 2*len(r.Kernels[1].Trials) || len(r.Kernels[1].Trials) < 5 {
+	if len(r.Kernels) != 2 || r.Kernels[0].Kernel != "dear[0:1]" ||
+		len(r.Kernels[0].Trials) < 2*len(r.Kernels[1].Trials) || len(r.Kernels[1].Trials) < 5 {
 		t.Fatalf("%+v", r.Kernels)
 	}
 	for _, k := range r.Kernels {
@@ -278,7 +287,8 @@ func TestTwoKernels(t *testing.T) {
 }
 
 // only applies a restriction to every kernel.
-func only(restrict func(schedule.Space) (schedule.Space, error)) func([]string, []schedule.Space) ([]schedule.Space, []string, error) {
+func only(restrict func(schedule.Space) (schedule.Space,
+	error)) func([]string, []schedule.Space) ([]schedule.Space, []string, error) {
 	return func(_ []string, spaces []schedule.Space) ([]schedule.Space, []string, error) {
 		var left []schedule.Space
 		for _, s := range spaces {
@@ -370,12 +380,14 @@ func TestRestrictionsThatLeaveNothing(t *testing.T) {
 	}
 	o.Restrict = schedule.Restrictions{fix("threads=3")}.Apply
 	_, err := Run(t.Context(), o)
-	if _, ok := errors.AsType[*schedule.Misfit](err); !ok || !strings.HasPrefix(err.Error(), "--fix threads=3: threads takes no value 3; it takes 1, 2, 4, ") {
+	if _, ok := errors.AsType[*schedule.Misfit](err); !ok ||
+		!strings.HasPrefix(err.Error(), "--fix threads=3: threads takes no value 3; it takes 1, 2, 4, ") {
 		t.Errorf("%v", err)
 	}
 	o.Restrict, o.Plan = nil, plan(t, "threads=1")
 	o.Restrict = schedule.Restrictions{fix("threads=2")}.Apply
-	if _, err := Run(t.Context(), o); err == nil || err.Error() != "--fix threads=2: threads takes no value 2; it takes 1" {
+	if _, err := Run(t.Context(), o); err == nil ||
+		err.Error() != "--fix threads=2: threads takes no value 2; it takes 1" {
 		t.Errorf("%v", err)
 	}
 }
@@ -390,14 +402,15 @@ func plan(t *testing.T, text string) schedule.Plan {
 }
 
 // A space in which nothing works is an error, which says why.
-func TestNothingWorks(t *testing.T) {
+func TestNoConfigurationRuns(t *testing.T) {
 	b := program(t, plane)
 	o := options(newScripted(t, b, faulty), b, 5)
 	o.Restrict = only(func(s schedule.Space) (schedule.Space, error) {
 		return s.Fix("block", schedule.Int(2, 0), schedule.Int(2, 64))
 	})
 	_, err := Run(t.Context(), o)
-	if err == nil || !strings.HasPrefix(err.Error(), "none of ") || !strings.Contains(err.Error(), "(crash)") || !strings.Contains(err.Error(), "SIGSEGV") {
+	if err == nil || !strings.HasPrefix(err.Error(), "none of ") || !strings.Contains(err.Error(), "(crash)") ||
+		!strings.Contains(err.Error(), "SIGSEGV") {
 		t.Errorf("%v", err)
 	}
 }
@@ -424,7 +437,9 @@ func TestPlainKernelsAreChecked(t *testing.T) {
 	b := program(t, plane)
 	wrong := program(t, strings.Replace(plane, "0.25*", "0.26*", 1))
 	s := newScripted(t, wrong, smooth)
-	if _, err := Run(t.Context(), options(s, b, 5)); err == nil || !strings.Contains(err.Error(), "disagree with the reference executor") || !strings.Contains(err.Error(), "should be") {
+	if _, err := Run(t.Context(), options(s, b, 5)); err == nil ||
+		!strings.Contains(err.Error(), "disagree with the reference executor") ||
+		!strings.Contains(err.Error(), "should be") {
 		t.Errorf("%v", err)
 	}
 }
@@ -441,7 +456,8 @@ func TestPragma(t *testing.T) {
 		t.Errorf("%d trials", len(r.Kernels[0].Trials))
 	}
 	for _, x := range r.Kernels[0].Trials {
-		if !strings.Contains(x.Config, "family=stream,stream=k,") || !strings.Contains(x.Config, "block=16x32") && !strings.Contains(x.Config, "block=32x16") {
+		if !strings.Contains(x.Config, "family=stream,stream=k,") || !strings.Contains(x.Config, "block=16x32") &&
+			!strings.Contains(x.Config, "block=32x16") {
 			t.Errorf("%s", x.Config)
 		}
 	}

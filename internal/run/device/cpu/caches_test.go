@@ -28,9 +28,10 @@ func TestCacheBytes(t *testing.T) {
 		threads int
 		want    int64
 	}{
-		"last level":             {tree(two...), 4, 32 << 20},
-		"one thread":             {tree(two...), 1, 16 << 20},
-		"information of Linux":   {tree("proc/cpuinfo", "processor : 0\ncache size\t: 1024 KB\nprocessor : 1\ncache size\t: 1024 KB"), 2, 2 << 20},
+		"last level": {tree(two...), 4, 32 << 20},
+		"one thread": {tree(two...), 1, 16 << 20},
+		"information of Linux": {tree("proc/cpuinfo",
+			"processor : 0\ncache size\t: 1024 KB\nprocessor : 1\ncache size\t: 1024 KB"), 2, 2 << 20},
 		"nothing":                {tree(), 4, 0},
 		"no numbers":             {tree(index("0", "0", "3", "Unified", "much", "0")...), 4, 0},
 		"information in no unit": {tree("proc/cpuinfo", "cache size\t: 1024"), 2, 0},

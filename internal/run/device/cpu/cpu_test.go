@@ -257,7 +257,8 @@ func TestLoadAgain(t *testing.T) {
 
 func TestWhatCannotBeLoaded(t *testing.T) {
 	_, l := open(t, arith.Strict)
-	if _, err := l.Prepare("absent", nil); err == nil || !strings.HasPrefix(err.Error(), "the compiled code has no kernel absent: ") {
+	if _, err := l.Prepare("absent", nil); err == nil ||
+		!strings.HasPrefix(err.Error(), "the compiled code has no kernel absent: ") {
 		t.Error(err)
 	}
 	text := filepath.Join(t.TempDir(), "text.so")
@@ -265,7 +266,8 @@ func TestWhatCannotBeLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, image := range []string{"/no/such/file.so", text} {
-		if _, err := Open().Load(image); err == nil || !strings.HasPrefix(err.Error(), "the compiled code cannot be loaded: "+image) {
+		if _, err := Open().Load(image); err == nil ||
+			!strings.HasPrefix(err.Error(), "the compiled code cannot be loaded: "+image) {
 			t.Error(err)
 		}
 	}
@@ -273,7 +275,8 @@ func TestWhatCannotBeLoaded(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	good := Describe(&toolchain.Compiler{Path: "/bin/cc", Version: "cc 1", OpenMP: true, Notes: []string{"slow"}}, nil)
-	if good.ID != "cpu" || good.Unusable != "" || good.Threads != runtime.GOMAXPROCS(0) || len(good.Notes) != 2 || good.Notes[0] != "compiled by /bin/cc: cc 1" {
+	if good.ID != "cpu" || good.Unusable != "" || good.Threads != runtime.GOMAXPROCS(0) || len(good.Notes) != 2 ||
+		good.Notes[0] != "compiled by /bin/cc: cc 1" {
 		t.Errorf("%+v", good)
 	}
 	serial := Describe(&toolchain.Compiler{}, nil)

@@ -56,7 +56,8 @@ func TestFmaIsTheProcessors(t *testing.T) {
 		}
 	}
 	if numbers < *triples/2 || inexact < *triples/20 {
-		t.Errorf("of %d results %d are numbers, and %d are not what a rounded product gives", *triples, numbers, inexact)
+		t.Errorf("of %d results %d are numbers, and %d are not what a rounded product gives", *triples,
+			numbers, inexact)
 	}
 }
 
@@ -68,7 +69,8 @@ func triple(rng *rand.Rand) (x, y, z float32) {
 	}
 	switch rng.IntN(8) {
 	case 0:
-		return math.Float32frombits(rng.Uint32()), math.Float32frombits(rng.Uint32()), math.Float32frombits(rng.Uint32())
+		return math.Float32frombits(rng.Uint32()), math.Float32frombits(rng.Uint32()), math.Float32frombits(
+			rng.Uint32())
 	case 1: // subnormal products and sums
 		e := rng.IntN(60)
 		return bits(40 + e), bits(85 - e), bits(rng.IntN(4))
@@ -84,7 +86,8 @@ func triple(rng *rand.Rand) (x, y, z float32) {
 		return x, y, math.Float32frombits(math.Float32bits(z) + uint32(rng.IntN(3)) - 1)
 	case 1: // few bits, so that sums lie in the middle between two numbers
 		mask := uint32(0xff800000) | uint32(1+rng.IntN(7))<<20
-		return math.Float32frombits(math.Float32bits(x) & (mask | 1)), math.Float32frombits(math.Float32bits(y) & (mask | 1)), bits(product + rng.IntN(60) - 30)
+		return math.Float32frombits(math.Float32bits(x) & (mask | 1)), math.Float32frombits(
+			math.Float32bits(y) & (mask | 1)), bits(product + rng.IntN(60) - 30)
 	}
 	return x, y, bits(product + rng.IntN(60) - 30)
 }

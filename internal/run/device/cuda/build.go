@@ -29,7 +29,8 @@ func (b *Builder) Build(ctx context.Context, source []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(b.Dir, name(source, fmt.Appendf(nil, "%d %v %s", b.Arch, b.Arithmetic, b.Compiler.Version))+".cubin")
+	path := filepath.Join(b.Dir, name(source, fmt.Appendf(nil, "%d %v %s", b.Arch, b.Arithmetic,
+		b.Compiler.Version))+".cubin")
 	if err := os.WriteFile(path, code, 0o600); err != nil {
 		return "", fmt.Errorf("the compiled code cannot be kept: %w", err)
 	}

@@ -100,7 +100,8 @@ func TestCompile(t *testing.T) {
 	if want := []device.KernelReport{{Kernel: "a", Registers: 32}}; !slices.Equal(first.Kernels, want) {
 		t.Errorf("%+v", first.Kernels)
 	}
-	if again, _ := compiled(t, p, plainSource("a")); !again.Cached || again.Path != first.Path || again.Took != first.Took || text != texts[0] {
+	if again, _ := compiled(t, p, plainSource("a")); !again.Cached || again.Path != first.Path ||
+		again.Took != first.Took || text != texts[0] {
 		t.Errorf("%+v\n%+v", again, first)
 	}
 	if p.Workers() != 2 || p.Version() == "NVRTC " || !p.Fused() {
@@ -111,7 +112,8 @@ func TestCompile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer old.Close()
-	if _, err := old.Compile(t.Context(), plainSource("a")); err == nil || !strings.Contains(err.Error(), "does not compile for compute capability 6.0") {
+	if _, err := old.Compile(t.Context(), plainSource("a")); err == nil ||
+		!strings.Contains(err.Error(), "does not compile for compute capability 6.0") {
 		t.Errorf("%v", err)
 	}
 }
@@ -125,7 +127,8 @@ func TestDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, damaged := range [][]byte{nil, text[:len(text)/2], append(bytes.Clone(text[:3]), append([]byte{text[3] ^ 1}, text[4:]...)...)} {
+		for _, damaged := range [][]byte{nil, text[:len(text)/2],
+			append(bytes.Clone(text[:3]), append([]byte{text[3] ^ 1}, text[4:]...)...)} {
 			if err := os.WriteFile(name, damaged, 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -61,9 +61,11 @@ func (l *Library) fillConstant(symbol string, from *Buffer) error {
 // fill starts to copy the buffer's contents.
 func (c *constant) fill() error {
 	const defaultStream = 0
-	code, _, _ := purego.SyscallN(c.device.driver.CopyDtoD, uintptr(c.at), uintptr(c.from.at), uintptr(c.bytes), defaultStream)
+	code, _, _ := purego.SyscallN(c.device.driver.CopyDtoD, uintptr(c.at), uintptr(c.from.at), uintptr(c.bytes),
+		defaultStream)
 	if r := result(code); r != 0 { // the register's upper half means nothing
-		return c.device.fail(r, "cuMemcpyDtoDAsync", "%s cannot be copied to the constant memory %s", memory.Size(c.bytes), c.name)
+		return c.device.fail(r, "cuMemcpyDtoDAsync", "%s cannot be copied to the constant memory %s",
+			memory.Size(c.bytes), c.name)
 	}
 	return nil
 }

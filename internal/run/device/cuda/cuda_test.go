@@ -205,7 +205,8 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%d bytes were free, now %d", before, after)
 	}
 	_, err = d.Alloc(2 << 30)
-	want := "2.0 GiB of GPU memory cannot be had, 1.0 GiB of 1.0 GiB are free: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory; " +
+	want := "2.0 GiB of GPU memory cannot be had, 1.0 GiB of 1.0 GiB are free: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY " +
+		"(2): out of memory; " +
 		"the grids are too large for this GPU, or other programs use it (nvidia-smi lists them)"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
@@ -244,7 +245,8 @@ func TestArithmetic(t *testing.T) {
 func TestGeometry(t *testing.T) {
 	d := open(t)
 	l := load(t, d, arith.Strict, scale)
-	args := []device.Arg{valueOf(op.Int(types.I64, 0)), valueOf(op.Int(types.I64, 0)), valueOf(op.Int(types.I64, 0)), valueOf(op.Float(types.F64, 0))}
+	args := []device.Arg{valueOf(op.Int(types.I64, 0)), valueOf(op.Int(types.I64, 0)), valueOf(op.Int(types.I64, 0)),
+		valueOf(op.Float(types.F64, 0))}
 	tests := []struct {
 		kernel string
 		g      kernel.Geometry
@@ -253,13 +255,20 @@ func TestGeometry(t *testing.T) {
 		{"scale", geometry(0, 32), ""},
 		{"scale", geometry(1, 0), ""},
 		{"scale", geometry(1, 1024), ""},
-		{"scale", geometry(1<<31, 32), "the kernel scale needs 2147483648 blocks on x, and Pretended GPU launches 2147483647 at most"},
-		{"scale", kernel.Geometry{Blocks: [3]int64{1, 1, 65536}, Threads: [3]int64{32, 1, 1}}, "the kernel scale needs 65536 blocks on z, and Pretended GPU launches 65535 at most"},
-		{"scale", kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{1, 1, 65}}, "the kernel scale has 65 threads a block on z, and Pretended GPU runs 64 at most"},
-		{"scale", kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{64, 32, 1}}, "the kernel scale has 2048 threads a block, and Pretended GPU runs 1024 at most"},
+		{"scale", geometry(1<<31, 32),
+			"the kernel scale needs 2147483648 blocks on x, and Pretended GPU launches 2147483647 at most"},
+		{"scale", kernel.Geometry{Blocks: [3]int64{1, 1, 65536}, Threads: [3]int64{32, 1, 1}},
+			"the kernel scale needs 65536 blocks on z, and Pretended GPU launches 65535 at most"},
+		{"scale", kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{1, 1, 65}},
+			"the kernel scale has 65 threads a block on z, and Pretended GPU runs 64 at most"},
+		{"scale", kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{64, 32, 1}},
+			"the kernel scale has 2048 threads a block, and Pretended GPU runs 1024 at most"},
 		{"scale", geometry(-1, 1), "the kernel scale: a negative number of blocks or threads on x"},
-		{"fat_one", geometry(1, 512), "the kernel fat_one has 512 threads a block: with 255 registers a thread and 0 bytes of shared memory a block can have 256"},
-		{"absent", geometry(1, 1), "the compiled code has no kernel absent: cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (500): named symbol not found"},
+		{"fat_one", geometry(1, 512),
+			"the kernel fat_one has 512 threads a block: with 255 registers a thread and 0 bytes of shared memory a " +
+				"block can have 256"},
+		{"absent", geometry(1, 1),
+			"the compiled code has no kernel absent: cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (500): named symbol not found"},
 	}
 	for _, test := range tests {
 		c, err := l.PrepareGrid(test.kernel, test.g, args)
@@ -276,7 +285,8 @@ func TestGeometry(t *testing.T) {
 			}
 		}
 	}
-	if _, err := l.Prepare("scale", args); err == nil || err.Error() != "the kernel scale cannot be launched without the size of its grid" {
+	if _, err := l.Prepare("scale", args); err == nil ||
+		err.Error() != "the kernel scale cannot be launched without the size of its grid" {
 		t.Error(err)
 	}
 	r, err := l.Resources("fat_one")
@@ -299,8 +309,10 @@ func TestLostContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = d.Sync()
-	want := "the GPU did not finish its work (the kernel launched last is wild_store): cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700): " +
-		"an illegal memory access was encountered; a kernel accessed memory outside its arrays; this process can no longer use the GPU"
+	want := "the GPU did not finish its work (the kernel launched last is wild_store): cuCtxSynchronize: " +
+		"CUDA_ERROR_ILLEGAL_ADDRESS (700): " +
+		"an illegal memory access was encountered; a kernel accessed memory outside its arrays; this process can no " +
+		"longer use the GPU"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
@@ -352,7 +364,8 @@ func TestOtherThread(t *testing.T) {
 		refused <- errs
 	}()
 	for name, err := range <-refused {
-		const why = ": CUDA_ERROR_INVALID_CONTEXT (201): invalid device context; the device belongs to the thread that opened it"
+		const why = ": CUDA_ERROR_INVALID_CONTEXT (201): invalid device context; the device belongs to the thread " +
+			"that opened it"
 		if err == nil || !strings.HasSuffix(err.Error(), name+why) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -418,7 +431,9 @@ func TestCompileErrors(t *testing.T) {
 	}
 	_, err = c.Compile([]byte("extern \"C\" __global__ void f(double *x) { x[0] = undeclared; }"), 90, arith.Strict)
 	refused, ok := err.(*CompileError)
-	if !ok || !strings.Contains(err.Error(), "undeclared") || !strings.Contains(err.Error(), "--gpu-architecture=sm_90 --std=c++17 --fmad=false) could not compile the generated code, which is left in "+refused.Source+":\n") {
+	if !ok || !strings.Contains(err.Error(), "undeclared") ||
+		!strings.Contains(err.Error(),
+			"--gpu-architecture=sm_90 --std=c++17 --fmad=false) could not compile the generated code, which is left in "+refused.Source+":\n") {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(refused.Source); err != nil || !strings.Contains(string(text), "undeclared") {
@@ -429,7 +444,9 @@ func TestCompileErrors(t *testing.T) {
 		t.Error("a source with a zero byte")
 	}
 	_, err = c.Compile(nil, 60, arith.Strict)
-	if want := fmt.Sprintf("NVRTC 13.2 (%s) does not compile for compute capability 6.0: it does for 7.5 and newer; name an older one with GRIDLOOM_NVRTC", c.Path); err == nil || err.Error() != want {
+	if want := fmt.Sprintf(
+		"NVRTC 13.2 (%s) does not compile for compute capability 6.0: it does for 7.5 and newer; name an older one "+
+			"with GRIDLOOM_NVRTC", c.Path); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	for arch, want := range map[int]string{90: "--gpu-architecture=sm_90", 103: "--gpu-architecture=compute_100"} {
@@ -469,14 +486,16 @@ func TestRelease(t *testing.T) {
 
 func TestLoadErrors(t *testing.T) {
 	d := open(t)
-	if _, err := d.Load("/no/such/image"); err == nil || err.Error() != "the compiled code cannot be loaded: open /no/such/image: no such file or directory" {
+	if _, err := d.Load("/no/such/image"); err == nil ||
+		err.Error() != "the compiled code cannot be loaded: open /no/such/image: no such file or directory" {
 		t.Error(err)
 	}
 	image := filepath.Join(t.TempDir(), "x.cubin")
 	if err := os.WriteFile(image, []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := "the compiled code (8 bytes) cannot be loaded on Pretended GPU, driver 999.1 (CUDA 13.2): cuModuleLoadData: CUDA_ERROR_INVALID_IMAGE (200): " +
+	want := "the compiled code (8 bytes) cannot be loaded on Pretended GPU, driver 999.1 (CUDA 13.2): " +
+		"cuModuleLoadData: CUDA_ERROR_INVALID_IMAGE (200): " +
 		"device kernel image is invalid; the code was compiled for another GPU, or the file is damaged"
 	if _, err := d.Load(image); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
@@ -497,7 +516,8 @@ func TestDiscovery(t *testing.T) {
 	want := []string{
 		"driver 999.1 (CUDA 13.2)",
 		"1.0 GiB of memory, 1.0 MiB of cache",
-		"blocks of 1024 threads and 227.0 KiB of shared memory at most; a multiprocessor holds 2048 threads, 65536 registers, 228.0 KiB of shared memory",
+		"blocks of 1024 threads and 227.0 KiB of shared memory at most; a multiprocessor holds 2048 threads, 65536 " +
+			"registers, 228.0 KiB of shared memory",
 		"highest clocks 1980 MHz, memory 3201 MHz",
 		"now 1980 MHz, memory 3201 MHz, 45 degrees C, 123 W of 700, 3.0 MiB taken, 17 % busy",
 		"compiled by NVRTC 13.2: " + c.Path,
@@ -514,18 +534,23 @@ func TestDiscovery(t *testing.T) {
 	}
 	for name, want := range map[string]int64{
 		"compute_capability": 90, "multiprocessors": 4, "warp_threads": 32, "block_threads": 1024, "block_threads_z": 64, "grid_blocks_y": 65535,
-		"block_shared_bytes": 227 << 10, "multiprocessor_threads": 2048, "multiprocessor_blocks": 32, "multiprocessor_registers": 65536,
-		"multiprocessor_shared_bytes": 228 << 10, "cache_bytes": 1 << 20, "memory_bus_bits": 6144, "clock_mhz": 1980, "memory_clock_mhz": 3201,
-		"cooperative_launch": 1, "clusters": 1, "clock_now_mhz": 1980, "power_watt": 123, "power_limit_watt": 700, "memory_taken_bytes": 3 << 20, "busy_percent": 17,
+		"block_shared_bytes": 227 << 10, "multiprocessor_threads": 2048, "multiprocessor_blocks": 32,
+		"multiprocessor_registers":    65536,
+		"multiprocessor_shared_bytes": 228 << 10, "cache_bytes": 1 << 20, "memory_bus_bits": 6144, "clock_mhz": 1980,
+		"memory_clock_mhz":   3201,
+		"cooperative_launch": 1, "clusters": 1, "clock_now_mhz": 1980, "power_watt": 123, "power_limit_watt": 700,
+		"memory_taken_bytes": 3 << 20, "busy_percent": 17,
 	} {
 		if figures[name] != want {
 			t.Errorf("%s is %d, want %d", name, figures[name], want)
 		}
 	}
-	if _, err := Open(1); err == nil || err.Error() != "there is no GPU cuda:1: the driver shows 1 GPU, from cuda:0 on" {
+	if _, err := Open(1); err == nil ||
+		err.Error() != "there is no GPU cuda:1: the driver shows 1 GPU, from cuda:0 on" {
 		t.Error(err)
 	}
-	for id, want := range map[string]int{"cuda": 0, "cuda:0": 0, "cuda:12": 12, "cuda:-1": -1, "cuda:x": -1, "cpu": -1, "": -1} {
+	for id, want := range map[string]int{"cuda": 0, "cuda:0": 0, "cuda:12": 12, "cuda:-1": -1, "cuda:x": -1,
+		"cpu": -1, "": -1} {
 		got, ok := Kind.ParseID(id)
 		if !ok {
 			got = -1
@@ -542,20 +567,24 @@ func TestNothingThere(t *testing.T) {
 	t.Setenv("GRIDLOOM_LIBCUDA", none)
 	t.Setenv("GRIDLOOM_NVRTC", none)
 	_, err := startDriver()
-	want := "no NVIDIA driver was found: " + none + ": cannot open shared object file: No such file or directory (named by GRIDLOOM_LIBCUDA) " +
+	want := "no NVIDIA driver was found: " + none +
+		": cannot open shared object file: No such file or directory (named by GRIDLOOM_LIBCUDA) " +
 		"(install the driver; a container has to be started with the GPUs, as with --gpus all)"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	_, err = findCompiler()
-	want = "NVRTC, the CUDA compiler, was not found: " + none + ": cannot open shared object file: No such file or directory (named by GRIDLOOM_NVRTC) " +
+	want = "NVRTC, the CUDA compiler, was not found: " + none +
+		": cannot open shared object file: No such file or directory (named by GRIDLOOM_NVRTC) " +
 		"(install the CUDA toolkit, or with pip: nvidia-cuda-nvrtc; or name the library with GRIDLOOM_NVRTC)"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	// A library that is no driver.
 	t.Setenv("GRIDLOOM_LIBCUDA", "libc.so.6")
-	if _, err := startDriver(); err == nil || err.Error() != "the NVIDIA driver libc.so.6 cannot be used: it has no function cuInit: it is too old, or no such library" {
+	if _, err := startDriver(); err == nil ||
+		err.Error() != "the NVIDIA driver libc.so.6 cannot be used: it has no function cuInit: it is too old, or no "+
+			"such library" {
 		t.Error(err)
 	}
 }
@@ -565,8 +594,11 @@ func TestNoDevice(t *testing.T) {
 	t.Setenv("CUDATEST_NO_DEVICE", "1")
 	t.Setenv("CUDA_VISIBLE_DEVICES", "7")
 	_, err := startDriver()
-	want := fmt.Sprintf("the NVIDIA driver %s does not start: cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected (CUDA_VISIBLE_DEVICES=7); "+
-		"no GPU is visible: see nvidia-smi and the environment variable CUDA_VISIBLE_DEVICES", os.Getenv("GRIDLOOM_LIBCUDA"))
+	want := fmt.Sprintf(
+		"the NVIDIA driver %s does not start: cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected "+
+			"(CUDA_VISIBLE_DEVICES=7); "+
+			"no GPU is visible: see nvidia-smi and the environment variable CUDA_VISIBLE_DEVICES",
+		os.Getenv("GRIDLOOM_LIBCUDA"))
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

@@ -93,7 +93,9 @@ var openDriver = sync.OnceValues(startDriver)
 func startDriver() (*driver, error) {
 	library, path, err := driverPlace.Open()
 	if err != nil {
-		return nil, fmt.Errorf("no NVIDIA driver was found: %w (install the driver; a container has to be started with the GPUs, as with --gpus all)", err)
+		return nil, fmt.Errorf(
+			"no NVIDIA driver was found: %w (install the driver; a container has to be started with the GPUs, as "+
+				"with --gpus all)", err)
 	}
 	d := &driver{path: path}
 	if err := sharedlib.Bind(library, d); err != nil {

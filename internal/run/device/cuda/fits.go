@@ -29,8 +29,11 @@ func (l *Library) fits(name string, f handle, g kernel.Geometry) (empty bool, er
 	}
 	shared := int64(r.Shared) + g.Shared
 	if threads := g.Threads[0] * g.Threads[1] * g.Threads[2]; threads > int64(r.MaxThreads) {
-		return false, refusal.For(refusal.Launch, fmt.Errorf("the kernel %s has %d threads a block: with %d registers a thread and %d bytes of shared memory a block can have %d",
-			name, threads, r.Registers, shared, r.MaxThreads))
+		return false, refusal.For(refusal.Launch,
+			fmt.Errorf(
+				"the kernel %s has %d threads a block: with %d registers a thread and %d bytes of shared memory a "+
+					"block can have %d",
+				name, threads, r.Registers, shared, r.MaxThreads))
 	}
 	if g.Cooperative {
 		return false, l.together(name, f, g)
@@ -47,8 +50,11 @@ func (l *Library) together(name string, f handle, g kernel.Geometry) error {
 	gpu := &l.device.GPU
 	blocks, room := g.Blocks[0]*g.Blocks[1]*g.Blocks[2], int64(each*gpu.Multiprocessors)
 	if blocks > room {
-		return refusal.For(refusal.Launch, fmt.Errorf("the kernel %s has %d blocks that wait for each other, and %s runs %d of them at once, %d on each of its %d multiprocessors",
-			name, blocks, gpu.Name, room, each, gpu.Multiprocessors))
+		return refusal.For(refusal.Launch,
+			fmt.Errorf(
+				"the kernel %s has %d blocks that wait for each other, and %s runs %d of them at once, %d on each of "+
+					"its %d multiprocessors",
+				name, blocks, gpu.Name, room, each, gpu.Multiprocessors))
 	}
 	return nil
 }
@@ -58,7 +64,8 @@ func (l *Library) together(name string, f handle, g kernel.Geometry) error {
 func (l *Library) allow(name string, f handle, g kernel.Geometry) error {
 	set := func(which int32, v int64) error {
 		if r := l.device.driver.SetFuncAttribute(f, which, int32(v)); r != 0 {
-			return refusal.For(refusal.Launch, l.device.fail(r, "cuFuncSetAttribute", "the kernel %s cannot be launched: %s", name, shape(g)))
+			return refusal.For(refusal.Launch, l.device.fail(r, "cuFuncSetAttribute",
+				"the kernel %s cannot be launched: %s", name, shape(g)))
 		}
 		return nil
 	}
@@ -93,11 +100,14 @@ func (g *GPU) Fits(name string, launch kernel.Geometry) error {
 		case launch.Blocks[i] < 0 || launch.Threads[i] < 0:
 			return fmt.Errorf("the kernel %s: a negative number of blocks or threads on %c", name, axis)
 		case launch.Blocks[i] > l.Grid[i]:
-			return refused(" needs %d blocks on %c, and %s launches %d at most", launch.Blocks[i], axis, g.Name, l.Grid[i])
+			return refused(" needs %d blocks on %c, and %s launches %d at most", launch.Blocks[i], axis, g.Name,
+				l.Grid[i])
 		case launch.Threads[i] > l.Block[i]:
-			return refused(" has %d threads a block on %c, and %s runs %d at most", launch.Threads[i], axis, g.Name, l.Block[i])
+			return refused(" has %d threads a block on %c, and %s runs %d at most", launch.Threads[i], axis, g.Name,
+				l.Block[i])
 		case launch.Cluster[i] > 0 && launch.Blocks[i]%launch.Cluster[i] != 0:
-			return fmt.Errorf("the kernel %s: %d blocks on %c are no multiple of its clusters of %d", name, launch.Blocks[i], axis, launch.Cluster[i])
+			return fmt.Errorf("the kernel %s: %d blocks on %c are no multiple of its clusters of %d", name,
+				launch.Blocks[i], axis, launch.Cluster[i])
 		}
 		threads *= launch.Threads[i]
 		cluster *= max(1, launch.Cluster[i])
@@ -106,7 +116,8 @@ func (g *GPU) Fits(name string, launch kernel.Geometry) error {
 	case threads > l.Threads:
 		return refused(" has %d threads a block, and %s runs %d at most", threads, g.Name, l.Threads)
 	case launch.Shared > l.Shared:
-		return refused(" needs %d bytes of shared memory a block, and %s has %d at most", launch.Shared, g.Name, l.Shared)
+		return refused(" needs %d bytes of shared memory a block, and %s has %d at most", launch.Shared,
+			g.Name, l.Shared)
 	case launch.Cluster != [3]int64{} && !l.Clusters:
 		return refused(" runs in clusters of blocks, and %s has none", g.Name)
 	case cluster > mostBlocks:

@@ -58,7 +58,8 @@ func GPUs() ([]GPU, error) {
 		return nil, d.fail(r, "cuDeviceGetCount", "the GPUs cannot be counted")
 	}
 	if count == 0 {
-		return nil, errors.New("the NVIDIA driver shows no GPU: see nvidia-smi and the environment variable CUDA_VISIBLE_DEVICES")
+		return nil, errors.New(
+			"the NVIDIA driver shows no GPU: see nvidia-smi and the environment variable CUDA_VISIBLE_DEVICES")
 	}
 	var list []GPU
 	for i := range count {
@@ -104,7 +105,8 @@ func (d *driver) gpu(ordinal int) (GPU, error) {
 	for i := range int32(3) {
 		l.Block[i], l.Grid[i] = ask(maxBlockX+i), ask(maxGridX+i)
 	}
-	l.ThreadsOfMulti, l.SharedOfMulti, l.RegistersOfMulti = ask(threadsPerMultiprocessor), ask(sharedPerMultiprocessor), ask(registersPerMultiprocessor)
+	l.ThreadsOfMulti, l.SharedOfMulti, l.RegistersOfMulti = ask(threadsPerMultiprocessor), ask(sharedPerMultiprocessor),
+		ask(registersPerMultiprocessor)
 	const prohibited = 2
 	g.Prohibited = ask(computeMode) == prohibited
 	if first != nil {
@@ -157,11 +159,14 @@ func (g *GPU) describe() device.Info {
 	l := &g.Limits
 	info := device.Info{
 		ID: ID(g.Ordinal), Memory: g.Memory,
-		Name: fmt.Sprintf("%s, compute capability %d.%d, %d multiprocessors", g.Name, g.Major, g.Minor, g.Multiprocessors),
+		Name: fmt.Sprintf("%s, compute capability %d.%d, %d multiprocessors", g.Name, g.Major, g.Minor,
+			g.Multiprocessors),
 		Notes: []string{
 			"driver " + g.Driver,
 			fmt.Sprintf("%s of memory, %s of cache", memory.Size(g.Memory), memory.Size(g.L2)),
-			fmt.Sprintf("blocks of %d threads and %s of shared memory at most; a multiprocessor holds %d threads, %d registers, %s of shared memory",
+			fmt.Sprintf(
+				"blocks of %d threads and %s of shared memory at most; a multiprocessor holds %d threads, %d "+
+					"registers, %s of shared memory",
 				l.Threads, memory.Size(l.Shared), l.ThreadsOfMulti, l.RegistersOfMulti, memory.Size(l.SharedOfMulti)),
 		},
 		Figures: g.figures(),
@@ -198,8 +203,10 @@ func (g *GPU) figures() []device.Figure {
 		{Name: "multiprocessors", Value: int64(g.Multiprocessors)},
 		{Name: "warp_threads", Value: int64(l.Warp)},
 		{Name: "block_threads", Value: l.Threads},
-		{Name: "block_threads_x", Value: l.Block[0]}, {Name: "block_threads_y", Value: l.Block[1]}, {Name: "block_threads_z", Value: l.Block[2]},
-		{Name: "grid_blocks_x", Value: l.Grid[0]}, {Name: "grid_blocks_y", Value: l.Grid[1]}, {Name: "grid_blocks_z", Value: l.Grid[2]},
+		{Name: "block_threads_x", Value: l.Block[0]}, {Name: "block_threads_y", Value: l.Block[1]},
+		{Name: "block_threads_z", Value: l.Block[2]},
+		{Name: "grid_blocks_x", Value: l.Grid[0]}, {Name: "grid_blocks_y", Value: l.Grid[1]},
+		{Name: "grid_blocks_z", Value: l.Grid[2]},
 		{Name: "block_shared_bytes", Value: l.Shared},
 		{Name: "multiprocessor_threads", Value: l.ThreadsOfMulti},
 		{Name: "multiprocessor_blocks", Value: l.BlocksOfMulti},

@@ -84,7 +84,8 @@ func TestGraph(t *testing.T) {
 	if len(d.graphs) != 0 {
 		t.Error("the graph is still there")
 	}
-	if _, err := d.Record(func() error { set(1); c.Launch(); return errTest }); err != errTest || len(d.graphs) != 0 || d.recording != nil {
+	if _, err := d.Record(func() error { set(1); c.Launch(); return errTest }); err != errTest || len(d.graphs) != 0 ||
+		d.recording != nil {
 		t.Error(err)
 	}
 	before := x[0]
@@ -144,7 +145,8 @@ func TestRows(t *testing.T) {
 	if err != nil || dense.(*Buffer).Bytes() != 6 {
 		t.Error(err)
 	}
-	if _, err := d.CopyRows(host, device.Rows{Bytes: 3, Pitch: 4, Count: 3}); err == nil || err.Error() != "3 rows of 3 bytes for 6 bytes" {
+	if _, err := d.CopyRows(host, device.Rows{Bytes: 3, Pitch: 4, Count: 3}); err == nil ||
+		err.Error() != "3 rows of 3 bytes for 6 bytes" {
 		t.Error(err)
 	}
 }
@@ -166,14 +168,20 @@ func TestLaunchExtras(t *testing.T) {
 	}{
 		{1, 1, 0, 48 << 10, false, "", 0},
 		{1, 1, 0, 227 << 10, false, "", 0},
-		{1, 1, 0, 227<<10 + 1, false, "the kernel append needs 232449 bytes of shared memory a block, and Pretended GPU has 232448 at most", refusal.Resources},
+		{1, 1, 0, 227<<10 + 1, false,
+			"the kernel append needs 232449 bytes of shared memory a block, and Pretended GPU has 232448 at most",
+			refusal.Resources},
 		{16, 1, 8, 0, false, "", 0},
 		{16, 1, 16, 0, false, "", 0},
-		{32, 1, 32, 0, false, "the kernel append has clusters of 32 blocks, and no GPU runs more than 16", refusal.Resources},
+		{32, 1, 32, 0, false, "the kernel append has clusters of 32 blocks, and no GPU runs more than 16",
+			refusal.Resources},
 		{9, 1, 8, 0, false, "the kernel append: 9 blocks on x are no multiple of its clusters of 8", refusal.None},
 		{8, 1024, 0, 0, true, "", 0},
-		{9, 1024, 0, 0, true, "the kernel append has 9 blocks that wait for each other, and Pretended GPU runs 8 of them at once, 2 on each of its 4 multiprocessors", refusal.Launch},
-		{1, 4096, 0, 0, false, "the kernel append has 4096 threads a block on x, and Pretended GPU runs 1024 at most", refusal.Resources},
+		{9, 1024, 0, 0, true,
+			"the kernel append has 9 blocks that wait for each other, and Pretended GPU runs 8 of them at once, 2 on " +
+				"each of its 4 multiprocessors", refusal.Launch},
+		{1, 4096, 0, 0, false, "the kernel append has 4096 threads a block on x, and Pretended GPU runs 1024 at most",
+			refusal.Resources},
 	}
 	for _, test := range tests {
 		g := geometry(test.blocks, test.threads)
@@ -211,7 +219,8 @@ func TestLaunchExtras(t *testing.T) {
 			t.Errorf("%+v: %v %v", test, x, err)
 		}
 	}
-	n, err := l.Occupancy("append", kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{256, 1, 1}, Shared: 100 << 10})
+	n, err := l.Occupancy("append", kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{256, 1, 1},
+		Shared: 100 << 10})
 	if err != nil || n != 2 {
 		t.Error(n, err)
 	}
@@ -220,7 +229,8 @@ func TestLaunchExtras(t *testing.T) {
 	d.driver.LaunchEx = 0
 	g := geometry(8, 32)
 	g.Cluster = [3]int64{2, 1, 1}
-	if _, err := l.PrepareGrid("append", g, []device.Arg{slot, digit}); err == nil || !strings.HasSuffix(err.Error(), "the driver is too old for that") {
+	if _, err := l.PrepareGrid("append", g, []device.Arg{slot, digit}); err == nil ||
+		!strings.HasSuffix(err.Error(), "the driver is too old for that") {
 		t.Error(err)
 	}
 }

@@ -59,7 +59,10 @@ const configBytes = int(unsafe.Sizeof(launchConfig{}))
 // prepareEx prepares the launch with attributes, in that memory.
 func (c *call) prepareEx(storage []byte) error {
 	if c.device.driver.LaunchEx == 0 {
-		return refusal.For(refusal.Launch, fmt.Errorf("the kernel %s runs in clusters, or its blocks wait for each other, and the driver is too old for that", c.name))
+		return refusal.For(refusal.Launch,
+			fmt.Errorf(
+				"the kernel %s runs in clusters, or its blocks wait for each other, and the driver is too old for that",
+				c.name))
 	}
 	config := (*launchConfig)(unsafe.Pointer(&storage[0]))
 	for i := range 3 {

@@ -48,7 +48,8 @@ func (d *Device) LoadCode(code []byte) (*Library, error) {
 	// Code in the portable form is text, which ends with a zero.
 	code = append(slices.Clip(code), 0)
 	if r := d.driver.ModuleLoad(&l.module, &code[0]); r != 0 {
-		err := d.fail(r, "cuModuleLoadData", "the compiled code (%d bytes) cannot be loaded on %s, driver %s", len(code)-1, d.GPU.Name, d.GPU.Driver)
+		err := d.fail(r, "cuModuleLoadData", "the compiled code (%d bytes) cannot be loaded on %s, driver %s",
+			len(code)-1, d.GPU.Name, d.GPU.Driver)
 		return nil, refusal.For(refusal.Launch, err)
 	}
 	d.libraries = append(d.libraries, l)
@@ -107,7 +108,8 @@ func (l *Library) resources(kernel string, f handle) (Resources, error) {
 	var v [4]int32
 	for i, which := range []int32{functionRegisters, functionLocal, functionShared, functionMaxThreads} {
 		if r := l.device.driver.FuncAttribute(&v[i], which, f); r != 0 {
-			return Resources{}, l.device.fail(r, "cuFuncGetAttribute", "the kernel %s does not tell what it takes", kernel)
+			return Resources{}, l.device.fail(r, "cuFuncGetAttribute", "the kernel %s does not tell what it takes",
+				kernel)
 		}
 	}
 	return Resources{int(v[0]), int(v[1]), int(v[2]), int(v[3])}, nil
@@ -133,14 +135,16 @@ func (l *Library) Usage(kernel string, g kernel.Geometry) (device.Usage, error) 
 		return device.Usage{}, err
 	}
 	blocks, err := l.Occupancy(kernel, g)
-	return device.Usage{Registers: r.Registers, Local: r.Local, Shared: r.Shared + int(g.Shared), MaxThreads: r.MaxThreads, Blocks: blocks}, err
+	return device.Usage{Registers: r.Registers, Local: r.Local, Shared: r.Shared + int(g.Shared),
+		MaxThreads: r.MaxThreads, Blocks: blocks}, err
 }
 
 func (l *Library) occupancy(kernel string, f handle, g kernel.Geometry) (int, error) {
 	var n int32
 	threads := int32(g.Threads[0] * g.Threads[1] * g.Threads[2])
 	if r := l.device.driver.Occupancy(&n, f, threads, uint64(g.Shared)); r != 0 {
-		return 0, l.device.fail(r, "cuOccupancyMaxActiveBlocksPerMultiprocessor", "the kernel %s does not tell its occupancy", kernel)
+		return 0, l.device.fail(r, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+			"the kernel %s does not tell its occupancy", kernel)
 	}
 	return int(n), nil
 }

@@ -6,7 +6,8 @@ import "github.com/gridloom/gridloom/internal/compile/machine"
 // that ask for more; nil if the driver tells too little.
 func (g *GPU) Machine() *machine.Machine {
 	l := &g.Limits
-	for _, n := range []int64{int64(l.Warp), l.Threads, l.Shared, l.ThreadsOfMulti, l.SharedOfMulti, l.RegistersOfMulti, l.BlocksOfMulti} {
+	for _, n := range []int64{int64(l.Warp), l.Threads, l.Shared, l.ThreadsOfMulti, l.SharedOfMulti, l.RegistersOfMulti,
+		l.BlocksOfMulti} {
 		if n <= 0 {
 			return nil
 		}
@@ -27,7 +28,8 @@ func (g *GPU) Machine() *machine.Machine {
 // compute capability.
 func (g *GPU) capabilities() []machine.Capability {
 	list := []machine.Capability{
-		machine.Double, machine.FMA, machine.Shared, machine.Shuffle, machine.Constant, machine.ReadOnly, machine.Image, machine.Vector, machine.GridBarrier,
+		machine.Double, machine.FMA, machine.Shared, machine.Shuffle, machine.Constant, machine.ReadOnly, machine.Image,
+		machine.Vector, machine.GridBarrier,
 	}
 	if g.Major >= 8 {
 		list = append(list, machine.AsyncCopy)

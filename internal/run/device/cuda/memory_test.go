@@ -45,7 +45,8 @@ func TestImagesAndConstants(t *testing.T) {
 		}
 	}
 	in := &device.Slot{Buffer: from[0]}
-	args := []device.Arg{result, &device.Image{Of: in, Texel: device.Texel{Elem: types.F64, Count: 1}}, &device.Constant{Of: constant, Parameter: "w"}}
+	args := []device.Arg{result, &device.Image{Of: in, Texel: device.Texel{Elem: types.F64, Count: 1}},
+		&device.Constant{Of: constant, Parameter: "w"}}
 	c, err := l.PrepareGrid("weigh", geometry(1, 32), args)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +94,8 @@ func TestSpilledRefused(t *testing.T) {
 	}
 	g.Delicate = true
 	_, err = l.PrepareGrid("spilled", g, args)
-	if refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), Spilled+": spilled takes 64 bytes of local memory a thread") {
+	if refusal.Of(err) != refusal.Compiler ||
+		!strings.Contains(err.Error(), Spilled+": spilled takes 64 bytes of local memory a thread") {
 		t.Errorf("%v", err)
 	}
 }
@@ -108,7 +110,8 @@ func TestImagesRefused(t *testing.T) {
 		return []device.Arg{slot, &device.Image{Of: slot, Texel: device.Texel{Elem: types.F64, Count: 1}}, constant}
 	}
 	_, err = l.PrepareGrid("weigh", geometry(1, 32), args(&device.Constant{Of: slot, Parameter: "w"}))
-	if err == nil || !strings.Contains(err.Error(), "an image of 32 texels is needed, and those of ") || !strings.Contains(err.Error(), " have 31 at most") {
+	if err == nil || !strings.Contains(err.Error(), "an image of 32 texels is needed, and those of ") ||
+		!strings.Contains(err.Error(), " have 31 at most") {
 		t.Error(err)
 	}
 	_, err = l.PrepareGrid("weigh", geometry(1, 32), args(&device.Constant{Of: slot, Parameter: "v"}))

@@ -117,7 +117,8 @@ func (g *GPU) condition() (Condition, error) {
 	if m.Utilization != nil {
 		m.Utilization(device, &use)
 	}
-	return Condition{int(clock), int(memoryClock), int(temperature), int(power / 1000), int(limit / 1000), int64(taken.used), int(use.gpu)}, nil
+	return Condition{int(clock), int(memoryClock), int(temperature), int(power / 1000), int(limit / 1000),
+		int64(taken.used), int(use.gpu)}, nil
 }
 
 // figures lists what of a condition is known.
@@ -125,7 +126,8 @@ func (c Condition) figures() []device.Figure {
 	all := []device.Figure{
 		{Name: "clock_now_mhz", Value: int64(c.Clock)}, {Name: "memory_clock_now_mhz", Value: int64(c.MemoryClock)},
 		{Name: "temperature_celsius", Value: int64(c.Temperature)}, {Name: "power_watt", Value: int64(c.Power)},
-		{Name: "power_limit_watt", Value: int64(c.PowerLimit)}, {Name: "memory_taken_bytes", Value: c.Used}, {Name: "busy_percent", Value: int64(c.Busy)},
+		{Name: "power_limit_watt", Value: int64(c.PowerLimit)}, {Name: "memory_taken_bytes", Value: c.Used},
+		{Name: "busy_percent", Value: int64(c.Busy)},
 	}
 	return known(all)
 }

@@ -56,7 +56,8 @@ func compilerPlace() sharedlib.Place {
 			p.Folders = append(p.Folders, filepath.Join(dir, "lib64"), filepath.Join(dir, "lib"))
 		}
 	}
-	p.Folders = append(p.Folders, "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/cuda/targets/*/lib", "/opt/cuda/lib64")
+	p.Folders = append(p.Folders, "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/cuda/targets/*/lib",
+		"/opt/cuda/lib64")
 	p.Folders = append(p.Folders, sharedlib.Beside("nvcc", "../lib64", "../targets/*/lib")...)
 	p.Folders = append(p.Folders, sharedlib.Beside("python3", "../lib/python3*/site-packages/nvidia/*/lib")...)
 	return p
@@ -68,7 +69,9 @@ var FindCompiler = sync.OnceValues(findCompiler)
 func findCompiler() (*Compiler, error) {
 	library, path, err := compilerPlace().Open()
 	if err != nil {
-		return nil, fmt.Errorf("NVRTC, the CUDA compiler, was not found: %w (install the CUDA toolkit, or with pip: nvidia-cuda-nvrtc; or name the library with GRIDLOOM_NVRTC)", err)
+		return nil, fmt.Errorf(
+			"NVRTC, the CUDA compiler, was not found: %w (install the CUDA toolkit, or with pip: nvidia-cuda-nvrtc; "+
+				"or name the library with GRIDLOOM_NVRTC)", err)
 	}
 	c := &Compiler{Path: path, Release: release(path)}
 	if err := sharedlib.Bind(library, &c.api); err != nil {
@@ -164,7 +167,9 @@ func (c *Compiler) target(arch int) (string, error) {
 	case arch > newest:
 		return fmt.Sprintf("--gpu-architecture=compute_%d", newest), nil
 	}
-	return "", fmt.Errorf("NVRTC %s (%s) does not compile for compute capability %d.%d: it does for %d.%d and newer; name an older one with GRIDLOOM_NVRTC",
+	return "", fmt.Errorf(
+		"NVRTC %s (%s) does not compile for compute capability %d.%d: it does for %d.%d and newer; name an older one "+
+			"with GRIDLOOM_NVRTC",
 		c.Version, c.Path, arch/10, arch%10, c.archs[0]/10, c.archs[0]%10)
 }
 
@@ -275,7 +280,8 @@ func (c *Compiler) CompileWith(source []byte, opts []string) (Code, error) {
 			}
 		}
 		if r != compilation || log == "" {
-			return Code{}, fmt.Errorf("%w (options %s): %s", c.fail(r, "nvrtcCompileProgram"), strings.Join(opts, " "), log)
+			return Code{}, fmt.Errorf("%w (options %s): %s", c.fail(r, "nvrtcCompileProgram"), strings.Join(opts, " "),
+				log)
 		}
 		return Code{}, &CompileError{Compiler: c.Path, Options: opts, Log: log}
 	}
@@ -300,7 +306,8 @@ func (c *Compiler) compile(program handle, opts []string) int32 {
 }
 
 // code fetches what was compiled.
-func (c *Compiler) code(call string, program handle, size func(handle, *uint64) int32, get func(handle, *byte) int32) ([]byte, error) {
+func (c *Compiler) code(call string, program handle, size func(handle, *uint64) int32,
+	get func(handle, *byte) int32) ([]byte, error) {
 	var n uint64
 	if r := size(program, &n); r != 0 {
 		return nil, c.fail(r, call+"Size")

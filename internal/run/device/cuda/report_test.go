@@ -20,18 +20,21 @@ ptxas info    : Function properties for norm
     48 bytes stack frame, 44 bytes spill stores, 52 bytes spill loads
 ptxas info    : Used 255 registers, used 1 barriers, 48 bytes cumulative stack size, 2296 bytes smem, 400 bytes cmem[0]
 `
-	want := []device.KernelReport{{Kernel: "heat", Registers: 40}, {Kernel: "norm", Registers: 255, Stack: 48, SpillStores: 44, SpillLoads: 52, Shared: 2296}}
+	want := []device.KernelReport{{Kernel: "heat", Registers: 40}, {Kernel: "norm", Registers: 255, Stack: 48,
+		SpillStores: 44, SpillLoads: 52, Shared: 2296}}
 	if got := Reports(log); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
-	if got := Reports("warning: the loop was not unrolled\n    8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"); got != nil {
+	if got := Reports(
+		"warning: the loop was not unrolled\n    8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"); got != nil {
 		t.Errorf("%+v", got)
 	}
 }
 
 // The numbers of an H200.
 func TestOccupancy(t *testing.T) {
-	h200 := Limits{Warp: 32, Threads: 1024, Shared: 227 << 10, ThreadsOfMulti: 2048, SharedOfMulti: 228 << 10, RegistersOfMulti: 65536, BlocksOfMulti: 32}
+	h200 := Limits{Warp: 32, Threads: 1024, Shared: 227 << 10, ThreadsOfMulti: 2048, SharedOfMulti: 228 << 10,
+		RegistersOfMulti: 65536, BlocksOfMulti: 32}
 	for _, test := range []struct {
 		registers    int
 		static       int
@@ -52,7 +55,8 @@ func TestOccupancy(t *testing.T) {
 		{0, 0, 100, 0, 16},
 	} {
 		g := kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{test.threads, 1, 1}, Shared: test.dyn}
-		if got := h200.Occupancy(device.KernelReport{Registers: test.registers, Shared: test.static}, g); got != test.want {
+		if got := h200.Occupancy(device.KernelReport{Registers: test.registers, Shared: test.static},
+			g); got != test.want {
 			t.Errorf("%+v: %d", test, got)
 		}
 	}

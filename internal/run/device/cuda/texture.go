@@ -38,7 +38,9 @@ func (b *Buffer) texture(of device.Texel) (texture, error) {
 	}
 	d := b.device
 	if n, most := b.bytes/of.Bytes(), d.GPU.Limits.Texels; most > 0 && n > most {
-		return 0, refusal.For(refusal.Resources, fmt.Errorf("an image of %d texels is needed, and those of %s have %d at most: load such grids another way", n, d.GPU.Name, most))
+		return 0, refusal.For(refusal.Resources,
+			fmt.Errorf("an image of %d texels is needed, and those of %s have %d at most: load such grids another way",
+				n, d.GPU.Name, most))
 	}
 	const linear = 2
 	const bytes8, words32, floats = 0x01, 0x0a, 0x20
@@ -54,7 +56,8 @@ func (b *Buffer) texture(of device.Texel) (texture, error) {
 	}
 	var t texture
 	if code := d.driver.TextureCreate(&t, &r, &how, 0); code != 0 {
-		return 0, d.fail(code, "cuTexObjectCreate", "an image of %d texels of %d bytes cannot be had", b.bytes/of.Bytes(), of.Bytes())
+		return 0, d.fail(code, "cuTexObjectCreate", "an image of %d texels of %d bytes cannot be had",
+			b.bytes/of.Bytes(), of.Bytes())
 	}
 	if b.textures == nil {
 		b.textures = map[device.Texel]texture{}

@@ -21,6 +21,9 @@ func (l *Library) trust(name string, f handle, g kernel.Geometry) error {
 	if err != nil || r.Local == 0 {
 		return err
 	}
-	return refusal.For(refusal.Compiler, fmt.Errorf("%s: %s takes %d bytes of local memory a thread, and such code has computed wrong numbers; allow more registers or smaller blocks, or load another way",
-		Spilled, name, r.Local))
+	return refusal.For(refusal.Compiler,
+		fmt.Errorf(
+			"%s: %s takes %d bytes of local memory a thread, and such code has computed wrong numbers; allow more "+
+				"registers or smaller blocks, or load another way",
+			Spilled, name, r.Local))
 }

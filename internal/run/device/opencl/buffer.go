@@ -36,7 +36,8 @@ func (d *Device) Share(host []byte) (device.Buffer, error) {
 	const readWrite, useHostPointer = 1 << 0, 1 << 3
 	b := &Buffer{device: d, host: host, shared: true, bytes: int64(len(host))}
 	r := codeOK
-	if b.memory = d.api.CreateBuffer(d.context, readWrite|useHostPointer, uintptr(len(host)), unsafe.Pointer(at), &r); r != 0 {
+	if b.memory = d.api.CreateBuffer(d.context, readWrite|useHostPointer, uintptr(len(host)), unsafe.Pointer(at),
+		&r); r != 0 {
 		return nil, d.fail(r, "clCreateBuffer", "%s of host memory cannot be used", memory.Size(b.bytes))
 	}
 	d.buffers[b] = true
@@ -81,8 +82,10 @@ func (d *Device) Reserve(bytes int64) (*Buffer, error) {
 		}
 	}
 	if r != 0 {
-		return nil, d.fail(r, call, "%s of device memory cannot be had: %s has %s, %s at most in one piece, and %s are taken here",
-			memory.Size(bytes), d.Properties.Name, memory.Size(d.Properties.Memory), memory.Size(d.Properties.LargestBuffer), memory.Size(d.taken))
+		return nil, d.fail(r, call,
+			"%s of device memory cannot be had: %s has %s, %s at most in one piece, and %s are taken here",
+			memory.Size(bytes), d.Properties.Name, memory.Size(d.Properties.Memory),
+			memory.Size(d.Properties.LargestBuffer), memory.Size(d.taken))
 	}
 	d.buffers[b] = true
 	d.taken += bytes
@@ -182,7 +185,8 @@ func (b *Buffer) CopyFrom(from *Buffer) error {
 		return nil
 	}
 	d := b.device
-	status, _, _ := purego.SyscallN(d.api.Copy, uintptr(d.queue), uintptr(from.memory), uintptr(b.memory), 0, 0, uintptr(n), 0, 0, d.eventWord())
+	status, _, _ := purego.SyscallN(d.api.Copy, uintptr(d.queue), uintptr(from.memory), uintptr(b.memory), 0, 0,
+		uintptr(n), 0, 0, d.eventWord())
 	if r := code(status); r != 0 { // the register's upper half means nothing
 		return d.fail(r, "clEnqueueCopyBuffer", "%s cannot be copied on the device", memory.Size(n))
 	}

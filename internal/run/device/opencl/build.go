@@ -83,7 +83,8 @@ func (b *Builder) Close() {
 func (b *Builder) image(text []byte) (image, string) {
 	p := &b.device
 	i := image{Source: source(text, b.Arithmetic), Options: p.options(b.Arithmetic)}
-	return i, toolchain.Digest(imageVersion, string(i.Source), strings.Join(i.Options, " "), p.Platform, p.Release, p.Name, p.Driver) + ".cl.bin"
+	return i, toolchain.Digest(imageVersion, string(i.Source), strings.Join(i.Options, " "), p.Platform, p.Release,
+		p.Name, p.Driver) + ".cl.bin"
 }
 
 // Kept returns what was built of a source before, if it is there.

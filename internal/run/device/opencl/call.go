@@ -111,7 +111,8 @@ func (c *call) lend(g kernel.Geometry, args int) error {
 		return fmt.Errorf("the kernel %s has %d parameters, and there are %d arguments", c.name, parameters, args)
 	}
 	if r := d.set([]uintptr{uintptr(c.kernel), uintptr(args), uintptr(g.Shared), 0}); r != 0 {
-		return refusal.For(refusal.Launch, d.fail(r, "clSetKernelArg", "the kernel %s cannot have %d bytes of local memory", c.name, g.Shared))
+		return refusal.For(refusal.Launch,
+			d.fail(r, "clSetKernelArg", "the kernel %s cannot have %d bytes of local memory", c.name, g.Shared))
 	}
 	return nil
 }
@@ -174,6 +175,8 @@ func (c *call) Launch() error {
 }
 
 func (c *call) refused(r code) error {
-	err := c.device.fail(r, "clEnqueueNDRangeKernel", "the kernel %s cannot be launched: threads %v, of which %v a block", c.name, c.sizes[:dimensions], c.sizes[dimensions:])
+	err := c.device.fail(r, "clEnqueueNDRangeKernel",
+		"the kernel %s cannot be launched: threads %v, of which %v a block", c.name, c.sizes[:dimensions],
+		c.sizes[dimensions:])
 	return refusal.For(refusal.Launch, err)
 }

@@ -164,7 +164,8 @@ func (p *Compilers) once(ctx context.Context, q request) (a answer, again bool, 
 	case err != nil && !pool.Died(err):
 		return a, false, err
 	case err != nil:
-		return a, false, refusal.For(refusal.Compiler, fmt.Errorf("the compiler of %s did not come to an end with the generated code: %w", ID(q.Ordinal), err))
+		return a, false, refusal.For(refusal.Compiler,
+			fmt.Errorf("the compiler of %s did not come to an end with the generated code: %w", ID(q.Ordinal), err))
 	case !a.Unopened:
 		p.opened.Store(true)
 	}

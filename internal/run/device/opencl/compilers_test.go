@@ -68,10 +68,12 @@ func TestCompile(t *testing.T) {
 	if _, err := toolchain.Read(image); err != nil || !strings.HasPrefix(image, cache.Dir) {
 		t.Error(image, err)
 	}
-	if _, err := build(t.Context(), "__kernel void f(__global float *x) { x[0] = undeclared; }\n", time.Hour); refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), "undeclared") {
+	if _, err := build(t.Context(), "__kernel void f(__global float *x) { x[0] = undeclared; }\n",
+		time.Hour); refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), "undeclared") {
 		t.Errorf("%s: %v", refusal.Of(err), err)
 	}
-	if _, err := build(t.Context(), fresh("g"), time.Nanosecond); refusal.Of(err) != refusal.Compiler || !strings.HasSuffix(err.Error(), "it took longer than 1ns") {
+	if _, err := build(t.Context(), fresh("g"), time.Nanosecond); refusal.Of(err) != refusal.Compiler ||
+		!strings.HasSuffix(err.Error(), "it took longer than 1ns") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -100,7 +102,8 @@ func TestCompilers(t *testing.T) {
 		paths := make([]string, 6)
 		for i := range paths {
 			wait.Go(func() {
-				b, err := p.Compile(t.Context(), device.Source{Text: kernel(fmt.Sprintf("f%d", i)), Arithmetic: arith.Contract})
+				b, err := p.Compile(t.Context(), device.Source{Text: kernel(fmt.Sprintf("f%d", i)),
+					Arithmetic: arith.Contract})
 				if err != nil || b.Cached != (round > 0) || b.Took <= 0 {
 					t.Errorf("%+v %v", b, err)
 				}
@@ -113,7 +116,8 @@ func TestCompilers(t *testing.T) {
 			t.Errorf("%d images", n)
 		}
 	}
-	for mode, cached := range map[arith.Mode]bool{arith.Strict: true, arith.Fast: false} { // strict has contract's options
+	// strict has contract's options
+	for mode, cached := range map[arith.Mode]bool{arith.Strict: true, arith.Fast: false} {
 		b, err := p.Compile(t.Context(), device.Source{Text: kernel("f0"), Arithmetic: mode})
 		if err != nil || b.Cached != cached {
 			t.Errorf("%v: %+v %v", mode, b, err)
@@ -132,12 +136,15 @@ func TestCompilerDies(t *testing.T) {
 	}
 	defer p.Close()
 	t.Setenv(dieEnv, "1")
-	_, err = p.Compile(t.Context(), device.Source{Text: "__kernel void f(__global float *x) { x[0] = 1; }\n", Arithmetic: arith.Contract})
-	if _, ok := errors.AsType[*worker.Death](err); !ok || refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), "SIGABRT") {
+	_, err = p.Compile(t.Context(), device.Source{Text: "__kernel void f(__global float *x) { x[0] = 1; }\n",
+		Arithmetic: arith.Contract})
+	if _, ok := errors.AsType[*worker.Death](err); !ok || refusal.Of(err) != refusal.Compiler ||
+		!strings.Contains(err.Error(), "SIGABRT") {
 		t.Errorf("%v", err)
 	}
 	os.Unsetenv(dieEnv)
-	if _, err = p.Compile(t.Context(), device.Source{Text: "__kernel void f(__global float *x) { x[0] = 1; }\n", Arithmetic: arith.Contract}); err != nil {
+	if _, err = p.Compile(t.Context(), device.Source{Text: "__kernel void f(__global float *x) { x[0] = 1; }\n",
+		Arithmetic: arith.Contract}); err != nil {
 		t.Errorf("after that: %v", err)
 	}
 }
@@ -157,7 +164,8 @@ func TestWithoutRoom(t *testing.T) {
 		return "__kernel void " + name + "(__global float *x) { x[0] = 1; }\n"
 	}
 	t.Setenv("GRIDLOOM_LIBOPENCL", "/no/such/library")
-	if _, err := p.Compile(t.Context(), device.Source{Text: kernel("a"), Arithmetic: arith.Contract}); err == nil || refusal.Of(err) != refusal.None || !strings.Contains(err.Error(), "no OpenCL was found") {
+	if _, err := p.Compile(t.Context(), device.Source{Text: kernel("a"), Arithmetic: arith.Contract}); err == nil ||
+		refusal.Of(err) != refusal.None || !strings.Contains(err.Error(), "no OpenCL was found") {
 		t.Errorf("%v", err)
 	}
 	p.workers.Close()
@@ -167,7 +175,8 @@ func TestWithoutRoom(t *testing.T) {
 	}
 	p.workers.Close() // the next has to open the device anew
 	t.Setenv("GRIDLOOM_LIBOPENCL", "/no/such/library")
-	if _, err := p.Compile(t.Context(), device.Source{Text: kernel("b"), Arithmetic: arith.Contract}); err == nil || !strings.Contains(err.Error(), "no OpenCL was found") {
+	if _, err := p.Compile(t.Context(), device.Source{Text: kernel("b"), Arithmetic: arith.Contract}); err == nil ||
+		!strings.Contains(err.Error(), "no OpenCL was found") {
 		t.Errorf("the last worker: %v", err)
 	}
 	if p.Workers() != 1 {

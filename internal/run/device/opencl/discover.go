@@ -75,7 +75,8 @@ func find(ordinal int) (*api, Properties, error) {
 		return nil, Properties{}, err
 	}
 	if ordinal < 0 || ordinal >= len(list) {
-		return nil, Properties{}, fmt.Errorf("there is no device %s: the OpenCL drivers show %d, from %s on", ID(ordinal), len(list), ID(0))
+		return nil, Properties{}, fmt.Errorf("there is no device %s: the OpenCL drivers show %d, from %s on",
+			ID(ordinal), len(list), ID(0))
 	}
 	p := list[ordinal]
 	if why := p.unusable(); why != "" {
@@ -107,7 +108,8 @@ func (p *Properties) describe() device.Info {
 		Name: fmt.Sprintf("%s, %s of %s", p.Name, counted(p.ComputeUnits, "compute unit"), p.Platform),
 		Notes: []string{
 			fmt.Sprintf("driver %s, %s, %s", p.Driver, p.Version, p.C),
-			fmt.Sprintf("%s of memory, %s at most in one grid, %s of cache", memory.Size(p.Memory), memory.Size(p.LargestBuffer), memory.Size(p.Cache)),
+			fmt.Sprintf("%s of memory, %s at most in one grid, %s of cache", memory.Size(p.Memory),
+				memory.Size(p.LargestBuffer), memory.Size(p.Cache)),
 			fmt.Sprintf("work-groups of %d at most, %s of local memory", p.MaxThreads, memory.Size(p.Local)),
 		},
 	}
@@ -118,7 +120,8 @@ func (p *Properties) describe() device.Info {
 	if p.Double > 0 {
 		vectors += " or " + counted(p.Double, "double")
 	}
-	info.Notes = append(info.Notes, fmt.Sprintf("prefers vectors of %s, aligns memory to %s", vectors, counted(int(p.Alignment), "byte")))
+	info.Notes = append(info.Notes, fmt.Sprintf("prefers vectors of %s, aligns memory to %s", vectors,
+		counted(int(p.Alignment), "byte")))
 	if p.Clock > 0 {
 		info.Notes = append(info.Notes, fmt.Sprintf("highest clock %d MHz", p.Clock))
 	}
@@ -133,7 +136,8 @@ func (p *Properties) figures() []device.Figure {
 	return slices.DeleteFunc([]device.Figure{
 		{Name: "compute_units", Value: int64(p.ComputeUnits)},
 		{Name: "block_threads", Value: p.MaxThreads},
-		{Name: "block_threads_x", Value: p.MaxBlock[0]}, {Name: "block_threads_y", Value: p.MaxBlock[1]}, {Name: "block_threads_z", Value: p.MaxBlock[2]},
+		{Name: "block_threads_x", Value: p.MaxBlock[0]}, {Name: "block_threads_y", Value: p.MaxBlock[1]},
+		{Name: "block_threads_z", Value: p.MaxBlock[2]},
 		{Name: "block_shared_bytes", Value: p.Local},
 		{Name: "largest_grid_bytes", Value: p.LargestBuffer},
 		{Name: "constant_bytes", Value: p.Constant},
@@ -141,7 +145,8 @@ func (p *Properties) figures() []device.Figure {
 		{Name: "cache_bytes", Value: p.Cache},
 		{Name: "alignment_bytes", Value: p.Alignment},
 		{Name: "vector_floats", Value: int64(p.Float)}, {Name: "vector_doubles", Value: int64(p.Double)},
-		{Name: "correct_float_division", Value: yes[p.CorrectFloat]}, {Name: "float_denormals", Value: yes[p.Denormals]},
+		{Name: "correct_float_division", Value: yes[p.CorrectFloat]},
+		{Name: "float_denormals", Value: yes[p.Denormals]},
 		{Name: "host_memory", Value: yes[p.Unified]},
 		{Name: "clock_mhz", Value: int64(p.Clock)},
 	}, func(f device.Figure) bool { return f.Value == 0 })

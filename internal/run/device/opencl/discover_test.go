@@ -12,7 +12,8 @@ import (
 )
 
 func TestParseID(t *testing.T) {
-	for id, want := range map[string]int{"opencl": 0, "opencl:0": 0, "opencl:12": 12, "opencl:-1": -1, "opencl:x": -1, "cuda:0": -1, "": -1} {
+	for id, want := range map[string]int{"opencl": 0, "opencl:0": 0, "opencl:12": 12, "opencl:-1": -1, "opencl:x": -1,
+		"cuda:0": -1, "": -1} {
 		got, ok := Kind.ParseID(id)
 		if !ok {
 			got = -1
@@ -25,7 +26,8 @@ func TestParseID(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	p := Properties{
-		Ordinal: 2, Name: "Some GPU", Vendor: "Somebody", Kind: "gpu", Driver: "1.2.3", Version: "OpenCL 3.0 X", C: "OpenCL C 1.2", Platform: "Some Platform",
+		Ordinal: 2, Name: "Some GPU", Vendor: "Somebody", Kind: "gpu", Driver: "1.2.3", Version: "OpenCL 3.0 X",
+		C: "OpenCL C 1.2", Platform: "Some Platform",
 		ComputeUnits: 132, Clock: 1980, Memory: 140 << 30, LargestBuffer: 35 << 30, Cache: 4 << 20, Local: 48 << 10,
 		MaxThreads: 1024, MaxBlock: [3]int64{1024, 1024, 64}, Alignment: 512, Float: 1, Double: 1,
 		CorrectFloat: true, Denormals: true, Available: true, Compiler: true,
@@ -42,17 +44,21 @@ func TestDescribe(t *testing.T) {
 	}
 	same := func(got, want device.Info) {
 		t.Helper()
-		if got.ID != want.ID || got.Name != want.Name || got.Threads != want.Threads || got.Memory != want.Memory || got.Unusable != want.Unusable || !slices.Equal(got.Notes, want.Notes) {
+		if got.ID != want.ID || got.Name != want.Name || got.Threads != want.Threads || got.Memory != want.Memory ||
+			got.Unusable != want.Unusable || !slices.Equal(got.Notes, want.Notes) {
 			t.Errorf("%+v\nwant %+v", got, want)
 		}
 	}
 	same(p.describe(), want)
 	figures := []device.Figure{
 		{Name: "compute_units", Value: 132}, {Name: "block_threads", Value: 1024},
-		{Name: "block_threads_x", Value: 1024}, {Name: "block_threads_y", Value: 1024}, {Name: "block_threads_z", Value: 64},
-		{Name: "block_shared_bytes", Value: 48 << 10}, {Name: "largest_grid_bytes", Value: 35 << 30}, {Name: "cache_bytes", Value: 4 << 20},
+		{Name: "block_threads_x", Value: 1024}, {Name: "block_threads_y", Value: 1024},
+		{Name: "block_threads_z", Value: 64},
+		{Name: "block_shared_bytes", Value: 48 << 10}, {Name: "largest_grid_bytes", Value: 35 << 30},
+		{Name: "cache_bytes", Value: 4 << 20},
 		{Name: "alignment_bytes", Value: 512}, {Name: "vector_floats", Value: 1}, {Name: "vector_doubles", Value: 1},
-		{Name: "correct_float_division", Value: 1}, {Name: "float_denormals", Value: 1}, {Name: "clock_mhz", Value: 1980},
+		{Name: "correct_float_division", Value: 1}, {Name: "float_denormals", Value: 1},
+		{Name: "clock_mhz", Value: 1980},
 	}
 	if got := p.figures(); !slices.Equal(got, figures) {
 		t.Errorf("%v\nwant %v", got, figures)
@@ -62,10 +68,12 @@ func TestDescribe(t *testing.T) {
 	want.Notes[3] = "prefers vectors of 1 float, aligns memory to 512 bytes"
 	want.Notes = append(want.Notes[:4],
 		"no double precision: programs with double grids or scalars do not run on it",
-		"it rounds float divisions and roots otherwise than other devices do and takes the smallest floats for 0: --fp strict is exact in double only")
+		"it rounds float divisions and roots otherwise than other devices do and takes the smallest floats for 0: "+
+			"--fp strict is exact in double only")
 	same(p.describe(), want)
 	p.Available = false
-	if got, want := p.describe().Unusable, "the driver says that it is not available: another program may have it for itself"; got != want {
+	if got, want := p.describe().Unusable,
+		"the driver says that it is not available: another program may have it for itself"; got != want {
 		t.Error(got)
 	}
 }
@@ -77,7 +85,8 @@ func TestDiscovery(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, p := range list {
-		if p.Ordinal != i || p.Name == "" || p.Platform == "" || p.ComputeUnits < 1 || p.Memory < 1 || p.Local < 16<<10 || p.MaxThreads < 1 || p.MaxBlock[0] < 1 || p.Alignment < 16 || len(p.Extensions) == 0 {
+		if p.Ordinal != i || p.Name == "" || p.Platform == "" || p.ComputeUnits < 1 || p.Memory < 1 ||
+			p.Local < 16<<10 || p.MaxThreads < 1 || p.MaxBlock[0] < 1 || p.Alignment < 16 || len(p.Extensions) == 0 {
 			t.Errorf("%+v", p)
 		}
 		if p.Has("cl_khr_fp64") != (p.Double > 0) {
@@ -103,13 +112,16 @@ func TestNothingThere(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none.so")
 	t.Setenv("GRIDLOOM_LIBOPENCL", none)
 	_, err := findLoader()
-	want := "no OpenCL was found: " + none + ": cannot open shared object file: No such file or directory (named by GRIDLOOM_LIBOPENCL) " +
+	want := "no OpenCL was found: " + none +
+		": cannot open shared object file: No such file or directory (named by GRIDLOOM_LIBOPENCL) " +
 		"(install its loader, on Debian and Ubuntu with: apt-get install ocl-icd-libopencl1)"
 	if text(err) != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	t.Setenv("GRIDLOOM_LIBOPENCL", "libc.so.6")
-	if _, err := findLoader(); text(err) != "the OpenCL loader libc.so.6 cannot be used: it has no function clGetPlatformIDs: it is too old, or no such library" {
+	if _, err := findLoader(); text(
+		err) != "the OpenCL loader libc.so.6 cannot be used: it has no function clGetPlatformIDs: it is too old, or "+
+		"no such library" {
 		t.Error(err)
 	}
 }
@@ -132,7 +144,8 @@ func TestNoDriver(t *testing.T) {
 	if err == nil && got == "" {
 		t.Skip("the loader does not heed OCL_ICD_VENDORS")
 	}
-	want := "the OpenCL loader " + a.path + " finds no platform: no driver is registered in " + folder + " (named by OCL_ICD_VENDORS), or none starts (" + drivers + ")"
+	want := "the OpenCL loader " + a.path + " finds no platform: no driver is registered in " + folder +
+		" (named by OCL_ICD_VENDORS), or none starts (" + drivers + ")"
 	if err != nil || got != want {
 		t.Errorf("%v %s\nwant %s", err, got, want)
 	}

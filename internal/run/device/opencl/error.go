@@ -101,7 +101,8 @@ var names = map[int]string{
 
 const (
 	tooLarge = "the grids are too large for this device, or other programs use it"
-	wild     = "a kernel accessed memory outside its arrays, or needs more registers or local memory than there are; this process can no longer use the device"
+	wild     = "a kernel accessed memory outside its arrays, or needs more registers or local memory than there are; " +
+		"this process can no longer use the device"
 )
 
 // causes are the likely reasons of errors, by code.

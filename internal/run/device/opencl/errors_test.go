@@ -42,16 +42,24 @@ func TestGeometry(t *testing.T) {
 		{"scale", geometry(0, 32), args, ""},
 		{"scale", geometry(1, 0), args, ""},
 		{"scale", geometry(1, p.MaxThreads), args, ""},
-		{"scale", geometry(1, p.MaxBlock[0]+1), args, fmt.Sprintf("the kernel scale has %d threads a block on x, and %s runs %d at most", p.MaxBlock[0]+1, p.Name, p.MaxBlock[0])},
+		{"scale", geometry(1, p.MaxBlock[0]+1), args,
+			fmt.Sprintf("the kernel scale has %d threads a block on x, and %s runs %d at most", p.MaxBlock[0]+1, p.Name,
+				p.MaxBlock[0])},
 		{"scale", kernel.Geometry{Blocks: [3]int64{1, 1, 1}, Threads: [3]int64{p.MaxThreads, 2, 1}}, args,
-			fmt.Sprintf("the kernel scale has %d threads a block, and %s runs %d at most", 2*p.MaxThreads, p.Name, p.MaxThreads)},
+			fmt.Sprintf("the kernel scale has %d threads a block, and %s runs %d at most", 2*p.MaxThreads, p.Name,
+				p.MaxThreads)},
 		{"scale", geometry(-1, 1), args, "the kernel scale: a negative number of blocks or threads on x"},
 		{"scale", clusters, args, "the kernel scale runs in clusters of blocks, and OpenCL has none"},
-		{"scale", cooperative, args, "the kernel scale has blocks that wait for each other, and OpenCL may run one after the other"},
-		{"scale", lavish, args, fmt.Sprintf("the kernel scale needs %d bytes of local memory a block, and %s has %d at most", p.Local+1, p.Name, p.Local)},
+		{"scale", cooperative, args,
+			"the kernel scale has blocks that wait for each other, and OpenCL may run one after the other"},
+		{"scale", lavish, args, fmt.Sprintf(
+			"the kernel scale needs %d bytes of local memory a block, and %s has %d at most", p.Local+1, p.Name,
+			p.Local)},
 		{"scale", geometry(1, 32), args[:3], "the kernel scale has 4 parameters, and there are 3 arguments"},
-		{"scale", geometry(1, 32), append(args[:4:4], long(0)), "the kernel scale has 4 parameters, and there are 5 arguments"},
-		{"absent", geometry(1, 1), args, "the compiled code has no kernel absent: clCreateKernel: CL_INVALID_KERNEL_NAME (-46)"},
+		{"scale", geometry(1, 32), append(args[:4:4], long(0)),
+			"the kernel scale has 4 parameters, and there are 5 arguments"},
+		{"absent", geometry(1, 1), args,
+			"the compiled code has no kernel absent: clCreateKernel: CL_INVALID_KERNEL_NAME (-46)"},
 	}
 	for _, test := range tests {
 		c, err := l.PrepareGrid(test.kernel, test.g, test.args)
@@ -62,7 +70,8 @@ func TestGeometry(t *testing.T) {
 			do(t, c.Launch)
 		}
 	}
-	if _, err := l.Prepare("scale", args); text(err) != "the kernel scale cannot be launched without the size of its grid" {
+	if _, err := l.Prepare("scale", args); text(
+		err) != "the kernel scale cannot be launched without the size of its grid" {
 		t.Error(err)
 	}
 	r, err := l.Resources("big_tile")
@@ -80,7 +89,8 @@ func TestTooMuchLocalMemory(t *testing.T) {
 	l := load(t, d, arith.Strict, scaleSource(fmt.Sprint(p.Local/8+1)))
 	_, _, _, to := arrays(t, d, 1, 1)
 	_, err := l.PrepareGrid("big_tile", geometry(1, 1), []device.Arg{to})
-	want := fmt.Sprintf("the kernel big_tile needs %d bytes of local memory a block, and %s has %d at most", p.Local+8, p.Name, p.Local)
+	want := fmt.Sprintf("the kernel big_tile needs %d bytes of local memory a block, and %s has %d at most", p.Local+8,
+		p.Name, p.Local)
 	if text(err) != want || refusal.Of(err) != refusal.Launch {
 		t.Errorf("%v, refused for %v\nwant %s", err, refusal.Of(err), want)
 	}
@@ -90,17 +100,21 @@ func TestCompileErrors(t *testing.T) {
 	d := open(t)
 	p := &d.Properties
 	b := builder(t, arith.Strict)
-	_, err := b.Build(context.Background(), []byte("__kernel void f(__global float *x) { int unused; x[0] = undeclared; }"))
+	_, err := b.Build(context.Background(),
+		[]byte("__kernel void f(__global float *x) { int unused; x[0] = undeclared; }"))
 	refused, ok := errors.AsType[*CompileError](err)
 	if !ok || refusal.Of(err) != refusal.Compiler {
 		t.Fatal(err)
 	}
-	head := fmt.Sprintf("the OpenCL compiler of %s (%s) could not compile the generated code, which is left in %s:\n", p.Name, strings.Join(p.options(arith.Strict), " "), refused.Source)
+	head := fmt.Sprintf("the OpenCL compiler of %s (%s) could not compile the generated code, which is left in %s:\n",
+		p.Name, strings.Join(p.options(arith.Strict), " "), refused.Source)
 	rest, ok := strings.CutPrefix(err.Error(), head)
-	if first, _, _ := strings.Cut(rest, "\n"); !ok || !strings.Contains(first, "error") || !strings.Contains(first, "undeclared") {
+	if first, _, _ := strings.Cut(rest, "\n"); !ok || !strings.Contains(first, "error") ||
+		!strings.Contains(first, "undeclared") {
 		t.Errorf("%v", err)
 	}
-	if p.Platform == pocl && !strings.HasPrefix(rest, "  error: kernels.cl:2:57: use of undeclared identifier 'undeclared'\n") {
+	if p.Platform == pocl && !strings.HasPrefix(rest,
+		"  error: kernels.cl:2:57: use of undeclared identifier 'undeclared'\n") {
 		t.Errorf("%v", err)
 	}
 	if text, err := os.ReadFile(refused.Source); err != nil || !strings.Contains(string(text), "undeclared") {
@@ -124,8 +138,10 @@ func TestCompileErrorText(t *testing.T) {
 	for i := range 13 {
 		lines = append(lines, fmt.Sprint("line ", i))
 	}
-	e := &CompileError{Device: "D", Options: []string{"-a", "-b"}, Log: strings.Join(lines, "\n"), Lacks: "the device has no double precision"}
-	want := "the OpenCL compiler of D (-a -b) could not compile the generated code; the device has no double precision:\n  error: one\n  " +
+	e := &CompileError{Device: "D", Options: []string{"-a", "-b"}, Log: strings.Join(lines, "\n"),
+		Lacks: "the device has no double precision"}
+	want := "the OpenCL compiler of D (-a -b) could not compile the generated code; the device has no double " +
+		"precision:\n  error: one\n  " +
 		strings.Join(lines[2:13], "\n  ") + "\n  ... and 2 more lines"
 	if e.Error() != want {
 		t.Errorf("%s\nwant %s", e, want)
@@ -153,7 +169,8 @@ func TestCache(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	d := open(t)
-	if _, err := d.Load("/no/such/image"); text(err) != "the compiled code cannot be loaded: open /no/such/image: no such file or directory" {
+	if _, err := d.Load("/no/such/image"); text(
+		err) != "the compiled code cannot be loaded: open /no/such/image: no such file or directory" {
 		t.Error(err)
 	}
 	path := filepath.Join(t.TempDir(), "x.cl.bin")
@@ -166,7 +183,8 @@ func TestLoad(t *testing.T) {
 	// A binary of another driver, or none, is no loss.
 	b := builder(t, arith.Strict)
 	for _, binary := range []string{"code for another device", ""} {
-		path, err := keep(b.Cache, "x.cl.bin", image{Source: []byte("__kernel void f(__global float *x) { x[0] = 1; }"), Binary: []byte(binary)})
+		path, err := keep(b.Cache, "x.cl.bin", image{Source: []byte("__kernel void f(__global float *x) { x[0] = 1; }"),
+			Binary: []byte(binary)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,8 +240,10 @@ func TestErrorText(t *testing.T) {
 		want string
 		lost bool
 	}{
-		{fail(-5, "clFinish", "the device did not finish"), "the device did not finish: clFinish: CL_OUT_OF_RESOURCES (-5); " + wild, true},
-		{fail(-4, "clCreateBuffer", "no %s", "room"), "no room: clCreateBuffer: CL_MEM_OBJECT_ALLOCATION_FAILURE (-4); " + tooLarge, false},
+		{fail(-5, "clFinish", "the device did not finish"),
+			"the device did not finish: clFinish: CL_OUT_OF_RESOURCES (-5); " + wild, true},
+		{fail(-4, "clCreateBuffer", "no %s", "room"),
+			"no room: clCreateBuffer: CL_MEM_OBJECT_ALLOCATION_FAILURE (-4); " + tooLarge, false},
 		{fail(-30, "clX", "x"), "x: clX: CL_INVALID_VALUE (-30)", false},
 		{fail(-7777, "clX", "x"), "x: clX: OpenCL error (-7777)", false},
 	}
@@ -233,7 +253,8 @@ func TestErrorText(t *testing.T) {
 		}
 	}
 	d := &Device{last: "heat"}
-	if err := d.fail(-36, "clFinish", "the device did not finish"); !strings.HasPrefix(err.Error(), "the device did not finish (the kernel launched last is heat): ") {
+	if err := d.fail(-36, "clFinish", "the device did not finish"); !strings.HasPrefix(err.Error(),
+		"the device did not finish (the kernel launched last is heat): ") {
 		t.Error(err)
 	}
 }

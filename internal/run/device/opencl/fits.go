@@ -20,7 +20,8 @@ func (p *Properties) Fits(name string, g kernel.Geometry) error {
 		case g.Blocks[i] < 0 || g.Threads[i] < 0:
 			return fmt.Errorf("the kernel %s: a negative number of blocks or threads on %c", name, axis)
 		case g.Threads[i] > p.MaxBlock[i]:
-			return refused(" has %d threads a block on %c, and %s runs %d at most", g.Threads[i], axis, p.Name, p.MaxBlock[i])
+			return refused(" has %d threads a block on %c, and %s runs %d at most", g.Threads[i], axis, p.Name,
+				p.MaxBlock[i])
 		}
 		threads *= g.Threads[i]
 	}
@@ -51,9 +52,11 @@ func (l *Library) fits(name string, k handle, g kernel.Geometry) (empty bool, er
 	threads := g.Threads[0] * g.Threads[1] * g.Threads[2]
 	switch {
 	case r.Local > p.Local:
-		err = fmt.Errorf("the kernel %s needs %d bytes of local memory a block, and %s has %d at most", name, r.Local, p.Name, p.Local)
+		err = fmt.Errorf("the kernel %s needs %d bytes of local memory a block, and %s has %d at most", name, r.Local,
+			p.Name, p.Local)
 	case threads > r.MaxThreads:
-		err = fmt.Errorf("the kernel %s has %d threads a block: with its registers and %s of local memory a block can have %d",
+		err = fmt.Errorf(
+			"the kernel %s has %d threads a block: with its registers and %s of local memory a block can have %d",
 			name, threads, memory.Size(r.Local), r.MaxThreads)
 	}
 	return g.Blocks[0]*g.Blocks[1]*g.Blocks[2]*threads == 0, refusal.For(refusal.Launch, err)

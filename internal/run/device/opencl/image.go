@@ -29,9 +29,12 @@ func (b *Buffer) image(of device.Texel) (handle, error) {
 	n := b.bytes / of.Bytes()
 	switch {
 	case p.Texels == 0 || d.api.CreateImage == nil:
-		return 0, refusal.For(refusal.Resources, fmt.Errorf("%s has no images of memory: load such grids another way", p.Name))
+		return 0, refusal.For(refusal.Resources, fmt.Errorf("%s has no images of memory: load such grids another way",
+			p.Name))
 	case n > p.Texels:
-		return 0, refusal.For(refusal.Resources, fmt.Errorf("an image of %d texels is needed, and those of %s have %d at most: load such grids another way", n, p.Name, p.Texels))
+		return 0, refusal.For(refusal.Resources,
+			fmt.Errorf("an image of %d texels is needed, and those of %s have %d at most: load such grids another way",
+				n, p.Name, p.Texels))
 	}
 	const ofBuffer = 0x10F6
 	const bytes, words = 0x10DA, 0x10D9 // without and with a sign
@@ -46,7 +49,8 @@ func (b *Buffer) image(of device.Texel) (handle, error) {
 	r := codeOK
 	h := d.api.CreateImage(d.context, readOnly, &format, &shape, 0, &r)
 	if r != 0 {
-		return 0, refusal.For(refusal.Resources, d.fail(r, "clCreateImage", "%s has no image of %d texels of %d bytes: load such grids another way", p.Name, n, of.Bytes()))
+		return 0, refusal.For(refusal.Resources, d.fail(r, "clCreateImage",
+			"%s has no image of %d texels of %d bytes: load such grids another way", p.Name, n, of.Bytes()))
 	}
 	if b.images == nil {
 		b.images = map[device.Texel]handle{}

@@ -70,7 +70,8 @@ var loaderPlace = sharedlib.Place{
 	Names: []string{"libOpenCL.so.1", "libOpenCL.so"},
 	Folders: []string{
 		"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/local/lib",
-		"/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/nvidia/lib64", "/opt/rocm/lib", "/opt/intel/oneapi/compiler/latest/lib",
+		"/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/nvidia/lib64", "/opt/rocm/lib",
+		"/opt/intel/oneapi/compiler/latest/lib",
 	},
 }
 
@@ -80,7 +81,9 @@ var openLoader = sync.OnceValues(findLoader)
 func findLoader() (*api, error) {
 	library, path, err := loaderPlace.Open()
 	if err != nil {
-		return nil, fmt.Errorf("no OpenCL was found: %w (install its loader, on Debian and Ubuntu with: apt-get install ocl-icd-libopencl1)", err)
+		return nil, fmt.Errorf(
+			"no OpenCL was found: %w (install its loader, on Debian and Ubuntu with: apt-get install "+
+				"ocl-icd-libopencl1)", err)
 	}
 	a := &api{path: path}
 	if err := sharedlib.Bind(library, a); err != nil {
@@ -89,7 +92,8 @@ func findLoader() (*api, error) {
 	return a, nil
 }
 
-const drivers = "install the driver's OpenCL part; for processors, on Debian and Ubuntu: apt-get install pocl-opencl-icd"
+const drivers = "install the driver's OpenCL part; for processors, on Debian and Ubuntu: apt-get install " +
+	"pocl-opencl-icd"
 
 // platforms returns the platforms in the loader's order.
 func (a *api) platforms() ([]handle, error) {
@@ -101,7 +105,9 @@ func (a *api) platforms() ([]handle, error) {
 		if named := os.Getenv("OCL_ICD_VENDORS"); named != "" {
 			where = fmt.Sprintf("%s (named by OCL_ICD_VENDORS)", named)
 		}
-		return nil, fmt.Errorf("the OpenCL loader %s finds no platform: no driver is registered in %s, or none starts (%s)", a.path, where, drivers)
+		return nil, fmt.Errorf(
+			"the OpenCL loader %s finds no platform: no driver is registered in %s, or none starts (%s)", a.path,
+			where, drivers)
 	}
 	if r != 0 {
 		return nil, fail(r, "clGetPlatformIDs", "the OpenCL platforms cannot be counted")

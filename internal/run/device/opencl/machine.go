@@ -8,7 +8,8 @@ import "github.com/gridloom/gridloom/internal/compile/machine"
 // of a usual GPU, and serve estimates alone.
 func (p *Properties) Machine() *machine.Machine {
 	const warp, threads, blocks, registers, each = 32, 2048, 32, 64 << 10, 255
-	d := machine.Dialect{Name: "opencl", Has: []machine.Capability{machine.FMA, machine.Shared, machine.Constant, machine.Vector}}
+	d := machine.Dialect{Name: "opencl", Has: []machine.Capability{machine.FMA, machine.Shared, machine.Constant,
+		machine.Vector}}
 	if p.Double > 0 {
 		d.Has = append(d.Has, machine.Double)
 	}
@@ -17,7 +18,8 @@ func (p *Properties) Machine() *machine.Machine {
 	}
 	m := &machine.Machine{Name: p.Name, Kind: machine.KindGPU, Units: p.ComputeUnits, GPU: &machine.GPU{
 		Warp: warp, Registers: registers, RegistersPerThread: each, SharedPerUnit: p.Local, SharedPerBlock: p.Local,
-		ThreadsPerBlock: int(p.MaxThreads), ThreadsPerUnit: max(threads, int(p.MaxThreads)), BlocksPerUnit: blocks, ImageTexels: p.Texels,
+		ThreadsPerBlock: int(p.MaxThreads), ThreadsPerUnit: max(threads, int(p.MaxThreads)), BlocksPerUnit: blocks,
+		ImageTexels: p.Texels,
 	}, Dialects: []machine.Dialect{d}}
 	for i, n := range p.MaxBlock {
 		m.GPU.MaxBlock[i] = int(n)

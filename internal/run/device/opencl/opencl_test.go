@@ -234,10 +234,12 @@ func TestMemory(t *testing.T) {
 	}
 	_, err = d.Alloc(1 << 50)
 	p := &d.Properties
-	want := "1.0 PiB of device memory cannot be had: " + p.Name + " has " + memory.Size(p.Memory) + ", " + memory.Size(p.LargestBuffer) +
+	want := "1.0 PiB of device memory cannot be had: " + p.Name + " has " + memory.Size(p.Memory) + ", " +
+		memory.Size(p.LargestBuffer) +
 		" at most in one piece, and 0 bytes are taken here: clCreateBuffer: "
 	rest, ok := strings.CutPrefix(text(err), want)
-	if !ok || p.Platform == pocl && rest != "CL_INVALID_BUFFER_SIZE (-61); the device has no such run of memory in one piece" {
+	if !ok || p.Platform == pocl &&
+		rest != "CL_INVALID_BUFFER_SIZE (-61); the device has no such run of memory in one piece" {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 }
@@ -268,7 +270,8 @@ func TestRows(t *testing.T) {
 	if b, err := d.CopyRows(hb, device.Rows{Bytes: 24, Pitch: 24, Count: 2}); err != nil || b.(*Buffer).Bytes() != 48 {
 		t.Errorf("dense rows: %+v %v", b, err)
 	}
-	if _, err := d.CopyRows(hb, device.Rows{Bytes: 16, Pitch: 32, Count: 2}); text(err) != "2 rows of 16 bytes for 48 bytes" {
+	if _, err := d.CopyRows(hb, device.Rows{Bytes: 16, Pitch: 32, Count: 2}); text(
+		err) != "2 rows of 16 bytes for 48 bytes" {
 		t.Error(err)
 	}
 }
@@ -303,7 +306,8 @@ __kernel void fused(__global double *x, __global float *f) {
 			if mode == arith.Strict && (x[0] != 0 || x[3] != 0) {
 				t.Errorf("fused: %g %g", x[0], x[3])
 			}
-			if want := []float32{f[1] / f[2], float32(math.Sqrt(float64(f[1])))}; d.Properties.CorrectFloat && (f[0] != want[0] || f[3] != want[1]) {
+			if want := []float32{f[1] / f[2], float32(math.Sqrt(float64(f[1])))}; d.Properties.CorrectFloat &&
+				(f[0] != want[0] || f[3] != want[1]) {
 				t.Errorf("%v, want %v", []float32{f[0], f[3]}, want)
 			}
 		})

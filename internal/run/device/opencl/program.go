@@ -54,7 +54,8 @@ type CompileError struct {
 // Error prints the compiler's words from the first error on, and where to look
 // further.
 func (e *CompileError) Error() string {
-	s := fmt.Sprintf("the OpenCL compiler of %s (%s) could not compile the generated code", e.Device, strings.Join(e.Options, " "))
+	s := fmt.Sprintf("the OpenCL compiler of %s (%s) could not compile the generated code", e.Device,
+		strings.Join(e.Options, " "))
 	if e.Source != "" {
 		s += ", which is left in " + e.Source
 	}
@@ -196,7 +197,8 @@ func (a *api) reload(context handle, p *Properties, binary []byte, options []str
 		r = status
 	}
 	if r != 0 {
-		return program{}, fail(r, "clCreateProgramWithBinary", "the compiled code cannot be loaded on %s, driver %s", p.Name, p.Driver)
+		return program{}, fail(r, "clCreateProgramWithBinary", "the compiled code cannot be loaded on %s, driver %s",
+			p.Name, p.Driver)
 	}
 	return made, made.build(p, nil, options)
 }

@@ -147,7 +147,8 @@ func (a *api) properties(platform, device handle) (Properties, error) {
 	// A device may have more dimensions than three, but not fewer.
 	sizes := make([]uintptr, 16)
 	var n uintptr
-	r := a.DeviceInfo(device, maxWorkItemSizes, unsafe.Sizeof(sizes[0])*uintptr(len(sizes)), unsafe.Pointer(&sizes[0]), &n)
+	r := a.DeviceInfo(device, maxWorkItemSizes, unsafe.Sizeof(sizes[0])*uintptr(len(sizes)), unsafe.Pointer(&sizes[0]),
+		&n)
 	q.failed(r, maxWorkItemSizes)
 	for i := range p.MaxBlock {
 		p.MaxBlock[i] = int64(sizes[i])

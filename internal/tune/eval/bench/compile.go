@@ -112,12 +112,12 @@ func (o *CompileOptions) sources() ([][]byte, error) {
 // run compiles sources in processes that have compiled something before, and
 // returns the seconds from the first to the last.
 func (o *CompileOptions) run(ctx context.Context, list [][]byte, processes int) ([]compiled, float64, error) {
-	jobs := make(chan job)
-	done := compileAll(ctx, processes, jobs)
+	tasks := make(chan compileTask)
+	done := compileAll(ctx, processes, tasks)
 	// Each process takes one source first: it loads the compiler with it.
 	go func() {
 		for i := range processes {
-			jobs <- job{Number: -1 - i, Source: warmUp, Arch: o.Arch, Mode: arith.Contract}
+			tasks <- compileTask{Number: -1 - i, Source: warmUp, Arch: o.Arch, Mode: arith.Contract}
 		}
 	}()
 	for range processes {
@@ -125,9 +125,9 @@ func (o *CompileOptions) run(ctx context.Context, list [][]byte, processes int) 
 	}
 	start := time.Now()
 	go func() {
-		defer close(jobs)
+		defer close(tasks)
 		for i, text := range list {
-			jobs <- job{Number: i, Source: text, Arch: o.Arch, Mode: arith.Contract}
+			tasks <- compileTask{Number: i, Source: text, Arch: o.Arch, Mode: arith.Contract}
 		}
 	}()
 	var all []compiled

@@ -259,11 +259,14 @@ func (c call) launch() error {
 // over cache blocks would try.
 func plans(axes int) []string {
 	if axes == 2 {
-		return []string{"block=0x0", "block=1x0", "block=4x0", "block=16x0", "block=64x0", "block=0x2048", "block=64x2048", "block=64x4096"}
+		return []string{"block=0x0", "block=1x0", "block=4x0", "block=16x0", "block=64x0", "block=0x2048",
+			"block=64x2048", "block=64x4096"}
 	}
 	return []string{
-		"block=0x0x0", "block=1x0x0", "block=4x0x0", "block=16x0x0", "block=0x8x0", "block=0x16x0", "block=0x32x0", "block=0x64x0",
-		"block=16x16x0", "block=32x32x0", "block=64x16x0", "block=64x64x0", "block=128x16x0", "block=128x32x0", "block=1x16x0",
+		"block=0x0x0", "block=1x0x0", "block=4x0x0", "block=16x0x0", "block=0x8x0", "block=0x16x0", "block=0x32x0",
+		"block=0x64x0",
+		"block=16x16x0", "block=32x32x0", "block=64x16x0", "block=64x64x0", "block=128x16x0", "block=128x32x0",
+		"block=1x16x0",
 	}
 }
 

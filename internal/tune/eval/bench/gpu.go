@@ -97,7 +97,7 @@ func Cells(ctx context.Context, o GPUOptions) ([]GPURow, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &gpuBench{bed: bed{ctx: ctx, dev: dev}, opts: o}
+	b := &gpuBench{gpuContext: gpuContext{ctx: ctx, dev: dev}, opts: o}
 	err = b.start()
 	for _, c := range gpuCases {
 		if err == nil && (len(o.Cases) == 0 || slices.Contains(o.Cases, c.name)) {
@@ -113,7 +113,7 @@ func Cells(ctx context.Context, o GPUOptions) ([]GPURow, error) {
 }
 
 type gpuBench struct {
-	bed
+	gpuContext
 	opts GPUOptions
 	rows []GPURow
 }
@@ -136,25 +136,28 @@ func (b *gpuBench) run(c gpuCase) error {
 	// The grids, a value a cell for partial results, and as much as the copies
 	// move, which is about the grids once more.
 	if need := bound.Bytes()*2 + 8*int64(points); need > free {
-		return fmt.Errorf("the GPU has %s of free memory, and this needs %s: choose smaller sizes", memory.Size(free), memory.Size(need))
+		return fmt.Errorf("the GPU has %s of free memory, and this needs %s: choose smaller sizes", memory.Size(free),
+			memory.Size(need))
 	}
 	large, err := b.place(bound, nil)
 	if err != nil {
 		return err
 	}
 	defer large.free()
-	if err := large.fill(&b.bed); err != nil {
+	if err := large.fill(&b.gpuContext); err != nil {
 		return err
 	}
 	row := GPURow{
 		Case: c.name, DType: c.dtype, Grid: gridText(bound, output(p)), BytesPerPoint: perPoint,
 		Arithmetic: arith.Contract.String(), Batches: b.opts.Batches,
-		Device: b.dev.GPU.Name, Driver: b.dev.GPU.Driver, Compiler: "NVRTC " + b.compiler.Version, Commit: b.opts.Commit,
+		Device: b.dev.GPU.Name, Driver: b.dev.GPU.Driver, Compiler: "NVRTC " + b.compiler.Version,
+		Commit: b.opts.Commit,
 	}
 	if err := b.copyBound(int64(points*perPoint)/2, &row); err != nil {
 		return err
 	}
-	b.logf("%s %s %s: copies reach %.0f GB/s (driver) and %.0f GB/s (16-byte kernel)\n", row.Case, row.DType, row.Grid, row.CopyDriverGBs, row.CopyKernelGBs)
+	b.logf("%s %s %s: copies reach %.0f GB/s (driver) and %.0f GB/s (16-byte kernel)\n", row.Case, row.DType, row.Grid,
+		row.CopyDriverGBs, row.CopyKernelGBs)
 	checks, err := newChecks(c, large)
 	if err != nil {
 		return err
@@ -204,14 +207,14 @@ func configurations(rank int) []schedule.Config {
 }
 
 // measure checks and times one configuration, and fills in its row.
-func (b *gpuBench) measure(checks *checks, large *placed, cfg schedule.Config, points float64, row *GPURow) error {
+func (b *gpuBench) measure(checks *checks, large *gridsOnGPU, cfg schedule.Config, points float64, row *GPURow) error {
 	m, lib, took, err := b.build(large.bound, cfg)
 	if err != nil {
 		return err
 	}
 	defer lib.Close()
 	row.CompileMS = 1000 * took
-	if row.CellsChecked, err = checks.small(&b.bed, cfg, m, lib); err != nil {
+	if row.CellsChecked, err = checks.small(&b.gpuContext, cfg, m, lib); err != nil {
 		return err
 	}
 	calls, err := large.bind(m, lib)
@@ -242,7 +245,8 @@ func (b *gpuBench) measure(checks *checks, large *placed, cfg schedule.Config, p
 	row.Launches = n
 	row.Sweep = 1000 * median(times)
 	rate := func(t float64) float64 { return points / t / 1e9 }
-	row.GStencils, row.GStencilsLow, row.GStencilsHigh = rate(median(times)), rate(slices.Max(times)), rate(slices.Min(times))
+	row.GStencils, row.GStencilsLow, row.GStencilsHigh = rate(median(times)), rate(slices.Max(times)),
+		rate(slices.Min(times))
 	row.FractionOfCopy = row.GStencils * row.BytesPerPoint / row.CopyGBs
 	if c, ok := b.dev.GPU.Condition(); ok {
 		row.Condition = c.String()

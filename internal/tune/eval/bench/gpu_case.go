@@ -91,8 +91,8 @@ func gridCells(b *ir.Binding, g *ir.Grid) int64 {
 	return n
 }
 
-// placed is a bound program with memory on the GPU.
-type placed struct {
+// gridsOnGPU is a bound program with its memory on the GPU.
+type gridsOnGPU struct {
 	dev     *cuda.Device
 	bound   *ir.Binding
 	layouts map[*ir.Grid]rows
@@ -123,8 +123,8 @@ func layout(bound *ir.Binding, g *ir.Grid, layouts map[*ir.Grid]kernel.Layout) r
 func (r rows) bytes(g *ir.Grid) int64 { return (r.lead + r.count*r.pitch) * int64(g.Type.Size()) }
 
 // place allocates memory for the grids, as a module wants them to lie.
-func (b *bed) place(bound *ir.Binding, layouts map[*ir.Grid]kernel.Layout) (*placed, error) {
-	p := &placed{b.dev, bound, map[*ir.Grid]rows{}, map[*ir.Grid]*cuda.Buffer{}, map[*ir.Scalar]*cuda.Buffer{}}
+func (b *gpuContext) place(bound *ir.Binding, layouts map[*ir.Grid]kernel.Layout) (*gridsOnGPU, error) {
+	p := &gridsOnGPU{b.dev, bound, map[*ir.Grid]rows{}, map[*ir.Grid]*cuda.Buffer{}, map[*ir.Scalar]*cuda.Buffer{}}
 	for _, g := range bound.Program.Grids {
 		p.layouts[g] = layout(bound, g, layouts)
 		buf, err := b.dev.Alloc(p.layouts[g].bytes(g))
@@ -146,7 +146,7 @@ func (b *bed) place(bound *ir.Binding, layouts map[*ir.Grid]kernel.Layout) (*pla
 	return p, nil
 }
 
-func (p *placed) free() error {
+func (p *gridsOnGPU) free() error {
 	return freeAll(slices.Concat(slices.Collect(maps.Values(p.grids)), slices.Collect(maps.Values(p.cells))))
 }
 
@@ -161,10 +161,11 @@ func freeAll(list []*cuda.Buffer) error {
 }
 
 // fill gives every grid random values, on the GPU.
-func (p *placed) fill(b *bed) error {
+func (p *gridsOnGPU) fill(b *gpuContext) error {
 	for i, g := range p.bound.Program.Grids {
 		r := p.layouts[g]
-		if err := b.tool("fill_"+g.Type.String(), r.count*r.n, []*cuda.Buffer{p.grids[g]}, int64s(r.count, r.n, r.pitch, r.lead, int64(i+1))...); err != nil {
+		if err := b.runTool("fill_"+g.Type.String(), r.count*r.n, []*cuda.Buffer{p.grids[g]},
+			int64s(r.count, r.n, r.pitch, r.lead, int64(i+1))...); err != nil {
 			return err
 		}
 	}
@@ -173,10 +174,12 @@ func (p *placed) fill(b *bed) error {
 
 // write fills a grid with cells that lie dense in host memory, and read fetches
 // them.
-func (p *placed) write(g *ir.Grid, data []byte) error { return p.rowwise(g, data, p.grids[g].Write) }
-func (p *placed) read(g *ir.Grid, data []byte) error  { return p.rowwise(g, data, p.grids[g].Read) }
+func (p *gridsOnGPU) write(g *ir.Grid, data []byte) error {
+	return p.rowwise(g, data, p.grids[g].Write)
+}
+func (p *gridsOnGPU) read(g *ir.Grid, data []byte) error { return p.rowwise(g, data, p.grids[g].Read) }
 
-func (p *placed) rowwise(g *ir.Grid, data []byte, f func(int64, []byte) error) error {
+func (p *gridsOnGPU) rowwise(g *ir.Grid, data []byte, f func(int64, []byte) error) error {
 	r, size := p.layouts[g], int64(g.Type.Size())
 	if r.pitch == r.n {
 		return f(r.lead*size, data)
@@ -190,7 +193,7 @@ func (p *placed) rowwise(g *ir.Grid, data []byte, f func(int64, []byte) error) e
 }
 
 // copyTo copies a grid's cells to dense memory on the GPU.
-func (p *placed) copyTo(g *ir.Grid, to *cuda.Buffer) error {
+func (p *gridsOnGPU) copyTo(g *ir.Grid, to *cuda.Buffer) error {
 	if r := p.layouts[g]; r.pitch != r.n || r.lead != 0 {
 		return fmt.Errorf("the plain kernels pad the rows of %s", g.Name)
 	}
@@ -207,7 +210,7 @@ func int64s(list ...int64) []op.Value {
 
 // poison fills the grids that are written, and the reduced scalars, with what
 // no kernel computes.
-func (p *placed) poison() error {
+func (p *gridsOnGPU) poison() error {
 	for _, g := range outputs(p.bound.Program) {
 		if err := p.grids[g].Fill(poison); err != nil {
 			return err
@@ -249,7 +252,7 @@ func (c *calls) launch() error {
 }
 
 // bind prepares a module's launches on the program's memory.
-func (p *placed) bind(m *kernel.Module, lib *cuda.Library) (*calls, error) {
+func (p *gridsOnGPU) bind(m *kernel.Module, lib *cuda.Library) (*calls, error) {
 	out := &calls{}
 	scratch := map[*kernel.Scratch]*cuda.Buffer{}
 	for _, s := range m.Scratch {
@@ -274,7 +277,8 @@ func (p *placed) bind(m *kernel.Module, lib *cuda.Library) (*calls, error) {
 	return out, nil
 }
 
-func (p *placed) prepare(l *kernel.Launch, lib *cuda.Library, scratch map[*kernel.Scratch]*cuda.Buffer) (device.Call, int64, error) {
+func (p *gridsOnGPU) prepare(l *kernel.Launch, lib *cuda.Library,
+	scratch map[*kernel.Scratch]*cuda.Buffer) (device.Call, int64, error) {
 	var args []device.Arg
 	env := map[*kernel.Var]op.Value{}
 	for i, a := range l.Args {

@@ -40,7 +40,7 @@ type checks struct {
 	plain   []*expectation // of the program that is timed
 	strict  []*expectation // of the same in strict arithmetic
 	bounded []*expectation // of the one with boundaries, in strict arithmetic
-	windows *windows
+	windows *sampledBoxes
 }
 
 // Small sizes: the least, primes, powers of two with a remainder, and axes of
@@ -57,7 +57,7 @@ var (
 )
 
 // newChecks computes what to expect, on the reference executor.
-func newChecks(c gpuCase, large *placed) (*checks, error) {
+func newChecks(c gpuCase, large *gridsOnGPU) (*checks, error) {
 	out := &checks{}
 	p := large.bound.Program
 	for _, sizes := range plainSizes[len(c.sizes)] {
@@ -82,7 +82,7 @@ func newChecks(c gpuCase, large *placed) (*checks, error) {
 		}
 		out.bounded = append(out.bounded, e)
 	}
-	out.windows, err = newWindows(large)
+	out.windows, err = newSampledBoxes(large)
 	return out, err
 }
 
@@ -123,7 +123,8 @@ func expect(p *ir.Program, sizes []int64) (*expectation, error) {
 	}
 	for _, g := range outputs(p) {
 		if compare.Numbers(g.Type, e.state.Grid(g.Name).Data) == 0 {
-			return nil, fmt.Errorf("%s: there is no number in any cell of %s: nothing could be compared", e.sizes, g.Name)
+			return nil, fmt.Errorf("%s: there is no number in any cell of %s: nothing could be compared",
+				e.sizes, g.Name)
 		}
 	}
 	return e, nil
@@ -131,7 +132,7 @@ func expect(p *ir.Program, sizes []int64) (*expectation, error) {
 
 // small compares one configuration with the reference at every cell: the code
 // that is to be timed, and strict code.
-func (c *checks) small(b *bed, cfg schedule.Config, m *kernel.Module, lib *cuda.Library) (int64, error) {
+func (c *checks) small(b *gpuContext, cfg schedule.Config, m *kernel.Module, lib *cuda.Library) (int64, error) {
 	total := int64(0)
 	for _, e := range c.plain {
 		n, err := b.compare(e, m, lib)
@@ -162,7 +163,7 @@ func (c *checks) small(b *bed, cfg schedule.Config, m *kernel.Module, lib *cuda.
 
 // compare runs a module on the grids of an expectation, and returns the number
 // of cells compared.
-func (b *bed) compare(e *expectation, m *kernel.Module, lib *cuda.Library) (int64, error) {
+func (b *gpuContext) compare(e *expectation, m *kernel.Module, lib *cuda.Library) (int64, error) {
 	p, err := b.place(e.bound, m.Layouts)
 	if err != nil {
 		return 0, err
@@ -221,14 +222,15 @@ func (e *expectation) grid(g *ir.Grid, got []byte) error {
 		}
 		v := device.Decode(g.Type, x).AsFloat()
 		if !near(v, want.At(i), margin) {
-			return &Mismatch{e.sizes, e.bound.Program.Arithmetic.String(), cellName(g, want.Shape, i), v, want.At(i), margin}
+			return &Mismatch{e.sizes, e.bound.Program.Arithmetic.String(), cellName(g, want.Shape, i), v,
+				want.At(i), margin}
 		}
 	}
 	return nil
 }
 
 // scalars compares the results of reductions.
-func (e *expectation) scalars(p *placed) error {
+func (e *expectation) scalars(p *gridsOnGPU) error {
 	for _, s := range e.bound.Program.Scalars {
 		if !s.Reduced {
 			continue
@@ -259,23 +261,21 @@ func cellName(g *ir.Grid, shape []int, i int) string {
 	return g.Name + strings.Join(at, "")
 }
 
-// windows are boxes of a large grid that are compared in its place: what a
-// program without boundaries computes in a box's inside depends on the box
-// alone, so that the reference can execute it on the boxes.
-type windows struct {
+// sampledBoxes are boxes of a large grid that are compared instead of the whole. What a program without boundaries
+// computes inside a box depends on the box alone, so the reference executor can run on the boxes.
+type sampledBoxes struct {
 	shape   []int64
 	corners [][]int64
 	want    []*interp.Array // of the grid that is written, by window
 	inside  []ir.Extent     // by axis: the cells that it writes
 }
 
-// newWindows chooses the corners of a grid and places at random, and executes
-// the program there.
-func newWindows(large *placed) (*windows, error) {
+// newSampledBoxes chooses boxes at the corners of a grid and at random, and runs the reference executor there.
+func newSampledBoxes(large *gridsOnGPU) (*sampledBoxes, error) {
 	const atRandom = 24
 	p := large.bound.Program
 	sizes := large.bound.Shape(output(p).Dims)
-	w := &windows{shape: []int64{6, 7, 70}[3-len(sizes):]}
+	w := &sampledBoxes{shape: []int64{6, 7, 70}[3-len(sizes):]}
 	for d, n := range sizes {
 		w.shape[d] = min(w.shape[d], int64(n))
 	}
@@ -331,7 +331,7 @@ func newWindows(large *placed) (*windows, error) {
 }
 
 // read fetches a window of a grid, row by row.
-func (w *windows) read(large *placed, g *ir.Grid, corner []int64, to []byte) error {
+func (w *sampledBoxes) read(large *gridsOnGPU, g *ir.Grid, corner []int64, to []byte) error {
 	sizes := large.bound.Shape(g.Dims)
 	size := int64(g.Type.Size())
 	last := len(sizes) - 1
@@ -352,7 +352,7 @@ func (w *windows) read(large *placed, g *ir.Grid, corner []int64, to []byte) err
 
 // compare compares what the large grid holds in the windows, and returns the
 // number of cells.
-func (w *windows) compare(large *placed, arithmetic string) (int64, error) {
+func (w *sampledBoxes) compare(large *gridsOnGPU, arithmetic string) (int64, error) {
 	g := output(large.bound.Program)
 	total := int64(0)
 	got := make([]byte, len(w.want[0].Data))
@@ -377,7 +377,7 @@ func (w *windows) compare(large *placed, arithmetic string) (int64, error) {
 }
 
 // writes reports whether the program writes a window's cell of that number.
-func (w *windows) writes(n int) bool {
+func (w *sampledBoxes) writes(n int) bool {
 	for d := len(w.shape) - 1; d >= 0; d-- {
 		at := int64(n) % w.shape[d]
 		n /= int(w.shape[d])

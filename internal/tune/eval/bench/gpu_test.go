@@ -44,12 +44,15 @@ func testCellRows(t *testing.T) {
 	var got []key
 	for _, r := range rows {
 		got = append(got, key{r.Case, r.DType, r.Grid})
-		if !(r.GStencils > 0 && r.GStencilsLow <= r.GStencils && r.GStencils <= r.GStencilsHigh && r.CopyGBs >= max(r.CopyDriverGBs, r.CopyKernelGBs)) ||
+		if !(r.GStencils > 0 && r.GStencilsLow <= r.GStencils && r.GStencils <= r.GStencilsHigh &&
+			r.CopyGBs >= max(r.CopyDriverGBs, r.CopyKernelGBs)) ||
 			math.Abs(r.FractionOfCopy*r.CopyGBs-r.GStencils*r.BytesPerPoint) > 1e-9*r.CopyGBs {
 			t.Errorf("%+v", r)
 		}
-		if r.Plan != o.Plans[0] || r.Registers != 32 || r.Spills != 0 || r.Device != "Pretended GPU" || r.Driver != "999.1 (CUDA 13.2)" ||
-			r.Compiler != "NVRTC 13.2" || r.Commit != "abc" || r.Batches != 5 || r.Launches < 1 || r.CompileMS <= 0 || r.Refused != "" {
+		if r.Plan != o.Plans[0] || r.Registers != 32 || r.Spills != 0 || r.Device != "Pretended GPU" ||
+			r.Driver != "999.1 (CUDA 13.2)" ||
+			r.Compiler != "NVRTC 13.2" || r.Commit != "abc" || r.Batches != 5 || r.Launches < 1 || r.CompileMS <= 0 ||
+			r.Refused != "" {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -73,7 +76,8 @@ func testCellRows(t *testing.T) {
 	if rows[0].CellsChecked < least {
 		t.Errorf("%d cells checked, want at least %d", rows[0].CellsChecked, least)
 	}
-	if r := rows[0]; !slices.Equal(r.Timed, []string{"star5"}) || r.BytesPerPoint != 8 || !strings.Contains(log.String(), "star5 float 12x75: copies reach") {
+	if r := rows[0]; !slices.Equal(r.Timed, []string{"star5"}) || r.BytesPerPoint != 8 ||
+		!strings.Contains(log.String(), "star5 float 12x75: copies reach") {
 		t.Errorf("%+v\n%s", r, log.String())
 	}
 	var fields map[string]any
@@ -84,7 +88,9 @@ func testCellRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Fields("case dtype grid plan gstencils copy_gbs fraction_of_copy registers spills compile_ms cells_checked device driver commit") {
+	for _, name := range strings.Fields(
+		"case dtype grid plan gstencils copy_gbs fraction_of_copy registers spills compile_ms cells_checked device " +
+			"driver commit") {
 		if _, ok := fields[name]; !ok {
 			t.Errorf("the row has no %s", name)
 		}
@@ -94,7 +100,8 @@ func testCellRows(t *testing.T) {
 func testCellLimits(t *testing.T) {
 	o := small()
 	o.Batches = 4
-	if _, err := Cells(context.Background(), o); err == nil || err.Error() != "bench cells: 4 batches: at least 5 are needed" {
+	if _, err := Cells(context.Background(), o); err == nil ||
+		err.Error() != "bench cells: 4 batches: at least 5 are needed" {
 		t.Error(err)
 	}
 	o = small()
@@ -105,7 +112,8 @@ func testCellLimits(t *testing.T) {
 		t.Error(err)
 	}
 	o.Set = map[string]string{"L": "2"}
-	if _, err := Cells(context.Background(), o); err == nil || !strings.Contains(err.Error(), "star7 double: this statement has no cells to work on") {
+	if _, err := Cells(context.Background(), o); err == nil ||
+		!strings.Contains(err.Error(), "star7 double: this statement has no cells to work on") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -119,7 +127,8 @@ func testCellLimits(t *testing.T) {
 	}
 	o = small()
 	o.Ordinal = 3
-	if _, err := Cells(context.Background(), o); err == nil || err.Error() != "there is no GPU cuda:3: the driver shows 1, from cuda:0 on" {
+	if _, err := Cells(context.Background(), o); err == nil ||
+		err.Error() != "there is no GPU cuda:3: the driver shows 1 GPU, from cuda:0 on" {
 		t.Error(err)
 	}
 }
@@ -133,7 +142,7 @@ func testCellMismatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	b := &bed{ctx: context.Background(), dev: dev}
+	b := &gpuContext{ctx: context.Background(), dev: dev}
 	if err := b.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +170,8 @@ func testCellMismatch(t *testing.T) {
 	inside, rim := 8*((2*6+3)*7+4), 8*((2*6+3)*7+6)
 	next[inside] ^= 1
 	var wrong *Mismatch
-	if err := try(); !errors.As(err, &wrong) || wrong.What != "next[2][3][4]" || wrong.Grid != "5x6x7" || wrong.Bound != 0 ||
+	if err := try(); !errors.As(err, &wrong) || wrong.What != "next[2][3][4]" || wrong.Grid != "5x6x7" ||
+		wrong.Bound != 0 ||
 		!strings.Contains(err.Error(), "in contract arithmetic, is ") {
 		t.Error(err)
 	}
@@ -194,7 +204,7 @@ func testCellMismatch(t *testing.T) {
 	if err := errors.Join(large.fill(b), large.poison()); err != nil {
 		t.Fatal(err)
 	}
-	w, err := newWindows(large)
+	w, err := newSampledBoxes(large)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,10 +232,12 @@ func testCellMismatch(t *testing.T) {
 		cell := ((at[0]*30+at[1])*100 + at[2]) * 8
 		var old [8]byte
 		value := 0.25
-		if err := errors.Join(out.Read(cell, old[:]), out.Write(cell, (*[8]byte)(unsafe.Pointer(&value))[:])); err != nil {
+		if err := errors.Join(out.Read(cell, old[:]),
+			out.Write(cell, (*[8]byte)(unsafe.Pointer(&value))[:])); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.compare(large, "contract"); !errors.As(err, &wrong) || wrong.Got != 0.25 || wrong.Grid != "20x30x100" {
+		if _, err := w.compare(large, "contract"); !errors.As(err, &wrong) || wrong.Got != 0.25 ||
+			wrong.Grid != "20x30x100" {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := out.Write(cell, old[:]); err != nil {

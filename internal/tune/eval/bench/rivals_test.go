@@ -29,7 +29,8 @@ func printed(t *testing.T, c spatialCase, command ...string) (answer, []float64)
 	for _, n := range cells {
 		want = append(want, state.Grid(g.Name).At(int(n)))
 	}
-	cmd := exec.Command(command[0], append(command[1:], c.name, c.dtype, gridText(bound, g), "--batches", "5", "--cells", join(cells))...)
+	cmd := exec.Command(command[0], append(command[1:], c.name, c.dtype, gridText(bound, g), "--batches", "5",
+		"--cells", join(cells))...)
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -44,7 +45,8 @@ func printed(t *testing.T, c spatialCase, command ...string) (answer, []float64)
 	if _, err := ParseRivals(out); err != nil {
 		t.Error(err)
 	}
-	if a.Case != c.name || a.DType != c.dtype || a.Grid != gridText(bound, g) || len(a.Samples) != 5 || a.Variant == "" {
+	if a.Case != c.name || a.DType != c.dtype || a.Grid != gridText(bound, g) || len(a.Samples) != 5 ||
+		a.Variant == "" {
 		t.Errorf("%+v", a)
 	}
 	return a, want
@@ -83,7 +85,8 @@ func TestSimplestCUDA(t *testing.T) {
 		}
 		source = re.ReplaceAllString(source, to)
 	}
-	change(`#define KERNELS\(name\).*`, `#define KERNELS(name) (const void *)+[](void **p) { invoke(name<double>, p); }, (const void *)+[](void **p) { invoke(name<float>, p); }`)
+	change(`#define KERNELS\(name\).*`,
+		`#define KERNELS(name) (const void *)+[](void **p) { invoke(name<double>, p); }, (const void *)+[](void **p) { invoke(name<float>, p); }`)
 	change(`fill<<<blocks, 256>>>\((.*?), p\.cells\(\), (.*?)\);`,
 		`for (int64_t n = 0; n < p.cells(); n++) ($1)[n] = number<std::decay_t<decltype(*$1)>>(n, $2), (void)blocks;`)
 	dir := t.TempDir()
@@ -95,7 +98,8 @@ func TestSimplestCUDA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said, err := exec.Command("c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-include", shim, "-o", program, file).CombinedOutput(); err != nil {
+	if said, err := exec.Command("c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-include",
+		shim, "-o", program, file).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	for _, c := range spatialCases {
@@ -107,7 +111,8 @@ func TestSimplestCUDA(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
-	if said, err := exec.Command(program, "star5", "float", "8x8x8").CombinedOutput(); err == nil || !strings.HasPrefix(string(said), "usage: ") {
+	if said, err := exec.Command(program, "star5", "float", "8x8x8").CombinedOutput(); err == nil ||
+		!strings.HasPrefix(string(said), "usage: ") {
 		t.Errorf("%v %s", err, said)
 	}
 }

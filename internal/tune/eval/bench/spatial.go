@@ -112,19 +112,19 @@ func (o *SpatialOptions) run(ctx context.Context, cases []spatialCase) ([]Spatia
 // group measures cases whose rivals are there at the same time. It goes on
 // after a failure if something was measured before.
 func (o *SpatialOptions) group(ctx context.Context, cases []spatialCase, measured bool) ([]SpatialRow, error) {
-	contests := make([][]*contest, len(cases))
+	rivals := make([][]*rivalProcess, len(cases))
 	defer func() {
-		for _, t := range slices.Concat(contests...) {
-			t.end()
+		for _, t := range slices.Concat(rivals...) {
+			t.stop()
 		}
 	}()
 	for i, c := range cases {
 		var err error
-		if contests[i], err = o.startRivals(ctx, c); err != nil {
+		if rivals[i], err = o.startRivals(ctx, c); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", c.name, c.dtype, err)
 		}
 	}
-	for _, t := range slices.Concat(contests...) {
+	for _, t := range slices.Concat(rivals...) {
 		if t.wait(); t.failed != nil {
 			o.logf("%s %s: %s: %v\n", t.about.Case, t.about.DType, t.rival.Name, t.failed)
 		}
@@ -132,7 +132,7 @@ func (o *SpatialOptions) group(ctx context.Context, cases []spatialCase, measure
 	var rows []SpatialRow
 	var failed error
 	for i, c := range cases {
-		list, err := o.one(ctx, c, contests[i])
+		list, err := o.measureCase(ctx, c, rivals[i])
 		rows = append(rows, list...)
 		if err != nil {
 			err = fmt.Errorf("%s %s: %w", c.name, c.dtype, err)
@@ -159,14 +159,15 @@ func (o *SpatialOptions) bind(c spatialCase) (*ir.Binding, error) {
 const cellsCompared = 16
 
 // startRivals starts the rivals on a case.
-func (o *SpatialOptions) startRivals(ctx context.Context, c spatialCase) ([]*contest, error) {
+func (o *SpatialOptions) startRivals(ctx context.Context, c spatialCase) ([]*rivalProcess, error) {
 	bound, err := o.bind(c)
 	if err != nil {
 		return nil, err
 	}
-	var list []*contest
+	var list []*rivalProcess
 	for _, r := range o.Rivals {
-		list = append(list, startRival(ctx, r, c, gridText(bound, output(bound.Program)), someCells(bound, cellsCompared)))
+		list = append(list, startRival(ctx, r, c, gridText(bound, output(bound.Program)),
+			someCells(bound, cellsCompared)))
 	}
 	return list, nil
 }
@@ -175,7 +176,8 @@ func (o *SpatialOptions) startRivals(ctx context.Context, c spatialCase) ([]*con
 func (o *SpatialOptions) cases() ([]spatialCase, error) {
 	for _, name := range o.Cases {
 		if len(findSpatial(name, "")) == 0 {
-			return nil, fmt.Errorf("bench spatial: there is no case %s; there is %s", name, strings.Join(SpatialNames(), ", "))
+			return nil, fmt.Errorf("bench spatial: there is no case %s; there is %s", name,
+				strings.Join(SpatialNames(), ", "))
 		}
 	}
 	for _, t := range o.DTypes {
@@ -185,12 +187,14 @@ func (o *SpatialOptions) cases() ([]spatialCase, error) {
 	}
 	var list []spatialCase
 	for _, c := range spatialCases {
-		if (len(o.Cases) == 0 || slices.Contains(o.Cases, c.name)) && (len(o.DTypes) == 0 || slices.Contains(o.DTypes, c.dtype)) {
+		if (len(o.Cases) == 0 || slices.Contains(o.Cases, c.name)) && (len(o.DTypes) == 0 ||
+			slices.Contains(o.DTypes, c.dtype)) {
 			list = append(list, c)
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("bench spatial: no case of %s is in %s", strings.Join(o.Cases, ", "), strings.Join(o.DTypes, ", "))
+		return nil, fmt.Errorf("bench spatial: no case of %s is in %s", strings.Join(o.Cases, ", "),
+			strings.Join(o.DTypes, ", "))
 	}
 	return list, nil
 }
@@ -235,18 +239,18 @@ func (o *SpatialOptions) plans(c spatialCase) ([]string, error) {
 
 func (o *SpatialOptions) logf(format string, args ...any) { fmt.Fprintf(o.Log, format, args...) }
 
-func (o *SpatialOptions) jobs() int {
+func (o *SpatialOptions) processes() int {
 	if o.Jobs > 0 {
 		return o.Jobs
 	}
 	return runtime.GOMAXPROCS(0)
 }
 
-// one measures a case and returns the rows of its plans, the fastest first.
-func (o *SpatialOptions) one(ctx context.Context, c spatialCase, rivals []*contest) ([]SpatialRow, error) {
+// measureCase measures a case and returns the rows of its plans, the fastest first.
+func (o *SpatialOptions) measureCase(ctx context.Context, c spatialCase, rivals []*rivalProcess) ([]SpatialRow, error) {
 	defer func() {
 		for _, t := range rivals {
-			t.end()
+			t.stop()
 		}
 	}()
 	plans, err := o.plans(c)
@@ -257,14 +261,14 @@ func (o *SpatialOptions) one(ctx context.Context, c spatialCase, rivals []*conte
 	if err != nil {
 		return nil, err
 	}
-	h, err := newHost(ctx, opening{o.Ordinal, c.name, c.dtype, o.Set})
+	h, err := newHost(ctx, openRequest{o.Ordinal, c.name, c.dtype, o.Set})
 	defer h.close()
 	if err != nil {
 		return nil, err
 	}
 	o.logf("%s %s %s on %s: %d plans; %d cells of the plain kernels equal the reference\n",
 		c.name, c.dtype, h.info.Grid, h.info.Device, len(plans), h.info.Cells)
-	s := &sweep{ctx: ctx, opts: o, c: c, bound: bound, host: h, rivals: rivals}
+	s := &sweep{ctx: ctx, opts: o, c: c, bound: bound, worker: h, rivals: rivals}
 	if err := s.try(plans); err != nil {
 		return s.sorted(), err
 	}

@@ -95,8 +95,9 @@ var formulas = map[string]struct {
 	rim  []int
 	cell func(read) float64
 }{
-	"star7":  {[]int{1, 1, 1}, star(0.4, [][]float64{{0.08}, {0.07}, {0.13}, {0.12}, {0.11}, {0.09}})},
-	"star13": {[]int{2, 2, 2}, star(0.28, [][]float64{{0.035, 0.065}, {0.09, 0.05}, {0.08, 0.04}, {0.07, 0.03}, {0.055, 0.085}, {0.045, 0.075}})},
+	"star7": {[]int{1, 1, 1}, star(0.4, [][]float64{{0.08}, {0.07}, {0.13}, {0.12}, {0.11}, {0.09}})},
+	"star13": {[]int{2, 2, 2}, star(0.28, [][]float64{{0.035, 0.065}, {0.09, 0.05}, {0.08, 0.04}, {0.07, 0.03},
+		{0.055, 0.085}, {0.045, 0.075}})},
 	"star25": {[]int{4, 4, 4}, star(0.28, [][]float64{
 		{0.0168, 0.0228, 0.0288, 0.036}, {0.042, 0.018, 0.024, 0.0312}, {0.0372, 0.0432, 0.0192, 0.0252},
 		{0.0324, 0.0384, 0.0444, 0.0204}, {0.0264, 0.0336, 0.0396, 0.0156}, {0.0216, 0.0276, 0.0348, 0.0408},
@@ -151,7 +152,8 @@ var formulas = map[string]struct {
 func himenoResidual(g read) float64 {
 	here := func(n int) float64 { return g(n, 0, 0, 0) }
 	p := func(k, j, i int) float64 { return g(0, k, j, i) }
-	s := here(2) + here(4)*p(1, 0, 0) + here(5)*p(0, 1, 0) + here(6)*p(0, 0, 1) + here(11)*p(-1, 0, 0) + here(12)*p(0, -1, 0) + here(13)*p(0, 0, -1)
+	s := here(2) + here(4)*p(1, 0, 0) + here(5)*p(0, 1, 0) + here(6)*p(0, 0, 1) + here(11)*p(-1, 0, 0) +
+		here(12)*p(0, -1, 0) + here(13)*p(0, 0, -1)
 	for _, x := range []int{-1, 1} {
 		for _, y := range []int{-1, 1} {
 			s += float64(x*y) * (here(8)*p(x, y, 0) + here(9)*p(0, x, y) + here(10)*p(x, 0, y))
@@ -217,7 +219,8 @@ func TestSpatialCases(t *testing.T) {
 			t.Errorf("%s: %v points, want %d", c.name, points(bound), inside)
 		}
 		if c.name == "himeno" {
-			if v, _ := state.Scalar(p.Scalars[slices.IndexFunc(p.Scalars, func(s *ir.Scalar) bool { return s.Reduced })]); math.Abs(v.AsFloat()/sum-1) > 1e-5 {
+			if v, _ := state.Scalar(p.Scalars[slices.IndexFunc(p.Scalars,
+				func(s *ir.Scalar) bool { return s.Reduced })]); math.Abs(v.AsFloat()/sum-1) > 1e-5 {
 				t.Errorf("the residual is %v, want %v", v, sum)
 			}
 		}
@@ -229,10 +232,12 @@ func TestSpatialCases(t *testing.T) {
 // not written.
 func TestUsefulBytes(t *testing.T) {
 	want := map[string]float64{
-		"star7 double": 16, "star7 float": 8, "star13 double": 16, "star13 float": 8, "star25 double": 16, "star25 float": 8,
+		"star7 double": 16, "star7 float": 8, "star13 double": 16, "star13 float": 8, "star25 double": 16,
+		"star25 float": 8,
 		"box27 double": 16, "box27 float": 8, "star5 double": 16, "star5 float": 8, "box9 double": 16, "box9 float": 8,
-		"box25 double": 16, "box25 float": 8, "wave float": 16, "himeno float": 56, "grayscott double": 32, "hotspot float": 12,
-		"hdiff double": 24,
+		"box25 double": 16, "box25 float": 8, "wave float": 16, "himeno float": 56, "grayscott double": 32,
+		"hotspot float": 12,
+		"hdiff double":  24,
 	}
 	if len(want) != len(spatialCases) {
 		t.Errorf("%d cases, want %d", len(spatialCases), len(want))

@@ -17,15 +17,15 @@ import (
 // of one process nearly one after the other, and processes side by side.
 var CompileService = worker.Service{Name: "bench-compile", Serve: compile}
 
-// job is a source to compile. Its number is the caller's.
-type job struct {
+// compileTask is a source to compile. Its number is the caller's.
+type compileTask struct {
 	Number int
 	Source []byte
 	Arch   int
 	Mode   arith.Mode
 }
 
-// compiled is what became of a job.
+// compiled is the result of a compileTask.
 type compiled struct {
 	Number  int
 	Code    []byte
@@ -36,18 +36,18 @@ type compiled struct {
 func compile(l *worker.Link) error {
 	compiler, missing := cuda.FindCompiler()
 	for {
-		var j job
-		if err := l.Receive(&j); err != nil {
+		var task compileTask
+		if err := l.Receive(&task); err != nil {
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			return err
 		}
-		c := compiled{Number: j.Number}
+		c := compiled{Number: task.Number}
 		err := missing
 		if err == nil {
 			start := time.Now()
-			c.Code, err = anew(compiler, j)
+			c.Code, err = compileUncached(compiler, task)
 			c.Seconds = time.Since(start).Seconds()
 		}
 		if err != nil {
@@ -59,22 +59,22 @@ func compile(l *worker.Link) error {
 	}
 }
 
-// anew compiles a job, whatever NVRTC has kept of it: the time is measured.
-func anew(compiler *cuda.Compiler, j job) ([]byte, error) {
-	opts, err := compiler.Options(j.Source, j.Arch, j.Mode, cuda.NoCache)
+// compileUncached compiles a task without NVRTC's cache, because its time is measured.
+func compileUncached(compiler *cuda.Compiler, task compileTask) ([]byte, error) {
+	opts, err := compiler.Options(task.Source, task.Arch, task.Mode, cuda.NoCache)
 	if err != nil {
 		return nil, err
 	}
-	code, err := compiler.CompileWith(j.Source, opts)
+	code, err := compiler.CompileWith(task.Source, opts)
 	return code.Bytes, err
 }
 
 // compilePatience is how long a source may take.
 const compilePatience = 2 * time.Minute
 
-// compileAll compiles jobs as they come in that many processes, and sends what
+// compileAll compiles tasks as they come in that many processes, and sends what
 // became of them as they end.
-func compileAll(ctx context.Context, processes int, jobs <-chan job) <-chan compiled {
+func compileAll(ctx context.Context, processes int, tasks <-chan compileTask) <-chan compiled {
 	done := make(chan compiled)
 	var wg sync.WaitGroup
 	for range max(1, processes) {
@@ -85,10 +85,10 @@ func compileAll(ctx context.Context, processes int, jobs <-chan job) <-chan comp
 					p.Close()
 				}
 			}()
-			for j := range jobs {
-				c, err := compileOne(ctx, &p, j)
+			for task := range tasks {
+				c, err := compileOne(ctx, &p, task)
 				if err != nil {
-					c = compiled{Number: j.Number, Failed: fmt.Sprintf("the compiler's process: %v", err)}
+					c = compiled{Number: task.Number, Failed: fmt.Sprintf("the compiler's process: %v", err)}
 				}
 				done <- c
 			}
@@ -101,9 +101,9 @@ func compileAll(ctx context.Context, processes int, jobs <-chan job) <-chan comp
 	return done
 }
 
-// compileOne gives a job to a process, which it starts if there is none. One
+// compileOne gives a task to a process, which it starts if there is none. One
 // that does not answer is given up.
-func compileOne(ctx context.Context, p **worker.Process, j job) (compiled, error) {
+func compileOne(ctx context.Context, p **worker.Process, task compileTask) (compiled, error) {
 	var c compiled
 	if ctx.Err() != nil {
 		return c, context.Cause(ctx)
@@ -119,7 +119,7 @@ func compileOne(ctx context.Context, p **worker.Process, j job) (compiled, error
 	defer late.Stop()
 	stop := context.AfterFunc(ctx, func() { q.Kill(context.Cause(ctx)) })
 	defer stop()
-	q.Send(&j) // to a process that is gone: what it died of comes with Receive
+	q.Send(&task) // to a process that is gone: what it died of comes with Receive
 	if err := q.Receive(&c); err != nil {
 		q.Close()
 		*p = nil

@@ -87,7 +87,7 @@ func (s *sweep) count(r *SpatialRow) (*Counters, error) {
 	// The plain kernels come first, and may have the same name.
 	first := r.Launched[0]
 	skip := 0
-	for _, name := range s.host.info.Plain {
+	for _, name := range s.worker.info.Plain {
 		if name == first {
 			skip++
 		}
@@ -101,7 +101,8 @@ func (s *sweep) count(r *SpatialRow) (*Counters, error) {
 		"--metrics", strings.Join(names, ","), "--kernel-name-base", "function",
 		"--kernel-name", "regex:^" + regexp.QuoteMeta(emit.CUDA.Symbol(first)) + "$",
 		"--launch-skip", strconv.Itoa(skip), "--launch-count", "1",
-		self, "bench", "spatial", "--device", fmt.Sprintf("cuda:%d", s.opts.Ordinal), "--case", r.Case, "--dtype", r.DType,
+		self, "bench", "spatial", "--device", fmt.Sprintf("cuda:%d", s.opts.Ordinal), "--case", r.Case,
+		"--dtype", r.DType,
 		"--plan", r.Plan, "--quick", "--batches", "5",
 	}
 	for _, q := range s.bound.Program.Params {
@@ -119,7 +120,7 @@ func (s *sweep) count(r *SpatialRow) (*Counters, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Excess = c.DRAMBytes / (s.host.info.Points * s.host.info.Bytes)
+	c.Excess = c.DRAMBytes / (s.worker.info.Points * s.worker.info.Bytes)
 	c.Limit = c.limit()
 	return c, nil
 }

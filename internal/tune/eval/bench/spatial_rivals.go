@@ -67,8 +67,8 @@ type answer struct {
 	Seconds float64   `json:"seconds"`
 }
 
-// contest is a rival at work on one case.
-type contest struct {
+// rivalProcess is a rival that runs one case.
+type rivalProcess struct {
 	rival  Rival
 	about  answer
 	times  []float64
@@ -82,9 +82,9 @@ type contest struct {
 }
 
 // startRival starts a rival on a case. It compiles while others are timed.
-func startRival(ctx context.Context, r Rival, c spatialCase, grid string, cells []int64) *contest {
+func startRival(ctx context.Context, r Rival, c spatialCase, grid string, cells []int64) *rivalProcess {
 	args := slices.Concat(r.Command[1:], []string{c.name, c.dtype, grid, "--serve", "--cells", join(cells)})
-	t := &contest{rival: r, lines: make(chan []byte), said: &child.Output{First: 16 << 10, Last: 16 << 10}}
+	t := &rivalProcess{rival: r, lines: make(chan []byte), said: &child.Output{First: 16 << 10, Last: 16 << 10}}
 	t.about.RivalBatch = RivalBatch{Rival: r.Name, Case: c.name, DType: c.dtype, Grid: grid}
 	t.cmd = exec.CommandContext(ctx, r.Command[0], args...)
 	t.cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
@@ -121,7 +121,7 @@ func join(cells []int64) string {
 }
 
 // receive waits for the rival's next line.
-func (t *contest) receive(patience time.Duration, to *answer) error {
+func (t *rivalProcess) receive(patience time.Duration, to *answer) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
@@ -141,7 +141,7 @@ func (t *contest) receive(patience time.Duration, to *answer) error {
 	}
 }
 
-func (t *contest) ask(word string) (answer, error) {
+func (t *rivalProcess) ask(word string) (answer, error) {
 	var a answer
 	if _, err := io.WriteString(t.in, word+"\n"); err != nil {
 		return a, err
@@ -149,9 +149,9 @@ func (t *contest) ask(word string) (answer, error) {
 	return a, t.receive(rivalAnswer, &a)
 }
 
-// fail gives the rival up.
-func (t *contest) fail(err error) {
-	t.end()
+// fail ends the rival with an error.
+func (t *rivalProcess) fail(err error) {
+	t.stop()
 	lines := strings.Split(strings.TrimSpace(t.said.String()), "\n")
 	if said := lines[max(0, len(lines)-3):]; len(said[0]) > 0 {
 		err = fmt.Errorf("%w; it said: %s", err, strings.Join(said, " | "))
@@ -159,8 +159,8 @@ func (t *contest) fail(err error) {
 	t.failed = err
 }
 
-// end ends the process.
-func (t *contest) end() {
+// stop ends the process.
+func (t *rivalProcess) stop() {
 	if t.cmd == nil || t.cmd.Process == nil {
 		return
 	}
@@ -173,7 +173,7 @@ func (t *contest) end() {
 }
 
 // wait waits until the rival is ready.
-func (t *contest) wait() {
+func (t *rivalProcess) wait() {
 	if t.failed != nil {
 		return
 	}
@@ -182,9 +182,8 @@ func (t *contest) wait() {
 	}
 }
 
-// prepare compares what the rival computes at the cells with what we do, and
-// lets it choose its fastest variant.
-func (t *contest) prepare(values []float64) {
+// prepare compares the rival's results at some cells with ours, and has it choose its fastest variant.
+func (t *rivalProcess) prepare(values []float64) {
 	if t.failed != nil {
 		return
 	}
@@ -219,7 +218,7 @@ func sameValues(got, want []float64, dtype string) error {
 }
 
 // batch times one batch and keeps the seconds of a step.
-func (t *contest) batch(keep bool) {
+func (t *rivalProcess) batch(keep bool) {
 	if !t.ready || t.failed != nil {
 		return
 	}
@@ -236,8 +235,8 @@ func (t *contest) batch(keep bool) {
 	}
 }
 
-// result is what the rival has reached.
-func (t *contest) result(points float64) RivalBatch {
+// result returns the rival's result.
+func (t *rivalProcess) result(points float64) RivalBatch {
 	r := t.about.RivalBatch
 	if t.failed != nil {
 		r.Failed = t.failed.Error()
@@ -266,7 +265,8 @@ func ParseRivals(text []byte) ([]RivalBatch, error) {
 		}
 		if r.Failed == "" {
 			if r.Rival == "" || r.Case == "" || len(r.Samples) < 5 {
-				return nil, fmt.Errorf("line %d is no result of a rival: it needs rival, case, dtype, grid and at least 5 samples", n+1)
+				return nil, fmt.Errorf(
+					"line %d is no result of a rival: it needs rival, case, dtype, grid and at least 5 samples", n+1)
 			}
 			r = r.from(r.Samples)
 		}

@@ -74,9 +74,10 @@ type RivalBatch struct {
 
 // row starts a row with what all rows of a case share.
 func (s *sweep) row(plan string) SpatialRow {
-	i := &s.host.info
+	i := &s.worker.info
 	return SpatialRow{
-		Case: s.c.name, DType: s.c.dtype, Grid: i.Grid, Plan: plan, BytesPerPoint: i.Bytes, Must: s.c.must, Aim: s.c.aim,
+		Case: s.c.name, DType: s.c.dtype, Grid: i.Grid, Plan: plan, BytesPerPoint: i.Bytes, Must: s.c.must,
+		Aim:    s.c.aim,
 		Device: i.Device, Driver: i.Driver, Compiler: i.Compiler, Commit: s.opts.Commit,
 	}
 }

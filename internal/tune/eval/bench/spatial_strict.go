@@ -21,7 +21,7 @@ var awkwardSizes = map[int][][]int64{
 
 // values returns what the plain kernels have written to cells of the first
 // output.
-func (s *site) values(cells []int64) ([]float64, error) {
+func (s *caseRunner) values(cells []int64) ([]float64, error) {
 	g := output(s.bound.Program)
 	size := int64(g.Type.Size())
 	var list []float64
@@ -38,7 +38,7 @@ func (s *site) values(cells []int64) ([]float64, error) {
 // strict compares the strict code of a plan bit for bit: with the plain kernels
 // at full size, and with the reference at small ones, where the contracted code
 // is compared, too. It returns the number of cells.
-func (s *site) strict(plan string) (int64, error) {
+func (s *caseRunner) strict(plan string) (int64, error) {
 	cells, err := s.strictLarge(plan)
 	if err != nil {
 		return cells, err
@@ -60,7 +60,7 @@ func (s *site) strict(plan string) (int64, error) {
 }
 
 // small compares a plan with the reference at a small size.
-func (s *site) small(e *expectation, plan string) (int64, error) {
+func (s *caseRunner) small(e *expectation, plan string) (int64, error) {
 	a := e.bound.Program.Arithmetic
 	m, _, err := modules(e.bound, plan, a)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *site) small(e *expectation, plan string) (int64, error) {
 }
 
 // strictLarge compares strict code with strict plain code at full size.
-func (s *site) strictLarge(plan string) (int64, error) {
+func (s *caseRunner) strictLarge(plan string) (int64, error) {
 	contracted := map[*ir.Grid]*cuda.Buffer{}
 	scalars := s.scalars
 	defer func() { // what contracted code is compared with comes back
@@ -120,14 +120,15 @@ func (s *site) strictLarge(plan string) (int64, error) {
 			return cells, err
 		}
 		if want := s.scalars[q]; !v.Same(want) {
-			return cells, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Strict.String(), q.Name, v.AsFloat(), want.AsFloat(), 0}
+			return cells, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Strict.String(), q.Name,
+				v.AsFloat(), want.AsFloat(), 0}
 		}
 	}
 	return cells, nil
 }
 
 // expectLarge computes with the plain kernels what a step makes of the grids.
-func (s *site) expectLarge(a arith.Mode) error {
+func (s *caseRunner) expectLarge(a arith.Mode) error {
 	m, _, err := modules(s.bound, plainPlan, a)
 	if err != nil {
 		return err

@@ -22,8 +22,8 @@ type sweep struct {
 	opts   *SpatialOptions
 	c      spatialCase
 	bound  *ir.Binding
-	host   *host
-	rivals []*contest
+	worker *caseWorker
+	rivals []*rivalProcess
 	rows   []SpatialRow
 	code   map[string][]byte // by plan
 	best   float64           // seconds of a step
@@ -91,10 +91,10 @@ func source(bound *ir.Binding, plan string, mode arith.Mode) (text []byte, err e
 func (s *sweep) try(plans []string) error {
 	s.code = map[string][]byte{}
 	s.best = math.Inf(1)
-	jobs := make(chan job)
+	tasks := make(chan compileTask)
 	refused := make(chan candidate)
 	go func() {
-		defer close(jobs)
+		defer close(tasks)
 		defer close(refused)
 		same := map[string]string{}
 		number := map[string]int{}
@@ -113,10 +113,10 @@ func (s *sweep) try(plans []string) error {
 				refused <- c
 				continue
 			}
-			jobs <- job{number[c.plan], c.source, s.host.info.Arch, arith.Contract}
+			tasks <- compileTask{number[c.plan], c.source, s.worker.info.Arch, arith.Contract}
 		}
 	}()
-	done := compileAll(s.ctx, min(s.opts.jobs(), len(plans)), jobs)
+	done := compileAll(s.ctx, min(s.opts.processes(), len(plans)), tasks)
 	for done != nil || refused != nil {
 		select {
 		case c, ok := <-refused:
@@ -131,7 +131,7 @@ func (s *sweep) try(plans []string) error {
 				continue
 			}
 			if s.ctx.Err() == nil { // otherwise drain
-				s.one(plans[c.Number], c)
+				s.measurePlan(plans[c.Number], c)
 			}
 		}
 	}
@@ -152,8 +152,8 @@ func (s *sweep) refuse(plan, why string, wrong bool) {
 	s.opts.logf("  %-60s refused: %s\n", plan, why)
 }
 
-// one checks and times a plan that was compiled.
-func (s *sweep) one(plan string, c compiled) {
+// measurePlan checks and times a plan that was compiled.
+func (s *sweep) measurePlan(plan string, c compiled) {
 	if c.Failed != "" {
 		s.refuse(plan, "compiler: "+c.Failed, false)
 		return
@@ -162,7 +162,7 @@ func (s *sweep) one(plan string, c compiled) {
 	if math.IsInf(r.Slow, 0) {
 		r.Slow = 0
 	}
-	t, err := s.host.try(attempt{Plan: plan, Code: c.Code, Rule: r})
+	t, err := s.worker.try(attempt{Plan: plan, Code: c.Code, Rule: r})
 	if err != nil {
 		var f *failure
 		s.refuse(plan, "launch: "+err.Error(), errors.As(err, &f) && f.Wrong)
@@ -170,11 +170,12 @@ func (s *sweep) one(plan string, c compiled) {
 	}
 	row := s.row(plan)
 	row.CompileSeconds = c.Seconds
-	row.took(t, s.host.info.Points)
+	row.took(t, s.worker.info.Points)
 	s.best = min(s.best, row.Step/1000)
 	s.code[plan] = c.Code
 	s.rows = append(s.rows, row)
-	s.opts.logf("  %8.1f GStencil/s  %3d registers  %4d spilled  %6d shared  %s\n", row.GStencils, row.Registers, row.Spills, row.Shared, plan)
+	s.opts.logf("  %8.1f GStencil/s  %3d registers  %4d spilled  %6d shared  %s\n", row.GStencils, row.Registers,
+		row.Spills, row.Shared, plan)
 }
 
 // took fills in what a trial has found.
@@ -200,7 +201,7 @@ func (s *sweep) final() error {
 	}
 	for _, r := range fast {
 		a := attempt{Plan: r.Plan, Code: s.code[r.Plan], Rule: rule{Batches: 1, Least: s.opts.Batch}, Keep: true}
-		t, err := s.host.try(a)
+		t, err := s.worker.try(a)
 		if err != nil {
 			return fmt.Errorf("%s, tried again: %w", r.Plan, err)
 		}
@@ -216,7 +217,7 @@ func (s *sweep) final() error {
 	times := map[string][]float64{}
 	for round := range s.opts.Batches + 1 { // the first is to warm up
 		for _, name := range names {
-			t, err := s.host.once(name, s.opts.Batch)
+			t, err := s.worker.once(name, s.opts.Batch)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
@@ -228,7 +229,7 @@ func (s *sweep) final() error {
 			t.batch(round > 0)
 		}
 	}
-	bytes := s.host.info.Points * s.host.info.Bytes
+	bytes := s.worker.info.Points * s.worker.info.Bytes
 	driver := s.copyRate(times[copyDriver], bytes)
 	kernel := max(s.copyRate(times[copyOne], bytes), s.copyRate(times[copyFour], bytes))
 	for i := range s.rows {
@@ -241,7 +242,7 @@ func (s *sweep) final() error {
 	best := fast[0]
 	for _, r := range fast {
 		r.Final = true
-		r.timed(times[r.Plan], s.host.info.Points)
+		r.timed(times[r.Plan], s.worker.info.Points)
 		if r.GStencils > best.GStencils {
 			best = r
 		}
@@ -264,7 +265,7 @@ func (s *sweep) final() error {
 // the row; that the plan does not fit the sizes or the mode is a note.
 func (s *sweep) strict(best *SpatialRow) error {
 	var err error
-	best.Strict, err = s.host.strict(best.Plan)
+	best.Strict, err = s.worker.strict(best.Plan)
 	var f *failure
 	switch {
 	case err == nil, s.ctx.Err() != nil:
@@ -285,7 +286,7 @@ func (s *sweep) prepareRivals() error {
 	if len(s.rivals) == 0 {
 		return nil
 	}
-	values, err := s.host.values(someCells(s.bound, cellsCompared))
+	values, err := s.worker.values(someCells(s.bound, cellsCompared))
 	if err != nil {
 		return err
 	}
@@ -302,10 +303,10 @@ func (s *sweep) prepareRivals() error {
 func (s *sweep) results() []RivalBatch {
 	var list []RivalBatch
 	for _, t := range s.rivals {
-		list = append(list, t.result(s.host.info.Points))
+		list = append(list, t.result(s.worker.info.Points))
 	}
 	for _, r := range s.opts.Given {
-		if r.Case == s.c.name && r.DType == s.c.dtype && r.Grid == s.host.info.Grid {
+		if r.Case == s.c.name && r.DType == s.c.dtype && r.Grid == s.worker.info.Grid {
 			list = append(list, r)
 		}
 	}

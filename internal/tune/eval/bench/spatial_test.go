@@ -54,15 +54,19 @@ func testSweep(t *testing.T) {
 			refused = append(refused, r.Plan+": "+r.Refused)
 			continue
 		}
-		if r.Case != "star7" || r.DType != "float" || r.Grid != "9x12x75" || !r.Final || r.Batches != 5 || r.Registers != 32 ||
-			!(r.GStencils > 0 && r.Interval[0] <= r.Interval[1] && r.CopyGBs == max(r.CopyDriverGBs, r.CopyKernelGBs)) ||
-			math.Abs(r.FractionOfCopy*r.CopyGBs-r.GStencils*r.BytesPerPoint) > 1e-9*r.CopyGBs || r.BytesPerPoint < 8 || r.BytesPerPoint > 11 || r.CellsChecked != 9*12*75 || r.CompileSeconds <= 0 ||
+		if r.Case != "star7" || r.DType != "float" || r.Grid != "9x12x75" || !r.Final || r.Batches != 5 ||
+			r.Registers != 32 ||
+			!(r.GStencils > 0 && r.Interval[0] <= r.Interval[1] &&
+				r.CopyGBs == max(r.CopyDriverGBs, r.CopyKernelGBs)) ||
+			math.Abs(r.FractionOfCopy*r.CopyGBs-r.GStencils*r.BytesPerPoint) > 1e-9*r.CopyGBs || r.BytesPerPoint < 8 ||
+			r.BytesPerPoint > 11 || r.CellsChecked != 9*12*75 || r.CompileSeconds <= 0 ||
 			!slices.Equal(r.Launched, []string{"star7"}) || r.Device != "Pretended GPU" || r.Commit != "abc" {
 			t.Errorf("%+v", r)
 		}
 	}
 	slices.Sort(refused)
-	if len(refused) != 2 || !strings.HasPrefix(refused[0], "family=cells,block=7x7: plan: ") || !strings.HasSuffix(refused[1], "plan: the code of family=cells,block=8x32") {
+	if len(refused) != 2 || !strings.HasPrefix(refused[0], "family=cells,block=7x7: plan: ") ||
+		!strings.HasSuffix(refused[1], "plan: the code of family=cells,block=8x32") {
 		t.Errorf("%q", refused)
 	}
 }
@@ -92,7 +96,8 @@ func testRivals(t *testing.T) {
 		{"zeros", []string{python(t), "-c", zeros}},
 		{"dead", []string{python(t), "-c", "import sys; sys.exit('no GPU here')"}},
 	}
-	given := RivalBatch{Rival: "given", Case: "hotspot", DType: "float", Grid: "12x21"}.from([]float64{1e6, 2e6, 1e6, 1e6, 1e6})
+	given := RivalBatch{Rival: "given", Case: "hotspot", DType: "float", Grid: "12x21"}.from([]float64{1e6, 2e6, 1e6,
+		1e6, 1e6})
 	other := given
 	other.Grid = "13x21"
 	o.Given = []RivalBatch{given, other}
@@ -104,7 +109,8 @@ func testRivals(t *testing.T) {
 		t.Fatalf("%+v", rows)
 	}
 	r := rows[0]
-	if v := r.Rivals[0]; v.Failed != "" || v.Variant != "plain" || len(v.Samples) != 5 || !(v.GStencils > 0) || v.Tried != 1 {
+	if v := r.Rivals[0]; v.Failed != "" || v.Variant != "plain" || len(v.Samples) != 5 || !(v.GStencils > 0) ||
+		v.Tried != 1 {
 		t.Errorf("%+v", v)
 	}
 	if v := r.Rivals[1]; !strings.HasPrefix(v.Failed, "it computes something else: 0 where we have 0.") {
@@ -113,12 +119,14 @@ func testRivals(t *testing.T) {
 	if v := r.Rivals[2]; v.Failed != "it ended; it said: no GPU here" {
 		t.Errorf("%+v", v)
 	}
-	if r.BestRival != "given" || r.BestRivalG != 1e6 || !r.Apart || r.RatioToRival != r.GStencils/1e6 || r.RatioWanted > 1.25 || r.Strict == 0 || r.StrictRefused != "" {
+	if r.BestRival != "given" || r.BestRivalG != 1e6 || !r.Apart || r.RatioToRival != r.GStencils/1e6 ||
+		r.RatioWanted > 1.25 || r.Strict == 0 || r.StrictRefused != "" {
 		t.Errorf("%+v", r)
 	}
 	var table strings.Builder
 	WriteSpatial(&table, rows)
-	if !strings.Contains(table.String(), " given ") || !strings.Contains(table.String(), "hotspot float: dead: it ended; it said: no GPU here\n") {
+	if !strings.Contains(table.String(), " given ") ||
+		!strings.Contains(table.String(), "hotspot float: dead: it ended; it said: no GPU here\n") {
 		t.Error(table.String())
 	}
 	text, err := json.Marshal(rows)
@@ -129,7 +137,9 @@ func testRivals(t *testing.T) {
 	if err := json.Unmarshal(text, &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Fields("case dtype grid plan gstencils interval copy_gbs fraction_of_copy best_rival best_rival_gstencils ratio_to_best_rival intervals_apart registers spills shared compile_seconds device driver commit") {
+	for _, name := range strings.Fields(
+		"case dtype grid plan gstencils interval copy_gbs fraction_of_copy best_rival best_rival_gstencils " +
+			"ratio_to_best_rival intervals_apart registers spills shared compile_seconds device driver commit") {
 		if _, ok := fields[0][name]; !ok {
 			t.Errorf("the row has no %s", name)
 		}
@@ -145,11 +155,13 @@ func testSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	s, info, err := open(context.Background(), dev, opening{Case: "himeno", DType: "float", Set: map[string]string{"L": "5", "M": "6", "N": "70"}})
+	s, info, err := open(context.Background(), dev, openRequest{Case: "himeno", DType: "float",
+		Set: map[string]string{"L": "5", "M": "6", "N": "70"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Grid != "5x6x70" || info.Points != 3*4*68 || info.Bytes < 56 || info.Bytes > 63 || info.Arch != 90 || info.Cells != 2*19*23*37 {
+	if info.Grid != "5x6x70" || info.Points != 3*4*68 || info.Bytes < 56 || info.Bytes > 63 || info.Arch != 90 ||
+		info.Cells != 2*19*23*37 {
 		t.Errorf("%+v", info)
 	}
 	text, err := source(s.bound, plainPlan, arith.Contract)
@@ -178,7 +190,8 @@ func testSite(t *testing.T) {
 		}
 		err := try()
 		f := failureOf(err)
-		if f == nil || !f.Wrong || f.Lost || !strings.Contains(f.Text, "the first of 1 wrong cells, on 5x6x70") || !strings.Contains(f.Text, "the reference has 4;") {
+		if f == nil || !f.Wrong || f.Lost || !strings.Contains(f.Text, "the first of 1 wrong cells, on 5x6x70") ||
+			!strings.Contains(f.Text, "the reference has 4;") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := want.Write(4*at, old[:]); err != nil {
@@ -203,12 +216,19 @@ func testSpatialRefusals(t *testing.T) {
 		change func(*SpatialOptions)
 		want   string
 	}{
-		{func(o *SpatialOptions) { o.Cases = []string{"star9"} }, "bench spatial: there is no case star9; there is star7, star13, star25, box27, star5, box9, box25, wave, himeno, grayscott, hotspot, hdiff"},
-		{func(o *SpatialOptions) { o.DTypes = []string{"half"} }, "bench spatial: no case has the type half: there is double and float"},
-		{func(o *SpatialOptions) { o.Cases, o.DTypes = []string{"wave"}, []string{"double"} }, "bench spatial: no case of wave is in double"},
-		{func(o *SpatialOptions) { o.Cases, o.Ordinal = []string{"wave"}, 3 }, "wave float: there is no GPU cuda:3: the driver shows 1, from cuda:0 on"},
-		{func(o *SpatialOptions) { o.Cases, o.Set = []string{"wave"}, nil }, "wave float: the GPU has 1.0 GiB of free memory, and this needs 4.4 GiB: choose smaller sizes"},
-		{func(o *SpatialOptions) { o.Cases, o.Plans = []string{"wave"}, []string{"family=cells,block=7x7"} }, "wave float: no plan gave a kernel that works"},
+		{func(o *SpatialOptions) { o.Cases = []string{"star9"} },
+			"bench spatial: there is no case star9; there is star7, star13, star25, box27, star5, box9, box25, wave, " +
+				"himeno, grayscott, hotspot, hdiff"},
+		{func(o *SpatialOptions) { o.DTypes = []string{"half"} },
+			"bench spatial: no case has the type half: there is double and float"},
+		{func(o *SpatialOptions) { o.Cases, o.DTypes = []string{"wave"}, []string{"double"} },
+			"bench spatial: no case of wave is in double"},
+		{func(o *SpatialOptions) { o.Cases, o.Ordinal = []string{"wave"}, 3 },
+			"wave float: there is no GPU cuda:3: the driver shows 1 GPU, from cuda:0 on"},
+		{func(o *SpatialOptions) { o.Cases, o.Set = []string{"wave"}, nil },
+			"wave float: the GPU has 1.0 GiB of free memory, and this needs 4.4 GiB: choose smaller sizes"},
+		{func(o *SpatialOptions) { o.Cases, o.Plans = []string{"wave"}, []string{"family=cells,block=7x7"} },
+			"wave float: no plan gave a kernel that works"},
 	} {
 		o := smallSpatial()
 		test.change(&o)
@@ -228,11 +248,13 @@ func testCompile(t *testing.T) {
 	for _, c := range spatialCases {
 		file[c.name] = map[string][]string{c.dtype: {plainPlan}}
 	}
-	r, err := Compile(context.Background(), CompileOptions{PlanFile: file, Only: []string{"wave"}, Arch: 90, Processes: 1, Commit: "abc", Log: io.Discard})
+	r, err := Compile(context.Background(), CompileOptions{PlanFile: file, Only: []string{"wave"}, Arch: 90,
+		Processes: 1, Commit: "abc", Log: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Sources != 1 || r.Failed != 0 || !(r.Median > 0 && r.Longest >= r.Median && r.One > 0 && r.Many > 0 && r.Gain == r.Many/r.One) || r.Compiler != "NVRTC 13.2" {
+	if r.Sources != 1 || r.Failed != 0 || !(r.Median > 0 && r.Longest >= r.Median && r.One > 0 && r.Many > 0 &&
+		r.Gain == r.Many/r.One) || r.Compiler != "NVRTC 13.2" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -240,7 +262,7 @@ func testCompile(t *testing.T) {
 // A worker that dies costs one answer: the next request starts another.
 func testHost(t *testing.T) {
 	set := map[string]string{"M": "12", "N": "21"}
-	h, err := newHost(context.Background(), opening{Case: "star5", DType: "float", Set: set})
+	h, err := newHost(context.Background(), openRequest{Case: "star5", DType: "float", Set: set})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +274,8 @@ func testHost(t *testing.T) {
 	if _, err := h.once(copyDriver, time.Microsecond); err == nil || !strings.Contains(err.Error(), "a test") {
 		t.Error(err)
 	}
-	if _, err := h.once("no such", time.Microsecond); err == nil || err.Error() != `bench spatial: "no such" is not kept for batches` {
+	if _, err := h.once("no such", time.Microsecond); err == nil ||
+		err.Error() != `bench spatial: "no such" is not kept for batches` {
 		t.Error(err)
 	}
 	if seconds, err := h.once(copyFour, time.Microsecond); err != nil || !(seconds > 0) {

@@ -51,7 +51,7 @@ type contender struct {
 }
 
 // try checks and times a plan.
-func (s *site) try(a attempt) (trial, error) {
+func (s *caseRunner) try(a attempt) (trial, error) {
 	var t trial
 	m, full, err := modules(s.bound, a.Plan, arith.Contract)
 	if err != nil {
@@ -78,14 +78,15 @@ func (s *site) try(a attempt) (trial, error) {
 	return t, errors.Join(err, calls.free(), lib.Close())
 }
 
-func (s *site) measure(a attempt, t *trial, p *placed, calls *calls, lib *cuda.Library) error {
+func (s *caseRunner) measure(a attempt, t *trial, p *gridsOnGPU, calls *calls, lib *cuda.Library) error {
 	for _, c := range calls.list {
 		t.Kernels = append(t.Kernels, c.kernel.Name)
 		r, err := lib.Resources(c.kernel.Name)
 		if err != nil {
 			return err
 		}
-		t.Registers, t.Spills, t.Shared = max(t.Registers, r.Registers), max(t.Spills, r.Local), max(t.Shared, r.Shared+int(c.shared))
+		t.Registers, t.Spills, t.Shared = max(t.Registers, r.Registers), max(t.Spills, r.Local),
+			max(t.Shared, r.Shared+int(c.shared))
 	}
 	err := s.run(p, calls)
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *site) measure(a attempt, t *trial, p *placed, calls *calls, lib *cuda.L
 	if t.Cells, t.Difference, err = s.verify(p); err != nil {
 		return err
 	}
-	if t.Times, t.Launches, err = s.race(calls.launch, a.Rule); err != nil {
+	if t.Times, t.Launches, err = s.timeBatches(calls.launch, a.Rule); err != nil {
 		return err
 	}
 	// What threads do in another order now and then comes out wrong now and
@@ -108,8 +109,8 @@ func (s *site) measure(a attempt, t *trial, p *placed, calls *calls, lib *cuda.L
 	return nil
 }
 
-// race times the batches that a rule asks for, after one to warm up.
-func (s *site) race(f func() error, r rule) ([]float64, int, error) {
+// timeBatches times the batches of a rule, after one to warm up.
+func (s *caseRunner) timeBatches(f func() error, r rule) ([]float64, int, error) {
 	first, err := s.batch(f, 1)
 	if err != nil {
 		return nil, 0, err
@@ -137,7 +138,7 @@ func (s *site) race(f func() error, r rule) ([]float64, int, error) {
 	return times, n, nil
 }
 
-// The contenders that every site has.
+// The contenders of every caseRunner.
 const (
 	copyDriver = "copy by the driver"
 	copyOne    = "copy, 16 bytes a thread"
@@ -151,12 +152,12 @@ func copyBytes(useful float64) int64 {
 	return min(enough, int64(useful)/2) / 16 * 16
 }
 
-func (s *site) copyBytes() int64 {
+func (s *caseRunner) copyBytes() int64 {
 	return copyBytes(points(s.bound) * s.c.usefulBytes(s.bound))
 }
 
 // contender returns what a batch is to be timed of.
-func (s *site) contender(name string, least time.Duration) (*contender, error) {
+func (s *caseRunner) contender(name string, least time.Duration) (*contender, error) {
 	if c, ok := s.kept[name]; ok {
 		return c, nil
 	}
@@ -180,7 +181,8 @@ func (s *site) contender(name string, least time.Duration) (*contender, error) {
 		}
 		count := &device.Value{}
 		count.Set(op.Int(types.I64, items))
-		call, err := s.tools.PrepareGrid(kernel, blocksOf(items, block), []device.Arg{&device.Slot{Buffer: s.copies[0]}, &device.Slot{Buffer: s.copies[1]}, count})
+		call, err := s.tools.PrepareGrid(kernel, blocksOf(items, block), []device.Arg{&device.Slot{Buffer: s.copies[0]},
+			&device.Slot{Buffer: s.copies[1]}, count})
 		if err != nil {
 			return nil, err
 		}
@@ -188,13 +190,13 @@ func (s *site) contender(name string, least time.Duration) (*contender, error) {
 	default:
 		return nil, fmt.Errorf("bench spatial: %q is not kept for batches", name)
 	}
-	_, n, err := s.race(launch, rule{Batches: 1, Least: least})
+	_, n, err := s.timeBatches(launch, rule{Batches: 1, Least: least})
 	s.kept[name] = &contender{launch, n}
 	return s.kept[name], err
 }
 
 // once times one batch of a contender, and returns the seconds of one step.
-func (s *site) once(name string, least time.Duration) (float64, error) {
+func (s *caseRunner) once(name string, least time.Duration) (float64, error) {
 	c, err := s.contender(name, least)
 	if err != nil {
 		return 0, err

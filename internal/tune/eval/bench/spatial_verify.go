@@ -13,7 +13,7 @@ import (
 )
 
 // scalar reads the result of a reduction.
-func (p *placed) scalar(q *ir.Scalar) (op.Value, error) {
+func (p *gridsOnGPU) scalar(q *ir.Scalar) (op.Value, error) {
 	var b [8]byte
 	err := p.cells[q].Read(0, b[:])
 	return device.Decode(q.Type, b[:]), err
@@ -25,12 +25,13 @@ const compareThreads = 65536
 // verify compares every cell of what a step has written with what the plain
 // kernels make of the same values, and returns the number of cells and the
 // largest difference.
-func (s *site) verify(p *placed) (int64, float64, error) {
+func (s *caseRunner) verify(p *gridsOnGPU) (int64, float64, error) {
 	cells, most := int64(0), 0.0
 	for _, g := range outputs(s.bound.Program) {
 		r := p.layouts[g]
 		values := append(int64s(r.count, r.n, r.pitch, r.lead), op.Float(g.Type, 0))
-		if err := s.tool("compare_"+g.Type.String(), compareThreads, []*cuda.Buffer{s.bad, p.grids[g], s.want[g]}, values...); err != nil {
+		if err := s.runTool("compare_"+g.Type.String(), compareThreads, []*cuda.Buffer{s.bad, p.grids[g], s.want[g]},
+			values...); err != nil {
 			return cells, most, err
 		}
 		data := make([]byte, s.bad.Bytes())
@@ -57,19 +58,21 @@ func (s *site) verify(p *placed) (int64, float64, error) {
 			return cells, most, err
 		}
 		if want := s.scalars[q]; !v.Same(want) {
-			return cells, most, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Contract.String(), q.Name, v.AsFloat(), want.AsFloat(), 0}
+			return cells, most, &Mismatch{gridText(s.bound, output(s.bound.Program)), arith.Contract.String(), q.Name,
+				v.AsFloat(), want.AsFloat(), 0}
 		}
 	}
 	return cells, most, nil
 }
 
 // wrong describes the first of the cells that differ.
-func (s *site) wrong(p *placed, g *ir.Grid, count, first int64) error {
+func (s *caseRunner) wrong(p *gridsOnGPU, g *ir.Grid, count, first int64) error {
 	r := p.layouts[g]
 	size := int64(g.Type.Size())
 	var got, want [8]byte
 	if err := errors.Join(
-		p.grids[g].Read((r.lead+first/r.n*r.pitch+first%r.n)*size, got[:size]), s.want[g].Read(first*size, want[:size])); err != nil {
+		p.grids[g].Read((r.lead+first/r.n*r.pitch+first%r.n)*size, got[:size]),
+		s.want[g].Read(first*size, want[:size])); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%s, the first of %d wrong cells,", cellName(g, s.bound.Shape(g.Dims), int(first)), count)

@@ -7,7 +7,9 @@ import (
 )
 
 func TestParseRivals(t *testing.T) {
-	list, err := ParseRivals([]byte(`{"rival": "R", "case": "star7", "dtype": "float", "grid": "8x8x8", "samples": [1, 2, 3, 4, 5], "gstencils": 9}
+	list, err := ParseRivals(
+		[]byte(
+			`{"rival": "R", "case": "star7", "dtype": "float", "grid": "8x8x8", "samples": [1, 2, 3, 4, 5], "gstencils": 9}
 
 {"rival": "S", "case": "star7", "failed": "no"}
 `))
@@ -77,7 +79,8 @@ star7 double 512x512x512: said by the program
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Counters{DRAMBytes: 1 << 31, L2Bytes: 3e9, L1Bytes: 4e9, DRAM: 91.5, L2: 50, L1: 40.25, Issue: 30, Occupancy: 75}
+	want := Counters{DRAMBytes: 1 << 31, L2Bytes: 3e9, L1Bytes: 4e9, DRAM: 91.5, L2: 50, L1: 40.25, Issue: 30,
+		Occupancy: 75}
 	if *c != want || c.limit() != "memory" {
 		t.Errorf("%+v, limited by %s", *c, c.limit())
 	}

@@ -34,7 +34,8 @@ func whole(t *testing.T, x *Subject) schedule.Space {
 	if err != nil {
 		t.Fatal(err)
 	}
-	choices, err := lower.Choices(x.bound.Program, lower.Options{Target: lower.GPU, Bound: x.bound, NoInitial: true, Sized: true, Machine: m})
+	choices, err := lower.Choices(x.bound.Program, lower.Options{Target: lower.GPU, Bound: x.bound, NoInitial: true,
+		Sized: true, Machine: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func small(t *testing.T) *Subject {
 }
 
 func tunerOptions(t *testing.T, s *scripted, x *Subject, folder string) TunerOptions {
-	return TunerOptions{Folder: folder, Subjects: []*Subject{x}, Open: s.open, Clock: s.clock, Commit: "abc", Log: testWriter{t}}
+	return TunerOptions{Folder: folder, Subjects: []*Subject{x}, Open: s.open, Clock: s.clock, Commit: "abc",
+		Log: testWriter{t}}
 }
 
 type testWriter struct{ t *testing.T }
@@ -182,7 +184,8 @@ func TestRecordingGoesOn(t *testing.T) {
 	}
 	// Of a wider space, the rest is recorded.
 	narrow := x.Limits
-	x.Limits = slices.DeleteFunc(slices.Clone(narrow), func(r schedule.Restriction) bool { return strings.HasPrefix(r.Text, "store") })
+	x.Limits = slices.DeleteFunc(slices.Clone(narrow),
+		func(r schedule.Restriction) bool { return strings.HasPrefix(r.Text, "store") })
 	o.Record = time.Minute
 	if _, err := Tuner(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -193,7 +196,9 @@ func TestRecordingGoesOn(t *testing.T) {
 	// Another device makes another recording.
 	s.name = "Another"
 	o.Live = time.Second
-	if _, err := Tuner(t.Context(), o); err == nil || !strings.Contains(err.Error(), "was recorded with the device Pretended, and this is Another: give another folder") {
+	if _, err := Tuner(t.Context(), o); err == nil ||
+		!strings.Contains(err.Error(),
+			"was recorded with the device Pretended, and this is Another: give another folder") {
 		t.Errorf("%v", err)
 	}
 }
@@ -211,16 +216,20 @@ func TestRows(t *testing.T) {
 	}
 	r := rows[0]
 	points := x.points()
-	if points != 14*14*62 || math.Abs(r.Known-points/1e-4/1e9) > 1e-9 || !strings.Contains(r.KnownPlan, "vec=4") && !strings.Contains(r.KnownPlan, "vec=8") {
+	if points != 14*14*62 || math.Abs(r.Known-points/1e-4/1e9) > 1e-9 || !strings.Contains(r.KnownPlan, "vec=4") &&
+		!strings.Contains(r.KnownPlan, "vec=8") {
 		t.Errorf("%g cells, best known %g: %s", points, r.Known, r.KnownPlan)
 	}
-	if !r.Complete || r.Recorded != 40 || r.Strategy != "auto" || r.Trials < 5 || r.Device != "Pretended" || r.Commit != "abc" || r.Grid != "16x16x64" {
+	if !r.Complete || r.Recorded != 40 || r.Strategy != "auto" || r.Trials < 5 || r.Device != "Pretended" ||
+		r.Commit != "abc" || r.Grid != "16x16x64" {
 		t.Errorf("%+v", r)
 	}
-	if r.OfKnown != r.GStencils/r.Known || r.OfSeen > r.OfKnown || r.Seen < r.Known || r.GStencils <= 0 || r.OfKnown > 1.001 {
+	if r.OfKnown != r.GStencils/r.Known || r.OfSeen > r.OfKnown || r.Seen < r.Known || r.GStencils <= 0 ||
+		r.OfKnown > 1.001 {
 		t.Errorf("%+v", r)
 	}
-	if len(r.Replays) != 2 || r.Replays[0].Strategy != "auto" || r.Replays[1].Strategy != "random" || r.Replays[0].Seeds != 5 {
+	if len(r.Replays) != 2 || r.Replays[0].Strategy != "auto" || r.Replays[1].Strategy != "random" ||
+		r.Replays[0].Seeds != 5 {
 		t.Fatalf("%+v", r.Replays)
 	}
 	for _, p := range r.Replays {
@@ -233,21 +242,23 @@ func TestRows(t *testing.T) {
 	tried := len(s.tried)
 	o.Seeds = 0
 	again, err := Tuner(t.Context(), o)
-	if err != nil || len(s.tried) != tried || len(again) != 1 || again[0].GStencils != r.GStencils || len(again[0].Replays) != 2 {
+	if err != nil || len(s.tried) != tried || len(again) != 1 || again[0].GStencils != r.GStencils ||
+		len(again[0].Replays) != 2 {
 		t.Errorf("%+v, %v, %d more trials", again, err, len(s.tried)-tried)
 	}
 	// An earlier search that was faster stays the best seen.
-	b, err := openBook(o.Folder, x.Name())
+	b, err := openRecording(o.Folder, x.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.see(seen{2 * r.Known, "faster", "somebody"})
-	b.see(seen{r.Known, "slower", "somebody else"})
+	b.noteFastest(fastestSeen{2 * r.Known, "faster", "somebody"})
+	b.noteFastest(fastestSeen{r.Known, "slower", "somebody else"})
 	if err := b.save(); err != nil {
 		t.Fatal(err)
 	}
 	again, err = Tuner(t.Context(), o)
-	if err != nil || again[0].Seen != 2*r.Known || again[0].SeenPlan != "faster" || again[0].OfSeen != again[0].OfKnown/2 {
+	if err != nil || again[0].Seen != 2*r.Known || again[0].SeenPlan != "faster" ||
+		again[0].OfSeen != again[0].OfKnown/2 {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
@@ -281,22 +292,27 @@ func TestRecordingsOfVersions(t *testing.T) {
 	age("star7-double.json")
 	tried := len(s.tried)
 	_, err = Tuner(t.Context(), o)
-	if want := "star7-double was searched under " + versions.Current().Definitions() + ", and recorded under arithmetic 1 and program IR 1: they cannot be compared"; err == nil || err.Error() != want {
+	if want := "star7-double was searched under " + versions.Current().Definitions() +
+		", and recorded under arithmetic 1 and program IR 1: they cannot be compared"; err == nil ||
+		err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	age("star7-double.live.json")
 	again, err := Tuner(t.Context(), o)
-	if err != nil || len(again) != 1 || again[0].Set != (versions.Set{Arithmetic: 1, IR: 1}) || again[0].GStencils != rows[0].GStencils || len(again[0].Replays) != 2 || len(s.tried) != tried {
+	if err != nil || len(again) != 1 || again[0].Set != (versions.Set{Arithmetic: 1, IR: 1}) ||
+		again[0].GStencils != rows[0].GStencils || len(again[0].Replays) != 2 || len(s.tried) != tried {
 		t.Errorf("%+v, %v, %d more trials", again, err, len(s.tried)-tried)
 	}
 	file := filepath.Join(o.Folder, "star7-double.t4.json.gz")
-	refused := file + " was recorded under arithmetic 1 and program IR 1, and this Gridloom has " + versions.Current().Definitions() + ", so that nothing can be compared with it: give another folder"
+	refused := file + " was recorded under arithmetic 1 and program IR 1, and this Gridloom has " +
+		versions.Current().Definitions() + ", so that nothing can be compared with it: give another folder"
 	o.Anew = true
 	if _, err := Tuner(t.Context(), o); err == nil || err.Error() != refused {
 		t.Errorf("%v, want %s", err, refused)
 	}
 	// So it is if the rest is to be recorded.
-	x.Limits = slices.DeleteFunc(slices.Clone(x.Limits), func(r schedule.Restriction) bool { return strings.HasPrefix(r.Text, "store") })
+	x.Limits = slices.DeleteFunc(slices.Clone(x.Limits),
+		func(r schedule.Restriction) bool { return strings.HasPrefix(r.Text, "store") })
 	o.Live = 0
 	if _, err := Tuner(t.Context(), o); err == nil || err.Error() != refused {
 		t.Errorf("%v, want %s", err, refused)
@@ -308,29 +324,30 @@ func TestRecordingsOfVersions(t *testing.T) {
 
 // Averages are over recordings of the same versions.
 func TestRecordingsAreAlike(t *testing.T) {
-	of := func(name string, recorded int, v versions.Set) *book {
-		b := &book{folder: "f", name: name, about: about{Configurations: 2, Set: v}}
+	of := func(name string, recorded int, v versions.Set) *recordingFile {
+		b := &recordingFile{folder: "f", name: name, about: about{Configurations: 2, Set: v}}
 		b.list = make([]tuner.Outcome, recorded)
 		return b
 	}
 	old, now := versions.Set{}.Complete(), versions.Current()
-	mixed := "f/a.t4.json.gz is of arithmetic 1 and program IR 1, and f/b.t4.json.gz of " + now.Definitions() + ": they cannot be compared; give another folder"
+	mixed := "f/a.t4.json.gz is of arithmetic 1 and program IR 1, and f/b.t4.json.gz of " + now.Definitions() +
+		": they cannot be compared; give another folder"
 	for _, c := range []struct {
-		books  []*book
-		record bool
-		want   string
+		recordings []*recordingFile
+		record     bool
+		want       string
 	}{
 		{nil, true, ""},
-		{[]*book{of("a", 2, old), of("b", 2, old)}, true, ""},
-		{[]*book{of("a", 2, now), of("b", 1, now), of("c", 0, now)}, true, ""},
-		{[]*book{of("a", 2, old), of("b", 2, now)}, false, mixed},
-		{[]*book{of("a", 2, old), of("b", 0, now)}, false, ""},
-		{[]*book{of("a", 2, old), of("b", 0, now)}, true, mixed},
-		{[]*book{of("a", 1, old)}, false, ""},
-		{[]*book{of("a", 1, old)}, true, of("a", 1, old).outdated().Error()},
+		{[]*recordingFile{of("a", 2, old), of("b", 2, old)}, true, ""},
+		{[]*recordingFile{of("a", 2, now), of("b", 1, now), of("c", 0, now)}, true, ""},
+		{[]*recordingFile{of("a", 2, old), of("b", 2, now)}, false, mixed},
+		{[]*recordingFile{of("a", 2, old), of("b", 0, now)}, false, ""},
+		{[]*recordingFile{of("a", 2, old), of("b", 0, now)}, true, mixed},
+		{[]*recordingFile{of("a", 1, old)}, false, ""},
+		{[]*recordingFile{of("a", 1, old)}, true, of("a", 1, old).outdated().Error()},
 	} {
 		got := ""
-		if err := alike(c.books, c.record); err != nil {
+		if err := checkVersions(c.recordings, c.record); err != nil {
 			got = err.Error()
 		}
 		if got != c.want {
@@ -378,7 +395,8 @@ func TestNothingToDo(t *testing.T) {
 		t.Errorf("%s was made", o.Folder)
 	}
 	o.Folder = t.TempDir()
-	if rows, err := Tuner(t.Context(), o); err != nil || len(rows) > 0 || !strings.Contains(log.String(), "nothing to report yet") {
+	if rows, err := Tuner(t.Context(), o); err != nil || len(rows) > 0 ||
+		!strings.Contains(log.String(), "nothing to report yet") {
 		t.Errorf("%v, %v: %s", rows, err, log.String())
 	}
 }
@@ -407,10 +425,11 @@ func TestReached(t *testing.T) {
 
 // Costs are those of whoever tries a configuration first.
 func TestCosts(t *testing.T) {
-	b := &book{name: "x", index: map[string]int{}}
+	b := &recordingFile{name: "x", index: map[string]int{}}
 	for _, o := range []tuner.Outcome{
 		{Config: "family=tile,block=1x4x32,vec=1", Verdict: tuner.Good, Seconds: 0.25, Compile: 0.5, Cost: 0.75},
-		{Config: "family=tile,block=1x4x32,vec=2", Verdict: tuner.Good, Seconds: 0.25, Same: "family=tile,block=1x4x32,vec=1"},
+		{Config: "family=tile,block=1x4x32,vec=2", Verdict: tuner.Good, Seconds: 0.25,
+			Same: "family=tile,block=1x4x32,vec=1"},
 		{Config: "family=stream,chunk=4", Verdict: tuner.Refused, Reason: "resources", Compile: 0.125, Cost: 9},
 		{Config: "family=stream,chunk=8", Verdict: tuner.Wrong, Reason: "wrong", Compile: 0.125, Cost: 0.25},
 	} {
@@ -445,11 +464,12 @@ func TestCosts(t *testing.T) {
 // What has failed after it was recorded is no longer recorded as right.
 func TestBookCondemns(t *testing.T) {
 	folder := t.TempDir()
-	b, err := openBook(folder, "x")
+	b, err := openRecording(folder, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	fast, slow := tuner.Outcome{Config: "family=tile,vec=1", Verdict: tuner.Good, Seconds: 0.25}, tuner.Outcome{Config: "family=tile,vec=2", Verdict: tuner.Good, Seconds: 0.5}
+	fast, slow := tuner.Outcome{Config: "family=tile,vec=1", Verdict: tuner.Good, Seconds: 0.25},
+		tuner.Outcome{Config: "family=tile,vec=2", Verdict: tuner.Good, Seconds: 0.5}
 	for _, o := range []tuner.Outcome{fast, slow} {
 		if err := b.Keep(o); err != nil {
 			t.Fatal(err)
@@ -462,10 +482,11 @@ func TestBookCondemns(t *testing.T) {
 	if err := b.Condemn(tuner.Outcome{Config: "family=cells"}); err == nil {
 		t.Error("what is not recorded is condemned")
 	}
-	if b, err = openBook(folder, "x"); err != nil {
+	if b, err = openRecording(folder, "x"); err != nil {
 		t.Fatal(err)
 	}
-	if o, ok := b.Known("", fast.Config); !ok || o.Verdict != tuner.Wrong || b.best().Config != slow.Config || len(b.list) != 2 {
+	if o, ok := b.Known("", fast.Config); !ok || o.Verdict != tuner.Wrong || b.best().Config != slow.Config ||
+		len(b.list) != 2 {
 		t.Errorf("%+v of %+v", o, b.list)
 	}
 }
@@ -473,11 +494,14 @@ func TestBookCondemns(t *testing.T) {
 // What the files of results have in them is no accident.
 func TestTunerJSON(t *testing.T) {
 	row := TunerRow{
-		Program: "star7", DType: "double", Grid: "512x512x512", Known: 250, KnownPlan: "family=tile", OfKnown: 0.98, Seen: 251, SeenPlan: "family=stream",
+		Program: "star7", DType: "double", Grid: "512x512x512", Known: 250, KnownPlan: "family=tile", OfKnown: 0.98,
+		Seen: 251, SeenPlan: "family=stream",
 		OfSeen: 0.976, Recorded: 1968, Complete: true,
-		live: live{
-			Strategy: "auto", Seconds: 59.5, Trials: 1500, Rate: 25.2, GStencils: 245, Plan: "star7[0:1]{family=tile}", Configurations: "27227696696",
-			Idle: 0.25, Rechecked: 0.5, CopyGStencils: 263, Device: "NVIDIA H200", Commit: "abc", Set: versions.Current(),
+		liveSearch: liveSearch{
+			Strategy: "auto", Seconds: 59.5, Trials: 1500, Rate: 25.2, GStencils: 245, Plan: "star7[0:1]{family=tile}",
+			Configurations: "27227696696",
+			Idle:           0.25, Rechecked: 0.5, CopyGStencils: 263, Device: "NVIDIA H200", Commit: "abc",
+			Set: versions.Current(),
 		},
 		Replays: []Replay{{"auto", 50, 0.5, 0.4, 0.6, []Reached{{60, 1, 1, 1}}}},
 	}
@@ -487,7 +511,8 @@ func TestTunerJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, line, _ := strings.Cut(out.String(), "\n")
-	if got, want := strings.Join(strings.Fields(line), " "), "star7 double 245.0 0.980 0.976 1500 25.2 25 % 50 % 1968 auto 0.500, 1.000 after 60 s"; got != want {
+	if got, want := strings.Join(strings.Fields(line), " "),
+		"star7 double 245.0 0.980 0.976 1500 25.2 25 % 50 % 1968 auto 0.500, 1.000 after 60 s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

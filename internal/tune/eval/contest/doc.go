@@ -1,7 +1,6 @@
-// Package contest puts the search of package tuner to the test. It records
-// spaces of real programs exhaustively, as T4 files that grow from call to call,
-// lets the tuner search the full spaces live, and replays the recordings with
-// other strategies and many seeds.
+// Package contest evaluates the search of package tuner. It records spaces of real programs exhaustively, as T4
+// files that grow from call to call, runs the tuner on the full spaces live, and replays the recordings with several
+// strategies and many seeds.
 package contest
 
 import "embed"

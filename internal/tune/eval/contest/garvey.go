@@ -104,30 +104,30 @@ const (
 	tolerance  = 1.01
 )
 
-// Garvey records what is missing, and compares strategies on what is recorded of
-// each kernel. Without any complete recording there is no result.
+// Garvey records what is missing, and compares strategies on the complete recordings. The result is nil if there is
+// none.
 func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
 	if err := os.MkdirAll(o.Folder, 0o777); err != nil {
 		return nil, err
 	}
-	s := &site{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
-	all := make([]*book, len(o.Subjects))
+	s := &recorder{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
+	all := make([]*recordingFile, len(o.Subjects))
 	for i, x := range o.Subjects {
 		var err error
-		if all[i], err = openBook(o.Folder, x.Name()); err != nil {
+		if all[i], err = openRecording(o.Folder, x.Name()); err != nil {
 			return nil, err
 		}
 	}
-	if err := alike(all, o.Record > 0); err != nil {
+	if err := checkVersions(all, o.Record > 0); err != nil {
 		return nil, err
 	}
 	until := s.now().Add(o.Record)
-	var books []*book
+	var recordings []*recordingFile
 	for i, x := range o.Subjects {
 		b := all[i]
 		if o.Record > 0 {
 			switch err := s.record(ctx, x, b, until); {
-			case errors.Is(err, errLater):
+			case errors.Is(err, errTimeUp):
 				fmt.Fprintf(o.Log, "the time for recording is up; the same command goes on from here\n")
 				o.Record = 0
 			case err != nil:
@@ -138,19 +138,19 @@ func Garvey(ctx context.Context, o GarveyOptions) (*GarveyResult, error) {
 			fmt.Fprintf(o.Log, "%s is left out: it is not recorded as a whole\n", x.Name())
 			continue
 		}
-		books = append(books, b)
+		recordings = append(recordings, b)
 	}
-	if len(books) == 0 {
+	if len(recordings) == 0 {
 		return nil, nil
 	}
-	return compare(ctx, books, o.Seeds)
+	return compare(ctx, recordings, o.Seeds)
 }
 
-// alike refuses recordings of different versions, since rows are averages over all. If
-// it is to be recorded what is not complete will be of the current ones.
-func alike(books []*book, record bool) error {
-	var first *book
-	for _, b := range books {
+// checkVersions refuses recordings of different versions, since rows are averages over all. With record, incomplete
+// recordings count as of the current versions.
+func checkVersions(recordings []*recordingFile, record bool) error {
+	var first *recordingFile
+	for _, b := range recordings {
 		complete := b.complete()
 		switch {
 		case !complete && !record:
@@ -158,37 +158,38 @@ func alike(books []*book, record bool) error {
 		case !complete && len(b.list) > 0 && !b.about.IsCurrent():
 			return b.outdated()
 		case !complete:
-			b = &book{folder: b.folder, name: b.name, about: about{Set: versions.Current()}}
+			b = &recordingFile{folder: b.folder, name: b.name, about: about{Set: versions.Current()}}
 		}
 		if first == nil {
 			first = b
 		}
 		if b.about.Set != first.about.Set {
 			return fmt.Errorf("%s is of %s, and %s of %s: they cannot be compared; give another folder",
-				first.file(), first.about.Definitions(), b.file(), b.about.Definitions())
+				first.path(), first.about.Definitions(), b.path(), b.about.Definitions())
 		}
 	}
 	return nil
 }
 
 // compare replays the recordings.
-func compare(ctx context.Context, books []*book, seeds int) (*GarveyResult, error) {
+func compare(ctx context.Context, recordings []*recordingFile, seeds int) (*GarveyResult, error) {
 	g := &GarveyResult{
-		Device: books[0].about.Device, Commit: books[0].about.Commit, Grid: books[0].about.Grid,
-		Set: books[0].about.Set, Sample: sampleSize, Seeds: seeds,
+		Device: recordings[0].about.Device, Commit: recordings[0].about.Commit, Grid: recordings[0].about.Grid,
+		Set: recordings[0].about.Set, Sample: sampleSize, Seeds: seeds,
 		Kernels: []GarveyKernel{}, Loading: []GarveyLoading{},
 	}
 	t := table{}
-	for _, b := range books {
+	for _, b := range recordings {
 		r, err := b.replayable()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.name, err)
 		}
-		y, err := replay.NewYardstick(r)
+		y, err := replay.NewBaseline(r)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.name, err)
 		}
-		g.Kernels = append(g.Kernels, GarveyKernel{b.about.Program, len(r.Trials), r.Valid(), 1e3 * y.Best(), b.best().Config, 1e3 * y.Median()})
+		g.Kernels = append(g.Kernels, GarveyKernel{b.about.Program, len(r.Trials), r.Valid(), 1e3 * y.Best(),
+			b.best().Config, 1e3 * y.Median()})
 		parts, err := g.load(ctx, b.about.Program, r, seeds)
 		if err == nil {
 			err = t.add(ctx, r, parts, seeds)
@@ -204,7 +205,8 @@ func compare(ctx context.Context, books []*book, seeds int) (*GarveyResult, erro
 
 // load compares hybrid with random sampling for each technique, and returns the
 // parts of the recording.
-func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Recording, seeds int) ([]*replay.Recording, error) {
+func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Recording,
+	seeds int) ([]*replay.Recording, error) {
 	var parts []*replay.Recording
 	for _, t := range techniques {
 		part, err := t.of(r)
@@ -216,7 +218,7 @@ func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Record
 		if err != nil {
 			return nil, err
 		}
-		random := typical(list)
+		random := typicalCost(list)
 		hybrid, err := try(ctx, part, "hybrid", 1, math.MaxInt, math.Inf(1))
 		if err != nil {
 			return nil, err
@@ -243,7 +245,7 @@ func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Record
 	return parts, nil
 }
 
-// sum counts what came of each technique.
+// sum computes the summary.
 func (g *GarveyResult) sum() {
 	s := GarveySummary{Pairs: len(g.Loading), LeastFraction: math.Inf(1)}
 	n := float64(len(g.Loading))
@@ -260,7 +262,7 @@ func (g *GarveyResult) sum() {
 	g.Summary = s
 }
 
-// count takes in the part of a time after which something was reached.
+// count adds a part of the time to a summary.
 func count(part *float64, reached, early *int, total *float64) {
 	if part == nil {
 		return

@@ -9,22 +9,22 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
-// effort is what a search on a recording has come to, and what it took.
-type effort struct {
+// searchCost is the result of a search on a recording, with its cost.
+type searchCost struct {
 	Best           float64 // seconds of the fastest configuration; infinite if none worked
 	Configurations float64 // that were compiled
 	Compile        float64 // seconds
 	Run            float64 // seconds on the device, checks included
-	when           []moment
+	when           []improvement
 }
 
-// moment is when a best was found.
-type moment struct{ at, best float64 }
+// improvement is a new best and its time.
+type improvement struct{ at, best float64 }
 
-func (e *effort) total() float64 { return e.Compile + e.Run }
+func (e *searchCost) total() float64 { return e.Compile + e.Run }
 
-// first returns when a search had something as fast; false if it never had.
-func (e *effort) first(best float64) (float64, bool) {
+// first returns the time at which a search had something as fast; false if never.
+func (e *searchCost) first(best float64) (float64, bool) {
 	for _, m := range e.when {
 		if m.best <= best {
 			return m.at, true
@@ -33,9 +33,9 @@ func (e *effort) first(best float64) (float64, bool) {
 	return 0, false
 }
 
-// sum adds up the efforts of searches that come one after the other.
-func sum(list []effort) effort {
-	all := effort{Best: math.Inf(1)}
+// sum adds up the costs of consecutive searches.
+func sum(list []searchCost) searchCost {
+	all := searchCost{Best: math.Inf(1)}
 	for _, e := range list {
 		all.Best = min(all.Best, e.Best)
 		all.Configurations += e.Configurations
@@ -45,14 +45,14 @@ func sum(list []effort) effort {
 	return all
 }
 
-// try lets a strategy search a recording, for so many configurations at most and
-// so many seconds of a clock on which configurations are compiled and run one
-// after the other.
-func try(ctx context.Context, r *replay.Recording, strategy string, seed uint64, most int, seconds float64) (effort, error) {
-	e := effort{Best: math.Inf(1)}
+// try runs a strategy on a recording, for at most so many configurations and seconds. Configurations are compiled
+// and run one after the other.
+func try(ctx context.Context, r *replay.Recording, strategy string, seed uint64, most int,
+	seconds float64) (searchCost, error) {
+	e := searchCost{Best: math.Inf(1)}
 	run, err := replay.Search(ctx, replay.NewSpace(r), func(p search.Problem) (search.Strategy, error) {
 		s, err := search.New(strategy, p)
-		return &counted{s, most}, err
+		return &limited{s, most}, err
 	}, seed, seconds, nil)
 	if err != nil {
 		return e, err
@@ -66,27 +66,27 @@ func try(ctx context.Context, r *replay.Recording, strategy string, seed uint64,
 		e.Run += t.Cost.Runs
 		if t.Failure == "" && t.Seconds < e.Best {
 			e.Best = t.Seconds
-			e.when = append(e.when, moment{e.total(), e.Best})
+			e.when = append(e.when, improvement{e.total(), e.Best})
 		}
 	}
 	return e, nil
 }
 
-// counted ends a strategy after so many configurations.
-type counted struct {
+// limited ends a strategy after so many configurations.
+type limited struct {
 	search.Strategy
 	left int
 }
 
-func (c *counted) Ask(n int) []search.Point {
+func (c *limited) Ask(n int) []search.Point {
 	points := c.Strategy.Ask(min(n, c.left))
 	c.left -= len(points)
 	return points
 }
 
-// samples are searches at random, by seed.
-func samples(ctx context.Context, r *replay.Recording, seeds, most int, seconds float64) ([]effort, error) {
-	list := make([]effort, seeds)
+// samples runs random searches, one for each seed.
+func samples(ctx context.Context, r *replay.Recording, seeds, most int, seconds float64) ([]searchCost, error) {
+	list := make([]searchCost, seeds)
 	err := parallel(ctx, seeds, nil, func(i int, _ replay.Clock) (err error) {
 		list[i], err = try(ctx, r, baseline, uint64(i)+1, most, seconds)
 		return err
@@ -94,9 +94,9 @@ func samples(ctx context.Context, r *replay.Recording, seeds, most int, seconds 
 	return list, err
 }
 
-// typical is the mean of samples; of what they found it is the geometric mean.
-func typical(list []effort) effort {
-	var m effort
+// typicalCost is the mean of searches; their best times have the geometric mean.
+func typicalCost(list []searchCost) searchCost {
+	var m searchCost
 	n := float64(len(list))
 	for _, e := range list {
 		m.Best += math.Log(e.Best) / n
@@ -109,8 +109,8 @@ func typical(list []effort) effort {
 }
 
 // fastest returns the least time that any of them found.
-func fastest(list []effort) float64 {
-	return slices.MinFunc(list, func(a, b effort) int {
+func fastest(list []searchCost) float64 {
+	return slices.MinFunc(list, func(a, b searchCost) int {
 		switch {
 		case a.Best < b.Best:
 			return -1

@@ -13,7 +13,8 @@ import (
 
 // garveyKernels are of all patterns and radii.
 var garveyKernels = []string{
-	"dense-zyx-r1", "dense-yx-r2", "star-zyx-r5", "star-zx-r3", "diamond-zyx-r2", "diamond-zy-r4", "no-corners-zyx-r1", "thumbtack-zyx-r3",
+	"dense-zyx-r1", "dense-yx-r2", "star-zyx-r5", "star-zx-r3", "diamond-zyx-r2", "diamond-zy-r4", "no-corners-zyx-r1",
+	"thumbtack-zyx-r3",
 }
 
 // GarveyNames lists the kernels of the suite.
@@ -30,7 +31,8 @@ type technique struct {
 
 var techniques = []technique{
 	{"global", func(vec, load, shared string) bool { return vec == "1" && load == "plain" && shared != "1" }},
-	{"global with vectors", func(vec, load, shared string) bool { return vec != "1" && load == "plain" && shared != "1" }},
+	{"global with vectors",
+		func(vec, load, shared string) bool { return vec != "1" && load == "plain" && shared != "1" }},
 	{"image", func(vec, load, shared string) bool { return vec == "1" && load == "image" && shared != "1" }},
 	{"local", func(vec, load, shared string) bool { return vec == "1" && load == "plain" && shared == "1" }},
 }
@@ -100,5 +102,5 @@ func (t technique) of(r *replay.Recording) (*replay.Recording, error) {
 	if len(part.Trials) == 0 {
 		return nil, errors.New("no configuration is recorded")
 	}
-	return anew(&part)
+	return reread(&part)
 }

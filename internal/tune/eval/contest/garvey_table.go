@@ -14,8 +14,8 @@ import (
 // table collects the rows of Tables 3 and 7 (Garvey 2018), kernel by kernel.
 type table struct {
 	names []string
-	cells [][]effort  // by row and kernel
-	found [][]float64 // by row and kernel: in what part of its searches a row had the kernel's best
+	cells [][]searchCost // by row and kernel
+	found [][]float64    // by row and kernel: in what part of its searches a row had the kernel's best
 }
 
 // The names of rows that others are compared with.
@@ -34,10 +34,10 @@ var oracles = []struct{ name, strategy string }{
 	{"Hybrid restricted", "hybrid-restricted"},
 }
 
-// add has every strategy search a kernel's recording.
+// add runs every strategy on a kernel's recording.
 func (t *table) add(ctx context.Context, r *replay.Recording, parts []*replay.Recording, seeds int) error {
-	var searches [][]effort // by row: more than one at random
-	row := func(name string, list ...effort) {
+	var searches [][]searchCost // by row: more than one at random
+	row := func(name string, list ...searchCost) {
 		if i := slices.Index(t.names, name); i < 0 {
 			t.names = append(t.names, name)
 			t.cells, t.found = append(t.cells, nil), append(t.found, nil)
@@ -55,7 +55,7 @@ func (t *table) add(ctx context.Context, r *replay.Recording, parts []*replay.Re
 	}
 	row(randomRow, random...)
 	for _, o := range oracles {
-		var list []effort
+		var list []searchCost
 		for _, part := range parts {
 			e, err := try(ctx, part, o.strategy, 1, math.MaxInt, math.Inf(1))
 			if err != nil {
@@ -65,7 +65,7 @@ func (t *table) add(ctx context.Context, r *replay.Recording, parts []*replay.Re
 		}
 		all := sum(list)
 		row(o.name, all)
-		if o.strategy == "hybrid" { // and what chance finds meanwhile
+		if o.strategy == "hybrid" { // and random search for the same time
 			short, err := samples(ctx, r, seeds, math.MaxInt, all.total())
 			if err != nil {
 				return err
@@ -84,7 +84,7 @@ func (t *table) add(ctx context.Context, r *replay.Recording, parts []*replay.Re
 				found += 1 / float64(len(list))
 			}
 		}
-		t.cells[i], t.found[i] = append(t.cells[i], typical(list)), append(t.found[i], found)
+		t.cells[i], t.found[i] = append(t.cells[i], typicalCost(list)), append(t.found[i], found)
 	}
 	return nil
 }
@@ -117,19 +117,24 @@ func (t *table) rows() []GarveyRow {
 // WriteGarvey prints the result as tables.
 func WriteGarvey(w io.Writer, g *GarveyResult) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "strategy\tspeed-up over random\tover expert\tconfigurations\tcompile time (s)\trun time (s)\tbest count\n")
+	fmt.Fprintf(t,
+		"strategy\tspeed-up over random\tover expert\tconfigurations\tcompile time (s)\trun time (s)\tbest count\n")
 	for _, r := range g.Rows {
-		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f\t%.1f\t%.1f\t%.1f\n", r.Strategy, r.OverRandom, r.OverExpert, r.Configurations, r.Compile, r.Run, r.Best)
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f\t%.1f\t%.1f\t%.1f\n", r.Strategy, r.OverRandom, r.OverExpert,
+			r.Configurations, r.Compile, r.Run, r.Best)
 	}
 	fmt.Fprintf(t, "\nkernel\tloading\trandom (ms)\thybrid (ms)\tof random's best\ttime to reach it\twithin 1 %%\n")
 	for _, x := range g.Loading {
-		fmt.Fprintf(t, "%s\t%s\t%.4g\t%.4g\t%.3f\t%s\t%s\n", x.Kernel, x.Technique, x.RandomBest, x.HybridBest, x.Fraction, percent(x.Part), percent(x.Near))
+		fmt.Fprintf(t, "%s\t%s\t%.4g\t%.4g\t%.3f\t%s\t%s\n", x.Kernel, x.Technique, x.RandomBest, x.HybridBest,
+			x.Fraction, percent(x.Part), percent(x.Near))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	s := g.Summary
-	_, err := fmt.Fprintf(w, "\nhybrid reaches random sampling's best in %d of %d cases, in %.0f %% of its time on average, in %d of them in at most 30 %%; within 1 %% in %d, in %.0f %% of the time, in %d in at most 30 %%\n",
+	_, err := fmt.Fprintf(w,
+		"\nhybrid reaches random sampling's best in %d of %d cases, in %.0f %% of its time on average, in %d of them "+
+			"in at most 30 %%; within 1 %% in %d, in %.0f %% of the time, in %d in at most 30 %%\n",
 		s.Reached, s.Pairs, 100*s.MeanPart, s.InTime, s.Near, 100*s.MeanNear, s.NearInTime)
 	return err
 }

@@ -79,13 +79,15 @@ func TestGarveyRecords(t *testing.T) {
 	}
 	x.Limits = append(x.Limits, more...)
 	s := newScripted(t, x)
-	o := GarveyOptions{Folder: t.TempDir(), Subjects: list, Record: time.Second, Seeds: 3, Open: s.open, Clock: s.clock, Commit: "abc", Log: testWriter{t}}
+	o := GarveyOptions{Folder: t.TempDir(), Subjects: list, Record: time.Second, Seeds: 3, Open: s.open, Clock: s.clock,
+		Commit: "abc", Log: testWriter{t}}
 	if g, err := Garvey(t.Context(), o); g != nil || err != nil {
 		t.Fatalf("%+v, %v", g, err)
 	}
 	o.Record = time.Minute
 	g, err := Garvey(t.Context(), o)
-	if err != nil || len(g.Kernels) != 1 || g.Kernels[0].Configurations != 40 || g.Kernels[0].Valid != 40 || len(g.Loading) != 4 || g.Device != "Pretended" || g.Grid != "32x32x32" {
+	if err != nil || len(g.Kernels) != 1 || g.Kernels[0].Configurations != 40 || g.Kernels[0].Valid != 40 ||
+		len(g.Loading) != 4 || g.Device != "Pretended" || g.Grid != "32x32x32" {
 		t.Fatalf("%+v, %v", g, err)
 	}
 	var out bytes.Buffer
@@ -99,13 +101,15 @@ func TestGarveyRecords(t *testing.T) {
 
 // made is a book of a space in which each axis has its own best, so that groups by
 // dimension find it, and vectors are better than anything.
-func made(name string, slow float64) *book {
-	b := &book{name: name, index: map[string]int{}, about: about{Program: name, Device: "Pretended", Grid: "256x256x256", Commit: "abc", Set: versions.Current()}}
+func made(name string, slow float64) *recordingFile {
+	b := &recordingFile{name: name, index: map[string]int{}, about: about{Program: name, Device: "Pretended",
+		Grid: "256x256x256", Commit: "abc", Set: versions.Current()}}
 	away := func(n, best int) float64 { return math.Abs(math.Log2(float64(n) / float64(best))) }
 	for _, z := range []int{1, 2, 4} {
 		for _, y := range []int{1, 2, 4, 8} {
 			for _, x := range []int{16, 32, 64, 128} {
-				for _, way := range []string{"vec=1,load=plain,shared=0", "vec=2,load=plain,shared=0", "vec=4,load=plain,shared=0", "vec=1,load=image,shared=0", "vec=1,load=plain,shared=1"} {
+				for _, way := range []string{"vec=1,load=plain,shared=0", "vec=2,load=plain,shared=0",
+					"vec=4,load=plain,shared=0", "vec=1,load=image,shared=0", "vec=1,load=plain,shared=1"} {
 					for _, repeat := range []string{"1x1x1", "1x2x1", "2x1x1"} {
 						seconds := 1 + away(x, 64) + 0.5*away(y, 2) + 0.25*away(z, 2)
 						if strings.Contains(way, "vec=4") {
@@ -114,8 +118,10 @@ func made(name string, slow float64) *book {
 						if repeat != "1x1x1" {
 							seconds *= slow
 						}
-						config := "family=tile,block=" + itoa(z) + "x" + itoa(y) + "x" + itoa(x) + ",rows=1x1,repeat=" + repeat + "," + way
-						b.add(tuner.Outcome{Config: config, Verdict: tuner.Good, Seconds: seconds * 1e-3, Compile: 0.5, Cost: 0.75})
+						config := "family=tile,block=" + itoa(z) + "x" + itoa(y) + "x" + itoa(x) + ",rows=1x1,repeat=" +
+							repeat + "," + way
+						b.add(tuner.Outcome{Config: config, Verdict: tuner.Good, Seconds: seconds * 1e-3, Compile: 0.5,
+							Cost: 0.75})
 					}
 				}
 			}
@@ -129,7 +135,7 @@ func itoa(n int) string { return replay.Whole(int64(n)).String() }
 
 // Of spaces whose axes do not interact, what strategies find is known.
 func TestGarveyRows(t *testing.T) {
-	g, err := compare(t.Context(), []*book{made("one", 2), made("two", 4)}, 5)
+	g, err := compare(t.Context(), []*recordingFile{made("one", 2), made("two", 4)}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,12 +145,14 @@ func TestGarveyRows(t *testing.T) {
 	}
 	// All 720 configurations are fewer than a sample, so that chance finds the best.
 	random := rows[randomRow]
-	if random.OverRandom != 1 || math.Abs(random.Configurations-720) > 1e-9 || math.Abs(random.Compile-360) > 1e-9 || math.Abs(random.Run-180) > 1e-9 || math.Abs(random.Best-2) > 1e-9 {
+	if random.OverRandom != 1 || math.Abs(random.Configurations-720) > 1e-9 || math.Abs(random.Compile-360) > 1e-9 ||
+		math.Abs(random.Run-180) > 1e-9 || math.Abs(random.Best-2) > 1e-9 {
 		t.Errorf("%+v", random)
 	}
 	for _, name := range []string{"Dimensions", "Hybrid of the paper", "Hybrid", "Hybrid restricted"} {
 		r := rows[name]
-		if math.Abs(r.OverRandom-1) > 1e-9 || r.Best != 2 || r.Configurations >= 360 || math.Abs(r.Compile-0.5*r.Configurations) > 1e-9 {
+		if math.Abs(r.OverRandom-1) > 1e-9 || r.Best != 2 || r.Configurations >= 360 ||
+			math.Abs(r.Compile-0.5*r.Configurations) > 1e-9 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -155,19 +163,22 @@ func TestGarveyRows(t *testing.T) {
 	if e := rows[expertRow]; e.Best != 2 || e.Configurations < 100 || e.Configurations > 540 {
 		t.Errorf("%+v", e)
 	}
-	if short := rows["Rand, as long as Hybrid"]; short.OverRandom > 1 || math.Abs(short.Compile+short.Run-rows["Hybrid"].Compile-rows["Hybrid"].Run) > 1 {
+	if short := rows["Rand, as long as Hybrid"]; short.OverRandom > 1 ||
+		math.Abs(short.Compile+short.Run-rows["Hybrid"].Compile-rows["Hybrid"].Run) > 1 {
 		t.Errorf("%+v", short)
 	}
 	if len(g.Loading) != 8 {
 		t.Fatalf("%+v", g.Loading)
 	}
 	for _, x := range g.Loading {
-		if x.Part == nil || *x.Part != *x.Near || math.Abs(x.Fraction-1) > 1e-9 || x.RandomTried != x.Configurations || *x.Part > x.HybridSeconds/x.RandomSeconds || x.RandomSeconds != 0.75*float64(x.Configurations) {
+		if x.Part == nil || *x.Part != *x.Near || math.Abs(x.Fraction-1) > 1e-9 || x.RandomTried != x.Configurations ||
+			*x.Part > x.HybridSeconds/x.RandomSeconds || x.RandomSeconds != 0.75*float64(x.Configurations) {
 			t.Errorf("%+v", x)
 		}
 	}
 	s := g.Summary
-	if s.Pairs != 8 || s.Reached != 8 || s.Near != 8 || s.InTime != 8 || math.Abs(s.MeanFraction-1) > 1e-9 || s.MeanPart > 0.3 {
+	if s.Pairs != 8 || s.Reached != 8 || s.Near != 8 || s.InTime != 8 || math.Abs(s.MeanFraction-1) > 1e-9 ||
+		s.MeanPart > 0.3 {
 		t.Errorf("%+v", s)
 	}
 	golden(t, "garvey.json", g)
@@ -208,7 +219,7 @@ func TestHybridStaysSmall(t *testing.T) {
 
 // A strategy that never comes near says so.
 func TestNeverReached(t *testing.T) {
-	e := effort{Best: 2, when: []moment{{1, 4}, {3, 2}}}
+	e := searchCost{Best: 2, when: []improvement{{1, 4}, {3, 2}}}
 	if at, ok := e.first(2); !ok || at != 3 {
 		t.Errorf("%g, %v", at, ok)
 	}
@@ -218,17 +229,20 @@ func TestNeverReached(t *testing.T) {
 	if _, ok := e.first(1.9); ok {
 		t.Error("it never had that")
 	}
-	g := GarveyResult{Loading: []GarveyLoading{{Fraction: 0.5, HybridSeconds: 1, RandomSeconds: 4}, {Fraction: 1, HybridSeconds: 2, RandomSeconds: 4, Part: new(float64), Near: new(float64)}}}
+	g := GarveyResult{Loading: []GarveyLoading{{Fraction: 0.5, HybridSeconds: 1, RandomSeconds: 4},
+		{Fraction: 1, HybridSeconds: 2, RandomSeconds: 4, Part: new(float64), Near: new(float64)}}}
 	*g.Loading[1].Part, *g.Loading[1].Near = 0.5, 0.25
 	g.sum()
-	want := GarveySummary{Pairs: 2, Reached: 1, MeanPart: 0.5, Near: 1, NearInTime: 1, MeanNear: 0.25, WholePart: 0.375, MeanFraction: math.Sqrt(0.5), LeastFraction: 0.5}
+	want := GarveySummary{Pairs: 2, Reached: 1, MeanPart: 0.5, Near: 1, NearInTime: 1, MeanNear: 0.25, WholePart: 0.375,
+		MeanFraction: math.Sqrt(0.5), LeastFraction: 0.5}
 	if s := g.Summary; math.Abs(s.MeanFraction-want.MeanFraction) > 1e-12 {
 		t.Errorf("%+v", s)
 	} else if s.MeanFraction = want.MeanFraction; s != want {
 		t.Errorf("%+v, want %+v", s, want)
 	}
 	var out bytes.Buffer
-	if err := WriteGarvey(&out, &g); err != nil || !strings.Contains(out.String(), "never") || !strings.Contains(out.String(), "50 %") {
+	if err := WriteGarvey(&out, &g); err != nil || !strings.Contains(out.String(), "never") ||
+		!strings.Contains(out.String(), "50 %") {
 		t.Errorf("%s, %v", &out, err)
 	}
 }

@@ -42,7 +42,8 @@ func TestSyntheticKernelsHaveVariants(t *testing.T) {
 			k := schedule.Plan{Every: leastWith(t, all, technique)}
 			// Sums that are not fused have no names on their way.
 			b := x.bound.In(arith.Strict)
-			m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Sized: true, Bound: b, NoInitial: true, Plan: k})
+			m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Sized: true, Bound: b,
+				NoInitial: true, Plan: k})
 			if err != nil {
 				t.Errorf("%s has no variant with %s: %v", x.Name(), technique.name, err)
 				continue
@@ -53,7 +54,8 @@ func TestSyntheticKernelsHaveVariants(t *testing.T) {
 		}
 	}
 	// By the estimate alone these would have none.
-	if got := strings.Join(slices.Sorted(maps.Keys(spilling)), " "); len(subjects) != 104 || got != "dense-zyx-r4 dense-zyx-r5 no-corners-zyx-r4 no-corners-zyx-r5" {
+	if got := strings.Join(slices.Sorted(maps.Keys(spilling)), " "); len(subjects) != 104 ||
+		got != "dense-zyx-r4 dense-zyx-r5 no-corners-zyx-r4 no-corners-zyx-r5" {
 		t.Errorf("of %d kernels, %s are sure to spill", len(subjects), got)
 	}
 }
@@ -65,7 +67,8 @@ func leastWith(t *testing.T, s schedule.Space, x technique) schedule.Config {
 	for _, vec := range []int64{1, 2} {
 		for _, load := range []string{"plain", "image"} {
 			for _, shared := range []int64{0, 1} {
-				c := schedule.Config{Family: "tile"}.With("vec", schedule.Int(vec)).With("load", schedule.Word(load)).With("shared", schedule.Int(shared))
+				c := schedule.Config{Family: "tile"}.With("vec", schedule.Int(vec)).With("load",
+					schedule.Word(load)).With("shared", schedule.Int(shared))
 				if !x.has(schedule.Int(vec).String(), load, schedule.Int(shared).String()) {
 					continue
 				}

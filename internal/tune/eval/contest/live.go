@@ -10,14 +10,13 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
-// live is what a search of the whole space has come to, as it is kept beside the
-// recording.
-type live struct {
+// liveSearch is the result of a search of the whole space, as the file beside the recording holds it.
+type liveSearch struct {
 	Strategy       string  `json:"strategy"`
 	Seconds        float64 `json:"seconds"` // wall time, compiling and the last measurements included
 	Trials         int     `json:"trials"`
 	Rate           float64 `json:"trials_per_s"`
-	GStencils      float64 `json:"best_gstencils"` // of the plan that it gave back, timed side by side with others
+	GStencils      float64 `json:"best_gstencils"` // of the best plan, timed side by side with others
 	Plan           string  `json:"best"`
 	Configurations string  `json:"configurations"` // of the space
 	Idle           float64 `json:"device_idle"`
@@ -28,16 +27,16 @@ type live struct {
 	versions.Set
 }
 
-func (s *site) livePath(x *Subject) string { return filepath.Join(s.folder, x.Name()+".live.json") }
+func (s *recorder) livePath(x *Subject) string { return filepath.Join(s.folder, x.Name()+".live.json") }
 
-// search lets the tuner search the whole space.
-func (s *site) search(ctx context.Context, x *Subject, b *book, budget time.Duration) error {
+// search runs the tuner on the whole space.
+func (s *recorder) search(ctx context.Context, x *Subject, b *recordingFile, budget time.Duration) error {
 	lab, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer lab.Close()
-	if err := b.belongs(x, lab.About(), s.commit); err != nil {
+	if err := b.checkSource(x, lab.About(), s.commit); err != nil {
 		return err
 	}
 	o := s.options(x, lab)
@@ -53,20 +52,21 @@ func (s *site) search(ctx context.Context, x *Subject, b *book, budget time.Dura
 	if best == nil {
 		return fmt.Errorf("%s: no plan gave kernels that work", x.Name())
 	}
-	s.seeing(b, r, fmt.Sprintf("%s in %v", defaultStrategy, budget))
-	if err := writeJSON(b.aside(), &b.about); err != nil {
+	s.noteFastest(b, r, fmt.Sprintf("%s in %v", defaultStrategy, budget))
+	if err := writeJSON(b.aboutPath(), &b.about); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.log, "%s: %.4g GStencil/s after %d configurations in %.1f s, device %s\n",
 		x.Name(), best.GStencils, r.Trials, r.Seconds, r.Idleness())
-	return writeJSON(s.livePath(x), &live{
-		Strategy: defaultStrategy, Seconds: r.Seconds, Trials: r.Trials, Rate: r.Rate, GStencils: best.GStencils, Plan: best.Plan,
+	return writeJSON(s.livePath(x), &liveSearch{
+		Strategy: defaultStrategy, Seconds: r.Seconds, Trials: r.Trials, Rate: r.Rate, GStencils: best.GStencils,
+		Plan:           best.Plan,
 		Configurations: r.Kernels[0].Configurations, Idle: r.Idle, Rechecked: r.Rechecked, CopyGStencils: r.Bound.GStencils,
 		Device: r.Device.Name, Commit: s.commit, Set: versions.Current(),
 	})
 }
 
-// found returns the fastest plan that a search may give back.
+// found returns the fastest plan of a search that may be its result.
 func found(r *tuner.Result) *tuner.Contender {
 	for i := range r.Contenders { // the fastest first
 		if c := &r.Contenders[i]; c.Name != "plain" {

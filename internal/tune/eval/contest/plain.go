@@ -36,17 +36,18 @@ const FewestRounds = 7
 // written by hand. Speeds are in 1e9 updates of cells a second; they are means,
 // and ratios are of speeds round by round, both with 95 % intervals.
 type PlainRow struct {
-	Program         string  `json:"program"`
-	DType           string  `json:"dtype"`
-	Grid            string  `json:"grid"`
-	Device          string  `json:"device"`
-	Compiler        string  `json:"compiler"`
-	Threads         int     `json:"threads"`
-	Strategy        string  `json:"strategy"`
-	Seconds         float64 `json:"seconds"` // wall time of the search, from nothing compiled and nothing known
-	Trials          int     `json:"trials"`
-	Plan            string  `json:"plan"`
-	Cells           int64   `json:"cells_compared"` // of each code, with the reference executor, after the first iterations
+	Program  string  `json:"program"`
+	DType    string  `json:"dtype"`
+	Grid     string  `json:"grid"`
+	Device   string  `json:"device"`
+	Compiler string  `json:"compiler"`
+	Threads  int     `json:"threads"`
+	Strategy string  `json:"strategy"`
+	Seconds  float64 `json:"seconds"` // wall time of the search, from nothing compiled and nothing known
+	Trials   int     `json:"trials"`
+	Plan     string  `json:"plan"`
+	// of each code, with the reference executor, after the first iterations
+	Cells           int64   `json:"cells_compared"`
 	Rounds          int     `json:"rounds"`
 	GStencils       float64 `json:"gstencils"`
 	Low             float64 `json:"low"`
@@ -161,13 +162,16 @@ func (p *plain) tune(ctx context.Context, row *PlainRow) error {
 
 // WritePlain prints the row as a table.
 func WritePlain(w io.Writer, r *PlainRow) {
-	fmt.Fprintf(w, "%s %s %s on %s: %d configurations in %.1f s\n%s\n", r.Program, r.DType, r.Grid, r.Device, r.Trials, r.Seconds, r.Plan)
+	fmt.Fprintf(w, "%s %s %s on %s: %d configurations in %.1f s\n%s\n", r.Program, r.DType, r.Grid, r.Device, r.Trials,
+		r.Seconds, r.Plan)
 	line := func(name string, v, low, high float64) {
 		fmt.Fprintf(w, "  %-14s %8.3f GStencil/s (%.3f to %.3f)\n", name, v, low, high)
 	}
 	line("tuned", r.GStencils, r.Low, r.High)
 	line("plain", r.Plain, r.PlainLow, r.PlainHigh)
 	line("plain, native", r.Native, r.NativeLow, r.NativeHigh)
-	fmt.Fprintf(w, "  %.3f times as fast as %s (%.3f to %.3f)\n", r.Ratio, strings.Join(plainFlags, " "), r.RatioLow, r.RatioHigh)
-	fmt.Fprintf(w, "  %.3f times as fast as %s (%.3f to %.3f)\n", r.RatioNative, strings.Join(nativeFlags, " "), r.RatioNativeLow, r.RatioNativeHigh)
+	fmt.Fprintf(w, "  %.3f times as fast as %s (%.3f to %.3f)\n", r.Ratio, strings.Join(plainFlags, " "), r.RatioLow,
+		r.RatioHigh)
+	fmt.Fprintf(w, "  %.3f times as fast as %s (%.3f to %.3f)\n", r.RatioNative, strings.Join(nativeFlags, " "),
+		r.RatioNativeLow, r.RatioNativeHigh)
 }

@@ -30,8 +30,8 @@ type plain struct {
 	want     *runexec.Reference // after the first iterations
 }
 
-// coded is a program's kernels in compiled form, and how fast they are.
-type coded struct {
+// compiledCode is a program's kernels in compiled form, and how fast they are.
+type compiledCode struct {
 	name   string
 	module *kernel.Module
 	image  string
@@ -39,13 +39,13 @@ type coded struct {
 }
 
 // speed returns the median of the rounds, with its interval.
-func (c *coded) speed() (median, low, high float64) {
+func (c *compiledCode) speed() (median, low, high float64) {
 	m, i := measure.Typical(c.rates)
 	return m, i[0], i[1]
 }
 
 // over returns the ratio of two speeds, round by round.
-func over(a, b *coded) (ratio, low, high float64) {
+func over(a, b *compiledCode) (ratio, low, high float64) {
 	r, i := measure.Ratio(a.rates, b.rates)
 	return r, i[0], i[1]
 }
@@ -62,7 +62,7 @@ func (p *plain) lowered(text string) (*kernel.Module, error) {
 
 // rivals compiles the code that was written by hand, in both ways, and checks
 // it.
-func (p *plain) rivals(ctx context.Context) ([]*coded, error) {
+func (p *plain) rivals(ctx context.Context) ([]*compiledCode, error) {
 	m, err := p.lowered("")
 	if err != nil {
 		return nil, err
@@ -74,9 +74,10 @@ func (p *plain) rivals(ctx context.Context) ([]*coded, error) {
 	if p.compiler, err = toolchain.Find(ctx, os.Getenv, nil); err != nil {
 		return nil, err
 	}
-	var list []*coded
+	var list []*compiledCode
 	for i, flags := range [][]string{plainFlags, nativeFlags} {
-		c := &coded{name: strings.Join(flags, " "), module: m, image: filepath.Join(p.dir, fmt.Sprintf("plain%d.so", i))}
+		c := &compiledCode{name: strings.Join(flags, " "), module: m,
+			image: filepath.Join(p.dir, fmt.Sprintf("plain%d.so", i))}
 		args := slices.Concat(p.compiler.Args, flags, []string{"-fPIC", "-shared", "-o", c.image, source, "-lm"})
 		if _, err := (child.Program{Path: p.compiler.Path, Args: args}).Run(ctx); err != nil {
 			return nil, fmt.Errorf("%s %s does not compile %s: %w", p.compiler.Path, c.name, p.opts.Rival, err)
@@ -90,7 +91,7 @@ func (p *plain) rivals(ctx context.Context) ([]*coded, error) {
 }
 
 // found compiles what the search came to, as run does.
-func (p *plain) found(ctx context.Context, plan string) (*coded, error) {
+func (p *plain) found(ctx context.Context, plan string) (*compiledCode, error) {
 	m, err := p.lowered(plan)
 	if err != nil {
 		return nil, err
@@ -102,11 +103,11 @@ func (p *plain) found(ctx context.Context, plan string) (*coded, error) {
 	defer cache.Close()
 	builder := &cpu.Builder{Compiler: p.compiler, Cache: cache, Arithmetic: arith.Contract}
 	image, err := builder.Build(ctx, []byte(emit.Source(emit.C, m)))
-	return &coded{name: "the tuned plan", module: m, image: image}, err
+	return &compiledCode{name: "the tuned plan", module: m, image: image}, err
 }
 
 // open starts the program with some kernels.
-func (p *plain) open(ctx context.Context, c *coded) (runexec.Runner, error) {
+func (p *plain) open(ctx context.Context, c *compiledCode) (runexec.Runner, error) {
 	r, err := runexec.Open(ctx, c.module, p.opts.Bound, runexec.Options{Device: "cpu", Image: c.image})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.name, err)
@@ -158,7 +159,7 @@ func (p *plain) reference(ctx context.Context) (*runexec.Reference, error) {
 
 // check runs the first iterations with some kernels, and compares every cell of
 // every grid with the reference executor. It returns how many cells those were.
-func (p *plain) check(ctx context.Context, c *coded) (int64, error) {
+func (p *plain) check(ctx context.Context, c *compiledCode) (int64, error) {
 	want, err := p.reference(ctx)
 	if err != nil {
 		return 0, err
@@ -185,7 +186,8 @@ func (p *plain) check(ctx context.Context, c *coded) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		r, err := runcompare.Cells(runcompare.Grid{Name: g.Name, Type: g.Type, Shape: b.Shape(g.Dims), Bounds: bounds}, x, y)
+		r, err := runcompare.Cells(runcompare.Grid{Name: g.Name, Type: g.Type, Shape: b.Shape(g.Dims), Bounds: bounds},
+			x, y)
 		if err != nil {
 			return 0, err
 		}
@@ -195,9 +197,11 @@ func (p *plain) check(ctx context.Context, c *coded) (int64, error) {
 		cells += r.Cells
 	}
 	if cells == 0 {
-		return 0, fmt.Errorf("%s: there is no number in any cell after %d iterations: nothing was compared", c.name, beginning)
+		return 0, fmt.Errorf("%s: there is no number in any cell after %d iterations: nothing was compared", c.name,
+			beginning)
 	}
-	fmt.Fprintf(p.opts.Log, "%s: %d cells agree with the reference executor after %d iterations\n", c.name, cells, beginning)
+	fmt.Fprintf(p.opts.Log, "%s: %d cells agree with the reference executor after %d iterations\n", c.name, cells,
+		beginning)
 	return cells, nil
 }
 
@@ -210,14 +214,16 @@ type Disagreement struct {
 // Error says where it does first.
 func (d *Disagreement) Error() string {
 	first := d.First[0]
-	return fmt.Sprintf("%s: %d of %d cells of %s are further from the reference executor than rounding may put them, such as %v: %v instead of %v",
+	return fmt.Sprintf(
+		"%s: %d of %d cells of %s are further from the reference executor than rounding may put them, such as %v: %v "+
+			"instead of %v",
 		d.Code, d.Beyond, d.Cells, d.Grid, first.Index, first.Got, first.Want)
 }
 
 // time runs the program in a process of its own, so that the threads of one code
 // are never in the way of another's, and notes its speed after the first
 // iterations.
-func (p *plain) time(ctx context.Context, c *coded) error {
+func (p *plain) time(ctx context.Context, c *compiledCode) error {
 	r, err := p.open(ctx, c)
 	if err != nil {
 		return err
@@ -232,7 +238,8 @@ func (p *plain) time(ctx context.Context, c *coded) error {
 		return err
 	}
 	if all.Points == first.Points {
-		return fmt.Errorf("%s has no more than %d iterations, after which timing would begin", p.opts.Bound.Program.Name, beginning)
+		return fmt.Errorf("%s has no more than %d iterations, after which timing would begin",
+			p.opts.Bound.Program.Name, beginning)
 	}
 	c.rates = append(c.rates, float64(all.Points-first.Points)/(all.Busy-first.Busy).Seconds()/1e9)
 	return nil

@@ -42,7 +42,8 @@ func heat(t *testing.T, values string) PlainOptions {
 	if list.HasErrors() {
 		t.Fatal(diag.Render(src, list, diag.Style{}))
 	}
-	o := PlainOptions{Set: map[string]string{}, Rival: heatRival, Rounds: FewestRounds, Open: OpenDevice("cpu", 0), Commit: "abc", Log: io.Discard}
+	o := PlainOptions{Set: map[string]string{}, Rival: heatRival, Rounds: FewestRounds, Open: OpenDevice("cpu", 0),
+		Commit: "abc", Log: io.Discard}
 	for _, v := range strings.Fields(values) {
 		name, value, _ := strings.Cut(v, "=")
 		o.Set[name] = value
@@ -61,10 +62,12 @@ func TestPlain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Program != "heat3d" || r.DType != "double" || r.Grid != "6x7x19" || r.Trials != 2 || r.Rounds != 7 || r.Cells != 2*6*7*19 || r.Commit != "abc" {
+	if r.Program != "heat3d" || r.DType != "double" || r.Grid != "6x7x19" || r.Trials != 2 || r.Rounds != 7 ||
+		r.Cells != 2*6*7*19 || r.Commit != "abc" {
 		t.Errorf("%+v", r)
 	}
-	if r.Seconds <= 0 || r.Threads < 1 || !strings.HasSuffix(r.Device, fmt.Sprintf(", %d threads", r.Threads)) || r.Compiler == "" {
+	if r.Seconds <= 0 || r.Threads < 1 || !strings.HasSuffix(r.Device, fmt.Sprintf(", %d threads", r.Threads)) ||
+		r.Compiler == "" {
 		t.Errorf("%+v", r)
 	}
 	if p, err := schedule.ParsePlan(r.Plan); err != nil || len(p.Kernels) != 1 {
@@ -98,7 +101,9 @@ func TestPlainRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ old, new, values, want string }{
-		{"- 6 * c[i]", "- 5 * c[i]", "", "-O3 -fopenmp: 60 of 60 cells of u are further from the reference executor than rounding may put them, such as [0 0 0]: "},
+		{"- 6 * c[i]", "- 5 * c[i]", "",
+			"-O3 -fopenmp: 60 of 60 cells of u are further from the reference executor than rounding may put them, " +
+				"such as [0 0 0]: "},
 		{"gl_heat", "gl_cold", "", "-O3 -fopenmp: the compiled code has no kernel heat: "},
 		{"#pragma omp", "#error no\n#pragma omp", "", "does not compile "},
 		{"", "", "steps=10", "heat3d has no more than 10 iterations, after which timing would begin"},
@@ -129,10 +134,13 @@ func TestPlainRefuses(t *testing.T) {
 
 func TestPlainJSON(t *testing.T) {
 	row := &PlainRow{
-		Program: "heat3d", DType: "double", Grid: "64x64x128", Device: "a processor, 2 threads", Compiler: "cc 1", Threads: 2, Strategy: "auto",
-		Seconds: 61.5, Trials: 120, Plan: "heat[0:1]@1{family=loops}", Cells: 1048576, Rounds: 31, GStencils: 3, Low: 2.9, High: 3.1,
+		Program: "heat3d", DType: "double", Grid: "64x64x128", Device: "a processor, 2 threads", Compiler: "cc 1",
+		Threads: 2, Strategy: "auto",
+		Seconds: 61.5, Trials: 120, Plan: "heat[0:1]@1{family=loops}", Cells: 1048576, Rounds: 31, GStencils: 3,
+		Low: 2.9, High: 3.1,
 		Plain: 2, PlainLow: 1.9, PlainHigh: 2.1, Ratio: 1.5, RatioLow: 1.4, RatioHigh: 1.6,
-		Native: 2.5, NativeLow: 2.4, NativeHigh: 2.6, RatioNative: 1.2, RatioNativeLow: 1.1, RatioNativeHigh: 1.3, Commit: "abc",
+		Native: 2.5, NativeLow: 2.4, NativeHigh: 2.6, RatioNative: 1.2, RatioNativeLow: 1.1, RatioNativeHigh: 1.3,
+		Commit: "abc",
 	}
 	golden(t, "plain.json", []*PlainRow{row})
 	var out strings.Builder

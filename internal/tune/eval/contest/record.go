@@ -17,8 +17,8 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
-// site is where recordings are made and lie.
-type site struct {
+// recorder makes recordings in a folder.
+type recorder struct {
 	folder string
 	commit string
 	log    io.Writer
@@ -26,36 +26,35 @@ type site struct {
 	clock  func() time.Time // nil for the real one
 }
 
-func (s *site) now() time.Time {
+func (s *recorder) now() time.Time {
 	if s.clock != nil {
 		return s.clock()
 	}
 	return time.Now()
 }
 
-// searchPart of a tuner's budget is searched in; the rest is for the finalists.
-// A recording ends with what was measured, so that it gets as much more.
+// searchPart is the part of a tuner's budget that the search uses. A recording needs no finalists, so its budget
+// is divided by this.
 const searchPart = 0.88
 
-// errLater says that time is up before a recording is complete.
-var errLater = errors.New("the time is up")
+// errTimeUp says that the time is up before a recording is complete.
+var errTimeUp = errors.New("the time is up")
 
-// record goes on with the recording of a sub-space until a moment. It returns
-// errLater if there is more to do then.
-func (s *site) record(ctx context.Context, x *Subject, b *book, until time.Time) error {
+// record continues the recording of a sub-space until a time. It returns errTimeUp if it is not complete then.
+func (s *recorder) record(ctx context.Context, x *Subject, b *recordingFile, until time.Time) error {
 	if b.complete() && b.about.Space == x.restrictions() {
 		return nil
 	}
 	left := until.Sub(s.now())
 	if left <= 0 {
-		return errLater
+		return errTimeUp
 	}
 	lab, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer lab.Close()
-	if err := b.belongs(x, lab.About(), s.commit); err != nil {
+	if err := b.checkSource(x, lab.About(), s.commit); err != nil {
 		return err
 	}
 	o := s.options(x, lab)
@@ -68,15 +67,16 @@ func (s *site) record(ctx context.Context, x *Subject, b *book, until time.Time)
 				return nil, nil, err
 			}
 			left = append(left, space)
-			b.settle(space)
+			b.normalise(space)
 			b.about.Configurations, b.about.Space = space.Count().Int64(), x.restrictions()
-			fmt.Fprintf(s.log, "%s: %d of %d configurations are recorded\n", x.Name(), len(b.list), b.about.Configurations)
+			fmt.Fprintf(s.log, "%s: %d of %d configurations are recorded\n", x.Name(), len(b.list),
+				b.about.Configurations)
 		}
 		return left, nil, nil
 	}
 	r, err := tuner.Run(ctx, o)
 	if len(b.list) > 0 {
-		s.seeing(b, r, "an exhaustive search of the sub-space")
+		s.noteFastest(b, r, "an exhaustive search of the sub-space")
 		err = errors.Join(err, b.save())
 	}
 	if err != nil {
@@ -88,32 +88,32 @@ func (s *site) record(ctx context.Context, x *Subject, b *book, until time.Time)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case !b.complete():
-		return errLater
+		return errTimeUp
 	}
 	return nil
 }
 
-// options are those that recording and searching have in common.
-func (s *site) options(x *Subject, lab measure.Lab) tuner.Options {
+// options returns the options that recording and searching share.
+func (s *recorder) options(x *Subject, lab measure.Lab) tuner.Options {
 	return tuner.Options{
 		Bound: x.bound, Set: x.set(x.bound.Program), Lab: lab, Seed: 1, Clock: s.clock,
 	}
 }
 
-// seeing notes the fastest plan that a search has timed side by side with others.
-func (s *site) seeing(b *book, r *tuner.Result, by string) {
+// noteFastest keeps the fastest plan that a search has timed side by side with others.
+func (s *recorder) noteFastest(b *recordingFile, r *tuner.Result, by string) {
 	if r == nil {
 		return
 	}
 	for _, c := range r.Contenders {
 		if c.Name != "plain" {
-			b.see(seen{c.GStencils, c.Plan, by})
+			b.noteFastest(fastestSeen{c.GStencils, c.Plan, by})
 		}
 	}
 }
 
-// belongs checks that a recording goes on where it began.
-func (b *book) belongs(x *Subject, a measure.About, commit string) error {
+// checkSource checks that a recording continues with the device, compiler and versions of its beginning.
+func (b *recordingFile) checkSource(x *Subject, a measure.About, commit string) error {
 	now := b.about
 	now.Program, now.DType, now.Grid = x.Program, x.DType, x.Grid()
 	now.Device, now.Driver, now.Compiler, now.Workers, now.Commit = a.Name, a.Driver, a.Compiler, a.Workers, commit
@@ -123,7 +123,8 @@ func (b *book) belongs(x *Subject, a measure.About, commit string) error {
 			{"device", old.Device, now.Device}, {"compiler", old.Compiler, now.Compiler}, {"grid", old.Grid, now.Grid},
 		} {
 			if e.was != e.is {
-				return fmt.Errorf("%s was recorded with the %s %s, and this is %s: give another folder", b.file(), e.what, e.was, e.is)
+				return fmt.Errorf("%s was recorded with the %s %s, and this is %s: give another folder", b.path(),
+					e.what, e.was, e.is)
 			}
 		}
 	}
@@ -134,14 +135,14 @@ func (b *book) belongs(x *Subject, a measure.About, commit string) error {
 	return nil
 }
 
-// outdated says that a recording of other versions can be replayed, and not go on.
-func (b *book) outdated() error {
+// outdated is the error that a recording of other versions can be replayed, but not continued.
+func (b *recordingFile) outdated() error {
 	return fmt.Errorf("%s was recorded under %s, and this Gridloom has %s, so that nothing can be compared with it: "+
-		"give another folder", b.file(), b.about.Definitions(), versions.Current().Definitions())
+		"give another folder", b.path(), b.about.Definitions(), versions.Current().Definitions())
 }
 
-// OpenDevice returns what opens a device for recordings and searches. Compiled
-// code is kept for one of them alone, so that none is spared what compiling takes.
+// OpenDevice returns a function that opens a device for a recording or a search. Each has a code cache of its own,
+// so that every compilation takes its time.
 func OpenDevice(device string, workers int) func(context.Context) (measure.Lab, error) {
 	return func(ctx context.Context) (measure.Lab, error) {
 		folder, err := disk.NewFolder("", "gridloom-contest-")
@@ -163,18 +164,18 @@ func OpenDevice(device string, workers int) func(context.Context) (measure.Lab, 
 			folder.Remove()
 			return nil, err
 		}
-		return &fresh{lab, at, folder}, nil
+		return &labWithCache{lab, at, folder}, nil
 	}
 }
 
-// fresh is a Lab with a cache of its own.
-type fresh struct {
+// labWithCache is a Lab with a code cache of its own.
+type labWithCache struct {
 	measure.Lab
 	target *target.Target
 	folder *disk.Folder
 }
 
-func (f *fresh) Close() {
+func (f *labWithCache) Close() {
 	f.Lab.Close()
 	f.target.Close()
 	f.folder.Remove()

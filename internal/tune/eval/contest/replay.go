@@ -15,14 +15,14 @@ import (
 const (
 	defaultStrategy = "auto"
 	baseline        = "random"
-	// near is the part of the best that a search is to reach.
+	// near is the part of the best speed that counts as reached.
 	near = 0.97
 )
 
-// moments are those at which replays are looked at, in seconds.
+// moments are the times at which replays are compared, in seconds.
 var moments = []float64{10, 30, 60}
 
-// Replay is what a strategy does on a recording with many seeds.
+// Replay is the result of a strategy on a recording, with many seeds.
 type Replay struct {
 	Strategy string `json:"strategy"`
 	Seeds    int    `json:"seeds"`
@@ -31,8 +31,8 @@ type Replay struct {
 	Score float64 `json:"score"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	// Reached is how far searches have come after so long, if compilers work
-	// ahead as they do live: a configuration costs its share of their time.
+	// Reached says how far searches have come after some times, if compilers work ahead as they do live: a
+	// configuration costs its share of their time.
 	Reached []Reached `json:"reached"`
 }
 
@@ -45,7 +45,7 @@ type Reached struct {
 }
 
 // replays runs strategies on a recording.
-func replays(ctx context.Context, b *book, seeds int, clock func() replay.Clock) ([]Replay, error) {
+func replays(ctx context.Context, b *recordingFile, seeds int, clock func() replay.Clock) ([]Replay, error) {
 	r, err := b.replayable()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,8 @@ func replays(ctx context.Context, b *book, seeds int, clock func() replay.Clock)
 		if err != nil {
 			return nil, err
 		}
-		row := Replay{Strategy: name, Seeds: seeds, Score: thousandths(s.Score), Low: thousandths(s.Low), High: thousandths(s.High)}
+		row := Replay{Strategy: name, Seeds: seeds, Score: thousandths(s.Score), Low: thousandths(s.Low),
+			High: thousandths(s.High)}
 		if row.Reached, err = reached(ctx, &ahead, make, seeds, clock); err != nil {
 			return nil, err
 		}
@@ -73,15 +74,16 @@ func replays(ctx context.Context, b *book, seeds int, clock func() replay.Clock)
 
 func thousandths(x float64) float64 { return math.Round(1000*x) / 1000 }
 
-// reached looks at searches of a recording at each moment.
-func reached(ctx context.Context, r *replay.Recording, make replay.Maker, seeds int, clock func() replay.Clock) ([]Reached, error) {
+// reached compares searches of a recording at each moment.
+func reached(ctx context.Context, r *replay.Recording, make replay.Maker, seeds int,
+	clock func() replay.Clock) ([]Reached, error) {
 	best := math.Inf(1)
 	for i := range r.Trials {
 		if t := &r.Trials[i]; t.Failure == "" {
 			best = min(best, t.Seconds)
 		}
 	}
-	make = until(best, make)
+	make = stoppingAt(best, make)
 	last := moments[len(moments)-1]
 	parts := slices.Repeat([][]float64{nil}, seeds) // by seed and moment
 	err := parallel(ctx, seeds, clock, func(i int, own replay.Clock) error {
@@ -119,35 +121,34 @@ func reached(ctx context.Context, r *replay.Recording, make replay.Maker, seeds 
 	return list, nil
 }
 
-// until makes strategies that end once they have been told of the best, since
-// nothing that they do afterwards changes what is reached.
-func until(best float64, make replay.Maker) replay.Maker {
+// stoppingAt makes strategies that end once they are told the best time, since later trials change nothing.
+func stoppingAt(best float64, make replay.Maker) replay.Maker {
 	return func(p search.Problem) (search.Strategy, error) {
 		s, err := make(p)
-		return &content{Strategy: s, best: best}, err
+		return &stopAtBest{Strategy: s, best: best}, err
 	}
 }
 
-type content struct {
+type stopAtBest struct {
 	search.Strategy
 	best float64
 	over bool
 }
 
-func (c *content) Ask(n int) []search.Point {
+func (c *stopAtBest) Ask(n int) []search.Point {
 	if c.over {
 		return nil
 	}
 	return c.Strategy.Ask(n)
 }
 
-func (c *content) Tell(t search.Trial) {
+func (c *stopAtBest) Tell(t search.Trial) {
 	c.over = c.over || t.Verdict == search.Good && t.Seconds <= c.best
 	c.Strategy.Tell(t)
 }
 
-// parallel calls f for 0 to n-1, as many at once as there are processors, each on
-// a thread whose clock tells what a strategy takes.
+// parallel calls f for 0 to n-1, on as many threads as there are processors. Each thread has a clock of its own,
+// which measures the time of its strategy.
 func parallel(ctx context.Context, n int, clock func() replay.Clock, f func(i int, own replay.Clock) error) error {
 	workers := min(runtime.GOMAXPROCS(0), n)
 	errs := make([]error, workers)

@@ -56,7 +56,8 @@ func (s *scripted) open(context.Context) (measure.Lab, error) { return s, nil }
 
 func (s *scripted) About() measure.About {
 	return measure.About{
-		ID: "scripted", Name: s.name, Driver: "1", Compiler: "none", Dialect: emit.CUDA, Target: lower.GPU, Machine: s.machine,
+		ID: "scripted", Name: s.name, Driver: "1", Compiler: "none", Dialect: emit.CUDA, Target: lower.GPU,
+		Machine: s.machine,
 		Workers: 4, Least: time.Millisecond,
 	}
 }
@@ -110,9 +111,11 @@ func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (meas
 	return v, err
 }
 
-func (s *scripted) Try(_ context.Context, c measure.Code, _ measure.Margins, r measure.Rule, limit time.Duration) (measure.Trial, error) {
+func (s *scripted) Try(_ context.Context, c measure.Code, _ measure.Margins, r measure.Rule,
+	limit time.Duration) (measure.Trial, error) {
 	v, err := speed(c.Name)
-	if r.Batches > 1 || limit == 30*time.Second { // else it is done at leisure, as often as the machine happens to allow
+	// else it is done in idle time, as often as the machine happens to allow
+	if r.Batches > 1 || limit == 30*time.Second {
 		s.mutex.Lock()
 		s.tried = append(s.tried, c.Name)
 		s.mutex.Unlock()

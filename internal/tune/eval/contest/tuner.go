@@ -31,13 +31,12 @@ type TunerOptions struct {
 	Log    io.Writer
 }
 
-// TunerRow is a search of a whole space, against the best of the recorded part
-// of it, and what replays of the recording come to.
+// TunerRow compares a search of a whole space with the best of its recorded part, and has the results of replays.
 type TunerRow struct {
 	Program string `json:"program"`
 	DType   string `json:"dtype"`
 	Grid    string `json:"grid"`
-	live
+	liveSearch
 	Known     float64  `json:"best_known_gstencils"` // of the recorded part
 	KnownPlan string   `json:"best_known"`
 	OfKnown   float64  `json:"fraction_of_best_known"`
@@ -49,9 +48,8 @@ type TunerRow struct {
 	Replays   []Replay `json:"replays,omitempty"`
 }
 
-// Tuner does what the options ask for and was not done in earlier calls, and
-// returns a row for each subject that was recorded and searched, in this call or
-// an earlier one.
+// Tuner does what the options ask for and earlier calls have not done. It returns a row for each subject that was
+// recorded and searched, in this call or an earlier one.
 func Tuner(ctx context.Context, o TunerOptions) ([]TunerRow, error) {
 	if o.Record > 0 || o.Live > 0 {
 		if err := os.MkdirAll(o.Folder, 0o777); err != nil {
@@ -60,18 +58,18 @@ func Tuner(ctx context.Context, o TunerOptions) ([]TunerRow, error) {
 	} else if _, err := os.Stat(o.Folder); err != nil {
 		return nil, fmt.Errorf("there is nothing to replay or to report: %w", err)
 	}
-	s := &site{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
-	books := make([]*book, len(o.Subjects))
+	s := &recorder{folder: o.Folder, commit: o.Commit, log: o.Log, open: o.Open, clock: o.Clock}
+	recordings := make([]*recordingFile, len(o.Subjects))
 	for i, x := range o.Subjects {
 		var err error
-		if books[i], err = openBook(o.Folder, x.Name()); err != nil {
+		if recordings[i], err = openRecording(o.Folder, x.Name()); err != nil {
 			return nil, err
 		}
 	}
-	failed := s.work(ctx, &o, books)
+	failed := s.recordAndSearch(ctx, &o, recordings)
 	rows := []TunerRow{}
 	for i, x := range o.Subjects {
-		row, err := s.row(ctx, x, books[i], &o)
+		row, err := s.row(ctx, x, recordings[i], &o)
 		if err != nil {
 			return rows, errors.Join(failed, err)
 		}
@@ -85,13 +83,13 @@ func Tuner(ctx context.Context, o TunerOptions) ([]TunerRow, error) {
 	return rows, failed
 }
 
-// work records and searches.
-func (s *site) work(ctx context.Context, o *TunerOptions, books []*book) error {
+// recordAndSearch records and searches.
+func (s *recorder) recordAndSearch(ctx context.Context, o *TunerOptions, recordings []*recordingFile) error {
 	if o.Record > 0 {
 		until := s.now().Add(o.Record)
 		for i, x := range o.Subjects {
-			err := s.record(ctx, x, books[i], until)
-			if errors.Is(err, errLater) {
+			err := s.record(ctx, x, recordings[i], until)
+			if errors.Is(err, errTimeUp) {
 				fmt.Fprintf(s.log, "the time for recording is up; the same command goes on from here\n")
 				break
 			}
@@ -107,19 +105,18 @@ func (s *site) work(ctx context.Context, o *TunerOptions, books []*book) error {
 		if _, err := os.Stat(s.livePath(x)); err == nil && !o.Anew {
 			continue
 		}
-		if err := s.search(ctx, x, books[i], o.Live); err != nil {
+		if err := s.search(ctx, x, recordings[i], o.Live); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// row puts together what is known of a subject; nil if it was not recorded or
-// not searched.
-func (s *site) row(ctx context.Context, x *Subject, b *book, o *TunerOptions) (*TunerRow, error) {
+// row returns the row of a subject; nil if it was not recorded or not searched.
+func (s *recorder) row(ctx context.Context, x *Subject, b *recordingFile, o *TunerOptions) (*TunerRow, error) {
 	r := &TunerRow{Program: x.Program, DType: x.DType, Grid: x.Grid(), Recorded: len(b.list), Complete: b.complete()}
 	best := b.best()
-	if err := readJSON(s.livePath(x), &r.live); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := readJSON(s.livePath(x), &r.liveSearch); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if best == nil || r.Strategy == "" {
@@ -140,18 +137,18 @@ func (s *site) row(ctx context.Context, x *Subject, b *book, o *TunerOptions) (*
 	return r, err
 }
 
-// kept is the replays of a recording as it was.
-type kept struct {
+// keptReplays holds replays with the size of the recording that they were made of.
+type keptReplays struct {
 	Recorded int      `json:"recorded"`
 	Replays  []Replay `json:"replays"`
 }
 
-// replays runs those that are asked for, and else returns those of an earlier
-// call, if nothing was recorded since.
-func (s *site) replays(ctx context.Context, x *Subject, b *book, o *TunerOptions) ([]Replay, error) {
+// replays runs the replays that are asked for. If there are none it returns those of an earlier call, unless more
+// was recorded since.
+func (s *recorder) replays(ctx context.Context, x *Subject, b *recordingFile, o *TunerOptions) ([]Replay, error) {
 	path := filepath.Join(s.folder, x.Name()+".replay.json")
 	if o.Seeds == 0 {
-		var k kept
+		var k keptReplays
 		err := readJSON(path, &k)
 		if errors.Is(err, fs.ErrNotExist) || k.Recorded != len(b.list) {
 			return nil, nil
@@ -162,15 +159,18 @@ func (s *site) replays(ctx context.Context, x *Subject, b *book, o *TunerOptions
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", x.Name(), err)
 	}
-	return list, writeJSON(path, &kept{len(b.list), list})
+	return list, writeJSON(path, &keptReplays{len(b.list), list})
 }
 
 // WriteTuner prints the rows as a table.
 func WriteTuner(w io.Writer, rows []TunerRow) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "program\ttype\tGStencil/s\tof best known\tof best seen\tconfigurations\ta second\tdevice idle\tchecking again\trecorded\treplays\n")
+	fmt.Fprintf(t,
+		"program\ttype\tGStencil/s\tof best known\tof best seen\tconfigurations\ta second\tdevice idle\tchecking "+
+			"again\trecorded\treplays\n")
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%.1f\t%.3f\t%.3f\t%d\t%.1f\t%.0f %%\t%.0f %%\t%d\t", r.Program, r.DType, r.GStencils, r.OfKnown, r.OfSeen, r.Trials, r.Rate, 100*r.Idle, 100*r.Rechecked, r.Recorded)
+		fmt.Fprintf(t, "%s\t%s\t%.1f\t%.3f\t%.3f\t%d\t%.1f\t%.0f %%\t%.0f %%\t%d\t", r.Program, r.DType, r.GStencils,
+			r.OfKnown, r.OfSeen, r.Trials, r.Rate, 100*r.Idle, 100*r.Rechecked, r.Recorded)
 		for i, p := range r.Replays {
 			if i > 0 {
 				fmt.Fprintf(t, "; ")

@@ -32,9 +32,11 @@ func findClang(dir string) (*clang, error) {
 
 // compile compiles a source for an H200 to PTX, which is thrown away.
 func (c *clang) compile(ctx context.Context, source string) error {
-	p := child.Program{Path: c.path, Stdin: strings.NewReader(source), Args: []string{"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_90",
-		"--cuda-feature=+ptx80", "-std=c++17", "-O1", "-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Werror",
-		"-include", filepath.Join(c.dir, "nvrtc.cuh"), "-S", "-o", os.DevNull, "-"}}
+	p := child.Program{Path: c.path, Stdin: strings.NewReader(source),
+		Args: []string{"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_90",
+			"--cuda-feature=+ptx80", "-std=c++17", "-O1", "-Wall", "-Wno-unused-variable",
+			"-Wno-unused-but-set-variable", "-Werror",
+			"-include", filepath.Join(c.dir, "nvrtc.cuh"), "-S", "-o", os.DevNull, "-"}}
 	if _, err := p.Run(ctx); err != nil {
 		return fmt.Errorf("clang-19: %.2000s", err)
 	}

@@ -91,7 +91,8 @@ func (p *deviceProver) run(ctx context.Context) (*DeviceResult, error) {
 	}
 	defer p.place.Close()
 	p.place.spoil = p.spoil
-	p.result = DeviceResult{Device: o.Device, Name: p.place.Name, FirstSeed: o.Seed, NextSeed: o.Seed, Failures: []Failure{}}
+	p.result = DeviceResult{Device: o.Device, Name: p.place.Name, FirstSeed: o.Seed, NextSeed: o.Seed,
+		Failures: []Failure{}}
 	var programs []*subject
 	for _, src := range o.Sources {
 		s, err := newSubject(src, p.place.Lacks)
@@ -149,14 +150,15 @@ type subject struct {
 	src     *diag.Source
 	program *ir.Program
 	sizing  *sizing
-	drawing map[arith.Mode]*drawing // a mode has plans of its own
-	small   []sizes                 // awkward ones
+	drawing map[arith.Mode]*planSampler // a mode has plans of its own
+	small   []sizes                     // awkward ones
 	given   map[*ir.Grid]bool
 }
 
-// lengthsOf are the awkward lengths of axes, from the outermost on: a few
+// awkwardLengths are awkward lengths of axes, from the outermost on: a few
 // cells, primes, and rows that end within a vector, a warp or a block.
-var awkwardLengths = [][]int64{{1, 1, 1}, {2, 3, 5}, {3, 5, 7}, {5, 7, 13}, {7, 11, 31}, {11, 13, 67}, {13, 3, 131}, {5, 17, 257}}
+var awkwardLengths = [][]int64{{1, 1, 1}, {2, 3, 5}, {3, 5, 7}, {5, 7, 13}, {7, 11, 31}, {11, 13, 67}, {13, 3, 131},
+	{5, 17, 257}}
 
 func newSubject(src *diag.Source, lacks []machine.Capability) (*subject, error) {
 	program, list := lang.Load(src)
@@ -178,7 +180,7 @@ func newSubject(src *diag.Source, lacks []machine.Capability) (*subject, error) 
 	if s.sizing = newSizing(program, base); s.sizing == nil {
 		return nil, fmt.Errorf("it does not bind with %v", base)
 	}
-	s.sizing.leaves = leavesThere
+	s.sizing.leaves = deviceLeaves
 	for _, l := range awkwardLengths {
 		want := make([]int64, len(program.Axes))
 		for axis := range want {
@@ -203,10 +205,10 @@ func newSubject(src *diag.Source, lacks []machine.Capability) (*subject, error) 
 		s.given[g] = (g.CopyIn || g.Constant) && !formula[g]
 	}
 	var err error
-	s.drawing = map[arith.Mode]*drawing{}
+	s.drawing = map[arith.Mode]*planSampler{}
 	for _, mode := range []arith.Mode{arith.Strict, arith.Contract} {
 		o := lower.Options{Target: lower.GPU, Bound: s.sizing.bound.In(mode), Sized: true}
-		if s.drawing[mode], err = newDrawing(o, lacks); err != nil {
+		if s.drawing[mode], err = newPlanSampler(o, lacks); err != nil {
 			return nil, err
 		}
 	}
@@ -237,7 +239,7 @@ func (t trial) rng() *rand.Rand {
 
 const (
 	mostOnDevice = 4_000_000 // updates of cells at sizes of some tiles
-	leavesThere  = 12        // that run
+	deviceLeaves = 12        // that run
 )
 
 // plan draws a trial's plan and sizes.
@@ -252,7 +254,8 @@ func (t trial) plan() (plan schedule.Plan, at []sizes, err error) {
 	}
 	at = append(at, t.small[rng.IntN(len(t.small))])
 	var big sizes
-	if big.set, big.bound, big.tiled = t.sizing.large(tilesOf(plan, t.program.Axes), mostOnDevice, rng); big.bound != nil {
+	if big.set, big.bound, big.tiled = t.sizing.large(tilesOf(plan, t.program.Axes), mostOnDevice,
+		rng); big.bound != nil {
 		at = append(at, big)
 	}
 	return plan, at, nil
@@ -288,27 +291,29 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 		s.bound = s.bound.In(a)
 		mode := interp.ModeOf(s.bound.Program, true)
 		m, err := lower.Program(s.bound.Program, lower.Options{
-			Target: lower.GPU, Plan: begun(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true, Lacks: t.drawing[a].options.Lacks,
+			Target: lower.GPU, Plan: withoutInitial(plan, t.program), Bound: s.bound, Sized: true, NoInitial: true,
+			Lacks: t.drawing[a].options.Lacks,
 		})
-		if excessive(err) {
+		if exceedsResources(err) {
 			continue
 		}
 		if err != nil {
 			fail(s.set, err.Error())
 			return
 		}
-		want, err := expect(ctx, s.bound, mode, t.seed, t.given, leavesThere)
+		want, err := expect(ctx, s.bound, mode, t.seed, t.given, deviceLeaves)
 		if ctx.Err() != nil {
 			return
 		}
 		fits, reason := false, ""
 		if err == nil {
-			fits, reason, err = runOn(ctx, p.place, m, s.bound, a, want, leavesThere)
+			fits, reason, err = runOn(ctx, p.place, m, s.bound, a, want, deviceLeaves)
 		}
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && (refusal.Of(err) == refusal.Resources || strings.Contains(err.Error(), tookLonger) || strings.Contains(err.Error(), notTrusted)):
+		case err != nil && (refusal.Of(err) == refusal.Resources || strings.Contains(err.Error(), tookLonger) ||
+			strings.Contains(err.Error(), notTrusted)):
 			continue
 		case err != nil:
 			fail(s.set, err.Error())
@@ -347,7 +352,7 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 	if ran == 0 {
 		r.Refused++
 	} else {
-		r.Coverage.add(begun(plan, t.program))
+		r.Coverage.add(withoutInitial(plan, t.program))
 	}
 	if p.Log != nil && r.Plans%progress == 0 {
 		fmt.Fprintf(p.Log, "%d plans (%d refused), %d runs, %d cells, %d failures, %v\n",

@@ -27,7 +27,8 @@ func given(t *testing.T, names ...string) (list []*diag.Source) {
 func TestDevices(t *testing.T) {
 	for _, device := range []string{"cuda:0", "opencl:0"} {
 		t.Run(device, func(t *testing.T) {
-			o := DeviceOptions{Device: device, Sources: given(t, "heat3d.loom", "redblack.loom"), Plans: 2, Seed: 1, Workers: 2}
+			o := DeviceOptions{Device: device, Sources: given(t, "heat3d.loom", "redblack.loom"), Plans: 2, Seed: 1,
+				Workers: 2}
 			r, err := Device(context.Background(), o)
 			if err != nil && strings.HasPrefix(device, "opencl") {
 				t.Skip(err)
@@ -38,7 +39,8 @@ func TestDevices(t *testing.T) {
 			for _, f := range r.Failures {
 				t.Error(f.String())
 			}
-			if r.Programs != 2 || r.Plans != 4 || r.Runs < 4 || r.Strict == 0 || r.Cells == 0 || len(r.Families.Values) == 0 {
+			if r.Programs != 2 || r.Plans != 4 || r.Runs < 4 || r.Strict == 0 || r.Cells == 0 ||
+				len(r.Families.Values) == 0 {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -47,7 +49,8 @@ func TestDevices(t *testing.T) {
 
 // A device that reads a neighbour's cell is found.
 func TestAWrongDeviceIsFound(t *testing.T) {
-	p := &deviceProver{DeviceOptions: DeviceOptions{Device: "cuda:0", Sources: given(t, "heat3d.loom"), Plans: 3, Seed: 1, Workers: 2}}
+	p := &deviceProver{DeviceOptions: DeviceOptions{Device: "cuda:0", Sources: given(t, "heat3d.loom"), Plans: 3,
+		Seed: 1, Workers: 2}}
 	p.spoil = func(source string) string { return strings.ReplaceAll(source, " + 1]", " + 0]") }
 	r, err := p.run(context.Background())
 	if err != nil {

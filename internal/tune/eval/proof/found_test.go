@@ -70,7 +70,8 @@ react (v4, p2, w, p, v, u);
 		}
 		for _, mode := range []arith.Mode{arith.Strict, arith.Contract} {
 			p := &pair{seed: f.Seed, mode: mode, plan: plan, free: true}
-			if reason := p.simulate(context.Background(), sizes{set: f.Set, bound: b.In(mode)}, &verdict{}); reason != "" {
+			if reason := p.simulate(context.Background(), sizes{set: f.Set, bound: b.In(mode)},
+				&pairResult{}); reason != "" {
 				t.Errorf("seed %d, %v: %s", f.Seed, mode, reason)
 			}
 		}
@@ -84,12 +85,12 @@ func TestFoundOnPoCL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("PoCL's compiler is slow")
 	}
-	j, err := newJury()
+	j, err := newCrossCheckers()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer j.close()
-	if j.judges.pocl == nil || j.judges.oclgrind == nil {
+	if j.judgeSet.pocl == nil || j.judgeSet.oclgrind == nil {
 		t.Skip(j.missing)
 	}
 	f := Failure{
@@ -124,7 +125,7 @@ copyout u;
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hearing{p, s, m, want}
+	h := &judgedRun{p, s, m, want}
 	if fits, reason, err := j.onPoCL(t.Context(), methods[0], h); !fits || reason != "" || err != nil {
 		t.Errorf("PoCL: %t, %q, %v", fits, reason, err)
 	}
@@ -132,7 +133,8 @@ copyout u;
 		t.Errorf("Oclgrind: %t, %q, %v", fits, reason, err)
 	}
 	want.Grid("u").Data[1024] ^= 4
-	if _, reason, err := j.onOclgrind(t.Context(), h); !strings.Contains(reason, "u: 1 of 7056 cells differ") || err != nil {
+	if _, reason, err := j.onOclgrind(t.Context(), h); !strings.Contains(reason, "u: 1 of 7056 cells differ") ||
+		err != nil {
 		t.Errorf("Oclgrind sees nothing of another result: %q, %v", reason, err)
 	}
 }

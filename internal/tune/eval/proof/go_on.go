@@ -14,7 +14,8 @@ func (r *GPUResult) After(e *GPUResult) error {
 	}
 	r.FirstSeed = e.FirstSeed
 	increase([]sum{
-		{&r.Pairs, e.Pairs}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict}, {&r.Bounded, e.Bounded}, {&r.Tiled, e.Tiled},
+		{&r.Pairs, e.Pairs}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict}, {&r.Bounded, e.Bounded},
+		{&r.Tiled, e.Tiled},
 		{&r.PoCL, e.PoCL}, {&r.Slow, e.Slow}, {&r.Oclgrind, e.Oclgrind}, {&r.Clang, e.Clang},
 	})
 	r.Cells += e.Cells
@@ -34,7 +35,8 @@ func (r *Result) After(e *Result) error {
 		return err
 	}
 	r.FirstSeed = e.FirstSeed
-	increase([]sum{{&r.Programs, e.Programs}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict}, {&r.Bounded, e.Bounded}})
+	increase([]sum{{&r.Programs, e.Programs}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict},
+		{&r.Bounded, e.Bounded}})
 	r.Cells += e.Cells
 	r.Undecided += e.Undecided
 	r.LargestOf = max(r.LargestOf, e.LargestOf)
@@ -51,13 +53,15 @@ func (r *DeviceResult) After(e *DeviceResult) error {
 	}
 	switch {
 	case r.Device != e.Device || r.Name != e.Name:
-		return fmt.Errorf("the earlier proof ran on %s (%s), and this one on %s (%s)", e.Device, e.Name, r.Device, r.Name)
+		return fmt.Errorf("the earlier proof ran on %s (%s), and this one on %s (%s)", e.Device, e.Name,
+			r.Device, r.Name)
 	case r.Programs != e.Programs:
 		return fmt.Errorf("the earlier proof had %d programs, and this one %d", e.Programs, r.Programs)
 	}
 	r.FirstSeed = e.FirstSeed
 	increase([]sum{
-		{&r.Plans, e.Plans}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict}, {&r.Bounded, e.Bounded}, {&r.Tiled, e.Tiled},
+		{&r.Plans, e.Plans}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict}, {&r.Bounded, e.Bounded},
+		{&r.Tiled, e.Tiled},
 		{&r.Refused, e.Refused}, {&r.Sanitized, e.Sanitized},
 	})
 	r.Cells += e.Cells

@@ -19,7 +19,8 @@ func TestGoOn(t *testing.T) {
 		return r
 	}
 	whole, first, second := part(70000, 5), part(70000, 2), part(70002, 3)
-	if err := first.After(second); err == nil || !strings.Contains(err.Error(), "ended before seed 70005, and this one began with 70000") {
+	if err := first.After(second); err == nil ||
+		!strings.Contains(err.Error(), "ended before seed 70005, and this one began with 70000") {
 		t.Errorf("%v", err)
 	}
 	if err := second.After(first); err != nil {
@@ -36,21 +37,25 @@ func TestGoOn(t *testing.T) {
 }
 
 func TestGoOnDevice(t *testing.T) {
-	earlier := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 6, FirstSeed: 1, NextSeed: 4, Runs: 9, Cells: 100, Commit: "x", Failures: []Failure{{Seed: 2}}}
+	earlier := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 6, FirstSeed: 1, NextSeed: 4, Runs: 9,
+		Cells: 100, Commit: "x", Failures: []Failure{{Seed: 2}}}
 	earlier.count("vec", "2")
-	later := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 4, FirstSeed: 4, NextSeed: 6, Runs: 5, Cells: 11, Commit: "y", Failures: []Failure{{Seed: 5}}}
+	later := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 4, FirstSeed: 4, NextSeed: 6, Runs: 5,
+		Cells: 11, Commit: "y", Failures: []Failure{{Seed: 5}}}
 	later.count("vec", "1")
 	later.count("vec", "2")
 	if err := later.After(earlier); err != nil {
 		t.Fatal(err)
 	}
-	want := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 10, FirstSeed: 1, NextSeed: 6, Runs: 14, Cells: 111, Commit: "x, y", Failures: []Failure{{Seed: 2}, {Seed: 5}}}
+	want := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 10, FirstSeed: 1, NextSeed: 6, Runs: 14,
+		Cells: 111, Commit: "x, y", Failures: []Failure{{Seed: 2}, {Seed: 5}}}
 	want.Coverage = Coverage{Families: Counts{Name: "family"}, Values: []Counts{{"vec", []Count{{"1", 1}, {"2", 2}}}}}
 	later.Missing = nil
 	if !reflect.DeepEqual(later, want) {
 		t.Errorf("%+v", later)
 	}
-	for _, e := range []DeviceResult{{Device: "cuda:0", Name: "b", Programs: 2, NextSeed: 1}, {Device: "cuda:0", Name: "a", Programs: 3, NextSeed: 1}, {NextSeed: 9}} {
+	for _, e := range []DeviceResult{{Device: "cuda:0", Name: "b", Programs: 2, NextSeed: 1},
+		{Device: "cuda:0", Name: "a", Programs: 3, NextSeed: 1}, {NextSeed: 9}} {
 		if err := later.After(&e); err == nil {
 			t.Errorf("%+v was added", e)
 		}
@@ -68,7 +73,8 @@ func TestGoOnCPU(t *testing.T) {
 		return r
 	}
 	whole, first, second := part(50100, 5), part(50100, 2), part(50102, 3)
-	if err := first.After(second); err == nil || !strings.Contains(err.Error(), "ended before seed 50105, and this one began with 50100") {
+	if err := first.After(second); err == nil ||
+		!strings.Contains(err.Error(), "ended before seed 50105, and this one began with 50100") {
 		t.Errorf("%v", err)
 	}
 	if err := second.After(first); err != nil {

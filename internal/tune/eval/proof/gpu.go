@@ -20,7 +20,7 @@ type GPUOptions struct {
 	Seed    uint64        // of the first one; the others follow
 	Workers int           // pairs at a time; 0 for one
 	Budget  time.Duration // stop early after this long; 0 never
-	Every   int           // one pair of so many is a sample that others judge, too; 0 for none
+	Every   int           // one pair in so many is also run by the other checkers; 0 for none
 	Log     io.Writer     // progress; nil for none
 }
 
@@ -41,13 +41,13 @@ type GPUResult struct {
 	Clang     int    `json:"clang_kernels"`
 	Coverage
 	Failures []Failure `json:"failures"`
-	// Mistakes of the judges, of which the kernels are acquitted; see weigh.
+	// Faults of checkers, not of kernels; see judgeSet.judge.
 	PoCLFaults      []JudgeFault `json:"pocl_faults,omitempty"`
 	OclgrindCrashes []JudgeFault `json:"oclgrind_crashes,omitempty"`
 	Seconds         float64      `json:"seconds"`
 	Machine         string       `json:"machine"`
 	Commit          string       `json:"commit"`
-	Missing         []string     `json:"missing,omitempty"` // what has not judged the samples, and why
+	Missing         []string     `json:"missing,omitempty"` // checkers that were not installed, and why
 }
 
 // GPU proves the kernels for GPUs: random programs with random plans run in the
@@ -60,15 +60,15 @@ func GPU(ctx context.Context, o GPUOptions) (*GPUResult, error) {
 
 func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
 	o := p.GPUOptions
-	p.start, p.finished = time.Now(), map[uint64]*verdict{}
+	p.start, p.finished = time.Now(), map[uint64]*pairResult{}
 	p.result = GPUResult{FirstSeed: o.Seed, NextSeed: o.Seed, Machine: toolchain.ProcessorName(), Failures: []Failure{}}
 	if o.Every > 0 {
-		j, err := newJury()
+		j, err := newCrossCheckers()
 		if err != nil {
 			return nil, err
 		}
 		defer j.close()
-		p.jury = j
+		p.checkers = j
 		p.result.Missing = j.missing
 	}
 	var wg sync.WaitGroup
@@ -92,14 +92,14 @@ func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
 
 type gpuProver struct {
 	GPUOptions
-	start time.Time
-	jury  *jury                // nil for none
-	spoil func(*kernel.Module) // for tests
+	start    time.Time
+	checkers *crossCheckers       // nil for none
+	spoil    func(*kernel.Module) // for tests
 
 	mu       sync.Mutex
 	result   GPUResult
-	next     int                 // pairs that were begun
-	finished map[uint64]*verdict // those that were finished before another that was begun earlier
+	next     int                    // pairs that were begun
+	finished map[uint64]*pairResult // those that were finished before another that was begun earlier
 }
 
 // take returns the seed of the next pair.
@@ -117,10 +117,9 @@ func (p *gpuProver) take(ctx context.Context) (uint64, bool) {
 // progress is how many pairs are between two lines of the log.
 const progress = 100
 
-// finish takes in what was found out of a pair. Pairs count in the order of their
-// seeds, so that a proof that was interrupted has all pairs up to a seed and none
-// after it. One that was interrupted is as if it had never begun.
-func (p *gpuProver) finish(ctx context.Context, seed uint64, v *verdict) {
+// finish adds the result of a pair. Pairs count in the order of their seeds, so that an interrupted proof has all
+// pairs up to a seed and none after it. A pair that was interrupted does not count.
+func (p *gpuProver) finish(ctx context.Context, seed uint64, v *pairResult) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if ctx.Err() != nil {

@@ -29,7 +29,8 @@ func TestRandomPairs(t *testing.T) {
 	for _, f := range r.Failures {
 		t.Error(f.String())
 	}
-	if r.Pairs != n || r.Runs < n || r.Tiled == 0 || r.Strict == 0 || r.Bounded == 0 || r.Cells == 0 || r.NextSeed != uint64(70100+n) {
+	if r.Pairs != n || r.Runs < n || r.Tiled == 0 || r.Strict == 0 || r.Bounded == 0 || r.Cells == 0 ||
+		r.NextSeed != uint64(70100+n) {
 		t.Errorf("%d pairs, %d runs (%d of three tiles, %d strict, %d bounded), %d cells, next %d",
 			r.Pairs, r.Runs, r.Tiled, r.Strict, r.Bounded, r.Cells, r.NextSeed)
 	}
@@ -54,7 +55,7 @@ func TestRandomPairs(t *testing.T) {
 }
 
 // A sample of the pairs is judged by others, too.
-func TestJury(t *testing.T) {
+func TestCrossCheckers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("PoCL's compiler is slow")
 	}

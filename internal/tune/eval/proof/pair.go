@@ -30,8 +30,8 @@ type pair struct {
 	mode   arith.Mode
 	plan   schedule.Plan
 	sizes  []sizes
-	opencl bool // the plan asks for nothing that OpenCL has no words for
-	free   bool // the plan decides what the source fixes
+	opencl bool // the plan can be printed in OpenCL
+	free   bool // hints of the source are ignored
 
 	spoil func(*kernel.Module) // for tests
 }
@@ -42,8 +42,8 @@ type sizes struct {
 	tiled bool // three tiles and a remainder on every axis
 }
 
-// verdict is what was found out of a pair.
-type verdict struct {
+// pairResult is the result of checking a pair.
+type pairResult struct {
 	pair            *pair
 	runs            int
 	kernels         int
@@ -58,7 +58,7 @@ type verdict struct {
 	failure         *Failure
 }
 
-func (v *verdict) addTo(r *GPUResult) {
+func (v *pairResult) addTo(r *GPUResult) {
 	r.Pairs++
 	r.Runs += v.runs
 	r.Kernels += v.kernels
@@ -86,14 +86,13 @@ func (v *verdict) addTo(r *GPUResult) {
 
 const (
 	mostUpdates = 1_000_000 // of cells, in whole tiles, at sizes of some tiles
-	mostStrange = 200_000   // at awkward sizes
+	mostAwkward = 200_000   // at awkward sizes
 )
 
-// fewThreads is what a block has of threads that PoCL makes code for one by one.
-const fewThreads = 64
+// poclThreads limits the threads of most blocks for PoCL, which makes code for each thread.
+const poclThreads = 64
 
-// newPair makes the pair of a seed, for opencl with a plan that can be printed
-// in OpenCL.
+// newPair makes the pair of a seed; with opencl, its plan can be printed in OpenCL.
 func newPair(seed uint64, opencl bool) (*pair, error) {
 	p := &pair{seed: seed, mode: modeOf(seed), opencl: opencl, free: seed%3 == 0}
 	c, err := p.program()
@@ -110,19 +109,19 @@ func newPair(seed uint64, opencl bool) (*pair, error) {
 	if opencl {
 		lacks = []machine.Capability{machine.Shuffle, machine.Image} // PoCL and Oclgrind have no images
 	}
-	d, err := newDrawing(p.lowering(s.bound), lacks)
+	d, err := newPlanSampler(p.lowering(s.bound), lacks)
 	if err != nil {
 		return nil, err
 	}
-	// One plan of four is any plan, at the sizes that can be had with it; the
-	// others have tiles of which three on every axis are not too much.
+	// One plan of four is any plan, at sizes that are possible with it. The others have tiles small enough for three
+	// of them on every axis.
 	var largest []int64
 	if seed%4 != 3 {
 		largest = s.affordable(mostUpdates, rng)
 	}
 	threads := int64(0)
 	if opencl && rng.IntN(3) > 0 {
-		threads = fewThreads
+		threads = poclThreads
 	}
 	if p.plan, err = d.plan(rng, largest, threads); err != nil {
 		return nil, err
@@ -136,8 +135,7 @@ func newPair(seed uint64, opencl bool) (*pair, error) {
 	return p, nil
 }
 
-// holds reports whether what the plan has in constant memory fits there at some
-// sizes.
+// holds reports whether the plan's constant memory is large enough at some sizes.
 func (p *pair) holds(b *ir.Binding) bool {
 	if !strings.Contains(p.plan.String(), "=constant") {
 		return true
@@ -148,12 +146,12 @@ func (p *pair) holds(b *ir.Binding) bool {
 	return err == nil
 }
 
-// program makes the pair's program. Every eighth seed looks for one with local
-// grids that can be fused, which few have.
+// program makes the pair's program. Every eighth seed searches for a program with local grids that can be fused,
+// since few programs have these.
 func (p *pair) program() (*gen.Case, error) {
 	const tries = 40
 	for try := uint64(0); ; try++ {
-		c, err := gen.Make(p.seed+try<<40, gen.Options{Size: sizeOf(p.seed / 2), Exact: exactly(p.seed)})
+		c, err := gen.Make(p.seed+try<<40, gen.Options{Size: sizeOf(p.seed / 2), Exact: callsExactOnly(p.seed)})
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +162,7 @@ func (p *pair) program() (*gen.Case, error) {
 	}
 }
 
-// exact reports whether every bit of what the pair computes is decided.
+// exact reports whether all results of the pair are compared bit for bit.
 func (p *pair) exact() bool {
 	return len(p.sizes) > 0 && interp.ModeOf(p.sizes[0].bound.Program, true) == interp.NoBounds
 }
@@ -176,12 +174,12 @@ func fusable(p *ir.Program) bool {
 	})
 }
 
-// lowering returns how a pair's program is lowered, but for the plan.
+// lowering returns the options to lower a pair's program, without the plan.
 func (p *pair) lowering(b *ir.Binding) lower.Options {
 	return lower.Options{Target: lower.GPU, Bound: b, Sized: true, Free: p.free}
 }
 
-// lower lowers the program and holds its kernels to what kernels promise.
+// lower lowers the program and verifies its kernels.
 func (p *pair) lower(b *ir.Binding, sized bool, plan schedule.Plan) (*kernel.Module, error) {
 	o := p.lowering(b)
 	o.Sized, o.Plan = sized, plan
@@ -204,15 +202,15 @@ func (p *pair) lower(b *ir.Binding, sized bool, plan schedule.Plan) (*kernel.Mod
 func (s *sizing) awkward(c *gen.Case, tile []int64, rng *rand.Rand) sizes {
 	for at := rng.IntN(len(c.Sets)); ; at-- {
 		b, _ := c.Program.Bind(c.Sets[at])
-		if at == 0 || b != nil && s.work(b, tile) <= mostStrange {
+		if at == 0 || b != nil && s.work(b, tile) <= mostAwkward {
 			return sizes{set: c.Sets[at], bound: b}
 		}
 	}
 }
 
-// prove finds out whether a pair computes what it should.
-func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *verdict) {
-	v = &verdict{}
+// prove checks a pair.
+func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *pairResult) {
+	v = &pairResult{}
 	defer func() {
 		if r := recover(); r != nil {
 			f := Failure{Seed: seed, Reason: fmt.Sprintf("panic: %v\n%s", r, debug.Stack())}
@@ -223,7 +221,7 @@ func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *verdict) {
 		}
 	}()
 	sampled, opencl := false, false
-	if every := uint64(p.Every); p.jury != nil {
+	if every := uint64(p.Every); p.checkers != nil {
 		// The sample has seeds of every kind: odd ones and even ones.
 		turn := seed / every
 		sampled = seed%every == turn%min(every, 4)
@@ -245,7 +243,7 @@ func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *verdict) {
 		if !sampled {
 			continue
 		}
-		if reason := p.jury.judge(ctx, pair, s, i == 0, v); reason != "" {
+		if reason := p.checkers.check(ctx, pair, s, i == 0, v); reason != "" {
 			f := pair.failure(s.set, reason)
 			v.failure = &f
 			return v
@@ -281,19 +279,19 @@ func (f *Failure) pair() (*pair, sizes, error) {
 
 // simulate runs a pair at some sizes, with kernels for those sizes and with
 // kernels for all, and returns what is wrong; "" for nothing.
-func (p *pair) simulate(ctx context.Context, s sizes, v *verdict) string {
+func (p *pair) simulate(ctx context.Context, s sizes, v *pairResult) string {
 	want, err := p.expect(ctx, s.bound)
 	if err != nil {
 		return err.Error()
 	}
-	other, _ := unsized(p.plan)
+	other, _ := withSizeArguments(p.plan)
 	before := ""
 	for _, way := range []struct {
 		sized bool
 		plan  schedule.Plan
 	}{{true, p.plan}, {false, other}} {
 		m, err := p.lower(s.bound, way.sized, way.plan)
-		if excessive(err) {
+		if exceedsResources(err) {
 			continue
 		}
 		if err != nil {
@@ -318,7 +316,7 @@ func (p *pair) simulate(ctx context.Context, s sizes, v *verdict) string {
 			return fmt.Sprintf("sized %t: %s", way.sized, reason)
 		}
 		if cells == 0 {
-			continue // no numbers: that proves nothing
+			continue // no cell has a number: nothing is proven
 		}
 		v.runs++
 		v.kernels += len(m.Kernels)
@@ -339,7 +337,7 @@ func moduleText(m *kernel.Module) string {
 	return text.String()
 }
 
-// String says what failed, with all that is needed to see it again.
+// String describes the failure, with all that is needed to reproduce it.
 func (f *Failure) String() string {
 	var set []string
 	for _, name := range slices.Sorted(maps.Keys(f.Set)) {

@@ -62,7 +62,8 @@ func (p *place) build(ctx context.Context, source string, a arith.Mode) (string,
 // runOn runs a module on a device as far as some leaves, all for 0, and
 // returns how it differs from what is expected; "" if it does not. Modules that
 // the device cannot run are left alone.
-func runOn(ctx context.Context, d *place, m *kernel.Module, b *ir.Binding, a arith.Mode, want *expected, leaves int64) (fits bool, reason string, err error) {
+func runOn(ctx context.Context, d *place, m *kernel.Module, b *ir.Binding, a arith.Mode, want *expected,
+	leaves int64) (fits bool, reason string, err error) {
 	if d.Cannot(m) != nil {
 		return false, "", nil
 	}
@@ -111,7 +112,8 @@ func (e *expected) differs(got exec.Runner, b *ir.Binding) (string, error) {
 			return "", err
 		}
 		want := e.Grid(g.Name)
-		r, err := compare.Cells(compare.Grid{Name: g.Name, Type: g.Type, Shape: b.Shape(g.Dims), Bounds: want.Bound}, want.Data, have)
+		r, err := compare.Cells(compare.Grid{Name: g.Name, Type: g.Type, Shape: b.Shape(g.Dims), Bounds: want.Bound},
+			want.Data, have)
 		if err != nil {
 			return "", err
 		}

@@ -1,6 +1,5 @@
-// Package proof runs random programs on the reference executor and on a
-// device and compares every cell. It is the test behind all others: what it
-// has not found in ten thousand programs is hard to find by hand.
+// Package proof runs random programs on the reference executor and on a device, and compares every cell. It is the
+// test behind all others: a mistake that it does not find in ten thousand programs is hard to find by hand.
 package proof
 
 import (
@@ -38,7 +37,7 @@ type Options struct {
 	Log      io.Writer     // progress; nil for none
 }
 
-// Result is what was proven, as it is kept in bench/results/proof.json.
+// Result is what was proven, as bench/results/proof.json holds it.
 type Result struct {
 	Programs  int       `json:"programs"`
 	FirstSeed uint64    `json:"first_seed"`
@@ -207,15 +206,15 @@ func modeOf(seed uint64) arith.Mode {
 	return arith.Contract
 }
 
-// exactly reports whether the program of a seed calls no function that is inexact,
-// so that in an exact mode every bit is decided.
-func exactly(seed uint64) bool {
+// callsExactOnly reports whether the program of a seed calls no inexact function, so that in an exact mode it is
+// compared bit for bit.
+func callsExactOnly(seed uint64) bool {
 	return modeOf(seed) == arith.Strict || seed%8 == 4 || seed%8 == 5
 }
 
 func (p *prover) program(ctx context.Context, seed uint64) error {
 	mode := modeOf(seed)
-	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed), Exact: exactly(seed)})
+	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed), Exact: callsExactOnly(seed)})
 	if err != nil {
 		return err
 	}
@@ -386,7 +385,7 @@ func (p *prover) compare(b *ir.Binding, mode interp.Mode, want *exec.Reference, 
 		}
 	}
 	if cells == 0 {
-		return "", nil // no numbers: that proves nothing
+		return "", nil // no cell has a number: nothing is proven
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -44,7 +44,8 @@ func TestRandomPrograms(t *testing.T) {
 		t.Errorf("seed %d (--fp %s, plan %s, %v): %s\n%s", f.Seed, f.Mode, f.Plan, f.Set, f.Reason, f.Source)
 	}
 	if r.Programs != n || r.Runs < n || r.Strict == 0 || r.Bounded == 0 || r.Cells == 0 {
-		t.Errorf("%d programs, %d runs (%d strict, %d bounded), %d cells", r.Programs, r.Runs, r.Strict, r.Bounded, r.Cells)
+		t.Errorf("%d programs, %d runs (%d strict, %d bounded), %d cells", r.Programs, r.Runs, r.Strict,
+			r.Bounded, r.Cells)
 	}
 }
 
@@ -73,7 +74,8 @@ exec cc "$@"
 		t.Fatal("the proof holds although the compiler is wrong")
 	}
 	f := r.Failures[0]
-	if !strings.Contains(f.Reason, "differ") && !strings.Contains(f.Reason, "beyond") && !strings.Contains(f.Reason, "should be") {
+	if !strings.Contains(f.Reason, "differ") && !strings.Contains(f.Reason, "beyond") &&
+		!strings.Contains(f.Reason, "should be") {
 		t.Errorf("the reason does not speak of values: %s", f.Reason)
 	}
 	if f.Seed < 50000 || !strings.Contains(f.Source, "iterator ") {

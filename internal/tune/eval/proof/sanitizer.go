@@ -47,7 +47,7 @@ func (p *deviceProver) watched(ctx context.Context, w *sanitizer, t trial) {
 	if err != nil || ctx.Err() != nil {
 		return
 	}
-	plan, _ = unsized(begun(plan, t.program))
+	plan, _ = withSizeArguments(withoutInitial(plan, t.program))
 	a := t.mode()
 	for _, tool := range sanitizerTools {
 		args := []string{"--tool", tool, "--target-processes", "all", w.self, "run", t.src.Name,
@@ -75,7 +75,8 @@ func (p *deviceProver) watched(ctx context.Context, w *sanitizer, t trial) {
 			p.result.Sanitized++
 			continue
 		}
-		f := Failure{Program: t.src.Name, Seed: t.seed, Mode: a.String(), Plan: plan.String(), Set: at[0].set, Reason: strings.TrimSpace(reason)}
+		f := Failure{Program: t.src.Name, Seed: t.seed, Mode: a.String(), Plan: plan.String(), Set: at[0].set,
+			Reason: strings.TrimSpace(reason)}
 		p.result.Failures = append(p.result.Failures, f)
 		if p.Log != nil {
 			fmt.Fprintln(p.Log, f.String())

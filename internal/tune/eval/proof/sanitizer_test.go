@@ -32,7 +32,8 @@ esac
 		t.Fatalf("%d runs, missing %q, failures %v", r.Sanitized, r.Missing, r.Failures)
 	}
 	for _, f := range r.Failures {
-		if !strings.HasPrefix(f.Reason, "compute-sanitizer, racecheck:\n========= Error: Potential hazard") || f.Program != "heat3d.loom" {
+		if !strings.HasPrefix(f.Reason, "compute-sanitizer, racecheck:\n========= Error: Potential hazard") ||
+			f.Program != "heat3d.loom" {
 			t.Error(f.String())
 		}
 	}
@@ -45,7 +46,8 @@ esac
 		t.Fatalf("asked %d times", len(lines))
 	}
 	for _, l := range lines {
-		for _, part := range []string{"--target-processes all", " run heat3d.loom --device cuda:0 --fp ", "--plan ", "--set L=", "--no-graph"} {
+		for _, part := range []string{"--target-processes all", " run heat3d.loom --device cuda:0 --fp ", "--plan ",
+			"--set L=", "--no-graph"} {
 			if !strings.Contains(l, part) {
 				t.Errorf("%q lacks %q", l, part)
 			}
@@ -59,7 +61,8 @@ esac
 // Where it is not installed, the result says so.
 func TestNoSanitizer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	r, err := Device(context.Background(), DeviceOptions{Device: "cuda:0", Sources: given(t, "heat3d.loom"), Workers: 1, Sanitize: 2})
+	r, err := Device(context.Background(), DeviceOptions{Device: "cuda:0", Sources: given(t, "heat3d.loom"), Workers: 1,
+		Sanitize: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

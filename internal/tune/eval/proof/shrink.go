@@ -51,7 +51,7 @@ func (p *pair) shrink(ctx context.Context, f *Failure) {
 		}
 		small := *p
 		small.source, small.plan = source, plan
-		reason := small.simulate(ctx, sizes{set: set, bound: b}, &verdict{})
+		reason := small.simulate(ctx, sizes{set: set, bound: b}, &pairResult{})
 		return small.failure(set, reason), reason != ""
 	}
 	gen.Shrink(f.Source, func(source string) bool {

@@ -24,7 +24,8 @@ type expected struct {
 
 // expect runs a program on the reference executor as far as some leaves, all
 // for 0. The initial block leaves the given grids alone.
-func expect(ctx context.Context, b *ir.Binding, mode interp.Mode, seed uint64, given map[*ir.Grid]bool, leaves int64) (*expected, error) {
+func expect(ctx context.Context, b *ir.Binding, mode interp.Mode, seed uint64, given map[*ir.Grid]bool,
+	leaves int64) (*expected, error) {
 	s, err := interp.New(b, interp.Options{Bounds: mode, Workers: 1})
 	if err != nil {
 		return nil, err
@@ -79,7 +80,8 @@ func (e *expected) simulate(m *kernel.Module, b *ir.Binding) (cells int64, reaso
 				bound = want.Bound[n]
 			}
 			if x, y := have.At(n).AsFloat(), want.At(n); !agree(x, y, bound, want.Bound != nil) {
-				return cells, fmt.Sprintf("%s differs: cell %d is %v, should be %v within %.3g", g.Name, n, x, y, bound), nil
+				return cells, fmt.Sprintf("%s differs: cell %d is %v, should be %v within %.3g", g.Name, n, x, y,
+					bound), nil
 			}
 			if y := want.At(n); y == y { // else neither is a number, which proves nothing
 				cells++

@@ -71,7 +71,7 @@ func (c *collector) add(values []Value, t Trial) error {
 	if len(c.rec.Trials) == maxTrials {
 		return fmt.Errorf("more than %d configurations", maxTrials)
 	}
-	c.settle(&t)
+	c.repair(&t)
 	t.Config = make([]uint16, len(values))
 	for i, v := range values {
 		n, err := c.value(i, v)
@@ -94,7 +94,7 @@ func (c *collector) recording() (*Recording, error) {
 	if len(r.Trials) == 0 {
 		return nil, errors.New("no configuration is recorded")
 	}
-	c.remark()
+	c.noteRepairs()
 	c.unite()
 	c.drop()
 	c.sort()
@@ -214,10 +214,9 @@ func seconds(ms *float64) float64 {
 // have been measured: some four months.
 const longest = 1e7
 
-// settle refuses what no measurement gives. A budget that is made of such costs
-// would be senseless, and so would be a best time that is negative. A cost below
-// nothing is the rounding of a difference: it counts as nothing.
-func (c *collector) settle(t *Trial) {
+// repair marks trials with impossible times or costs as failed, since budgets and best times are computed from them.
+// A negative cost is the rounding of a difference, and counts as 0.
+func (c *collector) repair(t *Trial) {
 	below, absurd := false, false
 	for _, x := range []*float64{&t.Cost.Compile, &t.Cost.Runs, &t.Cost.Framework, &t.Cost.Search, &t.Cost.Validation} {
 		if *x >= 0 && *x <= longest {
@@ -242,14 +241,17 @@ func (c *collector) settle(t *Trial) {
 	}
 }
 
-// remark says what was settled.
-func (c *collector) remark() {
+// noteRepairs notes what was repaired.
+func (c *collector) noteRepairs() {
 	for _, n := range []struct {
 		times int
 		text  string
 	}{
-		{c.absurdTimes, "have times that cannot have been measured (none, negative, not finite or more than 10^7 s); they count as failed"},
-		{c.absurdCosts, "have costs that cannot have been measured (not finite or more than 10^7 s); they count as failed, and as if that had cost nothing"},
+		{c.absurdTimes,
+			"have times that cannot have been measured (none, negative, not finite or more than 10^7 s); they count as failed"},
+		{c.absurdCosts,
+			"have costs that cannot have been measured (not finite or more than 10^7 s); they count as failed, and " +
+				"as if that had cost nothing"},
 		{c.below, "have negative costs, which count as nothing"},
 	} {
 		if n.times > 0 {

@@ -173,7 +173,8 @@ func (p *parser) expression() (node, error) {
 }
 
 // levels are the binary operators, from those that bind loosest.
-var levels = [][]string{{"or"}, {"and"}, {"not"}, {"<", ">", "<=", ">=", "==", "!=", "in", "not", "is"}, {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%"}}
+var levels = [][]string{{"or"}, {"and"}, {"not"}, {"<", ">", "<=", ">=", "==", "!=", "in", "not", "is"}, {"|"}, {"^"},
+	{"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%"}}
 
 const (
 	levelNot     = 2
@@ -282,7 +283,8 @@ func (p *parser) operand() (node, error) {
 			return name{at, w.text}, nil
 		}
 		if functions[w.text] == nil {
-			return nil, &exprError{p.text, w.column, fmt.Sprintf("no function is called %s; there are %s", w.text, functionNames())}
+			return nil, &exprError{p.text, w.column, fmt.Sprintf("no function is called %s; there are %s", w.text,
+				functionNames())}
 		}
 		items, _, err := p.items(")")
 		return call{at, w.text, items}, err

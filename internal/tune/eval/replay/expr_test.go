@@ -8,7 +8,8 @@ import (
 )
 
 func TestEval(t *testing.T) {
-	names := map[string]Value{"a": Whole(6), "b": Whole(4), "x": Decimal(2.5), "s": Text("on"), "l": {kind: list, list: []Value{Whole(1), Whole(7)}}}
+	names := map[string]Value{"a": Whole(6), "b": Whole(4), "x": Decimal(2.5), "s": Text("on"),
+		"l": {kind: list, list: []Value{Whole(1), Whole(7)}}}
 	for text, want := range map[string]string{
 		"1 + 2 * 3":   "7",
 		"(1 + 2) * 3": "9",
@@ -101,7 +102,8 @@ func TestExprErrors(t *testing.T) {
 		}
 	}
 	for _, deep := range []string{"(", "not ", "-", "1 if 1 else ", "2**"} {
-		if _, err := ParseExpr(strings.Repeat(deep, 1e4)); err == nil || !strings.Contains(err.Error(), "nested too deeply") {
+		if _, err := ParseExpr(strings.Repeat(deep, 1e4)); err == nil ||
+			!strings.Contains(err.Error(), "nested too deeply") {
 			t.Errorf("%s: %v", deep, err)
 		}
 	}
@@ -119,7 +121,9 @@ func TestNames(t *testing.T) {
 
 // TestExprNeverPanics gives the parser pieces of expressions in any order.
 func TestExprNeverPanics(t *testing.T) {
-	pieces := []string{"1", "2.5", "a", "'s'", "+", "-", "*", "/", "//", "%", "**", "(", ")", "[", "]", ",", " for i in ", " if ", " else ", " and ", " or ", " not ", " in ", " is ", "<", "<=", "==", "<<", ">>", "&", "|", "^", "~", "range(3)", "max(", "list(", "0", "999999999999"}
+	pieces := []string{"1", "2.5", "a", "'s'", "+", "-", "*", "/", "//", "%", "**", "(", ")", "[", "]", ",",
+		" for i in ", " if ", " else ", " and ", " or ", " not ", " in ", " is ", "<", "<=", "==", "<<", ">>", "&", "|",
+		"^", "~", "range(3)", "max(", "list(", "0", "999999999999"}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 12).Draw(t, "pieces"), "")
 		e, err := ParseExpr(text)

@@ -32,7 +32,7 @@ func TestIntervalsCover(t *testing.T) {
 		times[i] = 1 + math.Pow(1.05, float64(configurations-1-i))
 	}
 	r := flat(times...)
-	y, err := NewYardstick(r)
+	y, err := NewBaseline(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,8 @@ func TestIntervalsCover(t *testing.T) {
 			}
 			width += (s.High - s.Low) / groups
 		}
-		t.Logf("the score is %.3f; of %d searches, %d of %d intervals hold it, their mean width is %.3f", truth, size, covered, groups, width)
+		t.Logf("the score is %.3f; of %d searches, %d of %d intervals hold it, their mean width is %.3f", truth, size,
+			covered, groups, width)
 		if covered < groups*90/100 || covered > groups*99/100 {
 			t.Errorf("of %d searches, %d of %d intervals hold the score %.3f", size, covered, groups, truth)
 		}
@@ -67,7 +68,8 @@ func TestIntervalsCover(t *testing.T) {
 
 // TestStudent compares quantiles with tables.
 func TestStudent(t *testing.T) {
-	for degrees, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 5: 2.571, 11: 2.201, 23: 2.069, 49: 2.010, 1000: 1.962} {
+	for degrees, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 5: 2.571, 11: 2.201, 23: 2.069, 49: 2.010,
+		1000: 1.962} {
 		if got := student(degrees); math.Abs(got-want) > 0.03 {
 			t.Errorf("%d degrees of freedom: %v, want %v", degrees, got, want)
 		}

@@ -30,10 +30,13 @@ func (o objective) rate() (bool, error) {
 		return *o.higher, nil
 	case slices.Contains(costs, name), strings.HasSuffix(name, "_time"), strings.HasSuffix(name, "_energy"):
 		return false, nil
-	case slices.Contains(rates, name), slices.ContainsFunc(per, func(s string) bool { return strings.HasSuffix(name, s) }):
+	case slices.Contains(rates, name), slices.ContainsFunc(per,
+		func(s string) bool { return strings.HasSuffix(name, s) }):
 		return true, nil
 	}
-	return false, fmt.Errorf("the objective is %q, and nothing says whether more of it is better: write \"objective_higher_is_better\" before \"cache\", or record \"time\"", o.name)
+	return false, fmt.Errorf(
+		"the objective is %q, and nothing says whether more of it is better: write \"objective_higher_is_better\" "+
+			"before \"cache\", or record \"time\"", o.name)
 }
 
 // named reads the objective's name.
@@ -63,7 +66,8 @@ func (r *reader) early(name string) error {
 // reciprocal notes that configurations are judged by the reciprocal of a rate:
 // the seconds for as much as is done in one.
 func (c *collector) reciprocal(name string) {
-	text := fmt.Sprintf("%s is a rate: configurations are judged by its reciprocal, the seconds for one unit of work", name)
+	text := fmt.Sprintf("%s is a rate: configurations are judged by its reciprocal, the seconds for one unit of work",
+		name)
 	if !slices.Contains(c.rec.Notes, text) {
 		c.note("%s", text)
 	}

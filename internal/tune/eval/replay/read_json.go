@@ -38,7 +38,9 @@ func readJSON(in *bufio.Reader, c *collector) error {
 	}
 	switch {
 	case errors.Is(err, errStub) && r.read > 0:
-		c.note("the file breaks off without its closing braces, as Kernel Tuner leaves it while it works; %d configurations were read", r.read)
+		c.note(
+			"the file breaks off without its closing braces, as Kernel Tuner leaves it while it works; %d "+
+				"configurations were read", r.read)
 		return nil
 	case errors.Is(err, errGzip):
 		return err
@@ -294,7 +296,8 @@ type result struct {
 }
 
 // units converts to seconds.
-var units = map[string]float64{"": 1e-3, "ms": 1e-3, "milliseconds": 1e-3, "s": 1, "sec": 1, "seconds": 1, "us": 1e-6, "microseconds": 1e-6, "ns": 1e-9, "nanoseconds": 1e-9}
+var units = map[string]float64{"": 1e-3, "ms": 1e-3, "milliseconds": 1e-3, "s": 1, "sec": 1, "seconds": 1, "us": 1e-6,
+	"microseconds": 1e-6, "ns": 1e-9, "nanoseconds": 1e-9}
 
 // results reads the configurations of T4.
 func (r *reader) results() error {

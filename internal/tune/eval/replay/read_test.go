@@ -61,7 +61,8 @@ func TestReadCache(t *testing.T) {
 	if r.Kernel != "K" || r.Device != "D" || fmt.Sprint(r.Params) != "[{b [16 32 64] -1} {mode [slow fast] -1}]" {
 		t.Errorf("%q %q %v", r.Kernel, r.Device, r.Params)
 	}
-	if want := (Cost{Compile: 0.8, Runs: 0.008, Framework: 0.003, Search: 0.002, Validation: 0.001}); r.Trials[0].Cost != want {
+	if want := (Cost{Compile: 0.8, Runs: 0.008, Framework: 0.003, Search: 0.002,
+		Validation: 0.001}); r.Trials[0].Cost != want {
 		t.Errorf("cost %+v", r.Trials[0].Cost)
 	}
 }
@@ -69,7 +70,8 @@ func TestReadCache(t *testing.T) {
 // A cache that is still being written has no closing braces. It may break off
 // anywhere.
 func TestReadStub(t *testing.T) {
-	const note = "the file breaks off without its closing braces, as Kernel Tuner leaves it while it works; %d configurations were read\n"
+	const note = "the file breaks off without its closing braces, as Kernel Tuner leaves it while it works; %d " +
+		"configurations were read\n"
 	lines := strings.SplitAfter(cacheSummary, "\n")
 	whole := 0
 	for end := range len(cacheBody) + 1 {
@@ -77,7 +79,8 @@ func TestReadStub(t *testing.T) {
 			whole++
 		}
 		for _, tail := range []string{"", "\n"} {
-			if before := cacheBody[:end]; tail != "" && !strings.HasSuffix(before, "}") && !strings.HasSuffix(before, "},") {
+			if before := cacheBody[:end]; tail != "" && !strings.HasSuffix(before, "}") &&
+				!strings.HasSuffix(before, "},") {
 				continue // lines end there only
 			}
 			r, err := readText(cacheHead + cacheBody[:end] + tail)
@@ -125,7 +128,8 @@ family=b,block=4x4x32,depth=4: correctness, 0
 }
 
 func TestReadCSV(t *testing.T) {
-	r, err := readText("b,mode,time_ms,times_sum_ms,compile_ms,verification_ms,status\n16,slow,4,8,100,1,ok\n8,slow,,0,50,0,CompilationFailedConfig\n16,fast,0.5,3,20,,ok\n")
+	r, err := readText(
+		"b,mode,time_ms,times_sum_ms,compile_ms,verification_ms,status\n16,slow,4,8,100,1,ok\n8,slow,,0,50,0,CompilationFailedConfig\n16,fast,0.5,3,20,,ok\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,26 +150,36 @@ func TestReadErrors(t *testing.T) {
 		{"text", "hello", "neither JSON nor a table: no column is called time_ms, with the parameters before it"},
 		{"list", "[1, 2]", `a JSON list; recordings are an object with "cache" (Kernel Tuner) or "results" (T4)`},
 		{"nothing of ours", `{"a": 1}`, `neither "cache" (Kernel Tuner) nor "results" (T4) is in the file`},
-		{"definition", `{"ConfigurationSpace": {}}`, `byte 22: this is a definition of a space (T1); a recording has "cache" or "results"`},
+		{"definition", `{"ConfigurationSpace": {}}`,
+			`byte 22: this is a definition of a space (T1); a recording has "cache" or "results"`},
 		{"syntax", head + `"1": {"b": 1 "time": 2}}}`, `byte 43: invalid character '"' after object key:value pair`},
 		{"not an object", `{"tune_params_keys": ["b"], "cache": 3}`, `byte 39: 3 stands where "{" is expected`},
-		{"no keys", `{"cache": {}}`, `byte 9: "cache" without "tune_params_keys" before it: nothing says what the parameters are`},
+		{"no keys", `{"cache": {}}`,
+			`byte 9: "cache" without "tune_params_keys" before it: nothing says what the parameters are`},
 		{"keys twice", `{"tune_params_keys": ["b", "b"], "cache": {}}`, `byte 41: two parameters are called "b"`},
 		{"a key lacks", head + `"1": {"c": 1}}}`, `byte 52: configuration "1" has no b`},
-		{"a list", head + `"1": {"b": [1]}}}`, `byte 54: configuration "1": b: a value is a number, a text, true or false`},
+		{"a list", head + `"1": {"b": [1]}}}`,
+			`byte 54: configuration "1": b: a value is a number, a text, true or false`},
 		{"none", head + `}}`, "no configuration is recorded"},
-		{"none valid", head + `"1": {"b": 1, "time": "X"}, "2": {"b": 2, "time": "X"}, "3": {"b": 3}}}`, "none of the 3 configurations is valid: 2 X, 1 no time"},
+		{"none valid", head + `"1": {"b": 1, "time": "X"}, "2": {"b": 2, "time": "X"}, "3": {"b": 3}}}`,
+			"none of the 3 configurations is valid: 2 X, 1 no time"},
 		{"breaks off early", `{"tune_params_keys": ["b"]`, "byte 27: the text breaks off"},
 		{"two texts", head + `"1": {"b": 1, "time": 2}}} []`, "byte 67: [ follows after the end"},
-		{"too much in one", head + `"1": {"b": "` + strings.Repeat("x", maxPart+1<<20), "byte 43: one configuration takes more than 16 MiB"},
+		{"too much in one", head + `"1": {"b": "` + strings.Repeat("x", maxPart+1<<20),
+			"byte 43: one configuration takes more than 16 MiB"},
 		{"T4 without configuration", `{"results": [{"times": {}}]}`, "byte 27: result 1: it has no configuration"},
-		{"T4 empty configuration", `{"results": [{"configuration": {}}]}`, "byte 35: result 1: its configuration is empty"},
+		{"T4 empty configuration", `{"results": [{"configuration": {}}]}`,
+			"byte 35: result 1: its configuration is empty"},
 		{"T4 twice", `{"results": [{"configuration": {"a": 1, "a": 2}}]}`, "byte 49: result 1: a stands twice"},
-		{"T4 unit", `{"results": [{"configuration": {"a": 1}, "measurements": [{"name": "time", "value": 1, "unit": "J"}]}]}`, `byte 102: result 1: time is in "J"; a time in s, ms, us or ns is expected`},
-		{"T4 type", `{"results": [{"configuration": {"a": 1}, "times": 3}]}`, "byte 53: json: cannot unmarshal number into Go struct field result.times of type struct"},
+		{"T4 unit",
+			`{"results": [{"configuration": {"a": 1}, "measurements": [{"name": "time", "value": 1, "unit": "J"}]}]}`,
+			`byte 102: result 1: time is in "J"; a time in s, ms, us or ns is expected`},
+		{"T4 type", `{"results": [{"configuration": {"a": 1}, "times": 3}]}`,
+			"byte 53: json: cannot unmarshal number into Go struct field result.times of type struct"},
 		{"CSV number", "b,time_ms\n1,x\n", `line 2: time_ms is "x", which is no number`},
 		{"CSV columns", "b,time_ms\n1\n", "neither JSON nor a table: line 2, column 1: wrong number of fields"},
-		{"CSV no parameters", "time_ms\n1\n", "neither JSON nor a table: no column is called time_ms, with the parameters before it"},
+		{"CSV no parameters", "time_ms\n1\n",
+			"neither JSON nor a table: no column is called time_ms, with the parameters before it"},
 	} {
 		_, err := readText(c.text)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
@@ -197,12 +211,14 @@ func TestGzip(t *testing.T) {
 	}
 	for n := 2; n < len(z); n++ {
 		_, err := Read(bytes.NewReader(z[:n]), nil)
-		if err == nil || !strings.Contains(err.Error(), "the gzip data is broken: it is cut off; fetch or copy the file again") {
+		if err == nil || !strings.Contains(err.Error(),
+			"the gzip data is broken: it is cut off; fetch or copy the file again") {
 			t.Fatalf("%d of %d bytes: %v", n, len(z), err)
 		}
 	}
 	z[len(z)-6] ^= 0x10 // of the checksum
-	if _, err := Read(bytes.NewReader(z), nil); err == nil || !strings.Contains(err.Error(), "the gzip data is broken: gzip: invalid checksum") {
+	if _, err := Read(bytes.NewReader(z), nil); err == nil ||
+		!strings.Contains(err.Error(), "the gzip data is broken: gzip: invalid checksum") {
 		t.Errorf("%v", err)
 	}
 }
@@ -229,7 +245,8 @@ func TestWrite(t *testing.T) {
 		seen := map[string]bool{}
 		number := rapid.Float64Range(0, 1e3)
 		for range rapid.IntRange(1, 20).Draw(t, "trials") {
-			trial := Trial{Cost: Cost{number.Draw(t, "c"), number.Draw(t, "r"), number.Draw(t, "f"), number.Draw(t, "s"), number.Draw(t, "v")}}
+			trial := Trial{Cost: Cost{number.Draw(t, "c"), number.Draw(t, "r"), number.Draw(t, "f"),
+				number.Draw(t, "s"), number.Draw(t, "v")}}
 			for i := range n {
 				v := rapid.IntRange(-1, len(r.Params[i].Values)-1).Draw(t, "value")
 				if v < 0 && i > 0 {
@@ -266,7 +283,9 @@ func TestWrite(t *testing.T) {
 		}
 		for i, was := range r.Trials {
 			is := back.Trials[i]
-			if sorted(r.Text(was.Config)) != sorted(back.Text(is.Config)) || was.Failure != is.Failure || !near(was.Seconds, is.Seconds) || !near(was.Cost.Total(), is.Cost.Total()) || !near(was.Cost.Runs, is.Cost.Runs) {
+			if sorted(r.Text(was.Config)) != sorted(back.Text(is.Config)) || was.Failure != is.Failure ||
+				!near(was.Seconds, is.Seconds) || !near(was.Cost.Total(), is.Cost.Total()) ||
+				!near(was.Cost.Runs, is.Cost.Runs) {
 				t.Fatalf("%s %+v came back as %s %+v", r.Text(was.Config), was, back.Text(is.Config), is)
 			}
 		}
@@ -287,15 +306,19 @@ func TestWriteRefuses(t *testing.T) {
 	values := []Value{Whole(1), Whole(2)}
 	good := Trial{Config: []uint16{0}, Seconds: 1}
 	for want, r := range map[string]*Recording{
-		"no parameters":                   {},
-		"no configurations":               {Params: []Param{{Name: "a", Values: values}}},
-		"a=1 is recorded twice":           {Params: []Param{{Name: "a", Values: values}}, Trials: []Trial{good, good}},
-		"two parameters are called a":     {Params: []Param{{Name: "a", Values: values}, {Name: "a", Values: values}}},
-		"configuration 1: a has no value": {Params: []Param{{Name: "a", Values: values}}, Trials: []Trial{{Config: []uint16{7}, Seconds: 1}}},
-		"configuration 1 has 2 values":    {Params: []Param{{Name: "a", Values: values}}, Trials: []Trial{{Config: []uint16{0, 0}, Seconds: 1}}},
-		"a=2 has the time NaN":            {Params: []Param{{Name: "a", Values: values}}, Trials: []Trial{{Config: []uint16{1}, Seconds: math.NaN()}}},
-		"a=2 cost -1 seconds":             {Params: []Param{{Name: "a", Values: values}}, Trials: []Trial{{Config: []uint16{1}, Seconds: 1, Cost: Cost{Runs: -1}}}},
-		"parameter a has 0 values":        {Params: []Param{{Name: "a"}}},
+		"no parameters":               {},
+		"no configurations":           {Params: []Param{{Name: "a", Values: values}}},
+		"a=1 is recorded twice":       {Params: []Param{{Name: "a", Values: values}}, Trials: []Trial{good, good}},
+		"two parameters are called a": {Params: []Param{{Name: "a", Values: values}, {Name: "a", Values: values}}},
+		"configuration 1: a has no value": {Params: []Param{{Name: "a", Values: values}},
+			Trials: []Trial{{Config: []uint16{7}, Seconds: 1}}},
+		"configuration 1 has 2 values": {Params: []Param{{Name: "a", Values: values}},
+			Trials: []Trial{{Config: []uint16{0, 0}, Seconds: 1}}},
+		"a=2 has the time NaN": {Params: []Param{{Name: "a", Values: values}},
+			Trials: []Trial{{Config: []uint16{1}, Seconds: math.NaN()}}},
+		"a=2 cost -1 seconds": {Params: []Param{{Name: "a", Values: values}},
+			Trials: []Trial{{Config: []uint16{1}, Seconds: 1, Cost: Cost{Runs: -1}}}},
+		"parameter a has 0 values": {Params: []Param{{Name: "a"}}},
 	} {
 		var b bytes.Buffer
 		if err := Write(&b, r); err == nil || !strings.HasPrefix(err.Error(), want) || b.Len() > 0 {
@@ -307,7 +330,8 @@ func TestWriteRefuses(t *testing.T) {
 // FuzzRead: no text makes the reader panic, and what it takes for a recording is
 // one.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{cacheHead + cacheBody + "}}", t4Text, "b,time_ms\n1,2\n", `{"results": [{"configuration": {"a": NaN}}]}`} {
+	for _, s := range []string{cacheHead + cacheBody + "}}", t4Text, "b,time_ms\n1,2\n",
+		`{"results": [{"configuration": {"a": NaN}}]}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

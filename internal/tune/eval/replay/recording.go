@@ -112,7 +112,8 @@ func (r *Recording) Verify() error {
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		if len(t.Config) != len(r.Params) {
-			return fmt.Errorf("configuration %d has %d values, there are %d parameters", i+1, len(t.Config), len(r.Params))
+			return fmt.Errorf("configuration %d has %d values, there are %d parameters", i+1, len(t.Config),
+				len(r.Params))
 		}
 		for j, v := range t.Config {
 			if v != Missing && int(v) >= len(r.Params[j].Values) {

@@ -59,7 +59,8 @@ func TestDefinition(t *testing.T) {
 			t.Errorf("%s: %d configurations are defined, %d recorded", device, n, len(r.Trials))
 		}
 		s := NewSpace(r)
-		if got, want := s.Text(s.Starts()[0]), "block_size_x=16,block_size_y=16,tile_size_x=1,tile_size_y=1,read_only=0,use_padding=1,use_shmem=1,use_cmem=1,filter_height=15,filter_width=15"; got != want {
+		if got, want := s.Text(s.Starts()[0]),
+			"block_size_x=16,block_size_y=16,tile_size_x=1,tile_size_y=1,read_only=0,use_padding=1,use_shmem=1,use_cmem=1,filter_height=15,filter_width=15"; got != want {
 			t.Errorf("the start is %s", got)
 		}
 	}
@@ -88,14 +89,21 @@ func TestDefinitionErrors(t *testing.T) {
 // TestDefinitionAndRecording puts definitions to recordings that they do not fit.
 func TestDefinitionAndRecording(t *testing.T) {
 	for _, c := range []struct{ params, condition, want string }{
-		{`{"Name": "b", "Values": "[16, 32, 64]", "Default": 32}, {"Name": "mode", "Values": "['slow', 'fast']"}`, "b > 16 or mode == 'slow' or mode == 'fast'", ""},
-		{`{"Name": "b", "Values": "[16, 32, 64]"}, {"Name": "mode", "Values": ["slow", "fast"]}`, "b > 16", "b=16,mode=slow is recorded, though \"b > 16\" does not hold"},
-		{`{"Name": "b", "Values": "[16, 32]"}, {"Name": "mode", "Values": ["slow", "fast"]}`, "b > 16", "b=64 is recorded, the definition has no such value"},
+		{`{"Name": "b", "Values": "[16, 32, 64]", "Default": 32}, {"Name": "mode", "Values": "['slow', 'fast']"}`,
+			"b > 16 or mode == 'slow' or mode == 'fast'", ""},
+		{`{"Name": "b", "Values": "[16, 32, 64]"}, {"Name": "mode", "Values": ["slow", "fast"]}`, "b > 16",
+			"b=16,mode=slow is recorded, though \"b > 16\" does not hold"},
+		{`{"Name": "b", "Values": "[16, 32]"}, {"Name": "mode", "Values": ["slow", "fast"]}`, "b > 16",
+			"b=64 is recorded, the definition has no such value"},
 		{`{"Name": "b", "Values": "[16, 32, 64]"}`, "b > 0", "2 parameters are recorded, the definition has 1"},
-		{`{"Name": "c", "Values": "[16, 32, 64]"}`, "c > 0", "the definition has a parameter c, the recording has none"},
-		{`{"Name": "b", "Values": "[16, 32, 64]"}, {"Name": "mode", "Values": ["slow", "fast"]}`, "b / 0 > 16", `column 3 of "b / 0 > 16": 16 / 0: division by zero`},
+		{`{"Name": "c", "Values": "[16, 32, 64]"}`, "c > 0",
+			"the definition has a parameter c, the recording has none"},
+		{`{"Name": "b", "Values": "[16, 32, 64]"}, {"Name": "mode", "Values": ["slow", "fast"]}`, "b / 0 > 16",
+			`column 3 of "b / 0 > 16": 16 / 0: division by zero`},
 	} {
-		d, err := ReadDefinition(strings.NewReader(fmt.Sprintf(`{"ConfigurationSpace": {"TuningParameters": [%s], "Conditions": [{"Expression": %q}]}}`, c.params, c.condition)))
+		d, err := ReadDefinition(strings.NewReader(
+			fmt.Sprintf(`{"ConfigurationSpace": {"TuningParameters": [%s], "Conditions": [{"Expression": %q}]}}`,
+				c.params, c.condition)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,17 +120,18 @@ func TestDefinitionAndRecording(t *testing.T) {
 	}
 }
 
-// TestYardstick holds the methodology to known numbers.
-func TestYardstick(t *testing.T) {
+// TestBaseline holds the methodology to known numbers.
+func TestBaseline(t *testing.T) {
 	for device, want := range map[string]int{"A4000": 323, "A6000": 388} {
-		y, err := NewYardstick(carried(t, device, nil))
+		y, err := NewBaseline(carried(t, device, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := y.Evaluations(0.95); got != want {
 			t.Errorf("%s: %d evaluations, want %d", device, got, want)
 		}
-		if y.Budget() != 1.1*y.Time(0.95) || len(y.window) != 1000 || y.window[0] != y.Time(0.01) || math.Abs(y.window[999]/y.Time(0.95)-1) > 1e-12 {
+		if y.Budget() != 1.1*y.Time(0.95) || len(y.window) != 1000 || y.window[0] != y.Time(0.01) ||
+			math.Abs(y.window[999]/y.Time(0.95)-1) > 1e-12 {
 			t.Errorf("%s: the window goes from %v to %v", device, y.window[0], y.window[999])
 		}
 	}
@@ -133,7 +142,8 @@ func flat(times ...float64) *Recording {
 	r := &Recording{Name: "flat", Params: []Param{{Name: "a", Default: -1}}}
 	for i, s := range times {
 		r.Params[0].Values = append(r.Params[0].Values, Whole(int64(i)))
-		r.Trials = append(r.Trials, Trial{Config: []uint16{uint16(i)}, Seconds: s, Cost: Cost{Compile: 0.75, Search: 0.25}})
+		r.Trials = append(r.Trials, Trial{Config: []uint16{uint16(i)}, Seconds: s,
+			Cost: Cost{Compile: 0.75, Search: 0.25}})
 	}
 	return r
 }
@@ -143,7 +153,7 @@ func flat(times ...float64) *Recording {
 // one: ceil(7/3) = 3 evaluations; at 0.01 lies 4.96, so i = 5, ceil(5/5) = 1.
 func TestByHand(t *testing.T) {
 	r := flat(9, 8, 7, 6, 5, 4, 3, 2, 1)
-	y, err := NewYardstick(r)
+	y, err := NewBaseline(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +189,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-func TestYardstickErrors(t *testing.T) {
+func TestBaselineErrors(t *testing.T) {
 	failed := flat(1, 2, 3)
 	failed.Trials[0].Failure, failed.Trials[1].Failure = "compile", "compile"
 	free := flat(3, 2, 1)
@@ -192,7 +202,7 @@ func TestYardstickErrors(t *testing.T) {
 		"the recording says nothing of what an evaluation takes (compile, run and other times are all 0)": free,
 		"random search finds the best of the 2 valid configurations at once: there is nothing to search":  flat(1, 2),
 	} {
-		if _, err := NewYardstick(r); err == nil || err.Error() != want {
+		if _, err := NewBaseline(r); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -224,7 +234,8 @@ func TestSearch(t *testing.T) {
 	space := NewSpace(r)
 	try := func(budget float64, clock Clock, order ...int) (Run, *scripted) {
 		s := &scripted{space: space, order: order}
-		run, err := Search(context.Background(), space, func(search.Problem) (search.Strategy, error) { return s, nil }, 1, budget, clock)
+		run, err := Search(context.Background(), space, func(search.Problem) (search.Strategy, error) { return s, nil },
+			1, budget, clock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +245,8 @@ func TestSearch(t *testing.T) {
 	if want := []Step{{1, 0}, {2, 1}, {4.25, 2}, {5.25, 3}}; !slices.Equal(run.Steps, want) {
 		t.Errorf("%v", run.Steps)
 	}
-	if s.told[1].Verdict != search.Refused || s.told[1].Seconds != 0 || s.told[1].Cost != 1 || s.told[2].Cost != 0 || s.told[0].Seconds != 5 {
+	if s.told[1].Verdict != search.Refused || s.told[1].Seconds != 0 || s.told[1].Cost != 1 || s.told[2].Cost != 0 ||
+		s.told[0].Seconds != 5 {
 		t.Errorf("%+v", s.told)
 	}
 	if run, _ := try(2.5, nil, 0, 1, 2, 3, 4); len(run.Steps) != 3 {
@@ -253,7 +265,8 @@ func TestSearch(t *testing.T) {
 	stranger := func(search.Problem) (search.Strategy, error) {
 		return &scripted{space: NewSpace(flat(slices.Repeat([]float64{1}, 9)...)), order: []int{7}}, nil
 	}
-	if _, err := Search(context.Background(), space, stranger, 1, 100, nil); err == nil || !strings.Contains(err.Error(), "which is not in the space") {
+	if _, err := Search(context.Background(), space, stranger, 1, 100, nil); err == nil ||
+		!strings.Contains(err.Error(), "which is not in the space") {
 		t.Errorf("%v", err)
 	}
 }
@@ -366,7 +379,8 @@ func TestEvaluate(t *testing.T) {
 	if err != nil || a.Score != b.Score || a.Low != b.Low || !slices.Equal(a.Curve, b.Curve) {
 		t.Errorf("%v and %v: %v", a.Score, b.Score, err)
 	}
-	if _, err := Evaluate(context.Background(), r, strategy("genetic"), Options{}); err == nil || err.Error() != "0 seeds; at least one is needed" {
+	if _, err := Evaluate(context.Background(), r, strategy("genetic"), Options{}); err == nil ||
+		err.Error() != "0 seeds; at least one is needed" {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -388,7 +402,8 @@ func TestSpaceKeepsItsWord(t *testing.T) {
 		n := 0
 		for p := range s.All() {
 			i, ok := s.Trial(p)
-			if q, fits := s.Complete(p); !ok || i != n || !fits || !slices.Equal(p, q) || s.Text(p) != r.Text(r.Trials[i].Config) {
+			if q, fits := s.Complete(p); !ok || i != n || !fits || !slices.Equal(p, q) ||
+				s.Text(p) != r.Text(r.Trials[i].Config) {
 				t.Fatalf("%v: %d, %v", p, i, ok)
 			}
 			n++
@@ -423,7 +438,8 @@ func TestSpaceKeepsItsWord(t *testing.T) {
 	for _, p := range NewSpace(r).Params() {
 		names = append(names, fmt.Sprintf("%s/%s/%s%v", p.Name, p.Of, p.Axis, p.Values))
 	}
-	want := "family/family/[a b] block.x/block/x[16 32] block.y/block/y[4 8] block.z/block/z[4] vec/vec/x[2] depth/depth/[3 4]"
+	want := "family/family/[a b] block.x/block/x[16 32] block.y/block/y[4 8] block.z/block/z[4] vec/vec/x[2] " +
+		"depth/depth/[3 4]"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -18,7 +18,7 @@ func (e *exprError) Error() string {
 	return fmt.Sprintf("column %d of %q: %s", e.column, e.text, e.what)
 }
 
-// word is a piece of an expression's text.
+// lexeme is a piece of an expression's text.
 type lexeme struct {
 	kind   lexKind
 	text   string
@@ -36,9 +36,11 @@ const (
 )
 
 // signs are the operators, longer ones first.
-var signs = []string{"**", "//", "==", "!=", "<=", ">=", "<<", ">>", "+", "-", "*", "/", "%", "<", ">", "(", ")", "[", "]", ",", "&", "|", "^", "~"}
+var signs = []string{"**", "//", "==", "!=", "<=", ">=", "<<", ">>", "+", "-", "*", "/", "%", "<", ">", "(", ")", "[",
+	"]", ",", "&", "|", "^", "~"}
 
-var wordSigns = map[string]bool{"and": true, "or": true, "not": true, "in": true, "is": true, "if": true, "else": true, "for": true}
+var wordSigns = map[string]bool{"and": true, "or": true, "not": true, "in": true, "is": true, "if": true, "else": true,
+	"for": true}
 
 // scan parts the text of an expression.
 func scan(s string) ([]lexeme, error) {
@@ -106,7 +108,8 @@ func named(s string, column int) lexeme {
 // scanNumber returns the number at i and its length.
 func scanNumber(s string, i int) (Value, int, error) {
 	j := i
-	for j < len(s) && (isDigit(s[j]) || isLetter(s[j]) || s[j] == '.' || (s[j] == '+' || s[j] == '-') && (s[j-1] == 'e' || s[j-1] == 'E') && !strings.HasPrefix(s[i:], "0x")) {
+	for j < len(s) && (isDigit(s[j]) || isLetter(s[j]) || s[j] == '.' || (s[j] == '+' || s[j] == '-') &&
+		(s[j-1] == 'e' || s[j-1] == 'E') && !strings.HasPrefix(s[i:], "0x")) {
 		j++
 	}
 	digits := s[i:j]

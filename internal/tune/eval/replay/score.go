@@ -42,7 +42,7 @@ func Evaluate(ctx context.Context, r *Recording, make Maker, o Options) (*Score,
 	if o.Seeds < 1 {
 		return nil, fmt.Errorf("%d seeds; at least one is needed", o.Seeds)
 	}
-	y, err := NewYardstick(r)
+	y, err := NewBaseline(r)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func Evaluate(ctx context.Context, r *Recording, make Maker, o Options) (*Score,
 }
 
 // score compares runs with random search.
-func (y *Yardstick) score(r *Recording, runs []Run) *Score {
+func (y *Baseline) score(r *Recording, runs []Run) *Score {
 	p := y.pool(r, runs)
 	s := &Score{Curve: y.curve(p.fit(nil))}
 	s.Score = mean(s.Curve)
@@ -162,7 +162,7 @@ type sample struct {
 
 // pool collects the runs' moments. A run that ended before its budget keeps what
 // it had.
-func (y *Yardstick) pool(r *Recording, runs []Run) pool {
+func (y *Baseline) pool(r *Recording, runs []Run) pool {
 	var p pool
 	for i, run := range runs {
 		best := math.Inf(1)
@@ -226,7 +226,7 @@ func (p pool) fit(weights []float64) []block {
 
 // curve returns how much better than random search the fitted ranks are at each
 // point of the window. Between two blocks ranks are interpolated.
-func (y *Yardstick) curve(fit []block) []float64 {
+func (y *Baseline) curve(fit []block) []float64 {
 	out := slices.Repeat([]float64{0}, len(y.window))
 	at := 0
 	for i, t := range y.window {
@@ -244,7 +244,7 @@ func (y *Yardstick) curve(fit []block) []float64 {
 }
 
 // better compares a found time with what random search is expected to have.
-func (y *Yardstick) better(found, random float64) float64 {
+func (y *Baseline) better(found, random float64) float64 {
 	if random == y.Best() {
 		// Random search has the optimum: nothing is better, and what is worse is
 		// measured on the way from the median.

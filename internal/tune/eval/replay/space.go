@@ -110,11 +110,11 @@ func (s *Space) nearest(p search.Point) int {
 	best, least := -1, math.Inf(1)
 	doubt := func(search.Point) float64 { return 0 }
 	if !slices.ContainsFunc(s.rec.Params, func(p Param) bool { return p.Default >= 0 }) {
-		doubt = newExperience(s.params).doubt
+		doubt = newConvention(s.params).deviation
 	}
 trials:
 	for i := range s.rec.Trials {
-		d := doubtWeight * doubt(s.point(i))
+		d := deviationWeight * doubt(s.point(i))
 		for j, v := range s.row(i) {
 			if p != nil && p[j] >= 0 && p[j] != int(v) {
 				continue trials

@@ -7,10 +7,9 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
-// experience says which configurations somebody would begin with who knows GPUs and
-// not the kernel: blocks of some hundred threads, some cells a thread. It goes by the
-// names that parameters usually have.
-type experience struct {
+// convention says which configurations are usual on GPUs, whatever the kernel: blocks of some hundred threads, some
+// cells for each thread. It recognises parameters by their usual names.
+type convention struct {
 	params        []search.Param
 	threads, work []int // coordinates whose products are the threads of a block, the cells of a thread
 }
@@ -21,12 +20,11 @@ const (
 	fewCells, manyCells     = 2, 8
 )
 
-// doubtWeight is the distance that one doubling beyond what is usual is worth, in
-// parameters from the first value to the last.
-const doubtWeight = 0.5
+// deviationWeight is the distance of one doubling beyond the usual, in units of a parameter's whole range.
+const deviationWeight = 0.5
 
-func newExperience(params []search.Param) *experience {
-	x := &experience{params: params}
+func newConvention(params []search.Param) *convention {
+	x := &convention{params: params}
 	for i := range params {
 		p := &params[i]
 		switch {
@@ -40,12 +38,12 @@ func newExperience(params []search.Param) *experience {
 	return x
 }
 
-// doubt is how many doublings a point lies outside of what is usual.
-func (x *experience) doubt(p search.Point) float64 {
+// deviation returns how many doublings a point lies outside of the usual.
+func (x *convention) deviation(p search.Point) float64 {
 	return x.outside(p, x.threads, fewThreads, manyThreads) + x.outside(p, x.work, fewCells, manyCells)
 }
 
-func (x *experience) outside(p search.Point, coords []int, few, many float64) float64 {
+func (x *convention) outside(p search.Point, coords []int, few, many float64) float64 {
 	if len(coords) == 0 {
 		return 0
 	}

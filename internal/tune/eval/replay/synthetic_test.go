@@ -71,7 +71,8 @@ func pretended(seed uint64) *Recording {
 		if threads < 32 || threads > 1024 || store > 48<<10 || math.Mod(ty, un) != 0 && un > 1 {
 			return
 		}
-		t := Trial{Config: append([]uint16(nil), config...), Cost: Cost{Compile: 0.4 + 0.05*un*tx*ty*uniform(0.8, 1.2), Framework: 0.002}}
+		t := Trial{Config: append([]uint16(nil), config...), Cost: Cost{Compile: 0.4 + 0.05*un*tx*ty*uniform(0.8, 1.2),
+			Framework: 0.002}}
 		registers := regBase + regCell*tx*math.Sqrt(ty) + 2*un
 		if registers*threads > 65536 && rng.Float64() < 0.8 || registers > 255 {
 			t.Failure = "RuntimeFailedConfig"

@@ -128,9 +128,12 @@ func (k Kernel) has(o Offset) bool {
 func (k Kernel) Source(size [3]int, seed uint64) string {
 	rng := rand.New(rand.NewPCG(seed, uint64(len(k.Axes)*16+k.Radius)))
 	var b strings.Builder
-	fmt.Fprintf(&b, "// A synthetic kernel: %s on %s, radius %d (Garvey 2018, section 7.1).\n", k.Pattern, k.Axes, k.Radius)
+	fmt.Fprintf(&b, "// A synthetic kernel: %s on %s, radius %d (Garvey 2018, section 7.1).\n", k.Pattern,
+		k.Axes, k.Radius)
 	fmt.Fprintf(&b, "parameter NZ = %d, NY = %d, NX = %d;\n", size[0], size[1], size[2])
-	b.WriteString("iterator z, y, x;\nfloat u[NZ, NY, NX], next[NZ, NY, NX];\ncopyin u;\n\nstencil weigh (out, in) {\n  out[z][y][x] =")
+	b.WriteString(
+		"iterator z, y, x;\nfloat u[NZ, NY, NX], next[NZ, NY, NX];\ncopyin u;\n\nstencil weigh (out, in) {\n  " +
+			"out[z][y][x] =")
 	for i, o := range k.Cells() {
 		if i > 0 {
 			b.WriteString("\n    +")

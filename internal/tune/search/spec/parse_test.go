@@ -88,11 +88,13 @@ c = {1, "w"}, d = 2:3
 	each := f.Body[0].(*Each)
 	step := each.Body[0].(*Repeat).Body[0].(*Step)
 	sample := step.Items[1].Values.(*Sample).Of.(*Progression)
-	if !each.Target.Pattern || !each.Target.Optional || !step.Singly || !step.Items[1].Target.Optional || !sample.Factor {
+	if !each.Target.Pattern || !each.Target.Optional || !step.Singly || !step.Items[1].Target.Optional ||
+		!sample.Factor {
 		t.Errorf("%+v %+v %+v", each.Target, step, sample)
 	}
 	last := f.Body[1].(*Step)
-	if len(last.Items[0].Values.(*List).Each) != 2 || last.Items[1].Values.(*Progression).By != nil || last.Where != nil {
+	if len(last.Items[0].Values.(*List).Each) != 2 || last.Items[1].Values.(*Progression).By != nil ||
+		last.Where != nil {
 		t.Errorf("%+v", last)
 	}
 	if got := f.Source.Text[last.Range.Start:last.Range.End]; got != `c = {1, "w"}, d = 2:3` {
@@ -109,7 +111,8 @@ func TestErrorsGoOn(t *testing.T) {
 		p := src.Position(d.Range.Start)
 		got = append(got, fmt.Sprintf("%d:%d %s", p.Line, p.Col, d.Message))
 	}
-	want := []string{"1:5 ; stands where a value is expected", "4:8 ; stands where a value is expected", `7:1 "@" has no meaning here`}
+	want := []string{"1:5 ; stands where a value is expected", "4:8 ; stands where a value is expected",
+		`7:1 "@" has no meaning here`}
 	if strings.Join(got, "|") != strings.Join(want, "|") {
 		t.Errorf("%q", got)
 	}

@@ -40,7 +40,8 @@ func Install() (remove func(), err error) {
 			return nil, err
 		}
 	}
-	said, err := exec.Command("c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", object, file, "-ldl").CombinedOutput()
+	said, err := exec.Command("c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
+		object, file, "-ldl").CombinedOutput()
 	if err != nil {
 		remove()
 		return nil, fmt.Errorf("%w\n%s", err, said)

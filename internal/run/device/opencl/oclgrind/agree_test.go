@@ -42,8 +42,8 @@ func TestExamplesAgree(t *testing.T) {
 		}
 		b := bind(t, name, string(text), set)
 		checkModule(t, lowered(t, b, schedule.Plan{}), b)
-		census := lower.Space(lower.GPU, b.Program.Axes).Census()
-		if m := drawn(t, b, census, rng); m != nil {
+		counter := lower.Space(lower.GPU, b.Program.Axes).Census()
+		if m := drawn(t, b, counter, rng); m != nil {
 			checkModule(t, m, b)
 			others++
 		}
@@ -254,10 +254,12 @@ func TestDisagreement(t *testing.T) {
 	}
 	err = Check(context.Background(), k, nil, 1, patience)
 	var d *Disagreement
-	if !errors.As(err, &d) || d.Kernel != k || !strings.HasPrefix(err.Error(), "the kernel k: the simulator reports: ") {
+	if !errors.As(err, &d) || d.Kernel != k ||
+		!strings.HasPrefix(err.Error(), "the kernel k: the simulator reports: ") {
 		t.Error(err)
 	}
-	if err := Check(context.Background(), k, []op.Value{{}}, 1, patience); err == nil || err.Error() != "the kernel k takes 0 scalars, not 1" {
+	if err := Check(context.Background(), k, []op.Value{{}}, 1, patience); err == nil ||
+		err.Error() != "the kernel k takes 0 scalars, not 1" {
 		t.Error(err)
 	}
 }

@@ -80,7 +80,8 @@ func Check(ctx context.Context, k *kernel.Kernel, scalars []op.Value, seed uint6
 			loads = x.LoadedBytes >= y.LoadedBytes
 		}
 		if !loads || x.StoredBytes != y.StoredBytes {
-			return differ("%v memory: the simulator has counted %d bytes loaded and %d stored, Oclgrind %d and %d", s, x.LoadedBytes, x.StoredBytes, y.LoadedBytes, y.StoredBytes)
+			return differ("%v memory: the simulator has counted %d bytes loaded and %d stored, Oclgrind %d and %d", s,
+				x.LoadedBytes, x.StoredBytes, y.LoadedBytes, y.StoredBytes)
 		}
 	}
 	g, err := geometry(k, scalars)
@@ -95,7 +96,8 @@ func Check(ctx context.Context, k *kernel.Kernel, scalars []op.Value, seed uint6
 
 // Both runs a kernel in the simulator and under Oclgrind, on the same random
 // data: memory that it only writes starts unwritten.
-func Both(ctx context.Context, k *kernel.Kernel, scalars []op.Value, seed uint64, limit time.Duration) (*sim.Report, *Report, error) {
+func Both(ctx context.Context, k *kernel.Kernel, scalars []op.Value, seed uint64,
+	limit time.Duration) (*sim.Report, *Report, error) {
 	if err := emit.OpenCL.Lacks(k); err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +108,8 @@ func Both(ctx context.Context, k *kernel.Kernel, scalars []op.Value, seed uint64
 	if err != nil {
 		return nil, nil, err
 	}
-	j := Job{Source: emit.Source(emit.OpenCL, &kernel.Module{Kernels: []*kernel.Kernel{k}}), Kernel: emit.OpenCL.Symbol(k.Name), Geometry: g}
+	j := Job{Source: emit.Source(emit.OpenCL, &kernel.Module{Kernels: []*kernel.Kernel{k}}),
+		Kernel: emit.OpenCL.Symbol(k.Name), Geometry: g}
 	args := sim.Args{Scalars: scalars}
 	for i, b := range k.Buffers {
 		cells := int(kernel.Eval(b.Cells, environment(k, scalars)).I)
@@ -140,7 +143,8 @@ func environment(k *kernel.Kernel, scalars []op.Value) map[*kernel.Var]op.Value 
 
 func geometry(k *kernel.Kernel, scalars []op.Value) (kernel.Geometry, error) {
 	if len(scalars) != len(k.Scalars) {
-		return kernel.Geometry{}, fmt.Errorf("the kernel %s takes %d scalars, not %d", k.Name, len(k.Scalars), len(scalars))
+		return kernel.Geometry{}, fmt.Errorf("the kernel %s takes %d scalars, not %d", k.Name, len(k.Scalars),
+			len(scalars))
 	}
 	return kernel.LaunchGeometry(k, environment(k, scalars))
 }

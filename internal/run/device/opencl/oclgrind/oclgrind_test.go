@@ -110,16 +110,19 @@ func TestFaults(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	r := launch(t, job("right"))
-	if got, want := r.Space(kernel.Global), (sim.Traffic{Loads: 8, Stores: 8, LoadedBytes: 32, StoredBytes: 32}); got != want {
+	if got, want := r.Space(kernel.Global),
+		(sim.Traffic{Loads: 8, Stores: 8, LoadedBytes: 32, StoredBytes: 32}); got != want {
 		t.Errorf("global %+v, want %+v", got, want)
 	}
-	if got, want := r.Space(kernel.Shared), (sim.Traffic{Loads: 16, Stores: 16, LoadedBytes: 8*16 + 8, StoredBytes: 8*16 + 8}); got != want {
+	if got, want := r.Space(kernel.Shared),
+		(sim.Traffic{Loads: 16, Stores: 16, LoadedBytes: 8*16 + 8, StoredBytes: 8*16 + 8}); got != want {
 		t.Errorf("local %+v, want %+v", got, want)
 	}
 	if r.Barriers != 16 || r.Space(kernel.Constant) != (sim.Traffic{}) {
 		t.Errorf("%+v", r.Counts)
 	}
-	want := []byte("\x03\x00\x00\x00\x04\x00\x00\x00\x05\x00\x00\x00\x06\x00\x00\x00\x07\x00\x00\x00\x08\x00\x00\x00\x09\x00\x00\x00\x0a\x00\x00\x00")
+	want := []byte(
+		"\x03\x00\x00\x00\x04\x00\x00\x00\x05\x00\x00\x00\x06\x00\x00\x00\x07\x00\x00\x00\x08\x00\x00\x00\x09\x00\x00\x00\x0a\x00\x00\x00")
 	if len(r.Memory) != 2 || !slices.Equal(r.Memory[0], want) {
 		t.Errorf("%v", r.Memory)
 	}
@@ -129,19 +132,22 @@ func TestCounts(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	launch(t, job("right"))
 	j := job("absent")
-	if _, err := Run(context.Background(), j, patience); err == nil || err.Error() != "oclgrind: the compiled code has no kernel absent: clCreateKernel: CL_INVALID_KERNEL_NAME (-46)" {
+	if _, err := Run(context.Background(), j, patience); err == nil ||
+		err.Error() != "oclgrind: the compiled code has no kernel absent: clCreateKernel: CL_INVALID_KERNEL_NAME (-46)" {
 		t.Error(err)
 	}
 	j = job("right")
 	j.Source = "__kernel void right(__global int *x) { undeclared; }"
-	if _, err := Run(context.Background(), j, patience); err == nil || !strings.Contains(err.Error(), "use of undeclared identifier 'undeclared'") {
+	if _, err := Run(context.Background(), j, patience); err == nil ||
+		!strings.Contains(err.Error(), "use of undeclared identifier 'undeclared'") {
 		t.Error(err)
 	} else if _, rest, ok := strings.Cut(err.Error(), "which is left in "); ok {
 		path, _, _ := strings.Cut(rest, ":")
 		os.Remove(path)
 	}
 	j.Source = "__kernel void right(__global int *x, __global int *y) { while (x[0] == 3) y[0] = x[0]; }"
-	if _, err := Run(context.Background(), j, 200*time.Millisecond); err == nil || !strings.Contains(err.Error(), "the kernel right ran for longer than 200ms") {
+	if _, err := Run(context.Background(), j, 200*time.Millisecond); err == nil ||
+		!strings.Contains(err.Error(), "the kernel right ran for longer than 200ms") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -162,13 +168,17 @@ func TestRefusals(t *testing.T) {
 func TestLog(t *testing.T) {
 	const fatal = "\x00\x00\nOCLGRIND FATAL ERROR (./x.cpp:1)\nUnsupported instruction: freeze\n\tKernel: blur\n"
 	_, err := faults(fatal)
-	if want := "oclgrind could not run the kernel: OCLGRIND FATAL ERROR (./x.cpp:1): "; err == nil || err.Error() != want {
+	if want := "oclgrind could not run the kernel: OCLGRIND FATAL ERROR (./x.cpp:1): "; err == nil ||
+		err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
-	const race = "\nRead-write data race at local memory address 0x1\n\tKernel: k\n\t\n\tFirst entity:  Global(4,0,0) Local(4,0,0) Group(0,0,0)\n\t  %0 = load\n" +
-		"\tAt line 3 (column 125) of input.cl:\n\t  x\n\t\n\tSecond entity: Global(3,0,0) Local(3,0,0) Group(0,0,0)\n\t  store\n\tAt line 4 (column 1) of input.cl:\n\t  y\n\t\n"
+	const race = "\nRead-write data race at local memory address 0x1\n\tKernel: k\n\t\n\tFirst entity:  " +
+		"Global(4,0,0) Local(4,0,0) Group(0,0,0)\n\t  %0 = load\n" +
+		"\tAt line 3 (column 125) of input.cl:\n\t  x\n\t\n\tSecond entity: Global(3,0,0) Local(3,0,0) " +
+		"Group(0,0,0)\n\t  store\n\tAt line 4 (column 1) of input.cl:\n\t  y\n\t\n"
 	list, err := faults(race + race)
-	want := "line 3: Read-write data race at local memory address 0x1 (Global(4,0,0) Local(4,0,0) Group(0,0,0) and Global(3,0,0) Local(3,0,0) Group(0,0,0)), 2 times"
+	want := "line 3: Read-write data race at local memory address 0x1 (Global(4,0,0) Local(4,0,0) Group(0,0,0) and " +
+		"Global(3,0,0) Local(3,0,0) Group(0,0,0)), 2 times"
 	if err != nil || len(list) != 1 || list[0].String() != want || list[0].Kind != sim.Race {
 		t.Errorf("%v %v\nwant %s", list, err, want)
 	}

@@ -128,7 +128,8 @@ func parseCounts(table, name string) (Counts, error) {
 	if !strings.Contains(table, "Instructions executed for kernel '"+name+"':") {
 		return c, fmt.Errorf("oclgrind has counted nothing for the kernel %s", name)
 	}
-	spaces := map[string]kernel.Space{"global": kernel.Global, "constant": kernel.Constant, "local": kernel.Shared, "private": kernel.Private}
+	spaces := map[string]kernel.Space{"global": kernel.Global, "constant": kernel.Constant, "local": kernel.Shared,
+		"private": kernel.Private}
 	for _, m := range counted.FindAllStringSubmatch(table, -1) {
 		t := &c.spaces[spaces[m[3]]]
 		if m[2] == "load" {

@@ -48,7 +48,9 @@ func Find() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("oclgrind was not found (install it, on Debian and Ubuntu with: apt-get install oclgrind; or name its liboclgrind-rt-icd.so with GRIDLOOM_OCLGRIND)")
+	return "", fmt.Errorf(
+		"oclgrind was not found (install it, on Debian and Ubuntu with: apt-get install oclgrind; or name its " +
+			"liboclgrind-rt-icd.so with GRIDLOOM_OCLGRIND)")
 }
 
 // Run carries a job out in a worker process, which has to have the Service.
@@ -66,14 +68,16 @@ func Run(ctx context.Context, j Job, limit time.Duration) (*Report, error) {
 		return nil, err
 	}
 	defer output.Close()
-	p, err := worker.Start(Service.Name, worker.Options{Files: []*os.File{output}, Env: append(session.Env(), "OCLGRIND_UNINITIALIZED=1", "OCLGRIND_INST_COUNTS=1")})
+	p, err := worker.Start(Service.Name, worker.Options{Files: []*os.File{output},
+		Env: append(session.Env(), "OCLGRIND_UNINITIALIZED=1", "OCLGRIND_INST_COUNTS=1")})
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
 	defer context.AfterFunc(ctx, func() { p.Kill(context.Cause(ctx)) })()
 	if limit > 0 {
-		timer := time.AfterFunc(limit, func() { p.Kill(fmt.Errorf("the kernel %s ran for longer than %v", j.Kernel, limit)) })
+		timer := time.AfterFunc(limit,
+			func() { p.Kill(fmt.Errorf("the kernel %s ran for longer than %v", j.Kernel, limit)) })
 		defer timer.Stop()
 	}
 	var r reply

@@ -166,12 +166,12 @@ func TestGraphsAreFaithful(t *testing.T) {
 			}
 			defer region.Close()
 			d := &diary{}
-			m, err := newMachine(s, d, "", region, nil, false)
+			m, err := newExecutor(s, d, "", region, nil, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if graphs {
-				m.graphs = newReplayer(m, eager)
+				m.graphs = newGraphLauncher(m, eager)
 			}
 			var none atomic.Int64
 			var stops []string
@@ -235,8 +235,8 @@ func TestGraphLength(t *testing.T) {
 // Launches that take long are not worth a graph, and it takes some waits to
 // know.
 func TestLongLaunches(t *testing.T) {
-	m := &machine{pace: newPacer(0)}
-	r := &replayer{machine: m, longest: 20 * time.Millisecond}
+	m := &executor{pace: newPacer(0)}
+	r := &graphLauncher{executor: m, longest: 20 * time.Millisecond}
 	for _, test := range []struct {
 		each  time.Duration
 		syncs int

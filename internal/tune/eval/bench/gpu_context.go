@@ -15,8 +15,8 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 )
 
-// bed is a GPU with what every suite on one needs.
-type bed struct {
+// gpuContext is a GPU with what every suite needs: tools, a compiler, a timer.
+type gpuContext struct {
 	ctx      context.Context
 	dev      *cuda.Device
 	compiler *cuda.Compiler
@@ -25,7 +25,7 @@ type bed struct {
 	codes    map[string][]byte
 }
 
-func (b *bed) start() error {
+func (b *gpuContext) start() error {
 	var err error
 	if b.compiler, err = cuda.FindCompiler(); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (b *bed) start() error {
 
 // load compiles a source, unless it did before, and loads it. It returns the
 // seconds that the compiler took.
-func (b *bed) load(source string, a arith.Mode) (*cuda.Library, float64, error) {
+func (b *gpuContext) load(source string, a arith.Mode) (*cuda.Library, float64, error) {
 	if b.ctx.Err() != nil {
 		return nil, 0, context.Cause(b.ctx)
 	}
@@ -64,7 +64,7 @@ func (b *bed) load(source string, a arith.Mode) (*cuda.Library, float64, error) 
 }
 
 // build lowers, prints, compiles and loads a program with one configuration.
-func (b *bed) build(bound *ir.Binding, cfg schedule.Config) (*kernel.Module, *cuda.Library, float64, error) {
+func (b *gpuContext) build(bound *ir.Binding, cfg schedule.Config) (*kernel.Module, *cuda.Library, float64, error) {
 	m, err := lower.Program(bound.Program, lower.Options{
 		Target: lower.GPU, Plan: schedule.Plan{Every: cfg}, Bound: bound,
 	})
@@ -76,7 +76,7 @@ func (b *bed) build(bound *ir.Binding, cfg schedule.Config) (*kernel.Module, *cu
 }
 
 // tool runs one of the suites' own kernels with so many threads or more.
-func (b *bed) tool(name string, threads int64, bufs []*cuda.Buffer, values ...op.Value) error {
+func (b *gpuContext) runTool(name string, threads int64, bufs []*cuda.Buffer, values ...op.Value) error {
 	var args []device.Arg
 	for _, buf := range bufs {
 		args = append(args, &device.Slot{Buffer: buf})
@@ -96,7 +96,7 @@ func (b *bed) tool(name string, threads int64, bufs []*cuda.Buffer, values ...op
 // batches returns the seconds that f takes in each of the timed batches, of
 // which every one takes a certain time at least, and how often a batch repeats
 // it.
-func (b *bed) batches(f func() error, count int, least time.Duration) ([]float64, int, error) {
+func (b *gpuContext) batches(f func() error, count int, least time.Duration) ([]float64, int, error) {
 	n := 1
 	var times []float64
 	for len(times) < count+1 { // the first is to warm up
@@ -115,7 +115,7 @@ func (b *bed) batches(f func() error, count int, least time.Duration) ([]float64
 }
 
 // batch returns the seconds that n calls of f take.
-func (b *bed) batch(f func() error, n int) (float64, error) {
+func (b *gpuContext) batch(f func() error, n int) (float64, error) {
 	if b.ctx.Err() != nil {
 		return 0, context.Cause(b.ctx)
 	}

@@ -33,32 +33,33 @@ var (
 
 // scripted are judges that answer so, PoCL by its first method and right by the
 // second.
-func scripted(t *testing.T, check, pocl, whole said) *judges {
+func scripted(t *testing.T, check, pocl, whole said) *judgeSet {
 	asked := func(s said, who string) said {
 		if s == unheard {
 			t.Errorf("%s was asked", who)
 		}
 		return s
 	}
-	return &judges{
-		check: func(context.Context, *hearing) error { return asked(check, "the check").err },
-		pocl: func(_ context.Context, method string, _ *hearing) (bool, string, error) {
+	return &judgeSet{
+		check: func(context.Context, *judgedRun) error { return asked(check, "the check").err },
+		pocl: func(_ context.Context, method string, _ *judgedRun) (bool, string, error) {
 			if method != methods[0] {
 				return true, "", nil
 			}
 			return true, asked(pocl, "PoCL").reason, pocl.err
 		},
-		oclgrind: func(context.Context, *hearing) (bool, string, error) {
+		oclgrind: func(context.Context, *judgedRun) (bool, string, error) {
 			return true, asked(whole, "Oclgrind").reason, whole.err
 		},
 	}
 }
 
-func heard() *hearing {
-	return &hearing{pair: &pair{seed: 7, source: "text"}, sizes: sizes{set: map[string]string{"N": "5"}}, module: &kernel.Module{}}
+func heard() *judgedRun {
+	return &judgedRun{pair: &pair{seed: 7, source: "text"}, sizes: sizes{set: map[string]string{"N": "5"}},
+		module: &kernel.Module{}}
 }
 
-func TestWeigh(t *testing.T) {
+func TestJudge(t *testing.T) {
 	gaveUp := dead.err.Error()
 	for _, c := range []struct {
 		name               string
@@ -74,21 +75,28 @@ func TestWeigh(t *testing.T) {
 		{"PoCL crashes, and Oclgrind does not", true, right, dead, right, "", kindCrash, "", 1, 1},
 		{"both differ", true, right, differs, differs, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 1},
 		{"PoCL crashes, and Oclgrind differs", false, right, dead, differs, "PoCL, loopvec: " + gaveUp, "", "", 0, 0},
-		{"PoCL differs, and the whole program crashes under Oclgrind", false, right, differs, dead, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
-		{"PoCL differs, and Oclgrind takes too long", false, right, differs, tooSlow, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
-		{"PoCL differs, and a kernel is at fault", false, refused, differs, unheard, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
-		{"PoCL differs, and the check takes too long", false, killed, differs, unheard, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
-		{"PoCL cannot compile it", false, unheard, refused, unheard, "PoCL, loopvec: it does not compile", "", "", 0, 0},
-		{"PoCL is killed for another reason", false, unheard, killed, unheard, "PoCL, loopvec: out of time", "", "", 0, 0},
+		{"PoCL differs, and the whole program crashes under Oclgrind", false, right, differs, dead,
+			"PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
+		{"PoCL differs, and Oclgrind takes too long", false, right, differs, tooSlow,
+			"PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
+		{"PoCL differs, and a kernel is at fault", false, refused, differs, unheard,
+			"PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
+		{"PoCL differs, and the check takes too long", false, killed, differs, unheard,
+			"PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
+		{"PoCL cannot compile it", false, unheard, refused, unheard, "PoCL, loopvec: it does not compile", "",
+			"", 0, 0},
+		{"PoCL is killed for another reason", false, unheard, killed, unheard, "PoCL, loopvec: out of time", "",
+			"", 0, 0},
 		{"PoCL takes too long", false, unheard, tooSlow, unheard, "", "", "", 1, 0},
 		{"Oclgrind finds something", true, refused, unheard, unheard, "Oclgrind: it does not compile", "", "", 0, 0},
 		{"Oclgrind takes too long", true, killed, unheard, unheard, "Oclgrind: out of time", "", "", 0, 0},
 		{"Oclgrind crashes, and PoCL does not", true, dead, right, unheard, "", "", kindCrash, 2, 0},
-		{"Oclgrind crashes, and PoCL differs", true, dead, differs, unheard, "PoCL, loopvec: u: 1 of 9 cells differ", "", "", 0, 0},
+		{"Oclgrind crashes, and PoCL differs", true, dead, differs, unheard, "PoCL, loopvec: u: 1 of 9 cells differ",
+			"", "", 0, 0},
 		{"both crash", true, dead, dead, unheard, "PoCL, loopvec: " + gaveUp, "", "", 0, 0},
 	} {
-		v := &verdict{}
-		got := scripted(t, c.check, c.pocl, c.whole).weigh(context.Background(), heard(), c.small, v)
+		v := &pairResult{}
+		got := scripted(t, c.check, c.pocl, c.whole).judge(context.Background(), heard(), c.small, v)
 		if got != c.failure || v.pocl != c.runs || v.oclgrind != c.checks {
 			t.Errorf("%s: %q, %d runs on PoCL, %d checks", c.name, got, v.pocl, v.oclgrind)
 		}
@@ -106,19 +114,21 @@ func kinds(list []JudgeFault) string {
 	return strings.Join(all, " ")
 }
 
-// A judge that is not there acquits nobody.
-func TestWeighAlone(t *testing.T) {
+// A checker that is not installed clears no program.
+func TestJudgeWithoutCheckers(t *testing.T) {
 	for _, s := range anything {
 		w := scripted(t, right, s, right)
 		w.check, w.oclgrind = nil, nil
-		v := &verdict{}
-		if got := w.weigh(context.Background(), heard(), true, v); (got == "") != (s == right || s == tooSlow) || v.poclFaults != nil {
+		v := &pairResult{}
+		if got := w.judge(context.Background(), heard(), true, v); (got == "") != (s == right || s == tooSlow) ||
+			v.poclFaults != nil {
 			t.Errorf("PoCL alone: %v: %q, %v", s, got, v.poclFaults)
 		}
 		w = scripted(t, s, unheard, unheard)
 		w.pocl = nil
-		v = &verdict{}
-		if got := w.weigh(context.Background(), heard(), true, v); (got == "") != (s.err == nil) || v.oclgrindCrashes != nil {
+		v = &pairResult{}
+		if got := w.judge(context.Background(), heard(), true, v); (got == "") != (s.err == nil) ||
+			v.oclgrindCrashes != nil {
 			t.Errorf("Oclgrind alone: %v: %q, %v", s, got, v.oclgrindCrashes)
 		}
 	}
@@ -126,9 +136,10 @@ func TestWeighAlone(t *testing.T) {
 
 // A mistake of a judge is told with all that is needed to see it again.
 func TestJudgeFault(t *testing.T) {
-	v := &verdict{}
-	scripted(t, right, differs, right).weigh(context.Background(), heard(), false, v)
-	want := []JudgeFault{{Seed: 7, Kind: "differs", Mode: "strict", Set: map[string]string{"N": "5"}, Said: "PoCL, loopvec: u: 1 of 9 cells differ", Source: "text"}}
+	v := &pairResult{}
+	scripted(t, right, differs, right).judge(context.Background(), heard(), false, v)
+	want := []JudgeFault{{Seed: 7, Kind: "differs", Mode: "strict", Set: map[string]string{"N": "5"},
+		Said: "PoCL, loopvec: u: 1 of 9 cells differ", Source: "text"}}
 	if !reflect.DeepEqual(v.poclFaults, want) {
 		t.Errorf("%+v", v.poclFaults)
 	}
@@ -150,15 +161,15 @@ func TestFaultsAreListedOnce(t *testing.T) {
 	again := JudgeFault{Seed: 7, Kind: "differs", Set: small, Said: "a"}
 	other, later := again, JudgeFault{Seed: 7, Kind: "crash", Set: small, Said: "c"}
 	other.Seed = 8
-	(&verdict{poclFaults: []JudgeFault{again, other}}).addTo(&r)
-	(&verdict{poclFaults: []JudgeFault{later}}).addTo(&r)
+	(&pairResult{poclFaults: []JudgeFault{again, other}}).addTo(&r)
+	(&pairResult{poclFaults: []JudgeFault{later}}).addTo(&r)
 	first.Also = append(first.Also, Sighting{"crash", small, "c"})
 	if want := []JudgeFault{first, other}; !reflect.DeepEqual(r.PoCLFaults, want) {
 		t.Errorf("added: %+v", r.PoCLFaults)
 	}
-	v := &verdict{}
+	v := &pairResult{}
 	for range 2 { // at two sizes
-		scripted(t, right, differs, right).weigh(context.Background(), heard(), false, v)
+		scripted(t, right, differs, right).judge(context.Background(), heard(), false, v)
 	}
 	if kinds(v.poclFaults) != "differs" {
 		t.Errorf("judged: %+v", v.poclFaults)
@@ -167,14 +178,17 @@ func TestFaultsAreListedOnce(t *testing.T) {
 
 // Failures that judges had found are judged again, and others stay.
 func TestAgain(t *testing.T) {
-	const source = "iterator i;\nparameter N;\ndouble u[N], v[N];\nstencil s (v, u) { v[i] = u[i]; }\ns (v, u);\ncopyin u;\ncopyout v;\n"
+	const source = "iterator i;\nparameter N;\ndouble u[N], v[N];\nstencil s (v, u) { v[i] = u[i]; }\ns (v, " +
+		"u);\ncopyin u;\ncopyout v;\n"
 	failure := func(seed uint64, reason string) Failure {
-		return Failure{Seed: seed, Mode: "strict", Plan: "family=cells,block=64", Set: map[string]string{"N": "5"}, Reason: reason, Source: source}
+		return Failure{Seed: seed, Mode: "strict", Plan: "family=cells,block=64", Set: map[string]string{"N": "5"},
+			Reason: reason, Source: source}
 	}
 	text, err := json.Marshal(map[string]any{
 		"pairs": 9, "first_seed": 1, "next_seed": 10,
 		"failures": []Failure{
-			failure(2, "sized true: race"), failure(4, "PoCL, loopvec: u: 7 of 9 cells differ"), failure(6, "Oclgrind: oclgrind failed: it gave up (SIGABRT)"),
+			failure(2, "sized true: race"), failure(4, "PoCL, loopvec: u: 7 of 9 cells differ"),
+			failure(6, "Oclgrind: oclgrind failed: it gave up (SIGABRT)"),
 			{Seed: 8, Reason: "PoCL"},
 		},
 		"pocl_crashes": []map[string]any{{"seed": 3, "said": "it crashed"}},
@@ -186,10 +200,11 @@ func TestAgain(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Pairs != 9 || r.NextSeed != 10 || !reflect.DeepEqual(r.PoCLFaults, []JudgeFault{{Seed: 3, Kind: "crash", Said: "it crashed"}}) {
+	if r.Pairs != 9 || r.NextSeed != 10 ||
+		!reflect.DeepEqual(r.PoCLFaults, []JudgeFault{{Seed: 3, Kind: "crash", Said: "it crashed"}}) {
 		t.Fatalf("%+v", r)
 	}
-	j := &jury{judges: *scripted(t, dead, right, unheard)}
+	j := &crossCheckers{judgeSet: *scripted(t, dead, right, unheard)}
 	n, err := r.again(context.Background(), j)
 	if err != nil || n != 2 {
 		t.Fatalf("%d, %v", n, err)
@@ -202,12 +217,13 @@ func TestAgain(t *testing.T) {
 	}
 	// What is still wrong is said as it was found now.
 	r = GPUResult{Failures: []Failure{failure(4, "PoCL, loops: it crashed")}}
-	if n, err := r.again(context.Background(), &jury{judges: *scripted(t, right, differs, differs)}); err != nil || n != 1 ||
+	if n, err := r.again(context.Background(),
+		&crossCheckers{judgeSet: *scripted(t, right, differs, differs)}); err != nil || n != 1 ||
 		len(r.Failures) != 1 || r.Failures[0].Reason != "PoCL, loopvec: u: 1 of 9 cells differ" {
 		t.Errorf("%d, %v: %+v", n, err, r.Failures)
 	}
 	// Where nobody judges, nothing is settled.
-	if _, err := r.again(context.Background(), &jury{}); err != nil || len(r.Failures) != 1 {
+	if _, err := r.again(context.Background(), &crossCheckers{}); err != nil || len(r.Failures) != 1 {
 		t.Errorf("%v: %+v", err, r.Failures)
 	}
 }

@@ -20,10 +20,9 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
-// book keeps what is known of the configurations of a sub-space in a T4 file,
-// and what they were measured with in a file beside it. It implements
-// tuner.Log, so that what stands in it is not measured again.
-type book struct {
+// recordingFile holds the outcomes of a sub-space's configurations in a T4 file, and how they were measured in a
+// file beside it. It implements tuner.Log, so that known configurations are not measured again.
+type recordingFile struct {
 	folder, name string
 	about        about
 	list         []tuner.Outcome
@@ -31,7 +30,7 @@ type book struct {
 	unsaved      int
 }
 
-// about is what the T4 file has no place for.
+// about is what the T4 file has no fields for.
 type about struct {
 	Program  string `json:"program"`
 	DType    string `json:"dtype"`
@@ -39,38 +38,38 @@ type about struct {
 	Device   string `json:"device"`
 	Driver   string `json:"driver,omitempty"`
 	Compiler string `json:"compiler"`
-	Workers  int    `json:"workers"` // that compiled at the same time
+	Workers  int    `json:"workers"` // that compiled
 	Commit   string `json:"commit"`  // of the last call that measured
 	versions.Set
 	Configurations int64  `json:"configurations"`
 	Space          string `json:"space,omitempty"` // the restrictions that leave these
 	Recorded       int    `json:"recorded"`
-	// Seen is the fastest that any search of the program's whole space came to.
-	Seen *seen `json:"seen,omitempty"`
+	// Seen is the fastest plan that any search of the program's whole space found.
+	Seen *fastestSeen `json:"seen,omitempty"`
 }
 
-// seen is a plan and its speed.
-type seen struct {
+// fastestSeen is a plan and its speed.
+type fastestSeen struct {
 	GStencils float64 `json:"gstencils"`
 	Plan      string  `json:"plan"`
 	By        string  `json:"by"`
 }
 
-// saveEvery is how many outcomes a call that is killed may lose.
+// saveEvery is the number of outcomes after which the file is saved: a killed call loses at most these.
 const saveEvery = 200
 
-func (b *book) file() string  { return filepath.Join(b.folder, b.name+".t4.json.gz") }
-func (b *book) aside() string { return filepath.Join(b.folder, b.name+".json") }
+func (b *recordingFile) path() string      { return filepath.Join(b.folder, b.name+".t4.json.gz") }
+func (b *recordingFile) aboutPath() string { return filepath.Join(b.folder, b.name+".json") }
 
-// openBook reads what there is of a recording.
-func openBook(folder, name string) (*book, error) {
-	b := &book{folder: folder, name: name, index: map[string]int{}}
-	if err := readJSON(b.aside(), &b.about); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// openRecording reads a recording, which may be empty.
+func openRecording(folder, name string) (*recordingFile, error) {
+	b := &recordingFile{folder: folder, name: name, index: map[string]int{}}
+	if err := readJSON(b.aboutPath(), &b.about); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	r, err := replay.ReadFile(b.file(), nil)
+	r, err := replay.ReadFile(b.path(), nil)
 	if errors.Is(err, fs.ErrNotExist) {
-		if b.about.Program == "" { // there is neither
+		if b.about.Program == "" { // neither file exists
 			b.about.Set = versions.Current()
 		}
 		b.about.Set = b.about.Complete()
@@ -84,16 +83,15 @@ func openBook(folder, name string) (*book, error) {
 		t := &r.Trials[i]
 		c, err := schedule.ParseConfig(r.Text(t.Config))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", b.file(), err)
+			return nil, fmt.Errorf("%s: %w", b.path(), err)
 		}
 		b.add(outcome(c.String(), t))
 	}
 	return b, nil
 }
 
-// settle writes configurations as a space does, and drops those that are not in
-// it any more.
-func (b *book) settle(s schedule.Space) {
+// normalise writes configurations as a space does, and drops those that are no longer in it.
+func (b *recordingFile) normalise(s schedule.Space) {
 	list := b.list
 	b.list, b.index = nil, map[string]int{}
 	for _, o := range list {
@@ -108,7 +106,7 @@ func (b *book) settle(s schedule.Space) {
 	}
 }
 
-func (b *book) add(o tuner.Outcome) {
+func (b *recordingFile) add(o tuner.Outcome) {
 	if _, ok := b.index[o.Config]; ok {
 		return
 	}
@@ -117,7 +115,7 @@ func (b *book) add(o tuner.Outcome) {
 }
 
 // Keep implements tuner.Log.
-func (b *book) Keep(o tuner.Outcome) error {
+func (b *recordingFile) Keep(o tuner.Outcome) error {
 	if o.Known || o.Config == "" {
 		return nil
 	}
@@ -129,17 +127,17 @@ func (b *book) Keep(o tuner.Outcome) error {
 }
 
 // Condemn implements tuner.Log.
-func (b *book) Condemn(o tuner.Outcome) error {
+func (b *recordingFile) Condemn(o tuner.Outcome) error {
 	i, ok := b.index[o.Config]
 	if !ok {
-		return fmt.Errorf("%s: %s is not recorded", b.file(), o.Config)
+		return fmt.Errorf("%s: %s is not recorded", b.path(), o.Config)
 	}
 	b.list[i] = o
 	return b.save()
 }
 
 // Known implements tuner.Log.
-func (b *book) Known(_, config string) (tuner.Outcome, bool) {
+func (b *recordingFile) Known(_, config string) (tuner.Outcome, bool) {
 	i, ok := b.index[config]
 	if !ok {
 		return tuner.Outcome{}, false
@@ -148,7 +146,7 @@ func (b *book) Known(_, config string) (tuner.Outcome, bool) {
 }
 
 // best returns the fastest configuration; nil if there is none.
-func (b *book) best() *tuner.Outcome {
+func (b *recordingFile) best() *tuner.Outcome {
 	var best *tuner.Outcome
 	for i := range b.list {
 		if o := &b.list[i]; o.Verdict == tuner.Good && (best == nil || o.Seconds < best.Seconds) {
@@ -159,19 +157,19 @@ func (b *book) best() *tuner.Outcome {
 }
 
 // complete reports whether the whole sub-space is recorded.
-func (b *book) complete() bool {
+func (b *recordingFile) complete() bool {
 	return b.about.Configurations > 0 && int64(len(b.list)) >= b.about.Configurations
 }
 
 // save writes both files.
-func (b *book) save() error {
+func (b *recordingFile) save() error {
 	b.unsaved = 0
 	if b.best() == nil {
-		return nil // nothing that could be replayed
+		return nil // there is nothing to replay
 	}
 	b.about.Recorded = len(b.list)
 	r := b.recording()
-	err := gridio.WriteFile(b.file(), func(w io.Writer) error {
+	err := gridio.WriteFile(b.path(), func(w io.Writer) error {
 		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 		if err != nil {
 			return err
@@ -184,18 +182,18 @@ func (b *book) save() error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(b.aside(), &b.about)
+	return writeJSON(b.aboutPath(), &b.about)
 }
 
-// see notes a plan if it is the fastest so far.
-func (b *book) see(s seen) {
+// noteFastest keeps a plan if it is the fastest so far.
+func (b *recordingFile) noteFastest(s fastestSeen) {
 	if b.about.Seen == nil || s.GStencils > b.about.Seen.GStencils {
 		b.about.Seen = &s
 	}
 }
 
 // recording returns the outcomes in the form of package replay.
-func (b *book) recording() *replay.Recording {
+func (b *recordingFile) recording() *replay.Recording {
 	r := &replay.Recording{Name: b.name, Kernel: b.about.Program, Device: b.about.Device}
 	values := []map[string]uint16{}
 	for i := range b.list {
@@ -227,12 +225,11 @@ func (b *book) recording() *replay.Recording {
 	return r
 }
 
-// replayable returns the recording as it is read from its file.
-func (b *book) replayable() (*replay.Recording, error) { return anew(b.recording()) }
+// replayable returns the recording as it would be read from its file.
+func (b *recordingFile) replayable() (*replay.Recording, error) { return reread(b.recording()) }
 
-// anew returns a recording as it is read when it was written: without values
-// that no configuration has, and with the others in order.
-func anew(r *replay.Recording) (*replay.Recording, error) {
+// reread writes and reads a recording: values that no configuration has are dropped, the others are sorted.
+func reread(r *replay.Recording) (*replay.Recording, error) {
 	var text bytes.Buffer
 	if err := replay.Write(&text, r); err != nil {
 		return nil, err
@@ -245,8 +242,7 @@ func anew(r *replay.Recording) (*replay.Recording, error) {
 	return out, nil
 }
 
-// written is a value as a recording has it: numbers are numbers, and lists and
-// words are texts.
+// written returns a value as recordings have it: a number, or a text for lists and words.
 func written(text string) replay.Value {
 	if v, err := schedule.ParseValue(text); err == nil && v.IsNumber() && len(v.Ints()) == 1 {
 		return replay.Whole(v.Ints()[0])
@@ -254,13 +250,12 @@ func written(text string) replay.Value {
 	return replay.Text(text)
 }
 
-// lowering is what a configuration costs at least. What is refused before it is
-// compiled has no time of its own, and yet it takes some to find that out.
+// lowering is the least cost of a configuration in seconds, also of one that is refused before compilation.
 const lowering = 2e-3
 
-// trial returns what a replay knows of an outcome. A configuration with the code of
-// another costs what that did: who tries it first has to compile it.
-func (b *book) trial(o *tuner.Outcome) replay.Trial {
+// trial returns an outcome as a trial of a replay. A configuration with the code of another has the same cost,
+// since a replay that tries it first has to compile it.
+func (b *recordingFile) trial(o *tuner.Outcome) replay.Trial {
 	t := replay.Trial{Seconds: o.Seconds}
 	if o.Verdict != tuner.Good {
 		t.Failure, t.Seconds = o.Reason, 0
@@ -270,7 +265,7 @@ func (b *book) trial(o *tuner.Outcome) replay.Trial {
 	}
 	t.Cost = replay.Cost{Compile: o.Compile, Framework: lowering}
 	switch o.Reason {
-	case "constraint", "resources", "compiler": // it never ran; what it cost besides was waiting
+	case "constraint", "resources", "compiler": // it never ran: the rest of its cost was waiting
 	default:
 		t.Cost.Runs = max(0, o.Cost-o.Compile)
 	}
@@ -297,11 +292,11 @@ func outcome(config string, t *replay.Trial) tuner.Outcome {
 	return o
 }
 
-// maxBook is how long a file of a contest may be.
-const maxBook = 1 << 30
+// maxFileBytes is the largest file that is read.
+const maxFileBytes = 1 << 30
 
 func readJSON(path string, into any) error {
-	text, err := gridio.ReadSmall(path, maxBook)
+	text, err := gridio.ReadSmall(path, maxFileBytes)
 	if err != nil {
 		return err
 	}

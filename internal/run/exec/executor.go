@@ -12,8 +12,8 @@ import (
 	"github.com/gridloom/gridloom/internal/run/memory"
 )
 
-// machine executes a script on a device, on the region's memory.
-type machine struct {
+// executor executes a script on a device, on the region's memory.
+type executor struct {
 	script *Script
 	device device.Device
 	region []byte
@@ -29,14 +29,14 @@ type machine struct {
 	eval   evaluator
 	pace   pacer
 	usage  []device.Usage // of kernels, if the device tells it
-	graphs *replayer      // nil where launches are made one by one
+	graphs *graphLauncher // nil where launches are made one by one
 	failed error          // of a cell that could not be read in the midst of a formula
 }
 
-// newMachine prepares everything that launches need. Grids that nothing writes are
+// newExecutor prepares everything that launches need. Grids that nothing writes are
 // protected if the region is a worker's.
-func newMachine(s *Script, d device.Device, image string, r *memory.Region, given [][]byte, private bool) (*machine, error) {
-	m := &machine{script: s, device: d, region: r.Bytes(), hosts: s.hosts(r, given), step: &device.Value{}, pace: newPacer(0)}
+func newExecutor(s *Script, d device.Device, image string, r *memory.Region, given [][]byte, private bool) (*executor, error) {
+	m := &executor{script: s, device: d, region: r.Bytes(), hosts: s.hosts(r, given), step: &device.Value{}, pace: newPacer(0)}
 	m.status = statusAt(m.region, s.StatusStart)
 	m.eval.cell = m.cell
 	if err := m.allocate(r, private); err != nil {
@@ -53,9 +53,9 @@ func newMachine(s *Script, d device.Device, image string, r *memory.Region, give
 	return m, nil
 }
 
-// account asks what the kernels take, each as it is launched first. A device
-// that does not tell it of all is not asked further.
-func (m *machine) account(library device.Library) {
+// account records the resources of each kernel at its first launch. It stops at the first kernel whose resources
+// the device does not know.
+func (m *executor) account(library device.Library) {
 	accountant, ok := library.(device.Accountant)
 	if !ok {
 		return
@@ -73,7 +73,7 @@ func (m *machine) account(library device.Library) {
 	}
 }
 
-func (m *machine) allocate(r *memory.Region, private bool) error {
+func (m *executor) allocate(r *memory.Region, private bool) error {
 	for i, g := range m.script.Grids {
 		outer, inner, err := m.place(g, m.hosts[i], private)
 		if err != nil {
@@ -99,7 +99,7 @@ func (m *machine) allocate(r *memory.Region, private bool) error {
 	return nil
 }
 
-func (m *machine) prepare(library device.Library) error {
+func (m *executor) prepare(library device.Library) error {
 	var scratch, cells []*device.Slot
 	for _, bytes := range m.script.Scratch {
 		buffer, err := m.device.Alloc(bytes)
@@ -148,8 +148,8 @@ func bind(library device.Library, name string, g kernel.Geometry, args []device.
 	return library.Prepare(name, args)
 }
 
-// push brings all that the host has written to the device.
-func (m *machine) push() error {
+// push copies all that the host has written to the device.
+func (m *executor) push() error {
 	for _, list := range [][]device.Buffer{m.memory, m.cells} {
 		for _, b := range list {
 			if err := b.Push(); err != nil {
@@ -160,8 +160,8 @@ func (m *machine) push() error {
 	return nil
 }
 
-// pull brings some grids back to the host.
-func (m *machine) pull(grids []int) error {
+// pull copies grids back to the host.
+func (m *executor) pull(grids []int) error {
 	for _, g := range grids {
 		if err := m.memory[m.holds[g]].Pull(); err != nil {
 			return err
@@ -171,16 +171,16 @@ func (m *machine) pull(grids []int) error {
 }
 
 // cell returns the present value of a reduced scalar.
-func (m *machine) cell(i int) op.Value {
+func (m *executor) cell(i int) op.Value {
 	if err := m.cells[i].Pull(); err != nil && m.failed == nil {
 		m.failed = err
 	}
 	return device.Decode(m.script.Cells[i].Type, m.region[m.script.cellStart(i):])
 }
 
-// run executes leaves from a cursor on, until the limit, or until stop holds
-// the number of this run, or to the end. It returns where it has come to.
-func (m *machine) run(at ir.Cursor, limit Limit, stop *atomic.Int64, number int64) (c ir.Cursor, end ending, err error) {
+// run executes leaves from a cursor on, to the end, to the limit, or until stop holds the number of this run. It
+// returns the cursor that it reached.
+func (m *executor) run(at ir.Cursor, limit Limit, stop *atomic.Int64, number int64) (c ir.Cursor, end ending, err error) {
 	w := newWalker(m.script.Body, at, func(f Formula, step int64) int64 { return m.eval.eval(f, step).I })
 	defer func() {
 		c = w.cursor()
@@ -198,11 +198,11 @@ func (m *machine) run(at ir.Cursor, limit Limit, stop *atomic.Int64, number int6
 		case m.failed != nil:
 			return c, end, m.failed
 		case !more:
-			return c, finished, m.rest()
+			return c, finished, m.finish()
 		case limit.reached(n, w.completed-start):
-			return c, paused, m.rest()
+			return c, paused, m.finish()
 		case stop.Load() == number:
-			return c, stopped, m.rest()
+			return c, stopped, m.finish()
 		}
 		leaves, err := m.graphs.replay(w, limit.rest(n, w.completed-start))
 		if err != nil {
@@ -219,8 +219,8 @@ func (m *machine) run(at ir.Cursor, limit Limit, stop *atomic.Int64, number int6
 	}
 }
 
-// rest waits for the device and brings the cells' values back.
-func (m *machine) rest() error {
+// finish waits for the device and copies the values of reduced scalars back.
+func (m *executor) finish() error {
 	if err := m.device.Sync(); err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (m *machine) rest() error {
 	return nil
 }
 
-func (m *machine) execute(o *Op, step int64) error {
+func (m *executor) execute(o *Op, step int64) error {
 	if o.Kind == RotateOp {
 		m.rotate(o.Grids)
 	} else {
@@ -255,8 +255,8 @@ func (m *machine) execute(o *Op, step int64) error {
 
 func setStep(v *device.Value, step int64) { v.Set(op.Int(types.I32, step)) }
 
-// queued counts launches, and waits for them now and then.
-func (m *machine) queued(launches int) error {
+// queued counts launches, and waits for them as the pacer says.
+func (m *executor) queued(launches int) error {
 	if !m.pace.due(launches) {
 		return nil
 	}
@@ -267,9 +267,8 @@ func (m *machine) queued(launches int) error {
 	return nil
 }
 
-// rotate gives every grid the contents of the one after it, and the last those
-// of the first, by exchanging what they point at.
-func (m *machine) rotate(grids []int) {
+// rotate gives every grid the contents of the next one, and the last those of the first, by exchanging buffers.
+func (m *executor) rotate(grids []int) {
 	first := m.holds[grids[0]]
 	for k, g := range grids[:len(grids)-1] {
 		m.holds[g] = m.holds[grids[k+1]]
@@ -280,8 +279,8 @@ func (m *machine) rotate(grids []int) {
 	}
 }
 
-// hold gives all grids the memory that a list says.
-func (m *machine) hold(holds []int) {
+// assignBuffers gives each grid the buffer that a list says.
+func (m *executor) assignBuffers(holds []int) {
 	copy(m.holds, holds)
 	for g, h := range m.holds {
 		m.grids[g].Buffer = m.inner[h]

@@ -16,25 +16,24 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// drawing draws random GPU plans of a program.
-type drawing struct {
-	forms   []form // the kernels with local grids stored, and fused
-	options lower.Options
+// planSampler draws random GPU plans of a program.
+type planSampler struct {
+	variants []fusionVariant // the kernels with local grids stored, and with them fused
+	options  lower.Options
 }
 
-type form struct {
-	every   schedule.Config
-	kernels []schedule.Kernel
-	each    [][]*schedule.Census // by kernel and family
+type fusionVariant struct {
+	every    schedule.Config
+	kernels  []schedule.Kernel
+	counters [][]*schedule.Census // by kernel and family
 }
 
-// newDrawing prepares plans of a program that is lowered like this, for a
-// device that lacks some capabilities.
-func newDrawing(o lower.Options, lacks []machine.Capability) (*drawing, error) {
+// newPlanSampler makes a sampler of plans for a program with its options, on a device that lacks capabilities.
+func newPlanSampler(o lower.Options, lacks []machine.Capability) (*planSampler, error) {
 	o.Lacks = lacks
-	d := &drawing{options: o}
+	d := &planSampler{options: o}
 	for _, word := range []string{"", "fused"} {
-		var f form
+		var f fusionVariant
 		if word != "" {
 			f.every = f.every.With("local", schedule.Word(word))
 		}
@@ -49,23 +48,23 @@ func newDrawing(o lower.Options, lacks []machine.Capability) (*drawing, error) {
 		}
 		for _, c := range choices {
 			f.kernels = append(f.kernels, c.Kernel)
-			f.each = append(f.each, d.censuses(c.Space))
+			f.counters = append(f.counters, d.spaceCounters(c.Space))
 		}
-		d.forms = append(d.forms, f)
+		d.variants = append(d.variants, f)
 	}
 	return d, nil
 }
 
-// known holds the censuses of families by their text: kernels of most programs
-// have the same few spaces, and counting one takes as long as a simulation.
-var known sync.Map
+// counterCache holds the space counters of families by their text. Kernels of most programs have the same few
+// spaces, and counting one takes as long as a simulation.
+var counterCache sync.Map
 
-func (d *drawing) censuses(s schedule.Space) []*schedule.Census {
+func (d *planSampler) spaceCounters(s schedule.Space) []*schedule.Census {
 	usual := lower.Space(lower.GPU, d.options.Bound.Program.Axes)
 	var list []*schedule.Census
 	for _, f := range s.Families {
 		space := schedule.Space{Families: []schedule.Family{f}}
-		// Constraints are code: those that a source adds of its own have no text.
+		// Constraints are code without text, so families with further constraints are not cached.
 		if u := usual.Family(f.Name); u == nil || len(u.Constraints) != len(f.Constraints) {
 			list = append(list, space.Census())
 			continue
@@ -74,9 +73,9 @@ func (d *drawing) censuses(s schedule.Space) []*schedule.Census {
 		for _, p := range f.Params {
 			key += fmt.Sprint(" ", p.Name, p.Values)
 		}
-		c, ok := known.Load(key)
+		c, ok := counterCache.Load(key)
 		if !ok {
-			c, _ = known.LoadOrStore(key, space.Census())
+			c, _ = counterCache.LoadOrStore(key, space.Census())
 		}
 		list = append(list, c.(*schedule.Census))
 	}
@@ -84,26 +83,25 @@ func (d *drawing) censuses(s schedule.Space) []*schedule.Census {
 }
 
 const (
-	plans   = 20  // that are drawn for one that can run
-	configs = 200 // of a kernel that are drawn for one that is small enough
+	plans   = 20  // attempts to draw a plan that can run
+	configs = 200 // attempts to draw a small enough configuration
 )
 
-// plan draws a plan that can run, each family of a kernel as often as the
-// others. If it can be had, tiles are not larger than the largest on each axis,
-// and blocks have no more threads than there may be; nil and 0 for any.
-func (d *drawing) plan(rng *rand.Rand, largest []int64, threads int64) (schedule.Plan, error) {
+// plan draws a plan that can run, with equal chance for each family of a kernel. If possible, tiles are at most
+// largest on each axis and blocks have at most so many threads; nil and 0 allow any.
+func (d *planSampler) plan(rng *rand.Rand, largest []int64, threads int64) (schedule.Plan, error) {
 	for range plans {
-		form := d.forms[rng.IntN(len(d.forms))]
-		plan := schedule.Plan{Every: form.every}
-		for i, k := range form.kernels {
-			census := form.each[i][rng.IntN(len(form.each[i]))]
-			k.Config = d.config(census, rng, largest, threads)
+		variant := d.variants[rng.IntN(len(d.variants))]
+		plan := schedule.Plan{Every: variant.every}
+		for i, k := range variant.kernels {
+			counter := variant.counters[i][rng.IntN(len(variant.counters[i]))]
+			k.Config = d.config(counter, rng, largest, threads)
 			plan.Kernels = append(plan.Kernels, k)
 		}
 		o := d.options
 		o.Plan = plan
 		m, err := lower.Program(o.Bound.Program, o)
-		if excessive(err) || err == nil && spills(m) {
+		if exceedsResources(err) || err == nil && spills(m) {
 			continue
 		}
 		return plan, err
@@ -121,14 +119,14 @@ func threadsOf(c schedule.Config) int64 {
 	return n
 }
 
-// spills reports whether a kernel is sure to spill: it would take a compiler and a
-// device as long as many others, and show no more.
+// spills reports whether a kernel is sure to spill. Such a kernel takes a compiler and a device as long as many
+// others, and proves no more.
 func spills(m *kernel.Module) bool {
-	return slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return lower.Resources(k).Spills(usual.GPU) })
+	return slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return lower.Resources(k).Spills(defaultMachine.GPU) })
 }
 
-// usual is the GPU that kernels are for if nobody says otherwise.
-var usual = func() *machine.Machine {
+// defaultMachine is the GPU that kernels are for by default.
+var defaultMachine = func() *machine.Machine {
 	m, err := machine.Builtin("h200")
 	if err != nil {
 		panic(err)
@@ -136,20 +134,18 @@ var usual = func() *machine.Machine {
 	return m
 }()
 
-// excessive reports whether kernels are refused because they ask for more than
-// a device has.
-func excessive(err error) bool {
+// exceedsResources reports whether kernels are refused because they need more than a device has.
+func exceedsResources(err error) bool {
 	_, ok := errors.AsType[*lower.Excess](err)
 	return ok
 }
 
-// config draws a configuration that is small enough, or of many that are not
-// the one that is nearest to it.
-func (d *drawing) config(census *schedule.Census, rng *rand.Rand, largest []int64, threads int64) schedule.Config {
+// config draws a small enough configuration, or the one nearest to that of many.
+func (d *planSampler) config(counter *schedule.Census, rng *rand.Rand, largest []int64, threads int64) schedule.Config {
 	var best schedule.Config
 	least := math.Inf(1)
 	for range configs {
-		c := census.Draw(rng)
+		c := counter.Draw(rng)
 		beyond := 1.0
 		if largest != nil {
 			for axis, n := range tileOf(c, d.options.Bound.Program.Axes) {
@@ -169,8 +165,8 @@ func (d *drawing) config(census *schedule.Census, rng *rand.Rand, largest []int6
 	return best
 }
 
-// unsized returns a plan for kernels that serve every size.
-func unsized(p schedule.Plan) (other schedule.Plan, changed bool) {
+// withSizeArguments returns the plan with kernels that take sizes as arguments, and whether it differs.
+func withSizeArguments(p schedule.Plan) (other schedule.Plan, changed bool) {
 	other = schedule.Plan{Every: p.Every}
 	for _, k := range p.Kernels {
 		if k.Config.Has("sizes") && k.Config.Word("sizes") == "baked" {
@@ -185,8 +181,8 @@ func unsized(p schedule.Plan) (other schedule.Plan, changed bool) {
 	return other, changed
 }
 
-// unconstant returns a configuration without constant memory, which kernels that
-// serve every size do not have: the grids are loaded as others are.
+// unconstant returns a configuration without constant memory, which kernels that take sizes as arguments do not
+// have.
 func unconstant(c schedule.Config) schedule.Config {
 	readonly, constant, same := schedule.Word("readonly"), schedule.Word("constant"), schedule.Word("same")
 	for _, s := range c.Values {
@@ -203,9 +199,9 @@ func unconstant(c schedule.Config) schedule.Config {
 	return c
 }
 
-// begun returns a plan without the kernels of the initial block, for devices
-// whose grids are given their first contents.
-func begun(p schedule.Plan, program *ir.Program) schedule.Plan {
+// withoutInitial returns a plan without the kernels of the initial block, for devices whose grids are given their
+// first contents.
+func withoutInitial(p schedule.Plan, program *ir.Program) schedule.Plan {
 	if program.Initial != nil {
 		p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels), func(k schedule.Kernel) bool { return k.Stage == program.Initial.Name })
 	}

@@ -7,26 +7,25 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 )
 
-// replayer carries out iterations by launch graphs, where launches are so short
-// that starting them one by one would take longer than they do.
+// graphLauncher executes iterations by launch graphs, where launches are so short that starting them one by one takes
+// longer than they do.
 //
-// A graph is a number of iterations of one iterate whose launches can be known
-// beforehand, from one state of the rotations on. It is recorded when that is
-// wanted for the second time, or at once if it is of the loop's usual length:
-// a multiple of the rotations' period, so that one graph follows upon itself.
-type replayer struct {
-	machine *machine
-	device  device.Recorder
-	loops   map[*Op]*loop
-	graphs  map[graphKey]*replay
-	wanted  map[graphKey]bool
-	alone   int64 // leaves that are to be carried out one by one before a graph is thought of again
-	longest time.Duration
-	place   uint64 // of the first launch of the graph recorded last
-	eager   int64  // for tests: this usual length, whatever the launches take
+// A graph is a number of iterations of one iterate whose launches are known beforehand, from one state of the
+// rotations on. It is recorded when it is wanted for the second time, or at once if it has the loop's usual length: a
+// multiple of the period of the rotations, so that a graph can follow itself.
+type graphLauncher struct {
+	executor      *executor
+	device        device.Recorder
+	loops         map[*Op]*loop
+	graphs        map[graphKey]*replay
+	wanted        map[graphKey]bool
+	withoutGraphs int64 // leaves that are executed one by one before graphs are tried again
+	longest       time.Duration
+	place         uint64 // of the first launch of the graph recorded last
+	eager         int64  // for tests: this usual length, whatever the launches take
 }
 
-// loop is what is known of an iterate.
+// loop describes an iterate.
 type loop struct {
 	static   bool // an iteration makes the same launches every time
 	launches int64
@@ -69,26 +68,26 @@ const (
 	enoughSyncs = 4
 )
 
-// newReplayer returns nil if the device has no launch graphs.
-func newReplayer(m *machine, eager int64) *replayer {
+// newGraphLauncher returns nil if the device has no launch graphs.
+func newGraphLauncher(m *executor, eager int64) *graphLauncher {
 	d, ok := m.device.(device.Recorder)
 	if !ok {
 		return nil
 	}
-	return &replayer{
-		machine: m, device: d, longest: m.pace.long / 2, eager: eager,
+	return &graphLauncher{
+		executor: m, device: d, longest: m.pace.long / 2, eager: eager,
 		loops: map[*Op]*loop{}, graphs: map[graphKey]*replay{}, wanted: map[graphKey]bool{},
 	}
 }
 
 // replay carries out iterations from where the walker stands, if there is a
 // graph for them, and returns how many leaves they had.
-func (r *replayer) replay(w *walker, limit Limit) (leaves int64, err error) {
+func (r *graphLauncher) replay(w *walker, limit Limit) (leaves int64, err error) {
 	if r == nil {
 		return 0, nil
 	}
-	if r.alone > 0 {
-		r.alone--
+	if r.withoutGraphs > 0 {
+		r.withoutGraphs--
 		return 0, nil
 	}
 	for depth := 1; depth < len(w.frames); depth++ {
@@ -101,18 +100,18 @@ func (r *replayer) replay(w *walker, limit Limit) (leaves int64, err error) {
 		if times == 0 {
 			continue // a loop inside may still have room for some
 		}
-		key := graphKey{o, placesText(r.machine.holds), times}
+		key := graphKey{o, placesText(r.executor.holds), times}
 		g := r.graphs[key]
 		if g == nil {
 			if !r.wanted[key] && times != l.usual {
 				r.want(key)
-				r.alone = times*l.leaves - 1
+				r.withoutGraphs = times*l.leaves - 1
 				return 0, nil
 			}
 			if g, err = r.record(key, w.frames[depth].Done); err != nil {
 				// Whatever it is, plain launches can do without graphs, or fail
 				// with what is wrong.
-				r.machine.graphs = nil
+				r.executor.graphs = nil
 				return 0, nil
 			}
 		}
@@ -126,8 +125,8 @@ func (r *replayer) replay(w *walker, limit Limit) (leaves int64, err error) {
 }
 
 // times returns how many iterations a graph should have; 0 for none.
-func (r *replayer) times(l *loop, room int64, outermost bool, limit Limit) int64 {
-	pace := &r.machine.pace
+func (r *graphLauncher) times(l *loop, room int64, outermost bool, limit Limit) int64 {
+	pace := &r.executor.pace
 	if l.usual == 0 && r.eager > 0 {
 		l.usual = r.eager
 	}
@@ -164,7 +163,7 @@ func (l *loop) length(launches int64) int64 {
 }
 
 // want remembers what was not recorded.
-func (r *replayer) want(key graphKey) {
+func (r *graphLauncher) want(key graphKey) {
 	if len(r.wanted) > 8*mostGraphs {
 		clear(r.wanted)
 	}
@@ -172,7 +171,7 @@ func (r *replayer) want(key graphKey) {
 }
 
 // record makes the graph of iterations that begin at a step.
-func (r *replayer) record(key graphKey, step int64) (*replay, error) {
+func (r *graphLauncher) record(key graphKey, step int64) (*replay, error) {
 	if len(r.graphs) >= mostGraphs {
 		for _, g := range r.graphs {
 			if err := g.Close(); err != nil {
@@ -181,9 +180,9 @@ func (r *replayer) record(key graphKey, step int64) (*replay, error) {
 		}
 		clear(r.graphs)
 	}
-	m := r.machine
+	m := r.executor
 	before := slices.Clone(m.holds)
-	defer func() { m.hold(before) }()
+	defer func() { m.assignBuffers(before) }()
 	g := &replay{first: step}
 	number := 0
 	var err error
@@ -205,8 +204,8 @@ func (r *replayer) record(key graphKey, step int64) (*replay, error) {
 
 // unroll makes the launches of one iteration of a body. Those of inner loops
 // have the same steps every time; g is nil there.
-func (r *replayer) unroll(body []Op, first, ahead int64, g *replay, number *int) error {
-	m := r.machine
+func (r *graphLauncher) unroll(body []Op, first, ahead int64, g *replay, number *int) error {
+	m := r.executor
 	for i := range body {
 		switch o := &body[i]; o.Kind {
 		case RotateOp:
@@ -242,8 +241,8 @@ func (l *Launch) stepped() bool {
 }
 
 // launch carries out a graph whose first iteration has that step.
-func (r *replayer) launch(g *replay, step int64) error {
-	m := r.machine
+func (r *graphLauncher) launch(g *replay, step int64) error {
+	m := r.executor
 	if g.first != step {
 		for _, s := range g.steps {
 			setStep(m.step, step+s.ahead)
@@ -257,35 +256,35 @@ func (r *replayer) launch(g *replay, step int64) error {
 	if err := g.Graph.Launch(); err != nil {
 		return err
 	}
-	m.hold(g.after)
+	m.assignBuffers(g.after)
 	return nil
 }
 
 // count tells the status and the pacer of iterations.
-func (r *replayer) count(l *loop, times int64) error {
-	s := r.machine.status
+func (r *graphLauncher) count(l *loop, times int64) error {
+	s := r.executor.status
 	s.graphs.Add(1)
 	s.launches.Add(times * l.launches)
 	s.leaves.Add(times * l.leaves)
 	s.points.Add(times * l.points)
-	return r.machine.queued(int(times * l.launches))
+	return r.executor.queued(int(times * l.launches))
 }
 
 // loop returns what is known of an iterate.
-func (r *replayer) loop(o *Op) *loop {
+func (r *graphLauncher) loop(o *Op) *loop {
 	l := r.loops[o]
 	if l == nil {
 		l = r.look(o)
-		l.syncs = r.machine.pace.syncs
+		l.syncs = r.executor.pace.syncs
 		r.loops[o] = l
 	}
 	return l
 }
 
 // look finds out what an iteration does.
-func (r *replayer) look(o *Op) *loop {
+func (r *graphLauncher) look(o *Op) *loop {
 	l := &loop{static: true}
-	holds := make([]int, len(r.machine.holds))
+	holds := make([]int, len(r.executor.holds))
 	for i := range holds {
 		holds[i] = i
 	}
@@ -296,12 +295,12 @@ func (r *replayer) look(o *Op) *loop {
 }
 
 // walk adds what a body does to l, and to what the grids hold.
-func (r *replayer) walk(body []Op, l *loop, holds []int) {
+func (r *graphLauncher) walk(body []Op, l *loop, holds []int) {
 	for i := range body {
 		switch o := &body[i]; o.Kind {
 		case RunOp:
-			l.launches += int64(len(r.machine.stages[o.Stage]))
-			l.points += r.machine.script.Stages[o.Stage].Points
+			l.launches += int64(len(r.executor.stages[o.Stage]))
+			l.points += r.executor.script.Stages[o.Stage].Points
 			l.leaves++
 		case RotateOp:
 			first := holds[o.Grids[0]]
@@ -326,11 +325,11 @@ func (r *replayer) walk(body []Op, l *loop, holds []int) {
 }
 
 // count0 returns how often an iterate with a fixed count repeats.
-func (r *replayer) count0(o *Op) int64 {
+func (r *graphLauncher) count0(o *Op) int64 {
 	if o.Leafless {
 		return 0
 	}
-	return max(0, r.machine.eval.eval(o.Count, 0).I)
+	return max(0, r.executor.eval.eval(o.Count, 0).I)
 }
 
 // fixed reports whether a formula's value never changes.

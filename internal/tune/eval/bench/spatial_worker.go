@@ -18,7 +18,7 @@ var Service = worker.Service{Name: "bench-gpu", Serve: serve}
 
 // request asks a worker for one thing. The first opens a case.
 type request struct {
-	Open *opening
+	Open *openRequest
 	Try  *attempt
 	Name string // of a contender that a batch is timed of
 	Time time.Duration
@@ -30,7 +30,7 @@ type request struct {
 
 // reply answers it.
 type reply struct {
-	Opened opened
+	Opened openReply
 	Trial  trial
 	Once   float64
 	Values []float64
@@ -38,7 +38,7 @@ type reply struct {
 	Failed *failure
 }
 
-// failure is an error as it comes out of a worker.
+// failure is an error in a form that a worker can send.
 type failure struct {
 	Text  string
 	Wrong bool // the results of a kernel are wrong
@@ -63,7 +63,7 @@ func failureOf(err error) *failure {
 func serve(l *worker.Link) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var s *site
+	var s *caseRunner
 	for {
 		var q request
 		if err := l.Receive(&q); err != nil {
@@ -98,11 +98,11 @@ func serve(l *worker.Link) error {
 	}
 }
 
-// host is a case on a GPU, in a worker that is started anew when it is lost.
-type host struct {
+// caseWorker is a case on a GPU in a worker process. A new worker starts when one is lost.
+type caseWorker struct {
 	ctx     context.Context
-	opening opening
-	info    opened
+	opening openRequest
+	info    openReply
 	process *worker.Process
 }
 
@@ -114,12 +114,12 @@ const (
 )
 
 // newHost opens a case.
-func newHost(ctx context.Context, o opening) (*host, error) {
-	h := &host{ctx: ctx, opening: o}
+func newHost(ctx context.Context, o openRequest) (*caseWorker, error) {
+	h := &caseWorker{ctx: ctx, opening: o}
 	return h, h.start()
 }
 
-func (h *host) start() error {
+func (h *caseWorker) start() error {
 	var err error
 	if h.process, err = worker.Start(Service.Name, worker.Options{}); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (h *host) start() error {
 }
 
 // ask sends a request and waits for the answer.
-func (h *host) ask(q request, patience time.Duration) (reply, error) {
+func (h *caseWorker) ask(q request, patience time.Duration) (reply, error) {
 	if h.ctx.Err() != nil {
 		return reply{}, context.Cause(h.ctx)
 	}
@@ -140,7 +140,8 @@ func (h *host) ask(q request, patience time.Duration) (reply, error) {
 		}
 	}
 	p := h.process
-	late := time.AfterFunc(patience, func() { p.Kill(fmt.Errorf("no answer within %v: a kernel hangs, or takes that long", patience)) })
+	late := time.AfterFunc(patience,
+		func() { p.Kill(fmt.Errorf("no answer within %v: a kernel hangs, or takes that long", patience)) })
 	defer late.Stop()
 	stop := context.AfterFunc(h.ctx, func() { p.Kill(context.Cause(h.ctx)) })
 	defer stop()
@@ -159,37 +160,37 @@ func (h *host) ask(q request, patience time.Duration) (reply, error) {
 	return r, nil
 }
 
-// drop gives a worker up; the next request starts another.
-func (h *host) drop() {
+// drop ends the worker; the next request starts another.
+func (h *caseWorker) drop() {
 	h.process.Kill(errors.New("it is of no more use"))
 	h.process.Close()
 	h.process = nil
 }
 
-func (h *host) try(a attempt) (trial, error) {
+func (h *caseWorker) try(a attempt) (trial, error) {
 	r, err := h.ask(request{Try: &a}, tryPatience)
 	return r.Trial, err
 }
 
 // once times a batch of a contender.
-func (h *host) once(name string, least time.Duration) (float64, error) {
+func (h *caseWorker) once(name string, least time.Duration) (float64, error) {
 	r, err := h.ask(request{Name: name, Time: least}, tryPatience)
 	return r.Once, err
 }
 
 // values returns what the plain kernels write to cells.
-func (h *host) values(cells []int64) ([]float64, error) {
+func (h *caseWorker) values(cells []int64) ([]float64, error) {
 	r, err := h.ask(request{Cells: cells}, tryPatience)
 	return r.Values, err
 }
 
 // strict compares a plan's strict code bit for bit.
-func (h *host) strict(plan string) (int64, error) {
+func (h *caseWorker) strict(plan string) (int64, error) {
 	r, err := h.ask(request{Strict: plan}, openPatience)
 	return r.Cells, err
 }
 
-func (h *host) close() {
+func (h *caseWorker) close() {
 	if h.process != nil {
 		h.process.Close()
 		h.process = nil

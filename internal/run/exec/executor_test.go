@@ -136,7 +136,7 @@ func newDistant() *distant {
 }
 
 // start prepares a machine for the program, and its region.
-func start(t *testing.T, d device.Device) (*machine, *memory.Region, error) {
+func start(t *testing.T, d device.Device) (*executor, *memory.Region, error) {
 	m, b := countdown(t)
 	s, err := NewScript(m, b)
 	if err != nil {
@@ -150,7 +150,7 @@ func start(t *testing.T, d device.Device) (*machine, *memory.Region, error) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { region.Close() })
-	machine, err := newMachine(s, d, "image", region, nil, false)
+	machine, err := newExecutor(s, d, "image", region, nil, false)
 	return machine, region, err
 }
 

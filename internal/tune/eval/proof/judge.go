@@ -20,7 +20,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
-// JudgeFault is a mistake of a judge, not of a kernel.
+// JudgeFault is a mistake of a checker, not of a kernel.
 type JudgeFault struct {
 	Seed   uint64            `json:"seed"`
 	Kind   string            `json:"kind"` // "crash" or "differs"
@@ -32,14 +32,14 @@ type JudgeFault struct {
 	Also   []Sighting        `json:"also,omitempty"` // what was seen of it at other sizes, or by another method
 }
 
-// Sighting is a mistake of a judge that was seen before with the same program.
+// Sighting is another occurrence of a JudgeFault with the same program.
 type Sighting struct {
 	Kind string            `json:"kind"`
 	Set  map[string]string `json:"set,omitempty"`
 	Said string            `json:"said"`
 }
 
-// eachOnce adds mistakes to a list that has one for each program.
+// eachOnce adds faults to a list with one fault for each program and plan.
 func eachOnce(list []JudgeFault, more ...JudgeFault) []JudgeFault {
 	for _, f := range more {
 		i := slices.IndexFunc(list, func(x JudgeFault) bool { return x.Seed == f.Seed && x.Plan == f.Plan })
@@ -64,41 +64,35 @@ const (
 	kindDiffers = "differs"
 )
 
-// hearing is what the judges of OpenCL are asked about: a pair at some sizes,
-// which the simulator has found right.
-type hearing struct {
+// judgedRun is a pair at some sizes that the simulator found right.
+type judgedRun struct {
 	pair   *pair
 	sizes  sizes
 	module *kernel.Module
 	want   *expected
 }
 
-// judges are those whose verdicts are weighed against each other; nil for one
-// that is not installed.
-type judges struct {
-	// pocl runs the program by one of PoCL's methods. What fits is false for a
-	// program that it cannot run.
-	pocl func(ctx context.Context, method string, t *hearing) (fits bool, reason string, err error)
+// judgeSet holds the checkers of OpenCL code; nil for one that is not installed.
+type judgeSet struct {
+	// pocl runs the program by one of PoCL's methods; fits is false if it cannot run it.
+	pocl func(ctx context.Context, method string, t *judgedRun) (fits bool, reason string, err error)
 	// check runs every kernel by itself under Oclgrind, on random data.
-	check func(ctx context.Context, t *hearing) error
+	check func(ctx context.Context, t *judgedRun) error
 	// oclgrind runs the whole program under Oclgrind.
-	oclgrind func(ctx context.Context, t *hearing) (fits bool, reason string, err error)
+	oclgrind func(ctx context.Context, t *judgedRun) (fits bool, reason string, err error)
 }
 
-// weigh asks PoCL and Oclgrind about a program, and returns what is wrong with
-// it; "" for nothing. Oclgrind is asked first only if it is to check, which it
-// is at small sizes.
+// judge runs a program on PoCL and under Oclgrind, and returns what is wrong with it; "" for nothing. With check,
+// which is set at small sizes, Oclgrind first runs every kernel by itself.
 //
-// PoCL is found to be at fault, and not the program, if it computes something
-// else or crashes, and Oclgrind, at the same sizes and in limited time, finds
-// nothing wrong with any kernel nor with the whole program, and computes what
-// the reference executor does in every cell. Oclgrind is at fault if a signal
-// ends it, and PoCL has run the whole program and every cell was right.
-// Whatever else goes wrong is a failure of the program.
-func (w *judges) weigh(ctx context.Context, t *hearing, check bool, v *verdict) string {
+// PoCL is at fault, and not the program, if it computes something else or crashes, and Oclgrind, at the same sizes
+// and in limited time, finds nothing wrong with any kernel nor with the whole program, whose results are right in
+// every cell. Oclgrind is at fault if a signal ends it, and PoCL has run the whole program with every cell right.
+// Anything else that goes wrong is a failure of the program.
+func (j *judgeSet) judge(ctx context.Context, t *judgedRun, check bool, v *pairResult) string {
 	crash := ""
-	if w.check != nil && check {
-		err := w.check(ctx, t)
+	if j.check != nil && check {
+		err := j.check(ctx, t)
 		switch {
 		case crashed(err):
 			crash = err.Error()
@@ -109,12 +103,12 @@ func (w *judges) weigh(ctx context.Context, t *hearing, check bool, v *verdict) 
 		}
 	}
 	right := 0
-	if w.pocl != nil {
+	if j.pocl != nil {
 		for _, method := range methods {
 			if method == replicated && t.pair.threads()*int64(len(moduleText(t.module))) > mostReplicated {
 				continue
 			}
-			fits, reason, err := w.pocl(ctx, method, t)
+			fits, reason, err := j.pocl(ctx, method, t)
 			if err != nil && strings.Contains(err.Error(), tookLonger) {
 				v.slow++
 				continue
@@ -128,7 +122,7 @@ func (w *judges) weigh(ctx context.Context, t *hearing, check bool, v *verdict) 
 			}
 			if reason != "" {
 				said := fmt.Sprintf("%s %s: %s", saidPoCL, method, reason)
-				if kind == "" || crash != "" || !w.acquits(ctx, t) {
+				if kind == "" || crash != "" || !j.clears(ctx, t) {
 					return said
 				}
 				v.poclFaults = eachOnce(v.poclFaults, t.fault(kind, said))
@@ -148,25 +142,25 @@ func (w *judges) weigh(ctx context.Context, t *hearing, check bool, v *verdict) 
 	return ""
 }
 
-// What failures begin with that a judge has found.
+// Prefixes of failures that a checker has found.
 const (
 	saidPoCL     = "PoCL,"
 	saidOclgrind = "Oclgrind:"
 )
 
-// acquits reports whether Oclgrind finds nothing wrong with a program, and
-// computes the right numbers.
-func (w *judges) acquits(ctx context.Context, t *hearing) bool {
-	if w.check == nil || w.oclgrind == nil || w.check(ctx, t) != nil {
+// clears reports whether Oclgrind finds nothing wrong with a program and computes the right numbers.
+func (j *judgeSet) clears(ctx context.Context, t *judgedRun) bool {
+	if j.check == nil || j.oclgrind == nil || j.check(ctx, t) != nil {
 		return false
 	}
-	fits, reason, err := w.oclgrind(ctx, t)
+	fits, reason, err := j.oclgrind(ctx, t)
 	return fits && reason == "" && err == nil
 }
 
-func (t *hearing) fault(kind, said string) JudgeFault {
+func (t *judgedRun) fault(kind, said string) JudgeFault {
 	f := t.pair.failure(t.sizes.set, said)
-	return JudgeFault{Seed: f.Seed, Kind: kind, Mode: f.Mode, Plan: f.Plan, Set: f.Set, Said: f.Reason, Source: f.Source}
+	return JudgeFault{Seed: f.Seed, Kind: kind, Mode: f.Mode, Plan: f.Plan, Set: f.Set, Said: f.Reason,
+		Source: f.Source}
 }
 
 // crashed reports whether a signal ended the process that ran a module.
@@ -180,14 +174,13 @@ const (
 	runLimit   = 5 * time.Minute // of Oclgrind, for a whole program
 )
 
-// checkKernels asks Oclgrind about every kernel by itself.
-func (j *jury) checkKernels(ctx context.Context, t *hearing) error {
+// checkKernels runs every kernel by itself under Oclgrind.
+func (cc *crossCheckers) checkKernels(ctx context.Context, t *judgedRun) error {
 	return oclgrind.CheckModule(ctx, t.module, t.sizes.bound, t.pair.seed, checkLimit)
 }
 
-// onOclgrind runs a program under Oclgrind as on any device, and looks at the
-// results and at what it reports.
-func (j *jury) onOclgrind(ctx context.Context, t *hearing) (fits bool, reason string, err error) {
+// onOclgrind runs a program under Oclgrind as on any device, and checks the results and its reports.
+func (cc *crossCheckers) onOclgrind(ctx context.Context, t *judgedRun) (fits bool, reason string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runLimit)
 	defer cancel()
 	s, err := oclgrind.NewSession()
@@ -195,9 +188,9 @@ func (j *jury) onOclgrind(ctx context.Context, t *hearing) (fits bool, reason st
 		return false, "", err
 	}
 	defer s.Close()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	at, err := j.openCL(ctx, oclgrindCode)
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	at, err := cc.openCL(ctx, oclgrindCode)
 	if err != nil {
 		return false, "", err
 	}
@@ -215,12 +208,11 @@ func (j *jury) onOclgrind(ctx context.Context, t *hearing) (fits bool, reason st
 	return fits, reason, err
 }
 
-// openCL returns PoCL as a place, with code that was compiled for the same purpose
-// before. That is done while the environment still names PoCL: workers, which start when
-// they are needed, have the environment of that moment.
-func (j *jury) openCL(ctx context.Context, purpose string) (*place, error) {
-	t, err := target.Open(j.device, target.Options{
-		CompilerOptions: device.CompilerOptions{Cache: j.cache[purpose], Workers: 1, Limit: buildLimit},
+// openCL opens PoCL, with the code cache of a purpose. It opens the compiler too, while the environment still names
+// PoCL: a worker process has the environment of the moment at which it starts.
+func (cc *crossCheckers) openCL(ctx context.Context, purpose string) (*place, error) {
+	t, err := target.Open(cc.device, target.Options{
+		CompilerOptions: device.CompilerOptions{Cache: cc.cache[purpose], Workers: 1, Limit: buildLimit},
 	})
 	if err != nil {
 		return nil, err
@@ -230,20 +222,22 @@ func (j *jury) openCL(ctx context.Context, purpose string) (*place, error) {
 }
 
 // onPoCL runs a program on PoCL.
-func (j *jury) onPoCL(ctx context.Context, method string, t *hearing) (fits bool, reason string, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	at, err := j.openCL(ctx, method)
+func (cc *crossCheckers) onPoCL(ctx context.Context, method string,
+	t *judgedRun) (fits bool, reason string, err error) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	at, err := cc.openCL(ctx, method)
 	if err != nil {
 		return false, "", err
 	}
 	defer at.Close()
 	// PoCL keeps what it has compiled, and here it should not.
-	defer setenv([]string{"POCL_WORK_GROUP_METHOD=" + method, "POCL_CACHE_DIR=" + filepath.Join(j.dir.Path, method, "pocl")})()
+	defer setenv([]string{"POCL_WORK_GROUP_METHOD=" + method, "POCL_CACHE_DIR=" + filepath.Join(cc.dir.Path, method,
+		"pocl")})()
 	return runOn(ctx, at, t.module, t.sizes.bound, t.pair.mode, t.want, 0)
 }
 
-// setenv sets variables, and returns what sets them back.
+// setenv sets environment variables, and returns a function that restores them.
 func setenv(list []string) (restore func()) {
 	var back []func()
 	for _, e := range list {
@@ -262,19 +256,18 @@ func setenv(list []string) (restore func()) {
 	}
 }
 
-// Again judges again the failures of an earlier proof that PoCL or Oclgrind has
-// found, at the sizes they were found at, and returns how many there were. Those
-// that are none are taken out; the mistakes of judges are listed.
+// Again judges the failures of an earlier proof again that PoCL or Oclgrind found, at their sizes, and returns how
+// many there were. Failures that turn out to be faults of a checker are moved to the faults.
 func (r *GPUResult) Again(ctx context.Context) (int, error) {
-	j, err := newJury()
+	cc, err := newCrossCheckers()
 	if err != nil {
 		return 0, err
 	}
-	defer j.close()
-	return r.again(ctx, j)
+	defer cc.close()
+	return r.again(ctx, cc)
 }
 
-func (r *GPUResult) again(ctx context.Context, j *jury) (judged int, err error) {
+func (r *GPUResult) again(ctx context.Context, cc *crossCheckers) (judged int, err error) {
 	left := []Failure{}
 	for _, f := range r.Failures {
 		if !strings.HasPrefix(f.Reason, saidPoCL) && !strings.HasPrefix(f.Reason, saidOclgrind) {
@@ -286,15 +279,15 @@ func (r *GPUResult) again(ctx context.Context, j *jury) (judged int, err error) 
 			return judged, fmt.Errorf("seed %d: %w", f.Seed, err)
 		}
 		judged++
-		v := &verdict{}
-		reason := p.simulate(ctx, s, &verdict{}) // which was counted when it failed
+		v := &pairResult{}
+		reason := p.simulate(ctx, s, &pairResult{}) // already counted when it failed
 		if reason == "" {
-			reason = j.judge(ctx, p, s, strings.HasPrefix(f.Reason, saidOclgrind), v)
+			reason = cc.check(ctx, p, s, strings.HasPrefix(f.Reason, saidOclgrind), v)
 		}
 		if ctx.Err() != nil {
 			return judged, ctx.Err()
 		}
-		if reason != "" || v.pocl+v.oclgrind+len(v.poclFaults)+len(v.oclgrindCrashes) == 0 { // nobody was there to judge
+		if reason != "" || v.pocl+v.oclgrind+len(v.poclFaults)+len(v.oclgrindCrashes) == 0 { // no checker ran
 			if reason != "" {
 				f.Reason = reason
 			}
@@ -302,14 +295,13 @@ func (r *GPUResult) again(ctx context.Context, j *jury) (judged int, err error) 
 			continue
 		}
 		v.addTo(r)
-		r.Pairs-- // it had been counted
+		r.Pairs-- // already counted
 	}
 	r.Failures = left
 	return judged, nil
 }
 
-// UnmarshalJSON reads results of versions, too, that knew of crashes of PoCL's
-// alone.
+// UnmarshalJSON also reads results of versions that recorded only PoCL's crashes, as pocl_crashes.
 func (r *GPUResult) UnmarshalJSON(text []byte) error {
 	type plain GPUResult
 	all := struct {

@@ -17,16 +17,16 @@ import (
 	"github.com/gridloom/gridloom/internal/run/memory"
 )
 
-// opening says what to measure.
-type opening struct {
+// openRequest says which case to open.
+type openRequest struct {
 	Ordinal int
 	Case    string
 	DType   string
 	Set     map[string]string
 }
 
-// opened is what is known of a case on its GPU.
-type opened struct {
+// openReply describes a case on its GPU.
+type openReply struct {
 	Device, Driver, Compiler string
 	Arch                     int
 	Grid                     string
@@ -36,12 +36,12 @@ type opened struct {
 	Plain []string
 }
 
-// site is a case on a GPU.
-type site struct {
-	bed
+// caseRunner checks and times plans of a case on a GPU.
+type caseRunner struct {
+	gpuContext
 	c       spatialCase
 	bound   *ir.Binding
-	sets    map[string]*placed // by layout
+	sets    map[string]*gridsOnGPU // by layout
 	want    map[*ir.Grid]*cuda.Buffer
 	scalars map[*ir.Scalar]op.Value
 	bad     *cuda.Buffer // what the comparison finds
@@ -50,15 +50,14 @@ type site struct {
 	copies  [2]*cuda.Buffer
 }
 
-// open makes a site of a GPU that is open: the grids hold random values, and
-// what a step makes of them is computed by the plainest kernels, which are
-// compared with the reference executor on small grids before.
-func open(ctx context.Context, dev *cuda.Device, o opening) (*site, opened, error) {
-	s := &site{
-		bed: bed{ctx: ctx, dev: dev}, sets: map[string]*placed{}, want: map[*ir.Grid]*cuda.Buffer{},
+// open opens a case on an open GPU: grids hold random values, and plain kernels compute the expected results. The
+// plain kernels are compared with the reference executor on small grids before.
+func open(ctx context.Context, dev *cuda.Device, o openRequest) (*caseRunner, openReply, error) {
+	s := &caseRunner{
+		gpuContext: gpuContext{ctx: ctx, dev: dev}, sets: map[string]*gridsOnGPU{}, want: map[*ir.Grid]*cuda.Buffer{},
 		scalars: map[*ir.Scalar]op.Value{}, kept: map[string]*contender{},
 	}
-	var info opened
+	var info openReply
 	list := findSpatial(o.Case, o.DType)
 	if len(list) != 1 {
 		return nil, info, fmt.Errorf("bench spatial: there is no case %s in %s", o.Case, o.DType)
@@ -77,7 +76,7 @@ func open(ctx context.Context, dev *cuda.Device, o opening) (*site, opened, erro
 	if err := s.start(); err != nil {
 		return nil, info, err
 	}
-	info = opened{
+	info = openReply{
 		Device: dev.GPU.Name, Driver: dev.GPU.Driver, Compiler: "NVRTC " + s.compiler.Version, Arch: dev.GPU.Arch(),
 		Grid: gridText(s.bound, output(p)), Points: points(s.bound), Bytes: s.c.usefulBytes(s.bound),
 	}
@@ -91,7 +90,7 @@ func open(ctx context.Context, dev *cuda.Device, o opening) (*site, opened, erro
 	return s, info, nil
 }
 
-func (b *bed) alloc(bytes int64) (*cuda.Buffer, error) {
+func (b *gpuContext) alloc(bytes int64) (*cuda.Buffer, error) {
 	buf, err := b.dev.Alloc(bytes)
 	if err != nil {
 		return nil, err
@@ -100,19 +99,19 @@ func (b *bed) alloc(bytes int64) (*cuda.Buffer, error) {
 }
 
 // random returns memory with random values: zeros might be copied faster.
-func (b *bed) random(bytes int64) (*cuda.Buffer, error) {
+func (b *gpuContext) random(bytes int64) (*cuda.Buffer, error) {
 	buf, err := b.alloc(bytes)
 	if err != nil {
 		return nil, err
 	}
 	n := bytes / 4
-	return buf, b.tool("fill_f32", n, []*cuda.Buffer{buf}, int64s(1, n, n, 0, 1)...)
+	return buf, b.runTool("fill_f32", n, []*cuda.Buffer{buf}, int64s(1, n, n, 0, 1)...)
 }
 
 // fits refuses sizes that the GPU has no memory for: the grids, the results to
 // compare with, two grids for the copies, and a value a cell for partial
 // results of reductions.
-func (s *site) fits() error {
+func (s *caseRunner) fits() error {
 	free, _, err := s.dev.Memory()
 	if err != nil {
 		return err
@@ -130,7 +129,7 @@ func (s *site) fits() error {
 	return nil
 }
 
-func (s *site) reduced() []*ir.Scalar {
+func (s *caseRunner) reduced() []*ir.Scalar {
 	var list []*ir.Scalar
 	for _, q := range s.bound.Program.Scalars {
 		if q.Reduced {
@@ -141,7 +140,7 @@ func (s *site) reduced() []*ir.Scalar {
 }
 
 // set returns the grids in the layout that a module wants.
-func (s *site) set(m *kernel.Module) (*placed, error) {
+func (s *caseRunner) set(m *kernel.Module) (*gridsOnGPU, error) {
 	var key strings.Builder
 	for _, g := range s.bound.Program.Grids {
 		r := layout(s.bound, g, m.Layouts)
@@ -184,7 +183,7 @@ var tinySizes = map[int][]int64{2: {41, 67}, 3: {19, 23, 37}}
 
 // plain computes what a step makes of the grids. It returns
 // the number of cells compared with the reference.
-func (s *site) plain() (int64, error) {
+func (s *caseRunner) plain() (int64, error) {
 	p := s.bound.Program
 	cells := int64(0)
 	for _, a := range []arith.Mode{arith.Strict, arith.Contract} {
@@ -217,14 +216,14 @@ func (s *site) plain() (int64, error) {
 }
 
 // note keeps the names of what a step of plain kernels launches.
-func (s *site) note(m *kernel.Module) {
+func (s *caseRunner) note(m *kernel.Module) {
 	for _, l := range m.Stages[m.Program.Stages[0]] {
 		s.ran = append(s.ran, l.Kernel.Name)
 	}
 }
 
 // step fills the grids, poisons what is written, and runs one step.
-func (s *site) step(p *placed, m *kernel.Module, lib *cuda.Library) error {
+func (s *caseRunner) step(p *gridsOnGPU, m *kernel.Module, lib *cuda.Library) error {
 	calls, err := p.bind(m, lib)
 	if err != nil {
 		return err
@@ -233,8 +232,8 @@ func (s *site) step(p *placed, m *kernel.Module, lib *cuda.Library) error {
 	return errors.Join(err, calls.free())
 }
 
-func (s *site) run(p *placed, calls *calls) error {
-	for _, f := range []func() error{func() error { return p.fill(&s.bed) }, p.poison, calls.launch, s.dev.Sync} {
+func (s *caseRunner) run(p *gridsOnGPU, calls *calls) error {
+	for _, f := range []func() error{func() error { return p.fill(&s.gpuContext) }, p.poison, calls.launch, s.dev.Sync} {
 		if err := f(); err != nil {
 			return err
 		}
