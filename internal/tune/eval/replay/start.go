@@ -2,14 +2,14 @@ package replay
 
 import (
 	"math"
-	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
 // experience says which configurations somebody would begin with who knows GPUs and
 // not the kernel: blocks of some hundred threads, some cells a thread. It goes by the
-// names that parameters usually have.
+// roles of parameters.
 type experience struct {
 	params        []search.Param
 	threads, work []int // coordinates whose products are the threads of a block, the cells of a thread
@@ -31,7 +31,7 @@ func newExperience(params []search.Param) *experience {
 		p := &params[i]
 		switch {
 		case p.Axis == "" || !p.Values[0].IsNumber():
-		case strings.HasPrefix(p.Of, "block"):
+		case p.Role == schedule.Threads:
 			x.threads = append(x.threads, i)
 		default:
 			x.work = append(x.work, i)
