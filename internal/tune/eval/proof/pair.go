@@ -178,7 +178,7 @@ func fusable(p *ir.Program) bool {
 
 // lowering returns how a pair's program is lowered, but for the plan.
 func (p *pair) lowering(b *ir.Binding) lower.Options {
-	return lower.Options{Target: lower.GPU, Bound: b, Sized: true, Free: p.free}
+	return lower.Options{Target: lower.GPU, Bound: b, Sized: true, Free: p.free, Guard: true}
 }
 
 // lower lowers the program and holds its kernels to what kernels promise.
