@@ -278,7 +278,20 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	b := program(t, heat, "T=3000")
+	// A busy machine may be late to tell: longer runs are told of sooner or later.
+	steps := int64(3000)
+	for !progressIsTold(t, steps) && steps < 1e7 {
+		steps *= 10
+	}
+	if steps >= 1e7 {
+		t.Error("nothing is heard")
+	}
+}
+
+func progressIsTold(t *testing.T, steps int64) bool {
+	t.Helper()
+	b := program(t, heat, fmt.Sprint("T=", steps))
+	told := true
 	var seen []Progress
 	note := func(p Progress) { seen = append(seen, p) }
 	ref, err := OpenReference(b, ReferenceOptions{Progress: note, Interval: time.Millisecond})
@@ -288,7 +301,7 @@ func TestProgress(t *testing.T) {
 	for _, r := range []Runner{ref, openCPU(t, b, Options{Progress: note, Interval: time.Millisecond})} {
 		seen = nil
 		end := advanced(t, initialised(t, r), Limit{})
-		if end.Iterations != 3000 || end.Leaves != 6000 || end.Points != 3000*33*33 || end.Busy <= 0 {
+		if end.Iterations != steps || end.Leaves != 2*steps || end.Points != steps*33*33 || end.Busy <= 0 {
 			t.Errorf("%T: %+v", r, end)
 		}
 		last := Progress{}
@@ -299,8 +312,7 @@ func TestProgress(t *testing.T) {
 			}
 			last = p
 		}
-		if len(seen) == 0 {
-			t.Errorf("%T: nothing is heard", r)
-		}
+		told = told && len(seen) > 0
 	}
+	return told
 }
