@@ -9,8 +9,41 @@ import (
 // The family "cells": one GPU thread for each cell, the plainest mapping. The
 // two innermost axes share a block and the next has a block for every position.
 // A launch has no more dimensions: threads go along any further axes.
-func (n *nest) cells(cfg schedule.Config) ([]kernel.Stmt, []func()) {
-	block := cfg.Ints("block")
+
+func init() {
+	register(&family{
+		name: "cells", doc: "one GPU thread for each cell", place: 10,
+		target: GPU, rank: func(rank int) bool { return rank > 0 }, inPlace: true, plain: true,
+		declare: declareCells,
+		expert:  []string{"family=cells"},
+		build:   (*nest).cells,
+	})
+}
+
+func declareCells(axes []string) ([]schedule.Param, []schedule.Constraint) {
+	rank := len(axes)
+	shapes := map[int][]schedule.Value{
+		1: {schedule.Int(256), schedule.Int(128), schedule.Int(64), schedule.Int(512), schedule.Int(1024)},
+		2: {schedule.Int(8, 32), schedule.Int(4, 32), schedule.Int(4, 64), schedule.Int(8, 64), schedule.Int(2, 128), schedule.Int(16, 16)},
+	}
+	values, ok := shapes[rank]
+	if !ok {
+		for _, b := range [][2]int64{{8, 32}, {4, 32}, {4, 64}, {8, 64}, {2, 128}, {16, 16}, {1, 256}, {4, 128}} {
+			values = append(values, schedule.Int(b[0], b[1]))
+		}
+	}
+	return []schedule.Param{{
+		Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis,
+		Doc:    "threads of a block on the innermost axes, outermost of them first",
+		Source: "Zhang and Mueller 2013, section 3.1; Garvey 2018, section 4",
+		Values: values, Default: values[0],
+		Finer: func() []schedule.Value { return allThreadBlocks(len(values[0].Ints())) },
+	}}, nil
+}
+
+// cells builds the kernel.
+func (n *nest) cells() ([]kernel.Stmt, []func()) {
+	block := n.config.Ints("block")
 	lanes := n.segmentLanes(product(block), blockSize(0, block), 1)
 	n.aligned = lanes != nil
 	tally := n.newTally(n.cellBlocks(block), product(block), product(block), lanes)

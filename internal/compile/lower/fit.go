@@ -55,7 +55,7 @@ func build(p *ir.Program, o Options) (*module, error) {
 	if _, excess := errors.AsType[*Excess](err); !excess {
 		return m, err
 	}
-	if text := remedy(p, o); text != "" {
+	if text := remedy(p, o, m); text != "" {
 		return m, fmt.Errorf("%w; a plan that fits is %s", err, text)
 	}
 	return m, err
@@ -70,10 +70,8 @@ func resolve(p *ir.Program, o Options) (*module, Options, error) {
 	}
 	usual := o
 	usual.Plan = schedule.Plan{}
-	for _, set := range o.Plan.Every.Values {
-		if set.Name == "local" {
-			usual.Plan.Every = usual.Plan.Every.With(set.Name, set.Value)
-		}
+	if word, said := LocalGrids(o.Plan); said {
+		usual.Plan = WithLocalGrids(usual.Plan, word)
 	}
 	if _, usual, failed := fit(p, usual); failed == nil && usual.fitting != nil && len(usual.fitting.stages) > 0 {
 		o.fitting = &fitting{kernels: map[string]*shrinking{}, stages: usual.fitting.stages}
@@ -141,8 +139,10 @@ func (o *Options) wantsShared(p *ir.Program) bool {
 			return true
 		}
 	}
-	shares := func(k schedule.Kernel) bool { return k.Config.Has("shared") }
-	return o.Plan.Every.Has("shared") || slices.ContainsFunc(o.Plan.Kernels, shares)
+	shares := func(c schedule.Config) bool {
+		return slices.ContainsFunc(c.Values, func(s schedule.Setting) bool { return RoleOf(s.Name) == schedule.Staging })
+	}
+	return shares(o.Plan.Every) || slices.ContainsFunc(o.Plan.Kernels, func(k schedule.Kernel) bool { return shares(k.Config) })
 }
 
 // shrink chooses what is tried next for a kernel that does not fit. If there is
@@ -165,7 +165,7 @@ func (f *fitting) shrink(n *nest, x *Excess, err error) (error, bool) {
 		y = &yielding{why: x}
 		f.stages[k.stage] = y
 	}
-	if y.level == storageYields || !n.wished || n.given.Has("block") {
+	if y.level == storageYields || !n.wished || n.gives(schedule.Threads) {
 		return k.first, false
 	}
 	y.level++
@@ -177,6 +177,12 @@ func (f *fitting) shrink(n *nest, x *Excess, err error) (error, bool) {
 	return nil, true
 }
 
+// gives reports whether the plan says something about a role.
+func (n *nest) gives(r schedule.Role) bool {
+	p := n.choices.Family(n.config.Family).For(r)
+	return p != nil && n.given.Has(p.Name)
+}
+
 // smaller returns settings to try in the place of the defaults, the largest
 // blocks first: of all shapes with as many threads the one that reads least.
 func (n *nest) smaller() []schedule.Config {
@@ -185,51 +191,60 @@ func (n *nest) smaller() []schedule.Config {
 	for _, f := range n.families() {
 		base := n.given
 		base.Family = f.Name
-		open := func(name string) bool { return f.Param(name) != nil && !n.given.Has(name) }
+		open := func(r schedule.Role) (*schedule.Param, bool) {
+			p := f.For(r)
+			return p, p != nil && !n.given.Has(p.Name)
+		}
 		only := schedule.Space{Families: []schedule.Family{f}}
 		possible := func(c schedule.Config) bool {
 			_, err := only.Complete(c)
 			return err == nil
 		}
-		for _, name := range []string{"shared", "planes", "rows", "repeat"} {
-			if !open(name) {
+		for _, r := range growing {
+			p, open := open(r)
+			if !open {
 				continue
 			}
-			least := slices.MinFunc(f.Param(name).Values, func(v, w schedule.Value) int { return compareSizes(v, w) })
-			if c := base.With(name, least); possible(c) {
+			least := slices.MinFunc(p.Values, func(v, w schedule.Value) int { return compareSizes(v, w) })
+			if c := base.With(p.Name, least); possible(c) {
 				base = c
 			}
 		}
 		widths := []schedule.Value{{}}
-		if open("vec") {
-			widths = slices.Clone(f.Param("vec").Values)
-			widths = slices.DeleteFunc(widths, func(v schedule.Value) bool { return compareSizes(v, f.Param("vec").Default) > 0 })
+		vector, openVector := open(schedule.Vector)
+		threads, openThreads := open(schedule.Threads)
+		if openVector {
+			widths = slices.Clone(vector.Values)
+			widths = slices.DeleteFunc(widths, func(v schedule.Value) bool { return compareSizes(v, vector.Default) > 0 })
 			slices.SortStableFunc(widths, func(v, w schedule.Value) int { return compareSizes(w, v) })
 		}
 		for _, width := range widths {
 			c := base
-			if open("vec") {
-				c = c.With("vec", width)
+			if openVector {
+				c = c.With(vector.Name, width)
 			}
-			if !open("block") {
+			if !openThreads {
 				if full, err := only.Complete(c); err == nil && !seen[full.String()] {
 					seen[full.String()] = true
 					list = append(list, c)
 				}
 				continue
 			}
-			for _, block := range n.compact(f.Param("block").Values, f.Param("block").Default) {
-				full, err := only.Complete(c.With("block", block))
+			for _, block := range n.compact(threads.Values, threads.Default) {
+				full, err := only.Complete(c.With(threads.Name, block))
 				if err != nil || seen[full.String()] {
 					continue
 				}
 				seen[full.String()] = true
-				list = append(list, c.With("block", block))
+				list = append(list, c.With(threads.Name, block))
 			}
 		}
 	}
 	return list
 }
+
+// growing are the roles whose values make a kernel take more of what a block has.
+var growing = []schedule.Role{schedule.Staging, schedule.StreamPlanes, schedule.BlockedUnroll, schedule.CyclicUnroll}
 
 // families are those that the kernel may be of, the chosen one first.
 func (n *nest) families() []schedule.Family {
@@ -297,7 +312,7 @@ func (f *fitting) prefer(key string, s schedule.Space) schedule.Space {
 		s.Families = slices.Insert(slices.Delete(slices.Clone(s.Families), at, at+1), 0, chosen)
 	}
 	for _, set := range now.Values {
-		s = s.Prefer(set.Name, set.Value)
+		s = s.Named(set.Name).Prefer(set.Value)
 	}
 	return s
 }
@@ -313,7 +328,10 @@ func (f *fitting) yields(stage string, at yieldLevel) (error, bool) {
 // remedy looks for a plan like the one that does not fit: with other sizes of
 // blocks than it asks for, or with nothing in shared memory. It is lowered before it is
 // named.
-func remedy(p *ir.Program, o Options) string {
+func remedy(p *ir.Program, o Options, failed *module) string {
+	if failed == nil {
+		return ""
+	}
 	o.Advise, o.fitting = false, nil
 	asked := o.Plan
 	fits := func(plan schedule.Plan) (*module, bool) {
@@ -322,8 +340,8 @@ func remedy(p *ir.Program, o Options) string {
 		return m, err == nil
 	}
 	var open []string
-	for _, names := range [][]string{{"block"}, {"vec", "rows", "repeat", "planes"}, {"shared", "stage", "fetch", "perspective", "ahead"}, {"family", "stream"}} {
-		open = append(open, names...)
+	for _, roles := range remedies {
+		open = append(open, failed.named(roles)...)
 		m, ok := fits(leaving(asked, open))
 		if !ok {
 			continue
@@ -337,10 +355,33 @@ func remedy(p *ir.Program, o Options) string {
 	return ""
 }
 
+// remedies are the roles that are left open one after the other to find a plan that
+// fits.
+var remedies = [][]schedule.Role{
+	{schedule.Threads},
+	{schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll, schedule.StreamPlanes},
+	{schedule.Staging, schedule.StagedPart, schedule.StagingCopy, schedule.Perspective, schedule.Prefetch},
+	{schedule.Choice, schedule.Stream},
+}
+
+// named returns what the kernels' families call the parameters with some roles.
+func (m *module) named(roles []schedule.Role) []string {
+	var list []string
+	if slices.Contains(roles, schedule.Choice) {
+		list = append(list, schedule.FamilyName)
+	}
+	for _, s := range m.chooser.spaces {
+		for i := range s.Families {
+			list = append(list, s.Families[i].Names(roles...)...)
+		}
+	}
+	return list
+}
+
 // leaving returns a plan that leaves some settings open.
 func leaving(p schedule.Plan, names []string) schedule.Plan {
 	strip := func(c schedule.Config) schedule.Config {
-		if slices.Contains(names, "family") {
+		if slices.Contains(names, schedule.FamilyName) {
 			c.Family = ""
 		}
 		c.Values = slices.DeleteFunc(slices.Clone(c.Values), func(s schedule.Setting) bool { return slices.Contains(names, s.Name) })
@@ -357,7 +398,7 @@ func leaving(p schedule.Plan, names []string) schedule.Plan {
 // that were left open as they have become.
 func short(p schedule.Plan, open []string, known []schedule.Kernel) schedule.Plan {
 	settle := func(c, chosen schedule.Config) schedule.Config {
-		if slices.Contains(open, "family") && c.Family != "" {
+		if slices.Contains(open, schedule.FamilyName) && c.Family != "" {
 			c.Family = chosen.Family
 		}
 		var values []schedule.Setting

@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -107,22 +106,47 @@ type locals struct {
 	refused    []error // why others cannot
 }
 
+// localGrids is the setting of a plan that chooses between the forms of its
+// stages. It is no parameter of a kernel: each form has kernels of its own.
+const localGrids = "local"
+
+// What a plan says of local grids.
+const (
+	StoredGrids = "stored" // between kernels; what is meant if nothing is said
+	FusedGrids  = "fused"  // computed where they are read
+)
+
+// LocalGrids returns what a plan says of local grids, and whether it says so.
+func LocalGrids(p schedule.Plan) (word string, said bool) {
+	v, said := p.Every.Get(localGrids)
+	if !said {
+		return StoredGrids, false
+	}
+	return v.String(), true
+}
+
+// WithLocalGrids returns a plan that says what becomes of local grids.
+func WithLocalGrids(p schedule.Plan, word string) schedule.Plan {
+	p.Every = p.Every.With(localGrids, schedule.Word(word))
+	return p
+}
+
 // localsOf takes what a plan says of local grids out of it.
 func localsOf(p schedule.Plan) (locals, schedule.Plan, error) {
 	var l locals
 	var rest []schedule.Setting
 	for _, v := range p.Every.Values {
-		if v.Name != "local" {
+		if v.Name != localGrids {
 			rest = append(rest, v)
 			continue
 		}
 		l.said = true
 		switch word := v.Value.String(); word {
-		case "fused":
+		case FusedGrids:
 			l.fuse = true
-		case "stored":
+		case StoredGrids:
 		default:
-			return l, p, fmt.Errorf("plan: local takes no value %s; it takes fused, stored", word)
+			return l, p, fmt.Errorf("plan: %s takes no value %s; it takes %s, %s", localGrids, word, FusedGrids, StoredGrids)
 		}
 	}
 	p.Every.Values = rest
@@ -145,7 +169,7 @@ func (l *locals) check() error {
 	case !l.fuse || l.found:
 		return nil
 	case len(l.refused) == 0:
-		return errors.New("plan: local=fused fits no stage: the program has no local grids")
+		return fmt.Errorf("plan: %s=%s fits no stage: the program has no local grids", localGrids, FusedGrids)
 	}
-	return fmt.Errorf("plan: local=fused fits no stage: %w", l.refused[0])
+	return fmt.Errorf("plan: %s=%s fits no stage: %w", localGrids, FusedGrids, l.refused[0])
 }

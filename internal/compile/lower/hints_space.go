@@ -15,14 +15,14 @@ func (n *nest) streamed(s schedule.Space, axis int) (schedule.Space, error) {
 	if !slices.Contains(n.axes, axis) {
 		return s, elsewhere("no kernel runs over " + n.Program.Axes[axis])
 	}
-	less, err := s.Fix("stream", schedule.Word(n.Program.Axes[axis]))
+	less, err := s.On(schedule.Stream).Fix(schedule.Word(n.Program.Axes[axis]))
 	if err == nil {
 		return less, nil
 	}
-	f := s.Family("stream")
+	at := slices.IndexFunc(s.Families, func(f schedule.Family) bool { return f.For(schedule.Stream) != nil })
 	switch {
-	case f != nil:
-		return s, fmt.Errorf("blocks of threads can go along %s", alternatives(f.Param("stream").Values))
+	case at >= 0:
+		return s, fmt.Errorf("blocks of threads can go along %s", alternatives(s.Families[at].For(schedule.Stream).Values))
 	case n.group.InPlace:
 		return s, fmt.Errorf("the kernel reads cells that it overwrites, and has a thread for each")
 	}
@@ -43,7 +43,7 @@ func (n *nest) blocked(s schedule.Space, sizes []int64) (schedule.Space, error) 
 	if len(n.axes) == 0 {
 		return s, elsewhere("no kernel has more than one thread")
 	}
-	less, err := s.Choose("block", sizesText(sizes), func(v schedule.Value) bool { return slices.Equal(innermostFirst(v), trimmed(sizes)) })
+	less, err := s.On(schedule.Threads).Choose(sizesText(sizes), func(v schedule.Value) bool { return slices.Equal(innermostFirst(v), trimmed(sizes)) })
 	if err == nil {
 		return less, nil
 	}
@@ -52,8 +52,7 @@ func (n *nest) blocked(s schedule.Space, sizes []int64) (schedule.Space, error) 
 
 // innermostFirst returns the sizes of a block as a pragma has them.
 func innermostFirst(v schedule.Value) []int64 {
-	sizes := schedule.Config{Values: []schedule.Setting{{Name: "block", Value: v}}}.Ints("block")
-	sizes = slices.Clone(sizes)
+	sizes := slices.Clone(v.Ints())
 	slices.Reverse(sizes)
 	return trimmed(sizes)
 }
@@ -83,7 +82,7 @@ func nearBlocks(s schedule.Space, sizes []int64) string {
 		return sum
 	}
 	for _, f := range s.Families {
-		p := f.Param("block")
+		p := f.For(schedule.Threads)
 		if p == nil {
 			continue
 		}
@@ -141,23 +140,17 @@ func (n *nest) withCells(s schedule.Space, axis int, factor int64) schedule.Spac
 	var out schedule.Space
 	for _, f := range s.Families {
 		only := n.adjacent(schedule.Space{Families: []schedule.Family{f}}, axis, factor)
-		var params []string
-		for _, name := range []string{"stream", "planes", "vec", "rows", "repeat"} {
-			inner := axis == n.inner()
-			if f.Param(name) == nil || inner && name != "vec" && name != "repeat" || !inner && name == "vec" {
-				continue
-			}
-			params = append(params, name)
-		}
+		params := n.cellParams(&f, axis)
 		if len(params) == 0 { // a cell for each thread
 			if factor == 1 {
 				out.Families = append(out.Families, f)
 			}
 			continue
 		}
+		roles := f.Roles()
 		only, err := only.Constrain(schedule.Constraint{
 			Name: "cells on " + n.Program.Axes[axis], Doc: "the source fixes them", Params: params,
-			Holds: func(c schedule.Config) bool { return n.cellsOn(c, axis) == factor },
+			Holds: func(c schedule.Config) bool { return n.cellsOn(roles.Of(c), axis) == factor },
 		})
 		if err == nil {
 			out.Families = append(out.Families, only.Families...)
@@ -168,51 +161,58 @@ func (n *nest) withCells(s schedule.Space, axis int, factor int64) schedule.Spac
 
 // adjacent makes neighbouring cells the default.
 func (n *nest) adjacent(s schedule.Space, axis int, factor int64) schedule.Space {
-	c := s.Default("")
-	switch {
-	case axis == n.inner():
-		return s.Prefer("vec", schedule.Int(factor))
-	case c.Has("stream") && n.axisNamed(c.Word("stream")) == axis:
-		return s.Prefer("planes", schedule.Int(factor))
-	case c.Has("rows"):
-		rows := slices.Clone(c.Ints("rows"))
-		if at := len(rows) - n.fromInner(c, axis); at >= 0 {
-			rows[at] = factor
-			return s.Prefer("rows", schedule.Int(rows[0], rows[1:]...))
+	set := s.ByRole(s.Default(""))
+	at := slices.Index(n.axes, axis)
+	switch shape := n.shape(set); {
+	case axis == n.inner() && set.Has(schedule.Vector):
+		return s.On(schedule.Vector).Prefer(schedule.Int(factor))
+	case shape.Stream == at:
+		return s.On(schedule.StreamPlanes).Prefer(schedule.Int(factor))
+	case set.Has(schedule.BlockedUnroll):
+		rows := slices.Clone(set.Ints(schedule.BlockedUnroll))
+		outward := n.outward(shape, at)
+		if first, ok := s.Families[0].For(schedule.BlockedUnroll).Axis.FromInner(); ok {
+			if i := len(rows) - 1 - (outward - first); i >= 0 && i < len(rows) {
+				rows[i] = factor
+				return s.On(schedule.BlockedUnroll).Prefer(schedule.Int(rows[0], rows[1:]...))
+			}
 		}
 	}
 	return s
 }
 
-// fromInner counts the axes that threads are spread over, from an axis to the
-// innermost.
-func (n *nest) fromInner(c schedule.Config, axis int) int {
-	count := 0
-	for _, a := range n.axes {
-		if a >= axis && !(c.Has("stream") && n.axisNamed(c.Word("stream")) == a) {
-			count++
-		}
+// outward counts the axes that threads are spread over inside of one of the
+// kernel's axes.
+func (n *nest) outward(shape schedule.Shape, at int) int {
+	count := len(n.axes) - 1 - at
+	if shape.Stream > at {
+		count--
 	}
-	return count - 1
+	return count
 }
 
-// cellsOn returns how many cells a thread has on an axis, as tiling does.
-func (n *nest) cellsOn(c schedule.Config, axis int) int64 {
-	if c.Has("stream") && n.axisNamed(c.Word("stream")) == axis {
-		return c.Int("planes")
-	}
-	of := func(name string, fromEnd int) int64 {
-		if !c.Has(name) || fromEnd >= len(c.Ints(name)) {
-			return 1
+// cellParams names the parameters that say how many cells a thread has on an axis.
+func (n *nest) cellParams(f *schedule.Family, axis int) []string {
+	var list []string
+	inner := axis == n.inner()
+	for _, r := range []schedule.Role{schedule.Stream, schedule.StreamPlanes, schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll} {
+		p := f.For(r)
+		if p == nil {
+			continue
 		}
-		list := c.Ints(name)
-		return list[len(list)-1-fromEnd]
+		first, spread := p.Axis.FromInner()
+		switch {
+		case inner && (!spread || first > 0), !inner && r == schedule.Vector:
+			continue
+		}
+		list = append(list, p.Name)
 	}
-	if axis == n.inner() {
-		return of("vec", 0) * of("repeat", 0)
-	}
-	at := n.fromInner(c, axis)
-	return of("rows", at-1) * of("repeat", at)
+	return list
+}
+
+// cellsOn returns how many cells a thread has on an axis.
+func (n *nest) cellsOn(set schedule.ByRole, axis int) int64 {
+	return n.shape(set).On[slices.Index(n.axes, axis)].Cells()
 }
 
 // occupied leaves those whose blocks can fill so large a part of a
@@ -223,30 +223,26 @@ func (n *nest) occupied(s schedule.Space, part float64) (schedule.Space, error) 
 		return s, elsewhere("no kernel has more than one thread")
 	}
 	gpu := n.opts.gpu()
-	resident := func(c schedule.Config) float64 {
-		threads, registers := product(c.Ints("block")), int64(0)
-		if c.Has("registers") {
-			registers = c.Int("registers")
-		}
+	resident := func(threads, registers int64) float64 {
 		return float64(residentBlocks(gpu, threads, registers, 0)*threads) / float64(gpu.ThreadsPerUnit)
 	}
 	var out schedule.Space
 	most := 0.0
 	for _, f := range s.Families {
-		params := []string{"block"}
-		if f.Param("registers") != nil {
-			params = append(params, "registers")
-		}
+		params, roles := f.Names(schedule.Threads, schedule.RegisterLimit), f.Roles()
 		less, err := schedule.Space{Families: []schedule.Family{f}}.Constrain(schedule.Constraint{
 			Name: "occupancy", Doc: "the source asks for it", Params: params,
-			Holds: func(c schedule.Config) bool { return resident(c) >= part },
+			Holds: func(c schedule.Config) bool {
+				set := roles.Of(c)
+				return resident(set.Int(schedule.Threads, 1), set.Int(schedule.RegisterLimit, 0)) >= part
+			},
 		})
 		if err == nil {
 			out.Families = append(out.Families, less.Families...)
 			continue
 		}
-		for _, v := range f.Param("block").Values {
-			most = max(most, resident(schedule.Config{Values: []schedule.Setting{{Name: "block", Value: v}}}))
+		for _, v := range f.For(schedule.Threads).Values {
+			most = max(most, resident(product(v.Ints()), 0))
 		}
 	}
 	if len(out.Families) == 0 {
@@ -266,6 +262,6 @@ func (n *nest) aim(k *kernel.Kernel) {
 
 // wantedBlocks returns how many blocks make up the occupancy that is asked for.
 func (n *nest) wantedBlocks() int64 {
-	threads := float64(product(n.config.Ints("block")))
+	threads := float64(n.set.Int(schedule.Threads, 1))
 	return int64(math.Ceil(n.occupancy * float64(n.opts.gpu().ThreadsPerUnit) / threads))
 }

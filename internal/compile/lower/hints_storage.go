@@ -38,13 +38,13 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 				return s, err
 			}
 		}
-		if name := n.kindOf(a).shared(s); name != "" && n.othersStaged() {
-			return s.Limit(name + "=no")
+		if own := n.kindOf(a).shared(s); own.Any() && n.othersStaged() {
+			return own.Keep(schedule.No)
 		}
 		if !offersShared(s) || n.othersStaged() {
 			return s, nil
 		}
-		return s.Limit("shared=0") // there is nothing else to hold
+		return s.On(schedule.Staging).Keep(schedule.Int(0)) // there is nothing else to hold
 	}
 	if err := n.stageable(a); err != nil {
 		return s, err
@@ -52,29 +52,32 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 	if !offersShared(s) {
 		return s, fmt.Errorf("only families of kernels whose threads compute tiles hold cells of a grid in shared memory")
 	}
-	less, err := s.Choose("shared", "1 or more", func(v schedule.Value) bool { return !v.Equal(schedule.Int(0)) })
+	less, err := s.On(schedule.Staging).Choose("1 or more", func(v schedule.Value) bool { return !v.Equal(schedule.Int(0)) })
 	if err != nil {
 		return s, fmt.Errorf("the device has no asynchronous copies to shared memory")
 	}
-	vectors := func(v schedule.Value) bool {
-		c := schedule.Config{Values: []schedule.Setting{{Name: "vec", Value: v}}}
-		return asyncBytes(c.Int("vec"), a.Type)
-	}
-	if less, err = less.Choose("vec", "that copies whole words", vectors); err != nil {
+	vectors := func(v schedule.Value) bool { return asyncBytes(v.Ints()[0], a.Type) }
+	if less, err = less.On(schedule.Vector).Choose("that copies whole words", vectors); err != nil {
 		return s, fmt.Errorf("cells of %s are no whole words", a.Type)
 	}
-	less, err = less.Constrain(schedule.Constraint{
-		Name: "planes of " + a.Name, Doc: a.Name + " has no axis that blocks go along", Params: []string{"stream"},
-		Holds: func(c schedule.Config) bool {
-			axis := n.axisNamed(c.Word("stream"))
-			return slices.ContainsFunc(a.Dims, func(d ir.Dim) bool { return d.Axis == axis })
-		},
+	less, err = less.Each(func(f *schedule.Family) *schedule.Constraint {
+		along := f.For(schedule.Stream)
+		if along == nil {
+			return nil
+		}
+		return &schedule.Constraint{
+			Name: "planes of " + a.Name, Doc: a.Name + " has no axis that blocks go along", Params: []string{along.Name},
+			Holds: func(c schedule.Config) bool {
+				axis := n.axisNamed(c.Word(along.Name))
+				return slices.ContainsFunc(a.Dims, func(d ir.Dim) bool { return d.Axis == axis })
+			},
+		}
 	})
 	if err != nil {
 		return s, fmt.Errorf("%s has no axis that blocks go along", a.Name)
 	}
-	if name := n.kindOf(a).shared(less); name != "" {
-		return less.Limit(name + "=yes")
+	if own := n.kindOf(a).shared(less); own.Any() {
+		return own.Keep(schedule.Yes)
 	}
 	return less, nil
 }
@@ -92,20 +95,24 @@ func (n *nest) inGlobal(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 	if k == nil {
 		return s, nil
 	}
-	params := []string{"load"}
-	if k.own {
-		params = append(params, k.param("load"))
-	}
-	return s.Constrain(schedule.Constraint{
-		Name: "grids in global memory", Doc: "the source wants " + a.Name + " there", Params: params,
-		Holds: func(c schedule.Config) bool { return k.way(c) == plain || k.way(c) == readonly },
+	return s.Each(func(f *schedule.Family) *schedule.Constraint {
+		load := f.For(schedule.LoadPath)
+		if load == nil {
+			return nil
+		}
+		params := []string{load.Name}
+		if k.own {
+			params = append(params, k.param(load).Name)
+		}
+		return &schedule.Constraint{
+			Name: "grids in global memory", Doc: "the source wants " + a.Name + " there", Params: params,
+			Holds: func(c schedule.Config) bool { return k.way(f, c) == plain || k.way(f, c) == readonly },
+		}
 	})
 }
 
 // offersShared reports whether some configurations use shared memory.
-func offersShared(s schedule.Space) bool {
-	return slices.ContainsFunc(s.Families, func(f schedule.Family) bool { return f.Param("shared") != nil })
-}
+func offersShared(s schedule.Space) bool { return s.On(schedule.Staging).Any() }
 
 // reads reports whether the group reads an array.
 func (n *nest) reads(a *ir.Array) bool {

@@ -7,37 +7,17 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// anyIntegers adds to a space the values between powers of two: blocks of
-// threads whose rows are multiples of 8 and whose sides are any number, any
-// number of planes of a chunk, any few rows, planes and repetitions of a thread, and
-// registers in the steps in which they are given out; for processors, blocks of
-// any few rows, and of more in finer steps.
-// Defaults stay, and so do parameters whose values are widths of the machine.
-func anyIntegers(s *schedule.Space) {
-	s.Families = slices.Clone(s.Families)
-	for i := range s.Families {
-		f := &s.Families[i]
-		f.Params = slices.Clone(f.Params)
-		for j := range f.Params {
-			p := &f.Params[j]
-			switch {
-			case f.Name == "loops" && p.Name == "block":
-				p.Values = add(p.Values, allLoopBlocks(len(p.Default.Ints())))
-			case f.Name == "loops" && p.Name == "threads":
-				p.Values = add(p.Values, schedule.Numbers(integers(1, 128, 1)...))
-			case p.Name == "block":
-				p.Values = add(p.Values, allThreadBlocks(len(p.Default.Ints())))
-			case p.Name == "chunk":
-				p.Values = add(p.Values, schedule.Numbers(integers(4, 256, 1)...))
-			case p.Name == "planes":
-				p.Values = add(p.Values, schedule.Numbers(integers(1, 8, 1)...))
-			case p.Name == "rows":
-				p.Values = add(p.Values, products(integers(1, 8, 1), len(p.Default.Ints()), 16))
-			case p.Name == "repeat":
-				p.Values = add(p.Values, products(integers(1, 8, 1), len(p.Default.Ints()), 8))
-			case p.Name == "registers":
-				p.Values = add(p.Values, schedule.Numbers(integers(32, 248, 8)...))
-			}
+// anyIntegers adds to a family the values between powers of two, as far as its
+// declaration lists them: blocks of threads whose rows are multiples of 8 and whose
+// sides are any number, any number of planes of a chunk, any few rows, planes and
+// repetitions of a thread, and registers in the steps in which they are given out; for
+// processors, blocks of any few rows, and of more in finer steps. Defaults stay, and so
+// do parameters whose values are widths of the machine.
+func anyIntegers(f *schedule.Family) {
+	f.Params = slices.Clone(f.Params)
+	for i := range f.Params {
+		if p := &f.Params[i]; p.Finer != nil {
+			p.Values = add(p.Values, p.Finer())
 		}
 	}
 }

@@ -19,12 +19,18 @@ import (
 
 // The ways to load.
 const (
-	plain    = "plain"
-	readonly = "readonly"
-	image    = "image"    // as elements of a one-dimensional image
-	constant = "constant" // from constant memory
-	same     = "same"     // as load says
+	plain    = schedule.PlainLoads
+	readonly = schedule.ReadOnlyLoads
+	image    = schedule.ImageLoads
+	constant = schedule.ConstantLoads
+	same     = schedule.SameLoads
 )
+
+// loadNeeds is what the ways to load need.
+var loadNeeds = []schedule.Need{
+	{Capability: machine.Image, Values: schedule.Words(image)},
+	{Capability: machine.Constant, Values: schedule.Words(constant)},
+}
 
 const ways = "Garvey 2018, section 6.1; Zhang and Mueller 2013, section 3.1"
 
@@ -51,26 +57,32 @@ type kind struct {
 	bytes   int64 // of all arrays, as far as known
 }
 
-// param returns the name of a parameter of the kind.
-func (k *kind) param(of string) string { return of + "_" + k.arrays[0].Name }
+// array names the kind: its first array.
+func (k *kind) array() string { return k.arrays[0].Name }
 
-// shared returns the name of the parameter by which the kind is held in shared
-// memory or not; "" if a space has none.
-func (k *kind) shared(s schedule.Space) string {
-	if k == nil || !slices.ContainsFunc(s.Families, func(f schedule.Family) bool { return f.Param(k.param("shared")) != nil }) {
-		return ""
-	}
-	return k.param("shared")
+// param returns the kind's own parameter beside one that is for all arrays.
+func (k *kind) param(all *schedule.Param) schedule.Param {
+	return schedule.Param{Name: all.Name + "_" + k.array(), Role: ofArrays[all.Role], Array: k.array(), Source: ways}
 }
 
-// way returns how a configuration loads the kind's arrays.
-func (k *kind) way(c schedule.Config) string {
-	if k.own && c.Has(k.param("load")) {
-		if way := c.Word(k.param("load")); way != same {
+// shared returns the parameters by which the kind is held in shared memory or
+// not, to restrict a space by them.
+func (k *kind) shared(s schedule.Space) schedule.Restricting {
+	if k == nil {
+		return s.On(schedule.NoRole)
+	}
+	return s.OnArray(schedule.ArrayStaging, k.array())
+}
+
+// way returns how a configuration of a family loads the kind's arrays.
+func (k *kind) way(f *schedule.Family, c schedule.Config) string {
+	all := f.For(schedule.LoadPath).Name
+	if own := k.param(f.For(schedule.LoadPath)).Name; k.own && c.Has(own) {
+		if way := c.Word(own); way != same {
 			return way
 		}
 	}
-	return c.Word("load")
+	return c.Word(all)
 }
 
 // steady reports whether an array is one that nothing writes while the group's
@@ -209,16 +221,11 @@ func rotates(body []ir.Op, g *ir.Grid) bool {
 	})
 }
 
-// offerLoading gives the families the ways to load that the group's arrays have,
+// offerLoading gives a family the ways to load that the group's arrays have,
 // and where there are several kinds of arrays the choice for each.
-func (n *nest) offerLoading(s *schedule.Space) {
-	n.kinds = n.kindsOf()
-	for i := range s.Families {
-		if f := &s.Families[i]; f.Param("load") != nil {
-			n.offerWays(f)
-			n.offerStaging(f)
-		}
-	}
+func (n *nest) offerLoading(f *schedule.Family) {
+	n.offerWays(f)
+	n.offerStaging(f)
 }
 
 // offerWays is offerLoading for memory that threads load from by themselves.
@@ -228,29 +235,30 @@ func (n *nest) offerWays(f *schedule.Family) {
 		words = append(words, image)
 	}
 	fits := func(k *kind) bool { return k.uniform && !slices.Contains(n.opts.Lacks, machine.Constant) }
-	load := f.Param("load")
+	at := f.Index(schedule.LoadPath)
+	load := f.Params[at]
 	load.Values = schedule.Words(words...)
 	if len(n.kinds) > 0 && fits(n.kinds[0]) { // then so do all
 		load.Values = append(load.Values, schedule.Word(constant))
 	}
-	at := slices.IndexFunc(f.Params, func(p schedule.Param) bool { return p.Name == "load" })
-	all := []string{"load"}
+	f.Params[at] = load
+	all := []string{load.Name}
 	for _, k := range n.kinds {
-		params := []string{"load"}
+		params := []string{load.Name}
 		if k.own {
-			name := k.param("load")
+			own := k.param(&load)
+			name := own.Name
 			values := append([]string{same}, words...)
 			if fits(k) {
 				values = append(values, constant)
 			}
 			at++
-			f.Params = slices.Insert(f.Params, at, schedule.Param{
-				Name: name, Doc: "the same for " + n.namesOf(k), Source: ways, Values: schedule.Words(values...), Default: schedule.Word(same),
-			})
+			own.Doc, own.Values, own.Default = "the same for "+n.namesOf(k), schedule.Words(values...), schedule.Word(same)
+			f.Params = slices.Insert(f.Params, at, own)
 			f.Constraints = append(f.Constraints, schedule.Constraint{
 				Name: "one word for a way", Doc: "what is loaded as load says is called same",
-				Params: []string{"load", name},
-				Holds:  func(c schedule.Config) bool { return c.Word(name) != c.Word("load") },
+				Params: []string{load.Name, name},
+				Holds:  func(c schedule.Config) bool { return c.Word(name) != c.Word(load.Name) },
 			})
 			params, all = append(params, name), append(all, name)
 		}
@@ -263,11 +271,11 @@ func (n *nest) offerWays(f *schedule.Family) {
 	n.constantTogether(f, all)
 }
 
-// forbid takes a way to load from a kind of arrays, whose parameters are load
-// and, where it has one, its own.
+// forbid takes a way to load from a kind of arrays, whose parameters are that for
+// all arrays and, where it has one, its own.
 func forbid(f *schedule.Family, way, reason string, params []string) {
 	has := func(name string) bool { return slices.ContainsFunc(f.Param(name).Values, schedule.Word(way).Equal) }
-	own := params[len(params)-1]
+	all, own := params[0], params[len(params)-1]
 	k := schedule.Constraint{
 		Name: "loads by " + way, Doc: reason, Params: []string{own},
 		Holds: func(c schedule.Config) bool { return c.Word(own) != way },
@@ -275,9 +283,9 @@ func forbid(f *schedule.Family, way, reason string, params []string) {
 	if has(own) {
 		f.Constraints = append(f.Constraints, k)
 	}
-	if own != "load" && has("load") {
+	if own != all && has(all) {
 		k.Params = params
-		k.Holds = func(c schedule.Config) bool { return c.Word(own) != same || c.Word("load") != way }
+		k.Holds = func(c schedule.Config) bool { return c.Word(own) != same || c.Word(all) != way }
 		f.Constraints = append(f.Constraints, k)
 	}
 }
@@ -293,13 +301,13 @@ func (n *nest) constantTogether(f *schedule.Family, params []string) {
 	if total <= constantBytes {
 		return
 	}
-	kinds := n.kinds
+	kinds, family := n.kinds, *f
 	f.Constraints = append(f.Constraints, schedule.Constraint{
 		Name: "constant memory", Doc: fmt.Sprintf("a kernel has %d bytes of it", constantBytes), Params: params,
 		Holds: func(c schedule.Config) bool {
 			bytes := int64(0)
 			for _, k := range kinds {
-				if k.way(c) == constant {
+				if k.way(&family, c) == constant {
 					bytes += k.bytes
 				}
 			}
@@ -311,10 +319,11 @@ func (n *nest) constantTogether(f *schedule.Family, params []string) {
 // offerStaging lets each kind of arrays be among what blocks hold in shared
 // memory, or not.
 func (n *nest) offerStaging(f *schedule.Family) {
-	at := slices.IndexFunc(f.Params, func(p schedule.Param) bool { return p.Name == "shared" })
+	at := f.Index(schedule.Staging)
 	if at < 0 {
 		return
 	}
+	shared := f.Params[at]
 	nothing := schedule.Int(0)
 	some := slices.DeleteFunc(slices.Clone(f.Params[at].Values), nothing.Equal)
 	var free []*kind
@@ -327,20 +336,20 @@ func (n *nest) offerStaging(f *schedule.Family) {
 	if len(some) == 0 || len(free) < 2 {
 		return
 	}
-	for at+1 < len(f.Params) && slices.ContainsFunc(f.Params[at+1].When, func(w schedule.Condition) bool { return w.Param == "shared" }) {
+	for at+1 < len(f.Params) && slices.ContainsFunc(f.Params[at+1].When, func(w schedule.Condition) bool { return w.Param == shared.Name }) {
 		at++
 	}
 	var names []string
 	for i, k := range free {
-		names = append(names, k.param("shared"))
-		f.Params = slices.Insert(f.Params, at+1+i, schedule.Param{
-			Name: names[i], Doc: "whether " + n.namesOf(k) + " may be held there",
-			Source: ways, Values: []schedule.Value{schedule.Yes, schedule.No}, Default: schedule.Yes,
-			When: []schedule.Condition{schedule.When("shared", some...)},
-		})
+		own := k.param(&shared)
+		own.Doc = "whether " + n.namesOf(k) + " may be held there"
+		own.Values, own.Default = []schedule.Value{schedule.Yes, schedule.No}, schedule.Yes
+		own.When = []schedule.Condition{schedule.When(shared.Name, some...)}
+		names = append(names, own.Name)
+		f.Params = slices.Insert(f.Params, at+1+i, own)
 	}
 	f.Constraints = append(f.Constraints, schedule.Constraint{
-		Name: "something shared", Doc: "shared=0 says that nothing is", Params: names,
+		Name: "something shared", Doc: shared.Name + "=0 says that nothing is", Params: names,
 		Holds: func(c schedule.Config) bool {
 			return slices.ContainsFunc(names, func(name string) bool { return c.Is(name) })
 		},
@@ -372,7 +381,7 @@ func (w *sweep) way(a *ir.Array) string {
 	if k == nil || w.written[a] && w.snapshots[a] == nil {
 		return plain
 	}
-	return k.way(w.config)
+	return k.way(w.choices.Family(w.config.Family), w.config)
 }
 
 // unshared reports whether the configuration leaves an array out of shared
@@ -382,8 +391,12 @@ func (n *nest) unshared(a *ir.Array) bool {
 	if k == nil {
 		return false
 	}
-	name := k.param("shared")
-	return n.config.Has(name) && !n.config.Is(name)
+	f := n.choices.Family(n.config.Family)
+	if f == nil {
+		return false // nothing is chosen yet
+	}
+	p := f.ForArray(schedule.ArrayStaging, k.array())
+	return p != nil && n.config.Has(p.Name) && !n.config.Is(p.Name)
 }
 
 // texels is how many elements a fetch from an image takes at most.

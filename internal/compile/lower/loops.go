@@ -13,6 +13,69 @@ import (
 // so that its long middle part has no boundary tests and can use vectors; rows
 // near an edge of an outer axis have their own version of the three parts.
 
+func init() {
+	register(&family{
+		name: "loops", doc: "nested loops for CPU threads and vectors, cut into cache blocks", place: 5,
+		target: CPU, rank: func(rank int) bool { return rank > 0 }, inPlace: true, plain: true,
+		declare: declareLoops,
+		expert:  []string{"family=loops,block=16x16x0", "family=loops,block=64x0"},
+		build:   (*nest).loops,
+	})
+}
+
+func declareLoops(axes []string) ([]schedule.Param, []schedule.Constraint) {
+	rank := len(axes)
+	return []schedule.Param{
+		{
+			Name: "block", Role: schedule.CacheBlock, Axis: schedule.InnerAxis,
+			Doc:    "cells of a cache block on each axis, outermost first; 0 does not cut that axis",
+			Source: "Datta et al. 2008, section 4.2; Garvey 2018, section 4",
+			Values: blocks(rank), Default: zeros(rank),
+			Finer: func() []schedule.Value { return allLoopBlocks(rank) },
+		},
+		{
+			Name: "threads", Role: schedule.Workers,
+			Doc:     "threads that share the loop; 0 takes what the OpenMP runtime offers",
+			Values:  schedule.Numbers(0, 1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128),
+			Default: schedule.Int(0),
+			Finer:   func() []schedule.Value { return schedule.Numbers(integers(1, 128, 1)...) },
+		},
+	}, nil
+}
+
+// blocks lists the block sizes of a loop nest: powers of two on the three
+// innermost axes, or no block.
+func blocks(rank int) []schedule.Value {
+	inner := []int64{0, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}
+	outer := []int64{0, 1, 2, 4, 8, 16, 32, 64, 128, 256}
+	lists := [][]int64{{}}
+	for axis := range rank {
+		sizes := outer
+		switch {
+		case axis == rank-1:
+			sizes = inner
+		case axis < rank-3:
+			sizes = []int64{0}
+		}
+		var longer [][]int64
+		for _, l := range lists {
+			for _, s := range sizes {
+				longer = append(longer, append(append([]int64{}, l...), s))
+			}
+		}
+		lists = longer
+	}
+	var values []schedule.Value
+	for _, l := range lists {
+		values = append(values, schedule.Int(l[0], l[1:]...))
+	}
+	return values
+}
+
+func zeros(rank int) schedule.Value {
+	return schedule.Int(0, make([]int64, rank-1)...)
+}
+
 // flatTile is the tile of a loop over a single axis, which must be cut so that
 // threads can share it.
 const flatTile = 1 << 14
@@ -29,17 +92,17 @@ type loopNest struct {
 	strips  *strips // nil if rows are not cut into strips
 }
 
-func (n *nest) loops(cfg schedule.Config) ([]kernel.Stmt, []func()) {
+func (n *nest) loops() ([]kernel.Stmt, []func()) {
 	l := &loopNest{
 		nest:    n,
 		block:   map[int]int64{},
-		threads: int(cfg.Int("threads")),
+		threads: int(n.config.Int("threads")),
 		tiles:   map[int]*kernel.Var{},
 		pos:     map[int]*kernel.Var{},
 		accs:    map[*statement]*kernel.Var{},
 		sums:    map[*statement]*partials{},
 	}
-	for i, b := range cfg.Ints("block") {
+	for i, b := range n.config.Ints("block") {
 		l.block[n.axes[i]] = b
 	}
 	if len(n.axes) == 1 && l.block[n.axes[0]] == 0 {

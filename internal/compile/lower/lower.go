@@ -174,6 +174,7 @@ func (m *module) stage(source *ir.Stage) ([]*nest, error) {
 			m.fixed.settle(asked)
 			return nil, m.fixed.explain(err)
 		}
+		n.set = n.choices.ByRole(n.config)
 		nests = append(nests, n)
 	}
 	m.fixed.settle(asked)

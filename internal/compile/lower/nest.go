@@ -25,6 +25,7 @@ type nest struct {
 	given     schedule.Config // what the plan says of it
 	wished    bool            // the source says something about the stage's kernels
 	config    schedule.Config
+	set       schedule.ByRole // the configuration
 	snapshots map[*ir.Array]*store
 	temps     map[*ir.Temp]*store // materialised temps of the stage so far
 	axes      []int
@@ -186,30 +187,19 @@ func (n *nest) build() error {
 	n.env = newEnv(n.Program, n.opts.Bound)
 	n.fold()
 	k := &kernel.Kernel{Name: n.name, Doc: n.doc()}
-	if v, ok := n.config.Get("sizes"); ok && v.Equal(baked) {
+	if n.set.Word(schedule.Sizes) == schedule.SizeLiterals {
 		if !n.opts.Sized {
-			return fmt.Errorf("plan for %s: sizes=baked makes a kernel for one size, and this one is for all: use sizes=args", n.name)
+			name := n.choices.Family(n.config.Family).For(schedule.Sizes).Name
+			return fmt.Errorf("plan for %s: %s=%s makes a kernel for one size, and this one is for all: use %s=%s",
+				n.name, name, schedule.SizeLiterals, name, schedule.SizeArguments)
 		}
 		n.env.baked = true
 	}
-	if n.config.Has("registers") {
-		k.MaxRegisters = int(n.config.Int("registers"))
-	}
+	k.MaxRegisters = int(n.set.Int(schedule.RegisterLimit, 0))
 	n.aim(k)
 	n.bounds()
 	var after []func()
-	switch n.config.Family {
-	case "single":
-		k.Body, after = n.single()
-	case "cells":
-		k.Body, after = n.cells(n.config)
-	case "tile", "stream":
-		k.Body, after = n.sweep(n.config)
-	case "loops":
-		k.Body, after = n.loops(n.config)
-	default:
-		panic("lower: no family is called " + n.config.Family)
-	}
+	k.Body, after = familyNamed(n.config.Family).build(n)
 	if n.excess != nil {
 		return n.excess
 	}
@@ -405,7 +395,7 @@ func (n *nest) tidied(k *kernel.Kernel) *kernel.Kernel {
 		known = n.ranges()
 	}
 	switch {
-	case n.config.Has("share") && n.config.Is("share"):
+	case n.set.Is(schedule.Indexing):
 		return kernel.Apply(k, kernel.GPU(known))
 	case n.opts.Sized:
 		return kernel.Narrow(k, known)

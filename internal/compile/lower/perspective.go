@@ -38,14 +38,14 @@ func (n *nest) addMargins(t *tiling) {
 // haloed reports whether blocks have threads for the halo on the inner axis, or
 // on others.
 func haloed(perspective string, inner bool) bool {
-	return perspective == "input" || inner && perspective == "inner" || !inner && perspective == "outer"
+	return perspective == inputPerspective || inner && perspective == innerPerspective || !inner && perspective == outerPerspective
 }
 
 // renamed gives the settings of older plans the names of today: what was called
 // mixed is the paper's reversed.
 func renamed(c schedule.Config) schedule.Config {
-	if v, ok := c.Get("perspective"); ok && v.Equal(schedule.Word("mixed")) {
-		return c.With("perspective", schedule.Word("outer"))
+	if v, ok := c.Get(perspectiveParam.Name); ok && v.Equal(schedule.Word("mixed")) {
+		return c.With(perspectiveParam.Name, schedule.Word(outerPerspective))
 	}
 	return c
 }
@@ -175,89 +175,101 @@ func (w *sweep) firstOn(axes []int) kernel.Expr {
 	return cond
 }
 
-// offerPerspectives lets blocks that copy all that they read to shared memory
+// offerPerspectives lets blocks of a family that copy all that they read to shared memory
 // have threads for the halo.
-func (n *nest) offerPerspectives(s *schedule.Space) {
+func (n *nest) offerPerspectives(f *schedule.Family) {
 	reads := func(axis int) bool { return n.reach(axis) > 0 }
 	outer, inner := slices.ContainsFunc(n.outer(), reads), len(n.axes) > 0 && reads(n.inner())
-	for i := range s.Families {
-		f := &s.Families[i]
-		at := slices.IndexFunc(f.Params, func(p schedule.Param) bool { return p.Name == "stage" })
-		words := []string{"output"}
-		if inner {
-			words = append(words, "input")
-		}
-		rows := f.Param("rows") != nil
-		if inner && rows {
-			words = append(words, "inner")
-		}
-		if outer && rows {
-			words = append(words, "outer")
-		}
-		if at < 0 || len(words) == 1 {
-			continue
-		}
-		when := []schedule.Condition{schedule.When("stage", schedule.Word("all"))}
-		if f.Param("fetch") != nil {
-			at = slices.IndexFunc(f.Params, func(p schedule.Param) bool { return p.Name == "fetch" })
-			when = append(when, schedule.When("fetch", schedule.Word("async")))
-		}
-		f.Params = slices.Insert(f.Params, at+1, schedule.Param{
-			Name: "perspective", Doc: "threads of a block for what it computes (output), for what it reads (input), or for the latter on the inner axis alone (inner; the paper's mixed), or on all others (outer)",
-			Source: "Rawat et al. 2019, section III-B3", Values: schedule.Words(words...), Default: schedule.Word("output"), When: when,
-		})
-		f.Constraints = append(f.Constraints, n.perspectiveConstraints(f)...)
+	words := []string{outputPerspective}
+	if inner {
+		words = append(words, inputPerspective)
 	}
+	rows := f.For(schedule.BlockedUnroll) != nil
+	if inner && rows {
+		words = append(words, innerPerspective)
+	}
+	if outer && rows {
+		words = append(words, outerPerspective)
+	}
+	if len(words) == 1 {
+		return
+	}
+	at := f.Index(schedule.StagedPart)
+	p := perspectiveParam
+	p.Values, p.Default = schedule.Words(words...), schedule.Word(outputPerspective)
+	p.When = []schedule.Condition{schedule.When(f.Params[at].Name, schedule.Word(schedule.AllCells))}
+	if copies := f.For(schedule.StagingCopy); copies != nil {
+		at = f.Index(schedule.StagingCopy)
+		p.When = append(p.When, schedule.When(copies.Name, schedule.Word(schedule.AsyncCopies)))
+	}
+	f.Params = slices.Insert(f.Params, at+1, p)
+	f.Constraints = append(f.Constraints, n.perspectiveConstraints(f)...)
 }
+
+// perspectiveParam is a parameter of families that stage cells.
+var perspectiveParam = schedule.Param{
+	Name: "perspective", Role: schedule.Perspective,
+	Doc:    "threads of a block for what it computes (output), for what it reads (input), or for the latter on the inner axis alone (inner; the paper's mixed), or on all others (outer)",
+	Source: "Rawat et al. 2019, section III-B3",
+}
+
+// The perspectives.
+const (
+	outputPerspective = "output"
+	inputPerspective  = "input"
+	innerPerspective  = "inner"
+	outerPerspective  = "outer"
+)
 
 // perspectiveConstraints say when blocks have threads for the halo and others.
 func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint {
 	inner := n.inner()
+	name := func(r schedule.Role) string { return f.For(r).Name }
+	perspective, block, vec := perspectiveParam.Name, name(schedule.Threads), name(schedule.Vector)
+	repeat, lanes := name(schedule.CyclicUnroll), name(schedule.LaneExchange)
 	// fits reports whether some threads are left that compute.
 	fits := func(axis int, threads, blocked int64) bool { return 2*marginOf(n.reach(axis), blocked) < threads }
 	list := []schedule.Constraint{
 		{
 			Name: "threads inside the halo", Doc: "all threads of a row would load what others compute with",
-			Params: []string{"perspective", "block", "vec"},
+			Params: []string{perspective, block, vec},
 			Holds: func(c schedule.Config) bool {
-				b := c.Ints("block")
-				return !haloed(c.Word("perspective"), true) || fits(inner, b[len(b)-1], c.Int("vec"))
+				b := c.Ints(block)
+				return !haloed(c.Word(perspective), true) || fits(inner, b[len(b)-1], c.Int(vec))
 			},
 		},
 		{
 			Name: "one tile a thread", Doc: "the halo lies around one tile",
-			Params: []string{"perspective", "repeat"},
+			Params: []string{perspective, repeat},
 			Holds: func(c schedule.Config) bool {
-				k := c.Ints("repeat")
-				word, last := c.Word("perspective"), len(k)-1
+				k := c.Ints(repeat)
+				word, last := c.Word(perspective), len(k)-1
 				return (!haloed(word, true) || k[last] == 1) && (!haloed(word, false) || product(k[:last]) == 1)
 			},
 		},
 		{
 			Name: "lanes of the halo", Doc: "they have cells of other lanes",
-			Params: []string{"perspective", "x"},
-			Holds:  func(c schedule.Config) bool { return !haloed(c.Word("perspective"), true) || c.Word("x") != "shuffle" },
+			Params: []string{perspective, lanes},
+			Holds:  func(c schedule.Config) bool { return !haloed(c.Word(perspective), true) || c.Word(lanes) != shuffled },
 		},
 	}
-	if f.Param("rows") == nil {
+	if f.For(schedule.BlockedUnroll) == nil {
 		return list
 	}
-	params := []string{"perspective", "block", "rows"}
-	if f.Param("stream") != nil {
-		params = append(params, "stream")
-	}
+	params := append([]string{perspective}, f.Names(schedule.Threads, schedule.BlockedUnroll, schedule.Stream)...)
+	roles := f.Roles()
 	return append(list, schedule.Constraint{
 		Name: "rows inside the halo", Doc: "all rows of threads would load what others compute with",
 		Params: params,
 		Holds: func(c schedule.Config) bool {
-			if !haloed(c.Word("perspective"), false) {
+			if !haloed(c.Word(perspective), false) {
 				return true
 			}
-			rest := n.outer()
-			if c.Has("stream") {
-				rest = without(rest, n.axisNamed(c.Word("stream")))
+			rest, set := n.outer(), roles.Of(c)
+			if stream := set.Word(schedule.Stream); stream != "" {
+				rest = without(rest, n.axisNamed(stream))
 			}
-			b, rows := c.Ints("block"), c.Ints("rows")
+			b, rows := set.Ints(schedule.Threads), set.Ints(schedule.BlockedUnroll)
 			for i, axis := range rest {
 				threads, blocked, back := int64(1), int64(1), len(rest)-i
 				if back < len(b) {

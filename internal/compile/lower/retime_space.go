@@ -8,14 +8,10 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// offerRetiming lets streams compute statements in pieces, along the axes where
+// offerRetiming lets a family that goes along an axis compute statements in pieces, along the axes where
 // some of the group's statements have parts that are ready early. Fast
 // arithmetic may put the terms of sums in the order of their planes first.
-func (n *nest) offerRetiming(s *schedule.Space) {
-	f := s.Family("stream")
-	if f == nil {
-		return
-	}
+func (n *nest) offerRetiming(f *schedule.Family) {
 	along := map[string][]schedule.Value{}
 	values := []schedule.Value{schedule.No}
 	for _, axis := range n.outer() {
@@ -30,21 +26,28 @@ func (n *nest) offerRetiming(s *schedule.Space) {
 	if len(values) == 1 {
 		return
 	}
-	retime := schedule.Param{
-		Name: "retime", Doc: "whether parts of statements are computed as soon as their planes have come and wait in place of the cells; sums: sums are put in the order of the planes for it",
-		Source: "Rawat et al. 2019, section III-B2", Values: values, Default: schedule.No,
-	}
-	at := slices.IndexFunc(f.Params, func(p schedule.Param) bool { return p.Name == "shared" })
-	f.Params = slices.Insert(f.Params, at, retime)
+	retime, stream := retimeParam, f.For(schedule.Stream).Name
+	retime.Values, retime.Default = values, schedule.No
+	f.Params = slices.Insert(f.Params, f.Index(schedule.Staging), retime)
 	f.Constraints = append(f.Constraints, schedule.Constraint{
 		Name: "early parts", Doc: "along this axis nothing is ready before the rest, or sums have the order of their planes",
-		Params: []string{"stream", "retime"},
+		Params: []string{stream, retime.Name},
 		Holds: func(c schedule.Config) bool {
-			v, _ := c.Get("retime")
-			return v.Equal(schedule.No) || slices.ContainsFunc(along[c.Word("stream")], v.Equal)
+			v, _ := c.Get(retime.Name)
+			return v.Equal(schedule.No) || slices.ContainsFunc(along[c.Word(stream)], v.Equal)
 		},
 	})
 }
+
+// retimeParam is a parameter of families that go along an axis.
+var retimeParam = schedule.Param{
+	Name: "retime", Role: schedule.Retiming,
+	Doc:    "whether parts of statements are computed as soon as their planes have come and wait in place of the cells; sums: sums are put in the order of the planes for it",
+	Source: "Rawat et al. 2019, section III-B2",
+}
+
+// retimedSums is the word for sums that are put in the order of their planes.
+const retimedSums = "sums"
 
 // retimings returns the ways to compute the group's statements in pieces along
 // an axis.
@@ -60,7 +63,7 @@ func (n *nest) retimings(axis int) []schedule.Value {
 		return s.src.Temp == nil && !sameValue(n.Program, n.inPlanes(s.src, axis), s.src)
 	})
 	if r := n.retimed(axis, true); sorted && r != nil && r.Early() {
-		out = append(out, schedule.Word("sums"))
+		out = append(out, schedule.Word(retimedSums))
 	}
 	return out
 }

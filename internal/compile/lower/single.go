@@ -2,6 +2,14 @@ package lower
 
 import "github.com/gridloom/gridloom/internal/compile/kernel"
 
+func init() {
+	register(&family{
+		name: "single", doc: "one cell, by one thread", place: 0,
+		target: CPU, rank: func(rank int) bool { return rank == 0 }, inPlace: true,
+		build: (*nest).single,
+	})
+}
+
 // single builds the kernel of a group that runs over no axis: a reduction of
 // one cell, or assignments to grids of which every index is a constant.
 func (n *nest) single() ([]kernel.Stmt, []func()) {

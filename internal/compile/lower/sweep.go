@@ -10,9 +10,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// The families "tile" and "stream" share the machinery of this file: a thread
+// The families of tile.go and stream.go share the machinery of this file: a thread
 // computes a small tile of cells, a vector of neighbours on the inner axis and
-// perhaps several rows. "stream" sends the threads of a block along one axis,
+// perhaps several rows. A stream sends the threads of a block along one axis,
 // plane by plane, and keeps what the next planes need in registers (2.5D
 // blocking: Zhang and Mueller 2013, section 2.2; Rawat et al. 2019, section II).
 //
@@ -93,62 +93,49 @@ type sweep struct {
 // tiling returns the tiling that the nest's configuration asks for, if it is
 // one of a family that has such.
 func (n *nest) tiling() (tiling, bool) {
-	cfg := n.config
-	if cfg.Family != "tile" && cfg.Family != "stream" {
+	set := n.set
+	if !set.Has(schedule.Vector) {
 		return tiling{}, false
 	}
-	t := tiling{vec: cfg.Int("vec"), along: map[int]share{}, stream: noAxis}
-	rest := n.outer()
-	if cfg.Family == "stream" {
-		t.stream = n.axisNamed(cfg.Word("stream"))
-		t.chunk, t.ahead = cfg.Int("chunk"), cfg.Int("ahead")
-		t.along[t.stream] = share{threads: 1, blocked: cfg.Int("planes"), cyclic: 1}
-		rest = without(rest, t.stream)
+	t := tiling{vec: set.Int(schedule.Vector, 1), along: map[int]share{}, stream: noAxis}
+	shape := n.shape(set)
+	for i, axis := range n.axes {
+		s := shape.On[i]
+		t.along[axis] = share{threads: s.Threads, blocked: s.Vector * s.Blocked, cyclic: s.Cyclic}
 	}
-	if cfg.Has("shared") {
-		t.shared = cfg.Int("shared")
+	if shape.Stream >= 0 {
+		t.stream, t.chunk, t.ahead = n.axes[shape.Stream], shape.Length, set.Int(schedule.Prefetch, 0)
 	}
-	if cfg.Has("fetch") {
-		t.bulk, t.warp = cfg.Word("fetch") != "async", cfg.Word("fetch") == "warp"
+	t.shared = set.Int(schedule.Staging, 0)
+	if copies := set.Word(schedule.StagingCopy); copies != "" {
+		t.bulk, t.warp = copies != schedule.AsyncCopies, copies == fetchWarp
 	}
-	t.halos = cfg.Has("stage") && cfg.Word("stage") == "halos"
-	if cfg.Has("retime") && cfg.Word("retime") != "no" {
-		t.retiming = cfg.Word("retime")
+	t.halos = set.Word(schedule.StagedPart) == schedule.HaloCells
+	if word := set.Word(schedule.Retiming); word != "no" {
+		t.retiming = word
 	}
-	if v, ok := cfg.Get("rotate"); ok && !v.Equal(schedule.No) {
+	if v, ok := set.Get(schedule.StreamUnroll); ok && !v.Equal(schedule.No) {
 		t.rotate = true
-		if !v.Equal(schedule.Yes) {
-			t.steps = cfg.Int("rotate")
-		}
+		t.steps = set.Int(schedule.StreamUnroll, 0)
 	}
-	t.shuffle = cfg.Word("x") == "shuffle"
-	if cfg.Word("store") == "streaming" {
+	t.shuffle = set.Word(schedule.LaneExchange) == shuffled
+	if set.Word(schedule.StorePath) == "streaming" {
 		t.stores = kernel.Streaming
 	}
-	block := cfg.Ints("block")
-	of := func(list []int64, fromEnd int) int64 {
-		if fromEnd < len(list) {
-			return list[len(list)-1-fromEnd]
-		}
-		return 1
-	}
-	values := func(name string) []int64 {
-		if cfg.Has(name) {
-			return cfg.Ints(name)
-		}
-		return nil
-	}
-	rows, repeat := values("rows"), values("repeat")
-	t.along[n.inner()] = share{threads: of(block, 0), blocked: t.vec, cyclic: of(repeat, 0)}
-	for i := len(rest) - 1; i >= 0; i-- {
-		at := len(rest) - i
-		t.along[rest[i]] = share{threads: of(block, at), blocked: of(rows, at-1), cyclic: of(repeat, at)}
-	}
-	if cfg.Has("perspective") && cfg.Word("perspective") != "output" {
-		t.perspective = cfg.Word("perspective")
+	if word := set.Word(schedule.Perspective); word != "" && word != outputPerspective {
+		t.perspective = word
 		n.addMargins(&t)
 	}
 	return t, true
+}
+
+// shape returns how a configuration shares out the kernel's axes.
+func (n *nest) shape(set schedule.ByRole) schedule.Shape {
+	names := make([]string, len(n.axes))
+	for i, axis := range n.axes {
+		names[i] = n.Program.Axes[axis]
+	}
+	return set.Shape(names)
 }
 
 func without(list []int, x int) []int {
@@ -185,7 +172,7 @@ func chunk(vec int64, t types.Type) int64 {
 }
 
 // sweep builds the kernel of a sweep.
-func (n *nest) sweep(cfg schedule.Config) ([]kernel.Stmt, []func()) {
+func (n *nest) sweep() ([]kernel.Stmt, []func()) {
 	t, _ := n.tiling()
 	n.strided = nil // every thread has its cells: colours are guards
 	w := &sweep{

@@ -135,7 +135,7 @@ func TestTilesAreWholeSegments(t *testing.T) {
 	}
 	for rank := 1; rank <= 4; rank++ {
 		s := Space(CPU, []string{"l", "k", "j", "i"}[4-rank:])
-		anyIntegers(&s)
+		anyIntegers(&s.Families[0])
 		values := s.Families[0].Param("block").Values
 		if len(values) < 10 {
 			t.Errorf("%d blocks of rank %d", len(values), rank)

@@ -14,6 +14,9 @@ import (
 	"strings"
 )
 
+// FamilyName is the name by which a configuration sets its family.
+const FamilyName = "family"
+
 // Config is a choice of values for one kernel.
 //
 // Example text:
@@ -48,11 +51,11 @@ func ParseConfig(text string) (Config, error) {
 			return Config{}, fmt.Errorf("%q is no setting: write name=value", part)
 		case !isName(name):
 			return Config{}, fmt.Errorf("%q is no name of a parameter", name)
-		case name == "family" && !first:
-			return Config{}, fmt.Errorf("family=%s comes first", value)
-		case name == "family" && !isName(value):
+		case name == FamilyName && !first:
+			return Config{}, fmt.Errorf("%s=%s comes first", FamilyName, value)
+		case name == FamilyName && !isName(value):
 			return Config{}, fmt.Errorf("%q is no name of a family", value)
-		case name == "family":
+		case name == FamilyName:
 			c.Family = value
 		case c.Has(name):
 			return Config{}, fmt.Errorf("%s is set twice", name)
@@ -72,7 +75,7 @@ func ParseConfig(text string) (Config, error) {
 func (c Config) String() string {
 	var parts []string
 	if c.Family != "" {
-		parts = append(parts, "family="+c.Family)
+		parts = append(parts, FamilyName+"="+c.Family)
 	}
 	for _, s := range c.Values {
 		parts = append(parts, s.String())

@@ -14,10 +14,10 @@ import (
 //	s.Fix("family", Word("stream"))
 //	s.Fix("vec", Int(2), Int(4))
 func (s Space) Fix(name string, values ...Value) (Space, error) {
-	if name == "family" {
+	if name == FamilyName {
 		return s.fixFamily(values)
 	}
-	return s.restrict(name, list(values), values, true, func(v Value) bool { return slices.ContainsFunc(values, v.Equal) })
+	return s.Named(name).Fix(values...)
 }
 
 // Limit returns the configurations in which a parameter, if it exists, is as a
@@ -34,28 +34,65 @@ func (s Space) Limit(text string) (Space, error) {
 	if err != nil {
 		return Space{}, err
 	}
-	if l.name == "family" {
+	if l.name == FamilyName {
 		return s.limitFamily(l)
 	}
-	return s.restrict(l.name, strings.TrimSpace(l.op+" "+l.text), l.values, false, l.holds)
+	return s.Named(l.name).restrict(strings.TrimSpace(l.op+" "+l.text), l.values, false, l.holds)
+}
+
+// Restricting is a space of which one parameter is to be restricted, whatever
+// each family calls it.
+type Restricting struct {
+	space Space
+	what  string // the parameter, in words
+	find  func(*Family) *Param
+}
+
+// Named restricts the parameter of a name.
+func (s Space) Named(name string) Restricting {
+	return Restricting{s, name, func(f *Family) *Param { return f.Param(name) }}
+}
+
+// On restricts the parameters that have a role.
+func (s Space) On(r Role) Restricting { return s.OnArray(r, "") }
+
+// OnArray restricts those that have a role for a class of arrays.
+func (s Space) OnArray(r Role, array string) Restricting {
+	return Restricting{s, r.String(), func(f *Family) *Param { return f.ForArray(r, array) }}
+}
+
+// Any reports whether some family has the parameter.
+func (r Restricting) Any() bool {
+	return slices.ContainsFunc(r.space.Families, func(f Family) bool { return r.find(&f) != nil })
+}
+
+// Fix returns the configurations that have the parameter with one of some values.
+func (r Restricting) Fix(values ...Value) (Space, error) {
+	return r.restrict(list(values), values, true, func(v Value) bool { return slices.ContainsFunc(values, v.Equal) })
 }
 
 // Choose is Fix with a test in the place of values; what says which pass.
-func (s Space) Choose(name, what string, pass func(Value) bool) (Space, error) {
-	return s.restrict(name, what, nil, true, pass)
+func (r Restricting) Choose(what string, pass func(Value) bool) (Space, error) {
+	return r.restrict(what, nil, true, pass)
 }
 
-// Prefer returns the space with another default of a parameter in every family
-// that has it with that value.
-func (s Space) Prefer(name string, v Value) Space {
-	out := Space{Families: slices.Clone(s.Families)}
+// Keep returns the configurations that have one of some values, or have not the
+// parameter.
+func (r Restricting) Keep(values ...Value) (Space, error) {
+	return r.restrict("= "+list(values), values, false, func(v Value) bool { return slices.ContainsFunc(values, v.Equal) })
+}
+
+// Prefer returns the space with another default of the parameter in every
+// family that has it with that value.
+func (r Restricting) Prefer(v Value) Space {
+	out := Space{Families: slices.Clone(r.space.Families)}
 	for i := range out.Families {
 		f := &out.Families[i]
-		if p := f.Param(name); p == nil || !slices.ContainsFunc(p.Values, v.Equal) {
+		if p := r.find(f); p == nil || !slices.ContainsFunc(p.Values, v.Equal) {
 			continue
 		}
 		f.Params = slices.Clone(f.Params)
-		f.Param(name).Default = v
+		r.find(f).Default = v
 		f.settle()
 	}
 	return out
@@ -64,18 +101,31 @@ func (s Space) Prefer(name string, v Value) Space {
 // Constrain returns the space with one more constraint in every family that has
 // all its parameters, and without the families in which it never holds.
 func (s Space) Constrain(k Constraint) (Space, error) {
+	return s.Each(func(f *Family) *Constraint {
+		if slices.ContainsFunc(k.Params, func(name string) bool { return f.index(name) < 0 }) {
+			return nil
+		}
+		return &k
+	})
+}
+
+// Each is Constrain with a constraint for each family, nil for none.
+func (s Space) Each(constraint func(*Family) *Constraint) (Space, error) {
 	var out Space
+	doc := ""
 	for _, f := range s.Families {
-		if !slices.ContainsFunc(k.Params, func(name string) bool { return f.index(name) < 0 }) {
-			f.Constraints = append(slices.Clip(f.Constraints), k)
-			if !f.prune(&k) || !f.settle() {
+		declared := f
+		if k := constraint(&declared); k != nil {
+			doc = k.Doc
+			f.Constraints = append(slices.Clip(f.Constraints), *k)
+			if !f.prune(k) || !f.settle() {
 				continue
 			}
 		}
 		out.Families = append(out.Families, f)
 	}
 	if len(out.Families) == 0 {
-		return Space{}, fmt.Errorf("no configuration is left: %s", k.Doc)
+		return Space{}, fmt.Errorf("no configuration is left: %s", doc)
 	}
 	return out, nil
 }
@@ -133,7 +183,8 @@ func (f *Family) prune(k *Constraint) bool {
 
 // restrict keeps the values of a parameter that pass; must leaves out families
 // that do not have it. What and the values say what is asked for.
-func (s Space) restrict(name, what string, asked []Value, must bool, pass func(Value) bool) (Space, error) {
+func (r Restricting) restrict(what string, asked []Value, must bool, pass func(Value) bool) (Space, error) {
+	s := r.space
 	var out Space
 	var first error
 	refuse := func(err error) {
@@ -143,7 +194,7 @@ func (s Space) restrict(name, what string, asked []Value, must bool, pass func(V
 	}
 	known := false
 	for _, f := range s.Families {
-		p := f.Param(name)
+		p := r.find(&f)
 		if p == nil {
 			if !must {
 				out.Families = append(out.Families, f)
@@ -151,6 +202,7 @@ func (s Space) restrict(name, what string, asked []Value, must bool, pass func(V
 			continue
 		}
 		known = true
+		name := p.Name
 		kept := slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool { return !pass(v) })
 		possible := true
 		switch {
@@ -173,7 +225,7 @@ func (s Space) restrict(name, what string, asked []Value, must bool, pass func(V
 	}
 	switch {
 	case !known:
-		return Space{}, s.unknown(name)
+		return Space{}, s.unknown(r.what)
 	case len(out.Families) == 0:
 		return Space{}, first
 	}

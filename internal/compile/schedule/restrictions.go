@@ -44,7 +44,7 @@ func (list Restrictions) Apply(kernels []string, spaces []Space) (left []Space, 
 			case first == nil:
 				first = err
 			}
-			if r.param == "" || r.param == "family" || spaces[i].has(r.param) {
+			if r.param == "" || r.param == FamilyName || spaces[i].has(r.param) {
 				others = append(others, fmt.Sprintf("%s %s does not hold for %s: %v", r.Where, r.Text, kernels[i], err))
 			}
 		}
@@ -106,7 +106,7 @@ func (p Plan) Restrictions(where string) Restrictions {
 	add := func(kernel string, c Config) {
 		settings := c.Values
 		if c.Family != "" {
-			settings = append([]Setting{{"family", Word(c.Family)}}, settings...)
+			settings = append([]Setting{{FamilyName, Word(c.Family)}}, settings...)
 		}
 		for _, set := range settings {
 			list = append(list, Restriction{

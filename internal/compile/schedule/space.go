@@ -3,6 +3,8 @@ package schedule
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/machine"
 )
 
 // Space is every legal configuration of one kernel: the union of families.
@@ -13,17 +15,44 @@ type Family struct {
 	Name, Doc   string
 	Params      []Param // in the order in which a configuration lists them
 	Constraints []Constraint
+	// Seeds are configurations to begin a search with, as texts of settings by
+	// importance: a kernel that cannot have all settings leaves out the last.
+	Seeds []string
 }
 
 // Param is one optimisation parameter.
 type Param struct {
 	Name, Doc string
+	Role      Role    // what it is for
+	Axis      Axis    // on which axes its numbers act
+	Array     string  // the class of arrays that it is about; "" for all
 	Source    string  // the publication and section that it comes from
 	Values    []Value // in the order of enumeration
 	Default   Value
+	// Needs lists the values that not every device can do.
+	Needs []Need
+	// Finer returns the values between the usual ones, for searches that ask for
+	// them; nil if there are none.
+	Finer func() []Value
 	// When lists what must all hold for the parameter to exist. A parameter
 	// that does not exist is absent from the configuration.
 	When []Condition
+}
+
+// Need says which values of a parameter need a capability of the dialect or the
+// device.
+type Need struct {
+	Capability machine.Capability
+	Values     []Value
+}
+
+// Without takes the values out of a parameter that need what is lacking.
+func (p *Param) Without(lacks []machine.Capability) {
+	for _, need := range p.Needs {
+		if slices.Contains(lacks, need.Capability) {
+			p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool { return slices.ContainsFunc(need.Values, v.Equal) })
+		}
+	}
 }
 
 // Condition holds if an earlier parameter exists and has one of some values.
@@ -141,11 +170,14 @@ func (s Space) Verify() error {
 func (f *Family) verify() error {
 	for i := range f.Params {
 		p := &f.Params[i]
-		if !isName(p.Name) || p.Name == "family" || f.index(p.Name) != i {
+		if !isName(p.Name) || p.Name == FamilyName || f.index(p.Name) != i {
 			return fmt.Errorf("parameter %q: the name is unfit or taken", p.Name)
 		}
 		if !slices.ContainsFunc(p.Values, p.Default.Equal) {
 			return fmt.Errorf("parameter %s: the default %v is not among its values", p.Name, p.Default)
+		}
+		if p.Role != NoRole && f.ForArray(p.Role, p.Array) != p {
+			return fmt.Errorf("parameter %s: another one has the role %s, too", p.Name, p.Role)
 		}
 		for j, v := range p.Values {
 			if slices.ContainsFunc(p.Values[:j], v.Equal) {

@@ -1,0 +1,91 @@
+package lower
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// The family "stream": blocks of GPU threads go along an axis and keep planes in
+// registers, in shared memory or in both (2.5D blocking).
+
+func init() {
+	register(&family{
+		name: "stream", doc: "blocks of GPU threads go along an axis and keep planes in registers (2.5D)", place: 30,
+		target: GPU, rank: func(rank int) bool { return rank > 1 },
+		declare:  declareStream,
+		offers:   []func(*nest, *schedule.Family){(*nest).offerRetiming, (*nest).offerPerspectives, (*nest).offerLoading},
+		optional: []schedule.Param{retimeParam, perspectiveParam},
+		seeds: map[int][]string{
+			2: {"stream=j,vec=W,block=128,chunk=64,sizes=baked,rotate=yes"},
+			3: {
+				"stream=k,vec=W,block=16x32,rows=2,chunk=12,sizes=baked,shared=0,rotate=yes",                                         // planes in registers
+				"stream=k,vec=W,block=8x32,rows=2,chunk=256,sizes=baked,shared=1,stage=all,fetch=async,perspective=output",           // planes in shared memory
+				"stream=k,vec=W,block=16x16,rows=4,chunk=256,sizes=baked,shared=2,stage=all,fetch=async,perspective=output",          // and long reach
+				"stream=k,vec=2,block=4x64,rows=8,chunk=64,sizes=baked,shared=1,stage=halos,share=yes,rotate=yes,ahead=1,retime=yes", // boxes, in sums
+				"stream=k,vec=H,block=1x512,rows=4,chunk=0,sizes=args,shared=3,stage=all,fetch=async,perspective=input,share=yes",    // boxes, as they come
+			},
+		},
+		expert: []string{"family=stream,block=4x64"},
+		build:  (*nest).sweep,
+	})
+}
+
+func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
+	rank := len(axes)
+	params := []schedule.Param{
+		{
+			Name: "stream", Role: schedule.Stream, Axis: schedule.StreamAxis,
+			Doc:    "the axis that a block of threads goes along, plane by plane",
+			Source: zhang25d, Values: schedule.Words(axes[:rank-1]...), Default: schedule.Word(axes[0]),
+		},
+		{
+			Name: "chunk", Role: schedule.StreamLength, Axis: schedule.StreamAxis,
+			Doc:    "planes of a block; 0 goes along the whole axis",
+			Source: "Rawat et al. 2019, section II", Default: schedule.Int(32),
+			Values: schedule.Numbers(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 72, 84, 96, 108, 128, 144, 160, 192, 256),
+			Finer:  func() []schedule.Value { return schedule.Numbers(integers(4, 256, 1)...) },
+		},
+		{
+			Name: "planes", Role: schedule.StreamPlanes, Axis: schedule.StreamAxis,
+			Doc:    "planes that a thread computes before it goes on: the loop over planes is unrolled so often",
+			Source: artemis, Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
+			Finer: func() []schedule.Value { return schedule.Numbers(integers(1, 8, 1)...) },
+		},
+		{
+			Name: "rotate", Role: schedule.StreamUnroll,
+			Doc:    "steps that the loop over planes makes at a time, so that queues of registers move less often; yes for so many that they never do",
+			Source: "Rawat et al. 2019, section III-A", Values: []schedule.Value{schedule.No, schedule.Yes, schedule.Int(2), schedule.Int(4)}, Default: schedule.No,
+		},
+	}
+	params = append(params, sharedParams("steps that planes are copied to shared memory ahead of their use, asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)
+	engine := schedule.Words("bulk", fetchWarp)
+	params = append(params,
+		schedule.Param{
+			Name: "fetch", Role: schedule.StagingCopy,
+			Doc:    "who copies planes to shared memory: all threads, or, where vectors have 16 bytes, the block's copy engine whole rows, told so by a warp of the block or by one that does nothing else",
+			Source: "Rawat et al. 2019, section III-A3; CUDA C++ Programming Guide, asynchronous data copies",
+			Values: schedule.Words(schedule.AsyncCopies, "bulk", fetchWarp), Default: schedule.Word(schedule.AsyncCopies),
+			Needs: []schedule.Need{{Capability: machine.BulkCopy, Values: engine}, {Capability: machine.Mbarrier, Values: engine}},
+			When:  []schedule.Condition{schedule.When("stage", schedule.Word(schedule.AllCells))},
+		},
+		schedule.Param{
+			Name: "ahead", Role: schedule.Prefetch, Axis: schedule.StreamAxis,
+			Doc:    "planes that are loaded before they are needed",
+			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1, 2), Default: schedule.Int(0),
+		},
+	)
+	return append(params, sweepParams(rank-1, rank-2)...), append(sweepConstraints(rank-2), schedule.Constraint{
+		Name: "whole steps", Doc: "blocks would compute planes of the next block",
+		Params: []string{"chunk", "planes"},
+		Holds:  func(c schedule.Config) bool { return c.Int("chunk")%c.Int("planes") == 0 },
+	}, schedule.Constraint{
+		Name: "whole copies", Doc: "bulk copies are aligned to 16 bytes, and so have to be the vectors of threads",
+		Params: []string{"fetch", "vec"},
+		Holds: func(c schedule.Config) bool {
+			return c.Word("fetch") == schedule.AsyncCopies || c.Int("vec") > 1
+		},
+	})
+}
+
+// fetchWarp is the word for a warp of its own that tells the copy engine.
+const fetchWarp = "warp"

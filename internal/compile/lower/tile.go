@@ -1,0 +1,88 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// The family "tile": every GPU thread computes a small tile of cells.
+
+func init() {
+	register(&family{
+		name: "tile", doc: "every GPU thread computes a small tile of cells", place: 20,
+		target: GPU, rank: func(rank int) bool { return rank > 0 },
+		declare: func(axes []string) ([]schedule.Param, []schedule.Constraint) {
+			rank := len(axes)
+			shared := sharedParams("whether the cells that a block reads are copied to shared memory first", 0, 1)
+			return append(sweepParams(rank, rank-1), shared...), sweepConstraints(rank - 1)
+		},
+		offers:    []func(*nest, *schedule.Family){(*nest).offerPerspectives, (*nest).offerLoading},
+		optional:  []schedule.Param{perspectiveParam},
+		preferred: (*nest).tileByDefault,
+		seeds: map[int][]string{
+			1: {"vec=W,block=256,sizes=baked,load=plain"},
+			2: {
+				"vec=W,block=4x64,rows=2,sizes=baked,load=plain",
+				"vec=W,block=1x128,rows=8,sizes=baked,share=yes",
+			},
+			3: {
+				"vec=W,block=1x8x32,rows=4x2,sizes=baked,load=plain", // little is reused
+				"vec=W,block=1x2x64,rows=1x1,sizes=baked,load=plain", // many grids
+			},
+		},
+		expert: []string{"family=tile,block=4x64"},
+		build:  (*nest).sweep,
+	})
+}
+
+// tileByDefault makes small tiles of 16-byte vectors the default for kernels of known
+// sizes: what comes within a tenth of the best on most programs (figures in
+// bench/results/spatial-h200.json). Kernels for all sizes keep to a cell a
+// thread by default, which puts no condition on the grids' rows.
+func (n *nest) tileByDefault(f *schedule.Family) bool {
+	widest := types.Invalid
+	for _, a := range n.stage.Arrays {
+		if n.touches(a) && n.vectors(a) {
+			if widest == types.Invalid || a.Type.Size() > widest.Size() {
+				widest = a.Type
+			}
+		}
+	}
+	reads := n.distinctReads()
+	if widest == types.Invalid || reads > manyReads {
+		return false // a cell a thread: more would not fit its registers
+	}
+	rows := int64(2)
+	if reads > manyReads/2 {
+		rows = 1
+	}
+	f.Params = slices.Clone(f.Params)
+	f.For(schedule.Vector).Default = schedule.Int(chunk(8, widest))
+	f.For(schedule.Sizes).Default = schedule.Word(schedule.SizeLiterals)
+	if p := f.For(schedule.BlockedUnroll); p != nil {
+		p.Default = schedule.Int(rows)
+		if len(n.axes) > 2 {
+			p.Default = schedule.Int(rows, rows)
+		}
+	}
+	return true
+}
+
+// manyReads are so many values that a cell needs that the tile of a thread has
+// to stay small.
+const manyReads = 64
+
+// distinctReads counts the values of arrays that the group's statements read at
+// a cell.
+func (n *nest) distinctReads() int {
+	seen := map[string]bool{}
+	for _, s := range n.stmts {
+		for _, a := range accesses(s.src.Value) {
+			seen[fmt.Sprintf("%p%v", a.Array, a.Index)] = true
+		}
+	}
+	return len(seen)
+}

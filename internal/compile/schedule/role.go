@@ -1,0 +1,248 @@
+package schedule
+
+import "slices"
+
+// Role says what a parameter is for, whatever its family calls it. Whoever
+// reasons about configurations asks for roles, so that a new family needs no
+// change elsewhere.
+type Role uint8
+
+const (
+	NoRole Role = iota
+	// Choice tells which family a kernel is of. Only search spaces have it as a
+	// parameter: in a configuration it is the family itself.
+	Choice
+
+	// Threads are the threads of a GPU block on each axis.
+	Threads
+	// CacheBlock is the cells of a cache block on each axis; 0 does not cut it.
+	CacheBlock
+	// Workers are the processor threads that share a loop; 0 leaves them open.
+	Workers
+	// Vector is the neighbours on the inner axis that a thread moves together.
+	Vector
+	// BlockedUnroll is the neighbouring cells of a thread on each axis.
+	BlockedUnroll
+	// CyclicUnroll is the cells of a thread at the distance of a block.
+	CyclicUnroll
+	// Unroll is how often a loop is unrolled; recorded spaces have it.
+	Unroll
+
+	// Stream is the axis that a block goes along; its values are names of axes.
+	Stream
+	// StreamLength is the planes of a block on that axis; 0 is the whole axis.
+	StreamLength
+	// StreamPlanes is the planes that a thread computes in one step.
+	StreamPlanes
+	// StreamUnroll is the unroll factor of the streaming loop.
+	StreamUnroll
+
+	// Staging is how many steps ahead cells are copied to shared memory, or
+	// whether they are; 0 keeps nothing there.
+	Staging
+	// ArrayStaging says whether one class of arrays may be staged.
+	ArrayStaging
+	// StagedPart says what is staged: AllCells or HaloCells.
+	StagedPart
+	// StagingCopy says who copies: AsyncCopies or a copy engine.
+	StagingCopy
+	// Perspective says which cells the threads of a block stand for.
+	Perspective
+	// Prefetch is the prefetch distance: planes that are loaded early.
+	Prefetch
+
+	// LaneExchange says where neighbours on the inner axis come from.
+	LaneExchange
+	// LoadPath is the path of loads: PlainLoads, ReadOnlyLoads and others.
+	LoadPath
+	// ArrayLoadPath is the path of one class of arrays, or SameLoads.
+	ArrayLoadPath
+	// StorePath is the path of stores.
+	StorePath
+
+	// Sizes says whether sizes are arguments (SizeArguments) or literals
+	// (SizeLiterals).
+	Sizes
+	// Indexing says whether indices are computed from each other.
+	Indexing
+	// RegisterLimit is the most registers of a thread; 0 is no limit.
+	RegisterLimit
+
+	// Retiming says whether statements are computed in pieces.
+	Retiming
+	// Folding says whether terms with one coefficient are added first.
+	Folding
+
+	roleCount
+)
+
+// The words that roles give a meaning to.
+const (
+	AllCells  = "all"   // StagedPart
+	HaloCells = "halos" // StagedPart
+
+	AsyncCopies = "async" // StagingCopy
+
+	PlainLoads    = "plain"    // LoadPath
+	ReadOnlyLoads = "readonly" // LoadPath
+	ImageLoads    = "image"    // LoadPath: as elements of a one-dimensional image
+	ConstantLoads = "constant" // LoadPath: from constant memory
+	SameLoads     = "same"     // ArrayLoadPath: as LoadPath says
+
+	SizeArguments = "args"  // Sizes
+	SizeLiterals  = "baked" // Sizes
+)
+
+var roleNames = [roleCount]string{
+	NoRole: "none", Choice: "family",
+	Threads: "threads", CacheBlock: "cache block", Workers: "workers", Vector: "vector",
+	BlockedUnroll: "blocked unroll", CyclicUnroll: "cyclic unroll", Unroll: "unroll",
+	Stream: "stream", StreamLength: "stream length", StreamPlanes: "stream planes", StreamUnroll: "stream unroll",
+	Staging: "staging", ArrayStaging: "array staging", StagedPart: "staged part", StagingCopy: "staging copy",
+	Perspective: "perspective", Prefetch: "prefetch",
+	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
+	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
+}
+
+// String returns the role in words.
+func (r Role) String() string { return roleNames[r] }
+
+// Axis says on which axes the numbers of a parameter act. The last number of a
+// list acts on the axis that is named here, the one before on the next axis
+// outwards, and so on.
+type Axis uint8
+
+const (
+	NoAxis     Axis = iota // on none, or on all
+	InnerAxis              // the innermost axis that threads are spread over
+	OuterAxis              // the axis next to that one
+	StreamAxis             // the axis that blocks go along
+)
+
+// FromInner counts the axes between the last number's axis and the innermost
+// one; false if the numbers act on no axis that threads are spread over.
+func (a Axis) FromInner() (int, bool) {
+	switch a {
+	case InnerAxis:
+		return 0, true
+	case OuterAxis:
+		return 1, true
+	}
+	return 0, false
+}
+
+// For returns the family's parameter with a role, or nil. Parameters of single
+// classes of arrays have roles of their own: see ForArray.
+func (f *Family) For(r Role) *Param { return f.ForArray(r, "") }
+
+// ForArray returns the parameter with a role for the class of arrays that is
+// called after an array, or nil.
+func (f *Family) ForArray(r Role, array string) *Param {
+	if r == NoRole {
+		return nil
+	}
+	if i := slices.IndexFunc(f.Params, func(p Param) bool { return p.Role == r && p.Array == array }); i >= 0 {
+		return &f.Params[i]
+	}
+	return nil
+}
+
+// Index returns where the parameter with a role is in the family's list; -1 if
+// there is none.
+func (f *Family) Index(r Role) int {
+	return slices.IndexFunc(f.Params, func(p Param) bool { return p.Role == r && p.Array == "" })
+}
+
+// Names returns the names of the parameters that have some roles, in the order
+// of the roles.
+func (f *Family) Names(roles ...Role) []string {
+	var list []string
+	for _, r := range roles {
+		for i := range f.Params {
+			if f.Params[i].Role == r {
+				list = append(list, f.Params[i].Name)
+			}
+		}
+	}
+	return list
+}
+
+// Roles says how a family calls its parameters, and on which axes they act.
+type Roles struct {
+	names [roleCount]string
+	axes  [roleCount]Axis
+}
+
+// Roles returns how the family calls its parameters.
+func (f *Family) Roles() *Roles {
+	var r Roles
+	for i := range f.Params {
+		if p := &f.Params[i]; p.Array == "" {
+			r.names[p.Role], r.axes[p.Role] = p.Name, p.Axis
+		}
+	}
+	r.names[NoRole] = ""
+	return &r
+}
+
+// Of returns a configuration by its roles.
+func (r *Roles) Of(c Config) ByRole { return ByRole{r, c} }
+
+// ByRole is a configuration whose values are asked for by role. The zero value
+// has none.
+type ByRole struct {
+	roles  *Roles
+	config Config
+}
+
+// ByRole returns a configuration of the space by its roles.
+func (s Space) ByRole(c Config) ByRole {
+	if f := s.Family(c.Family); f != nil {
+		return f.Roles().Of(c)
+	}
+	return (&Roles{}).Of(c)
+}
+
+// Get returns the value that has a role, and whether it is set.
+func (b ByRole) Get(r Role) (Value, bool) {
+	if b.roles == nil || b.roles.names[r] == "" {
+		return Value{}, false
+	}
+	return b.config.Get(b.roles.names[r])
+}
+
+// Has reports whether a value with the role is set.
+func (b ByRole) Has(r Role) bool {
+	_, ok := b.Get(r)
+	return ok
+}
+
+// Int returns the number that has a role, or another one if there is none. For
+// a list it is the product.
+func (b ByRole) Int(r Role, otherwise int64) int64 {
+	v, ok := b.Get(r)
+	if !ok || !v.IsNumber() {
+		return otherwise
+	}
+	n := int64(1)
+	for _, k := range v.ints {
+		n *= k
+	}
+	return n
+}
+
+// Ints returns the numbers that have a role; nil if there are none. The caller
+// must not change them.
+func (b ByRole) Ints(r Role) []int64 {
+	v, _ := b.Get(r)
+	return v.ints
+}
+
+// Word returns the word that has a role; "" if there is none.
+func (b ByRole) Word(r Role) string {
+	v, _ := b.Get(r)
+	return v.word
+}
+
+// Is reports whether a switch with the role is set to yes.
+func (b ByRole) Is(r Role) bool { return b.Word(r) == "yes" }
