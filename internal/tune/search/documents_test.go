@@ -16,7 +16,7 @@ func documented() *KernelSpace {
 	for i := range s.Families {
 		s.Families[i].Params = append(s.Families[i].Params, repeat)
 	}
-	return Of(s)
+	return Of(withRoles(s))
 }
 
 // TestDocuments runs every specification of docs/search.md and compares the

@@ -123,10 +123,10 @@ func specSpace() *KernelSpace {
 	vec := schedule.Param{Name: "vec", Values: numbers(1, 2, 4), Default: schedule.Int(1)}
 	load := schedule.Param{Name: "load", Values: schedule.Words("plain", "readonly"), Default: schedule.Word("plain")}
 	wide := schedule.Constraint{Name: "wide", Params: []string{"block", "vec"}, Holds: func(c schedule.Config) bool { return c.Ints("block")[1]*c.Int("vec") <= 128 }}
-	return Of(schedule.Space{Families: []schedule.Family{
+	return Of(withRoles(schedule.Space{Families: []schedule.Family{
 		{Name: "tile", Params: []schedule.Param{block, vec, load}, Constraints: []schedule.Constraint{wide}},
 		{Name: "stream", Params: []schedule.Param{block, vec, shared, ahead}},
-	}})
+	}}))
 }
 
 // TestSteps says which points the first step of a file tries, from the default

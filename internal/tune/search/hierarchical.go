@@ -41,23 +41,35 @@ const (
 // capsOfRegisters are the caps of section V.
 var capsOfRegisters = []int64{32, 64, 128, 255}
 
-// work names the parameters that multiply the cells of a thread or unroll its loop.
-var work = []string{"vec", "rows", "repeat", "tile", "planes", "unroll"}
+// work lists the roles that tell how many cells a thread has, and how many
+// statements the unrolled loop.
+var work = []schedule.Role{schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll, schedule.StreamPlanes, schedule.Unroll}
 
-// hierarchy is the default: block shapes and unrolling; then streaming and shared memory; then the rest.
-const hierarchy = "family block* vec rows repeat tile* unroll* > stream chunk planes shared stage fetch ahead > *"
+// hierarchy is the usual one: shapes of blocks and unrolling; then how streams
+// go and what they keep in shared memory; then the rest.
+var hierarchy = [][]schedule.Role{
+	{
+		schedule.Choice, schedule.Threads, schedule.CacheBlock, schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll,
+		schedule.Unroll,
+	},
+	{
+		schedule.Stream, schedule.StreamLength, schedule.StreamPlanes, schedule.Staging, schedule.StagedPart, schedule.StagingCopy,
+		schedule.Prefetch,
+	},
+}
 
 const hierarchyArg = "levels of parameters, as in 'block vec rows > shared chunk > *'"
 
 func newHierarchical(p Problem, arg string) (Strategy, error) {
-	if strings.TrimSpace(arg) == "" {
-		arg = hierarchy
-	}
 	m := newHistory(p)
 	h := &hierarchical{queue: queue{history: m}, moves: newMoves(p.Space), level: -1, open: map[string]bool{}}
-	var err error
-	if h.levels, err = parseHierarchy(arg, m.params, arg == hierarchy); err != nil {
-		return nil, err
+	if strings.TrimSpace(arg) == "" {
+		h.levels = usualHierarchy(m.params)
+	} else {
+		var err error
+		if h.levels, err = parseHierarchy(arg, m.params); err != nil {
+			return nil, err
+		}
 	}
 	budget := p.Budget
 	if budget <= 0 {
@@ -68,9 +80,40 @@ func newHierarchical(p Problem, arg string) (Strategy, error) {
 	return &methodStrategy{m, h}, nil
 }
 
-// parseHierarchy reads levels of parameters. One that comes twice belongs to the
-// first of its levels. Unless they are those of the house, names have to fit.
-func parseHierarchy(text string, params []Param, house bool) ([][]int, error) {
+// usualHierarchy returns the levels of the usual roles, and last all others.
+func usualHierarchy(params []Param) [][]int {
+	taken := make([]bool, len(params))
+	var levels [][]int
+	add := func(level []int) {
+		if level != nil {
+			levels = append(levels, level)
+		}
+	}
+	for _, roles := range hierarchy {
+		var level []int
+		for _, r := range roles {
+			for i := range params {
+				if params[i].Role == r && !taken[i] {
+					taken[i] = true
+					level = append(level, i)
+				}
+			}
+		}
+		add(level)
+	}
+	var rest []int
+	for i := range params {
+		if !taken[i] {
+			rest = append(rest, i)
+		}
+	}
+	add(rest)
+	return levels
+}
+
+// parseHierarchy reads levels of parameters, which the user names. One that comes
+// twice belongs to the first of its levels.
+func parseHierarchy(text string, params []Param) ([][]int, error) {
 	taken := make([]bool, len(params))
 	var levels [][]int
 	for part := range strings.SplitSeq(text, ">") {
@@ -91,7 +134,7 @@ func parseHierarchy(text string, params []Param, house bool) ([][]int, error) {
 					level = append(level, i)
 				}
 			}
-			if !fits && !house {
+			if !fits {
 				return nil, fmt.Errorf("no parameter is called %s", name)
 			}
 		}
@@ -103,7 +146,7 @@ func parseHierarchy(text string, params []Param, house bool) ([][]int, error) {
 }
 
 func newRegisterCaps(params []Param) registerCaps {
-	c := registerCaps{at: slices.IndexFunc(params, func(p Param) bool { return p.Name == "registers" && p.number() })}
+	c := registerCaps{at: slices.IndexFunc(params, func(p Param) bool { return p.Role == schedule.RegisterLimit && p.number() })}
 	if c.at < 0 {
 		return c
 	}
@@ -333,7 +376,7 @@ func (h *hierarchical) unrolled(p Point) int {
 		if p[i] < 0 || !x.number() {
 			continue
 		}
-		if slices.ContainsFunc(work, func(name string) bool { return strings.HasPrefix(x.Of, name) }) {
+		if slices.Contains(work, x.Role) {
 			n *= int(max(x.Values[p[i]].Ints()[0], 1))
 		}
 	}

@@ -13,10 +13,10 @@ func cappedSpace() *KernelSpace {
 	param := func(name string, values ...int64) schedule.Param {
 		return schedule.Param{Name: name, Values: numbers(values...), Default: schedule.Int(values[0])}
 	}
-	return Of(schedule.Space{Families: []schedule.Family{{Name: "tile", Params: []schedule.Param{
+	return Of(withRoles(schedule.Space{Families: []schedule.Family{{Name: "tile", Params: []schedule.Param{
 		param("block", 32, 64, 128), param("vec", 1, 2, 4), param("rows", 1, 2, 4, 8), param("registers", 0, 32, 48, 64, 128, 168, 255),
 		{Name: "load", Values: schedule.Words("plain", "readonly"), Default: schedule.Word("plain")},
-	}}}})
+	}}}}))
 }
 
 // capped is what such a kernel does: it spills where it needs more than its cap.

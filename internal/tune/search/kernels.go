@@ -29,37 +29,23 @@ type part struct {
 // axes names dimensions from the inner one outwards.
 var axes = []string{"x", "y", "z", "w"}
 
-// axisName names a dimension counted from the inner one; few have more than four.
-func axisName(fromEnd int) string {
+// AxisName names a dimension counted from the inner one; few have more than four.
+func AxisName(fromEnd int) string {
 	if fromEnd < len(axes) {
 		return axes[fromEnd]
 	}
 	return fmt.Sprintf("d%d", fromEnd)
 }
 
-// innermost says of parameters on which axis the last of their numbers acts,
-// where that is not the inner one or not told by their being lists.
-var innermost = map[string]int{"vec": 0, "rows": 1}
-
-// Axis returns the axis on which a number of a parameter acts, counted from the
-// last one; a list has several numbers. It is empty if none is known.
-func Axis(param string, fromEnd int, list bool) string {
-	leaves, known := innermost[param]
-	if at := fromEnd + leaves; (list || known) && at < len(axes) {
-		return axes[at]
-	}
-	return ""
-}
-
 // familyParam is the coordinate that tells which family a point is of.
-const familyParam = "family"
+const familyParam = schedule.FamilyName
 
 // Of returns the search space of a kernel's configurations. Parameters of equal
 // name are one coordinate in all families, so that what is learnt of blocks in
 // one family serves the others.
 func Of(s schedule.Space) *KernelSpace {
 	k := &KernelSpace{space: s, counter: s.Census()}
-	families := Param{Name: familyParam, Of: familyParam}
+	families := Param{Name: familyParam, Of: familyParam, Role: schedule.Choice}
 	for _, f := range s.Families {
 		families.Values = append(families.Values, schedule.Word(f.Name))
 	}
@@ -84,19 +70,19 @@ func Of(s schedule.Space) *KernelSpace {
 func (k *KernelSpace) add(p *schedule.Param) {
 	for _, v := range p.Values {
 		if !v.IsNumber() {
-			k.coordinate(Param{Name: p.Name, Of: p.Name}, part{name: p.Name}, v)
+			k.coordinate(Param{Name: p.Name, Of: p.Name, Role: p.Role}, part{name: p.Name}, v)
 			continue
 		}
 		n := v.Ints()
 		for d := range n {
 			fromEnd := len(n) - 1 - d
-			c := Param{Name: p.Name, Of: p.Name}
-			switch leaves, known := innermost[p.Name]; {
+			c := Param{Name: p.Name, Of: p.Name, Role: p.Role}
+			switch first, spread := p.Axis.FromInner(); {
 			case len(n) > 1 || k.split(p.Name):
-				c.Axis = axisName(fromEnd + leaves)
+				c.Axis = AxisName(fromEnd + first)
 				c.Name += "." + c.Axis
-			case known:
-				c.Axis = axisName(leaves)
+			case spread:
+				c.Axis = AxisName(first)
 			}
 			k.coordinate(c, part{p.Name, fromEnd}, schedule.Int(n[d]))
 		}

@@ -10,11 +10,35 @@ import (
 
 func numbers(n ...int64) []schedule.Value { return schedule.Numbers(n...) }
 
+// usual are the roles and axes of parameters in the tests of this package.
+var usual = map[string]schedule.Param{
+	"block":     {Role: schedule.Threads, Axis: schedule.InnerAxis},
+	"vec":       {Role: schedule.Vector, Axis: schedule.InnerAxis},
+	"rows":      {Role: schedule.BlockedUnroll, Axis: schedule.OuterAxis},
+	"repeat":    {Role: schedule.CyclicUnroll, Axis: schedule.InnerAxis},
+	"stream":    {Role: schedule.Stream, Axis: schedule.StreamAxis},
+	"shared":    {Role: schedule.Staging},
+	"ahead":     {Role: schedule.Prefetch, Axis: schedule.StreamAxis},
+	"load":      {Role: schedule.LoadPath},
+	"registers": {Role: schedule.RegisterLimit},
+}
+
+// withRoles gives the parameters of a space their usual roles.
+func withRoles(s schedule.Space) schedule.Space {
+	for i := range s.Families {
+		for j := range s.Families[i].Params {
+			p := &s.Families[i].Params[j]
+			p.Role, p.Axis = usual[p.Name].Role, usual[p.Name].Axis
+		}
+	}
+	return s
+}
+
 // twoFamilies has a parameter of lists of two lengths, words, a condition and constraints.
 func twoFamilies() schedule.Space {
 	shapes2 := []schedule.Value{schedule.Int(8, 32), schedule.Int(4, 32), schedule.Int(4, 64), schedule.Int(1, 64)}
 	shapes3 := []schedule.Value{schedule.Int(2, 4, 32), schedule.Int(1, 4, 64), schedule.Int(1, 1, 16)}
-	return schedule.Space{Families: []schedule.Family{
+	return withRoles(schedule.Space{Families: []schedule.Family{
 		{
 			Name: "tile", Params: []schedule.Param{
 				{Name: "block", Values: shapes3, Default: shapes3[0]},
@@ -34,7 +58,7 @@ func twoFamilies() schedule.Space {
 				{Name: "vec", Values: numbers(1, 2), Default: schedule.Int(1)},
 			},
 		},
-	}}
+	}})
 }
 
 func TestPointsAndConfigurationsAreOne(t *testing.T) {
@@ -186,9 +210,9 @@ func TestShape(t *testing.T) {
 func TestManyAxes(t *testing.T) {
 	block := []schedule.Value{schedule.Int(0, 0, 0, 0, 0, 0), schedule.Int(0, 0, 0, 0, 8, 64)}
 	rows := []schedule.Value{schedule.Int(1, 1), schedule.Int(1, 2)}
-	k := Of(schedule.Space{Families: []schedule.Family{{Name: "loops", Params: []schedule.Param{
+	k := Of(withRoles(schedule.Space{Families: []schedule.Family{{Name: "loops", Params: []schedule.Param{
 		{Name: "block", Values: block, Default: block[0]}, {Name: "rows", Values: rows, Default: rows[0]},
-	}}}})
+	}}}}))
 	var names []string
 	for _, p := range k.Params() {
 		names = append(names, p.Name+" "+p.Axis)

@@ -37,7 +37,7 @@ func terrain() *KernelSpace {
 	add("vec", numbers(1, 2, 4)...)
 	add("load", schedule.Words("plain", "readonly", "shared", "image")...)
 	add("share", schedule.Words("no", "yes")...)
-	return Of(schedule.Space{Families: []schedule.Family{f}})
+	return Of(withRoles(schedule.Space{Families: []schedule.Family{f}}))
 }
 
 // far is how many doublings lie between two numbers.

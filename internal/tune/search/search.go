@@ -43,6 +43,7 @@ type Space interface {
 type Param struct {
 	Name string // "block.x"
 	Of   string // the parameter of the configuration that it is part of, "block"
+	Role schedule.Role
 	// Axis is the dimension that the coordinate acts on, "x" the inner one, then
 	// "y", "z", "w"; empty if it acts on none or all.
 	Axis   string

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -28,10 +29,54 @@ func (c *coordinate) of(config []uint16) int16 {
 // axes names the numbers of a list from the last one on.
 var axes = []string{"x", "y", "z", "w"}
 
+// usualRoles are the roles of parameters in the recordings of others, by how their
+// names usually begin.
+var usualRoles = []struct {
+	prefix string
+	role   schedule.Role
+	axis   schedule.Axis
+}{
+	{"block", schedule.Threads, schedule.NoAxis},
+	{"vec", schedule.Vector, schedule.InnerAxis},
+	{"rows", schedule.BlockedUnroll, schedule.OuterAxis},
+	{"repeat", schedule.CyclicUnroll, schedule.NoAxis},
+	{"tile", schedule.BlockedUnroll, schedule.NoAxis},
+	{"unroll", schedule.Unroll, schedule.NoAxis},
+}
+
+// meaning returns the role of a recorded parameter and the axis of its last number:
+// what the recorded families declare, else what is usual.
+func (r *Recording) meaning(name string) (schedule.Role, schedule.Axis) {
+	var families []string
+	for i := range r.Params {
+		if r.Params[i].Name == schedule.FamilyName {
+			for _, v := range r.Params[i].Values {
+				families = append(families, v.String())
+			}
+		}
+	}
+	if name == schedule.FamilyName {
+		return schedule.Choice, schedule.NoAxis
+	}
+	if families != nil {
+		if p, ok := lower.Declared(name, families...); ok {
+			return p.Role, p.Axis
+		}
+	}
+	for _, u := range usualRoles {
+		if strings.HasPrefix(name, u.prefix) {
+			return u.role, u.axis
+		}
+	}
+	return schedule.NoRole, schedule.NoAxis
+}
+
 func coordinates(r *Recording) []coordinate {
 	var out []coordinate
 	for i := range r.Params {
 		p := &r.Params[i]
+		role, innermost := r.meaning(p.Name)
+		first, spread := innermost.FromInner()
 		lists, longest := shapes(p)
 		for d := range longest {
 			values := make([]schedule.Value, len(p.Values))
@@ -42,14 +87,18 @@ func coordinates(r *Recording) []coordinate {
 				}
 			}
 			axis := axes[d]
-			if shifted := search.Axis(p.Name, longest-1, true); shifted != "" { // there is an axis for all numbers
-				axis = search.Axis(p.Name, d, true)
+			if longest+first <= len(axes) { // there is an axis for all numbers
+				axis = axes[d+first]
 			}
-			c := arrange(search.Param{Name: p.Name + "." + axis, Of: p.Name, Axis: axis}, values, has)
+			c := arrange(search.Param{Name: p.Name + "." + axis, Of: p.Name, Role: role, Axis: axis}, values, has)
 			out = append(out, finish(c, i, p))
 		}
 		if longest == 0 {
-			c := arrange(onAxis(p.Name), stand(p), slices.Repeat([]bool{true}, len(p.Values)))
+			q := onAxis(p.Name)
+			if q.Role = role; q.Axis == "" && spread {
+				q.Axis = axes[first]
+			}
+			c := arrange(q, stand(p), slices.Repeat([]bool{true}, len(p.Values)))
 			out = append(out, finish(c, i, p))
 		}
 	}
@@ -66,14 +115,14 @@ func finish(c coordinate, from int, p *Param) coordinate {
 	return c
 }
 
-// onAxis takes the axis from a name that ends in it, or is known to act on one.
+// onAxis takes the axis from a name that ends in it.
 func onAxis(name string) search.Param {
 	for _, axis := range axes {
 		if of, ok := strings.CutSuffix(name, "_"+axis); ok {
 			return search.Param{Name: name, Of: of, Axis: axis}
 		}
 	}
-	return search.Param{Name: name, Of: name, Axis: search.Axis(name, 0, false)}
+	return search.Param{Name: name, Of: name}
 }
 
 // arrange makes a coordinate of each value's part in it.

@@ -2,13 +2,13 @@ package replay
 
 import (
 	"math"
-	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
 // convention says which configurations are usual on GPUs, whatever the kernel: blocks of some hundred threads, some
-// cells for each thread. It recognises parameters by their usual names.
+// cells for each thread. It goes by the roles of parameters.
 type convention struct {
 	params        []search.Param
 	threads, work []int // coordinates whose products are the threads of a block, the cells of a thread
@@ -29,7 +29,7 @@ func newConvention(params []search.Param) *convention {
 		p := &params[i]
 		switch {
 		case p.Axis == "" || !p.Values[0].IsNumber():
-		case strings.HasPrefix(p.Of, "block"):
+		case p.Role == schedule.Threads:
 			x.threads = append(x.threads, i)
 		default:
 			x.work = append(x.work, i)
