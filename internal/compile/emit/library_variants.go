@@ -124,7 +124,7 @@ func (l *library) merge(list []Variant) error {
 					}
 					own[launch.Kernel] = k
 				}
-				mine := &kernel.Launch{Kernel: k, Args: slices.Clone(launch.Args)}
+				mine := &kernel.Launch{Kernel: k, Args: slices.Clone(launch.Args), Part: launch.Part}
 				x.launches[s] = append(x.launches[s], mine)
 				m.Stages[s] = append(m.Stages[s], mine)
 				for n, a := range launch.Args {

@@ -47,6 +47,10 @@ type Scratch struct {
 type Launch struct {
 	Kernel *Kernel
 	Args   []Arg
+	// Part is the kernel of the plan that the launch carries out, or helps to, by
+	// its name there, such as "heat[0:1]". Launches of several parts may share a
+	// Kernel.
+	Part string
 }
 
 // Arg is what a kernel's parameter is bound to.

@@ -16,7 +16,8 @@ const copyWork = 2
 
 // copyKernel adds a launch that copies an array to its snapshot: by the threads
 // of a team, or on a GPU by blocks of threads with accesses as wide as can be.
-func (m *module) copyKernel(s *ir.Stage, a *ir.Array, st *store) {
+func (n *nest) copyKernel(a *ir.Array, st *store) {
+	m, s := n.module, n.stage
 	e := newEnv(m.Program, m.opts.Bound)
 	from := m.arrayStore(s, a)
 	src := e.buffer(from.arg, from.order, from.name, from.elem, func() kernel.Expr { return from.cells(e.size) })
@@ -37,7 +38,7 @@ func (m *module) copyKernel(s *ir.Stage, a *ir.Array, st *store) {
 	} else {
 		k.Body = copyBlocks(e, src.buffer, dst.buffer, from.cells(e.size))
 	}
-	m.add(s, k, e.finish(k))
+	n.add(k, e.finish(k))
 }
 
 // copyBlocks copies count cells, of which each thread takes some neighbours.

@@ -42,6 +42,9 @@ type family struct {
 	// expert is what somebody chooses for the family who does not measure.
 	expert []string
 	build  func(n *nest) ([]kernel.Stmt, []func())
+
+	once  sync.Once
+	roles *schedule.Roles // of all parameters that it may have
 }
 
 // families lists those that are registered, in the order of spaces.
@@ -123,7 +126,6 @@ func Declared(name string, of ...string) (schedule.Param, bool) {
 
 // declaration looks through families.
 func declaration(name string, of []string) (schedule.Param, bool) {
-	axes := []string{"k", "j", "i"}
 	base, array, single := strings.Cut(name, "_")
 	for _, f := range families {
 		if len(of) > 0 && !slices.Contains(of, f.name) {
@@ -131,7 +133,7 @@ func declaration(name string, of []string) (schedule.Param, bool) {
 		}
 		params := append(slices.Clone(f.optional), foldParam)
 		if f.declare != nil {
-			some, _ := f.declare(axes)
+			some, _ := f.declare(someAxes)
 			params = slices.Concat(params, some)
 		}
 		for _, p := range params {
@@ -145,6 +147,26 @@ func declaration(name string, of []string) (schedule.Param, bool) {
 	}
 	return schedule.Param{}, false
 }
+
+// ByRole returns a configuration by its roles, as its family declares them.
+func ByRole(c schedule.Config) schedule.ByRole {
+	f := familyNamed(c.Family)
+	if f == nil {
+		return schedule.ByRole{}
+	}
+	f.once.Do(func() {
+		s := schedule.Family{Params: slices.Concat(f.optional, []schedule.Param{foldParam})}
+		if f.declare != nil {
+			some, _ := f.declare(someAxes)
+			s.Params = append(s.Params, some...)
+		}
+		f.roles = s.Roles()
+	})
+	return f.roles.Of(c)
+}
+
+// someAxes are those that a declaration is looked up with.
+var someAxes = []string{"k", "j", "i"}
 
 // ofArrays are the roles of parameters of single classes of arrays. They are called
 // after the parameter of all arrays: see arrayParam.

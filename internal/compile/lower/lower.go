@@ -202,8 +202,9 @@ func (m *module) unique(name string) string {
 }
 
 // add registers a kernel, or finds the equal one that is there already, and
-// launches it.
-func (m *module) add(s *ir.Stage, k *kernel.Kernel, args []kernel.Arg) {
+// launches it for the group.
+func (n *nest) add(k *kernel.Kernel, args []kernel.Arg) {
+	m, s := n.module, n.stage
 	if source, ok := m.sources[s]; ok {
 		s = source
 	}
@@ -220,5 +221,5 @@ func (m *module) add(s *ir.Stage, k *kernel.Kernel, args []kernel.Arg) {
 		m.texts[text] = k
 		m.Kernels = append(m.Kernels, k)
 	}
-	m.Stages[s] = append(m.Stages[s], &kernel.Launch{Kernel: k, Args: args})
+	m.Stages[s] = append(m.Stages[s], &kernel.Launch{Kernel: k, Args: args, Part: n.key})
 }

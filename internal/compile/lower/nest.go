@@ -182,7 +182,7 @@ func (n *nest) build() error {
 	n.snapshots = map[*ir.Array]*store{}
 	for _, a := range n.group.Snapshot {
 		n.snapshots[a] = n.snapshotStore(n.stage, a)
-		n.copyKernel(n.stage, a, n.snapshots[a])
+		n.copyKernel(a, n.snapshots[a])
 	}
 	n.env = newEnv(n.Program, n.opts.Bound)
 	n.fold()
@@ -210,7 +210,7 @@ func (n *nest) build() error {
 			return err
 		}
 	}
-	n.add(n.stage, k, args)
+	n.add(k, args)
 	for _, f := range after {
 		f()
 	}

@@ -106,7 +106,7 @@ func (n *nest) tree(p *partials) {
 	s.emit(&kernel.Store{Buffer: cell.buffer, Index: kernel.I(0), Value: &kernel.Load{Buffer: parts.buffer, Index: kernel.I(0)}})
 	k.Body = s.stmts
 	args := e.finish(k)
-	n.add(n.stage, k, args)
+	n.add(k, args)
 }
 
 // treeKernel returns an empty kernel that combines partial results.

@@ -199,5 +199,5 @@ func (n *nest) combineCells(w *cellwise, p *partials) {
 	top.emit(&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, threads), Step: kernel.I(1), Tag: kernel.BlockX, Body: list})
 	k.Body = top.stmts
 	args := e.finish(k)
-	n.add(n.stage, k, args)
+	n.add(k, args)
 }

@@ -391,5 +391,5 @@ func (k *chunkKernel) chunk(s *scope, from, count, thread kernel.Expr) kernel.Ex
 func (k *chunkKernel) add() {
 	k.kernel.Body = k.top.stmts
 	args := k.env.finish(k.kernel)
-	k.nest.add(k.nest.stage, k.kernel, args)
+	k.nest.add(k.kernel, args)
 }

@@ -82,6 +82,11 @@ func (r Restricting) Keep(values ...Value) (Space, error) {
 	return r.restrict("= "+list(values), values, false, func(v Value) bool { return slices.ContainsFunc(values, v.Equal) })
 }
 
+// Limit is Keep with a test in the place of values; what says which pass.
+func (r Restricting) Limit(what string, pass func(Value) bool) (Space, error) {
+	return r.restrict(what, nil, false, pass)
+}
+
 // Prefer returns the space with another default of the parameter in every
 // family that has it with that value.
 func (r Restricting) Prefer(v Value) Space {

@@ -211,6 +211,15 @@ func (b ByRole) Get(r Role) (Value, bool) {
 	return b.config.Get(b.roles.names[r])
 }
 
+// With returns the configuration with the value that has a role; as it is if the
+// family has no such parameter.
+func (b ByRole) With(r Role, v Value) Config {
+	if b.roles == nil || b.roles.names[r] == "" {
+		return b.config
+	}
+	return b.config.With(b.roles.names[r], v)
+}
+
 // Has reports whether a value with the role is set.
 func (b ByRole) Has(r Role) bool {
 	_, ok := b.Get(r)

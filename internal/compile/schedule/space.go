@@ -84,6 +84,15 @@ func (s Space) Family(name string) *Family {
 	return nil
 }
 
+// Seeds returns the seeds of all families.
+func (s Space) Seeds() []string {
+	var list []string
+	for i := range s.Families {
+		list = append(list, s.Families[i].Seeds...)
+	}
+	return list
+}
+
 // Param returns the family's parameter of that name, or nil.
 func (f *Family) Param(name string) *Param {
 	if i := f.index(name); i >= 0 {

@@ -145,7 +145,7 @@ func (d *deriver) launch(l *kernel.Launch, used *[]*kernel.Scratch) (Launch, err
 		d.kernels[k] = i
 		d.script.Kernels = append(d.script.Kernels, k.Name)
 	}
-	out := Launch{Kernel: i}
+	out := Launch{Kernel: i, Part: l.Part}
 	if len(l.Args) != len(k.Buffers)+len(k.Scalars) {
 		return out, fmt.Errorf("%d arguments for %d buffers and %d scalars", len(l.Args), len(k.Buffers), len(k.Scalars))
 	}

@@ -52,6 +52,7 @@ type Stage struct {
 // Launch is one call of a kernel.
 type Launch struct {
 	Kernel   int
+	Part     string // the kernel of the plan that it carries out: see kernel.Launch
 	Args     []Arg
 	Geometry kernel.Geometry // for devices that need it
 }

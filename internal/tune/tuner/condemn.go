@@ -144,7 +144,7 @@ func (t *tuning) condemnFinalists(finalists []*finalist) error {
 			if k.stage != r.failedStage || o == nil {
 				continue
 			}
-			if k.place > 0 {
+			if k.several {
 				t.note("a plan that the search came to failed when it was checked again (%s), and one of the kernels of %s is to blame: %v: %s",
 					reasonOf(r.err), k.stage.stage.Name, r.err, r.plan)
 				continue

@@ -186,7 +186,7 @@ func (t *tuning) rank(ctx context.Context) error {
 func (t *tuning) compileDefaults() {
 	for _, k := range t.kernels {
 		name := k.taskName(k.kernel.Config)
-		if k.place > 0 { // the other kernels of the stage get other configurations before it is searched
+		if k.several { // the other kernels of the stage get other configurations before it is searched
 			name = "usual " + name
 		}
 		k.defaultTask = t.queue.add(k.name, name, func() (*variant, error) { return k.stage.lowered(k.stage.bound, t.defaultPlan) })
@@ -195,7 +195,7 @@ func (t *tuning) compileDefaults() {
 		return // compilers and kernels share processors
 	}
 	for _, k := range t.kernels[1:] {
-		if k.place > 0 {
+		if k.several {
 			continue
 		}
 		for _, c := range k.firstConfigs() {
@@ -405,11 +405,7 @@ func (t *tuning) finish(interrupted bool) {
 
 // experts returns the plan that an expert of the device would write without measuring.
 func (t *tuning) experts() []*finalist {
-	texts := []string{"family=loops,block=16x16x0", "family=loops,block=64x0"}
-	if t.about.Target == lower.GPU {
-		texts = []string{"family=stream,block=4x64", "family=tile,block=4x64", "family=cells"}
-	}
-	for _, text := range texts {
+	for _, text := range lower.Experts(t.about.Target) {
 		every, err := schedule.ParseConfig(text)
 		if err != nil {
 			panic(err)

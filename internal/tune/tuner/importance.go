@@ -22,7 +22,7 @@ func Settings(config string) []Setting {
 	}
 	var list []Setting
 	if c.Family != "" {
-		list = append(list, Setting{"family", c.Family})
+		list = append(list, Setting{schedule.FamilyName, c.Family})
 	}
 	for _, v := range c.Values {
 		list = append(list, Setting{v.Name, v.Value.String()})

@@ -20,7 +20,7 @@ type kernelSearch struct {
 	*tuning
 	kernel         schedule.Kernel
 	name           string
-	place          int // among the kernels of its stage, from 1; 0 if it is alone
+	several        bool // its stage has several kernels
 	stage          *stage
 	plan           schedule.Plan // of the stage's other kernels
 	space          *search.KernelSpace

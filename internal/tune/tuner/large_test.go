@@ -12,8 +12,7 @@ import (
 //go:embed testdata/curvilinear.loom
 var curvilinear string
 
-// Large bodies do not starve a search: all kernels get their trials, and fewer
-// configurations are lowered to estimate their registers.
+// Large bodies do not starve a search: all kernels get their trials.
 func TestLargeBodies(t *testing.T) {
 	b := program(t, strings.Replace(curvilinear, "L = 320, M = 320, N = 320", "L = 12, M = 12, N = 12", 1))
 	s := newScripted(t, b, smooth)
@@ -27,9 +26,5 @@ func TestLargeBodies(t *testing.T) {
 		if len(k.Trials) == 0 {
 			t.Errorf("%s: nothing was tried", k.Kernel)
 		}
-	}
-	st := &stage{stage: b.Program.Stages[0]}
-	if n := sampled(st); n != 8 {
-		t.Errorf("%d configurations are lowered for an estimate of a body of %d statements", n, len(st.stage.Body))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -14,8 +15,8 @@ func ForAllSizes(p schedule.Plan) (schedule.Plan, bool) {
 	every := func(c schedule.Config) schedule.Config {
 		c.Values = slices.Clone(c.Values)
 		for i, s := range c.Values {
-			if s.Name == "sizes" && s.Value.Equal(schedule.Word("baked")) {
-				c.Values[i].Value, same = schedule.Word("args"), false
+			if lower.RoleOf(s.Name) == schedule.Sizes && s.Value.Equal(schedule.Word(schedule.SizeLiterals)) {
+				c.Values[i].Value, same = schedule.Word(schedule.SizeArguments), false
 			}
 		}
 		return c

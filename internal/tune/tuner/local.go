@@ -17,26 +17,23 @@ const localsRounds = 5
 // or computed where they are read. The variants have different kernels, so both are timed with their
 // defaults, and the faster one is searched. A plan that names the variant is obeyed.
 func (t *tuning) settleLocals(ctx context.Context) error {
-	for _, v := range t.opts.Plan.Every.Values {
-		if v.Name == "local" {
-			return nil
-		}
+	if _, said := lower.LocalGrids(t.opts.Plan); said {
+		return nil
 	}
 	if len(t.opts.Plan.Kernels) > 0 {
 		return nil
 	}
-	fused := t.opts.Plan
-	fused.Every = fused.Every.With("local", schedule.Word("fused"))
+	fused := lower.WithLocalGrids(t.opts.Plan, lower.FusedGrids)
 	var finalists []*finalist
 	for _, fusion := range []struct {
 		name string
 		plan schedule.Plan
-	}{{"stored", t.opts.Plan}, {"fused", fused}} {
+	}{{lower.StoredGrids, t.opts.Plan}, {lower.FusedGrids, fused}} {
 		o := t.options
 		o.Plan = fusion.plan
 		full, err := lower.Plan(t.subject.bound.Program, o)
 		if err != nil {
-			if fusion.name == "stored" {
+			if fusion.name == lower.StoredGrids {
 				return constraint(err)
 			}
 			return nil // there are no local grids that could be fused

@@ -1,7 +1,6 @@
 package tuner
 
 import (
-	"fmt"
 	"runtime"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -14,22 +13,30 @@ func (t *tuning) pruneForCPU(st *stage, s schedule.Space) schedule.Space {
 	if t.about.Target != lower.CPU {
 		return s
 	}
-	if less, err := s.Limit(fmt.Sprintf("threads<=%d", runtime.GOMAXPROCS(0))); err == nil {
+	processors := int64(runtime.GOMAXPROCS(0))
+	some := func(v schedule.Value) bool { return v.Ints()[0] <= processors }
+	if less, err := s.On(schedule.Workers).Limit("no more than there are processors", some); err == nil {
 		s = less
 	}
 	extents := t.extents(st)
-	less, err := s.Constrain(schedule.Constraint{
-		Name: "blocks within the grid", Doc: "a block that is as large as the grid cuts nothing",
-		Params: []string{"block"},
-		Holds: func(c schedule.Config) bool {
-			block := c.Ints("block")
-			for d, n := range block {
-				if axis := len(extents) - len(block) + d; axis >= 0 && n >= extents[axis] {
-					return false
+	less, err := s.Each(func(f *schedule.Family) *schedule.Constraint {
+		p := f.For(schedule.CacheBlock)
+		if p == nil {
+			return nil
+		}
+		return &schedule.Constraint{
+			Name: "blocks within the grid", Doc: "a block that is as large as the grid cuts nothing",
+			Params: []string{p.Name},
+			Holds: func(c schedule.Config) bool {
+				block := c.Ints(p.Name)
+				for d, n := range block {
+					if axis := len(extents) - len(block) + d; axis >= 0 && n >= extents[axis] {
+						return false
+					}
 				}
-			}
-			return true
-		},
+				return true
+			},
+		}
 	})
 	if err != nil {
 		return s // nothing would be left

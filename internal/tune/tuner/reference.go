@@ -19,13 +19,9 @@ import (
 // plainPlan returns the plan of the kernels that all others are compared with: one thread for each cell, or
 // plain loops.
 func (s *subject) plainPlan() schedule.Plan {
-	family := "loops"
-	if s.about.Target == lower.GPU {
-		family = "cells"
-	}
 	o := s.options
 	o.Free = true // the source may ask for other kernels
-	o.Plan = schedule.Plan{Every: schedule.Config{Family: family}}
+	o.Plan = schedule.Plan{Every: schedule.Config{Family: lower.Plain(s.about.Target)}}
 	p, err := lower.Plan(s.bound.Program, o)
 	if err != nil { // kernels of a single cell have a family of their own
 		o.Plan = schedule.Plan{}

@@ -30,16 +30,20 @@ func TestSeeds(t *testing.T) {
 		s, choice := kernelOnGPU(t, source)
 		k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, stage: s.stages[0], space: search.Of(choice.Space)}
 		list := k.seedConfigs()
-		if len(list) != len(seeds[dims]) {
-			t.Fatalf("%d dimensions: %d of %d seeds", dims, len(list), len(seeds[dims]))
+		seeds := choice.Space.Seeds()
+		if want := map[int]int{1: 1, 2: 3, 3: 7}[dims]; len(seeds) != want || len(list) != want {
+			t.Fatalf("%d dimensions: %d of %d seeds, not %d", dims, len(list), len(seeds), want)
 		}
-		wide := map[int]int64{1: 4, 2: 4, 3: 2}[dims]
+		wide := map[int]string{1: "vec=4", 2: "vec=4", 3: "vec=2"}[dims] // cells of 16 bytes
 		for i, c := range list {
-			for _, set := range strings.Split(seedWidths(wide).Replace(seeds[dims][i]), ",") {
+			for _, set := range strings.Split(seeds[i], ",") {
 				if !strings.Contains(","+c.String()+",", ","+set+",") {
-					t.Errorf("%s: has become %s", seeds[dims][i], c)
+					t.Errorf("%s: has become %s", seeds[i], c)
 				}
 			}
+		}
+		if c := list[0].String(); !strings.Contains(c, ","+wide+",") {
+			t.Errorf("%s has no vectors of 16 bytes", c)
 		}
 		if n := len(k.good()); n != len(list) {
 			t.Errorf("%d points of %d seeds", n, len(list))

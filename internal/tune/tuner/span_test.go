@@ -18,8 +18,8 @@ stencil both (v, w, u) {
 both (v, w, u);
 `
 
-// The launches of one kernel of a stage are found by name, and those of the
-// others are left out.
+// The launches of one kernel of a stage say whose they are, and those of the others
+// are left out.
 func TestNarrow(t *testing.T) {
 	b := program(t, chained)
 	s, err := newSubject(b, newScripted(t, b, smooth), false)
@@ -43,7 +43,7 @@ func TestNarrow(t *testing.T) {
 	}
 	last := 0
 	for i := range choices {
-		k := &kernelSearch{stage: s.stages[0], place: i + 1}
+		k := &kernelSearch{stage: s.stages[0], name: choices[i].Name(), several: true}
 		c := v.code
 		k.timeKernelAlone(&c)
 		if c.From != last || c.To <= c.From || !strings.HasPrefix(c.Kernels[c.Launches[c.From].Kernel], "both_") {

@@ -14,13 +14,13 @@ func BenchmarkStrategy(b *testing.B) {
 	const trials, window, spare = 2000, 32, 8
 	s, choice := kernelOnGPU(b, cube)
 	space := search.Of(choice.Space)
-	e := newEstimator(s.stages[0])
+	e := newModel(s.stages[0], choice.Space)
 	estimate := func(p search.Point) (float64, bool) {
 		c, err := space.Config(p)
 		if err != nil {
 			return 0, false
 		}
-		return e.estimate(c)
+		return e.Estimate(c)
 	}
 	try := func(p search.Point) search.Trial {
 		t, ok := estimate(p)

@@ -155,9 +155,9 @@ func (t *tuning) setUp(ctx context.Context) error {
 		usual.Kernels = append(usual.Kernels, c.Kernel)
 	}
 	t.defaultPlan = usual
-	places := map[string]int{}
+	kernels := map[string]int{} // by stage
 	for _, c := range choices {
-		places[c.Stage]++
+		kernels[c.Stage]++
 		var k *kernelSearch
 		var err error
 		if cut := t.runReporting(ctx, "lowering a sample of "+c.Name(), func() { k, err = t.search(ctx, c, usual) }); cut != nil {
@@ -167,14 +167,11 @@ func (t *tuning) setUp(ctx context.Context) error {
 			return err
 		}
 		if k != nil {
-			k.place = places[c.Stage]
 			t.kernels = append(t.kernels, k)
 		}
 	}
 	for _, k := range t.kernels {
-		if places[k.kernel.Stage] == 1 {
-			k.place = 0
-		}
+		k.several = kernels[k.kernel.Stage] > 1
 	}
 	if len(t.kernels) == 0 {
 		return errors.New("there is nothing to tune: no kernel has a choice")

@@ -175,7 +175,7 @@ func modules(bound *ir.Binding, text string, a arith.Mode) (*kernel.Module, stri
 
 // plainPlan is the plan of the kernels that others are compared with: one
 // thread a cell.
-const plainPlan = "family=cells"
+var plainPlan = "family=" + lower.Plain(lower.GPU)
 
 // tinySizes are those at which the plain kernels are compared with the
 // reference executor: primes, so that no block divides them.

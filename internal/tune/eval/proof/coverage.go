@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -52,15 +53,12 @@ func (c *Coverage) add(p schedule.Plan) {
 			c.count(s.Name, s.Value.String())
 		}
 	}
-	local := "stored"
-	if p.Every.Has("local") {
-		local = p.Every.Word("local")
-	}
-	c.count("local", local)
+	word, _ := lower.LocalGrids(p)
+	c.count("local", word)
 }
 
 // sort puts the parameters in order.
 func (c *Coverage) sort() {
-	c.Families.Name = "family"
+	c.Families.Name = schedule.FamilyName
 	slices.SortFunc(c.Values, func(a, b Counts) int { return cmp.Compare(a.Name, b.Name) })
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -32,13 +31,14 @@ type fusionVariant struct {
 func newPlanSampler(o lower.Options, lacks []machine.Capability) (*planSampler, error) {
 	o.Lacks = lacks
 	d := &planSampler{options: o}
-	for _, word := range []string{"", "fused"} {
+	for _, word := range []string{"", lower.FusedGrids} {
 		var f fusionVariant
-		if word != "" {
-			f.every = f.every.With("local", schedule.Word(word))
-		}
 		o := d.options
-		o.Plan = schedule.Plan{Every: f.every}
+		o.Plan = schedule.Plan{}
+		if word != "" {
+			o.Plan = lower.WithLocalGrids(o.Plan, word)
+			f.every = o.Plan.Every
+		}
 		choices, err := lower.Choices(o.Bound.Program, o)
 		if err != nil {
 			if word != "" {
@@ -109,15 +109,7 @@ func (d *planSampler) plan(rng *rand.Rand, largest []int64, threads int64) (sche
 	return lower.Plan(d.options.Bound.Program, d.options)
 }
 
-func threadsOf(c schedule.Config) int64 {
-	n := int64(1)
-	if c.Has("block") {
-		for _, k := range c.Ints("block") {
-			n *= k
-		}
-	}
-	return n
-}
+func threadsOf(c schedule.Config) int64 { return lower.ByRole(c).Int(schedule.Threads, 1) }
 
 // spills reports whether a kernel is sure to spill. Such a kernel takes a compiler and a device as long as many
 // others, and proves no more.
@@ -169,9 +161,8 @@ func (d *planSampler) config(counter *schedule.Census, rng *rand.Rand, largest [
 func withSizeArguments(p schedule.Plan) (other schedule.Plan, changed bool) {
 	other = schedule.Plan{Every: p.Every}
 	for _, k := range p.Kernels {
-		if k.Config.Has("sizes") && k.Config.Word("sizes") == "baked" {
-			k.Config = k.Config.With("sizes", schedule.Word("args"))
-			changed = true
+		if set := lower.ByRole(k.Config); set.Word(schedule.Sizes) == schedule.SizeLiterals {
+			k.Config, changed = set.With(schedule.Sizes, schedule.Word(schedule.SizeArguments)), true
 		}
 		if c := unconstant(k.Config); !c.Equal(k.Config) {
 			k.Config, changed = c, true
@@ -184,15 +175,14 @@ func withSizeArguments(p schedule.Plan) (other schedule.Plan, changed bool) {
 // unconstant returns a configuration without constant memory, which kernels that take sizes as arguments do not
 // have.
 func unconstant(c schedule.Config) schedule.Config {
-	readonly, constant, same := schedule.Word("readonly"), schedule.Word("constant"), schedule.Word("same")
-	for _, s := range c.Values {
-		if s.Name == "load" && s.Value.Equal(constant) {
-			c = c.With("load", readonly)
-		}
+	constant, same := schedule.Word(schedule.ConstantLoads), schedule.Word(schedule.SameLoads)
+	if set := lower.ByRole(c); set.Word(schedule.LoadPath) == schedule.ConstantLoads {
+		c = set.With(schedule.LoadPath, schedule.Word(schedule.ReadOnlyLoads))
 	}
-	all, _ := c.Get("load")
+	all, _ := lower.ByRole(c).Get(schedule.LoadPath)
 	for _, s := range c.Values {
-		if strings.HasPrefix(s.Name, "load_") && (s.Value.Equal(constant) || s.Value.Equal(all)) {
+		own := lower.RoleOf(s.Name) == schedule.ArrayLoadPath
+		if own && (s.Value.Equal(constant) || s.Value.Equal(all)) {
 			c = c.With(s.Name, same)
 		}
 	}

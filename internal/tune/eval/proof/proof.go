@@ -275,10 +275,11 @@ func randomPlan(seed uint64, p *ir.Program) (schedule.Plan, error) {
 	}
 	rng := rand.New(rand.NewPCG(seed, 99))
 	for i, k := range plan.Kernels {
-		if !k.Config.Has("block") {
+		set := lower.ByRole(k.Config)
+		if !set.Has(schedule.CacheBlock) {
 			continue
 		}
-		block := slices.Clone(k.Config.Ints("block"))
+		block := slices.Clone(set.Ints(schedule.CacheBlock))
 		for axis := range block {
 			sizes := []int64{0, 1, 2, 4, 8, 16}
 			if axis == len(block)-1 {
@@ -287,7 +288,8 @@ func randomPlan(seed uint64, p *ir.Program) (schedule.Plan, error) {
 			block[axis] = sizes[rng.IntN(len(sizes))]
 		}
 		threads := []int64{0, 1, 2, 4}[rng.IntN(4)]
-		plan.Kernels[i].Config = k.Config.With("block", schedule.Int(block[0], block[1:]...)).With("threads", schedule.Int(threads))
+		cut := set.With(schedule.CacheBlock, schedule.Int(block[0], block[1:]...))
+		plan.Kernels[i].Config = lower.ByRole(cut).With(schedule.Workers, schedule.Int(threads))
 	}
 	return plan, nil
 }

@@ -7,54 +7,27 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // tileOf returns how many cells of each axis of a program one block of threads
-// computes with a configuration. Lists of a configuration end with the inner
-// axis.
+// computes with a configuration.
 func tileOf(c schedule.Config, axes []string) []int64 {
+	set := lower.ByRole(c)
+	shape := set.Shape(axes)
 	tile := make([]int64, len(axes))
-	var spread []int // the axes that threads are spread over
-	stream, _ := c.Get("stream")
-	for axis, name := range axes {
-		tile[axis] = 1
-		if stream.String() != name || !c.Has("stream") {
-			spread = append(spread, axis)
-		}
+	for axis, share := range shape.On {
+		tile[axis] = share.Width()
 	}
-	for _, name := range []string{"block", "repeat"} {
-		if !c.Has(name) {
-			continue
-		}
-		times(tile, spread, c.Ints(name))
-	}
-	if c.Has("rows") {
-		times(tile, spread[:len(spread)-1], c.Ints("rows"))
-	}
-	if c.Has("vec") {
-		times(tile, spread, []int64{c.Int("vec")})
-	}
-	if c.Has("chunk") {
-		n := c.Int("chunk")
-		if n == 0 { // the whole axis: a few steps of the loop over planes
-			n = 2 * c.Int("planes")
-		}
-		for axis, name := range axes {
-			if name == stream.String() {
-				tile[axis] = n
-			}
+	if shape.Stream >= 0 {
+		tile[shape.Stream] = shape.Length
+		if shape.Length == 0 { // the whole axis: a few steps of the loop over planes
+			tile[shape.Stream] = 2 * set.Int(schedule.StreamPlanes, 1)
 		}
 	}
 	return tile
-}
-
-// times multiplies the innermost of some axes by factors.
-func times(tile []int64, axes []int, factors []int64) {
-	for i := 1; i <= min(len(axes), len(factors)); i++ {
-		tile[axes[len(axes)-i]] *= factors[len(factors)-i]
-	}
 }
 
 // tilesOf returns the largest tile on each axis of a plan's kernels.

@@ -66,17 +66,17 @@ func TestEstimateRefusesNothing(t *testing.T) {
 		k.Config = c
 		return schedule.Plan{Kernels: []schedule.Kernel{k}}
 	}
-	e := newEstimator(s.stages[0])
-	e.fit(s.stages[0], with, choice.Space)
+	e := newModel(s.stages[0], choice.Space)
+	e.Fit(func(c schedule.Config) (float64, bool) { return s.stages[0].needs(with(c)) })
 	registers, err := choice.Space.Fix("shared", schedule.Int(0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var spilling, later, refused int
-	usual, _ := e.estimate(choice.Config)
+	usual, _ := e.Estimate(choice.Config)
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, c := range append(choice.Space.Sample(rng, 20), registers.Sample(rng, 20)...) {
-		time, soon := e.estimate(c)
+		time, soon := e.Estimate(c)
 		if !(time > 0) {
 			t.Errorf("%s is estimated to take %g", c, time)
 		}
@@ -100,48 +100,9 @@ func TestEstimateRefusesNothing(t *testing.T) {
 	}
 }
 
-// The estimate knows the simplest facts about GPUs.
-func TestEstimateOrders(t *testing.T) {
-	b := program(t, cube)
-	s, err := newSubject(b, gpu(t, newScripted(t, b, smooth)), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := newEstimator(s.stages[0])
-	for _, test := range []struct{ fast, slow, why string }{
-		{"family=tile,block=1x4x64,vec=2,rows=1x1,repeat=1x1x1", "family=tile,block=1x4x64,vec=1,rows=1x1,repeat=1x1x1", "16-byte accesses are faster than 8-byte ones"},
-		{"family=tile,block=1x4x64,vec=2,rows=1x1,repeat=1x1x1", "family=tile,block=1x64x4,vec=2,rows=1x1,repeat=1x1x1", "rows of threads should fill lines"},
-		{"family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=2,repeat=1x1", "family=stream,stream=k,chunk=32,planes=4,block=4x64,vec=2,rows=8,repeat=1x2", "what spills is slow"},
-		{"family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=1,repeat=1x1", "family=stream,stream=k,chunk=0,planes=1,block=16x64,vec=2,rows=2,repeat=1x1", "a few blocks leave multiprocessors idle"},
-	} {
-		var times [2]float64
-		for i, text := range []string{test.fast, test.slow} {
-			c, err := schedule.ParseConfig(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var soon bool
-			if times[i], soon = e.estimate(c); !soon && i == 0 {
-				t.Errorf("%s is put off", text)
-			}
-		}
-		if times[0] >= times[1] {
-			t.Errorf("%s: %.3g and %.3g", test.why, times[0], times[1])
-		}
-	}
-	if newEstimator(&stage{subject: &subject{about: (&scripted{}).About()}}) != nil {
-		t.Error("nothing is known of processors")
-	}
-}
-
-func BenchmarkEstimate(b *testing.B) {
-	e := &estimator{gpu: &machine.GPU{ThreadsPerBlock: 1024, SharedPerBlock: 1 << 17, RegistersPerThread: 255, Registers: 65536, BlocksPerUnit: 32, ThreadsPerUnit: 2048, SharedPerUnit: 1 << 17},
-		units: 132, axes: []string{"k", "j", "i"}, extent: []int64{512, 512, 512}, low: []int64{2, 2, 2}, size: 8, around: 1, arrays: 2, bytes: 16, pressure: 1}
-	c, err := schedule.ParseConfig("family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=1,repeat=1x1")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		e.estimate(c)
+// Nothing is known of processors.
+func TestNoEstimate(t *testing.T) {
+	if newModel(&stage{subject: &subject{about: (&scripted{}).About()}}, schedule.Space{}) != nil {
+		t.Error("a processor has a model")
 	}
 }

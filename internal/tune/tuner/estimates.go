@@ -1,0 +1,43 @@
+package tuner
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/tune/estimate"
+	"github.com/gridloom/gridloom/internal/tune/search"
+)
+
+// newModel returns what is known of the kernels of a stage beforehand; nil where
+// that is nothing, as on a processor that OpenCL shows as a device.
+func newModel(st *stage, space schedule.Space) *estimate.Model {
+	if st.about.Shared || st.about.Target != lower.GPU {
+		return nil
+	}
+	return estimate.New(st.subject.bound, st.stage, st.about.Machine, space)
+}
+
+// needs returns the registers that the kernels of a stage need by their text.
+func (st *stage) needs(plan schedule.Plan) (float64, bool) {
+	v, err := st.lowered(st.bound, plan)
+	if err != nil && refusal.Of(err) != refusal.Resources || v == nil {
+		return 0, false
+	}
+	return v.registers, true
+}
+
+// estimates returns the function that strategies ask; nil if nothing is known.
+func (k *kernelSearch) estimates() func(search.Point) (float64, bool) {
+	m := newModel(k.stage, k.space.Schedule())
+	if m == nil {
+		return nil
+	}
+	m.Fit(func(c schedule.Config) (float64, bool) { return k.stage.needs(k.with(c)) })
+	return func(p search.Point) (float64, bool) {
+		c, err := k.space.Config(p)
+		if err != nil {
+			return 0, false
+		}
+		return m.Estimate(c)
+	}
+}
