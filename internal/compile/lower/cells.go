@@ -13,7 +13,7 @@ import (
 func init() {
 	register(&family{
 		name: "cells", doc: "one GPU thread for each cell", place: 10,
-		target: GPU, rank: func(rank int) bool { return rank > 0 }, inPlace: true, plain: true,
+		target: GPU, rank: func(rank int) bool { return rank > 0 }, plain: true,
 		declare: declareCells,
 		expert:  []string{"family=cells"},
 		build:   (*nest).cells,

@@ -21,8 +21,9 @@ type family struct {
 	place     int // among the families of a space; the first is the default
 	target    Target
 	rank      func(rank int) bool // of the kernels that it is for
-	// inPlace says that it builds kernels that read cells which they overwrite.
-	inPlace bool
+	// can reports whether the family can compute a group of statements; nil if it
+	// can compute any.
+	can func(n *nest) bool
 	// plain says that the family is the plainest of its target and rank: other
 	// families are compared with it.
 	plain bool

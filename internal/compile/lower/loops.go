@@ -16,7 +16,7 @@ import (
 func init() {
 	register(&family{
 		name: "loops", doc: "nested loops for CPU threads and vectors, cut into cache blocks", place: 5,
-		target: CPU, rank: func(rank int) bool { return rank > 0 }, inPlace: true, plain: true,
+		target: CPU, rank: func(rank int) bool { return rank > 0 }, plain: true,
 		declare: declareLoops,
 		expert:  []string{"family=loops,block=16x16x0", "family=loops,block=64x0"},
 		build:   (*nest).loops,

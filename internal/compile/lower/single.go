@@ -5,7 +5,7 @@ import "github.com/gridloom/gridloom/internal/compile/kernel"
 func init() {
 	register(&family{
 		name: "single", doc: "one cell, by one thread", place: 0,
-		target: CPU, rank: func(rank int) bool { return rank == 0 }, inPlace: true,
+		target: CPU, rank: func(rank int) bool { return rank == 0 },
 		build: (*nest).single,
 	})
 }

@@ -27,9 +27,10 @@ func (n *nest) space() schedule.Space {
 		names = append(names, n.Program.Axes[a])
 	}
 	s := Space(n.opts.Target, names, n.opts.Lacks...)
-	if len(n.axes) > 0 && n.group.InPlace {
-		s.Families = slices.DeleteFunc(s.Families, func(f schedule.Family) bool { return !familyNamed(f.Name).inPlace })
-	}
+	s.Families = slices.DeleteFunc(s.Families, func(f schedule.Family) bool {
+		can := familyNamed(f.Name).can
+		return can != nil && !can(n)
+	})
 	if n.opts.Target == GPU && n.sweepable() {
 		n.kinds = n.kindsOf()
 	}

@@ -11,7 +11,7 @@ import (
 func init() {
 	register(&family{
 		name: "stream", doc: "blocks of GPU threads go along an axis and keep planes in registers (2.5D)", place: 30,
-		target: GPU, rank: func(rank int) bool { return rank > 1 },
+		target: GPU, rank: func(rank int) bool { return rank > 1 }, can: (*nest).sweepable,
 		declare:  declareStream,
 		offers:   []func(*nest, *schedule.Family){(*nest).offerRetiming, (*nest).offerPerspectives, (*nest).offerLoading},
 		optional: []schedule.Param{retimeParam, perspectiveParam},

@@ -13,7 +13,7 @@ import (
 func init() {
 	register(&family{
 		name: "tile", doc: "every GPU thread computes a small tile of cells", place: 20,
-		target: GPU, rank: func(rank int) bool { return rank > 0 },
+		target: GPU, rank: func(rank int) bool { return rank > 0 }, can: (*nest).sweepable,
 		declare: func(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			rank := len(axes)
 			shared := sharedParams("whether the cells that a block reads are copied to shared memory first", 0, 1)

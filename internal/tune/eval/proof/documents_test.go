@@ -23,7 +23,7 @@ func documents(t *testing.T) (names []string, sources map[string]*diag.Source) {
 		names = append(names, name)
 		sources[name] = diag.NewSource(name, text)
 	}
-	root := filepath.Join("..", "..", "..")
+	root := filepath.Join("..", "..", "..", "..")
 	files, err := filepath.Glob(filepath.Join(root, "examples", "*.loom"))
 	if err != nil || len(files) < 14 {
 		t.Fatalf("%d examples: %v", len(files), err)
