@@ -16,7 +16,7 @@ import (
 func TestTemporal(t *testing.T) {
 	needClang(t)
 	for _, e := range kerneltest.Temporals {
-		for what, k := range map[string]*kernel.Kernel{"as written": e.Kernel(), "simplified": kernel.Simplify(e.Kernel())} {
+		for what, k := range map[string]*kernel.Kernel{"as written": e.Kernel(), "simplified": kernel.Apply(e.Kernel(), kernel.Asked{Indexing: true}, nil)} {
 			t.Run(e.Name+"/"+what, func(t *testing.T) {
 				t.Parallel()
 				m := &kernel.Module{Kernels: []*kernel.Kernel{k}}
@@ -43,7 +43,7 @@ func TestTemporalRun(t *testing.T) {
 // at once.
 func TestTemporalLaunches(t *testing.T) {
 	for _, e := range kerneltest.Temporals {
-		k := kernel.Simplify(e.Kernel())
+		k := kernel.Apply(e.Kernel(), kernel.Asked{Indexing: true}, nil)
 		for _, x := range e.Runs {
 			env := map[*kernel.Var]op.Value{}
 			for i, v := range e.Scalars(x) {
@@ -66,7 +66,7 @@ func TestTemporalLaunches(t *testing.T) {
 }
 
 func runTemporal(t *testing.T, d *target, e *kerneltest.Temporal) {
-	k := kernel.Simplify(e.Kernel())
+	k := kernel.Apply(e.Kernel(), kernel.Asked{Indexing: true}, nil)
 	if err := d.lacksFor(k); err != nil {
 		t.Skip(err)
 	}

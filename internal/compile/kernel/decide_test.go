@@ -53,17 +53,3 @@ func TestDecide(t *testing.T) {
 	// Comparisons of data stay.
 	decides(t, some, `(if (lt (load u N) a) (then (store w N a)))`, `(if (lt (load u N) a) (then (store w N a)))`)
 }
-
-func TestLaunchRanges(t *testing.T) {
-	k := parse(t, sized+"(store w N a))")
-	other := parse(t, sized+"(store w N a))")
-	launch := func(k *kernel.Kernel, n, m int) *kernel.Launch {
-		buffer := kernel.GridArg{}
-		return &kernel.Launch{Kernel: k, Args: []kernel.Arg{buffer, buffer, buffer, buffer, kernel.SizeArg{Param: n}, kernel.SizeArg{Param: m}, kernel.StepArg{}, kernel.ScalarArg{}}}
-	}
-	size := func(p int) kernel.Interval { return kernel.Exactly(int64(10 * p)) }
-	got := kernel.LaunchRanges(k, []*kernel.Launch{launch(k, 1, 2), launch(other, 5, 5), launch(k, 3, 2)}, size)
-	if len(got) != 2 || got[k.Scalars[0]] != (kernel.Interval{Lo: 10, Hi: 30}) || got[k.Scalars[1]] != kernel.Exactly(20) {
-		t.Errorf("%v", got)
-	}
-}

@@ -242,12 +242,13 @@ var ranged = []struct {
 }{
 	{"narrow", kernel.Narrow},
 	{"decide", kernel.Decide},
-	{"all for CPUs", func(k *kernel.Kernel, r kernel.Ranges) *kernel.Kernel { return kernel.Apply(k, kernel.CPU(r)) }},
-	{"all for GPUs", func(k *kernel.Kernel, r kernel.Ranges) *kernel.Kernel { return kernel.Apply(k, kernel.GPU(r)) }},
+	{"all", func(k *kernel.Kernel, r kernel.Ranges) *kernel.Kernel {
+		return kernel.Apply(k, kernel.Asked{Indexing: true, Known: true, Arguments: r}, nil)
+	}},
 	{"strides and carry", func(k *kernel.Kernel, r kernel.Ranges) *kernel.Kernel {
-		for _, p := range kernel.GPU(r) {
+		for _, p := range kernel.Passes {
 			if p.Name == "strides" || p.Name == "carry" {
-				k = p.Run(k)
+				k = p.Run(k, r)
 			}
 		}
 		return k

@@ -6,29 +6,6 @@ import "github.com/gridloom/gridloom/internal/compile/op"
 // have any of their type.
 type Ranges map[*Var]Interval
 
-// LaunchRanges returns what a kernel's sizes are in all its launches; size says
-// what a parameter of the program may be.
-func LaunchRanges(k *Kernel, launches []*Launch, size func(param int) Interval) Ranges {
-	r := Ranges{}
-	for _, l := range launches {
-		if l.Kernel != k {
-			continue
-		}
-		for i, v := range k.Scalars {
-			a, ok := l.Args[len(k.Buffers)+i].(SizeArg)
-			if !ok {
-				continue
-			}
-			now := size(a.Param)
-			if was, known := r[v]; known {
-				now = now.join(was)
-			}
-			r[v] = now
-		}
-	}
-	return r
-}
-
 // ranger finds what values integer expressions may have. A variable has one
 // interval for the whole kernel; conditions narrow those of variables that do
 // not change for what stands under them.

@@ -20,9 +20,9 @@ func run(t *testing.T, pass, before, after string) {
 	text := kernel.Text(k)
 	want := kernel.Text(parse(t, signature+after+")"))
 	var got *kernel.Kernel
-	for _, p := range kernel.GPU(nil) {
+	for _, p := range kernel.Passes {
 		if p.Name == pass {
-			got = p.Run(k)
+			got = p.Run(k, nil)
 			break
 		}
 	}
@@ -38,19 +38,19 @@ func run(t *testing.T, pass, before, after string) {
 }
 
 func TestFold(t *testing.T) {
-	run(t, "fold", `(store w N (mul (call sqrt (f64 4)) (f64 3)))`, `(store w N (f64 6))`)
-	run(t, "fold", `(store w (add (add (i64 2) N) (i64 -2)) (add a (f64 0)))`, `(store w N (add a (f64 0)))`)
+	run(t, "constants", `(store w N (mul (call sqrt (f64 4)) (f64 3)))`, `(store w N (f64 6))`)
+	run(t, "constants", `(store w (add (add (i64 2) N) (i64 -2)) (add a (f64 0)))`, `(store w N (add a (f64 0)))`)
 	// Devices differ in the last places of exp.
-	run(t, "fold", `(store w N (call exp (add (f64 1) (f64 2))))`, `(store w N (call exp (f64 3)))`)
-	run(t, "fold", `(if (lt (i64 2) (i64 1)) (then (store w N a)))`, `(if (bool false) (then (store w N a)))`)
-	run(t, "fold", `(for i i64 serial (mul (i64 2) (i64 3)) N (i64 1) (store w i (select (bool true) a (load u i))))`,
+	run(t, "constants", `(store w N (call exp (add (f64 1) (f64 2))))`, `(store w N (call exp (f64 3)))`)
+	run(t, "constants", `(if (lt (i64 2) (i64 1)) (then (store w N a)))`, `(if (bool false) (then (store w N a)))`)
+	run(t, "constants", `(for i i64 serial (mul (i64 2) (i64 3)) N (i64 1) (store w i (select (bool true) a (load u i))))`,
 		`(for i i64 serial (i64 6) N (i64 1) (store w i a))`)
 }
 
 func TestFoldLimits(t *testing.T) {
 	index := func(before, after string) {
 		t.Helper()
-		run(t, "fold", "(store w "+before+" a)", "(store w "+after+" a)")
+		run(t, "constants", "(store w "+before+" a)", "(store w "+after+" a)")
 	}
 	index(`(sub (mul (add N (i64 1)) (i64 2)) (add (add N (i64 1)) N))`, `(i64 1)`)
 	index(`(min (min N (i64 5)) (i64 3))`, `(min N (i64 3))`)
@@ -62,14 +62,14 @@ func TestFoldLimits(t *testing.T) {
 	index(`(select (not (lt N (i64 3))) N (i64 9))`, `(select (ge N (i64 3)) N (i64 9))`)
 	test := func(before, after string) {
 		t.Helper()
-		run(t, "fold", "(if "+before+" (then (store w N a)))", "(if "+after+" (then (store w N a)))")
+		run(t, "constants", "(if "+before+" (then (store w N a)))", "(if "+after+" (then (store w N a)))")
 	}
 	test(`(select (lt N (i64 3)) (bool true) (bool false))`, `(lt N (i64 3))`)
 	test(`(select (lt N (i64 3)) (bool false) (bool true))`, `(ge N (i64 3))`)
 	test(`(not (not (eq N (i64 3))))`, `(eq N (i64 3))`)
 	// The negation of a comparison of floats holds for NaN.
 	test(`(not (lt a (f64 3)))`, `(not (lt a (f64 3)))`)
-	run(t, "fold", `(store w N (max (max a (f64 1)) (f64 2)))`, `(store w N (max (max a (f64 1)) (f64 2)))`)
+	run(t, "constants", `(store w N (max (max a (f64 1)) (f64 2)))`, `(store w N (max (max a (f64 1)) (f64 2)))`)
 }
 
 func TestCopies(t *testing.T) {
@@ -363,6 +363,9 @@ func TestTidyNames(t *testing.T) {
 	}
 }
 
+// asked asks for all passes where nothing is known.
+var asked = kernel.Asked{Indexing: true}
+
 func TestSimplify(t *testing.T) {
 	k := parse(t, signature+`
 	  (let one i64 (i64 1))
@@ -379,11 +382,11 @@ func TestSimplify(t *testing.T) {
 	    (for i i64 vector (i64 0) N (i64 1)
 	      (let at i64 (add row i))
 	      (store w at (add (load u at) (load u (add at (i64 1))))))))`)
-	got := kernel.Simplify(k)
+	got := kernel.Apply(k, asked, nil)
 	if kernel.Text(got) != kernel.Text(want) {
 		t.Errorf("got\n%s", kernel.Text(got))
 	}
-	if again := kernel.Simplify(got); kernel.Text(again) != kernel.Text(got) {
+	if again := kernel.Apply(got, asked, nil); kernel.Text(again) != kernel.Text(got) {
 		t.Errorf("again\n%s", kernel.Text(again))
 	}
 }
@@ -392,9 +395,9 @@ func TestSimplify(t *testing.T) {
 func TestPassesKeepKernelsWellFormed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := kerneltest.Kernel(t)
-		for _, p := range kernel.GPU(nil) {
+		for _, p := range kernel.Passes {
 			before := kernel.Text(k)
-			next := p.Run(k)
+			next := p.Run(k, nil)
 			if err := kernel.Verify(next); err != nil {
 				t.Fatalf("%s: %v\n%s\nof\n%s", p.Name, err, kernel.Text(next), before)
 			}

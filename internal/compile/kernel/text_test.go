@@ -90,7 +90,7 @@ func TestLaunchedTextReadsBack(t *testing.T) {
 		t.Errorf("reads back as\n%s", got)
 	}
 	for _, p := range kernel.Passes {
-		if err := kernel.Verify(p.Run(k)); err != nil {
+		if err := kernel.Verify(p.Run(k, nil)); err != nil {
 			t.Errorf("after %s: %v", p.Name, err)
 		}
 	}

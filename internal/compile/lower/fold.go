@@ -33,13 +33,14 @@ var foldParam = schedule.Param{
 func (n *nest) folds() bool { return n.set.Is(schedule.Folding) }
 
 // fold folds the group's statements, if the configuration says so.
-func (n *nest) fold() {
+func (n *nest) fold() (bool, error) {
 	if !n.folds() {
-		return
+		return false, nil
 	}
 	for _, s := range n.stmts {
 		folded := *s.src
 		folded.Value, _ = transform.Fold(n.Program, folded.Value)
 		s.src = &folded
 	}
+	return true, nil
 }

@@ -61,6 +61,7 @@ func plan(t testing.TB, text string) schedule.Plan {
 
 // lowered lowers a program and holds every kernel to what kernels promise.
 func lowered(p *ir.Program, o lower.Options) (*kernel.Module, error) {
+	o.Guard = true
 	m, err := lower.Program(p, o)
 	if err != nil {
 		return nil, err

@@ -41,12 +41,16 @@ type Options struct {
 	Free bool
 	// AnyIntegers adds to the spaces the values between powers of two.
 	AnyIntegers bool
+	// Guard checks what every pass makes; without it the kernels are checked at the
+	// end.
+	Guard bool
 	// Advise asks for errors that name a plan that fits where one does not: it
 	// takes several times as long to find one.
 	Advise bool
 
-	fitting *fitting           // what did not fit so far
-	aligned map[*ir.Grid]int64 // what rows are padded to at the least
+	fitting *fitting               // what did not fit so far
+	aligned map[*ir.Grid]int64     // what rows are padded to at the least
+	watched func(pass string) bool // passes after which texts are kept; nil for none
 }
 
 // Target is the kind of machine that kernels are for.
@@ -146,6 +150,7 @@ type module struct {
 	chooser *chooser
 	locals  locals
 	fixed   fixed
+	steps   []Step
 	sources map[*ir.Stage]*ir.Stage // of stages whose local grids are fused
 }
 
@@ -153,6 +158,9 @@ type module struct {
 func (m *module) stage(source *ir.Stage) ([]*nest, error) {
 	form := m.form(source)
 	s, fusion := form.stage, form.fusion
+	if err := m.grouped(source, form); err != nil {
+		return nil, err
+	}
 	var nests []*nest
 	scratch := map[*ir.Temp]*store{}
 	asked := m.asked(s)
@@ -201,15 +209,18 @@ func (m *module) unique(name string) string {
 	return name
 }
 
-// add registers a kernel, or finds the equal one that is there already, and
-// launches it for the group.
+// add launches a helper of the group's kernel. Memory that it turned out to need
+// may be called as a local is: the passes settle that.
 func (n *nest) add(k *kernel.Kernel, args []kernel.Arg) {
-	m, s := n.module, n.stage
-	if source, ok := m.sources[s]; ok {
-		s = source
-	}
-	// Memory that the kernel turned out to need may be called as a local is.
-	k = kernel.TidyNames(k)
+	k, err := n.passed(k, kernel.Asked{})
+	n.broken = errors.Join(n.broken, err)
+	n.launch(k, args)
+}
+
+// launch registers a kernel, or finds the equal one that is there already, and
+// launches it for the group.
+func (n *nest) launch(k *kernel.Kernel, args []kernel.Arg) {
+	m, s := n.module, n.source(n.stage)
 	name := k.Name
 	k.Name = ""
 	text := kernel.Text(k) + constantsOf(k, args)
@@ -217,6 +228,9 @@ func (n *nest) add(k *kernel.Kernel, args []kernel.Arg) {
 	if same, ok := m.texts[text]; ok {
 		k = same
 	} else {
+		if !m.opts.Guard { // which checks every kernel after every pass
+			n.broken = errors.Join(n.broken, kernel.Verify(k))
+		}
 		k.Name = m.unique(name)
 		m.texts[text] = k
 		m.Kernels = append(m.Kernels, k)

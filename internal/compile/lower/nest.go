@@ -38,11 +38,19 @@ type nest struct {
 	excess    *Excess   // why the kernel cannot run anywhere
 	occupancy float64   // that the source asks for; 0 for none
 	aligned   bool      // blocks of threads start with a segment of a row
+
+	// What passes have made.
+	pieces *pieces        // the statements in pieces; nil if they are not
+	kernel *kernel.Kernel // as the family has built it
+	args   []kernel.Arg   // of the kernel
+	finals []func()       // add the launches after the kernel's
+	broken error          // why a helper of the kernel is not well formed
 }
 
 // statement is one statement of the group.
 type statement struct {
-	src *ir.Stmt
+	src     *ir.Stmt
+	written *ir.Stmt // what src was before passes
 	// into is the memory that an assignment writes, also that of a materialised
 	// temp; nil for a temp that stays in the loop body and for a reduction.
 	into *store
@@ -79,7 +87,7 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 		uses[u.Temp] = u
 	}
 	for _, st := range n.group.Body() {
-		s := &statement{src: st, where: []analysis.Cells{{Box: st.Domain}}}
+		s := &statement{src: st, written: st, where: []analysis.Cells{{Box: st.Domain}}}
 		if st.Reduce == nil {
 			s.where[0].Color = st.Color // a reduction takes part everywhere, and chooses its values
 		}
@@ -185,8 +193,6 @@ func (n *nest) build() error {
 		n.copyKernel(a, n.snapshots[a])
 	}
 	n.env = newEnv(n.Program, n.opts.Bound)
-	n.fold()
-	k := &kernel.Kernel{Name: n.name, Doc: n.doc()}
 	if n.set.Word(schedule.Sizes) == schedule.SizeLiterals {
 		if !n.opts.Sized {
 			name := n.choices.Family(n.config.Family).For(schedule.Sizes).Name
@@ -195,26 +201,30 @@ func (n *nest) build() error {
 		}
 		n.env.baked = true
 	}
-	k.MaxRegisters = int(n.set.Int(schedule.RegisterLimit, 0))
-	n.aim(k)
-	n.bounds()
-	var after []func()
-	k.Body, after = familyNamed(n.config.Family).build(n)
-	if n.excess != nil {
-		return n.excess
+	for _, p := range groupPasses {
+		ran, err := p.run(n)
+		if err != nil {
+			return err
+		}
+		err = n.after(p.Pass, n.key, ran, func() string { return p.text(n) }, func() error { return p.check(n) })
+		if err != nil {
+			return err
+		}
 	}
-	args := n.finish(k)
-	k = n.tidied(k)
+	k, err := n.passed(n.kernel, n.wanted())
+	if err != nil {
+		return err
+	}
 	if n.opts.Target == GPU {
 		if err := fits(k, n.opts.gpu()); err != nil {
 			return err
 		}
 	}
-	n.add(k, args)
-	for _, f := range after {
+	n.launch(k, n.args)
+	for _, f := range n.finals {
 		f()
 	}
-	return nil
+	return n.broken
 }
 
 // bounds derives the loop's range on every axis.
@@ -383,24 +393,18 @@ func reduceOp(kind ir.ReduceKind) op.Op {
 	return [...]op.Op{ir.Sum: op.Add, ir.Max: op.Max, ir.Min: op.Min}[kind]
 }
 
-// tidied returns the kernel with its index arithmetic put in order: in 32 bits
-// where the sizes are known and allow it, and if the configuration asks for it
-// with what is computed twice given a name.
-func (n *nest) tidied(k *kernel.Kernel) *kernel.Kernel {
+// wanted says which passes the group's kernel goes through: GPUs have 32-bit
+// integers only, and the compilers of processors see a 64-bit index as the address
+// that it becomes.
+func (n *nest) wanted() kernel.Asked {
 	if n.opts.Target != GPU {
-		return k
+		return kernel.Asked{}
 	}
-	known := kernel.Ranges{}
+	a := kernel.Asked{Indexing: n.set.Is(schedule.Indexing), Known: n.opts.Sized, Arguments: kernel.Ranges{}}
 	if n.opts.Sized {
-		known = n.ranges()
+		a.Arguments = n.ranges()
 	}
-	switch {
-	case n.set.Is(schedule.Indexing):
-		return kernel.Apply(k, kernel.GPU(known))
-	case n.opts.Sized:
-		return kernel.Narrow(k, known)
-	}
-	return k
+	return a
 }
 
 // ranges returns what is known of the kernel's arguments: the sizes.

@@ -119,7 +119,7 @@ func (n *nest) readsForeign(s *statement) (foreign bool) {
 // retime cuts the sweep's statements in pieces, and returns the plane with which
 // a block starts, given its first.
 func (w *sweep) retime(first kernel.Expr) kernel.Expr {
-	r := &retiming{pieces: w.retimed(w.stream, w.retiming == retimedSums), parts: map[*ir.Temp]*part{}}
+	r := &retiming{pieces: w.pieces, parts: map[*ir.Temp]*part{}}
 	r.lead = (r.Lead() + w.step() - 1) / w.step() * w.step()
 	for _, q := range r.Pieces {
 		if q.Temp != nil {

@@ -56,12 +56,8 @@ func (n *nest) space() schedule.Space {
 
 // widest returns the bytes of the widest cells of the stage's arrays.
 func (n *nest) widest() int64 {
-	s := n.stage
-	if source, ok := n.sources[s]; ok {
-		s = source
-	}
 	most := int64(1)
-	for _, a := range s.Arrays {
+	for _, a := range n.source(n.stage).Arrays {
 		most = max(most, int64(a.Type.Size()))
 	}
 	return most

@@ -79,7 +79,7 @@ func TestSimplifiedKernelsComputeTheSame(t *testing.T) {
 		k := kerneltest.Kernel(t)
 		_, want := simulate(t, k)
 		for _, p := range kernel.Passes {
-			next := p.Run(k)
+			next := p.Run(k, nil)
 			_, got := simulate(t, next)
 			for i, b := range k.Buffers {
 				for c := range want[i].Len() {

@@ -45,7 +45,7 @@ var turns = []int{0, 1, 5, 64}
 func TestTemporalBlocking(t *testing.T) {
 	for _, e := range kerneltest.Temporals {
 		t.Run(e.Name, func(t *testing.T) {
-			for what, k := range map[string]*kernel.Kernel{"as written": e.Kernel(), "simplified": kernel.Simplify(e.Kernel())} {
+			for what, k := range map[string]*kernel.Kernel{"as written": e.Kernel(), "simplified": kernel.Apply(e.Kernel(), kernel.Asked{Indexing: true}, nil)} {
 				for _, x := range e.Runs {
 					for _, turn := range turns {
 						r, got := advance(t, e, k, x, turn)

@@ -176,7 +176,7 @@ func fusable(p *ir.Program) bool {
 
 // lowering returns the options to lower a pair's program, without the plan.
 func (p *pair) lowering(b *ir.Binding) lower.Options {
-	return lower.Options{Target: lower.GPU, Bound: b, Sized: true, Free: p.free}
+	return lower.Options{Target: lower.GPU, Bound: b, Sized: true, Free: p.free, Guard: true}
 }
 
 // lower lowers the program and verifies its kernels.

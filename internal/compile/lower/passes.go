@@ -1,0 +1,314 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/transform"
+)
+
+// Form is what a pass takes or makes.
+type Form string
+
+// The forms between a program and its printed kernels.
+const (
+	StageForm      Form = "stage"      // of the program
+	StatementsForm Form = "statements" // that share a kernel
+	PiecesForm     Form = "pieces"     // of statements, in the order of their planes
+	KernelForm     Form = "kernel"
+)
+
+// Pass is a step from a program to its kernels.
+type Pass struct {
+	Name    string
+	Doc     string
+	In, Out Form
+	For     string // which stages, groups or kernels it is for
+}
+
+// groupPass is a pass on a group of statements on its way to a kernel.
+type groupPass struct {
+	Pass
+	run   func(n *nest) (ran bool, err error)
+	text  func(n *nest) string
+	check func(n *nest) error // the guard
+}
+
+var (
+	inlinePass = Pass{"inline", "compute local grids where they are read", StageForm, StageForm, "stages whose local grids the plan fuses"}
+	groupsPass = Pass{"group", "choose the statements that share a kernel", StageForm, StatementsForm, "all stages"}
+)
+
+// groupPasses are the passes on each group of statements; Passes has those before
+// and after them, too.
+var groupPasses []groupPass
+
+func init() { // their functions lead back here
+	groupPasses = []groupPass{
+		{
+			Pass{"fold", "add terms of one coefficient before they are multiplied", StatementsForm, StatementsForm, "groups whose plan folds sums"},
+			(*nest).fold, (*nest).statementsText, (*nest).checkStatements,
+		},
+		{
+			Pass{"retime", "cut statements in pieces that are computed as soon as their planes have come", StatementsForm, PiecesForm,
+				"groups whose plan retimes them"},
+			(*nest).cut, (*nest).piecesText, (*nest).checkPieces,
+		},
+		{
+			Pass{"build", "arrange loops, threads and memory as the kernel's family does", StatementsForm, KernelForm, "all groups"},
+			(*nest).arrange, func(n *nest) string { return kernel.Text(n.kernel) }, func(n *nest) error { return kernel.Check(n.kernel) },
+		},
+	}
+}
+
+// Passes lists all passes from a program to its kernels, in the order in which they
+// run. There are no others.
+func Passes() []Pass {
+	list := []Pass{inlinePass, groupsPass}
+	for _, p := range groupPasses {
+		list = append(list, p.Pass)
+	}
+	for _, p := range kernel.Passes {
+		list = append(list, kernelPass(&p))
+	}
+	return list
+}
+
+func kernelPass(p *kernel.Pass) Pass {
+	return Pass{p.Name, p.Doc, KernelForm, KernelForm, p.When.String()}
+}
+
+// Step is what became of something in a pass.
+type Step struct {
+	Pass string
+	Of   string // the stage, the kernel of a plan, or the kernel
+	Ran  bool   // the pass is for it
+	Text string // after the pass
+}
+
+// Trace lowers a program and returns what some passes made, in the order in which
+// they ran. The guard runs after each pass. Names are those of passes, or "all".
+func Trace(p *ir.Program, o Options, names ...string) (*kernel.Module, []Step, error) {
+	all := Passes()
+	known := func(name string) bool { return slices.ContainsFunc(all, func(p Pass) bool { return p.Name == name }) }
+	for _, name := range names {
+		if name != "all" && !known(name) {
+			return nil, nil, unknownPass(name, all)
+		}
+	}
+	o.Guard = true
+	o.watched = func(pass string) bool { return slices.Contains(names, pass) || slices.Contains(names, "all") }
+	m, err := build(p, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.Module, m.steps, nil
+}
+
+// UnknownPass is the error for a name that no pass has.
+type UnknownPass struct{ text string }
+
+// Error lists the names that there are.
+func (e *UnknownPass) Error() string { return e.text }
+
+func unknownPass(name string, all []Pass) error {
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	text := fmt.Sprintf("no pass is called %s", name)
+	if near := diag.Nearest(name, names); near != "" {
+		text += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return &UnknownPass{text + " The passes are " + strings.Join(names, ", ") + ", or all"}
+}
+
+// after is called after every pass. It runs the guard if that is asked for, and
+// keeps the text of what is watched.
+func (m *module) after(p Pass, of string, ran bool, text func() string, check func() error) error {
+	if ran && m.opts.Guard {
+		if err := check(); err != nil {
+			return fmt.Errorf("after the pass %s, %s is not well formed: %w", p.Name, of, err)
+		}
+	}
+	if m.opts.watched != nil && m.opts.watched(p.Name) {
+		m.steps = append(m.steps, Step{p.Name, of, ran, text()})
+	}
+	return nil
+}
+
+// grouped is called when a stage has become groups of statements.
+func (m *module) grouped(source *ir.Stage, f *form) error {
+	inlined := f.stage != source
+	err := m.after(inlinePass, source.Name, inlined,
+		func() string { return m.stageText(f.stage) }, func() error { return m.verify(source, f.stage) })
+	if err != nil {
+		return err
+	}
+	text := func() string {
+		var b strings.Builder
+		for i, g := range f.fusion.Groups {
+			fmt.Fprintf(&b, "%s[%d:%d]\n", source.Name, f.from(i), f.ends[i])
+			for _, s := range g.Stmts {
+				b.WriteString(indented(m.Program.StmtText(s)))
+			}
+		}
+		return b.String()
+	}
+	whole := func() error {
+		var list []*ir.Stmt
+		for _, g := range f.fusion.Groups {
+			list = append(list, g.Stmts...)
+		}
+		if !slices.Equal(list, f.stage.Body) {
+			return errors.New("the groups have not all its statements in order")
+		}
+		return nil
+	}
+	return m.after(groupsPass, source.Name, true, text, whole)
+}
+
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+// stageText lists a stage's statements.
+func (m *module) stageText(s *ir.Stage) string {
+	var b strings.Builder
+	for _, st := range s.Body {
+		b.WriteString(strings.TrimRight(m.Program.StmtText(st), "\n") + "\n")
+	}
+	return b.String()
+}
+
+// verify checks the program with another stage in the place of one.
+func (m *module) verify(source, stage *ir.Stage) error {
+	if source == m.Program.Initial {
+		return nil // nothing changes it
+	}
+	p, err := transform.Program(m.Program, func(s *ir.Stage) (*ir.Stage, error) {
+		if s == source {
+			return stage, nil
+		}
+		return s, nil
+	})
+	if err != nil {
+		return err
+	}
+	return ir.Verify(p)
+}
+
+// source returns the stage of the program that a stage stands for.
+func (m *module) source(s *ir.Stage) *ir.Stage {
+	if source, ok := m.sources[s]; ok {
+		return source
+	}
+	return s
+}
+
+// statementsText lists the group's statements.
+func (n *nest) statementsText() string {
+	var b strings.Builder
+	for _, s := range n.stmts {
+		b.WriteString(strings.TrimRight(n.Program.StmtText(s.src), "\n") + "\n")
+	}
+	return b.String()
+}
+
+// checkStatements checks the stage with the group's statements as they are now.
+func (n *nest) checkStatements() error {
+	stage := *n.stage
+	stage.Body = slices.Clone(stage.Body)
+	for i, st := range stage.Body {
+		for _, s := range n.stmts {
+			if s.written == st {
+				stage.Body[i] = s.src
+			}
+		}
+	}
+	return n.verify(n.source(n.stage), &stage)
+}
+
+// piecesText lists the pieces of the group's statements.
+func (n *nest) piecesText() string {
+	if n.pieces == nil {
+		return n.statementsText()
+	}
+	var b strings.Builder
+	for _, q := range n.pieces.Pieces {
+		name := ""
+		switch {
+		case q.Temp != nil:
+			name = q.Temp.Name
+		case q.Stmt != nil && q.Stmt.Array != nil:
+			name = q.Stmt.Array.Name
+		case q.Stmt != nil && q.Stmt.Temp != nil:
+			name = q.Stmt.Temp.Name
+		case q.Stmt != nil && q.Stmt.Reduce != nil:
+			name = q.Stmt.Reduce.Scalar.Name
+		}
+		fmt.Fprintf(&b, "ready at %+d: %s = %s\n", q.Ready, name, n.Program.ExprText(q.Value))
+	}
+	return b.String()
+}
+
+// checkPieces checks that every piece is there when another one uses it.
+func (n *nest) checkPieces() error {
+	at := map[*transform.Piece]int{}
+	for i, q := range n.pieces.Pieces {
+		for _, u := range q.Uses {
+			j, ok := at[u.Piece]
+			switch {
+			case !ok || j >= i:
+				return fmt.Errorf("piece %d uses one that comes later", i)
+			case u.Delay < 0 || u.Delay > u.Carried:
+				return fmt.Errorf("piece %d uses one %d planes later, which is kept for %d", i, u.Delay, u.Carried)
+			}
+		}
+		at[q] = i
+	}
+	return nil
+}
+
+// cut cuts the group's statements in pieces, if the configuration retimes them.
+func (n *nest) cut() (bool, error) {
+	t, ok := n.tiling()
+	if !ok || t.retiming == "" || t.stream == noAxis {
+		return false, nil
+	}
+	n.pieces = n.retimed(t.stream, t.retiming == retimedSums)
+	return true, nil
+}
+
+// arrange builds the kernel with the family that the configuration names.
+func (n *nest) arrange() (bool, error) {
+	k := &kernel.Kernel{Name: n.name, Doc: n.doc(), MaxRegisters: int(n.set.Int(schedule.RegisterLimit, 0))}
+	n.aim(k)
+	n.bounds()
+	k.Body, n.finals = familyNamed(n.config.Family).build(n)
+	if n.excess != nil {
+		return true, n.excess
+	}
+	n.args = n.finish(k)
+	n.kernel = k
+	return true, nil
+}
+
+// passed applies the passes on kernels.
+func (n *nest) passed(k *kernel.Kernel, a kernel.Asked) (*kernel.Kernel, error) {
+	if !n.opts.Guard && n.opts.watched == nil {
+		return kernel.Apply(k, a, nil), nil
+	}
+	var errs []error
+	next := kernel.Apply(k, a, func(p *kernel.Pass, k *kernel.Kernel) {
+		err := n.after(kernelPass(p), k.Name, p.For(a), func() string { return kernel.Text(k) }, func() error { return kernel.Check(k) })
+		errs = append(errs, err)
+	})
+	return next, errors.Join(errs...)
+}
