@@ -78,10 +78,10 @@ func applyAll(m *kernel.Module, size func(param int) kernel.Interval) {
 				for j, v := range k.Scalars {
 					if a, ok := l.Args[len(k.Buffers)+j].(kernel.SizeArg); ok {
 						now := size(a.Param)
-					if was, ok := known[v]; ok { // launches may differ
-						now = kernel.Interval{Lo: min(was.Lo, now.Lo), Hi: max(was.Hi, now.Hi)}
-					}
-					known[v] = now
+						if was, ok := known[v]; ok { // launches may differ
+							now = kernel.Interval{Lo: min(was.Lo, now.Lo), Hi: max(was.Hi, now.Hi)}
+						}
+						known[v] = now
 					}
 				}
 			}
