@@ -113,7 +113,9 @@ func Trace(p *ir.Program, o Options, names ...string) (*kernel.Module, []Step, e
 		}
 	}
 	o.Guard = true
-	o.watched = func(pass string, ran bool) bool { return slices.Contains(names, pass) || ran && slices.Contains(names, "all") }
+	o.watched = func(pass string, ran bool) bool {
+		return slices.Contains(names, pass) || ran && slices.Contains(names, "all")
+	}
 	m, err := build(p, o)
 	switch {
 	case m == nil:
