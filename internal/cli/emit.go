@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 
@@ -16,6 +17,7 @@ type emitCmd struct {
 	Out    string   `help:"Folder for the files; without it the kernels alone go to standard output." placeholder:"DIR"`
 	Set    []string `help:"Give a coefficient its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
 	Plan   string   `help:"Settings for the kernels, such as threads=2 or block=0x64x0; @FILE reads them from a file." placeholder:"PLAN"`
+	After  []string `name:"print-after" help:"Print the IR after a pass, or after all, to standard error (repeatable). An unknown name lists the passes." placeholder:"PASS" sep:"none"`
 	FP     string   `name:"fp" default:"contract" enum:"strict,contract,fast" help:"Arithmetic: strict rounds every operation on its own, contract fuses the products that sums take in, fast reorders too. Default: contract." placeholder:"MODE"`
 }
 
@@ -27,6 +29,7 @@ Examples:
 	gridloom emit examples/heat3d.loom --out heat3d
 	gridloom emit examples/heat3d.loom --fp strict --plan threads=2 --out heat3d
 	gridloom emit examples/heat3d.loom --target cuda
+	gridloom emit examples/heat3d.loom --target cuda --plan share=yes --print-after strides
 	gridloom emit examples/heat3d.loom --target opencl --out heat3d`
 }
 
@@ -39,7 +42,7 @@ func (c *emitCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	r := engine.EmitRequest{Program: p, Source: src.Name, Dialect: engine.Dialects[c.Target]}
+	r := engine.EmitRequest{Program: p, Source: src.Name, Dialect: engine.Dialects[c.Target], After: c.After}
 	if r.Plan, err = readPlan(c.Plan); err != nil {
 		return err
 	}
@@ -49,6 +52,11 @@ func (c *emitCmd) Run(a *app) error {
 	e, err := engine.Emit(r)
 	if unbound, ok := errors.AsType[*engine.Unbound](err); ok {
 		return a.unfit(exitUsage, src, unbound.List)
+	}
+	if e != nil {
+		for _, s := range e.Steps {
+			fmt.Fprintln(a.stderr, s)
+		}
 	}
 	if err != nil {
 		return err

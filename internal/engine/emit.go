@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"path/filepath"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
@@ -22,18 +23,20 @@ type EmitRequest struct {
 	Dialect *emit.Dialect
 	Plan    schedule.Plan
 	Set     map[string]string // the values of coefficients; all else is an argument of the code
+	After   []string          // passes after which the IR is kept, or all (lower.Trace)
 }
 
 // Emission is a program that was lowered to be written as source code.
 type Emission struct {
 	Module  *kernel.Module
 	Options lower.Options
+	Steps   []lower.Step // what the passes made that the request names
 	request EmitRequest
 }
 
 // Emit lowers a program whose sizes are arguments. The error is an *Unbound if
 // coefficients do not get their values, and a *Fault if another value is not one of a
-// coefficient, or the plan does not fit.
+// coefficient, no pass has a name, or the plan does not fit: with it come the steps so far.
 func Emit(r EmitRequest) (*Emission, error) {
 	b, err := coefficients(r.Program, r.Set)
 	if err != nil {
@@ -46,8 +49,16 @@ func Emit(r EmitRequest) (*Emission, error) {
 	if e.Options.Target == lower.GPU {
 		e.Options.Machine, e.Options.Lacks = r.Dialect.On(nil)
 	}
-	if e.Module, err = lower.Program(r.Program, e.Options); err != nil {
-		return nil, BadPlan(r.Plan, err)
+	if len(r.After) == 0 {
+		e.Module, err = lower.Program(r.Program, e.Options)
+	} else {
+		e.Module, e.Steps, err = lower.Trace(r.Program, e.Options, r.After...)
+	}
+	if _, unknown := errors.AsType[*lower.UnknownPass](err); unknown {
+		return nil, requestf("print-after", "%w", err)
+	}
+	if err != nil {
+		return e, BadPlan(r.Plan, err)
 	}
 	for _, k := range e.Module.Kernels {
 		if err := r.Dialect.Lacks(k); err != nil {

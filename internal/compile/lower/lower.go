@@ -48,9 +48,9 @@ type Options struct {
 	// takes several times as long to find one.
 	Advise bool
 
-	fitting *fitting               // what did not fit so far
-	aligned map[*ir.Grid]int64     // what rows are padded to at the least
-	watched func(pass string) bool // passes after which texts are kept; nil for none
+	fitting *fitting                         // what did not fit so far
+	aligned map[*ir.Grid]int64               // what rows are padded to at the least
+	watched func(pass string, ran bool) bool // passes after which texts are kept; nil for none
 }
 
 // Target is the kind of machine that kernels are for.

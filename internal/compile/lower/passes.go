@@ -88,12 +88,22 @@ func kernelPass(p *kernel.Pass) Pass {
 type Step struct {
 	Pass string
 	Of   string // the stage, the kernel of a plan, or the kernel
-	Ran  bool   // the pass is for it
+	For  string // which stages, groups or kernels the pass is for
+	Ran  bool   // it is for this one
 	Text string // after the pass
 }
 
+// String returns the step as it is shown: a line that says what it is, and the text.
+func (s Step) String() string {
+	if !s.Ran {
+		return fmt.Sprintf("; %s does not run for %s: it is for %s\n", s.Pass, s.Of, s.For)
+	}
+	return fmt.Sprintf("; after %s of %s\n%s\n", s.Pass, s.Of, strings.TrimRight(s.Text, "\n"))
+}
+
 // Trace lowers a program and returns what some passes made, in the order in which
-// they ran. The guard runs after each pass. Names are those of passes, or "all".
+// they ran, also of a program that cannot be lowered. The guard runs after each pass.
+// Names are those of passes, or "all" for those that run.
 func Trace(p *ir.Program, o Options, names ...string) (*kernel.Module, []Step, error) {
 	all := Passes()
 	known := func(name string) bool { return slices.ContainsFunc(all, func(p Pass) bool { return p.Name == name }) }
@@ -103,10 +113,15 @@ func Trace(p *ir.Program, o Options, names ...string) (*kernel.Module, []Step, e
 		}
 	}
 	o.Guard = true
-	o.watched = func(pass string) bool { return slices.Contains(names, pass) || slices.Contains(names, "all") }
+	o.watched = func(pass string, ran bool) bool {
+		return slices.Contains(names, pass) || ran && slices.Contains(names, "all")
+	}
 	m, err := build(p, o)
-	if err != nil {
+	switch {
+	case m == nil:
 		return nil, nil, err
+	case err != nil:
+		return nil, m.steps, err
 	}
 	return m.Module, m.steps, nil
 }
@@ -124,9 +139,11 @@ func unknownPass(name string, all []Pass) error {
 	}
 	text := fmt.Sprintf("no pass is called %s", name)
 	if near := diag.Nearest(name, names); near != "" {
-		text += fmt.Sprintf("; did you mean %s?", near)
+		text += fmt.Sprintf("; did you mean %s? Others", near)
+	} else {
+		text += "; they"
 	}
-	return &UnknownPass{text + " The passes are " + strings.Join(names, ", ") + ", or all"}
+	return &UnknownPass{text + " are " + strings.Join(names, ", ") + ", and all"}
 }
 
 // after is called after every pass. It runs the guard if that is asked for, and
@@ -137,8 +154,8 @@ func (m *module) after(p Pass, of string, ran bool, text func() string, check fu
 			return fmt.Errorf("after the pass %s, %s is not well formed: %w", p.Name, of, err)
 		}
 	}
-	if m.opts.watched != nil && m.opts.watched(p.Name) {
-		m.steps = append(m.steps, Step{p.Name, of, ran, text()})
+	if m.opts.watched != nil && m.opts.watched(p.Name, ran) {
+		m.steps = append(m.steps, Step{p.Name, of, p.For, ran, text()})
 	}
 	return nil
 }
