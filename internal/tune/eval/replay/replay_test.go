@@ -60,7 +60,8 @@ func TestDefinition(t *testing.T) {
 		}
 		s := NewSpace(r)
 		if got, want := s.Text(s.Starts()[0]),
-			"block_size_x=16,block_size_y=16,tile_size_x=1,tile_size_y=1,read_only=0,use_padding=1,use_shmem=1,use_cmem=1,filter_height=15,filter_width=15"; got != want {
+			"block_size_x=16,block_size_y=16,tile_size_x=1,tile_size_y=1,read_only=0,use_padding=1,"+
+				"use_shmem=1,use_cmem=1,filter_height=15,filter_width=15"; got != want {
 			t.Errorf("the start is %s", got)
 		}
 	}
