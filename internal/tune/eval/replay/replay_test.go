@@ -198,8 +198,9 @@ func TestBaselineErrors(t *testing.T) {
 		free.Trials[i].Cost = Cost{}
 	}
 	for want, r := range map[string]*Recording{
-		"1 valid configuration: there is nothing to search":                                               failed,
-		"at least half of the 3 valid configurations are as fast as the best: there is nothing to search": flat(1, 1, 2),
+		"1 valid configuration: there is nothing to search": failed,
+		"at least half of the 3 valid configurations are as fast as the best: " +
+			"there is nothing to search": flat(1, 1, 2),
 		"the recording says nothing of what an evaluation takes (compile, run and other times are all 0)": free,
 		"random search finds the best of the 2 valid configurations at once: there is nothing to search":  flat(1, 2),
 	} {
