@@ -40,7 +40,8 @@ func TestLifeGlider(t *testing.T) {
 		around := func(at ...int) float64 {
 			return pattern(0, 0, glider...)((at[0]-1-moves+20)%10, (at[1]-2-moves+20)%10)
 		}
-		if want := draw(run(t, prog, "M=10 N=10 generations=0", map[string]field{"cells": around}), "cells"); got != want {
+		if want := draw(run(t, prog, "M=10 N=10 generations=0", map[string]field{"cells": around}),
+			"cells"); got != want {
 			t.Errorf("after %d moves:\n%swant\n%s", moves, got, want)
 		}
 	}
@@ -89,10 +90,12 @@ func TestGrayScott(t *testing.T) {
 		spot := func(at ...int) float64 {
 			return pattern(0, 0, "######", "#####", "####", "###")((at[0]-j+20)%20, (at[1]-i+20)%20) / 255
 		}
-		return map[string]field{"u": func(at ...int) float64 { return 1 - spot(at...)/2 }, "v": func(at ...int) float64 { return spot(at...) / 4 }}
+		return map[string]field{"u": func(at ...int) float64 { return 1 - spot(at...)/2 },
+			"v": func(at ...int) float64 { return spot(at...) / 4 }}
 	}
 	middle, edge := run(t, prog, "M=20 N=20 steps=50", seed(8, 7)), run(t, prog, "M=20 N=20 steps=50", seed(18, 17))
-	if d := edge.worst("v", func(at ...int) float64 { return middle.at("v", (at[0]+10)%20, (at[1]+10)%20) }); d > 1e-14 {
+	if d := edge.worst("v",
+		func(at ...int) float64 { return middle.at("v", (at[0]+10)%20, (at[1]+10)%20) }); d > 1e-14 {
 		t.Errorf("the seam makes a difference of %g", d)
 	}
 

@@ -21,7 +21,8 @@ func TestHeatScalesModes(t *testing.T) {
 	half := func(x float64) float64 { return math.Pow(math.Sin(x/2), 2) }
 	factor := 1 - 4*0.125*(half(math.Pi/(l+1))+half(math.Pi/m)+half(2*math.Pi/n))
 	mode := heatMode(l, m, n)
-	heat := run(t, load(t, "heat3d", nil), fmt.Sprintf("L=%d M=%d N=%d steps=%d", l, m, n, steps), map[string]field{"u": mode})
+	heat := run(t, load(t, "heat3d", nil), fmt.Sprintf("L=%d M=%d N=%d steps=%d", l, m, n, steps),
+		map[string]field{"u": mode})
 	if d := heat.worst("u", func(at ...int) float64 { return math.Pow(factor, steps) * mode(at...) }); d > 1e-14 {
 		t.Errorf("a mode is off by %g", d)
 	}

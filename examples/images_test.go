@@ -31,7 +31,8 @@ func TestBlur(t *testing.T) {
 	// One white pixel becomes the window, rounded.
 	w := []float64{0, 1, 4, 6, 4, 1, 0}
 	dot := run(t, prog, "M=7 N=7 passes=1", map[string]field{"photo": pattern(3, 3, "#")})
-	if d := dot.worst("photo", func(at ...int) float64 { return math.Floor((255*w[at[0]]*w[at[1]] + 128) / 256) }); d != 0 {
+	if d := dot.worst("photo",
+		func(at ...int) float64 { return math.Floor((255*w[at[0]]*w[at[1]] + 128) / 256) }); d != 0 {
 		t.Errorf("a white pixel's window is off by %g", d)
 	}
 	if d := run(t, prog, "M=3 N=4", map[string]field{"photo": constant(200)}).worst("photo", constant(200)); d != 0 {
@@ -207,7 +208,8 @@ func TestDenoise(t *testing.T) {
 	// any disturbance raises it.
 	stop := func(steps string) machine {
 		one := load(t, "denoise", strings.NewReplacer("float", "double", "check 10 max 2000", "max "+steps))
-		return run(t, one, "M=24 N=20 change=1", map[string]field{"photo": func(at ...int) float64 { return photo(t, 1)(at[0]+30, at[1]+60) }})
+		return run(t, one, "M=24 N=20 change=1",
+			map[string]field{"photo": func(at ...int) float64 { return photo(t, 1)(at[0]+30, at[1]+60) }})
 	}
 	last := math.Inf(1)
 	for _, steps := range []string{"1", "2", "3", "5", "20", "100"} {
@@ -217,7 +219,8 @@ func TestDenoise(t *testing.T) {
 		}
 		last = energy
 	}
-	least := run(t, load(t, "denoise", strings.NewReplacer("float", "double", "change < 2e-4", "change < 1e-13", "max 2000", "max 20000")), "M=12 N=10",
+	least := run(t, load(t, "denoise", strings.NewReplacer("float", "double", "change < 2e-4", "change < 1e-13",
+		"max 2000", "max 20000")), "M=12 N=10",
 		map[string]field{"photo": func(at ...int) float64 { return photo(t, 1)(at[0]+30, at[1]+60) }})
 	energy := variation(least, 6, 1e-4)
 	for n := range 12 * 10 {

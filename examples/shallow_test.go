@@ -83,7 +83,8 @@ func TestShallowWaterStandingWave(t *testing.T) {
 			}
 			return func(at ...int) float64 { return f(at[1], at[0]) }
 		}
-		inputs := map[string]field{"h0": turned(hm), "h1": turned(h1), "u0": constant(0), "u1": constant(0), "v0": constant(0), "v1": constant(0)}
+		inputs := map[string]field{"h0": turned(hm), "h1": turned(h1), "u0": constant(0), "u1": constant(0),
+			"v0": constant(0), "v1": constant(0)}
 		along := []string{"u", "v"}[axis]
 		inputs[along+"0"], inputs[along+"1"] = turned(um), turned(u1)
 		m := run(t, prog, fmt.Sprintf("%s steps=%d turn=0 filter=0", set, steps), inputs)

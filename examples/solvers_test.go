@@ -8,7 +8,8 @@ import (
 // himenoGrids returns inputs of zero but for those in change.
 func himenoGrids(change map[string]field) map[string]field {
 	all := make(map[string]field)
-	for _, name := range []string{"p", "next", "a0", "a1", "a2", "a3", "b0", "b1", "b2", "c0", "c1", "c2", "bnd", "source"} {
+	for _, name := range []string{"p", "next", "a0", "a1", "a2", "a3", "b0", "b1", "b2", "c0", "c1", "c2", "bnd",
+		"source"} {
 		all[name] = constant(0)
 	}
 	for name, f := range change {
@@ -59,7 +60,8 @@ func TestHimeno(t *testing.T) {
 	m = run(t, prog, "L=6 M=5 N=7 steps=1 omega=0.25", map[string]field{"p": p, "next": p})
 	near(t, "a pressure", m.at("p", 2, 2, 2), 4+0.25*1.0/3, 1e-7)
 	// It falls.
-	if a, b := run(t, prog, "steps=5", nil).scalar("gosa"), run(t, prog, "steps=20", nil).scalar("gosa"); !(b < a && b > 0) {
+	if a, b := run(t, prog, "steps=5", nil).scalar("gosa"), run(t, prog, "steps=20", nil).scalar("gosa"); !(b < a &&
+		b > 0) {
 		t.Errorf("gosa goes from %g to %g", a, b)
 	}
 }

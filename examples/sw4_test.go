@@ -16,7 +16,8 @@ func elastic(t *testing.T) *ir.Program {
 
 // apply returns the operator applied to displacements.
 func apply(t *testing.T, prog *ir.Program, set string, u [3]field, more map[string]field) machine {
-	inputs := map[string]field{"u0": u[0], "u1": u[1], "u2": u[2], "strx": constant(1), "stry": constant(1), "strz": constant(1)}
+	inputs := map[string]field{"u0": u[0], "u1": u[1], "u2": u[2], "strx": constant(1), "stry": constant(1),
+		"strz": constant(1)}
 	for name, f := range more {
 		inputs[name] = f
 	}
@@ -52,7 +53,8 @@ func (m monomial) field() field {
 func TestElasticPolynomials(t *testing.T) {
 	prog := elastic(t)
 	stiff := []monomial{{}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {0, 2, 0}}
-	displacements := []monomial{{}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {0, 2, 0}, {0, 3, 0}, {0, 0, 3}, {1, 1, 0}, {1, 0, 1}, {0, 1, 1}, {2, 1, 0}, {1, 2, 1}, {2, 2, 2}}
+	displacements := []monomial{{}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {0, 2, 0}, {0, 3, 0}, {0, 0, 3}, {1, 1, 0},
+		{1, 0, 1}, {0, 1, 1}, {2, 1, 0}, {1, 2, 1}, {2, 2, 2}}
 	for _, s := range stiff {
 		for _, d := range displacements {
 			for n := range 3 {
@@ -64,7 +66,9 @@ func TestElasticPolynomials(t *testing.T) {
 					more[lame] = func(at ...int) float64 { return 10 * s.field()(at...) }
 					m := apply(t, prog, "L=9 M=9 N=9", u, more)
 					for out := range 3 {
-						want := func(x, y, z float64) float64 { return 10 * stress(s, d, n, out, lame == "mu").at3(x, y, z) }
+						want := func(x, y, z float64) float64 {
+							return 10 * stress(s, d, n, out, lame == "mu").at3(x, y, z)
+						}
 						for _, at := range [][3]int{{4, 4, 4}, {3, 5, 2}, {6, 2, 5}} {
 							got := m.at(fmt.Sprintf("f%d", out), at[0], at[1], at[2])
 							w := want(float64(at[2])-4, float64(at[1])-4, float64(at[0])-4)
@@ -127,7 +131,8 @@ func TestElasticIsSymmetric(t *testing.T) {
 	const size = 11
 	str := func(seed int) field { return func(at ...int) float64 { return 1 + 0.4*noise(seed)(at...) } }
 	more := map[string]field{
-		"mu": func(at ...int) float64 { return 2 + noise(1)(at...) }, "la": func(at ...int) float64 { return 2 + noise(2)(at...) },
+		"mu":   func(at ...int) float64 { return 2 + noise(1)(at...) },
+		"la":   func(at ...int) float64 { return 2 + noise(2)(at...) },
 		"strx": str(3), "stry": str(4), "strz": str(5),
 	}
 	inside := func(f field) field { // zero near the rim, where the operator is not applied
@@ -181,7 +186,8 @@ func TestElasticIsOfOrderFour(t *testing.T) {
 		la := func(at ...int) float64 { _, y, z := coords(at); return 2 + math.Cos(y+z) }
 		size := n + 1
 		m := apply(t, prog, fmt.Sprintf("L=%d M=%d N=%d", size, size, size), [3]field{u0, constant(0), constant(0)},
-			map[string]field{"mu": mu, "la": la, "strx": constant(1 / h), "stry": constant(1 / h), "strz": constant(1 / h)})
+			map[string]field{"mu": mu, "la": la, "strx": constant(1 / h), "stry": constant(1 / h),
+				"strz": constant(1 / h)})
 		// div of mu (grad u + grad u^T) + la div(u) I, differentiated by hand.
 		worst := 0.0
 		for _, at := range [][]int{{n / 2, n / 2, n / 2}, {n / 4, n / 2, 3 * n / 4}, {n / 2, n / 4, n / 4}} {

@@ -74,7 +74,8 @@ func TestWaveIsAbsorbed(t *testing.T) {
 func TestWaveSource(t *testing.T) {
 	first := run(t, load(t, "wave", inDouble), "M=20 N=30 steps=1 peak=5 rim=0", map[string]field{"v": constant(1)})
 	arg := math.Pow(3.14159265*1.2, 2) // it peaks 1.2 periods after the start
-	if d := first.worst("p", func(at ...int) float64 { return pattern(8, 10, "#")(at...) / 255 * (1 - 2*arg) * math.Exp(-arg) }); d > 1e-15 {
+	if d := first.worst("p",
+		func(at ...int) float64 { return pattern(8, 10, "#")(at...) / 255 * (1 - 2*arg) * math.Exp(-arg) }); d > 1e-15 {
 		t.Errorf("the source is off by %g", d)
 	}
 

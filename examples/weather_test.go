@@ -11,7 +11,8 @@ func TestDiffusionScalesModes(t *testing.T) {
 	for axis := range 2 {
 		mode := func(at ...int) float64 { return math.Sin(2 * math.Pi * (float64(at[1+axis]) + 0.25) / n) }
 		k := math.Pow(2*math.Sin(math.Pi/n), 2)
-		m := run(t, load(t, "diffusion", nil), "L=2 M=12 N=12 steps=3", map[string]field{"u": mode, "rate": constant(rate)})
+		m := run(t, load(t, "diffusion", nil), "L=2 M=12 N=12 steps=3",
+			map[string]field{"u": mode, "rate": constant(rate)})
 		if d := m.worst("u", func(at ...int) float64 { return math.Pow(1-rate*k*k, 3) * mode(at...) }); d > 1e-14 {
 			t.Errorf("a mode along axis %d is off by %g", axis, d)
 		}
@@ -61,7 +62,8 @@ func TestDiffusionLimits(t *testing.T) {
 // its path to there drops.
 func TestHotspotSettles(t *testing.T) {
 	const watts = 0.01
-	m := run(t, load(t, "hotspot", inDouble), "M=32 N=32 steps=4000", map[string]field{"t": constant(80), "power": constant(watts)})
+	m := run(t, load(t, "hotspot", inDouble), "M=32 N=32 steps=4000", map[string]field{"t": constant(80),
+		"power": constant(watts)})
 	side := 0.016 / 32
 	want := 80 + watts*0.0005/(100*side*side)
 	if d := m.worst("t", constant(want)); d > 1e-3*(want-80) {
@@ -92,7 +94,9 @@ func TestHotspotConserves(t *testing.T) {
 	near(t, "beside", m.at("t", 8, 13)-80, dt/capacity*(2*100*0.0005*high/wide), 1e-12)
 	near(t, "above", m.at("t", 7, 12)-80, dt/capacity*(2*100*0.0005*wide/high), 1e-12)
 	// Nothing leaves through the sides.
-	m = run(t, prog, "M=16 N=24 steps=1 rz=1e30", map[string]field{"t": func(at ...int) float64 { return 80 + pattern(0, 0, "#")(at...)/255 }, "power": constant(0)})
+	m = run(t, prog, "M=16 N=24 steps=1 rz=1e30",
+		map[string]field{"t": func(at ...int) float64 { return 80 + pattern(0, 0, "#")(at...)/255 },
+			"power": constant(0)})
 	near(t, "across the chip", m.at("t", 15, 0), 80, 0)
 	near(t, "along the chip", m.at("t", 0, 23), 80, 0)
 }

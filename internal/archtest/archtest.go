@@ -31,8 +31,10 @@ var wings = []struct {
 	{"internal/tune/eval", []string{"internal/compile", "internal/run", "internal/tune", "internal/tune/eval"}},
 	{"internal/tune", []string{"internal/compile", "internal/run", "internal/tune"}},
 	{"internal/engine", []string{"internal/compile", "internal/run", "internal/tune", "internal/engine"}},
-	{"internal/serve", []string{"internal/compile", "internal/run", "internal/tune", "internal/engine", "internal/serve"}},
-	{"internal/cli", []string{"internal/compile", "internal/run", "internal/tune", "internal/tune/eval", "internal/engine", "internal/serve", "internal/cli", ""}},
+	{"internal/serve", []string{"internal/compile", "internal/run", "internal/tune", "internal/engine",
+		"internal/serve"}},
+	{"internal/cli", []string{"internal/compile", "internal/run", "internal/tune", "internal/tune/eval",
+		"internal/engine", "internal/serve", "internal/cli", ""}},
 	{"internal/archtest", nil},
 	{"cmd", []string{"internal/cli"}},
 	{"examples", []string{""}},
@@ -111,7 +113,8 @@ func Check(tree fs.FS) ([]string, error) {
 
 // skipped reports whether the go command, too, passes over a folder, or git does.
 func skipped(name string) bool {
-	return name[0] == '.' || name[0] == '_' || name == "testdata" || name == "vendor" || name == "build" || name == "out"
+	return name[0] == '.' || name[0] == '_' || name == "testdata" || name == "vendor" || name == "build" ||
+		name == "out"
 }
 
 // description tells whether a package is described where its readers look: in

@@ -72,8 +72,10 @@ func checkDocument(root fs.FS, name, text string) (found []string) {
 		if code {
 			continue
 		}
-		if n := utf8.RuneCountInString(line); n > columns && !strings.HasPrefix(trimmed, "|") && strings.Contains(trimmed, " ") {
-			found = append(found, fmt.Sprintf("%s:%d: %d columns: break the line after at most %d", name, i+1, n, columns))
+		if n := utf8.RuneCountInString(line); n > columns && !strings.HasPrefix(trimmed, "|") &&
+			strings.Contains(trimmed, " ") {
+			found = append(found, fmt.Sprintf("%s:%d: %d columns: break the line after at most %d", name, i+1,
+				n, columns))
 		}
 		for _, m := range link.FindAllStringSubmatch(line, -1) {
 			to, err := url.Parse(m[1])
@@ -81,7 +83,8 @@ func checkDocument(root fs.FS, name, text string) (found []string) {
 				continue
 			}
 			if _, err := fs.Stat(root, path.Join(path.Dir(name), to.Path)); err != nil {
-				found = append(found, fmt.Sprintf("%s:%d: the link leads to %s, which is not there", name, i+1, to.Path))
+				found = append(found, fmt.Sprintf("%s:%d: the link leads to %s, which is not there", name,
+					i+1, to.Path))
 			}
 		}
 	}

@@ -72,13 +72,16 @@ var wordExceptions = map[string]struct {
 	reason string
 	words  []string
 }{
-	"internal/tune/eval/bench":   {"rivals are the programs of others that figures are compared with", []string{"rival", "rivals"}},
+	"internal/tune/eval/bench": {"rivals are the programs of others that figures are compared with",
+		[]string{"rival", "rivals"}},
 	"internal/tune/eval/contest": {"likewise", []string{"rival", "rivals"}},
-	"internal/cli":               {"likewise; the rest moves to packages engine and store", []string{"harvest", "notebook", "remember", "remembered", "rival", "rivals"}},
+	"internal/cli": {"likewise; the rest moves to packages engine and store",
+		[]string{"harvest", "notebook", "remember", "remembered", "rival", "rivals"}},
 
 	// The words of kernels and of their spaces change with their redesign.
-	"internal/compile/emit":     {"not renamed yet", []string{"census", "excess"}},
-	"internal/compile/lower":    {"not renamed yet", []string{"ahead", "census", "chain", "excess", "occupied", "remembered", "ring", "tally"}},
+	"internal/compile/emit": {"not renamed yet", []string{"census", "excess"}},
+	"internal/compile/lower": {"not renamed yet", []string{"ahead", "census", "chain", "excess", "occupied",
+		"remembered", "ring", "tally"}},
 	"internal/compile/schedule": {"not renamed yet", []string{"census", "toll", "weigh"}},
 }
 
@@ -210,7 +213,8 @@ func wordsOf(name string) []string {
 		case r == '_':
 			end()
 			continue
-		case unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+		case unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) &&
+			unicode.IsLower(runes[i+1])):
 			end()
 		}
 		word = append(word, r)
@@ -226,8 +230,10 @@ func TestWordRules(t *testing.T) {
 		{"a/b.go", "package a\n\ntype thinker struct{}\n", "a thinker"},
 		{"a/b.go", "package a\n\ntype x struct{ fastThinker int }\n", "a fastThinker"},
 		{"a/b.go", "package a\n\nfunc (x *T) HeedAll(ring int) {}\n", "a HeedAll"},
-		{"internal/compile/lower/b.go", "package a\n\nfunc (x *T) HeedAll(ring int) {}\n", "internal/compile/lower HeedAll, internal/compile/lower ring"},
-		{"a/b.go", "package a\n\nfunc f() { rival := 1; for thought := range 3 { rival = thought } }\n", "a rival, a thought"},
+		{"internal/compile/lower/b.go", "package a\n\nfunc (x *T) HeedAll(ring int) {}\n",
+			"internal/compile/lower HeedAll, internal/compile/lower ring"},
+		{"a/b.go", "package a\n\nfunc f() { rival := 1; for thought := range 3 { rival = thought } }\n",
+			"a rival, a thought"},
 		{"a/b.go", "package a\n\nvar embedded, during, chained, working = 1, 2, 3, 4\n", ""},
 		{"a/b.go", "package a\n\nfunc f() { g(heed) }\n", ""}, // a use, not a declaration
 		{"a/jury_test.go", "package a\n", "a jury_test"},

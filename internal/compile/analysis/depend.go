@@ -45,7 +45,8 @@ func (g *stage) edges() []Edge {
 				}
 			}
 			if len(moved) > 0 {
-				out = append(out, Edge{From: j, To: j, Kind: anti, On: to.Array.Name, Offsets: offsets(len(g.p.Axes), moved)})
+				out = append(out, Edge{From: j, To: j, Kind: anti, On: to.Array.Name,
+					Offsets: offsets(len(g.p.Axes), moved)})
 			}
 		}
 		h.add(j)
@@ -65,7 +66,8 @@ func (g *stage) between(h *history, i, j int) []Edge {
 		}
 	}
 	if from.Temp != nil && slices.Contains(g.deps.of[to].temps, from.Temp) {
-		out = append(out, Edge{From: i, To: j, Kind: flow, On: from.Temp.Name, Offsets: [][]int64{make([]int64, len(g.p.Axes))}})
+		out = append(out, Edge{From: i, To: j, Kind: flow, On: from.Temp.Name,
+			Offsets: [][]int64{make([]int64, len(g.p.Axes))}})
 	}
 	if from.Reduce != nil && g.deps.of[to].scalars[from.Reduce.Scalar] && !h.reducedBetween(i, j, from.Reduce.Scalar) {
 		add(flow, from.Reduce.Scalar.Name, nil)

@@ -261,7 +261,8 @@ type stage struct {
 }
 
 func newStage(p *ir.Program, b *ir.Binding, s *ir.Stage) *stage {
-	g := &stage{p: p, b: b, ir: s, deps: newReads(s), fusion: FusableGroups(s), weight: map[*ir.Stmt]float64{}, splits: map[int]*homogenizer{}}
+	g := &stage{p: p, b: b, ir: s, deps: newReads(s), fusion: FusableGroups(s), weight: map[*ir.Stmt]float64{},
+		splits: map[int]*homogenizer{}}
 	g.setShares()
 	return g
 }

@@ -60,7 +60,8 @@ func opsText(o, single Ops) string {
 	for _, p := range []struct {
 		n    float64
 		name string
-	}{{o.Add, "add"}, {o.Mul, "mul"}, {o.Div, "div"}, {o.Sqrt, "sqrt"}, {o.Special, "special"}, {o.Compare, "compare"}, {o.Int, "int"}, {o.FMA, "fma"}} {
+	}{{o.Add, "add"}, {o.Mul, "mul"}, {o.Div, "div"}, {o.Sqrt, "sqrt"}, {o.Special, "special"}, {o.Compare, "compare"},
+		{o.Int, "int"}, {o.FMA, "fma"}} {
 		if p.n != 0 {
 			parts = append(parts, fmt.Sprint(p.n, " ", p.name))
 		}
@@ -74,14 +75,22 @@ func opsText(o, single Ops) string {
 func TestShape(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"no reads", "a[k][j][i] = 1;", `0 points, order 0, halo k 0, j 0, i 0, corners "", density 0, unique ""`},
-		{"pointwise", "a[k][j][i] = b[k][j][i];", `1 points, order 0, halo k 0, j 0, i 0, corners "", density 1, unique ""`},
-		{"upwind", "a[k][j][i] = b[k][j][i] - b[k][j][i-3];", `2 points, order 3, halo k 0, j 0, i 3,0, corners "", density 0.5, unique "i"`},
-		{"away from the point", "a[k][j][i] = b[k][j][i+2] - b[k][j][i+3];", `2 points, order 3, halo k 0, j 0, i 0,3, corners "", density 1, unique "i"`},
-		{"two grids", "a[k][j][i] = b[k+1][j][i] - c[k+1][j][i+1];", `2 points, order 1, halo k 0,1, j 0, i 0,1, corners "", density 1, unique "j"`},
-		{"corners on k", "a[k][j][i] = b[k+1][j][i-2] - b[k+1][j][i+2];", `2 points, order 2, halo k 0,1, j 0, i 2, corners "k", density 0.4, unique ""`},
-		{"through temps", "double r = b[k][j][i+1]; double q = r - b[k][j-1][i]; a[k][j][i] = q;", `2 points, order 1, halo k 0, j 1,0, i 0,1, corners "", density 0.5, unique ""`},
-		{"1-D grid", "a[k][j][i] = b[k][j][i]*p[j-2];", `2 points, order 2, halo k 0, j 2,0, i 0, corners "", density 0.6667, unique "j"`},
-		{"fixed plane", "a[k][j][i] = b[k][j][i] + b[0][j][i+5];", `1 points, order 0, halo k 0, j 0, i 0, corners "", density 1, unique ""`},
+		{"pointwise", "a[k][j][i] = b[k][j][i];",
+			`1 points, order 0, halo k 0, j 0, i 0, corners "", density 1, unique ""`},
+		{"upwind", "a[k][j][i] = b[k][j][i] - b[k][j][i-3];",
+			`2 points, order 3, halo k 0, j 0, i 3,0, corners "", density 0.5, unique "i"`},
+		{"away from the point", "a[k][j][i] = b[k][j][i+2] - b[k][j][i+3];",
+			`2 points, order 3, halo k 0, j 0, i 0,3, corners "", density 1, unique "i"`},
+		{"two grids", "a[k][j][i] = b[k+1][j][i] - c[k+1][j][i+1];",
+			`2 points, order 1, halo k 0,1, j 0, i 0,1, corners "", density 1, unique "j"`},
+		{"corners on k", "a[k][j][i] = b[k+1][j][i-2] - b[k+1][j][i+2];",
+			`2 points, order 2, halo k 0,1, j 0, i 2, corners "k", density 0.4, unique ""`},
+		{"through temps", "double r = b[k][j][i+1]; double q = r - b[k][j-1][i]; a[k][j][i] = q;",
+			`2 points, order 1, halo k 0, j 1,0, i 0,1, corners "", density 0.5, unique ""`},
+		{"1-D grid", "a[k][j][i] = b[k][j][i]*p[j-2];",
+			`2 points, order 2, halo k 0, j 2,0, i 0, corners "", density 0.6667, unique "j"`},
+		{"fixed plane", "a[k][j][i] = b[k][j][i] + b[0][j][i+5];",
+			`1 points, order 0, halo k 0, j 0, i 0, corners "", density 1, unique ""`},
 	} {
 		_, st := oneStage(t, "", c.body)
 		if got, _, _ := strings.Cut(summary(st), "\n"); got != c.want {
@@ -94,8 +103,10 @@ func TestShape(t *testing.T) {
 func TestReach(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{"a[k][j][i] = b[k][j][i+1];", "k 0, j 0, i 0,1"},
-		{"double l[N,N,N]; l[k][j][i] = b[k][j][i+1] + b[k-1][j][i]; a[k][j][i] = l[k][j][i+2] - l[k][j][i-1];", "k 1,0, j 0, i 1,3"},
-		{"double l[N,N,N], d[N,N,N]; l[k][j][i] = b[k][j][i+1]; d[k][j][i] = l[k][j+1][i]; a[k][j][i] = d[k+1][j][i] + c[k][j][i-4];", "k 0,1, j 0,1, i 4,1"},
+		{"double l[N,N,N]; l[k][j][i] = b[k][j][i+1] + b[k-1][j][i]; a[k][j][i] = l[k][j][i+2] - l[k][j][i-1];",
+			"k 1,0, j 0, i 1,3"},
+		{"double l[N,N,N], d[N,N,N]; l[k][j][i] = b[k][j][i+1]; d[k][j][i] = l[k][j+1][i]; a[k][j][i] = d[k+1][j][i] " +
+			"+ c[k][j][i-4];", "k 0,1, j 0,1, i 4,1"},
 		{"double l[N,N,N]; l[k][j][i] = b[k][j][i+9]; a[k][j][i] = c[k][j][i-1];", "k 0, j 0, i 1,0"},
 		{"a[k][j][i] = b[k][j][i-1]; c[k][j][i] = a[k][j][i-1];", "k 0, j 0, i 2,0"},
 	} {
@@ -113,7 +124,8 @@ func TestArrays(t *testing.T) {
   c[k][j][i] += 1;`)
 	var got []string
 	for _, a := range st.Arrays {
-		text := fmt.Sprintf("%s %s %s: %d points, %d loads, %d stores, reloads", a.Name, a.Role, strings.Join(a.Axes, ""), a.Shape.Points, a.LoadsAsWritten, a.Stores)
+		text := fmt.Sprintf("%s %s %s: %d points, %d loads, %d stores, reloads", a.Name, a.Role,
+			strings.Join(a.Axes, ""), a.Shape.Points, a.LoadsAsWritten, a.Stores)
 		for _, r := range a.Reuse {
 			text += fmt.Sprintf(" %s %d", r.Axis, r.Reloads)
 		}
@@ -141,7 +153,9 @@ func TestWeights(t *testing.T) {
 			"1 flops, 1 loads, 1 stores, bytes 16 16 16",
 			// 400 cells more, 2 flops, a load and a store each; one loop does both.
 			"1.1 flops, 1.05 loads, 1.05 stores, bytes 16 16 16.8"},
-		{"red and black", "color (k+j+i) % 2 == 0 : a[k][j][i] = s*b[k][j][i] + a[k][j][i+1]; color (k+j+i) % 2 == 1 : a[k][j][i] = s*b[k][j][i] + a[k][j][i+1];",
+		{"red and black",
+			"color (k+j+i) % 2 == 0 : a[k][j][i] = s*b[k][j][i] + a[k][j][i+1]; color (k+j+i) % 2 == 1 : a[k][j][i] " +
+				"= s*b[k][j][i] + a[k][j][i+1];",
 			"2 flops, 2 loads, 1 stores, bytes 24 48 24",
 			// The main domain has 20*20*19 points, and so many cells are loaded.
 			"2 flops, 2 loads, 1 stores, bytes 24 48 24"},
@@ -175,7 +189,8 @@ func TestWeights(t *testing.T) {
 			want string
 		}{{free, c.free}, {sized, c.sized}} {
 			st := v.st
-			got := fmt.Sprintf("%.4g flops, %.4g loads, %.4g stores, bytes %.4g %.4g %.4g", st.Ops.Flops(), st.Loads, st.Stores, st.Traffic.Compulsory, st.Traffic.ByGroup, st.Traffic.AsWritten)
+			got := fmt.Sprintf("%.4g flops, %.4g loads, %.4g stores, bytes %.4g %.4g %.4g", st.Ops.Flops(), st.Loads,
+				st.Stores, st.Traffic.Compulsory, st.Traffic.ByGroup, st.Traffic.AsWritten)
 			if got != v.want {
 				t.Errorf("%s:\n got %s\nwant %s", c.name, got, v.want)
 			}

@@ -249,7 +249,8 @@ func (f *fuser) result(cuts []int) *Fusion {
 	}
 	for _, t := range f.stage.Temps {
 		s := f.deps.assigned[t]
-		out.Temps = append(out.Temps, &TempUse{Temp: t, Stmt: s, Group: groupOf[s], Axes: f.axesOf(s), Needed: f.deps.needed[s]})
+		out.Temps = append(out.Temps, &TempUse{Temp: t, Stmt: s, Group: groupOf[s], Axes: f.axesOf(s),
+			Needed: f.deps.needed[s]})
 	}
 	f.place(out, groupOf)
 	return out

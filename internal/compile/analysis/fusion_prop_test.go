@@ -40,14 +40,17 @@ func (g *stageGen) array(name string, axes []int, local bool) {
 	n := ir.ParamAffine(0)
 	a := &ir.Array{Name: name, Type: types.F64, Local: local}
 	for _, axis := range axes {
-		ext := [][2]ir.Affine{{ir.Num(0), n.Add(-1)}, {ir.Num(0), n.Add(-1)}, {ir.Num(0), n}, {ir.Num(1), n}, {ir.Num(0), n.Times(2).Add(-1)}, {ir.Num(0), ir.Num(2)}}[g.pick(6, "extent")]
-		a.Dims = append(a.Dims, ir.Dim{Axis: axis, Lo: ext[0], Hi: ext[1], Faces: ir.Faces{Low: g.boundary(), High: g.boundary()}})
+		ext := [][2]ir.Affine{{ir.Num(0), n.Add(-1)}, {ir.Num(0), n.Add(-1)}, {ir.Num(0), n}, {ir.Num(1), n},
+			{ir.Num(0), n.Times(2).Add(-1)}, {ir.Num(0), ir.Num(2)}}[g.pick(6, "extent")]
+		a.Dims = append(a.Dims, ir.Dim{Axis: axis, Lo: ext[0], Hi: ext[1], Faces: ir.Faces{Low: g.boundary(),
+			High: g.boundary()}})
 	}
 	g.stage.Arrays = append(g.stage.Arrays, a)
 }
 
 func (g *stageGen) boundary() ir.Boundary {
-	kind := []ir.BoundaryKind{ir.None, ir.None, ir.None, ir.Constant, ir.Clamp, ir.Mirror, ir.Reflect, ir.AntiReflect, ir.Periodic}[g.pick(9, "boundary")]
+	kind := []ir.BoundaryKind{ir.None, ir.None, ir.None, ir.Constant, ir.Clamp, ir.Mirror, ir.Reflect, ir.AntiReflect,
+		ir.Periodic}[g.pick(9, "boundary")]
 	b := ir.Boundary{Kind: kind}
 	if kind == ir.Constant {
 		b.Value = ir.ScalarRef{Scalar: g.scalar}
@@ -121,7 +124,8 @@ func (g *stageGen) stmt() {
 		g.stage.Temps = append(g.stage.Temps, s.Temp)
 	case 2:
 		s.Axes = []int{0, 1}
-		s.Value = &ir.Binary{Op: op.Sub, X: g.value(s.Axes), Y: &ir.Access{Array: g.stage.Arrays[0], Index: []ir.Index{{Axis: 0}, {Axis: 1}}}}
+		s.Value = &ir.Binary{Op: op.Sub, X: g.value(s.Axes), Y: &ir.Access{Array: g.stage.Arrays[0],
+			Index: []ir.Index{{Axis: 0}, {Axis: 1}}}}
 		s.Reduce = &ir.Reduce{Kind: ir.Max, Scalar: g.scalar}
 		s.Domain = ir.InferDomain(g.rank, nil, true, s.Value, g.user())
 	default:
@@ -172,7 +176,8 @@ func hash(parts ...any) uint64 {
 }
 
 func (m *symbolic) clone() *symbolic {
-	c := &symbolic{params: m.params, temps: m.temps, arrays: map[*ir.Array]map[[2]int64]uint64{}, scalars: map[*ir.Scalar]uint64{}}
+	c := &symbolic{params: m.params, temps: m.temps, arrays: map[*ir.Array]map[[2]int64]uint64{},
+		scalars: map[*ir.Scalar]uint64{}}
 	for a, cells := range m.arrays {
 		c.arrays[a] = map[[2]int64]uint64{}
 		for k, v := range cells {
@@ -324,7 +329,8 @@ func (m *symbolic) grouped(stage *ir.Stage, f *Fusion, order func(n int) []int) 
 	}
 }
 
-func (m *symbolic) group(stage *ir.Stage, f *Fusion, g *Group, stored map[*ir.Temp]map[[2]int64]uint64, order func(n int) []int) {
+func (m *symbolic) group(stage *ir.Stage, f *Fusion, g *Group, stored map[*ir.Temp]map[[2]int64]uint64,
+	order func(n int) []int) {
 	old := map[*ir.Array]*symbolic{}
 	for _, a := range g.Snapshot {
 		old[a] = m.clone()
@@ -428,7 +434,8 @@ func (m *symbolic) differs(o *symbolic) string {
 func describe(f *Fusion) string {
 	out := ""
 	for i, g := range f.Groups {
-		out += fmt.Sprintf("group %d axes %v snapshot %d in place %t recompute %d\n", i, g.Axes, len(g.Snapshot), g.InPlace, len(g.Recompute))
+		out += fmt.Sprintf("group %d axes %v snapshot %d in place %t recompute %d\n", i, g.Axes, len(g.Snapshot),
+			g.InPlace, len(g.Recompute))
 		for _, s := range g.Body() {
 			out += "  " + stmtText(s) + "\n"
 		}

@@ -48,16 +48,23 @@ func TestFusableGroups(t *testing.T) {
 		{"overwritten beside", "", "a[k][j][i] = b[k][j][i+1]; b[k][j][i] = c[k][j][i];", "a / b"},
 		{"overwritten at the cell", "", "a[k][j][i] = b[k][j][i]; b[k][j][i] = c[k][j][i];", "a b"},
 		{"written twice", "", "a[k][j][i] = b[k][j][i]; a[k][j][i] += c[k][j][i];", "a a"},
-		{"planes apart", "", "[0:0,0:N-1,0:N-1] : a[k][j][i] = a[2][j][i]; [1:1,0:N-1,0:N-1] : a[k][j][i] = a[2][j][i];", "a a"},
-		{"plane read that is written", "", "[2:2,0:N-1,0:N-1] : a[k][j][i] = b[k][j][i]; [1:1,0:N-1,0:N-1] : c[k][j][i] = a[2][j][i];", "a / c"},
-		{"the plane of the cell", "", "[2:2,0:N-1,0:N-1] : a[k][j][i] = b[k][j][i]; [2:2,0:N-1,0:N-1] : c[k][j][i] = a[2][j][i];", "a c"},
+		{"planes apart", "",
+			"[0:0,0:N-1,0:N-1] : a[k][j][i] = a[2][j][i]; [1:1,0:N-1,0:N-1] : a[k][j][i] = a[2][j][i];", "a a"},
+		{"plane read that is written", "",
+			"[2:2,0:N-1,0:N-1] : a[k][j][i] = b[k][j][i]; [1:1,0:N-1,0:N-1] : c[k][j][i] = a[2][j][i];", "a / c"},
+		{"the plane of the cell", "",
+			"[2:2,0:N-1,0:N-1] : a[k][j][i] = b[k][j][i]; [2:2,0:N-1,0:N-1] : c[k][j][i] = a[2][j][i];", "a c"},
 		{"in place across", "", "[0:0,0:N-1,0:N-1] : a[k][j][i] = a[k+1][j][i];", "a"},
 		{"other axes", "", "p[i] = s; a[k][j][i] = b[k][j][i]; p[i] = t;", "p / a / p"},
 		{"scalar local", "", "double r = b[k][j][i+1]; a[k][j][i] = r; c[k][j][i] = r*r;", "r a c"},
-		{"scalar local of the next loop", "", "a[k][j][i] = b[k][j][i]; double r = b[k][j][i]; c[k][j][i] = r + a[k][j][i+1];", "a / r c"},
-		{"scalar local again", "", "double r = b[k][j][i]; a[k][j][i] = r; c[k][j][i] = r + a[k][j][i+1];", "r a / c+r"},
-		{"scalar locals again", "", "double r = b[k][j][i]; double q = 2*r; a[k][j][i] = q; c[k][j][i] = q + a[k][j][i+1];", "r q a / c+r+q"},
-		{"uniform again", "", "double r = s*t; a[k][j][i] = r; c[k][j][i] = r + a[k][j][i+1]; p[i] = r;", "r a / c+r / p+r"},
+		{"scalar local of the next loop", "",
+			"a[k][j][i] = b[k][j][i]; double r = b[k][j][i]; c[k][j][i] = r + a[k][j][i+1];", "a / r c"},
+		{"scalar local again", "", "double r = b[k][j][i]; a[k][j][i] = r; c[k][j][i] = r + a[k][j][i+1];",
+			"r a / c+r"},
+		{"scalar locals again", "",
+			"double r = b[k][j][i]; double q = 2*r; a[k][j][i] = q; c[k][j][i] = q + a[k][j][i+1];", "r q a / c+r+q"},
+		{"uniform again", "", "double r = s*t; a[k][j][i] = r; c[k][j][i] = r + a[k][j][i+1]; p[i] = r;",
+			"r a / c+r / p+r"},
 		{"old value kept, at the cell", "", "double r = b[k][j][i]; b[k][j][i] = s; a[k][j][i] = r;", "r b a"},
 		{"reduction with its producer", "", "a[k][j][i] = b[k][j][i]; reduce sum s = a[k][j][i];", "a s"},
 		{"result of a reduction", "", "reduce sum s = b[k][j][i]; a[k][j][i] = s;", "s / a"},
@@ -67,13 +74,20 @@ func TestFusableGroups(t *testing.T) {
 		{"one result twice", "", "reduce sum s = b[k][j][i]; reduce max s = b[k][j][i];", "s / s"},
 		{"boundary value", "boundary b : constant(s);", "reduce sum s = a[k][j][i]; c[k][j][i] = b[k][j][i];", "s / c"},
 		{"boundary at the cell", "boundary a : clamp;", "a[k][j][i] = b[k][j][i]; c[k][j][i] = a[k][j][i];", "a c"},
-		{"boundary may lead elsewhere", "double d[N+2,N,N]; boundary a : clamp;", "a[k][j][i] = s; d[k][j][i] = a[k][j][i];", "a / d"},
-		{"constant leads nowhere", "double d[N+2,N,N]; boundary a : constant(0);", "a[k][j][i] = s; d[k][j][i] = a[k][j][i];", "a d"},
-		{"red and black", "", "color (k+j+i) % 2 == each : a[k][j][i] = a[k][j][i+1] + a[k-1][j][i];", "a (in place) / a (in place)"},
-		{"red and black with a local", "", "double r = b[k][j][i+1]; color (k+j+i) % 2 == 0 : a[k][j][i] = r + a[k][j][i+1];", "r a (in place)"},
-		{"local for red cells alone", "", "double r = a[k][j][i+1] - a[k][j][i]; color (k+j+i) % 2 == 0 : a[k][j][i] = r;", "r / a"},
+		{"boundary may lead elsewhere", "double d[N+2,N,N]; boundary a : clamp;",
+			"a[k][j][i] = s; d[k][j][i] = a[k][j][i];", "a / d"},
+		{"constant leads nowhere", "double d[N+2,N,N]; boundary a : constant(0);",
+			"a[k][j][i] = s; d[k][j][i] = a[k][j][i];", "a d"},
+		{"red and black", "", "color (k+j+i) % 2 == each : a[k][j][i] = a[k][j][i+1] + a[k-1][j][i];",
+			"a (in place) / a (in place)"},
+		{"red and black with a local", "",
+			"double r = b[k][j][i+1]; color (k+j+i) % 2 == 0 : a[k][j][i] = r + a[k][j][i+1];", "r a (in place)"},
+		{"local for red cells alone", "",
+			"double r = a[k][j][i+1] - a[k][j][i]; color (k+j+i) % 2 == 0 : a[k][j][i] = r;", "r / a"},
 		{"four colours", "", "color (j+2*i) % 4 == 1 : a[k][j][i] = a[k][j][i+1] + a[k][j+1][i];", "a (in place)"},
-		{"coloured, not in place", "", "color (k+j+i) % 2 == 0 : a[k][j][i] = b[k][j][i+1]; color (k+j+i) % 2 == 1 : a[k][j][i] = c[k][j][i+1];", "a a"},
+		{"coloured, not in place", "",
+			"color (k+j+i) % 2 == 0 : a[k][j][i] = b[k][j][i+1]; color (k+j+i) % 2 == 1 : a[k][j][i] = c[k][j][i+1];",
+			"a a"},
 	} {
 		p, st := oneStage(t, c.head, c.body)
 		if got := fusionText(FusableGroups(p.Stages[0])); got != c.want {
@@ -89,22 +103,37 @@ func TestFusableGroups(t *testing.T) {
 func TestFusableGroupsOfIR(t *testing.T) {
 	for _, c := range []struct{ name, temps, body, want string }{
 		{"in place beside", "", "(set a (load a k j i-1)) (set b (load c k j i))", "a (copy a) / b"},
-		{"in place beside, last", "r", "(set b (load c k j i)) (let r (load c k j i)) (set a (add (load a k j i-1) (temp r)))", "b / r a (copy a)"},
+		{"in place beside, last", "r",
+			"(set b (load c k j i)) (let r (load c k j i)) (set a (add (load a k j i-1) (temp r)))",
+			"b / r a (copy a)"},
 		{"old value kept", "r", "(let r (load b k j i+1)) (set b (scalar s)) (set a (temp r))", "r:array / b a"},
 		{"old value kept, at the cell", "r", "(let r (load b k j i)) (set b (scalar s)) (set a (temp r))", "r b a"},
-		{"old value for the next loop", "r", "(let r (load b k j i)) (set b (scalar s)) (set a (temp r)) (set c (add (temp r) (load a k j i+1)))", "r:array b a / c"},
-		{"of what is kept", "r q", "(let r (load b k j i)) (let q (mul (temp r) (temp r))) (set b (scalar s)) (set a (temp q)) (set c (add (temp q) (load a k j i+1)))", "r q:array b a / c"},
-		{"kept and again", "r q", "(let r (load b k j i)) (let q (mul (temp r) (load c k j i))) (set b (scalar s)) (set a (temp q)) (set a (add (temp q) (load a k j i+1)))", "r q:array b a / a (copy a)"},
+		{"old value for the next loop", "r",
+			"(let r (load b k j i)) (set b (scalar s)) (set a (temp r)) (set c (add (temp r) (load a k j i+1)))",
+			"r:array b a / c"},
+		{"of what is kept", "r q",
+			"(let r (load b k j i)) (let q (mul (temp r) (temp r))) (set b (scalar s)) (set a (temp q)) (set c (add " +
+				"(temp q) (load a k j i+1)))", "r q:array b a / c"},
+		{"kept and again", "r q",
+			"(let r (load b k j i)) (let q (mul (temp r) (load c k j i))) (set b (scalar s)) (set a (temp q)) (set a " +
+				"(add (temp q) (load a k j i+1)))", "r q:array b a / a (copy a)"},
 		{"in place through a local", "r", "(let r (load a k j i+1)) (set a (temp r))", "r:array / a"},
-		{"lower-dimensional local kept", "r", "(let r (load p i)) (set a (temp r)) (set p (scalar s)) (set b (temp r))", "r:array / a / p / b"},
-		{"reduced twice", "r", "(let r (scalar s)) (set a (temp r)) (reduce (load b k j i)) (set c (add (temp r) (scalar s)))", "r:array / a s / c"},
-		{"local for red cells alone", "r", "(let r (sub (load a k j i+1) (load a k j i))) RED (temp r))", "r a (in place)"},
-		{"local for red and black", "r", "(let r (load a k j i+1)) RED (temp r)) BLACK (temp r))", "r:array / a (in place) / a (in place)"},
+		{"lower-dimensional local kept", "r", "(let r (load p i)) (set a (temp r)) (set p (scalar s)) (set b (temp r))",
+			"r:array / a / p / b"},
+		{"reduced twice", "r",
+			"(let r (scalar s)) (set a (temp r)) (reduce (load b k j i)) (set c (add (temp r) (scalar s)))",
+			"r:array / a s / c"},
+		{"local for red cells alone", "r", "(let r (sub (load a k j i+1) (load a k j i))) RED (temp r))",
+			"r a (in place)"},
+		{"local for red and black", "r", "(let r (load a k j i+1)) RED (temp r)) BLACK (temp r))",
+			"r:array / a (in place) / a (in place)"},
 		{"same colour", "", "RED (load a k+1 j i-1))", "a (copy a) (in place)"},
-		{"red, then black", "", "RED (load a k j i+1)) BLACK (load a k-1 j i+1))", "a (in place) / a (copy a) (in place)"},
+		{"red, then black", "", "RED (load a k j i+1)) BLACK (load a k-1 j i+1))",
+			"a (in place) / a (copy a) (in place)"},
 		{"nothing needs it", "r", "(let r (load a k j i+1)) (set a (scalar s))", "r a"},
 	} {
-		body := strings.NewReplacer("RED", "(set a (color 2 0 1 1 1) ", "BLACK", "(set a (color 2 1 1 1 1) ").Replace(c.body)
+		body := strings.NewReplacer("RED", "(set a (color 2 0 1 1 1) ", "BLACK",
+			"(set a (color 2 1 1 1 1) ").Replace(c.body)
 		p := irStage(t, c.temps, body)
 		if got := fusionText(FusableGroups(p.Stages[0])); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -150,7 +179,8 @@ func TestOtherColor(t *testing.T) {
 		{ir.Periodic, ir.Num(1), 1, 2, false}, // it reads itself; not seen
 	} {
 		face := ir.Boundary{Kind: c.kind}
-		a := &ir.Array{Name: "a", Dims: []ir.Dim{{Axis: 0, Lo: ir.Num(0), Hi: c.cells.Add(-1), Faces: ir.Faces{Low: face, High: face}}}}
+		a := &ir.Array{Name: "a", Dims: []ir.Dim{{Axis: 0, Lo: ir.Num(0), Hi: c.cells.Add(-1),
+			Faces: ir.Faces{Low: face, High: face}}}}
 		acc := &ir.Access{Array: a, Index: []ir.Index{{Axis: 0, Offset: c.offset}}}
 		color := &ir.Color{Coef: []int64{1}, Mod: c.mod}
 		if got := otherColor(acc, Cells{a.ExtentBox(1), color}, color); got != c.want {

@@ -25,9 +25,13 @@ func summary(s *StageFacts) string {
 		}
 	}
 	o := s.Ops
-	return fmt.Sprintf("%d points, order %d, halo %s, corners %q, density %.4g, unique %q\n", s.Shape.Points, s.Shape.Order, haloText(s.Shape.Halo), strings.Join(s.Shape.Corners, ""), s.Shape.Density, s.Shape.Unique) +
-		fmt.Sprintf("%v flops: %v add, %v mul, %v div, %v fma; %v compare, %v int\n", o.Flops(), o.Add, o.Mul, o.Div, o.FMA, o.Compare, o.Int) +
-		fmt.Sprintf("%v loads, %v as written, %v stores; bytes %v, %v, %v; intensity %.4g, %.4g\n", s.Loads, s.LoadsAsWritten, s.Stores, s.Traffic.Compulsory, s.Traffic.ByGroup, s.Traffic.AsWritten, s.Intensity.Compulsory, s.Intensity.AsWritten) +
+	return fmt.Sprintf("%d points, order %d, halo %s, corners %q, density %.4g, unique %q\n", s.Shape.Points,
+		s.Shape.Order, haloText(s.Shape.Halo), strings.Join(s.Shape.Corners, ""), s.Shape.Density, s.Shape.Unique) +
+		fmt.Sprintf("%v flops: %v add, %v mul, %v div, %v fma; %v compare, %v int\n", o.Flops(), o.Add, o.Mul, o.Div,
+			o.FMA, o.Compare, o.Int) +
+		fmt.Sprintf("%v loads, %v as written, %v stores; bytes %v, %v, %v; intensity %.4g, %.4g\n", s.Loads,
+			s.LoadsAsWritten, s.Stores, s.Traffic.Compulsory, s.Traffic.ByGroup, s.Traffic.AsWritten,
+			s.Intensity.Compulsory, s.Intensity.AsWritten) +
 		"homogenizable " + strings.Join(retime, "; ")
 }
 

@@ -217,7 +217,8 @@ func (t *tracker) run(s *StageFacts, now visit) {
 		if a.IR.Grid == nil {
 			continue
 		}
-		t.use(t.holds[a.IR.Grid], a.IR.Grid.Name, a.Role != "output", a.Role != "input", offsets(len(t.f.Axes), of(a.IR, s.accesses)), now)
+		t.use(t.holds[a.IR.Grid], a.IR.Grid.Name, a.Role != "output", a.Role != "input",
+			offsets(len(t.f.Axes), of(a.IR, s.accesses)), now)
 	}
 	for _, sc := range t.f.IR.Scalars {
 		t.use(t.scalars[sc], sc.Name, s.reads[sc], s.reduces[sc], nil, now)
@@ -248,5 +249,6 @@ func (t *tracker) edge(kind, on string, from, to visit, at [][]int64) {
 	if from.run == 0 || from.pass == 1 && to.pass == 1 {
 		return
 	}
-	t.edges = append(t.edges, Edge{From: from.run - 1, To: to.run - 1, Kind: kind, On: on, Offsets: at, Carried: from.pass != to.pass})
+	t.edges = append(t.edges, Edge{From: from.run - 1, To: to.run - 1, Kind: kind, On: on, Offsets: at,
+		Carried: from.pass != to.pass})
 }

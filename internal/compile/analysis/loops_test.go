@@ -22,7 +22,8 @@ func loopText(l *LoopFacts) string {
 	for _, r := range l.Rotates {
 		text += "; rotate " + strings.Join(r, " ")
 	}
-	return text + fmt.Sprintf("; %d steps, %d points, %.4g flops, %.4g bytes", l.Steps, l.Points, l.Ops.Flops(), l.Traffic.Compulsory)
+	return text + fmt.Sprintf("; %d steps, %d points, %.4g flops, %.4g bytes", l.Steps, l.Points, l.Ops.Flops(),
+		l.Traffic.Compulsory)
 }
 
 func TestLoops(t *testing.T) {
@@ -50,11 +51,13 @@ stencil norm (in, r) { reduce max r = in[j][i]; }
 			"0>1 anti b; 0>1 flow a 0 -1 0 1; 1>0' anti a; 1>0' flow b 0 -1 0 1"},
 		// The edge's plane has 10 of 80 points, and loads and stores them.
 		{"edge first", "edge (b); iterate 5 { edge (b); heat (a, b); swap (a, b); }",
-			[]string{"0 once: edge; 1 steps, 10 points, 1 flops, 16 bytes", "1 iterate 5 = 5: edge heat; rotate a b; 1 steps, 80 points, 1.125 flops, 20 bytes"}, ""},
+			[]string{"0 once: edge; 1 steps, 10 points, 1 flops, 16 bytes",
+				"1 iterate 5 = 5: edge heat; rotate a b; 1 steps, 80 points, 1.125 flops, 20 bytes"}, ""},
 		{"until", "iterate until (r < 0.5) check 10 max 100 { heat (a, b); norm (a, r); swap (a, b); }",
 			[]string{"1 until r < 0.5: heat norm; rotate a b; 1 steps, 100 points, 0.8 flops, 22.4 bytes"}, ""},
 		{"nested", "iterate 4 { iterate 2 { heat (a, b); } edge (a); }",
-			[]string{"1 iterate 4 = 4: edge; 1 steps, 10 points, 1 flops, 16 bytes", "2 iterate 2 = 2: heat; 1 steps, 80 points, 1 flops, 18 bytes"}, "0>0' output a"},
+			[]string{"1 iterate 4 = 4: edge; 1 steps, 10 points, 1 flops, 16 bytes",
+				"2 iterate 2 = 2: heat; 1 steps, 80 points, 1 flops, 18 bytes"}, "0>0' output a"},
 	} {
 		p := program(t, head+c.steps)
 		f := Analyze(p, bind(t, p, nil))
@@ -103,8 +106,10 @@ func TestRoofline(t *testing.T) {
 	near("7-point from L1", b.Cache, 33454.0/64)
 	// On the P100 a stencil is bound by arithmetic from 6.42 flops a byte if all
 	// of them fuse.
-	fused := "parameter N; iterator i; double a[N], b[N], s; stencil f () { a[i] = " + strings.Repeat("s*(", 60) + "b[i]" + strings.Repeat(" + 1)", 60) + "; } f ();"
-	plain := "parameter N; iterator i; double a[N], b[N], s; stencil f () { a[i] = b[i]" + strings.Repeat(" + 1", 60) + "; } f ();"
+	fused := "parameter N; iterator i; double a[N], b[N], s; stencil f () { a[i] = " + strings.Repeat("s*(", 60) +
+		"b[i]" + strings.Repeat(" + 1)", 60) + "; } f ();"
+	plain := "parameter N; iterator i; double a[N], b[N], s; stencil f () { a[i] = b[i]" + strings.Repeat(" + 1", 60) +
+		"; } f ();"
 	if b := on(plain, "p100"); b.Limit != "arithmetic" {
 		t.Errorf("60 additions for 16 bytes: %+v", b)
 	} else {
@@ -121,7 +126,8 @@ func TestRoofline(t *testing.T) {
 	f.On(m)
 	near("seconds", f.Stages[0].Bound.Seconds, 8*(66*66*66+64*64*64)/20e9)
 	// Its two grids are 4.6 MB.
-	if b := f.Stages[0].Bound; b.FitsIn != "L3" || f.Stages[0].WorkingSet != 2*8*66*66*66 || f.Loops[0].Bound.FitsIn != "L3" {
+	if b := f.Stages[0].Bound; b.FitsIn != "L3" || f.Stages[0].WorkingSet != 2*8*66*66*66 ||
+		f.Loops[0].Bound.FitsIn != "L3" {
 		t.Errorf("fits in %q with %d bytes", b.FitsIn, f.Stages[0].WorkingSet)
 	}
 	// A stage that computes and moves nothing has no bound.
@@ -142,7 +148,8 @@ f (u, w, z);`)
 	f := Analyze(p, bind(t, p, map[string]string{"N": "5"}))
 	var got []string
 	for _, g := range f.Grids {
-		got = append(got, fmt.Sprint(g.Name, " ", g.Type, " ", g.Dims, " ", g.Shape, " ", g.Bytes, " ", g.CopyIn, " ", g.CopyOut, " ", strings.Join(g.Boundary, ", ")))
+		got = append(got, fmt.Sprint(g.Name, " ", g.Type, " ", g.Dims, " ", g.Shape, " ", g.Bytes, " ", g.CopyIn, " ",
+			g.CopyOut, " ", strings.Join(g.Boundary, ", ")))
 	}
 	want := `u double [0..N+1 0..M-1] [7 6] 336 true true clamp on j, periodic on i.low, constant(2 * v) on i.high
 w float [1..N] [5] 20 true false 

@@ -34,7 +34,8 @@ func (o Ops) Flops() float64 { return o.Add + o.Mul + o.Div + o.Sqrt + o.Special
 func (o Ops) Fused() float64 { return o.Flops() - o.FMA }
 
 func (o Ops) plus(p Ops) Ops {
-	return Ops{o.Add + p.Add, o.Mul + p.Mul, o.Div + p.Div, o.Sqrt + p.Sqrt, o.Special + p.Special, o.Compare + p.Compare, o.Int + p.Int, o.FMA + p.FMA}
+	return Ops{o.Add + p.Add, o.Mul + p.Mul, o.Div + p.Div, o.Sqrt + p.Sqrt, o.Special + p.Special, o.Compare +
+		p.Compare, o.Int + p.Int, o.FMA + p.FMA}
 }
 
 func (o Ops) times(w float64) Ops {

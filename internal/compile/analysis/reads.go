@@ -50,7 +50,8 @@ type readSet struct {
 
 func newReads(stage *ir.Stage) *reads {
 	r := &reads{
-		of: map[*ir.Stmt]*readSet{}, assigned: map[*ir.Temp]*ir.Stmt{}, needed: map[*ir.Stmt][]*ir.Stmt{}, uses: map[*ir.Temp]int{},
+		of: map[*ir.Stmt]*readSet{}, assigned: map[*ir.Temp]*ir.Stmt{}, needed: map[*ir.Stmt][]*ir.Stmt{},
+		uses:    map[*ir.Temp]int{},
 		through: map[*ir.Stmt][]*ir.Access{}, where: map[*ir.Stmt][]*Cells{},
 		interned: map[accessKey]*ir.Access{}, cells: map[string]*Cells{}, met: map[meeting]bool{},
 	}

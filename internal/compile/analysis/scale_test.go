@@ -144,7 +144,9 @@ func TestWorkGrowsWithTheText(t *testing.T) {
 		}},
 		{"a group for every sum, scalar locals in all", func(n int) string {
 			return lines(n, func(q int) string {
-				return fmt.Sprintf("double t%d = b[k][j][i]; a[k][j][i] = t%d + c[k][j][i-1]; c[k][j][i] = a[k][j][i+1] + t%d;", q, q, q)
+				return fmt.Sprintf(
+					"double t%d = b[k][j][i]; a[k][j][i] = t%d + c[k][j][i-1]; c[k][j][i] = a[k][j][i+1] + t%d;", q, q,
+					q)
 			})
 		}},
 	} {

@@ -45,7 +45,8 @@ func irStage(t testing.TB, temps, body string) *ir.Program {
 	}
 	text += "(grid p f64 (dim i 0 N-1)) (stage one"
 	for _, g := range []string{"a", "b", "c", "p"} {
-		text += "(array " + g + use(" read", body, "(load "+g+" ") + use(" written", body, "(set "+g+" ") + " (grid " + g + "))"
+		text += "(array " + g + use(" read", body, "(load "+g+" ") + use(" written", body, "(set "+g+" ") +
+			" (grid " + g + "))"
 	}
 	for _, name := range strings.Fields(temps) {
 		box := inside

@@ -10,7 +10,8 @@ import (
 func TestPosition(t *testing.T) {
 	src := NewSource("a", "ab\nçd\r\n\n日本x")
 	for _, c := range []struct{ offset, line, col int }{
-		{-1, 1, 1}, {0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {5, 2, 2}, {6, 2, 3}, {7, 2, 4}, {8, 3, 1}, {9, 4, 1}, {12, 4, 2}, {15, 4, 3}, {99, 4, 4},
+		{-1, 1, 1}, {0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {5, 2, 2}, {6, 2, 3}, {7, 2, 4}, {8, 3, 1}, {9, 4, 1}, {12, 4, 2},
+		{15, 4, 3}, {99, 4, 4},
 	} {
 		p := src.Position(c.offset)
 		if p.Line != c.line || p.Col != c.col {
@@ -108,7 +109,8 @@ a.loom:1:8: note: first here
 func TestRenderHostile(t *testing.T) {
 	var l List
 	l.Errorf(Range{0, 1}, "no \x1b[2Jname").Hintf("try \u202eemos").Notef(Range{0, 1}, "here\r")
-	want := "x�a.loom:1:1: error: no �[2Jname\n    1 | a\n      | ^\nx�a.loom:1:1: note: here�\n    1 | a\n      | ^\n      hint: try �emos\n"
+	want := "x�a.loom:1:1: error: no �[2Jname\n    1 | a\n      | ^\nx�a.loom:1:1: note: here�\n    1 | a\n      | " +
+		"^\n      hint: try �emos\n"
 	if got := Render(NewSource("x\na.loom", "a"), l, Style{}); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
@@ -185,8 +187,9 @@ func TestJSON(t *testing.T) {
 func TestNearest(t *testing.T) {
 	names := []string{"next", "u", "v", "alpha", "strx", "stry", "in", "out", "Temperature"}
 	for name, want := range map[string]string{
-		"nxt": "next", "nextt": "next", "enxt": "next", "alhpa": "alpha", "Alpha": "alpha", "strz": "strx", "temperture": "Temperature",
-		"U": "u", "w": "", "banana": "", "ot": "out", "next": "", "": "",
+		"nxt": "next", "nextt": "next", "enxt": "next", "alhpa": "alpha", "Alpha": "alpha", "strz": "strx",
+		"temperture": "Temperature",
+		"U":          "u", "w": "", "banana": "", "ot": "out", "next": "", "": "",
 	} {
 		if got := Nearest(name, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)

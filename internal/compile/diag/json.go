@@ -45,5 +45,6 @@ func JSON(src *Source, list List) ([]byte, error) {
 
 func place(src *Source, r Range) jsonPlace {
 	a, b := src.Position(r.Start), src.Position(r.End)
-	return jsonPlace{File: src.Name, Line: a.Line, Col: a.Col, EndLine: b.Line, EndCol: b.Col, Offset: a.Offset, End: b.Offset}
+	return jsonPlace{File: src.Name, Line: a.Line, Col: a.Col, EndLine: b.Line, EndCol: b.Col, Offset: a.Offset,
+		End: b.Offset}
 }

@@ -45,13 +45,15 @@ func renderOne(b *strings.Builder, src *Source, d *Diagnostic, style Style) {
 		tone = yellow
 	}
 	pos := src.Position(d.Range.Start)
-	fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(pos)), paint(tone, d.Severity.String()+":"), paint(bold, Visible(d.Message)))
+	fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(pos)), paint(tone, d.Severity.String()+":"),
+		paint(bold, Visible(d.Message)))
 	if d.Brief {
 		return
 	}
 	excerpt(b, src, d.Range, tone, paint)
 	for _, n := range d.Notes {
-		fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(src.Position(n.Range.Start))), paint(cyan, "note:"), Visible(n.Message))
+		fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(src.Position(n.Range.Start))), paint(cyan, "note:"),
+			Visible(n.Message))
 		excerpt(b, src, n.Range, cyan, paint)
 	}
 	if d.Hint != "" {

@@ -48,7 +48,8 @@ func TestVisible(t *testing.T) {
 // JSON keeps its meaning.
 func TestScreen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()),
+			func(b []byte) string { return string(b) })).Draw(t, "text")
 		var b strings.Builder
 		s := NewScreen(&b)
 		for at := 0; at < len(text); {
@@ -69,7 +70,8 @@ func TestScreen(t *testing.T) {
 		s.Write(coded)
 		s.Close()
 		var back string
-		if err := json.Unmarshal([]byte(b.String()), &back); err != nil || back != text || Line(b.String()) != b.String() {
+		if err := json.Unmarshal([]byte(b.String()), &back); err != nil || back != text ||
+			Line(b.String()) != b.String() {
 			t.Fatalf("%q is shown as %q", text, b.String())
 		}
 	})

@@ -18,7 +18,8 @@ func pastRowEnds(s *ir.Stage, inner int) []*ir.Array {
 			}
 			for d, ix := range x.Index {
 				faces := x.Array.Dims[d].Faces
-				if ix.Axis == inner && (ix.Offset < 0 && faces.Low.Kind != ir.None || ix.Offset > 0 && faces.High.Kind != ir.None) {
+				if ix.Axis == inner && (ix.Offset < 0 && faces.Low.Kind != ir.None || ix.Offset > 0 &&
+					faces.High.Kind != ir.None) {
 					list = append(list, x.Array)
 				}
 			}
@@ -71,7 +72,9 @@ func TestProgramsReadUnlikeGridsPastTheSameEnds(t *testing.T) {
 			types += count(mixed)
 		}
 		if all < c.least || ended < c.leastEnded || types < c.leastTypes {
-			t.Errorf("%d statements: of %d programs only %d read past the ends of unlike grids, %d with boundaries at one end, %d of several types",
+			t.Errorf(
+				"%d statements: of %d programs only %d read past the ends of unlike grids, %d with boundaries at one "+
+					"end, %d of several types",
 				c.size, programs, all, ended, types)
 		}
 	}

@@ -249,7 +249,8 @@ func (m *maker) condition(typ string) string {
 
 // literal is a real number of at most 1, asymmetric as a rule.
 func (m *maker) literal() string {
-	return pick(m, "0.5", "0.25", "0.3", "0.7", "0.125", "0.9", "1.0", "1e-1", "0.37", fmt.Sprintf("0.%02d", m.IntN(100)))
+	return pick(m, "0.5", "0.25", "0.3", "0.7", "0.125", "0.9", "1.0", "1e-1", "0.37",
+		fmt.Sprintf("0.%02d", m.IntN(100)))
 }
 
 func (m *maker) scalarDecls() {

@@ -119,7 +119,8 @@ func (m *maker) real(s *scope, depth int) expr {
 		x, y := m.real(s, depth-1), m.real(s, depth-1)
 		f := pick(m, "min", "max", "fmin", "fmax")
 		if f[0] == 'm' && m.chance(4) {
-			return atom(fmt.Sprintf("%s(%s, %s, %s)", f, x.text, y.text, m.realLeaf(s).text), max(x.bound, y.bound, limit))
+			return atom(fmt.Sprintf("%s(%s, %s, %s)", f, x.text, y.text, m.realLeaf(s).text),
+				max(x.bound, y.bound, limit))
 		}
 		return atom(fmt.Sprintf("%s(%s, %s)", f, x.text, y.text), max(x.bound, y.bound))
 	case 11, 12:
@@ -147,7 +148,8 @@ func (m *maker) real(s *scope, depth int) expr {
 	case 18:
 		n := m.whole(s, depth-1)
 		k := 3 + m.IntN(9)
-		return expr{fmt.Sprintf("%s*(%s %% %d)", pick(m, "0.1", "0.25"), n.as(precProduct), k), precProduct, 0.25 * float64(k)}
+		return expr{fmt.Sprintf("%s*(%s %% %d)", pick(m, "0.1", "0.25"), n.as(precProduct), k), precProduct,
+			0.25 * float64(k)}
 	}
 	return m.realLeaf(s)
 }
@@ -215,7 +217,8 @@ func (m *maker) realLeaf(s *scope) expr {
 		case 0:
 			return atom(m.literal(), 1)
 		case 1, 9:
-			if l := choose(m, s.locals, func(l *local) bool { return l.bound >= 0 && subset(l.axes, s.axes) }); l != nil {
+			if l := choose(m, s.locals,
+				func(l *local) bool { return l.bound >= 0 && subset(l.axes, s.axes) }); l != nil {
 				return atom(l.name, l.bound)
 			}
 		case 2:
@@ -296,7 +299,8 @@ func (m *maker) readable(s *scope, a *array) bool {
 
 // source chooses an array to read, a local grid rather than another.
 func (m *maker) source(s *scope, fits func(*array) bool) *array {
-	if a := choose(m, s.arrays, func(a *array) bool { return a.grid == "" && fits(a) && m.readable(s, a) }); a != nil && m.chance(3) {
+	if a := choose(m, s.arrays, func(a *array) bool { return a.grid == "" && fits(a) && m.readable(s, a) }); a != nil &&
+		m.chance(3) {
 		return a
 	}
 	return choose(m, s.arrays, func(a *array) bool { return fits(a) && m.readable(s, a) })
@@ -485,7 +489,8 @@ func (m *maker) whole(s *scope, depth int) expr {
 		c := m.truth(s, depth-1)
 		return expr{c.as(precOr) + " ? " + x.as(precOr) + " : " + other().as(precSelect), precSelect, 0}
 	case 9:
-		return pick(m, atom("abs("+x.text+")", 0), expr{"-" + x.as(precPower), precUnary, 0}, atom("byte("+x.text+")", 0))
+		return pick(m, atom("abs("+x.text+")", 0), expr{"-" + x.as(precPower), precUnary, 0},
+			atom("byte("+x.text+")", 0))
 	}
 	return expr{x.as(precAtom) + "^" + fmt.Sprint(m.IntN(4)), precPower, 0}
 }
@@ -510,7 +515,8 @@ func (m *maker) wholeLeaf(s *scope) expr {
 				return x
 			}
 		case 5:
-			if l := choose(m, s.locals, func(l *local) bool { return l.bound < 0 && subset(l.axes, s.axes) }); l != nil {
+			if l := choose(m, s.locals,
+				func(l *local) bool { return l.bound < 0 && subset(l.axes, s.axes) }); l != nil {
 				return atom(l.name, 0)
 			}
 		default:
@@ -538,7 +544,8 @@ func (m *maker) truth(s *scope, depth int) expr {
 	if m.chance(2) {
 		x := m.wholeLeaf(s)
 		if m.chance(3) {
-			return m.infix(m.infix(x, "%", atom("3", 0), precProduct, 0), pick(m, "==", "!="), atom(fmt.Sprint(m.IntN(3)), 0), precEqual, 0)
+			return m.infix(m.infix(x, "%", atom("3", 0), precProduct, 0), pick(m, "==", "!="),
+				atom(fmt.Sprint(m.IntN(3)), 0), precEqual, 0)
 		}
 		return m.infix(x, sign, m.wholeLeaf(s), precCompare, 0)
 	}

@@ -59,14 +59,17 @@ func TestProgramsCoverTheLanguage(t *testing.T) {
 		`iterator \w+;`, `iterator \w+, \w+;`, `iterator \w+, \w+, \w+;`,
 		`double \w+\[`, `float \w+\[`, `int \w+\[`, `byte \w+\[`, `bool \w+\[`, `\[-1:`, `\[1\.\.`, `\]\[`,
 		`double \w+ = `, `double \w+;`, `int \w+;`, `(?m)^float \w+\[\d\] = \{`, `\[\d\]\[2\] = \{\{`,
-		`boundary .*clamp`, `mirror`, `reflect`, `antimirror`, `antireflect`, `periodic`, `constant\(`, `on \w+\.low`, `on \w+\.high`,
+		`boundary .*clamp`, `mirror`, `reflect`, `antimirror`, `antireflect`, `periodic`, `constant\(`, `on \w+\.low`,
+		`on \w+\.high`,
 		`copyin`, `copyout`, `constant \w`, `coefficient`, `initial \{`, `random\(`,
 		`stencil \w+ \(`, `function \w+ \(`, `inout:`, `#pragma stream`, `shmem`, `gmem`, `no-shmem`,
 		`\+= `, `-= `, `\*= `, `/= `, `&= `, `\|= `,
 		`  \[.*\] : \w`, `(?m)^\s*\[.*\] : \w+ \(`, `color \(.*== each`, `color \(.*== 0`,
-		`color \(.*\) % \d == \d : reduce sum`, `reduce sum`, `reduce max`, `reduce min`, `\[\w+\+\d`, `\[\w+-\d`, `\w\[0\]`,
+		`color \(.*\) % \d == \d : reduce sum`, `reduce sum`, `reduce max`, `reduce min`, `\[\w+\+\d`, `\[\w+-\d`,
+		`\w\[0\]`,
 		`sum \(r0 in 1\.\.2\)`, `sum \(r0 .*sum \(r1`, `\+r0`, `-r0`,
-		` \? .* : `, `&&`, `\|\|`, `!\w|!\(`, `min\(`, `max\(.*,.*,.*\)`, `fmin\(`, `abs\(`, `int\(`, `byte\(`, `double\(`, `float\(`,
+		` \? .* : `, `&&`, `\|\|`, `!\w|!\(`, `min\(`, `max\(.*,.*,.*\)`, `fmin\(`, `abs\(`, `int\(`, `byte\(`,
+		`double\(`, `float\(`,
 		`\^2`, `\^3`, `\^-\d`, `\^-0\.5`, `%`, `&`, `\|`, `/`, `true|false`, `step`,
 		`sqrt\(`, `floor\(`, `fmod\(`, `sin\(`, `pow\(`, `atan2\(`, `tanh\(`, `1e-1`,
 		`iterate \d`, `iterate \(1:3\)`, `iterate until`, `check \d`, `max \d`, `swap \(`, `rotate \(\w+, \w+, \w+\)`,
@@ -91,7 +94,9 @@ func TestProgramsCoverTheLanguage(t *testing.T) {
 		}
 	}
 	if !looped || !nested || !temps || !locals || !kept {
-		t.Errorf("ping-pong calls: %t, nested loops: %t, scalar locals: %t, local grids: %t, scalar locals that outlive their sources: %t",
+		t.Errorf(
+			"ping-pong calls: %t, nested loops: %t, scalar locals: %t, local grids: %t, scalar locals that outlive "+
+				"their sources: %t",
 			looped, nested, temps, locals, kept)
 	}
 	if len(nodes) < int(*seeds)*9/10 {

@@ -24,7 +24,8 @@ func (m *maker) sets(p *ir.Program) []map[string]string {
 			set[q.Name] = fmt.Sprint(max(1, n+k*m.IntN(3)))
 		}
 		for _, s := range m.scalars {
-			if s.given != "" && slices.ContainsFunc(p.Scalars, func(x *ir.Scalar) bool { return x.Name == s.name && x.Used }) {
+			if s.given != "" && slices.ContainsFunc(p.Scalars,
+				func(x *ir.Scalar) bool { return x.Name == s.name && x.Used }) {
 				set[s.name] = s.given
 			}
 		}

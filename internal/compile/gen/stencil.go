@@ -62,7 +62,8 @@ func (m *maker) stencil(budget int) *stencil {
 		}
 	}
 	for range m.IntN(3) {
-		b.s.formals = append(b.s.formals, &argument{name: m.name(pick(m, "alpha", "beta")), real: !m.chance(3), bound: 1})
+		b.s.formals = append(b.s.formals, &argument{name: m.name(pick(m, "alpha", "beta")), real: !m.chance(3),
+			bound: 1})
 	}
 	b.s.tables = slices.Clone(m.tables)
 	if m.chance(5) {
@@ -141,12 +142,14 @@ func (m *maker) finish(st *stencil, b *body) {
 		}
 	}
 	if m.chance(6) {
-		st.text += fmt.Sprintf("#pragma stream %s block (%d) unroll %s=2\n", m.axes[0], 8<<m.IntN(3), m.axes[len(m.axes)-1])
+		st.text += fmt.Sprintf("#pragma stream %s block (%d) unroll %s=2\n", m.axes[0], 8<<m.IntN(3),
+			m.axes[len(m.axes)-1])
 	}
 	if used := choose(m, b.s.arrays, func(a *array) bool { return a.used }); used != nil && m.chance(6) {
 		b.add("%s %s;", pick(m, "shmem", "gmem", "no-shmem"), used.name)
 	}
-	st.text += fmt.Sprintf("%s %s (%s) {\n%s\n}\n", pick(m, "stencil", "stencil", "function"), st.name, strings.Join(names, ", "), strings.Join(b.lines, "\n"))
+	st.text += fmt.Sprintf("%s %s (%s) {\n%s\n}\n", pick(m, "stencil", "stencil", "function"), st.name,
+		strings.Join(names, ", "), strings.Join(b.lines, "\n"))
 }
 
 func (b *body) depth() int { return 1 + b.IntN(3) }
@@ -207,8 +210,10 @@ func (b *body) collide() {
 	square := declare(b.tame(expr{fmt.Sprintf("1 - %s*%s", sum.name, sum.name), precSum, 1 + sum.bound*sum.bound}))
 	for _, a := range grids {
 		b.written[a] = true
-		x := b.combined([]expr{atom(sum.name, sum.bound), atom(square.name, square.bound), b.number(a, a.name+index(b.maker, b.maker.names(a.axes)))})
-		b.add("%s%s = %s;", b.domain(a.axes, a.dims), a.name+index(b.maker, b.maker.names(a.axes)), b.within(x, limit).text)
+		x := b.combined([]expr{atom(sum.name, sum.bound), atom(square.name, square.bound),
+			b.number(a, a.name+index(b.maker, b.maker.names(a.axes)))})
+		b.add("%s%s = %s;", b.domain(a.axes, a.dims), a.name+index(b.maker, b.maker.names(a.axes)),
+			b.within(x, limit).text)
 		b.s.thin = nil
 	}
 }

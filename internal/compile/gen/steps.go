@@ -27,7 +27,8 @@ func (m *maker) steps() {
 func (m *maker) loop(group []*stencil, indent string) {
 	head := fmt.Sprintf("iterate %d", 1+m.IntN(4))
 	if r := choose(m, m.scalars, func(s *scalar) bool { return s.reduced && s.assigned }); r != nil && m.chance(2) {
-		head = fmt.Sprintf("iterate until (%s %s %s)%s max %d", r.name, pick(m, "<", ">"), m.literal(), pick(m, "", " check 2", " check 3"), 1+m.IntN(6))
+		head = fmt.Sprintf("iterate until (%s %s %s)%s max %d", r.name, pick(m, "<", ">"), m.literal(),
+			pick(m, "", " check 2", " check 3"), 1+m.IntN(6))
 	} else {
 		switch m.IntN(6) {
 		case 0:
@@ -118,7 +119,8 @@ func (m *maker) actual(f *argument) string {
 		}
 		return pick(m, "3", "-2", m.params[0], m.params[0]+"/2 + 1")
 	}
-	if s := choose(m, m.scalars, func(s *scalar) bool { return !s.reduced && s.typ != "int" }); s != nil && m.chance(2) {
+	if s := choose(m, m.scalars, func(s *scalar) bool { return !s.reduced && s.typ != "int" }); s != nil &&
+		m.chance(2) {
 		return pick(m, s.name, "0.5*"+s.name, "-"+s.name)
 	}
 	return pick(m, "", "-") + m.literal()

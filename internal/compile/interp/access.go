@@ -26,7 +26,8 @@ type access struct {
 // newAccess resolves a read of from over the compiler's domain, and refuses one
 // that leaves it where there is no boundary.
 func (c *compiler) newAccess(name string, from *store, dims []ir.Dim, index []ir.Index) (*access, error) {
-	a := &access{from: from, dims: dims, index: index, constants: make([][2]int, len(dims)), rowAxis: c.rowAxis, inside: everywhere, signed: from.Type != types.Bool}
+	a := &access{from: from, dims: dims, index: index, constants: make([][2]int, len(dims)), rowAxis: c.rowAxis,
+		inside: everywhere, signed: from.Type != types.Bool}
 	for d, ix := range index {
 		faces := dims[d].Faces
 		for side, face := range []ir.Boundary{faces.Low, faces.High} {
@@ -39,7 +40,8 @@ func (c *compiler) newAccess(name string, from *store, dims []ir.Dim, index []ir
 			span = ir.Extent{Lo: c.dom[ix.Axis].Lo + ix.Offset, Hi: c.dom[ix.Axis].Hi + ix.Offset}
 		}
 		if span.Lo < from.lo[d] && faces.Low.Kind == ir.None || span.Hi > from.hi[d] && faces.High.Kind == ir.None {
-			return nil, fmt.Errorf("%s is read from %d to %d in dimension %d, but holds %d to %d", name, span.Lo, span.Hi, d+1, from.lo[d], from.hi[d])
+			return nil, fmt.Errorf("%s is read from %d to %d in dimension %d, but holds %d to %d", name, span.Lo,
+				span.Hi, d+1, from.lo[d], from.hi[d])
 		}
 		if ix.Axis >= 0 && ix.Axis == c.rowAxis {
 			a.stride += from.stride[d]

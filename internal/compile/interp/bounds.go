@@ -143,7 +143,8 @@ func (c *compiler) loaded(a *access, t types.Type, d int) bnode {
 
 // floatLeaf is the result of an operation that is no part of a chain: value
 // computes the row, margin the bound of the cell k.
-func (c *compiler) floatLeaf(d int, t types.Type, value func(r *row, dst []float64) func(k int, v float64) float64) bnode {
+func (c *compiler) floatLeaf(d int, t types.Type,
+	value func(r *row, dst []float64) func(k int, v float64) float64) bnode {
 	return c.leaf(d, t, func(r *row, b []float64) bounded {
 		dst := r.f[d][:r.n]
 		margin := value(r, dst)

@@ -244,7 +244,8 @@ func TestBoundsHold(t *testing.T) {
 						t.Fatalf("seed %d, mode %d: the bound of %s%v is %v", seed, mode, g.Name, at, limit)
 					case r != r && want != want:
 					case !(math.Abs(r-want) <= limit) && !math.IsInf(limit, 1):
-						t.Fatalf("seed %d, mode %d, %v: %s%v is %v and a device has %v, %g apart, with the bound %g\n%s",
+						t.Fatalf(
+							"seed %d, mode %d, %v: %s%v is %v and a device has %v, %g apart, with the bound %g\n%s",
 							seed, mode, set, g.Name, at[:len(g.Dims)], r, want, math.Abs(r-want), limit, c.Source)
 					}
 					if r != want {
@@ -289,10 +290,12 @@ func TestBoundsByHand(t *testing.T) {
 		{"(call abs (neg (load u i)))", interp.Unfused, 0, 0},
 		{"(select (lt (load u i) (f64 0.2)) (f64 1) (f64 2))", interp.Unfused, 0, 0},
 		// Not decided: (x*x - 0.01 < 0) at x = 0.1, so both outcomes are possible.
-		{"(select (lt (fma (load u i) (load u i) (f64 -0.010000000000000002)) (f64 0)) (f64 1) (f64 5))", interp.Unfused, 4, 4.0001},
+		{"(select (lt (fma (load u i) (load u i) (f64 -0.010000000000000002)) (f64 0)) (f64 1) (f64 5))",
+			interp.Unfused, 4, 4.0001},
 		{"(call floor (fma (load u i) (f64 10) (f64 0)))", interp.Unfused, 0, 1.001},
 		// A pole within reach.
-		{"(div (f64 1) (fma (load u i) (load u i) (f64 -0.010000000000000002)))", interp.Unfused, math.Inf(1), math.Inf(1)},
+		{"(div (f64 1) (fma (load u i) (load u i) (f64 -0.010000000000000002)))", interp.Unfused, math.Inf(1),
+			math.Inf(1)},
 		// A product that overflows where it is rounded.
 		{"(fma (f64 1e200) (f64 1e200) (f64 -Inf))", interp.Unfused, math.Inf(1), math.Inf(1)},
 	} {
@@ -334,7 +337,8 @@ func TestUndecided(t *testing.T) {
 }
 
 func TestClearBounds(t *testing.T) {
-	s := start(t, line("", "(fma (load u i) (f64 0.3) (f64 0.1))", "0", "N-1"), "N=3", interp.Options{Bounds: interp.Unfused})
+	s := start(t, line("", "(fma (load u i) (f64 0.3) (f64 0.1))", "0", "N-1"), "N=3",
+		interp.Options{Bounds: interp.Unfused})
 	fillGrid(s, "u", 0.1, 0.7)
 	run(t, s)
 	first := bounds(s, "out")[0]

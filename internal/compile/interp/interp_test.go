@@ -124,7 +124,8 @@ func TestBoundaries(t *testing.T) {
 		{"(low periodic) (high reflect)", 3, 1, "302 103 202"},
 	} {
 		t.Run(fmt.Sprintf("%s/%d/%d", c.faces, c.n, c.reach), func(t *testing.T) {
-			s := start(t, line(c.faces, value(c.reach, c.reach), "0", "N-1"), fmt.Sprintf("N=%d", c.n), interp.Options{})
+			s := start(t, line(c.faces, value(c.reach, c.reach), "0", "N-1"), fmt.Sprintf("N=%d", c.n),
+				interp.Options{})
 			fillGrid(s, "u", 1, 2, 3, 4)
 			run(t, s)
 			expect(t, s, "out", c.want)

@@ -9,7 +9,8 @@ import (
 )
 
 var edgeFloats = []float64{
-	0, math.Copysign(0, -1), 1, -1, 0.1, -2.5, 3, 1e-45, 1e-310, 1.5e38, -3.4028234663852886e38, 1e300, 255.5, 256, -1.5,
+	0, math.Copysign(0, -1), 1, -1, 0.1, -2.5, 3, 1e-45, 1e-310, 1.5e38, -3.4028234663852886e38, 1e300, 255.5,
+	256, -1.5,
 	2147483647, 2147483648, -2147483649, math.Inf(1), math.Inf(-1), math.NaN(),
 }
 
@@ -68,7 +69,8 @@ func TestRowsComputeWhatOpDefines(t *testing.T) {
 		yf, yi := split(y)
 		for o := op.Add; o <= op.Ge; o++ {
 			logic := o.IsLogic() || o == op.And || o == op.Or
-			if o.Arity() == 1 || logic && typ.IsFloat() || o == op.Rem && typ.IsFloat() || o.IsLogic() && typ != types.Bool || typ == types.Bool && o < op.And {
+			if o.Arity() == 1 || logic && typ.IsFloat() || o == op.Rem && typ.IsFloat() || o.IsLogic() &&
+				typ != types.Bool || typ == types.Bool && o < op.And {
 				continue
 			}
 			df, di := make([]float64, len(x)), make([]int64, len(x))
@@ -142,8 +144,10 @@ func TestRowsOfOneOperand(t *testing.T) {
 			check(t, op.Abs, nil, di, typ, func(k int) op.Value { return op.Call(op.Abs, x[k]) })
 		}
 		for _, n := range []int{0, 1, 2, 3, 7, 16, -1, -2, -5} {
-			power(n, df, xf, func(d, x, y []float64) { floats(op.Mul, typ, d, x, y) }, func(d, x, y []float64) { floats(op.Div, typ, d, x, y) })
-			power(n, di, xi, func(d, x, y []int64) { ints(op.Mul, typ, d, x, y) }, func(d, x, y []int64) { ints(op.Div, typ, d, x, y) })
+			power(n, df, xf, func(d, x, y []float64) { floats(op.Mul, typ, d, x, y) },
+				func(d, x, y []float64) { floats(op.Div, typ, d, x, y) })
+			power(n, di, xi, func(d, x, y []int64) { ints(op.Mul, typ, d, x, y) },
+				func(d, x, y []int64) { ints(op.Div, typ, d, x, y) })
 			if typ.IsFloat() {
 				check(t, n, df, nil, typ, func(k int) op.Value { return op.PowInt(x[k], n) })
 			} else {

@@ -358,7 +358,8 @@ func TestRandomProgramsAgainstASecondExecutor(t *testing.T) {
 				for n, at := range cellsOf(b, g) {
 					got, want := a.At(n), p.cells[g][at].AsFloat()
 					if math.Float64bits(got) != math.Float64bits(want) && (got == got || want == want) {
-						t.Fatalf("seed %d, %v: %s%v is %v, want %v\n%s", seed, set, g.Name, at[:len(g.Dims)], got, want, c.Source)
+						t.Fatalf("seed %d, %v: %s%v is %v, want %v\n%s", seed, set, g.Name, at[:len(g.Dims)], got,
+							want, c.Source)
 					}
 				}
 			}

@@ -136,7 +136,8 @@ func reductionCase(t *testing.T, n int, lo int64, outer []int, color, special st
 	var scalars, reduces strings.Builder
 	for _, k := range kinds {
 		fmt.Fprintf(&scalars, "(scalar %s %s reduced)", k, elem)
-		fmt.Fprintf(&reduces, "(reduce %s %s (over %s) (domain%s) %s (load u %s))", k, k, strings.Join(axes, " "), &domain, color, strings.Join(axes, " "))
+		fmt.Fprintf(&reduces, "(reduce %s %s (over %s) (domain%s) %s (load u %s))", k, k, strings.Join(axes, " "),
+			&domain, color, strings.Join(axes, " "))
 	}
 	text := fmt.Sprintf("(program p (axes %s) %s (grid u %s%s) (stage s (array u read (grid u)) %s) (body (run s)))",
 		strings.Join(axes, " "), &scalars, elem, &dims, &reduces)
@@ -159,11 +160,13 @@ func reductionCase(t *testing.T, n int, lo int64, outer []int, color, special st
 	run(t, s)
 	for _, k := range kinds {
 		join := reductions[k]
-		none := map[string]op.Value{"sum": op.Float(of, 0), "max": op.Float(of, math.Inf(-1)), "min": op.Float(of, math.Inf(1))}[k]
+		none := map[string]op.Value{"sum": op.Float(of, 0), "max": op.Float(of, math.Inf(-1)),
+			"min": op.Float(of, math.Inf(1))}[k]
 		want := reduced(rowsOf(s, count, n, lo, of, color, none), join)
 		got, bound := s.Scalar(bindScalar(s, k))
 		if !got.Same(want) {
-			t.Errorf("%d cells from %d in %v rows %s %s, %s, mode %d: the %s is %v, want %v", n, lo, outer, color, special, elem, mode, k, got, want)
+			t.Errorf("%d cells from %d in %v rows %s %s, %s, mode %d: the %s is %v, want %v", n, lo, outer, color,
+				special, elem, mode, k, got, want)
 		}
 		if mode != interp.NoBounds && bound != 0 {
 			t.Errorf("mode %d: the %s has the bound %g", mode, k, bound)

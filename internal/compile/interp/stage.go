@@ -176,7 +176,8 @@ func (s *State) usage(src *ir.Stage) (map[*ir.Temp]*usage, error) {
 		if u := used[st.Temp]; st.Temp != nil && u != nil {
 			for _, axis := range u.axes {
 				if !u.seen[axis] {
-					return nil, fmt.Errorf("%s varies on %s, on which its use does not run", st.Temp.Name, s.b.Program.Axes[axis])
+					return nil, fmt.Errorf("%s varies on %s, on which its use does not run", st.Temp.Name,
+						s.b.Program.Axes[axis])
 				}
 			}
 		}

@@ -43,7 +43,8 @@ func TestAffineArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := affines().Draw(t, "a"), affines().Draw(t, "b")
 		c := rapid.Int64Range(-3, 3).Draw(t, "c")
-		at := []int64{rapid.Int64Range(1, 9).Draw(t, "L"), rapid.Int64Range(1, 9).Draw(t, "M"), rapid.Int64Range(1, 9).Draw(t, "N")}
+		at := []int64{rapid.Int64Range(1, 9).Draw(t, "L"), rapid.Int64Range(1, 9).Draw(t, "M"),
+			rapid.Int64Range(1, 9).Draw(t, "N")}
 		for _, x := range []struct {
 			name string
 			got  int64
@@ -97,7 +98,8 @@ func TestClip(t *testing.T) {
 		a, b := draw("a"), draw("b")
 		both := Box{a}.Clone()
 		both.Clip(Box{b})
-		at := []int64{rapid.Int64Range(1, 9).Draw(t, "L"), rapid.Int64Range(1, 9).Draw(t, "M"), rapid.Int64Range(1, 9).Draw(t, "N")}
+		at := []int64{rapid.Int64Range(1, 9).Draw(t, "L"), rapid.Int64Range(1, 9).Draw(t, "M"),
+			rapid.Int64Range(1, 9).Draw(t, "N")}
 		x, y, z := a.Eval(at, far), b.Eval(at, far), both[0].Eval(at, far)
 		if z != (Extent{max(x.Lo, y.Lo), min(x.Hi, y.Hi)}) {
 			t.Fatalf("%v and %v make %v", x, y, z)
@@ -131,7 +133,8 @@ func TestAboveAndBelow(t *testing.T) {
 			}
 			x, y := a.Eval(sizes), b.Eval(sizes)
 			if above.Eval(sizes) < max(x, y) || below.Eval(sizes) > min(x, y) {
-				t.Fatalf("at %v: %d and %d are not between %d and %d", sizes, x, y, below.Eval(sizes), above.Eval(sizes))
+				t.Fatalf("at %v: %d and %d are not between %d and %d", sizes, x, y, below.Eval(sizes),
+					above.Eval(sizes))
 			}
 		}
 		if b.Minus(a).NeverNegative() && (!above.Equal(b) || !below.Equal(a)) {

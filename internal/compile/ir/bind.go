@@ -41,8 +41,9 @@ func (p *Program) BindSizes(set map[string]string) (*Binding, diag.List) {
 
 func (p *Program) bind(set map[string]string, unset map[*Scalar]bool) (*Binding, diag.List) {
 	b := &binder{
-		Binding: &Binding{Program: p, Params: make([]int64, len(p.Params)), Scalars: make([]op.Value, len(p.Scalars)), Unset: unset},
-		set:     set,
+		Binding: &Binding{Program: p, Params: make([]int64, len(p.Params)), Scalars: make([]op.Value, len(p.Scalars)),
+			Unset: unset},
+		set: set,
 	}
 	b.unknown()
 	b.missing()
@@ -65,7 +66,8 @@ func (p *Program) bind(set map[string]string, unset map[*Scalar]bool) (*Binding,
 // code is generated that takes sizes and other scalars as arguments. The
 // binding holds no sizes. A coefficient that depends on an argument is refused.
 func (p *Program) Coefficients(set map[string]string) (*Binding, diag.List) {
-	b := &binder{Binding: &Binding{Program: p, Params: make([]int64, len(p.Params)), Scalars: make([]op.Value, len(p.Scalars))}, set: set}
+	b := &binder{Binding: &Binding{Program: p, Params: make([]int64, len(p.Params)),
+		Scalars: make([]op.Value, len(p.Scalars))}, set: set}
 	b.unknown()
 	for i, s := range p.Scalars {
 		if s.Coefficient && s.Used {
@@ -97,12 +99,14 @@ func (b *binder) coefficient(s *Scalar, open map[*Scalar]bool) op.Value {
 	Walk(s.Init, func(e Expr) {
 		switch e := e.(type) {
 		case ParamRef:
-			b.fail(s.Range, "", "the coefficient %s depends on the size %s, which is an argument", s.Name, b.Program.Params[e.Param].Name)
+			b.fail(s.Range, "", "the coefficient %s depends on the size %s, which is an argument", s.Name,
+				b.Program.Params[e.Param].Name)
 			ok = false
 		case ScalarRef:
 			switch i := slices.Index(b.Program.Scalars, e.Scalar); {
 			case !e.Scalar.Coefficient:
-				b.fail(s.Range, fmt.Sprintf("declare %s a coefficient, too", e.Scalar.Name), "the coefficient %s depends on %s, which is an argument", s.Name, e.Scalar.Name)
+				b.fail(s.Range, fmt.Sprintf("declare %s a coefficient, too", e.Scalar.Name),
+					"the coefficient %s depends on %s, which is an argument", s.Name, e.Scalar.Name)
 				ok = false
 			case !open[e.Scalar]:
 				b.Scalars[i] = b.coefficient(e.Scalar, open)
@@ -341,7 +345,8 @@ func (b *binder) shape(name string, t types.Type, dims []Dim, at diag.Range) {
 	for d, dim := range dims {
 		n := b.Extent(dim).Len()
 		if n < 1 {
-			b.fail(at, "", "%s has no cells: its dimension %d holds %d to %d", name, d+1, dim.Lo.Eval(b.Params), dim.Hi.Eval(b.Params))
+			b.fail(at, "", "%s has no cells: its dimension %d holds %d to %d", name, d+1, dim.Lo.Eval(b.Params),
+				dim.Hi.Eval(b.Params))
 			return
 		}
 		if n > math.MaxInt32 || bytes > MaxBytes/n {
@@ -367,7 +372,8 @@ func (b *binder) stages() {
 func (b *binder) stmt(st *Stmt) {
 	for _, axis := range st.Axes {
 		if e := b.Range(st.Domain[axis]); e.Len() == 0 {
-			b.fail(st.Range, "", "this statement has no cells to work on: on %s its domain is %d to %d", b.Program.Axes[axis], e.Lo, e.Hi)
+			b.fail(st.Range, "", "this statement has no cells to work on: on %s its domain is %d to %d",
+				b.Program.Axes[axis], e.Lo, e.Hi)
 			return
 		}
 	}

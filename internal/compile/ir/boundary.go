@@ -14,7 +14,8 @@ const (
 	Periodic                        // b c | a b c | a b     period N
 )
 
-var boundaryNames = [...]string{"none", "constant", "clamp", "mirror", "reflect", "antimirror", "antireflect", "periodic"}
+var boundaryNames = [...]string{"none", "constant", "clamp", "mirror", "reflect", "antimirror", "antireflect",
+	"periodic"}
 
 // String returns the kind's name in the language.
 func (k BoundaryKind) String() string { return boundaryNames[k] }

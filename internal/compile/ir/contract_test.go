@@ -60,9 +60,11 @@ func TestContract(t *testing.T) {
 		{"(min A (mul B C))", "(min A (mul B C))"},
 		{"(mul A (mul B C))", "(mul A (mul B C))"},
 		// Integers have nothing to round. A product of another type is converted.
-		{"(cast f64 (add (scalar n) (mul (scalar n) (scalar n))))", "(cast f64 (add (scalar n) (mul (scalar n) (scalar n))))"},
+		{"(cast f64 (add (scalar n) (mul (scalar n) (scalar n))))",
+			"(cast f64 (add (scalar n) (mul (scalar n) (scalar n))))"},
 		{"(add A (cast f64 (mul (load v i) (load v i))))", "(add A (cast f64 (mul (load v i) (load v i))))"},
-		{"(cast f64 (add (load v i) (mul (load v i) (load v i))))", "(cast f64 (fma (load v i) (load v i) (load v i)))"},
+		{"(cast f64 (add (load v i) (mul (load v i) (load v i))))",
+			"(cast f64 (fma (load v i) (load v i) (load v i)))"},
 	} {
 		got, _ := contracted(t, names.Replace(test.value))
 		if want := names.Replace(test.want); got != want {
@@ -75,14 +77,16 @@ func TestIn(t *testing.T) {
 	_, p := contracted(t, "(add (load u i) (cast f64 (mul (scalar r) (f64 3))))")
 	text := Text(p)
 	c := p.In(arith.Contract)
-	if c.In(arith.Strict) != p || p.In(arith.Strict) != p || c.In(arith.Contract) != c || c.In(arith.Fast).Arithmetic != arith.Fast {
+	if c.In(arith.Strict) != p || p.In(arith.Strict) != p || c.In(arith.Contract) != c ||
+		c.In(arith.Fast).Arithmetic != arith.Fast {
 		t.Error("modes are not reached from each other")
 	}
 	if Text(p) != text {
 		t.Error("the program itself has changed")
 	}
 	// Nothing keeps products from sums where all may be rearranged.
-	if fast := Text(p.In(arith.Fast)); !strings.Contains(fast, "(arithmetic fast)") || strings.Contains(fast, "(cast f64") {
+	if fast := Text(p.In(arith.Fast)); !strings.Contains(fast, "(arithmetic fast)") ||
+		strings.Contains(fast, "(cast f64") {
 		t.Error(fast)
 	}
 	back, err := ParseText(Text(c))
@@ -99,7 +103,8 @@ func TestIn(t *testing.T) {
 
 func TestFmaIsVerified(t *testing.T) {
 	const head, tail = "(program p (axes i) ", " (grid u f64 copyout (dim i 0 3)) (grid v f32 (dim i 0 3)) " +
-		"(stage s (array u read written (grid u)) (array v read (grid v)) (set u (over i) (domain (i (lo 0) (hi 3))) VALUE)) (body (run s)))"
+		"(stage s (array u read written (grid u)) (array v read (grid v)) (set u (over i) (domain (i (lo 0) (hi 3))) " +
+		"VALUE)) (body (run s)))"
 	for _, c := range []struct{ mode, value, want string }{
 		{"(arithmetic contract)", "(fma (load u i) (load u i) (f64 1))", ""},
 		{"", "(fma (load u i) (load u i) (f64 1))", "is fused, and the arithmetic is strict"},

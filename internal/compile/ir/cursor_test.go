@@ -44,7 +44,9 @@ func trace(t *testing.T, body string) []string {
 
 func cursorProgram(t *testing.T, body string) *Program {
 	t.Helper()
-	p := readProgram(t, "(program p (axes i) (scalar n i32 reduced used) (grid u f64 (dim i 0 0)) (grid v f64 (dim i 0 0)) (stage a) (stage b) (body "+body+"))")
+	p := readProgram(t,
+		"(program p (axes i) (scalar n i32 reduced used) (grid u f64 (dim i 0 0)) (grid v f64 (dim i 0 0)) (stage a) "+
+			"(stage b) (body "+body+"))")
 	if err := Verify(p); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,8 @@ func TestCursor(t *testing.T) {
 		{"(iterate (i32 2) (run a) (run b)) (run a)", "a/0[0]0 b/0[0]0 a/1[1]1 b/1[1]1 a/0[]2 end 2"},
 		{"(iterate (i32 0) (run a)) (iterate (i32 -3) (run a)) (run b)", "b/0[]0 end 0"},
 		{"(iterate (i32 2000000000) (iterate (i32 5)))", "end 0"},
-		{"(iterate (i32 2) (iterate (i32 2) (run a)) (run b))", "a/0[0 0]0 a/1[0 1]0 b/0[0]0 a/0[1 0]1 a/1[1 1]1 b/1[1]1 end 2"},
+		{"(iterate (i32 2) (iterate (i32 2) (run a)) (run b))",
+			"a/0[0 0]0 a/1[0 1]0 b/0[0]0 a/0[1 0]1 a/1[1 1]1 b/1[1]1 end 2"},
 		{"(iterate (i32 3) (iterate (step) (run a)))", "a/0[1 0]1 a/0[2 0]2 a/1[2 1]2 end 3"},
 		{"(run a) (iterate (scalar n) (run b))", "a/0[]0 b/0[0]0 end 1"},
 		{"(until (ge (scalar n) (i32 3)) (check 1) (max 10) (run a))", "a/0[0]0 a/1[1]1 a/2[2]2 end 3"},
@@ -82,7 +85,8 @@ func TestCursor(t *testing.T) {
 
 // A copy of a cursor, also one that went through JSON, stays where it was.
 func TestCursorIsAPlainValue(t *testing.T) {
-	p := cursorProgram(t, "(run a) (iterate (i32 2) (run a) (until (ge (step) (i32 2)) (check 1) (max 5) (run b)) (run a)) (run b)")
+	p := cursorProgram(t,
+		"(run a) (iterate (i32 2) (run a) (until (ge (step) (i32 2)) (check 1) (max 5) (run b)) (run a)) (run b)")
 	n := int64(0)
 	eval := scalarN(p, &n)
 	next := func(c *Cursor) string {
@@ -122,8 +126,10 @@ func TestCursorCheck(t *testing.T) {
 		{`{"frames":[{"at":3}]}`, "the cursor stands outside the program at depth 0"},
 		{`{"frames":[{"at":-1}]}`, "the cursor stands outside the program at depth 0"},
 		{`{"frames":[{"at":1},{"at":0,"done":2,"limit":2}]}`, "the cursor stands outside the program at depth 1"},
-		{`{"frames":[{"at":0},{"at":0,"done":0,"limit":2}]}`, "the cursor is inside op 0 at depth 0, which is no iterate"},
-		{`{"frames":[{"at":2},{"at":0,"done":0,"limit":2}]}`, "the cursor is inside op 2 at depth 0, which is no iterate"},
+		{`{"frames":[{"at":0},{"at":0,"done":0,"limit":2}]}`,
+			"the cursor is inside op 0 at depth 0, which is no iterate"},
+		{`{"frames":[{"at":2},{"at":0,"done":0,"limit":2}]}`,
+			"the cursor is inside op 2 at depth 0, which is no iterate"},
 	} {
 		var cur Cursor
 		if err := json.Unmarshal([]byte(c.text), &cur); err != nil {
@@ -148,7 +154,8 @@ func TestLeaves(t *testing.T) {
 		{"", 0, true},
 		{"(run a) (iterate (i32 10) (run a) (rotate u v)) (iterate (i32 -1) (run a))", 21, true},
 		{"(iterate (i32 10) (until (bool false) (check 1) (max 7) (run a)))", 70, false},
-		{"(iterate (i32 2000000000) (iterate (i32 2000000000) (iterate (i32 2000000000) (run a))))", math.MaxInt64, true},
+		{"(iterate (i32 2000000000) (iterate (i32 2000000000) (iterate (i32 2000000000) (run a))))",
+			math.MaxInt64, true},
 	} {
 		p := cursorProgram(t, c.body)
 		zero := int64(0)

@@ -83,7 +83,8 @@ func (p *Program) infix(e Expr) (string, int) {
 	case *Fma:
 		return p.infix(written(e))
 	case *Select:
-		return p.operand(e.Cond, precSelect+1) + " ? " + p.operand(e.X, precSelect+1) + " : " + p.operand(e.Y, precSelect), precSelect
+		return p.operand(e.Cond, precSelect+1) + " ? " + p.operand(e.X, precSelect+1) + " : " +
+			p.operand(e.Y, precSelect), precSelect
 	case *Cast:
 		if e.To == e.X.Type() || e.To.IsFloat() && e.X.Type() != types.F64 {
 			return p.infix(e.X) // widening says nothing to a reader

@@ -260,7 +260,8 @@ func (r *reader) gridDecl(g *Grid, l *parts) {
 func (r *reader) dims(l *parts) []Dim {
 	var out []Dim
 	for d, ok := l.list("dim"); ok; d, ok = l.list("dim") {
-		dim := Dim{Axis: r.axis(d.next("axis")), Lo: r.affine(d.next("lower bound")), Hi: r.affine(d.next("upper bound"))}
+		dim := Dim{Axis: r.axis(d.next("axis")), Lo: r.affine(d.next("lower bound")),
+			Hi: r.affine(d.next("upper bound"))}
 		dim.Faces.Low = r.face(d, "low")
 		dim.Faces.High = r.face(d, "high")
 		d.end()

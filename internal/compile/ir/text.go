@@ -286,7 +286,8 @@ func (w printer) ops(body []Op) []sexpr.Node {
 				parts.add(w.expr(o.Count))
 			} else {
 				head = "until"
-				parts.add(w.expr(o.Until), sexpr.L("check", sexpr.A("%d", o.Check)), sexpr.L("max", sexpr.A("%d", o.Max)))
+				parts.add(w.expr(o.Until), sexpr.L("check", sexpr.A("%d", o.Check)),
+					sexpr.L("max", sexpr.A("%d", o.Max)))
 			}
 			l.add(sexpr.L(head, append(parts, w.ops(o.Body)...)...))
 		default:

@@ -17,14 +17,16 @@ func TestUnite(t *testing.T) {
 		want    Range
 		refused bool
 	}{
-		{name: "the first plane and the rest", a: clipped(span(Num(0), Num(0)), extent), b: span(Num(1), n(-1)), want: extent},
+		{name: "the first plane and the rest", a: clipped(span(Num(0), Num(0)), extent), b: span(Num(1), n(-1)),
+			want: extent},
 		{name: "the last plane and the rest", a: span(n(-1), n(-1)), b: span(Num(0), n(-2)), want: extent},
 		{name: "constant bounds", a: clipped(span(Num(0), Num(3)), extent), b: span(Num(4), n(-1)), want: extent},
 		{name: "an overlap", a: span(Num(0), n(-2)), b: span(Num(1), n(-1)), want: extent},
 		{name: "a gap at one size", a: span(Num(0), n(-3)), b: span(Num(2), n(-1)), refused: true},
 		{name: "a part", a: extent, b: span(Num(1), n(-2)), want: extent},
 		{name: "a gap", a: clipped(span(Num(0), Num(3)), extent), b: span(Num(5), n(-1)), refused: true},
-		{name: "an end that is not known to be the last", a: span(Num(0), Num(5)), b: span(Num(3), n(-1)), refused: true},
+		{name: "an end that is not known to be the last", a: span(Num(0), Num(5)), b: span(Num(3), n(-1)),
+			refused: true},
 	} {
 		for _, swapped := range []bool{false, true} {
 			a, b := Box{c.a}, Box{c.b}

@@ -77,7 +77,8 @@ func (v *verifier) accessFault(e *Access) string {
 		return "an array that is not the stage's"
 	}
 	if len(e.Index) != len(e.Array.Dims) {
-		return fmt.Sprintf("%s has %d dimensions and is read with %d indices", e.Array.Name, len(e.Array.Dims), len(e.Index))
+		return fmt.Sprintf("%s has %d dimensions and is read with %d indices", e.Array.Name, len(e.Array.Dims),
+			len(e.Index))
 	}
 	for _, ix := range e.Index {
 		if ix.Axis < -1 || ix.Axis >= len(v.p.Axes) {

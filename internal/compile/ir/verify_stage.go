@@ -40,7 +40,8 @@ func (v *verifier) stage(s *Stage) {
 	for _, a := range s.Arrays {
 		// What a folded expression read may still be marked.
 		if a.Written != v.wrote[a] || v.read[a] && !a.Read {
-			v.errorf("%s is marked read: %t, written: %t, but is read: %t, written: %t", a.Name, a.Read, a.Written, v.read[a], v.wrote[a])
+			v.errorf("%s is marked read: %t, written: %t, but is read: %t, written: %t", a.Name, a.Read, a.Written,
+				v.read[a], v.wrote[a])
 		}
 	}
 }

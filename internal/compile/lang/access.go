@@ -57,7 +57,9 @@ func (s *stager) index(e *env, a *ir.Array, d int, x Expr) (ir.Index, bool) {
 		r := diags.Errorf(place, "an index is an iterator plus a constant number, or a constant number")
 		switch {
 		case readsCells(x):
-			r.Hintf("an offset is not read from a grid; offsets that are known beforehand may stand in a table: int at[3] = {-1, 0, 1};")
+			r.Hintf(
+				"an offset is not read from a grid; offsets that are known beforehand may stand in a table: int " +
+					"at[3] = {-1, 0, 1};")
 		case namesParam(s.c, x):
 			r.Hintf("to work at the far end of a grid, give the statement a domain: [N-1:N-1, ...] :")
 		}
@@ -65,7 +67,8 @@ func (s *stager) index(e *env, a *ir.Array, d int, x Expr) (ir.Index, bool) {
 	}
 	dim := a.Dims[d]
 	if axis >= 0 && s.fixed[a] && axis != dim.Axis {
-		diags.Errorf(x.Span(), "dimension %d of %q runs along %s, so %s cannot index it", d+1, a.Name, s.c.prog.Axes[dim.Axis], s.c.prog.Axes[axis]).
+		diags.Errorf(x.Span(), "dimension %d of %q runs along %s, so %s cannot index it", d+1, a.Name,
+			s.c.prog.Axes[dim.Axis], s.c.prog.Axes[axis]).
 			Hintf("a grid that is written or has a boundary has one iterator for each dimension")
 		return ir.Index{}, false
 	}

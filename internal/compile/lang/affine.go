@@ -45,7 +45,8 @@ func (e *env) affineOf(x Expr) (ir.Affine, bool) {
 		case nil:
 			c.undefined(x, e.candidates())
 		default:
-			c.diags.Errorf(x.Span(), "a size or a bound is made of parameters and numbers, and %q is %s", x.Name, s.kind())
+			c.diags.Errorf(x.Span(), "a size or a bound is made of parameters and numbers, and %q is %s",
+				x.Name, s.kind())
 		}
 		return ir.Affine{}, false
 	case *UnaryExpr:
@@ -76,7 +77,8 @@ func (e *env) affineOf(x Expr) (ir.Affine, bool) {
 		}
 	}
 	if call, ok := x.(*CallExpr); ok {
-		c.diags.Errorf(x.Span(), "a size or a bound calls no function: it is a sum of parameters with whole-number factors, like 2*N+1").
+		c.diags.Errorf(x.Span(),
+			"a size or a bound calls no function: it is a sum of parameters with whole-number factors, like 2*N+1").
 			Hintf("give the value a name of its own: parameter H = %s;", exprText(call))
 		return ir.Affine{}, false
 	}

@@ -25,7 +25,8 @@ var pardonTexts = [pardons]string{
 	undeclared:  "names that are not declared are ignored: %s",
 	unusedArg:   "formal arguments that are not used: %s",
 	inPlaceRead: "updates in place that read other cells of their target use the values from before the statement: %s",
-	inclusive:   "iterate n runs n times here and n+1 times in ARTEMIS (t <= n); iterate 0:n runs n+1 times here, too: %s",
+	inclusive: "iterate n runs n times here and n+1 times in ARTEMIS (t <= n); " +
+		"iterate 0:n runs n+1 times here, too: %s",
 }
 
 // mostPardoned bounds the names that a warning lists.

@@ -22,7 +22,8 @@ func (s *stager) assign(a *Assignment) {
 	}
 }
 
-var plainOp = map[Kind]Kind{AddAssign: Plus, SubAssign: Minus, MulAssign: Star, DivAssign: Slash, AndAssign: Amp, OrAssign: Bar}
+var plainOp = map[Kind]Kind{AddAssign: Plus, SubAssign: Minus, MulAssign: Star, DivAssign: Slash, AndAssign: Amp,
+	OrAssign: Bar}
 
 // notEmpty reports a domain that holds no cells at any size.
 func (s *stager) notEmpty(box ir.Box, at diag.Range) bool {
@@ -38,7 +39,8 @@ func (s *stager) notEmpty(box ir.Box, at diag.Range) bool {
 			}
 		}
 	}
-	noteCall(s.c.lack(at, "no cell is left for this statement: %s would run from %s to %s", s.c.prog.Axes[a], lo.Text(s.c.prog.Params), hi.Text(s.c.prog.Params)), s.call)
+	noteCall(s.c.lack(at, "no cell is left for this statement: %s would run from %s to %s", s.c.prog.Axes[a],
+		lo.Text(s.c.prog.Params), hi.Text(s.c.prog.Params)), s.call)
 	return false
 }
 
@@ -67,7 +69,8 @@ func (s *stager) assignCells(a *Assignment, target *IndexExpr, value Expr) {
 			Hintf("only an initial block may give it values")
 		return
 	case len(target.Indices) != len(arr.Dims):
-		diags.Errorf(target.Span(), "%q has %d dimension%s, and this gives %d", name, len(arr.Dims), plural(len(arr.Dims)), len(target.Indices))
+		diags.Errorf(target.Span(), "%q has %d dimension%s, and this gives %d", name, len(arr.Dims),
+			plural(len(arr.Dims)), len(target.Indices))
 		return
 	}
 	user, ok := s.userBox(a.Domain, arr)
@@ -88,7 +91,8 @@ func (s *stager) assignCells(a *Assignment, target *IndexExpr, value Expr) {
 	axes := axesOf(arr)
 	for _, axis := range ir.AxesOf(s.c.rank(), v, s.varies) {
 		if !slices.Contains(axes, axis) {
-			diags.Errorf(a.Value.Span(), "this value varies along %s, and %q has no dimension there", s.c.prog.Axes[axis], name)
+			diags.Errorf(a.Value.Span(), "this value varies along %s, and %q has no dimension there",
+				s.c.prog.Axes[axis], name)
 			return
 		}
 	}
@@ -167,7 +171,8 @@ func (s *stager) target(arr *ir.Array, x *IndexExpr) (ir.Box, bool) {
 			plane[arr.Dims[d].Axis].Clip(ir.Range{Lo: at, Hi: at})
 		case index.Offset != 0:
 			s.c.diags.Errorf(ix.Span(), "a cell that is assigned has no offset").
-				Hintf("write %s here and move the offsets to the reads, or give the statement a domain", s.c.prog.Axes[index.Axis])
+				Hintf("write %s here and move the offsets to the reads, or give the statement a domain",
+					s.c.prog.Axes[index.Axis])
 			ok = false
 		}
 	}

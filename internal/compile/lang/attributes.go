@@ -48,7 +48,8 @@ func (c *checker) attribute(word string, id *Ident) {
 			c.diags.Errorf(id.Span(), "allocin names grids, and %q is a scalar", id.Name)
 		}
 	case *paramSym:
-		c.diags.Warnf(id.Span(), "%q is a parameter, which is always given from outside: %s says nothing more", id.Name, word)
+		c.diags.Warnf(id.Span(), "%q is a parameter, which is always given from outside: %s says nothing more",
+			id.Name, word)
 	default:
 		c.diags.Errorf(id.Span(), "%s names grids and scalars, and %q is %s", word, id.Name, s.kind())
 	}

@@ -91,7 +91,8 @@ func (u *axisUse) settle(c *checker, name *Ident) ([]int, bool) {
 				Hintf("a grid with fewer dimensions than iterators must be indexed by an iterator somewhere")
 			return axes, false
 		case d > 0 && axes[d] <= axes[d-1]:
-			c.diags.Errorf(u.seen[d].at, "the dimensions of %q do not follow the order of the iterators, %s", name.Name, c.axisNames())
+			c.diags.Errorf(u.seen[d].at, "the dimensions of %q do not follow the order of the iterators, %s", name.Name,
+				c.axisNames())
 			return axes, false
 		}
 	}

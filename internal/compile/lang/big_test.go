@@ -38,13 +38,18 @@ func TestLargePrograms(t *testing.T) {
 		return b.String()
 	}
 	for name, text := range map[string]string{
-		"scalar locals":    head + "stencil f (a) { double r = 1;" + repeat(1000, "r = r + r + a[i];") + "a[i] = r; } f (u);",
-		"kept locals":      head + "stencil f (a) { double r = a[i];" + repeat(2000, "a[i] = r; r += a[i];") + "} f (u);",
-		"locals of locals": head + "stencil f (a) { double r0 = a[i], r1 = a[i];" + chained(4000) + "a[i] = r4001; } f (u);",
-		"many calls":       head + "stencil f (a, x) { a[i] = x" + repeat(500, "+ x*a[i]") + "; }" + repeat(300, "f (u, %d);"),
-		"long sum":         head + "stencil f (a, b) { a[i] = " + repeat(10000, "b[i] + ") + "0; } f (u, v);",
+		"scalar locals": head + "stencil f (a) { double r = 1;" + repeat(1000, "r = r + r + a[i];") +
+			"a[i] = r; } f (u);",
+		"kept locals": head + "stencil f (a) { double r = a[i];" + repeat(2000, "a[i] = r; r += a[i];") +
+			"} f (u);",
+		"locals of locals": head + "stencil f (a) { double r0 = a[i], r1 = a[i];" + chained(4000) +
+			"a[i] = r4001; } f (u);",
+		"many calls": head + "stencil f (a, x) { a[i] = x" + repeat(500, "+ x*a[i]") + "; }" +
+			repeat(300, "f (u, %d);"),
+		"long sum": head + "stencil f (a, b) { a[i] = " + repeat(10000, "b[i] + ") + "0; } f (u, v);",
 		"tables": head + "double c0[1] = {s};" + repeat(60, "double d%[1]d[1] = {c0[0]};") +
-			"double e1[1] = {c0[0] + c0[0]};" + repeat(40, "double g%[1]d[1] = {e1[0]*e1[0]};") + "stencil f (a) { a[i] = g3[0]; } f (u);",
+			"double e1[1] = {c0[0] + c0[0]};" + repeat(40, "double g%[1]d[1] = {e1[0]*e1[0]};") +
+			"stencil f (a) { a[i] = g3[0]; } f (u);",
 		"growing tables": head + "double t0[1] = {s};" + growing(60) + "stencil f (a) { a[i] = t60[0]; } f (u);",
 		"many grids":     head + repeat(20000, "double g%d[9];"),
 		"many loops":     head + "stencil f (a) { a[i] = 1; }" + repeat(20000, "iterate 2 { f (u); swap (u, v); }"),

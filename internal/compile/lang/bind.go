@@ -89,7 +89,8 @@ func (c *checker) bindCall(s *CallStep) *boundCall {
 		return nil
 	}
 	if len(s.Args) != len(formals) {
-		c.diags.Errorf(s.Span(), "stencil %s takes %d argument%s, not %d", name, len(formals), plural(len(formals)), len(s.Args)).
+		c.diags.Errorf(s.Span(), "stencil %s takes %d argument%s, not %d", name, len(formals), plural(len(formals)),
+			len(s.Args)).
 			Notef(info.def.Name.Span(), "it is defined here")
 		return nil
 	}
@@ -151,7 +152,8 @@ func (c *checker) fits(info *stencilInfo, f *Formal, x Expr, actual symbol) bool
 		}
 	default:
 		if bare != nil {
-			c.diags.Errorf(x.Span(), "stencil %s needs a scalar for %q, and this is %s", info.def.Name.Name, name, actual.kind()).
+			c.diags.Errorf(x.Span(), "stencil %s needs a scalar for %q, and this is %s", info.def.Name.Name, name,
+				actual.kind()).
 				Notef(bare.Span(), "%q has no index here", name)
 			return false
 		}

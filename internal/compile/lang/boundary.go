@@ -43,7 +43,8 @@ func (b *boundaryRules) apply(grid *Ident, t types.Type, dims []ir.Dim, rules []
 		if r.Side != nil {
 			low, high = r.Side.Name == "low", r.Side.Name == "high"
 			if !low && !high {
-				nearWord(b.c.diags.Errorf(r.Side.Span(), "a face is low or high, not %q", r.Side.Name), r.Side.Name, "low", "high")
+				nearWord(b.c.diags.Errorf(r.Side.Span(), "a face is low or high, not %q", r.Side.Name), r.Side.Name,
+					"low", "high")
 				continue
 			}
 		}
@@ -104,7 +105,8 @@ func (b *boundaryRules) rule(r *BoundaryRule, grid *Ident, t types.Type) (ir.Bou
 		for k := ir.None; k <= ir.Periodic; k++ {
 			names = append(names, k.String())
 		}
-		d := nearWord(b.c.diags.Errorf(r.Kind.Span(), "there is no boundary condition %q", r.Kind.Name), r.Kind.Name, names...)
+		d := nearWord(b.c.diags.Errorf(r.Kind.Span(), "there is no boundary condition %q", r.Kind.Name),
+			r.Kind.Name, names...)
 		if d.Hint == "" {
 			d.Hintf("there are none, constant(value), clamp, mirror, reflect, antimirror, antireflect and periodic")
 		}
@@ -122,7 +124,8 @@ func (b *boundaryRules) rule(r *BoundaryRule, grid *Ident, t types.Type) (ir.Bou
 		b.c.diags.Errorf(r.Value.Span(), "%s takes no value", kind)
 		return bound, false
 	case (kind == ir.AntiMirror || kind == ir.AntiReflect) && (t == types.Bool || t == types.U8):
-		b.c.diags.Errorf(r.Kind.Span(), "%s turns the sign, and %q holds %ss, which have none", kind, grid.Name, t.Word())
+		b.c.diags.Errorf(r.Kind.Span(), "%s turns the sign, and %q holds %ss, which have none", kind,
+			grid.Name, t.Word())
 		return bound, false
 	}
 	return bound, true

@@ -33,7 +33,8 @@ func (s *stager) colors(c *Color, arr *ir.Array) ([]*ir.Color, bool) {
 	for axis, k := range l.coef {
 		uniform = uniform && k%mod == 0
 		if k != 0 && arr != nil && !slices.Contains(axesOf(arr), axis) {
-			diags.Errorf(c.Sum.Span(), "the colour varies along %s, and %q has no dimension there", s.c.prog.Axes[axis], arr.Name)
+			diags.Errorf(c.Sum.Span(), "the colour varies along %s, and %q has no dimension there", s.c.prog.Axes[axis],
+				arr.Name)
 			return nil, false
 		}
 	}

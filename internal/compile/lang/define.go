@@ -71,7 +71,8 @@ func (d *definer) declareFormals() {
 	for _, f := range d.info.def.Formals {
 		name := f.Name.Name
 		if first, ok := d.info.formals[name]; ok {
-			d.diags.Errorf(f.Name.Span(), "%q is declared twice", name).Notef(first.Name.Span(), "it is first declared here")
+			d.diags.Errorf(f.Name.Span(), "%q is declared twice", name).Notef(first.Name.Span(),
+				"it is first declared here")
 			continue
 		}
 		if d.isIterator(name) {
@@ -304,6 +305,7 @@ func (d *definer) unused() {
 			continue
 		}
 		stencil := d.info.def.Name.Name
-		d.lenient(unusedArg, f.Name.Span(), name+" of "+stencil, "the formal argument %q is not used in stencil %s", name, stencil)
+		d.lenient(unusedArg, f.Name.Span(), name+" of "+stencil, "the formal argument %q is not used in stencil %s",
+			name, stencil)
 	}
 }

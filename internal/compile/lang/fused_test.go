@@ -66,7 +66,9 @@ func TestAssignedSumsAreFused(t *testing.T) {
 		{"out[i] -= 3*in[i]", "(fma (f64 -3) (load in i) (load out i))"},
 		{"out[i] += in[i]", "(add (load out i) (load in i))"},
 	} {
-		p, list := Load(diag.NewSource("fused.loom", "parameter N = 16;\niterator i;\ndouble u[N], v[N];\nstencil s (out, in) { "+c.stmt+"; }\ns (v, u);\ncopyin u, v; copyout v;"))
+		p, list := Load(diag.NewSource("fused.loom",
+			"parameter N = 16;\niterator i;\ndouble u[N], v[N];\nstencil s (out, in) { "+c.stmt+"; }\n"+
+				"s (v, u);\ncopyin u, v; copyout v;"))
 		if list.HasErrors() {
 			t.Fatal(list[0].Message)
 		}

@@ -39,7 +39,8 @@ func (c *checker) hints(p *Pragma) ir.Hints {
 		h.Stream = c.pragmaAxis(p.Stream)
 	}
 	if len(p.Block) > c.rank() {
-		c.diags.Errorf(p.Block[c.rank()].Span(), "a block has at most one size for each of the iterators %s", c.axisNames())
+		c.diags.Errorf(p.Block[c.rank()].Span(), "a block has at most one size for each of the iterators %s",
+			c.axisNames())
 	}
 	for _, b := range p.Block {
 		h.Block = append(h.Block, c.pragmaSize(b, "a block size"))

@@ -114,7 +114,8 @@ func (s *stager) outlives(t *ir.Temp, i int, users []int) bool {
 	}
 	for _, q := range users {
 		st := s.stage.Body[q]
-		if st.Array != nil && slices.ContainsFunc(reads.accesses[st.Array], func(a *ir.Access) bool { return !sameCell(st, a) }) {
+		if st.Array != nil && slices.ContainsFunc(reads.accesses[st.Array],
+			func(a *ir.Access) bool { return !sameCell(st, a) }) {
 			return true
 		}
 	}
@@ -214,7 +215,8 @@ func (s *stager) needed(t *ir.Temp, users map[*ir.Temp][]int) ir.Box {
 // outermost picks a bound of a temp's own, if it has one: the temp is not
 // defined beyond any of them. Otherwise it returns one that no domain exceeds.
 // beyond makes one of two, for domains of which no size says which is wider.
-func outermost(own []ir.Affine, domains []ir.Box, bounds func(ir.Box) []ir.Affine, beyond func(a, b ir.Affine) ir.Affine) ir.Affine {
+func outermost(own []ir.Affine, domains []ir.Box, bounds func(ir.Box) []ir.Affine,
+	beyond func(a, b ir.Affine) ir.Affine) ir.Affine {
 	if len(own) > 0 {
 		return own[0]
 	}

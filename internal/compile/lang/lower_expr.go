@@ -21,13 +21,15 @@ const (
 func (e *env) lower(x Expr, lit types.Type) (ir.Expr, bool) {
 	if e.c.size++; e.c.size > maxSize {
 		if e.c.size == maxSize+1 {
-			e.c.diags.Errorf(x.Span(), "this statement grows beyond %d operations when its sums are written out", maxSize)
+			e.c.diags.Errorf(x.Span(), "this statement grows beyond %d operations when its sums are written out",
+				maxSize)
 		}
 		return nil, false
 	}
 	if e.c.total++; e.c.total > maxTotal {
 		if e.c.total == maxTotal+1 {
-			e.c.diags.Errorf(x.Span(), "this program grows beyond %d operations when its calls are written out", maxTotal)
+			e.c.diags.Errorf(x.Span(), "this program grows beyond %d operations when its calls are written out",
+				maxTotal)
 		}
 		return nil, false
 	}
@@ -239,7 +241,8 @@ func (e *env) lowerPower(x *BinaryExpr, t, lit types.Type) (ir.Expr, bool) {
 	}
 	if !t.IsFloat() {
 		// The exponent is a sum's variable that has left the range.
-		e.c.diags.Errorf(x.Y.Span(), "a whole number can only be raised to a whole number from %d to %d", -maxPower, maxPower)
+		e.c.diags.Errorf(x.Y.Span(), "a whole number can only be raised to a whole number from %d to %d",
+			-maxPower, maxPower)
 		return nil, false
 	}
 	y, ok := e.lowerTo(x.Y, t, lit)
@@ -321,7 +324,8 @@ func (e *env) lowerEntry(x *IndexExpr, s *tableSym) (ir.Expr, bool) {
 		if !isConst || k.Value.T.IsFloat() {
 			d := e.c.diags.Errorf(ix.Span(), "the index of a table is a constant whole number")
 			if e.inIndex {
-				d.Hintf("let a bounded sum count it: sum (q in %d..%d) ... %s[q] ...", s.lo[axis], s.lo[axis]+s.size[axis]-1, s.name)
+				d.Hintf("let a bounded sum count it: sum (q in %d..%d) ... %s[q] ...", s.lo[axis],
+					s.lo[axis]+s.size[axis]-1, s.name)
 			} else {
 				d.Hintf("declare %s without values to make it a grid that may be read at any position", s.name)
 			}
@@ -329,7 +333,8 @@ func (e *env) lowerEntry(x *IndexExpr, s *tableSym) (ir.Expr, bool) {
 		}
 		n := k.Value.I - s.lo[axis]
 		if n < 0 || n >= s.size[axis] {
-			e.c.diags.Errorf(ix.Span(), "index %d is outside %q, which has the indices %d to %d", k.Value.I, s.name, s.lo[axis], s.lo[axis]+s.size[axis]-1)
+			e.c.diags.Errorf(ix.Span(), "index %d is outside %q, which has the indices %d to %d", k.Value.I, s.name,
+				s.lo[axis], s.lo[axis]+s.size[axis]-1)
 			return nil, false
 		}
 		at = at*s.size[axis] + n

@@ -15,7 +15,8 @@ func (e *env) powerType(x *BinaryExpr, a, b types.Type) types.Type {
 		}
 		return combine(base, b)
 	}
-	d := e.c.diags.Errorf(x.Span(), "a whole number can only be raised to a whole number from %d to %d", -maxPower, maxPower)
+	d := e.c.diags.Errorf(x.Span(), "a whole number can only be raised to a whole number from %d to %d",
+		-maxPower, maxPower)
 	if n, ok := unparen(x.X).(*NumberLit); ok {
 		d.Hintf("write %s.0 for a floating-point base", n.Text)
 	} else {

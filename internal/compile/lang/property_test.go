@@ -135,7 +135,8 @@ func TestRandomTexts(t *testing.T) {
 		var b strings.Builder
 		for _, s := range rapid.SliceOfN(rapid.SampledFrom(scraps), 0, 60).Draw(t, "scraps") {
 			b.WriteString(s)
-			b.WriteString(rapid.SampledFrom([]string{"", " ", " ", "\n", "\n\n\n", " // x \n", "/* y\n z */", "\t"}).Draw(t, "gap"))
+			b.WriteString(rapid.SampledFrom([]string{"", " ", " ", "\n", "\n\n\n", " // x \n", "/* y\n z */",
+				"\t"}).Draw(t, "gap"))
 		}
 		checkText(t, b.String())
 	})
@@ -151,7 +152,8 @@ func TestRandomGaps(t *testing.T) {
 		var b strings.Builder
 		line := 1
 		for _, tok := range toks {
-			gap := rapid.SampledFrom([]string{"", " ", "\n", "\n\n\n", " // x \n", "/* y\n z */", " /*c*/ ", "\t", ";"}).Draw(t, "gap")
+			gap := rapid.SampledFrom([]string{"", " ", "\n", "\n\n\n", " // x \n", "/* y\n z */", " /*c*/ ", "\t",
+				";"}).Draw(t, "gap")
 			if tok.Line > line || strings.HasSuffix(b.String(), "x") {
 				gap = "\n" + gap
 			}

@@ -42,7 +42,8 @@ func (s *stager) reduce(r *Reduction) {
 		diags.Errorf(r.Target.Span(), "%q is declared coefficient and cannot change", target.Name)
 		return
 	case target.Type == types.Bool || target.Type == types.U8:
-		diags.Errorf(r.Target.Span(), "a reduction needs an int, float or double, and %q is a %s", r.Target.Name, target.Type.Word())
+		diags.Errorf(r.Target.Span(), "a reduction needs an int, float or double, and %q is a %s", r.Target.Name,
+			target.Type.Word())
 		return
 	}
 	user, ok := s.userBox(r.Domain, nil)
@@ -83,7 +84,8 @@ func (s *stager) reduce(r *Reduction) {
 	}
 	target.Reduced = true
 	s.stage.Body = append(s.stage.Body, &ir.Stmt{
-		Reduce: &ir.Reduce{Kind: kind, Scalar: target}, Value: v, Domain: box, Axes: axes, Color: colors[0], Range: r.Span(),
+		Reduce: &ir.Reduce{Kind: kind, Scalar: target}, Value: v, Domain: box, Axes: axes, Color: colors[0],
+		Range: r.Span(),
 	})
 }
 

@@ -60,7 +60,8 @@ func (c *checker) newStager(info *stencilInfo, stage *ir.Stage, l level) *stager
 	s := &stager{
 		c: c, info: info, stage: stage, env: c.newEnv(l),
 		grids: make(map[*ir.Grid]*ir.Array), fixed: make(map[*ir.Array]bool), taken: make(map[string]bool),
-		reads: make(map[*ir.Access]diag.Range), vary: make(map[*ir.Temp][]int), values: make(map[*ir.Temp]ir.Expr), olds: make(map[*ir.Array]*ir.Array),
+		reads: make(map[*ir.Access]diag.Range), vary: make(map[*ir.Temp][]int), values: make(map[*ir.Temp]ir.Expr),
+		olds:    make(map[*ir.Array]*ir.Array),
 		readBox: make(map[*ir.Array]ir.Box),
 	}
 	s.env.stage = s
@@ -333,7 +334,8 @@ func (s *stager) reducedArguments(b *boundCall) {
 			}
 			walkNames(arg.expr, func(id *Ident) {
 				if g, ok := s.c.globals[id.Name].(*scalarSym); ok && g.scalar == target {
-					s.c.diags.Errorf(id.Span(), "stencil %s reduces into %q, so its argument %q would change under way", b.info.def.Name.Name, id.Name, f.Name.Name).
+					s.c.diags.Errorf(id.Span(), "stencil %s reduces into %q, so its argument %q would change under way",
+						b.info.def.Name.Name, id.Name, f.Name.Name).
 						Notef(st.Range, "the reduction stands here")
 				}
 			})

@@ -175,7 +175,8 @@ func (c *checker) alike(s *RotateStep, a, b *Ident) bool {
 		return false
 	}
 	if g.Type != h.Type {
-		return differ("%q holds %ss and %q holds %ss, so they cannot exchange their contents", a.Name, g.Type.Word(), b.Name, h.Type.Word())
+		return differ("%q holds %ss and %q holds %ss, so they cannot exchange their contents", a.Name, g.Type.Word(),
+			b.Name, h.Type.Word())
 	}
 	if len(g.Dims) != len(h.Dims) {
 		return differ("%q and %q have different shapes, so they cannot exchange their contents", a.Name, b.Name)
@@ -218,7 +219,8 @@ func (c *checker) call(s *CallStep) *ir.Stage {
 func (e *env) box(d *Domain) ir.Box {
 	c := e.c
 	if len(d.Ranges) != c.rank() {
-		c.lack(d.Span(), "a domain has one range for each of the iterators %s, and this has %d", c.axisNames(), len(d.Ranges))
+		c.lack(d.Span(), "a domain has one range for each of the iterators %s, and this has %d", c.axisNames(),
+			len(d.Ranges))
 		return nil
 	}
 	box := ir.Unbounded(c.rank())

@@ -21,7 +21,8 @@ func (c *checker) tableValue(s *tableSym) {
 
 func (c *checker) tableShape(s *tableSym, v *Declarator) bool {
 	if len(v.Dims) == 0 {
-		c.diags.Errorf(v.Name.Span(), "a table needs a size").Hintf("write %s[%d] = {...}", v.Name.Name, len(v.Table.Entries))
+		c.diags.Errorf(v.Name.Span(), "a table needs a size").Hintf("write %s[%d] = {...}", v.Name.Name,
+			len(v.Table.Entries))
 		return false
 	}
 	total := int64(1)
@@ -65,7 +66,8 @@ func (c *checker) fillTable(s *tableSym, t *Table, depth int) bool {
 		switch entry := entry.(type) {
 		case *Table:
 			if last {
-				c.diags.Errorf(entry.Span(), "%q has %d dimension%s; this is one more", s.name, len(s.size), plural(len(s.size)))
+				c.diags.Errorf(entry.Span(), "%q has %d dimension%s; this is one more", s.name, len(s.size),
+					plural(len(s.size)))
 				return false
 			}
 			if !c.fillTable(s, entry, depth+1) {

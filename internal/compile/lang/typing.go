@@ -207,7 +207,8 @@ func (e *env) indexType(x *IndexExpr) types.Type {
 			return types.Invalid
 		}
 		if len(x.Indices) != len(s.size) {
-			c.diags.Errorf(x.Span(), "%q has %d dimension%s, and this gives %d", name, len(s.size), plural(len(s.size)), len(x.Indices))
+			c.diags.Errorf(x.Span(), "%q has %d dimension%s, and this gives %d", name, len(s.size), plural(len(s.size)),
+				len(x.Indices))
 			return types.Invalid
 		}
 		return s.typ

@@ -15,7 +15,8 @@ const cellTypes = "int, float, double, bool and byte"
 var foreignTypes = map[string]string{
 	"real": "double", "float64": "double", "f64": "double", "fp64": "double", "real8": "double",
 	"float32": "float", "f32": "float", "fp32": "float", "single": "float", "half": "float", "float16": "float",
-	"integer": "int", "unsigned": "int", "long": "int", "short": "int", "signed": "int", "int32": "int", "int64": "int", "int32_t": "int", "int64_t": "int", "i32": "int",
+	"integer": "int", "unsigned": "int", "long": "int", "short": "int", "signed": "int", "int32": "int", "int64": "int",
+	"int32_t": "int", "int64_t": "int", "i32": "int",
 	"char": "byte", "uchar": "byte", "uint8": "byte", "uint8_t": "byte", "u8": "byte",
 	"boolean": "bool", "logical": "bool", "_Bool": "bool",
 }
@@ -92,13 +93,15 @@ func listed(words []string) string {
 func (p *parser) beginsNothing(word *Ident, what string, words []string) {
 	hint, foreign := foreignWords[word.Name]
 	near := diag.Nearest(word.Name, words)
-	declares := p.kind() == Name && !slices.Contains(itemWords, word.Name) && slices.Contains([]Kind{LBracket, Assign, Comma, Semicolon}, p.token(1).Kind)
+	declares := p.kind() == Name && !slices.Contains(itemWords, word.Name) &&
+		slices.Contains([]Kind{LBracket, Assign, Comma, Semicolon}, p.token(1).Kind)
 	typ, known := foreignTypes[word.Name]
 	switch {
 	case foreign:
 		p.diags.Errorf(word.Span(), "%q begins no %s", word.Name, what).Hintf("%s", hint)
 	case p.kind() == Name && known:
-		p.diags.Errorf(word.Span(), "there is no type %q", word.Name).Hintf("%s is near to it; there are %s", typ, cellTypes)
+		p.diags.Errorf(word.Span(), "there is no type %q", word.Name).Hintf("%s is near to it; there are %s", typ,
+			cellTypes)
 	case near != "" && slices.Contains([]Kind{Name, Number, LBrace}, p.kind()):
 		p.diags.Errorf(word.Span(), "%q begins no %s", clipped(word.Name), what).Hintf("did you mean %q?", near)
 	case declares:

@@ -116,7 +116,8 @@ const (
 	GridBarrier Capability = "grid-barrier" // a barrier of all blocks
 )
 
-var capabilities = []Capability{Double, FMA, Shared, Shuffle, Constant, ReadOnly, Image, Vector, OpenMP, AsyncCopy, BulkCopy, Mbarrier, Cluster, GridBarrier}
+var capabilities = []Capability{Double, FMA, Shared, Shuffle, Constant, ReadOnly, Image, Vector, OpenMP, AsyncCopy,
+	BulkCopy, Mbarrier, Cluster, GridBarrier}
 
 var dialects = []string{"c", "cuda", "opencl"}
 

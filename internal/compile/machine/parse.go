@@ -23,7 +23,8 @@ func Parse(data []byte) (*Machine, error) {
 		return nil, readError(data, err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("line %d: something follows the machine's closing brace", lineOf(data, dec.InputOffset()))
+		return nil, fmt.Errorf("line %d: something follows the machine's closing brace",
+			lineOf(data, dec.InputOffset()))
 	}
 	if err := m.Validate(); err != nil {
 		return nil, err
@@ -43,7 +44,8 @@ func readError(data []byte, err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("line %d: %v", lineOf(data, syntax.Offset), err)
 	case errors.As(err, &kind):
-		return fmt.Errorf("line %d: %s is given %s; it has to be %s", lineOf(data, kind.Offset), kind.Field, article(kind.Value), wanted(kind.Type))
+		return fmt.Errorf("line %d: %s is given %s; it has to be %s", lineOf(data, kind.Offset), kind.Field,
+			article(kind.Value), wanted(kind.Type))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("line %d: the description ends too early", lineOf(data, int64(len(data))))
 	}

@@ -35,7 +35,8 @@ func TestFma32ByHand(t *testing.T) {
 		{what: "halfway, even above", a: 1, b: u / 2, c: 1 + u, want: 1 + 2*u},
 		{what: "just below halfway", a: 1 + u, b: u / 2 * (1 - u), c: 1 + u, want: 1 + u, double: true, apart: true},
 		{what: "just above halfway", a: 1 + u, b: -u / 2 * (1 - u), c: 1 + u, want: 1 + u, double: true, apart: true},
-		{what: "just above halfway, negative", a: 1 + u, b: u / 2 * (1 - u), c: -(1 + u), want: -(1 + u), double: true, apart: true},
+		{what: "just above halfway, negative", a: 1 + u, b: u / 2 * (1 - u), c: -(1 + u), want: -(1 + u), double: true,
+			apart: true},
 		{what: "cancellation", a: 1 + u, b: 1 + u, c: -(1 + 2*u), want: u * u, apart: true},
 		{what: "subnormal", a: tiny, b: 0.5, c: tiny, want: 2 * tiny, apart: true},
 		{what: "a subnormal from a product", a: 0x1p-100, b: 0x1p-50 * (1 + u), c: 0, want: tiny},
@@ -70,7 +71,8 @@ func TestFma32ByHand(t *testing.T) {
 func near(t *rapid.T, name string, v float32) float32 {
 	bits := rapid.Uint32().Draw(t, name)
 	if rapid.Bool().Draw(t, name+" near") {
-		bits = bits&0x807fffff | (math.Float32bits(v)&0x7f800000 + rapid.Uint32Range(0, 3).Draw(t, name+" exponent")<<23)
+		bits = bits&0x807fffff | (math.Float32bits(v)&0x7f800000 + rapid.Uint32Range(0, 3).Draw(t,
+			name+" exponent")<<23)
 	}
 	return math.Float32frombits(bits)
 }

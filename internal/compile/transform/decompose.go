@@ -34,7 +34,8 @@ type Plane struct {
 // same bits; sums of floating-point numbers are rearranged, which only fast
 // arithmetic allows. The error says what reads several planes and is no sum.
 func Decompose(p *ir.Program, s *ir.Stage, st *ir.Stmt, axis int) ([]Plane, error) {
-	d := &decomposer{program: p, def: definitions(s.Body), varies: variations(s.Body), axis: axis, temps: map[*ir.Temp]ir.Expr{}}
+	d := &decomposer{program: p, def: definitions(s.Body), varies: variations(s.Body), axis: axis,
+		temps: map[*ir.Temp]ir.Expr{}}
 	value, err := d.open(st.Value)
 	if err == nil {
 		var parts []part
@@ -137,7 +138,8 @@ func (d *decomposer) split(e ir.Expr) ([]part, error) {
 			return d.product(e, x, y)
 		}
 	}
-	return nil, fmt.Errorf("reads several planes of %s in %s, which is no sum of parts", d.program.Axes[d.axis], d.program.InfixExpr(e))
+	return nil, fmt.Errorf("reads several planes of %s in %s, which is no sum of parts", d.program.Axes[d.axis],
+		d.program.InfixExpr(e))
 }
 
 // whole returns an expression as one part, if all its reads are at one offset.
@@ -192,7 +194,8 @@ func (d *decomposer) product(e *ir.Binary, x, y []part) ([]part, error) {
 			case !p.reads:
 				r.offset = q.offset
 			case q.reads && p.offset != q.offset:
-				return nil, fmt.Errorf("reads several planes of %s in %s, which is no sum of parts", d.program.Axes[d.axis], d.program.InfixExpr(r.value))
+				return nil, fmt.Errorf("reads several planes of %s in %s, which is no sum of parts",
+					d.program.Axes[d.axis], d.program.InfixExpr(r.value))
 			}
 			if err := d.count(r.value); err != nil {
 				return nil, err

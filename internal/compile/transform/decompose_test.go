@@ -27,20 +27,27 @@ func planes(p *ir.Program, s *ir.Stage, st *ir.Stmt) string {
 func TestDecompose(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{"w[j][i] = r*(u[j-1][i] + u[j][i+1]) - u[j+1][i];", "-1: r * u[j][i] | 0: r * u[j][i+1] | 1: -u[j][i]"},
-		{"w[j][i] = u[j+1][i] - 2*u[j][i] + u[j-1][i] + u[j][i-1];", "-1: u[j][i] | 0: -(2 * u[j][i]) + u[j][i-1] | 1: u[j][i]"},
+		{"w[j][i] = u[j+1][i] - 2*u[j][i] + u[j-1][i] + u[j][i-1];",
+			"-1: u[j][i] | 0: -(2 * u[j][i]) + u[j][i-1] | 1: u[j][i]"},
 		{"w[j][i] = u[j+1][i]*v[j+1][i-1] + sqrt(u[j-1][i]);", "-1: sqrt(u[j][i]) | 1: u[j][i] * v[j][i-1]"},
-		{"w[j][i] = (u[j-1][i] + u[j+1][i])/(1 + u[0][i]) + 3;", "-1: u[j][i] / (1 + u[0][i]) + 3 | 1: u[j][i] / (1 + u[0][i])"},
+		{"w[j][i] = (u[j-1][i] + u[j+1][i])/(1 + u[0][i]) + 3;",
+			"-1: u[j][i] / (1 + u[0][i]) + 3 | 1: u[j][i] / (1 + u[0][i])"},
 		{"w[j][i] = (u[j-1][i] + 2)*(u[j-1][i] - v[j][i]*0 - 1);",
-			"w[j][i] = (u[j-1][i] + 2) * (u[j-1][i] - v[j][i] * 0 - 1) reads several planes of j in (u[j-1][i] + 2) * -(v[j][i] * 0), which is no sum of parts"},
+			"w[j][i] = (u[j-1][i] + 2) * (u[j-1][i] - v[j][i] * 0 - 1) reads several planes of j in (u[j-1][i] + 2) " +
+				"* -(v[j][i] * 0), which is no sum of parts"},
 		{"w[j][i] = (u[j-1][i] + 2)*(u[j-1][i] - 1) + u[j][i];", "-1: (u[j][i] + 2) * (u[j][i] - 1) | 0: u[j][i]"},
 		{"w[j][i] = (u[j-1][i] + u[j][i])*(r - 0.5);", "-1: u[j][i] * (r - 0.5) | 0: u[j][i] * (r - 0.5)"},
 		{"w[j][i] = i*u[0][i] + 1;", "0: i * u[0][i] + 1"},
 		{"w[j][i] = j*u[j+1][i] + u[j-1][i];", "-1: u[j][i] | 1: (j - 1) * u[j][i]"},
 		{"double d = u[j-1][i] + u[j][i], c = 2*i; w[j][i] = c*d;", "-1: c * u[j][i] | 0: c * u[j][i]"},
 		{"w[j][i] = -(u[j-1][i] - (u[j+1][i] - v[j][i]));", "-1: -u[j][i] | 0: -v[j][i] | 1: u[j][i]"},
-		{"w[j][i] = max(u[j-1][i], u[j][i]);", "w[j][i] = max(u[j-1][i], u[j][i]) reads several planes of j in max(u[j-1][i], u[j][i]), which is no sum of parts"},
-		{"w[j][i] = 1/(u[j-1][i] + u[j][i]);", "w[j][i] = 1 / (u[j-1][i] + u[j][i]) reads several planes of j in 1 / (u[j-1][i] + u[j][i]), which is no sum of parts"},
-		{"w[j][i] = u[j-1][i]*u[j][i];", "w[j][i] = u[j-1][i] * u[j][i] reads several planes of j in u[j-1][i] * u[j][i], which is no sum of parts"},
+		{"w[j][i] = max(u[j-1][i], u[j][i]);",
+			"w[j][i] = max(u[j-1][i], u[j][i]) reads several planes of j in max(u[j-1][i], u[j][i]), which is no sum of parts"},
+		{"w[j][i] = 1/(u[j-1][i] + u[j][i]);",
+			"w[j][i] = 1 / (u[j-1][i] + u[j][i]) reads several planes of j in 1 / (u[j-1][i] + u[j][i]), which is no " +
+				"sum of parts"},
+		{"w[j][i] = u[j-1][i]*u[j][i];",
+			"w[j][i] = u[j-1][i] * u[j][i] reads several planes of j in u[j-1][i] * u[j][i], which is no sum of parts"},
 	} {
 		p := load(t, head+c.body+tail)
 		s := p.Stages[0]

@@ -59,7 +59,8 @@ func run(p *ir.Program, params []int64, b *ir.Binding, mode interp.Mode, seed ui
 // bit, or where want keeps bounds by more than these.
 func compare(p *ir.Program, want, got *interp.State) error {
 	agree := func(x, y, bound float64) bool {
-		return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y || bound > 0 && (math.Abs(x-y) <= bound || math.IsInf(bound, 1))
+		return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y || bound > 0 && (math.Abs(x-y) <= bound ||
+			math.IsInf(bound, 1))
 	}
 	for _, g := range p.Grids {
 		w, h := want.Grid(g.Name), got.Grid(g.Name)

@@ -135,7 +135,8 @@ func (in *inliner) inline(a *ir.Array) error {
 	}
 	body, from := in.rewrite(a, def, open, reads)
 	if n := sizeOf(body); n > maxNodes && n > sizeOf(in.stage.Body) {
-		return refuse("would make the stage grow from %d to %d terms; at most %d are allowed", sizeOf(in.stage.Body), n, maxNodes)
+		return refuse("would make the stage grow from %d to %d terms; at most %d are allowed", sizeOf(in.stage.Body),
+			n, maxNodes)
 	}
 	next := *in.stage
 	next.Body = body
@@ -185,7 +186,8 @@ func (in *inliner) periodic(a *ir.Array, def int) (axes []int, ok bool) {
 // with a period.
 func repeats(a *ir.Array, d, axis int, period ir.Range) bool {
 	dim := a.Dims[d]
-	return dim.Axis == axis && dim.Faces.Low.Kind == ir.Periodic && dim.Faces.High.Kind == ir.Periodic && a.Holds(d).Equal(period)
+	return dim.Axis == axis && dim.Faces.Low.Kind == ir.Periodic && dim.Faces.High.Kind == ir.Periodic &&
+		a.Holds(d).Equal(period)
 }
 
 // readsOf returns all reads of a grid.
@@ -248,7 +250,9 @@ func (in *inliner) unchanged(a *ir.Array, def int, reads []read) error {
 // from. Along open axes the grid is defined without limit.
 func (in *inliner) rewrite(a *ir.Array, def int, open []int, reads []read) (body []*ir.Stmt, from []int) {
 	st := in.stage.Body[def]
-	moved := &displaced{program: in.program, stage: in.stage, def: definitions(in.stage.Body), varies: variations(in.stage.Body), made: map[instance]*ir.Temp{}, names: map[string]bool{}, after: map[*ir.Stmt][]*ir.Stmt{}}
+	moved := &displaced{program: in.program, stage: in.stage, def: definitions(in.stage.Body),
+		varies: variations(in.stage.Body), made: map[instance]*ir.Temp{}, names: map[string]bool{},
+		after: map[*ir.Stmt][]*ir.Stmt{}}
 	box := st.Domain.Clone()
 	for _, axis := range open {
 		box[axis] = ir.Range{}

@@ -106,7 +106,9 @@ s ();
 copyout w;
 `
 	for _, c := range []struct{ kind, body, want string }{
-		{"periodic", "double d = u[j][i+1] - u[j-1][i]; t[j][i] = d*u[j][i]; x[j][i] = t[j][i-3] + t[j+1][i]; w[j][i] = x[j][i-7] + x[j][i-7]*x[j-6][i];",
+		{"periodic",
+			"double d = u[j][i+1] - u[j-1][i]; t[j][i] = d*u[j][i]; x[j][i] = t[j][i-3] + t[j+1][i]; w[j][i] = " +
+				"x[j][i-7] + x[j][i-7]*x[j-6][i];",
 			"d = u[j][i+1] - u[j-1][i]\n" +
 				"d_im10 = u[j][i-9] - u[j-1][i-10]\n" +
 				"d_jp1_im7 = u[j+1][i-6] - u[j][i-7]\n" +
@@ -173,7 +175,8 @@ func TestInlineRefuses(t *testing.T) {
 	}
 	p := load(t, head+`double t[M,N]; t[j][i] = u[j][i]; w[j][i] = t[j][i];`+tail)
 	s := p.Stages[0]
-	if _, err := transform.Inline(p, s, s.Arrays[0]); err == nil || err.Error() != "the local grid "+s.Arrays[0].Name+" is not one of stage s" {
+	if _, err := transform.Inline(p, s, s.Arrays[0]); err == nil ||
+		err.Error() != "the local grid "+s.Arrays[0].Name+" is not one of stage s" {
 		t.Errorf("a grid of the program: %v", err)
 	}
 }
@@ -214,7 +217,8 @@ func TestInlineLimit(t *testing.T) {
 	for k := range 30 {
 		fmt.Fprintf(&reads, " + t[j+%d][i+%d]", k%6, k/6)
 	}
-	p := load(t, strings.Replace(head, "M = 9, N = 10", "M = 30, N = 30", 1)+"double t[M,N]; t[j][i] = 0"+sum.String()+"; w[j][i] = 0"+reads.String()+";"+tail)
+	p := load(t, strings.Replace(head, "M = 9, N = 10", "M = 30, N = 30",
+		1)+"double t[M,N]; t[j][i] = 0"+sum.String()+"; w[j][i] = 0"+reads.String()+";"+tail)
 	s := p.Stages[0]
 	grids, refused := transform.Inlinable(p, s)
 	want := "the local grid t would make the stage grow from 462 to 12061 terms; at most 8192 are allowed"
@@ -229,7 +233,8 @@ func TestInlineChain(t *testing.T) {
 	text := "double a[M,N]; a[j][i] = u[j][i];\n"
 	last := "a"
 	for _, name := range []string{"b", "c", "d", "e", "f", "g", "h"} {
-		text += "double " + name + "[M,N]; " + name + "[j][i] = " + last + "[j][i]*" + last + "[j-1][i] + " + last + "[j][i-1]*" + last + "[j-1][i-1];\n"
+		text += "double " + name + "[M,N]; " + name + "[j][i] = " + last + "[j][i]*" + last + "[j-1][i] + " + last +
+			"[j][i-1]*" + last + "[j-1][i-1];\n"
 		last = name
 	}
 	p := load(t, head+text+"w[j][i] = "+last+"[j][i];"+tail)

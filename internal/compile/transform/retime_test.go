@@ -41,15 +41,19 @@ func TestRetime(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		// An accumulator for each plane of a sum in their order.
 		{"w[j][i] = u[j-1][i-1] + u[j-1][i+1] + (u[j][i-1] + u[j][i+1]) + u[j+1][i];",
-			"-1: #0 = u[j-1][i-1] + u[j-1][i+1] | 0: #1 = part + (u[j][i-1] + u[j][i+1]) {#0 after 1} | 1: w = part + u[j+1][i] {#1 after 1}; lead 2"},
+			"-1: #0 = u[j-1][i-1] + u[j-1][i+1] | 0: #1 = part + (u[j][i-1] + u[j][i+1]) {#0 after 1} | 1: w = part " +
+				"+ u[j+1][i] {#1 after 1}; lead 2"},
 		// A cell takes no more room than what is made of it.
 		{"w[j][i] = 2*u[j-1][i] + u[j+1][i];", "1: w = 2 * u[j-1][i] + u[j+1][i]; lead 0"},
-		{"w[j][i] = u[j+1][i] + r*(u[j-1][i] - u[j][i]);", "0: #0 = u[j-1][i] - u[j][i] | 1: w = u[j+1][i] + r * part {#0 after 1}; lead 1"},
+		{"w[j][i] = u[j+1][i] + r*(u[j-1][i] - u[j][i]);",
+			"0: #0 = u[j-1][i] - u[j][i] | 1: w = u[j+1][i] + r * part {#0 after 1}; lead 1"},
 		// What comes after a higher plane in a sum waits for it.
 		{"w[j][i] = u[j+1][i] + u[j-1][i] + u[j-1][i+1];", "1: w = u[j+1][i] + u[j-1][i] + u[j-1][i+1]; lead 0"},
 		// Any operation, of any statement.
-		{"w[j][i] = max(u[j-1][i], u[j-1][i+1])*u[j+2][i];", "-1: #0 = max(u[j-1][i], u[j-1][i+1]) | 2: w = part * u[j+2][i] {#0 after 3}; lead 3"},
-		{"w[j][i] = u[j-1][i]*v[j-1][i]; x[j][i] = u[j+1][i];", "-1: #0 = u[j-1][i] * v[j-1][i] | 1: w = part {#0 after 2} | 1: x = u[j+1][i]; lead 2"},
+		{"w[j][i] = max(u[j-1][i], u[j-1][i+1])*u[j+2][i];",
+			"-1: #0 = max(u[j-1][i], u[j-1][i+1]) | 2: w = part * u[j+2][i] {#0 after 3}; lead 3"},
+		{"w[j][i] = u[j-1][i]*v[j-1][i]; x[j][i] = u[j+1][i];",
+			"-1: #0 = u[j-1][i] * v[j-1][i] | 1: w = part {#0 after 2} | 1: x = u[j+1][i]; lead 2"},
 		// Temps are computed when they are ready, or with what reads them.
 		{"double d = u[j-1][i] + u[j][i], c = 2*i; w[j][i] = c*d + d*u[j+1][i];",
 			"1: #0 = 2 * i | 0: #1 = u[j-1][i] + u[j][i] | 1: w = c * d + d * u[j+1][i] {#0 after 0, #1 after 1}; lead 1"},
@@ -87,7 +91,8 @@ func TestRetimeOfManyPaths(t *testing.T) {
 		fmt.Fprintf(&body, "double t%d = 0.5*t%d + 0.25*t%d;\n", q, q-1, q-2)
 	}
 	fmt.Fprintf(&body, "w[j][i] = t%d + u[j+1][i];\n", temps-1)
-	p := load(t, "parameter N = 20; iterator j, i; double u[N,N], w[N,N]; stencil s (w, u) {\n"+body.String()+"}\ns (w, u);")
+	p := load(t,
+		"parameter N = 20; iterator j, i; double u[N,N], w[N,N]; stencil s (w, u) {\n"+body.String()+"}\ns (w, u);")
 	r, err := transform.Retime(p, p.Stages[0].Body, 0, func(st *ir.Stmt) bool { return st.Temp == nil })
 	if err != nil {
 		t.Fatal(err)

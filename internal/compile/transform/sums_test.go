@@ -51,7 +51,8 @@ func (s *sums) part(plane int) string {
 		case 1:
 			factors = append(factors, fmt.Sprintf("abs(v[k%+d][j][i%+d])", plane, s.IntN(3)-1))
 		default:
-			factors = append(factors, fmt.Sprintf("%c[k%+d][j%+d][i%+d]", "uv"[s.IntN(2)], plane, s.IntN(3)-1, s.IntN(5)-2))
+			factors = append(factors, fmt.Sprintf("%c[k%+d][j%+d][i%+d]", "uv"[s.IntN(2)], plane, s.IntN(3)-1,
+				s.IntN(5)-2))
 		}
 	}
 	return strings.Join(factors, "*")
@@ -60,8 +61,9 @@ func (s *sums) part(plane int) string {
 func (s *sums) program() string {
 	s.temps = nil
 	var b strings.Builder
-	b.WriteString("parameter L = 9, M = 5, N = 8;\niterator k, j, i;\ndouble u[L,M,N], v[L,M,N], w[L,M,N], c[N], r = 0.75;\n" +
-		"boundary u : periodic on k, clamp on j, constant(0.5) on i;\ncopyin u, v, c;\nstencil s () {\n")
+	b.WriteString(
+		"parameter L = 9, M = 5, N = 8;\niterator k, j, i;\ndouble u[L,M,N], v[L,M,N], w[L,M,N], c[N], r = 0.75;\n" +
+			"boundary u : periodic on k, clamp on j, constant(0.5) on i;\ncopyin u, v, c;\nstencil s () {\n")
 	for i := range s.IntN(3) {
 		fmt.Fprintf(&b, "  double t%d = %s;\n", i, s.text(1+s.IntN(2)))
 		s.temps = append(s.temps, fmt.Sprintf("t%d", i))
@@ -89,7 +91,8 @@ func TestSumsOfParts(t *testing.T) {
 				t.Errorf("plane %d comes after %d", q.Offset, list[i-1].Offset)
 			}
 			ir.Walk(q.Value, func(e ir.Expr) {
-				if a, ok := e.(*ir.Access); ok && slices.ContainsFunc(a.Index, func(ix ir.Index) bool { return ix.Axis == 0 && ix.Offset != 0 }) {
+				if a, ok := e.(*ir.Access); ok &&
+					slices.ContainsFunc(a.Index, func(ix ir.Index) bool { return ix.Axis == 0 && ix.Offset != 0 }) {
 					t.Errorf("%s is read in its own plane's part\n%s", p.InfixExpr(e), text)
 				}
 			})

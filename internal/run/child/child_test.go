@@ -182,11 +182,22 @@ func TestOutput(t *testing.T) {
 // without its trace.
 func TestRuntimeTraces(t *testing.T) {
 	const trace = "\n\nruntime stack:\nruntime.throw({0x1, 0x2})\n\ngoroutine 1 [running]:\nmain.main()\n"
-	for said, want := range map[string]string{
-		"fatal error: runtime: cannot allocate memory" + trace:                         "it got no more memory: the machine has none left, or a limit is set (ulimit -v)",
-		"runtime: failed to create new OS thread (have 5 already; errno=11)" + trace:   "it could start no more threads or processes: a limit is set (ulimit -u or -v, or that of the control group)",
-		"panic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.f()": "it ended with status 2; it said:\n  panic: runtime error: index out of range\n  \n  goroutine 1 [running]:\n  main.f()",
+	for _, c := range []struct{ said, want string }{
+		{
+			"fatal error: runtime: cannot allocate memory" + trace,
+			"it got no more memory: the machine has none left, or a limit is set (ulimit -v)",
+		},
+		{
+			"runtime: failed to create new OS thread (have 5 already; errno=11)" + trace,
+			"it could start no more threads or processes: a limit is set (ulimit -u or -v, or that of the control group)",
+		},
+		{
+			"panic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.f()",
+			"it ended with status 2; it said:\n" +
+				"  panic: runtime error: index out of range\n  \n  goroutine 1 [running]:\n  main.f()",
+		},
 	} {
+		said, want := c.said, c.want
 		d := &Death{Status: 2, Said: said}
 		if d.Error() != want || d.Transient() != !strings.Contains(said, "panic") {
 			t.Errorf("%q, transient %v; want %q", d.Error(), d.Transient(), want)

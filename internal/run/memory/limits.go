@@ -65,7 +65,8 @@ func (s System) CheckLimits(user, processors int) error {
 		has, known := g.read("pids.current")
 		if ok && known && has+needs > limit {
 			return fmt.Errorf(
-				"the control group may have %d processes and threads (pids.max), and has %d; this program needs about %d", limit, has, needs)
+				"the control group may have %d processes and threads (pids.max), and has %d; "+
+					"this program needs about %d", limit, has, needs)
 		}
 	}
 	return nil

@@ -269,7 +269,8 @@ func TestAddressSpace(t *testing.T) {
 		t.Errorf("%d, %v", got, err)
 	}
 	err := here.Check([]Need{{"u", 1<<30 + 1}})
-	if want := "this needs 1.0 GiB of memory (u 1.0 GiB), but the limit of address space (ulimit -v) leaves 1.0 GiB"; text(err) != want {
+	want := "this needs 1.0 GiB of memory (u 1.0 GiB), but the limit of address space (ulimit -v) leaves 1.0 GiB"
+	if text(err) != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	if s, ok := errors.AsType[*Shortage](err); !ok || s.Transient() {
@@ -310,7 +311,8 @@ func TestCheckLimits(t *testing.T) {
 		here := machine(t, map[string]string{
 			"proc/self/limits": limits(test.space, test.processes), "proc/self/cgroup": "0::/job\n",
 			"sys/fs/cgroup/job/pids.max": test.pids + "\n", "sys/fs/cgroup/job/pids.current": "30\n",
-			"proc/1/status": status("0", "500"), "proc/22/status": status("7", "10"), "proc/23/status": status("7", "20"),
+			"proc/1/status": status("0", "500"), "proc/22/status": status("7", "10"),
+			"proc/23/status": status("7", "20"),
 		})
 		if err := here.CheckLimits(test.user, 2); text(err) != test.want {
 			t.Errorf("%v\nwant %s", err, test.want)

@@ -207,7 +207,8 @@ func TestNotCompared(t *testing.T) {
 		instead string
 		numbers int64
 	}{
-		{"for (int64_t i = 0; i < n; i++) { v[i] = i < 9 ? 0.0/0.0 : 2 * u[i]; s += i < 9 ? 0 : v[i]; } *sum = s; return;", cells - 9},
+		{"for (int64_t i = 0; i < n; i++) { v[i] = i < 9 ? 0.0/0.0 : 2 * u[i]; s += i < 9 ? 0 : v[i]; }" +
+			" *sum = s; return;", cells - 9},
 		{"for (int64_t i = 0; i < n; i++) v[i] = 0.0/0.0; *sum = 0.0/0.0; return;", 0},
 	} {
 		expected(t, l, code(test.instead))

@@ -92,7 +92,9 @@ func TestCompile(t *testing.T) {
 	if texts[0] == texts[1] || texts[0] == texts[2] || texts[0] == "" {
 		t.Errorf("%q", texts)
 	}
-	_, err := p.Compile(t.Context(), device.Source{Text: "extern \"C\" __global__ void f(double *x) { x[0] = undeclared; }"})
+	_, err := p.Compile(t.Context(), device.Source{
+		Text: "extern \"C\" __global__ void f(double *x) { x[0] = undeclared; }",
+	})
 	if refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), "undeclared") {
 		t.Errorf("%v", err)
 	}

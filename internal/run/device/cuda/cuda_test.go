@@ -343,15 +343,18 @@ func TestOtherThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := map[string]func() error{
-		"cuMemAlloc":          func() error { _, err := d.Alloc(8); return err },
-		"cuMemsetD8":          func() error { return buf.(*Buffer).Fill(1) },
-		"cuMemcpyHtoD":        func() error { return buf.(*Buffer).Write(0, make([]byte, 8)) },
-		"cuMemcpyDtoH":        func() error { return buf.(*Buffer).Read(0, make([]byte, 8)) },
-		"cuModuleLoadData":    func() error { _, err := d.Load(image); return err },
-		"cuModuleGetFunction": func() error { _, err := l.PrepareGrid("fat_one", geometry(1, 1), []device.Arg{s}); return err },
-		"cuLaunchKernel":      c.Launch,
-		"cuEventCreate":       func() error { _, err := d.NewTimer(); return err },
-		"cuCtxSynchronize":    d.Sync,
+		"cuMemAlloc":       func() error { _, err := d.Alloc(8); return err },
+		"cuMemsetD8":       func() error { return buf.(*Buffer).Fill(1) },
+		"cuMemcpyHtoD":     func() error { return buf.(*Buffer).Write(0, make([]byte, 8)) },
+		"cuMemcpyDtoH":     func() error { return buf.(*Buffer).Read(0, make([]byte, 8)) },
+		"cuModuleLoadData": func() error { _, err := d.Load(image); return err },
+		"cuModuleGetFunction": func() error {
+			_, err := l.PrepareGrid("fat_one", geometry(1, 1), []device.Arg{s})
+			return err
+		},
+		"cuLaunchKernel":   c.Launch,
+		"cuEventCreate":    func() error { _, err := d.NewTimer(); return err },
+		"cuCtxSynchronize": d.Sync,
 	}
 	refused := make(chan map[string]error)
 	go func() {
@@ -433,7 +436,8 @@ func TestCompileErrors(t *testing.T) {
 	refused, ok := err.(*CompileError)
 	if !ok || !strings.Contains(err.Error(), "undeclared") ||
 		!strings.Contains(err.Error(),
-			"--gpu-architecture=sm_90 --std=c++17 --fmad=false) could not compile the generated code, which is left in "+refused.Source+":\n") {
+			"--gpu-architecture=sm_90 --std=c++17 --fmad=false) could not compile the generated code, "+
+				"which is left in "+refused.Source+":\n") {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(refused.Source); err != nil || !strings.Contains(string(text), "undeclared") {
@@ -533,7 +537,9 @@ func TestDiscovery(t *testing.T) {
 		figures[f.Name] = f.Value
 	}
 	for name, want := range map[string]int64{
-		"compute_capability": 90, "multiprocessors": 4, "warp_threads": 32, "block_threads": 1024, "block_threads_z": 64, "grid_blocks_y": 65535,
+		"compute_capability": 90, "multiprocessors": 4, "warp_threads": 32, "block_threads": 1024,
+		"block_threads_z":    64,
+		"grid_blocks_y":      65535,
 		"block_shared_bytes": 227 << 10, "multiprocessor_threads": 2048, "multiprocessor_blocks": 32,
 		"multiprocessor_registers":    65536,
 		"multiprocessor_shared_bytes": 228 << 10, "cache_bytes": 1 << 20, "memory_bus_bits": 6144, "clock_mhz": 1980,

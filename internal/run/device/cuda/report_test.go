@@ -26,7 +26,8 @@ ptxas info    : Used 255 registers, used 1 barriers, 48 bytes cumulative stack s
 		t.Errorf("%+v", got)
 	}
 	if got := Reports(
-		"warning: the loop was not unrolled\n    8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"); got != nil {
+		"warning: the loop was not unrolled\n" +
+			"    8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"); got != nil {
 		t.Errorf("%+v", got)
 	}
 }

@@ -20,7 +20,8 @@ type handle uintptr
 type info = func(of handle, which uint32, size uintptr, to unsafe.Pointer, need *uintptr) code
 
 // rect is the shape of the functions that copy rows.
-type rect = func(queue, buffer handle, block uint32, at, hostAt, size *uintptr, pitch, slice, hostPitch, hostSlice uintptr, host *byte, waits uint32, list, event uintptr) code
+type rect = func(queue, buffer handle, block uint32, at, hostAt, size *uintptr, pitch, slice, hostPitch,
+	hostSlice uintptr, host *byte, waits uint32, list, event uintptr) code
 
 // api is libOpenCL: the functions used here.
 type api struct {

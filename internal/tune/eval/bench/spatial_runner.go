@@ -124,7 +124,8 @@ func (s *caseRunner) fits() error {
 		need += 8 * int64(points(s.bound))
 	}
 	if need > free {
-		return fmt.Errorf("the GPU has %s of free memory, and this needs %s: choose smaller sizes", memory.Size(free), memory.Size(need))
+		return fmt.Errorf("the GPU has %s of free memory, and this needs %s: choose smaller sizes", memory.Size(free),
+			memory.Size(need))
 	}
 	return nil
 }
@@ -233,7 +234,8 @@ func (s *caseRunner) step(p *gridsOnGPU, m *kernel.Module, lib *cuda.Library) er
 }
 
 func (s *caseRunner) run(p *gridsOnGPU, calls *calls) error {
-	for _, f := range []func() error{func() error { return p.fill(&s.gpuContext) }, p.poison, calls.launch, s.dev.Sync} {
+	fill := func() error { return p.fill(&s.gpuContext) }
+	for _, f := range []func() error{fill, p.poison, calls.launch, s.dev.Sync} {
 		if err := f(); err != nil {
 			return err
 		}

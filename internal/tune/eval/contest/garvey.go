@@ -224,7 +224,8 @@ func (g *GarveyResult) load(ctx context.Context, kernel string, r *replay.Record
 			return nil, err
 		}
 		x := GarveyLoading{
-			Kernel: kernel, Technique: t.name, Configurations: len(part.Trials), RandomTried: min(sampleSize, len(part.Trials)),
+			Kernel: kernel, Technique: t.name, Configurations: len(part.Trials),
+			RandomTried:   min(sampleSize, len(part.Trials)),
 			RandomSeconds: random.total(), RandomBest: 1e3 * random.Best,
 			HybridCompiled: hybrid.Configurations, HybridSeconds: hybrid.total(), Fraction: random.Best / hybrid.Best,
 		}

@@ -61,8 +61,9 @@ func (s *recorder) search(ctx context.Context, x *Subject, b *recordingFile, bud
 	return writeJSON(s.livePath(x), &liveSearch{
 		Strategy: defaultStrategy, Seconds: r.Seconds, Trials: r.Trials, Rate: r.Rate, GStencils: best.GStencils,
 		Plan:           best.Plan,
-		Configurations: r.Kernels[0].Configurations, Idle: r.Idle, Rechecked: r.Rechecked, CopyGStencils: r.Bound.GStencils,
-		Device: r.Device.Name, Commit: s.commit, Set: versions.Current(),
+		Configurations: r.Kernels[0].Configurations, Idle: r.Idle, Rechecked: r.Rechecked,
+		CopyGStencils: r.Bound.GStencils,
+		Device:        r.Device.Name, Commit: s.commit, Set: versions.Current(),
 	})
 }
 

@@ -153,7 +153,9 @@ func OpenDevice(device string, workers int) func(context.Context) (measure.Lab, 
 		if err != nil {
 			return nil, err
 		}
-		at, err := target.Open(device, target.Options{Arithmetic: arith.Contract, CompilerOptions: measure.Compilers(cache, workers)})
+		at, err := target.Open(device, target.Options{
+			Arithmetic: arith.Contract, CompilerOptions: measure.Compilers(cache, workers),
+		})
 		if err != nil {
 			folder.Remove()
 			return nil, err

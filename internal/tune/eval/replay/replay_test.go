@@ -60,7 +60,8 @@ func TestDefinition(t *testing.T) {
 		}
 		s := NewSpace(r)
 		if got, want := s.Text(s.Starts()[0]),
-			"block_size_x=16,block_size_y=16,tile_size_x=1,tile_size_y=1,read_only=0,use_padding=1,use_shmem=1,use_cmem=1,filter_height=15,filter_width=15"; got != want {
+			"block_size_x=16,block_size_y=16,tile_size_x=1,tile_size_y=1,read_only=0,use_padding=1,"+
+				"use_shmem=1,use_cmem=1,filter_height=15,filter_width=15"; got != want {
 			t.Errorf("the start is %s", got)
 		}
 	}
@@ -197,8 +198,9 @@ func TestBaselineErrors(t *testing.T) {
 		free.Trials[i].Cost = Cost{}
 	}
 	for want, r := range map[string]*Recording{
-		"1 valid configuration: there is nothing to search":                                               failed,
-		"at least half of the 3 valid configurations are as fast as the best: there is nothing to search": flat(1, 1, 2),
+		"1 valid configuration: there is nothing to search": failed,
+		"at least half of the 3 valid configurations are as fast as the best: " +
+			"there is nothing to search": flat(1, 1, 2),
 		"the recording says nothing of what an evaluation takes (compile, run and other times are all 0)": free,
 		"random search finds the best of the 2 valid configurations at once: there is nothing to search":  flat(1, 2),
 	} {

@@ -88,7 +88,8 @@ func Check(ctx context.Context, k *kernel.Kernel, scalars []op.Value, seed uint6
 	if err != nil {
 		return err
 	}
-	if waited := simulated.Barriers[kernel.BlockScope] * g.Threads[0] * g.Threads[1] * g.Threads[2]; checked.Barriers != waited {
+	waited := simulated.Barriers[kernel.BlockScope] * g.Threads[0] * g.Threads[1] * g.Threads[2]
+	if checked.Barriers != waited {
 		return differ("%d threads have come to barriers in the simulator, under Oclgrind %d", waited, checked.Barriers)
 	}
 	return nil

@@ -133,7 +133,8 @@ func TestRefusals(t *testing.T) {
 	launch(t, job("right"))
 	j := job("absent")
 	if _, err := Run(context.Background(), j, patience); err == nil ||
-		err.Error() != "oclgrind: the compiled code has no kernel absent: clCreateKernel: CL_INVALID_KERNEL_NAME (-46)" {
+		err.Error() != "oclgrind: the compiled code has no kernel absent: "+
+			"clCreateKernel: CL_INVALID_KERNEL_NAME (-46)" {
 		t.Error(err)
 	}
 	j = job("right")
