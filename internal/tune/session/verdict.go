@@ -44,3 +44,11 @@ func (v *Verdict) UnmarshalText(text []byte) (err error) {
 	*v, err = ParseVerdict(string(text))
 	return err
 }
+
+// VerdictOf returns the verdict of a number, as databases have it.
+func VerdictOf(n int) (Verdict, error) {
+	if n < 0 || n >= len(verdicts) {
+		return 0, fmt.Errorf("there is no verdict %d", n)
+	}
+	return Verdict(n), nil
+}
