@@ -64,13 +64,20 @@ func newCheckpoint(c *runCmd, device string, b *ir.Binding) (*checkpoint, error)
 	return ck, gridio.CheckFile(ck.path)
 }
 
-// meaning returns a digest of all that a checked program means; comments, spaces and
+// meaning returns a digest of all that a checked program means.
+func meaning(p *ir.Program) string { return digest([]byte(canonical(p))) }
+
+// canonical returns the text of all that a checked program means; comments, spaces and
 // the file's name are no part of that, nor is the mode of arithmetic, so that p is the
 // program before it is told one.
-func meaning(p *ir.Program) string {
+func canonical(p *ir.Program) string {
 	nameless := *p.In(arith.Strict) // the mode is told apart by name
 	nameless.Name = ""
-	sum := sha256.Sum256([]byte(ir.Text(&nameless)))
+	return ir.Text(&nameless)
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 

@@ -8,22 +8,23 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // remembered is what the store has on the plans of a program on a device at
 // some sizes, the fastest first, all measured under the same versions.
 type remembered struct {
-	sizes    string
-	versions store.Versions
+	sizes    session.Sizes
+	versions versions.Set
 	cells    int64 // of the largest grid
 	records  []store.Record
 }
@@ -32,35 +33,26 @@ type remembered struct {
 func remember(p *ir.Program, list []store.Record) []remembered {
 	var out []remembered
 	for _, r := range list {
-		if n := len(out); n > 0 && out[n-1].sizes == r.Session.Sizes && out[n-1].versions == r.Session.Versions {
+		if n := len(out); n > 0 && out[n-1].sizes.Equal(r.Session.Sizes) && out[n-1].versions == r.Session.Set {
 			out[n-1].records = append(out[n-1].records, r)
 			continue
 		}
 		if params, ok := paramsOf(p, r.Session.Sizes); ok {
-			out = append(out, remembered{r.Session.Sizes, r.Session.Versions, largestGrid(p, params), []store.Record{r}})
+			out = append(out, remembered{r.Session.Sizes, r.Session.Set, largestGrid(p, params), []store.Record{r}})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b remembered) int { return cmp.Compare(a.cells, b.cells) })
 	return out
 }
 
-// paramsOf reads what the store has as sizes.
-func paramsOf(p *ir.Program, sizes string) ([]int64, bool) {
-	params := make([]int64, len(p.Params))
-	if sizes == "" {
-		return params, len(params) == 0
+// paramsOf returns the parameters that sizes give a program; false if they are those of
+// another.
+func paramsOf(p *ir.Program, sizes session.Sizes) ([]int64, bool) {
+	var names []string
+	for _, q := range p.Params {
+		names = append(names, q.Name)
 	}
-	parts := strings.Split(sizes, ",")
-	for _, part := range parts {
-		name, value, _ := strings.Cut(part, "=")
-		n, err := strconv.ParseInt(value, 10, 64)
-		i := p.Param(name)
-		if err != nil || i < 0 {
-			return nil, false
-		}
-		params[i] = n
-	}
-	return params, len(parts) == len(params)
+	return sizes.Params(names)
 }
 
 // largestGrid returns the cells of a program's largest grid.
@@ -91,11 +83,11 @@ const farthest = 64
 func nearest(list []remembered, b *ir.Binding) []remembered {
 	sizes, cells := sizesOf(b), largestGrid(b.Program, b.Params)
 	list = slices.DeleteFunc(slices.Clone(list), func(r remembered) bool {
-		return r.sizes != sizes && apart(r.cells, cells) > math.Log(farthest)
+		return !r.sizes.Equal(sizes) && apart(r.cells, cells) > math.Log(farthest)
 	})
 	slices.SortStableFunc(list, func(x, y remembered) int {
-		if x.sizes == sizes || y.sizes == sizes {
-			return cmp.Compare(btoi(y.sizes == sizes), btoi(x.sizes == sizes))
+		if is, or := x.sizes.Equal(sizes), y.sizes.Equal(sizes); is || or {
+			return cmp.Compare(btoi(or), btoi(is))
 		}
 		return cmp.Compare(apart(x.cells, cells), apart(y.cells, cells))
 	})
@@ -168,19 +160,19 @@ func (j *job) plans() (current, older []store.Record, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
-	s, err := store.Open(j.ctx, path, store.Options{ReadOnly: true, Wait: recollectionWait})
+	s, err := sqlite.Open(j.ctx, path, sqlite.Options{ReadOnly: true, Wait: recollectionWait})
 	if err != nil {
 		return nil, nil, err
 	}
 	defer s.Close()
 	about := scenario(j.Bound, about(j.Job.Device))
-	if current, err = s.Plans(j.ctx, about); err == nil {
-		older, err = s.OlderPlans(j.ctx, about)
+	if current, err = store.Plans(j.ctx, s, about); err == nil {
+		older, err = store.OlderPlans(j.ctx, s, about)
 	}
 	return current, older, err
 }
 
 // about is what the store knows a device by.
 func about(d *engine.Device) measure.About {
-	return measure.About{ID: d.ID, Name: d.Name, Arithmetic: d.Arithmetic.String(), Dialect: d.Dialect}
+	return measure.About{ID: d.ID, Device: measure.DeviceOf(d.Target), Arithmetic: d.Arithmetic.String(), Dialect: d.Dialect}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
@@ -42,8 +43,8 @@ func known(p *ir.Program, lines ...string) []remembered {
 		f := strings.Fields(l)
 		for _, x := range f[1:] {
 			i := strings.LastIndex(x, "=")
-			r := store.Record{Session: &store.Info{}}
-			r.Session.Sizes, r.Config = "N="+f[0], x[:i]
+			r := store.Record{Session: &session.Session{}}
+			r.Session.Sizes, r.Config = session.ParseSizes("N="+f[0]), x[:i]
 			fmt.Sscan(x[i+1:], &r.Median)
 			list = append(list, r)
 		}
@@ -66,7 +67,7 @@ func TestNearest(t *testing.T) {
 		b := bindLine(t, c.n)
 		var got []string
 		for _, r := range nearest(known(b.Program, "10 a=1", "100 a=1", "400 a=1", "M=7 a=1"), b) {
-			got = append(got, r.sizes)
+			got = append(got, r.sizes.String())
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("N=%d: %v, want %s", c.n, got, c.want)

@@ -9,7 +9,10 @@ import (
 
 	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/quantity"
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 type resultsCmd struct {
@@ -41,16 +44,20 @@ func (f *storeFlag) path() (string, error) {
 	if f.Store != "" {
 		return f.Store, nil
 	}
-	return store.DefaultPath()
+	return sqlite.DefaultPath()
 }
 
 // open opens the store.
-func (f *storeFlag) open(a *app, o store.Options) (*store.Store, error) {
+func (f *storeFlag) open(a *app, o sqlite.Options) (store.Store, error) {
 	path, err := f.path()
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(a.ctx, path, o)
+	s, err := sqlite.Open(a.ctx, path, o)
+	if err != nil {
+		return nil, err // and not a nil *sqlite.Store
+	}
+	return s, nil
 }
 
 type resultsList struct {
@@ -84,7 +91,7 @@ func (c *resultsList) Run(a *app) error {
 	if c.Last < 0 {
 		return usage("--last %d: a number of variants is positive", c.Last)
 	}
-	s, err := c.open(a, store.Options{ReadOnly: true})
+	s, err := c.open(a, sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
@@ -125,10 +132,10 @@ func (c *resultsList) Run(a *app) error {
 
 // arithmeticOf is a mode of arithmetic with its version, and with that of the program
 // IR if it is not that of now.
-func arithmeticOf(i *store.Info) string {
+func arithmeticOf(i *session.Session) string {
 	text := fmt.Sprintf("%s %d", i.FP, i.Arithmetic)
-	if i.IR != store.Current().IR {
-		text += fmt.Sprintf(", IR %d", i.IR)
+	if i.Set.IR != session.Current().IR {
+		text += fmt.Sprintf(", IR %d", i.Set.IR)
 	}
 	return strings.TrimSpace(text)
 }
@@ -142,14 +149,14 @@ func recordRow(r *store.Record) []string {
 	if half := (r.High - r.Low) / 2; half > 0 {
 		outcome += fmt.Sprintf(" ±%.1f %%", 100*half/r.Median)
 	}
-	if r.Verdict != store.OK {
+	if r.Verdict != session.OK {
 		outcome = r.Verdict.String()
 		if r.Note != "" {
 			what += ": " + strings.Join(strings.Fields(r.Note), " ")
 		}
 	}
 	i := r.Session
-	return []string{r.At.Format(minutes), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, arithmeticOf(i),
+	return []string{r.At.Format(minutes), i.ID, i.Program.Name, i.Device.String(), i.Sizes.String(), i.DType, arithmeticOf(i),
 		outcome, what}
 }
 
@@ -158,19 +165,20 @@ const minutes = "2006-01-02 15:04"
 
 // variantRow is a variant as --json prints it.
 type variantRow struct {
-	Session     string `json:"session"`
-	Program     string `json:"program"`
-	ProgramHash string `json:"program_hash"`
-	API         string `json:"api"`
-	Device      string `json:"device"`
-	Driver      string `json:"driver,omitempty"`
-	Sizes       string `json:"sizes"`
-	DType       string `json:"dtype"`
-	FP          string `json:"fp"`
-	store.Versions
+	Session     string        `json:"session"`
+	Program     string        `json:"program"`
+	ProgramHash string        `json:"program_hash"`
+	API         string        `json:"api"`
+	Device      string        `json:"device"`
+	Driver      string        `json:"driver,omitempty"`
+	Units       int           `json:"units,omitempty"`
+	Sizes       session.Sizes `json:"sizes"`
+	DType       string        `json:"dtype"`
+	FP          string        `json:"fp"`
+	versions.Set
 	Strategy string `json:"strategy"`
 	Commit   string `json:"commit,omitempty"`
-	store.Trial
+	session.Trial
 }
 
 // jsonRecord returns what prints the elements of a list.
@@ -178,8 +186,8 @@ func jsonRecord() func(a *app, r *store.Record) error {
 	between := "\n  "
 	return func(a *app, r *store.Record) error {
 		i := r.Session
-		text, err := json.Marshal(variantRow{i.ID, i.Program.Name, i.Program.Hash, i.Device.API, i.Device.Name, i.Device.Driver,
-			i.Sizes, i.DType, i.FP, i.Versions, i.Strategy, r.Commit(), r.Trial})
+		text, err := json.Marshal(variantRow{i.ID, i.Program.Name, i.Program.Hash, i.Device.API, i.Device.Name, i.Device.Driver, i.Device.Units,
+			i.Sizes, i.DType, i.FP, i.Set, i.Strategy, r.Commit(), r.Trial})
 		if err != nil {
 			return err
 		}
@@ -216,7 +224,7 @@ func (c *resultsSessions) Run(a *app) error {
 	if c.Kernel != "" || len(c.Verdict) > 0 {
 		return usage("--kernel and --verdict are about variants, not about searches").hintf("gridloom results list lists variants")
 	}
-	s, err := c.open(a, store.Options{ReadOnly: true})
+	s, err := c.open(a, sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
@@ -229,11 +237,11 @@ func (c *resultsSessions) Run(a *app) error {
 		if i.Started.Before(f.Since) {
 			continue
 		}
-		totals, err := s.Totals(a.ctx, i)
+		totals, err := s.Totals(a.ctx, i.ID)
 		if err != nil {
 			return err
 		}
-		i.Program.Source = ""
+		i.Program.Source, i.Program.IR = "", ""
 		list = append(list, sessionRow{i, totals})
 	}
 	if c.JSON {
@@ -247,13 +255,13 @@ func (c *resultsSessions) Run(a *app) error {
 			outcome = "not finished"
 		}
 		how, best := fmt.Sprintf("%s, seed %d", i.Strategy, i.Seed), ""
-		if i.Strategy == store.ImportedStrategy { // there is nobody to go on with it
+		if i.Strategy == session.Imported { // there is nobody to go on with it
 			how, outcome = i.Strategy, ""
 		}
 		if i.Right > 0 {
 			best = quantity.Time(i.Best)
 		}
-		err := t.row(i.Started.Format(minutes), i.ID, i.Program.Name, i.Device.Name, i.Sizes, i.DType, arithmeticOf(&i.Info), how,
+		err := t.row(i.Started.Format(minutes), i.ID, i.Program.Name, i.Device.String(), i.Sizes.String(), i.DType, arithmeticOf(&i.Session), how,
 			quantity.Whole(i.Trials), quantity.Whole(i.Right), best, outcome)
 		if err != nil {
 			return err
@@ -264,7 +272,7 @@ func (c *resultsSessions) Run(a *app) error {
 
 // sessionRow is a search as --json prints it.
 type sessionRow struct {
-	store.Info
+	session.Session
 	store.Totals
 }
 
@@ -302,7 +310,7 @@ Examples:
 }
 
 func (c *resultsCheck) Run(a *app) error {
-	s, err := c.open(a, store.Options{ReadOnly: true})
+	s, err := c.open(a, sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}

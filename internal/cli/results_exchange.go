@@ -12,6 +12,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 )
 
 type resultsExport struct {
@@ -34,16 +35,16 @@ Examples:
 }
 
 // exporter writes the variants that a filter lets pass.
-type exporter func(s *store.Store, ctx context.Context, w io.Writer, f store.Filter) error
+type exporter func(ctx context.Context, s store.Store, w io.Writer, f store.Filter) error
 
 // formats are those of results export, with the endings of their files.
 var formats = []struct {
 	name, ending string
 	export       exporter
 }{
-	{"jsonl", ".jsonl", (*store.Store).ExportLines},
-	{"csv", ".csv", (*store.Store).ExportCSV},
-	{"t4", ".json", (*store.Store).ExportT4},
+	{"jsonl", ".jsonl", store.ExportLines},
+	{"csv", ".csv", store.ExportCSV},
+	{"t4", ".json", store.ExportT4},
 }
 
 // format returns what writes the format that is asked for: by name, or by the
@@ -78,18 +79,18 @@ func (c *resultsExport) Run(a *app) error {
 			return err
 		}
 	}
-	s, err := c.open(a, store.Options{ReadOnly: true})
+	s, err := c.open(a, sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	if c.Out == "" {
-		return export(s, a.ctx, a.data, f)
+		return export(a.ctx, s, a.data, f)
 	}
 	var failed error // about the store, not about the file that is written
 	err = gridio.WriteFile(c.Out, func(w io.Writer) error {
 		to := &output{to: w}
-		if err := export(s, a.ctx, to, f); to.failed == nil {
+		if err := export(a.ctx, s, to, f); to.failed == nil {
 			failed = err
 		}
 		return errors.Join(failed, to.failed)
@@ -119,7 +120,7 @@ Examples:
 }
 
 func (c *resultsImport) Run(a *app) error {
-	s, err := c.open(a, store.Options{})
+	s, err := c.open(a, sqlite.Options{})
 	if err != nil {
 		return err
 	}
@@ -141,15 +142,15 @@ func (c *resultsImport) Run(a *app) error {
 	return nil
 }
 
-func (c *resultsImport) file(a *app, s *store.Store, file string) (store.Imported, error) {
+func (c *resultsImport) file(a *app, s store.Store, file string) (store.Imported, error) {
 	from := store.Source{Program: c.Program, Device: c.Device}
 	if file == "-" {
-		return s.Import(a.ctx, a.stdin, from)
+		return store.Import(a.ctx, s, a.stdin, from)
 	}
 	f, err := os.Open(file)
 	if err != nil {
 		return store.Imported{}, gridio.Named(file, err)
 	}
 	defer f.Close()
-	return s.Import(a.ctx, f, from)
+	return store.Import(a.ctx, s, f, from)
 }

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"fmt"
 	"iter"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // filterFlags say which variants are meant.
@@ -32,14 +35,14 @@ func (c *filterFlags) filter(now time.Time) (store.Filter, error) {
 	}
 	for _, name := range c.Verdict {
 		if name == "refused" {
-			for v := store.OK + 1; v <= store.Wrong; v++ {
+			for v := session.OK + 1; v <= session.Wrong; v++ {
 				f.Verdict = append(f.Verdict, v)
 			}
 			continue
 		}
-		v, err := store.ParseVerdict(name)
+		v, err := session.ParseVerdict(name)
 		if err != nil {
-			return f, usage("--verdict: %s", err).hintf("there are %s and refused", strings.Join(store.Verdicts(), ", "))
+			return f, usage("--verdict: %s", err).hintf("there are %s and refused", strings.Join(session.Verdicts(), ", "))
 		}
 		f.Verdict = append(f.Verdict, v)
 	}
@@ -79,8 +82,8 @@ func parseWhen(text string, now time.Time) (time.Time, bool) {
 // wanted, variants of others are passed over and counted.
 func bestVariants(records iter.Seq2[store.Record, error], current bool, passed *int) iter.Seq2[store.Record, error] {
 	type scenario struct {
-		program, api, device, sizes, dtype, fp, kernel string
-		store.Versions
+		program, api, device, sizes, dtype, fp, cluster, kernel string
+		versions.Set
 	}
 	return func(yield func(store.Record, error) bool) {
 		known := map[scenario]*store.Knowledge{}
@@ -95,7 +98,7 @@ func bestVariants(records iter.Seq2[store.Record, error], current bool, passed *
 				*passed++
 				continue
 			}
-			s := scenario{i.Program.Hash, i.Device.API, i.Device.Name, i.Sizes, i.DType, i.FP, r.Kernel, i.Versions}
+			s := scenario{i.Program.Hash, i.Device.API, i.Device.String(), i.Sizes.String(), i.DType, i.FP, fmt.Sprint(i.Cluster), r.Kernel, i.Set}
 			if known[s] == nil {
 				known[s] = &store.Knowledge{}
 				order = append(order, s)

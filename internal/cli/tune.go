@@ -15,6 +15,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
 	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -106,19 +107,19 @@ func (c *tuneCmd) Run(a *app) error {
 		return failf(exitDevice, "--device %s: %w", d.ID, err)
 	}
 	defer o.Lab.Close()
-	kept, err := c.open(a, store.Options{})
+	kept, err := c.open(a, sqlite.Options{})
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
-	book, before, err := c.notebook(a, kept, &o)
+	book, before, err := c.notebook(a, kept, &o, digest([]byte(src.Text)))
 	if err != nil {
 		return err
 	}
 	o.Log, o.Resume = book, before
 	about := scenario(o.Bound, o.Lab.About())
 	if c.Out != "" {
-		list, err := kept.Plans(a.ctx, about)
+		list, err := store.Plans(a.ctx, kept, about)
 		if err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func (c *tuneCmd) Run(a *app) error {
 	}
 	show := newTuneMeter(a, c)
 	show.stopped, show.wait = a.ctx.Done(), a.interrupts.wait
-	o.Events = show.event
+	o.Events = func(e tuner.Event) { book.report(e); show.event(e) }
 	if cache.Note != "" && !c.Quiet {
 		show.say("note: %s", cache.Note)
 	}
@@ -150,12 +151,13 @@ func (c *tuneCmd) Run(a *app) error {
 		}
 	}
 	if c.Out != "" {
-		list, err := kept.Plans(context.WithoutCancel(a.ctx), about)
+		list, err := store.Plans(context.WithoutCancel(a.ctx), kept, about)
 		if err != nil {
 			return err
 		}
+		info := book.session.Info()
 		h := &harvest{source: src, bound: o.Bound, set: o.Set, about: o.Lab.About(), free: c.Free,
-			session: book.session.ID(), limits: c.budgetText(), space: c.spaceText(), commit: revision()}
+			session: book.session.ID(), limits: info.Budget.String(), space: info.Space.String(), commit: revision()}
 		if err := h.write(c.Out, result, remember(p, list), show.say); err != nil {
 			return err
 		}

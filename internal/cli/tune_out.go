@@ -20,6 +20,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/serve/report"
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -130,7 +131,7 @@ func others(known []remembered, b *ir.Binding) []report.Variant {
 	slices.SortStableFunc(known, func(x, y remembered) int { return cmp.Compare(apart(x.cells, cells), apart(y.cells, cells)) })
 	var list []report.Variant
 	for _, k := range known {
-		if k.sizes == sizesOf(b) {
+		if k.sizes.Equal(sizesOf(b)) {
 			continue
 		}
 		for _, r := range k.records {
@@ -164,10 +165,10 @@ func rivalsFrom(known []remembered, b *ir.Binding) []schedule.Plan {
 // would cross, where both were timed at the sizes of both: on a logarithmic scale of
 // cells, the logarithm of the ratio of their times is taken for a straight line.
 func (h *harvest) refine(variants []report.Variant, known []remembered) {
-	at := func(sizes, plan string) float64 {
+	at := func(sizes session.Sizes, plan string) float64 {
 		for _, k := range known {
 			for _, r := range k.records {
-				if k.sizes == sizes && r.Config == plan {
+				if k.sizes.Equal(sizes) && r.Config == plan {
 					return math.Log(r.Median)
 				}
 			}
@@ -282,10 +283,10 @@ func (h *harvest) coefficients() (*ir.Binding, error) {
 }
 
 // sizesOf returns the sizes of a program as the store has them.
-func sizesOf(b *ir.Binding) string {
-	var sizes []string
+func sizesOf(b *ir.Binding) session.Sizes {
+	var sizes session.Sizes
 	for i, q := range b.Program.Params {
-		sizes = append(sizes, fmt.Sprintf("%s=%d", q.Name, b.Params[i]))
+		sizes = append(sizes, session.Size{Name: q.Name, Value: b.Params[i]})
 	}
-	return strings.Join(sizes, ",")
+	return sizes
 }

@@ -3,10 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
@@ -21,38 +22,38 @@ import (
 // notebook keeps the trials of a search in the store. It implements tuner.Log.
 type notebook struct {
 	ctx     context.Context
-	store   *store.Store
-	about   store.Scenario
-	session *store.Session
+	store   store.Store
+	about   session.Scenario
+	session store.Recorder
 	known   *store.Knowledge // nil if all is to be measured anew
+	failed  error            // the first event that could not be kept
 }
 
 // scenario says what measurements of a program depend on.
-func scenario(b *ir.Binding, a measure.About) store.Scenario {
+func scenario(b *ir.Binding, a measure.About) session.Scenario {
 	p := b.Program
-	s := store.Scenario{
-		Program:  store.Program{Hash: meaning(p), Name: p.Name, Features: features(b)},
-		Compiler: store.Compiler{Name: a.Dialect.Name, Version: a.Compiler},
+	text := canonical(p)
+	s := session.Scenario{
+		Program:  session.Program{Hash: digest([]byte(text)), Name: p.Name, IR: text, Features: features(b)},
+		Device:   a.Device,
+		Compiler: session.Compiler{Name: a.Dialect.Name, Version: a.Compiler, Options: a.Options},
+		Host:     measure.Host(),
+		Sizes:    sizesOf(b),
 		FP:       a.Arithmetic,
 	}
-	s.Device.API, _, _ = strings.Cut(a.ID, ":")
-	s.Device.Name, s.Device.Driver = a.Name, a.Driver
-	var sizes, types []string
-	for i, q := range p.Params {
-		sizes = append(sizes, fmt.Sprintf("%s=%d", q.Name, b.Params[i]))
-	}
+	var types []string
 	for _, g := range p.Grids {
 		if !slices.Contains(types, g.Type.Word()) {
 			types = append(types, g.Type.Word())
 		}
 	}
-	s.Sizes, s.DType = strings.Join(sizes, ","), strings.Join(types, ",")
+	s.DType = strings.Join(types, ",")
 	return s
 }
 
 // features are those of the stage that takes most of the work.
-func features(b *ir.Binding) store.Features {
-	f := store.Features{Rank: len(b.Program.Axes)}
+func features(b *ir.Binding) session.Features {
+	f := session.Features{Rank: len(b.Program.Axes)}
 	most := -1.0
 	for _, st := range analysis.Analyze(b.Program, b).Stages {
 		if work := float64(st.Points) * (1 + st.Ops.Flops()); work > most {
@@ -65,24 +66,30 @@ func features(b *ir.Binding) store.Features {
 
 // notebook begins a session, or takes up the one that --resume names; then it
 // also returns what that had come to.
-func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook, []tuner.Outcome, error) {
+func (c *tuneCmd) notebook(a *app, s store.Store, o *tuner.Options, source string) (*notebook, []tuner.Outcome, error) {
 	about := scenario(o.Bound, o.Lab.About())
 	n := &notebook{ctx: a.ctx, store: s, about: about}
 	if !c.Anew {
 		var err error
-		if n.known, err = s.Known(a.ctx, about); err != nil {
+		if n.known, err = store.Known(a.ctx, s, about); err != nil {
 			return nil, nil, err
 		}
 	}
-	search := store.Search{Scenario: about, Strategy: c.Strategy, Seed: c.seed(), Budget: c.budgetText(), Space: c.spaceText(), Commit: revision()}
+	search := session.Search{Scenario: about, Source: source, Strategy: c.Strategy, Seed: c.seed(), Budget: c.budget(o), Commit: revision()}
 	if c.Resume == "" {
 		var err error
 		if o.Good, err = good(a, s, about); err != nil {
 			return nil, nil, err
 		}
-		search.Space += beginning(o.Good)
+		if search.Space, err = c.space(o); err != nil {
+			return nil, nil, err
+		}
 		n.session, err = s.Begin(a.ctx, search)
 		return n, nil, err
+	}
+	var err error
+	if search.Space, err = c.space(o); err != nil {
+		return nil, nil, err
 	}
 	info, err := c.earlier(a, s, search)
 	if err != nil {
@@ -95,10 +102,10 @@ func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook,
 	if o.Good, err = began(info.Space); err != nil {
 		return nil, nil, err
 	}
-	o.Likely = likely(info.Budget, o.Lab.About())
+	o.Likely = tuner.Likely(o.Lab.About(), info.Budget.Time, info.Budget.Trials)
 	var list []tuner.Outcome
 	watch := stopwatch{runs: info.Runs}
-	for t, err := range s.Log(a.ctx, info.ID) {
+	for t, err := range store.Log(a.ctx, s, info.ID) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -114,9 +121,9 @@ func (c *tuneCmd) notebook(a *app, s *store.Store, o *tuner.Options) (*notebook,
 
 // earlier finds the session to go on with, and checks that it is the same
 // search.
-func (c *tuneCmd) earlier(a *app, s *store.Store, now store.Search) (store.Info, error) {
+func (c *tuneCmd) earlier(a *app, s store.Store, now session.Search) (session.Session, error) {
 	if c.Resume != "last" {
-		info, err := s.Session(a.ctx, c.Resume)
+		info, err := store.Session(a.ctx, s, c.Resume)
 		if err != nil {
 			return info, err
 		}
@@ -128,7 +135,7 @@ func (c *tuneCmd) earlier(a *app, s *store.Store, now store.Search) (store.Info,
 		}
 		return info, nil
 	}
-	var last, older store.Info
+	var last, older session.Session
 	for info, err := range s.Sessions(a.ctx, store.Filter{Program: now.Program.Hash}) {
 		if err != nil {
 			return last, err
@@ -151,22 +158,22 @@ func (c *tuneCmd) earlier(a *app, s *store.Store, now store.Search) (store.Info,
 }
 
 // outdated refuses to go on with a search of other versions.
-func (c *tuneCmd) outdated(i store.Info) error {
+func (c *tuneCmd) outdated(i session.Session) error {
 	return usage("--resume %s: search %s was made under %s, and this Gridloom has %s: their times cannot be compared",
-		c.Resume, i.ID, i.Definitions(), store.Current().Definitions()).
+		c.Resume, i.ID, i.Definitions(), session.Current().Definitions()).
 		hintf("without --resume a new search begins from the best that it found")
 }
 
 // differs names what two searches do not have in common; "" if one is the
 // other. A seed that is not given is that of the search to go on with.
-func (c *tuneCmd) differs(a, b store.Search) string {
+func (c *tuneCmd) differs(a, b session.Search) string {
 	for _, x := range []struct {
 		what string
 		same bool
 	}{
-		{"program", a.Program.Hash == b.Program.Hash}, {"sizes", a.Sizes == b.Sizes}, {"arithmetic", a.FP == b.FP},
-		{"device", a.Device.API == b.Device.API && a.Device.Name == b.Device.Name}, {"strategy", a.Strategy == b.Strategy},
-		{"seed", c.Seed == nil || a.Seed == b.Seed}, {"space", restrictionsOf(a.Space) == restrictionsOf(b.Space)},
+		{"program", a.Program.Hash == b.Program.Hash}, {"sizes", a.Sizes.Equal(b.Sizes)}, {"arithmetic", a.FP == b.FP},
+		{"device", a.Device.API == b.Device.API && a.Device.String() == b.Device.String()}, {"strategy", a.Strategy == b.Strategy},
+		{"seed", c.Seed == nil || a.Seed == b.Seed}, {"space", a.Space.SameAs(&b.Space)},
 	} {
 		if !x.same {
 			return x.what
@@ -178,7 +185,7 @@ func (c *tuneCmd) differs(a, b store.Search) string {
 // stopwatch tells how long a session was searching, the pauses between its
 // runs left out.
 type stopwatch struct {
-	runs   []store.Run
+	runs   []session.Run
 	run    int
 	before time.Duration // of earlier runs
 	last   time.Time     // trial
@@ -186,7 +193,7 @@ type stopwatch struct {
 
 // at returns the seconds of searching before a trial ended. Trials come in
 // their order.
-func (w *stopwatch) at(t *store.Trial) float64 {
+func (w *stopwatch) at(t *session.Trial) float64 {
 	if len(w.runs) == 0 {
 		return 0
 	}
@@ -201,30 +208,10 @@ func (w *stopwatch) at(t *store.Trial) float64 {
 	return max(0, (w.before + t.At.Sub(w.runs[w.run].Started)).Seconds())
 }
 
-// The text of a session's space tells what restricts it and, after an arrow,
-// what the search began from, so that it can go on as it would have.
-const arrow = " <- "
-
-func restrictionsOf(space string) string {
-	text, _, _ := strings.Cut(space, arrow)
-	return text
-}
-
-func beginning(list []schedule.Config) string {
-	if len(list) == 0 {
-		return ""
-	}
-	var texts []string
-	for _, c := range list {
-		texts = append(texts, c.String())
-	}
-	return arrow + strings.Join(texts, " ")
-}
-
-func began(space string) ([]schedule.Config, error) {
-	_, texts, _ := strings.Cut(space, arrow)
+// began returns the configurations that a search began from.
+func began(space session.Space) ([]schedule.Config, error) {
 	var list []schedule.Config
-	for text := range strings.FieldsSeq(texts) {
+	for _, text := range space.Begin {
 		c, err := schedule.ParseConfig(text)
 		if err != nil {
 			return nil, fmt.Errorf("the session's space cannot be read: %w", err)
@@ -232,21 +219,6 @@ func began(space string) ([]schedule.Config, error) {
 		list = append(list, c)
 	}
 	return list, nil
-}
-
-// likely returns how many trials a search with that budget has planned with.
-func likely(budget string, about measure.About) int {
-	var limit time.Duration
-	trials := 0
-	for part := range strings.SplitSeq(budget, ", ") {
-		if d, err := time.ParseDuration(part); err == nil {
-			limit = d
-		}
-		if number, _, ok := strings.Cut(part, " trial"); ok {
-			trials, _ = strconv.Atoi(number)
-		}
-	}
-	return tuner.Likely(about, limit, trials)
 }
 
 // neighbours are how many similar programs a search begins from.
@@ -258,21 +230,21 @@ const fromOlder = 4
 
 // good returns the configurations that were best for the program under other
 // versions, at other sizes, and for similar programs.
-func good(a *app, s *store.Store, about store.Scenario) ([]schedule.Config, error) {
-	others, err := s.BestOfSizes(a.ctx, about, "")
+func good(a *app, s store.Store, about session.Scenario) ([]schedule.Config, error) {
+	others, err := store.BestOfSizes(a.ctx, s, about, "")
 	if err != nil {
 		return nil, err
 	}
 	var list []schedule.Config
-	known := func(r store.Record) bool { return r.Session.IsCurrent() && r.Session.Sizes == about.Sizes }
+	known := func(r store.Record) bool { return r.Session.IsCurrent() && r.Session.Sizes.Equal(about.Sizes) }
 	if !slices.ContainsFunc(others, known) {
-		older, err := s.Older(a.ctx, about)
+		older, err := store.Older(a.ctx, s, about)
 		if err != nil {
 			return nil, err
 		}
 		list = leaders(older, fromOlder)
 	}
-	similar, err := s.Similar(a.ctx, about, neighbours)
+	similar, err := store.Similar(a.ctx, s, about, neighbours)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +262,7 @@ func good(a *app, s *store.Store, about store.Scenario) ([]schedule.Config, erro
 func leaders(k *store.Knowledge, n int) []schedule.Config {
 	var right []store.Record
 	for r := range k.All() {
-		if r.Verdict == store.OK {
+		if r.Verdict == session.OK {
 			right = append(right, r)
 		}
 	}
@@ -315,7 +287,7 @@ func leaders(k *store.Knowledge, n int) []schedule.Config {
 
 // configsOf returns the configurations that a trial was made with, one of each kernel;
 // none of a text that has no meaning any more.
-func configsOf(t *store.Trial) []schedule.Config {
+func configsOf(t *session.Trial) []schedule.Config {
 	if t.Kernel != "" {
 		c, err := schedule.ParseConfig(t.Config)
 		if err != nil {
@@ -334,49 +306,27 @@ func configsOf(t *store.Trial) []schedule.Config {
 	return list
 }
 
-func (c *tuneCmd) budgetText() string {
-	var parts []string
-	switch {
-	case c.Budget > 0:
-		parts = append(parts, c.Budget.String())
-	case c.Trials == 0:
-		parts = append(parts, usualBudget.String())
-	}
-	if c.Trials > 0 {
-		parts = append(parts, count(c.Trials, "trial"))
-	}
-	if c.Target != "" {
-		parts = append(parts, "until "+c.Target)
-	}
-	return strings.Join(parts, ", ")
+// budget is what ends the search, as the store keeps it.
+func (c *tuneCmd) budget(o *tuner.Options) session.Budget {
+	return session.Budget{Time: o.Budget, Trials: o.Trials, Target: session.Target(o.Target)}
 }
 
-// spaceText tells spaces apart by what restricts them.
-func (c *tuneCmd) spaceText() string {
+// space is what restricts the search and what it begins from, as the store keeps it.
+func (c *tuneCmd) space(o *tuner.Options) (session.Space, error) {
+	s := session.Space{Free: c.Free, AnyIntegers: c.AnyIntegers, Plan: o.Plan.String()}
 	list, err := c.restrictions()
-	if err != nil {
-		return ""
-	}
-	var parts []string
 	for _, r := range list {
-		word := r.Where[strings.LastIndexAny(r.Where, "- ")+1:] // limit or fix
-		parts = append(parts, word+" "+r.Text)
+		s.Restrictions = append(s.Restrictions, session.Restriction{Kind: r.Kind, Text: r.Text})
 	}
-	if c.Free {
-		parts = append(parts, "free")
+	for _, g := range o.Good {
+		s.Begin = append(s.Begin, g.String())
 	}
-	if c.AnyIntegers {
-		parts = append(parts, "any integers")
-	}
-	if c.Plan != "" {
-		parts = append(parts, c.Plan)
-	}
-	return strings.Join(parts, "; ")
+	return s, err
 }
 
-var verdictOf = map[string]store.Verdict{
-	"": store.OK, "constraint": store.Constraint, "resources": store.TooMuch, "compiler": store.Compiling,
-	"launch": store.Launch, "timeout": store.Timeout, "crash": store.Crash, "wrong": store.Wrong,
+var verdictOf = map[string]session.Verdict{
+	"": session.OK, "constraint": session.Constraint, "resources": session.TooMuch, "compiler": session.Compiling,
+	"launch": session.Launch, "timeout": session.Timeout, "crash": session.Crash, "wrong": session.Wrong,
 }
 
 // microseconds is the nearest duration that the store keeps as it is.
@@ -386,10 +336,11 @@ func microseconds(seconds float64) time.Duration {
 
 // Keep implements tuner.Log.
 func (n *notebook) Keep(o tuner.Outcome) error {
-	t := store.Trial{
+	t := session.Trial{
 		Kernel: o.Kernel, Config: o.Config, Verdict: verdictOf[o.Reason], Note: o.Message, Reused: o.Known,
 		Median: o.Seconds, Low: o.Low, High: o.High, Samples: o.Times,
-		Resources: store.Resources{Registers: o.Registers, Spills: o.Spills, Shared: o.Shared},
+		Resources: session.Resources{Registers: o.Registers, Spills: o.Spills, Shared: o.Shared, Blocks: o.Blocks},
+		Condition: o.Condition,
 		Error:     o.Difference,
 		Compile:   microseconds(o.Compile),
 		Measure:   max(0, microseconds(o.Cost)-microseconds(o.Compile)),
@@ -409,28 +360,43 @@ func (n *notebook) Known(kernel, config string) (tuner.Outcome, bool) {
 	return tried(&r.Trial), true
 }
 
+// report keeps what happens besides trials. What cannot be kept is told at the end.
+func (n *notebook) report(e tuner.Event) {
+	x := session.Event{Kind: e.Kind, Kernel: e.Kernel, Space: e.Space, Share: e.Share, Seconds: e.Seconds, Text: e.Text}
+	switch e.Kind {
+	case tuner.EventStart, tuner.EventCheck, tuner.EventKernel, tuner.EventFinal, tuner.EventNote:
+	case tuner.EventCondemned:
+		x.Kernel, x.Config, x.Text = e.Trial.Kernel, e.Trial.Config, e.Trial.Message
+	default:
+		return
+	}
+	if err := n.session.Report(n.ctx, &x); err != nil && n.failed == nil {
+		n.failed = err
+	}
+}
+
 // Condemn implements tuner.Log. Plans that earlier searches have come to at these
 // sizes, under whatever versions, are wrong, too, if they have the configuration: run
 // would take them.
 func (n *notebook) Condemn(o tuner.Outcome) error {
 	v := verdictOf[o.Reason]
-	if err := n.session.Condemn(n.ctx, o.Kernel, o.Config, v, o.Message); err != nil || v != store.Wrong {
+	if err := n.session.Condemn(n.ctx, o.Kernel, o.Config, v, o.Message); err != nil || v != session.Wrong {
 		return err
 	}
 	ctx := context.WithoutCancel(n.ctx)
-	list, err := n.store.Plans(ctx, n.about)
+	list, err := store.Plans(ctx, n.store, n.about)
 	if err != nil {
 		return err
 	}
-	older, err := n.store.OlderPlans(ctx, n.about)
+	older, err := store.OlderPlans(ctx, n.store, n.about)
 	if err != nil {
 		return err
 	}
 	for _, r := range slices.Concat(list, older) {
-		if r.Session.Sizes != n.about.Sizes || !has(r.Config, o.Kernel, o.Config) {
+		if !r.Session.Sizes.Equal(n.about.Sizes) || !has(r.Config, o.Kernel, o.Config) {
 			continue
 		}
-		t := store.Trial{Config: r.Config, Verdict: store.Wrong, Note: o.Kernel + " " + o.Config + ": " + o.Message}
+		t := session.Trial{Config: r.Config, Verdict: session.Wrong, Note: o.Kernel + " " + o.Config + ": " + o.Message}
 		if err := n.session.Append(ctx, &t); err != nil {
 			return err
 		}
@@ -447,12 +413,13 @@ func has(plan, kernel, config string) bool {
 }
 
 // tried is a trial of the store as the tuner has it.
-func tried(t *store.Trial) tuner.Outcome {
+func tried(t *session.Trial) tuner.Outcome {
 	o := tuner.Outcome{
 		Kernel: t.Kernel, Config: t.Config, Verdict: tuner.Good, Seconds: t.Median, Low: t.Low, High: t.High, Times: t.Samples,
 		Difference: t.Error, Compile: t.Compile.Seconds(), Cost: (t.Compile + t.Measure).Seconds(), Known: t.Reused, Message: t.Note,
 	}
-	o.Resources = measure.Resources{Registers: t.Resources.Registers, Spills: t.Resources.Spills, Shared: t.Resources.Shared}
+	o.Resources = measure.Resources{Registers: t.Resources.Registers, Spills: t.Resources.Spills, Shared: t.Resources.Shared, Blocks: t.Resources.Blocks}
+	o.Condition = t.Condition
 	for reason, v := range verdictOf {
 		if v == t.Verdict {
 			o.Reason = reason
@@ -475,7 +442,7 @@ func (n *notebook) finish(r *tuner.Result) error {
 		if c.Name == "plain" {
 			continue // it is not compiled as run compiles it
 		}
-		t := store.Trial{Config: c.Plan, Median: c.Seconds, Low: c.Interval[0], High: c.Interval[1], Samples: c.Times}
+		t := session.Trial{Config: c.Plan, Median: c.Seconds, Low: c.Interval[0], High: c.Interval[1], Samples: c.Times}
 		if err := n.session.Append(n.ctx, &t); err != nil {
 			return err
 		}
@@ -484,5 +451,5 @@ func (n *notebook) finish(r *tuner.Result) error {
 	if r.Interrupted {
 		word = "interrupted"
 	}
-	return n.session.Finish(n.ctx, word)
+	return errors.Join(n.failed, n.session.Finish(n.ctx, word))
 }

@@ -1,39 +1,83 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// TestLikelyAgain checks that a search that is taken up plans with as many
-// trials as when it began: strategies depend on it.
+// What a search keeps of its limits is what it planned with: strategies depend on it when
+// it is taken up.
 func TestLikelyAgain(t *testing.T) {
 	for _, c := range []tuneCmd{
 		{},
 		{Budget: 20 * time.Second},
 		{Budget: 90 * time.Second, Target: "95%"},
 		{Trials: 1},
-		{Trials: 300},
+		{Trials: 1500},
 		{Budget: 2 * time.Minute, Trials: 45, Target: "200"},
 	} {
+		c.Strategy = "auto"
+		o, err := c.options()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(c.budget(&o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b session.Budget
+		if err := json.Unmarshal(text, &b); err != nil || b != (session.Budget{Time: o.Budget, Trials: o.Trials, Target: session.Target(o.Target)}) {
+			t.Errorf("%s is %+v, %v", text, b, err)
+		}
 		for _, about := range []measure.About{{}, {Shared: true}} {
-			limit := c.Budget
-			if limit == 0 && c.Trials == 0 {
-				limit = usualBudget
-			}
-			if got, want := likely(c.budgetText(), about), tuner.Likely(about, limit, c.Trials); got != want {
-				t.Errorf("%q, shared %v: %d, planned with %d", c.budgetText(), about.Shared, got, want)
+			if got, want := tuner.Likely(about, b.Time, b.Trials), tuner.Likely(about, o.Budget, o.Trials); got != want {
+				t.Errorf("%s, shared %v: %d, planned with %d", text, about.Shared, got, want)
 			}
 		}
+	}
+}
+
+// What a search is restricted to and began from is kept as it is, and compared without
+// the latter.
+func TestSpaceIsKept(t *testing.T) {
+	c := tuneCmd{spaceFlags: spaceFlags{Limit: []string{"vec<=4"}, Fix: []string{"family=loops|cells"}, Free: true}}
+	plan, err := schedule.ParsePlan("local=fused")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := schedule.ParseConfig("family=cells,block=4x32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.space(&tuner.Options{Plan: plan, Good: []schedule.Config{good}})
+	want := session.Space{Restrictions: []session.Restriction{{Kind: session.Limit, Text: "vec<=4"}, {Kind: session.Fix, Text: "family=loops|cells"}},
+		Free: true, Plan: "local=fused", Begin: []string{"family=cells,block=4x32"}}
+	if err != nil || !reflect.DeepEqual(s, want) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if list, err := began(s); err != nil || len(list) != 1 || list[0].String() != good.String() {
+		t.Errorf("%v, %v", list, err)
+	}
+	other := s
+	if other.Begin = nil; !other.SameAs(&s) {
+		t.Error("it began from something else, and is another space")
+	}
+	if other.Free = false; other.SameAs(&s) {
+		t.Error("it is free, and the same space")
 	}
 }
 
@@ -50,12 +94,12 @@ func TestCostsAreKept(t *testing.T) {
 // What is condemned is not offered to the next search as right, nor are plans that
 // have it; and a search that goes on knows what it took.
 func TestCondemnedIsKept(t *testing.T) {
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), store.Options{})
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	var search store.Search
+	var search session.Search
 	search.Program.Hash = "6f1e"
 	n := &notebook{ctx: t.Context(), store: s, about: search.Scenario}
 	earlier, err := s.Begin(t.Context(), search)
@@ -64,7 +108,7 @@ func TestCondemnedIsKept(t *testing.T) {
 	}
 	plans := []string{"heat[0:1]@1{family=cells}", "heat[0:1]@1{family=tile}", "heat[1:2]@1{family=cells}"}
 	for i, plan := range plans {
-		if err := earlier.Append(t.Context(), &store.Trial{Config: plan, Verdict: store.OK, Median: float64(i + 1)}); err != nil {
+		if err := earlier.Append(t.Context(), &session.Trial{Config: plan, Verdict: session.OK, Median: float64(i + 1)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,13 +123,13 @@ func TestCondemnedIsKept(t *testing.T) {
 	if err := n.Condemn(o); err != nil {
 		t.Fatal(err)
 	}
-	if n.known, err = s.Known(t.Context(), search.Scenario); err != nil {
+	if n.known, err = store.Known(t.Context(), s, search.Scenario); err != nil {
 		t.Fatal(err)
 	}
 	if x, ok := n.Known(o.Kernel, o.Config); !ok || x.Verdict != tuner.Wrong || x.Reason != "wrong" || x.Message != o.Message || x.Seconds != 0.5 {
 		t.Errorf("%+v", x)
 	}
-	list, err := s.Plans(t.Context(), search.Scenario)
+	list, err := store.Plans(t.Context(), s, search.Scenario)
 	if err != nil || len(list) != 2 || list[0].Config != plans[1] || list[1].Config != plans[2] {
 		t.Errorf("%v, %+v", err, list)
 	}
@@ -97,9 +141,9 @@ func TestCondemnedIsKept(t *testing.T) {
 
 // aged is a store with what a Gridloom of the first versions has exported: sessions of
 // a program at some sizes, each with its driver and its trials "kernel config seconds".
-func aged(t *testing.T, sessions map[string][]string) *store.Store {
+func aged(t *testing.T, sessions map[string][]string) store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), store.Options{})
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,17 +158,17 @@ func aged(t *testing.T, sessions map[string][]string) *store.Store {
 				sizes, i, strings.Trim(f[0], "-"), f[1], f[2])
 		}
 	}
-	if _, err := s.Import(t.Context(), strings.NewReader(b.String()), store.Source{}); err != nil {
+	if _, err := store.Import(t.Context(), s, strings.NewReader(b.String()), store.Source{}); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
 // agedScenario is what the sessions of aged are about, with a later driver.
-func agedScenario(sizes string) store.Scenario {
-	return store.Scenario{
-		Program: store.Program{Hash: "6f1e", Name: "heat"}, Device: store.Device{API: "cpu", Name: "d", Driver: "now"},
-		Compiler: store.Compiler{Name: "c"}, Sizes: sizes, DType: "double", FP: "contract",
+func agedScenario(sizes string) session.Scenario {
+	return session.Scenario{
+		Program: session.Program{Hash: "6f1e", Name: "heat"}, Device: session.Device{API: "cpu", Name: "d", Driver: "now"},
+		Compiler: session.Compiler{Name: "c"}, Sizes: session.ParseSizes(sizes), DType: "double", FP: "contract",
 	}
 }
 
@@ -157,16 +201,16 @@ func TestSearchBeginsFromOlderVersions(t *testing.T) {
 	begins("block=2 block=6 block=5 block=4 block=3 block=7")
 	n := &notebook{ctx: a.ctx, store: s, about: agedScenario("N=8")}
 	var err error
-	if n.known, err = s.Known(a.ctx, n.about); err != nil {
+	if n.known, err = store.Known(a.ctx, s, n.about); err != nil {
 		t.Fatal(err)
 	}
 	if o, ok := n.Known("heat[0:1]", "block=2"); ok {
 		t.Errorf("%+v is taken as measured", o)
 	}
-	if n.session, err = s.Begin(a.ctx, store.Search{Scenario: n.about}); err != nil {
+	if n.session, err = s.Begin(a.ctx, session.Search{Scenario: n.about}); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.session.Append(a.ctx, &store.Trial{Config: "heat[0:1]@1{block=9}", Median: 20}); err != nil {
+	if err := n.session.Append(a.ctx, &session.Trial{Config: "heat[0:1]@1{block=9}", Median: 20}); err != nil {
 		t.Fatal(err)
 	}
 	begins("block=7 block=9")
@@ -177,7 +221,7 @@ func TestCondemnedPlansOfOlderVersions(t *testing.T) {
 	s := aged(t, map[string][]string{"N=8": {"then", "- heat[0:1]@1{block=2} 1", "- heat[0:1]@1{block=3} 2"}})
 	n := &notebook{ctx: t.Context(), store: s, about: agedScenario("N=8")}
 	var err error
-	if n.session, err = s.Begin(t.Context(), store.Search{Scenario: n.about}); err != nil {
+	if n.session, err = s.Begin(t.Context(), session.Search{Scenario: n.about}); err != nil {
 		t.Fatal(err)
 	}
 	o := tuner.Outcome{Kernel: "heat[0:1]", Config: "block=2", Verdict: tuner.Good, Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5}}
@@ -188,7 +232,7 @@ func TestCondemnedPlansOfOlderVersions(t *testing.T) {
 	if err := n.Condemn(o); err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.OlderPlans(t.Context(), n.about)
+	list, err := store.OlderPlans(t.Context(), s, n.about)
 	if err != nil || len(list) != 1 || list[0].Config != "heat[0:1]@1{block=3}" {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -10,11 +10,18 @@ import (
 // Restriction is what a user leaves of a space.
 type Restriction struct {
 	Where  string // it was written: "--limit", or "space.txt:3: limit"
+	Kind   string // LimitKind or FixKind
 	Text   string
 	kernel string // the only one that it is about; "" for all
 	param  string // that it is about, if it is about those alone that have it
 	apply  func(Space) (Space, error)
 }
+
+// The kinds of restrictions.
+const (
+	LimitKind = "limit"
+	FixKind   = "fix"
+)
 
 // Apply returns what is left of a space.
 func (r Restriction) Apply(s Space) (Space, error) { return r.apply(s) }
@@ -23,7 +30,7 @@ func (r Restriction) Apply(s Space) (Space, error) { return r.apply(s) }
 // no value of its parameter meets is a mistake, though there may be families
 // without the parameter.
 func LimitTo(where, text string) Restriction {
-	r := Restriction{Where: where, Text: text}
+	r := Restriction{Where: where, Kind: LimitKind, Text: text}
 	if l, err := parseLimit(text); err == nil {
 		r.param = l.name
 	}
@@ -50,7 +57,7 @@ func FixTo(where, text string) (Restriction, error) {
 		}
 		values = append(values, v)
 	}
-	return Restriction{Where: where, Text: text, apply: func(s Space) (Space, error) { return s.Fix(name, values...) }}, nil
+	return Restriction{Where: where, Kind: FixKind, Text: text, apply: func(s Space) (Space, error) { return s.Fix(name, values...) }}, nil
 }
 
 // ParseRestrictions reads a file of restrictions: on each line fix NAME=VALUE|VALUE

@@ -110,7 +110,7 @@ func (p Plan) Restrictions(where string) Restrictions {
 		}
 		for _, set := range settings {
 			list = append(list, Restriction{
-				Where: where, Text: set.String(), kernel: kernel, param: set.Name,
+				Where: where, Kind: FixKind, Text: set.String(), kernel: kernel, param: set.Name,
 				apply: func(s Space) (Space, error) { return s.Fix(set.Name, set.Value) },
 			})
 		}

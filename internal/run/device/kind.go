@@ -61,7 +61,8 @@ func (k *Kind) ParseID(text string) (ordinal int, ok bool) {
 
 // Properties are what is known of a device that is not open.
 type Properties struct {
-	Name   string // "NVIDIA H200"; a processor's says how many threads it has
+	Name   string // "NVIDIA H200"
+	Units  int    // multiprocessors or compute units; threads of a processor
 	Driver string // its version; "" if there is none
 	// Memory is the bytes that the device has of its own; 0 if kernels work in
 	// the host's memory.
@@ -74,9 +75,23 @@ type Properties struct {
 	ThreadsOfMulti int64
 	// Fits says why the device cannot launch a kernel over a grid of blocks; nil if
 	// there are no limits.
-	Fits func(kernel string, g kernel.Geometry) error
+	Fits    func(kernel string, g kernel.Geometry) error
+	Details Details
 	// Compiler finds what compiles for the device.
 	Compiler func(context.Context, CompilerOptions) (Compiler, error)
+}
+
+// Details are what else is known of a device. Measurements are stored with them.
+type Details struct {
+	Vendor        string
+	Architecture  string // sm_90, amd64
+	Platform      string // of OpenCL, with its version
+	Memory        int64  // bytes, the host's included
+	Clock         int    // the highest, in MHz
+	MemoryClock   int    // likewise
+	Constant      int64  // bytes of the largest constant buffer
+	LargestBuffer int64  // bytes
+	Extensions    []string
 }
 
 // CompilerOptions says how to compile.
@@ -92,6 +107,8 @@ type CompilerOptions struct {
 type Compiler interface {
 	// Version names the compiler and its version: "NVRTC 13.0".
 	Version() string
+	// Options are those that sources are compiled with in an arithmetic.
+	Options(arith.Mode) []string
 	// Fused reports whether code has fused multiply-adds. Without, products are
 	// rounded before they are added (docs/language.md, "Arithmetic").
 	Fused() bool
@@ -145,9 +162,18 @@ type Timed interface {
 	Clock() (Timer, error) // it lives until the device is closed
 }
 
+// Condition is the state that a device is in. What is zero is not known.
+type Condition struct {
+	Clock       int // MHz
+	MemoryClock int // MHz
+	Temperature int // degrees Celsius
+	Power       int // W
+	PowerLimit  int // W, above which clocks are lowered
+}
+
 // Conditioned is a Device that tells the state that it is in: clocks, power,
 // temperature.
 type Conditioned interface {
 	Device
-	Condition() string // "" if it is not known
+	Condition() Condition // zero if it is not known
 }

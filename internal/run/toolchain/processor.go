@@ -36,6 +36,18 @@ func processor(path string) string {
 	return strings.Join(words, "\n")
 }
 
+// ProcessorFeatures returns what the processor can do, as the system lists it: "avx2".
+func ProcessorFeatures() []string {
+	for line := range strings.Lines(Processor()) {
+		for _, key := range []string{"flags=", "Features=", "isa="} {
+			if list, ok := strings.CutPrefix(line, key); ok {
+				return strings.Fields(list)
+			}
+		}
+	}
+	return nil
+}
+
 // ProcessorName returns the processor's name for people.
 func ProcessorName() string {
 	for line := range strings.Lines(Processor()) {

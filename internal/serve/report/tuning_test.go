@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -49,8 +50,8 @@ func found() *Tuning {
 		File: "heat.loom", Source: "double u[N,M];", Session: "0f3c5a7b9d1e", Limits: "20s, 30 trials",
 		Space: "limit threads<=2", Version: "1.2.3", Commit: "abc",
 		Set: map[string]string{"N": "1000", "M": "1000"},
-		Library: []Variant{{Plan: "threads=1", Sizes: "N=10,M=10", Cells: 100},
-			{Plan: "threads=2", Sizes: "N=1000,M=1000", Cells: 1e6, From: 1e4, Seconds: 2e-4}},
+		Library: []Variant{{Plan: "threads=1", Sizes: session.ParseSizes("N=10,M=10"), Cells: 100},
+			{Plan: "threads=2", Sizes: session.ParseSizes("N=1000,M=1000"), Cells: 1e6, From: 1e4, Seconds: 2e-4}},
 	}
 	t.Complete()
 	return t

@@ -16,14 +16,17 @@ import (
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/worker"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // About is what is known of a device.
 type About struct {
 	ID         string               `json:"id"`   // "cuda:0"
-	Name       string               `json:"name"` // "NVIDIA H200"
+	Name       string               `json:"name"` // "NVIDIA H200"; a processor's has its threads
+	Device     session.Device       `json:"-"`    // as measurements are stored with it
 	Driver     string               `json:"driver,omitempty"`
 	Compiler   string               `json:"compiler"`
+	Options    string               `json:"-"` // of the compiler
 	Arithmetic string               `json:"arithmetic"`
 	Target     lower.Target         `json:"-"`
 	Dialect    *emit.Dialect        `json:"-"`

@@ -23,6 +23,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/run/worker"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 func TestMain(m *testing.M) {
@@ -359,7 +360,7 @@ func TestPoisonedContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := l.Try(t.Context(), code("twice", "v[i] = u[i] + u[i];"), margins, rule, time.Hour); err != nil ||
-		r.Agreement.Cells != cells || r.Condition == "" {
+		r.Agreement.Cells != cells || r.Condition == (session.Condition{}) {
 		t.Errorf("%+v %v", r, err)
 	}
 	_, err = l.Try(t.Context(), code("wild_twice", "v[i] = 1;"), margins, rule, time.Hour)

@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/device"
@@ -58,10 +59,12 @@ func Open(ctx context.Context, t *target.Target) (Lab, error) {
 		return nil, err
 	}
 	a := About{
-		ID: t.ID, Name: t.Name, Driver: t.Driver, Compiler: c.Version(), Arithmetic: t.Arithmetic.String(),
-		Target: t.Kind(), Dialect: t.Dialect, Machine: t.Machine, Lacks: t.Lacks, Unfused: !c.Fused(),
+		ID: t.ID, Device: DeviceOf(t), Driver: t.Driver, Compiler: c.Version(), Options: strings.Join(c.Options(t.Arithmetic), " "),
+		Arithmetic: t.Arithmetic.String(),
+		Target:     t.Kind(), Dialect: t.Dialect, Machine: t.Machine, Lacks: t.Lacks, Unfused: !c.Fused(),
 		Shared: t.Shared, Workers: c.Workers(), Least: leastOnGPU, CacheBytes: t.CacheBytes,
 	}
+	a.Name, a.Device.Properties.Unfused = a.Device.String(), a.Unfused
 	if t.Shared {
 		a.Least = leastOnCPU
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // Trial is the result of checking and timing a variant.
@@ -14,8 +15,8 @@ type Trial struct {
 	Sample
 	Resources Resources
 	Loading   float64 // seconds that the driver took to load the code
-	Condition string  // of the device, if known
-	Suspect   bool    // right only after its inputs were filled anew: an earlier variant overwrote them
+	Condition session.Condition
+	Suspect   bool // right only after its inputs were filled anew: an earlier variant overwrote them
 }
 
 // Resources are those of a variant: the most that one of its kernels takes.
@@ -143,7 +144,7 @@ func (s *workerServer) measure(q *request, calls []device.Call) (Trial, error) {
 	if t.Sample, err = q.Rule.take(first, func(n int) (float64, error) { return s.timeRuns(n, timed) }); err != nil {
 		return t, err
 	}
-	t.Condition = s.condition()
+	t.Condition = session.Condition(s.condition())
 	if s.overwritesInputs(c) || c.From > 0 || c.To < len(calls) {
 		if err := s.runOnce(c, calls); err != nil {
 			return t, err

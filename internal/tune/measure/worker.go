@@ -87,7 +87,7 @@ func failureOf(err error) *failure {
 type workerServer struct {
 	workerContext
 	timer     device.Timer
-	condition func() string
+	condition func() device.Condition
 	library   device.Library // the library whose batches are timed
 	image     string
 	next      device.Library // loaded, and to be tried next
@@ -159,7 +159,7 @@ func (s *workerServer) openDevice(q *request) error {
 	if target.KindOf(kind.Dialect) == lower.GPU {
 		s.comparers, s.interleaved = 1<<16, true
 	}
-	s.timer, s.condition = clock{}, func() string { return "" }
+	s.timer, s.condition = clock{}, func() device.Condition { return device.Condition{} }
 	if d, ok := s.dev.(device.Timed); ok {
 		if s.timer, err = d.Clock(); err != nil {
 			return err

@@ -29,6 +29,15 @@ func whole(n int) string {
 	return strconv.Itoa(n)
 }
 
+// joined writes a decomposition: 2x2x1.
+func joined(list []int) string {
+	var parts []string
+	for _, n := range list {
+		parts = append(parts, strconv.Itoa(n))
+	}
+	return strings.Join(parts, "x")
+}
+
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z07:00") }
 
 var columns = []column{
@@ -43,17 +52,17 @@ var columns = []column{
 	{"device", func(r *Record) string { return r.Session.Device.Name }},
 	{"device_uuid", func(r *Record) string { return r.Session.Device.UUID }},
 	{"driver", func(r *Record) string { return r.Session.Device.Driver }},
-	{"clocks", func(r *Record) string { return r.Session.Device.Clocks }},
+	{"clock_mhz", func(r *Record) string { return whole(r.Session.Device.Clocks.Compute) }},
 	{"compiler", func(r *Record) string {
 		return strings.TrimSpace(r.Session.Compiler.Name + " " + r.Session.Compiler.Version)
 	}},
 	{"compiler_options", func(r *Record) string { return r.Session.Compiler.Options }},
-	{"host", func(r *Record) string { return r.Session.Host }},
-	{"sizes", func(r *Record) string { return r.Session.Sizes }},
+	{"host", func(r *Record) string { return r.Session.Host.Name }},
+	{"sizes", func(r *Record) string { return r.Session.Sizes.String() }},
 	{"dtype", func(r *Record) string { return r.Session.DType }},
 	{"fp", func(r *Record) string { return r.Session.FP }},
 	{"arithmetic", func(r *Record) string { return strconv.Itoa(r.Session.Arithmetic) }},
-	{"ir", func(r *Record) string { return strconv.Itoa(r.Session.IR) }},
+	{"ir", func(r *Record) string { return strconv.Itoa(r.Session.Set.IR) }},
 	{"strategy", func(r *Record) string { return r.Session.Strategy }},
 	{"seed", func(r *Record) string { return strconv.FormatUint(r.Session.Seed, 10) }},
 	{"config", func(r *Record) string { return r.Config }},
@@ -80,6 +89,17 @@ var columns = []column{
 	{"validate_s", func(r *Record) string { return float(r.Validate.Seconds()) }},
 	{"search_s", func(r *Record) string { return float(r.Search.Seconds()) }},
 	{"other_s", func(r *Record) string { return float(r.Other.Seconds()) }},
+	{"source_hash", func(r *Record) string { return r.Session.Search.Source }},
+	{"units", func(r *Record) string { return whole(r.Session.Device.Units) }},
+	{"memory_clock_mhz", func(r *Record) string { return whole(r.Session.Device.Clocks.Memory) }},
+	{"origin", func(r *Record) string { return r.Session.Origin }},
+	{"ranks", func(r *Record) string { return whole(r.Session.Ranks) }},
+	{"decomposition", func(r *Record) string { return joined(r.Session.Decomposition) }},
+	{"network", func(r *Record) string { return r.Session.Network }},
+	{"blocks", func(r *Record) string { return whole(r.Resources.Blocks) }},
+	{"trial_clock_mhz", func(r *Record) string { return whole(r.Condition.Clock) }},
+	{"trial_temperature_c", func(r *Record) string { return whole(r.Condition.Temperature) }},
+	{"trial_power_w", func(r *Record) string { return whole(r.Condition.Power) }},
 }
 
 // harmless returns the text of a cell with an apostrophe before what spreadsheets
@@ -102,7 +122,7 @@ func harmless(cell string) string {
 
 // ExportCSV writes the trials of a filter as a table with a line of names. What
 // is not known is empty. A text that looks like a formula gets an apostrophe.
-func (s *Store) ExportCSV(ctx context.Context, w io.Writer, f Filter) error {
+func ExportCSV(ctx context.Context, s Store, w io.Writer, f Filter) error {
 	out := csv.NewWriter(w)
 	var row []string
 	for _, c := range columns {

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 )
 
 // A search begins a session, asks what is known, stores each trial before the
@@ -20,47 +22,47 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	s, err := store.Open(ctx, filepath.Join(dir, "store.db"), store.Options{})
+	s, err := sqlite.Open(ctx, filepath.Join(dir, "store.db"), sqlite.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer s.Close()
 
-	search := store.Search{
-		Scenario: store.Scenario{
-			Program:  store.Program{Hash: "6f1ed0", Name: "heat3d.loom", Features: store.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8}},
-			Device:   store.Device{API: "cuda", Name: "NVIDIA H200", Driver: "570.86", Units: 132},
-			Compiler: store.Compiler{Name: "nvrtc", Version: "12.8"},
-			Sizes:    "L=512,M=512,N=512", DType: "double", FP: "contract",
+	search := session.Search{
+		Scenario: session.Scenario{
+			Program:  session.Program{Hash: "6f1ed0", Name: "heat3d.loom", Features: session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8}},
+			Device:   session.Device{API: "cuda", Name: "NVIDIA H200", Driver: "570.86", Units: 132},
+			Compiler: session.Compiler{Name: "nvrtc", Version: "12.8"},
+			Sizes:    session.Sizes{{Name: "L", Value: 512}, {Name: "M", Value: 512}, {Name: "N", Value: 512}}, DType: "double", FP: "contract",
 		},
-		Strategy: "random", Seed: 1, Budget: "60s",
+		Strategy: "random", Seed: 1, Budget: session.Budget{Time: time.Minute},
 	}
-	session, err := s.Begin(ctx, search)
+	x, err := s.Begin(ctx, search)
 	if err != nil {
 		log.Fatal(err)
 	}
-	known, err := s.Known(ctx, search.Scenario)
+	known, err := store.Known(ctx, s, search.Scenario)
 	if err != nil {
 		log.Fatal(err)
 	}
 	for i, config := range []string{"family=cells,block=8x32", "family=stream,block=4x64"} {
-		trial := store.Trial{Config: config}
+		trial := session.Trial{Config: config}
 		if old, ok := known.Get("", config); ok {
 			trial, trial.Reused = old.Trial, true
 		} else { // measure it
 			trial.Median, trial.Compile = 0.002/float64(1+i), 300*time.Millisecond
 		}
-		if err := session.Append(ctx, &trial); err != nil {
+		if err := x.Append(ctx, &trial); err != nil {
 			log.Fatal(err)
 		}
 		// The strategy is told what is in trial now.
 	}
 
-	again, err := s.Resume(ctx, session.ID(), "commit")
+	again, err := s.Resume(ctx, x.ID(), "commit")
 	if err != nil {
 		log.Fatal(err)
 	}
-	for trial, err := range s.Log(ctx, again.ID()) {
+	for trial, err := range store.Log(ctx, s, again.ID()) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -70,7 +72,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	best, found, err := s.Best(ctx, store.Scenario{Program: store.Program{Hash: "6f1ed0"}, Device: store.Device{API: "cuda"}}, "")
+	best, found, err := store.Best(ctx, s, session.Scenario{Program: session.Program{Hash: "6f1ed0"}, Device: session.Device{API: "cuda"}}, "")
 	fmt.Println(best.Config, found, err)
 	// Output:
 	// 0 family=cells,block=8x32 ok 0.002

@@ -6,18 +6,19 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // Source says what a file of results does not: T4 names neither.
@@ -53,10 +54,10 @@ func badFile(hint, format string, args ...any) error {
 // Import takes in what ExportLines has written, results of T4, or a cache of
 // Kernel Tuner; gzip may be around any of them. All of the file is imported or
 // nothing. What is there already is passed over, so that a file may be imported twice.
-func (s *Store) Import(ctx context.Context, r io.Reader, from Source) (Imported, error) {
+func Import(ctx context.Context, s Store, r io.Reader, from Source) (Imported, error) {
 	var m *importer
-	err := s.transact(ctx, func(tx *sql.Tx) error {
-		m = &importer{writing: s.writing(ctx, tx), sessions: map[string]*Info{}, from: from}
+	err := s.Merge(ctx, func(b Batch) error {
+		m = &importer{ctx: ctx, batch: b, sessions: map[string]*session.Session{}, from: from}
 		return m.file(r)
 	})
 	if errors.Is(err, errAlready) {
@@ -65,7 +66,6 @@ func (s *Store) Import(ctx context.Context, r io.Reader, from Source) (Imported,
 	if err != nil {
 		return Imported{}, err
 	}
-	m.done()
 	return m.count, nil
 }
 
@@ -73,8 +73,9 @@ func (s *Store) Import(ctx context.Context, r io.Reader, from Source) (Imported,
 var errAlready = &BadFile{Text: "the file was imported before"}
 
 type importer struct {
-	*writing
-	sessions map[string]*Info
+	ctx      context.Context
+	batch    Batch
+	sessions map[string]*session.Session
 	from     Source
 	count    Imported
 	content  hash.Hash // of a file that names no sessions
@@ -123,15 +124,17 @@ func (m *importer) lines(in io.Reader) error {
 		}
 		switch {
 		case err != nil:
-		case n == 1 && (l.Gridloom != linesName || l.Version < 1 || l.Version > linesVersion):
+		case n == 1 && (l.Gridloom != linesName || l.Version < 1 || l.Version > session.Version):
 			err = fmt.Errorf("version %d of the form is not known", l.Version)
 		case n == 1:
 		case l.Session != nil:
 			err = m.session(l.Session)
 		case l.Trial != nil:
 			err = m.trial(l.Trial.Session, l.Trial.Trial)
+		case l.Event != nil:
+			err = m.event(l.Event.Session, l.Event.Event)
 		default:
-			err = errors.New("there is neither a session nor a trial")
+			err = errors.New("there is neither a session nor a trial nor an event")
 		}
 		if err := m.at("line", n, err); err != nil {
 			return err
@@ -139,15 +142,17 @@ func (m *importer) lines(in io.Reader) error {
 	}
 }
 
-// at says where in the file something is wrong. Failures of the database stay
+// at says where in the file something is wrong. Failures of the store stay
 // as they are.
 func (m *importer) at(what string, n int, err error) error {
-	switch bad := (*BadFile)(nil); {
+	switch bad, failed := (*BadFile)(nil), (*storeError)(nil); {
 	case err == nil:
 		return nil
+	case errors.As(err, &failed):
+		return failed.err
 	case errors.As(err, &bad):
 		return &BadFile{fmt.Sprintf("%s %d: %s", what, n, bad.Text), bad.Hint}
-	case isDatabase(err):
+	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return badFile("", "%s %d: the file ends too early", what, n)
@@ -155,50 +160,70 @@ func (m *importer) at(what string, n int, err error) error {
 	return badFile("", "%s %d: %v", what, n, err)
 }
 
-// session takes in a session, or finds it.
-func (m *importer) session(i *Info) error {
-	if i.ID == "" {
-		return badFile("", "a session without a name")
-	}
-	if err := i.settle(); err != nil {
+// storeError is a failure of the store, not of the file.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return e.err.Error() }
+
+// stored tells failures of the store from what it has against the file.
+func stored(err error) error {
+	if _, ok := errors.AsType[*BadFile](err); ok || err == nil {
 		return err
 	}
-	i.Started = i.Started.Truncate(time.Millisecond).UTC()
-	var has Versions
-	err := m.tx.QueryRowContext(m.ctx, `SELECT s.id, c.arithmetic, c.ir
-		FROM sessions s JOIN scenarios c ON c.id = s.scenario WHERE s.uid = ?`, i.ID).Scan(&i.row, &has.Arithmetic, &has.IR)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		m.count.Sessions++
-		err = m.writing.session(i)
-	case err == nil && has != i.Versions:
-		return badFile("", "session %s is of %s here, and of %s in the store", i.ID, i.Definitions(), has.Definitions())
-	case err == nil:
-		for _, r := range i.Runs {
-			err = errors.Join(err, m.run(i.row, r))
-		}
-		if !i.Finished.IsZero() {
-			_, failed := m.tx.ExecContext(m.ctx, "UPDATE sessions SET finished = ?, outcome = ? WHERE id = ? AND finished < ?",
-				i.Finished.UnixMilli(), i.Outcome, i.row, i.Finished.UnixMilli())
-			err = errors.Join(err, failed)
-		}
-	}
-	m.sessions[i.ID] = i
-	return err
+	return &storeError{err}
 }
 
-func (m *importer) trial(session string, t Trial) error {
-	i := m.sessions[session]
-	if i == nil {
-		return badFile("", "a trial of session %q, of which the file has not spoken", session)
+// session takes in a session, or finds it.
+func (m *importer) session(x *session.Session) error {
+	if x.ID == "" {
+		return badFile("", "a session without a name")
 	}
-	fresh, err := m.writing.trial(i, &t)
+	if err := x.Settle(); err != nil {
+		hint := ""
+		if x.Set.Known() != nil {
+			hint = "use the Gridloom that wrote the file, or a later one"
+		}
+		return badFile(hint, "%v", err)
+	}
+	fresh, err := m.batch.Session(x)
+	if fresh {
+		m.count.Sessions++
+	}
+	m.sessions[x.ID] = x
+	return stored(err)
+}
+
+// Unlike refuses to bring a session up to date by one of other versions. Databases
+// say so for Batch.Session.
+func Unlike(x *session.Session, has versions.Set) error {
+	return badFile("", "session %s is of %s here, and of %s in the store", x.ID, x.Definitions(), has.Definitions())
+}
+
+func (m *importer) trial(id string, t session.Trial) error {
+	if m.sessions[id] == nil {
+		return badFile("", "a trial of session %q, of which the file has not spoken", id)
+	}
+	if err := t.Check(); err != nil {
+		return err
+	}
+	fresh, err := m.batch.Trial(m.sessions[id].ID, &t)
 	if fresh {
 		m.count.Trials++
 	} else {
 		m.count.Already++
 	}
-	return err
+	return stored(err)
+}
+
+func (m *importer) event(id string, e session.Event) error {
+	if m.sessions[id] == nil {
+		return badFile("", "an event of session %q, of which the file has not spoken", id)
+	}
+	if err := e.Check(); err != nil {
+		return err
+	}
+	_, err := m.batch.Event(id, &e)
+	return stored(err)
 }
 
 // cache is what a cache of Kernel Tuner says before its results.
@@ -206,7 +231,25 @@ type cache struct {
 	Device string `json:"device_name"`
 	Kernel string `json:"kernel_name"`
 	Size   []any  `json:"problem_size"`
+	Sizes  json.RawMessage
 	Keys   []string
+}
+
+// sizes returns the sizes that a file names: as Gridloom does, or as Kernel Tuner does.
+func (c *cache) sizes() session.Sizes {
+	var list session.Sizes
+	if json.Unmarshal(c.Sizes, &list) == nil {
+		return list
+	}
+	list = nil
+	for _, n := range c.Size {
+		size := session.Size{Text: fmt.Sprint(n)}
+		if v, ok := n.(float64); ok && v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			size = session.Size{Value: int64(v)}
+		}
+		list = append(list, size)
+	}
+	return list
 }
 
 // object reads a file that is one object: T4 or a cache of Kernel Tuner.
@@ -223,7 +266,7 @@ func (m *importer) object(dec *json.Decoder) error {
 		if err != nil {
 			return badFile("", "%v", err)
 		}
-		into := map[any]any{"device_name": &c.Device, "kernel_name": &c.Kernel, "problem_size": &c.Size, "tune_params_keys": &c.Keys}[key]
+		into := map[any]any{"device_name": &c.Device, "kernel_name": &c.Kernel, "problem_size": &c.Size, "sizes": &c.Sizes, "tune_params_keys": &c.Keys}[key]
 		switch {
 		case key == "results":
 			found = true
@@ -252,16 +295,14 @@ func (m *importer) name() error {
 	if i == nil {
 		return nil
 	}
-	i.ID = hex.EncodeToString(m.content.Sum(nil)[:6])
-	var n int
-	if err := m.tx.QueryRowContext(m.ctx, "SELECT count(*) FROM sessions WHERE uid = ?", i.ID).Scan(&n); err != nil {
-		return err
+	done, err := m.batch.Rename(i.ID, hex.EncodeToString(m.content.Sum(nil)[:6]))
+	if err != nil {
+		return stored(err)
 	}
-	if n > 0 {
+	if !done {
 		return errAlready
 	}
-	_, err := m.tx.ExecContext(m.ctx, "UPDATE sessions SET uid = ? WHERE id = ?", i.ID, i.row)
-	return err
+	return nil
 }
 
 // results reads the results of T4.
@@ -306,7 +347,7 @@ func (m *importer) result(r *t4Result, c *cache) error {
 	if err != nil {
 		return err
 	}
-	t.Index, t.Kernel = r.Gridloom.Index, r.Gridloom.Kernel
+	t.Index, t.Kernel, t.Condition = r.Gridloom.Index, r.Gridloom.Kernel, r.Gridloom.Condition
 	if r.Gridloom.Info != nil {
 		if err := m.session(r.Gridloom.Info); err != nil {
 			return err
@@ -316,10 +357,10 @@ func (m *importer) result(r *t4Result, c *cache) error {
 }
 
 // nameless takes in a trial of a file that names no session: they are one.
-func (m *importer) nameless(t Trial, c *cache) error {
+func (m *importer) nameless(t session.Trial, c *cache) error {
 	if m.sessions[""] == nil {
-		i := &Info{ID: "of a file that is being imported"}
-		i.Strategy = ImportedStrategy
+		i := &session.Session{ID: "of a file that is being imported"}
+		i.Strategy = session.Imported
 		i.Started = t.At
 		i.Program.Name, i.Device.Name = c.Kernel, c.Device
 		if m.from.Program != "" {
@@ -333,11 +374,7 @@ func (m *importer) nameless(t Trial, c *cache) error {
 		}
 		sum := sha256.Sum256([]byte("imported program " + i.Program.Name))
 		i.Program.Hash = hex.EncodeToString(sum[:16])
-		var sizes []string
-		for _, n := range c.Size {
-			sizes = append(sizes, fmt.Sprint(n))
-		}
-		i.Sizes = strings.Join(sizes, "x")
+		i.Sizes = c.sizes()
 		if err := m.session(i); err != nil {
 			return err
 		}
@@ -348,8 +385,8 @@ func (m *importer) nameless(t Trial, c *cache) error {
 }
 
 // trial returns the trial that a result tells of.
-func (r *t4Result) trial(head string) (Trial, error) {
-	t := Trial{Config: r.Configuration.join(head), At: parseMoment(r.Timestamp)}
+func (r *t4Result) trial(head string) (session.Trial, error) {
+	t := session.Trial{Config: r.Configuration.join(head), At: parseMoment(r.Timestamp)}
 	compile := r.Times.CompilationTime
 	if compile == nil {
 		compile = r.Times.Compilation
@@ -365,23 +402,23 @@ func (r *t4Result) trial(head string) (Trial, error) {
 	if n < 0 {
 		return t, fmt.Errorf("there is no invalidity %q", r.Invalidity)
 	}
-	t.Verdict = Verdict(n)
+	t.Verdict = session.Verdict(n)
 	if r.Invalidity == "runtime" {
-		t.Verdict = Crash
+		t.Verdict = session.Crash
 	}
 	if r.Gridloom == nil {
 		t.Median = middle(t.Samples)
 	}
 	for _, e := range r.Measurements {
-		if err := t.measurement(e, r.Objectives); err != nil {
+		if err := take(&t, e, r.Objectives); err != nil {
 			return t, err
 		}
 	}
 	return t, nil
 }
 
-// measurement takes in one of the values that T4 has names for.
-func (t *Trial) measurement(e measurement, objectives []string) (err error) {
+// take takes in one of the values that T4 has names for.
+func take(t *session.Trial, e measurement, objectives []string) (err error) {
 	number, _ := e.Value.(float64)
 	text, _ := e.Value.(string)
 	seconds := number * map[string]float64{"s": 1, "ms": 1e-3, "": 1e-3, "us": 1e-6, "ns": 1e-9}[e.Unit]
@@ -396,12 +433,14 @@ func (t *Trial) measurement(e measurement, objectives []string) (err error) {
 		t.Resources.Spills = int(number)
 	case "shared":
 		t.Resources.Shared = int(number)
+	case "blocks":
+		t.Resources.Blocks = int(number)
 	case "occupancy":
 		t.Resources.Occupancy = float32(number)
 	case "error":
 		t.Error = number
 	case "verdict":
-		t.Verdict, err = ParseVerdict(text)
+		t.Verdict, err = session.ParseVerdict(text)
 	case "note":
 		t.Note = text
 	default:

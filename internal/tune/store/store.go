@@ -1,233 +1,107 @@
-// Package store keeps every measurement that was ever made, in an SQLite
-// database: what was measured where (Scenario), which search it belonged to
-// (Search), and what each variant gave or why it was refused (Trial).
+// Package store keeps every measurement that was ever made: sessions of searches, their
+// trials and their events (package session). Store is what a database has to do; what is
+// known of a variant, which plan is best and the forms of exchange are built on it, once
+// for all databases. Package sqlite is one.
 //
-// A trial is in the store before the next one begins. Each is a transaction of
-// its own, so a process that is killed loses at most the one it was about to
-// write, and several processes may write at once. Lookup tables hold what
-// trials share, and a configuration is a row of numbers of its settings, so a
-// trial with ten samples takes less than 100 bytes.
+// A trial is in the store before the next one begins, and comes back as it was told.
 package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
-	"time"
+	"iter"
 
-	_ "modernc.org/sqlite" // the driver
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
-// Options say how a store is opened.
-type Options struct {
-	// ReadOnly opens what exists, and works where nothing can be written.
-	ReadOnly bool
-	// Wait is how long to wait for other processes that write; 0 means 30 s.
-	Wait time.Duration
+// Store is an open store. Its methods may be called from several goroutines, and
+// several processes may have it open at once. Package storetest says in full what holds.
+type Store interface {
+	// Begin begins the session of a search, now if search.Started is zero. Its versions
+	// are the current ones, whatever search has.
+	Begin(ctx context.Context, search session.Search) (Recorder, error)
+	// Resume takes up a session of the current versions, of which the first characters of
+	// its name are enough if no other has them. Its trials so far are in Log.
+	Resume(ctx context.Context, id, commit string) (Recorder, error)
+	// Merge takes in what was measured elsewhere: all that f puts, or nothing if it fails.
+	Merge(ctx context.Context, f func(Batch) error) error
 
-	maxPages int // for tests: where the disk is full
+	// Sessions returns the sessions of a filter, the oldest first. What it says of
+	// single trials is not looked at.
+	Sessions(ctx context.Context, f Filter) iter.Seq2[session.Session, error]
+	// Records returns the trials of a filter: sessions from the oldest, and each
+	// session's trials in order. It sees the store as it was when it began, and
+	// holds one trial at a time.
+	Records(ctx context.Context, f Filter) iter.Seq2[Record, error]
+	// Events returns the events of a session, in order.
+	Events(ctx context.Context, id string) iter.Seq2[session.Event, error]
+	// Totals returns what came of a session.
+	Totals(ctx context.Context, id string) (Totals, error)
+
+	// Check reads everything and reports what is damaged.
+	Check(ctx context.Context) (Report, error)
+	// Path returns where the store lies; "" if it is in no file.
+	Path() string
+	Close() error
 }
 
-// Store is an open store. Its methods may be called from several goroutines.
-type Store struct {
-	path  string
-	wait  time.Duration
-	file  os.FileInfo
-	read  *sql.DB
-	write *sql.DB // nil if the store is read-only
-	words *vocabulary
-	alone bool // opened to read, and there was no journal beside it with anything in it
+// Recorder adds to a session that is under way. Its methods may be called from several
+// goroutines. A context that was cancelled keeps nothing from being stored: what was
+// measured is to be kept, above all when the user stops the search.
+type Recorder interface {
+	// ID returns the session's name.
+	ID() string
+	// Info returns what the session is about.
+	Info() session.Session
+	// Len returns the number of trials.
+	Len() int
+	// Append stores a trial and rounds it to what reading it will give. It gives it its
+	// index, and the time if it has none.
+	Append(ctx context.Context, t *session.Trial) error
+	// Condemn notes that a variant which the session has stored as right is not. Its
+	// times stay, so that a search that goes on is told what it was told before. What
+	// the session had taken over from an earlier one counts as its own from now on.
+	Condemn(ctx context.Context, kernel, config string, v session.Verdict, note string) error
+	// Report stores an event. It gives it its index, and the time if it has none.
+	Report(ctx context.Context, e *session.Event) error
+	// Finish notes that the search is over, and how it ended.
+	Finish(ctx context.Context, outcome string) error
 }
 
-// Open opens the store in a file. Unless it is to be read only, a file that
-// does not exist is made, and the folder too if path is DefaultPath.
-func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	if o.Wait == 0 {
-		o.Wait = 30 * time.Second
-	}
-	fail := func(err error) (*Store, error) { return nil, word(ctx, path, o.Wait, err) }
-	scripts, err := migrations(embedded)
-	if err != nil {
-		return fail(err)
-	}
-	file, err := claim(path, o.ReadOnly, len(scripts))
-	if err != nil {
-		return fail(err)
-	}
-	s := &Store{path: path, wait: o.Wait, file: file, words: newVocabulary()}
-	if o.ReadOnly {
-		err = s.openToRead(ctx, len(scripts))
-		if errors.Is(err, ErrOlder) {
-			err = s.update(ctx, scripts, err)
-		}
-	} else {
-		err = s.openToWrite(ctx, o, scripts)
-	}
-	if err != nil {
-		s.Close()
-		return fail(err)
-	}
-	return s, nil
+// Batch takes in what was measured elsewhere. What is there already stays as it is.
+type Batch interface {
+	// Session takes in a session, or brings the one of its name up to date, and reports
+	// whether it is new. One of other versions than the store has of it is refused.
+	Session(s *session.Session) (fresh bool, err error)
+	// Trial takes in a trial of a session that the batch has taken in.
+	Trial(id string, t *session.Trial) (fresh bool, err error)
+	// Event takes in an event of such a session.
+	Event(id string, e *session.Event) (fresh bool, err error)
+	// Rename names a session of the batch, unless there is one of that name.
+	Rename(from, to string) (done bool, err error)
 }
 
-// Path returns the file's name as it was given to Open.
-func (s *Store) Path() string { return s.path }
-
-// Close closes the store.
-func (s *Store) Close() error {
-	var errs []error
-	if s.write != nil {
-		s.settle() // SQLite does so only for the last that closes it
-	}
-	for _, db := range []*sql.DB{s.read, s.write} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	if s.file != nil {
-		release(s.file)
-		s.file = nil
-	}
-	return word(context.Background(), s.path, s.wait, errors.Join(errs...))
+// Record is a trial with the session that it belongs to. Trials of one session
+// that come one after the other share it.
+type Record struct {
+	Session *session.Session
+	session.Trial
 }
 
-func (s *Store) openToWrite(ctx context.Context, o Options, scripts []string) error {
-	pragmas := []string{"journal_mode(wal)", "synchronous(normal)", "foreign_keys(on)", fmt.Sprintf("wal_autocheckpoint(%d)", journalPages)}
-	if o.maxPages > 0 {
-		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", o.maxPages))
-	}
-	var err error
-	if s.write, err = s.connect("rwc&_txlock=immediate", pragmas...); err != nil {
-		return err
-	}
-	s.write.SetMaxOpenConns(1) // writers of this process wait for each other here
-	// The journal's mode is changed without waiting for others, so that two
-	// processes that make the same store must try again.
-	if err := s.patiently(ctx, func() error { return migrate(ctx, s.write, scripts) }); err != nil {
-		return err
-	}
-	s.settle() // the tables of a new store above all
-	s.read, err = s.connect("rw", "query_only(on)")
-	return err
+// Commit returns the commit of the Gridloom that measured it.
+func (r *Record) Commit() string { return r.Session.CommitOf(r.Index) }
+
+// Totals says what came of a session.
+type Totals struct {
+	Trials int     `json:"trials"`
+	Right  int     `json:"right"`          // that ran and were right
+	Best   float64 `json:"best,omitempty"` // seconds; 0 if none was right
 }
 
-// update brings an older store up to date that is to be read: nothing is lost, and
-// nobody has to know what a version of the store is. Where it cannot be written, it
-// stays refused.
-func (s *Store) update(ctx context.Context, scripts []string, refused error) error {
-	s.read.Close()
-	db, err := s.connect("rw&_txlock=immediate", "foreign_keys(on)")
-	if err == nil {
-		err = errors.Join(s.patiently(ctx, func() error { return migrate(ctx, db, scripts) }), db.Close())
-	}
-	switch kind := word(ctx, s.path, s.wait, err); {
-	case errors.Is(kind, ErrReadOnly):
-		return refused
-	case err != nil:
-		return err
-	}
-	return s.openToRead(ctx, len(scripts))
+// Report is what Check has found.
+type Report struct {
+	Sessions int      `json:"sessions"`        // that could be read
+	Trials   int      `json:"trials"`          // that could be read
+	Events   int      `json:"events"`          // that could be read
+	Notes    []string `json:"notes,omitempty"` // of what may be missing
+	Problems []string `json:"problems"`
 }
-
-// settle brings what the journal holds to the file: who copies the file alone has
-// it then. Where that cannot be done now, it will be done at the next opportunity.
-func (s *Store) settle() { s.write.Exec("PRAGMA wal_checkpoint(PASSIVE)") }
-
-// journalPages is how many pages the journal grows to before they come to the
-// file: those of some ten trials. A copy without the journal lacks no more.
-const journalPages = 64
-
-// openToRead opens a store that may be where nothing can be written. Readers
-// need the files beside it, which tell what writers do; where they cannot be
-// made and there are none, nobody writes.
-func (s *Store) openToRead(ctx context.Context, latest int) error {
-	journal, err := os.Stat(s.path + "-wal")
-	s.alone = err != nil || journal.Size() == 0
-	try := func(mode string) (err error) {
-		if s.read, err = s.connect(mode, "query_only(on)"); err != nil {
-			return err
-		}
-		v, err := version(ctx, s.read, latest)
-		switch {
-		case err != nil || v == latest:
-			return err
-		case v == 0 && s.alone && s.file.Size() > 0:
-			return errBeginning
-		case v == 0:
-			return errNone
-		}
-		return refuse(ErrOlder, fmt.Sprintf("it is of version %d of the store, this Gridloom reads version %d", v, latest),
-			"it is brought up to date where it can be written: give write permission, or copy it")
-	}
-	if err = try("ro"); err == nil {
-		return nil
-	}
-	if kind := word(ctx, s.path, s.wait, err); !errors.Is(kind, ErrReadOnly) && !errors.Is(kind, ErrFull) {
-		return err
-	}
-	if !s.alone {
-		return err
-	}
-	s.read.Close()
-	return try("ro&immutable=1")
-}
-
-func (s *Store) connect(mode string, pragmas ...string) (*sql.DB, error) {
-	path, err := filepath.Abs(s.path)
-	if err != nil {
-		return nil, err
-	}
-	name := fmt.Sprintf("file:%s?mode=%s&_pragma=busy_timeout(%d)", (&url.URL{Path: path}).EscapedPath(), mode, min(moment, s.wait).Milliseconds())
-	for _, p := range pragmas {
-		name += "&_pragma=" + p
-	}
-	return sql.Open("sqlite", name)
-}
-
-// transact runs f in a transaction, which is undone if f or its end fails.
-func (s *Store) transact(ctx context.Context, f func(tx *sql.Tx) error) error {
-	if s.write == nil {
-		return word(ctx, s.path, s.wait, refuse(ErrReadOnly, "the store was opened to be read only", ""))
-	}
-	var tx *sql.Tx
-	err := s.patiently(ctx, func() (err error) {
-		tx, err = s.write.BeginTx(ctx, nil)
-		return err
-	})
-	if err == nil {
-		if err = f(tx); err == nil {
-			err = tx.Commit()
-		}
-		tx.Rollback() // changes nothing after a commit
-	}
-	return word(ctx, s.path, s.wait, err)
-}
-
-// flush brings the journal to the disk and moves what can be moved from there to
-// the store's file. What cannot be stays in the journal, as whole as it was.
-func (s *Store) flush(ctx context.Context) {
-	s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
-}
-
-// patiently repeats f while another process writes, as long as the store is to
-// wait. SQLite itself waits only for a moment, since nothing interrupts it then.
-func (s *Store) patiently(ctx context.Context, f func() error) error {
-	for deadline := time.Now().Add(s.wait); ; {
-		err := f()
-		if !isBusy(err) || !time.Now().Before(deadline) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
-// moment is how long SQLite waits for a lock by itself.
-const moment = 50 * time.Millisecond

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // T4 is the form in which programs for auto-tuning exchange results (version
@@ -49,7 +52,9 @@ type t4Own struct {
 	Index   int    `json:"index"`
 	Kernel  string `json:"kernel,omitempty"`
 	Head    string `json:"head,omitempty"` // of a plan with one kernel: heat[0:1]@1
-	Info    *Info  `json:"info,omitempty"`
+	// Condition is that of the device after the trial.
+	Condition session.Condition `json:"condition,omitzero"`
+	Info      *session.Session  `json:"info,omitempty"`
 }
 
 // settings is a configuration as parameters with their values. Those of plans
@@ -181,9 +186,9 @@ func (r *Record) t4() t4Result {
 			Search: ms(r.Trial.Search), Validation: ms(r.Validate), Runtimes: []float64{}},
 		Invalidity:   t4Invalid[r.Verdict],
 		Measurements: []measurement{},
-		Gridloom:     &t4Own{Session: r.Session.ID, Index: r.Index, Kernel: r.Kernel, Head: head},
+		Gridloom:     &t4Own{Session: r.Session.ID, Index: r.Index, Kernel: r.Kernel, Head: head, Condition: r.Condition},
 	}
-	if r.Verdict == OK {
+	if r.Verdict == session.OK {
 		out.Correctness = 1
 	}
 	for _, v := range r.Samples {
@@ -200,9 +205,10 @@ func (r *Record) t4() t4Result {
 	number("registers", float64(r.Resources.Registers), "")
 	number("spills", float64(r.Resources.Spills), "B")
 	number("shared", float64(r.Resources.Shared), "B")
+	number("blocks", float64(r.Resources.Blocks), "")
 	number("occupancy", float64(r.Resources.Occupancy), "")
 	number("error", r.Error, "")
-	if r.Verdict != OK {
+	if r.Verdict != session.OK {
 		out.Measurements = append(out.Measurements, measurement{"verdict", r.Verdict.String(), ""})
 	}
 	if r.Note != "" {
@@ -216,21 +222,25 @@ func (r *Record) t4() t4Result {
 // several measurements of a variant, the one that counts is written. Plans of
 // the whole program, which end the searches of its kernels, do not count as
 // another kernel.
-func (s *Store) ExportT4(ctx context.Context, w io.Writer, f Filter) error {
+func ExportT4(ctx context.Context, s Store, w io.Writer, f Filter) error {
 	if f.Kernel == "" {
 		var err error
-		if f.Kernel, err = s.onlyKernel(ctx, f); err != nil {
+		if f.Kernel, err = onlyKernel(ctx, s, f); err != nil {
 			return err
 		}
 	}
-	counts, err := s.counting(ctx, f)
+	counts, first, err := counting(ctx, s, f)
 	if err != nil {
 		return err
 	}
-	if _, err := io.WriteString(w, `{"schema_version":"1.0.0","results":[`); err != nil {
+	head, err := headOf(first)
+	if err != nil {
 		return err
 	}
-	var session *Info
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	var current *session.Session
 	between := "\n"
 	for r, err := range s.Records(ctx, f) {
 		if err != nil {
@@ -240,9 +250,9 @@ func (s *Store) ExportT4(ctx context.Context, w io.Writer, f Filter) error {
 			continue
 		}
 		out := r.t4()
-		if r.Session != session {
-			session = r.Session
-			out.Gridloom.Info = session
+		if r.Session != current {
+			current = r.Session
+			out.Gridloom.Info = current
 		}
 		text, err := json.Marshal(out)
 		if err != nil {
@@ -259,7 +269,7 @@ func (s *Store) ExportT4(ctx context.Context, w io.Writer, f Filter) error {
 
 // onlyKernel returns the kernel that all trials are about, but for those of whole
 // programs; "" if there are several kernels or none.
-func (s *Store) onlyKernel(ctx context.Context, f Filter) (string, error) {
+func onlyKernel(ctx context.Context, s Store, f Filter) (string, error) {
 	only := ""
 	for r, err := range s.Records(ctx, f) {
 		switch {
@@ -284,12 +294,11 @@ type place struct {
 
 // counting returns which measurement of each variant counts, and refuses
 // trials of several scenarios.
-func (s *Store) counting(ctx context.Context, f Filter) (map[variant]place, error) {
-	counts := map[variant]place{}
-	var first *Record
+func counting(ctx context.Context, s Store, f Filter) (counts map[variant]place, first *Record, err error) {
+	counts = map[variant]place{}
 	for r, err := range s.Records(ctx, f) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if r.Reused {
 			continue
@@ -297,15 +306,30 @@ func (s *Store) counting(ctx context.Context, f Filter) (map[variant]place, erro
 		if first == nil {
 			first = &r
 		} else if d := r.differs(first); d != "" {
-			return nil, refuse(nil, "a T4 file holds trials of one kernel in one scenario, and these are of several: "+d,
-				"choose with --program, --device, --sizes, --dtype, --kernel, --arithmetic or --session")
+			return nil, nil, &gridio.Error{Text: "a T4 file holds trials of one kernel in one scenario, and these are of several: " + d,
+				Hint: "choose with --program, --device, --sizes, --dtype, --kernel, --arithmetic or --session"}
 		}
 		v := variant{r.Kernel, r.Config}
-		if old, ok := counts[v]; !ok || old.weight.yields(r.weight()) {
-			counts[v] = place{r.Session.ID, r.Index, r.weight()}
+		if old, ok := counts[v]; !ok || old.weight.yields(weightOf(&r.Trial)) {
+			counts[v] = place{r.Session.ID, r.Index, weightOf(&r.Trial)}
 		}
 	}
-	return counts, nil
+	return counts, first, nil
+}
+
+// headOf returns the beginning of a file: what all of its trials share, if there are any.
+func headOf(r *Record) ([]byte, error) {
+	head := struct {
+		Version string        `json:"schema_version"`
+		Kernel  string        `json:"kernel_name,omitempty"`
+		Device  string        `json:"device_name,omitempty"`
+		Sizes   session.Sizes `json:"sizes,omitempty"`
+	}{Version: "1.0.0"}
+	if r != nil {
+		head.Kernel, head.Device, head.Sizes = r.Session.Program.Name, r.Session.Device.String(), r.Session.Sizes
+	}
+	text, err := json.Marshal(head)
+	return append(text[:max(0, len(text)-1)], `,"results":[`...), err
 }
 
 // differs says how the scenarios of two trials differ.
@@ -313,13 +337,14 @@ func (r *Record) differs(q *Record) string {
 	a, b := r.Session, q.Session
 	for _, e := range []struct{ what, is, was string }{
 		{"programs", a.Program.Hash, b.Program.Hash},
-		{"devices", a.Device.API + " " + a.Device.Name, b.Device.API + " " + b.Device.Name},
+		{"devices", a.Device.API + " " + a.Device.String(), b.Device.API + " " + b.Device.String()},
 		{"drivers", a.Device.Driver, b.Device.Driver},
 		{"compilers", fmt.Sprint(a.Compiler), fmt.Sprint(b.Compiler)},
-		{"sizes", a.Sizes, b.Sizes},
+		{"sizes", a.Sizes.String(), b.Sizes.String()},
 		{"types", a.DType, b.DType},
 		{"modes of arithmetic", a.FP, b.FP},
 		{"versions", a.Definitions(), b.Definitions()},
+		{"clusters", fmt.Sprint(a.Cluster), fmt.Sprint(b.Cluster)},
 		{"kernels", r.Kernel, q.Kernel},
 	} {
 		if e.is == e.was {

@@ -6,6 +6,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // Options says what to tune, and for how long.
@@ -131,12 +132,12 @@ type Outcome struct {
 	Cost    float64   `json:"cost_seconds"`
 
 	measure.Resources
-	Cells      int64   `json:"cells_compared,omitempty"`
-	Checks     int     `json:"checks,omitempty"` // how often all cells were compared in this search, and right
-	Difference float64 `json:"largest_difference,omitempty"`
-	Condition  string  `json:"condition,omitempty"`
-	Same       string  `json:"same_code_as,omitempty"` // a configuration
-	Known      bool    `json:"known,omitempty"`        // it was measured in an earlier search
+	Cells      int64             `json:"cells_compared,omitempty"`
+	Checks     int               `json:"checks,omitempty"` // how often all cells were compared in this search, and right
+	Difference float64           `json:"largest_difference,omitempty"`
+	Condition  session.Condition `json:"condition,omitzero"`
+	Same       string            `json:"same_code_as,omitempty"` // a configuration
+	Known      bool              `json:"known,omitempty"`        // it was measured in an earlier search
 }
 
 // Verdicts of outcomes.

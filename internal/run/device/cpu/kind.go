@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/run/device"
+	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 )
 
@@ -32,9 +33,9 @@ func describe(ctx context.Context, cache *toolchain.Cache) ([]device.Info, error
 
 func find(int) (device.Properties, error) {
 	return device.Properties{
-		// What is measured depends on how many threads there are.
-		Name:   fmt.Sprintf("%s, %d threads", toolchain.ProcessorName(), Threads()),
-		Shared: true, CacheBytes: CacheBytes(os.DirFS("/"), Threads()), Compiler: openCompiler,
+		Name: toolchain.ProcessorName(), Units: Threads(),
+		Details: device.Details{Architecture: runtime.GOARCH, Memory: memory.Total(), Extensions: toolchain.ProcessorFeatures()},
+		Shared:  true, CacheBytes: CacheBytes(os.DirFS("/"), Threads()), Compiler: openCompiler,
 	}, nil
 }
 
@@ -56,10 +57,11 @@ func openCompiler(ctx context.Context, o device.CompilerOptions) (device.Compile
 	return &compiler{c, o}, nil
 }
 
-func (c *compiler) Version() string { return c.Compiler.Version }
-func (c *compiler) Fused() bool     { return c.FMA }
-func (c *compiler) Workers() int    { return c.CompilerOptions.Workers }
-func (c *compiler) Close()          {}
+func (c *compiler) Version() string               { return c.Compiler.Version }
+func (c *compiler) Options(a arith.Mode) []string { return c.Flags(a) }
+func (c *compiler) Fused() bool                   { return c.FMA }
+func (c *compiler) Workers() int                  { return c.CompilerOptions.Workers }
+func (c *compiler) Close()                        {}
 
 // plainOptions undo what a user who compiles by hand does not ask for.
 var plainOptions = []string{"-march=x86-64"}

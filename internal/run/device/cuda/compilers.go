@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -49,6 +50,15 @@ func OpenCompilers(o device.CompilerOptions, arch int) (*Compilers, error) {
 
 // Version implements device.Compiler.
 func (p *Compilers) Version() string { return "NVRTC " + p.compiler.Version }
+
+// Options implements device.Compiler.
+func (p *Compilers) Options(a arith.Mode) []string {
+	list, err := p.compiler.Options(nil, p.arch, a)
+	if err != nil {
+		return nil // and then nothing is compiled
+	}
+	return list
+}
 
 // Fused implements device.Compiler.
 func (p *Compilers) Fused() bool { return true }

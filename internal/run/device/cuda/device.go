@@ -26,7 +26,7 @@ type Device struct {
 	last      string // the kernel launched last, for errors that come later
 	open      bool
 
-	condition string    // its clocks and so on
+	condition device.Condition
 	asked     time.Time // when that was
 }
 

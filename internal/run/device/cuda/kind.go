@@ -41,7 +41,8 @@ func findGPU(ordinal int) (device.Properties, error) {
 // Properties returns what packages that know no CUDA need to know of a GPU.
 func (g GPU) Properties() device.Properties {
 	return device.Properties{
-		Name: g.Name, Driver: g.Driver, Memory: g.Memory, CacheBytes: g.L2,
+		Name: g.Name, Units: g.Multiprocessors, Driver: g.Driver, Memory: g.Memory, CacheBytes: g.L2,
+		Details: device.Details{Vendor: "NVIDIA", Architecture: fmt.Sprintf("sm_%d", g.Arch()), Memory: g.Memory, Clock: g.Clock, MemoryClock: g.MemoryClock},
 		Machine: g.Machine(), ThreadsOfMulti: g.Limits.ThreadsOfMulti, Fits: g.Fits,
 		Compiler: func(_ context.Context, o device.CompilerOptions) (device.Compiler, error) {
 			c, err := OpenCompilers(o, g.Arch())
@@ -66,11 +67,11 @@ func (d *Device) Clock() (device.Timer, error) { return d.NewTimer() }
 const conditionEvery = time.Second
 
 // Condition implements device.Conditioned. The answer may be a second old.
-func (d *Device) Condition() string {
+func (d *Device) Condition() device.Condition {
 	if time.Since(d.asked) >= conditionEvery {
-		d.asked, d.condition = time.Now(), ""
+		d.asked, d.condition = time.Now(), device.Condition{}
 		if c, ok := d.GPU.Condition(); ok {
-			d.condition = c.String()
+			d.condition = device.Condition{Clock: c.Clock, MemoryClock: c.MemoryClock, Temperature: c.Temperature, Power: c.Power, PowerLimit: c.PowerLimit}
 		}
 	}
 	return d.condition

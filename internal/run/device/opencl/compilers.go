@@ -120,6 +120,9 @@ func (p *Compilers) Version() string {
 	return p.builder.device.Platform + " " + p.builder.device.Release
 }
 
+// Options implements device.Compiler.
+func (p *Compilers) Options(a arith.Mode) []string { return p.builder.device.options(a) }
+
 // Fused implements device.Compiler.
 func (p *Compilers) Fused() bool { return true }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/search"
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
@@ -149,7 +150,7 @@ func TestRecordingGoesOn(t *testing.T) {
 			again[r.Text(r.Trials[i].Config)] = r.Trials[i]
 		}
 		for text, was := range before {
-			if is := again[text]; is.Seconds != was.Seconds || is.Cost != was.Cost || is.Failure != was.Failure {
+			if is := again[text]; is.Seconds != was.Seconds || is.Cost != was.Cost || is.Resources != was.Resources || is.Failure != was.Failure {
 				t.Errorf("%s was %+v and is %+v", text, was, is)
 			}
 		}
@@ -167,8 +168,14 @@ func TestRecordingGoesOn(t *testing.T) {
 	if r.Valid() != 32 || r.Kernel != "star7" || r.Device != "Pretended" {
 		t.Errorf("%d valid configurations of %s on %s", r.Valid(), r.Kernel, r.Device)
 	}
+	if got := r.Sizes.String(); got != "L=16,M=16,N=64" {
+		t.Errorf("its sizes are %s", got)
+	}
 	for i := range r.Trials {
 		z := &r.Trials[i]
+		if got := z.Resources; z.Failure == "" && got != (session.Resources{Registers: 40, Shared: 1 << 10, Blocks: 3}) {
+			t.Errorf("%s takes %+v", r.Text(z.Config), got)
+		}
 		want, err := speed(r.Text(z.Config))
 		if (err != nil) != (z.Failure == "launch") || err == nil && math.Abs(z.Seconds-want) > 1e-9 {
 			t.Errorf("%s took %g (%s); %g, %v", r.Text(z.Config), z.Seconds, z.Failure, want, err)
@@ -536,5 +543,28 @@ func golden(t *testing.T, file string, v any) {
 	}
 	if string(text) != string(want) {
 		t.Errorf("%s is not\n%s", path, text)
+	}
+}
+
+// The recordings of the project, which earlier versions have made, are read whole.
+func TestFormerRecordings(t *testing.T) {
+	folder := filepath.Join("..", "..", "..", "..", "bench", "recordings")
+	files, err := filepath.Glob(filepath.Join(folder, "*-double.t4.json.gz"))
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		b, err := openRecording(folder, strings.TrimSuffix(filepath.Base(file), ".t4.json.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b.list) != b.about.Recorded || len(b.list) < 1000 || b.best() == nil || b.about.Arithmetic < 1 {
+			t.Errorf("%s: %d of %d configurations, %+v", file, len(b.list), b.about.Recorded, b.about.Set)
+		}
+		for _, o := range b.list[:10] {
+			if len(tuner.Settings(o.Config)) == 0 {
+				t.Errorf("%s: %s", file, o.Config)
+			}
+		}
 	}
 }

@@ -115,7 +115,7 @@ func (s *recorder) noteFastest(b *recordingFile, r *tuner.Result, by string) {
 // checkSource checks that a recording continues with the device, compiler and versions of its beginning.
 func (b *recordingFile) checkSource(x *Subject, a measure.About, commit string) error {
 	now := b.about
-	now.Program, now.DType, now.Grid = x.Program, x.DType, x.Grid()
+	now.Program, now.DType, now.Grid, now.Sizes = x.Program, x.DType, x.Grid(), x.sizes()
 	now.Device, now.Driver, now.Compiler, now.Workers, now.Commit = a.Name, a.Driver, a.Compiler, a.Workers, commit
 	now.Set = versions.Current()
 	if old := b.about; old.Program != "" {

@@ -11,11 +11,12 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
@@ -32,14 +33,15 @@ type recordingFile struct {
 
 // about is what the T4 file has no fields for.
 type about struct {
-	Program  string `json:"program"`
-	DType    string `json:"dtype"`
-	Grid     string `json:"grid"`
-	Device   string `json:"device"`
-	Driver   string `json:"driver,omitempty"`
-	Compiler string `json:"compiler"`
-	Workers  int    `json:"workers"` // that compiled
-	Commit   string `json:"commit"`  // of the last call that measured
+	Program  string        `json:"program"`
+	DType    string        `json:"dtype"`
+	Grid     string        `json:"grid"`
+	Sizes    session.Sizes `json:"sizes,omitempty"`
+	Device   string        `json:"device"`
+	Driver   string        `json:"driver,omitempty"`
+	Compiler string        `json:"compiler"`
+	Workers  int           `json:"workers"` // that compiled
+	Commit   string        `json:"commit"`  // of the last call that measured
 	versions.Set
 	Configurations int64  `json:"configurations"`
 	Space          string `json:"space,omitempty"` // the restrictions that leave these
@@ -194,14 +196,14 @@ func (b *recordingFile) noteFastest(s fastestSeen) {
 
 // recording returns the outcomes in the form of package replay.
 func (b *recordingFile) recording() *replay.Recording {
-	r := &replay.Recording{Name: b.name, Kernel: b.about.Program, Device: b.about.Device}
+	r := &replay.Recording{Name: b.name, Kernel: b.about.Program, Device: b.about.Device, Sizes: b.about.Sizes}
 	values := []map[string]uint16{}
 	for i := range b.list {
 		o := &b.list[i]
 		t := b.trial(o)
 		t.Config = slices.Repeat([]uint16{replay.Missing}, len(r.Params))
-		for setting := range strings.SplitSeq(o.Config, ",") {
-			name, value, _ := strings.Cut(setting, "=")
+		for _, setting := range tuner.Settings(o.Config) {
+			name, value := setting.Name, setting.Value
 			p := slices.IndexFunc(r.Params, func(p replay.Param) bool { return p.Name == name })
 			if p < 0 {
 				p = len(r.Params)
@@ -264,6 +266,7 @@ func (b *recordingFile) trial(o *tuner.Outcome) replay.Trial {
 		o = &b.list[i]
 	}
 	t.Cost = replay.Cost{Compile: o.Compile, Framework: lowering}
+	t.Resources = session.Resources{Registers: o.Registers, Spills: o.Spills, Shared: o.Shared, Blocks: o.Blocks}
 	switch o.Reason {
 	case "constraint", "resources", "compiler": // it never ran: the rest of its cost was waiting
 	default:
@@ -282,6 +285,8 @@ func outcome(config string, t *replay.Trial) tuner.Outcome {
 		Config: config, Verdict: tuner.Good, Seconds: t.Seconds, Low: t.Seconds, High: t.Seconds,
 		Compile: t.Cost.Compile, Cost: t.Cost.Compile + t.Cost.Runs,
 	}
+	q := t.Resources
+	o.Resources = measure.Resources{Registers: q.Registers, Spills: q.Spills, Shared: q.Shared, Blocks: q.Blocks}
 	if t.Failure == "" {
 		return o
 	}

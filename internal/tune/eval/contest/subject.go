@@ -10,6 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // Subject is a program with its sizes, and the part of its space that is
@@ -98,6 +99,15 @@ func (s *Subject) Grid() string {
 		parts = append(parts, fmt.Sprint(n))
 	}
 	return strings.Join(parts, "x")
+}
+
+// sizes returns the sizes as a recording has them.
+func (s *Subject) sizes() session.Sizes {
+	var list session.Sizes
+	for i, q := range s.bound.Program.Params {
+		list = append(list, session.Size{Name: q.Name, Value: s.bound.Params[i]})
+	}
+	return list
 }
 
 // points is how many cells a step updates.

@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // reader reads the two kinds of JSON.
@@ -77,6 +78,10 @@ func (r *reader) top() error {
 			return r.named()
 		case "objective_higher_is_better":
 			return r.directed()
+		case "sizes":
+			return r.sizes()
+		case "problem_size":
+			return r.problemSize()
 		case "tune_params_keys":
 			return r.value(&r.keys)
 		case "tune_params":
@@ -142,6 +147,46 @@ func (r *reader) object(field func(name string) error) error {
 			return err
 		}
 	}
+}
+
+// sizes reads the sizes of a recording of Gridloom. What another program calls so is
+// passed over.
+func (r *reader) sizes() error {
+	var text json.RawMessage
+	if err := r.value(&text); err != nil {
+		return err
+	}
+	var list session.Sizes
+	if json.Unmarshal(text, &list) == nil {
+		r.c.rec.Sizes = list
+	}
+	return nil
+}
+
+// problemSize reads the sizes of Kernel Tuner: numbers, or one, or whatever else.
+func (r *reader) problemSize() error {
+	var x any
+	if err := r.value(&x); err != nil {
+		return err
+	}
+	list, ok := x.([]any)
+	if !ok {
+		list = []any{x}
+	}
+	var sizes session.Sizes
+	for _, n := range list {
+		n, ok := n.(json.Number)
+		if !ok {
+			return nil
+		}
+		v, err := n.Int64()
+		if err != nil {
+			return nil
+		}
+		sizes = append(sizes, session.Size{Value: v})
+	}
+	r.c.rec.Sizes = sizes
+	return nil
 }
 
 // tuneParams keeps the order of values, which that of words is read from.
@@ -341,6 +386,7 @@ func (r *reader) result(x *result) error {
 	if x.Times.Runtimes == nil {
 		t.Cost.Runs = seconds(x.Times.Benchmark)
 	}
+	x.resources(&t.Resources)
 	switch {
 	case x.Invalidity != "" && x.Invalidity != "correct":
 		t.Failure = x.Invalidity
@@ -352,6 +398,33 @@ func (r *reader) result(x *result) error {
 		}
 	}
 	return r.c.add(values, t)
+}
+
+// resources takes what is measured besides times. What no compiler tells is passed over.
+func (x *result) resources(r *session.Resources) {
+	const most = 1 << 31 // registers, bytes or blocks
+	for _, m := range x.Measurements {
+		n, ok := m.Value.(json.Number)
+		if !ok {
+			continue
+		}
+		v, err := n.Float64()
+		if err != nil || !(v >= 0 && v < most) {
+			continue
+		}
+		switch m.Name {
+		case "registers":
+			r.Registers = int(v)
+		case "spills":
+			r.Spills = int(v)
+		case "shared":
+			r.Shared = int(v)
+		case "blocks":
+			r.Blocks = int(v)
+		case "occupancy":
+			r.Occupancy = float32(v)
+		}
+	}
 }
 
 // measured takes the measurement that was tuned for, or the one called time.

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 const cacheHead = `{"device_name": "D", "kernel_name": "K", "problem_size": [4096, {"a": []}],
@@ -226,7 +228,8 @@ func TestGzip(t *testing.T) {
 // TestWrite draws recordings: what is written reads back as the same.
 func TestWrite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := &Recording{Kernel: rapid.SampledFrom([]string{"", "a \"kernel\""}).Draw(t, "kernel"), Device: "gpu"}
+		r := &Recording{Kernel: rapid.SampledFrom([]string{"", "a \"kernel\""}).Draw(t, "kernel"), Device: "gpu",
+			Sizes: session.ParseSizes(rapid.SampledFrom([]string{"", "L=512,M=64", "4096x4096"}).Draw(t, "sizes"))}
 		n := rapid.IntRange(1, 4).Draw(t, "params")
 		for i := range n {
 			p := Param{Name: fmt.Sprintf("p%d", i), Default: -1}
@@ -259,6 +262,9 @@ func TestWrite(t *testing.T) {
 			} else {
 				trial.Seconds = rapid.Float64Range(1e-6, 10).Draw(t, "seconds")
 			}
+			whole := rapid.IntRange(0, 1<<20)
+			trial.Resources = session.Resources{Registers: whole.Draw(t, "registers"), Spills: whole.Draw(t, "spills"),
+				Shared: whole.Draw(t, "shared"), Blocks: whole.Draw(t, "blocks"), Occupancy: rapid.Float32Range(0, 1).Draw(t, "occupancy")}
 			if !seen[key(trial.Config)] {
 				seen[key(trial.Config)] = true
 				r.Trials = append(r.Trials, trial)
@@ -278,12 +284,15 @@ func TestWrite(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %s", err, b.String())
 		}
+		if !back.Sizes.Equal(r.Sizes) {
+			t.Fatalf("sizes %v, were %v", back.Sizes, r.Sizes)
+		}
 		if back.Kernel != r.Kernel || back.Device != r.Device || len(back.Trials) != len(r.Trials) {
 			t.Fatalf("%q %q %d", back.Kernel, back.Device, len(back.Trials))
 		}
 		for i, was := range r.Trials {
 			is := back.Trials[i]
-			if sorted(r.Text(was.Config)) != sorted(back.Text(is.Config)) || was.Failure != is.Failure ||
+			if sorted(r.Text(was.Config)) != sorted(back.Text(is.Config)) || was.Failure != is.Failure || was.Resources != is.Resources ||
 				!near(was.Seconds, is.Seconds) || !near(was.Cost.Total(), is.Cost.Total()) ||
 				!near(was.Cost.Runs, is.Cost.Runs) {
 				t.Fatalf("%s %+v came back as %s %+v", r.Text(was.Config), was, back.Text(is.Config), is)
@@ -301,6 +310,29 @@ func sorted(config string) string {
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(a) }
+
+// What other programs say of sizes and resources is taken if it makes sense, and else
+// passed over.
+func TestOddSizesAndResources(t *testing.T) {
+	for _, c := range []struct{ head, measured, sizes, resources string }{
+		{`"problem_size": [4096, 64], `, `{"name": "registers", "value": 32, "unit": ""}`, "4096x64", "{32 0 0 0 0}"},
+		{`"problem_size": 7, `, `{"name": "shared", "value": -1, "unit": "B"}`, "7", "{0 0 0 0 0}"},
+		{`"problem_size": ["n", 2], `, `{"name": "spills", "value": "many", "unit": "B"}`, "", "{0 0 0 0 0}"},
+		{`"sizes": [{"name": "N", "value": 8}], `, `{"name": "occupancy", "value": 0.5, "unit": ""}`, "N=8", "{0 0 0 0 0.5}"},
+		{`"sizes": {"big": true}, `, `{"name": "blocks", "value": 1e300, "unit": ""}`, "", "{0 0 0 0 0}"},
+	} {
+		text := `{` + c.head + `"results": [{"configuration": {"a": 1}, "invalidity": "correct",
+			"measurements": [{"name": "time", "value": 1, "unit": "ms"}, ` + c.measured + `], "objectives": ["time"]}]}`
+		r, err := Read(strings.NewReader(text), nil)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := fmt.Sprint(r.Trials[0].Resources); r.Sizes.String() != c.sizes || got != c.resources {
+			t.Errorf("%s: %v %s, want %s %s", text, r.Sizes, got, c.sizes, c.resources)
+		}
+	}
+}
 
 func TestWriteRefuses(t *testing.T) {
 	values := []Value{Whole(1), Whole(2)}

@@ -13,6 +13,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
 // Recording is a space of configurations and what became of each.
@@ -20,6 +22,8 @@ type Recording struct {
 	Name   string // of the space, for tables
 	Kernel string // empty if the file does not say
 	Device string // likewise
+	// Sizes are those of the problem that was measured; none if the file does not say.
+	Sizes  session.Sizes
 	Params []Param
 	Trials []Trial
 	// Notes says what was odd about the file and did not keep it from being read.
@@ -44,6 +48,8 @@ type Trial struct {
 	Seconds float64
 	Runs    []float64 // single runs; left out of what is read, for want of use
 	Cost    Cost
+	// Resources are those of the compiled kernel, where the file tells them.
+	Resources session.Resources
 }
 
 // Missing stands for the value of a parameter that a configuration does not

@@ -35,6 +35,13 @@ func Write(w io.Writer, r *Recording) error {
 			put("%q: %s,\n", f.name, text)
 		}
 	}
+	if len(r.Sizes) > 0 {
+		text, err := json.Marshal(r.Sizes)
+		if err != nil {
+			return err
+		}
+		put("\"sizes\": %s,\n", text)
+	}
 	put("\"results\": [")
 	for i := range r.Trials {
 		text, err := json.Marshal(r.written(&r.Trials[i]))
@@ -108,6 +115,15 @@ func (r *Recording) written(t *Trial) any {
 		}
 	} else {
 		measurements = append(measurements, measurement{"time", t.Seconds * second, "ms"})
+	}
+	for _, q := range []measurement{
+		{"registers", float64(t.Resources.Registers), ""}, {"spills", float64(t.Resources.Spills), "B"},
+		{"shared", float64(t.Resources.Shared), "B"}, {"blocks", float64(t.Resources.Blocks), ""},
+		{"occupancy", float64(t.Resources.Occupancy), ""},
+	} {
+		if q.Value != 0 {
+			measurements = append(measurements, q)
+		}
 	}
 	return ordered{
 		{"configuration", config},
