@@ -75,8 +75,7 @@ var wordExceptions = map[string]struct {
 	"internal/tune/eval/bench": {"rivals are the programs of others that figures are compared with",
 		[]string{"rival", "rivals"}},
 	"internal/tune/eval/contest": {"likewise", []string{"rival", "rivals"}},
-	"internal/cli": {"likewise; the rest moves to packages engine and store",
-		[]string{"harvest", "notebook", "remember", "remembered", "rival", "rivals"}},
+	"internal/cli":               {"likewise", []string{"rival", "rivals"}},
 
 	// The words of kernels and of their spaces change with their redesign.
 	"internal/compile/emit": {"not renamed yet", []string{"census", "excess"}},

@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
@@ -44,7 +43,7 @@ const stateFormat = 2
 func newCheckpoint(c *runCmd, device string, b *ir.Binding) (*checkpoint, error) {
 	p := b.Program
 	ck := &checkpoint{path: c.State, bound: b, now: stateManifest{
-		Format: stateFormat, Program: p.Name, Meaning: meaning(p), Device: device, FP: c.FP, Arithmetic: arith.Version,
+		Format: stateFormat, Program: p.Name, Meaning: engine.Meaning(p), Device: device, FP: c.FP, Arithmetic: arith.Version,
 		Sizes: []string{}, Scalars: []string{},
 	}}
 	for i, q := range p.Params {
@@ -62,23 +61,6 @@ func newCheckpoint(c *runCmd, device string, b *ir.Binding) (*checkpoint, error)
 		return ck, nil
 	}
 	return ck, gridio.CheckFile(ck.path)
-}
-
-// meaning returns a digest of all that a checked program means.
-func meaning(p *ir.Program) string { return digest([]byte(canonical(p))) }
-
-// canonical returns the text of all that a checked program means; comments, spaces and
-// the file's name are no part of that, nor is the mode of arithmetic, so that p is the
-// program before it is told one.
-func canonical(p *ir.Program) string {
-	nameless := *p.In(arith.Strict) // the mode is told apart by name
-	nameless.Name = ""
-	return ir.Text(&nameless)
-}
-
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
 }
 
 // save writes the state as it is now; an older state of that name is replaced

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
@@ -13,10 +15,19 @@ import (
 // no other, whatever the mode. Those of the first form do not say it.
 func TestCheckpointsOfVersions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.ckpt")
+	p, list := lang.Load(diag.NewSource("line.loom", "parameter N = 100;\niterator i;\ndouble u[N], v[N];\ncopyin u; copyout v;\n"+
+		"stencil s (out, in) { out[i] = in[i+1] + in[i-1]; }\ns (v, u);"))
+	if list.HasErrors() {
+		t.Fatal(list)
+	}
+	bound, list := p.Bind(nil)
+	if list.HasErrors() {
+		t.Fatal(list)
+	}
 	for _, fp := range []string{"strict", "contract", "fast"} {
 		c := &runCmd{}
 		c.FP, c.State = fp, path
-		ck, err := newCheckpoint(c, "cpu", bindLine(t, 100))
+		ck, err := newCheckpoint(c, "cpu", bound)
 		if err != nil {
 			t.Fatal(err)
 		}

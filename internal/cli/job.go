@@ -85,7 +85,7 @@ func (j *job) check() (*engine.Verification, error) {
 }
 
 func (j *job) run() error {
-	j.recollect()
+	j.lookUp()
 	// All is looked at before anything takes time.
 	if j.Origin != engine.Stored { // which was seen to fit
 		if err := j.Fits(); err != nil {
@@ -259,4 +259,29 @@ func (j *job) stopped(r exec.Runner, p exec.Progress) error {
 		return err
 	}
 	return after.hintf("go on with --resume %s", j.state.path)
+}
+
+// lookUp gives the run the plan that the store knows to be the fastest. Whatever is wrong with
+// the store, the run goes on without it.
+func (j *job) lookUp() {
+	if j.NoStore {
+		return
+	}
+	path, err := j.path()
+	if err != nil {
+		return // nobody has a folder for it
+	}
+	found, err := j.LookUp(j.ctx, path)
+	if err != nil {
+		text, _ := split(err)
+		j.note(fmt.Sprintf("the plan is not from the store: %s", text))
+	}
+	if found == nil || j.Quiet {
+		return
+	}
+	when := ""
+	if !found.IsCurrent() {
+		when = " under " + found.Definitions() + "; tune finds out what is fastest now"
+	}
+	fmt.Fprintf(j.stderr, "plan from the store: %s, tuned at %s%s\n", j.Job.Plan, found.Sizes, when)
 }

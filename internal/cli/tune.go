@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,9 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/engine"
-	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
-	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
@@ -102,74 +99,60 @@ func (c *tuneCmd) Run(a *app) error {
 	if err := reserve(c.Out); err != nil {
 		return err
 	}
-	cache := d.Cache
-	if o.Lab, err = measure.Open(a.ctx, d.Target); err != nil {
-		return failf(exitDevice, "--device %s: %w", d.ID, err)
-	}
-	defer o.Lab.Close()
 	kept, err := c.open(a, sqlite.Options{})
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
-	book, before, err := c.notebook(a, kept, &o, digest([]byte(src.Text)))
-	if err != nil {
-		return err
-	}
-	o.Log, o.Resume = book, before
-	about := scenario(o.Bound, o.Lab.About())
-	if c.Out != "" {
-		list, err := store.Plans(a.ctx, kept, about)
-		if err != nil {
-			return err
-		}
-		o.Others = rivalsFrom(remember(p, list), o.Bound)
-	}
 	show := newTuneMeter(a, c)
 	show.stopped, show.wait = a.ctx.Done(), a.interrupts.wait
-	o.Events = func(e tuner.Event) { book.report(e); show.event(e) }
-	if cache.Note != "" && !c.Quiet {
-		show.say("note: %s", cache.Note)
+	o.Events = show.event
+	r := engine.TuneRequest{
+		Options: o, Device: d, Store: kept, Anew: c.Anew, Continue: c.Resume, SeedGiven: c.Seed != nil, Source: src.Text, Commit: revision(),
 	}
-	result, err := tuner.Run(a.ctx, o)
+	if r.Restrictions, err = c.restrictions(); err != nil {
+		return err
+	}
+	notes := d.Notes()
+	c.say(show, notes)
+	tuned, err := engine.Tune(a.ctx, r)
 	show.clear()
-	if text := cache.Elsewhere(); text != "" && !c.Quiet {
-		show.say("note: %s", text)
-	}
+	c.say(show, d.Notes()[len(notes):])
 	if err != nil {
-		if a.ctx.Err() == nil && result != nil {
-			show.say("note: gridloom tune %s --resume %s goes on from here", c.File, book.session.ID())
+		if a.ctx.Err() == nil && tuned != nil && tuned.Result != nil {
+			show.say("note: gridloom tune %s --resume %s goes on from here", c.File, tuned.Session.ID)
 		}
 		return misfit(err)
 	}
-	if err := book.finish(result); err != nil {
-		return err
-	}
 	if !c.JSON {
-		if err := printTuning(a, result); err != nil {
+		if err := printTuning(a, tuned.Result); err != nil {
 			return err
 		}
 	}
 	if c.Out != "" {
-		list, err := store.Plans(context.WithoutCancel(a.ctx), kept, about)
-		if err != nil {
-			return err
-		}
-		info := book.session.Info()
-		h := &harvest{source: src, bound: o.Bound, set: o.Set, about: o.Lab.About(), free: c.Free,
-			session: book.session.ID(), limits: info.Budget.String(), space: info.Space.String(), commit: revision()}
-		if err := h.write(c.Out, result, remember(p, list), show.say); err != nil {
+		l := engine.LibraryRequest{Tuned: tuned, Bound: o.Bound, Set: o.Set, Source: src.Name, Free: c.Free}
+		if err := writeTuning(c.Out, src, l, show.say); err != nil {
 			return err
 		}
 		if !c.JSON {
 			a.row("wrote %s", filepath.Join(c.Out, "report.html"))
 		}
 	}
-	if result.Interrupted {
-		show.say("interrupted: the same command with --resume %s goes on", book.session.ID())
+	if tuned.Interrupted {
+		show.say("interrupted: the same command with --resume %s goes on", tuned.Session.ID)
 		return &failure{status: exitInterrupted}
 	}
 	return nil
+}
+
+// say tells notes, unless nothing is to be told.
+func (c *tuneCmd) say(show *tuneMeter, notes []string) {
+	if c.Quiet {
+		return
+	}
+	for _, text := range notes {
+		show.say("note: %s", text)
+	}
 }
 
 // seed is the one that was given, or the usual one.
@@ -209,9 +192,7 @@ func (c *tuneCmd) options() (tuner.Options, error) {
 			o.Target.GStencils = v
 		}
 	}
-	list, err := c.restrictions()
-	o.Restrict = list.Apply
-	return o, err
+	return o, nil
 }
 
 // knownStrategy refuses names that no strategy has, and specification files that

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/quantity"
-	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -32,15 +32,7 @@ type Tuning struct {
 }
 
 // Variant is a plan of a library, with the sizes that it was tuned at.
-type Variant struct {
-	Plan    string        `json:"plan"`
-	Sizes   session.Sizes `json:"sizes"`
-	Cells   int64         `json:"cells"`             // of the largest grid there
-	From    int64         `json:"from"`              // such cells on it is picked
-	Seconds float64       `json:"seconds,omitempty"` // of an update of the program at its sizes
-	Low     float64       `json:"low,omitempty"`
-	High    float64       `json:"high,omitempty"`
-}
+type Variant = engine.LibraryVariant
 
 // Read reads what tuning.json holds.
 func Read(r io.Reader) (*Tuning, error) {

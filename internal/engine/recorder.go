@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// notebook keeps the trials of a search in the store. It implements tuner.Log.
-type notebook struct {
+// recorder keeps the trials of a search in the store. It implements tuner.Log.
+type recorder struct {
 	ctx     context.Context
 	store   store.Store
 	about   session.Scenario
@@ -34,7 +34,7 @@ func scenario(b *ir.Binding, a measure.About) session.Scenario {
 	p := b.Program
 	text := canonical(p)
 	s := session.Scenario{
-		Program:  session.Program{Hash: digest([]byte(text)), Name: p.Name, IR: text, Features: features(b)},
+		Program:  session.Program{Hash: Digest([]byte(text)), Name: p.Name, IR: text, Features: features(b)},
 		Device:   a.Device,
 		Compiler: session.Compiler{Name: a.Dialect.Name, Version: a.Compiler, Options: a.Options},
 		Host:     measure.Host(),
@@ -62,124 +62,6 @@ func features(b *ir.Binding) session.Features {
 		}
 	}
 	return f
-}
-
-// notebook begins a session, or takes up the one that --resume names; then it
-// also returns what that had come to.
-func (c *tuneCmd) notebook(a *app, s store.Store, o *tuner.Options, source string) (*notebook, []tuner.Outcome, error) {
-	about := scenario(o.Bound, o.Lab.About())
-	n := &notebook{ctx: a.ctx, store: s, about: about}
-	if !c.Anew {
-		var err error
-		if n.known, err = store.Known(a.ctx, s, about); err != nil {
-			return nil, nil, err
-		}
-	}
-	search := session.Search{Scenario: about, Source: source, Strategy: c.Strategy, Seed: c.seed(), Budget: c.budget(o), Commit: revision()}
-	if c.Resume == "" {
-		var err error
-		if o.Good, err = good(a, s, about); err != nil {
-			return nil, nil, err
-		}
-		if search.Space, err = c.space(o); err != nil {
-			return nil, nil, err
-		}
-		n.session, err = s.Begin(a.ctx, search)
-		return n, nil, err
-	}
-	var err error
-	if search.Space, err = c.space(o); err != nil {
-		return nil, nil, err
-	}
-	info, err := c.earlier(a, s, search)
-	if err != nil {
-		return nil, nil, err
-	}
-	if n.session, err = s.Resume(a.ctx, info.ID, revision()); err != nil {
-		return nil, nil, err
-	}
-	o.Seed = info.Seed
-	if o.Good, err = began(info.Space); err != nil {
-		return nil, nil, err
-	}
-	o.Likely = tuner.Likely(o.Lab.About(), info.Budget.Time, info.Budget.Trials)
-	var list []tuner.Outcome
-	watch := stopwatch{runs: info.Runs}
-	for t, err := range store.Log(a.ctx, s, info.ID) {
-		if err != nil {
-			return nil, nil, err
-		}
-		at := watch.at(&t)
-		if t.Kernel != "" && !t.Transient() {
-			x := tried(&t)
-			x.At = at
-			list = append(list, x)
-		}
-	}
-	return n, list, nil
-}
-
-// earlier finds the session to go on with, and checks that it is the same
-// search.
-func (c *tuneCmd) earlier(a *app, s store.Store, now session.Search) (session.Session, error) {
-	if c.Resume != "last" {
-		info, err := store.Session(a.ctx, s, c.Resume)
-		if err != nil {
-			return info, err
-		}
-		if !info.IsCurrent() {
-			return info, c.outdated(info)
-		}
-		if what := c.differs(info.Search, now); what != "" {
-			return info, usage("--resume %s: that search had another %s", c.Resume, what).hintf("gridloom results sessions lists searches")
-		}
-		return info, nil
-	}
-	var last, older session.Session
-	for info, err := range s.Sessions(a.ctx, store.Filter{Program: now.Program.Hash}) {
-		if err != nil {
-			return last, err
-		}
-		switch {
-		case c.differs(info.Search, now) != "":
-		case info.IsCurrent():
-			last = info
-		default:
-			older = info
-		}
-	}
-	if last.ID == "" && older.ID != "" {
-		return last, c.outdated(older)
-	}
-	if last.ID == "" {
-		return last, usage("--resume last: there is no search of this program on this device with this strategy, seed and space").hintf("gridloom results sessions lists searches")
-	}
-	return last, nil
-}
-
-// outdated refuses to go on with a search of other versions.
-func (c *tuneCmd) outdated(i session.Session) error {
-	return usage("--resume %s: search %s was made under %s, and this Gridloom has %s: their times cannot be compared",
-		c.Resume, i.ID, i.Definitions(), session.Current().Definitions()).
-		hintf("without --resume a new search begins from the best that it found")
-}
-
-// differs names what two searches do not have in common; "" if one is the
-// other. A seed that is not given is that of the search to go on with.
-func (c *tuneCmd) differs(a, b session.Search) string {
-	for _, x := range []struct {
-		what string
-		same bool
-	}{
-		{"program", a.Program.Hash == b.Program.Hash}, {"sizes", a.Sizes.Equal(b.Sizes)}, {"arithmetic", a.FP == b.FP},
-		{"device", a.Device.API == b.Device.API && a.Device.String() == b.Device.String()}, {"strategy", a.Strategy == b.Strategy},
-		{"seed", c.Seed == nil || a.Seed == b.Seed}, {"space", a.Space.SameAs(&b.Space)},
-	} {
-		if !x.same {
-			return x.what
-		}
-	}
-	return ""
 }
 
 // stopwatch tells how long a session was searching, the pauses between its
@@ -230,21 +112,21 @@ const fromOlder = 4
 
 // good returns the configurations that were best for the program under other
 // versions, at other sizes, and for similar programs.
-func good(a *app, s store.Store, about session.Scenario) ([]schedule.Config, error) {
-	others, err := store.BestOfSizes(a.ctx, s, about, "")
+func good(ctx context.Context, s store.Store, about session.Scenario) ([]schedule.Config, error) {
+	others, err := store.BestOfSizes(ctx, s, about, "")
 	if err != nil {
 		return nil, err
 	}
 	var list []schedule.Config
 	known := func(r store.Record) bool { return r.Session.IsCurrent() && r.Session.Sizes.Equal(about.Sizes) }
 	if !slices.ContainsFunc(others, known) {
-		older, err := store.Older(a.ctx, s, about)
+		older, err := store.Older(ctx, s, about)
 		if err != nil {
 			return nil, err
 		}
 		list = leaders(older, fromOlder)
 	}
-	similar, err := store.Similar(a.ctx, s, about, neighbours)
+	similar, err := store.Similar(ctx, s, about, neighbours)
 	if err != nil {
 		return nil, err
 	}
@@ -306,24 +188,6 @@ func configsOf(t *session.Trial) []schedule.Config {
 	return list
 }
 
-// budget is what ends the search, as the store keeps it.
-func (c *tuneCmd) budget(o *tuner.Options) session.Budget {
-	return session.Budget{Time: o.Budget, Trials: o.Trials, Target: session.Target(o.Target)}
-}
-
-// space is what restricts the search and what it begins from, as the store keeps it.
-func (c *tuneCmd) space(o *tuner.Options) (session.Space, error) {
-	s := session.Space{Free: c.Free, AnyIntegers: c.AnyIntegers, Plan: o.Plan.String()}
-	list, err := c.restrictions()
-	for _, r := range list {
-		s.Restrictions = append(s.Restrictions, session.Restriction{Kind: r.Kind, Text: r.Text})
-	}
-	for _, g := range o.Good {
-		s.Begin = append(s.Begin, g.String())
-	}
-	return s, err
-}
-
 var verdictOf = map[string]session.Verdict{
 	"": session.OK, "constraint": session.Constraint, "resources": session.TooMuch, "compiler": session.Compiling,
 	"launch": session.Launch, "timeout": session.Timeout, "crash": session.Crash, "wrong": session.Wrong,
@@ -335,7 +199,7 @@ func microseconds(seconds float64) time.Duration {
 }
 
 // Keep implements tuner.Log.
-func (n *notebook) Keep(o tuner.Outcome) error {
+func (n *recorder) Keep(o tuner.Outcome) error {
 	t := session.Trial{
 		Kernel: o.Kernel, Config: o.Config, Verdict: verdictOf[o.Reason], Note: o.Message, Reused: o.Known,
 		Median: o.Seconds, Low: o.Low, High: o.High, Samples: o.Times,
@@ -349,7 +213,7 @@ func (n *notebook) Keep(o tuner.Outcome) error {
 }
 
 // Known implements tuner.Log.
-func (n *notebook) Known(kernel, config string) (tuner.Outcome, bool) {
+func (n *recorder) Known(kernel, config string) (tuner.Outcome, bool) {
 	if n.known == nil {
 		return tuner.Outcome{}, false
 	}
@@ -361,7 +225,7 @@ func (n *notebook) Known(kernel, config string) (tuner.Outcome, bool) {
 }
 
 // report keeps what happens besides trials. What cannot be kept is told at the end.
-func (n *notebook) report(e tuner.Event) {
+func (n *recorder) report(e tuner.Event) {
 	x := session.Event{Kind: e.Kind, Kernel: e.Kernel, Space: e.Space, Share: e.Share, Seconds: e.Seconds, Text: e.Text}
 	switch e.Kind {
 	case tuner.EventStart, tuner.EventCheck, tuner.EventKernel, tuner.EventFinal, tuner.EventNote:
@@ -378,7 +242,7 @@ func (n *notebook) report(e tuner.Event) {
 // Condemn implements tuner.Log. Plans that earlier searches have come to at these
 // sizes, under whatever versions, are wrong, too, if they have the configuration: run
 // would take them.
-func (n *notebook) Condemn(o tuner.Outcome) error {
+func (n *recorder) Condemn(o tuner.Outcome) error {
 	v := verdictOf[o.Reason]
 	if err := n.session.Condemn(n.ctx, o.Kernel, o.Config, v, o.Message); err != nil || v != session.Wrong {
 		return err
@@ -437,7 +301,7 @@ func tried(t *session.Trial) tuner.Outcome {
 
 // finish keeps what the whole program takes with the plans that were timed at
 // the end, and closes the session.
-func (n *notebook) finish(r *tuner.Result) error {
+func (n *recorder) finish(r *tuner.Result) error {
 	for _, c := range r.Contenders {
 		if c.Name == "plain" {
 			continue // it is not compiled as run compiles it

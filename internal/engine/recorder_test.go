@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"encoding/json"
@@ -22,20 +22,14 @@ import (
 // What a search keeps of its limits is what it planned with: strategies depend on it when
 // it is taken up.
 func TestLikelyAgain(t *testing.T) {
-	for _, c := range []tuneCmd{
-		{},
-		{Budget: 20 * time.Second},
-		{Budget: 90 * time.Second, Target: "95%"},
+	for _, o := range []tuner.Options{
+		{Budget: time.Minute},
+		{Budget: 90 * time.Second, Target: tuner.Target{Fraction: 0.95}},
 		{Trials: 1},
 		{Trials: 1500},
-		{Budget: 2 * time.Minute, Trials: 45, Target: "200"},
+		{Budget: 2 * time.Minute, Trials: 45, Target: tuner.Target{GStencils: 200}},
 	} {
-		c.Strategy = "auto"
-		o, err := c.options()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := json.Marshal(c.budget(&o))
+		text, err := json.Marshal((&TuneRequest{Options: o}).budget())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +48,10 @@ func TestLikelyAgain(t *testing.T) {
 // What a search is restricted to and began from is kept as it is, and compared without
 // the latter.
 func TestSpaceIsKept(t *testing.T) {
-	c := tuneCmd{spaceFlags: spaceFlags{Limit: []string{"vec<=4"}, Fix: []string{"family=loops|cells"}, Free: true}}
+	fix, err := schedule.FixTo("", "family=loops|cells")
+	if err != nil {
+		t.Fatal(err)
+	}
 	plan, err := schedule.ParsePlan("local=fused")
 	if err != nil {
 		t.Fatal(err)
@@ -63,11 +60,15 @@ func TestSpaceIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.space(&tuner.Options{Plan: plan, Good: []schedule.Config{good}})
+	r := TuneRequest{
+		Options:      tuner.Options{Plan: plan, Good: []schedule.Config{good}, Free: true},
+		Restrictions: schedule.Restrictions{schedule.LimitTo("", "vec<=4"), fix},
+	}
+	s := r.space()
 	want := session.Space{Restrictions: []session.Restriction{{Kind: session.Limit, Text: "vec<=4"}, {Kind: session.Fix, Text: "family=loops|cells"}},
 		Free: true, Plan: "local=fused", Begin: []string{"family=cells,block=4x32"}}
-	if err != nil || !reflect.DeepEqual(s, want) {
-		t.Errorf("%+v, %v", s, err)
+	if !reflect.DeepEqual(s, want) {
+		t.Errorf("%+v", s)
 	}
 	if list, err := began(s); err != nil || len(list) != 1 || list[0].String() != good.String() {
 		t.Errorf("%v, %v", list, err)
@@ -101,7 +102,7 @@ func TestCondemnedIsKept(t *testing.T) {
 	defer s.Close()
 	var search session.Search
 	search.Program.Hash = "6f1e"
-	n := &notebook{ctx: t.Context(), store: s, about: search.Scenario}
+	n := &recorder{ctx: t.Context(), store: s, about: search.Scenario}
 	earlier, err := s.Begin(t.Context(), search)
 	if err != nil {
 		t.Fatal(err)
@@ -182,10 +183,9 @@ func TestSearchBeginsFromOlderVersions(t *testing.T) {
 		},
 		"N=64": {"now", "- heat[0:1]@1{block=7} 9", "- heat[0:1]@1{block=8} 10"},
 	})
-	a := &app{ctx: t.Context()}
 	begins := func(want string) {
 		t.Helper()
-		list, err := good(a, s, agedScenario("N=8"))
+		list, err := good(t.Context(), s, agedScenario("N=8"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,18 +199,18 @@ func TestSearchBeginsFromOlderVersions(t *testing.T) {
 	}
 	// Whole programs, the kernel's four, and the best of each sizes.
 	begins("block=2 block=6 block=5 block=4 block=3 block=7")
-	n := &notebook{ctx: a.ctx, store: s, about: agedScenario("N=8")}
+	n := &recorder{ctx: t.Context(), store: s, about: agedScenario("N=8")}
 	var err error
-	if n.known, err = store.Known(a.ctx, s, n.about); err != nil {
+	if n.known, err = store.Known(t.Context(), s, n.about); err != nil {
 		t.Fatal(err)
 	}
 	if o, ok := n.Known("heat[0:1]", "block=2"); ok {
 		t.Errorf("%+v is taken as measured", o)
 	}
-	if n.session, err = s.Begin(a.ctx, session.Search{Scenario: n.about}); err != nil {
+	if n.session, err = s.Begin(t.Context(), session.Search{Scenario: n.about}); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.session.Append(a.ctx, &session.Trial{Config: "heat[0:1]@1{block=9}", Median: 20}); err != nil {
+	if err := n.session.Append(t.Context(), &session.Trial{Config: "heat[0:1]@1{block=9}", Median: 20}); err != nil {
 		t.Fatal(err)
 	}
 	begins("block=7 block=9")
@@ -219,7 +219,7 @@ func TestSearchBeginsFromOlderVersions(t *testing.T) {
 // What is condemned now is not what a run takes from other versions.
 func TestCondemnedPlansOfOlderVersions(t *testing.T) {
 	s := aged(t, map[string][]string{"N=8": {"then", "- heat[0:1]@1{block=2} 1", "- heat[0:1]@1{block=3} 2"}})
-	n := &notebook{ctx: t.Context(), store: s, about: agedScenario("N=8")}
+	n := &recorder{ctx: t.Context(), store: s, about: agedScenario("N=8")}
 	var err error
 	if n.session, err = s.Begin(t.Context(), session.Search{Scenario: n.about}); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func bindLine(t *testing.T, n int) *ir.Binding {
 }
 
 // known makes what a store has: "100 plan=seconds ..." for each size.
-func known(p *ir.Program, lines ...string) []remembered {
+func known(p *ir.Program, lines ...string) []StoredPlans {
 	var list []store.Record
 	for _, l := range lines {
 		f := strings.Fields(l)
@@ -49,7 +49,7 @@ func known(p *ir.Program, lines ...string) []remembered {
 			list = append(list, r)
 		}
 	}
-	return remember(p, list)
+	return groupBySizes(p, list)
 }
 
 func TestNearest(t *testing.T) {
@@ -67,7 +67,7 @@ func TestNearest(t *testing.T) {
 		b := bindLine(t, c.n)
 		var got []string
 		for _, r := range nearest(known(b.Program, "10 a=1", "100 a=1", "400 a=1", "M=7 a=1"), b) {
-			got = append(got, r.sizes.String())
+			got = append(got, r.Sizes.String())
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("N=%d: %v, want %s", c.n, got, c.want)
@@ -79,7 +79,6 @@ func TestNearest(t *testing.T) {
 func TestVariantsOfLibrary(t *testing.T) {
 	const one, two, loops = "s[0:1]@1{family=loops,block=0,threads=1}", "s[0:1]@1{family=loops,block=0,threads=2}", "s[0:1]@1{family=loops,block=64,threads=1}"
 	b := bindLine(t, 100)
-	h := &harvest{source: diag.NewSource("line.loom", lineText), bound: b, about: measure.About{Dialect: emit.C}}
 	for _, c := range []struct {
 		known []string
 		want  string // threads or blocks of plans, and from where they are picked
@@ -98,7 +97,9 @@ func TestVariantsOfLibrary(t *testing.T) {
 		{[]string{"400 other[0:1]@1{family=loops}=1"}, one + " 0"},
 	} {
 		r := &tuner.Result{Contenders: []tuner.Contender{{Name: "found 1", Plan: one, Seconds: 1}}, Best: one}
-		files, list, err := h.library(r, known(b.Program, c.known...))
+		files, list, err := Library(LibraryRequest{Bound: b, Source: "line.loom", Tuned: &Tuned{
+			Result: r, About: measure.About{Dialect: emit.C}, Stored: known(b.Program, c.known...),
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

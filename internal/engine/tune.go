@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// TuneRequest asks for the fastest plan of a program. Of the options, Lab, Log, Resume, Good,
+// Likely, Others and Restrict follow from the rest, and Events may be nil.
+type TuneRequest struct {
+	tuner.Options
+	Device       *Device               // opened ToTune
+	Restrictions schedule.Restrictions // what the kernels' spaces are restricted to
+
+	Store     store.Store // keeps what is measured; nil keeps nothing, and nothing is known before
+	Anew      bool        // what the store knows is measured again
+	Continue  string      // the session to go on with, or "last"; "" begins a new one
+	SeedGiven bool        // a session to go on with has to have the seed
+	Source    string      // the program's text
+	Commit    string      // of this Gridloom
+}
+
+// Tuned is what a search has found.
+type Tuned struct {
+	*tuner.Result
+	About   measure.About
+	Session session.Session // what the store calls it; without a store its ID is empty
+	// Stored is what the store has on the program's plans at all sizes after the search, if a
+	// library is to be made.
+	Stored []StoredPlans
+}
+
+// Tune searches. Everything that is measured is in the store before the next measurement
+// begins. The end of ctx ends the search, and what was found is the result. An error that comes
+// with a session leaves what can be gone on with.
+func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
+	if r.Device.Reference() {
+		return nil, requestf("device "+r.Device.ID, "nothing can be tuned on the reference executor")
+	}
+	if _, err := r.Device.compiler(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.Lab, err = measure.Open(ctx, r.Device.Target); err != nil {
+		return nil, &Fault{Cause: Machine, Option: "device " + r.Device.ID, Err: err}
+	}
+	defer r.Lab.Close()
+	r.Restrict = r.Restrictions.Apply
+	tuned := &Tuned{About: r.Lab.About()}
+	if r.Store == nil {
+		tuned.Result, err = tuner.Run(ctx, r.Options)
+		return tuned, err
+	}
+	rec, err := r.record(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.Library {
+		list, err := r.stored(ctx, rec.about)
+		if err != nil {
+			return nil, err
+		}
+		r.Others = finalistsFrom(list, r.Bound)
+	}
+	r.Log = rec
+	tell := r.Events
+	r.Events = func(e tuner.Event) {
+		rec.report(e)
+		if tell != nil {
+			tell(e)
+		}
+	}
+	tuned.Result, err = tuner.Run(ctx, r.Options)
+	tuned.Session = rec.session.Info()
+	if err != nil {
+		return tuned, err
+	}
+	if err := rec.finish(tuned.Result); err != nil {
+		return tuned, err
+	}
+	if r.Library {
+		tuned.Stored, err = r.stored(context.WithoutCancel(ctx), rec.about)
+	}
+	return tuned, err
+}
+
+// stored returns what the store has on the program's plans.
+func (r *TuneRequest) stored(ctx context.Context, about session.Scenario) ([]StoredPlans, error) {
+	list, err := store.Plans(ctx, r.Store, about)
+	return groupBySizes(r.Bound.Program, list), err
+}
