@@ -33,13 +33,14 @@ type Options struct {
 
 // Store is an open store in a file. It implements store.Store.
 type Store struct {
-	path  string
-	wait  time.Duration
-	file  os.FileInfo
-	read  *sql.DB
-	write *sql.DB // nil if the store is read-only
-	words *vocabulary
-	alone bool // opened to read, and there was no journal beside it with anything in it
+	path        string
+	wait        time.Duration
+	file        os.FileInfo
+	read        *sql.DB
+	write       *sql.DB // nil if the store is read-only
+	words       *vocabulary
+	trialInsert *sql.Stmt // likewise
+	alone       bool      // opened to read, and there was no journal beside it with anything in it
 }
 
 // Open opens the store in a file. Unless it is to be read only, a file that
@@ -110,6 +111,9 @@ func (s *Store) openToWrite(ctx context.Context, o Options, scripts []string) er
 		return err
 	}
 	s.settle() // the tables of a new store above all
+	if s.trialInsert, err = s.write.PrepareContext(ctx, insertTrial); err != nil {
+		return err
+	}
 	s.read, err = s.connect("rw", "query_only(on)")
 	return err
 }

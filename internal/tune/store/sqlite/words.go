@@ -65,14 +65,15 @@ func pieces(text string) []string {
 // writing interns texts within a transaction. What it has learnt is true only
 // once the transaction has ended well, and then handed on.
 type writing struct {
-	ctx   context.Context
-	tx    *sql.Tx
-	words *vocabulary
-	fresh map[string]int64
+	ctx    context.Context
+	tx     *sql.Tx
+	words  *vocabulary
+	fresh  map[string]int64
+	trials *sql.Stmt // inserts one
 }
 
 func (s *Store) writing(ctx context.Context, tx *sql.Tx) *writing {
-	return &writing{ctx, tx, s.words, map[string]int64{}}
+	return &writing{ctx, tx, s.words, map[string]int64{}, s.trialInsert}
 }
 
 // done hands on the words, after the end of the transaction.

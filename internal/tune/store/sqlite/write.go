@@ -112,6 +112,10 @@ func (w *writing) program(p *session.Program) (int64, error) {
 	return id, err
 }
 
+// insertTrial is prepared once: to compile it takes as long as to carry it out.
+const insertTrial = `INSERT INTO trials (id, kernel, config, verdict, median, note, detail)
+	VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+
 // trial inserts a trial of a session and rounds it. It returns false if there
 // is one of that index already, which stays.
 func (w *writing) trial(i *entry, t *session.Trial) (bool, error) {
@@ -131,7 +135,7 @@ func (w *writing) trial(i *entry, t *session.Trial) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	result, err := w.tx.ExecContext(w.ctx, "INSERT INTO trials (id, kernel, config, verdict, median, note, detail) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	result, err := w.tx.StmtContext(w.ctx, w.trials).ExecContext(w.ctx,
 		i.first()|int64(t.Index), kernel, config, t.Verdict, t.Median, note, t.Pack(i.Started))
 	if err != nil {
 		return false, err
