@@ -20,7 +20,8 @@ func DeviceOf(t *target.Target) session.Device {
 		Properties: session.Properties{
 			Vendor: d.Vendor, Architecture: d.Architecture, Platform: d.Platform,
 			Memory: d.Memory, Cache: t.CacheBytes, Compute: d.Clock, MemoryClock: d.MemoryClock,
-			Constant: d.Constant, Buffer: d.LargestBuffer, Unified: t.Shared, Extensions: d.Extensions, Machine: t.Properties.Machine,
+			Constant: d.Constant, Buffer: d.LargestBuffer, Unified: t.Shared, Extensions: d.Extensions,
+			Machine: t.Properties.Machine,
 		},
 	}
 }

@@ -59,7 +59,8 @@ func Open(ctx context.Context, t *target.Target) (Lab, error) {
 		return nil, err
 	}
 	a := About{
-		ID: t.ID, Device: DeviceOf(t), Driver: t.Driver, Compiler: c.Version(), Options: strings.Join(c.Options(t.Arithmetic), " "),
+		ID: t.ID, Device: DeviceOf(t), Driver: t.Driver, Compiler: c.Version(),
+		Options:    strings.Join(c.Options(t.Arithmetic), " "),
 		Arithmetic: t.Arithmetic.String(),
 		Target:     t.Kind(), Dialect: t.Dialect, Machine: t.Machine, Lacks: t.Lacks, Unfused: !c.Fused(),
 		Shared: t.Shared, Workers: c.Workers(), Least: leastOnGPU, CacheBytes: t.CacheBytes,

@@ -22,7 +22,8 @@ func trial1() Trial {
 		Config: "heat[0:1]@1{family=stream,stream=k,block=4x64};norm[0:1]@1{family=tile}", Verdict: OK,
 		Median: 0.00123456789, Low: 0.0012, High: 0.0013, Samples: []float64{0.00124, 0.00122, 0.0013},
 		Resources: Resources{64, 8, 4096, 2, 0.75}, Condition: Condition{1980, 3201, 41, 320, 700}, Error: 1e-12,
-		Compile: 1500 * time.Millisecond, Measure: 40 * time.Millisecond, Validate: 3 * time.Millisecond, Search: 17 * time.Microsecond, Other: 2 * time.Millisecond,
+		Compile: 1500 * time.Millisecond, Measure: 40 * time.Millisecond, Validate: 3 * time.Millisecond,
+		Search: 17 * time.Microsecond, Other: 2 * time.Millisecond,
 		At: noon.Add(1234 * time.Millisecond),
 	}
 }
@@ -34,7 +35,8 @@ func drawTrial(t *rapid.T) Trial {
 		Reused:  rapid.Bool().Draw(t, "reused"),
 		At:      noon.Add(time.Duration(rapid.Int64Range(-1e9, 1e15).Draw(t, "at"))),
 		Resources: Resources{rapid.IntRange(0, 255).Draw(t, "registers"), rapid.IntRange(0, 1<<20).Draw(t, "spills"),
-			rapid.IntRange(0, 1<<18).Draw(t, "shared"), rapid.IntRange(0, 64).Draw(t, "blocks"), rapid.Float32Range(0, 1).Draw(t, "occupancy")},
+			rapid.IntRange(0, 1<<18).Draw(t, "shared"), rapid.IntRange(0, 64).Draw(t, "blocks"),
+			rapid.Float32Range(0, 1).Draw(t, "occupancy")},
 		Error: rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Inf(1), math.NaN()})).Draw(t, "error"),
 	}
 	if rapid.Bool().Draw(t, "condition") {
@@ -44,12 +46,15 @@ func drawTrial(t *rapid.T) Trial {
 	}
 	near := rapid.Float64Range(0.5, 2)
 	if rapid.Bool().Draw(t, "near") {
-		trial.Samples = rapid.SliceOf(rapid.Map(near, func(f float64) float64 { return f * trial.Median })).Draw(t, "samples")
+		trial.Samples = rapid.SliceOf(rapid.Map(near, func(f float64) float64 { return f * trial.Median })).Draw(t,
+			"samples")
 	} else {
-		trial.Samples = rapid.SliceOf(rapid.Custom(func(t *rapid.T) float64 { return seconds(t, "sample") })).Draw(t, "samples")
+		trial.Samples = rapid.SliceOf(rapid.Custom(func(t *rapid.T) float64 { return seconds(t, "sample") })).Draw(t,
+			"samples")
 	}
 	if rapid.Bool().Draw(t, "interval") {
-		trial.Low, trial.High = trial.Median*rapid.Float64Range(0, 1).Draw(t, "low"), trial.Median*rapid.Float64Range(1, 2).Draw(t, "high")
+		trial.Low, trial.High = trial.Median*rapid.Float64Range(0, 1).Draw(t, "low"),
+			trial.Median*rapid.Float64Range(1, 2).Draw(t, "high")
 	}
 	for _, d := range trial.times() {
 		*d = time.Duration(rapid.Int64Range(0, 1e13).Draw(t, "time"))
@@ -85,7 +90,8 @@ func TestRounding(t *testing.T) {
 				t.Fatalf("sample %v became %v", v, trial.Samples[i])
 			}
 		}
-		if given.High != 0 && (trial.Low > given.Low || trial.High < given.High || given.Low-trial.Low > 4e-6*largest || trial.High-given.High > 4e-6*largest) {
+		if given.High != 0 && (trial.Low > given.Low || trial.High < given.High || given.Low-trial.Low > 4e-6*largest ||
+			trial.High-given.High > 4e-6*largest) {
 			t.Fatalf("the interval %v to %v became %v to %v", given.Low, given.High, trial.Low, trial.High)
 		}
 		if d := given.At.Sub(trial.At); given.At.After(noon) && (d < 0 || d >= time.Millisecond) {

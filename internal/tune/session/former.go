@@ -133,9 +133,9 @@ func (d *Device) settle() {
 	if err != nil || n < 1 || word != "threads" && word != "thread" {
 		return
 	}
-	split := Device{API: CPU, Name: d.Name[:at], Units: n}
-	if split.String() == d.Name || fmt.Sprintf("%s, %d threads", split.Name, n) == d.Name { // one thread was "1 threads"
-		d.Name, d.Units = split.Name, n
+	head := d.Name[:at]
+	if d.Name == fmt.Sprintf("%s, %d %s", head, n, word) { // one thread was "1 threads"
+		d.Name, d.Units = head, n
 	}
 }
 

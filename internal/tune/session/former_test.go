@@ -45,10 +45,13 @@ func TestFormerTexts(t *testing.T) {
 		{"", Space{}},
 		{"limit vec<=4", Space{Restrictions: []Restriction{{Limit, "vec<=4"}}}},
 		{"limit block<=64; fix family=tile|stream; free; any integers; local=fused",
-			Space{Restrictions: []Restriction{{Limit, "block<=64"}, {Fix, "family=tile|stream"}}, Free: true, AnyIntegers: true, Plan: "local=fused"}},
+			Space{Restrictions: []Restriction{{Limit, "block<=64"}, {Fix, "family=tile|stream"}}, Free: true,
+				AnyIntegers: true, Plan: "local=fused"}},
 		{" <- family=cells,block=4x32", Space{Begin: []string{"family=cells,block=4x32"}}},
-		{"free <- family=tile,vec=2,block=1x2x64 family=cells", Space{Free: true, Begin: []string{"family=tile,vec=2,block=1x2x64", "family=cells"}}},
-		{"heat[0:1]@1{family=tile};norm[0:1]@1{family=cells}", Space{Plan: "heat[0:1]@1{family=tile};norm[0:1]@1{family=cells}"}},
+		{"free <- family=tile,vec=2,block=1x2x64 family=cells",
+			Space{Free: true, Begin: []string{"family=tile,vec=2,block=1x2x64", "family=cells"}}},
+		{"heat[0:1]@1{family=tile};norm[0:1]@1{family=cells}",
+			Space{Plan: "heat[0:1]@1{family=tile};norm[0:1]@1{family=cells}"}},
 		{"@best.plan", Space{Former: "@best.plan"}},
 		{"f00d", Space{Former: "f00d"}},
 	} {
@@ -75,7 +78,8 @@ func TestFormerTexts(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ was, want Device }{
-		{Device{API: CPU, Name: "AMD EPYC 9654, 96 cores, 8 threads"}, Device{API: CPU, Name: "AMD EPYC 9654, 96 cores", Units: 8}},
+		{Device{API: CPU, Name: "AMD EPYC 9654, 96 cores, 8 threads"},
+			Device{API: CPU, Name: "AMD EPYC 9654, 96 cores", Units: 8}},
 		{Device{API: CPU, Name: "x86, 1 threads"}, Device{API: CPU, Name: "x86", Units: 1}},
 		{Device{API: CPU, Name: "x86, 1 thread"}, Device{API: CPU, Name: "x86", Units: 1}},
 		{Device{API: CPU, Name: "x86, 08 threads"}, Device{API: CPU, Name: "x86, 08 threads"}},
@@ -129,7 +133,8 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%s are %v", text, values)
 		}
 	}
-	for _, bad := range []string{`[{"name":"N","value":1},{"name":"N","value":2}]`, `[{"name":"N","value":1,"text":"x"}]`, `[{"value":1.5}]`, `{}`, `7`} {
+	for _, bad := range []string{`[{"name":"N","value":1},{"name":"N","value":2}]`,
+		`[{"name":"N","value":1,"text":"x"}]`, `[{"value":1.5}]`, `{}`, `7`} {
 		var s Sizes
 		if err := json.Unmarshal([]byte(bad), &s); err == nil {
 			t.Errorf("%s was read as %v", bad, s)
@@ -174,7 +179,8 @@ func TestFormerSessions(t *testing.T) {
 // A column has JSON or a former text, and never loses either.
 func TestColumns(t *testing.T) {
 	for text, want := range map[string]string{
-		"": `{}`, "1m0s": `{"time_ns":60000000000}`, `say "when"`: `{"former":"say \"when\""}`, `{"trials":5}`: `{"trials":5}`,
+		"": `{}`, "1m0s": `{"time_ns":60000000000}`, `say "when"`: `{"former":"say \"when\""}`,
+		`{"trials":5}`: `{"trials":5}`,
 	} {
 		var b Budget
 		if err := Column(text, &b); err != nil {

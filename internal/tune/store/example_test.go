@@ -30,10 +30,12 @@ func Example() {
 
 	search := session.Search{
 		Scenario: session.Scenario{
-			Program:  session.Program{Hash: "6f1ed0", Name: "heat3d.loom", Features: session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8}},
+			Program: session.Program{Hash: "6f1ed0", Name: "heat3d.loom",
+				Features: session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8}},
 			Device:   session.Device{API: "cuda", Name: "NVIDIA H200", Driver: "570.86", Units: 132},
 			Compiler: session.Compiler{Name: "nvrtc", Version: "12.8"},
-			Sizes:    session.Sizes{{Name: "L", Value: 512}, {Name: "M", Value: 512}, {Name: "N", Value: 512}}, DType: "double", FP: "contract",
+			Sizes:    session.Sizes{{Name: "L", Value: 512}, {Name: "M", Value: 512}, {Name: "N", Value: 512}},
+			DType:    "double", FP: "contract",
 		},
 		Strategy: "random", Seed: 1, Budget: session.Budget{Time: time.Minute},
 	}
@@ -72,7 +74,8 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	best, found, err := store.Best(ctx, s, session.Scenario{Program: session.Program{Hash: "6f1ed0"}, Device: session.Device{API: "cuda"}}, "")
+	best, found, err := store.Best(ctx, s, session.Scenario{Program: session.Program{Hash: "6f1ed0"},
+		Device: session.Device{API: "cuda"}}, "")
 	fmt.Println(best.Config, found, err)
 	// Output:
 	// 0 family=cells,block=8x32 ok 0.002

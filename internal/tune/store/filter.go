@@ -64,7 +64,8 @@ func (f *Filter) HasSession(s *session.Session) bool {
 func matches(want, s *session.Scenario) bool {
 	for _, e := range []struct{ want, is string }{
 		{want.Program.Hash, s.Program.Hash}, {want.Device.API, s.Device.API}, {want.Device.Name, s.Device.Name},
-		{want.Device.Driver, s.Device.Driver}, {want.Compiler.Name, s.Compiler.Name}, {want.Compiler.Version, s.Compiler.Version},
+		{want.Device.Driver, s.Device.Driver}, {want.Compiler.Name, s.Compiler.Name},
+		{want.Compiler.Version, s.Compiler.Version},
 		{want.Sizes.String(), s.Sizes.String()}, {want.DType, s.DType}, {want.FP, s.FP},
 	} {
 		if !has(e.want, e.is) {

@@ -23,7 +23,8 @@ func Session(ctx context.Context, s Store, id string) (session.Session, error) {
 	case len(found) == 0 || id == "":
 		text = fmt.Sprintf("there is no session %q", id)
 	case len(found) > 1:
-		text = fmt.Sprintf("%d sessions begin with %q, the first are %s and %s", len(found), id, found[0].ID, found[1].ID)
+		text = fmt.Sprintf("%d sessions begin with %q, the first are %s and %s", len(found), id, found[0].ID,
+			found[1].ID)
 	default:
 		return found[0], nil
 	}

@@ -266,7 +266,8 @@ func (m *importer) object(dec *json.Decoder) error {
 		if err != nil {
 			return badFile("", "%v", err)
 		}
-		into := map[any]any{"device_name": &c.Device, "kernel_name": &c.Kernel, "problem_size": &c.Size, "sizes": &c.Sizes, "tune_params_keys": &c.Keys}[key]
+		into := map[any]any{"device_name": &c.Device, "kernel_name": &c.Kernel, "problem_size": &c.Size,
+			"sizes": &c.Sizes, "tune_params_keys": &c.Keys}[key]
 		switch {
 		case key == "results":
 			found = true
@@ -370,7 +371,8 @@ func (m *importer) nameless(t session.Trial, c *cache) error {
 			i.Device.Name = m.from.Device
 		}
 		if i.Program.Name == "" || i.Device.Name == "" {
-			return badFile("give --program NAME and --device NAME", "the file does not say what was measured, or on what")
+			return badFile("give --program NAME and --device NAME",
+				"the file does not say what was measured, or on what")
 		}
 		sum := sha256.Sum256([]byte("imported program " + i.Program.Name))
 		i.Program.Hash = hex.EncodeToString(sum[:16])
@@ -394,7 +396,8 @@ func (r *t4Result) trial(head string) (session.Trial, error) {
 	if compile != nil {
 		t.Compile = duration(*compile)
 	}
-	t.Measure, t.Other, t.Search, t.Validate = duration(r.Times.Benchmark), duration(r.Times.Framework), duration(r.Times.Search), duration(r.Times.Validation)
+	t.Measure, t.Other, t.Search, t.Validate = duration(r.Times.Benchmark), duration(r.Times.Framework),
+		duration(r.Times.Search), duration(r.Times.Validation)
 	for _, v := range r.Times.Runtimes {
 		t.Samples = append(t.Samples, v/1e3)
 	}
@@ -485,7 +488,8 @@ func (m *importer) cached(dec *json.Decoder, c *cache) error {
 		case float64:
 			r.Measurements = []measurement{{"time", time, "ms"}}
 		case string:
-			invalid, ok := map[string]string{"CompilationFailedConfig": "compile", "RuntimeFailedConfig": "runtime", "InvalidConfig": "constraints"}[time]
+			invalid, ok := map[string]string{"CompilationFailedConfig": "compile", "RuntimeFailedConfig": "runtime",
+				"InvalidConfig": "constraints"}[time]
 			if !ok {
 				return fmt.Errorf("there is no failure %q", time)
 			}
@@ -525,7 +529,8 @@ func middle(samples []float64) float64 {
 
 // parseMoment reads a time stamp; one that cannot be read is that of 1970.
 func parseMoment(text string) time.Time {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00",
+		"2006-01-02 15:04:05.999999999"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC()
 		}

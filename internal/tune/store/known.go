@@ -184,7 +184,10 @@ func Similar(ctx context.Context, s Store, c session.Scenario, n int) ([]Neighbo
 			}
 		}
 	}
-	best, err := bestBy(others, "", func(r Record) string { return r.Session.Program.Hash + " " + r.Session.Sizes.String() })
+	best, err := bestBy(others, "", func(r Record) string {
+		return r.Session.Program.Hash + " " +
+			r.Session.Sizes.String()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +211,8 @@ func Similar(ctx context.Context, s Store, c session.Scenario, n int) ([]Neighbo
 // distance compares programs by the ratios of their features.
 func distance(f, g session.Features) float64 {
 	d := 0.0
-	for _, pair := range [][2]int{{f.Radius, g.Radius}, {f.Points, g.Points}, {f.Arrays, g.Arrays}, {f.Flops, g.Flops}} {
+	for _, pair := range [][2]int{{f.Radius, g.Radius}, {f.Points, g.Points}, {f.Arrays, g.Arrays},
+		{f.Flops, g.Flops}} {
 		d += math.Abs(math.Log(float64(1+pair[0]) / float64(1+pair[1])))
 	}
 	return d

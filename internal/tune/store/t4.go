@@ -159,7 +159,8 @@ func (list *settings) UnmarshalJSON(text []byte) error {
 			return err
 		}
 		s := setting{fmt.Sprint(name), fmt.Sprint(value)}
-		if _, nested := value.(json.Delim); nested || value == nil || strings.ContainsAny(s.value, ",{};") || strings.ContainsAny(s.name, ",{};=") {
+		if _, nested := value.(json.Delim); nested || value == nil || strings.ContainsAny(s.value, ",{};") ||
+			strings.ContainsAny(s.name, ",{};=") {
 			return fmt.Errorf("the parameter %q has the value %q, which has no text as a setting", s.name, s.value)
 		}
 		*list = append(*list, s)
@@ -172,7 +173,8 @@ func duration(ms float64) time.Duration    { return time.Duration(ms * float64(t
 func milliseconds(seconds float64) float64 { return seconds * 1e3 }
 
 // t4Invalid says of each verdict what T4 calls it.
-var t4Invalid = [...]string{"correct", "constraints", "constraints", "compile", "runtime", "timeout", "runtime", "correctness"}
+var t4Invalid = [...]string{"correct", "constraints", "constraints", "compile", "runtime", "timeout", "runtime",
+	"correctness"}
 
 // t4 returns a record as a result.
 func (r *Record) t4() t4Result {
@@ -182,11 +184,13 @@ func (r *Record) t4() t4Result {
 		Timestamp:     stamp(r.At),
 		Configuration: list,
 		Objectives:    []string{"time"},
-		Times: t4Times{CompilationTime: &compile, Compilation: &compile, Benchmark: ms(r.Measure), Framework: ms(r.Other),
-			Search: ms(r.Trial.Search), Validation: ms(r.Validate), Runtimes: []float64{}},
+		Times: t4Times{CompilationTime: &compile, Compilation: &compile, Benchmark: ms(r.Measure),
+			Framework: ms(r.Other),
+			Search:    ms(r.Trial.Search), Validation: ms(r.Validate), Runtimes: []float64{}},
 		Invalidity:   t4Invalid[r.Verdict],
 		Measurements: []measurement{},
-		Gridloom:     &t4Own{Session: r.Session.ID, Index: r.Index, Kernel: r.Kernel, Head: head, Condition: r.Condition},
+		Gridloom: &t4Own{Session: r.Session.ID, Index: r.Index, Kernel: r.Kernel, Head: head,
+			Condition: r.Condition},
 	}
 	if r.Verdict == session.OK {
 		out.Correctness = 1
@@ -306,7 +310,8 @@ func counting(ctx context.Context, s Store, f Filter) (counts map[variant]place,
 		if first == nil {
 			first = &r
 		} else if d := r.differs(first); d != "" {
-			return nil, nil, &gridio.Error{Text: "a T4 file holds trials of one kernel in one scenario, and these are of several: " + d,
+			return nil, nil, &gridio.Error{Text: "a T4 file holds trials of one kernel in one scenario, and these " +
+				"are of several: " + d,
 				Hint: "choose with --program, --device, --sizes, --dtype, --kernel, --arithmetic or --session"}
 		}
 		v := variant{r.Kernel, r.Config}

@@ -34,8 +34,9 @@ func describe(ctx context.Context, cache *toolchain.Cache) ([]device.Info, error
 func find(int) (device.Properties, error) {
 	return device.Properties{
 		Name: toolchain.ProcessorName(), Units: Threads(),
-		Details: device.Details{Architecture: runtime.GOARCH, Memory: memory.Total(), Extensions: toolchain.ProcessorFeatures()},
-		Shared:  true, CacheBytes: CacheBytes(os.DirFS("/"), Threads()), Compiler: openCompiler,
+		Details: device.Details{Architecture: runtime.GOARCH, Memory: memory.Total(),
+			Extensions: toolchain.ProcessorFeatures()},
+		Shared: true, CacheBytes: CacheBytes(os.DirFS("/"), Threads()), Compiler: openCompiler,
 	}, nil
 }
 

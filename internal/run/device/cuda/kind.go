@@ -42,7 +42,8 @@ func findGPU(ordinal int) (device.Properties, error) {
 func (g GPU) Properties() device.Properties {
 	return device.Properties{
 		Name: g.Name, Units: g.Multiprocessors, Driver: g.Driver, Memory: g.Memory, CacheBytes: g.L2,
-		Details: device.Details{Vendor: "NVIDIA", Architecture: fmt.Sprintf("sm_%d", g.Arch()), Memory: g.Memory, Clock: g.Clock, MemoryClock: g.MemoryClock},
+		Details: device.Details{Vendor: "NVIDIA", Architecture: fmt.Sprintf("sm_%d", g.Arch()), Memory: g.Memory,
+			Clock: g.Clock, MemoryClock: g.MemoryClock},
 		Machine: g.Machine(), ThreadsOfMulti: g.Limits.ThreadsOfMulti, Fits: g.Fits,
 		Compiler: func(_ context.Context, o device.CompilerOptions) (device.Compiler, error) {
 			c, err := OpenCompilers(o, g.Arch())
@@ -71,7 +72,8 @@ func (d *Device) Condition() device.Condition {
 	if time.Since(d.asked) >= conditionEvery {
 		d.asked, d.condition = time.Now(), device.Condition{}
 		if c, ok := d.GPU.Condition(); ok {
-			d.condition = device.Condition{Clock: c.Clock, MemoryClock: c.MemoryClock, Temperature: c.Temperature, Power: c.Power, PowerLimit: c.PowerLimit}
+			d.condition = device.Condition{Clock: c.Clock, MemoryClock: c.MemoryClock, Temperature: c.Temperature,
+				Power: c.Power, PowerLimit: c.PowerLimit}
 		}
 	}
 	return d.condition

@@ -39,8 +39,10 @@ func findDevice(ordinal int) (device.Properties, error) {
 // General returns what packages that know no OpenCL need to know of a device.
 func (p Properties) General() device.Properties {
 	found := device.Properties{
-		Name: p.Name, Units: p.ComputeUnits, Driver: p.Driver, Memory: p.Memory, Shared: p.Unified, Machine: p.Machine(), Fits: p.Fits,
-		Details: device.Details{Vendor: p.Vendor, Architecture: p.Version, Platform: p.Platform + " " + p.Release, Memory: p.Memory, Clock: p.Clock,
+		Name: p.Name, Units: p.ComputeUnits, Driver: p.Driver, Memory: p.Memory, Shared: p.Unified,
+		Machine: p.Machine(), Fits: p.Fits,
+		Details: device.Details{Vendor: p.Vendor, Architecture: p.Version, Platform: p.Platform + " " + p.Release,
+			Memory: p.Memory, Clock: p.Clock,
 			Constant: p.Constant, LargestBuffer: p.LargestBuffer, Extensions: p.Extensions},
 		Compiler: func(_ context.Context, o device.CompilerOptions) (device.Compiler, error) {
 			c, err := OpenCompilers(o, p.Ordinal)

@@ -150,7 +150,8 @@ func TestRecordingGoesOn(t *testing.T) {
 			again[r.Text(r.Trials[i].Config)] = r.Trials[i]
 		}
 		for text, was := range before {
-			if is := again[text]; is.Seconds != was.Seconds || is.Cost != was.Cost || is.Resources != was.Resources || is.Failure != was.Failure {
+			if is := again[text]; is.Seconds != was.Seconds || is.Cost != was.Cost || is.Resources != was.Resources ||
+				is.Failure != was.Failure {
 				t.Errorf("%s was %+v and is %+v", text, was, is)
 			}
 		}
@@ -173,7 +174,8 @@ func TestRecordingGoesOn(t *testing.T) {
 	}
 	for i := range r.Trials {
 		z := &r.Trials[i]
-		if got := z.Resources; z.Failure == "" && got != (session.Resources{Registers: 40, Shared: 1 << 10, Blocks: 3}) {
+		if got := z.Resources; z.Failure == "" && got != (session.Resources{Registers: 40, Shared: 1 << 10,
+			Blocks: 3}) {
 			t.Errorf("%s takes %+v", r.Text(z.Config), got)
 		}
 		want, err := speed(r.Text(z.Config))

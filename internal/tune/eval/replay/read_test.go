@@ -264,7 +264,8 @@ func TestWrite(t *testing.T) {
 			}
 			whole := rapid.IntRange(0, 1<<20)
 			trial.Resources = session.Resources{Registers: whole.Draw(t, "registers"), Spills: whole.Draw(t, "spills"),
-				Shared: whole.Draw(t, "shared"), Blocks: whole.Draw(t, "blocks"), Occupancy: rapid.Float32Range(0, 1).Draw(t, "occupancy")}
+				Shared: whole.Draw(t, "shared"), Blocks: whole.Draw(t, "blocks"),
+				Occupancy: rapid.Float32Range(0, 1).Draw(t, "occupancy")}
 			if !seen[key(trial.Config)] {
 				seen[key(trial.Config)] = true
 				r.Trials = append(r.Trials, trial)
@@ -292,7 +293,8 @@ func TestWrite(t *testing.T) {
 		}
 		for i, was := range r.Trials {
 			is := back.Trials[i]
-			if sorted(r.Text(was.Config)) != sorted(back.Text(is.Config)) || was.Failure != is.Failure || was.Resources != is.Resources ||
+			if sorted(r.Text(was.Config)) != sorted(back.Text(is.Config)) || was.Failure != is.Failure ||
+				was.Resources != is.Resources ||
 				!near(was.Seconds, is.Seconds) || !near(was.Cost.Total(), is.Cost.Total()) ||
 				!near(was.Cost.Runs, is.Cost.Runs) {
 				t.Fatalf("%s %+v came back as %s %+v", r.Text(was.Config), was, back.Text(is.Config), is)
@@ -318,7 +320,8 @@ func TestOddSizesAndResources(t *testing.T) {
 		{`"problem_size": [4096, 64], `, `{"name": "registers", "value": 32, "unit": ""}`, "4096x64", "{32 0 0 0 0}"},
 		{`"problem_size": 7, `, `{"name": "shared", "value": -1, "unit": "B"}`, "7", "{0 0 0 0 0}"},
 		{`"problem_size": ["n", 2], `, `{"name": "spills", "value": "many", "unit": "B"}`, "", "{0 0 0 0 0}"},
-		{`"sizes": [{"name": "N", "value": 8}], `, `{"name": "occupancy", "value": 0.5, "unit": ""}`, "N=8", "{0 0 0 0 0.5}"},
+		{`"sizes": [{"name": "N", "value": 8}], `, `{"name": "occupancy", "value": 0.5, "unit": ""}`, "N=8",
+			"{0 0 0 0 0.5}"},
 		{`"sizes": {"big": true}, `, `{"name": "blocks", "value": 1e300, "unit": ""}`, "", "{0 0 0 0 0}"},
 	} {
 		text := `{` + c.head + `"results": [{"configuration": {"a": 1}, "invalidity": "correct",

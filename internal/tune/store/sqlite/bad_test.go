@@ -61,15 +61,20 @@ func TestRefused(t *testing.T) {
 		want  string
 	}{
 		{"text", write("#!/bin/sh\n"), store.ErrNotStore,
-			"PATH: the file is no store, or its beginning is damaged; it has not been touched (move it away to begin a new one, or " + nameAnother + ")"},
-		{"garbage", edit(func(b []byte) []byte { copy(b, bytes.Repeat([]byte{0xA5}, 64)); return b }), store.ErrNotStore,
-			"PATH: the file is no store, or its beginning is damaged; it has not been touched (move it away to begin a new one, or " + nameAnother + ")"},
+			"PATH: the file is no store, or its beginning is damaged; it has not been touched (move it away to begin " +
+				"a new one, or " + nameAnother + ")"},
+		{"garbage", edit(func(b []byte) []byte { copy(b, bytes.Repeat([]byte{0xA5}, 64)); return b }),
+			store.ErrNotStore,
+			"PATH: the file is no store, or its beginning is damaged; it has not been touched (move it away to begin " +
+				"a new one, or " + nameAnother + ")"},
 		{"truncated", edit(func(b []byte) []byte { return b[:len(b)-5000] }), store.ErrDamaged,
-			"PATH: the file ends too early, after SIZE of WHOLE bytes; it has not been touched (fetch a copy, or move it away to begin a new one)"},
+			"PATH: the file ends too early, after SIZE of WHOLE bytes; it has not been touched (fetch a copy, or " +
+				"move it away to begin a new one)"},
 		{"application", statement("PRAGMA application_id = 77"), store.ErrNotStore,
 			"PATH: it is a database of another program, and has not been touched (" + nameAnother + ")"},
 		{"newer", statement("PRAGMA user_version = 99"), store.ErrNewer,
-			fmt.Sprintf("PATH: it was written by a newer Gridloom (version 99 of the store; this one knows %d), and has not been touched (use that Gridloom, or %s)", latest, nameAnother)},
+			fmt.Sprintf("PATH: it was written by a newer Gridloom (version 99 of the store; this one knows %d), and "+
+				"has not been touched (use that Gridloom, or %s)", latest, nameAnother)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path, _ := full(t, 30)
@@ -82,7 +87,8 @@ func TestRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := strings.NewReplacer("SIZE", fmt.Sprint(len(before)), "WHOLE", fmt.Sprint(whole.Size())).Replace(c.want)
+			want := strings.NewReplacer("SIZE", fmt.Sprint(len(before)), "WHOLE",
+				fmt.Sprint(whole.Size())).Replace(c.want)
 			for _, o := range []Options{{}, {ReadOnly: true}} {
 				_, err = Open(context.Background(), path, o)
 				expect(t, err, c.kind, path, want)
@@ -144,24 +150,30 @@ func TestUnmarked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(context.Background(), path, Options{})
-	expect(t, err, store.ErrNotStore, path, "PATH: it is a database of another program, and has not been touched (name another file with --store or GRIDLOOM_STORE)")
+	expect(t, err, store.ErrNotStore, path,
+		"PATH: it is a database of another program, and has not been touched (name another file with --store or "+
+			"GRIDLOOM_STORE)")
 }
 
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "store.db")
 	_, err := Open(context.Background(), path, Options{ReadOnly: true})
-	expect(t, err, store.ErrNone, path, "PATH: there is no store (gridloom tune makes one; --store and GRIDLOOM_STORE name another)")
+	expect(t, err, store.ErrNone, path,
+		"PATH: there is no store (gridloom tune makes one; --store and GRIDLOOM_STORE name another)")
 	if _, err := os.Stat(path); err == nil {
 		t.Error("looking for the store has made one")
 	}
 	path = filepath.Join(dir, "absent", "store.db")
 	_, err = Open(context.Background(), path, Options{})
-	expect(t, err, os.ErrNotExist, path, "PATH: there is no folder "+filepath.Dir(path)+" (make it, or name another file with --store or GRIDLOOM_STORE)")
+	expect(t, err, os.ErrNotExist, path,
+		"PATH: there is no folder "+filepath.Dir(path)+" (make it, or name another file with --store or "+
+			"GRIDLOOM_STORE)")
 	_, err = Open(context.Background(), dir, Options{})
 	expect(t, err, store.ErrNotStore, dir, "PATH: it is a folder (name a file with --store or GRIDLOOM_STORE)")
 	_, err = Open(context.Background(), os.DevNull, Options{})
-	expect(t, err, store.ErrNotStore, os.DevNull, "PATH: it is no regular file (name a file with --store or GRIDLOOM_STORE)")
+	expect(t, err, store.ErrNotStore, os.DevNull,
+		"PATH: it is no regular file (name a file with --store or GRIDLOOM_STORE)")
 
 	// The usual folder is made.
 	t.Setenv("XDG_DATA_HOME", filepath.Join(dir, "data"))
@@ -191,13 +203,16 @@ func TestUnready(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(ctx, path, Options{ReadOnly: true})
-	expect(t, err, store.ErrNone, path, "PATH: there is no store (gridloom tune makes one; --store and GRIDLOOM_STORE name another)")
+	expect(t, err, store.ErrNone, path,
+		"PATH: there is no store (gridloom tune makes one; --store and GRIDLOOM_STORE name another)")
 	open(t, path, Options{}).Close()
 
 	s := &Store{path: path, wait: time.Second}
 	err = s.openToRead(ctx, latestVersion(t)+1)
 	s.read.Close()
-	expect(t, word(ctx, path, 0, err), store.ErrOlder, path, fmt.Sprintf("PATH: it is of version %d of the store, this Gridloom reads version %d (it is brought up to date where it can be written: give write permission, or copy it)", latestVersion(t), latestVersion(t)+1))
+	expect(t, word(ctx, path, 0, err), store.ErrOlder, path,
+		fmt.Sprintf("PATH: it is of version %d of the store, this Gridloom reads version %d (it is brought up to "+
+			"date where it can be written: give write permission, or copy it)", latestVersion(t), latestVersion(t)+1))
 }
 
 func TestDefaultPath(t *testing.T) {
@@ -222,7 +237,8 @@ func TestDefaultPath(t *testing.T) {
 			t.Errorf("%s, %s=%s: %s, %v", c.system, c.name, c.value, got, err)
 		}
 	}
-	if _, err := dataFolder("linux", func(string) string { return "" }, func() (string, error) { return "", errors.New("no home") }); err == nil {
+	if _, err := dataFolder("linux", func(string) string { return "" },
+		func() (string, error) { return "", errors.New("no home") }); err == nil {
 		t.Error("there is a folder without a home")
 	}
 }
@@ -274,7 +290,8 @@ func TestFull(t *testing.T) {
 		}
 		stored = append(stored, trial)
 	}
-	if !errors.Is(failed, store.ErrFull) || !strings.HasPrefix(failed.Error(), path+": the disk is full, or a quota is used up; what was stored before is safe (make room, then go on)") {
+	if !errors.Is(failed, store.ErrFull) || !strings.HasPrefix(failed.Error(),
+		path+": the disk is full, or a quota is used up; what was stored before is safe (make room, then go on)") {
 		t.Fatal(failed)
 	}
 	if got := log(t, s, x.ID()); len(got) != len(stored) || len(got) != x.Len() || len(got) < 100 {
@@ -307,7 +324,8 @@ func TestLocked(t *testing.T) {
 	other := child(t, "hold", path)
 	s := open(t, path, Options{Wait: 50 * time.Millisecond})
 	_, err := s.Resume(ctx, id, "")
-	text := fmt.Sprintf("PATH: process %d (%s) is writing to it (waited 50ms) (wait until it is done, end it, or name another file with --store or GRIDLOOM_STORE)",
+	text := fmt.Sprintf("PATH: process %d (%s) is writing to it (waited 50ms) (wait until it is done, end it, or "+
+		"name another file with --store or GRIDLOOM_STORE)",
 		other.Process.Pid, comm(t, other.Process.Pid))
 	expect(t, err, store.ErrBusy, path, text)
 
@@ -365,7 +383,8 @@ func locks(t *testing.T, file os.FileInfo) (list []string) {
 	}
 	for line := range strings.Lines(string(text)) {
 		_, line, _ = strings.Cut(strings.TrimSpace(line), ": ")
-		if strings.Contains(line, fmt.Sprintf(" %d ", os.Getpid())) && strings.Contains(line, fmt.Sprintf(":%d ", file.Sys().(*syscall.Stat_t).Ino)) {
+		if strings.Contains(line, fmt.Sprintf(" %d ", os.Getpid())) &&
+			strings.Contains(line, fmt.Sprintf(":%d ", file.Sys().(*syscall.Stat_t).Ino)) {
 			list = append(list, line)
 		}
 	}
@@ -463,7 +482,9 @@ func readOnlyStore(t *testing.T) string {
 func tryReadOnly(t *testing.T, path string) {
 	ctx := context.Background()
 	_, err := Open(ctx, path, Options{})
-	expect(t, err, store.ErrReadOnly, path, "PATH: the file or its folder cannot be written (give write permission, or name another file with --store or GRIDLOOM_STORE)")
+	expect(t, err, store.ErrReadOnly, path,
+		"PATH: the file or its folder cannot be written (give write permission, or name another file with --store or "+
+			"GRIDLOOM_STORE)")
 	s, err := Open(ctx, path, Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
@@ -487,7 +508,9 @@ func tryReadOnly(t *testing.T, path string) {
 	}
 	old := filepath.Join(filepath.Dir(path), "old.db")
 	_, err = Open(ctx, old, Options{ReadOnly: true})
-	expect(t, err, store.ErrOlder, old, fmt.Sprintf("PATH: it is of version 1 of the store, this Gridloom reads version %d (it is brought up to date where it can be written: give write permission, or copy it)", latestVersion(t)))
+	expect(t, err, store.ErrOlder, old,
+		fmt.Sprintf("PATH: it is of version 1 of the store, this Gridloom reads version %d (it is brought up to date "+
+			"where it can be written: give write permission, or copy it)", latestVersion(t)))
 }
 
 // Migrations run once, in order, whole or not at all.
@@ -499,7 +522,8 @@ func TestMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := len(scripts)
-	next := append(scripts, "CREATE TABLE extra (id INTEGER PRIMARY KEY)", "INSERT INTO extra VALUES (1); INSERT INTO absent VALUES (1)")
+	next := append(scripts, "CREATE TABLE extra (id INTEGER PRIMARY KEY)",
+		"INSERT INTO extra VALUES (1); INSERT INTO absent VALUES (1)")
 	err = migrate(ctx, s.write, next)
 	if want := fmt.Sprintf("migration %d: ", old+2); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
@@ -518,7 +542,8 @@ func TestMigrate(t *testing.T) {
 	if err := migrate(ctx, s.write, scripts); !errors.Is(err, store.ErrNewer) {
 		t.Error(err)
 	}
-	for name, want := range map[string]string{"0002_x.sql": "migrations/0002_x.sql: the number should be 0001", "x.sql": "migrations/x.sql: the number should be 0001"} {
+	for name, want := range map[string]string{"0002_x.sql": "migrations/0002_x.sql: the number should be 0001",
+		"x.sql": "migrations/x.sql: the number should be 0001"} {
 		if _, err := migrations(fstest.MapFS{"migrations/" + name: {}}); err == nil || err.Error() != want {
 			t.Error(err)
 		}

@@ -18,7 +18,8 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	for _, query := range []string{
 		"SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check != 'ok'",
 		`SELECT printf('table %s, row %d: there is no row of %s that it names', "table", rowid, parent) FROM pragma_foreign_key_check`,
-		fmt.Sprintf("SELECT printf('trial %%d belongs to no session', id) FROM trials WHERE id >> %d NOT IN (SELECT id FROM sessions)", indexBits),
+		fmt.Sprintf("SELECT printf('trial %%d belongs to no session', id) FROM trials WHERE id >> %d NOT IN (SELECT "+
+			"id FROM sessions)", indexBits),
 	} {
 		err := each(&r, s.lines(ctx, query), func(line string) { r.Problems = append(r.Problems, line) })
 		if err != nil {
@@ -28,8 +29,10 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	err := each(&r, s.Sessions(ctx, store.Filter{}), func(i session.Session) {
 		r.Sessions++
 		if s.alone && i.Finished.IsZero() && i.Strategy != session.Imported {
-			r.Notes = append(r.Notes, fmt.Sprintf("session %s has not ended, and there is no %s: if the store was copied while that search ran, its last variants are missing",
-				i.ID, filepath.Base(s.path)+"-wal"))
+			r.Notes = append(r.Notes,
+				fmt.Sprintf("session %s has not ended, and there is no %s: if the store was copied while that search "+
+					"ran, its last variants are missing",
+					i.ID, filepath.Base(s.path)+"-wal"))
 		}
 	})
 	if err != nil {

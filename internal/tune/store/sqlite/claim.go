@@ -50,7 +50,8 @@ func claim(path string, readOnly bool, latest int) (os.FileInfo, error) {
 	if !readOnly {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-			err = &gridio.Error{Text: "the file or its folder cannot be written", Hint: giveWrite, Err: errors.Join(store.ErrReadOnly, err)}
+			err = &gridio.Error{Text: "the file or its folder cannot be written", Hint: giveWrite,
+				Err: errors.Join(store.ErrReadOnly, err)}
 		}
 		if err != nil {
 			return nil, err
@@ -81,7 +82,8 @@ func makeFolder(path string) error {
 		return os.MkdirAll(dir, 0o700)
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return &gridio.Error{Text: "there is no folder " + dir, Hint: "make it, or name another file with --store or GRIDLOOM_STORE", Err: err}
+		return &gridio.Error{Text: "there is no folder " + dir,
+			Hint: "make it, or name another file with --store or GRIDLOOM_STORE", Err: err}
 	}
 	return nil
 }
@@ -124,8 +126,10 @@ func inspect(path string, info os.FileInfo, latest int) error {
 	}
 	// While there is a journal, pages may be there alone.
 	journal, err := os.Stat(path + "-wal")
-	if whole := pageSize * number(28); number(24) == number(92) && info.Size() < whole && (err != nil || journal.Size() == 0) {
-		return refuse(store.ErrDamaged, fmt.Sprintf("the file ends too early, after %d of %d bytes; it has not been touched", info.Size(), whole),
+	if whole := pageSize * number(28); number(24) == number(92) && info.Size() < whole &&
+		(err != nil || journal.Size() == 0) {
+		return refuse(store.ErrDamaged,
+			fmt.Sprintf("the file ends too early, after %d of %d bytes; it has not been touched", info.Size(), whole),
 			"fetch a copy, or move it away to begin a new one")
 	}
 	return nil

@@ -33,7 +33,8 @@ func TestCopyWithoutJournal(t *testing.T) {
 	ctx := context.Background()
 	s := fresh(t)
 	empty := copyOf(t, s.Path(), "")
-	if r, err := open(t, empty, Options{ReadOnly: true}).Check(ctx); err != nil || r.Sessions != 0 || len(r.Problems) != 0 {
+	if r, err := open(t, empty, Options{ReadOnly: true}).Check(ctx); err != nil || r.Sessions != 0 ||
+		len(r.Problems) != 0 {
 		t.Errorf("a store that was only made: %+v, %v", r, err)
 	}
 	x := begin(t, s, storetest.Search())
@@ -56,7 +57,9 @@ func TestCopyWithoutJournal(t *testing.T) {
 	if r.Sessions != 1 || r.Trials < all-100 || r.Trials > all {
 		t.Errorf("%d of %d variants came with the copy", r.Trials, all)
 	}
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "session "+x.ID()+" has not ended, and there is no copy.db-wal: if the store was copied while that search ran, its last variants are missing") {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0],
+		"session "+x.ID()+" has not ended, and there is no copy.db-wal: if the store was copied while that search "+
+			"ran, its last variants are missing") {
 		t.Errorf("%q", r.Notes)
 	}
 	// With the journal all is there, and in the store itself, too.
@@ -92,5 +95,8 @@ func TestBeginningOfStore(t *testing.T) {
 	}
 	path := copyOf(t, s.path, "")
 	_, err = Open(ctx, path, Options{ReadOnly: true})
-	expect(t, err, store.ErrDamaged, path, "PATH: it is the beginning of a store without anything in it: it was copied without the file beside it that ends in -wal, where the rest is (copy both files while nobody writes, or use gridloom results export and import)")
+	expect(t, err, store.ErrDamaged, path,
+		"PATH: it is the beginning of a store without anything in it: it was copied without the file beside it that "+
+			"ends in -wal, where the rest is (copy both files while nobody writes, or use gridloom results export and "+
+			"import)")
 }

@@ -14,22 +14,28 @@ import (
 )
 
 // saveIt is what to do about a store that is damaged.
-const saveIt = "gridloom results export > FILE saves what can be read before the damage; move the store away to begin a new one"
+const saveIt = "gridloom results export > FILE saves what can be read before the damage; move the store away to " +
+	"begin a new one"
 
 const giveWrite = "give write permission, or name another file with --store or GRIDLOOM_STORE"
 
-var errNone = refuse(store.ErrNone, "there is no store", "gridloom tune makes one; --store and GRIDLOOM_STORE name another")
+var errNone = refuse(store.ErrNone, "there is no store",
+	"gridloom tune makes one; --store and GRIDLOOM_STORE name another")
 
 // errBeginning is for what is in the file before the tables are: whoever made the
 // store had them in the journal.
-var errBeginning = refuse(store.ErrDamaged, "it is the beginning of a store without anything in it: it was copied without the file beside it that ends in -wal, where the rest is",
+var errBeginning = refuse(store.ErrDamaged,
+	"it is the beginning of a store without anything in it: it was copied without the file beside it that ends in "+
+		"-wal, where the rest is",
 	"copy both files while nobody writes, or use gridloom results export and import")
 
 var errOther = refuse(store.ErrNotStore, "it is a database of another program, and has not been touched",
 	"name another file with --store or GRIDLOOM_STORE")
 
 func newer(has, knows int) error {
-	return refuse(store.ErrNewer, fmt.Sprintf("it was written by a newer Gridloom (version %d of the store; this one knows %d), and has not been touched", has, knows),
+	return refuse(store.ErrNewer,
+		fmt.Sprintf("it was written by a newer Gridloom (version %d of the store; this one knows %d), and has not "+
+			"been touched", has, knows),
 		"use that Gridloom, or name another file with --store or GRIDLOOM_STORE")
 }
 
@@ -79,20 +85,24 @@ func classify(code int, err error) (text, hint string, kind error) {
 	}
 	switch code & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return "another process is writing to it", "wait until it is done, end it, or name another file with --store or GRIDLOOM_STORE", store.ErrBusy
+		return "another process is writing to it",
+			"wait until it is done, end it, or name another file with --store or GRIDLOOM_STORE", store.ErrBusy
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return "the store is damaged: " + err.Error(),
 			saveIt, store.ErrDamaged
 	case lib.SQLITE_FULL:
-		return "the disk is full, or a quota is used up; what was stored before is safe", "make room, then go on", store.ErrFull
+		return "the disk is full, or a quota is used up; what was stored before is safe", "make room, then go on",
+			store.ErrFull
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM:
 		return "the file or its folder cannot be written", giveWrite, store.ErrReadOnly
 	case lib.SQLITE_CANTOPEN:
-		return "the file, or those beside it that end in -wal and -shm, cannot be opened or made", "look at the folder's permissions, or name another file with --store or GRIDLOOM_STORE", store.ErrReadOnly
+		return "the file, or those beside it that end in -wal and -shm, cannot be opened or made",
+			"look at the folder's permissions, or name another file with --store or GRIDLOOM_STORE", store.ErrReadOnly
 	case lib.SQLITE_INTERRUPT:
 		return "interrupted", "", context.Canceled
 	}
-	return "the file could not be read or written: " + err.Error(), "look at the disk, or name another file with --store or GRIDLOOM_STORE", errors.New("database error")
+	return "the file could not be read or written: " + err.Error(),
+		"look at the disk, or name another file with --store or GRIDLOOM_STORE", errors.New("database error")
 }
 
 func isBusy(err error) bool {

@@ -104,19 +104,23 @@ func TestFormerStores(t *testing.T) {
 			}
 			before := map[string][]string{}
 			queries := map[string]string{}
-			for _, table := range rows(t, path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'") {
+			for _, table := range rows(t, path,
+				"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'") {
 				var columns []string
 				for _, c := range rows(t, path, "SELECT name FROM pragma_table_info('"+table+"')") {
 					if table != "devices" || c != "name" && c != "units" {
 						columns = append(columns, `quote("`+c+`")`)
 					}
 				}
-				queries[table] = "SELECT " + strings.Join(columns, ", ") + " FROM " + table + " ORDER BY " + strings.Join(columns, ", ")
+				queries[table] = "SELECT " + strings.Join(columns, ", ") + " FROM " + table + " ORDER BY " +
+					strings.Join(columns, ", ")
 				before[table] = rows(t, path, queries[table])
 			}
 			names := rows(t, path, "SELECT api, name FROM devices ORDER BY id")
-			if n := len(before); n < 9 || len(before["sessions"]) < 4 || len(before["trials"]) < 30 || len(before["runs"]) < 5 {
-				t.Fatalf("%d tables, %d sessions, %d trials, %d runs", n, len(before["sessions"]), len(before["trials"]), len(before["runs"]))
+			if n := len(before); n < 9 || len(before["sessions"]) < 4 || len(before["trials"]) < 30 ||
+				len(before["runs"]) < 5 {
+				t.Fatalf("%d tables, %d sessions, %d trials, %d runs", n, len(before["sessions"]),
+					len(before["trials"]), len(before["runs"]))
 			}
 			// To be read is enough.
 			s := open(t, path, Options{ReadOnly: true})
@@ -126,7 +130,8 @@ func TestFormerStores(t *testing.T) {
 				}
 			}
 			// It is a store like a new one, and all constraints hold.
-			const schema = "SELECT type, name, tbl_name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY 1, 2, 3"
+			const schema = "SELECT type, name, tbl_name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER " +
+				"BY 1, 2, 3"
 			if got, want := rows(t, path, schema), rows(t, fresh(t).Path(), schema); !slices.Equal(got, want) {
 				t.Errorf("%q, want %q", got, want)
 			}
@@ -148,14 +153,17 @@ func TestFormerStores(t *testing.T) {
 					t.Fatal(err)
 				}
 				trials += len(log(t, s, i.ID))
-				if i.Budget.Former != "" || i.Space.Former != "" || i.Device.Units == 0 || !slices.Contains(names, "cpu | "+i.Device.String()) ||
+				if i.Budget.Former != "" || i.Space.Former != "" || i.Device.Units == 0 ||
+					!slices.Contains(names, "cpu | "+i.Device.String()) ||
 					len(i.Program.Hash) != 64 || (i.Arithmetic == 1) != (version == 1) {
 					t.Errorf("%+v", i)
 				}
 				_, sized := i.Sizes.Params([]string{"L", "M", "N"})
 				for what, is := range map[string]bool{
-					"time": i.Budget.Time > 0, "1500 trials": i.Budget.Trials == 1500, "target": i.Budget.Target.Fraction == 0.95, "free": i.Space.Free,
-					"any integers": i.Space.AnyIntegers, "restricted": len(i.Space.Restrictions) > 0, "begins": len(i.Space.Begin) > 0, "sizes": sized,
+					"time": i.Budget.Time > 0, "1500 trials": i.Budget.Trials == 1500,
+					"target": i.Budget.Target.Fraction == 0.95, "free": i.Space.Free,
+					"any integers": i.Space.AnyIntegers, "restricted": len(i.Space.Restrictions) > 0,
+					"begins": len(i.Space.Begin) > 0, "sizes": sized,
 				} {
 					typed[what] = typed[what] || is
 				}
@@ -209,7 +217,10 @@ func TestDowngrade(t *testing.T) {
 	}
 	for _, o := range []Options{{}, {ReadOnly: true}} {
 		_, err := Open(t.Context(), path, o)
-		expect(t, err, store.ErrNewer, path, fmt.Sprintf("PATH: it was written by a newer Gridloom (version %d of the store; this one knows %d), and has not been touched (use that Gridloom, or name another file with --store or GRIDLOOM_STORE)", latestVersion(t)+1, latestVersion(t)))
+		expect(t, err, store.ErrNewer, path,
+			fmt.Sprintf("PATH: it was written by a newer Gridloom (version %d of the store; this one knows %d), and "+
+				"has not been touched (use that Gridloom, or name another file with --store or GRIDLOOM_STORE)",
+				latestVersion(t)+1, latestVersion(t)))
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Error("the file was touched")
@@ -229,7 +240,8 @@ func TestOldStoreThatIsBusy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), path, Options{ReadOnly: true, Wait: time.Millisecond}); !errors.Is(err, store.ErrBusy) {
+	if _, err := Open(t.Context(), path, Options{ReadOnly: true, Wait: time.Millisecond}); !errors.Is(err,
+		store.ErrBusy) {
 		t.Error(err)
 	}
 	if err := tx.Rollback(); err != nil {
@@ -268,7 +280,9 @@ func TestShared(t *testing.T) {
 	for range 3 {
 		begin(t, s, storetestSearch())
 	}
-	got := rows(t, s.Path(), "SELECT (SELECT count(*) FROM programs), (SELECT count(*) FROM devices), (SELECT count(*) FROM scenarios), (SELECT count(*) FROM sessions)")
+	got := rows(t, s.Path(),
+		"SELECT (SELECT count(*) FROM programs), (SELECT count(*) FROM devices), (SELECT count(*) FROM scenarios), "+
+			"(SELECT count(*) FROM sessions)")
 	if got[0] != "1 | 1 | 1 | 3" {
 		t.Errorf("%q", got)
 	}

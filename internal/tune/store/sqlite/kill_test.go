@@ -136,7 +136,8 @@ func TestKilled(t *testing.T) {
 		}
 		for i, trial := range got {
 			want := storetest.Numbered(0, i)
-			if trial.Index != i || trial.Config != want.Config || trial.Note != strings.ToValidUTF8(want.Note, "") || trial.Median != want.Median {
+			if trial.Index != i || trial.Config != want.Config || trial.Note != strings.ToValidUTF8(want.Note, "") ||
+				trial.Median != want.Median {
 				t.Fatalf("trial %d is %+v", i, trial)
 			}
 		}

@@ -50,7 +50,8 @@ func (b *batch) Session(x *session.Session) (fresh bool, err error) {
 			err = errors.Join(err, w.run(i.row, r))
 		}
 		if !x.Finished.IsZero() {
-			_, failed := w.tx.ExecContext(w.ctx, "UPDATE sessions SET finished = ?, outcome = ? WHERE id = ? AND finished < ?",
+			_, failed := w.tx.ExecContext(w.ctx,
+				"UPDATE sessions SET finished = ?, outcome = ? WHERE id = ? AND finished < ?",
 				x.Finished.UnixMilli(), x.Outcome, i.row, x.Finished.UnixMilli())
 			err = errors.Join(err, failed)
 		}
@@ -89,7 +90,8 @@ func (b *batch) Rename(from, to string) (bool, error) {
 		return false, err
 	}
 	var n int
-	if err := b.w.tx.QueryRowContext(b.w.ctx, "SELECT count(*) FROM sessions WHERE uid = ?", to).Scan(&n); err != nil || n > 0 {
+	if err := b.w.tx.QueryRowContext(b.w.ctx, "SELECT count(*) FROM sessions WHERE uid = ?", to).Scan(&n); err != nil ||
+		n > 0 {
 		return false, err
 	}
 	delete(b.sessions, from)

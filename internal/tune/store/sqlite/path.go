@@ -13,7 +13,8 @@ import (
 func DefaultPath() (string, error) {
 	dir, err := dataFolder(runtime.GOOS, os.Getenv, os.UserHomeDir)
 	if err != nil {
-		return "", &gridio.Error{Text: "there is no folder for the store: " + err.Error(), Hint: "name a file with --store or GRIDLOOM_STORE", Err: err}
+		return "", &gridio.Error{Text: "there is no folder for the store: " + err.Error(),
+			Hint: "name a file with --store or GRIDLOOM_STORE", Err: err}
 	}
 	return filepath.Join(dir, "gridloom", "store.db"), nil
 }

@@ -81,7 +81,8 @@ func sessionsOf(f *store.Filter) (condition, error) {
 func (c *condition) like(l *session.Scenario) error {
 	for _, e := range []struct{ column, value string }{
 		{"p.hash", l.Program.Hash}, {"d.api", l.Device.API}, {"d.name", l.Device.Name}, {"d.driver", l.Device.Driver},
-		{"k.name", l.Compiler.Name}, {"k.version", l.Compiler.Version}, {"c.sizes", l.Sizes.String()}, {"c.dtype", l.DType}, {"c.fp", l.FP},
+		{"k.name", l.Compiler.Name}, {"k.version", l.Compiler.Version}, {"c.sizes", l.Sizes.String()},
+		{"c.dtype", l.DType}, {"c.fp", l.FP},
 	} {
 		c.equal(e.column, e.value)
 	}
@@ -151,7 +152,8 @@ func (s *Store) Records(ctx context.Context, f store.Filter) iter.Seq2[store.Rec
 
 // reading runs a query within a transaction, so that it sees one state of the
 // store, and hands an error on as the last value.
-func reading[T any](ctx context.Context, s *Store, query func(q querier, yield func(T, error) bool) error) iter.Seq2[T, error] {
+func reading[T any](ctx context.Context, s *Store, query func(q querier, yield func(T, error) bool) error) iter.Seq2[T,
+	error] {
 	return func(yield func(T, error) bool) {
 		more := true
 		err := func() error {
@@ -202,7 +204,8 @@ func (s *Store) sessions(ctx context.Context, q querier, f *store.Filter) ([]ent
 		}
 		p, ok := texts[programs[n]]
 		if !ok {
-			err := q.QueryRowContext(ctx, "SELECT source, ir FROM programs WHERE id = ?", programs[n]).Scan(&p.source, &p.ir)
+			err := q.QueryRowContext(ctx, "SELECT source, ir FROM programs WHERE id = ?", programs[n]).Scan(&p.source,
+				&p.ir)
 			if err != nil {
 				return nil, err
 			}
@@ -218,9 +221,11 @@ func scanSession(rows *sql.Rows) (i entry, program int64, err error) {
 	var seed, started, finished int64
 	var budget, space, clocks, properties, host, sizes, decomposition string
 	p, d, k := &i.Program, &i.Device, &i.Compiler
-	if err := rows.Scan(&i.row, &i.ID, &i.Source, &i.Strategy, &seed, &budget, &space, &i.Origin, &started, &finished, &i.Outcome, &program,
+	if err := rows.Scan(&i.row, &i.ID, &i.Source, &i.Strategy, &seed, &budget, &space, &i.Origin, &started, &finished,
+		&i.Outcome, &program,
 		&p.Hash, &p.Name, &p.Rank, &p.Radius, &p.Points, &p.Arrays, &p.Flops,
-		&d.API, &d.Name, &d.UUID, &d.Driver, &clocks, &d.Units, &properties, &k.Name, &k.Version, &k.Options, &host, &sizes, &i.DType, &i.FP,
+		&d.API, &d.Name, &d.UUID, &d.Driver, &clocks, &d.Units, &properties, &k.Name, &k.Version, &k.Options, &host,
+		&sizes, &i.DType, &i.FP,
 		&i.Arithmetic, &i.IR, &i.Ranks, &decomposition, &i.Network); err != nil {
 		return i, 0, err
 	}
@@ -229,8 +234,10 @@ func scanSession(rows *sql.Rows) (i entry, program int64, err error) {
 		i.Finished = time.UnixMilli(finished).UTC()
 	}
 	i.Sizes = session.ParseSizes(sizes)
-	err = errors.Join(session.Column(budget, &i.Budget), session.Column(space, &i.Space), session.Column(clocks, &d.Clocks),
-		session.Column(properties, &d.Properties), session.Column(host, &i.Host), session.Column(decomposition, &i.Decomposition))
+	err = errors.Join(session.Column(budget, &i.Budget), session.Column(space, &i.Space),
+		session.Column(clocks, &d.Clocks),
+		session.Column(properties, &d.Properties), session.Column(host, &i.Host),
+		session.Column(decomposition, &i.Decomposition))
 	if err != nil {
 		err = refuse(store.ErrDamaged, fmt.Sprintf("session %s: %v", i.ID, err), "gridloom results check tells more")
 	}
@@ -238,7 +245,8 @@ func scanSession(rows *sql.Rows) (i entry, program int64, err error) {
 }
 
 func (s *Store) runs(ctx context.Context, q querier, i *entry) error {
-	rows, err := q.QueryContext(ctx, "SELECT trial, started, revision FROM runs WHERE session = ? ORDER BY started, trial", i.row)
+	rows, err := q.QueryContext(ctx,
+		"SELECT trial, started, revision FROM runs WHERE session = ? ORDER BY started, trial", i.row)
 	if err != nil {
 		return err
 	}
@@ -259,7 +267,8 @@ func (s *Store) runs(ctx context.Context, q querier, i *entry) error {
 }
 
 // trials hands a session's trials to yield, until it returns false.
-func (s *Store) trials(ctx context.Context, q querier, i *entry, f *store.Filter, yield func(session.Trial) bool) (more bool, err error) {
+func (s *Store) trials(ctx context.Context, q querier, i *entry, f *store.Filter,
+	yield func(session.Trial) bool) (more bool, err error) {
 	c := trialsOf(f, i)
 	by := ""
 	if f.Whole {
@@ -301,7 +310,8 @@ func (s *Store) scan(ctx context.Context, q querier, rows *sql.Rows, i *entry) (
 		t.Verdict, err = session.VerdictOf(verdict)
 	}
 	if err != nil {
-		return t, refuse(store.ErrDamaged, fmt.Sprintf("session %s, trial %d: %v", i.ID, t.Index, err), "gridloom results check tells more")
+		return t, refuse(store.ErrDamaged, fmt.Sprintf("session %s, trial %d: %v", i.ID, t.Index, err),
+			"gridloom results check tells more")
 	}
 	var errs [2]error
 	t.Kernel, errs[0] = s.wordText(ctx, q, kernel)
@@ -326,8 +336,9 @@ func (s *Store) events(ctx context.Context, id string) iter.Seq2[session.Event, 
 	var c condition
 	c.equal("s.uid", id)
 	return reading(ctx, s, func(q querier, yield func(session.Event, error) bool) error {
-		rows, err := q.QueryContext(ctx, "SELECT s.uid, e.number, e.at, e.kind, e.detail FROM events e JOIN sessions s ON s.id = e.session"+
-			c.where()+" ORDER BY e.session, e.number", c.args...)
+		rows, err := q.QueryContext(ctx,
+			"SELECT s.uid, e.number, e.at, e.kind, e.detail FROM events e JOIN sessions s ON s.id = e.session"+
+				c.where()+" ORDER BY e.session, e.number", c.args...)
 		if err != nil {
 			return err
 		}
@@ -341,7 +352,8 @@ func (s *Store) events(ctx context.Context, id string) iter.Seq2[session.Event, 
 				return err
 			}
 			if err := json.Unmarshal([]byte(detail), &e); err != nil {
-				return refuse(store.ErrDamaged, fmt.Sprintf("session %s, event %d: %v", of, number, err), "gridloom results check tells more")
+				return refuse(store.ErrDamaged, fmt.Sprintf("session %s, event %d: %v", of, number, err),
+					"gridloom results check tells more")
 			}
 			e.Index, e.Kind, e.At = number, kind, time.UnixMilli(at).UTC()
 			if !yield(e, nil) {

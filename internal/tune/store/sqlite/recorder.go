@@ -87,13 +87,15 @@ func (s *Store) Resume(ctx context.Context, id, commit string) (store.Recorder, 
 			return err
 		}
 		var last sql.NullInt64
-		if err := tx.QueryRowContext(ctx, "SELECT max(id) FROM trials WHERE id BETWEEN ? AND ?", i.first(), i.last()).Scan(&last); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT max(id) FROM trials WHERE id BETWEEN ? AND ?", i.first(),
+			i.last()).Scan(&last); err != nil {
 			return err
 		}
 		if last.Valid {
 			x.next = int(last.Int64&lastIndex) + 1
 		}
-		if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(number) + 1, 0) FROM events WHERE session = ?", i.row).Scan(&x.events); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(number) + 1, 0) FROM events WHERE session = ?",
+			i.row).Scan(&x.events); err != nil {
 			return err
 		}
 		r := session.Run{Trial: x.next, Started: time.Now().Truncate(time.Millisecond).UTC(), Commit: commit}
@@ -195,7 +197,8 @@ func (x *recorder) Condemn(ctx context.Context, kernel, config string, v session
 			return true
 		})
 		if err == nil && len(right) == 0 {
-			err = &gridio.Error{Text: fmt.Sprintf("session %s has no trial of %s %s that was right", x.info.ID, kernel, config)}
+			err = &gridio.Error{Text: fmt.Sprintf("session %s has no trial of %s %s that was right", x.info.ID, kernel,
+				config)}
 		}
 		for i := range right {
 			err = errors.Join(err, w.condemn(&x.info, &right[i], v, note))
@@ -214,7 +217,8 @@ func (x *recorder) Finish(ctx context.Context, outcome string) error {
 	ctx = context.WithoutCancel(ctx)
 	now := time.Now().Truncate(time.Millisecond).UTC()
 	err := x.store.transact(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE sessions SET finished = ?, outcome = ? WHERE id = ?", now.UnixMilli(), outcome, x.info.row)
+		_, err := tx.ExecContext(ctx, "UPDATE sessions SET finished = ?, outcome = ? WHERE id = ?", now.UnixMilli(),
+			outcome, x.info.row)
 		return err
 	})
 	if err == nil {

@@ -33,13 +33,14 @@ type Options struct {
 
 // Store is an open store in a file. It implements store.Store.
 type Store struct {
-	path  string
-	wait  time.Duration
-	file  os.FileInfo
-	read  *sql.DB
-	write *sql.DB // nil if the store is read-only
-	words *vocabulary
-	alone bool // opened to read, and there was no journal beside it with anything in it
+	path        string
+	wait        time.Duration
+	file        os.FileInfo
+	read        *sql.DB
+	write       *sql.DB // nil if the store is read-only
+	words       *vocabulary
+	trialInsert *sql.Stmt // likewise
+	alone       bool      // opened to read, and there was no journal beside it with anything in it
 }
 
 // Open opens the store in a file. Unless it is to be read only, a file that
@@ -95,7 +96,8 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) openToWrite(ctx context.Context, o Options, scripts []string) error {
-	pragmas := []string{"journal_mode(wal)", "synchronous(normal)", "foreign_keys(on)", fmt.Sprintf("wal_autocheckpoint(%d)", journalPages)}
+	pragmas := []string{"journal_mode(wal)", "synchronous(normal)", "foreign_keys(on)",
+		fmt.Sprintf("wal_autocheckpoint(%d)", journalPages)}
 	if o.maxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", o.maxPages))
 	}
@@ -110,6 +112,9 @@ func (s *Store) openToWrite(ctx context.Context, o Options, scripts []string) er
 		return err
 	}
 	s.settle() // the tables of a new store above all
+	if s.trialInsert, err = s.write.PrepareContext(ctx, insertTrial); err != nil {
+		return err
+	}
 	s.read, err = s.connect("rw", "query_only(on)")
 	return err
 }
@@ -159,7 +164,8 @@ func (s *Store) openToRead(ctx context.Context, latest int) error {
 		case v == 0:
 			return errNone
 		}
-		return refuse(store.ErrOlder, fmt.Sprintf("it is of version %d of the store, this Gridloom reads version %d", v, latest),
+		return refuse(store.ErrOlder, fmt.Sprintf("it is of version %d of the store, this Gridloom reads version %d", v,
+			latest),
 			"it is brought up to date where it can be written: give write permission, or copy it")
 	}
 	if err = try("ro"); err == nil {
@@ -180,7 +186,8 @@ func (s *Store) connect(mode string, pragmas ...string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("file:%s?mode=%s&_pragma=busy_timeout(%d)", (&url.URL{Path: path}).EscapedPath(), mode, min(moment, s.wait).Milliseconds())
+	name := fmt.Sprintf("file:%s?mode=%s&_pragma=busy_timeout(%d)", (&url.URL{Path: path}).EscapedPath(), mode,
+		min(moment, s.wait).Milliseconds())
 	for _, p := range pragmas {
 		name += "&_pragma=" + p
 	}

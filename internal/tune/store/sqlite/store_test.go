@@ -63,18 +63,26 @@ func log(t *testing.T, s *Store, id string) []session.Trial {
 // plan draws texts like those of a space of one kernel on a GPU.
 func plan(rng *rand.Rand) string {
 	pick := func(list ...string) string { return list[rng.IntN(len(list))] }
-	return fmt.Sprintf("family=stream,stream=%s,chunk=%d,planes=%s,rotate=%s,shared=%s,ahead=%s,block=%sx%s,vec=%s,rows=%s,repeat=%sx%s,x=%s,load=%s,store=%s,sizes=%s,share=%s,registers=%s",
-		pick("k", "j"), 8*(1+rng.IntN(64)), pick("1", "2", "4"), pick("yes", "no"), pick("0", "1", "2", "3"), pick("0", "1", "2"),
-		pick("1", "2", "4", "8", "16"), pick("32", "64", "128", "256"), pick("1", "2", "4", "8"), pick("1", "2", "4"), pick("1", "2", "4"), pick("1", "2", "4"),
-		pick("load", "shuffle", "shared"), pick("plain", "readonly"), pick("plain", "streaming"), pick("args", "baked"), pick("yes", "no"), pick("0", "32", "48", "64", "128", "255"))
+	return fmt.Sprintf("family=stream,stream=%s,chunk=%d,planes=%s,rotate=%s,shared=%s,ahead=%s,"+
+		"block=%sx%s,vec=%s,rows=%s,repeat=%sx%s,x=%s,load=%s,store=%s,sizes=%s,share=%s,registers=%s",
+		pick("k", "j"), 8*(1+rng.IntN(64)), pick("1", "2", "4"), pick("yes", "no"), pick("0", "1", "2", "3"),
+		pick("0", "1", "2"),
+		pick("1", "2", "4", "8", "16"), pick("32", "64", "128", "256"), pick("1", "2", "4", "8"), pick("1", "2", "4"),
+		pick("1", "2", "4"), pick("1", "2", "4"),
+		pick("load", "shuffle", "shared"), pick("plain", "readonly"), pick("plain", "streaming"), pick("args", "baked"),
+		pick("yes", "no"), pick("0", "32", "48", "64", "128", "255"))
 }
 
 // measured makes a trial like those of a GPU: ten batches that differ by half a
 // percent, everything known about the kernel, and one variant in five refused.
 func measured(rng *rand.Rand, config string) session.Trial {
-	t := session.Trial{Kernel: "heat[0:1]", Config: config, At: storetest.Noon.Add(time.Duration(rng.IntN(3600e3)) * time.Millisecond), Compile: time.Duration(rng.IntN(2e9)), Search: time.Duration(rng.IntN(1e5)), Other: time.Duration(rng.IntN(1e7))}
+	t := session.Trial{Kernel: "heat[0:1]", Config: config,
+		At:      storetest.Noon.Add(time.Duration(rng.IntN(3600e3)) * time.Millisecond),
+		Compile: time.Duration(rng.IntN(2e9)), Search: time.Duration(rng.IntN(1e5)),
+		Other: time.Duration(rng.IntN(1e7))}
 	if rng.IntN(5) == 0 {
-		t.Verdict, t.Note = session.TooMuch, fmt.Sprintf("%d bytes of shared memory are needed, a block has 233472", 233472+1024*rng.IntN(100))
+		t.Verdict, t.Note = session.TooMuch, fmt.Sprintf("%d bytes of shared memory are needed, a block has 233472",
+			233472+1024*rng.IntN(100))
 		return t
 	}
 	t.Median = 0.0005 + 0.01*rng.Float64()
@@ -82,8 +90,10 @@ func measured(rng *rand.Rand, config string) session.Trial {
 	for range 10 {
 		t.Samples = append(t.Samples, t.Median*(1+0.005*rng.NormFloat64()))
 	}
-	t.Resources = session.Resources{Registers: 16 + rng.IntN(240), Shared: 1024 * rng.IntN(200), Occupancy: float32(1+rng.IntN(64)) / 64}
-	t.Condition = session.Condition{Clock: 1900 + rng.IntN(80), MemoryClock: 3201, Temperature: 35 + rng.IntN(20), Power: 200 + rng.IntN(400), PowerLimit: 700}
+	t.Resources = session.Resources{Registers: 16 + rng.IntN(240), Shared: 1024 * rng.IntN(200),
+		Occupancy: float32(1+rng.IntN(64)) / 64}
+	t.Condition = session.Condition{Clock: 1900 + rng.IntN(80), MemoryClock: 3201, Temperature: 35 + rng.IntN(20),
+		Power: 200 + rng.IntN(400), PowerLimit: 700}
 	t.Error = 1e-16 * rng.Float64()
 	t.Measure, t.Validate = time.Duration(rng.IntN(3e8)), time.Duration(rng.IntN(1e7))
 	return t

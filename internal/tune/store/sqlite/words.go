@@ -65,14 +65,15 @@ func pieces(text string) []string {
 // writing interns texts within a transaction. What it has learnt is true only
 // once the transaction has ended well, and then handed on.
 type writing struct {
-	ctx   context.Context
-	tx    *sql.Tx
-	words *vocabulary
-	fresh map[string]int64
+	ctx    context.Context
+	tx     *sql.Tx
+	words  *vocabulary
+	fresh  map[string]int64
+	trials *sql.Stmt // inserts one
 }
 
 func (s *Store) writing(ctx context.Context, tx *sql.Tx) *writing {
-	return &writing{ctx, tx, s.words, map[string]int64{}}
+	return &writing{ctx, tx, s.words, map[string]int64{}, s.trialInsert}
 }
 
 // done hands on the words, after the end of the transaction.
@@ -113,7 +114,8 @@ func (w *writing) row(table string, columns []string, values ...any) (int64, err
 
 func (w *writing) insert(table string, columns []string, values ...any) (int64, error) {
 	marks := strings.Repeat(", ?", len(columns))[2:]
-	result, err := w.tx.ExecContext(w.ctx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(columns, ", "), marks), values...)
+	result, err := w.tx.ExecContext(w.ctx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table,
+		strings.Join(columns, ", "), marks), values...)
 	if err != nil {
 		return 0, err
 	}
@@ -154,7 +156,8 @@ func (s *Store) wordText(ctx context.Context, q querier, id int64) (string, erro
 	var text string
 	err := q.QueryRowContext(ctx, "SELECT text FROM words WHERE id = ?", id).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", refuse(store.ErrDamaged, fmt.Sprintf("there is no word %d, which a trial names", id), "gridloom results check tells more")
+		return "", refuse(store.ErrDamaged, fmt.Sprintf("there is no word %d, which a trial names", id),
+			"gridloom results check tells more")
 	}
 	if err == nil {
 		s.words.learn(text, id)

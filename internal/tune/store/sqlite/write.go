@@ -27,8 +27,10 @@ func (w *writing) session(i *entry) error {
 		return err
 	}
 	i.row, err = w.insert("sessions",
-		[]string{"uid", "scenario", "source", "strategy", "seed", "budget", "space", "origin", "started", "finished", "outcome"},
-		i.ID, scenario, i.Source, i.Strategy, int64(i.Seed), budget, space, i.Origin, i.Started.UnixMilli(), finished, i.Outcome)
+		[]string{"uid", "scenario", "source", "strategy", "seed", "budget", "space", "origin", "started", "finished",
+			"outcome"},
+		i.ID, scenario, i.Source, i.Strategy, int64(i.Seed), budget, space, i.Origin, i.Started.UnixMilli(), finished,
+		i.Outcome)
 	for _, r := range i.Runs {
 		err = errors.Join(err, w.run(i.row, r))
 	}
@@ -45,7 +47,8 @@ func column(v any) (string, error) {
 }
 
 func (w *writing) run(row int64, r session.Run) error {
-	_, err := w.tx.ExecContext(w.ctx, "INSERT INTO runs (session, trial, started, revision) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	_, err := w.tx.ExecContext(w.ctx,
+		"INSERT INTO runs (session, trial, started, revision) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		row, r.Trial, r.Started.UnixMilli(), r.Commit)
 	return err
 }
@@ -73,8 +76,10 @@ func (w *writing) scenario(c *session.Scenario) (int64, error) {
 		return 0, err
 	}
 	return w.row("scenarios",
-		[]string{"program", "device", "compiler", "host", "sizes", "dtype", "fp", "arithmetic", "ir", "ranks", "decomposition", "network"},
-		program, device, compiler, host, c.Sizes.String(), c.DType, c.FP, c.Arithmetic, c.IR, c.Ranks, decomposition, c.Network)
+		[]string{"program", "device", "compiler", "host", "sizes", "dtype", "fp", "arithmetic", "ir", "ranks",
+			"decomposition", "network"},
+		program, device, compiler, host, c.Sizes.String(), c.DType, c.FP, c.Arithmetic, c.IR, c.Ranks, decomposition,
+		c.Network)
 }
 
 func (w *writing) device(d *session.Device) (int64, error) {
@@ -103,7 +108,8 @@ func (w *writing) program(p *session.Program) (int64, error) {
 		return 0, err
 	}
 	if p.IR != "" {
-		if _, err = w.tx.ExecContext(w.ctx, "UPDATE programs SET ir = ? WHERE hash = ? AND ir = ''", p.IR, p.Hash); err != nil {
+		if _, err = w.tx.ExecContext(w.ctx, "UPDATE programs SET ir = ? WHERE hash = ? AND ir = ''", p.IR,
+			p.Hash); err != nil {
 			return 0, err
 		}
 	}
@@ -111,6 +117,10 @@ func (w *writing) program(p *session.Program) (int64, error) {
 	err = w.tx.QueryRowContext(w.ctx, "SELECT id FROM programs WHERE hash = ?", p.Hash).Scan(&id)
 	return id, err
 }
+
+// insertTrial is prepared once: to compile it takes as long as to carry it out.
+const insertTrial = `INSERT INTO trials (id, kernel, config, verdict, median, note, detail)
+	VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 // trial inserts a trial of a session and rounds it. It returns false if there
 // is one of that index already, which stays.
@@ -131,7 +141,7 @@ func (w *writing) trial(i *entry, t *session.Trial) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	result, err := w.tx.ExecContext(w.ctx, "INSERT INTO trials (id, kernel, config, verdict, median, note, detail) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	result, err := w.tx.StmtContext(w.ctx, w.trials).ExecContext(w.ctx,
 		i.first()|int64(t.Index), kernel, config, t.Verdict, t.Median, note, t.Pack(i.Started))
 	if err != nil {
 		return false, err
@@ -148,7 +158,8 @@ func (w *writing) condemn(i *entry, t *session.Trial, v session.Verdict, text st
 	if err != nil {
 		return err
 	}
-	_, err = w.tx.ExecContext(w.ctx, "UPDATE trials SET verdict = ?, note = ?, detail = ? WHERE id = ?", v, note, t.Pack(i.Started), i.first()|int64(t.Index))
+	_, err = w.tx.ExecContext(w.ctx, "UPDATE trials SET verdict = ?, note = ?, detail = ? WHERE id = ?", v, note,
+		t.Pack(i.Started), i.first()|int64(t.Index))
 	return err
 }
 
@@ -163,7 +174,8 @@ func (w *writing) event(i *entry, e *session.Event) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	result, err := w.tx.ExecContext(w.ctx, "INSERT INTO events (session, number, at, kind, detail) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	result, err := w.tx.ExecContext(w.ctx,
+		"INSERT INTO events (session, number, at, kind, detail) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		i.row, e.Index, e.At.UnixMilli(), e.Kind, string(detail))
 	if err != nil {
 		return false, err

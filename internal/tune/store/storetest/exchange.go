@@ -40,7 +40,8 @@ func sample(t *testing.T, open Open) store.Store {
 		first := Trial()
 		first.Config = "heat[0:1]@1{family=stream,block=4x64,vec=2}"
 		first.At = i.Started.Add(time.Second)
-		second := session.Trial{Config: "heat[0:1]@1{family=cells}", Verdict: session.Verdict(1 + n), Note: "it is \"no\",\nmember", At: i.Started.Add(2 * time.Second), Compile: time.Second}
+		second := session.Trial{Config: "heat[0:1]@1{family=cells}", Verdict: session.Verdict(1 + n),
+			Note: "it is \"no\",\nmember", At: i.Started.Add(2 * time.Second), Compile: time.Second}
 		third := first
 		third.Median, third.Samples, third.Config = 0.001, []float64{0.001}, "family=loops,block=0x64x0"
 		reused := third
@@ -53,7 +54,8 @@ func sample(t *testing.T, open Open) store.Store {
 			if _, err := b.Session(&i); err != nil {
 				return err
 			}
-			_, err := b.Event(i.ID, &session.Event{Kind: session.Kernel, Kernel: "heat[0:1]", Space: "1,234", Share: 1, Seconds: 0.002, At: i.Started})
+			_, err := b.Event(i.ID, &session.Event{Kind: session.Kernel, Kernel: "heat[0:1]", Space: "1,234", Share: 1,
+				Seconds: 0.002, At: i.Started})
 			return err
 		})
 		if err != nil {
@@ -94,7 +96,8 @@ func testLines(t *testing.T, open Open) {
 	}
 	next := Trial()
 	add(t, x, next)
-	if got, err := store.Import(ctx, to, bytes.NewReader(lines(t, s)), store.Source{}); got != (store.Imported{Sessions: 0, Trials: 1, Already: 12}) || err != nil {
+	if got, err := store.Import(ctx, to, bytes.NewReader(lines(t, s)),
+		store.Source{}); got != (store.Imported{Sessions: 0, Trials: 1, Already: 12}) || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if !bytes.Equal(lines(t, to), lines(t, s)) {
@@ -113,7 +116,8 @@ func testT4OfSearch(t *testing.T, open Open) {
 		r.Kernel, r.Config = kernel, config
 		return r
 	}
-	add(t, x, of("heat[0:1]", "family=cells,block=4x32"), of("heat[0:1]", "family=cells,block=8x32"), of("", "heat[0:1]@1{family=cells,block=8x32}"))
+	add(t, x, of("heat[0:1]", "family=cells,block=4x32"), of("heat[0:1]", "family=cells,block=8x32"),
+		of("", "heat[0:1]@1{family=cells,block=8x32}"))
 	var b bytes.Buffer
 	if err := store.ExportT4(ctx, s, &b, store.Filter{}); err != nil {
 		t.Fatal(err)
@@ -123,7 +127,8 @@ func testT4OfSearch(t *testing.T, open Open) {
 		t.Errorf("%d results, %v:\n%s", len(file.Results), err, b.Bytes())
 	}
 	add(t, x, of("norm[0:1]", "family=cells,block=4x32"))
-	if err := store.ExportT4(ctx, s, &b, store.Filter{}); err == nil || !strings.Contains(err.Error(), "these are of several: kernels ") {
+	if err := store.ExportT4(ctx, s, &b, store.Filter{}); err == nil ||
+		!strings.Contains(err.Error(), "these are of several: kernels ") {
 		t.Error(err)
 	}
 }
@@ -146,11 +151,13 @@ func testT4(t *testing.T, open Open) {
 
 	// In a store that knows the sessions there is nothing new, in another one all
 	// that was written comes back, but for the last digits of times.
-	if got, err := store.Import(ctx, s, bytes.NewReader(b.Bytes()), store.Source{}); got != (store.Imported{Sessions: 0, Trials: 0, Already: 3}) || err != nil {
+	if got, err := store.Import(ctx, s, bytes.NewReader(b.Bytes()),
+		store.Source{}); got != (store.Imported{Sessions: 0, Trials: 0, Already: 3}) || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	to := open.fresh(t)
-	if got, err := store.Import(ctx, to, bytes.NewReader(b.Bytes()), store.Source{}); got != (store.Imported{Sessions: 1, Trials: 3, Already: 0}) || err != nil {
+	if got, err := store.Import(ctx, to, bytes.NewReader(b.Bytes()),
+		store.Source{}); got != (store.Imported{Sessions: 1, Trials: 3, Already: 0}) || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	was, is := log(t, s, "bbbb"), log(t, to, "bbbb")
@@ -161,7 +168,8 @@ func testT4(t *testing.T, open Open) {
 				t.Errorf("trial %d, sample %v, was %v", i, v, want.Samples[k])
 			}
 		}
-		if math.Abs(got.Median-want.Median) > 1e-12 || math.Abs(got.Low-want.Low) > 1e-8 || math.Abs(got.High-want.High) > 1e-8 {
+		if math.Abs(got.Median-want.Median) > 1e-12 || math.Abs(got.Low-want.Low) > 1e-8 ||
+			math.Abs(got.High-want.High) > 1e-8 {
 			t.Errorf("trial %d: %+v, was %+v", i, got, want)
 		}
 		got.Samples, got.Median, got.Low, got.High = want.Samples, want.Median, want.Low, want.High
@@ -171,7 +179,8 @@ func testT4(t *testing.T, open Open) {
 	}
 
 	b.Reset()
-	if err := store.ExportT4(ctx, s, &b, store.Filter{Session: "zz"}); err != nil || b.String() != "{\"schema_version\":\"1.0.0\",\"results\":[\n]}\n" {
+	if err := store.ExportT4(ctx, s, &b, store.Filter{Session: "zz"}); err != nil ||
+		b.String() != "{\"schema_version\":\"1.0.0\",\"results\":[\n]}\n" {
 		t.Errorf("nothing is %q, %v", b.String(), err)
 	}
 }
@@ -189,7 +198,8 @@ func checkT4(t *testing.T, text []byte) {
 	if file.Version != "1.0.0" || len(file.Results) == 0 {
 		t.Errorf("version %q, %d results", file.Version, len(file.Results))
 	}
-	invalidity := map[any]bool{"timeout": true, "compile": true, "runtime": true, "correctness": true, "constraints": true, "correct": true}
+	invalidity := map[any]bool{"timeout": true, "compile": true, "runtime": true, "correctness": true,
+		"constraints": true, "correct": true}
 	for i, r := range file.Results {
 		times, _ := r["times"].(map[string]any)
 		_, isObject := r["configuration"].(map[string]any)
@@ -230,15 +240,22 @@ func testForeign(t *testing.T, open Open) {
 		want                       []session.Trial
 	}{
 		{"t4", foreignT4, "p", "", store.Source{Program: "p", Device: "d"}, []session.Trial{
-			{Config: "bx=16,fast=true,mode=a", Median: 0.0125, Samples: []float64{0.0125, 0.012, 0.013}, Compile: 661500 * time.Microsecond,
-				Measure: 393900 * time.Microsecond, Other: 53100 * time.Microsecond, At: time.Date(2023, 12, 21, 10, 44, 42, 236e6, time.UTC)},
-			{Index: 1, Config: "bx=32,fast=false,mode=a", Verdict: session.Compiling, Compile: time.Millisecond, At: time.Date(2023, 12, 21, 10, 44, 42, 236e6, time.UTC)},
+			{Config: "bx=16,fast=true,mode=a", Median: 0.0125, Samples: []float64{0.0125, 0.012, 0.013},
+				Compile: 661500 * time.Microsecond,
+				Measure: 393900 * time.Microsecond, Other: 53100 * time.Microsecond,
+				At: time.Date(2023, 12, 21, 10, 44, 42, 236e6, time.UTC)},
+			{Index: 1, Config: "bx=32,fast=false,mode=a", Verdict: session.Compiling, Compile: time.Millisecond,
+				At: time.Date(2023, 12, 21, 10, 44, 42, 236e6, time.UTC)},
 		}},
 		{"cache", kernelTuner, "conv", "4096x4096", store.Source{}, []session.Trial{
-			{Config: "bx=16,by=1", Median: 0.006, Samples: []float64{0.005, 0.006, 0.008}, Compile: 892900 * time.Microsecond, Validate: time.Millisecond,
-				Measure: 190500 * time.Microsecond, Other: 81500 * time.Microsecond, At: time.Date(2023, 12, 22, 9, 53, 48, 691e6, time.UTC)},
-			{Index: 1, Config: "bx=32,by=1", Verdict: session.Crash, Note: "RuntimeFailedConfig", Compile: 2143 * time.Millisecond,
-				Measure: 400 * time.Microsecond, Other: 1600 * time.Microsecond, At: time.Date(2023, 12, 22, 9, 53, 50, 691e6, time.UTC)},
+			{Config: "bx=16,by=1", Median: 0.006, Samples: []float64{0.005, 0.006, 0.008},
+				Compile: 892900 * time.Microsecond, Validate: time.Millisecond,
+				Measure: 190500 * time.Microsecond, Other: 81500 * time.Microsecond,
+				At: time.Date(2023, 12, 22, 9, 53, 48, 691e6, time.UTC)},
+			{Index: 1, Config: "bx=32,by=1", Verdict: session.Crash, Note: "RuntimeFailedConfig",
+				Compile: 2143 * time.Millisecond,
+				Measure: 400 * time.Microsecond, Other: 1600 * time.Microsecond,
+				At: time.Date(2023, 12, 22, 9, 53, 50, 691e6, time.UTC)},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -247,10 +264,12 @@ func testForeign(t *testing.T, open Open) {
 			z := gzip.NewWriter(&packed)
 			z.Write([]byte(c.text))
 			z.Close()
-			if got, err := store.Import(ctx, s, &packed, c.from); got != (store.Imported{Sessions: 1, Trials: 2, Already: 0}) || err != nil {
+			if got, err := store.Import(ctx, s, &packed, c.from); got != (store.Imported{Sessions: 1, Trials: 2,
+				Already: 0}) || err != nil {
 				t.Fatalf("%+v, %v", got, err)
 			}
-			if got, err := store.Import(ctx, s, strings.NewReader(c.text), c.from); got != (store.Imported{Sessions: 0, Trials: 0, Already: 2}) || err != nil {
+			if got, err := store.Import(ctx, s, strings.NewReader(c.text),
+				c.from); got != (store.Imported{Sessions: 0, Trials: 0, Already: 2}) || err != nil {
 				t.Errorf("once more: %+v, %v", got, err)
 			}
 			n := 0
@@ -294,15 +313,21 @@ func testBadFiles(t *testing.T, open Open) {
 		{parts[0] + parts[3], `line 2: a trial of session "aaaaaaaaaaaa", of which the file has not spoken`},
 		{parts[0] + parts[2], `line 2: an event of session "aaaaaaaaaaaa", of which the file has not spoken`},
 		{parts[0] + "{}\n", "line 2: there is neither a session nor a trial nor an event"},
-		{parts[0] + parts[1] + strings.Replace(parts[2], `"event":"kernel"`, `"event":"party"`, 1), `line 3: event 0: there is no kind "party"`},
+		{parts[0] + parts[1] + strings.Replace(parts[2], `"event":"kernel"`, `"event":"party"`, 1),
+			`line 3: event 0: there is no kind "party"`},
 		{parts[0] + parts[1] + strings.Replace(parts[3], `"ok"`, `"fine"`, 1), `line 3: there is no verdict "fine"`},
 		{parts[0] + strings.Replace(parts[1], `"name":"M"`, `"name":"L"`, 1), "line 2: two sizes are called L"},
-		{parts[0] + parts[1] + parts[3] + strings.Replace(parts[3], `"median":`, `"median":-`, 1), "line 4: trial 0: a variant that ran took -0.00123456789 s"},
-		{foreignT4, "result 1: the file does not say what was measured, or on what (give --program NAME and --device NAME)"},
+		{parts[0] + parts[1] + parts[3] + strings.Replace(parts[3], `"median":`, `"median":-`, 1),
+			"line 4: trial 0: a variant that ran took -0.00123456789 s"},
+		{foreignT4, "result 1: the file does not say what was measured, or on what (give --program NAME and --device " +
+			"NAME)"},
 		{strings.Replace(foreignT4, `"compile"`, `"odd"`, 1), `result 2: there is no invalidity "odd"`},
-		{strings.Replace(foreignT4, `16,`, `[16],`, 1), `result 1: the parameter "bx" has the value "[", which has no text as a setting`},
-		{strings.Replace(kernelTuner, `"tune_params_keys": ["bx", "by"],`, ``, 1), `result 1: "tune_params_keys" should come before "cache"`},
-		{strings.Replace(kernelTuner, `RuntimeFailedConfig`, `Gremlins`, 1), `result 2: there is no failure "Gremlins"`},
+		{strings.Replace(foreignT4, `16,`, `[16],`, 1),
+			`result 1: the parameter "bx" has the value "[", which has no text as a setting`},
+		{strings.Replace(kernelTuner, `"tune_params_keys": ["bx", "by"],`, ``, 1),
+			`result 1: "tune_params_keys" should come before "cache"`},
+		{strings.Replace(kernelTuner, `RuntimeFailedConfig`, `Gremlins`, 1),
+			`result 2: there is no failure "Gremlins"`},
 		{kernelTuner[:len(kernelTuner)-40], "result 2: the file ends too early"},
 	} {
 		s := open.fresh(t)
@@ -320,7 +345,8 @@ func testBadFiles(t *testing.T, open Open) {
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := store.Import(stopped, open.fresh(t), strings.NewReader(good), store.Source{}); err != context.Canceled {
+	if _, err := store.Import(stopped, open.fresh(t), strings.NewReader(good),
+		store.Source{}); err != context.Canceled {
 		t.Error(err)
 	}
 }
@@ -337,17 +363,26 @@ func testNewFiles(t *testing.T, open Open) {
 	now := fmt.Sprintf(`"arithmetic":%d,"ir":%d`, arith.Version, ir.Version)
 	const hint = " (use the Gridloom that wrote the file, or a later one)"
 	for _, c := range []struct{ text, versions, want string }{
-		{text, `"arithmetic":99,"ir":1`, fmt.Sprintf("line 2: session aaaaaaaaaaaa was measured under arithmetic 99, and this Gridloom knows %d", arith.Version) + hint},
-		{text, `"arithmetic":1,"ir":99`, fmt.Sprintf("line 2: session aaaaaaaaaaaa was measured under program IR 99, and this Gridloom knows %d", ir.Version) + hint},
-		{text, `"arithmetic":-1,"ir":1`, fmt.Sprintf("line 2: session aaaaaaaaaaaa was measured under arithmetic -1, and this Gridloom knows %d", arith.Version) + hint},
-		{b.String(), `"arithmetic":99,"ir":1`, fmt.Sprintf("result 1: session cccccccccccc was measured under arithmetic 99, and this Gridloom knows %d", arith.Version) + hint},
+		{text, `"arithmetic":99,"ir":1`,
+			fmt.Sprintf("line 2: session aaaaaaaaaaaa was measured under arithmetic 99, and this Gridloom knows %d",
+				arith.Version) + hint},
+		{text, `"arithmetic":1,"ir":99`,
+			fmt.Sprintf("line 2: session aaaaaaaaaaaa was measured under program IR 99, and this Gridloom knows %d",
+				ir.Version) + hint},
+		{text, `"arithmetic":-1,"ir":1`,
+			fmt.Sprintf("line 2: session aaaaaaaaaaaa was measured under arithmetic -1, and this Gridloom knows %d",
+				arith.Version) + hint},
+		{b.String(), `"arithmetic":99,"ir":1`,
+			fmt.Sprintf("result 1: session cccccccccccc was measured under arithmetic 99, and this Gridloom knows %d",
+				arith.Version) + hint},
 	} {
 		changed := strings.ReplaceAll(c.text, now, c.versions)
 		if changed == c.text {
 			t.Fatalf("the file has no versions: %.300s", c.text)
 		}
 		to := open.fresh(t)
-		if _, err := store.Import(ctx, to, strings.NewReader(changed), store.Source{}); err == nil || err.Error() != c.want {
+		if _, err := store.Import(ctx, to, strings.NewReader(changed), store.Source{}); err == nil ||
+			err.Error() != c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 		if report := sound(t, to); report.Sessions+report.Trials > 0 {
@@ -355,8 +390,10 @@ func testNewFiles(t *testing.T, open Open) {
 		}
 	}
 	// A session keeps the versions that it began under.
-	_, err := store.Import(ctx, s, strings.NewReader(strings.ReplaceAll(text, now, `"arithmetic":1,"ir":1`)), store.Source{})
-	if want := "line 2: session aaaaaaaaaaaa is of arithmetic 1 and program IR 1 here, and of " + session.Current().Definitions() + " in the store"; err == nil || err.Error() != want {
+	_, err := store.Import(ctx, s, strings.NewReader(strings.ReplaceAll(text, now, `"arithmetic":1,"ir":1`)),
+		store.Source{})
+	if want := "line 2: session aaaaaaaaaaaa is of arithmetic 1 and program IR 1 here, and of " +
+		session.Current().Definitions() + " in the store"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
@@ -395,7 +432,8 @@ func testFormerFiles(t *testing.T, open Open) {
 				t.Errorf("%s: %+v", name, i)
 			}
 		}
-		if report := sound(t, s); sessions == 0 || report.Sessions != n.Sessions || report.Trials != n.Trials || n.Trials < 2 {
+		if report := sound(t, s); sessions == 0 || report.Sessions != n.Sessions || report.Trials != n.Trials ||
+			n.Trials < 2 {
 			t.Errorf("%s: %+v, %+v", name, n, report)
 		}
 	}
@@ -496,7 +534,8 @@ func testBombs(t *testing.T, open Open) {
 		z.Close()
 		s := open.fresh(t)
 		_, err := store.Import(t.Context(), s, &packed, store.Source{Program: "p", Device: "d"})
-		if bad := (*store.BadFile)(nil); !errors.As(err, &bad) || !strings.HasSuffix(bad.Text, "takes more than 16 MiB") {
+		if bad := (*store.BadFile)(nil); !errors.As(err, &bad) ||
+			!strings.HasSuffix(bad.Text, "takes more than 16 MiB") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if n := len(lines(t, s)); n > 100 {

@@ -71,9 +71,11 @@ func testFilterIsDefined(t *testing.T, open Open) {
 	for n := range 40 {
 		i := session.Session{ID: fmt.Sprintf("%06x%06x", rng.IntN(1<<24), n), Search: Search()}
 		i.Program = session.Program{Hash: pick("0a1b", "0aff", "77"), Name: pick("heat", "wave.loom")}
-		i.Device = session.Device{API: pick("cuda", "cpu"), Name: pick("H200", "x86 CPU"), Driver: pick("", "1", "2"), Units: rng.IntN(3)}
+		i.Device = session.Device{API: pick("cuda", "cpu"), Name: pick("H200", "x86 CPU"), Driver: pick("", "1", "2"),
+			Units: rng.IntN(3)}
 		i.Compiler = session.Compiler{Name: pick("c", "cuda"), Options: pick("", "-O2", "-O3")}
-		i.Sizes, i.DType, i.FP = session.ParseSizes(pick("N=8", "N=64", "8x8")), pick("double", "float"), pick("strict", "contract")
+		i.Sizes, i.DType, i.FP = session.ParseSizes(pick("N=8", "N=64", "8x8")), pick("double", "float"),
+			pick("strict", "contract")
 		i.Ranks, i.Network, i.Strategy = rng.IntN(2), pick("", "ib"), pick("auto", "random")
 		i.Started = Noon.Add(time.Duration(rng.IntN(5)) * time.Hour)
 		i.Set = session.Current()
@@ -97,9 +99,12 @@ func testFilterIsDefined(t *testing.T, open Open) {
 	}
 	passed, most := 0, 0
 	for range 500 {
-		f := store.Filter{Session: pick("", "", "", "", "0", "1"), Program: pick("", "", "heat", "0a"), Device: pick("", "", "CPU", "h2", "cuda"),
-			Sizes: pick("", "", "N=8", "8x8"), DType: pick("", "", "float"), Strategy: pick("", "", "auto"), Kernel: pick("", "", "", "heat[0:1]", "x"),
-			Whole: rng.IntN(4) == 0, Versions: store.Versions(max(0, rng.IntN(6)-3)), Arithmetic: max(0, rng.IntN(6)-3)}
+		f := store.Filter{Session: pick("", "", "", "", "0", "1"), Program: pick("", "", "heat", "0a"),
+			Device: pick("", "", "CPU", "h2", "cuda"),
+			Sizes:  pick("", "", "N=8", "8x8"), DType: pick("", "", "float"), Strategy: pick("", "", "auto"),
+			Kernel: pick("", "", "", "heat[0:1]", "x"),
+			Whole:  rng.IntN(4) == 0, Versions: store.Versions(max(0, rng.IntN(6)-3)),
+			Arithmetic: max(0, rng.IntN(6)-3)}
 		if rng.IntN(2) == 0 {
 			f.Verdict = []session.Verdict{session.Verdict(rng.IntN(3)), session.OK}
 		}
@@ -110,9 +115,11 @@ func testFilterIsDefined(t *testing.T, open Open) {
 			f.Until = Noon.Add(time.Duration(rng.IntN(400)) * time.Minute)
 		}
 		if rng.IntN(4) == 0 {
-			l := session.Scenario{DType: pick("", "double"), FP: pick("", "strict"), Sizes: session.ParseSizes(pick("", "N=64"))}
+			l := session.Scenario{DType: pick("", "double"), FP: pick("", "strict"),
+				Sizes: session.ParseSizes(pick("", "N=64"))}
 			l.Program.Hash = pick("", "", "77")
-			l.Device = session.Device{API: pick("", "cpu"), Name: pick("", "H200"), Driver: pick("", "1"), Units: rng.IntN(3)}
+			l.Device = session.Device{API: pick("", "cpu"), Name: pick("", "H200"), Driver: pick("", "1"),
+				Units: rng.IntN(3)}
 			l.Compiler = session.Compiler{Name: pick("", "c"), Options: pick("", "-O2")}
 			l.Ranks, l.Network = rng.IntN(2), pick("", "ib")
 			f.Like = &l

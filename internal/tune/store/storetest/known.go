@@ -16,7 +16,8 @@ func testKnown(t *testing.T, open Open) {
 	ctx := t.Context()
 	s := open.fresh(t)
 	with(t, s, nil,
-		Tried("a", session.OK, 3, 5), Tried("b", session.OK, 1, 1), Tried("c", session.Crash, 0, 0), Tried("d", session.OK, 2, 3), Tried("e", session.OK, 0.5, 3), Tried("f", session.OK, 4, 2))
+		Tried("a", session.OK, 3, 5), Tried("b", session.OK, 1, 1), Tried("c", session.Crash, 0, 0),
+		Tried("d", session.OK, 2, 3), Tried("e", session.OK, 0.5, 3), Tried("f", session.OK, 4, 2))
 	again := Tried("x", session.OK, 0.1, 9) // not measured
 	again.Reused = true
 	other := Tried("a", session.OK, 0.2, 9)
@@ -68,13 +69,18 @@ func testTransient(t *testing.T, open Open) {
 		return x
 	}
 	with(t, s, nil,
-		note("a", session.Compiling, "the generated code cannot be written: write /c/tmp-1/kernels.c: no space left on device"),
-		note("b", session.Compiling, "/usr/bin/cc could not compile the generated code:\n  cc: fatal error: Killed signal terminated program cc1"),
-		note("c", session.Crash, "the worker was lost: something killed it, as the system does when memory runs out (SIGKILL)"),
+		note("a", session.Compiling,
+			"the generated code cannot be written: write /c/tmp-1/kernels.c: no space left on device"),
+		note("b", session.Compiling,
+			"/usr/bin/cc could not compile the generated code:\n  cc: fatal error: Killed signal terminated program "+
+				"cc1"),
+		note("c", session.Crash,
+			"the worker was lost: something killed it, as the system does when memory runs out (SIGKILL)"),
 		note("d", session.Launch, "fork/exec /proc/self/exe: resource temporarily unavailable"),
 		note("e", session.Compiling, "kernels.c:1:1: error: unknown type name"),
 		note("f", session.Crash, "the worker was lost: it touched memory that is not its own (SIGSEGV)"),
-		note("g", session.Compiling, "it needs more than 4.0 GiB to compile it\n  cc1: out of memory allocating 65536 bytes"),
+		note("g", session.Compiling,
+			"it needs more than 4.0 GiB to compile it\n  cc1: out of memory allocating 65536 bytes"),
 		note("h", session.OK, "no space left on device"))
 	k, err := store.Known(t.Context(), s, Search().Scenario)
 	if err != nil {
@@ -132,7 +138,8 @@ func testClusters(t *testing.T, open Open) {
 	ctx := t.Context()
 	s := open.fresh(t)
 	clusters := []session.Cluster{
-		{}, {Ranks: 4, Decomposition: []int{2, 2, 1}, Network: "ib"}, {Ranks: 4, Decomposition: []int{4, 1, 1}, Network: "ib"},
+		{}, {Ranks: 4, Decomposition: []int{2, 2, 1}, Network: "ib"},
+		{Ranks: 4, Decomposition: []int{4, 1, 1}, Network: "ib"},
 		{Ranks: 4, Decomposition: []int{4, 1, 1}, Network: "ethernet"}, {Ranks: 1},
 	}
 	for n, c := range clusters {
@@ -159,7 +166,8 @@ func testBestOfSizes(t *testing.T, open Open) {
 	with(t, s, sized(64), Tried("a", session.OK, 2, 1), Tried("b", session.OK, 1, 1))
 	with(t, s, sized(128), Tried("a", session.OK, 3, 1), Tried("b", session.OK, 4, 1))
 	with(t, s, sized(256), Tried("a", session.Crash, 0, 0))
-	with(t, s, func(s *session.Search) { s.Sizes, s.DType = session.ParseSizes("N=512"), "float" }, Tried("a", session.OK, 3, 1))
+	with(t, s, func(s *session.Search) { s.Sizes, s.DType = session.ParseSizes("N=512"), "float" },
+		Tried("a", session.OK, 3, 1))
 	list, err := store.BestOfSizes(t.Context(), s, Search().Scenario, "")
 	var got []string
 	for _, r := range list {
@@ -176,11 +184,16 @@ func testSimilar(t *testing.T, open Open) {
 		return func(s *session.Search) { s.Program = session.Program{Hash: name, Name: name + ".loom", Features: f} }
 	}
 	with(t, s, nil, Tried("own", session.OK, 1, 1))
-	with(t, s, program("star13", session.Features{Rank: 3, Radius: 2, Points: 13, Arrays: 2, Flops: 16}), Tried("a", session.OK, 1, 1), Tried("b", session.OK, 2, 1))
-	with(t, s, program("twin", session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8}), Tried("c", session.OK, 1, 1))
-	with(t, s, program("box125", session.Features{Rank: 3, Radius: 2, Points: 125, Arrays: 2, Flops: 250}), Tried("d", session.OK, 1, 1))
-	with(t, s, program("flat", session.Features{Rank: 2, Radius: 1, Points: 5, Arrays: 2, Flops: 6}), Tried("e", session.OK, 1, 1))
-	with(t, s, program("broken", session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8}), Tried("f", session.Crash, 0, 0))
+	with(t, s, program("star13", session.Features{Rank: 3, Radius: 2, Points: 13, Arrays: 2, Flops: 16}),
+		Tried("a", session.OK, 1, 1), Tried("b", session.OK, 2, 1))
+	with(t, s, program("twin", session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8}),
+		Tried("c", session.OK, 1, 1))
+	with(t, s, program("box125", session.Features{Rank: 3, Radius: 2, Points: 125, Arrays: 2, Flops: 250}),
+		Tried("d", session.OK, 1, 1))
+	with(t, s, program("flat", session.Features{Rank: 2, Radius: 1, Points: 5, Arrays: 2, Flops: 6}),
+		Tried("e", session.OK, 1, 1))
+	with(t, s, program("broken", session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8}),
+		Tried("f", session.Crash, 0, 0))
 	with(t, s, func(s *session.Search) {
 		program("elsewhere", session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8})(s)
 		s.Device.Name = "A100"
@@ -218,10 +231,12 @@ func testPlans(t *testing.T, open Open) {
 	}
 	kernel := Tried("k", session.OK, 0.001, 3)
 	kernel.Kernel = "heat[0:1]"
-	with(t, s, sizes("N=8", 0), Tried("slow", session.OK, 3, 3), Tried("fast", session.OK, 1, 3), kernel, Tried("bad", session.Wrong, 0, 0))
+	with(t, s, sizes("N=8", 0), Tried("slow", session.OK, 3, 3), Tried("fast", session.OK, 1, 3), kernel,
+		Tried("bad", session.Wrong, 0, 0))
 	with(t, s, sizes("N=64", 1), Tried("wide", session.OK, 7, 3))
 	with(t, s, sizes("N=8", 2), Tried("fast", session.OK, 2, 9)) // measured better
-	with(t, s, func(x *session.Search) { Later(3)(x); x.Device.Name = "another" }, Tried("elsewhere", session.OK, 0.1, 3))
+	with(t, s, func(x *session.Search) { Later(3)(x); x.Device.Name = "another" },
+		Tried("elsewhere", session.OK, 0.1, 3))
 	with(t, s, func(x *session.Search) { Later(4)(x); x.FP = "strict" }, Tried("strict", session.OK, 0.1, 3))
 	list, err := store.Plans(ctx, s, Search().Scenario)
 	if err != nil {

@@ -84,7 +84,8 @@ func (m *Memory) Resume(ctx context.Context, id, commit string) (store.Recorder,
 	defer m.mu.Unlock()
 	x := m.named(found.ID)
 	r := &memoryRecorder{store: m, of: x, next: len(x.trials), events: len(x.events)}
-	x.Runs = append(slices.Clone(x.Runs), session.Run{Trial: r.next, Started: time.Now().Truncate(time.Millisecond).UTC(), Commit: commit})
+	x.Runs = append(slices.Clone(x.Runs), session.Run{Trial: r.next,
+		Started: time.Now().Truncate(time.Millisecond).UTC(), Commit: commit})
 	x.Finished, x.Outcome = time.Time{}, ""
 	return r, nil
 }
@@ -245,11 +246,17 @@ func (b *memoryBatch) Session(s *session.Session) (bool, error) {
 	}
 	x.Runs = slices.Clone(x.Runs)
 	for _, r := range s.Runs {
-		if !slices.ContainsFunc(x.Runs, func(has session.Run) bool { return has.Trial == r.Trial && has.Started.Equal(r.Started) }) {
+		if !slices.ContainsFunc(x.Runs, func(has session.Run) bool {
+			return has.Trial == r.Trial &&
+				has.Started.Equal(r.Started)
+		}) {
 			x.Runs = append(x.Runs, r)
 		}
 	}
-	slices.SortStableFunc(x.Runs, func(a, b session.Run) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Trial, b.Trial)) })
+	slices.SortStableFunc(x.Runs, func(a, b session.Run) int {
+		return cmp.Or(a.Started.Compare(b.Started),
+			cmp.Compare(a.Trial, b.Trial))
+	})
 	if s.Finished.After(x.Finished) {
 		x.Finished, x.Outcome = s.Finished, s.Outcome
 	}
@@ -294,7 +301,8 @@ func (x *kept) trial(t *session.Trial) (bool, error) {
 		return false, err
 	}
 	t.Round(x.Started)
-	at, found := slices.BinarySearchFunc(x.trials, t.Index, func(has session.Trial, i int) int { return cmp.Compare(has.Index, i) })
+	at, found := slices.BinarySearchFunc(x.trials, t.Index,
+		func(has session.Trial, i int) int { return cmp.Compare(has.Index, i) })
 	if !found {
 		one := *t
 		one.Samples = slices.Clone(t.Samples)
@@ -308,7 +316,8 @@ func (x *kept) event(e *session.Event) (bool, error) {
 		return false, err
 	}
 	e.Round()
-	at, found := slices.BinarySearchFunc(x.events, e.Index, func(has session.Event, i int) int { return cmp.Compare(has.Index, i) })
+	at, found := slices.BinarySearchFunc(x.events, e.Index,
+		func(has session.Event, i int) int { return cmp.Compare(has.Index, i) })
 	if !found {
 		x.events = slices.Insert(slices.Clip(slices.Clone(x.events)), at, *e)
 	}
@@ -368,7 +377,8 @@ func (r *memoryRecorder) Report(_ context.Context, e *session.Event) error {
 }
 
 func goesOn(id, what string, n int) error {
-	return &gridio.Error{Text: fmt.Sprintf("session %s goes on in another process, which has stored %s %d", id, what, n),
+	return &gridio.Error{Text: fmt.Sprintf("session %s goes on in another process, which has stored %s %d", id, what,
+		n),
 		Hint: "end one of the two", Err: store.ErrBusy}
 }
 

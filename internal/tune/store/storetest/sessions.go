@@ -21,7 +21,8 @@ func testSession(t *testing.T, open Open) {
 	place := t.TempDir()
 	s := open(t, place)
 	x := begin(t, s, Search())
-	first, second := Trial(), session.Trial{Config: "family=loops", Kernel: "heat[0:1]", Verdict: session.Timeout, Note: "longer than 2 s", At: Noon.Add(2 * time.Second)}
+	first, second := Trial(), session.Trial{Config: "family=loops", Kernel: "heat[0:1]", Verdict: session.Timeout,
+		Note: "longer than 2 s", At: Noon.Add(2 * time.Second)}
 	told := []*session.Trial{&first, &second}
 	for _, trial := range told {
 		if err := x.Append(ctx, trial); err != nil {
@@ -57,7 +58,8 @@ func testSession(t *testing.T, open Open) {
 	if err := x.Finish(ctx, "interrupted"); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := store.Session(ctx, s, x.ID()); err != nil || info.Outcome != "interrupted" || info.Finished.IsZero() {
+	if info, err := store.Session(ctx, s, x.ID()); err != nil || info.Outcome != "interrupted" ||
+		info.Finished.IsZero() {
 		t.Errorf("%+v, %v", info, err)
 	}
 	y, err := s.Resume(ctx, x.ID(), "fedcba")
@@ -73,7 +75,8 @@ func testSession(t *testing.T, open Open) {
 		}
 		commits = append(commits, fmt.Sprint(r.Index, " ", r.Commit()))
 	}
-	if want := []string{"0 0123456789ab", "1 0123456789ab", "2 0123456789ab", "3 fedcba"}; !reflect.DeepEqual(commits, want) {
+	if want := []string{"0 0123456789ab", "1 0123456789ab", "2 0123456789ab", "3 fedcba"}; !reflect.DeepEqual(commits,
+		want) {
 		t.Errorf("%q", commits)
 	}
 	if info, _ := store.Session(ctx, s, x.ID()); info.Outcome != "" || !info.Finished.IsZero() || len(info.Runs) != 2 {
@@ -83,7 +86,8 @@ func testSession(t *testing.T, open Open) {
 	// Who goes on after that in the first process is told.
 	late := Trial()
 	err = x.Append(ctx, &late)
-	if want := fmt.Sprintf("session %s goes on in another process, which has stored trial 3 (end one of the two)", x.ID()); !errors.Is(err, store.ErrBusy) || !strings.HasSuffix(err.Error(), want) {
+	if want := fmt.Sprintf("session %s goes on in another process, which has stored trial 3 (end one of the two)",
+		x.ID()); !errors.Is(err, store.ErrBusy) || !strings.HasSuffix(err.Error(), want) {
 		t.Error(err)
 	}
 	if n := len(log(t, s, x.ID())); n != 4 {
@@ -129,7 +133,8 @@ func testAbsurd(t *testing.T, open Open) {
 		{func(t *session.Trial) { t.Median = -1 }, "trial 0: a variant that ran took -1 s"},
 		{func(t *session.Trial) { t.Median = nan }, "trial 0: a variant that ran took NaN s"},
 		{func(t *session.Trial) { t.Median = inf }, "trial 0: a time of +Inf s (0.0012 to 0.0013)"},
-		{func(t *session.Trial) { t.Median, t.Verdict = nan, session.Wrong }, "trial 0: a time of NaN s (0.0012 to 0.0013)"},
+		{func(t *session.Trial) { t.Median, t.Verdict = nan, session.Wrong },
+			"trial 0: a time of NaN s (0.0012 to 0.0013)"},
 		{func(t *session.Trial) { t.Verdict = 8 }, "trial 0: there is no verdict 8"},
 		{func(t *session.Trial) { t.High = nan }, "trial 0: a time of 0.00123456789 s (0.0012 to NaN)"},
 		{func(t *session.Trial) { t.Low = inf }, "trial 0: a time of 0.00123456789 s (+Inf to 0.0013)"},
@@ -169,7 +174,8 @@ func testAbsurd(t *testing.T, open Open) {
 		t.Errorf("%d trials were stored", n)
 	}
 	for _, spoil := range []func(*session.Session){
-		func(i *session.Session) { i.Arithmetic = 99 }, func(i *session.Session) { i.Set.IR = -1 }, func(i *session.Session) { i.Ranks = -1 },
+		func(i *session.Session) { i.Arithmetic = 99 }, func(i *session.Session) { i.Set.IR = -1 },
+		func(i *session.Session) { i.Ranks = -1 },
 		func(i *session.Session) { i.Sizes = append(i.Sizes, i.Sizes...) },
 	} {
 		i := x.Info()
@@ -250,7 +256,8 @@ func testComplete(t *testing.T, open Open) {
 		if got := log(t, s, x.ID()); !reflect.DeepEqual(got, []session.Trial{trial}) {
 			t.Errorf("%s: got %+v\nwant %+v", name, got, trial)
 		}
-		if totals, err := s.Totals(t.Context(), x.ID()); err != nil || totals != (store.Totals{Trials: 1, Right: 1, Best: trial.Median}) {
+		if totals, err := s.Totals(t.Context(), x.ID()); err != nil ||
+			totals != (store.Totals{Trials: 1, Right: 1, Best: trial.Median}) {
 			t.Errorf("%s: %+v, %v", name, totals, err)
 		}
 	}
@@ -263,7 +270,8 @@ func testEvents(t *testing.T, open Open) {
 	x := begin(t, s, Search())
 	told := []session.Event{
 		{Kind: session.Start, Text: "cuda:0: NVIDIA H200", At: Noon.Add(1234567 * time.Nanosecond)},
-		{Kind: session.Kernel, Kernel: "heat[0:1]", Space: "1,234,567", Share: 0.75, Seconds: 0.0012, At: Noon.Add(time.Second)},
+		{Kind: session.Kernel, Kernel: "heat[0:1]", Space: "1,234,567", Share: 0.75, Seconds: 0.0012,
+			At: Noon.Add(time.Second)},
 		{Kind: session.Note, Text: strings.Repeat("é", 5000), At: Noon.Add(time.Minute)},
 	}
 	for i := range told {
@@ -392,7 +400,8 @@ func testPrograms(t *testing.T, open Open) {
 		Later(2)(s)
 	})
 	for i, err := range s.Sessions(ctx, store.Filter{}) {
-		if want := (session.Program{Hash: "1", Name: "a", IR: "(program)", Features: session.Features{Rank: 2}}); err != nil || i.Program != want {
+		if want := (session.Program{Hash: "1", Name: "a", IR: "(program)",
+			Features: session.Features{Rank: 2}}); err != nil || i.Program != want {
 			t.Errorf("%+v, %v", i.Program, err)
 		}
 	}
@@ -422,7 +431,8 @@ func testCondemn(t *testing.T, open Open) {
 		}
 	}
 	for _, bad := range []error{
-		x.Condemn(ctx, "", "a", session.Wrong, "again"), x.Condemn(ctx, "", "d", session.Wrong, "no such"), x.Condemn(ctx, "", "c", session.OK, "right"),
+		x.Condemn(ctx, "", "a", session.Wrong, "again"), x.Condemn(ctx, "", "d", session.Wrong, "no such"),
+		x.Condemn(ctx, "", "c", session.OK, "right"),
 	} {
 		if bad == nil {
 			t.Error("that cannot be condemned")

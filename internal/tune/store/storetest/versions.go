@@ -34,7 +34,8 @@ func (open Open) aged(t *testing.T, list ...earlier) store.Store {
 		e.change(&i.Search)
 		i.Set = old
 		i.Finished, i.Outcome = i.Started.Add(time.Hour), "time is up"
-		i.Runs = []session.Run{{Started: i.Started, Commit: i.Commit}, {Trial: 1, Started: i.Started.Add(time.Minute), Commit: "later"}}
+		i.Runs = []session.Run{{Started: i.Started, Commit: i.Commit},
+			{Trial: 1, Started: i.Started.Add(time.Minute), Commit: "later"}}
 		put(t, s, i, e.trials...)
 	}
 	return s
@@ -64,8 +65,11 @@ func testVersionsAreNotMixed(t *testing.T, open Open) {
 			return func(s *session.Search) { mode(fp, n)(s); s.Sizes = session.ParseSizes(sizes) }
 		}
 		s := open.aged(t,
-			earlier{sized("N=8", 0), []session.Trial{Tried("fast", session.OK, 1, 9), Tried("slow", session.OK, 2, 9), Tried("refused", session.Crash, 0, 0), Tried("wrong", session.Wrong, 0, 0), Tried("since", session.OK, 0.5, 9)}},
-			earlier{sized("N=64", 1), []session.Trial{Tried("wide", session.OK, 7, 9), Tried("wider", session.OK, 6, 9)}})
+			earlier{sized("N=8", 0), []session.Trial{Tried("fast", session.OK, 1, 9), Tried("slow", session.OK, 2, 9),
+				Tried("refused", session.Crash, 0, 0), Tried("wrong", session.Wrong, 0, 0),
+				Tried("since", session.OK, 0.5, 9)}},
+			earlier{sized("N=64", 1), []session.Trial{Tried("wide", session.OK, 7, 9),
+				Tried("wider", session.OK, 6, 9)}})
 		c := Search().Scenario
 		c.FP, c.Sizes = fp, session.ParseSizes("N=8")
 		nothing := func(when string) {
@@ -98,15 +102,18 @@ func testVersionsAreNotMixed(t *testing.T, open Open) {
 		begins("N=64 wider 6", "N=8 since 0.5")
 
 		// Now it is measured again, slower: that counts, alone.
-		with(t, s, sized("N=8", 2), Tried("fast", session.OK, 4, 1), Tried("refused", session.OK, 5, 1), Tried("wrong", session.OK, 6, 1), Tried("since", session.Wrong, 0, 0))
+		with(t, s, sized("N=8", 2), Tried("fast", session.OK, 4, 1), Tried("refused", session.OK, 5, 1),
+			Tried("wrong", session.OK, 6, 1), Tried("since", session.Wrong, 0, 0))
 		k, err := store.Known(ctx, s, c)
 		if err != nil || k.Len() != 4 {
 			t.Errorf("%d variants are known, %v", k.Len(), err)
 		}
-		if best, _, err := store.Best(ctx, s, c, ""); err != nil || best.Config != "fast" || best.Median != 4 || !best.Session.IsCurrent() {
+		if best, _, err := store.Best(ctx, s, c, ""); err != nil || best.Config != "fast" || best.Median != 4 ||
+			!best.Session.IsCurrent() {
 			t.Errorf("the best is %+v, %v", best, err)
 		}
-		if list, err := store.Plans(ctx, s, c); err != nil || !slices.Equal(configs(list), []string{"N=8 fast 4", "N=8 refused 5", "N=8 wrong 6"}) {
+		if list, err := store.Plans(ctx, s, c); err != nil ||
+			!slices.Equal(configs(list), []string{"N=8 fast 4", "N=8 refused 5", "N=8 wrong 6"}) {
 			t.Errorf("plans %q, %v", configs(list), err)
 		}
 		begins("N=64 wider 6", "N=8 fast 4")
@@ -144,7 +151,8 @@ func testResumeOfVersions(t *testing.T, open Open) {
 	ctx := t.Context()
 	s := open.aged(t, earlier{mode("contract", 0), []session.Trial{Tried("a", session.OK, 1, 1)}})
 	_, err := s.Resume(ctx, "01d", "commit")
-	want := fmt.Sprintf("session 01d000000000 was measured under arithmetic 1 and program IR 1, and this Gridloom has arithmetic %d and program IR %d (begin another session)",
+	want := fmt.Sprintf("session 01d000000000 was measured under arithmetic 1 and program IR 1, and this Gridloom "+
+		"has arithmetic %d and program IR %d (begin another session)",
 		arith.Version, ir.Version)
 	if !errors.Is(err, store.ErrVersions) || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
@@ -171,7 +179,8 @@ func testVersionsAreExported(t *testing.T, open Open) {
 	if err := store.ExportCSV(ctx, to, &table, store.Filter{}); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{",fp,arithmetic,ir,", ",contract,1,1,", fmt.Sprintf(",contract,%d,%d,", arith.Version, ir.Version)} {
+	for i, want := range []string{",fp,arithmetic,ir,", ",contract,1,1,",
+		fmt.Sprintf(",contract,%d,%d,", arith.Version, ir.Version)} {
 		if line := strings.Split(table.String(), "\n")[i]; !strings.Contains(line, want) {
 			t.Errorf("line %d is %s, without %s", i+1, line, want)
 		}
