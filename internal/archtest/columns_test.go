@@ -21,7 +21,7 @@ const tabColumns = 4
 var wideFolders = []string{
 	".", "internal/cli", "internal/compile/emit", "internal/compile/kernel", "internal/compile/kernel/kerneltest",
 	"internal/compile/kernel/sim", "internal/compile/lower", "internal/compile/schedule", "internal/engine",
-	"internal/tune/store", "internal/tune/store/sqlite", "internal/tune/store/storetest",
+	"internal/tune/session", "internal/tune/store", "internal/tune/store/sqlite", "internal/tune/store/storetest",
 }
 
 // TestColumns finds lines of at most 120 columns in the Go files of the tree.
