@@ -76,12 +76,6 @@ var wordExceptions = map[string]struct {
 		[]string{"rival", "rivals"}},
 	"internal/tune/eval/contest": {"likewise", []string{"rival", "rivals"}},
 	"internal/cli":               {"likewise", []string{"rival", "rivals"}},
-
-	// The words of kernels and of their spaces change with their redesign.
-	"internal/compile/emit": {"not renamed yet", []string{"census", "excess"}},
-	"internal/compile/lower": {"not renamed yet", []string{"ahead", "census", "chain", "excess", "occupied",
-		"remembered", "ring", "tally"}},
-	"internal/compile/schedule": {"not renamed yet", []string{"census", "toll", "weigh"}},
 }
 
 // TestWords finds private words in no name of a file or of anything declared in one.

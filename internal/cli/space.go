@@ -145,9 +145,9 @@ func plans(choices []lower.Choice) *big.Int {
 // sample prints plans. They may come up twice in small spaces.
 func (c *spaceCmd) sample(a *app, choices []lower.Choice) error {
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
-	var each []*schedule.Census
+	var each []*schedule.Counter
 	for _, k := range choices {
-		each = append(each, k.Space.Census())
+		each = append(each, k.Space.Counter())
 	}
 	list := []string{}
 	for range c.Sample {
@@ -217,7 +217,7 @@ func newSpaces(choices []lower.Choice) spaces {
 				}
 				fs.Params = append(fs.Params, ps)
 			}
-			for _, t := range f.Tolls() {
+			for _, t := range f.ConstraintCosts() {
 				fs.Constraints = append(fs.Constraints, constraintSpace{t.Constraint.Name, t.Constraint.Doc, t.Constraint.Params, t.Out})
 			}
 			k.Families = append(k.Families, fs)

@@ -55,7 +55,7 @@ func (j *Job) Lower() (*kernel.Module, error) {
 	m, err := lower.Program(j.Bound.Program, o)
 	if err != nil {
 		reason := refusal.Constraint
-		if _, excess := errors.AsType[*lower.Excess](err); excess {
+		if _, excess := errors.AsType[*lower.ResourceLimit](err); excess {
 			reason = refusal.Resources
 		}
 		return nil, refusal.For(reason, BadPlan(j.Plan, err))

@@ -119,11 +119,11 @@ func TestGPUSample(t *testing.T) {
 	const each = 2
 	for n, c := range []struct{ name, dtype string }{{"star7", "double"}, {"box27", "float"}, {"star5", "float"}, {"himeno", "double"}} {
 		p := loadFile(t, "../../tune/eval/bench/cases/"+c.name+".loom", strings.NewReplacer("double", c.dtype, "float", c.dtype))
-		census, rng := lower.Space(lower.GPU, p.Axes).Census(), rand.New(rand.NewPCG(uint64(n), 1))
+		counter, rng := lower.Space(lower.GPU, p.Axes).Counter(), rand.New(rand.NewPCG(uint64(n), 1))
 		for range each {
-			cfg := census.Draw(rng)
+			cfg := counter.Draw(rng)
 			for !fits(t, p, cfg) {
-				cfg = census.Draw(rng)
+				cfg = counter.Draw(rng)
 			}
 			t.Run(c.name+"/"+c.dtype+"/"+cfg.String(), func(t *testing.T) {
 				t.Parallel()
@@ -140,8 +140,8 @@ func fits(t *testing.T, p *ir.Program, cfg schedule.Config) bool {
 		t.Fatal(list)
 	}
 	_, err := lower.Program(p, lower.Options{Target: lower.GPU, Plan: schedule.Plan{Every: cfg}, Bound: bound, Sized: true})
-	var excess *lower.Excess
-	return !errors.As(err, &excess)
+	var resourceLimit *lower.ResourceLimit
+	return !errors.As(err, &resourceLimit)
 }
 
 // A stencil may be called like a function that every CUDA program has.

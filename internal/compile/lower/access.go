@@ -100,10 +100,10 @@ type cell struct {
 	row  *scope
 	body *scope
 	vals map[*ir.Temp]kernel.Expr
-	// sweep is set where the cell is one of a thread's tile, and place is where
+	// tiledKernel is set where the cell is one of a thread's tile, and place is where
 	// in it: offsets from pos by axis.
-	sweep *sweep
-	place map[int]int64
+	tiledKernel *tiledKernel
+	place       map[int]int64
 }
 
 // at returns the cell's position on an axis.
@@ -111,8 +111,8 @@ func (c *cell) at(axis int) kernel.Expr { return kernel.Add(c.pos[axis], kernel.
 
 // load reads what an access means at this cell.
 func (c *cell) load(a *ir.Access) kernel.Expr {
-	if c.sweep != nil {
-		return c.sweep.value(c, a)
+	if c.tiledKernel != nil {
+		return c.tiledKernel.value(c, a)
 	}
 	st := c.storeOf(a.Array)
 	b := c.bufferOf(st)
@@ -289,8 +289,8 @@ func (c *cell) throughFaces(s *scope, a *ir.Array, d int, raw index, key, name s
 // element returns the position of a cell within a store. The part that does
 // not vary on the inner axis is named in the row's scope.
 func (c *cell) element(st *store, idx []index) kernel.Expr {
-	if c.sweep != nil {
-		return c.sweep.element(st, idx)
+	if c.tiledKernel != nil {
+		return c.tiledKernel.element(st, idx)
 	}
 	last := len(idx) - 1
 	if last < 0 {

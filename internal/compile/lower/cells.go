@@ -46,7 +46,7 @@ func (n *nest) cells() ([]kernel.Stmt, []func()) {
 	block := n.config.Ints("block")
 	lanes := n.segmentLanes(product(block), blockSize(0, block), 1)
 	n.aligned = lanes != nil
-	tally := n.newTally(n.cellBlocks(block), product(block), product(block), lanes)
+	blockReduction := n.newBlockReduction(n.cellBlocks(block), product(block), product(block), lanes)
 	top := newScope(nil)
 	pos := map[int]kernel.Expr{}
 	edge := map[int]bool{}
@@ -91,14 +91,14 @@ func (n *nest) cells() ([]kernel.Stmt, []func()) {
 			within = conj(within, kernel.Lt(kernel.V(v), sp.hi))
 		}
 	}
-	allocs := tally.allocs(top)
-	tally.begin(body)
+	allocs := blockReduction.allocs(top)
+	blockReduction.begin(body)
 	n.strided = nil // every thread has a cell: colours are guards
 	whole := newScope(body)
 	kept := map[*statement]*kernel.Var{}
 	for _, s := range n.reductions() {
-		if tally.folds(s) {
-			kept[s] = tally.keep(whole, s)
+		if blockReduction.folds(s) {
+			kept[s] = blockReduction.keep(whole, s)
 		}
 	}
 	sink := func(c *cell) sink {
@@ -106,7 +106,7 @@ func (n *nest) cells() ([]kernel.Stmt, []func()) {
 			if v, ok := kept[s]; ok {
 				return &kernel.Assign{Var: v, Value: value}
 			}
-			return tally.sink(c)(s, value)
+			return blockReduction.sink(c)(s, value)
 		}
 	}
 	work := newScope(whole)
@@ -136,7 +136,7 @@ func (n *nest) cells() ([]kernel.Stmt, []func()) {
 		whole.stmts = append(whole.stmts, list...)
 		for _, s := range n.reductions() {
 			if v, ok := kept[s]; ok {
-				tally.fold(whole, s, []kernel.Expr{kernel.V(v)}, n.cellPlace(s, pos, threads, block))
+				blockReduction.fold(whole, s, []kernel.Expr{kernel.V(v)}, n.cellPlace(s, pos, threads, block))
 			}
 		}
 		list = whole.stmts
@@ -149,9 +149,9 @@ func (n *nest) cells() ([]kernel.Stmt, []func()) {
 		guarded()
 	}
 	body.stmts = append(body.stmts, list...)
-	tally.end(body, number(threads), number(blocks))
+	blockReduction.end(body, number(threads), number(blocks))
 	list = append(allocs, wrapped(threads, body.stmts)...)
-	return append(top.stmts, wrapped(blocks, list)...), tally.after()
+	return append(top.stmts, wrapped(blocks, list)...), blockReduction.after()
 }
 
 // cellPlace is where a thread's cell is.

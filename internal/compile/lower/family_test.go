@@ -68,7 +68,7 @@ func TestFamilyInOneFile(t *testing.T) {
 			t.Errorf("%v", names)
 		}
 		const pairs = 5*3 - 2 // of teeth and strokes; 4096 has one
-		if n := space.Census().Count().Int64(); n != pairs*3*2 {
+		if n := space.Counter().Count().Int64(); n != pairs*3*2 {
 			t.Errorf("%d configurations", n)
 		}
 		finer := o
@@ -139,7 +139,7 @@ func TestFamilyInOneFile(t *testing.T) {
 		much := o
 		much.Plan, much.Advise = plan(t, "family=comb,teeth=4096"), true
 		_, err = lower.Program(b.Program, much)
-		if _, excess := errors.AsType[*lower.Excess](err); !excess || !strings.Contains(err.Error(), "a plan that fits is family=comb,teeth=256") {
+		if _, resourceLimit := errors.AsType[*lower.ResourceLimit](err); !resourceLimit || !strings.Contains(err.Error(), "a plan that fits is family=comb,teeth=256") {
 			t.Errorf("%v", err)
 		}
 	})

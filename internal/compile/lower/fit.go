@@ -52,7 +52,7 @@ func build(p *ir.Program, o Options) (*module, error) {
 	if err == nil || !o.Advise {
 		return m, err
 	}
-	if _, excess := errors.AsType[*Excess](err); !excess {
+	if _, resourceLimit := errors.AsType[*ResourceLimit](err); !resourceLimit {
 		return m, err
 	}
 	if text := remedy(p, o, m); text != "" {
@@ -65,7 +65,7 @@ func build(p *ir.Program, o Options) (*module, error) {
 // that give way without a plan, too: those of tuners are such.
 func resolve(p *ir.Program, o Options) (*module, Options, error) {
 	m, fitted, err := fit(p, o)
-	if _, excess := errors.AsType[*Excess](err); err == nil || excess || o.fitting != nil || !o.wantsShared(p) {
+	if _, resourceLimit := errors.AsType[*ResourceLimit](err); err == nil || resourceLimit || o.fitting != nil || !o.wantsShared(p) {
 		return m, fitted, err
 	}
 	usual := o
@@ -85,8 +85,8 @@ func resolve(p *ir.Program, o Options) (*module, Options, error) {
 func fit(p *ir.Program, o Options) (*module, Options, error) {
 	m, n, err := attempt(p, o)
 	for {
-		x, excess := errors.AsType[*Excess](err)
-		if !excess || n == nil || o.Target != GPU {
+		x, resourceLimit := errors.AsType[*ResourceLimit](err)
+		if !resourceLimit || n == nil || o.Target != GPU {
 			return m, o, err
 		}
 		if o.fitting == nil {
@@ -147,7 +147,7 @@ func (o *Options) wantsShared(p *ir.Program) bool {
 
 // shrink chooses what is tried next for a kernel that does not fit. If there is
 // nothing, it returns why the kernel did not fit at first.
-func (f *fitting) shrink(n *nest, x *Excess, err error) (error, bool) {
+func (f *fitting) shrink(n *nest, x *ResourceLimit, err error) (error, bool) {
 	k := f.kernels[n.key]
 	if k == nil {
 		k = &shrinking{stage: n.stage.Name, first: err}

@@ -60,8 +60,8 @@ func with(t *testing.T, bytes int64) *machine.Machine {
 	return m
 }
 
-// rings names the grids that a kernel holds in shared memory.
-func rings(k *kernel.Kernel) string {
+// circular buffers names the grids that a kernel holds in shared memory.
+func circularBuffers(k *kernel.Kernel) string {
 	var names []string
 	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
 		if a, ok := s.(*kernel.Alloc); ok && a.Buffer.Space == kernel.Shared {
@@ -77,11 +77,11 @@ func rings(k *kernel.Kernel) string {
 func TestSharedHintsFit(t *testing.T) {
 	const kept = "rho u0 w0 u1 w1 u2 w2"
 	for _, c := range []struct {
-		pragma, inside string
-		bytes          int64
-		block          string // of the plan; "" for any
-		rings          string
-		warns          []string
+		pragma, inside  string
+		bytes           int64
+		block           string // of the plan; "" for any
+		circularBuffers string
+		warns           []string
 	}{
 		{"#pragma stream k block (32,16)", everything, 227 << 10, "16x32", kept, nil},
 		{"#pragma stream k", everything, 227 << 10, "", kept, nil},
@@ -105,7 +105,7 @@ func TestSharedHintsFit(t *testing.T) {
 		if e := lower.Resources(m.Kernels[0]); e.Shared > c.bytes {
 			t.Errorf("%s: %d bytes of %d", c.pragma, e.Shared, c.bytes)
 		}
-		if got := rings(m.Kernels[0]); got != c.rings {
+		if got := circularBuffers(m.Kernels[0]); got != c.circularBuffers {
 			t.Errorf("%s in %d bytes: %q in shared memory", c.pragma, c.bytes, got)
 		}
 		if v, _ := k.Config.Get("block"); c.block != "" && v.String() != c.block {
@@ -144,7 +144,7 @@ func TestRemedy(t *testing.T) {
 		p := load(t, "damping", text)
 		o := lower.Options{Target: lower.GPU, Bound: bind(t, p, ""), Plan: plan(t, c.plan), Advise: true, Machine: with(t, 160<<10)}
 		_, err := lower.Program(p, o)
-		if _, ok := errors.AsType[*lower.Excess](err); !ok {
+		if _, ok := errors.AsType[*lower.ResourceLimit](err); !ok {
 			t.Errorf("%s: %v", c.plan, err)
 			continue
 		}

@@ -223,8 +223,8 @@ func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand, lacks ...mac
 // than there is, or is sure to spill, and its kernels are long.
 func tooMuch(m *kernel.Module, err error) bool {
 	if err != nil {
-		_, excess := errors.AsType[*lower.Excess](err)
-		return excess
+		_, resourceLimit := errors.AsType[*lower.ResourceLimit](err)
+		return resourceLimit
 	}
 	h200, err := machine.Builtin("h200")
 	if err != nil {
@@ -237,11 +237,11 @@ func tooMuch(m *kernel.Module, err error) bool {
 // once.
 type planSpace struct {
 	choices []lower.Choice
-	counted map[[2]int]*schedule.Census // by choice and family
+	counted map[[2]int]*schedule.Counter // by choice and family
 }
 
 func plansOf(choices []lower.Choice) *planSpace {
-	return &planSpace{choices, map[[2]int]*schedule.Census{}}
+	return &planSpace{choices, map[[2]int]*schedule.Counter{}}
 }
 
 // draw returns a plan with a random configuration for each of the kernels.
@@ -251,7 +251,7 @@ func (p *planSpace) draw(rng *rand.Rand) schedule.Plan {
 		k := c.Kernel
 		key := [2]int{i, rng.IntN(len(c.Space.Families))} // each as often as the others
 		if p.counted[key] == nil {
-			p.counted[key] = schedule.Space{Families: c.Space.Families[key[1] : key[1]+1]}.Census()
+			p.counted[key] = schedule.Space{Families: c.Space.Families[key[1] : key[1]+1]}.Counter()
 		}
 		k.Config = p.counted[key].Draw(rng)
 		if k.Config.Family == "loops" {

@@ -78,7 +78,7 @@ func (m *module) asked(s *ir.Stage) []*clause {
 	}
 	if h.Occupancy > 0 {
 		text := fmt.Sprintf("occupancy %v", h.Occupancy)
-		add(h.Range, text, allFollowed, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.occupied(s, h.Occupancy) })
+		add(h.Range, text, allFollowed, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.withOccupancy(s, h.Occupancy) })
 	}
 	return list
 }

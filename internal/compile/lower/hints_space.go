@@ -215,10 +215,10 @@ func (n *nest) cellsOn(set schedule.ByRole, axis int) int64 {
 	return n.shape(set).On[slices.Index(n.axes, axis)].Cells()
 }
 
-// occupied leaves those whose blocks can fill so large a part of a
+// withOccupancy leaves those whose blocks can fill so large a part of a
 // multiprocessor's threads; the registers that this leaves a thread are then
 // the compiler's limit (aim).
-func (n *nest) occupied(s schedule.Space, part float64) (schedule.Space, error) {
+func (n *nest) withOccupancy(s schedule.Space, part float64) (schedule.Space, error) {
 	if len(n.axes) == 0 {
 		return s, elsewhere("no kernel has more than one thread")
 	}

@@ -38,7 +38,7 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 				return s, err
 			}
 		}
-		if own := n.kindOf(a).shared(s); own.Any() && n.othersStaged() {
+		if own := n.arrayClassOf(a).shared(s); own.Any() && n.othersStaged() {
 			return own.Keep(schedule.No)
 		}
 		if !offersShared(s) || n.othersStaged() {
@@ -76,7 +76,7 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 	if err != nil {
 		return s, fmt.Errorf("%s has no axis that blocks go along", a.Name)
 	}
-	if own := n.kindOf(a).shared(less); own.Any() {
+	if own := n.arrayClassOf(a).shared(less); own.Any() {
 		return own.Keep(schedule.Yes)
 	}
 	return less, nil
@@ -91,7 +91,7 @@ func (n *nest) othersStaged() bool {
 // inGlobal leaves those configurations that load an array from the device's
 // own memory.
 func (n *nest) inGlobal(s schedule.Space, a *ir.Array) (schedule.Space, error) {
-	k := n.kindOf(a)
+	k := n.arrayClassOf(a)
 	if k == nil {
 		return s, nil
 	}
@@ -106,7 +106,7 @@ func (n *nest) inGlobal(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 		}
 		return &schedule.Constraint{
 			Name: "grids in global memory", Doc: "the source wants " + a.Name + " there", Params: params,
-			Holds: func(c schedule.Config) bool { return k.way(f, c) == plain || k.way(f, c) == readonly },
+			Holds: func(c schedule.Config) bool { return k.loadPath(f, c) == plain || k.loadPath(f, c) == readonly },
 		}
 	})
 }
@@ -125,7 +125,7 @@ func (n *nest) reads(a *ir.Array) bool {
 // if it can.
 func (n *nest) stageable(a *ir.Array) error {
 	switch {
-	case !n.sweepable():
+	case !n.tileable():
 		return fmt.Errorf("the kernel reads cells that it overwrites, and has a thread for each")
 	case a.Grid == nil:
 		return fmt.Errorf("only grids that are declared outside of stencils can be held in shared memory")
@@ -143,40 +143,40 @@ func (n *nest) stageable(a *ir.Array) error {
 	return nil
 }
 
-// ration leaves those rings that blocks have the memory for. Where the source
+// ration leaves those circular buffers that blocks have the memory for. Where the source
 // asks for an occupancy, so many blocks share a multiprocessor's memory, and the
 // arrays that are read least go back to global memory until it holds (Rawat et
 // al. 2019, section II-B2); what the source wants in shared memory stays.
-func (w *sweep) ration(rings []*ring) ([]*ring, *Excess) {
+func (w *tiledKernel) ration(circularBuffers []*circularBuffer) ([]*circularBuffer, *ResourceLimit) {
 	gpu := w.opts.gpu()
 	for {
 		bytes := int64(0)
-		for _, r := range rings {
+		for _, r := range circularBuffers {
 			bytes += r.bytes()
 		}
-		if w.occupancy > 0 && len(rings) > 0 {
+		if w.occupancy > 0 && len(circularBuffers) > 0 {
 			want := w.wantedBlocks()
 			if threads := w.threads(); residentBlocks(gpu, threads, 0, bytes) < want {
-				if least := w.leastRead(rings); least >= 0 {
-					rings = slices.Delete(rings, least, least+1)
+				if least := w.leastRead(circularBuffers); least >= 0 {
+					circularBuffers = slices.Delete(circularBuffers, least, least+1)
 					continue
 				}
 				each := gpu.SharedPerUnit/want - reservedShared
-				return rings, &Excess{w.name, "bytes of shared memory a block", bytes, each, fmt.Sprintf("each of %d blocks", want)}
+				return circularBuffers, &ResourceLimit{w.name, "bytes of shared memory a block", bytes, each, fmt.Sprintf("each of %d blocks", want)}
 			}
 		}
 		if bytes > gpu.SharedPerBlock {
-			return rings, &Excess{w.name, "bytes of shared memory a block", bytes, gpu.SharedPerBlock, "a block"}
+			return circularBuffers, &ResourceLimit{w.name, "bytes of shared memory a block", bytes, gpu.SharedPerBlock, "a block"}
 		}
-		return rings, nil
+		return circularBuffers, nil
 	}
 }
 
-// leastRead returns the ring of the array that a thread reads least, of those
+// leastRead returns the circular buffer of the array that a thread reads least, of those
 // that need not be there; -1 if there is none.
-func (w *sweep) leastRead(rings []*ring) int {
+func (w *tiledKernel) leastRead(circularBuffers []*circularBuffer) int {
 	best, least := -1, 0
-	for i, r := range rings {
+	for i, r := range circularBuffers {
 		if w.demanded(r.array) {
 			continue
 		}

@@ -129,17 +129,17 @@ func TestHints(t *testing.T) {
 		if err := got.Space.Verify(); err != nil {
 			t.Errorf("%s%s: %v", test.pragma, test.inside, err)
 		}
-		census, rng := got.Space.Census(), rand.New(rand.NewPCG(7, 7))
+		counter, rng := got.Space.Counter(), rand.New(rand.NewPCG(7, 7))
 		for range 300 {
-			if c := census.Draw(rng); !test.holds(c) {
+			if c := counter.Draw(rng); !test.holds(c) {
 				t.Errorf("%s%s: %s", test.pragma, test.inside, c)
 				break
 			}
 		}
 		_, free, _ := choice(t, text, lower.Options{Free: true})
-		census = free.Space.Census()
+		counter = free.Space.Counter()
 		for range 800 {
-			c := census.Draw(rng)
+			c := counter.Draw(rng)
 			if err := got.Space.Check(c); (err == nil) != test.holds(c) {
 				t.Errorf("%s%s: %s: %v", test.pragma, test.inside, c, err)
 				break

@@ -47,12 +47,12 @@ func integers(from, to, step int64) []int64 {
 
 // The lists are long, and every lowering of a named plan asks for them.
 var (
-	allThreadBlocks = remembered(threadBlocks)
-	allLoopBlocks   = remembered(loopBlocks)
+	allThreadBlocks = memoized(threadBlocks)
+	allLoopBlocks   = memoized(loopBlocks)
 )
 
-// remembered makes each list once.
-func remembered(list func(axes int) []schedule.Value) func(axes int) []schedule.Value {
+// memoized makes each list once.
+func memoized(list func(axes int) []schedule.Value) func(axes int) []schedule.Value {
 	var lists sync.Map
 	return func(axes int) []schedule.Value {
 		if have, ok := lists.Load(axes); ok {

@@ -11,13 +11,13 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// How threads load an array is chosen for each kind of array that a kernel
+// How threads load an array is chosen for each class of arrays that a kernel
 // reads and does not write (Garvey 2018, section 6.1): arrays of equal rank,
-// type and offsets are of one kind. The parameter load is for all of them;
-// where there are several kinds, those after the first also have one of their
+// type and offsets are of one class. The parameter load is for all of them;
+// where there are several classes, those after the first also have one of their
 // own, called after an array of it (load_c), by which they may differ.
 
-// The ways to load.
+// The load paths.
 const (
 	plain    = schedule.PlainLoads
 	readonly = schedule.ReadOnlyLoads
@@ -26,13 +26,13 @@ const (
 	same     = schedule.SameLoads
 )
 
-// loadNeeds is what the ways to load need.
+// loadNeeds is what the load paths need.
 var loadNeeds = []schedule.Need{
 	{Capability: machine.Image, Values: schedule.Words(image)},
 	{Capability: machine.Constant, Values: schedule.Words(constant)},
 }
 
-const ways = "Garvey 2018, section 6.1; Zhang and Mueller 2013, section 3.1"
+const loadSource = "Garvey 2018, section 6.1; Zhang and Mueller 2013, section 3.1"
 
 // constantBytes is what a program has of constant memory everywhere.
 const constantBytes = 64 << 10
@@ -40,15 +40,15 @@ const constantBytes = 64 << 10
 // anyTexels is how many texels an image has where the device does not say.
 const anyTexels = 1 << 27
 
-// mostKinds is how many kinds of arrays have parameters of their own.
-const mostKinds = 5
+// mostArrayClasses is how many array classes have parameters of their own.
+const mostArrayClasses = 5
 
-// kind is arrays that are loaded in the same way.
-type kind struct {
+// arrayClass is arrays that are loaded in the same way.
+type arrayClass struct {
 	arrays []*ir.Array
 	reads  int // of one of them, at a cell
 	own    bool
-	// refused are the ways that the arrays cannot be loaded, with the reason.
+	// refused are the load paths that the arrays cannot have, with the reason.
 	refused map[string]string
 	// uniform says that the arrays may be in constant memory: no step changes
 	// them, and threads of a warp read the same cells. Neither depends on sizes:
@@ -57,29 +57,29 @@ type kind struct {
 	bytes   int64 // of all arrays, as far as known
 }
 
-// array names the kind: its first array.
-func (k *kind) array() string { return k.arrays[0].Name }
+// array names the class: its first array.
+func (k *arrayClass) array() string { return k.arrays[0].Name }
 
-// param returns the kind's own parameter beside one that is for all arrays.
-func (k *kind) param(all *schedule.Param) schedule.Param {
-	return schedule.Param{Name: all.Name + "_" + k.array(), Role: ofArrays[all.Role], Array: k.array(), Source: ways}
+// param returns the class's own parameter beside one that is for all arrays.
+func (k *arrayClass) param(all *schedule.Param) schedule.Param {
+	return schedule.Param{Name: all.Name + "_" + k.array(), Role: ofArrays[all.Role], Array: k.array(), Source: loadSource}
 }
 
-// shared returns the parameters by which the kind is held in shared memory or
+// shared returns the parameters by which the class is held in shared memory or
 // not, to restrict a space by them.
-func (k *kind) shared(s schedule.Space) schedule.Restricting {
+func (k *arrayClass) shared(s schedule.Space) schedule.Restricting {
 	if k == nil {
 		return s.On(schedule.NoRole)
 	}
 	return s.OnArray(schedule.ArrayStaging, k.array())
 }
 
-// way returns how a configuration of a family loads the kind's arrays.
-func (k *kind) way(f *schedule.Family, c schedule.Config) string {
+// loadPath returns how a configuration of a family loads the class's arrays.
+func (k *arrayClass) loadPath(f *schedule.Family, c schedule.Config) string {
 	all := f.For(schedule.LoadPath).Name
 	if own := k.param(f.For(schedule.LoadPath)).Name; k.own && c.Has(own) {
-		if way := c.Word(own); way != same {
-			return way
+		if loadPath := c.Word(own); loadPath != same {
+			return loadPath
 		}
 	}
 	return c.Word(all)
@@ -91,11 +91,11 @@ func (n *nest) steady(a *ir.Array) bool {
 	return slices.Contains(n.group.Snapshot, a) || !slices.ContainsFunc(n.stmts, func(s *statement) bool { return s.src.Array == a })
 }
 
-// kindsOf finds the kinds of arrays that the group reads: those first that
+// findArrayClasses finds the array classes that the group reads: those first that
 // cannot be in constant memory, and of these those that are read most.
-func (n *nest) kindsOf() []*kind {
-	byKey := map[string]*kind{}
-	var list []*kind
+func (n *nest) findArrayClasses() []*arrayClass {
+	byKey := map[string]*arrayClass{}
+	var list []*arrayClass
 	for _, a := range n.stage.Arrays {
 		if !n.steady(a) {
 			continue
@@ -117,13 +117,13 @@ func (n *nest) kindsOf() []*kind {
 		key += a.Hint.String()
 		k, ok := byKey[key]
 		if !ok {
-			k = &kind{reads: len(offsets), refused: map[string]string{}, uniform: uniform}
+			k = &arrayClass{reads: len(offsets), refused: map[string]string{}, uniform: uniform}
 			byKey[key], list = k, append(list, k)
 		}
 		k.arrays = append(k.arrays, a)
 		n.refuse(k, a)
 	}
-	slices.SortStableFunc(list, func(x, y *kind) int {
+	slices.SortStableFunc(list, func(x, y *arrayClass) int {
 		if x.uniform != y.uniform {
 			if x.uniform {
 				return 1
@@ -135,14 +135,14 @@ func (n *nest) kindsOf() []*kind {
 	names := map[string]bool{}
 	for i, k := range list {
 		name := k.arrays[0].Name
-		k.own = i > 0 && i <= mostKinds && !names[name]
+		k.own = i > 0 && i <= mostArrayClasses && !names[name]
 		names[name] = true
 	}
 	return list
 }
 
-// refuse notes the ways in which an array cannot be loaded.
-func (n *nest) refuse(k *kind, a *ir.Array) {
+// refuse notes the load paths that an array cannot have.
+func (n *nest) refuse(k *arrayClass, a *ir.Array) {
 	most := n.opts.gpu().ImageTexels
 	if most == 0 {
 		most = anyTexels
@@ -221,29 +221,29 @@ func rotates(body []ir.Op, g *ir.Grid) bool {
 	})
 }
 
-// offerLoading gives a family the ways to load that the group's arrays have,
-// and where there are several kinds of arrays the choice for each.
+// offerLoading gives a family the load paths that the group's arrays have,
+// and where there are several array classes the choice for each.
 func (n *nest) offerLoading(f *schedule.Family) {
-	n.offerWays(f)
+	n.offerLoadPaths(f)
 	n.offerStaging(f)
 }
 
-// offerWays is offerLoading for memory that threads load from by themselves.
-func (n *nest) offerWays(f *schedule.Family) {
+// offerLoadPaths is offerLoading for memory that threads load from by themselves.
+func (n *nest) offerLoadPaths(f *schedule.Family) {
 	words := []string{plain, readonly}
 	if !slices.Contains(n.opts.Lacks, machine.Image) {
 		words = append(words, image)
 	}
-	fits := func(k *kind) bool { return k.uniform && !slices.Contains(n.opts.Lacks, machine.Constant) }
+	fits := func(k *arrayClass) bool { return k.uniform && !slices.Contains(n.opts.Lacks, machine.Constant) }
 	at := f.Index(schedule.LoadPath)
 	load := f.Params[at]
 	load.Values = schedule.Words(words...)
-	if len(n.kinds) > 0 && fits(n.kinds[0]) { // then so do all
+	if len(n.arrayClasses) > 0 && fits(n.arrayClasses[0]) { // then so do all
 		load.Values = append(load.Values, schedule.Word(constant))
 	}
 	f.Params[at] = load
 	all := []string{load.Name}
-	for _, k := range n.kinds {
+	for _, k := range n.arrayClasses {
 		params := []string{load.Name}
 		if k.own {
 			own := k.param(&load)
@@ -262,38 +262,40 @@ func (n *nest) offerWays(f *schedule.Family) {
 			})
 			params, all = append(params, name), append(all, name)
 		}
-		for _, way := range []string{image, constant} {
-			if reason := k.refused[way]; reason != "" {
-				forbid(f, way, reason, params)
+		for _, loadPath := range []string{image, constant} {
+			if reason := k.refused[loadPath]; reason != "" {
+				forbid(f, loadPath, reason, params)
 			}
 		}
 	}
 	n.constantTogether(f, all)
 }
 
-// forbid takes a way to load from a kind of arrays, whose parameters are that for
+// forbid takes a load path from an array class, whose parameters are that for
 // all arrays and, where it has one, its own.
-func forbid(f *schedule.Family, way, reason string, params []string) {
-	has := func(name string) bool { return slices.ContainsFunc(f.Param(name).Values, schedule.Word(way).Equal) }
+func forbid(f *schedule.Family, loadPath, reason string, params []string) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(f.Param(name).Values, schedule.Word(loadPath).Equal)
+	}
 	all, own := params[0], params[len(params)-1]
 	k := schedule.Constraint{
-		Name: "loads by " + way, Doc: reason, Params: []string{own},
-		Holds: func(c schedule.Config) bool { return c.Word(own) != way },
+		Name: "loads by " + loadPath, Doc: reason, Params: []string{own},
+		Holds: func(c schedule.Config) bool { return c.Word(own) != loadPath },
 	}
 	if has(own) {
 		f.Constraints = append(f.Constraints, k)
 	}
 	if own != all && has(all) {
 		k.Params = params
-		k.Holds = func(c schedule.Config) bool { return c.Word(own) != same || c.Word(all) != way }
+		k.Holds = func(c schedule.Config) bool { return c.Word(own) != same || c.Word(all) != loadPath }
 		f.Constraints = append(f.Constraints, k)
 	}
 }
 
-// constantTogether ties the kinds that do not fit constant memory together.
+// constantTogether ties the classes that do not fit constant memory together.
 func (n *nest) constantTogether(f *schedule.Family, params []string) {
 	total := int64(0)
-	for _, k := range n.kinds {
+	for _, k := range n.arrayClasses {
 		if k.uniform {
 			total += k.bytes
 		}
@@ -301,13 +303,13 @@ func (n *nest) constantTogether(f *schedule.Family, params []string) {
 	if total <= constantBytes {
 		return
 	}
-	kinds, family := n.kinds, *f
+	arrayClasses, family := n.arrayClasses, *f
 	f.Constraints = append(f.Constraints, schedule.Constraint{
 		Name: "constant memory", Doc: fmt.Sprintf("a kernel has %d bytes of it", constantBytes), Params: params,
 		Holds: func(c schedule.Config) bool {
 			bytes := int64(0)
-			for _, k := range kinds {
-				if k.way(&family, c) == constant {
+			for _, k := range arrayClasses {
+				if k.loadPath(&family, c) == constant {
 					bytes += k.bytes
 				}
 			}
@@ -316,7 +318,7 @@ func (n *nest) constantTogether(f *schedule.Family, params []string) {
 	})
 }
 
-// offerStaging lets each kind of arrays be among what blocks hold in shared
+// offerStaging lets each array class be among what blocks hold in shared
 // memory, or not.
 func (n *nest) offerStaging(f *schedule.Family) {
 	at := f.Index(schedule.Staging)
@@ -326,10 +328,10 @@ func (n *nest) offerStaging(f *schedule.Family) {
 	shared := f.Params[at]
 	nothing := schedule.Int(0)
 	some := slices.DeleteFunc(slices.Clone(f.Params[at].Values), nothing.Equal)
-	var free []*kind
-	for i, k := range n.kinds {
+	var free []*arrayClass
+	for i, k := range n.arrayClasses {
 		held := func(a *ir.Array) bool { return n.stageable(a) == nil }
-		if k.reads > 1 && i <= mostKinds && (k.own || i == 0) && slices.ContainsFunc(k.arrays, held) {
+		if k.reads > 1 && i <= mostArrayClasses && (k.own || i == 0) && slices.ContainsFunc(k.arrays, held) {
 			free = append(free, k)
 		}
 	}
@@ -356,8 +358,8 @@ func (n *nest) offerStaging(f *schedule.Family) {
 	})
 }
 
-// namesOf lists a kind's arrays.
-func (n *nest) namesOf(k *kind) string {
+// namesOf lists a class's arrays.
+func (n *nest) namesOf(k *arrayClass) string {
 	var names []string
 	for _, a := range k.arrays {
 		names = append(names, a.Name)
@@ -365,9 +367,9 @@ func (n *nest) namesOf(k *kind) string {
 	return strings.Join(names, ", ")
 }
 
-// kindOf returns the kind of an array, nil if it has none.
-func (n *nest) kindOf(a *ir.Array) *kind {
-	for _, k := range n.kinds {
+// arrayClassOf returns the class of an array, nil if it has none.
+func (n *nest) arrayClassOf(a *ir.Array) *arrayClass {
+	for _, k := range n.arrayClasses {
 		if slices.Contains(k.arrays, a) {
 			return k
 		}
@@ -375,19 +377,19 @@ func (n *nest) kindOf(a *ir.Array) *kind {
 	return nil
 }
 
-// way returns how threads load an array.
-func (w *sweep) way(a *ir.Array) string {
-	k := w.kindOf(a)
+// loadPath returns how threads load an array.
+func (w *tiledKernel) loadPath(a *ir.Array) string {
+	k := w.arrayClassOf(a)
 	if k == nil || w.written[a] && w.snapshots[a] == nil {
 		return plain
 	}
-	return k.way(w.choices.Family(w.config.Family), w.config)
+	return k.loadPath(w.choices.Family(w.config.Family), w.config)
 }
 
 // unshared reports whether the configuration leaves an array out of shared
 // memory.
 func (n *nest) unshared(a *ir.Array) bool {
-	k := n.kindOf(a)
+	k := n.arrayClassOf(a)
 	if k == nil {
 		return false
 	}
@@ -403,18 +405,18 @@ func (n *nest) unshared(a *ir.Array) bool {
 const texels = 4
 
 // run returns how many neighbours of an array threads load at a time.
-func (w *sweep) run(a *ir.Array) int64 {
+func (w *tiledKernel) run(a *ir.Array) int64 {
 	n := chunk(w.vec, a.Type)
-	if w.way(a) == image {
+	if w.loadPath(a) == image {
 		n = min(n, texels)
 	}
 	return n
 }
 
 // source returns where so many neighbours in an array are loaded from, and how.
-func (w *sweep) source(a *ir.Array, run int64) (*store, *kernel.Buffer, kernel.Via) {
+func (w *tiledKernel) source(a *ir.Array, run int64) (*store, *kernel.Buffer, kernel.Via) {
 	st := w.cells[0].storeOf(a)
-	switch w.way(a) {
+	switch w.loadPath(a) {
 	case image:
 		name := st.name + "_image"
 		if run > 1 {
@@ -431,7 +433,7 @@ func (w *sweep) source(a *ir.Array, run int64) (*store, *kernel.Buffer, kernel.V
 }
 
 // literalSize returns a parameter's value as a literal.
-func (w *sweep) literalSize(param int) kernel.Expr { return kernel.I(w.opts.Bound.Params[param]) }
+func (w *tiledKernel) literalSize(param int) kernel.Expr { return kernel.I(w.opts.Bound.Params[param]) }
 
 // special asks for memory in another space than the device's own.
 type special struct {
@@ -463,7 +465,7 @@ func (m *module) constantFits() error {
 			}
 		}
 		if total > constantBytes {
-			return &Excess{k.Name, "bytes of constant memory with those before it", total, constantBytes, "a program"}
+			return &ResourceLimit{k.Name, "bytes of constant memory with those before it", total, constantBytes, "a program"}
 		}
 	}
 	return nil

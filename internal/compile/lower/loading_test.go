@@ -147,10 +147,10 @@ func TestLoading(t *testing.T) {
 	p, b, c := mixedChoice(t, "L=7 M=6 N=11", lower.Options{})
 	rng := rand.New(rand.NewPCG(3, 3))
 	for _, f := range c.Space.Families {
-		census := schedule.Space{Families: []schedule.Family{f}}.Census()
+		counter := schedule.Space{Families: []schedule.Family{f}}.Counter()
 		for range 12 {
 			k := c.Kernel
-			k.Config = census.Draw(rng)
+			k.Config = counter.Draw(rng)
 			all := schedule.Plan{Kernels: []schedule.Kernel{k}}
 			if err := check(b, way{target: lower.GPU, strict: true, plan: all}, rng.Uint64()); err != nil && !strings.Contains(err.Error(), "takes") {
 				t.Errorf("%v\n%s", err, p.Name)

@@ -156,9 +156,9 @@ type module struct {
 
 // stage returns the nests of a stage's groups, each with its configuration.
 func (m *module) stage(source *ir.Stage) ([]*nest, error) {
-	form := m.form(source)
-	s, fusion := form.stage, form.fusion
-	if err := m.grouped(source, form); err != nil {
+	fusionVariant := m.fusionVariant(source)
+	s, fusion := fusionVariant.stage, fusionVariant.fusion
+	if err := m.grouped(source, fusionVariant); err != nil {
 		return nil, err
 	}
 	var nests []*nest
@@ -171,14 +171,14 @@ func (m *module) stage(source *ir.Stage) ([]*nest, error) {
 			}
 		}
 		n := &nest{module: m, stage: s, group: g, temps: scratch, name: kernelName(s, fusion, gi), wished: len(asked) > 0}
-		n.key = schedule.Kernel{Stage: s.Name, From: form.from(gi), To: form.ends[gi]}.Name()
+		n.key = schedule.Kernel{Stage: s.Name, From: fusionVariant.from(gi), To: fusionVariant.ends[gi]}.Name()
 		n.collect(fusion, gi)
 		if len(n.stmts) == 0 {
 			continue
 		}
 		var err error
 		n.choices = m.opts.fitting.prefer(n.key, n.obey(asked, n.space()))
-		if n.config, n.given, err = m.chooser.choose(s.Name, form.from(gi), form.ends[gi], n.choices); err != nil {
+		if n.config, n.given, err = m.chooser.choose(s.Name, fusionVariant.from(gi), fusionVariant.ends[gi], n.choices); err != nil {
 			m.fixed.settle(asked)
 			return nil, m.fixed.explain(err)
 		}

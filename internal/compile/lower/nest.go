@@ -17,27 +17,27 @@ import (
 type nest struct {
 	*module
 	*env
-	stage     *ir.Stage
-	group     *analysis.Group
-	name      string
-	key       string          // its name in a plan
-	choices   schedule.Space  // the configurations that it may have
-	given     schedule.Config // what the plan says of it
-	wished    bool            // the source says something about the stage's kernels
-	config    schedule.Config
-	set       schedule.ByRole // the configuration
-	snapshots map[*ir.Array]*store
-	temps     map[*ir.Temp]*store // materialised temps of the stage so far
-	axes      []int
-	stmts     []*statement
-	span      map[int]*span // by axis
-	local     map[*ir.Temp]bool
-	strided   *ir.Color // the one colour of all the group's cells; nil if there is none
-	shapes    []string  // shape keys, in order of first use
-	kinds     []*kind   // of the arrays that it reads
-	excess    *Excess   // why the kernel cannot run anywhere
-	occupancy float64   // that the source asks for; 0 for none
-	aligned   bool      // blocks of threads start with a segment of a row
+	stage         *ir.Stage
+	group         *analysis.Group
+	name          string
+	key           string          // its name in a plan
+	choices       schedule.Space  // the configurations that it may have
+	given         schedule.Config // what the plan says of it
+	wished        bool            // the source says something about the stage's kernels
+	config        schedule.Config
+	set           schedule.ByRole // the configuration
+	snapshots     map[*ir.Array]*store
+	temps         map[*ir.Temp]*store // materialised temps of the stage so far
+	axes          []int
+	stmts         []*statement
+	span          map[int]*span // by axis
+	local         map[*ir.Temp]bool
+	strided       *ir.Color      // the one colour of all the group's cells; nil if there is none
+	shapes        []string       // shape keys, in order of first use
+	arrayClasses  []*arrayClass  // of the arrays that it reads
+	resourceLimit *ResourceLimit // why the kernel cannot run anywhere
+	occupancy     float64        // that the source asks for; 0 for none
+	aligned       bool           // blocks of threads start with a segment of a row
 
 	// What passes have made.
 	pieces *pieces        // the statements in pieces; nil if they are not

@@ -161,7 +161,7 @@ func (m *module) after(p Pass, of string, ran bool, text func() string, check fu
 }
 
 // grouped is called when a stage has become groups of statements.
-func (m *module) grouped(source *ir.Stage, f *form) error {
+func (m *module) grouped(source *ir.Stage, f *fusionVariant) error {
 	inlined := f.stage != source
 	err := m.after(inlinePass, source.Name, inlined,
 		func() string { return m.stageText(f.stage) }, func() error { return m.verify(source, f.stage) })
@@ -309,8 +309,8 @@ func (n *nest) arrange() (bool, error) {
 	n.aim(k)
 	n.bounds()
 	k.Body, n.finals = familyNamed(n.config.Family).build(n)
-	if n.excess != nil {
-		return true, n.excess
+	if n.resourceLimit != nil {
+		return true, n.resourceLimit
 	}
 	n.args = n.finish(k)
 	n.kernel = k

@@ -69,7 +69,7 @@ func (n *nest) reach(axis int) int64 {
 }
 
 // threadAt is the number of the thread on an axis among those that compute.
-func (w *sweep) threadAt(axis int) (at kernel.Expr, several bool) {
+func (w *tiledKernel) threadAt(axis int) (at kernel.Expr, several bool) {
 	v, ok := w.thread[axis]
 	if !ok {
 		return nil, false
@@ -84,7 +84,7 @@ func (w *sweep) threadAt(axis int) (at kernel.Expr, several bool) {
 
 // hasCells returns the condition under which a thread has cells of its own; nil
 // if all have.
-func (w *sweep) hasCells() kernel.Expr {
+func (w *tiledKernel) hasCells() kernel.Expr {
 	var cond kernel.Expr
 	for _, axis := range w.axes {
 		if s := w.along[axis]; s.margin > 0 {
@@ -98,9 +98,9 @@ func (w *sweep) hasCells() kernel.Expr {
 	return w.pre.let(w.env, "computes", "computes", cond)
 }
 
-// cover gives a ring the cells of all threads on the axes where some of them
+// cover gives a circular buffer the cells of all threads on the axes where some of them
 // only load.
-func (w *sweep) cover(r *ring, last map[int]int64) {
+func (w *tiledKernel) cover(r *circularBuffer, last map[int]int64) {
 	for _, axis := range w.planeAxes(r.array) {
 		if s := w.along[axis]; s.margin > 0 {
 			r.from[axis] = -s.margin * s.blocked
@@ -111,7 +111,7 @@ func (w *sweep) cover(r *ring, last map[int]int64) {
 
 // ownCopies has every thread copy the runs of a plane that are its own; on axes
 // that have no threads for the halo, the threads there share a row.
-func (w *sweep) ownCopies(r *ring) {
+func (w *tiledKernel) ownCopies(r *circularBuffer) {
 	axes := w.planeAxes(r.array)
 	type run struct {
 		from  map[int]kernel.Expr
@@ -154,7 +154,7 @@ func (w *sweep) ownCopies(r *ring) {
 		list = more
 	}
 	for i, q := range list {
-		c := &ringCopy{name: fmt.Sprintf("copy%d", i)}
+		c := &planeCopy{name: fmt.Sprintf("copy%d", i)}
 		c.at = w.pre.let(w.env, fmt.Sprintf("place:%p:%d", r, i), c.name+"_at", q.at)
 		if q.valid != nil {
 			c.valid = w.pre.let(w.env, fmt.Sprintf("valid:%p:%d", r, i), c.name+"_valid", q.valid)
@@ -165,7 +165,7 @@ func (w *sweep) ownCopies(r *ring) {
 
 // firstOn returns the condition that a thread is the first on the axes that an
 // array does not have; nil if it has all.
-func (w *sweep) firstOn(axes []int) kernel.Expr {
+func (w *tiledKernel) firstOn(axes []int) kernel.Expr {
 	var cond kernel.Expr
 	for _, axis := range w.axes {
 		if v, ok := w.thread[axis]; ok && !slices.Contains(axes, axis) {

@@ -104,20 +104,20 @@ func residentBlocks(gpu *machine.GPU, threads, registers, shared int64) int64 {
 
 func unitsOf(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 
-// Excess is a kernel that asks for more than a block of threads can have. Its
+// ResourceLimit is a kernel that asks for more than a block of threads can have. Its
 // configuration is legal, and refused before anything is compiled.
-type Excess struct {
+type ResourceLimit struct {
 	Kernel, What string
 	Need, Have   int64
 	Of           string // what has so much: "a block"
 }
 
-func (e *Excess) Error() string {
+func (e *ResourceLimit) Error() string {
 	return fmt.Sprintf("the kernel %s takes %d %s, and %s has %d", e.Kernel, e.Need, e.What, e.Of, e.Have)
 }
 
 // Spilling is how far the least estimate of registers is beyond what a thread
-// can have where a kernel is sure to spill. Streams that rotate were seen to fit at 1.4
+// can have where a kernel is sure to spill. Streams that are unrolled were seen to fit at 1.4
 // times as many.
 const Spilling = 1.75
 
@@ -134,9 +134,9 @@ func fits(k *kernel.Kernel, gpu *machine.GPU) error {
 	threads, shared := blockOf(k)
 	switch {
 	case threads > int64(gpu.ThreadsPerBlock):
-		return &Excess{k.Name, "threads a block", threads, int64(gpu.ThreadsPerBlock), "a block"}
+		return &ResourceLimit{k.Name, "threads a block", threads, int64(gpu.ThreadsPerBlock), "a block"}
 	case shared > gpu.SharedPerBlock:
-		return &Excess{k.Name, "bytes of shared memory a block", shared, gpu.SharedPerBlock, "a block"}
+		return &ResourceLimit{k.Name, "bytes of shared memory a block", shared, gpu.SharedPerBlock, "a block"}
 	}
 	return nil
 }

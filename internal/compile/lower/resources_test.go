@@ -104,7 +104,7 @@ func TestResources(t *testing.T) {
 }
 
 // What a machine cannot have is refused by name before it is compiled.
-func TestExcess(t *testing.T) {
+func TestResourceLimit(t *testing.T) {
 	small := &machine.Machine{GPU: &machine.GPU{
 		Warp: 32, Registers: 65536, RegistersPerThread: 255, SharedPerUnit: 64 << 10, SharedPerBlock: 48 << 10,
 		ThreadsPerBlock: 512, ThreadsPerUnit: 1024, BlocksPerUnit: 16,
@@ -125,7 +125,7 @@ func TestExcess(t *testing.T) {
 		got := ""
 		if err != nil {
 			got = err.Error()
-			if excess := (*lower.Excess)(nil); !errors.As(err, &excess) {
+			if resourceLimit := (*lower.ResourceLimit)(nil); !errors.As(err, &resourceLimit) {
 				t.Errorf("%s, %s: %T", c.name, c.plan, err)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/transform"
 )
 
-// retiming is a sweep whose statements are computed in pieces, each as soon as
+// retiming is a tiled kernel whose statements are computed in pieces, each as soon as
 // the planes that it reads have come (transform.Retime). A piece that is ready
 // at the offset r is computed for cells that are top-r planes beyond those whose
 // values are stored, and waits in a queue of registers for the pieces that use
@@ -116,9 +116,9 @@ func (n *nest) readsForeign(s *statement) (foreign bool) {
 	return foreign
 }
 
-// retime cuts the sweep's statements in pieces, and returns the plane with which
+// retime cuts the tiled kernel's statements in pieces, and returns the plane with which
 // a block starts, given its first.
-func (w *sweep) retime(first kernel.Expr) kernel.Expr {
+func (w *tiledKernel) retime(first kernel.Expr) kernel.Expr {
 	r := &retiming{pieces: w.pieces, parts: map[*ir.Temp]*part{}}
 	r.lead = (r.Lead() + w.step() - 1) / w.step() * w.step()
 	for _, q := range r.Pieces {
@@ -141,7 +141,7 @@ func (w *sweep) retime(first kernel.Expr) kernel.Expr {
 
 // reads calls f for every access of the statements at every cell of a thread's
 // tile, with the place that it is read from.
-func (w *sweep) reads(f func(a *ir.Access, place map[int]int64)) {
+func (w *tiledKernel) reads(f func(a *ir.Access, place map[int]int64)) {
 	if w.early == nil {
 		for _, s := range w.stmts {
 			for _, a := range accesses(s.src.Value) {
@@ -163,7 +163,7 @@ func (w *sweep) reads(f func(a *ir.Access, place map[int]int64)) {
 
 // beyond is the cell for which a piece is computed while another cell's value
 // is stored.
-func (w *sweep) beyond(c *cell, q *transform.Piece) *cell {
+func (w *tiledKernel) beyond(c *cell, q *transform.Piece) *cell {
 	d := *c
 	d.place, d.vals, d.body = maps.Clone(c.place), map[*ir.Temp]kernel.Expr{}, w.now
 	d.place[w.stream] += w.early.Top - q.Ready
@@ -171,7 +171,7 @@ func (w *sweep) beyond(c *cell, q *transform.Piece) *cell {
 }
 
 // column names a cell's column in the tile.
-func (w *sweep) column(c *cell) string {
+func (w *tiledKernel) column(c *cell) string {
 	key := ""
 	for _, axis := range w.axes {
 		if axis != w.stream {
@@ -182,7 +182,7 @@ func (w *sweep) column(c *cell) string {
 }
 
 // makeParts makes the queues of pieces, with nothing in them yet.
-func (w *sweep) makeParts() {
+func (w *tiledKernel) makeParts() {
 	for _, q := range w.early.Pieces {
 		if q.Carried == 0 {
 			continue
@@ -205,7 +205,7 @@ func (w *sweep) makeParts() {
 
 // partName names a piece's value for the cell of a column that is at planes
 // from the one for which it is computed.
-func (w *sweep) partName(q *transform.Piece, c *cell, at int64) string {
+func (w *tiledKernel) partName(q *transform.Piece, c *cell, at int64) string {
 	name := q.Temp.Name
 	for _, axis := range w.axes {
 		off := c.place[axis]
@@ -223,15 +223,15 @@ func (w *sweep) partName(q *transform.Piece, c *cell, at int64) string {
 }
 
 // lead returns how many planes before its first a block starts on an axis.
-func (w *sweep) lead(axis int) int64 {
+func (w *tiledKernel) lead(axis int) int64 {
 	if w.early == nil || axis != w.stream {
 		return 0
 	}
 	return w.early.lead
 }
 
-// turns returns how many steps the longest queue of a piece lasts.
-func (r *retiming) turns(step int64) int64 {
+// unrollFactor returns how many steps the longest queue of a piece lasts.
+func (r *retiming) unrollFactor(step int64) int64 {
 	n := int64(1)
 	for _, q := range r.Pieces {
 		n = max(n, (q.Carried+step-1)/step+1)
@@ -241,10 +241,10 @@ func (r *retiming) turns(step int64) int64 {
 
 // inPlace reports whether queues of pieces move on as soon as there is a new
 // value.
-func (w *sweep) inPlace() bool { return w.step() == 1 && !w.rotate }
+func (w *tiledKernel) inPlace() bool { return w.step() == 1 && !w.unrollStream }
 
 // computePieces computes all pieces for their cells.
-func (w *sweep) computePieces() {
+func (w *tiledKernel) computePieces() {
 	r := w.early
 	for _, q := range r.Pieces {
 		if q.Temp != nil {
@@ -278,7 +278,7 @@ func (w *sweep) computePieces() {
 }
 
 // recall finds what is in a piece's queues at the start of a step.
-func (w *sweep) recall(p *part) {
+func (w *tiledKernel) recall(p *part) {
 	for _, c := range w.cells {
 		column := w.column(c)
 		if c.place[w.stream] != 0 {
@@ -287,7 +287,7 @@ func (w *sweep) recall(p *part) {
 		before := p.held[column]
 		p.held[column] = map[int64]kernel.Expr{}
 		for at := -p.Carried; at < 0; at++ {
-			if w.turn == 0 {
+			if w.unrolledStep == 0 {
 				p.held[column][at] = kernel.V(p.queue[column][at])
 			} else {
 				p.held[column][at] = before[at+w.step()]
@@ -298,14 +298,14 @@ func (w *sweep) recall(p *part) {
 
 // pieceAt returns a piece's value for the cell that it is computed for with
 // another one.
-func (w *sweep) pieceAt(q *transform.Piece, c *cell) kernel.Expr {
+func (w *tiledKernel) pieceAt(q *transform.Piece, c *cell) kernel.Expr {
 	d := w.beyond(c, q)
 	w.give(q, c, d)
 	return d.expr(q.Value)
 }
 
 // give tells a cell the values of the pieces that one uses.
-func (w *sweep) give(q *transform.Piece, c, to *cell) {
+func (w *tiledKernel) give(q *transform.Piece, c, to *cell) {
 	for _, u := range q.Uses {
 		to.vals[u.Temp] = w.early.parts[u.Temp].held[w.column(c)][c.place[w.stream]-u.Delay]
 	}
@@ -313,7 +313,7 @@ func (w *sweep) give(q *transform.Piece, c, to *cell) {
 
 // computeRoot computes a statement's values and stores those of the block's
 // own planes.
-func (w *sweep) computeRoot(q *transform.Piece) {
+func (w *tiledKernel) computeRoot(q *transform.Piece) {
 	s := w.early.roots[q.Stmt]
 	outer, inner := w.now, w.inside(w.now)
 	for vector := range slices.Chunk(w.cells, int(w.vec)) {
@@ -333,7 +333,7 @@ func (w *sweep) computeRoot(q *transform.Piece) {
 }
 
 // shiftParts moves the queues of pieces on by a step of the loop.
-func (w *sweep) shiftParts() {
+func (w *tiledKernel) shiftParts() {
 	if w.inPlace() {
 		return
 	}

@@ -35,7 +35,7 @@ func (n *nest) segmentLanes(threads, inner, vec int64) *segmentLanes {
 		return &segmentLanes{lanes: ir.Segment / vec, vec: vec}
 	}
 	for _, s := range ordered {
-		if slices.Contains(n.opts.Lacks, machine.Shared) || threads*vec*int64(s.src.Reduce.Scalar.Type.Size()) > 2*tallyBytes {
+		if slices.Contains(n.opts.Lacks, machine.Shared) || threads*vec*int64(s.src.Reduce.Scalar.Type.Size()) > 2*blockReductionBytes {
 			return nil
 		}
 	}
@@ -43,7 +43,7 @@ func (n *nest) segmentLanes(threads, inner, vec int64) *segmentLanes {
 }
 
 // folds reports whether a family gives a reduction's values to fold.
-func (t *tally) folds(s *statement) bool { return t.folding != nil && t.nest.inOrder(s) }
+func (t *blockReduction) folds(s *statement) bool { return t.folding != nil && t.nest.inOrder(s) }
 
 // vectorPlace is where the values of a thread's vector are: the number of the thread on
 // the inner axis and in the block, the position of the first value on each axis, and the
@@ -58,7 +58,7 @@ type vectorPlace struct {
 // fold combines the values of a segment, each lane's vector of them, and leaves the
 // result. All threads of the block come to it; cells that take no part have a value that
 // changes nothing.
-func (t *tally) fold(s *scope, st *statement, values []kernel.Expr, where vectorPlace) {
+func (t *blockReduction) fold(s *scope, st *statement, values []kernel.Expr, where vectorPlace) {
 	join, name := reduceOp(st.src.Reduce.Kind), st.src.Reduce.Scalar.Name+"_part"
 	first := &scope{outer: s, named: map[string][]*kernel.Let{}, names: s.names, tried: s.tried}
 	if t.folding.shared > 0 {
@@ -86,7 +86,7 @@ func (t *tally) fold(s *scope, st *statement, values []kernel.Expr, where vector
 
 // fromLanes returns the values of a segment's first lane after those of the others have
 // been combined with them.
-func (t *tally) fromLanes(s *scope, st *statement, values []kernel.Expr) []kernel.Expr {
+func (t *blockReduction) fromLanes(s *scope, st *statement, values []kernel.Expr) []kernel.Expr {
 	e, r := t.nest.env, st.src.Reduce
 	for by := t.folding.lanes / 2; by > 0; by /= 2 {
 		next := make([]kernel.Expr, len(values))
@@ -105,7 +105,7 @@ func (t *tally) fromLanes(s *scope, st *statement, values []kernel.Expr) []kerne
 // exchange has all threads put their values in shared memory, and returns what the first
 // thread of a segment finds there. Segments are a cell further apart than they need
 // be, so that these threads use different banks.
-func (t *tally) exchange(s, first *scope, st *statement, values []kernel.Expr, where vectorPlace) []kernel.Expr {
+func (t *blockReduction) exchange(s, first *scope, st *statement, values []kernel.Expr, where vectorPlace) []kernel.Expr {
 	buf := t.exchanges[st.src.Reduce.Scalar.Type]
 	at := kernel.Mul(where.number, kernel.I(t.folding.vec))
 	apart := kernel.Add(at, kernel.Bin(op.Div, at, kernel.I(ir.Segment)))
@@ -125,7 +125,7 @@ func (t *tally) exchange(s, first *scope, st *statement, values []kernel.Expr, w
 }
 
 // makeExchanges makes the shared memory that lanes exchange values in, one for each type.
-func (t *tally) makeExchanges(top *scope) []kernel.Stmt {
+func (t *blockReduction) makeExchanges(top *scope) []kernel.Stmt {
 	var list []kernel.Stmt
 	if t.folding == nil || t.folding.shared == 0 {
 		return nil
@@ -148,7 +148,7 @@ func (t *tally) makeExchanges(top *scope) []kernel.Stmt {
 
 // keep makes a variable for a value that a cell has under some condition, and that
 // changes nothing elsewhere.
-func (t *tally) keep(s *scope, st *statement) *kernel.Var {
+func (t *blockReduction) keep(s *scope, st *statement) *kernel.Var {
 	r := st.src.Reduce
 	v := s.declare(t.nest.env, r.Scalar.Name+"_cell", r.Scalar.Type)
 	s.emit(&kernel.Declare{Var: v, Init: neutral(r.Kind, r.Scalar.Type)})

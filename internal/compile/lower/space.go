@@ -31,8 +31,8 @@ func (n *nest) space() schedule.Space {
 		can := familyNamed(f.Name).can
 		return can != nil && !can(n)
 	})
-	if n.opts.Target == GPU && n.sweepable() {
-		n.kinds = n.kindsOf()
+	if n.opts.Target == GPU && n.tileable() {
+		n.arrayClasses = n.findArrayClasses()
 	}
 	preferred := 0
 	for i := range s.Families {

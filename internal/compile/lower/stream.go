@@ -11,7 +11,7 @@ import (
 func init() {
 	register(&family{
 		name: "stream", doc: "blocks of GPU threads go along an axis and keep planes in registers (2.5D)", place: 30,
-		target: GPU, rank: func(rank int) bool { return rank > 1 }, can: (*nest).sweepable,
+		target: GPU, rank: func(rank int) bool { return rank > 1 }, can: (*nest).tileable,
 		declare:  declareStream,
 		offers:   []func(*nest, *schedule.Family){(*nest).offerRetiming, (*nest).offerPerspectives, (*nest).offerLoading},
 		optional: []schedule.Param{retimeParam, perspectiveParam},
@@ -26,7 +26,7 @@ func init() {
 			},
 		},
 		expert: []string{"family=stream,block=4x64"},
-		build:  (*nest).sweep,
+		build:  (*nest).tiledKernel,
 	})
 }
 
@@ -74,7 +74,7 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1, 2), Default: schedule.Int(0),
 		},
 	)
-	return append(params, sweepParams(rank-1, rank-2)...), append(sweepConstraints(rank-2), schedule.Constraint{
+	return append(params, tiledParams(rank-1, rank-2)...), append(tiledConstraints(rank-2), schedule.Constraint{
 		Name: "whole steps", Doc: "blocks would compute planes of the next block",
 		Params: []string{"chunk", "planes"},
 		Holds:  func(c schedule.Config) bool { return c.Int("chunk")%c.Int("planes") == 0 },

@@ -13,11 +13,11 @@ import (
 func init() {
 	register(&family{
 		name: "tile", doc: "every GPU thread computes a small tile of cells", place: 20,
-		target: GPU, rank: func(rank int) bool { return rank > 0 }, can: (*nest).sweepable,
+		target: GPU, rank: func(rank int) bool { return rank > 0 }, can: (*nest).tileable,
 		declare: func(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			rank := len(axes)
 			shared := sharedParams("whether the cells that a block reads are copied to shared memory first", 0, 1)
-			return append(sweepParams(rank, rank-1), shared...), sweepConstraints(rank - 1)
+			return append(tiledParams(rank, rank-1), shared...), tiledConstraints(rank - 1)
 		},
 		offers:    []func(*nest, *schedule.Family){(*nest).offerPerspectives, (*nest).offerLoading},
 		optional:  []schedule.Param{perspectiveParam},
@@ -34,7 +34,7 @@ func init() {
 			},
 		},
 		expert: []string{"family=tile,block=4x64"},
-		build:  (*nest).sweep,
+		build:  (*nest).tiledKernel,
 	})
 }
 

@@ -24,7 +24,7 @@ func RegisterToy(t *testing.T) {
 	register(&family{
 		name: "comb", doc: "rows of threads that comb the other axes", place: 40,
 		target: GPU, rank: func(rank int) bool { return rank > 0 },
-		can: func(n *nest) bool { return n.sweepable() && len(n.reductions()) == 0 },
+		can: func(n *nest) bool { return n.tileable() && len(n.reductions()) == 0 },
 		declare: func([]string) ([]schedule.Param, []schedule.Constraint) {
 			return []schedule.Param{
 					{

@@ -30,11 +30,11 @@ func TestRealSpacesAreFast(t *testing.T) {
 			}
 			s.Families[f].Constraints = list
 		}
-		census := s.Census()
-		n, counted := census.Count(), asked
+		counter := s.Counter()
+		n, counted := counter.Count(), asked
 		var sample []schedule.Config
 		for range 1000 {
-			sample = append(sample, census.Draw(rng))
+			sample = append(sample, counter.Draw(rng))
 		}
 		drawn := (asked - counted) / len(sample)
 		t.Logf("%d axes: constraints were asked %d times to count, %d times for a draw", rank, counted, drawn)
@@ -127,10 +127,10 @@ func BenchmarkRealSpaces(b *testing.B) {
 				s.Count()
 			}
 		})
-		census, rng := s.Census(), rand.New(rand.NewPCG(1, 2))
+		counter, rng := s.Counter(), rand.New(rand.NewPCG(1, 2))
 		b.Run(fmt.Sprintf("draw/%d", rank), func(b *testing.B) {
 			for b.Loop() {
-				census.Draw(rng)
+				counter.Draw(rng)
 			}
 		})
 		b.Run(fmt.Sprintf("restrict/%d", rank), func(b *testing.B) {

@@ -381,13 +381,13 @@ func TestCompleteAgainstBruteForce(t *testing.T) {
 // Every member is drawn with equal chance, to within what chance allows.
 func TestDrawIsUniform(t *testing.T) {
 	s := loops()
-	census := s.Census()
-	n := int(census.Count().Int64())
+	counter := s.Counter()
+	n := int(counter.Count().Int64())
 	const each = 400
 	hits := make(map[string]int)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range n * each {
-		hits[census.Draw(rng).String()]++
+		hits[counter.Draw(rng).String()]++
 	}
 	chi := 0.0
 	for c := range s.All() {
@@ -436,14 +436,14 @@ func TestLargeSpaces(t *testing.T) {
 	if want, n := len(slices.Collect(small.All())), small.Count(); n.Int64() != int64(want) {
 		t.Errorf("Count is %v, want %d", n, want)
 	}
-	census := workGroups(512).Census()
-	if n := census.Count(); n.Cmp(big.NewInt(50_000_000)) < 0 {
+	counter := workGroups(512).Counter()
+	if n := counter.Count(); n.Cmp(big.NewInt(50_000_000)) < 0 {
 		t.Errorf("the space of the paper has over 50 million members, not %v", n)
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	s := workGroups(512)
 	for range 100 {
-		if err := s.Check(census.Draw(rng)); err != nil {
+		if err := s.Check(counter.Draw(rng)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,14 +8,14 @@ import (
 )
 
 // Count returns the number of configurations in the space.
-func (s Space) Count() *big.Int { return s.Census().Count() }
+func (s Space) Count() *big.Int { return s.Counter().Count() }
 
 // Sample returns n different configurations in random order, every such choice
 // with equal chance, or all of them if there are no more than n. To draw again
-// and again from one space, keep its Census.
+// and again from one space, keep its Counter.
 func (s Space) Sample(rng *rand.Rand, n int) []Config {
-	census := s.Census()
-	if few := big.NewInt(2 * int64(n)); census.total.Cmp(few) <= 0 {
+	counter := s.Counter()
+	if few := big.NewInt(2 * int64(n)); counter.total.Cmp(few) <= 0 {
 		all := slices.Collect(s.All())
 		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		return all[:min(n, len(all))]
@@ -23,7 +23,7 @@ func (s Space) Sample(rng *rand.Rand, n int) []Config {
 	seen := make(map[string]bool, n)
 	out := make([]Config, 0, n)
 	for len(out) < n {
-		c := census.Draw(rng)
+		c := counter.Draw(rng)
 		if text := c.String(); !seen[text] {
 			seen[text] = true
 			out = append(out, c)

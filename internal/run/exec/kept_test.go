@@ -266,13 +266,13 @@ func plans(t *testing.T, b *ir.Binding, target lower.Target, local string, n int
 		for _, c := range choices {
 			k := c.Kernel
 			f := c.Space.Families[rng.IntN(len(c.Space.Families))]
-			k.Config = schedule.Space{Families: []schedule.Family{f}}.Census().Draw(rng)
+			k.Config = schedule.Space{Families: []schedule.Family{f}}.Counter().Draw(rng)
 			plan.Kernels = append(plan.Kernels, k)
 		}
 		with := o
 		with.Plan = plan
 		m, err := lower.Program(b.Program, with)
-		var excess *lower.Excess
+		var excess *lower.ResourceLimit
 		switch {
 		case errors.As(err, &excess):
 		case err != nil:

@@ -99,7 +99,7 @@ func TestOpenCLPlansAgree(t *testing.T) {
 	advanced(t, ref, Limit{})
 	want := contents(t, ref, b.Program)
 	rng := rand.New(rand.NewPCG(1, 1))
-	counter := lower.Space(lower.GPU, b.Program.Axes).Census()
+	counter := lower.Space(lower.GPU, b.Program.Axes).Counter()
 	ran := 0
 	for tried := 0; ran < 3 && tried < 200; tried++ {
 		plan := schedule.Plan{Every: counter.Draw(rng)}

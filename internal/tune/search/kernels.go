@@ -14,7 +14,7 @@ import (
 // KernelSpace is the space of one kernel's configurations.
 type KernelSpace struct {
 	space   schedule.Space
-	counter *schedule.Census
+	counter *schedule.Counter
 	params  []Param
 	parts   []part
 	shapes  [][]paramShape // by family
@@ -44,7 +44,7 @@ const familyParam = schedule.FamilyName
 // name are one coordinate in all families, so that what is learnt of blocks in
 // one family serves the others.
 func Of(s schedule.Space) *KernelSpace {
-	k := &KernelSpace{space: s, counter: s.Census()}
+	k := &KernelSpace{space: s, counter: s.Counter()}
 	families := Param{Name: familyParam, Of: familyParam, Role: schedule.Choice}
 	for _, f := range s.Families {
 		families.Values = append(families.Values, schedule.Word(f.Name))

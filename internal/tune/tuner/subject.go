@@ -228,7 +228,7 @@ func (r *refused) Error() string { return r.text }
 func (r *refused) Unwrap() error { return r.err }
 
 // excess returns the resource limit that a kernel exceeds.
-func excess(err error) (*lower.Excess, bool) { return errors.AsType[*lower.Excess](err) }
+func excess(err error) (*lower.ResourceLimit, bool) { return errors.AsType[*lower.ResourceLimit](err) }
 
 // updates returns the cells that a program updates during one run of the stage that runs most often.
 func (s *subject) updates() float64 {

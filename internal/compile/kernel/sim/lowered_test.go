@@ -100,7 +100,7 @@ func lowered(t *testing.T, c *gen.Case, b *ir.Binding, v variant, rng *rand.Rand
 	t.Helper()
 	o := lower.Options{Target: v.target, Bound: b}
 	plan := o
-	plan.Plan = schedule.Plan{Every: lower.Space(v.target, c.Program.Axes).Census().Draw(rng)}
+	plan.Plan = schedule.Plan{Every: lower.Space(v.target, c.Program.Axes).Counter().Draw(rng)}
 	m, err := lower.Program(c.Program, plan)
 	if err != nil {
 		m, err = lower.Program(c.Program, o) // no kernel has all the axes

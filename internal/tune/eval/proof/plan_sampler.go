@@ -24,7 +24,7 @@ type planSampler struct {
 type fusionVariant struct {
 	every    schedule.Config
 	kernels  []schedule.Kernel
-	counters [][]*schedule.Census // by kernel and family
+	counters [][]*schedule.Counter // by kernel and family
 }
 
 // newPlanSampler makes a sampler of plans for a program with its options, on a device that lacks capabilities.
@@ -59,14 +59,14 @@ func newPlanSampler(o lower.Options, lacks []machine.Capability) (*planSampler, 
 // spaces, and counting one takes as long as a simulation.
 var counterCache sync.Map
 
-func (d *planSampler) spaceCounters(s schedule.Space) []*schedule.Census {
+func (d *planSampler) spaceCounters(s schedule.Space) []*schedule.Counter {
 	usual := lower.Space(lower.GPU, d.options.Bound.Program.Axes)
-	var list []*schedule.Census
+	var list []*schedule.Counter
 	for _, f := range s.Families {
 		space := schedule.Space{Families: []schedule.Family{f}}
 		// Constraints are code without text, so families with further constraints are not cached.
 		if u := usual.Family(f.Name); u == nil || len(u.Constraints) != len(f.Constraints) {
-			list = append(list, space.Census())
+			list = append(list, space.Counter())
 			continue
 		}
 		key := f.Name
@@ -75,9 +75,9 @@ func (d *planSampler) spaceCounters(s schedule.Space) []*schedule.Census {
 		}
 		c, ok := counterCache.Load(key)
 		if !ok {
-			c, _ = counterCache.LoadOrStore(key, space.Census())
+			c, _ = counterCache.LoadOrStore(key, space.Counter())
 		}
-		list = append(list, c.(*schedule.Census))
+		list = append(list, c.(*schedule.Counter))
 	}
 	return list
 }
@@ -129,12 +129,17 @@ var defaultMachine = func() *machine.Machine {
 
 // exceedsResources reports whether kernels are refused because they need more than a device has.
 func exceedsResources(err error) bool {
-	_, ok := errors.AsType[*lower.Excess](err)
+	_, ok := errors.AsType[*lower.ResourceLimit](err)
 	return ok
 }
 
 // config draws a small enough configuration, or the one nearest to that of many.
-func (d *planSampler) config(counter *schedule.Census, rng *rand.Rand, largest []int64, threads int64) schedule.Config {
+func (d *planSampler) config(
+	counter *schedule.Counter,
+	rng *rand.Rand,
+	largest []int64,
+	threads int64,
+) schedule.Config {
 	var best schedule.Config
 	least := math.Inf(1)
 	for range configs {

@@ -42,7 +42,7 @@ func TestExamplesAgree(t *testing.T) {
 		}
 		b := bind(t, name, string(text), set)
 		checkModule(t, lowered(t, b, schedule.Plan{}), b)
-		counter := lower.Space(lower.GPU, b.Program.Axes).Census()
+		counter := lower.Space(lower.GPU, b.Program.Axes).Counter()
 		if m := drawn(t, b, counter, rng); m != nil {
 			checkModule(t, m, b)
 			others++
@@ -70,7 +70,7 @@ func lacks() []machine.Capability {
 
 // drawn lowers a program under a random plan that OpenCL has words for, with
 // small blocks and kernels, since Oclgrind is slow; nil if none comes up.
-func drawn(t *testing.T, b *ir.Binding, from *schedule.Census, rng *rand.Rand) *kernel.Module {
+func drawn(t *testing.T, b *ir.Binding, from *schedule.Counter, rng *rand.Rand) *kernel.Module {
 	t.Helper()
 draw:
 	for range 100 {

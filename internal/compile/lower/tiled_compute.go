@@ -13,7 +13,7 @@ import (
 // statement at all of them, then the next. Values are computed everywhere;
 // stores ask whether the cell is one to be updated. Only a statement that is
 // confined to its cells runs at no others.
-func (w *sweep) compute() {
+func (w *tiledKernel) compute() {
 	if w.early != nil {
 		w.computePieces()
 		return
@@ -33,7 +33,7 @@ func (w *sweep) compute() {
 // confined reports whether a statement may run at its own cells only: it reads an
 // array that the group writes, so that other threads may be writing the cells
 // beyond its domain, or a temp of an earlier kernel, which has no values there.
-func (w *sweep) confined(s *statement) bool {
+func (w *tiledKernel) confined(s *statement) bool {
 	for _, a := range accesses(s.src.Value) {
 		if w.written[a.Array] && w.snapshots[a.Array] == nil {
 			return true
@@ -43,8 +43,8 @@ func (w *sweep) confined(s *statement) bool {
 }
 
 // guardedVector runs a statement at those cells of a vector that are the statement's.
-func (w *sweep) guardedVector(s *statement, vector []*cell) {
-	if s.src.Reduce == nil || !w.tally.folds(s) {
+func (w *tiledKernel) guardedVector(s *statement, vector []*cell) {
+	if s.src.Reduce == nil || !w.blockReduction.folds(s) {
 		for _, c := range vector {
 			w.guarded(s, c, nil)
 		}
@@ -52,25 +52,25 @@ func (w *sweep) guardedVector(s *statement, vector []*cell) {
 	}
 	var values []kernel.Expr
 	for _, c := range vector {
-		kept := w.tally.keep(w.now, s)
+		kept := w.blockReduction.keep(w.now, s)
 		w.guarded(s, c, kept)
 		values = append(values, kernel.V(kept))
 	}
 	w.fold(s, vector[0], values)
 }
 
-// fold gives the values of a vector, of which c is the first cell, to the tally.
-func (w *sweep) fold(s *statement, c *cell, values []kernel.Expr) {
+// fold gives the values of a vector, of which c is the first cell, to the block reduction.
+func (w *tiledKernel) fold(s *statement, c *cell, values []kernel.Expr) {
 	place := vectorPlace{number: w.threadNumber(), at: c.at, guard: w.reaches(s.where[0], c.place, segmentOf)}
 	if v, ok := w.thread[w.inner()]; ok {
 		place.thread = kernel.V(v)
 	}
-	w.tally.fold(w.now, s, values, place)
+	w.blockReduction.fold(w.now, s, values, place)
 }
 
 // guarded runs a statement at one cell, if it is one of the statement's. The value
 // of a reduction goes into a variable, if there is one for it.
-func (w *sweep) guarded(s *statement, c *cell, kept *kernel.Var) {
+func (w *tiledKernel) guarded(s *statement, c *cell, kept *kernel.Var) {
 	cond := w.updates(s, c)
 	inner := w.inside(w.now)
 	outerNow := w.now
@@ -100,7 +100,7 @@ func (w *sweep) guarded(s *statement, c *cell, kept *kernel.Var) {
 }
 
 // when emits statements under a condition; nil is none.
-func (w *sweep) when(cond kernel.Expr, list []kernel.Stmt) {
+func (w *tiledKernel) when(cond kernel.Expr, list []kernel.Stmt) {
 	if cond == nil {
 		w.now.stmts = append(w.now.stmts, list...)
 		return
@@ -109,7 +109,7 @@ func (w *sweep) when(cond kernel.Expr, list []kernel.Stmt) {
 }
 
 // values computes what a statement gives to a vector of cells.
-func (w *sweep) values(s *statement, of ir.Expr, vector []*cell) []kernel.Expr {
+func (w *tiledKernel) values(s *statement, of ir.Expr, vector []*cell) []kernel.Expr {
 	var values []kernel.Expr
 	for _, c := range vector {
 		c.body = w.now
@@ -137,8 +137,8 @@ func (w *sweep) values(s *statement, of ir.Expr, vector []*cell) []kernel.Expr {
 }
 
 // put stores the values of those cells of a vector that a statement updates.
-func (w *sweep) put(s *statement, vector []*cell, values []kernel.Expr) {
-	if s.src.Reduce != nil && w.tally.folds(s) {
+func (w *tiledKernel) put(s *statement, vector []*cell, values []kernel.Expr) {
+	if s.src.Reduce != nil && w.blockReduction.folds(s) {
 		var own []kernel.Expr
 		for i, c := range vector {
 			value := w.colored(s, c, values[i])
@@ -188,19 +188,19 @@ func (w *sweep) put(s *statement, vector []*cell, values []kernel.Expr) {
 }
 
 // partial takes what one cell gives to a reduction.
-func (w *sweep) partial(s *statement, c *cell, value kernel.Expr) kernel.Stmt {
-	return w.tally.sink(c)(s, w.colored(s, c, value))
+func (w *tiledKernel) partial(s *statement, c *cell, value kernel.Expr) kernel.Stmt {
+	return w.blockReduction.sink(c)(s, w.colored(s, c, value))
 }
 
 // colored is what a cell gives to a reduction, also one of another colour.
-func (w *sweep) colored(s *statement, c *cell, value kernel.Expr) kernel.Expr {
+func (w *tiledKernel) colored(s *statement, c *cell, value kernel.Expr) kernel.Expr {
 	if s.src.Color == nil {
 		return value
 	}
 	return kernel.Sel(c.hasColor(s.src.Color), value, identity(s.src.Reduce.Kind, value.Type()))
 }
 
-func (w *sweep) storeCell(s *statement, c *cell, value kernel.Expr) kernel.Stmt {
+func (w *tiledKernel) storeCell(s *statement, c *cell, value kernel.Expr) kernel.Stmt {
 	b := c.bufferOf(s.into)
 	b.writes = true
 	return &kernel.Store{Buffer: b.buffer, Index: c.here(s.into), Value: value, Via: w.stores}
@@ -208,7 +208,7 @@ func (w *sweep) storeCell(s *statement, c *cell, value kernel.Expr) kernel.Stmt 
 
 // whole returns the condition under which a statement updates all cells of a
 // vector and they are neighbours in aligned memory; whether that can be at all.
-func (w *sweep) whole(s *statement, vector []*cell) (kernel.Expr, bool) {
+func (w *tiledKernel) whole(s *statement, vector []*cell) (kernel.Expr, bool) {
 	if w.vec == 1 || len(s.where) != 1 || s.where[0].Color != nil {
 		return nil, false
 	}
@@ -220,7 +220,7 @@ func (w *sweep) whole(s *statement, vector []*cell) (kernel.Expr, bool) {
 
 // updates returns the condition under which a statement runs at a cell, or nil
 // if it always does.
-func (w *sweep) updates(s *statement, c *cell) kernel.Expr {
+func (w *tiledKernel) updates(s *statement, c *cell) kernel.Expr {
 	var any kernel.Expr
 	for _, cells := range s.where {
 		in := w.within(cells, c.place, 1)
@@ -241,7 +241,7 @@ func (w *sweep) updates(s *statement, c *cell) kernel.Expr {
 
 // within returns the condition under which so many neighbours from a place of
 // the thread's tile on are all in a box; nil if they always are.
-func (w *sweep) within(cells analysis.Cells, place map[int]int64, run int64) kernel.Expr {
+func (w *tiledKernel) within(cells analysis.Cells, place map[int]int64, run int64) kernel.Expr {
 	return w.reaches(cells, place, stretch{last: run - 1})
 }
 
@@ -254,7 +254,7 @@ var segmentOf = stretch{first: ir.Segment - 1}
 
 // reaches returns the condition under which a stretch reaches a box; nil if it always
 // does.
-func (w *sweep) reaches(cells analysis.Cells, place map[int]int64, run stretch) kernel.Expr {
+func (w *tiledKernel) reaches(cells analysis.Cells, place map[int]int64, run stretch) kernel.Expr {
 	var fixed, moving kernel.Expr
 	key := fmt.Sprintf("within:%d:%d", run.first, run.last)
 	for _, axis := range w.axes {
@@ -304,12 +304,12 @@ func (w *sweep) reaches(cells analysis.Cells, place map[int]int64, run stretch) 
 }
 
 // value returns what an access of a cell of the thread's tile reads.
-func (w *sweep) value(c *cell, a *ir.Access) kernel.Expr {
+func (w *tiledKernel) value(c *cell, a *ir.Access) kernel.Expr {
 	if w.written[a.Array] && w.snapshots[a.Array] == nil {
 		value, _ := w.anywhere(c, a) // a statement may have changed it meanwhile
 		return value
 	}
-	if w.windowed(a) {
+	if w.readsRow(a) {
 		ch, at, x := w.row(a, c.place)
 		return ch.held[at][x]
 	}
@@ -323,7 +323,7 @@ func (w *sweep) value(c *cell, a *ir.Access) kernel.Expr {
 
 // anywhere loads what an access reads at a cell of the thread's tile, wherever
 // that is; equal keys, equal values.
-func (w *sweep) anywhere(c *cell, a *ir.Access) (value kernel.Expr, key string) {
+func (w *tiledKernel) anywhere(c *cell, a *ir.Access) (value kernel.Expr, key string) {
 	st, buf, via := w.source(a.Array, 1)
 	var idx []index
 	key = fmt.Sprintf("load:%p", a.Array)
@@ -339,7 +339,7 @@ func (w *sweep) anywhere(c *cell, a *ir.Access) (value kernel.Expr, key string) 
 }
 
 // fixedIndex maps a constant index.
-func (w *sweep) fixedIndex(a *ir.Array, d int, at int64) index {
+func (w *tiledKernel) fixedIndex(a *ir.Array, d int, at int64) index {
 	c := w.cells[0]
 	row, body := c.row, c.body
 	c.row, c.body = w.pre, w.pre

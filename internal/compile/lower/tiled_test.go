@@ -56,7 +56,7 @@ stencil s (o, wide, a, b) {
 }
 s (o, wide, a, b);`
 	const both = "0.5*a[j][i-1] + 0.25*b[j][i+1] + 0.5*b[j][i-2] + 0.125*b[j][i]"
-	cases := []struct{ a, b, boundaries, form string }{
+	cases := []struct{ a, b, boundaries, fusionVariant string }{
 		{"float", "float", "boundary a : antimirror on i.low; boundary b : antimirror;", both},
 		{"float", "float", "boundary a : constant(0.5) on i.low; boundary b : clamp on i;", both},
 		{"double", "double", "boundary a : reflect on i.low; boundary b : periodic on i;", both},
@@ -76,11 +76,11 @@ s (o, wide, a, b);`
 		"family=stream,stream=j,chunk=4,rotate=yes,ahead=2,block=32,vec=4,load=image,sizes=baked",
 	}
 	for n, c := range cases {
-		p := load(t, "range", fmt.Sprintf(frame, c.a, c.b, c.boundaries, c.form))
+		p := load(t, "range", fmt.Sprintf(frame, c.a, c.b, c.boundaries, c.fusionVariant))
 		for i, text := range plans {
 			for _, sizes := range []string{"M=3 N=7", "M=2 N=1", "M=4 N=6", "M=1 N=66"} {
 				if err := check(bind(t, p, sizes), way{target: lower.GPU, strict: n%2 == 0, plan: plan(t, text)}, uint64(i)); err != nil {
-					t.Errorf("%s %s at %s, %s: %v", c.boundaries, c.form, text, sizes, err)
+					t.Errorf("%s %s at %s, %s: %v", c.boundaries, c.fusionVariant, text, sizes, err)
 				}
 			}
 		}

@@ -35,9 +35,9 @@ func sharedParams(doc string, values ...int64) []schedule.Param {
 	}
 }
 
-// sweepParams are the parameters of threads that are spread over so many axes,
+// tiledParams are the parameters of threads that are spread over so many axes,
 // outer of which are not the inner one.
-func sweepParams(spread, outer int) []schedule.Param {
+func tiledParams(spread, outer int) []schedule.Param {
 	outer = min(outer, 2)
 	shapes := blockShapes(min(spread, 3))
 	params := []schedule.Param{
@@ -77,7 +77,7 @@ func sweepParams(spread, outer int) []schedule.Param {
 		schedule.Param{
 			Name: "load", Role: schedule.LoadPath,
 			Doc:    "path of loads that nothing overwrites",
-			Source: ways, Values: schedule.Words(plain, readonly), Default: schedule.Word(readonly),
+			Source: loadSource, Values: schedule.Words(plain, readonly), Default: schedule.Word(readonly),
 			Needs: loadNeeds,
 		},
 		schedule.Param{
@@ -108,7 +108,7 @@ func sweepParams(spread, outer int) []schedule.Param {
 // shuffled is the word for neighbours that come from other lanes.
 const shuffled = "shuffle"
 
-func sweepConstraints(outer int) []schedule.Constraint {
+func tiledConstraints(outer int) []schedule.Constraint {
 	cells := []string{"vec", "repeat"}
 	if outer > 0 {
 		cells = append(cells, "rows")

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// Census knows how many configurations a space has, and draws any of them with
+// Counter knows how many configurations a space has, and draws any of them with
 // equal chance. Making one costs what the constraints tie together; then each
 // draw is cheap.
-type Census struct {
+type Counter struct {
 	space Space
 	each  []*elimination // by family
 	total *big.Int
 }
 
-// Census counts the space.
-func (s Space) Census() *Census {
-	c := &Census{space: s, total: new(big.Int)}
+// Counter counts the space.
+func (s Space) Counter() *Counter {
+	c := &Counter{space: s, total: new(big.Int)}
 	for i := range s.Families {
 		e := eliminate(&s.Families[i], Config{})
 		c.each = append(c.each, e)
@@ -28,11 +28,11 @@ func (s Space) Census() *Census {
 }
 
 // Count returns the number of configurations.
-func (c *Census) Count() *big.Int { return new(big.Int).Set(c.total) }
+func (c *Counter) Count() *big.Int { return new(big.Int).Set(c.total) }
 
 // Draw returns one configuration, each with equal chance. It panics if the
 // space is empty.
-func (c *Census) Draw(rng *rand.Rand) Config {
+func (c *Counter) Draw(rng *rand.Rand) Config {
 	at := below(rng, c.total)
 	for _, e := range c.each {
 		if at.Cmp(e.count) < 0 {
@@ -276,7 +276,7 @@ func (e *elimination) sumOut(b bucket) table {
 		}
 		for _, c := range e.domains[vars[depth]] {
 			choice[vars[depth]] = c
-			if w := weigh(relations[depth], tables[depth], choice, weight); w != nil {
+			if w := multiplied(relations[depth], tables[depth], choice, weight); w != nil {
 				visit(depth+1, w)
 			}
 		}
@@ -287,7 +287,7 @@ func (e *elimination) sumOut(b bucket) table {
 
 // weigh multiplies a weight by what relations and tables say of a choice; nil
 // is zero.
-func weigh(relations []relation, tables []table, choice []int, weight *big.Int) *big.Int {
+func multiplied(relations []relation, tables []table, choice []int, weight *big.Int) *big.Int {
 	for _, t := range tables {
 		n := t.count[string(key(t.scope, choice))]
 		if n == nil {
@@ -323,7 +323,7 @@ func (e *elimination) pick(choose func(param int, weights []*big.Int) int) Confi
 		weights := make([]*big.Int, len(domain))
 		for i, c := range domain {
 			choice[b.param] = c
-			if weights[i] = weigh(b.relations, b.tables, choice, one); weights[i] == nil {
+			if weights[i] = multiplied(b.relations, b.tables, choice, one); weights[i] == nil {
 				weights[i] = zero
 			}
 		}

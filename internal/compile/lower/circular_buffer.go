@@ -10,18 +10,18 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// ring is the part of some planes of an array that a block holds in shared
+// circularBuffer is the part of some planes of an array that a block holds in shared
 // memory while it goes along the streamed axis: its own cells and those that
 // they read around them. Planes are copied there by the threads together,
 // without registers, some steps before they are needed (ARTEMIS's prefetching,
 // Rawat et al. 2019, section III-A3, by asynchronous copies), so that many
 // loads are under way and every cell comes from the caches once a block. What
-// is copied by other ways is in ring_bulk.go and ring_halo.go.
+// is copied by other ways is in circular_buffer_bulk.go and circular_buffer_halo.go.
 //
-// The ring has room for the planes that are read, for those under way, and for
+// The circular buffer has room for the planes that are read, for those under way, and for
 // those that slower threads may still be reading: one barrier a step is enough.
 // A block that goes along no axis has all that it reads in a single "plane".
-type ring struct {
+type circularBuffer struct {
 	array *ir.Array
 	buf   *kernel.Buffer
 	// low and high are the offsets of the planes that rows are read from.
@@ -30,44 +30,44 @@ type ring struct {
 	from, len map[int]int64 // by axis: the first cell, from the block's corner, and the number of cells
 	cells     int64         // of a plane
 	n         int64         // cells of a copy
-	copies    []*ringCopy   // of a thread
+	copies    []*planeCopy  // of a thread
 	bulk      *bulkRows     // nil if threads copy all cells
 	parts     []box         // that are copied; nil for all
 	// halos says that the block's own cells are not among those, and that threads
 	// store the rows of theirs.
 	halos bool
-	own   []*chain
+	own   []*registerQueue
 }
 
-// ringCopy is one of the runs of cells that a thread copies of every plane.
-type ringCopy struct {
+// planeCopy is one of the runs of cells that a thread copies of every plane.
+type planeCopy struct {
 	valid kernel.Expr // whether there is such a run; nil if always
 	outer []index     // the row, without the streamed axis
-	at    kernel.Expr // the run's place in a plane of the ring
+	at    kernel.Expr // the run's place in a plane of the circular buffer
 	x     kernel.Expr // where the run starts on the inner axis, within the array
 	raw   kernel.Expr // the same before it was clipped to the array
 	name  string
 }
 
-// makeRings gives arrays that several threads read the same cells of a ring.
-func (w *sweep) makeRings() {
+// makeCircularBuffers gives arrays that several threads read the same cells of a circular buffer.
+func (w *tiledKernel) makeCircularBuffers() {
 	if w.shared == 0 {
 		return
 	}
-	var rings []*ring
-	for _, c := range w.chains {
-		known := slices.ContainsFunc(rings, func(r *ring) bool { return r.array == c.array })
+	var circularBuffers []*circularBuffer
+	for _, c := range w.registerQueues {
+		known := slices.ContainsFunc(circularBuffers, func(r *circularBuffer) bool { return r.array == c.array })
 		if known || w.stream != noAxis && !c.moves || !asyncBytes(w.vec, c.array.Type) || !w.vectors(c.array) || !w.staged(c.array) {
 			continue
 		}
 		if w.demanded(c.array) || w.sharesCells(c.array) {
-			rings = append(rings, w.newRing(c.array))
+			circularBuffers = append(circularBuffers, w.newCircularBuffer(c.array))
 		}
 	}
-	w.chooseFetch(rings)
-	w.rings, w.excess = w.ration(rings)
+	w.chooseFetch(circularBuffers)
+	w.circularBuffers, w.resourceLimit = w.ration(circularBuffers)
 	w.makeFetch()
-	for _, r := range w.rings {
+	for _, r := range w.circularBuffers {
 		w.allocate(r)
 		if r.halos {
 			w.ownRows(r)
@@ -82,14 +82,14 @@ func asyncBytes(vec int64, t types.Type) bool {
 	return bytes == 4 || bytes == 8 || bytes == 16
 }
 
-// bytes is what the ring takes of shared memory.
-func (r *ring) bytes() int64 { return r.planes * r.cells * int64(r.array.Type.Size()) }
+// bytes is what the circular buffer takes of shared memory.
+func (r *circularBuffer) bytes() int64 { return r.planes * r.cells * int64(r.array.Type.Size()) }
 
 // sharesCells reports whether threads read cells of an array that are not
 // their own.
-func (w *sweep) sharesCells(a *ir.Array) bool {
+func (w *tiledKernel) sharesCells(a *ir.Array) bool {
 	rows := map[string]bool{}
-	for _, c := range w.chains {
+	for _, c := range w.registerQueues {
 		if c.array != a {
 			continue
 		}
@@ -111,12 +111,12 @@ func (w *sweep) sharesCells(a *ir.Array) bool {
 	return int64(len(rows)) > own*w.along[w.inner()].cyclic
 }
 
-// ringOf returns the ring that a row is read from in the loop over planes.
-func (w *sweep) ringOf(c *chain) *ring {
+// circularBufferOf returns the circular buffer that a row is read from in the loop over planes.
+func (w *tiledKernel) circularBufferOf(c *registerQueue) *circularBuffer {
 	if w.prologue {
 		return nil
 	}
-	for _, r := range w.rings {
+	for _, r := range w.circularBuffers {
 		if r.array == c.array {
 			return r
 		}
@@ -124,14 +124,14 @@ func (w *sweep) ringOf(c *chain) *ring {
 	return nil
 }
 
-// newRing measures the ring that an array needs.
-func (w *sweep) newRing(a *ir.Array) *ring {
+// newCircularBuffer measures the circular buffer that an array needs.
+func (w *tiledKernel) newCircularBuffer(a *ir.Array) *circularBuffer {
 	if w.halos {
-		if r := w.newHaloRing(a); r != nil {
+		if r := w.newHaloBuffer(a); r != nil {
 			return r
 		}
 	}
-	r := &ring{array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type)}
+	r := &circularBuffer{array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type)}
 	first := true
 	last := map[int]int64{}
 	reach := func(axis int, lo, hi int64) {
@@ -142,7 +142,7 @@ func (w *sweep) newRing(a *ir.Array) *ring {
 		}
 		r.from[axis], last[axis] = min(r.from[axis], lo), max(last[axis], hi)
 	}
-	for _, c := range w.chains {
+	for _, c := range w.registerQueues {
 		if c.array != a {
 			continue
 		}
@@ -191,8 +191,8 @@ func (w *sweep) newRing(a *ir.Array) *ring {
 	return r
 }
 
-// allocate gives a ring its memory.
-func (w *sweep) allocate(r *ring) {
+// allocate gives a circular buffer its memory.
+func (w *tiledKernel) allocate(r *circularBuffer) {
 	st, _ := w.inMemory(r.array)
 	r.buf = &kernel.Buffer{
 		Name: w.pre.declare(w.env, st.name+"_shared", r.array.Type).Name, Elem: r.array.Type, Space: kernel.Shared,
@@ -200,7 +200,7 @@ func (w *sweep) allocate(r *ring) {
 	}
 	w.allocs = append(w.allocs, &kernel.Alloc{Buffer: r.buf})
 	if r.bulk == nil || r.bulk.singles {
-		w.ringCopies(r)
+		w.planeCopies(r)
 	}
 	if r.bulk != nil {
 		w.bulkRows(r)
@@ -209,7 +209,7 @@ func (w *sweep) allocate(r *ring) {
 
 // fresh returns the lowest and the highest plane at which cells of a row are
 // read that no queue holds.
-func (w *sweep) fresh(c *chain) (lowest, highest int64) {
+func (w *tiledKernel) fresh(c *registerQueue) (lowest, highest int64) {
 	highest = w.top(c)
 	lowest = highest
 	for at := w.queued(c) + 1; at <= highest; at++ {
@@ -231,8 +231,8 @@ func (w *sweep) fresh(c *chain) (lowest, highest int64) {
 	return lowest, highest
 }
 
-// ringCopies shares the runs of a plane out among the threads of the block.
-func (w *sweep) ringCopies(r *ring) {
+// planeCopies shares the runs of a plane out among the threads of the block.
+func (w *tiledKernel) planeCopies(r *circularBuffer) {
 	if w.perspective != "" {
 		w.ownCopies(r)
 		return
@@ -250,7 +250,7 @@ func (w *sweep) ringCopies(r *ring) {
 	for i := range (runs + threads - 1) / threads {
 		name := fmt.Sprintf("copy%d", i)
 		number := kernel.Add(lane, kernel.I(i*threads))
-		c := &ringCopy{name: name, at: kernel.Mul(number, kernel.I(r.n))}
+		c := &planeCopy{name: name, at: kernel.Mul(number, kernel.I(r.n))}
 		if (i+1)*threads > runs {
 			c.valid = w.pre.let(w.env, fmt.Sprintf("valid:%p:%d", r, i), name+"_valid", kernel.Lt(number, kernel.I(runs)))
 		}
@@ -264,7 +264,7 @@ func (w *sweep) ringCopies(r *ring) {
 
 // addCopy adds a run that a thread copies, given where it starts by axis, from
 // the block's corner.
-func (w *sweep) addCopy(r *ring, c *ringCopy, from map[int]kernel.Expr) {
+func (w *tiledKernel) addCopy(r *circularBuffer, c *planeCopy, from map[int]kernel.Expr) {
 	inner, lastDim, number := w.inner(), len(r.array.Dims)-1, len(r.copies)
 	holds := r.array.Holds(lastDim)
 	for d, dim := range r.array.Dims[:lastDim] {
@@ -285,8 +285,8 @@ func (w *sweep) addCopy(r *ring, c *ringCopy, from map[int]kernel.Expr) {
 	r.copies = append(r.copies, c)
 }
 
-// place returns where a plane of the ring starts.
-func (w *sweep) place(r *ring, at int64) kernel.Expr {
+// place returns where a plane of the circular buffer starts.
+func (w *tiledKernel) place(r *circularBuffer, at int64) kernel.Expr {
 	s := kernel.I(at - r.low)
 	if !w.prologue && w.stream != noAxis {
 		gone := kernel.Sub(w.pos[w.stream], w.first)
@@ -296,9 +296,9 @@ func (w *sweep) place(r *ring, at int64) kernel.Expr {
 	return w.now.let(w.env, key, fmt.Sprintf("%s_plane%d", r.buf.Name, at-r.low), kernel.Mul(s, kernel.I(r.cells)))
 }
 
-// copyPlane starts to copy a plane to the ring. What a boundary makes of cells
+// copyPlane starts to copy a plane to the circular buffer. What a boundary makes of cells
 // beyond the array is no run of memory: such runs are copied cell by cell.
-func (w *sweep) copyPlane(r *ring, at int64) {
+func (w *tiledKernel) copyPlane(r *circularBuffer, at int64) {
 	st, buf := w.inMemory(r.array)
 	lastDim := len(r.array.Dims) - 1
 	holds, faces := r.array.Holds(lastDim), r.array.Dims[lastDim].Faces
@@ -354,13 +354,13 @@ func (w *sweep) copyPlane(r *ring, at int64) {
 	}
 }
 
-// fillRings copies all that a block reads, and waits for it.
-func (w *sweep) fillRings() {
-	if len(w.rings) == 0 {
+// fillCircularBuffers copies all that a block reads, and waits for it.
+func (w *tiledKernel) fillCircularBuffers() {
+	if len(w.circularBuffers) == 0 {
 		return
 	}
 	w.keepOwn()
-	for _, r := range w.rings {
+	for _, r := range w.circularBuffers {
 		w.copyPlane(r, 0)
 	}
 	w.now.emit(&kernel.AsyncCommit{})
@@ -368,18 +368,18 @@ func (w *sweep) fillRings() {
 	w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 }
 
-// startRings copies the planes that the first step reads, and those of the
+// startCircularBuffers copies the planes that the first step reads, and those of the
 // steps that follow it as far as they are under way.
-func (w *sweep) startRings() {
-	rings := w.asyncRings()
-	if len(rings) == 0 {
+func (w *tiledKernel) startCircularBuffers() {
+	circularBuffers := w.asyncBuffers()
+	if len(circularBuffers) == 0 {
 		return
 	}
-	for ahead := range w.shared {
-		for _, r := range rings {
+	for prefetchDistance := range w.shared {
+		for _, r := range circularBuffers {
 			from, to := r.low, r.high
-			if ahead > 0 {
-				from, to = r.high+(ahead-1)*w.step()+1, r.high+ahead*w.step()
+			if prefetchDistance > 0 {
+				from, to = r.high+(prefetchDistance-1)*w.step()+1, r.high+prefetchDistance*w.step()
 			}
 			for at := from; at <= to; at++ {
 				w.copyPlane(r, at)
@@ -387,23 +387,23 @@ func (w *sweep) startRings() {
 		}
 		w.now.emit(&kernel.AsyncCommit{})
 	}
-	for _, r := range w.rings {
+	for _, r := range w.circularBuffers {
 		w.startOwn(r)
 	}
 }
 
-// feedRings starts to copy the planes that a later step of the block reads, and
+// feedCircularBuffers starts to copy the planes that a later step of the block reads, and
 // waits for those of this one.
-func (w *sweep) feedRings(last kernel.Expr) {
+func (w *tiledKernel) feedCircularBuffers(last kernel.Expr) {
 	w.feedBulk(last)
-	rings := w.asyncRings()
-	if len(rings) == 0 {
+	circularBuffers := w.asyncBuffers()
+	if len(circularBuffers) == 0 {
 		return
 	}
 	outer := w.now
-	for _, r := range rings {
+	for _, r := range circularBuffers {
 		for at := r.high + (w.shared-1)*w.step() + 1; at <= r.high+w.shared*w.step(); at++ {
-			if w.rotate { // steps beyond the block's end read it, too
+			if w.unrollStream { // steps beyond the block's end read it, too
 				w.copyPlane(r, at)
 				continue
 			}
@@ -421,9 +421,9 @@ func (w *sweep) feedRings(last kernel.Expr) {
 	w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 }
 
-// ringRow returns where a thread's row starts in a plane of the ring, less the
+// circularBufferRow returns where a thread's row starts in a plane of the circular buffer, less the
 // cell's number in the row.
-func (w *sweep) ringRow(r *ring, c *chain) kernel.Expr {
+func (w *tiledKernel) circularBufferRow(r *circularBuffer, c *registerQueue) kernel.Expr {
 	local := func(axis int, off int64) kernel.Expr {
 		at := kernel.I(off - r.from[axis])
 		if thread, ok := w.threadAt(axis); ok {
@@ -445,16 +445,16 @@ func (w *sweep) ringRow(r *ring, c *chain) kernel.Expr {
 	return w.pre.let(w.env, fmt.Sprintf("ringrow:%p:%v:%d", r, c.offset, c.first), r.buf.Name+"_row", sum)
 }
 
-// fromRing reads n cells of a row from one on.
-func (w *sweep) fromRing(r *ring, c *chain, at, from, n int64) map[int64]kernel.Expr {
+// fromCircularBuffer reads n cells of a row from one on.
+func (w *tiledKernel) fromCircularBuffer(r *circularBuffer, c *registerQueue, at, from, n int64) map[int64]kernel.Expr {
 	held := map[int64]kernel.Expr{}
 	if r.n == 1 {
 		for x := from; x < from+n; x++ {
-			held[x] = w.keep(c, at, x, w.oneOfRing(r, c, at, x))
+			held[x] = w.keep(c, at, x, w.oneOfCircularBuffer(r, c, at, x))
 		}
 		return held
 	}
-	start := kernel.Add(w.place(r, at), w.ringRow(r, c))
+	start := kernel.Add(w.place(r, at), w.circularBufferRow(r, c))
 	for x := from; x < from+n; x += r.n {
 		var vars []*kernel.Var
 		for y := x; y < x+r.n; y++ {
@@ -467,7 +467,7 @@ func (w *sweep) fromRing(r *ring, c *chain, at, from, n int64) map[int64]kernel.
 	return held
 }
 
-// oneOfRing reads one cell of a row.
-func (w *sweep) oneOfRing(r *ring, c *chain, at, x int64) kernel.Expr {
-	return &kernel.Load{Buffer: r.buf, Index: kernel.Add(kernel.Add(w.place(r, at), w.ringRow(r, c)), kernel.I(x))}
+// oneOfCircularBuffer reads one cell of a row.
+func (w *tiledKernel) oneOfCircularBuffer(r *circularBuffer, c *registerQueue, at, x int64) kernel.Expr {
+	return &kernel.Load{Buffer: r.buf, Index: kernel.Add(kernel.Add(w.place(r, at), w.circularBufferRow(r, c)), kernel.I(x))}
 }

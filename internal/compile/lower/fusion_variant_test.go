@@ -11,7 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// diffused has a chain of local grids, one that cannot be fused, and one that
+// diffused has a register queue of local grids, one that cannot be fused, and one that
 // costs no kernel.
 const diffused = `
 parameter M = 13, N = 38;
@@ -41,7 +41,7 @@ copyout v, w, total;
 
 // A plan fuses local grids, or stores them, by a word for all stages or by
 // naming the kernels of one; both forms have the same bits.
-func TestForms(t *testing.T) {
+func TestFusionVariants(t *testing.T) {
 	p := load(t, "diffused", diffused)
 	b := bind(t, p, "")
 	for _, c := range []struct{ plan, want string }{
@@ -99,7 +99,7 @@ func local(body string) string {
 }
 
 // Random programs have the same bits with their local grids fused.
-func TestFormsOfRandomPrograms(t *testing.T) {
+func TestFusionVariantsOfRandomPrograms(t *testing.T) {
 	t.Parallel()
 	fused := 0
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -139,7 +139,7 @@ func drawn(p *ir.Program, o lower.Options, rng *rand.Rand) schedule.Plan {
 		o.Plan = schedule.Plan{}
 		for _, c := range choices {
 			f := c.Space.Families[rng.IntN(len(c.Space.Families))] // each as often as the others
-			c.Config = schedule.Space{Families: []schedule.Family{f}}.Census().Draw(rng)
+			c.Config = schedule.Space{Families: []schedule.Family{f}}.Counter().Draw(rng)
 			o.Plan.Kernels = append(o.Plan.Kernels, c.Kernel)
 		}
 		if _, err := lower.Program(p, o); err == nil {
@@ -149,7 +149,7 @@ func drawn(p *ir.Program, o lower.Options, rng *rand.Rand) schedule.Plan {
 	return o.Plan
 }
 
-func TestFormErrors(t *testing.T) {
+func TestFusionVariantErrors(t *testing.T) {
 	for _, c := range []struct{ text, plan, want string }{
 		{diffused, "local=both", "plan: local takes no value both; it takes fused, stored"},
 		{local("boundary t : clamp; t[i] = u[i]; v[i] = t[i+1];"), "local=fused", "plan: local=fused fits no stage: the local grid t has boundary conditions"},

@@ -11,12 +11,12 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// chain is a row of cells that a thread reads, on its way past the thread: the
+// registerQueue is a row of cells that a thread reads, on its way past the thread: the
 // same row of the planes at several offsets along the streamed axis. It enters
 // at the highest offset and moves down with every step, so that it is loaded
 // once. Its cells are numbered from the first of the thread's
 // vector; those below 0 and from vec on belong to other lanes.
-type chain struct {
+type registerQueue struct {
 	array  *ir.Array
 	offset []int64 // by dimension, of all but the streamed axis and the inner one
 	first  int64   // of the vector, from the thread's position on the inner axis
@@ -33,12 +33,12 @@ type plane struct {
 }
 
 // reach returns the plane offsets from the highest to the lowest.
-func (c *chain) lowest() int64 { return c.planes[len(c.planes)-1].at }
+func (c *registerQueue) lowest() int64 { return c.planes[len(c.planes)-1].at }
 
-// windowed reports whether an access reads a run of memory that a row can
+// readsRow reports whether an access reads a run of memory that a row can
 // hold: no index is constant, the last dimension is the inner axis, and no
 // thread writes the array.
-func (w *sweep) windowed(a *ir.Access) bool {
+func (w *tiledKernel) readsRow(a *ir.Access) bool {
 	if w.written[a.Array] && w.snapshots[a.Array] == nil {
 		return false
 	}
@@ -51,10 +51,10 @@ func (w *sweep) windowed(a *ir.Access) bool {
 	return last >= 0
 }
 
-// row finds the chain, the plane and the cell that an access of a cell of the
+// row finds the register queue, the plane and the cell that an access of a cell of the
 // thread's tile reads.
-func (w *sweep) row(a *ir.Access, place map[int]int64) (c *chain, at, cell int64) {
-	c = &chain{array: a.Array, held: map[int64]map[int64]kernel.Expr{}, queue: map[int64]map[int64]*kernel.Var{}}
+func (w *tiledKernel) row(a *ir.Access, place map[int]int64) (c *registerQueue, at, cell int64) {
+	c = &registerQueue{array: a.Array, held: map[int64]map[int64]kernel.Expr{}, queue: map[int64]map[int64]*kernel.Var{}}
 	key := fmt.Sprintf("%p", a.Array)
 	for _, ix := range a.Index {
 		off := ix.Offset + place[ix.Axis]
@@ -73,29 +73,29 @@ func (w *sweep) row(a *ir.Access, place map[int]int64) (c *chain, at, cell int64
 		c.offset = append(c.offset, off)
 		key += fmt.Sprintf(";%d", off)
 	}
-	if old, ok := w.chainOf[key]; ok {
+	if old, ok := w.registerQueueOf[key]; ok {
 		return old, at, cell
 	}
-	w.chainOf[key] = c
-	w.chains = append(w.chains, c)
+	w.registerQueueOf[key] = c
+	w.registerQueues = append(w.registerQueues, c)
 	return c, at, cell
 }
 
 // plan finds the rows that the thread's cells read.
-func (w *sweep) plan() {
+func (w *tiledKernel) plan() {
 	w.reads(func(a *ir.Access, place map[int]int64) {
-		if w.windowed(a) {
+		if w.readsRow(a) {
 			c, at, x := w.row(a, place)
 			c.plane(at).need[x] = true
 		}
 	})
-	for _, c := range w.chains {
+	for _, c := range w.registerQueues {
 		c.sort()
 	}
 }
 
 // plane finds or makes the plane at an offset.
-func (c *chain) plane(at int64) *plane {
+func (c *registerQueue) plane(at int64) *plane {
 	i := slices.IndexFunc(c.planes, func(p *plane) bool { return p.at == at })
 	if i < 0 {
 		i = len(c.planes)
@@ -105,12 +105,12 @@ func (c *chain) plane(at int64) *plane {
 }
 
 // sort puts the planes in order, the highest first.
-func (c *chain) sort() {
+func (c *registerQueue) sort() {
 	slices.SortFunc(c.planes, func(p, q *plane) int { return int(q.at - p.at) })
 }
 
 // at returns what is needed of a plane, nil if nothing is.
-func (c *chain) at(at int64) map[int64]bool {
+func (c *registerQueue) at(at int64) map[int64]bool {
 	for _, p := range c.planes {
 		if p.at == at {
 			return p.need
@@ -121,7 +121,7 @@ func (c *chain) at(at int64) map[int64]bool {
 
 // needed returns the cells of a plane that somebody reads while it is at an
 // offset or at those to which steps take it later.
-func (w *sweep) needed(c *chain, from int64) []int64 {
+func (w *tiledKernel) needed(c *registerQueue, from int64) []int64 {
 	set := map[int64]bool{}
 	for at := from; at >= c.lowest(); at -= w.step() {
 		for x := range c.at(at) {
@@ -135,7 +135,7 @@ func (w *sweep) needed(c *chain, from int64) []int64 {
 }
 
 // step returns how many planes the threads go on by.
-func (w *sweep) step() int64 {
+func (w *tiledKernel) step() int64 {
 	if w.stream == noAxis {
 		return 1
 	}
@@ -153,7 +153,7 @@ func sorted(set map[int64]bool) []int64 {
 
 // known reports whether a cell has been read before its plane came to an
 // offset.
-func (w *sweep) known(c *chain, x, at int64) bool {
+func (w *tiledKernel) known(c *registerQueue, x, at int64) bool {
 	for at += w.step(); at <= c.planes[0].at; at += w.step() {
 		if c.at(at)[x] {
 			return true
@@ -163,28 +163,28 @@ func (w *sweep) known(c *chain, x, at int64) bool {
 }
 
 // own reports whether a cell is one of the thread's vector.
-func (w *sweep) own(x int64) bool { return x >= 0 && x < w.vec }
+func (w *tiledKernel) own(x int64) bool { return x >= 0 && x < w.vec }
 
 // top is the highest plane of a row that is loaded, and queued the highest
-// that comes from a queue. What a ring holds needs no other planes ahead, and
+// that comes from a queue. What a circular buffer holds needs no other planes early, and
 // what goes to one has to be there a step before.
-func (w *sweep) top(c *chain) int64 {
+func (w *tiledKernel) top(c *registerQueue) int64 {
 	top := c.planes[0].at
-	r := w.haloRing(c.array)
+	r := w.haloBufferOf(c.array)
 	switch {
 	case r == nil:
-		return top + w.ahead
+		return top + w.prefetchDistance
 	case w.ownRow(c):
-		return max(top+w.ahead, r.high+w.step())
+		return max(top+w.prefetchDistance, r.high+w.step())
 	}
 	return top
 }
 
-func (w *sweep) queued(c *chain) int64 { return w.top(c) - w.step() }
+func (w *tiledKernel) queued(c *registerQueue) int64 { return w.top(c) - w.step() }
 
 // carried returns the cells of a plane that come from a queue: the thread's
 // own, which shuffles may need too, and others once they are read.
-func (w *sweep) carried(c *chain, at int64) []int64 {
+func (w *tiledKernel) carried(c *registerQueue, at int64) []int64 {
 	var out []int64
 	need := w.needed(c, at)
 	if len(need) == 0 {
@@ -203,8 +203,8 @@ func (w *sweep) carried(c *chain, at int64) []int64 {
 
 // load makes the cells of all rows available: before the planes those that the
 // first plane finds in the queues, and at each plane the new ones.
-func (w *sweep) load() {
-	for _, c := range w.chains {
+func (w *tiledKernel) load() {
+	for _, c := range w.registerQueues {
 		switch {
 		case w.stream == noAxis, w.prologue && !c.moves:
 			w.loadRow(c, 0)
@@ -217,7 +217,7 @@ func (w *sweep) load() {
 }
 
 // loadRow loads all that is read of a row that no queue holds.
-func (w *sweep) loadRow(c *chain, at int64) {
+func (w *tiledKernel) loadRow(c *registerQueue, at int64) {
 	if w.prologue || !w.fromRegisters(c) {
 		c.held[at] = w.loadOwn(c, at)
 	}
@@ -225,7 +225,7 @@ func (w *sweep) loadRow(c *chain, at int64) {
 }
 
 // fill makes the queues and loads what they hold at the first plane.
-func (w *sweep) fill(c *chain) {
+func (w *tiledKernel) fill(c *registerQueue) {
 	for at := c.lowest(); at <= w.queued(c); at++ {
 		cells := w.carried(c, at)
 		if len(cells) == 0 {
@@ -243,7 +243,7 @@ func (w *sweep) fill(c *chain) {
 }
 
 // advance loads the rows of new planes and completes those below them.
-func (w *sweep) advance(c *chain) {
+func (w *tiledKernel) advance(c *registerQueue) {
 	if !w.fromRegisters(c) {
 		w.enter(c)
 	}
@@ -254,7 +254,7 @@ func (w *sweep) advance(c *chain) {
 
 // enter moves what queues hold to its new planes and loads the thread's cells
 // of those that enter.
-func (w *sweep) enter(c *chain) {
+func (w *tiledKernel) enter(c *registerQueue) {
 	before := c.held
 	c.held = map[int64]map[int64]kernel.Expr{}
 	for at := c.lowest(); at <= w.queued(c); at++ {
@@ -264,7 +264,7 @@ func (w *sweep) enter(c *chain) {
 		}
 		c.held[at] = map[int64]kernel.Expr{}
 		for _, x := range cells {
-			if w.turn == 0 {
+			if w.unrolledStep == 0 {
 				c.held[at][x] = kernel.V(c.queue[at][x])
 			} else {
 				c.held[at][x] = before[at+w.step()][x]
@@ -278,17 +278,17 @@ func (w *sweep) enter(c *chain) {
 	}
 }
 
-// turns returns how many steps the loop over planes makes at a time: where that
+// unrollFactor returns how many steps the loop over planes makes at a time: where that
 // is asked for so many that no queue has to be moved on between them, or fewer.
-func (w *sweep) turns() int64 {
+func (w *tiledKernel) unrollFactor() int64 {
 	n := int64(1)
-	for _, c := range w.chains {
-		if w.rotate && c.moves {
+	for _, c := range w.registerQueues {
+		if w.unrollStream && c.moves {
 			n = max(n, (w.top(c)-c.lowest())/w.step()+1)
 		}
 	}
-	if w.rotate && w.early != nil {
-		n = max(n, w.early.turns(w.step()))
+	if w.unrollStream && w.early != nil {
+		n = max(n, w.early.unrollFactor(w.step()))
 	}
 	if w.steps > 0 {
 		n = min(n, w.steps)
@@ -297,8 +297,8 @@ func (w *sweep) turns() int64 {
 }
 
 // shift moves the queues on by one plane.
-func (w *sweep) shift() {
-	for _, c := range w.chains {
+func (w *tiledKernel) shift() {
+	for _, c := range w.registerQueues {
 		if !c.moves {
 			continue
 		}
@@ -311,7 +311,7 @@ func (w *sweep) shift() {
 }
 
 // cellName names a cell of a row: u_kp1 or u_jm1_ip2.
-func (w *sweep) cellName(c *chain, at, x int64) string {
+func (w *tiledKernel) cellName(c *registerQueue, at, x int64) string {
 	name := c.array.Name
 	for d, dim := range c.array.Dims {
 		off := c.offset[d]
@@ -332,7 +332,7 @@ func (w *sweep) cellName(c *chain, at, x int64) string {
 }
 
 // outer returns the indices of a row on all axes but the inner one.
-func (w *sweep) outerIndex(c *chain, at int64) []index {
+func (w *tiledKernel) outerIndex(c *registerQueue, at int64) []index {
 	var idx []index
 	for d, dim := range c.array.Dims {
 		off := c.offset[d]
@@ -348,7 +348,7 @@ func (w *sweep) outerIndex(c *chain, at int64) []index {
 }
 
 // inMemory returns the store that a row is loaded from.
-func (w *sweep) inMemory(a *ir.Array) (*store, *kernel.Buffer) {
+func (w *tiledKernel) inMemory(a *ir.Array) (*store, *kernel.Buffer) {
 	st := w.cells[0].storeOf(a)
 	b := w.cells[0].bufferOf(st)
 	b.reads = true
@@ -357,15 +357,15 @@ func (w *sweep) inMemory(a *ir.Array) (*store, *kernel.Buffer) {
 
 // via is how an array is loaded from the device's own memory: the read-only
 // path is for what the kernel does not write.
-func (w *sweep) via(a *ir.Array) kernel.Via {
-	if w.way(a) == plain {
+func (w *tiledKernel) via(a *ir.Array) kernel.Via {
+	if w.loadPath(a) == plain {
 		return kernel.Plain
 	}
 	return kernel.ReadOnly
 }
 
 // one loads a single cell of a row, wherever it is.
-func (w *sweep) one(c *chain, outer []index, x int64) kernel.Expr {
+func (w *tiledKernel) one(c *registerQueue, outer []index, x int64) kernel.Expr {
 	st, buf, via := w.source(c.array, 1)
 	last := len(c.array.Dims) - 1
 	idx := append(slices.Clip(outer), w.index(c.array, last, w.inner(), c.first+x))
@@ -374,7 +374,7 @@ func (w *sweep) one(c *chain, outer []index, x int64) kernel.Expr {
 }
 
 // keep names a cell's value.
-func (w *sweep) keep(c *chain, at, x int64, value kernel.Expr) kernel.Expr {
+func (w *tiledKernel) keep(c *registerQueue, at, x int64, value kernel.Expr) kernel.Expr {
 	s := w.scopeFor(c)
 	v := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
 	s.emit(&kernel.Let{Var: v, Value: value})
@@ -382,7 +382,7 @@ func (w *sweep) keep(c *chain, at, x int64, value kernel.Expr) kernel.Expr {
 }
 
 // scopeFor returns where a row's cells are loaded.
-func (w *sweep) scopeFor(c *chain) *scope {
+func (w *tiledKernel) scopeFor(c *registerQueue) *scope {
 	if c.moves {
 		return w.now
 	}
@@ -390,9 +390,9 @@ func (w *sweep) scopeFor(c *chain) *scope {
 }
 
 // loadOwn loads the cells of the thread's vector.
-func (w *sweep) loadOwn(c *chain, at int64) map[int64]kernel.Expr {
-	if r := w.ringOf(c); r != nil && !w.fromRegisters(c) {
-		return w.fromRing(r, c, at, 0, w.vec)
+func (w *tiledKernel) loadOwn(c *registerQueue, at int64) map[int64]kernel.Expr {
+	if r := w.circularBufferOf(c); r != nil && !w.fromRegisters(c) {
+		return w.fromCircularBuffer(r, c, at, 0, w.vec)
 	}
 	held := map[int64]kernel.Expr{}
 	outer := w.outerIndex(c, at)
@@ -428,7 +428,7 @@ func (w *sweep) loadOwn(c *chain, at int64) map[int64]kernel.Expr {
 
 // vectorAt returns where the thread's vector of a row starts on the inner
 // axis: its own place, or the nearest that has a cell of the array.
-func (w *sweep) vectorAt(c *chain) kernel.Expr {
+func (w *tiledKernel) vectorAt(c *registerQueue) kernel.Expr {
 	last := len(c.array.Dims) - 1
 	holds := c.array.Holds(last)
 	down := func(x kernel.Expr) kernel.Expr { return kernel.Sub(x, floorMod(x, kernel.I(w.vec))) }
@@ -446,14 +446,14 @@ func (w *sweep) vectorAt(c *chain) kernel.Expr {
 
 // startsBefore reports whether blocks that start with a segment may start before
 // an array's first vector, which is at lo, though their first cell does not.
-func (w *sweep) startsBefore(lo kernel.Expr) bool {
+func (w *tiledKernel) startsBefore(lo kernel.Expr) bool {
 	n, known := kernel.IntLit(lo)
 	return w.aligned && !(known && mod(n, ir.Segment) == 0)
 }
 
 // mend replaces the cells of a thread's vector that lie beyond the ends of a
 // row by what the boundary makes of them: others read them as neighbours.
-func (w *sweep) mend(c *chain, at int64, outer []index, held map[int64]kernel.Expr) {
+func (w *tiledKernel) mend(c *registerQueue, at int64, outer []index, held map[int64]kernel.Expr) {
 	last := len(c.array.Dims) - 1
 	faces := c.array.Dims[last].Faces
 	holds := c.array.Holds(last)
@@ -468,7 +468,7 @@ func (w *sweep) mend(c *chain, at int64, outer []index, held map[int64]kernel.Ex
 	if faces.Low.Kind != ir.None && !(whole(lo, 0) && !cell.crosses(ix, holds.Lo, cell.loBounds, -1)) {
 		ragged = kernel.Lt(x, lo)
 	}
-	// Of threads beyond the row's end a ring has the cells.
+	// Of threads beyond the row's end a circular buffer has the cells.
 	beyond := w.fromRegisters(c) && !w.threadsEnd(hi)
 	if faces.High.Kind != ir.None && !(whole(hi, 1) && !beyond && !cell.crosses(ix, holds.Hi, cell.hiBounds, 1)) {
 		over := kernel.Lt(hi, kernel.Add(x, kernel.I(w.vec-1)))
@@ -495,7 +495,7 @@ func (w *sweep) mend(c *chain, at int64, outer []index, held map[int64]kernel.Ex
 
 // threadsEnd reports whether the last thread's last cell on the inner axis is
 // surely the last of a row.
-func (w *sweep) threadsEnd(hi kernel.Expr) bool {
+func (w *tiledKernel) threadsEnd(hi kernel.Expr) bool {
 	start, _ := w.blocksOn(w.inner())
 	first, known := kernel.IntLit(start)
 	last, alsoKnown := kernel.IntLit(hi)
@@ -503,12 +503,12 @@ func (w *sweep) threadsEnd(hi kernel.Expr) bool {
 }
 
 // strays reports whether a row is read by cells beside it or beyond its ends.
-func (w *sweep) strays(c *chain) bool {
+func (w *tiledKernel) strays(c *registerQueue) bool {
 	last := len(c.array.Dims) - 1
 	holds, cell := c.array.Holds(last), w.cells[0]
 	for _, s := range w.stmts {
 		for _, a := range accesses(s.src.Value) {
-			if a.Array != c.array || !w.windowed(a) {
+			if a.Array != c.array || !w.readsRow(a) {
 				continue
 			}
 			ix := a.Index[last]
@@ -521,7 +521,7 @@ func (w *sweep) strays(c *chain) bool {
 }
 
 // extend makes cells beside the thread's vector available.
-func (w *sweep) extend(c *chain, at int64, cells []int64) {
+func (w *tiledKernel) extend(c *registerQueue, at int64, cells []int64) {
 	held := c.held[at]
 	byLane := map[int64][]int64{}
 	var lanes []int64
@@ -541,21 +541,21 @@ func (w *sweep) extend(c *chain, at int64, cells []int64) {
 			continue
 		}
 		n := w.run(c.array)
-		r := w.ringOf(c)
+		r := w.circularBufferOf(c)
 		if r != nil {
 			n = chunk(w.vec, c.array.Type)
 		}
 		for from := q * w.vec; from < (q+1)*w.vec; from += n {
 			some := slices.DeleteFunc(slices.Clone(byLane[q]), func(x int64) bool { return x < from || x >= from+n })
 			if r != nil && len(some) > 1 {
-				for x, v := range w.fromRing(r, c, at, from, n) {
+				for x, v := range w.fromCircularBuffer(r, c, at, from, n) {
 					held[x] = v
 				}
 				continue
 			}
 			if r != nil {
 				for _, x := range some {
-					held[x] = w.keep(c, at, x, w.oneOfRing(r, c, at, x))
+					held[x] = w.keep(c, at, x, w.oneOfCircularBuffer(r, c, at, x))
 				}
 				continue
 			}
@@ -573,9 +573,9 @@ func (w *sweep) extend(c *chain, at int64, cells []int64) {
 
 // shuffled takes cells from the lane that is q further, or where there is none
 // or the row ends before it, from memory.
-func (w *sweep) shuffled(c *chain, at, q int64, cells []int64) {
+func (w *tiledKernel) shuffled(c *registerQueue, at, q int64, cells []int64) {
 	s := w.scopeFor(c)
-	r := w.ringOf(c)
+	r := w.circularBufferOf(c)
 	var outer []index
 	if r == nil {
 		outer = w.outerIndex(c, at)
@@ -593,7 +593,7 @@ func (w *sweep) shuffled(c *chain, at, q int64, cells []int64) {
 		s.emit(&kernel.Declare{Var: v, Init: kernel.V(moved)})
 		single := kernel.Expr(nil)
 		if r != nil {
-			single = w.oneOfRing(r, c, at, x)
+			single = w.oneOfCircularBuffer(r, c, at, x)
 		} else {
 			single = w.one(c, outer, x)
 		}
@@ -605,7 +605,7 @@ func (w *sweep) shuffled(c *chain, at, q int64, cells []int64) {
 
 // alone returns the condition under which the lane that is q further does not
 // have the cells there: it is in another warp, or beyond the row's end.
-func (w *sweep) alone(c *chain, q int64) kernel.Expr {
+func (w *tiledKernel) alone(c *registerQueue, q int64) kernel.Expr {
 	last := len(c.array.Dims) - 1
 	holds := c.array.Holds(last)
 	lane := kernel.Bin(op.Rem, kernel.V(w.thread[w.inner()]), kernel.I(32))
@@ -629,7 +629,7 @@ func (w *sweep) alone(c *chain, q int64) kernel.Expr {
 
 // neighbour loads several of the cells beside the thread's vector, from one on,
 // with one access, or one by one where the row ends before.
-func (w *sweep) neighbour(c *chain, at, from int64, cells []int64) {
+func (w *tiledKernel) neighbour(c *registerQueue, at, from int64, cells []int64) {
 	s := w.scopeFor(c)
 	outer := w.outerIndex(c, at)
 	last := len(c.array.Dims) - 1

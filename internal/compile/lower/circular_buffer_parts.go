@@ -36,8 +36,8 @@ func (b box) cells() int64 {
 	return n
 }
 
-// whole returns all that a ring holds of a plane.
-func (r *ring) whole(axes []int) box {
+// whole returns all that a circular buffer holds of a plane.
+func (r *circularBuffer) whole(axes []int) box {
 	b := box{}
 	for _, axis := range axes {
 		b[axis] = extent{r.from[axis], r.len[axis]}
@@ -45,8 +45,8 @@ func (r *ring) whole(axes []int) box {
 	return b
 }
 
-// within returns the place of a cell in a plane of the ring.
-func (r *ring) within(cell map[int]kernel.Expr, axes []int) kernel.Expr {
+// within returns the place of a cell in a plane of the circular buffer.
+func (r *circularBuffer) within(cell map[int]kernel.Expr, axes []int) kernel.Expr {
 	sum := kernel.I(0)
 	for _, axis := range axes {
 		sum = kernel.Add(kernel.Mul(sum, kernel.I(r.len[axis])), kernel.Sub(cell[axis], kernel.I(r.from[axis])))
@@ -57,7 +57,7 @@ func (r *ring) within(cell map[int]kernel.Expr, axes []int) kernel.Expr {
 // runFrom returns the first cell of a run by axis, from the block's corner: of
 // the run of that number among those of all parts, which is one of as many as
 // there are threads, from first on.
-func (w *sweep) runFrom(r *ring, parts []box, first int64, number kernel.Expr) map[int]kernel.Expr {
+func (w *tiledKernel) runFrom(r *circularBuffer, parts []box, first int64, number kernel.Expr) map[int]kernel.Expr {
 	axes := w.planeAxes(r.array)
 	var from map[int]kernel.Expr
 	before := int64(0)

@@ -8,16 +8,16 @@ import (
 )
 
 // With stage=halos, only the cells around a block's own ones are copied to a
-// ring, and of these only what some thread reads: no corners for a star. Every
+// circular buffer, and of these only what some thread reads: no corners for a star. Every
 // thread loads its own cells to the registers of its queue, as it does without
-// shared memory, and stores them from there to the ring when their plane becomes
+// shared memory, and stores them from there to the circular buffer when their plane becomes
 // one that neighbours read (register queues and shared planes together: Zhang
-// and Mueller 2013, section 2.2; Rawat et al. 2019, section III). So the ring
+// and Mueller 2013, section 2.2; Rawat et al. 2019, section III). So the circular buffer
 // holds the planes that are read across threads and no others, and the caches
 // are asked for a cell once a block.
 
 // planeAxes returns the axes of an array's planes, the inner one last.
-func (w *sweep) planeAxes(a *ir.Array) []int {
+func (w *tiledKernel) planeAxes(a *ir.Array) []int {
 	var axes []int
 	for _, d := range a.Dims {
 		if d.Axis != w.stream {
@@ -28,13 +28,13 @@ func (w *sweep) planeAxes(a *ir.Array) []int {
 }
 
 // spread reports whether every thread has cells of its own in an array's planes.
-func (w *sweep) spread(a *ir.Array) bool {
+func (w *tiledKernel) spread(a *ir.Array) bool {
 	axes := w.planeAxes(a)
 	return !slices.ContainsFunc(w.axes, func(axis int) bool { return axis != w.stream && !slices.Contains(axes, axis) })
 }
 
 // ownRow reports whether a row is one that the thread computes.
-func (w *sweep) ownRow(c *chain) bool {
+func (w *tiledKernel) ownRow(c *registerQueue) bool {
 	for d, dim := range c.array.Dims {
 		if dim.Axis == w.stream || dim.Axis == w.inner() {
 			continue
@@ -49,7 +49,7 @@ func (w *sweep) ownRow(c *chain) bool {
 
 // sideways returns the lowest and the highest plane of a row at which a thread
 // reads cells that other threads have, and whether it does at all.
-func (w *sweep) sideways(c *chain) (lowest, highest int64, any bool) {
+func (w *tiledKernel) sideways(c *registerQueue) (lowest, highest int64, any bool) {
 	take := func(at int64) {
 		if !any {
 			lowest, highest, any = at, at, true
@@ -73,15 +73,15 @@ func (w *sweep) sideways(c *chain) (lowest, highest int64, any bool) {
 	return lowest, highest, any
 }
 
-// newHaloRing measures the ring that an array needs for what its threads have
+// newHaloBuffer measures the circular buffer that an array needs for what its threads have
 // of each other and what lies around the block; nil if that is nothing.
-func (w *sweep) newHaloRing(a *ir.Array) *ring {
+func (w *tiledKernel) newHaloBuffer(a *ir.Array) *circularBuffer {
 	if !w.spread(a) {
 		return nil
 	}
-	r := &ring{array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type), halos: true, cells: 1}
+	r := &circularBuffer{array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type), halos: true, cells: 1}
 	var read []box
-	for _, c := range w.chains {
+	for _, c := range w.registerQueues {
 		if c.array != a {
 			continue
 		}
@@ -119,9 +119,9 @@ func (w *sweep) newHaloRing(a *ir.Array) *ring {
 	return r
 }
 
-// leaveOut finds the parts of a ring that some thread reads, where that is not
+// leaveOut finds the parts of a circular buffer that some thread reads, where that is not
 // all of it: the block's own cells, and those around them but for corners.
-func (w *sweep) leaveOut(r *ring) {
+func (w *tiledKernel) leaveOut(r *circularBuffer) {
 	axes := w.planeAxes(r.array)
 	own := box{}
 	for _, axis := range axes {
@@ -131,7 +131,7 @@ func (w *sweep) leaveOut(r *ring) {
 		}
 	}
 	var read []box
-	for _, c := range w.chains {
+	for _, c := range w.registerQueues {
 		if c.array == r.array {
 			read = append(read, w.readOf(c))
 		}
@@ -140,7 +140,7 @@ func (w *sweep) leaveOut(r *ring) {
 }
 
 // readOf returns the cells that the threads of a block have of a row.
-func (w *sweep) readOf(c *chain) box {
+func (w *tiledKernel) readOf(c *registerQueue) box {
 	b := box{}
 	for d, dim := range c.array.Dims {
 		if dim.Axis == w.stream {
@@ -162,10 +162,10 @@ func (w *sweep) readOf(c *chain) box {
 	return b
 }
 
-// haloRing returns the ring of an array of which threads have their own cells
+// haloBufferOf returns the circular buffer of an array of which threads have their own cells
 // in registers.
-func (w *sweep) haloRing(a *ir.Array) *ring {
-	for _, r := range w.rings {
+func (w *tiledKernel) haloBufferOf(a *ir.Array) *circularBuffer {
+	for _, r := range w.circularBuffers {
 		if r.array == a && r.halos {
 			return r
 		}
@@ -174,12 +174,14 @@ func (w *sweep) haloRing(a *ir.Array) *ring {
 }
 
 // fromRegisters reports whether a row's cells of the thread's vector come from
-// memory to the thread's registers, though its array has a ring.
-func (w *sweep) fromRegisters(c *chain) bool { return w.haloRing(c.array) != nil && w.ownRow(c) }
+// memory to the thread's registers, though its array has a circular buffer.
+func (w *tiledKernel) fromRegisters(c *registerQueue) bool {
+	return w.haloBufferOf(c.array) != nil && w.ownRow(c)
+}
 
 // ownRows finds the rows of a thread's own cells, and has them held until they
-// go to the ring.
-func (w *sweep) ownRows(r *ring) {
+// go to the circular buffer.
+func (w *tiledKernel) ownRows(r *circularBuffer) {
 	for _, cell := range w.cells {
 		if mod(cell.place[w.inner()], w.vec) != 0 || w.stream != noAxis && cell.place[w.stream] != 0 {
 			continue
@@ -202,8 +204,8 @@ func (w *sweep) ownRows(r *ring) {
 
 // keepOwn loads the thread's own cells of new planes and stores those of the
 // planes that neighbours read from this step on.
-func (w *sweep) keepOwn() {
-	for _, r := range w.rings {
+func (w *tiledKernel) keepOwn() {
+	for _, r := range w.circularBuffers {
 		for _, c := range r.own {
 			if w.stream == noAxis {
 				c.held[r.low] = w.loadOwn(c, r.low)
@@ -212,10 +214,10 @@ func (w *sweep) keepOwn() {
 			}
 		}
 	}
-	for _, r := range w.rings {
+	for _, r := range w.circularBuffers {
 		for _, c := range r.own {
 			for at := r.high - w.step() + 1; at <= r.high; at++ {
-				w.toRing(r, c, at, c.held[at])
+				w.toCircularBuffer(r, c, at, c.held[at])
 			}
 		}
 	}
@@ -223,21 +225,21 @@ func (w *sweep) keepOwn() {
 
 // startOwn stores the thread's own cells of the planes that neighbours read at
 // the first step, but for those that the step stores itself.
-func (w *sweep) startOwn(r *ring) {
+func (w *tiledKernel) startOwn(r *circularBuffer) {
 	for _, c := range r.own {
 		for at := r.low; at <= r.high-w.step(); at++ {
 			held := c.held[at]
 			if held == nil {
 				held = w.loadOwn(c, at)
 			}
-			w.toRing(r, c, at, held)
+			w.toCircularBuffer(r, c, at, held)
 		}
 	}
 }
 
-// toRing stores the cells of the thread's vector.
-func (w *sweep) toRing(r *ring, c *chain, at int64, held map[int64]kernel.Expr) {
-	start := kernel.Add(w.place(r, at), w.ringRow(r, c))
+// toCircularBuffer stores the cells of the thread's vector.
+func (w *tiledKernel) toCircularBuffer(r *circularBuffer, c *registerQueue, at int64, held map[int64]kernel.Expr) {
+	start := kernel.Add(w.place(r, at), w.circularBufferRow(r, c))
 	for from := int64(0); from < w.vec; from += r.n {
 		index := kernel.Add(start, kernel.I(from))
 		if r.n == 1 {

@@ -10,18 +10,18 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/transform"
 )
 
-// form is a way to carry out a stage: with its local grids stored between
+// fusionVariant is one of two ways to carry out a stage: with its local grids stored between
 // kernels, or fused, each cell of them computed where it is read. Either is a
 // list of kernels for statements of the source, so that a plan which names
-// these says which form it is for.
-type form struct {
+// these says which variant it is for.
+type fusionVariant struct {
 	stage  *ir.Stage
 	fusion *analysis.Fusion
 	ends   []int // where the statements of each group end in the source
 }
 
-func storedForm(s *ir.Stage, fusion *analysis.Fusion) *form {
-	f := &form{stage: s, fusion: fusion}
+func storedVariant(s *ir.Stage, fusion *analysis.Fusion) *fusionVariant {
+	f := &fusionVariant{stage: s, fusion: fusion}
 	for _, g := range fusion.Groups {
 		from := slices.Index(s.Body, g.Stmts[0])
 		f.ends = append(f.ends, from+len(g.Stmts))
@@ -29,9 +29,9 @@ func storedForm(s *ir.Stage, fusion *analysis.Fusion) *form {
 	return f
 }
 
-// fusedForm returns the form of a stage without those local grids that can be
+// fusedVariant returns the variant of a stage without those local grids that can be
 // computed where they are read, nil if there is none, and why others cannot.
-func fusedForm(p *ir.Program, s *ir.Stage) (*form, []error) {
+func fusedVariant(p *ir.Program, s *ir.Stage) (*fusionVariant, []error) {
 	grids, refused := transform.Inlinable(p, s)
 	if len(grids) == 0 {
 		return nil, refused
@@ -40,7 +40,7 @@ func fusedForm(p *ir.Program, s *ir.Stage) (*form, []error) {
 	if err != nil {
 		return nil, append(refused, err)
 	}
-	f := &form{stage: in.Stage, fusion: analysis.FusableGroups(in.Stage)}
+	f := &fusionVariant{stage: in.Stage, fusion: analysis.FusableGroups(in.Stage)}
 	at := 0
 	for _, g := range f.fusion.Groups {
 		at += len(g.Stmts)
@@ -54,15 +54,15 @@ func fusedForm(p *ir.Program, s *ir.Stage) (*form, []error) {
 }
 
 // from returns where the statements of a group start in the source.
-func (f *form) from(group int) int {
+func (f *fusionVariant) from(group int) int {
 	if group == 0 {
 		return 0
 	}
 	return f.ends[group-1]
 }
 
-// named counts the kernels that a plan names and that are this form's.
-func (f *form) named(plan schedule.Plan, stage string) int {
+// named counts the kernels that a plan names and that are this variant's.
+func (f *fusionVariant) named(plan schedule.Plan, stage string) int {
 	n := 0
 	for _, k := range plan.Kernels {
 		for i := range f.ends {
@@ -74,16 +74,16 @@ func (f *form) named(plan schedule.Plan, stage string) int {
 	return n
 }
 
-// form chooses between the forms of a stage: that of which the plan names more
+// fusionVariant chooses between the variants of a stage: that of which the plan names more
 // kernels, else what it says of local grids. A grid that costs no kernel of its
 // own is never stored.
-func (m *module) form(s *ir.Stage) *form {
+func (m *module) fusionVariant(s *ir.Stage) *fusionVariant {
 	if s == m.Program.Initial {
 		// A grid that is given its contents skips its assignments.
-		return storedForm(s, analysis.SeparateGroups(s))
+		return storedVariant(s, analysis.SeparateGroups(s))
 	}
-	stored := storedForm(s, analysis.FusableGroups(s))
-	fused, refused := fusedForm(m.Program, s)
+	stored := storedVariant(s, analysis.FusableGroups(s))
+	fused, refused := fusedVariant(m.Program, s)
 	m.locals.refused = append(m.locals.refused, refused...)
 	if fused == nil {
 		return stored
@@ -106,8 +106,8 @@ type locals struct {
 	refused    []error // why others cannot
 }
 
-// localGrids is the setting of a plan that chooses between the forms of its
-// stages. It is no parameter of a kernel: each form has kernels of its own.
+// localGrids is the setting of a plan that chooses between the fusion variants of its
+// stages. It is no parameter of a kernel: each variant has kernels of its own.
 const localGrids = "local"
 
 // What a plan says of local grids.

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-func TestTolls(t *testing.T) {
+func TestConstraintCosts(t *testing.T) {
 	f := loops().Families[0]
 	var got []string
-	for _, toll := range f.Tolls() {
-		got = append(got, fmt.Sprintf("%s %v", toll.Constraint.Name, toll.Out))
+	for _, cost := range f.ConstraintCosts() {
+		got = append(got, fmt.Sprintf("%s %v", cost.Constraint.Name, cost.Out))
 	}
 	// Four threads with the block that feeds fewer: alone, and on two axes with none or one plane ahead.
 	// Two planes ahead on two axes, for four threads and the two blocks that feed them.

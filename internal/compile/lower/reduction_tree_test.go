@@ -158,7 +158,7 @@ func TestCombine(t *testing.T) {
 		top := newScope(nil)
 		sum := &ir.Reduce{Kind: ir.Sum, Scalar: &ir.Scalar{Name: "sum", Type: types.F64}}
 		most := &ir.Reduce{Kind: ir.Max, Scalar: &ir.Scalar{Name: "most", Type: types.I32}}
-		runs := []*run{newRun(top, e, "sum", sum, n), newRun(top, e, "most", most, n)}
+		runs := []*sharedTree{newSharedTree(top, e, "sum", sum, n), newSharedTree(top, e, "most", most, n)}
 		u := &kernel.Buffer{Name: "u", Elem: types.F64, Mode: kernel.In, Cells: kernel.I(n)}
 		v := &kernel.Buffer{Name: "v", Elem: types.I32, Mode: kernel.In, Cells: kernel.I(n)}
 		x := &kernel.Buffer{Name: "x", Elem: types.F64, Mode: kernel.Out, Cells: kernel.I(1)}

@@ -15,7 +15,7 @@ import (
 
 // Blocks of any number of threads leave what their threads have accumulated,
 // through shared memory alone or with shuffles before it.
-func TestTally(t *testing.T) {
+func TestBlockReduction(t *testing.T) {
 	const blocks = 3
 	for _, c := range []struct {
 		threads            int64
@@ -42,19 +42,19 @@ func TestTally(t *testing.T) {
 		block, thread := kernel.NewVar("block", types.I64), kernel.NewVar("t", types.I64)
 		at := kernel.Add(kernel.Mul(kernel.V(block), kernel.I(c.threads)), kernel.V(thread))
 
-		tally := n.newTally(kernel.I(blocks), c.threads, c.threads, nil)
-		tally.shuffles = c.shuffles
-		list := tally.allocs(top)
+		blockReduction := n.newBlockReduction(kernel.I(blocks), c.threads, c.threads, nil)
+		blockReduction.shuffles = c.shuffles
+		list := blockReduction.allocs(top)
 		body := newScope(top)
-		tally.begin(body)
+		blockReduction.begin(body)
 		x := kernel.Expr(&kernel.Load{Buffer: u, Index: at})
 		for _, s := range n.stmts {
 			// Half of the threads have no cell.
 			body.emit(&kernel.If{Cond: kernel.Lt(kernel.I(c.threads/2), kernel.V(thread)), Then: []kernel.Stmt{
-				tally.sink(nil)(s, kernel.Conv(s.src.Reduce.Scalar.Type, x)),
+				blockReduction.sink(nil)(s, kernel.Conv(s.src.Reduce.Scalar.Type, x)),
 			}})
 		}
-		tally.end(body, kernel.V(thread), kernel.V(block))
+		blockReduction.end(body, kernel.V(thread), kernel.V(block))
 		list = append(list, &kernel.Loop{Var: thread, Lo: kernel.I(0), Hi: kernel.I(c.threads), Step: kernel.I(1), Tag: kernel.ThreadX, Body: body.stmts})
 		k := &kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{u}, Body: append(top.stmts,
 			&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.I(blocks), Step: kernel.I(1), Tag: kernel.BlockX, Body: list})}
@@ -111,7 +111,7 @@ func TestTally(t *testing.T) {
 }
 
 // The order of floats is fixed but under fast arithmetic; integers have no order.
-func TestTallyInOrder(t *testing.T) {
+func TestBlockReductionInOrder(t *testing.T) {
 	for _, c := range []struct {
 		mode arith.Mode
 		t    types.Type

@@ -23,17 +23,17 @@ import (
 
 // tiling is how a group's cells are shared out among threads and blocks.
 type tiling struct {
-	vec    int64 // neighbours on the inner axis that a thread moves together
-	along  map[int]share
-	stream int   // the axis that blocks go along, or noAxis
-	chunk  int64 // planes of a block; 0 for all
-	ahead  int64 // planes that are loaded before they are needed
+	vec              int64 // neighbours on the inner axis that a thread moves together
+	along            map[int]share
+	stream           int   // the axis that blocks go along, or noAxis
+	chunk            int64 // planes of a block; 0 for all
+	prefetchDistance int64 // planes that are loaded before they are needed
 	// shuffle says that neighbours on the inner axis come from other lanes.
 	shuffle bool
-	// rotate says that the loop over planes is unrolled, so that queues move less
+	// unrollStream says that the loop over planes is unrolled, so that queues move less
 	// often: to as many steps, or with 0 until they need no moves.
-	rotate bool
-	steps  int64
+	unrollStream bool
+	steps        int64
 	// shared is how many steps planes are copied to shared memory before they
 	// are needed, or without planes whether cells are; 0 keeps nothing there.
 	shared int64
@@ -59,35 +59,35 @@ type share struct {
 // width returns the cells of a block.
 func (s share) width() int64 { return s.computing() * s.blocked * s.cyclic }
 
-// sweep is a group on its way to a kernel of these families.
-type sweep struct {
+// tiledKernel is a group on its way to a kernel of these families.
+type tiledKernel struct {
 	*nest
 	tiling
 	written map[*ir.Array]bool
 	pre     *scope // what does not change from plane to plane
 	now     *scope // of the plane
 	// prologue says that the queues are being filled, before the loop over
-	// planes; turn counts the steps that the loop makes at a time, and phase
+	// planes; unrolledStep counts the steps that the loop makes at a time, and phase
 	// tells apart what is named in them.
-	prologue bool
-	turn     int64
-	phase    string
-	last     kernel.Expr // where the block's planes end, if a step may be beyond
-	pos      map[int]kernel.Expr
-	corner   map[int]kernel.Expr // where the block starts, by axis
-	block    map[int]kernel.Expr // its number, by axis
-	thread   map[int]*kernel.Var
-	lane     kernel.Expr  // the thread's number in the block
-	launch   []launchLoop // over the threads of a block
-	allocs   []kernel.Stmt
-	tally    *tally
-	cells    []*cell // in the order of their places
-	rings    []*ring
-	fetch    *bulkFetch  // nil if there are no bulk copies
-	first    kernel.Expr // the block's first plane
-	chains   []*chain
-	chainOf  map[string]*chain
-	early    *retiming // nil if statements are computed at once
+	prologue        bool
+	unrolledStep    int64
+	phase           string
+	last            kernel.Expr // where the block's planes end, if a step may be beyond
+	pos             map[int]kernel.Expr
+	corner          map[int]kernel.Expr // where the block starts, by axis
+	block           map[int]kernel.Expr // its number, by axis
+	thread          map[int]*kernel.Var
+	lane            kernel.Expr  // the thread's number in the block
+	launch          []launchLoop // over the threads of a block
+	allocs          []kernel.Stmt
+	blockReduction  *blockReduction
+	cells           []*cell // in the order of their places
+	circularBuffers []*circularBuffer
+	fetch           *bulkFetch  // nil if there are no bulk copies
+	first           kernel.Expr // the block's first plane
+	registerQueues  []*registerQueue
+	registerQueueOf map[string]*registerQueue
+	early           *retiming // nil if statements are computed at once
 }
 
 // tiling returns the tiling that the nest's configuration asks for, if it is
@@ -104,7 +104,7 @@ func (n *nest) tiling() (tiling, bool) {
 		t.along[axis] = share{threads: s.Threads, blocked: s.Vector * s.Blocked, cyclic: s.Cyclic}
 	}
 	if shape.Stream >= 0 {
-		t.stream, t.chunk, t.ahead = n.axes[shape.Stream], shape.Length, set.Int(schedule.Prefetch, 0)
+		t.stream, t.chunk, t.prefetchDistance = n.axes[shape.Stream], shape.Length, set.Int(schedule.Prefetch, 0)
 	}
 	t.shared = set.Int(schedule.Staging, 0)
 	if copies := set.Word(schedule.StagingCopy); copies != "" {
@@ -115,7 +115,7 @@ func (n *nest) tiling() (tiling, bool) {
 		t.retiming = word
 	}
 	if v, ok := set.Get(schedule.StreamUnroll); ok && !v.Equal(schedule.No) {
-		t.rotate = true
+		t.unrollStream = true
 		t.steps = set.Int(schedule.StreamUnroll, 0)
 	}
 	t.shuffle = set.Word(schedule.LaneExchange) == shuffled
@@ -157,9 +157,9 @@ func (n *nest) axisNamed(name string) int {
 	panic("lower: no axis is called " + name)
 }
 
-// sweepable reports whether the group may be computed by sweeps: no cell that
+// tileable reports whether the group may be computed by tiled kernels: no cell that
 // one thread writes is read by another.
-func (n *nest) sweepable() bool { return len(n.axes) > 0 && !n.group.InPlace }
+func (n *nest) tileable() bool { return len(n.axes) > 0 && !n.group.InPlace }
 
 // chunk returns how many elements of a type a vector access moves, for vectors
 // of so many cells.
@@ -171,13 +171,13 @@ func chunk(vec int64, t types.Type) int64 {
 	return n
 }
 
-// sweep builds the kernel of a sweep.
-func (n *nest) sweep() ([]kernel.Stmt, []func()) {
+// tiledKernel builds the kernel of a tiled kernel.
+func (n *nest) tiledKernel() ([]kernel.Stmt, []func()) {
 	t, _ := n.tiling()
 	n.strided = nil // every thread has its cells: colours are guards
-	w := &sweep{
+	w := &tiledKernel{
 		nest: n, tiling: t, written: map[*ir.Array]bool{}, pre: newScope(nil),
-		pos: map[int]kernel.Expr{}, corner: map[int]kernel.Expr{}, thread: map[int]*kernel.Var{}, chainOf: map[string]*chain{},
+		pos: map[int]kernel.Expr{}, corner: map[int]kernel.Expr{}, thread: map[int]*kernel.Var{}, registerQueueOf: map[string]*registerQueue{},
 	}
 	for _, s := range n.stmts {
 		if s.src.Array != nil {
@@ -189,20 +189,20 @@ func (n *nest) sweep() ([]kernel.Stmt, []func()) {
 		lanes = n.segmentLanes(w.threads(), along.threads, w.vec)
 	}
 	n.aligned = lanes != nil
-	w.tally = n.newTally(w.blocks(), w.threads(), w.cellsOfBlock(), lanes)
+	w.blockReduction = n.newBlockReduction(w.blocks(), w.threads(), w.cellsOfBlock(), lanes)
 	wrap := w.geometry()
 	w.now = w.pre
-	w.tally.begin(w.pre)
+	w.blockReduction.begin(w.pre)
 	w.tiles()
 	if w.stream == noAxis {
 		w.plan()
-		if w.makeRings(); w.excess != nil {
+		if w.makeCircularBuffers(); w.resourceLimit != nil {
 			return nil, nil
 		}
-		w.fillRings()
+		w.fillCircularBuffers()
 		w.load()
 		w.compute()
-		return wrap(w.pre), w.tally.after()
+		return wrap(w.pre), w.blockReduction.after()
 	}
 	axis := w.stream
 	first := w.pos[axis]
@@ -212,29 +212,29 @@ func (n *nest) sweep() ([]kernel.Stmt, []func()) {
 	}
 	w.first = first
 	w.plan()
-	if w.makeRings(); w.excess != nil {
+	if w.makeCircularBuffers(); w.resourceLimit != nil {
 		return nil, nil
 	}
 	common := w.readyBulk()
 	w.prologue, w.phase = true, "first"
 	w.startBulk(last)
 	w.load()
-	w.startRings()
+	w.startCircularBuffers()
 	w.prologue, w.phase = false, ""
 	v := kernel.NewVar(w.pre.free(w.env, w.Program.Axes[axis]), types.I64)
 	w.now = w.inside(w.pre)
-	turns := w.turns()
-	for w.turn = range turns {
-		w.pos[axis] = kernel.Add(kernel.V(v), kernel.I(w.turn*w.step()))
-		if w.turn > 0 {
-			w.phase = fmt.Sprintf("s%d", w.turn)
+	unrollFactor := w.unrollFactor()
+	for w.unrolledStep = range unrollFactor {
+		w.pos[axis] = kernel.Add(kernel.V(v), kernel.I(w.unrolledStep*w.step()))
+		if w.unrolledStep > 0 {
+			w.phase = fmt.Sprintf("s%d", w.unrolledStep)
 			w.last = last
 		}
 		for _, c := range w.cells {
 			c.vals = map[*ir.Temp]kernel.Expr{}
 		}
 		w.keepOwn()
-		w.feedRings(last)
+		w.feedCircularBuffers(last)
 		w.load()
 		w.compute()
 		w.leaveStep()
@@ -243,13 +243,13 @@ func (n *nest) sweep() ([]kernel.Stmt, []func()) {
 	if w.early != nil {
 		w.shiftParts()
 	}
-	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(turns * w.step()), Body: w.now.stmts})
+	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(unrollFactor * w.step()), Body: w.now.stmts})
 	w.produce(common, last)
-	return wrap(common), w.tally.after()
+	return wrap(common), w.blockReduction.after()
 }
 
 // threads is the number of threads of a block.
-func (w *sweep) threads() int64 {
+func (w *tiledKernel) threads() int64 {
 	n := int64(1)
 	for _, axis := range w.axes {
 		n *= w.along[axis].threads
@@ -259,7 +259,7 @@ func (w *sweep) threads() int64 {
 
 // cellsOfBlock is the number of cells of a block; 0 if it goes along an axis
 // to its end.
-func (w *sweep) cellsOfBlock() int64 {
+func (w *tiledKernel) cellsOfBlock() int64 {
 	n := int64(1)
 	for _, axis := range w.axes {
 		if axis == w.stream {
@@ -272,7 +272,7 @@ func (w *sweep) cellsOfBlock() int64 {
 }
 
 // blocks is the number of blocks of the launch.
-func (w *sweep) blocks() kernel.Expr {
+func (w *tiledKernel) blocks() kernel.Expr {
 	count := kernel.I(1)
 	for _, axis := range w.axes {
 		_, n := w.blocksOn(axis)
@@ -283,7 +283,7 @@ func (w *sweep) blocks() kernel.Expr {
 
 // blocksOn returns where the first block of an axis starts and how many there
 // are: on the inner axis at the vector that holds the first cell, or at the segment.
-func (w *sweep) blocksOn(axis int) (start, count kernel.Expr) {
+func (w *tiledKernel) blocksOn(axis int) (start, count kernel.Expr) {
 	sp := w.span[axis]
 	start = sp.lo
 	width := w.along[axis].width()
@@ -300,9 +300,9 @@ func (w *sweep) blocksOn(axis int) (start, count kernel.Expr) {
 	return start, kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, start), kernel.I(0)), kernel.I(width))
 }
 
-// inside returns a scope within another. All scopes of a sweep share their
+// inside returns a scope within another. All scopes of a tiled kernel share their
 // names: what is named outside may come after what is named inside.
-func (w *sweep) inside(outer *scope) *scope {
+func (w *tiledKernel) inside(outer *scope) *scope {
 	return &scope{outer: outer, named: map[string][]*kernel.Let{}, names: w.pre.names, tried: w.pre.tried}
 }
 
@@ -310,7 +310,7 @@ func (w *sweep) inside(outer *scope) *scope {
 func (s *scope) free(e *env, name string) string { return s.declare(e, name, types.I64).Name }
 
 // end returns where the planes of a block end.
-func (w *sweep) end(first kernel.Expr) kernel.Expr {
+func (w *tiledKernel) end(first kernel.Expr) kernel.Expr {
 	hi := w.span[w.stream].hi
 	if w.chunk == 0 {
 		return hi
@@ -320,7 +320,7 @@ func (w *sweep) end(first kernel.Expr) kernel.Expr {
 
 // geometry names where each thread stands and returns what wraps a body in the
 // loops of blocks and threads.
-func (w *sweep) geometry() func(*scope) []kernel.Stmt {
+func (w *tiledKernel) geometry() func(*scope) []kernel.Stmt {
 	head := newScope(nil)
 	start, count := map[int]kernel.Expr{}, map[int]kernel.Expr{}
 	for i := len(w.axes) - 1; i >= 0; i-- {
@@ -374,7 +374,7 @@ func (w *sweep) geometry() func(*scope) []kernel.Stmt {
 			}
 		}
 	}
-	w.allocs = w.tally.allocs(head)
+	w.allocs = w.blockReduction.allocs(head)
 	w.pre = newScope(head)
 	w.lane, w.launch = number(threads), threads
 	for _, axis := range w.axes {
@@ -394,7 +394,7 @@ func (w *sweep) geometry() func(*scope) []kernel.Stmt {
 		w.pos[axis] = w.pre.let(w.env, fmt.Sprintf("pos:%d", axis), name, x)
 	}
 	return func(body *scope) []kernel.Stmt {
-		w.tally.end(body, number(threads), number(blocks))
+		w.blockReduction.end(body, number(threads), number(blocks))
 		list := append(w.allocs, wrapped(threads, body.stmts)...)
 		return append(head.stmts, wrapped(blocks, list)...)
 	}
@@ -402,7 +402,7 @@ func (w *sweep) geometry() func(*scope) []kernel.Stmt {
 
 // tiles makes the cells of a thread: for every place of its tile one cell, the
 // members of a vector next to each other.
-func (w *sweep) tiles() {
+func (w *tiledKernel) tiles() {
 	places := []map[int]int64{{}}
 	for _, axis := range w.axes {
 		s := w.along[axis]
@@ -422,21 +422,21 @@ func (w *sweep) tiles() {
 	}
 	for _, p := range places {
 		c := w.newCell(nil, w.pos, w.pre)
-		c.sweep, c.place = w, p
+		c.tiledKernel, c.place = w, p
 		w.cells = append(w.cells, c)
 	}
 }
 
 // exact reports whether threads have no positions outside the span of an axis.
-func (w *sweep) exact(axis int) bool {
-	if axis == w.stream && w.rotate {
+func (w *tiledKernel) exact(axis int) bool {
+	if axis == w.stream && w.unrollStream {
 		return false // the last steps of a block may be beyond its end
 	}
 	return axis != w.inner() && w.along[axis].width() == 1
 }
 
 // scopeOf returns where a value that varies with an axis is named.
-func (w *sweep) scopeOf(axis int) (*scope, string) {
+func (w *tiledKernel) scopeOf(axis int) (*scope, string) {
 	if axis == w.stream {
 		return w.now, w.phase
 	}
@@ -445,7 +445,7 @@ func (w *sweep) scopeOf(axis int) (*scope, string) {
 
 // index maps one index of an access at an offset from the thread's position,
 // so that it can be loaded wherever the thread is.
-func (w *sweep) index(a *ir.Array, d int, axis int, off int64) index {
+func (w *tiledKernel) index(a *ir.Array, d int, axis int, off int64) index {
 	_, phase := w.scopeOf(axis)
 	holds := a.Holds(d)
 	out := index{axis: axis, offset: off, plain: true, key: fmt.Sprintf("%d%+d%s", axis, off, phase)}
@@ -470,13 +470,13 @@ func (w *sweep) index(a *ir.Array, d int, axis int, off int64) index {
 
 // mapped is throughFaces for whatever cell the index belongs to: equal ranges
 // and boundaries share what they need.
-func (w *sweep) mapped(a *ir.Array, d int, raw index, name string, low, high bool) index {
+func (w *tiledKernel) mapped(a *ir.Array, d int, raw index, name string, low, high bool) index {
 	s, _ := w.scopeOf(raw.axis)
 	key := fmt.Sprintf("map:%s:%s:%s", w.rangeKey(a.Holds(d)), facesKey(w.Program, a.Dims[d].Faces), raw.key)
 	return w.cells[0].throughFaces(s, a, d, raw, key, name, low, high)
 }
 
-func (w *sweep) rangeKey(r ir.Range) string {
+func (w *tiledKernel) rangeKey(r ir.Range) string {
 	key := ""
 	for _, a := range r.Lo {
 		key += a.Text(w.Program.Params) + ","
@@ -506,7 +506,7 @@ func facesKey(p *ir.Program, f ir.Faces) string {
 // start returns the element at which the row of an access starts, less the
 // position on the inner axis. What changes from plane to plane is apart from
 // what does not.
-func (w *sweep) start(st *store, idx []index) kernel.Expr {
+func (w *tiledKernel) start(st *store, idx []index) kernel.Expr {
 	last := len(idx) - 1
 	var fixed, moving kernel.Expr
 	add := func(to *kernel.Expr, x kernel.Expr) {
@@ -554,7 +554,7 @@ func (w *sweep) start(st *store, idx []index) kernel.Expr {
 }
 
 // element returns the element that an access at an inner position lands on.
-func (w *sweep) element(st *store, idx []index) kernel.Expr {
+func (w *tiledKernel) element(st *store, idx []index) kernel.Expr {
 	if len(idx) == 0 {
 		return kernel.I(0)
 	}
@@ -563,7 +563,7 @@ func (w *sweep) element(st *store, idx []index) kernel.Expr {
 }
 
 // moves reports whether an access changes from plane to plane.
-func (w *sweep) moves(a *ir.Access) bool {
+func (w *tiledKernel) moves(a *ir.Access) bool {
 	for _, ix := range a.Index {
 		if ix.Axis == w.stream {
 			return true

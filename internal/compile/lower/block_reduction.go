@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// tally takes the values of a group's reductions from the threads of a GPU. A
+// blockReduction takes the values of a group's reductions from the threads of a GPU. A
 // family that makes blocks of threads
 //
 //	t := n.newTally(blocks, threads, cells)  before it names bounds
@@ -24,36 +24,36 @@ import (
 // each thread accumulates the values that it meets, in a variable, a block combines
 // its threads' in shared memory, and one value a block is left. No result depends on
 // the order in which threads or blocks run.
-type tally struct {
+type blockReduction struct {
 	nest    *nest
 	threads int64
 	cells   int64 // of a block; 0 if they are many
 	// shuffles lets the lanes of a warp combine without shared memory. It takes
 	// whole warps, and a dialect that has shuffles.
-	shuffles  bool
-	stmts     []*statement
-	parts     map[*statement]*partials
-	accs      map[*statement]*kernel.Var
-	runs      map[*statement]*run
-	cellwise  map[*statement]*cellwise // of reductions in order, where warps do not come to whole segments
-	folding   *segmentLanes            // nil there
-	places    map[*statement]segments
-	exchanges map[types.Type]*kernel.Buffer
+	shuffles    bool
+	stmts       []*statement
+	parts       map[*statement]*partials
+	accs        map[*statement]*kernel.Var
+	sharedTrees map[*statement]*sharedTree
+	cellwise    map[*statement]*cellwise // of reductions in order, where warps do not come to whole segments
+	folding     *segmentLanes            // nil there
+	places      map[*statement]segments
+	exchanges   map[types.Type]*kernel.Buffer
 }
 
-// newTally prepares the group's reductions for a launch of so many blocks, a
+// newBlockReduction prepares the group's reductions for a launch of so many blocks, a
 // number over the nest's sizes, each of so many threads and cells. With
 // lanes, its warps come to whole segments together.
-func (n *nest) newTally(blocks kernel.Expr, threads, cells int64, lanes *segmentLanes) *tally {
-	t := &tally{
+func (n *nest) newBlockReduction(blocks kernel.Expr, threads, cells int64, lanes *segmentLanes) *blockReduction {
+	t := &blockReduction{
 		folding: lanes,
 		nest:    n, threads: threads, cells: cells, stmts: n.reductions(),
-		parts:     map[*statement]*partials{},
-		accs:      map[*statement]*kernel.Var{},
-		runs:      map[*statement]*run{},
-		cellwise:  map[*statement]*cellwise{},
-		places:    map[*statement]segments{},
-		exchanges: map[types.Type]*kernel.Buffer{},
+		parts:       map[*statement]*partials{},
+		accs:        map[*statement]*kernel.Var{},
+		sharedTrees: map[*statement]*sharedTree{},
+		cellwise:    map[*statement]*cellwise{},
+		places:      map[*statement]segments{},
+		exchanges:   map[types.Type]*kernel.Buffer{},
 	}
 	for _, s := range t.stmts {
 		count := blocks
@@ -76,7 +76,7 @@ const manyCells = 1 << 13
 // allocs makes the shared memory that blocks combine in, and takes its names
 // in the kernel's outermost scope. Reductions of one type take turns if there
 // are many of them, or many threads.
-func (t *tally) allocs(top *scope) []kernel.Stmt {
+func (t *blockReduction) allocs(top *scope) []kernel.Stmt {
 	list := t.makeExchanges(top)
 	made := map[types.Type][]*kernel.Buffer{}
 	count := map[types.Type]int{}
@@ -90,24 +90,24 @@ func (t *tally) allocs(top *scope) []kernel.Stmt {
 		r := s.src.Reduce
 		of := r.Scalar.Type
 		values := t.threads / t.lanes()
-		if room := max(1, tallyBytes/(runCells(values)*int64(of.Size()))); int64(len(made[of])) < room {
-			t.runs[s] = newRun(top, t.nest.env, r.Scalar.Name+"_shared", r, values)
-			made[of] = append(made[of], t.runs[s].buf)
-			list = append(list, &kernel.Alloc{Buffer: t.runs[s].buf})
+		if room := max(1, blockReductionBytes/(sharedTreeCells(values)*int64(of.Size()))); int64(len(made[of])) < room {
+			t.sharedTrees[s] = newSharedTree(top, t.nest.env, r.Scalar.Name+"_shared", r, values)
+			made[of] = append(made[of], t.sharedTrees[s].buf)
+			list = append(list, &kernel.Alloc{Buffer: t.sharedTrees[s].buf})
 		} else {
-			t.runs[s] = runIn(made[of][count[of]%len(made[of])], r)
+			t.sharedTrees[s] = sharedTreeIn(made[of][count[of]%len(made[of])], r)
 		}
 		count[of]++
 	}
 	return list
 }
 
-// tallyBytes is the shared memory that the reductions of one type share, if it
+// blockReductionBytes is the shared memory that the reductions of one type share, if it
 // is enough for one.
-const tallyBytes = 1 << 13
+const blockReductionBytes = 1 << 13
 
 // begin makes a thread's variables.
-func (t *tally) begin(s *scope) {
+func (t *blockReduction) begin(s *scope) {
 	for _, st := range t.stmts {
 		if t.nest.inOrder(st) {
 			continue
@@ -120,7 +120,7 @@ func (t *tally) begin(s *scope) {
 }
 
 // sink takes the values of a cell.
-func (t *tally) sink(c *cell) sink {
+func (t *blockReduction) sink(c *cell) sink {
 	return func(s *statement, value kernel.Expr) kernel.Stmt {
 		if acc, ok := t.accs[s]; ok {
 			return &kernel.Assign{Var: acc, Value: kernel.Bin(reduceOp(s.src.Reduce.Kind), kernel.V(acc), value)}
@@ -130,7 +130,7 @@ func (t *tally) sink(c *cell) sink {
 }
 
 // lanes are the threads whose values are combined before shared memory.
-func (t *tally) lanes() int64 {
+func (t *blockReduction) lanes() int64 {
 	if t.shuffles && t.threads%warp == 0 {
 		return warp
 	}
@@ -141,8 +141,8 @@ const warp = 32
 
 // end combines what the threads of a block have accumulated. Thread numbers
 // the threads of a block, block those of the launch, from 0; both are I64.
-func (t *tally) end(s *scope, thread, block kernel.Expr) {
-	if len(t.runs) == 0 {
+func (t *blockReduction) end(s *scope, thread, block kernel.Expr) {
+	if len(t.sharedTrees) == 0 {
 		return
 	}
 	thread = s.let(t.nest.env, "thread", "thread", thread)
@@ -156,15 +156,15 @@ func (t *tally) end(s *scope, thread, block kernel.Expr) {
 
 // turns groups the reductions that blocks combine, so that those of a group
 // have memory of their own.
-func (t *tally) turns() [][]*statement {
+func (t *blockReduction) turns() [][]*statement {
 	var out [][]*statement
 	var turn []*statement
 	for _, s := range t.stmts {
-		r := t.runs[s]
+		r := t.sharedTrees[s]
 		if r == nil {
 			continue
 		}
-		if slices.ContainsFunc(turn, func(u *statement) bool { return t.runs[u].buf == r.buf }) {
+		if slices.ContainsFunc(turn, func(u *statement) bool { return t.sharedTrees[u].buf == r.buf }) {
 			out, turn = append(out, turn), nil
 		}
 		turn = append(turn, s)
@@ -174,15 +174,15 @@ func (t *tally) turns() [][]*statement {
 
 // combine combines the values of some reductions, which have memory of their
 // own.
-func (t *tally) combine(s *scope, stmts []*statement, thread, block kernel.Expr) {
-	var runs []*run
+func (t *blockReduction) combine(s *scope, stmts []*statement, thread, block kernel.Expr) {
+	var sharedTrees []*sharedTree
 	var puts []kernel.Stmt
 	for _, st := range stmts {
-		r, acc := t.runs[st], t.accs[st]
+		r, acc := t.sharedTrees[st], t.accs[st]
 		if t.lanes() > 1 {
 			t.shuffle(s, acc, r.join)
 		}
-		runs = append(runs, r)
+		sharedTrees = append(sharedTrees, r)
 		puts = append(puts, r.put(kernel.Bin(op.Div, thread, kernel.I(t.lanes())), kernel.V(acc)))
 	}
 	if t.lanes() > 1 {
@@ -191,7 +191,7 @@ func (t *tally) combine(s *scope, stmts []*statement, thread, block kernel.Expr)
 	}
 	s.stmts = append(s.stmts, puts...)
 	var stores []kernel.Stmt
-	for i, value := range combine(s, runs, t.threads/t.lanes(), thread) {
+	for i, value := range combine(s, sharedTrees, t.threads/t.lanes(), thread) {
 		b := t.nest.partialBuffer(t.parts[stmts[i]])
 		stores = append(stores, &kernel.Store{Buffer: b.buffer, Index: block, Value: value})
 	}
@@ -199,7 +199,7 @@ func (t *tally) combine(s *scope, stmts []*statement, thread, block kernel.Expr)
 }
 
 // shuffle combines the values of a warp's lanes in the first one's variable.
-func (t *tally) shuffle(s *scope, acc *kernel.Var, join op.Op) {
+func (t *blockReduction) shuffle(s *scope, acc *kernel.Var, join op.Op) {
 	for by := int64(warp / 2); by > 0; by /= 2 {
 		other := s.declare(t.nest.env, acc.Name+"_lane", acc.Type)
 		s.emit(&kernel.Shuffle{Var: other, Kind: kernel.ShuffleDown, Value: kernel.V(acc), By: kernel.L(op.Int(types.I32, by))})
@@ -208,7 +208,7 @@ func (t *tally) shuffle(s *scope, acc *kernel.Var, join op.Op) {
 }
 
 // after returns what adds the launches that combine the partial results.
-func (t *tally) after() []func() {
+func (t *blockReduction) after() []func() {
 	var list []func()
 	for _, s := range t.stmts {
 		p := t.parts[s]
@@ -254,7 +254,7 @@ func (n *nest) firstChunks(p *partials) *partials {
 	})
 	k.top.emit(&kernel.Loop{
 		Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, kernel.I(treeChunk)), Step: kernel.I(1), Tag: kernel.BlockX,
-		Body: []kernel.Stmt{&kernel.Alloc{Buffer: k.run.buf}, k.threads(thread)},
+		Body: []kernel.Stmt{&kernel.Alloc{Buffer: k.sharedTree.buf}, k.threads(thread)},
 	})
 	k.add()
 	return out
@@ -295,7 +295,7 @@ func (n *nest) lastChunks(p *partials) {
 		}},
 	}})
 	k.body.emit(&kernel.If{Cond: isFirst, Then: []kernel.Stmt{&kernel.Store{Buffer: cell.buffer, Index: kernel.I(0), Value: k.first()}}})
-	k.top.emit(&kernel.Alloc{Buffer: k.run.buf})
+	k.top.emit(&kernel.Alloc{Buffer: k.sharedTree.buf})
 	k.top.emit(k.threads(thread))
 	k.add()
 }
@@ -306,12 +306,12 @@ const rounds = 6
 // chunkKernel is a kernel that combines partial results, being built: top is
 // what comes before its threads, body what each of them does.
 type chunkKernel struct {
-	nest      *nest
-	kernel    *kernel.Kernel
-	env       *env
-	top, body *scope
-	from      *binding
-	run       *run
+	nest       *nest
+	kernel     *kernel.Kernel
+	env        *env
+	top, body  *scope
+	from       *binding
+	sharedTree *sharedTree
 }
 
 func (n *nest) newChunkKernel(p *partials, suffix string) *chunkKernel {
@@ -327,7 +327,7 @@ func (n *nest) newChunkKernel(p *partials, suffix string) *chunkKernel {
 		kernel: treeKernel(n.stage, r, suffix),
 		env:    e, top: top, body: newScope(top), from: from,
 	}
-	k.run = newRun(top, e, "values", r, treeChunk/k.width())
+	k.sharedTree = newSharedTree(top, e, "values", r, treeChunk/k.width())
 	return k
 }
 
@@ -365,10 +365,10 @@ func (k *chunkKernel) chunk(s *scope, from, count, thread kernel.Expr) kernel.Ex
 		}
 		at := kernel.Add(kernel.Add(from, kernel.Mul(thread, kernel.I(width))), kernel.I(turn*stride))
 		full.emit(&kernel.LoadVector{Vars: vars, Buffer: k.from.buffer, Index: at})
-		sums = append(sums, pairwise(k.run.join, values))
+		sums = append(sums, pairwise(k.sharedTree.join, values))
 	}
 	for turn, sum := range sums {
-		full.emit(k.run.put(kernel.Add(thread, kernel.I(int64(turn)*chunkThreads)), sum))
+		full.emit(k.sharedTree.put(kernel.Add(thread, kernel.I(int64(turn)*chunkThreads)), sum))
 	}
 
 	part := newScope(s)
@@ -377,15 +377,15 @@ func (k *chunkKernel) chunk(s *scope, from, count, thread kernel.Expr) kernel.Ex
 	var values []kernel.Expr
 	for i := range width {
 		x := kernel.Add(kernel.V(at), kernel.I(i))
-		values = append(values, kernel.Sel(kernel.Lt(x, count), k.load(x), k.run.none))
+		values = append(values, kernel.Sel(kernel.Lt(x, count), k.load(x), k.sharedTree.none))
 	}
 	slot := kernel.Add(kernel.Mul(kernel.V(turn), kernel.I(chunkThreads)), thread)
 	part.emit(&kernel.Loop{Var: turn, Lo: kernel.I(0), Hi: kernel.I(turns), Step: kernel.I(1), Tag: kernel.Unroll, Body: []kernel.Stmt{
 		&kernel.Let{Var: at, Value: kernel.Add(from, kernel.Mul(slot, kernel.I(width)))},
-		k.run.put(slot, pairwise(k.run.join, values)),
+		k.sharedTree.put(slot, pairwise(k.sharedTree.join, values)),
 	}})
 	s.emit(&kernel.If{Cond: kernel.Le(kernel.Add(from, kernel.I(treeChunk)), count), Then: full.stmts, Else: part.stmts})
-	return combine(s, []*run{k.run}, treeChunk/width, thread)[0]
+	return combine(s, []*sharedTree{k.sharedTree}, treeChunk/width, thread)[0]
 }
 
 func (k *chunkKernel) add() {

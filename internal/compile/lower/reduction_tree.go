@@ -13,28 +13,28 @@ import (
 // threads of a warp in different banks.
 const radix = 16
 
-// run is a row of values in shared memory that the threads of a block combine,
+// sharedTree is a row of values in shared memory that the threads of a block combine,
 // and the rows of their partial results after it.
-type run struct {
+type sharedTree struct {
 	buf  *kernel.Buffer
 	join op.Op
 	none kernel.Expr // what changes nothing
 }
 
-// newRun makes shared memory for n values and all that comes of them.
-func newRun(top *scope, e *env, name string, r *ir.Reduce, n int64) *run {
+// newSharedTree makes shared memory for n values and all that comes of them.
+func newSharedTree(top *scope, e *env, name string, r *ir.Reduce, n int64) *sharedTree {
 	t := r.Scalar.Type
-	buf := &kernel.Buffer{Name: top.declare(e, name, t).Name, Elem: t, Space: kernel.Shared, Mode: kernel.InOut, Cells: kernel.I(runCells(n))}
-	return runIn(buf, r)
+	buf := &kernel.Buffer{Name: top.declare(e, name, t).Name, Elem: t, Space: kernel.Shared, Mode: kernel.InOut, Cells: kernel.I(sharedTreeCells(n))}
+	return sharedTreeIn(buf, r)
 }
 
-// runIn makes a run of a reduction's values in memory that there is.
-func runIn(buf *kernel.Buffer, r *ir.Reduce) *run {
-	return &run{buf, reduceOp(r.Kind), neutral(r.Kind, buf.Elem)}
+// sharedTreeIn makes a run of a reduction's values in memory that there is.
+func sharedTreeIn(buf *kernel.Buffer, r *ir.Reduce) *sharedTree {
+	return &sharedTree{buf, reduceOp(r.Kind), neutral(r.Kind, buf.Elem)}
 }
 
-// runCells is the number of cells of a run of n values.
-func runCells(n int64) int64 {
+// sharedTreeCells is the number of cells of a run of n values.
+func sharedTreeCells(n int64) int64 {
 	cells := padded(n)
 	for n > radix {
 		n = (n + radix - 1) / radix
@@ -52,13 +52,13 @@ func slot(i kernel.Expr) kernel.Expr {
 }
 
 // put writes value i of the first row.
-func (r *run) put(i, value kernel.Expr) kernel.Stmt {
+func (r *sharedTree) put(i, value kernel.Expr) kernel.Stmt {
 	return &kernel.Store{Buffer: r.buf, Index: slot(i), Value: value}
 }
 
 // neighbours combines up to radix of the n values that start at base, those of
 // one thread.
-func (r *run) neighbours(base, n int64, thread kernel.Expr) kernel.Expr {
+func (r *sharedTree) neighbours(base, n int64, thread kernel.Expr) kernel.Expr {
 	var values []kernel.Expr
 	for k := range min(radix, n) {
 		at := kernel.Add(kernel.Mul(thread, kernel.I(radix+1)), kernel.I(base+k))
@@ -75,13 +75,13 @@ func (r *run) neighbours(base, n int64, thread kernel.Expr) kernel.Expr {
 // combine combines the n values that all threads have put in each of several
 // runs. The first thread may then evaluate the expressions that it returns.
 // All threads of the block come to these statements; there are at least n/16.
-func combine(s *scope, runs []*run, n int64, thread kernel.Expr) []kernel.Expr {
+func combine(s *scope, sharedTrees []*sharedTree, n int64, thread kernel.Expr) []kernel.Expr {
 	base := int64(0)
 	for n > radix {
 		s.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 		next, fewer := base+padded(n), (n+radix-1)/radix
 		var stores []kernel.Stmt
-		for _, r := range runs {
+		for _, r := range sharedTrees {
 			at := kernel.Add(slot(thread), kernel.I(next))
 			stores = append(stores, &kernel.Store{Buffer: r.buf, Index: at, Value: r.neighbours(base, n, thread)})
 		}
@@ -90,7 +90,7 @@ func combine(s *scope, runs []*run, n int64, thread kernel.Expr) []kernel.Expr {
 	}
 	s.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 	var out []kernel.Expr
-	for _, r := range runs {
+	for _, r := range sharedTrees {
 		out = append(out, r.neighbours(base, n, kernel.I(0)))
 	}
 	return out

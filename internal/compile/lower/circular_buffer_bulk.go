@@ -10,13 +10,13 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// bulkFetch is how the block's copy engine fills rings: threads of one warp
+// bulkFetch is how the block's copy engine fills circular buffers: threads of one warp
 // start the copies of a plane, each of some rows, and announce their bytes at an
 // mbarrier, at which all threads wait before the step that reads the plane
 // first. All are at a barrier before the copies that take the place of what was
 // read in the step before.
 //
-// The cells of a ring's rows that the array has are the same for all rows and
+// The cells of a circular buffer's rows that the array has are the same for all rows and
 // planes of a block. What a boundary makes of the others is no run of memory:
 // threads copy it cell by cell (copyPlane).
 type bulkFetch struct {
@@ -30,10 +30,10 @@ type bulkFetch struct {
 	extra int64
 }
 
-// bulkRows is what the copy engine brings of every plane of a ring.
+// bulkRows is what the copy engine brings of every plane of a circular buffer.
 type bulkRows struct {
 	rows []*bulkRow // of a thread
-	// Where a row of the ring starts on the inner axis, and the cells that are
+	// Where a row of the circular buffer starts on the inner axis, and the cells that are
 	// brought of it.
 	start, begin, end, length kernel.Expr
 	// singles says that there may be cells that threads have to copy, and mixed
@@ -45,17 +45,17 @@ type bulkRows struct {
 type bulkRow struct {
 	valid kernel.Expr // whether there is such a row; nil if always
 	outer []index     // the row, without the streamed axis
-	at    kernel.Expr // where it starts in a plane of the ring
+	at    kernel.Expr // where it starts in a plane of the circular buffer
 }
 
 // bulkBytes is what bulk copies are aligned to.
 const bulkBytes = 16
 
-// chooseFetch finds the rings that the copy engine fills: those with runs that
+// chooseFetch finds the circular buffers that the copy engine fills: those with runs that
 // are aligned to what it needs. It overwrites nothing that a slower thread might
 // still be reading.
-func (w *sweep) chooseFetch(rings []*ring) {
-	for _, r := range rings {
+func (w *tiledKernel) chooseFetch(circularBuffers []*circularBuffer) {
+	for _, r := range circularBuffers {
 		if w.bulk && !r.halos && r.n*int64(r.array.Type.Size()) == bulkBytes {
 			r.bulk = &bulkRows{singles: w.singles(r.array, true), mixed: w.singles(r.array, false)}
 			r.planes -= w.step()
@@ -63,14 +63,14 @@ func (w *sweep) chooseFetch(rings []*ring) {
 	}
 }
 
-// makeFetch makes what bulk copies take beside the rings.
-func (w *sweep) makeFetch() {
-	rings := w.bulkRings()
-	if len(rings) == 0 {
+// makeFetch makes what bulk copies take beside the circular buffers.
+func (w *tiledKernel) makeFetch() {
+	circularBuffers := w.bulkBuffers()
+	if len(circularBuffers) == 0 {
 		return
 	}
 	f := &bulkFetch{slots: 1}
-	for _, r := range rings {
+	for _, r := range circularBuffers {
 		f.issuers = max(f.issuers, min(r.cells/r.len[w.inner()], warpSize))
 	}
 	// All threads have waited for a phase when the next of its mbarrier begins:
@@ -88,26 +88,26 @@ func (w *sweep) makeFetch() {
 }
 
 // mbarriers makes some for the block.
-func (w *sweep) mbarriers(name string, n int64) *kernel.Buffer {
+func (w *tiledKernel) mbarriers(name string, n int64) *kernel.Buffer {
 	return &kernel.Buffer{
 		Name: w.pre.declare(w.env, name, types.I64).Name, Elem: types.I64, Space: kernel.Mbarrier,
 		Mode: kernel.InOut, Cells: kernel.I(n),
 	}
 }
 
-// bulkRings returns the rings that the copy engine fills.
-func (w *sweep) bulkRings() []*ring {
-	return slices.DeleteFunc(slices.Clone(w.rings), func(r *ring) bool { return r.bulk == nil })
+// bulkBuffers returns the circular buffers that the copy engine fills.
+func (w *tiledKernel) bulkBuffers() []*circularBuffer {
+	return slices.DeleteFunc(slices.Clone(w.circularBuffers), func(r *circularBuffer) bool { return r.bulk == nil })
 }
 
-// asyncRings returns those that the threads fill.
-func (w *sweep) asyncRings() []*ring {
-	return slices.DeleteFunc(slices.Clone(w.rings), func(r *ring) bool { return r.bulk != nil })
+// asyncBuffers returns those that the threads fill.
+func (w *tiledKernel) asyncBuffers() []*circularBuffer {
+	return slices.DeleteFunc(slices.Clone(w.circularBuffers), func(r *circularBuffer) bool { return r.bulk != nil })
 }
 
 // singles reports whether a boundary makes of cells beyond an array what is no
 // part of a row: one of the streamed axis, or any.
-func (w *sweep) singles(a *ir.Array, any bool) bool {
+func (w *tiledKernel) singles(a *ir.Array, any bool) bool {
 	for d, dim := range a.Dims {
 		if !any && dim.Axis != w.stream {
 			continue
@@ -129,7 +129,7 @@ func (w *sweep) singles(a *ir.Array, any bool) bool {
 
 // bulkRows shares the rows of a plane out among the threads that start copies,
 // and finds the cells of a row that are brought.
-func (w *sweep) bulkRows(r *ring) {
+func (w *tiledKernel) bulkRows(r *circularBuffer) {
 	inner := w.inner()
 	lastDim := len(r.array.Dims) - 1
 	rows, issuers := r.cells/r.len[inner], w.fetch.issuers
@@ -183,7 +183,7 @@ func (w *sweep) bulkRows(r *ring) {
 }
 
 // threadNumber names the thread's number in the block.
-func (w *sweep) threadNumber() kernel.Expr { return w.pre.let(w.env, "lane", "lane", w.lane) }
+func (w *tiledKernel) threadNumber() kernel.Expr { return w.pre.let(w.env, "lane", "lane", w.lane) }
 
 // beyond returns the condition under which what boundaries make of a row is no
 // row of the array; nil if that cannot be.
@@ -210,14 +210,14 @@ func disj(x, y kernel.Expr) kernel.Expr {
 
 // bulkCopies has those planes brought that a step reads first, which is counted
 // from the block's first.
-func (w *sweep) bulkCopies(number kernel.Expr, planes func(*ring) []int64) {
+func (w *tiledKernel) bulkCopies(number kernel.Expr, planes func(*circularBuffer) []int64) {
 	outside := w.now
 	w.now = w.inside(outside)
 	slot, _ := w.slotOf(number)
 	slot = w.now.let(w.env, "slot", w.fetch.full.Name+"_slot", slot)
 	bytes := kernel.I(0)
 	var copies []kernel.Stmt
-	for _, r := range w.bulkRings() {
+	for _, r := range w.bulkBuffers() {
 		for _, at := range planes(r) {
 			for i, row := range r.bulk.rows {
 				outer := w.rowOf(r, row, at)
@@ -234,7 +234,7 @@ func (w *sweep) bulkCopies(number kernel.Expr, planes func(*ring) []int64) {
 			}
 		}
 	}
-	if slices.ContainsFunc(w.bulkRings(), func(r *ring) bool { return r.bulk.mixed }) {
+	if slices.ContainsFunc(w.bulkBuffers(), func(r *circularBuffer) bool { return r.bulk.mixed }) {
 		w.now.emit(&kernel.AsyncFence{})
 	}
 	w.now.emit(&kernel.MbarrierArrive{Mbarrier: w.fetch.full, Slot: slot, Bytes: kernel.Conv(types.I32, bytes)})
@@ -245,7 +245,7 @@ func (w *sweep) bulkCopies(number kernel.Expr, planes func(*ring) []int64) {
 		return
 	}
 	w.now.emit(&kernel.If{Cond: w.issues(), Then: list})
-	for _, r := range w.bulkRings() {
+	for _, r := range w.bulkBuffers() {
 		if r.bulk.singles {
 			for _, at := range planes(r) {
 				w.copyPlane(r, at)
@@ -255,10 +255,10 @@ func (w *sweep) bulkCopies(number kernel.Expr, planes func(*ring) []int64) {
 }
 
 // issues returns the condition under which a thread starts copies.
-func (w *sweep) issues() kernel.Expr { return kernel.Lt(w.issuer(), kernel.I(w.fetch.issuers)) }
+func (w *tiledKernel) issues() kernel.Expr { return kernel.Lt(w.issuer(), kernel.I(w.fetch.issuers)) }
 
 // issuer returns the thread's number among those of the warp that starts copies.
-func (w *sweep) issuer() kernel.Expr {
+func (w *tiledKernel) issuer() kernel.Expr {
 	if w.fetch.empty == nil {
 		return w.threadNumber()
 	}
@@ -266,7 +266,7 @@ func (w *sweep) issuer() kernel.Expr {
 }
 
 // bulkCopy brings a row of a plane, or such a part of it.
-func (w *sweep) bulkCopy(r *ring, row *bulkRow, at int64, outer []index, cells, slot kernel.Expr) kernel.Stmt {
+func (w *tiledKernel) bulkCopy(r *circularBuffer, row *bulkRow, at int64, outer []index, cells, slot kernel.Expr) kernel.Stmt {
 	outside := w.now
 	w.now = w.inside(outside)
 	st, buf := w.inMemory(r.array)
@@ -282,7 +282,7 @@ func (w *sweep) bulkCopy(r *ring, row *bulkRow, at int64, outer []index, cells, 
 }
 
 // rowOf returns the indices of a row of a plane.
-func (w *sweep) rowOf(r *ring, row *bulkRow, at int64) []index {
+func (w *tiledKernel) rowOf(r *circularBuffer, row *bulkRow, at int64) []index {
 	outer := slices.Clone(row.outer)
 	for d := range outer {
 		if outer[d].axis == w.stream {
@@ -292,10 +292,10 @@ func (w *sweep) rowOf(r *ring, row *bulkRow, at int64) []index {
 	return outer
 }
 
-// entering returns the planes of a ring that a step reads first, which is so
+// entering returns the planes of a circular buffer that a step reads first, which is so
 // many after the one at hand; the block's first step reads all its planes first.
-func (w *sweep) entering(further int64) func(*ring) []int64 {
-	return func(r *ring) []int64 {
+func (w *tiledKernel) entering(further int64) func(*circularBuffer) []int64 {
+	return func(r *circularBuffer) []int64 {
 		from, to := r.high+(further-1)*w.step()+1, r.high+further*w.step()
 		if w.prologue && further == 0 {
 			from = r.low
@@ -309,29 +309,29 @@ func (w *sweep) entering(further int64) func(*ring) []int64 {
 }
 
 // slotOf returns the mbarrier of a step and the parity of its phase there.
-func (w *sweep) slotOf(step kernel.Expr) (slot, parity kernel.Expr) {
+func (w *tiledKernel) slotOf(step kernel.Expr) (slot, parity kernel.Expr) {
 	n := kernel.I(w.fetch.slots)
-	turn := kernel.Bin(op.Rem, kernel.Bin(op.Div, step, n), kernel.I(2))
-	return kernel.Bin(op.Rem, step, n), kernel.Conv(types.I32, turn)
+	unrolledStep := kernel.Bin(op.Rem, kernel.Bin(op.Div, step, n), kernel.I(2))
+	return kernel.Bin(op.Rem, step, n), kernel.Conv(types.I32, unrolledStep)
 }
 
 // comes returns the condition under which the loop over planes, now at one
 // plane and at one of the steps that it makes at a time, comes to a step so
 // many further; nil if it does so anyway. Copies are started for such steps and
 // no others, so that none is under way when the block ends.
-func (w *sweep) comes(at kernel.Expr, turn, further int64, last kernel.Expr) kernel.Expr {
-	turns := w.turns()
-	rounds := (turn + further) / turns
+func (w *tiledKernel) comes(at kernel.Expr, unrolledStep, further int64, last kernel.Expr) kernel.Expr {
+	unrollFactor := w.unrollFactor()
+	rounds := (unrolledStep + further) / unrollFactor
 	if rounds == 0 {
 		return nil
 	}
-	return kernel.Lt(kernel.Add(at, kernel.I(rounds*turns*w.step())), last)
+	return kernel.Lt(kernel.Add(at, kernel.I(rounds*unrollFactor*w.step())), last)
 }
 
 // readyBulk makes the mbarriers and what the copy engine does not bring. All
 // threads do that; it returns where they do, and leaves w where those go on that
 // compute.
-func (w *sweep) readyBulk() *scope {
+func (w *tiledKernel) readyBulk() *scope {
 	common := w.pre
 	f := w.fetch
 	if f == nil {
@@ -350,7 +350,7 @@ func (w *sweep) readyBulk() *scope {
 		init(f.empty, w.leavers())
 	}
 	common.emit(&kernel.If{Cond: kernel.Lt(lane, kernel.I(f.slots)), Then: inits})
-	for _, r := range w.bulkRings() {
+	for _, r := range w.bulkBuffers() {
 		w.pad(r)
 	}
 	common.emit(&kernel.Barrier{Scope: kernel.BlockScope})
@@ -366,23 +366,23 @@ func (w *sweep) readyBulk() *scope {
 }
 
 // startBulk has the planes brought that the first steps read.
-func (w *sweep) startBulk(last kernel.Expr) {
+func (w *tiledKernel) startBulk(last kernel.Expr) {
 	if w.fetch == nil || w.fetch.empty != nil {
 		return
 	}
-	for ahead := range w.shared {
+	for prefetchDistance := range w.shared {
 		outside := w.now
 		w.now = w.inside(outside)
-		w.bulkCopies(kernel.I(ahead), w.entering(ahead))
+		w.bulkCopies(kernel.I(prefetchDistance), w.entering(prefetchDistance))
 		list := w.now.stmts
 		w.now = outside
-		w.when(w.comes(w.first, 0, ahead, last), list)
+		w.when(w.comes(w.first, 0, prefetchDistance, last), list)
 	}
 }
 
 // feedBulk has the planes brought of a later step, and waits for those of this
 // one.
-func (w *sweep) feedBulk(last kernel.Expr) {
+func (w *tiledKernel) feedBulk(last kernel.Expr) {
 	if w.fetch == nil {
 		return
 	}
@@ -394,22 +394,22 @@ func (w *sweep) feedBulk(last kernel.Expr) {
 		w.bulkCopies(kernel.Add(number, kernel.I(w.shared)), w.entering(w.shared))
 		list := w.now.stmts
 		w.now = outside
-		at := kernel.Sub(w.pos[w.stream], kernel.I(w.turn*w.step()))
-		w.when(w.comes(at, w.turn, w.shared, last), list)
+		at := kernel.Sub(w.pos[w.stream], kernel.I(w.unrolledStep*w.step()))
+		w.when(w.comes(at, w.unrolledStep, w.shared, last), list)
 	}
 	slot, parity := w.slotOf(number)
 	w.now.emit(&kernel.MbarrierWait{Mbarrier: w.fetch.full, Slot: slot, Parity: parity})
 }
 
 // stepNumber names the number of the step, counted from the block's first.
-func (w *sweep) stepNumber() kernel.Expr {
+func (w *tiledKernel) stepNumber() kernel.Expr {
 	gone := kernel.Sub(w.pos[w.stream], w.first)
 	return w.now.let(w.env, "step:"+w.phase, "step", kernel.Bin(op.Div, gone, kernel.I(w.step())))
 }
 
-// pad stores zeros to those cells of a ring at the ends of its rows that neither
+// pad stores zeros to those cells of a circular buffer at the ends of its rows that neither
 // the array nor a boundary has: the vectors of threads beyond have them.
-func (w *sweep) pad(r *ring) {
+func (w *tiledKernel) pad(r *circularBuffer) {
 	faces, b := r.array.Dims[len(r.array.Dims)-1].Faces, r.bulk
 	length := kernel.I(r.len[w.inner()])
 	s := w.inside(w.now)

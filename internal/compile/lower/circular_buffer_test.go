@@ -11,7 +11,7 @@ import (
 // or some stored from registers: for stars, boxes, stencils that read
 // no cell of the thread's own rows or other planes of them than neighbours do,
 // and for arrays that some threads share cells of.
-func TestRings(t *testing.T) {
+func TestCircularBuffers(t *testing.T) {
 	const frame = `
 parameter L, M, N;
 iterator k, j, i;
@@ -21,7 +21,7 @@ boundary w, x : clamp;
 copyin u, w, x; copyout v;
 stencil s (out, in, w, x) { out[k][j][i] = %s + 0.125*w[k][i+1] - 0.25*w[k-1][i] + 0.5*x[j+1][i]; }
 s (v, u, w, x);`
-	forms := []string{
+	fusionVariants := []string{
 		"0.5*in[k][j][i] + 0.1*in[k+2][j][i] - 0.2*in[k-2][j][i] + 0.3*in[k][j+2][i] - 0.1*in[k][j-2][i] + 0.2*in[k][j][i+3] + 0.15*in[k][j][i-2]",
 		"0.5*in[k+1][j+1][i+1] + 0.1*in[k-1][j][i] - 0.2*in[k][j-1][i+1] + 0.3*in[k-1][j+1][i] - 0.1*in[k+1][j-1][i-1] + 0.2*in[k][j][i]",
 		"0.5*in[k][j+1][i] - 0.4*in[k-1][j-1][i] + 0.1*in[k+1][j][i]",
@@ -39,10 +39,10 @@ s (v, u, w, x);`
 		"family=tile,shared=1,block=1x2x32,vec=4,rows=1x4,x=shuffle",
 		"family=tile,shared=1,block=1x2x16,vec=1,rows=2x2,repeat=1x2x2",
 	}
-	for f, form := range forms {
+	for f, fusionVariant := range fusionVariants {
 		for b, bound := range bounds {
 			dtype := []string{"double", "float"}[(f+b)%2]
-			p := load(t, "rings", fmt.Sprintf(frame, dtype, bound, form))
+			p := load(t, "rings", fmt.Sprintf(frame, dtype, bound, fusionVariant))
 			for i, text := range plans {
 				if (f+b+i)%2 != 0 {
 					continue // every plan meets every form and every boundary all the same
@@ -51,7 +51,7 @@ s (v, u, w, x);`
 					sizes := []string{"L=7 M=9 N=37", "L=5 M=6 N=66", "L=10 M=5 N=6"}[(f+b+i/2)%3]
 					way := way{target: lower.GPU, strict: b%2 == 0, plan: plan(t, text+",stage="+stage+",sizes=baked")}
 					if err := check(bind(t, p, sizes), way, uint64(i)); err != nil {
-						t.Errorf("%s at %s of %s, %s: %v", form, bound, dtype, sizes, err)
+						t.Errorf("%s at %s of %s, %s: %v", fusionVariant, bound, dtype, sizes, err)
 					}
 				}
 			}

@@ -15,18 +15,18 @@ import (
 
 const warpSize = 32
 
-// separable reports whether one warp can fill all rings by the copy engine, and
+// separable reports whether one warp can fill all circular buffers by the copy engine, and
 // the others have no need of a barrier that it would have to come to.
-func (w *sweep) separable() bool {
+func (w *tiledKernel) separable() bool {
 	if len(w.launch) == 0 || len(w.reductions()) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(w.rings, func(r *ring) bool { return r.bulk == nil || r.bulk.singles })
+	return !slices.ContainsFunc(w.circularBuffers, func(r *circularBuffer) bool { return r.bulk == nil || r.bulk.singles })
 }
 
 // widen gives blocks the threads of one more warp: further ones on their
 // outermost axis.
-func (w *sweep) widen() {
+func (w *tiledKernel) widen() {
 	outer := &w.launch[len(w.launch)-1]
 	n, _ := kernel.IntLit(outer.count)
 	each := w.threads() / n
@@ -36,7 +36,7 @@ func (w *sweep) widen() {
 }
 
 // computes returns the condition under which a thread is none of those.
-func (w *sweep) computes() kernel.Expr {
+func (w *tiledKernel) computes() kernel.Expr {
 	outer := w.launch[len(w.launch)-1]
 	n, _ := kernel.IntLit(outer.count)
 	each := (w.threads() + w.fetch.extra) / n
@@ -45,11 +45,11 @@ func (w *sweep) computes() kernel.Expr {
 
 // wholeWarps reports whether warps lie along the inner axis, so that they are
 // seen to do the same.
-func (w *sweep) wholeWarps() bool { return w.along[w.inner()].threads%warpSize == 0 }
+func (w *tiledKernel) wholeWarps() bool { return w.along[w.inner()].threads%warpSize == 0 }
 
 // leavers is the number of threads that say when they are through with a step:
 // one of each warp, after the others of it.
-func (w *sweep) leavers() int64 {
+func (w *tiledKernel) leavers() int64 {
 	if w.wholeWarps() {
 		return w.threads() / warpSize
 	}
@@ -57,7 +57,7 @@ func (w *sweep) leavers() int64 {
 }
 
 // leaveStep says that a thread is through with what it reads in a step.
-func (w *sweep) leaveStep() {
+func (w *tiledKernel) leaveStep() {
 	if w.fetch == nil || w.fetch.empty == nil {
 		return
 	}
@@ -72,22 +72,22 @@ func (w *sweep) leaveStep() {
 }
 
 // produce writes what the further warp does, beside what the others do.
-func (w *sweep) produce(common *scope, last kernel.Expr) {
+func (w *tiledKernel) produce(common *scope, last kernel.Expr) {
 	if w.fetch == nil || w.fetch.empty == nil {
 		return
 	}
 	others := w.pre.stmts
 	w.pre = w.inside(common)
 	w.now = w.pre
-	w.prologue, w.phase, w.turn = true, "first", 0
+	w.prologue, w.phase, w.unrolledStep = true, "first", 0
 	w.pos[w.stream] = w.first
 	w.bulkCopies(kernel.I(0), w.entering(0))
 
 	w.prologue, w.phase = false, ""
 	step := w.step()
 	end := last
-	if turns := w.turns(); turns > 1 { // there are so many steps at a time
-		round := kernel.I(turns * step)
+	if unrollFactor := w.unrollFactor(); unrollFactor > 1 { // there are so many steps at a time
+		round := kernel.I(unrollFactor * step)
 		end = kernel.Add(w.first, kernel.Mul(kernel.CeilDiv(kernel.Sub(last, w.first), round), round))
 	}
 	v := kernel.NewVar(w.pre.free(w.env, w.Program.Axes[w.stream]), types.I64)
