@@ -134,11 +134,7 @@ func exceedsResources(err error) bool {
 }
 
 // config draws a small enough configuration, or the one nearest to that of many.
-func (d *planSampler) config(
-	counter *schedule.Counter,
-	rng *rand.Rand,
-	largest []int64,
-	threads int64,
+func (d *planSampler) config(counter *schedule.Counter, rng *rand.Rand, largest []int64, threads int64,
 ) schedule.Config {
 	var best schedule.Config
 	least := math.Inf(1)
