@@ -9,6 +9,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/run/memory"
 	"github.com/gridloom/gridloom/internal/run/quantity"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
@@ -149,7 +150,7 @@ func recordRow(r *store.Record) []string {
 	if half := (r.High - r.Low) / 2; half > 0 {
 		outcome += fmt.Sprintf(" ±%.1f %%", 100*half/r.Median)
 	}
-	if r.Verdict != session.OK {
+	if r.Verdict != verdict.OK {
 		outcome = r.Verdict.String()
 		if r.Note != "" {
 			what += ": " + strings.Join(strings.Fields(r.Note), " ")

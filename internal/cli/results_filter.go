@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
@@ -35,14 +35,14 @@ func (c *filterFlags) filter(now time.Time) (store.Filter, error) {
 	}
 	for _, name := range c.Verdict {
 		if name == "refused" {
-			for v := session.OK + 1; v <= session.Wrong; v++ {
+			for v := verdict.OK + 1; v <= verdict.Wrong; v++ {
 				f.Verdict = append(f.Verdict, v)
 			}
 			continue
 		}
-		v, err := session.ParseVerdict(name)
+		v, err := verdict.Parse(name)
 		if err != nil {
-			return f, usage("--verdict: %s", err).hintf("there are %s and refused", strings.Join(session.Verdicts(), ", "))
+			return f, usage("--verdict: %s", err).hintf("there are %s and refused", strings.Join(verdict.Names(), ", "))
 		}
 		f.Verdict = append(f.Verdict, v)
 	}

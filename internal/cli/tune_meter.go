@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -84,7 +85,7 @@ const mostWrong = 3
 
 // wrong tells of wrong results, which nobody should have to look for.
 func (m *tuneMeter) wrong(o *tuner.Outcome) {
-	if o.Verdict != tuner.Wrong {
+	if o.Verdict != verdict.Wrong {
 		return
 	}
 	if m.wrongs++; m.wrongs <= mostWrong {

@@ -14,7 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // PlanOrigin says where a plan is from.
@@ -54,14 +54,14 @@ func (j *Job) Lower() (*kernel.Module, error) {
 	o.Advise = true
 	m, err := lower.Program(j.Bound.Program, o)
 	if err != nil {
-		reason := refusal.Constraint
+		reason := verdict.Constraint
 		if _, excess := errors.AsType[*lower.ResourceLimit](err); excess {
-			reason = refusal.Resources
+			reason = verdict.Resources
 		}
-		return nil, refusal.For(reason, BadPlan(j.Plan, err))
+		return nil, verdict.For(reason, BadPlan(j.Plan, err))
 	}
 	if err := j.Device.Cannot(m); err != nil {
-		return nil, refusal.For(refusal.Constraint, BadPlan(j.Plan, err))
+		return nil, verdict.For(verdict.Constraint, BadPlan(j.Plan, err))
 	}
 	script, err := exec.NewScript(m, j.Bound)
 	if err != nil {
@@ -170,10 +170,10 @@ func (j *Job) Alternatives() []schedule.Plan {
 // the machine could not just now: other kernels would fare no better.
 func Blameful(err error) bool {
 	_, failed := errors.AsType[*exec.Failure](err)
-	switch refusal.Of(err) {
-	case refusal.None:
+	switch verdict.Of(err) {
+	case verdict.OK:
 		return failed
-	case refusal.Transient:
+	case verdict.Transient:
 		return false
 	}
 	return true

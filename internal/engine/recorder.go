@@ -13,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
@@ -144,7 +145,7 @@ func good(ctx context.Context, s store.Store, about session.Scenario) ([]schedul
 func leaders(k *store.Knowledge, n int) []schedule.Config {
 	var right []store.Record
 	for r := range k.All() {
-		if r.Verdict == session.OK {
+		if r.Verdict == verdict.OK {
 			right = append(right, r)
 		}
 	}
@@ -188,11 +189,6 @@ func configsOf(t *session.Trial) []schedule.Config {
 	return list
 }
 
-var verdictOf = map[string]session.Verdict{
-	"": session.OK, "constraint": session.Constraint, "resources": session.TooMuch, "compiler": session.Compiling,
-	"launch": session.Launch, "timeout": session.Timeout, "crash": session.Crash, "wrong": session.Wrong,
-}
-
 // microseconds is the nearest duration that the store keeps as it is.
 func microseconds(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds*1e6)) * time.Microsecond
@@ -201,7 +197,7 @@ func microseconds(seconds float64) time.Duration {
 // Keep implements tuner.Log.
 func (n *recorder) Keep(o tuner.Outcome) error {
 	t := session.Trial{
-		Kernel: o.Kernel, Config: o.Config, Verdict: verdictOf[o.Reason], Note: o.Message, Reused: o.Known,
+		Kernel: o.Kernel, Config: o.Config, Verdict: o.Verdict, Note: o.Message, Reused: o.Known,
 		Median: o.Seconds, Low: o.Low, High: o.High, Samples: o.Times,
 		Resources: session.Resources{Registers: o.Registers, Spills: o.Spills, Shared: o.Shared, Blocks: o.Blocks},
 		Condition: o.Condition,
@@ -243,8 +239,8 @@ func (n *recorder) report(e tuner.Event) {
 // sizes, under whatever versions, are wrong, too, if they have the configuration: run
 // would take them.
 func (n *recorder) Condemn(o tuner.Outcome) error {
-	v := verdictOf[o.Reason]
-	if err := n.session.Condemn(n.ctx, o.Kernel, o.Config, v, o.Message); err != nil || v != session.Wrong {
+	v := o.Verdict
+	if err := n.session.Condemn(n.ctx, o.Kernel, o.Config, v, o.Message); err != nil || v != verdict.Wrong {
 		return err
 	}
 	ctx := context.WithoutCancel(n.ctx)
@@ -260,7 +256,7 @@ func (n *recorder) Condemn(o tuner.Outcome) error {
 		if !r.Session.Sizes.Equal(n.about.Sizes) || !has(r.Config, o.Kernel, o.Config) {
 			continue
 		}
-		t := session.Trial{Config: r.Config, Verdict: session.Wrong, Note: o.Kernel + " " + o.Config + ": " + o.Message}
+		t := session.Trial{Config: r.Config, Verdict: verdict.Wrong, Note: o.Kernel + " " + o.Config + ": " + o.Message}
 		if err := n.session.Append(ctx, &t); err != nil {
 			return err
 		}
@@ -279,23 +275,11 @@ func has(plan, kernel, config string) bool {
 // tried is a trial of the store as the tuner has it.
 func tried(t *session.Trial) tuner.Outcome {
 	o := tuner.Outcome{
-		Kernel: t.Kernel, Config: t.Config, Verdict: tuner.Good, Seconds: t.Median, Low: t.Low, High: t.High, Times: t.Samples,
+		Kernel: t.Kernel, Config: t.Config, Verdict: t.Verdict, Seconds: t.Median, Low: t.Low, High: t.High, Times: t.Samples,
 		Difference: t.Error, Compile: t.Compile.Seconds(), Cost: (t.Compile + t.Measure).Seconds(), Known: t.Reused, Message: t.Note,
 	}
 	o.Resources = measure.Resources{Registers: t.Resources.Registers, Spills: t.Resources.Spills, Shared: t.Resources.Shared, Blocks: t.Resources.Blocks}
 	o.Condition = t.Condition
-	for reason, v := range verdictOf {
-		if v == t.Verdict {
-			o.Reason = reason
-		}
-	}
-	switch o.Reason {
-	case "":
-	case "wrong":
-		o.Verdict = tuner.Wrong
-	default:
-		o.Verdict = tuner.Refused
-	}
 	return o
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
@@ -109,25 +110,25 @@ func TestCondemnedIsKept(t *testing.T) {
 	}
 	plans := []string{"heat[0:1]@1{family=cells}", "heat[0:1]@1{family=tile}", "heat[1:2]@1{family=cells}"}
 	for i, plan := range plans {
-		if err := earlier.Append(t.Context(), &session.Trial{Config: plan, Verdict: session.OK, Median: float64(i + 1)}); err != nil {
+		if err := earlier.Append(t.Context(), &session.Trial{Config: plan, Verdict: verdict.OK, Median: float64(i + 1)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n.session, err = s.Begin(t.Context(), search); err != nil {
 		t.Fatal(err)
 	}
-	o := tuner.Outcome{Kernel: "heat[0:1]", Config: "family=cells", Verdict: tuner.Good, Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5}}
+	o := tuner.Outcome{Kernel: "heat[0:1]", Config: "family=cells", Verdict: verdict.OK, Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5}}
 	if err := n.Keep(o); err != nil {
 		t.Fatal(err)
 	}
-	o.Verdict, o.Reason, o.Message = tuner.Wrong, "wrong", "it was right 4 times before: next[1][1]"
+	o.Verdict, o.Message = verdict.Wrong, "it was right 4 times before: next[1][1]"
 	if err := n.Condemn(o); err != nil {
 		t.Fatal(err)
 	}
 	if n.known, err = store.Known(t.Context(), s, search.Scenario); err != nil {
 		t.Fatal(err)
 	}
-	if x, ok := n.Known(o.Kernel, o.Config); !ok || x.Verdict != tuner.Wrong || x.Reason != "wrong" || x.Message != o.Message || x.Seconds != 0.5 {
+	if x, ok := n.Known(o.Kernel, o.Config); !ok || x.Verdict != verdict.Wrong || x.Message != o.Message || x.Seconds != 0.5 {
 		t.Errorf("%+v", x)
 	}
 	list, err := store.Plans(t.Context(), s, search.Scenario)
@@ -224,11 +225,11 @@ func TestCondemnedPlansOfOlderVersions(t *testing.T) {
 	if n.session, err = s.Begin(t.Context(), session.Search{Scenario: n.about}); err != nil {
 		t.Fatal(err)
 	}
-	o := tuner.Outcome{Kernel: "heat[0:1]", Config: "block=2", Verdict: tuner.Good, Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5}}
+	o := tuner.Outcome{Kernel: "heat[0:1]", Config: "block=2", Verdict: verdict.OK, Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5}}
 	if err := n.Keep(o); err != nil {
 		t.Fatal(err)
 	}
-	o.Verdict, o.Reason, o.Message = tuner.Wrong, "wrong", "next[1][1]"
+	o.Verdict, o.Message = verdict.Wrong, "next[1][1]"
 	if err := n.Condemn(o); err != nil {
 		t.Fatal(err)
 	}

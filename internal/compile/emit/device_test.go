@@ -19,8 +19,8 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // thread is a thread of the operating system that devices are used on: they
@@ -207,7 +207,7 @@ func (d *target) launch(t *testing.T, l device.Gridded, k *kernel.Kernel, env ma
 	}()
 	d.thread.do(t, func() error {
 		call, err := l.PrepareGrid(k.Name, geometry, args)
-		if refusal.Of(err) == refusal.Resources {
+		if verdict.Of(err) == verdict.Resources {
 			beyond = err
 			return nil
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 func TestMain(m *testing.M) {
@@ -122,7 +122,7 @@ func TestDeaths(t *testing.T) {
 		if !ok || d.Error() != test.want || d.Transient() != test.transient {
 			t.Errorf("%s: %v, transient %v; want %s", test.program.Args, err, ok && d.Transient(), test.want)
 		}
-		if got := refusal.Of(refusal.For(refusal.Compiler, err)) == refusal.Transient; got != test.transient {
+		if got := verdict.Of(verdict.For(verdict.Compiler, err)) == verdict.Transient; got != test.transient {
 			t.Errorf("%s: refused as transient: %v", test.program.Args, got)
 		}
 	}
@@ -144,7 +144,7 @@ func TestMemory(t *testing.T) {
 	p.Memory = 32 << 20
 	_, err := p.Run(t.Context())
 	d, ok := errors.AsType[*Death](err)
-	if !ok || d.Memory != 32<<20 || d.Transient() || !refusal.LacksMemory(d.Said) {
+	if !ok || d.Memory != 32<<20 || d.Transient() || !verdict.LacksMemory(d.Said) {
 		t.Errorf("%v", err)
 	}
 }

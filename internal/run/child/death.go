@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // Death is the end of a child that did not do what it was to do.
@@ -48,7 +48,7 @@ func (d *Death) Error() string {
 // traced reports whether the child said nothing but what Go's runtime prints when
 // it gets no memory or no thread, of which Cause has words.
 func (d *Death) traced() bool {
-	return (refusal.LacksMemory(d.Said) || refusal.LacksThreads(d.Said)) &&
+	return (verdict.LacksMemory(d.Said) || verdict.LacksThreads(d.Said)) &&
 		(strings.Contains(d.Said, "\nruntime stack:\n") || strings.Contains(d.Said, "\ngoroutine "))
 }
 
@@ -56,7 +56,7 @@ func (d *Death) traced() bool {
 func (d *Death) Unwrap() error { return d.Reason }
 
 // Transient reports whether the machine has ended the child, and not the child
-// itself or this process: refusal.Of asks. Who meets the limit of memory that
+// itself or this process: verdict.Of asks. Who meets the limit of memory that
 // this process has set has needed too much.
 func (d *Death) Transient() bool {
 	switch {
@@ -64,10 +64,10 @@ func (d *Death) Transient() bool {
 		return false
 	case fromOutside[d.Signal] != "":
 		return true
-	case d.Memory > 0 && refusal.LacksMemory(d.Said):
+	case d.Memory > 0 && verdict.LacksMemory(d.Said):
 		return false
 	}
-	return refusal.Passing(d.Said)
+	return verdict.Passing(d.Said)
 }
 
 // Cause says in one line how the child ended.
@@ -75,11 +75,11 @@ func (d *Death) Cause() string {
 	switch {
 	case d.Reason != nil:
 		return d.Reason.Error()
-	case d.Signal == 0 && d.Memory > 0 && refusal.LacksMemory(d.Said):
+	case d.Signal == 0 && d.Memory > 0 && verdict.LacksMemory(d.Said):
 		return "it needed more memory than it may take"
-	case d.Signal == 0 && refusal.LacksMemory(d.Said):
+	case d.Signal == 0 && verdict.LacksMemory(d.Said):
 		return "it got no more memory: the machine has none left, or a limit is set (ulimit -v)"
-	case d.Signal == 0 && refusal.LacksThreads(d.Said):
+	case d.Signal == 0 && verdict.LacksThreads(d.Said):
 		return "it could start no more threads or processes: a limit is set (ulimit -u or -v, or that of the control group)"
 	case d.Signal == 0:
 		return fmt.Sprintf("it ended with status %d", d.Status)

@@ -115,7 +115,7 @@ type Compiler interface {
 	// Workers is how many sources are compiled at the same time.
 	Workers() int
 	// Compile compiles a source, or finds what was compiled before. An error of the
-	// reason refusal.Compiler blames the source.
+	// reason verdict.Compiler blames the source.
 	Compile(context.Context, Source) (Binary, error)
 	// Close ends what compiles.
 	Close()

@@ -17,8 +17,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -154,21 +154,21 @@ func TestFitsGPU(t *testing.T) {
 	for _, test := range []struct {
 		change func(g *cuda.GPU)
 		want   string
-		why    refusal.Reason
+		why    verdict.Verdict
 	}{
-		{func(*cuda.GPU) {}, "", refusal.None},
+		{func(*cuda.GPU) {}, "", verdict.OK},
 		{func(g *cuda.GPU) { g.Memory = 100000 }, "this needs 157.0 KiB of device memory, and cuda:0 (X) has 97.7 KiB",
-			refusal.None},
+			verdict.OK},
 		{func(g *cuda.GPU) { g.Limits.Threads = 128 },
-			"the kernel heat has 256 threads a block, and X runs 128 at most", refusal.Resources},
+			"the kernel heat has 256 threads a block, and X runs 128 at most", verdict.Resources},
 		{func(g *cuda.GPU) { g.Limits.Grid[1] = 12 }, "the kernel heat needs 13 blocks on y, and X launches 12 at most",
-			refusal.Resources},
+			verdict.Resources},
 	} {
 		g := gpu
 		test.change(&g)
 		if err := s.Fits(target.Of(&cuda.Kind, 0, g.Properties(), target.Options{})); message(err) != test.want ||
-			refusal.Of(err) != test.why {
-			t.Errorf("%v (%s), want %s", err, refusal.Of(err), test.want)
+			verdict.Of(err) != test.why {
+			t.Errorf("%v (%s), want %s", err, verdict.Of(err), test.want)
 		}
 	}
 }
@@ -269,28 +269,28 @@ func TestGPURefuses(t *testing.T) {
 	for _, test := range []struct {
 		env, value string
 		want       string
-		why        refusal.Reason
+		why        verdict.Verdict
 	}{
 		{"CUDATEST_BUSY", "1",
 			"the GPU cuda:0 cannot be opened: cuDevicePrimaryCtxRetain: CUDA_ERROR_DEVICE_UNAVAILABLE (46): " +
 				"CUDA-capable device(s) is/are busy or unavailable; " +
-				"another program has the GPU for itself, or it is in compute mode Prohibited", refusal.None},
+				"another program has the GPU for itself, or it is in compute mode Prohibited", verdict.OK},
 		{"CUDATEST_MEMORY", "2000000",
 			"1.2 MiB of GPU memory cannot be had, 703.1 KiB of 1.9 MiB are free: cuMemAlloc: " +
 				"CUDA_ERROR_OUT_OF_MEMORY (2): out of memory; " +
-				"the grids are too large for this GPU, or other programs use it (nvidia-smi lists them)", refusal.None},
+				"the grids are too large for this GPU, or other programs use it (nvidia-smi lists them)", verdict.OK},
 		{"CUDATEST_OLD_DRIVER", "1",
 			"cuModuleLoadData: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): the provided PTX was compiled with an " +
 				"unsupported toolchain.; " +
 				"NVRTC is newer than the driver: update the driver, or name an older NVRTC with GRIDLOOM_NVRTC",
-			refusal.Launch},
+			verdict.Launch},
 		{"CUDATEST_NO_DEVICE", "1", "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected; " +
-			"no GPU is visible: see nvidia-smi and the environment variable CUDA_VISIBLE_DEVICES", refusal.None},
+			"no GPU is visible: see nvidia-smi and the environment variable CUDA_VISIBLE_DEVICES", verdict.OK},
 	} {
 		t.Setenv(test.env, test.value)
 		_, err := Open(t.Context(), m, b, Options{Device: cuda.ID(0), Image: image})
-		if err == nil || !strings.HasSuffix(err.Error(), test.want) || refusal.Of(err) != test.why {
-			t.Errorf("%v (%s)\nwant %s", err, refusal.Of(err), test.want)
+		if err == nil || !strings.HasSuffix(err.Error(), test.want) || verdict.Of(err) != test.why {
+			t.Errorf("%v (%s)\nwant %s", err, verdict.Of(err), test.want)
 		}
 		os.Unsetenv(test.env)
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // DeviceBytes returns the memory that a script takes on a device of its own.
@@ -22,7 +22,7 @@ func (s *Script) DeviceBytes() int64 {
 
 // Fits reports why a target cannot run a script, as far as that is known before
 // anything is compiled: its device has too little memory, or a launch asks for more
-// than its limits, which is of the reason refusal.Resources. The host's memory is
+// than its limits, which is of the reason verdict.Resources. The host's memory is
 // another question: Needs.
 func (s *Script) Fits(t *target.Target) error {
 	if need := s.DeviceBytes(); t.Memory > 0 && need > t.Memory {
@@ -35,7 +35,7 @@ func (s *Script) Fits(t *target.Target) error {
 	for _, st := range s.Stages {
 		for _, l := range st.Launches {
 			if err := t.Fits(s.Kernels[l.Kernel], l.Geometry); err != nil {
-				return refusal.For(refusal.Resources, err)
+				return verdict.For(verdict.Resources, err)
 			}
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/opencl"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // openOpenCL opens a program on the first OpenCL device in strict arithmetic. It
@@ -138,7 +138,7 @@ func TestFitsOpenCL(t *testing.T) {
 	}
 	few := large
 	few.MaxThreads = 16
-	if err := fits(few); refusal.Of(err) != refusal.Resources ||
+	if err := fits(few); verdict.Of(err) != verdict.Resources ||
 		!strings.HasSuffix(err.Error(), " threads a block, and Large runs 16 at most") {
 		t.Error(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -176,7 +176,7 @@ func (r *Remote) ask(ctx context.Context, q request, beat func()) (reply, error)
 				r.failed = r.failure(a.err)
 				return a.reply, r.failed
 			case a.Error != "":
-				return a.reply, refusal.For(a.Reason, errors.New(a.Error))
+				return a.reply, verdict.For(a.Reason, errors.New(a.Error))
 			}
 			return a.reply, nil
 		case <-ticker.C:

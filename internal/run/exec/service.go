@@ -10,8 +10,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -50,7 +50,7 @@ type request struct {
 // reply is the answer; Error is empty if all went well.
 type reply struct {
 	Error  string
-	Reason refusal.Reason // if the error is a refusal
+	Reason verdict.Verdict // if the error is a refusal
 	Cursor ir.Cursor
 	Ending ending
 	Holds  []int
@@ -70,7 +70,7 @@ func serve(l *worker.Link) error {
 	for r := range requests {
 		a, err := s.answer(r)
 		if err != nil {
-			a.Error, a.Reason = err.Error(), refusal.Of(err)
+			a.Error, a.Reason = err.Error(), verdict.Of(err)
 		}
 		if err := l.Send(a); err != nil {
 			return err

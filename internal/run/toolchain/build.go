@@ -14,7 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/child"
 	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // Source is C to be compiled. Besides the compiler and the processor, its
@@ -75,7 +75,7 @@ func (e *CompileError) ended() string {
 		return ""
 	case !ok:
 		return e.Err.Error()
-	case d.Memory > 0 && !d.Transient() && refusal.LacksMemory(d.Said):
+	case d.Memory > 0 && !d.Transient() && verdict.LacksMemory(d.Said):
 		return fmt.Sprintf("it needs more than %s to compile it", memory.Size(d.Memory))
 	case d.Reason != nil || d.Signal != 0 || d.Transient() || d.Said == "":
 		return d.Cause()
@@ -100,7 +100,7 @@ func (c *Compiler) Build(ctx context.Context, cache *Cache, s Source, limit time
 		o.Path, err = c.compile(ctx, dir, key, s.Text, flags, limit)
 		return err
 	})
-	if refused, ok := errors.AsType[*CompileError](err); ok && refusal.Of(err) == refusal.Compiler {
+	if refused, ok := errors.AsType[*CompileError](err); ok && verdict.Of(err) == verdict.Compiler {
 		refused.Source = cache.leave(key, s.Text)
 	}
 	return o, err
@@ -125,11 +125,11 @@ func (c *Compiler) compile(ctx context.Context, dir, key string, text []byte, fl
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		reason := refusal.Compiler
+		reason := verdict.Compiler
 		if disk.Full(scratch.Path) { // whatever the compiler calls that
-			reason = refusal.Transient
+			reason = verdict.Transient
 		}
-		return "", refusal.For(reason, &CompileError{Compiler: c.Path, Args: slices.Concat(c.Args, args), Said: said,
+		return "", verdict.For(reason, &CompileError{Compiler: c.Path, Args: slices.Concat(c.Args, args), Said: said,
 			Err: err})
 	}
 	path, err := adopt(dir, key, object)

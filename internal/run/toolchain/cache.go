@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/disk"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // Cache is a folder of compiled objects, named by the digest of all that they
@@ -140,7 +140,7 @@ func (c *Cache) within(f func(dir string) error) error {
 // lacksRoom reports whether something has failed in a folder because its disk is
 // full. Compilers have many words for that.
 func lacksRoom(err error, dir string) bool {
-	return err != nil && (disk.LacksRoom(err) || refusal.LacksRoom(err.Error()) || disk.Full(dir))
+	return err != nil && (disk.LacksRoom(err) || verdict.LacksRoom(err.Error()) || disk.Full(dir))
 }
 
 func (c *Cache) spareDir() string {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // Compiler is a C compiler that was seen to work.
@@ -63,7 +63,7 @@ func Find(ctx context.Context, getenv func(string) string, cache *Cache) (*Compi
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if refusal.Of(err) == refusal.Transient {
+		if verdict.Of(err) == verdict.Transient {
 			return nil, fmt.Errorf("this machine could not try the C compiler %s: %w", name, err)
 		}
 		missing.Tried = append(missing.Tried, fmt.Sprintf("%s: %v", name, err))

@@ -12,7 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/run/disk"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // generalFlags are asked for in every build. The language has integers that
@@ -105,8 +105,8 @@ func (c *Compiler) tryFlags(ctx context.Context, within string) error {
 		case ctx.Err() != nil:
 			passing = errors.Join(err, ctx.Err())
 			return passing
-		case refusal.Of(err) == refusal.Transient || disk.Full(dir):
-			passing = refusal.For(refusal.Transient, err)
+		case verdict.Of(err) == verdict.Transient || disk.Full(dir):
+			passing = verdict.For(verdict.Transient, err)
 		}
 		return err
 	}
@@ -174,8 +174,8 @@ func (c *Compiler) tryFMA(ctx context.Context, within string) error {
 		c.FMA = true
 	case ctx.Err() != nil:
 		return errors.Join(err, ctx.Err())
-	case refusal.Of(err) == refusal.Transient || disk.Full(folder.Path):
-		return refusal.For(refusal.Transient, err)
+	case verdict.Of(err) == verdict.Transient || disk.Full(folder.Path):
+		return verdict.For(verdict.Transient, err)
 	default:
 		c.Notes = append(c.Notes, fmt.Sprintf(
 			"code of %s has no fused multiply-add: products are rounded before they are added", c.Path))

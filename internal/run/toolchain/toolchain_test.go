@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 const twice = `#include <stdint.h>
@@ -390,29 +390,29 @@ func TestWhoseFaultItIs(t *testing.T) {
 	for _, test := range []struct {
 		text   string
 		memory int64
-		want   refusal.Reason
+		want   verdict.Verdict
 		says   string
 	}{
-		{"echo 'kernels.c:1:1: error: no'; exit 1", 0, refusal.Compiler, "kernels.c:1:1: error: no"},
-		{"echo 'cc: fatal error: Killed signal terminated program cc1'; exit 1", 0, refusal.Transient, "Killed signal"},
-		{"kill -KILL $$", 0, refusal.Transient, "something killed it"},
+		{"echo 'kernels.c:1:1: error: no'; exit 1", 0, verdict.Compiler, "kernels.c:1:1: error: no"},
+		{"echo 'cc: fatal error: Killed signal terminated program cc1'; exit 1", 0, verdict.Transient, "Killed signal"},
+		{"kill -KILL $$", 0, verdict.Transient, "something killed it"},
 		{"echo 'cc: internal compiler error: Segmentation fault signal terminated program cc1'; exit 4", 0,
-			refusal.Compiler, "Segmentation fault"},
-		{"kill -SEGV $$", 0, refusal.Compiler, "memory that is not its own"},
-		{"echo \"as: $TMPDIR/x.o: No space left on device\"; exit 1", 0, refusal.Transient, "No space left"},
-		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 0, refusal.Transient,
+			verdict.Compiler, "Segmentation fault"},
+		{"kill -SEGV $$", 0, verdict.Compiler, "memory that is not its own"},
+		{"echo \"as: $TMPDIR/x.o: No space left on device\"; exit 1", 0, verdict.Transient, "No space left"},
+		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 0, verdict.Transient,
 			"the machine has none left"},
-		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 1 << 40, refusal.Compiler,
+		{"echo 'cc1: out of memory allocating 64 bytes after a total of 999 bytes'; exit 1", 1 << 40, verdict.Compiler,
 			"it needs more than 1.0 TiB to compile it"},
 	} {
 		c := ailing(t, test.text)
 		c.Memory = test.memory
 		_, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, time.Hour)
-		if refusal.Of(err) != test.want || !strings.Contains(fmt.Sprint(err), test.says) {
-			t.Errorf("%s: %s: %v", test.text, refusal.Of(err), err)
+		if verdict.Of(err) != test.want || !strings.Contains(fmt.Sprint(err), test.says) {
+			t.Errorf("%s: %s: %v", test.text, verdict.Of(err), err)
 		}
 		// It is recorded in these words, and known by them again.
-		if got := refusal.Passing(fmt.Sprint(err)); got != (test.want == refusal.Transient) {
+		if got := verdict.Passing(fmt.Sprint(err)); got != (test.want == verdict.Transient) {
 			t.Errorf("%s: the text tells that it passes: %v", test.text, got)
 		}
 	}
@@ -429,9 +429,9 @@ func TestCompilersMemory(t *testing.T) {
 	c = ailing(t, "head -c 1000000000 /dev/zero | tail; exit 1")
 	c.Memory = 32 << 20
 	_, err := c.Build(t.Context(), newCache(t), Source{Text: []byte(twice)}, 0)
-	if refusal.Of(err) != refusal.Compiler ||
+	if verdict.Of(err) != verdict.Compiler ||
 		!strings.Contains(fmt.Sprint(err), "it needs more than 32.0 MiB to compile it") {
-		t.Errorf("%s: %v", refusal.Of(err), err)
+		t.Errorf("%s: %v", verdict.Of(err), err)
 	}
 }
 
@@ -527,8 +527,8 @@ func TestFullCache(t *testing.T) {
 	c = ailing(t, "echo 'as: kernels.o: No space left on device'; exit 1")
 	_, err = c.Build(t.Context(), cache, Source{Text: []byte(twice)}, 0)
 	if want := "there is no room in " + cache.Dir + ", and none in " + os.Getenv("TMPDIR") +
-		": "; refusal.Of(err) != refusal.Transient || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("%s: %v", refusal.Of(err), err)
+		": "; verdict.Of(err) != verdict.Transient || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%s: %v", verdict.Of(err), err)
 	}
 	if err := cache.Close(); err != nil {
 		t.Error(err)
@@ -545,9 +545,9 @@ esac
 exec %s "$@"
 `, once, real.Path))
 	cache := newCache(t)
-	if _, err := Find(t.Context(), cc(killed), cache); refusal.Of(err) != refusal.Transient ||
+	if _, err := Find(t.Context(), cc(killed), cache); verdict.Of(err) != verdict.Transient ||
 		!strings.Contains(err.Error(), "Killed signal") {
-		t.Errorf("%s: %v", refusal.Of(err), err)
+		t.Errorf("%s: %v", verdict.Of(err), err)
 	}
 	c, err := Find(t.Context(), cc(killed), cache)
 	if err != nil || !c.OpenMP || len(c.Notes) != 0 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -24,9 +25,9 @@ func story(trials int) *Story {
 		vec, block, sizes := 1<<rng.IntN(3), []string{"4x32", "8x32", "4x128"}[rng.IntN(3)],
 			[]string{"args", "baked"}[rng.IntN(2)]
 		t := tuner.Outcome{At: float64(i+1) * 0.1, Config: fmt.Sprintf("family=tile,block=%s,vec=%d,sizes=%s", block,
-			vec, sizes), Verdict: tuner.Good}
+			vec, sizes), Verdict: verdict.OK}
 		if block == "4x128" && vec == 4 {
-			t.Verdict, t.Reason, t.Message = tuner.Refused, "resources", "a block of <512> threads & more"
+			t.Verdict, t.Message = verdict.Resources, "a block of <512> threads & more"
 		} else {
 			t.Seconds = 8e-4 / float64(vec) * (1 + 0.05*float64(len(block))) * math.Exp(0.01*rng.NormFloat64())
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/quantity"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -136,13 +137,10 @@ func (t *Tuning) kernel(r *tuner.KernelResult) Kernel {
 	}
 	for _, o := range r.Trials {
 		x := Trial{At: o.At, Config: o.Config, Settings: tuner.Settings(o.Config)}
-		if o.Verdict == tuner.Good {
+		if o.Verdict == verdict.OK {
 			x.Seconds = o.Seconds
 		} else {
-			x.Refused, x.Reason = o.Reason, strings.Join(strings.Fields(o.Message), " ")
-			if x.Refused == "" {
-				x.Refused = o.Verdict
-			}
+			x.Refused, x.Reason = o.Verdict.String(), strings.Join(strings.Fields(o.Message), " ")
 		}
 		k.Trials = append(k.Trials, x)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -20,8 +21,8 @@ func found() *Tuning {
 		// the rest follows
 		return tuner.Contender{Name: name, Plan: plan, Times: seconds, Seconds: m, GStencils: 1e6 / m / 1e9}
 	}
-	trial := func(at float64, config, verdict, reason string, seconds float64) tuner.Outcome {
-		return tuner.Outcome{At: at, Config: config, Verdict: verdict, Reason: reason, Message: "it\n  failed",
+	trial := func(at float64, config string, v verdict.Verdict, seconds float64) tuner.Outcome {
+		return tuner.Outcome{At: at, Config: config, Verdict: v, Message: "it\n  failed",
 			Seconds: seconds, Low: seconds * 0.9, High: seconds * 1.1}
 	}
 	t := &Tuning{
@@ -34,10 +35,10 @@ func found() *Tuning {
 			Bound: tuner.Bound{CopyGBs: 100, BytesPerPoint: 16, GStencils: 6.25},
 			Kernels: []tuner.KernelResult{{Kernel: "heat[0:1]", Configurations: "7", Points: 1e6, Bytes: 16,
 				Trials: []tuner.Outcome{
-					trial(3, "family=loops,block=8x0", tuner.Good, "", 3e-4),
-					trial(1, "family=loops,block=4x0", tuner.Refused, "compiler", 0),
-					trial(2, "family=loops,block=2x0", tuner.Wrong, "wrong", 0),
-					trial(4, "no configuration", tuner.Refused, "", 0),
+					trial(3, "family=loops,block=8x0", verdict.OK, 3e-4),
+					trial(1, "family=loops,block=4x0", verdict.Compiler, 0),
+					trial(2, "family=loops,block=2x0", verdict.Wrong, 0),
+					trial(4, "no configuration", verdict.Launch, 0),
 				}}},
 			Contenders: []tuner.Contender{
 				contender("found 1", "heat[0:1]@1{block=8x0}", 2e-4, 2.2e-4, 2.1e-4),
@@ -97,7 +98,7 @@ func TestStoryOfSearch(t *testing.T) {
 	if got, want := strings.Join(trials, "\n"), `1 compiler it failed [{family loops} {block 4x0}] 0
 2 wrong it failed [{family loops} {block 2x0}] 0
 3   [{family loops} {block 8x0}] 0.0003
-4 refused it failed [] 0`; got != want {
+4 launch it failed [] 0`; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

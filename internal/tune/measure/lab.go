@@ -13,8 +13,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
@@ -217,7 +217,7 @@ func (s *localLab) send(ctx context.Context, q request, patience time.Duration) 
 		s.drop(errors.New("the device is spoilt"))
 		err = &Crash{f}
 	}
-	return r, refusal.For(f.Reason, err)
+	return r, verdict.For(f.Reason, err)
 }
 
 // Late says that a variant exceeded its time limit.

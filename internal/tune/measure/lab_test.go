@@ -19,9 +19,9 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
@@ -297,7 +297,7 @@ func TestCrashes(t *testing.T) {
 func TestCompilers(t *testing.T) {
 	l, _ := lab(t)
 	_, err := l.Compile(t.Context(), Text{Source: "int x = y;"})
-	if refusal.Of(err) != refusal.Compiler {
+	if verdict.Of(err) != verdict.Compiler {
 		t.Errorf("%v", err)
 	}
 	cache, err := toolchain.OpenCache(t.TempDir())
@@ -313,8 +313,8 @@ func TestCompilers(t *testing.T) {
 	for i := range 40 {
 		text += fmt.Sprintf("#define A%d A%d A%d\n", i+1, i, i)
 	}
-	if _, err := l.Compile(t.Context(), Text{Source: text + "int f(int x) { return A40 1; }"}); refusal.Of(
-		err) != refusal.Compiler {
+	if _, err := l.Compile(t.Context(), Text{Source: text + "int f(int x) { return A40 1; }"}); verdict.Of(
+		err) != verdict.Compiler {
 		t.Errorf("%v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -57,7 +57,7 @@ type reply struct {
 // failure is an error in a form that a worker can send.
 type failure struct {
 	Text   string
-	Reason refusal.Reason
+	Reason verdict.Verdict
 	Wrong  *Mismatch
 	Lost   bool // the process cannot use the device any more
 }
@@ -75,7 +75,7 @@ func failureOf(err error) *failure {
 	if err == nil {
 		return nil
 	}
-	f := &failure{Text: err.Error(), Reason: refusal.Of(err)}
+	f := &failure{Text: err.Error(), Reason: verdict.Of(err)}
 	f.Wrong, _ = errors.AsType[*Mismatch](err)
 	if l, ok := errors.AsType[deviceLoss](err); ok {
 		f.Lost = l.Lost()

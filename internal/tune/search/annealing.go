@@ -1,6 +1,10 @@
 package search
 
-import "math"
+import (
+	"math"
+
+	"github.com/gridloom/gridloom/internal/run/verdict"
+)
 
 // annealing is simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983): it walks from neighbour to neighbour, to
 // slower ones too while the temperature is high. Temperature is in units of the logarithm of time, so that one
@@ -68,7 +72,7 @@ func (a *annealing) told(t Trial) { a.consider(t) }
 
 // consider accepts or rejects t as the next point.
 func (a *annealing) consider(t Trial) {
-	if t.Verdict != Good {
+	if t.Verdict != verdict.OK {
 		return
 	}
 	worse := math.Inf(-1)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // auto is the strategy to use when nothing is known of a space. It begins with a few points that are
@@ -111,7 +113,7 @@ const (
 func meanCost(trials []Trial) float64 {
 	sum, n := 0.0, 0.0
 	for _, t := range trials {
-		if t.Verdict == Good && t.Cost > 0 {
+		if t.Verdict == verdict.OK && t.Cost > 0 {
 			sum += math.Log(t.Cost)
 			n++
 		}
@@ -273,7 +275,7 @@ func (a *gaussian) told(t Trial) {
 		return
 	}
 	a.learn(t)
-	if t.Verdict != Good && a.runModel == nil {
+	if t.Verdict != verdict.OK && a.runModel == nil {
 		a.rebuildAt = 0 // there is something new to learn
 	}
 	if a.best == len(a.trials)-1 || leads {
@@ -283,7 +285,7 @@ func (a *gaussian) told(t Trial) {
 
 // updateFamilyBest reports whether a trial is the best of its family so far, and notes it.
 func (a *gaussian) updateFamilyBest(t Trial) bool {
-	if !a.hasFamilies || t.Verdict != Good {
+	if !a.hasFamilies || t.Verdict != verdict.OK {
 		return false
 	}
 	i, ok := a.familyBest[t.Point[0]]
@@ -306,7 +308,7 @@ func (a *gaussian) see(p Point, f features) int {
 
 func (a *gaussian) learn(t Trial) {
 	p := a.candidate(t.Point)
-	if t.Verdict == Good {
+	if t.Verdict == verdict.OK {
 		i := a.see(t.Point, p.features)
 		a.model.learn(i, level, a.level(t.Seconds)-a.expectation(&p))
 		if t.Cost > 0 {
@@ -317,7 +319,7 @@ func (a *gaussian) learn(t Trial) {
 		return
 	}
 	ran := 0.0
-	if t.Verdict == Good {
+	if t.Verdict == verdict.OK {
 		ran = 1
 	}
 	a.runModel.learn(a.runModel.see(p.features), 0, ran-a.ran)
@@ -425,7 +427,7 @@ func (a *gaussian) screen(trials []Trial, n int) {
 	}
 	g := newProcess(a.scale, a.noise, 1)
 	for _, t := range trials {
-		if t.Verdict == Good && !a.ended() {
+		if t.Verdict == verdict.OK && !a.ended() {
 			p := a.candidate(t.Point)
 			g.learn(g.see(p.features), 0, a.level(t.Seconds)-a.expectation(&p))
 		}

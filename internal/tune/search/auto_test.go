@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // searchLandscape runs auto on a landscape and returns its trials.
@@ -18,7 +19,7 @@ func searchLandscape(t *testing.T, p Problem, trials int, l landscape) []Trial {
 	return run(s, trials, func(x Point) Trial {
 		v := reader(p.Space.(*KernelSpace), x)
 		if l.refused != nil && l.refused(v) {
-			return Trial{Point: x, Verdict: Refused}
+			return Trial{Point: x, Verdict: verdict.Launch}
 		}
 		return Trial{Point: x, Seconds: 1e-3 * l.seconds(v)}
 	})
@@ -27,7 +28,7 @@ func searchLandscape(t *testing.T, p Problem, trials int, l landscape) []Trial {
 func fastest(trials []Trial) float64 {
 	best := math.Inf(1)
 	for _, t := range trials {
-		if t.Verdict == Good {
+		if t.Verdict == verdict.OK {
 			best = min(best, 1e3*t.Seconds)
 		}
 	}
@@ -96,7 +97,7 @@ func TestAutoAvoidsRefusals(t *testing.T) {
 		trials := searchLandscape(t, Problem{Space: terrain(), Seed: seed + 1}, 120, l)
 		refused := 0
 		for _, trial := range trials[15:65] {
-			if trial.Verdict == Refused {
+			if trial.Verdict == verdict.Launch {
 				refused++
 			}
 		}
@@ -113,7 +114,7 @@ func TestAutoNeverEndsEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials := run(s, 1000, func(p Point) Trial { return Trial{Point: p, Verdict: Refused} })
+	trials := run(s, 1000, func(p Point) Trial { return Trial{Point: p, Verdict: verdict.Launch} })
 	if int64(len(trials)) != space.Count().Int64() {
 		t.Errorf("%d of %v points were tried", len(trials), space.Count())
 	}

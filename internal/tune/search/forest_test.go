@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // TestForest learns a function with a jump and a product from 300 noisy samples,
@@ -104,11 +106,11 @@ func TestModelLearnsRefusals(t *testing.T) {
 	for i, trial := range run(s, 150, func(p Point) Trial {
 		v := reader(space, p)
 		if v("block.x") < 64 || v("load") == 0 {
-			return Trial{Point: p, Verdict: Refused}
+			return Trial{Point: p, Verdict: verdict.Launch}
 		}
 		return Trial{Point: p, Seconds: landscapes[0].seconds(v)}
 	}) {
-		if i >= 50 && trial.Verdict == Refused {
+		if i >= 50 && trial.Verdict == verdict.Launch {
 			refused++
 		}
 	}

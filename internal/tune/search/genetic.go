@@ -2,6 +2,8 @@ package search
 
 import (
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // genetic crosses and mutates a population of fast points. There are no generations: each trial may enter the
@@ -71,7 +73,7 @@ func (g *genetic) parent() Point {
 // told adds a point to the population. If that is full, the point replaces the member most similar to it, if it
 // is faster (crowding: De Jong 1975). So the members stay different.
 func (g *genetic) told(t Trial) {
-	if t.Verdict != Good {
+	if t.Verdict != verdict.OK {
 		return
 	}
 	if len(g.population) == g.size {

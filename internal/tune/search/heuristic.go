@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/search/spec"
 )
 
@@ -158,7 +159,7 @@ func (h *heuristic) base(scope []fixed) (Point, bool) {
 	best := -1
 	for i := range h.trials {
 		t := &h.trials[i]
-		if t.Verdict == Good && (best < 0 || t.Seconds < h.trials[best].Seconds) && within(t.Point) &&
+		if t.Verdict == verdict.OK && (best < 0 || t.Seconds < h.trials[best].Seconds) && within(t.Point) &&
 			h.program.allows(t.Point) {
 			best = i
 		}

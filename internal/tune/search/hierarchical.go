@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // hierarchical tunes parameters in levels (Rawat et al. 2019, section V). Parameters of high impact come first. A
@@ -279,7 +280,7 @@ func (h *hierarchical) descend() bool {
 // fastest returns the n fastest results of the level, those with caps of their
 // own apart.
 func (h *hierarchical) fastest(n int) []Trial {
-	good := slices.DeleteFunc(slices.Clone(h.results), func(t Trial) bool { return t.Verdict != Good })
+	good := slices.DeleteFunc(slices.Clone(h.results), func(t Trial) bool { return t.Verdict != verdict.OK })
 	slices.SortStableFunc(good, bySeconds)
 	var list []Trial
 	for _, t := range good {

@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // history holds what every strategy keeps: the points that it has asked for, those in flight, and the results
@@ -97,7 +99,7 @@ func (m *history) record(t Trial) {
 	m.status[key] = told
 	m.index[key] = len(m.trials)
 	m.trials = append(m.trials, t)
-	if t.Verdict == Good && (m.best < 0 || t.Seconds < m.trials[m.best].Seconds) {
+	if t.Verdict == verdict.OK && (m.best < 0 || t.Seconds < m.trials[m.best].Seconds) {
 		m.best = len(m.trials) - 1
 	}
 }
@@ -115,7 +117,7 @@ func (m *history) result(p Point) (Trial, bool) {
 func (m *history) top(n int) []Trial {
 	var good []Trial
 	for _, t := range m.trials {
-		if t.Verdict == Good {
+		if t.Verdict == verdict.OK {
 			good = append(good, t)
 		}
 	}

@@ -3,6 +3,8 @@ package search
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // local climbs from good points to better neighbours until there are none, and then restarts near the best and
@@ -101,10 +103,10 @@ func (l *local) told(t Trial) {
 	start := l.starts[t.Point.Key()]
 	delete(l.starts, t.Point.Key())
 	switch {
-	case t.Verdict == Good && l.placed && t.Seconds < l.at.Seconds:
+	case t.Verdict == verdict.OK && l.placed && t.Seconds < l.at.Seconds:
 		l.climbFrom(t)
 		return
-	case start && t.Verdict == Good:
+	case start && t.Verdict == verdict.OK:
 		l.from = append(l.from, t)
 	}
 	if start && len(l.starts) == 0 && len(l.from) > 0 {

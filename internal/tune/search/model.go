@@ -3,6 +3,8 @@ package search
 import (
 	"math"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // modelled asks for the point of the greatest expected improvement (Jones, Schonlau, Welch 1998) by a random
@@ -89,7 +91,7 @@ func (o *modelled) told(t Trial) {
 	row, _ := o.row(t.Point)
 	o.rows = append(o.rows, row)
 	o.untrained++
-	if t.Verdict != Good {
+	if t.Verdict != verdict.OK {
 		o.failures++
 	}
 }
@@ -111,7 +113,7 @@ func (o *modelled) learn() {
 	var rows [][]uint8
 	var values, runs []float64
 	for i, t := range o.trials {
-		if t.Verdict == Good {
+		if t.Verdict == verdict.OK {
 			rows = append(rows, o.rows[i])
 			values = append(values, math.Log(t.Seconds))
 			runs = append(runs, 1)

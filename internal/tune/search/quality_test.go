@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // landscape is a function on a space, with a shape that kernels have, too.
@@ -114,11 +115,11 @@ func descent(t *testing.T, name string, l landscape, trials, seeds int) float64 
 		for _, trial := range run(s, trials, func(p Point) Trial {
 			v := reader(space, p)
 			if l.refused != nil && l.refused(v) {
-				return Trial{Point: p, Verdict: Refused}
+				return Trial{Point: p, Verdict: verdict.Launch}
 			}
 			return Trial{Point: p, Seconds: 1e-3 * l.seconds(v)}
 		}) {
-			if trial.Verdict == Good {
+			if trial.Verdict == verdict.OK {
 				best = min(best, trial.Seconds*1e3)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // Space is a finite set of points, each a choice of one value for every
@@ -69,24 +70,11 @@ func (p Point) Key() string {
 	return string(b)
 }
 
-// Verdict is the result of a trial.
-type Verdict int
-
-const (
-	// Good is a point that ran and gave the right numbers.
-	Good Verdict = iota
-	// Refused is a point that could not be run: by a constraint, for lack of resources, by the compiler, at the
-	// launch, or because it crashed or took too long.
-	Refused
-	// Wrong is a point that gave wrong numbers.
-	Wrong
-)
-
 // Trial is a point with its result.
 type Trial struct {
 	Point   Point
-	Verdict Verdict
-	// Seconds is the time of one run, if the verdict is Good. A clear loser has the time of its first runs.
+	Verdict verdict.Verdict
+	// Seconds is the time of one run, if the verdict is verdict.OK. A clear loser has the time of its first runs.
 	Seconds float64
 	// Cost is the time of the trial: compiling, running, checking.
 	Cost      float64

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // makers lists every strategy, with arguments that matter, and whether it goes on
@@ -38,18 +40,20 @@ func makersSorted() []string {
 }
 
 // fates say what becomes of points.
-var fates = map[string]func(text string) Verdict{
-	"good":    func(string) Verdict { return Good },
-	"refused": func(string) Verdict { return Refused },
-	"wrong":   func(string) Verdict { return Wrong },
-	"mixed":   func(text string) Verdict { return Verdict(max(0, int(hash(text, 7)%5)-2)) },
+var fates = map[string]func(text string) verdict.Verdict{
+	"good":    func(string) verdict.Verdict { return verdict.OK },
+	"refused": func(string) verdict.Verdict { return verdict.Launch },
+	"wrong":   func(string) verdict.Verdict { return verdict.Wrong },
+	"mixed": func(text string) verdict.Verdict {
+		return []verdict.Verdict{verdict.OK, verdict.OK, verdict.OK, verdict.Launch, verdict.Wrong}[hash(text, 7)%5]
+	},
 }
 
 // scripted is the trial that a point always has.
-func scripted(s Space, p Point, fate func(string) Verdict) Trial {
+func scripted(s Space, p Point, fate func(string) verdict.Verdict) Trial {
 	text := s.Text(p)
 	t := Trial{Point: p, Verdict: fate(text), Cost: 1}
-	if t.Verdict == Good {
+	if t.Verdict == verdict.OK {
 		t.Seconds = 1e-3 * float64(1+hash(text, 1)%1000)
 		t.Registers = int(hash(text, 2) % 256)
 		if t.Registers > 200 {
@@ -74,7 +78,7 @@ type reporter interface {
 }
 
 // converse drives a strategy to its end, with up to width points under way.
-func converse(t reporter, s Strategy, space Space, width int, fate func(string) Verdict, rng *rand.Rand,
+func converse(t reporter, s Strategy, space Space, width int, fate func(string) verdict.Verdict, rng *rand.Rand,
 	most int) []call {
 	t.Helper()
 	var log []call

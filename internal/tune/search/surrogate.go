@@ -3,6 +3,8 @@ package search
 import (
 	"math"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // surrogate turns times into values for a Gaussian process, and holds the parameters of the process. Both are
@@ -71,7 +73,7 @@ func (s *surrogate) fit(points []gpCandidate, trials []Trial) {
 	var ran []gpCandidate
 	var logs []float64
 	for i, t := range trials {
-		if t.Verdict == Good {
+		if t.Verdict == verdict.OK {
 			ran = append(ran, points[i])
 			logs = append(logs, math.Log(t.Seconds))
 		}

@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // Trial is one variant that was tried. Times are in seconds.
 type Trial struct {
-	Index   int     `json:"index"`            // in its session, from 0
-	Kernel  string  `json:"kernel,omitempty"` // the group of statements, as in "heat[0:1]"; "" is the whole program
-	Config  string  `json:"config"`           // canonical text of a configuration or a whole plan
-	Verdict Verdict `json:"verdict"`
-	Note    string  `json:"note,omitempty"`   // why it was refused
-	Reused  bool    `json:"reused,omitempty"` // nothing was measured: the values were known
+	Index   int             `json:"index"`            // in its session, from 0
+	Kernel  string          `json:"kernel,omitempty"` // the group of statements, as in "heat[0:1]"; "" is the whole program
+	Config  string          `json:"config"`           // canonical text of a configuration or a whole plan
+	Verdict verdict.Verdict `json:"verdict"`
+	Note    string          `json:"note,omitempty"`   // why it was refused
+	Reused  bool            `json:"reused,omitempty"` // nothing was measured: the values were known
 
 	Median  float64   `json:"median,omitempty"`
 	Low     float64   `json:"low,omitempty"` // the confidence interval, and the
@@ -41,7 +41,7 @@ type Trial struct {
 // disk was full, or something was killed when memory ran out. Earlier versions have
 // stored such trials. They stay in the history and count for nothing.
 func (t *Trial) Transient() bool {
-	return t.Verdict != OK && t.Verdict != Wrong && refusal.Passing(t.Note)
+	return t.Verdict.Refused() && verdict.Passing(t.Note)
 }
 
 // Resources are what the compiled kernel takes.
@@ -76,9 +76,9 @@ func (t *Trial) Check() error {
 		return bad("a session has at most %d trials", MostTrials)
 	case t.Config == "":
 		return bad("it has no configuration")
-	case int(t.Verdict) >= len(verdicts):
+	case t.Verdict >= verdict.Transient:
 		return bad("there is no verdict %d", t.Verdict)
-	case t.Verdict == OK && !(t.Median > 0):
+	case t.Verdict == verdict.OK && !(t.Median > 0):
 		return bad("a variant that ran took %v s", t.Median)
 	case !number(t.Median), !number(t.Low), !number(t.High), t.Low > t.High:
 		return bad("a time of %v s (%v to %v)", t.Median, t.Low, t.High)

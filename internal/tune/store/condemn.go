@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
-	"github.com/gridloom/gridloom/internal/tune/session"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // Condemning refuses verdicts that no variant which was right can come to. Databases
 // ask it for Recorder.Condemn.
-func Condemning(v session.Verdict) error {
-	if _, err := session.VerdictOf(int(v)); v == session.OK || err != nil {
+func Condemning(v verdict.Verdict) error {
+	if _, err := verdict.FromNumber(int(v)); v == verdict.OK || err != nil {
 		return &gridio.Error{Text: fmt.Sprintf("a variant cannot be condemned by verdict %d", v)}
 	}
 	return nil

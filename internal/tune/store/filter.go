@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
@@ -19,7 +20,7 @@ type Filter struct {
 	Strategy string            // its name
 	Kernel   string            // its name
 	Whole    bool              // only trials of whole programs
-	Verdict  []session.Verdict // one of these
+	Verdict  []verdict.Verdict // one of these
 	// Arithmetic is the version of the arithmetic under which they were made.
 	Arithmetic int
 	Since      time.Time

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
@@ -405,9 +406,9 @@ func (r *t4Result) trial(head string) (session.Trial, error) {
 	if n < 0 {
 		return t, fmt.Errorf("there is no invalidity %q", r.Invalidity)
 	}
-	t.Verdict = session.Verdict(n)
+	t.Verdict = verdict.Verdict(n)
 	if r.Invalidity == "runtime" {
-		t.Verdict = session.Crash
+		t.Verdict = verdict.Crash
 	}
 	if r.Gridloom == nil {
 		t.Median = middle(t.Samples)
@@ -443,7 +444,7 @@ func take(t *session.Trial, e measurement, objectives []string) (err error) {
 	case "error":
 		t.Error = number
 	case "verdict":
-		t.Verdict, err = session.ParseVerdict(text)
+		t.Verdict, err = verdict.Parse(text)
 	case "note":
 		t.Note = text
 	default:

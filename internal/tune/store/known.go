@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
@@ -45,7 +46,7 @@ func (k *Knowledge) Best(kernel string) (Record, bool) {
 	var best Record
 	found := false
 	for r := range k.All() {
-		if r.Kernel == kernel && r.Verdict == session.OK && (!found || r.Median < best.Median) {
+		if r.Kernel == kernel && r.Verdict == verdict.OK && (!found || r.Median < best.Median) {
 			best, found = r, true
 		}
 	}
@@ -73,7 +74,7 @@ func (k *Knowledge) Learn(r Record) {
 
 // weight is what decides which of several measurements of a variant counts.
 type weight struct {
-	verdict session.Verdict
+	verdict verdict.Verdict
 	samples int
 }
 
@@ -84,14 +85,14 @@ func weightOf(t *session.Trial) weight { return weight{t.Verdict, len(t.Samples)
 // otherwise one that ran can run.
 func (w weight) yields(later weight) bool {
 	switch {
-	case later.verdict == session.Wrong:
+	case later.verdict == verdict.Wrong:
 		return true
-	case w.verdict == session.Wrong:
+	case w.verdict == verdict.Wrong:
 		return false
-	case later.verdict == session.OK:
-		return w.verdict != session.OK || later.samples >= w.samples
+	case later.verdict == verdict.OK:
+		return w.verdict != verdict.OK || later.samples >= w.samples
 	}
-	return w.verdict != session.OK
+	return w.verdict != verdict.OK
 }
 
 // Known returns what is known of a scenario, so that nothing is measured twice:

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
@@ -33,7 +34,7 @@ func OlderPlans(ctx context.Context, s Store, c session.Scenario) ([]Record, err
 			return false
 		}
 		found, ok := k.Get(r.Kernel, r.Config)
-		return ok && found.Verdict != session.OK
+		return ok && found.Verdict != verdict.OK
 	}), err
 }
 
@@ -53,7 +54,7 @@ func Older(ctx context.Context, s Store, c session.Scenario) (*Knowledge, error)
 			known[v] = &Knowledge{}
 		}
 		known[v].Learn(r)
-		if r.Verdict == session.OK && v.Compare(latest) <= 0 {
+		if r.Verdict == verdict.OK && v.Compare(latest) <= 0 {
 			latest, found = v, known[v]
 		}
 	}
@@ -100,7 +101,7 @@ func plans(ctx context.Context, s Store, f Filter) ([]Record, error) {
 		return cmp.Or(a.Compare(b.Set), cmp.Compare(a.sizes, b.sizes))
 	}) {
 		some := slices.Collect(known[a].All())
-		some = slices.DeleteFunc(some, func(r Record) bool { return r.Verdict != session.OK || r.Median <= 0 })
+		some = slices.DeleteFunc(some, func(r Record) bool { return r.Verdict != verdict.OK || r.Median <= 0 })
 		slices.SortStableFunc(some, func(a, b Record) int { return cmp.Compare(a.Median, b.Median) })
 		list = append(list, some...)
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
@@ -60,7 +61,7 @@ type Recorder interface {
 	// Condemn notes that a variant which the session has stored as right is not. Its
 	// times stay, so that a search that goes on is told what it was told before. What
 	// the session had taken over from an earlier one counts as its own from now on.
-	Condemn(ctx context.Context, kernel, config string, v session.Verdict, note string) error
+	Condemn(ctx context.Context, kernel, config string, v verdict.Verdict, note string) error
 	// Report stores an event. It gives it its index, and the time if it has none.
 	Report(ctx context.Context, e *session.Event) error
 	// Finish notes that the search is over, and how it ended.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
@@ -192,7 +193,7 @@ func (r *Record) t4() t4Result {
 		Gridloom: &t4Own{Session: r.Session.ID, Index: r.Index, Kernel: r.Kernel, Head: head,
 			Condition: r.Condition},
 	}
-	if r.Verdict == session.OK {
+	if r.Verdict == verdict.OK {
 		out.Correctness = 1
 	}
 	for _, v := range r.Samples {
@@ -212,7 +213,7 @@ func (r *Record) t4() t4Result {
 	number("blocks", float64(r.Resources.Blocks), "")
 	number("occupancy", float64(r.Resources.Occupancy), "")
 	number("error", r.Error, "")
-	if r.Verdict != session.OK {
+	if r.Verdict != verdict.OK {
 		out.Measurements = append(out.Measurements, measurement{"verdict", r.Verdict.String(), ""})
 	}
 	if r.Note != "" {

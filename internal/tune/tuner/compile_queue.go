@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
@@ -210,7 +210,7 @@ func (q *compileQueue) compile(task *compileTask) {
 	task.setState(compiling)
 	ctx := q.ctx
 	if limit, ok := q.timeLimit(); ok {
-		late := refusal.For(refusal.Compiler,
+		late := verdict.For(verdict.Compiler,
 			fmt.Errorf(
 				"the compiler has not come to an end after %v; half of all variants take a tenth of that or less",
 				limit.Round(time.Millisecond)))
@@ -383,12 +383,9 @@ const checksOfTry = 2
 
 // outcomeOf makes the outcome of a trial or of its error.
 func outcomeOf(t measure.Trial, err error) Outcome {
-	o := Outcome{Verdict: Good}
+	o := Outcome{Verdict: verdict.OK}
 	if err != nil {
-		o.Verdict, o.Reason, o.Message = Refused, reasonOf(err), err.Error()
-		if _, wrong := errors.AsType[*measure.Mismatch](err); wrong {
-			o.Verdict = Wrong
-		}
+		o.Verdict, o.Message = verdictOf(err), err.Error()
 		return o
 	}
 	o.timed(t.Times)
@@ -405,22 +402,22 @@ func (o *Outcome) timed(times []float64) {
 	o.Times, o.Seconds, o.Low, o.High = times, median, i[0], i[1]
 }
 
-// reasonOf returns the word under which a refusal is counted.
-func reasonOf(err error) string {
+// verdictOf returns what an error of a trial says of the variant.
+func verdictOf(err error) verdict.Verdict {
 	if _, wrong := errors.AsType[*measure.Mismatch](err); wrong {
-		return "wrong"
+		return verdict.Wrong
 	}
 	if _, late := errors.AsType[*measure.Late](err); late {
-		return "timeout"
+		return verdict.Timeout
 	}
-	if r := refusal.Of(err); r != refusal.None {
-		return r.String()
+	if r := verdict.Of(err); r != verdict.OK {
+		return r
 	}
 	if _, crash := errors.AsType[*measure.Crash](err); crash {
-		return "crash"
+		return verdict.Crash
 	}
 	if _, died := errors.AsType[*worker.Death](err); died {
-		return "crash"
+		return verdict.Crash
 	}
-	return "launch"
+	return verdict.Launch
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -70,8 +70,8 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 	}
 	lab.endless = true
 	c := compile()
-	if refusal.Of(c.err) != refusal.Compiler || !strings.Contains(c.err.Error(), "not come to an end after 1ms") ||
-		reasonOf(c.err) != "compiler" {
+	if verdict.Of(c.err) != verdict.Compiler || !strings.Contains(c.err.Error(), "not come to an end after 1ms") ||
+		verdictOf(c.err) != verdict.Compiler {
 		t.Errorf("%v", c.err)
 	}
 	q.compileTimes[len(q.compileTimes)/2] = time.Second

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -34,7 +35,7 @@ func (k *kernelSearch) condemn(o *Outcome, err error) {
 		if slices.Contains(k.list, x) {
 			list = append(list, x)
 		}
-		x.Verdict, x.Reason, x.Message = bad.Verdict, bad.Reason, rightBefore(x.Checks)+": "+bad.Message
+		x.Verdict, x.Message = bad.Verdict, rightBefore(x.Checks)+": "+bad.Message
 		if k.opts.Log != nil && k.failed == nil {
 			if err := k.opts.Log.Condemn(*x); err != nil {
 				k.failed = fmt.Errorf("it cannot be kept that a configuration has failed: %w", err)
@@ -45,7 +46,7 @@ func (k *kernelSearch) condemn(o *Outcome, err error) {
 		k.counts.condemn(x)
 	}
 	k.leaders = slices.DeleteFunc(k.leaders, func(a *attempt) bool {
-		if a.outcome.Verdict == Good {
+		if a.outcome.Verdict == verdict.OK {
 			return false
 		}
 		k.queue.forget(k.taskName(a.config))
@@ -53,7 +54,7 @@ func (k *kernelSearch) condemn(o *Outcome, err error) {
 	})
 	k.promote()
 	k.sortLeaders()
-	text := fmt.Sprintf("%s was one of the fastest, and failed when it was checked again (%s): %s", o.Config, o.Reason,
+	text := fmt.Sprintf("%s was one of the fastest, and failed when it was checked again (%s): %s", o.Config, o.Verdict,
 		o.Message)
 	if n := len(list) - 1; n > 0 {
 		text += fmt.Sprintf("; %d with the same code are out, too", n)
@@ -71,7 +72,7 @@ func (k *kernelSearch) condemn(o *Outcome, err error) {
 // goodWithSameCode lists the good outcomes with the same code, including those that were not told yet.
 func (k *kernelSearch) goodWithSameCode(o *Outcome) []*Outcome {
 	first := cmp.Or(o.Same, o.Config)
-	same := func(x *Outcome) bool { return x.Verdict == Good && (x.Config == first || x.Same == first) }
+	same := func(x *Outcome) bool { return x.Verdict == verdict.OK && (x.Config == first || x.Same == first) }
 	var list []*Outcome
 	for _, x := range k.list {
 		if same(x) {
@@ -100,7 +101,7 @@ func (k *kernelSearch) promote() {
 		var next *Outcome
 		for _, o := range k.list {
 			leads := slices.ContainsFunc(k.leaders, func(a *attempt) bool { return a.outcome == o })
-			if o.Verdict == Good && !leads && (next == nil || o.Seconds < next.Seconds) {
+			if o.Verdict == verdict.OK && !leads && (next == nil || o.Seconds < next.Seconds) {
 				next = o
 			}
 		}
@@ -121,9 +122,9 @@ func (k *kernelSearch) promote() {
 
 // toldVerdict is the verdict of a configuration when it was tried. A condemned outcome keeps its times, and
 // a strategy that is resumed is told that it was good, so that it asks for the same as before.
-func (o *Outcome) toldVerdict() string {
+func (o *Outcome) toldVerdict() verdict.Verdict {
 	if o.Seconds > 0 {
-		return Good
+		return verdict.OK
 	}
 	return o.Verdict
 }
@@ -149,7 +150,7 @@ func (t *tuning) condemnFinalists(finalists []*finalist) error {
 				t.note(
 					"a plan that the search came to failed when it was checked again (%s), and one of the kernels of "+
 						"%s is to blame: %v: %s",
-					reasonOf(r.err), k.stage.stage.Name, r.err, r.plan)
+					verdictOf(r.err), k.stage.stage.Name, r.err, r.plan)
 				continue
 			}
 			k.condemn(o, r.err)
@@ -169,7 +170,7 @@ func (k *kernelSearch) goodOutcome(p schedule.Plan) *Outcome {
 		return nil
 	}
 	config := p.Kernels[i].Config.String()
-	i = slices.IndexFunc(k.list, func(o *Outcome) bool { return o.Verdict == Good && o.Config == config })
+	i = slices.IndexFunc(k.list, func(o *Outcome) bool { return o.Verdict == verdict.OK && o.Config == config })
 	if i < 0 {
 		return nil
 	}

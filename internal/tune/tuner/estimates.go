@@ -3,7 +3,7 @@ package tuner
 import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/estimate"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -20,7 +20,7 @@ func newModel(st *stage, space schedule.Space) *estimate.Model {
 // needs returns the registers that the kernels of a stage need by their text.
 func (st *stage) needs(plan schedule.Plan) (float64, bool) {
 	v, err := st.lowered(st.bound, plan)
-	if err != nil && refusal.Of(err) != refusal.Resources || v == nil {
+	if err != nil && verdict.Of(err) != verdict.Resources || v == nil {
 		return 0, false
 	}
 	return v.registers, true

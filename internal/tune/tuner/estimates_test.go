@@ -58,7 +58,7 @@ func kernelOnGPU(t testing.TB, source string) (*subject, lower.Choice) {
 
 // The estimate orders and refuses nothing: what it puts off for its registers is
 // lowered as all else is, and only threads and shared memory, which the text tells
-// exactly, are a refusal.
+// exactly, are a verdict.
 func TestEstimateRefusesNothing(t *testing.T) {
 	s, choice := kernelOnGPU(t, cube)
 	with := func(c schedule.Config) schedule.Plan {

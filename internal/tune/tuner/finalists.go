@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -99,7 +99,7 @@ func (t *tuning) compareFinalists(ctx context.Context, finalists []*finalist, mo
 				r.err, r.failedStage = errNoTime, nil
 			}
 			stop()
-			if refusal.Of(r.err) == refusal.Transient && ctx.Err() == nil {
+			if verdict.Of(r.err) == verdict.Transient && ctx.Err() == nil {
 				return r.err
 			}
 			if r.err == nil {
@@ -119,7 +119,7 @@ func (t *tuning) compareFinalists(ctx context.Context, finalists []*finalist, mo
 				if ctx.Err() != nil {
 					return t.dropPartialRound(alive)
 				}
-				if refusal.Of(err) == refusal.Transient {
+				if verdict.Of(err) == verdict.Transient {
 					return err
 				}
 				r.err = err

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/importance"
 )
 
@@ -35,7 +36,7 @@ func (k *KernelResult) computeImportance() {
 	var names []string
 	var runs []importance.Run
 	for _, o := range k.Trials {
-		if o.Verdict != Good || !(o.Seconds > 0) {
+		if o.Verdict != verdict.OK || !(o.Seconds > 0) {
 			continue
 		}
 		r := importance.Run{Values: map[string]string{}, Seconds: o.Seconds}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -224,7 +224,7 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 	c, err := k.space.Config(p)
 	if err != nil {
 		o := outcomeOf(measure.Trial{}, err)
-		o.Reason = "constraint"
+		o.Verdict = verdict.Constraint
 		k.record(a, o)
 		return a
 	}
@@ -239,7 +239,7 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 	if k.opts.Log != nil {
 		if o, ok := k.opts.Log.Known(k.name, c.String()); ok {
 			o.Known, o.Cost, o.Checks = true, 0, 0
-			if o.Verdict != Good {
+			if o.Verdict != verdict.OK {
 				o.forgetTimes()
 			}
 			k.record(a, o)
@@ -438,7 +438,7 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 		o := *first
 		o.Same, o.Compile, o.Cost = first.Config, 0, 0
 		o.Times = slices.Clip(o.Times) // each grows by itself
-		if o.Verdict != Good {
+		if o.Verdict != verdict.OK {
 			o.forgetTimes()
 		}
 		k.record(a, o)
@@ -530,7 +530,7 @@ const mostBatches = 7
 // unusable reports whether an error is that of the device or the machine, not of the variant.
 func unusable(err error) bool {
 	_, gone := errors.AsType[*measure.Gone](err)
-	return gone || refusal.Of(err) == refusal.Transient
+	return gone || verdict.Of(err) == verdict.Transient
 }
 
 // tell tells the strategy the outcomes that are known, in the order of its requests. The strategy is asked
@@ -548,7 +548,7 @@ func (k *kernelSearch) tell(ctx context.Context) {
 		k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()})
 		k.driver.send(driverRequest{
 			trial: &search.Trial{
-				Point: a.point, Verdict: verdicts[o.toldVerdict()], Seconds: o.Seconds, Cost: o.Cost,
+				Point: a.point, Verdict: o.toldVerdict(), Seconds: o.Seconds, Cost: o.Cost,
 				Registers: o.Registers, Spills: o.Spills,
 			},
 			ask: !k.over(ctx) && (!k.about.Shared || len(k.untold) == 0),
@@ -571,7 +571,7 @@ func (k *kernelSearch) count(a *attempt) {
 	o := a.outcome
 	k.list = append(k.list, o)
 	k.counts.add(o)
-	if o.Verdict == Good {
+	if o.Verdict == verdict.OK {
 		k.leaders = append(k.leaders, a)
 		k.sortLeaders()
 		for _, loser := range k.leaders[min(maxFinalists, len(k.leaders)):] {
@@ -592,5 +592,3 @@ func compare(a, b float64) int {
 	}
 	return 0
 }
-
-var verdicts = map[string]search.Verdict{Good: search.Good, Refused: search.Refused, Wrong: search.Wrong}

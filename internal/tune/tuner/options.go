@@ -1,10 +1,12 @@
 package tuner
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
@@ -115,21 +117,20 @@ type Status struct {
 
 // Outcome is a configuration of a kernel and what became of it.
 type Outcome struct {
-	Kernel  string    `json:"kernel"`
-	Config  string    `json:"config"`
-	Number  int       `json:"number"` // in which order it was asked for
-	At      float64   `json:"at"`     // seconds since the start, when it was known
-	Verdict string    `json:"verdict"`
-	Reason  string    `json:"reason,omitempty"`
-	Message string    `json:"message,omitempty"`
-	Seconds float64   `json:"seconds,omitempty"` // of one run: the median
-	Low     float64   `json:"low,omitempty"`     // the mean's interval
-	High    float64   `json:"high,omitempty"`
-	Times   []float64 `json:"times,omitempty"` // by batch
-	Runs    int       `json:"runs,omitempty"`  // in a batch
-	Early   bool      `json:"early,omitempty"` // it was given up as a clear loser
-	Compile float64   `json:"compile_seconds,omitempty"`
-	Cost    float64   `json:"cost_seconds"`
+	Kernel  string          `json:"kernel"`
+	Config  string          `json:"config"`
+	Number  int             `json:"number"` // in which order it was asked for
+	At      float64         `json:"at"`     // seconds since the start, when it was known
+	Verdict verdict.Verdict `json:"-"`      // MarshalJSON writes it in two parts
+	Message string          `json:"message,omitempty"`
+	Seconds float64         `json:"seconds,omitempty"` // of one run: the median
+	Low     float64         `json:"low,omitempty"`     // the mean's interval
+	High    float64         `json:"high,omitempty"`
+	Times   []float64       `json:"times,omitempty"` // by batch
+	Runs    int             `json:"runs,omitempty"`  // in a batch
+	Early   bool            `json:"early,omitempty"` // it was given up as a clear loser
+	Compile float64         `json:"compile_seconds,omitempty"`
+	Cost    float64         `json:"cost_seconds"`
 
 	measure.Resources
 	Cells      int64             `json:"cells_compared,omitempty"`
@@ -140,9 +141,52 @@ type Outcome struct {
 	Known      bool              `json:"known,omitempty"`        // it was measured in an earlier search
 }
 
-// Verdicts of outcomes.
+// outcomeJSON is an Outcome in JSON. A verdict is "good", "wrong" or "refused", and then the reason says why.
+type outcomeJSON struct {
+	*plainOutcome
+	Class  string `json:"verdict"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// plainOutcome is an Outcome without its methods.
+type plainOutcome Outcome
+
 const (
-	Good    = "good"
-	Refused = "refused"
-	Wrong   = "wrong"
+	classGood    = "good"
+	classRefused = "refused"
+	classWrong   = "wrong"
 )
+
+// MarshalJSON implements json.Marshaler.
+func (o Outcome) MarshalJSON() ([]byte, error) {
+	x := outcomeJSON{plainOutcome: (*plainOutcome)(&o), Class: classGood}
+	switch {
+	case o.Verdict == verdict.Wrong:
+		x.Class, x.Reason = classWrong, o.Verdict.String()
+	case o.Verdict.Refused():
+		x.Class, x.Reason = classRefused, o.Verdict.String()
+	}
+	return json.Marshal(x)
+}
+
+// UnmarshalJSON implements json.Unmarshaler. A refusal without a reason, as early versions wrote them, is one
+// of a launch.
+func (o *Outcome) UnmarshalJSON(text []byte) error {
+	x := outcomeJSON{plainOutcome: (*plainOutcome)(o)}
+	if err := json.Unmarshal(text, &x); err != nil {
+		return err
+	}
+	switch {
+	case x.Class == classGood || x.Class == "":
+		o.Verdict = verdict.OK
+	case x.Class == classWrong:
+		o.Verdict = verdict.Wrong
+	case x.Reason == "":
+		o.Verdict = verdict.Launch
+	default:
+		var err error
+		o.Verdict, err = verdict.Parse(x.Reason)
+		return err
+	}
+	return nil
+}

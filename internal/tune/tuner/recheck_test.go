@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -98,7 +98,7 @@ func TestLeadersAreCheckedAgain(t *testing.T) {
 		func(a, b Outcome) int { return compare(a.Seconds, b.Seconds) })[:maxFinalists]
 	sum := 0
 	for _, x := range r.Kernels[0].Trials {
-		if x.Verdict != Good || x.Checks < checksOfTry || len(x.Times) > enough {
+		if x.Verdict != verdict.OK || x.Checks < checksOfTry || len(x.Times) > enough {
 			t.Errorf("%s: %s, %d comparisons, %d times", x.Config, x.Verdict, x.Checks, len(x.Times))
 		}
 		sum += x.Checks - checksOfTry
@@ -154,15 +154,15 @@ func TestLeaderIsCondemned(t *testing.T) {
 		wrong, least := 0, 1.0
 		for _, x := range r.Kernels[0].Trials {
 			switch {
-			case x.Verdict == Good:
+			case x.Verdict == verdict.OK:
 				least = min(least, x.Seconds)
-			case x.Verdict != Wrong || x.Reason != "wrong" ||
+			case x.Verdict != verdict.Wrong ||
 				!strings.HasPrefix(x.Message, "it was right 2 times before: next[7][9]"):
 				t.Errorf("%+v", x)
 			default:
 				wrong++
 			}
-			if x.Config == bad.Config && x.Verdict != Wrong {
+			if x.Config == bad.Config && x.Verdict != verdict.Wrong {
 				t.Errorf("%s is %s", x.Config, x.Verdict)
 			}
 		}
@@ -186,7 +186,7 @@ func TestLeaderIsCondemned(t *testing.T) {
 			t.Errorf("best %s, %s; another takes %g", r.Kernels[0].Best, r.Best, least)
 		}
 		at := slices.IndexFunc(s.log.list, func(x Outcome) bool { return x.Config == bad.Config })
-		if x := s.log.list[at]; x.Verdict != Wrong || x.Seconds != bad.Seconds {
+		if x := s.log.list[at]; x.Verdict != verdict.Wrong || x.Seconds != bad.Seconds {
 			t.Errorf("the log has %+v", x)
 		}
 		for _, n := range []int{20, 50} {
@@ -208,7 +208,7 @@ func TestLeaderIsCondemned(t *testing.T) {
 		o := options(newScripted(t, s.bound, smooth), s.bound, 50)
 		o.Strategy, o.Log = strategy, &memoryLog{known: map[string]Outcome{bad.Config: s.log.list[at]}}
 		i := slices.IndexFunc(tune(t, o).Kernels[0].Trials,
-			func(x Outcome) bool { return x.Config == bad.Config && x.Verdict == Wrong && x.Seconds == 0 })
+			func(x Outcome) bool { return x.Config == bad.Config && x.Verdict == verdict.Wrong && x.Seconds == 0 })
 		if i < 0 {
 			t.Errorf("%s is not known to be wrong", bad.Config)
 		}
@@ -219,7 +219,7 @@ func TestLeaderIsCondemned(t *testing.T) {
 // take their places; the plans that nobody has to search for are left.
 func TestAllLeadersFail(t *testing.T) {
 	s := newGatedSearch(t, "random", 20)
-	s.after = refusal.For(refusal.Compiler, errors.New("virtual memory exhausted"))
+	s.after = verdict.For(verdict.Compiler, errors.New("virtual memory exhausted"))
 	s.again = func(string) error {
 		return &measure.Crash{Err: errors.New("it touched memory that is not its own (SIGSEGV)")}
 	}
@@ -298,7 +298,7 @@ func TestDeviceIsGoneInIdleTime(t *testing.T) {
 		t.Errorf("%v, %q", err, r.Notes)
 	}
 	for _, x := range s.log.list {
-		if x.Verdict != Good {
+		if x.Verdict != verdict.OK {
 			t.Errorf("%s: %s", x.Config, x.Message)
 		}
 	}
@@ -352,11 +352,12 @@ func TestFinalistIsCondemned(t *testing.T) {
 		for _, list := range [][]Outcome{log.list, r.Kernels[n].Trials} {
 			for _, x := range list {
 				bad := x.Kernel == c.kernel && x.Config == best
-				if bad && !strings.Contains(x.Message, " times before: next[7][9]") || bad != (x.Verdict == Wrong) &&
-					x.Same != best {
+				if bad && !strings.Contains(x.Message, " times before: next[7][9]") ||
+					bad != (x.Verdict == verdict.Wrong) &&
+						x.Same != best {
 					t.Errorf("%s: %+v", best, x)
 				}
-				if x.Verdict == Wrong {
+				if x.Verdict == verdict.Wrong {
 					wrong++
 				}
 			}
@@ -390,7 +391,7 @@ func TestNobodyKnowsWhichKernel(t *testing.T) {
 		t.Errorf("every plan fails: %v, %v", err, r.Totals)
 	}
 	for _, x := range log.list {
-		if x.Verdict != Good {
+		if x.Verdict != verdict.OK {
 			t.Errorf("%s %s: %s", x.Kernel, x.Config, x.Message)
 		}
 	}

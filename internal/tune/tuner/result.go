@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/importance"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
@@ -98,7 +99,7 @@ func (c *counts) add(o *Outcome) {
 		c.refused, c.examples = map[string]int{}, map[string]Outcome{}
 	}
 	c.trials++
-	if o.Verdict == Good {
+	if o.Verdict == verdict.OK {
 		c.good++
 		return
 	}
@@ -112,12 +113,13 @@ func (c *counts) condemn(o *Outcome) {
 }
 
 func (c *counts) bad(o *Outcome) {
-	if o.Verdict == Wrong {
+	if o.Verdict == verdict.Wrong {
 		c.wrong++
 	}
-	c.refused[o.Reason]++
-	if c.refused[o.Reason] == 1 {
-		c.examples[o.Reason] = *o
+	reason := o.Verdict.String()
+	c.refused[reason]++
+	if c.refused[reason] == 1 {
+		c.examples[reason] = *o
 	}
 }
 

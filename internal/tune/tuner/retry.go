@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -36,7 +36,7 @@ func newRetryingLab(l measure.Lab) *retryingLab {
 // the end of ctx, which may be the time limit of one variant, is not taken for a failure of the variant.
 func (p *retryingLab) retry(ctx context.Context, f func() error) error {
 	err := f()
-	if refusal.Of(err) != refusal.Transient {
+	if verdict.Of(err) != verdict.Transient {
 		return err
 	}
 	p.retrying.Lock()
@@ -49,7 +49,7 @@ func (p *retryingLab) retry(ctx context.Context, f func() error) error {
 			return err
 		}
 		switch next := f(); {
-		case refusal.Of(next) == refusal.Transient:
+		case verdict.Of(next) == verdict.Transient:
 			err = next
 		case ctx.Err() != nil:
 			return err

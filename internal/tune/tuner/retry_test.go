@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/child"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -40,7 +40,7 @@ func hasty(s *scripted) (*retryingLab, *int) {
 	return p, &n
 }
 
-var full = refusal.For(refusal.Compiler, &os.PathError{Op: "write", Path: "/cache/kernels.c", Err: syscall.ENOSPC})
+var full = verdict.For(verdict.Compiler, &os.PathError{Op: "write", Path: "/cache/kernels.c", Err: syscall.ENOSPC})
 
 // What the machine could not just now is tried again, and counts for nothing if
 // that helps.
@@ -94,12 +94,12 @@ func TestPassingFailuresEndTheSearch(t *testing.T) {
 		o, log := options(s, b, 60), &memoryLog{}
 		o.Lab, o.Log = lab, log
 		_, got := Run(t.Context(), o)
-		if refusal.Of(got) != refusal.Transient || !errors.Is(got, errors.Unwrap(err)) || *paused != len(retryDelays) {
+		if verdict.Of(got) != verdict.Transient || !errors.Is(got, errors.Unwrap(err)) || *paused != len(retryDelays) {
 			t.Errorf("%s: after %d pauses: %v", name, *paused, got)
 		}
 		for _, x := range log.list {
-			if x.Verdict != Good {
-				t.Errorf("%s: %s was kept as %s: %s", name, x.Config, x.Reason, x.Message)
+			if x.Verdict != verdict.OK {
+				t.Errorf("%s: %s was kept as %s: %s", name, x.Config, x.Verdict, x.Message)
 			}
 		}
 	}
@@ -117,9 +117,9 @@ func TestPassingFailureAtADeadline(t *testing.T) {
 		return full
 	}
 	lab, _ := hasty(s)
-	late := refusal.For(refusal.Compiler, errors.New("the compiler has not come to an end"))
+	late := verdict.For(verdict.Compiler, errors.New("the compiler has not come to an end"))
 	lab.sleep = func(context.Context, time.Duration) { cancel(late) }
-	if _, err := lab.Compile(ctx, measure.Text{}); refusal.Of(err) != refusal.Transient {
+	if _, err := lab.Compile(ctx, measure.Text{}); verdict.Of(err) != verdict.Transient {
 		t.Error(err)
 	}
 }

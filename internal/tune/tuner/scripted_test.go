@@ -16,7 +16,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -234,7 +234,7 @@ func faulty(plan string) (float64, error) {
 	case 2:
 		return 0, &measure.Crash{Err: errors.New("it touched memory that is not its own (SIGSEGV)")}
 	case 4:
-		return 0, refusal.For(refusal.Launch, errors.New("too many threads"))
+		return 0, verdict.For(verdict.Launch, errors.New("too many threads"))
 	case 8:
 		return 0, &measure.Mismatch{What: "next[1][1]", Got: 1, Want: 2}
 	}

@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
@@ -28,7 +29,7 @@ func BenchmarkStrategy(b *testing.B) {
 		h.Write([]byte(p.Key()))
 		x := h.Sum32()
 		if !ok || x%16 == 0 {
-			return search.Trial{Point: p, Verdict: search.Refused}
+			return search.Trial{Point: p, Verdict: verdict.Launch}
 		}
 		return search.Trial{Point: p, Seconds: t * (1 + float64(x%1000)/2000)}
 	}

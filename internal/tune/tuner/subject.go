@@ -12,8 +12,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -165,7 +165,7 @@ func (v *variant) text() measure.Text { return measure.Text{Name: v.code.Name, S
 func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = refusal.For(refusal.Constraint, fmt.Errorf("the plan breaks the compiler: %v", r))
+			err = verdict.For(verdict.Constraint, fmt.Errorf("the plan breaks the compiler: %v", r))
 		}
 	}()
 	o := st.options
@@ -176,7 +176,7 @@ func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err
 	}
 	for _, k := range m.Kernels {
 		if err := st.about.Dialect.Lacks(k); err != nil {
-			return nil, refusal.For(refusal.Constraint, err)
+			return nil, verdict.For(verdict.Constraint, err)
 		}
 	}
 	script, err := exec.NewScript(m, bound)
@@ -201,18 +201,18 @@ func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err
 	}
 	v.key = toolchain.Digest(v.source, fmt.Sprint(v.code.Launches, v.code.Rows))
 	if err := st.lab.Fits(script); err != nil {
-		return v, refusal.For(refusal.Resources, err)
+		return v, verdict.For(verdict.Resources, err)
 	}
 	return v, nil
 }
 
 // constraint marks an error of lowering as a refusal: for lack of resources, or by a constraint.
 func constraint(err error) error {
-	reason := refusal.Constraint
+	reason := verdict.Constraint
 	if _, ok := excess(err); ok {
-		reason = refusal.Resources
+		reason = verdict.Resources
 	}
-	return refusal.For(reason, &refused{strings.TrimPrefix(err.Error(), "plan: "), err})
+	return verdict.For(reason, &refused{strings.TrimPrefix(err.Error(), "plan: "), err})
 }
 
 // refused is an error of lowering without the words that suppose a plan given by the user.

@@ -2,9 +2,11 @@ package tuner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,7 +14,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -77,7 +79,7 @@ func TestRefusals(t *testing.T) {
 	s := newScripted(t, b, faulty)
 	s.compile = func(plan string) error {
 		if setting(plan, "block") == 16 {
-			return refusal.For(refusal.Compiler, errors.New("virtual memory exhausted"))
+			return verdict.For(verdict.Compiler, errors.New("virtual memory exhausted"))
 		}
 		return nil
 	}
@@ -86,7 +88,7 @@ func TestRefusals(t *testing.T) {
 	o.Events = func(e Event) {
 		if e.Kind == EventTrial {
 			told++
-			if e.Trial.Verdict == Wrong {
+			if e.Trial.Verdict == verdict.Wrong {
 				wrong++
 			}
 		}
@@ -94,12 +96,12 @@ func TestRefusals(t *testing.T) {
 	r := tune(t, o)
 	seen := map[string]int{}
 	for _, x := range r.Kernels[0].Trials {
-		want := map[int]string{1: "timeout", 2: "crash", 4: "launch", 8: "wrong",
-			16: "compiler"}[setting(x.Config, "block")]
-		if x.Reason != want || (x.Verdict == Good) != (want == "") || (x.Verdict == Wrong) != (want == "wrong") {
-			t.Errorf("%s: %s %q, want %q", x.Config, x.Verdict, x.Reason, want)
+		want := map[int]verdict.Verdict{1: verdict.Timeout, 2: verdict.Crash, 4: verdict.Launch, 8: verdict.Wrong,
+			16: verdict.Compiler}[setting(x.Config, "block")]
+		if x.Verdict != want {
+			t.Errorf("%s: %s, want %s", x.Config, x.Verdict, want)
 		}
-		seen[x.Reason]++
+		seen[x.Verdict.String()]++
 	}
 	if told != 100 || wrong != seen["wrong"] {
 		t.Errorf("%d events, %d of them wrong", told, wrong)
@@ -128,11 +130,11 @@ func (k *memoryLog) Keep(o Outcome) error {
 // Condemn keeps what the store keeps.
 func (k *memoryLog) Condemn(o Outcome) error {
 	i := slices.IndexFunc(k.list,
-		func(x Outcome) bool { return x.Kernel == o.Kernel && x.Config == o.Config && x.Verdict == Good })
+		func(x Outcome) bool { return x.Kernel == o.Kernel && x.Config == o.Config && x.Verdict == verdict.OK })
 	if i < 0 {
 		return fmt.Errorf("%s was not kept as good", o.Config)
 	}
-	k.list[i].Verdict, k.list[i].Reason, k.list[i].Message = o.Verdict, o.Reason, o.Message
+	k.list[i].Verdict, k.list[i].Message = o.Verdict, o.Message
 	return nil
 }
 
@@ -173,7 +175,9 @@ func TestResume(t *testing.T) {
 	// What another search has come to is not mistaken for this one's.
 	b := program(t, plane)
 	o := options(newScripted(t, b, smooth), b, 10)
-	o.Resume = []Outcome{{Kernel: "five[0:1]", Config: "family=loops,block=3x3,threads=1", Verdict: Good, Seconds: 1}}
+	o.Resume = []Outcome{
+		{Kernel: "five[0:1]", Config: "family=loops,block=3x3,threads=1", Verdict: verdict.OK, Seconds: 1},
+	}
 	if r := tune(t, o); len(r.Notes) != 1 ||
 		!strings.HasPrefix(r.Notes[0], "1 trials of five[0:1] were not asked for again") || r.Trials < 10 {
 		t.Errorf("%q", r.Notes)
@@ -476,5 +480,29 @@ func TestRestrictionsGoFirst(t *testing.T) {
 		if setting(x.Config, "threads") != 4*runtime.GOMAXPROCS(0) {
 			t.Errorf("%s", x.Config)
 		}
+	}
+}
+
+// Outcomes have the form in JSON that scripts know, and come back from it.
+func TestOutcomesInJSON(t *testing.T) {
+	for v, want := range map[verdict.Verdict]string{
+		verdict.OK: `"verdict":"good"`, verdict.Wrong: `"verdict":"wrong","reason":"wrong"`,
+		verdict.Compiler: `"verdict":"refused","reason":"compiler"`,
+		verdict.Timeout:  `"verdict":"refused","reason":"timeout"`,
+	} {
+		o := Outcome{Kernel: "k", Config: "c", Verdict: v, Cost: 2, Resources: measure.Resources{Registers: 40}}
+		text, err := json.Marshal(o)
+		if err != nil || !strings.Contains(string(text), want) || !strings.Contains(string(text), `"registers":40`) {
+			t.Errorf("%s is %s, %v", v, text, err)
+		}
+		var back Outcome
+		if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, o) {
+			t.Errorf("%s comes back as %+v, %v", text, back, err)
+		}
+	}
+	var old Outcome
+	if err := json.Unmarshal([]byte(`{"config":"c","verdict":"refused"}`), &old); err != nil ||
+		old.Verdict != verdict.Launch {
+		t.Errorf("%+v %v", old, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -32,7 +32,7 @@ type answer struct {
 	Took    time.Duration
 	Refused *CompileError
 	Error   string // what the source is not to blame for
-	Reason  refusal.Reason
+	Reason  verdict.Verdict
 }
 
 func serve(l *worker.Link) error {
@@ -60,7 +60,7 @@ func serve(l *worker.Link) error {
 		if refused, ok := errors.AsType[*CompileError](err); ok {
 			a.Refused = refused
 		} else if err != nil {
-			a.Error, a.Reason = err.Error(), refusal.Of(err)
+			a.Error, a.Reason = err.Error(), verdict.Of(err)
 		}
 		if err := l.Send(a); err != nil {
 			return err

@@ -13,9 +13,9 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -76,7 +76,7 @@ func (p *Compilers) Close() {
 	p.workers.Close()
 }
 
-// Compile implements device.Compiler. The reason of an error is refusal.Transient if
+// Compile implements device.Compiler. The reason of an error is verdict.Transient if
 // the machine has kept NVRTC from the source. When ctx ends, its cause is the error.
 func (p *Compilers) Compile(ctx context.Context, s device.Source) (device.Binary, error) {
 	text := []byte(s.Text)
@@ -102,11 +102,11 @@ func (p *Compilers) Compile(ctx context.Context, s device.Source) (device.Binary
 	case err != nil:
 		err = fmt.Errorf("NVRTC (%s, %s) did not come to an end with the generated code; it may take %v and %d MiB: %w",
 			p.compiler.Path, strings.Join(options, " "), p.opts.Limit, p.opts.Memory>>20, err)
-		return device.Binary{}, refusal.For(refusal.Compiler, err)
+		return device.Binary{}, verdict.For(verdict.Compiler, err)
 	case a.Refused != nil:
-		return device.Binary{Took: a.Took}, refusal.For(refusal.Compiler, a.Refused)
+		return device.Binary{Took: a.Took}, verdict.For(verdict.Compiler, a.Refused)
 	case a.Error != "":
-		return device.Binary{Took: a.Took}, refusal.For(a.Reason, errors.New(a.Error))
+		return device.Binary{Took: a.Took}, verdict.For(a.Reason, errors.New(a.Error))
 	}
 	return p.keep(key, a)
 }

@@ -16,8 +16,8 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -95,7 +95,7 @@ func TestCompile(t *testing.T) {
 	_, err := p.Compile(t.Context(), device.Source{
 		Text: "extern \"C\" __global__ void f(double *x) { x[0] = undeclared; }",
 	})
-	if refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), "undeclared") {
+	if verdict.Of(err) != verdict.Compiler || !strings.Contains(err.Error(), "undeclared") {
 		t.Errorf("%v", err)
 	}
 	first, text := compiled(t, p, plainSource("a"))
@@ -182,7 +182,7 @@ func TestBadCompiler(t *testing.T) {
 			p := compilers(t, o)
 			t.Setenv("CUDATEST_COMPILER", test.how)
 			_, err := p.Compile(t.Context(), plainSource("a"))
-			if refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), test.want) {
+			if verdict.Of(err) != verdict.Compiler || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v", err)
 			}
 			if _, ok := errors.AsType[*worker.Death](err); !ok {

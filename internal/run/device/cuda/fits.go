@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // fits checks a launch against the GPU and the kernel, so that what is wrong is
@@ -29,7 +29,7 @@ func (l *Library) fits(name string, f handle, g kernel.Geometry) (empty bool, er
 	}
 	shared := int64(r.Shared) + g.Shared
 	if threads := g.Threads[0] * g.Threads[1] * g.Threads[2]; threads > int64(r.MaxThreads) {
-		return false, refusal.For(refusal.Launch,
+		return false, verdict.For(verdict.Launch,
 			fmt.Errorf(
 				"the kernel %s has %d threads a block: with %d registers a thread and %d bytes of shared memory a "+
 					"block can have %d",
@@ -50,7 +50,7 @@ func (l *Library) together(name string, f handle, g kernel.Geometry) error {
 	gpu := &l.device.GPU
 	blocks, room := g.Blocks[0]*g.Blocks[1]*g.Blocks[2], int64(each*gpu.Multiprocessors)
 	if blocks > room {
-		return refusal.For(refusal.Launch,
+		return verdict.For(verdict.Launch,
 			fmt.Errorf(
 				"the kernel %s has %d blocks that wait for each other, and %s runs %d of them at once, %d on each of "+
 					"its %d multiprocessors",
@@ -64,7 +64,7 @@ func (l *Library) together(name string, f handle, g kernel.Geometry) error {
 func (l *Library) allow(name string, f handle, g kernel.Geometry) error {
 	set := func(which int32, v int64) error {
 		if r := l.device.driver.SetFuncAttribute(f, which, int32(v)); r != 0 {
-			return refusal.For(refusal.Launch, l.device.fail(r, "cuFuncSetAttribute",
+			return verdict.For(verdict.Launch, l.device.fail(r, "cuFuncSetAttribute",
 				"the kernel %s cannot be launched: %s", name, shape(g)))
 		}
 		return nil
@@ -91,7 +91,7 @@ const (
 // help.
 func (g *GPU) Fits(name string, launch kernel.Geometry) error {
 	refused := func(format string, args ...any) error {
-		return refusal.For(refusal.Resources, fmt.Errorf("the kernel "+name+format, args...))
+		return verdict.For(verdict.Resources, fmt.Errorf("the kernel "+name+format, args...))
 	}
 	l := &g.Limits
 	threads, cluster := int64(1), int64(1)

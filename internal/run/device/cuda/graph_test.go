@@ -10,7 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 const append1 = `
@@ -164,24 +164,24 @@ func TestLaunchExtras(t *testing.T) {
 		blocks, threads, cluster, shared int64
 		cooperative                      bool
 		want                             string
-		why                              refusal.Reason
+		why                              verdict.Verdict
 	}{
 		{1, 1, 0, 48 << 10, false, "", 0},
 		{1, 1, 0, 227 << 10, false, "", 0},
 		{1, 1, 0, 227<<10 + 1, false,
 			"the kernel append needs 232449 bytes of shared memory a block, and Pretended GPU has 232448 at most",
-			refusal.Resources},
+			verdict.Resources},
 		{16, 1, 8, 0, false, "", 0},
 		{16, 1, 16, 0, false, "", 0},
 		{32, 1, 32, 0, false, "the kernel append has clusters of 32 blocks, and no GPU runs more than 16",
-			refusal.Resources},
-		{9, 1, 8, 0, false, "the kernel append: 9 blocks on x are no multiple of its clusters of 8", refusal.None},
+			verdict.Resources},
+		{9, 1, 8, 0, false, "the kernel append: 9 blocks on x are no multiple of its clusters of 8", verdict.OK},
 		{8, 1024, 0, 0, true, "", 0},
 		{9, 1024, 0, 0, true,
 			"the kernel append has 9 blocks that wait for each other, and Pretended GPU runs 8 of them at once, 2 on " +
-				"each of its 4 multiprocessors", refusal.Launch},
+				"each of its 4 multiprocessors", verdict.Launch},
 		{1, 4096, 0, 0, false, "the kernel append has 4096 threads a block on x, and Pretended GPU runs 1024 at most",
-			refusal.Resources},
+			verdict.Resources},
 	}
 	for _, test := range tests {
 		g := geometry(test.blocks, test.threads)
@@ -194,8 +194,8 @@ func TestLaunchExtras(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if got != test.want || refusal.Of(err) != test.why {
-			t.Errorf("%+v: %s: %s\nwant %s", test, refusal.Of(err), got, test.want)
+		if got != test.want || verdict.Of(err) != test.why {
+			t.Errorf("%+v: %s: %s\nwant %s", test, verdict.Of(err), got, test.want)
 		}
 		if err != nil {
 			continue

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // attribute is the driver's CUlaunchAttribute: what a launch asks for besides
@@ -59,7 +59,7 @@ const configBytes = int(unsafe.Sizeof(launchConfig{}))
 // prepareEx prepares the launch with attributes, in that memory.
 func (c *call) prepareEx(storage []byte) error {
 	if c.device.driver.LaunchEx == 0 {
-		return refusal.For(refusal.Launch,
+		return verdict.For(verdict.Launch,
 			fmt.Errorf(
 				"the kernel %s runs in clusters, or its blocks wait for each other, and the driver is too old for that",
 				c.name))

@@ -12,8 +12,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // Library is a loaded image.
@@ -50,7 +50,7 @@ func (d *Device) LoadCode(code []byte) (*Library, error) {
 	if r := d.driver.ModuleLoad(&l.module, &code[0]); r != 0 {
 		err := d.fail(r, "cuModuleLoadData", "the compiled code (%d bytes) cannot be loaded on %s, driver %s",
 			len(code)-1, d.GPU.Name, d.GPU.Driver)
-		return nil, refusal.For(refusal.Launch, err)
+		return nil, verdict.For(verdict.Launch, err)
 	}
 	d.libraries = append(d.libraries, l)
 	return l, nil
@@ -173,10 +173,10 @@ type call struct {
 func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
 	f, err := l.function(name)
 	if err != nil {
-		return nil, refusal.For(refusal.Launch, err)
+		return nil, verdict.For(verdict.Launch, err)
 	}
 	if args, err = l.fillConstants(name, args); err != nil {
-		return nil, refusal.For(refusal.Launch, err)
+		return nil, verdict.For(verdict.Launch, err)
 	}
 	c := &call{device: l.device, name: name, function: f, geometry: g, args: args}
 	if c.empty, err = l.fits(name, f, g); err != nil || c.empty {
@@ -192,7 +192,7 @@ func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg)
 	l.blocks = append(l.blocks, region)
 	c.block = newArgumentBlock(region.Bytes(), args)
 	if err := c.block.load(args); err != nil { // images that cannot be had are known before the first launch
-		return nil, refusal.For(refusal.Launch, err)
+		return nil, verdict.For(verdict.Launch, err)
 	}
 	c.attributes = attributes(g)
 	if len(c.attributes) > 0 {
@@ -234,7 +234,7 @@ func (c *call) Launch() error {
 	code, _, _ := purego.SyscallN(c.entry, c.launch...)
 	if r := result(code); r != 0 { // the register's upper half means nothing
 		err := c.device.fail(r, "cuLaunchKernel", "the kernel %s cannot be launched: %s", c.name, shape(c.geometry))
-		return refusal.For(refusal.Launch, err)
+		return verdict.For(verdict.Launch, err)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 const weighed = `
@@ -94,7 +94,7 @@ func TestSpilledRefused(t *testing.T) {
 	}
 	g.Delicate = true
 	_, err = l.PrepareGrid("spilled", g, args)
-	if refusal.Of(err) != refusal.Compiler ||
+	if verdict.Of(err) != verdict.Compiler ||
 		!strings.Contains(err.Error(), Spilled+": spilled takes 64 bytes of local memory a thread") {
 		t.Errorf("%v", err)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // texture is a CUtexObject: memory that kernels read as an image.
@@ -38,7 +38,7 @@ func (b *Buffer) texture(of device.Texel) (texture, error) {
 	}
 	d := b.device
 	if n, most := b.bytes/of.Bytes(), d.GPU.Limits.Texels; most > 0 && n > most {
-		return 0, refusal.For(refusal.Resources,
+		return 0, verdict.For(verdict.Resources,
 			fmt.Errorf("an image of %d texels is needed, and those of %s have %d at most: load such grids another way",
 				n, d.GPU.Name, most))
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // Spilled begins the refusal of code that cannot be trusted.
@@ -21,7 +21,7 @@ func (l *Library) trust(name string, f handle, g kernel.Geometry) error {
 	if err != nil || r.Local == 0 {
 		return err
 	}
-	return refusal.For(refusal.Compiler,
+	return verdict.For(verdict.Compiler,
 		fmt.Errorf(
 			"%s: %s takes %d bytes of local memory a thread, and such code has computed wrong numbers; allow more "+
 				"registers or smaller blocks, or load another way",

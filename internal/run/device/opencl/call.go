@@ -8,7 +8,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // call is a kernel object with its arguments. What the driver reads of a
@@ -111,7 +111,7 @@ func (c *call) lend(g kernel.Geometry, args int) error {
 		return fmt.Errorf("the kernel %s has %d parameters, and there are %d arguments", c.name, parameters, args)
 	}
 	if r := d.set([]uintptr{uintptr(c.kernel), uintptr(args), uintptr(g.Shared), 0}); r != 0 {
-		return refusal.For(refusal.Launch,
+		return verdict.For(verdict.Launch,
 			d.fail(r, "clSetKernelArg", "the kernel %s cannot have %d bytes of local memory", c.name, g.Shared))
 	}
 	return nil
@@ -178,5 +178,5 @@ func (c *call) refused(r code) error {
 	err := c.device.fail(r, "clEnqueueNDRangeKernel",
 		"the kernel %s cannot be launched: threads %v, of which %v a block", c.name, c.sizes[:dimensions],
 		c.sizes[dimensions:])
-	return refusal.For(refusal.Launch, err)
+	return verdict.For(verdict.Launch, err)
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/run/toolchain/pool"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -32,7 +32,7 @@ type answer struct {
 	Image    device.Binary
 	Unopened bool // the device could not be opened, so that nothing is known of the source
 	Error    string
-	Reason   refusal.Reason
+	Reason   verdict.Verdict
 }
 
 // serve opens the device for the first source and keeps it for the others.
@@ -63,7 +63,7 @@ func serve(l *worker.Link) error {
 			}
 		}
 		if err != nil {
-			a.Error, a.Reason = err.Error(), refusal.Of(err)
+			a.Error, a.Reason = err.Error(), verdict.Of(err)
 		}
 		if err := l.Send(a); err != nil {
 			return err
@@ -167,13 +167,13 @@ func (p *Compilers) once(ctx context.Context, q request) (a answer, again bool, 
 	case err != nil && !pool.Died(err):
 		return a, false, err
 	case err != nil:
-		return a, false, refusal.For(refusal.Compiler,
+		return a, false, verdict.For(verdict.Compiler,
 			fmt.Errorf("the compiler of %s did not come to an end with the generated code: %w", ID(q.Ordinal), err))
 	case !a.Unopened:
 		p.opened.Store(true)
 	}
 	if a.Error != "" {
-		err = refusal.For(a.Reason, errors.New(a.Error))
+		err = verdict.For(a.Reason, errors.New(a.Error))
 	}
 	return a, false, err
 }

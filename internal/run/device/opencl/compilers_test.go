@@ -14,8 +14,8 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
@@ -69,10 +69,10 @@ func TestCompile(t *testing.T) {
 		t.Error(image, err)
 	}
 	if _, err := build(t.Context(), "__kernel void f(__global float *x) { x[0] = undeclared; }\n",
-		time.Hour); refusal.Of(err) != refusal.Compiler || !strings.Contains(err.Error(), "undeclared") {
-		t.Errorf("%s: %v", refusal.Of(err), err)
+		time.Hour); verdict.Of(err) != verdict.Compiler || !strings.Contains(err.Error(), "undeclared") {
+		t.Errorf("%s: %v", verdict.Of(err), err)
 	}
-	if _, err := build(t.Context(), fresh("g"), time.Nanosecond); refusal.Of(err) != refusal.Compiler ||
+	if _, err := build(t.Context(), fresh("g"), time.Nanosecond); verdict.Of(err) != verdict.Compiler ||
 		!strings.HasSuffix(err.Error(), "it took longer than 1ns") {
 		t.Error(err)
 	}
@@ -138,7 +138,7 @@ func TestCompilerDies(t *testing.T) {
 	t.Setenv(dieEnv, "1")
 	_, err = p.Compile(t.Context(), device.Source{Text: "__kernel void f(__global float *x) { x[0] = 1; }\n",
 		Arithmetic: arith.Contract})
-	if _, ok := errors.AsType[*worker.Death](err); !ok || refusal.Of(err) != refusal.Compiler ||
+	if _, ok := errors.AsType[*worker.Death](err); !ok || verdict.Of(err) != verdict.Compiler ||
 		!strings.Contains(err.Error(), "SIGABRT") {
 		t.Errorf("%v", err)
 	}
@@ -165,7 +165,7 @@ func TestWithoutRoom(t *testing.T) {
 	}
 	t.Setenv("GRIDLOOM_LIBOPENCL", "/no/such/library")
 	if _, err := p.Compile(t.Context(), device.Source{Text: kernel("a"), Arithmetic: arith.Contract}); err == nil ||
-		refusal.Of(err) != refusal.None || !strings.Contains(err.Error(), "no OpenCL was found") {
+		verdict.Of(err) != verdict.OK || !strings.Contains(err.Error(), "no OpenCL was found") {
 		t.Errorf("%v", err)
 	}
 	p.workers.Close()

@@ -14,7 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 func text(err error) string {
@@ -91,8 +91,8 @@ func TestTooMuchLocalMemory(t *testing.T) {
 	_, err := l.PrepareGrid("big_tile", geometry(1, 1), []device.Arg{to})
 	want := fmt.Sprintf("the kernel big_tile needs %d bytes of local memory a block, and %s has %d at most", p.Local+8,
 		p.Name, p.Local)
-	if text(err) != want || refusal.Of(err) != refusal.Launch {
-		t.Errorf("%v, refused for %v\nwant %s", err, refusal.Of(err), want)
+	if text(err) != want || verdict.Of(err) != verdict.Launch {
+		t.Errorf("%v, refused for %v\nwant %s", err, verdict.Of(err), want)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestCompileErrors(t *testing.T) {
 	_, err := b.Build(context.Background(),
 		[]byte("__kernel void f(__global float *x) { int unused; x[0] = undeclared; }"))
 	refused, ok := errors.AsType[*CompileError](err)
-	if !ok || refusal.Of(err) != refusal.Compiler {
+	if !ok || verdict.Of(err) != verdict.Compiler {
 		t.Fatal(err)
 	}
 	head := fmt.Sprintf("the OpenCL compiler of %s (%s) could not compile the generated code, which is left in %s:\n",

@@ -5,14 +5,14 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/run/memory"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // Fits checks the size of a launch against the device alone: what no compiler
 // can help.
 func (p *Properties) Fits(name string, g kernel.Geometry) error {
 	refused := func(format string, args ...any) error {
-		return refusal.For(refusal.Resources, fmt.Errorf("the kernel "+name+format, args...))
+		return verdict.For(verdict.Resources, fmt.Errorf("the kernel "+name+format, args...))
 	}
 	threads := int64(1)
 	for i, axis := range "xyz" {
@@ -59,5 +59,5 @@ func (l *Library) fits(name string, k handle, g kernel.Geometry) (empty bool, er
 			"the kernel %s has %d threads a block: with its registers and %s of local memory a block can have %d",
 			name, threads, memory.Size(r.Local), r.MaxThreads)
 	}
-	return g.Blocks[0]*g.Blocks[1]*g.Blocks[2]*threads == 0, refusal.For(refusal.Launch, err)
+	return g.Blocks[0]*g.Blocks[1]*g.Blocks[2]*threads == 0, verdict.For(verdict.Launch, err)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gridloom/gridloom/internal/run/device"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // imageFormat is cl_image_format, and imageShape cl_image_desc for a buffer.
@@ -29,10 +29,10 @@ func (b *Buffer) image(of device.Texel) (handle, error) {
 	n := b.bytes / of.Bytes()
 	switch {
 	case p.Texels == 0 || d.api.CreateImage == nil:
-		return 0, refusal.For(refusal.Resources, fmt.Errorf("%s has no images of memory: load such grids another way",
+		return 0, verdict.For(verdict.Resources, fmt.Errorf("%s has no images of memory: load such grids another way",
 			p.Name))
 	case n > p.Texels:
-		return 0, refusal.For(refusal.Resources,
+		return 0, verdict.For(verdict.Resources,
 			fmt.Errorf("an image of %d texels is needed, and those of %s have %d at most: load such grids another way",
 				n, p.Name, p.Texels))
 	}
@@ -49,7 +49,7 @@ func (b *Buffer) image(of device.Texel) (handle, error) {
 	r := codeOK
 	h := d.api.CreateImage(d.context, readOnly, &format, &shape, 0, &r)
 	if r != 0 {
-		return 0, refusal.For(refusal.Resources, d.fail(r, "clCreateImage",
+		return 0, verdict.For(verdict.Resources, d.fail(r, "clCreateImage",
 			"%s has no image of %d texels of %d bytes: load such grids another way", p.Name, n, of.Bytes()))
 	}
 	if b.images == nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // options are the compiler's options for a mode of arithmetic. What OpenCL
@@ -128,13 +128,13 @@ func (p program) build(on *Properties, text []byte, options []string) error {
 		if log != "" {
 			err = fmt.Errorf("%w: %s", err, log)
 		}
-		return refusal.For(refusal.Compiler, err)
+		return verdict.For(verdict.Compiler, err)
 	}
 	refused := &CompileError{Device: on.Name, Options: options, Log: log, Source: toolchain.Leave(text, ".cl")}
 	if on.Double == 0 && strings.Contains(string(text), "double") {
 		refused.Lacks = "the device has no double precision"
 	}
-	return refusal.For(refusal.Compiler, refused)
+	return verdict.For(verdict.Compiler, refused)
 }
 
 // log is what the compiler said.

@@ -81,7 +81,7 @@ const (
 	deviceOpenCLVersion = 0x103D
 )
 
-// asker asks an object questions and keeps the first refusal.
+// asker asks an object questions and keeps the first verdict.
 type asker struct {
 	ask  info
 	of   handle

@@ -18,6 +18,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/search"
@@ -436,11 +437,11 @@ func TestReached(t *testing.T) {
 func TestCosts(t *testing.T) {
 	b := &recordingFile{name: "x", index: map[string]int{}}
 	for _, o := range []tuner.Outcome{
-		{Config: "family=tile,block=1x4x32,vec=1", Verdict: tuner.Good, Seconds: 0.25, Compile: 0.5, Cost: 0.75},
-		{Config: "family=tile,block=1x4x32,vec=2", Verdict: tuner.Good, Seconds: 0.25,
+		{Config: "family=tile,block=1x4x32,vec=1", Verdict: verdict.OK, Seconds: 0.25, Compile: 0.5, Cost: 0.75},
+		{Config: "family=tile,block=1x4x32,vec=2", Verdict: verdict.OK, Seconds: 0.25,
 			Same: "family=tile,block=1x4x32,vec=1"},
-		{Config: "family=stream,chunk=4", Verdict: tuner.Refused, Reason: "resources", Compile: 0.125, Cost: 9},
-		{Config: "family=stream,chunk=8", Verdict: tuner.Wrong, Reason: "wrong", Compile: 0.125, Cost: 0.25},
+		{Config: "family=stream,chunk=4", Verdict: verdict.Resources, Compile: 0.125, Cost: 9},
+		{Config: "family=stream,chunk=8", Verdict: verdict.Wrong, Compile: 0.125, Cost: 0.25},
 	} {
 		if err := b.Keep(o); err != nil {
 			t.Fatal(err)
@@ -465,7 +466,7 @@ func TestCosts(t *testing.T) {
 			t.Errorf("%s: %q, %+v; want %+v", r.Text(z.Config), z.Failure, z.Cost, w)
 		}
 	}
-	if o := outcome(want[3].text, &r.Trials[3]); o.Verdict != tuner.Wrong || o.Reason != "wrong" || o.Seconds != 0 {
+	if o := outcome(want[3].text, &r.Trials[3]); o.Verdict != verdict.Wrong || o.Seconds != 0 {
 		t.Errorf("%+v", o)
 	}
 }
@@ -477,14 +478,14 @@ func TestBookCondemns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fast, slow := tuner.Outcome{Config: "family=tile,vec=1", Verdict: tuner.Good, Seconds: 0.25},
-		tuner.Outcome{Config: "family=tile,vec=2", Verdict: tuner.Good, Seconds: 0.5}
+	fast, slow := tuner.Outcome{Config: "family=tile,vec=1", Verdict: verdict.OK, Seconds: 0.25},
+		tuner.Outcome{Config: "family=tile,vec=2", Verdict: verdict.OK, Seconds: 0.5}
 	for _, o := range []tuner.Outcome{fast, slow} {
 		if err := b.Keep(o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	fast.Verdict, fast.Reason = tuner.Wrong, "wrong"
+	fast.Verdict = verdict.Wrong
 	if err := b.Condemn(fast); err != nil {
 		t.Fatal(err)
 	}
@@ -494,7 +495,7 @@ func TestBookCondemns(t *testing.T) {
 	if b, err = openRecording(folder, "x"); err != nil {
 		t.Fatal(err)
 	}
-	if o, ok := b.Known("", fast.Config); !ok || o.Verdict != tuner.Wrong || b.best().Config != slow.Config ||
+	if o, ok := b.Known("", fast.Config); !ok || o.Verdict != verdict.Wrong || b.best().Config != slow.Config ||
 		len(b.list) != 2 {
 		t.Errorf("%+v of %+v", o, b.list)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/eval/synth"
 	"github.com/gridloom/gridloom/internal/tune/search"
@@ -120,7 +121,7 @@ func made(name string, slow float64) *recordingFile {
 						}
 						config := "family=tile,block=" + itoa(z) + "x" + itoa(y) + "x" + itoa(x) + ",rows=1x1,repeat=" +
 							repeat + "," + way
-						b.add(tuner.Outcome{Config: config, Verdict: tuner.Good, Seconds: seconds * 1e-3, Compile: 0.5,
+						b.add(tuner.Outcome{Config: config, Verdict: verdict.OK, Seconds: seconds * 1e-3, Compile: 0.5,
 							Cost: 0.75})
 					}
 				}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/session"
@@ -151,7 +152,7 @@ func (b *recordingFile) Known(_, config string) (tuner.Outcome, bool) {
 func (b *recordingFile) best() *tuner.Outcome {
 	var best *tuner.Outcome
 	for i := range b.list {
-		if o := &b.list[i]; o.Verdict == tuner.Good && (best == nil || o.Seconds < best.Seconds) {
+		if o := &b.list[i]; o.Verdict == verdict.OK && (best == nil || o.Seconds < best.Seconds) {
 			best = o
 		}
 	}
@@ -259,16 +260,16 @@ const lowering = 2e-3
 // since a replay that tries it first has to compile it.
 func (b *recordingFile) trial(o *tuner.Outcome) replay.Trial {
 	t := replay.Trial{Seconds: o.Seconds}
-	if o.Verdict != tuner.Good {
-		t.Failure, t.Seconds = o.Reason, 0
+	if o.Verdict != verdict.OK {
+		t.Failure, t.Seconds = o.Verdict.String(), 0
 	}
 	if i, ok := b.index[o.Same]; ok && o.Same != "" {
 		o = &b.list[i]
 	}
 	t.Cost = replay.Cost{Compile: o.Compile, Framework: lowering}
 	t.Resources = session.Resources{Registers: o.Registers, Spills: o.Spills, Shared: o.Shared, Blocks: o.Blocks}
-	switch o.Reason {
-	case "constraint", "resources", "compiler": // it never ran: the rest of its cost was waiting
+	switch o.Verdict {
+	case verdict.Constraint, verdict.Resources, verdict.Compiler: // it never ran: the rest of its cost was waiting
 	default:
 		t.Cost.Runs = max(0, o.Cost-o.Compile)
 	}
@@ -282,7 +283,7 @@ func (b *recordingFile) trial(o *tuner.Outcome) replay.Trial {
 // outcome is the reverse of trial.
 func outcome(config string, t *replay.Trial) tuner.Outcome {
 	o := tuner.Outcome{
-		Config: config, Verdict: tuner.Good, Seconds: t.Seconds, Low: t.Seconds, High: t.Seconds,
+		Config: config, Verdict: verdict.OK, Seconds: t.Seconds, Low: t.Seconds, High: t.Seconds,
 		Compile: t.Cost.Compile, Cost: t.Cost.Compile + t.Cost.Runs,
 	}
 	q := t.Resources
@@ -290,9 +291,10 @@ func outcome(config string, t *replay.Trial) tuner.Outcome {
 	if t.Failure == "" {
 		return o
 	}
-	o.Verdict, o.Reason, o.Seconds, o.Low, o.High = tuner.Refused, t.Failure, 0, 0, 0
-	if t.Failure == tuner.Wrong {
-		o.Verdict = tuner.Wrong
+	o.Seconds, o.Low, o.High = 0, 0, 0
+	var err error
+	if o.Verdict, err = verdict.Parse(t.Failure); err != nil {
+		o.Verdict = verdict.Launch // a failure of somebody else's recording
 	}
 	return o
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
@@ -143,7 +144,7 @@ func (c *stopAtBest) Ask(n int) []search.Point {
 }
 
 func (c *stopAtBest) Tell(t search.Trial) {
-	c.over = c.over || t.Verdict == search.Good && t.Seconds <= c.best
+	c.over = c.over || t.Verdict == verdict.OK && t.Seconds <= c.best
 	c.Strategy.Tell(t)
 }
 

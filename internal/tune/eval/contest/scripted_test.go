@@ -15,7 +15,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/run/refusal"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -154,7 +154,7 @@ func speed(plan string) (float64, error) {
 		threads *= n
 	}
 	if threads == 512 {
-		return 0, refusal.For(refusal.Launch, errors.New("too many threads"))
+		return 0, verdict.For(verdict.Launch, errors.New("too many threads"))
 	}
 	v := int64(1)
 	if c.Has("vec") {

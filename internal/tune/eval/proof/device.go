@@ -23,8 +23,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/disk"
-	"github.com/gridloom/gridloom/internal/run/refusal"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
 // DeviceOptions says what to prove on a device.
@@ -312,7 +312,7 @@ func (p *deviceProver) prove(ctx context.Context, t trial) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && (refusal.Of(err) == refusal.Resources || strings.Contains(err.Error(), tookLonger) ||
+		case err != nil && (verdict.Of(err) == verdict.Resources || strings.Contains(err.Error(), tookLonger) ||
 			strings.Contains(err.Error(), notTrusted)):
 			continue
 		case err != nil:

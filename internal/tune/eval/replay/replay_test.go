@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
@@ -247,7 +248,7 @@ func TestSearch(t *testing.T) {
 	if want := []Step{{1, 0}, {2, 1}, {4.25, 2}, {5.25, 3}}; !slices.Equal(run.Steps, want) {
 		t.Errorf("%v", run.Steps)
 	}
-	if s.told[1].Verdict != search.Refused || s.told[1].Seconds != 0 || s.told[1].Cost != 1 || s.told[2].Cost != 0 ||
+	if s.told[1].Verdict != verdict.Launch || s.told[1].Seconds != 0 || s.told[1].Cost != 1 || s.told[2].Cost != 0 ||
 		s.told[0].Seconds != 5 {
 		t.Errorf("%+v", s.told)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
@@ -78,7 +79,7 @@ func Search(ctx context.Context, s *Space, make Maker, seed uint64, budget float
 			t := &s.rec.Trials[i]
 			told := search.Trial{Point: p, Seconds: t.Seconds, Cost: t.Cost.Total()}
 			if t.Failure != "" {
-				told.Verdict, told.Seconds = search.Refused, 0
+				told.Verdict, told.Seconds = verdict.Launch, 0
 			}
 			if tried[i] {
 				repeats++

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 )
@@ -299,15 +300,15 @@ func (s *Store) trials(ctx context.Context, q querier, i *entry, f *store.Filter
 func (s *Store) scan(ctx context.Context, q querier, rows *sql.Rows, i *entry) (session.Trial, error) {
 	var t session.Trial
 	var id, kernel int64
-	var verdict int
+	var number int
 	var config, detail []byte
-	if err := rows.Scan(&id, &kernel, &config, &verdict, &t.Median, &t.Note, &detail); err != nil {
+	if err := rows.Scan(&id, &kernel, &config, &number, &t.Median, &t.Note, &detail); err != nil {
 		return t, err
 	}
 	t.Index = int(id & lastIndex)
 	err := t.Unpack(detail, i.Started)
 	if err == nil {
-		t.Verdict, err = session.VerdictOf(verdict)
+		t.Verdict, err = verdict.FromNumber(number)
 	}
 	if err != nil {
 		return t, refuse(store.ErrDamaged, fmt.Sprintf("session %s, trial %d: %v", i.ID, t.Index, err),

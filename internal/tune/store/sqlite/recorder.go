@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 )
@@ -177,7 +178,7 @@ func (x *recorder) add(ctx context.Context, write func(*writing) (fresh bool, er
 }
 
 // Condemn implements store.Recorder.
-func (x *recorder) Condemn(ctx context.Context, kernel, config string, v session.Verdict, note string) error {
+func (x *recorder) Condemn(ctx context.Context, kernel, config string, v verdict.Verdict, note string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := store.Condemning(v); err != nil {
@@ -189,7 +190,7 @@ func (x *recorder) Condemn(ctx context.Context, kernel, config string, v session
 	err := s.transact(ctx, func(tx *sql.Tx) error {
 		w = s.writing(ctx, tx)
 		var right []session.Trial
-		f := store.Filter{Verdict: []session.Verdict{session.OK}}
+		f := store.Filter{Verdict: []verdict.Verdict{verdict.OK}}
 		_, err := s.trials(ctx, tx, &x.info, &f, func(t session.Trial) bool {
 			if t.Kernel == kernel && t.Config == config {
 				right = append(right, t)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/store/storetest"
@@ -81,7 +82,7 @@ func measured(rng *rand.Rand, config string) session.Trial {
 		Compile: time.Duration(rng.IntN(2e9)), Search: time.Duration(rng.IntN(1e5)),
 		Other: time.Duration(rng.IntN(1e7))}
 	if rng.IntN(5) == 0 {
-		t.Verdict, t.Note = session.TooMuch, fmt.Sprintf("%d bytes of shared memory are needed, a block has 233472",
+		t.Verdict, t.Note = verdict.Resources, fmt.Sprintf("%d bytes of shared memory are needed, a block has 233472",
 			233472+1024*rng.IntN(100))
 		return t
 	}
@@ -165,7 +166,7 @@ func appendAll(t testing.TB, s *Store, x store.Recorder, n int, next func() sess
 func TestFinishedIsFlushed(t *testing.T) {
 	s := fresh(t)
 	x := begin(t, s, storetest.Search())
-	add(t, x, storetest.Tried("a", session.OK, 1, 1), storetest.Tried("b", session.OK, 2, 1))
+	add(t, x, storetest.Tried("a", verdict.OK, 1, 1), storetest.Tried("b", verdict.OK, 2, 1))
 	if err := x.Finish(t.Context(), "finished"); err != nil {
 		t.Fatal(err)
 	}

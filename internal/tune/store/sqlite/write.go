@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
@@ -151,7 +152,7 @@ func (w *writing) trial(i *entry, t *session.Trial) (bool, error) {
 }
 
 // condemn changes the row of a trial.
-func (w *writing) condemn(i *entry, t *session.Trial, v session.Verdict, text string) error {
+func (w *writing) condemn(i *entry, t *session.Trial, v verdict.Verdict, text string) error {
 	t.Verdict, t.Note, t.Reused = v, text, false
 	t.Round(i.Started)
 	note, err := w.note(t.Note)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 )
@@ -40,7 +41,7 @@ func sample(t *testing.T, open Open) store.Store {
 		first := Trial()
 		first.Config = "heat[0:1]@1{family=stream,block=4x64,vec=2}"
 		first.At = i.Started.Add(time.Second)
-		second := session.Trial{Config: "heat[0:1]@1{family=cells}", Verdict: session.Verdict(1 + n),
+		second := session.Trial{Config: "heat[0:1]@1{family=cells}", Verdict: verdict.Verdict(1 + n),
 			Note: "it is \"no\",\nmember", At: i.Started.Add(2 * time.Second), Compile: time.Second}
 		third := first
 		third.Median, third.Samples, third.Config = 0.001, []float64{0.001}, "family=loops,block=0x64x0"
@@ -244,7 +245,7 @@ func testForeign(t *testing.T, open Open) {
 				Compile: 661500 * time.Microsecond,
 				Measure: 393900 * time.Microsecond, Other: 53100 * time.Microsecond,
 				At: time.Date(2023, 12, 21, 10, 44, 42, 236e6, time.UTC)},
-			{Index: 1, Config: "bx=32,fast=false,mode=a", Verdict: session.Compiling, Compile: time.Millisecond,
+			{Index: 1, Config: "bx=32,fast=false,mode=a", Verdict: verdict.Compiler, Compile: time.Millisecond,
 				At: time.Date(2023, 12, 21, 10, 44, 42, 236e6, time.UTC)},
 		}},
 		{"cache", kernelTuner, "conv", "4096x4096", store.Source{}, []session.Trial{
@@ -252,7 +253,7 @@ func testForeign(t *testing.T, open Open) {
 				Compile: 892900 * time.Microsecond, Validate: time.Millisecond,
 				Measure: 190500 * time.Microsecond, Other: 81500 * time.Microsecond,
 				At: time.Date(2023, 12, 22, 9, 53, 48, 691e6, time.UTC)},
-			{Index: 1, Config: "bx=32,by=1", Verdict: session.Crash, Note: "RuntimeFailedConfig",
+			{Index: 1, Config: "bx=32,by=1", Verdict: verdict.Crash, Note: "RuntimeFailedConfig",
 				Compile: 2143 * time.Millisecond,
 				Measure: 400 * time.Microsecond, Other: 1600 * time.Microsecond,
 				At: time.Date(2023, 12, 22, 9, 53, 50, 691e6, time.UTC)},
@@ -442,7 +443,7 @@ func testFormerFiles(t *testing.T, open Open) {
 // What is there already stays as it is, and a session is brought up to date.
 func testMerge(t *testing.T, open Open) {
 	s := open.fresh(t)
-	x := with(t, s, nil, Tried("a", session.OK, 1, 1))
+	x := with(t, s, nil, Tried("a", verdict.OK, 1, 1))
 	i := x.Info()
 	i.Outcome, i.Finished = "finished", Noon.Add(time.Hour)
 	i.Runs = append(i.Runs, session.Run{Trial: 1, Started: Noon.Add(time.Minute), Commit: "later"})
@@ -452,13 +453,13 @@ func testMerge(t *testing.T, open Open) {
 				t.Errorf("the session is new: %v, %v", fresh, err)
 			}
 			for index, config := range []string{"b", "c"} {
-				trial := Tried(config, session.OK, 2, 1)
+				trial := Tried(config, verdict.OK, 2, 1)
 				trial.Index = index
 				if fresh, err := b.Trial(i.ID, &trial); err != nil || fresh != want[index] {
 					t.Errorf("trial %d is new: %v, %v", index, fresh, err)
 				}
 			}
-			if _, err := b.Trial("nobody", &session.Trial{Config: "a", Verdict: session.Crash}); err == nil {
+			if _, err := b.Trial("nobody", &session.Trial{Config: "a", Verdict: verdict.Crash}); err == nil {
 				t.Error("a trial of no session was taken in")
 			}
 			if done, err := b.Rename(i.ID, i.ID); done || err != nil {
@@ -482,7 +483,7 @@ func testMerge(t *testing.T, open Open) {
 func testPartialMerge(t *testing.T, open Open) {
 	place := t.TempDir()
 	s := open(t, place)
-	x := with(t, s, nil, Tried("a", session.OK, 1, 1))
+	x := with(t, s, nil, Tried("a", verdict.OK, 1, 1))
 	before := lines(t, s)
 	stop := errors.New("stop")
 	for after := range 6 {
@@ -490,7 +491,7 @@ func testPartialMerge(t *testing.T, open Open) {
 		err := s.Merge(t.Context(), func(b store.Batch) error {
 			fresh := session.Session{ID: "ffffffffffff", Search: Search()}
 			known.Finished, known.Outcome = Noon.Add(time.Hour), "finished"
-			trial := Tried("b", session.Wrong, 0, 0)
+			trial := Tried("b", verdict.Wrong, 0, 0)
 			trial.Index = 1
 			steps := []func() (bool, error){
 				func() (bool, error) { return b.Session(&known) },
@@ -515,7 +516,7 @@ func testPartialMerge(t *testing.T, open Open) {
 			}
 		}
 	}
-	add(t, x, Tried("c", session.OK, 1, 1)) // the session goes on
+	add(t, x, Tried("c", verdict.OK, 1, 1)) // the session goes on
 }
 
 // A little gzip unpacks to any amount of text. What has to be held whole has a

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 )
@@ -19,7 +20,7 @@ func testFilters(t *testing.T, open Open) {
 		s.Strategy, s.DType = "random", "float"
 		s.Started = Noon.Add(24 * time.Hour)
 	})
-	trial := Tried("z", session.OK, 1, 1)
+	trial := Tried("z", verdict.OK, 1, 1)
 	trial.Kernel, trial.At = "wave[0:1]", Noon.Add(25*time.Hour)
 	add(t, x, trial)
 	for _, c := range []struct {
@@ -43,12 +44,12 @@ func testFilters(t *testing.T, open Open) {
 		{"strategy", store.Filter{Strategy: "random"}, 1},
 		{"kernel", store.Filter{Kernel: "wave[0:1]"}, 1},
 		{"kernel that is none", store.Filter{Kernel: "x"}, 0},
-		{"verdict", store.Filter{Verdict: []session.Verdict{session.OK}}, 10},
-		{"verdicts", store.Filter{Verdict: []session.Verdict{session.Compiling, session.TooMuch}}, 2},
+		{"verdict", store.Filter{Verdict: []verdict.Verdict{verdict.OK}}, 10},
+		{"verdicts", store.Filter{Verdict: []verdict.Verdict{verdict.Compiler, verdict.Resources}}, 2},
 		{"since", store.Filter{Since: Noon.Add(time.Hour + 2*time.Second)}, 6},
 		{"until", store.Filter{Until: Noon.Add(time.Hour)}, 4},
 		{"both", store.Filter{Since: Noon.Add(2 * time.Second), Until: Noon.Add(time.Hour)}, 1},
-		{"together", store.Filter{Device: "cuda", Verdict: []session.Verdict{session.OK}, Session: "aaaaaa"}, 3},
+		{"together", store.Filter{Device: "cuda", Verdict: []verdict.Verdict{verdict.OK}, Session: "aaaaaa"}, 3},
 	} {
 		n := 0
 		for _, err := range s.Records(t.Context(), c.f) {
@@ -84,7 +85,7 @@ func testFilterIsDefined(t *testing.T, open Open) {
 		}
 		var trials []session.Trial
 		for range rng.IntN(6) {
-			trial := Tried(pick("a", "b"), session.Verdict(rng.IntN(3)), 1, 1)
+			trial := Tried(pick("a", "b"), verdict.Verdict(rng.IntN(3)), 1, 1)
 			trial.Kernel, trial.At = pick("", "heat[0:1]"), i.Started.Add(time.Duration(rng.IntN(90))*time.Minute)
 			trials = append(trials, trial)
 		}
@@ -106,7 +107,7 @@ func testFilterIsDefined(t *testing.T, open Open) {
 			Whole:  rng.IntN(4) == 0, Versions: store.Versions(max(0, rng.IntN(6)-3)),
 			Arithmetic: max(0, rng.IntN(6)-3)}
 		if rng.IntN(2) == 0 {
-			f.Verdict = []session.Verdict{session.Verdict(rng.IntN(3)), session.OK}
+			f.Verdict = []verdict.Verdict{verdict.Verdict(rng.IntN(3)), verdict.OK}
 		}
 		if rng.IntN(3) == 0 {
 			f.Since = Noon.Add(time.Duration(rng.IntN(200)) * time.Minute)

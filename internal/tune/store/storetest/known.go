@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 )
@@ -16,21 +17,21 @@ func testKnown(t *testing.T, open Open) {
 	ctx := t.Context()
 	s := open.fresh(t)
 	with(t, s, nil,
-		Tried("a", session.OK, 3, 5), Tried("b", session.OK, 1, 1), Tried("c", session.Crash, 0, 0),
-		Tried("d", session.OK, 2, 3), Tried("e", session.OK, 0.5, 3), Tried("f", session.OK, 4, 2))
-	again := Tried("x", session.OK, 0.1, 9) // not measured
+		Tried("a", verdict.OK, 3, 5), Tried("b", verdict.OK, 1, 1), Tried("c", verdict.Crash, 0, 0),
+		Tried("d", verdict.OK, 2, 3), Tried("e", verdict.OK, 0.5, 3), Tried("f", verdict.OK, 4, 2))
+	again := Tried("x", verdict.OK, 0.1, 9) // not measured
 	again.Reused = true
-	other := Tried("a", session.OK, 0.2, 9)
+	other := Tried("a", verdict.OK, 0.2, 9)
 	other.Kernel = "heat[0:1]"
 	with(t, s, Later(1),
-		Tried("a", session.OK, 9, 4),      // fewer samples than before
-		Tried("b", session.OK, 3.5, 7),    // more: the first one was luck
-		Tried("c", session.OK, 5, 1),      // it can run
-		Tried("d", session.Timeout, 0, 0), // it could run
-		Tried("e", session.Wrong, 0, 0),   // once wrong, always wrong
-		Tried("f", session.OK, 4.5, 2),    // as many, later
+		Tried("a", verdict.OK, 9, 4),      // fewer samples than before
+		Tried("b", verdict.OK, 3.5, 7),    // more: the first one was luck
+		Tried("c", verdict.OK, 5, 1),      // it can run
+		Tried("d", verdict.Timeout, 0, 0), // it could run
+		Tried("e", verdict.Wrong, 0, 0),   // once wrong, always wrong
+		Tried("f", verdict.OK, 4.5, 2),    // as many, later
 		again, other)
-	with(t, s, Later(2), Tried("e", session.OK, 0.4, 10))
+	with(t, s, Later(2), Tried("e", verdict.OK, 0.4, 10))
 
 	k, err := store.Known(ctx, s, Search().Scenario)
 	if err != nil {
@@ -63,25 +64,25 @@ func testKnown(t *testing.T, open Open) {
 // not the variant, count for nothing; those that look like them count.
 func testTransient(t *testing.T, open Open) {
 	s := open.fresh(t)
-	note := func(config string, v session.Verdict, note string) session.Trial {
+	note := func(config string, v verdict.Verdict, note string) session.Trial {
 		x := Tried(config, v, 1, 1)
 		x.Note = note
 		return x
 	}
 	with(t, s, nil,
-		note("a", session.Compiling,
+		note("a", verdict.Compiler,
 			"the generated code cannot be written: write /c/tmp-1/kernels.c: no space left on device"),
-		note("b", session.Compiling,
+		note("b", verdict.Compiler,
 			"/usr/bin/cc could not compile the generated code:\n  cc: fatal error: Killed signal terminated program "+
 				"cc1"),
-		note("c", session.Crash,
+		note("c", verdict.Crash,
 			"the worker was lost: something killed it, as the system does when memory runs out (SIGKILL)"),
-		note("d", session.Launch, "fork/exec /proc/self/exe: resource temporarily unavailable"),
-		note("e", session.Compiling, "kernels.c:1:1: error: unknown type name"),
-		note("f", session.Crash, "the worker was lost: it touched memory that is not its own (SIGSEGV)"),
-		note("g", session.Compiling,
+		note("d", verdict.Launch, "fork/exec /proc/self/exe: resource temporarily unavailable"),
+		note("e", verdict.Compiler, "kernels.c:1:1: error: unknown type name"),
+		note("f", verdict.Crash, "the worker was lost: it touched memory that is not its own (SIGSEGV)"),
+		note("g", verdict.Compiler,
 			"it needs more than 4.0 GiB to compile it\n  cc1: out of memory allocating 65536 bytes"),
-		note("h", session.OK, "no space left on device"))
+		note("h", verdict.OK, "no space left on device"))
 	k, err := store.Known(t.Context(), s, Search().Scenario)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +124,7 @@ func testScenarios(t *testing.T, open Open) {
 		{"arithmetic", func(s *session.Scenario) { s.FP = "strict" }, false},
 	} {
 		s := open.fresh(t)
-		with(t, s, nil, Tried("a", session.OK, 1, 1))
+		with(t, s, nil, Tried("a", verdict.OK, 1, 1))
 		scenario := Search().Scenario
 		c.change(&scenario)
 		if k, err := store.Known(ctx, s, scenario); err != nil || k.Len() == 1 != c.known {
@@ -143,7 +144,7 @@ func testClusters(t *testing.T, open Open) {
 		{Ranks: 4, Decomposition: []int{4, 1, 1}, Network: "ethernet"}, {Ranks: 1},
 	}
 	for n, c := range clusters {
-		with(t, s, func(s *session.Search) { Later(n)(s); s.Cluster = c }, Tried("a", session.OK, float64(10-n), 1))
+		with(t, s, func(s *session.Search) { Later(n)(s); s.Cluster = c }, Tried("a", verdict.OK, float64(10-n), 1))
 	}
 	for n, c := range clusters {
 		scenario := Search().Scenario
@@ -163,11 +164,11 @@ func testBestOfSizes(t *testing.T, open Open) {
 	sized := func(n int) func(*session.Search) {
 		return func(s *session.Search) { s.Sizes = session.Sizes{{Name: "N", Value: int64(n)}} }
 	}
-	with(t, s, sized(64), Tried("a", session.OK, 2, 1), Tried("b", session.OK, 1, 1))
-	with(t, s, sized(128), Tried("a", session.OK, 3, 1), Tried("b", session.OK, 4, 1))
-	with(t, s, sized(256), Tried("a", session.Crash, 0, 0))
+	with(t, s, sized(64), Tried("a", verdict.OK, 2, 1), Tried("b", verdict.OK, 1, 1))
+	with(t, s, sized(128), Tried("a", verdict.OK, 3, 1), Tried("b", verdict.OK, 4, 1))
+	with(t, s, sized(256), Tried("a", verdict.Crash, 0, 0))
 	with(t, s, func(s *session.Search) { s.Sizes, s.DType = session.ParseSizes("N=512"), "float" },
-		Tried("a", session.OK, 3, 1))
+		Tried("a", verdict.OK, 3, 1))
 	list, err := store.BestOfSizes(t.Context(), s, Search().Scenario, "")
 	var got []string
 	for _, r := range list {
@@ -183,22 +184,22 @@ func testSimilar(t *testing.T, open Open) {
 	program := func(name string, f session.Features) func(*session.Search) {
 		return func(s *session.Search) { s.Program = session.Program{Hash: name, Name: name + ".loom", Features: f} }
 	}
-	with(t, s, nil, Tried("own", session.OK, 1, 1))
+	with(t, s, nil, Tried("own", verdict.OK, 1, 1))
 	with(t, s, program("star13", session.Features{Rank: 3, Radius: 2, Points: 13, Arrays: 2, Flops: 16}),
-		Tried("a", session.OK, 1, 1), Tried("b", session.OK, 2, 1))
+		Tried("a", verdict.OK, 1, 1), Tried("b", verdict.OK, 2, 1))
 	with(t, s, program("twin", session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8}),
-		Tried("c", session.OK, 1, 1))
+		Tried("c", verdict.OK, 1, 1))
 	with(t, s, program("box125", session.Features{Rank: 3, Radius: 2, Points: 125, Arrays: 2, Flops: 250}),
-		Tried("d", session.OK, 1, 1))
+		Tried("d", verdict.OK, 1, 1))
 	with(t, s, program("flat", session.Features{Rank: 2, Radius: 1, Points: 5, Arrays: 2, Flops: 6}),
-		Tried("e", session.OK, 1, 1))
+		Tried("e", verdict.OK, 1, 1))
 	with(t, s, program("broken", session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8}),
-		Tried("f", session.Crash, 0, 0))
+		Tried("f", verdict.Crash, 0, 0))
 	with(t, s, func(s *session.Search) {
 		program("elsewhere", session.Features{Rank: 3, Radius: 1, Points: 7, Arrays: 2, Flops: 8})(s)
 		s.Device.Name = "A100"
-	}, Tried("g", session.OK, 1, 1))
-	last := Tried("h", session.OK, 5, 1)
+	}, Tried("g", verdict.OK, 1, 1))
+	last := Tried("h", verdict.OK, 5, 1)
 	last.At = Noon.Add(time.Hour)
 	with(t, s, func(s *session.Search) {
 		program("star13", session.Features{Rank: 3, Radius: 2, Points: 13, Arrays: 2, Flops: 16})(s)
@@ -229,15 +230,15 @@ func testPlans(t *testing.T, open Open) {
 			x.Sizes, x.Device.Driver = session.ParseSizes(text), fmt.Sprint("driver ", n)
 		}
 	}
-	kernel := Tried("k", session.OK, 0.001, 3)
+	kernel := Tried("k", verdict.OK, 0.001, 3)
 	kernel.Kernel = "heat[0:1]"
-	with(t, s, sizes("N=8", 0), Tried("slow", session.OK, 3, 3), Tried("fast", session.OK, 1, 3), kernel,
-		Tried("bad", session.Wrong, 0, 0))
-	with(t, s, sizes("N=64", 1), Tried("wide", session.OK, 7, 3))
-	with(t, s, sizes("N=8", 2), Tried("fast", session.OK, 2, 9)) // measured better
+	with(t, s, sizes("N=8", 0), Tried("slow", verdict.OK, 3, 3), Tried("fast", verdict.OK, 1, 3), kernel,
+		Tried("bad", verdict.Wrong, 0, 0))
+	with(t, s, sizes("N=64", 1), Tried("wide", verdict.OK, 7, 3))
+	with(t, s, sizes("N=8", 2), Tried("fast", verdict.OK, 2, 9)) // measured better
 	with(t, s, func(x *session.Search) { Later(3)(x); x.Device.Name = "another" },
-		Tried("elsewhere", session.OK, 0.1, 3))
-	with(t, s, func(x *session.Search) { Later(4)(x); x.FP = "strict" }, Tried("strict", session.OK, 0.1, 3))
+		Tried("elsewhere", verdict.OK, 0.1, 3))
+	with(t, s, func(x *session.Search) { Later(4)(x); x.FP = "strict" }, Tried("strict", verdict.OK, 0.1, 3))
 	list, err := store.Plans(ctx, s, Search().Scenario)
 	if err != nil {
 		t.Fatal(err)

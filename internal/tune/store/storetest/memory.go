@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 )
@@ -174,7 +175,7 @@ func (m *Memory) Totals(_ context.Context, id string) (store.Totals, error) {
 		}
 		for _, trial := range x.trials {
 			t.Trials++
-			if trial.Verdict == session.OK {
+			if trial.Verdict == verdict.OK {
 				t.Right++
 				if t.Best == 0 || trial.Median < t.Best {
 					t.Best = trial.Median
@@ -383,7 +384,7 @@ func goesOn(id, what string, n int) error {
 }
 
 // Condemn implements store.Recorder.
-func (r *memoryRecorder) Condemn(_ context.Context, kernel, config string, v session.Verdict, note string) error {
+func (r *memoryRecorder) Condemn(_ context.Context, kernel, config string, v verdict.Verdict, note string) error {
 	defer r.lock()()
 	if err := store.Condemning(v); err != nil {
 		return err
@@ -391,7 +392,7 @@ func (r *memoryRecorder) Condemn(_ context.Context, kernel, config string, v ses
 	list := slices.Clone(r.of.trials)
 	found := false
 	for i := range list {
-		if t := &list[i]; t.Kernel == kernel && t.Config == config && t.Verdict == session.OK {
+		if t := &list[i]; t.Kernel == kernel && t.Config == config && t.Verdict == verdict.OK {
 			t.Verdict, t.Note, t.Reused, found = v, note, false, true
 			t.Round(r.of.Started)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 )
@@ -21,7 +22,7 @@ func testSession(t *testing.T, open Open) {
 	place := t.TempDir()
 	s := open(t, place)
 	x := begin(t, s, Search())
-	first, second := Trial(), session.Trial{Config: "family=loops", Kernel: "heat[0:1]", Verdict: session.Timeout,
+	first, second := Trial(), session.Trial{Config: "family=loops", Kernel: "heat[0:1]", Verdict: verdict.Timeout,
 		Note: "longer than 2 s", At: Noon.Add(2 * time.Second)}
 	told := []*session.Trial{&first, &second}
 	for _, trial := range told {
@@ -133,7 +134,7 @@ func testAbsurd(t *testing.T, open Open) {
 		{func(t *session.Trial) { t.Median = -1 }, "trial 0: a variant that ran took -1 s"},
 		{func(t *session.Trial) { t.Median = nan }, "trial 0: a variant that ran took NaN s"},
 		{func(t *session.Trial) { t.Median = inf }, "trial 0: a time of +Inf s (0.0012 to 0.0013)"},
-		{func(t *session.Trial) { t.Median, t.Verdict = nan, session.Wrong },
+		{func(t *session.Trial) { t.Median, t.Verdict = nan, verdict.Wrong },
 			"trial 0: a time of NaN s (0.0012 to 0.0013)"},
 		{func(t *session.Trial) { t.Verdict = 8 }, "trial 0: there is no verdict 8"},
 		{func(t *session.Trial) { t.High = nan }, "trial 0: a time of 0.00123456789 s (0.0012 to NaN)"},
@@ -413,26 +414,26 @@ func testCondemn(t *testing.T, open Open) {
 	ctx := t.Context()
 	place := t.TempDir()
 	s := open(t, place)
-	with(t, s, nil, Tried("b", session.OK, 1, 5))
-	a, b := Trial(), Tried("b", session.OK, 1, 5)
+	with(t, s, nil, Tried("b", verdict.OK, 1, 5))
+	a, b := Trial(), Tried("b", verdict.OK, 1, 5)
 	a.Config, b.Reused = "a", true
-	other := Tried("a", session.OK, 4, 2)
+	other := Tried("a", verdict.OK, 4, 2)
 	other.Kernel = "heat[0:1]"
-	x := with(t, s, Later(1), a, b, Tried("c", session.OK, 3, 2), other)
+	x := with(t, s, Later(1), a, b, Tried("c", verdict.OK, 3, 2), other)
 	before := log(t, s, x.ID())
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	for _, c := range []struct {
 		config string
-		v      session.Verdict
-	}{{"a", session.Wrong}, {"b", session.Crash}} {
+		v      verdict.Verdict
+	}{{"a", verdict.Wrong}, {"b", verdict.Crash}} {
 		if err := x.Condemn(cancelled, "", c.config, c.v, "it was right 4 times before: next[1][1]"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, bad := range []error{
-		x.Condemn(ctx, "", "a", session.Wrong, "again"), x.Condemn(ctx, "", "d", session.Wrong, "no such"),
-		x.Condemn(ctx, "", "c", session.OK, "right"),
+		x.Condemn(ctx, "", "a", verdict.Wrong, "again"), x.Condemn(ctx, "", "d", verdict.Wrong, "no such"),
+		x.Condemn(ctx, "", "c", verdict.OK, "right"),
 	} {
 		if bad == nil {
 			t.Error("that cannot be condemned")
@@ -443,7 +444,7 @@ func testCondemn(t *testing.T, open Open) {
 	}
 	s = open(t, place)
 	want := slices.Clone(before)
-	for i, v := range []session.Verdict{session.Wrong, session.Crash} {
+	for i, v := range []verdict.Verdict{verdict.Wrong, verdict.Crash} {
 		want[i].Verdict, want[i].Note, want[i].Reused = v, "it was right 4 times before: next[1][1]", false
 	}
 	if got := log(t, s, x.ID()); !reflect.DeepEqual(got, want) {
@@ -453,7 +454,7 @@ func testCondemn(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, ok := k.Get("", "a"); !ok || r.Verdict != session.Wrong {
+	if r, ok := k.Get("", "a"); !ok || r.Verdict != verdict.Wrong {
 		t.Errorf("%+v", r)
 	}
 	if best, ok := k.Best(""); !ok || best.Config != "b" { // a crash says less than an earlier session that ran it
@@ -463,10 +464,10 @@ func testCondemn(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := y.Condemn(ctx, "", "b", session.Wrong, "too late"); err == nil {
+	if err := y.Condemn(ctx, "", "b", verdict.Wrong, "too late"); err == nil {
 		t.Error("it had failed already")
 	}
-	if err := y.Condemn(ctx, "heat[0:1]", "a", session.Wrong, "later"); err != nil {
+	if err := y.Condemn(ctx, "heat[0:1]", "a", verdict.Wrong, "later"); err != nil {
 		t.Error(err)
 	}
 	if r, err := s.Check(ctx); err != nil || len(r.Problems) > 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 )
 
@@ -40,7 +41,7 @@ func Search() session.Search {
 // Trial is a trial with everything filled in.
 func Trial() session.Trial {
 	return session.Trial{
-		Config: "heat[0:1]@1{family=stream,stream=k,block=4x64};norm[0:1]@1{family=tile}", Verdict: session.OK,
+		Config: "heat[0:1]@1{family=stream,stream=k,block=4x64};norm[0:1]@1{family=tile}", Verdict: verdict.OK,
 		Median: 0.00123456789, Low: 0.0012, High: 0.0013, Samples: []float64{0.00124, 0.00122, 0.0013},
 		Resources: session.Resources{Registers: 64, Spills: 8, Shared: 4096, Blocks: 2, Occupancy: 0.75},
 		Condition: session.Condition{Clock: 1980, MemoryClock: 3201, Temperature: 41, Power: 320, PowerLimit: 700},
@@ -51,9 +52,9 @@ func Trial() session.Trial {
 }
 
 // Tried is a trial in few words.
-func Tried(config string, v session.Verdict, median float64, samples int) session.Trial {
+func Tried(config string, v verdict.Verdict, median float64, samples int) session.Trial {
 	t := session.Trial{Config: config, Verdict: v, At: Noon.Add(time.Second)}
-	if v == session.OK {
+	if v == verdict.OK {
 		t.Median = median
 		for range samples {
 			t.Samples = append(t.Samples, median)

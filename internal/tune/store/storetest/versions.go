@@ -11,6 +11,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
 	"github.com/gridloom/gridloom/internal/tune/versions"
@@ -65,11 +66,11 @@ func testVersionsAreNotMixed(t *testing.T, open Open) {
 			return func(s *session.Search) { mode(fp, n)(s); s.Sizes = session.ParseSizes(sizes) }
 		}
 		s := open.aged(t,
-			earlier{sized("N=8", 0), []session.Trial{Tried("fast", session.OK, 1, 9), Tried("slow", session.OK, 2, 9),
-				Tried("refused", session.Crash, 0, 0), Tried("wrong", session.Wrong, 0, 0),
-				Tried("since", session.OK, 0.5, 9)}},
-			earlier{sized("N=64", 1), []session.Trial{Tried("wide", session.OK, 7, 9),
-				Tried("wider", session.OK, 6, 9)}})
+			earlier{sized("N=8", 0), []session.Trial{Tried("fast", verdict.OK, 1, 9), Tried("slow", verdict.OK, 2, 9),
+				Tried("refused", verdict.Crash, 0, 0), Tried("wrong", verdict.Wrong, 0, 0),
+				Tried("since", verdict.OK, 0.5, 9)}},
+			earlier{sized("N=64", 1), []session.Trial{Tried("wide", verdict.OK, 7, 9),
+				Tried("wider", verdict.OK, 6, 9)}})
 		c := Search().Scenario
 		c.FP, c.Sizes = fp, session.ParseSizes("N=8")
 		nothing := func(when string) {
@@ -102,8 +103,8 @@ func testVersionsAreNotMixed(t *testing.T, open Open) {
 		begins("N=64 wider 6", "N=8 since 0.5")
 
 		// Now it is measured again, slower: that counts, alone.
-		with(t, s, sized("N=8", 2), Tried("fast", session.OK, 4, 1), Tried("refused", session.OK, 5, 1),
-			Tried("wrong", session.OK, 6, 1), Tried("since", session.Wrong, 0, 0))
+		with(t, s, sized("N=8", 2), Tried("fast", verdict.OK, 4, 1), Tried("refused", verdict.OK, 5, 1),
+			Tried("wrong", verdict.OK, 6, 1), Tried("since", verdict.Wrong, 0, 0))
 		k, err := store.Known(ctx, s, c)
 		if err != nil || k.Len() != 4 {
 			t.Errorf("%d variants are known, %v", k.Len(), err)
@@ -131,7 +132,7 @@ func testSimilarOfVersions(t *testing.T, open Open) {
 			s.Program.Hash, s.Program.Name, s.Sizes = "twin", "twin.loom", session.Sizes{{Name: "N", Value: int64(n)}}
 		}
 	}
-	then := Tried("old", session.OK, 1, 1)
+	then := Tried("old", verdict.OK, 1, 1)
 	then.At = Noon.Add(time.Hour)
 	s := open.aged(t, earlier{twin(60), []session.Trial{then}})
 	similar := func(want string) {
@@ -142,14 +143,14 @@ func testSimilarOfVersions(t *testing.T, open Open) {
 		}
 	}
 	similar("old")
-	with(t, s, twin(1), Tried("new", session.OK, 2, 1))
+	with(t, s, twin(1), Tried("new", verdict.OK, 2, 1))
 	similar("new")
 }
 
 // A session of other versions does not go on.
 func testResumeOfVersions(t *testing.T, open Open) {
 	ctx := t.Context()
-	s := open.aged(t, earlier{mode("contract", 0), []session.Trial{Tried("a", session.OK, 1, 1)}})
+	s := open.aged(t, earlier{mode("contract", 0), []session.Trial{Tried("a", verdict.OK, 1, 1)}})
 	_, err := s.Resume(ctx, "01d", "commit")
 	want := fmt.Sprintf("session 01d000000000 was measured under arithmetic 1 and program IR 1, and this Gridloom "+
 		"has arithmetic %d and program IR %d (begin another session)",
@@ -165,8 +166,8 @@ func testResumeOfVersions(t *testing.T, open Open) {
 // Versions go with what is exported, and come back.
 func testVersionsAreExported(t *testing.T, open Open) {
 	ctx := t.Context()
-	s := open.aged(t, earlier{mode("contract", 0), []session.Trial{Tried("a", session.OK, 1, 1)}})
-	with(t, s, mode("contract", 1), Tried("a", session.OK, 2, 1))
+	s := open.aged(t, earlier{mode("contract", 0), []session.Trial{Tried("a", verdict.OK, 1, 1)}})
+	with(t, s, mode("contract", 1), Tried("a", verdict.OK, 2, 1))
 	text := lines(t, s)
 	to := open.fresh(t)
 	if _, err := store.Import(ctx, to, bytes.NewReader(text), store.Source{}); err != nil {

@@ -1,4 +1,4 @@
-package refusal
+package verdict
 
 import (
 	"errors"
@@ -20,16 +20,16 @@ func (s said) Transient() bool { return bool(s) }
 func TestTransient(t *testing.T) {
 	for _, test := range []struct {
 		err  error
-		want Reason // when marked as a refusal by the compiler
-		bare Reason // when it is not marked
+		want Verdict // when marked as a refusal by the compiler
+		bare Verdict // when it is not marked
 	}{
 		{&os.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC}, Transient, Transient},
 		{fmt.Errorf("no worker: %w", syscall.EAGAIN), Transient, Transient},
 		{errors.Join(io.EOF, syscall.EMFILE), Transient, Transient},
-		{syscall.ENOENT, Compiler, None},
-		{io.EOF, Compiler, None},
+		{syscall.ENOENT, Compiler, OK},
+		{io.EOF, Compiler, OK},
 		{said(true), Transient, Transient},
-		{said(false), Compiler, None},
+		{said(false), Compiler, OK},
 		{&Error{Launch, syscall.ENOSPC}, Launch, Launch},
 	} {
 		if got, bare := Of(fmt.Errorf("it: %w", For(Compiler, test.err))), Of(test.err); got != test.want ||

@@ -1,4 +1,4 @@
-package refusal
+package verdict
 
 import (
 	"encoding/json"
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-func TestReasons(t *testing.T) {
-	if Of(nil) != None || Of(io.EOF) != None || For(Launch, nil) != nil || For(None, io.EOF) != io.EOF {
+func TestVerdicts(t *testing.T) {
+	if Of(nil) != OK || Of(io.EOF) != OK || For(Launch, nil) != nil || For(OK, io.EOF) != io.EOF {
 		t.Error("something that is no refusal is one")
 	}
 	err := fmt.Errorf("heat: %w", For(Compiler, io.EOF))
@@ -22,17 +22,17 @@ func TestReasons(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for r, want := range map[Reason]string{None: `""`, Constraint: `"constraint"`, Resources: `"resources"`,
+	for r, want := range map[Verdict]string{OK: `"ok"`, Timeout: `"timeout"`, Crash: `"crash"`, Wrong: `"wrong"`, Constraint: `"constraint"`, Resources: `"resources"`,
 		Compiler: `"compiler"`, Launch: `"launch"`} {
 		text, err := json.Marshal(r)
-		var back Reason
+		var back Verdict
 		if err != nil || string(text) != want || json.Unmarshal(text, &back) != nil || back != r {
 			t.Errorf("%d is %s and comes back as %d: %v", r, text, back, err)
 		}
 	}
-	var r Reason
+	var r Verdict
 	if err := json.Unmarshal([]byte(`"weather"`), &r); err == nil ||
-		err.Error() != `there is no reason "weather" to refuse a variant` {
+		err.Error() != `there is no verdict "weather"` {
 		t.Error(err)
 	}
 }

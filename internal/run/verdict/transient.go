@@ -1,4 +1,4 @@
-package refusal
+package verdict
 
 import (
 	"errors"
@@ -33,7 +33,7 @@ func passes(err error) bool {
 }
 
 // Passing reports whether a text tells of the state of the machine: what a
-// compiler prints, or what was recorded of a refusal.
+// compiler prints, or what was recorded of a verdict.
 func Passing(text string) bool {
 	text = strings.ToLower(text)
 	return contains(text, roomWords) || contains(text, otherWords) || contains(text, threadWords) ||
