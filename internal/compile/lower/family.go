@@ -186,9 +186,8 @@ func RoleOf(name string) schedule.Role {
 // cells have so many bytes.
 func (f *family) seedsFor(rank int, widest int64) []string {
 	var list []string
-	vector := "="
 	wide := 16 / widest
-	names := strings.NewReplacer(vector+"W", fmt.Sprint(vector, max(1, wide)), vector+"H", fmt.Sprint(vector, max(1, wide/2)))
+	names := strings.NewReplacer("=W", fmt.Sprintf("=%d", max(1, wide)), "=H", fmt.Sprintf("=%d", max(1, wide/2)))
 	for _, text := range f.seeds[rank] {
 		list = append(list, names.Replace(fmt.Sprintf("family=%s,%s", f.name, text)))
 	}

@@ -41,8 +41,14 @@ type groupPass struct {
 }
 
 var (
-	inlinePass = Pass{"inline", "compute local grids where they are read", StageForm, StageForm, "stages whose local grids the plan fuses"}
-	groupsPass = Pass{"group", "choose the statements that share a kernel", StageForm, StatementsForm, "all stages"}
+	inlinePass = Pass{
+		"inline", "compute local grids where they are read", StageForm, StageForm,
+		"stages whose local grids the plan fuses",
+	}
+	groupsPass = Pass{
+		"group", "choose the statements that share a kernel", StageForm, StatementsForm,
+		"all stages",
+	}
 )
 
 // groupPasses are the passes on each group of statements; Passes has those before
@@ -52,17 +58,22 @@ var groupPasses []groupPass
 func init() { // their functions lead back here
 	groupPasses = []groupPass{
 		{
-			Pass{"fold", "add terms of one coefficient before they are multiplied", StatementsForm, StatementsForm, "groups whose plan folds sums"},
+			Pass{"fold", "add terms of one coefficient before they are multiplied", StatementsForm, StatementsForm,
+				"groups whose plan folds sums"},
 			(*nest).fold, (*nest).statementsText, (*nest).checkStatements,
 		},
 		{
-			Pass{"retime", "cut statements in pieces that are computed as soon as their planes have come", StatementsForm, PiecesForm,
+			Pass{"retime", "cut statements in pieces that are computed as soon as their planes have come",
+				StatementsForm, PiecesForm,
 				"groups whose plan retimes them"},
 			(*nest).cut, (*nest).piecesText, (*nest).checkPieces,
 		},
 		{
-			Pass{"build", "arrange loops, threads and memory as the kernel's family does", StatementsForm, KernelForm, "all groups"},
-			(*nest).arrange, func(n *nest) string { return kernel.Text(n.kernel) }, func(n *nest) error { return kernel.Check(n.kernel) },
+			Pass{"build", "arrange loops, threads and memory as the kernel's family does", StatementsForm, KernelForm,
+				"all groups"},
+			(*nest).arrange,
+			func(n *nest) string { return kernel.Text(n.kernel) },
+			func(n *nest) error { return kernel.Check(n.kernel) },
 		},
 	}
 }
@@ -324,7 +335,8 @@ func (n *nest) passed(k *kernel.Kernel, a kernel.Asked) (*kernel.Kernel, error) 
 	}
 	var errs []error
 	next := kernel.Apply(k, a, func(p *kernel.Pass, k *kernel.Kernel) {
-		err := n.after(kernelPass(p), k.Name, p.For(a), func() string { return kernel.Text(k) }, func() error { return kernel.Check(k) })
+		text, check := func() string { return kernel.Text(k) }, func() error { return kernel.Check(k) }
+		err := n.after(kernelPass(p), k.Name, p.For(a), text, check)
 		errs = append(errs, err)
 	})
 	return next, errors.Join(errs...)

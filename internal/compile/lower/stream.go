@@ -12,17 +12,28 @@ func init() {
 	register(&family{
 		name: "stream", doc: "blocks of GPU threads go along an axis and keep planes in registers (2.5D)", place: 30,
 		target: GPU, rank: func(rank int) bool { return rank > 1 }, can: (*nest).tileable,
-		declare:  declareStream,
-		offers:   []func(*nest, *schedule.Family){(*nest).offerRetiming, (*nest).offerPerspectives, (*nest).offerLoading},
+		declare: declareStream,
+		offers: []func(*nest, *schedule.Family){
+			(*nest).offerRetiming, (*nest).offerPerspectives, (*nest).offerLoading,
+		},
 		optional: []schedule.Param{retimeParam, perspectiveParam},
 		seeds: map[int][]string{
 			2: {"stream=j,vec=W,block=128,chunk=64,sizes=baked,rotate=yes"},
 			3: {
-				"stream=k,vec=W,block=16x32,rows=2,chunk=12,sizes=baked,shared=0,rotate=yes",                                         // planes in registers
-				"stream=k,vec=W,block=8x32,rows=2,chunk=256,sizes=baked,shared=1,stage=all,fetch=async,perspective=output",           // planes in shared memory
-				"stream=k,vec=W,block=16x16,rows=4,chunk=256,sizes=baked,shared=2,stage=all,fetch=async,perspective=output",          // and long reach
-				"stream=k,vec=2,block=4x64,rows=8,chunk=64,sizes=baked,shared=1,stage=halos,share=yes,rotate=yes,ahead=1,retime=yes", // boxes, in sums
-				"stream=k,vec=H,block=1x512,rows=4,chunk=0,sizes=args,shared=3,stage=all,fetch=async,perspective=input,share=yes",    // boxes, as they come
+				// planes in registers
+				"stream=k,vec=W,block=16x32,rows=2,chunk=12,sizes=baked,shared=0,rotate=yes",
+				// planes in shared memory
+				"stream=k,vec=W,block=8x32,rows=2,chunk=256,sizes=baked,shared=1,stage=all,fetch=async," +
+					"perspective=output",
+				// and long reach
+				"stream=k,vec=W,block=16x16,rows=4,chunk=256,sizes=baked,shared=2,stage=all,fetch=async," +
+					"perspective=output",
+				// boxes, in sums
+				"stream=k,vec=2,block=4x64,rows=8,chunk=64,sizes=baked,shared=1,stage=halos,share=yes,rotate=yes," +
+					"ahead=1,retime=yes",
+				// boxes, as they come
+				"stream=k,vec=H,block=1x512,rows=4,chunk=0,sizes=args,shared=3,stage=all,fetch=async," +
+					"perspective=input,share=yes",
 			},
 		},
 		expert: []string{"family=stream,block=4x64"},
@@ -42,8 +53,9 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Name: "chunk", Role: schedule.StreamLength, Axis: schedule.StreamAxis,
 			Doc:    "planes of a block; 0 goes along the whole axis",
 			Source: "Rawat et al. 2019, section II", Default: schedule.Int(32),
-			Values: schedule.Numbers(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 72, 84, 96, 108, 128, 144, 160, 192, 256),
-			Finer:  func() []schedule.Value { return schedule.Numbers(integers(4, 256, 1)...) },
+			Values: schedule.Numbers(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 72, 84, 96, 108, 128, 144,
+				160, 192, 256),
+			Finer: func() []schedule.Value { return schedule.Numbers(integers(4, 256, 1)...) },
 		},
 		{
 			Name: "planes", Role: schedule.StreamPlanes, Axis: schedule.StreamAxis,
@@ -53,20 +65,27 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		},
 		{
 			Name: "rotate", Role: schedule.StreamUnroll,
-			Doc:    "steps that the loop over planes makes at a time, so that queues of registers move less often; yes for so many that they never do",
-			Source: "Rawat et al. 2019, section III-A", Values: []schedule.Value{schedule.No, schedule.Yes, schedule.Int(2), schedule.Int(4)}, Default: schedule.No,
+			Doc: "steps that the loop over planes makes at a time, so that queues of registers move less often; " +
+				"yes for so many that they never do",
+			Source: "Rawat et al. 2019, section III-A", Default: schedule.No,
+			Values: []schedule.Value{schedule.No, schedule.Yes, schedule.Int(2), schedule.Int(4)},
 		},
 	}
-	params = append(params, sharedParams("steps that planes are copied to shared memory ahead of their use, asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)
+	params = append(params, sharedParams("steps that planes are copied to shared memory ahead of their use, "+
+		"asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)
 	engine := schedule.Words("bulk", fetchWarp)
 	params = append(params,
 		schedule.Param{
 			Name: "fetch", Role: schedule.StagingCopy,
-			Doc:    "who copies planes to shared memory: all threads, or, where vectors have 16 bytes, the block's copy engine whole rows, told so by a warp of the block or by one that does nothing else",
-			Source: "Rawat et al. 2019, section III-A3; CUDA C++ Programming Guide, asynchronous data copies",
-			Values: schedule.Words(schedule.AsyncCopies, "bulk", fetchWarp), Default: schedule.Word(schedule.AsyncCopies),
-			Needs: []schedule.Need{{Capability: machine.BulkCopy, Values: engine}, {Capability: machine.Mbarrier, Values: engine}},
-			When:  []schedule.Condition{schedule.When("stage", schedule.Word(schedule.AllCells))},
+			Doc: "who copies planes to shared memory: all threads, or, where vectors have 16 bytes, the block's copy " +
+				"engine whole rows, told so by a warp of the block or by one that does nothing else",
+			Source:  "Rawat et al. 2019, section III-A3; CUDA C++ Programming Guide, asynchronous data copies",
+			Values:  schedule.Words(schedule.AsyncCopies, "bulk", fetchWarp),
+			Default: schedule.Word(schedule.AsyncCopies),
+			Needs: []schedule.Need{
+				{Capability: machine.BulkCopy, Values: engine}, {Capability: machine.Mbarrier, Values: engine},
+			},
+			When: []schedule.Condition{schedule.When("stage", schedule.Word(schedule.AllCells))},
 		},
 		schedule.Param{
 			Name: "ahead", Role: schedule.Prefetch, Axis: schedule.StreamAxis,

@@ -39,6 +39,9 @@ func (b ByRole) Shape(axes []string) Shape {
 	}
 	each := func(r Role, to func(*Share) *int64) {
 		n := b.Ints(r)
+		if n == nil {
+			return
+		}
 		from, _ := b.roles.axes[r].FromInner()
 		for i := 1; i <= min(len(n), len(spread)-from); i++ {
 			*to(&s.On[spread[len(spread)-from-i]]) = n[len(n)-i]
