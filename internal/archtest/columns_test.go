@@ -21,8 +21,6 @@ const tabColumns = 4
 var wideFolders = []string{
 	".", "internal/cli", "internal/compile/emit", "internal/compile/kernel", "internal/compile/kernel/kerneltest",
 	"internal/compile/kernel/sim", "internal/compile/lower", "internal/compile/schedule", "internal/engine",
-	"internal/run/exec", "internal/run/target", "internal/run/worker", "internal/tune/eval/proof",
-	"internal/tune/estimate", "internal/tune/search", "internal/tune/tuner",
 }
 
 // TestColumns finds lines of at most 120 columns in the Go files of the tree.

@@ -16,7 +16,8 @@ import (
 // NewScript derives the script of a module for one binding of its program. An
 // error is a mistake in the module, not of the user.
 func NewScript(m *kernel.Module, b *ir.Binding) (*Script, error) {
-	d := &deriver{Module: m, bound: b, script: &Script{}, stages: map[*ir.Stage]int{}, kernels: map[*kernel.Kernel]int{}}
+	d := &deriver{Module: m, bound: b, script: &Script{}, stages: map[*ir.Stage]int{},
+		kernels: map[*kernel.Kernel]int{}}
 	d.cells()
 	var err error
 	if d.script.Body, err = d.ops(m.Program.Body); err != nil {
@@ -147,7 +148,8 @@ func (d *deriver) launch(l *kernel.Launch, used *[]*kernel.Scratch) (Launch, err
 	}
 	out := Launch{Kernel: i, Part: l.Part}
 	if len(l.Args) != len(k.Buffers)+len(k.Scalars) {
-		return out, fmt.Errorf("%d arguments for %d buffers and %d scalars", len(l.Args), len(k.Buffers), len(k.Scalars))
+		return out, fmt.Errorf("%d arguments for %d buffers and %d scalars", len(l.Args), len(k.Buffers),
+			len(k.Scalars))
 	}
 	known := map[*kernel.Var]op.Value{}
 	for j, a := range l.Args {
@@ -214,7 +216,8 @@ func (d *deriver) scalar(p *kernel.Var, a kernel.Arg, known map[*kernel.Var]op.V
 	switch a := a.(type) {
 	case kernel.ScalarArg:
 		if a.Scalar.Reduced {
-			return Arg{}, fmt.Errorf("%s is bound to the value of %s, which changes while the program runs", p.Name, a.Scalar.Name)
+			return Arg{}, fmt.Errorf("%s is bound to the value of %s, which changes while the program runs", p.Name,
+				a.Scalar.Name)
 		}
 		v = d.bound.Scalar(a.Scalar)
 	case kernel.SizeArg:
@@ -307,7 +310,8 @@ func (d *deriver) grids() {
 	s := d.script
 	starts, bytes := memory.Place(append(sizes, int64(len(s.Cells))*cellStride, statusBytes))
 	for i, g := range d.Program.Grids {
-		s.Grids = append(s.Grids, Array{Name: g.Name, Bytes: sizes[i], Start: starts[i], ReadOnly: !d.written[i], Rows: rows(d.Layouts[g], g, d.bound.Shape(g.Dims))})
+		s.Grids = append(s.Grids, Array{Name: g.Name, Bytes: sizes[i], Start: starts[i], ReadOnly: !d.written[i],
+			Rows: rows(d.Layouts[g], g, d.bound.Shape(g.Dims))})
 	}
 	s.CellsStart, s.StatusStart, s.SharedBytes = starts[len(sizes)], starts[len(sizes)+1], bytes
 }

@@ -35,8 +35,10 @@ type executor struct {
 
 // newExecutor prepares everything that launches need. Grids that nothing writes are
 // protected if the region is a worker's.
-func newExecutor(s *Script, d device.Device, image string, r *memory.Region, given [][]byte, private bool) (*executor, error) {
-	m := &executor{script: s, device: d, region: r.Bytes(), hosts: s.hosts(r, given), step: &device.Value{}, pace: newPacer(0)}
+func newExecutor(s *Script, d device.Device, image string, r *memory.Region, given [][]byte,
+	private bool) (*executor, error) {
+	m := &executor{script: s, device: d, region: r.Bytes(), hosts: s.hosts(r, given), step: &device.Value{},
+		pace: newPacer(0)}
 	m.status = statusAt(m.region, s.StatusStart)
 	m.eval.cell = m.cell
 	if err := m.allocate(r, private); err != nil {
@@ -180,7 +182,8 @@ func (m *executor) cell(i int) op.Value {
 
 // run executes leaves from a cursor on, to the end, to the limit, or until stop holds the number of this run. It
 // returns the cursor that it reached.
-func (m *executor) run(at ir.Cursor, limit Limit, stop *atomic.Int64, number int64) (c ir.Cursor, end ending, err error) {
+func (m *executor) run(at ir.Cursor, limit Limit, stop *atomic.Int64,
+	number int64) (c ir.Cursor, end ending, err error) {
 	w := newWalker(m.script.Body, at, func(f Formula, step int64) int64 { return m.eval.eval(f, step).I })
 	defer func() {
 		c = w.cursor()

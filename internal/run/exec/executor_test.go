@@ -113,13 +113,16 @@ iterate until (first >= 7) check 1 max 100 { more (v, u, first); swap (u, v); }
 			{Name: "first", Elem: types.I32, Mode: kernel.Out}, {Name: "parts", Elem: types.F64, Mode: kernel.InOut},
 		},
 		Scalars: []*kernel.Var{n},
-		Body:    []kernel.Stmt{&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(kernel.V(n), kernel.I(3)), Step: kernel.I(1), Tag: kernel.BlockX}},
+		Body: []kernel.Stmt{&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(kernel.V(n), kernel.I(3)),
+			Step: kernel.I(1), Tag: kernel.BlockX}},
 	}
-	parts := &kernel.Scratch{Name: "parts", Elem: types.F64, Cells: kernel.Mul(kernel.V(n), kernel.I(2)), Sizes: []*kernel.Var{n}, Params: []int{0}}
+	parts := &kernel.Scratch{Name: "parts", Elem: types.F64, Cells: kernel.Mul(kernel.V(n), kernel.I(2)),
+		Sizes: []*kernel.Var{n}, Params: []int{0}}
 	return &kernel.Module{
 		Program: b.Program, Kernels: []*kernel.Kernel{k}, Scratch: []*kernel.Scratch{parts},
 		Stages: map[*ir.Stage][]*kernel.Launch{b.Program.Stages[0]: {{Kernel: k, Args: []kernel.Arg{
-			kernel.GridArg{Grid: v}, kernel.GridArg{Grid: u}, kernel.CellArg{Scalar: first}, kernel.ScratchArg{Scratch: parts}, kernel.SizeArg{Param: 0},
+			kernel.GridArg{Grid: v}, kernel.GridArg{Grid: u}, kernel.CellArg{Scalar: first},
+			kernel.ScratchArg{Scratch: parts}, kernel.SizeArg{Param: 0},
 		}}}},
 	}, b
 }

@@ -31,7 +31,8 @@ type hosted struct {
 // memory in the region.
 func newHosted(b *ir.Binding, s *Script, region *memory.Region, given [][]byte) hosted {
 	h := hosted{
-		bound: b, script: s, region: region, hosts: s.hosts(region, given), status: statusAt(region.Bytes(), s.StatusStart),
+		bound: b, script: s, region: region, hosts: s.hosts(region, given), status: statusAt(region.Bytes(),
+			s.StatusStart),
 		push: true, stale: make([]bool, len(s.Grids)),
 	}
 	for i := range s.Grids {

@@ -145,18 +145,21 @@ func loops(t *rapid.T, depth int) []Op {
 func TestGraphsAreFaithful(t *testing.T) {
 	some := 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := &Script{Kernels: []string{"a", "b"}, Body: loops(t, 3), StatusStart: 0, CellsStart: statusBytes, SharedBytes: 4096}
+		s := &Script{Kernels: []string{"a", "b"}, Body: loops(t, 3), StatusStart: 0, CellsStart: statusBytes,
+			SharedBytes: 4096}
 		for i := range 4 {
 			s.Grids = append(s.Grids, Array{Name: fmt.Sprint(i), Start: 1024, Bytes: int64(i + 1)})
 		}
 		grid := func(i int) Arg { return Arg{Kind: GridArg, Index: i} }
 		s.Stages = []Stage{
 			{Name: "a", Points: 1, Launches: []Launch{{Kernel: 0, Args: []Arg{grid(0), grid(1)}}}},
-			{Name: "b", Points: 10, Launches: []Launch{{Kernel: 1, Args: []Arg{grid(2), {Kind: StepArg}}}, {Kernel: 0, Args: []Arg{grid(3), grid(0)}}}},
+			{Name: "b", Points: 10, Launches: []Launch{{Kernel: 1, Args: []Arg{grid(2), {Kind: StepArg}}},
+				{Kernel: 0, Args: []Arg{grid(3), grid(0)}}}},
 			{Name: "none", Points: 100},
 		}
 		limits := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Limit {
-			return Limit{Iterations: rapid.Int64Range(0, 4).Draw(t, "iterations"), Leaves: rapid.Int64Range(0, 9).Draw(t, "leaves")}
+			return Limit{Iterations: rapid.Int64Range(0, 4).Draw(t, "iterations"),
+				Leaves: rapid.Int64Range(0, 9).Draw(t, "leaves")}
 		}), 1, 5).Draw(t, "limits")
 		eager := rapid.Int64Range(1, 6).Draw(t, "eager")
 		run := func(graphs bool) (*diary, []string) {
@@ -181,7 +184,8 @@ func TestGraphsAreFaithful(t *testing.T) {
 				if at, end, err = m.run(at, limits[i%len(limits)], &none, 1); err != nil {
 					t.Fatal(err)
 				}
-				stops = append(stops, fmt.Sprint(at, m.holds, m.status.leaves.Load(), m.status.points.Load(), m.status.launches.Load()))
+				stops = append(stops, fmt.Sprint(at, m.holds, m.status.leaves.Load(), m.status.points.Load(),
+					m.status.launches.Load()))
 				if end == finished {
 					break
 				}
@@ -241,7 +245,8 @@ func TestLongLaunches(t *testing.T) {
 		each  time.Duration
 		syncs int
 		want  int64
-	}{{time.Microsecond, 3, 0}, {time.Microsecond, 4, 1024}, {50 * time.Microsecond, 4, 400}, {time.Millisecond, 4, 0}} {
+	}{{time.Microsecond, 3, 0}, {time.Microsecond, 4, 1024}, {50 * time.Microsecond, 4, 400},
+		{time.Millisecond, 4, 0}} {
 		m.pace.each, m.pace.syncs = test.each, test.syncs
 		if got := r.times(&loop{launches: 1, leaves: 2, period: 2}, 5000, true, Limit{}); got != test.want {
 			t.Errorf("%v after %d waits: %d iterations, want %d", test.each, test.syncs, got, test.want)

@@ -17,7 +17,8 @@ func rows(l kernel.Layout, g *ir.Grid, shape []int) device.Rows {
 	}
 	size, last := int64(g.Type.Size()), int64(shape[len(shape)-1])
 	align := max(1, l.Align)
-	r := device.Rows{Lead: l.Lead * size, Bytes: last * size, Pitch: (last + align - 1) / align * align * size, Count: 1}
+	r := device.Rows{Lead: l.Lead * size, Bytes: last * size, Pitch: (last + align - 1) / align * align * size,
+		Count: 1}
 	for _, n := range shape[:len(shape)-1] {
 		r.Count *= int64(n)
 	}
@@ -32,7 +33,8 @@ func (d *deriver) checkLayouts() error {
 	for _, grids := range d.rotated {
 		for _, g := range grids[1:] {
 			if a, b := d.script.Grids[grids[0]], d.script.Grids[g]; a.Rows != b.Rows {
-				return fmt.Errorf("%s and %s change places, but do not lie alike in the device's memory: %+v and %+v", a.Name, b.Name, a.Rows, b.Rows)
+				return fmt.Errorf("%s and %s change places, but do not lie alike in the device's memory: %+v and %+v",
+					a.Name, b.Name, a.Rows, b.Rows)
 			}
 		}
 	}

@@ -32,13 +32,16 @@ func paddedModule(t *testing.T) (*kernel.Module, *ir.Binding) {
 	u, v, w := b.Program.Grid("u"), b.Program.Grid("v"), b.Program.Grid("w")
 	block := kernel.NewVar("block", types.I64)
 	k := &kernel.Kernel{
-		Name:    "more",
-		Buffers: []*kernel.Buffer{{Name: "out", Elem: types.I32, Mode: kernel.Out}, {Name: "in", Elem: types.I32}, {Name: "w", Elem: types.I32}},
-		Body:    []kernel.Stmt{&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.I(1), Step: kernel.I(1), Tag: kernel.BlockX}},
+		Name: "more",
+		Buffers: []*kernel.Buffer{{Name: "out", Elem: types.I32, Mode: kernel.Out}, {Name: "in", Elem: types.I32},
+			{Name: "w", Elem: types.I32}},
+		Body: []kernel.Stmt{&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.I(1), Step: kernel.I(1),
+			Tag: kernel.BlockX}},
 	}
 	return &kernel.Module{
 		Program: b.Program, Kernels: []*kernel.Kernel{k},
-		Stages:  map[*ir.Stage][]*kernel.Launch{b.Program.Stages[0]: {{Kernel: k, Args: []kernel.Arg{kernel.GridArg{Grid: v}, kernel.GridArg{Grid: u}, kernel.GridArg{Grid: w}}}}},
+		Stages: map[*ir.Stage][]*kernel.Launch{b.Program.Stages[0]: {{Kernel: k,
+			Args: []kernel.Arg{kernel.GridArg{Grid: v}, kernel.GridArg{Grid: u}, kernel.GridArg{Grid: w}}}}},
 		Layouts: map[*ir.Grid]kernel.Layout{u: {Lead: 3, Align: 4}, v: {Lead: 3, Align: 4}, w: {Lead: 1, Align: 1}},
 	}, b
 }
@@ -97,7 +100,8 @@ func TestLayouts(t *testing.T) {
 			if err != nil {
 				t.Skip(err)
 			}
-			image, err := (&cuda.Builder{Compiler: c, Arch: gpus[0].Arch(), Dir: t.TempDir()}).Build(context.Background(), []byte(paddedSource))
+			image, err := (&cuda.Builder{Compiler: c, Arch: gpus[0].Arch(), Dir: t.TempDir()}).Build(
+				context.Background(), []byte(paddedSource))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +124,8 @@ func testLayouts(t *testing.T, open func(t *testing.T) (device.Device, string)) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (device.Rows{Lead: 12, Bytes: 20, Pitch: 32, Count: 3}); s.Grids[0].Rows != want || s.Grids[1].Rows != want {
+	if want := (device.Rows{Lead: 12, Bytes: 20, Pitch: 32, Count: 3}); s.Grids[0].Rows != want ||
+		s.Grids[1].Rows != want {
 		t.Fatalf("%+v", s.Grids)
 	}
 	region, err := memory.New("test", s.SharedBytes)
@@ -165,15 +170,18 @@ func testLayouts(t *testing.T, open func(t *testing.T) (device.Device, string)) 
 func TestLayoutsRefused(t *testing.T) {
 	m, b := paddedModule(t)
 	m.Layouts[b.Program.Grid("v")] = kernel.Layout{Lead: 2, Align: 4}
-	if _, err := NewScript(m, b); err == nil || !strings.HasPrefix(err.Error(), "u and v change places, but do not lie alike in the device's memory: ") {
+	if _, err := NewScript(m, b); err == nil ||
+		!strings.HasPrefix(err.Error(), "u and v change places, but do not lie alike in the device's memory: ") {
 		t.Error(err)
 	}
 	m, b = paddedModule(t)
-	if _, err := Open(t.Context(), m, b, Options{Device: "cpu"}); err == nil || err.Error() != "u does not lie dense, and the cpu's grids do" {
+	if _, err := Open(t.Context(), m, b, Options{Device: "cpu"}); err == nil ||
+		err.Error() != "u does not lie dense, and the cpu's grids do" {
 		t.Error(err)
 	}
 	// What has no padding is dense.
-	m.Layouts = map[*ir.Grid]kernel.Layout{b.Program.Grid("u"): {Align: 5}, b.Program.Grid("v"): {}, b.Program.Grid("w"): {Align: 3}}
+	m.Layouts = map[*ir.Grid]kernel.Layout{b.Program.Grid("u"): {Align: 5}, b.Program.Grid("v"): {},
+		b.Program.Grid("w"): {Align: 3}}
 	s, err := NewScript(m, b)
 	if err != nil {
 		t.Fatal(err)

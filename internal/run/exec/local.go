@@ -34,7 +34,8 @@ type Local struct {
 // The slices of given, by the names of their grids, are those grids' memory; each has as
 // many bytes as its grid, and stays the caller's. Options.Deadline, Private and Patience
 // have no meaning here: nothing can end a kernel but the end of the process.
-func OpenLocal(ctx context.Context, m *kernel.Module, b *ir.Binding, o Options, given map[string][]byte) (*Local, error) {
+func OpenLocal(ctx context.Context, m *kernel.Module, b *ir.Binding, o Options,
+	given map[string][]byte) (*Local, error) {
 	script, err := NewScript(m, b)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,8 @@ func TestLocalAgrees(t *testing.T) {
 		want := contents(t, ref, b.Program)
 		for _, device := range []string{"cpu", "cuda:0"} {
 			for name, which := range map[string]func(int) bool{
-				"all": func(int) bool { return true }, "none": func(int) bool { return false }, "some": func(i int) bool { return i%2 == 0 },
+				"all": func(int) bool { return true }, "none": func(int) bool { return false },
+				"some": func(i int) bool { return i%2 == 0 },
 			} {
 				given := own(b, which)
 				r := openLocal(t, device, b, given)

@@ -94,11 +94,13 @@ func (o Options) complete() Options {
 // start starts the worker and sends it the script.
 func (r *Remote) start(ctx context.Context) error {
 	var err error
-	r.process, err = worker.Start(Service.Name, worker.Options{Files: []*os.File{r.region.File()}, Env: cpu.Environment(r.opts.Threads)})
+	r.process, err = worker.Start(Service.Name, worker.Options{Files: []*os.File{r.region.File()},
+		Env: cpu.Environment(r.opts.Threads)})
 	if err != nil {
 		return err
 	}
-	a, err := r.ask(ctx, request{Kind: setUp, Script: r.script, Device: r.opts.Device, Image: r.opts.Image, Private: r.opts.Private, NoGraphs: r.opts.NoGraphs, Deadline: r.opts.Deadline, Eager: r.opts.eager}, nil)
+	a, err := r.ask(ctx, request{Kind: setUp, Script: r.script, Device: r.opts.Device, Image: r.opts.Image,
+		Private: r.opts.Private, NoGraphs: r.opts.NoGraphs, Deadline: r.opts.Deadline, Eager: r.opts.eager}, nil)
 	r.usage = a.Usage
 	return err
 }

@@ -15,9 +15,12 @@ import (
 // A text names a device of one kind, or the error says what may have been meant.
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ text, id, hint string }{
-		{"cpu", "cpu", ""}, {"ref", "ref", ""}, {"cuda", "cuda:0", ""}, {"cuda:3", "cuda:3", ""}, {"opencl:12", "opencl:12", ""},
-		{"cpu:0", "", "did you mean cpu?"}, {"cuda:", "", "did you mean cuda:0?"}, {"cuda:-1", "", "did you mean cuda:0?"},
-		{"cuda:1x", "", "did you mean cuda:0?"}, {"opnecl", "", "did you mean opencl?"}, {"", "", "gridloom devices lists what there is"},
+		{"cpu", "cpu", ""}, {"ref", "ref", ""}, {"cuda", "cuda:0", ""}, {"cuda:3", "cuda:3", ""},
+		{"opencl:12", "opencl:12", ""},
+		{"cpu:0", "", "did you mean cpu?"}, {"cuda:", "", "did you mean cuda:0?"},
+		{"cuda:-1", "", "did you mean cuda:0?"},
+		{"cuda:1x", "", "did you mean cuda:0?"}, {"opnecl", "", "did you mean opencl?"},
+		{"", "", "gridloom devices lists what there is"},
 		{"auot", "", "did you mean auto?"}, {"99", "", "gridloom devices lists what there is"},
 	} {
 		k, ordinal, err := Parse(c.text)
@@ -61,7 +64,8 @@ func TestKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(list, func(d device.Info) bool { return strings.HasPrefix(d.ID, name) && d.Name != "" }) {
+		if !slices.ContainsFunc(list,
+			func(d device.Info) bool { return strings.HasPrefix(d.ID, name) && d.Name != "" }) {
 			t.Errorf("nothing is said of %s", name)
 		}
 	}
@@ -79,7 +83,8 @@ func TestCompile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cpu.Close()
-	if cpu.Reference() || cpu.Kind() != lower.CPU || cpu.ID != "cpu" || cpu.API != "cpu" || cpu.Name == "" || !cpu.Shared || cpu.Memory != 0 {
+	if cpu.Reference() || cpu.Kind() != lower.CPU || cpu.ID != "cpu" || cpu.API != "cpu" || cpu.Name == "" ||
+		!cpu.Shared || cpu.Memory != 0 {
 		t.Errorf("%+v", cpu)
 	}
 	fast := cpu.In(arith.Fast)
@@ -87,7 +92,8 @@ func TestCompile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err := fast.Compiler(t.Context()); err != nil || c != first || fast.Arithmetic != arith.Fast || cpu.Arithmetic != arith.Strict {
+	if c, err := fast.Compiler(t.Context()); err != nil || c != first || fast.Arithmetic != arith.Fast ||
+		cpu.Arithmetic != arith.Strict {
 		t.Errorf("%v, %v and %v: %v", c, first, fast.Arithmetic, err)
 	}
 	const text = "double f(double a, double b) { return a + b; }\n"

@@ -39,7 +39,8 @@ type Process struct {
 // Start starts a worker that runs a service.
 func Start(service string, o Options) (*Process, error) {
 	if !ready.Load() {
-		return nil, errors.New("this program cannot start worker processes: it has to call gridloom.WorkerMain first thing in main, and in TestMain")
+		return nil, errors.New(
+			"this program cannot start worker processes: it has to call gridloom.WorkerMain first thing in main, and in TestMain")
 	}
 	var pipes [4]*os.File // requests: read, write; replies: read, write
 	closePipes := func() {
@@ -65,7 +66,8 @@ func Start(service string, o Options) (*Process, error) {
 		cmd.Env = append(cmd.Env, "MALLOC_ARENA_MAX=1")
 	}
 	cmd.ExtraFiles = append([]*os.File{pipes[0], pipes[3]}, o.Files...)
-	p := &Process{cmd: cmd, said: &child.Output{First: 2 << 10, Last: 6 << 10}, memory: o.Memory, exited: make(chan struct{})}
+	p := &Process{cmd: cmd, said: &child.Output{First: 2 << 10, Last: 6 << 10}, memory: o.Memory,
+		exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.said, p.said
 	cmd.WaitDelay = time.Second // for children of its own that keep its output open
 	if err := child.Start(cmd); err != nil {

@@ -74,8 +74,10 @@ func TestEcho(t *testing.T) {
 		if err := p.Receive(&got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Text != sent.Text+"!" || math.Float64bits(got.Float) != math.Float64bits(f) || len(got.Bytes) != len(sent.Bytes) {
-			t.Errorf("%s %g and %d bytes became %s %g and %d bytes", sent.Text, f, len(sent.Bytes), got.Text, got.Float, len(got.Bytes))
+		if got.Text != sent.Text+"!" || math.Float64bits(got.Float) != math.Float64bits(f) ||
+			len(got.Bytes) != len(sent.Bytes) {
+			t.Errorf("%s %g and %d bytes became %s %g and %d bytes", sent.Text, f, len(sent.Bytes), got.Text, got.Float,
+				len(got.Bytes))
 		}
 	}
 	p.Close()
@@ -177,7 +179,8 @@ func TestOnlyTheEndsAreKept(t *testing.T) {
 	}
 	var nothing string
 	d, ok := errors.AsType[*Death](p.Receive(&nothing))
-	if !ok || len(d.Said) < 8<<10 || len(d.Said) > 8<<10+100 || !strings.HasPrefix(d.Said, "blah blah") || !strings.HasSuffix(d.Said, "blah the end\n") {
+	if !ok || len(d.Said) < 8<<10 || len(d.Said) > 8<<10+100 || !strings.HasPrefix(d.Said, "blah blah") ||
+		!strings.HasSuffix(d.Said, "blah the end\n") {
 		t.Errorf("%d bytes are kept", len(d.Said))
 	}
 }
@@ -185,7 +188,8 @@ func TestOnlyTheEndsAreKept(t *testing.T) {
 func TestServiceError(t *testing.T) {
 	p := start(t, "fail", Options{})
 	var nothing string
-	if err := p.Receive(&nothing); err == nil || err.Error() != "it ended with status 1; it said:\n  the service has failed" {
+	if err := p.Receive(&nothing); err == nil ||
+		err.Error() != "it ended with status 1; it said:\n  the service has failed" {
 		t.Error(err)
 	}
 }
@@ -193,7 +197,8 @@ func TestServiceError(t *testing.T) {
 func TestUnknownService(t *testing.T) {
 	p := start(t, "unheard-of", Options{})
 	var nothing string
-	if err := p.Receive(&nothing); err == nil || err.Error() != "it ended with status 1; it said:\n  __worker is for processes that this program starts itself" {
+	if err := p.Receive(&nothing); err == nil ||
+		err.Error() != "it ended with status 1; it said:\n  __worker is for processes that this program starts itself" {
 		t.Error(err)
 	}
 }
@@ -335,7 +340,9 @@ func TestWorkersEndWithTheirParent(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	ready.Store(false)
 	defer ready.Store(true)
-	if _, err := Start("echo", Options{}); err == nil || err.Error() != "this program cannot start worker processes: it has to call gridloom.WorkerMain first thing in main, and in TestMain" {
+	if _, err := Start("echo", Options{}); err == nil ||
+		err.Error() != "this program cannot start worker processes: it has to call gridloom.WorkerMain first thing "+
+			"in main, and in TestMain" {
 		t.Error(err)
 	}
 }

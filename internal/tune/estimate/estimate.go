@@ -163,10 +163,12 @@ const beyond = lower.Spilling * 1.5
 func (e *Model) Estimate(c schedule.Config) (float64, bool) {
 	f := e.shape(c)
 	regs := e.registers(f)
-	soon := f.threads <= float64(e.gpu.ThreadsPerBlock) && f.shared <= float64(e.gpu.SharedPerBlock) && regs <= beyond*float64(e.gpu.RegistersPerThread)
+	soon := f.threads <= float64(e.gpu.ThreadsPerBlock) && f.shared <= float64(e.gpu.SharedPerBlock) &&
+		regs <= beyond*float64(e.gpu.RegistersPerThread)
 	spilt := max(1, regs/float64(e.gpu.RegistersPerThread))
 	regs = min(regs, float64(e.gpu.RegistersPerThread))
-	blocks := math.Floor(min(float64(e.gpu.BlocksPerUnit), float64(e.gpu.ThreadsPerUnit)/f.threads, float64(e.gpu.Registers)/(regs*f.threads)))
+	blocks := math.Floor(min(float64(e.gpu.BlocksPerUnit), float64(e.gpu.ThreadsPerUnit)/f.threads,
+		float64(e.gpu.Registers)/(regs*f.threads)))
 	if f.shared > 0 {
 		blocks = min(blocks, math.Floor(float64(e.gpu.SharedPerUnit)/(f.shared+1024)))
 	}

@@ -49,10 +49,15 @@ func model(t testing.TB, source string) *Model {
 func TestEstimateOrders(t *testing.T) {
 	e := model(t, cube)
 	for _, test := range []struct{ fast, slow, why string }{
-		{"family=tile,block=1x4x64,vec=2,rows=1x1,repeat=1x1x1", "family=tile,block=1x4x64,vec=1,rows=1x1,repeat=1x1x1", "16-byte accesses are faster than 8-byte ones"},
-		{"family=tile,block=1x4x64,vec=2,rows=1x1,repeat=1x1x1", "family=tile,block=1x64x4,vec=2,rows=1x1,repeat=1x1x1", "rows of threads should fill lines"},
-		{"family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=2,repeat=1x1", "family=stream,stream=k,chunk=32,planes=4,block=4x64,vec=2,rows=8,repeat=1x2", "what spills is slow"},
-		{"family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=1,repeat=1x1", "family=stream,stream=k,chunk=0,planes=1,block=16x64,vec=2,rows=2,repeat=1x1", "a few blocks leave multiprocessors idle"},
+		{"family=tile,block=1x4x64,vec=2,rows=1x1,repeat=1x1x1", "family=tile,block=1x4x64,vec=1,rows=1x1,repeat=1x1x1",
+			"16-byte accesses are faster than 8-byte ones"},
+		{"family=tile,block=1x4x64,vec=2,rows=1x1,repeat=1x1x1", "family=tile,block=1x64x4,vec=2,rows=1x1,repeat=1x1x1",
+			"rows of threads should fill lines"},
+		{"family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=2,repeat=1x1",
+			"family=stream,stream=k,chunk=32,planes=4,block=4x64,vec=2,rows=8,repeat=1x2", "what spills is slow"},
+		{"family=stream,stream=k,chunk=32,planes=1,block=4x64,vec=2,rows=1,repeat=1x1",
+			"family=stream,stream=k,chunk=0,planes=1,block=16x64,vec=2,rows=2,repeat=1x1",
+			"a few blocks leave multiprocessors idle"},
 	} {
 		var times [2]float64
 		for i, text := range []string{test.fast, test.slow} {

@@ -12,7 +12,8 @@ import (
 // documented is a space with the parameters of the examples in docs/search.md.
 func documented() *KernelSpace {
 	s := twoFamilies()
-	repeat := schedule.Param{Name: "repeat", Values: []schedule.Value{schedule.Int(1, 1), schedule.Int(1, 2), schedule.Int(2, 1)}, Default: schedule.Int(1, 1)}
+	repeat := schedule.Param{Name: "repeat", Values: []schedule.Value{schedule.Int(1, 1), schedule.Int(1, 2),
+		schedule.Int(2, 1)}, Default: schedule.Int(1, 1)}
 	for i := range s.Families {
 		s.Families[i].Params = append(s.Families[i].Params, repeat)
 	}
@@ -73,7 +74,8 @@ func TestDocuments(t *testing.T) {
 		if !strings.Contains(string(text), "| `"+v+"` |") {
 			t.Errorf("docs/search.md does not show the values %s", v)
 		}
-		if _, err := NewHeuristic("docs", "block.x = "+v, "", Problem{Space: documented(), Sizes: sizes}); err != nil && !strings.Contains(err.Error(), "no value in the range") && !strings.Contains(err.Error(), "no such value") {
+		if _, err := NewHeuristic("docs", "block.x = "+v, "", Problem{Space: documented(), Sizes: sizes}); err != nil &&
+			!strings.Contains(err.Error(), "no value in the range") && !strings.Contains(err.Error(), "no such value") {
 			t.Error(err)
 		}
 	}

@@ -170,7 +170,10 @@ func (c *checker) call(e *spec.Call) formula {
 	switch e.Func {
 	case "best":
 		x := c.number(e.Args[0])
-		return formula{eval: func(sc *evalContext) float64 { return x.eval(&evalContext{point: sc.best, best: sc.best, rng: sc.rng}) }, known: x.known}
+		eval := func(sc *evalContext) float64 {
+			return x.eval(&evalContext{point: sc.best, best: sc.best, rng: sc.rng})
+		}
+		return formula{eval: eval, known: x.known}
 	case "product", "sum":
 		w := e.Args[0].(*spec.Word)
 		all := c.matching(w.Text)

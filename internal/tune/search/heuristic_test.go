@@ -33,9 +33,10 @@ func garveySpace(n int64) *KernelSpace {
 			add(p+axis, powers)
 		}
 		names := []string{"W" + axis, "B" + axis, "C" + axis}
-		f.Constraints = append(f.Constraints, schedule.Constraint{Name: "fits " + axis, Params: names, Holds: func(c schedule.Config) bool {
-			return c.Int(names[0])*c.Int(names[1])*c.Int(names[2]) <= n
-		}})
+		f.Constraints = append(f.Constraints, schedule.Constraint{Name: "fits " + axis, Params: names,
+			Holds: func(c schedule.Config) bool {
+				return c.Int(names[0])*c.Int(names[1])*c.Int(names[2]) <= n
+			}})
 	}
 	add("VX", numbers(1, 2, 4))
 	add("USE_LOCAL_MEMORY_INPUT", numbers(0, 1))
@@ -91,7 +92,8 @@ func TestAlgorithm3(t *testing.T) {
 		}
 		steps = append(steps, len(points))
 		for _, p := range points {
-			if value(space, p, "BX") != 1 || value(space, p, "USE_LOCAL_MEMORY_INPUT") != 1 || value(space, p, "VX") != 1 {
+			if value(space, p, "BX") != 1 || value(space, p, "USE_LOCAL_MEMORY_INPUT") != 1 ||
+				value(space, p, "VX") != 1 {
 				t.Errorf("%s is not what the first line says", space.Text(p))
 			}
 			if time(p) < best {
@@ -118,11 +120,13 @@ func specSpace() *KernelSpace {
 		}
 	}
 	shared := schedule.Param{Name: "shared", Values: numbers(0, 1), Default: schedule.Int(0)}
-	ahead := schedule.Param{Name: "ahead", Values: numbers(1, 2), Default: schedule.Int(1), When: []schedule.Condition{schedule.When("shared", schedule.Int(1))}}
+	ahead := schedule.Param{Name: "ahead", Values: numbers(1, 2), Default: schedule.Int(1),
+		When: []schedule.Condition{schedule.When("shared", schedule.Int(1))}}
 	block := schedule.Param{Name: "block", Values: shapes, Default: shapes[0]}
 	vec := schedule.Param{Name: "vec", Values: numbers(1, 2, 4), Default: schedule.Int(1)}
 	load := schedule.Param{Name: "load", Values: schedule.Words("plain", "readonly"), Default: schedule.Word("plain")}
-	wide := schedule.Constraint{Name: "wide", Params: []string{"block", "vec"}, Holds: func(c schedule.Config) bool { return c.Ints("block")[1]*c.Int("vec") <= 128 }}
+	wide := schedule.Constraint{Name: "wide", Params: []string{"block", "vec"},
+		Holds: func(c schedule.Config) bool { return c.Ints("block")[1]*c.Int("vec") <= 128 }}
 	return Of(withRoles(schedule.Space{Families: []schedule.Family{
 		{Name: "tile", Params: []schedule.Param{block, vec, load}, Constraints: []schedule.Constraint{wide}},
 		{Name: "stream", Params: []schedule.Param{block, vec, shared, ahead}},
@@ -143,30 +147,39 @@ func TestSteps(t *testing.T) {
 		{"no semicolon at the end", "vec = 2", []string{tile("1x16", 2)}},
 		{"a list", "vec = {4, 1};", []string{tile("1x16", 1), tile("1x16", 4)}},
 		{"all", "vec = all;", []string{tile("1x16", 1), tile("1x16", 2), tile("1x16", 4)}},
-		{"a product", "block.x = 16:32:*2, block.y = 2:4:*2;", []string{tile("2x16", 1), tile("2x32", 1), tile("4x16", 1), tile("4x32", 1)}},
+		{"a product", "block.x = 16:32:*2, block.y = 2:4:*2;", []string{tile("2x16", 1), tile("2x32", 1),
+			tile("4x16", 1), tile("4x32", 1)}},
 		{"steps by addition", "block.x = 16:64:+16;", []string{tile("1x16", 1), tile("1x32", 1), tile("1x64", 1)}},
 		{"steps of one", "vec = 1:3;", []string{tile("1x16", 1), tile("1x16", 2)}},
 		{"a range that depends on a value", "block.x = {32, 64}, vec = 1:128/block.x:*2;",
 			[]string{tile("1x32", 1), tile("1x32", 2), tile("1x32", 4), tile("1x64", 1), tile("1x64", 2)}},
 		{"the space's constraints hold", "block.x = 64, vec = all;", []string{tile("1x64", 1), tile("1x64", 2)}},
 		{"sizes", "block.x = 1:NX/2:*2;", []string{tile("1x16", 1), tile("1x32", 1)}},
-		{"sizes nobody knows are no bounds", "block.x = 16:NZ:*2;", []string{tile("1x16", 1), tile("1x32", 1), tile("1x64", 1)}},
-		{"a condition", "block.x = all, block.y = all where block.x*block.y == 64;", []string{tile("1x64", 1), tile("2x32", 1), tile("4x16", 1)}},
+		{"sizes nobody knows are no bounds", "block.x = 16:NZ:*2;", []string{tile("1x16", 1), tile("1x32", 1),
+			tile("1x64", 1)}},
+		{"a condition", "block.x = all, block.y = all where block.x*block.y == 64;",
+			[]string{tile("1x64", 1), tile("2x32", 1), tile("4x16", 1)}},
 		{"a condition on what is not tuned", "block.x = all where vec == 2;", []string{tile("1x16", 1)}},
 		{"the best so far", "block.x = 4*best(block.x);", []string{tile("1x64", 1)}},
 		{"a pattern", `"*.y" = {2, 4};`, []string{tile("2x16", 1), tile("4x16", 1)}},
-		{"a pattern by the axis that a parameter acts on", `"vec.x" = {2, 4};`, []string{tile("1x16", 2), tile("1x16", 4)}},
+		{"a pattern by the axis that a parameter acts on", `"vec.x" = {2, 4};`,
+			[]string{tile("1x16", 2), tile("1x16", 4)}},
 		{"a pattern of which some have the value", `"*.x" = 4;`, []string{tile("1x16", 4)}},
 		{"products of patterns", `"block.*" = all where product("block.*") == 256;`, []string{tile("4x64", 1)}},
 		{"what is not there", `cube? = all, vec = 2;`, []string{tile("1x16", 2)}},
 		{"what is not there counts as 1", `vec = 1 + cube?;`, []string{tile("1x16", 2)}},
 		{"words", `load = "readonly";`, []string{"family=tile,block=1x16,vec=1,load=readonly"}},
-		{"words compared", `load = all, vec = {1, 2} where (load == "plain") == (vec == 1);`, []string{tile("1x16", 1), "family=tile,block=1x16,vec=2,load=readonly"}},
+		{"words compared", `load = all, vec = {1, 2} where (load == "plain") == (vec == 1);`,
+			[]string{tile("1x16", 1), "family=tile,block=1x16,vec=2,load=readonly"}},
 		{"parameters that come into being", `family = "stream", shared = 1, ahead = all;`,
-			[]string{"family=stream,block=1x16,vec=1,shared=1,ahead=1", "family=stream,block=1x16,vec=1,shared=1,ahead=2"}},
-		{"parameters that do not exist", `family = "stream", shared = 0, ahead = all;`, []string{"family=stream,block=1x16,vec=1,shared=0"}},
-		{"parameters that nobody sets", `family = "stream", shared = 1;`, []string{"family=stream,block=1x16,vec=1,shared=1,ahead=1"}},
-		{"a limit", "limit block.x*block.y <= 32; block.x = all, block.y = all;", []string{tile("1x16", 1), tile("1x32", 1), tile("2x16", 1)}},
+			[]string{"family=stream,block=1x16,vec=1,shared=1,ahead=1",
+				"family=stream,block=1x16,vec=1,shared=1,ahead=2"}},
+		{"parameters that do not exist", `family = "stream", shared = 0, ahead = all;`,
+			[]string{"family=stream,block=1x16,vec=1,shared=0"}},
+		{"parameters that nobody sets", `family = "stream", shared = 1;`,
+			[]string{"family=stream,block=1x16,vec=1,shared=1,ahead=1"}},
+		{"a limit", "limit block.x*block.y <= 32; block.x = all, block.y = all;",
+			[]string{tile("1x16", 1), tile("1x32", 1), tile("2x16", 1)}},
 		{"an option", "option widest = 32; block.x = 16:widest:*2;", []string{tile("1x16", 1), tile("1x32", 1)}},
 		{"an alias", "alias WX = block.x; alias W = WX; W = 32 where WX == W;", []string{tile("1x32", 1)}},
 		{"arithmetic", "vec = max(1, min(4, 2)) * 7 % 4 - -2;", []string{tile("1x16", 4)}},
@@ -196,7 +209,8 @@ func TestSteps(t *testing.T) {
 }
 
 // course runs a file to its end on given times and returns the texts of each step.
-func course(t *testing.T, space *KernelSpace, text, arg string, p Problem, seconds func(text string) float64) [][]string {
+func course(t *testing.T, space *KernelSpace, text, arg string, p Problem,
+	seconds func(text string) float64) [][]string {
 	t.Helper()
 	p.Space = space
 	s, err := NewHeuristic("f", text, arg, p)
@@ -235,7 +249,8 @@ func TestCourses(t *testing.T) {
 	// Streams with wide vectors and planes ahead are fast.
 	seconds := func(text string) float64 {
 		x := 10.0
-		for part, gain := range map[string]float64{"family=stream": 2, "vec=4": 1, "ahead=2": 3, "block=4x": 1, "x64,": 0.5} {
+		for part, gain := range map[string]float64{"family=stream": 2, "vec=4": 1, "ahead=2": 3, "block=4x": 1,
+			"x64,": 0.5} {
 			if strings.Contains(text, part) {
 				x -= gain
 			}
@@ -247,14 +262,19 @@ func TestCourses(t *testing.T) {
 		want            []int
 		last            string // some point of the last step
 	}{
-		{"steps go on from the best", "vec = all; block.y = all;", "", []int{3, 2}, "family=tile,block=4x16,vec=4,load=plain"},
+		{"steps go on from the best", "vec = all; block.y = all;", "", []int{3, 2},
+			"family=tile,block=4x16,vec=4,load=plain"},
 		{"singly", "singly vec = all, block.y = all;", "", []int{3, 2}, "family=tile,block=4x16,vec=4,load=plain"},
-		{"repetitions end when they bring nothing", "repeat 100 { vec = all; block.y = all; }", "", []int{3, 2, 2}, "family=tile,block=4x16,vec=1,load=plain"},
-		{"options from outside", "option n = 1; repeat n { vec = all; }", "n=0", []int{1}, "family=tile,block=1x16,vec=1,load=plain"},
+		{"repetitions end when they bring nothing", "repeat 100 { vec = all; block.y = all; }", "", []int{3, 2, 2},
+			"family=tile,block=4x16,vec=1,load=plain"},
+		{"options from outside", "option n = 1; repeat n { vec = all; }", "n=0", []int{1},
+			"family=tile,block=1x16,vec=1,load=plain"},
 		{"each fixes what it is about", `each family { vec = all; shared? = {1}, ahead? = all; }`, "",
 			[]int{3, 3, 2}, "family=stream,block=1x16,vec=4,shared=1,ahead=2"},
-		{"the best of all goes on behind each", `each family { vec = all; } block.x = {64};`, "", []int{3, 3, 1}, "family=stream,block=1x64,vec=4,shared=0"},
-		{"the rest", `vec = all; singly rest = all;`, "", []int{3, 1, 2, 2, 1}, "family=stream,block=4x64,vec=4,shared=1,ahead=1"},
+		{"the best of all goes on behind each", `each family { vec = all; } block.x = {64};`, "", []int{3, 3, 1},
+			"family=stream,block=1x64,vec=4,shared=0"},
+		{"the rest", `vec = all; singly rest = all;`, "", []int{3, 1, 2, 2, 1},
+			"family=stream,block=4x64,vec=4,shared=1,ahead=1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			steps := course(t, space, c.text, c.arg, Problem{}, seconds)
@@ -277,7 +297,8 @@ func TestSampling(t *testing.T) {
 	space := specSpace()
 	seen := map[string]bool{}
 	for seed := range uint64(40) {
-		steps := course(t, space, "block.x = sample 2 of all, vec = 1;", "", Problem{Seed: seed}, func(string) float64 { return 1 })
+		steps := course(t, space, "block.x = sample 2 of all, vec = 1;", "", Problem{Seed: seed},
+			func(string) float64 { return 1 })
 		if n := len(steps[0]); n != 2 {
 			t.Fatalf("%d points", n)
 		}
@@ -290,55 +311,61 @@ func TestSampling(t *testing.T) {
 
 func TestHeuristicErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"vec = all;\nblok.x = all;":             "f:2:1: error: nothing is called blok.x|did you mean block.x?",
-		"vec = 1:wide;":                         "f:1:9: error: nothing is called wide|there is family, block.y, block.x, vec, load, shared, ahead",
-		"vec = 1:ahead, ahead = 1:vec;":         "f:1:1: error: the values of vec depend on themselves: vec ← ahead ← vec|best(vec) is its value",
-		"vec = vec + 1;":                        "f:1:1: error: the values of vec depend on themselves: vec ← vec",
-		"vec = 4:1;":                            "f:1:7: error: the range from 4 to 1 is empty",
-		"vec = 1:4:*1;":                         "f:1:12: error: a range that is multiplied by 1 does not grow",
-		"vec = 1:4:+0;":                         "f:1:12: error: a range in steps of 0 does not grow",
-		"shared = 0:1:*2;":                      "f:1:10: error: 0 does not grow by being multiplied",
-		"vec = 5:7;":                            "f:1:7: error: vec has no value in the range; it has 1, 2, 4",
-		"vec = 3;":                              "f:1:7: error: vec has no such value; it has 1, 2, 4",
-		`load = "write";`:                       "f:1:8: error: load has no such value; it has plain, readonly",
-		`load = 1;`:                             "f:1:8: error: the values of load are words|write one of plain, readonly in quotes",
-		`load = 1:2;`:                           "f:1:8: error: the values of load are words, which have no ranges",
-		`vec = load;`:                           `f:1:7: error: the values of load are words|words are compared by == and !=, as in load == "plain"`,
-		`vec = "two" + 1;`:                      "f:1:7: error: a word can only be compared",
-		`vec = all where load == "wide";`:       "f:1:25: error: load has no such value; it has plain, readonly",
-		"vec = all, vec = 1;":                   "f:1:12: error: vec has values in this step already",
-		`vec = sample 0 of all;`:                "f:1:14: error: 0 is no number of samples",
-		`"*.z" = all;`:                          "f:1:1: error: no parameter fits the pattern|a ? behind it",
-		`vec = product("*.z");`:                 "f:1:15: error: no parameter fits the pattern",
-		"repeat vec { vec = all; }":             "f:1:8: error: the number of repetitions must be known beforehand",
-		"repeat 1.5 { vec = all; }":             "f:1:8: error: 1.5 is no number of repetitions",
-		`each "*.x" { vec = all; }`:             "f:1:6: error: each takes one parameter at a time",
-		"option n = 1; n = all;":                "f:1:15: error: n is an option, not a parameter",
-		"NX = all;":                             "f:1:1: error: NX is a size of the grid, not a parameter",
-		"option n = 1; alias n = vec;":          "f:1:21: error: n is declared twice",
-		"alias a = b; alias b = a; a = all;":    "f:1:11: error: nothing is called b",
-		"vec all;":                              "f:1:5: error: all stands where = is expected after what is to be tuned",
-		"vec = ;":                               "f:1:7: error: ; stands where a value is expected",
-		"vec = 1 < 2 < 3;":                      "f:1:13: error: comparisons do not chain|join two of them with and",
-		"vec = (1;":                             "f:1:9: error: ; stands where ) is expected",
-		"repeat 2 { vec = all;":                 "f:1:10: error: the block has no end",
-		"vec = cube(2);":                        "f:1:7: error: there is no function cube",
-		"vec = best(1, 2);":                     "f:1:7: error: best takes one argument",
-		"vec = product(vec);":                   "f:1:15: error: product takes a pattern in quotes",
-		`load = "plain;`:                        `f:1:8: error: the word has no end|put " after it`,
-		"vec = 1 @ 2;":                          `f:1:9: error: "@" has no meaning here`,
-		"vec = 1.2.3;":                          "f:1:7: error: 1.2.3 is no number",
-		"}":                                     "f:1:1: error: } stands where a parameter is expected",
-		"option 3 = 4;":                         "f:1:8: error: 3 stands where the option's name is expected",
-		"vec = " + strings.Repeat("(", 200):     "f:1:106: error: this is nested more than 100 deep",
-		strings.Repeat("repeat 2 {", 200):       "f:1:1008: error: this is nested more than 100 deep",
-		"vec = {1, 2;":                          "f:1:12: error: ; stands where } is expected after the values",
-		"vec = sample 2 all;":                   "f:1:16: error: all stands where of is expected after the number of samples",
-		"limit lod == 3; vec = all;":            "f:1:7: error: nothing is called lod|did you mean load?",
-		`limit lod == "plain"; vec = all;`:      "f:1:7: error: nothing is called lod|did you mean load?",
-		"each famly { vec = all; }\nvex = all;": "f:1:6: error: nothing is called famly|f:2:1: error: nothing is called vex",
-		"vec = ;\nblock.x = ;":                  "f:1:7: error: ; stands|f:2:11: error: ; stands",
-		"repeat 2 { vec = ; block.x = ) }":      "f:1:18: error: ; stands|f:1:30: error: ) stands",
+		"vec = all;\nblok.x = all;": "f:2:1: error: nothing is called blok.x|did you mean block.x?",
+		"vec = 1:wide;": "f:1:9: error: nothing is called wide|there is family, block.y, " +
+			"block.x, vec, load, shared, ahead",
+		"vec = 1:ahead, ahead = 1:vec;": "f:1:1: error: the values of vec depend on themselves: vec ← ahead " +
+			"← vec|best(vec) is its value",
+		"vec = vec + 1;":   "f:1:1: error: the values of vec depend on themselves: vec ← vec",
+		"vec = 4:1;":       "f:1:7: error: the range from 4 to 1 is empty",
+		"vec = 1:4:*1;":    "f:1:12: error: a range that is multiplied by 1 does not grow",
+		"vec = 1:4:+0;":    "f:1:12: error: a range in steps of 0 does not grow",
+		"shared = 0:1:*2;": "f:1:10: error: 0 does not grow by being multiplied",
+		"vec = 5:7;":       "f:1:7: error: vec has no value in the range; it has 1, 2, 4",
+		"vec = 3;":         "f:1:7: error: vec has no such value; it has 1, 2, 4",
+		`load = "write";`:  "f:1:8: error: load has no such value; it has plain, readonly",
+		`load = 1;`: "f:1:8: error: the values of load are words|write one of plain, " +
+			"readonly in quotes",
+		`load = 1:2;`:                        "f:1:8: error: the values of load are words, which have no ranges",
+		`vec = load;`:                        `f:1:7: error: the values of load are words|words are compared by == and !=, as in load == "plain"`,
+		`vec = "two" + 1;`:                   "f:1:7: error: a word can only be compared",
+		`vec = all where load == "wide";`:    "f:1:25: error: load has no such value; it has plain, readonly",
+		"vec = all, vec = 1;":                "f:1:12: error: vec has values in this step already",
+		`vec = sample 0 of all;`:             "f:1:14: error: 0 is no number of samples",
+		`"*.z" = all;`:                       "f:1:1: error: no parameter fits the pattern|a ? behind it",
+		`vec = product("*.z");`:              "f:1:15: error: no parameter fits the pattern",
+		"repeat vec { vec = all; }":          "f:1:8: error: the number of repetitions must be known beforehand",
+		"repeat 1.5 { vec = all; }":          "f:1:8: error: 1.5 is no number of repetitions",
+		`each "*.x" { vec = all; }`:          "f:1:6: error: each takes one parameter at a time",
+		"option n = 1; n = all;":             "f:1:15: error: n is an option, not a parameter",
+		"NX = all;":                          "f:1:1: error: NX is a size of the grid, not a parameter",
+		"option n = 1; alias n = vec;":       "f:1:21: error: n is declared twice",
+		"alias a = b; alias b = a; a = all;": "f:1:11: error: nothing is called b",
+		"vec all;": "f:1:5: error: all stands where = is expected " +
+			"after what is to be tuned",
+		"vec = ;":                           "f:1:7: error: ; stands where a value is expected",
+		"vec = 1 < 2 < 3;":                  "f:1:13: error: comparisons do not chain|join two of them with and",
+		"vec = (1;":                         "f:1:9: error: ; stands where ) is expected",
+		"repeat 2 { vec = all;":             "f:1:10: error: the block has no end",
+		"vec = cube(2);":                    "f:1:7: error: there is no function cube",
+		"vec = best(1, 2);":                 "f:1:7: error: best takes one argument",
+		"vec = product(vec);":               "f:1:15: error: product takes a pattern in quotes",
+		`load = "plain;`:                    `f:1:8: error: the word has no end|put " after it`,
+		"vec = 1 @ 2;":                      `f:1:9: error: "@" has no meaning here`,
+		"vec = 1.2.3;":                      "f:1:7: error: 1.2.3 is no number",
+		"}":                                 "f:1:1: error: } stands where a parameter is expected",
+		"option 3 = 4;":                     "f:1:8: error: 3 stands where the option's name is expected",
+		"vec = " + strings.Repeat("(", 200): "f:1:106: error: this is nested more than 100 deep",
+		strings.Repeat("repeat 2 {", 200):   "f:1:1008: error: this is nested more than 100 deep",
+		"vec = {1, 2;":                      "f:1:12: error: ; stands where } is expected after the values",
+		"vec = sample 2 all;": "f:1:16: error: all stands where of is expected " +
+			"after the number of samples",
+		"limit lod == 3; vec = all;":       "f:1:7: error: nothing is called lod|did you mean load?",
+		`limit lod == "plain"; vec = all;`: "f:1:7: error: nothing is called lod|did you mean load?",
+		"each famly { vec = all; }\nvex = all;": "f:1:6: error: nothing is called famly|" +
+			"f:2:1: error: nothing is called vex",
+		"vec = ;\nblock.x = ;":             "f:1:7: error: ; stands|f:2:11: error: ; stands",
+		"repeat 2 { vec = ; block.x = ) }": "f:1:18: error: ; stands|f:1:30: error: ) stands",
 	} {
 		_, err := NewHeuristic("f", text, "", Problem{Space: specSpace()})
 		var bad *SpecError
@@ -366,7 +393,8 @@ func TestHeuristicArguments(t *testing.T) {
 			t.Errorf("%s: %v", arg, err)
 		}
 	}
-	if _, err := NewHeuristic("f", "vec = all;", "n=1", Problem{Space: specSpace()}); err == nil || err.Error() != `f has no option "n"; it has none at all` {
+	if _, err := NewHeuristic("f", "vec = all;", "n=1", Problem{Space: specSpace()}); err == nil ||
+		err.Error() != `f has no option "n"; it has none at all` {
 		t.Error(err)
 	}
 }
@@ -506,7 +534,8 @@ func TestGlob(t *testing.T) {
 		}
 	})
 	// Trying all places for all stars would take longer than anybody lives.
-	if glob(strings.Repeat("*", 100)+"x", strings.Repeat("a", 100)) || glob(strings.Repeat("a*", 100)+"x", strings.Repeat("a", 1000)) {
+	if glob(strings.Repeat("*", 100)+"x", strings.Repeat("a", 100)) ||
+		glob(strings.Repeat("a*", 100)+"x", strings.Repeat("a", 1000)) {
 		t.Error("a text without x fits *x")
 	}
 }

@@ -43,17 +43,20 @@ var capsOfRegisters = []int64{32, 64, 128, 255}
 
 // work lists the roles that tell how many cells a thread has, and how many
 // statements the unrolled loop.
-var work = []schedule.Role{schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll, schedule.StreamPlanes, schedule.Unroll}
+var work = []schedule.Role{schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll, schedule.StreamPlanes,
+	schedule.Unroll}
 
 // hierarchy is the usual one: shapes of blocks and unrolling; then how streams
 // go and what they keep in shared memory; then the rest.
 var hierarchy = [][]schedule.Role{
 	{
-		schedule.Choice, schedule.Threads, schedule.CacheBlock, schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll,
+		schedule.Choice, schedule.Threads, schedule.CacheBlock, schedule.Vector, schedule.BlockedUnroll,
+		schedule.CyclicUnroll,
 		schedule.Unroll,
 	},
 	{
-		schedule.Stream, schedule.StreamLength, schedule.StreamPlanes, schedule.Staging, schedule.StagedPart, schedule.StagingCopy,
+		schedule.Stream, schedule.StreamLength, schedule.StreamPlanes, schedule.Staging, schedule.StagedPart,
+		schedule.StagingCopy,
 		schedule.Prefetch,
 	},
 }
@@ -146,7 +149,8 @@ func parseHierarchy(text string, params []Param) ([][]int, error) {
 }
 
 func newRegisterCaps(params []Param) registerCaps {
-	c := registerCaps{at: slices.IndexFunc(params, func(p Param) bool { return p.Role == schedule.RegisterLimit && p.number() })}
+	c := registerCaps{at: slices.IndexFunc(params,
+		func(p Param) bool { return p.Role == schedule.RegisterLimit && p.number() })}
 	if c.at < 0 {
 		return c
 	}
@@ -386,7 +390,8 @@ func (h *hierarchical) unrolled(p Point) int {
 func (h *hierarchical) likely(n int) []Point {
 	list := h.peek(n)
 	for _, p := range h.plan {
-		if q := h.capped(p); len(list) < n && h.fresh(q) && !slices.ContainsFunc(list, func(o Point) bool { return slices.Equal(o, q) }) {
+		if q := h.capped(p); len(list) < n && h.fresh(q) &&
+			!slices.ContainsFunc(list, func(o Point) bool { return slices.Equal(o, q) }) {
 			list = append(list, q)
 		}
 	}

@@ -14,7 +14,8 @@ func cappedSpace() *KernelSpace {
 		return schedule.Param{Name: name, Values: numbers(values...), Default: schedule.Int(values[0])}
 	}
 	return Of(withRoles(schedule.Space{Families: []schedule.Family{{Name: "tile", Params: []schedule.Param{
-		param("block", 32, 64, 128), param("vec", 1, 2, 4), param("rows", 1, 2, 4, 8), param("registers", 0, 32, 48, 64, 128, 168, 255),
+		param("block", 32, 64, 128), param("vec", 1, 2, 4), param("rows", 1, 2, 4, 8), param("registers", 0, 32, 48, 64,
+			128, 168, 255),
 		{Name: "load", Values: schedule.Words("plain", "readonly"), Default: schedule.Word("plain")},
 	}}}}))
 }
@@ -72,7 +73,8 @@ func TestCapsRiseWithSpills(t *testing.T) {
 		if trial.Spills > 0 && limit < 255 {
 			// The very next trial is the same point with the next cap.
 			next := trials[i+1].Point
-			if value(space, next, "registers") <= limit || value(space, next, "vec") != value(space, trial.Point, "vec") || value(space, next, "block") != value(space, trial.Point, "block") {
+			if value(space, next, "registers") <= limit || value(space, next, "vec") != value(space, trial.Point,
+				"vec") || value(space, next, "block") != value(space, trial.Point, "block") {
 				t.Errorf("trial %d spills, and then comes %s", i, space.Text(next))
 			}
 		}
@@ -86,7 +88,8 @@ func TestCapsRiseWithSpills(t *testing.T) {
 	}
 	// The survivors have the most cells; each is tried with the other load, and keeps its cap.
 	for _, trial := range trials[first:] {
-		if cells := value(space, trial.Point, "vec") * value(space, trial.Point, "rows"); cells < 16 || trial.Spills > 0 {
+		if cells := value(space, trial.Point, "vec") * value(space, trial.Point, "rows"); cells < 16 ||
+			trial.Spills > 0 {
 			t.Errorf("%s is no survivor, or spills", space.Text(trial.Point))
 		}
 	}

@@ -53,7 +53,8 @@ func twoFamilies() schedule.Space {
 			Name: "stream", Params: []schedule.Param{
 				{Name: "stream", Values: schedule.Words("k", "j"), Default: schedule.Word("k")},
 				{Name: "shared", Values: numbers(0, 1), Default: schedule.Int(0)},
-				{Name: "ahead", Values: numbers(1, 2), Default: schedule.Int(1), When: []schedule.Condition{schedule.When("shared", schedule.Int(1))}},
+				{Name: "ahead", Values: numbers(1, 2), Default: schedule.Int(1),
+					When: []schedule.Condition{schedule.When("shared", schedule.Int(1))}},
 				{Name: "block", Values: shapes2, Default: shapes2[0]},
 				{Name: "vec", Values: numbers(1, 2), Default: schedule.Int(1)},
 			},
@@ -217,7 +218,8 @@ func TestManyAxes(t *testing.T) {
 	for _, p := range k.Params() {
 		names = append(names, p.Name+" "+p.Axis)
 	}
-	want := []string{"family ", "block.d5 d5", "block.d4 d4", "block.w w", "block.z z", "block.y y", "block.x x", "rows.z z", "rows.y y"}
+	want := []string{"family ", "block.d5 d5", "block.d4 d4", "block.w w", "block.z z", "block.y y", "block.x x",
+		"rows.z z", "rows.y y"}
 	if !slices.Equal(names, want) {
 		t.Errorf("%q", names)
 	}

@@ -48,7 +48,8 @@ var landscapes = []landscape{
 		// Each value has its effect, whatever the others.
 		name: "separable",
 		seconds: func(v func(string) float64) float64 {
-			return 1 + far(v("block.x"), 64) + 0.8*far(v("block.y"), 4) + 0.5*far(v("repeat.x"), 2) + 0.6*far(v("repeat.y"), 8) + 0.3*far(v("vec"), 2) +
+			return 1 + far(v("block.x"), 64) + 0.8*far(v("block.y"), 4) + 0.5*far(v("repeat.x"), 2) +
+				0.6*far(v("repeat.y"), 8) + 0.3*far(v("vec"), 2) +
 				math.Abs(v("load")-2) + 0.2*v("share")
 		},
 	},
@@ -58,7 +59,8 @@ var landscapes = []landscape{
 		name: "products",
 		seconds: func(v func(string) float64) float64 {
 			threads, cells := v("block.x")*v("block.y"), v("repeat.x")*v("repeat.y")*v("vec")
-			return 1 + far(threads, 256) + 0.7*far(cells, 8) + 0.5*math.Max(0, 5-math.Log2(v("block.x")*v("vec"))) + 0.4*math.Mod(v("load")+v("share"), 3)
+			return 1 + far(threads, 256) + 0.7*far(cells, 8) + 0.5*math.Max(0, 5-math.Log2(v("block.x")*v("vec"))) +
+				0.4*math.Mod(v("load")+v("share"), 3)
 		},
 		refused: func(v func(string) float64) bool {
 			return v("block.x")*v("block.y")*v("repeat.x")*v("repeat.y")*v("vec") > 16384
@@ -68,7 +70,8 @@ var landscapes = []landscape{
 		// A ravine, cliffs and a second minimum that is not as deep.
 		name: "rugged",
 		seconds: func(v func(string) float64) float64 {
-			a := 1 + 2*far(v("block.x")*v("repeat.x"), 128) + 0.4*far(v("block.x"), 32) + far(v("block.y")*v("repeat.y"), 16) + 0.3*far(v("vec"), 4)
+			a := 1 + 2*far(v("block.x")*v("repeat.x"), 128) + 0.4*far(v("block.x"), 32) +
+				far(v("block.y")*v("repeat.y"), 16) + 0.3*far(v("vec"), 4)
 			b := 2 + far(v("block.x"), 4) + far(v("block.y"), 32) + 0.3*v("load")
 			if v("load") == 1 {
 				a *= 1.5

@@ -30,7 +30,8 @@ const neighbourhoodArg = "a neighbourhood: all, adjacent, any or exchange"
 func entries() []entry {
 	list := []entry{
 		{Info{"auto",
-			"two models of the times, a Gaussian process and a random forest, take turns in trying what they expect most of", ""}, newAuto},
+			"two models of the times, a Gaussian process and a random forest, take turns in trying " +
+				"what they expect most of", ""}, newAuto},
 		{Info{"random", "points at random, without replacement", ""}, newRandom},
 		{Info{"exhaustive", "every point, in the space's order", ""}, newExhaustive},
 		{Info{"local", "climbs from good points to better neighbours, again and again", neighbourhoodArg}, newLocal},

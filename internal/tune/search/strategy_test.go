@@ -25,7 +25,8 @@ func makers() map[string]bool {
 }
 
 // ends lists the strategies that end before the space does.
-var ends = map[string]bool{"expert": true, "dimension": true, "optimisation": true, "hybrid": true, "hybrid-restricted": true, "hierarchical": true}
+var ends = map[string]bool{"expert": true, "dimension": true, "optimisation": true, "hybrid": true,
+	"hybrid-restricted": true, "hierarchical": true}
 
 func makersSorted() []string {
 	var names []string

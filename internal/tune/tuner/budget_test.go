@@ -102,7 +102,8 @@ func TestInterruptWhileNothingEnds(t *testing.T) {
 func TestInterruptWhileStrategyOrLoweringRuns(t *testing.T) {
 	endless := make(chan bool)
 	defer close(endless)
-	driver := &strategyDriver{strategy: slowStrategy{endless}, inFlight: func(int) int { return 1 }, idleWorkers: func() int { return 0 }}
+	driver := &strategyDriver{strategy: slowStrategy{endless}, inFlight: func(int) int { return 1 },
+		idleWorkers: func() int { return 0 }}
 	driver.start()
 	driver.send(driverRequest{ask: true})
 	driver.stop() // returns

@@ -53,7 +53,8 @@ func (k *kernelSearch) condemn(o *Outcome, err error) {
 	})
 	k.promote()
 	k.sortLeaders()
-	text := fmt.Sprintf("%s was one of the fastest, and failed when it was checked again (%s): %s", o.Config, o.Reason, o.Message)
+	text := fmt.Sprintf("%s was one of the fastest, and failed when it was checked again (%s): %s", o.Config, o.Reason,
+		o.Message)
 	if n := len(list) - 1; n > 0 {
 		text += fmt.Sprintf("; %d with the same code are out, too", n)
 	}
@@ -145,7 +146,9 @@ func (t *tuning) condemnFinalists(finalists []*finalist) error {
 				continue
 			}
 			if k.several {
-				t.note("a plan that the search came to failed when it was checked again (%s), and one of the kernels of %s is to blame: %v: %s",
+				t.note(
+					"a plan that the search came to failed when it was checked again (%s), and one of the kernels of "+
+						"%s is to blame: %v: %s",
 					reasonOf(r.err), k.stage.stage.Name, r.err, r.plan)
 				continue
 			}

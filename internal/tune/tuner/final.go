@@ -22,10 +22,13 @@ func (t *tuning) reference(ctx context.Context) error {
 	plain := t.plainPlan()
 	small := t.small(t.opts.Set)
 	if small == nil {
-		return errors.New("the program cannot be made small enough for the reference executor, which kernels are checked against: give smaller sizes")
+		return errors.New(
+			"the program cannot be made small enough for the reference executor, which kernels are checked against: " +
+				"give smaller sizes")
 	}
 	begin := func(st *stage, bound *ir.Binding, size string) *compileTask {
-		return t.queue.add(plainKernels, plainKernels+" of "+st.stage.Name+size, func() (*variant, error) { return st.plainly(bound, plain) })
+		return t.queue.add(plainKernels, plainKernels+" of "+st.stage.Name+size,
+			func() (*variant, error) { return st.plainly(bound, plain) })
 	}
 	var full, less []*compileTask
 	for _, st := range t.stages {
@@ -85,7 +88,8 @@ func (st *stage) alone(b *ir.Binding) *ir.Binding {
 
 // compareSmall compares the plain kernels of a stage with the reference at a
 // size that it can do.
-func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding, code *measure.Code) (measure.Margins, string, error) {
+func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding,
+	code *measure.Code) (measure.Margins, string, error) {
 	var m measure.Margins
 	o, err := newOracle(ctx, st, small, !t.about.Unfused)
 	if err != nil {
@@ -103,13 +107,16 @@ func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding,
 	if err != nil {
 		return m, "", err
 	}
-	return o.margins(t.subject.bound), fmt.Sprintf("%s: %s of the plain kernels agree with the reference executor at %s", st.stage.Name, quantity.Count(cells, "cell"), sizesText(small)), nil
+	return o.margins(t.subject.bound), fmt.Sprintf(
+		"%s: %s of the plain kernels agree with the reference executor at %s", st.stage.Name,
+		quantity.Count(cells, "cell"), sizesText(small)), nil
 }
 
 // marginsOfPlain are the margins of kernels that are compiled for any processor of
 // the kind, as a user would who knows nothing: those may have no fused
 // multiply-add where the device's own have.
-func (t *tuning) marginsOfPlain(ctx context.Context, st *stage, small *ir.Binding, m measure.Margins) (measure.Margins, error) {
+func (t *tuning) marginsOfPlain(ctx context.Context, st *stage, small *ir.Binding,
+	m measure.Margins) (measure.Margins, error) {
 	if t.about.Target != lower.CPU || t.about.Unfused || st.only.Arithmetic != arith.Contract {
 		return m, nil
 	}
@@ -171,7 +178,8 @@ func (t *tuning) rank(ctx context.Context) error {
 		return compare(of(b), of(a))
 	})
 	for _, k := range t.kernels {
-		r := KernelResult{Kernel: k.name, Configurations: k.space.Count().String(), Share: of(k), Default: k.kernel.Config.String(), Trials: []Outcome{}}
+		r := KernelResult{Kernel: k.name, Configurations: k.space.Count().String(), Share: of(k),
+			Default: k.kernel.Config.String(), Trials: []Outcome{}}
 		r.Points, r.Bytes = k.stage.points, k.stage.bytes
 		for _, p := range k.space.Params() {
 			r.Params = append(r.Params, p.Name)
@@ -189,7 +197,8 @@ func (t *tuning) compileDefaults() {
 		if k.several { // the other kernels of the stage get other configurations before it is searched
 			name = "usual " + name
 		}
-		k.defaultTask = t.queue.add(k.name, name, func() (*variant, error) { return k.stage.lowered(k.stage.bound, t.defaultPlan) })
+		k.defaultTask = t.queue.add(k.name, name,
+			func() (*variant, error) { return k.stage.lowered(k.stage.bound, t.defaultPlan) })
 	}
 	if t.about.Shared {
 		return // compilers and kernels share processors
@@ -361,7 +370,8 @@ func (t *tuning) finalists() []*finalist {
 			}
 			plan, changed = k.in(plan, k.leaders[n].config), true
 		}
-		if changed && !slices.ContainsFunc(list, func(r *finalist) bool { return !r.naive && r.plan.String() == plan.String() }) {
+		if changed && !slices.ContainsFunc(list,
+			func(r *finalist) bool { return !r.naive && r.plan.String() == plan.String() }) {
 			list = append(list, &finalist{name: fmt.Sprintf("found %d", n+1), plan: plan, needed: n == 0, found: true})
 		}
 	}

@@ -88,7 +88,8 @@ func (k *kernelSearch) run(ctx context.Context) error {
 	}
 	k.begun, k.wait = k.clock(), k.startWait()
 	k.driver = &strategyDriver{
-		strategy: k.strategy, inFlight: k.inFlight, trials: k.trials, resumed: maps.Clone(k.resumed), resumedCount: k.resumedCount, idleWorkers: k.idleWorkers,
+		strategy: k.strategy, inFlight: k.inFlight, trials: k.trials, resumed: maps.Clone(k.resumed),
+		resumedCount: k.resumedCount, idleWorkers: k.idleWorkers,
 		text: k.space.Text,
 	}
 	k.driver.start()
@@ -467,7 +468,8 @@ func (k *kernelSearch) try(ctx context.Context, a *attempt) error {
 
 // noteSuspect notes that a variant was right only on fresh inputs.
 func (k *kernelSearch) noteSuspect(a *attempt) {
-	k.note("%s was right only after its inputs had been filled anew: a variant before it writes where it should not", a.config)
+	k.note("%s was right only after its inputs had been filled anew: a variant before it writes where it should not",
+		a.config)
 }
 
 // measure checks and times a new variant.
@@ -481,7 +483,8 @@ func (k *kernelSearch) measure(ctx context.Context, c *compiled) (measure.Trial,
 
 // check checks a variant and times it by a rule. Replies of the strategy are accepted meanwhile, so that
 // their points are compiled at once.
-func (k *kernelSearch) check(ctx context.Context, c *compiled, rule measure.Rule) (t measure.Trial, took time.Duration, err error) {
+func (k *kernelSearch) check(ctx context.Context, c *compiled,
+	rule measure.Rule) (t measure.Trial, took time.Duration, err error) {
 	best := 0.0
 	if k.best != nil {
 		best = k.best.Seconds

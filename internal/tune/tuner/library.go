@@ -36,7 +36,8 @@ func (t *tuning) forAllSizes(ctx context.Context, finalists []*finalist) *finali
 		return nil
 	}
 	plan, same := ForAllSizes(finalists[i].plan)
-	if same || slices.ContainsFunc(finalists, func(r *finalist) bool { return !r.naive && r.err == nil && r.plan.String() == plan.String() }) {
+	if same || slices.ContainsFunc(finalists,
+		func(r *finalist) bool { return !r.naive && r.err == nil && r.plan.String() == plan.String() }) {
 		return nil
 	}
 	best, sized := *finalists[i], &finalist{name: "all sizes", plan: plan}

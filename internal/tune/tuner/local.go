@@ -57,7 +57,8 @@ func (t *tuning) settleLocals(ctx context.Context) error {
 	}
 	text := fmt.Sprintf("local grids are %s: ", words)
 	if len(stored.times) > 0 {
-		text += fmt.Sprintf("%s a step with defaults if they are stored, and ", quantity.Time(measure.Median(stored.times)))
+		text += fmt.Sprintf("%s a step with defaults if they are stored, and ",
+			quantity.Time(measure.Median(stored.times)))
 	}
 	t.note("%s%s if they are fused", text, quantity.Time(measure.Median(other.times)))
 	return nil

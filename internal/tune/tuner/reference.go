@@ -52,7 +52,8 @@ func (s *subject) small(set map[string]string) *ir.Binding {
 		}
 		for i, q := range p.Params {
 			_, given := less[q.Name]
-			if n := sizes[(i+3-len(p.Params)%3)%3]; s.bound.Params[i] > n && (given || q.Default == nil || constant(q.Default)) {
+			if n := sizes[(i+3-len(p.Params)%3)%3]; s.bound.Params[i] > n && (given || q.Default == nil ||
+				constant(q.Default)) {
 				less[q.Name] = fmt.Sprint(n)
 			}
 		}
@@ -161,7 +162,9 @@ func (o *oracle) check(v measure.Values) (int64, error) {
 		}
 	}
 	if computed == 0 {
-		return cells, fmt.Errorf("%s: from values between 0 and 1 it computes no number in any cell, so that kernels cannot be checked", o.stage.stage.Name)
+		return cells, fmt.Errorf(
+			"%s: from values between 0 and 1 it computes no number in any cell, so that kernels cannot be checked",
+			o.stage.stage.Name)
 	}
 	return cells, nil
 }

@@ -160,7 +160,8 @@ func (t *tuning) setUp(ctx context.Context) error {
 		kernels[c.Stage]++
 		var k *kernelSearch
 		var err error
-		if cut := t.runReporting(ctx, "lowering a sample of "+c.Name(), func() { k, err = t.search(ctx, c, usual) }); cut != nil {
+		if cut := t.runReporting(ctx, "lowering a sample of "+c.Name(),
+			func() { k, err = t.search(ctx, c, usual) }); cut != nil {
 			return cut
 		}
 		if err != nil {
@@ -231,7 +232,8 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 	within, k.cancelStrategy = context.WithCancel(ctx)
 	var err error
 	k.strategy, err = search.New(t.strategyName(), search.Problem{
-		Context: within, Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(), Estimate: k.estimates(), Good: k.good(),
+		Context: within, Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(),
+		Estimate: k.estimates(), Good: k.good(),
 	})
 	return k, err
 }

@@ -36,7 +36,8 @@ blur (w, q, 1);
 			// A grid with a boundary at one end of its rows had another with the same
 			// cells do without what the latter has at its other end.
 			Seed: 18280, Set: map[string]string{"N": "7"},
-			Plan: "react[0:4]@1{family=stream,stream=j,chunk=0,planes=2,shared=2,stage=halos,block=32,vec=2,repeat=4,load=plain," +
+			Plan: "react[0:4]@1{family=stream,stream=j,chunk=0,planes=2,shared=2,stage=halos,block=32,vec=2," +
+				"repeat=4,load=plain," +
 				"store=streaming,sizes=baked,share=yes,registers=48}",
 			Source: `
 iterator j, i;
@@ -95,7 +96,8 @@ func TestFoundOnPoCL(t *testing.T) {
 	}
 	f := Failure{
 		Seed: 3302, Mode: "strict", Set: map[string]string{"M": "84"},
-		Plan: "family=stream,stream=t2,chunk=8,planes=1,rotate=4,shared=1,stage=halos,ahead=2,block=32,vec=2,repeat=2," +
+		Plan: "family=stream,stream=t2,chunk=8,planes=1,rotate=4,shared=1,stage=halos,ahead=2,block=32," +
+			"vec=2,repeat=2," +
 			"x=load,load=plain,load_w=readonly,store=plain,sizes=baked,share=yes",
 		Source: `
 iterator t2, t1;

@@ -253,7 +253,8 @@ func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *pairResult) {
 }
 
 func (p *pair) failure(set map[string]string, reason string) Failure {
-	return Failure{Seed: p.seed, Mode: p.mode.String(), Plan: p.plan.String(), Set: set, Reason: reason, Source: p.source}
+	return Failure{Seed: p.seed, Mode: p.mode.String(), Plan: p.plan.String(), Set: set, Reason: reason,
+		Source: p.source}
 }
 
 // pair returns the pair of a failure, and the sizes.

@@ -114,7 +114,8 @@ func threadsOf(c schedule.Config) int64 { return lower.ByRole(c).Int(schedule.Th
 // spills reports whether a kernel is sure to spill. Such a kernel takes a compiler and a device as long as many
 // others, and proves no more.
 func spills(m *kernel.Module) bool {
-	return slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return lower.Resources(k).Spills(defaultMachine.GPU) })
+	return slices.ContainsFunc(m.Kernels,
+		func(k *kernel.Kernel) bool { return lower.Resources(k).Spills(defaultMachine.GPU) })
 }
 
 // defaultMachine is the GPU that kernels are for by default.
@@ -193,7 +194,8 @@ func unconstant(c schedule.Config) schedule.Config {
 // first contents.
 func withoutInitial(p schedule.Plan, program *ir.Program) schedule.Plan {
 	if program.Initial != nil {
-		p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels), func(k schedule.Kernel) bool { return k.Stage == program.Initial.Name })
+		p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels),
+			func(k schedule.Kernel) bool { return k.Stage == program.Initial.Name })
 	}
 	return p
 }

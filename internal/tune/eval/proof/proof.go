@@ -189,7 +189,8 @@ func (p *prover) take(ctx context.Context) (uint64, bool) {
 	seed := p.Seed + uint64(p.next)
 	p.next++
 	if p.Log != nil && p.next%100 == 0 {
-		fmt.Fprintf(p.Log, "%d programs, %d runs, %d cells, %d failures\n", p.next, p.result.Runs, p.result.Cells, len(p.result.Failures))
+		fmt.Fprintf(p.Log, "%d programs, %d runs, %d cells, %d failures\n", p.next, p.result.Runs, p.result.Cells,
+			len(p.result.Failures))
 	}
 	return seed, true
 }
@@ -306,7 +307,8 @@ func (p *prover) run(ctx context.Context, b *ir.Binding, plan schedule.Plan) (st
 			return "", fmt.Errorf("verifier: %w", err)
 		}
 	}
-	builder := &cpu.Builder{Compiler: p.compiler, Cache: p.cache, Arithmetic: b.Program.Arithmetic, Limit: 5 * time.Minute}
+	builder := &cpu.Builder{Compiler: p.compiler, Cache: p.cache, Arithmetic: b.Program.Arithmetic,
+		Limit: 5 * time.Minute}
 	image, err := builder.Build(ctx, []byte(emit.Source(emit.C, m)))
 	if err != nil {
 		return "", err
@@ -337,7 +339,8 @@ func (p *prover) run(ctx context.Context, b *ir.Binding, plan schedule.Plan) (st
 	return p.compare(b, bounds, want, got, len(m.Kernels))
 }
 
-func (p *prover) compare(b *ir.Binding, mode interp.Mode, want *exec.Reference, got exec.Runner, kernels int) (string, error) {
+func (p *prover) compare(b *ir.Binding, mode interp.Mode, want *exec.Reference, got exec.Runner,
+	kernels int) (string, error) {
 	var cells, open int64
 	var ratio float64
 	for _, g := range b.Program.Grids {
