@@ -14,7 +14,7 @@ import (
 func given(t *testing.T, names ...string) (list []*diag.Source) {
 	t.Helper()
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", name))
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "examples", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,8 +68,8 @@ func TestAWrongDeviceIsFound(t *testing.T) {
 
 func TestDeviceErrors(t *testing.T) {
 	for device, want := range map[string]string{
-		"cuda:99": "--device cuda:99: the driver shows 1 GPUs",
-		"gpu":     "--device gpu: kernels for GPUs run on cuda:0, opencl:0 and so on",
+		"cuda:99": "--device cuda:99: the driver shows 1 GPU, from cuda:0 on",
+		"gpu":     "--device gpu: there is no device gpu",
 	} {
 		if _, err := Device(context.Background(), DeviceOptions{Device: device}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", device, err, want)
