@@ -34,6 +34,30 @@ func TestDocuments(t *testing.T) {
 
 const columns = 120
 
+// TestPagesAreListed finds every page of documentation in the page that lists its kind.
+func TestPagesAreListed(t *testing.T) {
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := os.DirFS(root)
+	for pattern, list := range map[string]string{"docs/*.md": "README.md", "docs/rationale/*.md": "RATIONALE.md"} {
+		text, err := fs.ReadFile(tree, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages, err := fs.Glob(tree, pattern)
+		if err != nil || len(pages) < 5 {
+			t.Fatalf("%s: %d pages, %v", pattern, len(pages), err)
+		}
+		for _, page := range pages {
+			if !strings.Contains(string(text), "]("+page+")") {
+				t.Errorf("%s has no link to %s", list, page)
+			}
+		}
+	}
+}
+
 // checkDocuments returns what is wrong with the documents below root, and how
 // many there are. Folders that no version control keeps are left out.
 func checkDocuments(root fs.FS) (found []string, count int, err error) {
