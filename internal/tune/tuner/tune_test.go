@@ -170,7 +170,7 @@ func TestResume(t *testing.T) {
 			}
 		}
 	}
-	// What another search has come to is not mistaken for this one's.
+	// The result of another search is not mistaken for this one's.
 	b := program(t, plane)
 	o := options(newScripted(t, b, smooth), b, 10)
 	o.Resume = []Outcome{{Kernel: "five[0:1]", Config: "family=loops,block=3x3,threads=1", Verdict: Good, Seconds: 1}}
@@ -222,7 +222,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// When the user has had enough, the best so far is the result.
+// When the user interrupts, the best so far is the result.
 func TestInterrupt(t *testing.T) {
 	b := program(t, plane)
 	s := newScripted(t, b, smooth)
