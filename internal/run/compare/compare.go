@@ -102,7 +102,7 @@ func Cells(g Grid, want, got []byte) (Result, error) {
 	return r, nil
 }
 
-// add takes in the result for the cells that follow.
+// add adds the result for the cells that follow.
 func (r *Result) add(p Result) {
 	r.Cells += p.Cells
 	r.NaNs += p.NaNs

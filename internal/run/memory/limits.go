@@ -44,7 +44,7 @@ const few = 4096
 
 // CheckLimits says which limit of this process (ulimit -v, ulimit -u, a control
 // group's) does not leave what the program takes even without grids, for a user on so many
-// processors. Beyond it runtimes end in ways that tell nobody anything.
+// processors. Beyond it runtimes end without a useful message.
 func (s System) CheckLimits(user, processors int) error {
 	if limit, ok := s.AddressSpace(); ok && limit < reserved {
 		return fmt.Errorf(

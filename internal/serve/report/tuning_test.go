@@ -14,7 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// found is what a small search has come to.
+// found is the result of a small search.
 func found() *Tuning {
 	contender := func(name, plan string, seconds ...float64) tuner.Contender {
 		m := measure.Median(seconds)

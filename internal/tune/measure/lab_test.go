@@ -380,7 +380,7 @@ func TestPoisonedContext(t *testing.T) {
 	}
 }
 
-// When the user has had enough, nothing is waited for.
+// When the user interrupts, nothing is waited for.
 func TestInterrupt(t *testing.T) {
 	l, code := lab(t)
 	expected(t, l, code(""))

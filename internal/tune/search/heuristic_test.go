@@ -453,7 +453,7 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
-// TestBuiltins: every file of the house is listed by a line of its own.
+// TestBuiltins: every built-in file is listed by a line of its own.
 func TestBuiltins(t *testing.T) {
 	docs := map[string]bool{}
 	for _, info := range Names() {

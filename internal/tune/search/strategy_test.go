@@ -357,7 +357,7 @@ func ExampleNames() {
 	// exhaustive: every point, in the space's order
 }
 
-// TestEstimatesOnce: an estimate may be dear, so nobody asks for it twice.
+// TestEstimatesOnce: an estimate may be expensive, so it is computed once.
 func TestEstimatesOnce(t *testing.T) {
 	space := Of(twoFamilies())
 	for _, name := range makersSorted() {

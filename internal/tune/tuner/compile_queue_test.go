@@ -15,7 +15,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// slowLab is a Lab on which compilers never come to an end with some sources.
+// slowLab is a Lab whose compilers never finish some sources.
 type slowLab struct {
 	*scripted
 	endless bool
@@ -78,7 +78,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 	if d, _ := q.timeLimit(); d != tooLong*time.Second {
 		t.Errorf("%v", d)
 	}
-	cancel() // the user's end is nobody's refusal
+	cancel() // an interrupt is not a refusal
 	if c := compile(); !errors.Is(c.err, context.Canceled) {
 		t.Errorf("%v", c.err)
 	}
@@ -191,7 +191,7 @@ func TestShortTextsAreFirst(t *testing.T) {
 	}
 }
 
-// simultaneousLab is a Lab whose compilers come to an end only once so many are at work.
+// simultaneousLab is a Lab whose compilers finish only once so many are at work.
 type simultaneousLab struct {
 	*scripted
 	begun sync.WaitGroup

@@ -34,7 +34,7 @@ type Gain struct {
 	Apart bool `json:"told_apart"`
 }
 
-// Verdict says what the search has come to, in one sentence.
+// Verdict is the result of a search in one sentence.
 type Verdict struct {
 	Name string `json:"name"` // of the best contender
 	Over string `json:"over"` // what it is compared with: the base

@@ -21,7 +21,7 @@ type gatedSearch struct {
 	log   *memoryLog
 	early []Outcome // as they come out if nothing goes wrong, in order
 	gate  chan struct{}
-	after error // what becomes of the others then
+	after error // of the others then
 }
 
 const earlyOnes = 12
@@ -36,7 +36,7 @@ func newGatedSearch(t *testing.T, strategy string, trials int) *gatedSearch {
 	list := r.Kernels[0].Trials
 	s := &gatedSearch{scripted: newScripted(t, b, smooth), Options: o, log: &memoryLog{}, early: list[:earlyOnes],
 		gate: make(chan struct{})}
-	s.workers = 2 * trials // what waits for the gate holds nobody up
+	s.workers = 2 * trials // tasks that wait for the gate hold up no others
 	s.Lab, s.Clock, s.Log = s.scripted, s.clock, s.log
 	for _, x := range list[earlyOnes:] {
 		if x.Config == r.Kernels[0].Default {

@@ -172,7 +172,7 @@ func TestResume(t *testing.T) {
 			}
 		}
 	}
-	// What another search has come to is not mistaken for this one's.
+	// The result of another search is not mistaken for this one's.
 	b := program(t, plane)
 	o := options(newScripted(t, b, smooth), b, 10)
 	o.Resume = []Outcome{
@@ -226,7 +226,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// When the user has had enough, the best so far is the result.
+// When the user interrupts, the best so far is the result.
 func TestInterrupt(t *testing.T) {
 	b := program(t, plane)
 	s := newScripted(t, b, smooth)

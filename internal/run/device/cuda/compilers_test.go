@@ -199,7 +199,7 @@ func TestBadCompiler(t *testing.T) {
 	}
 }
 
-// When the user has had enough, nothing is waited for.
+// When the user interrupts, nothing is waited for.
 func TestInterrupt(t *testing.T) {
 	p := compilers(t, device.CompilerOptions{Workers: 1})
 	t.Setenv("CUDATEST_COMPILER", "hang")

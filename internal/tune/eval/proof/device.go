@@ -269,7 +269,7 @@ func (t trial) mode() arith.Mode {
 	return arith.Strict
 }
 
-// prove runs a trial and takes in how it went.
+// prove runs a trial and adds its result.
 func (p *deviceProver) prove(ctx context.Context, t trial) {
 	plan, at, err := t.plan()
 	a := t.mode()

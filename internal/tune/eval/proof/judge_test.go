@@ -222,7 +222,7 @@ func TestAgain(t *testing.T) {
 		len(r.Failures) != 1 || r.Failures[0].Reason != "PoCL, loopvec: u: 1 of 9 cells differ" {
 		t.Errorf("%d, %v: %+v", n, err, r.Failures)
 	}
-	// Where nobody judges, nothing is settled.
+	// Without a checker a failure stays a failure.
 	if _, err := r.again(context.Background(), &crossCheckers{}); err != nil || len(r.Failures) != 1 {
 		t.Errorf("%v: %+v", err, r.Failures)
 	}
