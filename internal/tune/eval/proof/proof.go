@@ -100,7 +100,8 @@ func CPU(ctx context.Context, o Options) (*Result, error) {
 	defer throwaway.Close()
 	p := &prover{Options: o, compiler: compiler, cache: throwaway, start: time.Now()}
 	p.result = Result{
-		FirstSeed: o.Seed, Machine: Names{toolchain.ProcessorName()}, Compiler: Names{compiler.Version}, Failures: []Failure{},
+		FirstSeed: o.Seed, Machine: Names{toolchain.ProcessorName()}, Compiler: Names{compiler.Version},
+		Failures: []Failure{},
 	}
 	if err := p.all(ctx); err != nil {
 		return nil, err
