@@ -186,8 +186,9 @@ func (s *Store) sessions(ctx context.Context, q querier, f *store.Filter) ([]ent
 	defer rows.Close()
 	var list []entry
 	var programs []int64
+	devices := map[string]session.Properties{} // by their text: they are long, and sessions share them
 	for rows.Next() {
-		i, program, err := scanSession(rows)
+		i, program, err := scanSession(rows, devices)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +218,7 @@ func (s *Store) sessions(ctx context.Context, q querier, f *store.Filter) ([]ent
 }
 
 // scanSession reads a row of sessionColumns, and returns the row of the program, too.
-func scanSession(rows *sql.Rows) (i entry, program int64, err error) {
+func scanSession(rows *sql.Rows, devices map[string]session.Properties) (i entry, program int64, err error) {
 	var seed, started, finished int64
 	var budget, space, clocks, properties, host, sizes, decomposition string
 	p, d, k := &i.Program, &i.Device, &i.Compiler
@@ -235,9 +236,14 @@ func scanSession(rows *sql.Rows) (i entry, program int64, err error) {
 	}
 	i.Sizes = session.ParseSizes(sizes)
 	err = errors.Join(session.Column(budget, &i.Budget), session.Column(space, &i.Space),
-		session.Column(clocks, &d.Clocks),
-		session.Column(properties, &d.Properties), session.Column(host, &i.Host),
+		session.Column(clocks, &d.Clocks), session.Column(host, &i.Host),
 		session.Column(decomposition, &i.Decomposition))
+	known, ok := devices[properties]
+	if !ok {
+		err = errors.Join(err, session.Column(properties, &known))
+		devices[properties] = known
+	}
+	d.Properties = known
 	if err != nil {
 		err = refuse(store.ErrDamaged, fmt.Sprintf("session %s: %v", i.ID, err), "gridloom results check tells more")
 	}
