@@ -119,10 +119,21 @@ func trialsOf(f *store.Filter, i *entry) condition {
 
 // Sessions implements store.Store.
 func (s *Store) Sessions(ctx context.Context, f store.Filter) iter.Seq2[session.Session, error] {
-	return reading(ctx, s, func(q querier, yield func(session.Session, error) bool) error {
+	return func(yield func(session.Session, error) bool) {
+		for i, err := range s.entries(ctx, f) {
+			if !yield(i.Session, err) {
+				return
+			}
+		}
+	}
+}
+
+// entries returns the sessions of a filter with what is damaged of them.
+func (s *Store) entries(ctx context.Context, f store.Filter) iter.Seq2[entry, error] {
+	return reading(ctx, s, func(q querier, yield func(entry, error) bool) error {
 		list, err := s.sessions(ctx, q, &f)
 		for _, i := range list {
-			if !yield(i.Session, nil) {
+			if !yield(i, nil) {
 				return nil
 			}
 		}
@@ -244,10 +255,11 @@ func scanSession(rows *sql.Rows, devices map[string]session.Properties) (i entry
 		devices[properties] = known
 	}
 	d.Properties = known
-	if err != nil {
-		err = refuse(store.ErrDamaged, fmt.Sprintf("session %s: %v", i.ID, err), "gridloom results check tells more")
+	if err != nil { // its trials can be read all the same
+		i.damage = refuse(store.ErrDamaged, fmt.Sprintf("session %s: %v", i.ID, err),
+			"gridloom results check tells more")
 	}
-	return i, program, err
+	return i, program, nil
 }
 
 func (s *Store) runs(ctx context.Context, q querier, i *entry) error {
