@@ -91,7 +91,7 @@ func (c *benchProof) cpu(a *app) error {
 	if err != nil {
 		return err
 	}
-	r.Commit = a.commit()
+	r.Commit = proof.Names{a.commit()}
 	if c.GoOn {
 		if err := r.After(&earlier); err != nil {
 			return usage("--go-on: %v", err)
@@ -142,7 +142,7 @@ func (c *benchProof) gpu(a *app) error {
 	if err != nil {
 		return err
 	}
-	r.Commit = a.commit()
+	r.Commit = proof.Names{a.commit()}
 	if c.GoOn {
 		if err := r.After(&earlier); err != nil {
 			return usage("--go-on: %v", err)
@@ -218,7 +218,7 @@ func (c *benchProof) device(a *app) error {
 	if err != nil {
 		return failf(exitDevice, "%w", err)
 	}
-	r.Commit = a.commit()
+	r.Commit = proof.Names{a.commit()}
 	if c.GoOn {
 		if err := r.After(&earlier); err != nil {
 			return usage("--go-on: %v", err)

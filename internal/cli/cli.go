@@ -125,7 +125,7 @@ func (a *app) grammar(cmds *commands) (*kong.Kong, error) {
 		kong.Writers(a.stdout, a.stderr),
 		kong.Exit(func(code int) { panic(parsed(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 90}),
-		kong.Vars{"machines": strings.Join(machine.Names(), ", "), "maps": colourMaps()},
+		kong.Vars{"machines": strings.Join(machine.Names(), ", "), "maps": strings.Join(colourMaps(), ", ")},
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "pictures", Title: "Pictures (.png outputs):"},
 			{Key: "device", Title: "Device:"},

@@ -95,7 +95,7 @@ func choices(f *kong.Flag) []string {
 	case f.Name == "machine":
 		return machine.Names()
 	case f.Name == "map":
-		return strings.Split(colourMaps(), ", ")
+		return colourMaps()
 	}
 	return nil
 }

@@ -21,12 +21,13 @@ type pictureFlags struct {
 // mostZoom keeps pictures of small grids within reason.
 const mostZoom = 1000
 
-func colourMaps() string {
+// colourMaps returns the names of all.
+func colourMaps() []string {
 	var names []string
 	for _, m := range gridio.ColorMaps {
 		names = append(names, m.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // picture returns the picture of one grid.

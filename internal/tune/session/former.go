@@ -151,7 +151,7 @@ func formerBudget(text string) Budget {
 		case until:
 			percent, part := strings.CutSuffix(target, "%")
 			v, err := strconv.ParseFloat(percent, 64)
-			if err != nil || !(v > 0) {
+			if err != nil || !(v > 0) || b.Target != (Target{}) {
 				return Budget{Former: text}
 			}
 			if part {
@@ -161,13 +161,13 @@ func formerBudget(text string) Budget {
 			}
 		case trials:
 			n, err := strconv.Atoi(strings.ReplaceAll(number, ",", ""))
-			if err != nil || n < 0 {
+			if err != nil || n < 1 || b.Trials > 0 {
 				return Budget{Former: text}
 			}
 			b.Trials = n
 		default:
 			d, err := time.ParseDuration(part)
-			if err != nil || d < 0 {
+			if err != nil || d <= 0 || b.Time > 0 {
 				return Budget{Former: text}
 			}
 			b.Time = d

@@ -94,6 +94,29 @@ func TestFormerTexts(t *testing.T) {
 	}
 }
 
+// What is read of a text says the same when its words are read again, and what cannot be read stays as it is.
+func TestFormerTextsAreStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"1m0s", "5 trials", "1,500 trials", "until 95%", "until 2.5",
+			", ", "; ", " <- ", "limit ", "fix vec=2", "free", "any integers", "local=fused", "family=tile", " ", "x",
+			"%",
+		}), 0, 6)
+		text := strings.Join(parts.Draw(t, "parts"), "")
+		b := formerBudget(text)
+		if b.Former != "" && b != (Budget{Former: text}) || b.Former == "" && formerBudget(b.String()) != b {
+			t.Fatalf("%q is %+v, and %q is %+v", text, b, b.String(), formerBudget(b.String()))
+		}
+		s := formerSpace(text)
+		words := s.String()
+		if len(s.Begin) > 0 {
+			words += " <- " + strings.Join(s.Begin, " ")
+		}
+		if s.Former != "" && s.Former != text || s.Former == "" && !reflect.DeepEqual(formerSpace(words), s) {
+			t.Fatalf("%q is %+v, and %q is %+v", text, s, words, formerSpace(words))
+		}
+	})
+}
+
 // The text of sizes is their key: reading it gives sizes with that text, whatever it is.
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {

@@ -80,21 +80,21 @@ func (cc *crossCheckers) close() {
 	cc.dir.Remove()
 }
 
-// check runs a pair at some sizes under all checkers, and returns what is wrong; "" for nothing. Oclgrind, which
-// is slow, runs at small sizes.
-func (cc *crossCheckers) check(ctx context.Context, p *pair, s sizes, small bool, v *pairResult) string {
+// check runs a pair at some sizes under all checkers, and returns what is wrong. Oclgrind, which is slow, runs at
+// small sizes.
+func (cc *crossCheckers) check(ctx context.Context, p *pair, s sizes, small bool, v *pairResult) finding {
 	o := p.lowering(s.bound)
 	o.Plan, o.NoInitial = withoutInitial(p.plan, s.bound.Program), true
 	m, err := lower.Program(s.bound.Program, o)
 	if exceedsResources(err) {
-		return ""
+		return finding{}
 	}
 	if err != nil {
-		return err.Error()
+		return finding{said: err.Error()}
 	}
 	if cc.clang != nil && small {
 		if err := cc.clang.compile(ctx, emit.Source(emit.CUDA, m)); err != nil {
-			return err.Error()
+			return finding{said: err.Error()}
 		}
 		v.clang += len(m.Kernels)
 	}
@@ -105,11 +105,11 @@ func (cc *crossCheckers) check(ctx context.Context, p *pair, s sizes, small bool
 		}
 	}
 	if !p.opencl || slices.ContainsFunc(m.Kernels, func(k *kernel.Kernel) bool { return emit.OpenCL.Lacks(k) != nil }) {
-		return ""
+		return finding{}
 	}
 	want, err := p.expect(ctx, s.bound)
 	if err != nil {
-		return err.Error()
+		return finding{said: err.Error()}
 	}
 	return cc.judgeSet.judge(ctx, &judgedRun{p, s, m, want}, small, v)
 }

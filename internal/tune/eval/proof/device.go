@@ -59,7 +59,7 @@ type DeviceResult struct {
 	Missing   []string  `json:"missing,omitempty"`
 	Failures  []Failure `json:"failures"`
 	Seconds   float64   `json:"seconds"`
-	Commit    string    `json:"commit"`
+	Commit    Names     `json:"commit"`
 }
 
 // Device proves the kernels for GPUs on a device: random plans of some programs

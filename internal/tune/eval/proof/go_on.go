@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // After adds what an earlier proof has found, which this one went on from.
@@ -24,7 +23,7 @@ func (r *GPUResult) After(e *GPUResult) error {
 	r.Failures = append(slices.Clone(e.Failures), r.Failures...)
 	r.PoCLFaults = eachOnce(slices.Clone(e.PoCLFaults), r.PoCLFaults...)
 	r.OclgrindCrashes = eachOnce(slices.Clone(e.OclgrindCrashes), r.OclgrindCrashes...)
-	r.Machine, r.Commit = both(e.Machine, r.Machine), both(e.Commit, r.Commit)
+	r.Machine, r.Commit = e.Machine.with(r.Machine), e.Commit.with(r.Commit)
 	r.Missing = union(e.Missing, r.Missing)
 	return nil
 }
@@ -42,7 +41,7 @@ func (r *Result) After(e *Result) error {
 	r.LargestOf = max(r.LargestOf, e.LargestOf)
 	r.Seconds += e.Seconds
 	r.Failures = append(slices.Clone(e.Failures), r.Failures...)
-	r.Machine, r.Compiler, r.Commit = both(e.Machine, r.Machine), both(e.Compiler, r.Compiler), both(e.Commit, r.Commit)
+	r.Machine, r.Compiler, r.Commit = e.Machine.with(r.Machine), e.Compiler.with(r.Compiler), e.Commit.with(r.Commit)
 	return nil
 }
 
@@ -68,7 +67,7 @@ func (r *DeviceResult) After(e *DeviceResult) error {
 	r.Seconds += e.Seconds
 	r.Coverage.after(&e.Coverage)
 	r.Failures = append(slices.Clone(e.Failures), r.Failures...)
-	r.Commit = both(e.Commit, r.Commit)
+	r.Commit = e.Commit.with(r.Commit)
 	r.Missing = union(e.Missing, r.Missing)
 	return nil
 }
@@ -123,17 +122,6 @@ func (c *Counts) find(value string) (int, bool) {
 	return slices.BinarySearchFunc(c.Values, value, func(a Count, v string) int {
 		return cmp.Or(cmp.Compare(len(a.Value), len(v)), cmp.Compare(a.Value, v))
 	})
-}
-
-// both returns two texts as a list, if they differ.
-func both(a, b string) string {
-	if a == "" || a == b || slices.Contains(strings.Split(b, ", "), a) {
-		return b
-	}
-	if slices.Contains(strings.Split(a, ", "), b) {
-		return a
-	}
-	return a + ", " + b
 }
 
 func union(a, b []string) []string {

@@ -2,7 +2,9 @@ package proof
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,7 +17,7 @@ func TestGoOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Commit = "abc"
+		r.Commit = Names{"abc"}
 		return r
 	}
 	whole, first, second := part(70000, 5), part(70000, 2), part(70002, 3)
@@ -38,17 +40,17 @@ func TestGoOn(t *testing.T) {
 
 func TestGoOnDevice(t *testing.T) {
 	earlier := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 6, FirstSeed: 1, NextSeed: 4, Runs: 9,
-		Cells: 100, Commit: "x", Failures: []Failure{{Seed: 2}}}
+		Cells: 100, Commit: Names{"x"}, Failures: []Failure{{Seed: 2}}}
 	earlier.count("vec", "2")
 	later := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 4, FirstSeed: 4, NextSeed: 6, Runs: 5,
-		Cells: 11, Commit: "y", Failures: []Failure{{Seed: 5}}}
+		Cells: 11, Commit: Names{"y"}, Failures: []Failure{{Seed: 5}}}
 	later.count("vec", "1")
 	later.count("vec", "2")
 	if err := later.After(earlier); err != nil {
 		t.Fatal(err)
 	}
 	want := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 10, FirstSeed: 1, NextSeed: 6, Runs: 14,
-		Cells: 111, Commit: "x, y", Failures: []Failure{{Seed: 2}, {Seed: 5}}}
+		Cells: 111, Commit: Names{"x", "y"}, Failures: []Failure{{Seed: 2}, {Seed: 5}}}
 	want.Coverage = Coverage{Families: Counts{Name: "family"}, Values: []Counts{{"vec", []Count{{"1", 1}, {"2", 2}}}}}
 	later.Missing = nil
 	if !reflect.DeepEqual(later, want) {
@@ -82,5 +84,33 @@ func TestGoOnCPU(t *testing.T) {
 	}
 	if whole.Programs != 5 || whole.Cells == 0 || !reflect.DeepEqual(whole, second) {
 		t.Errorf("in one:\n%+v\nin two:\n%+v", whole, second)
+	}
+}
+
+// Names of former versions, which joined several with commas, are read as those names; they are written as a list.
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		text, written string
+		want          Names
+	}{
+		{`""`, `""`, nil},
+		{`"AMD EPYC"`, `"AMD EPYC"`, Names{"AMD EPYC"}},
+		{`"AMD EPYC, Intel(R) Xeon(R) Processor"`, `["AMD EPYC","Intel(R) Xeon(R) Processor"]`,
+			Names{"AMD EPYC", "Intel(R) Xeon(R) Processor"}},
+		{`["a, b","c"]`, `["a, b","c"]`, Names{"a, b", "c"}},
+	} {
+		var n Names
+		if err := json.Unmarshal([]byte(c.text), &n); err != nil || !slices.Equal(n, c.want) {
+			t.Errorf("%s is %q, %v", c.text, n, err)
+		}
+		if text, err := json.Marshal(n); err != nil || string(text) != c.written {
+			t.Errorf("%s is written %s, %v", c.text, text, err)
+		}
+	}
+	if got := (Names{"", "a", "b"}).with(Names{"b", "", "c"}); got.String() != "a, b, c" {
+		t.Errorf("%v", got)
+	}
+	if err := new(Names).UnmarshalJSON([]byte("7")); err == nil {
+		t.Error("a number is a name")
 	}
 }

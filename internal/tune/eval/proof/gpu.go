@@ -45,8 +45,8 @@ type GPUResult struct {
 	PoCLFaults      []JudgeFault `json:"pocl_faults,omitempty"`
 	OclgrindCrashes []JudgeFault `json:"oclgrind_crashes,omitempty"`
 	Seconds         float64      `json:"seconds"`
-	Machine         string       `json:"machine"`
-	Commit          string       `json:"commit"`
+	Machine         Names        `json:"machine"`
+	Commit          Names        `json:"commit"`
 	Missing         []string     `json:"missing,omitempty"` // checkers that were not installed, and why
 }
 
@@ -61,7 +61,8 @@ func GPU(ctx context.Context, o GPUOptions) (*GPUResult, error) {
 func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
 	o := p.GPUOptions
 	p.start, p.finished = time.Now(), map[uint64]*pairResult{}
-	p.result = GPUResult{FirstSeed: o.Seed, NextSeed: o.Seed, Machine: toolchain.ProcessorName(), Failures: []Failure{}}
+	p.result = GPUResult{FirstSeed: o.Seed, NextSeed: o.Seed, Machine: Names{toolchain.ProcessorName()},
+		Failures: []Failure{}}
 	if o.Every > 0 {
 		j, err := newCrossCheckers()
 		if err != nil {

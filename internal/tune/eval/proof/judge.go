@@ -82,14 +82,14 @@ type judgeSet struct {
 	oclgrind func(ctx context.Context, t *judgedRun) (fits bool, reason string, err error)
 }
 
-// judge runs a program on PoCL and under Oclgrind, and returns what is wrong with it; "" for nothing. With check,
+// judge runs a program on PoCL and under Oclgrind, and returns what is wrong with it. With check,
 // which is set at small sizes, Oclgrind first runs every kernel by itself.
 //
 // PoCL is at fault, and not the program, if it computes something else or crashes, and Oclgrind, at the same sizes
 // and in limited time, finds nothing wrong with any kernel nor with the whole program, whose results are right in
 // every cell. Oclgrind is at fault if a signal ends it, and PoCL has run the whole program with every cell right.
 // Anything else that goes wrong is a failure of the program.
-func (j *judgeSet) judge(ctx context.Context, t *judgedRun, check bool, v *pairResult) string {
+func (j *judgeSet) judge(ctx context.Context, t *judgedRun, check bool, v *pairResult) finding {
 	crash := ""
 	if j.check != nil && check {
 		err := j.check(ctx, t)
@@ -97,7 +97,7 @@ func (j *judgeSet) judge(ctx context.Context, t *judgedRun, check bool, v *pairR
 		case crashed(err):
 			crash = err.Error()
 		case err != nil:
-			return fmt.Sprintf("%s %v", saidOclgrind, err)
+			return finding{byOclgrind, fmt.Sprintf("Oclgrind: %v", err)}
 		default:
 			v.oclgrind++
 		}
@@ -121,9 +121,9 @@ func (j *judgeSet) judge(ctx context.Context, t *judgedRun, check bool, v *pairR
 				}
 			}
 			if reason != "" {
-				said := fmt.Sprintf("%s %s: %s", saidPoCL, method, reason)
+				said := fmt.Sprintf("PoCL, %s: %s", method, reason)
 				if kind == "" || crash != "" || !j.clears(ctx, t) {
-					return said
+					return finding{byPoCL, said}
 				}
 				v.poclFaults = eachOnce(v.poclFaults, t.fault(kind, said))
 			} else if fits {
@@ -133,20 +133,43 @@ func (j *judgeSet) judge(ctx context.Context, t *judgedRun, check bool, v *pairR
 		}
 	}
 	if crash == "" {
-		return ""
+		return finding{}
 	}
+	said := "Oclgrind: " + crash
 	if right == 0 {
-		return fmt.Sprintf("%s %s", saidOclgrind, crash)
+		return finding{byOclgrind, said}
 	}
-	v.oclgrindCrashes = eachOnce(v.oclgrindCrashes, t.fault(kindCrash, fmt.Sprintf("%s %s", saidOclgrind, crash)))
-	return ""
+	v.oclgrindCrashes = eachOnce(v.oclgrindCrashes, t.fault(kindCrash, said))
+	return finding{}
 }
 
-// Prefixes of failures that a checker has found.
+// finding is what is wrong with a program; the zero value is nothing.
+type finding struct {
+	by   string // the cross-check that found it; "" is the simulator
+	said string
+}
+
+// The cross-checks that find failures.
 const (
-	saidPoCL     = "PoCL,"
-	saidOclgrind = "Oclgrind:"
+	byPoCL     = "pocl"
+	byOclgrind = "oclgrind"
 )
+
+// UnmarshalJSON also reads failures of earlier versions, which said who found them at the beginning of the reason.
+func (f *Failure) UnmarshalJSON(text []byte) error {
+	type plain Failure
+	if err := json.Unmarshal(text, (*plain)(f)); err != nil {
+		return err
+	}
+	switch {
+	case f.By != "":
+	case strings.HasPrefix(f.Reason, "PoCL,"):
+		f.By = byPoCL
+	case strings.HasPrefix(f.Reason, "Oclgrind:"):
+		f.By = byOclgrind
+	}
+	return nil
+}
 
 // clears reports whether Oclgrind finds nothing wrong with a program and computes the right numbers.
 func (j *judgeSet) clears(ctx context.Context, t *judgedRun) bool {
@@ -270,7 +293,7 @@ func (r *GPUResult) Again(ctx context.Context) (int, error) {
 func (r *GPUResult) again(ctx context.Context, cc *crossCheckers) (judged int, err error) {
 	left := []Failure{}
 	for _, f := range r.Failures {
-		if !strings.HasPrefix(f.Reason, saidPoCL) && !strings.HasPrefix(f.Reason, saidOclgrind) {
+		if f.By == "" {
 			left = append(left, f)
 			continue
 		}
@@ -280,16 +303,16 @@ func (r *GPUResult) again(ctx context.Context, cc *crossCheckers) (judged int, e
 		}
 		judged++
 		v := &pairResult{}
-		reason := p.simulate(ctx, s, &pairResult{}) // already counted when it failed
-		if reason == "" {
-			reason = cc.check(ctx, p, s, strings.HasPrefix(f.Reason, saidOclgrind), v)
+		found := finding{said: p.simulate(ctx, s, &pairResult{})} // already counted when it failed
+		if found.said == "" {
+			found = cc.check(ctx, p, s, f.By == byOclgrind, v)
 		}
 		if ctx.Err() != nil {
 			return judged, ctx.Err()
 		}
-		if reason != "" || v.pocl+v.oclgrind+len(v.poclFaults)+len(v.oclgrindCrashes) == 0 { // no checker ran
-			if reason != "" {
-				f.Reason = reason
+		if found.said != "" || v.pocl+v.oclgrind+len(v.poclFaults)+len(v.oclgrindCrashes) == 0 { // no checker ran
+			if found.said != "" {
+				f.By, f.Reason = found.by, found.said
 			}
 			left = append(left, f)
 			continue

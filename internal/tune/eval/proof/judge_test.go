@@ -96,7 +96,7 @@ func TestJudge(t *testing.T) {
 		{"both crash", true, dead, dead, unheard, "PoCL, loopvec: " + gaveUp, "", "", 0, 0},
 	} {
 		v := &pairResult{}
-		got := scripted(t, c.check, c.pocl, c.whole).judge(context.Background(), heard(), c.small, v)
+		got := scripted(t, c.check, c.pocl, c.whole).judge(context.Background(), heard(), c.small, v).said
 		if got != c.failure || v.pocl != c.runs || v.oclgrind != c.checks {
 			t.Errorf("%s: %q, %d runs on PoCL, %d checks", c.name, got, v.pocl, v.oclgrind)
 		}
@@ -120,14 +120,14 @@ func TestJudgeWithoutCheckers(t *testing.T) {
 		w := scripted(t, right, s, right)
 		w.check, w.oclgrind = nil, nil
 		v := &pairResult{}
-		if got := w.judge(context.Background(), heard(), true, v); (got == "") != (s == right || s == tooSlow) ||
+		if got := w.judge(context.Background(), heard(), true, v).said; (got == "") != (s == right || s == tooSlow) ||
 			v.poclFaults != nil {
 			t.Errorf("PoCL alone: %v: %q, %v", s, got, v.poclFaults)
 		}
 		w = scripted(t, s, unheard, unheard)
 		w.pocl = nil
 		v = &pairResult{}
-		if got := w.judge(context.Background(), heard(), true, v); (got == "") != (s.err == nil) ||
+		if got := w.judge(context.Background(), heard(), true, v).said; (got == "") != (s.err == nil) ||
 			v.oclgrindCrashes != nil {
 			t.Errorf("Oclgrind alone: %v: %q, %v", s, got, v.oclgrindCrashes)
 		}
@@ -216,7 +216,9 @@ func TestAgain(t *testing.T) {
 		t.Errorf("PoCL %v, Oclgrind %v", r.PoCLFaults, r.OclgrindCrashes)
 	}
 	// What is still wrong is said as it was found now.
-	r = GPUResult{Failures: []Failure{failure(4, "PoCL, loops: it crashed")}}
+	former := failure(4, "PoCL, loops: it crashed")
+	former.By = byPoCL
+	r = GPUResult{Failures: []Failure{former}}
 	if n, err := r.again(context.Background(),
 		&crossCheckers{judgeSet: *scripted(t, right, differs, differs)}); err != nil || n != 1 ||
 		len(r.Failures) != 1 || r.Failures[0].Reason != "PoCL, loopvec: u: 1 of 9 cells differ" {

@@ -243,8 +243,9 @@ func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *pairResult) {
 		if !sampled {
 			continue
 		}
-		if reason := p.checkers.check(ctx, pair, s, i == 0, v); reason != "" {
-			f := pair.failure(s.set, reason)
+		if found := p.checkers.check(ctx, pair, s, i == 0, v); found.said != "" {
+			f := pair.failure(s.set, found.said)
+			f.By = found.by
 			v.failure = &f
 			return v
 		}

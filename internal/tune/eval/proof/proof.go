@@ -51,9 +51,9 @@ type Result struct {
 	LargestOf float64   `json:"largest_fraction_of_bound"`
 	Failures  []Failure `json:"failures"`
 	Seconds   float64   `json:"seconds"`
-	Machine   string    `json:"machine"`
-	Compiler  string    `json:"compiler"`
-	Commit    string    `json:"commit"`
+	Machine   Names     `json:"machine"`
+	Compiler  Names     `json:"compiler"`
+	Commit    Names     `json:"commit"`
 }
 
 // Failure is a program on which the device and the reference disagree, or that
@@ -65,6 +65,7 @@ type Failure struct {
 	Plan    string            `json:"plan"`
 	Set     map[string]string `json:"set,omitempty"`
 	Reason  string            `json:"reason"`
+	By      string            `json:"by,omitempty"` // pocl or oclgrind, if a cross-check found it
 	Source  string            `json:"source,omitempty"`
 }
 
@@ -99,7 +100,8 @@ func CPU(ctx context.Context, o Options) (*Result, error) {
 	defer throwaway.Close()
 	p := &prover{Options: o, compiler: compiler, cache: throwaway, start: time.Now()}
 	p.result = Result{
-		FirstSeed: o.Seed, Machine: toolchain.ProcessorName(), Compiler: compiler.Version, Failures: []Failure{},
+		FirstSeed: o.Seed, Machine: Names{toolchain.ProcessorName()}, Compiler: Names{compiler.Version},
+		Failures: []Failure{},
 	}
 	if err := p.all(ctx); err != nil {
 		return nil, err

@@ -272,6 +272,32 @@ func TestDamagedPages(t *testing.T) {
 	}
 }
 
+// A session of which a part cannot be read keeps its trials. Check finds it, and it does not go on: without its limits
+// it would be another search.
+func TestDamagedSession(t *testing.T) {
+	for _, column := range []string{"sessions SET budget", "sessions SET space", "scenarios SET host",
+		"devices SET clocks",
+		"devices SET properties", "scenarios SET decomposition"} {
+		path, id := full(t, 3)
+		statement("UPDATE "+column+" = '{broken'")(t, path)
+		s := open(t, path, Options{})
+		if list := log(t, s, id); len(list) != 3 {
+			t.Errorf("%s: %d trials", column, len(list))
+		}
+		report, err := s.Check(t.Context())
+		if err != nil || len(report.Problems) != 1 || !strings.HasPrefix(report.Problems[0], "session "+id+": ") ||
+			report.Trials != 3 {
+			t.Errorf("%s: %+v, %v", column, report, err)
+		}
+		if _, err := s.Resume(t.Context(), id, ""); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s: %v", column, err)
+		}
+		if i, err := store.Session(t.Context(), s, id); err != nil || len(i.Runs) != 1 {
+			t.Errorf("%s: %+v, %v", column, i, err)
+		}
+	}
+}
+
 // A store that is full refuses the next trial, keeps those before, and goes on
 // once there is room.
 func TestFull(t *testing.T) {

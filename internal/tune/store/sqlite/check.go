@@ -26,8 +26,11 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 			return r, err
 		}
 	}
-	err := each(&r, s.Sessions(ctx, store.Filter{}), func(i session.Session) {
+	err := each(&r, s.entries(ctx, store.Filter{}), func(i entry) {
 		r.Sessions++
+		if damage, ok := errors.AsType[*gridio.Error](i.damage); ok {
+			r.Problems = append(r.Problems, damage.Text)
+		}
 		if s.alone && i.Finished.IsZero() && i.Strategy != session.Imported {
 			r.Notes = append(r.Notes,
 				fmt.Sprintf("session %s has not ended, and there is no %s: if the store was copied while that search "+

@@ -120,10 +120,21 @@ func trialsOf(f *store.Filter, i *entry) condition {
 
 // Sessions implements store.Store.
 func (s *Store) Sessions(ctx context.Context, f store.Filter) iter.Seq2[session.Session, error] {
-	return reading(ctx, s, func(q querier, yield func(session.Session, error) bool) error {
+	return func(yield func(session.Session, error) bool) {
+		for i, err := range s.entries(ctx, f) {
+			if !yield(i.Session, err) {
+				return
+			}
+		}
+	}
+}
+
+// entries returns the sessions of a filter with what is damaged of them.
+func (s *Store) entries(ctx context.Context, f store.Filter) iter.Seq2[entry, error] {
+	return reading(ctx, s, func(q querier, yield func(entry, error) bool) error {
 		list, err := s.sessions(ctx, q, &f)
 		for _, i := range list {
-			if !yield(i.Session, nil) {
+			if !yield(i, nil) {
 				return nil
 			}
 		}
@@ -187,8 +198,9 @@ func (s *Store) sessions(ctx context.Context, q querier, f *store.Filter) ([]ent
 	defer rows.Close()
 	var list []entry
 	var programs []int64
+	devices := map[string]session.Properties{} // by their text: they are long, and sessions share them
 	for rows.Next() {
-		i, program, err := scanSession(rows)
+		i, program, err := scanSession(rows, devices)
 		if err != nil {
 			return nil, err
 		}
@@ -218,7 +230,7 @@ func (s *Store) sessions(ctx context.Context, q querier, f *store.Filter) ([]ent
 }
 
 // scanSession reads a row of sessionColumns, and returns the row of the program, too.
-func scanSession(rows *sql.Rows) (i entry, program int64, err error) {
+func scanSession(rows *sql.Rows, devices map[string]session.Properties) (i entry, program int64, err error) {
 	var seed, started, finished int64
 	var budget, space, clocks, properties, host, sizes, decomposition string
 	p, d, k := &i.Program, &i.Device, &i.Compiler
@@ -236,13 +248,19 @@ func scanSession(rows *sql.Rows) (i entry, program int64, err error) {
 	}
 	i.Sizes = session.ParseSizes(sizes)
 	err = errors.Join(session.Column(budget, &i.Budget), session.Column(space, &i.Space),
-		session.Column(clocks, &d.Clocks),
-		session.Column(properties, &d.Properties), session.Column(host, &i.Host),
+		session.Column(clocks, &d.Clocks), session.Column(host, &i.Host),
 		session.Column(decomposition, &i.Decomposition))
-	if err != nil {
-		err = refuse(store.ErrDamaged, fmt.Sprintf("session %s: %v", i.ID, err), "gridloom results check tells more")
+	known, ok := devices[properties]
+	if !ok {
+		err = errors.Join(err, session.Column(properties, &known))
+		devices[properties] = known
 	}
-	return i, program, err
+	d.Properties = known
+	if err != nil { // its trials can be read all the same
+		i.damage = refuse(store.ErrDamaged, fmt.Sprintf("session %s: %v", i.ID, err),
+			"gridloom results check tells more")
+	}
+	return i, program, nil
 }
 
 func (s *Store) runs(ctx context.Context, q querier, i *entry) error {

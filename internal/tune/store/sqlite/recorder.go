@@ -31,7 +31,8 @@ type recorder struct {
 // entry is a session with its row.
 type entry struct {
 	session.Session
-	row int64 // sessions.id
+	row    int64 // sessions.id
+	damage error // what of it could not be read, and is zero
 }
 
 const (
@@ -84,8 +85,12 @@ func (s *Store) Resume(ctx context.Context, id, commit string) (store.Recorder, 
 	x := &recorder{store: s, info: entry{Session: found}}
 	i := &x.info
 	err = s.transact(ctx, func(tx *sql.Tx) error {
-		if err := tx.QueryRowContext(ctx, "SELECT id FROM sessions WHERE uid = ?", i.ID).Scan(&i.row); err != nil {
+		list, err := s.sessions(ctx, tx, &store.Filter{Session: found.ID})
+		if err != nil {
 			return err
+		}
+		if *i = list[0]; i.damage != nil {
+			return i.damage // without its limits or its space it would be another search
 		}
 		var last sql.NullInt64
 		if err := tx.QueryRowContext(ctx, "SELECT max(id) FROM trials WHERE id BETWEEN ? AND ?", i.first(),
@@ -105,7 +110,7 @@ func (s *Store) Resume(ctx context.Context, id, commit string) (store.Recorder, 
 		}
 		i.Runs = append(i.Runs, r)
 		i.Finished, i.Outcome = time.Time{}, ""
-		_, err := tx.ExecContext(ctx, "UPDATE sessions SET finished = 0, outcome = '' WHERE id = ?", i.row)
+		_, err = tx.ExecContext(ctx, "UPDATE sessions SET finished = 0, outcome = '' WHERE id = ?", i.row)
 		return err
 	})
 	if err != nil {
