@@ -24,7 +24,6 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
@@ -58,7 +57,7 @@ func (e *SourceError) Error() string {
 // in .idsl, the rules of the ancestor's language apply. An error is a *SourceError.
 func Parse(name, text string) (*Program, error) {
 	src := diag.NewSource(name, text)
-	p, list := lang.Load(src)
+	p, list := engine.Parse(src)
 	var errs, warnings []string
 	for _, d := range list {
 		words := diag.Render(src, diag.List{d}, diag.Style{})
@@ -156,17 +155,22 @@ func (p *Program) bind(o *Options) (*ir.Binding, error) {
 			return nil, fmt.Errorf("gridloom: %s is among the sizes and among the scalars", name)
 		}
 	}
-	b, list := p.ir.In(o.Arithmetic.mode()).Bind(o.set(p.ir))
-	if list.HasErrors() {
-		return nil, unbound(list)
-	}
-	return b, nil
+	b, err := engine.Bind(p.ir.In(o.Arithmetic.mode()), o.set(p.ir))
+	return b, worded(err)
 }
 
-// unbound words what is wrong with the values that a program was given.
-func unbound(list diag.List) error {
+// worded is an error of the engine as this package words it: every value that a program cannot
+// take has its line.
+func worded(err error) error {
+	if err == nil {
+		return nil
+	}
+	u, ok := errors.AsType[*engine.Unbound](err)
+	if !ok {
+		return fmt.Errorf("gridloom: %w", err)
+	}
 	var errs []error
-	for _, d := range list {
+	for _, d := range u.List {
 		text := d.Message
 		if d.Hint != "" {
 			text += " (" + d.Hint + ")"

@@ -1,9 +1,6 @@
 package gridloom
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/gridloom/gridloom/internal/engine"
 )
 
@@ -54,15 +51,12 @@ func (p *Program) Emit(o EmitOptions) ([]File, error) {
 		Program: p.ir.In(o.Arithmetic.mode()), Source: p.source.Name, Dialect: engine.Dialects[o.Language.String()],
 		Plan: o.Plan.plan, Set: set,
 	})
-	if u, ok := errors.AsType[*engine.Unbound](err); ok {
-		return nil, unbound(u.List)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("gridloom: %w", err)
+		return nil, worded(err)
 	}
 	files, err := e.Library()
 	if err != nil {
-		return nil, fmt.Errorf("gridloom: %w", err)
+		return nil, worded(err)
 	}
 	var out []File
 	for _, f := range files {

@@ -2,7 +2,6 @@ package gridloom
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -39,7 +38,7 @@ func (a Arithmetic) String() string { return a.mode().String() }
 func ParseArithmetic(name string) (Arithmetic, error) {
 	m, err := arith.Parse(name)
 	if err != nil {
-		return 0, fmt.Errorf("gridloom: %w", err)
+		return 0, worded(err)
 	}
 	for a, mode := range modes {
 		if mode == m {
@@ -75,7 +74,7 @@ func ParseDevice(text string) (Device, error) {
 	}
 	kind, ordinal, err := target.Parse(text)
 	if err != nil {
-		return Device{}, fmt.Errorf("gridloom: %w", err)
+		return Device{}, worded(err)
 	}
 	return device(kind.ID(ordinal)), nil
 }
@@ -135,7 +134,7 @@ type Plan struct{ plan schedule.Plan }
 func ParsePlan(text string) (Plan, error) {
 	p, err := schedule.ParsePlan(text)
 	if err != nil {
-		return Plan{}, fmt.Errorf("gridloom: %w", err)
+		return Plan{}, worded(err)
 	}
 	return Plan{p}, nil
 }
@@ -147,7 +146,7 @@ func (p Plan) String() string { return p.plan.String() }
 func (o *Options) open(purpose engine.Purpose) (*engine.Device, error) {
 	d, err := engine.Open(engine.DeviceRequest{ID: o.Device.String(), Arithmetic: o.Arithmetic.mode(), Purpose: purpose})
 	if err != nil {
-		return nil, fmt.Errorf("gridloom: %w", err)
+		return nil, worded(err)
 	}
 	return d, nil
 }

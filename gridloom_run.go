@@ -159,7 +159,7 @@ func (p *Program) Compile(ctx context.Context, o Options) (*Compiled, error) {
 	}
 	if err != nil {
 		d.Close()
-		return nil, fmt.Errorf("gridloom: %w", err)
+		return nil, worded(err)
 	}
 	return c, nil
 }
@@ -231,7 +231,7 @@ func (c *Compiled) start(ctx context.Context, o RunOptions) (*Execution, error) 
 	}
 	runner, err := c.open(ctx, o, h)
 	if err != nil {
-		return nil, fmt.Errorf("gridloom: %w", err)
+		return nil, worded(err)
 	}
 	x := &Execution{compiled: c, runner: runner}
 	if err := x.load(names, o); err != nil {
@@ -309,7 +309,7 @@ func (x *Execution) Advance(ctx context.Context, iterations int64) error {
 	x.done = done
 	switch {
 	case err != nil:
-		return fmt.Errorf("gridloom: %w", err)
+		return worded(err)
 	case done.Stopped:
 		return context.Cause(ctx)
 	}
@@ -333,7 +333,7 @@ func (x *Execution) Grid(name string) (*Grid, error) {
 	}
 	cells, err := x.runner.Grid(name)
 	if err != nil {
-		return nil, fmt.Errorf("gridloom: %w", err)
+		return nil, worded(err)
 	}
 	return &Grid{g.Type.Word(), x.compiled.Shape(name), cells}, nil
 }
@@ -342,7 +342,7 @@ func (x *Execution) Grid(name string) (*Grid, error) {
 func (x *Execution) Scalar(name string) (float64, error) {
 	v, err := x.runner.Scalar(name)
 	if err != nil {
-		return 0, fmt.Errorf("gridloom: %w", err)
+		return 0, worded(err)
 	}
 	return v.AsFloat(), nil
 }
@@ -359,13 +359,13 @@ func (x *Execution) result(o RunOptions) (*Result, error) {
 	}
 	if local, ok := x.runner.(*exec.Local); ok {
 		if err := local.Settle(); err != nil {
-			return nil, fmt.Errorf("gridloom: %w", err)
+			return nil, worded(err)
 		}
 	}
 	for _, g := range c.program.ir.Grids {
 		cells, err := x.runner.Grid(g.Name)
 		if err != nil {
-			return nil, fmt.Errorf("gridloom: %w", err)
+			return nil, worded(err)
 		}
 		if _, given := o.In[g.Name]; !given || !o.InPlace {
 			cells = copied(cells) // the runner's memory goes when it closes
@@ -375,7 +375,7 @@ func (x *Execution) result(o RunOptions) (*Result, error) {
 	for _, s := range reduced(c.program.ir) {
 		v, err := x.runner.Scalar(s.Name)
 		if err != nil {
-			return nil, fmt.Errorf("gridloom: %w", err)
+			return nil, worded(err)
 		}
 		out.Scalars[s.Name] = v.AsFloat()
 	}

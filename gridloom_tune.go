@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/engine"
-	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -81,10 +80,6 @@ func (p *Program) Tune(ctx context.Context, o Options, t TuneOptions) (*Tuning, 
 		return nil, err
 	}
 	defer d.Close()
-	if to.Lab, err = measure.Open(ctx, d.Target); err != nil {
-		return nil, fmt.Errorf("gridloom: %w", err)
-	}
-	defer to.Lab.Close()
 	if t.Progress != nil {
 		to.Events = func(e tuner.Event) {
 			if e.Kind == tuner.EventTrial {
@@ -92,11 +87,11 @@ func (p *Program) Tune(ctx context.Context, o Options, t TuneOptions) (*Tuning, 
 			}
 		}
 	}
-	r, err := tuner.Run(ctx, to)
+	r, err := engine.Tune(ctx, engine.TuneRequest{Options: to, Device: d, Source: p.source.Text})
 	if err != nil {
-		return nil, fmt.Errorf("gridloom: %w", err)
+		return nil, worded(err)
 	}
-	return tuning(r)
+	return tuning(r.Result)
 }
 
 func progress(s *tuner.Status) TuneProgress {

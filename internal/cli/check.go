@@ -6,6 +6,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/engine"
 )
 
 type checkCmd struct {
@@ -35,7 +36,7 @@ func (c *checkCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		p, list := parse(src)
+		p, list := engine.Parse(src)
 		wrong = wrong || list.HasErrors()
 		if c.JSON {
 			text, err := diag.JSON(src, list)

@@ -10,7 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
@@ -52,17 +52,6 @@ func (a *app) show(src *diag.Source, list diag.List) {
 	}
 }
 
-// parse parses and checks a program. A file without any is a mistake here,
-// although the language has no objection.
-func parse(src *diag.Source) (*ir.Program, diag.List) {
-	p, list := lang.Load(src)
-	if !list.HasErrors() && len(p.Grids) == 0 && len(p.Body) == 0 {
-		list.Errorf(diag.Range{}, "there is no program here: nothing is declared, and nothing runs").
-			Hintf("a program declares grids and calls stencils; docs/language.md shows how")
-	}
-	return p, list
-}
-
 // load reads, parses and checks a program for a mode of arithmetic, and prints
 // what there is to say.
 func (a *app) load(path string, mode arith.Mode) (*diag.Source, *ir.Program, error) {
@@ -70,7 +59,7 @@ func (a *app) load(path string, mode arith.Mode) (*diag.Source, *ir.Program, err
 	if err != nil {
 		return nil, nil, err
 	}
-	p, list := parse(src)
+	p, list := engine.Parse(src)
 	a.show(src, list)
 	if list.HasErrors() {
 		return nil, nil, &failure{status: exitSource}

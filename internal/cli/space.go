@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/quantity"
+	"github.com/gridloom/gridloom/internal/run/target"
 )
 
 type spaceCmd struct {
@@ -114,15 +115,14 @@ func (c *spaceCmd) options(b *ir.Binding) (lower.Options, error) {
 	if err != nil {
 		return lower.Options{}, err
 	}
-	o := lower.Options{Plan: plan, Bound: b, NoInitial: true, Free: c.Free, AnyIntegers: c.AnyIntegers}
-	if m.Kind == machine.KindCPU {
-		return o, nil
+	dialect := engine.Dialects["c"]
+	if m.Kind != machine.KindCPU {
+		if dialect = engine.Dialects[c.Target]; m.Dialect(c.Target) == nil {
+			return lower.Options{}, usage("--target %s: %s is not programmed in it", c.Target, m.Name)
+		}
 	}
-	if m.Dialect(c.Target) == nil {
-		return lower.Options{}, usage("--target %s: %s is not programmed in it", c.Target, m.Name)
-	}
-	o.Target, o.Sized = lower.GPU, true
-	o.Machine, o.Lacks = engine.Dialects[c.Target].On(m)
+	o := target.OnPaper(dialect, m, b.Program.Arithmetic).Lowering(b, plan)
+	o.Free, o.AnyIntegers = c.Free, c.AnyIntegers
 	return o, nil
 }
 

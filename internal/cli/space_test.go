@@ -40,7 +40,7 @@ func TestSpaceOfTuning(t *testing.T) {
 	defer lab.Close()
 	shown := d.Lowering(b, schedule.Plan{})
 	searched := shown
-	searched.Machine, searched.Lacks = lab.About().Machine, lab.About().Lacks
+	searched.Machine, searched.Lacks = lab.About().Target.Machine, lab.About().Target.Lacks
 	list := func(o lower.Options) schedule.Space {
 		choices, err := lower.Choices(p, o)
 		if err != nil {

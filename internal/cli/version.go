@@ -12,7 +12,7 @@ import (
 var Commit string
 
 // Version is the release that this source is on its way to.
-const Version = "0.1.0-dev"
+const Version = "0.2.0-dev"
 
 type versionCmd struct {
 	JSON bool `name:"json" help:"Print as JSON."`

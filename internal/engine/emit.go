@@ -43,12 +43,9 @@ func Emit(r EmitRequest) (*Emission, error) {
 		return nil, err
 	}
 	e := &Emission{request: r}
-	e.Options = lower.Options{
-		Target: target.KindOf(r.Dialect), Plan: r.Plan, Bound: b, Advise: true, AnyIntegers: r.Plan.String() != "",
-	}
-	if e.Options.Target == lower.GPU {
-		e.Options.Machine, e.Options.Lacks = r.Dialect.On(nil)
-	}
+	at := target.OnPaper(r.Dialect, nil, r.Program.Arithmetic)
+	e.Options = at.Lowering(b, r.Plan)
+	e.Options.NoInitial, e.Options.Sized, e.Options.Advise = false, false, true
 	if len(r.After) == 0 {
 		e.Module, err = lower.Program(r.Program, e.Options)
 	} else {
@@ -60,10 +57,8 @@ func Emit(r EmitRequest) (*Emission, error) {
 	if err != nil {
 		return e, BadPlan(r.Plan, err)
 	}
-	for _, k := range e.Module.Kernels {
-		if err := r.Dialect.Lacks(k); err != nil {
-			return nil, BadPlan(r.Plan, err)
-		}
+	if err := at.Cannot(e.Module); err != nil {
+		return nil, BadPlan(r.Plan, err)
 	}
 	return e, nil
 }

@@ -142,9 +142,8 @@ func refine(variants []LibraryVariant, known []StoredPlans) {
 // neighbours with the same plan are one. Where From is not 0 it stays.
 func (r *LibraryRequest) pack(variants []LibraryVariant) ([]emit.File, []LibraryVariant, error) {
 	p := r.Bound.Program
-	o := lower.Options{
-		Target: r.Tuned.About.Target, Lacks: r.Tuned.About.Lacks, Machine: r.Tuned.About.Machine, Free: r.Free, AnyIntegers: true,
-	}
+	o := r.Tuned.About.Target.Lowering(nil, schedule.Plan{})
+	o.NoInitial, o.Sized, o.Free, o.AnyIntegers = false, false, r.Free, true
 	var err error
 	if o.Bound, err = r.coefficients(); err != nil {
 		return nil, nil, err
@@ -175,7 +174,7 @@ func (r *LibraryRequest) pack(variants []LibraryVariant) ([]emit.File, []Library
 	list = distinct(list)
 	lo := emit.LibraryOptions{
 		Source: filepath.Base(r.Source), Plan: list[0].Plan,
-		Bound: o.Bound, Dialect: r.Tuned.About.Dialect,
+		Bound: o.Bound, Dialect: r.Tuned.About.Target.Dialect,
 	}
 	for _, v := range list {
 		lo.Variants = append(lo.Variants, emit.Variant{Module: module[v.Plan], Plan: v.Plan, Cells: v.Cells, From: v.From})

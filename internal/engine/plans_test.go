@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
@@ -98,7 +100,7 @@ func TestVariantsOfLibrary(t *testing.T) {
 	} {
 		r := &tuner.Result{Contenders: []tuner.Contender{{Name: "found 1", Plan: one, Seconds: 1}}, Best: one}
 		files, list, err := Library(LibraryRequest{Bound: b, Source: "line.loom", Tuned: &Tuned{
-			Result: r, About: measure.About{Dialect: emit.C}, Stored: known(b.Program, c.known...),
+			Result: r, About: measure.About{Target: target.OnPaper(emit.C, nil, arith.Contract)}, Stored: known(b.Program, c.known...),
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ func scenario(b *ir.Binding, a measure.About) session.Scenario {
 	s := session.Scenario{
 		Program:  session.Program{Hash: Digest([]byte(text)), Name: p.Name, IR: text, Features: features(b)},
 		Device:   a.Device,
-		Compiler: session.Compiler{Name: a.Dialect.Name, Version: a.Compiler, Options: a.Options},
+		Compiler: session.Compiler{Name: a.Target.Dialect.Name, Version: a.Compiler, Options: a.Options},
 		Host:     measure.Host(),
 		Sizes:    sizesOf(b),
 		FP:       a.Arithmetic,

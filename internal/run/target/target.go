@@ -73,6 +73,14 @@ func Of(k *device.Kind, ordinal int, p device.Properties, o Options) *Target {
 	return t
 }
 
+// OnPaper returns the target of a machine that is known by its description alone, or of any
+// machine of the dialect's kind for nil. Code for it can be made, and not run.
+func OnPaper(d *emit.Dialect, m *machine.Machine, a arith.Mode) *Target {
+	t := &Target{Arithmetic: a, Dialect: d, Properties: device.Properties{Machine: m}, compilers: &compilers{}}
+	t.Machine, t.Lacks = d.On(m)
+	return t
+}
+
 // Reference reports whether the target is the reference executor, which runs
 // programs without compiling them.
 func (t *Target) Reference() bool { return t.Dialect == nil }
@@ -90,7 +98,7 @@ func KindOf(d *emit.Dialect) lower.Target {
 
 // Lowering returns the options that lower a bound program for the target, with a
 // plan. The initial block is left to whoever runs the program. On GPUs, kernels hold
-// sizes as literals.
+// sizes as literals. Who wants it otherwise changes the options.
 func (t *Target) Lowering(b *ir.Binding, plan schedule.Plan) lower.Options {
 	return lower.Options{
 		Target: t.Kind(), Plan: plan, Bound: b, NoInitial: true, Sized: t.Kind() == lower.GPU,

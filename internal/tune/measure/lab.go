@@ -7,9 +7,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/emit"
-	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
@@ -21,17 +18,14 @@ import (
 
 // About is what is known of a device.
 type About struct {
-	ID         string               `json:"id"`   // "cuda:0"
-	Name       string               `json:"name"` // "NVIDIA H200"; a processor's has its threads
-	Device     session.Device       `json:"-"`    // as measurements are stored with it
-	Driver     string               `json:"driver,omitempty"`
-	Compiler   string               `json:"compiler"`
-	Options    string               `json:"-"` // of the compiler
-	Arithmetic string               `json:"arithmetic"`
-	Target     lower.Target         `json:"-"`
-	Dialect    *emit.Dialect        `json:"-"`
-	Machine    *machine.Machine     `json:"-"` // nil if not known
-	Lacks      []machine.Capability `json:"-"`
+	ID         string         `json:"id"`   // "cuda:0"
+	Name       string         `json:"name"` // "NVIDIA H200"; a processor's has its threads
+	Device     session.Device `json:"-"`    // as measurements are stored with it
+	Driver     string         `json:"driver,omitempty"`
+	Compiler   string         `json:"compiler"`
+	Options    string         `json:"-"` // of the compiler
+	Arithmetic string         `json:"arithmetic"`
+	Target     *target.Target `json:"-"` // that variants are lowered for
 	// Unfused says that there is no fused multiply-add: products are rounded before
 	// they are added.
 	Unfused bool `json:"unfused,omitempty"`
@@ -105,7 +99,6 @@ func (e *Gone) Unwrap() error { return e.Err }
 
 // localLab is a Lab on a target of this machine.
 type localLab struct {
-	target   *target.Target
 	compiler device.Compiler
 	about    About
 	process  *worker.Process
@@ -143,7 +136,7 @@ func (s *localLab) drop(why error) {
 // Arrange implements Lab.
 func (s *localLab) Arrange(ctx context.Context, setting Setting) error {
 	s.setting, s.expected = setting, nil
-	image, err := s.Compile(ctx, Text{Source: toolSource(s.about.Dialect, kinds(setting))})
+	image, err := s.Compile(ctx, Text{Source: toolSource(s.about.Target.Dialect, kinds(setting))})
 	if err != nil {
 		return fmt.Errorf("the kernels that fill and compare grids: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/memory"
@@ -62,28 +63,31 @@ func Open(ctx context.Context, t *target.Target) (Lab, error) {
 		ID: t.ID, Device: DeviceOf(t), Driver: t.Driver, Compiler: c.Version(),
 		Options:    strings.Join(c.Options(t.Arithmetic), " "),
 		Arithmetic: t.Arithmetic.String(),
-		Target:     t.Kind(), Dialect: t.Dialect, Machine: t.Machine, Lacks: t.Lacks, Unfused: !c.Fused(),
+		Target:     t, Unfused: !c.Fused(),
 		Shared: t.Shared, Workers: c.Workers(), Least: leastOnGPU, CacheBytes: t.CacheBytes,
 	}
 	a.Name, a.Device.Properties.Unfused = a.Device.String(), a.Unfused
 	if t.Shared {
 		a.Least = leastOnCPU
 	}
-	return &localLab{target: t, compiler: c, about: a}, nil
+	return &localLab{compiler: c, about: a}, nil
 }
 
 // Fits implements Lab. On devices that work in the host's memory, the memory of the
 // whole program counts.
 func (s *localLab) Fits(script *exec.Script) error {
-	if s.about.Dialect.Threads == nil {
+	if s.about.Target.Kind() == lower.CPU {
 		return memory.System("/").Check(script.Needs(s.about.ID, false))
 	}
-	return script.Fits(s.target)
+	return script.Fits(s.about.Target)
 }
 
 // Compile implements Lab.
 func (s *localLab) Compile(ctx context.Context, t Text) (Compiled, error) {
-	b, err := s.compiler.Compile(ctx, device.Source{Text: t.Source, Arithmetic: s.target.Arithmetic, Plain: t.Plain})
+	b, err := s.compiler.Compile(
+		ctx,
+		device.Source{Text: t.Source, Arithmetic: s.about.Target.Arithmetic, Plain: t.Plain},
+	)
 	c := Compiled{Image: b.Path, Cached: b.Cached, Took: b.Took}
 	for _, k := range b.Kernels {
 		c.Resources.Registers = max(c.Resources.Registers, k.Registers)

@@ -11,10 +11,10 @@ import (
 // newModel returns what is known of the kernels of a stage beforehand; nil where
 // that is nothing, as on a processor that OpenCL shows as a device.
 func newModel(st *stage, space schedule.Space) *estimate.Model {
-	if st.about.Shared || st.about.Target != lower.GPU {
+	if st.about.Shared || st.about.Target.Kind() != lower.GPU {
 		return nil
 	}
-	return estimate.New(st.subject.bound, st.stage, st.about.Machine, space)
+	return estimate.New(st.subject.bound, st.stage, st.about.Target.Machine, space)
 }
 
 // needs returns the registers that the kernels of a stage need by their text.

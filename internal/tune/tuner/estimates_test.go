@@ -4,10 +4,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -36,7 +38,7 @@ func gpu(t testing.TB, s *scripted) *gpuLab {
 		t.Fatal(err)
 	}
 	a := s.About()
-	a.Target, a.Machine, a.Dialect = lower.GPU, m, emit.CUDA
+	a.Target = target.OnPaper(emit.CUDA, m, arith.Contract)
 	return &gpuLab{s, a}
 }
 

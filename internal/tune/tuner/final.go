@@ -117,7 +117,7 @@ func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding,
 // multiply-add where the device's own have.
 func (t *tuning) marginsOfPlain(ctx context.Context, st *stage, small *ir.Binding,
 	m measure.Margins) (measure.Margins, error) {
-	if t.about.Target != lower.CPU || t.about.Unfused || st.only.Arithmetic != arith.Contract {
+	if t.about.Target.Kind() != lower.CPU || t.about.Unfused || st.only.Arithmetic != arith.Contract {
 		return m, nil
 	}
 	o, err := newOracle(ctx, st, small, false)
@@ -356,7 +356,7 @@ func (t *tuning) finalists() []*finalist {
 	list = append(list, &finalist{name: defaultName, plan: first, err: err, needed: true, found: true})
 	usual := t.defaultPlan
 	list = append(list, t.experts()...)
-	if t.about.Target == lower.CPU {
+	if t.about.Target.Kind() == lower.CPU {
 		list = append(list, &finalist{name: plainName, plan: t.plainPlan(), naive: true})
 	}
 	for n := range maxFinalists {
@@ -415,7 +415,7 @@ func (t *tuning) finish(interrupted bool) {
 
 // experts returns the plan that an expert of the device would write without measuring.
 func (t *tuning) experts() []*finalist {
-	for _, text := range lower.Experts(t.about.Target) {
+	for _, text := range lower.Experts(t.about.Target.Kind()) {
 		every, err := schedule.ParseConfig(text)
 		if err != nil {
 			panic(err)

@@ -10,7 +10,7 @@ import (
 // pruneForCPU removes useless configurations from a processor's space: more threads than processors, and
 // blocks that are not smaller than the grid, which mean the same as no block.
 func (t *tuning) pruneForCPU(st *stage, s schedule.Space) schedule.Space {
-	if t.about.Target != lower.CPU {
+	if t.about.Target.Kind() != lower.CPU {
 		return s
 	}
 	processors := int64(runtime.GOMAXPROCS(0))

@@ -21,7 +21,7 @@ import (
 func (s *subject) plainPlan() schedule.Plan {
 	o := s.options
 	o.Free = true // the source may ask for other kernels
-	o.Plan = schedule.Plan{Every: schedule.Config{Family: lower.Plain(s.about.Target)}}
+	o.Plan = schedule.Plan{Every: schedule.Config{Family: lower.Plain(s.about.Target.Kind())}}
 	p, err := lower.Plan(s.bound.Program, o)
 	if err != nil { // kernels of a single cell have a family of their own
 		o.Plan = schedule.Plan{}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/interp"
@@ -16,6 +17,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
@@ -60,8 +62,16 @@ func (s *scripted) pass(seconds float64) {
 }
 
 func (s *scripted) About() measure.About {
-	return measure.About{ID: "scripted", Name: "scripted", Compiler: "none", Dialect: emit.C,
-		Workers: max(3, s.workers), Least: time.Millisecond, Shared: s.shared, CacheBytes: s.cache}
+	return measure.About{
+		ID:         "scripted",
+		Name:       "scripted",
+		Compiler:   "none",
+		Target:     target.OnPaper(emit.C, nil, arith.Contract),
+		Workers:    max(3, s.workers),
+		Least:      time.Millisecond,
+		Shared:     s.shared,
+		CacheBytes: s.cache,
+	}
 }
 
 func (s *scripted) Fits(*exec.Script) error { return nil }

@@ -41,10 +41,8 @@ type stage struct {
 // newSubject splits a program into its stages.
 func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 	about := lab.About()
-	s := &subject{bound: b, lab: lab, about: about, options: lower.Options{
-		Target: about.Target, Bound: b, NoInitial: true,
-		Sized: about.Target == lower.GPU, Lacks: about.Lacks, Machine: about.Machine, Free: free,
-	}}
+	s := &subject{bound: b, lab: lab, about: about, options: about.Target.Lowering(b, schedule.Plan{})}
+	s.options.Free = free
 	p := b.Program
 	facts := analysis.Analyze(p, b)
 	runs := runsOf(b)
@@ -175,7 +173,7 @@ func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err
 		return nil, constraint(err)
 	}
 	for _, k := range m.Kernels {
-		if err := st.about.Dialect.Lacks(k); err != nil {
+		if err := st.about.Target.Dialect.Lacks(k); err != nil {
 			return nil, verdict.For(verdict.Constraint, err)
 		}
 	}
@@ -186,7 +184,7 @@ func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err
 	if len(script.Stages) != 1 {
 		return nil, fmt.Errorf("stage %s has become %d", st.stage.Name, len(script.Stages))
 	}
-	v = &variant{plan: plan, source: emit.Source(st.about.Dialect, m)}
+	v = &variant{plan: plan, source: emit.Source(st.about.Target.Dialect, m)}
 	v.code = measure.Code{
 		Name: o.Plan.String(), Use: st.use, Scratch: script.Scratch, Kernels: script.Kernels,
 		Launches: script.Stages[0].Launches, To: len(script.Stages[0].Launches),
@@ -194,7 +192,7 @@ func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err
 	for _, g := range script.Grids {
 		v.code.Rows = append(v.code.Rows, g.Rows)
 	}
-	if st.about.Target == lower.GPU {
+	if st.about.Target.Kind() == lower.GPU {
 		for _, k := range m.Kernels {
 			v.registers = max(v.registers, float64(lower.Resources(k).Least))
 		}

@@ -18,6 +18,7 @@ import (
 	runcompare "github.com/gridloom/gridloom/internal/run/compare"
 	"github.com/gridloom/gridloom/internal/run/device/cpu"
 	runexec "github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
@@ -57,7 +58,7 @@ func (p *plain) lowered(text string) (*kernel.Module, error) {
 		return nil, err
 	}
 	b := p.opts.Bound
-	return lower.Program(b.Program, lower.Options{Plan: plan, Bound: b, NoInitial: true, AnyIntegers: true})
+	return lower.Program(b.Program, target.OnPaper(emit.C, nil, b.Program.Arithmetic).Lowering(b, plan))
 }
 
 // rivals compiles the code that was written by hand, in both ways, and checks

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
@@ -56,8 +57,8 @@ func (s *scripted) open(context.Context) (measure.Lab, error) { return s, nil }
 
 func (s *scripted) About() measure.About {
 	return measure.About{
-		ID: "scripted", Name: s.name, Driver: "1", Compiler: "none", Dialect: emit.CUDA, Target: lower.GPU,
-		Machine: s.machine,
+		ID: "scripted", Name: s.name, Driver: "1", Compiler: "none",
+		Target:  target.OnPaper(emit.CUDA, s.machine, arith.Contract),
 		Workers: 4, Least: time.Millisecond,
 	}
 }
