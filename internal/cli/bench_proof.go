@@ -13,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/eval/proof"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 type benchProof struct {
@@ -180,6 +181,14 @@ func (c *benchProof) takeUp(earlier any) error {
 	}
 	if err := json.Unmarshal(text, earlier); err != nil {
 		return usage("--go-on: %s is not the result of a proof: %v", c.JSON, err)
+	}
+	var under versions.Set
+	if err := json.Unmarshal(text, &under); err != nil {
+		return usage("--go-on: %s is not the result of a proof: %v", c.JSON, err)
+	}
+	if under = under.Complete(); !under.IsCurrent() {
+		return usage("--go-on: %s was made under %s, and this Gridloom has %s", c.JSON, under.Definitions(),
+			versions.Current().Definitions()).hintf("prove anew, without --go-on")
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/run/verdict"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // DeviceOptions says what to prove on a device.
@@ -60,6 +61,7 @@ type DeviceResult struct {
 	Failures  []Failure `json:"failures"`
 	Seconds   float64   `json:"seconds"`
 	Commit    Names     `json:"commit"`
+	versions.Set
 }
 
 // Device proves the kernels for GPUs on a device: random plans of some programs
@@ -91,7 +93,8 @@ func (p *deviceProver) run(ctx context.Context) (*DeviceResult, error) {
 	}
 	defer p.place.Close()
 	p.place.spoil = p.spoil
-	p.result = DeviceResult{Device: o.Device, Name: p.place.Name, FirstSeed: o.Seed, NextSeed: o.Seed,
+	p.result = DeviceResult{Set: versions.Current(), Device: o.Device, Name: p.place.Name,
+		FirstSeed: o.Seed, NextSeed: o.Seed,
 		Failures: []Failure{}}
 	var programs []*subject
 	for _, src := range o.Sources {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // After adds what an earlier proof has found, which this one went on from.
 func (r *GPUResult) After(e *GPUResult) error {
-	if err := follows(r.FirstSeed, e.NextSeed); err != nil {
+	if err := follows(r.FirstSeed, e.NextSeed, r.Set, e.Set); err != nil {
 		return err
 	}
 	r.FirstSeed = e.FirstSeed
@@ -30,7 +32,7 @@ func (r *GPUResult) After(e *GPUResult) error {
 
 // After adds what an earlier proof has found, which this one went on from.
 func (r *Result) After(e *Result) error {
-	if err := follows(r.FirstSeed, e.NextSeed); err != nil {
+	if err := follows(r.FirstSeed, e.NextSeed, r.Set, e.Set); err != nil {
 		return err
 	}
 	r.FirstSeed = e.FirstSeed
@@ -47,7 +49,7 @@ func (r *Result) After(e *Result) error {
 
 // After adds what an earlier proof has found, which this one went on from.
 func (r *DeviceResult) After(e *DeviceResult) error {
-	if err := follows(r.FirstSeed, e.NextSeed); err != nil {
+	if err := follows(r.FirstSeed, e.NextSeed, r.Set, e.Set); err != nil {
 		return err
 	}
 	switch {
@@ -72,8 +74,13 @@ func (r *DeviceResult) After(e *DeviceResult) error {
 	return nil
 }
 
-// follows reports why a proof does not begin where an earlier one ended.
-func follows(first, next uint64) error {
+// follows reports why a proof does not go on where an earlier one ended: what was proven under
+// other definitions is not proven under these.
+func follows(first, next uint64, now, then versions.Set) error {
+	if then = then.Complete(); then != now {
+		return fmt.Errorf("the earlier proof was made under %s, and this one under %s: prove anew", then.Definitions(),
+			now.Definitions())
+	}
 	if first != next {
 		return fmt.Errorf("the earlier proof ended before seed %d, and this one began with %d", next, first)
 	}

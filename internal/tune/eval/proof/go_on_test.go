@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // A proof in two parts is the proof in one.
@@ -39,18 +41,51 @@ func TestGoOn(t *testing.T) {
 }
 
 func TestGoOnDevice(t *testing.T) {
-	earlier := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 6, FirstSeed: 1, NextSeed: 4, Runs: 9,
-		Cells: 100, Commit: Names{"x"}, Failures: []Failure{{Seed: 2}}}
+	earlier := &DeviceResult{
+		Set:       versions.Current(),
+		Device:    "cuda:0",
+		Name:      "a",
+		Programs:  2,
+		Plans:     6,
+		FirstSeed: 1,
+		NextSeed:  4,
+		Runs:      9,
+		Cells:     100,
+		Commit:    Names{"x"},
+		Failures:  []Failure{{Seed: 2}},
+	}
 	earlier.count("vec", "2")
-	later := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 4, FirstSeed: 4, NextSeed: 6, Runs: 5,
-		Cells: 11, Commit: Names{"y"}, Failures: []Failure{{Seed: 5}}}
+	later := &DeviceResult{
+		Set:       versions.Current(),
+		Device:    "cuda:0",
+		Name:      "a",
+		Programs:  2,
+		Plans:     4,
+		FirstSeed: 4,
+		NextSeed:  6,
+		Runs:      5,
+		Cells:     11,
+		Commit:    Names{"y"},
+		Failures:  []Failure{{Seed: 5}},
+	}
 	later.count("vec", "1")
 	later.count("vec", "2")
 	if err := later.After(earlier); err != nil {
 		t.Fatal(err)
 	}
-	want := &DeviceResult{Device: "cuda:0", Name: "a", Programs: 2, Plans: 10, FirstSeed: 1, NextSeed: 6, Runs: 14,
-		Cells: 111, Commit: Names{"x", "y"}, Failures: []Failure{{Seed: 2}, {Seed: 5}}}
+	want := &DeviceResult{
+		Set:       versions.Current(),
+		Device:    "cuda:0",
+		Name:      "a",
+		Programs:  2,
+		Plans:     10,
+		FirstSeed: 1,
+		NextSeed:  6,
+		Runs:      14,
+		Cells:     111,
+		Commit:    Names{"x", "y"},
+		Failures:  []Failure{{Seed: 2}, {Seed: 5}},
+	}
 	want.Coverage = Coverage{Families: Counts{Name: "family"}, Values: []Counts{{"vec", []Count{{"1", 1}, {"2", 2}}}}}
 	later.Missing = nil
 	if !reflect.DeepEqual(later, want) {
@@ -61,6 +96,18 @@ func TestGoOnDevice(t *testing.T) {
 		if err := later.After(&e); err == nil {
 			t.Errorf("%+v was added", e)
 		}
+	}
+}
+
+// What was proven under another version of the arithmetic is not gone on with; what names no version is of the first.
+func TestGoOnOfOtherVersions(t *testing.T) {
+	const want = "the earlier proof was made under arithmetic 1 and program IR 1, and this one under "
+	r := &Result{Set: versions.Current(), FirstSeed: 7}
+	if err := r.After(&Result{NextSeed: 7}); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Error(err)
+	}
+	if err := r.After(&Result{Set: versions.Current(), NextSeed: 7}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // GPUOptions says what to prove of the kernels for GPUs.
@@ -48,6 +49,7 @@ type GPUResult struct {
 	Machine         Names        `json:"machine"`
 	Commit          Names        `json:"commit"`
 	Missing         []string     `json:"missing,omitempty"` // checkers that were not installed, and why
+	versions.Set
 }
 
 // GPU proves the kernels for GPUs: random programs with random plans run in the
@@ -61,8 +63,13 @@ func GPU(ctx context.Context, o GPUOptions) (*GPUResult, error) {
 func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
 	o := p.GPUOptions
 	p.start, p.finished = time.Now(), map[uint64]*pairResult{}
-	p.result = GPUResult{FirstSeed: o.Seed, NextSeed: o.Seed, Machine: Names{toolchain.ProcessorName()},
-		Failures: []Failure{}}
+	p.result = GPUResult{
+		Set:       versions.Current(),
+		FirstSeed: o.Seed,
+		NextSeed:  o.Seed,
+		Machine:   Names{toolchain.ProcessorName()},
+		Failures:  []Failure{},
+	}
 	if o.Every > 0 {
 		j, err := newCrossCheckers()
 		if err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
+	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
 // Options says what to prove.
@@ -54,6 +55,7 @@ type Result struct {
 	Machine   Names     `json:"machine"`
 	Compiler  Names     `json:"compiler"`
 	Commit    Names     `json:"commit"`
+	versions.Set
 }
 
 // Failure is a program on which the device and the reference disagree, or that
@@ -100,6 +102,7 @@ func CPU(ctx context.Context, o Options) (*Result, error) {
 	defer throwaway.Close()
 	p := &prover{Options: o, compiler: compiler, cache: throwaway, start: time.Now()}
 	p.result = Result{
+		Set:       versions.Current(),
 		FirstSeed: o.Seed, Machine: Names{toolchain.ProcessorName()}, Compiler: Names{compiler.Version},
 		Failures: []Failure{},
 	}
