@@ -186,7 +186,8 @@ func (e *Binary) Type() types.Type {
 	return e.X.Type()
 }
 
-// Children returns an expression's operands in evaluation order.
+// Children returns an expression's operands in evaluation order: what a fused multiply-add
+// adds to comes before the product, so that sums are walked from their first term.
 func Children(e Expr) []Expr {
 	switch e := e.(type) {
 	case Const, ParamRef, ScalarRef, TempRef, Pos, StepRef, *Access:
@@ -196,7 +197,7 @@ func Children(e Expr) []Expr {
 	case *Binary:
 		return []Expr{e.X, e.Y}
 	case *Fma:
-		return []Expr{e.X, e.Y, e.Z}
+		return []Expr{e.Z, e.X, e.Y}
 	case *Select:
 		return []Expr{e.Cond, e.X, e.Y}
 	case *Cast:

@@ -605,7 +605,7 @@ func Children(e Expr) []Expr {
 	case *Binary:
 		return []Expr{e.X, e.Y}
 	case *Fma:
-		return []Expr{e.X, e.Y, e.Z}
+		return []Expr{e.Z, e.X, e.Y}
 	case *Select:
 		return []Expr{e.Cond, e.X, e.Y}
 	case *Cast:

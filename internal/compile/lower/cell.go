@@ -214,7 +214,7 @@ func (c *cell) expr(e ir.Expr) kernel.Expr {
 	case *ir.Unary:
 		return kernel.Un(e.Op, c.expr(e.X))
 	case *ir.Binary:
-		return kernel.Bin(e.Op, c.expr(e.X), c.expr(e.Y))
+		return c.binary(e)
 	case *ir.Fma:
 		return c.fused(e)
 	case *ir.Select:
@@ -253,30 +253,48 @@ func (c *cell) temp(t *ir.Temp) kernel.Expr {
 // would begin with the last product and hold all of them in registers.
 func (c *cell) fused(e *ir.Fma) kernel.Expr {
 	z := c.expr(e.Z)
-	if sumOfProducts(z) {
-		v := c.body.declare(c.env, "sum", e.Type())
-		c.body.emit(&kernel.Let{Var: v, Value: z})
-		z = kernel.V(v)
+	if takesProducts(z) {
+		z = c.sum(z)
 	}
 	return kernel.Fused(c.expr(e.X), c.expr(e.Y), z)
 }
 
-// sumOfProducts reports whether a fused multiply-add is among the first operands
-// of an expression's sums.
-func sumOfProducts(e kernel.Expr) bool {
-	for {
-		switch of := e.(type) {
-		case *kernel.Fma:
-			return true
-		case *kernel.Binary:
-			if of.Op != op.Add && of.Op != op.Sub {
-				return false
-			}
-			e = of.X
-		default:
-			return false
-		}
+// binary lowers an operation. A sum of products that stands before another one is
+// complete, and has a name, before the other begins: it takes one register then, and not
+// one for each product that is still to be taken in.
+func (c *cell) binary(e *ir.Binary) kernel.Expr {
+	x := c.expr(e.X)
+	if takesProducts(x) && anyFma(e.Y) {
+		x = c.sum(x)
 	}
+	return kernel.Bin(e.Op, x, c.expr(e.Y))
+}
+
+// sum names a value.
+func (c *cell) sum(x kernel.Expr) kernel.Expr {
+	v := c.body.declare(c.env, "sum", x.Type())
+	c.body.emit(&kernel.Let{Var: v, Value: x})
+	return kernel.V(v)
+}
+
+// anyFma reports whether there is a fused multiply-add in an expression.
+func anyFma(e ir.Expr) bool {
+	found := false
+	ir.Walk(e, func(e ir.Expr) {
+		_, fma := e.(*ir.Fma)
+		found = found || fma
+	})
+	return found
+}
+
+// takesProducts reports whether a fused multiply-add is among an expression's operands.
+func takesProducts(e kernel.Expr) bool {
+	found := false
+	kernel.Walk(e, func(e kernel.Expr) {
+		_, fma := e.(*kernel.Fma)
+		found = found || fma
+	})
+	return found
 }
 
 // power multiplies a value by itself, in op.PowInt's order.
