@@ -6,7 +6,7 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	return f(MapChildren(e, func(c Expr) Expr { return Rewrite(c, f) }))
 }
 
-// MapChildren returns e with f applied to each of its operands. If f leaves all
+// MapChildren returns e with f applied to each of its operands, in the order of Children. If f leaves all
 // as they are, that is e itself.
 func MapChildren(e Expr, f func(Expr) Expr) Expr {
 	switch x := e.(type) {
@@ -20,7 +20,8 @@ func MapChildren(e Expr, f func(Expr) Expr) Expr {
 			return &Binary{x.Op, a, b}
 		}
 	case *Fma:
-		a, b, c := f(x.X), f(x.Y), f(x.Z)
+		c := f(x.Z)
+		a, b := f(x.X), f(x.Y)
 		if a != x.X || b != x.Y || c != x.Z {
 			return &Fma{a, b, c}
 		}

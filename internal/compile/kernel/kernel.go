@@ -590,7 +590,8 @@ func (*If) stmt()             {}
 func (*Barrier) stmt()        {}
 func (*Comment) stmt()        {}
 
-// Children returns an expression's operands.
+// Children returns an expression's operands in evaluation order: what a fused multiply-add
+// adds to comes before the product. mapChildren has the same order.
 func Children(e Expr) []Expr {
 	switch e := e.(type) {
 	case *Lit, *Ref:

@@ -6,7 +6,8 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	return f(mapChildren(e, func(c Expr) Expr { return Rewrite(c, f) }))
 }
 
-// mapChildren rebuilds an expression from what f makes of its operands.
+// mapChildren rebuilds an expression from what f makes of its operands, in the order of
+// Children.
 func mapChildren(e Expr, f func(Expr) Expr) Expr {
 	switch x := e.(type) {
 	case *Lit, *Ref:
@@ -18,7 +19,8 @@ func mapChildren(e Expr, f func(Expr) Expr) Expr {
 	case *Binary:
 		return Bin(x.Op, f(x.X), f(x.Y))
 	case *Fma:
-		return Fused(f(x.X), f(x.Y), f(x.Z))
+		z := f(x.Z)
+		return Fused(f(x.X), f(x.Y), z)
 	case *Select:
 		return Sel(f(x.Cond), f(x.X), f(x.Y))
 	case *Cast:
