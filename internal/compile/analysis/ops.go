@@ -101,7 +101,7 @@ func (c *counter) expr(e ir.Expr) bool {
 		if varies {
 			c.on(e.Type()).Compare++
 		}
-	case *ir.Call:
+	case *ir.FuncCall:
 		if varies {
 			c.call(e.Func, e.Type())
 		}

@@ -191,12 +191,12 @@ func (h *host) uniform(e ir.Expr, present map[*ir.Scalar]*kernel.Var) kernel.Exp
 		return kernel.Sel(sub(e.Cond), sub(e.X), sub(e.Y))
 	case *ir.Cast:
 		return kernel.Conv(e.To, sub(e.X))
-	case *ir.Call:
+	case *ir.FuncCall:
 		args := make([]kernel.Expr, len(e.Args))
 		for i, a := range e.Args {
 			args[i] = sub(a)
 		}
-		return &kernel.Call{Func: e.Func, Args: args}
+		return &kernel.FuncCall{Func: e.Func, Args: args}
 	case *ir.PowInt:
 		return power(sub(e.X), e.N)
 	}

@@ -57,7 +57,7 @@ func isNameByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// launch prints a kernel's call.
+// launch prints the launch of a kernel.
 func (h *host) launch(launch *kernel.Launch, step string) {
 	k := launch.Kernel
 	if h.lib.GPU() {

@@ -110,7 +110,7 @@ func TestExactProgramsUseNoInexactFunction(t *testing.T) {
 		for _, s := range c.Program.Stages {
 			for _, st := range s.Body {
 				ir.Walk(st.Value, func(e ir.Expr) {
-					if f, ok := e.(*ir.Call); ok && f.Func.ULP() != 0 {
+					if f, ok := e.(*ir.FuncCall); ok && f.Func.ULP() != 0 {
 						t.Fatalf("seed %d calls %v\n%s", seed, f.Func, c.Source)
 					}
 				})

@@ -34,7 +34,7 @@ func (d *sloppy) value(e ir.Expr, pos []int64) (op.Value, bool) {
 		return op.Value{}, false
 	}
 	switch e := e.(type) {
-	case *ir.Call:
+	case *ir.FuncCall:
 		if e.Func.ULP() > 0 {
 			return d.inexact(e, pos), true
 		}
@@ -60,7 +60,7 @@ func (d *sloppy) value(e ir.Expr, pos []int64) (op.Value, bool) {
 }
 
 // inexact is a function that is off by as much as it may.
-func (d *sloppy) inexact(e *ir.Call, pos []int64) op.Value {
+func (d *sloppy) inexact(e *ir.FuncCall, pos []int64) op.Value {
 	var args []op.Value
 	for _, a := range e.Args {
 		args = append(args, d.plain.value(a, pos))

@@ -40,7 +40,7 @@ func Inexact(p *ir.Program) bool {
 	for _, s := range p.Stages {
 		for _, st := range s.Body {
 			ir.Walk(st.Value, func(e ir.Expr) {
-				if c, ok := e.(*ir.Call); ok && c.Func.ULP() > 0 {
+				if c, ok := e.(*ir.FuncCall); ok && c.Func.ULP() > 0 {
 					found = true
 				}
 			})

@@ -104,7 +104,7 @@ func (p *plain) value(e ir.Expr, pos []int64) op.Value {
 		return p.value(e.Y, pos)
 	case *ir.Cast:
 		return op.Convert(e.To, p.value(e.X, pos))
-	case *ir.Call:
+	case *ir.FuncCall:
 		var args []op.Value
 		for _, a := range e.Args {
 			args = append(args, p.value(a, pos))

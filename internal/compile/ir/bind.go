@@ -459,7 +459,7 @@ func (b *Binding) Eval(e Expr, step int64) op.Value {
 		return b.Eval(e.Y, step)
 	case *Cast:
 		return op.Convert(e.To, b.Eval(e.X, step))
-	case *Call:
+	case *FuncCall:
 		args := make([]op.Value, len(e.Args))
 		for i, a := range e.Args {
 			args[i] = b.Eval(a, step)

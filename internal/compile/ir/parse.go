@@ -595,7 +595,7 @@ func (r *reader) form(head string, l *parts) Expr {
 		if !ok {
 			fail(n, "no function is called %s", n.Text)
 		}
-		e := &Call{Func: f}
+		e := &FuncCall{Func: f}
 		for range f.Arity() {
 			e.Args = append(e.Args, r.expr(l.next("argument")))
 		}

@@ -342,7 +342,7 @@ func (w printer) expr(e Expr) sexpr.Node {
 		return sexpr.L("select", w.exprs(e.Cond, e.X, e.Y)...)
 	case *Cast:
 		return sexpr.L("cast", sexpr.A("%v", e.To), w.expr(e.X))
-	case *Call:
+	case *FuncCall:
 		return sexpr.L("call", append(line{sexpr.A("%v", e.Func)}, w.exprs(e.Args...)...)...)
 	case *PowInt:
 		return sexpr.L("powi", sexpr.A("%d", e.N), w.expr(e.X))

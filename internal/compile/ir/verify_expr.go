@@ -120,7 +120,7 @@ func (v *verifier) typeFault(e Expr) string {
 		ok = e.Cond.Type() == types.Bool && e.X.Type() == e.Y.Type()
 	case *Cast:
 		ok = cell(e.To) || e.To == types.I64
-	case *Call:
+	case *FuncCall:
 		ok = e.Func != op.NoFunc && len(e.Args) == e.Func.Arity()
 		for _, a := range e.Args {
 			t := a.Type()

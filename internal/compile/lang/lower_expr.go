@@ -246,7 +246,7 @@ func (e *env) lowerPower(x *BinaryExpr, t, lit types.Type) (ir.Expr, bool) {
 		return nil, false
 	}
 	y, ok := e.lowerTo(x.Y, t, lit)
-	return &ir.Call{Func: op.Pow, Args: []ir.Expr{base, y}}, ok
+	return &ir.FuncCall{Func: op.Pow, Args: []ir.Expr{base, y}}, ok
 }
 
 func (e *env) lowerCond(x *CondExpr, t, lit types.Type) (ir.Expr, bool) {
@@ -283,7 +283,7 @@ func (e *env) lowerCall(x *CallExpr, t, lit types.Type) (ir.Expr, bool) {
 		args[i] = v
 	}
 	if f.fold == op.Invalid {
-		return &ir.Call{Func: f.math, Args: args}, true
+		return &ir.FuncCall{Func: f.math, Args: args}, true
 	}
 	v := args[0]
 	for _, a := range args[1:] {

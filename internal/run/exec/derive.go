@@ -106,11 +106,11 @@ func (d *deriver) stage(s *ir.Stage) (int, error) {
 	out := Stage{Name: s.Name, Points: points(d.bound, s)}
 	var used []*kernel.Scratch
 	for _, l := range d.Stages[s] {
-		call, err := d.launch(l, &used)
+		launch, err := d.launch(l, &used)
 		if err != nil {
 			return 0, fmt.Errorf("stage %s: kernel %s: %w", s.Name, l.Kernel.Name, err)
 		}
-		out.Launches = append(out.Launches, call)
+		out.Launches = append(out.Launches, launch)
 	}
 	i := len(d.script.Stages)
 	d.stages[s] = i

@@ -50,12 +50,12 @@ func (d *distant) Sync() error {
 	return d.event("sync")
 }
 
-func (d *distant) Prepare(string, []device.Arg) (device.Call, error) {
+func (d *distant) Prepare(string, []device.Arg) (device.PreparedLaunch, error) {
 	return nil, errors.New("the geometry is missing")
 }
 
-func (d *distant) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
-	return &distantCall{d, name, args}, d.event(fmt.Sprintf("prepare %s %v", name, g.Blocks))
+func (d *distant) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.PreparedLaunch, error) {
+	return &distantLaunch{d, name, args}, d.event(fmt.Sprintf("prepare %s %v", name, g.Blocks))
 }
 
 type distantBuffer struct {
@@ -72,13 +72,13 @@ func (b *distantBuffer) Pull() error {
 	return b.device.event("pull")
 }
 
-type distantCall struct {
+type distantLaunch struct {
 	device *distant
 	name   string
 	args   []device.Arg
 }
 
-func (c *distantCall) Launch() error {
+func (c *distantLaunch) Launch() error {
 	var args [][]byte
 	for _, a := range c.args {
 		switch a := a.(type) {

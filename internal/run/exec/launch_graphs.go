@@ -218,8 +218,8 @@ func (r *graphLauncher) unroll(body []Op, first, ahead int64, g *replay, number 
 			}
 		case RunOp:
 			setStep(m.step, first+ahead)
-			for j, call := range m.stages[o.Stage] {
-				if err := call.Launch(); err != nil {
+			for j, launch := range m.launches[o.Stage] {
+				if err := launch.Launch(); err != nil {
 					return err
 				}
 				if *number == 0 {
@@ -299,7 +299,7 @@ func (r *graphLauncher) walk(body []Op, l *loop, holds []int) {
 	for i := range body {
 		switch o := &body[i]; o.Kind {
 		case RunOp:
-			l.launches += int64(len(r.executor.stages[o.Stage]))
+			l.launches += int64(len(r.executor.launches[o.Stage]))
 			l.points += r.executor.script.Stages[o.Stage].Points
 			l.leaves++
 		case RotateOp:

@@ -49,7 +49,7 @@ type Stage struct {
 	Points   int64 // cells of its largest domain
 }
 
-// Launch is one call of a kernel.
+// Launch is one start of a kernel.
 type Launch struct {
 	Kernel   int
 	Part     string // the kernel of the plan that it carries out: see kernel.Launch

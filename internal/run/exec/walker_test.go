@@ -131,7 +131,7 @@ func expr(t *rapid.T, b *ir.Binding, want types.Type, depth int) ir.Expr {
 			X: sub(want), Y: sub(want)}
 	case kind == 4 && want.IsFloat():
 		f := rapid.SampledFrom([]op.Func{op.Sqrt, op.Floor, op.Fmod, op.Pow, op.Exp}).Draw(t, "func")
-		call := &ir.Call{Func: f}
+		call := &ir.FuncCall{Func: f}
 		for range f.Arity() {
 			call.Args = append(call.Args, sub(want))
 		}

@@ -198,8 +198,8 @@ func toolGeometry(items int64) kernel.Geometry {
 		Threads: [3]int64{toolThreads, 1, 1}}
 }
 
-// bind prepares a call, with its geometry if the device needs it.
-func bind(l device.Library, name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
+// bind prepares a launch, with its geometry if the device needs it.
+func bind(l device.Library, name string, g kernel.Geometry, args []device.Arg) (device.PreparedLaunch, error) {
 	if gridded, ok := l.(device.Gridded); ok {
 		return gridded.PrepareGrid(name, g, args)
 	}
@@ -259,14 +259,14 @@ func (b *workerContext) allocateScratch(sizes []int64) error {
 }
 
 // bindLaunches binds the launches of a stage to the memory.
-func (b *workerContext) bindLaunches(c *Code, l device.Library) ([]device.Call, error) {
+func (b *workerContext) bindLaunches(c *Code, l device.Library) ([]device.PreparedLaunch, error) {
 	if err := b.prepareInputs(c); err != nil {
 		return nil, err
 	}
 	if err := b.allocateScratch(c.Scratch); err != nil {
 		return nil, err
 	}
-	var calls []device.Call
+	var launches []device.PreparedLaunch
 	for _, launch := range c.Launches {
 		var args []device.Arg
 		for _, a := range launch.Args {
@@ -276,13 +276,13 @@ func (b *workerContext) bindLaunches(c *Code, l device.Library) ([]device.Call, 
 			}
 			args = append(args, arg)
 		}
-		call, err := bind(l, c.Kernels[launch.Kernel], launch.Geometry, args)
+		prepared, err := bind(l, c.Kernels[launch.Kernel], launch.Geometry, args)
 		if err != nil {
 			return nil, err
 		}
-		calls = append(calls, call)
+		launches = append(launches, prepared)
 	}
-	return calls, nil
+	return launches, nil
 }
 
 // keepExpected copies what the stage has written, to compare with.

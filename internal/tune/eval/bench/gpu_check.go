@@ -177,12 +177,12 @@ func (b *gpuContext) compare(e *expectation, m *kernel.Module, lib *cuda.Library
 			return 0, err
 		}
 	}
-	calls, err := p.bind(m, lib)
+	launches, err := p.bind(m, lib)
 	if err != nil {
 		return 0, err
 	}
-	defer calls.free()
-	if err := calls.launch(); err != nil {
+	defer launches.free()
+	if err := launches.launch(); err != nil {
 		return 0, err
 	}
 	if err := b.dev.Sync(); err != nil {
