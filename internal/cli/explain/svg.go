@@ -18,7 +18,7 @@ func SVG(w io.Writer, f *analysis.Facts) error {
 	var b strings.Builder
 	var panels []*graph
 	width, height := 540.0, float64(headHeight)
-	for _, s := range f.Stages {
+	for _, s := range f.Calls {
 		g := draw(f, s)
 		panels = append(panels, g)
 		width = max(width, g.width)
@@ -32,7 +32,7 @@ func SVG(w io.Writer, f *analysis.Facts) error {
 	for i, g := range panels {
 		fmt.Fprintf(&b, `<g transform="translate(0 %.0f)">`+"\n", top)
 		fmt.Fprintf(&b, `<text font-size="14" font-weight="bold" x="%d" y="20">stage %s</text>`+"\n", margin,
-			escape(f.Stages[i].Name))
+			escape(f.Calls[i].Name))
 		fmt.Fprintf(&b, `<g transform="translate(%.1f %d)">`+"\n", (width-g.width)/2, titleHeight)
 		g.write(&b)
 		b.WriteString("</g>\n</g>\n")
@@ -87,7 +87,7 @@ const (
 
 // draw makes the graph of a stage: a node for every array that is read before
 // it is written, and one for every statement or run of statements.
-func draw(f *analysis.Facts, s *analysis.StageFacts) *graph {
+func draw(f *analysis.Facts, s *analysis.CallFacts) *graph {
 	for limit := maxStatements; ; limit /= 2 {
 		g := connect(f, s, runs(s, limit))
 		if len(g.nodes) == 0 {
@@ -105,7 +105,7 @@ func draw(f *analysis.Facts, s *analysis.StageFacts) *graph {
 
 // connect makes nodes for arrays and for runs of statements, and edges between
 // them; a run's own edges are left out.
-func connect(f *analysis.Facts, s *analysis.StageFacts, parts []run) *graph {
+func connect(f *analysis.Facts, s *analysis.CallFacts, parts []run) *graph {
 	g := &graph{}
 	sources := map[string]*node{}
 	kind := map[string]string{}

@@ -10,7 +10,7 @@ import (
 // history is which of the statements so far touched what, ascending, so that a
 // statement's dependences are sought among those that touch the same alone.
 type history struct {
-	g                 *stage
+	g                 *gatherer
 	readers, writers  map[*ir.Array][]int
 	scalars, reducers map[*ir.Scalar][]int
 	assigned          map[*ir.Temp]int
@@ -19,7 +19,7 @@ type history struct {
 	whole map[int]bool
 }
 
-func newHistory(g *stage) *history {
+func newHistory(g *gatherer) *history {
 	h := &history{
 		g: g, readers: map[*ir.Array][]int{}, writers: map[*ir.Array][]int{},
 		scalars: map[*ir.Scalar][]int{}, reducers: map[*ir.Scalar][]int{},

@@ -35,7 +35,7 @@ type part struct {
 }
 
 // homogeneous combines the assignments of the stage.
-func (g *stage) homogeneous(axis int) Homogeneity {
+func (g *gatherer) homogeneous(axis int) Homogeneity {
 	out := Homogeneity{Axis: g.p.Axes[axis], OK: true}
 	for _, s := range g.ir.Body {
 		if s.Array == nil || !slices.Contains(s.Axes, axis) {
@@ -51,7 +51,7 @@ func (g *stage) homogeneous(axis int) Homogeneity {
 	return out
 }
 
-func (g *stage) homogenize(s *ir.Stmt, axis int) Homogeneity {
+func (g *gatherer) homogenize(s *ir.Stmt, axis int) Homogeneity {
 	h := g.splits[axis]
 	if h == nil {
 		h = &homogenizer{g: g, axis: axis, temps: map[*ir.Temp]split{}, wholes: map[*ir.Temp]whole{}}
@@ -79,7 +79,7 @@ func (g *stage) homogenize(s *ir.Stmt, axis int) Homogeneity {
 // homogenizer splits the values of a stage along an axis. What it finds of a
 // temp it keeps: a temp may be read along many paths.
 type homogenizer struct {
-	g       *stage
+	g       *gatherer
 	axis    int
 	temps   map[*ir.Temp]split
 	wholes  map[*ir.Temp]whole

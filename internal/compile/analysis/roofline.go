@@ -39,7 +39,7 @@ type Bound struct {
 
 // On adds the bounds on a machine to the stages and loops of f.
 func (f *Facts) On(m *machine.Machine) {
-	for _, s := range f.Stages {
+	for _, s := range f.Calls {
 		s.Bound = roofline(m, s.Ops, s.Single, s.Traffic, float64(s.Points), s.WorkingSet)
 	}
 	for _, l := range f.Loops {

@@ -107,7 +107,7 @@ func TestProgramsCoverTheLanguage(t *testing.T) {
 func TestExactProgramsUseNoInexactFunction(t *testing.T) {
 	for seed := range *seeds {
 		c := made(t, seed, Options{Exact: true})
-		for _, s := range c.Program.Stages {
+		for _, s := range c.Program.Calls {
 			for _, st := range s.Body {
 				ir.Walk(st.Value, func(e ir.Expr) {
 					if f, ok := e.(*ir.FuncCall); ok && f.Func.ULP() != 0 {

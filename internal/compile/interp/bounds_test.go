@@ -117,7 +117,7 @@ func (d *sloppy) seen(e ir.Expr) ir.Expr {
 		if !ok {
 			return e
 		}
-		for _, st := range d.stage.Body {
+		for _, st := range d.call.Body {
 			if st.Temp == t.Temp {
 				e = st.Value
 			}
@@ -330,7 +330,7 @@ func TestUndecided(t *testing.T) {
 		t.Errorf("the bound is %v, undecided: %t", n, s.Undecided())
 	}
 	s.ClearBounds()
-	s.Execute(ir.Leaf{Op: &ir.Run{Stage: s.Program().Stages[0]}})
+	s.Execute(ir.Leaf{Op: &ir.Run{Call: s.Program().Calls[0]}})
 	if n := bounds(s, "n")[0]; n != 1 || s.Undecided() {
 		t.Errorf("cleared, the bound is %v, undecided: %t", n, s.Undecided())
 	}

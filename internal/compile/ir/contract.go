@@ -23,7 +23,7 @@ func (p *Program) In(mode arith.Mode) *Program {
 	switch {
 	case p.Arithmetic == mode:
 		return p
-	case p.strict != nil && len(p.Stages) == len(p.strict.Stages): // and not a part of it
+	case p.strict != nil && len(p.Calls) == len(p.strict.Calls): // and not a part of it
 		return p.strict.In(mode)
 	case p.Arithmetic != arith.Strict:
 		panic(fmt.Sprintf("ir: %v arithmetic cannot become %v", p.Arithmetic, mode))
@@ -48,8 +48,8 @@ func (b *Binding) In(mode arith.Mode) *Binding {
 // mapStatements gives p copies of its stages, with f applied to every
 // statement's value.
 func (p *Program) mapStatements(f func(Expr) Expr) {
-	copies := map[*Stage]*Stage{}
-	copied := func(s *Stage) *Stage {
+	copies := map[*Call]*Call{}
+	copied := func(s *Call) *Call {
 		if c, ok := copies[s]; ok {
 			return c
 		}
@@ -63,23 +63,23 @@ func (p *Program) mapStatements(f func(Expr) Expr) {
 		copies[s] = &c
 		return &c
 	}
-	stages := make([]*Stage, len(p.Stages))
-	for i, s := range p.Stages {
-		stages[i] = copied(s)
+	calls := make([]*Call, len(p.Calls))
+	for i, s := range p.Calls {
+		calls[i] = copied(s)
 	}
-	p.Stages = stages
+	p.Calls = calls
 	if p.Initial != nil {
 		p.Initial = copied(p.Initial)
 	}
 	p.Body = mapRuns(p.Body, copied)
 }
 
-func mapRuns(body []Op, f func(*Stage) *Stage) []Op {
+func mapRuns(body []Op, f func(*Call) *Call) []Op {
 	out := make([]Op, len(body))
 	for i, o := range body {
 		switch o := o.(type) {
 		case *Run:
-			out[i] = &Run{f(o.Stage)}
+			out[i] = &Run{f(o.Call)}
 		case *Iterate:
 			it := *o
 			it.Body = mapRuns(o.Body, f)

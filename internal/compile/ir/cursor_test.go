@@ -31,7 +31,7 @@ func trace(t *testing.T, body string) []string {
 		}
 		name := "rotate"
 		if r, ok := leaf.Op.(*Run); ok {
-			name = r.Stage.Name
+			name = r.Call.Name
 		}
 		out = append(out, fmt.Sprintf("%s/%d%v%d", name, leaf.Step, leaf.Iterations, c.Completed))
 		n++

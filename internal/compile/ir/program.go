@@ -21,8 +21,8 @@ type Program struct {
 	Params  []*Param
 	Scalars []*Scalar
 	Grids   []*Grid
-	Stages  []*Stage // every distinct stencil call, in order of first use
-	Initial *Stage   // the initial block, or nil; its arrays are the grids
+	Calls   []*Call // every distinct stencil call, in order of first use
+	Initial *Call   // the initial block, or nil; its arrays are the grids
 	Body    []Op
 	// Arithmetic says how the floating-point operations of statements are
 	// computed; In changes it. Bounds, scalars' initial values and conditions of
@@ -120,7 +120,7 @@ type Temp struct {
 
 // Stage is one stencil with its formals bound: a list of statements that run
 // one after the other, each at all cells of its domain at once.
-type Stage struct {
+type Call struct {
 	Name    string // unique in the program: heat, heat.2
 	Stencil string // the stencil's name in the source
 	Arrays  []*Array
@@ -209,7 +209,7 @@ type Op interface{ op() }
 // Example printed form:
 //
 //	(run heat)
-type Run struct{ Stage *Stage }
+type Run struct{ Call *Call }
 
 // Rotate gives every grid the contents of the one after it, and the last those
 // of the first; swap is a rotation of two.

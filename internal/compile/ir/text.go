@@ -72,11 +72,11 @@ func (w printer) program() sexpr.Node {
 		all.add(w.grid(g))
 	}
 	all.add(sexpr.L("arguments", names(p.Arguments)...))
-	for _, s := range p.Stages {
-		all.add(w.stage("stage", s))
+	for _, s := range p.Calls {
+		all.add(w.call("stage", s))
 	}
 	if p.Initial != nil {
-		all.add(w.stage("initial", p.Initial))
+		all.add(w.call("initial", p.Initial))
 	}
 	all.add(sexpr.L("body", w.ops(p.Body)...))
 	return sexpr.L("program", all...)
@@ -177,7 +177,7 @@ func (w printer) box(head string, b Box) sexpr.Node {
 	return sexpr.L(head, l...)
 }
 
-func (w printer) stage(head string, s *Stage) sexpr.Node {
+func (w printer) call(head string, s *Call) sexpr.Node {
 	l := line{sexpr.Name(s.Name)}
 	if s.Stencil != s.Name {
 		l.add(sexpr.L("stencil", sexpr.Name(s.Stencil)))
@@ -273,7 +273,7 @@ func (w printer) ops(body []Op) []sexpr.Node {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *Run:
-			l.add(sexpr.L("run", sexpr.Name(o.Stage.Name)))
+			l.add(sexpr.L("run", sexpr.Name(o.Call.Name)))
 		case *Rotate:
 			var grids line
 			for _, g := range o.Grids {

@@ -106,7 +106,7 @@ func TestTextReadsBack(t *testing.T) {
 func TestSameTellsProgramsApart(t *testing.T) {
 	p, _ := allOfIt(t)
 	q, _ := allOfIt(t)
-	q.Stages[0].Body[1].Value.(*Cast).X.(*Access).Index[0].Offset++
+	q.Calls[0].Body[1].Value.(*Cast).X.(*Access).Index[0].Offset++
 	if same(p, q) {
 		t.Error("a changed offset makes no difference")
 	}
@@ -145,10 +145,10 @@ func TestParseTextErrors(t *testing.T) {
 // Parts may stand in any order: an array takes its type and its dimensions from a
 // grid that is declared after its stage.
 func TestParseTextInAnyOrder(t *testing.T) {
-	const head, grid, stage, body = "(program p (axes i)", " (grid u f64 (dim i 0 7 (low clamp)))",
+	const head, grid, call, body = "(program p (axes i)", " (grid u f64 (dim i 0 7 (low clamp)))",
 		" (stage s (array a written (grid u)) (set a (over i) (domain (i (lo 0) (hi 7))) (f64 1)))", " (body (run s))"
-	want := Text(readProgram(t, head+grid+stage+body+")"))
-	for _, text := range []string{head + stage + grid + body + ")", head + body + stage + grid + ")"} {
+	want := Text(readProgram(t, head+grid+call+body+")"))
+	for _, text := range []string{head + call + grid + body + ")", head + body + call + grid + ")"} {
 		if got := Text(readProgram(t, text)); got != want {
 			t.Errorf("%s\nreads as\n%s\nnot as\n%s", text, got, want)
 		}

@@ -20,12 +20,12 @@ import (
 func Verify(p *Program) error {
 	v := &verifier{p: p}
 	v.declarations()
-	for _, s := range p.Stages {
-		v.stage(s)
+	for _, s := range p.Calls {
+		v.checkCall(s)
 	}
 	if p.Initial != nil {
 		v.initial = true
-		v.stage(p.Initial)
+		v.checkCall(p.Initial)
 	}
 	v.where = "body"
 	v.ops(p.Body)
@@ -37,7 +37,7 @@ type verifier struct {
 	errs    []error
 	where   string
 	initial bool
-	stg     *Stage
+	call    *Call
 	let     map[*Temp]bool   // temps assigned so far
 	built   map[*Array]Box   // what local grids hold so far
 	axes    map[*Temp][]int  // on which a temp varies
@@ -88,11 +88,11 @@ func (v *verifier) declarations() {
 	names = append(names, namesOf(p.Grids, func(g *Grid) string { return g.Name })...)
 	v.unique("parameters, scalars or grids", names)
 	v.unique("axes", p.Axes)
-	stages := namesOf(p.Stages, func(s *Stage) string { return s.Name })
+	calls := namesOf(p.Calls, func(s *Call) string { return s.Name })
 	if p.Initial != nil {
-		stages = append(stages, p.Initial.Name)
+		calls = append(calls, p.Initial.Name)
 	}
-	v.unique("stages", stages)
+	v.unique("stages", calls)
 	for _, a := range p.Arguments {
 		if !slices.Contains(names, a) {
 			v.errorf("the argument %s is not declared", a)

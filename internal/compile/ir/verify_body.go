@@ -11,7 +11,7 @@ func (v *verifier) ops(body []Op) {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *Run:
-			if !slices.Contains(v.p.Stages, o.Stage) {
+			if !slices.Contains(v.p.Calls, o.Call) {
 				v.errorf("it runs a stage that is not the program's")
 			}
 		case *Rotate:

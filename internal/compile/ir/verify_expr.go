@@ -53,7 +53,7 @@ func (v *verifier) fault(e Expr) string {
 			return "a scalar that is not the program's"
 		}
 	case TempRef:
-		if v.stg == nil || !slices.Contains(v.stg.Temps, e.Temp) {
+		if v.call == nil || !slices.Contains(v.call.Temps, e.Temp) {
 			return "a temp that is not the stage's"
 		}
 	case Pos:
@@ -73,7 +73,7 @@ func (v *verifier) fault(e Expr) string {
 }
 
 func (v *verifier) accessFault(e *Access) string {
-	if v.stg == nil || !slices.Contains(v.stg.Arrays, e.Array) {
+	if v.call == nil || !slices.Contains(v.call.Arrays, e.Array) {
 		return "an array that is not the stage's"
 	}
 	if len(e.Index) != len(e.Array.Dims) {

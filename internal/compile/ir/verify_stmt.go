@@ -205,7 +205,7 @@ func (v *verifier) sourceOf(e Expr) source {
 
 func (v *verifier) assignTemp(st *Stmt) {
 	v.from[st.Temp] = v.sourceOf(st.Value)
-	if !slices.Contains(v.stg.Temps, st.Temp) {
+	if !slices.Contains(v.call.Temps, st.Temp) {
 		v.errorf("its temp is not the stage's")
 	}
 	if v.let[st.Temp] {
@@ -216,7 +216,7 @@ func (v *verifier) assignTemp(st *Stmt) {
 
 func (v *verifier) assignArray(st *Stmt) {
 	a := st.Array
-	if !slices.Contains(v.stg.Arrays, a) {
+	if !slices.Contains(v.call.Arrays, a) {
 		v.errorf("its array is not the stage's")
 		return
 	}

@@ -12,7 +12,7 @@ type Module struct {
 	Program *ir.Program
 	Kernels []*Kernel // each printed once, however many launches use it
 	Scratch []*Scratch
-	Stages  map[*ir.Stage][]*Launch
+	Calls   map[*ir.Call][]*Launch
 	// Layouts are those of grids that do not lie dense in a device's memory.
 	Layouts map[*ir.Grid]Layout
 }

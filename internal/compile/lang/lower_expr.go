@@ -56,7 +56,7 @@ func (e *env) lower(x Expr, lit types.Type) (ir.Expr, bool) {
 		if s, ok := e.lookup(x.Name.Name).(*tableSym); ok {
 			return e.lowerEntry(x, s)
 		}
-		return e.stage.access(e, x)
+		return e.builder.access(e, x)
 	case *SumExpr:
 		return e.lowerSum(x, known(t, lit), lit)
 	}
@@ -302,7 +302,7 @@ func (e *env) lowerRandom(x *CallExpr, lit types.Type) (ir.Expr, bool) {
 			Hintf("random already gives every cell a value of its own")
 		return nil, false
 	}
-	if !e.stage.intoGrid {
+	if !e.builder.intoGrid {
 		e.c.diags.Errorf(x.Span(), "random stands only in an assignment to a grid")
 		return nil, false
 	}

@@ -15,13 +15,13 @@ import (
 // list of kernels for statements of the source, so that a plan which names
 // these says which variant it is for.
 type fusionVariant struct {
-	stage  *ir.Stage
+	call   *ir.Call
 	fusion *analysis.Fusion
 	ends   []int // where the statements of each group end in the source
 }
 
-func storedVariant(s *ir.Stage, fusion *analysis.Fusion) *fusionVariant {
-	f := &fusionVariant{stage: s, fusion: fusion}
+func storedVariant(s *ir.Call, fusion *analysis.Fusion) *fusionVariant {
+	f := &fusionVariant{call: s, fusion: fusion}
 	for _, g := range fusion.Groups {
 		from := slices.Index(s.Body, g.Stmts[0])
 		f.ends = append(f.ends, from+len(g.Stmts))
@@ -31,7 +31,7 @@ func storedVariant(s *ir.Stage, fusion *analysis.Fusion) *fusionVariant {
 
 // fusedVariant returns the variant of a stage without those local grids that can be
 // computed where they are read, nil if there is none, and why others cannot.
-func fusedVariant(p *ir.Program, s *ir.Stage) (*fusionVariant, []error) {
+func fusedVariant(p *ir.Program, s *ir.Call) (*fusionVariant, []error) {
 	grids, refused := transform.Inlinable(p, s)
 	if len(grids) == 0 {
 		return nil, refused
@@ -40,7 +40,7 @@ func fusedVariant(p *ir.Program, s *ir.Stage) (*fusionVariant, []error) {
 	if err != nil {
 		return nil, append(refused, err)
 	}
-	f := &fusionVariant{stage: in.Stage, fusion: analysis.FusableGroups(in.Stage)}
+	f := &fusionVariant{call: in.Call, fusion: analysis.FusableGroups(in.Call)}
 	at := 0
 	for _, g := range f.fusion.Groups {
 		at += len(g.Stmts)
@@ -62,11 +62,11 @@ func (f *fusionVariant) from(group int) int {
 }
 
 // named counts the kernels that a plan names and that are this variant's.
-func (f *fusionVariant) named(plan schedule.Plan, stage string) int {
+func (f *fusionVariant) named(plan schedule.Plan, call string) int {
 	n := 0
 	for _, k := range plan.Kernels {
 		for i := range f.ends {
-			if k.Stage == stage && k.From == f.from(i) && k.To == f.ends[i] {
+			if k.Call == call && k.From == f.from(i) && k.To == f.ends[i] {
 				n++
 			}
 		}
@@ -77,7 +77,7 @@ func (f *fusionVariant) named(plan schedule.Plan, stage string) int {
 // fusionVariant chooses between the variants of a stage: that of which the plan names more
 // kernels, else what it says of local grids. A grid that costs no kernel of its
 // own is never stored.
-func (m *module) fusionVariant(s *ir.Stage) *fusionVariant {
+func (m *module) fusionVariant(s *ir.Call) *fusionVariant {
 	if s == m.Program.Initial {
 		// A grid that is given its contents skips its assignments.
 		return storedVariant(s, analysis.SeparateGroups(s))
@@ -95,7 +95,7 @@ func (m *module) fusionVariant(s *ir.Stage) *fusionVariant {
 			return stored
 		}
 	}
-	m.sources[fused.stage] = s
+	m.sources[fused.call] = s
 	return fused
 }
 

@@ -44,7 +44,7 @@ type elsewhere string
 func (e elsewhere) Error() string { return string(e) }
 
 // asked returns what the source fixes about a stage's kernels.
-func (m *module) asked(s *ir.Stage) []*clause {
+func (m *module) asked(s *ir.Call) []*clause {
 	if m.opts.Target != GPU || m.opts.Free {
 		return nil
 	}
@@ -92,7 +92,7 @@ func sizesText(sizes []int64) string {
 func (n *nest) obey(asked []*clause, s schedule.Space) schedule.Space {
 	for _, c := range asked {
 		less, err := s, error(nil)
-		if why, gives := n.opts.fitting.yields(n.stage.Name, c.yields); gives {
+		if why, gives := n.opts.fitting.yields(n.call.Name, c.yields); gives {
 			err = fmt.Errorf("with all that the source asks for, %w", why)
 		} else {
 			less, err = c.restrict(n, s)

@@ -17,7 +17,7 @@ import (
 type nest struct {
 	*module
 	*env
-	stage         *ir.Stage
+	call          *ir.Call
 	group         *analysis.Group
 	name          string
 	key           string          // its name in a plan
@@ -106,7 +106,7 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 				s.where = n.needing(u, f, gi).Cells(n.axes)
 			}
 		case st.Array != nil:
-			s.into = n.arrayStore(n.stage, st.Array)
+			s.into = n.arrayStore(n.call, st.Array)
 		}
 		n.stmts = append(n.stmts, s)
 	}
@@ -189,7 +189,7 @@ func commonColor(stmts []*statement) *ir.Color {
 func (n *nest) build() error {
 	n.snapshots = map[*ir.Array]*store{}
 	for _, a := range n.group.Snapshot {
-		n.snapshots[a] = n.snapshotStore(n.stage, a)
+		n.snapshots[a] = n.snapshotStore(n.call, a)
 		n.copyKernel(a, n.snapshots[a])
 	}
 	n.env = newEnv(n.Program, n.opts.Bound)
@@ -263,7 +263,7 @@ func (n *nest) axisSpan(axis int) *span {
 			}
 		}
 	}
-	hullLo, hullHi := n.hullOf(n.stage, axis)
+	hullLo, hullHi := n.hullOf(n.call, axis)
 	sp := &span{loBounds: loosest(los, -1), hiBounds: loosest(his, 1)}
 	sp.lo = n.hull(los, sp.loBounds, hullLo(n.size), n.low, kernel.Min)
 	sp.hi = kernel.Add(n.hull(his, sp.hiBounds, hullHi(n.size), n.high, kernel.Max), kernel.I(1))

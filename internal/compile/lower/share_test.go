@@ -44,7 +44,7 @@ func TestSharedKernels(t *testing.T) {
 			all = append(all, k.Name)
 		}
 		parts := []string{strings.Join(all, " ")}
-		for _, s := range m.Program.Stages {
+		for _, s := range m.Program.Calls {
 			parts = append(parts, launches(m, s))
 		}
 		if got := strings.Join(parts, " | "); got != c.want {
@@ -54,9 +54,9 @@ func TestSharedKernels(t *testing.T) {
 }
 
 // launches prints a stage's launches, each with the memory that it works on.
-func launches(m *kernel.Module, s *ir.Stage) string {
+func launches(m *kernel.Module, s *ir.Call) string {
 	text := s.Name + ":"
-	for _, l := range m.Stages[s] {
+	for _, l := range m.Calls[s] {
 		var memory []string
 		for _, a := range l.Args[:len(l.Kernel.Buffers)] {
 			arg := argText(m, a)

@@ -57,7 +57,7 @@ func (n *nest) space() schedule.Space {
 // widest returns the bytes of the widest cells of the stage's arrays.
 func (n *nest) widest() int64 {
 	most := int64(1)
-	for _, a := range n.source(n.stage).Arrays {
+	for _, a := range n.source(n.call).Arrays {
 		most = max(most, int64(a.Type.Size()))
 	}
 	return most

@@ -545,7 +545,7 @@ func TestPlanRoundTrip(t *testing.T) {
 			t.Fatalf("%q becomes %q, %v", p, got, err)
 		}
 		for i, k := range got.Kernels {
-			if w := p.Kernels[i]; k.Stage != w.Stage || k.From != w.From || k.To != w.To || k.Depth != w.Depth || !k.Config.Equal(w.Config) {
+			if w := p.Kernels[i]; k.Call != w.Call || k.From != w.From || k.To != w.To || k.Depth != w.Depth || !k.Config.Equal(w.Config) {
 				t.Fatalf("%v becomes %v", w, k)
 			}
 		}

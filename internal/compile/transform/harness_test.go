@@ -26,7 +26,7 @@ func load(t testing.TB, text string) *ir.Program {
 }
 
 // statements prints a stage's body as mathematics, a line each.
-func statements(p *ir.Program, s *ir.Stage) string {
+func statements(p *ir.Program, s *ir.Call) string {
 	var lines []string
 	for _, st := range s.Body {
 		lines = append(lines, p.Infix(st))

@@ -113,9 +113,9 @@ func (m *executor) prepare(library device.Library) error {
 	for _, buffer := range m.cells {
 		cells = append(cells, &device.Slot{Buffer: buffer})
 	}
-	for _, st := range m.script.Stages {
+	for _, call := range m.script.Calls {
 		var launches []device.PreparedLaunch
-		for _, l := range st.Launches {
+		for _, l := range call.Launches {
 			var args []device.Arg
 			for _, a := range l.Args {
 				switch a.Kind {
@@ -240,8 +240,8 @@ func (m *executor) execute(o *Op, step int64) error {
 		m.rotate(o.Grids)
 	} else {
 		setStep(m.step, step)
-		for i, launch := range m.launches[o.Stage] {
-			m.status.running.Store(place(o.Stage, i))
+		for i, launch := range m.launches[o.Call] {
+			m.status.running.Store(place(o.Call, i))
 			m.status.launches.Add(1)
 			if err := launch.Launch(); err != nil {
 				return err
@@ -250,7 +250,7 @@ func (m *executor) execute(o *Op, step int64) error {
 				return err
 			}
 		}
-		m.status.points.Add(m.script.Stages[o.Stage].Points)
+		m.status.points.Add(m.script.Calls[o.Call].Points)
 	}
 	m.status.leaves.Add(1)
 	return nil

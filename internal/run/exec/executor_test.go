@@ -120,7 +120,7 @@ iterate until (first >= 7) check 1 max 100 { more (v, u, first); swap (u, v); }
 		Sizes: []*kernel.Var{n}, Params: []int{0}}
 	return &kernel.Module{
 		Program: b.Program, Kernels: []*kernel.Kernel{k}, Scratch: []*kernel.Scratch{parts},
-		Stages: map[*ir.Stage][]*kernel.Launch{b.Program.Stages[0]: {{Kernel: k, Args: []kernel.Arg{
+		Calls: map[*ir.Call][]*kernel.Launch{b.Program.Calls[0]: {{Kernel: k, Args: []kernel.Arg{
 			kernel.GridArg{Grid: v}, kernel.GridArg{Grid: u}, kernel.CellArg{Scalar: first},
 			kernel.ScratchArg{Scratch: parts}, kernel.SizeArg{Param: 0},
 		}}}},

@@ -225,7 +225,7 @@ func afterwards(t *testing.T, r Runner, b *ir.Binding) map[string][]byte {
 }
 
 func written(p *ir.Program, g *ir.Grid) bool {
-	for _, s := range p.Stages {
+	for _, s := range p.Calls {
 		for _, a := range s.Arrays {
 			if a.Grid == g && a.Written {
 				return true

@@ -119,7 +119,7 @@ func loops(t *rapid.T, depth int) []Op {
 	for range rapid.IntRange(1, 3).Draw(t, "ops") {
 		switch kind := rapid.IntRange(0, 5).Draw(t, "kind"); {
 		case kind < 2 || depth == 0:
-			body = append(body, Op{Kind: RunOp, Stage: rapid.IntRange(0, 2).Draw(t, "stage")})
+			body = append(body, Op{Kind: RunOp, Call: rapid.IntRange(0, 2).Draw(t, "stage")})
 		case kind == 2:
 			grids := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "grids")
 			body = append(body, Op{Kind: RotateOp, Grids: grids[:rapid.IntRange(2, 4).Draw(t, "rotated")]})
@@ -153,7 +153,7 @@ func TestGraphsAreFaithful(t *testing.T) {
 			s.Grids = append(s.Grids, Array{Name: fmt.Sprint(i), Start: 1024, Bytes: int64(i + 1)})
 		}
 		grid := func(i int) Arg { return Arg{Kind: GridArg, Index: i} }
-		s.Stages = []Stage{
+		s.Calls = []Call{
 			{Name: "a", Points: 1, Launches: []Launch{{Kernel: 0, Args: []Arg{grid(0), grid(1)}}}},
 			{Name: "b", Points: 10, Launches: []Launch{{Kernel: 1, Args: []Arg{grid(2), {Kind: StepArg}}},
 				{Kernel: 0, Args: []Arg{grid(3), grid(0)}}}},

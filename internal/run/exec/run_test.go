@@ -307,7 +307,7 @@ func progressIsTold(t *testing.T, steps int64) bool {
 		last := Progress{}
 		for _, p := range seen {
 			if p.Iterations < last.Iterations || p.Leaves < last.Leaves || p.Points < last.Points ||
-				p.Points > end.Points || p.Stage != "heat" && p.Stage != "" {
+				p.Points > end.Points || p.Call != "heat" && p.Call != "" {
 				t.Errorf("%T: after %+v comes %+v", r, last, p)
 			}
 			last = p

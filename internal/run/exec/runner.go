@@ -69,7 +69,7 @@ type Progress struct {
 	Graphs     int64         // launch graphs that started some of them together
 	Points     int64         // cells updated: of every stage those of its largest domain
 	Busy       time.Duration // spent executing
-	Stage      string        // that is being executed; "" for none
+	Call       string        // that is being executed; "" for none
 	Finished   bool          // the program has ended
 	Stopped    bool          // ctx has ended the last Advance
 }

@@ -14,7 +14,7 @@ type Script struct {
 	Cells       []Cell  // the reduced scalars
 	Scratch     []int64 // bytes of each scratch buffer
 	Kernels     []string
-	Stages      []Stage
+	Calls       []Call
 	Body        []Op
 	SharedBytes int64 // of the region that holds grids, cells and status
 	CellsStart  int64 // in the region, of the first cell
@@ -43,7 +43,7 @@ const cellStride = 64
 func (s *Script) cellStart(i int) int64 { return s.CellsStart + int64(i)*cellStride }
 
 // Stage is what one ir.Run executes.
-type Stage struct {
+type Call struct {
 	Name     string
 	Launches []Launch
 	Points   int64 // cells of its largest domain
@@ -59,8 +59,8 @@ type Launch struct {
 
 // Geometry returns that of a kernel's first launch.
 func (s *Script) Geometry(kernelIndex int) kernel.Geometry {
-	for _, st := range s.Stages {
-		for _, l := range st.Launches {
+	for _, call := range s.Calls {
+		for _, l := range call.Launches {
 			if l.Kernel == kernelIndex {
 				return l.Geometry
 			}
@@ -114,7 +114,7 @@ const (
 // Op is one step of the body.
 type Op struct {
 	Kind  OpKind
-	Stage int   // of RunOp
+	Call  int   // of RunOp
 	Grids []int // of RotateOp: each takes the contents of the one after it
 
 	// Of IterateOp. Count or Until is empty.

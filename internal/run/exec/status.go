@@ -23,20 +23,20 @@ func statusAt(region []byte, start int64) *status {
 }
 
 // place encodes a launch of a stage for running.
-func place(stage, launch int) uint64 { return uint64(stage+1)<<32 | uint64(launch) }
+func place(call, launch int) uint64 { return uint64(call+1)<<32 | uint64(launch) }
 
 // together is set in running if other launches were started with that one.
 const together = 1 << 63
 
 // what returns the names of the stage and the kernel that run, "" for none, and whether others were launched with
 // it. It accepts any contents, since generated code may have overwritten the status.
-func (st *status) what(s *Script) (stage, kernel string, others bool) {
+func (st *status) what(s *Script) (call, kernel string, others bool) {
 	x := st.running.Load()
 	others = x&together != 0
 	x &^= together
 	i, j := int(x>>32)-1, int(x&0xffffffff)
-	if i < 0 || i >= len(s.Stages) || j >= len(s.Stages[i].Launches) {
+	if i < 0 || i >= len(s.Calls) || j >= len(s.Calls[i].Launches) {
 		return "", "", false
 	}
-	return s.Stages[i].Name, s.Kernels[s.Stages[i].Launches[j].Kernel], others
+	return s.Calls[i].Name, s.Kernels[s.Calls[i].Launches[j].Kernel], others
 }

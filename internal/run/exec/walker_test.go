@@ -18,7 +18,7 @@ import (
 func bodies(t *rapid.T, depth int, number *int) (body []ir.Op, script []Op) {
 	for range rapid.IntRange(0, 3).Draw(t, "ops") {
 		if depth == 0 || rapid.Bool().Draw(t, "leaf") {
-			body, script = append(body, &ir.Run{}), append(script, Op{Kind: RunOp, Stage: *number})
+			body, script = append(body, &ir.Run{}), append(script, Op{Kind: RunOp, Call: *number})
 			*number++
 			continue
 		}

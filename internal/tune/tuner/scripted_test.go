@@ -104,9 +104,9 @@ func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (meas
 		return v, err
 	}
 	p := *s.bound.Program
-	for _, st := range p.Stages {
-		if st.Name == k.Kernels[0].Stage {
-			p.Body = []ir.Op{&ir.Run{Stage: st}}
+	for _, call := range p.Calls {
+		if call.Name == k.Kernels[0].Call {
+			p.Body = []ir.Op{&ir.Run{Call: call}}
 		}
 	}
 	set := map[string]string{}

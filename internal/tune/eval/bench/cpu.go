@@ -215,7 +215,7 @@ func (b *cpuBench) load(c cpuCase) (*program, error) {
 			}
 		}
 	}
-	for _, a := range prog.Stages[0].Arrays {
+	for _, a := range prog.Calls[0].Arrays {
 		if a.Written {
 			p.out = a.Grid
 		}
@@ -321,7 +321,7 @@ func (b *cpuBench) bind(p *program, m *kernel.Module, lib device.Library) (stepL
 		scratch[s] = buf
 	}
 	var out stepLaunches
-	for _, l := range m.Stages[p.bound.Program.Stages[0]] {
+	for _, l := range m.Calls[p.bound.Program.Calls[0]] {
 		var args []device.Arg
 		for _, a := range l.Args {
 			args = append(args, p.arg(a, scratch))
@@ -563,14 +563,14 @@ func (b *cpuBench) measure(p *program, ours, nest stepLaunches, row *CPURow) err
 // move for each: every grid that is read, once, and the one that is written.
 func (p *program) work() (points, bytes float64) {
 	points = 1
-	for _, st := range p.bound.Program.Stages[0].Body {
+	for _, st := range p.bound.Program.Calls[0].Body {
 		if st.Array != nil {
 			for _, axis := range st.Axes {
 				points *= float64(p.bound.Range(st.Domain[axis]).Len())
 			}
 		}
 	}
-	for _, a := range p.bound.Program.Stages[0].Arrays {
+	for _, a := range p.bound.Program.Calls[0].Arrays {
 		if a.Read || a.Written {
 			bytes += float64(a.Type.Size())
 		}

@@ -72,7 +72,7 @@ func output(p *ir.Program) *ir.Grid { return outputs(p)[0] }
 // outputs returns the grids that the program's one stage writes.
 func outputs(p *ir.Program) []*ir.Grid {
 	var list []*ir.Grid
-	for _, a := range p.Stages[0].Arrays {
+	for _, a := range p.Calls[0].Arrays {
 		if a.Written && !a.Local {
 			list = append(list, a.Grid)
 		}
@@ -267,7 +267,7 @@ func (p *gridsOnGPU) bind(m *kernel.Module, lib *cuda.Library) (*callLaunches, e
 		scratch[s] = buf.(*cuda.Buffer)
 		out.scratch = append(out.scratch, scratch[s])
 	}
-	for _, l := range m.Stages[p.bound.Program.Stages[0]] {
+	for _, l := range m.Calls[p.bound.Program.Calls[0]] {
 		c, shared, err := p.prepare(l, lib, scratch)
 		if err != nil {
 			return nil, errors.Join(err, out.free())

@@ -304,7 +304,7 @@ func newSampledBoxes(large *gridsOnGPU) (*sampledBoxes, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, st := range p.Stages[0].Body {
+	for _, st := range p.Calls[0].Body {
 		if st.Array != nil {
 			for _, axis := range st.Axes {
 				w.inside = append(w.inside, bound.Range(st.Domain[axis]))

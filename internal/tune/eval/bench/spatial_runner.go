@@ -218,7 +218,7 @@ func (s *caseRunner) plain() (int64, error) {
 
 // note keeps the names of what a step of plain kernels launches.
 func (s *caseRunner) note(m *kernel.Module) {
-	for _, l := range m.Stages[m.Program.Stages[0]] {
+	for _, l := range m.Calls[m.Program.Calls[0]] {
 		s.ran = append(s.ran, l.Kernel.Name)
 	}
 }

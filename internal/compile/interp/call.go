@@ -7,14 +7,14 @@ import (
 )
 
 // stage is a compiled ir.Stage: its memory and its statements.
-type stage struct {
+type compiledCall struct {
 	stores []*store // of local grids and temps
 	body   []*statement
 }
 
 // compileStage lays out a stage's memory and compiles its statements.
-func (s *State) compileStage(src *ir.Stage) (*stage, error) {
-	out := &stage{}
+func (s *State) compileCall(src *ir.Call) (*compiledCall, error) {
+	out := &compiledCall{}
 	c := scope{state: s, stores: map[*ir.Array]*store{}, temps: map[*ir.Temp]*store{}}
 	for _, a := range src.Arrays {
 		st, err := s.place(a)
@@ -128,7 +128,7 @@ func (u *usage) include(axes []int, dom []ir.Extent) {
 
 // usage finds where a stage's temps are needed, uses by other temps included;
 // those that nothing uses are left out.
-func (s *State) usage(src *ir.Stage) (map[*ir.Temp]*usage, error) {
+func (s *State) usage(src *ir.Call) (map[*ir.Temp]*usage, error) {
 	rank := len(s.b.Program.Axes)
 	axes := map[*ir.Temp][]int{}
 	for _, st := range src.Body {
@@ -186,7 +186,7 @@ func (s *State) usage(src *ir.Stage) (map[*ir.Temp]*usage, error) {
 }
 
 // memory returns the stage's stores' bytes, bounds included.
-func (g *stage) memory(m Mode) int64 {
+func (g *compiledCall) memory(m Mode) int64 {
 	n := int64(0)
 	for _, st := range g.stores {
 		n += st.memory(m)
@@ -207,7 +207,7 @@ func (s *store) memory(m Mode) int64 {
 
 // run executes a stage in the memory that its stores share with those of other
 // stages.
-func (s *State) run(g *stage, step int64) {
+func (s *State) run(g *compiledCall, step int64) {
 	words := s.arena
 	take := func(n int64) []uint64 {
 		out := words[:n:n]

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-func (v *verifier) stage(s *Stage) {
-	v.where, v.stg = "stage "+s.Name, s
+func (v *verifier) checkCall(s *Call) {
+	v.where, v.call = "stage "+s.Name, s
 	v.let, v.built, v.axes = map[*Temp]bool{}, map[*Array]Box{}, map[*Temp][]int{}
 	v.from, v.stale = map[*Temp]source{}, map[*Temp]bool{}
 	v.wrote, v.read, v.owner = map[*Array]bool{}, map[*Array]bool{}, map[*Grid]*Array{}

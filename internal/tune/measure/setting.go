@@ -68,9 +68,9 @@ func NewSetting(name string, b *ir.Binding) Setting {
 }
 
 // UseOf returns how a stage uses the memory of its program.
-func UseOf(p *ir.Program, st *ir.Stage) Use {
+func UseOf(p *ir.Program, call *ir.Call) Use {
 	u := Use{Reads: make([]bool, len(p.Grids)), Writes: make([]bool, len(p.Grids))}
-	for _, a := range st.Arrays {
+	for _, a := range call.Arrays {
 		if i := slices.Index(p.Grids, a.Grid); i >= 0 {
 			u.Reads[i] = u.Reads[i] || a.Read
 			u.Writes[i] = u.Writes[i] || a.Written
@@ -81,7 +81,7 @@ func UseOf(p *ir.Program, st *ir.Stage) Use {
 		if !x.Reduced {
 			continue
 		}
-		if slices.ContainsFunc(st.Body, func(s *ir.Stmt) bool { return s.Reduce != nil && s.Reduce.Scalar == x }) {
+		if slices.ContainsFunc(call.Body, func(s *ir.Stmt) bool { return s.Reduce != nil && s.Reduce.Scalar == x }) {
 			u.Reduces = append(u.Reduces, cell)
 		}
 		cell++
