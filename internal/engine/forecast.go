@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
-// Operations a second, as stageCost counts them, in orders of magnitude: for each
+// Operations a second, as callCost counts them, in orders of magnitude: for each
 // processor of the reference executor and of compiled code, and of a GPU.
 const (
 	referenceRate = 1e8

@@ -52,7 +52,7 @@ func scenario(b *ir.Binding, a measure.About) session.Scenario {
 	return s
 }
 
-// features are those of the stage that takes most of the work.
+// features are those of the call that takes most of the work.
 func features(b *ir.Binding) session.Features {
 	f := session.Features{Rank: len(b.Program.Axes)}
 	most := -1.0

@@ -159,7 +159,7 @@ func workOf(b *ir.Binding, body []ir.Op) work {
 	return sum
 }
 
-// stageCost counts the operations of a stage.
+// callCost counts the operations of a call.
 func callCost(b *ir.Binding, s *ir.Call) float64 {
 	sum := 0.0
 	for _, st := range s.Body {

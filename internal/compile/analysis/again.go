@@ -10,7 +10,7 @@ import (
 // evaluates them once more.
 type again struct {
 	f        *fuser
-	at       map[*ir.Stmt]int     // index in the stage
+	at       map[*ir.Stmt]int     // index in the call
 	writers  map[*ir.Array][]int  // by array, the assignments
 	reducers map[*ir.Scalar][]int // by scalar, the reductions
 	starts   []int                // of the groups

@@ -26,7 +26,7 @@ const (
 	output = "output" // both write
 )
 
-// edges returns the dependences among a stage's statements, by To, then From.
+// edges returns the dependences among a call's statements, by To, then From.
 // One that follows from two others because a statement between overwrites
 // everything is left out.
 func (g *gatherer) edges() []Edge {

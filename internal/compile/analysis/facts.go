@@ -19,7 +19,7 @@ type Facts struct {
 	Sizes   []Size       `json:"sizes,omitempty"`
 	Bytes   int64        `json:"bytes,omitempty"` // of all grids
 	Grids   []*GridFacts `json:"grids"`
-	Calls   []*CallFacts `json:"stages"`
+	Calls   []*CallFacts `json:"stages"` // the key is older than the word call; names of fields are stable
 	Loops   []*LoopFacts `json:"loops"`
 }
 
@@ -41,8 +41,8 @@ type GridFacts struct {
 	Boundary []string `json:"boundary,omitempty"` // "clamp on j.low"
 }
 
-// StageFacts is what is known of a stage. Numbers per point hold for a point
-// of the stage's main domain, the largest one of the statements that write grids
+// CallFacts is what is known of a call. Numbers per point hold for a point
+// of the call's main domain, the largest one of the statements that write grids
 // or reduce: with sizes, a statement counts by its share of those points;
 // without, statements and arrays of fewer dimensions, and those over a fixed
 // number of planes, count as nothing.
@@ -53,9 +53,9 @@ type CallFacts struct {
 	Name       string   `json:"name"`
 	Axes       []string `json:"axes"`                  // that the main domain runs over
 	Points     int64    `json:"points,omitempty"`      // of the main domain; with sizes
-	WorkingSet int64    `json:"working_set,omitempty"` // bytes of all grids that the stage touches; with sizes
+	WorkingSet int64    `json:"working_set,omitempty"` // bytes of all grids that the call touches; with sizes
 	Shape      Shape    `json:"shape"`
-	// Reach is the halo of what the stage reads from outside through everything
+	// Reach is the halo of what the call reads from outside through everything
 	// that it computes: the margin that one tile of it needs.
 	Reach      []Halo        `json:"reach"`
 	Arrays     []*ArrayFacts `json:"arrays"`
@@ -137,7 +137,7 @@ func Analyze(p *ir.Program, b *ir.Binding) *Facts {
 	return f
 }
 
-// Stage returns the facts of a stage of the program.
+// Call returns the facts of a call of the program.
 func (f *Facts) Call(s *ir.Call) *CallFacts {
 	for _, t := range f.Calls {
 		if t.IR == s {
@@ -178,7 +178,7 @@ func (f *Facts) grid(g *ir.Grid) *GridFacts {
 	return out
 }
 
-// workingSet returns the bytes of the grids that stages touch.
+// workingSet returns the bytes of the grids that calls touch.
 func (f *Facts) workingSet(calls []*CallFacts) int64 {
 	n := int64(0)
 	for i, g := range f.IR.Grids {
@@ -246,7 +246,7 @@ func colorText(p *ir.Program, c *ir.Color) string {
 	return fmt.Sprintf("(%s) %% %d == %d", strings.Join(sum, "+"), c.Mod, c.Rem)
 }
 
-// stage gathers the facts of one stage.
+// gatherer gathers the facts of one call.
 type gatherer struct {
 	p      *ir.Program
 	b      *ir.Binding // or nil
@@ -298,7 +298,7 @@ func (g *gatherer) setShares() {
 }
 
 // mains returns the statements that may have the main domain: those whose
-// results leave the stage, or if none do, all assignments.
+// results leave the call, or if none do, all assignments.
 func (g *gatherer) mains() []*ir.Stmt {
 	var leave, all []*ir.Stmt
 	for _, s := range g.ir.Body {

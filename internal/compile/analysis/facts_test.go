@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// oneStage checks a body over k, j, i with the grids a, b, c (double), p (1-D),
+// oneCall checks a body over k, j, i with the grids a, b, c (double), p (1-D),
 // m (int), f (float), the scalars s and t, and the formal w for a.
 func oneCall(t testing.TB, head, body string) (*ir.Program, *CallFacts) {
 	t.Helper()
@@ -99,7 +99,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// TestReach: a stage of several statements reaches further than any of them.
+// TestReach: a call of several statements reaches further than any of them.
 func TestReach(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{"a[k][j][i] = b[k][j][i+1];", "k 0, j 0, i 0,1"},
@@ -189,7 +189,8 @@ func TestWeights(t *testing.T) {
 			want string
 		}{{free, c.free}, {sized, c.sized}} {
 			call := v.call
-			got := fmt.Sprintf("%.4g flops, %.4g loads, %.4g stores, bytes %.4g %.4g %.4g", call.Ops.Flops(), call.Loads,
+			got := fmt.Sprintf("%.4g flops, %.4g loads, %.4g stores, bytes %.4g %.4g %.4g",
+				call.Ops.Flops(), call.Loads,
 				call.Stores, call.Traffic.Compulsory, call.Traffic.ByGroup, call.Traffic.AsWritten)
 			if got != v.want {
 				t.Errorf("%s:\n got %s\nwant %s", c.name, got, v.want)

@@ -39,7 +39,7 @@ type Halo struct {
 	High int64  `json:"high"`
 }
 
-// ArrayFacts is how a stage uses an array.
+// ArrayFacts is how a call uses an array.
 type ArrayFacts struct {
 	IR *ir.Array `json:"-"`
 
@@ -286,8 +286,8 @@ func reloads(points [][]int64, axis int) int {
 	return len(points) - len(lines)
 }
 
-// reach follows the reads back through the stage: what is needed of an array
-// around one point, before the stage starts, to compute the stage's grids at
+// reach follows the reads back through the call: what is needed of an array
+// around one point, before the call starts, to compute the call's grids at
 // that point. It returns the hull over all arrays.
 func (g *gatherer) reach() []Halo {
 	rank := len(g.p.Axes)

@@ -7,10 +7,10 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// Fusion says which statements of a stage can run in one loop over cells.
+// Fusion says which statements of a call can run in one loop over cells.
 type Fusion struct {
 	Groups []*Group
-	Temps  []*TempUse // parallel to Stage.Temps
+	Temps  []*TempUse // parallel to Call.Temps
 }
 
 // Group is a run of consecutive statements that one loop can execute: at every
@@ -50,7 +50,7 @@ var placeNames = [...]string{"in its group", "recomputed", "materialised"}
 // String returns the place in words.
 func (p TempPlace) String() string { return placeNames[p] }
 
-// TempUse is what is known of a temp in a stage.
+// TempUse is what is known of a temp in a call.
 type TempUse struct {
 	Temp  *ir.Temp
 	Stmt  *ir.Stmt // the one that assigns it
@@ -76,7 +76,7 @@ func (u *TempUse) Cells(axes []int) []Cells {
 	return out
 }
 
-// FusableGroups partitions a stage into as few groups as the dependences
+// FusableGroups partitions a call into as few groups as the dependences
 // allow. Two statements share a group if they run over the same axes, neither
 // reads at another cell (or through a boundary that may lead to another cell)
 // what the other writes, and neither reads a scalar that the earlier one
@@ -87,7 +87,7 @@ func FusableGroups(call *ir.Call) *Fusion {
 	return partition(&fuser{call: call, deps: newReads(call), square: map[*ir.Stmt]bool{}})
 }
 
-// SeparateGroups partitions a stage as FusableGroups does, but so that every
+// SeparateGroups partitions a call as FusableGroups does, but so that every
 // assignment to an array ends its group: no group writes two arrays, and one
 // can be left out where the array's contents are known already.
 func SeparateGroups(call *ir.Call) *Fusion {
@@ -315,6 +315,6 @@ func (f *fuser) place(out *Fusion, groupOf map[*ir.Stmt]int) {
 		}
 	}
 	for _, g := range out.Groups {
-		slices.Reverse(g.Recompute) // in the order of the stage
+		slices.Reverse(g.Recompute) // in the order of the call
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// A randomStage runs over axes 0 and 1; its sizes are the one parameter N.
+// A randomCall runs over axes 0 and 1; its sizes are the one parameter N.
 func randomCall(t *rapid.T) (*ir.Call, *ir.Scalar) {
 	g := &callGen{t: t, rank: 2, call: &ir.Call{Name: "s"}, scalar: &ir.Scalar{Name: "s", Type: types.F64}}
 	for i, axes := range [][]int{{0, 1}, {0, 1}, {0, 1}, {1}, {0}} {
@@ -158,7 +158,7 @@ func (g *callGen) stmt() {
 	g.call.Body = append(g.call.Body, s)
 }
 
-// A symbolic executes stages on symbols: a value is a hash of how it came about,
+// A symbolic executes calls on symbols: a value is a hash of how it came about,
 // so that two runs agree only if every read saw the same write.
 type symbolic struct {
 	params  []int64
@@ -289,7 +289,7 @@ func onAxes(at [2]int64, a *ir.Array) [2]int64 {
 	return out
 }
 
-// allAtOnce executes the stage as the language says.
+// allAtOnce executes the call as the language says.
 func (m *symbolic) allAtOnce(call *ir.Call) {
 	taken := map[*ir.Temp]func([2]int64) uint64{}
 	m.temps = func(t *ir.Temp, at [2]int64) uint64 { return taken[t](at) }
@@ -321,7 +321,7 @@ func reduced(all []uint64) uint64 {
 	return hash("reduced", all)
 }
 
-// grouped executes the stage as Group promises; order permutes a loop's cells.
+// grouped executes the call as Group promises; order permutes a loop's cells.
 func (m *symbolic) grouped(call *ir.Call, f *Fusion, order func(n int) []int) {
 	stored := map[*ir.Temp]map[[2]int64]uint64{}
 	for _, g := range f.Groups {
@@ -467,7 +467,7 @@ func stmtText(s *ir.Stmt) string {
 	return fmt.Sprintf("%s <-%s over %v colour %v", target, reads, s.Domain, s.Color)
 }
 
-// TestGroupsKeepTheMeaning executes random stages group by group, cells
+// TestGroupsKeepTheMeaning executes random calls group by group, cells
 // forwards, backwards and shuffled, and compares every value with that of the
 // statements run one after the other.
 func TestGroupsKeepTheMeaning(t *testing.T) {

@@ -15,7 +15,7 @@ type history struct {
 	scalars, reducers map[*ir.Scalar][]int
 	assigned          map[*ir.Temp]int
 	// whole says of an assignment that it writes every cell that any statement of
-	// the stage writes of its array: none before it is seen after it.
+	// the call writes of its array: none before it is seen after it.
 	whole map[int]bool
 }
 

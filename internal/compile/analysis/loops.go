@@ -6,7 +6,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// LoopFacts is what is known of one level of the program's body: the stages and
+// LoopFacts is what is known of one level of the program's body: the calls and
 // rotations that stand in it directly. Loops inside it have facts of their own,
 // after it, with a larger Depth. The top level has facts only if it runs
 // something itself.
@@ -20,16 +20,16 @@ type LoopFacts struct {
 	Check int64  `json:"check,omitempty"` // an until loop's condition is looked at after so many
 	Max   int64  `json:"max,omitempty"`
 
-	Runs    []string   `json:"runs"`    // names of stages
+	Runs    []string   `json:"runs"`    // names of calls
 	Rotates [][]string `json:"rotates"` // names of grids; swaps are rotations of two
 	// Steps is the number of time steps in an iteration: calls of one stencil
 	// that follow each other with the arguments exchanged are several (the
 	// greatest common divisor of how often each stencil is called).
 	Steps      int64 `json:"steps_per_iteration"`
-	Points     int64 `json:"points,omitempty"`      // of the largest stage; with sizes
-	WorkingSet int64 `json:"working_set,omitempty"` // bytes of all grids that the stages touch; with sizes
-	// Ops and Traffic hold for one of those points in one step, every stage
-	// counting by its share of them and no data kept on chip between stages.
+	Points     int64 `json:"points,omitempty"`      // of the largest call; with sizes
+	WorkingSet int64 `json:"working_set,omitempty"` // bytes of all grids that the calls touch; with sizes
+	// Ops and Traffic hold for one of those points in one step, every call
+	// counting by its share of them and no data kept on chip between calls.
 	Ops       Ops       `json:"ops"`
 	Single    Ops       `json:"-"`
 	Traffic   Traffic   `json:"bytes_per_point"`
@@ -138,7 +138,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// sum adds up what the stages of an iteration do, for each point and step.
+// sum adds up what the calls of an iteration do, for each point and step.
 func (f *Facts) sum(out *LoopFacts, calls []*CallFacts) {
 	rank := 0
 	out.WorkingSet = f.workingSet(calls)

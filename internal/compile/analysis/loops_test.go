@@ -130,7 +130,7 @@ func TestRoofline(t *testing.T) {
 		f.Loops[0].Bound.FitsIn != "L3" {
 		t.Errorf("fits in %q with %d bytes", b.FitsIn, f.Calls[0].WorkingSet)
 	}
-	// A stage that computes and moves nothing has no bound.
+	// A call that computes and moves nothing has no bound.
 	zero := roofline(m, Ops{}, Ops{}, Traffic{}, 0, 0)
 	if zero.GStencils != 0 || zero.Balance != 0 || zero.Seconds != 0 || zero.FitsIn != "" {
 		t.Errorf("nothing: %+v", zero)

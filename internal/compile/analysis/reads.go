@@ -7,7 +7,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// reads is what the statements of a stage read, and where temps are needed.
+// reads is what the statements of a call read, and where temps are needed.
 type reads struct {
 	of       map[*ir.Stmt]*readSet
 	assigned map[*ir.Temp]*ir.Stmt

@@ -89,7 +89,7 @@ func cutByPairs(f *fuser) []int {
 	return cuts
 }
 
-// edgesByPairs is stage.edges, without those of a statement on itself.
+// edgesByPairs is gatherer.edges, without those of a statement on itself.
 func edgesByPairs(g *gatherer) []Edge {
 	all := newHistory(g)
 	for i := range g.ir.Body {

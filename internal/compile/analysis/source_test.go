@@ -32,7 +32,7 @@ func bind(t testing.TB, p *ir.Program, set map[string]string) *ir.Binding {
 	return b
 }
 
-// irStage reads a stage in the IR's text form, which can say what the checker
+// irCall reads a call in the IR's text form, which can say what the checker
 // rewrites: updates in place and temps that outlive what they read. Grids a, b
 // and c are three-dimensional and clamped along i, p is over i; temps are
 // defined, and statements run, where reads beside them stay inside.

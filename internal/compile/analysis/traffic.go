@@ -8,8 +8,8 @@ import (
 
 // Traffic is the bytes that a point of the main domain moves.
 type Traffic struct {
-	// Compulsory has every grid of the stage that is read from outside loaded
-	// once and every grid that is written stored once, however often the stage
+	// Compulsory has every grid of the call that is read from outside loaded
+	// once and every grid that is written stored once, however often the call
 	// touches them; local grids stay on chip. A grid that is updated counts
 	// twice, and once among the I/O arrays of Rawat, Table I.
 	Compulsory float64 `json:"compulsory"`

@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 )
 
-// stageFunction returns the function that launches a stage's kernels.
+// callFunction returns the function that launches a call's kernels.
 func (h *host) callFunction(s *ir.Call) string {
 	if len(h.lib.module.Calls[s]) == 0 {
 		return ""
@@ -25,6 +25,7 @@ func (h *host) callFunction(s *ir.Call) string {
 	if params == nil {
 		params = []string{"void"}
 	}
+	// Generated code keeps the word that calls had in earlier versions.
 	name := h.names.pick("gl_stage_" + identifier(s.Name))
 	h.calls[s] = name + "(" + strings.Join(args, ", ") + ");"
 	h.line("")

@@ -21,7 +21,7 @@ type libraryCode struct {
 	HostHelpers string // functions that the host calls
 	Settle      string // body of the function that computes scalars
 	Checks      string // lines of the function that looks at sizes
-	Calls       string // functions that launch a stage's kernels
+	Calls       string // functions that launch a call's kernels
 	Initial     string // body of the function that runs the initial block
 	Once        string // body of the function that runs the loop's body once
 	Program     string // body of the function that runs the whole program

@@ -144,7 +144,7 @@ func (l *library) follow(g *ir.Grid, body []ir.Op) (*ir.Grid, fate) {
 	return g, moved
 }
 
-// stageFate says what a stage does to the contents of a grid.
+// callFate says what a call does to the contents of a grid.
 func callFate(g *ir.Grid, s *ir.Call) fate {
 	whole, touched := false, false
 	for _, st := range s.Body {

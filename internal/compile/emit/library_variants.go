@@ -197,7 +197,7 @@ func hasConstants(k *kernel.Kernel) bool {
 	return slices.ContainsFunc(k.Buffers, func(b *kernel.Buffer) bool { return b.Space == kernel.Constant })
 }
 
-// launchesOf returns the launches of a stage by variant: one list if they are
+// launchesOf returns the launches of a call by variant: one list if they are
 // the same for all.
 func (l *library) launchesOf(s *ir.Call) [][]*kernel.Launch {
 	if len(l.Variants) == 0 {
@@ -216,7 +216,7 @@ func (l *library) launchesOf(s *ir.Call) [][]*kernel.Launch {
 	return lists
 }
 
-// stageLaunches prints the launches of a stage.
+// callLaunches prints the launches of a call.
 func (h *host) callLaunches(lists [][]*kernel.Launch) {
 	if len(lists) == 1 {
 		for _, launch := range lists[0] {

@@ -6,7 +6,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// pastRowEnds returns the grids that a stage reads beyond an end of their rows
+// pastRowEnds returns the grids that a call reads beyond an end of their rows
 // that has a boundary.
 func pastRowEnds(s *ir.Call, inner int) []*ir.Array {
 	var list []*ir.Array

@@ -29,7 +29,7 @@ type State struct {
 	arrays []*Array    // by index in Program.Grids
 	calls  map[*ir.Call]*compiledCall
 	setup  *compiledCall // the initial block's memory
-	arena  []uint64      // shared by all stages' local grids, temps and buffers
+	arena  []uint64      // shared by all calls' local grids, temps and buffers
 	doubt  bool          // an iterate's end could not be decided within the bounds
 	lost   bool          // and so every bound is infinite
 }
@@ -89,7 +89,7 @@ func prepare(b *ir.Binding, o Options) (*State, int64, error) {
 	return s, s.memory(), nil
 }
 
-// memory returns what New allocates: the grids, what stages share, and the
+// memory returns what New allocates: the grids, what calls share, and the
 // rows of the workers.
 func (s *State) memory() int64 {
 	n := s.shared()
@@ -111,7 +111,7 @@ func (s *State) memory() int64 {
 	return n
 }
 
-// shared returns the memory of the stage that needs most.
+// shared returns the memory of the call that needs most.
 func (s *State) shared() int64 {
 	most := int64(0)
 	for _, g := range s.all() {

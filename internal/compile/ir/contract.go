@@ -18,7 +18,7 @@ import (
 // calls, conversions and names are no products. So the choice follows from the
 // text alone, and no pass that stores or inlines a name changes a bit.
 //
-// p stays as it is. The result shares its declarations and has stages of its own.
+// p stays as it is. The result shares its declarations and has calls of its own.
 func (p *Program) In(mode arith.Mode) *Program {
 	switch {
 	case p.Arithmetic == mode:
@@ -45,7 +45,7 @@ func (b *Binding) In(mode arith.Mode) *Binding {
 	return &out
 }
 
-// mapStatements gives p copies of its stages, with f applied to every
+// mapStatements gives p copies of its calls, with f applied to every
 // statement's value.
 func (p *Program) mapStatements(f func(Expr) Expr) {
 	copies := map[*Call]*Call{}

@@ -149,8 +149,8 @@ func (r *reader) axis(n sexpr.Node) int {
 }
 
 // program reads the names of declarations first, because they may use each
-// other's in any order, then what they hold, then the stages, whose arrays are
-// the grids declared, then the body, which runs the stages.
+// other's in any order, then what they hold, then the calls, whose arrays are
+// the grids declared, then the body, which runs the calls.
 func (r *reader) program(root sexpr.Node) {
 	if root.Head() != "program" {
 		fail(root, "a program is needed here")
@@ -191,14 +191,14 @@ func (r *reader) program(root sexpr.Node) {
 		case "grid":
 			r.gridDecl(r.p.Grids[grids], l)
 			grids++
-		case "stage", "initial", "body":
+		case callKeyword, "initial", "body":
 		default:
 			fail(n, "a program holds no %s", n.Head())
 		}
 	}
 	for _, n := range all.rest {
 		switch l := partsOf(n); n.Head() {
-		case "stage":
+		case callKeyword:
 			r.p.Calls = append(r.p.Calls, r.readCall(l))
 		case "initial":
 			r.p.Initial = r.readCall(l)
@@ -391,7 +391,7 @@ func (r *reader) readCall(l *parts) *Call {
 		case "set", "let", "reduce":
 			s.Body = append(s.Body, r.stmt(n.Head(), in))
 		default:
-			fail(n, "a stage holds no %s", n.Head())
+			fail(n, "a call holds no %s", n.Head())
 		}
 	}
 	return s
@@ -487,14 +487,14 @@ func (r *reader) stmt(head string, l *parts) *Stmt {
 
 func (r *reader) arrayNamed(n sexpr.Node) *Array {
 	if r.call == nil {
-		fail(n, "arrays belong to stages")
+		fail(n, "arrays belong to calls")
 	}
 	return find(n, "array", r.call.Arrays, func(a *Array) string { return a.Name })
 }
 
 func (r *reader) temp(n sexpr.Node) *Temp {
 	if r.call == nil {
-		fail(n, "temps belong to stages")
+		fail(n, "temps belong to calls")
 	}
 	return find(n, "temp", r.call.Temps, func(t *Temp) string { return t.Name })
 }
@@ -507,7 +507,7 @@ func (r *reader) ops(l *parts) []Op {
 		in := partsOf(n)
 		switch n.Head() {
 		case "run":
-			s := find(in.next("stage"), "stage", r.p.Calls, func(s *Call) string { return s.Name })
+			s := find(in.next("call"), "call", r.p.Calls, func(s *Call) string { return s.Name })
 			in.end()
 			out = append(out, &Run{s})
 		case "rotate":

@@ -158,7 +158,7 @@ func merge(turn, more map[*Grid]*Grid) bool {
 	return true
 }
 
-// bodyText prints a stage without the names that differ between two calls of
+// bodyText prints a call without the names that differ between two calls of
 // one stencil: its own, its arrays' and their grids'.
 func bodyText(p *Program, s *Call) string {
 	plain := &Call{Stencil: s.Stencil, Temps: s.Temps, Hints: s.Hints}
@@ -182,7 +182,7 @@ func bodyText(p *Program, s *Call) string {
 		})
 		plain.Body = append(plain.Body, &c)
 	}
-	return printer{p}.call("stage", plain).String()
+	return printer{p}.call(callKeyword, plain).String()
 }
 
 // cyclesOf returns the cycles of an exchange, each from its first grid in the

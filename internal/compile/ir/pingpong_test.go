@@ -109,7 +109,7 @@ func TestPingPong(t *testing.T) {
 func TestPingPongDropsCalls(t *testing.T) {
 	q := ir.PingPong(parsed(t, jacobi("(run ab) (run ba)")))
 	if len(q.Calls) != 1 || q.Calls[0].Name != "ab" {
-		t.Errorf("the stages left are %v", q.Calls)
+		t.Errorf("the calls left are %v", q.Calls)
 	}
 }
 

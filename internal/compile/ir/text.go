@@ -38,6 +38,10 @@ func (p *Program) ExprText(e Expr) string { return printer{p}.expr(e).String() }
 // StmtText prints a statement of p, over several lines if it is long.
 func (p *Program) StmtText(s *Stmt) string { return printer{p}.stmt(s).Format() }
 
+// callKeyword begins a call in the text form. It is the word of earlier versions: stores and recordings know
+// programs by hashes of this text, which must not change.
+const callKeyword = "stage"
+
 type printer struct{ p *Program }
 
 // line collects the parts of a list.
@@ -73,7 +77,7 @@ func (w printer) program() sexpr.Node {
 	}
 	all.add(sexpr.L("arguments", names(p.Arguments)...))
 	for _, s := range p.Calls {
-		all.add(w.call("stage", s))
+		all.add(w.call(callKeyword, s))
 	}
 	if p.Initial != nil {
 		all.add(w.call("initial", p.Initial))

@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// Verify checks what every later stage takes for granted: names are unique and
+// Verify checks what everything later takes for granted: names are unique and
 // known, types agree, every access has its array's rank, statements run over
 // bounded domains within their targets on which every read is defined for all
 // sizes, temps and local grids are assigned before they are used, and what a
@@ -43,9 +43,9 @@ type verifier struct {
 	axes    map[*Temp][]int  // on which a temp varies
 	from    map[*Temp]source // what a temp is computed from, through others too
 	stale   map[*Temp]bool   // temps of which that has changed
-	wrote   map[*Array]bool  // arrays that the stage's statements write
+	wrote   map[*Array]bool  // arrays that the call's statements write
 	read    map[*Array]bool  // and read
-	owner   map[*Grid]*Array // the array of each grid of the stage
+	owner   map[*Grid]*Array // the array of each grid of the call
 }
 
 func (v *verifier) errorf(format string, args ...any) {
@@ -92,7 +92,7 @@ func (v *verifier) declarations() {
 	if p.Initial != nil {
 		calls = append(calls, p.Initial.Name)
 	}
-	v.unique("stages", calls)
+	v.unique("calls", calls)
 	for _, a := range p.Arguments {
 		if !slices.Contains(names, a) {
 			v.errorf("the argument %s is not declared", a)

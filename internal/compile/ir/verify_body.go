@@ -12,7 +12,7 @@ func (v *verifier) ops(body []Op) {
 		switch o := o.(type) {
 		case *Run:
 			if !slices.Contains(v.p.Calls, o.Call) {
-				v.errorf("it runs a stage that is not the program's")
+				v.errorf("it runs a call that is not the program's")
 			}
 		case *Rotate:
 			v.rotate(o)

@@ -54,7 +54,7 @@ func (v *verifier) fault(e Expr) string {
 		}
 	case TempRef:
 		if v.call == nil || !slices.Contains(v.call.Temps, e.Temp) {
-			return "a temp that is not the stage's"
+			return "a temp that is not the call's"
 		}
 	case Pos:
 		if e.Axis < 0 || e.Axis >= len(v.p.Axes) {
@@ -74,7 +74,7 @@ func (v *verifier) fault(e Expr) string {
 
 func (v *verifier) accessFault(e *Access) string {
 	if v.call == nil || !slices.Contains(v.call.Arrays, e.Array) {
-		return "an array that is not the stage's"
+		return "an array that is not the call's"
 	}
 	if len(e.Index) != len(e.Array.Dims) {
 		return fmt.Sprintf("%s has %d dimensions and is read with %d indices", e.Array.Name, len(e.Array.Dims),

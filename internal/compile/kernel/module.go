@@ -5,8 +5,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// Module is a whole program for a device: the kernels, and for every stage the
-// launches that carry it out. The program's body says in which order stages
+// Module is a whole program for a device: the kernels, and for every call the
+// launches that carry it out. The program's body says in which order calls
 // run and what is rotated between them.
 type Module struct {
 	Program *ir.Program
@@ -31,7 +31,7 @@ func (l Layout) Cells(rows, n int64) int64 { return l.Pitch(l.Lead + rows*l.Pitc
 
 // Scratch is memory that launches pass values through: a materialised local
 // grid or temp, or the partial results of a reduction. Its contents need not
-// survive a stage.
+// survive a call.
 type Scratch struct {
 	Name  string
 	Elem  types.Type

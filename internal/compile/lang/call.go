@@ -11,7 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// stager makes a stage of a stencil's body with its formals bound, or of the
+// callBuilder makes a call of a stencil's body with its formals bound, or of the
 // initial blocks.
 type callBuilder struct {
 	c    *checker
@@ -38,7 +38,7 @@ type callBuilder struct {
 	tempReads  map[*ir.Temp]*tempReads // of scalar locals, once they were asked for
 }
 
-// key names the stage that a call needs: calls with equal keys share it.
+// key names the ir.Call that a call in the source needs: calls with equal keys share it.
 func (b *boundCall) key(s *CallStep, box ir.Box, p *ir.Program) string {
 	var k strings.Builder
 	k.WriteString(b.info.def.Name.Name)
@@ -69,7 +69,7 @@ func (c *checker) newCallBuilder(info *stencilInfo, call *ir.Call, l level) *cal
 	return s
 }
 
-// makeStage binds a stencil's formals and lowers its body; nil after a report.
+// makeCall binds a stencil's formals and lowers its body; nil after a report.
 func (c *checker) makeCall(step *CallStep, b *boundCall, box ir.Box) *ir.Call {
 	def := b.info.def
 	before := c.diags.Count(diag.Error)
@@ -111,7 +111,7 @@ func (c *checker) makeCall(step *CallStep, b *boundCall, box ir.Box) *ir.Call {
 func (c *checker) callName(name string) string {
 	n := 1
 	if name == "initial" && len(c.initials) > 0 {
-		n++ // the initial block's stage
+		n++ // the initial block's call
 	}
 	for _, s := range c.prog.Calls {
 		if s.Stencil == name {
@@ -124,7 +124,7 @@ func (c *checker) callName(name string) string {
 	return name + "." + strconv.Itoa(n)
 }
 
-// initial makes the stage of the file's initial blocks.
+// initial makes the call of the file's initial blocks.
 func (c *checker) initial() {
 	if len(c.initials) == 0 {
 		return
@@ -157,7 +157,7 @@ func (s *callBuilder) uniformEnv() *env {
 	return u
 }
 
-// finish puts the arrays that are used into the stage.
+// finish puts the arrays that are used into the call.
 func (s *callBuilder) finish() {
 	s.clipToBoxes()
 	s.keepTemps()
@@ -180,7 +180,7 @@ func (s *callBuilder) unique(name string) string {
 	return out
 }
 
-// array returns the stage's view of a grid. The first name it goes by stays.
+// array returns the call's view of a grid. The first name it goes by stays.
 func (s *callBuilder) array(g *gridSym, name string) *ir.Array {
 	if a, ok := s.grids[g.grid]; ok {
 		return a
@@ -320,7 +320,7 @@ func (s *callBuilder) checkBoundary(d *BoundaryDecl) {
 }
 
 // reducedArguments reports arguments whose value would change under way,
-// because the stage reduces into a scalar that they are made of.
+// because the call reduces into a scalar that they are made of.
 func (s *callBuilder) reducedArguments(b *boundCall) {
 	for _, st := range s.call.Body {
 		if st.Reduce == nil {

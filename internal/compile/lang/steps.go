@@ -193,7 +193,7 @@ func (c *checker) alike(s *RotateStep, a, b *Ident) bool {
 	return true
 }
 
-// call returns the stage of a call; calls that are alike share one.
+// call returns the ir.Call of a call in the source; calls that are alike share one.
 func (c *checker) call(s *CallStep) *ir.Call {
 	var box ir.Box
 	if s.Domain != nil {

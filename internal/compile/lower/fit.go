@@ -31,7 +31,7 @@ type shrinking struct {
 	now   schedule.Config // settings that take the place of the defaults
 }
 
-// yielding is a stage whose clauses give way to others.
+// yielding is a call whose clauses give way to others.
 type yielding struct {
 	level yieldLevel
 	why   error

@@ -10,7 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/transform"
 )
 
-// fusionVariant is one of two ways to carry out a stage: with its local grids stored between
+// fusionVariant is one of two ways to carry out a call: with its local grids stored between
 // kernels, or fused, each cell of them computed where it is read. Either is a
 // list of kernels for statements of the source, so that a plan which names
 // these says which variant it is for.
@@ -29,7 +29,7 @@ func storedVariant(s *ir.Call, fusion *analysis.Fusion) *fusionVariant {
 	return f
 }
 
-// fusedVariant returns the variant of a stage without those local grids that can be
+// fusedVariant returns the variant of a call without those local grids that can be
 // computed where they are read, nil if there is none, and why others cannot.
 func fusedVariant(p *ir.Program, s *ir.Call) (*fusionVariant, []error) {
 	grids, refused := transform.Inlinable(p, s)
@@ -47,7 +47,7 @@ func fusedVariant(p *ir.Program, s *ir.Call) (*fusionVariant, []error) {
 		f.ends = append(f.ends, in.From[at-1]+1)
 	}
 	if len(f.ends) == 0 {
-		return nil, refused // nothing comes of the stage
+		return nil, refused // nothing comes of the call
 	}
 	f.ends[len(f.ends)-1] = len(s.Body)
 	return f, refused
@@ -74,7 +74,7 @@ func (f *fusionVariant) named(plan schedule.Plan, call string) int {
 	return n
 }
 
-// fusionVariant chooses between the variants of a stage: that of which the plan names more
+// fusionVariant chooses between the variants of a call: that of which the plan names more
 // kernels, else what it says of local grids. A grid that costs no kernel of its
 // own is never stored.
 func (m *module) fusionVariant(s *ir.Call) *fusionVariant {
@@ -102,12 +102,12 @@ func (m *module) fusionVariant(s *ir.Call) *fusionVariant {
 // locals is what a plan says of local grids: local=fused or local=stored.
 type locals struct {
 	said, fuse bool
-	found      bool    // some stage has grids that can be fused
+	found      bool    // some call has grids that can be fused
 	refused    []error // why others cannot
 }
 
 // localGrids is the setting of a plan that chooses between the fusion variants of its
-// stages. It is no parameter of a kernel: each variant has kernels of its own.
+// calls. It is no parameter of a kernel: each variant has kernels of its own.
 const localGrids = "local"
 
 // What a plan says of local grids.
@@ -169,7 +169,7 @@ func (l *locals) check() error {
 	case !l.fuse || l.found:
 		return nil
 	case len(l.refused) == 0:
-		return fmt.Errorf("plan: %s=%s fits no stage: the program has no local grids", localGrids, FusedGrids)
+		return fmt.Errorf("plan: %s=%s fits no call: the program has no local grids", localGrids, FusedGrids)
 	}
-	return fmt.Errorf("plan: %s=%s fits no stage: %w", localGrids, FusedGrids, l.refused[0])
+	return fmt.Errorf("plan: %s=%s fits no call: %w", localGrids, FusedGrids, l.refused[0])
 }

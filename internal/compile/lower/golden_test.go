@@ -79,7 +79,7 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// moduleText prints a module: its memory, the launches of each stage, the
+// moduleText prints a module: its memory, the launches of each call (after the word stage, as ir.Text has it), the
 // kernels.
 func moduleText(m *kernel.Module) string {
 	var b strings.Builder

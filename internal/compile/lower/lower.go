@@ -61,8 +61,8 @@ const (
 	GPU
 )
 
-// Program lowers every stage of a program. The initial block, if there is one,
-// is lowered as a stage of its own.
+// Program lowers every call of a program. The initial block, if there is one,
+// is lowered as a call of its own.
 func Program(p *ir.Program, o Options) (*kernel.Module, error) {
 	m, err := build(p, o)
 	if err != nil {
@@ -151,10 +151,10 @@ type module struct {
 	locals  locals
 	fixed   fixed
 	steps   []Step
-	sources map[*ir.Call]*ir.Call // of stages whose local grids are fused
+	sources map[*ir.Call]*ir.Call // of calls whose local grids are fused
 }
 
-// stage returns the nests of a stage's groups, each with its configuration.
+// call returns the nests of a call's groups, each with its configuration.
 func (m *module) call(source *ir.Call) ([]*nest, error) {
 	fusionVariant := m.fusionVariant(source)
 	s, fusion := fusionVariant.call, fusionVariant.fusion

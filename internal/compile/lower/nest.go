@@ -23,11 +23,11 @@ type nest struct {
 	key           string          // its name in a plan
 	choices       schedule.Space  // the configurations that it may have
 	given         schedule.Config // what the plan says of it
-	wished        bool            // the source says something about the stage's kernels
+	wished        bool            // the source says something about the call's kernels
 	config        schedule.Config
 	set           schedule.ByRole // the configuration
 	snapshots     map[*ir.Array]*store
-	temps         map[*ir.Temp]*store // materialised temps of the stage so far
+	temps         map[*ir.Temp]*store // materialised temps of the call so far
 	axes          []int
 	stmts         []*statement
 	span          map[int]*span // by axis

@@ -18,7 +18,7 @@ type Form string
 
 // The forms between a program and its printed kernels.
 const (
-	CallForm       Form = "stage"      // of the program
+	CallForm       Form = "call"       // of the program
 	StatementsForm Form = "statements" // that share a kernel
 	PiecesForm     Form = "pieces"     // of statements, in the order of their planes
 	KernelForm     Form = "kernel"
@@ -29,7 +29,7 @@ type Pass struct {
 	Name    string
 	Doc     string
 	In, Out Form
-	For     string // which stages, groups or kernels it is for
+	For     string // which calls, groups or kernels it is for
 }
 
 // groupPass is a pass on a group of statements on its way to a kernel.
@@ -43,11 +43,11 @@ type groupPass struct {
 var (
 	inlinePass = Pass{
 		"inline", "compute local grids where they are read", CallForm, CallForm,
-		"stages whose local grids the plan fuses",
+		"calls whose local grids the plan fuses",
 	}
 	groupsPass = Pass{
 		"group", "choose the statements that share a kernel", CallForm, StatementsForm,
-		"all stages",
+		"all calls",
 	}
 )
 
@@ -98,8 +98,8 @@ func kernelPass(p *kernel.Pass) Pass {
 // Step is what became of something in a pass.
 type Step struct {
 	Pass string
-	Of   string // the stage, the kernel of a plan, or the kernel
-	For  string // which stages, groups or kernels the pass is for
+	Of   string // the call, the kernel of a plan, or the kernel
+	For  string // which calls, groups or kernels the pass is for
 	Ran  bool   // it is for this one
 	Text string // after the pass
 }
@@ -171,7 +171,7 @@ func (m *module) after(p Pass, of string, ran bool, text func() string, check fu
 	return nil
 }
 
-// grouped is called when a stage has become groups of statements.
+// grouped runs when a call has become groups of statements.
 func (m *module) grouped(source *ir.Call, f *fusionVariant) error {
 	inlined := f.call != source
 	err := m.after(inlinePass, source.Name, inlined,
@@ -206,7 +206,7 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// stageText lists a stage's statements.
+// callText lists a call's statements.
 func (m *module) callText(s *ir.Call) string {
 	var b strings.Builder
 	for _, st := range s.Body {
@@ -215,7 +215,7 @@ func (m *module) callText(s *ir.Call) string {
 	return b.String()
 }
 
-// verify checks the program with another stage in the place of one.
+// verify checks the program with another call in the place of one.
 func (m *module) verify(source, call *ir.Call) error {
 	if source == m.Program.Initial {
 		return nil // nothing changes it
@@ -232,7 +232,7 @@ func (m *module) verify(source, call *ir.Call) error {
 	return ir.Verify(p)
 }
 
-// source returns the stage of the program that a stage stands for.
+// source returns the call of the program that a call stands for.
 func (m *module) source(s *ir.Call) *ir.Call {
 	if source, ok := m.sources[s]; ok {
 		return source
@@ -249,7 +249,7 @@ func (n *nest) statementsText() string {
 	return b.String()
 }
 
-// checkStatements checks the stage with the group's statements as they are now.
+// checkStatements checks the call with the group's statements as they are now.
 func (n *nest) checkStatements() error {
 	call := *n.call
 	call.Body = slices.Clone(call.Body)

@@ -130,7 +130,7 @@ func (m *module) extents(a *ir.Array) []storeDim {
 }
 
 // tempStore returns scratch for a temp that later groups read: its box, with
-// the hull of the stage's arrays where the box has no bound.
+// the hull of the call's arrays where the box has no bound.
 func (m *module) tempStore(s *ir.Call, t *ir.Temp, axes []int) *store {
 	var dims []storeDim
 	for _, axis := range axes {
@@ -156,7 +156,7 @@ func (m *module) tempStore(s *ir.Call, t *ir.Temp, axes []int) *store {
 	return m.scratchStore(t, s.Name+"_"+t.Name, t.Name, t.Type, dims)
 }
 
-// hullOf returns the smallest and largest index that any array of the stage
+// hullOf returns the smallest and largest index that any array of the call
 // has on an axis; every statement's domain lies between them.
 func (m *module) hullOf(s *ir.Call, axis int) (lo, hi func(size func(int) kernel.Expr) kernel.Expr) {
 	var los, his []ir.Affine

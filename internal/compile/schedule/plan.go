@@ -27,7 +27,7 @@ type Plan struct {
 //	heat[0:1]@1{family=loops,block=0x64x0,threads=2}
 type Kernel struct {
 	Call     string
-	From, To int // the statements Body[From:To] of the stage
+	From, To int // the statements Body[From:To] of the call
 	Depth    int // the number of time steps that are fused
 	Config   Config
 }
@@ -80,7 +80,7 @@ func (p Plan) String() string {
 // ParseKernel reads the text of one kernel of a plan.
 func ParseKernel(text string) (Kernel, error) {
 	fail := func() (Kernel, error) {
-		return Kernel{}, fmt.Errorf("%q is no kernel of a plan: write stage[from:to]@depth{name=value,...}", text)
+		return Kernel{}, fmt.Errorf("%q is no kernel of a plan: write call[from:to]@depth{name=value,...}", text)
 	}
 	head, settings, found := strings.Cut(strings.TrimSpace(text), "{")
 	settings, closed := strings.CutSuffix(settings, "}")

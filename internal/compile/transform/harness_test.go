@@ -25,7 +25,7 @@ func load(t testing.TB, text string) *ir.Program {
 	return p
 }
 
-// statements prints a stage's body as mathematics, a line each.
+// statements prints a call's body as mathematics, a line each.
 func statements(p *ir.Program, s *ir.Call) string {
 	var lines []string
 	for _, st := range s.Body {

@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// maxNodes bounds a stage that grids have been inlined into: operations, reads
+// maxNodes bounds a call that grids have been inlined into: operations, reads
 // and constants, as written.
 const maxNodes = 8192
 
@@ -26,7 +26,7 @@ const maxNodes = 8192
 // same bits. Inline refuses a grid with boundary conditions, unless what it is
 // computed from is periodic like itself, one that is written by more than one
 // plain statement, and one whose sources change before it is
-// read; all grids are inlined or the stage is refused.
+// read; all grids are inlined or the call is refused.
 func Inline(p *ir.Program, s *ir.Call, grids ...*ir.Array) (*Inlined, error) {
 	in := newInliner(p, s)
 	// Readers first: what they read at repeated offsets shows before it is
@@ -41,7 +41,7 @@ func Inline(p *ir.Program, s *ir.Call, grids ...*ir.Array) (*Inlined, error) {
 	return &Inlined{in.call, in.from}, nil
 }
 
-// Inlined is a stage without some of its local grids.
+// Inlined is a call without some of its local grids.
 type Inlined struct {
 	Call *ir.Call
 	// From holds for each of its statements the index of the source's statement
@@ -49,8 +49,8 @@ type Inlined struct {
 	From []int
 }
 
-// Inlinable returns the local grids of a stage that Inline takes together, in
-// the stage's order. Where not all can be, grids that are assigned late are
+// Inlinable returns the local grids of a call that Inline takes together, in
+// the call's order. Where not all can be, grids that are assigned late are
 // preferred. The errors are the reasons for the others.
 func Inlinable(p *ir.Program, s *ir.Call) ([]*ir.Array, []error) {
 	in := newInliner(p, s)
@@ -77,7 +77,7 @@ func Inlinable(p *ir.Program, s *ir.Call) ([]*ir.Array, []error) {
 type inliner struct {
 	program *ir.Program
 	call    *ir.Call
-	from    []int // where the stage's statements come from
+	from    []int // where the call's statements come from
 }
 
 func newInliner(p *ir.Program, s *ir.Call) *inliner {
@@ -106,7 +106,7 @@ func (in *inliner) inline(a *ir.Array) error {
 	def := in.assigned(a)
 	switch {
 	case !a.Local || !slices.Contains(in.call.Arrays, a):
-		return refuse("is not one of stage %s", in.call.Name)
+		return refuse("is not one of call %s", in.call.Name)
 	case def < 0:
 		return refuse("is never assigned")
 	}
@@ -135,7 +135,7 @@ func (in *inliner) inline(a *ir.Array) error {
 	}
 	body, from := in.rewrite(a, def, open, reads)
 	if n := sizeOf(body); n > maxNodes && n > sizeOf(in.call.Body) {
-		return refuse("would make the stage grow from %d to %d terms; at most %d are allowed", sizeOf(in.call.Body),
+		return refuse("would make the call grow from %d to %d terms; at most %d are allowed", sizeOf(in.call.Body),
 			n, maxNodes)
 	}
 	next := *in.call

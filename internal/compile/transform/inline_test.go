@@ -176,7 +176,7 @@ func TestInlineRefuses(t *testing.T) {
 	p := load(t, head+`double t[M,N]; t[j][i] = u[j][i]; w[j][i] = t[j][i];`+tail)
 	s := p.Calls[0]
 	if _, err := transform.Inline(p, s, s.Arrays[0]); err == nil ||
-		err.Error() != "the local grid "+s.Arrays[0].Name+" is not one of stage s" {
+		err.Error() != "the local grid "+s.Arrays[0].Name+" is not one of call s" {
 		t.Errorf("a grid of the program: %v", err)
 	}
 }
@@ -221,7 +221,7 @@ func TestInlineLimit(t *testing.T) {
 		1)+"double t[M,N]; t[j][i] = 0"+sum.String()+"; w[j][i] = 0"+reads.String()+";"+tail)
 	s := p.Calls[0]
 	grids, refused := transform.Inlinable(p, s)
-	want := "the local grid t would make the stage grow from 462 to 12061 terms; at most 8192 are allowed"
+	want := "the local grid t would make the call grow from 462 to 12061 terms; at most 8192 are allowed"
 	if len(grids) != 0 || len(refused) != 1 || refused[0].Error() != want {
 		t.Errorf("%d grids, %v", len(grids), refused)
 	}
@@ -252,7 +252,7 @@ func TestInlineChain(t *testing.T) {
 	inlined(t, p, map[*ir.Call]*ir.Call{s: got.Call}, nil, 1)
 }
 
-// inlined holds a program with other stages to what it was: it verifies, and
+// inlined holds a program with other calls to what it was: it verifies, and
 // the reference executor makes the same bits of it at every cell.
 func inlined(t testing.TB, p *ir.Program, became map[*ir.Call]*ir.Call, b *ir.Binding, seed uint64) {
 	t.Helper()

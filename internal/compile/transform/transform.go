@@ -1,5 +1,5 @@
 // Package transform rewrites stencil programs: every pass is a function from a
-// stage to another stage, or from a statement to another form of it, that means
+// call to another call, or from a statement to another form of it, that means
 // the same. A pass says what it needs to know of its source and refuses, with a
 // reason, what it cannot do. Which passes run is a choice of the schedule.
 package transform
@@ -19,7 +19,7 @@ type Refusal struct {
 // Error says what cannot be done and why.
 func (r *Refusal) Error() string { return fmt.Sprintf("%s %s", r.What, r.Why) }
 
-// Program returns a copy of p with f applied to every stage that its body runs.
+// Program returns a copy of p with f applied to every call that its body runs.
 func Program(p *ir.Program, f func(*ir.Call) (*ir.Call, error)) (*ir.Program, error) {
 	out := *p
 	out.Calls = nil

@@ -36,7 +36,7 @@ type deriver struct {
 	script  *Script
 	calls   map[*ir.Call]int
 	kernels map[*kernel.Kernel]int
-	used    [][]*kernel.Scratch // by stage
+	used    [][]*kernel.Scratch // by call
 	written []bool              // by grid
 	rotated [][]int
 }
@@ -98,7 +98,7 @@ func leafless(body []Op) bool {
 	return !slices.ContainsFunc(body, func(o Op) bool { return o.Kind != IterateOp || !o.Leafless })
 }
 
-// stage translates a stage's launches.
+// call translates a call's launches.
 func (d *deriver) call(s *ir.Call) (int, error) {
 	if i, ok := d.calls[s]; ok {
 		return i, nil
@@ -108,7 +108,7 @@ func (d *deriver) call(s *ir.Call) (int, error) {
 	for _, l := range d.Calls[s] {
 		launch, err := d.launch(l, &used)
 		if err != nil {
-			return 0, fmt.Errorf("stage %s: kernel %s: %w", s.Name, l.Kernel.Name, err)
+			return 0, fmt.Errorf("call %s: kernel %s: %w", s.Name, l.Kernel.Name, err)
 		}
 		out.Launches = append(out.Launches, launch)
 	}
@@ -119,7 +119,7 @@ func (d *deriver) call(s *ir.Call) (int, error) {
 	return i, nil
 }
 
-// points returns the cells of a stage's largest domain.
+// points returns the cells of a call's largest domain.
 func points(b *ir.Binding, s *ir.Call) int64 {
 	most := int64(0)
 	for _, st := range s.Body {
@@ -240,7 +240,7 @@ func (d *deriver) scalar(p *kernel.Var, a kernel.Arg, known map[*kernel.Var]op.V
 }
 
 // scratch gives scratch buffers their memory. Contents need not survive a
-// stage, so stages share it: the largest buffer of each, the second largest,
+// call, so calls share it: the largest buffer of each, the second largest,
 // and so on.
 func (d *deriver) scratch() error {
 	bytes := make([]int64, len(d.Scratch))

@@ -209,7 +209,7 @@ func message(err error) string {
 func TestScriptRefuses(t *testing.T) {
 	b := program(t, relax)
 	grid := func(name string) kernel.Arg { return kernel.GridArg{Grid: b.Program.Grid(name)} }
-	const where = "stage count: kernel count: "
+	const where = "call count: kernel count: "
 	for _, test := range []struct {
 		change func(m *kernel.Module, l *kernel.Launch)
 		want   string

@@ -107,7 +107,7 @@ func (g *diaryGraph) Update(i int) error {
 
 func (g *diaryGraph) Close() error { return nil }
 
-// loops draws a body of stages, rotations and iterates whose ends depend on
+// loops draws a body of calls, rotations and iterates whose ends depend on
 // nothing, on the step outside, or on what a condition finds.
 func loops(t *rapid.T, depth int) []Op {
 	constant := func(v int64) Formula {
@@ -119,7 +119,7 @@ func loops(t *rapid.T, depth int) []Op {
 	for range rapid.IntRange(1, 3).Draw(t, "ops") {
 		switch kind := rapid.IntRange(0, 5).Draw(t, "kind"); {
 		case kind < 2 || depth == 0:
-			body = append(body, Op{Kind: RunOp, Call: rapid.IntRange(0, 2).Draw(t, "stage")})
+			body = append(body, Op{Kind: RunOp, Call: rapid.IntRange(0, 2).Draw(t, "call")})
 		case kind == 2:
 			grids := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "grids")
 			body = append(body, Op{Kind: RotateOp, Grids: grids[:rapid.IntRange(2, 4).Draw(t, "rotated")]})

@@ -120,7 +120,7 @@ func (e *Failure) Error() string {
 	}
 	where := "kernel " + e.Kernel
 	if e.Call != e.Kernel {
-		where += " of stage " + e.Call
+		where += " of call " + e.Call
 	}
 	if e.Others {
 		where += ", or one launched together with it,"

@@ -42,7 +42,7 @@ const cellStride = 64
 // cellStart returns where in the region a cell lies.
 func (s *Script) cellStart(i int) int64 { return s.CellsStart + int64(i)*cellStride }
 
-// Stage is what one ir.Run executes.
+// Call is what one ir.Run executes.
 type Call struct {
 	Name     string
 	Launches []Launch

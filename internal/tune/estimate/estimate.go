@@ -37,7 +37,7 @@ type Model struct {
 	sampled  int     // configurations of a sample
 }
 
-// New returns a model of a stage's kernel with some space; nil where nothing is
+// New returns a model of a call's kernel with some space; nil where nothing is
 // known of the device.
 func New(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *Model {
 	if m == nil || m.GPU == nil {

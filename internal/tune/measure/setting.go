@@ -39,7 +39,7 @@ type Cell struct {
 	Type types.Type
 }
 
-// Start returns the value of a cell before a stage runs.
+// Start returns the value of a cell before a call runs.
 func (c Cell) Start() op.Value {
 	if c.Type.IsFloat() {
 		return op.Float(c.Type, 0.5)
@@ -47,7 +47,7 @@ func (c Cell) Start() op.Value {
 	return op.Int(c.Type, 1)
 }
 
-// Use says which grids a stage reads and writes, and which scalars it reduces into.
+// Use says which grids a call reads and writes, and which scalars it reduces into.
 type Use struct {
 	Reads, Writes []bool // by grid
 	Reduces       []int  // cells
@@ -67,7 +67,7 @@ func NewSetting(name string, b *ir.Binding) Setting {
 	return s
 }
 
-// UseOf returns how a stage uses the memory of its program.
+// UseOf returns how a call uses the memory of its program.
 func UseOf(p *ir.Program, call *ir.Call) Use {
 	u := Use{Reads: make([]bool, len(p.Grids)), Writes: make([]bool, len(p.Grids))}
 	for _, a := range call.Arrays {
@@ -89,7 +89,7 @@ func UseOf(p *ir.Program, call *ir.Call) Use {
 	return u
 }
 
-// Code is a compiled stage.
+// Code is a compiled call.
 type Code struct {
 	Name     string // what it is called in messages
 	Image    string // path

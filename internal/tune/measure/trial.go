@@ -55,7 +55,7 @@ func (s *workerServer) expect(q *request) (Values, error) {
 	return v, lib.Close()
 }
 
-// runOnce runs a stage on its initial values.
+// runOnce runs a call on its initial values.
 func (s *workerServer) runOnce(c *Code, launches []device.PreparedLaunch) error {
 	if err := s.prepareInputs(c); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *workerServer) measure(q *request, launches []device.PreparedLaunch) (Tr
 	return t, nil
 }
 
-// overwritesInputs reports whether a stage reads what it writes, so that two runs give other results than one.
+// overwritesInputs reports whether a call reads what it writes, so that two runs give other results than one.
 func (s *workerServer) overwritesInputs(c *Code) bool {
 	for i := range s.grids {
 		if c.Use.Reads[i] && c.Use.Writes[i] {

@@ -54,7 +54,7 @@ func (t *tuning) copyBound(ctx context.Context) error {
 	return nil
 }
 
-// workingSet returns the bytes of the grids that a stage touches: the largest of all stages, since stages
+// workingSet returns the bytes of the grids that a call touches: the largest of all calls, since calls
 // are timed one by one.
 func (s *subject) workingSet() int64 {
 	facts := analysis.Analyze(s.bound.Program, s.bound)

@@ -207,7 +207,7 @@ func (s *simultaneousLab) Compile(ctx context.Context, t measure.Text) (measure.
 }
 
 // What a search begins with is compiled at the same time: the plain kernels of all
-// stages, at both sizes.
+// calls, at both sizes.
 func TestPlainKernelsAreCompiledTogether(t *testing.T) {
 	b := program(t, two)
 	lab := &simultaneousLab{scripted: newScripted(t, b, smooth)}

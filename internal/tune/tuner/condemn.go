@@ -135,7 +135,7 @@ func (o *Outcome) forgetTimes() {
 }
 
 // condemnFinalists condemns configurations that were right in the search and failed the check at the end.
-// Where a stage has several kernels, it is not known which of them failed, and a note says so.
+// Where a call has several kernels, it is not known which of them failed, and a note says so.
 func (t *tuning) condemnFinalists(finalists []*finalist) error {
 	for _, r := range finalists {
 		if r.failedCall == nil || r.naive {

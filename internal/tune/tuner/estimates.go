@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
-// newModel returns what is known of the kernels of a stage beforehand; nil where
+// newModel returns what is known of the kernels of a call beforehand; nil where
 // that is nothing, as on a processor that OpenCL shows as a device.
 func newModel(call *tunedCall, space schedule.Space) *estimate.Model {
 	if call.about.Shared || call.about.Target.Kind() != lower.GPU {
@@ -17,7 +17,7 @@ func newModel(call *tunedCall, space schedule.Space) *estimate.Model {
 	return estimate.New(call.subject.bound, call.ir, call.about.Target.Machine, space)
 }
 
-// needs returns the registers that the kernels of a stage need by their text.
+// needs returns the registers that the kernels of a call need by their text.
 func (call *tunedCall) needs(plan schedule.Plan) (float64, bool) {
 	v, err := call.lowered(call.bound, plan)
 	if err != nil && verdict.Of(err) != verdict.Resources || v == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// reference compares the plain kernels of every stage with the reference executor, and derives the margins
+// reference compares the plain kernels of every call with the reference executor, and derives the margins
 // within which other kernels may differ from them. All are compiled at the same time.
 func (t *tuning) reference(ctx context.Context) error {
 	plain := t.plainPlan()
@@ -79,14 +79,14 @@ func (t *tuning) await(ctx context.Context, task *compileTask) error {
 	}
 }
 
-// alone returns a binding of the program as one of the stage alone.
+// alone returns a binding of the program as one of the call alone.
 func (call *tunedCall) alone(b *ir.Binding) *ir.Binding {
 	lone := *b
 	lone.Program = call.only
 	return &lone
 }
 
-// compareSmall compares the plain kernels of a stage with the reference at a
+// compareSmall compares the plain kernels of a call with the reference at a
 // size that it can do.
 func (t *tuning) compareSmall(ctx context.Context, call *tunedCall, small *ir.Binding,
 	code *measure.Code) (measure.Margins, string, error) {
@@ -138,7 +138,7 @@ func sizesText(b *ir.Binding) string {
 	return text
 }
 
-// expect has the plain kernels compute what a stage's variants are compared
+// expect has the plain kernels compute what a call's variants are compared
 // with, unless they did.
 func (t *tuning) expect(ctx context.Context, call int) error {
 	if t.expectedCall == call {
@@ -194,7 +194,7 @@ func (t *tuning) rank(ctx context.Context) error {
 func (t *tuning) compileDefaults() {
 	for _, k := range t.kernels {
 		name := k.taskName(k.kernel.Config)
-		if k.several { // the other kernels of the stage get other configurations before it is searched
+		if k.several { // the other kernels of the call get other configurations before it is searched
 			name = "usual " + name
 		}
 		k.defaultTask = t.queue.add(k.name, name,
@@ -226,7 +226,7 @@ func (k *kernelSearch) firstConfigs() []schedule.Config {
 }
 
 // defaultTime measures the time of a kernel with the default plan; if that does not run, the time of the
-// plain kernels of its stage.
+// plain kernels of its call.
 func (t *tuning) defaultTime(ctx context.Context, k *kernelSearch) (float64, error) {
 	if err := t.await(ctx, k.defaultTask); err == nil {
 		code := k.defaultTask.code

@@ -24,7 +24,7 @@ type finalist struct {
 	codes      []measure.Code
 	times      []float64
 	err        error
-	failedCall *tunedCall // the stage whose check failed, if that is why err is set
+	failedCall *tunedCall // the call whose check failed, if that is why err is set
 }
 
 const (
@@ -34,7 +34,7 @@ const (
 	mostRounds   = 25
 )
 
-// prepare compiles and checks a finalist's stages.
+// prepare compiles and checks a finalist's calls.
 func (t *tuning) prepare(ctx context.Context, r *finalist) {
 	for i, call := range t.calls {
 		var v *variant
@@ -162,7 +162,7 @@ func (t *tuning) dropPartialRound(alive []*finalist) error {
 	return nil
 }
 
-// round times a batch of every stage. It returns the seconds of the program for one run of the stage that
+// round times a batch of every call. It returns the seconds of the program for one run of the call that
 // runs most often.
 func (t *tuning) round(ctx context.Context, r *finalist) (float64, error) {
 	sum := 0.0

@@ -20,9 +20,9 @@ type kernelSearch struct {
 	*tuning
 	kernel         schedule.Kernel
 	name           string
-	several        bool // its stage has several kernels
+	several        bool // its call has several kernels
 	call           *tunedCall
-	plan           schedule.Plan // of the stage's other kernels
+	plan           schedule.Plan // of the call's other kernels
 	space          *search.KernelSpace
 	strategy       search.Strategy
 	cancelStrategy context.CancelFunc // ends the strategy's computations

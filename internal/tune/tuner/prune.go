@@ -44,7 +44,7 @@ func (t *tuning) pruneForCPU(call *tunedCall, s schedule.Space) schedule.Space {
 	return less
 }
 
-// extents returns how many cells the largest statement of a stage runs over on
+// extents returns how many cells the largest statement of a call runs over on
 // each of its axes, outermost first.
 func (t *tuning) extents(call *tunedCall) []int64 {
 	var list []int64

@@ -90,14 +90,14 @@ func cellsOf(b *ir.Binding) int64 {
 	return n
 }
 
-// oracle holds the reference executor's results of a stage at small sizes.
+// oracle holds the reference executor's results of a call at small sizes.
 type oracle struct {
 	call  *tunedCall
-	bound *ir.Binding // of the stage alone
+	bound *ir.Binding // of the call alone
 	state *interp.State
 }
 
-// newOracle executes a stage on the values that the worker fills grids with. fused says that its bounds are
+// newOracle executes a call on the values that the worker fills grids with. fused says that its bounds are
 // for code with fused multiply-adds.
 func newOracle(ctx context.Context, call *tunedCall, b *ir.Binding, fused bool) (*oracle, error) {
 	once := *call.only
@@ -188,7 +188,7 @@ func (o *oracle) cell(i int) *ir.Scalar {
 const marginFactor = 8
 
 // margins derives from the small size how far apart variants may be at full size. Under exact arithmetic
-// margins are zero, unless the stage calls inexact functions.
+// margins are zero, unless the call has inexact functions.
 func (o *oracle) margins(full *ir.Binding) measure.Margins {
 	var m measure.Margins
 	for i, g := range o.bound.Program.Grids {

@@ -91,7 +91,7 @@ func (s *scripted) Arrange(_ context.Context, setting measure.Setting) error {
 	return nil
 }
 
-// Expect executes the stage on the reference executor if somebody wants to see
+// Expect executes the call on the reference executor if somebody wants to see
 // what comes of it.
 func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (measure.Values, error) {
 	s.expects++

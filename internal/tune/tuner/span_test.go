@@ -18,7 +18,7 @@ stencil both (v, w, u) {
 both (v, w, u);
 `
 
-// The launches of one kernel of a stage say whose they are, and those of the others
+// The launches of one kernel of a call say whose they are, and those of the others
 // are left out.
 func TestNarrow(t *testing.T) {
 	b := program(t, chained)

@@ -26,19 +26,19 @@ type subject struct {
 	calls   []*tunedCall
 }
 
-// stage is one stage of the program, which is compiled and measured by itself.
+// tunedCall is one call of the program, which is compiled and measured by itself.
 type tunedCall struct {
 	*subject
 	ir     *ir.Call
-	only   *ir.Program // the program with this stage alone; grids swap and rotate as in the program
+	only   *ir.Program // the program with this call alone; grids swap and rotate as in the program
 	bound  *ir.Binding // of only
 	use    measure.Use
 	points int64   // of its main domain
-	runs   float64 // runs over those of the stage that runs most often
+	runs   float64 // runs over those of the call that runs most often
 	bytes  float64 // compulsory bytes per point
 }
 
-// newSubject splits a program into its stages.
+// newSubject splits a program into its calls.
 func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 	about := lab.About()
 	s := &subject{bound: b, lab: lab, about: about, options: about.Target.Lowering(b, schedule.Plan{})}
@@ -65,12 +65,12 @@ func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 		})
 	}
 	if len(s.calls) == 0 {
-		return nil, errors.New("there is nothing to tune: the program runs no stage on any cell")
+		return nil, errors.New("there is nothing to tune: the program runs no call on any cell")
 	}
 	return s, nil
 }
 
-// with returns the ops of a body that run a stage, swap or rotate.
+// with returns the ops of a body that run a call, swap or rotate.
 func with(body []ir.Op, call *ir.Call) []ir.Op {
 	var out []ir.Op
 	for _, o := range body {
@@ -93,7 +93,7 @@ func with(body []ir.Op, call *ir.Call) []ir.Op {
 // mostRuns is the assumed number of iterations of a loop whose end depends on results.
 const mostRuns = 100
 
-// runsOf returns how often a program runs each stage.
+// runsOf returns how often a program runs each call.
 func runsOf(b *ir.Binding) map[*ir.Call]float64 {
 	runs := map[*ir.Call]float64{}
 	var visit func(body []ir.Op, times float64)
@@ -135,7 +135,7 @@ func (s *subject) choices(plan schedule.Plan) ([]lower.Choice, error) {
 	return lower.Choices(s.bound.Program, o)
 }
 
-// part returns what a plan says of a stage.
+// part returns what a plan says of a call.
 func (call *tunedCall) part(p schedule.Plan) schedule.Plan {
 	p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels),
 		func(k schedule.Kernel) bool { return k.Call != call.ir.Name })
@@ -145,7 +145,7 @@ func (call *tunedCall) part(p schedule.Plan) schedule.Plan {
 	return p
 }
 
-// variant is a stage with a plan, lowered and printed.
+// variant is a call with a plan, lowered and printed.
 type variant struct {
 	plan   schedule.Plan
 	code   measure.Code // without its image
@@ -158,7 +158,7 @@ type variant struct {
 // text returns the source to compile.
 func (v *variant) text() measure.Text { return measure.Text{Name: v.code.Name, Source: v.source} }
 
-// lowered lowers a stage with a plan. A plan that makes lowering panic is refused like an illegal one, so
+// lowered lowers a call with a plan. A plan that makes lowering panic is refused like an illegal one, so
 // that the search continues.
 func (call *tunedCall) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err error) {
 	defer func() {
@@ -182,7 +182,7 @@ func (call *tunedCall) lowered(bound *ir.Binding, plan schedule.Plan) (v *varian
 		return nil, err
 	}
 	if len(script.Calls) != 1 {
-		return nil, fmt.Errorf("stage %s has become %d", call.ir.Name, len(script.Calls))
+		return nil, fmt.Errorf("call %s has become %d", call.ir.Name, len(script.Calls))
 	}
 	v = &variant{plan: plan, source: emit.Source(call.about.Target.Dialect, m)}
 	v.code = measure.Code{
@@ -228,7 +228,7 @@ func (r *refused) Unwrap() error { return r.err }
 // excess returns the resource limit that a kernel exceeds.
 func excess(err error) (*lower.ResourceLimit, bool) { return errors.AsType[*lower.ResourceLimit](err) }
 
-// updates returns the cells that a program updates during one run of the stage that runs most often.
+// updates returns the cells that a program updates during one run of the call that runs most often.
 func (s *subject) updates() float64 {
 	n := 0.0
 	for _, call := range s.calls {
@@ -246,7 +246,7 @@ func (s *subject) traffic() float64 {
 	return n
 }
 
-// plainly lowers the stage with the plain kernels, without the hints of the source.
+// plainly lowers the call with the plain kernels, without the hints of the source.
 func (call *tunedCall) plainly(bound *ir.Binding, plan schedule.Plan) (*variant, error) {
 	subject, free := *call.subject, *call
 	subject.options.Free = true

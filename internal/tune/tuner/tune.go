@@ -22,10 +22,10 @@ type tuning struct {
 	end          time.Time // of the budget; the zero time is never
 	queue        *compileQueue
 	kernels      []*kernelSearch
-	margins      []measure.Margins // by stage
-	plainMargins []measure.Margins // of naively compiled code, by stage
-	plain        []*measure.Code   // by stage
-	expectedCall int               // the stage whose results are expected; -1 if none
+	margins      []measure.Margins // by call
+	plainMargins []measure.Margins // of naively compiled code, by call
+	plain        []*measure.Code   // by call
+	expectedCall int               // the call whose results are expected; -1 if none
 	bound        float64           // GStencil/s of the copy bound
 	counts       counts
 	tries        int           // trials and their time, to predict the time of others
@@ -155,7 +155,7 @@ func (t *tuning) setUp(ctx context.Context) error {
 		usual.Kernels = append(usual.Kernels, c.Kernel)
 	}
 	t.defaultPlan = usual
-	kernels := map[string]int{} // by stage
+	kernels := map[string]int{} // by call
 	for _, c := range choices {
 		kernels[c.Call]++
 		var k *kernelSearch
@@ -218,7 +218,7 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 	}
 	i := slices.IndexFunc(t.calls, func(s *tunedCall) bool { return s.ir.Name == c.Call })
 	if i < 0 {
-		return nil, nil // the stage never runs
+		return nil, nil // the call never runs
 	}
 	k.call, k.margins = t.calls[i], t.margins[i]
 	k.space = search.Of(t.pruneForCPU(k.call, c.Space))

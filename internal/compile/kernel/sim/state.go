@@ -161,7 +161,7 @@ func (s *State) evaluate(e ir.Expr, step int64) op.Value {
 	return s.bound.Eval(e, step)
 }
 
-// stage runs a stage's launches. Scratch does not survive it.
+// call runs a call's launches. Scratch does not survive it.
 func (s *State) call(call *ir.Call, step int64, given map[*ir.Grid]bool) error {
 	for _, l := range s.module.Calls[call] {
 		for _, a := range l.Args {
@@ -183,7 +183,7 @@ func (s *State) call(call *ir.Call, step int64, given map[*ir.Grid]bool) error {
 			err = r.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("stage %s: %w", call.Name, err)
+			return fmt.Errorf("call %s: %w", call.Name, err)
 		}
 	}
 	return nil

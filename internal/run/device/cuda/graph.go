@@ -152,7 +152,8 @@ func (g *graph) Update(i int) error {
 	n.block.loadValues(n.launch.args)
 	p := n.launch.node(n.block)
 	if r := g.device.driver.GraphSetKernel(g.exec, n.handle, &p); r != 0 {
-		return g.device.fail(r, "cuGraphExecKernelNodeSetParams", "the kernel %s cannot get new arguments", n.launch.name)
+		return g.device.fail(r, "cuGraphExecKernelNodeSetParams", "the kernel %s cannot get new arguments",
+			n.launch.name)
 	}
 	return nil
 }

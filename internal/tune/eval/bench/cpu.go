@@ -306,7 +306,7 @@ func (b *cpuBench) bestPlan(c cpuCase, p *program) (stepLaunches, string, error)
 	return best, bestText, nil
 }
 
-// bind prepares the launches of the program's one stage.
+// bind prepares the launches of the program's one call.
 func (b *cpuBench) bind(p *program, m *kernel.Module, lib device.Library) (stepLaunches, error) {
 	scratch := map[*kernel.Scratch]device.Buffer{}
 	for _, s := range m.Scratch {

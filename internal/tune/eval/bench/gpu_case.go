@@ -69,7 +69,7 @@ func bindTo(p *ir.Program, set map[string]string) (*ir.Binding, error) {
 // output returns the first grid that the program writes.
 func output(p *ir.Program) *ir.Grid { return outputs(p)[0] }
 
-// outputs returns the grids that the program's one stage writes.
+// outputs returns the grids that the program's one call writes.
 func outputs(p *ir.Program) []*ir.Grid {
 	var list []*ir.Grid
 	for _, a := range p.Calls[0].Arrays {
@@ -227,7 +227,7 @@ func (p *gridsOnGPU) poison() error {
 // poison makes a NaN of every floating-point type.
 const poison = 0xFF
 
-// callLaunches are the launches of the program's one stage.
+// callLaunches are the launches of the program's one call.
 type callLaunches struct {
 	list    []gpuLaunch
 	scratch []*cuda.Buffer
@@ -241,7 +241,7 @@ type gpuLaunch struct {
 
 func (c *callLaunches) free() error { return freeAll(c.scratch) }
 
-// launch runs the whole stage.
+// launch runs the whole call.
 func (c *callLaunches) launch() error {
 	for _, l := range c.list {
 		if err := l.Launch(); err != nil {

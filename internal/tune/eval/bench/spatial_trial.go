@@ -181,8 +181,8 @@ func (s *caseRunner) contender(name string, least time.Duration) (*contender, er
 		}
 		count := &device.Value{}
 		count.Set(op.Int(types.I64, items))
-		prepared, err := s.tools.PrepareGrid(kernel, blocksOf(items, block), []device.Arg{&device.Slot{Buffer: s.copies[0]},
-			&device.Slot{Buffer: s.copies[1]}, count})
+		prepared, err := s.tools.PrepareGrid(kernel, blocksOf(items, block),
+			[]device.Arg{&device.Slot{Buffer: s.copies[0]}, &device.Slot{Buffer: s.copies[1]}, count})
 		if err != nil {
 			return nil, err
 		}
