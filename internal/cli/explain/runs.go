@@ -7,10 +7,10 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 )
 
-// run is some statements of a stage that share a node: lo..hi-1.
+// run is some statements of a call that share a node: lo..hi-1.
 type run struct{ lo, hi int }
 
-// runs cuts the statements of a stage into at most limit runs: each by itself if
+// runs cuts the statements of a call into at most limit runs: each by itself if
 // there are so few, else the groups that one loop can execute, else as many of
 // these groups together as it takes.
 func runs(s *analysis.CallFacts, limit int) []run {

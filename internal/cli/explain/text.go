@@ -61,7 +61,7 @@ func (e *explainer) field(name, text string) {
 }
 
 func (e *explainer) program() {
-	e.printf("%s: %s over %s", e.f.Program, plural(len(e.f.Calls), "stage"), strings.Join(e.f.Axes, ", "))
+	e.printf("%s: %s over %s", e.f.Program, plural(len(e.f.Calls), "call"), strings.Join(e.f.Axes, ", "))
 	for i, s := range e.f.Sizes {
 		e.printf("%s%s = %d", []string{", ", "; "}[first(i)], s.Name, s.Value)
 	}
@@ -96,10 +96,10 @@ func first(i int) int {
 
 func (e *explainer) call(s *analysis.CallFacts) {
 	if as, with := e.like(s); as != "" {
-		e.printf("\nstage %s: as %s, with %s\n", s.Name, as, with)
+		e.printf("\ncall %s: as %s, with %s\n", s.Name, as, with)
 		return
 	}
-	e.printf("\nstage %s: %s over %s", s.Name, kindOf(s.Shape), list(s.Axes, "a single cell"))
+	e.printf("\ncall %s: %s over %s", s.Name, kindOf(s.Shape), list(s.Axes, "a single cell"))
 	if s.Points > 0 {
 		e.printf(", %s", plural64(s.Points, "point"))
 	}
@@ -129,7 +129,7 @@ func kindOf(s analysis.Shape) string {
 	return fmt.Sprintf("%d-point stencil of order %d", s.Points, s.Order)
 }
 
-// like returns the name of an earlier stage that differs from s in nothing but
+// like returns the name of an earlier call that differs from s in nothing but
 // the grids that it is called with, and those grids.
 func (e *explainer) like(s *analysis.CallFacts) (name, with string) {
 	own := anonymous(s)
@@ -150,7 +150,7 @@ func (e *explainer) like(s *analysis.CallFacts) (name, with string) {
 	return "", ""
 }
 
-// anonymous returns the facts of a stage as JSON, without its name and grids.
+// anonymous returns the facts of a call as JSON, without its name and grids.
 func anonymous(s *analysis.CallFacts) string {
 	t := *s
 	t.Name, t.Arrays = "", nil
@@ -174,7 +174,7 @@ func halos(hs []analysis.Halo) string {
 	return strings.Join(parts, ", ")
 }
 
-// reach says how far the whole stage reaches, if its statements together reach
+// reach says how far the whole call reaches, if its statements together reach
 // further than any one of them.
 func reach(s *analysis.CallFacts) string {
 	for i, h := range s.Reach {
