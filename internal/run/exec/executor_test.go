@@ -138,7 +138,7 @@ func newDistant() *distant {
 	}}}
 }
 
-// start prepares a machine for the program, and its region.
+// start prepares an executor for the program, and its region.
 func start(t *testing.T, d device.Device) (*executor, *memory.Region, error) {
 	m, b := countdown(t)
 	s, err := NewScript(m, b)
@@ -153,8 +153,8 @@ func start(t *testing.T, d device.Device) (*executor, *memory.Region, error) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { region.Close() })
-	machine, err := newExecutor(s, d, "image", region, nil, false)
-	return machine, region, err
+	executor, err := newExecutor(s, d, "image", region, nil, false)
+	return executor, region, err
 }
 
 // A device whose memory is far away and which works when it likes computes the

@@ -133,7 +133,7 @@ func testLayouts(t *testing.T, open func(t *testing.T) (device.Device, string)) 
 		t.Fatal(err)
 	}
 	defer region.Close()
-	// What nothing writes is protected once the machine is there.
+	// What nothing writes is protected once the executor is there.
 	first := func(grid, cells int, value func(n int) int) {
 		for n := range cells {
 			device.Encode(region.Bytes()[s.Grids[grid].Start+4*int64(n):], op.Int(types.I32, int64(value(n))))

@@ -49,7 +49,7 @@ type CPURow struct {
 	Arithmetic     string  `json:"arithmetic"`
 	CellsCompared  int64   `json:"cells_compared"`
 	LargestDiff    float64 `json:"largest_difference"`
-	Machine        string  `json:"machine"`
+	Host           string  `json:"machine"`
 	Compiler       string  `json:"compiler"`
 	Commit         string  `json:"commit"`
 }
@@ -150,7 +150,7 @@ func (b *cpuBench) run(c cpuCase) (CPURow, error) {
 	row := CPURow{
 		Case: c.label, DType: p.out.Type.Word(), Grid: gridText(p.bound, p.out), Plan: plan, Nest: variant,
 		Pairs: b.opts.Pairs, Arithmetic: "contract", Commit: b.opts.Commit,
-		Machine:  fmt.Sprintf("%s, %d threads", toolchain.ProcessorName(), cpu.Threads()),
+		Host:     fmt.Sprintf("%s, %d threads", toolchain.ProcessorName(), cpu.Threads()),
 		Compiler: b.compiler.Version,
 	}
 	if row.CellsCompared, row.LargestDiff, err = compareRuns(p, ours, nest); err != nil {
