@@ -117,7 +117,7 @@ func view[T any](g *Grid, t types.Type) []T {
 
 // Run compiles the program and runs it, with the plan of the options alone: unlike the
 // command it does not look for one in the store of what was measured, so that
-// it does the same on every machine. Cancelling ctx stops it between two stages and
+// it does the same on every machine. Cancelling ctx stops it between two calls and
 // returns ctx's error.
 func (p *Program) Run(ctx context.Context, o Options, r RunOptions) (*Result, error) {
 	c, err := p.Compile(ctx, o)
@@ -199,7 +199,7 @@ func (c *Compiled) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	return x.result(o)
 }
 
-// Execution is a program under way, between two stages. It belongs to one goroutine.
+// Execution is a program under way, between two calls. It belongs to one goroutine.
 type Execution struct {
 	compiled *Compiled
 	runner   exec.Runner
@@ -299,7 +299,7 @@ func (x *Execution) load(names []string, o RunOptions) error {
 }
 
 // Advance runs so many iterations of the program's outermost iterate, or to the program's
-// end for 0. Cancelling ctx stops it between two stages and returns ctx's error; another
+// end for 0. Cancelling ctx stops it between two calls and returns ctx's error; another
 // Advance goes on from there.
 func (x *Execution) Advance(ctx context.Context, iterations int64) error {
 	if iterations < 0 {

@@ -17,7 +17,7 @@ func pattern(row, col int, rows ...string) field {
 	}
 }
 
-func draw(m machine, grid string) string {
+func draw(m execution, grid string) string {
 	var b strings.Builder
 	shape := m.Grid(grid).Shape
 	for n, v := range m.values(grid) {

@@ -41,15 +41,15 @@ func load(t *testing.T, name string, edit *strings.Replacer) *ir.Program {
 	return prog
 }
 
-// machine is an example in execution.
-type machine struct {
+// execution is an example in execution.
+type execution struct {
 	*interp.State
 	prog *ir.Program
 }
 
 // run executes an example with the given sizes and scalars, "N=8 steps=1", and
 // inputs.
-func run(t *testing.T, prog *ir.Program, set string, inputs map[string]field) machine {
+func run(t *testing.T, prog *ir.Program, set string, inputs map[string]field) execution {
 	t.Helper()
 	values := make(map[string]string)
 	for pair := range strings.FieldsSeq(set) {
@@ -64,7 +64,7 @@ func run(t *testing.T, prog *ir.Program, set string, inputs map[string]field) ma
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := machine{state, prog}
+	m := execution{state, prog}
 	skip := make(map[*ir.Grid]bool)
 	for name, f := range inputs {
 		g := prog.Grid(name)
@@ -91,7 +91,7 @@ func position(shape []int, n int) []int {
 }
 
 // at returns one cell.
-func (m machine) at(grid string, index ...int) float64 {
+func (m execution) at(grid string, index ...int) float64 {
 	a := m.Grid(grid)
 	n := 0
 	for d, x := range index {
@@ -101,7 +101,7 @@ func (m machine) at(grid string, index ...int) float64 {
 }
 
 // values returns all cells in order.
-func (m machine) values(grid string) []float64 {
+func (m execution) values(grid string) []float64 {
 	a := m.Grid(grid)
 	out := make([]float64, a.Len())
 	for n := range out {
@@ -110,7 +110,7 @@ func (m machine) values(grid string) []float64 {
 	return out
 }
 
-func (m machine) scalar(name string) float64 {
+func (m execution) scalar(name string) float64 {
 	v, _ := m.State.Scalar(m.prog.Scalar(name))
 	if v.T.IsFloat() {
 		return v.F
@@ -119,7 +119,7 @@ func (m machine) scalar(name string) float64 {
 }
 
 // worst returns the largest difference between a grid and what is expected.
-func (m machine) worst(grid string, want field) float64 {
+func (m execution) worst(grid string, want field) float64 {
 	a := m.Grid(grid)
 	worst := 0.0
 	for n := range a.Len() {

@@ -40,7 +40,7 @@ func TestBlur(t *testing.T) {
 	}
 	sharp := run(t, prog, "passes=0", map[string]field{"photo": photo(t, 255)})
 	soft := run(t, prog, "", map[string]field{"photo": photo(t, 255)})
-	mean := func(m machine) float64 { return total(m.values("photo")) / (103 * 150) }
+	mean := func(m execution) float64 { return total(m.values("photo")) / (103 * 150) }
 	near(t, "the mean", mean(soft), mean(sharp), 1)
 	if a, b := roughness(sharp, "photo"), roughness(soft, "photo"); b > a/3 {
 		t.Errorf("the roughness falls from %.3g to %.3g only", a, b)
@@ -48,7 +48,7 @@ func TestBlur(t *testing.T) {
 }
 
 // roughness is the sum of squares of the differences along rows.
-func roughness(m machine, grid string) float64 {
+func roughness(m execution, grid string) float64 {
 	shape, sum := m.Grid(grid).Shape, 0.0
 	for n, v := range m.values(grid) {
 		if n%shape[1] > 0 {
@@ -174,7 +174,7 @@ func TestCannyOnThePhotograph(t *testing.T) {
 }
 
 // variation is what the denoiser minimises.
-func variation(m machine, fidelity, flat float64) float64 {
+func variation(m execution, fidelity, flat float64) float64 {
 	shape, sum := m.Grid("u").Shape, 0.0
 	for n := range m.Grid("u").Len() {
 		at := position(shape, n)
@@ -189,7 +189,7 @@ func variation(m machine, fidelity, flat float64) float64 {
 func TestDenoise(t *testing.T) {
 	prog := load(t, "denoise", inDouble)
 	picture := map[string]field{"photo": photo(t, 1)}
-	error := func(m machine, grid string) float64 {
+	error := func(m execution, grid string) float64 {
 		sum := 0.0
 		for n, v := range m.values("photo") {
 			sum += math.Pow(v-m.Grid(grid).At(n), 2)
@@ -206,7 +206,7 @@ func TestDenoise(t *testing.T) {
 
 	// The energy falls from step to step, and where it settles it is least:
 	// any disturbance raises it.
-	stop := func(steps string) machine {
+	stop := func(steps string) execution {
 		one := load(t, "denoise", strings.NewReplacer("float", "double", "check 10 max 2000", "max "+steps))
 		return run(t, one, "M=24 N=20 change=1",
 			map[string]field{"photo": func(at ...int) float64 { return photo(t, 1)(at[0]+30, at[1]+60) }})

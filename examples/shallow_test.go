@@ -9,7 +9,7 @@ import (
 
 // basin runs the shallow water from a height and currents, given at both of
 // the first time levels.
-func basin(t *testing.T, set string, h, u, v field) machine {
+func basin(t *testing.T, set string, h, u, v field) execution {
 	return run(t, load(t, "shallow", nil), set, map[string]field{"h0": h, "h1": h, "u0": u, "u1": u, "v0": v, "v1": v})
 }
 
@@ -25,7 +25,7 @@ func TestShallowWaterConserves(t *testing.T) {
 	const set = "M=48 N=60 steps=%d dt=%d"
 	// Kinetic and potential energy of the present level, the currents taken to
 	// their faces' mean heights.
-	energy := func(m machine) float64 {
+	energy := func(m execution) float64 {
 		sum := 0.0
 		for j := range 48 {
 			for i := range 60 {

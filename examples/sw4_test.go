@@ -15,7 +15,7 @@ func elastic(t *testing.T) *ir.Program {
 }
 
 // apply returns the operator applied to displacements.
-func apply(t *testing.T, prog *ir.Program, set string, u [3]field, more map[string]field) machine {
+func apply(t *testing.T, prog *ir.Program, set string, u [3]field, more map[string]field) execution {
 	inputs := map[string]field{"u0": u[0], "u1": u[1], "u2": u[2], "strx": constant(1), "stry": constant(1),
 		"strz": constant(1)}
 	for name, f := range more {
@@ -149,7 +149,7 @@ func TestElasticIsSymmetric(t *testing.T) {
 	v := [3]field{inside(noise(21)), inside(noise(22)), inside(noise(23))}
 	lu := apply(t, prog, "L=11 M=11 N=11", u, more)
 	lv := apply(t, prog, "L=11 M=11 N=11", v, more)
-	product := func(w [3]field, m machine) float64 {
+	product := func(w [3]field, m execution) float64 {
 		sum := 0.0
 		for c := range 3 {
 			f := m.values(fmt.Sprintf("f%d", c))

@@ -14,7 +14,7 @@ func drum(n int, scale float64) field {
 }
 
 // strike lets a drum vibrate with unit speed, without a source or a rim.
-func strike(t *testing.T, n, steps int, dt float64, p, prev field) machine {
+func strike(t *testing.T, n, steps int, dt float64, p, prev field) execution {
 	set := fmt.Sprintf("M=%d N=%d steps=%d dt=%g h=%.17g rim=0 strength=0", n+1, n+1, steps, dt, 1/float64(n))
 	return run(t, load(t, "wave", inDouble), set, map[string]field{"p": p, "prev": prev, "v": constant(1)})
 }

@@ -23,7 +23,7 @@ func TestDiffusionConservesAndSmooths(t *testing.T) {
 	prog := load(t, "diffusion", nil)
 	before := run(t, prog, "L=3 M=20 N=24 steps=0", nil)
 	after := run(t, prog, "L=3 M=20 N=24 steps=10", nil)
-	level := func(m machine, k int) []float64 { return m.values("u")[k*480 : (k+1)*480] }
+	level := func(m execution, k int) []float64 { return m.values("u")[k*480 : (k+1)*480] }
 	for k := range 3 {
 		near(t, "the sum of a level", total(level(after, k)), total(level(before, k)), 1e-12)
 		if a, b := sumOfSquares(level(before, k)), sumOfSquares(level(after, k)); !(b < a) {

@@ -44,6 +44,16 @@ var privateWords = map[string]string{
 	"yardstick":  "baseline",
 }
 
+// reservedWords are words of the field that mean one thing each, with the words for what else they once named. A
+// package that uses one in its own sense is among wordExceptions.
+var reservedWords = map[string]string{
+	"machine":  "host, execution, environment; a machine is a description of hardware",
+	"machines": "hosts, executions; a machine is a description of hardware",
+	"stage":    "call; a stage is one of a pipeline: one statement at one time level",
+	"stages":   "calls; a stage is one of a pipeline: one statement at one time level",
+	"stager":   "builder of calls; staging is copying to shared memory",
+}
+
 // privateKernelWords are such words where kernels are made; elsewhere they may mean something else.
 var privateKernelWords = map[string]string{
 	"ahead":  "prefetch distance",
@@ -58,27 +68,44 @@ var kernelFolders = []string{
 	"internal/compile/emit", "internal/compile/kernel", "internal/compile/lower", "internal/compile/schedule",
 }
 
-// fieldWord returns the word of the field for a private word; false if it may be used in a folder.
+// fieldWord returns the word of the field for a private or reserved word; false if it may be used in a folder.
 func fieldWord(folder, word string) (string, bool) {
 	field, private := privateWords[word]
+	if !private {
+		field, private = reservedWords[word]
+	}
 	if !private && slices.Contains(kernelFolders, folder) {
 		field, private = privateKernelWords[word]
 	}
 	return field, private
 }
 
-// wordExceptions are the private words that a package may use, by its folder, with the reason.
+// wordExceptions are the private and reserved words that a package may use, by its folder, with the reason.
 var wordExceptions = map[string]struct {
 	reason string
 	words  []string
 }{
 	"internal/tune/eval/bench": {"rivals are the programs of others that figures are compared with",
 		[]string{"rival", "rivals"}},
-	"internal/tune/eval/contest": {"likewise", []string{"rival", "rivals"}},
-	"internal/cli":               {"likewise", []string{"rival", "rivals"}},
+	"internal/tune/eval/contest": {"likewise, and descriptions of hardware",
+		[]string{"rival", "rivals", "machine"}},
+	"internal/cli":               {"likewise", []string{"rival", "rivals", "machine"}},
+	"internal/compile/machine":   {descriptions, []string{"machine"}},
+	"internal/cli/explain":       {descriptions, []string{"machine"}},
+	"internal/compile/analysis":  {descriptions, []string{"machine"}},
+	"internal/compile/lower":     {descriptions, []string{"machine"}},
+	"internal/run/device":        {descriptions, []string{"machine"}},
+	"internal/run/device/cuda":   {descriptions, []string{"machine"}},
+	"internal/run/device/opencl": {descriptions, []string{"machine"}},
+	"internal/run/target":        {descriptions, []string{"machine"}},
+	"internal/tune/eval/proof":   {descriptions, []string{"machine"}},
+	"internal/tune/session":      {descriptions, []string{"machine"}},
 }
 
-// TestWords finds private words in no name of a file or of anything declared in one.
+const descriptions = "descriptions of hardware"
+
+// TestWords finds private words, and reserved ones in another sense, in no name of a file or of anything declared in
+// one.
 func TestWords(t *testing.T) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -230,6 +257,7 @@ func TestWordRules(t *testing.T) {
 		{"a/b.go", "package a\n\nvar embedded, during, chained, working = 1, 2, 3, 4\n", ""},
 		{"a/b.go", "package a\n\nfunc f() { g(heed) }\n", ""}, // a use, not a declaration
 		{"a/jury_test.go", "package a\n", "a jury_test"},
+		{"a/b.go", "package a\n\ntype script struct{ lastStage, Machine, staged int }\n", "a lastStage, a Machine"},
 	} {
 		found, _, err := checkWords(fstest.MapFS{c.file: {Data: []byte(c.text)}})
 		if err != nil {

@@ -82,7 +82,7 @@ func split(err error) (text, hint string) {
 }
 
 var statusOf = map[engine.Cause]int{
-	engine.Machine: exitDevice, engine.Source: exitSource, engine.Request: exitUsage, engine.Mismatch: exitCheck,
+	engine.Environment: exitDevice, engine.Source: exitSource, engine.Request: exitUsage, engine.Mismatch: exitCheck,
 	engine.Interrupted: exitInterrupted,
 }
 
@@ -100,7 +100,7 @@ func (a *app) report(err error) int {
 		if f.err == nil {
 			return status
 		}
-	case engine.CauseOf(err) != engine.Machine && !errors.Is(err, context.Canceled):
+	case engine.CauseOf(err) != engine.Environment && !errors.Is(err, context.Canceled):
 		status = statusOf[engine.CauseOf(err)]
 	case errors.Is(err, context.Canceled):
 		status, err = exitInterrupted, errors.New("interrupted")

@@ -85,7 +85,7 @@ func (z *zeros) walk(body []ir.Op) {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *ir.Run:
-			for _, st := range o.Stage.Body {
+			for _, st := range o.Call.Body {
 				z.statement(st)
 			}
 		case *ir.Rotate:

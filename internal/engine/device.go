@@ -96,7 +96,7 @@ func (d *Device) Notes() []string {
 func (d *Device) compiler(ctx context.Context) (device.Compiler, error) {
 	c, err := d.Compiler(ctx)
 	if missing, ok := errors.AsType[*toolchain.Missing](err); ok {
-		return nil, (&Fault{Cause: Machine, Err: missing}).hintf("--device ref needs none")
+		return nil, (&Fault{Cause: Environment, Err: missing}).hintf("--device ref needs none")
 	}
 	return c, err
 }

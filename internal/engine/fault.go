@@ -13,7 +13,7 @@ import (
 type Cause uint8
 
 const (
-	Machine     Cause = iota // the device, the compiler, a file
+	Environment Cause = iota // the device, the compiler, a file
 	Source                   // the program's text
 	Request                  // an option of the request, or a value in it
 	Mismatch                 // nothing: the check found a difference
@@ -48,7 +48,7 @@ func (f *Fault) hintf(format string, args ...any) *Fault {
 	return f
 }
 
-// CauseOf returns the cause that an error names; Machine if it names none.
+// CauseOf returns the cause that an error names; Environment if it names none.
 func CauseOf(err error) Cause {
 	if f, ok := errors.AsType[*Fault](err); ok {
 		return f.Cause
@@ -56,7 +56,7 @@ func CauseOf(err error) Cause {
 	if errors.Is(err, context.Canceled) {
 		return Interrupted
 	}
-	return Machine
+	return Environment
 }
 
 // badDevice words an error of finding a device.
@@ -64,7 +64,7 @@ func badDevice(id string, err error) error {
 	if u, ok := errors.AsType[*target.Unknown](err); ok {
 		return requestf("device "+id, "there is no such device").hintf("%s", u.Hint())
 	}
-	return (&Fault{Cause: Machine, Option: "device " + id, Err: err}).hintf("gridloom devices lists what there is; --device cpu needs no GPU")
+	return (&Fault{Cause: Environment, Option: "device " + id, Err: err}).hintf("gridloom devices lists what there is; --device cpu needs no GPU")
 }
 
 // Unbound is a program that the values it was given do not fit.

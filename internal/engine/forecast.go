@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
-// Operations a second, as stageCost counts them, in orders of magnitude: for each
+// Operations a second, as callCost counts them, in orders of magnitude: for each
 // processor of the reference executor and of compiled code, and of a GPU.
 const (
 	referenceRate = 1e8
@@ -40,7 +40,7 @@ func (j *Job) Forecast() Forecast {
 func forecastOf(b *ir.Binding, rate, processors float64) Forecast {
 	f := Forecast{Bytes: b.Bytes()}
 	if b.Program.Initial != nil {
-		f.Initial = seconds(stageCost(b, b.Program.Initial) / (referenceRate * processors))
+		f.Initial = seconds(callCost(b, b.Program.Initial) / (referenceRate * processors))
 	}
 	w := workOf(b, b.Program.Body)
 	f.Body, f.Conditional = seconds(w.cost/rate), w.conditional

@@ -52,14 +52,14 @@ func scenario(b *ir.Binding, a measure.About) session.Scenario {
 	return s
 }
 
-// features are those of the stage that takes most of the work.
+// features are those of the call that takes most of the work.
 func features(b *ir.Binding) session.Features {
 	f := session.Features{Rank: len(b.Program.Axes)}
 	most := -1.0
-	for _, st := range analysis.Analyze(b.Program, b).Stages {
-		if work := float64(st.Points) * (1 + st.Ops.Flops()); work > most {
+	for _, call := range analysis.Analyze(b.Program, b).Calls {
+		if work := float64(call.Points) * (1 + call.Ops.Flops()); work > most {
 			most = work
-			f.Radius, f.Points, f.Arrays, f.Flops = int(st.Shape.Order), st.Shape.Points, len(st.Arrays), int(st.Ops.Flops())
+			f.Radius, f.Points, f.Arrays, f.Flops = int(call.Shape.Order), call.Shape.Points, len(call.Arrays), int(call.Ops.Flops())
 		}
 	}
 	return f

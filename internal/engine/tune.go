@@ -47,7 +47,7 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 	}
 	var err error
 	if r.Lab, err = measure.Open(ctx, r.Device.Target); err != nil {
-		return nil, &Fault{Cause: Machine, Option: "device " + r.Device.ID, Err: err}
+		return nil, &Fault{Cause: Environment, Option: "device " + r.Device.ID, Err: err}
 	}
 	defer r.Lab.Close()
 	r.Restrict = r.Restrictions.Apply

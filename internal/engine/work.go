@@ -143,7 +143,7 @@ func workOf(b *ir.Binding, body []ir.Op) work {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *ir.Run:
-			sum.add(work{cost: stageCost(b, o.Stage), leaves: 1}, 1)
+			sum.add(work{cost: callCost(b, o.Call), leaves: 1}, 1)
 		case *ir.Rotate:
 			sum.leaves++
 		case *ir.Iterate:
@@ -159,8 +159,8 @@ func workOf(b *ir.Binding, body []ir.Op) work {
 	return sum
 }
 
-// stageCost counts the operations of a stage.
-func stageCost(b *ir.Binding, s *ir.Stage) float64 {
+// callCost counts the operations of a call.
+func callCost(b *ir.Binding, s *ir.Call) float64 {
 	sum := 0.0
 	for _, st := range s.Body {
 		cells := 1.0

@@ -188,7 +188,7 @@ func TestSVGForm(t *testing.T) {
 				}
 			}
 		}
-		for _, s := range f.Stages {
+		for _, s := range f.Calls {
 			for _, st := range s.Statements {
 				if labels[st.Target] == 0 {
 					t.Errorf("%s: nothing is labelled %s", p.file, st.Target)
@@ -245,7 +245,7 @@ func TestSVGOfManyStatements(t *testing.T) {
 				t.Fatal(diags)
 			}
 			f := analysis.Analyze(p, nil)
-			g := draw(f, f.Stages[0])
+			g := draw(f, f.Calls[0])
 			nodes, bends := 0, 0
 			for _, n := range g.nodes {
 				if n.class != "input" {

@@ -7,13 +7,13 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 )
 
-// run is some statements of a stage that share a node: lo..hi-1.
+// run is some statements of a call that share a node: lo..hi-1.
 type run struct{ lo, hi int }
 
-// runs cuts the statements of a stage into at most limit runs: each by itself if
+// runs cuts the statements of a call into at most limit runs: each by itself if
 // there are so few, else the groups that one loop can execute, else as many of
 // these groups together as it takes.
-func runs(s *analysis.StageFacts, limit int) []run {
+func runs(s *analysis.CallFacts, limit int) []run {
 	var out []run
 	if len(s.Statements) <= limit {
 		for i := range s.Statements {
@@ -34,7 +34,7 @@ func runs(s *analysis.StageFacts, limit int) []run {
 }
 
 // node returns the node of a run; kind says what its arrays are drawn as.
-func (r run) node(s *analysis.StageFacts, kind map[string]string) *node {
+func (r run) node(s *analysis.CallFacts, kind map[string]string) *node {
 	const shown = 8 // statements in the text on hovering
 	var title []string
 	var targets []string

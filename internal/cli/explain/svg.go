@@ -10,7 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/analysis"
 )
 
-// SVG draws the dependence graph of every stage: what its statements assign,
+// SVG draws the dependence graph of every call: what its statements assign,
 // from the grids that they read at the top to those that they write at the
 // bottom. Solid arrows carry values and say how far the reads reach; dashed
 // ones only order statements.
@@ -18,7 +18,7 @@ func SVG(w io.Writer, f *analysis.Facts) error {
 	var b strings.Builder
 	var panels []*graph
 	width, height := 540.0, float64(headHeight)
-	for _, s := range f.Stages {
+	for _, s := range f.Calls {
 		g := draw(f, s)
 		panels = append(panels, g)
 		width = max(width, g.width)
@@ -31,8 +31,8 @@ func SVG(w io.Writer, f *analysis.Facts) error {
 	top := float64(headHeight)
 	for i, g := range panels {
 		fmt.Fprintf(&b, `<g transform="translate(0 %.0f)">`+"\n", top)
-		fmt.Fprintf(&b, `<text font-size="14" font-weight="bold" x="%d" y="20">stage %s</text>`+"\n", margin,
-			escape(f.Stages[i].Name))
+		fmt.Fprintf(&b, `<text font-size="14" font-weight="bold" x="%d" y="20">call %s</text>`+"\n", margin,
+			escape(f.Calls[i].Name))
 		fmt.Fprintf(&b, `<g transform="translate(%.1f %d)">`+"\n", (width-g.width)/2, titleHeight)
 		g.write(&b)
 		b.WriteString("</g>\n</g>\n")
@@ -85,9 +85,9 @@ const (
 	maxBends      = 20000
 )
 
-// draw makes the graph of a stage: a node for every array that is read before
+// draw makes the graph of a call: a node for every array that is read before
 // it is written, and one for every statement or run of statements.
-func draw(f *analysis.Facts, s *analysis.StageFacts) *graph {
+func draw(f *analysis.Facts, s *analysis.CallFacts) *graph {
 	for limit := maxStatements; ; limit /= 2 {
 		g := connect(f, s, runs(s, limit))
 		if len(g.nodes) == 0 {
@@ -105,7 +105,7 @@ func draw(f *analysis.Facts, s *analysis.StageFacts) *graph {
 
 // connect makes nodes for arrays and for runs of statements, and edges between
 // them; a run's own edges are left out.
-func connect(f *analysis.Facts, s *analysis.StageFacts, parts []run) *graph {
+func connect(f *analysis.Facts, s *analysis.CallFacts, parts []run) *graph {
 	g := &graph{}
 	sources := map[string]*node{}
 	kind := map[string]string{}

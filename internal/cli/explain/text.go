@@ -25,8 +25,8 @@ func JSON(w io.Writer, f *analysis.Facts) error {
 func Text(w io.Writer, f *analysis.Facts) error {
 	e := &explainer{f: f}
 	e.program()
-	for _, s := range f.Stages {
-		e.stage(s)
+	for _, s := range f.Calls {
+		e.call(s)
 	}
 	for _, l := range f.Loops {
 		e.loop(l)
@@ -61,7 +61,7 @@ func (e *explainer) field(name, text string) {
 }
 
 func (e *explainer) program() {
-	e.printf("%s: %s over %s", e.f.Program, plural(len(e.f.Stages), "stage"), strings.Join(e.f.Axes, ", "))
+	e.printf("%s: %s over %s", e.f.Program, plural(len(e.f.Calls), "call"), strings.Join(e.f.Axes, ", "))
 	for i, s := range e.f.Sizes {
 		e.printf("%s%s = %d", []string{", ", "; "}[first(i)], s.Name, s.Value)
 	}
@@ -94,12 +94,12 @@ func first(i int) int {
 	return 0
 }
 
-func (e *explainer) stage(s *analysis.StageFacts) {
+func (e *explainer) call(s *analysis.CallFacts) {
 	if as, with := e.like(s); as != "" {
-		e.printf("\nstage %s: as %s, with %s\n", s.Name, as, with)
+		e.printf("\ncall %s: as %s, with %s\n", s.Name, as, with)
 		return
 	}
-	e.printf("\nstage %s: %s over %s", s.Name, kindOf(s.Shape), list(s.Axes, "a single cell"))
+	e.printf("\ncall %s: %s over %s", s.Name, kindOf(s.Shape), list(s.Axes, "a single cell"))
 	if s.Points > 0 {
 		e.printf(", %s", plural64(s.Points, "point"))
 	}
@@ -129,11 +129,11 @@ func kindOf(s analysis.Shape) string {
 	return fmt.Sprintf("%d-point stencil of order %d", s.Points, s.Order)
 }
 
-// like returns the name of an earlier stage that differs from s in nothing but
+// like returns the name of an earlier call that differs from s in nothing but
 // the grids that it is called with, and those grids.
-func (e *explainer) like(s *analysis.StageFacts) (name, with string) {
+func (e *explainer) like(s *analysis.CallFacts) (name, with string) {
 	own := anonymous(s)
-	for _, t := range e.f.Stages {
+	for _, t := range e.f.Calls {
 		if t == s {
 			break
 		}
@@ -150,8 +150,8 @@ func (e *explainer) like(s *analysis.StageFacts) (name, with string) {
 	return "", ""
 }
 
-// anonymous returns the facts of a stage as JSON, without its name and grids.
-func anonymous(s *analysis.StageFacts) string {
+// anonymous returns the facts of a call as JSON, without its name and grids.
+func anonymous(s *analysis.CallFacts) string {
 	t := *s
 	t.Name, t.Arrays = "", nil
 	for _, a := range s.Arrays {
@@ -174,9 +174,9 @@ func halos(hs []analysis.Halo) string {
 	return strings.Join(parts, ", ")
 }
 
-// reach says how far the whole stage reaches, if its statements together reach
+// reach says how far the whole call reaches, if its statements together reach
 // further than any one of them.
-func reach(s *analysis.StageFacts) string {
+func reach(s *analysis.CallFacts) string {
 	for i, h := range s.Reach {
 		if h.Low > s.Shape.Halo[i].Low || h.High > s.Shape.Halo[i].High {
 			return "; through all its statements " + halos(s.Reach)
@@ -281,7 +281,7 @@ func (e *explainer) bound(b *analysis.Bound, per string) {
 	}
 }
 
-func (e *explainer) arrays(s *analysis.StageFacts) {
+func (e *explainer) arrays(s *analysis.CallFacts) {
 	t := &table{heads: []string{"array", "grid", "role", "points", "halo", "loads", "stores", "reloads along"},
 		right: []int{3, 5, 6}}
 	for _, a := range s.Arrays {
@@ -305,7 +305,7 @@ func (e *explainer) arrays(s *analysis.StageFacts) {
 	e.table(t)
 }
 
-func (e *explainer) statements(s *analysis.StageFacts) {
+func (e *explainer) statements(s *analysis.CallFacts) {
 	t := &table{heads: []string{"#", "assigns", "group", "flops", "fused", "loads", "order", "cells"},
 		right: []int{0, 2, 3, 4, 5, 6}}
 	for i, st := range s.Statements {
@@ -331,7 +331,7 @@ func (e *explainer) statements(s *analysis.StageFacts) {
 }
 
 // groups says what is particular about groups; that there is one is nothing.
-func (e *explainer) groups(s *analysis.StageFacts) {
+func (e *explainer) groups(s *analysis.CallFacts) {
 	var lines []string
 	for i, g := range s.Groups {
 		var notes []string

@@ -10,7 +10,7 @@ import (
 // evaluates them once more.
 type again struct {
 	f        *fuser
-	at       map[*ir.Stmt]int     // index in the stage
+	at       map[*ir.Stmt]int     // index in the call
 	writers  map[*ir.Array][]int  // by array, the assignments
 	reducers map[*ir.Scalar][]int // by scalar, the reductions
 	starts   []int                // of the groups
@@ -30,7 +30,7 @@ func (f *fuser) again(groups []*Group) *again {
 		f: f, at: map[*ir.Stmt]int{}, writers: map[*ir.Array][]int{}, reducers: map[*ir.Scalar][]int{},
 		groups: make([]*members, len(groups)), known: map[tempIn]bool{},
 	}
-	for i, s := range f.stage.Body {
+	for i, s := range f.call.Body {
 		a.at[s] = i
 		switch {
 		case s.Array != nil:
@@ -71,7 +71,7 @@ func (a *again) unchanged(t *ir.Stmt, group int) bool {
 	for _, acc := range r.distinct {
 		for _, w := range between(a.writers[acc.Array], from, to) {
 			for _, c := range a.f.deps.evaluated(t) {
-				if !apart(acc, c.Box, a.f.stage.Body[w].Domain) {
+				if !apart(acc, c.Box, a.f.call.Body[w].Domain) {
 					return false
 				}
 			}

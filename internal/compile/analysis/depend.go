@@ -26,10 +26,10 @@ const (
 	output = "output" // both write
 )
 
-// edges returns the dependences among a stage's statements, by To, then From.
+// edges returns the dependences among a call's statements, by To, then From.
 // One that follows from two others because a statement between overwrites
 // everything is left out.
-func (g *stage) edges() []Edge {
+func (g *gatherer) edges() []Edge {
 	out := []Edge{}
 	h := newHistory(g)
 	for j, to := range g.ir.Body {
@@ -54,7 +54,7 @@ func (g *stage) edges() []Edge {
 	return out
 }
 
-func (g *stage) between(h *history, i, j int) []Edge {
+func (g *gatherer) between(h *history, i, j int) []Edge {
 	from, to := g.ir.Body[i], g.ir.Body[j]
 	var out []Edge
 	add := func(kind, on string, accs []*ir.Access) {
@@ -93,7 +93,7 @@ func (g *stage) between(h *history, i, j int) []Edge {
 
 // meeting returns the accesses of the reader that may read a cell which the
 // writer writes.
-func (g *stage) meeting(reader, writer *ir.Stmt) []*ir.Access {
+func (g *gatherer) meeting(reader, writer *ir.Stmt) []*ir.Access {
 	var out []*ir.Access
 	for _, acc := range of(writer.Array, g.deps.of[reader].distinct) {
 		for _, c := range g.deps.evaluated(reader) {

@@ -45,13 +45,13 @@ func TestEdges(t *testing.T) {
 		{"red and black", "color (k+j+i) % 2 == each : a[k][j][i] = a[k][j][i+1];",
 			"0>1 flow a 0 0 1; 0>1 anti a 0 0 1; 0>1 output a"},
 	} {
-		_, st := oneStage(t, "", c.body)
-		if got := edgesText(st.Edges); got != c.want {
+		_, call := oneCall(t, "", c.body)
+		if got := edgesText(call.Edges); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	p := irStage(t, "", "(set a (load a k j i-1))")
-	if got := edgesText(Analyze(p, nil).Stages[0].Edges); got != "0>0 anti a 0 0 -1" {
+	p := irCall(t, "", "(set a (load a k j i-1))")
+	if got := edgesText(Analyze(p, nil).Calls[0].Edges); got != "0>0 anti a 0 0 -1" {
 		t.Errorf("in place: %s", got)
 	}
 }
@@ -78,8 +78,8 @@ func TestHomogenizable(t *testing.T) {
 		{"a[k][j][i] = b[k+1][j][i]; c[k][j][i] = b[k+1][j][i]/b[k][j][i];",
 			"k no: b[k+1][j][i] / b[k][j][i]; j 2/1; i 2/1"},
 	} {
-		_, st := oneStage(t, "", c.body)
-		_, got, _ := strings.Cut(summary(st), "homogenizable ")
+		_, call := oneCall(t, "", c.body)
+		_, got, _ := strings.Cut(summary(call), "homogenizable ")
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.body, got, c.want)
 		}

@@ -14,13 +14,13 @@ type Facts struct {
 	IR      *ir.Program `json:"-"`
 	Binding *ir.Binding `json:"-"` // nil if no sizes were given
 
-	Program string        `json:"program"`
-	Axes    []string      `json:"axes"` // outermost first
-	Sizes   []Size        `json:"sizes,omitempty"`
-	Bytes   int64         `json:"bytes,omitempty"` // of all grids
-	Grids   []*GridFacts  `json:"grids"`
-	Stages  []*StageFacts `json:"stages"`
-	Loops   []*LoopFacts  `json:"loops"`
+	Program string       `json:"program"`
+	Axes    []string     `json:"axes"` // outermost first
+	Sizes   []Size       `json:"sizes,omitempty"`
+	Bytes   int64        `json:"bytes,omitempty"` // of all grids
+	Grids   []*GridFacts `json:"grids"`
+	Calls   []*CallFacts `json:"stages"` // the key is older than the word call; names of fields are stable
+	Loops   []*LoopFacts `json:"loops"`
 }
 
 // Size is the value of a parameter.
@@ -41,21 +41,21 @@ type GridFacts struct {
 	Boundary []string `json:"boundary,omitempty"` // "clamp on j.low"
 }
 
-// StageFacts is what is known of a stage. Numbers per point hold for a point
-// of the stage's main domain, the largest one of the statements that write grids
+// CallFacts is what is known of a call. Numbers per point hold for a point
+// of the call's main domain, the largest one of the statements that write grids
 // or reduce: with sizes, a statement counts by its share of those points;
 // without, statements and arrays of fewer dimensions, and those over a fixed
 // number of planes, count as nothing.
-type StageFacts struct {
-	IR     *ir.Stage `json:"-"`
-	Fusion *Fusion   `json:"-"`
+type CallFacts struct {
+	IR     *ir.Call `json:"-"`
+	Fusion *Fusion  `json:"-"`
 
 	Name       string   `json:"name"`
 	Axes       []string `json:"axes"`                  // that the main domain runs over
 	Points     int64    `json:"points,omitempty"`      // of the main domain; with sizes
-	WorkingSet int64    `json:"working_set,omitempty"` // bytes of all grids that the stage touches; with sizes
+	WorkingSet int64    `json:"working_set,omitempty"` // bytes of all grids that the call touches; with sizes
 	Shape      Shape    `json:"shape"`
-	// Reach is the halo of what the stage reads from outside through everything
+	// Reach is the halo of what the call reads from outside through everything
 	// that it computes: the margin that one tile of it needs.
 	Reach      []Halo        `json:"reach"`
 	Arrays     []*ArrayFacts `json:"arrays"`
@@ -128,18 +128,18 @@ func Analyze(p *ir.Program, b *ir.Binding) *Facts {
 		f.Grids = append(f.Grids, f.grid(g))
 		f.Bytes += f.Grids[len(f.Grids)-1].Bytes
 	}
-	for _, s := range p.Stages {
-		st := newStage(p, b, s).facts()
-		st.WorkingSet = f.workingSet([]*StageFacts{st})
-		f.Stages = append(f.Stages, st)
+	for _, s := range p.Calls {
+		call := newGatherer(p, b, s).facts()
+		call.WorkingSet = f.workingSet([]*CallFacts{call})
+		f.Calls = append(f.Calls, call)
 	}
 	f.loops()
 	return f
 }
 
-// Stage returns the facts of a stage of the program.
-func (f *Facts) Stage(s *ir.Stage) *StageFacts {
-	for _, t := range f.Stages {
+// Call returns the facts of a call of the program.
+func (f *Facts) Call(s *ir.Call) *CallFacts {
+	for _, t := range f.Calls {
 		if t.IR == s {
 			return t
 		}
@@ -178,11 +178,11 @@ func (f *Facts) grid(g *ir.Grid) *GridFacts {
 	return out
 }
 
-// workingSet returns the bytes of the grids that stages touch.
-func (f *Facts) workingSet(stages []*StageFacts) int64 {
+// workingSet returns the bytes of the grids that calls touch.
+func (f *Facts) workingSet(calls []*CallFacts) int64 {
 	n := int64(0)
 	for i, g := range f.IR.Grids {
-		if slices.ContainsFunc(stages, func(s *StageFacts) bool {
+		if slices.ContainsFunc(calls, func(s *CallFacts) bool {
 			return slices.ContainsFunc(s.IR.Arrays, func(a *ir.Array) bool { return a.Grid == g })
 		}) {
 			n += f.Grids[i].Bytes
@@ -246,11 +246,11 @@ func colorText(p *ir.Program, c *ir.Color) string {
 	return fmt.Sprintf("(%s) %% %d == %d", strings.Join(sum, "+"), c.Mod, c.Rem)
 }
 
-// stage gathers the facts of one stage.
-type stage struct {
+// gatherer gathers the facts of one call.
+type gatherer struct {
 	p      *ir.Program
 	b      *ir.Binding // or nil
-	ir     *ir.Stage
+	ir     *ir.Call
 	deps   *reads
 	fusion *Fusion
 	weight map[*ir.Stmt]float64 // share of the main domain's points
@@ -260,15 +260,15 @@ type stage struct {
 	points int64                // of the main domain; 0 without sizes
 }
 
-func newStage(p *ir.Program, b *ir.Binding, s *ir.Stage) *stage {
-	g := &stage{p: p, b: b, ir: s, deps: newReads(s), fusion: FusableGroups(s), weight: map[*ir.Stmt]float64{},
+func newGatherer(p *ir.Program, b *ir.Binding, s *ir.Call) *gatherer {
+	g := &gatherer{p: p, b: b, ir: s, deps: newReads(s), fusion: FusableGroups(s), weight: map[*ir.Stmt]float64{},
 		splits: map[int]*homogenizer{}}
 	g.setShares()
 	return g
 }
 
 // setShares finds the main domain and every statement's share of it.
-func (g *stage) setShares() {
+func (g *gatherer) setShares() {
 	for _, s := range g.mains() {
 		if n := cells(g.b, s); len(s.Axes) > len(g.axes) || n > g.points {
 			g.axes = s.Axes
@@ -298,8 +298,8 @@ func (g *stage) setShares() {
 }
 
 // mains returns the statements that may have the main domain: those whose
-// results leave the stage, or if none do, all assignments.
-func (g *stage) mains() []*ir.Stmt {
+// results leave the call, or if none do, all assignments.
+func (g *gatherer) mains() []*ir.Stmt {
 	var leave, all []*ir.Stmt
 	for _, s := range g.ir.Body {
 		if s.Temp != nil {
@@ -354,8 +354,8 @@ func fixed(r ir.Range) bool {
 	return false
 }
 
-func (g *stage) facts() *StageFacts {
-	out := &StageFacts{IR: g.ir, Fusion: g.fusion, Name: g.ir.Name, Axes: g.axisNames(g.axes), Points: g.points}
+func (g *gatherer) facts() *CallFacts {
+	out := &CallFacts{IR: g.ir, Fusion: g.fusion, Name: g.ir.Name, Axes: g.axisNames(g.axes), Points: g.points}
 	out.Shape = g.shape(g.effective(g.ir.Body))
 	out.Reach = g.reach()
 	out.Arrays = g.arrays()
@@ -398,7 +398,7 @@ func (g *stage) facts() *StageFacts {
 	return out
 }
 
-func (g *stage) axisNames(axes []int) []string {
+func (g *gatherer) axisNames(axes []int) []string {
 	names := []string{}
 	for _, a := range axes {
 		names = append(names, g.p.Axes[a])
@@ -406,7 +406,7 @@ func (g *stage) axisNames(axes []int) []string {
 	return names
 }
 
-func (g *stage) statement(i int) *StmtFacts {
+func (g *gatherer) statement(i int) *StmtFacts {
 	s := g.ir.Body[i]
 	out := &StmtFacts{
 		IR: s, Text: g.p.Infix(s), Target: target(s), Kind: "array",
@@ -463,7 +463,7 @@ func target(s *ir.Stmt) string {
 	return s.Reduce.Scalar.Name
 }
 
-func (g *stage) group(group *Group) *GroupFacts {
+func (g *gatherer) group(group *Group) *GroupFacts {
 	out := &GroupFacts{Axes: g.axisNames(group.Axes), InPlace: group.InPlace}
 	for _, s := range group.Stmts {
 		out.Statements = append(out.Statements, slices.Index(g.ir.Body, s))

@@ -8,14 +8,14 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// oneStage checks a body over k, j, i with the grids a, b, c (double), p (1-D),
+// oneCall checks a body over k, j, i with the grids a, b, c (double), p (1-D),
 // m (int), f (float), the scalars s and t, and the formal w for a.
-func oneStage(t testing.TB, head, body string) (*ir.Program, *StageFacts) {
+func oneCall(t testing.TB, head, body string) (*ir.Program, *CallFacts) {
 	t.Helper()
 	p := program(t, `parameter N = 20; iterator k, j, i;
 double a[N,N,N], b[N,N,N], c[N,N,N], p[N], s = 2, t = 3; int m[N,N,N]; float f[N,N,N], g[N,N,N];
 `+head+"\nstencil one () {\n"+body+"\n}\none ();")
-	return p, Analyze(p, nil).Stages[0]
+	return p, Analyze(p, nil).Calls[0]
 }
 
 func TestOps(t *testing.T) {
@@ -45,8 +45,8 @@ func TestOps(t *testing.T) {
 		{"reduce sum s = b[k][j][i]*c[k][j][i]", "1 add, 1 mul"},
 		{"reduce max s = abs(b[k][j][i])", "1 compare"},
 	} {
-		_, st := oneStage(t, "", c.expr+";")
-		if got := opsText(st.Ops, st.Single); got != c.want {
+		_, call := oneCall(t, "", c.expr+";")
+		if got := opsText(call.Ops, call.Single); got != c.want {
 			t.Errorf("%s: %q, want %q", c.expr, got, c.want)
 		}
 	}
@@ -92,14 +92,14 @@ func TestShape(t *testing.T) {
 		{"fixed plane", "a[k][j][i] = b[k][j][i] + b[0][j][i+5];",
 			`1 points, order 0, halo k 0, j 0, i 0, corners "", density 1, unique ""`},
 	} {
-		_, st := oneStage(t, "", c.body)
-		if got, _, _ := strings.Cut(summary(st), "\n"); got != c.want {
+		_, call := oneCall(t, "", c.body)
+		if got, _, _ := strings.Cut(summary(call), "\n"); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
 }
 
-// TestReach: a stage of several statements reaches further than any of them.
+// TestReach: a call of several statements reaches further than any of them.
 func TestReach(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{"a[k][j][i] = b[k][j][i+1];", "k 0, j 0, i 0,1"},
@@ -110,20 +110,20 @@ func TestReach(t *testing.T) {
 		{"double l[N,N,N]; l[k][j][i] = b[k][j][i+9]; a[k][j][i] = c[k][j][i-1];", "k 0, j 0, i 1,0"},
 		{"a[k][j][i] = b[k][j][i-1]; c[k][j][i] = a[k][j][i-1];", "k 0, j 0, i 2,0"},
 	} {
-		_, st := oneStage(t, "", c.body)
-		if got := haloText(st.Reach); got != c.want {
+		_, call := oneCall(t, "", c.body)
+		if got := haloText(call.Reach); got != c.want {
 			t.Errorf("%s: %s, want %s", c.body, got, c.want)
 		}
 	}
 }
 
 func TestArrays(t *testing.T) {
-	_, st := oneStage(t, "", `double l[N,N,N]; boundary l : clamp;
+	_, call := oneCall(t, "", `double l[N,N,N]; boundary l : clamp;
   l[k][j][i] = b[k][j][i+1] + b[k][j][i-1] + b[k][j+1][i] + b[k][j][i+1];
   a[k][j][i] = l[k][j][i] - l[k-1][j][i] + p[i+1]*p[i];
   c[k][j][i] += 1;`)
 	var got []string
-	for _, a := range st.Arrays {
+	for _, a := range call.Arrays {
 		text := fmt.Sprintf("%s %s %s: %d points, %d loads, %d stores, reloads", a.Name, a.Role,
 			strings.Join(a.Axes, ""), a.Shape.Points, a.LoadsAsWritten, a.Stores)
 		for _, r := range a.Reuse {
@@ -182,15 +182,16 @@ func TestWeights(t *testing.T) {
 			"0 flops, 0 loads, 1 stores, bytes 8 8 8",
 			"0 flops, 0 loads, 1 stores, bytes 8 8 8"},
 	} {
-		p, free := oneStage(t, "", c.body)
-		sized := Analyze(p, bind(t, p, nil)).Stages[0]
+		p, free := oneCall(t, "", c.body)
+		sized := Analyze(p, bind(t, p, nil)).Calls[0]
 		for _, v := range []struct {
-			st   *StageFacts
+			call *CallFacts
 			want string
 		}{{free, c.free}, {sized, c.sized}} {
-			st := v.st
-			got := fmt.Sprintf("%.4g flops, %.4g loads, %.4g stores, bytes %.4g %.4g %.4g", st.Ops.Flops(), st.Loads,
-				st.Stores, st.Traffic.Compulsory, st.Traffic.ByGroup, st.Traffic.AsWritten)
+			call := v.call
+			got := fmt.Sprintf("%.4g flops, %.4g loads, %.4g stores, bytes %.4g %.4g %.4g",
+				call.Ops.Flops(), call.Loads,
+				call.Stores, call.Traffic.Compulsory, call.Traffic.ByGroup, call.Traffic.AsWritten)
 			if got != v.want {
 				t.Errorf("%s:\n got %s\nwant %s", c.name, got, v.want)
 			}
@@ -200,8 +201,8 @@ func TestWeights(t *testing.T) {
 
 // An update of a grid loads and stores it, which Rawat's I/O arrays count once.
 func TestUpdatedGridsCountTwice(t *testing.T) {
-	p := irStage(t, "", "(set a (add (load a k j i) (load b k j i)))")
-	got := Analyze(p, nil).Stages[0]
+	p := irCall(t, "", "(set a (add (load a k j i) (load b k j i)))")
+	got := Analyze(p, nil).Calls[0]
 	if got.Traffic.Compulsory != 24 || got.Intensity.Compulsory != 1.0/24 {
 		t.Errorf("%v bytes, %v flops a byte", got.Traffic.Compulsory, got.Intensity.Compulsory)
 	}
@@ -210,8 +211,8 @@ func TestUpdatedGridsCountTwice(t *testing.T) {
 // TestMaterialisedTraffic: a temp that lives in an array is stored by its own
 // group and loaded by the others.
 func TestMaterialisedTraffic(t *testing.T) {
-	p := irStage(t, "r", "(let r (load a k j i-1)) (set a (temp r)) (set b (temp r))")
-	got := Analyze(p, nil).Stages[0].Traffic
+	p := irCall(t, "r", "(let r (load a k j i-1)) (set a (temp r)) (set b (temp r))")
+	got := Analyze(p, nil).Calls[0].Traffic
 	if want := (Traffic{Compulsory: 24, ByGroup: 16 + 24, AsWritten: 24}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -39,7 +39,7 @@ type Halo struct {
 	High int64  `json:"high"`
 }
 
-// ArrayFacts is how a stage uses an array.
+// ArrayFacts is how a call uses an array.
 type ArrayFacts struct {
 	IR *ir.Array `json:"-"`
 
@@ -68,7 +68,7 @@ type Reuse struct {
 // effective returns the distinct array accesses of statements, looking through
 // temps: for each, its own and those of every temp that it reads. Temps that
 // stand in the list by themselves add nothing.
-func (g *stage) effective(stmts []*ir.Stmt) []*ir.Access {
+func (g *gatherer) effective(stmts []*ir.Stmt) []*ir.Access {
 	if len(stmts) == 1 {
 		return g.deps.through[stmts[0]]
 	}
@@ -124,7 +124,7 @@ func offsets(rank int, accs []*ir.Access) [][]int64 {
 	return slices.CompactFunc(out, slices.Equal)
 }
 
-func (g *stage) shape(accs []*ir.Access) Shape {
+func (g *gatherer) shape(accs []*ir.Access) Shape {
 	rank := len(g.p.Axes)
 	points := offsets(rank, accs)
 	out := Shape{Points: len(points), Halo: halos(g.p, points), Corners: []string{}}
@@ -168,7 +168,7 @@ func extremes(points [][]int64, axis int) (lo, hi int64) {
 
 // corners reports whether some array is read at more than one point of a plane
 // across the axis that is not the output's own.
-func (g *stage) corners(accs []*ir.Access, axis int) bool {
+func (g *gatherer) corners(accs []*ir.Access, axis int) bool {
 	byArray := map[*ir.Array][]*ir.Access{}
 	for _, a := range accs {
 		byArray[a.Array] = append(byArray[a.Array], a)
@@ -231,7 +231,7 @@ func unique(halos []Halo, axes []int) string {
 
 func sameReach(a, b Halo) bool { return a.Low == b.Low && a.High == b.High }
 
-func (g *stage) arrays() []*ArrayFacts {
+func (g *gatherer) arrays() []*ArrayFacts {
 	out := []*ArrayFacts{}
 	for _, a := range g.ir.Arrays {
 		f := &ArrayFacts{IR: a, Name: a.Name, Type: a.Type.Word(), Axes: []string{}}
@@ -286,10 +286,10 @@ func reloads(points [][]int64, axis int) int {
 	return len(points) - len(lines)
 }
 
-// reach follows the reads back through the stage: what is needed of an array
-// around one point, before the stage starts, to compute the stage's grids at
+// reach follows the reads back through the call: what is needed of an array
+// around one point, before the call starts, to compute the call's grids at
 // that point. It returns the hull over all arrays.
-func (g *stage) reach() []Halo {
+func (g *gatherer) reach() []Halo {
 	rank := len(g.p.Axes)
 	need := map[*ir.Array][][]int64{} // hull corners: lowest, highest
 	grow := func(a *ir.Array, lo, hi []int64) {

@@ -7,10 +7,10 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// Fusion says which statements of a stage can run in one loop over cells.
+// Fusion says which statements of a call can run in one loop over cells.
 type Fusion struct {
 	Groups []*Group
-	Temps  []*TempUse // parallel to Stage.Temps
+	Temps  []*TempUse // parallel to Call.Temps
 }
 
 // Group is a run of consecutive statements that one loop can execute: at every
@@ -50,7 +50,7 @@ var placeNames = [...]string{"in its group", "recomputed", "materialised"}
 // String returns the place in words.
 func (p TempPlace) String() string { return placeNames[p] }
 
-// TempUse is what is known of a temp in a stage.
+// TempUse is what is known of a temp in a call.
 type TempUse struct {
 	Temp  *ir.Temp
 	Stmt  *ir.Stmt // the one that assigns it
@@ -76,22 +76,22 @@ func (u *TempUse) Cells(axes []int) []Cells {
 	return out
 }
 
-// FusableGroups partitions a stage into as few groups as the dependences
+// FusableGroups partitions a call into as few groups as the dependences
 // allow. Two statements share a group if they run over the same axes, neither
 // reads at another cell (or through a boundary that may lead to another cell)
 // what the other writes, and neither reads a scalar that the earlier one
 // reduces. A coloured statement that reads other cells of its own target, and
 // one whose reads of its own target need a snapshot, share with temps alone.
 // A materialised temp varies on every axis of its group.
-func FusableGroups(stage *ir.Stage) *Fusion {
-	return partition(&fuser{stage: stage, deps: newReads(stage), square: map[*ir.Stmt]bool{}})
+func FusableGroups(call *ir.Call) *Fusion {
+	return partition(&fuser{call: call, deps: newReads(call), square: map[*ir.Stmt]bool{}})
 }
 
-// SeparateGroups partitions a stage as FusableGroups does, but so that every
+// SeparateGroups partitions a call as FusableGroups does, but so that every
 // assignment to an array ends its group: no group writes two arrays, and one
 // can be left out where the array's contents are known already.
-func SeparateGroups(stage *ir.Stage) *Fusion {
-	return partition(&fuser{stage: stage, deps: newReads(stage), square: map[*ir.Stmt]bool{}, separate: true})
+func SeparateGroups(call *ir.Call) *Fusion {
+	return partition(&fuser{call: call, deps: newReads(call), square: map[*ir.Stmt]bool{}, separate: true})
 }
 
 func partition(f *fuser) *Fusion {
@@ -111,8 +111,8 @@ func partition(f *fuser) *Fusion {
 }
 
 type fuser struct {
-	stage *ir.Stage
-	deps  *reads
+	call *ir.Call
+	deps *reads
 	// square holds the temps that vary on every axis of their group, so that
 	// one cell alone writes each of their values.
 	square   map[*ir.Stmt]bool
@@ -124,9 +124,9 @@ type fuser struct {
 // groups.
 func (f *fuser) cut() []int {
 	var cuts []int
-	for lo := 0; lo < len(f.stage.Body); {
+	for lo := 0; lo < len(f.call.Body); {
 		hi, _ := f.end(lo)
-		if hi < len(f.stage.Body) {
+		if hi < len(f.call.Body) {
 			hi = f.withoutTrailing(lo, hi)
 		}
 		cuts = append(cuts, hi)
@@ -139,8 +139,8 @@ func (f *fuser) cut() []int {
 func (f *fuser) end(lo int) (int, *members) {
 	m := f.members()
 	hi := lo
-	for hi == lo || hi < len(f.stage.Body) && m.takes(f.stage.Body[hi]) {
-		m.add(f.stage.Body[hi])
+	for hi == lo || hi < len(f.call.Body) && m.takes(f.call.Body[hi]) {
+		m.add(f.call.Body[hi])
 		hi++
 	}
 	return hi, m
@@ -151,8 +151,8 @@ func (f *fuser) end(lo int) (int, *members) {
 func (f *fuser) withoutTrailing(lo, hi int) int {
 	_, m := f.end(hi)
 	cut := hi
-	for c := hi - 1; c > lo && f.stage.Body[c].Temp != nil && m.takesBefore(f.stage.Body[c]); c-- {
-		m.add(f.stage.Body[c])
+	for c := hi - 1; c > lo && f.call.Body[c].Temp != nil && m.takesBefore(f.call.Body[c]); c-- {
+		m.add(f.call.Body[c])
 		cut = c
 	}
 	return cut
@@ -232,7 +232,7 @@ func (f *fuser) result(cuts []int) *Fusion {
 	groupOf := map[*ir.Stmt]int{}
 	lo := 0
 	for _, hi := range cuts {
-		g := &Group{Stmts: f.stage.Body[lo:hi:hi]}
+		g := &Group{Stmts: f.call.Body[lo:hi:hi]}
 		for _, s := range g.Stmts {
 			groupOf[s] = len(out.Groups)
 			if s.Array == nil {
@@ -247,7 +247,7 @@ func (f *fuser) result(cuts []int) *Fusion {
 		out.Groups = append(out.Groups, g)
 		lo = hi
 	}
-	for _, t := range f.stage.Temps {
+	for _, t := range f.call.Temps {
 		s := f.deps.assigned[t]
 		out.Temps = append(out.Temps, &TempUse{Temp: t, Stmt: s, Group: groupOf[s], Axes: f.axesOf(s),
 			Needed: f.deps.needed[s]})
@@ -284,7 +284,7 @@ func (f *fuser) place(out *Fusion, groupOf map[*ir.Stmt]int) {
 			asks[t][g] = true
 		}
 	}
-	for _, s := range f.stage.Body {
+	for _, s := range f.call.Body {
 		for _, t := range f.deps.of[s].temps {
 			ask(groupOf[s], t)
 		}
@@ -315,6 +315,6 @@ func (f *fuser) place(out *Fusion, groupOf map[*ir.Stmt]int) {
 		}
 	}
 	for _, g := range out.Groups {
-		slices.Reverse(g.Recompute) // in the order of the stage
+		slices.Reverse(g.Recompute) // in the order of the call
 	}
 }

@@ -14,29 +14,29 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// A randomStage runs over axes 0 and 1; its sizes are the one parameter N.
-func randomStage(t *rapid.T) (*ir.Stage, *ir.Scalar) {
-	g := &stageGen{t: t, rank: 2, stage: &ir.Stage{Name: "s"}, scalar: &ir.Scalar{Name: "s", Type: types.F64}}
+// A randomCall runs over axes 0 and 1; its sizes are the one parameter N.
+func randomCall(t *rapid.T) (*ir.Call, *ir.Scalar) {
+	g := &callGen{t: t, rank: 2, call: &ir.Call{Name: "s"}, scalar: &ir.Scalar{Name: "s", Type: types.F64}}
 	for i, axes := range [][]int{{0, 1}, {0, 1}, {0, 1}, {1}, {0}} {
 		g.array(fmt.Sprintf("a%d", i), axes, false)
 	}
 	g.array("l", []int{0, 1}, true)
-	for n := rapid.IntRange(1, 7).Draw(t, "statements"); len(g.stage.Body) < n; {
+	for n := rapid.IntRange(1, 7).Draw(t, "statements"); len(g.call.Body) < n; {
 		g.stmt()
 	}
-	return g.stage, g.scalar
+	return g.call, g.scalar
 }
 
-type stageGen struct {
+type callGen struct {
 	t      *rapid.T
 	rank   int
-	stage  *ir.Stage
+	call   *ir.Call
 	scalar *ir.Scalar
 }
 
-func (g *stageGen) pick(n int, label string) int { return rapid.IntRange(0, n-1).Draw(g.t, label) }
+func (g *callGen) pick(n int, label string) int { return rapid.IntRange(0, n-1).Draw(g.t, label) }
 
-func (g *stageGen) array(name string, axes []int, local bool) {
+func (g *callGen) array(name string, axes []int, local bool) {
 	n := ir.ParamAffine(0)
 	a := &ir.Array{Name: name, Type: types.F64, Local: local}
 	for _, axis := range axes {
@@ -45,10 +45,10 @@ func (g *stageGen) array(name string, axes []int, local bool) {
 		a.Dims = append(a.Dims, ir.Dim{Axis: axis, Lo: ext[0], Hi: ext[1], Faces: ir.Faces{Low: g.boundary(),
 			High: g.boundary()}})
 	}
-	g.stage.Arrays = append(g.stage.Arrays, a)
+	g.call.Arrays = append(g.call.Arrays, a)
 }
 
-func (g *stageGen) boundary() ir.Boundary {
+func (g *callGen) boundary() ir.Boundary {
 	kind := []ir.BoundaryKind{ir.None, ir.None, ir.None, ir.Constant, ir.Clamp, ir.Mirror, ir.Reflect, ir.AntiReflect,
 		ir.Periodic}[g.pick(9, "boundary")]
 	b := ir.Boundary{Kind: kind}
@@ -59,7 +59,7 @@ func (g *stageGen) boundary() ir.Boundary {
 }
 
 // value sums up to three reads that vary on some of the axes.
-func (g *stageGen) value(axes []int) ir.Expr {
+func (g *callGen) value(axes []int) ir.Expr {
 	var e ir.Expr = ir.Const{Value: op.Float(types.F64, float64(g.pick(100, "literal")))}
 	for range g.pick(3, "reads") + 1 {
 		e = &ir.Binary{Op: op.Sub, X: e, Y: g.read(axes)}
@@ -67,14 +67,14 @@ func (g *stageGen) value(axes []int) ir.Expr {
 	return e
 }
 
-func (g *stageGen) read(axes []int) ir.Expr {
+func (g *callGen) read(axes []int) ir.Expr {
 	switch g.pick(10, "operand") {
 	case 0:
 		return ir.ScalarRef{Scalar: g.scalar}
 	case 1, 2, 3:
 		var fit []*ir.Temp
-		for _, s := range g.stage.Body {
-			if s.Temp != nil && subset(newReads(g.stage).of[s].axes, axes) {
+		for _, s := range g.call.Body {
+			if s.Temp != nil && subset(newReads(g.call).of[s].axes, axes) {
 				fit = append(fit, s.Temp)
 			}
 		}
@@ -82,9 +82,9 @@ func (g *stageGen) read(axes []int) ir.Expr {
 			return ir.TempRef{Temp: fit[g.pick(len(fit), "temp")]}
 		}
 	}
-	a := g.stage.Arrays[g.pick(len(g.stage.Arrays), "array")]
+	a := g.call.Arrays[g.pick(len(g.call.Arrays), "array")]
 	if a.Local && a.Box == nil {
-		a = g.stage.Arrays[0]
+		a = g.call.Arrays[0]
 	}
 	acc := &ir.Access{Array: a}
 	for _, dim := range a.Dims {
@@ -97,7 +97,7 @@ func (g *stageGen) read(axes []int) ir.Expr {
 	return acc
 }
 
-func (g *stageGen) user() ir.Box {
+func (g *callGen) user() ir.Box {
 	box := ir.Unbounded(g.rank)
 	n := ir.ParamAffine(0)
 	for axis := range box {
@@ -113,23 +113,23 @@ func (g *stageGen) user() ir.Box {
 	return box
 }
 
-func (g *stageGen) stmt() {
+func (g *callGen) stmt() {
 	s := &ir.Stmt{}
 	switch g.pick(8, "target") {
 	case 0, 1:
 		s.Value = g.value([][]int{{0, 1}, {0, 1}, {1}, {0}}[g.pick(4, "axes")])
-		s.Temp = &ir.Temp{Name: fmt.Sprintf("t%d", len(g.stage.Temps)), Type: types.F64}
+		s.Temp = &ir.Temp{Name: fmt.Sprintf("t%d", len(g.call.Temps)), Type: types.F64}
 		s.Domain = ir.InferDomain(g.rank, nil, false, s.Value, g.user())
 		s.Temp.Box = s.Domain
-		g.stage.Temps = append(g.stage.Temps, s.Temp)
+		g.call.Temps = append(g.call.Temps, s.Temp)
 	case 2:
 		s.Axes = []int{0, 1}
-		s.Value = &ir.Binary{Op: op.Sub, X: g.value(s.Axes), Y: &ir.Access{Array: g.stage.Arrays[0],
+		s.Value = &ir.Binary{Op: op.Sub, X: g.value(s.Axes), Y: &ir.Access{Array: g.call.Arrays[0],
 			Index: []ir.Index{{Axis: 0}, {Axis: 1}}}}
 		s.Reduce = &ir.Reduce{Kind: ir.Max, Scalar: g.scalar}
 		s.Domain = ir.InferDomain(g.rank, nil, true, s.Value, g.user())
 	default:
-		s.Array = g.stage.Arrays[g.pick(len(g.stage.Arrays), "array")]
+		s.Array = g.call.Arrays[g.pick(len(g.call.Arrays), "array")]
 		for _, dim := range s.Array.Dims {
 			s.Axes = append(s.Axes, dim.Axis)
 		}
@@ -155,10 +155,10 @@ func (g *stageGen) stmt() {
 			s.Color.Rem = int64(g.pick(int(s.Color.Mod), "remainder"))
 		}
 	}
-	g.stage.Body = append(g.stage.Body, s)
+	g.call.Body = append(g.call.Body, s)
 }
 
-// A symbolic executes stages on symbols: a value is a hash of how it came about,
+// A symbolic executes calls on symbols: a value is a hash of how it came about,
 // so that two runs agree only if every read saw the same write.
 type symbolic struct {
 	params  []int64
@@ -289,11 +289,11 @@ func onAxes(at [2]int64, a *ir.Array) [2]int64 {
 	return out
 }
 
-// allAtOnce executes the stage as the language says.
-func (m *symbolic) allAtOnce(stage *ir.Stage) {
+// allAtOnce executes the call as the language says.
+func (m *symbolic) allAtOnce(call *ir.Call) {
 	taken := map[*ir.Temp]func([2]int64) uint64{}
 	m.temps = func(t *ir.Temp, at [2]int64) uint64 { return taken[t](at) }
-	for _, s := range stage.Body {
+	for _, s := range call.Body {
 		old := m.clone()
 		if s.Temp != nil {
 			taken[s.Temp] = func(at [2]int64) uint64 { return old.eval(s.Value, at, nil) }
@@ -321,15 +321,15 @@ func reduced(all []uint64) uint64 {
 	return hash("reduced", all)
 }
 
-// grouped executes the stage as Group promises; order permutes a loop's cells.
-func (m *symbolic) grouped(stage *ir.Stage, f *Fusion, order func(n int) []int) {
+// grouped executes the call as Group promises; order permutes a loop's cells.
+func (m *symbolic) grouped(call *ir.Call, f *Fusion, order func(n int) []int) {
 	stored := map[*ir.Temp]map[[2]int64]uint64{}
 	for _, g := range f.Groups {
-		m.group(stage, f, g, stored, order)
+		m.group(call, f, g, stored, order)
 	}
 }
 
-func (m *symbolic) group(stage *ir.Stage, f *Fusion, g *Group, stored map[*ir.Temp]map[[2]int64]uint64,
+func (m *symbolic) group(call *ir.Call, f *Fusion, g *Group, stored map[*ir.Temp]map[[2]int64]uint64,
 	order func(n int) []int) {
 	old := map[*ir.Array]*symbolic{}
 	for _, a := range g.Snapshot {
@@ -407,9 +407,9 @@ func project(at [2]int64, axes []int) [2]int64 {
 	return out
 }
 
-func newSymbolic(stage *ir.Stage, n int64) *symbolic {
+func newSymbolic(call *ir.Call, n int64) *symbolic {
 	m := &symbolic{params: []int64{n}, arrays: map[*ir.Array]map[[2]int64]uint64{}, scalars: map[*ir.Scalar]uint64{}}
-	for _, a := range stage.Arrays {
+	for _, a := range call.Arrays {
 		m.arrays[a] = map[[2]int64]uint64{}
 	}
 	return m
@@ -467,30 +467,30 @@ func stmtText(s *ir.Stmt) string {
 	return fmt.Sprintf("%s <-%s over %v colour %v", target, reads, s.Domain, s.Color)
 }
 
-// TestGroupsKeepTheMeaning executes random stages group by group, cells
+// TestGroupsKeepTheMeaning executes random calls group by group, cells
 // forwards, backwards and shuffled, and compares every value with that of the
 // statements run one after the other.
 func TestGroupsKeepTheMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		stage, _ := randomStage(t)
-		f := FusableGroups(stage)
+		call, _ := randomCall(t)
+		f := FusableGroups(call)
 		var flat []*ir.Stmt
 		for _, g := range f.Groups {
 			flat = append(flat, g.Stmts...)
 		}
-		if !slices.Equal(flat, stage.Body) {
+		if !slices.Equal(flat, call.Body) {
 			t.Fatalf("the groups are no partition:\n%s", describe(f))
 		}
 		n := int64(rapid.IntRange(2, 6).Draw(t, "N"))
-		want := newSymbolic(stage, n)
-		want.allAtOnce(stage)
+		want := newSymbolic(call, n)
+		want.allAtOnce(call)
 		for name, order := range map[string]func(n int) []int{
 			"forwards":  func(n int) []int { return ascending(n) },
 			"backwards": func(n int) []int { o := ascending(n); slices.Reverse(o); return o },
 			"shuffled":  func(n int) []int { return rand.New(rand.NewSource(int64(n))).Perm(n) },
 		} {
-			got := newSymbolic(stage, n)
-			got.grouped(stage, f, order)
+			got := newSymbolic(call, n)
+			got.grouped(call, f, order)
 			if at := want.differs(got); at != "" {
 				t.Fatalf("N=%d, cells %s: %s differs\n%s", n, name, at, describe(f))
 			}

@@ -89,12 +89,12 @@ func TestFusableGroups(t *testing.T) {
 			"color (k+j+i) % 2 == 0 : a[k][j][i] = b[k][j][i+1]; color (k+j+i) % 2 == 1 : a[k][j][i] = c[k][j][i+1];",
 			"a a"},
 	} {
-		p, st := oneStage(t, c.head, c.body)
-		if got := fusionText(FusableGroups(p.Stages[0])); got != c.want {
+		p, call := oneCall(t, c.head, c.body)
+		if got := fusionText(FusableGroups(p.Calls[0])); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-		if st.Fusion == nil || len(st.Groups) != strings.Count(c.want, "/")+1 {
-			t.Errorf("%s: %d groups in the facts", c.name, len(st.Groups))
+		if call.Fusion == nil || len(call.Groups) != strings.Count(c.want, "/")+1 {
+			t.Errorf("%s: %d groups in the facts", c.name, len(call.Groups))
 		}
 	}
 }
@@ -134,8 +134,8 @@ func TestFusableGroupsOfIR(t *testing.T) {
 	} {
 		body := strings.NewReplacer("RED", "(set a (color 2 0 1 1 1) ", "BLACK",
 			"(set a (color 2 1 1 1 1) ").Replace(c.body)
-		p := irStage(t, c.temps, body)
-		if got := fusionText(FusableGroups(p.Stages[0])); got != c.want {
+		p := irCall(t, c.temps, body)
+		if got := fusionText(FusableGroups(p.Calls[0])); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -191,12 +191,12 @@ func TestOtherColor(t *testing.T) {
 
 // TestTempCells: where a loop has to evaluate a temp.
 func TestTempCells(t *testing.T) {
-	p, _ := oneStage(t, "", `double r = b[k][j][i];
+	p, _ := oneCall(t, "", `double r = b[k][j][i];
 [0:N-1,0:N-1,2:3] : a[k][j][i] = r;
 [0:N-1,0:N-1,2:3] : c[k][j][i] = r;
 color (k+j+i) % 2 == 1 : a[k][j][i] += r;`)
-	stage := p.Stages[0]
-	u := FusableGroups(stage).Temps[0]
+	call := p.Calls[0]
+	u := FusableGroups(call).Temps[0]
 	var got []string
 	for _, axes := range [][]int{{0, 1, 2}, {0, 2}} {
 		for _, c := range u.Cells(axes) {
@@ -226,10 +226,10 @@ func TestFewestGroups(t *testing.T) {
 		"double r = a[k][j][i+1]; a[k][j][i] = s; double q = a[k][j][i]; b[k][j][i] = q + r; c[k][j][i] = b[k][j+1][i];",
 		"p[i] = 1; double r = p[i]; a[k][j][i] = r; double q = a[k][j][i]; p[i] = 2; b[k][j][i] = q + r;",
 	} {
-		p, _ := oneStage(t, "", body)
-		stage := p.Stages[0]
-		f := &fuser{stage: stage, deps: newReads(stage), square: map[*ir.Stmt]bool{}}
-		n := len(stage.Body)
+		p, _ := oneCall(t, "", body)
+		call := p.Calls[0]
+		f := &fuser{call: call, deps: newReads(call), square: map[*ir.Stmt]bool{}}
+		n := len(call.Body)
 		best := make([]int, n+1) // fewest groups of the last n-i statements
 		for i := n - 1; i >= 0; i-- {
 			best[i] = n + 1
@@ -256,8 +256,8 @@ func TestSeparateGroups(t *testing.T) {
 		{"scalar local of the old value", "double r = a[k][j][i]; a[k][j][i] = 2*r; c[k][j][i] = r;", "r / a / c"},
 		{"scalar local of the new value", "a[k][j][i] = b[k][j][i]; double r = a[k][j][i]; c[k][j][i] = r;", "a / r c"},
 	} {
-		p, _ := oneStage(t, "", c.body)
-		if got := fusionText(SeparateGroups(p.Stages[0])); got != c.want {
+		p, _ := oneCall(t, "", c.body)
+		if got := fusionText(SeparateGroups(p.Calls[0])); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

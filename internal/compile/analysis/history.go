@@ -10,16 +10,16 @@ import (
 // history is which of the statements so far touched what, ascending, so that a
 // statement's dependences are sought among those that touch the same alone.
 type history struct {
-	g                 *stage
+	g                 *gatherer
 	readers, writers  map[*ir.Array][]int
 	scalars, reducers map[*ir.Scalar][]int
 	assigned          map[*ir.Temp]int
 	// whole says of an assignment that it writes every cell that any statement of
-	// the stage writes of its array: none before it is seen after it.
+	// the call writes of its array: none before it is seen after it.
 	whole map[int]bool
 }
 
-func newHistory(g *stage) *history {
+func newHistory(g *gatherer) *history {
 	h := &history{
 		g: g, readers: map[*ir.Array][]int{}, writers: map[*ir.Array][]int{},
 		scalars: map[*ir.Scalar][]int{}, reducers: map[*ir.Scalar][]int{},

@@ -7,7 +7,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/op"
 )
 
-// Homogeneity says whether a statement, or every assignment of a stage, can be
+// Homogeneity says whether a statement, or every assignment of a call, can be
 // retimed along an axis (Rawat, section III-B2): its value splits into a sum of
 // sub-statements, products distributed over sums where needed, each of which
 // reads at one offset on that axis, so that the offset can be brought to zero
@@ -34,8 +34,8 @@ type part struct {
 	reads  bool
 }
 
-// homogeneous combines the assignments of the stage.
-func (g *stage) homogeneous(axis int) Homogeneity {
+// homogeneous combines the assignments of the call.
+func (g *gatherer) homogeneous(axis int) Homogeneity {
 	out := Homogeneity{Axis: g.p.Axes[axis], OK: true}
 	for _, s := range g.ir.Body {
 		if s.Array == nil || !slices.Contains(s.Axes, axis) {
@@ -51,7 +51,7 @@ func (g *stage) homogeneous(axis int) Homogeneity {
 	return out
 }
 
-func (g *stage) homogenize(s *ir.Stmt, axis int) Homogeneity {
+func (g *gatherer) homogenize(s *ir.Stmt, axis int) Homogeneity {
 	h := g.splits[axis]
 	if h == nil {
 		h = &homogenizer{g: g, axis: axis, temps: map[*ir.Temp]split{}, wholes: map[*ir.Temp]whole{}}
@@ -76,10 +76,10 @@ func (g *stage) homogenize(s *ir.Stmt, axis int) Homogeneity {
 	return out
 }
 
-// homogenizer splits the values of a stage along an axis. What it finds of a
+// homogenizer splits the values of a call along an axis. What it finds of a
 // temp it keeps: a temp may be read along many paths.
 type homogenizer struct {
-	g       *stage
+	g       *gatherer
 	axis    int
 	temps   map[*ir.Temp]split
 	wholes  map[*ir.Temp]whole

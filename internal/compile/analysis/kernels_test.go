@@ -15,7 +15,7 @@ func haloText(halos []Halo) string {
 }
 
 // summary prints the facts that the papers state.
-func summary(s *StageFacts) string {
+func summary(s *CallFacts) string {
 	var retime []string
 	for _, h := range s.Homogeneous {
 		if h.OK {
@@ -84,7 +84,7 @@ homogenizable k 27/9; j 27/9; i 27/9`},
 homogenizable k 2/1; j no: stry[j] * muy1; i no: (2 * mux1 + la[k][j][i-1] * strx[i-1]) * (u0[k][j][i-2] - u0[k][j][i])`},
 	} {
 		p := program(t, c.source)
-		got := "\n" + summary(Analyze(p, nil).Stages[0])
+		got := "\n" + summary(Analyze(p, nil).Calls[0])
 		if got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}

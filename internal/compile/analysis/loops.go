@@ -6,7 +6,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// LoopFacts is what is known of one level of the program's body: the stages and
+// LoopFacts is what is known of one level of the program's body: the calls and
 // rotations that stand in it directly. Loops inside it have facts of their own,
 // after it, with a larger Depth. The top level has facts only if it runs
 // something itself.
@@ -20,16 +20,16 @@ type LoopFacts struct {
 	Check int64  `json:"check,omitempty"` // an until loop's condition is looked at after so many
 	Max   int64  `json:"max,omitempty"`
 
-	Runs    []string   `json:"runs"`    // names of stages
+	Runs    []string   `json:"runs"`    // names of calls
 	Rotates [][]string `json:"rotates"` // names of grids; swaps are rotations of two
 	// Steps is the number of time steps in an iteration: calls of one stencil
 	// that follow each other with the arguments exchanged are several (the
 	// greatest common divisor of how often each stencil is called).
 	Steps      int64 `json:"steps_per_iteration"`
-	Points     int64 `json:"points,omitempty"`      // of the largest stage; with sizes
-	WorkingSet int64 `json:"working_set,omitempty"` // bytes of all grids that the stages touch; with sizes
-	// Ops and Traffic hold for one of those points in one step, every stage
-	// counting by its share of them and no data kept on chip between stages.
+	Points     int64 `json:"points,omitempty"`      // of the largest call; with sizes
+	WorkingSet int64 `json:"working_set,omitempty"` // bytes of all grids that the calls touch; with sizes
+	// Ops and Traffic hold for one of those points in one step, every call
+	// counting by its share of them and no data kept on chip between calls.
 	Ops       Ops       `json:"ops"`
 	Single    Ops       `json:"-"`
 	Traffic   Traffic   `json:"bytes_per_point"`
@@ -67,12 +67,12 @@ func (f *Facts) loop(it *ir.Iterate, body []ir.Op, depth int) *LoopFacts {
 		out.Kind, out.Text = "iterate", f.IR.InfixExpr(it.Count)
 		out.Count = f.known(it.Count)
 	}
-	var stages []*StageFacts
+	var calls []*CallFacts
 	for _, o := range body {
 		switch o := o.(type) {
 		case *ir.Run:
-			stages = append(stages, f.Stage(o.Stage))
-			out.Runs = append(out.Runs, o.Stage.Name)
+			calls = append(calls, f.Call(o.Call))
+			out.Runs = append(out.Runs, o.Call.Name)
 		case *ir.Rotate:
 			var names []string
 			for _, g := range o.Grids {
@@ -82,9 +82,9 @@ func (f *Facts) loop(it *ir.Iterate, body []ir.Op, depth int) *LoopFacts {
 		}
 	}
 	if it != nil {
-		out.Steps = steps(stages)
+		out.Steps = steps(calls)
 	}
-	f.sum(out, stages)
+	f.sum(out, calls)
 	out.Edges = f.runEdges(body, it != nil)
 	return out
 }
@@ -113,19 +113,19 @@ func (f *Facts) known(e ir.Expr) *int64 {
 	return &n
 }
 
-func steps(stages []*StageFacts) int64 {
+func steps(calls []*CallFacts) int64 {
 	var names []string
-	var calls []int64
-	for _, s := range stages {
+	var counts []int64
+	for _, s := range calls {
 		i := slices.Index(names, s.IR.Stencil)
 		if i < 0 {
 			i = len(names)
-			names, calls = append(names, s.IR.Stencil), append(calls, 0)
+			names, counts = append(names, s.IR.Stencil), append(counts, 0)
 		}
-		calls[i]++
+		counts[i]++
 	}
 	n := int64(0)
-	for _, c := range calls {
+	for _, c := range counts {
 		n = gcd(c, n)
 	}
 	return max(1, n)
@@ -138,15 +138,15 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// sum adds up what the stages of an iteration do, for each point and step.
-func (f *Facts) sum(out *LoopFacts, stages []*StageFacts) {
+// sum adds up what the calls of an iteration do, for each point and step.
+func (f *Facts) sum(out *LoopFacts, calls []*CallFacts) {
 	rank := 0
-	out.WorkingSet = f.workingSet(stages)
-	for _, s := range stages {
+	out.WorkingSet = f.workingSet(calls)
+	for _, s := range calls {
 		out.Points = max(out.Points, s.Points)
 		rank = max(rank, s.degree)
 	}
-	for _, s := range stages {
+	for _, s := range calls {
 		w := count(s.degree == rank)
 		if out.Points > 0 {
 			w = float64(s.Points) / float64(out.Points)
@@ -206,13 +206,13 @@ func (t *tracker) pass(body []ir.Op, pass int) {
 			}
 			t.holds[o.Grids[len(o.Grids)-1]] = first
 		case *ir.Run:
-			t.run(t.f.Stage(o.Stage), visit{run + 1, pass})
+			t.run(t.f.Call(o.Call), visit{run + 1, pass})
 			run++
 		}
 	}
 }
 
-func (t *tracker) run(s *StageFacts, now visit) {
+func (t *tracker) run(s *CallFacts, now visit) {
 	for _, a := range s.Arrays {
 		if a.IR.Grid == nil {
 			continue

@@ -84,7 +84,7 @@ func TestRoofline(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.On(m)
-		return f.Stages[0].Bound
+		return f.Calls[0].Bound
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()
@@ -124,13 +124,13 @@ func TestRoofline(t *testing.T) {
 	f := Analyze(p, bind(t, p, nil))
 	m, _ := machine.Builtin("cpu")
 	f.On(m)
-	near("seconds", f.Stages[0].Bound.Seconds, 8*(66*66*66+64*64*64)/20e9)
+	near("seconds", f.Calls[0].Bound.Seconds, 8*(66*66*66+64*64*64)/20e9)
 	// Its two grids are 4.6 MB.
-	if b := f.Stages[0].Bound; b.FitsIn != "L3" || f.Stages[0].WorkingSet != 2*8*66*66*66 ||
+	if b := f.Calls[0].Bound; b.FitsIn != "L3" || f.Calls[0].WorkingSet != 2*8*66*66*66 ||
 		f.Loops[0].Bound.FitsIn != "L3" {
-		t.Errorf("fits in %q with %d bytes", b.FitsIn, f.Stages[0].WorkingSet)
+		t.Errorf("fits in %q with %d bytes", b.FitsIn, f.Calls[0].WorkingSet)
 	}
-	// A stage that computes and moves nothing has no bound.
+	// A call that computes and moves nothing has no bound.
 	zero := roofline(m, Ops{}, Ops{}, Traffic{}, 0, 0)
 	if zero.GStencils != 0 || zero.Balance != 0 || zero.Seconds != 0 || zero.FitsIn != "" {
 		t.Errorf("nothing: %+v", zero)

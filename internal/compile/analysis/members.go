@@ -6,7 +6,7 @@ import (
 
 // members is what the statements of a group do, equal things once. Whether
 // another statement may join is asked of these and not of every member, so that
-// the time to partition a stage grows with its statements and not with their
+// the time to partition a call grows with its statements and not with their
 // square.
 type members struct {
 	f       *fuser

@@ -44,7 +44,7 @@ func (o Ops) times(w float64) Ops {
 
 // count returns a statement's operations, and those in single precision among
 // them.
-func (g *stage) count(s *ir.Stmt) (all, single Ops) {
+func (g *gatherer) count(s *ir.Stmt) (all, single Ops) {
 	c := &counter{g: g}
 	c.expr(s.Value)
 	if s.Reduce != nil {
@@ -54,7 +54,7 @@ func (g *stage) count(s *ir.Stmt) (all, single Ops) {
 }
 
 type counter struct {
-	g              *stage
+	g              *gatherer
 	double, single Ops
 }
 
@@ -101,9 +101,9 @@ func (c *counter) expr(e ir.Expr) bool {
 		if varies {
 			c.on(e.Type()).Compare++
 		}
-	case *ir.Call:
+	case *ir.FuncCall:
 		if varies {
-			c.call(e.Func, e.Type())
+			c.funcCall(e.Func, e.Type())
 		}
 	case *ir.PowInt:
 		if varies {
@@ -138,7 +138,7 @@ func (c *counter) binary(o op.Op, t types.Type) {
 	}
 }
 
-func (c *counter) call(f op.Func, t types.Type) {
+func (c *counter) funcCall(f op.Func, t types.Type) {
 	n := c.on(t)
 	switch {
 	case f == op.Abs && t.IsFloat():
@@ -187,9 +187,9 @@ func (c *counter) product(e ir.Expr) bool {
 	return false
 }
 
-func (g *stage) varies(t *ir.Temp) bool { return len(g.deps.of[g.deps.assigned[t]].axes) > 0 }
+func (g *gatherer) varies(t *ir.Temp) bool { return len(g.deps.of[g.deps.assigned[t]].axes) > 0 }
 
-func (g *stage) variesExpr(e ir.Expr) bool {
+func (g *gatherer) variesExpr(e ir.Expr) bool {
 	varies := false
 	ir.Walk(e, func(e ir.Expr) {
 		switch e := e.(type) {

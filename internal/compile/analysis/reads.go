@@ -7,7 +7,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// reads is what the statements of a stage read, and where temps are needed.
+// reads is what the statements of a call read, and where temps are needed.
 type reads struct {
 	of       map[*ir.Stmt]*readSet
 	assigned map[*ir.Temp]*ir.Stmt
@@ -48,14 +48,14 @@ type readSet struct {
 	axes     []int // on which the value varies, through temps too
 }
 
-func newReads(stage *ir.Stage) *reads {
+func newReads(call *ir.Call) *reads {
 	r := &reads{
 		of: map[*ir.Stmt]*readSet{}, assigned: map[*ir.Temp]*ir.Stmt{}, needed: map[*ir.Stmt][]*ir.Stmt{},
 		uses:    map[*ir.Temp]int{},
 		through: map[*ir.Stmt][]*ir.Access{}, where: map[*ir.Stmt][]*Cells{},
 		interned: map[accessKey]*ir.Access{}, cells: map[string]*Cells{}, met: map[meeting]bool{},
 	}
-	for _, s := range stage.Body {
+	for _, s := range call.Body {
 		set := &readSet{scalars: map[*ir.Scalar]bool{}}
 		r.of[s] = set
 		r.scan(set, s.Value)

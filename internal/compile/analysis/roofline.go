@@ -33,13 +33,13 @@ type Bound struct {
 	// FitsIn is the nearest cache that holds the whole working set, all its
 	// instances taken together, if there is one; with sizes.
 	FitsIn string `json:"fits_in,omitempty"`
-	// Seconds is the time of a stage, or of an iteration of a loop; with sizes.
+	// Seconds is the time of a call, or of an iteration of a loop; with sizes.
 	Seconds float64 `json:"seconds,omitempty"`
 }
 
-// On adds the bounds on a machine to the stages and loops of f.
+// On adds the bounds on a machine to the calls and loops of f.
 func (f *Facts) On(m *machine.Machine) {
-	for _, s := range f.Stages {
+	for _, s := range f.Calls {
 		s.Bound = roofline(m, s.Ops, s.Single, s.Traffic, float64(s.Points), s.WorkingSet)
 	}
 	for _, l := range f.Loops {

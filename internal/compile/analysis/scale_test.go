@@ -17,7 +17,7 @@ import (
 // joins reports whether statement hi can join the group lo..hi-1.
 func joins(f *fuser, lo, hi int) bool {
 	for i := lo; i < hi; i++ {
-		if !compatible(f, f.stage.Body[i], f.stage.Body[hi]) {
+		if !compatible(f, f.call.Body[i], f.call.Body[hi]) {
 			return false
 		}
 	}
@@ -68,17 +68,17 @@ func conflicts(f *fuser, s, w *ir.Stmt) bool {
 func cutByPairs(f *fuser) []int {
 	end := func(lo int) int {
 		hi := lo + 1
-		for hi < len(f.stage.Body) && joins(f, lo, hi) {
+		for hi < len(f.call.Body) && joins(f, lo, hi) {
 			hi++
 		}
 		return hi
 	}
 	var cuts []int
-	for lo := 0; lo < len(f.stage.Body); {
+	for lo := 0; lo < len(f.call.Body); {
 		hi := end(lo)
-		if hi < len(f.stage.Body) {
+		if hi < len(f.call.Body) {
 			cut, next := hi, end(hi)
-			for c := hi - 1; c > lo && f.stage.Body[c].Temp != nil && end(c) == next; c-- {
+			for c := hi - 1; c > lo && f.call.Body[c].Temp != nil && end(c) == next; c-- {
 				cut = c
 			}
 			hi = cut
@@ -89,8 +89,8 @@ func cutByPairs(f *fuser) []int {
 	return cuts
 }
 
-// edgesByPairs is stage.edges, without those of a statement on itself.
-func edgesByPairs(g *stage) []Edge {
+// edgesByPairs is gatherer.edges, without those of a statement on itself.
+func edgesByPairs(g *gatherer) []Edge {
 	all := newHistory(g)
 	for i := range g.ir.Body {
 		all.add(i)
@@ -106,14 +106,14 @@ func edgesByPairs(g *stage) []Edge {
 
 func TestGroupsAndEdgesAreThoseOfAllPairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		drawn, _ := randomStage(t)
+		drawn, _ := randomCall(t)
 		for _, separate := range []bool{false, true} {
-			f := &fuser{stage: drawn, deps: newReads(drawn), square: map[*ir.Stmt]bool{}, separate: separate}
+			f := &fuser{call: drawn, deps: newReads(drawn), square: map[*ir.Stmt]bool{}, separate: separate}
 			if got, want := f.cut(), cutByPairs(f); !slices.Equal(got, want) {
 				t.Fatalf("groups end at %v, by pairs at %v\n%s", got, want, describe(FusableGroups(drawn)))
 			}
 		}
-		g := newStage(&ir.Program{Axes: []string{"j", "i"}}, nil, drawn)
+		g := newGatherer(&ir.Program{Axes: []string{"j", "i"}}, nil, drawn)
 		got := slices.DeleteFunc(g.edges(), func(e Edge) bool { return e.From == e.To })
 		if got, want := edgesText(got), edgesText(edgesByPairs(g)); got != want {
 			t.Fatalf("dependences %s\nby pairs    %s\n%s", got, want, describe(g.fusion))
@@ -152,7 +152,7 @@ func TestWorkGrowsWithTheText(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			work := func(n int) float64 {
-				p, _ := oneStage(t, "", c.body(n))
+				p, _ := oneCall(t, "", c.body(n))
 				return testing.AllocsPerRun(1, func() { Analyze(p, nil) })
 			}
 			if small, large := work(150), work(300); large > 2.6*small {

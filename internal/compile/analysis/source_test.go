@@ -32,11 +32,11 @@ func bind(t testing.TB, p *ir.Program, set map[string]string) *ir.Binding {
 	return b
 }
 
-// irStage reads a stage in the IR's text form, which can say what the checker
+// irCall reads a call in the IR's text form, which can say what the checker
 // rewrites: updates in place and temps that outlive what they read. Grids a, b
 // and c are three-dimensional and clamped along i, p is over i; temps are
 // defined, and statements run, where reads beside them stay inside.
-func irStage(t testing.TB, temps, body string) *ir.Program {
+func irCall(t testing.TB, temps, body string) *ir.Program {
 	t.Helper()
 	const inside = "(k (lo 1) (hi N-2)) (j (lo 1) (hi N-2)) (i (lo 1) (hi N-2))"
 	text := "(program test (axes k j i) (param N (i32 20)) (scalar s f64 used reduced (init (f64 2)))"

@@ -8,8 +8,8 @@ import (
 
 // Traffic is the bytes that a point of the main domain moves.
 type Traffic struct {
-	// Compulsory has every grid of the stage that is read from outside loaded
-	// once and every grid that is written stored once, however often the stage
+	// Compulsory has every grid of the call that is read from outside loaded
+	// once and every grid that is written stored once, however often the call
 	// touches them; local grids stay on chip. A grid that is updated counts
 	// twice, and once among the I/O arrays of Rawat, Table I.
 	Compulsory float64 `json:"compulsory"`
@@ -49,7 +49,7 @@ func intensity(o Ops, t Traffic) Intensity {
 
 // loads returns the loads per point when every group loads each value once and
 // a value that the group has just stored at the cell not at all.
-func (g *stage) loads() float64 {
+func (g *gatherer) loads() float64 {
 	total := 0.0
 	for _, group := range g.fusion.Groups {
 		weight := map[*ir.Access]float64{}
@@ -84,7 +84,7 @@ func (g *stage) loads() float64 {
 	return total
 }
 
-func (g *stage) traffic() Traffic {
+func (g *gatherer) traffic() Traffic {
 	var out Traffic
 	for _, t := range g.touched(g.ir.Body) {
 		if !t.array.Local {
@@ -109,7 +109,7 @@ func (g *stage) traffic() Traffic {
 }
 
 // tempTraffic is what the materialised temps that a group stores or loads add.
-func (g *stage) tempTraffic(group *Group) float64 {
+func (g *gatherer) tempTraffic(group *Group) float64 {
 	stored, loaded := map[*ir.Stmt]bool{}, map[*ir.Temp]bool{}
 	for _, s := range group.Stmts {
 		stored[s] = true
@@ -139,7 +139,7 @@ type touch struct {
 // touched returns what statements load from outside and store, by array. An
 // array that is stored before it is loaded is not loaded; the cells that the
 // store leaves out are taken to be few.
-func (g *stage) touched(stmts []*ir.Stmt) []*touch {
+func (g *gatherer) touched(stmts []*ir.Stmt) []*touch {
 	var out []*touch
 	known := map[*ir.Array]*touch{}
 	find := func(a *ir.Array) *touch {
@@ -173,7 +173,7 @@ func (g *stage) touched(stmts []*ir.Stmt) []*touch {
 }
 
 // hull widens known by the ranges of an array's dimensions.
-func (g *stage) hull(known []ir.Extent, at func(d int) ir.Range, a *ir.Array) []ir.Extent {
+func (g *gatherer) hull(known []ir.Extent, at func(d int) ir.Range, a *ir.Array) []ir.Extent {
 	if g.b == nil {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (g *stage) hull(known []ir.Extent, at func(d int) ir.Range, a *ir.Array) []
 }
 
 // share returns the bytes of a touch for each point of the main domain.
-func (g *stage) share(t *touch) float64 {
+func (g *gatherer) share(t *touch) float64 {
 	size := float64(t.array.Type.Size())
 	if g.b == nil {
 		n := 0

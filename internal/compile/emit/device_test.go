@@ -206,7 +206,7 @@ func (d *target) launch(t *testing.T, l device.Gridded, k *kernel.Kernel, env ma
 		}
 	}()
 	d.thread.do(t, func() error {
-		call, err := l.PrepareGrid(k.Name, geometry, args)
+		launch, err := l.PrepareGrid(k.Name, geometry, args)
 		if verdict.Of(err) == verdict.Resources {
 			beyond = err
 			return nil
@@ -219,7 +219,7 @@ func (d *target) launch(t *testing.T, l device.Gridded, k *kernel.Kernel, env ma
 				return err
 			}
 		}
-		if err := call.Launch(); err != nil {
+		if err := launch.Launch(); err != nil {
 			return err
 		}
 		for _, b := range buffers {

@@ -111,9 +111,9 @@ func (f *forest) expr(t types.Type, depth int) kernel.Expr {
 		if fn.Arity() == 2 {
 			args = append(args, sub(t))
 		}
-		return &kernel.Call{Func: fn, Args: args}
+		return &kernel.FuncCall{Func: fn, Args: args}
 	case n == 3 && t == types.I32:
-		return &kernel.Call{Func: op.Abs, Args: []kernel.Expr{sub(t)}}
+		return &kernel.FuncCall{Func: op.Abs, Args: []kernel.Expr{sub(t)}}
 	case n == 4 && t.IsFloat() && f.IntN(4) == 0:
 		return &kernel.Random{T: t, Seed: sub(types.I64), Number: sub(types.I64)}
 	case t == types.Bool && f.IntN(2) == 0:
@@ -211,11 +211,11 @@ func TestExpressions(t *testing.T) {
 		}
 		for i, p := range all {
 			if i%each == 0 {
-				call, err := library.Prepare(p.kernel.Name, args)
+				launch, err := library.Prepare(p.kernel.Name, args)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := call.Launch(); err != nil {
+				if err := launch.Launch(); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -51,7 +51,7 @@ func TestGPUPassesSaveIntegers(t *testing.T) {
 // allPasses applies all passes to kernels of known sizes, each of which has one
 // launch.
 func allPasses(m *kernel.Module, bound *ir.Binding) {
-	for i, l := range m.Stages[m.Program.Stages[0]] {
+	for i, l := range m.Calls[m.Program.Calls[0]] {
 		known := kernel.Ranges{}
 		for j, v := range l.Kernel.Scalars {
 			if a, ok := l.Args[len(l.Kernel.Buffers)+j].(kernel.SizeArg); ok {

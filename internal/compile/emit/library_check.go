@@ -20,9 +20,9 @@ func (h *host) checks() {
 			h.out.WriteString("    if (!status) status = " + call + "\n")
 		}
 	}
-	all := p.Stages
+	all := p.Calls
 	if p.Initial != nil {
-		all = append([]*ir.Stage{p.Initial}, all...)
+		all = append([]*ir.Call{p.Initial}, all...)
 	}
 	for _, s := range all {
 		for _, a := range s.Arrays {
@@ -30,7 +30,7 @@ func (h *host) checks() {
 				continue
 			}
 			for d, dim := range a.Dims {
-				what := fmt.Sprintf("the local grid %s of stencil %s", a.Name, sayStage(s))
+				what := fmt.Sprintf("the local grid %s of stencil %s", a.Name, sayCall(s))
 				h.checkRange(what, fmt.Sprintf("dimension %d", d+1), ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}, test)
 			}
 		}
@@ -47,7 +47,7 @@ func (h *host) checks() {
 	}
 }
 
-func sayStatement(p *ir.Program, s *ir.Stage, st *ir.Stmt) string {
+func sayStatement(p *ir.Program, s *ir.Call, st *ir.Stmt) string {
 	target := ""
 	switch {
 	case st.Array != nil:
@@ -60,7 +60,7 @@ func sayStatement(p *ir.Program, s *ir.Stage, st *ir.Stmt) string {
 	if s == p.Initial {
 		return fmt.Sprintf("the statement that sets %s in the initial block", target)
 	}
-	return fmt.Sprintf("the statement that sets %s in stencil %s", target, sayStage(s))
+	return fmt.Sprintf("the statement that sets %s in stencil %s", target, sayCall(s))
 }
 
 // checkRange tests that a range holds positions.

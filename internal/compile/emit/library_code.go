@@ -21,7 +21,7 @@ type libraryCode struct {
 	HostHelpers string // functions that the host calls
 	Settle      string // body of the function that computes scalars
 	Checks      string // lines of the function that looks at sizes
-	Stages      string // functions that launch a stage's kernels
+	Calls       string // functions that launch a call's kernels
 	Initial     string // body of the function that runs the initial block
 	Once        string // body of the function that runs the loop's body once
 	Program     string // body of the function that runs the whole program
@@ -62,8 +62,8 @@ func (l *library) code() (*libraryCode, error) {
 	h.Delicate = l.delicate()
 	h.Settle = h.body(func() { h.settle() })
 	h.Checks = h.body(func() { h.checks() })
-	for _, s := range l.module.Program.Stages {
-		h.Stages += h.stageFunction(s)
+	for _, s := range l.module.Program.Calls {
+		h.Calls += h.callFunction(s)
 	}
 	if s := l.module.Program.Initial; s != nil {
 		h.Initial = h.body(func() { h.initial(s) })
@@ -117,7 +117,7 @@ type host struct {
 	scalars map[*ir.Scalar]*kernel.Var // present values
 	starts  map[*ir.Scalar]*kernel.Var // values at the start
 	step    *kernel.Var
-	stages  map[*ir.Stage]string // calls, with %s for the step
+	calls   map[*ir.Call]string // calls, with %s for the step
 	names   *namespace
 	err     error
 }
@@ -126,7 +126,7 @@ func newHost(l *library, helpers map[string]bool) *host {
 	h := &host{
 		printer: newPrinter(C), lib: l,
 		scalars: map[*ir.Scalar]*kernel.Var{}, starts: map[*ir.Scalar]*kernel.Var{},
-		step: kernel.NewVar("step", types.I32), stages: map[*ir.Stage]string{},
+		step: kernel.NewVar("step", types.I32), calls: map[*ir.Call]string{},
 		names: newNamespace(identifier),
 	}
 	h.helpers = helpers
@@ -191,12 +191,12 @@ func (h *host) uniform(e ir.Expr, present map[*ir.Scalar]*kernel.Var) kernel.Exp
 		return kernel.Sel(sub(e.Cond), sub(e.X), sub(e.Y))
 	case *ir.Cast:
 		return kernel.Conv(e.To, sub(e.X))
-	case *ir.Call:
+	case *ir.FuncCall:
 		args := make([]kernel.Expr, len(e.Args))
 		for i, a := range e.Args {
 			args[i] = sub(a)
 		}
-		return &kernel.Call{Func: e.Func, Args: args}
+		return &kernel.FuncCall{Func: e.Func, Args: args}
 	case *ir.PowInt:
 		return power(sub(e.X), e.N)
 	}

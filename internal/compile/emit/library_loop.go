@@ -14,7 +14,7 @@ func (h *host) ops(body []ir.Op, depth int, step string) {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *ir.Run:
-			if call, ok := h.stages[o.Stage]; ok {
+			if call, ok := h.calls[o.Call]; ok {
 				h.line("%s", strings.Replace(call, "%s", step, 1))
 			}
 		case *ir.Rotate:
@@ -118,7 +118,7 @@ func sayOps(body []ir.Op) string {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *ir.Run:
-			list = append(list, sayStage(o.Stage))
+			list = append(list, sayCall(o.Call))
 		case *ir.Rotate:
 			list = append(list, sayRotate(o))
 		case *ir.Iterate:
@@ -128,7 +128,7 @@ func sayOps(body []ir.Op) string {
 	return strings.Join(list, "; ")
 }
 
-func sayStage(s *ir.Stage) string {
+func sayCall(s *ir.Call) string {
 	if s.Stencil != "" {
 		return s.Stencil
 	}

@@ -232,7 +232,7 @@ func (l *library) members() {
 // usedGrids returns the grids that kernels work on or that exchange contents.
 func (l *library) usedGrids() map[*ir.Grid]bool {
 	used := map[*ir.Grid]bool{}
-	for _, launches := range l.module.Stages {
+	for _, launches := range l.module.Calls {
 		for _, launch := range launches {
 			for _, a := range launch.Args {
 				if a, ok := a.(kernel.GridArg); ok {
@@ -329,7 +329,7 @@ func (l *library) name() {
 
 // writes notes which grids the kernels write.
 func (l *library) writes() {
-	for s, launches := range l.module.Stages {
+	for s, launches := range l.module.Calls {
 		for _, launch := range launches {
 			for i, b := range launch.Kernel.Buffers {
 				a, ok := launch.Args[i].(kernel.GridArg)

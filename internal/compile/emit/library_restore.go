@@ -128,7 +128,7 @@ func (l *library) follow(g *ir.Grid, body []ir.Op) (*ir.Grid, fate) {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *ir.Run:
-			if f := stageFate(g, o.Stage); f != moved {
+			if f := callFate(g, o.Call); f != moved {
 				return nil, f
 			}
 		case *ir.Rotate:
@@ -144,8 +144,8 @@ func (l *library) follow(g *ir.Grid, body []ir.Op) (*ir.Grid, fate) {
 	return g, moved
 }
 
-// stageFate says what a stage does to the contents of a grid.
-func stageFate(g *ir.Grid, s *ir.Stage) fate {
+// callFate says what a call does to the contents of a grid.
+func callFate(g *ir.Grid, s *ir.Call) fate {
 	whole, touched := false, false
 	for _, st := range s.Body {
 		read := false
@@ -191,7 +191,7 @@ func touches(g *ir.Grid, body []ir.Op) bool {
 	return slices.ContainsFunc(body, func(o ir.Op) bool {
 		switch o := o.(type) {
 		case *ir.Run:
-			return slices.ContainsFunc(o.Stage.Arrays, func(a *ir.Array) bool { return a.Grid == g })
+			return slices.ContainsFunc(o.Call.Arrays, func(a *ir.Array) bool { return a.Grid == g })
 		case *ir.Rotate:
 			return slices.Contains(o.Grids, g)
 		case *ir.Iterate:

@@ -77,7 +77,7 @@ func Ordered(list []Variant) ([]Variant, error) {
 type libraryVariant struct {
 	Variant
 	Plan     foreign // in place of the variant's
-	launches map[*ir.Stage][]*kernel.Launch
+	launches map[*ir.Call][]*kernel.Launch
 }
 
 // merge makes one module of all variants: it has the kernels of each under
@@ -92,7 +92,7 @@ func (l *library) merge(list []Variant) error {
 		return fmt.Errorf("emit: a library has %d variants at most, not %d", mostVariants, len(list))
 	}
 	first := list[0].Module
-	m := &kernel.Module{Program: first.Program, Stages: map[*ir.Stage][]*kernel.Launch{}, Layouts: first.Layouts}
+	m := &kernel.Module{Program: first.Program, Calls: map[*ir.Call][]*kernel.Launch{}, Layouts: first.Layouts}
 	names := newNamespace(identifier)
 	shared := map[string]*kernel.Kernel{} // by text
 	scratch := map[string]*kernel.Scratch{}
@@ -100,13 +100,13 @@ func (l *library) merge(list []Variant) error {
 		if v.Module.Program != first.Program {
 			return errors.New("emit: the variants are of different programs")
 		}
-		x := &libraryVariant{Variant: v, Plan: foreign(v.Plan), launches: map[*ir.Stage][]*kernel.Launch{}}
+		x := &libraryVariant{Variant: v, Plan: foreign(v.Plan), launches: map[*ir.Call][]*kernel.Launch{}}
 		own := map[*kernel.Kernel]*kernel.Kernel{}
-		for _, s := range allStages(first.Program) {
+		for _, s := range allCalls(first.Program) {
 			if s == first.Program.Initial && i > 0 {
 				continue
 			}
-			for _, launch := range v.Module.Stages[s] {
+			for _, launch := range v.Module.Calls[s] {
 				k := own[launch.Kernel]
 				if k == nil {
 					k = renamed(launch.Kernel, "")
@@ -126,7 +126,7 @@ func (l *library) merge(list []Variant) error {
 				}
 				mine := &kernel.Launch{Kernel: k, Args: slices.Clone(launch.Args), Part: launch.Part}
 				x.launches[s] = append(x.launches[s], mine)
-				m.Stages[s] = append(m.Stages[s], mine)
+				m.Calls[s] = append(m.Calls[s], mine)
 				for n, a := range launch.Args {
 					a, ok := a.(kernel.ScratchArg)
 					if !ok {
@@ -178,11 +178,11 @@ func (l *library) onlyFor(set variantSet) string {
 	return " && (" + strings.Join(tests, " || ") + ")"
 }
 
-func allStages(p *ir.Program) []*ir.Stage {
+func allCalls(p *ir.Program) []*ir.Call {
 	if p.Initial == nil {
-		return p.Stages
+		return p.Calls
 	}
-	return append([]*ir.Stage{p.Initial}, p.Stages...)
+	return append([]*ir.Call{p.Initial}, p.Calls...)
 }
 
 func renamed(k *kernel.Kernel, name string) *kernel.Kernel {
@@ -197,11 +197,11 @@ func hasConstants(k *kernel.Kernel) bool {
 	return slices.ContainsFunc(k.Buffers, func(b *kernel.Buffer) bool { return b.Space == kernel.Constant })
 }
 
-// launchesOf returns the launches of a stage by variant: one list if they are
+// launchesOf returns the launches of a call by variant: one list if they are
 // the same for all.
-func (l *library) launchesOf(s *ir.Stage) [][]*kernel.Launch {
+func (l *library) launchesOf(s *ir.Call) [][]*kernel.Launch {
 	if len(l.Variants) == 0 {
-		return [][]*kernel.Launch{l.module.Stages[s]}
+		return [][]*kernel.Launch{l.module.Calls[s]}
 	}
 	same := func(a, b *kernel.Launch) bool { return a.Kernel == b.Kernel && slices.Equal(a.Args, b.Args) }
 	var lists [][]*kernel.Launch
@@ -216,8 +216,8 @@ func (l *library) launchesOf(s *ir.Stage) [][]*kernel.Launch {
 	return lists
 }
 
-// stageLaunches prints the launches of a stage.
-func (h *host) stageLaunches(lists [][]*kernel.Launch) {
+// callLaunches prints the launches of a call.
+func (h *host) callLaunches(lists [][]*kernel.Launch) {
 	if len(lists) == 1 {
 		for _, launch := range lists[0] {
 			h.launch(launch, "step")

@@ -397,8 +397,8 @@ func (p *printer) print(e kernel.Expr) (string, int) {
 		return fmt.Sprintf("%s ? %s : %s", p.operand(e.Cond, looser), p.operand(e.X, precSelect+1), p.operand(e.Y, precSelect+1)), precSelect
 	case *kernel.Cast:
 		return p.cast(e)
-	case *kernel.Call:
-		return p.call(e)
+	case *kernel.FuncCall:
+		return p.funcCall(e)
 	case *kernel.Random:
 		return p.helper(randomHelper(e.T)) + fmt.Sprintf("(%s, %s)", p.expr(e.Seed), p.expr(e.Number)), precAtom
 	}
@@ -487,7 +487,7 @@ func (p *printer) cast(e *kernel.Cast) (string, int) {
 	return "(" + p.Types[e.To] + ")" + p.operand(e.X, precUnary), precUnary
 }
 
-func (p *printer) call(e *kernel.Call) (string, int) {
+func (p *printer) funcCall(e *kernel.FuncCall) (string, int) {
 	args := make([]string, len(e.Args))
 	for i, a := range e.Args {
 		args[i] = p.expr(a)

@@ -6,9 +6,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// pastRowEnds returns the grids that a stage reads beyond an end of their rows
+// pastRowEnds returns the grids that a call reads beyond an end of their rows
 // that has a boundary.
-func pastRowEnds(s *ir.Stage, inner int) []*ir.Array {
+func pastRowEnds(s *ir.Call, inner int) []*ir.Array {
 	var list []*ir.Array
 	for _, st := range s.Body {
 		ir.Walk(st.Value, func(e ir.Expr) {
@@ -55,7 +55,7 @@ func TestProgramsReadUnlikeGridsPastTheSameEnds(t *testing.T) {
 		for seed := range uint64(programs) {
 			found, one, mixed := false, false, false
 			p := made(t, seed, Options{Size: c.size}).Program
-			for _, s := range p.Stages {
+			for _, s := range p.Calls {
 				past := pastRowEnds(s, len(p.Axes)-1)
 				for i, a := range past {
 					for _, b := range past[:i] {

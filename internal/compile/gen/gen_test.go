@@ -107,10 +107,10 @@ func TestProgramsCoverTheLanguage(t *testing.T) {
 func TestExactProgramsUseNoInexactFunction(t *testing.T) {
 	for seed := range *seeds {
 		c := made(t, seed, Options{Exact: true})
-		for _, s := range c.Program.Stages {
+		for _, s := range c.Program.Calls {
 			for _, st := range s.Body {
 				ir.Walk(st.Value, func(e ir.Expr) {
-					if f, ok := e.(*ir.Call); ok && f.Func.ULP() != 0 {
+					if f, ok := e.(*ir.FuncCall); ok && f.Func.ULP() != 0 {
 						t.Fatalf("seed %d calls %v\n%s", seed, f.Func, c.Source)
 					}
 				})

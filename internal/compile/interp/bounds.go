@@ -72,8 +72,8 @@ func (c *compiler) bound(e ir.Expr, d int) bnode {
 		return c.boundSelect(e, d)
 	case *ir.Cast:
 		return c.boundCast(e, d)
-	case *ir.Call:
-		return c.boundCall(e, d)
+	case *ir.FuncCall:
+		return c.boundFuncCall(e, d)
 	case *ir.PowInt:
 		return c.boundPower(e, d)
 	}
@@ -414,7 +414,7 @@ func wrapped(t types.Type, v, b float64) float64 {
 	return integer(t, v, b)
 }
 
-func (c *compiler) boundCall(e *ir.Call, d int) bnode {
+func (c *compiler) boundFuncCall(e *ir.FuncCall, d int) bnode {
 	t := e.Type()
 	x := c.closed(e.Args[0], d)
 	margin := newMargins(c.state.opts.Bounds, t)

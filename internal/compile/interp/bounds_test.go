@@ -34,7 +34,7 @@ func (d *sloppy) value(e ir.Expr, pos []int64) (op.Value, bool) {
 		return op.Value{}, false
 	}
 	switch e := e.(type) {
-	case *ir.Call:
+	case *ir.FuncCall:
 		if e.Func.ULP() > 0 {
 			return d.inexact(e, pos), true
 		}
@@ -60,7 +60,7 @@ func (d *sloppy) value(e ir.Expr, pos []int64) (op.Value, bool) {
 }
 
 // inexact is a function that is off by as much as it may.
-func (d *sloppy) inexact(e *ir.Call, pos []int64) op.Value {
+func (d *sloppy) inexact(e *ir.FuncCall, pos []int64) op.Value {
 	var args []op.Value
 	for _, a := range e.Args {
 		args = append(args, d.plain.value(a, pos))
@@ -117,7 +117,7 @@ func (d *sloppy) seen(e ir.Expr) ir.Expr {
 		if !ok {
 			return e
 		}
-		for _, st := range d.stage.Body {
+		for _, st := range d.call.Body {
 			if st.Temp == t.Temp {
 				e = st.Value
 			}
@@ -330,7 +330,7 @@ func TestUndecided(t *testing.T) {
 		t.Errorf("the bound is %v, undecided: %t", n, s.Undecided())
 	}
 	s.ClearBounds()
-	s.Execute(ir.Leaf{Op: &ir.Run{Stage: s.Program().Stages[0]}})
+	s.Execute(ir.Leaf{Op: &ir.Run{Call: s.Program().Calls[0]}})
 	if n := bounds(s, "n")[0]; n != 1 || s.Undecided() {
 		t.Errorf("cleared, the bound is %v, undecided: %t", n, s.Undecided())
 	}

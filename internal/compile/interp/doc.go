@@ -1,6 +1,6 @@
 // Package interp is the reference executor: what it computes is what a program
 // means, at every cell. It follows the words of the language definition and
-// nothing else: stages run one after the other, each statement is evaluated at
+// nothing else: calls run one after the other, each statement is evaluated at
 // all its cells before the next begins, every floating-point operation is
 // rounded on its own to the type of its operands, and sums are taken in the
 // fixed tree that ir.Reduce describes.

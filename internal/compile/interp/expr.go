@@ -94,8 +94,8 @@ func (c *compiler) expr(e ir.Expr, d int) node {
 		}
 	case *ir.Cast:
 		return c.cast(e, d)
-	case *ir.Call:
-		return c.call(e, d)
+	case *ir.FuncCall:
+		return c.funcCall(e, d)
 	case *ir.PowInt:
 		return c.power(e, d)
 	case *ir.Random:
@@ -219,7 +219,7 @@ func (c *compiler) cast(e *ir.Cast, d int) node {
 	}}
 }
 
-func (c *compiler) call(e *ir.Call, d int) node {
+func (c *compiler) funcCall(e *ir.FuncCall, d int) node {
 	x, t := c.expr(e.Args[0], d), e.Type()
 	if !t.IsFloat() {
 		return node{i: func(r *row) []int64 {

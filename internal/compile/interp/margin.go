@@ -37,10 +37,10 @@ func ModeOf(p *ir.Program, fused bool) Mode {
 // to the last bit. The initial block runs on the reference executor alone.
 func Inexact(p *ir.Program) bool {
 	found := false
-	for _, s := range p.Stages {
+	for _, s := range p.Calls {
 		for _, st := range s.Body {
 			ir.Walk(st.Value, func(e ir.Expr) {
-				if c, ok := e.(*ir.Call); ok && c.Func.ULP() > 0 {
+				if c, ok := e.(*ir.FuncCall); ok && c.Func.ULP() > 0 {
 					found = true
 				}
 			})

@@ -27,7 +27,7 @@ type plain struct {
 	b      *ir.Binding
 	cells  map[*ir.Grid]map[[3]int64]op.Value
 	locals map[*ir.Array]map[[3]int64]op.Value
-	stage  *ir.Stage
+	call   *ir.Call
 	target *ir.Array
 	step   int64
 
@@ -75,7 +75,7 @@ func (p *plain) value(e ir.Expr, pos []int64) op.Value {
 	}
 	switch e := e.(type) {
 	case ir.TempRef:
-		for _, st := range p.stage.Body {
+		for _, st := range p.call.Body {
 			if st.Temp == e.Temp {
 				return p.value(st.Value, pos)
 			}
@@ -104,7 +104,7 @@ func (p *plain) value(e ir.Expr, pos []int64) op.Value {
 		return p.value(e.Y, pos)
 	case *ir.Cast:
 		return op.Convert(e.To, p.value(e.X, pos))
-	case *ir.Call:
+	case *ir.FuncCall:
 		var args []op.Value
 		for _, a := range e.Args {
 			args = append(args, p.value(a, pos))
@@ -235,8 +235,8 @@ func neutral(r *ir.Reduce) op.Value {
 	return op.Int(t, math.MaxInt32)
 }
 
-func (p *plain) run(s *ir.Stage, step int64, skip map[*ir.Grid]bool) {
-	p.stage, p.step, p.locals = s, step, map[*ir.Array]map[[3]int64]op.Value{}
+func (p *plain) run(s *ir.Call, step int64, skip map[*ir.Grid]bool) {
+	p.call, p.step, p.locals = s, step, map[*ir.Array]map[[3]int64]op.Value{}
 	for _, st := range s.Body {
 		if st.Array == nil || !skip[st.Array.Grid] {
 			p.statement(st)
@@ -248,7 +248,7 @@ func (p *plain) ops(body []ir.Op, step int64) {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *ir.Run:
-			p.run(o.Stage, step, nil)
+			p.run(o.Call, step, nil)
 		case *ir.Rotate:
 			first := p.cells[o.Grids[0]]
 			for k := 1; k < len(o.Grids); k++ {

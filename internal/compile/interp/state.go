@@ -27,11 +27,11 @@ type State struct {
 	b      *ir.Binding // its Scalars are the present values
 	bounds []float64   // of the scalars
 	arrays []*Array    // by index in Program.Grids
-	stages map[*ir.Stage]*stage
-	setup  *stage   // the initial block's memory
-	arena  []uint64 // shared by all stages' local grids, temps and buffers
-	doubt  bool     // an iterate's end could not be decided within the bounds
-	lost   bool     // and so every bound is infinite
+	calls  map[*ir.Call]*compiledCall
+	setup  *compiledCall // the initial block's memory
+	arena  []uint64      // shared by all calls' local grids, temps and buffers
+	doubt  bool          // an iterate's end could not be decided within the bounds
+	lost   bool          // and so every bound is infinite
 }
 
 // New prepares a program to run: grids are zero, scalars have their bound
@@ -68,19 +68,19 @@ func prepare(b *ir.Binding, o Options) (*State, int64, error) {
 	}
 	live := *b
 	live.Scalars = slices.Clone(b.Scalars)
-	s := &State{opts: o, b: &live, bounds: make([]float64, len(live.Scalars)), stages: map[*ir.Stage]*stage{}}
+	s := &State{opts: o, b: &live, bounds: make([]float64, len(live.Scalars)), calls: map[*ir.Call]*compiledCall{}}
 	for _, g := range b.Program.Grids {
 		s.arrays = append(s.arrays, &Array{Type: g.Type, Shape: b.Shape(g.Dims)})
 	}
-	for _, st := range b.Program.Stages {
-		compiled, err := s.compileStage(st)
+	for _, call := range b.Program.Calls {
+		compiled, err := s.compileCall(call)
 		if err != nil {
 			return nil, 0, err
 		}
-		s.stages[st] = compiled
+		s.calls[call] = compiled
 	}
 	if b.Program.Initial != nil {
-		compiled, err := s.compileStage(b.Program.Initial)
+		compiled, err := s.compileCall(b.Program.Initial)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -89,7 +89,7 @@ func prepare(b *ir.Binding, o Options) (*State, int64, error) {
 	return s, s.memory(), nil
 }
 
-// memory returns what New allocates: the grids, what stages share, and the
+// memory returns what New allocates: the grids, what calls share, and the
 // rows of the workers.
 func (s *State) memory() int64 {
 	n := s.shared()
@@ -111,7 +111,7 @@ func (s *State) memory() int64 {
 	return n
 }
 
-// shared returns the memory of the stage that needs most.
+// shared returns the memory of the call that needs most.
 func (s *State) shared() int64 {
 	most := int64(0)
 	for _, g := range s.all() {
@@ -120,10 +120,10 @@ func (s *State) shared() int64 {
 	return most
 }
 
-func (s *State) all() []*stage {
-	var all []*stage
-	for _, st := range s.b.Program.Stages {
-		all = append(all, s.stages[st])
+func (s *State) all() []*compiledCall {
+	var all []*compiledCall
+	for _, call := range s.b.Program.Calls {
+		all = append(all, s.calls[call])
 	}
 	if s.setup != nil {
 		all = append(all, s.setup)
@@ -276,7 +276,7 @@ func (s *State) Step(c *ir.Cursor) bool {
 func (s *State) Execute(leaf ir.Leaf) {
 	switch o := leaf.Op.(type) {
 	case *ir.Run:
-		s.run(s.stages[o.Stage], leaf.Step)
+		s.run(s.calls[o.Call], leaf.Step)
 		if s.lost {
 			for _, a := range s.arrays {
 				fill(a.Bound, inf)

@@ -33,7 +33,7 @@ type statement struct {
 	workers []*row
 }
 
-// scope is what the statements of a stage refer to.
+// scope is what the statements of a call refer to.
 type scope struct {
 	state  *State
 	stores map[*ir.Array]*store

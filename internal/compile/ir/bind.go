@@ -53,7 +53,7 @@ func (p *Program) bind(set map[string]string, unset map[*Scalar]bool) (*Binding,
 		b.shapes()
 	}
 	if b.errs == nil {
-		b.stages()
+		b.calls()
 	}
 	if b.errs != nil {
 		b.errs.Sort()
@@ -331,7 +331,7 @@ func (b *binder) shapes() {
 	for _, g := range b.Program.Grids {
 		b.shape(g.Name, g.Type, g.Dims, g.Range)
 	}
-	for _, s := range b.Program.Stages {
+	for _, s := range b.Program.Calls {
 		for _, a := range s.Arrays {
 			if a.Local {
 				b.shape(a.Name, a.Type, a.Dims, s.Range)
@@ -357,10 +357,10 @@ func (b *binder) shape(name string, t types.Type, dims []Dim, at diag.Range) {
 	}
 }
 
-func (b *binder) stages() {
-	all := b.Program.Stages
+func (b *binder) calls() {
+	all := b.Program.Calls
 	if b.Program.Initial != nil {
-		all = append([]*Stage{b.Program.Initial}, all...)
+		all = append([]*Call{b.Program.Initial}, all...)
 	}
 	for _, s := range all {
 		for _, st := range s.Body {
@@ -459,7 +459,7 @@ func (b *Binding) Eval(e Expr, step int64) op.Value {
 		return b.Eval(e.Y, step)
 	case *Cast:
 		return op.Convert(e.To, b.Eval(e.X, step))
-	case *Call:
+	case *FuncCall:
 		args := make([]op.Value, len(e.Args))
 		for i, a := range e.Args {
 			args[i] = b.Eval(a, step)

@@ -124,7 +124,7 @@ func TestInferDomain(t *testing.T) {
 	    (let c (pos j))
 	    (set v (load u j-1 i+2)) (set v (load u j+1 i-1)) (set v (add (load f i+1) (load t i+1))) (set v (add (temp c) (load u 0 i))))
 	  (body))`)
-	s := p.Stages[0]
+	s := p.Calls[0]
 	v := s.Arrays[2]
 	user := Unbounded(2)
 	user[1] = Range{Lo: []Affine{Num(1)}, Hi: []Affine{Num(5)}}

@@ -18,12 +18,12 @@ import (
 // calls, conversions and names are no products. So the choice follows from the
 // text alone, and no pass that stores or inlines a name changes a bit.
 //
-// p stays as it is. The result shares its declarations and has stages of its own.
+// p stays as it is. The result shares its declarations and has calls of its own.
 func (p *Program) In(mode arith.Mode) *Program {
 	switch {
 	case p.Arithmetic == mode:
 		return p
-	case p.strict != nil && len(p.Stages) == len(p.strict.Stages): // and not a part of it
+	case p.strict != nil && len(p.Calls) == len(p.strict.Calls): // and not a part of it
 		return p.strict.In(mode)
 	case p.Arithmetic != arith.Strict:
 		panic(fmt.Sprintf("ir: %v arithmetic cannot become %v", p.Arithmetic, mode))
@@ -45,11 +45,11 @@ func (b *Binding) In(mode arith.Mode) *Binding {
 	return &out
 }
 
-// mapStatements gives p copies of its stages, with f applied to every
+// mapStatements gives p copies of its calls, with f applied to every
 // statement's value.
 func (p *Program) mapStatements(f func(Expr) Expr) {
-	copies := map[*Stage]*Stage{}
-	copied := func(s *Stage) *Stage {
+	copies := map[*Call]*Call{}
+	copied := func(s *Call) *Call {
 		if c, ok := copies[s]; ok {
 			return c
 		}
@@ -63,23 +63,23 @@ func (p *Program) mapStatements(f func(Expr) Expr) {
 		copies[s] = &c
 		return &c
 	}
-	stages := make([]*Stage, len(p.Stages))
-	for i, s := range p.Stages {
-		stages[i] = copied(s)
+	calls := make([]*Call, len(p.Calls))
+	for i, s := range p.Calls {
+		calls[i] = copied(s)
 	}
-	p.Stages = stages
+	p.Calls = calls
 	if p.Initial != nil {
 		p.Initial = copied(p.Initial)
 	}
 	p.Body = mapRuns(p.Body, copied)
 }
 
-func mapRuns(body []Op, f func(*Stage) *Stage) []Op {
+func mapRuns(body []Op, f func(*Call) *Call) []Op {
 	out := make([]Op, len(body))
 	for i, o := range body {
 		switch o := o.(type) {
 		case *Run:
-			out[i] = &Run{f(o.Stage)}
+			out[i] = &Run{f(o.Call)}
 		case *Iterate:
 			it := *o
 			it.Body = mapRuns(o.Body, f)

@@ -23,7 +23,7 @@ func contracted(t *testing.T, value string) (string, *Program) {
 	if err := Verify(q); err != nil {
 		t.Fatal(err)
 	}
-	body := q.Stages[0].Body
+	body := q.Calls[0].Body
 	return strings.Join(strings.Fields(q.ExprText(body[len(body)-1].Value)), " "), p
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// trace lists the leaves of a body: the stage's name, the step and the
+// trace lists the leaves of a body: the call's name, the step and the
 // completed iterations. n is the value of the scalar n, which every leaf
 // raises by one.
 func trace(t *testing.T, body string) []string {
@@ -31,7 +31,7 @@ func trace(t *testing.T, body string) []string {
 		}
 		name := "rotate"
 		if r, ok := leaf.Op.(*Run); ok {
-			name = r.Stage.Name
+			name = r.Call.Name
 		}
 		out = append(out, fmt.Sprintf("%s/%d%v%d", name, leaf.Step, leaf.Iterations, c.Completed))
 		n++

@@ -117,12 +117,12 @@ type Cast struct {
 	X  Expr
 }
 
-// Call applies a mathematical function to arguments of one type.
+// FuncCall applies a mathematical function to arguments of one type.
 //
 // Example printed form:
 //
 //	(call sqrt x)
-type Call struct {
+type FuncCall struct {
 	Func op.Func
 	Args []Expr
 }
@@ -161,7 +161,7 @@ func (*Binary) expr()   {}
 func (*Fma) expr()      {}
 func (*Select) expr()   {}
 func (*Cast) expr()     {}
-func (*Call) expr()     {}
+func (*FuncCall) expr() {}
 func (*PowInt) expr()   {}
 func (*Random) expr()   {}
 
@@ -176,7 +176,7 @@ func (e *Unary) Type() types.Type    { return e.X.Type() }
 func (e *Fma) Type() types.Type      { return e.X.Type() }
 func (e *Select) Type() types.Type   { return e.X.Type() }
 func (e *Cast) Type() types.Type     { return e.To }
-func (e *Call) Type() types.Type     { return e.Args[0].Type() }
+func (e *FuncCall) Type() types.Type { return e.Args[0].Type() }
 func (e *PowInt) Type() types.Type   { return e.X.Type() }
 func (e *Random) Type() types.Type   { return e.T }
 func (e *Binary) Type() types.Type {
@@ -202,7 +202,7 @@ func Children(e Expr) []Expr {
 		return []Expr{e.Cond, e.X, e.Y}
 	case *Cast:
 		return []Expr{e.X}
-	case *Call:
+	case *FuncCall:
 		return e.Args
 	case *PowInt:
 		return []Expr{e.X}

@@ -90,7 +90,7 @@ func (p *Program) infix(e Expr) (string, int) {
 			return p.infix(e.X) // widening says nothing to a reader
 		}
 		return e.To.Word() + "(" + p.InfixExpr(e.X) + ")", precAtom
-	case *Call:
+	case *FuncCall:
 		args := make([]string, len(e.Args))
 		for i, a := range e.Args {
 			args[i] = p.InfixExpr(a)

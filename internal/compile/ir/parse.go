@@ -35,8 +35,8 @@ func ParseText(text string) (p *Program, err error) {
 // reader builds a program. Faults are thrown as *sexpr.Error and caught by
 // ParseText.
 type reader struct {
-	p     *Program
-	stage *Stage // the one that is read
+	p    *Program
+	call *Call // the one that is read
 }
 
 func fail(n sexpr.Node, format string, args ...any) { panic(n.Errorf(format, args...)) }
@@ -149,8 +149,8 @@ func (r *reader) axis(n sexpr.Node) int {
 }
 
 // program reads the names of declarations first, because they may use each
-// other's in any order, then what they hold, then the stages, whose arrays are
-// the grids declared, then the body, which runs the stages.
+// other's in any order, then what they hold, then the calls, whose arrays are
+// the grids declared, then the body, which runs the calls.
 func (r *reader) program(root sexpr.Node) {
 	if root.Head() != "program" {
 		fail(root, "a program is needed here")
@@ -191,17 +191,17 @@ func (r *reader) program(root sexpr.Node) {
 		case "grid":
 			r.gridDecl(r.p.Grids[grids], l)
 			grids++
-		case "stage", "initial", "body":
+		case callKeyword, "initial", "body":
 		default:
 			fail(n, "a program holds no %s", n.Head())
 		}
 	}
 	for _, n := range all.rest {
 		switch l := partsOf(n); n.Head() {
-		case "stage":
-			r.p.Stages = append(r.p.Stages, r.readStage(l))
+		case callKeyword:
+			r.p.Calls = append(r.p.Calls, r.readCall(l))
 		case "initial":
-			r.p.Initial = r.readStage(l)
+			r.p.Initial = r.readCall(l)
 		}
 	}
 	for _, n := range all.rest {
@@ -353,10 +353,10 @@ func (r *reader) box(l *parts) Box {
 	return out
 }
 
-func (r *reader) readStage(l *parts) *Stage {
-	s := &Stage{Name: l.name("name"), Hints: Hints{Stream: -1}}
+func (r *reader) readCall(l *parts) *Call {
+	s := &Call{Name: l.name("name"), Hints: Hints{Stream: -1}}
 	s.Stencil = s.Name
-	r.stage = s
+	r.call = s
 	for len(l.rest) > 0 {
 		n := l.next("part")
 		in := partsOf(n)
@@ -391,7 +391,7 @@ func (r *reader) readStage(l *parts) *Stage {
 		case "set", "let", "reduce":
 			s.Body = append(s.Body, r.stmt(n.Head(), in))
 		default:
-			fail(n, "a stage holds no %s", n.Head())
+			fail(n, "a call holds no %s", n.Head())
 		}
 	}
 	return s
@@ -486,28 +486,28 @@ func (r *reader) stmt(head string, l *parts) *Stmt {
 }
 
 func (r *reader) arrayNamed(n sexpr.Node) *Array {
-	if r.stage == nil {
-		fail(n, "arrays belong to stages")
+	if r.call == nil {
+		fail(n, "arrays belong to calls")
 	}
-	return find(n, "array", r.stage.Arrays, func(a *Array) string { return a.Name })
+	return find(n, "array", r.call.Arrays, func(a *Array) string { return a.Name })
 }
 
 func (r *reader) temp(n sexpr.Node) *Temp {
-	if r.stage == nil {
-		fail(n, "temps belong to stages")
+	if r.call == nil {
+		fail(n, "temps belong to calls")
 	}
-	return find(n, "temp", r.stage.Temps, func(t *Temp) string { return t.Name })
+	return find(n, "temp", r.call.Temps, func(t *Temp) string { return t.Name })
 }
 
 func (r *reader) ops(l *parts) []Op {
-	r.stage = nil
+	r.call = nil
 	var out []Op
 	for len(l.rest) > 0 {
 		n := l.next("op")
 		in := partsOf(n)
 		switch n.Head() {
 		case "run":
-			s := find(in.next("stage"), "stage", r.p.Stages, func(s *Stage) string { return s.Name })
+			s := find(in.next("call"), "call", r.p.Calls, func(s *Call) string { return s.Name })
 			in.end()
 			out = append(out, &Run{s})
 		case "rotate":
@@ -595,7 +595,7 @@ func (r *reader) form(head string, l *parts) Expr {
 		if !ok {
 			fail(n, "no function is called %s", n.Text)
 		}
-		e := &Call{Func: f}
+		e := &FuncCall{Func: f}
 		for range f.Arity() {
 			e.Args = append(e.Args, r.expr(l.next("argument")))
 		}

@@ -31,19 +31,19 @@ func PingPong(p *Program) *Program {
 	}
 	out := *p
 	out.Body, out.strict = body, nil
-	used := map[*Stage]bool{}
-	markStages(body, used)
-	out.Stages = slices.DeleteFunc(slices.Clone(p.Stages), func(s *Stage) bool { return !used[s] })
+	used := map[*Call]bool{}
+	markCalls(body, used)
+	out.Calls = slices.DeleteFunc(slices.Clone(p.Calls), func(s *Call) bool { return !used[s] })
 	return &out
 }
 
-func markStages(body []Op, used map[*Stage]bool) {
+func markCalls(body []Op, used map[*Call]bool) {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *Run:
-			used[o.Stage] = true
+			used[o.Call] = true
 		case *Iterate:
-			markStages(o.Body, used)
+			markCalls(o.Body, used)
 		}
 	}
 }
@@ -75,13 +75,13 @@ func pingPongs(p *Program, body []Op) (out []Op, changed bool) {
 
 // pingPong returns the loop that the first n ops of body are, or nil.
 func pingPong(p *Program, body []Op) (loop *Iterate, n int) {
-	var calls []*Stage
+	var calls []*Call
 	for _, o := range body {
 		r, ok := o.(*Run)
 		if !ok {
 			break
 		}
-		calls = append(calls, r.Stage)
+		calls = append(calls, r.Call)
 	}
 	if len(calls) < 2 || usesStep(calls[0]) {
 		return nil, 0
@@ -106,7 +106,7 @@ func pingPong(p *Program, body []Op) (loop *Iterate, n int) {
 	return loop, n
 }
 
-func usesStep(s *Stage) bool {
+func usesStep(s *Call) bool {
 	uses := false
 	check := func(e Expr) {
 		if _, ok := e.(StepRef); ok {
@@ -130,7 +130,7 @@ func usesStep(s *Stage) bool {
 
 // exchange compares two calls. They are one if the second is the first with
 // other grids in the same places; it returns which grid takes whose place.
-func exchange(p *Program, a, b *Stage) (map[*Grid]*Grid, bool) {
+func exchange(p *Program, a, b *Call) (map[*Grid]*Grid, bool) {
 	if len(a.Arrays) != len(b.Arrays) || bodyText(p, a) != bodyText(p, b) {
 		return nil, false
 	}
@@ -158,10 +158,10 @@ func merge(turn, more map[*Grid]*Grid) bool {
 	return true
 }
 
-// bodyText prints a stage without the names that differ between two calls of
+// bodyText prints a call without the names that differ between two calls of
 // one stencil: its own, its arrays' and their grids'.
-func bodyText(p *Program, s *Stage) string {
-	plain := &Stage{Stencil: s.Stencil, Temps: s.Temps, Hints: s.Hints}
+func bodyText(p *Program, s *Call) string {
+	plain := &Call{Stencil: s.Stencil, Temps: s.Temps, Hints: s.Hints}
 	to := map[*Array]*Array{}
 	for i, a := range s.Arrays {
 		c := *a
@@ -182,7 +182,7 @@ func bodyText(p *Program, s *Stage) string {
 		})
 		plain.Body = append(plain.Body, &c)
 	}
-	return printer{p}.stage("stage", plain).String()
+	return printer{p}.call(callKeyword, plain).String()
 }
 
 // cyclesOf returns the cycles of an exchange, each from its first grid in the

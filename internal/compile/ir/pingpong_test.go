@@ -14,9 +14,9 @@ import (
 // jacobi is a program with calls of one stencil over three grids: ab reads a
 // and writes b, and so on.
 func jacobi(body string) string {
-	var stages strings.Builder
+	var calls strings.Builder
 	for _, c := range []string{"ab", "ba", "bc", "ca", "ac"} {
-		fmt.Fprintf(&stages, `(stage %s (stencil jacobi)
+		fmt.Fprintf(&calls, `(stage %s (stencil jacobi)
 		  (array out written (grid %c)) (array in read (grid %c)) (array f read (grid f))
 		  (temp x f64 (box (i (lo 0) (hi 6))))
 		  (let x (load f i))
@@ -24,7 +24,7 @@ func jacobi(body string) string {
 		`, c, c[1], c[0])
 	}
 	for _, c := range []string{"ab", "ba"} {
-		fmt.Fprintf(&stages, `(stage step-%s (stencil stepped)
+		fmt.Fprintf(&calls, `(stage step-%s (stencil stepped)
 		  (array out written (grid %c)) (array in read (grid %c))
 		  (set out (over i) (domain (i (lo 1) (hi 5))) (add (load in i) (cast f64 (step)))))
 		`, c, c[1], c[0])
@@ -34,7 +34,7 @@ func jacobi(body string) string {
 		if c[2] == c[3] {
 			continue
 		}
-		fmt.Fprintf(&stages, `(stage two-%s (stencil two)
+		fmt.Fprintf(&calls, `(stage two-%s (stencil two)
 		  (array o written (grid %c)) (array p read (grid %c)) (array q written (grid %c)) (array r read (grid %c))
 		  (set o (over i) (domain (i (lo 1) (hi 5))) (add (load p i+1) (load r i-1)))
 		  (set q (over i) (domain (i (lo 2) (hi 6))) (mul (load r i-2) (load p i))))
@@ -44,7 +44,7 @@ func jacobi(body string) string {
 	for _, g := range []string{"a", "b", "c", "d", "f"} {
 		grids += fmt.Sprintf("(grid %s f64 (dim i 0 6))\n", g)
 	}
-	return "(program p (axes i)\n" + grids + stages.String() + "(body " + body + "))"
+	return "(program p (axes i)\n" + grids + calls.String() + "(body " + body + "))"
 }
 
 func parsed(t *testing.T, text string) *ir.Program {
@@ -106,10 +106,10 @@ func TestPingPong(t *testing.T) {
 	}
 }
 
-func TestPingPongDropsStages(t *testing.T) {
+func TestPingPongDropsCalls(t *testing.T) {
 	q := ir.PingPong(parsed(t, jacobi("(run ab) (run ba)")))
-	if len(q.Stages) != 1 || q.Stages[0].Name != "ab" {
-		t.Errorf("the stages left are %v", q.Stages)
+	if len(q.Calls) != 1 || q.Calls[0].Name != "ab" {
+		t.Errorf("the calls left are %v", q.Calls)
 	}
 }
 

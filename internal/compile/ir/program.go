@@ -3,7 +3,7 @@
 // every statement's domain known as a symbolic box over the size parameters.
 //
 // A Program is built by lang.Check or read from its text form, never changed
-// in place by later stages; Bind gives it sizes and scalar values. Positions,
+// in place by what comes later; Bind gives it sizes and scalar values. Positions,
 // bounds and offsets are in grid coordinates: a dimension declared with the
 // plain size N holds 0..N-1, one declared lo:hi holds lo..hi.
 package ir
@@ -21,8 +21,8 @@ type Program struct {
 	Params  []*Param
 	Scalars []*Scalar
 	Grids   []*Grid
-	Stages  []*Stage // every distinct stencil call, in order of first use
-	Initial *Stage   // the initial block, or nil; its arrays are the grids
+	Calls   []*Call // every distinct stencil call, in order of first use
+	Initial *Call   // the initial block, or nil; its arrays are the grids
 	Body    []Op
 	// Arithmetic says how the floating-point operations of statements are
 	// computed; In changes it. Bounds, scalars' initial values and conditions of
@@ -76,10 +76,10 @@ type Dim struct {
 	Faces  Faces
 }
 
-// Array is storage as a stage sees it: a grid under its formal name, or a
+// Array is storage as a call sees it: a grid under its formal name, or a
 // local grid. If several formals are bound to one grid they share one Array.
 type Array struct {
-	Name  string // formal name, unique within the stage
+	Name  string // formal name, unique within the call
 	Type  types.Type
 	Dims  []Dim
 	Grid  *Grid // the actual; nil for a local grid
@@ -88,7 +88,7 @@ type Array struct {
 	// within its extents. Values beyond it are undefined, or found through
 	// Dims[].Faces as index maps on Box, not on the extents. Indexed by axis.
 	Box Box
-	// Written and Read say whether the stage's statements do so.
+	// Written and Read say whether the call's statements do so.
 	Written, Read bool
 	InOut         bool // marked inout: in the source
 	Hint          Storage
@@ -118,9 +118,9 @@ type Temp struct {
 	Box  Box // where it is defined
 }
 
-// Stage is one stencil with its formals bound: a list of statements that run
+// Call is one stencil with its formals bound: a list of statements that run
 // one after the other, each at all cells of its domain at once.
-type Stage struct {
+type Call struct {
 	Name    string // unique in the program: heat, heat.2
 	Stencil string // the stencil's name in the source
 	Arrays  []*Array
@@ -192,7 +192,7 @@ type Color struct {
 	Mod, Rem int64
 }
 
-// Hints is what the source says about the schedule of a stage.
+// Hints is what the source says about the schedule of a call.
 type Hints struct {
 	Stream    int // streaming axis, or -1
 	Block     []int64
@@ -204,12 +204,12 @@ type Hints struct {
 // Op is one step of the program's body.
 type Op interface{ op() }
 
-// Run executes a stage.
+// Run executes a call.
 //
 // Example printed form:
 //
 //	(run heat)
-type Run struct{ Stage *Stage }
+type Run struct{ Call *Call }
 
 // Rotate gives every grid the contents of the one after it, and the last those
 // of the first; swap is a rotation of two.

@@ -34,14 +34,14 @@ func MapChildren(e Expr, f func(Expr) Expr) Expr {
 		if a := f(x.X); a != x.X {
 			return &Cast{x.To, a}
 		}
-	case *Call:
+	case *FuncCall:
 		args, changed := make([]Expr, len(x.Args)), false
 		for i, a := range x.Args {
 			args[i] = f(a)
 			changed = changed || args[i] != a
 		}
 		if changed {
-			return &Call{x.Func, args}
+			return &FuncCall{x.Func, args}
 		}
 	case *PowInt:
 		if a := f(x.X); a != x.X {

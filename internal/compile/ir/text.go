@@ -38,6 +38,10 @@ func (p *Program) ExprText(e Expr) string { return printer{p}.expr(e).String() }
 // StmtText prints a statement of p, over several lines if it is long.
 func (p *Program) StmtText(s *Stmt) string { return printer{p}.stmt(s).Format() }
 
+// callKeyword begins a call in the text form. It is the word of earlier versions: stores and recordings know
+// programs by hashes of this text, which must not change.
+const callKeyword = "stage"
+
 type printer struct{ p *Program }
 
 // line collects the parts of a list.
@@ -72,11 +76,11 @@ func (w printer) program() sexpr.Node {
 		all.add(w.grid(g))
 	}
 	all.add(sexpr.L("arguments", names(p.Arguments)...))
-	for _, s := range p.Stages {
-		all.add(w.stage("stage", s))
+	for _, s := range p.Calls {
+		all.add(w.call(callKeyword, s))
 	}
 	if p.Initial != nil {
-		all.add(w.stage("initial", p.Initial))
+		all.add(w.call("initial", p.Initial))
 	}
 	all.add(sexpr.L("body", w.ops(p.Body)...))
 	return sexpr.L("program", all...)
@@ -177,7 +181,7 @@ func (w printer) box(head string, b Box) sexpr.Node {
 	return sexpr.L(head, l...)
 }
 
-func (w printer) stage(head string, s *Stage) sexpr.Node {
+func (w printer) call(head string, s *Call) sexpr.Node {
 	l := line{sexpr.Name(s.Name)}
 	if s.Stencil != s.Name {
 		l.add(sexpr.L("stencil", sexpr.Name(s.Stencil)))
@@ -273,7 +277,7 @@ func (w printer) ops(body []Op) []sexpr.Node {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *Run:
-			l.add(sexpr.L("run", sexpr.Name(o.Stage.Name)))
+			l.add(sexpr.L("run", sexpr.Name(o.Call.Name)))
 		case *Rotate:
 			var grids line
 			for _, g := range o.Grids {
@@ -342,7 +346,7 @@ func (w printer) expr(e Expr) sexpr.Node {
 		return sexpr.L("select", w.exprs(e.Cond, e.X, e.Y)...)
 	case *Cast:
 		return sexpr.L("cast", sexpr.A("%v", e.To), w.expr(e.X))
-	case *Call:
+	case *FuncCall:
 		return sexpr.L("call", append(line{sexpr.A("%v", e.Func)}, w.exprs(e.Args...)...)...)
 	case *PowInt:
 		return sexpr.L("powi", sexpr.A("%d", e.N), w.expr(e.X))

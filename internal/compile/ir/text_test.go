@@ -106,7 +106,7 @@ func TestTextReadsBack(t *testing.T) {
 func TestSameTellsProgramsApart(t *testing.T) {
 	p, _ := allOfIt(t)
 	q, _ := allOfIt(t)
-	q.Stages[0].Body[1].Value.(*Cast).X.(*Access).Index[0].Offset++
+	q.Calls[0].Body[1].Value.(*Cast).X.(*Access).Index[0].Offset++
 	if same(p, q) {
 		t.Error("a changed offset makes no difference")
 	}
@@ -129,8 +129,8 @@ func TestParseTextErrors(t *testing.T) {
 		{"(program p (body (iterate (add (i32 1)))))", "1:27: add has no second operand"},
 		{"(program p (body (iterate (add (i32 1) (i32 2) (i32 3)))))", "1:48: add has a part too many"},
 		{"(program p (body (iterate (call root (f64 1)))))", "1:33: no function is called root"},
-		{"(program p (body (iterate (load u i))))", "1:33: arrays belong to stages"},
-		{"(program p (body (run s)))", "1:23: no stage is called s"},
+		{"(program p (body (iterate (load u i))))", "1:33: arrays belong to calls"},
+		{"(program p (body (run s)))", "1:23: no call is called s"},
 		{"(program p (axes i) (stage s (array u read)))", "1:30: the array u has neither a type nor a grid"},
 		{"(program p (axes i) (stage s (local u (dim i 0 1))))", "1:30: the array u has neither a type nor a grid"},
 		{"(program p\n (stage s (set u (f64 1))))", "2:16: no array is called u"},
@@ -143,12 +143,12 @@ func TestParseTextErrors(t *testing.T) {
 }
 
 // Parts may stand in any order: an array takes its type and its dimensions from a
-// grid that is declared after its stage.
+// grid that is declared after its call.
 func TestParseTextInAnyOrder(t *testing.T) {
-	const head, grid, stage, body = "(program p (axes i)", " (grid u f64 (dim i 0 7 (low clamp)))",
+	const head, grid, call, body = "(program p (axes i)", " (grid u f64 (dim i 0 7 (low clamp)))",
 		" (stage s (array a written (grid u)) (set a (over i) (domain (i (lo 0) (hi 7))) (f64 1)))", " (body (run s))"
-	want := Text(readProgram(t, head+grid+stage+body+")"))
-	for _, text := range []string{head + stage + grid + body + ")", head + body + stage + grid + ")"} {
+	want := Text(readProgram(t, head+grid+call+body+")"))
+	for _, text := range []string{head + call + grid + body + ")", head + body + call + grid + ")"} {
 		if got := Text(readProgram(t, text)); got != want {
 			t.Errorf("%s\nreads as\n%s\nnot as\n%s", text, got, want)
 		}

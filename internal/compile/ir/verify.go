@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// Verify checks what every later stage takes for granted: names are unique and
+// Verify checks what everything later takes for granted: names are unique and
 // known, types agree, every access has its array's rank, statements run over
 // bounded domains within their targets on which every read is defined for all
 // sizes, temps and local grids are assigned before they are used, and what a
@@ -20,12 +20,12 @@ import (
 func Verify(p *Program) error {
 	v := &verifier{p: p}
 	v.declarations()
-	for _, s := range p.Stages {
-		v.stage(s)
+	for _, s := range p.Calls {
+		v.checkCall(s)
 	}
 	if p.Initial != nil {
 		v.initial = true
-		v.stage(p.Initial)
+		v.checkCall(p.Initial)
 	}
 	v.where = "body"
 	v.ops(p.Body)
@@ -37,15 +37,15 @@ type verifier struct {
 	errs    []error
 	where   string
 	initial bool
-	stg     *Stage
+	call    *Call
 	let     map[*Temp]bool   // temps assigned so far
 	built   map[*Array]Box   // what local grids hold so far
 	axes    map[*Temp][]int  // on which a temp varies
 	from    map[*Temp]source // what a temp is computed from, through others too
 	stale   map[*Temp]bool   // temps of which that has changed
-	wrote   map[*Array]bool  // arrays that the stage's statements write
+	wrote   map[*Array]bool  // arrays that the call's statements write
 	read    map[*Array]bool  // and read
-	owner   map[*Grid]*Array // the array of each grid of the stage
+	owner   map[*Grid]*Array // the array of each grid of the call
 }
 
 func (v *verifier) errorf(format string, args ...any) {
@@ -88,11 +88,11 @@ func (v *verifier) declarations() {
 	names = append(names, namesOf(p.Grids, func(g *Grid) string { return g.Name })...)
 	v.unique("parameters, scalars or grids", names)
 	v.unique("axes", p.Axes)
-	stages := namesOf(p.Stages, func(s *Stage) string { return s.Name })
+	calls := namesOf(p.Calls, func(s *Call) string { return s.Name })
 	if p.Initial != nil {
-		stages = append(stages, p.Initial.Name)
+		calls = append(calls, p.Initial.Name)
 	}
-	v.unique("stages", stages)
+	v.unique("calls", calls)
 	for _, a := range p.Arguments {
 		if !slices.Contains(names, a) {
 			v.errorf("the argument %s is not declared", a)

@@ -11,8 +11,8 @@ func (v *verifier) ops(body []Op) {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *Run:
-			if !slices.Contains(v.p.Stages, o.Stage) {
-				v.errorf("it runs a stage that is not the program's")
+			if !slices.Contains(v.p.Calls, o.Call) {
+				v.errorf("it runs a call that is not the program's")
 			}
 		case *Rotate:
 			v.rotate(o)

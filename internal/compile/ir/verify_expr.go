@@ -53,8 +53,8 @@ func (v *verifier) fault(e Expr) string {
 			return "a scalar that is not the program's"
 		}
 	case TempRef:
-		if v.stg == nil || !slices.Contains(v.stg.Temps, e.Temp) {
-			return "a temp that is not the stage's"
+		if v.call == nil || !slices.Contains(v.call.Temps, e.Temp) {
+			return "a temp that is not the call's"
 		}
 	case Pos:
 		if e.Axis < 0 || e.Axis >= len(v.p.Axes) {
@@ -73,8 +73,8 @@ func (v *verifier) fault(e Expr) string {
 }
 
 func (v *verifier) accessFault(e *Access) string {
-	if v.stg == nil || !slices.Contains(v.stg.Arrays, e.Array) {
-		return "an array that is not the stage's"
+	if v.call == nil || !slices.Contains(v.call.Arrays, e.Array) {
+		return "an array that is not the call's"
 	}
 	if len(e.Index) != len(e.Array.Dims) {
 		return fmt.Sprintf("%s has %d dimensions and is read with %d indices", e.Array.Name, len(e.Array.Dims),
@@ -120,7 +120,7 @@ func (v *verifier) typeFault(e Expr) string {
 		ok = e.Cond.Type() == types.Bool && e.X.Type() == e.Y.Type()
 	case *Cast:
 		ok = cell(e.To) || e.To == types.I64
-	case *Call:
+	case *FuncCall:
 		ok = e.Func != op.NoFunc && len(e.Args) == e.Func.Arity()
 		for _, a := range e.Args {
 			t := a.Type()

@@ -205,8 +205,8 @@ func (v *verifier) sourceOf(e Expr) source {
 
 func (v *verifier) assignTemp(st *Stmt) {
 	v.from[st.Temp] = v.sourceOf(st.Value)
-	if !slices.Contains(v.stg.Temps, st.Temp) {
-		v.errorf("its temp is not the stage's")
+	if !slices.Contains(v.call.Temps, st.Temp) {
+		v.errorf("its temp is not the call's")
 	}
 	if v.let[st.Temp] {
 		v.errorf("the temp is assigned twice")
@@ -216,8 +216,8 @@ func (v *verifier) assignTemp(st *Stmt) {
 
 func (v *verifier) assignArray(st *Stmt) {
 	a := st.Array
-	if !slices.Contains(v.stg.Arrays, a) {
-		v.errorf("its array is not the stage's")
+	if !slices.Contains(v.call.Arrays, a) {
+		v.errorf("its array is not the call's")
 		return
 	}
 	v.wrote[a] = true

@@ -233,8 +233,8 @@ func Same(x, y Expr) bool {
 	case *Cast:
 		y, ok := y.(*Cast)
 		return ok && x.To == y.To && Same(x.X, y.X)
-	case *Call:
-		y, ok := y.(*Call)
+	case *FuncCall:
+		y, ok := y.(*FuncCall)
 		if !ok || x.Func != y.Func {
 			return false
 		}

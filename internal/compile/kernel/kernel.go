@@ -185,12 +185,12 @@ type Cast struct {
 	X  Expr
 }
 
-// Call applies a mathematical function.
+// FuncCall applies a mathematical function.
 //
 // Example printed form:
 //
 //	(call sqrt x)
-type Call struct {
+type FuncCall struct {
 	Func op.Func
 	Args []Expr
 }
@@ -205,26 +205,26 @@ type Random struct {
 	Seed, Number Expr
 }
 
-func (*Lit) expr()    {}
-func (*Ref) expr()    {}
-func (*Load) expr()   {}
-func (*Unary) expr()  {}
-func (*Binary) expr() {}
-func (*Fma) expr()    {}
-func (*Select) expr() {}
-func (*Cast) expr()   {}
-func (*Call) expr()   {}
-func (*Random) expr() {}
+func (*Lit) expr()      {}
+func (*Ref) expr()      {}
+func (*Load) expr()     {}
+func (*Unary) expr()    {}
+func (*Binary) expr()   {}
+func (*Fma) expr()      {}
+func (*Select) expr()   {}
+func (*Cast) expr()     {}
+func (*FuncCall) expr() {}
+func (*Random) expr()   {}
 
-func (e *Lit) Type() types.Type    { return e.Value.T }
-func (e *Ref) Type() types.Type    { return e.Var.Type }
-func (e *Load) Type() types.Type   { return e.Buffer.Elem }
-func (e *Unary) Type() types.Type  { return e.X.Type() }
-func (e *Fma) Type() types.Type    { return e.X.Type() }
-func (e *Select) Type() types.Type { return e.X.Type() }
-func (e *Cast) Type() types.Type   { return e.To }
-func (e *Call) Type() types.Type   { return e.Args[0].Type() }
-func (e *Random) Type() types.Type { return e.T }
+func (e *Lit) Type() types.Type      { return e.Value.T }
+func (e *Ref) Type() types.Type      { return e.Var.Type }
+func (e *Load) Type() types.Type     { return e.Buffer.Elem }
+func (e *Unary) Type() types.Type    { return e.X.Type() }
+func (e *Fma) Type() types.Type      { return e.X.Type() }
+func (e *Select) Type() types.Type   { return e.X.Type() }
+func (e *Cast) Type() types.Type     { return e.To }
+func (e *FuncCall) Type() types.Type { return e.Args[0].Type() }
+func (e *Random) Type() types.Type   { return e.T }
 func (e *Binary) Type() types.Type {
 	if e.Op.IsComparison() {
 		return types.Bool
@@ -611,7 +611,7 @@ func Children(e Expr) []Expr {
 		return []Expr{e.Cond, e.X, e.Y}
 	case *Cast:
 		return []Expr{e.X}
-	case *Call:
+	case *FuncCall:
 		return e.Args
 	case *Random:
 		return []Expr{e.Seed, e.Number}

@@ -158,7 +158,7 @@ func Eval(e Expr, env map[*Var]op.Value) op.Value {
 		return Eval(e.Y, env)
 	case *Cast:
 		return op.Convert(e.To, Eval(e.X, env))
-	case *Call:
+	case *FuncCall:
 		args := make([]op.Value, len(e.Args))
 		for i, a := range e.Args {
 			args[i] = Eval(a, env)

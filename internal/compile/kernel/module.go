@@ -5,14 +5,14 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// Module is a whole program for a device: the kernels, and for every stage the
-// launches that carry it out. The program's body says in which order stages
+// Module is a whole program for a device: the kernels, and for every call the
+// launches that carry it out. The program's body says in which order calls
 // run and what is rotated between them.
 type Module struct {
 	Program *ir.Program
 	Kernels []*Kernel // each printed once, however many launches use it
 	Scratch []*Scratch
-	Stages  map[*ir.Stage][]*Launch
+	Calls   map[*ir.Call][]*Launch
 	// Layouts are those of grids that do not lie dense in a device's memory.
 	Layouts map[*ir.Grid]Layout
 }
@@ -31,7 +31,7 @@ func (l Layout) Cells(rows, n int64) int64 { return l.Pitch(l.Lead + rows*l.Pitc
 
 // Scratch is memory that launches pass values through: a materialised local
 // grid or temp, or the partial results of a reduction. Its contents need not
-// survive a stage.
+// survive a call.
 type Scratch struct {
 	Name  string
 	Elem  types.Type

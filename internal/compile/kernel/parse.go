@@ -353,7 +353,7 @@ func (p *parser) expr(n sexpr.Node) Expr {
 		if !ok {
 			p.fail(a[0], "no function is called %s", a[0].Text)
 		}
-		return &Call{f, p.exprs(a[1:])}
+		return &FuncCall{f, p.exprs(a[1:])}
 	}
 	if o, ok := op.ParseOp(head); ok {
 		x := p.exprs(p.form(n, head, o.Arity(), false))

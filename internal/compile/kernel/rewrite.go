@@ -25,8 +25,8 @@ func mapChildren(e Expr, f func(Expr) Expr) Expr {
 		return Sel(f(x.Cond), f(x.X), f(x.Y))
 	case *Cast:
 		return Conv(x.To, f(x.X))
-	case *Call:
-		return &Call{x.Func, mapAll(x.Args, f)}
+	case *FuncCall:
+		return &FuncCall{x.Func, mapAll(x.Args, f)}
 	case *Random:
 		return &Random{x.T, f(x.Seed), f(x.Number)}
 	}

@@ -22,8 +22,8 @@ func fold(e Expr) Expr { return Rewrite(e, foldNode) }
 // foldNode folds an expression whose operands are folded.
 func foldNode(e Expr) Expr {
 	switch e := e.(type) {
-	case *Call:
-		return foldCall(e)
+	case *FuncCall:
+		return foldFuncCall(e)
 	case *Unary:
 		return foldNot(e)
 	case *Binary:
@@ -112,7 +112,7 @@ func foldSelect(e *Select) Expr {
 	return Sel(e.Cond, x, y)
 }
 
-func foldCall(c *Call) Expr {
+func foldFuncCall(c *FuncCall) Expr {
 	if c.Func.ULP() > 0 {
 		return c
 	}

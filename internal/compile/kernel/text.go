@@ -262,7 +262,7 @@ func writeExpr(b *strings.Builder, e Expr) {
 		list("select", e.Cond, e.X, e.Y)
 	case *Cast:
 		list("cast "+e.To.String(), e.X)
-	case *Call:
+	case *FuncCall:
 		list("call "+e.Func.String(), e.Args...)
 	case *Random:
 		list("random "+e.T.String(), e.Seed, e.Number)

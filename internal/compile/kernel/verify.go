@@ -441,8 +441,8 @@ func (v *verifier) expr(e Expr) types.Type {
 			return types.Invalid
 		}
 		return e.To
-	case *Call:
-		return v.call(e)
+	case *FuncCall:
+		return v.funcCall(e)
 	case *Random:
 		v.want(e.Seed, types.I64, "the seed")
 		v.want(e.Number, types.I64, "the number")
@@ -522,7 +522,7 @@ func applies(o op.Op, t types.Type) bool {
 	return o.IsComparison()
 }
 
-func (v *verifier) call(e *Call) types.Type {
+func (v *verifier) funcCall(e *FuncCall) types.Type {
 	if len(e.Args) != e.Func.Arity() || len(e.Args) == 0 {
 		v.fail("%s of %d arguments", e.Func, len(e.Args))
 		return types.Invalid

@@ -7,7 +7,7 @@ import (
 )
 
 // access lowers the read of one cell.
-func (s *stager) access(e *env, x *IndexExpr) (ir.Expr, bool) {
+func (s *callBuilder) access(e *env, x *IndexExpr) (ir.Expr, bool) {
 	name := x.Name.Name
 	a := s.arrayNamed(name)
 	if a == nil {
@@ -36,7 +36,7 @@ func (s *stager) access(e *env, x *IndexExpr) (ir.Expr, bool) {
 }
 
 // index lowers one index of an access.
-func (s *stager) index(e *env, a *ir.Array, d int, x Expr) (ir.Index, bool) {
+func (s *callBuilder) index(e *env, a *ir.Array, d int, x Expr) (ir.Index, bool) {
 	diags := &s.c.diags
 	e.inIndex = true
 	l, problem, place := e.linearOf(x)

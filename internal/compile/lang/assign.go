@@ -9,7 +9,7 @@ import (
 )
 
 // assign lowers an assignment.
-func (s *stager) assign(a *Assignment) {
+func (s *callBuilder) assign(a *Assignment) {
 	value := a.Value
 	if a.Op != Assign {
 		value = &BinaryExpr{span: a.span, Op: plainOp[a.Op], X: a.Target, Y: a.Value}
@@ -26,7 +26,7 @@ var plainOp = map[Kind]Kind{AddAssign: Plus, SubAssign: Minus, MulAssign: Star, 
 	OrAssign: Bar}
 
 // notEmpty reports a domain that holds no cells at any size.
-func (s *stager) notEmpty(box ir.Box, at diag.Range) bool {
+func (s *callBuilder) notEmpty(box ir.Box, at diag.Range) bool {
 	a := emptyAxis(box)
 	if a < 0 {
 		return true
@@ -40,12 +40,12 @@ func (s *stager) notEmpty(box ir.Box, at diag.Range) bool {
 		}
 	}
 	noteCall(s.c.lack(at, "no cell is left for this statement: %s would run from %s to %s", s.c.prog.Axes[a],
-		lo.Text(s.c.prog.Params), hi.Text(s.c.prog.Params)), s.call)
+		lo.Text(s.c.prog.Params), hi.Text(s.c.prog.Params)), s.step)
 	return false
 }
 
 // assignCells lowers an assignment to the cells of a grid.
-func (s *stager) assignCells(a *Assignment, target *IndexExpr, value Expr) {
+func (s *callBuilder) assignCells(a *Assignment, target *IndexExpr, value Expr) {
 	diags := &s.c.diags
 	name := target.Name.Name
 	valueType := s.env.typeOf(value)
@@ -112,7 +112,7 @@ func (s *stager) assignCells(a *Assignment, target *IndexExpr, value Expr) {
 	for _, color := range colors {
 		st := &ir.Stmt{Array: arr, Value: v, Domain: box, Axes: axes, Color: color, Range: a.Span()}
 		s.inPlace(st)
-		s.stage.Body = append(s.stage.Body, st)
+		s.call.Body = append(s.call.Body, st)
 	}
 }
 
@@ -138,7 +138,7 @@ func axesOf(a *ir.Array) []int {
 // userBox returns the statement's domain within the call's. What a call's
 // domain leaves out is not touched; local grids are not seen outside, and are
 // computed wherever they are needed.
-func (s *stager) userBox(d *Domain, arr *ir.Array) (ir.Box, bool) {
+func (s *callBuilder) userBox(d *Domain, arr *ir.Array) (ir.Box, bool) {
 	box := ir.Unbounded(s.c.rank())
 	if s.box != nil && (arr == nil || !arr.Local) {
 		box.Clip(s.box)
@@ -156,7 +156,7 @@ func (s *stager) userBox(d *Domain, arr *ir.Array) (ir.Box, bool) {
 
 // target checks the indices of a target, and returns the planes that constant
 // ones stand for.
-func (s *stager) target(arr *ir.Array, x *IndexExpr) (ir.Box, bool) {
+func (s *callBuilder) target(arr *ir.Array, x *IndexExpr) (ir.Box, bool) {
 	plane := ir.Unbounded(s.c.rank())
 	ok := true
 	for d, ix := range x.Indices {

@@ -51,7 +51,7 @@ func (c *checker) bindStep(s Step) {
 	switch s := s.(type) {
 	case *CallStep:
 		if b := c.bindCall(s); b != nil {
-			c.calls[s] = b
+			c.bound[s] = b
 		}
 	case *RotateStep:
 		c.rotations = append(c.rotations, s)

@@ -43,8 +43,8 @@ func Check(f *File, opts Options) (*ir.Program, diag.List) {
 		prog:     &ir.Program{Name: programName(f.Source.Name)},
 		globals:  make(map[string]symbol),
 		stencils: make(map[string]*stencilInfo),
-		calls:    make(map[*CallStep]*boundCall),
-		stages:   make(map[string]*ir.Stage),
+		bound:    make(map[*CallStep]*boundCall),
+		calls:    make(map[string]*ir.Call),
 	}
 	c.sizes = c.newEnv(atSizes)
 	c.global = c.newEnv(atStart)
@@ -88,8 +88,8 @@ type checker struct {
 	between  *env     // scope of arguments, counts and conditions
 	stencils map[string]*stencilInfo
 	initials []*stencilInfo
-	calls    map[*CallStep]*boundCall // that can be made
-	stages   map[string]*ir.Stage     // by stencil, arguments and domain
+	bound    map[*CallStep]*boundCall // that can be made
+	calls    map[string]*ir.Call      // by stencil, arguments and domain
 
 	rotations []*RotateStep
 	results   []*Ident // scalars that copyout names

@@ -8,7 +8,7 @@ import (
 
 // colors returns the colours of a statement one after the other; a single nil
 // if it has none.
-func (s *stager) colors(c *Color, arr *ir.Array) ([]*ir.Color, bool) {
+func (s *callBuilder) colors(c *Color, arr *ir.Array) ([]*ir.Color, bool) {
 	if c == nil {
 		return []*ir.Color{nil}, true
 	}

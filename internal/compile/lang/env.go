@@ -19,11 +19,11 @@ const (
 
 // env is the scope in which expressions are read.
 type env struct {
-	c     *checker
-	level level
-	names map[string]symbol // what hides the globals
-	types map[Expr]types.Type
-	stage *stager // of the body that is being read; nil outside one
+	c       *checker
+	level   level
+	names   map[string]symbol // what hides the globals
+	types   map[Expr]types.Type
+	builder *callBuilder // of the body that is being read; nil outside one
 
 	inIndex bool // the index of a grid is being read
 }

@@ -73,7 +73,7 @@ func TestAssignedSumsAreFused(t *testing.T) {
 			t.Fatal(list[0].Message)
 		}
 		p = p.In(arith.Contract)
-		if got := p.ExprText(p.Stages[0].Body[0].Value); got != c.want {
+		if got := p.ExprText(p.Calls[0].Body[0].Value); got != c.want {
 			t.Errorf("%s: %s, want %s", c.stmt, got, c.want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 var storageHints = map[string]ir.Storage{"shmem": ir.Shared, "gmem": ir.Global, "no-shmem": ir.NotShared}
 
-func (s *stager) storage(st *Storage) {
+func (s *callBuilder) storage(st *Storage) {
 	hint := storageHints[st.Word]
 	for _, id := range st.Names {
 		a := s.arrayNamed(id.Name)
@@ -18,7 +18,7 @@ func (s *stager) storage(st *Storage) {
 			if sym := s.env.lookup(id.Name); sym != nil {
 				s.c.diags.Errorf(id.Span(), "%s names grids, and %q is %s", st.Word, id.Name, sym.kind())
 			}
-		case s.call == nil:
+		case s.step == nil:
 			s.c.diags.Errorf(id.Span(), "an initial block takes no storage hints")
 		case a.Hint != ir.Anywhere && a.Hint != hint:
 			s.c.diags.Errorf(id.Span(), "%q is to be held in two ways: %s and %s", id.Name, a.Hint, hint)

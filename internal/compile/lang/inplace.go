@@ -7,7 +7,7 @@ import (
 // inPlace looks at a statement that reads the array it writes. Where the order
 // of the cells would matter it is an error, or the statement reads a copy of
 // the old values.
-func (s *stager) inPlace(st *ir.Stmt) {
+func (s *callBuilder) inPlace(st *ir.Stmt) {
 	old := false
 	ir.Walk(st.Value, func(e ir.Expr) {
 		acc, ok := e.(*ir.Access)
@@ -28,13 +28,13 @@ func (s *stager) inPlace(st *ir.Stmt) {
 }
 
 // refuse reports a read whose value depends on the order of the cells.
-func (s *stager) refuse(st *ir.Stmt, acc *ir.Access) {
+func (s *callBuilder) refuse(st *ir.Stmt, acc *ir.Access) {
 	name := st.Array.Name
 	what := "reads other cells of %q, which it also writes"
 	if st.Color != nil {
 		what = "reads other cells of the same colour of %q, which it also writes"
 	}
-	d := s.c.lenient(inPlaceRead, s.reads[acc], name+" in "+s.stage.Stencil, "this statement "+what, name)
+	d := s.c.lenient(inPlaceRead, s.reads[acc], name+" in "+s.call.Stencil, "this statement "+what, name)
 	if d == nil {
 		return
 	}
@@ -44,7 +44,7 @@ func (s *stager) refuse(st *ir.Stmt, acc *ir.Access) {
 	default:
 		d.Hintf("write to a second grid and exchange the two after the call: swap (next, %s);", st.Array.Grid.Name)
 	}
-	noteCall(d, s.call)
+	noteCall(d, s.step)
 }
 
 // clash says whether a read may meet a cell that its statement writes.
@@ -57,7 +57,7 @@ const (
 )
 
 // clash compares a read with what its statement writes.
-func (s *stager) clash(st *ir.Stmt, acc *ir.Access) clash {
+func (s *callBuilder) clash(st *ir.Stmt, acc *ir.Access) clash {
 	if sameCell(st, acc) || apart(st, acc) {
 		return never
 	}
@@ -240,7 +240,7 @@ func shifts(a *ir.Array, d int, offset int64, written ir.Range) []shift {
 
 // readOld makes a statement read a copy of its array, which a statement before
 // it takes.
-func (s *stager) readOld(st *ir.Stmt) {
+func (s *callBuilder) readOld(st *ir.Stmt) {
 	arr := st.Array
 	old, ok := s.olds[arr]
 	box := arr.ExtentBox(s.c.rank())
@@ -256,7 +256,7 @@ func (s *stager) readOld(st *ir.Stmt) {
 	}
 	old.Box = box
 	arr.Read = true
-	s.stage.Body = append(s.stage.Body, &ir.Stmt{
+	s.call.Body = append(s.call.Body, &ir.Stmt{
 		Array: old, Value: sameCellOf(arr), Domain: box, Axes: st.Axes, Range: st.Range,
 	})
 	st.Value = ir.Rewrite(st.Value, func(e ir.Expr) ir.Expr {

@@ -47,7 +47,7 @@ func TestClash(t *testing.T) {
 			}
 			st.Color.Rem = rapid.Int64Range(0, st.Color.Mod-1).Draw(t, "rem")
 		}
-		said := (&stager{}).clash(st, acc)
+		said := (&callBuilder{}).clash(st, acc)
 		for size := int64(1); size <= 7; size++ {
 			if met := meets(st, acc, []int64{size}); met && said == never {
 				t.Fatalf("at N = %d the read meets another cell that is written", size)

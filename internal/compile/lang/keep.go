@@ -11,17 +11,17 @@ import (
 // statement and its use nothing may change what it reads:
 //
 //	double r = u[i+1];  u[i] = r;    becomes    r[i] = u[i+1];  u[i] = r[i];
-func (s *stager) keepTemps() {
+func (s *callBuilder) keepTemps() {
 	s.dropUnneeded()
 	users := make(map[*ir.Temp][]int) // statements that read a temp
-	for q, st := range s.stage.Body {
+	for q, st := range s.call.Body {
 		walkTemps(st.Value, func(t *ir.Temp) {
 			if list := users[t]; len(list) == 0 || list[len(list)-1] != q {
 				users[t] = append(list, q)
 			}
 		})
 	}
-	for i, st := range s.stage.Body {
+	for i, st := range s.call.Body {
 		if t := st.Temp; t != nil && s.outlives(t, i, users[t]) {
 			s.keep(t, i, users)
 		}
@@ -39,15 +39,15 @@ func walkTemps(e ir.Expr, f func(*ir.Temp)) {
 
 // dropUnneeded removes the temps from which no grid and no reduction is
 // computed: nothing says at which cells their values would be needed.
-func (s *stager) dropUnneeded() {
+func (s *callBuilder) dropUnneeded() {
 	needed := make(map[*ir.Temp]bool)
-	for _, st := range slices.Backward(s.stage.Body) {
+	for _, st := range slices.Backward(s.call.Body) {
 		if st.Temp == nil || needed[st.Temp] {
 			walkTemps(st.Value, func(t *ir.Temp) { needed[t] = true })
 		}
 	}
-	s.stage.Body = slices.DeleteFunc(s.stage.Body, func(st *ir.Stmt) bool { return st.Temp != nil && !needed[st.Temp] })
-	s.stage.Temps = slices.DeleteFunc(s.stage.Temps, func(t *ir.Temp) bool { return !needed[t] })
+	s.call.Body = slices.DeleteFunc(s.call.Body, func(st *ir.Stmt) bool { return st.Temp != nil && !needed[st.Temp] })
+	s.call.Temps = slices.DeleteFunc(s.call.Temps, func(t *ir.Temp) bool { return !needed[t] })
 }
 
 // tempReads is what a temp is computed from, through other temps too: each
@@ -66,7 +66,7 @@ func (r *tempReads) add(a *ir.Access) {
 
 // readsOf looks into a temp once, however many others read it. It is asked for
 // temps in their order, so that those which t reads are what they stay.
-func (s *stager) readsOf(t *ir.Temp) *tempReads {
+func (s *callBuilder) readsOf(t *ir.Temp) *tempReads {
 	if r := s.tempReads[t]; r != nil {
 		return r
 	}
@@ -103,17 +103,17 @@ func (s *stager) readsOf(t *ir.Temp) *tempReads {
 
 // outlives reports whether something that t, defined at i, is computed from
 // changes before its last use is over.
-func (s *stager) outlives(t *ir.Temp, i int, users []int) bool {
+func (s *callBuilder) outlives(t *ir.Temp, i int, users []int) bool {
 	reads := s.readsOf(t)
 	last := users[len(users)-1]
 	for q := i + 1; q < last; q++ {
-		st := s.stage.Body[q]
+		st := s.call.Body[q]
 		if st.Reduce != nil && reads.scalars[st.Reduce.Scalar] || st.Array != nil && reads.accesses[st.Array] != nil {
 			return true
 		}
 	}
 	for _, q := range users {
-		st := s.stage.Body[q]
+		st := s.call.Body[q]
 		if st.Array != nil && slices.ContainsFunc(reads.accesses[st.Array],
 			func(a *ir.Access) bool { return !sameCell(st, a) }) {
 			return true
@@ -124,15 +124,15 @@ func (s *stager) outlives(t *ir.Temp, i int, users []int) bool {
 
 // keep replaces temp t, defined at i, by a local grid that holds its value
 // wherever it is needed.
-func (s *stager) keep(t *ir.Temp, i int, users map[*ir.Temp][]int) {
-	def := s.stage.Body[i]
+func (s *callBuilder) keep(t *ir.Temp, i int, users map[*ir.Temp][]int) {
+	def := s.call.Body[i]
 	axes, box := s.vary[t], s.needed(t, users)
 	uniform := len(axes) == 0
 	if uniform {
 		// One cell keeps what is the same at all of them.
 		axes = []int{s.c.rank() - 1}
 		box[axes[0]] = ir.Range{Lo: []ir.Affine{{}}, Hi: []ir.Affine{{}}}
-		s.everywhere(s.stage.Body[:i+1])
+		s.everywhere(s.call.Body[:i+1])
 	}
 	grid := &ir.Array{Name: t.Name, Type: t.Type, Local: true, Read: true, Written: true, Box: ir.Unbounded(s.c.rank())}
 	for _, axis := range axes {
@@ -147,9 +147,9 @@ func (s *stager) keep(t *ir.Temp, i int, users map[*ir.Temp][]int) {
 	// Whoever reads t depends on the grid from now on, not on what t read.
 	s.values[t] = value
 	delete(s.tempReads, t)
-	s.stage.Body[i] = &ir.Stmt{Array: grid, Value: def.Value, Domain: grid.Box, Axes: axes, Range: def.Range}
+	s.call.Body[i] = &ir.Stmt{Array: grid, Value: def.Value, Domain: grid.Box, Axes: axes, Range: def.Range}
 	for _, q := range users[t] {
-		st := s.stage.Body[q]
+		st := s.call.Body[q]
 		st.Value = ir.Rewrite(st.Value, func(e ir.Expr) ir.Expr {
 			if r, ok := e.(ir.TempRef); ok && r.Temp == t {
 				return &ir.Access{Array: grid, Index: value.Index}
@@ -158,13 +158,13 @@ func (s *stager) keep(t *ir.Temp, i int, users map[*ir.Temp][]int) {
 		})
 	}
 	s.bound(t, grid.Box, users)
-	s.stage.Temps = slices.DeleteFunc(s.stage.Temps, func(u *ir.Temp) bool { return u == t })
+	s.call.Temps = slices.DeleteFunc(s.call.Temps, func(u *ir.Temp) bool { return u == t })
 	s.locals = append(s.locals, grid)
 }
 
 // everywhere defines the temps without axes at all cells. Their boxes have
 // limited the statements that read them by now.
-func (s *stager) everywhere(body []*ir.Stmt) {
+func (s *callBuilder) everywhere(body []*ir.Stmt) {
 	for _, st := range body {
 		if st.Temp != nil && len(s.vary[st.Temp]) == 0 {
 			st.Temp.Box = ir.Unbounded(s.c.rank())
@@ -175,7 +175,7 @@ func (s *stager) everywhere(body []*ir.Stmt) {
 
 // through calls f for every statement that needs the value of t: those that
 // read it, and those that read what temps among them are computed to.
-func (s *stager) through(t *ir.Temp, users map[*ir.Temp][]int, f func(*ir.Stmt)) {
+func (s *callBuilder) through(t *ir.Temp, users map[*ir.Temp][]int, f func(*ir.Stmt)) {
 	seen := make(map[int]bool)
 	var visit func(t *ir.Temp)
 	visit = func(t *ir.Temp) {
@@ -184,7 +184,7 @@ func (s *stager) through(t *ir.Temp, users map[*ir.Temp][]int, f func(*ir.Stmt))
 				continue
 			}
 			seen[q] = true
-			st := s.stage.Body[q]
+			st := s.call.Body[q]
 			f(st)
 			if st.Temp != nil {
 				visit(st.Temp)
@@ -196,7 +196,7 @@ func (s *stager) through(t *ir.Temp, users map[*ir.Temp][]int, f func(*ir.Stmt))
 
 // needed returns a box with one bound at each end of every axis on which t
 // varies, within which every statement lies that is computed from t.
-func (s *stager) needed(t *ir.Temp, users map[*ir.Temp][]int) ir.Box {
+func (s *callBuilder) needed(t *ir.Temp, users map[*ir.Temp][]int) ir.Box {
 	var domains []ir.Box
 	s.through(t, users, func(st *ir.Stmt) {
 		if st.Temp == nil {
@@ -239,7 +239,7 @@ func outermost(own []ir.Affine, domains []ir.Box, bounds func(ir.Box) []ir.Affin
 
 // bound limits the temps that are computed from t, which is kept in a local
 // grid of that box now, to where the grid has cells.
-func (s *stager) bound(t *ir.Temp, box ir.Box, users map[*ir.Temp][]int) {
+func (s *callBuilder) bound(t *ir.Temp, box ir.Box, users map[*ir.Temp][]int) {
 	s.through(t, users, func(st *ir.Stmt) {
 		if st.Temp == nil {
 			return

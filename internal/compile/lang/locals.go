@@ -6,7 +6,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-func (s *stager) assignName(a *Assignment, target *Ident, value Expr) {
+func (s *callBuilder) assignName(a *Assignment, target *Ident, value Expr) {
 	diags := &s.c.diags
 	switch sym := s.env.lookup(target.Name).(type) {
 	case nil:
@@ -37,7 +37,7 @@ func (s *stager) assignName(a *Assignment, target *Ident, value Expr) {
 }
 
 // temp makes the next value of a scalar local; nil after a report.
-func (s *stager) temp(sym *tempSym, value Expr, domain *Domain, at diag.Range) *ir.Temp {
+func (s *callBuilder) temp(sym *tempSym, value Expr, domain *Domain, at diag.Range) *ir.Temp {
 	var user ir.Box
 	if domain != nil {
 		if user = s.env.box(domain); user == nil {
@@ -59,15 +59,15 @@ func (s *stager) temp(sym *tempSym, value Expr, domain *Domain, at diag.Range) *
 	t := &ir.Temp{Name: s.unique(sym.name), Type: sym.typ, Box: box}
 	s.values[t] = v
 	s.vary[t] = ir.AxesOf(s.c.rank(), v, s.varies)
-	s.stage.Temps = append(s.stage.Temps, t)
-	s.stage.Body = append(s.stage.Body, &ir.Stmt{Temp: t, Value: v, Domain: box, Range: at})
+	s.call.Temps = append(s.call.Temps, t)
+	s.call.Body = append(s.call.Body, &ir.Stmt{Temp: t, Value: v, Domain: box, Range: at})
 	return t
 }
 
-func (s *stager) varies(t *ir.Temp) []int { return s.vary[t] }
+func (s *callBuilder) varies(t *ir.Temp) []int { return s.vary[t] }
 
 // grow adds a plain assignment's box to a local grid's own.
-func (s *stager) grow(arr *ir.Array, a *Assignment, box ir.Box) bool {
+func (s *callBuilder) grow(arr *ir.Array, a *Assignment, box ir.Box) bool {
 	if a.Op != Assign {
 		return true
 	}
@@ -93,8 +93,8 @@ func (s *stager) grow(arr *ir.Array, a *Assignment, box ir.Box) bool {
 
 // clipToBoxes bounds the statements that assign local grids by the grids' own
 // boxes, in which they lie at every size at which all of them hold cells.
-func (s *stager) clipToBoxes() {
-	for _, st := range s.stage.Body {
+func (s *callBuilder) clipToBoxes() {
+	for _, st := range s.call.Body {
 		if st.Array != nil && st.Array.Local {
 			st.Domain = st.Domain.Clone()
 			st.Domain.Clip(st.Array.Box)

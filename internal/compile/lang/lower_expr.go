@@ -56,7 +56,7 @@ func (e *env) lower(x Expr, lit types.Type) (ir.Expr, bool) {
 		if s, ok := e.lookup(x.Name.Name).(*tableSym); ok {
 			return e.lowerEntry(x, s)
 		}
-		return e.stage.access(e, x)
+		return e.builder.access(e, x)
 	case *SumExpr:
 		return e.lowerSum(x, known(t, lit), lit)
 	}
@@ -246,7 +246,7 @@ func (e *env) lowerPower(x *BinaryExpr, t, lit types.Type) (ir.Expr, bool) {
 		return nil, false
 	}
 	y, ok := e.lowerTo(x.Y, t, lit)
-	return &ir.Call{Func: op.Pow, Args: []ir.Expr{base, y}}, ok
+	return &ir.FuncCall{Func: op.Pow, Args: []ir.Expr{base, y}}, ok
 }
 
 func (e *env) lowerCond(x *CondExpr, t, lit types.Type) (ir.Expr, bool) {
@@ -283,7 +283,7 @@ func (e *env) lowerCall(x *CallExpr, t, lit types.Type) (ir.Expr, bool) {
 		args[i] = v
 	}
 	if f.fold == op.Invalid {
-		return &ir.Call{Func: f.math, Args: args}, true
+		return &ir.FuncCall{Func: f.math, Args: args}, true
 	}
 	v := args[0]
 	for _, a := range args[1:] {
@@ -302,7 +302,7 @@ func (e *env) lowerRandom(x *CallExpr, lit types.Type) (ir.Expr, bool) {
 			Hintf("random already gives every cell a value of its own")
 		return nil, false
 	}
-	if !e.stage.intoGrid {
+	if !e.builder.intoGrid {
 		e.c.diags.Errorf(x.Span(), "random stands only in an assignment to a grid")
 		return nil, false
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // reduce lowers a reduction.
-func (s *stager) reduce(r *Reduction) {
+func (s *callBuilder) reduce(r *Reduction) {
 	diags := &s.c.diags
 	kind, ok := reduceKinds[r.Op.Name]
 	if !ok {
@@ -19,7 +19,7 @@ func (s *stager) reduce(r *Reduction) {
 		}
 		return
 	}
-	if s.call == nil {
+	if s.step == nil {
 		diags.Errorf(r.Span(), "an initial block has no reductions")
 		return
 	}
@@ -83,7 +83,7 @@ func (s *stager) reduce(r *Reduction) {
 		return
 	}
 	target.Reduced = true
-	s.stage.Body = append(s.stage.Body, &ir.Stmt{
+	s.call.Body = append(s.call.Body, &ir.Stmt{
 		Reduce: &ir.Reduce{Kind: kind, Scalar: target}, Value: v, Domain: box, Axes: axes, Color: colors[0],
 		Range: r.Span(),
 	})
@@ -100,7 +100,7 @@ var reduceKinds = map[string]ir.ReduceKind{"sum": ir.Sum, "max": ir.Max, "min": 
 
 // clipToReads limits a reduction's domain to the extents of the arrays that
 // its value reads through scalar locals; InferDomain sees the others.
-func (s *stager) clipToReads(v ir.Expr, box ir.Box, seen map[*ir.Temp]bool) {
+func (s *callBuilder) clipToReads(v ir.Expr, box ir.Box, seen map[*ir.Temp]bool) {
 	ir.Walk(v, func(e ir.Expr) {
 		switch e := e.(type) {
 		case ir.TempRef:

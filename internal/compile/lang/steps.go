@@ -26,8 +26,8 @@ func (c *checker) step(s Step) []ir.Op {
 	var out ir.Op
 	switch s := s.(type) {
 	case *CallStep:
-		if stage := c.call(s); stage != nil {
-			out = &ir.Run{Stage: stage}
+		if call := c.call(s); call != nil {
+			out = &ir.Run{Call: call}
 		}
 	case *RotateStep:
 		if r := c.rotate(s); r != nil {
@@ -193,26 +193,26 @@ func (c *checker) alike(s *RotateStep, a, b *Ident) bool {
 	return true
 }
 
-// call returns the stage of a call; calls that are alike share one.
-func (c *checker) call(s *CallStep) *ir.Stage {
+// call returns the ir.Call of a call in the source; calls that are alike share one.
+func (c *checker) call(s *CallStep) *ir.Call {
 	var box ir.Box
 	if s.Domain != nil {
 		box = c.between.box(s.Domain)
 	}
-	b := c.calls[s]
+	b := c.bound[s]
 	if b == nil || s.Domain != nil && box == nil {
 		return nil
 	}
 	key := b.key(s, box, c.prog)
-	stage, done := c.stages[key]
+	call, done := c.calls[key]
 	if !done {
-		stage = c.makeStage(s, b, box)
-		c.stages[key] = stage
-		if stage != nil {
-			c.prog.Stages = append(c.prog.Stages, stage)
+		call = c.makeCall(s, b, box)
+		c.calls[key] = call
+		if call != nil {
+			c.prog.Calls = append(c.prog.Calls, call)
 		}
 	}
-	return stage
+	return call
 }
 
 // box reads a domain; it is nil after a report.

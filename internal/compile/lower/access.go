@@ -146,7 +146,7 @@ func (c *cell) storeOf(a *ir.Array) *store {
 	if st, ok := c.snapshots[a]; ok {
 		return st
 	}
-	return c.arrayStore(c.stage, a)
+	return c.arrayStore(c.call, a)
 }
 
 func (c *cell) bufferOf(st *store) *binding {

@@ -324,7 +324,7 @@ func (n *nest) newChunkKernel(p *partials, suffix string) *chunkKernel {
 	top.names[r.Scalar.Name] = true
 	k := &chunkKernel{
 		nest:   n,
-		kernel: treeKernel(n.stage, r, suffix),
+		kernel: treeKernel(n.call, r, suffix),
 		env:    e, top: top, body: newScope(top), from: from,
 	}
 	k.sharedTree = newSharedTree(top, e, "values", r, treeChunk/k.width())

@@ -32,7 +32,7 @@ func TestBlockReduction(t *testing.T) {
 		p := &ir.Program{Arithmetic: arith.Fast, Axes: []string{"i"}, Scalars: []*ir.Scalar{sum, least, most}}
 		n := &nest{
 			module: &module{Module: &kernel.Module{Program: p}, names: map[string]int{}, stores: map[any]*store{}},
-			stage:  &ir.Stage{Name: "norm"}, group: &analysis.Group{}, env: newEnv(p, nil),
+			call:   &ir.Call{Name: "norm"}, group: &analysis.Group{}, env: newEnv(p, nil),
 		}
 		for _, r := range []*ir.Reduce{{Kind: ir.Sum, Scalar: sum}, {Kind: ir.Min, Scalar: least}, {Kind: ir.Max, Scalar: most}} {
 			n.stmts = append(n.stmts, &statement{src: &ir.Stmt{Reduce: r}})

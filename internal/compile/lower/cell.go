@@ -221,12 +221,12 @@ func (c *cell) expr(e ir.Expr) kernel.Expr {
 		return kernel.Sel(c.expr(e.Cond), c.expr(e.X), c.expr(e.Y))
 	case *ir.Cast:
 		return kernel.Conv(e.To, c.expr(e.X))
-	case *ir.Call:
+	case *ir.FuncCall:
 		args := make([]kernel.Expr, len(e.Args))
 		for i, a := range e.Args {
 			args[i] = c.expr(a)
 		}
-		return &kernel.Call{Func: e.Func, Args: args}
+		return &kernel.FuncCall{Func: e.Func, Args: args}
 	case *ir.PowInt:
 		return c.power(e)
 	case *ir.Random:

@@ -47,9 +47,9 @@ s (v, u, w, x);`
 				if (f+b+i)%2 != 0 {
 					continue // every plan meets every form and every boundary all the same
 				}
-				for _, stage := range []string{"all", "halos"} {
+				for _, staged := range []string{"all", "halos"} {
 					sizes := []string{"L=7 M=9 N=37", "L=5 M=6 N=66", "L=10 M=5 N=6"}[(f+b+i/2)%3]
-					way := way{target: lower.GPU, strict: b%2 == 0, plan: plan(t, text+",stage="+stage+",sizes=baked")}
+					way := way{target: lower.GPU, strict: b%2 == 0, plan: plan(t, text+",stage="+staged+",sizes=baked")}
 					if err := check(bind(t, p, sizes), way, uint64(i)); err != nil {
 						t.Errorf("%s at %s of %s, %s: %v", fusionVariant, bound, dtype, sizes, err)
 					}
@@ -74,8 +74,8 @@ s (v, u);`, "K=3 L=4 M=5 N=34"},
 	} {
 		p := load(t, "tiles", c.source)
 		for _, vec := range []int{1, 2, 4} {
-			for _, stage := range []string{"all", "halos"} {
-				text := fmt.Sprintf("family=tile,shared=1,stage=%s,vec=%d", stage, vec)
+			for _, staged := range []string{"all", "halos"} {
+				text := fmt.Sprintf("family=tile,shared=1,stage=%s,vec=%d", staged, vec)
 				m, err := lowered(p, lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: bind(t, p, c.sizes), Sized: true})
 				if err != nil {
 					t.Fatal(err)

@@ -17,7 +17,7 @@ const copyWork = 2
 // copyKernel adds a launch that copies an array to its snapshot: by the threads
 // of a team, or on a GPU by blocks of threads with accesses as wide as can be.
 func (n *nest) copyKernel(a *ir.Array, st *store) {
-	m, s := n.module, n.stage
+	m, s := n.module, n.call
 	e := newEnv(m.Program, m.opts.Bound)
 	from := m.arrayStore(s, a)
 	src := e.buffer(from.arg, from.order, from.name, from.elem, func() kernel.Expr { return from.cells(e.size) })

@@ -23,7 +23,7 @@ type env struct {
 }
 
 // binding is a buffer argument with what it is bound to. Order sorts them:
-// arrays as the stage lists them, then scratch, then reduced scalars.
+// arrays as the call lists them, then scratch, then reduced scalars.
 type binding struct {
 	buffer *kernel.Buffer
 	arg    kernel.Arg

@@ -154,7 +154,7 @@ func TestFamilyInOneFile(t *testing.T) {
 		}
 	})
 	t.Run("estimate", func(t *testing.T) {
-		m := estimate.New(b, b.Program.Stages[0], o.Machine, space)
+		m := estimate.New(b, b.Program.Calls[0], o.Machine, space)
 		m.Fit(func(c schedule.Config) (float64, bool) {
 			with := o
 			with.Plan = schedule.Plan{Every: c}
@@ -232,7 +232,7 @@ func TestFamilyInOneFile(t *testing.T) {
 				t.Errorf("%s has no teeth", text)
 			}
 		}
-		for _, l := range m.Stages[b.Program.Stages[0]] {
+		for _, l := range m.Calls[b.Program.Calls[0]] {
 			if l.Part != "five[0:1]" {
 				t.Errorf("a launch is of %q", l.Part)
 			}

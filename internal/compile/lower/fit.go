@@ -19,19 +19,19 @@ import (
 // fitting is what is known of the kernels of a program that did not fit.
 type fitting struct {
 	kernels map[string]*shrinking // by name of the kernel in a plan
-	stages  map[string]*yielding
+	calls   map[string]*yielding
 }
 
 // shrinking is a kernel that is tried with one configuration after the other.
 type shrinking struct {
-	stage string
+	call  string
 	first error // why it does not fit as it is
 	made  bool
 	next  []schedule.Config
 	now   schedule.Config // settings that take the place of the defaults
 }
 
-// yielding is a stage whose clauses give way to others.
+// yielding is a call whose clauses give way to others.
 type yielding struct {
 	level yieldLevel
 	why   error
@@ -73,8 +73,8 @@ func resolve(p *ir.Program, o Options) (*module, Options, error) {
 	if word, said := LocalGrids(o.Plan); said {
 		usual.Plan = WithLocalGrids(usual.Plan, word)
 	}
-	if _, usual, failed := fit(p, usual); failed == nil && usual.fitting != nil && len(usual.fitting.stages) > 0 {
-		o.fitting = &fitting{kernels: map[string]*shrinking{}, stages: usual.fitting.stages}
+	if _, usual, failed := fit(p, usual); failed == nil && usual.fitting != nil && len(usual.fitting.calls) > 0 {
+		o.fitting = &fitting{kernels: map[string]*shrinking{}, calls: usual.fitting.calls}
 		return fit(p, o)
 	}
 	return m, fitted, err
@@ -90,7 +90,7 @@ func fit(p *ir.Program, o Options) (*module, Options, error) {
 			return m, o, err
 		}
 		if o.fitting == nil {
-			o.fitting = &fitting{kernels: map[string]*shrinking{}, stages: map[string]*yielding{}}
+			o.fitting = &fitting{kernels: map[string]*shrinking{}, calls: map[string]*yielding{}}
 		}
 		first, more := o.fitting.shrink(n, x, err)
 		if !more {
@@ -134,7 +134,7 @@ func settled(p *ir.Program, o Options) Options {
 
 // wantsShared reports whether defaults may hold anything in shared memory.
 func (o *Options) wantsShared(p *ir.Program) bool {
-	for _, s := range p.Stages {
+	for _, s := range p.Calls {
 		if !o.Free && slices.ContainsFunc(s.Arrays, func(a *ir.Array) bool { return a.Hint == ir.Shared }) {
 			return true
 		}
@@ -150,7 +150,7 @@ func (o *Options) wantsShared(p *ir.Program) bool {
 func (f *fitting) shrink(n *nest, x *ResourceLimit, err error) (error, bool) {
 	k := f.kernels[n.key]
 	if k == nil {
-		k = &shrinking{stage: n.stage.Name, first: err}
+		k = &shrinking{call: n.call.Name, first: err}
 		f.kernels[n.key] = k
 	}
 	if !k.made {
@@ -160,17 +160,17 @@ func (f *fitting) shrink(n *nest, x *ResourceLimit, err error) (error, bool) {
 		k.now, k.next = k.next[0], k.next[1:]
 		return nil, true
 	}
-	y := f.stages[k.stage]
+	y := f.calls[k.call]
 	if y == nil {
 		y = &yielding{why: x}
-		f.stages[k.stage] = y
+		f.calls[k.call] = y
 	}
 	if y.level == storageYields || !n.wished || n.gives(schedule.Threads) {
 		return k.first, false
 	}
 	y.level++
 	for _, other := range f.kernels {
-		if other.stage == k.stage {
+		if other.call == k.call {
 			other.made, other.now = false, schedule.Config{}
 		}
 	}
@@ -318,11 +318,11 @@ func (f *fitting) prefer(key string, s schedule.Space) schedule.Space {
 }
 
 // yields reports whether a clause of the source gives way, and why.
-func (f *fitting) yields(stage string, at yieldLevel) (error, bool) {
-	if f == nil || at == allFollowed || f.stages[stage] == nil || f.stages[stage].level != at {
+func (f *fitting) yields(call string, at yieldLevel) (error, bool) {
+	if f == nil || at == allFollowed || f.calls[call] == nil || f.calls[call].level != at {
 		return nil, false
 	}
-	return f.stages[stage].why, true
+	return f.calls[call].why, true
 }
 
 // remedy looks for a plan like the one that does not fit: with other sizes of

@@ -10,18 +10,18 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/transform"
 )
 
-// fusionVariant is one of two ways to carry out a stage: with its local grids stored between
+// fusionVariant is one of two ways to carry out a call: with its local grids stored between
 // kernels, or fused, each cell of them computed where it is read. Either is a
 // list of kernels for statements of the source, so that a plan which names
 // these says which variant it is for.
 type fusionVariant struct {
-	stage  *ir.Stage
+	call   *ir.Call
 	fusion *analysis.Fusion
 	ends   []int // where the statements of each group end in the source
 }
 
-func storedVariant(s *ir.Stage, fusion *analysis.Fusion) *fusionVariant {
-	f := &fusionVariant{stage: s, fusion: fusion}
+func storedVariant(s *ir.Call, fusion *analysis.Fusion) *fusionVariant {
+	f := &fusionVariant{call: s, fusion: fusion}
 	for _, g := range fusion.Groups {
 		from := slices.Index(s.Body, g.Stmts[0])
 		f.ends = append(f.ends, from+len(g.Stmts))
@@ -29,9 +29,9 @@ func storedVariant(s *ir.Stage, fusion *analysis.Fusion) *fusionVariant {
 	return f
 }
 
-// fusedVariant returns the variant of a stage without those local grids that can be
+// fusedVariant returns the variant of a call without those local grids that can be
 // computed where they are read, nil if there is none, and why others cannot.
-func fusedVariant(p *ir.Program, s *ir.Stage) (*fusionVariant, []error) {
+func fusedVariant(p *ir.Program, s *ir.Call) (*fusionVariant, []error) {
 	grids, refused := transform.Inlinable(p, s)
 	if len(grids) == 0 {
 		return nil, refused
@@ -40,14 +40,14 @@ func fusedVariant(p *ir.Program, s *ir.Stage) (*fusionVariant, []error) {
 	if err != nil {
 		return nil, append(refused, err)
 	}
-	f := &fusionVariant{stage: in.Stage, fusion: analysis.FusableGroups(in.Stage)}
+	f := &fusionVariant{call: in.Call, fusion: analysis.FusableGroups(in.Call)}
 	at := 0
 	for _, g := range f.fusion.Groups {
 		at += len(g.Stmts)
 		f.ends = append(f.ends, in.From[at-1]+1)
 	}
 	if len(f.ends) == 0 {
-		return nil, refused // nothing comes of the stage
+		return nil, refused // nothing comes of the call
 	}
 	f.ends[len(f.ends)-1] = len(s.Body)
 	return f, refused
@@ -62,11 +62,11 @@ func (f *fusionVariant) from(group int) int {
 }
 
 // named counts the kernels that a plan names and that are this variant's.
-func (f *fusionVariant) named(plan schedule.Plan, stage string) int {
+func (f *fusionVariant) named(plan schedule.Plan, call string) int {
 	n := 0
 	for _, k := range plan.Kernels {
 		for i := range f.ends {
-			if k.Stage == stage && k.From == f.from(i) && k.To == f.ends[i] {
+			if k.Call == call && k.From == f.from(i) && k.To == f.ends[i] {
 				n++
 			}
 		}
@@ -74,10 +74,10 @@ func (f *fusionVariant) named(plan schedule.Plan, stage string) int {
 	return n
 }
 
-// fusionVariant chooses between the variants of a stage: that of which the plan names more
+// fusionVariant chooses between the variants of a call: that of which the plan names more
 // kernels, else what it says of local grids. A grid that costs no kernel of its
 // own is never stored.
-func (m *module) fusionVariant(s *ir.Stage) *fusionVariant {
+func (m *module) fusionVariant(s *ir.Call) *fusionVariant {
 	if s == m.Program.Initial {
 		// A grid that is given its contents skips its assignments.
 		return storedVariant(s, analysis.SeparateGroups(s))
@@ -95,19 +95,19 @@ func (m *module) fusionVariant(s *ir.Stage) *fusionVariant {
 			return stored
 		}
 	}
-	m.sources[fused.stage] = s
+	m.sources[fused.call] = s
 	return fused
 }
 
 // locals is what a plan says of local grids: local=fused or local=stored.
 type locals struct {
 	said, fuse bool
-	found      bool    // some stage has grids that can be fused
+	found      bool    // some call has grids that can be fused
 	refused    []error // why others cannot
 }
 
 // localGrids is the setting of a plan that chooses between the fusion variants of its
-// stages. It is no parameter of a kernel: each variant has kernels of its own.
+// calls. It is no parameter of a kernel: each variant has kernels of its own.
 const localGrids = "local"
 
 // What a plan says of local grids.
@@ -169,7 +169,7 @@ func (l *locals) check() error {
 	case !l.fuse || l.found:
 		return nil
 	case len(l.refused) == 0:
-		return fmt.Errorf("plan: %s=%s fits no stage: the program has no local grids", localGrids, FusedGrids)
+		return fmt.Errorf("plan: %s=%s fits no call: the program has no local grids", localGrids, FusedGrids)
 	}
-	return fmt.Errorf("plan: %s=%s fits no stage: %w", localGrids, FusedGrids, l.refused[0])
+	return fmt.Errorf("plan: %s=%s fits no call: %w", localGrids, FusedGrids, l.refused[0])
 }

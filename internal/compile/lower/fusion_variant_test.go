@@ -39,7 +39,7 @@ smooth (w, v, total);
 copyout v, w, total;
 `
 
-// A plan fuses local grids, or stores them, by a word for all stages or by
+// A plan fuses local grids, or stores them, by a word for all calls or by
 // naming the kernels of one; both forms have the same bits.
 func TestFusionVariants(t *testing.T) {
 	p := load(t, "diffused", diffused)
@@ -152,9 +152,9 @@ func drawn(p *ir.Program, o lower.Options, rng *rand.Rand) schedule.Plan {
 func TestFusionVariantErrors(t *testing.T) {
 	for _, c := range []struct{ text, plan, want string }{
 		{diffused, "local=both", "plan: local takes no value both; it takes fused, stored"},
-		{local("boundary t : clamp; t[i] = u[i]; v[i] = t[i+1];"), "local=fused", "plan: local=fused fits no stage: the local grid t has boundary conditions"},
-		{local("t[i] = u[i+1]; u[i] = 1; v[i] = t[i];"), "local=fused", "plan: local=fused fits no stage: the local grid t is read after u has changed, which it is computed from"},
-		{strings.Replace(local("v[i] = u[i];"), "double t[N];", "", 1), "local=fused", "plan: local=fused fits no stage: the program has no local grids"},
+		{local("boundary t : clamp; t[i] = u[i]; v[i] = t[i+1];"), "local=fused", "plan: local=fused fits no call: the local grid t has boundary conditions"},
+		{local("t[i] = u[i+1]; u[i] = 1; v[i] = t[i];"), "local=fused", "plan: local=fused fits no call: the local grid t is read after u has changed, which it is computed from"},
+		{strings.Replace(local("v[i] = u[i];"), "double t[N];", "", 1), "local=fused", "plan: local=fused fits no call: the program has no local grids"},
 		{diffused, "diffuse[0:2]@1{}", "plan: the program has no kernel diffuse[0:2]; it has diffuse[0:1], diffuse[1:3], diffuse[3:4], smooth[0:1], smooth[1:2], smooth[2:4]"},
 	} {
 		_, err := lower.Program(load(t, "forms", c.text), lower.Options{Plan: plan(t, c.plan)})

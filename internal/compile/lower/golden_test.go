@@ -79,20 +79,20 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// moduleText prints a module: its memory, the launches of each stage, the
+// moduleText prints a module: its memory, the launches of each call (after the word stage, as ir.Text has it), the
 // kernels.
 func moduleText(m *kernel.Module) string {
 	var b strings.Builder
 	for _, s := range m.Scratch {
 		fmt.Fprintf(&b, "; scratch %s: %s of %s\n", s.Name, kernel.ExprText(s.Cells), s.Elem)
 	}
-	stages := m.Program.Stages
+	calls := m.Program.Calls
 	if m.Program.Initial != nil {
-		stages = append(stages[:0:0], m.Program.Initial)
-		stages = append(stages, m.Program.Stages...)
+		calls = append(calls[:0:0], m.Program.Initial)
+		calls = append(calls, m.Program.Calls...)
 	}
-	for _, s := range stages {
-		for _, l := range m.Stages[s] {
+	for _, s := range calls {
+		for _, l := range m.Calls[s] {
 			var args []string
 			for _, a := range l.Args {
 				args = append(args, argText(m, a))

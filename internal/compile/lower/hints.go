@@ -13,7 +13,7 @@ import (
 
 // What a source file fixes about the kernels of a stencil is not searched: each
 // clause of its #pragma, and each of its storage hints, restricts the spaces of
-// the stage's kernels for GPUs (Rawat et al. 2019, section II). A clause that
+// the call's kernels for GPUs (Rawat et al. 2019, section II). A clause that
 // no kernel can follow is told, and does no harm.
 
 // Hints returns warnings for what the source says about kernels for the target
@@ -26,7 +26,7 @@ func Hints(p *ir.Program, o Options) (diag.List, error) {
 	return m.fixed.unmet, nil
 }
 
-// clause is one thing that the source fixes about the kernels of a stage.
+// clause is one thing that the source fixes about the kernels of a call.
 type clause struct {
 	text  string // as in the source
 	where diag.Range
@@ -43,8 +43,8 @@ type elsewhere string
 
 func (e elsewhere) Error() string { return string(e) }
 
-// asked returns what the source fixes about a stage's kernels.
-func (m *module) asked(s *ir.Stage) []*clause {
+// asked returns what the source fixes about a call's kernels.
+func (m *module) asked(s *ir.Call) []*clause {
 	if m.opts.Target != GPU || m.opts.Free {
 		return nil
 	}
@@ -92,7 +92,7 @@ func sizesText(sizes []int64) string {
 func (n *nest) obey(asked []*clause, s schedule.Space) schedule.Space {
 	for _, c := range asked {
 		less, err := s, error(nil)
-		if why, gives := n.opts.fitting.yields(n.stage.Name, c.yields); gives {
+		if why, gives := n.opts.fitting.yields(n.call.Name, c.yields); gives {
 			err = fmt.Errorf("with all that the source asks for, %w", why)
 		} else {
 			less, err = c.restrict(n, s)
@@ -119,7 +119,7 @@ type fixed struct {
 	unmet    diag.List
 }
 
-// settle takes note of the clauses of a stage.
+// settle takes note of the clauses of a call.
 func (f *fixed) settle(asked []*clause) {
 	for _, c := range asked {
 		if c.met {
@@ -129,7 +129,7 @@ func (f *fixed) settle(asked []*clause) {
 			continue
 		}
 		if c.err == nil {
-			continue // the stage has no kernel
+			continue // the call has no kernel
 		}
 		message := fmt.Sprintf("%s is not followed: %v", c.text, c.err)
 		told := func(d *diag.Diagnostic) bool { return d.Range == c.where && d.Message == message }

@@ -18,7 +18,7 @@ func (n *nest) demanded(a *ir.Array) bool {
 	if n.opts.Free || a.Hint != ir.Shared {
 		return false
 	}
-	_, gives := n.opts.fitting.yields(n.stage.Name, storageYields)
+	_, gives := n.opts.fitting.yields(n.call.Name, storageYields)
 	return !gives
 }
 
@@ -85,7 +85,7 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 // othersStaged reports whether there are arrays that may be held in shared
 // memory by what the source says.
 func (n *nest) othersStaged() bool {
-	return slices.ContainsFunc(n.stage.Arrays, func(b *ir.Array) bool { return n.staged(b) && n.stageable(b) == nil })
+	return slices.ContainsFunc(n.call.Arrays, func(b *ir.Array) bool { return n.staged(b) && n.stageable(b) == nil })
 }
 
 // inGlobal leaves those configurations that load an array from the device's

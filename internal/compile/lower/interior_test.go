@@ -113,7 +113,7 @@ func TestInteriorIsLarge(t *testing.T) {
 		b := bind(t, m.Program, c.sizes)
 		k := m.Kernels[c.kernel]
 		env := map[*kernel.Var]op.Value{}
-		for i, a := range m.Stages[m.Program.Stages[0]][c.kernel].Args[len(k.Buffers):] {
+		for i, a := range m.Calls[m.Program.Calls[0]][c.kernel].Args[len(k.Buffers):] {
 			v := op.Int(types.I64, 0)
 			if size, ok := a.(kernel.SizeArg); ok {
 				v = op.Int(types.I64, b.Params[size.Param])

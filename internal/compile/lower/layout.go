@@ -24,7 +24,7 @@ func (m *module) settleLayouts(nests []*nest) {
 		if !ok || t.vec == 1 {
 			continue
 		}
-		for _, a := range n.stage.Arrays {
+		for _, a := range n.call.Arrays {
 			if a.Grid == nil || !n.touches(a) || !n.vectors(a) {
 				continue
 			}

@@ -96,7 +96,7 @@ func (n *nest) steady(a *ir.Array) bool {
 func (n *nest) findArrayClasses() []*arrayClass {
 	byKey := map[string]*arrayClass{}
 	var list []*arrayClass
-	for _, a := range n.stage.Arrays {
+	for _, a := range n.call.Arrays {
 		if !n.steady(a) {
 			continue
 		}
@@ -187,7 +187,7 @@ func (n *nest) cellsOf(a *ir.Array) (int64, bool) {
 	return cells, true
 }
 
-// uniform reports whether an array's cells are the same in all stages, and those
+// uniform reports whether an array's cells are the same in all calls, and those
 // that neighbouring threads read at a time, too: constant memory serves others
 // one by one.
 func (n *nest) uniform(a *ir.Array) bool {
@@ -201,11 +201,11 @@ func (n *nest) uniform(a *ir.Array) bool {
 			}
 		}
 	}
-	return !slices.ContainsFunc(n.Program.Stages, func(s *ir.Stage) bool { return writes(s, a.Grid) })
+	return !slices.ContainsFunc(n.Program.Calls, func(s *ir.Call) bool { return writes(s, a.Grid) })
 }
 
-// writes reports whether a stage writes a grid.
-func writes(s *ir.Stage, g *ir.Grid) bool {
+// writes reports whether a call writes a grid.
+func writes(s *ir.Call, g *ir.Grid) bool {
 	return slices.ContainsFunc(s.Body, func(st *ir.Stmt) bool { return st.Array != nil && st.Array.Grid == g })
 }
 

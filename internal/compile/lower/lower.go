@@ -61,8 +61,8 @@ const (
 	GPU
 )
 
-// Program lowers every stage of a program. The initial block, if there is one,
-// is lowered as a stage of its own.
+// Program lowers every call of a program. The initial block, if there is one,
+// is lowered as a call of its own.
 func Program(p *ir.Program, o Options) (*kernel.Module, error) {
 	m, err := build(p, o)
 	if err != nil {
@@ -111,23 +111,23 @@ func choose(p *ir.Program, o Options) (*module, []*nest, error) {
 	}
 	o.Plan = plan
 	m := &module{
-		Module:  &kernel.Module{Program: p, Stages: map[*ir.Stage][]*kernel.Launch{}, Layouts: map[*ir.Grid]kernel.Layout{}},
+		Module:  &kernel.Module{Program: p, Calls: map[*ir.Call][]*kernel.Launch{}, Layouts: map[*ir.Grid]kernel.Layout{}},
 		opts:    o,
 		texts:   map[string]*kernel.Kernel{},
 		names:   map[string]int{},
 		stores:  map[any]*store{},
 		layouts: map[*ir.Grid]*kernel.Layout{},
 		locals:  locals,
-		sources: map[*ir.Stage]*ir.Stage{},
+		sources: map[*ir.Call]*ir.Call{},
 		chooser: newChooser(o.Plan),
 	}
-	stages := p.Stages
+	calls := p.Calls
 	if p.Initial != nil && !o.NoInitial {
-		stages = append([]*ir.Stage{p.Initial}, stages...)
+		calls = append([]*ir.Call{p.Initial}, calls...)
 	}
 	var nests []*nest
-	for _, s := range stages {
-		some, err := m.stage(s)
+	for _, s := range calls {
+		some, err := m.call(s)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -151,13 +151,13 @@ type module struct {
 	locals  locals
 	fixed   fixed
 	steps   []Step
-	sources map[*ir.Stage]*ir.Stage // of stages whose local grids are fused
+	sources map[*ir.Call]*ir.Call // of calls whose local grids are fused
 }
 
-// stage returns the nests of a stage's groups, each with its configuration.
-func (m *module) stage(source *ir.Stage) ([]*nest, error) {
+// call returns the nests of a call's groups, each with its configuration.
+func (m *module) call(source *ir.Call) ([]*nest, error) {
 	fusionVariant := m.fusionVariant(source)
-	s, fusion := fusionVariant.stage, fusionVariant.fusion
+	s, fusion := fusionVariant.call, fusionVariant.fusion
 	if err := m.grouped(source, fusionVariant); err != nil {
 		return nil, err
 	}
@@ -170,8 +170,8 @@ func (m *module) stage(source *ir.Stage) ([]*nest, error) {
 				scratch[u.Temp] = m.tempStore(s, u.Temp, g.Axes)
 			}
 		}
-		n := &nest{module: m, stage: s, group: g, temps: scratch, name: kernelName(s, fusion, gi), wished: len(asked) > 0}
-		n.key = schedule.Kernel{Stage: s.Name, From: fusionVariant.from(gi), To: fusionVariant.ends[gi]}.Name()
+		n := &nest{module: m, call: s, group: g, temps: scratch, name: kernelName(s, fusion, gi), wished: len(asked) > 0}
+		n.key = schedule.Kernel{Call: s.Name, From: fusionVariant.from(gi), To: fusionVariant.ends[gi]}.Name()
 		n.collect(fusion, gi)
 		if len(n.stmts) == 0 {
 			continue
@@ -189,7 +189,7 @@ func (m *module) stage(source *ir.Stage) ([]*nest, error) {
 	return nests, nil
 }
 
-func kernelName(s *ir.Stage, f *analysis.Fusion, group int) string {
+func kernelName(s *ir.Call, f *analysis.Fusion, group int) string {
 	name := s.Stencil
 	if name == "" {
 		name = s.Name
@@ -220,7 +220,7 @@ func (n *nest) add(k *kernel.Kernel, args []kernel.Arg) {
 // launch registers a kernel, or finds the equal one that is there already, and
 // launches it for the group.
 func (n *nest) launch(k *kernel.Kernel, args []kernel.Arg) {
-	m, s := n.module, n.source(n.stage)
+	m, s := n.module, n.source(n.call)
 	name := k.Name
 	k.Name = ""
 	text := kernel.Text(k) + constantsOf(k, args)
@@ -235,5 +235,5 @@ func (n *nest) launch(k *kernel.Kernel, args []kernel.Arg) {
 		m.texts[text] = k
 		m.Kernels = append(m.Kernels, k)
 	}
-	m.Stages[s] = append(m.Stages[s], &kernel.Launch{Kernel: k, Args: args, Part: n.key})
+	m.Calls[s] = append(m.Calls[s], &kernel.Launch{Kernel: k, Args: args, Part: n.key})
 }

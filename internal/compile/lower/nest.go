@@ -17,17 +17,17 @@ import (
 type nest struct {
 	*module
 	*env
-	stage         *ir.Stage
+	call          *ir.Call
 	group         *analysis.Group
 	name          string
 	key           string          // its name in a plan
 	choices       schedule.Space  // the configurations that it may have
 	given         schedule.Config // what the plan says of it
-	wished        bool            // the source says something about the stage's kernels
+	wished        bool            // the source says something about the call's kernels
 	config        schedule.Config
 	set           schedule.ByRole // the configuration
 	snapshots     map[*ir.Array]*store
-	temps         map[*ir.Temp]*store // materialised temps of the stage so far
+	temps         map[*ir.Temp]*store // materialised temps of the call so far
 	axes          []int
 	stmts         []*statement
 	span          map[int]*span // by axis
@@ -106,7 +106,7 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 				s.where = n.needing(u, f, gi).Cells(n.axes)
 			}
 		case st.Array != nil:
-			s.into = n.arrayStore(n.stage, st.Array)
+			s.into = n.arrayStore(n.call, st.Array)
 		}
 		n.stmts = append(n.stmts, s)
 	}
@@ -189,7 +189,7 @@ func commonColor(stmts []*statement) *ir.Color {
 func (n *nest) build() error {
 	n.snapshots = map[*ir.Array]*store{}
 	for _, a := range n.group.Snapshot {
-		n.snapshots[a] = n.snapshotStore(n.stage, a)
+		n.snapshots[a] = n.snapshotStore(n.call, a)
 		n.copyKernel(a, n.snapshots[a])
 	}
 	n.env = newEnv(n.Program, n.opts.Bound)
@@ -263,7 +263,7 @@ func (n *nest) axisSpan(axis int) *span {
 			}
 		}
 	}
-	hullLo, hullHi := n.hullOf(n.stage, axis)
+	hullLo, hullHi := n.hullOf(n.call, axis)
 	sp := &span{loBounds: loosest(los, -1), hiBounds: loosest(his, 1)}
 	sp.lo = n.hull(los, sp.loBounds, hullLo(n.size), n.low, kernel.Min)
 	sp.hi = kernel.Add(n.hull(his, sp.hiBounds, hullHi(n.size), n.high, kernel.Max), kernel.I(1))

@@ -18,7 +18,7 @@ type Form string
 
 // The forms between a program and its printed kernels.
 const (
-	StageForm      Form = "stage"      // of the program
+	CallForm       Form = "call"       // of the program
 	StatementsForm Form = "statements" // that share a kernel
 	PiecesForm     Form = "pieces"     // of statements, in the order of their planes
 	KernelForm     Form = "kernel"
@@ -29,7 +29,7 @@ type Pass struct {
 	Name    string
 	Doc     string
 	In, Out Form
-	For     string // which stages, groups or kernels it is for
+	For     string // which calls, groups or kernels it is for
 }
 
 // groupPass is a pass on a group of statements on its way to a kernel.
@@ -42,12 +42,12 @@ type groupPass struct {
 
 var (
 	inlinePass = Pass{
-		"inline", "compute local grids where they are read", StageForm, StageForm,
-		"stages whose local grids the plan fuses",
+		"inline", "compute local grids where they are read", CallForm, CallForm,
+		"calls whose local grids the plan fuses",
 	}
 	groupsPass = Pass{
-		"group", "choose the statements that share a kernel", StageForm, StatementsForm,
-		"all stages",
+		"group", "choose the statements that share a kernel", CallForm, StatementsForm,
+		"all calls",
 	}
 )
 
@@ -98,8 +98,8 @@ func kernelPass(p *kernel.Pass) Pass {
 // Step is what became of something in a pass.
 type Step struct {
 	Pass string
-	Of   string // the stage, the kernel of a plan, or the kernel
-	For  string // which stages, groups or kernels the pass is for
+	Of   string // the call, the kernel of a plan, or the kernel
+	For  string // which calls, groups or kernels the pass is for
 	Ran  bool   // it is for this one
 	Text string // after the pass
 }
@@ -171,11 +171,11 @@ func (m *module) after(p Pass, of string, ran bool, text func() string, check fu
 	return nil
 }
 
-// grouped is called when a stage has become groups of statements.
-func (m *module) grouped(source *ir.Stage, f *fusionVariant) error {
-	inlined := f.stage != source
+// grouped runs when a call has become groups of statements.
+func (m *module) grouped(source *ir.Call, f *fusionVariant) error {
+	inlined := f.call != source
 	err := m.after(inlinePass, source.Name, inlined,
-		func() string { return m.stageText(f.stage) }, func() error { return m.verify(source, f.stage) })
+		func() string { return m.callText(f.call) }, func() error { return m.verify(source, f.call) })
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (m *module) grouped(source *ir.Stage, f *fusionVariant) error {
 		for _, g := range f.fusion.Groups {
 			list = append(list, g.Stmts...)
 		}
-		if !slices.Equal(list, f.stage.Body) {
+		if !slices.Equal(list, f.call.Body) {
 			return errors.New("the groups have not all its statements in order")
 		}
 		return nil
@@ -206,8 +206,8 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// stageText lists a stage's statements.
-func (m *module) stageText(s *ir.Stage) string {
+// callText lists a call's statements.
+func (m *module) callText(s *ir.Call) string {
 	var b strings.Builder
 	for _, st := range s.Body {
 		b.WriteString(strings.TrimRight(m.Program.StmtText(st), "\n") + "\n")
@@ -215,14 +215,14 @@ func (m *module) stageText(s *ir.Stage) string {
 	return b.String()
 }
 
-// verify checks the program with another stage in the place of one.
-func (m *module) verify(source, stage *ir.Stage) error {
+// verify checks the program with another call in the place of one.
+func (m *module) verify(source, call *ir.Call) error {
 	if source == m.Program.Initial {
 		return nil // nothing changes it
 	}
-	p, err := transform.Program(m.Program, func(s *ir.Stage) (*ir.Stage, error) {
+	p, err := transform.Program(m.Program, func(s *ir.Call) (*ir.Call, error) {
 		if s == source {
-			return stage, nil
+			return call, nil
 		}
 		return s, nil
 	})
@@ -232,8 +232,8 @@ func (m *module) verify(source, stage *ir.Stage) error {
 	return ir.Verify(p)
 }
 
-// source returns the stage of the program that a stage stands for.
-func (m *module) source(s *ir.Stage) *ir.Stage {
+// source returns the call of the program that a call stands for.
+func (m *module) source(s *ir.Call) *ir.Call {
 	if source, ok := m.sources[s]; ok {
 		return source
 	}
@@ -249,18 +249,18 @@ func (n *nest) statementsText() string {
 	return b.String()
 }
 
-// checkStatements checks the stage with the group's statements as they are now.
+// checkStatements checks the call with the group's statements as they are now.
 func (n *nest) checkStatements() error {
-	stage := *n.stage
-	stage.Body = slices.Clone(stage.Body)
-	for i, st := range stage.Body {
+	call := *n.call
+	call.Body = slices.Clone(call.Body)
+	for i, st := range call.Body {
 		for _, s := range n.stmts {
 			if s.written == st {
-				stage.Body[i] = s.src
+				call.Body[i] = s.src
 			}
 		}
 	}
-	return n.verify(n.source(n.stage), &stage)
+	return n.verify(n.source(n.call), &call)
 }
 
 // piecesText lists the pieces of the group's statements.

@@ -24,8 +24,8 @@ func TestPasses(t *testing.T) {
 		}
 		seen[p.Name] = true
 	}
-	want := `inline: stage -> stage
-group: stage -> statements
+	want := `inline: call -> call
+group: call -> statements
 fold: statements -> statements
 retime: statements -> pieces
 build: statements -> kernel
@@ -70,7 +70,7 @@ iterate 2 { spread (next, u); sums (u, next); }
 copyout u;
 `
 
-// passTexts are what passes on stages and groups make of the program above; passes
+// passTexts are what passes on calls and groups make of the program above; passes
 // on kernels have such a table in their package.
 var passTexts = []struct{ pass, plan, before, after string }{
 	{"inline", "local=fused", "", `; after inline of spread
@@ -96,7 +96,7 @@ ready at -1: `},
 `},
 }
 
-// Every pass on stages and groups makes the text that it is known for of the text
+// Every pass on calls and groups makes the text that it is known for of the text
 // before.
 func TestPassTexts(t *testing.T) {
 	p := load(t, "passed", passed).In(arith.Fast)

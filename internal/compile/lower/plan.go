@@ -38,24 +38,24 @@ func newChooser(p schedule.Plan) *chooser {
 
 // choose returns the configuration of a kernel: what the plan says of it, else
 // those of the plan's general settings that fit, completed with defaults.
-func (c *chooser) choose(stage string, from, to int, space schedule.Space) (full, given schedule.Config, err error) {
-	given, err = c.find(stage, from, to, space)
+func (c *chooser) choose(call string, from, to int, space schedule.Space) (full, given schedule.Config, err error) {
+	given, err = c.find(call, from, to, space)
 	cfg := given
 	if err == nil {
 		cfg, err = space.Complete(given)
 	}
 	if err != nil {
-		return cfg, given, fmt.Errorf("plan for %s[%d:%d]: %w", stage, from, to, err)
+		return cfg, given, fmt.Errorf("plan for %s[%d:%d]: %w", call, from, to, err)
 	}
-	c.known = append(c.known, schedule.Kernel{Stage: stage, From: from, To: to, Depth: 1, Config: cfg})
+	c.known = append(c.known, schedule.Kernel{Call: call, From: from, To: to, Depth: 1, Config: cfg})
 	c.spaces = append(c.spaces, space)
 	return cfg, given, nil
 }
 
 // find returns what the plan says of a kernel.
-func (c *chooser) find(stage string, from, to int, space schedule.Space) (schedule.Config, error) {
+func (c *chooser) find(call string, from, to int, space schedule.Space) (schedule.Config, error) {
 	for i, k := range c.plan.Kernels {
-		if k.Stage != stage || k.From != from || k.To != to {
+		if k.Call != call || k.From != from || k.To != to {
 			continue
 		}
 		c.used[i] = true
@@ -100,12 +100,12 @@ func (c *chooser) check() error {
 			continue
 		}
 		k := c.plan.Kernels[i]
-		var have, stages []string
+		var have, calls []string
 		for _, q := range c.known {
 			have = append(have, q.Name())
-			stages = append(stages, q.Stage)
+			calls = append(calls, q.Call)
 		}
-		if near := diag.Nearest(k.Stage, stages); near != "" {
+		if near := diag.Nearest(k.Call, calls); near != "" {
 			have = slices.DeleteFunc(have, func(s string) bool { return !strings.HasPrefix(s, near+"[") })
 			return fmt.Errorf("plan: the program has no kernel %s; did you mean %s?", k.Name(), strings.Join(have, " or "))
 		}

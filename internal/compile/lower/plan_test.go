@@ -7,7 +7,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// planned has kernels of every rank, in stages that are called twice.
+// planned has kernels of every rank, in stencils that are called twice.
 const planned = `
 parameter M = 6, N = 7;
 iterator j, i;

@@ -25,7 +25,7 @@ func (n *nest) newPartials(s *statement, count kernel.Expr) *partials {
 // partialStore makes scratch for count values of a reduction.
 func (n *nest) partialStore(key any, s *statement, suffix string, count kernel.Expr) *store {
 	r := s.src.Reduce
-	name := fmt.Sprintf("%s_%s%s", n.stage.Name, r.Scalar.Name, suffix)
+	name := fmt.Sprintf("%s_%s%s", n.call.Name, r.Scalar.Name, suffix)
 	dim := storeDim{
 		axis: -1,
 		lo:   func(func(int) kernel.Expr) kernel.Expr { return kernel.I(0) },
@@ -79,7 +79,7 @@ func (n *nest) tree(p *partials) {
 	parts.reads, parts.writes = true, true
 	cell := e.cell(r.Scalar)
 	cell.writes = true
-	k := treeKernel(n.stage, r, "")
+	k := treeKernel(n.call, r, "")
 	s := newScope(nil)
 	for _, w := range []string{parts.buffer.Name, cell.buffer.Name} {
 		s.names[w] = true
@@ -110,7 +110,7 @@ func (n *nest) tree(p *partials) {
 }
 
 // treeKernel returns an empty kernel that combines partial results.
-func treeKernel(s *ir.Stage, r *ir.Reduce, suffix string) *kernel.Kernel {
+func treeKernel(s *ir.Call, r *ir.Reduce, suffix string) *kernel.Kernel {
 	what := "the partial results"
 	if suffix != "" {
 		what = "every chunk of the partial results"
@@ -121,7 +121,7 @@ func treeKernel(s *ir.Stage, r *ir.Reduce, suffix string) *kernel.Kernel {
 	}
 }
 
-func kernelBase(s *ir.Stage) string {
+func kernelBase(s *ir.Call) string {
 	if s.Stencil != "" {
 		return s.Stencil
 	}

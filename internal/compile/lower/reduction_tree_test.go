@@ -22,13 +22,13 @@ func trees(kind ir.ReduceKind, t types.Type) (two, last []*kernel.Kernel) {
 		p := &ir.Program{Axes: []string{"i"}, Params: []*ir.Param{{Name: "N"}}, Scalars: []*ir.Scalar{scalar}}
 		st := &ir.Stmt{Reduce: &ir.Reduce{Kind: kind, Scalar: scalar}}
 		m := &module{
-			Module: &kernel.Module{Program: p, Stages: map[*ir.Stage][]*kernel.Launch{}},
+			Module: &kernel.Module{Program: p, Calls: map[*ir.Call][]*kernel.Launch{}},
 			opts:   Options{Target: GPU},
 			texts:  map[string]*kernel.Kernel{},
 			names:  map[string]int{},
 			stores: map[any]*store{},
 		}
-		n := &nest{module: m, stage: &ir.Stage{Name: "norm"}, group: &analysis.Group{}, env: newEnv(p, nil)}
+		n := &nest{module: m, call: &ir.Call{Name: "norm"}, group: &analysis.Group{}, env: newEnv(p, nil)}
 		parts := n.newPartials(&statement{src: st}, n.size(0))
 		if once {
 			n.lastChunks(parts)

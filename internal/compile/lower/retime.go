@@ -83,7 +83,7 @@ func (n *nest) sumsInPlanes(st *ir.Stmt, e ir.Expr, axis int, tries *int) ir.Exp
 	}
 	part := *st
 	part.Value = e
-	planes, err := transform.Decompose(n.Program, n.stage, &part, axis)
+	planes, err := transform.Decompose(n.Program, n.call, &part, axis)
 	if err != nil {
 		return ir.MapChildren(e, func(c ir.Expr) ir.Expr { return n.sumsInPlanes(st, c, axis, tries) })
 	}

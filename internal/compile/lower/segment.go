@@ -160,7 +160,7 @@ func (n *nest) combineCells(w *cellwise, p *partials) {
 	to := e.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr { return p.store.cells(e.size) })
 	to.writes = true
 	k := &kernel.Kernel{
-		Name: fmt.Sprintf("%s_%s_segments", kernelBase(n.stage), r.Kind),
+		Name: fmt.Sprintf("%s_%s_segments", kernelBase(n.call), r.Kind),
 		Doc:  []string{fmt.Sprintf("the %s of every segment of %d cells, for %s", r.Kind, ir.Segment, r.Scalar.Name)},
 	}
 	top := newScope(nil)

@@ -10,13 +10,13 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
-// Stages whose kernels come out alike launch one kernel, with their own grids.
+// Calls whose kernels come out alike launch one kernel, with their own grids.
 func TestSharedKernels(t *testing.T) {
 	const head = "parameter M = 6, N = 7;\niterator j, i;\ndouble u[M,N], v[M,N], w[M,N], a = 2, b = 3, r, s;\n"
 	const smooth = "stencil smooth (out, in) { out[j][i] = 0.5*(in[j][i+1] + in[j][i-1]); }\n"
 	for _, c := range []struct {
 		name, text string
-		want       string // kernels, and what each stage launches
+		want       string // kernels, and what each call launches
 	}{
 		{"ping-pong", smooth + "smooth (v, u); smooth (u, v);",
 			"smooth | smooth: smooth(v u) | smooth.2: smooth(u v)"},
@@ -44,7 +44,7 @@ func TestSharedKernels(t *testing.T) {
 			all = append(all, k.Name)
 		}
 		parts := []string{strings.Join(all, " ")}
-		for _, s := range m.Program.Stages {
+		for _, s := range m.Program.Calls {
 			parts = append(parts, launches(m, s))
 		}
 		if got := strings.Join(parts, " | "); got != c.want {
@@ -53,10 +53,10 @@ func TestSharedKernels(t *testing.T) {
 	}
 }
 
-// launches prints a stage's launches, each with the memory that it works on.
-func launches(m *kernel.Module, s *ir.Stage) string {
+// launches prints a call's launches, each with the memory that it works on.
+func launches(m *kernel.Module, s *ir.Call) string {
 	text := s.Name + ":"
-	for _, l := range m.Stages[s] {
+	for _, l := range m.Calls[s] {
 		var memory []string
 		for _, a := range l.Args[:len(l.Kernel.Buffers)] {
 			arg := argText(m, a)

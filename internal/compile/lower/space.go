@@ -54,10 +54,10 @@ func (n *nest) space() schedule.Space {
 	return s
 }
 
-// widest returns the bytes of the widest cells of the stage's arrays.
+// widest returns the bytes of the widest cells of the call's arrays.
 func (n *nest) widest() int64 {
 	most := int64(1)
-	for _, a := range n.source(n.stage).Arrays {
+	for _, a := range n.source(n.call).Arrays {
 		most = max(most, int64(a.Type.Size()))
 	}
 	return most

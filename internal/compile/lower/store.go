@@ -90,7 +90,7 @@ func (st *store) shapeKey() string {
 }
 
 // arrayStore returns the memory of a grid or of a materialised local grid.
-func (m *module) arrayStore(s *ir.Stage, a *ir.Array) *store {
+func (m *module) arrayStore(s *ir.Call, a *ir.Array) *store {
 	if a.Grid != nil {
 		return &store{
 			arg:    kernel.GridArg{Grid: a.Grid},
@@ -108,7 +108,7 @@ func (m *module) arrayStore(s *ir.Stage, a *ir.Array) *store {
 type oldValues struct{ array *ir.Array }
 
 // snapshotStore returns scratch for a copy of an array's old values.
-func (m *module) snapshotStore(s *ir.Stage, a *ir.Array) *store {
+func (m *module) snapshotStore(s *ir.Call, a *ir.Array) *store {
 	layout := dense
 	if a.Grid != nil {
 		layout = m.layoutOf(a.Grid) // it is copied element by element
@@ -130,8 +130,8 @@ func (m *module) extents(a *ir.Array) []storeDim {
 }
 
 // tempStore returns scratch for a temp that later groups read: its box, with
-// the hull of the stage's arrays where the box has no bound.
-func (m *module) tempStore(s *ir.Stage, t *ir.Temp, axes []int) *store {
+// the hull of the call's arrays where the box has no bound.
+func (m *module) tempStore(s *ir.Call, t *ir.Temp, axes []int) *store {
 	var dims []storeDim
 	for _, axis := range axes {
 		r := t.Box[axis]
@@ -156,9 +156,9 @@ func (m *module) tempStore(s *ir.Stage, t *ir.Temp, axes []int) *store {
 	return m.scratchStore(t, s.Name+"_"+t.Name, t.Name, t.Type, dims)
 }
 
-// hullOf returns the smallest and largest index that any array of the stage
+// hullOf returns the smallest and largest index that any array of the call
 // has on an axis; every statement's domain lies between them.
-func (m *module) hullOf(s *ir.Stage, axis int) (lo, hi func(size func(int) kernel.Expr) kernel.Expr) {
+func (m *module) hullOf(s *ir.Call, axis int) (lo, hi func(size func(int) kernel.Expr) kernel.Expr) {
 	var los, his []ir.Affine
 	for _, a := range s.Arrays {
 		for _, d := range a.Dims {

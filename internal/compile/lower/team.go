@@ -38,7 +38,7 @@ func (l *loopNest) team() kernel.Expr {
 			switch e := e.(type) {
 			case *ir.Fma:
 				each++ // a product and a sum
-			case *ir.Call:
+			case *ir.FuncCall:
 				each += slowWork
 			case *ir.Binary:
 				if e.Op == op.Div || e.Op == op.Rem {

@@ -44,7 +44,7 @@ func init() {
 // thread by default, which puts no condition on the grids' rows.
 func (n *nest) tileByDefault(f *schedule.Family) bool {
 	widest := types.Invalid
-	for _, a := range n.stage.Arrays {
+	for _, a := range n.call.Arrays {
 		if n.touches(a) && n.vectors(a) {
 			if widest == types.Invalid || a.Type.Size() > widest.Size() {
 				widest = a.Type

@@ -26,14 +26,14 @@ type Plan struct {
 //
 //	heat[0:1]@1{family=loops,block=0x64x0,threads=2}
 type Kernel struct {
-	Stage    string
-	From, To int // the statements Body[From:To] of the stage
+	Call     string
+	From, To int // the statements Body[From:To] of the call
 	Depth    int // the number of time steps that are fused
 	Config   Config
 }
 
 // Name is the place of the kernel in the program, such as heat[0:1].
-func (k Kernel) Name() string { return fmt.Sprintf("%s[%d:%d]", k.Stage, k.From, k.To) }
+func (k Kernel) Name() string { return fmt.Sprintf("%s[%d:%d]", k.Call, k.From, k.To) }
 
 // ParsePlan reads the text of a plan: kernels that are separated by
 // semicolons, after or instead of a bare configuration that is meant for every
@@ -80,19 +80,19 @@ func (p Plan) String() string {
 // ParseKernel reads the text of one kernel of a plan.
 func ParseKernel(text string) (Kernel, error) {
 	fail := func() (Kernel, error) {
-		return Kernel{}, fmt.Errorf("%q is no kernel of a plan: write stage[from:to]@depth{name=value,...}", text)
+		return Kernel{}, fmt.Errorf("%q is no kernel of a plan: write call[from:to]@depth{name=value,...}", text)
 	}
 	head, settings, found := strings.Cut(strings.TrimSpace(text), "{")
 	settings, closed := strings.CutSuffix(settings, "}")
-	stage, rest, found2 := strings.Cut(head, "[")
+	call, rest, found2 := strings.Cut(head, "[")
 	span, depth, found3 := strings.Cut(rest, "]@")
 	from, to, found4 := strings.Cut(span, ":")
-	if !found || !closed || !found2 || !found3 || !found4 || !isName(stage) {
+	if !found || !closed || !found2 || !found3 || !found4 || !isName(call) {
 		return fail()
 	}
 	var k Kernel
 	var err error
-	k.Stage = stage
+	k.Call = call
 	for _, n := range []struct {
 		text string
 		to   *int
@@ -102,13 +102,13 @@ func ParseKernel(text string) (Kernel, error) {
 		}
 	}
 	if k.From < 0 || k.To <= k.From {
-		return Kernel{}, fmt.Errorf("%s[%d:%d] holds no statement: it means the statements from %d to before %d", stage, k.From, k.To, k.From, k.To)
+		return Kernel{}, fmt.Errorf("%s[%d:%d] holds no statement: it means the statements from %d to before %d", call, k.From, k.To, k.From, k.To)
 	}
 	if k.Depth < 1 {
-		return Kernel{}, fmt.Errorf("%s: a depth of %d time steps: it is at least 1", stage, k.Depth)
+		return Kernel{}, fmt.Errorf("%s: a depth of %d time steps: it is at least 1", call, k.Depth)
 	}
 	if k.Config, err = ParseConfig(settings); err != nil {
-		return Kernel{}, fmt.Errorf("%s: %w", stage, err)
+		return Kernel{}, fmt.Errorf("%s: %w", call, err)
 	}
 	return k, nil
 }

@@ -494,11 +494,11 @@ func TestPlanText(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ text, want string }{
-		{"heat{a=1}", `"heat{a=1}" is no kernel of a plan: write stage[from:to]@depth{name=value,...}`},
-		{"heat[0:1]@1{a=1", `"heat[0:1]@1{a=1" is no kernel of a plan: write stage[from:to]@depth{name=value,...}`},
-		{"heat[0:1]@01{}", `"heat[0:1]@01{}" is no kernel of a plan: write stage[from:to]@depth{name=value,...}`},
-		{"heat[0:1]@1{};", `"" is no kernel of a plan: write stage[from:to]@depth{name=value,...}`},
-		{"heat[0:1]@1{};a=1", `"a=1" is no kernel of a plan: write stage[from:to]@depth{name=value,...}`},
+		{"heat{a=1}", `"heat{a=1}" is no kernel of a plan: write call[from:to]@depth{name=value,...}`},
+		{"heat[0:1]@1{a=1", `"heat[0:1]@1{a=1" is no kernel of a plan: write call[from:to]@depth{name=value,...}`},
+		{"heat[0:1]@01{}", `"heat[0:1]@01{}" is no kernel of a plan: write call[from:to]@depth{name=value,...}`},
+		{"heat[0:1]@1{};", `"" is no kernel of a plan: write call[from:to]@depth{name=value,...}`},
+		{"heat[0:1]@1{};a=1", `"a=1" is no kernel of a plan: write call[from:to]@depth{name=value,...}`},
 		{"heat[0:1]@1{};heat[0:2]@1{};heat[0:1]@1{a=1}", "heat[0:1] stands twice in the plan: name each kernel once, with all its settings"},
 		{"heat[1:1]@1{}", "heat[1:1] holds no statement: it means the statements from 1 to before 1"},
 		{"heat[0:1]@0{}", "heat: a depth of 0 time steps: it is at least 1"},
@@ -535,7 +535,7 @@ func TestPlanRoundTrip(t *testing.T) {
 		p := Plan{Every: config.Draw(t, "every")}
 		for range rapid.IntRange(0, 3).Draw(t, "kernels") {
 			from := rapid.IntRange(0, 9).Draw(t, "from")
-			k := Kernel{name.Draw(t, "stage"), from, from + rapid.IntRange(1, 9).Draw(t, "n"), rapid.IntRange(1, 99).Draw(t, "depth"), config.Draw(t, "config")}
+			k := Kernel{name.Draw(t, "call"), from, from + rapid.IntRange(1, 9).Draw(t, "n"), rapid.IntRange(1, 99).Draw(t, "depth"), config.Draw(t, "config")}
 			if !slices.ContainsFunc(p.Kernels, func(q Kernel) bool { return q.Name() == k.Name() }) {
 				p.Kernels = append(p.Kernels, k)
 			}
@@ -545,7 +545,7 @@ func TestPlanRoundTrip(t *testing.T) {
 			t.Fatalf("%q becomes %q, %v", p, got, err)
 		}
 		for i, k := range got.Kernels {
-			if w := p.Kernels[i]; k.Stage != w.Stage || k.From != w.From || k.To != w.To || k.Depth != w.Depth || !k.Config.Equal(w.Config) {
+			if w := p.Kernels[i]; k.Call != w.Call || k.From != w.From || k.To != w.To || k.Depth != w.Depth || !k.Config.Equal(w.Config) {
 				t.Fatalf("%v becomes %v", w, k)
 			}
 		}

@@ -93,7 +93,7 @@ func (v Value) Ints() []int64 { return slices.Clone(v.ints) }
 // Equal reports whether two values have the same text.
 func (v Value) Equal(w Value) bool { return v.word == w.word && slices.Equal(v.ints, w.ints) }
 
-// isName reports whether text may name a parameter, a family or a stage, or be
+// isName reports whether text may name a parameter, a family or a call, or be
 // a word.
 func isName(text string) bool {
 	for i, c := range []byte(text) {

@@ -33,7 +33,7 @@ type Plane struct {
 // Temps that vary along the axis are looked into. Of integers the sum has the
 // same bits; sums of floating-point numbers are rearranged, which only fast
 // arithmetic allows. The error says what reads several planes and is no sum.
-func Decompose(p *ir.Program, s *ir.Stage, st *ir.Stmt, axis int) ([]Plane, error) {
+func Decompose(p *ir.Program, s *ir.Call, st *ir.Stmt, axis int) ([]Plane, error) {
 	d := &decomposer{program: p, def: definitions(s.Body), varies: variations(s.Body), axis: axis,
 		temps: map[*ir.Temp]ir.Expr{}}
 	value, err := d.open(st.Value)

@@ -12,7 +12,7 @@ import (
 )
 
 // planes prints what a statement is decomposed into along the first axis.
-func planes(p *ir.Program, s *ir.Stage, st *ir.Stmt) string {
+func planes(p *ir.Program, s *ir.Call, st *ir.Stmt) string {
 	list, err := transform.Decompose(p, s, st, 0)
 	if err != nil {
 		return err.Error()
@@ -50,7 +50,7 @@ func TestDecompose(t *testing.T) {
 			"w[j][i] = u[j-1][i] * u[j][i] reads several planes of j in u[j-1][i] * u[j][i], which is no sum of parts"},
 	} {
 		p := load(t, head+c.body+tail)
-		s := p.Stages[0]
+		s := p.Calls[0]
 		if got := planes(p, s, s.Body[len(s.Body)-1]); got != c.want {
 			t.Errorf("%s\n%s\nwant\n%s", c.body, got, c.want)
 		}
@@ -68,7 +68,7 @@ func TestDecomposeLimit(t *testing.T) {
 			text += fmt.Sprintf(" double "+strings.Replace(c.each, "t%[3]d", "c", 1)+";", k, k-1)
 		}
 		p := load(t, head+text+"w[j][i] = t60;"+tail)
-		s := p.Stages[0]
+		s := p.Calls[0]
 		got := planes(p, s, s.Body[len(s.Body)-1])
 		if want := "w[j][i] = t60 has more than 8192 terms when it is written out"; got != want {
 			t.Errorf("%.200s, want %s", got, want)
@@ -87,7 +87,7 @@ func TestDecomposeRandomPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := c.Program
-		q, err := transform.Program(p, func(s *ir.Stage) (*ir.Stage, error) {
+		q, err := transform.Program(p, func(s *ir.Call) (*ir.Call, error) {
 			next := *s
 			next.Body = nil
 			for _, st := range s.Body {

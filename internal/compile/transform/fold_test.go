@@ -29,7 +29,7 @@ func TestFold(t *testing.T) {
 		{"w[j][i] = u[j][i]*u[j][i-1] + u[j][i]*u[j][i+1];", 0, "u[j][i] * u[j][i-1] + u[j][i] * u[j][i+1]"},
 	} {
 		p := load(t, head+c.body+tail)
-		got, saved := transform.Fold(p, p.Stages[0].Body[0].Value)
+		got, saved := transform.Fold(p, p.Calls[0].Body[0].Value)
 		if text := p.InfixExpr(got); text != c.want || saved != c.saved {
 			t.Errorf("%s\n%d: %s\nwant\n%d: %s", c.body, saved, text, c.saved, c.want)
 		}
@@ -45,7 +45,7 @@ func TestFoldRandomPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, before := c.Program, total
-		q, err := transform.Program(p, func(s *ir.Stage) (*ir.Stage, error) {
+		q, err := transform.Program(p, func(s *ir.Call) (*ir.Call, error) {
 			next := *s
 			next.Body = nil
 			for _, st := range s.Body {

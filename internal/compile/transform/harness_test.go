@@ -25,8 +25,8 @@ func load(t testing.TB, text string) *ir.Program {
 	return p
 }
 
-// statements prints a stage's body as mathematics, a line each.
-func statements(p *ir.Program, s *ir.Stage) string {
+// statements prints a call's body as mathematics, a line each.
+func statements(p *ir.Program, s *ir.Call) string {
 	var lines []string
 	for _, st := range s.Body {
 		lines = append(lines, p.Infix(st))

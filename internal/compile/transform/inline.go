@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// maxNodes bounds a stage that grids have been inlined into: operations, reads
+// maxNodes bounds a call that grids have been inlined into: operations, reads
 // and constants, as written.
 const maxNodes = 8192
 
@@ -26,8 +26,8 @@ const maxNodes = 8192
 // same bits. Inline refuses a grid with boundary conditions, unless what it is
 // computed from is periodic like itself, one that is written by more than one
 // plain statement, and one whose sources change before it is
-// read; all grids are inlined or the stage is refused.
-func Inline(p *ir.Program, s *ir.Stage, grids ...*ir.Array) (*Inlined, error) {
+// read; all grids are inlined or the call is refused.
+func Inline(p *ir.Program, s *ir.Call, grids ...*ir.Array) (*Inlined, error) {
 	in := newInliner(p, s)
 	// Readers first: what they read at repeated offsets shows before it is
 	// inlined itself.
@@ -38,21 +38,21 @@ func Inline(p *ir.Program, s *ir.Stage, grids ...*ir.Array) (*Inlined, error) {
 			return nil, err
 		}
 	}
-	return &Inlined{in.stage, in.from}, nil
+	return &Inlined{in.call, in.from}, nil
 }
 
-// Inlined is a stage without some of its local grids.
+// Inlined is a call without some of its local grids.
 type Inlined struct {
-	Stage *ir.Stage
+	Call *ir.Call
 	// From holds for each of its statements the index of the source's statement
 	// that it comes from; for temps in place of a grid that of the assignment.
 	From []int
 }
 
-// Inlinable returns the local grids of a stage that Inline takes together, in
-// the stage's order. Where not all can be, grids that are assigned late are
+// Inlinable returns the local grids of a call that Inline takes together, in
+// the call's order. Where not all can be, grids that are assigned late are
 // preferred. The errors are the reasons for the others.
-func Inlinable(p *ir.Program, s *ir.Stage) ([]*ir.Array, []error) {
+func Inlinable(p *ir.Program, s *ir.Call) ([]*ir.Array, []error) {
 	in := newInliner(p, s)
 	var locals, out []*ir.Array
 	for _, a := range s.Arrays {
@@ -76,12 +76,12 @@ func Inlinable(p *ir.Program, s *ir.Stage) ([]*ir.Array, []error) {
 
 type inliner struct {
 	program *ir.Program
-	stage   *ir.Stage
-	from    []int // where the stage's statements come from
+	call    *ir.Call
+	from    []int // where the call's statements come from
 }
 
-func newInliner(p *ir.Program, s *ir.Stage) *inliner {
-	in := &inliner{program: p, stage: s}
+func newInliner(p *ir.Program, s *ir.Call) *inliner {
+	in := &inliner{program: p, call: s}
 	for i := range s.Body {
 		in.from = append(in.from, i)
 	}
@@ -90,7 +90,7 @@ func newInliner(p *ir.Program, s *ir.Stage) *inliner {
 
 // assigned returns the index of the first statement that assigns a grid.
 func (in *inliner) assigned(a *ir.Array) int {
-	return slices.IndexFunc(in.stage.Body, func(st *ir.Stmt) bool { return st.Array == a })
+	return slices.IndexFunc(in.call.Body, func(st *ir.Stmt) bool { return st.Array == a })
 }
 
 // read is one read of the grid that is inlined.
@@ -105,8 +105,8 @@ func (in *inliner) inline(a *ir.Array) error {
 	}
 	def := in.assigned(a)
 	switch {
-	case !a.Local || !slices.Contains(in.stage.Arrays, a):
-		return refuse("is not one of stage %s", in.stage.Name)
+	case !a.Local || !slices.Contains(in.call.Arrays, a):
+		return refuse("is not one of call %s", in.call.Name)
 	case def < 0:
 		return refuse("is never assigned")
 	}
@@ -114,11 +114,11 @@ func (in *inliner) inline(a *ir.Array) error {
 	if !ok {
 		return refuse("has boundary conditions")
 	}
-	st := in.stage.Body[def]
+	st := in.call.Body[def]
 	if st.Color != nil {
 		return refuse("is assigned at cells of a colour")
 	}
-	for _, other := range in.stage.Body[def+1:] {
+	for _, other := range in.call.Body[def+1:] {
 		if other.Array == a {
 			return refuse("is assigned more than once")
 		}
@@ -134,11 +134,11 @@ func (in *inliner) inline(a *ir.Array) error {
 		return refuse("%v", err)
 	}
 	body, from := in.rewrite(a, def, open, reads)
-	if n := sizeOf(body); n > maxNodes && n > sizeOf(in.stage.Body) {
-		return refuse("would make the stage grow from %d to %d terms; at most %d are allowed", sizeOf(in.stage.Body),
+	if n := sizeOf(body); n > maxNodes && n > sizeOf(in.call.Body) {
+		return refuse("would make the call grow from %d to %d terms; at most %d are allowed", sizeOf(in.call.Body),
 			n, maxNodes)
 	}
-	next := *in.stage
+	next := *in.call
 	next.Body = body
 	next.Arrays = slices.DeleteFunc(slices.Clone(next.Arrays), func(b *ir.Array) bool { return a == b })
 	next.Temps = nil
@@ -147,7 +147,7 @@ func (in *inliner) inline(a *ir.Array) error {
 			next.Temps = append(next.Temps, st.Temp)
 		}
 	}
-	in.stage, in.from = &next, from
+	in.call, in.from = &next, from
 	return nil
 }
 
@@ -156,8 +156,8 @@ func (in *inliner) inline(a *ir.Array) error {
 // that computing it beyond a face gives the cell that the face leads to. It is
 // false if the grid has other boundaries.
 func (in *inliner) periodic(a *ir.Array, def int) (axes []int, ok bool) {
-	temps := definitions(in.stage.Body)
-	from := sourcesOf(in.stage.Body[def].Value, temps)
+	temps := definitions(in.call.Body)
+	from := sourcesOf(in.call.Body[def].Value, temps)
 	for d, dim := range a.Dims {
 		if dim.Faces.Low.Kind == ir.None && dim.Faces.High.Kind == ir.None {
 			continue
@@ -194,7 +194,7 @@ func repeats(a *ir.Array, d, axis int, period ir.Range) bool {
 func (in *inliner) readsOf(a *ir.Array) ([]read, error) {
 	var out []read
 	var err error
-	for i, st := range in.stage.Body {
+	for i, st := range in.call.Body {
 		ir.Walk(st.Value, func(e ir.Expr) {
 			acc, ok := e.(*ir.Access)
 			if !ok || acc.Array != a {
@@ -225,7 +225,7 @@ func (in *inliner) offsetOf(acc *ir.Access) (offset, bool) {
 // unchanged reports whether what a grid is computed from stays as it is until
 // the grid has been read for the last time.
 func (in *inliner) unchanged(a *ir.Array, def int, reads []read) error {
-	body := in.stage.Body
+	body := in.call.Body
 	from := sourcesOf(body[def].Value, definitions(body))
 	last, straight := def, true
 	for _, r := range reads {
@@ -249,9 +249,9 @@ func (in *inliner) unchanged(a *ir.Array, def int, reads []read) error {
 // rewrite returns the body without the grid, and where its statements come
 // from. Along open axes the grid is defined without limit.
 func (in *inliner) rewrite(a *ir.Array, def int, open []int, reads []read) (body []*ir.Stmt, from []int) {
-	st := in.stage.Body[def]
-	moved := &displaced{program: in.program, stage: in.stage, def: definitions(in.stage.Body),
-		varies: variations(in.stage.Body), made: map[instance]*ir.Temp{}, names: map[string]bool{},
+	st := in.call.Body[def]
+	moved := &displaced{program: in.program, call: in.call, def: definitions(in.call.Body),
+		varies: variations(in.call.Body), made: map[instance]*ir.Temp{}, names: map[string]bool{},
 		after: map[*ir.Stmt][]*ir.Stmt{}}
 	box := st.Domain.Clone()
 	for _, axis := range open {
@@ -281,7 +281,7 @@ func (in *inliner) rewrite(a *ir.Array, def int, open []int, reads []read) (body
 			body, from = append(body, st), append(from, in.from[i])
 		}
 	}
-	for i, old := range in.stage.Body {
+	for i, old := range in.call.Body {
 		if i == def {
 			add(i, shared...)
 			continue
@@ -304,7 +304,7 @@ func (in *inliner) rewrite(a *ir.Array, def int, open []int, reads []read) (body
 // displaced makes temps for the values of temps at other cells.
 type displaced struct {
 	program *ir.Program
-	stage   *ir.Stage
+	call    *ir.Call
 	def     map[*ir.Temp]*ir.Stmt
 	varies  map[*ir.Temp][]int
 	made    map[instance]*ir.Temp
@@ -355,10 +355,10 @@ func (d *displaced) taken(name string) bool {
 	if d.names[name] {
 		return true
 	}
-	for _, t := range d.stage.Temps {
+	for _, t := range d.call.Temps {
 		if t.Name == name {
 			return true
 		}
 	}
-	return slices.ContainsFunc(d.stage.Arrays, func(a *ir.Array) bool { return a.Grid != nil && a.Name == name })
+	return slices.ContainsFunc(d.call.Arrays, func(a *ir.Array) bool { return a.Grid != nil && a.Name == name })
 }

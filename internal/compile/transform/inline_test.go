@@ -72,7 +72,7 @@ func TestInline(t *testing.T) {
 			"w[j][i] = 2 * u[j-1][i+1]"},
 	} {
 		p := load(t, head+c.body+tail)
-		s := p.Stages[0]
+		s := p.Calls[0]
 		grids, refused := transform.Inlinable(p, s)
 		for _, err := range refused {
 			t.Errorf("%s: %v", c.name, err)
@@ -82,10 +82,10 @@ func TestInline(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if text := statements(p, got.Stage); text != c.want {
+		if text := statements(p, got.Call); text != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, text, c.want)
 		}
-		inlined(t, p, map[*ir.Stage]*ir.Stage{s: got.Stage}, nil, 1)
+		inlined(t, p, map[*ir.Call]*ir.Call{s: got.Call}, nil, 1)
 	}
 }
 
@@ -128,7 +128,7 @@ copyout w;
 			body += " x[j][i] = 0;"
 		}
 		p := load(t, fmt.Sprintf(text, c.kind, body))
-		s := p.Stages[0]
+		s := p.Calls[0]
 		grids, refused := transform.Inlinable(p, s)
 		got, err := transform.Inline(p, s, grids...)
 		if err != nil {
@@ -137,10 +137,10 @@ copyout w;
 		switch {
 		case c.want == "" && (len(refused) != 1 || refused[0].Error() != "the local grid t has boundary conditions"):
 			t.Errorf("%s: %v", c.body, refused)
-		case c.want != "" && (len(refused) > 0 || statements(p, got.Stage) != c.want):
-			t.Errorf("%s: %v\n%s\nwant\n%s", c.body, refused, statements(p, got.Stage), c.want)
+		case c.want != "" && (len(refused) > 0 || statements(p, got.Call) != c.want):
+			t.Errorf("%s: %v\n%s\nwant\n%s", c.body, refused, statements(p, got.Call), c.want)
 		}
-		inlined(t, p, map[*ir.Stage]*ir.Stage{s: got.Stage}, nil, 1)
+		inlined(t, p, map[*ir.Call]*ir.Call{s: got.Call}, nil, 1)
 	}
 }
 
@@ -168,15 +168,15 @@ func TestInlineRefuses(t *testing.T) {
 			"the local grid t is read after r has changed, which it is computed from"},
 	} {
 		p := load(t, head+c.body+tail)
-		_, refused := transform.Inlinable(p, p.Stages[0])
+		_, refused := transform.Inlinable(p, p.Calls[0])
 		if len(refused) != 1 || refused[0].Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.body, refused, c.want)
 		}
 	}
 	p := load(t, head+`double t[M,N]; t[j][i] = u[j][i]; w[j][i] = t[j][i];`+tail)
-	s := p.Stages[0]
+	s := p.Calls[0]
 	if _, err := transform.Inline(p, s, s.Arrays[0]); err == nil ||
-		err.Error() != "the local grid "+s.Arrays[0].Name+" is not one of stage s" {
+		err.Error() != "the local grid "+s.Arrays[0].Name+" is not one of call s" {
 		t.Errorf("a grid of the program: %v", err)
 	}
 }
@@ -188,7 +188,7 @@ func TestInlineFrom(t *testing.T) {
 		t[j][i] = d*v[j][i];
 		x[j][i] = t[j][i-1] + 1;
 		w[j][i] += x[j-1][i] + x[j-1][i];`+tail)
-	s := p.Stages[0]
+	s := p.Calls[0]
 	grids, _ := transform.Inlinable(p, s)
 	got, err := transform.Inline(p, s, grids...)
 	if err != nil {
@@ -200,7 +200,7 @@ func TestInlineFrom(t *testing.T) {
 		"3 x_jm1 = d_jm1_im1 * v[j-1][i-1] + 1\n" +
 		"4 w[j][i] = w[j][i] + (x_jm1 + x_jm1)\n"
 	var text strings.Builder
-	for i, st := range got.Stage.Body {
+	for i, st := range got.Call.Body {
 		fmt.Fprintf(&text, "%d %s\n", got.From[i], p.Infix(st))
 	}
 	if text.String() != want {
@@ -219,9 +219,9 @@ func TestInlineLimit(t *testing.T) {
 	}
 	p := load(t, strings.Replace(head, "M = 9, N = 10", "M = 30, N = 30",
 		1)+"double t[M,N]; t[j][i] = 0"+sum.String()+"; w[j][i] = 0"+reads.String()+";"+tail)
-	s := p.Stages[0]
+	s := p.Calls[0]
 	grids, refused := transform.Inlinable(p, s)
-	want := "the local grid t would make the stage grow from 462 to 12061 terms; at most 8192 are allowed"
+	want := "the local grid t would make the call grow from 462 to 12061 terms; at most 8192 are allowed"
 	if len(grids) != 0 || len(refused) != 1 || refused[0].Error() != want {
 		t.Errorf("%d grids, %v", len(grids), refused)
 	}
@@ -238,7 +238,7 @@ func TestInlineChain(t *testing.T) {
 		last = name
 	}
 	p := load(t, head+text+"w[j][i] = "+last+"[j][i];"+tail)
-	s := p.Stages[0]
+	s := p.Calls[0]
 	grids, refused := transform.Inlinable(p, s)
 	got, err := transform.Inline(p, s, grids...)
 	if err != nil || len(refused) != 0 || len(grids) != 8 {
@@ -246,17 +246,17 @@ func TestInlineChain(t *testing.T) {
 	}
 	// The k-th link before the last is needed at (k+1)^2 places, at all but four
 	// of them more than once.
-	if want := (64 - 4) + (49 - 4) + (36 - 4) + (25 - 4) + (16 - 4) + (9 - 4) + 1; len(got.Stage.Body) != want {
-		t.Errorf("%d statements, want %d", len(got.Stage.Body), want)
+	if want := (64 - 4) + (49 - 4) + (36 - 4) + (25 - 4) + (16 - 4) + (9 - 4) + 1; len(got.Call.Body) != want {
+		t.Errorf("%d statements, want %d", len(got.Call.Body), want)
 	}
-	inlined(t, p, map[*ir.Stage]*ir.Stage{s: got.Stage}, nil, 1)
+	inlined(t, p, map[*ir.Call]*ir.Call{s: got.Call}, nil, 1)
 }
 
-// inlined holds a program with other stages to what it was: it verifies, and
+// inlined holds a program with other calls to what it was: it verifies, and
 // the reference executor makes the same bits of it at every cell.
-func inlined(t testing.TB, p *ir.Program, became map[*ir.Stage]*ir.Stage, b *ir.Binding, seed uint64) {
+func inlined(t testing.TB, p *ir.Program, became map[*ir.Call]*ir.Call, b *ir.Binding, seed uint64) {
 	t.Helper()
-	q, err := transform.Program(p, func(s *ir.Stage) (*ir.Stage, error) {
+	q, err := transform.Program(p, func(s *ir.Call) (*ir.Call, error) {
 		if to := became[s]; to != nil {
 			return to, nil
 		}
@@ -294,8 +294,8 @@ func TestInlineRandomPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		rng := rand.New(rand.NewPCG(seed, 7))
-		became := map[*ir.Stage]*ir.Stage{}
-		for _, s := range c.Program.Stages {
+		became := map[*ir.Call]*ir.Call{}
+		for _, s := range c.Program.Calls {
 			grids, refused := transform.Inlinable(c.Program, s)
 			refusals += len(refused)
 			if rng.IntN(3) == 0 { // some of them
@@ -309,7 +309,7 @@ func TestInlineRandomPrograms(t *testing.T) {
 			if err != nil {
 				continue // one is only possible without another
 			}
-			became[s] = to.Stage
+			became[s] = to.Call
 			done += len(grids)
 		}
 		if len(became) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// Retimed is some statements of a stage in pieces, for a kernel that goes along
+// Retimed is some statements of a call in pieces, for a kernel that goes along
 // an axis and wants to hold few planes: whatever reads lower planes than the
 // rest of its statement is computed as soon as these have come, for a cell
 // further on, and its value waits instead of the cells (retiming: Rawat et al.

@@ -11,7 +11,7 @@ import (
 
 // pieces prints what statements are cut in along the first axis: where each
 // piece is ready, and in braces what it waits for how long.
-func pieces(p *ir.Program, s *ir.Stage) string {
+func pieces(p *ir.Program, s *ir.Call) string {
 	r, err := transform.Retime(p, s.Body, 0, func(st *ir.Stmt) bool { return st.Temp == nil })
 	if err != nil {
 		return err.Error()
@@ -66,7 +66,7 @@ func TestRetime(t *testing.T) {
 		{"w[j][i] = (u[0][i] + u[0][i+1])*u[j+1][i];", "1: w = (u[0][i] + u[0][i+1]) * u[j+1][i]; lead 0"},
 	} {
 		p := load(t, strings.Replace(head, "w[", "x[M,N], w[", 1)+c.body+tail)
-		if got := pieces(p, p.Stages[0]); got != c.want {
+		if got := pieces(p, p.Calls[0]); got != c.want {
 			t.Errorf("%s\n%s\nwant\n%s", c.body, got, c.want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestRetime(t *testing.T) {
 // A temp that another kernel computes may not be there yet.
 func TestRetimeForeign(t *testing.T) {
 	p := load(t, head+"double d = u[j-1][i]; w[j][i] = d + u[j+1][i];"+tail)
-	_, err := transform.Retime(p, p.Stages[0].Body[1:], 0, func(*ir.Stmt) bool { return true })
+	_, err := transform.Retime(p, p.Calls[0].Body[1:], 0, func(*ir.Stmt) bool { return true })
 	if err == nil || err.Error() != "w[j][i] = d + u[j+1][i] reads d, which another kernel computes" {
 		t.Error(err)
 	}
@@ -93,7 +93,7 @@ func TestRetimeOfManyPaths(t *testing.T) {
 	fmt.Fprintf(&body, "w[j][i] = t%d + u[j+1][i];\n", temps-1)
 	p := load(t,
 		"parameter N = 20; iterator j, i; double u[N,N], w[N,N]; stencil s (w, u) {\n"+body.String()+"}\ns (w, u);")
-	r, err := transform.Retime(p, p.Stages[0].Body, 0, func(st *ir.Stmt) bool { return st.Temp == nil })
+	r, err := transform.Retime(p, p.Calls[0].Body, 0, func(st *ir.Stmt) bool { return st.Temp == nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func TestSumsOfParts(t *testing.T) {
 	for round := range 300 {
 		text := gen.program()
 		p := load(t, text)
-		s := p.Stages[0]
+		s := p.Calls[0]
 		last := s.Body[len(s.Body)-1]
 		list, err := transform.Decompose(p, s, last, 0)
 		if err != nil {
@@ -104,7 +104,7 @@ func TestSumsOfParts(t *testing.T) {
 				value, saved = transform.Fold(p, value)
 				folded += saved
 			}
-			q, err := transform.Program(p, func(s *ir.Stage) (*ir.Stage, error) {
+			q, err := transform.Program(p, func(s *ir.Call) (*ir.Call, error) {
 				next, st := *s, *last
 				st.Value = value
 				next.Body = append(slices.Clone(s.Body[:len(s.Body)-1]), &st)

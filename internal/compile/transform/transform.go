@@ -1,5 +1,5 @@
 // Package transform rewrites stencil programs: every pass is a function from a
-// stage to another stage, or from a statement to another form of it, that means
+// call to another call, or from a statement to another form of it, that means
 // the same. A pass says what it needs to know of its source and refuses, with a
 // reason, what it cannot do. Which passes run is a choice of the schedule.
 package transform
@@ -19,29 +19,29 @@ type Refusal struct {
 // Error says what cannot be done and why.
 func (r *Refusal) Error() string { return fmt.Sprintf("%s %s", r.What, r.Why) }
 
-// Program returns a copy of p with f applied to every stage that its body runs.
-func Program(p *ir.Program, f func(*ir.Stage) (*ir.Stage, error)) (*ir.Program, error) {
+// Program returns a copy of p with f applied to every call that its body runs.
+func Program(p *ir.Program, f func(*ir.Call) (*ir.Call, error)) (*ir.Program, error) {
 	out := *p
-	out.Stages = nil
-	became := map[*ir.Stage]*ir.Stage{}
-	for _, s := range p.Stages {
+	out.Calls = nil
+	became := map[*ir.Call]*ir.Call{}
+	for _, s := range p.Calls {
 		t, err := f(s)
 		if err != nil {
 			return nil, err
 		}
 		became[s] = t
-		out.Stages = append(out.Stages, t)
+		out.Calls = append(out.Calls, t)
 	}
 	out.Body = body(p.Body, became)
 	return &out, nil
 }
 
-func body(ops []ir.Op, became map[*ir.Stage]*ir.Stage) []ir.Op {
+func body(ops []ir.Op, became map[*ir.Call]*ir.Call) []ir.Op {
 	var out []ir.Op
 	for _, o := range ops {
 		switch o := o.(type) {
 		case *ir.Run:
-			out = append(out, &ir.Run{Stage: became[o.Stage]})
+			out = append(out, &ir.Run{Call: became[o.Call]})
 		case *ir.Iterate:
 			it := *o
 			it.Body = body(o.Body, became)

@@ -11,7 +11,7 @@ import (
 // of the program: they hold what they were given.
 func Computed(b *ir.Binding) map[*ir.Grid][]ir.Extent {
 	boxes := map[*ir.Grid][]ir.Extent{}
-	for _, s := range b.Program.Stages {
+	for _, s := range b.Program.Calls {
 		for _, st := range s.Body {
 			if st.Array != nil && st.Array.Grid != nil {
 				boxes[st.Array.Grid] = around(boxes[st.Array.Grid], written(b, st))

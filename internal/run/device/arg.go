@@ -10,7 +10,7 @@ import (
 )
 
 // Arg is what a kernel's parameter is bound to. What it holds may change from
-// one launch to the next, without the call being prepared anew.
+// one launch to the next, without being prepared anew.
 type Arg interface{ arg() }
 
 // Slot is the argument for a buffer parameter. Rotating grids exchanges the

@@ -63,14 +63,14 @@ type Buffer interface {
 
 // Library is a loaded image.
 type Library interface {
-	// Prepare binds a kernel's parameters, in its order, and returns the call.
-	Prepare(kernel string, args []Arg) (Call, error)
-	// Close forgets the image. Its calls must not be used any more.
+	// Prepare binds a kernel's parameters, in its order, and returns the launch.
+	Prepare(kernel string, args []Arg) (PreparedLaunch, error)
+	// Close forgets the image. Its launches must not be used any more.
 	Close() error
 }
 
-// Call is a kernel with its arguments.
-type Call interface {
+// PreparedLaunch is a kernel with its arguments.
+type PreparedLaunch interface {
 	// Launch runs the kernel on what its arguments hold now. It may return
 	// before the kernel has finished, but not before it has read its values.
 	Launch() error

@@ -8,8 +8,8 @@ import "github.com/gridloom/gridloom/internal/compile/kernel"
 type Gridded interface {
 	Library
 	// PrepareGrid is Prepare for a launch of that many blocks and threads. One
-	// without any is a call that does nothing.
-	PrepareGrid(kernel string, g kernel.Geometry, args []Arg) (Call, error)
+	// without any is a launch that does nothing.
+	PrepareGrid(kernel string, g kernel.Geometry, args []Arg) (PreparedLaunch, error)
 }
 
 // Usage is what a compiled kernel takes of its device.

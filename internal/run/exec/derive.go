@@ -16,7 +16,7 @@ import (
 // NewScript derives the script of a module for one binding of its program. An
 // error is a mistake in the module, not of the user.
 func NewScript(m *kernel.Module, b *ir.Binding) (*Script, error) {
-	d := &deriver{Module: m, bound: b, script: &Script{}, stages: map[*ir.Stage]int{},
+	d := &deriver{Module: m, bound: b, script: &Script{}, calls: map[*ir.Call]int{},
 		kernels: map[*kernel.Kernel]int{}}
 	d.cells()
 	var err error
@@ -34,9 +34,9 @@ type deriver struct {
 	*kernel.Module
 	bound   *ir.Binding
 	script  *Script
-	stages  map[*ir.Stage]int
+	calls   map[*ir.Call]int
 	kernels map[*kernel.Kernel]int
-	used    [][]*kernel.Scratch // by stage
+	used    [][]*kernel.Scratch // by call
 	written []bool              // by grid
 	rotated [][]int
 }
@@ -62,11 +62,11 @@ func (d *deriver) ops(body []ir.Op) ([]Op, error) {
 	for _, o := range body {
 		switch o := o.(type) {
 		case *ir.Run:
-			stage, err := d.stage(o.Stage)
+			call, err := d.call(o.Call)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, Op{Kind: RunOp, Stage: stage})
+			out = append(out, Op{Kind: RunOp, Call: call})
 		case *ir.Rotate:
 			r := Op{Kind: RotateOp}
 			for _, g := range o.Grids {
@@ -98,29 +98,29 @@ func leafless(body []Op) bool {
 	return !slices.ContainsFunc(body, func(o Op) bool { return o.Kind != IterateOp || !o.Leafless })
 }
 
-// stage translates a stage's launches.
-func (d *deriver) stage(s *ir.Stage) (int, error) {
-	if i, ok := d.stages[s]; ok {
+// call translates a call's launches.
+func (d *deriver) call(s *ir.Call) (int, error) {
+	if i, ok := d.calls[s]; ok {
 		return i, nil
 	}
-	out := Stage{Name: s.Name, Points: points(d.bound, s)}
+	out := Call{Name: s.Name, Points: points(d.bound, s)}
 	var used []*kernel.Scratch
-	for _, l := range d.Stages[s] {
-		call, err := d.launch(l, &used)
+	for _, l := range d.Calls[s] {
+		launch, err := d.launch(l, &used)
 		if err != nil {
-			return 0, fmt.Errorf("stage %s: kernel %s: %w", s.Name, l.Kernel.Name, err)
+			return 0, fmt.Errorf("call %s: kernel %s: %w", s.Name, l.Kernel.Name, err)
 		}
-		out.Launches = append(out.Launches, call)
+		out.Launches = append(out.Launches, launch)
 	}
-	i := len(d.script.Stages)
-	d.stages[s] = i
-	d.script.Stages = append(d.script.Stages, out)
+	i := len(d.script.Calls)
+	d.calls[s] = i
+	d.script.Calls = append(d.script.Calls, out)
 	d.used = append(d.used, used)
 	return i, nil
 }
 
-// points returns the cells of a stage's largest domain.
-func points(b *ir.Binding, s *ir.Stage) int64 {
+// points returns the cells of a call's largest domain.
+func points(b *ir.Binding, s *ir.Call) int64 {
 	most := int64(0)
 	for _, st := range s.Body {
 		if st.Temp != nil {
@@ -240,7 +240,7 @@ func (d *deriver) scalar(p *kernel.Var, a kernel.Arg, known map[*kernel.Var]op.V
 }
 
 // scratch gives scratch buffers their memory. Contents need not survive a
-// stage, so stages share it: the largest buffer of each, the second largest,
+// call, so calls share it: the largest buffer of each, the second largest,
 // and so on.
 func (d *deriver) scratch() error {
 	bytes := make([]int64, len(d.Scratch))
@@ -285,8 +285,8 @@ func (d *deriver) scratch() error {
 			d.script.Scratch[index[i]] = max(d.script.Scratch[index[i]], bytes[i])
 		}
 	}
-	for _, st := range d.script.Stages {
-		for _, l := range st.Launches {
+	for _, call := range d.script.Calls {
+		for _, l := range call.Launches {
 			for j := range l.Args {
 				if l.Args[j].Kind == ScratchArg {
 					l.Args[j].Index = index[l.Args[j].Index]

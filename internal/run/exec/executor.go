@@ -14,23 +14,23 @@ import (
 
 // executor executes a script on a device, on the region's memory.
 type executor struct {
-	script *Script
-	device device.Device
-	region []byte
-	hosts  [][]byte // the memory that each grid had first
-	grids  []*device.Slot
-	holds  []int           // whose memory each grid has after rotations
-	memory []device.Buffer // by the grid that had it first: to bring cells to and fro
-	inner  []device.Buffer // and what kernels work on
-	cells  []device.Buffer
-	step   *device.Value
-	stages [][]device.Call
-	status *status
-	eval   evaluator
-	pace   pacer
-	usage  []device.Usage // of kernels, if the device tells it
-	graphs *graphLauncher // nil where launches are made one by one
-	failed error          // of a cell that could not be read in the midst of a formula
+	script   *Script
+	device   device.Device
+	region   []byte
+	hosts    [][]byte // the memory that each grid had first
+	grids    []*device.Slot
+	holds    []int           // whose memory each grid has after rotations
+	memory   []device.Buffer // by the grid that had it first: to bring cells to and fro
+	inner    []device.Buffer // and what kernels work on
+	cells    []device.Buffer
+	step     *device.Value
+	launches [][]device.PreparedLaunch
+	status   *status
+	eval     evaluator
+	pace     pacer
+	usage    []device.Usage // of kernels, if the device tells it
+	graphs   *graphLauncher // nil where launches are made one by one
+	failed   error          // of a cell that could not be read in the midst of a formula
 }
 
 // newExecutor prepares everything that launches need. Grids that nothing writes are
@@ -113,9 +113,9 @@ func (m *executor) prepare(library device.Library) error {
 	for _, buffer := range m.cells {
 		cells = append(cells, &device.Slot{Buffer: buffer})
 	}
-	for _, st := range m.script.Stages {
-		var calls []device.Call
-		for _, l := range st.Launches {
+	for _, call := range m.script.Calls {
+		var launches []device.PreparedLaunch
+		for _, l := range call.Launches {
 			var args []device.Arg
 			for _, a := range l.Args {
 				switch a.Kind {
@@ -131,19 +131,19 @@ func (m *executor) prepare(library device.Library) error {
 					args = append(args, m.step)
 				}
 			}
-			call, err := bind(library, m.script.Kernels[l.Kernel], l.Geometry, args)
+			launch, err := bind(library, m.script.Kernels[l.Kernel], l.Geometry, args)
 			if err != nil {
 				return err
 			}
-			calls = append(calls, call)
+			launches = append(launches, launch)
 		}
-		m.stages = append(m.stages, calls)
+		m.launches = append(m.launches, launches)
 	}
 	return nil
 }
 
-// bind prepares a call, with its geometry where the device needs it.
-func bind(library device.Library, name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
+// bind prepares a launch, with its geometry where the device needs it.
+func bind(library device.Library, name string, g kernel.Geometry, args []device.Arg) (device.PreparedLaunch, error) {
 	if gridded, ok := library.(device.Gridded); ok {
 		return gridded.PrepareGrid(name, g, args)
 	}
@@ -240,17 +240,17 @@ func (m *executor) execute(o *Op, step int64) error {
 		m.rotate(o.Grids)
 	} else {
 		setStep(m.step, step)
-		for i, call := range m.stages[o.Stage] {
-			m.status.running.Store(place(o.Stage, i))
+		for i, launch := range m.launches[o.Call] {
+			m.status.running.Store(place(o.Call, i))
 			m.status.launches.Add(1)
-			if err := call.Launch(); err != nil {
+			if err := launch.Launch(); err != nil {
 				return err
 			}
 			if err := m.queued(1); err != nil {
 				return err
 			}
 		}
-		m.status.points.Add(m.script.Stages[o.Stage].Points)
+		m.status.points.Add(m.script.Calls[o.Call].Points)
 	}
 	m.status.leaves.Add(1)
 	return nil

@@ -50,12 +50,12 @@ func (d *distant) Sync() error {
 	return d.event("sync")
 }
 
-func (d *distant) Prepare(string, []device.Arg) (device.Call, error) {
+func (d *distant) Prepare(string, []device.Arg) (device.PreparedLaunch, error) {
 	return nil, errors.New("the geometry is missing")
 }
 
-func (d *distant) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
-	return &distantCall{d, name, args}, d.event(fmt.Sprintf("prepare %s %v", name, g.Blocks))
+func (d *distant) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.PreparedLaunch, error) {
+	return &distantLaunch{d, name, args}, d.event(fmt.Sprintf("prepare %s %v", name, g.Blocks))
 }
 
 type distantBuffer struct {
@@ -72,13 +72,13 @@ func (b *distantBuffer) Pull() error {
 	return b.device.event("pull")
 }
 
-type distantCall struct {
+type distantLaunch struct {
 	device *distant
 	name   string
 	args   []device.Arg
 }
 
-func (c *distantCall) Launch() error {
+func (c *distantLaunch) Launch() error {
 	var args [][]byte
 	for _, a := range c.args {
 		switch a := a.(type) {
@@ -120,7 +120,7 @@ iterate until (first >= 7) check 1 max 100 { more (v, u, first); swap (u, v); }
 		Sizes: []*kernel.Var{n}, Params: []int{0}}
 	return &kernel.Module{
 		Program: b.Program, Kernels: []*kernel.Kernel{k}, Scratch: []*kernel.Scratch{parts},
-		Stages: map[*ir.Stage][]*kernel.Launch{b.Program.Stages[0]: {{Kernel: k, Args: []kernel.Arg{
+		Calls: map[*ir.Call][]*kernel.Launch{b.Program.Calls[0]: {{Kernel: k, Args: []kernel.Arg{
 			kernel.GridArg{Grid: v}, kernel.GridArg{Grid: u}, kernel.CellArg{Scalar: first},
 			kernel.ScratchArg{Scratch: parts}, kernel.SizeArg{Param: 0},
 		}}}},
@@ -138,7 +138,7 @@ func newDistant() *distant {
 	}}}
 }
 
-// start prepares a machine for the program, and its region.
+// start prepares an executor for the program, and its region.
 func start(t *testing.T, d device.Device) (*executor, *memory.Region, error) {
 	m, b := countdown(t)
 	s, err := NewScript(m, b)
@@ -153,8 +153,8 @@ func start(t *testing.T, d device.Device) (*executor, *memory.Region, error) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { region.Close() })
-	machine, err := newExecutor(s, d, "image", region, nil, false)
-	return machine, region, err
+	executor, err := newExecutor(s, d, "image", region, nil, false)
+	return executor, region, err
 }
 
 // A device whose memory is far away and which works when it likes computes the

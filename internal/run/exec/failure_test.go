@@ -63,7 +63,7 @@ func TestCrash(t *testing.T) {
 		}
 		_, err = r.Advance(t.Context(), Limit{})
 		f, ok := errors.AsType[*Failure](err)
-		if !ok || err.Error() != test.want || f.Kernel != "bad" || f.Stage != "bad" || f.Iterations != 5 {
+		if !ok || err.Error() != test.want || f.Kernel != "bad" || f.Call != "bad" || f.Iterations != 5 {
 			t.Errorf("%s: %v\nwant %s", test.c, err, test.want)
 			continue
 		}
@@ -209,7 +209,7 @@ func message(err error) string {
 func TestScriptRefuses(t *testing.T) {
 	b := program(t, relax)
 	grid := func(name string) kernel.Arg { return kernel.GridArg{Grid: b.Program.Grid(name)} }
-	const where = "stage count: kernel count: "
+	const where = "call count: kernel count: "
 	for _, test := range []struct {
 		change func(m *kernel.Module, l *kernel.Launch)
 		want   string
@@ -242,9 +242,9 @@ func TestScriptRefuses(t *testing.T) {
 	} {
 		m := module(t, b)
 		var first *kernel.Launch
-		for _, s := range b.Program.Stages {
+		for _, s := range b.Program.Calls {
 			if s.Name == "count" {
-				first = m.Stages[s][0]
+				first = m.Calls[s][0]
 			}
 		}
 		test.change(m, first)

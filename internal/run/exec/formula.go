@@ -70,7 +70,7 @@ func formula(b *ir.Binding, e ir.Expr, cell func(*ir.Scalar) (int, bool)) Formul
 			f = append(f, Term{Kind: ApplySelect})
 		case *ir.Cast:
 			f = append(f, Term{Kind: ApplyCast, Type: e.To})
-		case *ir.Call:
+		case *ir.FuncCall:
 			f = append(f, Term{Kind: ApplyCall, Func: e.Func})
 		case *ir.PowInt:
 			f = append(f, Term{Kind: ApplyPower, Index: e.N})

@@ -82,7 +82,7 @@ func (h *hosted) tell(progress func(Progress), busy time.Duration) {
 	}
 	p := h.counts()
 	p.Busy = busy
-	p.Stage, _, _ = h.status.what(h.script)
+	p.Call, _, _ = h.status.what(h.script)
 	progress(p)
 }
 
@@ -132,7 +132,7 @@ func (h *hosted) setCell(i int, v op.Value) {
 func initialise(b *ir.Binding, given []string, grid func(i int) []byte) error {
 	// The rest of the program is not needed for that.
 	program := *b.Program
-	program.Stages, program.Body = nil, nil
+	program.Calls, program.Body = nil, nil
 	bound := *b
 	bound.Program = &program
 	state, err := interp.New(&bound, interp.Options{})

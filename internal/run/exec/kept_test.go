@@ -212,7 +212,7 @@ func TestLocalsOutliveTheirSources(t *testing.T) {
 }
 
 // afterwards runs a program and returns the contents of the grids that b's
-// stages write and its scalars; a program's other grids are there for its twin.
+// calls write and its scalars; a program's other grids are there for its twin.
 func afterwards(t *testing.T, r Runner, b *ir.Binding) map[string][]byte {
 	advanced(t, initialised(t, r), Limit{})
 	all := contents(t, r, b.Program)
@@ -225,7 +225,7 @@ func afterwards(t *testing.T, r Runner, b *ir.Binding) map[string][]byte {
 }
 
 func written(p *ir.Program, g *ir.Grid) bool {
-	for _, s := range p.Stages {
+	for _, s := range p.Calls {
 		for _, a := range s.Arrays {
 			if a.Grid == g && a.Written {
 				return true

@@ -218,14 +218,14 @@ func (r *graphLauncher) unroll(body []Op, first, ahead int64, g *replay, number 
 			}
 		case RunOp:
 			setStep(m.step, first+ahead)
-			for j, call := range m.stages[o.Stage] {
-				if err := call.Launch(); err != nil {
+			for j, launch := range m.launches[o.Call] {
+				if err := launch.Launch(); err != nil {
 					return err
 				}
 				if *number == 0 {
-					r.place = place(o.Stage, j)
+					r.place = place(o.Call, j)
 				}
-				if g != nil && m.script.Stages[o.Stage].Launches[j].stepped() {
+				if g != nil && m.script.Calls[o.Call].Launches[j].stepped() {
 					g.steps = append(g.steps, stepLaunch{*number, ahead})
 				}
 				*number++
@@ -299,8 +299,8 @@ func (r *graphLauncher) walk(body []Op, l *loop, holds []int) {
 	for i := range body {
 		switch o := &body[i]; o.Kind {
 		case RunOp:
-			l.launches += int64(len(r.executor.stages[o.Stage]))
-			l.points += r.executor.script.Stages[o.Stage].Points
+			l.launches += int64(len(r.executor.launches[o.Call]))
+			l.points += r.executor.script.Calls[o.Call].Points
 			l.leaves++
 		case RotateOp:
 			first := holds[o.Grids[0]]

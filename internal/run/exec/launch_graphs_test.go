@@ -31,12 +31,12 @@ func (b *diaryBuffer) Push() error { return nil }
 func (b *diaryBuffer) Pull() error { return nil }
 
 type diaryGraph struct {
-	diary *diary
-	calls []*diaryCall
-	args  [][]string
+	diary    *diary
+	launches []*diaryLaunch
+	args     [][]string
 }
 
-type diaryCall struct {
+type diaryLaunch struct {
 	diary *diary
 	name  string
 	args  []device.Arg
@@ -48,11 +48,13 @@ func (d *diary) Copy(host []byte) (device.Buffer, error)  { return d.Alloc(int64
 func (d *diary) Alloc(bytes int64) (device.Buffer, error) {
 	return &diaryBuffer{fmt.Sprint("b", bytes)}, nil
 }
-func (d *diary) Sync() error                                       { return nil }
-func (d *diary) Close() error                                      { return nil }
-func (d *diary) Prepare(string, []device.Arg) (device.Call, error) { panic("without geometry") }
-func (d *diary) PrepareGrid(name string, _ kernel.Geometry, args []device.Arg) (device.Call, error) {
-	return &diaryCall{d, name, args}, nil
+func (d *diary) Sync() error  { return nil }
+func (d *diary) Close() error { return nil }
+func (d *diary) Prepare(string, []device.Arg) (device.PreparedLaunch, error) {
+	panic("without geometry")
+}
+func (d *diary) PrepareGrid(name string, _ kernel.Geometry, args []device.Arg) (device.PreparedLaunch, error) {
+	return &diaryLaunch{d, name, args}, nil
 }
 
 func (d *diary) Record(f func() error) (device.Graph, error) {
@@ -64,7 +66,7 @@ func (d *diary) Record(f func() error) (device.Graph, error) {
 }
 
 // arguments are what the arguments hold: buffers, then values.
-func (c *diaryCall) arguments() []string {
+func (c *diaryLaunch) arguments() []string {
 	var list []string
 	for _, a := range c.args {
 		switch a := a.(type) {
@@ -77,9 +79,9 @@ func (c *diaryCall) arguments() []string {
 	return list
 }
 
-func (c *diaryCall) Launch() error {
+func (c *diaryLaunch) Launch() error {
 	if g := c.diary.recording; g != nil {
-		g.calls, g.args = append(g.calls, c), append(g.args, c.arguments())
+		g.launches, g.args = append(g.launches, c), append(g.args, c.arguments())
 		return nil
 	}
 	c.diary.entries = append(c.diary.entries, fmt.Sprint(c.name, c.arguments()))
@@ -87,7 +89,7 @@ func (c *diaryCall) Launch() error {
 }
 
 func (g *diaryGraph) Launch() error {
-	for i, c := range g.calls {
+	for i, c := range g.launches {
 		g.diary.entries = append(g.diary.entries, fmt.Sprint(c.name, g.args[i]))
 	}
 	g.diary.graphs++
@@ -95,8 +97,8 @@ func (g *diaryGraph) Launch() error {
 }
 
 func (g *diaryGraph) Update(i int) error {
-	for j, now := range g.calls[i].arguments() {
-		if _, ok := g.calls[i].args[j].(*device.Value); ok {
+	for j, now := range g.launches[i].arguments() {
+		if _, ok := g.launches[i].args[j].(*device.Value); ok {
 			g.args[i][j] = now
 		}
 	}
@@ -105,7 +107,7 @@ func (g *diaryGraph) Update(i int) error {
 
 func (g *diaryGraph) Close() error { return nil }
 
-// loops draws a body of stages, rotations and iterates whose ends depend on
+// loops draws a body of calls, rotations and iterates whose ends depend on
 // nothing, on the step outside, or on what a condition finds.
 func loops(t *rapid.T, depth int) []Op {
 	constant := func(v int64) Formula {
@@ -117,7 +119,7 @@ func loops(t *rapid.T, depth int) []Op {
 	for range rapid.IntRange(1, 3).Draw(t, "ops") {
 		switch kind := rapid.IntRange(0, 5).Draw(t, "kind"); {
 		case kind < 2 || depth == 0:
-			body = append(body, Op{Kind: RunOp, Stage: rapid.IntRange(0, 2).Draw(t, "stage")})
+			body = append(body, Op{Kind: RunOp, Call: rapid.IntRange(0, 2).Draw(t, "call")})
 		case kind == 2:
 			grids := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "grids")
 			body = append(body, Op{Kind: RotateOp, Grids: grids[:rapid.IntRange(2, 4).Draw(t, "rotated")]})
@@ -151,7 +153,7 @@ func TestGraphsAreFaithful(t *testing.T) {
 			s.Grids = append(s.Grids, Array{Name: fmt.Sprint(i), Start: 1024, Bytes: int64(i + 1)})
 		}
 		grid := func(i int) Arg { return Arg{Kind: GridArg, Index: i} }
-		s.Stages = []Stage{
+		s.Calls = []Call{
 			{Name: "a", Points: 1, Launches: []Launch{{Kernel: 0, Args: []Arg{grid(0), grid(1)}}}},
 			{Name: "b", Points: 10, Launches: []Launch{{Kernel: 1, Args: []Arg{grid(2), {Kind: StepArg}}},
 				{Kernel: 0, Args: []Arg{grid(3), grid(0)}}}},

@@ -40,7 +40,7 @@ func paddedModule(t *testing.T) (*kernel.Module, *ir.Binding) {
 	}
 	return &kernel.Module{
 		Program: b.Program, Kernels: []*kernel.Kernel{k},
-		Stages: map[*ir.Stage][]*kernel.Launch{b.Program.Stages[0]: {{Kernel: k,
+		Calls: map[*ir.Call][]*kernel.Launch{b.Program.Calls[0]: {{Kernel: k,
 			Args: []kernel.Arg{kernel.GridArg{Grid: v}, kernel.GridArg{Grid: u}, kernel.GridArg{Grid: w}}}}},
 		Layouts: map[*ir.Grid]kernel.Layout{u: {Lead: 3, Align: 4}, v: {Lead: 3, Align: 4}, w: {Lead: 1, Align: 1}},
 	}, b
@@ -133,7 +133,7 @@ func testLayouts(t *testing.T, open func(t *testing.T) (device.Device, string)) 
 		t.Fatal(err)
 	}
 	defer region.Close()
-	// What nothing writes is protected once the machine is there.
+	// What nothing writes is protected once the executor is there.
 	first := func(grid, cells int, value func(n int) int) {
 		for n := range cells {
 			device.Encode(region.Bytes()[s.Grids[grid].Start+4*int64(n):], op.Int(types.I32, int64(value(n))))

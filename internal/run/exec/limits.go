@@ -32,8 +32,8 @@ func (s *Script) Fits(t *target.Target) error {
 	if t.Fits == nil {
 		return nil
 	}
-	for _, st := range s.Stages {
-		for _, l := range st.Launches {
+	for _, call := range s.Calls {
+		for _, l := range call.Launches {
 			if err := t.Fits(s.Kernels[l.Kernel], l.Geometry); err != nil {
 				return verdict.For(verdict.Resources, err)
 			}

@@ -130,7 +130,7 @@ func (l *Local) Advance(ctx context.Context, limit Limit) (Progress, error) {
 	l.done = l.counts()
 	if failed != nil {
 		f := &Failure{Err: failed, Iterations: l.status.completed.Load()}
-		f.Stage, f.Kernel, f.Others = l.status.what(l.script)
+		f.Call, f.Kernel, f.Others = l.status.what(l.script)
 		return l.done, f
 	}
 	l.arrived(at, end, l.executor.holds)

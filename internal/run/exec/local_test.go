@@ -143,7 +143,7 @@ func TestLocalRefuses(t *testing.T) {
 	}
 }
 
-// The end of the context stops between two stages; the program can go on from there.
+// The end of the context stops between two calls; the program can go on from there.
 func TestLocalStops(t *testing.T) {
 	b := program(t, heat, "N=400", "T=100000")
 	r := openLocal(t, "cpu", b, nil)

@@ -50,7 +50,7 @@ func openOpenCL(t *testing.T, b *ir.Binding, plan schedule.Plan) *Remote {
 			return nil
 		}
 	}
-	for _, s := range script.Stages {
+	for _, s := range script.Calls {
 		for _, l := range s.Launches {
 			if devices[0].Fits(script.Kernels[l.Kernel], l.Geometry) != nil {
 				return nil

@@ -28,7 +28,7 @@ type Reference struct {
 	cursor ir.Cursor
 	done   Progress
 	told   time.Time // when Progress was last called
-	points map[*ir.Stage]int64
+	points map[*ir.Call]int64
 }
 
 // OpenReference gives a program's grids memory, after checking that there is
@@ -48,8 +48,8 @@ func OpenReference(b *ir.Binding, o ReferenceOptions) (*Reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reference{bound: b, opts: o, state: state, points: map[*ir.Stage]int64{}}
-	for _, s := range b.Program.Stages {
+	r := &Reference{bound: b, opts: o, state: state, points: map[*ir.Call]int64{}}
+	for _, s := range b.Program.Calls {
 		r.points[s] = points(b, s)
 	}
 	return r, nil
@@ -90,7 +90,7 @@ func (r *Reference) Advance(ctx context.Context, limit Limit) (Progress, error) 
 		r.state.Execute(leaf)
 		r.done.Leaves++
 		if run, ok := leaf.Op.(*ir.Run); ok {
-			r.done.Points += r.points[run.Stage]
+			r.done.Points += r.points[run.Call]
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (r *Reference) tell(next ir.Leaf) {
 	r.told = time.Now()
 	p := r.done
 	if run, ok := next.Op.(*ir.Run); ok {
-		p.Stage = run.Stage.Name
+		p.Call = run.Call.Name
 	}
 	r.opts.Progress(p)
 }

@@ -107,10 +107,10 @@ func (r *Remote) start(ctx context.Context) error {
 
 // Failure is the end of the worker in the midst of the program.
 type Failure struct {
-	Stage, Kernel string // that ran; "" if none did
-	Others        bool   // or one that was launched together with it
-	Iterations    int64  // of outermost iterates that were complete
-	Err           error
+	Call, Kernel string // that ran; "" if none did
+	Others       bool   // or one that was launched together with it
+	Iterations   int64  // of outermost iterates that were complete
+	Err          error
 }
 
 // Error says what ran and what happened.
@@ -119,8 +119,8 @@ func (e *Failure) Error() string {
 		return fmt.Sprintf("the worker process failed: %v", e.Err)
 	}
 	where := "kernel " + e.Kernel
-	if e.Stage != e.Kernel {
-		where += " of stage " + e.Stage
+	if e.Call != e.Kernel {
+		where += " of call " + e.Call
 	}
 	if e.Others {
 		where += ", or one launched together with it,"
@@ -234,7 +234,7 @@ func (w *watchdog) look() {
 // failure wraps the end of the worker with what the status says.
 func (r *Remote) failure(err error) error {
 	f := &Failure{Err: err, Iterations: r.status.completed.Load()}
-	f.Stage, f.Kernel, f.Others = r.status.what(r.script)
+	f.Call, f.Kernel, f.Others = r.status.what(r.script)
 	return f
 }
 

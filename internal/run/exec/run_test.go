@@ -32,7 +32,7 @@ iterate T { heat (next, u, mask, alpha); swap (next, u); }
 
 // relax goes on until little changes, and counts in several ways on the way:
 // nested iterates, one whose count another stencil has computed, three grids
-// that rotate, a stage that uses the step, one that works in place.
+// that rotate, a call that uses the step, one that works in place.
 const relax = `
 parameter N = 20;
 iterator j, i;
@@ -307,7 +307,7 @@ func progressIsTold(t *testing.T, steps int64) bool {
 		last := Progress{}
 		for _, p := range seen {
 			if p.Iterations < last.Iterations || p.Leaves < last.Leaves || p.Points < last.Points ||
-				p.Points > end.Points || p.Stage != "heat" && p.Stage != "" {
+				p.Points > end.Points || p.Call != "heat" && p.Call != "" {
 				t.Errorf("%T: after %+v comes %+v", r, last, p)
 			}
 			last = p

@@ -64,12 +64,12 @@ func (l Limit) rest(leaves, iterations int64) Limit {
 // Progress is what a Runner has done since it was made.
 type Progress struct {
 	Iterations int64         // the cursor's: of outermost iterates, since the start of the program
-	Leaves     int64         // stages and rotations executed
+	Leaves     int64         // calls and rotations executed
 	Launches   int64         // kernels started; 0 where there are none
 	Graphs     int64         // launch graphs that started some of them together
-	Points     int64         // cells updated: of every stage those of its largest domain
+	Points     int64         // cells updated: of every call those of its largest domain
 	Busy       time.Duration // spent executing
-	Stage      string        // that is being executed; "" for none
+	Call       string        // that is being executed; "" for none
 	Finished   bool          // the program has ended
 	Stopped    bool          // ctx has ended the last Advance
 }

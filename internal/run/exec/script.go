@@ -14,7 +14,7 @@ type Script struct {
 	Cells       []Cell  // the reduced scalars
 	Scratch     []int64 // bytes of each scratch buffer
 	Kernels     []string
-	Stages      []Stage
+	Calls       []Call
 	Body        []Op
 	SharedBytes int64 // of the region that holds grids, cells and status
 	CellsStart  int64 // in the region, of the first cell
@@ -42,14 +42,14 @@ const cellStride = 64
 // cellStart returns where in the region a cell lies.
 func (s *Script) cellStart(i int) int64 { return s.CellsStart + int64(i)*cellStride }
 
-// Stage is what one ir.Run executes.
-type Stage struct {
+// Call is what one ir.Run executes.
+type Call struct {
 	Name     string
 	Launches []Launch
 	Points   int64 // cells of its largest domain
 }
 
-// Launch is one call of a kernel.
+// Launch is one start of a kernel.
 type Launch struct {
 	Kernel   int
 	Part     string // the kernel of the plan that it carries out: see kernel.Launch
@@ -59,8 +59,8 @@ type Launch struct {
 
 // Geometry returns that of a kernel's first launch.
 func (s *Script) Geometry(kernelIndex int) kernel.Geometry {
-	for _, st := range s.Stages {
-		for _, l := range st.Launches {
+	for _, call := range s.Calls {
+		for _, l := range call.Launches {
 			if l.Kernel == kernelIndex {
 				return l.Geometry
 			}
@@ -114,7 +114,7 @@ const (
 // Op is one step of the body.
 type Op struct {
 	Kind  OpKind
-	Stage int   // of RunOp
+	Call  int   // of RunOp
 	Grids []int // of RotateOp: each takes the contents of the one after it
 
 	// Of IterateOp. Count or Until is empty.

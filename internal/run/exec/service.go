@@ -80,11 +80,11 @@ func serve(l *worker.Link) error {
 }
 
 type server struct {
-	link    *worker.Link
-	machine *executor
-	region  *memory.Region
-	shared  bool         // kernels work in the region itself
-	halt    atomic.Int64 // number of the advance that is to stop
+	link     *worker.Link
+	executor *executor
+	region   *memory.Region
+	shared   bool         // kernels work in the region itself
+	halt     atomic.Int64 // number of the advance that is to stop
 }
 
 // listen passes requests on. It hears halt while an advance is under way, and
@@ -104,29 +104,29 @@ func (s *server) listen(requests chan<- request) {
 }
 
 func (s *server) answer(r request) (a reply, err error) {
-	if s.machine == nil && r.Kind != setUp {
+	if s.executor == nil && r.Kind != setUp {
 		return a, fmt.Errorf("the worker has no program")
 	}
 	switch r.Kind {
 	case setUp:
 		err = s.setUp(r)
 		if err == nil {
-			a.Usage = s.machine.usage
+			a.Usage = s.executor.usage
 		}
 		return a, err
 	case advance:
 		if r.Push {
 			s.populate()
-			if err := s.machine.push(); err != nil {
+			if err := s.executor.push(); err != nil {
 				return a, err
 			}
 		}
 		start := time.Now()
-		a.Cursor, a.Ending, err = s.machine.run(r.From, r.Limit, &s.halt, r.Number)
-		a.Busy, a.Holds = time.Since(start), s.machine.holds
+		a.Cursor, a.Ending, err = s.executor.run(r.From, r.Limit, &s.halt, r.Number)
+		a.Busy, a.Holds = time.Since(start), s.executor.holds
 		return a, err
 	case fetch:
-		return a, s.machine.pull(r.Grids)
+		return a, s.executor.pull(r.Grids)
 	}
 	return a, fmt.Errorf("the worker does not know request %d", r.Kind)
 }
@@ -144,12 +144,12 @@ func (s *server) setUp(r request) error {
 		return err
 	}
 	s.region, s.shared = region, r.Device == "cpu" && !r.Private
-	if s.machine, err = newExecutor(r.Script, d, r.Image, region, nil, r.Private); err != nil {
+	if s.executor, err = newExecutor(r.Script, d, r.Image, region, nil, r.Private); err != nil {
 		return err
 	}
-	s.machine.pace = newPacer(r.Deadline)
+	s.executor.pace = newPacer(r.Deadline)
 	if !r.NoGraphs {
-		s.machine.graphs = newGraphLauncher(s.machine, r.Eager)
+		s.executor.graphs = newGraphLauncher(s.executor, r.Eager)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (s *server) populate() {
 	if !s.shared {
 		return
 	}
-	for _, g := range s.machine.script.Grids {
+	for _, g := range s.executor.script.Grids {
 		s.region.Populate(g.Start, g.Start+g.Bytes)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func bodies(t *rapid.T, depth int, number *int) (body []ir.Op, script []Op) {
 	for range rapid.IntRange(0, 3).Draw(t, "ops") {
 		if depth == 0 || rapid.Bool().Draw(t, "leaf") {
-			body, script = append(body, &ir.Run{}), append(script, Op{Kind: RunOp, Stage: *number})
+			body, script = append(body, &ir.Run{}), append(script, Op{Kind: RunOp, Call: *number})
 			*number++
 			continue
 		}
@@ -131,7 +131,7 @@ func expr(t *rapid.T, b *ir.Binding, want types.Type, depth int) ir.Expr {
 			X: sub(want), Y: sub(want)}
 	case kind == 4 && want.IsFloat():
 		f := rapid.SampledFrom([]op.Func{op.Sqrt, op.Floor, op.Fmod, op.Pow, op.Exp}).Draw(t, "func")
-		call := &ir.Call{Func: f}
+		call := &ir.FuncCall{Func: f}
 		for range f.Arity() {
 			call.Args = append(call.Args, sub(want))
 		}

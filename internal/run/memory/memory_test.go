@@ -139,8 +139,8 @@ func TestPlace(t *testing.T) {
 	})
 }
 
-// machine writes the files of a pretended machine and returns its root.
-func machine(t *testing.T, files map[string]string) System {
+// pretend writes the files of a pretended machine and returns its root.
+func pretend(t *testing.T, files map[string]string) System {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range files {
@@ -206,18 +206,18 @@ func TestAvailable(t *testing.T) {
 		for name, text := range test.files {
 			files[name] = text
 		}
-		if got, err := machine(t, files).Available(); err != nil || got != test.want {
+		if got, err := pretend(t, files).Available(); err != nil || got != test.want {
 			t.Errorf("%s: %d, %v, want %d", test.name, got, err, test.want)
 		}
 	}
-	if _, err := machine(t, map[string]string{"proc/meminfo": "MemTotal: 1 kB\n"}).Available(); err == nil ||
+	if _, err := pretend(t, map[string]string{"proc/meminfo": "MemTotal: 1 kB\n"}).Available(); err == nil ||
 		err.Error() != "proc/meminfo has no MemAvailable" {
 		t.Error(err)
 	}
 }
 
 func TestCheck(t *testing.T) {
-	here := machine(t, map[string]string{"proc/meminfo": meminfo})
+	here := pretend(t, map[string]string{"proc/meminfo": meminfo})
 	for _, test := range []struct {
 		needs []Need
 		want  string
@@ -263,7 +263,7 @@ func limits(space, processes string) string {
 // A limit of address space counts like memory, and messages name it.
 func TestAddressSpace(t *testing.T) {
 	const meminfo = "MemTotal: 16000000 kB\nMemAvailable: 8000000 kB\n"
-	here := machine(t, map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("3221225472",
+	here := pretend(t, map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("3221225472",
 		"unlimited")})
 	if got, err := here.Available(); err != nil || got != 1<<30 {
 		t.Errorf("%d, %v", got, err)
@@ -276,7 +276,7 @@ func TestAddressSpace(t *testing.T) {
 	if s, ok := errors.AsType[*Shortage](err); !ok || s.Transient() {
 		t.Error("a limit of this process passes")
 	}
-	here = machine(t, map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("unlimited", "unlimited")})
+	here = pretend(t, map[string]string{"proc/meminfo": meminfo, "proc/self/limits": limits("unlimited", "unlimited")})
 	s, ok := errors.AsType[*Shortage](here.Check([]Need{{"u", 9_000_000 << 10}}))
 	if !ok || !s.Transient() || s.Limited {
 		t.Errorf("what others have now counts for ever: %+v", s)
@@ -308,7 +308,7 @@ func TestCheckLimits(t *testing.T) {
 		{"unlimited", "unlimited", "61", 7,
 			"the control group may have 61 processes and threads (pids.max), and has 30; this program needs about 32"},
 	} {
-		here := machine(t, map[string]string{
+		here := pretend(t, map[string]string{
 			"proc/self/limits": limits(test.space, test.processes), "proc/self/cgroup": "0::/job\n",
 			"sys/fs/cgroup/job/pids.max": test.pids + "\n", "sys/fs/cgroup/job/pids.current": "30\n",
 			"proc/1/status": status("0", "500"), "proc/22/status": status("7", "10"),

@@ -16,7 +16,7 @@ func (said) Error() string     { return "it ended" }
 func (s said) Transient() bool { return bool(s) }
 
 // What comes from the state of the machine is never taken for a refusal of the
-// variant, at whatever stage it is met.
+// variant, whenever it is met.
 func TestTransient(t *testing.T) {
 	for _, test := range []struct {
 		err  error

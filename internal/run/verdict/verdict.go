@@ -1,5 +1,5 @@
 // Package verdict says what became of a variant of a program: it is right, or why it
-// cannot be had. A refusal is found at one of several stages, and each tells something else to
+// cannot be had. A refusal is found at one of several points, and each tells something else to
 // whoever searches for variants: two come before the compiler, the others after it.
 //
 // Transient is no verdict on the variant: the machine could not just now, since a

@@ -37,18 +37,18 @@ type Model struct {
 	sampled  int     // configurations of a sample
 }
 
-// New returns a model of a stage's kernel with some space; nil where nothing is
+// New returns a model of a call's kernel with some space; nil where nothing is
 // known of the device.
-func New(b *ir.Binding, st *ir.Stage, m *machine.Machine, space schedule.Space) *Model {
+func New(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space) *Model {
 	if m == nil || m.GPU == nil {
 		return nil
 	}
 	p := b.Program
-	f := analysis.Analyze(p, b).Stage(st)
+	f := analysis.Analyze(p, b).Call(call)
 	e := &Model{
 		gpu: m.GPU, units: float64(max(1, m.Units)), axes: p.Axes, space: space, roles: map[string]*schedule.Roles{},
 		extent: make([]int64, len(p.Axes)), low: make([]int64, len(p.Axes)), bytes: f.Traffic.Compulsory, pressure: 1,
-		sampled: max(leastSampled, min(mostSampled, sampledStatements/max(1, len(st.Body)))),
+		sampled: max(leastSampled, min(mostSampled, sampledStatements/max(1, len(call.Body)))),
 	}
 	for i := range space.Families {
 		e.roles[space.Families[i].Name] = space.Families[i].Roles()

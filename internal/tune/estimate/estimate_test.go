@@ -42,7 +42,7 @@ func model(t testing.TB, source string) *Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(b, p.Stages[0], m, choices[0].Space)
+	return New(b, p.Calls[0], m, choices[0].Space)
 }
 
 // The estimate knows the simplest facts about GPUs.

@@ -7,8 +7,8 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 )
 
-func launch(calls []device.Call) error {
-	for _, c := range calls {
+func launch(launches []device.PreparedLaunch) error {
+	for _, c := range launches {
 		if err := c.Launch(); err != nil {
 			return err
 		}
@@ -17,10 +17,10 @@ func launch(calls []device.Call) error {
 }
 
 // timeRuns returns the seconds of n runs of some launches.
-func (s *workerServer) timeRuns(n int, calls []device.Call) (float64, error) {
+func (s *workerServer) timeRuns(n int, launches []device.PreparedLaunch) (float64, error) {
 	took, err := s.timer.Time(func() error {
 		for range n {
-			if err := launch(calls); err != nil {
+			if err := launch(launches); err != nil {
 				return err
 			}
 		}
@@ -39,22 +39,22 @@ func (s *workerServer) batch(q *request) (float64, error) {
 		}
 		s.library, s.image = lib, q.Code.Image
 	}
-	calls, err := s.bindLaunches(&q.Code, s.library)
+	launches, err := s.bindLaunches(&q.Code, s.library)
 	if err != nil {
 		return 0, err
 	}
-	if err := s.runOnce(&q.Code, calls); err != nil {
+	if err := s.runOnce(&q.Code, launches); err != nil {
 		return 0, err
 	}
 	s.markOverwritten(&q.Code)
-	return s.timeBatch(calls[q.Code.From:q.Code.To], q.Rule.Least)
+	return s.timeBatch(launches[q.Code.From:q.Code.To], q.Rule.Least)
 }
 
 // timeBatch times a batch of at least the given time, and returns the seconds of one run.
-func (s *workerServer) timeBatch(calls []device.Call, least time.Duration) (float64, error) {
+func (s *workerServer) timeBatch(launches []device.PreparedLaunch, least time.Duration) (float64, error) {
 	n := 1
 	for {
-		took, err := s.timeRuns(n, calls)
+		took, err := s.timeRuns(n, launches)
 		if err != nil || took >= least.Seconds() {
 			return took / float64(n), err
 		}
@@ -92,12 +92,12 @@ func (s *workerServer) timeCopy(bytes int64, r Rule) (float64, error) {
 	}
 	a := &device.Value{}
 	a.Set(int64s(items)[0])
-	call, err := bind(s.tools, "copy_wide", toolGeometry(items), []device.Arg{s.copies[0], s.copies[1], a})
+	prepared, err := bind(s.tools, "copy_wide", toolGeometry(items), []device.Arg{s.copies[0], s.copies[1], a})
 	if err != nil {
 		return 0, err
 	}
-	if err := call.Launch(); err != nil {
+	if err := prepared.Launch(); err != nil {
 		return 0, err
 	}
-	return s.timeBatch([]device.Call{call}, r.Least)
+	return s.timeBatch([]device.PreparedLaunch{prepared}, r.Least)
 }

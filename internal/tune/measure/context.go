@@ -119,7 +119,7 @@ func (b *workerContext) arrange(s Setting) error {
 	return nil
 }
 
-// fillGrid lays a grid out, and fills it with what it holds before a stage runs.
+// fillGrid lays a grid out, and fills it with what it holds before a call runs.
 func (b *workerContext) fillGrid(i int, r device.Rows, u Use) error {
 	p := b.grids[i]
 	size := int64(p.Type.Size())
@@ -198,15 +198,15 @@ func toolGeometry(items int64) kernel.Geometry {
 		Threads: [3]int64{toolThreads, 1, 1}}
 }
 
-// bind prepares a call, with its geometry if the device needs it.
-func bind(l device.Library, name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
+// bind prepares a launch, with its geometry if the device needs it.
+func bind(l device.Library, name string, g kernel.Geometry, args []device.Arg) (device.PreparedLaunch, error) {
 	if gridded, ok := l.(device.Gridded); ok {
 		return gridded.PrepareGrid(name, g, args)
 	}
 	return l.Prepare(name, args)
 }
 
-// prepareInputs sets the memory to the state from which a stage starts.
+// prepareInputs sets the memory to the state from which a call starts.
 func (b *workerContext) prepareInputs(c *Code) error {
 	for i := range b.grids {
 		if !c.Use.Reads[i] && !c.Use.Writes[i] {
@@ -229,7 +229,7 @@ func (b *workerContext) prepareInputs(c *Code) error {
 	return nil
 }
 
-// markOverwritten marks the grids that a stage writes.
+// markOverwritten marks the grids that a call writes.
 func (b *workerContext) markOverwritten(c *Code) {
 	for i, p := range b.grids {
 		if c.Use.Writes[i] {
@@ -238,7 +238,7 @@ func (b *workerContext) markOverwritten(c *Code) {
 	}
 }
 
-// allocateScratch allocates the scratch memory of a stage. Variants share it.
+// allocateScratch allocates the scratch memory of a call. Variants share it.
 func (b *workerContext) allocateScratch(sizes []int64) error {
 	for i, n := range sizes {
 		if i < len(b.sizes) && b.sizes[i] >= n {
@@ -258,15 +258,15 @@ func (b *workerContext) allocateScratch(sizes []int64) error {
 	return nil
 }
 
-// bindLaunches binds the launches of a stage to the memory.
-func (b *workerContext) bindLaunches(c *Code, l device.Library) ([]device.Call, error) {
+// bindLaunches binds the launches of a call to the memory.
+func (b *workerContext) bindLaunches(c *Code, l device.Library) ([]device.PreparedLaunch, error) {
 	if err := b.prepareInputs(c); err != nil {
 		return nil, err
 	}
 	if err := b.allocateScratch(c.Scratch); err != nil {
 		return nil, err
 	}
-	var calls []device.Call
+	var launches []device.PreparedLaunch
 	for _, launch := range c.Launches {
 		var args []device.Arg
 		for _, a := range launch.Args {
@@ -276,16 +276,16 @@ func (b *workerContext) bindLaunches(c *Code, l device.Library) ([]device.Call, 
 			}
 			args = append(args, arg)
 		}
-		call, err := bind(l, c.Kernels[launch.Kernel], launch.Geometry, args)
+		prepared, err := bind(l, c.Kernels[launch.Kernel], launch.Geometry, args)
 		if err != nil {
 			return nil, err
 		}
-		calls = append(calls, call)
+		launches = append(launches, prepared)
 	}
-	return calls, nil
+	return launches, nil
 }
 
-// keepExpected copies what the stage has written, to compare with.
+// keepExpected copies what the call has written, to compare with.
 func (b *workerContext) keepExpected(c *Code) error {
 	for i, p := range b.grids {
 		if p.want != nil {

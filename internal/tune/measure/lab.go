@@ -62,7 +62,7 @@ type Lab interface {
 	Compile(context.Context, Text) (Compiled, error)
 	// Arrange allocates the memory of a program, and frees that of the one before.
 	Arrange(context.Context, Setting) error
-	// Expect runs the plain kernels of a stage. Try compares with their results until the next Expect or
+	// Expect runs the plain kernels of a call. Try compares with their results until the next Expect or
 	// Arrange. With fetch it returns the results.
 	Expect(ctx context.Context, c Code, fetch bool) (Values, error)
 	// Try checks and times a variant within a time limit.

@@ -46,7 +46,7 @@ var pretend = sync.OnceValues(func() (func(), error) {
 
 var pretended bool
 
-// The stage of these tests doubles each cell of u into v, and sums v up. What
+// The call of these tests doubles each cell of u into v, and sums v up. What
 // the code does instead is put in the place of HERE.
 const doubling = `#include <stdint.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ func openLab(t *testing.T, id string, o device.CompilerOptions) Lab {
 	return l
 }
 
-// lab opens a Lab on the processor, with memory for the stage, and returns what
+// lab opens a Lab on the processor, with memory for the call, and returns what
 // makes code of it.
 func lab(t *testing.T) (Lab, func(instead string) Code) {
 	t.Helper()

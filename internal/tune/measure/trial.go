@@ -34,11 +34,11 @@ func (s *workerServer) expect(q *request) (Values, error) {
 	if err != nil {
 		return v, err
 	}
-	calls, err := s.bindLaunches(&q.Code, lib)
+	launches, err := s.bindLaunches(&q.Code, lib)
 	if err != nil {
 		return v, err
 	}
-	if err := s.runOnce(&q.Code, calls); err != nil {
+	if err := s.runOnce(&q.Code, launches); err != nil {
 		return v, err
 	}
 	if q.Fetch {
@@ -55,13 +55,13 @@ func (s *workerServer) expect(q *request) (Values, error) {
 	return v, lib.Close()
 }
 
-// runOnce runs a stage on its initial values.
-func (s *workerServer) runOnce(c *Code, calls []device.Call) error {
+// runOnce runs a call on its initial values.
+func (s *workerServer) runOnce(c *Code, launches []device.PreparedLaunch) error {
 	if err := s.prepareInputs(c); err != nil {
 		return err
 	}
 	s.markOverwritten(c)
-	if err := launch(calls); err != nil {
+	if err := launch(launches); err != nil {
 		return err
 	}
 	return s.dev.Sync()
@@ -109,34 +109,34 @@ func (s *workerServer) try(q *request) (Trial, error) {
 	if err != nil {
 		return t, err
 	}
-	calls, err := s.bindLaunches(&q.Code, lib)
+	launches, err := s.bindLaunches(&q.Code, lib)
 	if err == nil {
-		t, err = s.measure(q, calls)
+		t, err = s.measure(q, launches)
 		t.Resources = resources(lib, &q.Code)
 	}
 	s.forget(lib)
 	return t, errors.Join(err, lib.Close())
 }
 
-func (s *workerServer) measure(q *request, calls []device.Call) (Trial, error) {
+func (s *workerServer) measure(q *request, launches []device.PreparedLaunch) (Trial, error) {
 	var t Trial
 	c := &q.Code
 	if err := s.prepareInputs(c); err != nil {
 		return t, err
 	}
 	s.markOverwritten(c)
-	took, err := s.timer.Time(func() error { return launch(calls) })
+	took, err := s.timer.Time(func() error { return launch(launches) })
 	if err != nil {
 		return t, err
 	}
 	if t.Agreement, err = s.compare(c, q.Margins, q.Plain); err != nil {
-		if !s.retryOnFreshInputs(c, calls, q, &t) {
+		if !s.retryOnFreshInputs(c, launches, q, &t) {
 			return t, err
 		}
 	}
-	timed := calls[c.From:c.To]
+	timed := launches[c.From:c.To]
 	first := took.Seconds()
-	if c.From > 0 || c.To < len(calls) {
+	if c.From > 0 || c.To < len(launches) {
 		if first, err = s.timeRuns(1, timed); err != nil {
 			return t, err
 		}
@@ -145,8 +145,8 @@ func (s *workerServer) measure(q *request, calls []device.Call) (Trial, error) {
 		return t, err
 	}
 	t.Condition = session.Condition(s.condition())
-	if s.overwritesInputs(c) || c.From > 0 || c.To < len(calls) {
-		if err := s.runOnce(c, calls); err != nil {
+	if s.overwritesInputs(c) || c.From > 0 || c.To < len(launches) {
+		if err := s.runOnce(c, launches); err != nil {
 			return t, err
 		}
 	}
@@ -156,7 +156,7 @@ func (s *workerServer) measure(q *request, calls []device.Call) (Trial, error) {
 	return t, nil
 }
 
-// overwritesInputs reports whether a stage reads what it writes, so that two runs give other results than one.
+// overwritesInputs reports whether a call reads what it writes, so that two runs give other results than one.
 func (s *workerServer) overwritesInputs(c *Code) bool {
 	for i := range s.grids {
 		if c.Use.Reads[i] && c.Use.Writes[i] {
@@ -168,11 +168,11 @@ func (s *workerServer) overwritesInputs(c *Code) bool {
 
 // retryOnFreshInputs reports whether a variant is right when all memory is filled anew. If so, another
 // variant overwrote its inputs.
-func (s *workerServer) retryOnFreshInputs(c *Code, calls []device.Call, q *request, t *Trial) bool {
+func (s *workerServer) retryOnFreshInputs(c *Code, launches []device.PreparedLaunch, q *request, t *Trial) bool {
 	for _, p := range s.grids {
 		p.state = overwritten
 	}
-	if s.runOnce(c, calls) != nil {
+	if s.runOnce(c, launches) != nil {
 		return false
 	}
 	a, err := s.compare(c, q.Margins, q.Plain)

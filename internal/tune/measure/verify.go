@@ -45,7 +45,7 @@ type Agreement struct {
 	Loose   int64   `json:"undecided,omitempty"` // cells that differ because a comparison may go either way
 }
 
-// compare compares every cell that a stage writes with the results of the plain kernels.
+// compare compares every cell that a call writes with the results of the plain kernels.
 func (b *workerContext) compare(c *Code, m Margins, cells []op.Value) (Agreement, error) {
 	var a Agreement
 	for i, p := range b.grids {
@@ -156,7 +156,7 @@ func view[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(zero)))
 }
 
-// values reads everything that a stage has written, dense.
+// values reads everything that a call has written, dense.
 func (b *workerContext) values(c *Code) (Values, error) {
 	var v Values
 	for i, p := range b.grids {
@@ -198,7 +198,7 @@ func (b *workerContext) readCells() ([]op.Value, error) {
 	return list, nil
 }
 
-// Values are what a stage has written.
+// Values are what a call has written.
 type Values struct {
 	Grids [][]byte // by grid; nil where it writes nothing
 	Cells []op.Value

@@ -37,8 +37,8 @@ func (t *tuning) copyBound(ctx context.Context) error {
 		return nil
 	}
 	most := 0.0
-	for _, st := range t.stages {
-		most = max(most, float64(st.points)*st.bytes)
+	for _, call := range t.calls {
+		most = max(most, float64(call.points)*call.bytes)
 	}
 	b.Bytes = min(mostCopied, max(1<<12, int64(most/2)))
 	best := 0.0
@@ -54,13 +54,13 @@ func (t *tuning) copyBound(ctx context.Context) error {
 	return nil
 }
 
-// workingSet returns the bytes of the grids that a stage touches: the largest of all stages, since stages
+// workingSet returns the bytes of the grids that a call touches: the largest of all calls, since calls
 // are timed one by one.
 func (s *subject) workingSet() int64 {
 	facts := analysis.Analyze(s.bound.Program, s.bound)
 	var most int64
-	for _, st := range s.stages {
-		most = max(most, facts.Stage(st.stage).WorkingSet)
+	for _, call := range s.calls {
+		most = max(most, facts.Call(call.ir).WorkingSet)
 	}
 	return most
 }

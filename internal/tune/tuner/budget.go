@@ -50,7 +50,7 @@ func (t *tuning) finalCost() time.Duration {
 	} else {
 		plans++
 	}
-	cost := t.compileCost(3*len(t.stages)) + time.Duration(plans*len(t.stages))*t.tryCost() +
+	cost := t.compileCost(3*len(t.calls)) + time.Duration(plans*len(t.calls))*t.tryCost() +
 		fewestRounds*t.roundCost(plans)
 	if t.opts.Library {
 		cost += time.Duration(libraryVariants) * t.queue.meanLowering()
@@ -78,9 +78,9 @@ func (t *tuning) tryCost() time.Duration {
 // roundCost is the likely time of a round of so many plans.
 func (t *tuning) roundCost(plans int) time.Duration {
 	if t.batches == 0 {
-		return time.Duration(plans*len(t.stages)) * 2 * t.longer()
+		return time.Duration(plans*len(t.calls)) * 2 * t.longer()
 	}
-	return time.Duration(plans*len(t.stages)) * (t.batched / time.Duration(t.batches))
+	return time.Duration(plans*len(t.calls)) * (t.batched / time.Duration(t.batches))
 }
 
 // lacksTime reports whether the budget is over before something that takes so long.

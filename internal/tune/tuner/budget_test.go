@@ -132,7 +132,7 @@ func TestInterruptWhileStrategyOrLoweringRuns(t *testing.T) {
 		t.Error(err)
 	}
 	if j := tuning.queue.add("five[0:1]", "b", func() (*variant, error) {
-		return s.stages[0].lowered(s.stages[0].bound, schedule.Plan{})
+		return s.calls[0].lowered(s.calls[0].bound, schedule.Plan{})
 	}); tuning.await(t.Context(), j) == nil || !errors.Is(j.err, context.Canceled) {
 		t.Errorf("%v", j.err)
 	}

@@ -73,10 +73,10 @@ func newCompileQueue(ctx context.Context, lab measure.Lab, clock func() time.Tim
 	return q
 }
 
-// addPlan adds the task to compile a stage with a plan. The name stands for both: a task of that name
+// addPlan adds the task to compile a call with a plan. The name stands for both: a task of that name
 // that exists already is returned.
-func (q *compileQueue) addPlan(kernel, name string, st *stage, plan schedule.Plan) *compileTask {
-	return q.add(kernel, name, func() (*variant, error) { return st.lowered(st.bound, plan) })
+func (q *compileQueue) addPlan(kernel, name string, call *tunedCall, plan schedule.Plan) *compileTask {
+	return q.add(kernel, name, func() (*variant, error) { return call.lowered(call.bound, plan) })
 }
 
 // add adds the task to compile what a function lowers, unless there is a task of that name.

@@ -53,7 +53,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 	names := 0
 	compile := func() *compileTask {
 		names++
-		task := q.addPlan("five[0:1]", fmt.Sprint(names), s.stages[0], schedule.Plan{})
+		task := q.addPlan("five[0:1]", fmt.Sprint(names), s.calls[0], schedule.Plan{})
 		<-task.done
 		return task
 	}
@@ -103,9 +103,9 @@ func TestWhatIsWaitedFor(t *testing.T) {
 	}
 	var tasks []*compileTask
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		tasks = append(tasks, q.addPlan("five[0:1]", name, s.stages[0], schedule.Plan{}))
+		tasks = append(tasks, q.addPlan("five[0:1]", name, s.calls[0], schedule.Plan{}))
 	}
-	other := q.addPlan("another[0:1]", "f", s.stages[0], schedule.Plan{})
+	other := q.addPlan("another[0:1]", "f", s.calls[0], schedule.Plan{})
 	for range 3 { // which is how many compile at the same time
 		<-lab.begun
 	}
@@ -154,7 +154,7 @@ func TestShortTextsAreFirst(t *testing.T) {
 		var order []string
 		begin := func(name string, length int) *compileTask {
 			return q.add("five[0:1]", name, func() (*variant, error) {
-				v, err := s.stages[0].lowered(s.stages[0].bound, schedule.Plan{})
+				v, err := s.calls[0].lowered(s.calls[0].bound, schedule.Plan{})
 				if err == nil {
 					v.source = strings.Repeat("x", length)
 					v.code.Name = name
@@ -207,7 +207,7 @@ func (s *simultaneousLab) Compile(ctx context.Context, t measure.Text) (measure.
 }
 
 // What a search begins with is compiled at the same time: the plain kernels of all
-// stages, at both sizes.
+// calls, at both sizes.
 func TestPlainKernelsAreCompiledTogether(t *testing.T) {
 	b := program(t, two)
 	lab := &simultaneousLab{scripted: newScripted(t, b, smooth)}

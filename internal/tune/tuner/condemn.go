@@ -114,7 +114,7 @@ func (k *kernelSearch) promote() {
 			panic(err) // a configuration wrote this text
 		}
 		if !k.begun.IsZero() {
-			a.task = k.queue.addPlan(k.name, k.taskName(a.config), k.stage, k.with(a.config))
+			a.task = k.queue.addPlan(k.name, k.taskName(a.config), k.call, k.with(a.config))
 		}
 		k.leaders = append(k.leaders, a)
 	}
@@ -135,22 +135,22 @@ func (o *Outcome) forgetTimes() {
 }
 
 // condemnFinalists condemns configurations that were right in the search and failed the check at the end.
-// Where a stage has several kernels, it is not known which of them failed, and a note says so.
+// Where a call has several kernels, it is not known which of them failed, and a note says so.
 func (t *tuning) condemnFinalists(finalists []*finalist) error {
 	for _, r := range finalists {
-		if r.failedStage == nil || r.naive {
+		if r.failedCall == nil || r.naive {
 			continue
 		}
 		for i, k := range t.kernels {
 			o := k.goodOutcome(r.plan)
-			if k.stage != r.failedStage || o == nil {
+			if k.call != r.failedCall || o == nil {
 				continue
 			}
 			if k.several {
 				t.note(
 					"a plan that the search came to failed when it was checked again (%s), and one of the kernels of "+
 						"%s is to blame: %v: %s",
-					verdictOf(r.err), k.stage.stage.Name, r.err, r.plan)
+					verdictOf(r.err), k.call.ir.Name, r.err, r.plan)
 				continue
 			}
 			k.condemn(o, r.err)

@@ -8,18 +8,18 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
-// newModel returns what is known of the kernels of a stage beforehand; nil where
+// newModel returns what is known of the kernels of a call beforehand; nil where
 // that is nothing, as on a processor that OpenCL shows as a device.
-func newModel(st *stage, space schedule.Space) *estimate.Model {
-	if st.about.Shared || st.about.Target.Kind() != lower.GPU {
+func newModel(call *tunedCall, space schedule.Space) *estimate.Model {
+	if call.about.Shared || call.about.Target.Kind() != lower.GPU {
 		return nil
 	}
-	return estimate.New(st.subject.bound, st.stage, st.about.Target.Machine, space)
+	return estimate.New(call.subject.bound, call.ir, call.about.Target.Machine, space)
 }
 
-// needs returns the registers that the kernels of a stage need by their text.
-func (st *stage) needs(plan schedule.Plan) (float64, bool) {
-	v, err := st.lowered(st.bound, plan)
+// needs returns the registers that the kernels of a call need by their text.
+func (call *tunedCall) needs(plan schedule.Plan) (float64, bool) {
+	v, err := call.lowered(call.bound, plan)
 	if err != nil && verdict.Of(err) != verdict.Resources || v == nil {
 		return 0, false
 	}
@@ -28,11 +28,11 @@ func (st *stage) needs(plan schedule.Plan) (float64, bool) {
 
 // estimates returns the function that strategies ask; nil if nothing is known.
 func (k *kernelSearch) estimates() func(search.Point) (float64, bool) {
-	m := newModel(k.stage, k.space.Schedule())
+	m := newModel(k.call, k.space.Schedule())
 	if m == nil {
 		return nil
 	}
-	m.Fit(func(c schedule.Config) (float64, bool) { return k.stage.needs(k.with(c)) })
+	m.Fit(func(c schedule.Config) (float64, bool) { return k.call.needs(k.with(c)) })
 	return func(p search.Point) (float64, bool) {
 		c, err := k.space.Config(p)
 		if err != nil {

@@ -68,8 +68,8 @@ func TestEstimateRefusesNothing(t *testing.T) {
 		k.Config = c
 		return schedule.Plan{Kernels: []schedule.Kernel{k}}
 	}
-	e := newModel(s.stages[0], choice.Space)
-	e.Fit(func(c schedule.Config) (float64, bool) { return s.stages[0].needs(with(c)) })
+	e := newModel(s.calls[0], choice.Space)
+	e.Fit(func(c schedule.Config) (float64, bool) { return s.calls[0].needs(with(c)) })
 	registers, err := choice.Space.Fix("shared", schedule.Int(0))
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestEstimateRefusesNothing(t *testing.T) {
 		if !(time > 0) {
 			t.Errorf("%s is estimated to take %g", c, time)
 		}
-		v, err := s.stages[0].lowered(s.stages[0].bound, with(c))
+		v, err := s.calls[0].lowered(s.calls[0].bound, with(c))
 		switch x, ok := excess(err); {
 		case ok && x.What != "threads a block" && x.What != "bytes of shared memory a block":
 			t.Errorf("%s: %v", c, err)
@@ -104,7 +104,7 @@ func TestEstimateRefusesNothing(t *testing.T) {
 
 // Nothing is known of processors.
 func TestNoEstimate(t *testing.T) {
-	if newModel(&stage{subject: &subject{about: (&scripted{}).About()}}, schedule.Space{}) != nil {
+	if newModel(&tunedCall{subject: &subject{about: (&scripted{}).About()}}, schedule.Space{}) != nil {
 		t.Error("a processor has a model")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
-// reference compares the plain kernels of every stage with the reference executor, and derives the margins
+// reference compares the plain kernels of every call with the reference executor, and derives the margins
 // within which other kernels may differ from them. All are compiled at the same time.
 func (t *tuning) reference(ctx context.Context) error {
 	plain := t.plainPlan()
@@ -26,28 +26,28 @@ func (t *tuning) reference(ctx context.Context) error {
 			"the program cannot be made small enough for the reference executor, which kernels are checked against: " +
 				"give smaller sizes")
 	}
-	begin := func(st *stage, bound *ir.Binding, size string) *compileTask {
-		return t.queue.add(plainKernels, plainKernels+" of "+st.stage.Name+size,
-			func() (*variant, error) { return st.plainly(bound, plain) })
+	begin := func(call *tunedCall, bound *ir.Binding, size string) *compileTask {
+		return t.queue.add(plainKernels, plainKernels+" of "+call.ir.Name+size,
+			func() (*variant, error) { return call.plainly(bound, plain) })
 	}
 	var full, less []*compileTask
-	for _, st := range t.stages {
-		full = append(full, begin(st, st.bound, ""))
-		less = append(less, begin(st, st.alone(small), ", small"))
+	for _, call := range t.calls {
+		full = append(full, begin(call, call.bound, ""))
+		less = append(less, begin(call, call.alone(small), ", small"))
 	}
-	t.plain = make([]*measure.Code, len(t.stages))
-	for i, st := range t.stages {
+	t.plain = make([]*measure.Code, len(t.calls))
+	for i, call := range t.calls {
 		for _, j := range []*compileTask{full[i], less[i]} {
 			if err := t.await(ctx, j); err != nil {
 				return fmt.Errorf("the plain kernels: %w", err)
 			}
 		}
 		t.plain[i] = &full[i].code
-		m, text, err := t.compareSmall(ctx, st, small, &less[i].code)
+		m, text, err := t.compareSmall(ctx, call, small, &less[i].code)
 		if err != nil {
 			return err
 		}
-		simple, err := t.marginsOfPlain(ctx, st, small, m)
+		simple, err := t.marginsOfPlain(ctx, call, small, m)
 		if err != nil {
 			return err
 		}
@@ -79,19 +79,19 @@ func (t *tuning) await(ctx context.Context, task *compileTask) error {
 	}
 }
 
-// alone returns a binding of the program as one of the stage alone.
-func (st *stage) alone(b *ir.Binding) *ir.Binding {
+// alone returns a binding of the program as one of the call alone.
+func (call *tunedCall) alone(b *ir.Binding) *ir.Binding {
 	lone := *b
-	lone.Program = st.only
+	lone.Program = call.only
 	return &lone
 }
 
-// compareSmall compares the plain kernels of a stage with the reference at a
+// compareSmall compares the plain kernels of a call with the reference at a
 // size that it can do.
-func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding,
+func (t *tuning) compareSmall(ctx context.Context, call *tunedCall, small *ir.Binding,
 	code *measure.Code) (measure.Margins, string, error) {
 	var m measure.Margins
-	o, err := newOracle(ctx, st, small, !t.about.Unfused)
+	o, err := newOracle(ctx, call, small, !t.about.Unfused)
 	if err != nil {
 		return m, "", err
 	}
@@ -108,19 +108,19 @@ func (t *tuning) compareSmall(ctx context.Context, st *stage, small *ir.Binding,
 		return m, "", err
 	}
 	return o.margins(t.subject.bound), fmt.Sprintf(
-		"%s: %s of the plain kernels agree with the reference executor at %s", st.stage.Name,
+		"%s: %s of the plain kernels agree with the reference executor at %s", call.ir.Name,
 		quantity.Count(cells, "cell"), sizesText(small)), nil
 }
 
 // marginsOfPlain are the margins of kernels that are compiled for any processor of
 // the kind, as a user would who knows nothing: those may have no fused
 // multiply-add where the device's own have.
-func (t *tuning) marginsOfPlain(ctx context.Context, st *stage, small *ir.Binding,
+func (t *tuning) marginsOfPlain(ctx context.Context, call *tunedCall, small *ir.Binding,
 	m measure.Margins) (measure.Margins, error) {
-	if t.about.Target.Kind() != lower.CPU || t.about.Unfused || st.only.Arithmetic != arith.Contract {
+	if t.about.Target.Kind() != lower.CPU || t.about.Unfused || call.only.Arithmetic != arith.Contract {
 		return m, nil
 	}
-	o, err := newOracle(ctx, st, small, false)
+	o, err := newOracle(ctx, call, small, false)
 	if err != nil {
 		return m, err
 	}
@@ -138,17 +138,17 @@ func sizesText(b *ir.Binding) string {
 	return text
 }
 
-// expect has the plain kernels compute what a stage's variants are compared
+// expect has the plain kernels compute what a call's variants are compared
 // with, unless they did.
-func (t *tuning) expect(ctx context.Context, stage int) error {
-	if t.expectedStage == stage {
+func (t *tuning) expect(ctx context.Context, call int) error {
+	if t.expectedCall == call {
 		return nil
 	}
-	t.expectedStage = -1
-	if _, err := t.lab.Expect(ctx, *t.plain[stage], false); err != nil {
+	t.expectedCall = -1
+	if _, err := t.lab.Expect(ctx, *t.plain[call], false); err != nil {
 		return fmt.Errorf("the plain kernels: %w", err)
 	}
-	t.expectedStage = stage
+	t.expectedCall = call
 	return nil
 }
 
@@ -167,7 +167,7 @@ func (t *tuning) rank(ctx context.Context) error {
 			return err
 		}
 		k.defaultSeconds = s
-		seconds[k] = k.stage.runs * s
+		seconds[k] = k.call.runs * s
 		total += seconds[k]
 	}
 	of := func(k *kernelSearch) float64 { return seconds[k] / max(total, 1e-12) }
@@ -180,7 +180,7 @@ func (t *tuning) rank(ctx context.Context) error {
 	for _, k := range t.kernels {
 		r := KernelResult{Kernel: k.name, Configurations: k.space.Count().String(), Share: of(k),
 			Default: k.kernel.Config.String(), Trials: []Outcome{}}
-		r.Points, r.Bytes = k.stage.points, k.stage.bytes
+		r.Points, r.Bytes = k.call.points, k.call.bytes
 		for _, p := range k.space.Params() {
 			r.Params = append(r.Params, p.Name)
 		}
@@ -194,11 +194,11 @@ func (t *tuning) rank(ctx context.Context) error {
 func (t *tuning) compileDefaults() {
 	for _, k := range t.kernels {
 		name := k.taskName(k.kernel.Config)
-		if k.several { // the other kernels of the stage get other configurations before it is searched
+		if k.several { // the other kernels of the call get other configurations before it is searched
 			name = "usual " + name
 		}
 		k.defaultTask = t.queue.add(k.name, name,
-			func() (*variant, error) { return k.stage.lowered(k.stage.bound, t.defaultPlan) })
+			func() (*variant, error) { return k.call.lowered(k.call.bound, t.defaultPlan) })
 	}
 	if t.about.Shared {
 		return // compilers and kernels share processors
@@ -208,7 +208,7 @@ func (t *tuning) compileDefaults() {
 			continue
 		}
 		for _, c := range k.firstConfigs() {
-			t.queue.addPlan(k.name, k.taskName(c), k.stage, k.with(c))
+			t.queue.addPlan(k.name, k.taskName(c), k.call, k.with(c))
 		}
 	}
 }
@@ -226,7 +226,7 @@ func (k *kernelSearch) firstConfigs() []schedule.Config {
 }
 
 // defaultTime measures the time of a kernel with the default plan; if that does not run, the time of the
-// plain kernels of its stage.
+// plain kernels of its call.
 func (t *tuning) defaultTime(ctx context.Context, k *kernelSearch) (float64, error) {
 	if err := t.await(ctx, k.defaultTask); err == nil {
 		code := k.defaultTask.code
@@ -237,11 +237,11 @@ func (t *tuning) defaultTime(ctx context.Context, k *kernelSearch) (float64, err
 	} else if ctx.Err() != nil {
 		return 0, err
 	}
-	code := *t.plain[slices.Index(t.stages, k.stage)]
+	code := *t.plain[slices.Index(t.calls, k.call)]
 	k.timeKernelAlone(&code)
 	s, err := t.batch(ctx, code, t.about.Least)
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("neither the usual nor the plain kernels of %s run: %w", k.stage.stage.Name, err)
+		err = fmt.Errorf("neither the usual nor the plain kernels of %s run: %w", k.call.ir.Name, err)
 	}
 	return s, err
 }
@@ -316,9 +316,9 @@ func (t *tuning) resultFromTrials() bool {
 			seconds, low, high = k.best.Seconds, k.best.Low, k.best.High
 			c.Checks = max(c.Checks, k.best.Checks)
 		}
-		c.Seconds += k.stage.runs * seconds
-		c.Interval[0] += k.stage.runs * low
-		c.Interval[1] += k.stage.runs * high
+		c.Seconds += k.call.runs * seconds
+		c.Interval[0] += k.call.runs * low
+		c.Interval[1] += k.call.runs * high
 	}
 	if !some {
 		return false

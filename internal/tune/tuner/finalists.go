@@ -20,11 +20,11 @@ type finalist struct {
 	naive bool // compiled with a user's plain options (measure.Text.Plain)
 	found bool // found by the search, which has compiled it
 	// needed finalists are timed however short the time is: without them there is no result.
-	needed      bool
-	codes       []measure.Code
-	times       []float64
-	err         error
-	failedStage *stage // the stage whose check failed, if that is why err is set
+	needed     bool
+	codes      []measure.Code
+	times      []float64
+	err        error
+	failedCall *tunedCall // the call whose check failed, if that is why err is set
 }
 
 const (
@@ -34,13 +34,13 @@ const (
 	mostRounds   = 25
 )
 
-// prepare compiles and checks a finalist's stages.
+// prepare compiles and checks a finalist's calls.
 func (t *tuning) prepare(ctx context.Context, r *finalist) {
-	for i, st := range t.stages {
+	for i, call := range t.calls {
 		var v *variant
 		var err error
 		if cut := t.runReporting(ctx, "lowering "+r.name,
-			func() { v, err = st.lowered(st.bound, r.plan) }); cut != nil {
+			func() { v, err = call.lowered(call.bound, r.plan) }); cut != nil {
 			r.err = cut
 			return
 		}
@@ -72,7 +72,7 @@ func (t *tuning) prepare(ctx context.Context, r *finalist) {
 		t.queue.withoutCompilers(func() { _, r.err = t.lab.Try(ctx, v.code, margins, rule, firstTrialLimit) })
 		if r.err != nil {
 			if ctx.Err() == nil && !unusable(r.err) {
-				r.failedStage = st
+				r.failedCall = call
 			}
 			return
 		}
@@ -96,7 +96,7 @@ func (t *tuning) compareFinalists(ctx context.Context, finalists []*finalist, mo
 			}
 			within, stop := t.withFinalistDeadline(ctx, needed, prepared+1)
 			if t.prepare(within, r); r.err != nil && within.Err() != nil && ctx.Err() == nil {
-				r.err, r.failedStage = errNoTime, nil
+				r.err, r.failedCall = errNoTime, nil
 			}
 			stop()
 			if verdict.Of(r.err) == verdict.Transient && ctx.Err() == nil {
@@ -134,9 +134,9 @@ func (t *tuning) compareFinalists(ctx context.Context, finalists []*finalist, mo
 
 // prepareCost is the likely time of preparing a finalist. Plans that the search found are compiled already.
 func (t *tuning) prepareCost(r *finalist) time.Duration {
-	cost := time.Duration(len(t.stages)) * t.tryCost()
+	cost := time.Duration(len(t.calls)) * t.tryCost()
 	if !r.found {
-		cost += t.compileCost(len(t.stages))
+		cost += t.compileCost(len(t.calls))
 	}
 	return cost
 }
@@ -162,16 +162,16 @@ func (t *tuning) dropPartialRound(alive []*finalist) error {
 	return nil
 }
 
-// round times a batch of every stage. It returns the seconds of the program for one run of the stage that
+// round times a batch of every call. It returns the seconds of the program for one run of the call that
 // runs most often.
 func (t *tuning) round(ctx context.Context, r *finalist) (float64, error) {
 	sum := 0.0
 	for i, c := range r.codes {
 		s, err := t.batch(ctx, c, t.longer())
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", t.stages[i].stage.Name, err)
+			return 0, fmt.Errorf("%s: %w", t.calls[i].ir.Name, err)
 		}
-		sum += t.stages[i].runs * s
+		sum += t.calls[i].runs * s
 	}
 	return sum, nil
 }

@@ -20,9 +20,9 @@ type kernelSearch struct {
 	*tuning
 	kernel         schedule.Kernel
 	name           string
-	several        bool // its stage has several kernels
-	stage          *stage
-	plan           schedule.Plan // of the stage's other kernels
+	several        bool // its call has several kernels
+	call           *tunedCall
+	plan           schedule.Plan // of the call's other kernels
 	space          *search.KernelSpace
 	strategy       search.Strategy
 	cancelStrategy context.CancelFunc // ends the strategy's computations
@@ -151,7 +151,7 @@ func (k *kernelSearch) accept(o driverReply) {
 	}
 	for _, p := range o.likely {
 		if c, err := k.space.Config(p); err == nil && k.queue.idleWorkers() > 0 {
-			k.queue.addPlan(k.name, k.taskName(c), k.stage, k.with(c))
+			k.queue.addPlan(k.name, k.taskName(c), k.call, k.with(c))
 		}
 	}
 }
@@ -246,7 +246,7 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 			return a
 		}
 	}
-	a.task = k.queue.addPlan(k.name, k.taskName(c), k.stage, k.with(c))
+	a.task = k.queue.addPlan(k.name, k.taskName(c), k.call, k.with(c))
 	return a
 }
 

@@ -27,6 +27,6 @@ func BenchmarkLowering(b *testing.B) {
 		k := choice.Kernel
 		k.Config = configs[i%len(configs)]
 		i++
-		s.stages[0].lowered(s.stages[0].bound, schedule.Plan{Kernels: []schedule.Kernel{k}})
+		s.calls[0].lowered(s.calls[0].bound, schedule.Plan{Kernels: []schedule.Kernel{k}})
 	}
 }

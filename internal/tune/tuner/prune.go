@@ -9,7 +9,7 @@ import (
 
 // pruneForCPU removes useless configurations from a processor's space: more threads than processors, and
 // blocks that are not smaller than the grid, which mean the same as no block.
-func (t *tuning) pruneForCPU(st *stage, s schedule.Space) schedule.Space {
+func (t *tuning) pruneForCPU(call *tunedCall, s schedule.Space) schedule.Space {
 	if t.about.Target.Kind() != lower.CPU {
 		return s
 	}
@@ -18,7 +18,7 @@ func (t *tuning) pruneForCPU(st *stage, s schedule.Space) schedule.Space {
 	if less, err := s.On(schedule.Workers).Limit("no more than there are processors", some); err == nil {
 		s = less
 	}
-	extents := t.extents(st)
+	extents := t.extents(call)
 	less, err := s.Each(func(f *schedule.Family) *schedule.Constraint {
 		p := f.For(schedule.CacheBlock)
 		if p == nil {
@@ -44,12 +44,12 @@ func (t *tuning) pruneForCPU(st *stage, s schedule.Space) schedule.Space {
 	return less
 }
 
-// extents returns how many cells the largest statement of a stage runs over on
+// extents returns how many cells the largest statement of a call runs over on
 // each of its axes, outermost first.
-func (t *tuning) extents(st *stage) []int64 {
+func (t *tuning) extents(call *tunedCall) []int64 {
 	var list []int64
 	most := int64(0)
-	for _, s := range st.stage.Body {
+	for _, s := range call.ir.Body {
 		if s.Temp != nil {
 			continue
 		}

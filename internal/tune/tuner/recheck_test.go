@@ -325,7 +325,7 @@ func TestIdleTimeIsInterrupted(t *testing.T) {
 }
 
 // A finalist that fails its last check is out for good, too; of several kernels
-// the one whose stage it is.
+// the one whose call it is.
 func TestFinalistIsCondemned(t *testing.T) {
 	for _, c := range []struct {
 		source, kernel string
@@ -373,7 +373,7 @@ func TestFinalistIsCondemned(t *testing.T) {
 	}
 }
 
-// Where a stage has several kernels none is condemned for a plan that fails, but
+// Where a call has several kernels none is condemned for a plan that fails, but
 // a note tells.
 func TestNobodyKnowsWhichKernel(t *testing.T) {
 	b := program(t, chained)

@@ -90,18 +90,18 @@ func cellsOf(b *ir.Binding) int64 {
 	return n
 }
 
-// oracle holds the reference executor's results of a stage at small sizes.
+// oracle holds the reference executor's results of a call at small sizes.
 type oracle struct {
-	stage *stage
-	bound *ir.Binding // of the stage alone
+	call  *tunedCall
+	bound *ir.Binding // of the call alone
 	state *interp.State
 }
 
-// newOracle executes a stage on the values that the worker fills grids with. fused says that its bounds are
+// newOracle executes a call on the values that the worker fills grids with. fused says that its bounds are
 // for code with fused multiply-adds.
-func newOracle(ctx context.Context, st *stage, b *ir.Binding, fused bool) (*oracle, error) {
-	once := *st.only
-	once.Body = []ir.Op{&ir.Run{Stage: st.stage}}
+func newOracle(ctx context.Context, call *tunedCall, b *ir.Binding, fused bool) (*oracle, error) {
+	once := *call.only
+	once.Body = []ir.Op{&ir.Run{Call: call.ir}}
 	bound := *b
 	bound.Program = &once
 	state, err := interp.New(&bound, interp.Options{Bounds: interp.ModeOf(&once, fused)})
@@ -111,11 +111,11 @@ func newOracle(ctx context.Context, st *stage, b *ir.Binding, fused bool) (*orac
 	for i, g := range once.Grids {
 		data := state.Grid(g.Name)
 		switch {
-		case st.use.Reads[i]:
+		case call.use.Reads[i]:
 			for n := range data.Len() {
 				data.Set(n, measure.Value(g.Type, int64(n), int64(i)))
 			}
-		case st.use.Writes[i]:
+		case call.use.Writes[i]:
 			for n := range data.Data {
 				data.Data[n] = device.Poison
 			}
@@ -126,7 +126,7 @@ func newOracle(ctx context.Context, st *stage, b *ir.Binding, fused bool) (*orac
 			state.SetScalar(x, measure.Cell{Name: x.Name, Type: x.Type}.Start())
 		}
 	}
-	return &oracle{st, st.alone(b), state}, state.Run(ctx)
+	return &oracle{call, call.alone(b), state}, state.Run(ctx)
 }
 
 // check compares the results of the plain kernels with the reference, and returns the number of cells. A cell
@@ -138,14 +138,14 @@ func (o *oracle) check(v measure.Values) (int64, error) {
 	add := func(g runcompare.Grid, want, got []byte) error {
 		r, err := runcompare.Cells(g, want, got)
 		if err == nil && !r.OK() {
-			err = fmt.Errorf("%s: the plain kernels disagree with the reference executor: %s", o.stage.stage.Name, r)
+			err = fmt.Errorf("%s: the plain kernels disagree with the reference executor: %s", o.call.ir.Name, r)
 		}
 		cells += r.Cells
 		computed += r.Computed
 		return err
 	}
 	for i, g := range o.bound.Program.Grids {
-		if !o.stage.use.Writes[i] {
+		if !o.call.use.Writes[i] {
 			continue
 		}
 		want := o.state.Grid(g.Name)
@@ -154,7 +154,7 @@ func (o *oracle) check(v measure.Values) (int64, error) {
 			return cells, err
 		}
 	}
-	for _, i := range o.stage.use.Reduces {
+	for _, i := range o.call.use.Reduces {
 		want, bound := o.state.Scalar(o.cell(i))
 		about := runcompare.Grid{Name: o.cell(i).Name, Type: want.T, Bounds: []float64{bound}, Computed: []ir.Extent{}}
 		if err := add(about, device.Encoded(want), device.Encoded(v.Cells[i])); err != nil {
@@ -164,7 +164,7 @@ func (o *oracle) check(v measure.Values) (int64, error) {
 	if computed == 0 {
 		return cells, fmt.Errorf(
 			"%s: from values between 0 and 1 it computes no number in any cell, so that kernels cannot be checked",
-			o.stage.stage.Name)
+			o.call.ir.Name)
 	}
 	return cells, nil
 }
@@ -188,12 +188,12 @@ func (o *oracle) cell(i int) *ir.Scalar {
 const marginFactor = 8
 
 // margins derives from the small size how far apart variants may be at full size. Under exact arithmetic
-// margins are zero, unless the stage calls inexact functions.
+// margins are zero, unless the call has inexact functions.
 func (o *oracle) margins(full *ir.Binding) measure.Margins {
 	var m measure.Margins
 	for i, g := range o.bound.Program.Grids {
 		var margin measure.Margin
-		if o.stage.use.Writes[i] {
+		if o.call.use.Writes[i] {
 			margin = gridMargin(o.state.Grid(g.Name))
 		}
 		m.Grids = append(m.Grids, margin)

@@ -31,7 +31,7 @@ s (v, u);
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := newOracle(t.Context(), s.stages[0], b, true)
+		o, err := newOracle(t.Context(), s.calls[0], b, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func (s *scripted) Arrange(_ context.Context, setting measure.Setting) error {
 	return nil
 }
 
-// Expect executes the stage on the reference executor if somebody wants to see
+// Expect executes the call on the reference executor if somebody wants to see
 // what comes of it.
 func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (measure.Values, error) {
 	s.expects++
@@ -104,9 +104,9 @@ func (s *scripted) Expect(ctx context.Context, c measure.Code, fetch bool) (meas
 		return v, err
 	}
 	p := *s.bound.Program
-	for _, st := range p.Stages {
-		if st.Name == k.Kernels[0].Stage {
-			p.Body = []ir.Op{&ir.Run{Stage: st}}
+	for _, call := range p.Calls {
+		if call.Name == k.Kernels[0].Call {
+			p.Body = []ir.Op{&ir.Run{Call: call}}
 		}
 	}
 	set := map[string]string{}

@@ -28,7 +28,7 @@ three (next, u);
 func TestSeeds(t *testing.T) {
 	for dims, source := range map[int]string{1: line, 2: square, 3: cube} {
 		s, choice := kernelOnGPU(t, source)
-		k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, stage: s.stages[0],
+		k := &kernelSearch{tuning: &tuning{subject: s, opts: Options{}}, call: s.calls[0],
 			space: search.Of(choice.Space)}
 		list := k.seedConfigs()
 		seeds := choice.Space.Seeds()

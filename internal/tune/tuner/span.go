@@ -2,7 +2,7 @@ package tuner
 
 import "github.com/gridloom/gridloom/internal/tune/measure"
 
-// timeKernelAlone limits timing to the launches of this kernel, if its stage has several kernels.
+// timeKernelAlone limits timing to the launches of this kernel, if its call has several kernels.
 func (k *kernelSearch) timeKernelAlone(c *measure.Code) {
 	if !k.several {
 		return

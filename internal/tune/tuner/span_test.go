@@ -18,7 +18,7 @@ stencil both (v, w, u) {
 both (v, w, u);
 `
 
-// The launches of one kernel of a stage say whose they are, and those of the others
+// The launches of one kernel of a call say whose they are, and those of the others
 // are left out.
 func TestNarrow(t *testing.T) {
 	b := program(t, chained)
@@ -37,13 +37,13 @@ func TestNarrow(t *testing.T) {
 	if len(choices) != 2 {
 		t.Fatalf("%d kernels", len(choices))
 	}
-	v, err := s.stages[0].lowered(s.stages[0].bound, plan)
+	v, err := s.calls[0].lowered(s.calls[0].bound, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := 0
 	for i := range choices {
-		k := &kernelSearch{stage: s.stages[0], name: choices[i].Name(), several: true}
+		k := &kernelSearch{call: s.calls[0], name: choices[i].Name(), several: true}
 		c := v.code
 		k.timeKernelAlone(&c)
 		if c.From != last || c.To <= c.From || !strings.HasPrefix(c.Kernels[c.Launches[c.From].Kernel], "both_") {
@@ -54,7 +54,7 @@ func TestNarrow(t *testing.T) {
 	if last != len(v.code.Launches) {
 		t.Errorf("%d of %d launches have a kernel", last, len(v.code.Launches))
 	}
-	alone := &kernelSearch{stage: s.stages[0]}
+	alone := &kernelSearch{call: s.calls[0]}
 	c := v.code
 	if alone.timeKernelAlone(&c); c.From != 0 || c.To != len(c.Launches) {
 		t.Errorf("a kernel that is alone is %d to %d", c.From, c.To)

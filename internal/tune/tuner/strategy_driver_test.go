@@ -15,7 +15,7 @@ func BenchmarkStrategy(b *testing.B) {
 	const trials, window, spare = 2000, 32, 8
 	s, choice := kernelOnGPU(b, cube)
 	space := search.Of(choice.Space)
-	e := newModel(s.stages[0], choice.Space)
+	e := newModel(s.calls[0], choice.Space)
 	estimate := func(p search.Point) (float64, bool) {
 		c, err := space.Config(p)
 		if err != nil {

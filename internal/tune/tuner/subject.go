@@ -23,22 +23,22 @@ type subject struct {
 	lab     measure.Lab
 	about   measure.About
 	options lower.Options // without the plan
-	stages  []*stage
+	calls   []*tunedCall
 }
 
-// stage is one stage of the program, which is compiled and measured by itself.
-type stage struct {
+// tunedCall is one call of the program, which is compiled and measured by itself.
+type tunedCall struct {
 	*subject
-	stage  *ir.Stage
-	only   *ir.Program // the program with this stage alone; grids swap and rotate as in the program
+	ir     *ir.Call
+	only   *ir.Program // the program with this call alone; grids swap and rotate as in the program
 	bound  *ir.Binding // of only
 	use    measure.Use
 	points int64   // of its main domain
-	runs   float64 // runs over those of the stage that runs most often
+	runs   float64 // runs over those of the call that runs most often
 	bytes  float64 // compulsory bytes per point
 }
 
-// newSubject splits a program into its stages.
+// newSubject splits a program into its calls.
 func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 	about := lab.About()
 	s := &subject{bound: b, lab: lab, about: about, options: about.Target.Lowering(b, schedule.Plan{})}
@@ -50,38 +50,38 @@ func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 	for _, n := range runs {
 		most = max(most, n)
 	}
-	for _, st := range p.Stages {
-		f := facts.Stage(st)
-		if runs[st] == 0 || f.Points == 0 {
+	for _, call := range p.Calls {
+		f := facts.Call(call)
+		if runs[call] == 0 || f.Points == 0 {
 			continue
 		}
 		only := *p
-		only.Stages, only.Initial, only.Body = []*ir.Stage{st}, nil, with(p.Body, st)
+		only.Calls, only.Initial, only.Body = []*ir.Call{call}, nil, with(p.Body, call)
 		bound := *b
 		bound.Program = &only
-		s.stages = append(s.stages, &stage{
-			subject: s, stage: st, only: &only, bound: &bound, use: measure.UseOf(p, st),
-			points: f.Points, runs: runs[st] / most, bytes: f.Traffic.Compulsory,
+		s.calls = append(s.calls, &tunedCall{
+			subject: s, ir: call, only: &only, bound: &bound, use: measure.UseOf(p, call),
+			points: f.Points, runs: runs[call] / most, bytes: f.Traffic.Compulsory,
 		})
 	}
-	if len(s.stages) == 0 {
-		return nil, errors.New("there is nothing to tune: the program runs no stage on any cell")
+	if len(s.calls) == 0 {
+		return nil, errors.New("there is nothing to tune: the program runs no call on any cell")
 	}
 	return s, nil
 }
 
-// with returns the ops of a body that run a stage, swap or rotate.
-func with(body []ir.Op, st *ir.Stage) []ir.Op {
+// with returns the ops of a body that run a call, swap or rotate.
+func with(body []ir.Op, call *ir.Call) []ir.Op {
 	var out []ir.Op
 	for _, o := range body {
 		switch o := o.(type) {
 		case *ir.Run:
-			if o.Stage == st {
+			if o.Call == call {
 				out = append(out, o)
 			}
 		case *ir.Iterate:
 			inner := *o
-			inner.Body = with(o.Body, st)
+			inner.Body = with(o.Body, call)
 			out = append(out, &inner)
 		default:
 			out = append(out, o)
@@ -93,15 +93,15 @@ func with(body []ir.Op, st *ir.Stage) []ir.Op {
 // mostRuns is the assumed number of iterations of a loop whose end depends on results.
 const mostRuns = 100
 
-// runsOf returns how often a program runs each stage.
-func runsOf(b *ir.Binding) map[*ir.Stage]float64 {
-	runs := map[*ir.Stage]float64{}
+// runsOf returns how often a program runs each call.
+func runsOf(b *ir.Binding) map[*ir.Call]float64 {
+	runs := map[*ir.Call]float64{}
 	var visit func(body []ir.Op, times float64)
 	visit = func(body []ir.Op, times float64) {
 		for _, o := range body {
 			switch o := o.(type) {
 			case *ir.Run:
-				runs[o.Stage] += times
+				runs[o.Call] += times
 			case *ir.Iterate:
 				visit(o.Body, times*iterations(b, o))
 			}
@@ -135,17 +135,17 @@ func (s *subject) choices(plan schedule.Plan) ([]lower.Choice, error) {
 	return lower.Choices(s.bound.Program, o)
 }
 
-// part returns what a plan says of a stage.
-func (st *stage) part(p schedule.Plan) schedule.Plan {
+// part returns what a plan says of a call.
+func (call *tunedCall) part(p schedule.Plan) schedule.Plan {
 	p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels),
-		func(k schedule.Kernel) bool { return k.Stage != st.stage.Name })
+		func(k schedule.Kernel) bool { return k.Call != call.ir.Name })
 	if len(p.Kernels) > 0 {
 		p.Every = schedule.Config{} // the plan's kernels have all settings
 	}
 	return p
 }
 
-// variant is a stage with a plan, lowered and printed.
+// variant is a call with a plan, lowered and printed.
 type variant struct {
 	plan   schedule.Plan
 	code   measure.Code // without its image
@@ -158,22 +158,22 @@ type variant struct {
 // text returns the source to compile.
 func (v *variant) text() measure.Text { return measure.Text{Name: v.code.Name, Source: v.source} }
 
-// lowered lowers a stage with a plan. A plan that makes lowering panic is refused like an illegal one, so
+// lowered lowers a call with a plan. A plan that makes lowering panic is refused like an illegal one, so
 // that the search continues.
-func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err error) {
+func (call *tunedCall) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = verdict.For(verdict.Constraint, fmt.Errorf("the plan breaks the compiler: %v", r))
 		}
 	}()
-	o := st.options
-	o.Plan, o.Bound = st.part(plan), bound
+	o := call.options
+	o.Plan, o.Bound = call.part(plan), bound
 	m, err := lower.Program(bound.Program, o)
 	if err != nil {
 		return nil, constraint(err)
 	}
 	for _, k := range m.Kernels {
-		if err := st.about.Target.Dialect.Lacks(k); err != nil {
+		if err := call.about.Target.Dialect.Lacks(k); err != nil {
 			return nil, verdict.For(verdict.Constraint, err)
 		}
 	}
@@ -181,24 +181,24 @@ func (st *stage) lowered(bound *ir.Binding, plan schedule.Plan) (v *variant, err
 	if err != nil {
 		return nil, err
 	}
-	if len(script.Stages) != 1 {
-		return nil, fmt.Errorf("stage %s has become %d", st.stage.Name, len(script.Stages))
+	if len(script.Calls) != 1 {
+		return nil, fmt.Errorf("call %s has become %d", call.ir.Name, len(script.Calls))
 	}
-	v = &variant{plan: plan, source: emit.Source(st.about.Target.Dialect, m)}
+	v = &variant{plan: plan, source: emit.Source(call.about.Target.Dialect, m)}
 	v.code = measure.Code{
-		Name: o.Plan.String(), Use: st.use, Scratch: script.Scratch, Kernels: script.Kernels,
-		Launches: script.Stages[0].Launches, To: len(script.Stages[0].Launches),
+		Name: o.Plan.String(), Use: call.use, Scratch: script.Scratch, Kernels: script.Kernels,
+		Launches: script.Calls[0].Launches, To: len(script.Calls[0].Launches),
 	}
 	for _, g := range script.Grids {
 		v.code.Rows = append(v.code.Rows, g.Rows)
 	}
-	if st.about.Target.Kind() == lower.GPU {
+	if call.about.Target.Kind() == lower.GPU {
 		for _, k := range m.Kernels {
 			v.registers = max(v.registers, float64(lower.Resources(k).Least))
 		}
 	}
 	v.key = toolchain.Digest(v.source, fmt.Sprint(v.code.Launches, v.code.Rows))
-	if err := st.lab.Fits(script); err != nil {
+	if err := call.lab.Fits(script); err != nil {
 		return v, verdict.For(verdict.Resources, err)
 	}
 	return v, nil
@@ -228,11 +228,11 @@ func (r *refused) Unwrap() error { return r.err }
 // excess returns the resource limit that a kernel exceeds.
 func excess(err error) (*lower.ResourceLimit, bool) { return errors.AsType[*lower.ResourceLimit](err) }
 
-// updates returns the cells that a program updates during one run of the stage that runs most often.
+// updates returns the cells that a program updates during one run of the call that runs most often.
 func (s *subject) updates() float64 {
 	n := 0.0
-	for _, st := range s.stages {
-		n += st.runs * float64(st.points)
+	for _, call := range s.calls {
+		n += call.runs * float64(call.points)
 	}
 	return n
 }
@@ -240,15 +240,15 @@ func (s *subject) updates() float64 {
 // traffic returns the compulsory bytes of these updates.
 func (s *subject) traffic() float64 {
 	n := 0.0
-	for _, st := range s.stages {
-		n += st.runs * float64(st.points) * st.bytes
+	for _, call := range s.calls {
+		n += call.runs * float64(call.points) * call.bytes
 	}
 	return n
 }
 
-// plainly lowers the stage with the plain kernels, without the hints of the source.
-func (st *stage) plainly(bound *ir.Binding, plan schedule.Plan) (*variant, error) {
-	subject, free := *st.subject, *st
+// plainly lowers the call with the plain kernels, without the hints of the source.
+func (call *tunedCall) plainly(bound *ir.Binding, plan schedule.Plan) (*variant, error) {
+	subject, free := *call.subject, *call
 	subject.options.Free = true
 	free.subject = &subject
 	return free.lowered(bound, plan)

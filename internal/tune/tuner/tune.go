@@ -16,34 +16,34 @@ import (
 // tuning is a search under way.
 type tuning struct {
 	*subject
-	opts          Options
-	clock         func() time.Time
-	started       time.Time
-	end           time.Time // of the budget; the zero time is never
-	queue         *compileQueue
-	kernels       []*kernelSearch
-	margins       []measure.Margins // by stage
-	plainMargins  []measure.Margins // of naively compiled code, by stage
-	plain         []*measure.Code   // by stage
-	expectedStage int               // the stage whose results are expected; -1 if none
-	bound         float64           // GStencil/s of the copy bound
-	counts        counts
-	tries         int           // trials and their time, to predict the time of others
-	tried         time.Duration // of checking and timing
-	batches       int           // batches of finalists, likewise
-	batched       time.Duration
-	busy          time.Duration // of the device, while kernels were searched
-	rechecked     time.Duration // of that, re-timing and re-checking known variants
-	searched      time.Duration // of kernels whose search is over
-	begun         time.Time     // when the search of the present kernel began; zero between kernels
-	result        *Result
-	given         schedule.Plan // by the user
-	defaultPlan   schedule.Plan // the default plan of the fusion variant that is searched
+	opts         Options
+	clock        func() time.Time
+	started      time.Time
+	end          time.Time // of the budget; the zero time is never
+	queue        *compileQueue
+	kernels      []*kernelSearch
+	margins      []measure.Margins // by call
+	plainMargins []measure.Margins // of naively compiled code, by call
+	plain        []*measure.Code   // by call
+	expectedCall int               // the call whose results are expected; -1 if none
+	bound        float64           // GStencil/s of the copy bound
+	counts       counts
+	tries        int           // trials and their time, to predict the time of others
+	tried        time.Duration // of checking and timing
+	batches      int           // batches of finalists, likewise
+	batched      time.Duration
+	busy         time.Duration // of the device, while kernels were searched
+	rechecked    time.Duration // of that, re-timing and re-checking known variants
+	searched     time.Duration // of kernels whose search is over
+	begun        time.Time     // when the search of the present kernel began; zero between kernels
+	result       *Result
+	given        schedule.Plan // by the user
+	defaultPlan  schedule.Plan // the default plan of the fusion variant that is searched
 }
 
 // Run tunes a program. When ctx ends, the best plan so far is the result, marked as interrupted.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	t := &tuning{opts: o, clock: o.Clock, expectedStage: -1}
+	t := &tuning{opts: o, clock: o.Clock, expectedCall: -1}
 	if t.clock == nil {
 		t.clock = time.Now
 	}
@@ -155,9 +155,9 @@ func (t *tuning) setUp(ctx context.Context) error {
 		usual.Kernels = append(usual.Kernels, c.Kernel)
 	}
 	t.defaultPlan = usual
-	kernels := map[string]int{} // by stage
+	kernels := map[string]int{} // by call
 	for _, c := range choices {
-		kernels[c.Stage]++
+		kernels[c.Call]++
 		var k *kernelSearch
 		var err error
 		if cut := t.runReporting(ctx, "lowering a sample of "+c.Name(),
@@ -172,7 +172,7 @@ func (t *tuning) setUp(ctx context.Context) error {
 		}
 	}
 	for _, k := range t.kernels {
-		k.several = kernels[k.kernel.Stage] > 1
+		k.several = kernels[k.kernel.Call] > 1
 	}
 	if len(t.kernels) == 0 {
 		return errors.New("there is nothing to tune: no kernel has a choice")
@@ -216,12 +216,12 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 		tuning: t, kernel: c.Kernel, name: c.Name(), plan: usual,
 		untold: map[int]*attempt{}, byCode: map[string]*Outcome{}, resumed: map[string]*Outcome{},
 	}
-	i := slices.IndexFunc(t.stages, func(s *stage) bool { return s.stage.Name == c.Stage })
+	i := slices.IndexFunc(t.calls, func(s *tunedCall) bool { return s.ir.Name == c.Call })
 	if i < 0 {
-		return nil, nil // the stage never runs
+		return nil, nil // the call never runs
 	}
-	k.stage, k.margins = t.stages[i], t.margins[i]
-	k.space = search.Of(t.pruneForCPU(k.stage, c.Space))
+	k.call, k.margins = t.calls[i], t.margins[i]
+	k.space = search.Of(t.pruneForCPU(k.call, c.Space))
 	switch n := k.space.Count(); {
 	case n.Sign() == 0:
 		return nil, fmt.Errorf("the space of %s is empty", k.name)
@@ -321,7 +321,7 @@ func (t *tuning) sizes() map[string]int64 {
 
 // searchKernel searches one kernel within its share of the time and the trials that are left.
 func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error {
-	si := slices.Index(t.stages, k.stage)
+	si := slices.Index(t.calls, k.call)
 	if err := t.expect(ctx, si); err != nil {
 		return err
 	}
@@ -377,7 +377,7 @@ func (t *tuning) collect(i int) {
 
 // gstencils returns the speed of the program in GStencil/s if this kernel is all of it and takes so long.
 func (k *kernelSearch) gstencils(seconds float64) float64 {
-	return float64(k.stage.points) / seconds / 1e9
+	return float64(k.call.points) / seconds / 1e9
 }
 
 // status returns the progress of the search.

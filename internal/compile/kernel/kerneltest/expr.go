@@ -63,9 +63,9 @@ func (g *gen) apply(t types.Type, depth int) kernel.Expr {
 		if f.Arity() == 2 {
 			args = append(args, g.expr(t, depth-1))
 		}
-		return &kernel.Call{Func: f, Args: args}
+		return &kernel.FuncCall{Func: f, Args: args}
 	case t == types.I32 && g.bool():
-		return &kernel.Call{Func: op.Abs, Args: []kernel.Expr{g.expr(t, depth-1)}}
+		return &kernel.FuncCall{Func: op.Abs, Args: []kernel.Expr{g.expr(t, depth-1)}}
 	case t == types.Bool:
 		return kernel.Un(op.Not, g.expr(t, depth-1))
 	}

@@ -181,7 +181,7 @@ func (w *warp) race(in *instr, slot int32, lane, cell int, verb, other string, s
 }
 
 // author names what made an access.
-func (m *machine) author(s *stamp) string {
+func (m *execution) author(s *stamp) string {
 	switch {
 	case !m.p.gpu:
 		return "another iteration"
@@ -194,7 +194,7 @@ func (m *machine) author(s *stamp) string {
 }
 
 // copying reports whether an access is one of a copy.
-func (m *machine) copying(s *stamp) bool { return m.p.gpu && int(s.lane/lanes) >= m.agents-m.bulks }
+func (m *execution) copying(s *stamp) bool { return m.p.gpu && int(s.lane/lanes) >= m.agents-m.bulks }
 
 // alloc makes local memory anew for the active lanes.
 func (w *warp) alloc(in *instr) {

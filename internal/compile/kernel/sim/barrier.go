@@ -39,16 +39,16 @@ func (w *warp) together(in *instr) bool {
 }
 
 // releaseBlock lets a block's warps go on if all of them are at one barrier.
-func (m *machine) releaseBlock(b *block) bool {
+func (m *execution) releaseBlock(b *block) bool {
 	return m.release(b.warps, atBlock, kernel.BlockScope)
 }
 
 // releaseCluster lets a cluster's warps go on likewise.
-func (m *machine) releaseCluster(g *group) bool {
+func (m *execution) releaseCluster(g *group) bool {
 	return m.release(g.warps, atCluster, kernel.ClusterScope)
 }
 
-func (m *machine) release(warps []*warp, s state, scope kernel.Scope) bool {
+func (m *execution) release(warps []*warp, s state, scope kernel.Scope) bool {
 	if !gathered(warps, s, warps[0].pc) {
 		return false
 	}
@@ -71,7 +71,7 @@ func gathered(warps []*warp, s state, pc int32) bool {
 }
 
 // releaseGrid lets all warps go on if all of them are at one grid barrier.
-func (m *machine) releaseGrid(groups []*group) bool {
+func (m *execution) releaseGrid(groups []*group) bool {
 	pc := groups[0].warps[0].pc
 	for _, g := range groups {
 		if !gathered(g.warps, atGrid, pc) {

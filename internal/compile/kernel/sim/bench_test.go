@@ -60,7 +60,7 @@ func heatArgs(n int) sim.Args {
 	return sim.Args{Buffers: []*sim.Memory{u, v}, Scalars: []op.Value{op.Int(types.I64, int64(n)), op.Float(types.F64, 0.1)}}
 }
 
-func TestHeatIsTheSameOnBothMachines(t *testing.T) {
+func TestHeatIsTheSameOnGPUAndCPU(t *testing.T) {
 	const n = 9
 	var out []*sim.Memory
 	for _, name := range []string{"gpu", "cpu"} {

@@ -293,7 +293,7 @@ func (c *compiler) into(e kernel.Expr, d int32) {
 		c.choose(e, d)
 	case *kernel.Cast:
 		c.cast(e, d)
-	case *kernel.Call:
+	case *kernel.FuncCall:
 		in := instr{op: opCall, sub: uint8(e.Func), typ: t, d: d, a: c.expr(e.Args[0])}
 		if len(e.Args) > 1 {
 			in.b = c.expr(e.Args[1])

@@ -94,7 +94,7 @@ func TestFunctionsAreThoseOfOp(t *testing.T) {
 					args := []op.Value{x, y}[:f.Arity()]
 					want := op.Call(f, args...)
 					got := eval(t, x, y, func(x, y kernel.Expr) kernel.Expr {
-						return &kernel.Call{Func: f, Args: []kernel.Expr{x, y}[:f.Arity()]}
+						return &kernel.FuncCall{Func: f, Args: []kernel.Expr{x, y}[:f.Arity()]}
 					})
 					if !got.Same(want) {
 						t.Errorf("%v of %v: %v, want %v", f, args, got, want)

@@ -12,14 +12,14 @@ const (
 	maxBlocks  = 1 << 31
 )
 
-// machine prepares a run: it sizes the launch, checks the arguments and makes
+// newExecution prepares a run: it sizes the launch, checks the arguments and makes
 // the memory that all blocks share.
-func (p *Program) machine(args Args, opts Options) (*machine, error) {
+func (p *Program) newExecution(args Args, opts Options) (*execution, error) {
 	k := p.kernel
 	if err := args.check(k); err != nil {
 		return nil, err
 	}
-	m := &machine{p: p, opts: opts, left: opts.Steps, seen: map[faultKey]int{}, epoch: 1}
+	m := &execution{p: p, opts: opts, left: opts.Steps, seen: map[faultKey]int{}, epoch: 1}
 	if m.left == 0 {
 		m.left = 1<<63 - 1
 	}
@@ -67,7 +67,7 @@ func (p *Program) machine(args Args, opts Options) (*machine, error) {
 }
 
 // argument takes a buffer argument.
-func (m *machine) argument(b *kernel.Buffer, mem *Memory, n int) error {
+func (m *execution) argument(b *kernel.Buffer, mem *Memory, n int) error {
 	if mem.n != n {
 		return fmt.Errorf("%s: the buffer %s takes %d cells, not %d", m.p.kernel.Name, b.Name, n, mem.n)
 	}

@@ -111,7 +111,7 @@ func lowered(t *testing.T, c *gen.Case, b *ir.Binding, v variant, rng *rand.Rand
 	for i, k := range m.Kernels {
 		if v.simplify {
 			simple := kernel.Apply(k, kernel.Asked{Indexing: true}, nil)
-			for _, launches := range m.Stages {
+			for _, launches := range m.Calls {
 				for _, l := range launches {
 					if l.Kernel == k {
 						l.Kernel = simple

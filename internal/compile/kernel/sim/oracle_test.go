@@ -292,7 +292,7 @@ func (t *thread) eval(e kernel.Expr) op.Value {
 		return t.eval(e.Y)
 	case *kernel.Cast:
 		return op.Convert(e.To, t.eval(e.X))
-	case *kernel.Call:
+	case *kernel.FuncCall:
 		t.funcs[funcKey{e.Func, e.Type()}]++
 		var args []op.Value
 		for _, a := range e.Args {

@@ -70,7 +70,7 @@ func optimised(t *testing.T, seed uint64) {
 func applyAll(m *kernel.Module, size func(param int) kernel.Interval) {
 	for i, k := range m.Kernels {
 		known := kernel.Ranges{}
-		for _, launches := range m.Stages {
+		for _, launches := range m.Calls {
 			for _, l := range launches {
 				if l.Kernel != k {
 					continue
@@ -88,7 +88,7 @@ func applyAll(m *kernel.Module, size func(param int) kernel.Interval) {
 		}
 		next := kernel.Apply(k, kernel.Asked{Indexing: true, Known: true, Arguments: known}, nil)
 		m.Kernels[i] = next
-		for _, launches := range m.Stages {
+		for _, launches := range m.Calls {
 			for _, l := range launches {
 				if l.Kernel == k {
 					l.Kernel = next
@@ -111,7 +111,7 @@ func sound(t *testing.T, c *gen.Case, name string, m *kernel.Module) {
 			t.Errorf("seed %d, %s: %v\n%s\n%s", c.Seed, name, err, c.Source, kernel.Text(k))
 		}
 	}
-	for s, launches := range m.Stages {
+	for s, launches := range m.Calls {
 		for _, l := range launches {
 			if !known[l.Kernel] {
 				t.Errorf("seed %d, %s: %s launches a kernel that is not in the module", c.Seed, name, s.Name)

@@ -66,7 +66,7 @@ func Run(k *kernel.Kernel, args Args, opts Options) (*Report, error) {
 
 // Run executes a compiled kernel once.
 func (p *Program) Run(args Args, opts Options) (*Report, error) {
-	m, err := p.machine(args, opts)
+	m, err := p.newExecution(args, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -123,11 +123,11 @@ func (s *State) Scalar(x *ir.Scalar) op.Value {
 // Initialise runs the initial block, but for the kernels that write to grids
 // which have been given their contents.
 func (s *State) Initialise(given map[*ir.Grid]bool) error {
-	stage := s.module.Program.Initial
-	if stage == nil {
+	call := s.module.Program.Initial
+	if call == nil {
 		return nil
 	}
-	return s.stage(stage, 0, given)
+	return s.call(call, 0, given)
 }
 
 // Run executes the program's body. The first fault ends it.
@@ -140,7 +140,7 @@ func (s *State) Run() error {
 		}
 		switch o := leaf.Op.(type) {
 		case *ir.Run:
-			s.err = s.stage(o.Stage, leaf.Step, nil)
+			s.err = s.call(o.Call, leaf.Step, nil)
 		case *ir.Rotate:
 			first := s.grids[o.Grids[0]]
 			for i, g := range o.Grids[1:] {
@@ -161,16 +161,16 @@ func (s *State) evaluate(e ir.Expr, step int64) op.Value {
 	return s.bound.Eval(e, step)
 }
 
-// stage runs a stage's launches. Scratch does not survive it.
-func (s *State) stage(stage *ir.Stage, step int64, given map[*ir.Grid]bool) error {
-	for _, l := range s.module.Stages[stage] {
+// call runs a call's launches. Scratch does not survive it.
+func (s *State) call(call *ir.Call, step int64, given map[*ir.Grid]bool) error {
+	for _, l := range s.module.Calls[call] {
 		for _, a := range l.Args {
 			if sc, ok := a.(kernel.ScratchArg); ok {
 				s.scratch[sc.Scratch].forget()
 			}
 		}
 	}
-	for _, l := range s.module.Stages[stage] {
+	for _, l := range s.module.Calls[call] {
 		if s.writes(l, given) {
 			continue
 		}
@@ -183,7 +183,7 @@ func (s *State) stage(stage *ir.Stage, step int64, given map[*ir.Grid]bool) erro
 			err = r.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("stage %s: %w", stage.Name, err)
+			return fmt.Errorf("call %s: %w", call.Name, err)
 		}
 	}
 	return nil

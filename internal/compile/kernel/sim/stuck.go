@@ -8,7 +8,7 @@ import (
 // stuck reports why warps wait for ever. Where all that wait, wait at barriers
 // of all threads, not all threads have come to one; else who waits for what is
 // told.
-func (m *machine) stuck(groups []*group) {
+func (m *execution) stuck(groups []*group) {
 	var waiting, ended []*warp
 	plain := true
 	for _, g := range groups {
@@ -51,7 +51,7 @@ func (m *machine) stuck(groups []*group) {
 }
 
 // missed says who does not come to a barrier of all threads.
-func (m *machine) missed(first *warp, waiting, ended []*warp) string {
+func (m *execution) missed(first *warp, waiting, ended []*warp) string {
 	if len(ended) > 0 {
 		return fmt.Sprintf("not all threads come to this barrier: %s has ended", ended[0].name(0))
 	}
@@ -64,7 +64,7 @@ func (m *machine) missed(first *warp, waiting, ended []*warp) string {
 }
 
 // waitsFor says what a warp waits for.
-func (m *machine) waitsFor(w *warp) string {
+func (m *execution) waitsFor(w *warp) string {
 	in := &m.p.code[w.pc-1]
 	path := m.p.places[in.at].path
 	switch w.state {

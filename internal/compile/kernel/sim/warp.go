@@ -11,7 +11,7 @@ import (
 // warp is up to 32 threads that execute one instruction at a time together;
 // for a CPU, one thread with its vector lanes.
 type warp struct {
-	m     *machine
+	m     *execution
 	block *block
 	first int64  // number of the first thread in the block
 	all   uint32 // mask of the threads that there are
@@ -60,7 +60,7 @@ const (
 	done
 )
 
-func (m *machine) newWarp(b *block, first, n int64) *warp {
+func (m *execution) newWarp(b *block, first, n int64) *warp {
 	w := &warp{
 		m: m, block: b, first: first, all: uint32(1<<n - 1),
 		agent: b.rank*m.warps + int(first/lanes),

@@ -88,7 +88,7 @@ func valueOf(v op.Value) *device.Value {
 	return &a
 }
 
-func prepare(t testing.TB, l device.Library, kernel string, args ...device.Arg) device.Call {
+func prepare(t testing.TB, l device.Library, kernel string, args ...device.Arg) device.PreparedLaunch {
 	t.Helper()
 	c, err := l.Prepare(kernel, args)
 	if err != nil {
@@ -97,14 +97,14 @@ func prepare(t testing.TB, l device.Library, kernel string, args ...device.Arg) 
 	return c
 }
 
-func launch(t testing.TB, c device.Call) {
+func launch(t testing.TB, c device.PreparedLaunch) {
 	t.Helper()
 	if err := c.Launch(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A call is prepared once; its buffers and values change under it.
+// A launch is prepared once; its buffers and values change under it.
 func TestRotation(t *testing.T) {
 	d, l := open(t, arith.Strict)
 	u, ub := host(t, 1, 2, 3)

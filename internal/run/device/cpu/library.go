@@ -60,10 +60,10 @@ func (l *library) Close() error {
 	return err
 }
 
-// call is a kernel's function with its argument block, which lies outside Go's
+// preparedLaunch is a kernel's function with its argument block, which lies outside Go's
 // heap: first a pointer for each parameter, then what the pointers point at,
 // 8 bytes each.
-type call struct {
+type preparedLaunch struct {
 	function uintptr
 	block    []uintptr // its address, in the form that SyscallN takes without allocating
 	slots    []slot
@@ -80,7 +80,7 @@ type value struct {
 	to   *[8]byte
 }
 
-func (l *library) Prepare(kernel string, args []device.Arg) (device.Call, error) {
+func (l *library) Prepare(kernel string, args []device.Arg) (device.PreparedLaunch, error) {
 	function, err := purego.Dlsym(l.handle, "gl_"+kernel)
 	if err != nil {
 		return nil, fmt.Errorf("the compiled code has no kernel %s: %w", kernel, err)
@@ -89,7 +89,7 @@ func (l *library) Prepare(kernel string, args []device.Arg) (device.Call, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &call{function: function, block: []uintptr{uintptr(unsafe.Pointer(&block[0]))}}
+	c := &preparedLaunch{function: function, block: []uintptr{uintptr(unsafe.Pointer(&block[0]))}}
 	for i, a := range args {
 		storage := &block[8*(len(args)+i)]
 		*(*uintptr)(unsafe.Pointer(&block[8*i])) = uintptr(unsafe.Pointer(storage))
@@ -105,7 +105,7 @@ func (l *library) Prepare(kernel string, args []device.Arg) (device.Call, error)
 	return c, nil
 }
 
-func (c *call) Launch() error {
+func (c *preparedLaunch) Launch() error {
 	for _, s := range c.slots {
 		*s.to = s.from.Buffer.(*buffer).address()
 	}

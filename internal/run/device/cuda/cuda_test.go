@@ -118,7 +118,7 @@ func valueOf(v op.Value) *device.Value {
 	return &a
 }
 
-// A call is prepared once; its buffers and values change under it.
+// A launch is prepared once; its buffers and values change under it.
 func TestRotation(t *testing.T) {
 	d := open(t)
 	l := load(t, d, arith.Strict, scale)

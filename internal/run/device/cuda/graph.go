@@ -27,7 +27,7 @@ type graph struct {
 
 // node is a launch in a graph, with an argument block of its own.
 type node struct {
-	call   *call
+	launch *preparedLaunch
 	handle handle // 0 for a launch of no threads
 	block  argumentBlock
 }
@@ -83,16 +83,16 @@ func (g *graph) instantiate() error {
 }
 
 // add appends a launch with what its arguments hold now.
-func (g *graph) add(c *call) error {
+func (g *graph) add(c *preparedLaunch) error {
 	if c.empty {
-		g.nodes = append(g.nodes, node{call: c})
+		g.nodes = append(g.nodes, node{launch: c})
 		return nil
 	}
 	storage, err := g.storage(blockBytes(len(c.args)))
 	if err != nil {
 		return err
 	}
-	n := node{call: c, block: newArgumentBlock(storage, c.args)}
+	n := node{launch: c, block: newArgumentBlock(storage, c.args)}
 	if err := n.block.load(c.args); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (g *graph) storage(bytes int) ([]byte, error) {
 // Launch implements device.Graph. It allocates nothing.
 func (g *graph) Launch() error {
 	if len(g.nodes) > 0 {
-		g.device.last = g.nodes[len(g.nodes)-1].call.name
+		g.device.last = g.nodes[len(g.nodes)-1].launch.name
 	}
 	code, _, _ := purego.SyscallN(g.device.driver.GraphLaunch, g.launch...)
 	if r := result(code); r != 0 {
@@ -149,10 +149,11 @@ func (g *graph) Update(i int) error {
 	if n.handle == 0 {
 		return nil
 	}
-	n.block.loadValues(n.call.args)
-	p := n.call.node(n.block)
+	n.block.loadValues(n.launch.args)
+	p := n.launch.node(n.block)
 	if r := g.device.driver.GraphSetKernel(g.exec, n.handle, &p); r != 0 {
-		return g.device.fail(r, "cuGraphExecKernelNodeSetParams", "the kernel %s cannot get new arguments", n.call.name)
+		return g.device.fail(r, "cuGraphExecKernelNodeSetParams", "the kernel %s cannot get new arguments",
+			n.launch.name)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ type launchConfig struct {
 const configBytes = int(unsafe.Sizeof(launchConfig{}))
 
 // prepareEx prepares the launch with attributes, in that memory.
-func (c *call) prepareEx(storage []byte) error {
+func (c *preparedLaunch) prepareEx(storage []byte) error {
 	if c.device.driver.LaunchEx == 0 {
 		return verdict.For(verdict.Launch,
 			fmt.Errorf(

@@ -20,7 +20,7 @@ import (
 type Library struct {
 	device *Device
 	module handle
-	blocks []*memory.Region // of its calls' arguments
+	blocks []*memory.Region // of its launches' arguments
 	// constants is the memory that holds contents of buffers, by its name.
 	constants map[string]*constant
 }
@@ -150,13 +150,13 @@ func (l *Library) occupancy(kernel string, f handle, g kernel.Geometry) (int, er
 }
 
 // Prepare is refused: a GPU has to know over which blocks a kernel runs.
-func (l *Library) Prepare(kernel string, _ []device.Arg) (device.Call, error) {
+func (l *Library) Prepare(kernel string, _ []device.Arg) (device.PreparedLaunch, error) {
 	return nil, fmt.Errorf("the kernel %s cannot be launched without the size of its grid", kernel)
 }
 
-// call is a kernel's function with the arguments of its launch, all outside
+// preparedLaunch is a kernel's function with the arguments of its launch, all outside
 // Go's heap.
-type call struct {
+type preparedLaunch struct {
 	device     *Device
 	name       string
 	empty      bool // there is nothing to run
@@ -170,7 +170,7 @@ type call struct {
 }
 
 // PrepareGrid binds a kernel's parameters to arguments, in its order.
-func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
+func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.PreparedLaunch, error) {
 	f, err := l.function(name)
 	if err != nil {
 		return nil, verdict.For(verdict.Launch, err)
@@ -178,7 +178,7 @@ func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg)
 	if args, err = l.fillConstants(name, args); err != nil {
 		return nil, verdict.For(verdict.Launch, err)
 	}
-	c := &call{device: l.device, name: name, function: f, geometry: g, args: args}
+	c := &preparedLaunch{device: l.device, name: name, function: f, geometry: g, args: args}
 	if c.empty, err = l.fits(name, f, g); err != nil || c.empty {
 		return c, err
 	}
@@ -209,8 +209,8 @@ func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg)
 	return c, nil
 }
 
-// node describes the call as part of a graph, with that argument block.
-func (c *call) node(b argumentBlock) kernelNode {
+// node describes the launch as part of a graph, with that argument block.
+func (c *preparedLaunch) node(b argumentBlock) kernelNode {
 	n := kernelNode{function: c.function, shared: uint32(c.geometry.Shared), params: b.address()}
 	for i := range 3 {
 		n.blocks[i], n.threads[i] = uint32(c.geometry.Blocks[i]), uint32(c.geometry.Threads[i])
@@ -220,7 +220,7 @@ func (c *call) node(b argumentBlock) kernelNode {
 
 // Launch starts the kernel, or adds it to what is being recorded. Starting
 // allocates nothing.
-func (c *call) Launch() error {
+func (c *preparedLaunch) Launch() error {
 	if g := c.device.recording; g != nil {
 		return g.add(c)
 	}

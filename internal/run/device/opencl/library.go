@@ -14,8 +14,8 @@ import (
 type Library struct {
 	device  *Device
 	program program
-	kernels []handle         // of its calls
-	words   []*memory.Region // of its calls
+	kernels []handle         // of its launches
+	words   []*memory.Region // of its launches
 }
 
 var _ device.Gridded = (*Library)(nil)
@@ -88,12 +88,12 @@ func (l *Library) kernel(name string) (handle, error) {
 }
 
 // Prepare is refused: a device has to know over which blocks a kernel runs.
-func (l *Library) Prepare(kernel string, _ []device.Arg) (device.Call, error) {
+func (l *Library) Prepare(kernel string, _ []device.Arg) (device.PreparedLaunch, error) {
 	return nil, fmt.Errorf("the kernel %s cannot be launched without the size of its grid", kernel)
 }
 
 // PrepareGrid binds a kernel's parameters to arguments, in its order.
-func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.Call, error) {
+func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg) (device.PreparedLaunch, error) {
 	k, err := l.kernel(name)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg)
 	if err != nil {
 		return nil, err
 	}
-	c := &call{device: l.device, name: name, kernel: k}
+	c := &preparedLaunch{device: l.device, name: name, kernel: k}
 	if empty {
 		return c, nil
 	}

@@ -128,7 +128,7 @@ func do(t testing.TB, steps ...func() error) {
 	}
 }
 
-// A call is prepared once; its buffers and values change under it.
+// A launch is prepared once; its buffers and values change under it.
 func TestRotation(t *testing.T) {
 	d := open(t)
 	l := load(t, d, arith.Strict, scaleSource("1"))

@@ -49,7 +49,7 @@ type CPURow struct {
 	Arithmetic     string  `json:"arithmetic"`
 	CellsCompared  int64   `json:"cells_compared"`
 	LargestDiff    float64 `json:"largest_difference"`
-	Machine        string  `json:"machine"`
+	Host           string  `json:"machine"`
 	Compiler       string  `json:"compiler"`
 	Commit         string  `json:"commit"`
 }
@@ -150,7 +150,7 @@ func (b *cpuBench) run(c cpuCase) (CPURow, error) {
 	row := CPURow{
 		Case: c.label, DType: p.out.Type.Word(), Grid: gridText(p.bound, p.out), Plan: plan, Nest: variant,
 		Pairs: b.opts.Pairs, Arithmetic: "contract", Commit: b.opts.Commit,
-		Machine:  fmt.Sprintf("%s, %d threads", toolchain.ProcessorName(), cpu.Threads()),
+		Host:     fmt.Sprintf("%s, %d threads", toolchain.ProcessorName(), cpu.Threads()),
 		Compiler: b.compiler.Version,
 	}
 	if row.CellsCompared, row.LargestDiff, err = compareRuns(p, ours, nest); err != nil {
@@ -215,7 +215,7 @@ func (b *cpuBench) load(c cpuCase) (*program, error) {
 			}
 		}
 	}
-	for _, a := range prog.Stages[0].Arrays {
+	for _, a := range prog.Calls[0].Arrays {
 		if a.Written {
 			p.out = a.Grid
 		}
@@ -243,10 +243,10 @@ func view[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(zero)))
 }
 
-// call runs everything that one step launches.
-type call []device.Call
+// stepLaunches are what one step launches.
+type stepLaunches []device.PreparedLaunch
 
-func (c call) launch() error {
+func (c stepLaunches) launch() error {
 	for _, l := range c {
 		if err := l.Launch(); err != nil {
 			return err
@@ -270,8 +270,8 @@ func plans(axes int) []string {
 	}
 }
 
-func (b *cpuBench) bestPlan(c cpuCase, p *program) (call, string, error) {
-	var best call
+func (b *cpuBench) bestPlan(c cpuCase, p *program) (stepLaunches, string, error) {
+	var best stepLaunches
 	var bestText string
 	fastest := math.Inf(1)
 	for _, text := range plans(c.axes) {
@@ -306,8 +306,8 @@ func (b *cpuBench) bestPlan(c cpuCase, p *program) (call, string, error) {
 	return best, bestText, nil
 }
 
-// bind prepares the launches of the program's one stage.
-func (b *cpuBench) bind(p *program, m *kernel.Module, lib device.Library) (call, error) {
+// bind prepares the launches of the program's one call.
+func (b *cpuBench) bind(p *program, m *kernel.Module, lib device.Library) (stepLaunches, error) {
 	scratch := map[*kernel.Scratch]device.Buffer{}
 	for _, s := range m.Scratch {
 		env := map[*kernel.Var]op.Value{}
@@ -320,8 +320,8 @@ func (b *cpuBench) bind(p *program, m *kernel.Module, lib device.Library) (call,
 		}
 		scratch[s] = buf
 	}
-	var out call
-	for _, l := range m.Stages[p.bound.Program.Stages[0]] {
+	var out stepLaunches
+	for _, l := range m.Calls[p.bound.Program.Calls[0]] {
 		var args []device.Arg
 		for _, a := range l.Args {
 			args = append(args, p.arg(a, scratch))
@@ -357,7 +357,7 @@ func (p *program) arg(a kernel.Arg, scratch map[*kernel.Scratch]device.Buffer) d
 // bestNest builds the hand-written nest with every schedule and collapse
 // depth. Its arguments are those of the kernel in the order of the source:
 // the written grid, the grids that are read, the residual, sizes, scalars.
-func (b *cpuBench) bestNest(c cpuCase, p *program) (call, string, error) {
+func (b *cpuBench) bestNest(c cpuCase, p *program) (stepLaunches, string, error) {
 	text, err := files.ReadFile("nests/" + c.name + ".c")
 	if err != nil {
 		return nil, "", err
@@ -384,7 +384,7 @@ func (b *cpuBench) bestNest(c cpuCase, p *program) (call, string, error) {
 			args = append(args, p.arg(kernel.ScalarArg{Scalar: s}, nil))
 		}
 	}
-	var best call
+	var best stepLaunches
 	var bestText string
 	fastest := math.Inf(1)
 	for _, sched := range []string{"static", "static, 1", "static, 4", "dynamic", "dynamic, 4", "guided"} {
@@ -405,12 +405,12 @@ func (b *cpuBench) bestNest(c cpuCase, p *program) (call, string, error) {
 			if err != nil {
 				return nil, "", err
 			}
-			t, err := quick(call{one})
+			t, err := quick(stepLaunches{one})
 			if err != nil {
 				return nil, "", err
 			}
 			if t < fastest {
-				best, fastest = call{one}, t
+				best, fastest = stepLaunches{one}, t
 				bestText = fmt.Sprintf("schedule(%s) collapse(%d)", sched, collapse)
 			}
 		}
@@ -419,7 +419,7 @@ func (b *cpuBench) bestNest(c cpuCase, p *program) (call, string, error) {
 }
 
 // quick returns the shortest of a few runs after a warm-up, in seconds.
-func quick(c call) (float64, error) {
+func quick(c stepLaunches) (float64, error) {
 	best := math.Inf(1)
 	for i := range 6 {
 		start := time.Now()
@@ -434,7 +434,7 @@ func quick(c call) (float64, error) {
 }
 
 // batch returns seconds a launch, over launches that take at least 20 ms.
-func batch(c call, n int) (float64, error) {
+func batch(c stepLaunches, n int) (float64, error) {
 	start := time.Now()
 	for range n {
 		if err := c.launch(); err != nil {
@@ -456,7 +456,7 @@ func (b *cpuBench) byHand(source string) (string, error) {
 // compareRuns runs both codes and compares every cell of the output. The
 // compiler may fuse other products of the code by hand, so that a few units in
 // the last place are no error.
-func compareRuns(p *program, ours, nest call) (int64, float64, error) {
+func compareRuns(p *program, ours, nest stepLaunches) (int64, float64, error) {
 	out := p.host[p.out]
 	poison := func() {
 		for i := range out {
@@ -505,7 +505,7 @@ func compareRuns(p *program, ours, nest call) (int64, float64, error) {
 
 // measure times ours and the nest in pairs that change their order, with a
 // copy between, and fills in the row.
-func (b *cpuBench) measure(p *program, ours, nest call, row *CPURow) error {
+func (b *cpuBench) measure(p *program, ours, nest stepLaunches, row *CPURow) error {
 	copies, bytes, err := b.copies(p)
 	if err != nil {
 		return err
@@ -530,7 +530,7 @@ func (b *cpuBench) measure(p *program, ours, nest call, row *CPURow) error {
 			return err
 		}
 		for _, c := range copies {
-			t, err := batch(call{c.call}, 3)
+			t, err := batch(stepLaunches{c.launch}, 3)
 			if err != nil {
 				return err
 			}
@@ -563,14 +563,14 @@ func (b *cpuBench) measure(p *program, ours, nest call, row *CPURow) error {
 // move for each: every grid that is read, once, and the one that is written.
 func (p *program) work() (points, bytes float64) {
 	points = 1
-	for _, st := range p.bound.Program.Stages[0].Body {
+	for _, st := range p.bound.Program.Calls[0].Body {
 		if st.Array != nil {
 			for _, axis := range st.Axes {
 				points *= float64(p.bound.Range(st.Domain[axis]).Len())
 			}
 		}
 	}
-	for _, a := range p.bound.Program.Stages[0].Arrays {
+	for _, a := range p.bound.Program.Calls[0].Arrays {
 		if a.Read || a.Written {
 			bytes += float64(a.Type.Size())
 		}
@@ -578,14 +578,14 @@ func (p *program) work() (points, bytes float64) {
 	return points, bytes
 }
 
-type copyCall struct {
-	name string
-	call device.Call
+type copyLaunch struct {
+	name   string
+	launch device.PreparedLaunch
 }
 
 // copies prepares the copies between two grids, and returns the bytes that
 // each reads and writes.
-func (b *cpuBench) copies(p *program) ([]copyCall, float64, error) {
+func (b *cpuBench) copies(p *program) ([]copyLaunch, float64, error) {
 	text, err := files.ReadFile("nests/copy.c")
 	if err != nil {
 		return nil, 0, err
@@ -609,13 +609,13 @@ func (b *cpuBench) copies(p *program) ([]copyCall, float64, error) {
 	count := int64(len(p.host[from]) / 8)
 	n.Set(op.Int(types.I64, count))
 	args := []device.Arg{&device.Slot{Buffer: p.grids[p.out]}, &device.Slot{Buffer: p.grids[from]}, &n}
-	var out []copyCall
+	var out []copyLaunch
 	for _, name := range []string{"copy_loop", "copy_libc"} {
 		c, err := lib.Prepare(name, args)
 		if err != nil {
 			return nil, 0, err
 		}
-		out = append(out, copyCall{name, c})
+		out = append(out, copyLaunch{name, c})
 	}
 	return out, float64(16 * count), nil
 }

@@ -217,12 +217,12 @@ func (b *gpuBench) measure(checks *checks, large *gridsOnGPU, cfg schedule.Confi
 	if row.CellsChecked, err = checks.small(&b.gpuContext, cfg, m, lib); err != nil {
 		return err
 	}
-	calls, err := large.bind(m, lib)
+	launches, err := large.bind(m, lib)
 	if err != nil {
 		return err
 	}
-	defer calls.free()
-	for _, c := range calls.list {
+	defer launches.free()
+	for _, c := range launches.list {
 		row.Timed = append(row.Timed, c.kernel.Name)
 		r, err := lib.Resources(c.kernel.Name)
 		if err != nil {
@@ -233,7 +233,7 @@ func (b *gpuBench) measure(checks *checks, large *gridsOnGPU, cfg schedule.Confi
 	if err := large.poison(); err != nil {
 		return err
 	}
-	times, n, err := b.batches(calls.launch, b.opts.Batches, b.opts.Batch)
+	times, n, err := b.batches(launches.launch, b.opts.Batches, b.opts.Batch)
 	if err != nil {
 		return err
 	}

@@ -69,10 +69,10 @@ func bindTo(p *ir.Program, set map[string]string) (*ir.Binding, error) {
 // output returns the first grid that the program writes.
 func output(p *ir.Program) *ir.Grid { return outputs(p)[0] }
 
-// outputs returns the grids that the program's one stage writes.
+// outputs returns the grids that the program's one call writes.
 func outputs(p *ir.Program) []*ir.Grid {
 	var list []*ir.Grid
-	for _, a := range p.Stages[0].Arrays {
+	for _, a := range p.Calls[0].Arrays {
 		if a.Written && !a.Local {
 			list = append(list, a.Grid)
 		}
@@ -227,22 +227,22 @@ func (p *gridsOnGPU) poison() error {
 // poison makes a NaN of every floating-point type.
 const poison = 0xFF
 
-// calls are the launches of the program's one stage.
-type calls struct {
-	list    []gpuCall
+// callLaunches are the launches of the program's one call.
+type callLaunches struct {
+	list    []gpuLaunch
 	scratch []*cuda.Buffer
 }
 
-type gpuCall struct {
+type gpuLaunch struct {
 	kernel *kernel.Kernel
-	device.Call
+	device.PreparedLaunch
 	shared int64 // bytes of a block that the launch asks for
 }
 
-func (c *calls) free() error { return freeAll(c.scratch) }
+func (c *callLaunches) free() error { return freeAll(c.scratch) }
 
-// launch runs the whole stage.
-func (c *calls) launch() error {
+// launch runs the whole call.
+func (c *callLaunches) launch() error {
 	for _, l := range c.list {
 		if err := l.Launch(); err != nil {
 			return err
@@ -252,8 +252,8 @@ func (c *calls) launch() error {
 }
 
 // bind prepares a module's launches on the program's memory.
-func (p *gridsOnGPU) bind(m *kernel.Module, lib *cuda.Library) (*calls, error) {
-	out := &calls{}
+func (p *gridsOnGPU) bind(m *kernel.Module, lib *cuda.Library) (*callLaunches, error) {
+	out := &callLaunches{}
 	scratch := map[*kernel.Scratch]*cuda.Buffer{}
 	for _, s := range m.Scratch {
 		env := map[*kernel.Var]op.Value{}
@@ -267,18 +267,18 @@ func (p *gridsOnGPU) bind(m *kernel.Module, lib *cuda.Library) (*calls, error) {
 		scratch[s] = buf.(*cuda.Buffer)
 		out.scratch = append(out.scratch, scratch[s])
 	}
-	for _, l := range m.Stages[p.bound.Program.Stages[0]] {
+	for _, l := range m.Calls[p.bound.Program.Calls[0]] {
 		c, shared, err := p.prepare(l, lib, scratch)
 		if err != nil {
 			return nil, errors.Join(err, out.free())
 		}
-		out.list = append(out.list, gpuCall{l.Kernel, c, shared})
+		out.list = append(out.list, gpuLaunch{l.Kernel, c, shared})
 	}
 	return out, nil
 }
 
 func (p *gridsOnGPU) prepare(l *kernel.Launch, lib *cuda.Library,
-	scratch map[*kernel.Scratch]*cuda.Buffer) (device.Call, int64, error) {
+	scratch map[*kernel.Scratch]*cuda.Buffer) (device.PreparedLaunch, int64, error) {
 	var args []device.Arg
 	env := map[*kernel.Var]op.Value{}
 	for i, a := range l.Args {

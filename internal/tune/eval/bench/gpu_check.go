@@ -177,12 +177,12 @@ func (b *gpuContext) compare(e *expectation, m *kernel.Module, lib *cuda.Library
 			return 0, err
 		}
 	}
-	calls, err := p.bind(m, lib)
+	launches, err := p.bind(m, lib)
 	if err != nil {
 		return 0, err
 	}
-	defer calls.free()
-	if err := calls.launch(); err != nil {
+	defer launches.free()
+	if err := launches.launch(); err != nil {
 		return 0, err
 	}
 	if err := b.dev.Sync(); err != nil {
@@ -304,7 +304,7 @@ func newSampledBoxes(large *gridsOnGPU) (*sampledBoxes, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, st := range p.Stages[0].Body {
+	for _, st := range p.Calls[0].Body {
 		if st.Array != nil {
 			for _, axis := range st.Axes {
 				w.inside = append(w.inside, bound.Range(st.Domain[axis]))

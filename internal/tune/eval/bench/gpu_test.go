@@ -215,12 +215,12 @@ func testCellMismatch(t *testing.T) {
 	if _, err := w.compare(large, "contract"); !errors.As(err, &wrong) || !math.IsNaN(wrong.Got) {
 		t.Errorf("a sweep that has not run: %v", err)
 	}
-	calls, err := large.bind(m, lib)
+	launches, err := large.bind(m, lib)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer calls.free()
-	if err := calls.launch(); err != nil {
+	defer launches.free()
+	if err := launches.launch(); err != nil {
 		t.Fatal(err)
 	}
 	n, err := w.compare(large, "contract")

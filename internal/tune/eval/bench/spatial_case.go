@@ -78,7 +78,7 @@ func SpatialProgram(name, dtype string) (*ir.Program, error) {
 // points returns how many points a step computes: the cells of the first grid
 // that it writes.
 func points(b *ir.Binding) float64 {
-	for _, st := range b.Program.Stages[0].Body {
+	for _, st := range b.Program.Calls[0].Body {
 		if st.Array == nil || st.Array.Local {
 			continue
 		}
@@ -94,5 +94,5 @@ func points(b *ir.Binding) float64 {
 // usefulBytes returns the bytes a point that a step cannot do without: every
 // cell that is read, once, the rim with it, and every cell that is written.
 func (c spatialCase) usefulBytes(b *ir.Binding) float64 {
-	return analysis.Analyze(b.Program, b).Stages[0].Traffic.Compulsory
+	return analysis.Analyze(b.Program, b).Calls[0].Traffic.Compulsory
 }

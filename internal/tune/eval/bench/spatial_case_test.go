@@ -256,7 +256,7 @@ func TestUsefulBytes(t *testing.T) {
 			t.Errorf("%s %s: %v bytes a point, want %v and the rims", c.name, c.dtype, got, dense)
 		}
 		touched := 0
-		for _, a := range p.Stages[0].Arrays {
+		for _, a := range p.Calls[0].Arrays {
 			if a.Local {
 				continue
 			}

@@ -302,7 +302,7 @@ func someCells(b *ir.Binding, n int) []int64 {
 	rng := rand.New(rand.NewPCG(7, 7))
 	g := output(b.Program)
 	var list []int64
-	for _, st := range b.Program.Stages[0].Body {
+	for _, st := range b.Program.Calls[0].Body {
 		if st.Array == nil || st.Array.Grid != g {
 			continue
 		}

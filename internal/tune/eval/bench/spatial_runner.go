@@ -218,24 +218,24 @@ func (s *caseRunner) plain() (int64, error) {
 
 // note keeps the names of what a step of plain kernels launches.
 func (s *caseRunner) note(m *kernel.Module) {
-	for _, l := range m.Stages[m.Program.Stages[0]] {
+	for _, l := range m.Calls[m.Program.Calls[0]] {
 		s.ran = append(s.ran, l.Kernel.Name)
 	}
 }
 
 // step fills the grids, poisons what is written, and runs one step.
 func (s *caseRunner) step(p *gridsOnGPU, m *kernel.Module, lib *cuda.Library) error {
-	calls, err := p.bind(m, lib)
+	launches, err := p.bind(m, lib)
 	if err != nil {
 		return err
 	}
-	err = s.run(p, calls)
-	return errors.Join(err, calls.free())
+	err = s.run(p, launches)
+	return errors.Join(err, launches.free())
 }
 
-func (s *caseRunner) run(p *gridsOnGPU, calls *calls) error {
+func (s *caseRunner) run(p *gridsOnGPU, launches *callLaunches) error {
 	fill := func() error { return p.fill(&s.gpuContext) }
-	for _, f := range []func() error{fill, p.poison, calls.launch, s.dev.Sync} {
+	for _, f := range []func() error{fill, p.poison, launches.launch, s.dev.Sync} {
 		if err := f(); err != nil {
 			return err
 		}

@@ -66,20 +66,20 @@ func (s *caseRunner) try(a attempt) (trial, error) {
 	if err != nil {
 		return t, errors.Join(err, lib.Close())
 	}
-	calls, err := p.bind(m, lib)
+	launches, err := p.bind(m, lib)
 	if err != nil {
 		return t, errors.Join(err, lib.Close())
 	}
-	err = s.measure(a, &t, p, calls, lib)
+	err = s.measure(a, &t, p, launches, lib)
 	if err == nil && a.Keep {
-		s.kept[a.Plan] = &contender{calls.launch, max(1, t.Launches)}
+		s.kept[a.Plan] = &contender{launches.launch, max(1, t.Launches)}
 		return t, nil
 	}
-	return t, errors.Join(err, calls.free(), lib.Close())
+	return t, errors.Join(err, launches.free(), lib.Close())
 }
 
-func (s *caseRunner) measure(a attempt, t *trial, p *gridsOnGPU, calls *calls, lib *cuda.Library) error {
-	for _, c := range calls.list {
+func (s *caseRunner) measure(a attempt, t *trial, p *gridsOnGPU, launches *callLaunches, lib *cuda.Library) error {
+	for _, c := range launches.list {
 		t.Kernels = append(t.Kernels, c.kernel.Name)
 		r, err := lib.Resources(c.kernel.Name)
 		if err != nil {
@@ -88,14 +88,14 @@ func (s *caseRunner) measure(a attempt, t *trial, p *gridsOnGPU, calls *calls, l
 		t.Registers, t.Spills, t.Shared = max(t.Registers, r.Registers), max(t.Spills, r.Local),
 			max(t.Shared, r.Shared+int(c.shared))
 	}
-	err := s.run(p, calls)
+	err := s.run(p, launches)
 	if err != nil {
 		return err
 	}
 	if t.Cells, t.Difference, err = s.verify(p); err != nil {
 		return err
 	}
-	if t.Times, t.Launches, err = s.timeBatches(calls.launch, a.Rule); err != nil {
+	if t.Times, t.Launches, err = s.timeBatches(launches.launch, a.Rule); err != nil {
 		return err
 	}
 	// What threads do in another order now and then comes out wrong now and
@@ -181,12 +181,12 @@ func (s *caseRunner) contender(name string, least time.Duration) (*contender, er
 		}
 		count := &device.Value{}
 		count.Set(op.Int(types.I64, items))
-		call, err := s.tools.PrepareGrid(kernel, blocksOf(items, block), []device.Arg{&device.Slot{Buffer: s.copies[0]},
-			&device.Slot{Buffer: s.copies[1]}, count})
+		prepared, err := s.tools.PrepareGrid(kernel, blocksOf(items, block),
+			[]device.Arg{&device.Slot{Buffer: s.copies[0]}, &device.Slot{Buffer: s.copies[1]}, count})
 		if err != nil {
 			return nil, err
 		}
-		launch = call.Launch
+		launch = prepared.Launch
 	default:
 		return nil, fmt.Errorf("bench spatial: %q is not kept for batches", name)
 	}

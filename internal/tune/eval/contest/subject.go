@@ -112,7 +112,7 @@ func (s *Subject) sizes() session.Sizes {
 
 // points is how many cells a step updates.
 func (s *Subject) points() float64 {
-	return float64(analysis.Analyze(s.bound.Program, s.bound).Stages[0].Points)
+	return float64(analysis.Analyze(s.bound.Program, s.bound).Calls[0].Points)
 }
 
 // restrict leaves the part that is recorded.

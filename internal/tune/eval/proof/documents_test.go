@@ -56,7 +56,7 @@ func documents(t *testing.T) (names []string, sources map[string]*diag.Source) {
 }
 
 // Every example and every program of the documents computes the same on the
-// processor as on the reference, for its first few stages.
+// processor as on the reference, for its first few calls.
 func TestDocuments(t *testing.T) {
 	ctx := context.Background()
 	cache, err := toolchain.OpenCache(filepath.Join(os.TempDir(), "gridloom-proof-test"))

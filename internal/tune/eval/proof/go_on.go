@@ -25,7 +25,7 @@ func (r *GPUResult) After(e *GPUResult) error {
 	r.Failures = append(slices.Clone(e.Failures), r.Failures...)
 	r.PoCLFaults = eachOnce(slices.Clone(e.PoCLFaults), r.PoCLFaults...)
 	r.OclgrindCrashes = eachOnce(slices.Clone(e.OclgrindCrashes), r.OclgrindCrashes...)
-	r.Machine, r.Commit = e.Machine.with(r.Machine), e.Commit.with(r.Commit)
+	r.Host, r.Commit = e.Host.with(r.Host), e.Commit.with(r.Commit)
 	r.Missing = union(e.Missing, r.Missing)
 	return nil
 }
@@ -43,7 +43,7 @@ func (r *Result) After(e *Result) error {
 	r.LargestOf = max(r.LargestOf, e.LargestOf)
 	r.Seconds += e.Seconds
 	r.Failures = append(slices.Clone(e.Failures), r.Failures...)
-	r.Machine, r.Compiler, r.Commit = e.Machine.with(r.Machine), e.Compiler.with(r.Compiler), e.Commit.with(r.Commit)
+	r.Host, r.Compiler, r.Commit = e.Host.with(r.Host), e.Compiler.with(r.Compiler), e.Commit.with(r.Commit)
 	return nil
 }
 

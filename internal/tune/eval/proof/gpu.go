@@ -46,7 +46,7 @@ type GPUResult struct {
 	PoCLFaults      []JudgeFault `json:"pocl_faults,omitempty"`
 	OclgrindCrashes []JudgeFault `json:"oclgrind_crashes,omitempty"`
 	Seconds         float64      `json:"seconds"`
-	Machine         Names        `json:"machine"`
+	Host            Names        `json:"machine"`
 	Commit          Names        `json:"commit"`
 	Missing         []string     `json:"missing,omitempty"` // checkers that were not installed, and why
 	versions.Set
@@ -67,7 +67,7 @@ func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
 		Set:       versions.Current(),
 		FirstSeed: o.Seed,
 		NextSeed:  o.Seed,
-		Machine:   Names{toolchain.ProcessorName()},
+		Host:      Names{toolchain.ProcessorName()},
 		Failures:  []Failure{},
 	}
 	if o.Every > 0 {

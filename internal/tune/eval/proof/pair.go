@@ -168,7 +168,7 @@ func (p *pair) exact() bool {
 }
 
 func fusable(p *ir.Program) bool {
-	return slices.ContainsFunc(p.Stages, func(s *ir.Stage) bool {
+	return slices.ContainsFunc(p.Calls, func(s *ir.Call) bool {
 		grids, _ := transform.Inlinable(p, s)
 		return len(grids) > 0
 	})

@@ -196,7 +196,7 @@ func unconstant(c schedule.Config) schedule.Config {
 func withoutInitial(p schedule.Plan, program *ir.Program) schedule.Plan {
 	if program.Initial != nil {
 		p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels),
-			func(k schedule.Kernel) bool { return k.Stage == program.Initial.Name })
+			func(k schedule.Kernel) bool { return k.Call == program.Initial.Name })
 	}
 	return p
 }

@@ -52,7 +52,7 @@ type Result struct {
 	LargestOf float64   `json:"largest_fraction_of_bound"`
 	Failures  []Failure `json:"failures"`
 	Seconds   float64   `json:"seconds"`
-	Machine   Names     `json:"machine"`
+	Host      Names     `json:"machine"`
 	Compiler  Names     `json:"compiler"`
 	Commit    Names     `json:"commit"`
 	versions.Set
@@ -103,7 +103,7 @@ func CPU(ctx context.Context, o Options) (*Result, error) {
 	p := &prover{Options: o, compiler: compiler, cache: throwaway, start: time.Now()}
 	p.result = Result{
 		Set:       versions.Current(),
-		FirstSeed: o.Seed, Machine: Names{toolchain.ProcessorName()}, Compiler: Names{compiler.Version},
+		FirstSeed: o.Seed, Host: Names{toolchain.ProcessorName()}, Compiler: Names{compiler.Version},
 		Failures: []Failure{},
 	}
 	if err := p.all(ctx); err != nil {

@@ -85,7 +85,7 @@ func (p *pair) planFor(o lower.Options) (schedule.Plan, bool) {
 				continue
 			}
 			k.Config = config
-			if from.Stage == k.Stage && from.From == k.From {
+			if from.Call == k.Call && from.From == k.From {
 				break
 			}
 		}

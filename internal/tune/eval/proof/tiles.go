@@ -214,8 +214,8 @@ func (s *sizing) updates(b *ir.Binding) int64 {
 		leaves = min(leaves, s.leaves)
 	}
 	statements := 0
-	for _, s := range b.Program.Stages {
+	for _, s := range b.Program.Calls {
 		statements += len(s.Body)
 	}
-	return max(1, min(leaves, 1<<20)*int64(max(1, statements/max(1, len(b.Program.Stages)))))
+	return max(1, min(leaves, 1<<20)*int64(max(1, statements/max(1, len(b.Program.Calls)))))
 }

@@ -38,7 +38,7 @@ func CheckModule(ctx context.Context, m *kernel.Module, b *ir.Binding, seed uint
 	for _, k := range m.Kernels {
 		kernels[k.Name] = k
 	}
-	for _, s := range script.Stages {
+	for _, s := range script.Calls {
 		for _, l := range s.Launches {
 			k := kernels[script.Kernels[l.Kernel]]
 			if k == nil {

@@ -80,9 +80,9 @@ func run(j Job, counts *os.File) (memory [][]byte, err error) {
 		buffers = append(buffers, b)
 		args = append(args, &device.Slot{Buffer: b})
 	}
-	call, err := library.PrepareGrid(j.Kernel, j.Geometry, args)
+	launch, err := library.PrepareGrid(j.Kernel, j.Geometry, args)
 	if err == nil {
-		err = call.Launch()
+		err = launch.Launch()
 	}
 	if err == nil {
 		err = d.Sync()

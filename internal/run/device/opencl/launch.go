@@ -11,10 +11,10 @@ import (
 	"github.com/gridloom/gridloom/internal/run/verdict"
 )
 
-// call is a kernel object with its arguments. What the driver reads of a
+// preparedLaunch is a kernel object with its arguments. What the driver reads of a
 // launch lies outside Go's heap: global and local size, then the arguments, 8
 // bytes each.
-type call struct {
+type preparedLaunch struct {
 	device *Device
 	name   string
 	kernel handle
@@ -50,7 +50,7 @@ type value struct {
 
 const dimensions = 3
 
-func (c *call) prepare(g kernel.Geometry, args []device.Arg, words []byte) error {
+func (c *preparedLaunch) prepare(g kernel.Geometry, args []device.Arg, words []byte) error {
 	d := c.device
 	if err := c.lend(g, len(args)); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (c *call) prepare(g kernel.Geometry, args []device.Arg, words []byte) error
 
 // lend gives a kernel with one parameter more than there are arguments its
 // local memory through it.
-func (c *call) lend(g kernel.Geometry, args int) error {
+func (c *preparedLaunch) lend(g kernel.Geometry, args int) error {
 	d := c.device
 	const numberOfArgs = 0x1191
 	q := &asker{ask: d.api.KernelInfo, of: c.kernel, call: "clGetKernelInfo", name: "the kernel " + c.name}
@@ -138,7 +138,7 @@ func (d *Device) setSized(arg []uintptr) code {
 
 // Launch starts the kernel. It allocates nothing. The driver copies arguments
 // when they are set, so those that have not changed are not set again.
-func (c *call) Launch() error {
+func (c *preparedLaunch) Launch() error {
 	if c.launch == nil {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (c *call) Launch() error {
 	return nil
 }
 
-func (c *call) refused(r code) error {
+func (c *preparedLaunch) refused(r code) error {
 	err := c.device.fail(r, "clEnqueueNDRangeKernel",
 		"the kernel %s cannot be launched: threads %v, of which %v a block", c.name, c.sizes[:dimensions],
 		c.sizes[dimensions:])

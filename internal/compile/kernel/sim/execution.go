@@ -6,8 +6,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 )
 
-// machine is one run of a program.
-type machine struct {
+// execution is one run of a program.
+type execution struct {
 	p        *Program
 	opts     Options
 	blocks   [3]int64 // of the launch, x first
@@ -61,7 +61,7 @@ type block struct {
 }
 
 // grid runs all groups: one after the other, or at once where they meet.
-func (m *machine) grid() {
+func (m *execution) grid() {
 	total := int64(1)
 	for d := range m.blocks {
 		total *= m.blocks[d] / m.cluster[d]
@@ -93,7 +93,7 @@ func (m *machine) grid() {
 }
 
 // residency reports a grid barrier that would never be passed.
-func (m *machine) residency(total int64) {
+func (m *execution) residency(total int64) {
 	for _, in := range m.p.code {
 		if in.op == opBarrier && kernel.Scope(in.sub) == kernel.GridScope {
 			m.add(Fault{Kind: Residency, Text: fmt.Sprintf("a barrier of %d blocks on a device that holds %d at once", total, m.opts.Resident)}, in.at)
@@ -103,7 +103,7 @@ func (m *machine) residency(total int64) {
 }
 
 // group returns group number n, ready to run.
-func (m *machine) group(n int64) *group {
+func (m *execution) group(n int64) *group {
 	var g *group
 	if last := len(m.idle) - 1; last >= 0 {
 		g, m.idle = m.idle[last], m.idle[:last]
@@ -121,7 +121,7 @@ func (m *machine) group(n int64) *group {
 	return g
 }
 
-func (m *machine) newGroup() *group {
+func (m *execution) newGroup() *group {
 	g := &group{}
 	for range m.cluster[0] * m.cluster[1] * m.cluster[2] {
 		b := m.newBlock(g)
@@ -131,7 +131,7 @@ func (m *machine) newGroup() *group {
 	return g
 }
 
-func (m *machine) newBlock(g *group) *block {
+func (m *execution) newBlock(g *group) *block {
 	b := &block{group: g, rank: len(g.blocks), shared: make([]*Memory, len(m.p.slots)), mbarriers: make([][]mbarrier, len(m.p.slots))}
 	for i, s := range m.p.slots {
 		switch s.buffer.Space {
@@ -173,7 +173,7 @@ func (b *block) start() {
 
 // run executes groups until all their warps have ended. Each warp runs until
 // it has to wait.
-func (m *machine) run(groups []*group) {
+func (m *execution) run(groups []*group) {
 	for !m.stopped {
 		busy, ended := false, true
 		for _, g := range groups {
@@ -210,18 +210,18 @@ func (m *machine) run(groups []*group) {
 
 // name names a thread for a message, by its group and the number of its lane
 // there.
-func (m *machine) name(group, lane uint32) string {
+func (m *execution) name(group, lane uint32) string {
 	perBlock := uint32(m.warps * lanes)
 	return m.nameOf(int64(group), int64(lane/perBlock), int64(lane%perBlock))
 }
 
-func (m *machine) nameOf(group, rank, thread int64) string {
+func (m *execution) nameOf(group, rank, thread int64) string {
 	b, t := m.blockAt(group, rank), m.threadAt(thread)
 	return fmt.Sprintf("thread %d,%d,%d of block %d,%d,%d", t[0], t[1], t[2], b[0], b[1], b[2])
 }
 
 // blockAt returns where in the grid a group's block is.
-func (m *machine) blockAt(group, rank int64) [3]int64 {
+func (m *execution) blockAt(group, rank int64) [3]int64 {
 	var at [3]int64
 	for d, c := range m.cluster {
 		clusters := m.blocks[d] / c
@@ -231,12 +231,12 @@ func (m *machine) blockAt(group, rank int64) [3]int64 {
 	return at
 }
 
-func (m *machine) threadAt(n int64) [3]int64 {
+func (m *execution) threadAt(n int64) [3]int64 {
 	return [3]int64{n % m.threads[0], n / m.threads[0] % m.threads[1], n / m.threads[0] / m.threads[1]}
 }
 
 // add notes a fault, and stops the run after enough of them.
-func (m *machine) add(f Fault, at int32) {
+func (m *execution) add(f Fault, at int32) {
 	key := faultKey{f.Kind, at}
 	if i, ok := m.seen[key]; ok {
 		m.faults[i].Times++
@@ -256,7 +256,7 @@ func (m *machine) add(f Fault, at int32) {
 }
 
 // report closes the counts.
-func (m *machine) report() *Report {
+func (m *execution) report() *Report {
 	for i, s := range m.p.slots {
 		m.counts.Spaces[s.buffer.Space].add(&m.counts.Buffers[i])
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// stager makes a stage of a stencil's body with its formals bound, or of the
+// callBuilder makes a call of a stencil's body with its formals bound, or of the
 // initial blocks.
-type stager struct {
-	c     *checker
-	info  *stencilInfo
-	call  *CallStep // nil for an initial block
-	box   ir.Box    // the call's domain, or nil
-	env   *env
-	stage *ir.Stage
+type callBuilder struct {
+	c    *checker
+	info *stencilInfo
+	step *CallStep // nil for an initial block
+	box  ir.Box    // the call's domain, or nil
+	env  *env
+	call *ir.Call
 
 	grids   map[*ir.Grid]*ir.Array
 	formals []*ir.Array // in the order of the formals
@@ -38,7 +38,7 @@ type stager struct {
 	tempReads  map[*ir.Temp]*tempReads // of scalar locals, once they were asked for
 }
 
-// key names the stage that a call needs: calls with equal keys share it.
+// key names the ir.Call that a call in the source needs: calls with equal keys share it.
 func (b *boundCall) key(s *CallStep, box ir.Box, p *ir.Program) string {
 	var k strings.Builder
 	k.WriteString(b.info.def.Name.Name)
@@ -56,28 +56,28 @@ func (b *boundCall) key(s *CallStep, box ir.Box, p *ir.Program) string {
 	return k.String()
 }
 
-func (c *checker) newStager(info *stencilInfo, stage *ir.Stage, l level) *stager {
-	s := &stager{
-		c: c, info: info, stage: stage, env: c.newEnv(l),
+func (c *checker) newCallBuilder(info *stencilInfo, call *ir.Call, l level) *callBuilder {
+	s := &callBuilder{
+		c: c, info: info, call: call, env: c.newEnv(l),
 		grids: make(map[*ir.Grid]*ir.Array), fixed: make(map[*ir.Array]bool), taken: make(map[string]bool),
 		reads: make(map[*ir.Access]diag.Range), vary: make(map[*ir.Temp][]int), values: make(map[*ir.Temp]ir.Expr),
 		olds:    make(map[*ir.Array]*ir.Array),
 		readBox: make(map[*ir.Array]ir.Box),
 	}
-	s.env.stage = s
+	s.env.builder = s
 	s.boundaries = &boundaryRules{c: c, env: s.uniformEnv(), set: make(map[*ir.Boundary]diag.Range)}
 	return s
 }
 
-// makeStage binds a stencil's formals and lowers its body; nil after a report.
-func (c *checker) makeStage(call *CallStep, b *boundCall, box ir.Box) *ir.Stage {
+// makeCall binds a stencil's formals and lowers its body; nil after a report.
+func (c *checker) makeCall(step *CallStep, b *boundCall, box ir.Box) *ir.Call {
 	def := b.info.def
 	before := c.diags.Count(diag.Error)
-	stage := &ir.Stage{
-		Name: c.stageName(def.Name.Name), Stencil: def.Name.Name, Range: def.Name.Span(), Hints: c.hints(def.Pragma),
+	call := &ir.Call{
+		Name: c.callName(def.Name.Name), Stencil: def.Name.Name, Range: def.Name.Span(), Hints: c.hints(def.Pragma),
 	}
-	s := c.newStager(b.info, stage, atCells)
-	s.call, s.box = call, box
+	s := c.newCallBuilder(b.info, call, atCells)
+	s.step, s.box = step, box
 	for i, f := range def.Formals {
 		name := f.Name.Name
 		if b.info.formals[name] != f {
@@ -105,15 +105,15 @@ func (c *checker) makeStage(call *CallStep, b *boundCall, box ir.Box) *ir.Stage 
 		return nil
 	}
 	s.finish()
-	return stage
+	return call
 }
 
-func (c *checker) stageName(name string) string {
+func (c *checker) callName(name string) string {
 	n := 1
 	if name == "initial" && len(c.initials) > 0 {
-		n++ // the initial block's stage
+		n++ // the initial block's call
 	}
-	for _, s := range c.prog.Stages {
+	for _, s := range c.prog.Calls {
 		if s.Stencil == name {
 			n++
 		}
@@ -124,14 +124,14 @@ func (c *checker) stageName(name string) string {
 	return name + "." + strconv.Itoa(n)
 }
 
-// initial makes the stage of the file's initial blocks.
+// initial makes the call of the file's initial blocks.
 func (c *checker) initial() {
 	if len(c.initials) == 0 {
 		return
 	}
 	before := c.diags.Count(diag.Error)
-	stage := &ir.Stage{Name: "initial", Stencil: "initial", Hints: ir.Hints{Stream: -1}}
-	s := c.newStager(nil, stage, atInitial)
+	call := &ir.Call{Name: "initial", Stencil: "initial", Hints: ir.Hints{Stream: -1}}
+	s := c.newCallBuilder(nil, call, atInitial)
 	for _, info := range c.initials {
 		if len(info.body) > maxStatements {
 			return
@@ -144,12 +144,12 @@ func (c *checker) initial() {
 		return
 	}
 	s.finish()
-	c.prog.Initial = stage
+	c.prog.Initial = call
 }
 
 // uniformEnv returns a scope for values inside the body that do not vary over
 // cells: the formals and tables known so far.
-func (s *stager) uniformEnv() *env {
+func (s *callBuilder) uniformEnv() *env {
 	u := s.c.newEnv(atSteps)
 	for _, name := range sortedNames(s.env.names) {
 		u.names[name] = s.env.names[name]
@@ -157,21 +157,21 @@ func (s *stager) uniformEnv() *env {
 	return u
 }
 
-// finish puts the arrays that are used into the stage.
-func (s *stager) finish() {
+// finish puts the arrays that are used into the call.
+func (s *callBuilder) finish() {
 	s.clipToBoxes()
 	s.keepTemps()
 	for _, list := range [][]*ir.Array{s.formals, s.globals, s.locals} {
 		for _, a := range list {
 			if a.Read || a.Written {
-				s.stage.Arrays = append(s.stage.Arrays, a)
+				s.call.Arrays = append(s.call.Arrays, a)
 			}
 		}
 	}
 }
 
 // unique returns name, or name.2, name.3 and so on if it is taken.
-func (s *stager) unique(name string) string {
+func (s *callBuilder) unique(name string) string {
 	out := name
 	for n := 2; s.taken[out]; n++ {
 		out = name + "." + strconv.Itoa(n)
@@ -180,8 +180,8 @@ func (s *stager) unique(name string) string {
 	return out
 }
 
-// array returns the stage's view of a grid. The first name it goes by stays.
-func (s *stager) array(g *gridSym, name string) *ir.Array {
+// array returns the call's view of a grid. The first name it goes by stays.
+func (s *callBuilder) array(g *gridSym, name string) *ir.Array {
 	if a, ok := s.grids[g.grid]; ok {
 		return a
 	}
@@ -192,7 +192,7 @@ func (s *stager) array(g *gridSym, name string) *ir.Array {
 }
 
 // arrayNamed returns the array that a name of the body stands for, or nil.
-func (s *stager) arrayNamed(name string) *ir.Array {
+func (s *callBuilder) arrayNamed(name string) *ir.Array {
 	switch sym := s.env.lookup(name).(type) {
 	case *arraySym:
 		return sym.array
@@ -207,7 +207,7 @@ func (s *stager) arrayNamed(name string) *ir.Array {
 	return nil
 }
 
-func (s *stager) body(list []Stmt) {
+func (s *callBuilder) body(list []Stmt) {
 	for _, st := range list {
 		s.c.reset()
 		switch st := st.(type) {
@@ -236,7 +236,7 @@ func (s *stager) body(list []Stmt) {
 }
 
 // declare enters the locals of a declaration.
-func (s *stager) declare(d *VarDecl) {
+func (s *callBuilder) declare(d *VarDecl) {
 	t, _ := types.FromWord(d.Type.Name)
 	for _, v := range d.Vars {
 		name := v.Name.Name
@@ -264,7 +264,7 @@ func (s *stager) declare(d *VarDecl) {
 	}
 }
 
-func (s *stager) declareGrid(t types.Type, v *Declarator) {
+func (s *callBuilder) declareGrid(t types.Type, v *Declarator) {
 	dims, ok := s.env.dims(v)
 	if v.Value != nil {
 		s.c.diags.Errorf(v.Value.Span(), "a local grid takes its values from assignments")
@@ -304,7 +304,7 @@ func (s *stager) declareGrid(t types.Type, v *Declarator) {
 }
 
 // checkBoundary reports boundaries inside a body that are of no local grid.
-func (s *stager) checkBoundary(d *BoundaryDecl) {
+func (s *callBuilder) checkBoundary(d *BoundaryDecl) {
 	for _, id := range d.Grids {
 		if v := s.info.locals[id.Name]; v != nil {
 			if len(v.Dims) == 0 || v.Table != nil {
@@ -320,9 +320,9 @@ func (s *stager) checkBoundary(d *BoundaryDecl) {
 }
 
 // reducedArguments reports arguments whose value would change under way,
-// because the stage reduces into a scalar that they are made of.
-func (s *stager) reducedArguments(b *boundCall) {
-	for _, st := range s.stage.Body {
+// because the call reduces into a scalar that they are made of.
+func (s *callBuilder) reducedArguments(b *boundCall) {
+	for _, st := range s.call.Body {
 		if st.Reduce == nil {
 			continue
 		}
@@ -344,7 +344,7 @@ func (s *stager) reducedArguments(b *boundCall) {
 }
 
 // reduceTarget reports whether the body reduces into target by that name.
-func (s *stager) reduceTarget(name string, target *ir.Scalar) bool {
+func (s *callBuilder) reduceTarget(name string, target *ir.Scalar) bool {
 	for _, st := range s.info.body {
 		if r, ok := st.(*Reduction); ok && r.Target.Name == name {
 			return s.scalarNamed(r.Target) == target
@@ -355,7 +355,7 @@ func (s *stager) reduceTarget(name string, target *ir.Scalar) bool {
 
 // scalarNamed returns the scalar of the program that a name stands for, nil if
 // it is none.
-func (s *stager) scalarNamed(id *Ident) *ir.Scalar {
+func (s *callBuilder) scalarNamed(id *Ident) *ir.Scalar {
 	sym := s.env.lookup(id.Name)
 	if arg, ok := sym.(*argSym); ok {
 		inner, ok := unparen(arg.expr).(*Ident)

@@ -8,12 +8,12 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 )
 
-// stageFunction returns the function that launches a stage's kernels.
-func (h *host) stageFunction(s *ir.Stage) string {
-	if len(h.lib.module.Stages[s]) == 0 {
+// callFunction returns the function that launches a call's kernels.
+func (h *host) callFunction(s *ir.Call) string {
+	if len(h.lib.module.Calls[s]) == 0 {
 		return ""
 	}
-	body := h.body(func() { h.stageLaunches(h.lib.launchesOf(s)) })
+	body := h.body(func() { h.callLaunches(h.lib.launchesOf(s)) })
 	var params, args []string
 	for _, q := range []struct{ mark, param, arg string }{
 		{"h->", h.lib.Name + " *h", "h"}, {"g->", "const gl_grids *g", "g"}, {"step", "int32_t step", "%s"},
@@ -25,8 +25,9 @@ func (h *host) stageFunction(s *ir.Stage) string {
 	if params == nil {
 		params = []string{"void"}
 	}
+	// Generated code keeps the word that calls had in earlier versions.
 	name := h.names.pick("gl_stage_" + identifier(s.Name))
-	h.stages[s] = name + "(" + strings.Join(args, ", ") + ");"
+	h.calls[s] = name + "(" + strings.Join(args, ", ") + ");"
 	h.line("")
 	h.line("static void %s(%s)", name, strings.Join(params, ", "))
 	h.line("{")
@@ -57,7 +58,7 @@ func isNameByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// launch prints a kernel's call.
+// launch prints the launch of a kernel.
 func (h *host) launch(launch *kernel.Launch, step string) {
 	k := launch.Kernel
 	if h.lib.GPU() {
@@ -107,7 +108,7 @@ func kernelThreads(body []kernel.Stmt) int {
 
 // initial prints the launches of the initial block. Those that write an array
 // whose contents are given are left out.
-func (h *host) initial(s *ir.Stage) {
+func (h *host) initial(s *ir.Call) {
 	for _, launch := range h.lib.launchesOf(s)[0] {
 		var written []kernel.Arg
 		for i, b := range launch.Kernel.Buffers {

@@ -39,7 +39,7 @@ type Cell struct {
 	Type types.Type
 }
 
-// Start returns the value of a cell before a stage runs.
+// Start returns the value of a cell before a call runs.
 func (c Cell) Start() op.Value {
 	if c.Type.IsFloat() {
 		return op.Float(c.Type, 0.5)
@@ -47,7 +47,7 @@ func (c Cell) Start() op.Value {
 	return op.Int(c.Type, 1)
 }
 
-// Use says which grids a stage reads and writes, and which scalars it reduces into.
+// Use says which grids a call reads and writes, and which scalars it reduces into.
 type Use struct {
 	Reads, Writes []bool // by grid
 	Reduces       []int  // cells
@@ -67,10 +67,10 @@ func NewSetting(name string, b *ir.Binding) Setting {
 	return s
 }
 
-// UseOf returns how a stage uses the memory of its program.
-func UseOf(p *ir.Program, st *ir.Stage) Use {
+// UseOf returns how a call uses the memory of its program.
+func UseOf(p *ir.Program, call *ir.Call) Use {
 	u := Use{Reads: make([]bool, len(p.Grids)), Writes: make([]bool, len(p.Grids))}
-	for _, a := range st.Arrays {
+	for _, a := range call.Arrays {
 		if i := slices.Index(p.Grids, a.Grid); i >= 0 {
 			u.Reads[i] = u.Reads[i] || a.Read
 			u.Writes[i] = u.Writes[i] || a.Written
@@ -81,7 +81,7 @@ func UseOf(p *ir.Program, st *ir.Stage) Use {
 		if !x.Reduced {
 			continue
 		}
-		if slices.ContainsFunc(st.Body, func(s *ir.Stmt) bool { return s.Reduce != nil && s.Reduce.Scalar == x }) {
+		if slices.ContainsFunc(call.Body, func(s *ir.Stmt) bool { return s.Reduce != nil && s.Reduce.Scalar == x }) {
 			u.Reduces = append(u.Reduces, cell)
 		}
 		cell++
@@ -89,7 +89,7 @@ func UseOf(p *ir.Program, st *ir.Stage) Use {
 	return u
 }
 
-// Code is a compiled stage.
+// Code is a compiled call.
 type Code struct {
 	Name     string // what it is called in messages
 	Image    string // path

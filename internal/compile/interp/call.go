@@ -6,15 +6,15 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// stage is a compiled ir.Stage: its memory and its statements.
-type stage struct {
+// compiledCall is a compiled ir.Call: its memory and its statements.
+type compiledCall struct {
 	stores []*store // of local grids and temps
 	body   []*statement
 }
 
-// compileStage lays out a stage's memory and compiles its statements.
-func (s *State) compileStage(src *ir.Stage) (*stage, error) {
-	out := &stage{}
+// compileCall lays out a call's memory and compiles its statements.
+func (s *State) compileCall(src *ir.Call) (*compiledCall, error) {
+	out := &compiledCall{}
 	c := scope{state: s, stores: map[*ir.Array]*store{}, temps: map[*ir.Temp]*store{}}
 	for _, a := range src.Arrays {
 		st, err := s.place(a)
@@ -56,7 +56,7 @@ func (s *State) compileStage(src *ir.Stage) (*stage, error) {
 	return out, nil
 }
 
-// place returns where a stage's array lies: a grid over its extents, a local
+// place returns where a call's array lies: a grid over its extents, a local
 // grid over its own box.
 func (s *State) place(a *ir.Array) (*store, error) {
 	var lo, hi []int64
@@ -126,9 +126,9 @@ func (u *usage) include(axes []int, dom []ir.Extent) {
 	}
 }
 
-// usage finds where a stage's temps are needed, uses by other temps included;
+// usage finds where a call's temps are needed, uses by other temps included;
 // those that nothing uses are left out.
-func (s *State) usage(src *ir.Stage) (map[*ir.Temp]*usage, error) {
+func (s *State) usage(src *ir.Call) (map[*ir.Temp]*usage, error) {
 	rank := len(s.b.Program.Axes)
 	axes := map[*ir.Temp][]int{}
 	for _, st := range src.Body {
@@ -185,8 +185,8 @@ func (s *State) usage(src *ir.Stage) (map[*ir.Temp]*usage, error) {
 	return used, nil
 }
 
-// memory returns the stage's stores' bytes, bounds included.
-func (g *stage) memory(m Mode) int64 {
+// memory returns the call's stores' bytes, bounds included.
+func (g *compiledCall) memory(m Mode) int64 {
 	n := int64(0)
 	for _, st := range g.stores {
 		n += st.memory(m)
@@ -205,9 +205,9 @@ func (s *store) memory(m Mode) int64 {
 	return n
 }
 
-// run executes a stage in the memory that its stores share with those of other
-// stages.
-func (s *State) run(g *stage, step int64) {
+// run executes a call in the memory that its stores share with those of other
+// calls.
+func (s *State) run(g *compiledCall, step int64) {
 	words := s.arena
 	take := func(n int64) []uint64 {
 		out := words[:n:n]

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-func (v *verifier) stage(s *Stage) {
-	v.where, v.stg = "stage "+s.Name, s
+func (v *verifier) checkCall(s *Call) {
+	v.where, v.call = "call "+s.Name, s
 	v.let, v.built, v.axes = map[*Temp]bool{}, map[*Array]Box{}, map[*Temp][]int{}
 	v.from, v.stale = map[*Temp]source{}, map[*Temp]bool{}
 	v.wrote, v.read, v.owner = map[*Array]bool{}, map[*Array]bool{}, map[*Grid]*Array{}
@@ -25,10 +25,10 @@ func (v *verifier) stage(s *Stage) {
 	}
 	before := len(v.errs)
 	for i, st := range s.Body {
-		v.where = fmt.Sprintf("stage %s, statement %d", s.Name, i+1)
+		v.where = fmt.Sprintf("call %s, statement %d", s.Name, i+1)
 		v.stmt(st)
 	}
-	v.where = "stage " + s.Name
+	v.where = "call " + s.Name
 	for _, t := range s.Temps {
 		if !v.let[t] {
 			v.errorf("the temp %s is never assigned", t.Name)
