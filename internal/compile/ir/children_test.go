@@ -13,7 +13,7 @@ func TestOrderOfOperands(t *testing.T) {
 	x, y, z := Expr(&Access{Array: &Array{Type: types.F64}}), Expr(&Access{Array: &Array{Type: types.F64}}), Expr(StepRef{})
 	for _, e := range []Expr{
 		x, &Unary{op.Neg, x}, &Binary{op.Add, x, y}, &Fma{x, y, z}, &Select{z, x, y}, &Cast{types.F32, x},
-		&Call{Args: []Expr{x, y}}, &PowInt{X: x, N: 3}, &Random{T: types.F64, Seed: z},
+		&FuncCall{Args: []Expr{x, y}}, &PowInt{X: x, N: 3}, &Random{T: types.F64, Seed: z},
 	} {
 		var seen []Expr
 		MapChildren(e, func(c Expr) Expr { seen = append(seen, c); return c })
