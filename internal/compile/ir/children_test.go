@@ -10,7 +10,8 @@ import (
 
 // What walks operands and what rebuilds them agree on their order, for every kind of expression.
 func TestOrderOfOperands(t *testing.T) {
-	x, y, z := Expr(&Access{Array: &Array{Type: types.F64}}), Expr(&Access{Array: &Array{Type: types.F64}}), Expr(StepRef{})
+	access := func() Expr { return &Access{Array: &Array{Type: types.F64}} }
+	x, y, z := access(), access(), Expr(StepRef{})
 	for _, e := range []Expr{
 		x, &Unary{op.Neg, x}, &Binary{op.Add, x, y}, &Fma{x, y, z}, &Select{z, x, y}, &Cast{types.F32, x},
 		&FuncCall{Args: []Expr{x, y}}, &PowInt{X: x, N: 3}, &Random{T: types.F64, Seed: z},
