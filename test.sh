@@ -61,7 +61,7 @@ say "Build without cgo"
 go build -buildvcs=false ./...
 
 # Packages whose code runs on several threads. The race detector needs cgo.
-concurrent="./internal/run/... ./internal/tune/measure ./internal/tune/tuner ./internal/tune/store"
+concurrent="./internal/run/... ./internal/tune/measure ./internal/tune/tuner ./internal/tune/store/..."
 say "Race detector: $concurrent"
 CGO_ENABLED=1 go test -race -timeout 80m $concurrent
 
