@@ -29,7 +29,7 @@ Examples:
 	gridloom emit examples/heat3d.loom --out heat3d
 	gridloom emit examples/heat3d.loom --fp strict --plan threads=2 --out heat3d
 	gridloom emit examples/heat3d.loom --target cuda
-	gridloom emit examples/heat3d.loom --target cuda --plan share=yes --print-after strides
+	gridloom emit examples/heat3d.loom --target cuda --plan cse=yes --print-after strides
 	gridloom emit examples/heat3d.loom --target opencl --out heat3d`
 }
 

@@ -34,7 +34,7 @@ func TestPrintAfter(t *testing.T) {
 	if err := os.WriteFile(file, []byte(printed), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	plans := map[string]string{"c": "local=fused", "cuda": "family=stream,local=fused,share=yes,retime=yes,fold=yes", "opencl": "family=tile,local=fused,share=yes,fold=yes"}
+	plans := map[string]string{"c": "local=fused", "cuda": "family=stream,local=fused,cse=yes,retime=yes,fold=yes", "opencl": "family=tile,local=fused,cse=yes,fold=yes"}
 	for target, plan := range plans {
 		status, plain, notes := invoke("emit", file, "--target", target, "--fp", "fast", "--plan", plan)
 		if status != 0 || notes != "" {

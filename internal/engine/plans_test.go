@@ -95,7 +95,7 @@ func TestVariantsOfLibrary(t *testing.T) {
 		{[]string{"400 " + one + "=1", "10000 " + two + "=1"}, one + " 0, " + two + " 2000"},
 		{[]string{"4 " + loops + "=1", "10000 " + two + "=1"}, loops + " 0, " + one + " 20, " + two + " 1000"},
 		// What cannot be in a library, or is no plan of this program, is left out.
-		{[]string{"400 s[0:1]@1{sizes=baked}=1", "10000 " + two + "=1"}, one + " 0, " + two + " 1000"},
+		{[]string{"400 s[0:1]@1{sizes=literals}=1", "10000 " + two + "=1"}, one + " 0, " + two + " 1000"},
 		{[]string{"400 other[0:1]@1{family=loops}=1"}, one + " 0"},
 	} {
 		r := &tuner.Result{Contenders: []tuner.Contender{{Name: "found 1", Plan: one, Seconds: 1}}, Best: one}

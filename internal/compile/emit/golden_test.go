@@ -34,7 +34,7 @@ var goldens = []struct {
 	{name: "heat", source: "heat", strict: true, sizes: []string{"", "L=1 M=1 N=1", "L=3 M=20 N=67"}},
 	{name: "heat-blocks", source: "heat", strict: true, plan: "block=0x4x64,threads=2", sizes: []string{"", "L=3 M=20 N=133"}},
 	{name: "heat-gpu", source: "heat", target: lower.GPU},
-	{name: "star-warp", source: "star", target: lower.GPU, plan: "family=stream,chunk=16,shared=2,fetch=warp,block=4x32,vec=4,share=yes"},
+	{name: "star-warp", source: "star", target: lower.GPU, plan: "family=stream,chunk=16,stages=2,copy=warp,block=4x32,vec=4,cse=yes"},
 	{name: "redblack", source: "redblack", strict: true, sizes: []string{"", "M=1 N=1", "M=34 N=33"}},
 	{name: "norm", source: "norm", sizes: []string{"", "M=3 N=1", "M=70 N=133"}},
 	{name: "norm-strict", source: "norm", strict: true, sizes: []string{"", "M=3 N=1", "M=70 N=133"}},

@@ -105,8 +105,8 @@ func TestGPULibraryPlans(t *testing.T) {
 		dialect       *Dialect
 		program, plan string
 	}{
-		{CUDA, "heat", "family=tile,vec=2,x=shuffle"},
-		{CUDA, "heat", "family=stream,vec=2,x=shuffle,ahead=1,registers=128,store=streaming"},
+		{CUDA, "heat", "family=tile,vec=2,shuffle=yes"},
+		{CUDA, "heat", "family=stream,vec=2,shuffle=yes,prefetch=1,registers=128,store=streaming"},
 		{CUDA, "leapfrog", "family=tile,vec=4,repeat=1x2"},
 		{CUDA, "heat", "family=stream,vec=2,load=image"},
 		{CUDA, "heat", "family=tile,vec=1,load=image"},
@@ -114,9 +114,9 @@ func TestGPULibraryPlans(t *testing.T) {
 		{CUDA, "weights", "family=tile,vec=2,load_w=constant"},
 		{OpenCL, "weights", "family=stream,vec=2,load_w=constant"},
 		{OpenCL, "heat", "family=stream,vec=4,rows=2,chunk=8"},
-		{OpenCL, "leapfrog", "family=stream,vec=2,ahead=2"},
-		{OpenCL, "heat", "family=stream,vec=2,shared=1"},
-		{OpenCL, "heat", "family=tile,vec=2,shared=1,stage=halos"},
+		{OpenCL, "leapfrog", "family=stream,vec=2,prefetch=2"},
+		{OpenCL, "heat", "family=stream,vec=2,stages=1"},
+		{OpenCL, "heat", "family=tile,vec=2,stages=1,staging=halos"},
 	} {
 		t.Run(c.dialect.Name+"/"+c.program+"/"+c.plan, func(t *testing.T) {
 			t.Parallel()

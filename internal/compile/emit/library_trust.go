@@ -29,8 +29,8 @@ func (l *library) delicate() []libraryDelicate {
 			instead = append(instead, "load=plain")
 		}
 		kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
-			if _, bulk := s.(*kernel.BulkCopy); bulk && !slices.Contains(instead, "fetch=async") {
-				instead = append(instead, "fetch=async")
+			if _, bulk := s.(*kernel.BulkCopy); bulk && !slices.Contains(instead, "copy=async") {
+				instead = append(instead, "copy=async")
 			}
 		}, nil)
 		list = append(list, libraryDelicate{quoteC(k.Name), kernelFunction(k), l.onlyFor(l.launchedBy(k)), strings.Join(instead, ",")})

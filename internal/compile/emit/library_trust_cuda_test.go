@@ -28,7 +28,7 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	const bulk = "family=stream,stream=k,chunk=4,shared=1,block=4x32,vec=2,fetch="
+	const bulk = "family=stream,stream=k,chunk=4,stages=1,block=4x32,vec=2,fetch="
 	for _, c := range []struct {
 		dialect     *emit.Dialect
 		plan        string
@@ -38,7 +38,7 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 		{emit.CUDA, "family=tile,vec=2,load=image", []string{"tex1Dfetch<int4>("}, []string{
 			`gl_trust(h, "heat", heat_kernel, "load=plain");`, `gl_trust(h, "measure", measure_kernel, "load=plain");`,
 		}},
-		{emit.CUDA, bulk + "bulk", []string{"cp.async.bulk."}, []string{`gl_trust(h, "heat", heat_kernel, "fetch=async");`}},
+		{emit.CUDA, bulk + "bulk", []string{"cp.async.bulk."}, []string{`gl_trust(h, "heat", heat_kernel, "copy=async");`}},
 		{emit.CUDA, bulk + "async", []string{"cp.async.cg."}, nil},
 		{emit.CUDA, "", nil, nil},
 		{emit.OpenCL, "family=tile,vec=2,load=image", []string{"image1d_buffer_t"}, nil},

@@ -27,16 +27,16 @@ s (v, u);`
 		"boundary u : reflect on k, constant(2) on j, antireflect on i;", "boundary u : constant(1) on k, periodic on j, mirror on i;",
 	}
 	plans := []string{
-		"family=stream,stream=k,chunk=4,shared=1,fetch=bulk,block=4x32,vec=4",
-		"family=stream,stream=k,chunk=0,shared=2,fetch=bulk,block=2x32,vec=8,rows=4,x=shuffle,sizes=baked",
-		"family=stream,stream=j,chunk=8,shared=3,fetch=bulk,ahead=2,block=1x64,vec=4,repeat=2x1,sizes=baked,share=yes",
-		"family=stream,stream=k,chunk=4,planes=2,shared=2,fetch=bulk,block=8x16,vec=4,rows=2,sizes=baked",
-		"family=stream,stream=k,chunk=16,rotate=yes,shared=3,fetch=bulk,ahead=1,block=4x32,vec=4,store=streaming",
-		"family=stream,stream=k,chunk=8,shared=2,fetch=warp,block=4x32,vec=4,x=shuffle",
-		"family=stream,stream=j,chunk=0,rotate=yes,shared=3,fetch=warp,block=8x16,vec=4,rows=2,sizes=baked,share=yes",
-		"family=stream,stream=k,chunk=4,planes=2,shared=1,fetch=warp,ahead=1,block=2x64,vec=8,sizes=baked",
-		"family=stream,stream=k,chunk=8,retime=yes,shared=2,fetch=warp,block=2x32,vec=4,sizes=baked",
-		"family=stream,stream=k,chunk=8,retime=yes,rotate=yes,shared=2,fetch=bulk,block=2x32,vec=4,sizes=baked",
+		"family=stream,stream=k,chunk=4,stages=1,copy=bulk,block=4x32,vec=4",
+		"family=stream,stream=k,chunk=0,stages=2,copy=bulk,block=2x32,vec=8,rows=4,shuffle=yes,sizes=literals",
+		"family=stream,stream=j,chunk=8,stages=3,copy=bulk,prefetch=2,block=1x64,vec=4,repeat=2x1,sizes=literals,cse=yes",
+		"family=stream,stream=k,chunk=4,planes=2,stages=2,copy=bulk,block=8x16,vec=4,rows=2,sizes=literals",
+		"family=stream,stream=k,chunk=16,unroll=yes,stages=3,copy=bulk,prefetch=1,block=4x32,vec=4,store=streaming",
+		"family=stream,stream=k,chunk=8,stages=2,copy=warp,block=4x32,vec=4,shuffle=yes",
+		"family=stream,stream=j,chunk=0,unroll=yes,stages=3,copy=warp,block=8x16,vec=4,rows=2,sizes=literals,cse=yes",
+		"family=stream,stream=k,chunk=4,planes=2,stages=1,copy=warp,prefetch=1,block=2x64,vec=8,sizes=literals",
+		"family=stream,stream=k,chunk=8,retime=yes,stages=2,copy=warp,block=2x32,vec=4,sizes=literals",
+		"family=stream,stream=k,chunk=8,retime=yes,unroll=yes,stages=2,copy=bulk,block=2x32,vec=4,sizes=literals",
 	}
 	sizes := []string{"L=7 M=11 N=67", "L=1 M=1 N=1", "L=13 M=3 N=130", "L=9 M=37 N=16"}
 	rng := rand.New(rand.NewPCG(5, 1))
@@ -99,7 +99,7 @@ float u[L,M,N], v[L,M,N];
 copyin u; copyout v;
 stencil s (out, in) { out[k][j][i] = in[k][j][i-1] + in[k][j+1][i] + in[k+1][j][i] + in[k-1][j][i]; }
 s (v, u);`)
-		o := lower.Options{Target: lower.GPU, Plan: plan(t, "family=stream,stream=k,shared=1,block=4x32,vec=4,fetch="+c.fetch)}
+		o := lower.Options{Target: lower.GPU, Plan: plan(t, "family=stream,stream=k,stages=1,block=4x32,vec=4,fetch="+c.fetch)}
 		m, err := lowered(p, o)
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 )
 
-// With stage=halos, only the cells around a block's own ones are copied to a
+// With staging=halos, only the cells around a block's own ones are copied to a
 // circular buffer, and of these only what some thread reads: no corners for a star. Every
 // thread loads its own cells to the registers of its queue, as it does without
 // shared memory, and stores them from there to the circular buffer when their plane becomes

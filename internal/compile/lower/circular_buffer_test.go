@@ -29,15 +29,15 @@ s (v, u, w, x);`
 	}
 	bounds := []string{"clamp", "periodic", "mirror", "antireflect", "constant(0.25) on k, none on j, constant(0.5) on i", "none on k, clamp on j, none on i"}
 	plans := []string{
-		"family=stream,stream=k,chunk=4,rotate=2,shared=2,ahead=2,block=4x16,vec=2,rows=2",
-		"family=stream,stream=k,chunk=8,shared=1,planes=2,block=2x16,vec=4,x=load",
-		"family=stream,stream=k,chunk=0,shared=3,block=1x32,vec=2,rows=2,repeat=2x1,x=shuffle",
-		"family=stream,stream=k,chunk=4,shared=1,rotate=yes,ahead=2,block=2x16,vec=1,repeat=1x2",
-		"family=stream,stream=j,chunk=8,rotate=4,shared=2,ahead=1,block=2x16,vec=4,rows=1",
-		"family=stream,stream=j,chunk=4,shared=1,planes=2,rotate=yes,block=2x32,vec=2,x=shuffle",
-		"family=tile,shared=1,block=2x4x16,vec=2,rows=2x1",
-		"family=tile,shared=1,block=1x2x32,vec=4,rows=1x4,x=shuffle",
-		"family=tile,shared=1,block=1x2x16,vec=1,rows=2x2,repeat=1x2x2",
+		"family=stream,stream=k,chunk=4,unroll=2,stages=2,prefetch=2,block=4x16,vec=2,rows=2",
+		"family=stream,stream=k,chunk=8,stages=1,planes=2,block=2x16,vec=4,shuffle=no",
+		"family=stream,stream=k,chunk=0,stages=3,block=1x32,vec=2,rows=2,repeat=2x1,shuffle=yes",
+		"family=stream,stream=k,chunk=4,stages=1,unroll=yes,prefetch=2,block=2x16,vec=1,repeat=1x2",
+		"family=stream,stream=j,chunk=8,unroll=4,stages=2,prefetch=1,block=2x16,vec=4,rows=1",
+		"family=stream,stream=j,chunk=4,stages=1,planes=2,unroll=yes,block=2x32,vec=2,shuffle=yes",
+		"family=tile,stages=1,block=2x4x16,vec=2,rows=2x1",
+		"family=tile,stages=1,block=1x2x32,vec=4,rows=1x4,shuffle=yes",
+		"family=tile,stages=1,block=1x2x16,vec=1,rows=2x2,repeat=1x2x2",
 	}
 	for f, fusionVariant := range fusionVariants {
 		for b, bound := range bounds {
@@ -49,7 +49,7 @@ s (v, u, w, x);`
 				}
 				for _, staged := range []string{"all", "halos"} {
 					sizes := []string{"L=7 M=9 N=37", "L=5 M=6 N=66", "L=10 M=5 N=6"}[(f+b+i/2)%3]
-					way := way{target: lower.GPU, strict: b%2 == 0, plan: plan(t, text+",stage="+staged+",sizes=baked")}
+					way := way{target: lower.GPU, strict: b%2 == 0, plan: plan(t, text+",staging="+staged+",sizes=literals")}
 					if err := check(bind(t, p, sizes), way, uint64(i)); err != nil {
 						t.Errorf("%s at %s of %s, %s: %v", fusionVariant, bound, dtype, sizes, err)
 					}
@@ -75,7 +75,7 @@ s (v, u);`, "K=3 L=4 M=5 N=34"},
 		p := load(t, "tiles", c.source)
 		for _, vec := range []int{1, 2, 4} {
 			for _, staged := range []string{"all", "halos"} {
-				text := fmt.Sprintf("family=tile,shared=1,stage=%s,vec=%d", staged, vec)
+				text := fmt.Sprintf("family=tile,stages=1,staging=%s,vec=%d", staged, vec)
 				m, err := lowered(p, lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: bind(t, p, c.sizes), Sized: true})
 				if err != nil {
 					t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// With fetch=warp, a block has a warp more than those that compute: it waits
+// With copy=warp, a block has a warp more than those that compute: it waits
 // until what a step has read is free, and has the planes of a later step brought
 // to its place. So nobody waits for all others: the warps that compute wait for
 // planes alone, and may be some steps apart.

@@ -127,7 +127,6 @@ func Declared(name string, of ...string) (schedule.Param, bool) {
 
 // declaration looks through families.
 func declaration(name string, of []string) (schedule.Param, bool) {
-	base, array, single := strings.Cut(name, "_")
 	for _, f := range families {
 		if len(of) > 0 && !slices.Contains(of, f.name) {
 			continue
@@ -138,10 +137,10 @@ func declaration(name string, of []string) (schedule.Param, bool) {
 			params = slices.Concat(params, some)
 		}
 		for _, p := range params {
-			switch {
-			case p.Name == name:
+			if p.Name == name {
 				return p, true
-			case single && p.Name == base && ofArrays[p.Role] != schedule.NoRole:
+			}
+			if array, ok := strings.CutPrefix(name, arrayPrefix(&p)); ok && ofArrays[p.Role] != schedule.NoRole {
 				return schedule.Param{Name: name, Role: ofArrays[p.Role], Array: array}, true
 			}
 		}
@@ -169,8 +168,8 @@ func ByRole(c schedule.Config) schedule.ByRole {
 // someAxes are those that a declaration is looked up with.
 var someAxes = []string{"k", "j", "i"}
 
-// ofArrays are the roles of parameters of single classes of arrays. They are called
-// after the parameter of all arrays: see arrayParam.
+// ofArrays are the roles of parameters of single classes of arrays; arrayPrefix says
+// how they are called.
 var ofArrays = map[schedule.Role]schedule.Role{
 	schedule.LoadPath: schedule.ArrayLoadPath,
 	schedule.Staging:  schedule.ArrayStaging,

@@ -117,7 +117,7 @@ func TestFamilyInOneFile(t *testing.T) {
 	})
 	t.Run("seeds", func(t *testing.T) {
 		seeds := space.Seeds()
-		if !slices.Equal(seeds, []string{"family=comb,teeth=128,strokes=2,extents=baked"}) {
+		if !slices.Equal(seeds, []string{"family=comb,teeth=128,strokes=2,extents=literals"}) {
 			t.Fatalf("%q", seeds)
 		}
 		c, err := schedule.ParseConfig(seeds[0])

@@ -138,7 +138,7 @@ func TestRemedy(t *testing.T) {
 		{"", everything, "family=stream,block=16x32,vec=4"},
 		{"", everything, "damp[0:3]@1{family=tile,block=4x8x32,vec=2}"},
 		{"#pragma stream k block (32,16)", everything, "block=16x32,vec=2"},
-		{"", "", "family=stream,block=16x64,vec=2,shared=3"},
+		{"", "", "family=stream,block=16x64,vec=2,stages=3"},
 	} {
 		text := damping(c.pragma, c.inside)
 		p := load(t, "damping", text)
@@ -167,7 +167,7 @@ func TestRemedy(t *testing.T) {
 // Settings that the plan leaves open make room, too.
 func TestPlanShrinks(t *testing.T) {
 	p := load(t, "damping", damping("", ""))
-	o := lower.Options{Target: lower.GPU, Bound: bind(t, p, ""), Plan: plan(t, "family=stream,shared=2"), Machine: with(t, 96<<10)}
+	o := lower.Options{Target: lower.GPU, Bound: bind(t, p, ""), Plan: plan(t, "family=stream,stages=2"), Machine: with(t, 96<<10)}
 	m, err := lower.Program(p, o)
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestPlanShrinks(t *testing.T) {
 		t.Errorf("%d bytes", e.Shared)
 	}
 	full, err := lower.Plan(p, o)
-	if err != nil || full.Kernels[0].Config.Int("shared") != 2 || full.Kernels[0].Config.Family != "stream" {
+	if err != nil || full.Kernels[0].Config.Int("stages") != 2 || full.Kernels[0].Config.Family != "stream" {
 		t.Errorf("%v: %v", full, err)
 	}
 }

@@ -98,13 +98,13 @@ func TestHints(t *testing.T) {
 			r := c.Ints("repeat")
 			return c.Int("vec")*r[1] == 2 && c.Ints("rows")[0]*r[0] == 2 && c.Int("planes") == 4
 		}},
-		{"", "shmem in;", "shared=1", whole("shared_in", func(c schedule.Config) bool { return c.Is("shared_in") })},
+		{"", "shmem in;", "stages=1", whole("shared_in", func(c schedule.Config) bool { return c.Is("shared_in") })},
 		{"", "#assign gmem (in), no-shmem (c)", "family=cells", func(c schedule.Config) bool {
 			// Nothing is left of which several threads read the same cells.
-			return !c.Has("shared") || c.Int("shared") == 0 && c.Word("load") != "image"
+			return !c.Has("stages") || c.Int("stages") == 0 && c.Word("load") != "image"
 		}},
 		{"", "#assign gmem (in, c, line, plane)", "family=cells", func(c schedule.Config) bool {
-			return !c.Has("shared") || c.Int("shared") == 0 && !strings.Contains(c.String(), "=image")
+			return !c.Has("stages") || c.Int("stages") == 0 && !strings.Contains(c.String(), "=image")
 		}},
 		{"#pragma occupancy 1.0", "", "family=cells,block=8x32", func(c schedule.Config) bool {
 			threads := int64(1)
@@ -204,7 +204,7 @@ func TestHintsAndPlans(t *testing.T) {
 	for _, c := range []struct{ plan, want string }{
 		{"vec=4", ""},
 		{"family=cells", "plan: family=cells fits no kernel: no family is called cells; there is stream; the source fixes stream k, block (32,4), shmem (in)"},
-		{"flow[0:1]@1{shared=0}", "plan for flow[0:1]: shared takes no value 0; it takes 1, 2, 3; the source fixes stream k, block (32,4), shmem (in)"},
+		{"flow[0:1]@1{stages=0}", "plan for flow[0:1]: stages takes no value 0; it takes 1, 2, 3; the source fixes stream k, block (32,4), shmem (in)"},
 	} {
 		_, err := lower.Plan(p, lower.Options{Target: lower.GPU, Plan: plan(t, c.plan), Bound: bind(t, p, "")})
 		if got := fmt.Sprint(err); got != c.want && (err != nil || c.want != "") {
@@ -234,17 +234,17 @@ func shared(m *kernel.Module) string {
 // least leave it for an occupancy.
 func TestStorage(t *testing.T) {
 	for _, c := range []struct{ pragma, inside, plan, want, err string }{
-		{"", "", "stream=k,block=8x32,shared=1", "c_shared in_shared", ""},
-		{"", "gmem in;", "stream=k,block=8x32,shared=1", "c_shared", ""},
-		{"", "", "family=tile,block=1x8x32,shared=1,stage=halos", "c_shared in_shared", ""},
-		{"", "shmem line;", "family=tile,block=1x8x32,shared=1", "c_shared in_shared line_shared", ""},
-		{"", "no-shmem c;", "stream=k,block=8x32,shared=1", "in_shared", ""},
-		{"", "#assign shmem (in), gmem (c)", "stream=k,block=8x32,shared=2", "in_shared", ""},
+		{"", "", "stream=k,block=8x32,stages=1", "c_shared in_shared", ""},
+		{"", "gmem in;", "stream=k,block=8x32,stages=1", "c_shared", ""},
+		{"", "", "family=tile,block=1x8x32,stages=1,staging=halos", "c_shared in_shared", ""},
+		{"", "shmem line;", "family=tile,block=1x8x32,stages=1", "c_shared in_shared line_shared", ""},
+		{"", "no-shmem c;", "stream=k,block=8x32,stages=1", "in_shared", ""},
+		{"", "#assign shmem (in), gmem (c)", "stream=k,block=8x32,stages=2", "in_shared", ""},
 		// Eight warps of eight blocks: 28 KB each.
-		{"#pragma occupancy 1.0", "", "stream=k,block=8x32,vec=2,shared=1", "in_shared", ""},
-		{"#pragma occupancy 0.5", "", "stream=k,block=8x32,vec=2,shared=1", "c_shared in_shared", ""},
-		{"#pragma occupancy 1.0", "shmem c;", "stream=k,block=8x32,vec=2,shared=1", "c_shared", ""},
-		{"#pragma occupancy 1.0", "#assign shmem (c,in)", "stream=k,block=8x32,vec=2,shared=1", "", "the kernel flow takes 31680 bytes of shared memory a block, and each of 8 blocks has 28160; the source fixes shmem (in), shmem (c), occupancy 1"},
+		{"#pragma occupancy 1.0", "", "stream=k,block=8x32,vec=2,stages=1", "in_shared", ""},
+		{"#pragma occupancy 0.5", "", "stream=k,block=8x32,vec=2,stages=1", "c_shared in_shared", ""},
+		{"#pragma occupancy 1.0", "shmem c;", "stream=k,block=8x32,vec=2,stages=1", "c_shared", ""},
+		{"#pragma occupancy 1.0", "#assign shmem (c,in)", "stream=k,block=8x32,vec=2,stages=1", "", "the kernel flow takes 31680 bytes of shared memory a block, and each of 8 blocks has 28160; the source fixes shmem (in), shmem (c), occupancy 1"},
 	} {
 		p := load(t, "hinted", hinted(c.pragma, c.inside))
 		m, err := lowered(p, lower.Options{Target: lower.GPU, Plan: plan(t, c.plan), Bound: bind(t, p, "")})
@@ -267,7 +267,7 @@ func TestStorage(t *testing.T) {
 func TestHintsCompute(t *testing.T) {
 	for _, c := range []struct{ pragma, inside, plan string }{
 		{"#pragma stream k block (32,4) unroll j=2", "#assign shmem (in), gmem (c)", "chunk=4,vec=2"},
-		{"#pragma stream j unroll i=4 occupancy 0.5", "shmem in;", "chunk=8,block=4x64,shared=1"},
+		{"#pragma stream j unroll i=4 occupancy 0.5", "shmem in;", "chunk=8,block=4x64,stages=1"},
 		{"#pragma occupancy 1.0", "#assign shmem (in,c)", "block=4x32,vec=1,chunk=4"},
 		{"#pragma block (16,4,2)", "gmem in;", "family=tile,vec=2"},
 	} {

@@ -90,9 +90,9 @@ func TestOddUnrolling(t *testing.T) {
 	}
 	for _, text := range []string{
 		"family=stream,stream=k,block=4x32,rows=3,vec=2,chunk=8",
-		"family=stream,stream=k,block=4x32,rows=1,vec=1,planes=3,chunk=9,rotate=yes",
-		"family=stream,stream=j,block=2x32,rows=3,planes=3,chunk=0,repeat=1x3,vec=1,shared=2",
-		"family=tile,block=1x4x32,rows=3x1,repeat=1x3x1,vec=2,shared=1",
+		"family=stream,stream=k,block=4x32,rows=1,vec=1,planes=3,chunk=9,unroll=yes",
+		"family=stream,stream=j,block=2x32,rows=3,planes=3,chunk=0,repeat=1x3,vec=1,stages=2",
+		"family=tile,block=1x4x32,rows=3x1,repeat=1x3x1,vec=2,stages=1",
 		"family=tile,block=1x4x32,rows=1x5,vec=1,repeat=1x1x3",
 	} {
 		m, err := lowered(p, lower.Options{Target: lower.GPU, Bound: b, Sized: true, AnyIntegers: true, Plan: plan(t, text)})

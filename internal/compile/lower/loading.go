@@ -62,7 +62,16 @@ func (k *arrayClass) array() string { return k.arrays[0].Name }
 
 // param returns the class's own parameter beside one that is for all arrays.
 func (k *arrayClass) param(all *schedule.Param) schedule.Param {
-	return schedule.Param{Name: all.Name + "_" + k.array(), Role: ofArrays[all.Role], Array: k.array(), Source: loadSource}
+	return schedule.Param{Name: arrayPrefix(all) + k.array(), Role: ofArrays[all.Role], Array: k.array(), Source: loadSource}
+}
+
+// arrayPrefix is what the names of parameters of single classes begin with, beside
+// one that is for all arrays: load_c, shared_c.
+func arrayPrefix(all *schedule.Param) string {
+	if all.Role == schedule.Staging {
+		return "shared_"
+	}
+	return all.Name + "_"
 }
 
 // shared returns the parameters by which the class is held in shared memory or

@@ -117,7 +117,7 @@ func TestLoadingBuffers(t *testing.T) {
 		{"family=tile,vec=4,load_d=image", "out global, u global, w global, c global, d_image4 image 4, depth global, few global"},
 		{"family=tile,load_depth=constant,load_few=constant", "out global, u global, w global, c global, d global, depth constant 9, few constant 5"},
 		// What is copied to shared memory is not read from an image, but for its edges.
-		{"family=stream,stream=k,shared=1,shared_u=no,load=image,block=4x32,vec=2", "out global, u_image2 image 2, u_image image 1, w global, w_image2 image 2, w_image image 1, c_image2 image 2, d_image2 image 2, depth_image image 1, few_image image 1"},
+		{"family=stream,stream=k,stages=1,shared_u=no,load=image,block=4x32,vec=2", "out global, u_image2 image 2, u_image image 1, w global, w_image2 image 2, w_image image 1, c_image2 image 2, d_image2 image 2, depth_image image 1, few_image image 1"},
 	} {
 		p := load(t, "mixed", mixed)
 		o := lower.Options{Target: lower.GPU, Sized: true, NoInitial: true, Bound: bind(t, p, "L=9 M=9 N=9"), Plan: plan(t, test.config)}

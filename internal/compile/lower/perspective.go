@@ -41,15 +41,6 @@ func haloed(perspective string, inner bool) bool {
 	return perspective == inputPerspective || inner && perspective == innerPerspective || !inner && perspective == outerPerspective
 }
 
-// renamed gives the settings of older plans the names of today: what was called
-// mixed is the paper's reversed.
-func renamed(c schedule.Config) schedule.Config {
-	if v, ok := c.Get(perspectiveParam.Name); ok && v.Equal(schedule.Word("mixed")) {
-		return c.With(perspectiveParam.Name, schedule.Word(outerPerspective))
-	}
-	return c
-}
-
 // marginOf is how many threads it takes to load a halo.
 func marginOf(reach, blocked int64) int64 { return (reach + blocked - 1) / blocked }
 
@@ -250,7 +241,7 @@ func (n *nest) perspectiveConstraints(f *schedule.Family) []schedule.Constraint 
 		{
 			Name: "lanes of the halo", Doc: "they have cells of other lanes",
 			Params: []string{perspective, lanes},
-			Holds:  func(c schedule.Config) bool { return !haloed(c.Word(perspective), true) || c.Word(lanes) != shuffled },
+			Holds:  func(c schedule.Config) bool { return !haloed(c.Word(perspective), true) || !c.Is(lanes) },
 		},
 	}
 	if f.For(schedule.BlockedUnroll) == nil {

@@ -24,10 +24,6 @@ type chooser struct {
 }
 
 func newChooser(p schedule.Plan) *chooser {
-	p.Every, p.Kernels = renamed(p.Every), slices.Clone(p.Kernels)
-	for i := range p.Kernels {
-		p.Kernels[i].Config = renamed(p.Kernels[i].Config)
-	}
 	return &chooser{
 		plan:  p,
 		every: make([]bool, len(p.Every.Values)),

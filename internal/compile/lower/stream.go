@@ -18,22 +18,22 @@ func init() {
 		},
 		optional: []schedule.Param{retimeParam, perspectiveParam},
 		seeds: map[int][]string{
-			2: {"stream=j,vec=W,block=128,chunk=64,sizes=baked,rotate=yes"},
+			2: {"stream=j,vec=W,block=128,chunk=64,sizes=literals,unroll=yes"},
 			3: {
 				// planes in registers
-				"stream=k,vec=W,block=16x32,rows=2,chunk=12,sizes=baked,shared=0,rotate=yes",
+				"stream=k,vec=W,block=16x32,rows=2,chunk=12,sizes=literals,stages=0,unroll=yes",
 				// planes in shared memory
-				"stream=k,vec=W,block=8x32,rows=2,chunk=256,sizes=baked,shared=1,stage=all,fetch=async," +
+				"stream=k,vec=W,block=8x32,rows=2,chunk=256,sizes=literals,stages=1,staging=all,copy=async," +
 					"perspective=output",
 				// and long reach
-				"stream=k,vec=W,block=16x16,rows=4,chunk=256,sizes=baked,shared=2,stage=all,fetch=async," +
+				"stream=k,vec=W,block=16x16,rows=4,chunk=256,sizes=literals,stages=2,staging=all,copy=async," +
 					"perspective=output",
 				// boxes, in sums
-				"stream=k,vec=2,block=4x64,rows=8,chunk=64,sizes=baked,shared=1,stage=halos,share=yes,rotate=yes," +
-					"ahead=1,retime=yes",
+				"stream=k,vec=2,block=4x64,rows=8,chunk=64,sizes=literals,stages=1,staging=halos,cse=yes,unroll=yes," +
+					"prefetch=1,retime=yes",
 				// boxes, as they come
-				"stream=k,vec=H,block=1x512,rows=4,chunk=0,sizes=args,shared=3,stage=all,fetch=async," +
-					"perspective=input,share=yes",
+				"stream=k,vec=H,block=1x512,rows=4,chunk=0,sizes=arguments,stages=3,staging=all,copy=async," +
+					"perspective=input,cse=yes",
 			},
 		},
 		expert: []string{"family=stream,block=4x64"},
@@ -64,7 +64,7 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Finer: func() []schedule.Value { return schedule.Numbers(integers(1, 8, 1)...) },
 		},
 		{
-			Name: "rotate", Role: schedule.StreamUnroll,
+			Name: "unroll", Role: schedule.StreamUnroll,
 			Doc: "steps that the loop over planes makes at a time, so that queues of registers move less often; " +
 				"yes for so many that they never do",
 			Source: "Rawat et al. 2019, section III-A", Default: schedule.No,
@@ -73,22 +73,22 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	}
 	params = append(params, sharedParams("steps that planes are copied to shared memory ahead of their use, "+
 		"asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)
-	engine := schedule.Words("bulk", fetchWarp)
+	engine := schedule.Words("bulk", copyWarp)
 	params = append(params,
 		schedule.Param{
-			Name: "fetch", Role: schedule.StagingCopy,
+			Name: "copy", Role: schedule.StagingCopy,
 			Doc: "who copies planes to shared memory: all threads, or, where vectors have 16 bytes, the block's copy " +
 				"engine whole rows, told so by a warp of the block or by one that does nothing else",
 			Source:  "Rawat et al. 2019, section III-A3; CUDA C++ Programming Guide, asynchronous data copies",
-			Values:  schedule.Words(schedule.AsyncCopies, "bulk", fetchWarp),
+			Values:  schedule.Words(schedule.AsyncCopies, "bulk", copyWarp),
 			Default: schedule.Word(schedule.AsyncCopies),
 			Needs: []schedule.Need{
 				{Capability: machine.BulkCopy, Values: engine}, {Capability: machine.Mbarrier, Values: engine},
 			},
-			When: []schedule.Condition{schedule.When("stage", schedule.Word(schedule.AllCells))},
+			When: []schedule.Condition{schedule.When("staging", schedule.Word(schedule.AllCells))},
 		},
 		schedule.Param{
-			Name: "ahead", Role: schedule.Prefetch, Axis: schedule.StreamAxis,
+			Name: "prefetch", Role: schedule.Prefetch, Axis: schedule.StreamAxis,
 			Doc:    "planes that are loaded before they are needed",
 			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1, 2), Default: schedule.Int(0),
 		},
@@ -99,12 +99,12 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		Holds:  func(c schedule.Config) bool { return c.Int("chunk")%c.Int("planes") == 0 },
 	}, schedule.Constraint{
 		Name: "whole copies", Doc: "bulk copies are aligned to 16 bytes, and so have to be the vectors of threads",
-		Params: []string{"fetch", "vec"},
+		Params: []string{"copy", "vec"},
 		Holds: func(c schedule.Config) bool {
-			return c.Word("fetch") == schedule.AsyncCopies || c.Int("vec") > 1
+			return c.Word("copy") == schedule.AsyncCopies || c.Int("vec") > 1
 		},
 	})
 }
 
-// fetchWarp is the word for a warp of its own that tells the copy engine.
-const fetchWarp = "warp"
+// copyWarp is the word for a warp of its own that tells the copy engine.
+const copyWarp = "warp"

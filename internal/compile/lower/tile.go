@@ -23,14 +23,14 @@ func init() {
 		optional:  []schedule.Param{perspectiveParam},
 		preferred: (*nest).tileByDefault,
 		seeds: map[int][]string{
-			1: {"vec=W,block=256,sizes=baked,load=plain"},
+			1: {"vec=W,block=256,sizes=literals,load=plain"},
 			2: {
-				"vec=W,block=4x64,rows=2,sizes=baked,load=plain",
-				"vec=W,block=1x128,rows=8,sizes=baked,share=yes",
+				"vec=W,block=4x64,rows=2,sizes=literals,load=plain",
+				"vec=W,block=1x128,rows=8,sizes=literals,cse=yes",
 			},
 			3: {
-				"vec=W,block=1x8x32,rows=4x2,sizes=baked,load=plain", // little is reused
-				"vec=W,block=1x2x64,rows=1x1,sizes=baked,load=plain", // many grids
+				"vec=W,block=1x8x32,rows=4x2,sizes=literals,load=plain", // little is reused
+				"vec=W,block=1x2x64,rows=1x1,sizes=literals,load=plain", // many grids
 			},
 		},
 		expert: []string{"family=tile,block=4x64"},

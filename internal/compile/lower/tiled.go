@@ -108,7 +108,7 @@ func (n *nest) tiling() (tiling, bool) {
 	}
 	t.shared = set.Int(schedule.Staging, 0)
 	if copies := set.Word(schedule.StagingCopy); copies != "" {
-		t.bulk, t.warp = copies != schedule.AsyncCopies, copies == fetchWarp
+		t.bulk, t.warp = copies != schedule.AsyncCopies, copies == copyWarp
 	}
 	t.halos = set.Word(schedule.StagedPart) == schedule.HaloCells
 	if word := set.Word(schedule.Retiming); word != "no" {
@@ -118,7 +118,7 @@ func (n *nest) tiling() (tiling, bool) {
 		t.unrollStream = true
 		t.steps = set.Int(schedule.StreamUnroll, 0)
 	}
-	t.shuffle = set.Word(schedule.LaneExchange) == shuffled
+	t.shuffle = set.Is(schedule.LaneExchange)
 	if set.Word(schedule.StorePath) == "streaming" {
 		t.stores = kernel.Streaming
 	}

@@ -20,17 +20,17 @@ func sharedParams(doc string, values ...int64) []schedule.Param {
 	some := schedule.Numbers(values[1:]...)
 	return []schedule.Param{
 		{
-			Name: "shared", Doc: doc, Role: schedule.Staging,
+			Name: "stages", Doc: doc, Role: schedule.Staging,
 			Source: "Rawat et al. 2019, section III-A; Garvey 2018, section 6.1",
 			Values: schedule.Numbers(values...), Default: schedule.Int(0),
 			Needs: []schedule.Need{{Capability: machine.Shared, Values: some}, {Capability: machine.AsyncCopy, Values: some}},
 		},
 		{
-			Name: "stage", Role: schedule.StagedPart,
+			Name: "staging", Role: schedule.StagedPart,
 			Doc:    "what is copied there: all that a block reads, or its halos, and threads store their own cells from registers",
 			Source: "Zhang and Mueller 2013, section 2.2; Rawat et al. 2019, section III",
 			Values: schedule.Words(schedule.AllCells, schedule.HaloCells), Default: schedule.Word(schedule.AllCells),
-			When: []schedule.Condition{schedule.When("shared", some...)},
+			When: []schedule.Condition{schedule.When("stages", some...)},
 		},
 	}
 }
@@ -69,10 +69,10 @@ func tiledParams(spread, outer int) []schedule.Param {
 			Finer: func() []schedule.Value { return products(integers(1, 8, 1), outer+1, 8) },
 		},
 		schedule.Param{
-			Name: "x", Role: schedule.LaneExchange,
-			Doc:    "where neighbours on the inner axis come from: memory's caches or other lanes",
-			Source: "Rawat et al. 2019, section III-A", Values: schedule.Words("load", shuffled), Default: schedule.Word("load"),
-			Needs: []schedule.Need{{Capability: machine.Shuffle, Values: schedule.Words(shuffled)}},
+			Name: "shuffle", Role: schedule.LaneExchange,
+			Doc:    "whether neighbours on the inner axis come from other lanes, and not from memory's caches",
+			Source: "Rawat et al. 2019, section III-A", Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
+			Needs: []schedule.Need{{Capability: machine.Shuffle, Values: []schedule.Value{schedule.Yes}}},
 		},
 		schedule.Param{
 			Name: "load", Role: schedule.LoadPath,
@@ -92,7 +92,7 @@ func tiledParams(spread, outer int) []schedule.Param {
 			Source: garvey, Values: schedule.Words(schedule.SizeArguments, schedule.SizeLiterals), Default: schedule.Word(schedule.SizeArguments),
 		},
 		schedule.Param{
-			Name: "share", Role: schedule.Indexing,
+			Name: "cse", Role: schedule.Indexing,
 			Doc:    "whether indices are computed from each other and common subexpressions named, or all that is left to the compiler",
 			Source: garvey, Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
 		},
@@ -105,9 +105,6 @@ func tiledParams(spread, outer int) []schedule.Param {
 	)
 }
 
-// shuffled is the word for neighbours that come from other lanes.
-const shuffled = "shuffle"
-
 func tiledConstraints(outer int) []schedule.Constraint {
 	cells := []string{"vec", "repeat"}
 	if outer > 0 {
@@ -116,10 +113,10 @@ func tiledConstraints(outer int) []schedule.Constraint {
 	return []schedule.Constraint{
 		{
 			Name: "whole warps", Doc: "neighbours in other lanes are in the same row only if a row of threads is a whole number of warps of 32",
-			Params: []string{"block", "x"},
+			Params: []string{"block", "shuffle"},
 			Holds: func(c schedule.Config) bool {
 				b := c.Ints("block")
-				return c.Word("x") != shuffled || b[len(b)-1]%32 == 0
+				return !c.Is("shuffle") || b[len(b)-1]%32 == 0
 			},
 		},
 		{

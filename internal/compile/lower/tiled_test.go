@@ -23,11 +23,11 @@ stencil s (out, in) {
 s (v, u);`)
 	for _, sizes := range []string{"L=3 M=5 N=130", "L=9 M=3 N=67", "L=2 M=12 N=1"} {
 		for _, text := range []string{
-			"family=stream,stream=j,chunk=8,shared=3,ahead=2,block=1x128,vec=2,x=shuffle,sizes=baked",
-			"family=stream,stream=j,chunk=4,shared=1,ahead=1,rotate=yes,block=2x32,vec=4,x=shuffle,sizes=baked",
-			"family=stream,stream=k,chunk=4,shared=2,ahead=1,block=4x32,vec=2,rows=2,x=shuffle,sizes=baked",
-			"family=stream,stream=k,ahead=2,planes=2,block=4x32,vec=2,repeat=1x2,x=shuffle,sizes=baked",
-			"family=tile,block=1x4x32,vec=8,rows=1x2,x=shuffle,sizes=baked",
+			"family=stream,stream=j,chunk=8,stages=3,prefetch=2,block=1x128,vec=2,shuffle=yes,sizes=literals",
+			"family=stream,stream=j,chunk=4,stages=1,prefetch=1,unroll=yes,block=2x32,vec=4,shuffle=yes,sizes=literals",
+			"family=stream,stream=k,chunk=4,stages=2,prefetch=1,block=4x32,vec=2,rows=2,shuffle=yes,sizes=literals",
+			"family=stream,stream=k,prefetch=2,planes=2,block=4x32,vec=2,repeat=1x2,shuffle=yes,sizes=literals",
+			"family=tile,block=1x4x32,vec=8,rows=1x2,shuffle=yes,sizes=literals",
 		} {
 			for _, strict := range []bool{true, false} {
 				if err := check(bind(t, p, sizes), way{target: lower.GPU, strict: strict, plan: plan(t, text)}, 3); err != nil {
@@ -66,14 +66,14 @@ s (o, wide, a, b);`
 		{"double", "float", "boundary a : constant(1); boundary b : antimirror;", "0.5*a[j][i-1] + 0.25*a[j][i-2] + 0.5*b[j][i-1] + 2*b[j][i-2] + 4*b[j][i-4] + 0.5*b[j][i+1] + 0.25*b[j][i+4]"},
 	}
 	plans := []string{
-		"family=tile,block=1x32,vec=4,x=load",
-		"family=tile,block=1x32,vec=2,repeat=1x2,x=shuffle,sizes=baked",
-		"family=tile,shared=1,stage=halos,block=1x32,vec=2,x=shuffle,load=image",
-		"family=tile,shared=1,stage=all,block=2x16,vec=4",
-		"family=stream,stream=j,chunk=0,planes=2,shared=2,stage=halos,block=32,vec=2,repeat=4,x=load,load=plain,sizes=baked,share=yes",
-		"family=stream,stream=j,chunk=4,shared=1,stage=halos,ahead=1,block=32,vec=4,x=shuffle",
-		"family=stream,stream=j,chunk=4,shared=2,stage=all,fetch=bulk,block=32,vec=8,sizes=baked",
-		"family=stream,stream=j,chunk=4,rotate=yes,ahead=2,block=32,vec=4,load=image,sizes=baked",
+		"family=tile,block=1x32,vec=4,shuffle=no",
+		"family=tile,block=1x32,vec=2,repeat=1x2,shuffle=yes,sizes=literals",
+		"family=tile,stages=1,staging=halos,block=1x32,vec=2,shuffle=yes,load=image",
+		"family=tile,stages=1,staging=all,block=2x16,vec=4",
+		"family=stream,stream=j,chunk=0,planes=2,stages=2,staging=halos,block=32,vec=2,repeat=4,shuffle=no,load=plain,sizes=literals,cse=yes",
+		"family=stream,stream=j,chunk=4,stages=1,staging=halos,prefetch=1,block=32,vec=4,shuffle=yes",
+		"family=stream,stream=j,chunk=4,stages=2,staging=all,copy=bulk,block=32,vec=8,sizes=literals",
+		"family=stream,stream=j,chunk=4,unroll=yes,prefetch=2,block=32,vec=4,load=image,sizes=literals",
 	}
 	for n, c := range cases {
 		p := load(t, "range", fmt.Sprintf(frame, c.a, c.b, c.boundaries, c.fusionVariant))

@@ -49,7 +49,7 @@ func RegisterToy(t *testing.T) {
 					Holds: func(c schedule.Config) bool { return c.Int("teeth")*c.Int("strokes") <= 4096 },
 				}}
 		},
-		seeds: map[int][]string{2: {"teeth=128,strokes=W,extents=baked"}},
+		seeds: map[int][]string{2: {"teeth=128,strokes=W,extents=literals"}},
 		build: (*nest).comb,
 	})
 }

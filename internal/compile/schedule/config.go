@@ -33,8 +33,9 @@ type Setting struct {
 	Value Value
 }
 
-// ParseConfig reads the text of a configuration, which may be partial. The
-// family, if given, comes first; spaces around commas are allowed.
+// ParseConfig reads the text of a configuration, which may be partial and in a
+// former spelling. The family, if given, comes first; spaces around commas are
+// allowed.
 func ParseConfig(text string) (Config, error) {
 	var c Config
 	if strings.TrimSpace(text) == "" {
@@ -44,6 +45,7 @@ func ParseConfig(text string) (Config, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
 		name, value, found := strings.Cut(part, "=")
+		name, value = Respell(name, value)
 		switch {
 		case part == "":
 			return Config{}, fmt.Errorf("a setting is missing between two commas of %q", text)

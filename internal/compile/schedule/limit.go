@@ -36,6 +36,7 @@ func parseLimit(text string) (limit, error) {
 	if l.op == "" {
 		return limit{}, fmt.Errorf("%q: a comparison is one of <=, <, >=, >, = and !=", text)
 	}
+	l.name, l.text = Respell(l.name, l.text)
 	for part := range strings.SplitSeq(l.text, "|") {
 		v, err := ParseValue(strings.TrimSpace(part))
 		if err != nil {
@@ -103,6 +104,15 @@ func (v Value) product() int64 {
 		p *= n
 	}
 	return p
+}
+
+// respelled returns the text of a limit in the spelling of today, as it was written
+// if that has not changed.
+func (l limit) respelled(text string) string {
+	if former := strings.TrimSpace(text[:strings.IndexAny(text, "<>=!")]); formerOf(former) == nil {
+		return text
+	}
+	return l.name + l.op + l.text
 }
 
 func (s Space) limitFamily(l limit) (Space, error) {

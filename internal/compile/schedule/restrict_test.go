@@ -49,20 +49,20 @@ func TestRestrict(t *testing.T) {
 		{"family!=plain", 52, "family=loops,block=0x64x0,threads=2,stream=none"},
 		{"threads:=1", 22, "family=loops,block=0x64x0,threads=1,stream=none;family=plain,threads=1"},
 		// A family without such a parameter cannot have it fixed, but no limit harms it.
-		{"stream:=k|j", 44, "family=loops,block=0x64x0,threads=2,stream=k,ahead=0"},
-		{"stream!=none", 46, "family=loops,block=0x64x0,threads=2,stream=k,ahead=0;family=plain,threads=1"},
+		{"stream:=k|j", 44, "family=loops,block=0x64x0,threads=2,stream=k,prefetch=0"},
+		{"stream!=none", 46, "family=loops,block=0x64x0,threads=2,stream=k,prefetch=0;family=plain,threads=1"},
 		// What is fixed exists.
-		{"ahead:=0|1", 32, "family=loops,block=0x64x0,threads=2,stream=k,ahead=0"},
-		{"ahead<=1", 42, "family=loops,block=0x64x0,threads=2,stream=none;family=plain,threads=1"},
+		{"prefetch:=0|1", 32, "family=loops,block=0x64x0,threads=2,stream=k,prefetch=0"},
+		{"prefetch<=1", 42, "family=loops,block=0x64x0,threads=2,stream=none;family=plain,threads=1"},
 		// A limit that leaves no value leaves what does without.
-		{"ahead<0", 10, "family=loops,block=0x64x0,threads=2,stream=none;family=plain,threads=1"},
+		{"prefetch<0", 10, "family=loops,block=0x64x0,threads=2,stream=none;family=plain,threads=1"},
 		// Lists count as products, or number by number.
 		{"block>0", 21, "family=loops,block=8x8x64,threads=2,stream=none;family=plain,threads=1"},
 		{"block>=8x64x0", 21, "family=loops,block=8x64x0,threads=2,stream=none;family=plain,threads=1"},
 		// Defaults follow to what is legal.
 		{"threads>=4", 10, "family=loops,block=8x64x0,threads=4,stream=none"},
-		{"threads>=4 ahead:=1", 4, "family=loops,block=8x64x0,threads=4,stream=k,ahead=1"},
-		{"stream=k threads=2", 9 + 1, "family=loops,block=0x64x0,threads=2,stream=k,ahead=0;family=plain,threads=2"},
+		{"threads>=4 prefetch:=1", 4, "family=loops,block=8x64x0,threads=4,stream=k,prefetch=1"},
+		{"stream=k threads=2", 9 + 1, "family=loops,block=0x64x0,threads=2,stream=k,prefetch=0;family=plain,threads=2"},
 	} {
 		before := loops()
 		s, err := limited(before, strings.Fields(test.texts)...)
@@ -97,8 +97,8 @@ func TestRestrictErrors(t *testing.T) {
 		{"family<=loops", `"family<=loops": <= compares numbers, and loops is a word`},
 		{"family<=1", "families are not more or less than each other: write family=NAME or family!=NAME"},
 		{"family!=loops family!=plain", "no family is chosen"},
-		{"stream:=none ahead:=1", "no configuration of the family loops has ahead 1"},
-		{"threads:=4 ahead:=2", "no configuration of the family loops has ahead 2"},
+		{"stream:=none prefetch:=1", "no configuration of the family loops has prefetch 1"},
+		{"threads:=4 prefetch:=2", "no configuration of the family loops has prefetch 2"},
 		{"threads", `"threads" is no limit: write a parameter, one of <=, <, >=, >, = and !=, and a value`},
 		{"<=4", `"" is no name of a parameter`},
 		{"threads!4", `"threads!4": a comparison is one of <=, <, >=, >, = and !=`},
@@ -156,14 +156,14 @@ func TestRestrictAgainstBruteForce(t *testing.T) {
 }
 
 func TestConstrain(t *testing.T) {
-	even := Constraint{Name: "sum", Doc: "the source fixes it", Params: []string{"threads", "ahead"},
-		Holds: func(c Config) bool { return c.Int("threads")*c.Int("ahead") == 2 }}
+	even := Constraint{Name: "sum", Doc: "the source fixes it", Params: []string{"threads", "prefetch"},
+		Holds: func(c Config) bool { return c.Int("threads")*c.Int("prefetch") == 2 }}
 	s, err := loops().Constrain(even)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for c := range s.All() {
-		if c.Has("ahead") && c.Int("threads")*c.Int("ahead") != 2 {
+		if c.Has("prefetch") && c.Int("threads")*c.Int("prefetch") != 2 {
 			t.Error(c)
 		}
 	}

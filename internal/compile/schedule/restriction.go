@@ -32,7 +32,8 @@ func (r Restriction) Apply(s Space) (Space, error) { return r.apply(s) }
 func LimitTo(where, text string) Restriction {
 	r := Restriction{Where: where, Kind: LimitKind, Text: text}
 	if l, err := parseLimit(text); err == nil {
-		r.param = l.name
+		text = l.respelled(text)
+		r.Text, r.param = text, l.name
 	}
 	r.apply = func(s Space) (Space, error) {
 		less, err := s.Limit(text)
@@ -49,6 +50,9 @@ func LimitTo(where, text string) Restriction {
 // "block=4x64|8x32".
 func FixTo(where, text string) (Restriction, error) {
 	name, list, found := strings.Cut(text, "=")
+	if now, values := Respell(name, list); now != name || values != list {
+		name, list, text = now, values, now+"="+values
+	}
 	var values []Value
 	for part := range strings.SplitSeq(list, "|") {
 		v, err := ParseValue(part)

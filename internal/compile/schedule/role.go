@@ -89,8 +89,8 @@ const (
 	ConstantLoads = "constant" // LoadPath: from constant memory
 	SameLoads     = "same"     // ArrayLoadPath: as LoadPath says
 
-	SizeArguments = "args"  // Sizes
-	SizeLiterals  = "baked" // Sizes
+	SizeArguments = "arguments" // Sizes
+	SizeLiterals  = "literals"  // Sizes
 )
 
 var roleNames = [roleCount]string{

@@ -21,13 +21,13 @@ func loops() Space {
 			{Name: "block", Values: []Value{Int(0, 64, 0), Int(8, 64, 0), Int(8, 8, 64)}, Default: Int(0, 64, 0)},
 			{Name: "threads", Values: Numbers(1, 2, 4), Default: Int(2)},
 			{Name: "stream", Values: Words("none", "k", "j"), Default: Word("none")},
-			{Name: "ahead", Values: Numbers(0, 1, 2), Default: Int(0), When: []Condition{When("stream", Words("k", "j")...)}},
+			{Name: "prefetch", Values: Numbers(0, 1, 2), Default: Int(0), When: []Condition{When("stream", Words("k", "j")...)}},
 		},
 		Constraints: []Constraint{
 			{Name: "blocks for all", Doc: "a thread would have no block", Params: []string{"block", "threads"},
 				Holds: func(c Config) bool { return c.Ints("block")[0] > 0 || c.Int("threads") < 4 }},
-			{Name: "registers", Doc: "they would spill", Params: []string{"threads", "ahead"},
-				Holds: func(c Config) bool { return c.Int("threads")*c.Int("ahead") <= 4 }},
+			{Name: "registers", Doc: "they would spill", Params: []string{"threads", "prefetch"},
+				Holds: func(c Config) bool { return c.Int("threads")*c.Int("prefetch") <= 4 }},
 		},
 	}, {
 		Name:   "plain",
@@ -37,7 +37,7 @@ func loops() Space {
 
 func TestConfigText(t *testing.T) {
 	for _, text := range []string{
-		"", "family=loops", "family=loops,block=0x64x0,threads=2", "load.u_0=read-only,n=-3", "x=x",
+		"", "family=loops", "family=loops,block=0x64x0,threads=2", "load.u_0=read-only,n=-3", "y=x",
 	} {
 		c, err := ParseConfig(text)
 		if err != nil || c.String() != text {
@@ -67,15 +67,15 @@ func TestConfigText(t *testing.T) {
 
 func TestConfigValues(t *testing.T) {
 	c := must(ParseConfig("family=f,block=8x64,threads=2,stream=k"))
-	if got := fmt.Sprintln(c.Ints("block"), c.Int("threads"), c.Ints("threads"), c.Word("stream"), c.Has("ahead")); got != "[8 64] 2 [2] k false\n" {
+	if got := fmt.Sprintln(c.Ints("block"), c.Int("threads"), c.Ints("threads"), c.Word("stream"), c.Has("prefetch")); got != "[8 64] 2 [2] k false\n" {
 		t.Error(got)
 	}
-	d := c.With("threads", Int(4)).With("ahead", Int(1))
-	if d.String() != "family=f,block=8x64,threads=4,stream=k,ahead=1" || c.Int("threads") != 2 {
+	d := c.With("threads", Int(4)).With("prefetch", Int(1))
+	if d.String() != "family=f,block=8x64,threads=4,stream=k,prefetch=1" || c.Int("threads") != 2 {
 		t.Error(d, c)
 	}
 	for _, f := range []func(){
-		func() { c.Int("ahead") }, func() { c.Int("block") }, func() { c.Word("threads") }, func() { c.Ints("stream") },
+		func() { c.Int("prefetch") }, func() { c.Int("block") }, func() { c.Word("threads") }, func() { c.Ints("stream") },
 	} {
 		func() {
 			defer func() {
@@ -95,7 +95,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, test := range []struct{ text, want string }{
 		{"family=loops,block=0x64x0,threads=2,stream=none", ""},
-		{"family=loops,block=0x64x0,threads=2,stream=k,ahead=2", ""},
+		{"family=loops,block=0x64x0,threads=2,stream=k,prefetch=2", ""},
 		{"family=plain,threads=1", ""},
 		{"threads=1", "no family is named; there is loops, plain"},
 		{"family=lops,threads=1", "no family is called lops; did you mean loops?"},
@@ -103,13 +103,13 @@ func TestCheck(t *testing.T) {
 		{"family=plain,stream=k", "the family plain has no parameter stream; there is threads"},
 		{"family=loops,threads=3", "threads takes no value 3; it takes 1, 2, 4"},
 		{"family=loops,threads=2", "block is not set"},
-		{"family=loops,block=0x64x0,threads=2,stream=none,ahead=1", "ahead exists only with stream=k or j"},
+		{"family=loops,block=0x64x0,threads=2,stream=none,prefetch=1", "prefetch exists only with stream=k or j"},
 		{"family=loops,threads=2,block=0x64x0,stream=none", "threads stands where block belongs: the order is block, threads, stream"},
 		{"family=loops,block=0x64x0,threads=4,stream=none",
 			"block=0x64x0,threads=4: blocks for all (a thread would have no block); the rest being as it is, block=8x64x0|8x8x64 or threads=1|2 would do"},
-		{"family=loops,block=8x64x0,threads=4,stream=k,ahead=2",
-			"threads=4,ahead=2: registers (they would spill); the rest being as it is, threads=1|2 or ahead=0|1 would do"},
-		{"family=loops,block=0x64x0,threads=4,stream=k,ahead=2",
+		{"family=loops,block=8x64x0,threads=4,stream=k,prefetch=2",
+			"threads=4,prefetch=2: registers (they would spill); the rest being as it is, threads=1|2 or prefetch=0|1 would do"},
+		{"family=loops,block=0x64x0,threads=4,stream=k,prefetch=2",
 			"block=0x64x0,threads=4: blocks for all (a thread would have no block); the rest being as it is, threads=1|2 would do"},
 	} {
 		err := s.Check(must(ParseConfig(test.text)))
@@ -165,14 +165,14 @@ func TestComplete(t *testing.T) {
 		{partial: "", want: "family=loops,block=0x64x0,threads=2,stream=none"},
 		{partial: "family=plain", want: "family=plain,threads=1"},
 		{partial: "threads=4", want: "family=loops,block=8x64x0,threads=4,stream=none"},
-		{partial: "stream=j", want: "family=loops,block=0x64x0,threads=2,stream=j,ahead=0"},
+		{partial: "stream=j", want: "family=loops,block=0x64x0,threads=2,stream=j,prefetch=0"},
 		// A setting brings about what its existence needs.
-		{partial: "ahead=1", want: "family=loops,block=0x64x0,threads=2,stream=k,ahead=1"},
-		{partial: "ahead=2,block=8x8x64", want: "family=loops,block=8x8x64,threads=2,stream=k,ahead=2"},
-		{partial: "threads=4,ahead=2", err: "threads=4,ahead=2: registers (they would spill); the rest being as it is, threads=1|2 or ahead=0|1 would do"},
+		{partial: "prefetch=1", want: "family=loops,block=0x64x0,threads=2,stream=k,prefetch=1"},
+		{partial: "prefetch=2,block=8x8x64", want: "family=loops,block=8x8x64,threads=2,stream=k,prefetch=2"},
+		{partial: "threads=4,prefetch=2", err: "threads=4,prefetch=2: registers (they would spill); the rest being as it is, threads=1|2 or prefetch=0|1 would do"},
 		{partial: "block=0x64x0,threads=4", err: "block=0x64x0,threads=4: blocks for all (a thread would have no block); the rest being as it is, block=8x64x0|8x8x64 or threads=1|2 would do"},
-		{partial: "block=8x64x0,threads=4,ahead=2,stream=j", err: "threads=4,ahead=2: registers (they would spill); the rest being as it is, threads=1|2 or ahead=0|1 would do"},
-		{partial: "stream=none,ahead=1", err: "ahead exists only with stream=k or j"},
+		{partial: "block=8x64x0,threads=4,prefetch=2,stream=j", err: "threads=4,prefetch=2: registers (they would spill); the rest being as it is, threads=1|2 or prefetch=0|1 would do"},
+		{partial: "stream=none,prefetch=1", err: "prefetch exists only with stream=k or j"},
 		{partial: "thread=1", err: "the family loops has no parameter thread; did you mean threads?"},
 		{partial: "family=plain,stream=k", err: "the family plain has no parameter stream; there is threads"},
 		{partial: "threads=7", err: "threads takes no value 7; it takes 1, 2, 4"},
@@ -228,7 +228,7 @@ func TestVerify(t *testing.T) {
 func TestAll(t *testing.T) {
 	var got []string
 	for c := range loops().All() {
-		got = append(got, strings.NewReplacer("family=", "", "block=", "", "threads=", "", "stream=", "", "ahead=", "").Replace(c.String()))
+		got = append(got, strings.NewReplacer("family=", "", "block=", "", "threads=", "", "stream=", "", "prefetch=", "").Replace(c.String()))
 	}
 	// 8 block-and-thread pairs, each with stream none or with k or j and some ahead.
 	if len(got) != 3*(1+2*3)+3*(1+2*3)+2*(1+2*2)+2 || got[0] != "loops,0x64x0,1,none" || got[1] != "loops,0x64x0,1,k,0" || got[len(got)-1] != "plain,2" {
@@ -525,7 +525,7 @@ func TestPlanRoundTrip(t *testing.T) {
 			c.Family = name.Draw(t, "family")
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "settings") {
-			if n := name.Draw(t, "name"); n != "family" {
+			if n := name.Draw(t, "name"); n != "family" && formerOf(n) == nil {
 				c = c.With(n, value.Draw(t, "value"))
 			}
 		}

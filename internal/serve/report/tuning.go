@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/run/verdict"
@@ -46,6 +47,9 @@ func Read(r io.Reader) (*Tuning, error) {
 			"it is no tuning.json, which gridloom tune --out writes: it has no program or no plans that were timed")
 	}
 	t.Complete()
+	for i := range t.Library {
+		t.Library[i].Plan = schedule.RespellText(t.Library[i].Plan)
+	}
 	return &t, nil
 }
 

@@ -62,7 +62,7 @@ func checkHeuristic(f *spec.File, p Problem, options map[string]float64) (*progr
 
 // coordinate returns the number of a parameter by its name; -1 if there is none.
 func (c *checker) coordinate(name string) int {
-	return slices.IndexFunc(c.params, func(p Param) bool { return p.Name == name })
+	return named(c.params, name)
 }
 
 // unknown reports a name.
@@ -101,7 +101,7 @@ func (c *checker) matching(pattern string) []int {
 		if p.Axis != "" {
 			whole += "." + p.Axis
 		}
-		if glob(pattern, p.Name) || glob(pattern, whole) {
+		if p.fits(pattern, whole) {
 			list = append(list, i)
 		}
 	}

@@ -157,7 +157,7 @@ func (c *checker) comparesWord(e *spec.Binary) (formula, bool) {
 		return constant(truth(!equal)), true
 	}
 	p := &c.params[i]
-	v := slices.IndexFunc(p.Values, func(v valueText) bool { return !v.IsNumber() && v.String() == w.Text })
+	v := p.word(w.Text)
 	if v < 0 {
 		c.noValue(w, p)
 	}

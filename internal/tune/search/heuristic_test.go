@@ -119,9 +119,9 @@ func specSpace() *KernelSpace {
 			shapes = append(shapes, schedule.Int(y, x))
 		}
 	}
-	shared := schedule.Param{Name: "shared", Values: numbers(0, 1), Default: schedule.Int(0)}
-	ahead := schedule.Param{Name: "ahead", Values: numbers(1, 2), Default: schedule.Int(1),
-		When: []schedule.Condition{schedule.When("shared", schedule.Int(1))}}
+	shared := schedule.Param{Name: "stages", Values: numbers(0, 1), Default: schedule.Int(0)}
+	ahead := schedule.Param{Name: "prefetch", Values: numbers(1, 2), Default: schedule.Int(1),
+		When: []schedule.Condition{schedule.When("stages", schedule.Int(1))}}
 	block := schedule.Param{Name: "block", Values: shapes, Default: shapes[0]}
 	vec := schedule.Param{Name: "vec", Values: numbers(1, 2, 4), Default: schedule.Int(1)}
 	load := schedule.Param{Name: "load", Values: schedule.Words("plain", "readonly"), Default: schedule.Word("plain")}
@@ -171,13 +171,13 @@ func TestSteps(t *testing.T) {
 		{"words", `load = "readonly";`, []string{"family=tile,block=1x16,vec=1,load=readonly"}},
 		{"words compared", `load = all, vec = {1, 2} where (load == "plain") == (vec == 1);`,
 			[]string{tile("1x16", 1), "family=tile,block=1x16,vec=2,load=readonly"}},
-		{"parameters that come into being", `family = "stream", shared = 1, ahead = all;`,
-			[]string{"family=stream,block=1x16,vec=1,shared=1,ahead=1",
-				"family=stream,block=1x16,vec=1,shared=1,ahead=2"}},
-		{"parameters that do not exist", `family = "stream", shared = 0, ahead = all;`,
-			[]string{"family=stream,block=1x16,vec=1,shared=0"}},
-		{"parameters that nobody sets", `family = "stream", shared = 1;`,
-			[]string{"family=stream,block=1x16,vec=1,shared=1,ahead=1"}},
+		{"parameters that come into being", `family = "stream", stages = 1, prefetch = all;`,
+			[]string{"family=stream,block=1x16,vec=1,stages=1,prefetch=1",
+				"family=stream,block=1x16,vec=1,stages=1,prefetch=2"}},
+		{"parameters that do not exist", `family = "stream", stages = 0, prefetch = all;`,
+			[]string{"family=stream,block=1x16,vec=1,stages=0"}},
+		{"parameters that nobody sets", `family = "stream", stages = 1;`,
+			[]string{"family=stream,block=1x16,vec=1,stages=1,prefetch=1"}},
 		{"a limit", "limit block.x*block.y <= 32; block.x = all, block.y = all;",
 			[]string{tile("1x16", 1), tile("1x32", 1), tile("2x16", 1)}},
 		{"an option", "option widest = 32; block.x = 16:widest:*2;", []string{tile("1x16", 1), tile("1x32", 1)}},
@@ -249,7 +249,7 @@ func TestCourses(t *testing.T) {
 	// Streams with wide vectors and planes ahead are fast.
 	seconds := func(text string) float64 {
 		x := 10.0
-		for part, gain := range map[string]float64{"family=stream": 2, "vec=4": 1, "ahead=2": 3, "block=4x": 1,
+		for part, gain := range map[string]float64{"family=stream": 2, "vec=4": 1, "prefetch=2": 3, "block=4x": 1,
 			"x64,": 0.5} {
 			if strings.Contains(text, part) {
 				x -= gain
@@ -269,12 +269,12 @@ func TestCourses(t *testing.T) {
 			"family=tile,block=4x16,vec=1,load=plain"},
 		{"options from outside", "option n = 1; repeat n { vec = all; }", "n=0", []int{1},
 			"family=tile,block=1x16,vec=1,load=plain"},
-		{"each fixes what it is about", `each family { vec = all; shared? = {1}, ahead? = all; }`, "",
-			[]int{3, 3, 2}, "family=stream,block=1x16,vec=4,shared=1,ahead=2"},
+		{"each fixes what it is about", `each family { vec = all; stages? = {1}, prefetch? = all; }`, "",
+			[]int{3, 3, 2}, "family=stream,block=1x16,vec=4,stages=1,prefetch=2"},
 		{"the best of all goes on behind each", `each family { vec = all; } block.x = {64};`, "", []int{3, 3, 1},
-			"family=stream,block=1x64,vec=4,shared=0"},
+			"family=stream,block=1x64,vec=4,stages=0"},
 		{"the rest", `vec = all; singly rest = all;`, "", []int{3, 1, 2, 2, 1},
-			"family=stream,block=4x64,vec=4,shared=1,ahead=1"},
+			"family=stream,block=4x64,vec=4,stages=1,prefetch=1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			steps := course(t, space, c.text, c.arg, Problem{}, seconds)
@@ -313,14 +313,14 @@ func TestHeuristicErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"vec = all;\nblok.x = all;": "f:2:1: error: nothing is called blok.x|did you mean block.x?",
 		"vec = 1:wide;": "f:1:9: error: nothing is called wide|there is family, block.y, " +
-			"block.x, vec, load, shared, ahead",
-		"vec = 1:ahead, ahead = 1:vec;": "f:1:1: error: the values of vec depend on themselves: vec ← ahead " +
+			"block.x, vec, load, stages, prefetch",
+		"vec = 1:prefetch, prefetch = 1:vec;": "f:1:1: error: the values of vec depend on themselves: vec ← prefetch " +
 			"← vec|best(vec) is its value",
 		"vec = vec + 1;":   "f:1:1: error: the values of vec depend on themselves: vec ← vec",
 		"vec = 4:1;":       "f:1:7: error: the range from 4 to 1 is empty",
 		"vec = 1:4:*1;":    "f:1:12: error: a range that is multiplied by 1 does not grow",
 		"vec = 1:4:+0;":    "f:1:12: error: a range in steps of 0 does not grow",
-		"shared = 0:1:*2;": "f:1:10: error: 0 does not grow by being multiplied",
+		"stages = 0:1:*2;": "f:1:10: error: 0 does not grow by being multiplied",
 		"vec = 5:7;":       "f:1:7: error: vec has no value in the range; it has 1, 2, 4",
 		"vec = 3;":         "f:1:7: error: vec has no such value; it has 1, 2, 4",
 		`load = "write";`:  "f:1:8: error: load has no such value; it has plain, readonly",

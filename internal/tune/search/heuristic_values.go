@@ -51,8 +51,7 @@ func (c *checker) listed(v *spec.List, at int, several bool) (choices, []int, bo
 	for _, e := range v.Each {
 		w, isWord := e.(*spec.Word)
 		if isWord {
-			i := slices.IndexFunc(p.Values, func(v valueText) bool { return !v.IsNumber() && v.String() == w.Text })
-			if i >= 0 {
+			if i := p.word(w.Text); i >= 0 {
 				words = append(words, i)
 			} else if !several {
 				c.noValue(e, p)

@@ -62,7 +62,7 @@ var hierarchy = [][]schedule.Role{
 	},
 }
 
-const hierarchyArg = "levels of parameters, as in 'block vec rows > shared chunk > *'"
+const hierarchyArg = "levels of parameters, as in 'block vec rows > stages chunk > *'"
 
 func newHierarchical(p Problem, arg string) (Strategy, error) {
 	m := newHistory(p)
@@ -129,7 +129,7 @@ func parseHierarchy(text string, params []Param) ([][]int, error) {
 		for _, name := range names {
 			fits := false
 			for i := range params {
-				if !glob(name, params[i].Name) && !glob(name, params[i].Of) {
+				if !params[i].fits(name, params[i].Of) {
 					continue
 				}
 				fits = true

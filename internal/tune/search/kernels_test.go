@@ -17,8 +17,8 @@ var usual = map[string]schedule.Param{
 	"rows":      {Role: schedule.BlockedUnroll, Axis: schedule.OuterAxis},
 	"repeat":    {Role: schedule.CyclicUnroll, Axis: schedule.InnerAxis},
 	"stream":    {Role: schedule.Stream, Axis: schedule.StreamAxis},
-	"shared":    {Role: schedule.Staging},
-	"ahead":     {Role: schedule.Prefetch, Axis: schedule.StreamAxis},
+	"stages":    {Role: schedule.Staging},
+	"prefetch":  {Role: schedule.Prefetch, Axis: schedule.StreamAxis},
 	"load":      {Role: schedule.LoadPath},
 	"registers": {Role: schedule.RegisterLimit},
 }
@@ -52,9 +52,9 @@ func twoFamilies() schedule.Space {
 		{
 			Name: "stream", Params: []schedule.Param{
 				{Name: "stream", Values: schedule.Words("k", "j"), Default: schedule.Word("k")},
-				{Name: "shared", Values: numbers(0, 1), Default: schedule.Int(0)},
-				{Name: "ahead", Values: numbers(1, 2), Default: schedule.Int(1),
-					When: []schedule.Condition{schedule.When("shared", schedule.Int(1))}},
+				{Name: "stages", Values: numbers(0, 1), Default: schedule.Int(0)},
+				{Name: "prefetch", Values: numbers(1, 2), Default: schedule.Int(1),
+					When: []schedule.Condition{schedule.When("stages", schedule.Int(1))}},
 				{Name: "block", Values: shapes2, Default: shapes2[0]},
 				{Name: "vec", Values: numbers(1, 2), Default: schedule.Int(1)},
 			},
@@ -117,7 +117,7 @@ func TestCoordinates(t *testing.T) {
 	for _, p := range Of(twoFamilies()).Params() {
 		names = append(names, p.Name+p.Axis)
 	}
-	want := []string{"family", "block.zz", "block.yy", "block.xx", "vecx", "stream", "shared", "ahead"}
+	want := []string{"family", "block.zz", "block.yy", "block.xx", "vecx", "stream", "stages", "prefetch"}
 	if !slices.Equal(names, want) {
 		t.Errorf("%v", names)
 	}
@@ -167,7 +167,7 @@ func TestStarts(t *testing.T) {
 	for _, p := range k.Starts() {
 		texts = append(texts, k.Text(p))
 	}
-	want := []string{"family=tile,block=2x4x32,vec=2", "family=stream,stream=k,shared=0,block=8x32,vec=1"}
+	want := []string{"family=tile,block=2x4x32,vec=2", "family=stream,stream=k,stages=0,block=8x32,vec=1"}
 	if !slices.Equal(texts, want) {
 		t.Errorf("%q", texts)
 	}
@@ -192,9 +192,9 @@ func TestShape(t *testing.T) {
 		}
 		return p
 	}
-	on := at("family=stream,stream=k,shared=1,ahead=2,block=8x32,vec=1")
-	off := at("family=stream,stream=k,shared=0,block=8x32,vec=1")
-	shared := slices.IndexFunc(k.Params(), func(p Param) bool { return p.Name == "shared" })
+	on := at("family=stream,stream=k,stages=1,prefetch=2,block=8x32,vec=1")
+	off := at("family=stream,stream=k,stages=0,block=8x32,vec=1")
+	shared := slices.IndexFunc(k.Params(), func(p Param) bool { return p.Name == "stages" })
 	turned := slices.Clone(on)
 	turned[shared] = off[shared]
 	if q := k.Shape(turned); !slices.Equal(q, off) {

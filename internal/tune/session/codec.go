@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // longestNote is how much of a refusal's text is kept. Compilers may say the
@@ -27,6 +29,7 @@ const (
 
 // Round makes a trial what reading it again will give.
 func (t *Trial) Round(started time.Time) {
+	t.Config = schedule.RespellText(t.Config)
 	t.At = started.Add(max(0, t.At.Sub(started)).Truncate(time.Millisecond)).UTC()
 	for _, d := range t.times() {
 		*d = d.Round(time.Microsecond)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // Event is something that happened in a session besides its trials. Kind says which
@@ -51,5 +53,6 @@ func (e *Event) Check() error {
 // Round makes an event what reading it again will give.
 func (e *Event) Round() {
 	e.At = e.At.Truncate(time.Millisecond).UTC()
+	e.Config = schedule.RespellText(e.Config)
 	e.Text = shortened(e.Text, longestText)
 }

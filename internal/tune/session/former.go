@@ -60,10 +60,36 @@ func (b *Budget) UnmarshalJSON(text []byte) error {
 // UnmarshalJSON reads spaces of all versions.
 func (s *Space) UnmarshalJSON(text []byte) error {
 	if was, err := formerly(text, s, formerSpace); was {
+		s.respell()
 		return err
 	}
 	type plain Space
-	return json.Unmarshal(text, (*plain)(s))
+	if err := json.Unmarshal(text, (*plain)(s)); err != nil {
+		return err
+	}
+	s.respell()
+	return nil
+}
+
+// respell brings parameters and values that were stored in a former spelling into that
+// of today. What cannot be parsed stays as it is.
+func (s *Space) respell() {
+	for i := range s.Restrictions {
+		switch r := &s.Restrictions[i]; r.Kind {
+		case Limit:
+			r.Text = schedule.LimitTo("", r.Text).Text
+		case Fix:
+			if now, err := schedule.FixTo("", r.Text); err == nil {
+				r.Text = now.Text
+			}
+		}
+	}
+	if p, err := schedule.ParsePlan(s.Plan); err == nil {
+		s.Plan = p.String()
+	}
+	for i, text := range s.Begin {
+		s.Begin[i] = schedule.RespellText(text)
+	}
 }
 
 // UnmarshalJSON reads clocks of all versions.

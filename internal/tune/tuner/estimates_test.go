@@ -70,7 +70,7 @@ func TestEstimateRefusesNothing(t *testing.T) {
 	}
 	e := newModel(s.calls[0], choice.Space)
 	e.Fit(func(c schedule.Config) (float64, bool) { return s.calls[0].needs(with(c)) })
-	registers, err := choice.Space.Fix("shared", schedule.Int(0))
+	registers, err := choice.Space.Fix("stages", schedule.Int(0))
 	if err != nil {
 		t.Fatal(err)
 	}

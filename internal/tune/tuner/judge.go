@@ -108,8 +108,10 @@ func (r *Result) decide(allowed func(plan string) bool) {
 	r.Verdict = v
 }
 
-// Complete derives the figures of a result that was written without them.
+// Complete derives the figures of a result that was written without them, and brings
+// former spellings of parameters into those of today.
 func (r *Result) Complete() {
+	r.respell()
 	if len(r.Contenders) > 0 && r.Contenders[0].Gain.Ratio == 0 {
 		c, best := &r.Contenders[0], r.Best
 		r.compare(c.Seconds * c.GStencils * 1e9)

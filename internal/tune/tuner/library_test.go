@@ -13,9 +13,9 @@ import (
 func TestLibraryPlans(t *testing.T) {
 	list := []Contender{
 		{Name: "expert", Plan: "s[0:1]@1{family=cells}", Seconds: 0.5},
-		{Name: "found 1", Plan: "family=tile,sizes=baked;s[0:1]@1{family=tile,vec=2,sizes=baked}", Seconds: 1},
+		{Name: "found 1", Plan: "family=tile,sizes=literals;s[0:1]@1{family=tile,vec=2,sizes=literals}", Seconds: 1},
 		{Name: "plain", Plan: "s[0:1]@1{family=loops}", Seconds: 2},
-		{Name: "all sizes", Plan: "s[0:1]@1{family=tile,vec=2,sizes=args}", Seconds: 3},
+		{Name: "all sizes", Plan: "s[0:1]@1{family=tile,vec=2,sizes=arguments}", Seconds: 3},
 	}
 	for _, c := range []struct{ best, want string }{
 		// The best takes no sizes: what it becomes was timed, and is preferred to what was not asked for.
@@ -45,7 +45,7 @@ func TestForAllSizes(t *testing.T) {
 		if strings.Contains(plan, "family=stream") {
 			v = 2e-4
 		}
-		if strings.Contains(plan, "sizes=baked") {
+		if strings.Contains(plan, "sizes=literals") {
 			v /= 2
 		}
 		return v, nil
@@ -53,11 +53,11 @@ func TestForAllSizes(t *testing.T) {
 	o := options(s, b, 12)
 	o.Lab = gpu(t, s)
 	r := tune(t, o)
-	if !strings.Contains(r.Best, "sizes=baked") {
+	if !strings.Contains(r.Best, "sizes=literals") {
 		t.Fatalf("the best is %s", r.Best)
 	}
 	c := r.Contender("all sizes")
-	if c == nil || c.Plan != strings.ReplaceAll(r.Best, "sizes=baked", "sizes=args") {
+	if c == nil || c.Plan != strings.ReplaceAll(r.Best, "sizes=literals", "sizes=arguments") {
 		t.Fatalf("%+v", c)
 	}
 	if ratio := c.Seconds / r.Contenders[0].Seconds; ratio < 1.999 || ratio > 2.001 {

@@ -26,15 +26,15 @@ const GarveyEdge = 256
 // technique is one of the ways to load data (Garvey 2018, 4.7 and 6.1).
 type technique struct {
 	name string
-	has  func(vec, load, shared string) bool
+	has  func(vec, load, stages string) bool
 }
 
 var techniques = []technique{
-	{"global", func(vec, load, shared string) bool { return vec == "1" && load == "plain" && shared != "1" }},
+	{"global", func(vec, load, stages string) bool { return vec == "1" && load == "plain" && stages != "1" }},
 	{"global with vectors",
-		func(vec, load, shared string) bool { return vec != "1" && load == "plain" && shared != "1" }},
-	{"image", func(vec, load, shared string) bool { return vec == "1" && load == "image" && shared != "1" }},
-	{"local", func(vec, load, shared string) bool { return vec == "1" && load == "plain" && shared == "1" }},
+		func(vec, load, stages string) bool { return vec != "1" && load == "plain" && stages != "1" }},
+	{"image", func(vec, load, stages string) bool { return vec == "1" && load == "image" && stages != "1" }},
+	{"local", func(vec, load, stages string) bool { return vec == "1" && load == "plain" && stages == "1" }},
 }
 
 // one lets every configuration have one of the techniques.
@@ -44,12 +44,12 @@ var one = []schedule.Constraint{
 		Holds: func(c schedule.Config) bool { return c.Int("vec") == 1 || c.Word("load") == "plain" },
 	},
 	{
-		Name: "vectors or local memory", Doc: "they are two techniques", Params: []string{"vec", "shared"},
-		Holds: func(c schedule.Config) bool { return c.Int("vec") == 1 || c.Int("shared") == 0 },
+		Name: "vectors or local memory", Doc: "they are two techniques", Params: []string{"vec", "stages"},
+		Holds: func(c schedule.Config) bool { return c.Int("vec") == 1 || c.Int("stages") == 0 },
 	},
 	{
-		Name: "images or local memory", Doc: "they are two techniques", Params: []string{"load", "shared"},
-		Holds: func(c schedule.Config) bool { return c.Word("load") == "plain" || c.Int("shared") == 0 },
+		Name: "images or local memory", Doc: "they are two techniques", Params: []string{"load", "stages"},
+		Holds: func(c schedule.Config) bool { return c.Word("load") == "plain" || c.Int("stages") == 0 },
 	},
 }
 
@@ -95,7 +95,7 @@ func (t technique) of(r *replay.Recording) (*replay.Recording, error) {
 				set[r.Params[p].Name] = r.Params[p].Values[n].String()
 			}
 		}
-		if t.has(set["vec"], set["load"], set["shared"]) {
+		if t.has(set["vec"], set["load"], set["stages"]) {
 			part.Trials = append(part.Trials, x)
 		}
 	}

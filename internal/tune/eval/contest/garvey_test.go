@@ -48,7 +48,7 @@ func TestGarveySpaces(t *testing.T) {
 			}
 			n := 0
 			for i, way := range techniques {
-				if way.has(set["vec"], set["load"], set["shared"]) {
+				if way.has(set["vec"], set["load"], set["stages"]) {
 					each[i]++
 					n++
 				}
@@ -109,8 +109,8 @@ func made(name string, slow float64) *recordingFile {
 	for _, z := range []int{1, 2, 4} {
 		for _, y := range []int{1, 2, 4, 8} {
 			for _, x := range []int{16, 32, 64, 128} {
-				for _, way := range []string{"vec=1,load=plain,shared=0", "vec=2,load=plain,shared=0",
-					"vec=4,load=plain,shared=0", "vec=1,load=image,shared=0", "vec=1,load=plain,shared=1"} {
+				for _, way := range []string{"vec=1,load=plain,stages=0", "vec=2,load=plain,stages=0",
+					"vec=4,load=plain,stages=0", "vec=1,load=image,stages=0", "vec=1,load=plain,stages=1"} {
 					for _, repeat := range []string{"1x1x1", "1x2x1", "2x1x1"} {
 						seconds := 1 + away(x, 64) + 0.5*away(y, 2) + 0.25*away(z, 2)
 						if strings.Contains(way, "vec=4") {

@@ -68,7 +68,7 @@ func leastWith(t *testing.T, s schedule.Space, x technique) schedule.Config {
 		for _, load := range []string{"plain", "image"} {
 			for _, shared := range []int64{0, 1} {
 				c := schedule.Config{Family: "tile"}.With("vec", schedule.Int(vec)).With("load",
-					schedule.Word(load)).With("shared", schedule.Int(shared))
+					schedule.Word(load)).With("stages", schedule.Int(shared))
 				if !x.has(schedule.Int(vec).String(), load, schedule.Int(shared).String()) {
 					continue
 				}

@@ -11,6 +11,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/gridio"
@@ -51,6 +52,18 @@ type about struct {
 	Seen *fastestSeen `json:"seen,omitempty"`
 }
 
+// respell brings what was written in former spellings into those of today.
+func (a *about) respell() {
+	parts := strings.Split(a.Space, "; ")
+	for i, text := range parts {
+		parts[i] = schedule.LimitTo("", text).Text
+	}
+	a.Space = strings.Join(parts, "; ")
+	if a.Seen != nil {
+		a.Seen.Plan = schedule.RespellText(a.Seen.Plan)
+	}
+}
+
 // fastestSeen is a plan and its speed.
 type fastestSeen struct {
 	GStencils float64 `json:"gstencils"`
@@ -70,6 +83,7 @@ func openRecording(folder, name string) (*recordingFile, error) {
 	if err := readJSON(b.aboutPath(), &b.about); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	b.about.respell()
 	r, err := replay.ReadFile(b.path(), nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		if b.about.Program == "" { // neither file exists

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/eval/replay"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
@@ -119,6 +120,7 @@ func (s *recorder) row(ctx context.Context, x *Subject, b *recordingFile, o *Tun
 	if err := readJSON(s.livePath(x), &r.liveSearch); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	r.Plan = schedule.RespellText(r.Plan)
 	if best == nil || r.Strategy == "" {
 		return nil, nil
 	}

@@ -19,7 +19,7 @@ func TestFound(t *testing.T) {
 			// A lane beyond the end of a row passed on what was no cell's value.
 			Seed: 11122, Set: map[string]string{"M": "2", "N": "1"},
 			Plan: "blur[0:1]@1{family=tile,block=32,vec=4};" +
-				"blur[1:2]@1{family=stream,stream=y,chunk=4,planes=2,rotate=yes,shared=3,ahead=2,block=32,vec=2,x=shuffle,sizes=baked,share=yes}",
+				"blur[1:2]@1{family=stream,stream=y,chunk=4,planes=2,unroll=yes,stages=3,prefetch=2,block=32,vec=2,shuffle=yes,sizes=literals,cse=yes}",
 			Source: `
 iterator y, x;
 parameter N, M;
@@ -36,9 +36,9 @@ blur (w, q, 1);
 			// A grid with a boundary at one end of its rows had another with the same
 			// cells do without what the latter has at its other end.
 			Seed: 18280, Set: map[string]string{"N": "7"},
-			Plan: "react[0:4]@1{family=stream,stream=j,chunk=0,planes=2,shared=2,stage=halos,block=32,vec=2," +
+			Plan: "react[0:4]@1{family=stream,stream=j,chunk=0,planes=2,stages=2,staging=halos,block=32,vec=2," +
 				"repeat=4,load=plain," +
-				"store=streaming,sizes=baked,share=yes,registers=48}",
+				"store=streaming,sizes=literals,cse=yes,registers=48}",
 			Source: `
 iterator j, i;
 parameter N;
@@ -96,9 +96,9 @@ func TestFoundOnPoCL(t *testing.T) {
 	}
 	f := Failure{
 		Seed: 3302, Mode: "strict", Set: map[string]string{"M": "84"},
-		Plan: "family=stream,stream=t2,chunk=8,planes=1,rotate=4,shared=1,stage=halos,ahead=2,block=32," +
+		Plan: "family=stream,stream=t2,chunk=8,planes=1,unroll=4,stages=1,staging=halos,prefetch=2,block=32," +
 			"vec=2,repeat=2," +
-			"x=load,load=plain,load_w=readonly,store=plain,sizes=baked,share=yes",
+			"shuffle=no,load=plain,load_w=readonly,store=plain,sizes=literals,cse=yes",
 		Source: `
 iterator t2, t1;
 parameter M;

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // collector puts a recording together from configurations in any order.
@@ -95,6 +97,9 @@ func (c *collector) recording() (*Recording, error) {
 		return nil, errors.New("no configuration is recorded")
 	}
 	c.noteRepairs()
+	if err := c.respell(); err != nil {
+		return nil, err
+	}
 	c.unite()
 	c.drop()
 	c.sort()
@@ -107,6 +112,53 @@ func (c *collector) recording() (*Recording, error) {
 		return nil, fmt.Errorf("none of the %d configurations is valid: %s", len(r.Trials), failures(r))
 	}
 	return r, r.Verify()
+}
+
+// respell brings what Gridloom recorded in former spellings into those of today.
+// Recordings of other programs have no families, and keep their words.
+func (c *collector) respell() error {
+	if _, ok := c.byName[schedule.FamilyName]; !ok {
+		return nil
+	}
+	was := c.rec.Params
+	to := make([]int, len(was)) // where the values of a parameter go
+	numbers := make([][]uint16, len(was))
+	c.rec.Params, c.numbers, c.byName = nil, nil, map[string]int{}
+	for i, p := range was {
+		name, _ := schedule.Respell(p.Name, "")
+		at, ok := c.byName[name]
+		if !ok {
+			at = len(c.rec.Params)
+			c.byName[name] = at
+			c.rec.Params = append(c.rec.Params, Param{Name: name, Default: -1})
+			c.numbers = append(c.numbers, map[string]uint16{})
+		}
+		to[i] = at
+		for j, v := range p.Values {
+			if _, now := schedule.Respell(p.Name, v.String()); now != v.String() {
+				v = Text(now)
+			}
+			n, err := c.value(at, v)
+			if err != nil {
+				return err
+			}
+			numbers[i] = append(numbers[i], n)
+			if j == p.Default {
+				c.rec.Params[at].Default = int(n)
+			}
+		}
+	}
+	for i := range c.rec.Trials {
+		t := &c.rec.Trials[i]
+		config := slices.Repeat([]uint16{Missing}, len(c.rec.Params))
+		for j, v := range t.Config {
+			if v != Missing {
+				config[to[j]] = numbers[j][v]
+			}
+		}
+		t.Config = config
+	}
+	return nil
 }
 
 // unite keeps the first of equal configurations.

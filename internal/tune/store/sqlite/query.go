@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
@@ -375,6 +376,7 @@ func (s *Store) events(ctx context.Context, id string) iter.Seq2[session.Event, 
 					"gridloom results check tells more")
 			}
 			e.Index, e.Kind, e.At = number, kind, time.UnixMilli(at).UTC()
+			e.Config = schedule.RespellText(e.Config)
 			if !yield(e, nil) {
 				return nil
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/store"
 )
 
@@ -165,7 +166,7 @@ func (s *Store) wordText(ctx context.Context, q querier, id int64) (string, erro
 	return text, err
 }
 
-// configText returns the text of a configuration.
+// configText returns the text of a configuration, in the spelling of today.
 func (s *Store) configText(ctx context.Context, q querier, packed []byte) (string, error) {
 	var b strings.Builder
 	for len(packed) > 0 {
@@ -180,7 +181,7 @@ func (s *Store) configText(ctx context.Context, q querier, packed []byte) (strin
 		}
 		b.WriteString(text)
 	}
-	return b.String(), nil
+	return schedule.RespellText(b.String()), nil
 }
 
 var errPacked = errors.New("the bytes of a configuration make no sense")
