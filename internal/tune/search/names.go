@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -25,6 +26,13 @@ func named(params []Param, name string) int {
 func (p *Param) fits(pattern, whole string) bool {
 	return glob(pattern, p.Name) || glob(pattern, whole) ||
 		slices.ContainsFunc(schedule.FormerNames(p.Of), func(name string) bool { return glob(pattern, name) })
+}
+
+// byFirstName orders parameters by the names that they first had, so that a seed means
+// the same search in every spelling.
+func byFirstName(a, b string) int {
+	first := func(name string) string { return append(schedule.FormerNames(name), name)[0] }
+	return strings.Compare(first(a), first(b))
 }
 
 // word returns the number of the value that is a word, or was spelled so; -1 if there

@@ -113,7 +113,7 @@ func (m *moves) towards(p, other Point, rng *rand.Rand) Point {
 			groups[of] = append(groups[of], change{i, other[i]})
 		}
 	}
-	names := slices.Sorted(maps.Keys(groups))
+	names := slices.SortedFunc(maps.Keys(groups), byFirstName)
 	rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for _, of := range names {
 		if rng.IntN(2) == 0 {
