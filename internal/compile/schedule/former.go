@@ -63,8 +63,8 @@ func Respell(name, value string) (string, string) {
 // value returns the spelling of today of one value's text.
 func (f *Former) value(text string) string {
 	for _, v := range f.Values {
-		if v.Value == strings.TrimSpace(text) {
-			return v.Now
+		if word := strings.TrimSpace(text); v.Value == word {
+			return strings.Replace(text, word, v.Now, 1)
 		}
 	}
 	return text
