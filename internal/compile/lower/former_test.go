@@ -95,11 +95,16 @@ func TestFormerSpellingsWithHints(t *testing.T) {
 		p := load(t, "heat", strings.NewReplacer("PRAGMA", "#pragma stream k block (32,8)", "HINT", hint).Replace(formerProgram))
 		var texts []string
 		for _, text := range []string{s.Now + rest, s.Former + scheduletest.Formerly(rest)} {
-			m, err := lower.Lower(p, lower.Options{Target: lower.GPU, Plan: plan(t, text)})
+			o := lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: bind(t, p, ""), Sized: true}
+			m, err := lowered(p, o)
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
-			config := m.Plan.Kernels[0].Config
+			full, err := lower.Plan(p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config := full.Kernels[0].Config
 			if config.Family != "stream" || !strings.Contains(config.String(), s.Now) {
 				t.Errorf("%s is %s", text, config)
 			}

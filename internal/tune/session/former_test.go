@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule/scheduletest"
 )
 
 // Texts that earlier versions have written are read as what they said.
@@ -257,5 +259,43 @@ func TestChecks(t *testing.T) {
 	s.Ranks, s.Arithmetic = 0, 99
 	if err := s.Settle(); err == nil || !strings.HasPrefix(err.Error(), "session a was measured under arithmetic 99") {
 		t.Error(err)
+	}
+}
+
+// What a session was restricted to and began from is read in every former spelling, of
+// all versions, and is the same search as one of today.
+func TestFormerSpellings(t *testing.T) {
+	for _, x := range scheduletest.Spellings() {
+		now := Space{
+			Restrictions: []Restriction{{Limit, x.Now}, {Fix, x.Now + "|7"}, {Limit, x.Parameter + "!=7"}, {Limit, "vec<=4"}},
+			Plan:         x.Now + ";heat[0:1]@1{" + x.Now + "}", Begin: []string{"family=tile," + x.Now, "family=stream,vec=2," + x.Now},
+		}
+		former := Space{
+			Restrictions: []Restriction{{Limit, x.Former}, {Fix, x.Former + "|7"}, {Limit, x.Name + "!=7"}, {Limit, "vec<=4"}},
+			Plan:         x.Former + ";heat[0:1]@1{" + x.Former + "}", Begin: []string{"family=tile," + x.Former, "family=stream,vec=2," + x.Former},
+		}
+		typed, err := json.Marshal(former)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := "limit " + x.Former + "; fix " + x.Former + "|7; limit " + x.Name + "!=7; limit vec<=4; " + x.Former +
+			" <- family=tile," + x.Former + " family=stream,vec=2," + x.Former
+		for _, stored := range []string{string(typed), text} {
+			want := now
+			if stored == text {
+				want.Plan = x.Now // a semicolon was between its parts
+			}
+			var got Space
+			if err := Column(stored, &got); err != nil || !reflect.DeepEqual(got, want) || !got.SameAs(&want) {
+				t.Errorf("%s is %+v, %v; want %+v", stored, got, err, want)
+			}
+		}
+		trial := Trial{Config: "heat[0:1]@1{family=tile," + x.Former + "}"}
+		trial.Round(time.Time{})
+		event := Event{Config: "family=tile," + x.Former}
+		event.Round()
+		if trial.Config != "heat[0:1]@1{family=tile,"+x.Now+"}" || event.Config != "family=tile,"+x.Now {
+			t.Errorf("a trial of %s, an event of %s", trial.Config, event.Config)
+		}
 	}
 }

@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule/scheduletest"
+	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/store"
+	"github.com/gridloom/gridloom/internal/tune/store/storetest"
 )
 
 // former makes a store as an earlier version has left it: testdata/store1.sql and so on
@@ -182,6 +185,84 @@ func TestFormerStores(t *testing.T) {
 			s.Close()
 			begin(t, open(t, path, Options{}), session.Search{}) // and it can be written
 		})
+	}
+}
+
+// What a store holds in a former spelling of a parameter, as the Gridloom that had it wrote
+// it, is found in that of today.
+func TestFormerSpellings(t *testing.T) {
+	for _, x := range scheduletest.Spellings() {
+		s := fresh(t)
+		search := storetest.Search()
+		now := "family=stream,vec=2," + x.Now
+		search.Space = session.Space{Restrictions: []session.Restriction{{Kind: session.Limit, Text: x.Now}},
+			Begin: []string{now}}
+		r, err := s.Begin(t.Context(), search)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kernel := storetest.Tried(now, verdict.OK, 2, 3)
+		kernel.Kernel = "heat[0:1]"
+		add(t, r, kernel, storetest.Tried("heat[0:1]@1{"+now+"};norm[0:1]@1{family=tile}", verdict.OK, 3, 3))
+		if err := r.Report(t.Context(), &session.Event{Kind: session.Condemned, Config: now}); err != nil {
+			t.Fatal(err)
+		}
+		path := s.Path()
+		s.Close()
+		for _, column := range []struct{ table, name string }{
+			{"words", "text"}, {"sessions", "space"}, {"events", "detail"},
+		} {
+			count := fmt.Sprintf("SELECT count(*) FROM %s WHERE instr(%s, '%s')", column.table, column.name, x.Former)
+			statement(fmt.Sprintf("UPDATE %s SET %s = replace(%[2]s, '%s', '%s')", column.table, column.name, x.Now,
+				x.Former))(t, path)
+			if n := rows(t, path, count); n[0] == "0" {
+				t.Fatalf("%s has no %s", column.table, x.Former)
+			}
+		}
+		s = open(t, path, Options{})
+		if storetest.FindsSpelling(t, s, x); t.Failed() {
+			t.Fatalf("stored as %s", x.Former)
+		}
+		// What is stored of it now is the same variant.
+		search.Started = search.Started.Add(time.Minute)
+		again, err := s.Begin(t.Context(), search)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kernel.Median = 1
+		kernel.Samples = []float64{1, 1, 1, 1}
+		add(t, again, kernel)
+		k, err := store.Known(t.Context(), s, search.Scenario)
+		if err != nil || k.Len() != 2 {
+			t.Errorf("%d variants are known, %v", k.Len(), err)
+		}
+	}
+}
+
+// So it is in stores of every former version.
+func TestFormerSpellingsInFormerStores(t *testing.T) {
+	for _, version := range formers(t) {
+		for _, x := range scheduletest.Spellings() {
+			path := former(t, version)
+			statement("UPDATE words SET text = replace(text, 'threads=', '"+x.Former+",threads=')")(t, path)
+			s := open(t, path, Options{ReadOnly: true})
+			found := 0
+			for r, err := range s.Records(t.Context(), store.Filter{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(r.Config, x.Former) {
+					t.Fatalf("%s", r.Config)
+				}
+				if strings.Contains(r.Config, x.Now+",threads=") {
+					found++
+				}
+			}
+			if found < 30 {
+				t.Errorf("version %d: %d trials are found as %s", version, found, x.Now)
+			}
+			s.Close()
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ func Conformance(t *testing.T, open Open) {
 		{"T4", testT4},
 		{"T4OfSearch", testT4OfSearch},
 		{"FormerFiles", testFormerFiles},
+		{"FormerSpellings", testFormerSpellings},
 		{"VersionsAreExported", testVersionsAreExported},
 		{"Foreign", testForeign},
 		{"BadFiles", testBadFiles},
