@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule/scheduletest"
 	"github.com/gridloom/gridloom/internal/run/verdict"
+	"github.com/gridloom/gridloom/internal/tune/importance"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/session"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -177,5 +179,45 @@ func TestStoryWithoutFigures(t *testing.T) {
 	x.Complete()
 	if got := x.Contenders[0]; got.Gain != want.Gain || x.Verdict == nil || x.Verdict.Name != "found 1" {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// A tuning.json that was written in a former spelling tells the same in that of today.
+func TestFormerSpellings(t *testing.T) {
+	for _, x := range scheduletest.Spellings() {
+		text := func(setting, parameter, value string) string {
+			r := found()
+			config := "family=stream," + setting
+			plan := "heat[0:1]@1{" + config + "}"
+			r.Best = plan
+			for i := range r.Contenders {
+				r.Contenders[i].Plan = plan
+			}
+			k := &r.Kernels[0]
+			k.Default, k.Best, k.Params = config, config, []string{"family", parameter}
+			k.Importance = []importance.Parameter{{Name: parameter, Values: []importance.Value{{Value: value, Runs: 3}}}}
+			for i := range k.Trials {
+				k.Trials[i].Config, k.Trials[i].Same = config, config
+			}
+			r.Refusals = []tuner.Refusal{{Reason: "compiler", Count: 1, Config: config}}
+			r.Library = []Variant{{Plan: plan}}
+			var b bytes.Buffer
+			if err := json.NewEncoder(&b).Encode(r); err != nil {
+				t.Fatal(err)
+			}
+			return b.String()
+		}
+		now := text(x.Now, x.Parameter, x.NowValue)
+		former, err := Read(strings.NewReader(text(x.Former, x.Name, x.FormerValue)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Read(strings.NewReader(now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(former, want) || !strings.Contains(want.Best, x.Now) {
+			t.Errorf("%s is %+v, want %+v", x.Former, former, want)
+		}
 	}
 }
