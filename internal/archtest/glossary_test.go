@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // TestGlossary finds every parameter of the families of kernels in the glossary.
@@ -48,4 +49,46 @@ func hasRow(text, parameter, family string) bool {
 		}
 	}
 	return false
+}
+
+// TestGlossaryOfFormerSpellings finds every former spelling there, with that of today.
+func TestGlossaryOfFormerSpellings(t *testing.T) {
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "docs/glossary.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "### Former spellings")
+	rows := 0
+	for _, line := range strings.Split(table, "\n") {
+		if strings.HasPrefix(line, "| `") {
+			rows++
+		}
+	}
+	formers := schedule.Formers()
+	if rows != len(formers) {
+		t.Errorf("%d rows for %d former spellings", rows, len(formers))
+	}
+	for _, f := range formers {
+		found := false
+		for _, line := range strings.Split(table, "\n") {
+			cells := strings.Split(line, "|")
+			if len(cells) != 5 || !strings.Contains(cells[1], "`"+f.Name+"=") {
+				continue
+			}
+			found = strings.Contains(cells[2], "`"+f.Now+"=") && strings.TrimSpace(cells[3]) == f.Since
+			for _, v := range f.Values {
+				is := func(cell, value string) bool {
+					return strings.Contains(cell, "="+value+"`") || strings.Contains(cell, "`"+value+"`")
+				}
+				found = found && is(cells[1], v.Value) && is(cells[2], v.Now)
+			}
+		}
+		if !found {
+			t.Errorf("docs/glossary.md does not say that %s was %s before %s", f.Now, f.Name, f.Since)
+		}
+	}
 }

@@ -28,7 +28,7 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	const bulk = "family=stream,stream=k,chunk=4,stages=1,block=4x32,vec=2,fetch="
+	const bulk = "family=stream,stream=k,chunk=4,stages=1,block=4x32,vec=2,copy="
 	for _, c := range []struct {
 		dialect     *emit.Dialect
 		plan        string

@@ -99,7 +99,7 @@ float u[L,M,N], v[L,M,N];
 copyin u; copyout v;
 stencil s (out, in) { out[k][j][i] = in[k][j][i-1] + in[k][j+1][i] + in[k+1][j][i] + in[k-1][j][i]; }
 s (v, u);`)
-		o := lower.Options{Target: lower.GPU, Plan: plan(t, "family=stream,stream=k,stages=1,block=4x32,vec=4,fetch="+c.fetch)}
+		o := lower.Options{Target: lower.GPU, Plan: plan(t, "family=stream,stream=k,stages=1,block=4x32,vec=4,copy="+c.fetch)}
 		m, err := lowered(p, o)
 		if err != nil {
 			t.Fatal(err)

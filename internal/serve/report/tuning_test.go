@@ -195,7 +195,8 @@ func TestFormerSpellings(t *testing.T) {
 			}
 			k := &r.Kernels[0]
 			k.Default, k.Best, k.Params = config, config, []string{"family", parameter}
-			k.Importance = []importance.Parameter{{Name: parameter, Values: []importance.Value{{Value: value, Runs: 3}}}}
+			values := []importance.Value{{Value: value, Runs: 3}}
+			k.Importance = []importance.Parameter{{Name: parameter, Values: values}}
 			for i := range k.Trials {
 				k.Trials[i].Config, k.Trials[i].Same = config, config
 			}

@@ -54,14 +54,16 @@ func TestFormerSpellings(t *testing.T) {
 			return strings.Join(list, "\n")
 		}
 		for _, form := range []string{
-			"NAME = VALUE, block = all;", "NAME = all; vec = all where NAME == VALUE;", `"NAME*" = {VALUE}; vec = all;`,
-			"alias other = NAME;\nother = {VALUE}, vec = all where VALUE == other;", "singly rest = all;\nNAME? = VALUE;",
+			"NAME = VALUE, block = all;", "NAME = all; vec = all where NAME == VALUE;",
+			`"NAME*" = {VALUE}; vec = all;`, "singly rest = all;\nNAME? = VALUE;",
+			"alias other = NAME;\nother = {VALUE}, vec = all where VALUE == other;",
 		} {
 			spec := func(name, value string) string {
 				text := strings.NewReplacer("NAME", name, "VALUE", quoted(value)).Replace(form)
 				return asked(NewHeuristic("f", text, "", Problem{Space: space}))
 			}
-			if got, want := spec(x.Name, x.FormerValue), spec(x.Parameter, x.NowValue); got != want || !strings.Contains(got, x.Now) {
+			got, want := spec(x.Name, x.FormerValue), spec(x.Parameter, x.NowValue)
+			if got != want || !strings.Contains(got, x.Now) {
 				t.Errorf("%s, %s asks for\n%s\nwant\n%s", x.Former, form, got, want)
 			}
 		}

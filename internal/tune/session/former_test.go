@@ -266,14 +266,16 @@ func TestChecks(t *testing.T) {
 // all versions, and is the same search as one of today.
 func TestFormerSpellings(t *testing.T) {
 	for _, x := range scheduletest.Spellings() {
-		now := Space{
-			Restrictions: []Restriction{{Limit, x.Now}, {Fix, x.Now + "|7"}, {Limit, x.Parameter + "!=7"}, {Limit, "vec<=4"}},
-			Plan:         x.Now + ";heat[0:1]@1{" + x.Now + "}", Begin: []string{"family=tile," + x.Now, "family=stream,vec=2," + x.Now},
+		space := func(setting, name string) Space {
+			return Space{
+				Restrictions: []Restriction{
+					{Limit, setting}, {Fix, setting + "|7"}, {Limit, name + "!=7"}, {Limit, "vec<=4"},
+				},
+				Plan:  setting + ";heat[0:1]@1{" + setting + "}",
+				Begin: []string{"family=tile," + setting, "family=stream,vec=2," + setting},
+			}
 		}
-		former := Space{
-			Restrictions: []Restriction{{Limit, x.Former}, {Fix, x.Former + "|7"}, {Limit, x.Name + "!=7"}, {Limit, "vec<=4"}},
-			Plan:         x.Former + ";heat[0:1]@1{" + x.Former + "}", Begin: []string{"family=tile," + x.Former, "family=stream,vec=2," + x.Former},
-		}
+		now, former := space(x.Now, x.Parameter), space(x.Former, x.Name)
 		typed, err := json.Marshal(former)
 		if err != nil {
 			t.Fatal(err)

@@ -26,15 +26,15 @@ const GarveyEdge = 256
 // technique is one of the ways to load data (Garvey 2018, 4.7 and 6.1).
 type technique struct {
 	name string
-	has  func(vec, load, stages string) bool
+	has  func(vec, load, staged string) bool
 }
 
 var techniques = []technique{
-	{"global", func(vec, load, stages string) bool { return vec == "1" && load == "plain" && stages != "1" }},
+	{"global", func(vec, load, staged string) bool { return vec == "1" && load == "plain" && staged != "1" }},
 	{"global with vectors",
-		func(vec, load, stages string) bool { return vec != "1" && load == "plain" && stages != "1" }},
-	{"image", func(vec, load, stages string) bool { return vec == "1" && load == "image" && stages != "1" }},
-	{"local", func(vec, load, stages string) bool { return vec == "1" && load == "plain" && stages == "1" }},
+		func(vec, load, staged string) bool { return vec != "1" && load == "plain" && staged != "1" }},
+	{"image", func(vec, load, staged string) bool { return vec == "1" && load == "image" && staged != "1" }},
+	{"local", func(vec, load, staged string) bool { return vec == "1" && load == "plain" && staged == "1" }},
 }
 
 // one lets every configuration have one of the techniques.

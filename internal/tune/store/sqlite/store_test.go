@@ -64,13 +64,13 @@ func log(t *testing.T, s *Store, id string) []session.Trial {
 // plan draws texts like those of a space of one kernel on a GPU.
 func plan(rng *rand.Rand) string {
 	pick := func(list ...string) string { return list[rng.IntN(len(list))] }
-	return fmt.Sprintf("family=stream,stream=%s,chunk=%d,planes=%s,rotate=%s,shared=%s,ahead=%s,"+
-		"block=%sx%s,vec=%s,rows=%s,repeat=%sx%s,x=%s,load=%s,store=%s,sizes=%s,share=%s,registers=%s",
+	return fmt.Sprintf("family=stream,stream=%s,chunk=%d,planes=%s,unroll=%s,stages=%s,prefetch=%s,"+
+		"block=%sx%s,vec=%s,rows=%s,repeat=%sx%s,shuffle=%s,load=%s,store=%s,sizes=%s,cse=%s,registers=%s",
 		pick("k", "j"), 8*(1+rng.IntN(64)), pick("1", "2", "4"), pick("yes", "no"), pick("0", "1", "2", "3"),
 		pick("0", "1", "2"),
 		pick("1", "2", "4", "8", "16"), pick("32", "64", "128", "256"), pick("1", "2", "4", "8"), pick("1", "2", "4"),
 		pick("1", "2", "4"), pick("1", "2", "4"),
-		pick("load", "shuffle", "shared"), pick("plain", "readonly"), pick("plain", "streaming"), pick("args", "baked"),
+		pick("no", "yes"), pick("plain", "readonly"), pick("plain", "streaming"), pick("arguments", "literals"),
 		pick("yes", "no"), pick("0", "32", "48", "64", "128", "255"))
 }
 

@@ -16,15 +16,16 @@ import (
 // trials, plans, what is condemned, and events; by a search of today, and by lines of JSON.
 func testFormerSpellings(t *testing.T, open Open) {
 	for _, x := range scheduletest.Spellings() {
-		former, now := "family=stream,vec=2,"+x.Former, "family=stream,vec=2,"+x.Now
+		former := "family=stream,vec=2," + x.Former
 		whole := func(config string) string { return "heat[0:1]@1{" + config + "};norm[0:1]@1{family=tile}" }
 		s := open.fresh(t)
 		kernel, plan := Tried(former, verdict.OK, 2, 3), Tried(whole(former), verdict.OK, 3, 3)
 		kernel.Kernel = "heat[0:1]"
 		r := with(t, s, func(s *session.Search) {
-			s.Space = session.Space{Restrictions: []session.Restriction{{Kind: session.Limit, Text: x.Now}}, Begin: []string{now}}
+			s.Space = spaceOf(x)
 		}, kernel, plan)
-		if err := r.Report(t.Context(), &session.Event{Kind: session.Condemned, Kernel: "heat[0:1]", Config: former}); err != nil {
+		event := session.Event{Kind: session.Condemned, Kernel: "heat[0:1]", Config: former}
+		if err := r.Report(t.Context(), &event); err != nil {
 			t.Fatal(err)
 		}
 		other := open.fresh(t)
@@ -43,6 +44,14 @@ func testFormerSpellings(t *testing.T, open Open) {
 	}
 }
 
+// spaceOf is what a search of a setting is restricted to and begins from.
+func spaceOf(x scheduletest.Spelling) session.Space {
+	return session.Space{
+		Restrictions: []session.Restriction{{Kind: session.Limit, Text: x.Now}},
+		Begin:        []string{"family=stream,vec=2," + x.Now},
+	}
+}
+
 // FindsSpelling holds a store that has a session with a kernel, a whole plan, a space and
 // an event, all with a former spelling of a setting beside vec=2 of a stream, to find them
 // by that of today.
@@ -57,7 +66,8 @@ func FindsSpelling(t *testing.T, s store.Store, x scheduletest.Spelling) {
 	if r, ok := k.Get("heat[0:1]", now); !ok || r.Config != now || r.Median != 2 {
 		t.Errorf("%s is not known: %+v", now, r)
 	}
-	if plans, err := store.Plans(t.Context(), s, Search().Scenario); err != nil || len(plans) != 1 || plans[0].Config != whole {
+	plans, err := store.Plans(t.Context(), s, Search().Scenario)
+	if err != nil || len(plans) != 1 || plans[0].Config != whole {
 		t.Errorf("plans are %+v, %v", plans, err)
 	}
 	var id string
@@ -66,7 +76,7 @@ func FindsSpelling(t *testing.T, s store.Store, x scheduletest.Spelling) {
 			t.Fatal(err)
 		}
 		id = i.ID
-		want := session.Space{Restrictions: []session.Restriction{{Kind: session.Limit, Text: x.Now}}, Begin: []string{now}}
+		want := spaceOf(x)
 		if !i.Space.SameAs(&want) || !slices.Equal(i.Space.Begin, want.Begin) {
 			t.Errorf("the space is %+v", i.Space)
 		}
@@ -77,7 +87,8 @@ func FindsSpelling(t *testing.T, s store.Store, x scheduletest.Spelling) {
 		}
 	}
 	var b bytes.Buffer
-	if err := store.ExportLines(t.Context(), s, &b, store.Filter{}); err != nil || strings.Contains(b.String(), x.Former) {
+	err = store.ExportLines(t.Context(), s, &b, store.Filter{})
+	if err != nil || strings.Contains(b.String(), x.Former) {
 		t.Errorf("exported as %s, %v", b.String(), err)
 	}
 	r, err := s.Resume(t.Context(), id, "now")
