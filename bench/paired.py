@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Says whether a change makes rows of "gridloom bench spatial" slower.
+
+Two binaries run the same plans on one device, one after the other in every round, the
+first of a round in turn. Each measurement is merged into the result at once, so that the
+same command goes on where an earlier one has stopped:
+
+    bench/paired.py --old build/before --new build/gridloom --out bench/results/exact-h200.json
+
+Rows are those of --rows, a result of "bench spatial --json", with their best plans. A row
+holds if the 95 % interval of the ratio new/old reaches 0.99 and its median is at least
+0.985. Exit status: 0 all hold, 1 some do not, 3 something could not be run.
+"""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+REACHES, MEDIAN = 0.99, 0.985
+
+# Quantiles of Student's t for a two-sided 95 % interval, by degrees of freedom.
+STUDENT = [math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228]
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--old", required=True, help="the binary before the change")
+    p.add_argument("--new", required=True, help="the binary after it")
+    p.add_argument("--out", required=True, help="where measurements are merged")
+    p.add_argument("--rows", default="bench/results/spatial-h200.json", help="rows with their plans")
+    p.add_argument("--only", action="append", metavar="CASE:TYPE", help="only this row (repeatable)")
+    p.add_argument("--rounds", type=int, default=6, help="of each row; at least 3")
+    p.add_argument("--device", default="cuda:0")
+    p.add_argument("--limit", type=float, default=300, help="seconds that one measurement may take")
+    a = p.parse_args()
+    if a.rounds < 3:
+        p.error("--rounds: at least 3 are needed for an interval")
+    return a
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def write(path, value):
+    """Writes JSON; the file is whole or as it was."""
+    folder = os.path.dirname(os.path.abspath(path))
+    with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".tmp", delete=False, encoding="utf-8") as f:
+        json.dump(value, f, indent=1)
+        f.write("\n")
+    os.replace(f.name, path)
+
+
+def measure(binary, row, args):
+    """Measures one row with one binary, and returns what bench spatial says of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = os.path.join(folder, "row.json")
+        command = [binary, "bench", "spatial", "--quick", "--device", args.device, "--case", row["case"],
+                   "--dtype", row["dtype"], "--plan", row["plan"], "--json", result]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=args.limit)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{done.stderr.strip()}")
+        return read(result)[0]
+
+
+def interval(ratios):
+    """Returns the 95 % interval of the mean of logarithms, as a ratio."""
+    logs = [math.log(r) for r in ratios]
+    mean, n = statistics.fmean(logs), len(logs)
+    half = STUDENT[min(n - 1, len(STUDENT) - 1)] * statistics.stdev(logs) / math.sqrt(n)
+    return math.exp(mean - half), math.exp(mean + half)
+
+
+def holds(ratios):
+    return interval(ratios)[1] >= REACHES and statistics.median(ratios) >= MEDIAN
+
+
+def main():
+    args = arguments()
+    rows = [r for r in read(args.rows) if not args.only or f"{r['case']}:{r['dtype']}" in args.only]
+    if not rows:
+        sys.exit("paired.py: no row is called so")
+    kept = read(args.out) if os.path.exists(args.out) else []
+    commits = {}
+    for name in ("old", "new"):
+        version = subprocess.run([getattr(args, name), "version", "--json"], capture_output=True, text=True)
+        if version.returncode != 0:
+            print(f"paired.py: {getattr(args, name)} says no version: {version.stderr.strip()}", file=sys.stderr)
+            return 3
+        commits[name] = json.loads(version.stdout).get("revision", "")
+
+    def find(row, name, round_):
+        same = {"case": row["case"], "dtype": row["dtype"], "plan": row["plan"], "binary": name, "round": round_,
+                "commit": commits[name]}
+        return next((k for k in kept if all(k.get(f) == v for f, v in same.items())), None)
+
+    for round_ in range(1, args.rounds + 1):
+        for row in rows:
+            for name in ("old", "new") if round_ % 2 else ("new", "old"):
+                if find(row, name, round_):
+                    continue
+                try:
+                    m = measure(getattr(args, name), row, args)
+                except (RuntimeError, subprocess.TimeoutExpired, OSError, ValueError, IndexError) as e:
+                    print(f"paired.py: {row['case']} {row['dtype']}, {name}: {e}", file=sys.stderr)
+                    return 3
+                kept.append({"case": row["case"], "dtype": row["dtype"], "plan": row["plan"], "binary": name,
+                             "round": round_, "commit": commits[name],
+                             **{f: m[f] for f in ("gstencils", "fraction_of_copy", "registers", "spills", "device",
+                                                  "driver") if f in m}})
+                write(args.out, kept)
+    bad = 0
+    print(f"{'row':<18} {'old':>8} {'new':>8}  {'median':>7}  95 % interval     holds")
+    for row in rows:
+        pairs = [(find(row, "old", r), find(row, "new", r)) for r in range(1, args.rounds + 1)]
+        ratios = [n["gstencils"] / o["gstencils"] for o, n in pairs]
+        low, high = interval(ratios)
+        bad += not holds(ratios)
+        print(f"{row['case'] + ' ' + row['dtype']:<18} {statistics.median(o['gstencils'] for o, _ in pairs):8.1f} "
+              f"{statistics.median(n['gstencils'] for _, n in pairs):8.1f}  {statistics.median(ratios):7.4f}  "
+              f"{low:.4f} to {high:.4f}  {'yes' if holds(ratios) else 'NO'}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const pairedScript = "../../../../bench/paired.py"
+
+// binary writes a program that stands for gridloom: it says its version, and measures a speed that
+// depends on how often it was called.
+func binary(t *testing.T, name, speed string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	text := fmt.Sprintf(`#!/bin/sh
+[ "$1" = version ] && { echo '{"revision": "%[1]s"}'; exit 0; }
+echo x >> "$0.calls"
+n=$(wc -l < "$0.calls")
+for last; do :; done
+case "$*" in *broken*) echo "it is broken" >&2; exit 3 ;; esac
+echo "[{\"gstencils\": $(awk "BEGIN { n = $n; print %[2]s }"), \"registers\": 40, \"device\": \"d\"}]" > "$last"
+`, name, speed)
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// paired runs the script, and returns what it prints and its status.
+func paired(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	out, err := exec.Command("python3", append([]string{pairedScript}, args...)...).CombinedOutput()
+	if _, ran := err.(*exec.ExitError); err != nil && !ran {
+		t.Fatal(err)
+	}
+	status := 0
+	if err != nil {
+		status = err.(*exec.ExitError).ExitCode()
+	}
+	return string(out), status
+}
+
+// A row holds or falls by its median and interval; what was measured is not measured again; what
+// cannot be run loses nothing.
+func TestPaired(t *testing.T) {
+	dir := t.TempDir()
+	rows, out := filepath.Join(dir, "rows.json"), filepath.Join(dir, "out.json")
+	const two = `[{"case": "star7", "dtype": "double", "plan": "family=cells"},
+		{"case": "box27", "dtype": "float", "plan": "vec=2"}]`
+	if err := os.WriteFile(rows, []byte(two), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := binary(t, "old", "200 + n % 2")
+	for _, c := range []struct {
+		name, speed string
+		status      int
+		want        string
+	}{
+		{"same", "200 + n % 2", 0, "yes"},
+		{"slower", "190 + n % 2", 1, "NO"},
+		{"noisy", "200 - 60 * (n % 3 == 0)", 0, "yes"},
+	} {
+		now := binary(t, c.name, c.speed)
+		text, status := paired(t, "--old", old, "--new", now, "--rows", rows, "--out", out, "--rounds", "4")
+		if status != c.status || strings.Count(text, " "+c.want+"\n") != 2 {
+			t.Errorf("%s: status %d\n%s", c.name, status, text)
+		}
+	}
+	calls := func() int {
+		text, err := os.ReadFile(old + ".calls")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(text), "x")
+	}
+	if n := calls(); n != 8 {
+		t.Errorf("the old binary was called %d times, and what was measured counts", n)
+	}
+	before, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := strings.Replace(two, "vec=2", "broken", 1)
+	if err := os.WriteFile(rows, []byte(broken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, status := paired(t, "--old", old, "--new", old, "--rows", rows, "--out", out, "--only", "box27:float")
+	after, err := os.ReadFile(out)
+	if status != 3 || !strings.Contains(text, "box27 float, old: ") || !strings.Contains(text, "it is broken") ||
+		err != nil || string(after) != string(before) {
+		t.Errorf("status %d, %v: %s", status, err, text)
+	}
+	text, status = paired(t, "--old", old, "--new", old, "--rows", rows, "--out", out, "--only", "none:int")
+	if status == 0 || !strings.Contains(text, "no row is called so") {
+		t.Errorf("status %d: %s", status, text)
+	}
+}
