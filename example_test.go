@@ -31,7 +31,8 @@ func Example() {
 
 // Mistakes are shown with their place, and what may have been meant.
 func ExampleParse() {
-	_, err := gridloom.Parse("twice.loom", "parameter N = 4;\niterator i;\ndouble u[N], v[N];\nstencil twice (out, in) { out[i] = 2*inn[i]; }\ntwice (v, u);\n")
+	_, err := gridloom.Parse("twice.loom", "parameter N = 4;\niterator i;\ndouble u[N], v[N];\n"+
+		"stencil twice (out, in) { out[i] = 2*inn[i]; }\ntwice (v, u);\n")
 	var mistakes *gridloom.SourceError
 	if errors.As(err, &mistakes) {
 		fmt.Println(len(mistakes.Diagnostics))
@@ -109,9 +110,12 @@ func ExampleRunOptions_inPlace() {
 func ExampleCompiled_Start() {
 	ctx := context.Background()
 	p := must(gridloom.Parse("heat.loom", heat))
-	c := must(p.Compile(ctx, gridloom.Options{Sizes: map[string]int{"N": 1, "M": 4}, Scalars: map[string]float64{"a": 0.5}}))
+	c := must(p.Compile(ctx, gridloom.Options{
+		Sizes: map[string]int{"N": 1, "M": 4}, Scalars: map[string]float64{"a": 0.5},
+	}))
 	defer c.Close()
-	x := must(c.Start(ctx, gridloom.RunOptions{In: map[string]gridloom.Data{"u": gridloom.Slice([]float64{8, 0, 0, 0})}}))
+	u := gridloom.Slice([]float64{8, 0, 0, 0})
+	x := must(c.Start(ctx, gridloom.RunOptions{In: map[string]gridloom.Data{"u": u}}))
 	defer x.Close()
 	for range 3 {
 		if err := x.Advance(ctx, 1); err != nil {
@@ -129,7 +133,9 @@ func ExampleCompiled_Start() {
 func ExampleExecution_Grid() {
 	ctx := context.Background()
 	p := must(gridloom.Parse("heat.loom", heat))
-	c := must(p.Compile(ctx, gridloom.Options{Sizes: map[string]int{"N": 1, "M": 4}, Scalars: map[string]float64{"a": 0.5}}))
+	c := must(p.Compile(ctx, gridloom.Options{
+		Sizes: map[string]int{"N": 1, "M": 4}, Scalars: map[string]float64{"a": 0.5},
+	}))
 	defer c.Close()
 	x := must(c.Start(ctx, gridloom.RunOptions{}))
 	defer x.Close()
@@ -150,7 +156,8 @@ func ExampleOptions_arithmetic() {
 	p := must(gridloom.Parse("heat.loom", heat))
 	in := gridloom.RunOptions{In: map[string]gridloom.Data{"u": gridloom.Slice(random(24 * 40))}}
 	for _, mode := range []gridloom.Arithmetic{gridloom.Strict, gridloom.Contract} {
-		right := must(p.Run(ctx, gridloom.Options{Arithmetic: mode, Device: gridloom.Reference()}, in)).Grids["u"].Float64()
+		exact := gridloom.Options{Arithmetic: mode, Device: gridloom.Reference()}
+		right := must(p.Run(ctx, exact, in)).Grids["u"].Float64()
 		got := must(p.Run(ctx, gridloom.Options{Arithmetic: mode}, in)).Grids["u"].Float64()
 		differ := 0
 		for i := range right {

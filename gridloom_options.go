@@ -115,7 +115,8 @@ func Devices(ctx context.Context) ([]DeviceInfo, error) {
 	var list []DeviceInfo
 	for _, d := range found {
 		x := DeviceInfo{
-			Device: device(d.ID), Name: d.Name, Threads: d.Threads, Memory: d.Memory, Unusable: d.Unusable, Notes: d.Notes,
+			Device: device(d.ID), Name: d.Name, Threads: d.Threads, Memory: d.Memory,
+			Unusable: d.Unusable, Notes: d.Notes,
 			Figures: map[string]int64{},
 		}
 		for _, f := range d.Figures {
@@ -144,7 +145,9 @@ func (p Plan) String() string { return p.plan.String() }
 
 // open finds a device.
 func (o *Options) open(purpose engine.Purpose) (*engine.Device, error) {
-	d, err := engine.Open(engine.DeviceRequest{ID: o.Device.String(), Arithmetic: o.Arithmetic.mode(), Purpose: purpose})
+	d, err := engine.Open(engine.DeviceRequest{
+		ID: o.Device.String(), Arithmetic: o.Arithmetic.mode(), Purpose: purpose,
+	})
 	if err != nil {
 		return nil, worded(err)
 	}

@@ -45,7 +45,8 @@ func Slice[T Cell](cells []T) Data {
 		d.cells = types.Bool
 	}
 	if len(cells) > 0 {
-		d.bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(cells))), len(cells)*int(unsafe.Sizeof(cells[0])))
+		size := len(cells) * int(unsafe.Sizeof(cells[0]))
+		d.bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(cells))), size)
 	}
 	return d
 }
@@ -271,7 +272,8 @@ func (c *Compiled) fits(name string, d Data) error {
 		return fmt.Errorf("gridloom: the program has no grid %s", name)
 	}
 	if d.cells != g.Type {
-		return fmt.Errorf("gridloom: %s is a %s grid and cannot take cells of type %s", name, g.Type.Word(), d.cells.Word())
+		return fmt.Errorf("gridloom: %s is a %s grid and cannot take cells of type %s",
+			name, g.Type.Word(), d.cells.Word())
 	}
 	cells := 1
 	for _, n := range c.Shape(name) {

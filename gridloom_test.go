@@ -95,7 +95,8 @@ func devices(t *testing.T) []gridloom.Device {
 	}
 	var list []gridloom.Device
 	for _, want := range []gridloom.Device{gridloom.CPU(), gridloom.CUDA(0), gridloom.OpenCL(0)} {
-		if i := slices.IndexFunc(found, func(d gridloom.DeviceInfo) bool { return d.Device == want && d.Unusable == "" }); i < 0 {
+		usable := func(d gridloom.DeviceInfo) bool { return d.Device == want && d.Unusable == "" }
+		if i := slices.IndexFunc(found, usable); i < 0 {
 			t.Errorf("%v cannot be used here", want)
 			continue
 		}
@@ -141,7 +142,8 @@ func TestParseTuneRunEmit(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
-			if tuned.Trials != 1 || told != 1 || tuned.Interrupted || tuned.Bound < 0 || len(tuned.Plans) < 2 || tuned.Plan.String() == "" {
+			planned := len(tuned.Plans) >= 2 && tuned.Plan.String() != ""
+			if tuned.Trials != 1 || told != 1 || tuned.Interrupted || tuned.Bound < 0 || !planned {
 				t.Errorf("%s: %+v, told of %d", what, tuned, told)
 			}
 			for _, x := range tuned.Plans {
@@ -163,7 +165,9 @@ func TestParseTuneRunEmit(t *testing.T) {
 					agree(what, r.Grids["u"].Float64())
 				}
 				own := slices.Clone(u)
-				r, err := c.Run(t.Context(), gridloom.RunOptions{In: map[string]gridloom.Data{"u": gridloom.Slice(own)}, InPlace: true})
+				r, err := c.Run(t.Context(), gridloom.RunOptions{
+					In: map[string]gridloom.Data{"u": gridloom.Slice(own)}, InPlace: true,
+				})
 				if err != nil {
 					t.Fatalf("%s, %v, in place: %v", what, plan, err)
 				}
@@ -173,7 +177,9 @@ func TestParseTuneRunEmit(t *testing.T) {
 				}
 				c.Close()
 			}
-			files, err := p.Emit(gridloom.EmitOptions{Language: d.Language(), Arithmetic: mode, Plan: tuned.LibraryPlan})
+			files, err := p.Emit(gridloom.EmitOptions{
+				Language: d.Language(), Arithmetic: mode, Plan: tuned.LibraryPlan,
+			})
 			if err != nil || len(files) < 5 {
 				t.Errorf("%s: %d files: %v", what, len(files), err)
 			}
@@ -202,7 +208,9 @@ func TestCompiledSideBySide(t *testing.T) {
 			for i := range u {
 				u[i] *= float64(k + 1)
 			}
-			r, err := c.Run(t.Context(), gridloom.RunOptions{In: map[string]gridloom.Data{"u": gridloom.Slice(u)}, InPlace: k%2 == 0})
+			r, err := c.Run(t.Context(), gridloom.RunOptions{
+				In: map[string]gridloom.Data{"u": gridloom.Slice(u)}, InPlace: k%2 == 0,
+			})
 			if err != nil {
 				t.Error(err)
 				return
@@ -257,7 +265,8 @@ func TestExecution(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(g.Float64(), whole.Grids["u"].Float64()) || !slices.Equal(g.Shape, []int{24, 40}) || g.Type != "double" {
+		same := slices.Equal(g.Float64(), whole.Grids["u"].Float64())
+		if !same || !slices.Equal(g.Shape, []int{24, 40}) || g.Type != "double" {
 			t.Errorf("%v: pieces and the whole differ", d)
 		}
 		if a, err := x.Scalar("a"); a != 0.1 || err != nil {
@@ -325,15 +334,18 @@ s ();
 	for _, inPlace := range []bool{false, true} {
 		d, f := []float64{1, 2, 3, 4, 5}, []float32{1, 2, 3, 4, 5}
 		n, b, q := []int32{1, -2, 3, -4, 5}, []uint8{1, 2, 3, 4, 254}, []bool{true, false, true, true, false}
-		r, err := p.Run(t.Context(), gridloom.Options{Scalars: map[string]float64{"scale": 0.5, "more": -7, "flip": 1}}, gridloom.RunOptions{
+		o := gridloom.Options{Scalars: map[string]float64{"scale": 0.5, "more": -7, "flip": 1}}
+		r, err := p.Run(t.Context(), o, gridloom.RunOptions{
 			InPlace: inPlace, In: map[string]gridloom.Data{
-				"d": gridloom.Slice(d), "f": gridloom.Slice(f), "n": gridloom.Slice(n), "b": gridloom.Slice(b), "q": gridloom.Slice(q),
+				"d": gridloom.Slice(d), "f": gridloom.Slice(f), "n": gridloom.Slice(n),
+				"b": gridloom.Slice(b), "q": gridloom.Slice(q),
 			},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprint(r.Grids["d"].Float64(), r.Grids["f"].Float32(), r.Grids["n"].Int32(), r.Grids["b"].Bytes(), r.Grids["q"].Bytes())
+		got := fmt.Sprint(r.Grids["d"].Float64(), r.Grids["f"].Float32(),
+			r.Grids["n"].Int32(), r.Grids["b"].Bytes(), r.Grids["q"].Bytes())
 		const want = "[0.5 1 1.5 2 2.5] [2 4 6 8 10] [-6 -9 -4 -11 -2] [4 5 6 7 1] [0 1 0 0 1]"
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -341,7 +353,8 @@ s ();
 		if inPlace != (d[0] == 0.5 && q[0] == false && n[4] == -2) {
 			t.Errorf("in place %v: %v %v %v", inPlace, d, n, q)
 		}
-		if r.Grids["d"].Float32() != nil || r.Grids["f"].Float64() != nil || r.Grids["n"].Bytes() != nil || r.Grids["b"].Int32() != nil {
+		wrong := r.Grids["d"].Float32() != nil || r.Grids["f"].Float64() != nil
+		if wrong || r.Grids["n"].Bytes() != nil || r.Grids["b"].Int32() != nil {
 			t.Error("cells of another type are not nil")
 		}
 	}
@@ -350,7 +363,10 @@ s ();
 func TestMistakes(t *testing.T) {
 	_, err := gridloom.Parse("bad.loom", "parameter N = 4;\niterator i;\ndouble u[N];\ncopyin w;\n")
 	var source *gridloom.SourceError
-	if !errors.As(err, &source) || len(source.Diagnostics) == 0 || !strings.HasPrefix(err.Error(), "bad.loom:4:8: error:") {
+	if !errors.As(err, &source) || len(source.Diagnostics) == 0 {
+		t.Fatalf("a misspelt name: %v", err)
+	}
+	if !strings.HasPrefix(err.Error(), "bad.loom:4:8: error:") {
 		t.Errorf("a misspelt name: %v", err)
 	}
 	p := parsed(t, smooth)
@@ -374,18 +390,22 @@ func TestMistakes(t *testing.T) {
 		{o{Sizes: map[string]int{"M": 3}}, r{}, "the program has no parameter or scalar called M"},
 		{o{Sizes: map[string]int{"N": -3}}, r{}, "gridloom: N"},
 		{o{Scalars: map[string]float64{"N": 2.5}}, r{}, "N"},
-		{o{Sizes: map[string]int{"N": 3}, Scalars: map[string]float64{"N": 3}}, r{}, "gridloom: N is among the sizes and among the scalars"},
+		{o{Sizes: map[string]int{"N": 3}, Scalars: map[string]float64{"N": 3}}, r{},
+			"gridloom: N is among the sizes and among the scalars"},
 		{o{}, in("u", gridloom.Slice([]float64{1})), "gridloom: u has [6] cells, and 1 values were given"},
-		{o{}, in("u", gridloom.Slice([]float32{1})), "gridloom: u is a double grid and cannot take cells of type float"},
+		{o{}, in("u", gridloom.Slice([]float32{1})),
+			"gridloom: u is a double grid and cannot take cells of type float"},
 		{o{}, in("w", gridloom.Slice([]float64{1})), "gridloom: the program has no grid w"},
 		{o{}, r{Iterations: -1}, "gridloom: -1 iterations cannot be run"},
 		{o{Plan: plan("threads=-4")}, r{}, "gridloom: plan: "},
 		{o{Device: gridloom.CUDA(99)}, r{}, "gridloom: device cuda:99: "},
 		{o{Device: gridloom.OpenCL(99)}, r{}, "gridloom: device opencl:99: "},
 		{o{Device: gridloom.Reference()}, r{InPlace: true}, "gridloom: the reference executor does not work in place"},
-		{o{Device: gridloom.Reference(), Plan: plan("threads=1")}, r{}, "gridloom: a plan has no meaning on the reference executor"},
+		{o{Device: gridloom.Reference(), Plan: plan("threads=1")}, r{},
+			"gridloom: a plan has no meaning on the reference executor"},
 	} {
-		if _, err := p.Run(t.Context(), c.o, c.r); err == nil || !strings.HasPrefix(err.Error(), c.want) && !strings.Contains(err.Error(), c.want) {
+		_, err := p.Run(t.Context(), c.o, c.r)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v %+v: %v, want %s", c.o, c.r, err, c.want)
 		}
 	}
@@ -397,7 +417,8 @@ func TestMistakes(t *testing.T) {
 		{o{}, gridloom.TuneOptions{Trials: -1}, "neither can be negative"},
 		{o{Sizes: map[string]int{"K": 3}}, gridloom.TuneOptions{}, "K"},
 		{o{}, gridloom.TuneOptions{Strategy: "hope", Trials: 1}, "hope"},
-		{o{Device: gridloom.Reference()}, gridloom.TuneOptions{Trials: 1}, "nothing can be tuned on the reference executor"},
+		{o{Device: gridloom.Reference()}, gridloom.TuneOptions{Trials: 1},
+			"nothing can be tuned on the reference executor"},
 	} {
 		if _, err := p.Tune(t.Context(), c.o, c.t); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v %+v: %v, want %s", c.o, c.t, err, c.want)
@@ -412,14 +433,17 @@ func TestMistakes(t *testing.T) {
 	if _, err := gridloom.ParseDevice("abacus"); err == nil || !strings.Contains(err.Error(), "abacus") {
 		t.Error(err)
 	}
-	if _, err := p.Emit(gridloom.EmitOptions{Coefficients: map[string]float64{"change": 1}}); err == nil || !strings.Contains(err.Error(), "not a coefficient") {
+	_, err = p.Emit(gridloom.EmitOptions{Coefficients: map[string]float64{"change": 1}})
+	if err == nil || !strings.Contains(err.Error(), "not a coefficient") {
 		t.Error(err)
 	}
 }
 
 // Names of devices and modes parse back.
 func TestNames(t *testing.T) {
-	for _, d := range []gridloom.Device{gridloom.CPU(), gridloom.CUDA(3), gridloom.OpenCL(0), gridloom.Reference(), gridloom.Auto()} {
+	for _, d := range []gridloom.Device{
+		gridloom.CPU(), gridloom.CUDA(3), gridloom.OpenCL(0), gridloom.Reference(), gridloom.Auto(),
+	} {
 		if got, err := gridloom.ParseDevice(d.String()); err != nil || got.String() != d.String() {
 			t.Errorf("%v parses as %v, %v", d, got, err)
 		}
@@ -434,7 +458,9 @@ func TestNames(t *testing.T) {
 func TestEmit(t *testing.T) {
 	p := parsed(t, smooth)
 	for language, want := range map[gridloom.Language]string{
-		gridloom.LanguageC: "#pragma omp", gridloom.LanguageCUDA: "static __global__ ", gridloom.LanguageOpenCL: "clBuildProgram",
+		gridloom.LanguageC:      "#pragma omp",
+		gridloom.LanguageCUDA:   "static __global__ ",
+		gridloom.LanguageOpenCL: "clBuildProgram",
 	} {
 		files, err := p.Emit(gridloom.EmitOptions{Language: language})
 		if err != nil {
@@ -444,7 +470,9 @@ func TestEmit(t *testing.T) {
 		for _, f := range files {
 			names = append(names, f.Name)
 		}
-		if got := strings.Join(names, " "); !strings.HasPrefix(got, "test_stencil.h test_stencil.c") || !strings.HasSuffix(got, " CMakeLists.txt test_stencil.py test_stencil.f90 README.md") {
+		const first = "test_stencil.h test_stencil.c"
+		const last = " CMakeLists.txt test_stencil.py test_stencil.f90 README.md"
+		if got := strings.Join(names, " "); !strings.HasPrefix(got, first) || !strings.HasSuffix(got, last) {
 			t.Errorf("%v: files %s", language, got)
 		}
 		if !strings.Contains(files[1].Text, want) {
@@ -461,7 +489,10 @@ func TestFastPlansAreTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mode, want := range map[gridloom.Arithmetic]string{gridloom.Fast: "", gridloom.Contract: "fold=yes fits no kernel", gridloom.Strict: "fold=yes fits no kernel"} {
+	const unfit = "fold=yes fits no kernel"
+	for mode, want := range map[gridloom.Arithmetic]string{
+		gridloom.Fast: "", gridloom.Contract: unfit, gridloom.Strict: unfit,
+	} {
 		_, err := p.Emit(gridloom.EmitOptions{Language: gridloom.LanguageCUDA, Arithmetic: mode, Plan: fold})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", mode, err, want)

@@ -64,7 +64,8 @@ func (p *Program) Tune(ctx context.Context, o Options, t TuneOptions) (*Tuning, 
 		return nil, err
 	}
 	to := tuner.Options{
-		Bound: b, Set: o.set(p.ir), Plan: o.Plan.plan, Strategy: t.Strategy, Seed: t.Seed, Budget: t.Budget, Trials: t.Trials,
+		Bound: b, Set: o.set(p.ir), Plan: o.Plan.plan,
+		Strategy: t.Strategy, Seed: t.Seed, Budget: t.Budget, Trials: t.Trials,
 	}
 	if to.Budget < 0 || to.Trials < 0 {
 		return nil, fmt.Errorf("gridloom: a budget of %v and %d trials: neither can be negative", t.Budget, t.Trials)

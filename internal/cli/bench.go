@@ -100,7 +100,8 @@ func (a *app) commit() string {
 	var out strings.Builder
 	git, err := exec.LookPath("git")
 	if err == nil {
-		_, err = child.Program{Path: git, Args: []string{"describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*"}, Stdout: &out}.Run(a.ctx)
+		describe := []string{"describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*"}
+		_, err = child.Program{Path: git, Args: describe, Stdout: &out}.Run(a.ctx)
 	}
 	if err != nil {
 		return "unknown"

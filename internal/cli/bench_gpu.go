@@ -46,7 +46,8 @@ func (c *benchCells) Run(a *app) error {
 			a.row("%-7s %-7s %-13s %-25s refused: %s", r.Case, r.DType, r.Grid, r.Plan, r.Refused)
 			continue
 		}
-		fmt.Fprintf(a.stdout, "%-7s %-7s %-13s %-25s %8.1f GStencil/s  %5.1f %% of copy  %3d registers  %9d cells checked\n",
+		fmt.Fprintf(a.stdout, "%-7s %-7s %-13s %-25s %8.1f GStencil/s  "+
+			"%5.1f %% of copy  %3d registers  %9d cells checked\n",
 			r.Case, r.DType, r.Grid, r.Plan, r.GStencils, 100*r.FractionOfCopy, r.Registers, r.CellsChecked)
 	}
 	if len(rows) > 0 || err == nil {

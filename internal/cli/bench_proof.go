@@ -98,7 +98,8 @@ func (c *benchProof) cpu(a *app) error {
 			return usage("--go-on: %v", err)
 		}
 	}
-	fmt.Fprintf(a.stdout, "%d programs, %d runs, %d kernels, %d cells compared: %d runs equal bit for bit, %d within their bounds, %d failures\n",
+	fmt.Fprintf(a.stdout, "%d programs, %d runs, %d kernels, %d cells compared: "+
+		"%d runs equal bit for bit, %d within their bounds, %d failures\n",
 		r.Programs, r.Runs, r.Kernels, r.Cells, r.Strict, r.Bounded, len(r.Failures))
 	if err := c.keep(r); err != nil {
 		return err
@@ -151,9 +152,11 @@ func (c *benchProof) gpu(a *app) error {
 		c.Pairs += int(earlier.NextSeed - earlier.FirstSeed)
 		c.Seed = earlier.FirstSeed
 	}
-	fmt.Fprintf(a.stdout, "%d pairs, %d runs (%d of three tiles on every axis), %d kernels, %d cells compared: %d runs equal bit for bit, %d within their bounds\n",
+	fmt.Fprintf(a.stdout, "%d pairs, %d runs (%d of three tiles on every axis), "+
+		"%d kernels, %d cells compared: %d runs equal bit for bit, %d within their bounds\n",
 		r.Pairs, r.Runs, r.Tiled, r.Kernels, r.Cells, r.Strict, r.Bounded)
-	fmt.Fprintf(a.stdout, "%d runs on PoCL (and %d given up), %d programs under Oclgrind, %d CUDA kernels compiled by clang; %d failures\n",
+	fmt.Fprintf(a.stdout, "%d runs on PoCL (and %d given up), %d programs under Oclgrind, "+
+		"%d CUDA kernels compiled by clang; %d failures\n",
 		r.PoCL, r.Slow, r.Oclgrind, r.Clang, len(r.Failures))
 	for _, f := range slices.Concat(r.PoCLFaults, r.OclgrindCrashes) {
 		fmt.Fprintf(a.stdout, "seed %d: no failure, but a mistake of who judged it: %s\n", f.Seed, f.Said)
@@ -214,7 +217,8 @@ func (c *benchProof) device(a *app) error {
 		}
 	}
 	o := proof.DeviceOptions{
-		Device: c.Device, Plans: c.Plans, Seed: c.Seed, Workers: c.Jobs, Budget: c.Budget, Sanitize: c.Sanitize, Log: a.stderr,
+		Device: c.Device, Plans: c.Plans, Seed: c.Seed,
+		Workers: c.Jobs, Budget: c.Budget, Sanitize: c.Sanitize, Log: a.stderr,
 	}
 	for _, f := range files {
 		text, err := gridio.ReadSmall(f, maxStory)
@@ -233,7 +237,9 @@ func (c *benchProof) device(a *app) error {
 			return usage("--go-on: %v", err)
 		}
 	}
-	fmt.Fprintf(a.stdout, "%s (%s): %d programs, %d plans (%d refused), %d runs (%d of three tiles on every axis), %d kernels, %d cells compared: %d runs equal bit for bit, %d within their bounds\n",
+	fmt.Fprintf(a.stdout, "%s (%s): %d programs, %d plans (%d refused), "+
+		"%d runs (%d of three tiles on every axis), %d kernels, %d cells compared: "+
+		"%d runs equal bit for bit, %d within their bounds\n",
 		r.Device, r.Name, r.Programs, r.Plans, r.Refused, r.Runs, r.Tiled, r.Kernels, r.Cells, r.Strict, r.Bounded)
 	fmt.Fprintf(a.stdout, "%d runs under compute-sanitizer; %d failures\n", r.Sanitized, len(r.Failures))
 	for _, m := range r.Missing {

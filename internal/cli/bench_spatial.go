@@ -163,7 +163,8 @@ func (c *benchCompile) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%d sources, %.3f s the median, %.3f s the longest; %.1f a second in one process, %.1f in %d: %.1f times\n",
+	fmt.Fprintf(a.stdout, "%d sources, %.3f s the median, %.3f s the longest; "+
+		"%.1f a second in one process, %.1f in %d: %.1f times\n",
 		r.Sources, r.Median, r.Longest, r.One, r.Many, r.Processes, r.Gain)
 	return c.keep(r)
 }

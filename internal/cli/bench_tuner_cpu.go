@@ -50,7 +50,10 @@ func (c *benchTunerCPU) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	o := contest.PlainOptions{Rival: c.Rival, Budget: c.Budget, Rounds: c.Rounds, Open: contest.OpenDevice("cpu", 0), Commit: a.commit(), Log: a.stderr}
+	o := contest.PlainOptions{
+		Rival: c.Rival, Budget: c.Budget, Rounds: c.Rounds,
+		Open: contest.OpenDevice("cpu", 0), Commit: a.commit(), Log: a.stderr,
+	}
 	if o.Bound, err = a.bind(src, p, c.Set); err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ const stateFormat = 2
 func newCheckpoint(c *runCmd, device string, b *ir.Binding) (*checkpoint, error) {
 	p := b.Program
 	ck := &checkpoint{path: c.State, bound: b, now: stateManifest{
-		Format: stateFormat, Program: p.Name, Meaning: engine.Meaning(p), Device: device, FP: c.FP, Arithmetic: arith.Version,
+		Format: stateFormat, Program: p.Name, Meaning: engine.Meaning(p),
+		Device: device, FP: c.FP, Arithmetic: arith.Version,
 		Sizes: []string{}, Scalars: []string{},
 	}}
 	for i, q := range p.Params {
@@ -73,7 +74,8 @@ func (c *checkpoint) save(r exec.Runner, iterations int64) error {
 		if err != nil {
 			return err
 		}
-		fields = append(fields, gridio.Field{Name: g.Name, Array: &gridio.Array{Type: g.Type, Shape: c.bound.Shape(g.Dims), Data: cells}})
+		array := &gridio.Array{Type: g.Type, Shape: c.bound.Shape(g.Dims), Data: cells}
+		fields = append(fields, gridio.Field{Name: g.Name, Array: array})
 	}
 	err := gridio.WriteArchive(c.path, &c.now, fields)
 	c.saved = c.saved || err == nil
@@ -130,9 +132,11 @@ func (c *checkpoint) fits(path string, was stateManifest) error {
 	case was.Meaning != c.now.Meaning:
 		return usage("--resume %s: the state is of another program, or the source of %s has changed", path, was.Program)
 	case !slices.Equal(was.Sizes, c.now.Sizes):
-		return usage("--resume %s: the state has the sizes %s, and this run %s", path, strings.Join(was.Sizes, " "), strings.Join(c.now.Sizes, " "))
+		return usage("--resume %s: the state has the sizes %s, and this run %s",
+			path, strings.Join(was.Sizes, " "), strings.Join(c.now.Sizes, " "))
 	case !slices.Equal(was.Scalars, c.now.Scalars):
-		return usage("--resume %s: the state has the values %s, and this run %s", path, strings.Join(was.Scalars, " "), strings.Join(c.now.Scalars, " "))
+		return usage("--resume %s: the state has the values %s, and this run %s",
+			path, strings.Join(was.Scalars, " "), strings.Join(c.now.Scalars, " "))
 	case was.FP != c.now.FP:
 		return usage("--resume %s: the state was saved with --fp %s", path, was.FP).hintf("use the same")
 	}

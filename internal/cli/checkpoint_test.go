@@ -15,8 +15,9 @@ import (
 // no other, whatever the mode. Those of the first form do not say it.
 func TestCheckpointsOfVersions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.ckpt")
-	p, list := lang.Load(diag.NewSource("line.loom", "parameter N = 100;\niterator i;\ndouble u[N], v[N];\ncopyin u; copyout v;\n"+
-		"stencil s (out, in) { out[i] = in[i+1] + in[i-1]; }\ns (v, u);"))
+	p, list := lang.Load(diag.NewSource("line.loom",
+		"parameter N = 100;\niterator i;\ndouble u[N], v[N];\ncopyin u; copyout v;\n"+
+			"stencil s (out, in) { out[i] = in[i+1] + in[i-1]; }\ns (v, u);"))
 	if list.HasErrors() {
 		t.Fatal(list)
 	}

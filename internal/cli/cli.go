@@ -73,7 +73,8 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) 
 	return run(ctx, stop, args, stdin, stdout, stderr)
 }
 
-func run(ctx context.Context, interrupts *interruption, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+func run(ctx context.Context, interrupts *interruption, args []string,
+	stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:

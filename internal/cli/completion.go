@@ -77,7 +77,8 @@ func completable(root *kong.Node) []command {
 			}
 		}
 		for _, f := range n.Flags {
-			c.options = append(c.options, option{name: "--" + f.Name, help: f.Help, bool: f.IsBool(), values: choices(f)})
+			o := option{name: "--" + f.Name, help: f.Help, bool: f.IsBool(), values: choices(f)}
+			c.options = append(c.options, o)
 		}
 		c.options = append(c.options, option{name: "--help", help: "Show help.", bool: true})
 		list = append(list, c)
@@ -170,7 +171,8 @@ func (c *completion) fish() {
 				takes = " -r"
 			}
 			help, _, _ := strings.Cut(o.help, ". ")
-			c.line("complete -c gridloom -n %s -l %s -d %s%s", when, strings.TrimPrefix(o.name, "--"), quote(help), takes)
+			name := strings.TrimPrefix(o.name, "--")
+			c.line("complete -c gridloom -n %s -l %s -d %s%s", when, name, quote(help), takes)
 		}
 	}
 }

@@ -41,7 +41,9 @@ func (c *devicesCmd) Run(a *app) error {
 			for _, f := range d.Figures {
 				figures[f.Name] = f.Value
 			}
-			out = append(out, deviceResult{d.ID, d.Name, d.Threads, d.Memory, d.Unusable == "", d.Unusable, d.Notes, figures})
+			out = append(out, deviceResult{
+				d.ID, d.Name, d.Threads, d.Memory, d.Unusable == "", d.Unusable, d.Notes, figures,
+			})
 		}
 		return a.printJSON(out)
 	}

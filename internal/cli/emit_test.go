@@ -34,7 +34,11 @@ func TestPrintAfter(t *testing.T) {
 	if err := os.WriteFile(file, []byte(printed), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	plans := map[string]string{"c": "local=fused", "cuda": "family=stream,local=fused,cse=yes,retime=yes,fold=yes", "opencl": "family=tile,local=fused,cse=yes,fold=yes"}
+	plans := map[string]string{
+		"c":      "local=fused",
+		"cuda":   "family=stream,local=fused,cse=yes,retime=yes,fold=yes",
+		"opencl": "family=tile,local=fused,cse=yes,fold=yes",
+	}
 	for target, plan := range plans {
 		status, plain, notes := invoke("emit", file, "--target", target, "--fp", "fast", "--plan", plan)
 		if status != 0 || notes != "" {
@@ -42,7 +46,8 @@ func TestPrintAfter(t *testing.T) {
 		}
 		ran := map[string]bool{}
 		for _, p := range append(lower.Passes(), lower.Pass{Name: "all"}) {
-			status, code, text := invoke("emit", file, "--target", target, "--fp", "fast", "--plan", plan, "--print-after", p.Name)
+			status, code, text := invoke("emit", file, "--target", target, "--fp", "fast",
+				"--plan", plan, "--print-after", p.Name)
 			if status != 0 || code != plain {
 				t.Errorf("%s, %s: %d, other code: %v", target, p.Name, status, code != plain)
 			}
@@ -64,7 +69,8 @@ func TestPrintAfter(t *testing.T) {
 		}
 	}
 	status, code, text := invoke("emit", file, "--print-after", "stride")
-	if status != 2 || code != "" || !strings.Contains(text, "no pass is called stride; did you mean strides? Others are inline, group, ") {
+	const want = "no pass is called stride; did you mean strides? Others are inline, group, "
+	if status != 2 || code != "" || !strings.Contains(text, want) {
 		t.Errorf("%d: %s", status, text)
 	}
 }

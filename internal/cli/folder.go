@@ -54,5 +54,8 @@ func noLink(path string) error {
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return nil // what else is wrong is found when it is written
 	}
-	return &gridio.Error{Path: path, Text: "it is a link; what is generated does not follow links", Hint: "remove it, or name another folder"}
+	return &gridio.Error{
+		Path: path, Text: "it is a link; what is generated does not follow links",
+		Hint: "remove it, or name another folder",
+	}
 }

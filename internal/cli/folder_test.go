@@ -30,7 +30,8 @@ func TestLinksInFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := writeTree(out, []emit.File{{Name: "a.c", Text: "a"}, {Name: "library/b.c", Text: "b"}})
-		if err == nil || err.Error() != link+": it is a link; what is generated does not follow links (remove it, or name another folder)" {
+		const want = ": it is a link; what is generated does not follow links (remove it, or name another folder)"
+		if err == nil || err.Error() != link+want {
 			t.Errorf("%s: %v", c.link, err)
 		}
 		if text, _ := os.ReadFile(mine); string(text) != "as it was" {

@@ -30,7 +30,8 @@ iterate STEPS { step (v, u); swap (v, u); }
 		{"10", "1000", "cpu", ""},
 		{"10", "1000000000", "cpu",
 			"the grids take 14.9 GiB, their initial values about 20 seconds, the run about 45 seconds on cpu, by a rough estimate"},
-		{"10", "1000000000", "cuda:0", "the grids take 14.9 GiB, their initial values about 20 seconds, by a rough estimate"},
+		{"10", "1000000000", "cuda:0",
+			"the grids take 14.9 GiB, their initial values about 20 seconds, by a rough estimate"},
 		{"10", "1000000000", "ref",
 			"the grids take 14.9 GiB, their initial values about 20 seconds, the run about 7 minutes on ref, by a rough estimate"},
 		{"2000000000", "1000", "cpu", "the grids take 15.6 KiB, the run about 3 hours on cpu, by a rough estimate"},
@@ -57,7 +58,8 @@ iterate STEPS { step (v, u); swap (v, u); }
 		if err != nil {
 			t.Fatal(err)
 		}
-		job := engine.Job{Bound: b, Device: &engine.Device{Target: target.Of(kind, ordinal, device.Properties{}, target.Options{})}}
+		on := target.Of(kind, ordinal, device.Properties{}, target.Options{})
+		job := engine.Job{Bound: b, Device: &engine.Device{Target: on}}
 		if got := forecastText(job.Forecast(), test.device); got != test.want {
 			t.Errorf("iterate %s, N=%s on %s:\n got %s\nwant %s", test.steps, test.n, test.device, got, test.want)
 		}

@@ -35,7 +35,8 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		}
 		return path
 	}
-	const good = "parameter N=8; iterator i; double u[N]; boundary u : clamp; copyin u; copyout u;\nstencil s (u) { u[i] += 1; }\ns (u);\n"
+	const good = "parameter N=8; iterator i; double u[N]; boundary u : clamp; copyin u; copyout u;\n" +
+		"stencil s (u) { u[i] += 1; }\ns (u);\n"
 	quoted, err := json.Marshal(evil)
 	if err != nil {
 		t.Fatal(err)
@@ -57,18 +58,33 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 	for _, args := range [][]string{
 		{"check", wrong}, {"check", "--json", wrong}, {"check", at}, {"check", "--" + evil}, {evil},
 		{"fmt", wrong}, {"fmt", "-l", source},
-		{"explain", source}, {"explain", "--json", source}, {"explain", source, "--set", evil + "=" + evil}, {"explain", source, "--machine", at},
+		{"explain", source}, {"explain", "--json", source},
+		{"explain", source, "--set", evil + "=" + evil}, {"explain", source, "--machine", at},
 		{"explain", source, "--machine", wrong}, {"explain", source, "--svg", at},
-		{"run", source, "--device", "ref", "--out", "u=" + filepath.Join(dir, evil+".npy")}, {"run", source, "--device", evil},
-		{"run", source, "--device", "ref", "--in", "u=" + at}, {"run", source, "--device", "ref", "--in", "u=" + wrong}, {"run", source, "--device", "ref", "--out", "u=" + at},
-		{"run", source, "--plan", evil}, {"run", source, "--plan", "@" + at}, {"run", source, "--plan", "@" + wrong}, {"run", source, "--resume", at},
-		{"space", source, "--fix", evil + "=" + evil}, {"space", source, "--limit", evil}, {"space", source, "--space", wrong},
-		{"emit", source, "--out", filepath.Join(dir, evil)}, {"emit", source, "--out", source + "/x"}, {"emit", source, "--plan", evil},
-		{"results", "import", "--store", store, cache}, {"results", "import", "--store", store, lines}, {"results", "import", "--store", store, evil}, {"results", "import", "--store", store, wrong}, {"results", "list", "--store", store}, {"results", "list", "--store", store, "--json"},
-		{"results", "sessions", "--store", store}, {"results", "sessions", "--store", store, "--json"}, {"results", "list", "--best", "--store", store},
-		{"results", "check", "--store", store}, {"results", "path", "--store", store}, {"results", "list", "--store", wrong}, {"results", "list", "--program", evil, "--store", store}, {"results", "export", "--store", store, "--format", evil}, {"results", "export", "--store", store, "--out", at + ".csv"},
-		{"report", at}, {"report", wrong}, {"tune", source, "--strategy", spec}, {"tune", source, "--strategy", evil}, {"tune", source, "--device", evil},
-		{"search", "show", evil}, {"search", "eval", "--space", wrong}, {"search", "eval", "--space", at}, {"search", "eval", "--space", cache, "--strategy", evil},
+		{"run", source, "--device", "ref", "--out", "u=" + filepath.Join(dir, evil+".npy")},
+		{"run", source, "--device", evil},
+		{"run", source, "--device", "ref", "--in", "u=" + at}, {"run", source, "--device", "ref", "--in", "u=" + wrong},
+		{"run", source, "--device", "ref", "--out", "u=" + at},
+		{"run", source, "--plan", evil}, {"run", source, "--plan", "@" + at}, {"run", source, "--plan", "@" + wrong},
+		{"run", source, "--resume", at},
+		{"space", source, "--fix", evil + "=" + evil},
+		{"space", source, "--limit", evil}, {"space", source, "--space", wrong},
+		{"emit", source, "--out", filepath.Join(dir, evil)}, {"emit", source, "--out", source + "/x"},
+		{"emit", source, "--plan", evil},
+		{"results", "import", "--store", store, cache}, {"results", "import", "--store", store, lines},
+		{"results", "import", "--store", store, evil}, {"results", "import", "--store", store, wrong},
+		{"results", "list", "--store", store}, {"results", "list", "--store", store, "--json"},
+		{"results", "sessions", "--store", store}, {"results", "sessions", "--store", store, "--json"},
+		{"results", "list", "--best", "--store", store},
+		{"results", "check", "--store", store}, {"results", "path", "--store", store},
+		{"results", "list", "--store", wrong},
+		{"results", "list", "--program", evil, "--store", store},
+		{"results", "export", "--store", store, "--format", evil},
+		{"results", "export", "--store", store, "--out", at + ".csv"},
+		{"report", at}, {"report", wrong},
+		{"tune", source, "--strategy", spec}, {"tune", source, "--strategy", evil}, {"tune", source, "--device", evil},
+		{"search", "show", evil}, {"search", "eval", "--space", wrong},
+		{"search", "eval", "--space", at}, {"search", "eval", "--space", cache, "--strategy", evil},
 	} {
 		_, stdout, stderr := invoke(args...)
 		if stdout+stderr == "" {
@@ -105,7 +121,8 @@ func TestEndlessFiles(t *testing.T) {
 	if err := os.Symlink("/dev/zero", spec); err != nil {
 		t.Fatal(err)
 	}
-	const good = "parameter N=8; iterator i; double u[N]; boundary u : clamp; copyin u; copyout u;\nstencil s (u) { u[i] += 1; }\ns (u);\n"
+	const good = "parameter N=8; iterator i; double u[N]; boundary u : clamp; copyin u; copyout u;\n" +
+		"stencil s (u) { u[i] += 1; }\ns (u);\n"
 	if err := os.WriteFile(source, []byte(good), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -35,9 +35,11 @@ func gridFiles(p *ir.Program, option string, args []string) ([]gridFile, error) 
 // noGrid says what the program has instead of a grid of that name.
 func noGrid(p *ir.Program, argument, name string) error {
 	if s := p.Scalar(name); s != nil && s.Reduced {
-		return usage("%s: %s is a scalar, not a grid", argument, name).hintf("it is printed at the end of the run, and part of --json")
+		return usage("%s: %s is a scalar, not a grid", argument, name).
+			hintf("it is printed at the end of the run, and part of --json")
 	} else if s != nil || p.Param(name) >= 0 {
-		return usage("%s: %s is a scalar, not a grid", argument, name).hintf("give it its value with --set %s=...", name)
+		return usage("%s: %s is a scalar, not a grid", argument, name).
+			hintf("give it its value with --set %s=...", name)
 	}
 	var names []string
 	for _, g := range p.Grids {
@@ -82,7 +84,8 @@ func grids(files []gridFile) []*ir.Grid {
 // is allocated or compiled.
 func openInputs(b *ir.Binding, ins []gridFile) (files []*gridio.File, err error) {
 	for _, in := range ins {
-		f, err := gridio.Open(in.path, gridio.Want{Grid: in.grid.Name, Type: in.grid.Type, Shape: b.Shape(in.grid.Dims)})
+		want := gridio.Want{Grid: in.grid.Name, Type: in.grid.Type, Shape: b.Shape(in.grid.Dims)}
+		f, err := gridio.Open(in.path, want)
 		if err != nil {
 			closeInputs(files)
 			return nil, err

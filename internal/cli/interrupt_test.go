@@ -128,7 +128,8 @@ func begun(t *testing.T, fifo string, args ...string) (cmd *osexec.Cmd, wait fun
 	cmd = osexec.Command(gridloom, args...)
 	dir := filepath.Dir(fifo)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_DATA_HOME="+dir, "GRIDLOOM_STORE="+filepath.Join(dir, "store.db"))
+	cmd.Env = append(os.Environ(),
+		"HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_DATA_HOME="+dir, "GRIDLOOM_STORE="+filepath.Join(dir, "store.db"))
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
@@ -171,7 +172,8 @@ func begun(t *testing.T, fifo string, args ...string) (cmd *osexec.Cmd, wait fun
 // Every command that reads what never comes ends by SIGTERM, and by Ctrl-C, with
 // the status that says so, and leaves nothing behind.
 func TestEveryCommandEnds(t *testing.T) {
-	const source = "parameter N=8; iterator i; double u[N]; boundary u : clamp; copyin u; copyout u;\nstencil s (u) { u[i] += 1; }\ns (u);\n"
+	const source = "parameter N=8; iterator i; double u[N]; boundary u : clamp; copyin u; copyout u;\n" +
+		"stencil s (u) { u[i] += 1; }\ns (u);\n"
 	type running struct {
 		args []string
 		sent syscall.Signal
@@ -181,9 +183,12 @@ func TestEveryCommandEnds(t *testing.T) {
 	}
 	var all []running
 	for _, args := range [][]string{
-		{"check", "FIFO"}, {"fmt", "-w", "FIFO"}, {"explain", "FIFO"}, {"space", "FIFO"}, {"run", "FIFO", "--out", "u=out.npy"}, {"emit", "FIFO", "--out", "lib"},
-		{"tune", "FIFO", "--out", "tuned"}, {"report", "FIFO", "--out", "page.html"}, {"results", "import", "FIFO"}, {"search", "eval", "--space", "FIFO", "--out", "scores.json"},
-		{"explain", "a.loom", "--machine", "FIFO"}, {"space", "a.loom", "--space", "FIFO"}, {"run", "a.loom", "--plan", "@FIFO"}, {"tune", "a.loom", "--strategy", "FIFO.spec"},
+		{"check", "FIFO"}, {"fmt", "-w", "FIFO"}, {"explain", "FIFO"}, {"space", "FIFO"},
+		{"run", "FIFO", "--out", "u=out.npy"}, {"emit", "FIFO", "--out", "lib"},
+		{"tune", "FIFO", "--out", "tuned"}, {"report", "FIFO", "--out", "page.html"},
+		{"results", "import", "FIFO"}, {"search", "eval", "--space", "FIFO", "--out", "scores.json"},
+		{"explain", "a.loom", "--machine", "FIFO"}, {"space", "a.loom", "--space", "FIFO"},
+		{"run", "a.loom", "--plan", "@FIFO"}, {"tune", "a.loom", "--strategy", "FIFO.spec"},
 	} {
 		for _, sent := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 			dir := t.TempDir()
@@ -211,7 +216,9 @@ func TestEveryCommandEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range left {
-			if name := e.Name(); !strings.HasPrefix(name, "FIFO") && name != "a.loom" && name != "gridloom" && !strings.HasPrefix(name, "store.db") {
+			name := e.Name()
+			ours := name == "a.loom" || name == "gridloom" || strings.HasPrefix(name, "store.db")
+			if !ours && !strings.HasPrefix(name, "FIFO") {
 				t.Errorf("%q leaves %s", r.args, name)
 			}
 		}

@@ -39,7 +39,8 @@ func (j *job) sayUnfused() {
 		return
 	}
 	if fused, err := j.Device.Fused(j.ctx); err == nil && !fused {
-		j.note("code for this processor has no fused multiply-add: products are rounded before they are added, and the last bits of results differ from other devices")
+		j.note("code for this processor has no fused multiply-add: products are rounded before they are added, " +
+			"and the last bits of results differ from other devices")
 	}
 }
 
@@ -52,10 +53,12 @@ func (j *job) startsAtZero() {
 		names = append(names, g.Name)
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(j.stderr, "note: without --in or an initial formula, these start at zero: %s\n", strings.Join(names, ", "))
+		fmt.Fprintf(j.stderr, "note: without --in or an initial formula, these start at zero: %s\n",
+			strings.Join(names, ", "))
 	}
 	for _, pair := range unset.Rims {
-		fmt.Fprintf(j.stderr, "warning: %s changes places with %s but has no first values: cells that no statement writes are zero in it\n",
+		fmt.Fprintf(j.stderr, "warning: %s changes places with %s but has no first values: "+
+			"cells that no statement writes are zero in it\n",
 			pair[0].Name, pair[1].Name)
 	}
 }

@@ -16,8 +16,10 @@ func TestMeter(t *testing.T) {
 		from     int64
 		want     string
 	}{
-		{"file", false, 1000, 0, "check: 50 of 1,000 iterations, 2.5 GPoints/s, 20s left\ncheck: 150 of 1,000 iterations, 2.5 GPoints/s, 1m8s left\n"},
-		{"resumed", false, 1000, 40, "check: 50 of 1,000 iterations, 2.5 GPoints/s, 1m40s left\ncheck: 150 of 1,000 iterations, 2.5 GPoints/s, 1m33s left\n"},
+		{"file", false, 1000, 0, "check: 50 of 1,000 iterations, 2.5 GPoints/s, 20s left\n" +
+			"check: 150 of 1,000 iterations, 2.5 GPoints/s, 1m8s left\n"},
+		{"resumed", false, 1000, 40, "check: 50 of 1,000 iterations, 2.5 GPoints/s, 1m40s left\n" +
+			"check: 150 of 1,000 iterations, 2.5 GPoints/s, 1m33s left\n"},
 		{"open end", false, 0, 0, "check: 50 iterations, 2.5 GPoints/s\ncheck: 150 iterations, 2.5 GPoints/s\n"},
 		{"terminal", true, 1000, 0, "\r\x1b[Kcheck: 50 of 1,000 iterations, 2.5 GPoints/s, 20s left" +
 			"\r\x1b[Kcheck: 80 of 1,000 iterations, 2.5 GPoints/s, 13s left" +
@@ -25,7 +27,10 @@ func TestMeter(t *testing.T) {
 	} {
 		var out strings.Builder
 		clock := time.Unix(1000, 0)
-		m := &meter{to: &out, terminal: test.terminal, now: func() time.Time { return clock }, what: "check: ", total: test.total, from: test.from}
+		m := &meter{
+			to: &out, terminal: test.terminal, now: func() time.Time { return clock },
+			what: "check: ", total: test.total, from: test.from,
+		}
 		for _, at := range []struct {
 			after time.Duration
 			did   int64
@@ -48,7 +53,10 @@ func TestRate(t *testing.T) {
 	for _, test := range []struct {
 		points float64
 		want   string
-	}{{12.4e9, "12.4 GPoints/s"}, {1e8, "0.1 GPoints/s"}, {9.99e7, "99.9 MPoints/s"}, {1e5, "0.1 MPoints/s"}, {99999, "99,999 points/s"}, {0, "0 points/s"}} {
+	}{
+		{12.4e9, "12.4 GPoints/s"}, {1e8, "0.1 GPoints/s"}, {9.99e7, "99.9 MPoints/s"},
+		{1e5, "0.1 MPoints/s"}, {99999, "99,999 points/s"}, {0, "0 points/s"},
+	} {
 		if got := rate(test.points); got != test.want {
 			t.Errorf("%g is %q, want %q", test.points, got, test.want)
 		}

@@ -125,12 +125,14 @@ func (v *vigil) stop(g *ir.Grid, data []byte, cell int, at int64) error {
 	if nans == 1 {
 		are = "is"
 	}
-	bad := failf(exitCheck, "after %s %s of %s %s NaN, the first one %s%s", count(at, "iteration"), count(nans, "cell"), g.Name, are, g.Name, place)
+	bad := failf(exitCheck, "after %s %s of %s %s NaN, the first one %s%s",
+		count(at, "iteration"), count(nans, "cell"), g.Name, are, g.Name, place)
 	switch {
 	case at == 0:
 		return bad.hintf("these are its first values")
 	case v.clean >= 0:
-		return bad.hintf("after %s there was none; the run has stopped, as --stop-on-nan says", count(v.clean, "iteration"))
+		return bad.hintf("after %s there was none; the run has stopped, as --stop-on-nan says",
+			count(v.clean, "iteration"))
 	}
 	return bad
 }

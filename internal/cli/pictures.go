@@ -63,7 +63,8 @@ func (f *pictureFlags) picture(b *ir.Binding, g *ir.Grid) (p gridio.Picture, err
 			}
 			e := b.Extent(dim)
 			if index < e.Lo || index > e.Hi {
-				return p, usage("--slice %s: %s has the indices %d to %d on %s", s, g.Name, e.Lo, e.Hi, b.Program.Axes[axis])
+				return p, usage("--slice %s: %s has the indices %d to %d on %s",
+					s, g.Name, e.Lo, e.Hi, b.Program.Axes[axis])
 			}
 			p.Planes = append(p.Planes, gridio.Plane{Axis: d, Index: int(index - e.Lo)})
 		}
@@ -113,7 +114,8 @@ func (f *pictureFlags) used(p *ir.Program, outs []*writer) error {
 		}
 	}
 	if !any && (len(f.Slice) > 0 || f.Map != "" || f.Range != "" || f.Zoom != 0 || f.Axes) {
-		return usage("--slice, --map, --range, --zoom and --axes are for outputs ending in .png").hintf("add one, such as --out %s=%s.png", sample(p), sample(p))
+		return usage("--slice, --map, --range, --zoom and --axes are for outputs ending in .png").
+			hintf("add one, such as --out %s=%s.png", sample(p), sample(p))
 	}
 	return nil
 }

@@ -105,8 +105,10 @@ func (c *resultsList) Run(a *app) error {
 	if c.Last > 0 {
 		records = lastVariants(records, c.Last)
 	}
-	t := newTable(a, column{head: "tried (UTC)"}, column{head: "session"}, column{head: "program"}, column{head: "device"}, column{head: "sizes"},
-		column{head: "cells"}, column{head: "arithmetic"}, column{head: "time of a step"}, column{head: "kernel and configuration"})
+	t := newTable(a,
+		column{head: "tried (UTC)"}, column{head: "session"}, column{head: "program"}, column{head: "device"},
+		column{head: "sizes"}, column{head: "cells"}, column{head: "arithmetic"},
+		column{head: "time of a step"}, column{head: "kernel and configuration"})
 	show := func(_ *app, r *store.Record) error { return t.row(recordRow(r)...) }
 	if c.JSON {
 		show = jsonRecord()
@@ -157,8 +159,8 @@ func recordRow(r *store.Record) []string {
 		}
 	}
 	i := r.Session
-	return []string{r.At.Format(minutes), i.ID, i.Program.Name, i.Device.String(), i.Sizes.String(), i.DType, arithmeticOf(i),
-		outcome, what}
+	return []string{r.At.Format(minutes), i.ID, i.Program.Name, i.Device.String(),
+		i.Sizes.String(), i.DType, arithmeticOf(i), outcome, what}
 }
 
 // minutes is how lists write times.
@@ -187,7 +189,8 @@ func jsonRecord() func(a *app, r *store.Record) error {
 	between := "\n  "
 	return func(a *app, r *store.Record) error {
 		i := r.Session
-		text, err := json.Marshal(variantRow{i.ID, i.Program.Name, i.Program.Hash, i.Device.API, i.Device.Name, i.Device.Driver, i.Device.Units,
+		text, err := json.Marshal(variantRow{i.ID, i.Program.Name, i.Program.Hash,
+			i.Device.API, i.Device.Name, i.Device.Driver, i.Device.Units,
 			i.Sizes, i.DType, i.FP, i.Set, i.Strategy, r.Commit(), r.Trial})
 		if err != nil {
 			return err
@@ -223,7 +226,8 @@ func (c *resultsSessions) Run(a *app) error {
 		return err
 	}
 	if c.Kernel != "" || len(c.Verdict) > 0 {
-		return usage("--kernel and --verdict are about variants, not about searches").hintf("gridloom results list lists variants")
+		return usage("--kernel and --verdict are about variants, not about searches").
+			hintf("gridloom results list lists variants")
 	}
 	s, err := c.open(a, sqlite.Options{ReadOnly: true})
 	if err != nil {
@@ -248,8 +252,11 @@ func (c *resultsSessions) Run(a *app) error {
 	if c.JSON {
 		return a.printJSON(list)
 	}
-	t := newTable(a, column{head: "began (UTC)"}, column{head: "session"}, column{head: "program"}, column{head: "device"}, column{head: "sizes"},
-		column{head: "cells"}, column{head: "arithmetic"}, column{head: "strategy"}, column{head: "variants", right: true}, column{head: "right", right: true}, column{head: "best step"}, column{head: "ended"})
+	t := newTable(a,
+		column{head: "began (UTC)"}, column{head: "session"}, column{head: "program"}, column{head: "device"},
+		column{head: "sizes"}, column{head: "cells"}, column{head: "arithmetic"}, column{head: "strategy"},
+		column{head: "variants", right: true}, column{head: "right", right: true},
+		column{head: "best step"}, column{head: "ended"})
 	for _, i := range list {
 		outcome := i.Outcome
 		if i.Finished.IsZero() {
@@ -262,8 +269,8 @@ func (c *resultsSessions) Run(a *app) error {
 		if i.Right > 0 {
 			best = quantity.Time(i.Best)
 		}
-		err := t.row(i.Started.Format(minutes), i.ID, i.Program.Name, i.Device.String(), i.Sizes.String(), i.DType, arithmeticOf(&i.Session), how,
-			quantity.Whole(i.Trials), quantity.Whole(i.Right), best, outcome)
+		err := t.row(i.Started.Format(minutes), i.ID, i.Program.Name, i.Device.String(), i.Sizes.String(),
+			i.DType, arithmeticOf(&i.Session), how, quantity.Whole(i.Trials), quantity.Whole(i.Right), best, outcome)
 		if err != nil {
 			return err
 		}
@@ -339,7 +346,8 @@ func (c *resultsCheck) Run(a *app) error {
 	}
 	if len(r.Problems) > 0 {
 		return failf(exitCheck, "%s: the store is damaged", s.Path()).
-			hintf("gridloom results export > FILE saves what can be read before the damage; move the store away to begin a new one")
+			hintf("gridloom results export > FILE saves what can be read before the damage; " +
+				"move the store away to begin a new one")
 	}
 	return nil
 }

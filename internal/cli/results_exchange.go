@@ -60,7 +60,8 @@ func (c *resultsExport) format() (exporter, error) {
 		}
 	}
 	if c.Format == "" {
-		return nil, usage("--out %s: no format has the ending %s", c.Out, ending).hintf("there are .jsonl, .csv and .json, which is T4; --format names one whatever the ending is")
+		return nil, usage("--out %s: no format has the ending %s", c.Out, ending).
+			hintf("there are .jsonl, .csv and .json, which is T4; --format names one whatever the ending is")
 	}
 	return nil, usage("--format %s: there are csv, t4 and jsonl", c.Format)
 }

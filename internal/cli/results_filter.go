@@ -29,7 +29,10 @@ type filterFlags struct {
 
 // filter reads the options.
 func (c *filterFlags) filter(now time.Time) (store.Filter, error) {
-	f := store.Filter{Session: c.Session, Program: c.Program, Device: c.Device, Sizes: c.Sizes, DType: c.DType, Strategy: c.Strategy, Kernel: c.Kernel}
+	f := store.Filter{
+		Session: c.Session, Program: c.Program, Device: c.Device, Sizes: c.Sizes, DType: c.DType,
+		Strategy: c.Strategy, Kernel: c.Kernel,
+	}
 	if f.Arithmetic = c.Arithmetic; c.Arithmetic < 0 {
 		return f, usage("--arithmetic %d: a version is positive", c.Arithmetic)
 	}
@@ -55,7 +58,8 @@ func (c *filterFlags) filter(now time.Time) (store.Filter, error) {
 		}
 		t, ok := parseWhen(e.text, now)
 		if !ok {
-			return f, usage("%s %s: write a day (2026-01-31), a moment (2026-01-31T12:00:00Z), or how long ago (90m, 24h, 7d)", e.option, e.text)
+			return f, usage("%s %s: write a day (2026-01-31), a moment (2026-01-31T12:00:00Z), "+
+				"or how long ago (90m, 24h, 7d)", e.option, e.text)
 		}
 		*e.to = t
 	}
@@ -98,7 +102,10 @@ func bestVariants(records iter.Seq2[store.Record, error], current bool, passed *
 				*passed++
 				continue
 			}
-			s := scenario{i.Program.Hash, i.Device.API, i.Device.String(), i.Sizes.String(), i.DType, i.FP, fmt.Sprint(i.Cluster), r.Kernel, i.Set}
+			s := scenario{
+				i.Program.Hash, i.Device.API, i.Device.String(), i.Sizes.String(), i.DType, i.FP,
+				fmt.Sprint(i.Cluster), r.Kernel, i.Set,
+			}
 			if known[s] == nil {
 				known[s] = &store.Knowledge{}
 				order = append(order, s)

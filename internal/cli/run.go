@@ -91,7 +91,8 @@ func (c *runCmd) consistent() error {
 	case c.Resume != "" && len(c.In) > 0:
 		return usage("--resume takes the grids from the saved state, which leaves nothing to --in")
 	case c.Resume != "" && c.Check:
-		return usage("--check starts at the beginning of the program, and --resume in its midst").hintf("check without --resume first")
+		return usage("--check starts at the beginning of the program, and --resume in its midst").
+			hintf("check without --resume first")
 	case c.Check && c.targetFlags.Device == "ref":
 		return usage("--check compares a device with the reference executor, and --device ref is that")
 	}
@@ -108,7 +109,8 @@ func (c *runCmd) series(outs []*writer, grid string) error {
 			return nil
 		}
 	}
-	return usage("--every %d needs an output with {step} in its name", c.Every).hintf("such as --out %s=%s_{step}.npy", grid, grid)
+	return usage("--every %d needs an output with {step} in its name", c.Every).
+		hintf("such as --out %s=%s_{step}.npy", grid, grid)
 }
 
 func count[N int | int64](n N, word string) string {

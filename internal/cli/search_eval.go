@@ -139,7 +139,8 @@ func (c *searchEval) spaces(a *app) ([]*replay.Recording, error) {
 		if slices.ContainsFunc(list, func(o *replay.Recording) bool { return o.Name == r.Name }) {
 			return nil, usage("--space %s: two spaces are called %s", file, r.Name)
 		}
-		fmt.Fprintf(a.stderr, "%s: %d configurations, %d of them valid; the best takes %.4g ms, the median %.4g ms; random search comes within 5 %% of the way after %d evaluations, %.0f s\n",
+		fmt.Fprintf(a.stderr, "%s: %d configurations, %d of them valid; the best takes %.4g ms, the median %.4g ms; "+
+			"random search comes within 5 %% of the way after %d evaluations, %.0f s\n",
 			r.Name, len(r.Trials), r.Valid(), 1e3*y.Best(), 1e3*y.Median(), y.Evaluations(0.95), y.Time(0.95))
 		list = append(list, r)
 	}
@@ -180,7 +181,8 @@ func (c *searchEval) score(a *app, names []string, spaces []*replay.Recording) (
 func thousandths(x float64) float64 { return math.Round(1000*x) / 1000 }
 
 func printScores(a *app, rows []scoreRow) error {
-	t := newTable(a, column{head: "strategy"}, column{head: "space"}, column{head: "score", right: true}, column{head: "95 % interval", right: true},
+	t := newTable(a, column{head: "strategy"}, column{head: "space"},
+		column{head: "score", right: true}, column{head: "95 % interval", right: true},
 		column{head: "seeds", right: true}, column{head: "trials", right: true}, column{head: "own time", right: true})
 	for _, r := range rows {
 		err := t.row(r.Strategy, r.Space, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.3f to %.3f", r.Low, r.High),

@@ -31,7 +31,8 @@ func (c *searchShow) Run(a *app) error {
 		if err := search.Check(c.Strategy); err != nil {
 			return usage("%s", err)
 		}
-		return usage("%s is no specification file", c.Strategy).hintf("these are: %s", strings.Join(search.Specifications(), ", "))
+		return usage("%s is no specification file", c.Strategy).
+			hintf("these are: %s", strings.Join(search.Specifications(), ", "))
 	}
 	io.WriteString(a.data, text)
 	return nil
@@ -62,7 +63,8 @@ func strategyFile(err error) error {
 	case errors.As(err, &wrong):
 		return failf(exitSource, "%w", err)
 	case errors.As(err, &unread):
-		return failf(exitDevice, "--strategy: %w", gridio.Named(unread.Path, err)).hintf("gridloom search show hybrid prints a file to begin with")
+		return failf(exitDevice, "--strategy: %w", gridio.Named(unread.Path, err)).
+			hintf("gridloom search show hybrid prints a file to begin with")
 	default:
 		return usage("--strategy: %s", err)
 	}

@@ -94,7 +94,8 @@ func (a *app) bindSizes(src *diag.Source, p *ir.Program, args []string) (*ir.Bin
 }
 
 // bindBy binds; whole says that the source gives every value that takes.
-func (a *app) bindBy(bind func(map[string]string) (*ir.Binding, diag.List), whole bool, src *diag.Source, args []string) (*ir.Binding, error) {
+func (a *app) bindBy(bind func(map[string]string) (*ir.Binding, diag.List), whole bool,
+	src *diag.Source, args []string) (*ir.Binding, error) {
 	set, err := sets(args)
 	if err != nil {
 		return nil, err

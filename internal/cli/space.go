@@ -206,10 +206,16 @@ type constraintSpace struct {
 func newSpaces(choices []lower.Choice) spaces {
 	out := spaces{Plans: plans(choices), Kernels: []kernelSpace{}}
 	for _, c := range choices {
-		k := kernelSpace{Kernel: c.Name(), Count: c.Space.Count(), Default: c.Space.Default("").String(), Families: []familySpace{}}
+		k := kernelSpace{
+			Kernel: c.Name(), Count: c.Space.Count(), Default: c.Space.Default("").String(),
+			Families: []familySpace{},
+		}
 		for i := range c.Space.Families {
 			f := &c.Space.Families[i]
-			fs := familySpace{Name: f.Name, Doc: f.Doc, Count: f.Count(), Params: []paramSpace{}, Constraints: []constraintSpace{}}
+			fs := familySpace{
+				Name: f.Name, Doc: f.Doc, Count: f.Count(),
+				Params: []paramSpace{}, Constraints: []constraintSpace{},
+			}
 			for _, p := range f.Params {
 				ps := paramSpace{p.Name, p.Doc, p.Source, nil, p.Default.String()}
 				for _, v := range p.Values {
@@ -217,8 +223,9 @@ func newSpaces(choices []lower.Choice) spaces {
 				}
 				fs.Params = append(fs.Params, ps)
 			}
-			for _, t := range f.ConstraintCosts() {
-				fs.Constraints = append(fs.Constraints, constraintSpace{t.Constraint.Name, t.Constraint.Doc, t.Constraint.Params, t.Out})
+			for _, cost := range f.ConstraintCosts() {
+				t := cost.Constraint
+				fs.Constraints = append(fs.Constraints, constraintSpace{t.Name, t.Doc, t.Params, cost.Out})
 			}
 			k.Families = append(k.Families, fs)
 		}
@@ -244,7 +251,8 @@ func printSpaces(a *app, choices []lower.Choice) error {
 				return err
 			}
 			for _, c := range f.Constraints {
-				fmt.Fprintf(a.stdout, "    %s (%s) leaves out %s: %s\n", c.Name, strings.Join(c.Params, ", "), quantity.Big(c.Out), c.Doc)
+				fmt.Fprintf(a.stdout, "    %s (%s) leaves out %s: %s\n",
+					c.Name, strings.Join(c.Params, ", "), quantity.Big(c.Out), c.Doc)
 			}
 		}
 	}

@@ -50,9 +50,11 @@ func TestSpaceOfTuning(t *testing.T) {
 	}
 	a, c := list(shown), list(searched)
 	if a.Count().Cmp(c.Count()) != 0 || *shown.Machine.GPU != *searched.Machine.GPU {
-		t.Errorf("%v configurations are shown, %v searched; %+v, %+v", a.Count(), c.Count(), shown.Machine.GPU, searched.Machine.GPU)
+		t.Errorf("%v configurations are shown, %v searched; %+v, %+v",
+			a.Count(), c.Count(), shown.Machine.GPU, searched.Machine.GPU)
 	}
-	if v := c.Family("stream").Param("shared").Values; !slices.EqualFunc(v, schedule.Numbers(0, 1, 2, 3), schedule.Value.Equal) {
+	want := schedule.Numbers(0, 1, 2, 3)
+	if v := c.Family("stream").Param("shared").Values; !slices.EqualFunc(v, want, schedule.Value.Equal) {
 		t.Errorf("shared is one of %v", v)
 	}
 	if v := c.Family("tile").Param("x").Values; !slices.EqualFunc(v, schedule.Words("load"), schedule.Value.Equal) {

@@ -51,7 +51,8 @@ func statistics(g *ir.Grid, shape []int, cells []byte) gridResult {
 	if all.n == 0 {
 		all.min, all.max = math.NaN(), math.NaN()
 	}
-	out.Min, out.Mean, out.Max = quantity.Number(all.min), quantity.Number(all.sum/float64(all.n)), quantity.Number(all.max)
+	mean := all.sum / float64(all.n)
+	out.Min, out.Mean, out.Max = quantity.Number(all.min), quantity.Number(mean), quantity.Number(all.max)
 	return out
 }
 

@@ -11,7 +11,8 @@ import (
 func tableText(t *testing.T, limit int, rows ...[]string) string {
 	t.Helper()
 	var b bytes.Buffer
-	x := &table{to: &b, limit: limit, columns: []column{{head: "plan"}, {head: "time", right: true}, {head: "configuration"}}}
+	columns := []column{{head: "plan"}, {head: "time", right: true}, {head: "configuration"}}
+	x := &table{to: &b, limit: limit, columns: columns}
 	for _, r := range rows {
 		if err := x.row(r...); err != nil {
 			t.Fatal(err)
@@ -24,7 +25,9 @@ func tableText(t *testing.T, limit int, rows ...[]string) string {
 }
 
 func TestTable(t *testing.T) {
-	rows := [][]string{{"default", "6.000 µs", "block=8x8"}, {"found 1 (best)", "13 s", strings.Repeat("b", 40)}, {"none", "", ""}}
+	rows := [][]string{
+		{"default", "6.000 µs", "block=8x8"}, {"found 1 (best)", "13 s", strings.Repeat("b", 40)}, {"none", "", ""},
+	}
 	want := `plan                time  configuration
 default         6.000 µs  block=8x8
 found 1 (best)      13 s  ` + strings.Repeat("b", 40) + "\nnone\n"
@@ -60,7 +63,9 @@ func TestLongTable(t *testing.T) {
 			t.Fatalf("%d lines after %d rows", lines, n+1)
 		}
 	}
-	if err := x.end(); err != nil || strings.Count(b.String(), "n") != 1 || utf8.RuneCountInString(b.String()) != 2*(mostHeld+6) {
+	err := x.end()
+	heads, runes := strings.Count(b.String(), "n"), utf8.RuneCountInString(b.String())
+	if err != nil || heads != 1 || runes != 2*(mostHeld+6) {
 		t.Errorf("%v, %d bytes", err, b.Len())
 	}
 }

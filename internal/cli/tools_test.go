@@ -51,7 +51,9 @@ func gridTool() {
 }
 
 func makeGrid(path, word, size string, cells []string) {
-	kinds := map[string]types.Type{"double": types.F64, "float": types.F32, "int": types.I32, "byte": types.U8, "bool": types.Bool}
+	kinds := map[string]types.Type{
+		"double": types.F64, "float": types.F32, "int": types.I32, "byte": types.U8, "bool": types.Bool,
+	}
 	var shape []int
 	for _, n := range strings.Split(size, "x") {
 		v, err := strconv.Atoi(n)

@@ -71,7 +71,9 @@ func (c *tuneCmd) Run(a *app) error {
 	if err != nil {
 		return misuse("--fp", err)
 	}
-	d, err := engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: mode, Purpose: engine.ToTune, Workers: c.Workers})
+	d, err := engine.Open(engine.DeviceRequest{
+		ID: c.Device, Arithmetic: mode, Purpose: engine.ToTune, Workers: c.Workers,
+	})
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,8 @@ func (c *tuneCmd) Run(a *app) error {
 	show.stopped, show.wait = a.ctx.Done(), a.interrupts.wait
 	o.Events = show.event
 	r := engine.TuneRequest{
-		Options: o, Device: d, Store: kept, Anew: c.Anew, Continue: c.Resume, SeedGiven: c.Seed != nil, Source: src.Text, Commit: revision(),
+		Options: o, Device: d, Store: kept, Anew: c.Anew, Continue: c.Resume,
+		SeedGiven: c.Seed != nil, Source: src.Text, Commit: revision(),
 	}
 	if r.Restrictions, err = c.restrictions(); err != nil {
 		return err
@@ -165,7 +168,10 @@ func (c *tuneCmd) seed() uint64 {
 
 // options reads what says how to search.
 func (c *tuneCmd) options() (tuner.Options, error) {
-	o := tuner.Options{Strategy: c.Strategy, Seed: c.seed(), Budget: c.Budget, Trials: c.Trials, Free: c.Free, AnyIntegers: c.AnyIntegers}
+	o := tuner.Options{
+		Strategy: c.Strategy, Seed: c.seed(), Budget: c.Budget, Trials: c.Trials,
+		Free: c.Free, AnyIntegers: c.AnyIntegers,
+	}
 	switch {
 	case c.Budget < 0:
 		return o, usage("--budget %v: a time is positive", c.Budget)

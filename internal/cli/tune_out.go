@@ -35,7 +35,8 @@ func reserve(dir string) error {
 func writeTuning(dir string, src *diag.Source, r engine.LibraryRequest, say func(format string, args ...any)) error {
 	s := &r.Tuned.Session
 	t := &report.Tuning{
-		Result: *r.Tuned.Result, File: filepath.Base(src.Name), Source: src.Text, Session: s.ID, Limits: s.Budget.String(),
+		Result: *r.Tuned.Result, File: filepath.Base(src.Name), Source: src.Text,
+		Session: s.ID, Limits: s.Budget.String(),
 		Space: s.Space.String(), Set: r.Set, Version: Version, Commit: revision(), Library: []report.Variant{},
 	}
 	files, variants, err := engine.Library(r)
@@ -60,7 +61,8 @@ func writeTuning(dir string, src *diag.Source, r engine.LibraryRequest, say func
 	if err := lines.Encode(t); err != nil {
 		return err
 	}
-	files = append(files, emit.File{Name: "best.plan", Text: r.Tuned.Best + "\n"}, emit.File{Name: "report.html", Text: page},
+	files = append(files, emit.File{Name: "best.plan", Text: r.Tuned.Best + "\n"},
+		emit.File{Name: "report.html", Text: page},
 		emit.File{Name: "tuning.json", Text: story.String()})
 	return writeTree(dir, files)
 }

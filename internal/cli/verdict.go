@@ -78,10 +78,12 @@ func (j *job) printCheck(v *engine.Verification) {
 		fmt.Fprintf(w, "  %s more not compared: there is no number on either side\n", count(v.NaNs, "cell"))
 	}
 	if v.Vanished > 0 {
-		fmt.Fprintf(w, "  after %s there is no number left to compare in any cell that the program computes\n", count(v.Vanished, "iteration"))
+		fmt.Fprintf(w, "  after %s there is no number left to compare in any cell that the program computes\n",
+			count(v.Vanished, "iteration"))
 	}
 	if v.Integers > 0 {
-		fmt.Fprintf(w, "  of these, %d are undecided: they are whole numbers, and rounding may tip them over%s\n", v.Integers, cure(v))
+		fmt.Fprintf(w, "  of these, %d are undecided: they are whole numbers, and rounding may tip them over%s\n",
+			v.Integers, cure(v))
 	}
 	if n := v.Undecided - v.Integers; n > 0 {
 		fmt.Fprintf(w, "  of these, %d are undecided: nothing bounds there what rounding may change%s\n", n, cure(v))
@@ -114,7 +116,8 @@ func printCells(w io.Writer, v *engine.Verification) {
 // cure says when, or how, undecided cells are decided.
 func cure(v *engine.Verification) string {
 	if v.Decided > 0 {
-		return fmt.Sprintf(" (all were decided after %s); --fp strict compares bit for bit", count(v.Decided, "iteration"))
+		return fmt.Sprintf(" (all were decided after %s); --fp strict compares bit for bit",
+			count(v.Decided, "iteration"))
 	}
 	return "; --fp strict compares bit for bit"
 }

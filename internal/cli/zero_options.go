@@ -17,7 +17,8 @@ func noZeros(ctx *kong.Context) error {
 		switch f.Target.Interface().(type) {
 		case int, int64, uint64, float64, time.Duration:
 			if f.Target.IsZero() {
-				return usage("--%s 0: it is more than 0", f.Name).hintf("leave it out, and it is as if there were no such option")
+				return usage("--%s 0: it is more than 0", f.Name).
+					hintf("leave it out, and it is as if there were no such option")
 			}
 		}
 	}

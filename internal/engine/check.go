@@ -70,7 +70,9 @@ func Check(ctx context.Context, r CheckRequest) (*Verification, error) {
 	if r.Begin != nil {
 		r.Begin(min(Iterations(a.bound), a.iterations))
 	}
-	want, err := exec.OpenReference(a.bound, exec.ReferenceOptions{Bounds: a.mode, SamePath: true, Progress: r.Progress})
+	want, err := exec.OpenReference(a.bound, exec.ReferenceOptions{
+		Bounds: a.mode, SamePath: true, Progress: r.Progress,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +94,8 @@ func Check(ctx context.Context, r CheckRequest) (*Verification, error) {
 		}
 	}
 	p := &pair{
-		ctx: ctx, device: r.Job.Device.ID, bound: a.bound, mode: a.mode, want: want, got: got, leaves: a.leaves, byLeaf: a.conditional,
+		ctx: ctx, device: r.Job.Device.ID, bound: a.bound, mode: a.mode, want: want, got: got,
+		leaves: a.leaves, byLeaf: a.conditional,
 		boxes: compare.Computed(a.bound),
 	}
 	if err := p.begin(); err != nil {
@@ -320,7 +323,10 @@ func (v *Verification) add(g compare.Grid, want, got []byte) error {
 	}
 	size := g.Type.Size()
 	for i, b := range g.Bounds {
-		if !math.IsInf(b, 1) && b == b || device.Decode(g.Type, want[i*size:]).Same(device.Decode(g.Type, got[i*size:])) {
+		if !math.IsInf(b, 1) && b == b {
+			continue
+		}
+		if device.Decode(g.Type, want[i*size:]).Same(device.Decode(g.Type, got[i*size:])) {
 			continue
 		}
 		v.Undecided++
@@ -334,7 +340,8 @@ func (v *Verification) add(g compare.Grid, want, got []byte) error {
 // ends says that a loop has ended on one side alone. It may, if the bounds do
 // not decide its condition.
 func (p *pair) ends(v *Verification) error {
-	v.Ends = fmt.Sprintf("after %s the reference and %s go different ways at the end of a loop", quantity.Count(p.iterations, "iteration"), p.device)
+	v.Ends = fmt.Sprintf("after %s the reference and %s go different ways at the end of a loop",
+		quantity.Count(p.iterations, "iteration"), p.device)
 	if !p.want.Undecided() {
 		v.Beyond++
 	}

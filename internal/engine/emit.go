@@ -69,7 +69,8 @@ func (e *Emission) Kernels() string { return emit.Source(e.request.Dialect, e.Mo
 // Library returns the files of a library. Equal requests give equal bytes.
 func (e *Emission) Library() ([]emit.File, error) {
 	files, err := emit.Library(e.Module, emit.LibraryOptions{
-		Source: filepath.Base(e.request.Source), Plan: e.request.Plan.String(), Bound: e.Options.Bound, Dialect: e.request.Dialect,
+		Source: filepath.Base(e.request.Source), Plan: e.request.Plan.String(),
+		Bound: e.Options.Bound, Dialect: e.request.Dialect,
 	})
 	if err != nil {
 		return nil, &Fault{Cause: Source, Err: err}

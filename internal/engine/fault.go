@@ -64,7 +64,8 @@ func badDevice(id string, err error) error {
 	if u, ok := errors.AsType[*target.Unknown](err); ok {
 		return requestf("device "+id, "there is no such device").hintf("%s", u.Hint())
 	}
-	return (&Fault{Cause: Environment, Option: "device " + id, Err: err}).hintf("gridloom devices lists what there is; --device cpu needs no GPU")
+	f := &Fault{Cause: Environment, Option: "device " + id, Err: err}
+	return f.hintf("gridloom devices lists what there is; --device cpu needs no GPU")
 }
 
 // Unbound is a program that the values it was given do not fit.

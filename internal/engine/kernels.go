@@ -24,7 +24,8 @@ func kernelUses(used []exec.KernelUsage, reports []device.KernelReport, d *Devic
 	var list []KernelUse
 	for _, u := range used {
 		k := KernelUse{
-			Name: u.Kernel, Threads: u.Threads, Registers: u.Registers, Local: u.Local, Shared: u.Shared, Blocks: u.Blocks,
+			Name: u.Kernel, Threads: u.Threads, Registers: u.Registers,
+			Local: u.Local, Shared: u.Shared, Blocks: u.Blocks,
 		}
 		if d.ThreadsOfMulti > 0 {
 			k.Occupancy = float64(int64(u.Blocks)*u.Threads) / float64(d.ThreadsOfMulti)

@@ -43,7 +43,9 @@ func Library(r LibraryRequest) ([]emit.File, []LibraryVariant, error) {
 	known := r.Tuned.Stored
 	first := errors.New("no plan was timed")
 	for i, c := range r.Tuned.LibraryPlans() {
-		v := LibraryVariant{Plan: c.Plan, Sizes: sizesOf(r.Bound), Seconds: c.Seconds, Low: c.Interval[0], High: c.Interval[1]}
+		v := LibraryVariant{
+			Plan: c.Plan, Sizes: sizesOf(r.Bound), Seconds: c.Seconds, Low: c.Interval[0], High: c.Interval[1],
+		}
 		files, variants, err := r.pack([]LibraryVariant{v})
 		if err != nil {
 			if i == 0 {
@@ -77,7 +79,9 @@ const mostSizes = 8
 func others(known []StoredPlans, b *ir.Binding) []LibraryVariant {
 	cells := largestGrid(b.Program, b.Params)
 	known = slices.Clone(known)
-	slices.SortStableFunc(known, func(x, y StoredPlans) int { return cmp.Compare(apart(x.Cells, cells), apart(y.Cells, cells)) })
+	slices.SortStableFunc(known, func(x, y StoredPlans) int {
+		return cmp.Compare(apart(x.Cells, cells), apart(y.Cells, cells))
+	})
 	var list []LibraryVariant
 	for _, k := range known {
 		if k.Sizes.Equal(sizesOf(b)) {
@@ -89,7 +93,9 @@ func others(known []StoredPlans, b *ir.Binding) []LibraryVariant {
 				continue
 			}
 			if _, same := tuner.ForAllSizes(p); same {
-				list = append(list, LibraryVariant{Plan: r.Config, Sizes: k.Sizes, Seconds: r.Median, Low: r.Low, High: r.High})
+				list = append(list, LibraryVariant{
+					Plan: r.Config, Sizes: k.Sizes, Seconds: r.Median, Low: r.Low, High: r.High,
+				})
 				break
 			}
 		}
@@ -177,7 +183,8 @@ func (r *LibraryRequest) pack(variants []LibraryVariant) ([]emit.File, []Library
 		Bound: o.Bound, Dialect: r.Tuned.About.Target.Dialect,
 	}
 	for _, v := range list {
-		lo.Variants = append(lo.Variants, emit.Variant{Module: module[v.Plan], Plan: v.Plan, Cells: v.Cells, From: v.From})
+		x := emit.Variant{Module: module[v.Plan], Plan: v.Plan, Cells: v.Cells, From: v.From}
+		lo.Variants = append(lo.Variants, x)
 	}
 	files, err := emit.Library(module[list[0].Plan], lo)
 	return files, list, err

@@ -155,5 +155,7 @@ func (j *Job) take(r store.Record) bool {
 
 // describe is what the store knows a device by that is not measured on.
 func describe(d *Device) measure.About {
-	return measure.About{ID: d.ID, Device: measure.DeviceOf(d.Target), Arithmetic: d.Arithmetic.String(), Target: d.Target}
+	return measure.About{
+		ID: d.ID, Device: measure.DeviceOf(d.Target), Arithmetic: d.Arithmetic.String(), Target: d.Target,
+	}
 }

@@ -79,7 +79,8 @@ func TestNearest(t *testing.T) {
 
 // Boundaries lie at geometric means, or where measured times cross.
 func TestVariantsOfLibrary(t *testing.T) {
-	const one, two, loops = "s[0:1]@1{family=loops,block=0,threads=1}", "s[0:1]@1{family=loops,block=0,threads=2}", "s[0:1]@1{family=loops,block=64,threads=1}"
+	const one, two = "s[0:1]@1{family=loops,block=0,threads=1}", "s[0:1]@1{family=loops,block=0,threads=2}"
+	const loops = "s[0:1]@1{family=loops,block=64,threads=1}"
 	b := bindLine(t, 100)
 	for _, c := range []struct {
 		known []string
@@ -89,8 +90,10 @@ func TestVariantsOfLibrary(t *testing.T) {
 		{[]string{"10000 " + two + "=1"}, one + " 0, " + two + " 1000"},
 		{[]string{"10000 " + two + "=1 " + one + "=4", "100 " + one + "=1"}, one + " 0, " + two + " 1000"},
 		// One thread loses as much at 10000 as two do at 100, or twice as much by logarithms.
-		{[]string{"10000 " + two + "=1 " + one + "=4", "100 " + one + "=1 " + two + "=4"}, one + " 0, " + two + " 1000"},
-		{[]string{"10000 " + two + "=1 " + one + "=16", "100 " + one + "=1 " + two + "=4"}, one + " 0, " + two + " 464"},
+		{[]string{"10000 " + two + "=1 " + one + "=4", "100 " + one + "=1 " + two + "=4"},
+			one + " 0, " + two + " 1000"},
+		{[]string{"10000 " + two + "=1 " + one + "=16", "100 " + one + "=1 " + two + "=4"},
+			one + " 0, " + two + " 464"},
 		// The same plan for two sizes is one variant.
 		{[]string{"400 " + one + "=1", "10000 " + two + "=1"}, one + " 0, " + two + " 2000"},
 		{[]string{"4 " + loops + "=1", "10000 " + two + "=1"}, loops + " 0, " + one + " 20, " + two + " 1000"},
@@ -100,7 +103,9 @@ func TestVariantsOfLibrary(t *testing.T) {
 	} {
 		r := &tuner.Result{Contenders: []tuner.Contender{{Name: "found 1", Plan: one, Seconds: 1}}, Best: one}
 		files, list, err := Library(LibraryRequest{Bound: b, Source: "line.loom", Tuned: &Tuned{
-			Result: r, About: measure.About{Target: target.OnPaper(emit.C, nil, arith.Contract)}, Stored: known(b.Program, c.known...),
+			Result: r,
+			About:  measure.About{Target: target.OnPaper(emit.C, nil, arith.Contract)},
+			Stored: known(b.Program, c.known...),
 		}})
 		if err != nil {
 			t.Fatal(err)

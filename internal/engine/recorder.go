@@ -59,7 +59,8 @@ func features(b *ir.Binding) session.Features {
 	for _, call := range analysis.Analyze(b.Program, b).Calls {
 		if work := float64(call.Points) * (1 + call.Ops.Flops()); work > most {
 			most = work
-			f.Radius, f.Points, f.Arrays, f.Flops = int(call.Shape.Order), call.Shape.Points, len(call.Arrays), int(call.Ops.Flops())
+			f.Radius, f.Points, f.Arrays = int(call.Shape.Order), call.Shape.Points, len(call.Arrays)
+			f.Flops = int(call.Ops.Flops())
 		}
 	}
 	return f
@@ -275,10 +276,14 @@ func has(plan, kernel, config string) bool {
 // tried is a trial of the store as the tuner has it.
 func tried(t *session.Trial) tuner.Outcome {
 	o := tuner.Outcome{
-		Kernel: t.Kernel, Config: t.Config, Verdict: t.Verdict, Seconds: t.Median, Low: t.Low, High: t.High, Times: t.Samples,
-		Difference: t.Error, Compile: t.Compile.Seconds(), Cost: (t.Compile + t.Measure).Seconds(), Known: t.Reused, Message: t.Note,
+		Kernel: t.Kernel, Config: t.Config, Verdict: t.Verdict,
+		Seconds: t.Median, Low: t.Low, High: t.High, Times: t.Samples, Difference: t.Error,
+		Compile: t.Compile.Seconds(), Cost: (t.Compile + t.Measure).Seconds(), Known: t.Reused, Message: t.Note,
 	}
-	o.Resources = measure.Resources{Registers: t.Resources.Registers, Spills: t.Resources.Spills, Shared: t.Resources.Shared, Blocks: t.Resources.Blocks}
+	used := &t.Resources
+	o.Resources = measure.Resources{
+		Registers: used.Registers, Spills: used.Spills, Shared: used.Shared, Blocks: used.Blocks,
+	}
 	o.Condition = t.Condition
 	return o
 }

@@ -35,11 +35,13 @@ func TestLikelyAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b session.Budget
-		if err := json.Unmarshal(text, &b); err != nil || b != (session.Budget{Time: o.Budget, Trials: o.Trials, Target: session.Target(o.Target)}) {
+		want := session.Budget{Time: o.Budget, Trials: o.Trials, Target: session.Target(o.Target)}
+		if err := json.Unmarshal(text, &b); err != nil || b != want {
 			t.Errorf("%s is %+v, %v", text, b, err)
 		}
 		for _, about := range []measure.About{{}, {Shared: true}} {
-			if got, want := tuner.Likely(about, b.Time, b.Trials), tuner.Likely(about, o.Budget, o.Trials); got != want {
+			got, want := tuner.Likely(about, b.Time, b.Trials), tuner.Likely(about, o.Budget, o.Trials)
+			if got != want {
 				t.Errorf("%s, shared %v: %d, planned with %d", text, about.Shared, got, want)
 			}
 		}
@@ -66,8 +68,12 @@ func TestSpaceIsKept(t *testing.T) {
 		Restrictions: schedule.Restrictions{schedule.LimitTo("", "vec<=4"), fix},
 	}
 	s := r.space()
-	want := session.Space{Restrictions: []session.Restriction{{Kind: session.Limit, Text: "vec<=4"}, {Kind: session.Fix, Text: "family=loops|cells"}},
-		Free: true, Plan: "local=fused", Begin: []string{"family=cells,block=4x32"}}
+	limits := []session.Restriction{
+		{Kind: session.Limit, Text: "vec<=4"}, {Kind: session.Fix, Text: "family=loops|cells"},
+	}
+	want := session.Space{
+		Restrictions: limits, Free: true, Plan: "local=fused", Begin: []string{"family=cells,block=4x32"},
+	}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("%+v", s)
 	}
@@ -110,14 +116,18 @@ func TestCondemnedIsKept(t *testing.T) {
 	}
 	plans := []string{"heat[0:1]@1{family=cells}", "heat[0:1]@1{family=tile}", "heat[1:2]@1{family=cells}"}
 	for i, plan := range plans {
-		if err := earlier.Append(t.Context(), &session.Trial{Config: plan, Verdict: verdict.OK, Median: float64(i + 1)}); err != nil {
+		trial := session.Trial{Config: plan, Verdict: verdict.OK, Median: float64(i + 1)}
+		if err := earlier.Append(t.Context(), &trial); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n.session, err = s.Begin(t.Context(), search); err != nil {
 		t.Fatal(err)
 	}
-	o := tuner.Outcome{Kernel: "heat[0:1]", Config: "family=cells", Verdict: verdict.OK, Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5}}
+	o := tuner.Outcome{
+		Kernel: "heat[0:1]", Config: "family=cells", Verdict: verdict.OK,
+		Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5},
+	}
 	if err := n.Keep(o); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +138,8 @@ func TestCondemnedIsKept(t *testing.T) {
 	if n.known, err = store.Known(t.Context(), s, search.Scenario); err != nil {
 		t.Fatal(err)
 	}
-	if x, ok := n.Known(o.Kernel, o.Config); !ok || x.Verdict != verdict.Wrong || x.Message != o.Message || x.Seconds != 0.5 {
+	x, ok := n.Known(o.Kernel, o.Config)
+	if !ok || x.Verdict != verdict.Wrong || x.Message != o.Message || x.Seconds != 0.5 {
 		t.Errorf("%+v", x)
 	}
 	list, err := store.Plans(t.Context(), s, search.Scenario)
@@ -169,7 +180,8 @@ func aged(t *testing.T, sessions map[string][]string) store.Store {
 // agedScenario is what the sessions of aged are about, with a later driver.
 func agedScenario(sizes string) session.Scenario {
 	return session.Scenario{
-		Program: session.Program{Hash: "6f1e", Name: "heat"}, Device: session.Device{API: "cpu", Name: "d", Driver: "now"},
+		Program:  session.Program{Hash: "6f1e", Name: "heat"},
+		Device:   session.Device{API: "cpu", Name: "d", Driver: "now"},
 		Compiler: session.Compiler{Name: "c"}, Sizes: session.ParseSizes(sizes), DType: "double", FP: "contract",
 	}
 }
@@ -179,7 +191,8 @@ func agedScenario(sizes string) session.Scenario {
 func TestSearchBeginsFromOlderVersions(t *testing.T) {
 	s := aged(t, map[string][]string{
 		"N=8": {"then",
-			"heat[0:1] block=1 5", "heat[0:1] block=2 1", "heat[0:1] block=3 4", "heat[0:1] block=4 3", "heat[0:1] block=5 2",
+			"heat[0:1] block=1 5", "heat[0:1] block=2 1", "heat[0:1] block=3 4",
+			"heat[0:1] block=4 3", "heat[0:1] block=5 2",
 			"- heat[0:1]@1{block=6} 9", "- heat[0:1]@1{block=2} 8",
 		},
 		"N=64": {"now", "- heat[0:1]@1{block=7} 9", "- heat[0:1]@1{block=8} 10"},
@@ -225,7 +238,10 @@ func TestCondemnedPlansOfOlderVersions(t *testing.T) {
 	if n.session, err = s.Begin(t.Context(), session.Search{Scenario: n.about}); err != nil {
 		t.Fatal(err)
 	}
-	o := tuner.Outcome{Kernel: "heat[0:1]", Config: "block=2", Verdict: verdict.OK, Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5}}
+	o := tuner.Outcome{
+		Kernel: "heat[0:1]", Config: "block=2", Verdict: verdict.OK,
+		Seconds: 0.5, Low: 0.5, High: 0.5, Times: []float64{0.5},
+	}
 	if err := n.Keep(o); err != nil {
 		t.Fatal(err)
 	}

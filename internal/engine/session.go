@@ -22,7 +22,8 @@ func (r *TuneRequest) record(ctx context.Context) (*recorder, error) {
 		}
 	}
 	search := session.Search{
-		Scenario: about, Source: Digest([]byte(r.Source)), Strategy: r.Strategy, Seed: r.Seed, Budget: r.budget(), Commit: r.Commit,
+		Scenario: about, Source: Digest([]byte(r.Source)), Commit: r.Commit,
+		Strategy: r.Strategy, Seed: r.Seed, Budget: r.budget(),
 	}
 	if r.Continue == "" {
 		if r.Good, err = good(ctx, r.Store, about); err != nil {
@@ -110,15 +111,16 @@ func (r *TuneRequest) earlier(ctx context.Context, now session.Search) (session.
 		return last, r.outdated(older)
 	}
 	if last.ID == "" {
-		return last, requestf(option, "there is no search of this program on this device with this strategy, seed and space").
-			hintf(sessionsHint)
+		const none = "there is no search of this program on this device with this strategy, seed and space"
+		return last, requestf(option, none).hintf(sessionsHint)
 	}
 	return last, nil
 }
 
 // outdated refuses to go on with a search of other versions.
 func (r *TuneRequest) outdated(i session.Session) error {
-	return requestf("resume "+r.Continue, "search %s was made under %s, and this Gridloom has %s: their times cannot be compared",
+	return requestf("resume "+r.Continue,
+		"search %s was made under %s, and this Gridloom has %s: their times cannot be compared",
 		i.ID, i.Definitions(), session.Current().Definitions()).
 		hintf("without --resume a new search begins from the best that it found")
 }
@@ -131,7 +133,8 @@ func (r *TuneRequest) differs(a, b session.Search) string {
 		same bool
 	}{
 		{"program", a.Program.Hash == b.Program.Hash}, {"sizes", a.Sizes.Equal(b.Sizes)}, {"arithmetic", a.FP == b.FP},
-		{"device", a.Device.API == b.Device.API && a.Device.String() == b.Device.String()}, {"strategy", a.Strategy == b.Strategy},
+		{"device", a.Device.API == b.Device.API && a.Device.String() == b.Device.String()},
+		{"strategy", a.Strategy == b.Strategy},
 		{"seed", !r.SeedGiven || a.Seed == b.Seed}, {"space", a.Space.SameAs(&b.Space)},
 	} {
 		if !x.same {
