@@ -54,11 +54,11 @@ func TestSpaceOfTuning(t *testing.T) {
 			a.Count(), c.Count(), shown.Machine.GPU, searched.Machine.GPU)
 	}
 	want := schedule.Numbers(0, 1, 2, 3)
-	if v := c.Family("stream").Param("shared").Values; !slices.EqualFunc(v, want, schedule.Value.Equal) {
-		t.Errorf("shared is one of %v", v)
+	if v := c.Family("stream").Param("stages").Values; !slices.EqualFunc(v, want, schedule.Value.Equal) {
+		t.Errorf("stages is one of %v", v)
 	}
-	if v := c.Family("tile").Param("x").Values; !slices.EqualFunc(v, schedule.Words("load"), schedule.Value.Equal) {
-		t.Errorf("x is one of %v", v)
+	if v := c.Family("tile").Param("shuffle").Values; !slices.EqualFunc(v, schedule.Words("no"), schedule.Value.Equal) {
+		t.Errorf("shuffle is one of %v", v)
 	}
 	if gpu := searched.Machine.GPU; gpu.SharedPerBlock <= 0 || gpu.ThreadsPerBlock <= 0 {
 		t.Errorf("the device's limits are %+v", gpu)
