@@ -23,7 +23,7 @@ func story(trials int) *Story {
 	r := tuner.KernelResult{Kernel: "heat[0:1]", Points: 1e8, Bytes: 16, Configurations: "1,000"}
 	for i := range trials {
 		vec, block, sizes := 1<<rng.IntN(3), []string{"4x32", "8x32", "4x128"}[rng.IntN(3)],
-			[]string{"args", "baked"}[rng.IntN(2)]
+			[]string{"arguments", "literals"}[rng.IntN(2)]
 		t := tuner.Outcome{At: float64(i+1) * 0.1, Config: fmt.Sprintf("family=tile,block=%s,vec=%d,sizes=%s", block,
 			vec, sizes), Verdict: verdict.OK}
 		if block == "4x128" && vec == 4 {

@@ -26,7 +26,7 @@ func TestLibraryPlans(t *testing.T) {
 		var got []string
 		for _, x := range r.LibraryPlans() {
 			got = append(got, fmt.Sprintf("%s %g", x.Name, x.Seconds))
-			if strings.Contains(x.Plan, "baked") {
+			if strings.Contains(x.Plan, "literals") {
 				t.Errorf("%s has sizes: %s", x.Name, x.Plan)
 			}
 		}

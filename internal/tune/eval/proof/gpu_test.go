@@ -36,9 +36,9 @@ func TestRandomPairs(t *testing.T) {
 	}
 	for _, c := range []Counts{
 		{"family", []Count{{Value: "cells"}, {Value: "tile"}, {Value: "stream"}}},
-		{"x", []Count{{Value: "load"}, {Value: "shuffle"}}},
-		{"shared", []Count{{Value: "0"}, {Value: "1"}, {Value: "2"}, {Value: "3"}}},
-		{"sizes", []Count{{Value: "args"}, {Value: "baked"}}},
+		{"shuffle", []Count{{Value: "no"}, {Value: "yes"}}},
+		{"stages", []Count{{Value: "0"}, {Value: "1"}, {Value: "2"}, {Value: "3"}}},
+		{"sizes", []Count{{Value: "arguments"}, {Value: "literals"}}},
 		{"local", []Count{{Value: "fused"}, {Value: "stored"}}},
 	} {
 		at := slices.IndexFunc(r.Values, func(x Counts) bool { return x.Name == c.Name })

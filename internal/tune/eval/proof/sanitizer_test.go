@@ -52,7 +52,7 @@ esac
 				t.Errorf("%q lacks %q", l, part)
 			}
 		}
-		if strings.Contains(l, "baked") || strings.Contains(l, "initial[") {
+		if strings.Contains(l, "literals") || strings.Contains(l, "initial[") {
 			t.Errorf("a plan that run refuses: %s", l)
 		}
 	}
