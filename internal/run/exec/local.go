@@ -71,7 +71,11 @@ func OpenLocal(ctx context.Context, m *kernel.Module, b *ir.Binding, o Options,
 		l.Close()
 		return nil, err
 	}
-	return l, ctx.Err()
+	if ctx.Err() != nil {
+		l.Close()
+		return nil, context.Cause(ctx)
+	}
+	return l, nil
 }
 
 // start opens the device and prepares its launches, on the thread that is to make them.
@@ -101,6 +105,7 @@ func (l *Local) Advance(ctx context.Context, limit Limit) (Progress, error) {
 	var at ir.Cursor
 	var end ending
 	var failed error
+	var busy time.Duration
 	go func() {
 		defer close(done)
 		failed = l.thread.do(func() error {
@@ -112,7 +117,7 @@ func (l *Local) Advance(ctx context.Context, limit Limit) (Progress, error) {
 			start := time.Now()
 			var err error
 			at, end, err = l.executor.run(l.cursor, limit, &l.stop, number)
-			l.done.Busy += time.Since(start)
+			busy = time.Since(start)
 			return err
 		})
 	}()
@@ -128,6 +133,7 @@ func (l *Local) Advance(ctx context.Context, limit Limit) (Progress, error) {
 	}
 	l.push = false
 	l.done = l.counts()
+	l.done.Busy = before + busy
 	if failed != nil {
 		f := &Failure{Err: failed, Iterations: l.status.completed.Load()}
 		f.Call, f.Kernel, f.Others = l.status.what(l.script)

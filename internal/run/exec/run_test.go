@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -298,7 +299,15 @@ func progressIsTold(t *testing.T, steps int64) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []Runner{ref, openCPU(t, b, Options{Progress: note, Interval: time.Millisecond})} {
+	m := module(t, b)
+	local, err := OpenLocal(t.Context(), m, b, Options{
+		Device: "cpu", Image: build(t, emit.Source(emit.C, m)), Progress: note, Interval: time.Millisecond,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	for _, r := range []Runner{ref, openCPU(t, b, Options{Progress: note, Interval: time.Millisecond}), local} {
 		seen = nil
 		end := advanced(t, initialised(t, r), Limit{})
 		if end.Iterations != steps || end.Leaves != 2*steps || end.Points != steps*33*33 || end.Busy <= 0 {
