@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gridloom/gridloom"
 )
@@ -177,7 +176,7 @@ func ExampleProgram_Tune() {
 	ctx := context.Background()
 	p := must(gridloom.Parse("heat.loom", heat))
 	o := gridloom.Options{Sizes: map[string]int{"N": 64, "M": 64}}
-	t := must(p.Tune(ctx, o, gridloom.TuneOptions{Budget: 10 * time.Second, Trials: 3}))
+	t := must(p.Tune(ctx, o, gridloom.TuneOptions{Trials: 3}))
 	o.Plan = t.Plan
 	r := must(p.Run(ctx, o, gridloom.RunOptions{}))
 	fmt.Println(t.Trials, t.Plan.String() != "", r.Iterations)

@@ -44,7 +44,7 @@ func Open(r DeviceRequest) (*Device, error) {
 	if r.ID == "" {
 		r.ID = "cpu"
 	}
-	kind, _, err := target.Parse(r.ID)
+	kind, ordinal, err := target.Parse(r.ID)
 	if err != nil {
 		return nil, badDevice(r.ID, err)
 	}
@@ -59,7 +59,8 @@ func Open(r DeviceRequest) (*Device, error) {
 			o.CompilerOptions = measure.Compilers(d.Cache, r.Workers)
 		}
 	}
-	if d.Target, err = target.Open(r.ID, o); err != nil {
+	// By its ID: to find out once more what auto stands for would ask the drivers again.
+	if d.Target, err = target.Open(kind.ID(ordinal), o); err != nil {
 		d.Close()
 		return nil, badDevice(r.ID, err)
 	}

@@ -75,6 +75,23 @@ func (h *hosted) goTo(p Place, values []op.Value) {
 	h.cursor, h.push = p.Cursor, true
 }
 
+// bring has all grids brought here from the device.
+func (h *hosted) bring(grid func(name string) ([]byte, error)) error {
+	for _, g := range h.script.Grids {
+		if _, err := grid(g.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failure wraps what ended an advance with what the status says.
+func (h *hosted) failure(err error) error {
+	f := &Failure{Err: err, Iterations: h.status.completed.Load()}
+	f.Call, f.Kernel, f.Others = h.status.what(h.script)
+	return f
+}
+
 // tell tells of the progress while an advance is under way, which takes so long so far.
 func (h *hosted) tell(progress func(Progress), busy time.Duration) {
 	if progress == nil {

@@ -135,9 +135,7 @@ func (l *Local) Advance(ctx context.Context, limit Limit) (Progress, error) {
 	l.done = l.counts()
 	l.done.Busy = before + busy
 	if failed != nil {
-		f := &Failure{Err: failed, Iterations: l.status.completed.Load()}
-		f.Call, f.Kernel, f.Others = l.status.what(l.script)
-		return l.done, f
+		return l.done, l.failure(failed)
 	}
 	l.arrived(at, end, l.executor.holds)
 	return l.done, nil
@@ -161,10 +159,8 @@ func (l *Local) Grid(name string) ([]byte, error) {
 // Settle brings all grids here, each to the memory that it was given: grids that have
 // changed places an odd number of times are exchanged.
 func (l *Local) Settle() error {
-	for i := range l.script.Grids {
-		if _, err := l.Grid(l.script.Grids[i].Name); err != nil {
-			return err
-		}
+	if err := l.bring(l.Grid); err != nil {
+		return err
 	}
 	for i := range l.holds {
 		for l.holds[i] != i {
@@ -209,10 +205,8 @@ func (l *Local) Restore(p Place) error {
 	if err != nil {
 		return err
 	}
-	for i := range l.script.Grids {
-		if _, err := l.Grid(l.script.Grids[i].Name); err != nil {
-			return err
-		}
+	if err := l.bring(l.Grid); err != nil {
+		return err
 	}
 	l.goTo(p, values)
 	return nil

@@ -231,13 +231,6 @@ func (w *watchdog) look() {
 	}
 }
 
-// failure wraps the end of the worker with what the status says.
-func (r *Remote) failure(err error) error {
-	f := &Failure{Err: err, Iterations: r.status.completed.Load()}
-	f.Call, f.Kernel, f.Others = r.status.what(r.script)
-	return f
-}
-
 // Advance implements Runner.
 func (r *Remote) Advance(ctx context.Context, limit Limit) (Progress, error) {
 	r.number++
@@ -281,10 +274,8 @@ func (r *Remote) Initialise(given []string) error {
 	if r.bound.Program.Initial == nil {
 		return nil
 	}
-	for i := range r.script.Grids {
-		if _, err := r.Grid(r.script.Grids[i].Name); err != nil {
-			return err
-		}
+	if err := r.bring(r.Grid); err != nil {
+		return err
 	}
 	return initialise(r.bound, given, r.grid)
 }
@@ -314,10 +305,8 @@ func (r *Remote) Restore(p Place) error {
 	if err != nil {
 		return err
 	}
-	for i := range r.script.Grids { // those that are not written to keep what they have
-		if _, err := r.Grid(r.script.Grids[i].Name); err != nil {
-			return err
-		}
+	if err := r.bring(r.Grid); err != nil { // those that are not written to keep what they have
+		return err
 	}
 	r.goTo(p, values)
 	return nil
