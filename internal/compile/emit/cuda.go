@@ -22,6 +22,7 @@ var CUDA = &Dialect{
 	NaN:         "__longlong_as_double(0x7ff8000000000000)",
 	Long:        "INT64_C(%d)",
 	FloatSuffix: "f",
+	Fma:         "fma_rn_",
 	Index: map[kernel.Tag]string{
 		kernel.ThreadX: "threadIdx.x", kernel.ThreadY: "threadIdx.y", kernel.ThreadZ: "threadIdx.z",
 		kernel.BlockX: "blockIdx.x", kernel.BlockY: "blockIdx.y", kernel.BlockZ: "blockIdx.z",

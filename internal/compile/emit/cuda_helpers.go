@@ -22,6 +22,9 @@ func cudaHelpers() []helperText {
     return policy;
 }`},
 	}
+	for _, t := range []types.Type{types.F32, types.F64} {
+		list = append(list, helperText{name: "fma_rn_" + t.String(), t: t, text: fmaRN(t)})
+	}
 	list = append(list, imageHelpers...)
 	list = append(list, clusterHelpers...)
 	list = append(list, asyncHelpers...)
@@ -29,6 +32,23 @@ func cudaHelpers() []helperText {
 		list = append(list, w.load(), w.store())
 	}
 	return list
+}
+
+// fmaRN is a fused multiply-add. The compiler moves calls of fma into branches,
+// where what they need stays in registers, and constants with it: a star of order
+// 8 in double spilled, at two thirds of the speed. It leaves PTX in its place.
+func fmaRN(t types.Type) string {
+	letter := map[types.Type]string{types.F32: "f", types.F64: "d"}[t]
+	return strings.ReplaceAll(`%[1]s gl_fma_rn_%[2]s(%[1]s a, %[1]s b, %[1]s c)
+{
+#ifdef __CUDA_ARCH__
+    %[1]s sum;
+    asm("fma.rn.%[2]s %%0, %%1, %%2, %%3;" : "=LETTER"(sum) : "LETTER"(a), "LETTER"(b), "LETTER"(c));
+    return sum;
+#else
+    return fma%[3]s(a, b, c);
+#endif
+}`, "LETTER", letter)
 }
 
 // wide is every type that can be moved with a cache policy.

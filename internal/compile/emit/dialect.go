@@ -37,9 +37,9 @@ type Dialect struct {
 	Native *strings.Replacer
 	// Double precedes a file with double precision in it.
 	Double string
-	// FmaFallback says that there may be no fused multiply-add but a slow
-	// function: then a product and a sum take its place.
-	FmaFallback bool
+	// Fma begins the name of the helper that is a fused multiply-add, before its
+	// type; "" if the function of the language is.
+	Fma string
 	// Wraps says whether arithmetic on ints wraps around by itself.
 	Wraps bool
 	// Parallel says whether loops are shared out by OpenMP pragmas. Otherwise
@@ -81,7 +81,7 @@ var C = &Dialect{
 	NaN:         "NAN",
 	Long:        "INT64_C(%d)",
 	FloatSuffix: "f",
-	FmaFallback: true,
+	Fma:         "fma_",
 	Wraps:       true, // compilers are told so
 	Parallel:    true,
 	Reserved:    reserved(cWords),

@@ -66,8 +66,9 @@ func helperTable() []helperText {
 	)
 }
 
-// fmaText tells whether fused multiply-adds are instructions. The function that
-// C has otherwise takes a hundred times as long as a product and a sum.
+// fmaText tells whether fused multiply-adds are instructions of a processor. The
+// function that C has otherwise takes a hundred times as long as a product and a
+// sum, so that these take its place.
 const fmaText = "#if " + HasFMA + `
 #define GL_FMA // the processor has fused multiply-add; elsewhere products are rounded before they are added
 #endif`

@@ -459,8 +459,8 @@ func isInt(e kernel.Expr) bool {
 
 // fma returns the name of the fused multiply-add of a type.
 func (p *printer) fma(t types.Type) string {
-	if p.FmaFallback {
-		return p.helper("fma_" + t.String())
+	if p.Fma != "" {
+		return p.helper(p.Fma + t.String())
 	}
 	if t == types.F32 {
 		return "fma" + p.FloatSuffix
