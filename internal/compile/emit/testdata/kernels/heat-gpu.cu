@@ -11,6 +11,16 @@ typedef unsigned long long uint64_t;
 
 static __device__ inline int64_t gl_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static __device__ inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static __device__ inline double gl_fma_rn_f64(double a, double b, double c)
+{
+#ifdef __CUDA_ARCH__
+    double sum;
+    asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(sum) : "d"(a), "d"(b), "d"(c));
+    return sum;
+#else
+    return fma(a, b, c);
+#endif
+}
 
 // out[k][j][i] = in[k][j][i] + a * (in[k][j][i+1] + in[k][j][i-1] + in[k][j+1][i] + in[k][j-1][i] +
 //     in[k+1][j][i] + in[k-1][j][i] - 6 * in[k][j][i])
@@ -40,8 +50,8 @@ extern "C" __global__ __launch_bounds__(256) void heat(double *__restrict__ out,
             const int64_t row_jm1 = (k * M + (j - 1)) * N;
             const int64_t row_kp1 = ((k + 1) * M + j) * N;
             const int64_t row_km1 = ((k - 1) * M + j) * N;
-            out[row + i] = fma(a, fma(-6.0, in[row + i], in[row + i + 1] + in[row + i - 1] + in[row_jp1 + i]
-                    + in[row_jm1 + i] + in[row_kp1 + i] + in[row_km1 + i]), in[row + i]);
+            out[row + i] = gl_fma_rn_f64(a, gl_fma_rn_f64(-6.0, in[row + i], in[row + i + 1] + in[row + i - 1]
+                    + in[row_jp1 + i] + in[row_jm1 + i] + in[row_kp1 + i] + in[row_km1 + i]), in[row + i]);
         } else {
             const int64_t row = (k * M + j) * N;
             const int64_t jp1 = j + 1 > M - 1 ? gl_min_i64(gl_max_i64(j + 1, 0), M - 1) : j + 1;
@@ -56,9 +66,9 @@ extern "C" __global__ __launch_bounds__(256) void heat(double *__restrict__ out,
             const int64_t row_km1 = (km1 * M + j) * N;
             const int64_t ip1 = i + 1 > N - 1 ? ((i + 1) % N + N) % N : i + 1;
             const int64_t im1 = i - 1 < 0 ? ((i - 1) % N + N) % N : i - 1;
-            out[row + i] = fma(a, fma(-6.0, in[row + i], in[row + ip1] + in[row + im1] + in[row_jp1 + i]
-                    + in[row_jm1 + i] + (kp1_above ? cold / 2.0 : in[row_kp1 + i]) + (km1_below ? cold / 2.0
-                    : in[row_km1 + i])), in[row + i]);
+            out[row + i] = gl_fma_rn_f64(a, gl_fma_rn_f64(-6.0, in[row + i], in[row + ip1] + in[row + im1]
+                    + in[row_jp1 + i] + in[row_jm1 + i] + (kp1_above ? cold / 2.0 : in[row_kp1 + i])
+                    + (km1_below ? cold / 2.0 : in[row_km1 + i])), in[row + i]);
         }
     }
 }

@@ -11,6 +11,16 @@ typedef unsigned long long uint64_t;
 
 static __device__ inline int64_t gl_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static __device__ inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static __device__ inline float gl_fma_rn_f32(float a, float b, float c)
+{
+#ifdef __CUDA_ARCH__
+    float sum;
+    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(sum) : "f"(a), "f"(b), "f"(c));
+    return sum;
+#else
+    return fmaf(a, b, c);
+#endif
+}
 static __device__ inline uint32_t gl_shared_at(const void *p) // its address in shared memory
 {
     return (uint32_t)__cvta_generic_to_shared(p);
@@ -147,13 +157,13 @@ extern "C" __global__ __launch_bounds__(160) void star(float *__restrict__ out, 
                     *reinterpret_cast<float4 *>(&in_shared[in_shared_plane0 + in_shared_row_3]);
             const float in_jp2 = in_shared_quad_5.x, in_jp2_ip1 = in_shared_quad_5.y,
                     in_jp2_ip2 = in_shared_quad_5.z, in_jp2_ip3 = in_shared_quad_5.w;
-            const float new_out = fmaf(0.1f, in_im2 + in_ip2 + in_jm2 + in_jp2 + in_km1 + in_kp1,
+            const float new_out = gl_fma_rn_f32(0.1f, in_im2 + in_ip2 + in_jm2 + in_jp2 + in_km1 + in_kp1,
                     0.4f * in_2);
-            const float new_out_2 = fmaf(0.1f, in_im1 + in_ip3 + in_jm2_ip1 + in_jp2_ip1 + in_km1_ip1
+            const float new_out_2 = gl_fma_rn_f32(0.1f, in_im1 + in_ip3 + in_jm2_ip1 + in_jp2_ip1 + in_km1_ip1
                     + in_kp1_ip1, 0.4f * in_ip1);
-            const float new_out_3 = fmaf(0.1f, in_2 + in_ip4 + in_jm2_ip2 + in_jp2_ip2 + in_km1_ip2
+            const float new_out_3 = gl_fma_rn_f32(0.1f, in_2 + in_ip4 + in_jm2_ip2 + in_jp2_ip2 + in_km1_ip2
                     + in_kp1_ip2, 0.4f * in_ip2);
-            const float new_out_4 = fmaf(0.1f, in_ip1 + in_ip5 + in_jm2_ip3 + in_jp2_ip3 + in_km1_ip3
+            const float new_out_4 = gl_fma_rn_f32(0.1f, in_ip1 + in_ip5 + in_jm2_ip3 + in_jp2_ip3 + in_km1_ip3
                     + in_kp1_ip3, 0.4f * in_ip3);
             if (all_inside) {
                 *reinterpret_cast<float4 *>(&out[at_2]) = make_float4(new_out, new_out_2, new_out_3,
