@@ -41,13 +41,9 @@ func fmaRN(t types.Type) string {
 	letter := map[types.Type]string{types.F32: "f", types.F64: "d"}[t]
 	return strings.ReplaceAll(`%[1]s gl_fma_rn_%[2]s(%[1]s a, %[1]s b, %[1]s c)
 {
-#ifdef __CUDA_ARCH__
     %[1]s sum;
     asm("fma.rn.%[2]s %%0, %%1, %%2, %%3;" : "=LETTER"(sum) : "LETTER"(a), "LETTER"(b), "LETTER"(c));
     return sum;
-#else
-    return fma%[3]s(a, b, c);
-#endif
 }`, "LETTER", letter)
 }
 
