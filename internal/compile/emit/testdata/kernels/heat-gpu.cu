@@ -13,13 +13,9 @@ static __device__ inline int64_t gl_min_i64(int64_t a, int64_t b) { return a < b
 static __device__ inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 static __device__ inline double gl_fma_rn_f64(double a, double b, double c)
 {
-#ifdef __CUDA_ARCH__
     double sum;
     asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(sum) : "d"(a), "d"(b), "d"(c));
     return sum;
-#else
-    return fma(a, b, c);
-#endif
 }
 
 // out[k][j][i] = in[k][j][i] + a * (in[k][j][i+1] + in[k][j][i-1] + in[k][j+1][i] + in[k][j-1][i] +

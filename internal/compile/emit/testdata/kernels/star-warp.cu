@@ -13,13 +13,9 @@ static __device__ inline int64_t gl_min_i64(int64_t a, int64_t b) { return a < b
 static __device__ inline int64_t gl_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 static __device__ inline float gl_fma_rn_f32(float a, float b, float c)
 {
-#ifdef __CUDA_ARCH__
     float sum;
     asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(sum) : "f"(a), "f"(b), "f"(c));
     return sum;
-#else
-    return fmaf(a, b, c);
-#endif
 }
 static __device__ inline uint32_t gl_shared_at(const void *p) // its address in shared memory
 {
