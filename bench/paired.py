@@ -7,7 +7,9 @@ same command goes on where an earlier one has stopped:
 
     bench/paired.py --old build/before --new build/gridloom --out bench/results/exact-h200.json
 
-Rows are those of --rows, a result of "bench spatial --json", with their best plans. A row
+Rows are those of --rows, a result of "bench spatial --json", with their best plans. With
+--new-plans the new binary runs the first plan of a row in another file, if it has one: the
+plan of a row that was tuned anew. A row
 holds if the 95 % interval of the ratio new/old reaches 0.99 and its median is at least
 0.985. Exit status: 0 all hold, 1 some do not, 3 something could not be run.
 """
@@ -33,6 +35,7 @@ def arguments():
     p.add_argument("--new", required=True, help="the binary after it")
     p.add_argument("--out", required=True, help="where measurements are merged")
     p.add_argument("--rows", default="bench/results/spatial-h200.json", help="rows with their plans")
+    p.add_argument("--new-plans", metavar="FILE", help="lists of plans for the new binary, by case and type")
     p.add_argument("--only", action="append", metavar="CASE:TYPE", help="only this row (repeatable)")
     p.add_argument("--rounds", type=int, default=6, help="of each row; at least 3")
     p.add_argument("--device", default="cuda:0")
@@ -57,12 +60,12 @@ def write(path, value):
     os.replace(f.name, path)
 
 
-def measure(binary, row, args):
-    """Measures one row with one binary, and returns what bench spatial says of it."""
+def measure(binary, row, plan, args):
+    """Measures a plan of one row with one binary, and returns what bench spatial says of it."""
     with tempfile.TemporaryDirectory() as folder:
         result = os.path.join(folder, "row.json")
         command = [binary, "bench", "spatial", "--quick", "--device", args.device, "--case", row["case"],
-                   "--dtype", row["dtype"], "--plan", row["plan"], "--json", result]
+                   "--dtype", row["dtype"], "--plan", plan, "--json", result]
         done = subprocess.run(command, capture_output=True, text=True, timeout=args.limit)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{done.stderr.strip()}")
@@ -87,6 +90,7 @@ def main():
     if not rows:
         sys.exit("paired.py: no row is called so")
     kept = read(args.out) if os.path.exists(args.out) else []
+    tuned = read(args.new_plans) if args.new_plans else {}
     commits = {}
     for name in ("old", "new"):
         version = subprocess.run([getattr(args, name), "version", "--json"], capture_output=True, text=True)
@@ -95,8 +99,12 @@ def main():
             return 3
         commits[name] = json.loads(version.stdout).get("revision", "")
 
+    def plan(row, name):
+        anew = tuned.get(row["case"], {}).get(row["dtype"]) if name == "new" else None
+        return anew[0] if anew else row["plan"]
+
     def find(row, name, round_):
-        same = {"case": row["case"], "dtype": row["dtype"], "plan": row["plan"], "binary": name, "round": round_,
+        same = {"case": row["case"], "dtype": row["dtype"], "plan": plan(row, name), "binary": name, "round": round_,
                 "commit": commits[name]}
         return next((k for k in kept if all(k.get(f) == v for f, v in same.items())), None)
 
@@ -106,11 +114,11 @@ def main():
                 if find(row, name, round_):
                     continue
                 try:
-                    m = measure(getattr(args, name), row, args)
+                    m = measure(getattr(args, name), row, plan(row, name), args)
                 except (RuntimeError, subprocess.TimeoutExpired, OSError, ValueError, IndexError) as e:
                     print(f"paired.py: {row['case']} {row['dtype']}, {name}: {e}", file=sys.stderr)
                     return 3
-                kept.append({"case": row["case"], "dtype": row["dtype"], "plan": row["plan"], "binary": name,
+                kept.append({"case": row["case"], "dtype": row["dtype"], "plan": plan(row, name), "binary": name,
                              "round": round_, "commit": commits[name],
                              **{f: m[f] for f in ("gstencils", "fraction_of_copy", "registers", "spills", "device",
                                                   "driver") if f in m}})

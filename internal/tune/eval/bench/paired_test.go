@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,6 +95,39 @@ func TestPaired(t *testing.T) {
 	if status != 3 || !strings.Contains(text, "box27 float, old: ") || !strings.Contains(text, "it is broken") ||
 		err != nil || string(after) != string(before) {
 		t.Errorf("status %d, %v: %s", status, err, text)
+	}
+	anew := filepath.Join(dir, "plans.json")
+	if err := os.WriteFile(anew, []byte(`{"box27": {"float": ["vec=4", "vec=8"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(rows, []byte(two), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := binary(t, "tuned", "200")
+	text, status = paired(t, "--old", old, "--new", now, "--rows", rows, "--out", out, "--rounds", "3",
+		"--new-plans", anew)
+	if status != 0 {
+		t.Errorf("plans tuned anew: status %d\n%s", status, text)
+	}
+	merged, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []struct{ Case, Plan, Binary, Commit string }
+	if err := json.Unmarshal(merged, &kept); err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, k := range kept {
+		if k.Commit == "tuned" || k.Binary == "old" {
+			times[k.Commit+" "+k.Case+" "+k.Plan]++
+		}
+	}
+	want := map[string]int{
+		"old star7 family=cells": 4, "old box27 vec=2": 4, "tuned star7 family=cells": 3, "tuned box27 vec=4": 3,
+	}
+	if !maps.Equal(times, want) {
+		t.Errorf("measured %v, want %v", times, want)
 	}
 	text, status = paired(t, "--old", old, "--new", old, "--rows", rows, "--out", out, "--only", "none:int")
 	if status == 0 || !strings.Contains(text, "no row is called so") {
