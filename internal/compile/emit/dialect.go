@@ -40,6 +40,9 @@ type Dialect struct {
 	// Fma begins the name of the helper that is a fused multiply-add, before its
 	// type; "" if the function of the language is.
 	Fma string
+	// NegFma says whether what may be a fused multiply-add is negated by a helper,
+	// because a compiler of the language takes the sign for one of its operands'.
+	NegFma bool
 	// Wraps says whether arithmetic on ints wraps around by itself.
 	Wraps bool
 	// Parallel says whether loops are shared out by OpenMP pragmas. Otherwise
@@ -82,6 +85,7 @@ var C = &Dialect{
 	Long:        "INT64_C(%d)",
 	FloatSuffix: "f",
 	Fma:         "fma_",
+	NegFma:      true,
 	Wraps:       true, // compilers are told so
 	Parallel:    true,
 	Reserved:    reserved(cWords),

@@ -44,6 +44,7 @@ func helperTable() []helperText {
 			helperText{name: "max_" + t.String(), t: t, text: "%[1]s gl_max_%[2]s(%[1]s a, %[1]s b) { return a > b || a != a ? a : b; } // NaN propagates"},
 			helperText{name: "fma_" + t.String(), t: t, uses: "fma", text: "%[1]s gl_fma_%[2]s(%[1]s a, %[1]s b, %[1]s c)\n{\n" +
 				"#ifdef GL_FMA\n    return fma%[3]s(a, b, c);\n#else\n    return a * b + c;\n#endif\n}"},
+			helperText{name: "neg_" + t.String(), t: t, text: negText(t)},
 			helperText{name: "int_" + t.String(), t: t, text: "int32_t gl_int_%[2]s(%[1]s x) // towards zero, saturating; NaN is 0\n{\n" +
 				"    return x != x ? 0 : x <= -2147483648.0%[3]s ? -2147483647 - 1 : x >= 2147483647.0%[3]s ? 2147483647 : (int32_t)x;\n}"},
 			helperText{name: "long_" + t.String(), t: t, text: "int64_t gl_long_%[2]s(%[1]s x) // towards zero, saturating; NaN is 0\n{\n" +

@@ -27,6 +27,7 @@ type printer struct {
 	anyTeam bool                     // leave the number of threads to the caller
 	cluster [3]int64                 // how many blocks a cluster has, zeros if there are none
 	data    map[*kernel.Var]bool     // ints that come from data
+	fused   fusedValues              // what is negated by a helper
 	offsets map[*kernel.Buffer]int64 // of shared memory that the launch gives
 }
 
@@ -162,6 +163,10 @@ func (p *printer) kernel(k *kernel.Kernel) {
 	p.data = nil
 	if !p.Wraps {
 		p.data = dataOf(k)
+	}
+	p.fused = fusedValues{}
+	if p.NegFma {
+		p.fused = fusedIn(k)
 	}
 	p.pool(k)
 	p.scoped(k.Body)
@@ -365,6 +370,9 @@ const (
 
 // print returns an expression's text and C precedence.
 func (p *printer) print(e kernel.Expr) (string, int) {
+	if x := negated(e); p.NegFma && x != nil && p.fused.has(x) {
+		return fmt.Sprintf("%s(%s)", p.helper("neg_"+e.Type().String()), p.expr(x)), precAtom
+	}
 	switch e := e.(type) {
 	case *kernel.Lit:
 		return p.literal(e.Value)
