@@ -13,6 +13,9 @@ type Module struct {
 	Kernels []*Kernel // each printed once, however many launches use it
 	Scratch []*Scratch
 	Calls   map[*ir.Call][]*Launch
+	// Spans are iterations that launches carry out together, those of one iterate by falling
+	// depth. Whoever runs the module may carry out any of them one by one instead.
+	Spans []*Span
 	// Layouts are those of grids that do not lie dense in a device's memory.
 	Layouts map[*ir.Grid]Layout
 }
@@ -53,6 +56,40 @@ type Launch struct {
 	Part string
 }
 
+// Span is a number of iterations of an iterate that launches carry out together.
+//
+// Its launches stand for the Depth iterations that follow, rotations included: their
+// GridArgs mean the memory that grids have when the span begins, their StepArg the step of
+// the first iteration. When they are done, each grid of Exchanges changes memory with its
+// spare, and then the rotations of the Depth iterations are applied.
+//
+// A span leaves undefined what its iterate computes anew before it is read. So at least
+// After iterations are carried out one by one before the iterate ends, or before anything
+// else may look at the grids: at a pause, a checkpoint, a condition.
+type Span struct {
+	Iterate   *ir.Iterate
+	Depth     int64 // at least 2
+	After     int64
+	Launches  []*Launch
+	Exchanges []Exchange
+	// Prepare runs before the span where the iteration before was not carried out by a span
+	// of this iterate with the same spares: it brings to the spares what spans do not write.
+	Prepare []*Launch
+}
+
+// Exchange is a grid and the memory that a span writes in its place.
+type Exchange struct {
+	Grid  *ir.Grid
+	Spare *Spare
+}
+
+// Spare is memory as large as a grid's, and laid out as it: spans write to it while they
+// read the grid. Its contents need to last from one span of an iterate to the next.
+type Spare struct {
+	Name string
+	Like *ir.Grid
+}
+
 // Arg is what a kernel's parameter is bound to.
 type Arg interface{ arg() }
 
@@ -61,6 +98,9 @@ type GridArg struct{ Grid *ir.Grid }
 
 // ScratchArg is a scratch buffer.
 type ScratchArg struct{ Scratch *Scratch }
+
+// SpareArg is a spare, as exchanges have left it.
+type SpareArg struct{ Spare *Spare }
 
 // CellArg is the one-element buffer that holds a reduced scalar.
 type CellArg struct{ Scalar *ir.Scalar }
@@ -76,6 +116,7 @@ type StepArg struct{}
 
 func (GridArg) arg()    {}
 func (ScratchArg) arg() {}
+func (SpareArg) arg()   {}
 func (CellArg) arg()    {}
 func (ScalarArg) arg()  {}
 func (SizeArg) arg()    {}
