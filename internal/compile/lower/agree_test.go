@@ -45,7 +45,9 @@ func random(t *testing.T, seed uint64) {
 		}
 	}()
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for i, w := range []way{{target: lower.CPU, strict: true}, {target: lower.CPU}, {target: lower.GPU, strict: seed%2 == 0}} {
+	for i, w := range []way{
+		{target: lower.CPU, strict: true}, {target: lower.CPU}, {target: lower.GPU, strict: seed%2 == 0},
+	} {
 		b := shaped(c, i, rng)
 		if b == nil {
 			continue

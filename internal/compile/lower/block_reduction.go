@@ -202,7 +202,9 @@ func (t *blockReduction) combine(s *scope, stmts []*statement, thread, block ker
 func (t *blockReduction) shuffle(s *scope, acc *kernel.Var, join op.Op) {
 	for by := int64(warp / 2); by > 0; by /= 2 {
 		other := s.declare(t.nest.env, acc.Name+"_lane", acc.Type)
-		s.emit(&kernel.Shuffle{Var: other, Kind: kernel.ShuffleDown, Value: kernel.V(acc), By: kernel.L(op.Int(types.I32, by))})
+		s.emit(&kernel.Shuffle{
+			Var: other, Kind: kernel.ShuffleDown, Value: kernel.V(acc), By: kernel.L(op.Int(types.I32, by)),
+		})
 		s.emit(&kernel.Assign{Var: acc, Value: kernel.Bin(join, kernel.V(acc), kernel.V(other))})
 	}
 }
@@ -241,7 +243,9 @@ func (n *nest) firstChunks(p *partials) *partials {
 	fewer := kernel.CeilDiv(p.count, kernel.I(treeChunk))
 	out := &partials{stmt: p.stmt, count: fewer, store: n.partialStore(&p.count, p.stmt, "_chunks", fewer)}
 	k := n.newChunkKernel(p, "_chunks")
-	to := k.env.buffer(out.store.arg, out.store.order, out.store.name, out.store.elem, func() kernel.Expr { return out.store.cells(k.env.size) })
+	to := k.env.buffer(out.store.arg, out.store.order, out.store.name, out.store.elem, func() kernel.Expr {
+		return out.store.cells(k.env.size)
+	})
 	to.writes = true
 	count := k.top.let(k.env, "count", "count", n.rebind(p.count, k.env.size))
 	block := k.top.declare(k.env, "block", types.I64)
@@ -253,7 +257,8 @@ func (n *nest) firstChunks(p *partials) *partials {
 		Then: []kernel.Stmt{&kernel.Store{Buffer: to.buffer, Index: kernel.V(block), Value: value}},
 	})
 	k.top.emit(&kernel.Loop{
-		Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, kernel.I(treeChunk)), Step: kernel.I(1), Tag: kernel.BlockX,
+		Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, kernel.I(treeChunk)),
+		Step: kernel.I(1), Tag: kernel.BlockX,
 		Body: []kernel.Stmt{&kernel.Alloc{Buffer: k.sharedTree.buf}, k.threads(thread)},
 	})
 	k.add()
@@ -283,7 +288,9 @@ func (n *nest) lastChunks(p *partials) {
 	at := each.let(k.env, "from", "from", kernel.Mul(kernel.V(chunk), kernel.I(treeChunk)))
 	value := k.chunk(each, at, kernel.V(left), kernel.V(thread))
 	isFirst := kernel.Bin(op.Eq, kernel.V(thread), kernel.I(0))
-	each.emit(&kernel.If{Cond: isFirst, Then: []kernel.Stmt{&kernel.Store{Buffer: k.from.buffer, Index: kernel.V(chunk), Value: value}}})
+	each.emit(&kernel.If{
+		Cond: isFirst, Then: []kernel.Stmt{&kernel.Store{Buffer: k.from.buffer, Index: kernel.V(chunk), Value: value}},
+	})
 	each.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 
 	fewer := kernel.CeilDiv(kernel.V(left), kernel.I(treeChunk))
@@ -294,7 +301,9 @@ func (n *nest) lastChunks(p *partials) {
 			&kernel.Assign{Var: left, Value: fewer},
 		}},
 	}})
-	k.body.emit(&kernel.If{Cond: isFirst, Then: []kernel.Stmt{&kernel.Store{Buffer: cell.buffer, Index: kernel.I(0), Value: k.first()}}})
+	k.body.emit(&kernel.If{
+		Cond: isFirst, Then: []kernel.Stmt{&kernel.Store{Buffer: cell.buffer, Index: kernel.I(0), Value: k.first()}},
+	})
 	k.top.emit(&kernel.Alloc{Buffer: k.sharedTree.buf})
 	k.top.emit(k.threads(thread))
 	k.add()
@@ -316,7 +325,9 @@ type chunkKernel struct {
 
 func (n *nest) newChunkKernel(p *partials, suffix string) *chunkKernel {
 	e := newEnv(n.Program, n.opts.Bound)
-	from := e.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr { return p.store.cells(e.size) })
+	from := e.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr {
+		return p.store.cells(e.size)
+	})
 	from.reads = true
 	r := p.stmt.src.Reduce
 	top := newScope(nil)
@@ -337,7 +348,9 @@ func (k *chunkKernel) width() int64 { return 16 / int64(k.from.buffer.Elem.Size(
 func (k *chunkKernel) thread() *kernel.Var { return k.top.declare(k.env, "thread", types.I64) }
 
 func (k *chunkKernel) threads(v *kernel.Var) kernel.Stmt {
-	return &kernel.Loop{Var: v, Lo: kernel.I(0), Hi: kernel.I(chunkThreads), Step: kernel.I(1), Tag: kernel.ThreadX, Body: k.body.stmts}
+	return &kernel.Loop{
+		Var: v, Lo: kernel.I(0), Hi: kernel.I(chunkThreads), Step: kernel.I(1), Tag: kernel.ThreadX, Body: k.body.stmts,
+	}
 }
 
 func (k *chunkKernel) load(at kernel.Expr) kernel.Expr {
@@ -380,11 +393,16 @@ func (k *chunkKernel) chunk(s *scope, from, count, thread kernel.Expr) kernel.Ex
 		values = append(values, kernel.Sel(kernel.Lt(x, count), k.load(x), k.sharedTree.none))
 	}
 	slot := kernel.Add(kernel.Mul(kernel.V(turn), kernel.I(chunkThreads)), thread)
-	part.emit(&kernel.Loop{Var: turn, Lo: kernel.I(0), Hi: kernel.I(turns), Step: kernel.I(1), Tag: kernel.Unroll, Body: []kernel.Stmt{
-		&kernel.Let{Var: at, Value: kernel.Add(from, kernel.Mul(slot, kernel.I(width)))},
-		k.sharedTree.put(slot, pairwise(k.sharedTree.join, values)),
-	}})
-	s.emit(&kernel.If{Cond: kernel.Le(kernel.Add(from, kernel.I(treeChunk)), count), Then: full.stmts, Else: part.stmts})
+	part.emit(&kernel.Loop{
+		Var: turn, Lo: kernel.I(0), Hi: kernel.I(turns), Step: kernel.I(1), Tag: kernel.Unroll,
+		Body: []kernel.Stmt{
+			&kernel.Let{Var: at, Value: kernel.Add(from, kernel.Mul(slot, kernel.I(width)))},
+			k.sharedTree.put(slot, pairwise(k.sharedTree.join, values)),
+		},
+	})
+	s.emit(&kernel.If{
+		Cond: kernel.Le(kernel.Add(from, kernel.I(treeChunk)), count), Then: full.stmts, Else: part.stmts,
+	})
 	return combine(s, []*sharedTree{k.sharedTree}, treeChunk/width, thread)[0]
 }
 

@@ -24,7 +24,8 @@ func TestBlockReduction(t *testing.T) {
 		shared             int64 // bytes
 	}{
 		{64, false, 0, 2, 1420}, {64, true, 15, 1, 40}, {256, false, 0, 2, 5740}, {256, true, 15, 1, 160},
-		{512, false, 0, 3 + 1 + 3, 6936}, {1024, false, 0, 3 + 1 + 3, 13896}, {1024, true, 15, 2, 700}, {48, true, 0, 2, 1060}, {7, true, 0, 1, 140},
+		{512, false, 0, 3 + 1 + 3, 6936}, {1024, false, 0, 3 + 1 + 3, 13896}, {1024, true, 15, 2, 700},
+		{48, true, 0, 2, 1060}, {7, true, 0, 1, 140},
 	} {
 		sum := &ir.Scalar{Name: "sum", Type: types.I32, Reduced: true}
 		least := &ir.Scalar{Name: "least", Type: types.F64, Reduced: true}
@@ -34,7 +35,9 @@ func TestBlockReduction(t *testing.T) {
 			module: &module{Module: &kernel.Module{Program: p}, names: map[string]int{}, stores: map[any]*store{}},
 			call:   &ir.Call{Name: "norm"}, group: &analysis.Group{}, env: newEnv(p, nil),
 		}
-		for _, r := range []*ir.Reduce{{Kind: ir.Sum, Scalar: sum}, {Kind: ir.Min, Scalar: least}, {Kind: ir.Max, Scalar: most}} {
+		for _, r := range []*ir.Reduce{
+			{Kind: ir.Sum, Scalar: sum}, {Kind: ir.Min, Scalar: least}, {Kind: ir.Max, Scalar: most},
+		} {
 			n.stmts = append(n.stmts, &statement{src: &ir.Stmt{Reduce: r}})
 		}
 		u := &kernel.Buffer{Name: "u", Elem: types.I32, Cells: kernel.I(blocks * c.threads)}
@@ -55,9 +58,13 @@ func TestBlockReduction(t *testing.T) {
 			}})
 		}
 		blockReduction.end(body, kernel.V(thread), kernel.V(block))
-		list = append(list, &kernel.Loop{Var: thread, Lo: kernel.I(0), Hi: kernel.I(c.threads), Step: kernel.I(1), Tag: kernel.ThreadX, Body: body.stmts})
-		k := &kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{u}, Body: append(top.stmts,
-			&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.I(blocks), Step: kernel.I(1), Tag: kernel.BlockX, Body: list})}
+		list = append(list, &kernel.Loop{
+			Var: thread, Lo: kernel.I(0), Hi: kernel.I(c.threads), Step: kernel.I(1),
+			Tag: kernel.ThreadX, Body: body.stmts,
+		})
+		k := &kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{u}, Body: append(top.stmts, &kernel.Loop{
+			Var: block, Lo: kernel.I(0), Hi: kernel.I(blocks), Step: kernel.I(1), Tag: kernel.BlockX, Body: list,
+		})}
 		n.finish(k)
 
 		rng := rand.New(rand.NewPCG(uint64(c.threads), 3))
@@ -87,7 +94,8 @@ func TestBlockReduction(t *testing.T) {
 			}
 		}, nil)
 		if shared != c.shared {
-			t.Errorf("%d threads, shuffles %t: %d bytes of shared memory, want %d", c.threads, c.shuffles, shared, c.shared)
+			t.Errorf("%d threads, shuffles %t: %d bytes of shared memory, want %d",
+				c.threads, c.shuffles, shared, c.shared)
 		}
 		if shuffles != c.shuffled {
 			t.Errorf("%d threads: %d shuffles, want %d", c.threads, shuffles, c.shuffled)
@@ -103,7 +111,8 @@ func TestBlockReduction(t *testing.T) {
 					want = op.Convert(types.F64, over(op.Max, mine))
 				}
 				if got := memory[i+1].At(j); !got.Same(want) {
-					t.Errorf("%d threads, shuffles %t: block %d leaves %v in %s, want %v", c.threads, c.shuffles, j, got, b.Name, want)
+					t.Errorf("%d threads, shuffles %t: block %d leaves %v in %s, want %v",
+						c.threads, c.shuffles, j, got, b.Name, want)
 				}
 			}
 		}

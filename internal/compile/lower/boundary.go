@@ -46,7 +46,8 @@ func mapIndex(kind ir.BoundaryKind, x, lo, hi kernel.Expr) (at, negate kernel.Ex
 // above the upper face or below the lower one: it takes no division, which costs a
 // processor as much as several cells. At and negate are what mapIndex makes of x;
 // single says that x is beyond the face by one cell.
-func mapNear(kind ir.BoundaryKind, x, lo, hi kernel.Expr, above, single bool, at, negate kernel.Expr) (kernel.Expr, kernel.Expr) {
+func mapNear(kind ir.BoundaryKind, x, lo, hi kernel.Expr, above, single bool,
+	at, negate kernel.Expr) (kernel.Expr, kernel.Expr) {
 	n := kernel.Add(kernel.Sub(hi, lo), kernel.I(1))
 	two := kernel.I(2)
 	end := lo

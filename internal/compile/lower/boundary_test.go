@@ -11,7 +11,9 @@ import (
 // What kernels make of an index beyond a face is what the boundary says, however far
 // beyond it is and however few cells there are.
 func TestMapIndex(t *testing.T) {
-	for _, kind := range []ir.BoundaryKind{ir.Clamp, ir.Periodic, ir.Mirror, ir.AntiMirror, ir.Reflect, ir.AntiReflect} {
+	for _, kind := range []ir.BoundaryKind{
+		ir.Clamp, ir.Periodic, ir.Mirror, ir.AntiMirror, ir.Reflect, ir.AntiReflect,
+	} {
 		for n := int64(1); n <= 5; n++ {
 			for _, lo := range []int64{-3, 0, 2} {
 				hi := lo + n - 1
@@ -25,18 +27,22 @@ func TestMapIndex(t *testing.T) {
 						check := func(what string, at, negate kernel.Expr) {
 							got, ok := kernel.IntLit(at)
 							if !ok || got != want {
-								t.Errorf("%s of %d..%d, %s at %d: %s, want %d", kind, lo, hi, what, x, kernel.ExprText(at), want)
+								t.Errorf("%s of %d..%d, %s at %d: %s, want %d",
+									kind, lo, hi, what, x, kernel.ExprText(at), want)
 							}
 							// One that is nil never turns the sign.
 							l, ok := negate.(*kernel.Lit)
-							if negate != nil && (!ok || l.Value.Same(op.BoolOf(true)) != turned) || negate == nil && turned {
-								t.Errorf("%s of %d..%d, %s at %d: the sign turns: %v, want %t", kind, lo, hi, what, x, negate, turned)
+							if negate != nil && (!ok || l.Value.Same(op.BoolOf(true)) != turned) ||
+								negate == nil && turned {
+								t.Errorf("%s of %d..%d, %s at %d: the sign turns: %v, want %t",
+									kind, lo, hi, what, x, negate, turned)
 							}
 						}
 						at, negate := mapIndex(kind, kernel.I(x), kernel.I(lo), kernel.I(hi))
 						check("wherever", at, negate)
 						near := func(what string, single bool) {
-							at, negate := mapNear(kind, kernel.I(x), kernel.I(lo), kernel.I(hi), above, single, at, negate)
+							at, negate := mapNear(kind, kernel.I(x), kernel.I(lo), kernel.I(hi),
+								above, single, at, negate)
 							check(what, at, negate)
 						}
 						near("near", false)
@@ -52,7 +58,8 @@ func TestMapIndex(t *testing.T) {
 
 // An index that is one cell away takes no division and no choice.
 func TestOneCellAway(t *testing.T) {
-	x, lo, hi := kernel.V(kernel.NewVar("x", kernel.I(0).Type())), kernel.I(0), kernel.V(kernel.NewVar("hi", kernel.I(0).Type()))
+	x, lo, hi := kernel.V(kernel.NewVar("x", kernel.I(0).Type())), kernel.I(0),
+		kernel.V(kernel.NewVar("hi", kernel.I(0).Type()))
 	for _, kind := range []ir.BoundaryKind{ir.Periodic, ir.Mirror, ir.AntiMirror} {
 		for _, above := range []bool{false, true} {
 			at, negate := mapIndex(kind, x, lo, hi)

@@ -24,12 +24,14 @@ stencil s (out, in) {
 s (v, u);`
 	boundaries := []string{
 		"", "boundary u : clamp;", "boundary u : periodic;", "boundary u : antimirror;", "boundary u : constant(0.7);",
-		"boundary u : reflect on k, constant(2) on j, antireflect on i;", "boundary u : constant(1) on k, periodic on j, mirror on i;",
+		"boundary u : reflect on k, constant(2) on j, antireflect on i;",
+		"boundary u : constant(1) on k, periodic on j, mirror on i;",
 	}
 	plans := []string{
 		"family=stream,stream=k,chunk=4,stages=1,copy=bulk,block=4x32,vec=4",
 		"family=stream,stream=k,chunk=0,stages=2,copy=bulk,block=2x32,vec=8,rows=4,shuffle=yes,sizes=literals",
-		"family=stream,stream=j,chunk=8,stages=3,copy=bulk,prefetch=2,block=1x64,vec=4,repeat=2x1,sizes=literals,cse=yes",
+		"family=stream,stream=j,chunk=8,stages=3,copy=bulk,prefetch=2,block=1x64,vec=4,repeat=2x1," +
+			"sizes=literals,cse=yes",
 		"family=stream,stream=k,chunk=4,planes=2,stages=2,copy=bulk,block=8x16,vec=4,rows=2,sizes=literals",
 		"family=stream,stream=k,chunk=16,unroll=yes,stages=3,copy=bulk,prefetch=1,block=4x32,vec=4,store=streaming",
 		"family=stream,stream=k,chunk=8,stages=2,copy=warp,block=4x32,vec=4,shuffle=yes",
@@ -99,7 +101,9 @@ float u[L,M,N], v[L,M,N];
 copyin u; copyout v;
 stencil s (out, in) { out[k][j][i] = in[k][j][i-1] + in[k][j+1][i] + in[k+1][j][i] + in[k-1][j][i]; }
 s (v, u);`)
-		o := lower.Options{Target: lower.GPU, Plan: plan(t, "family=stream,stream=k,stages=1,block=4x32,vec=4,copy="+c.fetch)}
+		o := lower.Options{
+			Target: lower.GPU, Plan: plan(t, "family=stream,stream=k,stages=1,block=4x32,vec=4,copy="+c.fetch),
+		}
 		m, err := lowered(p, o)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +121,8 @@ s (v, u);`)
 		}, nil)
 		threads := int(lower.Resources(m.Kernels[0]).Threads)
 		if threads != c.threads || barriers != c.barriers || fences != c.fences {
-			t.Errorf("%s, %q: %d threads, %d barriers and %d fences, want %d, %d and %d", c.fetch, c.boundary, threads, barriers, fences, c.threads, c.barriers, c.fences)
+			t.Errorf("%s, %q: %d threads, %d barriers and %d fences, want %d, %d and %d",
+				c.fetch, c.boundary, threads, barriers, fences, c.threads, c.barriers, c.fences)
 		}
 	}
 }

@@ -24,7 +24,8 @@ func declareCells(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	rank := len(axes)
 	shapes := map[int][]schedule.Value{
 		1: {schedule.Int(256), schedule.Int(128), schedule.Int(64), schedule.Int(512), schedule.Int(1024)},
-		2: {schedule.Int(8, 32), schedule.Int(4, 32), schedule.Int(4, 64), schedule.Int(8, 64), schedule.Int(2, 128), schedule.Int(16, 16)},
+		2: {schedule.Int(8, 32), schedule.Int(4, 32), schedule.Int(4, 64), schedule.Int(8, 64), schedule.Int(2, 128),
+			schedule.Int(16, 16)},
 	}
 	values, ok := shapes[rank]
 	if !ok {
@@ -156,7 +157,9 @@ func (n *nest) cells() ([]kernel.Stmt, []func()) {
 
 // cellPlace is where a thread's cell is.
 func (n *nest) cellPlace(s *statement, pos map[int]kernel.Expr, threads []launchLoop, block []int64) vectorPlace {
-	place := vectorPlace{thread: kernel.V(threads[0].v), number: number(threads), at: func(axis int) kernel.Expr { return pos[axis] }}
+	place := vectorPlace{
+		thread: kernel.V(threads[0].v), number: number(threads), at: func(axis int) kernel.Expr { return pos[axis] },
+	}
 	for i, axis := range n.axes {
 		r, sp := s.src.Domain[axis], n.span[axis]
 		low := !sameBounds(r.Lo, sp.loBounds)
@@ -186,7 +189,9 @@ type launchLoop struct {
 // fastest.
 func wrapped(loops []launchLoop, list []kernel.Stmt) []kernel.Stmt {
 	for _, l := range loops {
-		list = []kernel.Stmt{&kernel.Loop{Var: l.v, Lo: kernel.I(0), Hi: l.count, Step: kernel.I(1), Tag: l.tag, Body: list}}
+		list = []kernel.Stmt{&kernel.Loop{
+			Var: l.v, Lo: kernel.I(0), Hi: l.count, Step: kernel.I(1), Tag: l.tag, Body: list,
+		}}
 	}
 	return list
 }
@@ -222,7 +227,8 @@ func (n *nest) cellStart(level int) kernel.Expr {
 // cellBlocksOn is the number of blocks along an axis, 0 being the innermost.
 func (n *nest) cellBlocksOn(level int, block []int64) kernel.Expr {
 	sp := n.span[n.axes[len(n.axes)-1-level]]
-	return kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, n.cellStart(level)), kernel.I(0)), kernel.I(blockSize(level, block)))
+	return kernel.CeilDiv(kernel.Max(kernel.Sub(sp.hi, n.cellStart(level)), kernel.I(0)),
+		kernel.I(blockSize(level, block)))
 }
 
 // blockSize is the number of threads along an axis, 0 being the innermost.

@@ -57,7 +57,8 @@ func (w *tiledKernel) makeCircularBuffers() {
 	var circularBuffers []*circularBuffer
 	for _, c := range w.registerQueues {
 		known := slices.ContainsFunc(circularBuffers, func(r *circularBuffer) bool { return r.array == c.array })
-		if known || w.stream != noAxis && !c.moves || !asyncBytes(w.vec, c.array.Type) || !w.vectors(c.array) || !w.staged(c.array) {
+		if known || w.stream != noAxis && !c.moves || !asyncBytes(w.vec, c.array.Type) ||
+			!w.vectors(c.array) || !w.staged(c.array) {
 			continue
 		}
 		if w.demanded(c.array) || w.sharesCells(c.array) {
@@ -252,7 +253,8 @@ func (w *tiledKernel) planeCopies(r *circularBuffer) {
 		number := kernel.Add(lane, kernel.I(i*threads))
 		c := &planeCopy{name: name, at: kernel.Mul(number, kernel.I(r.n))}
 		if (i+1)*threads > runs {
-			c.valid = w.pre.let(w.env, fmt.Sprintf("valid:%p:%d", r, i), name+"_valid", kernel.Lt(number, kernel.I(runs)))
+			c.valid = w.pre.let(w.env, fmt.Sprintf("valid:%p:%d", r, i), name+"_valid",
+				kernel.Lt(number, kernel.I(runs)))
 		}
 		from := w.runFrom(r, parts, i*threads, number)
 		if r.parts != nil {
@@ -325,7 +327,8 @@ func (w *tiledKernel) copyPlane(r *circularBuffer, at int64) {
 			}
 		}
 		if faces.Low.Kind != ir.None {
-			either(w.pre.let(w.env, fmt.Sprintf("below:%p:%s", r, c.name), c.name+"_below", kernel.Lt(c.raw, w.low(holds.Lo, nil))))
+			either(w.pre.let(w.env, fmt.Sprintf("below:%p:%s", r, c.name), c.name+"_below",
+				kernel.Lt(c.raw, w.low(holds.Lo, nil))))
 		}
 		if faces.High.Kind != ir.None {
 			over := kernel.Lt(w.high(holds.Hi, nil), kernel.Add(c.raw, kernel.I(r.n-1)))
@@ -341,10 +344,15 @@ func (w *tiledKernel) copyPlane(r *circularBuffer, at int64) {
 		if beyond != nil {
 			var single []kernel.Stmt
 			for e := range r.n {
-				raw := index{axis: w.inner(), at: kernel.Add(c.raw, kernel.I(e)), key: fmt.Sprintf("%p:%s:cell%d", r, c.name, e)}
-				idx := append(slices.Clip(outer), w.mapped(r.array, lastDim, raw, fmt.Sprintf("%s_cell%d", c.name, e), true, true))
+				raw := index{
+					axis: w.inner(), at: kernel.Add(c.raw, kernel.I(e)), key: fmt.Sprintf("%p:%s:cell%d", r, c.name, e),
+				}
+				idx := append(slices.Clip(outer),
+					w.mapped(r.array, lastDim, raw, fmt.Sprintf("%s_cell%d", c.name, e), true, true))
 				value := applied(&kernel.Load{Buffer: buf, Index: w.element(st, idx), Via: w.via(r.array)}, idx)
-				single = append(single, &kernel.Store{Buffer: r.buf, Index: kernel.Add(kernel.Add(to, c.at), kernel.I(e)), Value: value})
+				single = append(single, &kernel.Store{
+					Buffer: r.buf, Index: kernel.Add(kernel.Add(to, c.at), kernel.I(e)), Value: value,
+				})
 			}
 			list = []kernel.Stmt{&kernel.If{Cond: beyond, Then: single, Else: list}}
 		}
@@ -469,5 +477,7 @@ func (w *tiledKernel) fromCircularBuffer(r *circularBuffer, c *registerQueue, at
 
 // oneOfCircularBuffer reads one cell of a row.
 func (w *tiledKernel) oneOfCircularBuffer(r *circularBuffer, c *registerQueue, at, x int64) kernel.Expr {
-	return &kernel.Load{Buffer: r.buf, Index: kernel.Add(kernel.Add(w.place(r, at), w.circularBufferRow(r, c)), kernel.I(x))}
+	return &kernel.Load{
+		Buffer: r.buf, Index: kernel.Add(kernel.Add(w.place(r, at), w.circularBufferRow(r, c)), kernel.I(x)),
+	}
 }

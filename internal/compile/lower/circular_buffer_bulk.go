@@ -266,7 +266,8 @@ func (w *tiledKernel) issuer() kernel.Expr {
 }
 
 // bulkCopy brings a row of a plane, or such a part of it.
-func (w *tiledKernel) bulkCopy(r *circularBuffer, row *bulkRow, at int64, outer []index, cells, slot kernel.Expr) kernel.Stmt {
+func (w *tiledKernel) bulkCopy(r *circularBuffer, row *bulkRow, at int64, outer []index,
+	cells, slot kernel.Expr) kernel.Stmt {
 	outside := w.now
 	w.now = w.inside(outside)
 	st, buf := w.inMemory(r.array)
@@ -343,7 +344,9 @@ func (w *tiledKernel) readyBulk() *scope {
 	var inits []kernel.Stmt
 	init := func(b *kernel.Buffer, count int64) {
 		w.allocs = append(w.allocs, &kernel.Alloc{Buffer: b})
-		inits = append(inits, &kernel.MbarrierInit{Mbarrier: b, Slot: lane, Count: kernel.Conv(types.I32, kernel.I(count))})
+		inits = append(inits, &kernel.MbarrierInit{
+			Mbarrier: b, Slot: lane, Count: kernel.Conv(types.I32, kernel.I(count)),
+		})
 	}
 	init(f.full, f.issuers)
 	if f.empty != nil {
@@ -414,7 +417,8 @@ func (w *tiledKernel) pad(r *circularBuffer) {
 	length := kernel.I(r.len[w.inner()])
 	s := w.inside(w.now)
 	v := kernel.NewVar(s.free(w.env, "cell"), types.I64)
-	x := s.let(w.env, "x", w.Program.Axes[w.inner()]+"_cell", kernel.Add(b.start, kernel.Bin(op.Rem, kernel.V(v), length)))
+	x := s.let(w.env, "x", w.Program.Axes[w.inner()]+"_cell",
+		kernel.Add(b.start, kernel.Bin(op.Rem, kernel.V(v), length)))
 	var out, any kernel.Expr
 	if faces.Low.Kind == ir.None {
 		out, any = disj(out, kernel.Lt(x, b.begin)), disj(any, kernel.Lt(b.start, b.begin))
@@ -425,7 +429,12 @@ func (w *tiledKernel) pad(r *circularBuffer) {
 	if out == nil {
 		return
 	}
-	s.emit(&kernel.If{Cond: out, Then: []kernel.Stmt{&kernel.Store{Buffer: r.buf, Index: kernel.V(v), Value: zero(r.array.Type)}}})
-	loop := &kernel.Loop{Var: v, Lo: w.threadNumber(), Hi: kernel.I(r.planes * r.cells), Step: kernel.I(w.threads() + w.fetch.extra), Body: s.stmts}
+	s.emit(&kernel.If{
+		Cond: out, Then: []kernel.Stmt{&kernel.Store{Buffer: r.buf, Index: kernel.V(v), Value: zero(r.array.Type)}},
+	})
+	loop := &kernel.Loop{
+		Var: v, Lo: w.threadNumber(), Hi: kernel.I(r.planes * r.cells),
+		Step: kernel.I(w.threads() + w.fetch.extra), Body: s.stmts,
+	}
 	w.now.emit(&kernel.If{Cond: any, Then: []kernel.Stmt{loop}})
 }

@@ -79,7 +79,9 @@ func (w *tiledKernel) newHaloBuffer(a *ir.Array) *circularBuffer {
 	if !w.spread(a) {
 		return nil
 	}
-	r := &circularBuffer{array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type), halos: true, cells: 1}
+	r := &circularBuffer{
+		array: a, from: map[int]int64{}, len: map[int]int64{}, n: chunk(w.vec, a.Type), halos: true, cells: 1,
+	}
 	var read []box
 	for _, c := range w.registerQueues {
 		if c.array != a {

@@ -22,12 +22,15 @@ copyin u, w, x; copyout v;
 stencil s (out, in, w, x) { out[k][j][i] = %s + 0.125*w[k][i+1] - 0.25*w[k-1][i] + 0.5*x[j+1][i]; }
 s (v, u, w, x);`
 	fusionVariants := []string{
-		"0.5*in[k][j][i] + 0.1*in[k+2][j][i] - 0.2*in[k-2][j][i] + 0.3*in[k][j+2][i] - 0.1*in[k][j-2][i] + 0.2*in[k][j][i+3] + 0.15*in[k][j][i-2]",
-		"0.5*in[k+1][j+1][i+1] + 0.1*in[k-1][j][i] - 0.2*in[k][j-1][i+1] + 0.3*in[k-1][j+1][i] - 0.1*in[k+1][j-1][i-1] + 0.2*in[k][j][i]",
+		"0.5*in[k][j][i] + 0.1*in[k+2][j][i] - 0.2*in[k-2][j][i] + 0.3*in[k][j+2][i] - 0.1*in[k][j-2][i] + " +
+			"0.2*in[k][j][i+3] + 0.15*in[k][j][i-2]",
+		"0.5*in[k+1][j+1][i+1] + 0.1*in[k-1][j][i] - 0.2*in[k][j-1][i+1] + 0.3*in[k-1][j+1][i] - " +
+			"0.1*in[k+1][j-1][i-1] + 0.2*in[k][j][i]",
 		"0.5*in[k][j+1][i] - 0.4*in[k-1][j-1][i] + 0.1*in[k+1][j][i]",
 		"0.5*in[k-1][j][i+1] + 0.3*in[k-2][j-3][i]",
 	}
-	bounds := []string{"clamp", "periodic", "mirror", "antireflect", "constant(0.25) on k, none on j, constant(0.5) on i", "none on k, clamp on j, none on i"}
+	bounds := []string{"clamp", "periodic", "mirror", "antireflect",
+		"constant(0.25) on k, none on j, constant(0.5) on i", "none on k, clamp on j, none on i"}
 	plans := []string{
 		"family=stream,stream=k,chunk=4,unroll=2,stages=2,prefetch=2,block=4x16,vec=2,rows=2",
 		"family=stream,stream=k,chunk=8,stages=1,planes=2,block=2x16,vec=4,shuffle=no",
@@ -49,7 +52,9 @@ s (v, u, w, x);`
 				}
 				for _, staged := range []string{"all", "halos"} {
 					sizes := []string{"L=7 M=9 N=37", "L=5 M=6 N=66", "L=10 M=5 N=6"}[(f+b+i/2)%3]
-					way := way{target: lower.GPU, strict: b%2 == 0, plan: plan(t, text+",staging="+staged+",sizes=literals")}
+					way := way{
+						target: lower.GPU, strict: b%2 == 0, plan: plan(t, text+",staging="+staged+",sizes=literals"),
+					}
 					if err := check(bind(t, p, sizes), way, uint64(i)); err != nil {
 						t.Errorf("%s at %s of %s, %s: %v", fusionVariant, bound, dtype, sizes, err)
 					}
@@ -76,7 +81,9 @@ s (v, u);`, "K=3 L=4 M=5 N=34"},
 		for _, vec := range []int{1, 2, 4} {
 			for _, staged := range []string{"all", "halos"} {
 				text := fmt.Sprintf("family=tile,stages=1,staging=%s,vec=%d", staged, vec)
-				m, err := lowered(p, lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: bind(t, p, c.sizes), Sized: true})
+				m, err := lowered(p, lower.Options{
+					Target: lower.GPU, Plan: plan(t, text), Bound: bind(t, p, c.sizes), Sized: true,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}

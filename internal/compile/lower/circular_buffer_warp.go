@@ -21,7 +21,9 @@ func (w *tiledKernel) separable() bool {
 	if len(w.launch) == 0 || len(w.reductions()) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(w.circularBuffers, func(r *circularBuffer) bool { return r.bulk == nil || r.bulk.singles })
+	return !slices.ContainsFunc(w.circularBuffers, func(r *circularBuffer) bool {
+		return r.bulk == nil || r.bulk.singles
+	})
 }
 
 // widen gives blocks the threads of one more warp: further ones on their
@@ -100,7 +102,9 @@ func (w *tiledKernel) produce(common *scope, last kernel.Expr) {
 		&kernel.MbarrierWait{Mbarrier: w.fetch.empty, Slot: slot, Parity: parity},
 	}})
 	w.bulkCopies(number, w.entering(0))
-	w.pre.emit(&kernel.Loop{Var: v, Lo: kernel.Add(w.first, kernel.I(step)), Hi: end, Step: kernel.I(step), Body: w.now.stmts})
+	w.pre.emit(&kernel.Loop{
+		Var: v, Lo: kernel.Add(w.first, kernel.I(step)), Hi: end, Step: kernel.I(step), Body: w.now.stmts,
+	})
 	issue := &kernel.If{Cond: w.issues(), Then: w.pre.stmts}
 	common.emit(&kernel.If{Cond: w.computes(), Then: others, Else: []kernel.Stmt{issue}})
 }

@@ -25,15 +25,20 @@ func (n *nest) copyKernel(a *ir.Array, st *store) {
 	dst := e.buffer(st.arg, st.order, st.name, st.elem, func() kernel.Expr { return st.cells(e.size) })
 	dst.writes = true
 	i := kernel.NewVar(e.fresh("cell"), types.I64)
-	one := &kernel.Store{Buffer: dst.buffer, Index: kernel.V(i), Value: &kernel.Load{Buffer: src.buffer, Index: kernel.V(i)}}
+	one := &kernel.Store{
+		Buffer: dst.buffer, Index: kernel.V(i), Value: &kernel.Load{Buffer: src.buffer, Index: kernel.V(i)},
+	}
 	k := &kernel.Kernel{
 		Name: kernelBase(s) + "_" + a.Name + "_copy",
-		Doc:  []string{fmt.Sprintf("%s = %s, whose old values the next kernel reads while it writes new ones", st.name, a.Name)},
+		Doc: []string{
+			fmt.Sprintf("%s = %s, whose old values the next kernel reads while it writes new ones", st.name, a.Name),
+		},
 	}
 	if m.opts.Target == CPU {
 		count := from.cells(e.size)
 		k.Body = []kernel.Stmt{&kernel.Loop{
-			Var: i, Lo: kernel.I(0), Hi: count, Step: kernel.I(1), Tag: kernel.Parallel, Team: team(count, copyWork), Body: []kernel.Stmt{one},
+			Var: i, Lo: kernel.I(0), Hi: count, Step: kernel.I(1), Tag: kernel.Parallel, Team: team(count, copyWork),
+			Body: []kernel.Stmt{one},
 		}}
 	} else {
 		k.Body = copyBlocks(e, src.buffer, dst.buffer, from.cells(e.size))
@@ -49,7 +54,8 @@ func copyBlocks(e *env, src, dst *kernel.Buffer, count kernel.Expr) []kernel.Stm
 	count = top.let(e, "count", "count", count)
 	block, thread := top.declare(e, "block", types.I64), top.declare(e, "thread", types.I64)
 	body := newScope(top)
-	at := body.let(e, "cell", "cell", kernel.Mul(kernel.Add(kernel.Mul(kernel.V(block), kernel.I(copyThreads)), kernel.V(thread)), kernel.I(width)))
+	at := body.let(e, "cell", "cell",
+		kernel.Mul(kernel.Add(kernel.Mul(kernel.V(block), kernel.I(copyThreads)), kernel.V(thread)), kernel.I(width)))
 	wide := &kernel.LoadVector{Buffer: src, Index: at}
 	var values []kernel.Expr
 	for range width {
@@ -64,8 +70,13 @@ func copyBlocks(e *env, src, dst *kernel.Buffer, count kernel.Expr) []kernel.Stm
 			&kernel.Store{Buffer: dst, Index: kernel.V(i), Value: &kernel.Load{Buffer: src, Index: kernel.V(i)}},
 		}}},
 	})
-	threads := &kernel.Loop{Var: thread, Lo: kernel.I(0), Hi: kernel.I(copyThreads), Step: kernel.I(1), Tag: kernel.ThreadX, Body: body.stmts}
+	threads := &kernel.Loop{
+		Var: thread, Lo: kernel.I(0), Hi: kernel.I(copyThreads), Step: kernel.I(1),
+		Tag: kernel.ThreadX, Body: body.stmts,
+	}
 	blocks := kernel.CeilDiv(count, kernel.I(copyThreads*width))
-	top.emit(&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: blocks, Step: kernel.I(1), Tag: kernel.BlockX, Body: []kernel.Stmt{threads}})
+	top.emit(&kernel.Loop{
+		Var: block, Lo: kernel.I(0), Hi: blocks, Step: kernel.I(1), Tag: kernel.BlockX, Body: []kernel.Stmt{threads},
+	})
 	return top.stmts
 }

@@ -50,7 +50,8 @@ copyout u, most, total;
 	var plans []string
 	all := &kernel.Module{Program: p}
 	for _, text := range []string{
-		"", "threads=1", "threads=4", "block=1x0,threads=2", "block=0x64", "block=4x64,threads=1", "block=4x64,threads=4",
+		"", "threads=1", "threads=4", "block=1x0,threads=2", "block=0x64", "block=4x64,threads=1",
+		"block=4x64,threads=4",
 	} {
 		m, err := lowered(p, lower.Options{Plan: plan(t, text), Bound: b, NoInitial: true})
 		if err != nil {

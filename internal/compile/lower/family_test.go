@@ -77,7 +77,8 @@ func TestFamilyInOneFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := more[0].Space.Family("comb").For(schedule.Threads).Values; !slices.ContainsFunc(v, schedule.Int(96).Equal) {
+		if v := more[0].Space.Family("comb").For(schedule.Threads).Values; !slices.ContainsFunc(
+			v, schedule.Int(96).Equal) {
 			t.Errorf("no values in between: %v", v)
 		}
 		if p, ok := lower.Declared("teeth"); !ok || p.Role != schedule.Threads {
@@ -139,7 +140,8 @@ func TestFamilyInOneFile(t *testing.T) {
 		much := o
 		much.Plan, much.Advise = plan(t, "family=comb,teeth=4096"), true
 		_, err = lower.Program(b.Program, much)
-		if _, resourceLimit := errors.AsType[*lower.ResourceLimit](err); !resourceLimit || !strings.Contains(err.Error(), "a plan that fits is family=comb,teeth=256") {
+		if _, resourceLimit := errors.AsType[*lower.ResourceLimit](err); !resourceLimit ||
+			!strings.Contains(err.Error(), "a plan that fits is family=comb,teeth=256") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -205,7 +207,8 @@ func TestFamilyInOneFile(t *testing.T) {
 			for _, choice := range choices {
 				k := choice.Kernel
 				if f := choice.Space.Family("comb"); f != nil {
-					only, err := schedule.Space{Families: []schedule.Family{*f}}.On(schedule.Threads).Limit("few", func(v schedule.Value) bool { return v.Ints()[0] < 1024 })
+					only, err := schedule.Space{Families: []schedule.Family{*f}}.On(schedule.Threads).Limit("few",
+						func(v schedule.Value) bool { return v.Ints()[0] < 1024 })
 					if err != nil {
 						t.Fatal(err)
 					}

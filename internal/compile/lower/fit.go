@@ -65,7 +65,8 @@ func build(p *ir.Program, o Options) (*module, error) {
 // that give way without a plan, too: those of tuners are such.
 func resolve(p *ir.Program, o Options) (*module, Options, error) {
 	m, fitted, err := fit(p, o)
-	if _, resourceLimit := errors.AsType[*ResourceLimit](err); err == nil || resourceLimit || o.fitting != nil || !o.wantsShared(p) {
+	if _, resourceLimit := errors.AsType[*ResourceLimit](err); err == nil || resourceLimit ||
+		o.fitting != nil || !o.wantsShared(p) {
 		return m, fitted, err
 	}
 	usual := o
@@ -140,9 +141,12 @@ func (o *Options) wantsShared(p *ir.Program) bool {
 		}
 	}
 	shares := func(c schedule.Config) bool {
-		return slices.ContainsFunc(c.Values, func(s schedule.Setting) bool { return RoleOf(s.Name) == schedule.Staging })
+		return slices.ContainsFunc(c.Values, func(s schedule.Setting) bool {
+			return RoleOf(s.Name) == schedule.Staging
+		})
 	}
-	return shares(o.Plan.Every) || slices.ContainsFunc(o.Plan.Kernels, func(k schedule.Kernel) bool { return shares(k.Config) })
+	return shares(o.Plan.Every) ||
+		slices.ContainsFunc(o.Plan.Kernels, func(k schedule.Kernel) bool { return shares(k.Config) })
 }
 
 // shrink chooses what is tried next for a kernel that does not fit. If there is
@@ -215,7 +219,9 @@ func (n *nest) smaller() []schedule.Config {
 		threads, openThreads := open(schedule.Threads)
 		if openVector {
 			widths = slices.Clone(vector.Values)
-			widths = slices.DeleteFunc(widths, func(v schedule.Value) bool { return compareSizes(v, vector.Default) > 0 })
+			widths = slices.DeleteFunc(widths, func(v schedule.Value) bool {
+				return compareSizes(v, vector.Default) > 0
+			})
 			slices.SortStableFunc(widths, func(v, w schedule.Value) int { return compareSizes(w, v) })
 		}
 		for _, width := range widths {
@@ -346,7 +352,9 @@ func remedy(p *ir.Program, o Options, failed *module) string {
 		if !ok {
 			continue
 		}
-		for _, plan := range []schedule.Plan{short(asked, open, m.chooser.known), {Every: asked.Every, Kernels: m.chooser.known}} {
+		for _, plan := range []schedule.Plan{
+			short(asked, open, m.chooser.known), {Every: asked.Every, Kernels: m.chooser.known},
+		} {
 			if _, ok := fits(plan); ok {
 				return plan.String()
 			}
@@ -384,7 +392,9 @@ func leaving(p schedule.Plan, names []string) schedule.Plan {
 		if slices.Contains(names, schedule.FamilyName) {
 			c.Family = ""
 		}
-		c.Values = slices.DeleteFunc(slices.Clone(c.Values), func(s schedule.Setting) bool { return slices.Contains(names, s.Name) })
+		c.Values = slices.DeleteFunc(slices.Clone(c.Values), func(s schedule.Setting) bool {
+			return slices.Contains(names, s.Name)
+		})
 		return c
 	}
 	out := schedule.Plan{Every: strip(p.Every), Kernels: slices.Clone(p.Kernels)}

@@ -38,10 +38,12 @@ func damping(pragma, inside string) string {
 					name = fmt.Sprintf("%s%d", name, c)
 					return fmt.Sprintf("(%s - 2*%s + %s)", at(name, axis, o+1), at(name, axis, o), at(name, axis, o-1))
 				}
-				terms = append(terms, fmt.Sprintf("%d*%s*(%s - %s)", 1-3*(1-o*o), at("rho", axis, o), second("u"), second("w")))
+				terms = append(terms,
+					fmt.Sprintf("%d*%s*(%s - %s)", 1-3*(1-o*o), at("rho", axis, o), second("u"), second("w")))
 			}
 		}
-		fmt.Fprintf(&b, "  out%d[k][j][i] = out%d[k][j][i] - 0.1*(%s)/rho[k][j][i];\n", c, c, strings.Join(terms, " + "))
+		fmt.Fprintf(&b, "  out%d[k][j][i] = out%d[k][j][i] - 0.1*(%s)/rho[k][j][i];\n",
+			c, c, strings.Join(terms, " + "))
 	}
 	fmt.Fprintf(&b, "}\ndamp %s;\ncopyout out0, out1, out2;\n", all)
 	return b.String()
@@ -142,7 +144,9 @@ func TestRemedy(t *testing.T) {
 	} {
 		text := damping(c.pragma, c.inside)
 		p := load(t, "damping", text)
-		o := lower.Options{Target: lower.GPU, Bound: bind(t, p, ""), Plan: plan(t, c.plan), Advise: true, Machine: with(t, 160<<10)}
+		o := lower.Options{
+			Target: lower.GPU, Bound: bind(t, p, ""), Plan: plan(t, c.plan), Advise: true, Machine: with(t, 160<<10),
+		}
 		_, err := lower.Program(p, o)
 		if _, ok := errors.AsType[*lower.ResourceLimit](err); !ok {
 			t.Errorf("%s: %v", c.plan, err)
@@ -158,7 +162,8 @@ func TestRemedy(t *testing.T) {
 		if err != nil || lower.Resources(m.Kernels[0]).Shared > 160<<10 {
 			t.Errorf("%s: %s: %v", c.plan, named, err)
 		}
-		if strings.HasPrefix(c.plan, "family=stream,stream=k,") && !strings.HasPrefix(named, "family=stream,stream=k,block=") {
+		if strings.HasPrefix(c.plan, "family=stream,stream=k,") &&
+			!strings.HasPrefix(named, "family=stream,stream=k,block=") {
 			t.Errorf("%s: %s is another kind of plan", c.plan, named)
 		}
 	}
@@ -167,7 +172,9 @@ func TestRemedy(t *testing.T) {
 // Settings that the plan leaves open make room, too.
 func TestPlanShrinks(t *testing.T) {
 	p := load(t, "damping", damping("", ""))
-	o := lower.Options{Target: lower.GPU, Bound: bind(t, p, ""), Plan: plan(t, "family=stream,stages=2"), Machine: with(t, 96<<10)}
+	o := lower.Options{
+		Target: lower.GPU, Bound: bind(t, p, ""), Plan: plan(t, "family=stream,stages=2"), Machine: with(t, 96<<10),
+	}
 	m, err := lower.Program(p, o)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,8 @@ func (n *nest) offerFolding(f *schedule.Family) {
 var foldParam = schedule.Param{
 	Name: "fold", Role: schedule.Folding,
 	Doc:    "whether terms of a sum that have one coefficient are added before they are multiplied by it",
-	Source: "Rawat et al. 2019, section III-B4", Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
+	Source: "Rawat et al. 2019, section III-B4",
+	Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
 }
 
 // folds reports whether the configuration folds sums.

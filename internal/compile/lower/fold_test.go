@@ -33,7 +33,8 @@ func TestFoldedSums(t *testing.T) {
 
 // Only fast arithmetic may fold, and only what has something to fold.
 func TestFoldIsOffered(t *testing.T) {
-	const head = "parameter N = 40;\niterator i;\ndouble u[N], v[N], r = 0.5;\ncopyin u; copyout v;\nstencil s () { v[i] = "
+	const head = "parameter N = 40;\niterator i;\ndouble u[N], v[N], r = 0.5;\ncopyin u; copyout v;\n" +
+		"stencil s () { v[i] = "
 	for _, c := range []struct {
 		value string
 		mode  arith.Mode

@@ -44,7 +44,8 @@ func TestFormerSpellingsAreNotDeclared(t *testing.T) {
 		found := false
 		for _, f := range space.Families {
 			for _, p := range f.Params {
-				found = found || p.Name == s.Parameter && slices.ContainsFunc(p.Values, func(v schedule.Value) bool { return v.String() == s.NowValue })
+				found = found || p.Name == s.Parameter &&
+					slices.ContainsFunc(p.Values, func(v schedule.Value) bool { return v.String() == s.NowValue })
 				for _, v := range p.Values {
 					if p.Name+"="+v.String() == s.Former || p.Name == s.Name && s.Name != s.Parameter {
 						t.Errorf("%s has %s=%v, which is a former spelling of %s", f.Name, p.Name, v, s.Now)
@@ -92,7 +93,8 @@ func TestFormerSpellingsWithHints(t *testing.T) {
 		} else if s.Parameter == "stages" {
 			hint = "shmem in;"
 		}
-		p := load(t, "heat", strings.NewReplacer("PRAGMA", "#pragma stream k block (32,8)", "HINT", hint).Replace(formerProgram))
+		p := load(t, "heat",
+			strings.NewReplacer("PRAGMA", "#pragma stream k block (32,8)", "HINT", hint).Replace(formerProgram))
 		var texts []string
 		for _, text := range []string{s.Now + rest, s.Former + scheduletest.Formerly(rest)} {
 			o := lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: bind(t, p, ""), Sized: true}

@@ -146,7 +146,8 @@ func localsOf(p schedule.Plan) (locals, schedule.Plan, error) {
 			l.fuse = true
 		case StoredGrids:
 		default:
-			return l, p, fmt.Errorf("plan: %s takes no value %s; it takes %s, %s", localGrids, word, FusedGrids, StoredGrids)
+			return l, p, fmt.Errorf("plan: %s takes no value %s; it takes %s, %s",
+				localGrids, word, FusedGrids, StoredGrids)
 		}
 	}
 	p.Every.Values = rest

@@ -88,14 +88,16 @@ func TestFusionVariants(t *testing.T) {
 	for _, s := range m.Scratch {
 		scratch = append(scratch, s.Name)
 	}
-	if got, want := strings.Join(scratch, " "), "diffuse_lap diffuse_flx diffuse_fly smooth_t smooth_total_parts smooth_total_chunks"; got != want {
+	if got, want := strings.Join(scratch, " "),
+		"diffuse_lap diffuse_flx diffuse_fly smooth_t smooth_total_parts smooth_total_chunks"; got != want {
 		t.Errorf("the scratch is %s, want %s", got, want)
 	}
 }
 
 // local is a program with a local grid.
 func local(body string) string {
-	return "parameter N = 9;\niterator i;\ndouble u[N], v[N];\ncopyin u;\nstencil s () { double t[N]; " + body + " }\ns ();\ncopyout v;\n"
+	return "parameter N = 9;\niterator i;\ndouble u[N], v[N];\ncopyin u;\nstencil s () { double t[N]; " + body +
+		" }\ns ();\ncopyout v;\n"
 }
 
 // Random programs have the same bits with their local grids fused.
@@ -152,10 +154,14 @@ func drawn(p *ir.Program, o lower.Options, rng *rand.Rand) schedule.Plan {
 func TestFusionVariantErrors(t *testing.T) {
 	for _, c := range []struct{ text, plan, want string }{
 		{diffused, "local=both", "plan: local takes no value both; it takes fused, stored"},
-		{local("boundary t : clamp; t[i] = u[i]; v[i] = t[i+1];"), "local=fused", "plan: local=fused fits no call: the local grid t has boundary conditions"},
-		{local("t[i] = u[i+1]; u[i] = 1; v[i] = t[i];"), "local=fused", "plan: local=fused fits no call: the local grid t is read after u has changed, which it is computed from"},
-		{strings.Replace(local("v[i] = u[i];"), "double t[N];", "", 1), "local=fused", "plan: local=fused fits no call: the program has no local grids"},
-		{diffused, "diffuse[0:2]@1{}", "plan: the program has no kernel diffuse[0:2]; it has diffuse[0:1], diffuse[1:3], diffuse[3:4], smooth[0:1], smooth[1:2], smooth[2:4]"},
+		{local("boundary t : clamp; t[i] = u[i]; v[i] = t[i+1];"), "local=fused",
+			"plan: local=fused fits no call: the local grid t has boundary conditions"},
+		{local("t[i] = u[i+1]; u[i] = 1; v[i] = t[i];"), "local=fused",
+			"plan: local=fused fits no call: the local grid t is read after u has changed, which it is computed from"},
+		{strings.Replace(local("v[i] = u[i];"), "double t[N];", "", 1), "local=fused",
+			"plan: local=fused fits no call: the program has no local grids"},
+		{diffused, "diffuse[0:2]@1{}", "plan: the program has no kernel diffuse[0:2]; " +
+			"it has diffuse[0:1], diffuse[1:3], diffuse[3:4], smooth[0:1], smooth[1:2], smooth[2:4]"},
 	} {
 		_, err := lower.Program(load(t, "forms", c.text), lower.Options{Plan: plan(t, c.plan)})
 		if err == nil || err.Error() != c.want {

@@ -204,7 +204,8 @@ func checkIn(b *ir.Binding, w way, mode arith.Mode, seed uint64, lacks ...machin
 }
 
 // randomPlan returns a random configuration for every kernel of a program.
-func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand, lacks ...machine.Capability) (schedule.Plan, error) {
+func randomPlan(b *ir.Binding, target lower.Target, rng *rand.Rand,
+	lacks ...machine.Capability) (schedule.Plan, error) {
 	o := lower.Options{Target: target, Bound: b, Sized: true, Lacks: lacks}
 	choices, err := lower.Choices(b.Program, o)
 	if err != nil {

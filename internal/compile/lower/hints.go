@@ -50,22 +50,29 @@ func (m *module) asked(s *ir.Call) []*clause {
 	}
 	var list []*clause
 	h := s.Hints
-	add := func(where diag.Range, text string, yields yieldLevel, restrict func(*nest, schedule.Space) (schedule.Space, error)) {
+	add := func(where diag.Range, text string, yields yieldLevel,
+		restrict func(*nest, schedule.Space) (schedule.Space, error)) {
 		list = append(list, &clause{text: text, where: where, yields: yields, restrict: restrict})
 	}
 	if h.Stream >= 0 {
 		axis := m.Program.Axes[h.Stream]
-		add(h.Range, "stream "+axis, allFollowed, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.streamed(s, h.Stream) })
+		add(h.Range, "stream "+axis, allFollowed, func(n *nest, s schedule.Space) (schedule.Space, error) {
+			return n.streamed(s, h.Stream)
+		})
 	}
 	if len(h.Block) > 0 {
-		add(h.Range, "block "+sizesText(h.Block), sizesYield, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.blocked(s, h.Block) })
+		add(h.Range, "block "+sizesText(h.Block), sizesYield, func(n *nest, s schedule.Space) (schedule.Space, error) {
+			return n.blocked(s, h.Block)
+		})
 	}
 	for axis, factor := range h.Unroll {
 		if factor == 0 {
 			continue
 		}
 		text := fmt.Sprintf("unroll %s=%d", m.Program.Axes[axis], factor)
-		add(h.Range, text, sizesYield, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.unrolled(s, axis, factor) })
+		add(h.Range, text, sizesYield, func(n *nest, s schedule.Space) (schedule.Space, error) {
+			return n.unrolled(s, axis, factor)
+		})
 	}
 	for _, a := range s.Arrays {
 		if a.Hint != ir.Anywhere {
@@ -73,12 +80,16 @@ func (m *module) asked(s *ir.Call) []*clause {
 			if a.Hint == ir.Shared {
 				yields = storageYields
 			}
-			add(a.HintRange, text, yields, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.held(s, a) })
+			add(a.HintRange, text, yields, func(n *nest, s schedule.Space) (schedule.Space, error) {
+				return n.held(s, a)
+			})
 		}
 	}
 	if h.Occupancy > 0 {
 		text := fmt.Sprintf("occupancy %v", h.Occupancy)
-		add(h.Range, text, allFollowed, func(n *nest, s schedule.Space) (schedule.Space, error) { return n.withOccupancy(s, h.Occupancy) })
+		add(h.Range, text, allFollowed, func(n *nest, s schedule.Space) (schedule.Space, error) {
+			return n.withOccupancy(s, h.Occupancy)
+		})
 	}
 	return list
 }

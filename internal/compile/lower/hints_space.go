@@ -22,7 +22,8 @@ func (n *nest) streamed(s schedule.Space, axis int) (schedule.Space, error) {
 	at := slices.IndexFunc(s.Families, func(f schedule.Family) bool { return f.For(schedule.Stream) != nil })
 	switch {
 	case at >= 0:
-		return s, fmt.Errorf("blocks of threads can go along %s", alternatives(s.Families[at].For(schedule.Stream).Values))
+		return s, fmt.Errorf("blocks of threads can go along %s",
+			alternatives(s.Families[at].For(schedule.Stream).Values))
 	case n.group.InPlace:
 		return s, fmt.Errorf("the kernel reads cells that it overwrites, and has a thread for each")
 	}
@@ -43,7 +44,9 @@ func (n *nest) blocked(s schedule.Space, sizes []int64) (schedule.Space, error) 
 	if len(n.axes) == 0 {
 		return s, elsewhere("no kernel has more than one thread")
 	}
-	less, err := s.On(schedule.Threads).Choose(sizesText(sizes), func(v schedule.Value) bool { return slices.Equal(innermostFirst(v), trimmed(sizes)) })
+	less, err := s.On(schedule.Threads).Choose(sizesText(sizes), func(v schedule.Value) bool {
+		return slices.Equal(innermostFirst(v), trimmed(sizes))
+	})
 	if err == nil {
 		return less, nil
 	}
@@ -195,7 +198,9 @@ func (n *nest) outward(shape schedule.Shape, at int) int {
 func (n *nest) cellParams(f *schedule.Family, axis int) []string {
 	var list []string
 	inner := axis == n.inner()
-	for _, r := range []schedule.Role{schedule.Stream, schedule.StreamPlanes, schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll} {
+	for _, r := range []schedule.Role{
+		schedule.Stream, schedule.StreamPlanes, schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll,
+	} {
 		p := f.For(r)
 		if p == nil {
 			continue

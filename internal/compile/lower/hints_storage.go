@@ -50,9 +50,12 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 		return s, err
 	}
 	if !offersShared(s) {
-		return s, fmt.Errorf("only families of kernels whose threads compute tiles hold cells of a grid in shared memory")
+		return s, fmt.Errorf(
+			"only families of kernels whose threads compute tiles hold cells of a grid in shared memory")
 	}
-	less, err := s.On(schedule.Staging).Choose("1 or more", func(v schedule.Value) bool { return !v.Equal(schedule.Int(0)) })
+	less, err := s.On(schedule.Staging).Choose("1 or more", func(v schedule.Value) bool {
+		return !v.Equal(schedule.Int(0))
+	})
 	if err != nil {
 		return s, fmt.Errorf("the device has no asynchronous copies to shared memory")
 	}
@@ -66,7 +69,8 @@ func (n *nest) held(s schedule.Space, a *ir.Array) (schedule.Space, error) {
 			return nil
 		}
 		return &schedule.Constraint{
-			Name: "planes of " + a.Name, Doc: a.Name + " has no axis that blocks go along", Params: []string{along.Name},
+			Name: "planes of " + a.Name, Doc: a.Name + " has no axis that blocks go along",
+			Params: []string{along.Name},
 			Holds: func(c schedule.Config) bool {
 				axis := n.axisNamed(c.Word(along.Name))
 				return slices.ContainsFunc(a.Dims, func(d ir.Dim) bool { return d.Axis == axis })
@@ -137,7 +141,9 @@ func (n *nest) stageable(a *ir.Array) error {
 	moving := func(x *ir.Access) bool {
 		return x.Array == a && !slices.ContainsFunc(x.Index, func(i ir.Index) bool { return i.Axis < 0 })
 	}
-	if !slices.ContainsFunc(n.stmts, func(s *statement) bool { return slices.ContainsFunc(accesses(s.src.Value), moving) }) {
+	if !slices.ContainsFunc(n.stmts, func(s *statement) bool {
+		return slices.ContainsFunc(accesses(s.src.Value), moving)
+	}) {
 		return fmt.Errorf("%s is read at fixed indices only", a.Name)
 	}
 	return nil
@@ -162,11 +168,15 @@ func (w *tiledKernel) ration(circularBuffers []*circularBuffer) ([]*circularBuff
 					continue
 				}
 				each := gpu.SharedPerUnit/want - reservedShared
-				return circularBuffers, &ResourceLimit{w.name, "bytes of shared memory a block", bytes, each, fmt.Sprintf("each of %d blocks", want)}
+				return circularBuffers, &ResourceLimit{
+					w.name, "bytes of shared memory a block", bytes, each, fmt.Sprintf("each of %d blocks", want),
+				}
 			}
 		}
 		if bytes > gpu.SharedPerBlock {
-			return circularBuffers, &ResourceLimit{w.name, "bytes of shared memory a block", bytes, gpu.SharedPerBlock, "a block"}
+			return circularBuffers, &ResourceLimit{
+				w.name, "bytes of shared memory a block", bytes, gpu.SharedPerBlock, "a block",
+			}
 		}
 		return circularBuffers, nil
 	}

@@ -67,7 +67,8 @@ func TestHints(t *testing.T) {
 		pragma, inside, defaults string
 		holds                    func(schedule.Config) bool
 	}{
-		{"#pragma stream j", "", "family=stream,stream=j", whole("stream", func(c schedule.Config) bool { return c.Word("stream") == "j" })},
+		{"#pragma stream j", "", "family=stream,stream=j",
+			whole("stream", func(c schedule.Config) bool { return c.Word("stream") == "j" })},
 		// The innermost axis comes first.
 		{"#pragma block (32,4)", "", "family=cells,block=4x32", func(c schedule.Config) bool {
 			b := c.Ints("block")
@@ -168,20 +169,29 @@ copyout u;
 // A hint that cannot be had is a warning at its place, with what could be.
 func TestHintsUnmet(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{hinted("#pragma stream i", ""), "#pragma stream i: stream i is not followed: blocks of threads can go along k or j"},
-		{hinted("#pragma stream k block (48,5)", ""), "#pragma stream k block (48,5): block (48,5) is not followed: no such block of threads is made here; near it are (64,4), (32,4), (64,8)"},
-		{hinted("#pragma unroll i=3", ""), "#pragma unroll i=3: unroll i=3 is not followed: threads can have 1, 2, 4, 8, 16, 32 cells on i here"},
-		{hinted("#pragma stream k unroll k=8", ""), "#pragma stream k unroll k=8: unroll k=8 is not followed: threads can have 1, 2, 4 cells on k here"},
+		{hinted("#pragma stream i", ""),
+			"#pragma stream i: stream i is not followed: blocks of threads can go along k or j"},
+		{hinted("#pragma stream k block (48,5)", ""), "#pragma stream k block (48,5): block (48,5) is not followed: " +
+			"no such block of threads is made here; near it are (64,4), (32,4), (64,8)"},
+		{hinted("#pragma unroll i=3", ""),
+			"#pragma unroll i=3: unroll i=3 is not followed: threads can have 1, 2, 4, 8, 16, 32 cells on i here"},
+		{hinted("#pragma stream k unroll k=8", ""),
+			"#pragma stream k unroll k=8: unroll k=8 is not followed: threads can have 1, 2, 4 cells on k here"},
 		{hinted("", "#assign gmem (out,line), no-shmem (plane)"), ""},
 		{hinted("", "shmem out;"), "out: shmem (out) is not followed: no kernel reads out"},
 		{hinted("", "shmem line;"), ""},
-		{hinted("#pragma stream k", "shmem line;"), "line: shmem (line) is not followed: line has no axis that blocks go along"},
-		{hinted("#pragma stream k", "#assign shmem (in,plane)"), "plane: shmem (plane) is not followed: plane has no axis that blocks go along"},
-		{hinted("#pragma block (32) occupancy 0.75", ""), "#pragma block (32) occupancy 0.75: occupancy 0.75 is not followed: the blocks that there are can fill 0.5 of a multiprocessor at most"},
-		{inPlace("#pragma stream j unroll i=2", "shmem (in)"), `#pragma stream j unroll i=2: stream j is not followed: the kernel reads cells that it overwrites, and has a thread for each
+		{hinted("#pragma stream k", "shmem line;"),
+			"line: shmem (line) is not followed: line has no axis that blocks go along"},
+		{hinted("#pragma stream k", "#assign shmem (in,plane)"),
+			"plane: shmem (plane) is not followed: plane has no axis that blocks go along"},
+		{hinted("#pragma block (32) occupancy 0.75", ""), "#pragma block (32) occupancy 0.75: " +
+			"occupancy 0.75 is not followed: the blocks that there are can fill 0.5 of a multiprocessor at most"},
+		{inPlace("#pragma stream j unroll i=2", "shmem (in)"),
+			`#pragma stream j unroll i=2: stream j is not followed: the kernel reads cells that it overwrites, and has a thread for each
 #pragma stream j unroll i=2: unroll i=2 is not followed: threads can have 1 cells on i here
 in: shmem (in) is not followed: the kernel reads cells that it overwrites, and has a thread for each`},
-		{"parameter N = 9; iterator j, i; double u[N], v[N];\n#pragma stream i unroll j=2\nstencil s (v, u) { v[i] = u[i]; }\ns (v, u); copyout v;",
+		{"parameter N = 9; iterator j, i; double u[N], v[N];\n#pragma stream i unroll j=2\n" +
+			"stencil s (v, u) { v[i] = u[i]; }\ns (v, u); copyout v;",
 			`#pragma stream i unroll j=2: stream i is not followed: the kernel has no other axis than i
 #pragma stream i unroll j=2: unroll j=2 is not followed: no kernel runs over j`},
 	} {
@@ -203,18 +213,23 @@ func TestHintsAndPlans(t *testing.T) {
 	p := load(t, "hinted", hinted("#pragma stream k block (32,4)", "shmem in;"))
 	for _, c := range []struct{ plan, want string }{
 		{"vec=4", ""},
-		{"family=cells", "plan: family=cells fits no kernel: no family is called cells; there is stream; the source fixes stream k, block (32,4), shmem (in)"},
-		{"flow[0:1]@1{stages=0}", "plan for flow[0:1]: stages takes no value 0; it takes 1, 2, 3; the source fixes stream k, block (32,4), shmem (in)"},
+		{"family=cells", "plan: family=cells fits no kernel: no family is called cells; there is stream; " +
+			"the source fixes stream k, block (32,4), shmem (in)"},
+		{"flow[0:1]@1{stages=0}", "plan for flow[0:1]: stages takes no value 0; it takes 1, 2, 3; " +
+			"the source fixes stream k, block (32,4), shmem (in)"},
 	} {
 		_, err := lower.Plan(p, lower.Options{Target: lower.GPU, Plan: plan(t, c.plan), Bound: bind(t, p, "")})
 		if got := fmt.Sprint(err); got != c.want && (err != nil || c.want != "") {
 			t.Errorf("%s: %v\nwant %s", c.plan, err, c.want)
 		}
 	}
-	if _, err := lower.Plan(p, lower.Options{Target: lower.GPU, Plan: plan(t, "family=cells"), Bound: bind(t, p, ""), Free: true}); err != nil {
+	if _, err := lower.Plan(p, lower.Options{
+		Target: lower.GPU, Plan: plan(t, "family=cells"), Bound: bind(t, p, ""), Free: true,
+	}); err != nil {
 		t.Error(err)
 	}
-	if got, err := lower.Plan(p, lower.Options{}); err != nil || got.String() != "flow[0:1]@1{family=loops,block=0x0x0,threads=0}" {
+	if got, err := lower.Plan(p, lower.Options{}); err != nil ||
+		got.String() != "flow[0:1]@1{family=loops,block=0x0x0,threads=0}" {
 		t.Errorf("a CPU: %s, %v", got, err)
 	}
 }
@@ -244,7 +259,9 @@ func TestStorage(t *testing.T) {
 		{"#pragma occupancy 1.0", "", "stream=k,block=8x32,vec=2,stages=1", "in_shared", ""},
 		{"#pragma occupancy 0.5", "", "stream=k,block=8x32,vec=2,stages=1", "c_shared in_shared", ""},
 		{"#pragma occupancy 1.0", "shmem c;", "stream=k,block=8x32,vec=2,stages=1", "c_shared", ""},
-		{"#pragma occupancy 1.0", "#assign shmem (c,in)", "stream=k,block=8x32,vec=2,stages=1", "", "the kernel flow takes 31680 bytes of shared memory a block, and each of 8 blocks has 28160; the source fixes shmem (in), shmem (c), occupancy 1"},
+		{"#pragma occupancy 1.0", "#assign shmem (c,in)", "stream=k,block=8x32,vec=2,stages=1", "",
+			"the kernel flow takes 31680 bytes of shared memory a block, and each of 8 blocks has 28160; " +
+				"the source fixes shmem (in), shmem (c), occupancy 1"},
 	} {
 		p := load(t, "hinted", hinted(c.pragma, c.inside))
 		m, err := lowered(p, lower.Options{Target: lower.GPU, Plan: plan(t, c.plan), Bound: bind(t, p, "")})

@@ -79,7 +79,8 @@ func TestOddUnrolling(t *testing.T) {
 			t.Errorf("%s has not three rows a thread", c)
 		}
 	}
-	if _, _, warnings := choice(t, text, lower.Options{}); !strings.Contains(warnings, "unroll j=3 is not followed: threads can have 1, 2, 4, 8, ") {
+	if _, _, warnings := choice(t, text, lower.Options{}); !strings.Contains(
+		warnings, "unroll j=3 is not followed: threads can have 1, 2, 4, 8, ") {
 		t.Errorf("without any integers: %q", warnings)
 	}
 	p := load(t, "hinted", hinted("", ""))
@@ -95,7 +96,9 @@ func TestOddUnrolling(t *testing.T) {
 		"family=tile,block=1x4x32,rows=3x1,repeat=1x3x1,vec=2,stages=1",
 		"family=tile,block=1x4x32,rows=1x5,vec=1,repeat=1x1x3",
 	} {
-		m, err := lowered(p, lower.Options{Target: lower.GPU, Bound: b, Sized: true, AnyIntegers: true, Plan: plan(t, text)})
+		m, err := lowered(p, lower.Options{
+			Target: lower.GPU, Bound: b, Sized: true, AnyIntegers: true, Plan: plan(t, text),
+		})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue

@@ -54,7 +54,9 @@ func TestKernels(t *testing.T) {
 	t.Parallel()
 	for name, b := range collection(t, 150) {
 		for _, w := range []way{
-			{target: lower.CPU, strict: false, plan: plan(t, "")}, {target: lower.CPU, strict: true, plan: plan(t, "threads=2")}, {target: lower.GPU, strict: true, plan: plan(t, "")},
+			{target: lower.CPU, strict: false, plan: plan(t, "")},
+			{target: lower.CPU, strict: true, plan: plan(t, "threads=2")},
+			{target: lower.GPU, strict: true, plan: plan(t, "")},
 		} {
 			m, err := lowered(b.Program, lower.Options{Target: w.target, Plan: w.plan, Bound: b})
 			if err != nil {
@@ -94,7 +96,8 @@ func TestInteriorIsLarge(t *testing.T) {
 	for _, c := range []struct {
 		source, sizes string
 		kernel        int
-		want          string // the ends of the interior by axis, the upper ones exclusive, where they are not the loop's
+		// The ends of the interior by axis, the upper ones exclusive, where they are not the loop's.
+		want string
 	}{
 		{"heat", "L=20 M=30 N=40", 0, "k 1:19, j 1:29, i 1:39"},
 		{"heat", "L=1 M=2 N=3", 0, "k 1:1, j 1:1, i 1:2"},

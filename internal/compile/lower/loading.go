@@ -62,7 +62,9 @@ func (k *arrayClass) array() string { return k.arrays[0].Name }
 
 // param returns the class's own parameter beside one that is for all arrays.
 func (k *arrayClass) param(all *schedule.Param) schedule.Param {
-	return schedule.Param{Name: arrayPrefix(all) + k.array(), Role: ofArrays[all.Role], Array: k.array(), Source: loadSource}
+	return schedule.Param{
+		Name: arrayPrefix(all) + k.array(), Role: ofArrays[all.Role], Array: k.array(), Source: loadSource,
+	}
 }
 
 // arrayPrefix is what the names of parameters of single classes begin with, beside
@@ -97,7 +99,8 @@ func (k *arrayClass) loadPath(f *schedule.Family, c schedule.Config) string {
 // steady reports whether an array is one that nothing writes while the group's
 // kernel runs.
 func (n *nest) steady(a *ir.Array) bool {
-	return slices.Contains(n.group.Snapshot, a) || !slices.ContainsFunc(n.stmts, func(s *statement) bool { return s.src.Array == a })
+	return slices.Contains(n.group.Snapshot, a) ||
+		!slices.ContainsFunc(n.stmts, func(s *statement) bool { return s.src.Array == a })
 }
 
 // findArrayClasses finds the array classes that the group reads: those first that
@@ -165,7 +168,8 @@ func (n *nest) refuse(k *arrayClass, a *ir.Array) {
 	switch initial := n.Program.Initial; {
 	case !k.uniform:
 	case !known:
-		k.refused[constant] = fmt.Sprintf("constant memory is made when kernels are compiled, and the size of %s is not known by then", a.Name)
+		k.refused[constant] = fmt.Sprintf(
+			"constant memory is made when kernels are compiled, and the size of %s is not known by then", a.Name)
 	case initial != nil && !n.opts.NoInitial && writes(initial, a.Grid):
 		k.refused[constant] = "the initial block sets " + a.Name
 	case bytes > constantBytes:
@@ -262,7 +266,8 @@ func (n *nest) offerLoadPaths(f *schedule.Family) {
 				values = append(values, constant)
 			}
 			at++
-			own.Doc, own.Values, own.Default = "the same for "+n.namesOf(k), schedule.Words(values...), schedule.Word(same)
+			own.Doc, own.Values, own.Default = "the same for "+n.namesOf(k),
+				schedule.Words(values...), schedule.Word(same)
 			f.Params = slices.Insert(f.Params, at, own)
 			f.Constraints = append(f.Constraints, schedule.Constraint{
 				Name: "one word for a way", Doc: "what is loaded as load says is called same",
@@ -347,7 +352,8 @@ func (n *nest) offerStaging(f *schedule.Family) {
 	if len(some) == 0 || len(free) < 2 {
 		return
 	}
-	for at+1 < len(f.Params) && slices.ContainsFunc(f.Params[at+1].When, func(w schedule.Condition) bool { return w.Param == shared.Name }) {
+	for at+1 < len(f.Params) &&
+		slices.ContainsFunc(f.Params[at+1].When, func(w schedule.Condition) bool { return w.Param == shared.Name }) {
 		at++
 	}
 	var names []string
@@ -431,10 +437,14 @@ func (w *tiledKernel) source(a *ir.Array, run int64) (*store, *kernel.Buffer, ke
 		if run > 1 {
 			name += fmt.Sprint(run)
 		}
-		b := w.buffer(special{st.arg, kernel.Image, int(run)}, st.order, name, st.elem, func() kernel.Expr { return st.cells(w.size) })
+		b := w.buffer(special{st.arg, kernel.Image, int(run)}, st.order, name, st.elem, func() kernel.Expr {
+			return st.cells(w.size)
+		})
 		return st, b.buffer, kernel.Plain
 	case constant:
-		b := w.buffer(special{st.arg, kernel.Constant, 0}, st.order, st.name, st.elem, func() kernel.Expr { return kernel.I(kernel.Eval(st.cells(w.literalSize), nil).I) })
+		b := w.buffer(special{st.arg, kernel.Constant, 0}, st.order, st.name, st.elem, func() kernel.Expr {
+			return kernel.I(kernel.Eval(st.cells(w.literalSize), nil).I)
+		})
 		return st, b.buffer, kernel.Plain
 	}
 	st, buf := w.inMemory(a)
@@ -474,7 +484,9 @@ func (m *module) constantFits() error {
 			}
 		}
 		if total > constantBytes {
-			return &ResourceLimit{k.Name, "bytes of constant memory with those before it", total, constantBytes, "a program"}
+			return &ResourceLimit{
+				k.Name, "bytes of constant memory with those before it", total, constantBytes, "a program",
+			}
 		}
 	}
 	return nil

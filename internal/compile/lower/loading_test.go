@@ -91,10 +91,12 @@ load_depth [same plain readonly image constant] same`
 		t.Errorf("for all sizes:\n%s", got)
 	}
 	c.Config = choices[0].Space.Default("tile").With("load_depth", schedule.Word("constant"))
-	if err := choices[0].Space.Check(c.Config); err == nil || !strings.Contains(err.Error(), "the size of depth is not known by then") {
+	if err := choices[0].Space.Check(c.Config); err == nil ||
+		!strings.Contains(err.Error(), "the size of depth is not known by then") {
 		t.Error(err)
 	}
-	if err := choices[0].Space.Check(choices[0].Space.Default("tile").With("load_few", schedule.Word("constant"))); err != nil {
+	if err := choices[0].Space.Check(
+		choices[0].Space.Default("tile").With("load_few", schedule.Word("constant"))); err != nil {
 		t.Error(err)
 	}
 	// A single kind of grids has one parameter, by its old name.
@@ -112,15 +114,24 @@ load_depth [same plain readonly image constant] same`
 func TestLoadingBuffers(t *testing.T) {
 	for _, test := range []struct{ config, buffers string }{
 		{"family=tile,vec=2", "out global, u global, w global, c global, d global, depth global, few global"},
-		{"family=tile,vec=2,load=plain,load_w=image", "out global, u global, w_image2 image 2, w_image image 1, c global, d global, depth global, few global"},
-		{"family=tile,vec=1,load=image", "out global, u_image image 1, w_image image 1, c_image image 1, d_image image 1, depth_image image 1, few_image image 1"},
-		{"family=tile,vec=4,load_d=image", "out global, u global, w global, c global, d_image4 image 4, depth global, few global"},
-		{"family=tile,load_depth=constant,load_few=constant", "out global, u global, w global, c global, d global, depth constant 9, few constant 5"},
+		{"family=tile,vec=2,load=plain,load_w=image",
+			"out global, u global, w_image2 image 2, w_image image 1, c global, d global, depth global, few global"},
+		{"family=tile,vec=1,load=image", "out global, u_image image 1, w_image image 1, c_image image 1, " +
+			"d_image image 1, depth_image image 1, few_image image 1"},
+		{"family=tile,vec=4,load_d=image",
+			"out global, u global, w global, c global, d_image4 image 4, depth global, few global"},
+		{"family=tile,load_depth=constant,load_few=constant",
+			"out global, u global, w global, c global, d global, depth constant 9, few constant 5"},
 		// What is copied to shared memory is not read from an image, but for its edges.
-		{"family=stream,stream=k,stages=1,shared_u=no,load=image,block=4x32,vec=2", "out global, u_image2 image 2, u_image image 1, w global, w_image2 image 2, w_image image 1, c_image2 image 2, d_image2 image 2, depth_image image 1, few_image image 1"},
+		{"family=stream,stream=k,stages=1,shared_u=no,load=image,block=4x32,vec=2",
+			"out global, u_image2 image 2, u_image image 1, w global, w_image2 image 2, w_image image 1, " +
+				"c_image2 image 2, d_image2 image 2, depth_image image 1, few_image image 1"},
 	} {
 		p := load(t, "mixed", mixed)
-		o := lower.Options{Target: lower.GPU, Sized: true, NoInitial: true, Bound: bind(t, p, "L=9 M=9 N=9"), Plan: plan(t, test.config)}
+		o := lower.Options{
+			Target: lower.GPU, Sized: true, NoInitial: true, Bound: bind(t, p, "L=9 M=9 N=9"),
+			Plan: plan(t, test.config),
+		}
 		m, err := lowered(p, o)
 		if err != nil {
 			t.Fatal(err)
@@ -152,7 +163,8 @@ func TestLoading(t *testing.T) {
 			k := c.Kernel
 			k.Config = counter.Draw(rng)
 			all := schedule.Plan{Kernels: []schedule.Kernel{k}}
-			if err := check(b, way{target: lower.GPU, strict: true, plan: all}, rng.Uint64()); err != nil && !strings.Contains(err.Error(), "takes") {
+			if err := check(b, way{target: lower.GPU, strict: true, plan: all}, rng.Uint64()); err != nil &&
+				!strings.Contains(err.Error(), "takes") {
 				t.Errorf("%v\n%s", err, p.Name)
 			}
 		}
@@ -174,14 +186,19 @@ func TestLoadingRefused(t *testing.T) {
 		{"L=11 M=9 N=16", "load_w=image", "loads by image (an image has at most 1000 elements, and w has 1584)"},
 		{"L=11 M=9 N=16", "load_few=image", ""},
 		{"L=9000 M=9 N=9", "load_depth=constant", "constant memory has 65536 bytes, and depth takes 72000"},
-		{"L=9 M=9 N=9", "load=readonly,load_w=readonly", "one word for a way (what is loaded as load says is called same)"},
+		{"L=9 M=9 N=9", "load=readonly,load_w=readonly",
+			"one word for a way (what is loaded as load says is called same)"},
 		{"L=9 M=9 N=9", "load_u=image", "has no parameter load_u"},
 		{"L=9 M=9 N=9", "load=constant", "load=constant"},
 	} {
 		p := load(t, "mixed", mixed)
-		o := lower.Options{Target: lower.GPU, Sized: true, NoInitial: true, Bound: bind(t, p, test.sizes), Machine: &small, Plan: plan(t, "family=tile,"+test.config)}
+		o := lower.Options{
+			Target: lower.GPU, Sized: true, NoInitial: true, Bound: bind(t, p, test.sizes), Machine: &small,
+			Plan: plan(t, "family=tile,"+test.config),
+		}
 		_, err := lower.Plan(p, o)
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && err != nil ||
+			test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s, %s: %v", test.sizes, test.config, err)
 		}
 	}

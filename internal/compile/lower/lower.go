@@ -111,7 +111,9 @@ func choose(p *ir.Program, o Options) (*module, []*nest, error) {
 	}
 	o.Plan = plan
 	m := &module{
-		Module:  &kernel.Module{Program: p, Calls: map[*ir.Call][]*kernel.Launch{}, Layouts: map[*ir.Grid]kernel.Layout{}},
+		Module: &kernel.Module{
+			Program: p, Calls: map[*ir.Call][]*kernel.Launch{}, Layouts: map[*ir.Grid]kernel.Layout{},
+		},
 		opts:    o,
 		texts:   map[string]*kernel.Kernel{},
 		names:   map[string]int{},
@@ -170,7 +172,9 @@ func (m *module) call(source *ir.Call) ([]*nest, error) {
 				scratch[u.Temp] = m.tempStore(s, u.Temp, g.Axes)
 			}
 		}
-		n := &nest{module: m, call: s, group: g, temps: scratch, name: kernelName(s, fusion, gi), wished: len(asked) > 0}
+		n := &nest{
+			module: m, call: s, group: g, temps: scratch, name: kernelName(s, fusion, gi), wished: len(asked) > 0,
+		}
 		n.key = schedule.Kernel{Call: s.Name, From: fusionVariant.from(gi), To: fusionVariant.ends[gi]}.Name()
 		n.collect(fusion, gi)
 		if len(n.stmts) == 0 {
@@ -178,7 +182,8 @@ func (m *module) call(source *ir.Call) ([]*nest, error) {
 		}
 		var err error
 		n.choices = m.opts.fitting.prefer(n.key, n.obey(asked, n.space()))
-		if n.config, n.given, err = m.chooser.choose(s.Name, fusionVariant.from(gi), fusionVariant.ends[gi], n.choices); err != nil {
+		if n.config, n.given, err = m.chooser.choose(s.Name, fusionVariant.from(gi), fusionVariant.ends[gi],
+			n.choices); err != nil {
 			m.fixed.settle(asked)
 			return nil, m.fixed.explain(err)
 		}

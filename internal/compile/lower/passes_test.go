@@ -128,14 +128,16 @@ func TestPassTexts(t *testing.T) {
 		}
 		always := c.pass == "group" || c.pass == "build"
 		for _, s := range steps {
-			if s.Ran != always || !s.Ran && !strings.Contains(s.String(), c.pass+" does not run for "+s.Of+": it is for ") {
+			if s.Ran != always ||
+				!s.Ran && !strings.Contains(s.String(), c.pass+" does not run for "+s.Of+": it is for ") {
 				t.Errorf("%+v", s)
 			}
 		}
 	}
 	for _, q := range lower.Passes() {
 		onKernels := slices.ContainsFunc(kernel.Passes, func(k kernel.Pass) bool { return k.Name == q.Name })
-		if !onKernels && !slices.ContainsFunc(passTexts, func(c struct{ pass, plan, before, after string }) bool { return c.pass == q.Name }) {
+		if !onKernels && !slices.ContainsFunc(passTexts,
+			func(c struct{ pass, plan, before, after string }) bool { return c.pass == q.Name }) {
 			t.Errorf("%s has no text", q.Name)
 		}
 	}
@@ -163,7 +165,8 @@ func TestTraceEndsWithTheKernel(t *testing.T) {
 				t.Errorf("%s was not printed", k.Name)
 			}
 		}
-		if usual, err := lower.Program(p, lower.Options{Target: target}); err != nil || len(usual.Kernels) != len(m.Kernels) {
+		if usual, err := lower.Program(p, lower.Options{Target: target}); err != nil ||
+			len(usual.Kernels) != len(m.Kernels) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -177,7 +180,8 @@ func TestUnknownPass(t *testing.T) {
 		"xyzzy":  "no pass is called xyzzy; they are inline, ",
 	} {
 		_, _, err := lower.Trace(p, lower.Options{}, name)
-		if _, ok := errors.AsType[*lower.UnknownPass](err); !ok || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "names, and all") {
+		if _, ok := errors.AsType[*lower.UnknownPass](err); !ok || !strings.HasPrefix(err.Error(), want) ||
+			!strings.HasSuffix(err.Error(), "names, and all") {
 			t.Errorf("%v", err)
 		}
 	}

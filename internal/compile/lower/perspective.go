@@ -38,7 +38,8 @@ func (n *nest) addMargins(t *tiling) {
 // haloed reports whether blocks have threads for the halo on the inner axis, or
 // on others.
 func haloed(perspective string, inner bool) bool {
-	return perspective == inputPerspective || inner && perspective == innerPerspective || !inner && perspective == outerPerspective
+	return perspective == inputPerspective || inner && perspective == innerPerspective ||
+		!inner && perspective == outerPerspective
 }
 
 // marginOf is how many threads it takes to load a halo.
@@ -69,7 +70,8 @@ func (w *tiledKernel) threadAt(axis int) (at kernel.Expr, several bool) {
 	if s.margin == 0 {
 		return kernel.V(v), true
 	}
-	inside := kernel.Max(kernel.Min(kernel.Sub(kernel.V(v), kernel.I(s.margin)), kernel.I(s.computing()-1)), kernel.I(0))
+	inside := kernel.Max(kernel.Min(kernel.Sub(kernel.V(v), kernel.I(s.margin)), kernel.I(s.computing()-1)),
+		kernel.I(0))
 	return w.pre.let(w.env, fmt.Sprintf("computing:%d", axis), w.Program.Axes[axis]+"_own", inside), true
 }
 
@@ -135,7 +137,8 @@ func (w *tiledKernel) ownCopies(r *circularBuffer) {
 				if done {
 					break
 				}
-				next := run{map[int]kernel.Expr{axis: kernel.Add(place, kernel.I(r.from[axis]))}, kernel.Add(kernel.Mul(q.at, kernel.I(length)), place), valid}
+				next := run{map[int]kernel.Expr{axis: kernel.Add(place, kernel.I(r.from[axis]))},
+					kernel.Add(kernel.Mul(q.at, kernel.I(length)), place), valid}
 				for a, x := range q.from {
 					next.from[a] = x
 				}
@@ -200,7 +203,8 @@ func (n *nest) offerPerspectives(f *schedule.Family) {
 // perspectiveParam is a parameter of families that stage cells.
 var perspectiveParam = schedule.Param{
 	Name: "perspective", Role: schedule.Perspective,
-	Doc:    "threads of a block for what it computes (output), for what it reads (input), or for the latter on the inner axis alone (inner; the paper's mixed), or on all others (outer)",
+	Doc: "threads of a block for what it computes (output), for what it reads (input), " +
+		"or for the latter on the inner axis alone (inner; the paper's mixed), or on all others (outer)",
 	Source: "Rawat et al. 2019, section III-B3",
 }
 

@@ -50,7 +50,8 @@ s (v, u);`)
 		{"inner", 11 * 32, 3, 3},
 		{"input", 8 * 32, 5, 3},
 	} {
-		text := fmt.Sprintf("family=stream,chunk=0,stages=1,perspective=%s,block=4x16,vec=2,rows=2,sizes=literals", c.perspective)
+		text := fmt.Sprintf("family=stream,chunk=0,stages=1,perspective=%s,block=4x16,vec=2,rows=2,sizes=literals",
+			c.perspective)
 		b := bind(t, p, "")
 		w := way{target: lower.GPU, strict: true, plan: plan(t, text)}
 		m, err := lowered(p, lower.Options{Target: lower.GPU, Bound: b, Sized: true, Plan: w.plan})
@@ -68,7 +69,8 @@ s (v, u);`)
 				blocks[l.Tag], _ = kernel.Trips(l)
 			}
 		}, nil)
-		if e.Threads != 64 || e.Shared != 4*c.cells*8 || blocks[kernel.BlockX] != c.iBlocks || blocks[kernel.BlockX+1] != c.jBlocks {
+		if e.Threads != 64 || e.Shared != 4*c.cells*8 || blocks[kernel.BlockX] != c.iBlocks ||
+			blocks[kernel.BlockX+1] != c.jBlocks {
 			t.Errorf("%s: %d threads, %d bytes, blocks %v", c.perspective, e.Threads, e.Shared, blocks)
 		}
 	}

@@ -56,7 +56,8 @@ func (c *chooser) find(call string, from, to int, space schedule.Space) (schedul
 		}
 		c.used[i] = true
 		if k.Depth != 1 {
-			return schedule.Config{}, fmt.Errorf("a depth of %d time steps: no family of this device fuses steps", k.Depth)
+			return schedule.Config{}, fmt.Errorf("a depth of %d time steps: no family of this device fuses steps",
+				k.Depth)
 		}
 		return k.Config, nil
 	}
@@ -103,7 +104,8 @@ func (c *chooser) check() error {
 		}
 		if near := diag.Nearest(k.Call, calls); near != "" {
 			have = slices.DeleteFunc(have, func(s string) bool { return !strings.HasPrefix(s, near+"[") })
-			return fmt.Errorf("plan: the program has no kernel %s; did you mean %s?", k.Name(), strings.Join(have, " or "))
+			return fmt.Errorf("plan: the program has no kernel %s; did you mean %s?",
+				k.Name(), strings.Join(have, " or "))
 		}
 		return fmt.Errorf("plan: the program has no kernel %s; it has %s", k.Name(), strings.Join(have, ", "))
 	}

@@ -41,15 +41,19 @@ func TestPlans(t *testing.T) {
 			"initial[0:1]@1{family=loops,block=0x0,threads=0};initial[1:2]@1{family=loops,block=0,threads=0};" +
 				"smooth[0:1]@1{family=loops,block=0x0,threads=0};smooth[1:3]@1{family=loops,block=0x0,threads=0};" +
 				"line[0:1]@1{family=loops,block=0,threads=0};line[1:2]@1{family=loops,block=0,threads=0};" +
-				"initial.2[0:1]@1{family=loops,block=0x0,threads=0};initial.3[0:1]@1{family=loops,block=0x0,threads=0}"},
+				"initial.2[0:1]@1{family=loops,block=0x0,threads=0};" +
+				"initial.3[0:1]@1{family=loops,block=0x0,threads=0}"},
 		{"for all, where it fits", planned, lower.Options{NoInitial: true}, "threads=2,block=4x64",
 			"smooth[0:1]@1{family=loops,block=4x64,threads=2};smooth[1:3]@1{family=loops,block=4x64,threads=2};" +
 				"line[0:1]@1{family=loops,block=0,threads=2};line[1:2]@1{family=loops,block=0,threads=2};" +
-				"initial.2[0:1]@1{family=loops,block=4x64,threads=2};initial.3[0:1]@1{family=loops,block=4x64,threads=2}"},
-		{"for one, which the rest does not touch", planned, lower.Options{NoInitial: true}, "threads=2;smooth[1:3]@1{block=0x64};line[0:1]@1{family=loops,threads=4}",
+				"initial.2[0:1]@1{family=loops,block=4x64,threads=2};" +
+				"initial.3[0:1]@1{family=loops,block=4x64,threads=2}"},
+		{"for one, which the rest does not touch", planned, lower.Options{NoInitial: true},
+			"threads=2;smooth[1:3]@1{block=0x64};line[0:1]@1{family=loops,threads=4}",
 			"smooth[0:1]@1{family=loops,block=0x0,threads=2};smooth[1:3]@1{family=loops,block=0x64,threads=0};" +
 				"line[0:1]@1{family=loops,block=0,threads=4};line[1:2]@1{family=loops,block=0,threads=2};" +
-				"initial.2[0:1]@1{family=loops,block=0x0,threads=2};initial.3[0:1]@1{family=loops,block=0x0,threads=2}"},
+				"initial.2[0:1]@1{family=loops,block=0x0,threads=2};" +
+				"initial.3[0:1]@1{family=loops,block=0x0,threads=2}"},
 		{"on a GPU", planned, lower.Options{Target: lower.GPU, NoInitial: true}, "block=16x16",
 			"smooth[0:1]@1{family=cells,block=16x16};smooth[1:3]@1{family=cells,block=16x16};" +
 				"line[0:1]@1{family=cells,block=256};line[1:2]@1{family=cells,block=256};" +
@@ -83,18 +87,25 @@ func TestPlans(t *testing.T) {
 func TestPlanErrors(t *testing.T) {
 	for _, c := range []struct{ plan, want string }{
 		{"thread=2", "plan: thread=2 fits no kernel: the family loops has no parameter thread; did you mean threads?"},
-		{"threads=3", "plan: threads=3 fits no kernel: threads takes no value 3; it takes 1, 2, 4, 6, 8, 12 and 8 more"},
-		{"block=4x4x64", "plan: block=4x4x64 fits no kernel: block takes no value 4x4x64; it takes 0x0, 0x64, 0x128, 0x256, 0x512, 0x1024, 0x2048, 0x4096, 0x8192, 0x16384, 1x0, 1x64 and 88 more"},
-		{"threads=2,stream=j", "plan: stream=j fits no kernel: the family loops has no parameter stream; there is block, threads"},
+		{"threads=3",
+			"plan: threads=3 fits no kernel: threads takes no value 3; it takes 1, 2, 4, 6, 8, 12 and 8 more"},
+		{"block=4x4x64", "plan: block=4x4x64 fits no kernel: block takes no value 4x4x64; it takes 0x0, 0x64, 0x128, " +
+			"0x256, 0x512, 0x1024, 0x2048, 0x4096, 0x8192, 0x16384, 1x0, 1x64 and 88 more"},
+		{"threads=2,stream=j",
+			"plan: stream=j fits no kernel: the family loops has no parameter stream; there is block, threads"},
 		{"family=cells", "plan: family=cells fits no kernel: no family is called cells; there is loops"},
 		{"family=lopps,threads=2", "plan: family=lopps fits no kernel: no family is called lopps; did you mean loops?"},
-		{"smooth[0:2]@1{}", "plan: the program has no kernel smooth[0:2]; it has smooth[0:1], smooth[1:3], line[0:1], line[1:2], initial.2[0:1], initial.3[0:1]"},
+		{"smooth[0:2]@1{}", "plan: the program has no kernel smooth[0:2]; it has smooth[0:1], smooth[1:3], " +
+			"line[0:1], line[1:2], initial.2[0:1], initial.3[0:1]"},
 		{"smoth[0:1]@1{}", "plan: the program has no kernel smoth[0:1]; did you mean smooth[0:1] or smooth[1:3]?"},
-		{"jacobi[0:1]@1{threads=2}", "plan: the program has no kernel jacobi[0:1]; it has smooth[0:1], smooth[1:3], line[0:1], line[1:2], initial.2[0:1], initial.3[0:1]"},
+		{"jacobi[0:1]@1{threads=2}", "plan: the program has no kernel jacobi[0:1]; it has smooth[0:1], smooth[1:3], " +
+			"line[0:1], line[1:2], initial.2[0:1], initial.3[0:1]"},
 		{"smooth[0:1]@2{}", "plan for smooth[0:1]: a depth of 2 time steps: no family of this device fuses steps"},
-		{"smooth[0:1]@1{block=64}", "plan for smooth[0:1]: block takes no value 64; it takes 0x0, 0x64, 0x128, 0x256, 0x512, 0x1024, 0x2048, 0x4096, 0x8192, 0x16384, 1x0, 1x64 and 88 more"},
+		{"smooth[0:1]@1{block=64}", "plan for smooth[0:1]: block takes no value 64; it takes 0x0, 0x64, 0x128, " +
+			"0x256, 0x512, 0x1024, 0x2048, 0x4096, 0x8192, 0x16384, 1x0, 1x64 and 88 more"},
 		{"smooth[0:1]@1{family=single}", "plan for smooth[0:1]: no family is called single; there is loops"},
-		{"line[0:1]@1{threads=2,blocks=64}", "plan for line[0:1]: the family loops has no parameter blocks; did you mean block?"},
+		{"line[0:1]@1{threads=2,blocks=64}",
+			"plan for line[0:1]: the family loops has no parameter blocks; did you mean block?"},
 	} {
 		_, err := lower.Program(load(t, "planned", planned), lower.Options{NoInitial: true, Plan: plan(t, c.plan)})
 		if err == nil || err.Error() != c.want {

@@ -41,7 +41,11 @@ func TestRanks(t *testing.T) {
 		}
 		text = strings.ReplaceAll(text, "boundary u", "boundary u, v")
 		b := bind(t, load(t, "axes", text), "")
-		for _, w := range []way{{target: lower.CPU, strict: true, plan: plan(t, "threads=2")}, {target: lower.CPU, strict: false, plan: plan(t, "")}, {target: lower.GPU, strict: true, plan: plan(t, "")}} {
+		for _, w := range []way{
+			{target: lower.CPU, strict: true, plan: plan(t, "threads=2")},
+			{target: lower.CPU, strict: false, plan: plan(t, "")},
+			{target: lower.GPU, strict: true, plan: plan(t, "")},
+		} {
 			if err := check(b, w, 1); err != nil {
 				t.Errorf("%d axes: %v", rank, err)
 			}

@@ -52,7 +52,9 @@ func (n *nest) rebind(e kernel.Expr, size func(int) kernel.Expr) kernel.Expr {
 }
 
 func (n *nest) partialBuffer(p *partials) *binding {
-	b := n.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr { return p.store.cells(n.size) })
+	b := n.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr {
+		return p.store.cells(n.size)
+	})
 	b.writes = true
 	return b
 }
@@ -75,7 +77,9 @@ func (n *nest) tree(p *partials) {
 	}
 	r := p.stmt.src.Reduce
 	e := newEnv(n.Program, n.opts.Bound)
-	parts := e.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr { return p.store.cells(e.size) })
+	parts := e.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr {
+		return p.store.cells(e.size)
+	})
 	parts.reads, parts.writes = true, true
 	cell := e.cell(r.Scalar)
 	cell.writes = true
@@ -99,11 +103,15 @@ func (n *nest) tree(p *partials) {
 		inner.emit(st)
 	}
 	body := inner.stmts
-	s.emit(&kernel.Loop{Var: at, Lo: kernel.I(0), Hi: count, Step: chunk, Tag: kernel.Parallel, Team: team(count, treeWork), Body: body})
+	s.emit(&kernel.Loop{
+		Var: at, Lo: kernel.I(0), Hi: count, Step: chunk, Tag: kernel.Parallel, Team: team(count, treeWork), Body: body,
+	})
 	for _, st := range t.levels(s, kernel.I(0), count, chunk, count) {
 		s.emit(st)
 	}
-	s.emit(&kernel.Store{Buffer: cell.buffer, Index: kernel.I(0), Value: &kernel.Load{Buffer: parts.buffer, Index: kernel.I(0)}})
+	s.emit(&kernel.Store{
+		Buffer: cell.buffer, Index: kernel.I(0), Value: &kernel.Load{Buffer: parts.buffer, Index: kernel.I(0)},
+	})
 	k.Body = s.stmts
 	args := e.finish(k)
 	n.add(k, args)

@@ -67,13 +67,20 @@ func TestReductionsInOrder(t *testing.T) {
 		plan   string
 		cells  bool // no lanes hold whole segments: cells store their values
 	}{
-		{lower.GPU, "family=cells,block=8x32", false}, {lower.GPU, "family=cells,block=16x16", true}, {lower.GPU, "family=cells,block=2x128", false},
-		{lower.GPU, "family=tile,block=1x4x16,vec=1", true}, {lower.GPU, "family=tile,block=1x4x16,vec=2", false}, {lower.GPU, "family=tile,block=1x2x16,vec=8", false},
-		{lower.GPU, "family=tile,block=1x2x32,vec=4,rows=1x2,repeat=1x1x2", false}, {lower.GPU, "family=tile,block=1x1x64,vec=1,stages=1", false},
-		{lower.GPU, "family=stream,block=4x32,vec=1,chunk=4,planes=2", false}, {lower.GPU, "family=stream,block=2x16,vec=2,unroll=yes", false},
-		{lower.GPU, "family=stream,block=4x64,vec=2,stages=2,copy=bulk", false}, {lower.GPU, "family=stream,block=4x32,vec=2,perspective=outer", false},
-		{lower.GPU, "family=stream,block=4x32,vec=2,perspective=inner", true}, {lower.GPU, "family=tile,block=1x2x32,vec=2", false},
-		{lower.CPU, "", false}, {lower.CPU, "block=0x4x64", false}, {lower.CPU, "block=2x2x64", false}, {lower.CPU, "block=0x0x128", false}, {lower.CPU, "block=0x0x2048", false},
+		{lower.GPU, "family=cells,block=8x32", false}, {lower.GPU, "family=cells,block=16x16", true},
+		{lower.GPU, "family=cells,block=2x128", false},
+		{lower.GPU, "family=tile,block=1x4x16,vec=1", true}, {lower.GPU, "family=tile,block=1x4x16,vec=2", false},
+		{lower.GPU, "family=tile,block=1x2x16,vec=8", false},
+		{lower.GPU, "family=tile,block=1x2x32,vec=4,rows=1x2,repeat=1x1x2", false},
+		{lower.GPU, "family=tile,block=1x1x64,vec=1,stages=1", false},
+		{lower.GPU, "family=stream,block=4x32,vec=1,chunk=4,planes=2", false},
+		{lower.GPU, "family=stream,block=2x16,vec=2,unroll=yes", false},
+		{lower.GPU, "family=stream,block=4x64,vec=2,stages=2,copy=bulk", false},
+		{lower.GPU, "family=stream,block=4x32,vec=2,perspective=outer", false},
+		{lower.GPU, "family=stream,block=4x32,vec=2,perspective=inner", true},
+		{lower.GPU, "family=tile,block=1x2x32,vec=2", false},
+		{lower.CPU, "", false}, {lower.CPU, "block=0x4x64", false}, {lower.CPU, "block=2x2x64", false},
+		{lower.CPU, "block=0x0x128", false}, {lower.CPU, "block=0x0x2048", false},
 	} {
 		sizes := []string{"L=3 M=3 N=21", "L=3 M=4 N=70", "L=4 M=3 N=193"}
 		if c.target == lower.CPU {

@@ -24,7 +24,10 @@ type sharedTree struct {
 // newSharedTree makes shared memory for n values and all that comes of them.
 func newSharedTree(top *scope, e *env, name string, r *ir.Reduce, n int64) *sharedTree {
 	t := r.Scalar.Type
-	buf := &kernel.Buffer{Name: top.declare(e, name, t).Name, Elem: t, Space: kernel.Shared, Mode: kernel.InOut, Cells: kernel.I(sharedTreeCells(n))}
+	buf := &kernel.Buffer{
+		Name: top.declare(e, name, t).Name, Elem: t, Space: kernel.Shared, Mode: kernel.InOut,
+		Cells: kernel.I(sharedTreeCells(n)),
+	}
 	return sharedTreeIn(buf, r)
 }
 

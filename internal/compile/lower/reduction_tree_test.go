@@ -134,7 +134,8 @@ func TestTreeKeepsSigns(t *testing.T) {
 		want op.Value
 	}{
 		{ir.Sum, minus, minus, minus},
-		{ir.Max, op.Float(types.F64, math.Inf(-1)), op.Float(types.F64, math.Inf(-1)), op.Float(types.F64, math.Inf(-1))},
+		{ir.Max, op.Float(types.F64, math.Inf(-1)), op.Float(types.F64, math.Inf(-1)),
+			op.Float(types.F64, math.Inf(-1))},
 		{ir.Max, minus, nan, nan},
 		{ir.Min, op.Float(types.F64, 3), nan, nan},
 	} {
@@ -175,12 +176,16 @@ func TestCombine(t *testing.T) {
 		}})
 		k := &kernel.Kernel{Name: "k", Buffers: []*kernel.Buffer{u, v, x, y}, Body: []kernel.Stmt{
 			&kernel.Alloc{Buffer: runs[0].buf}, &kernel.Alloc{Buffer: runs[1].buf},
-			&kernel.Loop{Var: thread, Lo: kernel.I(0), Hi: kernel.I(n), Step: kernel.I(1), Tag: kernel.ThreadX, Body: body.stmts},
+			&kernel.Loop{
+				Var: thread, Lo: kernel.I(0), Hi: kernel.I(n), Step: kernel.I(1), Tag: kernel.ThreadX, Body: body.stmts,
+			},
 		}}
 		rng := rand.New(rand.NewPCG(uint64(n), 3))
 		us, vs := partsOf(types.F64, int(n), ir.Sum, rng), partsOf(types.I32, int(n), ir.Max, rng)
 		gotX, gotY := sim.New(types.F64, 1), sim.New(types.I32, 1)
-		r, err := sim.Run(k, sim.Args{Buffers: []*sim.Memory{sim.Values(types.F64, us...), sim.Values(types.I32, vs...), gotX, gotY}}, sim.Options{})
+		r, err := sim.Run(k, sim.Args{Buffers: []*sim.Memory{
+			sim.Values(types.F64, us...), sim.Values(types.I32, vs...), gotX, gotY,
+		}}, sim.Options{})
 		if err == nil {
 			err = r.Err()
 		}

@@ -54,7 +54,9 @@ func (w *tiledKernel) readsRow(a *ir.Access) bool {
 // row finds the register queue, the plane and the cell that an access of a cell of the
 // thread's tile reads.
 func (w *tiledKernel) row(a *ir.Access, place map[int]int64) (c *registerQueue, at, cell int64) {
-	c = &registerQueue{array: a.Array, held: map[int64]map[int64]kernel.Expr{}, queue: map[int64]map[int64]*kernel.Var{}}
+	c = &registerQueue{
+		array: a.Array, held: map[int64]map[int64]kernel.Expr{}, queue: map[int64]map[int64]*kernel.Var{},
+	}
 	key := fmt.Sprintf("%p", a.Array)
 	for _, ix := range a.Index {
 		off := ix.Offset + place[ix.Axis]
@@ -512,7 +514,8 @@ func (w *tiledKernel) strays(c *registerQueue) bool {
 				continue
 			}
 			ix := a.Index[last]
-			if ix.Offset != 0 || cell.crosses(ix, holds.Lo, cell.loBounds, -1) || cell.crosses(ix, holds.Hi, cell.hiBounds, 1) {
+			if ix.Offset != 0 || cell.crosses(ix, holds.Lo, cell.loBounds, -1) ||
+				cell.crosses(ix, holds.Hi, cell.hiBounds, 1) {
 				return true
 			}
 		}
@@ -588,7 +591,9 @@ func (w *tiledKernel) shuffled(c *registerQueue, at, q int64, cells []int64) {
 	var inside []kernel.Stmt
 	for _, x := range cells {
 		moved := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
-		s.emit(&kernel.Shuffle{Var: moved, Kind: kind, Value: c.held[at][mod(x, w.vec)], By: kernel.Conv(types.I32, kernel.I(by))})
+		s.emit(&kernel.Shuffle{
+			Var: moved, Kind: kind, Value: c.held[at][mod(x, w.vec)], By: kernel.Conv(types.I32, kernel.I(by)),
+		})
 		v := s.declare(w.env, w.cellName(c, at, x), c.array.Type)
 		s.emit(&kernel.Declare{Var: v, Init: kernel.V(moved)})
 		single := kernel.Expr(nil)

@@ -26,7 +26,8 @@ func Resources(k *kernel.Kernel) Estimate {
 	early, late := liveRegisters(k)
 	threads, shared := blockOf(k)
 	return Estimate{
-		Threads: threads, Shared: shared, Registers: baseRegisters + (early+late)/2, Least: baseRegisters + late, Most: int64(k.MaxRegisters),
+		Threads: threads, Shared: shared, Registers: baseRegisters + (early+late)/2, Least: baseRegisters + late,
+		Most: int64(k.MaxRegisters),
 	}
 }
 

@@ -63,7 +63,9 @@ func branching(r *rand.Rand, depth int, known []*kernel.Var) ([]kernel.Stmt, []*
 func TestLiveBranches(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		known := []*kernel.Var{kernel.NewVar("a", types.F32), kernel.NewVar("b", types.F32), kernel.NewVar("c", types.F32)}
+		known := []*kernel.Var{
+			kernel.NewVar("a", types.F32), kernel.NewVar("b", types.F32), kernel.NewVar("c", types.F32),
+		}
 		body, _ := branching(r, 3, known)
 		s := &liveScan{uniform: set{}}
 		got := s.most(body)
@@ -72,7 +74,8 @@ func TestLiveBranches(t *testing.T) {
 			t.Fatalf("seed %d: %d at once, want %d", seed, got, want)
 		}
 		if !maps.Equal(s.live, before) || s.weight != int64(len(before)) {
-			t.Fatalf("seed %d: %d are needed from before, of weight %d, want %d", seed, len(s.live), s.weight, len(before))
+			t.Fatalf("seed %d: %d are needed from before, of weight %d, want %d",
+				seed, len(s.live), s.weight, len(before))
 		}
 	}
 }

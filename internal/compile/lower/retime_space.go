@@ -30,7 +30,8 @@ func (n *nest) offerRetiming(f *schedule.Family) {
 	retime.Values, retime.Default = values, schedule.No
 	f.Params = slices.Insert(f.Params, f.Index(schedule.Staging), retime)
 	f.Constraints = append(f.Constraints, schedule.Constraint{
-		Name: "early parts", Doc: "along this axis nothing is ready before the rest, or sums have the order of their planes",
+		Name:   "early parts",
+		Doc:    "along this axis nothing is ready before the rest, or sums have the order of their planes",
 		Params: []string{stream, retime.Name},
 		Holds: func(c schedule.Config) bool {
 			v, _ := c.Get(retime.Name)
@@ -42,7 +43,8 @@ func (n *nest) offerRetiming(f *schedule.Family) {
 // retimeParam is a parameter of families that go along an axis.
 var retimeParam = schedule.Param{
 	Name: "retime", Role: schedule.Retiming,
-	Doc:    "whether parts of statements are computed as soon as their planes have come and wait in place of the cells; sums: sums are put in the order of the planes for it",
+	Doc: "whether parts of statements are computed as soon as their planes have come and wait in place of the " +
+		"cells; sums: sums are put in the order of the planes for it",
 	Source: "Rawat et al. 2019, section III-B2",
 }
 

@@ -61,8 +61,10 @@ func (s planeSums) program() string {
 	faces := func() string {
 		return s.pick("periodic", "clamp", "mirror", "antimirror", "reflect", "antireflect", "constant(0.5)")
 	}
-	fmt.Fprintf(&b, "parameter L, M, N;\niterator k, j, i;\n%s u[L,M,N], v[L,M,N], w[L,M,N], x[L,M,N], c[N], r = 0.75, most;\n", s.pick("double", "float"))
-	fmt.Fprintf(&b, "boundary u : %s on k, %s on j, %s on i;\nboundary v : %s;\ncopyin u, v, c;\n", faces(), faces(), faces(), faces())
+	fmt.Fprintf(&b, "parameter L, M, N;\niterator k, j, i;\n"+
+		"%s u[L,M,N], v[L,M,N], w[L,M,N], x[L,M,N], c[N], r = 0.75, most;\n", s.pick("double", "float"))
+	fmt.Fprintf(&b, "boundary u : %s on k, %s on j, %s on i;\nboundary v : %s;\ncopyin u, v, c;\n",
+		faces(), faces(), faces(), faces())
 	if s.IntN(3) == 0 {
 		fmt.Fprintf(&b, "boundary c : clamp;\n")
 	} else {
@@ -112,7 +114,8 @@ const mostDraws = 40
 
 // limited checks a program with a random plan of small tiles and blocks, whose
 // kernels keep to a limit where they can; it returns how many do.
-func limited(t *testing.T, b *ir.Binding, target lower.Target, mode arith.Mode, limit string, rng *rand.Rand, seed uint64) int {
+func limited(t *testing.T, b *ir.Binding, target lower.Target, mode arith.Mode, limit string,
+	rng *rand.Rand, seed uint64) int {
 	t.Helper()
 	w := way{target: target, strict: mode == arith.Strict}
 	b = b.In(mode)

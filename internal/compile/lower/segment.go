@@ -142,7 +142,9 @@ type cellwiseKey struct{ stmt *ir.Stmt }
 // put stores a cell's value.
 func (w *cellwise) put(c *cell, value kernel.Expr) kernel.Stmt {
 	n := c.nest
-	b := n.buffer(w.store.arg, w.store.order, w.store.name, w.store.elem, func() kernel.Expr { return w.store.cells(n.size) })
+	b := n.buffer(w.store.arg, w.store.order, w.store.name, w.store.elem, func() kernel.Expr {
+		return w.store.cells(n.size)
+	})
 	b.writes = true
 	return &kernel.Store{Buffer: b.buffer, Index: c.cellNumber(w.stmt), Value: value}
 }
@@ -155,9 +157,13 @@ const segmentThreads = 128
 func (n *nest) combineCells(w *cellwise, p *partials) {
 	r := w.stmt.src.Reduce
 	e := newEnv(n.Program, n.opts.Bound)
-	from := e.buffer(w.store.arg, w.store.order, w.store.name, w.store.elem, func() kernel.Expr { return w.store.cells(e.size) })
+	from := e.buffer(w.store.arg, w.store.order, w.store.name, w.store.elem, func() kernel.Expr {
+		return w.store.cells(e.size)
+	})
 	from.reads = true
-	to := e.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr { return p.store.cells(e.size) })
+	to := e.buffer(p.store.arg, p.store.order, p.store.name, p.store.elem, func() kernel.Expr {
+		return p.store.cells(e.size)
+	})
 	to.writes = true
 	k := &kernel.Kernel{
 		Name: fmt.Sprintf("%s_%s_segments", kernelBase(n.call), r.Kind),
@@ -174,7 +180,8 @@ func (n *nest) combineCells(w *cellwise, p *partials) {
 	row := s.let(e, "row", "row", kernel.Bin(op.Div, kernel.V(segment), g.each))
 	first := kernel.Add(g.start, kernel.Mul(kernel.Bin(op.Rem, kernel.V(segment), g.each), kernel.I(ir.Segment)))
 	first = s.let(e, "first", "first", first)
-	base := s.let(e, "base", "base", kernel.Sub(kernel.Add(kernel.Mul(row, kernel.Add(kernel.Sub(g.hi, g.lo), kernel.I(1))), first), g.lo))
+	base := s.let(e, "base", "base",
+		kernel.Sub(kernel.Add(kernel.Mul(row, kernel.Add(kernel.Sub(g.hi, g.lo), kernel.I(1))), first), g.lo))
 	none := neutral(r.Kind, r.Scalar.Type)
 	value := func(l int64) kernel.Expr {
 		x := kernel.Add(first, kernel.I(l))
@@ -195,8 +202,13 @@ func (n *nest) combineCells(w *cellwise, p *partials) {
 		&kernel.Let{Var: segment, Value: kernel.Add(kernel.Mul(kernel.V(block), threads), kernel.V(thread))},
 		&kernel.If{Cond: kernel.Lt(kernel.V(segment), count), Then: s.stmts},
 	}
-	list := []kernel.Stmt{&kernel.Loop{Var: thread, Lo: kernel.I(0), Hi: threads, Step: kernel.I(1), Tag: kernel.ThreadX, Body: body}}
-	top.emit(&kernel.Loop{Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, threads), Step: kernel.I(1), Tag: kernel.BlockX, Body: list})
+	list := []kernel.Stmt{&kernel.Loop{
+		Var: thread, Lo: kernel.I(0), Hi: threads, Step: kernel.I(1), Tag: kernel.ThreadX, Body: body,
+	}}
+	top.emit(&kernel.Loop{
+		Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, threads), Step: kernel.I(1),
+		Tag: kernel.BlockX, Body: list,
+	})
 	k.Body = top.stmts
 	args := e.finish(k)
 	n.add(k, args)

@@ -35,7 +35,8 @@ func (n *nest) segmentLanes(threads, inner, vec int64) *segmentLanes {
 		return &segmentLanes{lanes: ir.Segment / vec, vec: vec}
 	}
 	for _, s := range ordered {
-		if slices.Contains(n.opts.Lacks, machine.Shared) || threads*vec*int64(s.src.Reduce.Scalar.Type.Size()) > 2*blockReductionBytes {
+		if slices.Contains(n.opts.Lacks, machine.Shared) ||
+			threads*vec*int64(s.src.Reduce.Scalar.Type.Size()) > 2*blockReductionBytes {
 			return nil
 		}
 	}
@@ -105,7 +106,8 @@ func (t *blockReduction) fromLanes(s *scope, st *statement, values []kernel.Expr
 // exchange has all threads put their values in shared memory, and returns what the first
 // thread of a segment finds there. Segments are a cell further apart than they need
 // be, so that these threads use different banks.
-func (t *blockReduction) exchange(s, first *scope, st *statement, values []kernel.Expr, where vectorPlace) []kernel.Expr {
+func (t *blockReduction) exchange(s, first *scope, st *statement, values []kernel.Expr,
+	where vectorPlace) []kernel.Expr {
 	buf := t.exchanges[st.src.Reduce.Scalar.Type]
 	at := kernel.Mul(where.number, kernel.I(t.folding.vec))
 	apart := kernel.Add(at, kernel.Bin(op.Div, at, kernel.I(ir.Segment)))

@@ -26,13 +26,16 @@ func TestSharedKernels(t *testing.T) {
 			"smooth smooth_2 | smooth: smooth(v u) | smooth.2: smooth_2(v u)"},
 		{"unlike boundaries", "boundary u : clamp;\n" + smooth + "smooth (v, u); smooth (u, v);",
 			"smooth smooth_2 | smooth: smooth(v u) | smooth.2: smooth_2(u v)"},
-		{"scalars that differ", "stencil scale (out, in, c) { out[j][i] = c*in[j][i]; }\nscale (v, u, a); scale (u, v, b); scale (w, v, a);",
+		{"scalars that differ", "stencil scale (out, in, c) { out[j][i] = c*in[j][i]; }\n" +
+			"scale (v, u, a); scale (u, v, b); scale (w, v, a);",
 			"scale scale_2 | scale: scale(v u) | scale.2: scale_2(u v) | scale.3: scale(w v)"},
-		{"two stencils of one body", smooth + "stencil blur (out, in) { out[j][i] = 0.5*(in[j][i+1] + in[j][i-1]); }\nsmooth (v, u); blur (w, v);",
+		{"two stencils of one body", smooth +
+			"stencil blur (out, in) { out[j][i] = 0.5*(in[j][i+1] + in[j][i-1]); }\nsmooth (v, u); blur (w, v);",
 			"smooth | smooth: smooth(v u) | blur: smooth(w v)"},
 		{"reductions", "stencil norm (x, r) { reduce sum r = x[j][i]; }\nnorm (u, r); norm (v, r); norm (w, s);",
 			"norm norm_sum norm_2 norm_sum_2 | norm: norm(u norm_r_parts) norm_sum(norm_r_parts r) | " +
-				"norm.2: norm(v norm.2_r_parts) norm_sum(norm.2_r_parts r) | norm.3: norm_2(w norm.3_s_parts) norm_sum_2(norm.3_s_parts s)"},
+				"norm.2: norm(v norm.2_r_parts) norm_sum(norm.2_r_parts r) | " +
+				"norm.3: norm_2(w norm.3_s_parts) norm_sum_2(norm.3_s_parts s)"},
 	} {
 		m, err := lowered(load(t, "shared", head+c.text), lower.Options{})
 		if err != nil {

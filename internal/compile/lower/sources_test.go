@@ -87,7 +87,9 @@ func TestSources(t *testing.T) {
 						if i > 0 && j%len(shapes[name]) != i-1 && j > 0 {
 							continue
 						}
-						if _, err := lower.Program(p, lower.Options{Target: target, Plan: w.plan, Bound: b}); err != nil {
+						if _, err := lower.Program(p, lower.Options{
+							Target: target, Plan: w.plan, Bound: b,
+						}); err != nil {
 							continue // it has no kernel of that rank
 						}
 						if err := check(b, w, uint64(i+j)); err != nil {

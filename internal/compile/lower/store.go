@@ -204,7 +204,8 @@ func (m *module) laidScratch(key any, name, short string, t types.Type, dims []s
 	return st
 }
 
-func (m *module) newScratch(name string, t types.Type, cells func(size func(int) kernel.Expr) kernel.Expr) *kernel.Scratch {
+func (m *module) newScratch(name string, t types.Type,
+	cells func(size func(int) kernel.Expr) kernel.Expr) *kernel.Scratch {
 	sc := &kernel.Scratch{Name: m.unique(name), Elem: t}
 	vars := map[int]*kernel.Var{}
 	sc.Cells = cells(func(param int) kernel.Expr {

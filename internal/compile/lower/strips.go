@@ -164,9 +164,12 @@ func (l *loopNest) combineStrip(s *scope, r *statement) kernel.Expr {
 	for by := int64(ir.Segment / 2); by >= pairLanes; by /= 2 {
 		v := body.declare(l.env, "cell", types.I64)
 		x := kernel.Add(kernel.V(at), kernel.V(v))
-		body.emit(&kernel.Loop{Var: v, Lo: kernel.I(0), Hi: kernel.I(by), Step: kernel.I(1), Tag: kernel.Vector, Body: []kernel.Stmt{
-			&kernel.Store{Buffer: buf, Index: x, Value: kernel.Bin(join, load(x), load(kernel.Add(x, kernel.I(by))))},
-		}})
+		body.emit(&kernel.Loop{
+			Var: v, Lo: kernel.I(0), Hi: kernel.I(by), Step: kernel.I(1), Tag: kernel.Vector,
+			Body: []kernel.Stmt{&kernel.Store{
+				Buffer: buf, Index: x, Value: kernel.Bin(join, load(x), load(kernel.Add(x, kernel.I(by)))),
+			}},
+		})
 	}
 	var last []kernel.Expr
 	for x := range int64(pairLanes) {

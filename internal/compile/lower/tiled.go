@@ -177,7 +177,8 @@ func (n *nest) tiledKernel() ([]kernel.Stmt, []func()) {
 	n.strided = nil // every thread has its cells: colours are guards
 	w := &tiledKernel{
 		nest: n, tiling: t, written: map[*ir.Array]bool{}, pre: newScope(nil),
-		pos: map[int]kernel.Expr{}, corner: map[int]kernel.Expr{}, thread: map[int]*kernel.Var{}, registerQueueOf: map[string]*registerQueue{},
+		pos: map[int]kernel.Expr{}, corner: map[int]kernel.Expr{}, thread: map[int]*kernel.Var{},
+		registerQueueOf: map[string]*registerQueue{},
 	}
 	for _, s := range n.stmts {
 		if s.src.Array != nil {
@@ -527,7 +528,8 @@ func (w *tiledKernel) start(st *store, idx []index) kernel.Expr {
 	}
 	for d, x := range idx[:last] {
 		rel := kernel.Sub(x.at, st.dims[d].lo(w.size))
-		stride := w.pre.let(w.env, fmt.Sprintf("stride:%s:%d", st.shapeKey(), d), st.name+"_stride", st.stride(d, w.size))
+		stride := w.pre.let(w.env, fmt.Sprintf("stride:%s:%d", st.shapeKey(), d),
+			st.name+"_stride", st.stride(d, w.size))
 		term := kernel.Mul(rel, stride)
 		if x.axis == w.stream {
 			add(&moving, term)

@@ -178,7 +178,9 @@ func (w *tiledKernel) put(s *statement, vector []*cell, values []kernel.Expr) {
 	var wide []kernel.Stmt
 	for from := int64(0); from < w.vec; from += n {
 		at := vector[from].here(s.into)
-		wide = append(wide, &kernel.StoreVector{Buffer: b.buffer, Index: at, Values: values[from : from+n], Via: w.stores})
+		wide = append(wide, &kernel.StoreVector{
+			Buffer: b.buffer, Index: at, Values: values[from : from+n], Via: w.stores,
+		})
 	}
 	if whole == nil {
 		w.now.stmts = append(w.now.stmts, wide...)

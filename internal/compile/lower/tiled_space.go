@@ -23,11 +23,14 @@ func sharedParams(doc string, values ...int64) []schedule.Param {
 			Name: "stages", Doc: doc, Role: schedule.Staging,
 			Source: "Rawat et al. 2019, section III-A; Garvey 2018, section 6.1",
 			Values: schedule.Numbers(values...), Default: schedule.Int(0),
-			Needs: []schedule.Need{{Capability: machine.Shared, Values: some}, {Capability: machine.AsyncCopy, Values: some}},
+			Needs: []schedule.Need{
+				{Capability: machine.Shared, Values: some}, {Capability: machine.AsyncCopy, Values: some},
+			},
 		},
 		{
 			Name: "staging", Role: schedule.StagedPart,
-			Doc:    "what is copied there: all that a block reads, or its halos, and threads store their own cells from registers",
+			Doc: "what is copied there: all that a block reads, or its halos, and threads store their own " +
+				"cells from registers",
 			Source: "Zhang and Mueller 2013, section 2.2; Rawat et al. 2019, section III",
 			Values: schedule.Words(schedule.AllCells, schedule.HaloCells), Default: schedule.Word(schedule.AllCells),
 			When: []schedule.Condition{schedule.When("stages", some...)},
@@ -71,7 +74,8 @@ func tiledParams(spread, outer int) []schedule.Param {
 		schedule.Param{
 			Name: "shuffle", Role: schedule.LaneExchange,
 			Doc:    "whether neighbours on the inner axis come from other lanes, and not from memory's caches",
-			Source: "Rawat et al. 2019, section III-A", Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
+			Source: "Rawat et al. 2019, section III-A",
+			Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
 			Needs: []schedule.Need{{Capability: machine.Shuffle, Values: []schedule.Value{schedule.Yes}}},
 		},
 		schedule.Param{
@@ -89,18 +93,21 @@ func tiledParams(spread, outer int) []schedule.Param {
 		schedule.Param{
 			Name: "sizes", Role: schedule.Sizes,
 			Doc:    "whether the kernel takes sizes as arguments or holds them as literals",
-			Source: garvey, Values: schedule.Words(schedule.SizeArguments, schedule.SizeLiterals), Default: schedule.Word(schedule.SizeArguments),
+			Source: garvey, Values: schedule.Words(schedule.SizeArguments, schedule.SizeLiterals),
+			Default: schedule.Word(schedule.SizeArguments),
 		},
 		schedule.Param{
 			Name: "cse", Role: schedule.Indexing,
-			Doc:    "whether indices are computed from each other and common subexpressions named, or all that is left to the compiler",
+			Doc: "whether indices are computed from each other and common subexpressions named, " +
+				"or all that is left to the compiler",
 			Source: garvey, Values: []schedule.Value{schedule.No, schedule.Yes}, Default: schedule.No,
 		},
 		schedule.Param{
 			Name: "registers", Role: schedule.RegisterLimit,
 			Doc:    "the most registers of a thread; 0 leaves it to the compiler",
-			Source: "Rawat et al. 2019, section V", Values: schedule.Numbers(0, 32, 48, 64, 80, 96, 128, 168, 255), Default: schedule.Int(0),
-			Finer: func() []schedule.Value { return schedule.Numbers(integers(32, 248, 8)...) },
+			Source: "Rawat et al. 2019, section V", Values: schedule.Numbers(0, 32, 48, 64, 80, 96, 128, 168, 255),
+			Default: schedule.Int(0),
+			Finer:   func() []schedule.Value { return schedule.Numbers(integers(32, 248, 8)...) },
 		},
 	)
 }
@@ -112,7 +119,8 @@ func tiledConstraints(outer int) []schedule.Constraint {
 	}
 	return []schedule.Constraint{
 		{
-			Name: "whole warps", Doc: "neighbours in other lanes are in the same row only if a row of threads is a whole number of warps of 32",
+			Name: "whole warps", Doc: "neighbours in other lanes are in the same row only if a row of threads is a " +
+				"whole number of warps of 32",
 			Params: []string{"block", "shuffle"},
 			Holds: func(c schedule.Config) bool {
 				b := c.Ints("block")

@@ -30,7 +30,8 @@ s (v, u);`)
 			"family=tile,block=1x4x32,vec=8,rows=1x2,shuffle=yes,sizes=literals",
 		} {
 			for _, strict := range []bool{true, false} {
-				if err := check(bind(t, p, sizes), way{target: lower.GPU, strict: strict, plan: plan(t, text)}, 3); err != nil {
+				if err := check(bind(t, p, sizes),
+					way{target: lower.GPU, strict: strict, plan: plan(t, text)}, 3); err != nil {
 					t.Errorf("%s: %v", sizes, err)
 				}
 			}
@@ -60,17 +61,22 @@ s (o, wide, a, b);`
 		{"float", "float", "boundary a : antimirror on i.low; boundary b : antimirror;", both},
 		{"float", "float", "boundary a : constant(0.5) on i.low; boundary b : clamp on i;", both},
 		{"double", "double", "boundary a : reflect on i.low; boundary b : periodic on i;", both},
-		{"float", "float", "boundary a : mirror on i.high; boundary b : antireflect;", "0.5*a[j][i+1] + 0.25*b[j][i+1] + 0.5*b[j][i-2]"},
-		{"float", "float", "boundary a : clamp on i.high; boundary b : constant(2) on i.low;", "0.5*a[j][i+2] + 0.25*b[j][i-1] + 0.5*b[j][i-2]"},
-		{"double", "float", "boundary a, b : clamp;", "0.5*a[j][i+1] + 0.25*a[j][i+2] + 0.5*b[j][i+1] + 2*b[j][i+2] + 4*b[j][i+3]"},
-		{"double", "float", "boundary a : constant(1); boundary b : antimirror;", "0.5*a[j][i-1] + 0.25*a[j][i-2] + 0.5*b[j][i-1] + 2*b[j][i-2] + 4*b[j][i-4] + 0.5*b[j][i+1] + 0.25*b[j][i+4]"},
+		{"float", "float", "boundary a : mirror on i.high; boundary b : antireflect;",
+			"0.5*a[j][i+1] + 0.25*b[j][i+1] + 0.5*b[j][i-2]"},
+		{"float", "float", "boundary a : clamp on i.high; boundary b : constant(2) on i.low;",
+			"0.5*a[j][i+2] + 0.25*b[j][i-1] + 0.5*b[j][i-2]"},
+		{"double", "float", "boundary a, b : clamp;",
+			"0.5*a[j][i+1] + 0.25*a[j][i+2] + 0.5*b[j][i+1] + 2*b[j][i+2] + 4*b[j][i+3]"},
+		{"double", "float", "boundary a : constant(1); boundary b : antimirror;", "0.5*a[j][i-1] + 0.25*a[j][i-2] + " +
+			"0.5*b[j][i-1] + 2*b[j][i-2] + 4*b[j][i-4] + 0.5*b[j][i+1] + 0.25*b[j][i+4]"},
 	}
 	plans := []string{
 		"family=tile,block=1x32,vec=4,shuffle=no",
 		"family=tile,block=1x32,vec=2,repeat=1x2,shuffle=yes,sizes=literals",
 		"family=tile,stages=1,staging=halos,block=1x32,vec=2,shuffle=yes,load=image",
 		"family=tile,stages=1,staging=all,block=2x16,vec=4",
-		"family=stream,stream=j,chunk=0,planes=2,stages=2,staging=halos,block=32,vec=2,repeat=4,shuffle=no,load=plain,sizes=literals,cse=yes",
+		"family=stream,stream=j,chunk=0,planes=2,stages=2,staging=halos,block=32,vec=2,repeat=4,shuffle=no," +
+			"load=plain,sizes=literals,cse=yes",
 		"family=stream,stream=j,chunk=4,stages=1,staging=halos,prefetch=1,block=32,vec=4,shuffle=yes",
 		"family=stream,stream=j,chunk=4,stages=2,staging=all,copy=bulk,block=32,vec=8,sizes=literals",
 		"family=stream,stream=j,chunk=4,unroll=yes,prefetch=2,block=32,vec=4,load=image,sizes=literals",
@@ -79,7 +85,8 @@ s (o, wide, a, b);`
 		p := load(t, "range", fmt.Sprintf(frame, c.a, c.b, c.boundaries, c.fusionVariant))
 		for i, text := range plans {
 			for _, sizes := range []string{"M=3 N=7", "M=2 N=1", "M=4 N=6", "M=1 N=66"} {
-				if err := check(bind(t, p, sizes), way{target: lower.GPU, strict: n%2 == 0, plan: plan(t, text)}, uint64(i)); err != nil {
+				if err := check(bind(t, p, sizes), way{target: lower.GPU, strict: n%2 == 0, plan: plan(t, text)},
+					uint64(i)); err != nil {
 					t.Errorf("%s %s at %s, %s: %v", c.boundaries, c.fusionVariant, text, sizes, err)
 				}
 			}

@@ -33,7 +33,8 @@ func RegisterToy(t *testing.T) {
 						Finer: func() []schedule.Value { return schedule.Numbers(96) },
 					},
 					{
-						Name: "strokes", Role: schedule.CyclicUnroll, Axis: schedule.InnerAxis, Doc: "cells of a thread on the inner axis",
+						Name: "strokes", Role: schedule.CyclicUnroll, Axis: schedule.InnerAxis,
+						Doc:    "cells of a thread on the inner axis",
 						Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
 					},
 					{
@@ -42,11 +43,13 @@ func RegisterToy(t *testing.T) {
 					},
 					{
 						Name: "extents", Role: schedule.Sizes, Doc: "whether sizes are literals",
-						Values: schedule.Words(schedule.SizeArguments, schedule.SizeLiterals), Default: schedule.Word(schedule.SizeArguments),
+						Values:  schedule.Words(schedule.SizeArguments, schedule.SizeLiterals),
+						Default: schedule.Word(schedule.SizeArguments),
 					},
 				}, []schedule.Constraint{{
-					Name: "short rows", Doc: "a long row of threads has enough cells", Params: []string{"teeth", "strokes"},
-					Holds: func(c schedule.Config) bool { return c.Int("teeth")*c.Int("strokes") <= 4096 },
+					Name: "short rows", Doc: "a long row of threads has enough cells",
+					Params: []string{"teeth", "strokes"},
+					Holds:  func(c schedule.Config) bool { return c.Int("teeth")*c.Int("strokes") <= 4096 },
 				}}
 		},
 		seeds: map[int][]string{2: {"teeth=128,strokes=W,extents=literals"}},
@@ -84,7 +87,9 @@ func (n *nest) comb() ([]kernel.Stmt, []func()) {
 		&kernel.Let{Var: pos[n.inner()].(*kernel.Ref).Var, Value: at},
 		&kernel.If{Cond: kernel.Lt(pos[n.inner()], sp.hi), Then: list},
 	}
-	list = []kernel.Stmt{&kernel.Loop{Var: stroke, Lo: kernel.I(0), Hi: kernel.I(strokes), Step: kernel.I(1), Body: list}}
+	list = []kernel.Stmt{&kernel.Loop{
+		Var: stroke, Lo: kernel.I(0), Hi: kernel.I(strokes), Step: kernel.I(1), Body: list,
+	}}
 	for i := len(loops) - 1; i >= 0; i-- {
 		loops[i].Body = list
 		list = []kernel.Stmt{loops[i]}

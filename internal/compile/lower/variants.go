@@ -41,7 +41,8 @@ func Variants(p *ir.Program, o Options, plans []schedule.Plan) ([]*kernel.Module
 	constants := &module{Module: &kernel.Module{}}
 	for i, m := range list {
 		if !maps.Equal(m.Layouts, list[0].Layouts) {
-			return nil, fmt.Errorf("the plans %s and %s want grids to lie in memory in different ways", plans[0], plans[i])
+			return nil, fmt.Errorf("the plans %s and %s want grids to lie in memory in different ways",
+				plans[0], plans[i])
 		}
 		constants.Kernels = append(constants.Kernels, m.Kernels...)
 	}

@@ -52,7 +52,8 @@ func TestVariants(t *testing.T) {
 		t.Error("the kernel does not know of the padding")
 	}
 	bad, _ := schedule.ParsePlan("family=tile,vec=3")
-	if _, err := lower.Variants(p, lower.Options{Target: lower.GPU}, []schedule.Plan{plans[0], bad}); err == nil || !strings.Contains(err.Error(), "vec") {
+	if _, err := lower.Variants(p, lower.Options{Target: lower.GPU}, []schedule.Plan{plans[0], bad}); err == nil ||
+		!strings.Contains(err.Error(), "vec") {
 		t.Errorf("%v", err)
 	}
 }

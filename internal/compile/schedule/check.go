@@ -35,7 +35,8 @@ func (s Space) Check(c Config) error {
 	}
 	for i, set := range c.Values {
 		if set.Name != want[i] {
-			return fmt.Errorf("%s stands where %s belongs: the order is %s", set.Name, want[i], strings.Join(want, ", "))
+			return fmt.Errorf("%s stands where %s belongs: the order is %s",
+				set.Name, want[i], strings.Join(want, ", "))
 		}
 	}
 	for i := range f.Constraints {
@@ -103,7 +104,8 @@ func (f *Family) checkSettings(c Config) error {
 			return fmt.Errorf("%s is set twice", set.Name)
 		}
 		if !slices.ContainsFunc(p.Values, set.Value.Equal) {
-			return fmt.Errorf("%s takes no value %v; it takes %s", p.Name, set.Value, nearby([]Value{set.Value}, p.Values))
+			return fmt.Errorf("%s takes no value %v; it takes %s",
+				p.Name, set.Value, nearby([]Value{set.Value}, p.Values))
 		}
 	}
 	return nil

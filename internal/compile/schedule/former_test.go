@@ -25,7 +25,9 @@ func TestFormers(t *testing.T) {
 			}
 		}
 		for _, v := range f.Values {
-			if slices.ContainsFunc(f.Values, func(w schedule.FormerValue) bool { return f.Name == f.Now && w.Now == v.Value }) {
+			if slices.ContainsFunc(f.Values, func(w schedule.FormerValue) bool {
+				return f.Name == f.Now && w.Now == v.Value
+			}) {
 				t.Errorf("%s=%s is former and of today", f.Name, v.Value)
 			}
 		}
@@ -63,7 +65,9 @@ func TestFormerTexts(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"", "block_size_x=8,x=2", "family=tile,,x", "family=tile,max=load", "heat[0:1]@1{family=tile"} {
+	for _, text := range []string{
+		"", "block_size_x=8,x=2", "family=tile,,x", "family=tile,max=load", "heat[0:1]@1{family=tile",
+	} {
 		if got := schedule.RespellText(text); got != text {
 			t.Errorf("%q is respelled as %q", text, got)
 		}
@@ -119,8 +123,10 @@ func TestFormerConfigurations(t *testing.T) {
 		if rapid.Bool().Draw(t, "respelled") {
 			return rapid.SampledFrom(spellings).Draw(t, "spelling").Now
 		}
-		return rapid.SampledFrom([]string{"vec=2", "block=4x64", "load=plain", "load_x=image", "shared_u=no", "rows=1x2", "sizes=other",
-			"shuffle=3", "unroll=4", "store=streaming"}).Draw(t, "setting")
+		return rapid.SampledFrom([]string{
+			"vec=2", "block=4x64", "load=plain", "load_x=image", "shared_u=no", "rows=1x2", "sizes=other",
+			"shuffle=3", "unroll=4", "store=streaming",
+		}).Draw(t, "setting")
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		config := schedule.Config{Family: rapid.SampledFrom([]string{"tile", "stream", "cells"}).Draw(t, "family")}
@@ -144,12 +150,14 @@ func TestFormerConfigurations(t *testing.T) {
 			}
 			plan := "local=fused;heat[0:1]@1{" + given + "};norm[0:2]@1{" + given + "}"
 			p, err := schedule.ParsePlan(plan)
-			if want := strings.ReplaceAll(plan, given, text); err != nil || p.String() != want || schedule.RespellText(plan) != want {
+			if want := strings.ReplaceAll(plan, given, text); err != nil || p.String() != want ||
+				schedule.RespellText(plan) != want {
 				t.Fatalf("%q is %q, %v", plan, p, err)
 			}
 		}
 		again := slices.ContainsFunc(config.Values, func(s schedule.Setting) bool {
-			return len(schedule.FormerNames(s.Name)) > 0 || slices.ContainsFunc(spellings, func(x scheduletest.Spelling) bool { return x.Now == s.String() })
+			return len(schedule.FormerNames(s.Name)) > 0 ||
+				slices.ContainsFunc(spellings, func(x scheduletest.Spelling) bool { return x.Now == s.String() })
 		})
 		if again == (former == text) {
 			t.Fatalf("%q was %q", text, former)

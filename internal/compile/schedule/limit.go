@@ -21,7 +21,8 @@ func parseLimit(text string) (limit, error) {
 	text = strings.TrimSpace(text)
 	at := strings.IndexAny(text, "<>=!")
 	if at < 0 {
-		return limit{}, fmt.Errorf("%q is no limit: write a parameter, one of <=, <, >=, >, = and !=, and a value", text)
+		return limit{}, fmt.Errorf("%q is no limit: write a parameter, one of <=, <, >=, >, = and !=, and a value",
+			text)
 	}
 	l := limit{name: strings.TrimSpace(text[:at])}
 	if !isName(l.name) {

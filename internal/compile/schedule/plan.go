@@ -58,7 +58,8 @@ func ParsePlan(text string) (Plan, error) {
 			return Plan{}, err
 		}
 		if slices.ContainsFunc(p.Kernels, func(other Kernel) bool { return other.Name() == k.Name() }) {
-			return Plan{}, fmt.Errorf("%s stands twice in the plan: name each kernel once, with all its settings", k.Name())
+			return Plan{}, fmt.Errorf("%s stands twice in the plan: name each kernel once, with all its settings",
+				k.Name())
 		}
 		p.Kernels = append(p.Kernels, k)
 	}
@@ -102,7 +103,8 @@ func ParseKernel(text string) (Kernel, error) {
 		}
 	}
 	if k.From < 0 || k.To <= k.From {
-		return Kernel{}, fmt.Errorf("%s[%d:%d] holds no statement: it means the statements from %d to before %d", call, k.From, k.To, k.From, k.To)
+		return Kernel{}, fmt.Errorf("%s[%d:%d] holds no statement: it means the statements from %d to before %d",
+			call, k.From, k.To, k.From, k.To)
 	}
 	if k.Depth < 1 {
 		return Kernel{}, fmt.Errorf("%s: a depth of %d time steps: it is at least 1", call, k.Depth)

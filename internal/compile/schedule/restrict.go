@@ -79,7 +79,9 @@ func (r Restricting) Choose(what string, pass func(Value) bool) (Space, error) {
 // Keep returns the configurations that have one of some values, or have not the
 // parameter.
 func (r Restricting) Keep(values ...Value) (Space, error) {
-	return r.restrict("= "+list(values), values, false, func(v Value) bool { return slices.ContainsFunc(values, v.Equal) })
+	return r.restrict("= "+list(values), values, false, func(v Value) bool {
+		return slices.ContainsFunc(values, v.Equal)
+	})
 }
 
 // Limit is Keep with a test in the place of values; what says which pass.
@@ -278,7 +280,9 @@ func nearestOf(all []Value, to Value, kept []Value) Value {
 func (f *Family) require(when []Condition) bool {
 	for _, c := range when {
 		p := f.Param(c.Param)
-		kept := slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool { return !slices.ContainsFunc(c.In, v.Equal) })
+		kept := slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool {
+			return !slices.ContainsFunc(c.In, v.Equal)
+		})
 		if len(kept) == 0 {
 			return false
 		}
@@ -306,7 +310,9 @@ func (f *Family) remove(name string) {
 	}
 	dependents := slices.Clone(f.Params)
 	f.Params = slices.DeleteFunc(slices.Clone(f.Params), func(q Param) bool { return q.Name == name })
-	f.Constraints = slices.DeleteFunc(slices.Clone(f.Constraints), func(k Constraint) bool { return slices.Contains(k.Params, name) })
+	f.Constraints = slices.DeleteFunc(slices.Clone(f.Constraints), func(k Constraint) bool {
+		return slices.Contains(k.Params, name)
+	})
 	f.Constraints = append(f.Constraints, k)
 	for _, q := range dependents {
 		if needs(q) {
@@ -319,7 +325,9 @@ func (f *Family) remove(name string) {
 func (f *Family) drop(name string) {
 	all := f.Params
 	f.Params = slices.DeleteFunc(slices.Clone(all), func(q Param) bool { return q.Name == name })
-	f.Constraints = slices.DeleteFunc(slices.Clone(f.Constraints), func(k Constraint) bool { return slices.Contains(k.Params, name) })
+	f.Constraints = slices.DeleteFunc(slices.Clone(f.Constraints), func(k Constraint) bool {
+		return slices.Contains(k.Params, name)
+	})
 	for _, q := range all {
 		if slices.ContainsFunc(q.When, func(c Condition) bool { return c.Param == name }) {
 			f.drop(q.Name)

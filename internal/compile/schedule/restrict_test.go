@@ -127,7 +127,8 @@ func TestRestrictAgainstBruteForce(t *testing.T) {
 			var want []string
 			for c := range s.All() {
 				got, has := c.Get(p.Name)
-				if !has && op != ":=" || has && (op == ":=" && got.Equal(Int(v)) || op != ":=" && (limit{op: op, values: []Value{Int(v)}}).holds(got)) {
+				if !has && op != ":=" || has && (op == ":=" && got.Equal(Int(v)) ||
+					op != ":=" && (limit{op: op, values: []Value{Int(v)}}).holds(got)) {
 					want = append(want, c.String())
 				}
 			}
@@ -178,10 +179,13 @@ func TestConstrain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := one.Families[0]; list(f.Param("block").Values) != "8x64x0, 8x8x64" || list(f.Param("threads").Values) != "2" || one.Verify() != nil {
+	if f := one.Families[0]; list(f.Param("block").Values) != "8x64x0, 8x8x64" ||
+		list(f.Param("threads").Values) != "2" || one.Verify() != nil {
 		t.Errorf("%v, %v: %v", f.Param("block").Values, f.Param("threads").Values, one.Verify())
 	}
-	never := Constraint{Name: "never", Doc: "it never holds", Params: []string{"threads"}, Holds: func(Config) bool { return false }}
+	never := Constraint{
+		Name: "never", Doc: "it never holds", Params: []string{"threads"}, Holds: func(Config) bool { return false },
+	}
 	if _, err := s.Constrain(never); text(err) != "no configuration is left: it never holds" {
 		t.Error(err)
 	}

@@ -40,7 +40,9 @@ func LimitTo(where, text string) Restriction {
 		if err != nil || !s.has(r.param) || less.has(r.param) {
 			return less, err
 		}
-		_, err = Space{slices.DeleteFunc(slices.Clone(s.Families), func(f Family) bool { return f.Param(r.param) == nil })}.Limit(text)
+		_, err = Space{slices.DeleteFunc(slices.Clone(s.Families), func(f Family) bool {
+			return f.Param(r.param) == nil
+		})}.Limit(text)
 		return less, err
 	}
 	return r
@@ -61,7 +63,9 @@ func FixTo(where, text string) (Restriction, error) {
 		}
 		values = append(values, v)
 	}
-	return Restriction{Where: where, Kind: FixKind, Text: text, apply: func(s Space) (Space, error) { return s.Fix(name, values...) }}, nil
+	return Restriction{
+		Where: where, Kind: FixKind, Text: text, apply: func(s Space) (Space, error) { return s.Fix(name, values...) },
+	}, nil
 }
 
 // ParseRestrictions reads a file of restrictions: on each line fix NAME=VALUE|VALUE

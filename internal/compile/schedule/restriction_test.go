@@ -10,7 +10,8 @@ func TestParseRestrictions(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%v, %v", list, err)
 	}
-	if a, b := list[0], list[1]; a.Where != "a.space:3: fix" || a.Text != "vec=2|4" || b.Where != "a.space:4: limit" || b.Text != "block<=64" {
+	if a, b := list[0], list[1]; a.Where != "a.space:3: fix" || a.Text != "vec=2|4" || b.Where != "a.space:4: limit" ||
+		b.Text != "block<=64" {
 		t.Errorf("%+v", list)
 	}
 	vec := Space{Families: []Family{{Name: "f", Params: []Param{

@@ -43,14 +43,16 @@ func TestApplyRestrictions(t *testing.T) {
 			notes: []string{"--fix vec=2 does not hold for b[0:1]: no parameter is called vec; there is block"},
 		},
 		{list: Restrictions{fix("vec=8")}, err: "--fix vec=8: vec takes no value 8; it takes 1, 2, 4"},
-		{list: Restrictions{LimitTo("--limit", "vec>=8")}, err: "--limit vec>=8: vec takes no value >= 8; it takes 1, 2, 4"},
+		{list: Restrictions{LimitTo("--limit", "vec>=8")},
+			err: "--limit vec>=8: vec takes no value >= 8; it takes 1, 2, 4"},
 		{
 			list: Restrictions{fix("vec=2"), fix("vec=4")},
 			err:  "--fix vec=4: vec takes no value 4; it takes 2", hint: "--fix vec=2 leaves nothing of it",
 		},
 		{
 			list: Restrictions{fix("block=32x8")},
-			err:  "--fix block=32x8: block takes no value 32x8; it takes 32, 64", hint: "the inner axis comes last: block=8x32",
+			err:  "--fix block=32x8: block takes no value 32x8; it takes 32, 64",
+			hint: "the inner axis comes last: block=8x32",
 		},
 	} {
 		names, spaces := twoSpaces()
@@ -62,7 +64,8 @@ func TestApplyRestrictions(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || left[0].Count().Int64() != c.count[0] || left[1].Count().Int64() != c.count[1] || !slices.Equal(notes, c.notes) {
+		if err != nil || left[0].Count().Int64() != c.count[0] || left[1].Count().Int64() != c.count[1] ||
+			!slices.Equal(notes, c.notes) {
 			t.Errorf("%v: %v, %v, %q", c.list, left[0].Count(), left[1].Count(), notes)
 		}
 	}
@@ -80,7 +83,8 @@ func TestPlanRestrictions(t *testing.T) {
 		t.Errorf("%v %q %v", left, notes, err)
 	}
 	p, _ = ParsePlan("b[0:1]@1{block=64}")
-	if _, _, err := p.Restrictions("--plan").Apply(names, spaces); err == nil || err.Error() != "--plan block=64: block takes no value 64; it takes 4x32, 8x32" {
+	if _, _, err := p.Restrictions("--plan").Apply(names, spaces); err == nil ||
+		err.Error() != "--plan block=64: block takes no value 64; it takes 4x32, 8x32" {
 		t.Errorf("%v", err)
 	}
 }

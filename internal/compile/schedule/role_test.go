@@ -13,7 +13,8 @@ import (
 func roleSpace() Space {
 	return Space{Families: []Family{
 		{Name: "tile", Params: []Param{
-			{Name: "block", Role: Threads, Axis: InnerAxis, Values: []Value{Int(4, 64), Int(8, 32)}, Default: Int(4, 64)},
+			{Name: "block", Role: Threads, Axis: InnerAxis,
+				Values: []Value{Int(4, 64), Int(8, 32)}, Default: Int(4, 64)},
 			{Name: "vec", Role: Vector, Axis: InnerAxis, Values: Numbers(1, 2), Default: Int(2)},
 			{Name: "rows", Role: BlockedUnroll, Axis: OuterAxis, Values: Numbers(1, 4), Default: Int(4)},
 			{Name: "load", Role: LoadPath, Values: Words("plain", "readonly"), Default: Word("readonly")},
@@ -24,7 +25,8 @@ func roleSpace() Space {
 			{Name: "length", Role: StreamLength, Axis: StreamAxis, Values: Numbers(0, 16), Default: Int(16)},
 			{Name: "planes", Role: StreamPlanes, Axis: StreamAxis, Values: Numbers(1, 2), Default: Int(2)},
 			{Name: "teeth", Role: Threads, Axis: InnerAxis, Values: Numbers(32, 64), Default: Int(64)},
-			{Name: "strokes", Role: CyclicUnroll, Axis: InnerAxis, Values: []Value{Int(1, 2), Int(3, 1)}, Default: Int(3, 1)},
+			{Name: "strokes", Role: CyclicUnroll, Axis: InnerAxis,
+				Values: []Value{Int(1, 2), Int(3, 1)}, Default: Int(3, 1)},
 		}},
 	}}
 }
@@ -70,7 +72,8 @@ func TestShape(t *testing.T) {
 func TestByRole(t *testing.T) {
 	s := roleSpace()
 	tile, comb := s.ByRole(s.Default("tile")), s.ByRole(s.Default("comb"))
-	if tile.Int(Threads, 1) != 256 || tile.Word(LoadPath) != "readonly" || tile.Has(Stream) || tile.Int(Staging, 7) != 7 {
+	if tile.Int(Threads, 1) != 256 || tile.Word(LoadPath) != "readonly" || tile.Has(Stream) ||
+		tile.Int(Staging, 7) != 7 {
 		t.Errorf("%v", tile)
 	}
 	if !slices.Equal(comb.Ints(CyclicUnroll), []int64{3, 1}) || comb.Word(Threads) != "" || comb.Is(Stream) {
@@ -82,7 +85,8 @@ func TestByRole(t *testing.T) {
 	if c := tile.With(Stream, Word("k")); !c.Equal(s.Default("tile")) {
 		t.Errorf("%v", c)
 	}
-	if p := s.Families[0].ForArray(ArrayLoadPath, "u"); p == nil || p.Name != "load_u" || s.Families[0].For(ArrayLoadPath) != nil {
+	if p := s.Families[0].ForArray(ArrayLoadPath, "u"); p == nil || p.Name != "load_u" ||
+		s.Families[0].For(ArrayLoadPath) != nil {
 		t.Errorf("%v", p)
 	}
 	if s.Families[0].For(NoRole) != nil {
@@ -148,7 +152,8 @@ func TestNeeds(t *testing.T) {
 func TestRolesAreUnique(t *testing.T) {
 	s := roleSpace()
 	s.Families[0].Params[1].Role = Threads
-	if err := s.Verify(); err == nil || !strings.Contains(err.Error(), "parameter vec: another one has the role threads") {
+	if err := s.Verify(); err == nil ||
+		!strings.Contains(err.Error(), "parameter vec: another one has the role threads") {
 		t.Errorf("%v", err)
 	}
 }

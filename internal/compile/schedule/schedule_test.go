@@ -21,7 +21,8 @@ func loops() Space {
 			{Name: "block", Values: []Value{Int(0, 64, 0), Int(8, 64, 0), Int(8, 8, 64)}, Default: Int(0, 64, 0)},
 			{Name: "threads", Values: Numbers(1, 2, 4), Default: Int(2)},
 			{Name: "stream", Values: Words("none", "k", "j"), Default: Word("none")},
-			{Name: "prefetch", Values: Numbers(0, 1, 2), Default: Int(0), When: []Condition{When("stream", Words("k", "j")...)}},
+			{Name: "prefetch", Values: Numbers(0, 1, 2), Default: Int(0),
+				When: []Condition{When("stream", Words("k", "j")...)}},
 		},
 		Constraints: []Constraint{
 			{Name: "blocks for all", Doc: "a thread would have no block", Params: []string{"block", "threads"},
@@ -57,7 +58,8 @@ func TestConfigText(t *testing.T) {
 		{"a=07", `a: "07" is neither a whole number, nor a list of them like 64x4, nor a word`},
 		{"a=", `a: "" is neither a whole number, nor a list of them like 64x4, nor a word`},
 		{"a=4x", `a: "4x" is neither a whole number, nor a list of them like 64x4, nor a word`},
-		{"a=99999999999999999999", `a: "99999999999999999999" is neither a whole number, nor a list of them like 64x4, nor a word`},
+		{"a=99999999999999999999",
+			`a: "99999999999999999999" is neither a whole number, nor a list of them like 64x4, nor a word`},
 	} {
 		if _, err := ParseConfig(test.text); err == nil || err.Error() != test.want {
 			t.Errorf("ParseConfig(%q): %v\nwant %s", test.text, err, test.want)
@@ -67,7 +69,8 @@ func TestConfigText(t *testing.T) {
 
 func TestConfigValues(t *testing.T) {
 	c := must(ParseConfig("family=f,block=8x64,threads=2,stream=k"))
-	if got := fmt.Sprintln(c.Ints("block"), c.Int("threads"), c.Ints("threads"), c.Word("stream"), c.Has("prefetch")); got != "[8 64] 2 [2] k false\n" {
+	if got := fmt.Sprintln(c.Ints("block"), c.Int("threads"), c.Ints("threads"), c.Word("stream"),
+		c.Has("prefetch")); got != "[8 64] 2 [2] k false\n" {
 		t.Error(got)
 	}
 	d := c.With("threads", Int(4)).With("prefetch", Int(1))
@@ -75,7 +78,8 @@ func TestConfigValues(t *testing.T) {
 		t.Error(d, c)
 	}
 	for _, f := range []func(){
-		func() { c.Int("prefetch") }, func() { c.Int("block") }, func() { c.Word("threads") }, func() { c.Ints("stream") },
+		func() { c.Int("prefetch") }, func() { c.Int("block") }, func() { c.Word("threads") },
+		func() { c.Ints("stream") },
 	} {
 		func() {
 			defer func() {
@@ -104,13 +108,17 @@ func TestCheck(t *testing.T) {
 		{"family=loops,threads=3", "threads takes no value 3; it takes 1, 2, 4"},
 		{"family=loops,threads=2", "block is not set"},
 		{"family=loops,block=0x64x0,threads=2,stream=none,prefetch=1", "prefetch exists only with stream=k or j"},
-		{"family=loops,threads=2,block=0x64x0,stream=none", "threads stands where block belongs: the order is block, threads, stream"},
+		{"family=loops,threads=2,block=0x64x0,stream=none",
+			"threads stands where block belongs: the order is block, threads, stream"},
 		{"family=loops,block=0x64x0,threads=4,stream=none",
-			"block=0x64x0,threads=4: blocks for all (a thread would have no block); the rest being as it is, block=8x64x0|8x8x64 or threads=1|2 would do"},
+			"block=0x64x0,threads=4: blocks for all (a thread would have no block); the rest being as it is, " +
+				"block=8x64x0|8x8x64 or threads=1|2 would do"},
 		{"family=loops,block=8x64x0,threads=4,stream=k,prefetch=2",
-			"threads=4,prefetch=2: registers (they would spill); the rest being as it is, threads=1|2 or prefetch=0|1 would do"},
+			"threads=4,prefetch=2: registers (they would spill); the rest being as it is, " +
+				"threads=1|2 or prefetch=0|1 would do"},
 		{"family=loops,block=0x64x0,threads=4,stream=k,prefetch=2",
-			"block=0x64x0,threads=4: blocks for all (a thread would have no block); the rest being as it is, threads=1|2 would do"},
+			"block=0x64x0,threads=4: blocks for all (a thread would have no block); " +
+				"the rest being as it is, threads=1|2 would do"},
 	} {
 		err := s.Check(must(ParseConfig(test.text)))
 		if has := s.Has(must(ParseConfig(test.text))); has != (err == nil) {
@@ -133,15 +141,19 @@ func TestNearValuesAreNamed(t *testing.T) {
 			blocks = append(blocks, Int(j, i))
 		}
 	}
-	s := Space{Families: []Family{{Name: "f", Params: []Param{{Name: "chunk", Values: numbers}, {Name: "block", Values: append(blocks, Word("any"))}}}}}
+	s := Space{Families: []Family{{Name: "f", Params: []Param{
+		{Name: "chunk", Values: numbers}, {Name: "block", Values: append(blocks, Word("any"))},
+	}}}}
 	for _, test := range []struct{ text, want string }{
 		{"chunk=1000000,block=2x32", "chunk takes no value 1000000; it takes 180, 184, 188, 192, 196, 200 and 44 more"},
 		{"chunk=-3,block=2x32", "chunk takes no value -3; it takes 4, 8, 12, 16, 20, 24 and 44 more"},
 		{"chunk=50,block=2x32", "chunk takes no value 50; it takes 40, 44, 48, 52, 56, 60 and 44 more"},
 		{"chunk=4,block=3x33", "block takes no value 3x33; it takes 1x32, 2x32, 4x16, 4x32, 4x64, 8x32 and 11 more"},
 		// To lists of other lengths, and to words, nothing is near.
-		{"chunk=4,block=3", "block takes no value 3; it takes 8x32, 8x64, 8x128, 8x16, 1x32, 1x64, 1x128, 1x16, 4x32, 4x64, 4x128, 4x16 and 5 more"},
-		{"chunk=all,block=2x32", "chunk takes no value all; it takes 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48 and 38 more"},
+		{"chunk=4,block=3", "block takes no value 3; it takes 8x32, 8x64, 8x128, 8x16, 1x32, 1x64, 1x128, 1x16, " +
+			"4x32, 4x64, 4x128, 4x16 and 5 more"},
+		{"chunk=all,block=2x32",
+			"chunk takes no value all; it takes 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48 and 38 more"},
 	} {
 		if got := text(s.Check(must(ParseConfig("family=f," + test.text)))); got != test.want {
 			t.Errorf("Check(%s):\n got %s\nwant %s", test.text, got, test.want)
@@ -151,7 +163,8 @@ func TestNearValuesAreNamed(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"block:=3x33", "block takes no value 3x33; it takes 1x32, 2x32, 4x16, 4x32, 4x64, 8x32 and 11 more"},
 		{"chunk:=50", "chunk takes no value 50; it takes 40, 44, 48, 52, 56, 60 and 44 more"},
-		{"chunk:=50|70", "chunk takes no value 50, 70; it takes 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48 and 38 more"},
+		{"chunk:=50|70",
+			"chunk takes no value 50, 70; it takes 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48 and 38 more"},
 		{"chunk>200", "chunk takes no value > 200; it takes 180, 184, 188, 192, 196, 200 and 44 more"},
 	} {
 		if _, err := limited(s, test.text); text(err) != test.want {
@@ -169,9 +182,13 @@ func TestComplete(t *testing.T) {
 		// A setting brings about what its existence needs.
 		{partial: "prefetch=1", want: "family=loops,block=0x64x0,threads=2,stream=k,prefetch=1"},
 		{partial: "prefetch=2,block=8x8x64", want: "family=loops,block=8x8x64,threads=2,stream=k,prefetch=2"},
-		{partial: "threads=4,prefetch=2", err: "threads=4,prefetch=2: registers (they would spill); the rest being as it is, threads=1|2 or prefetch=0|1 would do"},
-		{partial: "block=0x64x0,threads=4", err: "block=0x64x0,threads=4: blocks for all (a thread would have no block); the rest being as it is, block=8x64x0|8x8x64 or threads=1|2 would do"},
-		{partial: "block=8x64x0,threads=4,prefetch=2,stream=j", err: "threads=4,prefetch=2: registers (they would spill); the rest being as it is, threads=1|2 or prefetch=0|1 would do"},
+		{partial: "threads=4,prefetch=2", err: "threads=4,prefetch=2: registers (they would spill); " +
+			"the rest being as it is, threads=1|2 or prefetch=0|1 would do"},
+		{partial: "block=0x64x0,threads=4",
+			err: "block=0x64x0,threads=4: blocks for all (a thread would have no block); " +
+				"the rest being as it is, block=8x64x0|8x8x64 or threads=1|2 would do"},
+		{partial: "block=8x64x0,threads=4,prefetch=2,stream=j", err: "threads=4,prefetch=2: " +
+			"registers (they would spill); the rest being as it is, threads=1|2 or prefetch=0|1 would do"},
 		{partial: "stream=none,prefetch=1", err: "prefetch exists only with stream=k or j"},
 		{partial: "thread=1", err: "the family loops has no parameter thread; did you mean threads?"},
 		{partial: "family=plain,stream=k", err: "the family plain has no parameter stream; there is threads"},
@@ -208,16 +225,21 @@ func TestVerify(t *testing.T) {
 	}{
 		{Family{Name: "2"}, `family "2": the name is unfit or taken`},
 		{Family{Name: "f", Params: []Param{p, p}}, `family f: parameter "a": the name is unfit or taken`},
-		{Family{Name: "f", Params: []Param{{Name: "a", Values: Numbers(1, 1), Default: Int(1)}}}, "family f: parameter a: 1 is listed twice"},
-		{Family{Name: "f", Params: []Param{{Name: "a", Values: Numbers(1), Default: Int(3)}}}, "family f: parameter a: the default 3 is not among its values"},
-		{Family{Name: "f", Params: []Param{{Name: "a", Values: Numbers(1), Default: Int(1), When: []Condition{When("b", Yes)}}}},
-			"family f: parameter a depends on b, which does not come before it"},
-		{Family{Name: "f", Params: []Param{p}, Constraints: []Constraint{{Name: "k", Params: []string{"b"}, Holds: yes}}},
-			`family f: constraint "k": b is unknown or listed twice`},
+		{Family{Name: "f", Params: []Param{{Name: "a", Values: Numbers(1, 1), Default: Int(1)}}},
+			"family f: parameter a: 1 is listed twice"},
+		{Family{Name: "f", Params: []Param{{Name: "a", Values: Numbers(1), Default: Int(3)}}},
+			"family f: parameter a: the default 3 is not among its values"},
+		{Family{Name: "f", Params: []Param{
+			{Name: "a", Values: Numbers(1), Default: Int(1), When: []Condition{When("b", Yes)}},
+		}}, "family f: parameter a depends on b, which does not come before it"},
+		{Family{
+			Name: "f", Params: []Param{p}, Constraints: []Constraint{{Name: "k", Params: []string{"b"}, Holds: yes}},
+		}, `family f: constraint "k": b is unknown or listed twice`},
 		{Family{Name: "f", Params: []Param{p}, Constraints: []Constraint{{Name: "k", Params: []string{"a"}}}},
 			`family f: constraint "k" relates nothing`},
-		{Family{Name: "f", Params: []Param{p}, Constraints: []Constraint{{Name: "k", Doc: "d", Params: []string{"a"}, Holds: func(c Config) bool { return c.Int("a") > 1 }}}},
-			"family f: its defaults are not legal: a=1: k (d); the rest being as it is, a=2 would do"},
+		{Family{Name: "f", Params: []Param{p}, Constraints: []Constraint{
+			{Name: "k", Doc: "d", Params: []string{"a"}, Holds: func(c Config) bool { return c.Int("a") > 1 }},
+		}}, "family f: its defaults are not legal: a=1: k (d); the rest being as it is, a=2 would do"},
 	} {
 		if err := (Space{[]Family{test.family}}).Verify(); text(err) != test.want {
 			t.Errorf("got %v\nwant %s", err, test.want)
@@ -228,10 +250,12 @@ func TestVerify(t *testing.T) {
 func TestAll(t *testing.T) {
 	var got []string
 	for c := range loops().All() {
-		got = append(got, strings.NewReplacer("family=", "", "block=", "", "threads=", "", "stream=", "", "prefetch=", "").Replace(c.String()))
+		got = append(got, strings.NewReplacer(
+			"family=", "", "block=", "", "threads=", "", "stream=", "", "prefetch=", "").Replace(c.String()))
 	}
 	// 8 block-and-thread pairs, each with stream none or with k or j and some ahead.
-	if len(got) != 3*(1+2*3)+3*(1+2*3)+2*(1+2*2)+2 || got[0] != "loops,0x64x0,1,none" || got[1] != "loops,0x64x0,1,k,0" || got[len(got)-1] != "plain,2" {
+	if len(got) != 3*(1+2*3)+3*(1+2*3)+2*(1+2*2)+2 || got[0] != "loops,0x64x0,1,none" ||
+		got[1] != "loops,0x64x0,1,k,0" || got[len(got)-1] != "plain,2" {
 		t.Errorf("%d: %s", len(got), got)
 	}
 	for c := range loops().All() { // stops when told to
@@ -425,7 +449,8 @@ func workGroups(n int64) Space {
 		Param{Name: "local", Values: []Value{No, Yes}, Default: No},
 		Param{Name: "image", Values: []Value{No, Yes}, Default: No})
 	f.Constraints = append(f.Constraints,
-		Constraint{Name: "vector", Params: []string{"vx", "bx"}, Holds: func(c Config) bool { return c.Int("vx") <= c.Int("bx") }},
+		Constraint{Name: "vector", Params: []string{"vx", "bx"},
+			Holds: func(c Config) bool { return c.Int("vx") <= c.Int("bx") }},
 		Constraint{Name: "work-group", Params: []string{"wx", "wy", "wz"},
 			Holds: func(c Config) bool { return c.Int("wx")*c.Int("wy")*c.Int("wz") <= 1024 }})
 	return Space{[]Family{f}}
@@ -499,7 +524,8 @@ func TestPlanText(t *testing.T) {
 		{"heat[0:1]@01{}", `"heat[0:1]@01{}" is no kernel of a plan: write call[from:to]@depth{name=value,...}`},
 		{"heat[0:1]@1{};", `"" is no kernel of a plan: write call[from:to]@depth{name=value,...}`},
 		{"heat[0:1]@1{};a=1", `"a=1" is no kernel of a plan: write call[from:to]@depth{name=value,...}`},
-		{"heat[0:1]@1{};heat[0:2]@1{};heat[0:1]@1{a=1}", "heat[0:1] stands twice in the plan: name each kernel once, with all its settings"},
+		{"heat[0:1]@1{};heat[0:2]@1{};heat[0:1]@1{a=1}",
+			"heat[0:1] stands twice in the plan: name each kernel once, with all its settings"},
 		{"heat[1:1]@1{}", "heat[1:1] holds no statement: it means the statements from 1 to before 1"},
 		{"heat[0:1]@0{}", "heat: a depth of 0 time steps: it is at least 1"},
 		{"heat[0:1]@1{a}", `heat: "a" is no setting: write name=value`},
@@ -535,7 +561,8 @@ func TestPlanRoundTrip(t *testing.T) {
 		p := Plan{Every: config.Draw(t, "every")}
 		for range rapid.IntRange(0, 3).Draw(t, "kernels") {
 			from := rapid.IntRange(0, 9).Draw(t, "from")
-			k := Kernel{name.Draw(t, "call"), from, from + rapid.IntRange(1, 9).Draw(t, "n"), rapid.IntRange(1, 99).Draw(t, "depth"), config.Draw(t, "config")}
+			k := Kernel{name.Draw(t, "call"), from, from + rapid.IntRange(1, 9).Draw(t, "n"),
+				rapid.IntRange(1, 99).Draw(t, "depth"), config.Draw(t, "config")}
 			if !slices.ContainsFunc(p.Kernels, func(q Kernel) bool { return q.Name() == k.Name() }) {
 				p.Kernels = append(p.Kernels, k)
 			}
@@ -545,7 +572,8 @@ func TestPlanRoundTrip(t *testing.T) {
 			t.Fatalf("%q becomes %q, %v", p, got, err)
 		}
 		for i, k := range got.Kernels {
-			if w := p.Kernels[i]; k.Call != w.Call || k.From != w.From || k.To != w.To || k.Depth != w.Depth || !k.Config.Equal(w.Config) {
+			if w := p.Kernels[i]; k.Call != w.Call || k.From != w.From || k.To != w.To || k.Depth != w.Depth ||
+				!k.Config.Equal(w.Config) {
 				t.Fatalf("%v becomes %v", w, k)
 			}
 		}

@@ -50,7 +50,9 @@ type Need struct {
 func (p *Param) Without(lacks []machine.Capability) {
 	for _, need := range p.Needs {
 		if slices.Contains(lacks, need.Capability) {
-			p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool { return slices.ContainsFunc(need.Values, v.Equal) })
+			p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool {
+				return slices.ContainsFunc(need.Values, v.Equal)
+			})
 		}
 	}
 }
