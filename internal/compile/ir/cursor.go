@@ -43,7 +43,48 @@ type Uniforms func(e Expr, step int64) op.Value
 // When Completed grows, the state at this moment, before the returned leaf is
 // executed, is the one after that many iterations.
 func (c *Cursor) Next(body []Op, eval Uniforms) (Leaf, bool) {
+	w, more := c.settle(body, eval)
+	if !more {
+		return Leaf{}, false
+	}
+	depth := len(w.frames) - 1
+	f := &w.frames[depth]
+	leaf := Leaf{Op: w.bodies[depth][f.At], Step: w.step()}
+	for _, g := range w.frames[1:] {
+		leaf.Iterations = append(leaf.Iterations, g.Done)
+	}
+	f.At++
+	return leaf, true
+}
+
+// Room returns the innermost iterate that is about to begin an iteration, how many it has
+// left with a count, and the step. It is nil where another leaf comes next, or the end.
+func (c *Cursor) Room(body []Op, eval Uniforms) (it *Iterate, left, step int64) {
+	w, more := c.settle(body, eval)
+	depth := len(w.frames) - 1
+	if !more || depth == 0 || w.frames[depth].At > 0 || w.iterates[depth].Count == nil {
+		return nil, 0, 0
+	}
+	f := w.frames[depth]
+	return w.iterates[depth], f.Limit - f.Done, f.Done
+}
+
+// Skip moves past iterations of the iterate that Room has returned.
+func (c *Cursor) Skip(body []Op, times int64) {
 	w := walk{frames: slices.Clone(c.Frames)}
+	w.open(body)
+	depth := len(w.frames) - 1
+	w.frames[depth].Done += times - 1
+	w.frames[depth].At = len(w.bodies[depth])
+	if depth == 1 {
+		c.Completed += times - 1
+	}
+	c.Frames = w.frames
+}
+
+// settle moves on until a leaf comes next; false at the end.
+func (c *Cursor) settle(body []Op, eval Uniforms) (*walk, bool) {
+	w := &walk{frames: slices.Clone(c.Frames)}
 	if len(w.frames) == 0 {
 		w.frames = []Frame{{}}
 	}
@@ -54,7 +95,7 @@ func (c *Cursor) Next(body []Op, eval Uniforms) (Leaf, bool) {
 		f := &w.frames[depth]
 		if f.At == len(w.bodies[depth]) {
 			if depth == 0 {
-				return Leaf{}, false
+				return w, false
 			}
 			f.Done++
 			if depth == 1 {
@@ -69,12 +110,7 @@ func (c *Cursor) Next(body []Op, eval Uniforms) (Leaf, bool) {
 		}
 		it, nested := w.bodies[depth][f.At].(*Iterate)
 		if !nested {
-			leaf := Leaf{Op: w.bodies[depth][f.At], Step: w.step()}
-			for _, g := range w.frames[1:] {
-				leaf.Iterations = append(leaf.Iterations, g.Done)
-			}
-			f.At++
-			return leaf, true
+			return w, true
 		}
 		limit := it.Max
 		if it.Count != nil {

@@ -276,3 +276,13 @@ func (p *Program) Param(name string) int {
 	}
 	return -1
 }
+
+// CallNamed returns the call of that name, or nil.
+func (p *Program) CallNamed(name string) *Call {
+	for _, c := range p.Calls {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}

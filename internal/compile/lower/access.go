@@ -104,6 +104,8 @@ type cell struct {
 	// in it: offsets from pos by axis.
 	tiledKernel *tiledKernel
 	place       map[int]int64
+	// stage is set where the cell is one of a stage's.
+	stage *stageCell
 }
 
 // at returns the cell's position on an axis.
@@ -113,6 +115,9 @@ func (c *cell) at(axis int) kernel.Expr { return kernel.Add(c.pos[axis], kernel.
 func (c *cell) load(a *ir.Access) kernel.Expr {
 	if c.tiledKernel != nil {
 		return c.tiledKernel.value(c, a)
+	}
+	if c.stage != nil {
+		return c.stage.value(c, a)
 	}
 	st := c.storeOf(a.Array)
 	b := c.bufferOf(st)
@@ -331,14 +336,15 @@ func (c *cell) element(st *store, idx []index) kernel.Expr {
 	return kernel.Add(row, at)
 }
 
-func (c *cell) flat(st *store, idx []index) kernel.Expr {
+// flat is the element of a store at some indices, all of it computed in place.
+func (e *env) flat(st *store, idx []index) kernel.Expr {
 	var off kernel.Expr
 	for d, x := range idx {
-		rel := kernel.Sub(x.at, st.dims[d].lo(c.size))
+		rel := kernel.Sub(x.at, st.dims[d].lo(e.size))
 		if d == 0 {
 			off = rel
 		} else {
-			off = kernel.Add(kernel.Mul(off, st.pitch(d, c.size)), rel)
+			off = kernel.Add(kernel.Mul(off, st.pitch(d, e.size)), rel)
 		}
 	}
 	return kernel.Add(off, kernel.I(st.layout.Lead))

@@ -208,6 +208,9 @@ func (c *cell) expr(e ir.Expr) kernel.Expr {
 	case ir.Pos:
 		return kernel.Conv(types.I32, c.at(e.Axis))
 	case ir.StepRef:
+		if c.stage != nil {
+			return kernel.Add(c.stepVar(), kernel.L(op.Int(types.I32, c.stage.of.Step)))
+		}
 		return c.stepVar()
 	case *ir.Access:
 		return c.load(e)
@@ -240,6 +243,9 @@ func (c *cell) expr(e ir.Expr) kernel.Expr {
 func (c *cell) temp(t *ir.Temp) kernel.Expr {
 	if v, ok := c.vals[t]; ok {
 		return v
+	}
+	if c.stage != nil {
+		return c.stage.temp(c, t)
 	}
 	st := c.temps[t]
 	b := c.bufferOf(st)

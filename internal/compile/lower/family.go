@@ -43,6 +43,8 @@ type family struct {
 	// expert is what somebody chooses for the family who does not measure.
 	expert []string
 	build  func(n *nest) ([]kernel.Stmt, []func())
+	// span builds kernels of several iterations instead; nil for families of single calls.
+	span func(s *spanKernel) ([]kernel.Stmt, error)
 
 	once  sync.Once
 	roles *schedule.Roles // of all parameters that it may have
@@ -67,7 +69,9 @@ func familyNamed(name string) *family {
 }
 
 // serves reports whether the family is for kernels of a target and rank.
-func (f *family) serves(t Target, rank int) bool { return (f.target == t || rank == 0) && f.rank(rank) }
+func (f *family) serves(t Target, rank int) bool {
+	return f.span == nil && (f.target == t || rank == 0) && f.rank(rank)
+}
 
 // space returns the family's configurations of a kernel that loops over some
 // axes, on a device that lacks some capabilities.

@@ -113,6 +113,11 @@ func attempt(p *ir.Program, o Options) (*module, *nest, error) {
 			return m, n, m.fixed.explain(err)
 		}
 	}
+	for _, s := range m.spans {
+		if err := s.build(); err != nil {
+			return m, nil, err
+		}
+	}
 	if o.Target == GPU {
 		if err := m.constantFits(); err != nil {
 			return m, nil, m.fixed.explain(err)

@@ -121,6 +121,7 @@ func choose(p *ir.Program, o Options) (*module, []*nest, error) {
 		layouts: map[*ir.Grid]*kernel.Layout{},
 		locals:  locals,
 		sources: map[*ir.Call]*ir.Call{},
+		spares:  map[*ir.Grid]*kernel.Spare{},
 		chooser: newChooser(o.Plan),
 	}
 	calls := p.Calls
@@ -134,6 +135,9 @@ func choose(p *ir.Program, o Options) (*module, []*nest, error) {
 			return nil, nil, err
 		}
 		nests = append(nests, some...)
+	}
+	if err := m.chooseSpans(); err != nil {
+		return nil, nil, err
 	}
 	if err := errors.Join(m.fixed.explain(m.chooser.check()), m.locals.check()); err != nil {
 		return nil, nil, err
@@ -154,6 +158,8 @@ type module struct {
 	fixed   fixed
 	steps   []Step
 	sources map[*ir.Call]*ir.Call // of calls whose local grids are fused
+	spares  map[*ir.Grid]*kernel.Spare
+	spans   []*spanKernel
 }
 
 // call returns the nests of a call's groups, each with its configuration.
@@ -225,7 +231,13 @@ func (n *nest) add(k *kernel.Kernel, args []kernel.Arg) {
 // launch registers a kernel, or finds the equal one that is there already, and
 // launches it for the group.
 func (n *nest) launch(k *kernel.Kernel, args []kernel.Arg) {
-	m, s := n.module, n.source(n.call)
+	s := n.source(n.call)
+	n.Calls[s] = append(n.Calls[s], n.launchOf(k, args))
+}
+
+// launchOf registers a kernel, or finds the equal one, and returns a launch of it.
+func (n *nest) launchOf(k *kernel.Kernel, args []kernel.Arg) *kernel.Launch {
+	m := n.module
 	name := k.Name
 	k.Name = ""
 	text := kernel.Text(k) + constantsOf(k, args)
@@ -240,5 +252,5 @@ func (n *nest) launch(k *kernel.Kernel, args []kernel.Arg) {
 		m.texts[text] = k
 		m.Kernels = append(m.Kernels, k)
 	}
-	m.Calls[s] = append(m.Calls[s], &kernel.Launch{Kernel: k, Args: args, Part: n.key})
+	return &kernel.Launch{Kernel: k, Args: args, Part: n.key}
 }

@@ -116,9 +116,36 @@ func (m *module) snapshotStore(s *ir.Call, a *ir.Array) *store {
 	return m.laidScratch(oldValues{a}, s.Name+"_"+a.Name+"_old", a.Name+"_old", a.Type, m.extents(a), layout)
 }
 
-func (m *module) extents(a *ir.Array) []storeDim {
+// gridStore returns a grid's memory under its own name.
+func (m *module) gridStore(g *ir.Grid) *store {
+	return &store{
+		arg:    kernel.GridArg{Grid: g},
+		order:  slices.Index(m.Program.Grids, g),
+		name:   g.Name,
+		elem:   g.Type,
+		dims:   m.extentsOf(g.Dims),
+		layout: m.layoutOf(g),
+	}
+}
+
+// spareStore returns memory like a grid's, which spans write in its place.
+func (m *module) spareStore(g *ir.Grid) (*store, *kernel.Spare) {
+	spare, ok := m.spares[g]
+	if !ok {
+		spare = &kernel.Spare{Name: m.unique(g.Name + "_spare"), Like: g}
+		m.spares[g] = spare
+	}
+	st := m.gridStore(g)
+	st.arg, st.name = kernel.SpareArg{Spare: spare}, g.Name+"_spare"
+	st.order += orderScratch
+	return st, spare
+}
+
+func (m *module) extents(a *ir.Array) []storeDim { return m.extentsOf(a.Dims) }
+
+func (m *module) extentsOf(of []ir.Dim) []storeDim {
 	var dims []storeDim
-	for _, d := range a.Dims {
+	for _, d := range of {
 		dims = append(dims, storeDim{
 			axis: d.Axis,
 			lo:   func(size func(int) kernel.Expr) kernel.Expr { return affine(d.Lo, size) },

@@ -90,12 +90,7 @@ func tiledParams(spread, outer int) []schedule.Param {
 			Source: "CUDA C++ Programming Guide, cache hints",
 			Values: schedule.Words(plain, "streaming"), Default: schedule.Word(plain),
 		},
-		schedule.Param{
-			Name: "sizes", Role: schedule.Sizes,
-			Doc:    "whether the kernel takes sizes as arguments or holds them as literals",
-			Source: garvey, Values: schedule.Words(schedule.SizeArguments, schedule.SizeLiterals),
-			Default: schedule.Word(schedule.SizeArguments),
-		},
+		sizesParam(),
 		schedule.Param{
 			Name: "cse", Role: schedule.Indexing,
 			Doc: "whether indices are computed from each other and common subexpressions named, " +
@@ -215,4 +210,14 @@ func ones(n int) schedule.Value {
 		list[i] = 1
 	}
 	return schedule.Int(list[0], list[1:]...)
+}
+
+// sizesParam says whether a kernel is for one size.
+func sizesParam() schedule.Param {
+	return schedule.Param{
+		Name: "sizes", Role: schedule.Sizes,
+		Doc:    "whether the kernel takes sizes as arguments or holds them as literals",
+		Source: garvey, Values: schedule.Words(schedule.SizeArguments, schedule.SizeLiterals),
+		Default: schedule.Word(schedule.SizeArguments),
+	}
 }

@@ -194,3 +194,18 @@ func (p *Pipeline) String() string {
 	}
 	return b.String()
 }
+
+// Reads returns the stages whose values a stage reads, each once.
+func (p *Pipeline) Reads(st *Stage) []*Stage {
+	var list []*Stage
+	add := func(v *graph.Value) {
+		if from := p.Stage(v); from != nil && !slices.Contains(list, from) {
+			list = append(list, from)
+		}
+	}
+	if st.Fills() {
+		add(st.Value.Before)
+	}
+	_ = st.Accesses(func(_ *ir.Access, v *graph.Value) error { add(v); return nil })
+	return list
+}

@@ -17,6 +17,9 @@ const (
 	Threads
 	// CacheBlock is the cells of a cache block on each axis; 0 does not cut it.
 	CacheBlock
+	// Tile is the cells that a block computes to the end on each axis, in kernels of several
+	// iterations.
+	Tile
 	// Workers are the processor threads that share a loop; 0 leaves them open.
 	Workers
 	// Vector is the neighbours on the inner axis that a thread moves together.
@@ -95,7 +98,7 @@ const (
 
 var roleNames = [roleCount]string{
 	NoRole: "none", Choice: "family",
-	Threads: "threads", CacheBlock: "cache block", Workers: "workers", Vector: "vector",
+	Threads: "threads", CacheBlock: "cache block", Tile: "tile", Workers: "workers", Vector: "vector",
 	BlockedUnroll: "blocked unroll", CyclicUnroll: "cyclic unroll", Unroll: "unroll",
 	Stream: "stream", StreamLength: "stream length", StreamPlanes: "stream planes", StreamUnroll: "stream unroll",
 	Staging: "staging", ArrayStaging: "array staging", StagedPart: "staged part", StagingCopy: "staging copy",

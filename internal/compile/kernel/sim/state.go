@@ -20,6 +20,8 @@ type State struct {
 	grids    map[*ir.Grid]*Memory
 	cells    map[*ir.Scalar]*Memory
 	scratch  map[*kernel.Scratch]*Memory
+	spares   map[*kernel.Spare]*Memory
+	spans    int64
 	err      error
 }
 
@@ -35,6 +37,7 @@ func NewState(m *kernel.Module, b *ir.Binding, data map[*ir.Grid][]byte, opts Op
 		grids:    map[*ir.Grid]*Memory{},
 		cells:    map[*ir.Scalar]*Memory{},
 		scratch:  map[*kernel.Scratch]*Memory{},
+		spares:   map[*kernel.Spare]*Memory{},
 	}
 	for _, k := range m.Kernels {
 		p, err := Compile(k)
@@ -134,6 +137,9 @@ func (s *State) Initialise(given map[*ir.Grid]bool) error {
 func (s *State) Run() error {
 	var c ir.Cursor
 	for s.err == nil {
+		if s.span(&c) {
+			continue
+		}
 		leaf, ok := c.Next(s.module.Program.Body, s.evaluate)
 		if !ok {
 			break
@@ -142,17 +148,79 @@ func (s *State) Run() error {
 		case *ir.Run:
 			s.err = s.call(o.Call, leaf.Step, nil)
 		case *ir.Rotate:
-			first := s.grids[o.Grids[0]]
-			for i, g := range o.Grids[1:] {
-				s.grids[o.Grids[i]] = s.grids[g]
-			}
-			s.grids[o.Grids[len(o.Grids)-1]] = first
+			s.rotate(o)
 		default:
 			panic(fmt.Sprintf("sim: %T is no leaf", o))
 		}
 	}
 	return s.err
 }
+
+func (s *State) rotate(o *ir.Rotate) {
+	first := s.grids[o.Grids[0]]
+	for i, g := range o.Grids[1:] {
+		s.grids[o.Grids[i]] = s.grids[g]
+	}
+	s.grids[o.Grids[len(o.Grids)-1]] = first
+}
+
+// span carries out the longest span that fits where the cursor stands, if there is one.
+func (s *State) span(c *ir.Cursor) bool {
+	if len(s.module.Spans) == 0 {
+		return false
+	}
+	body := s.module.Program.Body
+	it, left, step := c.Room(body, s.evaluate)
+	for _, span := range s.module.Spans {
+		if span.Iterate != it || span.Depth+span.After > left {
+			continue
+		}
+		for _, x := range span.Exchanges {
+			s.spares[x.Spare] = s.unwritten(x.Spare.Like)
+		}
+		if s.err = s.launches(span.Launches, step, nil); s.err != nil {
+			s.err = fmt.Errorf("%d iterations together: %w", span.Depth, s.err)
+			return true
+		}
+		for _, x := range span.Exchanges {
+			s.grids[x.Grid], s.spares[x.Spare] = s.spares[x.Spare], s.grids[x.Grid]
+		}
+		for range span.Depth {
+			for _, o := range it.Body {
+				if r, ok := o.(*ir.Rotate); ok {
+					s.rotate(r)
+				}
+			}
+		}
+		c.Skip(body, span.Depth)
+		s.spans++
+		return true
+	}
+	return false
+}
+
+// unwritten returns memory like a grid's, in which nothing is written to the cells.
+// Vectors may read what lies between rows.
+func (s *State) unwritten(g *ir.Grid) *Memory {
+	rows, length, l := s.rows(g)
+	m := New(g.Type, int(l.Cells(rows, length)))
+	between := func(from, to int64) {
+		for i := from; i < to; i++ {
+			m.Set(int(i), poison(g.Type))
+		}
+	}
+	end := int64(0)
+	for r := range rows {
+		at := l.Lead + r*l.Pitch(length)
+		between(end, at)
+		end = at + length
+	}
+	between(end, int64(m.Len()))
+	return m
+}
+
+// Spans returns how many spans have been carried out.
+func (s *State) Spans() int64 { return s.spans }
 
 func (s *State) evaluate(e ir.Expr, step int64) op.Value {
 	for i, x := range s.module.Program.Scalars {
@@ -170,7 +238,15 @@ func (s *State) call(call *ir.Call, step int64, given map[*ir.Grid]bool) error {
 			}
 		}
 	}
-	for _, l := range s.module.Calls[call] {
+	if err := s.launches(s.module.Calls[call], step, given); err != nil {
+		return fmt.Errorf("call %s: %w", call.Name, err)
+	}
+	return nil
+}
+
+// launches runs launches, but for those that write to given grids.
+func (s *State) launches(list []*kernel.Launch, step int64, given map[*ir.Grid]bool) error {
+	for _, l := range list {
 		if s.writes(l, given) {
 			continue
 		}
@@ -183,7 +259,7 @@ func (s *State) call(call *ir.Call, step int64, given map[*ir.Grid]bool) error {
 			err = r.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("call %s: %w", call.Name, err)
+			return err
 		}
 	}
 	return nil
@@ -208,6 +284,8 @@ func (s *State) args(l *kernel.Launch, step int64) (Args, error) {
 			out.Buffers = append(out.Buffers, s.grids[a.Grid])
 		case kernel.ScratchArg:
 			out.Buffers = append(out.Buffers, s.scratch[a.Scratch])
+		case kernel.SpareArg:
+			out.Buffers = append(out.Buffers, s.spares[a.Spare])
 		case kernel.CellArg:
 			out.Buffers = append(out.Buffers, s.cells[a.Scalar])
 		case kernel.ScalarArg:

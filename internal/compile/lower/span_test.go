@@ -1,0 +1,183 @@
+package lower_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+)
+
+// spanPrograms are time loops of which several iterations may share a kernel. T is the
+// number of iterations.
+var spanPrograms = []struct {
+	name, text string
+	leaves     int
+	axes       int
+}{
+	{"heat3d", `
+parameter L, M, N;
+iterator k, j, i;
+double u[L,M,N], next[L,M,N];
+boundary u, next : constant(0.25) on k, clamp on j, periodic on i;
+copyin u;
+stencil heat (out, in) {
+  out[k][j][i] = 0.31*in[k][j][i] + 0.11*in[k][j][i+1] + 0.13*in[k][j][i-1] + 0.07*in[k][j+1][i]
+               + 0.17*in[k][j-1][i] + 0.05*in[k+1][j][i] + 0.16*in[k-1][j][i];
+}
+iterate T { heat (next, u); swap (next, u); }
+copyout u;
+`, 2, 3},
+	{"rims that differ", `
+parameter M, N;
+iterator j, i;
+float u[M,N], next[M,N];
+copyin u, next;
+stencil box (out, in) {
+  out[j][i] = 0.21*in[j][i] + 0.12*in[j][i+1] + 0.13*in[j][i-2] + 0.24*in[j+1][i-1] + 0.3*in[j-1][i+1];
+}
+iterate T { box (next, u); swap (next, u); }
+copyout u, next;
+`, 2, 2},
+	{"in one dimension", `
+parameter N;
+iterator i;
+double u[N], v[N];
+boundary u, v : mirror on i.low, antireflect on i.high;
+copyin u;
+stencil s (out, in) { out[i] = 0.4*in[i-3] + 0.25*in[i] + 0.35*in[i+2]; }
+iterate T { s (v, u); swap (v, u); }
+copyout u;
+`, 2, 1},
+	{"leapfrog", `
+parameter M, N;
+iterator j, i;
+double p[M,N], u[M,N], n[M,N], c[M,N], w[N];
+boundary p, u, n : clamp;
+copyin p, u, c, w;
+stencil wave (n, u, p, c, w) {
+  double lap = u[j][i+1] + u[j][i-1] + u[j+1][i] + u[j-1][i] - 4*u[j][i];
+  n[j][i] = 2*u[j][i] - p[j][i] + 0.1*c[j][i]*lap*w[i] + 0.001*step;
+}
+iterate T { wave (n, u, p, c, w); rotate (p, u, n); }
+copyout u, p;
+`, 2, 2},
+	{"reaction", `
+parameter M, N;
+iterator j, i;
+float u[M,N], v[M,N], un[M,N], vn[M,N];
+boundary u, v, un, vn : periodic;
+copyin u, v;
+stencil react (un, vn, u, v) {
+  float uvv = u[j][i]*v[j][i]*v[j][i];
+  un[j][i] = u[j][i] + 0.2*(u[j][i+1] + u[j][i-1] + u[j+1][i] + u[j-1][i] - 4*u[j][i]) - 0.1*uvv + 0.01*(1 - u[j][i]);
+  vn[j][i] = v[j][i] + 0.1*(v[j][i+1] + v[j][i-1] + v[j+1][i] + v[j-1][i] - 4*v[j][i]) + 0.1*uvv - 0.02*v[j][i];
+}
+iterate T { react (un, vn, u, v); swap (un, u); swap (vn, v); }
+copyout u, v;
+`, 3, 2},
+	{"in place, two colours", `
+parameter M, N;
+iterator j, i;
+double u[M,N], f[M,N];
+copyin u, f;
+stencil half (u, f) {
+  color (j+i) % 2 == 0 : u[j][i] = 0.2*(u[j][i+1] + u[j][i-1] + u[j+1][i] + u[j-1][i]) + 0.1*f[j][i];
+  color (j+i) % 2 == 1 : u[j][i] = 0.2*(u[j][i+1] + u[j][i-1] + u[j+1][i] + u[j-1][i]) - 0.1*f[j][i];
+}
+iterate T { half (u, f); }
+copyout u;
+`, 1, 2},
+	{"local grids", `
+parameter M, N;
+iterator j, i;
+double u[M,N], v[M,N];
+boundary u, v : clamp on j;
+copyin u;
+stencil step1 (out, in) {
+  double flux[M,N];
+  flux[j][i] = 0.3*in[j+1][i] - 0.2*in[j][i] + 0.05*i;
+  out[j][i] = in[j][i] + 0.5*(flux[j][i+1] - flux[j-1][i]);
+}
+iterate T { step1 (v, u); swap (u, v); }
+copyout u;
+`, 2, 2},
+	{"two calls and a narrower domain", `
+parameter M, N;
+iterator j, i;
+double u[M,N], v[M,N], s[M,N];
+boundary u, v : constant(1) on j, reflect on i;
+copyin u, v, s;
+stencil blur (out, in) { out[j][i] = 0.5*in[j][i] + 0.3*in[j-1][i] + 0.2*in[j][i+1]; }
+stencil add (out, in, s) { [1:M-1, 0:N-2] : out[j][i] = in[j][i+1]*0.7 + s[j][i]*0.3; }
+iterate T { blur (v, u); add (u, v, s); }
+copyout u, v;
+`, 2, 2},
+}
+
+// Several iterations in one kernel leave the bits that the reference executor computes, in
+// every cell of every grid, whatever the number of iterations is.
+func TestSpans(t *testing.T) {
+	sizes := map[int][]string{
+		1: {"N=1", "N=5", "N=67"},
+		2: {"M=1 N=1", "M=3 N=2", "M=13 N=37", "M=35 N=19"},
+		3: {"L=1 M=1 N=1", "L=3 M=5 N=2", "L=7 M=9 N=21"},
+	}
+	tiles := map[int][]string{1: {"32", "256"}, 2: {"4x16", "8x32"}, 3: {"2x4x8", "4x4x16"}}
+	for _, prog := range spanPrograms {
+		t.Run(prog.name, func(t *testing.T) {
+			t.Parallel()
+			for i, size := range sizes[prog.axes] {
+				for depth := 2; depth <= 4; depth++ {
+					steps := 2*depth + 1 + i
+					p := load(t, "span", strings.Replace(prog.text, "iterate T", fmt.Sprintf("iterate %d", steps), 1))
+					b, list := p.Bind(settings(size))
+					if list.HasErrors() {
+						continue // too small for the stencil
+					}
+					tile := tiles[prog.axes][(i+depth)%2]
+					text := fmt.Sprintf("body[0:%d]@%d{family=overlap,block=32,tile=%s}", prog.leaves, depth, tile)
+					if err := checkSpan(t, b.In(arith.Contract), text, uint64(7*i+depth)); err != nil {
+						t.Fatalf("%s, %d iterations, %s: %v", size, steps, text, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// settings reads a text like "M=8 N=3".
+func settings(text string) map[string]string {
+	set := map[string]string{}
+	for pair := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(pair, "=")
+		set[name] = value
+	}
+	return set
+}
+
+// checkSpan runs a program with a plan in the simulator and compares every cell with the
+// reference. The plan's spans have to be used.
+func checkSpan(t *testing.T, b *ir.Binding, text string, seed uint64) error {
+	t.Helper()
+	want, err := expect(b, interp.NoBounds, seed)
+	if err != nil {
+		return err
+	}
+	m, err := lowered(b.Program, lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true})
+	if err != nil {
+		return err
+	}
+	got, err := want.simulate(m, b)
+	if err != nil {
+		return err
+	}
+	if got.Spans() == 0 {
+		return errors.New("no span was carried out")
+	}
+	return want.compare(b.Program, got)
+}
