@@ -12,6 +12,7 @@ import (
 // program; those that no output needs are left out.
 type Span struct {
 	Loop
+	Program   *ir.Program
 	Depth     int64
 	Axes      []int // that all instances run over, ascending
 	Instances []*Instance
@@ -58,7 +59,7 @@ type Output struct {
 // NewSpan returns a number of iterations of a loop as a graph, or the Refusal that says why
 // they cannot share a kernel.
 func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
-	b := &builder{program: p, span: &Span{Loop: l, Depth: depth}, held: map[*ir.Grid]*Value{}}
+	b := &builder{program: p, span: &Span{Loop: l, Program: p, Depth: depth}, held: map[*ir.Grid]*Value{}}
 	if err := b.possible(); err != nil {
 		return nil, err
 	}
@@ -234,7 +235,8 @@ func (b *builder) affine(st *ir.Stmt, a *ir.Access, v *Value) error {
 	}
 	for d, ix := range a.Index {
 		if dim := a.Array.Dims[d]; ix.Axis < 0 || ix.Axis != dim.Axis {
-			return b.refuse(st.Range, "%s is read at one place along a dimension, and the loop changes it", a.Array.Name)
+			return b.refuse(st.Range, "%s is read at one place along a dimension, and the loop changes it",
+				a.Array.Name)
 		}
 	}
 	return nil

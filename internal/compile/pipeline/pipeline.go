@@ -107,17 +107,19 @@ func (p *Pipeline) checkWraps() error {
 				first = dim
 			}
 			if !dim.Lo.Equal(first.Lo) || !dim.Hi.Equal(first.Hi) {
-				return p.refuse(st, "%s is periodic for some grids, and %s has other ends there", p.axis(k), st.Stmt.Array.Name)
+				return p.refuse(st, "%s is periodic for some grids, and %s has other ends there", p.axis(k),
+					st.Stmt.Array.Name)
 			}
 		}
 	}
 	return nil
 }
 
-func (p *Pipeline) axis(k int) string { return fmt.Sprintf("axis %d", p.Axes[k]) }
+func (p *Pipeline) axis(k int) string { return p.Span.Program.Axes[p.Axes[k]] }
 
 func (p *Pipeline) refuse(st *Stage, format string, args ...any) error {
-	return &graph.Refusal{Loop: p.Span.Name, Depth: p.Span.Depth, Reason: fmt.Sprintf(format, args...), At: st.Stmt.Range}
+	reason := fmt.Sprintf(format, args...)
+	return &graph.Refusal{Loop: p.Span.Name, Depth: p.Span.Depth, Reason: reason, At: st.Stmt.Range}
 }
 
 // Dim returns the dimension of the stage's array along an axis.
@@ -171,12 +173,13 @@ func (st *Stage) Accesses(f func(a *ir.Access, v *graph.Value) error) error {
 //
 // Example text:
 //
-//	heat 0: next = f(u), halo 1:1 1:1, kept
-//	heat 1: u' = f(next), halo 0:0 0:0, stored to a spare of u
+//	0 heat[0]: out, halo 1:1 1:1 1:1, kept
+//	1 heat[0]: out, halo 0:0 0:0 0:0, stored to a spare of u
 func (p *Pipeline) String() string {
 	var b strings.Builder
 	for _, st := range p.Stages {
-		fmt.Fprintf(&b, "%d %s[%d]: %s, halo", st.Step, st.Call.Name, slices.Index(st.Call.Body, st.Stmt), st.Stmt.Array.Name)
+		fmt.Fprintf(&b, "%d %s[%d]: %s, halo", st.Step, st.Call.Name, slices.Index(st.Call.Body, st.Stmt),
+			st.Stmt.Array.Name)
 		for _, h := range st.Halo {
 			fmt.Fprintf(&b, " %d:%d", h.Low, h.High)
 		}
