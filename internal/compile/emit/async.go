@@ -13,7 +13,8 @@ func (p *printer) async(s kernel.Stmt) bool {
 	}
 	switch s := s.(type) {
 	case *kernel.AsyncCopy:
-		p.line("%s<%d>(&%s, &%s);", p.asyncHelper("copy_async"), s.Cells*s.To.Elem.Size(), p.element(s.To, s.At), p.element(s.From, s.Index))
+		p.line("%s<%d>(&%s, &%s);", p.asyncHelper("copy_async"), s.Cells*s.To.Elem.Size(), p.element(s.To, s.At),
+			p.element(s.From, s.Index))
 	case *kernel.AsyncCommit:
 		p.line("%s();", p.asyncHelper("commit_async"))
 	case *kernel.AsyncWait:

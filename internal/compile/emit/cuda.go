@@ -10,8 +10,10 @@ import (
 // CUDA is CUDA C++ as NVRTC and nvcc take it.
 var CUDA = &Dialect{
 	Name: "cuda",
-	Prelude: "#ifdef __CUDACC_RTC__\ntypedef unsigned char uint8_t;\ntypedef int int32_t;\ntypedef unsigned int uint32_t;\n" +
-		"typedef long long int64_t;\ntypedef unsigned long long uint64_t;\n#define INT64_C(x) x##LL\n#else\n#include <stdint.h>\n#endif\n",
+	Prelude: "#ifdef __CUDACC_RTC__\ntypedef unsigned char uint8_t;\n" +
+		"typedef int int32_t;\ntypedef unsigned int uint32_t;\n" +
+		"typedef long long int64_t;\ntypedef unsigned long long uint64_t;\n" +
+		"#define INT64_C(x) x##LL\n#else\n#include <stdint.h>\n#endif\n",
 	Head:        cudaHead,
 	HelperHead:  "static __device__ inline ",
 	Restrict:    "__restrict__ ",
@@ -30,7 +32,8 @@ var CUDA = &Dialect{
 	Unroll: "#pragma unroll",
 	Vectors: &vectors{
 		names: map[types.Type]string{
-			types.Bool: "uchar", types.U8: "uchar", types.I32: "int", types.I64: "longlong", types.F32: "float", types.F64: "double",
+			types.Bool: "uchar", types.U8: "uchar", types.I32: "int", types.I64: "longlong",
+			types.F32: "float", types.F64: "double",
 		},
 		helpers: map[string]bool{"uchar8": true},
 		pointer: "reinterpret_cast<%s *>(%s)",

@@ -10,12 +10,15 @@ import (
 // cudaHelpers are functions for what CUDA C++ can say by PTX alone.
 func cudaHelpers() []helperText {
 	list := []helperText{
-		{name: "uchar8", bare: true, text: "struct __align__(8) gl_uchar8 { uint8_t s0, s1, s2, s3, s4, s5, s6, s7; };"},
-		{name: "barrier", head: "template <int number, int count> ", text: `void gl_barrier() // for those of the block's threads that call it
+		{name: "uchar8", bare: true,
+			text: "struct __align__(8) gl_uchar8 { uint8_t s0, s1, s2, s3, s4, s5, s6, s7; };"},
+		{name: "barrier", head: "template <int number, int count> ",
+			text: `void gl_barrier() // for those of the block's threads that call it
 {
     asm volatile("bar.sync %0, %1;" :: "n"(number), "n"(count) : "memory");
 }`},
-		{name: "policy_resident", text: `uint64_t gl_policy_resident() // for lines that stay in the L2 cache before others
+		{name: "policy_resident",
+			text: `uint64_t gl_policy_resident() // for lines that stay in the L2 cache before others
 {
     uint64_t policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
@@ -82,7 +85,8 @@ func (t ptxType) load() helperText {
 	suffix, text, bound := t.operands(0, "=")
 	return helperText{name: "load_resident_" + t.name, uses: "policy_resident", text: fmt.Sprintf(
 		"%s gl_load_resident_%[1]s(const %[1]s *p)\n{\n    %[1]s v;\n"+
-			"    asm(\"ld.global.L2::cache_hint.%s %s, [%%%d], %%%d;\" : %s : \"l\"(p), \"l\"(gl_policy_resident()));\n    return v;\n}",
+			"    asm(\"ld.global.L2::cache_hint.%s %s, [%%%d], %%%d;\" : %s : "+
+			"\"l\"(p), \"l\"(gl_policy_resident()));\n    return v;\n}",
 		t.name, suffix, text, t.count, t.count+1, bound)}
 }
 
@@ -90,7 +94,8 @@ func (t ptxType) store() helperText {
 	suffix, text, bound := t.operands(1, "")
 	return helperText{name: "store_resident_" + t.name, uses: "policy_resident", text: fmt.Sprintf(
 		"void gl_store_resident_%s(%[1]s *p, %[1]s v)\n{\n"+
-			"    asm volatile(\"st.global.L2::cache_hint.%s [%%0], %s, %%%d;\" :: \"l\"(p), %s, \"l\"(gl_policy_resident()) : \"memory\");\n}",
+			"    asm volatile(\"st.global.L2::cache_hint.%s [%%0], %s, %%%d;\" :: "+
+			"\"l\"(p), %s, \"l\"(gl_policy_resident()) : \"memory\");\n}",
 		t.name, suffix, text, t.count+1, bound)}
 }
 
@@ -103,14 +108,16 @@ var clusterHelpers = []helperText{
 {
     asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }`},
-	{name: "remote", head: "template <class T> ", text: `T *gl_remote(T *p, int32_t rank) // where the cluster's block of that rank has its own
+	{name: "remote", head: "template <class T> ",
+		text: `T *gl_remote(T *p, int32_t rank) // where the cluster's block of that rank has its own
 {
     uint64_t at;
     asm("mapa.u64 %0, %1, %2;" : "=l"(at) : "l"(p), "r"(rank));
     return reinterpret_cast<T *>(at);
 }`},
 	{name: "arrived", bare: true, text: "static __device__ uint32_t gl_arrived; // blocks at a barrier of the grid"},
-	{name: "barrier_grid", uses: "arrived", text: `void gl_barrier_grid() // all blocks have to run at once: launch cooperatively
+	{name: "barrier_grid", uses: "arrived",
+		text: `void gl_barrier_grid() // all blocks have to run at once: launch cooperatively
 {
     __syncthreads();
     if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
@@ -133,7 +140,8 @@ var asyncHelpers = []helperText{
 {
     return (uint32_t)__cvta_generic_to_shared(p);
 }`},
-	{name: "copy_async", uses: "shared_at", head: "template <int bytes> ", text: `void gl_copy_async(void *to, const void *from)
+	{name: "copy_async", uses: "shared_at", head: "template <int bytes> ",
+		text: `void gl_copy_async(void *to, const void *from)
 {
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(gl_shared_at(to)), "l"(from) : "memory");
@@ -144,7 +152,8 @@ var asyncHelpers = []helperText{
 {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }`},
-	{name: "wait_async", head: "template <int pending> ", text: `void gl_wait_async() // for all groups of the thread but the latest
+	{name: "wait_async", head: "template <int pending> ",
+		text: `void gl_wait_async() // for all groups of the thread but the latest
 {
     asm volatile("cp.async.wait_group %0;" :: "n"(pending) : "memory");
 }`},
@@ -152,7 +161,8 @@ var asyncHelpers = []helperText{
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }`},
-	{name: "copy_bulk", uses: "shared_at", text: `void gl_copy_bulk(void *to, const void *from, uint32_t bytes, int64_t *mbarrier)
+	{name: "copy_bulk", uses: "shared_at",
+		text: `void gl_copy_bulk(void *to, const void *from, uint32_t bytes, int64_t *mbarrier)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
             :: "r"(gl_shared_at(to)), "l"(from), "r"(bytes), "r"(gl_shared_at(mbarrier)) : "memory");
@@ -166,11 +176,13 @@ var asyncHelpers = []helperText{
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(gl_shared_at(mbarrier)) : "memory");
 }`},
-	{name: "mbarrier_expect", uses: "shared_at", text: `void gl_mbarrier_expect(int64_t *mbarrier, int32_t bytes) // arrives, and says what else is to come
+	{name: "mbarrier_expect", uses: "shared_at",
+		text: `void gl_mbarrier_expect(int64_t *mbarrier, int32_t bytes) // arrives, and says what else is to come
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(gl_shared_at(mbarrier)), "r"(bytes) : "memory");
 }`},
-	{name: "mbarrier_arrive_remote", uses: "shared_at", text: `void gl_mbarrier_arrive_remote(int64_t *mbarrier, int32_t rank) // at that of another block of the cluster
+	{name: "mbarrier_arrive_remote", uses: "shared_at",
+		text: `void gl_mbarrier_arrive_remote(int64_t *mbarrier, int32_t rank) // at that of another block of the cluster
 {
     asm volatile("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
             "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t}"

@@ -33,7 +33,8 @@ func ptx(t *testing.T, source string, flags ...string) string {
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_90", "--cuda-feature=+ptx80",
+	args := []string{"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib",
+		"--cuda-gpu-arch=sm_90", "--cuda-feature=+ptx80",
 		"-std=c++17", "-O3", "-Wall", "-Wno-unused-variable", "-Werror", "-include", prelude, "-S", "-o", out, file}
 	cmd := exec.Command("clang-19", append(args, flags...)...)
 	if said, err := cmd.CombinedOutput(); err != nil {
@@ -117,8 +118,11 @@ func needClang(t *testing.T) {
 func TestGPUSample(t *testing.T) {
 	needClang(t)
 	const each = 2
-	for n, c := range []struct{ name, dtype string }{{"star7", "double"}, {"box27", "float"}, {"star5", "float"}, {"himeno", "double"}} {
-		p := loadFile(t, "../../tune/eval/bench/cases/"+c.name+".loom", strings.NewReplacer("double", c.dtype, "float", c.dtype))
+	for n, c := range []struct{ name, dtype string }{
+		{"star7", "double"}, {"box27", "float"}, {"star5", "float"}, {"himeno", "double"},
+	} {
+		p := loadFile(t, "../../tune/eval/bench/cases/"+c.name+".loom",
+			strings.NewReplacer("double", c.dtype, "float", c.dtype))
 		counter, rng := lower.Space(lower.GPU, p.Axes).Counter(), rand.New(rand.NewPCG(uint64(n), 1))
 		for range each {
 			cfg := counter.Draw(rng)
@@ -139,7 +143,9 @@ func fits(t *testing.T, p *ir.Program, cfg schedule.Config) bool {
 	if list.HasErrors() {
 		t.Fatal(list)
 	}
-	_, err := lower.Program(p, lower.Options{Target: lower.GPU, Plan: schedule.Plan{Every: cfg}, Bound: bound, Sized: true})
+	_, err := lower.Program(p, lower.Options{
+		Target: lower.GPU, Plan: schedule.Plan{Every: cfg}, Bound: bound, Sized: true,
+	})
 	var resourceLimit *lower.ResourceLimit
 	return !errors.As(err, &resourceLimit)
 }
@@ -147,7 +153,8 @@ func fits(t *testing.T, p *ir.Program, cfg schedule.Config) bool {
 // A stencil may be called like a function that every CUDA program has.
 func TestCUDASymbols(t *testing.T) {
 	for name, want := range map[string]string{
-		"heat": "heat", "rsqrt": "v_rsqrt", "rsqrtf": "v_rsqrtf", "atomicAdd": "v_atomicAdd", "printf": "v_printf", "gl_min_i64": "v_gl_min_i64", "sqrt": "v_sqrt",
+		"heat": "heat", "rsqrt": "v_rsqrt", "rsqrtf": "v_rsqrtf", "atomicAdd": "v_atomicAdd", "printf": "v_printf",
+		"gl_min_i64": "v_gl_min_i64", "sqrt": "v_sqrt",
 	} {
 		if got := emit.CUDA.Symbol(name); got != want {
 			t.Errorf("%s is printed as %s, want %s", name, got, want)
@@ -164,7 +171,8 @@ func TestGPUExpressions(t *testing.T) {
 		fmt.Fprintf(&body, "(let x%d %s %s) (store %v_out (i64 %d) x%d)\n", n, typ, expr, typ, n, n)
 	}
 	both := func(typ types.Type, head string, arity int) string {
-		return fmt.Sprintf("(%s%s)", head, []string{"", fmt.Sprintf(" %v_x", typ), fmt.Sprintf(" %v_x %v_y", typ, typ)}[arity])
+		return fmt.Sprintf("(%s%s)", head,
+			[]string{"", fmt.Sprintf(" %v_x", typ), fmt.Sprintf(" %v_x %v_y", typ, typ)}[arity])
 	}
 	all := []types.Type{types.Bool, types.U8, types.I32, types.I64, types.F32, types.F64}
 	for _, typ := range []types.Type{types.I32, types.I64, types.F32, types.F64} {

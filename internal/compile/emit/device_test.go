@@ -193,7 +193,8 @@ func (d *target) share(t *testing.T, bytes int64) ([]byte, device.Buffer) {
 // launch runs a kernel once, on what the host has in the buffers and back. The
 // launch asks for what the kernel needs, clusters and all blocks at once among
 // it.
-func (d *target) launch(t *testing.T, l device.Gridded, k *kernel.Kernel, env map[*kernel.Var]op.Value, args []device.Arg, buffers []device.Buffer) {
+func (d *target) launch(t *testing.T, l device.Gridded, k *kernel.Kernel, env map[*kernel.Var]op.Value,
+	args []device.Arg, buffers []device.Buffer) {
 	t.Helper()
 	geometry, err := kernel.LaunchGeometry(k, env)
 	if err != nil {

@@ -50,8 +50,10 @@ var special = map[types.Type][]float64{
 	types.U8:   {0, 1, 127, 128, 255},
 	types.I32:  {0, 1, -1, 2, 7, -13, math.MaxInt32, math.MinInt32, math.MinInt32 + 1},
 	types.I64:  {0, 1, -1, 5, -77, math.MaxInt32, math.MinInt32, 1 << 53, -(1 << 53), 1 << 62, math.MinInt64},
-	types.F32:  {0, math.Copysign(0, -1), 1, -1, 0.1, 1.5, -2.5, 1e-45, 3e38, 2147483648, -2147483648, 1e10, math.Inf(1), math.Inf(-1), math.NaN()},
-	types.F64:  {0, math.Copysign(0, -1), 1, -1, 0.1, 1.5, -2.5, 5e-324, 1e308, 2147483647, -2147483648.5, 9.3e18, -9.3e18, math.Inf(1), math.Inf(-1), math.NaN()},
+	types.F32: {0, math.Copysign(0, -1), 1, -1, 0.1, 1.5, -2.5, 1e-45, 3e38, 2147483648, -2147483648, 1e10,
+		math.Inf(1), math.Inf(-1), math.NaN()},
+	types.F64: {0, math.Copysign(0, -1), 1, -1, 0.1, 1.5, -2.5, 5e-324, 1e308, 2147483647, -2147483648.5, 9.3e18,
+		-9.3e18, math.Inf(1), math.Inf(-1), math.NaN()},
 }
 
 func (f *forest) value(t types.Type) op.Value {
@@ -249,7 +251,8 @@ func quickly(t testing.TB, source string) string {
 	if err != nil {
 		t.Skip(err)
 	}
-	o, err := b.Compiler.Build(context.Background(), b.Cache, toolchain.Source{Text: []byte(source), Extra: []string{"-O1"}}, time.Hour)
+	o, err := b.Compiler.Build(context.Background(), b.Cache,
+		toolchain.Source{Text: []byte(source), Extra: []string{"-O1"}}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

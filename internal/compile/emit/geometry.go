@@ -89,7 +89,8 @@ func (p *printer) sayLaunch(k *kernel.Kernel) {
 	size := sizeOf(k)
 	text := "Launch: " + p.sayTrips(size.blocks, "blocks")
 	if c := size.cluster; c != [3]int64{} {
-		text = "Launch: " + p.sayTrips(size.blocks, "clusters") + fmt.Sprintf(" of %d x %d x %d blocks", c[0], c[1], c[2])
+		text = "Launch: " + p.sayTrips(size.blocks, "clusters") +
+			fmt.Sprintf(" of %d x %d x %d blocks", c[0], c[1], c[2])
 	}
 	text += " of " + p.sayTrips(size.threads, "threads")
 	if size.shared > 0 && p.Threads != nil && p.Threads.pool != "" {

@@ -32,9 +32,11 @@ var goldens = []struct {
 	sizes        []string
 }{
 	{name: "heat", source: "heat", strict: true, sizes: []string{"", "L=1 M=1 N=1", "L=3 M=20 N=67"}},
-	{name: "heat-blocks", source: "heat", strict: true, plan: "block=0x4x64,threads=2", sizes: []string{"", "L=3 M=20 N=133"}},
+	{name: "heat-blocks", source: "heat", strict: true, plan: "block=0x4x64,threads=2",
+		sizes: []string{"", "L=3 M=20 N=133"}},
 	{name: "heat-gpu", source: "heat", target: lower.GPU},
-	{name: "star-warp", source: "star", target: lower.GPU, plan: "family=stream,chunk=16,stages=2,copy=warp,block=4x32,vec=4,cse=yes"},
+	{name: "star-warp", source: "star", target: lower.GPU,
+		plan: "family=stream,chunk=16,stages=2,copy=warp,block=4x32,vec=4,cse=yes"},
 	{name: "redblack", source: "redblack", strict: true, sizes: []string{"", "M=1 N=1", "M=34 N=33"}},
 	{name: "norm", source: "norm", sizes: []string{"", "M=3 N=1", "M=70 N=133"}},
 	{name: "norm-strict", source: "norm", strict: true, sizes: []string{"", "M=3 N=1", "M=70 N=133"}},
@@ -146,7 +148,8 @@ func TestGoldensRun(t *testing.T) {
 
 // agree runs a compiled module and the reference on random inputs and says
 // where they differ.
-func agree(t *testing.T, m *kernel.Module, b *ir.Binding, image string, bounds interp.Mode, seed uint64) (wrong []string) {
+func agree(t *testing.T, m *kernel.Module, b *ir.Binding, image string, bounds interp.Mode,
+	seed uint64) (wrong []string) {
 	t.Helper()
 	want, err := runner.OpenReference(b, runner.ReferenceOptions{Bounds: bounds})
 	if err != nil {

@@ -114,7 +114,8 @@ func (b *built) sh(t testing.TB, format string, args ...any) string {
 	line := fmt.Sprintf(format, args...)
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir = b.dir
-	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=2", "PYTHONDONTWRITEBYTECODE=1", "ASAN_OPTIONS=allocator_may_return_null=1")
+	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=2", "PYTHONDONTWRITEBYTECODE=1",
+		"ASAN_OPTIONS=allocator_may_return_null=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		text := string(out)

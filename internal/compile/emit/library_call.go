@@ -124,7 +124,8 @@ func (h *host) initial(s *ir.Call) {
 		}
 		switch {
 		case g != nil && len(written) > 1:
-			h.err = fmt.Errorf("emit: the initial block's kernel %s writes more than %s: a library must be able to leave it out", launch.Kernel.Name, g.Name)
+			h.err = fmt.Errorf("emit: the initial block's kernel %s writes more than %s: "+
+				"a library must be able to leave it out", launch.Kernel.Name, g.Name)
 			return
 		case g == nil || !g.Caller:
 			h.launch(launch, "0")

@@ -46,8 +46,10 @@ func TestLibraryCallers(t *testing.T) {
 	for _, c := range []struct{ tool, build string }{
 		{"gcc", "gcc -std=c11 -Wall -Wextra -Werror -pedantic caller_kinds.c -o caller " + link},
 		{"g++", "g++ -std=c++17 -Wall -Wextra -Werror -pedantic caller_kinds.cpp -o caller " + link},
-		{"gfortran", "gfortran -std=f2018 -Wall -Wextra -Werror -pedantic kinds.f90 caller_kinds.f90 -o caller " + link},
-		{"gcc", "gcc -std=c11 -g -O1 -fopenmp -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-unused-result kinds.c caller_kinds.c -o caller -lm"},
+		{"gfortran",
+			"gfortran -std=f2018 -Wall -Wextra -Werror -pedantic kinds.f90 caller_kinds.f90 -o caller " + link},
+		{"gcc", "gcc -std=c11 -g -O1 -fopenmp -ffp-contract=off -fsanitize=address,undefined " +
+			"-fno-sanitize-recover=all -Wno-unused-result kinds.c caller_kinds.c -o caller -lm"},
 	} {
 		t.Run(strings.Join(strings.Fields(c.build)[:2], " "), func(t *testing.T) {
 			need(t, c.tool)
@@ -108,7 +110,8 @@ func TestLibraryInterfaces(t *testing.T) {
 			for _, f := range packaged(t, libraryProgram(t, c.name, c.text), arith.Contract, "") {
 				write(t, filepath.Join(b.dir, f.Name), f.Text)
 			}
-			b.sh(t, "gcc -std=c11 -O0 -Wall -Wextra -Werror -pedantic main.c %s.c -o example -lm -fwrapv", b.name) // no OpenMP
+			// No OpenMP.
+			b.sh(t, "gcc -std=c11 -O0 -Wall -Wextra -Werror -pedantic main.c %s.c -o example -lm -fwrapv", b.name)
 			b.sh(t, "./example %s", strings.Repeat(" 9", strings.Count(c.cases[0].sizes, "=")+1))
 			b.sh(t, "g++ -x c++ -std=c++11 -Wall -Wextra -Werror -pedantic -fsyntax-only main.c")
 			b.sh(t, "gfortran -std=f2008 -Wall -Wextra -Werror -pedantic -c %s.f90 -o fortran.o", b.name)
@@ -133,7 +136,8 @@ stencil t (in) { own[k][j][i] = in[j][i]; }
 iterate 2 { s (u, v); t (u); swap (u, v); }`)
 	b := build(t, p, arith.Contract, "")
 	callerSource(t, b, "misuse.c")
-	b.sh(t, "gcc -std=c11 -g -O1 -Wall -Wextra -Werror -pedantic -fopenmp -fsanitize=address,undefined -fno-sanitize-recover=all misuse.c caller_misuse.c -o sanitized -lm")
+	b.sh(t, "gcc -std=c11 -g -O1 -Wall -Wextra -Werror -pedantic -fopenmp -fsanitize=address,undefined "+
+		"-fno-sanitize-recover=all misuse.c caller_misuse.c -o sanitized -lm")
 	b.sh(t, "gcc -std=c11 -Wall -Wextra -Werror -pedantic caller_misuse.c -o caller -L. -lmisuse -Wl,-rpath,'$ORIGIN'")
 	got := b.sh(t, "./sanitized")
 	golden(t, "misuse.txt", got)
@@ -155,7 +159,8 @@ int main(void)
 }
 `)
 	b.sh(t, "gcc -std=c11 short.c -o short -L. -lmisuse -Wl,-rpath,'$ORIGIN'")
-	if got, want := b.sh(t, "ulimit -v 2000000; OMP_NUM_THREADS=1 ./short"), "there is no memory for own, which takes 800000000000 bytes\n"; got != want {
+	if got, want := b.sh(t, "ulimit -v 2000000; OMP_NUM_THREADS=1 ./short"),
+		"there is no memory for own, which takes 800000000000 bytes\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -182,7 +187,8 @@ func TestLibraryCMake(t *testing.T) {
 	for _, f := range packaged(t, libraryProgram(t, "heat", libraryPrograms[0].text), arith.Strict, "") {
 		write(t, filepath.Join(b.dir, f.Name), f.Text)
 	}
-	b.sh(t, "cmake -S . -B build -DHEAT_FORTRAN=ON -DHEAT_NATIVE=OFF && cmake --build build --parallel 2 && cmake --install build --prefix installed")
+	b.sh(t, "cmake -S . -B build -DHEAT_FORTRAN=ON -DHEAT_NATIVE=OFF && cmake --build build --parallel 2 && "+
+		"cmake --install build --prefix installed")
 	if got := b.sh(t, "./build/heat_example 5 6 7"); !strings.HasPrefix(got, "u: least ") {
 		t.Errorf("the example says %q", got)
 	}
@@ -206,7 +212,8 @@ target_link_libraries(with_static heat::heat_static)
 			t.Errorf("%s says %q, the example %q", program, got, example)
 		}
 	}
-	if got := b.sh(t, "cd / && PYTHONPATH=%s/installed/lib %s -c 'import heat; print(heat.Heat(3, a=0.5).shape(\"u\"))'", b.dir, python(t)); got != "(3, 4, 7)\n" {
+	if got := b.sh(t, "cd / && PYTHONPATH=%s/installed/lib %s -c 'import heat; "+
+		"print(heat.Heat(3, a=0.5).shape(\"u\"))'", b.dir, python(t)); got != "(3, 4, 7)\n" {
 		t.Errorf("Python says %q", got)
 	}
 }
@@ -239,7 +246,8 @@ func TestLibraryPython(t *testing.T) {
 		callerSource(t, b, "refusals.py")
 		golden(t, "refusals.txt", b.sh(t, "%s -W error caller_refusals.py", py))
 		b.sh(t, "rm libkinds.so")
-		if got := b.sh(t, "%s -c 'import kinds' 2>&1 || true", py); !strings.Contains(got, "ImportError: libkinds.so is not beside kinds.py nor in its build folder. To make it: cmake -S ") {
+		if got := b.sh(t, "%s -c 'import kinds' 2>&1 || true", py); !strings.Contains(got,
+			"ImportError: libkinds.so is not beside kinds.py nor in its build folder. To make it: cmake -S ") {
 			t.Errorf("without its library the module says %q", got)
 		}
 	}

@@ -31,7 +31,8 @@ func (h *host) checks() {
 			}
 			for d, dim := range a.Dims {
 				what := fmt.Sprintf("the local grid %s of stencil %s", a.Name, sayCall(s))
-				h.checkRange(what, fmt.Sprintf("dimension %d", d+1), ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}, test)
+				h.checkRange(what, fmt.Sprintf("dimension %d", d+1),
+					ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}, test)
 			}
 		}
 		for _, st := range s.Body {
@@ -77,7 +78,8 @@ func (h *host) checkRange(what, axis string, r ir.Range, test func(string)) {
 	if certain {
 		return
 	}
-	test(fmt.Sprintf("gl_check_range(h, %s, %s, %s, %s);", quoteC(what), quoteC(axis), h.extreme(r.Lo, kernel.Max), h.extreme(r.Hi, kernel.Min)))
+	test(fmt.Sprintf("gl_check_range(h, %s, %s, %s, %s);", quoteC(what), quoteC(axis), h.extreme(r.Lo, kernel.Max),
+		h.extreme(r.Hi, kernel.Min)))
 }
 
 // checkIndices tests an access's constant indices.
@@ -106,7 +108,8 @@ func (h *host) checkIndices(a *ir.Access, test func(string)) {
 		if above {
 			beyond = append(beyond, fmt.Sprintf("%d > %s", ix.Offset, hi))
 		}
-		test(fmt.Sprintf("gl_check_index(h, %s, %d, %s, %s, %s);", quoteC(a.Array.Name), ix.Offset, lo, hi, strings.Join(beyond, " || ")))
+		test(fmt.Sprintf("gl_check_index(h, %s, %d, %s, %s, %s);",
+			quoteC(a.Array.Name), ix.Offset, lo, hi, strings.Join(beyond, " || ")))
 	}
 }
 

@@ -55,7 +55,9 @@ func (l *library) code() (*libraryCode, error) {
 		k.kernel(&own)
 	}
 	h := newHost(l, k.helpers)
-	h.Images = slices.ContainsFunc(l.module.Kernels, func(k *kernel.Kernel) bool { return slices.Contains(Needs(k), machine.Image) })
+	h.Images = slices.ContainsFunc(l.module.Kernels, func(k *kernel.Kernel) bool {
+		return slices.Contains(Needs(k), machine.Image)
+	})
 	h.Teams = slices.ContainsFunc(l.module.Kernels, func(k *kernel.Kernel) bool { return kernelThreads(k.Body) > 0 })
 	h.extents()
 	h.Scratch = l.scratch(h)

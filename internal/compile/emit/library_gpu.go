@@ -268,7 +268,8 @@ func (h *host) launchGPU(launch *kernel.Launch, step string) {
 	h.line("const int64_t threads[3] = { %s };", numbers(func(i int) kernel.Expr { return size.threads[i].expr() }))
 	lead := strings.Repeat("    ", h.indent)
 	if h.lib.CUDA() {
-		fmt.Fprintf(&h.out, "%sgl_launch(h, %s, %s, blocks, threads, %d, %t, %s);\n", lead, quoteC(k.Name), name, size.shared, size.together, strings.Join(args, ", "))
+		fmt.Fprintf(&h.out, "%sgl_launch(h, %s, %s, blocks, threads, %d, %t, %s);\n",
+			lead, quoteC(k.Name), name, size.shared, size.together, strings.Join(args, ", "))
 	} else {
 		fmt.Fprintf(&h.out, "%sconst gl_argument args[] = { %s };\n", lead, strings.Join(args, ", "))
 		fmt.Fprintf(&h.out, "%sgl_launch(h, GL_%s, blocks, threads, args, %d);\n", lead, name, len(args))

@@ -56,7 +56,8 @@ func buildGPU(t testing.TB, p *ir.Program, d *Dialect, plan string) *built {
 
 // pretendedCUDA is the compiler with the runtime that pretends.
 func pretendedCUDA(t testing.TB) string {
-	return "g++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-variable -Werror -fwrapv -ffp-contract=off -I" + absolute(t, "testdata/cuda")
+	return "g++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-variable -Werror -fwrapv " +
+		"-ffp-contract=off -I" + absolute(t, "testdata/cuda")
 }
 
 func absolute(t testing.TB, path string) string {
@@ -140,7 +141,9 @@ func TestGPULibraryImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"__read_only image1d_buffer_t", ".memory = gl_image(h, g->u, h->room[0], 32, 4, false)", "gl_forget_images(h);"} {
+	for _, part := range []string{
+		"__read_only image1d_buffer_t", ".memory = gl_image(h, g->u, h->room[0], 32, 4, false)", "gl_forget_images(h);",
+	} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("the library has no %q", part)
 		}
@@ -185,9 +188,11 @@ no number: an argument is out of range: the number of a device is -2
 			p, _ := heatProgram(t)
 			b := buildGPU(t, p, c.dialect, c.plan)
 			if c.dialect == CUDA {
-				b.sh(t, "%s -I. -x c++ %s -x none -o caller -L. -lheat -Wl,-rpath,.", pretendedCUDA(t), absolute(t, "testdata/library/device.cu"))
+				b.sh(t, "%s -I. -x c++ %s -x none -o caller -L. -lheat -Wl,-rpath,.",
+					pretendedCUDA(t), absolute(t, "testdata/library/device.cu"))
 			} else {
-				b.sh(t, "gcc %s -I. %s -o caller -L. -lheat -lOpenCL -Wl,-rpath,.", testFlags, absolute(t, "testdata/library/device.c"))
+				b.sh(t, "gcc %s -I. %s -o caller -L. -lheat -lOpenCL -Wl,-rpath,.",
+					testFlags, absolute(t, "testdata/library/device.c"))
 			}
 			got := regexp.MustCompile(`there are \d+`).ReplaceAllString(b.sh(t, "./caller"), "there are some")
 			if got != c.want {
@@ -223,12 +228,14 @@ func TestNVCC(t *testing.T) {
 				for _, f := range packagedGPU(t, p, CUDA, arith.Strict, plan) {
 					write(t, filepath.Join(b.dir, f.Name), f.Text)
 				}
-				b.sh(t, "nvcc -std=c++17 -O2 -arch=native --fmad=false -Xcompiler -fPIC,-fwrapv,-ffp-contract=off -shared %s.cu -o lib%s.so", name, name)
+				b.sh(t, "nvcc -std=c++17 -O2 -arch=native --fmad=false -Xcompiler -fPIC,-fwrapv,-ffp-contract=off "+
+					"-shared %s.cu -o lib%s.so", name, name)
 				drive(t, b, p, c.cases)
 				if name != "heat" {
 					return
 				}
-				b.sh(t, "nvcc -std=c++17 -arch=native -I. %s -o caller -L. -lheat -Xlinker -rpath,.", absolute(t, "testdata/library/device.cu"))
+				b.sh(t, "nvcc -std=c++17 -arch=native -I. %s -o caller -L. -lheat -Xlinker -rpath,.",
+					absolute(t, "testdata/library/device.cu"))
 				if got := b.sh(t, "./caller"); !strings.HasPrefix(got, "the results are the same\n") {
 					t.Error(got)
 				}

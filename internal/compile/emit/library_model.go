@@ -85,9 +85,16 @@ type libraryGrid struct {
 }
 
 var (
-	ctypesNames = map[types.Type]string{types.Bool: "c_bool", types.U8: "c_uint8", types.I32: "c_int32", types.F32: "c_float", types.F64: "c_double"}
-	numpyNames  = map[types.Type]string{types.Bool: "bool_", types.U8: "uint8", types.I32: "int32", types.F32: "float32", types.F64: "float64"}
-	fortranArgs = map[types.Type]string{types.Bool: "logical(c_bool)", types.U8: "integer(c_int8_t)", types.I32: "integer(c_int32_t)", types.F32: "real(c_float)", types.F64: "real(c_double)"}
+	ctypesNames = map[types.Type]string{
+		types.Bool: "c_bool", types.U8: "c_uint8", types.I32: "c_int32", types.F32: "c_float", types.F64: "c_double",
+	}
+	numpyNames = map[types.Type]string{
+		types.Bool: "bool_", types.U8: "uint8", types.I32: "int32", types.F32: "float32", types.F64: "float64",
+	}
+	fortranArgs = map[types.Type]string{
+		types.Bool: "logical(c_bool)", types.U8: "integer(c_int8_t)", types.I32: "integer(c_int32_t)",
+		types.F32: "real(c_float)", types.F64: "real(c_double)",
+	}
 )
 
 // maxLibraryGrids is how many arrays fit the set that init is given.
@@ -95,7 +102,10 @@ const maxLibraryGrids = 62
 
 func newLibrary(m *kernel.Module, o LibraryOptions) (*library, error) {
 	p := m.Program
-	l := &library{module: m, opts: o, scalars: map[*ir.Scalar]*libraryScalar{}, grids: map[*ir.Grid]*libraryGrid{}, needs: map[*kernel.Scratch]variantSet{}}
+	l := &library{
+		module: m, opts: o, scalars: map[*ir.Scalar]*libraryScalar{}, grids: map[*ir.Grid]*libraryGrid{},
+		needs: map[*kernel.Scratch]variantSet{},
+	}
 	name := o.Name
 	if name == "" {
 		name = p.Name
@@ -121,10 +131,12 @@ func newLibrary(m *kernel.Module, o LibraryOptions) (*library, error) {
 	}
 	l.members()
 	if len(l.Grids) == 0 || len(l.CallerGrids()) == 0 && len(l.Scalars) == 0 {
-		return nil, errors.New("nothing goes into the program or comes out of it, so it makes no library: name grids in copyin and copyout")
+		return nil, errors.New("nothing goes into the program or comes out of it, so it makes no library: " +
+			"name grids in copyin and copyout")
 	}
 	if n := len(l.CallerGrids()); n > maxLibraryGrids {
-		return nil, fmt.Errorf("the program has %d grids that are copied in or out; the interface of a library has room for %d", n, maxLibraryGrids)
+		return nil, fmt.Errorf("the program has %d grids that are copied in or out; "+
+			"the interface of a library has room for %d", n, maxLibraryGrids)
 	}
 	l.name()
 	l.writes()
@@ -161,7 +173,8 @@ func (l *library) checkFixed() error {
 	}
 	for _, s := range l.module.Program.Scalars {
 		if l.fixed(s) && sized(s.Init) {
-			return fmt.Errorf("the coefficient %s depends on the sizes, so a library cannot hold it as a number: lower the program without a binding", s.Name)
+			return fmt.Errorf("the coefficient %s depends on the sizes, so a library cannot hold it as a number: "+
+				"lower the program without a binding", s.Name)
 		}
 	}
 	return nil
@@ -318,11 +331,13 @@ func (l *library) name() {
 		z.C, z.Field, z.Python, z.Fortran = params.pick(name), fields.pick(name), python.pick(name), dummies.pick(name)
 	}
 	for _, s := range l.Scalars {
-		s.C, s.Field, s.Python, s.Fortran = params.pick(s.Name), fields.pick(s.Name), python.pick(s.Name), dummies.pick(s.Name)
+		s.C, s.Field, s.Python, s.Fortran = params.pick(s.Name), fields.pick(s.Name),
+			python.pick(s.Name), dummies.pick(s.Name)
 		s.GetFortran, s.SetFortran = entities.pick(l.Name+"_get_"+s.Name), entities.pick(l.Name+"_set_"+s.Name)
 	}
 	for _, g := range l.Grids {
-		g.C, g.Field, g.Python, g.Fortran = params.pick(g.Name), fields.pick(g.Name), python.pick(g.Name), dummies.pick(g.Name)
+		g.C, g.Field, g.Python, g.Fortran = params.pick(g.Name), fields.pick(g.Name),
+			python.pick(g.Name), dummies.pick(g.Name)
 		g.IndexFortran, g.GivenFortran = entities.pick(l.Upper+"_GRID_"+g.Name), entities.pick(l.Upper+"_GIVEN_"+g.Name)
 	}
 }

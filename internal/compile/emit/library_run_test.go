@@ -206,7 +206,11 @@ func drive(t *testing.T, b *built, p *ir.Program, cases []libraryCase) {
 	for n, c := range cases {
 		e := expect(t, p, c)
 		want = append(want, e)
-		j := job{Folder: filepath.Join(b.dir, fmt.Sprintf("case%d", n)), Set: map[string]any{}, Given: append([]string{}, strings.Fields(c.given)...), Calls: c.calls, Threads: n % 3, Device: b.inPlace && n%2 == 1, Scalars: []string{}}
+		j := job{
+			Folder: filepath.Join(b.dir, fmt.Sprintf("case%d", n)), Set: map[string]any{},
+			Given: append([]string{}, strings.Fields(c.given)...), Calls: c.calls, Threads: n % 3,
+			Device: b.inPlace && n%2 == 1, Scalars: []string{},
+		}
 		if err := os.Mkdir(j.Folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -504,7 +508,8 @@ double_run (new);
 swap (new, register);`,
 		[]libraryCase{
 			{"n=3", "handle=1 NULL=2 SIZE_MAX=3 at_0=4 name=5 value=6", "new self sum", []int{1, 1}},
-			{"n=5 N=7", "handle=1 NULL=2 SIZE_MAX=3 at_0=4 name=5 value=6 h=0.5 Lambda=1", "new self sum register", []int{run}},
+			{"n=5 N=7", "handle=1 NULL=2 SIZE_MAX=3 at_0=4 name=5 value=6 h=0.5 Lambda=1",
+				"new self sum register", []int{run}},
 		}},
 }
 

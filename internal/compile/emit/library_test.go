@@ -30,7 +30,8 @@ func TestLibraryNames(t *testing.T) {
 	} {
 		name := libraryName(c.program)
 		if name != c.name || pythonModule(name) != c.module || pythonClass(name) != c.class {
-			t.Errorf("%q: %s %s %s, want %s %s %s", c.program, name, pythonModule(name), pythonClass(name), c.name, c.module, c.class)
+			t.Errorf("%q: %s %s %s, want %s %s %s", c.program, name, pythonModule(name), pythonClass(name),
+				c.name, c.module, c.class)
 		}
 	}
 }
@@ -39,7 +40,9 @@ func TestNamespace(t *testing.T) {
 	c, f, py := newNamespace(legalC), newNamespace(legalFortran), newNamespace(legalPython)
 	f.fold, f.limit = true, 10
 	var got []string
-	for _, name := range []string{"N", "n", "for", "handle", "_x", "lambda", "sum", "a_very_long_name", "a_very_long_name_too", "NULL", "gl_x"} {
+	for _, name := range []string{
+		"N", "n", "for", "handle", "_x", "lambda", "sum", "a_very_long_name", "a_very_long_name_too", "NULL", "gl_x",
+	} {
 		got = append(got, fmt.Sprintf("%s %s %s", c.pick(name), f.pick(name), py.pick(name)))
 	}
 	want := `N N N
@@ -64,14 +67,16 @@ func TestWrapCommas(t *testing.T) {
 		{"    int function(int first, int second);", "    int function(int first,\n            int second);"},
 		{`    call("one, two, three, four, five", 2);`, "    call(\"one, two, three, four, five\",\n            2);"},
 		{"// a comment, which is longer than the width, stays", "// a comment, which is longer than the width, stays"},
-		{"void f(int first, int second) // does this, and that", "void f(int first,\n        int second) // does this, and that"},
+		{"void f(int first, int second) // does this, and that",
+			"void f(int first,\n        int second) // does this, and that"},
 		{`    call("no // remark", 1, two, three);`, "    call(\"no // remark\", 1,\n            two, three);"},
 	} {
 		if got := wrapCommas(c.text, `"`, "//", "", 30, 8); got != c.want {
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)
 		}
 	}
-	if got, want := wrapFortran("    call"+strings.Repeat(" somebody(x),", 9)), " &\n        somebody(x),"; !strings.Contains(got, want) {
+	if got, want := wrapFortran("    call"+strings.Repeat(" somebody(x),", 9)),
+		" &\n        somebody(x),"; !strings.Contains(got, want) {
 		t.Errorf("%q does not continue its line", got)
 	}
 }
@@ -102,7 +107,8 @@ stencil over (out, in) { out[i] = in[i-1]; out[i] = 2*out[i]; }
 		text := head + c.body
 		if strings.Contains(c.body, "all (a, a)") {
 			text = strings.ReplaceAll(text, "all (a, a)", "inner (a, a)")
-			text = strings.Replace(text, "out[i] = in[i-1] + in[i+1]; }\nstencil odd", "out[i] = 2*in[i]; }\nstencil odd", 1)
+			text = strings.Replace(text, "out[i] = in[i-1] + in[i+1]; }\nstencil odd",
+				"out[i] = 2*in[i]; }\nstencil odd", 1)
 		}
 		p := libraryProgram(t, "spent", text)
 		m, err := lower.Program(p, lower.Options{Target: lower.CPU})
@@ -132,11 +138,14 @@ func TestLibraryRefuses(t *testing.T) {
 	}
 	many := strings.Join(grids, ", ")
 	for _, c := range []struct{ text, want string }{
-		{"parameter N;", "nothing goes into the program or comes out of it, so it makes no library: name grids in copyin and copyout"},
+		{"parameter N;", "nothing goes into the program or comes out of it, so it makes no library: " +
+			"name grids in copyin and copyout"},
 		{"parameter N; iterator i; double " + many + "; copyin " + strings.ReplaceAll(many, "[N]", "") + ";",
 			"the program has 63 grids that are copied in or out; the interface of a library has room for 62"},
-		{"parameter N = 4; iterator i; double u[N], c = 1.0/N, d = 2*c; coefficient d; copyout u; stencil s () { u[i] = d; } s ();",
-			"the coefficient d depends on the sizes, so a library cannot hold it as a number: lower the program without a binding"},
+		{"parameter N = 4; iterator i; double u[N], c = 1.0/N, d = 2*c; coefficient d; copyout u; " +
+			"stencil s () { u[i] = d; } s ();",
+			"the coefficient d depends on the sizes, so a library cannot hold it as a number: " +
+				"lower the program without a binding"},
 	} {
 		p := libraryProgram(t, "refused", c.text)
 		b, errs := p.Bind(map[string]string{"N": "4"})

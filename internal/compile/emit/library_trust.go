@@ -33,7 +33,9 @@ func (l *library) delicate() []libraryDelicate {
 				instead = append(instead, "copy=async")
 			}
 		}, nil)
-		list = append(list, libraryDelicate{quoteC(k.Name), kernelFunction(k), l.onlyFor(l.launchedBy(k)), strings.Join(instead, ",")})
+		list = append(list, libraryDelicate{
+			quoteC(k.Name), kernelFunction(k), l.onlyFor(l.launchedBy(k)), strings.Join(instead, ","),
+		})
 	}
 	return list
 }

@@ -34,11 +34,13 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 		plan        string
 		does, looks []string // what the kernels say, and the library does
 	}{
-		{emit.CUDA, "heat[0:1]@1{family=tile,vec=2,load=image}", []string{"tex1Dfetch<int4>("}, []string{`gl_trust(h, "heat", heat_kernel, "load=plain");`}},
+		{emit.CUDA, "heat[0:1]@1{family=tile,vec=2,load=image}", []string{"tex1Dfetch<int4>("},
+			[]string{`gl_trust(h, "heat", heat_kernel, "load=plain");`}},
 		{emit.CUDA, "family=tile,vec=2,load=image", []string{"tex1Dfetch<int4>("}, []string{
 			`gl_trust(h, "heat", heat_kernel, "load=plain");`, `gl_trust(h, "measure", measure_kernel, "load=plain");`,
 		}},
-		{emit.CUDA, bulk + "bulk", []string{"cp.async.bulk."}, []string{`gl_trust(h, "heat", heat_kernel, "copy=async");`}},
+		{emit.CUDA, bulk + "bulk", []string{"cp.async.bulk."},
+			[]string{`gl_trust(h, "heat", heat_kernel, "copy=async");`}},
 		{emit.CUDA, bulk + "async", []string{"cp.async.cg."}, nil},
 		{emit.CUDA, "", nil, nil},
 		{emit.OpenCL, "family=tile,vec=2,load=image", []string{"image1d_buffer_t"}, nil},
@@ -57,7 +59,9 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		source := files[slices.IndexFunc(files, func(f emit.File) bool { return f.Name == "heat.cu" || f.Name == "heat.c" })].Text
+		source := files[slices.IndexFunc(files, func(f emit.File) bool {
+			return f.Name == "heat.cu" || f.Name == "heat.c"
+		})].Text
 		for _, text := range c.does {
 			if !strings.Contains(source, text) {
 				t.Errorf("%s: the kernels have no %s", c.plan, text)
@@ -74,7 +78,8 @@ iterate 3 { heat (next, u); swap (next, u); measure (); }`))
 		if !slices.Equal(looks, c.looks) {
 			t.Errorf("%s: configure looks %q, want %q", c.plan, looks, c.looks)
 		}
-		if got := strings.Contains(before, "cudaFuncGetAttributes(&a, kernel)"); got != (c.looks != nil) || strings.Contains(after, "gl_trust") {
+		if got := strings.Contains(before, "cudaFuncGetAttributes(&a, kernel)"); got != (c.looks != nil) ||
+			strings.Contains(after, "gl_trust") {
 			t.Errorf("%s: the runtime is asked: %v", c.plan, got)
 		}
 		if c.dialect == emit.CUDA {

@@ -47,7 +47,8 @@ int main()
 // anything.
 func TestLibrarySpilled(t *testing.T) {
 	p := libraryProgram(t, "heat", heatCells)
-	b := buildVariants(t, p, CUDA, "N=4 M=10 L=10 a=1:family=cells", "N=100 M=10 L=10 a=1:heat[0:1]@1{family=tile,vec=4,load=image}")
+	b := buildVariants(t, p, CUDA, "N=4 M=10 L=10 a=1:family=cells",
+		"N=100 M=10 L=10 a=1:heat[0:1]@1{family=tile,vec=4,load=image}")
 	write(t, filepath.Join(b.dir, "trusting.cpp"), trusting)
 	b.sh(t, "%s trusting.cpp -o trusting -L. -lheat -Wl,-rpath,.", pretendedCUDA(t))
 	want := `spilled, N = 100: the GPU refused something: the kernel heat_v2 takes 48 bytes of local memory a thread: its registers were spilled, and code that reads images or copies in bulk has computed wrong numbers then; make the library with another plan, of more registers a thread, smaller blocks or load=plain

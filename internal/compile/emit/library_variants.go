@@ -66,7 +66,8 @@ func Ordered(list []Variant) ([]Variant, error) {
 			v.From = Boundary(list[i-1].Cells, v.Cells)
 		}
 		if v.From <= list[i-1].From || v.Cells == list[i-1].Cells {
-			return nil, fmt.Errorf("emit: the variants for %d and %d cells cannot be told apart: they are picked from %d and from %d cells on",
+			return nil, fmt.Errorf("emit: the variants for %d and %d cells cannot be told apart: "+
+				"they are picked from %d and from %d cells on",
 				list[i-1].Cells, v.Cells, list[i-1].From, v.From)
 		}
 	}
@@ -132,7 +133,8 @@ func (l *library) merge(list []Variant) error {
 					if !ok {
 						continue
 					}
-					text := fmt.Sprint(a.Scratch.Name, a.Scratch.Elem, kernel.ExprText(a.Scratch.Cells), a.Scratch.Params)
+					text := fmt.Sprint(a.Scratch.Name, a.Scratch.Elem,
+						kernel.ExprText(a.Scratch.Cells), a.Scratch.Params)
 					if scratch[text] == nil {
 						scratch[text] = a.Scratch
 						m.Scratch = append(m.Scratch, a.Scratch)

@@ -123,9 +123,17 @@ func TestLibraryVariants(t *testing.T) {
 		dialect *Dialect
 		texts   []string
 	}{
-		{C, []string{"N=4 M=10 L=10 a=1:block=2x4x0", "N=100 M=10 L=10 a=1:threads=2", "N=9 M=10 L=10 a=1:block=2x0x0,threads=1"}},
-		{CUDA, []string{"N=4 M=10 L=10 a=1:family=cells,block=4x32", "N=9 M=10 L=10 a=1:family=tile,vec=4", "N=100 M=10 L=10 a=1:family=stream,vec=2"}},
-		{OpenCL, []string{"N=4 M=10 L=10 a=1:family=cells,block=4x32", "N=9 M=10 L=10 a=1:family=tile,vec=2", "N=100 M=10 L=10 a=1:family=stream,vec=4"}},
+		{C, []string{
+			"N=4 M=10 L=10 a=1:block=2x4x0", "N=100 M=10 L=10 a=1:threads=2", "N=9 M=10 L=10 a=1:block=2x0x0,threads=1",
+		}},
+		{CUDA, []string{
+			"N=4 M=10 L=10 a=1:family=cells,block=4x32", "N=9 M=10 L=10 a=1:family=tile,vec=4",
+			"N=100 M=10 L=10 a=1:family=stream,vec=2",
+		}},
+		{OpenCL, []string{
+			"N=4 M=10 L=10 a=1:family=cells,block=4x32", "N=9 M=10 L=10 a=1:family=tile,vec=2",
+			"N=100 M=10 L=10 a=1:family=stream,vec=4",
+		}},
 	} {
 		t.Run(c.dialect.Name, func(t *testing.T) {
 			t.Parallel()
@@ -134,10 +142,12 @@ func TestLibraryVariants(t *testing.T) {
 			drive(t, b, p, cases)
 			write(t, filepath.Join(b.dir, "picked.c"), picked)
 			b.sh(t, "gcc -std=c11 -Wall -Werror picked.c -o picked -L. -lheat -Wl,-rpath,.")
-			if got, want := b.sh(t, "./picked"), "a call that must come before is missing; 1:0 4:0 10:1 11:1 12:1 30:2 90:2 100:2\n"; got != want {
+			if got, want := b.sh(t, "./picked"),
+				"a call that must come before is missing; 1:0 4:0 10:1 11:1 12:1 30:2 90:2 100:2\n"; got != want {
 				t.Errorf("picked %swant   %s", got, want)
 			}
-			if got := b.sh(t, "PYTHONPATH=. %s -c 'import heat; print(heat.Heat(30, 10, 10, a=0.5).variant)'", python(t)); got != "2\n" {
+			if got := b.sh(t, "PYTHONPATH=. %s -c 'import heat; print(heat.Heat(30, 10, 10, a=0.5).variant)'",
+				python(t)); got != "2\n" {
 				t.Errorf("Python says %q", got)
 			}
 			text, err := os.ReadFile(filepath.Join(b.dir, "README.md"))
@@ -154,7 +164,8 @@ func TestLibraryVariants(t *testing.T) {
 // Kernels that are alike in all variants are there once.
 func TestLibraryVariantsShare(t *testing.T) {
 	p := libraryProgram(t, "heat", heatCells)
-	files, err := variantsOf(t, p, C, "N=4 M=10 L=10 a=1:heat[0:1]@1{family=loops,block=2x4x0}", "N=100 M=10 L=10 a=1:threads=0")
+	files, err := variantsOf(t, p, C, "N=4 M=10 L=10 a=1:heat[0:1]@1{family=loops,block=2x4x0}",
+		"N=100 M=10 L=10 a=1:threads=0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +176,8 @@ func TestLibraryVariantsShare(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]int{
-		"static void heat_v1_kernel(": 1, "static void heat_v2_kernel(": 1, "static void measure_v1_kernel(": 1, "measure_v2_kernel": 0, "switch (h->variant) {": 1,
+		"static void heat_v1_kernel(": 1, "static void heat_v2_kernel(": 1, "static void measure_v1_kernel(": 1,
+		"measure_v2_kernel": 0, "switch (h->variant) {": 1,
 	} {
 		if got := strings.Count(source, text); got != want {
 			t.Errorf("%q is there %d times, want %d", text, got, want)

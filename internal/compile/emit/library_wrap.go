@@ -35,7 +35,8 @@ func wrapCommas(text, quote, remark, tail string, width, indent int) string {
 // isRemark reports whether a line is a comment or a directive.
 func isRemark(line string) bool {
 	line = strings.TrimLeft(line, " ")
-	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*") || strings.HasPrefix(line, "#")
+	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*") ||
+		strings.HasPrefix(line, "#")
 }
 
 // splitCommas splits a line after every comma and space outside quotes and

@@ -104,7 +104,8 @@ func runKernel(t *testing.T, d *target, library device.Gridded, k *kernel.Kernel
 	for i, b := range k.Buffers {
 		shared, buffer := d.share(t, int64(len(want.in[i])))
 		copy(shared, want.in[i])
-		got, buffers, args = append(got, shared), append(buffers, buffer), append(args, device.Argument(b, &device.Slot{Buffer: buffer}))
+		got, buffers, args = append(got, shared), append(buffers, buffer),
+			append(args, device.Argument(b, &device.Slot{Buffer: buffer}))
 	}
 	for _, v := range want.arguments {
 		args = append(args, v)

@@ -86,7 +86,8 @@ func spir(t *testing.T, source string, flags ...string) {
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-x", "cl", "-cl-std=CL1.2", "--target=spir64", "-Wall", "-Wno-unused-variable", "-Werror", "-fsyntax-only", file}
+	args := []string{"-x", "cl", "-cl-std=CL1.2", "--target=spir64", "-Wall", "-Wno-unused-variable", "-Werror",
+		"-fsyntax-only", file}
 	cmd := exec.Command("clang-19", append(args, flags...)...)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%.2000s\n%s", err, said, source)

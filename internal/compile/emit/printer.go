@@ -86,7 +86,8 @@ func breaks(words []string) []bool {
 		case "+", "-", "?", ":", "&&", "||":
 			places[i] = inIndex == 0
 		default:
-			after := i > 0 && (words[i-1] == "=" && depth == 0 && !several || strings.HasSuffix(words[i-1], ",") && depth <= 1)
+			after := i > 0 &&
+				(words[i-1] == "=" && depth == 0 && !several || strings.HasSuffix(words[i-1], ",") && depth <= 1)
 			places[i] = inIndex == 0 && after
 		}
 		inIndex += strings.Count(w, "[") - strings.Count(w, "]")
@@ -402,7 +403,8 @@ func (p *printer) print(e kernel.Expr) (string, int) {
 		if b, ok := e.Cond.(*kernel.Binary); ok && (b.Op == op.And || b.Op == op.Or) {
 			looser = precAtom // a & b ? x : y is often a mistake
 		}
-		return fmt.Sprintf("%s ? %s : %s", p.operand(e.Cond, looser), p.operand(e.X, precSelect+1), p.operand(e.Y, precSelect+1)), precSelect
+		return fmt.Sprintf("%s ? %s : %s", p.operand(e.Cond, looser), p.operand(e.X, precSelect+1),
+			p.operand(e.Y, precSelect+1)), precSelect
 	case *kernel.Cast:
 		return p.cast(e)
 	case *kernel.FuncCall:

@@ -154,7 +154,8 @@ func TestLiterals(t *testing.T) {
 		{op.Int(types.I64, math.MinInt32), "INT64_C(-2147483648)", "INT64_C(-2147483648)"},
 		{op.Int(types.I64, 1<<40), "INT64_C(1099511627776)", "INT64_C(1099511627776)"},
 		{op.Int(types.I64, math.MaxInt64), "INT64_C(9223372036854775807)", "INT64_C(9223372036854775807)"},
-		{op.Int(types.I64, math.MinInt64), "(-INT64_C(9223372036854775807) - 1)", "(-INT64_C(9223372036854775807) - 1)"},
+		{op.Int(types.I64, math.MinInt64), "(-INT64_C(9223372036854775807) - 1)",
+			"(-INT64_C(9223372036854775807) - 1)"},
 		{op.Int(types.U8, 255), "255", "255"},
 		{op.BoolOf(true), "true", "true"},
 		{op.BoolOf(false), "false", "false"},
@@ -178,8 +179,9 @@ func TestNames(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"u", "u"}, {"row_km1", "row_km1"}, {"slope.2", "slope_2"}, {"u.old", "u_old"},
 		{"for", "v_for"}, {"double", "v_double"}, {"restrict", "v_restrict"}, {"class", "v_class"}, {"main", "v_main"},
-		{"sin", "v_sin"}, {"sinf", "v_sinf"}, {"j0", "v_j0"}, {"gl_min_i64", "v_gl_min_i64"}, {"_t", "v_t"}, {"__x", "v_x"},
-		{"INFINITY", "v_INFINITY"}, {"INT64_C", "v_INT64_C"}, {"args", "v_args"}, {"complex", "v_complex"}, {"I", "v_I"}, {"errno", "v_errno"},
+		{"sin", "v_sin"}, {"sinf", "v_sinf"}, {"j0", "v_j0"}, {"gl_min_i64", "v_gl_min_i64"}, {"_t", "v_t"},
+		{"__x", "v_x"}, {"INFINITY", "v_INFINITY"}, {"INT64_C", "v_INT64_C"}, {"args", "v_args"},
+		{"complex", "v_complex"}, {"I", "v_I"}, {"errno", "v_errno"},
 		{"step", "step"}, {"in", "in"}, {"out", "out"}, {"sum", "sum"}, {"L", "L"},
 	} {
 		v := kernel.NewVar(c.name, types.F64)
@@ -305,18 +307,25 @@ func TestPragmas(t *testing.T) {
 		{"parallel", "(for s i64 parallel (i64 0) N (i64 1) (store v s a))",
 			"#pragma omp parallel for schedule(static)\nfor (int64_t s = 0; s < N; ++s) {\n    v[s] = a;\n}"},
 		{"threads", "(for s i64 parallel (i64 0) N (i64 1) (threads 4) (store v s a))",
-			"#pragma omp parallel for schedule(static) num_threads(4)\nfor (int64_t s = 0; s < N; ++s) {\n    v[s] = a;\n}"},
-		{"collapse", "(for s i64 parallel (i64 0) N (i64 8) (threads 2) (collapse 2) (for y i64 parallel (i64 0) N (i64 1) (store v (add s y) a)))",
-			"#pragma omp parallel for schedule(static) collapse(2) num_threads(2)\nfor (int64_t s = 0; s < N; s += 8) {\n" +
+			"#pragma omp parallel for schedule(static) num_threads(4)\n" +
+				"for (int64_t s = 0; s < N; ++s) {\n    v[s] = a;\n}"},
+		{"collapse", "(for s i64 parallel (i64 0) N (i64 8) (threads 2) (collapse 2) " +
+			"(for y i64 parallel (i64 0) N (i64 1) (store v (add s y) a)))",
+			"#pragma omp parallel for schedule(static) collapse(2) num_threads(2)\n" +
+				"for (int64_t s = 0; s < N; s += 8) {\n" +
 				"    for (int64_t y = 0; y < N; ++y) {\n        v[s + y] = a;\n    }\n}"},
 		{"vector", "(for s i64 vector interior i j (i64 1) (store v s a))",
 			"#pragma omp simd\nfor (int64_t s = i; s < j; ++s) {\n    v[s] = a;\n}"},
-		{"reductions", "(var most f64 a) (var sum f64 b) (for s i64 vector (i64 0) N (i64 1) (reduce max most) (reduce add sum) " +
-			"(set most (max most (load u s))) (set sum (add sum (load u s)))) (store v i (add most sum))",
-			"double most = a;\ndouble sum = b;\n#pragma omp simd reduction(max : most) reduction(+ : sum)\nfor (int64_t s = 0; s < N; ++s) {\n" +
+		{"reductions",
+			"(var most f64 a) (var sum f64 b) (for s i64 vector (i64 0) N (i64 1) (reduce max most) (reduce add sum) " +
+				"(set most (max most (load u s))) (set sum (add sum (load u s)))) (store v i (add most sum))",
+			"double most = a;\ndouble sum = b;\n#pragma omp simd reduction(max : most) reduction(+ : sum)\n" +
+				"for (int64_t s = 0; s < N; ++s) {\n" +
 				"    most = gl_max_f64(most, u[s]);\n    sum = sum + u[s];\n}\nv[i] = most + sum;"},
-		{"rows in parallel, lanes in vectors", "(for y i64 parallel (i64 0) N (i64 1) (let row i64 (mul y N)) (for s i64 vector (i64 0) N (i64 1) (store v (add row s) a)))",
-			"#pragma omp parallel for schedule(static)\nfor (int64_t y = 0; y < N; ++y) {\n    const int64_t row = y * N;\n    #pragma omp simd\n" +
+		{"rows in parallel, lanes in vectors", "(for y i64 parallel (i64 0) N (i64 1) (let row i64 (mul y N)) " +
+			"(for s i64 vector (i64 0) N (i64 1) (store v (add row s) a)))",
+			"#pragma omp parallel for schedule(static)\nfor (int64_t y = 0; y < N; ++y) {\n" +
+				"    const int64_t row = y * N;\n    #pragma omp simd\n" +
 				"    for (int64_t s = 0; s < N; ++s) {\n        v[row + s] = a;\n    }\n}"},
 		{"unrolled", "(for s i64 unroll (i64 0) (i64 4) (i64 1) (store v s a))",
 			"for (int64_t s = 0; s < 4; ++s) {\n    v[s] = a;\n}"},
@@ -324,7 +333,8 @@ func TestPragmas(t *testing.T) {
 			"for (int64_t s = i + j; s < N - 1; ++s) {\n    v[s] = a;\n}"},
 		{"a chosen bound", "(for s i64 serial (i64 0) (select p i j) (i64 1) (store v s a))",
 			"for (int64_t s = 0; s < (p ? i : j); ++s) {\n    v[s] = a;\n}"},
-		{"if and else", "(if p (then (store v i a)) (else (store v i b)))", "if (p) {\n    v[i] = a;\n} else {\n    v[i] = b;\n}"},
+		{"if and else", "(if p (then (store v i a)) (else (store v i b)))",
+			"if (p) {\n    v[i] = a;\n} else {\n    v[i] = b;\n}"},
 		{"a comment", `(comment "rows at the edge") (store v i a)`, "// rows at the edge\nv[i] = a;"},
 	} {
 		if got := printed(t, c.body); got != c.want {

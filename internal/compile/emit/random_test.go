@@ -45,7 +45,8 @@ func dividesByZero(k *kernel.Kernel) bool {
 func TestRandomKernelsCompile(t *testing.T) {
 	needClang(t)
 	// Much in them makes no sense.
-	sense := []string{"-Wno-unused-but-set-variable", "-Wno-tautological-compare", "-Wno-constant-logical-operand", "-Wno-division-by-zero", "-Wno-self-assign"}
+	sense := []string{"-Wno-unused-but-set-variable", "-Wno-tautological-compare", "-Wno-constant-logical-operand",
+		"-Wno-division-by-zero", "-Wno-self-assign"}
 	ptx(t, emit.Source(emit.CUDA, &kernel.Module{Kernels: randomKernels(emit.CUDA, 40)}), append(sense, "-O1")...)
 	spir(t, emit.Source(emit.OpenCL, &kernel.Module{Kernels: randomKernels(emit.OpenCL, 20)}), sense...)
 }

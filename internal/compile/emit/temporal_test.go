@@ -16,7 +16,9 @@ import (
 func TestTemporal(t *testing.T) {
 	needClang(t)
 	for _, e := range kerneltest.Temporals {
-		for what, k := range map[string]*kernel.Kernel{"as written": e.Kernel(), "simplified": kernel.Apply(e.Kernel(), kernel.Asked{Indexing: true}, nil)} {
+		for what, k := range map[string]*kernel.Kernel{
+			"as written": e.Kernel(), "simplified": kernel.Apply(e.Kernel(), kernel.Asked{Indexing: true}, nil),
+		} {
 			t.Run(e.Name+"/"+what, func(t *testing.T) {
 				t.Parallel()
 				m := &kernel.Module{Kernels: []*kernel.Kernel{k}}
@@ -77,7 +79,8 @@ func runTemporal(t *testing.T, d *target, e *kerneltest.Temporal) {
 		var memory [][]byte
 		for range k.Buffers {
 			shared, buffer := d.share(t, int64(8*x.N*x.M))
-			memory, buffers, args = append(memory, shared), append(buffers, buffer), append(args, &device.Slot{Buffer: buffer})
+			memory, buffers, args = append(memory, shared), append(buffers, buffer),
+				append(args, &device.Slot{Buffer: buffer})
 		}
 		for c, f := range e.Start(x) {
 			device.Encode(memory[0][8*c:], op.Float(types.F64, f))

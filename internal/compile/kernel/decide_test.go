@@ -23,7 +23,8 @@ func decides(t *testing.T, n kernel.Interval, before, after string) {
 func TestDecide(t *testing.T) {
 	some := kernel.Interval{Lo: 2, Hi: 1000}
 	bounds := `(let lo i64 (min (i64 1) N)) (let hi i64 (max (min (sub N (i64 1)) N) lo)) (for i i64 serial lo hi (i64 1) (store w i a))`
-	decides(t, some, bounds, `(let lo i64 (i64 1)) (let hi i64 (sub N (i64 1))) (for i i64 serial lo hi (i64 1) (store w i a))`)
+	decides(t, some, bounds,
+		`(let lo i64 (i64 1)) (let hi i64 (sub N (i64 1))) (for i i64 serial lo hi (i64 1) (store w i a))`)
 	decides(t, kernel.Interval{Lo: math.MinInt64, Hi: 9}, bounds, bounds) // N - 1 may be the greatest of all
 	// A grid that the blocks divide needs no test for its end.
 	grid := func(body string) string {

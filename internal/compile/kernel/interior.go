@@ -15,7 +15,10 @@ import (
 // colour, a remainder that equals a literal, may decide what is done with it;
 // so may which thread it is, of those whose loops are around the Interior ones.
 func CheckInterior(k *Kernel) error {
-	c := &interior{kernel: k.Name, counts: map[*Var]bool{}, tests: map[*Var]bool{}, remainders: map[*Var]bool{}, threads: map[*Var]bool{}}
+	c := &interior{
+		kernel: k.Name, counts: map[*Var]bool{}, tests: map[*Var]bool{}, remainders: map[*Var]bool{},
+		threads: map[*Var]bool{},
+	}
 	c.list(k.Body)
 	return errors.Join(c.errs...)
 }

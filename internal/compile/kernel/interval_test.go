@@ -18,7 +18,9 @@ func TestIntervalsHoldEveryResult(t *testing.T) {
 		}
 	}
 	x, y := NewVar("x", types.I64), NewVar("y", types.I64)
-	for _, o := range []op.Op{op.Add, op.Sub, op.Mul, op.Div, op.Rem, op.Min, op.Max, op.And, op.Or, op.Eq, op.Ne, op.Lt, op.Le, op.Gt, op.Ge} {
+	for _, o := range []op.Op{
+		op.Add, op.Sub, op.Mul, op.Div, op.Rem, op.Min, op.Max, op.And, op.Or, op.Eq, op.Ne, op.Lt, op.Le, op.Gt, op.Ge,
+	} {
 		for _, a := range all {
 			for _, b := range all {
 				r := &ranger{of: Ranges{x: a, y: b}}
@@ -26,7 +28,8 @@ func TestIntervalsHoldEveryResult(t *testing.T) {
 				for i := a.Lo; i <= a.Hi; i++ {
 					for j := b.Lo; j <= b.Hi; j++ {
 						if v := op.Binary(o, op.Int(types.I64, i), op.Int(types.I64, j)); !Exactly(v.I).in(got) {
-							t.Fatalf("%d %s %d is %d, which is not in %v, the interval of %v and %v", i, o, j, v.I, got, a, b)
+							t.Fatalf("%d %s %d is %d, which is not in %v, the interval of %v and %v",
+								i, o, j, v.I, got, a, b)
 						}
 					}
 				}

@@ -37,7 +37,8 @@ const (
 	Shared                // one per thread block
 	Private               // one per thread: registers, indexed by constants only on GPUs
 	Mbarrier              // one per thread block: I64 elements that are mbarriers and nothing else
-	Image                 // the device's memory, read as a one-dimensional image: nothing writes it while the kernel runs
+	// The device's memory, read as a one-dimensional image: nothing writes it while the kernel runs.
+	Image
 )
 
 var spaceNames = [...]string{"global", "constant", "shared", "private", "mbarrier", "image"}

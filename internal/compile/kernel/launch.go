@@ -116,7 +116,8 @@ func (m *measurer) loop(l *Loop) error {
 	}
 	i := l.Tag - ThreadX
 	if first := m.loops[i]; first != nil && m.trips[i] != trips {
-		return fmt.Errorf("kernel %s: the %s loop over %s makes %d iterations, that over %s %d", name, l.Tag, first.Var.Name, m.trips[i], v, trips)
+		return fmt.Errorf("kernel %s: the %s loop over %s makes %d iterations, that over %s %d",
+			name, l.Tag, first.Var.Name, m.trips[i], v, trips)
 	}
 	m.loops[i], m.trips[i] = l, trips
 	return nil

@@ -37,8 +37,9 @@ func TestLaunchGeometry(t *testing.T) {
 
 		// Every tag, in any order.
 		{"(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) (i64 32) (i64 1)))", "[100 1 1] [32 1 1]"},
-		{"(for c i64 block.z (i64 0) (i64 2) (i64 1) (for b i64 block.y (i64 0) (i64 3) (i64 1) (for a i64 block.x (i64 0) (i64 5) (i64 1)" +
-			" (for t i64 thread.z (i64 0) (i64 7) (i64 1) (for s i64 thread.y (i64 0) (i64 11) (i64 1) (for r i64 thread.x (i64 0) (i64 13) (i64 1)))))))",
+		{"(for c i64 block.z (i64 0) (i64 2) (i64 1) (for b i64 block.y (i64 0) (i64 3) (i64 1) " +
+			"(for a i64 block.x (i64 0) (i64 5) (i64 1) (for t i64 thread.z (i64 0) (i64 7) (i64 1) " +
+			"(for s i64 thread.y (i64 0) (i64 11) (i64 1) (for r i64 thread.x (i64 0) (i64 13) (i64 1)))))))",
 			"[5 3 2] [13 11 7]"},
 
 		// Ranges that start elsewhere, steps, empty ranges.
@@ -50,24 +51,34 @@ func TestLaunchGeometry(t *testing.T) {
 		{"(for b i32 block.x (i32 0) n (i32 2))", "[4 1 1] [1 1 1]"},
 
 		// Bounds through names, which may themselves be named between loops.
-		{"(let hi i64 (sub N (i64 1))) (let blocks i64 (div (add hi (i64 31)) (i64 32))) (for b i64 block.x (i64 0) blocks (i64 1)" +
-			" (let w i64 (mul (cast i64 n) (i64 2))) (for t i64 thread.x (i64 0) w (i64 1)))", "[4 1 1] [14 1 1]"},
-		{"(let big bool (gt N (i64 50))) (for b i64 block.x (i64 0) (select big (i64 9) (i64 1)) (i64 1))", "[9 1 1] [1 1 1]"},
-		{"(let x f64 (load u (i64 0))) (let y f64 (mul x a)) (for b i64 block.x (i64 0) N (i64 1))", "[100 1 1] [1 1 1]"},
+		{"(let hi i64 (sub N (i64 1))) (let blocks i64 (div (add hi (i64 31)) (i64 32))) " +
+			"(for b i64 block.x (i64 0) blocks (i64 1) (let w i64 (mul (cast i64 n) (i64 2))) " +
+			"(for t i64 thread.x (i64 0) w (i64 1)))", "[4 1 1] [14 1 1]"},
+		{"(let big bool (gt N (i64 50))) (for b i64 block.x (i64 0) (select big (i64 9) (i64 1)) (i64 1))",
+			"[9 1 1] [1 1 1]"},
+		{"(let x f64 (load u (i64 0))) (let y f64 (mul x a)) (for b i64 block.x (i64 0) N (i64 1))",
+			"[100 1 1] [1 1 1]"},
 
 		// Other statements do not hide the loops after and around them.
-		{"(comment \"blocks\") (var s f64 a) (for b i64 block.x (i64 0) N (i64 1) (alloc tile f64 shared (i64 64)) (comment \"threads\")" +
-			" (for r i64 serial (i64 0) N (i64 1) (for t i64 thread.x (i64 0) (i64 64) (i64 1) (store tile t a)) (barrier block)))", "[100 1 1] [64 1 1]"},
-		{"(for b i64 block.x (i64 0) N (i64 1) (if (lt b (i64 3)) (then (for t i64 thread.x (i64 0) (i64 8) (i64 1))) (else (for s i64 thread.x (i64 0) (i64 8) (i64 1)))))",
+		{"(comment \"blocks\") (var s f64 a) (for b i64 block.x (i64 0) N (i64 1) (alloc tile f64 shared (i64 64)) " +
+			"(comment \"threads\") (for r i64 serial (i64 0) N (i64 1) " +
+			"(for t i64 thread.x (i64 0) (i64 64) (i64 1) (store tile t a)) (barrier block)))", "[100 1 1] [64 1 1]"},
+		{"(for b i64 block.x (i64 0) N (i64 1) (if (lt b (i64 3)) " +
+			"(then (for t i64 thread.x (i64 0) (i64 8) (i64 1))) (else (for s i64 thread.x (i64 0) (i64 8) (i64 1)))))",
 			"[100 1 1] [8 1 1]"},
-		{"(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) (i64 64) (i64 1)) (for s i64 thread.x (i64 2) (i64 66) (i64 1)))", "[100 1 1] [64 1 1]"},
+		{"(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) (i64 64) (i64 1)) " +
+			"(for s i64 thread.x (i64 2) (i64 66) (i64 1)))", "[100 1 1] [64 1 1]"},
 
 		// What cannot be launched.
-		{"(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) (i64 64) (i64 1)) (for s i64 thread.x (i64 0) (i64 32) (i64 1)))",
+		{"(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) (i64 64) (i64 1)) " +
+			"(for s i64 thread.x (i64 0) (i64 32) (i64 1)))",
 			"kernel k: the thread.x loop over t makes 64 iterations, that over s 32"},
-		{"(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) b (i64 1)))", "kernel k: the range of t depends on more than the arguments"},
-		{"(for b i64 block.x (i64 0) (cast i64 (load c (i64 0))) (i64 1))", "kernel k: the range of b depends on more than the arguments"},
-		{"(var s i64 N) (for b i64 block.x (i64 0) s (i64 1))", "kernel k: the range of b depends on more than the arguments"},
+		{"(for b i64 block.x (i64 0) N (i64 1) (for t i64 thread.x (i64 0) b (i64 1)))",
+			"kernel k: the range of t depends on more than the arguments"},
+		{"(for b i64 block.x (i64 0) (cast i64 (load c (i64 0))) (i64 1))",
+			"kernel k: the range of b depends on more than the arguments"},
+		{"(var s i64 N) (for b i64 block.x (i64 0) s (i64 1))",
+			"kernel k: the range of b depends on more than the arguments"},
 		{"(for b i64 block.x (i64 0) N (sub N N))", "kernel k: the step of b is 0"},
 	}
 	for _, test := range tests {
@@ -81,7 +92,8 @@ func TestLaunchGeometry(t *testing.T) {
 // alone.
 func TestLaunchGeometryArguments(t *testing.T) {
 	k := parse(t, signature+"(let hi i64 (add N (i64 1))) (for b i64 block.x (i64 0) hi (i64 1)))")
-	if _, err := kernel.LaunchGeometry(k, nil); err == nil || err.Error() != "kernel k: the range of b depends on more than the arguments" {
+	if _, err := kernel.LaunchGeometry(k, nil); err == nil ||
+		err.Error() != "kernel k: the range of b depends on more than the arguments" {
 		t.Error(err)
 	}
 	args := map[*kernel.Var]op.Value{k.Scalars[0]: op.Int(types.I64, 4)}
@@ -101,7 +113,8 @@ func TestLaunchTrips(t *testing.T) {
 		for i := lo; i < hi; i += step {
 			want++
 		}
-		k, err := kernel.ParseText(fmt.Sprintf("(kernel k (for b i64 block.y (i64 %d) (i64 %d) (i64 %d)))", lo, hi, step))
+		k, err := kernel.ParseText(fmt.Sprintf(
+			"(kernel k (for b i64 block.y (i64 %d) (i64 %d) (i64 %d)))", lo, hi, step))
 		if err != nil {
 			t.Fatal(err)
 		}

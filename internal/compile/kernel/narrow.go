@@ -21,7 +21,9 @@ import (
 // A GPU computes a 64-bit product by several 32-bit ones and keeps it in two
 // registers.
 func Narrow(k *Kernel, arguments Ranges) *Kernel {
-	n := &narrower{ranger: newRanger(k, arguments), vars: map[*Var]*Var{}, keeps: reduced(k.Body), arguments: map[*Var]bool{}}
+	n := &narrower{
+		ranger: newRanger(k, arguments), vars: map[*Var]*Var{}, keeps: reduced(k.Body), arguments: map[*Var]bool{},
+	}
 	for _, v := range k.Scalars {
 		n.arguments[v] = true
 	}

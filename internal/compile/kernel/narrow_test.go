@@ -90,7 +90,8 @@ func TestNarrow(t *testing.T) {
 		 (for j i32 serial (i32 0) M_int (i32 1) (let row i64 (mul (cast i64 j) N)) (for i i32 vector (i32 0) N_int (i32 1) (store w (add row (cast i64 (add i (i32 1)))) a)))`)
 	// The counter's last step must not overflow either.
 	count := `(for i i64 serial (i64 0) N (i64 2) (store w i a))`
-	narrows(t, kernel.Exactly(most-1), one, count, `(let N_int i32 (cast i32 N)) (for i i32 serial (i32 0) N_int (i32 2) (store w i a))`)
+	narrows(t, kernel.Exactly(most-1), one, count,
+		`(let N_int i32 (cast i32 N)) (for i i32 serial (i32 0) N_int (i32 2) (store w i a))`)
 	narrows(t, kernel.Exactly(most), one, count, count)
 	narrows(t, kernel.Interval{Lo: math.MinInt64, Hi: math.MaxInt64}, one, count, count)
 	// A condition says what an index is under it.
@@ -135,10 +136,12 @@ func TestNarrow(t *testing.T) {
 		`(var s i64 (i64 0)) (for i i64 vector (i64 0) N (i64 1) (reduce max s) (set s (max s i))) (store w s a)`,
 		`(let N_int i32 (cast i32 N)) (var s i64 (i64 0)) (for i i32 vector (i32 0) N_int (i32 1) (reduce max s) (set s (max s (cast i64 i)))) (store w s a)`)
 	// Values that are stored, seeds and numbers keep their type.
-	narrows(t, small, one, `(for i i64 serial (i64 0) N (i64 1) (store y i (mul i (i64 2))) (store w i (random f64 i N)))`,
+	narrows(t, small, one,
+		`(for i i64 serial (i64 0) N (i64 1) (store y i (mul i (i64 2))) (store w i (random f64 i N)))`,
 		`(let N_int i32 (cast i32 N)) (for i i32 serial (i32 0) N_int (i32 1) (store y i (cast i64 (mul i (i32 2)))) (store w i (random f64 (cast i64 i) N)))`)
 	// Names that are taken.
-	narrows(t, small, one, `(let N_int i64 (add N (i64 2))) (store w N_int a)`, `(let N_int i32 (cast i32 N)) (let N_int_2 i32 (add N_int (i32 2))) (store w N_int_2 a)`)
+	narrows(t, small, one, `(let N_int i64 (add N (i64 2))) (store w N_int a)`,
+		`(let N_int i32 (cast i32 N)) (let N_int_2 i32 (add N_int (i32 2))) (store w N_int_2 a)`)
 }
 
 // Kernels compute what they did.
@@ -154,7 +157,8 @@ func TestRangedPassesComputeTheSame(t *testing.T) {
 			for i, got := range runRandom(t, next) {
 				for c := range want[i].Len() {
 					if !got.At(c).Same(want[i].At(c)) {
-						t.Fatalf("%s: %s[%d] is %v, not %v\n%s\nafter\n%s", p.name, k.Buffers[i].Name, c, got.At(c), want[i].At(c), kernel.Text(k), kernel.Text(next))
+						t.Fatalf("%s: %s[%d] is %v, not %v\n%s\nafter\n%s",
+							p.name, k.Buffers[i].Name, c, got.At(c), want[i].At(c), kernel.Text(k), kernel.Text(next))
 					}
 				}
 			}
@@ -226,7 +230,8 @@ func TestRangedPassesNeverWrap(t *testing.T) {
 				simulate(t, next, []*sim.Memory{got}, args...)
 				for c := range got.Len() {
 					if !got.At(c).Same(want.At(c)) {
-						t.Fatalf("%s of %v: cell %d is %v, not %v\n%s\nof\n%s", p.name, args, c, got.At(c), want.At(c), kernel.Text(next), kernel.Text(g.k))
+						t.Fatalf("%s of %v: cell %d is %v, not %v\n%s\nof\n%s",
+							p.name, args, c, got.At(c), want.At(c), kernel.Text(next), kernel.Text(g.k))
 					}
 				}
 			}
@@ -278,7 +283,9 @@ func (g *indices) upTo(n int) int { return rapid.IntRange(0, n).Draw(g.t, "n") }
 
 // number draws a number that is small or near where a type ends.
 func (g *indices) number() int64 {
-	near := []int64{0, 1, 0, 46340, 65536, math.MaxInt32, math.MaxInt32, math.MinInt32, 1 << 32, math.MaxInt64, math.MinInt64}
+	near := []int64{
+		0, 1, 0, 46340, 65536, math.MaxInt32, math.MaxInt32, math.MinInt32, 1 << 32, math.MaxInt64, math.MinInt64,
+	}
 	at := near[g.upTo(len(near)-1)]
 	return at + rapid.Int64Range(-6, 6).Draw(g.t, "off")
 }
@@ -365,13 +372,20 @@ func (g *indices) expr(depth int) kernel.Expr {
 	switch g.upTo(12) {
 	case 10, 11, 12: // as indices are
 		last := kernel.V(g.vars[len(g.vars)-1])
-		return &kernel.Binary{Op: op.Add, X: &kernel.Binary{Op: op.Mul, X: &kernel.Binary{Op: op.Add, X: last, Y: x}, Y: g.steady()}, Y: y}
+		return &kernel.Binary{
+			Op: op.Add,
+			X:  &kernel.Binary{Op: op.Mul, X: &kernel.Binary{Op: op.Add, X: last, Y: x}, Y: g.steady()}, Y: y,
+		}
 	case 0:
 		return &kernel.Unary{Op: op.Neg, X: x}
 	case 1:
 		return &kernel.Select{Cond: g.test(), X: x, Y: y}
 	case 2:
-		return &kernel.Cast{To: types.I64, X: &kernel.Cast{To: []types.Type{types.I32, types.U8, types.Bool, types.F64}[g.upTo(3)], X: x}}
+		return &kernel.Cast{To: types.I64, X: &kernel.Cast{
+			To: []types.Type{types.I32, types.U8, types.Bool, types.F64}[g.upTo(3)], X: x,
+		}}
 	}
-	return &kernel.Binary{Op: []op.Op{op.Add, op.Sub, op.Mul, op.Div, op.Rem, op.Min, op.Max, op.And, op.Or}[g.upTo(8)], X: x, Y: y}
+	return &kernel.Binary{
+		Op: []op.Op{op.Add, op.Sub, op.Mul, op.Div, op.Rem, op.Min, op.Max, op.And, op.Or}[g.upTo(8)], X: x, Y: y,
+	}
 }

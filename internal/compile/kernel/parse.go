@@ -291,8 +291,9 @@ func (p *parser) loop(n sexpr.Node) Stmt {
 // with words that no expression starts with.
 func isPart(n sexpr.Node) bool {
 	switch n.Head() {
-	case "threads", "team", "collapse", "reduce", "let", "var", "set", "store", "loads", "stores", "shuffle", "alloc", "for", "if", "barrier", "comment",
-		"async", "async.commit", "async.wait", "async.fence", "bulk", "mbarrier.init", "mbarrier.arrive", "mbarrier.wait":
+	case "threads", "team", "collapse", "reduce", "let", "var", "set", "store", "loads", "stores",
+		"shuffle", "alloc", "for", "if", "barrier", "comment", "async", "async.commit", "async.wait", "async.fence",
+		"bulk", "mbarrier.init", "mbarrier.arrive", "mbarrier.wait":
 		return true
 	}
 	return false

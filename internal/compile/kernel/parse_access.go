@@ -57,7 +57,9 @@ func (p *parser) vector(n sexpr.Node) Stmt {
 
 func (p *parser) shuffle(n sexpr.Node) Stmt {
 	a := p.form(n, "shuffle", 5, false)
-	s := &Shuffle{Var: NewVar(p.name(a[0]), p.typ(a[1])), Kind: ShuffleKind(p.index(a[2], "a shuffle", shuffleNames[:]))}
+	s := &Shuffle{
+		Var: NewVar(p.name(a[0]), p.typ(a[1])), Kind: ShuffleKind(p.index(a[2], "a shuffle", shuffleNames[:])),
+	}
 	s.Value, s.By = p.expr(a[3]), p.expr(a[4])
 	p.vars = append(p.vars, s.Var)
 	return s
@@ -93,7 +95,9 @@ func (p *parser) async(n sexpr.Node) Stmt {
 		return &AsyncFence{}
 	case "bulk":
 		a := p.form(n, head, 7, false)
-		return &BulkCopy{p.buffer(a[0]), p.expr(a[1]), p.buffer(a[2]), p.expr(a[3]), p.expr(a[4]), p.buffer(a[5]), p.expr(a[6])}
+		return &BulkCopy{
+			p.buffer(a[0]), p.expr(a[1]), p.buffer(a[2]), p.expr(a[3]), p.expr(a[4]), p.buffer(a[5]), p.expr(a[6]),
+		}
 	case "mbarrier.init":
 		a := p.form(n, head, 3, false)
 		return &MbarrierInit{p.buffer(a[0]), p.expr(a[1]), p.expr(a[2])}

@@ -26,7 +26,8 @@ const (
 
 // String says which kernels these are.
 func (w When) String() string {
-	return [...]string{"all kernels", "kernels whose plan asks for shared index arithmetic", "kernels of known sizes, or with shared index arithmetic"}[w]
+	return [...]string{"all kernels", "kernels whose plan asks for shared index arithmetic",
+		"kernels of known sizes, or with shared index arithmetic"}[w]
 }
 
 // Passes are all passes on kernels, in order. Those that are for a kernel always
@@ -41,7 +42,8 @@ var Passes = []Pass{
 	{"trips", "remove loops of no trip, open loops of one", Indexing, plainly(passTrips)},
 	{"copies-of-trips", "copies, for the variables of opened loops", Indexing, plainly(passCopies)},
 	{"branches-of-trips", "branches, for conditions on them", Indexing, plainly(passBranches)},
-	{"hoist", "move index arithmetic and loads of inputs out of loops that do not change them", Indexing, plainly(passHoist)},
+	{"hoist", "move index arithmetic and loads of inputs out of loops that do not change them",
+		Indexing, plainly(passHoist)},
 	{"share", "name index arithmetic that is written more than once", Indexing, plainly(passShare)},
 	{"copies-of-shared", "copies, for values that now have a name", Indexing, plainly(passCopies)},
 	{"strides", "compute indices from each other, by strides that have names", Indexing, plainly(passStrides)},

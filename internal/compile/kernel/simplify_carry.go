@@ -119,7 +119,8 @@ func (c *carrier) carry(l *Loop) []Stmt {
 		add := slope.times(step, x.Type).addTo(L(op.Int(x.Type, 0)), c.factor)
 		if len(Children(add)) > 0 {
 			by := &Let{NewVar(let.Var.Name+"_step", x.Type), add}
-			if i := slices.IndexFunc(before, func(s Stmt) bool { b, ok := s.(*Let); return ok && Same(b.Value, add) }); i >= 0 {
+			if i := slices.IndexFunc(before,
+				func(s Stmt) bool { b, ok := s.(*Let); return ok && Same(b.Value, add) }); i >= 0 {
 				by = before[i].(*Let)
 			} else {
 				before = append(before, by)

@@ -60,7 +60,8 @@ func needed(body []Stmt) *needs {
 		case *AsyncCopy:
 			stored(s.To, []Expr{s.At, &Load{Buffer: s.From, Index: s.Index}})
 		case *BulkCopy:
-			roots = append(roots, &Load{Buffer: s.To, Index: s.At}, &Load{Buffer: s.From, Index: s.Index}, s.Cells, &Load{Buffer: s.Mbarrier, Index: s.Slot})
+			roots = append(roots, &Load{Buffer: s.To, Index: s.At}, &Load{Buffer: s.From, Index: s.Index}, s.Cells,
+				&Load{Buffer: s.Mbarrier, Index: s.Slot})
 		case *MbarrierInit:
 			roots = append(roots, &Load{Buffer: s.Mbarrier, Index: s.Slot})
 			roots = append(roots, ownExprs(s)...)

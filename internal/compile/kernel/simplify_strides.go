@@ -44,7 +44,10 @@ type base struct {
 }
 
 func newStrider(k *Kernel) *strider {
-	s := &strider{changes: assigned(k.Body), sizes: map[*Var]bool{}, uses: countUses(k.Body), values: map[*Var]Expr{}, loop: map[*Var]*Loop{}}
+	s := &strider{
+		changes: assigned(k.Body), sizes: map[*Var]bool{}, uses: countUses(k.Body), values: map[*Var]Expr{},
+		loop: map[*Var]*Loop{},
+	}
 	for _, v := range k.Scalars {
 		s.sizes[v] = true
 	}
@@ -209,7 +212,8 @@ func (s *strider) product(factors []Expr) Expr {
 		return factors[0]
 	}
 	for _, b := range s.scope {
-		if len(b.poly) == 1 && b.poly[0].coef == 1 && sameFactors(b.poly[0].factors, factors) && b.at.Type == factors[0].Type() {
+		if len(b.poly) == 1 && b.poly[0].coef == 1 && sameFactors(b.poly[0].factors, factors) &&
+			b.at.Type == factors[0].Type() {
 			return V(b.at)
 		}
 	}

@@ -43,7 +43,8 @@ func TestFold(t *testing.T) {
 	// Devices differ in the last places of exp.
 	run(t, "constants", `(store w N (call exp (add (f64 1) (f64 2))))`, `(store w N (call exp (f64 3)))`)
 	run(t, "constants", `(if (lt (i64 2) (i64 1)) (then (store w N a)))`, `(if (bool false) (then (store w N a)))`)
-	run(t, "constants", `(for i i64 serial (mul (i64 2) (i64 3)) N (i64 1) (store w i (select (bool true) a (load u i))))`,
+	run(t, "constants",
+		`(for i i64 serial (mul (i64 2) (i64 3)) N (i64 1) (store w i (select (bool true) a (load u i))))`,
 		`(for i i64 serial (i64 6) N (i64 1) (store w i a))`)
 }
 
@@ -58,7 +59,8 @@ func TestFoldLimits(t *testing.T) {
 	index(`(min (max N (i64 4)) (i64 4))`, `(i64 4)`)
 	index(`(max (min (i64 4) N) (i64 9))`, `(i64 9)`)
 	index(`(max (min N (i64 9)) (i64 4))`, `(max (min N (i64 9)) (i64 4))`)
-	index(`(select (lt N (i64 3)) (select (lt N (i64 3)) N (i64 7)) (select (lt N (i64 3)) (i64 8) (i64 9)))`, `(select (lt N (i64 3)) N (i64 9))`)
+	index(`(select (lt N (i64 3)) (select (lt N (i64 3)) N (i64 7)) (select (lt N (i64 3)) (i64 8) (i64 9)))`,
+		`(select (lt N (i64 3)) N (i64 9))`)
 	index(`(select (not (lt N (i64 3))) N (i64 9))`, `(select (ge N (i64 3)) N (i64 9))`)
 	test := func(before, after string) {
 		t.Helper()
@@ -79,16 +81,20 @@ func TestCopies(t *testing.T) {
 	run(t, "copies", `(var x f64 a) (store w N x)`, `(store w N a)`)
 	run(t, "copies", `(var x f64 (load u N)) (store w N x)`, `(let x f64 (load u N)) (store w N x)`)
 	// One that changes must be read where it was.
-	run(t, "copies", `(var x f64 a) (let y f64 x) (set x (f64 1)) (store w N y)`, `(var x f64 a) (let y f64 x) (set x (f64 1)) (store w N y)`)
-	run(t, "copies", `(for i i64 serial (i64 0) N (i64 1) (let j i64 i) (store w j (load u j)))`, `(for i i64 serial (i64 0) N (i64 1) (store w i (load u i)))`)
-	run(t, "copies", `(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (add s a))) (store w N s)`,
+	run(t, "copies", `(var x f64 a) (let y f64 x) (set x (f64 1)) (store w N y)`,
+		`(var x f64 a) (let y f64 x) (set x (f64 1)) (store w N y)`)
+	run(t, "copies", `(for i i64 serial (i64 0) N (i64 1) (let j i64 i) (store w j (load u j)))`,
+		`(for i i64 serial (i64 0) N (i64 1) (store w i (load u i)))`)
+	run(t, "copies",
+		`(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (add s a))) (store w N s)`,
 		`(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (add s a))) (store w N s)`)
 }
 
 func TestBranches(t *testing.T) {
 	run(t, "branches", `(if (bool true) (then (store w N a)) (else (comment "no")))`, `(store w N a)`)
 	run(t, "branches", `(if (bool false) (then (store w N a)))`, ``)
-	run(t, "branches", `(if (lt N (i64 2)) (then (if (bool false) (then (comment "a")) (else (comment "b")))))`, `(if (lt N (i64 2)) (then (comment "b")))`)
+	run(t, "branches", `(if (lt N (i64 2)) (then (if (bool false) (then (comment "a")) (else (comment "b")))))`,
+		`(if (lt N (i64 2)) (then (comment "b")))`)
 	// Lists that are joined may use a name twice.
 	run(t, "branches",
 		`(if (bool true) (then (let x f64 (load u N)) (store w N x))) (if (bool true) (then (let x f64 a) (store w N x))) (for x i64 serial N N N (store w x a))`,
@@ -101,12 +107,16 @@ func TestBranches(t *testing.T) {
 func TestTripsPass(t *testing.T) {
 	run(t, "trips", `(for i i64 serial (i64 3) (i64 3) (i64 1) (store w i a))`, ``)
 	run(t, "trips", `(for i i64 vector N (add N (i64 2)) (i64 2) (store w i a))`, `(let i i64 N) (store w i a)`)
-	run(t, "trips", `(for i i64 serial (i64 0) N (i64 1) (store w i a))`, `(for i i64 serial (i64 0) N (i64 1) (store w i a))`)
-	run(t, "trips", `(for i i64 unroll (i64 0) (i64 2) (i64 1) (for j i32 serial (i32 0) (i32 1) (i32 5) (store w i (load u j))))`,
+	run(t, "trips", `(for i i64 serial (i64 0) N (i64 1) (store w i a))`,
+		`(for i i64 serial (i64 0) N (i64 1) (store w i a))`)
+	run(t, "trips",
+		`(for i i64 unroll (i64 0) (i64 2) (i64 1) (for j i32 serial (i32 0) (i32 1) (i32 5) (store w i (load u j))))`,
 		`(for i i64 unroll (i64 0) (i64 2) (i64 1) (let j i32 (i32 0)) (store w i (load u j)))`)
-	run(t, "trips", `(for i i64 serial (i64 0) (i64 1) (i64 1) (store w i a)) (for i i64 serial (i64 0) N (i64 1) (store w i a))`,
+	run(t, "trips",
+		`(for i i64 serial (i64 0) (i64 1) (i64 1) (store w i a)) (for i i64 serial (i64 0) N (i64 1) (store w i a))`,
 		`(let i i64 (i64 0)) (store w i a) (for i_2 i64 serial (i64 0) N (i64 1) (store w i_2 a))`)
-	run(t, "trips", `(var s f64 a) (for i i64 vector (i64 0) (i64 1) (i64 1) (reduce add s) (set s (add s a))) (store w N s)`,
+	run(t, "trips",
+		`(var s f64 a) (for i i64 vector (i64 0) (i64 1) (i64 1) (reduce add s) (set s (add s a))) (store w N s)`,
 		`(var s f64 a) (let i i64 (i64 0)) (set s (add s a)) (store w N s)`)
 	// Loops that are collapsed go together or not at all.
 	run(t, "trips", `(for j i64 parallel (i64 0) N (i64 1) (collapse 2) (for i i64 parallel (i64 0) (i64 1) (i64 1) (store w j a)))`,
@@ -115,7 +125,8 @@ func TestTripsPass(t *testing.T) {
 		`(let j i64 N) (let i i64 (i64 0)) (store w j (load u i))`)
 	run(t, "trips", `(for j i64 parallel (i64 0) N (i64 1) (collapse 2) (for i i64 parallel (i64 1) (i64 1) (i64 1) (store w j a)))`, ``)
 	// The loops of a launch stay.
-	run(t, "trips", `(for b i64 block.x (i64 0) (i64 1) (i64 1) (for t i64 thread.x (i64 0) (i64 0) (i64 1) (store w t a)))`,
+	run(t, "trips",
+		`(for b i64 block.x (i64 0) (i64 1) (i64 1) (for t i64 thread.x (i64 0) (i64 0) (i64 1) (store w t a)))`,
 		`(for b i64 block.x (i64 0) (i64 1) (i64 1) (for t i64 thread.x (i64 0) (i64 0) (i64 1) (store w t a)))`)
 }
 
@@ -142,7 +153,8 @@ func TestHoist(t *testing.T) {
 		     (for i i64 vector (i64 1) N (i64 1)
 		       (store w (add row i) a))))`)
 	// A sum or difference of two terms has no need of a name.
-	run(t, "hoist", nest(`(if (lt i (sub N (i64 1))) (then (store w (add i j) a)))`), nest(`(if (lt i (sub N (i64 1))) (then (store w (add i j) a)))`))
+	run(t, "hoist", nest(`(if (lt i (sub N (i64 1))) (then (store w (add i j) a)))`),
+		nest(`(if (lt i (sub N (i64 1))) (then (store w (add i j) a)))`))
 	// Names that a loop's values have move with them.
 	run(t, "hoist", `(for j i64 serial (i64 0) N (i64 1) (for i i64 serial (i64 0) N (i64 1) (let plane i64 (add N N)) (let low bool (lt j plane)) (if low (then (store w i a)))))`,
 		`(let plane i64 (add N N)) (for j i64 serial (i64 0) N (i64 1) (let low bool (lt j plane)) (for i i64 serial (i64 0) N (i64 1) (if low (then (store w i a)))))`)
@@ -167,7 +179,8 @@ func TestHoist(t *testing.T) {
 		     (let u_j f64 (select (lt (i64 1) N) (load u j) (f64 0)))
 		     (for i i64 vector (i64 1) N (i64 1)
 		       (store w i (mul u_j u_first)))))`)
-	run(t, "hoist", `(for i i64 serial (i64 0) (i64 4) (i64 1) (store w i (load u N)))`, `(let u_N f64 (load u N)) (for i i64 serial (i64 0) (i64 4) (i64 1) (store w i u_N))`)
+	run(t, "hoist", `(for i i64 serial (i64 0) (i64 4) (i64 1) (store w i (load u N)))`,
+		`(let u_N f64 (load u N)) (for i i64 serial (i64 0) (i64 4) (i64 1) (store w i u_N))`)
 	// Not where only some iterations make them, nor from what the kernel writes.
 	for _, body := range []string{
 		`(for i i64 serial (i64 0) N (i64 1) (if (lt i N) (then (store w i (load u N)))))`,
@@ -191,7 +204,8 @@ func TestShare(t *testing.T) {
 		   (let at i64 (add N i))
 		   (store w (add n (cast i32 i)) (add (load u at) (load u (sub at (i64 1))))))`)
 	// A name that there is serves.
-	run(t, "share", `(let at i64 (mul N N)) (store w (mul N N) (load u (add (mul N N) (i64 2))))`, `(let at i64 (mul N N)) (store w at (load u (add at (i64 2))))`)
+	run(t, "share", `(let at i64 (mul N N)) (store w (mul N N) (load u (add (mul N N) (i64 2))))`,
+		`(let at i64 (mul N N)) (store w at (load u (add at (i64 2))))`)
 	// The largest first; what is left of it next.
 	run(t, "share", `(store w (add (mul N N) N) (load u (add (mul N N) N))) (store w (mul N N) a)`,
 		`(let at i64 (mul N N)) (let at_2 i64 (add at N)) (store w at_2 (load u at_2)) (store w at a)`)
@@ -201,8 +215,10 @@ func TestShare(t *testing.T) {
 	// What is declared inside is shared inside; what changes is not shared.
 	run(t, "share", `(for i i64 serial (i64 0) N (i64 1) (store w (mul i N) a)) (for i i64 serial (i64 0) N (i64 1) (store w (mul i N) a))`,
 		`(for i i64 serial (i64 0) N (i64 1) (store w (mul i N) a)) (for i i64 serial (i64 0) N (i64 1) (store w (mul i N) a))`)
-	run(t, "share", `(var x i64 N) (store w (mul x N) a) (set x (i64 1)) (store w (mul x N) a)`, `(var x i64 N) (store w (mul x N) a) (set x (i64 1)) (store w (mul x N) a)`)
-	run(t, "share", `(store w (mul N (cast i64 (load c N))) a) (store w (mul N (cast i64 (load c N))) a)`, `(store w (mul N (cast i64 (load c N))) a) (store w (mul N (cast i64 (load c N))) a)`)
+	run(t, "share", `(var x i64 N) (store w (mul x N) a) (set x (i64 1)) (store w (mul x N) a)`,
+		`(var x i64 N) (store w (mul x N) a) (set x (i64 1)) (store w (mul x N) a)`)
+	run(t, "share", `(store w (mul N (cast i64 (load c N))) a) (store w (mul N (cast i64 (load c N))) a)`,
+		`(store w (mul N (cast i64 (load c N))) a) (store w (mul N (cast i64 (load c N))) a)`)
 	// A sum whose terms cancel is a number, which others are not computed from.
 	zero := `(store w (sub (add N N) (mul N (i64 2))) a) (store w (i64 0) a) (store w (i64 1) a)`
 	run(t, "share", zero, zero)
@@ -234,8 +250,10 @@ func TestStrides(t *testing.T) {
 		(let row_kp1 i64 (sub (add at plane) (i64 3)))
 		(store w at (load u (add at plane)))`))
 	// A product that has a name is not named again.
-	run(t, "strides", `(let size i64 (mul N N)) `+nest(`(let x i64 (mul (mul k N) N)) (let y i64 (mul N (mul N (add k (i64 1))))) (store w x (load u y))`),
-		`(let size i64 (mul N N)) `+nest(`(let x i64 (mul (mul k N) N)) (let y i64 (add x size)) (store w x (load u y))`))
+	run(t, "strides", `(let size i64 (mul N N)) `+
+		nest(`(let x i64 (mul (mul k N) N)) (let y i64 (mul N (mul N (add k (i64 1))))) (store w x (load u y))`),
+		`(let size i64 (mul N N)) `+
+			nest(`(let x i64 (mul (mul k N) N)) (let y i64 (add x size)) (store w x (load u y))`))
 	// What differs by more than sizes, or reads what changes, is left alone.
 	for _, body := range []string{
 		nest(`(let x i64 (mul k N)) (let y i64 (mul j N)) (store w x (load u y))`),
@@ -317,14 +335,16 @@ func TestCarry(t *testing.T) {
 
 func TestDead(t *testing.T) {
 	run(t, "dead", `(let x f64 (load u N)) (var y f64 a) (set y x) (store w N a)`, `(store w N a)`)
-	run(t, "dead", `(let x f64 (load u N)) (var y f64 a) (set y x) (store w N y)`, `(let x f64 (load u N)) (var y f64 a) (set y x) (store w N y)`)
+	run(t, "dead", `(let x f64 (load u N)) (var y f64 a) (set y x) (store w N y)`,
+		`(let x f64 (load u N)) (var y f64 a) (set y x) (store w N y)`)
 	// What only serves itself.
 	run(t, "dead", `(var x f64 a) (var y f64 a) (for i i64 serial (i64 0) N (i64 1) (set x y) (set y x))`, ``)
 	run(t, "dead", `(alloc p f64 private (i64 2)) (store p (i64 0) a) (alloc q f64 private (i64 2)) (store q (i64 0) a) (store w N (load q (i64 0)))`,
 		`(alloc q f64 private (i64 2)) (store q (i64 0) a) (store w N (load q (i64 0)))`)
 	run(t, "dead", `(let low bool (lt N N)) (if low (then (comment "nothing"))) (for i i64 parallel (i64 0) N (i64 1) (collapse 2) (for j i64 parallel (i64 0) N (i64 1) (let x f64 a)))`, ``)
 	run(t, "dead", `(if (lt N N) (else (store w N a)))`, `(if (lt N N) (else (store w N a)))`)
-	run(t, "dead", `(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (add s a)) (store w i a))`, `(for i i64 vector (i64 0) N (i64 1) (store w i a))`)
+	run(t, "dead", `(var s f64 a) (for i i64 vector (i64 0) N (i64 1) (reduce add s) (set s (add s a)) (store w i a))`,
+		`(for i i64 vector (i64 0) N (i64 1) (store w i a))`)
 	run(t, "dead", grid+`(let x f64 a) (barrier block)))`, grid+`(barrier block)))`)
 	run(t, "dead", `(for t i64 thread.x (i64 0) N (i64 1))`, `(for t i64 thread.x (i64 0) N (i64 1))`)
 }

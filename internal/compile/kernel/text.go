@@ -131,23 +131,28 @@ func (w *writer) stmt(s Stmt) {
 	case *Assign:
 		w.line(fmt.Sprintf("(set %s %s)", s.Var.Name, ExprText(s.Value)))
 	case *Store:
-		w.line(fmt.Sprintf("(store %s %s %s%s)", s.Buffer.Name, ExprText(s.Index), ExprText(s.Value), how(s.Via, s.Rank)))
+		w.line(fmt.Sprintf("(store %s %s %s%s)",
+			s.Buffer.Name, ExprText(s.Index), ExprText(s.Value), how(s.Via, s.Rank)))
 	case *LoadVector:
 		names := make([]string, len(s.Vars))
 		for i, x := range s.Vars {
 			names[i] = x.Name
 		}
-		w.line(fmt.Sprintf("(loads (%s) %s %s%s)", strings.Join(names, " "), s.Buffer.Name, ExprText(s.Index), how(s.Via, nil)))
+		w.line(fmt.Sprintf("(loads (%s) %s %s%s)",
+			strings.Join(names, " "), s.Buffer.Name, ExprText(s.Index), how(s.Via, nil)))
 	case *StoreVector:
 		values := make([]string, len(s.Values))
 		for i, x := range s.Values {
 			values[i] = ExprText(x)
 		}
-		w.line(fmt.Sprintf("(stores %s %s (%s)%s)", s.Buffer.Name, ExprText(s.Index), strings.Join(values, " "), how(s.Via, nil)))
+		w.line(fmt.Sprintf("(stores %s %s (%s)%s)",
+			s.Buffer.Name, ExprText(s.Index), strings.Join(values, " "), how(s.Via, nil)))
 	case *Shuffle:
-		w.line(fmt.Sprintf("(shuffle %s %s %s %s %s)", s.Var.Name, s.Var.Type, s.Kind, ExprText(s.Value), ExprText(s.By)))
+		w.line(fmt.Sprintf("(shuffle %s %s %s %s %s)",
+			s.Var.Name, s.Var.Type, s.Kind, ExprText(s.Value), ExprText(s.By)))
 	case *AsyncCopy:
-		w.line(fmt.Sprintf("(async %s %s %s %s %d)", s.To.Name, ExprText(s.At), s.From.Name, ExprText(s.Index), s.Cells))
+		w.line(fmt.Sprintf("(async %s %s %s %s %d)",
+			s.To.Name, ExprText(s.At), s.From.Name, ExprText(s.Index), s.Cells))
 	case *AsyncCommit:
 		w.line("(async.commit)")
 	case *AsyncWait:
@@ -155,11 +160,13 @@ func (w *writer) stmt(s Stmt) {
 	case *AsyncFence:
 		w.line("(async.fence)")
 	case *BulkCopy:
-		w.line(fmt.Sprintf("(bulk %s %s %s %s %s %s %s)", s.To.Name, ExprText(s.At), s.From.Name, ExprText(s.Index), ExprText(s.Cells), s.Mbarrier.Name, ExprText(s.Slot)))
+		w.line(fmt.Sprintf("(bulk %s %s %s %s %s %s %s)", s.To.Name, ExprText(s.At), s.From.Name, ExprText(s.Index),
+			ExprText(s.Cells), s.Mbarrier.Name, ExprText(s.Slot)))
 	case *MbarrierInit:
 		w.line(fmt.Sprintf("(mbarrier.init %s %s %s)", s.Mbarrier.Name, ExprText(s.Slot), ExprText(s.Count)))
 	case *MbarrierArrive:
-		w.line(fmt.Sprintf("(mbarrier.arrive %s %s%s%s)", s.Mbarrier.Name, ExprText(s.Slot), part("bytes", s.Bytes), part("rank", s.Rank)))
+		w.line(fmt.Sprintf("(mbarrier.arrive %s %s%s%s)", s.Mbarrier.Name, ExprText(s.Slot), part("bytes", s.Bytes),
+			part("rank", s.Rank)))
 	case *MbarrierWait:
 		w.line(fmt.Sprintf("(mbarrier.wait %s %s %s)", s.Mbarrier.Name, ExprText(s.Slot), ExprText(s.Parity)))
 	case *Alloc:

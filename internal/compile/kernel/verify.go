@@ -34,7 +34,8 @@ func Verify(k *Kernel) error {
 	}, nil)
 	v.signature()
 	if k.MinBlocks < 0 || k.MaxRegisters < 0 || k.MinBlocks > 0 && k.MaxRegisters > 0 {
-		v.fail("%d blocks a multiprocessor and %d registers a thread: one of them may be given", k.MinBlocks, k.MaxRegisters)
+		v.fail("%d blocks a multiprocessor and %d registers a thread: one of them may be given",
+			k.MinBlocks, k.MaxRegisters)
 	}
 	v.list(k.Body)
 	return errors.Join(v.errs...)
@@ -302,7 +303,8 @@ func (v *verifier) assign(s *Assign) {
 		if r := reductionOf(l, s.Var); r == nil {
 			v.fail("%s is shared by the iterations of the %s loop over %s", s.Var.Name, l.Tag, l.Var.Name)
 		} else if !accumulates(s, r) {
-			v.fail("%s is reduced by the loop over %s and has to be set to %s of itself and a value", s.Var.Name, l.Var.Name, r.Op)
+			v.fail("%s is reduced by the loop over %s and has to be set to %s of itself and a value",
+				s.Var.Name, l.Var.Name, r.Op)
 		}
 	}
 }

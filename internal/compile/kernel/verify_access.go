@@ -168,7 +168,8 @@ func (v *verifier) shuffle(s *Shuffle) {
 		v.fail("a shuffle outside the thread loops")
 	}
 	if v.under > perWarp {
-		v.fail("not all threads of a warp may come to this shuffle: a condition or trip count around it varies by thread")
+		v.fail("not all threads of a warp may come to this shuffle: " +
+			"a condition or trip count around it varies by thread")
 	}
 	v.declare(s.Var, kindLet)
 }

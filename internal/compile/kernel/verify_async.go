@@ -96,7 +96,8 @@ func (v *verifier) barrier(b *Barrier) {
 	case b.Scope == GridScope:
 		most, who = perGrid, "blocks may come to this barrier: a condition or trip count around it varies"
 	case b.Scope == ClusterScope:
-		most, who = perCluster, "blocks of a cluster may come to this barrier: a condition or trip count around it varies"
+		most, who = perCluster,
+			"blocks of a cluster may come to this barrier: a condition or trip count around it varies"
 	case b.Scope == WarpScope, b.Number != 0:
 		most = perWarp
 	}

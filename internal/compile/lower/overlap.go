@@ -16,7 +16,8 @@ import (
 
 func init() {
 	register(&family{
-		name: "overlap", doc: "several iterations of a tile in shared memory, with halos computed by every tile", place: 60,
+		name: "overlap", doc: "several iterations of a tile in shared memory, with halos computed by every tile",
+		place:  60,
 		target: GPU, rank: func(rank int) bool { return rank > 0 && rank <= 3 },
 		declare: declareOverlap,
 		span:    (*spanKernel).overlapped,
@@ -27,8 +28,8 @@ func declareOverlap(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	tiles := map[int][]schedule.Value{
 		1: {schedule.Int(512), schedule.Int(256), schedule.Int(1024), schedule.Int(2048), schedule.Int(32)},
 		2: {
-			schedule.Int(32, 32), schedule.Int(16, 64), schedule.Int(32, 64), schedule.Int(64, 64), schedule.Int(16, 32),
-			schedule.Int(8, 32), schedule.Int(4, 16),
+			schedule.Int(32, 32), schedule.Int(16, 64), schedule.Int(32, 64), schedule.Int(64, 64),
+			schedule.Int(16, 32), schedule.Int(8, 32), schedule.Int(4, 16),
 		},
 		3: {
 			schedule.Int(8, 8, 32), schedule.Int(8, 16, 32), schedule.Int(4, 8, 32), schedule.Int(16, 16, 16),
@@ -38,7 +39,9 @@ func declareOverlap(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	if len(tiles) == 0 {
 		return nil, nil
 	}
-	threads := []schedule.Value{schedule.Int(256), schedule.Int(128), schedule.Int(512), schedule.Int(1024), schedule.Int(32)}
+	threads := []schedule.Value{
+		schedule.Int(256), schedule.Int(128), schedule.Int(512), schedule.Int(1024), schedule.Int(32),
+	}
 	return []schedule.Param{
 		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis, Doc: "threads of a block",
@@ -78,7 +81,8 @@ func (s *spanKernel) overlapped() ([]kernel.Stmt, error) {
 		lo, hi := t.extent(k)
 		name := t.Program.Axes[t.axes[k]]
 		b := top.declare(t.env, name+"_block", types.I64)
-		count := kernel.CeilDiv(kernel.Max(kernel.Add(kernel.Sub(hi, lo), kernel.I(1)), kernel.I(0)), kernel.I(t.tile[k]))
+		count := kernel.CeilDiv(kernel.Max(kernel.Add(kernel.Sub(hi, lo), kernel.I(1)), kernel.I(0)),
+			kernel.I(t.tile[k]))
 		blocks = append(blocks, launchLoop{b, count, kernel.BlockX + kernel.Tag(len(blocks))})
 	}
 	allocs := t.allocate(top)
@@ -140,7 +144,9 @@ func (t *overlapTile) allocate(top *scope) []kernel.Stmt {
 		if !st.Kept {
 			continue
 		}
-		at := slices.IndexFunc(slots, func(s *tileSlot) bool { return s.free <= i && s.buffer.Elem == st.Stmt.Array.Type })
+		at := slices.IndexFunc(slots, func(s *tileSlot) bool {
+			return s.free <= i && s.buffer.Elem == st.Stmt.Array.Type
+		})
 		if at < 0 {
 			name := top.declare(t.env, "tile", types.I64).Name
 			at = len(slots)

@@ -56,8 +56,8 @@ func (c *chooser) find(call string, from, to int, space schedule.Space) (schedul
 		}
 		c.used[i] = true
 		if k.Depth != 1 {
-			return schedule.Config{}, fmt.Errorf("a depth of %d time steps is that of a loop, such as body[0:2]@%d{...}",
-				k.Depth, k.Depth)
+			return schedule.Config{}, fmt.Errorf(
+				"a depth of %d time steps is that of a loop, such as body[0:2]@%d{...}", k.Depth, k.Depth)
 		}
 		return k.Config, nil
 	}

@@ -109,8 +109,14 @@ func (g *gen) loops() []kernel.Stmt {
 	return g.scoped(func() []kernel.Stmt {
 		out := g.locals()
 		j, i := kernel.NewVar(g.name("j"), types.I64), kernel.NewVar(g.name("i"), types.I64)
-		row := &kernel.Loop{Var: j, Lo: kernel.I(0), Hi: g.n, Step: kernel.I(1), Tag: pick(g, kernel.Parallel, kernel.Serial), Path: g.path()}
-		col := &kernel.Loop{Var: i, Lo: kernel.I(int64(g.upTo(2))), Hi: g.n, Step: kernel.I(1), Tag: pick(g, kernel.Vector, kernel.Serial), Path: row.Path}
+		row := &kernel.Loop{
+			Var: j, Lo: kernel.I(0), Hi: g.n, Step: kernel.I(1),
+			Tag: pick(g, kernel.Parallel, kernel.Serial), Path: g.path(),
+		}
+		col := &kernel.Loop{
+			Var: i, Lo: kernel.I(int64(g.upTo(2))), Hi: g.n, Step: kernel.I(1),
+			Tag: pick(g, kernel.Vector, kernel.Serial), Path: row.Path,
+		}
 		if row.Tag == kernel.Parallel {
 			row.Threads = g.upTo(3)
 			if g.bool() {
@@ -163,9 +169,13 @@ func (g *gen) threads() []kernel.Stmt {
 	g.registers = true
 	return g.scoped(func() []kernel.Stmt {
 		out := g.locals()
-		by, ty, tx := kernel.NewVar(g.name("by"), types.I64), kernel.NewVar(g.name("ty"), types.I64), kernel.NewVar(g.name("tx"), types.I64)
+		by, ty, tx := kernel.NewVar(g.name("by"), types.I64), kernel.NewVar(g.name("ty"), types.I64),
+			kernel.NewVar(g.name("tx"), types.I64)
 		b := &team{rows: int64(1 + g.upTo(2)), first: kernel.And(isZero(ty), isZero(tx))}
-		b.tile = &kernel.Buffer{Name: g.name("tile"), Elem: pick(g, types.F64, types.F32), Space: kernel.Shared, Mode: kernel.InOut, Cells: kernel.I(b.rows * Size)}
+		b.tile = &kernel.Buffer{
+			Name: g.name("tile"), Elem: pick(g, types.F64, types.F32), Space: kernel.Shared, Mode: kernel.InOut,
+			Cells: kernel.I(b.rows * Size),
+		}
 		number := kernel.V(by) // of the block
 		if g.bool() {
 			b.rank = kernel.NewVar(g.name("rank"), types.I32)
@@ -200,10 +210,15 @@ func (g *gen) threads() []kernel.Stmt {
 		blocks := b.rows
 		if b.rank != nil {
 			lit := func(i int64) kernel.Expr { return kernel.L(op.Int(types.I32, i)) }
-			body = []kernel.Stmt{&kernel.Loop{Var: b.rank, Lo: lit(0), Hi: lit(clusterSize), Step: lit(1), Tag: kernel.ClusterX, Body: body}}
+			body = []kernel.Stmt{&kernel.Loop{
+				Var: b.rank, Lo: lit(0), Hi: lit(clusterSize), Step: lit(1), Tag: kernel.ClusterX, Body: body,
+			}}
 			blocks *= clusterSize
 		}
-		return append(out, &kernel.Loop{Var: by, Lo: kernel.I(0), Hi: kernel.CeilDiv(g.n, kernel.I(blocks)), Step: kernel.I(1), Tag: kernel.BlockY, Body: body})
+		return append(out, &kernel.Loop{
+			Var: by, Lo: kernel.I(0), Hi: kernel.CeilDiv(g.n, kernel.I(blocks)), Step: kernel.I(1),
+			Tag: kernel.BlockY, Body: body,
+		})
 	})
 }
 
@@ -277,7 +292,10 @@ func (g *gen) loop() kernel.Stmt {
 	defer func() { g.depth-- }()
 	t := pick(g, types.I64, types.I32)
 	lit := func(v int64) kernel.Expr { return kernel.L(op.Int(t, v)) }
-	l := &kernel.Loop{Var: kernel.NewVar(g.name("r"), t), Lo: lit(int64(g.upTo(2))), Hi: lit(int64(g.upTo(4))), Step: lit(1 + int64(g.upTo(1))), Tag: pick(g, kernel.Serial, kernel.Unroll)}
+	l := &kernel.Loop{
+		Var: kernel.NewVar(g.name("r"), t), Lo: lit(int64(g.upTo(2))), Hi: lit(int64(g.upTo(4))),
+		Step: lit(1 + int64(g.upTo(1))), Tag: pick(g, kernel.Serial, kernel.Unroll),
+	}
 	if l.Tag == kernel.Serial && t == types.I64 && g.bool() {
 		// The same trip count for all threads, which nobody needs to know.
 		l.Hi = kernel.Bin(op.Rem, g.n, kernel.I(int64(1+g.upTo(3))))
@@ -292,7 +310,10 @@ func (g *gen) loop() kernel.Stmt {
 // scratch draws private memory, written once and then read.
 func (g *gen) scratch() []kernel.Stmt {
 	n := int64(1 + g.upTo(3))
-	b := &kernel.Buffer{Name: g.name("p"), Elem: pick(g, types.F64, types.F32, types.I32), Space: kernel.Private, Mode: kernel.InOut, Cells: kernel.I(n)}
+	b := &kernel.Buffer{
+		Name: g.name("p"), Elem: pick(g, types.F64, types.F32, types.I32), Space: kernel.Private,
+		Mode: kernel.InOut, Cells: kernel.I(n),
+	}
 	out := []kernel.Stmt{&kernel.Alloc{Buffer: b}}
 	for i := range n {
 		out = append(out, &kernel.Store{Buffer: b, Index: kernel.I(i), Value: g.expr(b.Elem, 2)})

@@ -38,10 +38,14 @@ func (g *gen) fill(b *team, own kernel.Expr) (allocs, list []kernel.Stmt) {
 	case 2:
 		return allocs, append(append(list, g.async(b, own)...), meet)
 	}
-	m := &kernel.Buffer{Name: g.name("ready"), Elem: types.I64, Space: kernel.Mbarrier, Mode: kernel.InOut, Cells: kernel.I(2)}
+	m := &kernel.Buffer{
+		Name: g.name("ready"), Elem: types.I64, Space: kernel.Mbarrier, Mode: kernel.InOut, Cells: kernel.I(2),
+	}
 	slot := kernel.I(int64(g.upTo(1)))
 	init := func(count int64) kernel.Stmt {
-		return &kernel.If{Cond: b.first, Then: []kernel.Stmt{&kernel.MbarrierInit{Mbarrier: m, Slot: slot, Count: int32Of(count)}}}
+		return &kernel.If{
+			Cond: b.first, Then: []kernel.Stmt{&kernel.MbarrierInit{Mbarrier: m, Slot: slot, Count: int32Of(count)}},
+		}
 	}
 	wait := &kernel.MbarrierWait{Mbarrier: m, Slot: slot, Parity: int32Of(0)}
 	allocs = append(allocs, &kernel.Alloc{Buffer: m})
@@ -80,7 +84,10 @@ func (g *gen) bulk(b *team, m *kernel.Buffer, slot kernel.Expr) []kernel.Stmt {
 	cells := b.rows * Size
 	from := g.global(g.a)
 	announce := &kernel.MbarrierArrive{Mbarrier: m, Slot: slot, Bytes: int32Of(8 * cells)}
-	move := &kernel.BulkCopy{To: b.tile, At: kernel.I(0), From: from, Index: kernel.I(2 * int64(g.upTo(Cells/2-int(cells)/2))), Cells: kernel.I(cells), Mbarrier: m, Slot: slot}
+	move := &kernel.BulkCopy{
+		To: b.tile, At: kernel.I(0), From: from, Index: kernel.I(2 * int64(g.upTo(Cells/2-int(cells)/2))),
+		Cells: kernel.I(cells), Mbarrier: m, Slot: slot,
+	}
 	if g.bool() {
 		return []kernel.Stmt{move, announce}
 	}
@@ -98,7 +105,9 @@ func (g *gen) global(b *kernel.Buffer) *kernel.Buffer {
 func (g *gen) neighbour(b *team, own kernel.Expr) []kernel.Stmt {
 	other := kernel.Sub(int32Of(clusterSize-1), kernel.V(b.rank))
 	x := kernel.NewVar(g.name("theirs"), b.tile.Elem)
-	list := []kernel.Stmt{&kernel.Let{Var: x, Value: &kernel.Load{Buffer: b.tile, Index: within(g.expr(types.I64, 2), b.tile.Cells), Rank: other}}}
+	list := []kernel.Stmt{&kernel.Let{
+		Var: x, Value: &kernel.Load{Buffer: b.tile, Index: within(g.expr(types.I64, 2), b.tile.Cells), Rank: other},
+	}}
 	g.vars = append(g.vars, x)
 	meet := &kernel.Barrier{Scope: kernel.ClusterScope}
 	list = append(list, meet)

@@ -24,7 +24,9 @@ func (g *gen) wide(row, tx kernel.Expr) []kernel.Stmt {
 	if g.bool() {
 		x, y := g.expr(types.F64, 2), g.expr(types.F64, 2)
 		even := kernel.Bin(op.Eq, kernel.Bin(op.Rem, tx, kernel.I(2)), kernel.I(0))
-		pair := &kernel.StoreVector{Buffer: g.v, Index: kernel.Add(kernel.Mul(row, g.n), tx), Values: []kernel.Expr{x, y}}
+		pair := &kernel.StoreVector{
+			Buffer: g.v, Index: kernel.Add(kernel.Mul(row, g.n), tx), Values: []kernel.Expr{x, y},
+		}
 		out = append(out,
 			&kernel.If{Cond: kernel.And(kernel.Lt(row, g.n), even), Then: []kernel.Stmt{pair}},
 			&kernel.Barrier{Scope: kernel.BlockScope})
@@ -40,7 +42,9 @@ func (g *gen) loadVector() kernel.Stmt {
 		n = 4
 	}
 	at := kernel.I(int64(n))
-	s := &kernel.LoadVector{Buffer: b, Index: kernel.Mul(within(g.expr(types.I64, 2), kernel.Bin(op.Div, b.Cells, at)), at), Via: g.via(b)}
+	s := &kernel.LoadVector{
+		Buffer: b, Index: kernel.Mul(within(g.expr(types.I64, 2), kernel.Bin(op.Div, b.Cells, at)), at), Via: g.via(b),
+	}
 	for range n {
 		s.Vars = append(s.Vars, kernel.NewVar(g.name("e"), b.Elem))
 	}

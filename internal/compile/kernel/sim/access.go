@@ -124,7 +124,8 @@ func (w *warp) checkLoads(in *instr, mem *Memory, mask uint32, cells *[lanes]int
 			}
 		}
 		if mem.written != nil && !mem.written[c] {
-			w.fault(Unwritten, in, l, "loads %s[%d], which nothing has written", w.m.p.slots[in.a].buffer.Name, w.element(in.a, c))
+			w.fault(Unwritten, in, l, "loads %s[%d], which nothing has written",
+				w.m.p.slots[in.a].buffer.Name, w.element(in.a, c))
 		}
 	}
 }
@@ -177,7 +178,8 @@ func (w *warp) element(slot int32, cell int) int {
 // race reports that a lane's access to a cell and an earlier one are in no
 // order.
 func (w *warp) race(in *instr, slot int32, lane, cell int, verb, other string, s *stamp) {
-	w.fault(Race, in, lane, "%s %s[%d] while %s %s at %s", verb, w.m.p.slots[slot].buffer.Name, w.element(slot, cell), w.m.author(s), other, w.m.p.places[s.stmt].path)
+	w.fault(Race, in, lane, "%s %s[%d] while %s %s at %s", verb, w.m.p.slots[slot].buffer.Name, w.element(slot, cell),
+		w.m.author(s), other, w.m.p.places[s.stmt].path)
 }
 
 // author names what made an access.

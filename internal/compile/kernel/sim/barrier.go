@@ -33,7 +33,8 @@ func (w *warp) together(in *instr) bool {
 	if missing == 0 {
 		return true
 	}
-	w.fault(Divergence, in, bits.TrailingZeros32(w.mask), "%s does not come to this barrier", w.name(bits.TrailingZeros32(missing)))
+	w.fault(Divergence, in, bits.TrailingZeros32(w.mask), "%s does not come to this barrier",
+		w.name(bits.TrailingZeros32(missing)))
 	w.m.stopped = true
 	return false
 }
@@ -103,7 +104,8 @@ func (w *warp) gate(in *instr) bool {
 	}
 	g := &w.block.gates[in.sub]
 	if g.threads != 0 && g.threads != in.a {
-		w.fault(Mismatch, in, 0, "barrier %d is for %d threads here and for %d where %s waits", in.sub, in.a, g.threads, g.warps[0].name(0))
+		w.fault(Mismatch, in, 0, "barrier %d is for %d threads here and for %d where %s waits",
+			in.sub, in.a, g.threads, g.warps[0].name(0))
 		w.m.stopped = true
 		return true
 	}

@@ -43,7 +43,8 @@ const cell = `
     (mul (f64 6) (load u at))))))`
 
 func heatKernel(t testing.TB, name string) *kernel.Kernel {
-	text := "(kernel heat (buffer u f64 global in (mul (mul N N) N)) (buffer v f64 global out (mul (mul N N) N)) (scalar N i64) (scalar a f64)"
+	text := "(kernel heat (buffer u f64 global in (mul (mul N N) N)) (buffer v f64 global out (mul (mul N N) N)) " +
+		"(scalar N i64) (scalar a f64)"
 	before, after, _ := strings.Cut(heat[name], "CELL")
 	k, err := kernel.ParseText(text + before + cell + after + ")")
 	if err != nil {
@@ -57,14 +58,18 @@ func heatArgs(n int) sim.Args {
 	for i := range u.Len() {
 		u.Set(i, op.Random(types.F64, 1, int64(i)))
 	}
-	return sim.Args{Buffers: []*sim.Memory{u, v}, Scalars: []op.Value{op.Int(types.I64, int64(n)), op.Float(types.F64, 0.1)}}
+	return sim.Args{
+		Buffers: []*sim.Memory{u, v}, Scalars: []op.Value{op.Int(types.I64, int64(n)), op.Float(types.F64, 0.1)},
+	}
 }
 
 func TestHeatIsTheSameOnGPUAndCPU(t *testing.T) {
 	const n = 9
 	var out []*sim.Memory
 	for _, name := range []string{"gpu", "cpu"} {
-		for _, k := range []*kernel.Kernel{heatKernel(t, name), kernel.Apply(heatKernel(t, name), kernel.Asked{Indexing: true}, nil)} {
+		for _, k := range []*kernel.Kernel{
+			heatKernel(t, name), kernel.Apply(heatKernel(t, name), kernel.Asked{Indexing: true}, nil),
+		} {
 			args := heatArgs(n)
 			r, err := sim.Run(k, args, sim.Options{})
 			if err == nil {
@@ -75,7 +80,8 @@ func TestHeatIsTheSameOnGPUAndCPU(t *testing.T) {
 			}
 			cells := int64((n - 2) * (n - 2) * (n - 2))
 			if r.Flops() != 9*cells || r.Buffers[0].Loads != 8*cells || r.Buffers[1].Stores != cells {
-				t.Errorf("%s: %d flops, %d loads, %d stores of %d cells", name, r.Flops(), r.Buffers[0].Loads, r.Buffers[1].Stores, cells)
+				t.Errorf("%s: %d flops, %d loads, %d stores of %d cells",
+					name, r.Flops(), r.Buffers[0].Loads, r.Buffers[1].Stores, cells)
 			}
 			out = append(out, args.Buffers[1])
 		}
@@ -110,7 +116,8 @@ func BenchmarkHeat(b *testing.B) {
 // BenchmarkPairs runs kernels whose warps meet in pairs, and a resident one.
 func BenchmarkPairs(b *testing.B) {
 	for name, x := range map[string]kerneltest.Extent{
-		"handover": {N: 128, M: 128, Steps: 3}, "faces": {N: 8, M: 256, Steps: 32}, "bulk": {N: 512, M: 64, Steps: 1}, "resident": {N: 64, M: 128, Steps: 8},
+		"handover": {N: 128, M: 128, Steps: 3}, "faces": {N: 8, M: 256, Steps: 32}, "bulk": {N: 512, M: 64, Steps: 1},
+		"resident": {N: 64, M: 128, Steps: 8},
 	} {
 		b.Run(name, func(b *testing.B) {
 			e := kerneltest.Find(name)

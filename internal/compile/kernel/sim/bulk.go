@@ -26,7 +26,9 @@ func (w *warp) bulk(in *instr) {
 		if bar == nil {
 			continue
 		}
-		c := &bulk{to: w.mem[in.a], from: w.mem[in.c], at: int(w.i[in.b][l]), src: int(w.i[in.d][l]), cells: int(w.i[in.e][l])}
+		c := &bulk{
+			to: w.mem[in.a], from: w.mem[in.c], at: int(w.i[in.b][l]), src: int(w.i[in.d][l]), cells: int(w.i[in.e][l]),
+		}
 		if !w.fits(in, l, c) {
 			continue
 		}
@@ -80,11 +82,13 @@ func (w *warp) fits(in *instr, lane int, c *bulk) bool {
 	case c.cells < 1:
 		w.fault(OutOfBounds, in, lane, "copies %d elements", c.cells)
 	case c.src < 0 || c.src > c.from.n-c.cells:
-		w.fault(OutOfBounds, in, lane, "copies %s[%d] to [%d], which has %d cells", from, c.src, c.src+c.cells-1, c.from.n)
+		w.fault(OutOfBounds, in, lane, "copies %s[%d] to [%d], which has %d cells",
+			from, c.src, c.src+c.cells-1, c.from.n)
 	case c.at < 0 || c.at > c.to.n-c.cells:
 		w.fault(OutOfBounds, in, lane, "copies to %s[%d] to [%d], which has %d cells", to, c.at, c.at+c.cells-1, c.to.n)
 	case c.at*size%bulkAlign != 0 || c.src*size%bulkAlign != 0 || c.cells*size%bulkAlign != 0:
-		w.fault(Misaligned, in, lane, "copies %d bytes from byte %d of %s to byte %d of %s, which are not all multiples of %d",
+		w.fault(Misaligned, in, lane,
+			"copies %d bytes from byte %d of %s to byte %d of %s, which are not all multiples of %d",
 			c.cells*size, c.src*size, from, c.at*size, to, bulkAlign)
 	default:
 		return true

@@ -176,7 +176,9 @@ func (c *compiler) stmt(s kernel.Stmt) {
 		}
 		c.emit(in)
 	case *kernel.LoadVector:
-		c.emit(instr{op: opLoadVector, sub: uint8(len(s.Vars)), a: c.slots[s.Buffer], b: c.expr(s.Index), d: c.vars[s.Vars[0]]})
+		c.emit(instr{
+			op: opLoadVector, sub: uint8(len(s.Vars)), a: c.slots[s.Buffer], b: c.expr(s.Index), d: c.vars[s.Vars[0]],
+		})
 	case *kernel.StoreVector:
 		c.storeVector(s)
 	case *kernel.Shuffle:
@@ -217,7 +219,10 @@ func (c *compiler) storeVector(s *kernel.StoreVector) {
 // alloc makes room for local memory. Private memory belongs to a thread: on a
 // CPU all lanes of a vector loop share it, unless it is made in the loop.
 func (c *compiler) alloc(b *kernel.Buffer) {
-	n := c.slot(slot{buffer: b, private: b.Space == kernel.Private, perLane: b.Space == kernel.Private && (c.p.gpu || c.vector != nil)})
+	n := c.slot(slot{
+		buffer: b, private: b.Space == kernel.Private,
+		perLane: b.Space == kernel.Private && (c.p.gpu || c.vector != nil),
+	})
 	if b.Space == kernel.Private {
 		c.emit(instr{op: opAlloc, a: n})
 	}

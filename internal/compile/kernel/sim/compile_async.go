@@ -6,7 +6,9 @@ import "github.com/gridloom/gridloom/internal/compile/kernel"
 func (c *compiler) async(s kernel.Stmt) {
 	switch s := s.(type) {
 	case *kernel.AsyncCopy:
-		c.emit(instr{op: opAsync, sub: uint8(s.Cells), a: c.slots[s.To], b: c.expr(s.At), c: c.slots[s.From], d: c.expr(s.Index)})
+		c.emit(instr{
+			op: opAsync, sub: uint8(s.Cells), a: c.slots[s.To], b: c.expr(s.At), c: c.slots[s.From], d: c.expr(s.Index),
+		})
 	case *kernel.AsyncCommit:
 		c.emit(instr{op: opCommit})
 	case *kernel.AsyncWait:

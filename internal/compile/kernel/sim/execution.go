@@ -96,7 +96,8 @@ func (m *execution) grid() {
 func (m *execution) residency(total int64) {
 	for _, in := range m.p.code {
 		if in.op == opBarrier && kernel.Scope(in.sub) == kernel.GridScope {
-			m.add(Fault{Kind: Residency, Text: fmt.Sprintf("a barrier of %d blocks on a device that holds %d at once", total, m.opts.Resident)}, in.at)
+			m.add(Fault{Kind: Residency, Text: fmt.Sprintf(
+				"a barrier of %d blocks on a device that holds %d at once", total, m.opts.Resident)}, in.at)
 			return
 		}
 	}
@@ -132,7 +133,10 @@ func (m *execution) newGroup() *group {
 }
 
 func (m *execution) newBlock(g *group) *block {
-	b := &block{group: g, rank: len(g.blocks), shared: make([]*Memory, len(m.p.slots)), mbarriers: make([][]mbarrier, len(m.p.slots))}
+	b := &block{
+		group: g, rank: len(g.blocks), shared: make([]*Memory, len(m.p.slots)),
+		mbarriers: make([][]mbarrier, len(m.p.slots)),
+	}
 	for i, s := range m.p.slots {
 		switch s.buffer.Space {
 		case kernel.Shared:

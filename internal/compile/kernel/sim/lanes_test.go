@@ -13,12 +13,17 @@ import (
 func samples(t types.Type) []op.Value {
 	var out []op.Value
 	if t.IsFloat() {
-		for _, f := range []float64{0, negativeZero, 1, -1.5, 0.1, 1e30, -1e30, 1e300, 5e-324, 1e-40, math.MaxFloat32, inf, -inf, nan, 2147483647, -2147483649, 16777217, 9.3e18} {
+		for _, f := range []float64{
+			0, negativeZero, 1, -1.5, 0.1, 1e30, -1e30, 1e300, 5e-324, 1e-40, math.MaxFloat32, inf, -inf, nan,
+			2147483647, -2147483649, 16777217, 9.3e18,
+		} {
 			out = append(out, op.Float(t, f))
 		}
 		return out
 	}
-	for _, i := range []int64{0, 1, -1, 2, 7, -7, 255, 256, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64, 1 << 40, 16777217} {
+	for _, i := range []int64{
+		0, 1, -1, 2, 7, -7, 255, 256, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64, 1 << 40, 16777217,
+	} {
 		out = append(out, op.Int(t, i))
 	}
 	return out
@@ -56,7 +61,9 @@ func TestArithmeticIsThatOfOp(t *testing.T) {
 						continue
 					}
 					want := op.Binary(o, x, y)
-					got := eval(t, x, y, func(x, y kernel.Expr) kernel.Expr { return &kernel.Binary{Op: o, X: x, Y: y} })
+					got := eval(t, x, y, func(x, y kernel.Expr) kernel.Expr {
+						return &kernel.Binary{Op: o, X: x, Y: y}
+					})
 					if !got.Same(want) {
 						t.Errorf("%v %v %v of %v: %v, want %v", x, o, y, typ, got, want)
 					}
@@ -104,7 +111,9 @@ func TestFunctionsAreThoseOfOp(t *testing.T) {
 		}
 	}
 	want := op.Random(types.F32, 3, 5)
-	got := eval(t, op.Int(types.I64, 3), op.Int(types.I64, 5), func(x, y kernel.Expr) kernel.Expr { return &kernel.Random{T: types.F32, Seed: x, Number: y} })
+	got := eval(t, op.Int(types.I64, 3), op.Int(types.I64, 5), func(x, y kernel.Expr) kernel.Expr {
+		return &kernel.Random{T: types.F32, Seed: x, Number: y}
+	})
 	if !got.Same(want) {
 		t.Errorf("random: %v, want %v", got, want)
 	}
@@ -117,7 +126,9 @@ func defined(o op.Op, t types.Type) bool {
 	if o.Arity() == 2 {
 		e = &kernel.Binary{Op: o, X: x, Y: x}
 	}
-	return kernel.Verify(&kernel.Kernel{Name: "k", Body: []kernel.Stmt{&kernel.Let{Var: kernel.NewVar("v", e.Type()), Value: e}}}) == nil
+	return kernel.Verify(&kernel.Kernel{
+		Name: "k", Body: []kernel.Stmt{&kernel.Let{Var: kernel.NewVar("v", e.Type()), Value: e}},
+	}) == nil
 }
 
 func TestIdentity(t *testing.T) {

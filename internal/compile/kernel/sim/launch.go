@@ -38,7 +38,8 @@ func (p *Program) newExecution(args Args, opts Options) (*execution, error) {
 		m.cluster = [3]int64{1, 1, 1}
 	}
 	if !within(m.threads, maxThreads) {
-		return nil, fmt.Errorf("%s: a block of %d by %d by %d threads", k.Name, m.threads[0], m.threads[1], m.threads[2])
+		return nil, fmt.Errorf("%s: a block of %d by %d by %d threads",
+			k.Name, m.threads[0], m.threads[1], m.threads[2])
 	}
 	if !within(m.blocks, maxBlocks) {
 		return nil, fmt.Errorf("%s: a launch of %d by %d by %d blocks", k.Name, m.blocks[0], m.blocks[1], m.blocks[2])

@@ -34,7 +34,8 @@ func (w *warp) mbarrier(in *instr, verb string, b *block, slot int32, index int6
 		w.fault(Unwritten, in, lane, "%s %s[%d], which nothing has made", verb, buf.Name, index)
 		return nil
 	case !before(&bar.made, &at, w.sees(lane)):
-		w.fault(Race, in, lane, "%s %s[%d] while %s makes it at %s", verb, buf.Name, index, w.m.author(&bar.made), w.m.p.places[bar.made.stmt].path)
+		w.fault(Race, in, lane, "%s %s[%d] while %s makes it at %s", verb, buf.Name, index, w.m.author(&bar.made),
+			w.m.p.places[bar.made.stmt].path)
 	}
 	return bar
 }
@@ -59,9 +60,13 @@ func (w *warp) initMbarrier(in *instr) {
 		case count < 1:
 			w.fault(Mismatch, in, l, "makes %s[%d] for %d arrivals", name, index, count)
 		case list[index].count != 0:
-			w.fault(Race, in, l, "makes %s[%d], which %s has made at %s", name, index, w.m.author(&list[index].made), w.m.p.places[list[index].made.stmt].path)
+			w.fault(Race, in, l, "makes %s[%d], which %s has made at %s",
+				name, index, w.m.author(&list[index].made), w.m.p.places[list[index].made.stmt].path)
 		default:
-			list[index] = mbarrier{count: count, missing: count, made: w.at(in, l), now: make(clock, w.m.agents), done: make(clock, w.m.agents)}
+			list[index] = mbarrier{
+				count: count, missing: count, made: w.at(in, l), now: make(clock, w.m.agents),
+				done: make(clock, w.m.agents),
+			}
 		}
 	}
 }
@@ -90,7 +95,8 @@ func (w *warp) arrive(in *instr) {
 			bar.bytes += w.i[in.c][l]
 		}
 		if bar.missing--; bar.missing < 0 {
-			w.fault(Mismatch, in, l, "arrives at %s[%d], which waits for %d arrivals and has them", w.m.p.slots[in.a].buffer.Name, to.index, bar.count)
+			w.fault(Mismatch, in, l, "arrives at %s[%d], which waits for %d arrivals and has them",
+				w.m.p.slots[in.a].buffer.Name, to.index, bar.count)
 			bar.missing = 0
 		}
 		i := 0
@@ -123,7 +129,8 @@ func (w *warp) tell(bar *mbarrier, mask uint32) { bar.now.join(w.release(mask)) 
 func (w *warp) complete(in *instr, slot int32, index int64, bar *mbarrier) {
 	for i := range bar.passed {
 		if late := bar.passed[i].unknown(bar.now); late != nil {
-			w.fault(Overtaken, in, bits.TrailingZeros32(w.mask), "ends phase %d of %s[%d] while %s may still wait for the one before at %s",
+			w.fault(Overtaken, in, bits.TrailingZeros32(w.mask),
+				"ends phase %d of %s[%d] while %s may still wait for the one before at %s",
 				bar.phase, w.m.p.slots[slot].buffer.Name, index, w.m.author(late), w.m.p.places[late.stmt].path)
 		}
 	}

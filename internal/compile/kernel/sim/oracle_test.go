@@ -77,7 +77,8 @@ func runOracle(k *kernel.Kernel, buffers [][]op.Value, scalars []op.Value) *orac
 			}
 		}
 	}, nil)
-	o.loads, o.stores, o.ops, o.funcs = map[*kernel.Buffer]int64{}, map[*kernel.Buffer]int64{}, map[opKey]int64{}, map[funcKey]int64{}
+	o.loads, o.stores, o.ops, o.funcs = map[*kernel.Buffer]int64{}, map[*kernel.Buffer]int64{},
+		map[opKey]int64{}, map[funcKey]int64{}
 	var all sync.WaitGroup
 	o.mu.Lock() // until all threads are counted
 	each(blocks, func(b [3]int64) {
@@ -89,7 +90,10 @@ func runOracle(k *kernel.Kernel, buffers [][]op.Value, scalars []op.Value) *orac
 			rank := c[0] + cluster[0]*(c[1]+cluster[1]*c[2])
 			each(threads, func(t [3]int64) {
 				o.threads++
-				th := &thread{oracle: o, vars: map[*kernel.Var]op.Value{}, peers: peers, rank: rank, mine: map[*kernel.Buffer][]op.Value{}, block: b, inCluster: c, index: t, extent: threads}
+				th := &thread{
+					oracle: o, vars: map[*kernel.Var]op.Value{}, peers: peers, rank: rank,
+					mine: map[*kernel.Buffer][]op.Value{}, block: b, inCluster: c, index: t, extent: threads,
+				}
 				for v, x := range args {
 					th.vars[v] = x
 				}

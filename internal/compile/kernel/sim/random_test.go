@@ -56,7 +56,8 @@ func TestRandomKernelsAgreeWithOracle(t *testing.T) {
 				}
 			}
 			if got := r.Buffers[i]; got.Loads != o.loads[b] || got.Stores != o.stores[b] {
-				t.Fatalf("%s: %d loads and %d stores, not %d and %d\n%s", b.Name, got.Loads, got.Stores, o.loads[b], o.stores[b], kernel.Text(k))
+				t.Fatalf("%s: %d loads and %d stores, not %d and %d\n%s",
+					b.Name, got.Loads, got.Stores, o.loads[b], o.stores[b], kernel.Text(k))
 			}
 		}
 		for t0 := types.Bool; t0 <= types.F64; t0++ {
@@ -84,7 +85,8 @@ func TestSimplifiedKernelsComputeTheSame(t *testing.T) {
 			for i, b := range k.Buffers {
 				for c := range want[i].Len() {
 					if !got[i].At(c).Same(want[i].At(c)) {
-						t.Fatalf("%s: %s[%d] is %v, not %v\n%s\nafter\n%s", p.Name, b.Name, c, got[i].At(c), want[i].At(c), kernel.Text(k), kernel.Text(next))
+						t.Fatalf("%s: %s[%d] is %v, not %v\n%s\nafter\n%s",
+							p.Name, b.Name, c, got[i].At(c), want[i].At(c), kernel.Text(k), kernel.Text(next))
 					}
 				}
 			}

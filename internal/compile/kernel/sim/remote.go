@@ -70,14 +70,16 @@ func (w *warp) left(in *instr) {
 	b := w.block
 	for i := range b.guests {
 		if s := &b.guests[i]; s.team != 0 && !before(s, &w.stamp, b.known) {
-			w.fault(Exited, in, 0, "the block may have ended before %s comes to it at %s", w.m.author(s), w.m.p.places[s.stmt].path)
+			w.fault(Exited, in, 0, "the block may have ended before %s comes to it at %s",
+				w.m.author(s), w.m.p.places[s.stmt].path)
 		}
 	}
 	for slot, list := range b.mbarriers {
 		for i := range list {
 			last := stamp{lane: uint32(w.filler(int32(slot), i) * lanes), time: list[i].serial}
 			if last.time != 0 && !b.known.knows(&last) {
-				w.fault(Exited, in, 0, "the block may have ended before the bulk copies for %s[%d] have", w.m.p.slots[slot].buffer.Name, i)
+				w.fault(Exited, in, 0, "the block may have ended before the bulk copies for %s[%d] have",
+					w.m.p.slots[slot].buffer.Name, i)
 			}
 		}
 	}

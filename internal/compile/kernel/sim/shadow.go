@@ -140,7 +140,8 @@ func (h *history) join(c *shadow, s *stamp, seen clock, as *stamp) {
 
 // with reports whether an access is one of the same warp at the same time.
 func (o *loads) with(s *stamp) bool {
-	return o.lane/lanes == s.lane/lanes && o.time == s.time && o.sync == s.sync && o.member == s.member && o.team == s.team
+	return o.lane/lanes == s.lane/lanes && o.time == s.time && o.sync == s.sync &&
+		o.member == s.member && o.team == s.team
 }
 
 // race returns one of the loads that is not before a lane's access, or nil.

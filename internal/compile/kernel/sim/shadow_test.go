@@ -133,7 +133,8 @@ func TestShadowSeesEveryFirstRace(t *testing.T) {
 						v.sync(pairs)
 						continue
 					}
-					i, l := rapid.IntRange(0, len(v.warps)-1).Draw(t, "by"), rapid.IntRange(0, worldLanes-1).Draw(t, "lane")
+					i, l := rapid.IntRange(0, len(v.warps)-1).Draw(t, "by"),
+						rapid.IntRange(0, worldLanes-1).Draw(t, "lane")
 					store := rapid.IntRange(0, 3).Draw(t, "store") == 0
 					s := v.warps[i].at(&instr{}, l)
 					want := false
@@ -220,7 +221,8 @@ func TestLanded(t *testing.T) {
 				h.landed(0, id, &now)
 			}
 		}
-		if race, _ := h.stored(0, &now, clock{{}, {}}, &now); race == nil || race.lane != inFlight || race.time != uint32(nth) {
+		if race, _ := h.stored(0, &now, clock{{}, {}}, &now); race == nil || race.lane != inFlight ||
+			race.time != uint32(nth) {
 			t.Errorf("copy %d is in flight, and the race is with %+v", nth, race)
 		}
 	}

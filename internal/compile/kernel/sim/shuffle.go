@@ -10,7 +10,8 @@ import (
 // value of a thread that the warp does not have gets poison.
 func (w *warp) shuffle(in *instr) {
 	if missing := w.all &^ w.mask; missing != 0 {
-		w.fault(PartialWarp, in, bits.TrailingZeros32(w.mask), "%s does not come to this shuffle", w.name(bits.TrailingZeros32(missing)))
+		w.fault(PartialWarp, in, bits.TrailingZeros32(w.mask), "%s does not come to this shuffle",
+			w.name(bits.TrailingZeros32(missing)))
 	}
 	w.m.counts.Shuffles += w.active
 	from := [lanes]int{}

@@ -20,7 +20,8 @@ func TestShuffleOfSomeThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "k/for t/if/then/shuffle left: thread 40,0,0 of block 0,0,0 does not come to this shuffle (thread 32,0,0 of block 0,0,0)"
+	want := "k/for t/if/then/shuffle left: thread 40,0,0 of block 0,0,0 does not come to this shuffle " +
+		"(thread 32,0,0 of block 0,0,0)"
 	if len(r.Faults) != 1 || r.Faults[0].Kind != PartialWarp || r.Faults[0].String() != want {
 		t.Errorf("got %v, want %s", r.Faults, want)
 	}

@@ -86,7 +86,8 @@ func Compile(k *kernel.Kernel) (*Program, error) {
 // caller, who knows them.
 func (a Args) check(k *kernel.Kernel) error {
 	if len(a.Buffers) != len(k.Buffers) || len(a.Scalars) != len(k.Scalars) {
-		return fmt.Errorf("%s takes %d buffers and %d scalars, not %d and %d", k.Name, len(k.Buffers), len(k.Scalars), len(a.Buffers), len(a.Scalars))
+		return fmt.Errorf("%s takes %d buffers and %d scalars, not %d and %d",
+			k.Name, len(k.Buffers), len(k.Scalars), len(a.Buffers), len(a.Scalars))
 	}
 	for i, s := range k.Scalars {
 		if a.Scalars[i].T != s.Type {
@@ -99,7 +100,8 @@ func (a Args) check(k *kernel.Kernel) error {
 		}
 		for j, other := range a.Buffers[:i] {
 			if other == a.Buffers[i] && (b.Mode != kernel.In || k.Buffers[j].Mode != kernel.In) {
-				return fmt.Errorf("%s: %s and %s are the same memory, and one may be written", k.Name, k.Buffers[j].Name, b.Name)
+				return fmt.Errorf("%s: %s and %s are the same memory, and one may be written",
+					k.Name, k.Buffers[j].Name, b.Name)
 			}
 		}
 	}

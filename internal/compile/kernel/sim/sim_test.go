@@ -25,10 +25,12 @@ const signature = `(kernel k
 const size = 64
 
 // block opens loops over one block of 64 threads, two warps.
-const block = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared (i64 64)) (for t i64 thread.x (i64 0) (i64 64) (i64 1) "
+const block = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared (i64 64)) " +
+	"(for t i64 thread.x (i64 0) (i64 64) (i64 1) "
 
 // blocks opens loops over two blocks of 32 threads; at is a thread's number.
-const blocks = "(for b i64 block.x (i64 0) (i64 2) (i64 1) (for t i64 thread.x (i64 0) (i64 32) (i64 1) (let at i64 (add (mul b (i64 32)) t)) "
+const blocks = "(for b i64 block.x (i64 0) (i64 2) (i64 1) (for t i64 thread.x (i64 0) (i64 32) (i64 1) " +
+	"(let at i64 (add (mul b (i64 32)) t)) "
 
 type result struct {
 	*sim.Report
@@ -45,7 +47,8 @@ func exec(t *testing.T, body string, opts sim.Options) result {
 	for i := range size {
 		r.u.Set(i, op.Float(types.F64, float64(i)))
 	}
-	r.Report, err = sim.Run(k, sim.Args{Buffers: []*sim.Memory{r.u, r.v, r.w}, Scalars: []op.Value{op.Int(types.I64, size)}}, opts)
+	r.Report, err = sim.Run(k,
+		sim.Args{Buffers: []*sim.Memory{r.u, r.v, r.w}, Scalars: []op.Value{op.Int(types.I64, size)}}, opts)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, body)
 	}
@@ -71,50 +74,71 @@ func TestFaults(t *testing.T) {
 		{"logic does not", `(for i i64 vector (i64 0) N (i64 1) (if (land (lt i (i64 63)) (lt (load u (add i (i64 1))) (f64 5))) (then (store v i (f64 1)))))`,
 			"k/for i/if: loads u[64], which has 64 cells (i=63)"},
 
-		{"load from an argument that nothing has written", `(store v (i64 0) (load w (i64 5)))`, "k/store v: loads w[5], which nothing has written"},
+		{"load from an argument that nothing has written", `(store v (i64 0) (load w (i64 5)))`,
+			"k/store v: loads w[5], which nothing has written"},
 		{"load of what the kernel has written", `(store w (i64 5) (f64 1)) (store v (i64 0) (load w (i64 5)))`, ""},
-		{"load from shared memory", block + `(store s t (f64 1)) (barrier block) (store v t (load s (sub (i64 63) t)))))`, ""},
-		{"load from shared memory that is not full", block + `(if (lt t (i64 8)) (then (store s t (f64 1)))) (barrier block) (store v t (load s (sub (i64 63) t)))))`,
+		{"load from shared memory",
+			block + `(store s t (f64 1)) (barrier block) (store v t (load s (sub (i64 63) t)))))`, ""},
+		{"load from shared memory that is not full", block +
+			`(if (lt t (i64 8)) (then (store s t (f64 1)))) (barrier block) (store v t (load s (sub (i64 63) t)))))`,
 			"k/for b/for t/store v: loads s[63], which nothing has written (thread 0,0,0 of block 0,0,0), 56 times"},
-		{"shared memory of the block before", "(for b i64 block.x (i64 0) (i64 2) (i64 1) (alloc s f64 shared (i64 1)) (for t i64 thread.x (i64 0) (i64 1) (i64 1) " +
+		{"shared memory of the block before", "(for b i64 block.x (i64 0) (i64 2) (i64 1) " +
+			"(alloc s f64 shared (i64 1)) (for t i64 thread.x (i64 0) (i64 1) (i64 1) " +
 			`(if (eq b (i64 0)) (then (store s (i64 0) (f64 1)))) (store v b (load s (i64 0)))))`,
 			"k/for b/for t/store v: loads s[0], which nothing has written (thread 0,0,0 of block 1,0,0)"},
 		{"private memory of the iteration before", `(for i i64 serial (i64 0) (i64 2) (i64 1) (alloc p f64 private (i64 1)) (if (eq i (i64 0)) (then (store p (i64 0) (f64 1)))) (store v i (load p (i64 0))))`,
 			"k/for i/store v: loads p[0], which nothing has written (i=1)"},
 		{"private memory of another thread", blocks + `(alloc p f64 private (i64 2)) (if (eq t (i64 3)) (then (store p (i64 1) (f64 1)))) (store v at (load p (i64 1)))))`,
 			"k/for b/for t/store v: loads p[1], which nothing has written (thread 0,0,0 of block 0,0,0), 62 times"},
-		{"private memory beyond its end", blocks + `(alloc p f64 private (i64 2)) (if (eq t (i64 31)) (then (store p (i64 2) (f64 1))))))`,
+		{"private memory beyond its end",
+			blocks + `(alloc p f64 private (i64 2)) (if (eq t (i64 31)) (then (store p (i64 2) (f64 1))))))`,
 			"k/for b/for t/if/then/store p: stores to p[2], which has 2 cells (thread 31,0,0 of block 0,0,0), 2 times"},
 
 		{"two threads store to a cell", block + `(store v (div t (i64 2)) (f64 1))))`,
-			"k/for b/for t/store v: stores to v[0] while thread 0,0,0 of block 0,0,0 stores at k/for b/for t/store v (thread 1,0,0 of block 0,0,0), 32 times"},
+			"k/for b/for t/store v: stores to v[0] while thread 0,0,0 of block 0,0,0 stores at k/for b/for t/store v " +
+				"(thread 1,0,0 of block 0,0,0), 32 times"},
 		{"a neighbour's cell without a barrier", block + `(store s t (f64 1)) (store v t (load s (sub (i64 63) t)))))`,
 			"k/for b/for t/store v: loads s[63], which nothing has written (thread 0,0,0 of block 0,0,0), 32 times\n" +
-				"k/for b/for t/store s: stores to s[32] while thread 31,0,0 of block 0,0,0 loads at k/for b/for t/store v (thread 32,0,0 of block 0,0,0), 32 times\n" +
-				"k/for b/for t/store v: loads s[31] while thread 31,0,0 of block 0,0,0 stores at k/for b/for t/store s (thread 32,0,0 of block 0,0,0), 32 times"},
+				"k/for b/for t/store s: stores to s[32] while thread 31,0,0 of block 0,0,0 loads " +
+				"at k/for b/for t/store v (thread 32,0,0 of block 0,0,0), 32 times\n" +
+				"k/for b/for t/store v: loads s[31] while thread 31,0,0 of block 0,0,0 stores " +
+				"at k/for b/for t/store s (thread 32,0,0 of block 0,0,0), 32 times"},
 		{"a store after others have read", block + `(store s t (f64 1)) (barrier block) (let x f64 (load s (i64 9))) (if (eq t (i64 9)) (then (store s (i64 9) x)))))`,
-			"k/for b/for t/if/then/store s: stores to s[9] while thread 0,0,0 of block 0,0,0 loads at k/for b/for t/let x (thread 9,0,0 of block 0,0,0)\n" +
-				"k/for b/for t/let x: loads s[9] while thread 9,0,0 of block 0,0,0 stores at k/for b/for t/if/then/store s (thread 32,0,0 of block 0,0,0), 32 times"},
+			"k/for b/for t/if/then/store s: stores to s[9] while thread 0,0,0 of block 0,0,0 loads " +
+				"at k/for b/for t/let x (thread 9,0,0 of block 0,0,0)\n" +
+				"k/for b/for t/let x: loads s[9] while thread 9,0,0 of block 0,0,0 stores " +
+				"at k/for b/for t/if/then/store s (thread 32,0,0 of block 0,0,0), 32 times"},
 		{"the same after a barrier", block + `(store s t (f64 1)) (barrier block) (let x f64 (load s (i64 9))) (barrier block) (if (eq t (i64 9)) (then (store s (i64 9) x)))))`, ""},
 		{"a warp barrier parts a warp", block + `(store s t (f64 1)) (barrier warp) (store v t (load s (add (mul (div t (i64 32)) (i64 32)) (rem (add t (i64 1)) (i64 32)))))))`, ""},
-		{"a warp barrier does not part warps", block + `(store s t (f64 1)) (barrier warp) (if (ge t (i64 32)) (then (store v t (load s (sub t (i64 32)))))) ))`,
-			"k/for b/for t/if/then/store v: loads s[0] while thread 0,0,0 of block 0,0,0 stores at k/for b/for t/store s (thread 32,0,0 of block 0,0,0), 32 times"},
+		{"a warp barrier does not part warps", block +
+			`(store s t (f64 1)) (barrier warp) (if (ge t (i64 32)) (then (store v t (load s (sub t (i64 32)))))) ))`,
+			"k/for b/for t/if/then/store v: loads s[0] while thread 0,0,0 of block 0,0,0 stores " +
+				"at k/for b/for t/store s (thread 32,0,0 of block 0,0,0), 32 times"},
 		{"two blocks and one cell", blocks + `(if (eq t (i64 0)) (then (store v (i64 7) (f64 1))))))`,
-			"k/for b/for t/if/then/store v: stores to v[7] while thread 0,0,0 of block 0,0,0 stores at k/for b/for t/if/then/store v (thread 0,0,0 of block 1,0,0)"},
-		{"a block barrier does not part blocks", blocks + `(store w at (f64 1)) (barrier block) (if (eq b (i64 1)) (then (store v t (load w t))))))`,
-			"k/for b/for t/if/then/store v: loads w[0] while thread 0,0,0 of block 0,0,0 stores at k/for b/for t/store w (thread 0,0,0 of block 1,0,0), 32 times"},
-		{"a grid barrier does", blocks + `(store w at (f64 1)) (barrier grid) (store v at (load w (sub (i64 63) at)))))`, ""},
-		{"a thread loop after another, as by hand", "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared (i64 64)) (for r i64 serial (i64 0) (i64 3) (i64 1)" +
+			"k/for b/for t/if/then/store v: stores to v[7] while thread 0,0,0 of block 0,0,0 stores " +
+				"at k/for b/for t/if/then/store v (thread 0,0,0 of block 1,0,0)"},
+		{"a block barrier does not part blocks",
+			blocks + `(store w at (f64 1)) (barrier block) (if (eq b (i64 1)) (then (store v t (load w t))))))`,
+			"k/for b/for t/if/then/store v: loads w[0] while thread 0,0,0 of block 0,0,0 stores " +
+				"at k/for b/for t/store w (thread 0,0,0 of block 1,0,0), 32 times"},
+		{"a grid barrier does",
+			blocks + `(store w at (f64 1)) (barrier grid) (store v at (load w (sub (i64 63) at)))))`, ""},
+		{"a thread loop after another, as by hand", "(for b i64 block.x (i64 0) (i64 1) (i64 1) " +
+			"(alloc s f64 shared (i64 64)) (for r i64 serial (i64 0) (i64 3) (i64 1)" +
 			"(for t i64 thread.x (i64 0) (i64 64) (i64 1) (store s t (load u t))) (barrier block)" +
-			"(for t i64 thread.x (i64 0) (i64 64) (i64 1) (store v t (load s (sub (i64 63) t)))) (barrier block)))", ""},
-		{"iterations that are shared out", `(for i i64 parallel (i64 0) (i64 63) (i64 1) (store w i (f64 1)) (store w (add i (i64 1)) (f64 2)))`,
+			"(for t i64 thread.x (i64 0) (i64 64) (i64 1) (store v t (load s (sub (i64 63) t)))) (barrier block)))",
+			""},
+		{"iterations that are shared out",
+			`(for i i64 parallel (i64 0) (i64 63) (i64 1) (store w i (f64 1)) (store w (add i (i64 1)) (f64 2)))`,
 			"k/for i/store w: stores to w[1] while another iteration stores at k/for i/store w#2 (i=1), 62 times"},
 		{"the iterations of collapsed loops", `(for j i64 parallel (i64 0) (i64 2) (i64 1) (collapse 2) (for i i64 parallel (i64 0) (i64 2) (i64 1) (store w i (f64 1))))`,
-			"k/for j/for i/store w: stores to w[0] while another iteration stores at k/for j/for i/store w (j=1 i=0), 2 times"},
+			"k/for j/for i/store w: stores to w[0] while another iteration stores at k/for j/for i/store w " +
+				"(j=1 i=0), 2 times"},
 		{"a loop after another", `(for i i64 parallel (i64 0) N (i64 1) (store w i (f64 1))) (for i i64 parallel (i64 0) N (i64 1) (store v i (load w (sub (i64 63) i))))`, ""},
 		{"an iteration's own vector loops", `(for j i64 parallel (i64 0) (i64 1) (i64 1) (for i i64 vector (i64 0) N (i64 1) (store w i (f64 1))) (for i i64 vector (i64 0) N (i64 1) (store v i (load w (sub (i64 63) i)))))`, ""},
 		{"the vector loops of two iterations", `(for j i64 parallel (i64 0) (i64 2) (i64 1) (for i i64 vector (i64 0) (i64 4) (i64 1) (store w i (f64 1))))`,
-			"k/for j/for i/store w: stores to w[0] while another iteration stores at k/for j/for i/store w (j=1 i=0), 4 times"},
+			"k/for j/for i/store w: stores to w[0] while another iteration stores at k/for j/for i/store w " +
+				"(j=1 i=0), 4 times"},
 		{"lanes of a vector loop", `(store w (i64 0) (f64 1)) (for i i64 vector (i64 1) N (i64 1) (store w i (add (load w (sub i (i64 1))) (f64 1))))`,
 			"k/for i/store w: loads w[1], which nothing has written (i=2), 61 times\n" +
 				"k/for i/store w: stores to w[1] while another iteration loads at k/for i/store w (i=1), 62 times"},
@@ -125,21 +149,33 @@ func TestFaults(t *testing.T) {
 		{"a private row that lanes share", `(alloc p f64 private (i64 64)) (store p (i64 0) (f64 1)) (for i i64 vector (i64 0) (i64 3) (i64 1) (store p (i64 0) (load u i)))`,
 			"k/for i/store p: stores to p[0] while another iteration stores at k/for i/store p (i=1), 2 times"},
 
-		{"a barrier that some threads may not come to", block + `(let mine f64 (load w (i64 0))) (store w (i64 0) (f64 1)) (if (lt mine (f64 3)) (then (barrier block)))))`,
+		{"a barrier that some threads may not come to", block +
+			`(let mine f64 (load w (i64 0))) (store w (i64 0) (f64 1)) (if (lt mine (f64 3)) (then (barrier block)))))`,
 			"k/for b/for t/let mine: loads w[0], which nothing has written (thread 0,0,0 of block 0,0,0), 32 times\n" +
-				"k/for b/for t/store w: stores to w[0] while thread 1,0,0 of block 0,0,0 loads at k/for b/for t/let mine (thread 0,0,0 of block 0,0,0), 64 times\n" +
-				"k/for b/for t/let mine: loads w[0] while thread 31,0,0 of block 0,0,0 stores at k/for b/for t/store w (thread 32,0,0 of block 0,0,0), 32 times\n" +
-				"k/for b/for t/if/then/barrier: not all threads come to this barrier: thread 0,0,0 of block 0,0,0 has ended (thread 32,0,0 of block 0,0,0)"},
+				"k/for b/for t/store w: stores to w[0] while thread 1,0,0 of block 0,0,0 loads " +
+				"at k/for b/for t/let mine (thread 0,0,0 of block 0,0,0), 64 times\n" +
+				"k/for b/for t/let mine: loads w[0] while thread 31,0,0 of block 0,0,0 stores " +
+				"at k/for b/for t/store w (thread 32,0,0 of block 0,0,0), 32 times\n" +
+				"k/for b/for t/if/then/barrier: not all threads come to this barrier: " +
+				"thread 0,0,0 of block 0,0,0 has ended (thread 32,0,0 of block 0,0,0)"},
 		{"a load of two from an odd index", blocks + `(loads (p q) u (add at (i64 1))) (store v at (add p q))))`,
-			"k/for b/for t/loads u: loads 2 elements of u from 1, which is no multiple of 2 (thread 0,0,0 of block 0,0,0), 32 times\n" +
+			"k/for b/for t/loads u: loads 2 elements of u from 1, which is no multiple of 2 " +
+				"(thread 0,0,0 of block 0,0,0), 32 times\n" +
 				"k/for b/for t/loads u: loads u[64] to [65], which has 64 cells (thread 31,0,0 of block 1,0,0)"},
-		{"a store of two at an odd index", `(stores v (add N (i64 -3)) ((f64 1) (f64 2)))`, "k/stores v: stores to 2 elements of v from 61, which is no multiple of 2"},
-		{"a store of two that another thread stores to", blocks + `(stores w (mul (div at (i64 3)) (i64 2)) ((f64 1) (f64 2)))))`,
-			"k/for b/for t/stores w: stores to w[0] while thread 0,0,0 of block 0,0,0 stores at k/for b/for t/stores w (thread 1,0,0 of block 0,0,0), 84 times"},
-		{"a load of two of which one is written", `(store w (i64 4) (f64 1)) (loads (p q) w (i64 4)) (store v (i64 0) p)`, "k/loads w: loads w[5], which nothing has written"},
+		{"a store of two at an odd index", `(stores v (add N (i64 -3)) ((f64 1) (f64 2)))`,
+			"k/stores v: stores to 2 elements of v from 61, which is no multiple of 2"},
+		{"a store of two that another thread stores to",
+			blocks + `(stores w (mul (div at (i64 3)) (i64 2)) ((f64 1) (f64 2)))))`,
+			"k/for b/for t/stores w: stores to w[0] while thread 0,0,0 of block 0,0,0 stores " +
+				"at k/for b/for t/stores w (thread 1,0,0 of block 0,0,0), 84 times"},
+		{"a load of two of which one is written",
+			`(store w (i64 4) (f64 1)) (loads (p q) w (i64 4)) (store v (i64 0) p)`,
+			"k/loads w: loads w[5], which nothing has written"},
 		{"a shuffle from beyond the warp", block + `(shuffle left f64 up (load u t) (i32 32))))`,
-			"k/for b/for t/shuffle left: a shuffle by 32 in a warp of 32 threads (thread 0,0,0 of block 0,0,0), 64 times"},
-		{"a step that is not positive", `(for i i64 serial (i64 0) N (sub (i64 64) N) (store v i (f64 1)))`, "k/for i: the step is 0"},
+			"k/for b/for t/shuffle left: a shuffle by 32 in a warp of 32 threads " +
+				"(thread 0,0,0 of block 0,0,0), 64 times"},
+		{"a step that is not positive", `(for i i64 serial (i64 0) N (sub (i64 64) N) (store v i (f64 1)))`,
+			"k/for i: the step is 0"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -155,12 +191,14 @@ func TestFaults(t *testing.T) {
 }
 
 func TestFaultsInWords(t *testing.T) {
-	r := exec(t, blocks+`(for r i64 serial (i64 0) (i64 3) (i64 1) (store v (add at (mul r (i64 1000))) (f64 1)))))`, sim.Options{})
+	r := exec(t, blocks+`(for r i64 serial (i64 0) (i64 3) (i64 1) (store v (add at (mul r (i64 1000))) (f64 1)))))`,
+		sim.Options{})
 	if len(r.Faults) != 1 {
 		t.Fatal(r.Faults)
 	}
 	f := r.Faults[0]
-	if f.Kind != sim.OutOfBounds || f.Path != "k/for b/for t/for r/store v" || f.Block != [3]int64{0, 0, 0} || f.Thread != [3]int64{0, 0, 0} || f.Times != 128 {
+	if f.Kind != sim.OutOfBounds || f.Path != "k/for b/for t/for r/store v" || f.Block != [3]int64{0, 0, 0} ||
+		f.Thread != [3]int64{0, 0, 0} || f.Times != 128 {
 		t.Errorf("%+v", f)
 	}
 	if want := "thread 0,0,0 of block 0,0,0, r=1"; f.Where != want {
@@ -185,7 +223,9 @@ func TestLimits(t *testing.T) {
 	}
 
 	want = "k/for i: the run is given up after 1000 instructions (i=497)"
-	if err := exec(t, `(for i i64 serial (i64 0) (i64 1000000000000) (i64 1))`, sim.Options{Steps: 1000}).Err(); err == nil || !strings.HasPrefix(err.Error(), "k/for i: the run is given up after 1000 instructions") {
+	if err := exec(t, `(for i i64 serial (i64 0) (i64 1000000000000) (i64 1))`,
+		sim.Options{Steps: 1000}).Err(); err == nil ||
+		!strings.HasPrefix(err.Error(), "k/for i: the run is given up after 1000 instructions") {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -285,7 +325,8 @@ func TestVectorsAndShuffles(t *testing.T) {
 	}); got != want {
 		t.Errorf("global %+v, want %+v", got, want)
 	}
-	if got, want := r.Space(kernel.Shared), (sim.Traffic{Loads: 32, Stores: 32, LoadedBytes: 512, StoredBytes: 512, Wavefronts: 8}); got != want {
+	if got, want := r.Space(kernel.Shared),
+		(sim.Traffic{Loads: 32, Stores: 32, LoadedBytes: 512, StoredBytes: 512, Wavefronts: 8}); got != want {
 		t.Errorf("shared %+v, want %+v", got, want)
 	}
 	if r.Shuffles != 4*32 || r.Barriers != [4]int64{0, 1, 0, 0} {
@@ -431,11 +472,16 @@ func TestArguments(t *testing.T) {
 		want string
 	}{
 		{sim.Args{}, "k takes 3 buffers and 1 scalars, not 0 and 0"},
-		{sim.Args{Buffers: []*sim.Memory{f(64), f(64), f(64)}, Scalars: []op.Value{op.Int(types.I32, size)}}, "k: the scalar N is i64, not i32"},
-		{sim.Args{Buffers: []*sim.Memory{f(64), f(64), sim.New(types.F32, 64)}, Scalars: []op.Value{n}}, "k: the buffer w is of f64, not f32"},
-		{sim.Args{Buffers: []*sim.Memory{f(64), f(63), f(64)}, Scalars: []op.Value{n}}, "k: the buffer v takes 64 cells, not 63"},
-		{sim.Args{Buffers: []*sim.Memory{same, same, f(64)}, Scalars: []op.Value{n}}, "k: u and v are the same memory, and one may be written"},
-		{sim.Args{Buffers: []*sim.Memory{f(64), f(64), f(64)}, Scalars: []op.Value{op.Int(types.I64, -1)}}, "k: the buffer u has -1 cells"},
+		{sim.Args{Buffers: []*sim.Memory{f(64), f(64), f(64)}, Scalars: []op.Value{op.Int(types.I32, size)}},
+			"k: the scalar N is i64, not i32"},
+		{sim.Args{Buffers: []*sim.Memory{f(64), f(64), sim.New(types.F32, 64)}, Scalars: []op.Value{n}},
+			"k: the buffer w is of f64, not f32"},
+		{sim.Args{Buffers: []*sim.Memory{f(64), f(63), f(64)}, Scalars: []op.Value{n}},
+			"k: the buffer v takes 64 cells, not 63"},
+		{sim.Args{Buffers: []*sim.Memory{same, same, f(64)}, Scalars: []op.Value{n}},
+			"k: u and v are the same memory, and one may be written"},
+		{sim.Args{Buffers: []*sim.Memory{f(64), f(64), f(64)}, Scalars: []op.Value{op.Int(types.I64, -1)}},
+			"k: the buffer u has -1 cells"},
 	}
 	for _, test := range tests {
 		if _, err := sim.Run(k, test.args, sim.Options{}); err == nil || err.Error() != test.want {
@@ -455,7 +501,8 @@ func TestArguments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := sim.Run(k, sim.Args{Buffers: []*sim.Memory{f(64), f(64), f(64)}, Scalars: []op.Value{n}}, sim.Options{}); err == nil || err.Error() != want {
+		if _, err := sim.Run(k, sim.Args{Buffers: []*sim.Memory{f(64), f(64), f(64)}, Scalars: []op.Value{n}},
+			sim.Options{}); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", body, err, want)
 		}
 	}

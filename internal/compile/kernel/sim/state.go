@@ -300,7 +300,8 @@ func (s *State) args(l *kernel.Launch, step int64) (Args, error) {
 	}
 	for i, m := range out.Buffers {
 		if m == nil {
-			return out, fmt.Errorf("%s: the buffer %s is bound to memory that the program does not have", l.Kernel.Name, l.Kernel.Buffers[i].Name)
+			return out, fmt.Errorf("%s: the buffer %s is bound to memory that the program does not have",
+				l.Kernel.Name, l.Kernel.Buffers[i].Name)
 		}
 	}
 	return out, nil

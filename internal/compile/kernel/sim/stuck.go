@@ -57,7 +57,8 @@ func (m *execution) missed(first *warp, waiting, ended []*warp) string {
 	}
 	for _, w := range waiting {
 		if w.state != first.state || w.pc != first.pc {
-			return fmt.Sprintf("not all threads come to this barrier: %s waits at %s", w.name(0), m.p.places[m.p.code[w.pc-1].at].path)
+			return fmt.Sprintf("not all threads come to this barrier: %s waits at %s",
+				w.name(0), m.p.places[m.p.code[w.pc-1].at].path)
 		}
 	}
 	return "threads wait here for ever"
@@ -70,12 +71,14 @@ func (m *execution) waitsFor(w *warp) string {
 	switch w.state {
 	case atGate:
 		g := &w.block.gates[in.sub]
-		return fmt.Sprintf("waits at %s for %d threads at barrier %d, of which %d are there", path, g.threads, in.sub, len(g.warps)*lanes)
+		return fmt.Sprintf("waits at %s for %d threads at barrier %d, of which %d are there",
+			path, g.threads, in.sub, len(g.warps)*lanes)
 	case atMbarrier:
 		l := w.kept()
 		index := w.i[in.b][l]
 		bar := &w.block.mbarriers[in.a][index]
-		return fmt.Sprintf("waits at %s for the end of phase %d of %s[%d]: %s", path, bar.phase, m.p.slots[in.a].buffer.Name, index, bar.lacks())
+		return fmt.Sprintf("waits at %s for the end of phase %d of %s[%d]: %s",
+			path, bar.phase, m.p.slots[in.a].buffer.Name, index, bar.lacks())
 	}
 	return "waits at " + path
 }

@@ -13,7 +13,8 @@ import (
 
 // advance executes a text of one of the kernels and returns the report and the
 // grid that holds the result.
-func advance(t testing.TB, e *kerneltest.Temporal, k *kernel.Kernel, x kerneltest.Extent, turn int) (*sim.Report, *sim.Memory) {
+func advance(t testing.TB, e *kerneltest.Temporal, k *kernel.Kernel, x kerneltest.Extent,
+	turn int) (*sim.Report, *sim.Memory) {
 	t.Helper()
 	u, v := sim.New(types.F64, x.N*x.M), sim.New(types.F64, x.N*x.M)
 	for c, f := range e.Start(x) {
@@ -45,7 +46,9 @@ var turns = []int{0, 1, 5, 64}
 func TestTemporalBlocking(t *testing.T) {
 	for _, e := range kerneltest.Temporals {
 		t.Run(e.Name, func(t *testing.T) {
-			for what, k := range map[string]*kernel.Kernel{"as written": e.Kernel(), "simplified": kernel.Apply(e.Kernel(), kernel.Asked{Indexing: true}, nil)} {
+			for what, k := range map[string]*kernel.Kernel{
+				"as written": e.Kernel(), "simplified": kernel.Apply(e.Kernel(), kernel.Asked{Indexing: true}, nil),
+			} {
 				for _, x := range e.Runs {
 					for _, turn := range turns {
 						r, got := advance(t, e, k, x, turn)
@@ -74,37 +77,82 @@ func TestTemporalMistakes(t *testing.T) {
 		kind                      sim.Kind
 		where                     string // the path of the first fault
 	}{
-		{"queues", "a queue's row too early", "(load level0 (rem (add s (i64 1)) (i64 3)))", "(load level0 s)", 0, numbers},
-		{"levels", "no barrier", "(barrier block)", "", sim.Race, "levels/for b/for w/for t/for r/if/then/if/else/set south"},
-		{"levels", "a barrier of each warp", "(barrier block)", "(barrier warp)", sim.Race, "levels/for b/for w/for t/for r/if/then/if/else/set south"},
-		{"levels", "one row instead of two", "(rem (add r (i64 1)) (i64 2))", "(rem r (i64 2))", sim.Race, "levels/for b/for w/for t/for r/if/then/if/else/set south"},
-		{"levels", "a barrier for too few", "(barrier block)", "(barrier block (number 1) (threads 64))", sim.Race, "levels/for b/for w/for t/for r/if/then/if/else/set south"},
-		{"levels", "a barrier for too many", "(barrier block)", "(barrier block (number 1) (threads 128))", sim.Deadlock, "levels/for b/for w/for t/for r/barrier"},
-		{"handover", "no wait for a full row", "(mbarrier.wait full slot (cast i32 (rem (div row (i64 2)) (i64 2))))", "", sim.Race, "handover/for b/for w/for t/for row/if/then/if/else/set south"},
-		{"handover", "no wait for an empty row", "(mbarrier.wait empty slot (cast i32 (rem (sub (div at (i64 2)) (i64 1)) (i64 2))))", "", sim.Deadlock, "handover/for b/for w/for t/for row/if/then/if/else/mbarrier.wait full"},
-		{"handover", "the wrong parity of a full row", "(cast i32 (rem (div row (i64 2)) (i64 2)))", "(cast i32 (rem (add (div row (i64 2)) (i64 1)) (i64 2)))", sim.Unwritten, "handover/for b/for w/for t/for row/if/then/if/else/set south"},
-		{"handover", "the wrong parity of an empty row", "(sub (div at (i64 2)) (i64 1))", "(div at (i64 2))", sim.Deadlock, "handover/for b/for w/for t/for row/if#2/then/if/then/if/then/mbarrier.wait empty"},
-		{"handover", "one lane says empty before its warp has read", "(barrier warp)", "", sim.Race, "handover/for b/for w/for t/for row/if#2/then/if/then/store ring"},
-		{"handover", "full before it is", "(store ring (add (mul slot (i64 32)) t) value)\n                  (mbarrier.arrive full slot)", "(mbarrier.arrive full slot)\n(store ring (add (mul slot (i64 32)) t) value)", sim.Race, "handover/for b/for w/for t/for row/if/then/if/else/set south"},
-		{"handover", "nobody says empty", "(mbarrier.arrive empty slot)", "", sim.Deadlock, "handover/for b/for w/for t/for row/if#2/then/if/then/if/then/mbarrier.wait empty"},
-		{"handover", "an mbarrier for too many", "(mbarrier.init full t (i32 32))", "(mbarrier.init full t (i32 33))", sim.Deadlock, "handover/for b/for w/for t/for row/if#2/then/if/then/if/then/mbarrier.wait empty"},
-		{"handover", "no barrier after the mbarriers are made", "(barrier block)", "", sim.Race, "handover/for b/for w/for t/for row/if#2/then/if/then/mbarrier.arrive full"},
-		{"faces", "no barrier between steps", "(rank (add rank (i32 1))))))\n          (barrier cluster))", "(rank (add rank (i32 1)))))))", sim.Race, "faces/for j/for rank/for t/for step/if/then/set new"},
-		{"faces", "a barrier of the block", "(rank (add rank (i32 1))))))\n          (barrier cluster))", "(rank (add rank (i32 1))))))\n          (barrier block))", sim.Race, "faces/for j/for rank/for t/for step/if/then/set new"},
-		{"faces", "no barrier at the start", "(let start f64 (load u (add (mul j (i64 256)) i)))\n        (barrier cluster)", "(let start f64 (load u (add (mul j (i64 256)) i)))", sim.Exited, "faces/for j/for rank/for t/if#2/then/store row"},
-		{"faces", "the same place for odd and even", "(let to i64 (sub (i64 68) from))", "(let to i64 from)", sim.Race, "faces/for j/for rank/for t/for step/store row"},
-		{"faces", "a face of one cell", "(if (land (lt t (i64 2)) (gt rank (i32 0)))\n          (then\n            (store row (add t", "(if (land (lt t (i64 1)) (gt rank (i32 0)))\n          (then\n            (store row (add t", sim.Unwritten, "faces/for j/for rank/for t/for step/if/then/set new"},
-		{"faces", "the wrong neighbour", "(rank (sub rank (i32 1)))", "(rank (add rank (i32 1)))", sim.OutOfBounds, "faces/for j/for rank/for t/if/then/store row"},
-		{"resident", "no barrier", "(barrier grid)", "", sim.Race, "resident/for b/for t/for step/for j/for i/if/else/if/then/set new"},
-		{"resident", "a barrier of the block", "(barrier grid)", "(barrier block)", sim.Unwritten, "resident/for b/for t/for step/for j/for i/if/else/if/then/set new"},
-		{"resident", "steps in place", "(store v c new)", "(store u c new)", sim.Race, "resident/for b/for t/for step/for j/for i/if/then/store u"},
-		{"bulk", "no wait", "(mbarrier.wait full slot (cast i32 (rem (div r (i64 2)) (i64 2))))", "", sim.Race, "bulk/for b/for i/for r/if/then/set south"},
-		{"bulk", "the wrong parity", "(cast i32 (rem (div r (i64 2)) (i64 2)))", "(cast i32 (rem (add (div r (i64 2)) (i64 1)) (i64 2)))", sim.Deadlock, "bulk/for b/for i/for r/if/then/mbarrier.wait full"},
-		{"bulk", "always the same parity", "(cast i32 (rem (div r (i64 2)) (i64 2)))", "(i32 0)", sim.Deadlock, "bulk/for b/for i/for r/if/then/mbarrier.wait full"},
-		{"bulk", "no barrier before a place is filled again", "(select (lt i (i64 63)) (load stage (add at (i64 1))) (f64 0)))\n            (barrier block)", "(select (lt i (i64 63)) (load stage (add at (i64 1))) (f64 0)))", sim.Race, "bulk/for b/for i/for r/if/then/if/then/bulk stage"},
-		{"bulk", "fewer bytes than come", "(mbarrier.arrive full slot (bytes (i32 512)))", "(mbarrier.arrive full slot (bytes (i32 256)))", sim.Deadlock, "bulk/for b/for i/for r/if/then/mbarrier.wait full"},
-		{"bulk", "no bytes", "(mbarrier.arrive full slot (bytes (i32 512)))", "(mbarrier.arrive full slot)", sim.Race, "bulk/for b/for i/for r/if/then/set south"},
-		{"bulk", "a row that is not aligned", "(bulk stage (mul r (i64 64)) u (mul r (i64 64))", "(bulk stage (mul r (i64 64)) u (mul r (i64 63))", sim.Misaligned, "bulk/for b/for i/if#2/then/for r/bulk stage"},
+		{"queues", "a queue's row too early", "(load level0 (rem (add s (i64 1)) (i64 3)))",
+			"(load level0 s)", 0, numbers},
+		{"levels", "no barrier", "(barrier block)", "", sim.Race,
+			"levels/for b/for w/for t/for r/if/then/if/else/set south"},
+		{"levels", "a barrier of each warp", "(barrier block)", "(barrier warp)", sim.Race,
+			"levels/for b/for w/for t/for r/if/then/if/else/set south"},
+		{"levels", "one row instead of two", "(rem (add r (i64 1)) (i64 2))", "(rem r (i64 2))", sim.Race,
+			"levels/for b/for w/for t/for r/if/then/if/else/set south"},
+		{"levels", "a barrier for too few", "(barrier block)", "(barrier block (number 1) (threads 64))", sim.Race,
+			"levels/for b/for w/for t/for r/if/then/if/else/set south"},
+		{"levels", "a barrier for too many", "(barrier block)", "(barrier block (number 1) (threads 128))",
+			sim.Deadlock, "levels/for b/for w/for t/for r/barrier"},
+		{"handover", "no wait for a full row", "(mbarrier.wait full slot (cast i32 (rem (div row (i64 2)) (i64 2))))",
+			"", sim.Race, "handover/for b/for w/for t/for row/if/then/if/else/set south"},
+		{"handover", "no wait for an empty row",
+			"(mbarrier.wait empty slot (cast i32 (rem (sub (div at (i64 2)) (i64 1)) (i64 2))))", "", sim.Deadlock,
+			"handover/for b/for w/for t/for row/if/then/if/else/mbarrier.wait full"},
+		{"handover", "the wrong parity of a full row", "(cast i32 (rem (div row (i64 2)) (i64 2)))",
+			"(cast i32 (rem (add (div row (i64 2)) (i64 1)) (i64 2)))", sim.Unwritten,
+			"handover/for b/for w/for t/for row/if/then/if/else/set south"},
+		{"handover", "the wrong parity of an empty row", "(sub (div at (i64 2)) (i64 1))", "(div at (i64 2))",
+			sim.Deadlock, "handover/for b/for w/for t/for row/if#2/then/if/then/if/then/mbarrier.wait empty"},
+		{"handover", "one lane says empty before its warp has read", "(barrier warp)", "", sim.Race,
+			"handover/for b/for w/for t/for row/if#2/then/if/then/store ring"},
+		{"handover", "full before it is",
+			"(store ring (add (mul slot (i64 32)) t) value)\n                  (mbarrier.arrive full slot)",
+			"(mbarrier.arrive full slot)\n(store ring (add (mul slot (i64 32)) t) value)", sim.Race,
+			"handover/for b/for w/for t/for row/if/then/if/else/set south"},
+		{"handover", "nobody says empty", "(mbarrier.arrive empty slot)", "", sim.Deadlock,
+			"handover/for b/for w/for t/for row/if#2/then/if/then/if/then/mbarrier.wait empty"},
+		{"handover", "an mbarrier for too many", "(mbarrier.init full t (i32 32))", "(mbarrier.init full t (i32 33))",
+			sim.Deadlock, "handover/for b/for w/for t/for row/if#2/then/if/then/if/then/mbarrier.wait empty"},
+		{"handover", "no barrier after the mbarriers are made", "(barrier block)", "", sim.Race,
+			"handover/for b/for w/for t/for row/if#2/then/if/then/mbarrier.arrive full"},
+		{"faces", "no barrier between steps", "(rank (add rank (i32 1))))))\n          (barrier cluster))",
+			"(rank (add rank (i32 1)))))))", sim.Race, "faces/for j/for rank/for t/for step/if/then/set new"},
+		{"faces", "a barrier of the block", "(rank (add rank (i32 1))))))\n          (barrier cluster))",
+			"(rank (add rank (i32 1))))))\n          (barrier block))", sim.Race,
+			"faces/for j/for rank/for t/for step/if/then/set new"},
+		{"faces", "no barrier at the start",
+			"(let start f64 (load u (add (mul j (i64 256)) i)))\n        (barrier cluster)",
+			"(let start f64 (load u (add (mul j (i64 256)) i)))", sim.Exited,
+			"faces/for j/for rank/for t/if#2/then/store row"},
+		{"faces", "the same place for odd and even", "(let to i64 (sub (i64 68) from))", "(let to i64 from)", sim.Race,
+			"faces/for j/for rank/for t/for step/store row"},
+		{"faces", "a face of one cell",
+			"(if (land (lt t (i64 2)) (gt rank (i32 0)))\n          (then\n            (store row (add t",
+			"(if (land (lt t (i64 1)) (gt rank (i32 0)))\n          (then\n            (store row (add t",
+			sim.Unwritten, "faces/for j/for rank/for t/for step/if/then/set new"},
+		{"faces", "the wrong neighbour", "(rank (sub rank (i32 1)))", "(rank (add rank (i32 1)))", sim.OutOfBounds,
+			"faces/for j/for rank/for t/if/then/store row"},
+		{"resident", "no barrier", "(barrier grid)", "", sim.Race,
+			"resident/for b/for t/for step/for j/for i/if/else/if/then/set new"},
+		{"resident", "a barrier of the block", "(barrier grid)", "(barrier block)", sim.Unwritten,
+			"resident/for b/for t/for step/for j/for i/if/else/if/then/set new"},
+		{"resident", "steps in place", "(store v c new)", "(store u c new)", sim.Race,
+			"resident/for b/for t/for step/for j/for i/if/then/store u"},
+		{"bulk", "no wait", "(mbarrier.wait full slot (cast i32 (rem (div r (i64 2)) (i64 2))))", "", sim.Race,
+			"bulk/for b/for i/for r/if/then/set south"},
+		{"bulk", "the wrong parity", "(cast i32 (rem (div r (i64 2)) (i64 2)))",
+			"(cast i32 (rem (add (div r (i64 2)) (i64 1)) (i64 2)))", sim.Deadlock,
+			"bulk/for b/for i/for r/if/then/mbarrier.wait full"},
+		{"bulk", "always the same parity", "(cast i32 (rem (div r (i64 2)) (i64 2)))", "(i32 0)", sim.Deadlock,
+			"bulk/for b/for i/for r/if/then/mbarrier.wait full"},
+		{"bulk", "no barrier before a place is filled again",
+			"(select (lt i (i64 63)) (load stage (add at (i64 1))) (f64 0)))\n            (barrier block)",
+			"(select (lt i (i64 63)) (load stage (add at (i64 1))) (f64 0)))", sim.Race,
+			"bulk/for b/for i/for r/if/then/if/then/bulk stage"},
+		{"bulk", "fewer bytes than come", "(mbarrier.arrive full slot (bytes (i32 512)))",
+			"(mbarrier.arrive full slot (bytes (i32 256)))", sim.Deadlock,
+			"bulk/for b/for i/for r/if/then/mbarrier.wait full"},
+		{"bulk", "no bytes", "(mbarrier.arrive full slot (bytes (i32 512)))", "(mbarrier.arrive full slot)", sim.Race,
+			"bulk/for b/for i/for r/if/then/set south"},
+		{"bulk", "a row that is not aligned", "(bulk stage (mul r (i64 64)) u (mul r (i64 64))",
+			"(bulk stage (mul r (i64 64)) u (mul r (i64 63))", sim.Misaligned,
+			"bulk/for b/for i/if#2/then/for r/bulk stage"},
 	} {
 		t.Run(c.kernel+": "+c.mistake, func(t *testing.T) {
 			e := kerneltest.Find(c.kernel)
@@ -131,7 +179,8 @@ func TestTemporalMistakes(t *testing.T) {
 				t.Fatal("nothing is reported")
 			}
 			f := r.Faults[0]
-			if line := strings.Split(kernel.Text(k), "\n")[f.Line-1]; !strings.Contains(line, f.Path[strings.LastIndexAny(f.Path, "/ ")+1:]) {
+			if line := strings.Split(kernel.Text(k), "\n")[f.Line-1]; !strings.Contains(
+				line, f.Path[strings.LastIndexAny(f.Path, "/ ")+1:]) {
 				t.Errorf("the fault at %s is on line %d: %s", f.Path, f.Line, line)
 			}
 			if f.Kind != c.kind || f.Path != c.where {

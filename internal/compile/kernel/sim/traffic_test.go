@@ -18,7 +18,8 @@ func pattern(t *testing.T, space, elem, index string, threads int64) Traffic {
 		alloc, buffer = "(alloc b "+elem+" shared (i64 4096))", ""
 	}
 	text := "(kernel k " + buffer + " (scalar n i64) (for g i64 block.x (i64 0) (i64 1) (i64 1) " + alloc +
-		" (for t i64 thread.x (i64 0) n (i64 1) (let at i64 " + index + ") (store b at (cast " + elem + " t)) (let x " + elem + " (load b at)))))"
+		" (for t i64 thread.x (i64 0) n (i64 1) (let at i64 " + index + ") (store b at (cast " + elem +
+		" t)) (let x " + elem + " (load b at)))))"
 	k, err := kernel.ParseText(text)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,8 @@ func TestSectorsAndLines(t *testing.T) {
 		{"columns of a tile of four rows", "f64", "(add (mul (rem t (i64 4)) (i64 64)) (div t (i64 4)))", 32, 8, 4},
 	} {
 		got := pattern(t, "global", c.elem, c.index, c.threads)
-		if got.LoadedSectors != c.sectors || got.LoadedLines != c.lines || got.StoredSectors != c.sectors || got.StoredLines != c.lines {
+		if got.LoadedSectors != c.sectors || got.LoadedLines != c.lines || got.StoredSectors != c.sectors ||
+			got.StoredLines != c.lines {
 			t.Errorf("%s: %d sectors and %d lines loaded, %d and %d stored; want %d and %d", c.what,
 				got.LoadedSectors, got.LoadedLines, got.StoredSectors, got.StoredLines, c.sectors, c.lines)
 		}
@@ -87,7 +89,8 @@ func TestBankConflicts(t *testing.T) {
 	} {
 		got := pattern(t, "shared", c.elem, c.index, c.threads)
 		if got.Wavefronts != 2*c.wavefronts || got.Conflicts != 2*c.conflicts {
-			t.Errorf("%s: %d wavefronts and %d conflicts, want %d and %d", c.what, got.Wavefronts, got.Conflicts, 2*c.wavefronts, 2*c.conflicts)
+			t.Errorf("%s: %d wavefronts and %d conflicts, want %d and %d",
+				c.what, got.Wavefronts, got.Conflicts, 2*c.wavefronts, 2*c.conflicts)
 		}
 		if got.LoadedSectors != 0 || got.StoredLines != 0 {
 			t.Errorf("%s: sectors of shared memory", c.what)
@@ -149,7 +152,8 @@ func TestTrafficIsThatOfSets(t *testing.T) {
 		for l := range cells {
 			cells[l] = (l*stride + rapid.IntRange(0, 3).Draw(t, "off")) * int(wide)
 		}
-		sectors, lines, words := map[int64]bool{}, map[int64]bool{}, map[int]map[int64]map[int64]bool{} // by group and bank
+		sectors, lines, words := map[int64]bool{}, map[int64]bool{},
+			map[int]map[int64]map[int64]bool{} // by group and bank
 		for l := range lanes {
 			if mask>>l&1 == 0 {
 				continue
@@ -179,10 +183,12 @@ func TestTrafficIsThatOfSets(t *testing.T) {
 		var got Traffic
 		got.banked(mask, &cells, size, bytes)
 		if got != want {
-			t.Errorf("%d bytes of elements of %d, mask %x, cells %v: %+v, want %+v", bytes, size, mask, cells, got, want)
+			t.Errorf("%d bytes of elements of %d, mask %x, cells %v: %+v, want %+v",
+				bytes, size, mask, cells, got, want)
 		}
 		if s, l := touched(mask, &cells, size); s != int64(len(sectors)) || l != int64(len(lines)) {
-			t.Errorf("elements of %d, mask %x, cells %v: %d sectors and %d lines, want %d and %d", size, mask, cells, s, l, len(sectors), len(lines))
+			t.Errorf("elements of %d, mask %x, cells %v: %d sectors and %d lines, want %d and %d",
+				size, mask, cells, s, l, len(sectors), len(lines))
 		}
 	})
 }

@@ -14,7 +14,8 @@ func (w *warp) wide(in *instr, verb string, cells *[lanes]int) uint32 {
 		at := idx[l]
 		cells[l] = int(at)
 		if at%k != 0 {
-			w.fault(Misaligned, in, l, "%s %d elements of %s from %d, which is no multiple of %d", verb, k, b.Name, at, k)
+			w.fault(Misaligned, in, l, "%s %d elements of %s from %d, which is no multiple of %d",
+				verb, k, b.Name, at, k)
 			ok &^= 1 << l
 		} else if at < 0 || at > int64(n)-k {
 			w.fault(OutOfBounds, in, l, "%s %s[%d] to [%d], which has %d cells", verb, b.Name, at, at+k-1, n)
