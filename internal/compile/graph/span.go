@@ -6,6 +6,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // Span is several iterations of a loop as a graph. Instances are in the order of the
@@ -371,4 +372,28 @@ func (s *Span) keepNeeded(all []*Instance) {
 			s.Instances = append(s.Instances, i)
 		}
 	}
+}
+
+// Dims returns the dimensions of the grid, or local grid, whose contents the value is.
+func (v *Value) Dims() []ir.Dim {
+	if v.Local != nil {
+		return v.Local.Dims
+	}
+	return v.Memory.Dims
+}
+
+// Type returns the type of the cells.
+func (v *Value) Type() types.Type {
+	if v.Local != nil {
+		return v.Local.Type
+	}
+	return v.Memory.Type
+}
+
+// Name returns the name of the grid, or local grid, that the value is at home in.
+func (v *Value) Name() string {
+	if v.Local != nil {
+		return v.Local.Name
+	}
+	return v.Memory.Name
 }

@@ -31,6 +31,11 @@ func (m *module) settleLayouts(nests []*nest) {
 			m.layoutOf(a.Grid).Align = max(m.layoutOf(a.Grid).Align, t.vec)
 		}
 	}
+	for _, s := range m.spans {
+		for _, g := range s.grids() {
+			m.layoutOf(g).Align = max(m.layoutOf(g).Align, s.vector())
+		}
+	}
 	for g, n := range m.opts.aligned {
 		m.layoutOf(g).Align = max(m.layoutOf(g).Align, n)
 	}

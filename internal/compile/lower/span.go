@@ -59,7 +59,8 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 		return err
 	}
 	n := &nest{
-		module: m, axes: p.Axes, call: p.Stages[0].Call, key: k.Name(), config: full, given: k.Config,
+		module: m, axes: p.Axes, call: p.Stages[0].Call, key: fmt.Sprintf("%s@%d", k.Name(), k.Depth),
+		config: full, given: k.Config,
 		choices: space, name: fmt.Sprintf("%s_%d", l.Name, k.Depth),
 	}
 	n.set = space.ByRole(full)
@@ -143,4 +144,40 @@ func (s *spanKernel) doc() []string {
 		}
 	}
 	return lines
+}
+
+// grids returns the grids that the span reads or writes, each once.
+func (s *spanKernel) grids() []*ir.Grid {
+	var list []*ir.Grid
+	add := func(v *graph.Value) {
+		if v != nil && v.Memory != nil && !slices.Contains(list, v.Memory) {
+			list = append(list, v.Memory)
+		}
+	}
+	for _, st := range s.pipeline.Stages {
+		add(st.Value)
+		_ = st.Accesses(func(_ *ir.Access, v *graph.Value) error { add(v); return nil })
+	}
+	return list
+}
+
+// vector returns how many cells an access of the span's kernel moves, if threads have runs
+// of neighbouring cells: as many as 16 bytes hold of the widest grid, in whole runs.
+func (s *spanKernel) vector() int64 {
+	cells := s.set.Ints(schedule.BlockedUnroll)
+	if len(cells) == 0 {
+		return 1
+	}
+	run, size := cells[len(cells)-1], 1
+	for _, g := range s.grids() {
+		size = max(size, g.Type.Size())
+		if last := g.Dims[len(g.Dims)-1]; len(last.Lo.Terms) > 0 {
+			return 1
+		}
+	}
+	n := int64(1)
+	for n*2*int64(size) <= 16 && run%(n*2) == 0 {
+		n *= 2
+	}
+	return n
 }

@@ -18,6 +18,7 @@ var spanPrograms = []struct {
 	name, text string
 	leaves     int
 	axes       int
+	noPipe     bool // some array is periodic, or has cells of two colours or another domain
 }{
 	{"heat3d", `
 parameter L, M, N;
@@ -31,7 +32,32 @@ stencil heat (out, in) {
 }
 iterate T { heat (next, u); swap (next, u); }
 copyout u;
-`, 2, 3},
+`, 2, 3, true},
+	{"star in 3D", `
+parameter L, M, N;
+iterator k, j, i;
+double u[L,M,N], next[L,M,N];
+copyin u, next;
+stencil heat (out, in) {
+  out[k][j][i] = 0.31*in[k][j][i] + 0.11*in[k][j][i+1] + 0.13*in[k][j][i-1] + 0.07*in[k][j+1][i]
+               + 0.17*in[k][j-1][i] + 0.05*in[k+1][j][i] + 0.16*in[k-1][j][i];
+}
+iterate T { heat (next, u); swap (next, u); }
+copyout u, next;
+`, 2, 3, false},
+	{"box in 3D", `
+parameter L, M, N;
+iterator k, j, i;
+float u[L,M,N], next[L,M,N];
+boundary u, next : constant(0.25) on k, clamp on j, antireflect on i.low, mirror on i.high;
+copyin u, next;
+stencil box (out, in) {
+  out[k][j][i] = 0.31*in[k][j][i] + 0.11*in[k+1][j-1][i+1] + 0.13*in[k-1][j+1][i-1] + 0.07*in[k][j+1][i+1]
+               + 0.17*in[k+1][j-1][i] + 0.05*in[k+1][j][i] + 0.16*in[k-1][j][i+1];
+}
+iterate T { box (next, u); swap (next, u); }
+copyout u;
+`, 2, 3, false},
 	{"rims that differ", `
 parameter M, N;
 iterator j, i;
@@ -42,7 +68,7 @@ stencil box (out, in) {
 }
 iterate T { box (next, u); swap (next, u); }
 copyout u, next;
-`, 2, 2},
+`, 2, 2, false},
 	{"in one dimension", `
 parameter N;
 iterator i;
@@ -52,7 +78,7 @@ copyin u;
 stencil s (out, in) { out[i] = 0.4*in[i-3] + 0.25*in[i] + 0.35*in[i+2]; }
 iterate T { s (v, u); swap (v, u); }
 copyout u;
-`, 2, 1},
+`, 2, 1, true},
 	{"leapfrog", `
 parameter M, N;
 iterator j, i;
@@ -65,7 +91,7 @@ stencil wave (n, u, p, c, w) {
 }
 iterate T { wave (n, u, p, c, w); rotate (p, u, n); }
 copyout u, p;
-`, 2, 2},
+`, 2, 2, false},
 	{"reaction", `
 parameter M, N;
 iterator j, i;
@@ -79,7 +105,7 @@ stencil react (un, vn, u, v) {
 }
 iterate T { react (un, vn, u, v); swap (un, u); swap (vn, v); }
 copyout u, v;
-`, 3, 2},
+`, 3, 2, true},
 	{"in place, two colours", `
 parameter M, N;
 iterator j, i;
@@ -91,7 +117,7 @@ stencil half (u, f) {
 }
 iterate T { half (u, f); }
 copyout u;
-`, 1, 2},
+`, 1, 2, true},
 	{"local grids", `
 parameter M, N;
 iterator j, i;
@@ -105,7 +131,7 @@ stencil step1 (out, in) {
 }
 iterate T { step1 (v, u); swap (u, v); }
 copyout u;
-`, 2, 2},
+`, 2, 2, true},
 	{"two calls and a narrower domain", `
 parameter M, N;
 iterator j, i;
@@ -116,7 +142,7 @@ stencil blur (out, in) { out[j][i] = 0.5*in[j][i] + 0.3*in[j-1][i] + 0.2*in[j][i
 stencil add (out, in, s) { [1:M-1, 0:N-2] : out[j][i] = in[j][i+1]*0.7 + s[j][i]*0.3; }
 iterate T { blur (v, u); add (u, v, s); }
 copyout u, v;
-`, 2, 2},
+`, 2, 2, true},
 }
 
 // Several iterations in one kernel leave the bits that the reference executor computes, in
@@ -125,12 +151,24 @@ func TestSpans(t *testing.T) {
 	sizes := map[int][]string{
 		1: {"N=1", "N=5", "N=67"},
 		2: {"M=1 N=1", "M=3 N=2", "M=13 N=37", "M=35 N=19"},
-		3: {"L=1 M=1 N=1", "L=3 M=5 N=2", "L=7 M=9 N=21"},
+		3: {"L=1 M=1 N=1", "L=3 M=5 N=2", "L=7 M=9 N=21", "L=5 M=12 N=70"},
 	}
 	tiles := map[int][]string{1: {"32", "256"}, 2: {"4x16", "8x32"}, 3: {"2x4x8", "4x4x16"}}
+	pipes := map[int][]string{
+		1: {"", "", ""},
+		2: {
+			"family=pipe,block=1x32,cells=4,chunk=7", "family=pipe,block=2x32,cells=1,chunk=0",
+			"family=pipe,block=4x32,cells=3,chunk=16",
+		},
+		3: {
+			"family=pipe,block=8x32,cells=2x1,chunk=7", "family=pipe,block=6x32,cells=4x2,chunk=0",
+			"family=pipe,block=12x32,cells=2x2,chunk=16",
+		},
+	}
 	for _, prog := range spanPrograms {
 		t.Run(prog.name, func(t *testing.T) {
 			t.Parallel()
+			right := map[string]int{}
 			for i, size := range sizes[prog.axes] {
 				for depth := 2; depth <= 4; depth++ {
 					steps := 2*depth + 1 + i
@@ -139,12 +177,28 @@ func TestSpans(t *testing.T) {
 					if list.HasErrors() {
 						continue // too small for the stencil
 					}
+					seed := uint64(7*i + depth)
 					tile := tiles[prog.axes][(i+depth)%2]
-					text := fmt.Sprintf("body[0:%d]@%d{family=overlap,block=32,tile=%s}", prog.leaves, depth, tile)
-					if err := checkSpan(t, b.In(arith.Contract), text, uint64(7*i+depth)); err != nil {
-						t.Fatalf("%s, %d iterations, %s: %v", size, steps, text, err)
+					for _, config := range []string{
+						fmt.Sprintf("family=overlap,block=32,tile=%s", tile), pipes[prog.axes][(i+depth)%3],
+					} {
+						if config == "" || strings.Contains(config, "pipe") && prog.noPipe {
+							continue
+						}
+						text := fmt.Sprintf("body[0:%d]@%d{%s}", prog.leaves, depth, config)
+						err := checkSpan(t, b.In(arith.Contract), text, seed)
+						switch {
+						case err == nil:
+							right[config[:len("family=pipe")]]++
+						case strings.Contains(err.Error(), "leave nothing"), strings.Contains(err.Error(), "too small"):
+						default:
+							t.Fatalf("%s, %d iterations, %s: %v", size, steps, text, err)
+						}
 					}
 				}
+			}
+			if right["family=over"] < 5 || right["family=pipe"] < 5 && !prog.noPipe {
+				t.Errorf("so many were right: %v", right)
 			}
 		})
 	}

@@ -17,7 +17,10 @@ type stageCell struct {
 	pipeline *pipeline.Pipeline
 	of       *pipeline.Stage
 	in       map[*ir.Array]*graph.Value // what the expression that is being written reads
-	onChip   func(c *cell, st *pipeline.Stage, moved map[int]kernel.Expr) kernel.Expr
+	// onChip reads another stage's value at the cell, moved on some axes.
+	onChip func(c *cell, st *pipeline.Stage, moved map[int]kernel.Expr) kernel.Expr
+	// held takes the place of all that where a family finds values in its own way.
+	held func(c *cell, a *ir.Access, v *graph.Value) kernel.Expr
 }
 
 // newStageCell starts the code for a cell of a stage.
@@ -32,6 +35,9 @@ func (s *spanKernel) newStageCell(st *pipeline.Stage, pos map[int]kernel.Expr, b
 // value reads what an access means: from the chip if a stage computes it, else from memory.
 func (s *stageCell) value(c *cell, a *ir.Access) kernel.Expr {
 	v := s.in[a.Array]
+	if s.held != nil {
+		return s.held(c, a, v)
+	}
 	made := v.Def != nil
 	var idx []index
 	moved := map[int]kernel.Expr{} // from the cell, on each axis

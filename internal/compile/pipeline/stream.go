@@ -54,7 +54,9 @@ func (s *Stream) Source(v *graph.Value) *Source {
 
 // Age is how many steps before the present one a source had the plane that a stage reads
 // at an offset along the stream.
-func (s *Stream) Age(st *Stage, from *Source, offset int64) int64 { return s.Lag(st) - from.Lag - offset }
+func (s *Stream) Age(st *Stage, from *Source, offset int64) int64 {
+	return s.Lag(st) - from.Lag - offset
+}
 
 // NewStream decides the lags of a pipeline, or says what prevents it.
 func NewStream(p *Pipeline) (*Stream, error) {

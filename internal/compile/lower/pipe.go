@@ -1,0 +1,501 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// The family "pipe": all stages in every thread, along the outermost axis plane by plane. A
+// lane holds a few neighbouring cells of a few rows, and for each stage the planes of them
+// that later stages read, in registers. Neighbours along the row come by shuffles. In three
+// dimensions the warps of a block are stacked along the middle axis and pass the rows at
+// their edges through shared memory, with one barrier a plane; in two dimensions warps have
+// nothing to do with each other. Each stage lags behind those that it reads
+// (3.5D blocking: Nguyen et al. 2010; AN5D: Matsumura et al. 2020).
+
+func init() {
+	register(&family{
+		name: "pipe", doc: "several iterations along a stream, all of them in the registers of every thread", place: 50,
+		target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
+		declare: declarePipe,
+		span:    (*spanKernel).piped,
+	})
+}
+
+func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
+	const source = "Matsumura et al. 2020, section 4; Rawat et al. 2019, section III-A"
+	var blocks, cells []schedule.Value
+	for _, w := range []int64{8, 4, 12, 16, 2, 1, 6} {
+		blocks = append(blocks, schedule.Int(w, 32))
+	}
+	if len(axes) == 2 {
+		for _, n := range []int64{4, 2, 6, 8, 1, 10, 12, 16, 20, 3, 5, 9} {
+			cells = append(cells, schedule.Int(n))
+		}
+	} else {
+		for _, n := range [][2]int64{
+			{4, 2}, {5, 2}, {6, 2}, {3, 2}, {2, 2}, {2, 1}, {4, 1}, {1, 2}, {3, 1}, {8, 2}, {4, 4}, {5, 4}, {10, 2},
+			{2, 4}, {1, 4},
+		} {
+			cells = append(cells, schedule.Int(n[0], n[1]))
+		}
+	}
+	registers := []schedule.Value{schedule.Int(0), schedule.Int(255), schedule.Int(168), schedule.Int(128), schedule.Int(80)}
+	return []schedule.Param{
+		{
+			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis,
+			Doc: "warps of a block, and the threads of a warp", Source: source, Values: blocks, Default: blocks[0],
+		},
+		{
+			Name: "cells", Role: schedule.BlockedUnroll, Axis: schedule.InnerAxis,
+			Doc: "rows of a thread, and neighbouring cells of each", Source: source, Values: cells, Default: cells[0],
+		},
+		{
+			Name: "chunk", Role: schedule.StreamLength, Axis: schedule.StreamAxis,
+			Doc:    "planes that a block stores; 0 is the whole stream",
+			Source: source, Values: schedule.Numbers(128, 0, 32, 64, 256, 512, 1024, 7, 16), Default: schedule.Int(128),
+		},
+		sizesParam(),
+		{
+			Name: "registers", Role: schedule.RegisterLimit, Doc: "most registers of a thread; 0 is no limit",
+			Source: "Garvey 2018, section 4", Values: registers, Default: registers[0],
+		},
+	}, nil
+}
+
+// pipe is a kernel of the family: the shape of its blocks, and the values that threads hold.
+type pipe struct {
+	*spanKernel
+	stream *pipeline.Stream
+	warps  int64
+	rows   int64 // of a thread; 1 in two dimensions
+	run    int64 // neighbouring cells of a row
+	vec    int64 // of which one access moves so many
+	halo   []pipeline.Halo
+	tile   []int64 // cells that a block stores along the stream, the rows and the row
+
+	extents    []ir.Dim // of all arrays
+	lo, hi     []kernel.Expr
+	first, end kernel.Expr // planes that the block stores
+	corner     []kernel.Expr
+	row0, x0   kernel.Expr // the thread's first row and cell
+	warp, lane kernel.Expr
+	held       map[*pipeline.Source][][][]*kernel.Var // by plane, row and cell
+	early      map[*pipeline.Source][][]*kernel.Var   // the plane of the next step
+	edges      map[*pipeline.Source]*kernel.Buffer    // rows for other warps
+	atRim      kernel.Expr                            // some cells of the thread may not be in the domain
+}
+
+// step is one of the steps that the loop is unrolled by.
+type pipeStep struct {
+	*pipe
+	turn  int64
+	now   kernel.Expr // t, the plane that memory brings
+	body  *scope
+	moved map[string]*kernel.Var // what shuffles and shared memory have brought in this step
+}
+
+// piped builds the kernel.
+func (s *spanKernel) piped() ([]kernel.Stmt, error) {
+	stream, err := pipeline.NewStream(s.pipeline)
+	if err != nil {
+		return nil, err
+	}
+	block, cells := s.set.Ints(schedule.Threads), s.set.Ints(schedule.BlockedUnroll)
+	p := &pipe{
+		spanKernel: s, stream: stream, warps: block[0], rows: 1, run: cells[len(cells)-1],
+		held: map[*pipeline.Source][][][]*kernel.Var{}, early: map[*pipeline.Source][][]*kernel.Var{},
+		edges: map[*pipeline.Source]*kernel.Buffer{},
+	}
+	if len(s.axes) == 3 {
+		p.rows = cells[0]
+	}
+	if err := p.shape(); err != nil {
+		return nil, err
+	}
+	return p.blocks(), nil
+}
+
+// middle reports whether there is an axis that warps are stacked along.
+func (p *pipe) middle() bool { return len(p.axes) == 3 }
+
+// shape decides the tile, or says why the program or the block has none.
+func (p *pipe) shape() error {
+	last := len(p.axes) - 1
+	if p.stream.Planes > 8 {
+		return fmt.Errorf("%d planes of a stage are read at a time: at most 8 are held", p.stream.Planes)
+	}
+	p.halo = make([]pipeline.Halo, len(p.axes))
+	for _, x := range p.stream.Sources {
+		dims := x.Value.Dims()
+		if p.extents == nil {
+			p.extents = dims
+		}
+		for d := range dims {
+			if !dims[d].Lo.Equal(p.extents[d].Lo) || !dims[d].Hi.Equal(p.extents[d].Hi) {
+				return fmt.Errorf("the grids that it reads and writes differ in size")
+			}
+		}
+		for k := range p.axes {
+			p.halo[k].Low, p.halo[k].High = max(p.halo[k].Low, x.Halo[k].Low), max(p.halo[k].High, x.Halo[k].High)
+		}
+		if x.Rows.Low > p.rows || x.Rows.High > p.rows {
+			return fmt.Errorf("a thread has %d rows, and its neighbours read %d of them: use more rows", p.rows,
+				max(x.Rows.Low, x.Rows.High))
+		}
+	}
+	p.vec = p.vector()
+	for k := range p.axes {
+		if least := p.stream.Least(k); least > 1 {
+			if !p.opts.Sized {
+				return fmt.Errorf("boundaries need rows of %d cells at least, and the sizes are not known", least)
+			}
+			if e := p.opts.Bound.Extent(p.extents[k]); e.Len() < least {
+				return fmt.Errorf("a domain of %d cells along %s is too small for its boundaries", e.Len(),
+					p.Program.Axes[p.axes[k]])
+			}
+		}
+	}
+	p.halo[last].Low = (p.halo[last].Low + p.vec - 1) / p.vec * p.vec
+	p.tile = []int64{p.set.Int(schedule.StreamLength, 0)}
+	if p.middle() {
+		p.tile = append(p.tile, p.warps*p.rows-p.halo[1].Low-p.halo[1].High)
+	}
+	p.tile = append(p.tile, (32*p.run-p.halo[last].Low-p.halo[last].High)/p.vec*p.vec)
+	for k, n := range p.tile {
+		if k > 0 && n < 1 {
+			return fmt.Errorf("the halos of %d iterations leave nothing of a block's cells along %s: "+
+				"use more cells or warps, or fewer iterations", p.pipeline.Span.Depth, p.Program.Axes[p.axes[k]])
+		}
+	}
+	return nil
+}
+
+// blocks makes the loops over blocks and threads.
+func (p *pipe) blocks() []kernel.Stmt {
+	last := len(p.axes) - 1
+	top := newScope(nil)
+	for k := range p.axes {
+		p.lo, p.hi = append(p.lo, p.affine(p.extents[k].Lo)), append(p.hi, p.affine(p.extents[k].Hi))
+	}
+	length := func(k int) kernel.Expr { return kernel.Add(kernel.Sub(p.hi[k], p.lo[k]), kernel.I(1)) }
+	base := p.base() // of vectors
+	var loops []launchLoop
+	at := make([]kernel.Expr, len(p.axes))
+	for k := last; k >= 0; k-- {
+		count, step := length(k), p.tile[k]
+		switch {
+		case k == last:
+			count = kernel.Sub(kernel.Add(p.hi[k], kernel.I(1)), base)
+			if !p.middle() {
+				step *= p.warps
+			}
+		case k == 0 && step == 0:
+			step = 0
+		}
+		name := p.Program.Axes[p.axes[k]] + "_block"
+		b := top.declare(p.env, name, types.I64)
+		at[k] = kernel.V(b)
+		blocks := kernel.Expr(kernel.I(1))
+		if step > 0 {
+			blocks = kernel.CeilDiv(kernel.Max(count, kernel.I(0)), kernel.I(step))
+		}
+		loops = append(loops, launchLoop{b, blocks, kernel.BlockX + kernel.Tag(len(loops))})
+	}
+	lane, warp := top.declare(p.env, "lane", types.I64), top.declare(p.env, "warp", types.I64)
+	p.lane, p.warp = kernel.V(lane), kernel.V(warp)
+	allocs := p.allocate(top)
+	body := newScope(top)
+	p.first = body.let(p.env, "first", "first", kernel.Add(p.lo[0], kernel.Mul(at[0], kernel.I(p.tile[0]))))
+	p.end = kernel.Add(p.hi[0], kernel.I(1))
+	if p.tile[0] > 0 {
+		p.end = kernel.Min(kernel.Add(p.first, kernel.I(p.tile[0])), p.end)
+	}
+	p.end = body.let(p.env, "end", "end", p.end)
+	p.corner = make([]kernel.Expr, len(p.axes))
+	strip := at[last]
+	if p.middle() {
+		p.corner[1] = body.let(p.env, "rows", "j_tile", kernel.Add(p.lo[1], kernel.Mul(at[1], kernel.I(p.tile[1]))))
+		p.row0 = body.let(p.env, "row0", "row_first", kernel.Add(kernel.Sub(p.corner[1], kernel.I(p.halo[1].Low)),
+			kernel.Mul(p.warp, kernel.I(p.rows))))
+	} else {
+		strip = kernel.Add(kernel.Mul(strip, kernel.I(p.warps)), p.warp)
+	}
+	p.corner[last] = body.let(p.env, "strip", "x_tile", kernel.Add(base, kernel.Mul(strip, kernel.I(p.tile[last]))))
+	p.x0 = body.let(p.env, "x0", "x_first", kernel.Add(kernel.Sub(p.corner[last], kernel.I(p.halo[last].Low)),
+		kernel.Mul(p.lane, kernel.I(p.run))))
+	p.declareValues(body)
+	p.clear(body)
+	p.steps(body)
+	threads := []launchLoop{{lane, kernel.I(32), kernel.ThreadX}, {warp, kernel.I(p.warps), kernel.ThreadY}}
+	return append(top.stmts, wrapped(loops, append(allocs, wrapped(threads, body.stmts)...))...)
+}
+
+// base is the first cell of a row that a vector starts at: the row's first, or one before.
+func (p *pipe) base() kernel.Expr {
+	last := len(p.axes) - 1
+	if p.vec == 1 {
+		return p.lo[last]
+	}
+	return kernel.Sub(p.lo[last], kernel.I(mod(p.extents[last].Lo.Const, p.vec)))
+}
+
+// allocate makes shared memory for the rows that other warps read.
+func (p *pipe) allocate(top *scope) []kernel.Stmt {
+	var allocs []kernel.Stmt
+	for _, x := range p.stream.Sources {
+		if rows := x.Rows.Low + x.Rows.High; rows > 0 {
+			b := &kernel.Buffer{
+				Name: top.declare(p.env, "edge_rows", types.I64).Name, Elem: x.Value.Type(), Space: kernel.Shared,
+				Mode: kernel.InOut, Cells: kernel.I(p.stream.Planes * p.warps * rows * p.pitch(x)),
+			}
+			p.edges[x] = b
+			allocs = append(allocs, &kernel.Alloc{Buffer: b})
+		}
+	}
+	return allocs
+}
+
+// padding is how many cells beyond a row in shared memory may be read; they are never used.
+func (p *pipe) padding() int64 {
+	last := len(p.axes) - 1
+	n := max(p.halo[last].Low, p.halo[last].High)
+	return (n + 3) / 4 * 4
+}
+
+func (p *pipe) pitch(*pipeline.Source) int64 { return 32*p.run + 2*p.padding() }
+
+// declareValues makes the variables that hold planes.
+func (p *pipe) declareValues(body *scope) {
+	for _, x := range p.stream.Sources {
+		if !p.isRead(x) {
+			continue
+		}
+		t := x.Value.Type()
+		cells := func(name string) [][]*kernel.Var {
+			list := make([][]*kernel.Var, p.rows)
+			for r := range list {
+				for range p.run {
+					v := body.declare(p.env, name, t)
+					body.emit(&kernel.Declare{Var: v, Init: zero(t)})
+					list[r] = append(list[r], v)
+				}
+			}
+			return list
+		}
+		name := x.Value.Name()
+		for range p.stream.Planes {
+			p.held[x] = append(p.held[x], cells(name))
+		}
+		if x.Stage == nil {
+			p.early[x] = cells(name + "_early")
+		}
+	}
+}
+
+// isRead reports whether a stage reads a source.
+func (p *pipe) isRead(x *pipeline.Source) bool { return x.Stage == nil || x.Stage.Kept }
+
+// clear writes zeros to shared memory: rows are read before they are written where nothing
+// depends on them.
+func (p *pipe) clear(body *scope) {
+	if len(p.edges) == 0 {
+		return
+	}
+	number := kernel.Add(kernel.Mul(p.warp, kernel.I(32)), p.lane)
+	for _, x := range p.stream.Sources {
+		b := p.edges[x]
+		if b == nil {
+			continue
+		}
+		i := body.declare(p.env, "cell", types.I64)
+		body.emit(&kernel.Loop{Var: i, Lo: number, Hi: b.Cells, Step: kernel.I(32 * p.warps), Body: []kernel.Stmt{
+			&kernel.Store{Buffer: b, Index: kernel.V(i), Value: zero(b.Elem)},
+		}})
+	}
+	body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+}
+
+// steps makes the loop along the stream.
+func (p *pipe) steps(body *scope) {
+	lag := int64(0)
+	for _, st := range p.stream.Stages {
+		if st.Output != nil {
+			lag = max(lag, p.stream.Lag(st))
+		}
+	}
+	start := body.let(p.env, "start", "start", kernel.Max(kernel.Sub(p.first, kernel.I(p.halo[0].Low)), p.lo[0]))
+	p.atRim = p.rimOfThread(body)
+	first := &pipeStep{pipe: p, now: start, body: body}
+	for _, x := range p.stream.Sources {
+		if x.Stage == nil {
+			first.fetch(x, start)
+		}
+	}
+	t := body.declare(p.env, "t", types.I64)
+	turns := newScope(body)
+	for turn := range p.stream.Planes {
+		s := &pipeStep{pipe: p, turn: turn, body: turns, moved: map[string]*kernel.Var{}}
+		s.now = s.body.let(p.env, "now", "plane", kernel.Add(kernel.V(t), kernel.I(turn)))
+		s.write()
+	}
+	body.emit(&kernel.Loop{
+		Var: t, Lo: start, Hi: kernel.Add(p.end, kernel.I(lag)), Step: kernel.I(p.stream.Planes), Body: turns.stmts,
+	})
+}
+
+// rimOfThread tells whether some cells of the thread may be outside of the domain of a
+// stage, whatever the plane is; nil if no stage leaves cells as they were.
+func (p *pipe) rimOfThread(body *scope) kernel.Expr {
+	var rim kernel.Expr
+	or := func(c kernel.Expr) {
+		if rim == nil {
+			rim = c
+		} else {
+			rim = kernel.Bin(op.LOr, rim, c)
+		}
+	}
+	last := len(p.axes) - 1
+	for k := 1; k <= last; k++ {
+		from, n := p.x0, p.run
+		if k < last {
+			from, n = p.row0, p.rows
+		}
+		for _, st := range p.stream.Stages {
+			r := st.Stmt.Domain[p.axes[k]]
+			or(kernel.Lt(from, p.low(r.Lo, p.lo[k])))
+			or(kernel.Bin(op.Gt, kernel.Add(from, kernel.I(n-1)), p.high(r.Hi, p.hi[k])))
+		}
+	}
+	return body.let(p.env, "rim", "at_rim", rim)
+}
+
+// write makes a step: what memory has brought takes its place, all stages of a row follow
+// each other, and rows for other warps are there after the barrier.
+func (s *pipeStep) write() {
+	for _, x := range s.stream.Sources {
+		if x.Stage != nil {
+			continue
+		}
+		for r := range s.rows {
+			for c := range s.run {
+				s.body.emit(&kernel.Assign{Var: s.held[x][s.turn][r][c], Value: kernel.V(s.early[x][r][c])})
+			}
+			s.publish(x, r)
+		}
+		s.fetch(x, kernel.Add(s.now, kernel.I(1)))
+	}
+	for _, r := range s.rowOrder() {
+		for _, st := range s.stream.Stages {
+			s.stage(st, r)
+		}
+	}
+	if len(s.edges) > 0 {
+		s.body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	}
+}
+
+// rowOrder is the thread's rows, those at its edges first: other warps wait for them.
+func (s *pipeStep) rowOrder() []int64 {
+	list := []int64{0}
+	if s.rows > 1 {
+		list = append(list, s.rows-1)
+	}
+	for r := int64(1); r < s.rows-1; r++ {
+		list = append(list, r)
+	}
+	return list
+}
+
+// clamped returns a position within the arrays.
+func (s *pipeStep) clamped(key string, k int, x kernel.Expr) kernel.Expr {
+	return s.body.let(s.env, key, key, kernel.Min(kernel.Max(x, s.lo[k]), s.hi[k]))
+}
+
+// fetch begins to load a plane of memory: the thread's cells, or others where it has none.
+func (s *pipeStep) fetch(x *pipeline.Source, plane kernel.Expr) {
+	last := len(s.axes) - 1
+	st := s.gridStore(x.Value.Memory)
+	b := s.buffer(st.arg, st.order, st.name, st.elem, func() kernel.Expr { return st.cells(s.size) })
+	b.reads = true
+	at := make([]index, len(s.axes))
+	at[0] = index{axis: s.axes[0], at: s.clamped("plane_in", 0, plane), plain: true}
+	end := s.hi[last]
+	if s.vec > 1 { // the last vector's first cell
+		end = kernel.Sub(end, floorMod(end, kernel.I(s.vec)))
+	}
+	for r := range s.rows {
+		if s.middle() {
+			row := s.clamped(fmt.Sprintf("row_in_%d", r), 1, kernel.Add(s.row0, kernel.I(r)))
+			at[1] = index{axis: s.axes[1], at: row, plain: true}
+		}
+		for c := int64(0); c < s.run; c += s.vec {
+			cell := kernel.Min(kernel.Max(kernel.Add(s.x0, kernel.I(c)), s.base()), end)
+			cell = s.body.let(s.env, fmt.Sprintf("x_in_%d", c), fmt.Sprintf("x_in_%d", c), cell)
+			at[last] = index{axis: s.axes[last], at: cell, plain: true}
+			element := s.flat(st, at)
+			if s.vec == 1 {
+				value := &kernel.Load{Buffer: b.buffer, Index: element}
+				s.body.emit(&kernel.Assign{Var: s.early[x][r][c], Value: value})
+				continue
+			}
+			load := &kernel.LoadVector{Buffer: b.buffer, Index: element}
+			for range s.vec {
+				load.Vars = append(load.Vars, s.body.declare(s.env, st.name+"_in", st.elem))
+			}
+			s.body.emit(load)
+			for i, v := range load.Vars {
+				s.body.emit(&kernel.Assign{Var: s.early[x][r][c+int64(i)], Value: kernel.V(v)})
+			}
+		}
+	}
+}
+
+// edgeRows returns the place of a row among those that a warp leaves for others; false if
+// it is none.
+func (p *pipe) edgeRows(x *pipeline.Source, r int64) []int64 {
+	var list []int64
+	if r < x.Rows.High { // a warp before this one reads it
+		list = append(list, r)
+	}
+	if r >= p.rows-x.Rows.Low {
+		list = append(list, x.Rows.High+r-(p.rows-x.Rows.Low))
+	}
+	return list
+}
+
+// edgeElement is where the cells of a row that a warp has left in a turn begin.
+func (p *pipe) edgeElement(x *pipeline.Source, turn int64, warp kernel.Expr, place int64) kernel.Expr {
+	rows := x.Rows.Low + x.Rows.High
+	at := kernel.Mul(kernel.Add(kernel.Mul(kernel.Add(kernel.I(turn*p.warps), warp), kernel.I(rows)), kernel.I(place)),
+		kernel.I(p.pitch(x)))
+	return kernel.Add(kernel.Add(at, kernel.I(p.padding())), kernel.Mul(p.lane, kernel.I(p.run)))
+}
+
+// publish leaves a row of this step's plane to other warps, if they read it.
+func (s *pipeStep) publish(x *pipeline.Source, r int64) {
+	b := s.edges[x]
+	if b == nil {
+		return
+	}
+	for _, place := range s.edgeRows(x, r) {
+		for c := int64(0); c < s.run; c += s.vec {
+			at := kernel.Add(s.edgeElement(x, s.turn, s.warp, place), kernel.I(c))
+			if s.vec == 1 {
+				s.body.emit(&kernel.Store{Buffer: b, Index: at, Value: kernel.V(s.held[x][s.turn][r][c])})
+				continue
+			}
+			store := &kernel.StoreVector{Buffer: b, Index: at}
+			for i := range s.vec {
+				store.Values = append(store.Values, kernel.V(s.held[x][s.turn][r][c+i]))
+			}
+			s.body.emit(store)
+		}
+	}
+}

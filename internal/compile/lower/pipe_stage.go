@@ -1,0 +1,296 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// pipeCell is a cell of a thread that a stage is computed at.
+type pipeCell struct {
+	*pipeStep
+	stage *pipeline.Stage
+	r, x  int64
+}
+
+// stage computes a stage at the cells of a row of the thread: everywhere, and where the
+// statement leaves cells as they were these are read in memory instead.
+func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
+	source := s.stream.Source(st.Value)
+	plane := s.planeOf(st)
+	var row []*kernel.Var
+	for x := range s.run {
+		c := &pipeCell{s, st, r, x}
+		value := c.compute(plane)
+		into := s.body.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
+		s.body.emit(&kernel.Declare{Var: into, Init: value})
+		row = append(row, into)
+	}
+	if st.Fills() {
+		s.keep(st, r, plane, row)
+	}
+	if s.isRead(source) {
+		for x, v := range row {
+			s.body.emit(&kernel.Assign{Var: s.held[source][s.turn][r][x], Value: kernel.V(v)})
+		}
+		s.publish(source, r)
+	}
+	if st.Output != nil {
+		s.store(st, r, plane, row)
+	}
+}
+
+// planeOf is the plane that a stage computes in this step.
+func (s *pipeStep) planeOf(st *pipeline.Stage) kernel.Expr {
+	lag := s.stream.Lag(st)
+	return s.body.let(s.env, fmt.Sprintf("plane-%d", lag), "plane", kernel.Sub(s.now, kernel.I(lag)))
+}
+
+// position returns the grid's position of a cell of the thread.
+func (s *pipeStep) position(plane kernel.Expr, r, x int64) map[int]kernel.Expr {
+	last := len(s.axes) - 1
+	pos := map[int]kernel.Expr{s.axes[0]: plane, s.axes[last]: kernel.Add(s.x0, kernel.I(x))}
+	if s.middle() {
+		pos[s.axes[1]] = kernel.Add(s.row0, kernel.I(r))
+	}
+	return pos
+}
+
+// compute is what the stage's statement assigns to the cell.
+func (c *pipeCell) compute(plane kernel.Expr) kernel.Expr {
+	at := &cell{
+		nest: c.nest, pos: c.position(plane, c.r, c.x), row: c.body, body: c.body, vals: map[*ir.Temp]kernel.Expr{},
+		stage: &stageCell{of: c.stage, in: c.stage.Inputs[nil], pipeline: c.pipeline, held: c.value},
+	}
+	value := at.expr(c.stage.Stmt.Value)
+	c.body = at.body
+	return value
+}
+
+// value reads what an access means: from a register of this thread or another, from shared
+// memory, or from memory where only single cells are read.
+func (c *pipeCell) value(at *cell, a *ir.Access, v *graph.Value) kernel.Expr {
+	from := c.stream.Source(v)
+	if from == nil {
+		var idx []index
+		for d, ix := range a.Index {
+			raw := index{axis: ix.Axis, offset: ix.Offset, at: kernel.I(ix.Offset), key: fmt.Sprintf("=%d", ix.Offset)}
+			if ix.Axis >= 0 {
+				raw.at = kernel.Add(at.pos[ix.Axis], kernel.I(ix.Offset))
+				raw.key = fmt.Sprintf("%d.%d.%d%+d", ix.Axis, c.r, c.x, ix.Offset)
+			}
+			key := fmt.Sprintf("map:%s:%d:%s", a.Array.Name, d, raw.key)
+			idx = append(idx, at.throughFaces(at.body, a.Array, d, raw, key, at.offsetName(raw), true, true))
+		}
+		return applied(at.stage.fromMemory(at, v.Memory, idx), idx)
+	}
+	return c.through(at, a, from, make([]int64, len(a.Index)), 0)
+}
+
+// through chooses between the places that an access leads to on one axis after the other.
+func (c *pipeCell) through(at *cell, a *ir.Access, from *pipeline.Source, offset []int64, d int) kernel.Expr {
+	if d == len(a.Index) {
+		return c.held(from, offset)
+	}
+	var value kernel.Expr
+	for _, x := range pipeline.Mapped(a, d) {
+		offset[d] = x.Offset
+		var v kernel.Expr
+		faces := a.Array.Dims[d].Faces
+		switch {
+		case x.Constant && x.High:
+			v = at.expr(faces.High.Value)
+		case x.Constant:
+			v = at.expr(faces.Low.Value)
+		default:
+			v = c.through(at, a, from, offset, d+1)
+		}
+		if x.Negated {
+			v = kernel.Un(op.Neg, v)
+		}
+		if x.Distance < 0 {
+			value = v
+			continue
+		}
+		end := kernel.Add(c.lo[d], kernel.I(x.Distance))
+		if x.High {
+			end = kernel.Sub(c.hi[d], kernel.I(x.Distance))
+		}
+		value = kernel.Sel(kernel.Bin(op.Eq, at.pos[a.Index[d].Axis], end), v, value)
+	}
+	return value
+}
+
+// held is the value that a source has at an offset from the cell.
+func (c *pipeCell) held(from *pipeline.Source, offset []int64) kernel.Expr {
+	last := len(offset) - 1
+	turns := c.stream.Planes
+	turn := mod(c.turn-c.stream.Age(c.stage, from, offset[0]), turns)
+	r, x := c.r, c.x+offset[last]
+	if last == 2 {
+		r += offset[1]
+	}
+	if r < 0 || r >= c.rows {
+		return c.fromRow(from, turn, r, x)
+	}
+	lanes := x / c.run
+	if x < 0 {
+		lanes = -((c.run - 1 - x) / c.run)
+	}
+	v := c.pipe.held[from][turn][r][x-lanes*c.run]
+	if lanes == 0 {
+		return kernel.V(v)
+	}
+	key := fmt.Sprintf("%p.%d", v, lanes)
+	if have := c.moved[key]; have != nil {
+		return kernel.V(have)
+	}
+	s := &kernel.Shuffle{
+		Var: c.body.declare(c.env, v.Name+"_near", v.Type), Kind: kernel.ShuffleDown, Value: kernel.V(v),
+		By: kernel.L(op.Int(types.I32, lanes)),
+	}
+	if lanes < 0 {
+		s.Kind, s.By = kernel.ShuffleUp, kernel.L(op.Int(types.I32, -lanes))
+	}
+	c.body.emit(s)
+	c.moved[key] = s.Var
+	return kernel.V(s.Var)
+}
+
+// fromRow reads a cell of a row that another warp has left in shared memory. Beyond the
+// first and the last warp there is none, and nothing depends on what is read.
+func (c *pipeCell) fromRow(from *pipeline.Source, turn, r, x int64) kernel.Expr {
+	warp, place := kernel.Expr(kernel.Min(kernel.Add(c.warp, kernel.I(1)), kernel.I(c.warps-1))), r-c.rows
+	if r < 0 {
+		warp, place = kernel.Max(kernel.Sub(c.warp, kernel.I(1)), kernel.I(0)), from.Rows.High+from.Rows.Low+r
+	}
+	key := fmt.Sprintf("%p.%d.%d.%d", from, turn, r, x)
+	if have := c.moved[key]; have != nil {
+		return kernel.V(have)
+	}
+	b := c.edges[from]
+	at := kernel.Add(c.edgeElement(from, turn, warp, place), kernel.I(x))
+	if x < 0 || x >= c.run || c.vec == 1 {
+		v := c.body.declare(c.env, "near", b.Elem)
+		c.body.emit(&kernel.Let{Var: v, Value: &kernel.Load{Buffer: b, Index: at}})
+		c.moved[key] = v
+		return kernel.V(v)
+	}
+	first := x / c.vec * c.vec
+	load := &kernel.LoadVector{Buffer: b, Index: kernel.Add(c.edgeElement(from, turn, warp, place), kernel.I(first))}
+	for i := range c.vec {
+		v := c.body.declare(c.env, "near", b.Elem)
+		load.Vars = append(load.Vars, v)
+		c.moved[fmt.Sprintf("%p.%d.%d.%d", from, turn, r, first+i)] = v
+	}
+	c.body.emit(load)
+	return kernel.V(c.moved[key])
+}
+
+// between is the condition that a position is between two bounds, both included.
+func between(x kernel.Expr, lo, hi kernel.Expr) kernel.Expr {
+	return kernel.And(kernel.Ge(x, lo), kernel.Le(x, hi))
+}
+
+// assigned is the condition under which a stage's statement assigns a cell, inside that
+// under which it is one of the array's.
+func (s *pipeStep) assigned(st *pipeline.Stage, pos map[int]kernel.Expr) (assigned, inside kernel.Expr) {
+	for k, axis := range s.axes {
+		r := st.Stmt.Domain[axis]
+		assigned = conj(assigned, between(pos[axis], s.low(r.Lo, s.lo[k]), s.high(r.Hi, s.hi[k])))
+		inside = conj(inside, between(pos[axis], s.lo[k], s.hi[k]))
+	}
+	return assigned, inside
+}
+
+// rimOf tells whether some cells of the thread may not be assigned in this step.
+func (s *pipeStep) rimOf(st *pipeline.Stage, plane kernel.Expr) kernel.Expr {
+	r := st.Stmt.Domain[s.axes[0]]
+	below, above := kernel.Lt(plane, s.low(r.Lo, s.lo[0])), kernel.Bin(op.Gt, plane, s.high(r.Hi, s.hi[0]))
+	beyond := kernel.Bin(op.LOr, below, above)
+	key := fmt.Sprintf("rim-%d", s.stream.Lag(st))
+	return s.body.let(s.env, key, "rim", kernel.Bin(op.LOr, s.atRim, beyond))
+}
+
+// keep gives cells that the statement does not assign what memory has held all along.
+func (s *pipeStep) keep(st *pipeline.Stage, r int64, plane kernel.Expr, row []*kernel.Var) {
+	home := s.gridStore(s.stream.Home(st.Value))
+	b := s.buffer(home.arg, home.order, home.name, home.elem, func() kernel.Expr { return home.cells(s.size) })
+	b.reads = true
+	rim := newScope(s.body)
+	for x, v := range row {
+		pos := s.position(plane, r, int64(x))
+		assigned, inside := s.assigned(st, pos)
+		var idx []index
+		for _, axis := range s.axes {
+			idx = append(idx, index{axis: axis, at: pos[axis], plain: true})
+		}
+		rim.emit(&kernel.If{
+			Cond: kernel.And(inside, kernel.Un(op.Not, assigned)),
+			Then: []kernel.Stmt{
+				&kernel.Assign{Var: v, Value: &kernel.Load{Buffer: b.buffer, Index: s.flat(home, idx)}},
+			},
+		})
+	}
+	s.body.emit(&kernel.If{Cond: s.rimOf(st, plane), Then: rim.stmts})
+}
+
+// store writes a row of an output: the cells that are the tile's own.
+func (s *pipeStep) store(st *pipeline.Stage, r int64, plane kernel.Expr, row []*kernel.Var) {
+	last := len(s.axes) - 1
+	into := s.gridStore(st.Value.Memory)
+	if st.Output.Spare {
+		into, _ = s.spareStore(st.Value.Memory)
+	}
+	b := s.buffer(into.arg, into.order, into.name, into.elem, func() kernel.Expr { return into.cells(s.size) })
+	b.writes = true
+	own := kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.end))
+	if s.middle() {
+		at := kernel.Add(s.row0, kernel.I(r))
+		end := kernel.Min(kernel.Add(s.corner[1], kernel.I(s.tile[1])), kernel.Add(s.hi[1], kernel.I(1)))
+		own = conj(own, kernel.And(kernel.Ge(at, s.corner[1]), kernel.Lt(at, end)))
+	}
+	list := newScope(s.body)
+	for c := int64(0); c < s.run; c += s.vec {
+		x := kernel.Add(s.x0, kernel.I(c))
+		end := kernel.Add(s.corner[last], kernel.I(s.tile[last]))
+		mine := kernel.And(kernel.Ge(x, s.corner[last]), kernel.Lt(x, end))
+		var cells, values = []kernel.Stmt{}, []kernel.Expr{}
+		for i := range s.vec {
+			pos := s.position(plane, r, c+i)
+			assigned, inside := s.assigned(st, pos)
+			store := &kernel.Store{Buffer: b.buffer, Index: s.flat(into, s.indices(pos)), Value: kernel.V(row[c+i])}
+			cond := inside
+			if !st.Output.Spare {
+				cond = assigned
+			}
+			cells = append(cells, &kernel.If{Cond: cond, Then: []kernel.Stmt{store}})
+			values = append(values, kernel.V(row[c+i]))
+		}
+		if s.vec > 1 {
+			full := kernel.And(kernel.Ge(x, s.lo[last]), kernel.Le(kernel.Add(x, kernel.I(s.vec-1)), s.hi[last]))
+			if !st.Output.Spare {
+				full = kernel.Un(op.Not, s.rimOf(st, plane))
+			}
+			at := s.flat(into, s.indices(s.position(plane, r, c)))
+			all := &kernel.StoreVector{Buffer: b.buffer, Index: at, Values: values}
+			cells = []kernel.Stmt{&kernel.If{Cond: full, Then: []kernel.Stmt{all}, Else: cells}}
+		}
+		list.emit(&kernel.If{Cond: mine, Then: cells})
+	}
+	s.body.emit(&kernel.If{Cond: own, Then: list.stmts})
+}
+
+// indices are a position as indices of an array with all axes.
+func (s *pipeStep) indices(pos map[int]kernel.Expr) []index {
+	var idx []index
+	for _, axis := range s.axes {
+		idx = append(idx, index{axis: axis, at: pos[axis], plain: true})
+	}
+	return idx
+}
