@@ -2,6 +2,7 @@ package exec
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,6 +24,9 @@ func NewScript(m *kernel.Module, b *ir.Binding) (*Script, error) {
 	if d.script.Body, err = d.ops(m.Program.Body); err != nil {
 		return nil, err
 	}
+	if d.spansFound < len(m.Spans) {
+		return nil, errors.New("a span is of an iterate that the program does not have")
+	}
 	if err := d.scratch(); err != nil {
 		return nil, err
 	}
@@ -37,8 +41,11 @@ type deriver struct {
 	calls   map[*ir.Call]int
 	kernels map[*kernel.Kernel]int
 	used    [][]*kernel.Scratch // by call
-	written []bool              // by grid
+	spares  []*kernel.Spare
+	written []bool // by grid, then by spare
 	rotated [][]int
+
+	spansFound int // those whose iterates have been met
 }
 
 // cells lists the reduced scalars.
@@ -86,6 +93,9 @@ func (d *deriver) ops(body []ir.Op) ([]Op, error) {
 			if o.Until != nil {
 				it.Until = formula(d.bound, o.Until, d.cell)
 			}
+			if err := d.spans(o, &it); err != nil {
+				return nil, err
+			}
 			out = append(out, it)
 		default:
 			panic(fmt.Sprintf("exec: no op %T", o))
@@ -103,20 +113,24 @@ func (d *deriver) call(s *ir.Call) (int, error) {
 	if i, ok := d.calls[s]; ok {
 		return i, nil
 	}
-	out := Call{Name: s.Name, Points: points(d.bound, s)}
+	i, err := d.launches(Call{Name: s.Name, Points: points(d.bound, s)}, d.Calls[s])
+	d.calls[s] = i
+	return i, err
+}
+
+// launches adds a call with launches, and returns its index.
+func (d *deriver) launches(out Call, list []*kernel.Launch) (int, error) {
 	var used []*kernel.Scratch
-	for _, l := range d.Calls[s] {
+	for _, l := range list {
 		launch, err := d.launch(l, &used)
 		if err != nil {
-			return 0, fmt.Errorf("call %s: kernel %s: %w", s.Name, l.Kernel.Name, err)
+			return 0, fmt.Errorf("call %s: kernel %s: %w", out.Name, l.Kernel.Name, err)
 		}
 		out.Launches = append(out.Launches, launch)
 	}
-	i := len(d.script.Calls)
-	d.calls[s] = i
 	d.script.Calls = append(d.script.Calls, out)
 	d.used = append(d.used, used)
-	return i, nil
+	return len(d.script.Calls) - 1, nil
 }
 
 // points returns the cells of a call's largest domain.
@@ -180,6 +194,8 @@ func (d *deriver) buffer(p *kernel.Buffer, a kernel.Arg, used *[]*kernel.Scratch
 		if arg.Index >= 0 && p.Mode != kernel.In {
 			d.written[arg.Index] = true
 		}
+	case kernel.SpareArg:
+		arg, elem = Arg{Kind: GridArg, Index: d.spare(a.Spare)}, a.Spare.Like.Type
 	case kernel.CellArg:
 		i, ok := d.cell(a.Scalar)
 		if !ok {
@@ -300,20 +316,26 @@ func (d *deriver) scratch() error {
 // grids lays out the shared region: grids, cells, status.
 func (d *deriver) grids() {
 	d.spread()
-	sizes := make([]int64, len(d.Program.Grids), len(d.Program.Grids)+2)
-	for i, g := range d.Program.Grids {
-		sizes[i] = int64(g.Type.Size())
-		for _, n := range d.bound.Shape(g.Dims) {
-			sizes[i] *= int64(n)
-		}
-	}
 	s := d.script
-	starts, bytes := memory.Place(append(sizes, int64(len(s.Cells))*cellStride, statusBytes))
 	for i, g := range d.Program.Grids {
-		s.Grids = append(s.Grids, Array{Name: g.Name, Bytes: sizes[i], Start: starts[i], ReadOnly: !d.written[i],
-			Rows: rows(d.Layouts[g], g, d.bound.Shape(g.Dims))})
+		s.Grids = append(s.Grids, d.array(g.Name, g))
+		s.Grids[i].ReadOnly = !d.written[i]
 	}
-	s.CellsStart, s.StatusStart, s.SharedBytes = starts[len(sizes)], starts[len(sizes)+1], bytes
+	for _, x := range d.spares {
+		a := d.array(x.Name, x.Like)
+		a.Spare = true
+		s.Grids = append(s.Grids, a)
+	}
+	s.compact(make([][]byte, len(s.Grids)))
+}
+
+// array describes memory for a grid.
+func (d *deriver) array(name string, g *ir.Grid) Array {
+	bytes := int64(g.Type.Size())
+	for _, n := range d.bound.Shape(g.Dims) {
+		bytes *= int64(n)
+	}
+	return Array{Name: name, Bytes: bytes, Rows: rows(d.Layouts[g], g, d.bound.Shape(g.Dims))}
 }
 
 // compact leaves those grids out of the region that have memory elsewhere.

@@ -150,13 +150,19 @@ func bind(library device.Library, name string, g kernel.Geometry, args []device.
 	return library.Prepare(name, args)
 }
 
-// push copies all that the host has written to the device.
+// push copies all that the host has written to the device. Spares hold nothing.
 func (m *executor) push() error {
-	for _, list := range [][]device.Buffer{m.memory, m.cells} {
-		for _, b := range list {
-			if err := b.Push(); err != nil {
-				return err
-			}
+	for g, h := range m.holds {
+		if m.script.Grids[g].Spare {
+			continue
+		}
+		if err := m.memory[h].Push(); err != nil {
+			return err
+		}
+	}
+	for _, b := range m.cells {
+		if err := b.Push(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -194,12 +200,13 @@ func (m *executor) run(at ir.Cursor, limit Limit, stop *atomic.Int64,
 	w.settle() // a cursor from elsewhere may stand before the end of an iteration
 	start := w.completed
 	m.pace.start(time.Now())
-	for n := int64(0); ; n++ {
+	for n := int64(0); ; {
 		more := w.settle()
 		m.status.completed.Store(w.completed)
 		switch {
 		case m.failed != nil:
 			return c, end, m.failed
+		case w.owes():
 		case !more:
 			return c, finished, m.finish()
 		case limit.reached(n, w.completed-start):
@@ -207,19 +214,29 @@ func (m *executor) run(at ir.Cursor, limit Limit, stop *atomic.Int64,
 		case stop.Load() == number:
 			return c, stopped, m.finish()
 		}
-		leaves, err := m.graphs.replay(w, limit.rest(n, w.completed-start))
-		if err != nil {
-			return c, end, err
+		leaves := int64(0)
+		if !w.owes() || stop.Load() != number { // else it stops as soon as it can
+			if leaves, err = m.several(w, limit.rest(n, w.completed-start)); err != nil {
+				return c, end, err
+			}
 		}
-		if leaves > 0 {
-			n += leaves - 1
-			continue
+		if leaves == 0 {
+			leaves = 1
+			step := w.step()
+			if err := m.execute(w.take(), step); err != nil {
+				return c, end, err
+			}
 		}
-		step := w.step()
-		if err := m.execute(w.take(), step); err != nil {
-			return c, end, err
-		}
+		n += leaves
 	}
+}
+
+// several executes leaves from where the walker stands together, if it can, and returns how many.
+func (m *executor) several(w *walker, limit Limit) (leaves int64, err error) {
+	if leaves, err = m.graphs.replay(w, limit); leaves > 0 || err != nil {
+		return leaves, err
+	}
+	return m.together(w, limit)
 }
 
 // finish waits for the device and copies the values of reduced scalars back.
@@ -239,20 +256,28 @@ func (m *executor) execute(o *Op, step int64) error {
 	if o.Kind == RotateOp {
 		m.rotate(o.Grids)
 	} else {
-		setStep(m.step, step)
-		for i, launch := range m.launches[o.Call] {
-			m.status.running.Store(place(o.Call, i))
-			m.status.launches.Add(1)
-			if err := launch.Launch(); err != nil {
-				return err
-			}
-			if err := m.queued(1); err != nil {
-				return err
-			}
+		if err := m.launch(o.Call, step); err != nil {
+			return err
 		}
 		m.status.points.Add(m.script.Calls[o.Call].Points)
 	}
 	m.status.leaves.Add(1)
+	return nil
+}
+
+// launch makes the launches of a call.
+func (m *executor) launch(call int, step int64) error {
+	setStep(m.step, step)
+	for i, launch := range m.launches[call] {
+		m.status.running.Store(place(call, i))
+		m.status.launches.Add(1)
+		if err := launch.Launch(); err != nil {
+			return err
+		}
+		if err := m.queued(1); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -272,11 +297,7 @@ func (m *executor) queued(launches int) error {
 
 // rotate gives every grid the contents of the next one, and the last those of the first, by exchanging buffers.
 func (m *executor) rotate(grids []int) {
-	first := m.holds[grids[0]]
-	for k, g := range grids[:len(grids)-1] {
-		m.holds[g] = m.holds[grids[k+1]]
-	}
-	m.holds[grids[len(grids)-1]] = first
+	rotate(m.holds, grids)
 	for _, g := range grids {
 		m.grids[g].Buffer = m.inner[m.holds[g]]
 	}

@@ -78,6 +78,9 @@ func (h *hosted) goTo(p Place, values []op.Value) {
 // bring has all grids brought here from the device.
 func (h *hosted) bring(grid func(name string) ([]byte, error)) error {
 	for _, g := range h.script.Grids {
+		if g.Spare {
+			continue
+		}
 		if _, err := grid(g.Name); err != nil {
 			return err
 		}

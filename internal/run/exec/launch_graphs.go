@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -10,36 +11,49 @@ import (
 // graphLauncher executes iterations by launch graphs, where launches are so short that starting them one by one takes
 // longer than they do.
 //
-// A graph is a number of iterations of one iterate whose launches are known beforehand, from one state of the
-// rotations on. It is recorded when it is wanted for the second time, or at once if it has the loop's usual length: a
-// multiple of the period of the rotations, so that a graph can follow itself.
+// A graph is a number of iterations of one iterate whose launches are known beforehand, or of spans of it, from one
+// state of the rotations on. It is recorded when it is wanted for the second time, or at once if it has the loop's
+// usual length: a multiple of the period of the rotations, so that a graph can follow itself.
 type graphLauncher struct {
-	executor      *executor
-	device        device.Recorder
-	loops         map[*Op]*loop
-	graphs        map[graphKey]*replay
-	wanted        map[graphKey]bool
-	withoutGraphs int64 // leaves that are executed one by one before graphs are tried again
-	longest       time.Duration
-	place         uint64 // of the first launch of the graph recorded last
-	eager         int64  // for tests: this usual length, whatever the launches take
+	executor *executor
+	device   device.Recorder
+	loops    map[unit]*loop
+	graphs   map[graphKey]*replay
+	wanted   map[graphKey]bool
+	resume   int64 // graphs are tried again when so many leaves have been executed
+	longest  time.Duration
+	place    uint64 // of the first launch of the graph recorded last
+	eager    int64  // for tests: this usual length, whatever the launches take
 }
 
-// loop describes an iterate.
+// unit is what a graph repeats: an iteration of an iterate, or a span of it.
+type unit struct {
+	op   *Op
+	span *Span // nil for an iteration
+}
+
+// depth returns how many iterations a unit is.
+func (u unit) depth() int64 {
+	if u.span != nil {
+		return u.span.Depth
+	}
+	return 1
+}
+
+// loop describes a unit.
 type loop struct {
-	static   bool // an iteration makes the same launches every time
+	static   bool // it makes the same launches every time
 	launches int64
 	leaves   int64
 	points   int64
-	period   int64 // iterations after which all grids are back in their places
+	period   int64 // repetitions after which all grids are back in their places
 	syncs    int   // that the pacer had made when the loop was first met
-	usual    int64 // iterations of a graph; 0 before it is known, -1 for none
+	usual    int64 // units of a graph; 0 before it is known, -1 for none
 }
 
-// graphKey says what a graph does: so many iterations of an iterate, from a
-// state of the rotations on.
+// graphKey says what a graph does: so many times a unit, from a state of the rotations on.
 type graphKey struct {
-	op    *Op
+	unit
 	holds string
 	times int64
 }
@@ -76,7 +90,7 @@ func newGraphLauncher(m *executor, eager int64) *graphLauncher {
 	}
 	return &graphLauncher{
 		executor: m, device: d, longest: m.pace.long / 2, eager: eager,
-		loops: map[*Op]*loop{}, graphs: map[graphKey]*replay{}, wanted: map[graphKey]bool{},
+		loops: map[unit]*loop{}, graphs: map[graphKey]*replay{}, wanted: map[graphKey]bool{},
 	}
 }
 
@@ -86,26 +100,31 @@ func (r *graphLauncher) replay(w *walker, limit Limit) (leaves int64, err error)
 	if r == nil {
 		return 0, nil
 	}
-	if r.withoutGraphs > 0 {
-		r.withoutGraphs--
+	done := r.executor.status.leaves.Load()
+	if done < r.resume {
 		return 0, nil
 	}
 	for depth := 1; depth < len(w.frames); depth++ {
-		o := w.loops[depth]
-		l := r.loop(o)
+		u := unit{op: w.loops[depth]}
+		l := r.loop(u)
 		if !l.static || !w.begins(depth) {
 			continue
 		}
-		times := r.times(l, w.room(depth), depth == 1, limit)
+		room := w.within(depth, l.leaves, limit)
+		if s := u.op.span(room); s != nil {
+			u.span, room = s, (room-s.After)/s.Depth
+			l = r.loop(u)
+		}
+		times := r.times(l, room)
 		if times == 0 {
 			continue // a loop inside may still have room for some
 		}
-		key := graphKey{o, placesText(r.executor.holds), times}
+		key := graphKey{u, placesText(r.executor.holds), times}
 		g := r.graphs[key]
 		if g == nil {
 			if !r.wanted[key] && times != l.usual {
 				r.want(key)
-				r.withoutGraphs = times*l.leaves - 1
+				r.resume = done + times*l.leaves
 				return 0, nil
 			}
 			if g, err = r.record(key, w.frames[depth].Done); err != nil {
@@ -115,17 +134,31 @@ func (r *graphLauncher) replay(w *walker, limit Limit) (leaves int64, err error)
 				return 0, nil
 			}
 		}
-		if err := r.launch(g, w.frames[depth].Done); err != nil {
-			return 0, err
-		}
-		w.skip(depth, times)
-		return times * l.leaves, r.count(l, times)
+		return times * l.leaves, r.carryOut(w, depth, u, g, times)
 	}
 	return 0, nil
 }
 
-// times returns how many iterations a graph should have; 0 for none.
-func (r *graphLauncher) times(l *loop, room int64, outermost bool, limit Limit) int64 {
+// carryOut carries out a graph of so many units, and moves past it.
+func (r *graphLauncher) carryOut(w *walker, depth int, u unit, g *replay, times int64) error {
+	if u.span != nil {
+		if err := r.executor.prepareSpares(w, u.span); err != nil {
+			return err
+		}
+	}
+	if err := r.launch(g, w.frames[depth].Done); err != nil {
+		return err
+	}
+	if u.span != nil {
+		w.pass(u.span, times)
+	} else {
+		w.skip(depth, times)
+	}
+	return r.count(r.loop(u), times)
+}
+
+// times returns how many units a graph should have, if there is room for so many; 0 for none.
+func (r *graphLauncher) times(l *loop, room int64) int64 {
 	pace := &r.executor.pace
 	if l.usual == 0 && r.eager > 0 {
 		l.usual = r.eager
@@ -139,12 +172,6 @@ func (r *graphLauncher) times(l *loop, room int64, outermost bool, limit Limit) 
 	if l.usual <= 0 {
 		return 0
 	}
-	if outermost && limit.Iterations > 0 {
-		room = min(room, limit.Iterations)
-	}
-	if limit.Leaves > 0 {
-		room = min(room, limit.Leaves/l.leaves)
-	}
 	times := min(room, l.usual)
 	if times*l.launches < 2 {
 		return 0
@@ -152,8 +179,7 @@ func (r *graphLauncher) times(l *loop, room int64, outermost bool, limit Limit) 
 	return times
 }
 
-// length returns the iterations of about so many launches: whole periods, if
-// one fits.
+// length returns the units of about so many launches: whole periods, if one fits.
 func (l *loop) length(launches int64) int64 {
 	n := max(1, min(launches, mostLaunches)/l.launches)
 	if n > l.period {
@@ -170,7 +196,7 @@ func (r *graphLauncher) want(key graphKey) {
 	r.wanted[key] = true
 }
 
-// record makes the graph of iterations that begin at a step.
+// record makes a graph that begins at a step.
 func (r *graphLauncher) record(key graphKey, step int64) (*replay, error) {
 	if len(r.graphs) >= mostGraphs {
 		for _, g := range r.graphs {
@@ -187,8 +213,8 @@ func (r *graphLauncher) record(key graphKey, step int64) (*replay, error) {
 	number := 0
 	var err error
 	g.Graph, err = r.device.Record(func() error {
-		for ahead := range key.times {
-			if err := r.unroll(key.op.Body, step, ahead, g, &number); err != nil {
+		for n := range key.times {
+			if err := r.unroll(key.unit, step, n*key.depth(), g, &number); err != nil {
 				return err
 			}
 		}
@@ -202,37 +228,85 @@ func (r *graphLauncher) record(key graphKey, step int64) (*replay, error) {
 	return g, nil
 }
 
-// unroll makes the launches of one iteration of a body. Those of inner loops
-// have the same steps every time; g is nil there.
-func (r *graphLauncher) unroll(body []Op, first, ahead int64, g *replay, number *int) error {
+// unroll makes the launches of a unit that begins at a step, so many iterations after the graph does. Those of inner
+// loops have the same steps every time; g is nil there.
+func (r *graphLauncher) unroll(u unit, first, ahead int64, g *replay, number *int) error {
 	m := r.executor
-	for i := range body {
-		switch o := &body[i]; o.Kind {
+	if u.span != nil {
+		if err := r.launchesOf(u.span.Call, first, ahead, g, number); err != nil {
+			return err
+		}
+		u.span.apply(u.op, m.holds)
+		m.assignBuffers(m.holds)
+		return nil
+	}
+	for i := range u.op.Body {
+		switch o := &u.op.Body[i]; o.Kind {
 		case RotateOp:
 			m.rotate(o.Grids)
 		case IterateOp:
-			for step := range r.count0(o) {
-				if err := r.unroll(o.Body, step, 0, nil, number); err != nil {
+			for v := range r.inner(o) {
+				if v.prepare >= 0 {
+					if err := r.launchesOf(v.prepare, v.done, 0, nil, number); err != nil {
+						return err
+					}
+				}
+				if err := r.unroll(v.unit, v.done, 0, nil, number); err != nil {
 					return err
 				}
 			}
 		case RunOp:
-			setStep(m.step, first+ahead)
-			for j, launch := range m.launches[o.Call] {
-				if err := launch.Launch(); err != nil {
-					return err
-				}
-				if *number == 0 {
-					r.place = place(o.Call, j)
-				}
-				if g != nil && m.script.Calls[o.Call].Launches[j].stepped() {
-					g.steps = append(g.steps, stepLaunch{*number, ahead})
-				}
-				*number++
+			if err := r.launchesOf(o.Call, first, ahead, g, number); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// launchesOf makes the launches of a call.
+func (r *graphLauncher) launchesOf(call int, first, ahead int64, g *replay, number *int) error {
+	m := r.executor
+	setStep(m.step, first+ahead)
+	for j, launch := range m.launches[call] {
+		if err := launch.Launch(); err != nil {
+			return err
+		}
+		if *number == 0 {
+			r.place = place(call, j)
+		}
+		if g != nil && m.script.Calls[call].Launches[j].stepped() {
+			g.steps = append(g.steps, stepLaunch{*number, ahead})
+		}
+		*number++
+	}
+	return nil
+}
+
+// innerUnit is a unit of a loop inside.
+type innerUnit struct {
+	unit
+	done    int64 // iterations before it
+	prepare int   // the call that prepares its spares, or -1
+}
+
+// inner yields the units of an iterate with a fixed count in their order.
+func (r *graphLauncher) inner(o *Op) iter.Seq[innerUnit] {
+	return func(yield func(innerUnit) bool) {
+		w := &walker{} // that has just entered it
+		count := r.count0(o)
+		for done := int64(0); done < count; {
+			u := innerUnit{unit{op: o, span: o.span(count - done)}, done, -1}
+			if u.span != nil && w.unprepared(u.span) {
+				u.prepare = u.span.Prepare
+			}
+			if !yield(u) {
+				return
+			}
+			w.spanned = u.span
+			done += u.depth()
+		}
+	}
 }
 
 // stepped reports whether a launch depends on the step.
@@ -260,7 +334,7 @@ func (r *graphLauncher) launch(g *replay, step int64) error {
 	return nil
 }
 
-// count tells the status and the pacer of iterations.
+// count tells the status and the pacer of units.
 func (r *graphLauncher) count(l *loop, times int64) error {
 	s := r.executor.status
 	s.graphs.Add(1)
@@ -270,55 +344,67 @@ func (r *graphLauncher) count(l *loop, times int64) error {
 	return r.executor.queued(int(times * l.launches))
 }
 
-// loop returns what is known of an iterate.
-func (r *graphLauncher) loop(o *Op) *loop {
-	l := r.loops[o]
+// loop returns what is known of a unit.
+func (r *graphLauncher) loop(u unit) *loop {
+	l := r.loops[u]
 	if l == nil {
-		l = r.look(o)
+		l = r.look(u)
 		l.syncs = r.executor.pace.syncs
-		r.loops[o] = l
+		r.loops[u] = l
 	}
 	return l
 }
 
-// look finds out what an iteration does.
-func (r *graphLauncher) look(o *Op) *loop {
+// look finds out what a unit does.
+func (r *graphLauncher) look(u unit) *loop {
 	l := &loop{static: true}
 	holds := make([]int, len(r.executor.holds))
 	for i := range holds {
 		holds[i] = i
 	}
-	r.walk(o.Body, l, holds)
+	r.walk(u, l, holds)
 	l.static = l.static && l.launches > 0 && l.launches <= mostLaunches
 	l.period = period(holds)
 	return l
 }
 
-// walk adds what a body does to l, and to what the grids hold.
-func (r *graphLauncher) walk(body []Op, l *loop, holds []int) {
-	for i := range body {
-		switch o := &body[i]; o.Kind {
+// walk adds what a unit does to l, and to what the grids hold.
+func (r *graphLauncher) walk(u unit, l *loop, holds []int) {
+	run := func(call int) {
+		l.launches += int64(len(r.executor.launches[call]))
+		l.points += r.executor.script.Calls[call].Points
+	}
+	if u.span != nil {
+		run(u.span.Call)
+		l.leaves += u.span.leaves(u.op)
+		u.span.apply(u.op, holds)
+		return
+	}
+	for i := range u.op.Body {
+		switch o := &u.op.Body[i]; o.Kind {
 		case RunOp:
-			l.launches += int64(len(r.executor.launches[o.Call]))
-			l.points += r.executor.script.Calls[o.Call].Points
+			run(o.Call)
 			l.leaves++
 		case RotateOp:
-			first := holds[o.Grids[0]]
-			for k, g := range o.Grids[:len(o.Grids)-1] {
-				holds[g] = holds[o.Grids[k+1]]
-			}
-			holds[o.Grids[len(o.Grids)-1]] = first
+			rotate(holds, o.Grids)
 			l.leaves++
 		case IterateOp:
 			if o.Leafless {
 				continue
 			}
-			if len(o.Count) == 0 || !o.Count.fixed() {
+			if !o.Count.fixed() || len(o.Count) == 0 {
 				l.static = false
+				return
 			}
-			for n := int64(0); l.static && n < r.count0(o); n++ {
-				r.walk(o.Body, l, holds)
+			for v := range r.inner(o) {
+				if v.prepare >= 0 {
+					run(v.prepare)
+				}
+				r.walk(v.unit, l, holds)
 				l.static = l.static && l.leaves <= 4*mostLaunches
+				if !l.static {
+					return
+				}
 			}
 		}
 	}

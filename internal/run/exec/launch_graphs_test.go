@@ -142,15 +142,66 @@ func loops(t *rapid.T, depth int) []Op {
 	return body
 }
 
-// Whatever the loops, the lengths of graphs and the limits, the same launches
-// are made with the same buffers and steps, and all stop at the same places.
+// addSpans draws spans for those iterates of a body that have no loops inside. Grids 4 and 5 are spares.
+func addSpans(t *rapid.T, s *Script, body []Op) {
+	for i := range body {
+		o := &body[i]
+		if o.Kind != IterateOp {
+			continue
+		}
+		if slices.ContainsFunc(o.Body, func(o Op) bool { return o.Kind == IterateOp }) {
+			addSpans(t, s, o.Body)
+			continue
+		}
+		points := int64(0)
+		for _, leaf := range o.Body {
+			if leaf.Kind == RunOp {
+				points += s.Calls[leaf.Call].Points
+			}
+		}
+		for depth := range int64(3) {
+			if depth = 4 - depth; !rapid.Bool().Draw(t, "span") {
+				continue
+			}
+			span := Span{Depth: depth, After: rapid.Int64Range(0, 2).Draw(t, "after"), Prepare: -1}
+			for spare := 4; spare < 6; spare++ {
+				if rapid.Bool().Draw(t, "spare") {
+					span.Spares = append(span.Spares, spare)
+					span.Exchanges = append(span.Exchanges, [2]int{spare - 4, spare})
+				}
+			}
+			if len(span.Spares) > 0 && rapid.Bool().Draw(t, "prepare") {
+				span.Prepare = len(s.Calls)
+				s.Calls = append(s.Calls, Call{Name: "prepare", Launches: []Launch{{Kernel: 1,
+					Args: []Arg{{Kind: GridArg, Index: span.Spares[0]}, {Kind: GridArg}, {Kind: StepArg}}}}})
+			}
+			span.Call = len(s.Calls)
+			s.Calls = append(s.Calls, Call{Name: "span", Points: depth * points, Launches: []Launch{{Kernel: 0,
+				Args: []Arg{{Kind: GridArg, Index: 5}, {Kind: GridArg, Index: 1}, {Kind: StepArg}}}}})
+			o.Spans = append(o.Spans, span)
+		}
+	}
+}
+
+// withoutSpans returns a copy of a body.
+func withoutSpans(body []Op) []Op {
+	body = slices.Clone(body)
+	for i := range body {
+		body[i].Spans, body[i].Body = nil, withoutSpans(body[i].Body)
+	}
+	return body
+}
+
+// Whatever the loops, their spans, the lengths of graphs and the limits, the same launches
+// are made with the same buffers and steps, and all stop at the same places. They are those
+// of loops without spans.
 func TestGraphsAreFaithful(t *testing.T) {
 	some := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := &Script{Kernels: []string{"a", "b"}, Body: loops(t, 3), StatusStart: 0, CellsStart: statusBytes,
 			SharedBytes: 4096}
-		for i := range 4 {
-			s.Grids = append(s.Grids, Array{Name: fmt.Sprint(i), Start: 1024, Bytes: int64(i + 1)})
+		for i := range 6 {
+			s.Grids = append(s.Grids, Array{Name: fmt.Sprint(i), Start: 1024, Bytes: int64(i + 1), Spare: i > 3})
 		}
 		grid := func(i int) Arg { return Arg{Kind: GridArg, Index: i} }
 		s.Calls = []Call{
@@ -159,18 +210,21 @@ func TestGraphsAreFaithful(t *testing.T) {
 				{Kernel: 0, Args: []Arg{grid(3), grid(0)}}}},
 			{Name: "none", Points: 100},
 		}
+		if rapid.Bool().Draw(t, "spans") {
+			addSpans(t, s, s.Body)
+		}
 		limits := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Limit {
 			return Limit{Iterations: rapid.Int64Range(0, 4).Draw(t, "iterations"),
 				Leaves: rapid.Int64Range(0, 9).Draw(t, "leaves")}
 		}), 1, 5).Draw(t, "limits")
 		eager := rapid.Int64Range(1, 6).Draw(t, "eager")
-		run := func(graphs bool) (*diary, []string) {
+		run := func(s *Script, graphs bool) (d *diary, stops, places []string) {
 			region, err := memory.New("test", s.SharedBytes)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer region.Close()
-			d := &diary{}
+			d = &diary{}
 			m, err := newExecutor(s, d, "", region, nil, false)
 			if err != nil {
 				t.Fatal(err)
@@ -179,23 +233,27 @@ func TestGraphsAreFaithful(t *testing.T) {
 				m.graphs = newGraphLauncher(m, eager)
 			}
 			var none atomic.Int64
-			var stops []string
 			at := ir.Cursor{}
 			for i := range 3000 {
 				var end ending
 				if at, end, err = m.run(at, limits[i%len(limits)], &none, 1); err != nil {
 					t.Fatal(err)
 				}
-				stops = append(stops, fmt.Sprint(at, m.holds, m.status.leaves.Load(), m.status.points.Load(),
-					m.status.launches.Load()))
+				places = append(places, fmt.Sprint(at, m.status.leaves.Load(), m.status.points.Load()))
+				stops = append(stops, fmt.Sprint(places[i], m.holds, m.status.launches.Load()))
 				if end == finished {
 					break
 				}
 			}
-			return d, stops
+			return d, stops, places
 		}
-		plain, want := run(false)
-		graphed, got := run(true)
+		plain, want, places := run(s, false)
+		graphed, got, _ := run(s, true)
+		single := *s
+		single.Body = withoutSpans(s.Body)
+		if _, _, one := run(&single, false); !slices.Equal(places, one) {
+			t.Fatalf("with spans it stops at\n%v\nwithout at\n%v", places, one)
+		}
 		some += graphed.graphs
 		if !slices.Equal(graphed.entries, plain.entries) {
 			t.Fatalf("with graphs of %d:\n%v\nwithout:\n%v", eager, graphed.entries, plain.entries)
@@ -250,7 +308,7 @@ func TestLongLaunches(t *testing.T) {
 	}{{time.Microsecond, 3, 0}, {time.Microsecond, 4, 1024}, {50 * time.Microsecond, 4, 400},
 		{time.Millisecond, 4, 0}} {
 		m.pace.each, m.pace.syncs = test.each, test.syncs
-		if got := r.times(&loop{launches: 1, leaves: 2, period: 2}, 5000, true, Limit{}); got != test.want {
+		if got := r.times(&loop{launches: 1, leaves: 2, period: 2}, 5000); got != test.want {
 			t.Errorf("%v after %d waits: %d iterations, want %d", test.each, test.syncs, got, test.want)
 		}
 	}

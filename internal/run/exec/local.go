@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -44,14 +45,17 @@ func OpenLocal(ctx context.Context, m *kernel.Module, b *ir.Binding, o Options,
 	if err := script.runsOn(o.Device); err != nil {
 		return nil, err
 	}
-	slices := make([][]byte, len(script.Grids))
+	memories := make([][]byte, len(script.Grids))
 	var needs []memory.Need
 	for i, need := range script.Needs(o.Device, false) {
 		if i < len(script.Grids) {
 			g := &script.Grids[i]
-			if slices[i] = given[g.Name]; slices[i] != nil {
-				if int64(len(slices[i])) != g.Bytes {
-					return nil, fmt.Errorf("%s has %d bytes, and its memory %d", g.Name, g.Bytes, len(slices[i]))
+			if !g.Spare {
+				memories[i] = given[g.Name]
+			}
+			if memories[i] != nil {
+				if int64(len(memories[i])) != g.Bytes {
+					return nil, fmt.Errorf("%s has %d bytes, and its memory %d", g.Name, g.Bytes, len(memories[i]))
 				}
 				continue
 			}
@@ -61,13 +65,13 @@ func OpenLocal(ctx context.Context, m *kernel.Module, b *ir.Binding, o Options,
 	if err := o.System.Check(needs); err != nil {
 		return nil, err
 	}
-	script.compact(slices)
+	script.compact(memories)
 	region, err := memory.Anonymous(script.SharedBytes)
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{hosted: newHosted(b, script, region, slices), opts: o, thread: newThread()}
-	if err := l.thread.do(func() error { return l.start(slices) }); err != nil {
+	l := &Local{hosted: newHosted(b, script, region, memories), opts: o, thread: newThread()}
+	if err := l.thread.do(func() error { return l.start(memories) }); err != nil {
 		l.Close()
 		return nil, err
 	}
@@ -165,13 +169,13 @@ func (l *Local) Settle() error {
 	for i := range l.holds {
 		for l.holds[i] != i {
 			// The memory of grid j holds grid i; it goes to where grid i is at home.
-			j := l.holds[i]
-			exchange(l.hosts[i], l.hosts[j])
-			other := -1
-			for k, h := range l.holds {
-				if h == i {
-					other = k
-				}
+			j, other := l.holds[i], slices.Index(l.holds, i)
+			switch grids := l.script.Grids; {
+			case grids[i].Spare: // nor is other a grid: those are at home
+			case grids[other].Spare:
+				copy(l.hosts[i], l.hosts[j])
+			default:
+				exchange(l.hosts[i], l.hosts[j])
 			}
 			l.holds[i], l.holds[other] = i, j
 		}

@@ -10,11 +10,11 @@ import (
 // data. Its body has the shape of the program's, op for op, so that a place in
 // one is a place in the other.
 type Script struct {
-	Grids       []Array // as the program has them
+	Grids       []Array // as the program has them, then the spares
 	Cells       []Cell  // the reduced scalars
 	Scratch     []int64 // bytes of each scratch buffer
 	Kernels     []string
-	Calls       []Call
+	Calls       []Call // those of the body, and what spans launch
 	Body        []Op
 	SharedBytes int64 // of the region that holds grids, cells and status
 	CellsStart  int64 // in the region, of the first cell
@@ -27,6 +27,7 @@ type Array struct {
 	Bytes    int64
 	Start    int64       // in the region
 	ReadOnly bool        // nothing writes it, nor a grid that it changes places with
+	Spare    bool        // no grid of the program: memory that spans exchange for a grid's
 	Rows     device.Rows // in the device's memory; none if it lies dense there
 }
 
@@ -42,11 +43,11 @@ const cellStride = 64
 // cellStart returns where in the region a cell lies.
 func (s *Script) cellStart(i int) int64 { return s.CellsStart + int64(i)*cellStride }
 
-// Call is what one ir.Run executes.
+// Call is what one ir.Run executes, or what a span launches.
 type Call struct {
 	Name     string
 	Launches []Launch
-	Points   int64 // cells of its largest domain
+	Points   int64 // cells of its largest domain; of a span, of all that it stands for
 }
 
 // Launch is one start of a kernel.
@@ -122,4 +123,13 @@ type Op struct {
 	Check, Max   int64
 	Body         []Op
 	Leafless     bool // it executes nothing, however often
+	Spans        []Span
+}
+
+// Span is iterations of an iterate that launches carry out together: see kernel.Span.
+type Span struct {
+	Depth, After  int64
+	Call, Prepare int      // what it launches, and what prepares its spares; Prepare may be -1
+	Exchanges     [][2]int // a grid and a spare each
+	Spares        []int    // all that it has to do with
 }

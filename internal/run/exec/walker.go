@@ -14,6 +14,10 @@ type walker struct {
 	bodies    [][]Op // that the frames stand in
 	loops     []*Op  // the iterate that each body belongs to; nil for the first
 	completed int64
+
+	// Spans are carried out by the innermost iterate.
+	due     int64 // iterations that it has to complete before anything else may happen
+	spanned *Span // that its iteration before belonged to; nil for none
 }
 
 // newWalker returns a walker that stands at a cursor, which has been checked.
@@ -59,6 +63,7 @@ func (w *walker) settle() bool {
 		if w.over(w.loops[depth], f) {
 			w.frames, w.bodies, w.loops = w.frames[:depth], w.bodies[:depth], w.loops[:depth]
 			w.frames[depth-1].At++
+			w.due, w.spanned = 0, nil
 		} else {
 			f.At = 0
 		}
@@ -92,6 +97,7 @@ func (w *walker) take() *Op {
 	depth := len(w.frames) - 1
 	f := &w.frames[depth]
 	f.At++
+	w.spanned = nil
 	return &w.bodies[depth][f.At-1]
 }
 
@@ -126,6 +132,18 @@ func (w *walker) room(depth int) int64 {
 	return room
 }
 
+// within returns how much of that room a limit leaves, iterations having so many leaves.
+func (w *walker) within(depth int, leaves int64, limit Limit) int64 {
+	room := w.room(depth)
+	if depth == 1 && limit.Iterations > 0 {
+		room = min(room, limit.Iterations)
+	}
+	if limit.Leaves > 0 {
+		room = min(room, limit.Leaves/leaves)
+	}
+	return room
+}
+
 // skip moves past iterations of the iterate at a depth, from where it begins
 // one to the end of the last: settle goes on from there.
 func (w *walker) skip(depth int, times int64) {
@@ -133,6 +151,7 @@ func (w *walker) skip(depth int, times int64) {
 	f := &w.frames[depth]
 	f.Done += times - 1
 	f.At = len(w.bodies[depth])
+	w.spanned = nil
 	if depth == 1 {
 		w.completed += times - 1
 	}

@@ -1,0 +1,95 @@
+package exec
+
+import "slices"
+
+// span returns the longest span that fits in so many iterations.
+func (o *Op) span(room int64) *Span {
+	for i := range o.Spans {
+		if s := &o.Spans[i]; s.Depth+s.After <= room {
+			return s
+		}
+	}
+	return nil
+}
+
+// apply makes of what the grids hold before a span of an iterate what they hold after it.
+func (s *Span) apply(o *Op, holds []int) {
+	for _, x := range s.Exchanges {
+		holds[x[0]], holds[x[1]] = holds[x[1]], holds[x[0]]
+	}
+	for range s.Depth {
+		for i := range o.Body {
+			if o.Body[i].Kind == RotateOp {
+				rotate(holds, o.Body[i].Grids)
+			}
+		}
+	}
+}
+
+// rotate gives every grid what the next one holds, and the last what the first does.
+func rotate(holds, grids []int) {
+	first := holds[grids[0]]
+	for k, g := range grids[:len(grids)-1] {
+		holds[g] = holds[grids[k+1]]
+	}
+	holds[grids[len(grids)-1]] = first
+}
+
+// leaves returns those of the iterations that a span of an iterate stands for.
+func (s *Span) leaves(o *Op) int64 { return s.Depth * int64(len(o.Body)) }
+
+// span returns the longest span that can be carried out where the walker stands, within a limit.
+func (w *walker) span(limit Limit) *Span {
+	depth := len(w.frames) - 1
+	if o := w.loops[depth]; o != nil && len(o.Spans) > 0 && w.begins(depth) {
+		return o.span(w.within(depth, int64(len(o.Body)), limit))
+	}
+	return nil
+}
+
+// unprepared reports whether a span needs its spares prepared where the walker stands.
+func (w *walker) unprepared(s *Span) bool {
+	return s.Prepare >= 0 && (w.spanned == nil || !slices.Equal(w.spanned.Spares, s.Spares))
+}
+
+// pass moves past a span that has been carried out so many times.
+func (w *walker) pass(s *Span, times int64) {
+	depth := len(w.frames) - 1
+	w.due = max(w.due, w.frames[depth].Done+times*s.Depth+s.After)
+	w.skip(depth, times*s.Depth)
+	w.spanned = s
+}
+
+// owes reports whether iterations have to be carried out before anything else may happen: spans have left some
+// grids undefined.
+func (w *walker) owes() bool { return w.frames[len(w.frames)-1].Done < w.due }
+
+// together carries out a span from where the walker stands, if one fits, and returns its leaves.
+func (m *executor) together(w *walker, limit Limit) (leaves int64, err error) {
+	s := w.span(limit)
+	if s == nil {
+		return 0, nil
+	}
+	o := w.loops[len(w.frames)-1]
+	if err := m.prepareSpares(w, s); err != nil {
+		return 0, err
+	}
+	if err := m.launch(s.Call, w.step()); err != nil {
+		return 0, err
+	}
+	s.apply(o, m.holds)
+	m.assignBuffers(m.holds)
+	leaves = s.leaves(o)
+	m.status.points.Add(m.script.Calls[s.Call].Points)
+	m.status.leaves.Add(leaves)
+	w.pass(s, 1)
+	return leaves, nil
+}
+
+// prepareSpares prepares the spares of a span, if they are not.
+func (m *executor) prepareSpares(w *walker, s *Span) error {
+	if !w.unprepared(s) {
+		return nil
+	}
+	return m.launch(s.Prepare, w.step())
+}

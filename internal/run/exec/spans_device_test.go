@@ -1,0 +1,81 @@
+package exec
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+)
+
+// rebound returns a launch with other arguments in place of some.
+func rebound(l *kernel.Launch, args map[kernel.Arg]kernel.Arg) *kernel.Launch {
+	own := *l
+	own.Args = nil
+	for _, a := range l.Args {
+		if other, ok := args[a]; ok {
+			a = other
+		}
+		own.Args = append(own.Args, a)
+	}
+	return &own
+}
+
+// addSpan gives the iterate of heat a span of two iterations, which uses the kernel of one and spoils next.
+func addSpan(m *kernel.Module, b *ir.Binding) {
+	u, next := b.Program.Grid("u"), b.Program.Grid("next")
+	first, second := &kernel.Spare{Name: "first", Like: next}, &kernel.Spare{Name: "second", Like: u}
+	var in, out, x, y kernel.Arg = kernel.GridArg{Grid: u}, kernel.GridArg{Grid: next},
+		kernel.SpareArg{Spare: first}, kernel.SpareArg{Spare: second}
+	one := m.Calls[b.Program.Calls[0]][0]
+	m.Spans = append(m.Spans, &kernel.Span{
+		Iterate: innermost(b.Program.Body), Depth: 2, After: 1,
+		Launches: []*kernel.Launch{rebound(one, map[kernel.Arg]kernel.Arg{out: x}),
+			rebound(one, map[kernel.Arg]kernel.Arg{in: x, out: y}), rebound(one, map[kernel.Arg]kernel.Arg{in: y})},
+		Exchanges: []kernel.Exchange{{Grid: u, Spare: second}},
+	})
+}
+
+// Kernels that compilers have made, in a worker, give the reference's bits by spans.
+func TestSpansOnDevices(t *testing.T) {
+	for _, device := range []string{"cpu", "private", "cuda:0"} {
+		t.Run(device, func(t *testing.T) {
+			for _, iterations := range []int{2, 3, 10} {
+				b := program(t, heat, fmt.Sprint("T=", iterations))
+				states := course(t, b)
+				m, image := module(t, b), ""
+				if device == "cuda:0" {
+					m, image = forGPU(t, b)
+				} else {
+					image = build(t, emit.Source(emit.C, m))
+				}
+				addSpan(m, b)
+				for _, limit := range []Limit{{}, {Iterations: 1}, {Iterations: 4}, {Leaves: 7}} {
+					o := Options{Image: image, Device: device, eager: 2}
+					if device == "private" {
+						o.Device, o.Private = "cpu", true
+					}
+					r, err := Open(t.Context(), m, b, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					initialised(t, r)
+					for p := (Progress{}); !p.Finished; {
+						p = advanced(t, r, limit)
+						at := states[p.Leaves]
+						same(t, fmt.Sprintf("%+v, %d leaves", limit, p.Leaves), contents(t, r, b.Program), at.contents)
+						if p.Iterations != at.done.Iterations || p.Points != at.done.Points {
+							t.Errorf("%+v: %+v, want %+v", limit, p, at.done)
+						}
+						if p.Finished && limit == (Limit{}) && iterations == 10 &&
+							(p.Launches != 4*3+2 || (p.Graphs > 0) != (device == "cuda:0")) {
+							t.Errorf("%d launches by %d graphs", p.Launches, p.Graphs)
+						}
+					}
+					r.Close()
+				}
+			}
+		})
+	}
+}
