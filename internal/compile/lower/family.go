@@ -43,6 +43,8 @@ type family struct {
 	// expert is what somebody chooses for the family who does not measure.
 	expert []string
 	build  func(n *nest) ([]kernel.Stmt, []func())
+	// needs are capabilities that the family's kernels cannot do without.
+	needs []machine.Capability
 	// span builds kernels of several iterations instead; nil for families of single calls.
 	span func(s *spanKernel) ([]kernel.Stmt, error)
 

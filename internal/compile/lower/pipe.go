@@ -5,6 +5,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -23,8 +24,8 @@ func init() {
 	register(&family{
 		name: "pipe", doc: "several iterations along a stream, all of them in the registers of every thread", place: 50,
 		target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
-		declare: declarePipe,
-		span:    (*spanKernel).piped,
+		declare: declarePipe, needs: []machine.Capability{machine.Shuffle},
+		span: (*spanKernel).piped,
 	})
 }
 
@@ -46,7 +47,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			cells = append(cells, schedule.Int(n[0], n[1]))
 		}
 	}
-	registers := []schedule.Value{schedule.Int(0), schedule.Int(255), schedule.Int(168), schedule.Int(128), schedule.Int(80)}
+	registers := schedule.Numbers(0, 255, 168, 128, 80)
 	return []schedule.Param{
 		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis,

@@ -9,6 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -80,7 +81,11 @@ func (m *module) spanSpace(p *pipeline.Pipeline) schedule.Space {
 	}
 	var s schedule.Space
 	for _, f := range families {
-		if f.span != nil && f.target == m.opts.Target && f.rank(len(axes)) {
+		lacking := func(c machine.Capability) bool { return slices.Contains(m.opts.Lacks, c) }
+		if f.span == nil || f.target != m.opts.Target || slices.ContainsFunc(f.needs, lacking) {
+			continue
+		}
+		if f.rank(len(axes)) {
 			s.Families = append(s.Families, f.space(axes, m.opts.Lacks))
 		}
 	}
