@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -91,15 +92,18 @@ type pipe struct {
 	early      map[*pipeline.Source][][]*kernel.Var   // the plane of the next step
 	edges      map[*pipeline.Source]*kernel.Buffer    // rows for other warps
 	atRim      kernel.Expr                            // some cells of the thread may not be in the domain
+	within     map[*pipeline.Stage][][]kernel.Expr    // by axis, and row or cell of the thread: it is in the domain
 }
 
 // step is one of the steps that the loop is unrolled by.
 type pipeStep struct {
 	*pipe
-	turn  int64
-	now   kernel.Expr // t, the plane that memory brings
-	body  *scope
-	moved map[string]*kernel.Var // what shuffles and shared memory have brought in this step
+	turn int64
+	// guarded steps may have cells that no stage assigns, or beyond the ends of the arrays.
+	guarded bool
+	now     kernel.Expr // t, the plane that memory brings
+	body    *scope
+	moved   map[string]*kernel.Var // what shuffles and shared memory have brought in this step
 }
 
 // piped builds the kernel.
@@ -332,23 +336,99 @@ func (p *pipe) steps(body *scope) {
 		}
 	}
 	start := body.let(p.env, "start", "start", kernel.Max(kernel.Sub(p.first, kernel.I(p.halo[0].Low)), p.lo[0]))
-	p.atRim = p.rimOfThread(body)
-	first := &pipeStep{pipe: p, now: start, body: body}
-	for _, x := range p.stream.Sources {
-		if x.Stage == nil {
-			first.fetch(x, start)
+	p.findWithin(body)
+	loop := func(guarded bool) []kernel.Stmt {
+		list := newScope(body)
+		if guarded {
+			p.atRim = p.rimOfThread(list)
+		}
+		first := &pipeStep{pipe: p, now: start, body: list, guarded: guarded}
+		for _, x := range p.stream.Sources {
+			if x.Stage == nil {
+				first.fetch(x, start)
+			}
+		}
+		t := list.declare(p.env, "t", types.I64)
+		turns := newScope(list)
+		for turn := range p.stream.Planes {
+			s := &pipeStep{pipe: p, turn: turn, body: turns, guarded: guarded, moved: map[string]*kernel.Var{}}
+			s.now = s.body.let(p.env, "now", "plane", kernel.Add(kernel.V(t), kernel.I(turn)))
+			s.write()
+		}
+		list.emit(&kernel.Loop{
+			Var: t, Lo: start, Hi: kernel.Add(p.end, kernel.I(lag)), Step: kernel.I(p.stream.Planes), Body: turns.stmts,
+		})
+		return list.stmts
+	}
+	// Blocks whose cells are all computed have a loop without conditions: a compiler can then
+	// prepare what later stages add up while the stages before them are computed.
+	body.emit(&kernel.If{Cond: p.inner(body, lag), Then: loop(false), Else: loop(true)})
+}
+
+// inner is the condition under which all cells that a block computes, halos included, are
+// in the domains of all stages: the same for all threads that meet at barriers.
+func (p *pipe) inner(body *scope, lag int64) kernel.Expr {
+	var cond kernel.Expr
+	last := len(p.axes) - 1
+	for k := range p.axes {
+		var from, to kernel.Expr // both included
+		switch {
+		case k == 0: // the loop may go on for some planes
+			from = kernel.Sub(p.first, kernel.I(p.halo[0].Low))
+			to = kernel.Add(p.end, kernel.I(lag+p.stream.Planes))
+		case k == last:
+			from = kernel.Sub(p.corner[k], kernel.I(p.halo[k].Low))
+			to = kernel.Add(from, kernel.I(32*p.run-1))
+		default:
+			from = kernel.Sub(p.corner[k], kernel.I(p.halo[k].Low))
+			to = kernel.Add(from, kernel.I(p.warps*p.rows-1))
+		}
+		for _, st := range p.stream.Stages {
+			r := st.Stmt.Domain[p.axes[k]]
+			cond = conj(cond, between(p.low(r.Lo, p.lo[k]), p.lo[k], from))
+			cond = conj(cond, between(to, from, p.high(r.Hi, p.hi[k])))
+			far := p.reach(st, k)
+			cond = conj(cond, kernel.Ge(kernel.Add(from, kernel.I(far.Low)), p.lo[k]))
+			cond = conj(cond, kernel.Le(kernel.Add(to, kernel.I(far.High)), p.hi[k]))
 		}
 	}
-	t := body.declare(p.env, "t", types.I64)
-	turns := newScope(body)
-	for turn := range p.stream.Planes {
-		s := &pipeStep{pipe: p, turn: turn, body: turns, moved: map[string]*kernel.Var{}}
-		s.now = s.body.let(p.env, "now", "plane", kernel.Add(kernel.V(t), kernel.I(turn)))
-		s.write()
-	}
-	body.emit(&kernel.Loop{
-		Var: t, Lo: start, Hi: kernel.Add(p.end, kernel.I(lag)), Step: kernel.I(p.stream.Planes), Body: turns.stmts,
+	return body.let(p.env, "inner", "inner", cond)
+}
+
+// reach returns how far the accesses of a stage lead on an axis.
+func (p *pipe) reach(st *pipeline.Stage, k int) (far pipeline.Halo) {
+	_ = st.Accesses(func(a *ir.Access, _ *graph.Value) error {
+		for _, ix := range a.Index {
+			if ix.Axis == p.axes[k] {
+				far.Low, far.High = min(far.Low, ix.Offset), max(far.High, ix.Offset)
+			}
+		}
+		return nil
 	})
+	return far
+}
+
+// findWithin names the conditions under which the thread's rows and cells are in the domain
+// of each stage; they hold for all planes.
+func (p *pipe) findWithin(body *scope) {
+	last := len(p.axes) - 1
+	p.within = map[*pipeline.Stage][][]kernel.Expr{}
+	for _, st := range p.stream.Stages {
+		list := make([][]kernel.Expr, len(p.axes))
+		for k := 1; k <= last && st.Fills(); k++ {
+			from, n := p.x0, p.run
+			if k < last {
+				from, n = p.row0, p.rows
+			}
+			r := st.Stmt.Domain[p.axes[k]]
+			for i := range n {
+				x := kernel.Add(from, kernel.I(i))
+				in := kernel.Bin(op.And, kernel.Ge(x, p.low(r.Lo, p.lo[k])), kernel.Le(x, p.high(r.Hi, p.hi[k])))
+				list[k] = append(list[k], body.let(p.env, fmt.Sprintf("within-%d-%d", k, i), "within", in))
+			}
+		}
+		p.within[st] = list
+	}
 }
 
 // rimOfThread tells whether some cells of the thread may be outside of the domain of a
@@ -416,6 +496,9 @@ func (s *pipeStep) rowOrder() []int64 {
 
 // clamped returns a position within the arrays.
 func (s *pipeStep) clamped(key string, k int, x kernel.Expr) kernel.Expr {
+	if !s.guarded {
+		return x
+	}
 	return s.body.let(s.env, key, key, kernel.Min(kernel.Max(x, s.lo[k]), s.hi[k]))
 }
 
@@ -437,7 +520,10 @@ func (s *pipeStep) fetch(x *pipeline.Source, plane kernel.Expr) {
 			at[1] = index{axis: s.axes[1], at: row, plain: true}
 		}
 		for c := int64(0); c < s.run; c += s.vec {
-			cell := kernel.Min(kernel.Max(kernel.Add(s.x0, kernel.I(c)), s.base()), end)
+			cell := kernel.Add(s.x0, kernel.I(c))
+			if s.guarded {
+				cell = kernel.Min(kernel.Max(cell, s.base()), end)
+			}
 			cell = s.body.let(s.env, fmt.Sprintf("x_in_%d", c), fmt.Sprintf("x_in_%d", c), cell)
 			at[last] = index{axis: s.axes[last], at: cell, plain: true}
 			element := s.flat(st, at)

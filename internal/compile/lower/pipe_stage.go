@@ -31,7 +31,7 @@ func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
 		s.body.emit(&kernel.Declare{Var: into, Init: value})
 		row = append(row, into)
 	}
-	if st.Fills() {
+	if st.Fills() && s.guarded {
 		s.keep(st, r, plane, row)
 	}
 	if s.isRead(source) {
@@ -98,7 +98,11 @@ func (c *pipeCell) through(at *cell, a *ir.Access, from *pipeline.Source, offset
 		return c.held(from, offset)
 	}
 	var value kernel.Expr
-	for _, x := range pipeline.Mapped(a, d) {
+	places := pipeline.Mapped(a, d)
+	if !c.guarded {
+		places = places[:1]
+	}
+	for _, x := range places {
 		offset[d] = x.Offset
 		var v kernel.Expr
 		faces := a.Array.Dims[d].Faces
@@ -217,8 +221,25 @@ func (s *pipeStep) rimOf(st *pipeline.Stage, plane kernel.Expr) kernel.Expr {
 	return s.body.let(s.env, key, "rim", kernel.Bin(op.LOr, s.atRim, beyond))
 }
 
-// keep gives cells that the statement does not assign what memory has held all along.
+// keep gives cells that the statement does not assign what they held before: that is in
+// registers if a stage or memory has left it there in time, else in memory all along.
 func (s *pipeStep) keep(st *pipeline.Stage, r int64, plane kernel.Expr, row []*kernel.Var) {
+	if before := s.stream.Source(st.Value.Before); before != nil {
+		if age := s.stream.Age(st, before, 0); age < s.stream.Planes {
+			in := s.planeWithin(st, plane)
+			turn := mod(s.turn-age, s.stream.Planes)
+			for x, v := range row {
+				here := s.within[st][len(s.axes)-1][x]
+				if s.middle() {
+					here = kernel.Bin(op.And, s.within[st][1][r], here)
+				}
+				old := kernel.V(s.pipe.held[before][turn][r][x])
+				value := kernel.Sel(kernel.Bin(op.And, in, here), kernel.V(v), old)
+				s.body.emit(&kernel.Assign{Var: v, Value: value})
+			}
+			return
+		}
+	}
 	home := s.gridStore(s.stream.Home(st.Value))
 	b := s.buffer(home.arg, home.order, home.name, home.elem, func() kernel.Expr { return home.cells(s.size) })
 	b.reads = true
@@ -226,18 +247,21 @@ func (s *pipeStep) keep(st *pipeline.Stage, r int64, plane kernel.Expr, row []*k
 	for x, v := range row {
 		pos := s.position(plane, r, int64(x))
 		assigned, inside := s.assigned(st, pos)
-		var idx []index
-		for _, axis := range s.axes {
-			idx = append(idx, index{axis: axis, at: pos[axis], plain: true})
-		}
 		rim.emit(&kernel.If{
 			Cond: kernel.And(inside, kernel.Un(op.Not, assigned)),
 			Then: []kernel.Stmt{
-				&kernel.Assign{Var: v, Value: &kernel.Load{Buffer: b.buffer, Index: s.flat(home, idx)}},
+				&kernel.Assign{Var: v, Value: &kernel.Load{Buffer: b.buffer, Index: s.flat(home, s.indices(pos))}},
 			},
 		})
 	}
 	s.body.emit(&kernel.If{Cond: s.rimOf(st, plane), Then: rim.stmts})
+}
+
+// planeWithin is the condition under which a stage's plane is in the domain.
+func (s *pipeStep) planeWithin(st *pipeline.Stage, plane kernel.Expr) kernel.Expr {
+	r := st.Stmt.Domain[s.axes[0]]
+	in := kernel.Bin(op.And, kernel.Ge(plane, s.low(r.Lo, s.lo[0])), kernel.Le(plane, s.high(r.Hi, s.hi[0])))
+	return s.body.let(s.env, "in", "plane_within", in)
 }
 
 // store writes a row of an output: the cells that are the tile's own.
@@ -272,7 +296,17 @@ func (s *pipeStep) store(st *pipeline.Stage, r int64, plane kernel.Expr, row []*
 			cells = append(cells, &kernel.If{Cond: cond, Then: []kernel.Stmt{store}})
 			values = append(values, kernel.V(row[c+i]))
 		}
-		if s.vec > 1 {
+		if !s.guarded {
+			store := kernel.Stmt(&kernel.StoreVector{
+				Buffer: b.buffer, Index: s.flat(into, s.indices(s.position(plane, r, c))), Values: values,
+			})
+			if s.vec == 1 {
+				store = &kernel.Store{
+					Buffer: b.buffer, Index: s.flat(into, s.indices(s.position(plane, r, c))), Value: values[0],
+				}
+			}
+			cells = []kernel.Stmt{store}
+		} else if s.vec > 1 {
 			full := kernel.And(kernel.Ge(x, s.lo[last]), kernel.Le(kernel.Add(x, kernel.I(s.vec-1)), s.hi[last]))
 			if !st.Output.Spare {
 				full = kernel.Un(op.Not, s.rimOf(st, plane))
