@@ -13,14 +13,15 @@ import (
 )
 
 type benchCmd struct {
-	CPU     benchCPU      `cmd:"" name:"cpu" help:"Generated C against hand-written OpenMP C, in interleaved pairs."`
-	Cells   benchCells    `cmd:"" name:"cells" help:"The plainest GPU kernels with every block shape, against the GPU's copies."`
-	Spatial benchSpatial  `cmd:"" name:"spatial" help:"One step by the best GPU kernels, against the GPU's copies and other programs."`
-	Compile benchCompile  `cmd:"" name:"compile" help:"How fast the suite's GPU kernels compile, in one process and in many."`
-	Tuner   benchTuner    `cmd:"" name:"tuner" help:"The search for the best kernels, live on whole spaces and replayed on recorded parts of them."`
-	OnCPU   benchTunerCPU `cmd:"" name:"tuner-cpu" help:"What the search finds on the processor, and how long it takes, against plain C."`
-	Garvey  benchGarvey   `cmd:"" name:"garvey" help:"Grouped searches against random sampling and an expert, on recorded spaces of synthetic kernels."`
-	Proof   benchProof    `cmd:"" name:"proof" help:"Random programs on the reference executor and on the CPU, every cell compared."`
+	CPU      benchCPU      `cmd:"" name:"cpu" help:"Generated C against hand-written OpenMP C, in interleaved pairs."`
+	Cells    benchCells    `cmd:"" name:"cells" help:"The plainest GPU kernels with every block shape, against the GPU's copies."`
+	Spatial  benchSpatial  `cmd:"" name:"spatial" help:"One step by the best GPU kernels, against the GPU's copies and other programs."`
+	Temporal benchTemporal `cmd:"" name:"temporal" help:"Time loops in which several iterations share a GPU kernel."`
+	Compile  benchCompile  `cmd:"" name:"compile" help:"How fast the suite's GPU kernels compile, in one process and in many."`
+	Tuner    benchTuner    `cmd:"" name:"tuner" help:"The search for the best kernels, live on whole spaces and replayed on recorded parts of them."`
+	OnCPU    benchTunerCPU `cmd:"" name:"tuner-cpu" help:"What the search finds on the processor, and how long it takes, against plain C."`
+	Garvey   benchGarvey   `cmd:"" name:"garvey" help:"Grouped searches against random sampling and an expert, on recorded spaces of synthetic kernels."`
+	Proof    benchProof    `cmd:"" name:"proof" help:"Random programs on the reference executor and on the CPU, every cell compared."`
 }
 
 func (c *benchCmd) Help() string {

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/run/target"
+	"github.com/gridloom/gridloom/internal/tune/eval/bench"
+)
+
+type benchTemporal struct {
+	record  `embed:""`
+	Device  string            `default:"cuda:0" help:"The GPU."`
+	Case    []string          `help:"Only these cases: star5, box9, star9, box25, star7, star13, poisson19, box27." placeholder:"NAME"`
+	DType   []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
+	Set     map[string]string `help:"Another size." placeholder:"N=VALUE"`
+	Plan    []string          `help:"A plan to try; may be given several times. The fastest is measured." placeholder:"TEXT" sep:"none"`
+	Steps   int64             `default:"1000" help:"Iterations of a repetition."`
+	Seconds time.Duration     `default:"3s" help:"How long repetitions go on, for a GPU that gets warm."`
+}
+
+func (c *benchTemporal) Help() string {
+	return `Time loops in which several iterations share a kernel: the whole loop is timed, and every cell is
+compared with what one iteration a kernel leaves. Rows are merged into the file of --json one by
+one, so that further cases and types can be measured later.
+
+Examples:
+
+	gridloom bench temporal --case star5 --dtype double --plan 'body[0:2]@4{family=pipe,cells=4}' --json temporal.json
+	gridloom bench temporal --case star7 --plan 'body[0:2]@2{family=pipe}' --set N=509 --steps 997`
+}
+
+func (c *benchTemporal) Run(a *app) error {
+	if _, _, err := target.Parse(c.Device); err != nil {
+		return usage("--device %s: %v", c.Device, err)
+	}
+	for _, name := range c.Case {
+		if !slices.Contains(bench.TemporalNames(), name) {
+			return usage("--case %s: the cases are %s", name, strings.Join(bench.TemporalNames(), ", "))
+		}
+	}
+	for _, t := range c.DType {
+		if t != "double" && t != "float" {
+			return usage("--dtype %s: the types are double and float", t)
+		}
+	}
+	switch {
+	case len(c.Plan) == 0:
+		return usage("bench temporal needs a plan: --plan 'body[0:2]@4{family=pipe}'")
+	case c.Steps < 1:
+		return usage("--steps %d: at least 1 is needed", c.Steps)
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	rows, err := bench.Temporal(a.ctx, bench.TemporalOptions{
+		Device: c.Device, Cases: c.Case, DTypes: c.DType, Set: c.Set, Plans: c.Plan, Steps: c.Steps,
+		Seconds: c.Seconds, Commit: a.commit(), Log: a.stderr,
+		Each: func(r bench.TemporalRow) error {
+			if c.JSON == "" {
+				return nil
+			}
+			return bench.MergeTemporal(c.JSON, r)
+		},
+	})
+	if len(rows) > 0 {
+		bench.WriteTemporal(a.stdout, rows)
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Differ > 0 {
+			return failf(exitCheck, "the plan %s leaves %d cells that differ from one iteration a kernel", r.Plan, r.Differ)
+		}
+	}
+	return nil
+}
