@@ -233,7 +233,7 @@ func (l *loopNest) row(outer *scope) []kernel.Stmt {
 	return s.stmts
 }
 
-// rowOfCells adds the loops over the cells of a row of a tile, or of a strip of it.
+// rowOfCells adds the loops over the cells of a row of a tile.
 func (l *loopNest) rowOfCells(s *scope) {
 	cut := l.cutRow(s)
 	inside, edges := l.insideRow()

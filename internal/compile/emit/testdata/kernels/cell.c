@@ -55,65 +55,70 @@ static void ends_3(double *restrict u, const double *restrict v, double *restric
     #pragma omp parallel for schedule(static) if(i_hi >= 23832)
     for (int64_t i_tile = 0; i_tile < i_hi; i_tile += 16384) {
         const int64_t i_tile_end = gl_min_i64(i_tile + 16384, i_hi);
-        for (int64_t i_strip = i_tile; i_strip < i_tile_end; i_strip += 1024) {
-            double most_values[1024];
-            const int64_t i_begin = gl_max_i64(i_strip, 0);
-            const int64_t i_end = gl_min_i64(gl_min_i64(i_strip + 1024, i_hi), i_tile_end);
-            const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_begin), i_end);
-            const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
-            for (int64_t i = i_begin; i < i_from; ++i) {
-                if (i <= gl_min_i64(0, N - 1)) {
+        for (int64_t i_segment = i_tile; i_segment < i_tile_end; i_segment += 32) {
+            double most_values[32];
+            if (i_segment >= i_in_lo && i_segment + 32 <= i_in_hi) {
+                #pragma omp simd
+                for (int64_t cell = 0; cell < 32; ++cell) {
+                    const int64_t i = i_segment + cell;
                     u[i] = 3.0 * u[0] + 0.5 * (double)step;
+                    most_values[i - i_segment] = u[i] - v[1];
                 }
-                if (i >= 3 && i <= gl_min_i64(N - 1, 3)) {
-                    most_values[i - i_strip] = u[i] - v[1];
+            } else {
+                const int64_t i_begin = gl_max_i64(i_segment, 0);
+                const int64_t i_end = gl_min_i64(gl_min_i64(i_segment + 32, i_hi), i_tile_end);
+                const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_begin), i_end);
+                const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
+                for (int64_t i = i_begin; i < i_from; ++i) {
+                    if (i <= gl_min_i64(0, N - 1)) {
+                        u[i] = 3.0 * u[0] + 0.5 * (double)step;
+                    }
+                    if (i >= 3 && i <= gl_min_i64(N - 1, 3)) {
+                        most_values[i - i_segment] = u[i] - v[1];
+                    }
                 }
-            }
-            #pragma omp simd
-            for (int64_t i = i_from; i < i_to; ++i) {
-                u[i] = 3.0 * u[0] + 0.5 * (double)step;
-                most_values[i - i_strip] = u[i] - v[1];
-            }
-            for (int64_t i = i_to; i < i_end; ++i) {
-                if (i <= gl_min_i64(0, N - 1)) {
+                #pragma omp simd
+                for (int64_t i = i_from; i < i_to; ++i) {
                     u[i] = 3.0 * u[0] + 0.5 * (double)step;
+                    most_values[i - i_segment] = u[i] - v[1];
                 }
-                if (i >= 3 && i <= gl_min_i64(N - 1, 3)) {
-                    most_values[i - i_strip] = u[i] - v[1];
+                for (int64_t i = i_to; i < i_end; ++i) {
+                    if (i <= gl_min_i64(0, N - 1)) {
+                        u[i] = 3.0 * u[0] + 0.5 * (double)step;
+                    }
+                    if (i >= 3 && i <= gl_min_i64(N - 1, 3)) {
+                        most_values[i - i_segment] = u[i] - v[1];
+                    }
+                }
+                if (gl_max_i64(i_begin, 3) < gl_min_i64(i_end, gl_min_i64(N - 1, 3) + 1)) {
+                    for (int64_t absent = 0; absent < gl_max_i64(i_begin, 3) - i_segment; ++absent) {
+                        most_values[absent] = (double)(-INFINITY);
+                    }
+                    for (int64_t absent_2 = gl_min_i64(i_end, gl_min_i64(N - 1, 3) + 1)
+                            - i_segment; absent_2 < 32; ++absent_2) {
+                        most_values[absent_2] = (double)(-INFINITY);
+                    }
                 }
             }
+            const int64_t i_begin = gl_max_i64(i_segment, 0);
+            const int64_t i_end = gl_min_i64(gl_min_i64(i_segment + 32, i_hi), i_tile_end);
             if (gl_max_i64(i_begin, 3) < gl_min_i64(i_end, gl_min_i64(N - 1, 3) + 1)) {
-                const int64_t i_first = gl_max_i64(i_begin, 3) - i_strip;
-                const int64_t i_count = gl_min_i64(i_end, gl_min_i64(N - 1, 3) + 1) - i_strip;
-                const int64_t i_from_segment = i_first - i_first % 32;
-                const int64_t i_to_segment = (i_count + 31) / 32 * 32;
-                for (int64_t absent = i_from_segment; absent < i_first; ++absent) {
-                    most_values[absent] = (double)(-INFINITY);
+                #pragma omp simd
+                for (int64_t cell = 0; cell < 16; ++cell) {
+                    most_values[cell] = gl_max_f64(most_values[cell], most_values[cell + 16]);
                 }
-                for (int64_t absent_2 = i_count; absent_2 < i_to_segment; ++absent_2) {
-                    most_values[absent_2] = (double)(-INFINITY);
+                #pragma omp simd
+                for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
+                    most_values[cell_2] = gl_max_f64(most_values[cell_2], most_values[cell_2 + 8]);
                 }
-                const int64_t base = i_strip / 32;
-                for (int64_t segment = i_from_segment; segment < i_to_segment; segment += 32) {
-                    #pragma omp simd
-                    for (int64_t cell = 0; cell < 16; ++cell) {
-                        most_values[segment + cell] = gl_max_f64(most_values[segment + cell],
-                                most_values[segment + cell + 16]);
-                    }
-                    #pragma omp simd
-                    for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
-                        most_values[segment + cell_2] = gl_max_f64(most_values[segment + cell_2],
-                                most_values[segment + cell_2 + 8]);
-                    }
-                    const double part = gl_max_f64(most_values[segment], most_values[segment + 4]);
-                    const double part_2 = gl_max_f64(most_values[segment + 1], most_values[segment + 5]);
-                    const double part_3 = gl_max_f64(most_values[segment + 2], most_values[segment + 6]);
-                    const double part_4 = gl_max_f64(most_values[segment + 3], most_values[segment + 7]);
-                    const double part_5 = gl_max_f64(part, part_3);
-                    const double part_6 = gl_max_f64(part_2, part_4);
-                    const double part_7 = gl_max_f64(part_5, part_6);
-                    most_parts[base + segment / 32] = part_7;
+                #pragma omp simd
+                for (int64_t cell_3 = 0; cell_3 < 4; ++cell_3) {
+                    most_values[cell_3] = gl_max_f64(most_values[cell_3], most_values[cell_3 + 4]);
                 }
+                const double part = gl_max_f64(most_values[0], most_values[2]);
+                const double part_2 = gl_max_f64(most_values[1], most_values[3]);
+                const double part_3 = gl_max_f64(part, part_2);
+                most_parts[i_segment / 32] = part_3;
             }
         }
     }

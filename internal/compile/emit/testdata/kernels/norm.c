@@ -41,15 +41,137 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
     for (int64_t j = 0; j < M; ++j) {
         int32_t count_row = 0;
         int32_t top_row = (-2147483647 - 1);
-        for (int64_t i_strip = 0; i_strip < N; i_strip += 1024) {
-            double sum_values[1024];
-            double most_values[1024];
-            float least_values[1024];
-            const int64_t i_begin = gl_max_i64(i_strip, 0);
-            const int64_t i_end = gl_min_i64(i_strip + 1024, N);
-            const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_begin), i_end);
-            const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
-            if (j >= j_in_lo && j < j_in_hi) {
+        if (j >= j_in_lo && j < j_in_hi) {
+            for (int64_t i_segment = 0; i_segment < N; i_segment += 32) {
+                double sum_values[32];
+                double most_values[32];
+                float least_values[32];
+                const int64_t row = j * N;
+                if (i_segment >= i_in_lo && i_segment + 32 <= i_in_hi) {
+                    #pragma omp simd reduction(+ : count_row) reduction(max : top_row)
+                    for (int64_t cell = 0; cell < 32; ++cell) {
+                        const int64_t i = i_segment + cell;
+                        const double d = in[row + i + 1] - in[row + i - 1];
+                        sum_values[i - i_segment] = d * d;
+                        most_values[i - i_segment] = d;
+                        least_values[i - i_segment] = w[row + i];
+                        count_row = count_row + n[row + i];
+                        top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
+                    }
+                } else {
+                    const int64_t i_begin = gl_max_i64(i_segment, 0);
+                    const int64_t i_end = gl_min_i64(i_segment + 32, N);
+                    const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_begin), i_end);
+                    const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
+                    if (i_begin < i_from) {
+                        const int64_t i = i_begin;
+                        const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                        const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
+                        const double d = in[row + ip1] - in[row + im1];
+                        sum_values[i - i_segment] = d * d;
+                        most_values[i - i_segment] = d;
+                        least_values[i - i_segment] = w[row + i];
+                        count_row = count_row + n[row + i];
+                        top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
+                    }
+                    #pragma omp simd reduction(+ : count_row) reduction(max : top_row)
+                    for (int64_t i = i_from; i < i_to; ++i) {
+                        const double d = in[row + i + 1] - in[row + i - 1];
+                        sum_values[i - i_segment] = d * d;
+                        most_values[i - i_segment] = d;
+                        least_values[i - i_segment] = w[row + i];
+                        count_row = count_row + n[row + i];
+                        top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
+                    }
+                    if (i_to < i_end) {
+                        const int64_t i = i_to;
+                        const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
+                        const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
+                        const double d = in[row + ip1] - in[row + im1];
+                        sum_values[i - i_segment] = d * d;
+                        most_values[i - i_segment] = d;
+                        least_values[i - i_segment] = w[row + i];
+                        count_row = count_row + n[row + i];
+                        top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
+                    }
+                    for (int64_t absent = 0; absent < i_begin - i_segment; ++absent) {
+                        sum_values[absent] = -0.0;
+                    }
+                    for (int64_t absent_2 = i_end - i_segment; absent_2 < 32; ++absent_2) {
+                        sum_values[absent_2] = -0.0;
+                    }
+                    for (int64_t absent = 0; absent < i_begin - i_segment; ++absent) {
+                        most_values[absent] = (double)(-INFINITY);
+                    }
+                    for (int64_t absent_2 = i_end - i_segment; absent_2 < 32; ++absent_2) {
+                        most_values[absent_2] = (double)(-INFINITY);
+                    }
+                    for (int64_t absent = 0; absent < i_begin - i_segment; ++absent) {
+                        least_values[absent] = (float)(INFINITY);
+                    }
+                    for (int64_t absent_2 = i_end - i_segment; absent_2 < 32; ++absent_2) {
+                        least_values[absent_2] = (float)(INFINITY);
+                    }
+                }
+                #pragma omp simd
+                for (int64_t cell = 0; cell < 16; ++cell) {
+                    sum_values[cell] = sum_values[cell] + sum_values[cell + 16];
+                }
+                #pragma omp simd
+                for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
+                    sum_values[cell_2] = sum_values[cell_2] + sum_values[cell_2 + 8];
+                }
+                #pragma omp simd
+                for (int64_t cell_3 = 0; cell_3 < 4; ++cell_3) {
+                    sum_values[cell_3] = sum_values[cell_3] + sum_values[cell_3 + 4];
+                }
+                const double part = sum_values[0] + sum_values[2];
+                const double part_2 = sum_values[1] + sum_values[3];
+                const double part_3 = part + part_2;
+                sum_parts[j * sum_segments + i_segment / 32] = part_3;
+                #pragma omp simd
+                for (int64_t cell = 0; cell < 16; ++cell) {
+                    most_values[cell] = gl_max_f64(most_values[cell], most_values[cell + 16]);
+                }
+                #pragma omp simd
+                for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
+                    most_values[cell_2] = gl_max_f64(most_values[cell_2], most_values[cell_2 + 8]);
+                }
+                #pragma omp simd
+                for (int64_t cell_3 = 0; cell_3 < 4; ++cell_3) {
+                    most_values[cell_3] = gl_max_f64(most_values[cell_3], most_values[cell_3 + 4]);
+                }
+                const double part_4 = gl_max_f64(most_values[0], most_values[2]);
+                const double part_5 = gl_max_f64(most_values[1], most_values[3]);
+                const double part_6 = gl_max_f64(part_4, part_5);
+                most_parts[j * most_segments + i_segment / 32] = part_6;
+                const int64_t row_2 = j - 1;
+                #pragma omp simd
+                for (int64_t cell = 0; cell < 16; ++cell) {
+                    least_values[cell] = gl_min_f32(least_values[cell], least_values[cell + 16]);
+                }
+                #pragma omp simd
+                for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
+                    least_values[cell_2] = gl_min_f32(least_values[cell_2], least_values[cell_2 + 8]);
+                }
+                #pragma omp simd
+                for (int64_t cell_3 = 0; cell_3 < 4; ++cell_3) {
+                    least_values[cell_3] = gl_min_f32(least_values[cell_3], least_values[cell_3 + 4]);
+                }
+                const float part_7 = gl_min_f32(least_values[0], least_values[2]);
+                const float part_8 = gl_min_f32(least_values[1], least_values[3]);
+                const float part_9 = gl_min_f32(part_7, part_8);
+                least_parts[row_2 * least_segments + i_segment / 32] = part_9;
+            }
+        } else {
+            for (int64_t i_strip = 0; i_strip < N; i_strip += 1024) {
+                double sum_values[1024];
+                double most_values[1024];
+                float least_values[1024];
+                const int64_t i_begin = gl_max_i64(i_strip, 0);
+                const int64_t i_end = gl_min_i64(i_strip + 1024, N);
+                const int64_t i_from = gl_min_i64(gl_max_i64(i_in_lo, i_begin), i_end);
+                const int64_t i_to = gl_max_i64(gl_min_i64(i_in_hi, i_end), i_from);
                 const int64_t row = j * N;
                 if (i_begin < i_from) {
                     const int64_t i = i_begin;
@@ -58,7 +180,9 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
                     const double d = in[row + ip1] - in[row + im1];
                     sum_values[i - i_strip] = d * d;
                     most_values[i - i_strip] = d;
-                    least_values[i - i_strip] = w[row + i];
+                    if (j >= 1 && j <= M - 2) {
+                        least_values[i - i_strip] = w[row + i];
+                    }
                     count_row = count_row + n[row + i];
                     top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
                 }
@@ -67,7 +191,9 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
                     const double d = in[row + i + 1] - in[row + i - 1];
                     sum_values[i - i_strip] = d * d;
                     most_values[i - i_strip] = d;
-                    least_values[i - i_strip] = w[row + i];
+                    if (j >= 1 && j <= M - 2) {
+                        least_values[i - i_strip] = w[row + i];
+                    }
                     count_row = count_row + n[row + i];
                     top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
                 }
@@ -78,143 +204,110 @@ static void measure_1(const double *restrict in, const float *restrict w, const 
                     const double d = in[row + ip1] - in[row + im1];
                     sum_values[i - i_strip] = d * d;
                     most_values[i - i_strip] = d;
-                    least_values[i - i_strip] = w[row + i];
-                    count_row = count_row + n[row + i];
-                    top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
-                }
-            } else {
-                const int64_t row = j * N;
-                if (i_begin < i_from) {
-                    const int64_t i = i_begin;
-                    const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
-                    const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
-                    const double d = in[row + ip1] - in[row + im1];
-                    sum_values[i - i_strip] = d * d;
-                    most_values[i - i_strip] = d;
                     if (j >= 1 && j <= M - 2) {
                         least_values[i - i_strip] = w[row + i];
                     }
                     count_row = count_row + n[row + i];
                     top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
                 }
-                #pragma omp simd reduction(+ : count_row) reduction(max : top_row)
-                for (int64_t i = i_from; i < i_to; ++i) {
-                    const double d = in[row + i + 1] - in[row + i - 1];
-                    sum_values[i - i_strip] = d * d;
-                    most_values[i - i_strip] = d;
-                    if (j >= 1 && j <= M - 2) {
-                        least_values[i - i_strip] = w[row + i];
-                    }
-                    count_row = count_row + n[row + i];
-                    top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
+                const int64_t i_first = i_begin - i_strip;
+                const int64_t i_count = i_end - i_strip;
+                const int64_t i_from_segment = i_first - i_first % 32;
+                const int64_t i_to_segment = (i_count + 31) / 32 * 32;
+                for (int64_t absent = i_from_segment; absent < i_first; ++absent) {
+                    sum_values[absent] = -0.0;
                 }
-                if (i_to < i_end) {
-                    const int64_t i = i_to;
-                    const int64_t ip1 = i + 1 > N - 1 ? N * 2 - 1 - (i + 1) : i + 1;
-                    const int64_t im1 = i - 1 < 0 ? -1 - (i - 1) : i - 1;
-                    const double d = in[row + ip1] - in[row + im1];
-                    sum_values[i - i_strip] = d * d;
-                    most_values[i - i_strip] = d;
-                    if (j >= 1 && j <= M - 2) {
-                        least_values[i - i_strip] = w[row + i];
-                    }
-                    count_row = count_row + n[row + i];
-                    top_row = gl_max_i32(top_row, (int32_t)b[row + i]);
+                for (int64_t absent_2 = i_count; absent_2 < i_to_segment; ++absent_2) {
+                    sum_values[absent_2] = -0.0;
                 }
-            }
-            const int64_t i_first = i_begin - i_strip;
-            const int64_t i_count = i_end - i_strip;
-            const int64_t i_from_segment = i_first - i_first % 32;
-            const int64_t i_to_segment = (i_count + 31) / 32 * 32;
-            for (int64_t absent = i_from_segment; absent < i_first; ++absent) {
-                sum_values[absent] = -0.0;
-            }
-            for (int64_t absent_2 = i_count; absent_2 < i_to_segment; ++absent_2) {
-                sum_values[absent_2] = -0.0;
-            }
-            const int64_t base = j * sum_segments + i_strip / 32;
-            for (int64_t segment = i_from_segment; segment < i_to_segment; segment += 32) {
-                #pragma omp simd
-                for (int64_t cell = 0; cell < 16; ++cell) {
-                    sum_values[segment + cell] = sum_values[segment + cell] + sum_values[segment + cell + 16];
-                }
-                #pragma omp simd
-                for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
-                    sum_values[segment + cell_2] = sum_values[segment + cell_2]
-                            + sum_values[segment + cell_2 + 8];
-                }
-                const double part = sum_values[segment] + sum_values[segment + 4];
-                const double part_2 = sum_values[segment + 1] + sum_values[segment + 5];
-                const double part_3 = sum_values[segment + 2] + sum_values[segment + 6];
-                const double part_4 = sum_values[segment + 3] + sum_values[segment + 7];
-                const double part_5 = part + part_3;
-                const double part_6 = part_2 + part_4;
-                const double part_7 = part_5 + part_6;
-                sum_parts[base + segment / 32] = part_7;
-            }
-            const int64_t i_first_2 = i_begin - i_strip;
-            const int64_t i_count_2 = i_end - i_strip;
-            const int64_t i_from_segment_2 = i_first_2 - i_first_2 % 32;
-            const int64_t i_to_segment_2 = (i_count_2 + 31) / 32 * 32;
-            for (int64_t absent = i_from_segment_2; absent < i_first_2; ++absent) {
-                most_values[absent] = (double)(-INFINITY);
-            }
-            for (int64_t absent_2 = i_count_2; absent_2 < i_to_segment_2; ++absent_2) {
-                most_values[absent_2] = (double)(-INFINITY);
-            }
-            const int64_t base_2 = j * most_segments + i_strip / 32;
-            for (int64_t segment = i_from_segment_2; segment < i_to_segment_2; segment += 32) {
-                #pragma omp simd
-                for (int64_t cell = 0; cell < 16; ++cell) {
-                    most_values[segment + cell] = gl_max_f64(most_values[segment + cell],
-                            most_values[segment + cell + 16]);
-                }
-                #pragma omp simd
-                for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
-                    most_values[segment + cell_2] = gl_max_f64(most_values[segment + cell_2],
-                            most_values[segment + cell_2 + 8]);
-                }
-                const double part = gl_max_f64(most_values[segment], most_values[segment + 4]);
-                const double part_2 = gl_max_f64(most_values[segment + 1], most_values[segment + 5]);
-                const double part_3 = gl_max_f64(most_values[segment + 2], most_values[segment + 6]);
-                const double part_4 = gl_max_f64(most_values[segment + 3], most_values[segment + 7]);
-                const double part_5 = gl_max_f64(part, part_3);
-                const double part_6 = gl_max_f64(part_2, part_4);
-                const double part_7 = gl_max_f64(part_5, part_6);
-                most_parts[base_2 + segment / 32] = part_7;
-            }
-            if (j >= 1 && j <= M - 2) {
-                const int64_t i_first_3 = i_begin - i_strip;
-                const int64_t i_count_3 = i_end - i_strip;
-                const int64_t i_from_segment_3 = i_first_3 - i_first_3 % 32;
-                const int64_t i_to_segment_3 = (i_count_3 + 31) / 32 * 32;
-                for (int64_t absent = i_from_segment_3; absent < i_first_3; ++absent) {
-                    least_values[absent] = (float)(INFINITY);
-                }
-                for (int64_t absent_2 = i_count_3; absent_2 < i_to_segment_3; ++absent_2) {
-                    least_values[absent_2] = (float)(INFINITY);
-                }
-                const int64_t row = j - 1;
-                const int64_t base_3 = row * least_segments + i_strip / 32;
-                for (int64_t segment = i_from_segment_3; segment < i_to_segment_3; segment += 32) {
+                const int64_t base = j * sum_segments + i_strip / 32;
+                for (int64_t segment = i_from_segment; segment < i_to_segment; segment += 32) {
                     #pragma omp simd
                     for (int64_t cell = 0; cell < 16; ++cell) {
-                        least_values[segment + cell] = gl_min_f32(least_values[segment + cell],
-                                least_values[segment + cell + 16]);
+                        sum_values[segment + cell] = sum_values[segment + cell]
+                                + sum_values[segment + cell + 16];
                     }
                     #pragma omp simd
                     for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
-                        least_values[segment + cell_2] = gl_min_f32(least_values[segment + cell_2],
-                                least_values[segment + cell_2 + 8]);
+                        sum_values[segment + cell_2] = sum_values[segment + cell_2]
+                                + sum_values[segment + cell_2 + 8];
                     }
-                    const float part = gl_min_f32(least_values[segment], least_values[segment + 4]);
-                    const float part_2 = gl_min_f32(least_values[segment + 1], least_values[segment + 5]);
-                    const float part_3 = gl_min_f32(least_values[segment + 2], least_values[segment + 6]);
-                    const float part_4 = gl_min_f32(least_values[segment + 3], least_values[segment + 7]);
-                    const float part_5 = gl_min_f32(part, part_3);
-                    const float part_6 = gl_min_f32(part_2, part_4);
-                    const float part_7 = gl_min_f32(part_5, part_6);
-                    least_parts[base_3 + segment / 32] = part_7;
+                    #pragma omp simd
+                    for (int64_t cell_3 = 0; cell_3 < 4; ++cell_3) {
+                        sum_values[segment + cell_3] = sum_values[segment + cell_3]
+                                + sum_values[segment + cell_3 + 4];
+                    }
+                    const double part = sum_values[segment] + sum_values[segment + 2];
+                    const double part_2 = sum_values[segment + 1] + sum_values[segment + 3];
+                    const double part_3 = part + part_2;
+                    sum_parts[base + segment / 32] = part_3;
+                }
+                const int64_t i_first_2 = i_begin - i_strip;
+                const int64_t i_count_2 = i_end - i_strip;
+                const int64_t i_from_segment_2 = i_first_2 - i_first_2 % 32;
+                const int64_t i_to_segment_2 = (i_count_2 + 31) / 32 * 32;
+                for (int64_t absent = i_from_segment_2; absent < i_first_2; ++absent) {
+                    most_values[absent] = (double)(-INFINITY);
+                }
+                for (int64_t absent_2 = i_count_2; absent_2 < i_to_segment_2; ++absent_2) {
+                    most_values[absent_2] = (double)(-INFINITY);
+                }
+                const int64_t base_2 = j * most_segments + i_strip / 32;
+                for (int64_t segment = i_from_segment_2; segment < i_to_segment_2; segment += 32) {
+                    #pragma omp simd
+                    for (int64_t cell = 0; cell < 16; ++cell) {
+                        most_values[segment + cell] = gl_max_f64(most_values[segment + cell],
+                                most_values[segment + cell + 16]);
+                    }
+                    #pragma omp simd
+                    for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
+                        most_values[segment + cell_2] = gl_max_f64(most_values[segment + cell_2],
+                                most_values[segment + cell_2 + 8]);
+                    }
+                    #pragma omp simd
+                    for (int64_t cell_3 = 0; cell_3 < 4; ++cell_3) {
+                        most_values[segment + cell_3] = gl_max_f64(most_values[segment + cell_3],
+                                most_values[segment + cell_3 + 4]);
+                    }
+                    const double part = gl_max_f64(most_values[segment], most_values[segment + 2]);
+                    const double part_2 = gl_max_f64(most_values[segment + 1], most_values[segment + 3]);
+                    const double part_3 = gl_max_f64(part, part_2);
+                    most_parts[base_2 + segment / 32] = part_3;
+                }
+                if (j >= 1 && j <= M - 2) {
+                    const int64_t i_first_3 = i_begin - i_strip;
+                    const int64_t i_count_3 = i_end - i_strip;
+                    const int64_t i_from_segment_3 = i_first_3 - i_first_3 % 32;
+                    const int64_t i_to_segment_3 = (i_count_3 + 31) / 32 * 32;
+                    for (int64_t absent = i_from_segment_3; absent < i_first_3; ++absent) {
+                        least_values[absent] = (float)(INFINITY);
+                    }
+                    for (int64_t absent_2 = i_count_3; absent_2 < i_to_segment_3; ++absent_2) {
+                        least_values[absent_2] = (float)(INFINITY);
+                    }
+                    const int64_t row_2 = j - 1;
+                    const int64_t base_3 = row_2 * least_segments + i_strip / 32;
+                    for (int64_t segment = i_from_segment_3; segment < i_to_segment_3; segment += 32) {
+                        #pragma omp simd
+                        for (int64_t cell = 0; cell < 16; ++cell) {
+                            least_values[segment + cell] = gl_min_f32(least_values[segment + cell],
+                                    least_values[segment + cell + 16]);
+                        }
+                        #pragma omp simd
+                        for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
+                            least_values[segment + cell_2] = gl_min_f32(least_values[segment + cell_2],
+                                    least_values[segment + cell_2 + 8]);
+                        }
+                        #pragma omp simd
+                        for (int64_t cell_3 = 0; cell_3 < 4; ++cell_3) {
+                            least_values[segment + cell_3] = gl_min_f32(least_values[segment + cell_3],
+                                    least_values[segment + cell_3 + 4]);
+                        }
+                        const float part = gl_min_f32(least_values[segment], least_values[segment + 2]);
+                        const float part_2 = gl_min_f32(least_values[segment + 1], least_values[segment + 3]);
+                        const float part_3 = gl_min_f32(part, part_2);
+                        least_parts[base_3 + segment / 32] = part_3;
+                    }
                 }
             }
         }
@@ -481,46 +574,47 @@ static void measure_2(double *restrict out, const double *restrict in, double *r
     const int64_t sum_segments = (N + 31) / 32;
     #pragma omp parallel for schedule(static) if(M * N >= 32768)
     for (int64_t j = 0; j < M; ++j) {
-        for (int64_t i_strip = 0; i_strip < N; i_strip += 1024) {
-            double sum_values[1024];
-            const int64_t i_begin = gl_max_i64(i_strip, 0);
-            const int64_t i_end = gl_min_i64(i_strip + 1024, N);
+        for (int64_t i_segment = 0; i_segment < N; i_segment += 32) {
+            double sum_values[32];
             const int64_t row = j * N;
+            if (i_segment >= 0 && i_segment + 32 <= N) {
+                #pragma omp simd
+                for (int64_t cell = 0; cell < 32; ++cell) {
+                    const int64_t i = i_segment + cell;
+                    out[row + i] = gl_fma_f64(0.01, sum[0], in[row + i]) + most[0];
+                    sum_values[i - i_segment] = ((j + i) % 3 + 3) % 3 == 0 ? out[row + i] : 0.0;
+                }
+            } else {
+                const int64_t i_begin = gl_max_i64(i_segment, 0);
+                const int64_t i_end = gl_min_i64(i_segment + 32, N);
+                #pragma omp simd
+                for (int64_t i = i_begin; i < i_end; ++i) {
+                    out[row + i] = gl_fma_f64(0.01, sum[0], in[row + i]) + most[0];
+                    sum_values[i - i_segment] = ((j + i) % 3 + 3) % 3 == 0 ? out[row + i] : 0.0;
+                }
+                for (int64_t absent = 0; absent < i_begin - i_segment; ++absent) {
+                    sum_values[absent] = -0.0;
+                }
+                for (int64_t absent_2 = i_end - i_segment; absent_2 < 32; ++absent_2) {
+                    sum_values[absent_2] = -0.0;
+                }
+            }
             #pragma omp simd
-            for (int64_t i = i_begin; i < i_end; ++i) {
-                out[row + i] = gl_fma_f64(0.01, sum[0], in[row + i]) + most[0];
-                sum_values[i - i_strip] = ((j + i) % 3 + 3) % 3 == 0 ? out[row + i] : 0.0;
+            for (int64_t cell = 0; cell < 16; ++cell) {
+                sum_values[cell] = sum_values[cell] + sum_values[cell + 16];
             }
-            const int64_t i_first = i_begin - i_strip;
-            const int64_t i_count = i_end - i_strip;
-            const int64_t i_from_segment = i_first - i_first % 32;
-            const int64_t i_to_segment = (i_count + 31) / 32 * 32;
-            for (int64_t absent = i_from_segment; absent < i_first; ++absent) {
-                sum_values[absent] = -0.0;
+            #pragma omp simd
+            for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
+                sum_values[cell_2] = sum_values[cell_2] + sum_values[cell_2 + 8];
             }
-            for (int64_t absent_2 = i_count; absent_2 < i_to_segment; ++absent_2) {
-                sum_values[absent_2] = -0.0;
+            #pragma omp simd
+            for (int64_t cell_3 = 0; cell_3 < 4; ++cell_3) {
+                sum_values[cell_3] = sum_values[cell_3] + sum_values[cell_3 + 4];
             }
-            const int64_t base = j * sum_segments + i_strip / 32;
-            for (int64_t segment = i_from_segment; segment < i_to_segment; segment += 32) {
-                #pragma omp simd
-                for (int64_t cell = 0; cell < 16; ++cell) {
-                    sum_values[segment + cell] = sum_values[segment + cell] + sum_values[segment + cell + 16];
-                }
-                #pragma omp simd
-                for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
-                    sum_values[segment + cell_2] = sum_values[segment + cell_2]
-                            + sum_values[segment + cell_2 + 8];
-                }
-                const double part = sum_values[segment] + sum_values[segment + 4];
-                const double part_2 = sum_values[segment + 1] + sum_values[segment + 5];
-                const double part_3 = sum_values[segment + 2] + sum_values[segment + 6];
-                const double part_4 = sum_values[segment + 3] + sum_values[segment + 7];
-                const double part_5 = part + part_3;
-                const double part_6 = part_2 + part_4;
-                const double part_7 = part_5 + part_6;
-                sum_parts[base + segment / 32] = part_7;
-            }
+            const double part = sum_values[0] + sum_values[2];
+            const double part_2 = sum_values[1] + sum_values[3];
+            const double part_3 = part + part_2;
+            sum_parts[j * sum_segments + i_segment / 32] = part_3;
         }
     }
 }

@@ -246,43 +246,44 @@ static void advance_6(const double *restrict x, const double *restrict y, double
     const int64_t s_segments = (N + 32) / 32;
     #pragma omp parallel for schedule(static) if(M * i_hi >= 87382)
     for (int64_t j = 0; j < M; ++j) {
-        for (int64_t i_strip = 0; i_strip < i_hi; i_strip += 1024) {
-            double s_values[1024];
-            const int64_t i_begin = gl_max_i64(i_strip, 0);
-            const int64_t i_end = gl_min_i64(i_strip + 1024, i_hi);
+        for (int64_t i_segment = 0; i_segment < i_hi; i_segment += 32) {
+            double s_values[32];
+            if (i_segment >= 0 && i_segment + 32 <= i_hi) {
+                #pragma omp simd
+                for (int64_t cell = 0; cell < 32; ++cell) {
+                    const int64_t i = i_segment + cell;
+                    s_values[i - i_segment] = x[i] * y[j];
+                }
+            } else {
+                const int64_t i_begin = gl_max_i64(i_segment, 0);
+                const int64_t i_end = gl_min_i64(i_segment + 32, i_hi);
+                #pragma omp simd
+                for (int64_t i = i_begin; i < i_end; ++i) {
+                    s_values[i - i_segment] = x[i] * y[j];
+                }
+                for (int64_t absent = 0; absent < i_begin - i_segment; ++absent) {
+                    s_values[absent] = -0.0;
+                }
+                for (int64_t absent_2 = i_end - i_segment; absent_2 < 32; ++absent_2) {
+                    s_values[absent_2] = -0.0;
+                }
+            }
             #pragma omp simd
-            for (int64_t i = i_begin; i < i_end; ++i) {
-                s_values[i - i_strip] = x[i] * y[j];
+            for (int64_t cell = 0; cell < 16; ++cell) {
+                s_values[cell] = s_values[cell] + s_values[cell + 16];
             }
-            const int64_t i_first = i_begin - i_strip;
-            const int64_t i_count = i_end - i_strip;
-            const int64_t i_from_segment = i_first - i_first % 32;
-            const int64_t i_to_segment = (i_count + 31) / 32 * 32;
-            for (int64_t absent = i_from_segment; absent < i_first; ++absent) {
-                s_values[absent] = -0.0;
+            #pragma omp simd
+            for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
+                s_values[cell_2] = s_values[cell_2] + s_values[cell_2 + 8];
             }
-            for (int64_t absent_2 = i_count; absent_2 < i_to_segment; ++absent_2) {
-                s_values[absent_2] = -0.0;
+            #pragma omp simd
+            for (int64_t cell_3 = 0; cell_3 < 4; ++cell_3) {
+                s_values[cell_3] = s_values[cell_3] + s_values[cell_3 + 4];
             }
-            const int64_t base = j * s_segments + i_strip / 32;
-            for (int64_t segment = i_from_segment; segment < i_to_segment; segment += 32) {
-                #pragma omp simd
-                for (int64_t cell = 0; cell < 16; ++cell) {
-                    s_values[segment + cell] = s_values[segment + cell] + s_values[segment + cell + 16];
-                }
-                #pragma omp simd
-                for (int64_t cell_2 = 0; cell_2 < 8; ++cell_2) {
-                    s_values[segment + cell_2] = s_values[segment + cell_2] + s_values[segment + cell_2 + 8];
-                }
-                const double part = s_values[segment] + s_values[segment + 4];
-                const double part_2 = s_values[segment + 1] + s_values[segment + 5];
-                const double part_3 = s_values[segment + 2] + s_values[segment + 6];
-                const double part_4 = s_values[segment + 3] + s_values[segment + 7];
-                const double part_5 = part + part_3;
-                const double part_6 = part_2 + part_4;
-                const double part_7 = part_5 + part_6;
-                s_parts[base + segment / 32] = part_7;
-            }
+            const double part = s_values[0] + s_values[2];
+            const double part_2 = s_values[1] + s_values[3];
+            const double part_3 = part + part_2;
+            s_parts[j * s_segments + i_segment / 32] = part_3;
         }
     }
 }
