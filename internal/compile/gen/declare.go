@@ -203,10 +203,17 @@ func (m *maker) conditions(grids []string, typ string, axes []int) [][2]string {
 			case 1:
 				side := m.IntN(2)
 				rule := m.condition(typ)
+				if m.o.Spans && rule == "periodic" && !m.chance(10) { // no span has one end alone
+					out[d] = [2]string{rule, rule}
+					rules = append(rules, fmt.Sprintf("%s on %s", rule, m.axes[a]))
+					continue
+				}
 				out[d][side] = rule
 				rules = append(rules, fmt.Sprintf("%s on %s.%s", rule, m.axes[a], [2]string{"low", "high"}[side]))
 				if m.chance(2) {
-					rule = m.condition(typ)
+					if rule = m.condition(typ); m.o.Spans && rule == "periodic" {
+						rule = "clamp"
+					}
 					out[d][1-side] = rule
 					rules = append(rules, fmt.Sprintf("%s on %s.%s", rule, m.axes[a], [2]string{"high", "low"}[side]))
 				}

@@ -330,7 +330,7 @@ func (m *maker) access(s *scope, a *array, w way, along int) string {
 	}
 	indices := make([]string, len(a.axes))
 	for d, axis := range a.axes {
-		if !slices.Contains(s.axes, axis) || !self && a.grid != "" && m.chance(40) {
+		if !slices.Contains(s.axes, axis) || !self && a.grid != "" && m.chance(40) && m.mayFix(a) {
 			// The lowest index is there whatever the size.
 			indices[d] = fmt.Sprint(a.dims[d].lo)
 			a.offset = true
@@ -358,6 +358,12 @@ func (m *maker) access(s *scope, a *array, w way, along int) string {
 		}
 	}
 	return a.name + index(m, indices)
+}
+
+// mayFix reports whether an access may keep to one place along a dimension: no span has
+// such accesses to grids that it changes.
+func (m *maker) mayFix(a *array) bool {
+	return !m.o.Spans || a.constant || len(a.axes) < len(m.axes) || m.chance(12)
 }
 
 func sign(n int) int {

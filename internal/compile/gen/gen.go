@@ -33,6 +33,9 @@ import (
 type Options struct {
 	Size  int  // about how many statements stencils have together; 0 for 8
 	Exact bool // no functions whose last bits differ between devices
+	// Spans makes time loops whose iterations can share a kernel in most programs. Parameters
+	// say how many iterations they have.
+	Spans bool
 }
 
 // Case is one random program.
@@ -97,7 +100,8 @@ type maker struct {
 	scalars  []*scalar
 	tables   []*table
 	stencils []*stencil
-	loops    int // iterates around the step that is made
+	loops    int      // iterates around the step that is made
+	counts   []string // parameters that say how many iterations loops have
 	text     strings.Builder
 }
 

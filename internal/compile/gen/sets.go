@@ -20,6 +20,9 @@ func (m *maker) sets(p *ir.Program) []map[string]string {
 			if q.Default != nil && !constant(q.Default) {
 				continue // it follows from the others
 			}
+			if slices.Contains(m.counts, q.Name) {
+				continue // it is no size
+			}
 			// Unlike sizes on unlike axes.
 			set[q.Name] = fmt.Sprint(max(1, n+k*m.IntN(3)))
 		}

@@ -55,6 +55,9 @@ func (m *maker) stencil(budget int) *stencil {
 		if !s.reduced {
 			b.s.scalars = append(b.s.scalars, s)
 		} else {
+			if m.o.Spans && !m.chance(12) {
+				continue // no span has a reduction
+			}
 			reducible = append(reducible, s)
 			if s.assigned {
 				b.s.scalars = append(b.s.scalars, s)
@@ -297,7 +300,7 @@ func (b *body) lhs(a *array) string {
 	indices := make([]string, len(a.axes))
 	for d, axis := range a.axes {
 		indices[d] = b.maker.axes[axis]
-		if b.chance(25) && a.grid != "" && b.s.thin == nil {
+		if b.chance(25) && a.grid != "" && b.s.thin == nil && (!b.o.Spans || b.chance(8)) {
 			indices[d] = fmt.Sprint(a.dims[d].lo)
 			b.s.thin = []int{axis}
 		}
@@ -307,7 +310,10 @@ func (b *body) lhs(a *array) string {
 
 // assign writes a grid.
 func (b *body) assign() {
-	a := choose(b.maker, b.s.arrays, func(a *array) bool { return a.grid != "" && !a.constant })
+	whole := b.o.Spans && !b.chance(25)
+	a := choose(b.maker, b.s.arrays, func(a *array) bool {
+		return a.grid != "" && !a.constant && !(whole && len(a.axes) < len(b.maker.axes))
+	})
 	b.s.target, b.s.axes = a.name, a.axes
 	defer func() { b.s.target, b.s.axes, b.s.color, b.s.thin = "", b.allAxes(), nil, nil }()
 	b.written[a] = true
@@ -365,7 +371,7 @@ func (b *body) color(a *array) string {
 // localGrid declares a local grid, assigns it and leaves it to be read.
 func (b *body) localGrid() {
 	f := &family{typ: pick(b.maker, "double", "double", "float", "int"), axes: b.allAxes()}
-	if b.chance(4) && len(b.maker.axes) > 1 {
+	if b.chance(4) && len(b.maker.axes) > 1 && (!b.o.Spans || b.chance(12)) {
 		f.axes = []int{b.IntN(len(b.maker.axes))}
 	}
 	f.dims = b.dims(f.axes)

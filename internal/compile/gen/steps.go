@@ -9,6 +9,10 @@ import (
 // steps writes calls of all stencils, in loops and out of them, with
 // exchanges in between.
 func (m *maker) steps() {
+	if m.o.Spans {
+		m.spanSteps()
+		return
+	}
 	left := slices.Clone(m.stencils)
 	for len(left) > 0 || m.chance(4) {
 		n := min(len(left), 1+m.IntN(3))
@@ -48,6 +52,57 @@ func (m *maker) loop(group []*stencil, indent string) {
 	}
 	m.loops--
 	m.line("%s}", indent)
+}
+
+// spanSteps writes calls of all stencils in time loops that have no others in them, some
+// with a loop around them. In most programs the loops exchange grids.
+func (m *maker) spanSteps() {
+	for left := m.stencils; len(left) > 0; {
+		n := min(len(left), 1+m.IntN(2))
+		group := left[:n]
+		left = left[n:]
+		count := m.name("T")
+		m.counts = append(m.counts, count)
+		m.line("parameter %s = %d;", count, 5+m.IntN(8))
+		indent := ""
+		outer := m.chance(6)
+		if outer {
+			m.line("iterate %d {", 1+m.IntN(2))
+			indent, m.loops = "  ", m.loops+1
+		}
+		m.line("%siterate %s {", indent, pick(m, count, count, "(1:"+count+")", count+" + 1"))
+		m.loops++
+		for _, s := range group {
+			m.callWith(s, indent+"  ", map[string]string{})
+			m.exchangeWritten(s, indent+"  ")
+		}
+		m.loops--
+		m.line("%s}", indent)
+		if outer {
+			if m.chance(2) {
+				m.exchange("  ")
+			}
+			m.loops--
+			m.line("}")
+		}
+	}
+}
+
+// exchangeWritten makes the grids change places that a stencil writes, as a rule.
+func (m *maker) exchangeWritten(s *stencil, indent string) {
+	for _, f := range m.families {
+		written := slices.ContainsFunc(s.written, func(a *array) bool { return a.family == f })
+		if len(f.grids) < 2 || f.constant || !m.chance(4) == !written {
+			continue
+		}
+		grids := slices.Clone(f.grids)
+		m.Shuffle(len(grids), func(i, j int) { grids[i], grids[j] = grids[j], grids[i] })
+		if len(grids) > 2 && !m.chance(4) {
+			m.line("%srotate (%s);", indent, strings.Join(grids, ", "))
+		} else {
+			m.line("%sswap (%s, %s);", indent, grids[0], grids[1])
+		}
+	}
 }
 
 func (m *maker) exchange(indent string) {

@@ -5,6 +5,7 @@ package graph
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -69,7 +70,16 @@ type Refusal struct {
 	Loop   string
 	Depth  int64
 	Reason string
+	Rule   string     // the reason without names
 	At     diag.Range // the statement, call or loop that the reason names
+}
+
+// NewRefusal returns a refusal by a rule, in which names are to be put.
+func NewRefusal(l Loop, depth int64, at diag.Range, rule string, names ...any) *Refusal {
+	return &Refusal{
+		Loop: l.Name, Depth: depth, Reason: fmt.Sprintf(rule, names...), At: at,
+		Rule: strings.NewReplacer("%s", "...", "%d", "...").Replace(rule),
+	}
 }
 
 // Error implements error.

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -101,7 +100,7 @@ type builder struct {
 }
 
 func (b *builder) refuse(at diag.Range, format string, args ...any) error {
-	return &Refusal{b.span.Name, b.span.Depth, fmt.Sprintf(format, args...), at}
+	return NewRefusal(b.span.Loop, b.span.Depth, at, format, args...)
 }
 
 func (b *builder) value(v *Value) *Value {

@@ -118,8 +118,7 @@ func (p *Pipeline) checkWraps() error {
 func (p *Pipeline) axis(k int) string { return p.Span.Program.Axes[p.Axes[k]] }
 
 func (p *Pipeline) refuse(st *Stage, format string, args ...any) error {
-	reason := fmt.Sprintf(format, args...)
-	return &graph.Refusal{Loop: p.Span.Name, Depth: p.Span.Depth, Reason: reason, At: st.Stmt.Range}
+	return graph.NewRefusal(p.Span.Loop, p.Span.Depth, st.Stmt.Range, format, args...)
 }
 
 // Dim returns the dimension of the stage's array along an axis.
