@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -38,14 +39,15 @@ type Instance struct {
 
 // Value is the contents of a grid, or of a local grid, between two assignments.
 type Value struct {
-	Number int
+	Number int       // that of Def; 0 without
 	Memory *ir.Grid  // whose memory it is at home in, by the name that this has when the span begins
 	Local  *ir.Array // or the local grid
 	// Def computes the cells of its domain; the others are those of Before. Both are nil for
-	// what memory holds when the span begins. Before is nil for a local grid, too, whose other
-	// cells are undefined.
+	// what memory holds when the span begins. Before is nil, too, where Def computes all cells,
+	// and for the first assignment of a local grid, whose other cells are undefined.
 	Def    *Instance
 	Before *Value
+	over   *Value // what it takes the place of, whether it leaves cells as they were or not
 }
 
 // Output is what a span leaves in memory.
@@ -56,6 +58,9 @@ type Output struct {
 	Spare bool
 }
 
+// MaxStages bounds the instances of a span.
+const MaxStages = 4096
+
 // NewSpan returns a number of iterations of a loop as a graph, or the Refusal that says why
 // they cannot share a kernel.
 func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
@@ -63,8 +68,12 @@ func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
 	if err := b.possible(); err != nil {
 		return nil, err
 	}
+	if stages := depth * b.assignments(); depth < 1 || depth > MaxStages || stages > MaxStages {
+		return nil, b.refuse(l.Iterate.Range, "a kernel computes %d statements at most, those of all iterations counted",
+			MaxStages)
+	}
 	for _, g := range p.Grids {
-		b.held[g] = b.value(&Value{Memory: g})
+		b.held[g] = &Value{Memory: g}
 	}
 	for step := range depth {
 		if err := b.iteration(step); err != nil {
@@ -87,6 +96,10 @@ func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
 		return nil, err
 	}
 	b.span.keepNeeded(b.instances[:made])
+	read := b.span.readMemory()
+	for _, o := range b.span.Outputs {
+		o.Spare = read[o.Value.Memory] || !o.Value.uniform()
+	}
 	return b.span, nil
 }
 
@@ -96,24 +109,17 @@ type builder struct {
 	span      *Span
 	held      map[*ir.Grid]*Value // by the grid's present name
 	instances []*Instance
-	values    int
 }
 
 func (b *builder) refuse(at diag.Range, format string, args ...any) error {
 	return NewRefusal(b.span.Loop, b.span.Depth, at, format, args...)
 }
 
-func (b *builder) value(v *Value) *Value {
-	v.Number = b.values
-	b.values++
-	return v
-}
-
 // possible refuses what no depth can change.
 func (b *builder) possible() error {
 	it := b.span.Iterate
 	if it.Until != nil {
-		return b.refuse(it.Range, "a condition ends the loop, and is looked at after every %d", max(1, it.Check))
+		return b.refuse(it.Range, "a condition ends the loop, and is checked every %s", every(max(1, it.Check)))
 	}
 	axes := -1
 	for _, o := range it.Body {
@@ -124,7 +130,7 @@ func (b *builder) possible() error {
 		for _, st := range run.Call.Body {
 			switch {
 			case st.Reduce != nil:
-				return b.refuse(st.Range, "%s is reduced in every one of them", st.Reduce.Scalar.Name)
+				return b.refuse(st.Range, "%s is reduced in every iteration", st.Reduce.Scalar.Name)
 			case st.Temp != nil && st.Color != nil:
 				return b.refuse(st.Range, "%s is assigned at the cells of one colour", st.Temp.Name)
 			case st.Array == nil:
@@ -132,7 +138,7 @@ func (b *builder) possible() error {
 			case axes < 0:
 				b.span.Axes, axes = st.Axes, len(st.Axes)
 			case !slices.Equal(st.Axes, b.span.Axes):
-				return b.refuse(st.Range, "%s is assigned over other axes than %s", st.Array.Name, b.axesText())
+				return b.refuse(st.Range, "%s is assigned over other axes than %s", st.Array.Name, b.span.axesText())
 			}
 		}
 	}
@@ -142,15 +148,34 @@ func (b *builder) possible() error {
 	return nil
 }
 
-func (b *builder) axesText() string {
-	text := ""
-	for i, a := range b.span.Axes {
-		if i > 0 {
-			text += ", "
-		}
-		text += b.program.Axes[a]
+func every(n int64) string {
+	if n == 1 {
+		return "iteration"
 	}
-	return text
+	return fmt.Sprintf("%d iterations", n)
+}
+
+// assignments returns how many statements an iteration assigns grids with.
+func (b *builder) assignments() int64 {
+	n := int64(0)
+	for _, o := range b.span.Iterate.Body {
+		if run, ok := o.(*ir.Run); ok {
+			for _, st := range run.Call.Body {
+				if st.Array != nil {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+func (s *Span) axesText() string {
+	var names []string
+	for _, a := range s.Axes {
+		names = append(names, s.Program.Axes[a])
+	}
+	return strings.Join(names, ", ")
 }
 
 // iteration executes the body once.
@@ -214,7 +239,10 @@ func (b *builder) call(c *ir.Call, step int64) error {
 			continue
 		}
 		i := &Instance{Number: len(b.instances), Call: c, Stmt: st, Step: step, Inputs: inputs}
-		i.Value = b.value(&Value{Def: i, Before: now(st.Array)})
+		i.Value = &Value{Number: i.Number, Def: i, over: now(st.Array)}
+		if i.partial() {
+			i.Value.Before = i.Value.over
+		}
 		b.instances = append(b.instances, i)
 		if st.Array.Grid == nil {
 			i.Value.Local = st.Array
@@ -264,11 +292,10 @@ func (b *builder) assigned(g *ir.Grid) bool {
 	return false
 }
 
-// outputs decides which contents are stored, and where.
-func (b *builder) outputs(final map[*ir.Grid]*Value, made int) error {
-	s := b.span
-	read := map[*ir.Grid]bool{} // memory that the span reads as it was
-	for _, i := range b.instances[:made] {
+// readMemory returns the grids that instances read as they were before the span.
+func (s *Span) readMemory() map[*ir.Grid]bool {
+	read := map[*ir.Grid]bool{}
+	for _, i := range s.Instances {
 		for _, in := range i.Inputs {
 			for _, v := range in {
 				if v.Def == nil {
@@ -277,6 +304,12 @@ func (b *builder) outputs(final map[*ir.Grid]*Value, made int) error {
 			}
 		}
 	}
+	return read
+}
+
+// outputs decides which contents are stored.
+func (b *builder) outputs(final map[*ir.Grid]*Value, made int) error {
+	s := b.span
 	for _, g := range b.program.Grids {
 		v := final[g]
 		if v.Def == nil {
@@ -287,8 +320,7 @@ func (b *builder) outputs(final map[*ir.Grid]*Value, made int) error {
 			s.After = max(s.After, overwritten-s.Depth+1)
 			continue
 		}
-		o := &Output{Value: v, Spare: read[v.Memory] || !v.uniform()}
-		s.Outputs = append(s.Outputs, o)
+		s.Outputs = append(s.Outputs, &Output{Value: v})
 	}
 	if len(s.Outputs) == 0 {
 		return b.refuse(s.Iterate.Range, "the next iteration reads nothing of what they compute")
@@ -308,7 +340,7 @@ func (b *builder) fate(v *Value, made int) (overwritten int64, live bool) {
 				}
 			}
 		}
-		if !of[i.Value.Before] {
+		if !of[i.Value.over] {
 			continue
 		}
 		if covers(i, v) {
@@ -324,7 +356,7 @@ func covers(i *Instance, v *Value) bool {
 	if i.Stmt.Color != nil {
 		return false
 	}
-	for w := v; w.Def != nil; w = w.Before {
+	for w := v; w.Def != nil; w = w.over {
 		if !i.Stmt.Domain.Equal(w.Def.Stmt.Domain) {
 			return false
 		}
@@ -335,12 +367,29 @@ func covers(i *Instance, v *Value) bool {
 // uniform reports whether all assignments that a value is made of have one domain, and no
 // colour: then no cell that is stored is read in memory where a statement leaves it out.
 func (v *Value) uniform() bool {
-	for w := v; w.Def != nil; w = w.Before {
+	for w := v; w.Def != nil; w = w.over {
 		if w.Def.Stmt.Color != nil || !w.Def.Stmt.Domain.Equal(v.Def.Stmt.Domain) {
 			return false
 		}
 	}
 	return true
+}
+
+// Fills reports whether there may be cells of the array that the statement leaves as they
+// were, so that they are those of Before.
+func (i *Instance) Fills() bool { return i.Value.Before != nil && i.partial() }
+
+// partial reports whether the statement may leave out cells of its array.
+func (i *Instance) partial() bool {
+	if i.Stmt.Color != nil {
+		return true
+	}
+	for d, dim := range i.Stmt.Array.Dims {
+		if !i.Stmt.Domain[dim.Axis].Equal(i.Stmt.Array.Holds(d)) {
+			return true
+		}
+	}
+	return false
 }
 
 // keepNeeded keeps the instances that outputs are made of.
@@ -367,7 +416,7 @@ func (s *Span) keepNeeded(all []*Instance) {
 	}
 	for _, i := range all {
 		if needed[i.Value] {
-			i.Number = len(s.Instances)
+			i.Number, i.Value.Number = len(s.Instances), len(s.Instances)
 			s.Instances = append(s.Instances, i)
 		}
 	}

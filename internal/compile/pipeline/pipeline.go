@@ -78,13 +78,13 @@ func (p *Pipeline) require(st *Stage) error {
 		from.Kept = true
 		for d, ix := range a.Index {
 			k := slices.Index(p.Axes, ix.Axis)
-			from.Halo[k].widen(st.Halo[k], ix.Offset)
-			faces := a.Array.Dims[d].Faces
-			low, high := faces.Low.Kind == ir.Periodic, faces.High.Kind == ir.Periodic
-			if low != high {
-				return p.refuse(st, "%s is periodic at one end of %s alone", a.Array.Name, p.axis(k))
+			low, high, err := p.reach(st, a, d)
+			if err != nil {
+				return err
 			}
-			p.Wraps[k] = p.Wraps[k] || low
+			from.Halo[k].widen(st.Halo[k], low)
+			from.Halo[k].widen(st.Halo[k], high)
+			p.Wraps[k] = p.Wraps[k] || a.Array.Dims[d].Faces.Low.Kind == ir.Periodic
 		}
 		return nil
 	})
@@ -129,23 +129,6 @@ func (st *Stage) Dim(axis int) *ir.Dim {
 		}
 	}
 	return nil
-}
-
-// Fills reports whether there may be cells of the array that the statement leaves as they
-// were.
-func (st *Stage) Fills() bool {
-	if st.Value.Before == nil {
-		return false
-	}
-	if st.Stmt.Color != nil {
-		return true
-	}
-	for d, dim := range st.Stmt.Array.Dims {
-		if !st.Stmt.Domain[dim.Axis].Equal(st.Stmt.Array.Holds(d)) {
-			return true
-		}
-	}
-	return false
 }
 
 // Accesses calls f for every access of the statement, those of its local scalars included,
