@@ -61,7 +61,8 @@ func (r *record) keep(rows any) error {
 
 type benchCPU struct {
 	record `embed:""`
-	Pairs  int `default:"15" help:"Interleaved measurements of each case; at least 9."`
+	Case   string `help:"Only this case: star7, box27, star5 or himeno, or as results call it."`
+	Pairs  int    `default:"15" help:"Interleaved measurements of each case; at least 9."`
 }
 
 func (c *benchCPU) Help() string {
@@ -71,6 +72,7 @@ variants, with copies between; the ratio is the median over the pairs.
 Examples:
 
 	gridloom bench cpu
+	gridloom bench cpu --case himeno
 	gridloom bench cpu --json bench/results/cpu-spatial.json`
 }
 
@@ -78,10 +80,13 @@ func (c *benchCPU) Run(a *app) error {
 	if c.Pairs < 9 {
 		return usage("--pairs %d: at least 9 are needed", c.Pairs)
 	}
+	if c.Case != "" && !bench.HasCPUCase(c.Case) {
+		return usage("--case %s: there are only %s", c.Case, strings.Join(bench.CPUCases(), ", "))
+	}
 	if err := c.check(); err != nil {
 		return err
 	}
-	rows, err := bench.CPU(a.ctx, bench.CPUOptions{Pairs: c.Pairs, Commit: a.commit(), Log: a.stderr})
+	rows, err := bench.CPU(a.ctx, bench.CPUOptions{Case: c.Case, Pairs: c.Pairs, Commit: a.commit(), Log: a.stderr})
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,7 @@ type CPURow struct {
 
 // CPUOptions says how to run the suite.
 type CPUOptions struct {
+	Case   string // the only case, by its name or its label; "" for all
 	Pairs  int    // interleaved measurements; at least 9
 	Commit string // of the source that is measured
 	Scale  int    // divides every size, for tests; 0 and 1 are the real sizes
@@ -74,6 +75,31 @@ var cpuCases = []cpuCase{
 	{"box27", 3, "3D 27-point box"},
 	{"star5", 2, "2D 5-point star"},
 	{"himeno", 3, "Himeno 19-point"},
+}
+
+// CPUCases returns the names of the cases.
+func CPUCases() []string {
+	var names []string
+	for _, c := range cpuCases {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// HasCPUCase reports whether a case has this name or label.
+func HasCPUCase(name string) bool { return cpuCasesOf(name) != nil }
+
+// cpuCasesOf returns the cases of a name or label; all for "".
+func cpuCasesOf(name string) []cpuCase {
+	if name == "" {
+		return cpuCases
+	}
+	for _, c := range cpuCases {
+		if c.name == name || c.label == name {
+			return []cpuCase{c}
+		}
+	}
+	return nil
 }
 
 // CPU measures generated C against hand-written OpenMP C, each the best of its
@@ -103,7 +129,7 @@ func CPU(ctx context.Context, o CPUOptions) ([]CPURow, error) {
 		builder:  &cpu.Builder{Compiler: compiler, Cache: cache, Arithmetic: arith.Contract},
 	}
 	var rows []CPURow
-	for _, c := range cpuCases {
+	for _, c := range cpuCasesOf(o.Case) {
 		row, err := b.run(c)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.label, err)

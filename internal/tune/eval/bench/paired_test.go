@@ -134,3 +134,77 @@ func TestPaired(t *testing.T) {
 		t.Errorf("status %d: %s", status, text)
 	}
 }
+
+// cpuBinary writes a program that stands for gridloom: one of "bench cpu" with two cases, which
+// may know --case.
+func cpuBinary(t *testing.T, name string, knowsCase bool, ratio string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	refuse := `case "$*" in *--case*) echo "gridloom: unknown flag --case" >&2; exit 2 ;; esac`
+	if knowsCase {
+		refuse = ""
+	}
+	text := fmt.Sprintf(`#!/bin/sh
+[ "$1" = version ] && { echo '{}'; exit 0; }
+[ "$1 $2 $3 $4" = "bench cpu --pairs 9" ] || { echo "called with $*" >&2; exit 2; }
+%s
+echo "$*" >> "$0.calls"
+for last; do :; done
+star='{"case": "3D star", "dtype": "double", "plan": "block=1x0", "gstencils": 2, "ratio_to_openmp": %[2]s}'
+other='{"case": "Himeno", "dtype": "float", "plan": "block=0x0", "gstencils": 1, "ratio_to_openmp": 0.5}'
+case "$*" in
+*"--case 3D star"*) echo "[$star]" ;;
+*"--case Himeno"*) echo "[$other]" ;;
+*) echo "[$star, $other]" ;;
+esac > "$last"
+`, refuse, ratio)
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Rows of the suite cpu are judged by their ratio to the code by hand. A binary that measures
+// no single row runs the suite once a round. What was measured is not measured again, unless
+// the binary is another one.
+func TestPairedCPU(t *testing.T) {
+	dir := t.TempDir()
+	rows, out := filepath.Join(dir, "rows.json"), filepath.Join(dir, "out.json")
+	const two = `[{"case": "3D star", "dtype": "double"}, {"case": "Himeno", "dtype": "float"}]`
+	if err := os.WriteFile(rows, []byte(two), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	calls := func(path string) int {
+		text, err := os.ReadFile(path + ".calls")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(text), "\n")
+	}
+	old := cpuBinary(t, "old", false, "0.9")
+	same, slower := cpuBinary(t, "same", true, "0.91"), cpuBinary(t, "slower", true, "0.8")
+	for _, c := range []struct {
+		now           string
+		status, holds int
+	}{{same, 0, 2}, {slower, 1, 1}, {same, 0, 2}} {
+		text, status := paired(t, "--suite", "cpu", "--old", old, "--new", c.now, "--rows", rows, "--out", out, "--rounds", "3")
+		if status != c.status || strings.Count(text, " yes\n") != c.holds {
+			t.Errorf("%s: status %d\n%s", c.now, status, text)
+		}
+	}
+	if a, b, c := calls(old), calls(same), calls(slower); a != 3 || b != 6 || c != 6 {
+		t.Errorf("the binaries were called %d, %d and %d times, want 3, 6 and 6", a, b, c)
+	}
+	text, status := paired(t, "--suite", "cpu", "--old", old, "--new", same, "--rows", rows, "--out", out,
+		"--rounds", "4", "--only", "Himeno:float")
+	if status != 0 || strings.Contains(text, "3D star") || calls(old) != 4 || calls(same) != 7 {
+		t.Errorf("one row: status %d, %d and %d calls\n%s", status, calls(old), calls(same), text)
+	}
+	if err := os.WriteFile(rows, []byte(`[{"case": "none", "dtype": "int"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, status = paired(t, "--suite", "cpu", "--old", old, "--new", same, "--rows", rows, "--out", out)
+	if status != 3 || !strings.Contains(text, "none int, old: not in the result") {
+		t.Errorf("a row that no result has: status %d\n%s", status, text)
+	}
+}
