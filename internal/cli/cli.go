@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"io"
 	"regexp"
 	"strings"
@@ -23,6 +24,7 @@ import (
 // app is what every command has at hand.
 type app struct {
 	streams
+	src        *diag.Source // the program that was read last, to show places in it
 	ctx        context.Context
 	interrupts *interruption
 	parser     *kong.Kong

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
@@ -106,6 +108,12 @@ func (a *app) report(err error) int {
 		status, err = exitInterrupted, errors.New("interrupted")
 	}
 	text, hint := split(err)
+	if r, ok := errors.AsType[*graph.Refusal](err); ok && a.src != nil {
+		var list diag.List
+		list.Errorf(r.At, "%s", text).Hint = hint
+		a.show(a.src, list)
+		return status
+	}
 	a.complain(text, hint)
 	return status
 }

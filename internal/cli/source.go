@@ -61,6 +61,7 @@ func (a *app) load(path string, mode arith.Mode) (*diag.Source, *ir.Program, err
 	}
 	p, list := engine.Parse(src)
 	a.show(src, list)
+	a.src = src
 	if list.HasErrors() {
 		return nil, nil, &failure{status: exitSource}
 	}

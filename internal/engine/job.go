@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -128,6 +129,9 @@ func (j *Job) Open(ctx context.Context, h Hooks) (*Run, error) {
 func BadPlan(plan schedule.Plan, err error) error {
 	if plan.String() == "" {
 		return err
+	}
+	if _, refused := errors.AsType[*graph.Refusal](err); refused { // which has a place
+		return &Fault{Cause: Request, Option: "plan", Err: err}
 	}
 	return requestf("plan", "%s", strings.TrimPrefix(err.Error(), "plan: "))
 }

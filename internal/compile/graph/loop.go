@@ -84,5 +84,5 @@ func NewRefusal(l Loop, depth int64, at diag.Range, rule string, names ...any) *
 
 // Error implements error.
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("%s: %d iterations cannot share a kernel: %s", r.Loop, r.Depth, r.Reason)
+	return fmt.Sprintf("%d iterations of %s cannot share a kernel: %s", r.Depth, r.Loop, r.Reason)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
@@ -122,7 +123,7 @@ func choose(p *ir.Program, o Options) (*module, []*nest, error) {
 		locals:  locals,
 		sources: map[*ir.Call]*ir.Call{},
 		spares:  map[*ir.Grid]*kernel.Spare{},
-		chooser: newChooser(o.Plan),
+		chooser: newChooser(o.Plan, graph.Loops(p)),
 	}
 	calls := p.Calls
 	if p.Initial != nil && !o.NoInitial {

@@ -14,9 +14,11 @@ import (
 // each on the tile and its halo, so that tiles overlap and no block waits for another
 // (overlapped tiling; Rawat et al. 2019, section III-A).
 
+const overlapFamily = "overlap"
+
 func init() {
 	register(&family{
-		name: "overlap", doc: "several iterations of a tile in shared memory, with halos computed by every tile",
+		name: overlapFamily, doc: "several iterations of a tile in shared memory, with halos computed by every tile",
 		place:  60,
 		target: GPU, rank: func(rank int) bool { return rank > 0 && rank <= 3 },
 		declare: declareOverlap,
@@ -84,6 +86,9 @@ func (s *spanKernel) overlapped() ([]kernel.Stmt, error) {
 		count := kernel.CeilDiv(kernel.Max(kernel.Add(kernel.Sub(hi, lo), kernel.I(1)), kernel.I(0)),
 			kernel.I(t.tile[k]))
 		blocks = append(blocks, launchLoop{b, count, kernel.BlockX + kernel.Tag(len(blocks))})
+	}
+	if bytes, gpu := s.sharedBytes(s.pipeline, t.tile), s.opts.gpu(); bytes > gpu.SharedPerBlock {
+		return nil, &ResourceLimit{s.name, "bytes of shared memory a block", bytes, gpu.SharedPerBlock, "a block"}
 	}
 	allocs := t.allocate(top)
 	thread := top.declare(t.env, "thread", types.I64)
@@ -164,6 +169,22 @@ func (t *overlapTile) allocate(top *scope) []kernel.Stmt {
 		allocs = append(allocs, &kernel.Alloc{Buffer: slot.buffer})
 	}
 	return allocs
+}
+
+// sharedBytes returns the shared memory that a pipeline takes with a tile.
+func (s *spanKernel) sharedBytes(p *pipeline.Pipeline, tile []int64) int64 {
+	k := *s
+	k.pipeline = p
+	t := &overlapTile{spanKernel: &k, tile: tile, slots: map[*pipeline.Stage]*tileSlot{}}
+	t.allocate(newScope(nil))
+	bytes, counted := int64(0), map[*tileSlot]bool{}
+	for _, slot := range t.slots {
+		if !counted[slot] {
+			counted[slot] = true
+			bytes += (slot.cells*int64(slot.buffer.Elem.Size()) + 15) / 16 * 16
+		}
+	}
+	return bytes
 }
 
 // lastReaders returns the number of the last stage that reads each stage's values.

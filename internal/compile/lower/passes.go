@@ -21,6 +21,8 @@ const (
 	CallForm       Form = "call"       // of the program
 	StatementsForm Form = "statements" // that share a kernel
 	PiecesForm     Form = "pieces"     // of statements, in the order of their planes
+	SpanForm       Form = "span"       // iterations of a loop, as a graph
+	PipelineForm   Form = "pipeline"   // a span as stages
 	KernelForm     Form = "kernel"
 )
 
@@ -48,6 +50,13 @@ var (
 	groupsPass = Pass{
 		"group", "choose the statements that share a kernel", CallForm, StatementsForm,
 		"all calls",
+	}
+	spanPass = Pass{
+		"span", "follow the values of several iterations", CallForm, SpanForm, "loops whose plan has a depth",
+	}
+	pipelinePass = Pass{
+		"pipeline", "find how far beyond a tile each stage is computed, and what stays on the chip", SpanForm,
+		PipelineForm, "loops whose plan has a depth",
 	}
 )
 
@@ -81,7 +90,7 @@ func init() { // their functions lead back here
 // Passes lists all passes from a program to its kernels, in the order in which they
 // run. There are no others.
 func Passes() []Pass {
-	list := []Pass{inlinePass, groupsPass}
+	list := []Pass{inlinePass, groupsPass, spanPass, pipelinePass}
 	for _, p := range groupPasses {
 		list = append(list, p.Pass)
 	}

@@ -26,6 +26,8 @@ func TestPasses(t *testing.T) {
 	}
 	want := `inline: call -> call
 group: call -> statements
+span: call -> span
+pipeline: span -> pipeline
 fold: statements -> statements
 retime: statements -> pieces
 build: statements -> kernel
@@ -82,6 +84,13 @@ var passTexts = []struct{ pass, plan, before, after string }{
 	{"group", "local=stored", "", `; after group of spread
 spread[0:1]
   (set flux
+`},
+	{"span", "body[0:2]@2{}", "", `; after span of body[0:2]
+body: 2 iterations over j, i
+v0 = spread[0] of iteration 0: flux, local; reads in from u
+`},
+	{"pipeline", "body[0:2]@2{}", "", `; after pipeline of body[0:2]
+0 spread[0]: flux, halo 4:2 0:3, kept
 `},
 	{"fold", "fold=yes", "group", `; after fold of sums[0:1]
 (set out

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -13,6 +14,7 @@ import (
 // that a plan's words are never ignored in silence.
 type chooser struct {
 	plan  schedule.Plan
+	loops []graph.Loop
 	every []bool  // settings of plan.Every that some kernel fits
 	used  []bool  // kernels of the plan that were found
 	first []error // why a setting of plan.Every did not fit
@@ -23,9 +25,10 @@ type chooser struct {
 	spaces []schedule.Space // of the known kernels
 }
 
-func newChooser(p schedule.Plan) *chooser {
+func newChooser(p schedule.Plan, loops []graph.Loop) *chooser {
 	return &chooser{
 		plan:  p,
+		loops: loops,
 		every: make([]bool, len(p.Every.Values)),
 		used:  make([]bool, len(p.Kernels)),
 		first: make([]error, len(p.Every.Values)),
@@ -56,8 +59,8 @@ func (c *chooser) find(call string, from, to int, space schedule.Space) (schedul
 		}
 		c.used[i] = true
 		if k.Depth != 1 {
-			return schedule.Config{}, fmt.Errorf(
-				"a depth of %d time steps is that of a loop, such as body[0:2]@%d{...}", k.Depth, k.Depth)
+			return schedule.Config{}, fmt.Errorf("a depth of %d is that of a loop, and %s is a call; %s", k.Depth, call,
+				c.loopsText(k.Depth))
 		}
 		return k.Config, nil
 	}
@@ -82,6 +85,26 @@ func (c *chooser) find(call string, from, to int, space schedule.Space) (schedul
 	return partial, nil
 }
 
+// loopsText says how the loops of the program are named in plans.
+func (c *chooser) loopsText(depth int) string {
+	if len(c.loops) == 0 {
+		return "the program has no time loop (iterate)"
+	}
+	var names []string
+	for _, l := range c.loops {
+		names = append(names, fmt.Sprintf("%s[0:%d]@%d{...}", l.Name, l.Leaves(), depth))
+	}
+	return "write " + strings.Join(names, " or ")
+}
+
+func (c *chooser) callNames() []string {
+	var names []string
+	for _, k := range c.known {
+		names = append(names, k.Call)
+	}
+	return names
+}
+
 // check returns an error if the plan says something that no kernel heeds.
 func (c *chooser) check() error {
 	if c.family != nil && !c.fits {
@@ -97,6 +120,12 @@ func (c *chooser) check() error {
 			continue
 		}
 		k := c.plan.Kernels[i]
+		if k.Depth > 1 && diag.Nearest(k.Call, c.callNames()) == "" {
+			if len(c.loops) == 0 {
+				return fmt.Errorf("plan: %s@%d: %s", k.Name(), k.Depth, c.loopsText(k.Depth))
+			}
+			return fmt.Errorf("plan: the program has no loop %s; %s", k.Call, c.loopsText(k.Depth))
+		}
 		var have, calls []string
 		for _, q := range c.known {
 			have = append(have, q.Name())

@@ -100,7 +100,8 @@ func TestPlanErrors(t *testing.T) {
 		{"smoth[0:1]@1{}", "plan: the program has no kernel smoth[0:1]; did you mean smooth[0:1] or smooth[1:3]?"},
 		{"jacobi[0:1]@1{threads=2}", "plan: the program has no kernel jacobi[0:1]; it has smooth[0:1], smooth[1:3], " +
 			"line[0:1], line[1:2], initial.2[0:1], initial.3[0:1]"},
-		{"smooth[0:1]@2{}", "plan for smooth[0:1]: a depth of 2 time steps: no family of this device fuses steps"},
+		{"smooth[0:1]@2{}", "plan for smooth[0:1]: a depth of 2 is that of a loop, and smooth is a call; " +
+			"the program has no time loop (iterate)"},
 		{"smooth[0:1]@1{block=64}", "plan for smooth[0:1]: block takes no value 64; it takes 0x0, 0x64, 0x128, " +
 			"0x256, 0x512, 0x1024, 0x2048, 0x4096, 0x8192, 0x16384, 1x0, 1x64 and 88 more"},
 		{"smooth[0:1]@1{family=single}", "plan for smooth[0:1]: no family is called single; there is loops"},
@@ -111,6 +112,51 @@ func TestPlanErrors(t *testing.T) {
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s:\n%v, want\n%s", c.plan, err, c.want)
 		}
+	}
+}
+
+// Errors of plans for loops say what to write, and where the source forbids it.
+func TestSpanPlanErrors(t *testing.T) {
+	const looped = `parameter M = 64, N = 64; iterator j, i; double u[M,N], v[M,N], w[M,N], s; copyin u;
+stencil f (o, u) { o[j][i] = u[j][i+4] + u[j-4][i]; }
+stencil total (s, u) { reduce sum s = u[j][i]; }
+iterate 9 { f (v, u); swap (u, v); }
+iterate 9 { f (w, u); total (s, u); swap (u, w); }
+copyout u, s;`
+	for _, c := range []struct{ plan, want string }{
+		{"bdy[0:2]@2{}",
+			"plan: the program has no loop bdy; write body[0:2]@2{...} or body.2[0:3]@2{...}"},
+		{"body[0:1]@2{}",
+			"plan for body[0:1]@2: a kernel of a loop holds whole iterations: write body[0:2]"},
+		{"body[0:2]@1{}",
+			"plan for body[0:2]@1: a kernel of a loop holds 2 iterations at least"},
+		{"f[0:1]@2{}",
+			"plan for f[0:1]: a depth of 2 is that of a loop, and f is a call; write body[0:2]@2{...} or " +
+				"body.2[0:3]@2{...}"},
+		{"body.2[0:3]@2{}",
+			"plan for body.2[0:3]@2: 2 iterations of body.2 cannot share a kernel: s is reduced in every " +
+				"iteration"},
+		{"body[0:2]@100000{}",
+			"plan for body[0:2]@100000: 100000 iterations of body cannot share a kernel: a kernel computes " +
+				"4096 statements at most, those of all iterations counted"},
+		{"body[0:2]@2{tile=3x3}",
+			"plan for body[0:2]@2: tile takes no value 3x3; it takes 32x32, 16x64, 32x64, 64x64, 16x32, " +
+				"8x32, 4x16"},
+		{"body[0:2]@16{tile=64x64}",
+			"plan for body[0:2]@16: the kernel body_16 takes 345856 bytes of shared memory a block, and a " +
+				"block has 232448; tile=32x32 fits"},
+		{"body[0:2]@400{tile=4x16}",
+			"plan for body[0:2]@400: the kernel body_400 takes 61593088 bytes of shared memory a block, and " +
+				"a block has 232448; body[0:2]@24 fits"},
+	} {
+		_, err := lower.Program(load(t, "looped", looped), lower.Options{Target: lower.GPU, Plan: plan(t, c.plan)})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s:\n%v", c.plan, err)
+		}
+	}
+	_, err := lower.Program(load(t, "planned", planned), lower.Options{Target: lower.GPU, Plan: plan(t, "body[0:2]@2{}")})
+	if want := "plan: body[0:2]@2: the program has no time loop (iterate)"; err == nil || err.Error() != want {
+		t.Error(err)
 	}
 }
 

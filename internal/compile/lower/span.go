@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -22,7 +23,7 @@ type spanKernel struct {
 
 // chooseSpans finds the spans that the plan names, and their configurations.
 func (m *module) chooseSpans() error {
-	loops := graph.Loops(m.Program)
+	loops := m.chooser.loops
 	for i, k := range m.chooser.plan.Kernels {
 		at := slices.IndexFunc(loops, func(l graph.Loop) bool { return l.Name == k.Call })
 		if at < 0 || m.Program.CallNamed(k.Call) != nil {
@@ -47,8 +48,14 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	if err != nil {
 		return err
 	}
+	if err := m.after(spanPass, k.Name(), true, span.String, span.Verify); err != nil {
+		return err
+	}
 	p, err := pipeline.New(span)
 	if err != nil {
+		return err
+	}
+	if err := m.after(pipelinePass, k.Name(), true, p.String, p.Verify); err != nil {
 		return err
 	}
 	space := m.spanSpace(p)
@@ -104,7 +111,7 @@ func (s *spanKernel) build() error {
 	}
 	body, err := familyNamed(s.config.Family).span(s)
 	if err != nil {
-		return fmt.Errorf("plan for %s: %w", s.key, err)
+		return s.advised(err)
 	}
 	k := &kernel.Kernel{
 		Name: s.name, Doc: s.doc(), Body: body,
@@ -116,7 +123,7 @@ func (s *spanKernel) build() error {
 	}
 	if s.opts.Target == GPU {
 		if err := fits(k, s.opts.gpu()); err != nil {
-			return err
+			return s.advised(err)
 		}
 	}
 	span := s.pipeline.Span
@@ -136,6 +143,51 @@ func (s *spanKernel) build() error {
 		return cmp.Compare(b.Depth, a.Depth)
 	})
 	return s.broken
+}
+
+// smallerSpan names what fits in shared memory where a kernel does not: another tile of
+// its family, or a depth that is less.
+func (s *spanKernel) smallerSpan() string {
+	p := s.choices.Family(s.config.Family).For(schedule.Tile)
+	if p == nil || s.config.Family != overlapFamily {
+		return ""
+	}
+	gpu := s.opts.gpu()
+	most := product(s.set.Ints(schedule.Tile))
+	best, found := schedule.Value{}, false
+	for _, v := range p.Values {
+		cells := product(v.Ints())
+		fits := cells < most && s.sharedBytes(s.pipeline, v.Ints()) <= gpu.SharedPerBlock
+		if fits && (!found || cells > product(best.Ints())) {
+			best, found = v, true
+		}
+	}
+	if found {
+		return fmt.Sprintf("%s=%s fits", p.Name, best)
+	}
+	depth := s.pipeline.Span.Depth
+	tooMuch := sort.Search(int(depth-2), func(n int) bool { // of the depths from 2 on
+		span, err := graph.NewSpan(s.Program, s.pipeline.Span.Loop, int64(n)+2)
+		if err != nil {
+			return true
+		}
+		less, err := pipeline.New(span)
+		return err != nil || s.sharedBytes(less, s.set.Ints(schedule.Tile)) > gpu.SharedPerBlock
+	})
+	if tooMuch == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s@%d fits", s.key, tooMuch+1)
+}
+
+// advised adds what fits to the error of a kernel that does not.
+func (s *spanKernel) advised(err error) error {
+	if _, limit := errors.AsType[*ResourceLimit](err); limit {
+		if text := s.smallerSpan(); text != "" {
+			err = fmt.Errorf("%w; %s", err, text)
+		}
+	}
+	return fmt.Errorf("plan for %s@%d: %w", s.key, s.pipeline.Span.Depth, err)
 }
 
 // doc says what the kernel computes.

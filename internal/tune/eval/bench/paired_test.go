@@ -187,7 +187,8 @@ func TestPairedCPU(t *testing.T) {
 		now           string
 		status, holds int
 	}{{same, 0, 2}, {slower, 1, 1}, {same, 0, 2}} {
-		text, status := paired(t, "--suite", "cpu", "--old", old, "--new", c.now, "--rows", rows, "--out", out, "--rounds", "3")
+		text, status := paired(t, "--suite", "cpu", "--old", old, "--new", c.now, "--rows", rows, "--out", out,
+			"--rounds", "3")
 		if status != c.status || strings.Count(text, " yes\n") != c.holds {
 			t.Errorf("%s: status %d\n%s", c.now, status, text)
 		}
