@@ -85,6 +85,12 @@ func (p *Pipeline) require(st *Stage) error {
 				return p.refuse(st, "%s is periodic at one end of %s alone", a.Array.Name, p.axis(k))
 			}
 			p.Wraps[k] = p.Wraps[k] || low
+			far, ok := reach(st.Stmt.Domain[ix.Axis], a, d)
+			if !ok {
+				return p.refuse(st, "%s is read far beyond its ends along %s", a.Array.Name, p.axis(k))
+			}
+			from.Halo[k].Low = max(from.Halo[k].Low, st.Halo[k].Low+far.Low)
+			from.Halo[k].High = max(from.Halo[k].High, st.Halo[k].High+far.High)
 		}
 		return nil
 	})
@@ -92,6 +98,59 @@ func (p *Pipeline) require(st *Stage) error {
 
 func (h *Halo) widen(by Halo, offset int64) {
 	h.Low, h.High = max(h.Low, by.Low-offset), max(h.High, by.High+offset)
+}
+
+// reach returns how far boundaries lead from the cells of a domain along a dimension of what
+// they read: low and high cells from the cell itself. It is false where that depends on sizes.
+func reach(domain ir.Range, a *ir.Access, d int) (far Halo, ok bool) {
+	o, holds, faces := a.Index[d].Offset, a.Array.Holds(d), a.Array.Dims[d].Faces
+	side := func(kind ir.BoundaryKind, offset int64, by func(a, b ir.Affine) ir.Affine, array, cells []ir.Affine) int64 {
+		if kind == ir.None || kind == ir.Periodic { // what wraps is on the chip beyond the end, too
+			return 0
+		}
+		excess, bounded := beyond(array, cells, by)
+		ok = ok && bounded
+		cellsBeyond := excess + offset // of the end
+		switch {
+		case cellsBeyond <= 0:
+			return 0
+		case kind == ir.Clamp || kind == ir.Constant: // which reads the end and does not use it
+			return excess
+		}
+		return 2*cellsBeyond - offset // as far inside as it was outside
+	}
+	ok = true
+	far.High = side(faces.Low.Kind, -o, func(lo, cell ir.Affine) ir.Affine { return lo.Minus(cell) }, holds.Lo, domain.Lo)
+	far.Low = side(faces.High.Kind, o, func(hi, cell ir.Affine) ir.Affine { return cell.Minus(hi) }, holds.Hi, domain.Hi)
+	return far, ok
+}
+
+// beyond returns how many cells a domain goes beyond an end of an array at most; less than 0
+// where it keeps away from it. It is false if that depends on sizes.
+func beyond(array, cells []ir.Affine, by func(array, cell ir.Affine) ir.Affine) (most int64, ok bool) {
+	for i, end := range array {
+		least, known := int64(0), false
+		for _, c := range cells {
+			more := by(end, c)
+			n := more.Const
+			if !more.IsConst() {
+				if !more.Times(-1).NeverNegative() {
+					continue
+				}
+				n = 0
+			}
+			if !known || n < least {
+				least, known = n, true
+			}
+		}
+		if !known {
+			return 0, false
+		}
+		if i == 0 || least > most {
+			most = least
+		}
+	}
+	return most, true
 }
 
 // checkWraps refuses grids of different extents on an axis that leads from end to end.
