@@ -104,7 +104,8 @@ func (h *Halo) widen(by Halo, offset int64) {
 // they read: low and high cells from the cell itself. It is false where that depends on sizes.
 func reach(domain ir.Range, a *ir.Access, d int) (far Halo, ok bool) {
 	o, holds, faces := a.Index[d].Offset, a.Array.Holds(d), a.Array.Dims[d].Faces
-	side := func(kind ir.BoundaryKind, offset int64, by func(a, b ir.Affine) ir.Affine, array, cells []ir.Affine) int64 {
+	side := func(kind ir.BoundaryKind, offset int64, array, cells []ir.Affine, by func(end, cell ir.Affine) ir.Affine,
+	) int64 {
 		if kind == ir.None || kind == ir.Periodic { // what wraps is on the chip beyond the end, too
 			return 0
 		}
@@ -120,8 +121,10 @@ func reach(domain ir.Range, a *ir.Access, d int) (far Halo, ok bool) {
 		return 2*cellsBeyond - offset // as far inside as it was outside
 	}
 	ok = true
-	far.High = side(faces.Low.Kind, -o, func(lo, cell ir.Affine) ir.Affine { return lo.Minus(cell) }, holds.Lo, domain.Lo)
-	far.Low = side(faces.High.Kind, o, func(hi, cell ir.Affine) ir.Affine { return cell.Minus(hi) }, holds.Hi, domain.Hi)
+	below := func(end, cell ir.Affine) ir.Affine { return end.Minus(cell) }
+	above := func(end, cell ir.Affine) ir.Affine { return cell.Minus(end) }
+	far.High = side(faces.Low.Kind, -o, holds.Lo, domain.Lo, below)
+	far.Low = side(faces.High.Kind, o, holds.Hi, domain.Hi, above)
 	return far, ok
 }
 

@@ -19,21 +19,21 @@ import (
 
 // SpanResult is what was proven of kernels that carry out several iterations of a time loop.
 type SpanResult struct {
-	Pairs    int    `json:"pairs"`         // with a run in which every span of the plan was carried out
-	Runs     int    `json:"runs"`          // such runs
-	Idle     int    `json:"idle_runs"`     // in which a span of the plan was not carried out: they prove nothing of spans
-	Carried  int    `json:"carried_out"`   // spans, in the runs that count
-	After    int    `json:"runs_of_after"` // runs with a span that needs iterations after it
-	Depths   Counts `json:"depths"`        // of kernels, in pairs that count
-	Families Counts `json:"families"`
-	Stages   Counts `json:"statements"` // of an iteration
-	Refused  Counts `json:"refused"`    // loops, by rule
+	Pairs      int    `json:"pairs"`         // with a run in which every span of the plan was carried out
+	Runs       int    `json:"runs"`          // such runs
+	Idle       int    `json:"idle_runs"`     // in which a span of the plan was not carried out: they prove nothing of spans
+	Carried    int    `json:"carried_out"`   // spans, in the runs that count
+	After      int    `json:"runs_of_after"` // runs with a span that needs iterations after it
+	Depths     Counts `json:"depths"`        // of kernels, in pairs that count
+	Families   Counts `json:"families"`
+	Statements Counts `json:"statements"` // of an iteration
+	Refused    Counts `json:"refused"`    // loops, by rule
 }
 
 // spanCounts is what a pair's runs did with the spans of its plan.
 type spanCounts struct {
 	runs, idle, carried, after int
-	stages                     []int
+	statements                 []int // of an iteration, by span
 }
 
 // add counts a run of a module.
@@ -50,7 +50,7 @@ func (c *spanCounts) add(m *kernel.Module, s *sim.State) {
 	if slices.ContainsFunc(m.Spans, func(x *kernel.Span) bool { return x.After > 0 }) {
 		c.after++
 	}
-	c.stages = nil
+	c.statements = nil
 	for _, x := range m.Spans {
 		n := 0
 		for _, o := range x.Iterate.Body {
@@ -58,7 +58,7 @@ func (c *spanCounts) add(m *kernel.Module, s *sim.State) {
 				n += len(run.Call.Body)
 			}
 		}
-		c.stages = append(c.stages, n)
+		c.statements = append(c.statements, n)
 	}
 }
 
@@ -82,8 +82,8 @@ func (r *GPUResult) countSpans(v *pairResult) {
 			s.Families.add(k.Config.Family)
 		}
 	}
-	for _, n := range c.stages {
-		s.Stages.add(strconv.Itoa(n))
+	for _, n := range c.statements {
+		s.Statements.add(strconv.Itoa(n))
 	}
 }
 
@@ -93,7 +93,7 @@ func (s *SpanResult) after(e *SpanResult) {
 		{&s.After, e.After}})
 	s.Depths.after(&e.Depths)
 	s.Families.after(&e.Families)
-	s.Stages.after(&e.Stages)
+	s.Statements.after(&e.Statements)
 	s.Refused.after(&e.Refused)
 }
 
@@ -119,10 +119,10 @@ type spanned struct {
 }
 
 const (
-	mostDepth  = 8
-	spanTries  = 12 // to draw a configuration that can run
-	mostExtra  = 48 // times that a cell is computed, else simulations take too long
-	mostStages = 48 // of a kernel: compilers of others judge some
+	mostDepth      = 8
+	spanTries      = 12 // to draw a configuration that can run
+	mostExtra      = 48 // times that a cell is computed, else simulations take too long
+	mostStatements = 48 // of a kernel, in all its iterations: compilers of others judge some
 )
 
 // withSpans adds kernels of several iterations to the pair's plan, for most loops that allow
@@ -196,7 +196,7 @@ func (d *planSampler) spanKernel(plan schedule.Plan, l graph.Loop, depth int, rn
 	}
 	about.after = span.After
 	about.extra = overlap(pl, tileOf(k.Config, program.Axes))
-	if about.extra > mostExtra || len(pl.Stages) > mostStages {
+	if about.extra > mostExtra || len(pl.Stages) > mostStatements {
 		return k, about, errTooMuch
 	}
 	o := d.options
