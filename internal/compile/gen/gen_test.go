@@ -5,10 +5,12 @@ import (
 	"flag"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
@@ -192,5 +194,26 @@ func TestShrink(t *testing.T) {
 		if !holds(small) || len(small) > 150 || len(small) > len(c.Source) {
 			t.Errorf("seed %d shrinks to %d characters:\n%s", seed, len(small), small)
 		}
+	}
+}
+
+// Most programs that are made for spans have a time loop whose iterations can share a kernel.
+func TestSpanPrograms(t *testing.T) {
+	allowed := 0
+	const programs = 60
+	for seed := range uint64(programs) {
+		c, err := Make(seed, Options{Spans: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(graph.Loops(c.Program), func(l graph.Loop) bool {
+			_, err := graph.NewSpan(c.Program, l, 3)
+			return err == nil
+		}) {
+			allowed++
+		}
+	}
+	if allowed < programs*8/10 {
+		t.Errorf("%d of %d programs", allowed, programs)
 	}
 }

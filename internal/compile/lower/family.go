@@ -9,6 +9,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -45,6 +46,9 @@ type family struct {
 	build  func(n *nest) ([]kernel.Stmt, []func())
 	// needs are capabilities that the family's kernels cannot do without.
 	needs []machine.Capability
+	// spans says why the family cannot carry out a pipeline, whatever the configuration is; nil
+	// if it can.
+	spans func(p *pipeline.Pipeline) error
 	// span builds kernels of several iterations instead; nil for families of single calls.
 	span func(s *spanKernel) ([]kernel.Stmt, error)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -48,6 +49,9 @@ type Options struct {
 	// Advise asks for errors that name a plan that fits where one does not: it
 	// takes several times as long to find one.
 	Advise bool
+	// Spoil changes the pipelines of spans before kernels are built from them: tests of proofs
+	// make mistakes with it. It is nil otherwise.
+	Spoil func(*pipeline.Pipeline)
 
 	fitting *fitting                         // what did not fit so far
 	aligned map[*ir.Grid]int64               // what rows are padded to at the least

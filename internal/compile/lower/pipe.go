@@ -26,6 +26,10 @@ func init() {
 		name: "pipe", doc: "several iterations along a stream, all of them in the registers of every thread", place: 50,
 		target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
 		declare: declarePipe, needs: []machine.Capability{machine.Shuffle},
+		spans: func(p *pipeline.Pipeline) error {
+			_, err := streamOf(p)
+			return err
+		},
 		span: (*spanKernel).piped,
 	})
 }
@@ -108,7 +112,7 @@ type pipeStep struct {
 
 // piped builds the kernel.
 func (s *spanKernel) piped() ([]kernel.Stmt, error) {
-	stream, err := pipeline.NewStream(s.pipeline)
+	stream, err := streamOf(s.pipeline)
 	if err != nil {
 		return nil, err
 	}
@@ -127,32 +131,47 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 	return p.blocks(), nil
 }
 
+// mostPlanes is how many planes of a source threads hold at most.
+const mostPlanes = 8
+
+// streamOf returns the pipeline as a stream, or says why the family cannot carry it out.
+func streamOf(p *pipeline.Pipeline) (*pipeline.Stream, error) {
+	s, err := pipeline.NewStream(p)
+	if err != nil {
+		return nil, err
+	}
+	if s.Planes > mostPlanes {
+		return nil, fmt.Errorf("family=pipe: %d planes of a stage are read at a time: at most %d are held", s.Planes,
+			mostPlanes)
+	}
+	first := s.Sources[0].Value.Dims()
+	for _, x := range s.Sources {
+		for d, dim := range x.Value.Dims() {
+			if !dim.Lo.Equal(first[d].Lo) || !dim.Hi.Equal(first[d].Hi) {
+				return nil, fmt.Errorf("family=pipe: %s and %s differ in size", s.Sources[0].Value.Name(), x.Value.Name())
+			}
+		}
+	}
+	return s, nil
+}
+
 // middle reports whether there is an axis that warps are stacked along.
 func (p *pipe) middle() bool { return len(p.axes) == 3 }
 
 // shape decides the tile, or says why the program or the block has none.
 func (p *pipe) shape() error {
 	last := len(p.axes) - 1
-	if p.stream.Planes > 8 {
-		return fmt.Errorf("%d planes of a stage are read at a time: at most 8 are held", p.stream.Planes)
-	}
 	p.halo = make([]pipeline.Halo, len(p.axes))
+	limit := func(what string, need, have int64, of string) error {
+		return &ResourceLimit{p.name, what, need, have, of}
+	}
+	p.extents = p.stream.Sources[0].Value.Dims()
 	for _, x := range p.stream.Sources {
-		dims := x.Value.Dims()
-		if p.extents == nil {
-			p.extents = dims
-		}
-		for d := range dims {
-			if !dims[d].Lo.Equal(p.extents[d].Lo) || !dims[d].Hi.Equal(p.extents[d].Hi) {
-				return fmt.Errorf("the grids that it reads and writes differ in size")
-			}
-		}
 		for k := range p.axes {
 			p.halo[k].Low, p.halo[k].High = max(p.halo[k].Low, x.Halo[k].Low), max(p.halo[k].High, x.Halo[k].High)
 		}
-		if x.Rows.Low > p.rows || x.Rows.High > p.rows {
-			return fmt.Errorf("a thread has %d rows, and its neighbours read %d of them: use more rows", p.rows,
-				max(x.Rows.Low, x.Rows.High))
+		if rows := max(x.Rows.Low, x.Rows.High); rows > p.rows {
+			return limit("rows of a neighbouring thread", rows, p.rows, "a thread")
 		}
 	}
 	p.vec = p.vector()
@@ -162,8 +181,8 @@ func (p *pipe) shape() error {
 				return fmt.Errorf("boundaries need rows of %d cells at least, and the sizes are not known", least)
 			}
 			if e := p.opts.Bound.Extent(p.extents[k]); e.Len() < least {
-				return fmt.Errorf("a domain of %d cells along %s is too small for its boundaries", e.Len(),
-					p.Program.Axes[p.axes[k]])
+				axis := p.Program.Axes[p.axes[k]]
+				return limit("cells along "+axis+" for its boundaries", least, e.Len(), "the domain")
 			}
 		}
 	}
@@ -174,9 +193,12 @@ func (p *pipe) shape() error {
 	}
 	p.tile = append(p.tile, (32*p.run-p.halo[last].Low-p.halo[last].High)/p.vec*p.vec)
 	for k, n := range p.tile {
-		if k > 0 && n < 1 {
-			return fmt.Errorf("the halos of %d iterations leave nothing of a block's cells along %s: "+
-				"use more cells or warps, or fewer iterations", p.pipeline.Span.Depth, p.Program.Axes[p.axes[k]])
+		if k > 0 && n < 1 { // use more cells or warps, or fewer iterations
+			have := 32 * p.run
+			if k < last {
+				have = p.warps * p.rows
+			}
+			return limit("cells of halos along "+p.Program.Axes[p.axes[k]], p.halo[k].Low+p.halo[k].High, have, "a block")
 		}
 	}
 	return nil

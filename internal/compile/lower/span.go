@@ -37,6 +37,25 @@ func (m *module) chooseSpans() error {
 	return nil
 }
 
+// SpanChoice returns the kernel of a number of iterations of a loop, with the configurations
+// that it may have. The error is a graph.Refusal where they cannot share a kernel.
+func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, error) {
+	span, err := graph.NewSpan(p, l, int64(depth))
+	if err != nil {
+		return Choice{}, err
+	}
+	pl, err := pipeline.New(span)
+	if err != nil {
+		return Choice{}, err
+	}
+	space, err := (&module{Module: &kernel.Module{Program: p}, opts: o}).spanSpace(pl)
+	if err != nil {
+		return Choice{}, err
+	}
+	k := schedule.Kernel{Call: l.Name, To: l.Leaves(), Depth: depth, Config: space.Default(space.Families[0].Name)}
+	return Choice{k, space}, nil
+}
+
 func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	switch {
 	case k.From != 0 || k.To != l.Leaves():
@@ -58,16 +77,19 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	if err := m.after(pipelinePass, k.Name(), true, p.String, p.Verify); err != nil {
 		return err
 	}
-	space := m.spanSpace(p)
-	if len(space.Families) == 0 {
-		return fmt.Errorf("no family of this device carries out several iterations over %d axes", len(p.Axes))
+	if m.opts.Spoil != nil {
+		m.opts.Spoil(p)
+	}
+	space, err := m.spanSpace(p)
+	if err != nil {
+		return err
 	}
 	full, err := space.Complete(k.Config)
 	if err != nil {
 		return err
 	}
 	n := &nest{
-		module: m, axes: p.Axes, call: p.Stages[0].Call, key: fmt.Sprintf("%s@%d", k.Name(), k.Depth),
+		module: m, axes: p.Axes, call: p.Stages[0].Call, key: k.Name(),
 		config: full, given: k.Config,
 		choices: space, name: fmt.Sprintf("%s_%d", l.Name, k.Depth),
 	}
@@ -81,22 +103,36 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 }
 
 // spanSpace returns the configurations of a span's kernel.
-func (m *module) spanSpace(p *pipeline.Pipeline) schedule.Space {
+func (m *module) spanSpace(p *pipeline.Pipeline) (schedule.Space, error) {
 	var axes []string
 	for _, a := range p.Axes {
 		axes = append(axes, m.Program.Axes[a])
 	}
 	var s schedule.Space
+	var refused error
 	for _, f := range families {
 		lacking := func(c machine.Capability) bool { return slices.Contains(m.opts.Lacks, c) }
 		if f.span == nil || f.target != m.opts.Target || slices.ContainsFunc(f.needs, lacking) {
 			continue
 		}
-		if f.rank(len(axes)) {
-			s.Families = append(s.Families, f.space(axes, m.opts.Lacks))
+		if !f.rank(len(axes)) {
+			continue
 		}
+		if f.spans != nil {
+			if err := f.spans(p); err != nil {
+				refused = err
+				continue
+			}
+		}
+		s.Families = append(s.Families, f.space(axes, m.opts.Lacks))
 	}
-	return s
+	if len(s.Families) == 0 {
+		if refused != nil {
+			return s, refused
+		}
+		return s, fmt.Errorf("no family of this device carries out several iterations over %d axes", len(p.Axes))
+	}
+	return s, nil
 }
 
 // build makes the span's kernel and its launch.

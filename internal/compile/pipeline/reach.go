@@ -7,9 +7,7 @@ import (
 )
 
 // reach returns how far from a cell of a stage an access of what another stage computes may
-// lead on a dimension, boundaries included. A boundary other than constant leads back into
-// the array: from a cell of it no farther than the offset, and from one beyond its ends as
-// far as the sizes say, which no halo covers.
+// lead on a dimension, boundaries included: the lowest and the highest offset.
 func (p *Pipeline) reach(st *Stage, a *ir.Access, d int) (low, high int64, err error) {
 	ix, faces, holds := a.Index[d], a.Array.Dims[d].Faces, a.Array.Holds(d)
 	k := slices.Index(p.Axes, ix.Axis)
@@ -24,37 +22,65 @@ func (p *Pipeline) reach(st *Stage, a *ir.Access, d int) (low, high int64, err e
 		}
 		return low, high, err
 	}
-	at := st.Stmt.Domain[ix.Axis]
-	for _, side := range []struct {
-		kind        ir.BoundaryKind
-		cells, ends []ir.Affine
-		out         int64 // the direction that leads out
-	}{{faces.Low.Kind, at.Lo, holds.Lo, -1}, {faces.High.Kind, at.Hi, holds.Hi, 1}} {
-		switch {
-		case side.kind == ir.None, side.kind == ir.Constant, inside(side.cells, side.ends, ix.Offset, side.out):
-			continue
-		case !inside(side.cells, side.ends, 0, side.out):
-			return 0, 0, p.refuse(st, "%s ends elsewhere on %s, and a boundary leads back into it", a.Array.Name,
-				p.axis(k))
-		case side.kind == ir.Clamp:
-			low, high = min(low, 0), max(high, 0)
-		default: // it turns back
-			by := max(ix.Offset, -ix.Offset)
-			low, high = min(low, -by), max(high, by)
-		}
+	far, ok := led(st.Stmt.Domain[ix.Axis], a, d)
+	if !ok {
+		return 0, 0, p.refuse(st, "%s is read far beyond its ends along %s", a.Array.Name, p.axis(k))
 	}
-	return low, high, nil
+	return min(low, -far.Low), max(high, far.High), nil
 }
 
-// inside reports whether cells, moved by an offset, lie on the inner side of all ends for
-// all sizes. Out is -1 for low ends and 1 for high ones.
-func inside(cells, ends []ir.Affine, offset, out int64) bool {
-	for _, end := range ends {
-		if !slices.ContainsFunc(cells, func(c ir.Affine) bool {
-			return end.Minus(c.Add(offset)).Times(out).NeverNegative()
-		}) {
-			return false
+// led returns how far boundaries lead from the cells of a domain along a dimension of what
+// they read: low and high cells from the cell itself. It is false where that depends on sizes.
+func led(domain ir.Range, a *ir.Access, d int) (far Halo, ok bool) {
+	o, holds, faces := a.Index[d].Offset, a.Array.Holds(d), a.Array.Dims[d].Faces
+	side := func(kind ir.BoundaryKind, offset int64, array, cells []ir.Affine, by func(end, cell ir.Affine) ir.Affine,
+	) int64 {
+		if kind == ir.None || kind == ir.Periodic { // what wraps is on the chip beyond the end, too
+			return 0
+		}
+		excess, bounded := beyond(array, cells, by)
+		ok = ok && bounded
+		cellsBeyond := excess + offset // of the end
+		switch {
+		case cellsBeyond <= 0:
+			return 0
+		case kind == ir.Clamp || kind == ir.Constant: // which reads the end and does not use it
+			return excess
+		}
+		return 2*cellsBeyond - offset // as far inside as it was outside
+	}
+	ok = true
+	below := func(end, cell ir.Affine) ir.Affine { return end.Minus(cell) }
+	above := func(end, cell ir.Affine) ir.Affine { return cell.Minus(end) }
+	far.High = side(faces.Low.Kind, -o, holds.Lo, domain.Lo, below)
+	far.Low = side(faces.High.Kind, o, holds.Hi, domain.Hi, above)
+	return far, ok
+}
+
+// beyond returns how many cells a domain goes beyond an end of an array at most; less than 0
+// where it keeps away from it. It is false if that depends on sizes.
+func beyond(array, cells []ir.Affine, by func(array, cell ir.Affine) ir.Affine) (most int64, ok bool) {
+	for i, end := range array {
+		least, known := int64(0), false
+		for _, c := range cells {
+			more := by(end, c)
+			n := more.Const
+			if !more.IsConst() {
+				if !more.Times(-1).NeverNegative() {
+					continue
+				}
+				n = 0
+			}
+			if !known || n < least {
+				least, known = n, true
+			}
+		}
+		if !known {
+			return 0, false
+		}
+		if i == 0 || least > most {
+			most = least
 		}
 	}
-	return true
+	return most, true
 }

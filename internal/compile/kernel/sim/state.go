@@ -21,7 +21,7 @@ type State struct {
 	cells    map[*ir.Scalar]*Memory
 	scratch  map[*kernel.Scratch]*Memory
 	spares   map[*kernel.Spare]*Memory
-	spans    int64
+	spans    map[*kernel.Span]int64 // how often each was carried out
 	err      error
 }
 
@@ -38,6 +38,7 @@ func NewState(m *kernel.Module, b *ir.Binding, data map[*ir.Grid][]byte, opts Op
 		cells:    map[*ir.Scalar]*Memory{},
 		scratch:  map[*kernel.Scratch]*Memory{},
 		spares:   map[*kernel.Spare]*Memory{},
+		spans:    map[*kernel.Span]int64{},
 	}
 	for _, k := range m.Kernels {
 		p, err := Compile(k)
@@ -193,7 +194,7 @@ func (s *State) span(c *ir.Cursor) bool {
 			}
 		}
 		c.Skip(body, span.Depth)
-		s.spans++
+		s.spans[span]++
 		return true
 	}
 	return false
@@ -220,7 +221,16 @@ func (s *State) unwritten(g *ir.Grid) *Memory {
 }
 
 // Spans returns how many spans have been carried out.
-func (s *State) Spans() int64 { return s.spans }
+func (s *State) Spans() int64 {
+	n := int64(0)
+	for _, times := range s.spans {
+		n += times
+	}
+	return n
+}
+
+// Carried returns how often a span has been carried out.
+func (s *State) Carried(span *kernel.Span) int64 { return s.spans[span] }
 
 func (s *State) evaluate(e ir.Expr, step int64) op.Value {
 	for i, x := range s.module.Program.Scalars {

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,6 +13,12 @@ import (
 func (r *GPUResult) After(e *GPUResult) error {
 	if err := follows(r.FirstSeed, e.NextSeed, r.Set, e.Set); err != nil {
 		return err
+	}
+	if (r.Spans == nil) != (e.Spans == nil) {
+		return errors.New("one of the proofs has plans with spans, and the other has none")
+	}
+	if r.Spans != nil {
+		r.Spans.after(e.Spans)
 	}
 	r.FirstSeed = e.FirstSeed
 	increase([]sum{

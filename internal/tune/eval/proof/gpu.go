@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/run/toolchain"
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
@@ -22,24 +21,26 @@ type GPUOptions struct {
 	Workers int           // pairs at a time; 0 for one
 	Budget  time.Duration // stop early after this long; 0 never
 	Every   int           // one pair in so many is also run by the other checkers; 0 for none
+	Spans   bool          // plans have kernels of several iterations, of programs of time loops
 	Log     io.Writer     // progress; nil for none
 }
 
 // GPUResult is what was proven of the kernels for GPUs.
 type GPUResult struct {
-	Pairs     int    `json:"pairs"` // program and plan
-	FirstSeed uint64 `json:"first_seed"`
-	NextSeed  uint64 `json:"next_seed"` // where a proof that was stopped goes on
-	Runs      int    `json:"runs"`      // in the simulator: pair, sizes, and kernels for those sizes or for all
-	Kernels   int    `json:"kernels"`   // verified and simulated
-	Cells     int64  `json:"cells_compared"`
-	Strict    int    `json:"strict_runs"`         // equal bit for bit
-	Bounded   int    `json:"bounded_runs"`        // within the derived bounds
-	Tiled     int    `json:"runs_of_three_tiles"` // and a remainder, on every axis
-	PoCL      int    `json:"pocl_runs"`
-	Slow      int    `json:"pocl_given_up"` // runs that took PoCL too long
-	Oclgrind  int    `json:"oclgrind_runs"` // modules
-	Clang     int    `json:"clang_kernels"`
+	Pairs     int         `json:"pairs"` // program and plan
+	FirstSeed uint64      `json:"first_seed"`
+	NextSeed  uint64      `json:"next_seed"` // where a proof that was stopped goes on
+	Runs      int         `json:"runs"`      // in the simulator: pair, sizes, and kernels for those sizes or for all
+	Kernels   int         `json:"kernels"`   // verified and simulated
+	Cells     int64       `json:"cells_compared"`
+	Strict    int         `json:"strict_runs"`         // equal bit for bit
+	Bounded   int         `json:"bounded_runs"`        // within the derived bounds
+	Tiled     int         `json:"runs_of_three_tiles"` // and a remainder, on every axis
+	PoCL      int         `json:"pocl_runs"`
+	Slow      int         `json:"pocl_given_up"` // runs that took PoCL too long
+	Oclgrind  int         `json:"oclgrind_runs"` // modules
+	Clang     int         `json:"clang_kernels"`
+	Spans     *SpanResult `json:"spans,omitempty"`
 	Coverage
 	Failures []Failure `json:"failures"`
 	// Faults of checkers, not of kernels; see judgeSet.judge.
@@ -69,6 +70,9 @@ func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
 		NextSeed:  o.Seed,
 		Host:      Names{toolchain.ProcessorName()},
 		Failures:  []Failure{},
+	}
+	if o.Spans {
+		p.result.Spans = &SpanResult{}
 	}
 	if o.Every > 0 {
 		j, err := newCrossCheckers()
@@ -101,8 +105,8 @@ func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
 type gpuProver struct {
 	GPUOptions
 	start    time.Time
-	checkers *crossCheckers       // nil for none
-	spoil    func(*kernel.Module) // for tests
+	checkers *crossCheckers // nil for none
+	spoil    *spoiler       // for tests
 
 	mu       sync.Mutex
 	result   GPUResult

@@ -94,7 +94,7 @@ func subtract(m *kernel.Module) {
 // program that shows it is small.
 func TestWrongKernelsAreFound(t *testing.T) {
 	t.Parallel()
-	p := &gpuProver{GPUOptions: GPUOptions{Pairs: 4, Seed: 70010, Workers: 2}, spoil: subtract}
+	p := &gpuProver{GPUOptions: GPUOptions{Pairs: 4, Seed: 70010, Workers: 2}, spoil: &spoiler{module: subtract}}
 	r, err := p.run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestWrongKernelsAreFound(t *testing.T) {
 		t.Fatal("the proof holds although the kernels are wrong")
 	}
 	for _, f := range r.Failures {
-		pair, err := newPair(f.Seed, false)
+		pair, err := newPair(f.Seed, false, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,13 +122,13 @@ func TestProofIsInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &gpuProver{GPUOptions: GPUOptions{Pairs: 1000, Seed: 70020, Workers: 2}}
 	n := 0
-	p.spoil = func(*kernel.Module) {
+	p.spoil = &spoiler{module: func(*kernel.Module) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if n++; n == 12 {
 			stop()
 		}
-	}
+	}}
 	r, err := p.run(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -13,12 +13,14 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/gen"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/transform"
 )
@@ -33,7 +35,16 @@ type pair struct {
 	opencl bool // the plan can be printed in OpenCL
 	free   bool // hints of the source are ignored
 
-	spoil func(*kernel.Module) // for tests
+	spans    bool // the plan has kernels of several iterations
+	refusals []*graph.Refusal
+
+	spoil *spoiler // for tests
+}
+
+// spoiler makes mistakes, for tests; its functions may be nil.
+type spoiler struct {
+	module   func(*kernel.Module)
+	pipeline func(*pipeline.Pipeline)
 }
 
 type sizes struct {
@@ -56,6 +67,7 @@ type pairResult struct {
 	poclFaults      []JudgeFault
 	oclgrindCrashes []JudgeFault
 	failure         *Failure
+	spans           spanCounts
 }
 
 func (v *pairResult) addTo(r *GPUResult) {
@@ -82,6 +94,9 @@ func (v *pairResult) addTo(r *GPUResult) {
 		r.Bounded += v.runs
 	}
 	r.Coverage.add(v.pair.plan)
+	if v.pair.spans {
+		r.countSpans(v)
+	}
 }
 
 const (
@@ -92,9 +107,10 @@ const (
 // poclThreads limits the threads of most blocks for PoCL, which makes code for each thread.
 const poclThreads = 64
 
-// newPair makes the pair of a seed; with opencl, its plan can be printed in OpenCL.
-func newPair(seed uint64, opencl bool) (*pair, error) {
-	p := &pair{seed: seed, mode: modeOf(seed), opencl: opencl, free: seed%3 == 0}
+// newPair makes the pair of a seed; with opencl, its plan can be printed in OpenCL. With spans
+// the program is one of time loops, and the plan has kernels of several of their iterations.
+func newPair(seed uint64, opencl, spans bool) (*pair, error) {
+	p := &pair{seed: seed, mode: modeOf(seed), opencl: opencl, free: seed%3 == 0, spans: spans}
 	c, err := p.program()
 	if err != nil {
 		return nil, err
@@ -126,11 +142,23 @@ func newPair(seed uint64, opencl bool) (*pair, error) {
 	if p.plan, err = d.plan(rng, largest, threads); err != nil {
 		return nil, err
 	}
+	var loops []spanned
+	if spans {
+		p.plan, loops = d.withSpans(p, rng, largest, threads)
+		if s, err = s.forSpans(c, loops); err != nil {
+			return nil, err
+		}
+	}
 	var big sizes
 	big.set, big.bound, big.tiled = s.large(tilesOf(p.plan, c.Program.Axes), mostUpdates, rng)
 	p.sizes = append(p.sizes, s.awkward(c, tilesOf(p.plan, c.Program.Axes), rng))
 	if big.bound != nil && p.holds(big.bound) {
 		p.sizes = append(p.sizes, big)
+	}
+	for i := range p.sizes {
+		if err := s.iterate(&p.sizes[i], loops, i == len(p.sizes)-1, rng); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }
@@ -151,9 +179,13 @@ func (p *pair) holds(b *ir.Binding) bool {
 func (p *pair) program() (*gen.Case, error) {
 	const tries = 40
 	for try := uint64(0); ; try++ {
-		c, err := gen.Make(p.seed+try<<40, gen.Options{Size: sizeOf(p.seed / 2), Exact: callsExactOnly(p.seed)})
+		c, err := gen.Make(p.seed+try<<40,
+			gen.Options{Size: sizeOf(p.seed / 2), Exact: callsExactOnly(p.seed), Spans: p.spans})
 		if err != nil {
 			return nil, err
+		}
+		if p.spans && try < tries && !p.allowsSpans(c.Program) {
+			continue
 		}
 		if p.seed%8 != 5 || try == tries || fusable(c.Program) {
 			c.Program = c.Program.In(p.mode)
@@ -176,7 +208,11 @@ func fusable(p *ir.Program) bool {
 
 // lowering returns the options to lower a pair's program, without the plan.
 func (p *pair) lowering(b *ir.Binding) lower.Options {
-	return lower.Options{Target: lower.GPU, Bound: b, Sized: true, Free: p.free, Guard: true}
+	o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, Free: p.free, Guard: true}
+	if p.spoil != nil {
+		o.Spoil = p.spoil.pipeline
+	}
+	return o
 }
 
 // lower lowers the program and verifies its kernels.
@@ -227,7 +263,7 @@ func (p *gpuProver) prove(ctx context.Context, seed uint64) (v *pairResult) {
 		sampled = seed%every == turn%min(every, 4)
 		opencl = sampled && turn%5 != 3
 	}
-	pair, err := newPair(seed, opencl)
+	pair, err := newPair(seed, opencl, p.Spans)
 	if err != nil {
 		v.failure = &Failure{Seed: seed, Reason: err.Error()}
 		return v
@@ -299,17 +335,21 @@ func (p *pair) simulate(ctx context.Context, s sizes, v *pairResult) string {
 		if err != nil {
 			return fmt.Sprintf("sized %t: %v", way.sized, err)
 		}
-		if p.spoil != nil {
-			p.spoil(m)
+		if p.spoil != nil && p.spoil.module != nil {
+			p.spoil.module(m)
 		}
 		text := moduleText(m)
 		if text == before { // the plan has no kernel for one size
 			continue
 		}
 		before = text
-		cells, reason, err := want.simulate(m, s.bound)
+		var cells int64
+		reason := ""
+		state, err := want.run(m, s.bound)
 		if err != nil {
 			reason = err.Error()
+		} else {
+			cells, reason = want.compare(state, s.bound)
 		}
 		if ctx.Err() != nil {
 			return "interrupted"
@@ -323,6 +363,7 @@ func (p *pair) simulate(ctx context.Context, s sizes, v *pairResult) string {
 		v.runs++
 		v.kernels += len(m.Kernels)
 		v.cells += cells
+		v.spans.add(m, state)
 		if s.tiled {
 			v.tiled++
 		}

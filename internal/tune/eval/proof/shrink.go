@@ -91,5 +91,6 @@ func (p *pair) planFor(o lower.Options) (schedule.Plan, bool) {
 		}
 		o.Plan.Kernels = append(o.Plan.Kernels, k)
 	}
+	o.Plan.Kernels = append(o.Plan.Kernels, p.spansFor(o)...)
 	return o.Plan, true
 }

@@ -62,16 +62,31 @@ const steps = 4_000_000_000
 // simulate runs a module in the simulator, and returns how it differs from what
 // is expected; "" if it does not.
 func (e *expected) simulate(m *kernel.Module, b *ir.Binding) (cells int64, reason string, err error) {
-	s, err := sim.NewState(m, b, e.data, sim.Options{Steps: steps})
+	s, err := e.run(m, b)
 	if err != nil {
 		return 0, "", err
 	}
+	cells, reason = e.compare(s, b)
+	return cells, reason, nil
+}
+
+// run runs a module in the simulator.
+func (e *expected) run(m *kernel.Module, b *ir.Binding) (*sim.State, error) {
+	s, err := sim.NewState(m, b, e.data, sim.Options{Steps: steps})
+	if err != nil {
+		return nil, err
+	}
 	if err := s.Initialise(e.given); err != nil {
-		return 0, "", fmt.Errorf("simulator: %w", err)
+		return nil, fmt.Errorf("simulator: %w", err)
 	}
 	if err := s.Run(); err != nil {
-		return 0, "", fmt.Errorf("simulator: %w", err)
+		return nil, fmt.Errorf("simulator: %w", err)
 	}
+	return s, nil
+}
+
+// compare returns how the simulator's results differ from what is expected.
+func (e *expected) compare(s *sim.State, b *ir.Binding) (cells int64, reason string) {
 	for _, g := range b.Program.Grids {
 		want, have := e.Grid(g.Name), s.Grid(g)
 		bound := 0.0
@@ -81,7 +96,7 @@ func (e *expected) simulate(m *kernel.Module, b *ir.Binding) (cells int64, reaso
 			}
 			if x, y := have.At(n).AsFloat(), want.At(n); !agree(x, y, bound, want.Bound != nil) {
 				return cells, fmt.Sprintf("%s differs: cell %d is %v, should be %v within %.3g", g.Name, n, x, y,
-					bound), nil
+					bound)
 			}
 			if y := want.At(n); y == y { // else neither is a number, which proves nothing
 				cells++
@@ -91,10 +106,10 @@ func (e *expected) simulate(m *kernel.Module, b *ir.Binding) (cells int64, reaso
 	for _, x := range b.Program.Scalars {
 		want, bound := e.Scalar(x)
 		if have := s.Scalar(x); !agree(have.AsFloat(), want.AsFloat(), bound, e.bounded) {
-			return cells, fmt.Sprintf("%s is %v, should be %v within %.3g", x.Name, have, want, bound), nil
+			return cells, fmt.Sprintf("%s is %v, should be %v within %.3g", x.Name, have, want, bound)
 		}
 	}
-	return cells, "", nil
+	return cells, ""
 }
 
 // numbers counts the cells that comparisons can say something of.

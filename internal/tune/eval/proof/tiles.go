@@ -21,6 +21,15 @@ func tileOf(c schedule.Config, axes []string) []int64 {
 	for axis, share := range shape.On {
 		tile[axis] = share.Width()
 	}
+	if n := set.Ints(schedule.Tile); n != nil { // block after block, whatever its threads are
+		axis := len(axes) - 1
+		for i := len(n) - 1; i >= 0 && axis >= 0; axis-- {
+			if axis != shape.Stream {
+				tile[axis] = n[i]
+				i--
+			}
+		}
+	}
 	if shape.Stream >= 0 {
 		tile[shape.Stream] = shape.Length
 		if shape.Length == 0 { // the whole axis: a few steps of the loop over planes
@@ -52,6 +61,7 @@ type sizing struct {
 	lengths []int64 // of the axes, with the base
 	on      [][]int // by parameter: the axes that it lengthens, cell by cell
 	leaves  int64   // that are executed; 0 for all
+	extra   int64   // times that a cell is computed for each time that the program does; 0 for one
 }
 
 // newSizing starts from values with which a program binds.
@@ -204,7 +214,7 @@ func (s *sizing) work(b *ir.Binding, tile []int64) int64 {
 		t := tile[axis]
 		cells = min(cells*max(1, (n+t-1)/t*t), 1<<30)
 	}
-	return cells * s.updates(b)
+	return cells * s.updates(b) * max(1, s.extra)
 }
 
 // updates returns how often a program computes a cell, roughly.

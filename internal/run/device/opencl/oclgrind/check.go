@@ -13,6 +13,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
 )
@@ -55,7 +56,35 @@ func CheckModule(ctx context.Context, m *kernel.Module, b *ir.Binding, seed uint
 			seed++
 		}
 	}
+	for _, span := range m.Spans {
+		for _, l := range span.Launches {
+			if kernels[l.Kernel.Name] == nil {
+				continue
+			}
+			delete(kernels, l.Kernel.Name)
+			if err := Check(ctx, l.Kernel, scalarsOf(l, b), seed, limit); err != nil {
+				return err
+			}
+			seed++
+		}
+	}
 	return nil
+}
+
+// scalarsOf returns the scalar arguments of a launch at the first step.
+func scalarsOf(l *kernel.Launch, b *ir.Binding) []op.Value {
+	var list []op.Value
+	for _, a := range l.Args[len(l.Kernel.Buffers):] {
+		switch a := a.(type) {
+		case kernel.ScalarArg:
+			list = append(list, b.Scalar(a.Scalar))
+		case kernel.SizeArg:
+			list = append(list, op.Int(types.I64, b.Params[a.Param]))
+		case kernel.StepArg:
+			list = append(list, op.Int(types.I32, 0))
+		}
+	}
+	return list
 }
 
 // Check runs a kernel in the simulator and under Oclgrind, on the same random

@@ -1,0 +1,321 @@
+package proof
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/gridloom/gridloom/internal/compile/gen"
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// SpanResult is what was proven of kernels that carry out several iterations of a time loop.
+type SpanResult struct {
+	Pairs      int    `json:"pairs"`         // with a run in which every span of the plan was carried out
+	Runs       int    `json:"runs"`          // such runs
+	Idle       int    `json:"idle_runs"`     // in which a span of the plan was not carried out: they prove nothing of spans
+	Carried    int    `json:"carried_out"`   // spans, in the runs that count
+	After      int    `json:"runs_of_after"` // runs with a span that needs iterations after it
+	Depths     Counts `json:"depths"`        // of kernels, in pairs that count
+	Families   Counts `json:"families"`
+	Statements Counts `json:"statements"` // of an iteration
+	Refused    Counts `json:"refused"`    // loops, by rule
+}
+
+// spanCounts is what a pair's runs did with the spans of its plan.
+type spanCounts struct {
+	runs, idle, carried, after int
+	statements                 []int // of an iteration, by span
+}
+
+// add counts a run of a module.
+func (c *spanCounts) add(m *kernel.Module, s *sim.State) {
+	if len(m.Spans) == 0 {
+		return
+	}
+	if slices.ContainsFunc(m.Spans, func(x *kernel.Span) bool { return s.Carried(x) == 0 }) {
+		c.idle++
+		return
+	}
+	c.runs++
+	c.carried += int(s.Spans())
+	if slices.ContainsFunc(m.Spans, func(x *kernel.Span) bool { return x.After > 0 }) {
+		c.after++
+	}
+	c.statements = nil
+	for _, x := range m.Spans {
+		n := 0
+		for _, o := range x.Iterate.Body {
+			if run, ok := o.(*ir.Run); ok {
+				n += len(run.Call.Body)
+			}
+		}
+		c.statements = append(c.statements, n)
+	}
+}
+
+// countSpans adds what a pair proves of spans.
+func (r *GPUResult) countSpans(v *pairResult) {
+	s, c := r.Spans, &v.spans
+	for _, x := range v.pair.refusals {
+		s.Refused.add(x.Rule)
+	}
+	s.Idle += c.idle
+	if c.runs == 0 {
+		return
+	}
+	s.Pairs++
+	s.Runs += c.runs
+	s.Carried += c.carried
+	s.After += c.after
+	for _, k := range v.pair.plan.Kernels {
+		if k.Depth > 1 {
+			s.Depths.add(strconv.Itoa(k.Depth))
+			s.Families.add(k.Config.Family)
+		}
+	}
+	for _, n := range c.statements {
+		s.Statements.add(strconv.Itoa(n))
+	}
+}
+
+// after adds what an earlier proof has found.
+func (s *SpanResult) after(e *SpanResult) {
+	increase([]sum{{&s.Pairs, e.Pairs}, {&s.Runs, e.Runs}, {&s.Idle, e.Idle}, {&s.Carried, e.Carried},
+		{&s.After, e.After}})
+	s.Depths.after(&e.Depths)
+	s.Families.after(&e.Families)
+	s.Statements.after(&e.Statements)
+	s.Refused.after(&e.Refused)
+}
+
+// allowsSpans reports whether iterations of a loop of the program can share a kernel, and
+// notes why those of others cannot.
+func (p *pair) allowsSpans(program *ir.Program) bool {
+	allowed := false
+	for _, l := range graph.Loops(program) {
+		_, err := lower.SpanChoice(program, lower.Options{Target: lower.GPU}, l, 3)
+		if r, ok := errors.AsType[*graph.Refusal](err); ok {
+			p.refusals = append(p.refusals, r)
+		}
+		allowed = allowed || err == nil
+	}
+	return allowed
+}
+
+// spanned is a loop of a program for which a plan has a kernel.
+type spanned struct {
+	loop         graph.Loop
+	depth, after int64
+	extra        float64 // how often a cell of a tile is computed, because tiles overlap
+}
+
+const (
+	mostDepth      = 8
+	spanTries      = 12 // to draw a configuration that can run
+	mostExtra      = 48 // times that a cell is computed, else simulations take too long
+	mostStatements = 48 // of a kernel, in all its iterations: compilers of others judge some
+)
+
+// withSpans adds kernels of several iterations to the pair's plan, for most loops that allow
+// it. Depths and tiles become smaller until the kernels can run.
+func (d *planSampler) withSpans(p *pair, rng *rand.Rand, largest []int64, threads int64,
+) (schedule.Plan, []spanned) {
+	plan, program := p.plan, d.options.Bound.Program
+	var list []spanned
+	loops := graph.Loops(program)
+	for i, l := range loops {
+		if rng.IntN(6) == 0 && (i+1 < len(loops) || len(list) > 0) {
+			continue
+		}
+		depth := 2 + min(rng.IntN(mostDepth-1), rng.IntN(mostDepth-1))
+		within := slices.Clone(largest)
+		for try := range spanTries {
+			if try > 0 {
+				depth = max(2, depth-1)
+			}
+			if try > 1 {
+				within = halved(within, len(program.Axes))
+			}
+			k, about, err := d.spanKernel(plan, l, depth, rng, within, threads)
+			if _, ok := errors.AsType[*graph.Refusal](err); ok && try == 0 {
+				depth += 2 // an exchange may make some depths impossible
+				continue
+			}
+			if err == nil {
+				plan.Kernels = append(slices.Clone(plan.Kernels), k)
+				list = append(list, about)
+				break
+			}
+		}
+	}
+	return plan, list
+}
+
+// halved returns smaller tiles.
+func halved(tile []int64, rank int) []int64 {
+	if tile == nil {
+		tile = slices.Repeat([]int64{32}, rank)
+	}
+	tile = slices.Clone(tile)
+	for i := range tile {
+		tile[i] = max(1, tile[i]/2)
+	}
+	return tile
+}
+
+var errTooMuch = errors.New("it computes too much for a simulation")
+
+// spanKernel draws a kernel of a number of iterations that can run beside those of a plan.
+func (d *planSampler) spanKernel(plan schedule.Plan, l graph.Loop, depth int, rng *rand.Rand, largest []int64,
+	threads int64) (schedule.Kernel, spanned, error) {
+	about := spanned{loop: l, depth: int64(depth)}
+	program := d.options.Bound.Program
+	choice, err := lower.SpanChoice(program, d.options, l, depth)
+	if err != nil {
+		return choice.Kernel, about, err
+	}
+	counters := d.spaceCounters(choice.Space)
+	k := choice.Kernel
+	k.Config = d.config(counters[rng.IntN(len(counters))], rng, largest, threads)
+	span, err := graph.NewSpan(program, l, int64(depth))
+	if err != nil {
+		return k, about, err
+	}
+	pl, err := pipeline.New(span)
+	if err != nil {
+		return k, about, err
+	}
+	about.after = span.After
+	about.extra = overlap(pl, tileOf(k.Config, program.Axes))
+	if about.extra > mostExtra || len(pl.Stages) > mostStatements {
+		return k, about, errTooMuch
+	}
+	o := d.options
+	o.Plan = schedule.Plan{Every: plan.Every, Kernels: append(slices.Clone(plan.Kernels), k)}
+	m, err := lower.Program(program, o)
+	if err == nil && spills(m) {
+		err = errTooMuch
+	}
+	if err != nil && !exceedsResources(err) && !errors.Is(err, errTooMuch) {
+		err = nil // it is a failure, which simulate reports
+	}
+	return k, about, err
+}
+
+// overlap returns how often a cell of a tile is computed for each of its stages.
+func overlap(p *pipeline.Pipeline, tile []int64) float64 {
+	all, own := 0.0, 0.0
+	for _, st := range p.Stages {
+		cells, mine := 1.0, 1.0
+		for k, axis := range p.Axes {
+			n := float64(tile[axis])
+			mine *= n
+			cells *= n + float64(st.Halo[k].Low+st.Halo[k].High)
+		}
+		all, own = all+cells, own+mine
+	}
+	return all / own
+}
+
+// forSpans returns sizes with which loops have the most iterations that they get, and gives
+// them to the case's sets.
+func (s *sizing) forSpans(c *gen.Case, loops []spanned) (*sizing, error) {
+	most := func(set map[string]string) (map[string]string, error) {
+		for _, x := range loops {
+			var err error
+			if set, _, err = s.withCount(set, x.loop.Iterate, 2*x.depth+x.after+1); err != nil {
+				return nil, err
+			}
+		}
+		return set, nil
+	}
+	for i := range c.Sets {
+		set, err := most(c.Sets[i])
+		if err != nil {
+			return nil, err
+		}
+		c.Sets[i] = set
+	}
+	longer := newSizing(c.Program, c.Sets[len(c.Sets)-1])
+	if longer == nil {
+		return nil, errors.New("the program does not bind with other numbers of iterations")
+	}
+	for _, x := range loops {
+		longer.extra = max(longer.extra, int64(x.extra/2))
+	}
+	return longer, nil
+}
+
+// withCount returns values with which a loop has a number of iterations.
+func (s *sizing) withCount(set map[string]string, it *ir.Iterate, want int64) (map[string]string, *ir.Binding, error) {
+	b, list := s.program.Bind(set)
+	if list.HasErrors() {
+		return nil, nil, errors.New(list[0].Message)
+	}
+	less := want - b.Eval(it.Count, 0).I
+	if less == 0 {
+		return set, b, nil
+	}
+	for i, q := range s.program.Params {
+		if len(s.on[i]) > 0 || q.Default != nil && !constant(q.Default) || b.Params[i]+less < 1 {
+			continue
+		}
+		other := with(set, q.Name, b.Params[i]+less)
+		if b, list := s.program.Bind(other); !list.HasErrors() && b.Eval(it.Count, 0).I == want {
+			return other, b, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("no parameter gives a loop %d iterations", want)
+}
+
+// iterate gives loops numbers of iterations about one or two times the depth of their
+// spans. With carried, a span is carried out at least.
+func (s *sizing) iterate(at *sizes, loops []spanned, carried bool, rng *rand.Rand) error {
+	for _, x := range loops {
+		least, most := x.depth+x.after, 2*x.depth+x.after
+		n := []int64{least - 1, least, least + 1, most - 1, most, most + 1, least + rng.Int64N(x.depth)}[rng.IntN(7)]
+		if carried {
+			n = max(n, least)
+		}
+		set, b, err := s.withCount(at.set, x.loop.Iterate, max(2, n)) // T+1 is at least 2
+		if err != nil {
+			return err
+		}
+		at.set, at.bound = set, b
+	}
+	return nil
+}
+
+// spansFor gives loops of another program the kernels of the pair's plan: those of the same
+// name, else any.
+func (p *pair) spansFor(o lower.Options) []schedule.Kernel {
+	var list []schedule.Kernel
+	loops := graph.Loops(o.Bound.Program)
+	for _, k := range p.plan.Kernels {
+		if k.Depth < 2 || len(loops) == 0 {
+			continue
+		}
+		at := max(0, slices.IndexFunc(loops, func(l graph.Loop) bool { return l.Name == k.Call }))
+		c, err := lower.SpanChoice(o.Bound.Program, o, loops[at], k.Depth)
+		if err != nil {
+			continue
+		}
+		config, err := c.Space.Complete(k.Config)
+		if err != nil {
+			config = c.Config
+		}
+		c.Config = config
+		list = append(list, c.Kernel)
+		loops = slices.Delete(loops, at, at+1)
+	}
+	return list
+}

@@ -1,0 +1,174 @@
+package proof
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/tune/versions"
+)
+
+// A slice of the proof of spans with fixed seeds: nearly all pairs carry out what their plan
+// has, at depths of all kinds.
+func TestRandomSpans(t *testing.T) {
+	t.Parallel()
+	n := 12
+	if testing.Short() {
+		n = 6
+	}
+	r, err := GPU(context.Background(), GPUOptions{Pairs: n, Seed: 70300, Workers: 2, Spans: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Failures {
+		t.Error(f.String())
+	}
+	s := r.Spans
+	if s.Pairs < n*3/4 || s.Runs < s.Pairs || s.Carried < s.Runs || len(s.Depths.Values) < 3 ||
+		len(s.Families.Values) == 0 {
+		t.Errorf("%d pairs, %+v", r.Pairs, s)
+	}
+}
+
+// Without spans there is no result of them; two results of spans add up.
+func TestSpansAddUp(t *testing.T) {
+	first := &GPUResult{FirstSeed: 1, NextSeed: 3, Spans: &SpanResult{Pairs: 2, Runs: 5, Idle: 1, Carried: 9}}
+	first.Spans.Depths.add("4")
+	second := &GPUResult{FirstSeed: 3, NextSeed: 4, Spans: &SpanResult{Pairs: 1, Runs: 2, Carried: 2}}
+	second.Spans.Depths.add("4")
+	first.Set, second.Set = versions.Current(), versions.Current()
+	if err := second.After(first); err != nil {
+		t.Fatal(err)
+	}
+	s := second.Spans
+	if s.Pairs != 3 || s.Runs != 7 || s.Idle != 1 || s.Carried != 11 || s.Depths.Values[0].Times != 2 {
+		t.Errorf("%+v", s)
+	}
+	if err := (&GPUResult{FirstSeed: 4, Set: versions.Current()}).After(second); err == nil {
+		t.Error("a proof without spans goes on from one with spans")
+	}
+}
+
+// withoutBarriers removes the barriers from the kernels of spans.
+func withoutBarriers(m *kernel.Module) {
+	var without func(list []kernel.Stmt) []kernel.Stmt
+	without = func(list []kernel.Stmt) []kernel.Stmt {
+		var out []kernel.Stmt
+		for _, s := range list {
+			switch s := s.(type) {
+			case *kernel.Barrier:
+				continue
+			case *kernel.Loop:
+				s.Body = without(s.Body)
+			case *kernel.If:
+				s.Then, s.Else = without(s.Then), without(s.Else)
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+	for _, span := range m.Spans {
+		for _, l := range span.Launches {
+			l.Kernel.Body = without(l.Kernel.Body)
+		}
+	}
+}
+
+// withoutExchanges leaves what spans store in spares: they change places twice.
+func withoutExchanges(m *kernel.Module) {
+	for _, s := range m.Spans {
+		s.Exchanges = append(s.Exchanges, s.Exchanges...)
+	}
+}
+
+// inPlace stores to the memory that other blocks read.
+func inPlace(m *kernel.Module) {
+	for _, s := range m.Spans {
+		for _, l := range s.Launches {
+			for i, a := range l.Args {
+				if x, ok := a.(kernel.SpareArg); ok {
+					l.Args[i] = kernel.GridArg{Grid: x.Spare.Like}
+				}
+			}
+		}
+		s.Exchanges = nil
+	}
+}
+
+// late carries out spans where no iterations are left to compute what they do not store.
+func late(m *kernel.Module) {
+	for _, s := range m.Spans {
+		s.After = 0
+	}
+}
+
+// deeper says that spans stand for an iteration more than they do.
+func deeper(m *kernel.Module) {
+	for _, s := range m.Spans {
+		s.Depth++
+	}
+}
+
+// narrow makes the first halo that there is too small by one.
+func narrow(p *pipeline.Pipeline) {
+	for _, st := range p.Stages {
+		for k := range st.Halo {
+			switch h := &st.Halo[k]; {
+			case h.Low > 0:
+				h.Low--
+				return
+			case h.High > 0:
+				h.High--
+				return
+			}
+		}
+	}
+}
+
+// Spans whose kernels lack barriers, store to the wrong memory, have too small halos or stand
+// for other iterations than they compute are found.
+func TestWrongSpansAreFound(t *testing.T) {
+	t.Parallel()
+	var pairs []*pair
+	for seed := uint64(70400); seed < 70406; seed++ {
+		p, err := newPair(seed, false, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.sizes = p.sizes[len(p.sizes)-1:] // spans are carried out there
+		if said := p.simulate(t.Context(), p.sizes[0], &pairResult{}); said != "" {
+			t.Fatalf("seed %d: %s", seed, said)
+		}
+		pairs = append(pairs, p)
+	}
+	for _, c := range []struct {
+		name  string
+		spoil spoiler
+		least int // of the pairs are found to be wrong
+	}{
+		{"barriers", spoiler{module: withoutBarriers}, 2},
+		{"exchanges", spoiler{module: withoutExchanges}, 2},
+		{"memory", spoiler{module: inPlace}, 2},
+		{"after", spoiler{module: late}, 1}, // few programs have any
+		{"depth", spoiler{module: deeper}, 2},
+		{"halos", spoiler{pipeline: narrow}, 2},
+	} {
+		found := 0
+		for _, p := range pairs {
+			wrong := *p
+			wrong.spoil = &c.spoil
+			if said := wrong.simulate(t.Context(), p.sizes[0], &pairResult{}); said != "" {
+				found++
+				t.Logf("%s, seed %d: %s", c.name, p.seed, strings.SplitN(said, "\n", 2)[0])
+			}
+			if found == c.least {
+				break
+			}
+		}
+		if found < c.least {
+			t.Errorf("%s: %d pairs are found to be wrong", c.name, found)
+		}
+	}
+}
