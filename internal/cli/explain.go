@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
 
@@ -59,10 +60,21 @@ func (c *explainCmd) Run(a *app) error {
 			return err
 		}
 	}
-	if c.JSON {
-		return explain.JSON(a.json, facts)
+	spans := pipeline.FactsOf(p)
+	for _, f := range spans {
+		if f.Forbidden != "" {
+			at := src.Position(f.At.Start)
+			f.Line, f.Column = at.Line, at.Col
+		}
 	}
-	return explain.Text(a.stdout, facts)
+	if c.JSON {
+		return explain.JSON(a.json, facts, spans)
+	}
+	if err := explain.Text(a.stdout, facts); err != nil {
+		return err
+	}
+	_, err = io.WriteString(a.stdout, explain.Spans(src, spans, diag.Style{}))
+	return err
 }
 
 // readMachine returns a built-in machine description or one from a file.

@@ -19,6 +19,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -52,7 +53,30 @@ var programs = []struct{ file, machine string }{{"heat.loom", "h200"}, {"smoothe
 var forms = []struct {
 	ext   string
 	write func(io.Writer, *analysis.Facts) error
-}{{"txt", Text}, {"json", JSON}, {"svg", SVG}}
+}{{"txt", Text}, {"json", plainJSON}, {"svg", SVG}}
+
+func plainJSON(w io.Writer, f *analysis.Facts) error { return JSON(w, f, nil) }
+
+// Spans of each program have a golden, with what forbids them.
+func TestSpans(t *testing.T) {
+	for _, p := range programs {
+		f := facts(t, p.file, p.machine)
+		text, err := os.ReadFile(filepath.Join("testdata", p.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []byte(Spans(diag.NewSource(p.file, string(text)), pipeline.FactsOf(f.IR), diag.Style{}))
+		golden := filepath.Join("testdata", strings.TrimSuffix(p.file, ".loom")+".spans.txt")
+		if *update {
+			if err := os.WriteFile(golden, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want, err := os.ReadFile(golden); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s differs (%v); run with -update and look at the change", golden, err)
+		}
+	}
+}
 
 func TestGolden(t *testing.T) {
 	for _, p := range programs {
@@ -99,7 +123,7 @@ func TestJSONReadsBack(t *testing.T) {
 	for _, p := range programs {
 		f := facts(t, p.file, p.machine)
 		var b, again bytes.Buffer
-		if err := JSON(&b, f); err != nil {
+		if err := plainJSON(&b, f); err != nil {
 			t.Fatal(err)
 		}
 		g := &analysis.Facts{}
@@ -108,7 +132,7 @@ func TestJSONReadsBack(t *testing.T) {
 		if err := dec.Decode(g); err != nil {
 			t.Fatal(err)
 		}
-		if err := JSON(&again, g); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
+		if err := plainJSON(&again, g); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
 			t.Errorf("%s: JSON does not read back: %v", p.file, err)
 		}
 		var s, u strings.Builder

@@ -11,14 +11,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 )
 
 // JSON writes the facts as JSON, in the form of docs/analysis.md.
-func JSON(w io.Writer, f *analysis.Facts) error {
+func JSON(w io.Writer, f *analysis.Facts, spans []*pipeline.Facts) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(f)
+	return enc.Encode(struct {
+		*analysis.Facts
+		Spans []*pipeline.Facts `json:"spans,omitempty"`
+	}{f, spans})
 }
 
 // Text writes the facts for a terminal of 80 columns or more.

@@ -15,6 +15,7 @@ type Severity uint8
 const (
 	Error   Severity = iota // the text has no meaning; nothing is made of it
 	Warning                 // the text has a meaning, perhaps not the intended one
+	Remark                  // nothing is wrong; it answers a question
 )
 
 // String returns the word that is shown: "error".
@@ -24,6 +25,8 @@ func (s Severity) String() string {
 		return "error"
 	case Warning:
 		return "warning"
+	case Remark:
+		return "note"
 	}
 	panic(fmt.Sprintf("diag: no severity %d", uint8(s)))
 }

@@ -41,8 +41,11 @@ func Write(w io.Writer, src *Source, list List, style Style) error {
 func renderOne(b *strings.Builder, src *Source, d *Diagnostic, style Style) {
 	paint := style.painter()
 	tone := red
-	if d.Severity == Warning {
+	switch d.Severity {
+	case Warning:
 		tone = yellow
+	case Remark:
+		tone = cyan
 	}
 	pos := src.Position(d.Range.Start)
 	fmt.Fprintf(b, "%s %s %s\n", paint(bold, where(pos)), paint(tone, d.Severity.String()+":"),

@@ -59,8 +59,8 @@ type Output struct {
 	Spare bool
 }
 
-// MaxStages bounds the instances of a span.
-const MaxStages = 4096
+// MaxInstances bounds the instances of a span.
+const MaxInstances = 4096
 
 // NewSpan returns a number of iterations of a loop as a graph, or the Refusal that says why
 // they cannot share a kernel.
@@ -69,9 +69,9 @@ func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
 	if err := b.possible(); err != nil {
 		return nil, err
 	}
-	if stages := depth * b.assignments(); depth < 1 || depth > MaxStages || stages > MaxStages {
-		return nil, b.refuse(l.Iterate.Range, "a kernel computes %d statements at most, those of all iterations counted",
-			MaxStages)
+	if depth < 1 || depth > MaxInstances || depth*b.assignments() > MaxInstances {
+		return nil, b.refuse(l.Iterate.Range,
+			"a kernel computes %d statements at most, those of all iterations counted", MaxInstances)
 	}
 	for _, g := range p.Grids {
 		b.held[g] = &Value{Memory: g}

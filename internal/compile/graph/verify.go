@@ -65,8 +65,7 @@ func (s *Span) verifyInstance(i *Instance) error {
 // verifyInputs checks that there is a value for everything that an instance reads.
 func (s *Span) verifyInputs(i *Instance) error {
 	var failed error
-	var look func(t *ir.Temp, e ir.Expr)
-	look = func(t *ir.Temp, e ir.Expr) {
+	look := func(t *ir.Temp, e ir.Expr) {
 		ir.Walk(e, func(e ir.Expr) {
 			switch e := e.(type) {
 			case *ir.Access:

@@ -82,7 +82,8 @@ func (p *Pipeline) verifyReads(st *Stage, read map[*Stage]bool) error {
 				return err
 			}
 			if a.Array.Dims[d].Faces.Low.Kind == ir.Periodic && !p.Wraps[k] {
-				return fmt.Errorf("tiles do not go on beyond the ends of %s, and %s is periodic", p.axis(k), a.Array.Name)
+				return fmt.Errorf("tiles do not go on beyond the ends of %s, and %s is periodic", p.axis(k),
+					a.Array.Name)
 			}
 		}
 		return nil

@@ -1,0 +1,49 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+)
+
+// Spans returns for each innermost loop whether several iterations may share a kernel. What
+// forbids it is shown in the source.
+func Spans(src *diag.Source, list []*pipeline.Facts, style diag.Style) string {
+	e := &explainer{}
+	for _, f := range list {
+		e.printf("\n%s[0:%d]: ", f.Loop, f.Leaves)
+		if f.Forbidden != "" {
+			e.printf("its iterations cannot share a kernel\n")
+			why := diag.List{{Severity: diag.Remark, Range: f.At, Message: f.Forbidden}}
+			e.b.WriteString(diag.Render(src, why, style))
+			continue
+		}
+		e.printf("several iterations may share a kernel\n")
+		for _, d := range f.Depths {
+			e.field(fmt.Sprintf("@%d", d.Depth), depthText(d))
+		}
+	}
+	return e.b.String()
+}
+
+func depthText(d pipeline.DepthFacts) string {
+	var halos []string
+	for k, axis := range d.Axes {
+		if low, high := d.Halo[k][0], d.Halo[k][1]; low == high {
+			halos = append(halos, fmt.Sprintf("%s %d", axis, low))
+		} else {
+			halos = append(halos, fmt.Sprintf("%s %d:%d", axis, low, high))
+		}
+	}
+	text := fmt.Sprintf("halo %s; %s bytes a point and iteration; stores %s", strings.Join(halos, ", "),
+		number(d.Bytes), strings.Join(d.Stores, ", "))
+	if len(d.Spares) > 0 {
+		text += "; needs a spare of " + strings.Join(d.Spares, ", ")
+	}
+	if d.After > 0 {
+		text += fmt.Sprintf("; %s must follow", count(float64(d.After), "iteration"))
+	}
+	return text
+}

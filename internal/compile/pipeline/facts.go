@@ -1,0 +1,99 @@
+package pipeline
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+)
+
+// Facts is whether several iterations of a loop may share a kernel, for people and as JSON.
+type Facts struct {
+	Loop   string       `json:"loop"` // as plans name it
+	Leaves int          `json:"leaves"`
+	Depths []DepthFacts `json:"depths,omitempty"` // of an even depth and of an odd one
+	// Forbidden is why there are none; Line and Column say where.
+	Forbidden string     `json:"forbidden,omitempty"`
+	Line      int        `json:"line,omitempty"`
+	Column    int        `json:"column,omitempty"`
+	At        diag.Range `json:"-"`
+}
+
+// DepthFacts is what a span of some iterations takes.
+type DepthFacts struct {
+	Depth int64    `json:"depth"`
+	Axes  []string `json:"axes"`
+	// Halo is how far beyond a tile memory is read, by axis: below and above.
+	Halo   [][2]int64 `json:"halo"`
+	Bytes  float64    `json:"bytes_per_iteration"` // of a cell: every grid that is read or stored once
+	Stores []string   `json:"stores"`
+	Spares []string   `json:"spares"`
+	After  int64      `json:"after"` // iterations that have to follow
+}
+
+// FactsOf returns the facts of all innermost loops.
+func FactsOf(p *ir.Program) []*Facts {
+	var list []*Facts
+	for _, l := range graph.Loops(p) {
+		f := &Facts{Loop: l.Name, Leaves: l.Leaves()}
+		list = append(list, f)
+		for depth := int64(2); depth <= 3; depth++ {
+			pipe, err := of(p, l, depth)
+			if r, ok := errors.AsType[*graph.Refusal](err); ok {
+				f.Depths, f.Forbidden, f.At = nil, r.Reason, r.At
+				break
+			}
+			f.Depths = append(f.Depths, pipe.facts())
+		}
+	}
+	return list
+}
+
+func of(p *ir.Program, l graph.Loop, depth int64) (*Pipeline, error) {
+	s, err := graph.NewSpan(p, l, depth)
+	if err != nil {
+		return nil, err
+	}
+	return New(s)
+}
+
+func (p *Pipeline) facts() DepthFacts {
+	f := DepthFacts{
+		Depth: p.Span.Depth, After: p.Span.After, Halo: make([][2]int64, len(p.Axes)), Stores: []string{},
+		Spares: []string{},
+	}
+	for k := range p.Axes {
+		f.Axes = append(f.Axes, p.axis(k))
+	}
+	bytes := 0
+	read := map[*ir.Grid]bool{}
+	for _, st := range p.Stages {
+		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
+			if v.Def != nil {
+				return nil
+			}
+			if !read[v.Memory] && len(v.Memory.Dims) >= len(p.Axes) {
+				bytes += v.Memory.Type.Size()
+			}
+			read[v.Memory] = true
+			for _, ix := range a.Index {
+				if k := slices.Index(p.Axes, ix.Axis); k >= 0 {
+					f.Halo[k][0] = max(f.Halo[k][0], st.Halo[k].Low-ix.Offset)
+					f.Halo[k][1] = max(f.Halo[k][1], st.Halo[k].High+ix.Offset)
+				}
+			}
+			return nil
+		})
+	}
+	for _, o := range p.Span.Outputs {
+		bytes += o.Value.Memory.Type.Size()
+		f.Stores = append(f.Stores, o.Value.Memory.Name)
+		if o.Spare {
+			f.Spares = append(f.Spares, o.Value.Memory.Name)
+		}
+	}
+	f.Bytes = float64(bytes) / float64(p.Span.Depth)
+	return f
+}
