@@ -86,7 +86,8 @@ func (p *Pipeline) require(st *Stage) error {
 			}
 			dim := a.Array.Dims[d]
 			if low && !a.Array.Holds(d).Equal(ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}) {
-				return p.refuse(st, "%s is periodic along %s, and a part of it alone is assigned", a.Array.Name, p.axis(k))
+				return p.refuse(st, "%s is periodic along %s, and a part of it alone is assigned", a.Array.Name,
+					p.axis(k))
 			}
 			p.Wraps[k] = p.Wraps[k] || low
 			far, ok := reach(st.Stmt.Domain[ix.Axis], a, d)
