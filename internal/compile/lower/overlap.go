@@ -127,6 +127,13 @@ func (s *spanKernel) extent(k int) (lo, hi kernel.Expr) {
 	return lo, hi
 }
 
+// startsBelow reports whether the first tile may begin below the first cell of a stage's array.
+func (s *spanKernel) startsBelow(of *pipeline.Stage, axis int) bool {
+	return slices.ContainsFunc(s.pipeline.Stages, func(st *pipeline.Stage) bool {
+		return st.Output != nil && !st.Dim(axis).Lo.Equal(of.Dim(axis).Lo)
+	})
+}
+
 // side returns how many cells of an axis a stage is computed on.
 func (t *overlapTile) side(st *pipeline.Stage, k int) int64 {
 	return st.Halo[k].Low + t.tile[k] + st.Halo[k].High
@@ -284,6 +291,9 @@ func (t *overlapTile) store(work *scope, st *pipeline.Stage, pos map[int]kernel.
 		if t.pipeline.Wraps[k] { // the last tile goes on beyond the end
 			at := kernel.Add(t.start[k], kernel.Sub(place[k], kernel.I(h.Low)))
 			own = conj(own, kernel.Le(at, t.affine(st.Dim(axis).Hi)))
+			if t.startsBelow(st, axis) { // or begins below the other
+				own = conj(own, kernel.Ge(at, t.affine(st.Dim(axis).Lo)))
+			}
 		}
 	}
 	into := t.gridStore(st.Value.Memory)

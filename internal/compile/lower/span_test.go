@@ -167,6 +167,41 @@ stencil s (w, u) {
 iterate T { s (w, u); }
 copyout u, w;
 `, 1, 2, true},
+	{"a wider grid beside one that wraps", `
+parameter M, N;
+iterator j, i;
+double u[-1:M+1,N], v[-1:M+1,N], w[-1:M+1,N], x[-1:M+1,N], y[-1:M+1,N], q[M,N], r[M,N];
+boundary q, r : periodic on j;
+copyin u, v, w, x, y, q;
+stencil s (u, r, q) {
+  u[j][i] = 0.5*u[j][i] + 0.25;
+  r[j][i] = 0.5*q[j-1][i] + 0.3*q[j+1][i];
+}
+iterate T { s (u, r, q); swap (q, r); rotate (u, v, w, x, y); }
+copyout u, v, w, x, y, q;
+`, 3, 2, true},
+}
+
+// A local grid wraps around what is assigned of it, which blocks do not know.
+func TestSpanRefusesPartsThatWrap(t *testing.T) {
+	p := load(t, "part", `
+parameter N;
+iterator i;
+double u[N];
+copyin u;
+stencil s (u) {
+  double tmp[N];
+  boundary tmp : periodic;
+  tmp[i] = 0.5*u[i-2];
+  u[i] = 0.5*tmp[i+1] + 0.25*u[i];
+}
+iterate 9 { s (u); }
+copyout u;
+`)
+	_, err := lower.SpanChoice(p, lower.Options{Target: lower.GPU}, graph.Loops(p)[0], 2)
+	if r, ok := errors.AsType[*graph.Refusal](err); !ok || !strings.Contains(r.Reason, "is not assigned over all of it") {
+		t.Error(err)
+	}
 }
 
 // A boundary may lead from anywhere to the end of a grid with other extents.

@@ -59,17 +59,6 @@ func (p *pair) expect(ctx context.Context, b *ir.Binding) (*expected, error) {
 // steps bounds what one kernel may do in the simulator, lest it go on for ever.
 const steps = 4_000_000_000
 
-// simulate runs a module in the simulator, and returns how it differs from what
-// is expected; "" if it does not.
-func (e *expected) simulate(m *kernel.Module, b *ir.Binding) (cells int64, reason string, err error) {
-	s, err := e.run(m, b)
-	if err != nil {
-		return 0, "", err
-	}
-	cells, reason = e.compare(s, b)
-	return cells, reason, nil
-}
-
 // run runs a module in the simulator.
 func (e *expected) run(m *kernel.Module, b *ir.Binding) (*sim.State, error) {
 	s, err := sim.NewState(m, b, e.data, sim.Options{Steps: steps})
