@@ -95,7 +95,6 @@ var wordExceptions = map[string]struct {
 	"internal/compile/analysis":  {descriptions, []string{"machine"}},
 	"internal/compile/lower":     {descriptions + "; stages of pipelines", []string{"machine", "stage"}},
 	"internal/compile/pipeline":  {"its stages", []string{"stage", "stages"}},
-	"internal/compile/graph":     {"stages of pipelines", []string{"stages"}},
 	"internal/run/device":        {descriptions, []string{"machine"}},
 	"internal/run/device/cuda":   {descriptions, []string{"machine"}},
 	"internal/run/device/opencl": {descriptions, []string{"machine"}},

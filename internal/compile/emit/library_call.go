@@ -13,7 +13,15 @@ func (h *host) callFunction(s *ir.Call) string {
 	if len(h.lib.module.Calls[s]) == 0 {
 		return ""
 	}
-	body := h.body(func() { h.callLaunches(h.lib.launchesOf(s)) })
+	// Generated code keeps the word that calls had in earlier versions.
+	function, call := h.launchFunction("gl_stage_"+identifier(s.Name), h.lib.launchesOf(s))
+	h.calls[s] = call
+	return function
+}
+
+// launchFunction returns a function that makes launches, by variant, and its call with %s for the step.
+func (h *host) launchFunction(name string, lists [][]*kernel.Launch) (function, call string) {
+	body := h.body(func() { h.callLaunches(lists) })
 	var params, args []string
 	for _, q := range []struct{ mark, param, arg string }{
 		{"h->", h.lib.Name + " *h", "h"}, {"g->", "const gl_grids *g", "g"}, {"step", "int32_t step", "%s"},
@@ -25,15 +33,13 @@ func (h *host) callFunction(s *ir.Call) string {
 	if params == nil {
 		params = []string{"void"}
 	}
-	// Generated code keeps the word that calls had in earlier versions.
-	name := h.names.pick("gl_stage_" + identifier(s.Name))
-	h.calls[s] = name + "(" + strings.Join(args, ", ") + ");"
+	name = h.names.pick(name)
 	h.line("")
 	h.line("static void %s(%s)", name, strings.Join(params, ", "))
 	h.line("{")
 	h.out.WriteString(body)
 	h.line("}")
-	return h.take()
+	return h.take(), name + "(" + strings.Join(args, ", ") + ");"
 }
 
 // usesWord reports whether a mark stands in a text where no name holds it.
@@ -76,6 +82,8 @@ func (h *host) launch(launch *kernel.Launch, step string) {
 		switch a := a.(type) {
 		case kernel.GridArg:
 			args = append(args, "g->"+h.lib.grids[a.Grid].Field)
+		case kernel.SpareArg:
+			args = append(args, "g->"+h.lib.spares[a.Spare].Field)
 		case kernel.ScratchArg:
 			args = append(args, h.printer.names[a.Scratch])
 		case kernel.CellArg:

@@ -67,6 +67,7 @@ func (l *library) code() (*libraryCode, error) {
 	for _, s := range l.module.Program.Calls {
 		h.Calls += h.callFunction(s)
 	}
+	h.Calls += h.spanFunctions(l.module.Program.Body)
 	if s := l.module.Program.Initial; s != nil {
 		h.Initial = h.body(func() { h.initial(s) })
 	}
@@ -120,8 +121,11 @@ type host struct {
 	starts  map[*ir.Scalar]*kernel.Var // values at the start
 	step    *kernel.Var
 	calls   map[*ir.Call]string // calls, with %s for the step
-	names   *namespace
-	err     error
+
+	together map[*ir.Iterate]string // the function that carries out its spans
+
+	names *namespace
+	err   error
 }
 
 func newHost(l *library, helpers map[string]bool) *host {
@@ -129,7 +133,8 @@ func newHost(l *library, helpers map[string]bool) *host {
 		printer: newPrinter(C), lib: l,
 		scalars: map[*ir.Scalar]*kernel.Var{}, starts: map[*ir.Scalar]*kernel.Var{},
 		step: kernel.NewVar("step", types.I32), calls: map[*ir.Call]string{},
-		names: newNamespace(identifier),
+		together: map[*ir.Iterate]string{},
+		names:    newNamespace(identifier),
 	}
 	h.helpers = helpers
 	if l.GPU() { // the host has its own

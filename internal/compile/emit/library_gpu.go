@@ -218,6 +218,9 @@ func (h *host) launchGPU(launch *kernel.Launch, step string) {
 			case kernel.GridArg:
 				g := h.lib.grids[a.Grid]
 				place, bytes = "g->"+g.Field, fmt.Sprintf("h->room[%d]", g.Index)
+			case kernel.SpareArg:
+				g := h.lib.spares[a.Spare]
+				place, bytes = "g->"+g.Field, fmt.Sprintf("h->room[%d]", g.Index)
 			case kernel.ScratchArg:
 				place = h.printer.names[a.Scratch]
 				bytes = fmt.Sprintf("gl_times(%s, sizeof(%s))", h.cells(a.Scratch.Cells), C.Memory[a.Scratch.Elem])

@@ -29,16 +29,24 @@ func (h *host) ops(body []ir.Op, depth int, step string) {
 }
 
 func (h *host) rotate(r *ir.Rotate) {
-	h.line("{ // %s", sayRotate(r))
+	var grids []*libraryGrid
+	for _, g := range r.Grids {
+		grids = append(grids, h.lib.grids[g])
+	}
+	h.rotateMemory(grids, sayRotate(r))
+}
+
+// rotateMemory gives each grid the memory of the one after it.
+func (h *host) rotateMemory(grids []*libraryGrid, remark string) {
+	h.line("{ // %s", remark)
 	h.indent++
-	field := func(g *ir.Grid) string { return "g->" + h.lib.grids[g].Field }
-	h.line("%sfirst = %s;", h.lib.MemoryType(C.Memory[r.Grids[0].Type]), field(r.Grids[0]))
-	for i, g := range r.Grids {
+	h.line("%sfirst = g->%s;", h.lib.MemoryType(grids[0].CType), grids[0].Field)
+	for i, g := range grids {
 		from := "first"
-		if i+1 < len(r.Grids) {
-			from = field(r.Grids[i+1])
+		if i+1 < len(grids) {
+			from = "g->" + grids[i+1].Field
 		}
-		h.line("%s = %s;", field(g), from)
+		h.line("g->%s = %s;", g.Field, from)
 	}
 	h.indent--
 	h.line("}")
@@ -62,7 +70,14 @@ func (h *host) iterate(it *ir.Iterate, counter, step, outer string, depth int, b
 			h.line("const int32_t %s = %s;", name, count)
 			count = name
 		}
-		h.line("for (%s = 0; %s < %s; ++%s) {", declare, counter, count, counter)
+		start := "0"
+		if name, ok := h.together[it]; ok {
+			start = fmt.Sprintf("%s(h, g, 0, %s)", name, count)
+			if declare != counter {
+				start = "(int32_t)" + start
+			}
+		}
+		h.line("for (%s = %s; %s < %s; ++%s) {", declare, start, counter, count, counter)
 		h.indent++
 		body()
 		h.indent--

@@ -37,6 +37,8 @@ type library struct {
 
 	scalars map[*ir.Scalar]*libraryScalar
 	grids   map[*ir.Grid]*libraryGrid
+	spans   []librarySpan
+	spares  map[*kernel.Spare]*libraryGrid
 }
 
 // librarySize is a parameter of the program.
@@ -81,7 +83,9 @@ type libraryGrid struct {
 	Word                string
 	CType, NumPy, FKind string
 	CopyIn, CopyOut     bool
-	Lead, Align         int64 // how it lies on a GPU
+	Lead, Align         int64         // how it lies on a GPU
+	Spare               *kernel.Spare // that it is in truth
+	Only                string        // what has to hold for it to be needed
 }
 
 var (
@@ -102,9 +106,10 @@ const maxLibraryGrids = 62
 
 func newLibrary(m *kernel.Module, o LibraryOptions) (*library, error) {
 	p := m.Program
+	m = withSpannable(m)
 	l := &library{
 		module: m, opts: o, scalars: map[*ir.Scalar]*libraryScalar{}, grids: map[*ir.Grid]*libraryGrid{},
-		needs: map[*kernel.Scratch]variantSet{},
+		needs: map[*kernel.Scratch]variantSet{}, spares: map[*kernel.Spare]*libraryGrid{},
 	}
 	name := o.Name
 	if name == "" {
@@ -122,6 +127,10 @@ func newLibrary(m *kernel.Module, o LibraryOptions) (*library, error) {
 			return nil, err
 		}
 		l.Plan = ""
+	} else {
+		for _, s := range m.Spans {
+			l.spans = append(l.spans, librarySpan{s, -1})
+		}
 	}
 	if len(p.Body) == 1 {
 		l.Loop, _ = p.Body[0].(*ir.Iterate)
@@ -221,37 +230,46 @@ func (l *library) members() {
 			if caller[g.Name] == mine || mine && !used[g] {
 				continue
 			}
-			x := &libraryGrid{
-				grid: g, Index: len(l.Grids), Name: g.Name, Caller: !mine, Rank: len(g.Dims), Word: g.Type.Word(),
-				CType: C.Memory[g.Type], NumPy: numpyNames[g.Type], FKind: fortranArgs[g.Type],
-				CopyIn: g.CopyIn || g.Constant, CopyOut: g.CopyOut, Align: 1,
-			}
-			if lay, ok := l.module.Layouts[g]; ok {
-				x.Lead, x.Align = lay.Lead, lay.Align
-			}
-			if g.Type == types.Bool {
-				x.FKind = fortranArgs[types.U8]
-			}
-			for _, d := range g.Dims {
-				x.Extents = append(x.Extents, d.Hi.Minus(d.Lo).Add(1).Text(p.Params))
-			}
-			x.Positions = l.positions(g)
-			l.grids[g] = x
-			l.Grids = append(l.Grids, x)
+			l.grids[g] = l.newGrid(g, !mine)
 		}
 	}
+	l.addSpares()
+}
+
+// newGrid adds memory for a grid to the library's.
+func (l *library) newGrid(g *ir.Grid, caller bool) *libraryGrid {
+	x := &libraryGrid{
+		grid: g, Index: len(l.Grids), Name: g.Name, Caller: caller, Rank: len(g.Dims), Word: g.Type.Word(),
+		CType: C.Memory[g.Type], NumPy: numpyNames[g.Type], FKind: fortranArgs[g.Type],
+		CopyIn: g.CopyIn || g.Constant, CopyOut: g.CopyOut, Align: 1,
+	}
+	if lay, ok := l.module.Layouts[g]; ok {
+		x.Lead, x.Align = lay.Lead, lay.Align
+	}
+	if g.Type == types.Bool {
+		x.FKind = fortranArgs[types.U8]
+	}
+	for _, d := range g.Dims {
+		x.Extents = append(x.Extents, d.Hi.Minus(d.Lo).Add(1).Text(l.module.Program.Params))
+	}
+	x.Positions = l.positions(g)
+	l.Grids = append(l.Grids, x)
+	return x
 }
 
 // usedGrids returns the grids that kernels work on or that exchange contents.
 func (l *library) usedGrids() map[*ir.Grid]bool {
 	used := map[*ir.Grid]bool{}
-	for _, launches := range l.module.Calls {
-		for _, launch := range launches {
-			for _, a := range launch.Args {
-				if a, ok := a.(kernel.GridArg); ok {
-					used[a.Grid] = true
-				}
+	for _, launch := range append(l.launches(), l.module.Calls[l.module.Program.Initial]...) {
+		for _, a := range launch.Args {
+			if a, ok := a.(kernel.GridArg); ok {
+				used[a.Grid] = true
 			}
+		}
+	}
+	for _, s := range l.spans {
+		for _, x := range s.Exchanges {
+			used[x.Grid] = true
 		}
 	}
 	for _, r := range rotations(l.module.Program.Body) {
@@ -336,6 +354,10 @@ func (l *library) name() {
 		s.GetFortran, s.SetFortran = entities.pick(l.Name+"_get_"+s.Name), entities.pick(l.Name+"_set_"+s.Name)
 	}
 	for _, g := range l.Grids {
+		if g.Spare != nil {
+			g.Field = fields.pick(identifier(g.Spare.Name))
+			continue
+		}
 		g.C, g.Field, g.Python, g.Fortran = params.pick(g.Name), fields.pick(g.Name),
 			python.pick(g.Name), dummies.pick(g.Name)
 		g.IndexFortran, g.GivenFortran = entities.pick(l.Upper+"_GRID_"+g.Name), entities.pick(l.Upper+"_GIVEN_"+g.Name)
@@ -344,24 +366,20 @@ func (l *library) name() {
 
 // writes notes which grids the kernels write.
 func (l *library) writes() {
-	for s, launches := range l.module.Calls {
+	written := func(launches []*kernel.Launch, note func(*libraryGrid)) {
 		for _, launch := range launches {
 			for i, b := range launch.Kernel.Buffers {
-				a, ok := launch.Args[i].(kernel.GridArg)
-				if !ok || b.Mode == kernel.In {
-					continue
-				}
-				if s == l.module.Program.Initial {
-					l.grids[a.Grid].Initialised = true
-				} else {
-					l.grids[a.Grid].Written = true
+				if a, ok := launch.Args[i].(kernel.GridArg); ok && b.Mode != kernel.In {
+					note(l.grids[a.Grid])
 				}
 			}
 		}
 	}
-	for _, r := range rotations(l.module.Program.Body) {
-		for _, g := range r.Grids {
-			l.grids[g].Written = true
+	written(l.module.Calls[l.module.Program.Initial], func(g *libraryGrid) { g.Initialised = true })
+	written(l.launches(), func(g *libraryGrid) { g.Written = true })
+	for _, grids := range l.exchanged() {
+		for _, g := range grids {
+			g.Written = true
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// Rotations exchange pointers while a call is at work. When it is over, the
+// Rotations and spans exchange pointers while a call is at work. When it is over, the
 // contents of the caller's grids must lie in the caller's arrays again, while
 // those of the handle's own grids may lie in any memory of the handle.
 
@@ -37,7 +37,7 @@ func (h *host) restore(once []ir.Op) {
 			if g.Caller {
 				home = append(home, "home->"+g.Field)
 			}
-			spent = append(spent, fmt.Sprint(!g.Caller && h.lib.spent(g.grid, once)))
+			spent = append(spent, fmt.Sprint(g.Spare != nil || !g.Caller && h.lib.spent(g.grid, once)))
 		}
 		h.line("{")
 		h.indent++
@@ -57,16 +57,34 @@ func (h *host) restore(once []ir.Op) {
 	}
 }
 
-// rotated returns the sets of grids that rotations connect, in order of the
-// grids.
+// exchanged returns the grids of every rotation, and of every exchange with a spare.
+func (l *library) exchanged() [][]*libraryGrid {
+	var list [][]*libraryGrid
+	for _, r := range rotations(l.module.Program.Body) {
+		var grids []*libraryGrid
+		for _, g := range r.Grids {
+			grids = append(grids, l.grids[g])
+		}
+		list = append(list, grids)
+	}
+	for _, s := range l.spans {
+		for _, x := range s.Exchanges {
+			list = append(list, []*libraryGrid{l.grids[x.Grid], l.spares[x.Spare]})
+		}
+	}
+	return list
+}
+
+// rotated returns the sets of grids that rotations and spares connect, in order
+// of the grids.
 func (l *library) rotated() [][]*libraryGrid {
 	set := map[*libraryGrid]int{}
 	next := 0
-	for _, r := range rotations(l.module.Program.Body) {
+	for _, grids := range l.exchanged() {
 		next++
-		for _, g := range r.Grids {
-			old, ok := set[l.grids[g]]
-			set[l.grids[g]] = next
+		for _, g := range grids {
+			old, ok := set[g]
+			set[g] = next
 			if !ok {
 				continue
 			}

@@ -43,10 +43,16 @@ func (l *library) delicate() []libraryDelicate {
 // launchedBy returns the variants that launch a kernel.
 func (l *library) launchedBy(k *kernel.Kernel) variantSet {
 	set := variantSet(0)
+	uses := func(x *kernel.Launch) bool { return x.Kernel == k }
+	for _, s := range l.spans {
+		if s.variant >= 0 && slices.ContainsFunc(slices.Concat(s.Launches, s.Prepare), uses) {
+			set |= 1 << s.variant
+		}
+	}
 	for i, v := range l.Variants {
 		for s, launches := range v.launches {
 			switch {
-			case !slices.ContainsFunc(launches, func(x *kernel.Launch) bool { return x.Kernel == k }):
+			case !slices.ContainsFunc(launches, uses):
 			case s == l.module.Program.Initial:
 				return allVariants
 			default:

@@ -103,49 +103,65 @@ func (l *library) merge(list []Variant) error {
 		}
 		x := &libraryVariant{Variant: v, Plan: foreign(v.Plan), launches: map[*ir.Call][]*kernel.Launch{}}
 		own := map[*kernel.Kernel]*kernel.Kernel{}
+		adopt := func(launch *kernel.Launch, initial bool) *kernel.Launch {
+			k := own[launch.Kernel]
+			if k == nil {
+				k = renamed(launch.Kernel, "")
+				text := kernel.Text(k)
+				if same := shared[text]; same != nil && !hasConstants(k) {
+					k = same
+				} else {
+					name := launch.Kernel.Name
+					if !initial {
+						name = fmt.Sprintf("%s_v%d", name, i+1)
+					}
+					k.Name = names.pick(name)
+					shared[text] = k
+					m.Kernels = append(m.Kernels, k)
+				}
+				own[launch.Kernel] = k
+			}
+			mine := &kernel.Launch{Kernel: k, Args: slices.Clone(launch.Args), Part: launch.Part}
+			for n, a := range launch.Args {
+				a, ok := a.(kernel.ScratchArg)
+				if !ok {
+					continue
+				}
+				text := fmt.Sprint(a.Scratch.Name, a.Scratch.Elem,
+					kernel.ExprText(a.Scratch.Cells), a.Scratch.Params)
+				if scratch[text] == nil {
+					scratch[text] = a.Scratch
+					m.Scratch = append(m.Scratch, a.Scratch)
+				}
+				mine.Args[n] = kernel.ScratchArg{Scratch: scratch[text]}
+				l.needs[scratch[text]] |= 1 << i
+				if initial {
+					l.needs[scratch[text]] = allVariants
+				}
+			}
+			return mine
+		}
 		for _, s := range allCalls(first.Program) {
-			if s == first.Program.Initial && i > 0 {
+			initial := s == first.Program.Initial
+			if initial && i > 0 {
 				continue
 			}
 			for _, launch := range v.Module.Calls[s] {
-				k := own[launch.Kernel]
-				if k == nil {
-					k = renamed(launch.Kernel, "")
-					text := kernel.Text(k)
-					if same := shared[text]; same != nil && !hasConstants(k) {
-						k = same
-					} else {
-						name := launch.Kernel.Name
-						if s != first.Program.Initial {
-							name = fmt.Sprintf("%s_v%d", name, i+1)
-						}
-						k.Name = names.pick(name)
-						shared[text] = k
-						m.Kernels = append(m.Kernels, k)
-					}
-					own[launch.Kernel] = k
-				}
-				mine := &kernel.Launch{Kernel: k, Args: slices.Clone(launch.Args), Part: launch.Part}
+				mine := adopt(launch, initial)
 				x.launches[s] = append(x.launches[s], mine)
 				m.Calls[s] = append(m.Calls[s], mine)
-				for n, a := range launch.Args {
-					a, ok := a.(kernel.ScratchArg)
-					if !ok {
-						continue
-					}
-					text := fmt.Sprint(a.Scratch.Name, a.Scratch.Elem,
-						kernel.ExprText(a.Scratch.Cells), a.Scratch.Params)
-					if scratch[text] == nil {
-						scratch[text] = a.Scratch
-						m.Scratch = append(m.Scratch, a.Scratch)
-					}
-					mine.Args[n] = kernel.ScratchArg{Scratch: scratch[text]}
-					l.needs[scratch[text]] |= 1 << i
-					if s == first.Program.Initial {
-						l.needs[scratch[text]] = allVariants
-					}
-				}
 			}
+		}
+		for _, s := range withSpannable(v.Module).Spans {
+			mine := *s
+			mine.Launches, mine.Prepare = nil, nil
+			for _, launch := range s.Launches {
+				mine.Launches = append(mine.Launches, adopt(launch, false))
+			}
+			for _, launch := range s.Prepare {
+				mine.Prepare = append(mine.Prepare, adopt(launch, false))
+			}
+			l.spans = append(l.spans, librarySpan{&mine, i})
 		}
 		l.Variants = append(l.Variants, x)
 	}

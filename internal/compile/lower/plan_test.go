@@ -154,7 +154,8 @@ copyout u, s;`
 			t.Errorf("%s:\n%v", c.plan, err)
 		}
 	}
-	_, err := lower.Program(load(t, "planned", planned), lower.Options{Target: lower.GPU, Plan: plan(t, "body[0:2]@2{}")})
+	o := lower.Options{Target: lower.GPU, Plan: plan(t, "body[0:2]@2{}")}
+	_, err := lower.Program(load(t, "planned", planned), o)
 	if want := "plan: body[0:2]@2: the program has no time loop (iterate)"; err == nil || err.Error() != want {
 		t.Error(err)
 	}

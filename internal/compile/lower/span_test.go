@@ -199,7 +199,8 @@ iterate 9 { s (u); }
 copyout u;
 `)
 	_, err := lower.SpanChoice(p, lower.Options{Target: lower.GPU}, graph.Loops(p)[0], 2)
-	if r, ok := errors.AsType[*graph.Refusal](err); !ok || !strings.Contains(r.Reason, "is not assigned over all of it") {
+	r, ok := errors.AsType[*graph.Refusal](err)
+	if !ok || !strings.Contains(r.Reason, "is not assigned over all of it") {
 		t.Error(err)
 	}
 }
@@ -220,7 +221,8 @@ iterate 9 { s (u, v); }
 copyout u, v;
 `)
 	_, err := lower.SpanChoice(p, lower.Options{Target: lower.GPU}, graph.Loops(p)[0], 2)
-	if r, ok := errors.AsType[*graph.Refusal](err); !ok || !strings.Contains(r.Reason, "u is read far beyond its ends") {
+	r, ok := errors.AsType[*graph.Refusal](err)
+	if !ok || !strings.Contains(r.Reason, "u is read far beyond its ends") {
 		t.Error(err)
 	}
 }
@@ -270,7 +272,8 @@ func TestSpans(t *testing.T) {
 						switch {
 						case err == nil:
 							right[config[:len("family=pipe")]]++
-						case strings.Contains(err.Error(), "cells of halos"), strings.Contains(err.Error(), "boundaries, and the"):
+						case strings.Contains(err.Error(), "cells of halos"),
+							strings.Contains(err.Error(), "boundaries, and the"):
 						default:
 							t.Fatalf("%s, %d iterations, %s: %v", size, steps, text, err)
 						}

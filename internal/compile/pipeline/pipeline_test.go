@@ -120,10 +120,10 @@ stencil s (o, u) { o[i] = u[i-1]; } iterate 9 { s (b, a); swap (b, a); }`,
 stencil s (o, u) { o[i] = u[i-1]; } stencil m (o, v, u) { o[i] = v[i] + u[i+1]; }
 iterate 9 { s (b, a); m (d, c, b); s (c, d); swap (b, a); }  copyout c;`,
 			"i is periodic for some grids, and o has other ends there", "o[i] = v[i] + u[i+1];"},
-		{"clamped, of other extents", `double a[N], b[N], w[N+9], x[N+9]; boundary a, b : clamp;
+		{"clamped, of other extents", `double a[N], b[N], w[2*N], x[2*N]; boundary a, b : clamp;
 stencil s (o, u) { o[i] = u[i+1]; } stencil m (o, u, p) { o[i] = u[i+1] + p[i]; }
 iterate 9 { s (b, a); m (x, b, w); swap (b, a); swap (x, w); } copyout w;`,
-			"u ends elsewhere on i, and a boundary leads back into it", "o[i] = u[i+1] + p[i];"},
+			"u is read far beyond its ends along i", "o[i] = u[i+1] + p[i];"},
 		{"a local grid that is periodic on a part", `double a[N], b[N]; boundary a, b : clamp;
 stencil s (o, u) { double f[N]; boundary f : periodic; [2:N-4] : f[i] = u[i]; o[i] = f[i+1]; }
 iterate 9 { s (b, a); swap (b, a); }`,

@@ -35,8 +35,8 @@ func led(domain ir.Range, a *ir.Access, d int) (far Halo, ok bool) {
 	o, holds, faces := a.Index[d].Offset, a.Array.Holds(d), a.Array.Dims[d].Faces
 	side := func(kind ir.BoundaryKind, offset int64, array, cells []ir.Affine, by func(end, cell ir.Affine) ir.Affine,
 	) int64 {
-		if kind == ir.None || kind == ir.Periodic { // what wraps is on the chip beyond the end, too
-			return 0
+		if kind == ir.None || kind == ir.Periodic || kind == ir.Constant {
+			return 0 // what wraps is on the chip beyond the end, too; for a constant nothing is read
 		}
 		excess, bounded := beyond(array, cells, by)
 		ok = ok && bounded
@@ -44,7 +44,7 @@ func led(domain ir.Range, a *ir.Access, d int) (far Halo, ok bool) {
 		switch {
 		case cellsBeyond <= 0:
 			return 0
-		case kind == ir.Clamp || kind == ir.Constant: // which reads the end and does not use it
+		case kind == ir.Clamp:
 			return excess
 		}
 		return 2*cellsBeyond - offset // as far inside as it was outside

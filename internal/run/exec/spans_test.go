@@ -479,9 +479,10 @@ func TestSpares(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(s.Grids) != want || s.DeviceBytes() != int64(want)*4*spanCells || len(s.Needs("cpu", false)) != want {
-			t.Errorf("%d iterations: %d grids, %d bytes, want %d grids", iterations, len(s.Grids), s.DeviceBytes(), want)
+			t.Errorf("%d iterations: %d grids, %d bytes, want %d", iterations, len(s.Grids), s.DeviceBytes(), want)
 		}
-		if i := slices.IndexFunc(s.Grids, func(a Array) bool { return a.Spare }); i >= 0 && (i != 3 || s.Grids[i].ReadOnly) {
+		i := slices.IndexFunc(s.Grids, func(a Array) bool { return a.Spare })
+		if i >= 0 && (i != 3 || s.Grids[i].ReadOnly) {
 			t.Errorf("%d iterations: %+v", iterations, s.Grids)
 		}
 	}

@@ -177,6 +177,7 @@ func (call *tunedCall) lowered(bound *ir.Binding, plan schedule.Plan) (v *varian
 			return nil, verdict.For(verdict.Constraint, err)
 		}
 	}
+	m.Spans = nil // it is iterations one by one that are measured
 	script, err := exec.NewScript(m, bound)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,249 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+)
+
+// librarySpan is a span with the variant that it belongs to; -1 where there are none.
+type librarySpan struct {
+	*kernel.Span
+	variant int
+}
+
+// spannable reports whether a library carries out the spans of an iterate. It carries out those of loops that are
+// counted, and have no loops inside.
+func spannable(it *ir.Iterate) bool {
+	return it.Count != nil && !slices.ContainsFunc(it.Body, func(o ir.Op) bool {
+		_, loop := o.(*ir.Iterate)
+		return loop
+	})
+}
+
+// withSpannable returns a module without the spans that a library does not carry out, nor what they alone use.
+func withSpannable(m *kernel.Module) *kernel.Module {
+	drop := func(s *kernel.Span) bool { return !spannable(s.Iterate) }
+	if !slices.ContainsFunc(m.Spans, drop) {
+		return m
+	}
+	own := *m
+	own.Spans = slices.DeleteFunc(slices.Clone(m.Spans), drop)
+	kernels, scratch := map[*kernel.Kernel]bool{}, map[*kernel.Scratch]bool{}
+	mark := func(spans []*kernel.Span, used bool) {
+		for _, s := range spans {
+			for _, l := range slices.Concat(s.Launches, s.Prepare) {
+				markUsed(l, used, kernels, scratch)
+			}
+		}
+	}
+	mark(m.Spans, false)
+	mark(own.Spans, true)
+	for _, launches := range m.Calls {
+		for _, l := range launches {
+			markUsed(l, true, kernels, scratch)
+		}
+	}
+	own.Kernels = slices.DeleteFunc(slices.Clone(m.Kernels), func(k *kernel.Kernel) bool {
+		used, known := kernels[k]
+		return known && !used
+	})
+	own.Scratch = slices.DeleteFunc(slices.Clone(m.Scratch), func(s *kernel.Scratch) bool {
+		used, known := scratch[s]
+		return known && !used
+	})
+	return &own
+}
+
+func markUsed(l *kernel.Launch, used bool, kernels map[*kernel.Kernel]bool, scratch map[*kernel.Scratch]bool) {
+	kernels[l.Kernel] = used
+	for _, a := range l.Args {
+		if a, ok := a.(kernel.ScratchArg); ok {
+			scratch[a.Scratch] = used
+		}
+	}
+}
+
+// spansOf returns the spans of an iterate.
+func (l *library) spansOf(it *ir.Iterate) []librarySpan {
+	return slices.DeleteFunc(slices.Clone(l.spans), func(s librarySpan) bool { return s.Iterate != it })
+}
+
+// launches returns all launches of the time loop, those of spans included.
+func (l *library) launches() []*kernel.Launch {
+	var list []*kernel.Launch
+	for _, s := range l.module.Program.Calls {
+		list = append(list, l.module.Calls[s]...)
+	}
+	for _, s := range l.spans {
+		list = append(list, slices.Concat(s.Launches, s.Prepare)...)
+	}
+	return list
+}
+
+// sparesOf lists the spares that a span has to do with.
+func sparesOf(s *kernel.Span) []*kernel.Spare {
+	var list []*kernel.Spare
+	add := func(x *kernel.Spare) {
+		if !slices.Contains(list, x) {
+			list = append(list, x)
+		}
+	}
+	for _, x := range s.Exchanges {
+		add(x.Spare)
+	}
+	for _, l := range slices.Concat(s.Launches, s.Prepare) {
+		for _, a := range l.Args {
+			if a, ok := a.(kernel.SpareArg); ok {
+				add(a.Spare)
+			}
+		}
+	}
+	return list
+}
+
+// addSpares lists spares among the handle's own grids.
+func (l *library) addSpares() {
+	needs := map[*kernel.Spare]variantSet{}
+	for _, s := range l.spans {
+		for _, x := range sparesOf(s.Span) {
+			if s.variant >= 0 {
+				needs[x] |= 1 << s.variant
+			}
+			if l.spares[x] == nil {
+				l.spares[x] = l.newGrid(x.Like, false)
+				l.spares[x].Name, l.spares[x].Spare, l.spares[x].Written = "a spare of "+x.Like.Name, x, true
+			}
+		}
+	}
+	for x, g := range l.spares {
+		g.Only = l.onlyFor(needs[x])
+	}
+}
+
+// hasSpans reports whether a library carries out spans of an iterate, which may be nil.
+func (l *library) hasSpans(it *ir.Iterate) bool { return it != nil && len(l.spansOf(it)) > 0 }
+
+// LoopSpans reports whether the loop that is all of the program has spans.
+func (l *library) LoopSpans() bool { return l.hasSpans(l.Loop) }
+
+// spanFunctions prints the functions that carry out the spans of all loops, outer ones first.
+func (h *host) spanFunctions(body []ir.Op) string {
+	text := ""
+	for _, o := range body {
+		if it, ok := o.(*ir.Iterate); ok {
+			if h.lib.hasSpans(it) {
+				text += h.spansFunction(it)
+			}
+			text += h.spanFunctions(it.Body)
+		}
+	}
+	return text
+}
+
+// spansFunction returns the function that carries out iterations of a loop by its spans, after those that launch
+// their kernels.
+func (h *host) spansFunction(it *ir.Iterate) string {
+	spans := h.lib.spansOf(it)
+	var launches, prepares []string
+	text, prepared := "", false
+	for _, s := range spans {
+		suffix := fmt.Sprint(s.Depth)
+		if s.variant >= 0 {
+			suffix += fmt.Sprintf("_v%d", s.variant+1)
+		}
+		function, call := h.launchFunction("gl_span_"+suffix, [][]*kernel.Launch{s.Span.Launches})
+		text, launches = text+function, append(launches, call)
+		function, call = h.launchFunction("gl_prepare_"+suffix, [][]*kernel.Launch{s.Prepare})
+		if len(s.Prepare) == 0 {
+			function, call = "", ""
+		}
+		text, prepares, prepared = text+function, append(prepares, call), prepared || call != ""
+	}
+	const step = "(int32_t)(step + done)"
+	body := h.body(func() {
+		h.line("int64_t done = 0;")
+		if prepared {
+			h.line("int ready = 0; // the spares that are")
+		}
+		for n, s := range spans {
+			only := ""
+			if s.variant >= 0 {
+				only = fmt.Sprintf("h->variant == %d && ", s.variant)
+			}
+			if h.lib.GPU() {
+				only += "!h->failed && "
+			}
+			h.line("while (%scount - done >= %d) {", only, s.Depth+s.After)
+			h.indent++
+			set := 1 + slices.IndexFunc(spans, func(x librarySpan) bool { return sameSpares(x.Span, s.Span) })
+			if prepares[n] != "" {
+				h.line("if (ready != %d)", set)
+				h.indent++
+				h.line("%s", strings.Replace(prepares[n], "%s", step, 1))
+				h.indent--
+			}
+			h.line("%s", strings.Replace(launches[n], "%s", step, 1))
+			h.exchange(s.Span)
+			if prepared {
+				h.line("ready = %d;", set)
+			}
+			h.line("done += %d;", s.Depth)
+			h.indent--
+			h.line("}")
+		}
+		h.line("return done;")
+	})
+	name := h.names.pick("gl_together")
+	h.together[it] = name
+	h.line("")
+	h.line("// Carries out as many of count iterations from a step on as go together, and returns")
+	h.line("// how many.")
+	h.line("static int64_t %s(%s *h, gl_grids *g, int64_t step, int64_t count)", name, h.lib.Name)
+	h.line("{")
+	h.out.WriteString(h.lib.Unused(body, "h", "g", "step"))
+	h.out.WriteString(body)
+	h.line("}")
+	return text + h.take()
+}
+
+func sameSpares(a, b *kernel.Span) bool {
+	x, y := sparesOf(a), sparesOf(b)
+	return len(x) == len(y) && !slices.ContainsFunc(x, func(s *kernel.Spare) bool { return !slices.Contains(y, s) })
+}
+
+// exchange prints what a span's exchanges and the rotations of its iterations come to.
+func (h *host) exchange(s *kernel.Span) {
+	grids := h.lib.Grids
+	from := make([]int, len(grids)) // whose memory each grid gets
+	for i := range from {
+		from[i] = i
+	}
+	for _, x := range s.Exchanges {
+		a, b := h.lib.grids[x.Grid].Index, h.lib.spares[x.Spare].Index
+		from[a], from[b] = from[b], from[a]
+	}
+	for range s.Depth {
+		for _, r := range rotations(s.Iterate.Body) {
+			first := from[h.lib.grids[r.Grids[0]].Index]
+			for k, g := range r.Grids[1:] {
+				from[h.lib.grids[r.Grids[k]].Index] = from[h.lib.grids[g].Index]
+			}
+			from[h.lib.grids[r.Grids[len(r.Grids)-1]].Index] = first
+		}
+	}
+	done := make([]bool, len(from))
+	for i := range from {
+		var cycle []*libraryGrid
+		for j := i; !done[j]; j = from[j] {
+			done[j] = true
+			cycle = append(cycle, grids[j])
+		}
+		if len(cycle) > 1 {
+			h.rotateMemory(cycle, "exchanges and rotations")
+		}
+	}
+}
