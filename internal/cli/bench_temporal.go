@@ -10,14 +10,14 @@ import (
 )
 
 type benchTemporal struct {
-	record  `embed:""`
-	Device  string            `default:"cuda:0" help:"The GPU."`
-	Case    []string          `help:"Only these cases: star5, box9, star9, box25, star7, star13, poisson19, box27." placeholder:"NAME"`
-	DType   []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
-	Set     map[string]string `help:"Another size." placeholder:"N=VALUE"`
-	Plan    []string          `help:"A plan to try; may be given several times. The fastest is measured." placeholder:"TEXT" sep:"none"`
-	Steps   int64             `default:"1000" help:"Iterations of a repetition."`
-	Seconds time.Duration     `default:"3s" help:"How long repetitions go on, for a GPU that gets warm."`
+	record `embed:""`
+	Device string            `default:"cuda:0" help:"The GPU."`
+	Case   []string          `help:"Only these cases: star5, box9, star9, box25, star7, star13, poisson19, box27." placeholder:"NAME"`
+	DType  []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
+	Set    map[string]string `help:"Another size." placeholder:"N=VALUE"`
+	Plan   []string          `help:"A plan to try; may be given several times. The fastest is measured." placeholder:"TEXT" sep:"none"`
+	Steps  int64             `default:"1000" help:"Iterations of a repetition."`
+	Least  time.Duration     `name:"seconds" default:"3s" help:"How long repetitions go on, for a GPU that gets warm."`
 }
 
 func (c *benchTemporal) Help() string {
@@ -56,7 +56,7 @@ func (c *benchTemporal) Run(a *app) error {
 	}
 	rows, err := bench.Temporal(a.ctx, bench.TemporalOptions{
 		Device: c.Device, Cases: c.Case, DTypes: c.DType, Set: c.Set, Plans: c.Plan, Steps: c.Steps,
-		Seconds: c.Seconds, Commit: a.commit(), Log: a.stderr,
+		Least: c.Least, Commit: a.commit(), Log: a.stderr,
 		Each: func(r bench.TemporalRow) error {
 			if c.JSON == "" {
 				return nil
@@ -72,7 +72,8 @@ func (c *benchTemporal) Run(a *app) error {
 	}
 	for _, r := range rows {
 		if r.Differ > 0 {
-			return failf(exitCheck, "the plan %s leaves %d cells that differ from one iteration a kernel", r.Plan, r.Differ)
+			return failf(exitCheck, "the plan %s leaves %d cells that differ from one iteration a kernel", r.Plan,
+				r.Differ)
 		}
 	}
 	return nil

@@ -148,7 +148,8 @@ func streamOf(p *pipeline.Pipeline) (*pipeline.Stream, error) {
 	for _, x := range s.Sources {
 		for d, dim := range x.Value.Dims() {
 			if !dim.Lo.Equal(first[d].Lo) || !dim.Hi.Equal(first[d].Hi) {
-				return nil, fmt.Errorf("family=pipe: %s and %s differ in size", s.Sources[0].Value.Name(), x.Value.Name())
+				return nil, fmt.Errorf("family=pipe: %s and %s differ in size", s.Sources[0].Value.Name(),
+					x.Value.Name())
 			}
 		}
 	}
@@ -198,7 +199,8 @@ func (p *pipe) shape() error {
 			if k < last {
 				have = p.warps * p.rows
 			}
-			return limit("cells of halos along "+p.Program.Axes[p.axes[k]], p.halo[k].Low+p.halo[k].High, have, "a block")
+			return limit("cells of halos along "+p.Program.Axes[p.axes[k]], p.halo[k].Low+p.halo[k].High, have,
+				"a block")
 		}
 	}
 	return nil

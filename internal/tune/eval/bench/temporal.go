@@ -72,16 +72,16 @@ func (r TemporalRow) Key() string {
 
 // TemporalOptions says what to measure.
 type TemporalOptions struct {
-	Device  string
-	Cases   []string // all if there are none
-	DTypes  []string
-	Set     map[string]string // another size
-	Steps   int64
-	Plans   []string      // tried in each row; the fastest is measured
-	Seconds time.Duration // that repetitions take at least
-	Commit  string
-	Log     io.Writer
-	Each    func(TemporalRow) error // after every row
+	Device string
+	Cases  []string // all if there are none
+	DTypes []string
+	Set    map[string]string // another size
+	Steps  int64
+	Plans  []string      // tried in each row; the fastest is measured
+	Least  time.Duration // that repetitions take
+	Commit string
+	Log    io.Writer
+	Each   func(TemporalRow) error // after every row
 }
 
 // TemporalNames returns the cases.
@@ -160,7 +160,7 @@ func temporalRow(ctx context.Context, o TemporalOptions, name, dtype string) (Te
 	}
 	row.Single = median(single)
 	start := time.Now()
-	rates, err := t.time(ctx, best, o.Seconds)
+	rates, err := t.time(ctx, best, o.Least)
 	if err != nil {
 		return row, err
 	}
