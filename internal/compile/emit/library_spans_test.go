@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -212,7 +213,8 @@ func TestLibrarySpans(t *testing.T) {
 				if d != C {
 					want = strings.Replace(want, "while (", "while (!h->failed && ", 1)
 				}
-				if !strings.Contains(string(text), want) || (c.want == "") == strings.Contains(string(text), "gl_together") {
+				together := strings.Contains(string(text), "gl_together")
+				if !strings.Contains(string(text), want) || together != (c.want != "") {
 					t.Errorf("the library has no %q", want)
 				}
 				var cases []libraryCase
@@ -307,5 +309,31 @@ func TestLibraryVariantsSpans(t *testing.T) {
 			}
 			drive(t, b, p, cases)
 		})
+	}
+}
+
+// The spans of lowering are carried out like those made by hand.
+func TestLibrarySpansOfPlans(t *testing.T) {
+	const plan = "body[0:2]@3{family=overlap,block=32,tile=4x16}"
+	for _, c := range spanPrograms[:2] {
+		for _, d := range []*Dialect{CUDA, OpenCL} {
+			t.Run(d.Name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				copied, body, _ := strings.Cut(c.text, "\n")
+				p := libraryProgram(t, c.name, spanHead+copied+spanStencils+body)
+				files := packagedGPU(t, p, d, arith.Strict, plan)
+				if !strings.Contains(files[1].Text, "count - done >= 3) {") &&
+					!strings.Contains(files[1].Text, "count - done >= 4) {") {
+					t.Errorf("the library has no span of three iterations:\n%s", files[1].Text)
+				}
+				var cases []libraryCase
+				for _, use := range spanCases() {
+					use.sizes = strings.NewReplacer("M=5 N=7", "M=19 N=45", "M=4 N=9", "M=8 N=70").Replace(use.sizes)
+					use.given = "u"
+					cases = append(cases, use)
+				}
+				drive(t, compiled(t, p, d, files), p, cases)
+			})
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/target"
@@ -22,8 +23,8 @@ import (
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
-// forGPU lowers and compiles a program in strict arithmetic for the first GPU.
-func forGPU(t *testing.T, b *ir.Binding) (*kernel.Module, string) {
+// forGPU lowers and compiles a program in strict arithmetic for the first GPU, by a plan.
+func forGPU(t *testing.T, b *ir.Binding, plan ...string) (*kernel.Module, string) {
 	t.Helper()
 	gpus, err := cuda.GPUs()
 	if err != nil {
@@ -33,7 +34,11 @@ func forGPU(t *testing.T, b *ir.Binding) (*kernel.Module, string) {
 	if err != nil {
 		t.Skip(err)
 	}
-	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b})
+	parsed, err := schedule.ParsePlan(strings.Join(plan, ";"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Bound: b, Plan: parsed})
 	if err != nil {
 		t.Fatal(err)
 	}

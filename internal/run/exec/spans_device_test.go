@@ -79,3 +79,32 @@ func TestSpansOnDevices(t *testing.T) {
 		})
 	}
 }
+
+// The spans that a plan asks for give the reference's bits, with launch graphs and without.
+func TestSpansOfPlans(t *testing.T) {
+	for _, iterations := range []int{2, 3, 4, 11} {
+		b := program(t, heat, fmt.Sprint("T=", iterations))
+		states := course(t, b)
+		m, image := forGPU(t, b, "body[0:2]@3{family=overlap,block=32,tile=4x16}")
+		if len(m.Spans) != 1 {
+			t.Fatalf("%d spans", len(m.Spans))
+		}
+		for _, eager := range []int64{0, 2} {
+			for _, limit := range []Limit{{}, {Iterations: 4}, {Leaves: 9}} {
+				r := openModule(t, m, b, Options{Image: image, eager: eager})
+				initialised(t, r)
+				for p := (Progress{}); !p.Finished; {
+					p = advanced(t, r, limit)
+					at := states[p.Leaves]
+					same(t, fmt.Sprintf("%+v, %d leaves", limit, p.Leaves), contents(t, r, b.Program), at.contents)
+					if p.Iterations != at.done.Iterations || p.Points != at.done.Points {
+						t.Errorf("%+v: %+v, want %+v", limit, p, at.done)
+					}
+					if iterations == 11 && p.Finished && p.Launches > 10 {
+						t.Errorf("%+v: %d launches", limit, p.Launches)
+					}
+				}
+			}
+		}
+	}
+}
