@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -247,4 +248,28 @@ func (s *Stream) Least(k int) int64 {
 		})
 	}
 	return least
+}
+
+// String returns the sources, one a line, after the number of planes that are kept.
+//
+// Example text:
+//
+//	3 planes
+//	u, lag 0, halo 2:2 2:2 2:2, rows 1:1
+//	next, lag 1, halo 1:1 1:1 1:1, rows 1:1
+//	u, lag 2, halo 0:0 0:0 0:0
+func (s *Stream) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d planes\n", s.Planes)
+	for _, x := range s.Sources {
+		fmt.Fprintf(&b, "%s, lag %d, halo", x.Value.Name(), x.Lag)
+		for _, h := range x.Halo {
+			fmt.Fprintf(&b, " %d:%d", h.Low, h.High)
+		}
+		if x.Rows != (Halo{}) {
+			fmt.Fprintf(&b, ", rows %d:%d", x.Rows.Low, x.Rows.High)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }

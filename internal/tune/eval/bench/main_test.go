@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
+	loops "github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/run/worker"
 )
 
 func TestMain(m *testing.M) {
-	worker.Main(Service, CompileService)
+	worker.Main(append(target.Services(), loops.Service, Service, CompileService)...)
 	status := m.Run()
 	if remove, _ := install(); remove != nil {
 		remove()
