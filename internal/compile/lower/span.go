@@ -24,14 +24,25 @@ type spanKernel struct {
 // chooseSpans finds the spans that the plan names, and their configurations.
 func (m *module) chooseSpans() error {
 	loops := m.chooser.loops
+	spanned := map[string]bool{}
 	for i, k := range m.chooser.plan.Kernels {
 		at := slices.IndexFunc(loops, func(l graph.Loop) bool { return l.Name == k.Call })
 		if at < 0 || m.Program.CallNamed(k.Call) != nil {
 			continue
 		}
-		m.chooser.used[i] = true
+		m.chooser.used[i], spanned[k.Call] = true, true
 		if err := m.chooseSpan(k, loops[at]); err != nil {
 			return fmt.Errorf("plan for %s@%d: %w", k.Name(), k.Depth, err)
+		}
+	}
+	for _, l := range loops {
+		for _, p := range []Pass{spanPass, pipelinePass} {
+			if spanned[l.Name] {
+				continue
+			}
+			if err := m.after(p, l.Name, false, func() string { return "" }, nil); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
