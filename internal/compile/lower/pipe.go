@@ -178,11 +178,11 @@ func (p *pipe) shape() error {
 	p.vec = p.vector()
 	for k := range p.axes {
 		if least := p.stream.Least(k); least > 1 {
+			axis := p.Program.Axes[p.axes[k]]
 			if !p.opts.Sized {
-				return fmt.Errorf("boundaries need rows of %d cells at least, and the sizes are not known", least)
+				return limit("cells along "+axis+" for its boundaries", least, 1, "a domain of any size")
 			}
 			if e := p.opts.Bound.Extent(p.extents[k]); e.Len() < least {
-				axis := p.Program.Axes[p.axes[k]]
 				return limit("cells along "+axis+" for its boundaries", least, e.Len(), "the domain")
 			}
 		}

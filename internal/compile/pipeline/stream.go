@@ -238,9 +238,9 @@ func Mapped(a *ir.Access, d int) []MappedOffset {
 func (s *Stream) Least(k int) int64 {
 	least := int64(1)
 	for _, st := range s.Stages {
-		_ = st.Accesses(func(a *ir.Access, _ *graph.Value) error {
+		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
 			for d, ix := range a.Index {
-				if ix.Axis == s.Axes[k] && len(Mapped(a, d)) > 1 {
+				if ix.Axis == s.Axes[k] && s.Source(v) != nil && len(Mapped(a, d)) > 1 {
 					least = max(least, ix.Offset+1, -ix.Offset+1)
 				}
 			}
