@@ -61,7 +61,7 @@ func (s *Stream) Age(st *Stage, from *Source, offset int64) int64 {
 
 // NewStream decides the lags of a pipeline, or says what prevents it.
 func NewStream(p *Pipeline) (*Stream, error) {
-	s := &Stream{Pipeline: p}
+	s := &Stream{Pipeline: p, Planes: 1}
 	refuse := func(st *Stage, format string, args ...any) error { return p.refuse(st, format, args...) }
 	for _, st := range p.Stages {
 		if st.Stmt.Color != nil {

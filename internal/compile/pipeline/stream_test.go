@@ -94,3 +94,14 @@ iterate 9 { s (a); }`, "of one colour"},
 		}
 	}
 }
+
+// Where other cells than its own are read by no stage, threads keep one plane.
+func TestStreamOfNoNeighbours(t *testing.T) {
+	s, err := streamed(t, `double a[N,N,N], b[N,N,N]; stencil s (o, u) { o[k][j][i] = 2*u[k][j][i]; }`+loop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Planes != 1 {
+		t.Errorf("%d planes are kept", s.Planes)
+	}
+}
