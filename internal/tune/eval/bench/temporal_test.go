@@ -21,7 +21,8 @@ func TestTemporal(t *testing.T) {
 			Device: "opencl:0", Cases: []string{"star5"}, DTypes: []string{"float"},
 			Set: map[string]string{"N": "21"}, Steps: int64(steps[0] - '0'), Log: &log,
 			Plans: []string{
-				"body[0:2]@2{family=overlap,block=32}", "body[0:2]@3{family=overlap,block=32}", "body[0:2]@2{family=none}",
+				"body[0:2]@2{family=overlap,block=32}", "body[0:2]@3{family=overlap,block=32}",
+				"body[0:2]@2{family=none}",
 			},
 			Each: func(r TemporalRow) error { return MergeTemporal(path, r) }, Least: time.Millisecond,
 		}
