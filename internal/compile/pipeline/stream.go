@@ -77,6 +77,12 @@ func NewStream(p *Pipeline) (*Stream, error) {
 			if !s.whole(a) {
 				return refuse(st, "%s has not all axes", a.Array.Name)
 			}
+			for d, dim := range a.Array.Dims { // else a boundary leads back from elsewhere than the ends
+				whole := a.Array.Holds(d).Equal(ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}})
+				if !whole && (dim.Faces.Low.Kind != ir.None || dim.Faces.High.Kind != ir.None) {
+					return refuse(st, "%s has a boundary, and a part of it alone is assigned", a.Array.Name)
+				}
+			}
 			if s.Source(v) == nil && v.Def == nil {
 				s.Sources = append(s.Sources, &Source{Value: v, Halo: make([]Halo, len(p.Axes))})
 			}

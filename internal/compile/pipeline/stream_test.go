@@ -84,6 +84,9 @@ stencil s (o, u) { o[k][j][i] = u[k][j][i-1]; }` + loop, "u is periodic"},
 		{`double a[N,N,N];
 stencil s (u) { color (k+j+i) % 2 == 0 : u[k][j][i] = 0.5*u[k][j][i-1]; }
 iterate 9 { s (a); }`, "of one colour"},
+		{`double a[N,N,N], b[N,N,N];
+stencil s (o, u) { double f[N,N,N]; boundary f : reflect; [1:N-2,1:N-2,1:N-2] : f[k][j][i] = u[k][j][i];
+o[k][j][i] = f[k][j][i]; }` + loop, "a part of it alone is assigned"},
 	} {
 		_, err := streamed(t, c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
