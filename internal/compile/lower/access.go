@@ -154,8 +154,9 @@ func (c *cell) storeOf(a *ir.Array) *store {
 	return c.arrayStore(c.call, a)
 }
 
-func (c *cell) bufferOf(st *store) *binding {
-	return c.buffer(st.arg, st.order, st.name, st.elem, func() kernel.Expr { return st.cells(c.size) })
+// bufferOf returns the kernel's buffer for a store, made on first use.
+func (e *env) bufferOf(st *store) *binding {
+	return e.buffer(st.arg, st.order, st.name, st.elem, func() kernel.Expr { return st.cells(e.size) })
 }
 
 // index is one index of an access after boundaries: an expression for the

@@ -302,7 +302,7 @@ func (t *overlapTile) store(work *scope, st *pipeline.Stage, pos map[int]kernel.
 	} else if assigned != nil {
 		own = conj(own, assigned)
 	}
-	b := t.buffer(into.arg, into.order, into.name, into.elem, func() kernel.Expr { return into.cells(t.size) })
+	b := t.bufferOf(into)
 	b.writes = true
 	var idx []index
 	for _, dim := range st.Stmt.Array.Dims {

@@ -219,14 +219,11 @@ func (p *pipe) blocks() []kernel.Stmt {
 	at := make([]kernel.Expr, len(p.axes))
 	for k := last; k >= 0; k-- {
 		count, step := length(k), p.tile[k]
-		switch {
-		case k == last:
+		if k == last {
 			count = kernel.Sub(kernel.Add(p.hi[k], kernel.I(1)), base)
 			if !p.middle() {
 				step *= p.warps
 			}
-		case k == 0 && step == 0:
-			step = 0
 		}
 		name := p.Program.Axes[p.axes[k]] + "_block"
 		b := top.declare(p.env, name, types.I64)
@@ -282,7 +279,7 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 		if rows := x.Rows.Low + x.Rows.High; rows > 0 {
 			b := &kernel.Buffer{
 				Name: top.declare(p.env, "edge_rows", types.I64).Name, Elem: x.Value.Type(), Space: kernel.Shared,
-				Mode: kernel.InOut, Cells: kernel.I(p.stream.Planes * p.warps * rows * p.pitch(x)),
+				Mode: kernel.InOut, Cells: kernel.I(p.stream.Planes * p.warps * rows * p.pitch()),
 			}
 			p.edges[x] = b
 			allocs = append(allocs, &kernel.Alloc{Buffer: b})
@@ -298,7 +295,8 @@ func (p *pipe) padding() int64 {
 	return (n + 3) / 4 * 4
 }
 
-func (p *pipe) pitch(*pipeline.Source) int64 { return 32*p.run + 2*p.padding() }
+// pitch is how far apart rows start there.
+func (p *pipe) pitch() int64 { return 32*p.run + 2*p.padding() }
 
 // declareValues makes the variables that hold planes.
 func (p *pipe) declareValues(body *scope) {
@@ -530,7 +528,7 @@ func (s *pipeStep) clamped(key string, k int, x kernel.Expr) kernel.Expr {
 func (s *pipeStep) fetch(x *pipeline.Source, plane kernel.Expr) {
 	last := len(s.axes) - 1
 	st := s.gridStore(x.Value.Memory)
-	b := s.buffer(st.arg, st.order, st.name, st.elem, func() kernel.Expr { return st.cells(s.size) })
+	b := s.bufferOf(st)
 	b.reads = true
 	at := make([]index, len(s.axes))
 	at[0] = index{axis: s.axes[0], at: s.clamped("plane_in", 0, plane), plain: true}
@@ -568,8 +566,7 @@ func (s *pipeStep) fetch(x *pipeline.Source, plane kernel.Expr) {
 	}
 }
 
-// edgeRows returns the place of a row among those that a warp leaves for others; false if
-// it is none.
+// edgeRows returns the places of a row among those that a warp leaves for others.
 func (p *pipe) edgeRows(x *pipeline.Source, r int64) []int64 {
 	var list []int64
 	if r < x.Rows.High { // a warp before this one reads it
@@ -585,7 +582,7 @@ func (p *pipe) edgeRows(x *pipeline.Source, r int64) []int64 {
 func (p *pipe) edgeElement(x *pipeline.Source, turn int64, warp kernel.Expr, place int64) kernel.Expr {
 	rows := x.Rows.Low + x.Rows.High
 	at := kernel.Mul(kernel.Add(kernel.Mul(kernel.Add(kernel.I(turn*p.warps), warp), kernel.I(rows)), kernel.I(place)),
-		kernel.I(p.pitch(x)))
+		kernel.I(p.pitch()))
 	return kernel.Add(kernel.Add(at, kernel.I(p.padding())), kernel.Mul(p.lane, kernel.I(p.run)))
 }
 

@@ -241,7 +241,7 @@ func (s *pipeStep) keep(st *pipeline.Stage, r int64, plane kernel.Expr, row []*k
 		}
 	}
 	home := s.gridStore(s.stream.Home(st.Value))
-	b := s.buffer(home.arg, home.order, home.name, home.elem, func() kernel.Expr { return home.cells(s.size) })
+	b := s.bufferOf(home)
 	b.reads = true
 	rim := newScope(s.body)
 	for x, v := range row {
@@ -271,7 +271,7 @@ func (s *pipeStep) store(st *pipeline.Stage, r int64, plane kernel.Expr, row []*
 	if st.Output.Spare {
 		into, _ = s.spareStore(st.Value.Memory)
 	}
-	b := s.buffer(into.arg, into.order, into.name, into.elem, func() kernel.Expr { return into.cells(s.size) })
+	b := s.bufferOf(into)
 	b.writes = true
 	own := kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.end))
 	if s.middle() {
