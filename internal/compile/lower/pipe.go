@@ -14,11 +14,12 @@ import (
 )
 
 // The family "pipe": all stages in every thread, along the outermost axis plane by plane. A
-// lane holds a few neighbouring cells of a few rows, and for each stage the planes of them
-// that later stages read, in registers. Neighbours along the row come by shuffles. In three
-// dimensions the warps of a block are stacked along the middle axis and pass the rows at
-// their edges through shared memory, with one barrier a plane; in two dimensions warps have
-// nothing to do with each other. Each stage lags behind those that it reads
+// lane holds a few neighbouring cells of a few rows, and for each stage in registers the
+// planes of them that later stages read, and parts of what these will assign
+// (pipeline.Parts). Neighbours along the row come by shuffles. In three dimensions the warps
+// of a block are stacked along the middle axis and pass the rows at their edges through
+// shared memory, with one barrier a plane; in two dimensions warps have nothing to do with
+// each other. Each stage lags behind those that it reads
 // (3.5D blocking: Nguyen et al. 2010; AN5D: Matsumura et al. 2020).
 
 func init() {
@@ -53,7 +54,8 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		}
 	}
 	registers := schedule.Numbers(0, 255, 168, 128, 80)
-	return []schedule.Param{
+	copied, split := schedule.Numbers(2, 1, 3, 4), schedule.Word(schedule.SplitBarrier)
+	params := []schedule.Param{
 		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis,
 			Doc: "warps of a block, and the threads of a warp", Source: source, Values: blocks, Default: blocks[0],
@@ -67,12 +69,31 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Doc:    "planes that a block stores; 0 is the whole stream",
 			Source: source, Values: schedule.Numbers(128, 0, 32, 64, 256, 512, 1024, 7, 16), Default: schedule.Int(128),
 		},
+		{
+			Name: "stages", Role: schedule.Staging, Axis: schedule.StreamAxis,
+			Doc: "planes that are copied to shared memory ahead of their use, asynchronously; 0 loads the next plane " +
+				"into registers",
+			Source: "Rawat et al. 2019, section III-A", Values: append(copied, schedule.Int(0)), Default: copied[0],
+			Needs: []schedule.Need{{Capability: machine.Shared, Values: copied},
+				{Capability: machine.AsyncCopy, Values: copied}},
+		},
 		sizesParam(),
 		{
 			Name: "registers", Role: schedule.RegisterLimit, Doc: "most registers of a thread; 0 is no limit",
 			Source: "Garvey 2018, section 4", Values: registers, Default: registers[0],
 		},
-	}, nil
+	}
+	if len(axes) == 3 {
+		params = append(params, schedule.Param{
+				Name: "barrier", Role: schedule.BlockBarrier,
+				Doc: "how warps meet once a plane: all wait for the last, or each says that its rows are there, does what " +
+					"needs no others, and waits then",
+				Source: "CUDA C++ Programming Guide, asynchronous barrier", Default: split,
+				Values: []schedule.Value{split, schedule.Word(schedule.WholeBarrier)},
+				Needs:  []schedule.Need{{Capability: machine.Mbarrier, Values: []schedule.Value{split}}},
+			})
+	}
+	return params, nil
 }
 
 // pipe is a kernel of the family: the shape of its blocks, and the values that threads hold.
@@ -83,6 +104,8 @@ type pipe struct {
 	rows   int64 // of a thread; 1 in two dimensions
 	run    int64 // neighbouring cells of a row
 	vec    int64 // of which one access moves so many
+	turns  int64 // steps that the loop is unrolled by
+	ahead  int64 // planes that are copied to shared memory before they are needed; 0 for none
 	halo   []pipeline.Halo
 	tile   []int64 // cells that a block stores along the stream, the rows and the row
 
@@ -92,9 +115,13 @@ type pipe struct {
 	corner     []kernel.Expr
 	row0, x0   kernel.Expr // the thread's first row and cell
 	warp, lane kernel.Expr
-	held       map[*pipeline.Source][][][]*kernel.Var // by plane, row and cell
+	held       map[*pipeline.Source][][][]*kernel.Var // by turn, row and cell
 	early      map[*pipeline.Source][][]*kernel.Var   // the plane of the next step
+	parts      map[*pipeline.Stage][]pipeline.Parts   // by row
+	carried    map[partOf][][]*kernel.Var             // their values, by turn and cell
 	edges      map[*pipeline.Source]*kernel.Buffer    // rows for other warps
+	rings      map[*pipeline.Source]*kernel.Buffer    // planes that memory brings
+	arrived    *kernel.Buffer                         // where warps say that their rows are there
 	atRim      kernel.Expr                            // some cells of the thread may not be in the domain
 	within     map[*pipeline.Stage][][]kernel.Expr    // by axis, and row or cell of the thread: it is in the domain
 }
@@ -105,7 +132,8 @@ type pipeStep struct {
 	turn int64
 	// guarded steps may have cells that no stage assigns, or beyond the ends of the arrays.
 	guarded bool
-	now     kernel.Expr // t, the plane that memory brings
+	now     kernel.Expr // the plane that memory brings
+	number  kernel.Expr // of the step
 	body    *scope
 	moved   map[string]*kernel.Var // what shuffles and shared memory have brought in this step
 }
@@ -120,7 +148,9 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 	p := &pipe{
 		spanKernel: s, stream: stream, warps: block[0], rows: 1, run: cells[len(cells)-1],
 		held: map[*pipeline.Source][][][]*kernel.Var{}, early: map[*pipeline.Source][][]*kernel.Var{},
-		edges: map[*pipeline.Source]*kernel.Buffer{},
+		edges: map[*pipeline.Source]*kernel.Buffer{}, rings: map[*pipeline.Source]*kernel.Buffer{},
+		parts: map[*pipeline.Stage][]pipeline.Parts{}, carried: map[partOf][][]*kernel.Var{},
+		ahead: s.set.Int(schedule.Staging, 0),
 	}
 	if len(s.axes) == 3 {
 		p.rows = cells[0]
@@ -176,6 +206,17 @@ func (p *pipe) shape() error {
 		}
 	}
 	p.vec = p.vector()
+	for _, x := range p.stream.Sources {
+		if size := p.vec * int64(x.Value.Type().Size()); x.Stage == nil && p.ahead > 0 && size < 4 {
+			return limit("bytes of an asynchronous copy", 4, size, "neighbouring cells of "+x.Value.Name())
+		}
+	}
+	p.turns = p.stream.Turns(p.rows)
+	for _, st := range p.stream.Stages {
+		for r := range p.rows {
+			p.parts[st] = append(p.parts[st], p.stream.Parts(st, r, p.rows-1-r))
+		}
+	}
 	for k := range p.axes {
 		if least := p.stream.Least(k); least > 1 {
 			axis := p.Program.Axes[p.axes[k]]
@@ -272,138 +313,16 @@ func (p *pipe) base() kernel.Expr {
 	return kernel.Sub(p.lo[last], kernel.I(mod(p.extents[last].Lo.Const, p.vec)))
 }
 
-// allocate makes shared memory for the rows that other warps read.
-func (p *pipe) allocate(top *scope) []kernel.Stmt {
-	var allocs []kernel.Stmt
-	for _, x := range p.stream.Sources {
-		if rows := x.Rows.Low + x.Rows.High; rows > 0 {
-			b := &kernel.Buffer{
-				Name: top.declare(p.env, "edge_rows", types.I64).Name, Elem: x.Value.Type(), Space: kernel.Shared,
-				Mode: kernel.InOut, Cells: kernel.I(p.stream.Planes * p.warps * rows * p.pitch()),
-			}
-			p.edges[x] = b
-			allocs = append(allocs, &kernel.Alloc{Buffer: b})
-		}
-	}
-	return allocs
-}
-
-// padding is how many cells beyond a row in shared memory may be read; they are never used.
-func (p *pipe) padding() int64 {
-	last := len(p.axes) - 1
-	n := max(p.halo[last].Low, p.halo[last].High)
-	return (n + 3) / 4 * 4
-}
-
-// pitch is how far apart rows start there.
-func (p *pipe) pitch() int64 { return 32*p.run + 2*p.padding() }
-
-// declareValues makes the variables that hold planes.
-func (p *pipe) declareValues(body *scope) {
-	for _, x := range p.stream.Sources {
-		if !p.isRead(x) {
-			continue
-		}
-		t := x.Value.Type()
-		cells := func(name string) [][]*kernel.Var {
-			list := make([][]*kernel.Var, p.rows)
-			for r := range list {
-				for range p.run {
-					v := body.declare(p.env, name, t)
-					body.emit(&kernel.Declare{Var: v, Init: zero(t)})
-					list[r] = append(list[r], v)
-				}
-			}
-			return list
-		}
-		name := x.Value.Name()
-		for range p.stream.Planes {
-			p.held[x] = append(p.held[x], cells(name))
-		}
-		if x.Stage == nil {
-			p.early[x] = cells(name + "_early")
-		}
-	}
-}
-
-// isRead reports whether a stage reads a source.
-func (p *pipe) isRead(x *pipeline.Source) bool { return x.Stage == nil || x.Stage.Kept }
-
-// clear writes zeros to shared memory: rows are read before they are written where nothing
-// depends on them.
-func (p *pipe) clear(body *scope) {
-	if len(p.edges) == 0 {
-		return
-	}
-	number := kernel.Add(kernel.Mul(p.warp, kernel.I(32)), p.lane)
-	for _, x := range p.stream.Sources {
-		b := p.edges[x]
-		if b == nil {
-			continue
-		}
-		i := body.declare(p.env, "cell", types.I64)
-		body.emit(&kernel.Loop{Var: i, Lo: number, Hi: b.Cells, Step: kernel.I(32 * p.warps), Body: []kernel.Stmt{
-			&kernel.Store{Buffer: b, Index: kernel.V(i), Value: zero(b.Elem)},
-		}})
-	}
-	body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
-}
-
-// steps makes the loop along the stream.
-func (p *pipe) steps(body *scope) {
-	lag := int64(0)
-	for _, st := range p.stream.Stages {
-		if st.Output != nil {
-			lag = max(lag, p.stream.Lag(st))
-		}
-	}
-	start := body.let(p.env, "start", "start", kernel.Max(kernel.Sub(p.first, kernel.I(p.halo[0].Low)), p.lo[0]))
-	p.findWithin(body)
-	loop := func(guarded bool) []kernel.Stmt {
-		list := newScope(body)
-		if guarded {
-			p.atRim = p.rimOfThread(list)
-		}
-		first := &pipeStep{pipe: p, now: start, body: list, guarded: guarded}
-		for _, x := range p.stream.Sources {
-			if x.Stage == nil {
-				first.fetch(x, start)
-			}
-		}
-		t := list.declare(p.env, "t", types.I64)
-		turns := newScope(list)
-		for turn := range p.stream.Planes {
-			s := &pipeStep{pipe: p, turn: turn, body: turns, guarded: guarded, moved: map[string]*kernel.Var{}}
-			s.now = s.body.let(p.env, "now", "plane", kernel.Add(kernel.V(t), kernel.I(turn)))
-			s.write()
-		}
-		list.emit(&kernel.Loop{
-			Var: t, Lo: start, Hi: kernel.Add(p.end, kernel.I(lag)), Step: kernel.I(p.stream.Planes), Body: turns.stmts,
-		})
-		return list.stmts
-	}
-	// Blocks whose cells are all computed have a loop without conditions: a compiler can then
-	// prepare what later stages add up while the stages before them are computed.
-	body.emit(&kernel.If{Cond: p.inner(body, lag), Then: loop(false), Else: loop(true)})
-}
-
-// inner is the condition under which all cells that a block computes, halos included, are
-// in the domains of all stages: the same for all threads that meet at barriers.
-func (p *pipe) inner(body *scope, lag int64) kernel.Expr {
+// inner is the condition under which all rows and cells that a block computes, halos
+// included, are in the domains of all stages: the same for all threads that meet at barriers.
+func (p *pipe) inner(body *scope) kernel.Expr {
 	var cond kernel.Expr
 	last := len(p.axes) - 1
-	for k := range p.axes {
-		var from, to kernel.Expr // both included
-		switch {
-		case k == 0: // the loop may go on for some planes
-			from = kernel.Sub(p.first, kernel.I(p.halo[0].Low))
-			to = kernel.Add(p.end, kernel.I(lag+p.stream.Planes))
-		case k == last:
-			from = kernel.Sub(p.corner[k], kernel.I(p.halo[k].Low))
+	for k := 1; k <= last; k++ {
+		from := kernel.Sub(p.corner[k], kernel.I(p.halo[k].Low))
+		to := kernel.Add(from, kernel.I(p.warps*p.rows-1))
+		if k == last {
 			to = kernel.Add(from, kernel.I(32*p.run-1))
-		default:
-			from = kernel.Sub(p.corner[k], kernel.I(p.halo[k].Low))
-			to = kernel.Add(from, kernel.I(p.warps*p.rows-1))
 		}
 		for _, st := range p.stream.Stages {
 			r := st.Stmt.Domain[p.axes[k]]
@@ -415,6 +334,26 @@ func (p *pipe) inner(body *scope, lag int64) kernel.Expr {
 		}
 	}
 	return body.let(p.env, "inner", "inner", cond)
+}
+
+// innerSteps returns the first plane that memory brings in a step in which all stages are
+// within their domains, and the one after the last.
+func (p *pipe) innerSteps(body *scope) (from, to kernel.Expr) {
+	from, to = p.lo[0], kernel.Sub(kernel.Add(p.hi[0], kernel.I(1)), kernel.I(max(p.ahead, 1)))
+	for _, st := range p.stream.Stages {
+		r, far, lag := st.Stmt.Domain[p.axes[0]], p.reach(st, 0), p.stream.Lag(st)
+		first := kernel.Max(p.low(r.Lo, p.lo[0]), kernel.Sub(p.lo[0], kernel.I(far.Low)))
+		end := kernel.Min(p.high(r.Hi, p.hi[0]), kernel.Sub(p.hi[0], kernel.I(far.High)))
+		early := int64(0) // parts of later planes are computed, too
+		for _, parts := range p.parts[st] {
+			for _, q := range parts.List {
+				early = max(early, q.At.Before)
+			}
+		}
+		from = kernel.Max(from, kernel.Add(first, kernel.I(lag)))
+		to = kernel.Min(to, kernel.Add(end, kernel.I(lag-early+1)))
+	}
+	return body.let(p.env, "inner_from", "inner_from", from), body.let(p.env, "inner_to", "inner_to", to)
 }
 
 // reach returns how far the accesses of a stage lead on an axis.
@@ -477,133 +416,4 @@ func (p *pipe) rimOfThread(body *scope) kernel.Expr {
 		}
 	}
 	return body.let(p.env, "rim", "at_rim", rim)
-}
-
-// write makes a step: what memory has brought takes its place, all stages of a row follow
-// each other, and rows for other warps are there after the barrier.
-func (s *pipeStep) write() {
-	for _, x := range s.stream.Sources {
-		if x.Stage != nil {
-			continue
-		}
-		for r := range s.rows {
-			for c := range s.run {
-				s.body.emit(&kernel.Assign{Var: s.held[x][s.turn][r][c], Value: kernel.V(s.early[x][r][c])})
-			}
-			s.publish(x, r)
-		}
-		s.fetch(x, kernel.Add(s.now, kernel.I(1)))
-	}
-	for _, r := range s.rowOrder() {
-		for _, st := range s.stream.Stages {
-			s.stage(st, r)
-		}
-	}
-	if len(s.edges) > 0 {
-		s.body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
-	}
-}
-
-// rowOrder is the thread's rows, those at its edges first: other warps wait for them.
-func (s *pipeStep) rowOrder() []int64 {
-	list := []int64{0}
-	if s.rows > 1 {
-		list = append(list, s.rows-1)
-	}
-	for r := int64(1); r < s.rows-1; r++ {
-		list = append(list, r)
-	}
-	return list
-}
-
-// clamped returns a position within the arrays.
-func (s *pipeStep) clamped(key string, k int, x kernel.Expr) kernel.Expr {
-	if !s.guarded {
-		return x
-	}
-	return s.body.let(s.env, key, key, kernel.Min(kernel.Max(x, s.lo[k]), s.hi[k]))
-}
-
-// fetch begins to load a plane of memory: the thread's cells, or others where it has none.
-func (s *pipeStep) fetch(x *pipeline.Source, plane kernel.Expr) {
-	last := len(s.axes) - 1
-	st := s.gridStore(x.Value.Memory)
-	b := s.bufferOf(st)
-	b.reads = true
-	at := make([]index, len(s.axes))
-	at[0] = index{axis: s.axes[0], at: s.clamped("plane_in", 0, plane), plain: true}
-	end := s.hi[last]
-	if s.vec > 1 { // the last vector's first cell
-		end = kernel.Sub(end, floorMod(end, kernel.I(s.vec)))
-	}
-	for r := range s.rows {
-		if s.middle() {
-			row := s.clamped(fmt.Sprintf("row_in_%d", r), 1, kernel.Add(s.row0, kernel.I(r)))
-			at[1] = index{axis: s.axes[1], at: row, plain: true}
-		}
-		for c := int64(0); c < s.run; c += s.vec {
-			cell := kernel.Add(s.x0, kernel.I(c))
-			if s.guarded {
-				cell = kernel.Min(kernel.Max(cell, s.base()), end)
-			}
-			cell = s.body.let(s.env, fmt.Sprintf("x_in_%d", c), fmt.Sprintf("x_in_%d", c), cell)
-			at[last] = index{axis: s.axes[last], at: cell, plain: true}
-			element := s.flat(st, at)
-			if s.vec == 1 {
-				value := &kernel.Load{Buffer: b.buffer, Index: element}
-				s.body.emit(&kernel.Assign{Var: s.early[x][r][c], Value: value})
-				continue
-			}
-			load := &kernel.LoadVector{Buffer: b.buffer, Index: element}
-			for range s.vec {
-				load.Vars = append(load.Vars, s.body.declare(s.env, st.name+"_in", st.elem))
-			}
-			s.body.emit(load)
-			for i, v := range load.Vars {
-				s.body.emit(&kernel.Assign{Var: s.early[x][r][c+int64(i)], Value: kernel.V(v)})
-			}
-		}
-	}
-}
-
-// edgeRows returns the places of a row among those that a warp leaves for others.
-func (p *pipe) edgeRows(x *pipeline.Source, r int64) []int64 {
-	var list []int64
-	if r < x.Rows.High { // a warp before this one reads it
-		list = append(list, r)
-	}
-	if r >= p.rows-x.Rows.Low {
-		list = append(list, x.Rows.High+r-(p.rows-x.Rows.Low))
-	}
-	return list
-}
-
-// edgeElement is where the cells of a row that a warp has left in a turn begin.
-func (p *pipe) edgeElement(x *pipeline.Source, turn int64, warp kernel.Expr, place int64) kernel.Expr {
-	rows := x.Rows.Low + x.Rows.High
-	at := kernel.Mul(kernel.Add(kernel.Mul(kernel.Add(kernel.I(turn*p.warps), warp), kernel.I(rows)), kernel.I(place)),
-		kernel.I(p.pitch()))
-	return kernel.Add(kernel.Add(at, kernel.I(p.padding())), kernel.Mul(p.lane, kernel.I(p.run)))
-}
-
-// publish leaves a row of this step's plane to other warps, if they read it.
-func (s *pipeStep) publish(x *pipeline.Source, r int64) {
-	b := s.edges[x]
-	if b == nil {
-		return
-	}
-	for _, place := range s.edgeRows(x, r) {
-		for c := int64(0); c < s.run; c += s.vec {
-			at := kernel.Add(s.edgeElement(x, s.turn, s.warp, place), kernel.I(c))
-			if s.vec == 1 {
-				s.body.emit(&kernel.Store{Buffer: b, Index: at, Value: kernel.V(s.held[x][s.turn][r][c])})
-				continue
-			}
-			store := &kernel.StoreVector{Buffer: b, Index: at}
-			for i := range s.vec {
-				store.Values = append(store.Values, kernel.V(s.held[x][s.turn][r][c+i]))
-			}
-			s.body.emit(store)
-		}
-	}
 }

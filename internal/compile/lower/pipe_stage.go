@@ -11,22 +11,23 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// pipeCell is a cell of a thread that a stage is computed at.
+// pipeCell is a cell of a thread that a stage is computed at, or a part of it before.
 type pipeCell struct {
 	*pipeStep
 	stage *pipeline.Stage
 	r, x  int64
+	at    pipeline.Time
 }
 
 // stage computes a stage at the cells of a row of the thread: everywhere, and where the
 // statement leaves cells as they were these are read in memory instead.
 func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
 	source := s.stream.Source(st.Value)
-	plane := s.planeOf(st)
+	plane := s.planeOf(st, 0)
 	var row []*kernel.Var
 	for x := range s.run {
-		c := &pipeCell{s, st, r, x}
-		value := c.compute(plane)
+		c := &pipeCell{s, st, r, x, pipeline.Last}
+		value := c.compute(st.Stmt.Value, nil)
 		into := s.body.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
 		s.body.emit(&kernel.Declare{Var: into, Init: value})
 		row = append(row, into)
@@ -45,9 +46,9 @@ func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
 	}
 }
 
-// planeOf is the plane that a stage computes in this step.
-func (s *pipeStep) planeOf(st *pipeline.Stage) kernel.Expr {
-	lag := s.stream.Lag(st)
+// planeOf is the plane that a stage computes so many steps later.
+func (s *pipeStep) planeOf(st *pipeline.Stage, later int64) kernel.Expr {
+	lag := s.stream.Lag(st) - later
 	return s.body.let(s.env, fmt.Sprintf("plane-%d", lag), "plane", kernel.Sub(s.now, kernel.I(lag)))
 }
 
@@ -61,15 +62,28 @@ func (s *pipeStep) position(plane kernel.Expr, r, x int64) map[int]kernel.Expr {
 	return pos
 }
 
-// compute is what the stage's statement assigns to the cell.
-func (c *pipeCell) compute(plane kernel.Expr) kernel.Expr {
+// compute is what an expression of the stage's statement, or of one of its local scalars, is
+// at the cell.
+func (c *pipeCell) compute(e ir.Expr, in *ir.Temp) kernel.Expr {
 	at := &cell{
-		nest: c.nest, pos: c.position(plane, c.r, c.x), row: c.body, body: c.body, vals: map[*ir.Temp]kernel.Expr{},
-		stage: &stageCell{of: c.stage, in: c.stage.Inputs[nil], pipeline: c.pipeline, held: c.value},
+		nest: c.nest, pos: c.position(c.planeOf(c.stage, c.at.Before), c.r, c.x), row: c.body, body: c.body,
+		vals: map[*ir.Temp]kernel.Expr{},
+		stage: &stageCell{
+			of: c.stage, in: c.stage.Inputs[in], temporary: in, pipeline: c.pipeline, held: c.value, ready: c.ready,
+		},
 	}
-	value := at.expr(c.stage.Stmt.Value)
+	value := at.expr(e)
 	c.body = at.body
 	return value
+}
+
+// ready returns what an operation came to before, if it is one of the parts.
+func (c *pipeCell) ready(e ir.Expr, in *ir.Temp) kernel.Expr {
+	if parts := c.parts[c.stage][c.r]; !parts.Has(e, in, c.at) {
+		return nil
+	}
+	turns := c.carried[partOf{c.stage, c.r, e, in}]
+	return kernel.V(turns[mod(c.turn+c.at.Before, c.turns)][c.x])
 }
 
 // value reads what an access means: from a register of this thread or another, from shared
@@ -133,20 +147,19 @@ func (c *pipeCell) through(at *cell, a *ir.Access, from *pipeline.Source, offset
 // held is the value that a source has at an offset from the cell.
 func (c *pipeCell) held(from *pipeline.Source, offset []int64) kernel.Expr {
 	last := len(offset) - 1
-	turns := c.stream.Planes
-	turn := mod(c.turn-c.stream.Age(c.stage, from, offset[0]), turns)
+	age := c.stream.Age(c.stage, from, offset[0]) - c.at.Before
 	r, x := c.r, c.x+offset[last]
 	if last == 2 {
 		r += offset[1]
 	}
 	if r < 0 || r >= c.rows {
-		return c.fromRow(from, turn, r, x)
+		return c.foreign(from, age, r, x)
 	}
 	lanes := x / c.run
 	if x < 0 {
 		lanes = -((c.run - 1 - x) / c.run)
 	}
-	v := c.pipe.held[from][turn][r][x-lanes*c.run]
+	v := c.pipe.held[from][mod(c.turn-age, c.turns)][r][x-lanes*c.run]
 	if lanes == 0 {
 		return kernel.V(v)
 	}
@@ -164,36 +177,6 @@ func (c *pipeCell) held(from *pipeline.Source, offset []int64) kernel.Expr {
 	c.body.emit(s)
 	c.moved[key] = s.Var
 	return kernel.V(s.Var)
-}
-
-// fromRow reads a cell of a row that another warp has left in shared memory. Beyond the
-// first and the last warp there is none, and nothing depends on what is read.
-func (c *pipeCell) fromRow(from *pipeline.Source, turn, r, x int64) kernel.Expr {
-	warp, place := kernel.Expr(kernel.Min(kernel.Add(c.warp, kernel.I(1)), kernel.I(c.warps-1))), r-c.rows
-	if r < 0 {
-		warp, place = kernel.Max(kernel.Sub(c.warp, kernel.I(1)), kernel.I(0)), from.Rows.High+from.Rows.Low+r
-	}
-	key := fmt.Sprintf("%p.%d.%d.%d", from, turn, r, x)
-	if have := c.moved[key]; have != nil {
-		return kernel.V(have)
-	}
-	b := c.edges[from]
-	at := kernel.Add(c.edgeElement(from, turn, warp, place), kernel.I(x))
-	if x < 0 || x >= c.run || c.vec == 1 {
-		v := c.body.declare(c.env, "near", b.Elem)
-		c.body.emit(&kernel.Let{Var: v, Value: &kernel.Load{Buffer: b, Index: at}})
-		c.moved[key] = v
-		return kernel.V(v)
-	}
-	first := x / c.vec * c.vec
-	load := &kernel.LoadVector{Buffer: b, Index: kernel.Add(c.edgeElement(from, turn, warp, place), kernel.I(first))}
-	for i := range c.vec {
-		v := c.body.declare(c.env, "near", b.Elem)
-		load.Vars = append(load.Vars, v)
-		c.moved[fmt.Sprintf("%p.%d.%d.%d", from, turn, r, first+i)] = v
-	}
-	c.body.emit(load)
-	return kernel.V(c.moved[key])
 }
 
 // between is the condition that a position is between two bounds, both included.
@@ -225,9 +208,9 @@ func (s *pipeStep) rimOf(st *pipeline.Stage, plane kernel.Expr) kernel.Expr {
 // registers if a stage or memory has left it there in time, else in memory all along.
 func (s *pipeStep) keep(st *pipeline.Stage, r int64, plane kernel.Expr, row []*kernel.Var) {
 	if before := s.stream.Source(st.Value.Before); before != nil {
-		if age := s.stream.Age(st, before, 0); age < s.stream.Planes {
+		if age := s.stream.Age(st, before, 0); age < s.turns {
 			in := s.planeWithin(st, plane)
-			turn := mod(s.turn-age, s.stream.Planes)
+			turn := mod(s.turn-age, s.turns)
 			for x, v := range row {
 				here := s.within[st][len(s.axes)-1][x]
 				if s.middle() {

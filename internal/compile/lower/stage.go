@@ -21,6 +21,10 @@ type stageCell struct {
 	onChip func(c *cell, st *pipeline.Stage, moved map[int]kernel.Expr) kernel.Expr
 	// held takes the place of all that where a family finds values in its own way.
 	held func(c *cell, a *ir.Access, v *graph.Value) kernel.Expr
+	// ready returns the value of an operation that was computed before, else nil; the scalar
+	// is that which the operation belongs to.
+	ready     func(e ir.Expr, in *ir.Temp) kernel.Expr
+	temporary *ir.Temp // the local scalar that is being written; nil for the statement
 }
 
 // newStageCell starts the code for a cell of a stage.
@@ -96,9 +100,9 @@ func (c *cell) stays(a *ir.Access, d int) bool {
 
 // temp computes a local scalar from what arrays held when it was assigned.
 func (s *stageCell) temp(c *cell, t *ir.Temp) kernel.Expr {
-	outer := s.in
-	s.in = s.of.Inputs[t]
-	defer func() { s.in = outer }()
+	outer, of := s.in, s.temporary
+	s.in, s.temporary = s.of.Inputs[t], t
+	defer func() { s.in, s.temporary = outer, of }()
 	for _, st := range s.of.Call.Body {
 		if st.Temp == t {
 			v := c.body.declare(c.env, t.Name, t.Type)

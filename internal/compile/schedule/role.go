@@ -54,6 +54,9 @@ const (
 	// Prefetch is the prefetch distance: planes that are loaded early.
 	Prefetch
 
+	// BlockBarrier says how the threads of a block meet: SplitBarrier or WholeBarrier.
+	BlockBarrier
+
 	// LaneExchange says where neighbours on the inner axis come from.
 	LaneExchange
 	// LoadPath is the path of loads: PlainLoads, ReadOnlyLoads and others.
@@ -86,6 +89,9 @@ const (
 
 	AsyncCopies = "async" // StagingCopy
 
+	SplitBarrier = "split" // BlockBarrier: arrive, do something else, wait
+	WholeBarrier = "whole" // BlockBarrier: all wait at once
+
 	PlainLoads    = "plain"    // LoadPath
 	ReadOnlyLoads = "readonly" // LoadPath
 	ImageLoads    = "image"    // LoadPath: as elements of a one-dimensional image
@@ -102,7 +108,7 @@ var roleNames = [roleCount]string{
 	BlockedUnroll: "blocked unroll", CyclicUnroll: "cyclic unroll", Unroll: "unroll",
 	Stream: "stream", StreamLength: "stream length", StreamPlanes: "stream planes", StreamUnroll: "stream unroll",
 	Staging: "staging", ArrayStaging: "array staging", StagedPart: "staged part", StagingCopy: "staging copy",
-	Perspective: "perspective", Prefetch: "prefetch",
+	Perspective: "perspective", Prefetch: "prefetch", BlockBarrier: "block barrier",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
 }

@@ -1,0 +1,278 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// allocate makes shared memory: circular buffers of the planes that memory brings, and the
+// rows that warps leave for others.
+func (p *pipe) allocate(top *scope) []kernel.Stmt {
+	var allocs []kernel.Stmt
+	shared := func(name string, x *pipeline.Source, cells int64) *kernel.Buffer {
+		b := &kernel.Buffer{
+			Name: top.declare(p.env, name, types.I64).Name, Elem: x.Value.Type(), Space: kernel.Shared,
+			Mode: kernel.InOut, Cells: kernel.I(cells),
+		}
+		allocs = append(allocs, &kernel.Alloc{Buffer: b})
+		return b
+	}
+	for _, x := range p.stream.Sources {
+		if x.Stage == nil && p.ahead > 0 {
+			p.rings[x] = shared(x.Value.Name()+"_planes", x, p.slots()*p.warps*p.rows*p.pitch())
+			continue
+		}
+		if rows := x.Rows.Low + x.Rows.High; rows > 0 {
+			p.edges[x] = shared("edge_rows", x, p.turns*p.warps*rows*p.pitch())
+		}
+	}
+	if p.meets() && p.split() {
+		p.arrived = &kernel.Buffer{
+			Name: top.declare(p.env, "arrived", types.I64).Name, Elem: types.I64, Space: kernel.Mbarrier,
+			Mode: kernel.InOut, Cells: kernel.I(1),
+		}
+		allocs = append(allocs, &kernel.Alloc{Buffer: p.arrived})
+	}
+	return allocs
+}
+
+// slots is how many planes a circular buffer has: those ahead, and those that other warps
+// may still read. It is a power of two, so that places are found by a mask.
+func (p *pipe) slots() int64 {
+	n := int64(1)
+	for n < p.ahead+p.turns {
+		n *= 2
+	}
+	return n
+}
+
+// padding is how many cells beyond a row in shared memory may be read; they are never used.
+func (p *pipe) padding() int64 {
+	last := len(p.axes) - 1
+	n := max(p.halo[last].Low, p.halo[last].High)
+	return (n + 3) / 4 * 4
+}
+
+// pitch is how far apart rows start there.
+func (p *pipe) pitch() int64 { return 32*p.run + 2*p.padding() }
+
+// clear writes zeros to shared memory: rows are read before they are written where nothing
+// depends on them.
+func (p *pipe) clear(body *scope) {
+	if !p.meets() {
+		return
+	}
+	number := kernel.Add(kernel.Mul(p.warp, kernel.I(32)), p.lane)
+	for _, x := range p.stream.Sources {
+		b := p.edges[x]
+		if p.rings[x] != nil && x.Rows != (pipeline.Halo{}) {
+			b = p.rings[x]
+		}
+		if b == nil {
+			continue
+		}
+		i := body.declare(p.env, "cell", types.I64)
+		body.emit(&kernel.Loop{Var: i, Lo: number, Hi: b.Cells, Step: kernel.I(32 * p.warps), Body: []kernel.Stmt{
+			&kernel.Store{Buffer: b, Index: kernel.V(i), Value: zero(b.Elem)},
+		}})
+	}
+	if p.arrived != nil {
+		body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, number, kernel.I(0)), Then: []kernel.Stmt{
+			&kernel.MbarrierInit{Mbarrier: p.arrived, Slot: kernel.I(0), Count: kernel.L(op.Int(types.I32, p.warps))},
+		}})
+	}
+	body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+}
+
+// clamped returns a position within the arrays.
+func (s *pipeStep) clamped(key string, k int, x kernel.Expr) kernel.Expr {
+	if !s.guarded {
+		return x
+	}
+	return s.body.let(s.env, key, key, kernel.Min(kernel.Max(x, s.lo[k]), s.hi[k]))
+}
+
+// elements calls f for the elements of a plane of memory that the thread has, or others
+// where it has none.
+func (s *pipeStep) elements(x *pipeline.Source, plane kernel.Expr, name string,
+	f func(b *kernel.Buffer, element kernel.Expr, r, c int64)) {
+	last := len(s.axes) - 1
+	st := s.gridStore(x.Value.Memory)
+	b := s.bufferOf(st)
+	b.reads = true
+	at := make([]index, len(s.axes))
+	at[0] = index{axis: s.axes[0], at: s.clamped("plane_"+name, 0, plane), plain: true}
+	end := s.hi[last]
+	if s.vec > 1 { // the last vector's first cell
+		end = kernel.Sub(end, floorMod(end, kernel.I(s.vec)))
+	}
+	for r := range s.rows {
+		if s.middle() {
+			row := s.clamped(fmt.Sprintf("row_in_%d", r), 1, kernel.Add(s.row0, kernel.I(r)))
+			at[1] = index{axis: s.axes[1], at: row, plain: true}
+		}
+		for c := int64(0); c < s.run; c += s.vec {
+			cell := kernel.Add(s.x0, kernel.I(c))
+			if s.guarded {
+				cell = kernel.Min(kernel.Max(cell, s.base()), end)
+			}
+			cell = s.body.let(s.env, fmt.Sprintf("x_in_%d", c), fmt.Sprintf("x_in_%d", c), cell)
+			at[last] = index{axis: s.axes[last], at: cell, plain: true}
+			f(b.buffer, s.flat(st, at), r, c)
+		}
+	}
+}
+
+// fetch begins to bring the planes of memory of a step that comes some steps later.
+func (s *pipeStep) fetch(later int64) {
+	plane := kernel.Add(s.now, kernel.I(later))
+	for _, x := range s.stream.Sources {
+		if x.Stage != nil {
+			continue
+		}
+		name := fmt.Sprintf("in_%d", later)
+		s.elements(x, plane, name, func(b *kernel.Buffer, element kernel.Expr, r, c int64) {
+			if ring := s.rings[x]; ring != nil {
+				to := kernel.Add(s.ringRow(-later, s.warp, kernel.I(r)), kernel.I(c))
+				s.body.emit(&kernel.AsyncCopy{To: ring, At: to, From: b, Index: element, Cells: int(s.vec)})
+				return
+			}
+			s.load(b, element, s.early[x][r][c:c+s.vec])
+		})
+	}
+	if s.ahead > 0 {
+		s.body.emit(&kernel.AsyncCommit{})
+	}
+}
+
+// load brings neighbouring elements into variables.
+func (s *pipeStep) load(b *kernel.Buffer, element kernel.Expr, into []*kernel.Var) {
+	if len(into) == 1 {
+		s.body.emit(&kernel.Assign{Var: into[0], Value: &kernel.Load{Buffer: b, Index: element}})
+		return
+	}
+	load := &kernel.LoadVector{Buffer: b, Index: element}
+	for range into {
+		load.Vars = append(load.Vars, s.body.declare(s.env, b.Name+"_in", b.Elem))
+	}
+	s.body.emit(load)
+	for i, v := range load.Vars {
+		s.body.emit(&kernel.Assign{Var: into[i], Value: kernel.V(v)})
+	}
+}
+
+// receive gives a row of what memory has brought its place in registers.
+func (s *pipeStep) receive(r int64) {
+	for _, x := range s.stream.Sources {
+		if x.Stage != nil {
+			continue
+		}
+		into := s.held[x][s.turn][r]
+		if ring := s.rings[x]; ring != nil {
+			for c := int64(0); c < s.run; c += s.vec {
+				s.load(ring, kernel.Add(s.ringRow(0, s.warp, kernel.I(r)), kernel.I(c)), into[c:c+s.vec])
+			}
+			continue
+		}
+		for c, v := range into {
+			s.body.emit(&kernel.Assign{Var: v, Value: kernel.V(s.early[x][r][c])})
+		}
+		s.publish(x, r)
+	}
+}
+
+// ringRow is where the thread's cells of a row of a warp stand in a circular buffer, for the
+// plane that came some steps ago.
+func (s *pipeStep) ringRow(age int64, warp, row kernel.Expr) kernel.Expr {
+	slots := s.slots()
+	slot := kernel.Bin(op.Rem, kernel.Add(s.number, kernel.I(mod(-age, slots))), kernel.I(slots))
+	slot = s.body.let(s.env, fmt.Sprintf("slot-%d", mod(-age, slots)), "slot", slot)
+	at := kernel.Add(kernel.Mul(kernel.Add(kernel.Mul(slot, kernel.I(s.warps)), warp), kernel.I(s.rows)), row)
+	at = kernel.Add(kernel.Mul(at, kernel.I(s.pitch())), kernel.I(s.padding()))
+	return kernel.Add(at, kernel.Mul(s.lane, kernel.I(s.run)))
+}
+
+// edgeRows returns the places of a row among those that a warp leaves for others.
+func (p *pipe) edgeRows(x *pipeline.Source, r int64) []int64 {
+	var list []int64
+	if r < x.Rows.High { // a warp before this one reads it
+		list = append(list, r)
+	}
+	if r >= p.rows-x.Rows.Low {
+		list = append(list, x.Rows.High+r-(p.rows-x.Rows.Low))
+	}
+	return list
+}
+
+// edgeElement is where the cells of a row that a warp has left in a turn begin.
+func (p *pipe) edgeElement(x *pipeline.Source, turn int64, warp kernel.Expr, place int64) kernel.Expr {
+	rows := x.Rows.Low + x.Rows.High
+	at := kernel.Mul(kernel.Add(kernel.Mul(kernel.Add(kernel.I(turn*p.warps), warp), kernel.I(rows)), kernel.I(place)),
+		kernel.I(p.pitch()))
+	return kernel.Add(kernel.Add(at, kernel.I(p.padding())), kernel.Mul(p.lane, kernel.I(p.run)))
+}
+
+// publish leaves a row of this step's plane to other warps, if they read it.
+func (s *pipeStep) publish(x *pipeline.Source, r int64) {
+	b := s.edges[x]
+	if b == nil {
+		return
+	}
+	for _, place := range s.edgeRows(x, r) {
+		for c := int64(0); c < s.run; c += s.vec {
+			at := kernel.Add(s.edgeElement(x, s.turn, s.warp, place), kernel.I(c))
+			if s.vec == 1 {
+				s.body.emit(&kernel.Store{Buffer: b, Index: at, Value: kernel.V(s.held[x][s.turn][r][c])})
+				continue
+			}
+			store := &kernel.StoreVector{Buffer: b, Index: at}
+			for i := range s.vec {
+				store.Values = append(store.Values, kernel.V(s.held[x][s.turn][r][c+i]))
+			}
+			s.body.emit(store)
+		}
+	}
+}
+
+// foreign reads a cell of a row of another warp, of a plane that came some steps ago. Beyond
+// the first and the last warp there is none, and nothing depends on what is read.
+func (c *pipeCell) foreign(from *pipeline.Source, age, r, x int64) kernel.Expr {
+	warp := kernel.Expr(kernel.Min(kernel.Add(c.warp, kernel.I(1)), kernel.I(c.warps-1)))
+	if r < 0 {
+		warp = kernel.Max(kernel.Sub(c.warp, kernel.I(1)), kernel.I(0))
+	}
+	name := func(x int64) string { return fmt.Sprintf("%p.%d.%d.%d", from, age, r, x) }
+	if have := c.moved[name(x)]; have != nil {
+		return kernel.V(have)
+	}
+	var b *kernel.Buffer
+	var row kernel.Expr
+	if ring := c.rings[from]; ring != nil {
+		b, row = ring, c.ringRow(age, warp, kernel.I(mod(r, c.rows)))
+	} else {
+		place := r - c.rows
+		if r < 0 {
+			place = from.Rows.High + from.Rows.Low + r
+		}
+		b, row = c.edges[from], c.edgeElement(from, mod(c.turn-age, c.turns), warp, place)
+	}
+	if x < 0 || x >= c.run || c.vec == 1 {
+		v := c.body.declare(c.env, "near", b.Elem)
+		c.body.emit(&kernel.Let{Var: v, Value: &kernel.Load{Buffer: b, Index: kernel.Add(row, kernel.I(x))}})
+		c.moved[name(x)] = v
+		return kernel.V(v)
+	}
+	first := x / c.vec * c.vec
+	load := &kernel.LoadVector{Buffer: b, Index: kernel.Add(row, kernel.I(first))}
+	for i := range c.vec {
+		v := c.body.declare(c.env, "near", b.Elem)
+		load.Vars = append(load.Vars, v)
+		c.moved[name(first+i)] = v
+	}
+	c.body.emit(load)
+	return kernel.V(c.moved[name(x)])
+}

@@ -1,0 +1,224 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// partOf is a part of a stage for one row of the thread.
+type partOf struct {
+	stage *pipeline.Stage
+	row   int64
+	of    ir.Expr
+	in    *ir.Temp
+}
+
+// meets reports whether the warps of a block exchange rows.
+func (p *pipe) meets() bool {
+	return slices.ContainsFunc(p.stream.Sources, func(x *pipeline.Source) bool { return x.Rows != (pipeline.Halo{}) })
+}
+
+// split reports whether warps do something else between their arrival and the others'.
+func (p *pipe) split() bool { return p.set.Word(schedule.BlockBarrier) == schedule.SplitBarrier }
+
+// isRead reports whether a stage reads a source.
+func (p *pipe) isRead(x *pipeline.Source) bool { return x.Stage == nil || x.Stage.Kept }
+
+// declareValues makes the variables that hold planes, and parts of what stages assign.
+func (p *pipe) declareValues(body *scope) {
+	cells := func(name string, t types.Type) []*kernel.Var {
+		var list []*kernel.Var
+		for range p.run {
+			v := body.declare(p.env, name, t)
+			body.emit(&kernel.Declare{Var: v, Init: zero(t)})
+			list = append(list, v)
+		}
+		return list
+	}
+	plane := func(name string, t types.Type) [][]*kernel.Var {
+		var list [][]*kernel.Var
+		for range p.rows {
+			list = append(list, cells(name, t))
+		}
+		return list
+	}
+	for _, x := range p.stream.Sources {
+		if !p.isRead(x) {
+			continue
+		}
+		name, t := x.Value.Name(), x.Value.Type()
+		for range p.turns {
+			p.held[x] = append(p.held[x], plane(name, t))
+		}
+		if x.Stage == nil && p.rings[x] == nil {
+			p.early[x] = plane(name+"_early", t)
+		}
+	}
+	for _, st := range p.stream.Stages {
+		for r, parts := range p.parts[st] {
+			for _, q := range parts.List {
+				of := partOf{st, int64(r), q.Of, q.In}
+				for range p.turns {
+					p.carried[of] = append(p.carried[of], cells(st.Stmt.Array.Name+"_part", q.Of.Type()))
+				}
+			}
+		}
+	}
+}
+
+// steps makes the loop along the stream.
+func (p *pipe) steps(body *scope) {
+	lag := int64(0)
+	for _, st := range p.stream.Stages {
+		if st.Output != nil {
+			lag = max(lag, p.stream.Lag(st))
+		}
+	}
+	start := body.let(p.env, "start", "start", kernel.Max(kernel.Sub(p.first, kernel.I(p.halo[0].Low)), p.lo[0]))
+	p.findWithin(body)
+	step := func(turn int64, from kernel.Expr, in *scope, guarded bool) *pipeStep {
+		s := &pipeStep{pipe: p, turn: turn, body: in, guarded: guarded, moved: map[string]*kernel.Var{}}
+		s.now = in.let(p.env, "now", "plane", kernel.Add(from, kernel.I(turn)))
+		s.number = in.let(p.env, "number", "number", kernel.Sub(s.now, start))
+		return s
+	}
+	before := step(0, start, body, true)
+	for n := range max(p.ahead, 1) {
+		before.fetch(n)
+	}
+	p.atRim = p.rimOfThread(body)
+	loop := func(guarded bool, lo, hi kernel.Expr) []kernel.Stmt {
+		t := body.declare(p.env, "t", types.I64)
+		turns := newScope(body)
+		for turn := range p.turns {
+			step(turn, kernel.V(t), turns, guarded).write()
+		}
+		return []kernel.Stmt{&kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(p.turns), Body: turns.stmts}}
+	}
+	// Where all cells are computed the loop has no conditions. The planes near both ends of the
+	// stream are made by the other loop, which comes before and after: its code is there once.
+	whole := func(n kernel.Expr, up bool) kernel.Expr { // as a number of steps that turns divide
+		n = kernel.Max(kernel.Sub(n, start), kernel.I(0))
+		if up {
+			n = kernel.Add(n, kernel.I(p.turns-1))
+		}
+		return kernel.Add(start, kernel.Mul(kernel.Bin(op.Div, n, kernel.I(p.turns)), kernel.I(p.turns)))
+	}
+	stop := body.let(p.env, "stop", "stop", whole(kernel.Add(p.end, kernel.I(lag)), true))
+	from, to := p.innerSteps(body)
+	from = kernel.Min(whole(from, true), stop)
+	from = body.let(p.env, "from", "inner_first", kernel.Sel(p.inner(body), from, stop))
+	to = body.let(p.env, "to", "inner_end", kernel.Max(kernel.Min(whole(to, false), stop), from))
+	part := body.declare(p.env, "part", types.I64)
+	is := func(n int64) kernel.Expr { return kernel.Bin(op.Eq, kernel.V(part), kernel.I(n)) }
+	lo, hi := kernel.Sel(is(0), start, to), kernel.Sel(is(0), from, stop)
+	body.emit(&kernel.Loop{Var: part, Lo: kernel.I(0), Hi: kernel.I(3), Step: kernel.I(1), Body: []kernel.Stmt{
+		&kernel.If{Cond: is(1), Then: loop(false, from, to), Else: loop(true, lo, hi)},
+	}})
+}
+
+// write makes a step. What other warps have left is used first; then all stages of a row
+// follow each other, those first that other warps wait for; then what the next steps need is
+// computed from what is there.
+func (s *pipeStep) write() {
+	if s.ahead > 0 {
+		s.body.emit(&kernel.AsyncWait{Pending: int(s.ahead - 1)})
+	}
+	s.prepareAll(pipeline.Exchanged)
+	order, edges := s.rowOrder()
+	if s.ahead == 0 {
+		for _, r := range order {
+			s.receive(r)
+		}
+		s.fetch(1)
+	}
+	for n, r := range order {
+		if n == edges {
+			s.arrive()
+		}
+		if s.ahead > 0 {
+			s.receive(r)
+		}
+		for _, st := range s.stream.Stages {
+			s.stage(st, r)
+			s.prepare(pipeline.Computed, st, r)
+		}
+	}
+	if edges == len(order) {
+		s.arrive()
+	}
+	if s.ahead > 0 {
+		s.fetch(s.ahead)
+	}
+	s.prepareAll(pipeline.Finished)
+	s.wait()
+}
+
+// rowOrder returns the thread's rows, first those that other warps wait for, and how many
+// these are.
+func (s *pipeStep) rowOrder() (order []int64, edges int) {
+	var inner []int64
+	for r := range s.rows {
+		waited := slices.ContainsFunc(s.stream.Sources, func(x *pipeline.Source) bool {
+			return len(s.edgeRows(x, r)) > 0
+		})
+		if waited {
+			order = append(order, r)
+		} else {
+			inner = append(inner, r)
+		}
+	}
+	return append(order, inner...), len(order)
+}
+
+// prepareAll computes the parts that a phase makes possible, at all rows.
+func (s *pipeStep) prepareAll(phase pipeline.Phase) {
+	for r := range s.rows {
+		for _, st := range s.stream.Stages {
+			s.prepare(phase, st, r)
+		}
+	}
+}
+
+// prepare computes parts of what a stage will assign to a row. Those of planes to come are
+// last: they take the places of others that are used here.
+func (s *pipeStep) prepare(phase pipeline.Phase, st *pipeline.Stage, r int64) {
+	for _, q := range slices.Backward(s.parts[st][r].List) {
+		if q.At.Phase != phase {
+			continue
+		}
+		into := s.carried[partOf{st, r, q.Of, q.In}][mod(s.turn+q.At.Before, s.turns)]
+		for x, v := range into {
+			c := &pipeCell{s, st, r, int64(x), q.At}
+			s.body.emit(&kernel.Assign{Var: v, Value: c.compute(q.Of, q.In)})
+		}
+	}
+}
+
+// arrive says that the rows are there which other warps need.
+func (s *pipeStep) arrive() {
+	if s.arrived == nil {
+		return
+	}
+	s.body.emit(&kernel.Barrier{Scope: kernel.WarpScope})
+	s.body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, s.lane, kernel.I(0)), Then: []kernel.Stmt{
+		&kernel.MbarrierArrive{Mbarrier: s.arrived, Slot: kernel.I(0)},
+	}})
+}
+
+// wait waits for the rows of other warps.
+func (s *pipeStep) wait() {
+	switch {
+	case s.arrived != nil:
+		parity := kernel.Conv(types.I32, kernel.Bin(op.Rem, s.number, kernel.I(2)))
+		s.body.emit(&kernel.MbarrierWait{Mbarrier: s.arrived, Slot: kernel.I(0), Parity: parity})
+	case s.meets():
+		s.body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	}
+}
