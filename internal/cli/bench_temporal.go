@@ -16,6 +16,7 @@ type benchTemporal struct {
 	DType  []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
 	Set    map[string]string `help:"Another size." placeholder:"N=VALUE"`
 	Plan   []string          `help:"A plan to try; may be given several times. The fastest is measured." placeholder:"TEXT" sep:"none"`
+	Bare   []string          `help:"A plan to try without handling of edges, whose values are wrong there: what they cost." placeholder:"TEXT" sep:"none"`
 	Steps  int64             `default:"1000" help:"Iterations of a repetition."`
 	Least  time.Duration     `name:"seconds" default:"3s" help:"How long repetitions go on, for a GPU that gets warm."`
 }
@@ -55,7 +56,7 @@ func (c *benchTemporal) Run(a *app) error {
 		return err
 	}
 	rows, err := bench.Temporal(a.ctx, bench.TemporalOptions{
-		Device: c.Device, Cases: c.Case, DTypes: c.DType, Set: c.Set, Plans: c.Plan, Steps: c.Steps,
+		Device: c.Device, Cases: c.Case, DTypes: c.DType, Set: c.Set, Plans: c.Plan, Bare: c.Bare, Steps: c.Steps,
 		Least: c.Least, Commit: a.commit(), Log: a.stderr,
 		Each: func(r bench.TemporalRow) error {
 			if c.JSON == "" {

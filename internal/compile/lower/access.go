@@ -26,7 +26,7 @@ func newScope(outer *scope) *scope {
 	return &scope{outer: outer, named: map[string][]*kernel.Let{}, names: map[string]bool{}, tried: map[string]int{}}
 }
 
-func (s *scope) emit(st kernel.Stmt) { s.stmts = append(s.stmts, st) }
+func (s *scope) emit(list ...kernel.Stmt) { s.stmts = append(s.stmts, list...) }
 
 func (s *scope) find(key string, value kernel.Expr) (*kernel.Var, bool) {
 	for ; s != nil; s = s.outer {

@@ -52,6 +52,9 @@ type Options struct {
 	// Spoil changes the pipelines of spans before kernels are built from them: tests of proofs
 	// make mistakes with it. It is nil otherwise.
 	Spoil func(*pipeline.Pipeline)
+	// Bare leaves the handling of edges out of spans where a family can, which shows what it
+	// costs: values near the ends of the arrays are wrong.
+	Bare bool
 
 	fitting *fitting                         // what did not fit so far
 	aligned map[*ir.Grid]int64               // what rows are padded to at the least

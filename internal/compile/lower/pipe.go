@@ -7,7 +7,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
-	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -85,13 +84,13 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	}
 	if len(axes) == 3 {
 		params = append(params, schedule.Param{
-				Name: "barrier", Role: schedule.BlockBarrier,
-				Doc: "how warps meet once a plane: all wait for the last, or each says that its rows are there, does what " +
-					"needs no others, and waits then",
-				Source: "CUDA C++ Programming Guide, asynchronous barrier", Default: split,
-				Values: []schedule.Value{split, schedule.Word(schedule.WholeBarrier)},
-				Needs:  []schedule.Need{{Capability: machine.Mbarrier, Values: []schedule.Value{split}}},
-			})
+			Name: "barrier", Role: schedule.BlockBarrier,
+			Doc: "how warps meet once a plane: all wait for the last, or each says that its rows are there, does what " +
+				"needs no others, and waits then",
+			Source: "CUDA C++ Programming Guide, asynchronous barrier", Default: split,
+			Values: []schedule.Value{split, schedule.Word(schedule.WholeBarrier)},
+			Needs:  []schedule.Need{{Capability: machine.Mbarrier, Values: []schedule.Value{split}}},
+		})
 	}
 	return params, nil
 }
@@ -122,8 +121,7 @@ type pipe struct {
 	edges      map[*pipeline.Source]*kernel.Buffer    // rows for other warps
 	rings      map[*pipeline.Source]*kernel.Buffer    // planes that memory brings
 	arrived    *kernel.Buffer                         // where warps say that their rows are there
-	atRim      kernel.Expr                            // some cells of the thread may not be in the domain
-	within     map[*pipeline.Stage][][]kernel.Expr    // by axis, and row or cell of the thread: it is in the domain
+	masks
 }
 
 // step is one of the steps that the loop is unrolled by.
@@ -367,53 +365,4 @@ func (p *pipe) reach(st *pipeline.Stage, k int) (far pipeline.Halo) {
 		return nil
 	})
 	return far
-}
-
-// findWithin names the conditions under which the thread's rows and cells are in the domain
-// of each stage; they hold for all planes.
-func (p *pipe) findWithin(body *scope) {
-	last := len(p.axes) - 1
-	p.within = map[*pipeline.Stage][][]kernel.Expr{}
-	for _, st := range p.stream.Stages {
-		list := make([][]kernel.Expr, len(p.axes))
-		for k := 1; k <= last && st.Fills(); k++ {
-			from, n := p.x0, p.run
-			if k < last {
-				from, n = p.row0, p.rows
-			}
-			r := st.Stmt.Domain[p.axes[k]]
-			for i := range n {
-				x := kernel.Add(from, kernel.I(i))
-				in := kernel.Bin(op.And, kernel.Ge(x, p.low(r.Lo, p.lo[k])), kernel.Le(x, p.high(r.Hi, p.hi[k])))
-				list[k] = append(list[k], body.let(p.env, fmt.Sprintf("within-%d-%d", k, i), "within", in))
-			}
-		}
-		p.within[st] = list
-	}
-}
-
-// rimOfThread tells whether some cells of the thread may be outside of the domain of a
-// stage, whatever the plane is; nil if no stage leaves cells as they were.
-func (p *pipe) rimOfThread(body *scope) kernel.Expr {
-	var rim kernel.Expr
-	or := func(c kernel.Expr) {
-		if rim == nil {
-			rim = c
-		} else {
-			rim = kernel.Bin(op.LOr, rim, c)
-		}
-	}
-	last := len(p.axes) - 1
-	for k := 1; k <= last; k++ {
-		from, n := p.x0, p.run
-		if k < last {
-			from, n = p.row0, p.rows
-		}
-		for _, st := range p.stream.Stages {
-			r := st.Stmt.Domain[p.axes[k]]
-			or(kernel.Lt(from, p.low(r.Lo, p.lo[k])))
-			or(kernel.Bin(op.Gt, kernel.Add(from, kernel.I(n-1)), p.high(r.Hi, p.hi[k])))
-		}
-	}
-	return body.let(p.env, "rim", "at_rim", rim)
 }

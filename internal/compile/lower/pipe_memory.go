@@ -90,7 +90,7 @@ func (p *pipe) clear(body *scope) {
 
 // clamped returns a position within the arrays.
 func (s *pipeStep) clamped(key string, k int, x kernel.Expr) kernel.Expr {
-	if !s.guarded {
+	if !s.guarded && !s.opts.Bare {
 		return x
 	}
 	return s.body.let(s.env, key, key, kernel.Min(kernel.Max(x, s.lo[k]), s.hi[k]))
@@ -117,7 +117,7 @@ func (s *pipeStep) elements(x *pipeline.Source, plane kernel.Expr, name string,
 		}
 		for c := int64(0); c < s.run; c += s.vec {
 			cell := kernel.Add(s.x0, kernel.I(c))
-			if s.guarded {
+			if s.guarded || s.opts.Bare {
 				cell = kernel.Min(kernel.Max(cell, s.base()), end)
 			}
 			cell = s.body.let(s.env, fmt.Sprintf("x_in_%d", c), fmt.Sprintf("x_in_%d", c), cell)

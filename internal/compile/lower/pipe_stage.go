@@ -21,19 +21,19 @@ type pipeCell struct {
 
 // stage computes a stage at the cells of a row of the thread: everywhere, and where the
 // statement leaves cells as they were these are read in memory instead.
-func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
+func (s *pipeStep) stage(st *pipeline.Stage, r int64, old []kernel.Expr) {
 	source := s.stream.Source(st.Value)
 	plane := s.planeOf(st, 0)
 	var row []*kernel.Var
 	for x := range s.run {
 		c := &pipeCell{s, st, r, x, pipeline.Last}
 		value := c.compute(st.Stmt.Value, nil)
+		if old != nil {
+			value = kernel.Sel(s.has(s.kept(st, plane), r, x, 1, true), old[x], value)
+		}
 		into := s.body.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
 		s.body.emit(&kernel.Declare{Var: into, Init: value})
 		row = append(row, into)
-	}
-	if st.Fills() && s.guarded {
-		s.keep(st, r, plane, row)
 	}
 	if s.isRead(source) {
 		for x, v := range row {
@@ -184,123 +184,34 @@ func between(x kernel.Expr, lo, hi kernel.Expr) kernel.Expr {
 	return kernel.And(kernel.Ge(x, lo), kernel.Le(x, hi))
 }
 
-// assigned is the condition under which a stage's statement assigns a cell, inside that
-// under which it is one of the array's.
-func (s *pipeStep) assigned(st *pipeline.Stage, pos map[int]kernel.Expr) (assigned, inside kernel.Expr) {
-	for k, axis := range s.axes {
-		r := st.Stmt.Domain[axis]
-		assigned = conj(assigned, between(pos[axis], s.low(r.Lo, s.lo[k]), s.high(r.Hi, s.hi[k])))
-		inside = conj(inside, between(pos[axis], s.lo[k], s.hi[k]))
-	}
-	return assigned, inside
-}
-
-// rimOf tells whether some cells of the thread may not be assigned in this step.
-func (s *pipeStep) rimOf(st *pipeline.Stage, plane kernel.Expr) kernel.Expr {
-	r := st.Stmt.Domain[s.axes[0]]
-	below, above := kernel.Lt(plane, s.low(r.Lo, s.lo[0])), kernel.Bin(op.Gt, plane, s.high(r.Hi, s.hi[0]))
-	beyond := kernel.Bin(op.LOr, below, above)
-	key := fmt.Sprintf("rim-%d", s.stream.Lag(st))
-	return s.body.let(s.env, key, "rim", kernel.Bin(op.LOr, s.atRim, beyond))
-}
-
-// keep gives cells that the statement does not assign what they held before: that is in
-// registers if a stage or memory has left it there in time, else in memory all along.
-func (s *pipeStep) keep(st *pipeline.Stage, r int64, plane kernel.Expr, row []*kernel.Var) {
-	if before := s.stream.Source(st.Value.Before); before != nil {
-		if age := s.stream.Age(st, before, 0); age < s.turns {
-			in := s.planeWithin(st, plane)
-			turn := mod(s.turn-age, s.turns)
-			for x, v := range row {
-				here := s.within[st][len(s.axes)-1][x]
-				if s.middle() {
-					here = kernel.Bin(op.And, s.within[st][1][r], here)
-				}
-				old := kernel.V(s.pipe.held[before][turn][r][x])
-				value := kernel.Sel(kernel.Bin(op.And, in, here), kernel.V(v), old)
-				s.body.emit(&kernel.Assign{Var: v, Value: value})
-			}
-			return
-		}
-	}
-	home := s.gridStore(s.stream.Home(st.Value))
-	b := s.bufferOf(home)
-	b.reads = true
-	rim := newScope(s.body)
-	for x, v := range row {
-		pos := s.position(plane, r, int64(x))
-		assigned, inside := s.assigned(st, pos)
-		rim.emit(&kernel.If{
-			Cond: kernel.And(inside, kernel.Un(op.Not, assigned)),
-			Then: []kernel.Stmt{
-				&kernel.Assign{Var: v, Value: &kernel.Load{Buffer: b.buffer, Index: s.flat(home, s.indices(pos))}},
-			},
-		})
-	}
-	s.body.emit(&kernel.If{Cond: s.rimOf(st, plane), Then: rim.stmts})
-}
-
-// planeWithin is the condition under which a stage's plane is in the domain.
-func (s *pipeStep) planeWithin(st *pipeline.Stage, plane kernel.Expr) kernel.Expr {
-	r := st.Stmt.Domain[s.axes[0]]
-	in := kernel.Bin(op.And, kernel.Ge(plane, s.low(r.Lo, s.lo[0])), kernel.Le(plane, s.high(r.Hi, s.hi[0])))
-	return s.body.let(s.env, "in", "plane_within", in)
-}
-
 // store writes a row of an output: the cells that are the tile's own.
 func (s *pipeStep) store(st *pipeline.Stage, r int64, plane kernel.Expr, row []*kernel.Var) {
-	last := len(s.axes) - 1
 	into := s.gridStore(st.Value.Memory)
 	if st.Output.Spare {
 		into, _ = s.spareStore(st.Value.Memory)
 	}
 	b := s.bufferOf(into)
 	b.writes = true
-	own := kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.end))
-	if s.middle() {
-		at := kernel.Add(s.row0, kernel.I(r))
-		end := kernel.Min(kernel.Add(s.corner[1], kernel.I(s.tile[1])), kernel.Add(s.hi[1], kernel.I(1)))
-		own = conj(own, kernel.And(kernel.Ge(at, s.corner[1]), kernel.Lt(at, end)))
-	}
-	list := newScope(s.body)
+	stored := s.stored(st, plane)
 	for c := int64(0); c < s.run; c += s.vec {
-		x := kernel.Add(s.x0, kernel.I(c))
-		end := kernel.Add(s.corner[last], kernel.I(s.tile[last]))
-		mine := kernel.And(kernel.Ge(x, s.corner[last]), kernel.Lt(x, end))
+		at := func(x int64) kernel.Expr { return s.flat(into, s.indices(s.position(plane, r, x))) }
 		var cells, values = []kernel.Stmt{}, []kernel.Expr{}
-		for i := range s.vec {
-			pos := s.position(plane, r, c+i)
-			assigned, inside := s.assigned(st, pos)
-			store := &kernel.Store{Buffer: b.buffer, Index: s.flat(into, s.indices(pos)), Value: kernel.V(row[c+i])}
-			cond := inside
-			if !st.Output.Spare {
-				cond = assigned
-			}
-			cells = append(cells, &kernel.If{Cond: cond, Then: []kernel.Stmt{store}})
-			values = append(values, kernel.V(row[c+i]))
+		for x := c; x < c+s.vec; x++ {
+			store := &kernel.Store{Buffer: b.buffer, Index: at(x), Value: kernel.V(row[x])}
+			cells = append(cells, &kernel.If{Cond: s.has(stored, r, x, 1, true), Then: []kernel.Stmt{store}})
+			values = append(values, kernel.V(row[x]))
 		}
-		if !s.guarded {
-			store := kernel.Stmt(&kernel.StoreVector{
-				Buffer: b.buffer, Index: s.flat(into, s.indices(s.position(plane, r, c))), Values: values,
-			})
-			if s.vec == 1 {
-				store = &kernel.Store{
-					Buffer: b.buffer, Index: s.flat(into, s.indices(s.position(plane, r, c))), Value: values[0],
-				}
-			}
-			cells = []kernel.Stmt{store}
-		} else if s.vec > 1 {
-			full := kernel.And(kernel.Ge(x, s.lo[last]), kernel.Le(kernel.Add(x, kernel.I(s.vec-1)), s.hi[last]))
-			if !st.Output.Spare {
-				full = kernel.Un(op.Not, s.rimOf(st, plane))
-			}
-			at := s.flat(into, s.indices(s.position(plane, r, c)))
-			all := &kernel.StoreVector{Buffer: b.buffer, Index: at, Values: values}
-			cells = []kernel.Stmt{&kernel.If{Cond: full, Then: []kernel.Stmt{all}, Else: cells}}
+		if s.vec == 1 {
+			s.body.emit(cells...)
+			continue
 		}
-		list.emit(&kernel.If{Cond: mine, Then: cells})
+		all := &kernel.StoreVector{Buffer: b.buffer, Index: at(c), Values: values}
+		some := []kernel.Stmt{}
+		if s.guarded { // else tiles are whole, and so are vectors
+			some = []kernel.Stmt{&kernel.If{Cond: s.has(stored, r, c, s.vec, false), Then: cells}}
+		}
+		s.body.emit(&kernel.If{Cond: s.has(stored, r, c, s.vec, true), Then: []kernel.Stmt{all}, Else: some})
 	}
-	s.body.emit(&kernel.If{Cond: own, Then: list.stmts})
 }
 
 // indices are a position as indices of an array with all axes.

@@ -81,7 +81,7 @@ func (p *pipe) steps(body *scope) {
 		}
 	}
 	start := body.let(p.env, "start", "start", kernel.Max(kernel.Sub(p.first, kernel.I(p.halo[0].Low)), p.lo[0]))
-	p.findWithin(body)
+	p.findMasks(body)
 	step := func(turn int64, from kernel.Expr, in *scope, guarded bool) *pipeStep {
 		s := &pipeStep{pipe: p, turn: turn, body: in, guarded: guarded, moved: map[string]*kernel.Var{}}
 		s.now = in.let(p.env, "now", "plane", kernel.Add(from, kernel.I(turn)))
@@ -92,7 +92,6 @@ func (p *pipe) steps(body *scope) {
 	for n := range max(p.ahead, 1) {
 		before.fetch(n)
 	}
-	p.atRim = p.rimOfThread(body)
 	loop := func(guarded bool, lo, hi kernel.Expr) []kernel.Stmt {
 		t := body.declare(p.env, "t", types.I64)
 		turns := newScope(body)
@@ -111,6 +110,10 @@ func (p *pipe) steps(body *scope) {
 		return kernel.Add(start, kernel.Mul(kernel.Bin(op.Div, n, kernel.I(p.turns)), kernel.I(p.turns)))
 	}
 	stop := body.let(p.env, "stop", "stop", whole(kernel.Add(p.end, kernel.I(lag)), true))
+	if p.opts.Bare {
+		body.emit(loop(false, start, stop)...)
+		return
+	}
 	from, to := p.innerSteps(body)
 	from = kernel.Min(whole(from, true), stop)
 	from = body.let(p.env, "from", "inner_first", kernel.Sel(p.inner(body), from, stop))
@@ -145,8 +148,12 @@ func (s *pipeStep) write() {
 		if s.ahead > 0 {
 			s.receive(r)
 		}
-		for _, st := range s.stream.Stages {
-			s.stage(st, r)
+		old := make([][]kernel.Expr, len(s.stream.Stages))
+		for n, st := range s.stream.Stages {
+			old[n] = s.keeping(st, r)
+		}
+		for n, st := range s.stream.Stages {
+			s.stage(st, r, old[n])
 			s.prepare(pipeline.Computed, st, r)
 		}
 	}

@@ -52,6 +52,9 @@ type TemporalRow struct {
 	High   float64 `json:"high"`
 	Cool   float64 `json:"cool_gstencils"` // the best repetition
 	Single float64 `json:"gstencils_single"`
+	// Bare is the fastest kernel of those that were tried without handling of edges.
+	Bare     float64 `json:"bare_gstencils,omitempty"`
+	BarePlan string  `json:"bare_plan,omitempty"`
 	Depth  int     `json:"depth"`
 	Differ int64   `json:"differing_cells"` // from one iteration a kernel
 	Cells  int64   `json:"cells_compared"`
@@ -78,6 +81,7 @@ type TemporalOptions struct {
 	Set    map[string]string // another size
 	Steps  int64
 	Plans  []string      // tried in each row; the fastest is measured
+	Bare   []string      // the same without handling of edges
 	Least  time.Duration // that repetitions take
 	Commit string
 	Log    io.Writer
@@ -146,7 +150,7 @@ func temporalRow(ctx context.Context, o TemporalOptions, name, dtype string) (Te
 		return row, err
 	}
 	row.Grid = gridText(t.bound, t.bound.Program.Grids[0])
-	best, err := t.choose(ctx)
+	best, err := t.choose(ctx, t.Plans, false)
 	if err != nil {
 		return row, err
 	}
@@ -159,6 +163,17 @@ func temporalRow(ctx context.Context, o TemporalOptions, name, dtype string) (Te
 		return row, err
 	}
 	row.Single = median(single)
+	if len(t.Bare) > 0 {
+		bare, err := t.choose(ctx, t.Bare, true)
+		if err != nil {
+			return row, err
+		}
+		rates, err := t.time(ctx, bare, o.Least)
+		if err != nil {
+			return row, err
+		}
+		row.Bare, row.BarePlan = median(rates), bare.plan
+	}
 	start := time.Now()
 	rates, err := t.time(ctx, best, o.Least)
 	if err != nil {
@@ -217,16 +232,17 @@ func randomCells(of types.Type, cells int64, seed uint64) []byte {
 // spanPlan is a plan with what its kernel of several iterations takes.
 type spanPlan struct {
 	plan              string
+	bare              bool // without handling of edges
 	depth             int
 	registers, spills int
 	rate              float64
 }
 
 // choose times every plan for a short while, and returns the fastest.
-func (t *temporal) choose(ctx context.Context) (*spanPlan, error) {
+func (t *temporal) choose(ctx context.Context, plans []string, bare bool) (*spanPlan, error) {
 	var best *spanPlan
-	for _, text := range t.Plans {
-		p := &spanPlan{plan: text}
+	for _, text := range plans {
+		p := &spanPlan{plan: text, bare: bare}
 		rates, err := t.time(ctx, p, 0)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -236,8 +252,12 @@ func (t *temporal) choose(ctx context.Context) (*spanPlan, error) {
 			continue
 		}
 		p.rate = median(rates)
-		fmt.Fprintf(t.Log, "  %8.1f GStencil/s, %d registers, %d bytes spilled: %s\n", p.rate, p.registers, p.spills,
-			text)
+		what := ""
+		if bare {
+			what = "bare, "
+		}
+		fmt.Fprintf(t.Log, "  %8.1f GStencil/s, %s%d registers, %d bytes spilled: %s\n", p.rate, what, p.registers,
+			p.spills, text)
 		if best == nil || p.rate > best.rate {
 			best = p
 		}
@@ -257,7 +277,9 @@ func (t *temporal) open(ctx context.Context, p *spanPlan) (*exec.Remote, error) 
 	for _, k := range plan.Kernels {
 		p.depth = max(p.depth, k.Depth)
 	}
-	m, err := lower.Program(t.bound.Program, t.target.Lowering(t.bound, plan))
+	options := t.target.Lowering(t.bound, plan)
+	options.Bare = p.bare
+	m, err := lower.Program(t.bound.Program, options)
 	if err != nil {
 		return nil, err
 	}

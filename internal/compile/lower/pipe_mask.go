@@ -1,0 +1,207 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// mask has a bit for each cell of a thread: what is known of the cells for all planes. A
+// select by a bit costs less than to compare positions in every step.
+type mask []kernel.Expr
+
+// maskBits is how many cells one word has.
+const maskBits = 31
+
+func bitOf(n int64) kernel.Expr { return kernel.L(op.Int(types.I32, 1<<(n%maskBits))) }
+
+// cellMask makes a mask of a condition on rows and cells. It is declared in the scope.
+func (p *pipe) cellMask(body *scope, name string, holds func(r, x int64) kernel.Expr) mask {
+	var m mask
+	none := kernel.L(op.Int(types.I32, 0))
+	for r := range p.rows {
+		for x := range p.run {
+			n := r*p.run + x
+			if n%maskBits == 0 {
+				m = append(m, none)
+			}
+			word := &m[n/maskBits]
+			*word = kernel.Bin(op.Or, *word, kernel.Sel(holds(r, x), bitOf(n), none))
+		}
+	}
+	for n := range m {
+		v := body.declare(p.env, name, types.I32)
+		body.emit(&kernel.Let{Var: v, Value: m[n]})
+		m[n] = kernel.V(v)
+	}
+	return m
+}
+
+// each combines the words of masks.
+func (m mask) each(f func(n int) kernel.Expr) mask {
+	out := make(mask, len(m))
+	for n := range m {
+		out[n] = f(n)
+	}
+	return out
+}
+
+// has is the condition that some of the cells from r, x on have their bits.
+func (p *pipe) has(m mask, r, x, cells int64, all bool) kernel.Expr {
+	var cond kernel.Expr
+	for n := r*p.run + x; cells > 0; {
+		bits, first := int64(0), n/maskBits
+		for ; cells > 0 && n/maskBits == first; n, cells = n+1, cells-1 {
+			bits |= 1 << (n % maskBits)
+		}
+		of := kernel.L(op.Int(types.I32, bits))
+		some := kernel.Bin(op.And, m[first], of)
+		switch {
+		case all:
+			cond = conj(cond, kernel.Bin(op.Eq, some, of))
+		case cond == nil:
+			cond = kernel.Bin(op.Ne, some, kernel.L(op.Int(types.I32, 0)))
+		default:
+			cond = kernel.Bin(op.LOr, cond, kernel.Bin(op.Ne, some, kernel.L(op.Int(types.I32, 0))))
+		}
+	}
+	return cond
+}
+
+// masks are what a thread knows of its cells.
+type masks struct {
+	own    mask                     // the block's tile has them
+	inside mask                     // the arrays have them
+	rim    map[*pipeline.Stage]mask // the arrays have them, and the stage does not assign them
+}
+
+// findMasks declares the masks.
+func (p *pipe) findMasks(body *scope) {
+	last := len(p.axes) - 1
+	within := func(r, x int64, rows, cells func(at kernel.Expr) kernel.Expr) kernel.Expr {
+		cond := cells(kernel.Add(p.x0, kernel.I(x)))
+		if p.middle() {
+			cond = kernel.Bin(op.And, rows(kernel.Add(p.row0, kernel.I(r))), cond)
+		}
+		return cond
+	}
+	in := func(k int, lo, hi kernel.Expr) func(at kernel.Expr) kernel.Expr {
+		return func(at kernel.Expr) kernel.Expr {
+			return kernel.Bin(op.And, kernel.Ge(at, lo), kernel.Le(at, hi))
+		}
+	}
+	tile := func(k int) func(at kernel.Expr) kernel.Expr {
+		if k == 0 {
+			return nil
+		}
+		return in(k, p.corner[k], kernel.Sub(kernel.Add(p.corner[k], kernel.I(p.tile[k])), kernel.I(1)))
+	}
+	array := func(k int) func(at kernel.Expr) kernel.Expr { return in(k, p.lo[k], p.hi[k]) }
+	p.own = p.cellMask(body, "own", func(r, x int64) kernel.Expr {
+		return kernel.And(within(r, x, array(1), array(last)), within(r, x, tile(last-1), tile(last)))
+	})
+	p.inside = p.cellMask(body, "inside", func(r, x int64) kernel.Expr { return within(r, x, array(1), array(last)) })
+	p.rim = map[*pipeline.Stage]mask{}
+	for n, st := range p.stream.Stages {
+		for _, other := range p.stream.Stages[:n] { // most have one domain
+			if st.Stmt.Domain.Equal(other.Stmt.Domain) {
+				p.rim[st] = p.rim[other]
+				break
+			}
+		}
+		if p.rim[st] != nil {
+			continue
+		}
+		domain := func(k int) func(at kernel.Expr) kernel.Expr {
+			r := st.Stmt.Domain[p.axes[k]]
+			return in(k, p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
+		}
+		p.rim[st] = p.cellMask(body, "rim", func(r, x int64) kernel.Expr {
+			assigned := within(r, x, domain(1), domain(last))
+			return kernel.And(within(r, x, array(1), array(last)), kernel.Un(op.Not, assigned))
+		})
+	}
+}
+
+// planeIn is the condition under which a plane is within bounds on the stream's axis.
+func (s *pipeStep) planeIn(name string, plane, lo, hi kernel.Expr) kernel.Expr {
+	in := kernel.Bin(op.And, kernel.Ge(plane, lo), kernel.Le(plane, hi))
+	return s.body.let(s.env, name, name, in)
+}
+
+// assigns is the condition under which a plane is in the stage's domain.
+func (s *pipeStep) assigns(st *pipeline.Stage, plane kernel.Expr) kernel.Expr {
+	r := st.Stmt.Domain[s.axes[0]]
+	return s.planeIn("plane_assigned", plane, s.low(r.Lo, s.lo[0]), s.high(r.Hi, s.hi[0]))
+}
+
+// chosen declares a mask that is one of two, or of none, in a step.
+func (s *pipeStep) chosen(name string, st *pipeline.Stage, cond kernel.Expr, then, otherwise mask) mask {
+	return then.each(func(n int) kernel.Expr {
+		other := kernel.L(op.Int(types.I32, 0))
+		if otherwise != nil {
+			other = otherwise[n]
+		}
+		key := fmt.Sprintf("%s-%d-%d", name, st.Number, n)
+		return s.body.let(s.env, key, name, kernel.Sel(cond, then[n], other))
+	})
+}
+
+// kept is the mask of the cells that a stage leaves as they were in this step.
+func (s *pipeStep) kept(st *pipeline.Stage, plane kernel.Expr) mask {
+	there := s.planeIn("plane_there", plane, s.lo[0], s.hi[0])
+	all := s.chosen("there", st, there, s.inside, nil)
+	return s.chosen("kept", st, s.assigns(st, plane), s.rim[st], all)
+}
+
+// stored is the mask of the cells that an output has from the block in this step.
+func (s *pipeStep) stored(st *pipeline.Stage, plane kernel.Expr) mask {
+	own := kernel.Bin(op.And, kernel.Ge(plane, s.first), kernel.Lt(plane, s.end))
+	own = s.body.let(s.env, "plane_own", "plane_own", own)
+	m := s.chosen("stored", st, own, s.own, nil)
+	if !s.guarded || st.Output.Spare {
+		return m
+	}
+	not := m.each(func(n int) kernel.Expr { // those that the stage assigns
+		out := kernel.Sel(s.assigns(st, plane), s.rim[st][n], m[n])
+		return s.body.let(s.env, fmt.Sprintf("not-%d-%d", st.Number, n), "unassigned", kernel.Bin(op.And, m[n], out))
+	})
+	return m.each(func(n int) kernel.Expr {
+		return s.body.let(s.env, fmt.Sprintf("assigned-%d-%d", st.Number, n), "assigned", kernel.Sub(m[n], not[n]))
+	})
+}
+
+// keeping brings what a stage leaves as it was in a row, before the row is computed: from
+// registers if a stage or memory has left it there in time, else from memory.
+func (s *pipeStep) keeping(st *pipeline.Stage, r int64) []kernel.Expr {
+	if !s.guarded || !st.Fills() {
+		return nil
+	}
+	var old []kernel.Expr
+	if before := s.stream.Source(st.Value.Before); before != nil {
+		if age := s.stream.Age(st, before, 0); age < s.turns {
+			for _, v := range s.pipe.held[before][mod(s.turn-age, s.turns)][r] {
+				old = append(old, kernel.V(v))
+			}
+			return old
+		}
+	}
+	home := s.gridStore(s.stream.Home(st.Value))
+	b := s.bufferOf(home)
+	b.reads = true
+	plane := s.planeOf(st, 0)
+	kept := s.kept(st, plane)
+	for x := range s.run {
+		v := s.body.declare(s.env, home.name+"_kept", home.elem)
+		s.body.emit(&kernel.Declare{Var: v, Init: zero(v.Type)})
+		at := s.flat(home, s.indices(s.position(plane, r, x)))
+		s.body.emit(&kernel.If{Cond: s.has(kept, r, x, 1, true), Then: []kernel.Stmt{
+			&kernel.Assign{Var: v, Value: &kernel.Load{Buffer: b.buffer, Index: at}},
+		}})
+		old = append(old, kernel.V(v))
+	}
+	return old
+}
