@@ -12,6 +12,8 @@ func (p *printer) async(s kernel.Stmt) bool {
 		return p.atOnce(s)
 	}
 	switch s := s.(type) {
+	case *kernel.Prefetch:
+		p.line("%s(&%s);", p.asyncHelper("prefetch"), p.element(s.Buffer, s.Index))
 	case *kernel.AsyncCopy:
 		p.line("%s<%d>(&%s, &%s);", p.asyncHelper("copy_async"), s.Cells*s.To.Elem.Size(), p.element(s.To, s.At),
 			p.element(s.From, s.Index))
@@ -52,6 +54,8 @@ func (p *printer) atOnce(s kernel.Stmt) bool {
 			to, from = "*"+p.vectorAt(s.To, s.At, vector), "*"+p.vectorAt(s.From, s.Index, vector)
 		}
 		p.line("%s = %s;", to, from)
+	case *kernel.Prefetch:
+		p.line("prefetch(&%s, 1);", p.element(s.Buffer, s.Index))
 	case *kernel.AsyncCommit, *kernel.AsyncWait:
 	default:
 		return false

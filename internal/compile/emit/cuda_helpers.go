@@ -133,12 +133,16 @@ var clusterHelpers = []helperText{
 }`},
 }
 
-// asyncHelpers are for copies that the threads do not wait for, and for the
+// asyncHelpers are for what threads do not wait for: prefetches and copies, and for the
 // mbarriers that count them.
 var asyncHelpers = []helperText{
 	{name: "shared_at", text: `uint32_t gl_shared_at(const void *p) // its address in shared memory
 {
     return (uint32_t)__cvta_generic_to_shared(p);
+}`},
+	{name: "prefetch", text: `void gl_prefetch(const void *p)
+{
+    asm volatile("prefetch.global.L1 [%0];" :: "l"(p));
 }`},
 	{name: "copy_async", uses: "shared_at", head: "template <int bytes> ",
 		text: `void gl_copy_async(void *to, const void *from)

@@ -336,6 +336,17 @@ type Shuffle struct {
 	By    Expr // I32
 }
 
+// Prefetch has the element's cache line brought near, for loads that come later. It changes
+// no value, whatever the index is.
+//
+// Example printed form:
+//
+//	(prefetch u (add row i))
+type Prefetch struct {
+	Buffer *Buffer
+	Index  Expr
+}
+
 // AsyncCopy starts to copy 4, 8 or 16 bytes from global to shared memory
 // without registers; both sides are aligned to their size. The elements at To
 // are undefined until the thread has waited for the group, and other threads
@@ -577,6 +588,7 @@ func (*Store) stmt()          {}
 func (*LoadVector) stmt()     {}
 func (*StoreVector) stmt()    {}
 func (*Shuffle) stmt()        {}
+func (*Prefetch) stmt()       {}
 func (*AsyncCopy) stmt()      {}
 func (*AsyncCommit) stmt()    {}
 func (*AsyncWait) stmt()      {}
@@ -658,6 +670,8 @@ func WalkStmts(list []Stmt, f func(Stmt), g func(Expr)) {
 			each(s.Values...)
 		case *Shuffle:
 			each(s.Value, s.By)
+		case *Prefetch:
+			each(s.Index)
 		case *AsyncCopy:
 			each(s.At, s.Index)
 		case *AsyncCommit, *AsyncWait, *AsyncFence:

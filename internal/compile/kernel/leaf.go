@@ -5,7 +5,7 @@ package kernel
 func mapIndexed(s Stmt, f func(e Expr, index bool) Expr) Stmt {
 	indices := 0 // which come first
 	switch s.(type) {
-	case *Store, *LoadVector, *StoreVector:
+	case *Store, *LoadVector, *StoreVector, *Prefetch:
 		indices = 1
 	case *AsyncCopy, *BulkCopy:
 		indices = 2
@@ -53,6 +53,8 @@ func mapNames(s Stmt, f func(*Buffer) *Buffer, v func(*Var) *Var) {
 		}
 		s.Vars = vars
 	case *StoreVector:
+		s.Buffer = f(s.Buffer)
+	case *Prefetch:
 		s.Buffer = f(s.Buffer)
 	case *Shuffle:
 		s.Var = v(s.Var)

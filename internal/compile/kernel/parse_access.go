@@ -78,10 +78,13 @@ func (p *parser) barrier(n sexpr.Node) Stmt {
 	return b
 }
 
-// async reads a statement about asynchronous copies and mbarriers; nil if it
+// async reads a statement about prefetches, asynchronous copies and mbarriers; nil if it
 // is none.
 func (p *parser) async(n sexpr.Node) Stmt {
 	switch head := n.Head(); head {
+	case "prefetch":
+		a := p.form(n, head, 2, false)
+		return &Prefetch{p.buffer(a[0]), p.expr(a[1])}
 	case "async":
 		a := p.form(n, head, 5, false)
 		return &AsyncCopy{p.buffer(a[0]), p.expr(a[1]), p.buffer(a[2]), p.expr(a[3]), p.count(a[4])}

@@ -76,6 +76,8 @@ func label(s Stmt) string {
 		return "stores " + s.Buffer.Name
 	case *Shuffle:
 		return "shuffle " + s.Var.Name
+	case *Prefetch:
+		return "prefetch " + s.Buffer.Name
 	case *AsyncCopy:
 		return "async " + s.To.Name
 	case *AsyncCommit:

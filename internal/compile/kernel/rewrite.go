@@ -52,6 +52,8 @@ func mapStmt(s Stmt, f func(Expr) Expr) Stmt {
 		return &StoreVector{s.Buffer, f(s.Index), mapAll(s.Values, f), s.Via}
 	case *Shuffle:
 		return &Shuffle{s.Var, s.Kind, f(s.Value), f(s.By)}
+	case *Prefetch:
+		return &Prefetch{s.Buffer, f(s.Index)}
 	case *AsyncCopy:
 		return &AsyncCopy{s.To, f(s.At), s.From, f(s.Index), s.Cells}
 	case *BulkCopy:

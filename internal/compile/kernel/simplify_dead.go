@@ -57,6 +57,8 @@ func needed(body []Stmt) *needs {
 			stored(s.Buffer, ownExprs(s))
 		case *StoreVector:
 			stored(s.Buffer, ownExprs(s))
+		case *Prefetch:
+			roots = append(roots, &Load{Buffer: s.Buffer, Index: s.Index})
 		case *AsyncCopy:
 			stored(s.To, []Expr{s.At, &Load{Buffer: s.From, Index: s.Index}})
 		case *BulkCopy:

@@ -150,6 +150,8 @@ func (w *writer) stmt(s Stmt) {
 	case *Shuffle:
 		w.line(fmt.Sprintf("(shuffle %s %s %s %s %s)",
 			s.Var.Name, s.Var.Type, s.Kind, ExprText(s.Value), ExprText(s.By)))
+	case *Prefetch:
+		w.line(fmt.Sprintf("(prefetch %s %s)", s.Buffer.Name, ExprText(s.Index)))
 	case *AsyncCopy:
 		w.line(fmt.Sprintf("(async %s %s %s %s %d)",
 			s.To.Name, ExprText(s.At), s.From.Name, ExprText(s.Index), s.Cells))

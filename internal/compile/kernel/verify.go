@@ -251,6 +251,12 @@ func (v *verifier) stmt(s Stmt) {
 		v.storeVector(s)
 	case *Shuffle:
 		v.shuffle(s)
+	case *Prefetch:
+		v.index(s.Buffer, s.Index)
+		v.loads(s.Buffer, Plain)
+		if s.Buffer.Space != Global {
+			v.fail("a prefetch from %s memory", s.Buffer.Space)
+		}
 	case *AsyncCopy, *AsyncCommit, *AsyncWait, *AsyncFence, *BulkCopy, *MbarrierInit, *MbarrierArrive, *MbarrierWait:
 		v.async(s)
 	case *Alloc:

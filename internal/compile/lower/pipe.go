@@ -52,7 +52,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			cells = append(cells, schedule.Int(n[0], n[1]))
 		}
 	}
-	registers := schedule.Numbers(0, 255, 168, 128, 80)
+	registers := schedule.Numbers(0, 255, 224, 200, 184, 168, 152, 128, 96, 80)
 	copied, split := schedule.Numbers(2, 1, 3, 4), schedule.Word(schedule.SplitBarrier)
 	params := []schedule.Param{
 		{

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
@@ -181,13 +182,11 @@ func (s *pipeStep) keeping(st *pipeline.Stage, r int64) []kernel.Expr {
 		return nil
 	}
 	var old []kernel.Expr
-	if before := s.stream.Source(st.Value.Before); before != nil {
-		if age := s.stream.Age(st, before, 0); age < s.turns {
-			for _, v := range s.pipe.held[before][mod(s.turn-age, s.turns)][r] {
-				old = append(old, kernel.V(v))
-			}
-			return old
+	if before := s.keptInRegisters(st); before != nil {
+		for _, v := range s.pipe.held[before][mod(s.turn-s.stream.Age(st, before, 0), s.turns)][r] {
+			old = append(old, kernel.V(v))
 		}
+		return old
 	}
 	home := s.gridStore(s.stream.Home(st.Value))
 	b := s.bufferOf(home)
@@ -204,4 +203,51 @@ func (s *pipeStep) keeping(st *pipeline.Stage, r int64) []kernel.Expr {
 		old = append(old, kernel.V(v))
 	}
 	return old
+}
+
+// keptInRegisters returns the source that has what a stage leaves as it was, if it still has it.
+func (p *pipe) keptInRegisters(st *pipeline.Stage) *pipeline.Source {
+	before := p.stream.Source(st.Value.Before)
+	if before == nil || p.stream.Age(st, before, 0) >= p.turns {
+		return nil
+	}
+	return before
+}
+
+// prefetchKept has memory brought near that later steps leave as it was. Each grid is brought
+// for the stage that needs it first.
+func (s *pipeStep) prefetchKept() {
+	if !s.guarded {
+		return
+	}
+	last := len(s.axes) - 1
+	seen := map[*ir.Grid]bool{}
+	for _, st := range s.stream.Stages {
+		if !st.Fills() || s.keptInRegisters(st) != nil {
+			continue
+		}
+		grid := s.stream.Home(st.Value)
+		if seen[grid] {
+			continue
+		}
+		seen[grid] = true
+		home := s.gridStore(grid)
+		b := s.bufferOf(home)
+		b.reads = true
+		plane := s.clamped("plane_kept", 0, s.planeOf(st, max(s.ahead, 1)+1))
+		for r := range s.rows {
+			for x := int64(0); x < s.run; x += s.vec {
+				at := make([]index, len(s.axes))
+				at[0] = index{axis: s.axes[0], at: plane, plain: true}
+				if s.middle() {
+					at[1] = index{axis: s.axes[1], at: kernel.Add(s.row0, kernel.I(r)), plain: true}
+				}
+				cell := kernel.Min(kernel.Max(kernel.Add(s.x0, kernel.I(x)), s.lo[last]), s.hi[last])
+				at[last] = index{axis: s.axes[last], at: cell, plain: true}
+				s.body.emit(&kernel.If{Cond: s.has(s.rim[st], r, x, s.vec, false), Then: []kernel.Stmt{
+					&kernel.Prefetch{Buffer: b.buffer, Index: s.flat(home, at)},
+				}})
+			}
+		}
+	}
 }

@@ -141,6 +141,8 @@ func (s *pipeStep) write() {
 		}
 		s.fetch(1)
 	}
+	var kept [][]kernel.Expr // by row and stage, some ahead of their use
+	stages := len(s.stream.Stages)
 	for n, r := range order {
 		if n == edges {
 			s.arrive()
@@ -148,12 +150,11 @@ func (s *pipeStep) write() {
 		if s.ahead > 0 {
 			s.receive(r)
 		}
-		old := make([][]kernel.Expr, len(s.stream.Stages))
-		for n, st := range s.stream.Stages {
-			old[n] = s.keeping(st, r)
-		}
-		for n, st := range s.stream.Stages {
-			s.stage(st, r, old[n])
+		for i, st := range s.stream.Stages {
+			for len(kept) < min(n*stages+i+keptAhead, len(order)*stages) {
+				kept = append(kept, s.keeping(s.stream.Stages[len(kept)%stages], order[len(kept)/stages]))
+			}
+			s.stage(st, r, kept[n*stages+i])
 			s.prepare(pipeline.Computed, st, r)
 		}
 	}
@@ -163,9 +164,14 @@ func (s *pipeStep) write() {
 	if s.ahead > 0 {
 		s.fetch(s.ahead)
 	}
+	s.prefetchKept()
 	s.prepareAll(pipeline.Finished)
 	s.wait()
 }
+
+// keptAhead is how many stages before its own the memory is read that a stage leaves as it
+// was: some, because it takes time, and few, because each takes registers.
+const keptAhead = 3
 
 // rowOrder returns the thread's rows, first those that other warps wait for, and how many
 // these are.

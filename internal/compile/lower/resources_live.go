@@ -171,6 +171,8 @@ func (s *liveScan) stmt(st kernel.Stmt) {
 			s.remove(v)
 		}
 		s.uses(st.Index)
+	case *kernel.Prefetch:
+		s.uses(st.Index)
 	case *kernel.StoreVector:
 		s.vector(st)
 	case *kernel.Shuffle:

@@ -5,6 +5,8 @@ import "github.com/gridloom/gridloom/internal/compile/kernel"
 // async compiles a statement about asynchronous copies and mbarriers.
 func (c *compiler) async(s kernel.Stmt) {
 	switch s := s.(type) {
+	case *kernel.Prefetch: // a hint: neither wrong addresses nor others' stores matter
+		c.expr(s.Index)
 	case *kernel.AsyncCopy:
 		c.emit(instr{
 			op: opAsync, sub: uint8(s.Cells), a: c.slots[s.To], b: c.expr(s.At), c: c.slots[s.From], d: c.expr(s.Index),
