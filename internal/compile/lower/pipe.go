@@ -128,12 +128,13 @@ type pipe struct {
 type pipeStep struct {
 	*pipe
 	turn int64
-	// guarded steps may have cells that no stage assigns, or beyond the ends of the arrays.
-	guarded bool
-	now     kernel.Expr // the plane that memory brings
-	number  kernel.Expr // of the step
-	body    *scope
-	moved   map[string]*kernel.Var // what shuffles and shared memory have brought in this step
+	// guarded steps may have cells that no stage assigns, or beyond the ends of the arrays, in
+	// rows or between them; at the ends of the stream whole planes may be such.
+	guarded, ends bool
+	now           kernel.Expr // the plane that memory brings
+	number        kernel.Expr // of the step
+	body          *scope
+	moved         map[string]*kernel.Var // what shuffles and shared memory have brought in this step
 }
 
 // piped builds the kernel.

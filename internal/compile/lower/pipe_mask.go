@@ -153,6 +153,9 @@ func (s *pipeStep) chosen(name string, st *pipeline.Stage, cond kernel.Expr, the
 
 // kept is the mask of the cells that a stage leaves as they were in this step.
 func (s *pipeStep) kept(st *pipeline.Stage, plane kernel.Expr) mask {
+	if !s.ends {
+		return s.rim[st]
+	}
 	there := s.planeIn("plane_there", plane, s.lo[0], s.hi[0])
 	all := s.chosen("there", st, there, s.inside, nil)
 	return s.chosen("kept", st, s.assigns(st, plane), s.rim[st], all)
@@ -167,7 +170,10 @@ func (s *pipeStep) stored(st *pipeline.Stage, plane kernel.Expr) mask {
 		return m
 	}
 	not := m.each(func(n int) kernel.Expr { // those that the stage assigns
-		out := kernel.Sel(s.assigns(st, plane), s.rim[st][n], m[n])
+		out := s.rim[st][n]
+		if s.ends {
+			out = kernel.Sel(s.assigns(st, plane), out, m[n])
+		}
 		return s.body.let(s.env, fmt.Sprintf("not-%d-%d", st.Number, n), "unassigned", kernel.Bin(op.And, m[n], out))
 	})
 	return m.each(func(n int) kernel.Expr {
@@ -175,43 +181,60 @@ func (s *pipeStep) stored(st *pipeline.Stage, plane kernel.Expr) mask {
 	})
 }
 
-// keeping brings what a stage leaves as it was in a row, before the row is computed: from
-// registers if a stage or memory has left it there in time, else from memory.
-func (s *pipeStep) keeping(st *pipeline.Stage, r int64) []kernel.Expr {
+// old returns what a stage leaves as it was in a row: from the part that keeps it, if there is
+// one, else brought now.
+func (s *pipeStep) old(st *pipeline.Stage, r int64) []*kernel.Var {
 	if !s.guarded || !st.Fills() {
 		return nil
 	}
-	var old []kernel.Expr
-	if before := s.keptInRegisters(st); before != nil {
-		for _, v := range s.pipe.held[before][mod(s.turn-s.stream.Age(st, before, 0), s.turns)][r] {
-			old = append(old, kernel.V(v))
+	if parts := s.parts[st][r]; parts.Keeper >= 0 {
+		q := parts.List[parts.Keeper]
+		return s.carried[partOf{st, r, q.Of, q.In}][s.turn]
+	}
+	var into []*kernel.Var
+	for range s.run {
+		v := s.body.declare(s.env, st.Stmt.Array.Name+"_kept", st.Stmt.Array.Type)
+		s.body.emit(&kernel.Declare{Var: v, Init: zero(v.Type)})
+		into = append(into, v)
+	}
+	s.keepIn(into, st, r, 0)
+	return into
+}
+
+// keepIn gives variables what a stage leaves as it was in a row some steps later.
+func (s *pipeStep) keepIn(into []*kernel.Var, st *pipeline.Stage, r, later int64) {
+	plane := s.planeOf(st, later)
+	kept := s.kept(st, plane)
+	if before, age := s.before(st, r, later); before != nil {
+		for x, v := range into {
+			old := kernel.V(s.pipe.held[before][mod(s.turn-age, s.turns)][r][x])
+			s.body.emit(&kernel.Assign{Var: v, Value: kernel.Sel(s.has(kept, r, int64(x), 1, true), old, kernel.V(v))})
 		}
-		return old
+		return
 	}
 	home := s.gridStore(s.stream.Home(st.Value))
 	b := s.bufferOf(home)
 	b.reads = true
-	plane := s.planeOf(st, 0)
-	kept := s.kept(st, plane)
-	for x := range s.run {
-		v := s.body.declare(s.env, home.name+"_kept", home.elem)
-		s.body.emit(&kernel.Declare{Var: v, Init: zero(v.Type)})
-		at := s.flat(home, s.indices(s.position(plane, r, x)))
-		s.body.emit(&kernel.If{Cond: s.has(kept, r, x, 1, true), Then: []kernel.Stmt{
+	for x, v := range into {
+		at := s.flat(home, s.indices(s.position(plane, r, int64(x))))
+		s.body.emit(&kernel.If{Cond: s.has(kept, r, int64(x), 1, true), Then: []kernel.Stmt{
 			&kernel.Assign{Var: v, Value: &kernel.Load{Buffer: b.buffer, Index: at}},
 		}})
-		old = append(old, kernel.V(v))
 	}
-	return old
 }
 
-// keptInRegisters returns the source that has what a stage leaves as it was, if it still has it.
-func (p *pipe) keptInRegisters(st *pipeline.Stage) *pipeline.Source {
+// before returns the source that has in registers what a stage leaves as it was some steps
+// later, and how old the plane is; nil if memory alone has it.
+func (p *pipe) before(st *pipeline.Stage, r, later int64) (*pipeline.Source, int64) {
 	before := p.stream.Source(st.Value.Before)
-	if before == nil || p.stream.Age(st, before, 0) >= p.turns {
-		return nil
+	if before == nil {
+		return nil, 0
 	}
-	return before
+	age := p.stream.Age(st, before, 0) - later
+	if parts := p.parts[st][r]; parts.Keeper >= 0 && !parts.Held || age >= p.turns {
+		return nil, 0
+	}
+	return before, age
 }
 
 // prefetchKept has memory brought near that later steps leave as it was. Each grid is brought
@@ -223,7 +246,15 @@ func (s *pipeStep) prefetchKept() {
 	last := len(s.axes) - 1
 	seen := map[*ir.Grid]bool{}
 	for _, st := range s.stream.Stages {
-		if !st.Fills() || s.keptInRegisters(st) != nil {
+		parts := s.parts[st][0]
+		later := int64(0)
+		if parts.Keeper >= 0 {
+			later = parts.List[parts.Keeper].At.Before
+		}
+		if !st.Fills() {
+			continue
+		}
+		if before, _ := s.before(st, 0, later); before != nil {
 			continue
 		}
 		grid := s.stream.Home(st.Value)
@@ -234,7 +265,7 @@ func (s *pipeStep) prefetchKept() {
 		home := s.gridStore(grid)
 		b := s.bufferOf(home)
 		b.reads = true
-		plane := s.clamped("plane_kept", 0, s.planeOf(st, max(s.ahead, 1)+1))
+		plane := s.clamped("plane_kept", 0, s.planeOf(st, later+max(s.ahead, 1)+1))
 		for r := range s.rows {
 			for x := int64(0); x < s.run; x += s.vec {
 				at := make([]index, len(s.axes))

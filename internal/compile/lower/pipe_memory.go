@@ -90,7 +90,7 @@ func (p *pipe) clear(body *scope) {
 
 // clamped returns a position within the arrays.
 func (s *pipeStep) clamped(key string, k int, x kernel.Expr) kernel.Expr {
-	if !s.guarded && !s.opts.Bare {
+	if guarded := s.guarded && k > 0 || s.ends; !guarded && !s.opts.Bare {
 		return x
 	}
 	return s.body.let(s.env, key, key, kernel.Min(kernel.Max(x, s.lo[k]), s.hi[k]))

@@ -21,7 +21,8 @@ type pipeCell struct {
 
 // stage computes a stage at the cells of a row of the thread: everywhere, and where the
 // statement leaves cells as they were these are read in memory instead.
-func (s *pipeStep) stage(st *pipeline.Stage, r int64, old []kernel.Expr) {
+func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
+	old := s.old(st, r)
 	source := s.stream.Source(st.Value)
 	plane := s.planeOf(st, 0)
 	var row []*kernel.Var
@@ -29,7 +30,7 @@ func (s *pipeStep) stage(st *pipeline.Stage, r int64, old []kernel.Expr) {
 		c := &pipeCell{s, st, r, x, pipeline.Last}
 		value := c.compute(st.Stmt.Value, nil)
 		if old != nil {
-			value = kernel.Sel(s.has(s.kept(st, plane), r, x, 1, true), old[x], value)
+			value = kernel.Sel(s.has(s.kept(st, plane), r, x, 1, true), kernel.V(old[x]), value)
 		}
 		into := s.body.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
 		s.body.emit(&kernel.Declare{Var: into, Init: value})
@@ -113,7 +114,7 @@ func (c *pipeCell) through(at *cell, a *ir.Access, from *pipeline.Source, offset
 	}
 	var value kernel.Expr
 	places := pipeline.Mapped(a, d)
-	if !c.guarded {
+	if !c.ends && (!c.guarded || d == 0) {
 		places = places[:1]
 	}
 	for _, x := range places {

@@ -82,26 +82,29 @@ func (p *pipe) steps(body *scope) {
 	}
 	start := body.let(p.env, "start", "start", kernel.Max(kernel.Sub(p.first, kernel.I(p.halo[0].Low)), p.lo[0]))
 	p.findMasks(body)
-	step := func(turn int64, from kernel.Expr, in *scope, guarded bool) *pipeStep {
-		s := &pipeStep{pipe: p, turn: turn, body: in, guarded: guarded, moved: map[string]*kernel.Var{}}
+	step := func(turn int64, from kernel.Expr, in *scope, guarded, ends bool) *pipeStep {
+		s := &pipeStep{
+			pipe: p, turn: turn, body: in, guarded: guarded, ends: ends, moved: map[string]*kernel.Var{},
+		}
 		s.now = in.let(p.env, "now", "plane", kernel.Add(from, kernel.I(turn)))
 		s.number = in.let(p.env, "number", "number", kernel.Sub(s.now, start))
 		return s
 	}
-	before := step(0, start, body, true)
+	before := step(0, start, body, true, true)
 	for n := range max(p.ahead, 1) {
 		before.fetch(n)
 	}
-	loop := func(guarded bool, lo, hi kernel.Expr) []kernel.Stmt {
+	loop := func(guarded, ends bool, lo, hi kernel.Expr) []kernel.Stmt {
 		t := body.declare(p.env, "t", types.I64)
 		turns := newScope(body)
 		for turn := range p.turns {
-			step(turn, kernel.V(t), turns, guarded).write()
+			step(turn, kernel.V(t), turns, guarded, ends).write()
 		}
 		return []kernel.Stmt{&kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(p.turns), Body: turns.stmts}}
 	}
-	// Where all cells are computed the loop has no conditions. The planes near both ends of the
-	// stream are made by the other loop, which comes before and after: its code is there once.
+	// Where all cells are computed the loop has no conditions. Blocks at the edges have a loop
+	// with masks that hold for all planes. Near both ends of the stream a third one comes before
+	// and after these: its code is there once.
 	whole := func(n kernel.Expr, up bool) kernel.Expr { // as a number of steps that turns divide
 		n = kernel.Max(kernel.Sub(n, start), kernel.I(0))
 		if up {
@@ -111,18 +114,25 @@ func (p *pipe) steps(body *scope) {
 	}
 	stop := body.let(p.env, "stop", "stop", whole(kernel.Add(p.end, kernel.I(lag)), true))
 	if p.opts.Bare {
-		body.emit(loop(false, start, stop)...)
+		body.emit(loop(false, false, start, stop)...)
 		return
 	}
 	from, to := p.innerSteps(body)
 	from = kernel.Min(whole(from, true), stop)
-	from = body.let(p.env, "from", "inner_first", kernel.Sel(p.inner(body), from, stop))
+	from = body.let(p.env, "from", "inner_first", from)
 	to = body.let(p.env, "to", "inner_end", kernel.Max(kernel.Min(whole(to, false), stop), from))
 	part := body.declare(p.env, "part", types.I64)
 	is := func(n int64) kernel.Expr { return kernel.Bin(op.Eq, kernel.V(part), kernel.I(n)) }
 	lo, hi := kernel.Sel(is(0), start, to), kernel.Sel(is(0), from, stop)
+	inner := p.inner(body)
 	body.emit(&kernel.Loop{Var: part, Lo: kernel.I(0), Hi: kernel.I(3), Step: kernel.I(1), Body: []kernel.Stmt{
-		&kernel.If{Cond: is(1), Then: loop(false, from, to), Else: loop(true, lo, hi)},
+		&kernel.If{
+			Cond: is(1),
+			Then: []kernel.Stmt{
+				&kernel.If{Cond: inner, Then: loop(false, false, from, to), Else: loop(true, false, from, to)},
+			},
+			Else: loop(true, true, lo, hi),
+		},
 	}})
 }
 
@@ -141,8 +151,6 @@ func (s *pipeStep) write() {
 		}
 		s.fetch(1)
 	}
-	var kept [][]kernel.Expr // by row and stage, some ahead of their use
-	stages := len(s.stream.Stages)
 	for n, r := range order {
 		if n == edges {
 			s.arrive()
@@ -150,11 +158,8 @@ func (s *pipeStep) write() {
 		if s.ahead > 0 {
 			s.receive(r)
 		}
-		for i, st := range s.stream.Stages {
-			for len(kept) < min(n*stages+i+keptAhead, len(order)*stages) {
-				kept = append(kept, s.keeping(s.stream.Stages[len(kept)%stages], order[len(kept)/stages]))
-			}
-			s.stage(st, r, kept[n*stages+i])
+		for _, st := range s.stream.Stages {
+			s.stage(st, r)
 			s.prepare(pipeline.Computed, st, r)
 		}
 	}
@@ -168,10 +173,6 @@ func (s *pipeStep) write() {
 	s.prepareAll(pipeline.Finished)
 	s.wait()
 }
-
-// keptAhead is how many stages before its own the memory is read that a stage leaves as it
-// was: some, because it takes time, and few, because each takes registers.
-const keptAhead = 3
 
 // rowOrder returns the thread's rows, first those that other warps wait for, and how many
 // these are.
@@ -202,7 +203,8 @@ func (s *pipeStep) prepareAll(phase pipeline.Phase) {
 // prepare computes parts of what a stage will assign to a row. Those of planes to come are
 // last: they take the places of others that are used here.
 func (s *pipeStep) prepare(phase pipeline.Phase, st *pipeline.Stage, r int64) {
-	for _, q := range slices.Backward(s.parts[st][r].List) {
+	parts := s.parts[st][r]
+	for n, q := range slices.Backward(parts.List) {
 		if q.At.Phase != phase {
 			continue
 		}
@@ -210,6 +212,9 @@ func (s *pipeStep) prepare(phase pipeline.Phase, st *pipeline.Stage, r int64) {
 		for x, v := range into {
 			c := &pipeCell{s, st, r, int64(x), q.At}
 			s.body.emit(&kernel.Assign{Var: v, Value: c.compute(q.Of, q.In)})
+		}
+		if n == parts.Keeper && s.guarded {
+			s.keepIn(into, st, r, q.At.Before)
 		}
 	}
 }

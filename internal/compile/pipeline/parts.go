@@ -68,6 +68,11 @@ type Parts struct {
 	Oldest int64
 	// Carried is over how many steps a part waits at most.
 	Carried int64
+	// Keeper is the part which, at cells that the stage leaves as they were, holds what they
+	// were: it has a register there that nothing else needs. It is -1 if there is none.
+	Keeper int
+	// Held says that the keeper finds it in the registers of an earlier stage, and not in memory.
+	Held bool
 }
 
 // row is a row of a thread: how many rows of it come before and after.
@@ -81,7 +86,31 @@ func (s *Stream) Parts(st *Stage, before, after int64) Parts {
 	t.out.Stage = st
 	t.place(node{st.Stmt.Value, nil}, Last)
 	slices.SortStableFunc(t.out.List, func(a, b Part) int { return a.At.Compare(b.At) })
+	t.keep()
 	return t.out
+}
+
+// keep chooses the keeper: the last part before the stage's step, so that memory has time.
+func (t *timing) keep() {
+	t.out.Keeper = -1
+	if !t.stage.Fills() {
+		return
+	}
+	for n, q := range slices.Backward(t.out.List) {
+		if q.At.Before < 1 || q.Of.Type() != t.stage.Stmt.Array.Type {
+			continue
+		}
+		t.out.Keeper = n
+		t.out.Carried = max(t.out.Carried, q.At.steps(Last))
+		if before := t.stream.Source(t.stage.Value.Before); before != nil {
+			age := t.stream.Age(t.stage, before, 0) - q.At.Before
+			there := age > 0 || age == 0 && q.At.Phase != Exchanged
+			if t.out.Held = there && age <= max(t.out.Oldest, 1); t.out.Held {
+				t.out.Oldest = max(t.out.Oldest, age)
+			}
+		}
+		return
+	}
 }
 
 // node is an operation where it stands; the same scalar may be read in several places.

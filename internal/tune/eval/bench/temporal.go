@@ -55,9 +55,9 @@ type TemporalRow struct {
 	// Bare is the fastest kernel of those that were tried without handling of edges.
 	Bare     float64 `json:"bare_gstencils,omitempty"`
 	BarePlan string  `json:"bare_plan,omitempty"`
-	Depth  int     `json:"depth"`
-	Differ int64   `json:"differing_cells"` // from one iteration a kernel
-	Cells  int64   `json:"cells_compared"`
+	Depth    int     `json:"depth"`
+	Differ   int64   `json:"differing_cells"` // from one iteration a kernel
+	Cells    int64   `json:"cells_compared"`
 	// Registers and Spills, in bytes, are those of a thread of the kernel that has several iterations.
 	Registers int     `json:"registers"`
 	Spills    int     `json:"spills"`
