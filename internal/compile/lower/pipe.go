@@ -7,6 +7,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -128,13 +129,12 @@ type pipe struct {
 type pipeStep struct {
 	*pipe
 	turn int64
-	// guarded steps may have cells that no stage assigns, or beyond the ends of the arrays, in
-	// rows or between them; at the ends of the stream whole planes may be such.
-	guarded, ends bool
-	now           kernel.Expr // the plane that memory brings
-	number        kernel.Expr // of the step
-	body          *scope
-	moved         map[string]*kernel.Var // what shuffles and shared memory have brought in this step
+	// guarded steps may have cells that no stage assigns, or beyond the ends of the arrays.
+	guarded bool
+	now     kernel.Expr // the plane that memory brings
+	number  kernel.Expr // of the step
+	body    *scope
+	moved   map[string]*kernel.Var // what shuffles and shared memory have brought in this step
 }
 
 // piped builds the kernel.
@@ -275,9 +275,17 @@ func (p *pipe) blocks() []kernel.Stmt {
 		loops = append(loops, launchLoop{b, blocks, kernel.BlockX + kernel.Tag(len(loops))})
 	}
 	lane, warp := top.declare(p.env, "lane", types.I64), top.declare(p.env, "warp", types.I64)
-	p.lane, p.warp = kernel.V(lane), kernel.V(warp)
 	allocs := p.allocate(top)
 	body := newScope(top)
+	p.lane, p.warp = kernel.V(lane), kernel.I(0)
+	if p.warps > 1 { // as the first lane sees it: so compilers know that it is the same for all of a warp
+		of := &kernel.Shuffle{
+			Var: body.declare(p.env, "warp_of", types.I32), Kind: kernel.ShuffleFrom,
+			Value: kernel.Conv(types.I32, kernel.V(warp)), By: kernel.L(op.Int(types.I32, 0)),
+		}
+		body.emit(of)
+		p.warp = kernel.Conv(types.I64, kernel.V(of.Var))
+	}
 	p.first = body.let(p.env, "first", "first", kernel.Add(p.lo[0], kernel.Mul(at[0], kernel.I(p.tile[0]))))
 	p.end = kernel.Add(p.hi[0], kernel.I(1))
 	if p.tile[0] > 0 {

@@ -74,13 +74,14 @@ func (p *pipe) has(m mask, r, x, cells int64, all bool) kernel.Expr {
 
 // masks are what a thread knows of its cells.
 type masks struct {
-	own    mask                     // the block's tile has them
+	mine   mask                     // the block's tile has them
 	inside mask                     // the arrays have them
 	rim    map[*pipeline.Stage]mask // the arrays have them, and the stage does not assign them
 }
 
-// findMasks declares the masks.
-func (p *pipe) findMasks(body *scope) {
+// findMasks declares the masks: in all loops that of the block's own cells, and in those with
+// guards the others.
+func (p *pipe) findMasks(body *scope, guarded bool) {
 	last := len(p.axes) - 1
 	within := func(r, x int64, rows, cells func(at kernel.Expr) kernel.Expr) kernel.Expr {
 		cond := cells(kernel.Add(p.x0, kernel.I(x)))
@@ -101,9 +102,12 @@ func (p *pipe) findMasks(body *scope) {
 		return in(k, p.corner[k], kernel.Sub(kernel.Add(p.corner[k], kernel.I(p.tile[k])), kernel.I(1)))
 	}
 	array := func(k int) func(at kernel.Expr) kernel.Expr { return in(k, p.lo[k], p.hi[k]) }
-	p.own = p.cellMask(body, "own", func(r, x int64) kernel.Expr {
-		return kernel.And(within(r, x, array(1), array(last)), within(r, x, tile(last-1), tile(last)))
-	})
+	if !guarded {
+		p.mine = p.cellMask(body, "own", func(r, x int64) kernel.Expr {
+			return kernel.And(within(r, x, array(1), array(last)), within(r, x, tile(last-1), tile(last)))
+		})
+		return
+	}
 	p.inside = p.cellMask(body, "inside", func(r, x int64) kernel.Expr { return within(r, x, array(1), array(last)) })
 	p.rim = map[*pipeline.Stage]mask{}
 	for n, st := range p.stream.Stages {
@@ -153,9 +157,6 @@ func (s *pipeStep) chosen(name string, st *pipeline.Stage, cond kernel.Expr, the
 
 // kept is the mask of the cells that a stage leaves as they were in this step.
 func (s *pipeStep) kept(st *pipeline.Stage, plane kernel.Expr) mask {
-	if !s.ends {
-		return s.rim[st]
-	}
 	there := s.planeIn("plane_there", plane, s.lo[0], s.hi[0])
 	all := s.chosen("there", st, there, s.inside, nil)
 	return s.chosen("kept", st, s.assigns(st, plane), s.rim[st], all)
@@ -165,15 +166,12 @@ func (s *pipeStep) kept(st *pipeline.Stage, plane kernel.Expr) mask {
 func (s *pipeStep) stored(st *pipeline.Stage, plane kernel.Expr) mask {
 	own := kernel.Bin(op.And, kernel.Ge(plane, s.first), kernel.Lt(plane, s.end))
 	own = s.body.let(s.env, "plane_own", "plane_own", own)
-	m := s.chosen("stored", st, own, s.own, nil)
+	m := s.chosen("stored", st, own, s.mine, nil)
 	if !s.guarded || st.Output.Spare {
 		return m
 	}
 	not := m.each(func(n int) kernel.Expr { // those that the stage assigns
-		out := s.rim[st][n]
-		if s.ends {
-			out = kernel.Sel(s.assigns(st, plane), out, m[n])
-		}
+		out := kernel.Sel(s.assigns(st, plane), s.rim[st][n], m[n])
 		return s.body.let(s.env, fmt.Sprintf("not-%d-%d", st.Number, n), "unassigned", kernel.Bin(op.And, m[n], out))
 	})
 	return m.each(func(n int) kernel.Expr {
@@ -207,7 +205,7 @@ func (s *pipeStep) keepIn(into []*kernel.Var, st *pipeline.Stage, r, later int64
 	kept := s.kept(st, plane)
 	if before, age := s.before(st, r, later); before != nil {
 		for x, v := range into {
-			old := kernel.V(s.pipe.held[before][mod(s.turn-age, s.turns)][r][x])
+			old := kernel.V(s.own(before, age, r, int64(x)))
 			s.body.emit(&kernel.Assign{Var: v, Value: kernel.Sel(s.has(kept, r, int64(x), 1, true), old, kernel.V(v))})
 		}
 		return

@@ -90,10 +90,16 @@ func (p *pipe) clear(body *scope) {
 
 // clamped returns a position within the arrays.
 func (s *pipeStep) clamped(key string, k int, x kernel.Expr) kernel.Expr {
-	if guarded := s.guarded && k > 0 || s.ends; !guarded && !s.opts.Bare {
+	if !s.guarded && !s.opts.Bare {
 		return x
 	}
 	return s.body.let(s.env, key, key, kernel.Min(kernel.Max(x, s.lo[k]), s.hi[k]))
+}
+
+// wholeVectors reports whether rows of the arrays are known to be whole vectors.
+func (p *pipe) wholeVectors() bool {
+	last := p.extents[len(p.axes)-1]
+	return p.baked && mod(p.opts.Bound.Extent(last).Lo, p.vec) == 0 && mod(p.opts.Bound.Extent(last).Hi+1, p.vec) == 0
 }
 
 // elements calls f for the elements of a plane of memory that the thread has, or others
@@ -183,6 +189,33 @@ func (s *pipeStep) receive(r int64) {
 		}
 		s.publish(x, r)
 	}
+}
+
+// own is a cell of the thread as a source had it some steps ago: in a register, or in the
+// circular buffer, where older planes take none.
+func (s *pipeStep) own(from *pipeline.Source, age, r, x int64) *kernel.Var {
+	ring := s.rings[from]
+	if ring == nil || age == 0 {
+		return s.pipe.held[from][mod(s.turn-age, s.turns)][r][x]
+	}
+	name := func(x int64) string { return fmt.Sprintf("own.%p.%d.%d.%d", from, age, r, x) }
+	if have := s.moved[name(x)]; have != nil {
+		return have
+	}
+	first := x / s.vec * s.vec
+	var into []*kernel.Var
+	for i := range s.vec {
+		v := s.body.declare(s.env, from.Value.Name()+"_before", ring.Elem)
+		into = append(into, v)
+		s.moved[name(first+i)] = v
+	}
+	at := kernel.Add(s.ringRow(age, s.warp, kernel.I(r)), kernel.I(first))
+	if s.vec == 1 {
+		s.body.emit(&kernel.Let{Var: into[0], Value: &kernel.Load{Buffer: ring, Index: at}})
+	} else {
+		s.body.emit(&kernel.LoadVector{Vars: into, Buffer: ring, Index: at})
+	}
+	return s.moved[name(x)]
 }
 
 // ringRow is where the thread's cells of a row of a warp stand in a circular buffer, for the

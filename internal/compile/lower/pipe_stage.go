@@ -114,7 +114,7 @@ func (c *pipeCell) through(at *cell, a *ir.Access, from *pipeline.Source, offset
 	}
 	var value kernel.Expr
 	places := pipeline.Mapped(a, d)
-	if !c.ends && (!c.guarded || d == 0) {
+	if !c.guarded {
 		places = places[:1]
 	}
 	for _, x := range places {
@@ -160,7 +160,7 @@ func (c *pipeCell) held(from *pipeline.Source, offset []int64) kernel.Expr {
 	if x < 0 {
 		lanes = -((c.run - 1 - x) / c.run)
 	}
-	v := c.pipe.held[from][mod(c.turn-age, c.turns)][r][x-lanes*c.run]
+	v := c.own(from, age, r, x-lanes*c.run)
 	if lanes == 0 {
 		return kernel.V(v)
 	}
@@ -208,7 +208,7 @@ func (s *pipeStep) store(st *pipeline.Stage, r int64, plane kernel.Expr, row []*
 		}
 		all := &kernel.StoreVector{Buffer: b.buffer, Index: at(c), Values: values}
 		some := []kernel.Stmt{}
-		if s.guarded { // else tiles are whole, and so are vectors
+		if s.guarded && !(st.Output.Spare && s.wholeVectors()) {
 			some = []kernel.Stmt{&kernel.If{Cond: s.has(stored, r, c, s.vec, false), Then: cells}}
 		}
 		s.body.emit(&kernel.If{Cond: s.has(stored, r, c, s.vec, true), Then: []kernel.Stmt{all}, Else: some})

@@ -81,30 +81,33 @@ func (p *pipe) steps(body *scope) {
 		}
 	}
 	start := body.let(p.env, "start", "start", kernel.Max(kernel.Sub(p.first, kernel.I(p.halo[0].Low)), p.lo[0]))
-	p.findMasks(body)
-	step := func(turn int64, from kernel.Expr, in *scope, guarded, ends bool) *pipeStep {
-		s := &pipeStep{
-			pipe: p, turn: turn, body: in, guarded: guarded, ends: ends, moved: map[string]*kernel.Var{},
-		}
+	p.findMasks(body, false)
+	step := func(turn int64, from kernel.Expr, in *scope, guarded bool) *pipeStep {
+		s := &pipeStep{pipe: p, turn: turn, body: in, guarded: guarded, moved: map[string]*kernel.Var{}}
 		s.now = in.let(p.env, "now", "plane", kernel.Add(from, kernel.I(turn)))
 		s.number = in.let(p.env, "number", "number", kernel.Sub(s.now, start))
 		return s
 	}
-	before := step(0, start, body, true, true)
+	before := step(0, start, body, true)
 	for n := range max(p.ahead, 1) {
 		before.fetch(n)
 	}
-	loop := func(guarded, ends bool, lo, hi kernel.Expr) []kernel.Stmt {
-		t := body.declare(p.env, "t", types.I64)
-		turns := newScope(body)
-		for turn := range p.turns {
-			step(turn, kernel.V(t), turns, guarded, ends).write()
+	loop := func(guarded bool, lo, hi kernel.Expr) []kernel.Stmt {
+		list := newScope(body)
+		if guarded {
+			p.findMasks(list, true)
 		}
-		return []kernel.Stmt{&kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(p.turns), Body: turns.stmts}}
+		t := list.declare(p.env, "t", types.I64)
+		turns := newScope(list)
+		for turn := range p.turns {
+			step(turn, kernel.V(t), turns, guarded).write()
+		}
+		list.emit(&kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(p.turns), Body: turns.stmts})
+		return list.stmts
 	}
-	// Where all cells are computed the loop has no conditions. Blocks at the edges have a loop
-	// with masks that hold for all planes. Near both ends of the stream a third one comes before
-	// and after these: its code is there once.
+	// Where all cells are computed the loop has no conditions. The planes near both ends of the
+	// stream, and blocks at the edges, are made by the other loop, which comes before and after.
+	// Its code is there once: a compiler finds registers for two loops, and spills for three.
 	whole := func(n kernel.Expr, up bool) kernel.Expr { // as a number of steps that turns divide
 		n = kernel.Max(kernel.Sub(n, start), kernel.I(0))
 		if up {
@@ -114,25 +117,18 @@ func (p *pipe) steps(body *scope) {
 	}
 	stop := body.let(p.env, "stop", "stop", whole(kernel.Add(p.end, kernel.I(lag)), true))
 	if p.opts.Bare {
-		body.emit(loop(false, false, start, stop)...)
+		body.emit(loop(false, start, stop)...)
 		return
 	}
 	from, to := p.innerSteps(body)
 	from = kernel.Min(whole(from, true), stop)
-	from = body.let(p.env, "from", "inner_first", from)
+	from = body.let(p.env, "from", "inner_first", kernel.Sel(p.inner(body), from, stop))
 	to = body.let(p.env, "to", "inner_end", kernel.Max(kernel.Min(whole(to, false), stop), from))
 	part := body.declare(p.env, "part", types.I64)
 	is := func(n int64) kernel.Expr { return kernel.Bin(op.Eq, kernel.V(part), kernel.I(n)) }
 	lo, hi := kernel.Sel(is(0), start, to), kernel.Sel(is(0), from, stop)
-	inner := p.inner(body)
 	body.emit(&kernel.Loop{Var: part, Lo: kernel.I(0), Hi: kernel.I(3), Step: kernel.I(1), Body: []kernel.Stmt{
-		&kernel.If{
-			Cond: is(1),
-			Then: []kernel.Stmt{
-				&kernel.If{Cond: inner, Then: loop(false, false, from, to), Else: loop(true, false, from, to)},
-			},
-			Else: loop(true, true, lo, hi),
-		},
+		&kernel.If{Cond: is(1), Then: loop(false, from, to), Else: loop(true, lo, hi)},
 	}})
 }
 
