@@ -336,6 +336,12 @@ type Shuffle struct {
 	By    Expr // I32
 }
 
+// fromFirst reports whether all threads of a warp get what its first one has.
+func (s *Shuffle) fromFirst() bool {
+	n, literal := IntLit(s.By)
+	return s.Kind == ShuffleFrom && literal && n == 0
+}
+
 // Prefetch has the element's cache line brought near, for loads that come later. It changes
 // no value, whatever the index is.
 //

@@ -140,7 +140,11 @@ func (a *leveller) list(list []Stmt, under level) {
 				a.raise(v, a.expr(&Load{Buffer: s.Buffer, Index: s.Index}))
 			}
 		case *Shuffle:
-			a.raise(s.Var, perThread)
+			l := perThread
+			if s.fromFirst() {
+				l = min(max(perGrid, a.expr(s.Value)), perWarp)
+			}
+			a.raise(s.Var, l)
 		case *Loop:
 			bounds := max(a.expr(s.Lo), a.expr(s.Hi), a.expr(s.Step))
 			a.raise(s.Var, max(bounds, a.counter(s)))

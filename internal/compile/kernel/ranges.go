@@ -86,6 +86,10 @@ func (f *finder) list(list []Stmt) {
 				f.grow(v, every(v.Type))
 			}
 		case *Shuffle:
+			if s.fromFirst() {
+				f.grow(s.Var, f.interval(s.Value))
+				continue
+			}
 			// A lane that the warp does not have gives anything.
 			f.grow(s.Var, every(s.Var.Type))
 		case *Loop:

@@ -74,6 +74,7 @@ func TestVerifyAccepts(t *testing.T) {
 		"(for t i64 thread.x (i64 0) (i64 32) (i64 1) (store v t a))",
 		grid + "(loads (x y) u (mul t (i64 2)) (via readonly)) (stores v (mul t (i64 2)) (y x) (via streaming)) " +
 			"(let z f64 (load g t)) (loads (p q) h (mul t (i64 2)))))",
+		grid + "(shuffle x i64 from t (i32 0)) (if (lt x (i64 32)) (then (shuffle y f64 up a (i32 1))))))",
 		grid + "(shuffle x f64 up a (i32 1)) (if (lt t (i64 32)) (then (shuffle y f64 xor x (i32 1))))))",
 		grid + "(let x i32 (cast i32 t)) (if (gt x (i32 31)) (then (shuffle y f64 up a (i32 1)))) " +
 			"(if (le t (i64 63)) (then (barrier warp)))))",
@@ -272,7 +273,7 @@ func TestVerifyRefuses(t *testing.T) {
 			"(if (lt t (i64 32)) (then (barrier warp)))))",
 			"k/for b/for t/if/then/barrier: not all threads may come to this barrier: " +
 				"a condition or trip count around it varies by thread"},
-		{grid + "(shuffle x i64 from t (i32 0)) (if (lt x (i64 32)) (then (shuffle y f64 up a (i32 1))))))",
+		{grid + "(shuffle x i64 from t (i32 1)) (if (lt x (i64 32)) (then (shuffle y f64 up a (i32 1))))))",
 			"k/for b/for t/if/then/shuffle y: not all threads of a warp may come to this shuffle: " +
 				"a condition or trip count around it varies by thread"},
 		{"(for b i64 block.x (i64 0) N (i64 1) (for y i64 thread.y (i64 0) (i64 4) (i64 1) " +

@@ -272,6 +272,10 @@ func (p *pipe) blocks() []kernel.Stmt {
 		if step > 0 {
 			blocks = kernel.CeilDiv(kernel.Max(count, kernel.I(0)), kernel.I(step))
 		}
+		if k > 0 { // the last comes first: blocks at the edges take longer, and none should be at the end
+			first := kernel.Bin(op.Eq, at[k], kernel.I(0))
+			at[k] = kernel.Sel(first, kernel.Sub(blocks, kernel.I(1)), kernel.Sub(at[k], kernel.I(1)))
+		}
 		loops = append(loops, launchLoop{b, blocks, kernel.BlockX + kernel.Tag(len(loops))})
 	}
 	lane, warp := top.declare(p.env, "lane", types.I64), top.declare(p.env, "warp", types.I64)

@@ -63,18 +63,17 @@ func (p *pipe) pitch() int64 { return 32*p.run + 2*p.padding() }
 // clear writes zeros to shared memory: rows are read before they are written where nothing
 // depends on them.
 func (p *pipe) clear(body *scope) {
-	if !p.meets() {
-		return
-	}
+	cleared := p.arrived != nil
 	number := kernel.Add(kernel.Mul(p.warp, kernel.I(32)), p.lane)
 	for _, x := range p.stream.Sources {
 		b := p.edges[x]
-		if p.rings[x] != nil && x.Rows != (pipeline.Halo{}) {
+		if p.rings[x] != nil && p.turns > 1 {
 			b = p.rings[x]
 		}
 		if b == nil {
 			continue
 		}
+		cleared = true
 		i := body.declare(p.env, "cell", types.I64)
 		body.emit(&kernel.Loop{Var: i, Lo: number, Hi: b.Cells, Step: kernel.I(32 * p.warps), Body: []kernel.Stmt{
 			&kernel.Store{Buffer: b, Index: kernel.V(i), Value: zero(b.Elem)},
@@ -85,7 +84,9 @@ func (p *pipe) clear(body *scope) {
 			&kernel.MbarrierInit{Mbarrier: p.arrived, Slot: kernel.I(0), Count: kernel.L(op.Int(types.I32, p.warps))},
 		}})
 	}
-	body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	if cleared {
+		body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	}
 }
 
 // clamped returns a position within the arrays.
@@ -96,10 +97,12 @@ func (s *pipeStep) clamped(key string, k int, x kernel.Expr) kernel.Expr {
 	return s.body.let(s.env, key, key, kernel.Min(kernel.Max(x, s.lo[k]), s.hi[k]))
 }
 
-// wholeVectors reports whether rows of the arrays are known to be whole vectors.
+// wholeVectors reports whether rows of the arrays are known to be whole vectors. In two
+// dimensions nobody asks: without the branches of stores one block of code is so long that a
+// compiler moves too much of it about, and spills.
 func (p *pipe) wholeVectors() bool {
 	last := p.extents[len(p.axes)-1]
-	return p.baked && mod(p.opts.Bound.Extent(last).Lo, p.vec) == 0 && mod(p.opts.Bound.Extent(last).Hi+1, p.vec) == 0
+	return p.middle() && p.baked && mod(p.opts.Bound.Extent(last).Lo, p.vec) == 0 && mod(p.opts.Bound.Extent(last).Hi+1, p.vec) == 0
 }
 
 // elements calls f for the elements of a plane of memory that the thread has, or others
