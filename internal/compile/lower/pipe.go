@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -67,7 +68,9 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		{
 			Name: "chunk", Role: schedule.StreamLength, Axis: schedule.StreamAxis,
 			Doc:    "planes that a block stores; 0 is the whole stream",
-			Source: source, Values: schedule.Numbers(128, 0, 32, 64, 256, 512, 1024, 7, 16), Default: schedule.Int(128),
+			Source: source, Default: schedule.Int(128),
+			Values: schedule.Numbers(128, 0, 16, 32, 48, 64, 80, 96, 112, 144, 160, 176, 192, 256, 384, 512, 1024, 7),
+			Finer:  func() []schedule.Value { return schedule.Numbers(integers(4, 512, 1)...) },
 		},
 		{
 			Name: "stages", Role: schedule.Staging, Axis: schedule.StreamAxis,
@@ -253,31 +256,8 @@ func (p *pipe) blocks() []kernel.Stmt {
 	for k := range p.axes {
 		p.lo, p.hi = append(p.lo, p.affine(p.extents[k].Lo)), append(p.hi, p.affine(p.extents[k].Hi))
 	}
-	length := func(k int) kernel.Expr { return kernel.Add(kernel.Sub(p.hi[k], p.lo[k]), kernel.I(1)) }
 	base := p.base() // of vectors
-	var loops []launchLoop
-	at := make([]kernel.Expr, len(p.axes))
-	for k := last; k >= 0; k-- {
-		count, step := length(k), p.tile[k]
-		if k == last {
-			count = kernel.Sub(kernel.Add(p.hi[k], kernel.I(1)), base)
-			if !p.middle() {
-				step *= p.warps
-			}
-		}
-		name := p.Program.Axes[p.axes[k]] + "_block"
-		b := top.declare(p.env, name, types.I64)
-		at[k] = kernel.V(b)
-		blocks := kernel.Expr(kernel.I(1))
-		if step > 0 {
-			blocks = kernel.CeilDiv(kernel.Max(count, kernel.I(0)), kernel.I(step))
-		}
-		if k > 0 { // the last comes first: blocks at the edges take longer, and none should be at the end
-			first := kernel.Bin(op.Eq, at[k], kernel.I(0))
-			at[k] = kernel.Sel(first, kernel.Sub(blocks, kernel.I(1)), kernel.Sub(at[k], kernel.I(1)))
-		}
-		loops = append(loops, launchLoop{b, blocks, kernel.BlockX + kernel.Tag(len(loops))})
-	}
+	loops, at := p.order(top, base)
 	lane, warp := top.declare(p.env, "lane", types.I64), top.declare(p.env, "warp", types.I64)
 	allocs := p.allocate(top)
 	body := newScope(top)
@@ -315,6 +295,42 @@ func (p *pipe) blocks() []kernel.Stmt {
 	return append(top.stmts, wrapped(loops, append(allocs, wrapped(threads, body.stmts)...))...)
 }
 
+// order makes the loops over blocks, and returns a block's number on each axis. Blocks of one
+// strip follow each other along the stream. The last strip and the last row of tiles come
+// first: blocks at the edges take longer, and the others fill the time at the end.
+func (p *pipe) order(top *scope, base kernel.Expr) ([]launchLoop, []kernel.Expr) {
+	last := len(p.axes) - 1
+	blocks := func(k int) kernel.Expr {
+		count, step := kernel.Add(kernel.Sub(p.hi[k], p.lo[k]), kernel.I(1)), p.tile[k]
+		if k == last {
+			count = kernel.Sub(kernel.Add(p.hi[k], kernel.I(1)), base)
+			if !p.middle() {
+				step *= p.warps
+			}
+		}
+		if step == 0 {
+			return kernel.I(1)
+		}
+		return kernel.CeilDiv(kernel.Max(count, kernel.I(0)), kernel.I(step))
+	}
+	rotated := func(x, n kernel.Expr) kernel.Expr {
+		first := kernel.Bin(op.Eq, x, kernel.I(0))
+		return kernel.Sel(first, kernel.Sub(n, kernel.I(1)), kernel.Sub(x, kernel.I(1)))
+	}
+	at := make([]kernel.Expr, len(p.axes))
+	chunks, strips := blocks(0), blocks(last)
+	b := top.declare(p.env, "block", types.I64)
+	at[0] = kernel.Bin(op.Rem, kernel.V(b), chunks)
+	at[last] = rotated(kernel.Bin(op.Div, kernel.V(b), chunks), strips)
+	loops := []launchLoop{{b, kernel.Mul(chunks, strips), kernel.BlockX}}
+	if p.middle() {
+		b := top.declare(p.env, p.Program.Axes[p.axes[1]]+"_block", types.I64)
+		at[1] = rotated(kernel.V(b), blocks(1))
+		loops = append(loops, launchLoop{b, blocks(1), kernel.BlockY})
+	}
+	return loops, at
+}
+
 // base is the first cell of a row that a vector starts at: the row's first, or one before.
 func (p *pipe) base() kernel.Expr {
 	last := len(p.axes) - 1
@@ -324,22 +340,30 @@ func (p *pipe) base() kernel.Expr {
 	return kernel.Sub(p.lo[last], kernel.I(mod(p.extents[last].Lo.Const, p.vec)))
 }
 
-// inner is the condition under which all rows and cells that a block computes, halos
-// included, are in the domains of all stages: the same for all threads that meet at barriers.
+// inner is the condition under which all rows and cells that a warp computes, halos included,
+// are in the domains of all stages. Where all warps meet at one barrier it is about all rows of
+// the block.
 func (p *pipe) inner(body *scope) kernel.Expr {
 	var cond kernel.Expr
 	last := len(p.axes) - 1
 	for k := 1; k <= last; k++ {
-		from := kernel.Sub(p.corner[k], kernel.I(p.halo[k].Low))
-		to := kernel.Add(from, kernel.I(p.warps*p.rows-1))
-		if k == last {
-			to = kernel.Add(from, kernel.I(32*p.run-1))
+		from, cells := kernel.Sub(p.corner[k], kernel.I(p.halo[k].Low)), p.warps*p.rows
+		switch {
+		case k == last:
+			cells = 32 * p.run
+		case p.arrived != nil:
+			from, cells = p.row0, p.rows
 		}
-		for _, st := range p.stream.Stages {
-			r := st.Stmt.Domain[p.axes[k]]
+		to := kernel.Add(from, kernel.I(cells-1))
+		for n, st := range p.stream.Stages {
+			r, far := st.Stmt.Domain[p.axes[k]], p.reach(st, k)
+			if slices.ContainsFunc(p.stream.Stages[:n], func(other *pipeline.Stage) bool {
+				return other.Stmt.Domain.Equal(st.Stmt.Domain) && p.reach(other, k) == far
+			}) {
+				continue
+			}
 			cond = conj(cond, between(p.low(r.Lo, p.lo[k]), p.lo[k], from))
 			cond = conj(cond, between(to, from, p.high(r.Hi, p.hi[k])))
-			far := p.reach(st, k)
 			cond = conj(cond, kernel.Ge(kernel.Add(from, kernel.I(far.Low)), p.lo[k]))
 			cond = conj(cond, kernel.Le(kernel.Add(to, kernel.I(far.High)), p.hi[k]))
 		}
