@@ -230,6 +230,29 @@ func TestGPUExpressions(t *testing.T) {
 	spir(t, emit.Source(emit.OpenCL, m))
 }
 
+// A prefetch is an instruction in CUDA, and a function in OpenCL.
+func TestPrefetch(t *testing.T) {
+	k, err := kernel.ParseText(`(kernel k
+  (buffer u f64 global in N)
+  (buffer v f64 global inout N)
+  (scalar N i64)
+  (for b i64 block.x (i64 0) N (i64 1)
+    (for t i64 thread.x (i64 0) (i64 64) (i64 1)
+      (prefetch u (add t (i64 8)))
+      (store v t (load u t)))))
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &kernel.Module{Kernels: []*kernel.Kernel{k}}
+	if text := ptx(t, emit.Source(emit.CUDA, m)); !strings.Contains(text, "prefetch.global.L1") {
+		t.Errorf("no prefetch:\n%s", text)
+	}
+	if text := emit.Source(emit.OpenCL, m); !strings.Contains(text, "prefetch(&u[t + 8], 1);") {
+		t.Errorf("no prefetch:\n%s", text)
+	}
+}
+
 // Loops over threads and blocks may start anywhere and take any step; those
 // that are for one thread run on one.
 func TestCUDAIndices(t *testing.T) {

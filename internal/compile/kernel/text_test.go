@@ -64,6 +64,7 @@ const launched = `(kernel launched
         (shuffle first f64 from other (i32 0))
         (store v t (load u t (via readonly)) (via resident))
         (store s t (load s t (rank r)) (rank (sub (i32 1) r)))
+        (prefetch u (mul t (i64 2)))
         (async s t u t 2)
         (async.commit)
         (async.wait 1)

@@ -92,7 +92,7 @@ func TestVerifyAccepts(t *testing.T) {
 			"(let x f64 (load s t (rank (i32 1)))))))",
 		cluster + "(if (eq b (i64 1)) (then (barrier cluster))) " +
 			"(if (eq t (i64 0)) (then (mbarrier.init m (i64 0) (i32 1)) (mbarrier.arrive m (i64 0) (bytes (i32 64))) " +
-			"(bulk s (i64 0) u b (i64 8) m (i64 0)))) (async s t u t 2) (async.commit) (async.wait 0) " +
+			"(bulk s (i64 0) u b (i64 8) m (i64 0)))) (prefetch u t) (async s t u t 2) (async.commit) (async.wait 0) " +
 			"(mbarrier.wait m (i64 0) (i32 1)))))",
 		"(let x bool (and (gt a a) (eq (bool true) (ne n n)))) (let y i32 (call abs (rem n n)))",
 	} {
@@ -300,6 +300,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{cluster + "(mbarrier.init m t (i32 0)))))", "k/for b/for r/for t/mbarrier.init m: an mbarrier for 0 arrivals"},
 		{cluster + "(mbarrier.arrive m t (bytes N)))))",
 			"k/for b/for r/for t/mbarrier.arrive m: the number of bytes is i64 where i32 is wanted"},
+		{cluster + "(prefetch s t))))", "k/for b/for r/for t/prefetch s: a prefetch from shared memory"},
 		{cluster + "(async s t u t 4))))", "k/for b/for r/for t/async s: a copy of 32 bytes, not of 4, 8 or 16"},
 		{cluster + "(async s t c t 2))))", "k/for b/for r/for t/async s: a copy from i32 to f64\n" +
 			"k/for b/for r/for t/async s: a copy from constant to shared memory, not from global to shared"},

@@ -188,6 +188,9 @@ func streamOf(p *pipeline.Pipeline) (*pipeline.Stream, error) {
 	return s, nil
 }
 
+// wraps reports whether a boundary leads from one end of an axis to the other.
+func (p *pipe) wraps(k int) bool { return p.pipeline.Wraps[k] }
+
 // middle reports whether there is an axis that warps are stacked along.
 func (p *pipe) middle() bool { return len(p.axes) == 3 }
 
@@ -208,6 +211,9 @@ func (p *pipe) shape() error {
 		}
 	}
 	p.vec = p.vector()
+	if p.wraps(last) && !p.vectorsFit() {
+		p.vec = 1
+	}
 	for _, x := range p.stream.Sources {
 		if size := p.vec * int64(x.Value.Type().Size()); x.Stage == nil && p.ahead > 0 && size < 4 {
 			return limit("bytes of an asynchronous copy", 4, size, "neighbouring cells of "+x.Value.Name())
@@ -216,7 +222,13 @@ func (p *pipe) shape() error {
 	p.turns = p.stream.Turns(p.rows)
 	for _, st := range p.stream.Stages {
 		for r := range p.rows {
-			p.parts[st] = append(p.parts[st], p.stream.Parts(st, r, p.rows-1-r))
+			parts := p.stream.Parts(st, r, p.rows-1-r)
+			if p.opts.Guard {
+				if err := p.stream.VerifyParts(parts, r, p.rows-1-r); err != nil {
+					return err
+				}
+			}
+			p.parts[st] = append(p.parts[st], parts)
 		}
 	}
 	for k := range p.axes {

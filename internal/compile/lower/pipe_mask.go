@@ -101,12 +101,20 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 		}
 		return in(k, p.corner[k], kernel.Sub(kernel.Add(p.corner[k], kernel.I(p.tile[k])), kernel.I(1)))
 	}
-	array := func(k int) func(at kernel.Expr) kernel.Expr { return in(k, p.lo[k], p.hi[k]) }
 	if !guarded {
 		p.mine = p.cellMask(body, "own", func(r, x int64) kernel.Expr {
-			return kernel.And(within(r, x, array(1), array(last)), within(r, x, tile(last-1), tile(last)))
+			array := within(r, x, in(1, p.lo[1], p.hi[1]), in(last, p.lo[last], p.hi[last]))
+			return kernel.And(array, within(r, x, tile(last-1), tile(last)))
 		})
 		return
+	}
+	// Where an axis wraps, cells beyond the ends are computed like all others.
+	always := func(kernel.Expr) kernel.Expr { return kernel.L(op.BoolOf(true)) }
+	array := func(k int) func(at kernel.Expr) kernel.Expr {
+		if p.wraps(k) {
+			return always
+		}
+		return in(k, p.lo[k], p.hi[k])
 	}
 	p.inside = p.cellMask(body, "inside", func(r, x int64) kernel.Expr { return within(r, x, array(1), array(last)) })
 	p.rim = map[*pipeline.Stage]mask{}
@@ -121,6 +129,9 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 			continue
 		}
 		domain := func(k int) func(at kernel.Expr) kernel.Expr {
+			if p.wraps(k) {
+				return always
+			}
 			r := st.Stmt.Domain[p.axes[k]]
 			return in(k, p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
 		}
@@ -133,6 +144,9 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 
 // planeIn is the condition under which a plane is within bounds on the stream's axis.
 func (s *pipeStep) planeIn(name string, plane, lo, hi kernel.Expr) kernel.Expr {
+	if s.wraps(0) {
+		return kernel.L(op.BoolOf(true))
+	}
 	in := kernel.Bin(op.And, kernel.Ge(plane, lo), kernel.Le(plane, hi))
 	return s.body.let(s.env, name, name, in)
 }

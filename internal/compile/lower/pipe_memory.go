@@ -94,16 +94,26 @@ func (s *pipeStep) clamped(key string, k int, x kernel.Expr) kernel.Expr {
 	if !s.guarded && !s.opts.Bare {
 		return x
 	}
+	if s.wraps(k) {
+		return s.body.let(s.env, key, key, s.env.wrapped(x, &s.extents[k]))
+	}
 	return s.body.let(s.env, key, key, kernel.Min(kernel.Max(x, s.lo[k]), s.hi[k]))
 }
 
-// wholeVectors reports whether rows of the arrays are known to be whole vectors. In two
+// vectorsFit reports whether rows are known to be whole vectors, so that none goes beyond an end.
+func (p *pipe) vectorsFit() bool {
+	last := p.extents[len(p.axes)-1]
+	if !p.baked {
+		return false
+	}
+	e := p.opts.Bound.Extent(last)
+	return mod(e.Lo, p.vec) == 0 && mod(e.Hi+1, p.vec) == 0
+}
+
+// wholeVectors reports whether stores need no look at single cells of a vector. In two
 // dimensions nobody asks: without the branches of stores one block of code is so long that a
 // compiler moves too much of it about, and spills.
-func (p *pipe) wholeVectors() bool {
-	last := p.extents[len(p.axes)-1]
-	return p.middle() && p.baked && mod(p.opts.Bound.Extent(last).Lo, p.vec) == 0 && mod(p.opts.Bound.Extent(last).Hi+1, p.vec) == 0
-}
+func (p *pipe) wholeVectors() bool { return p.middle() && p.vectorsFit() }
 
 // elements calls f for the elements of a plane of memory that the thread has, or others
 // where it has none.
@@ -126,7 +136,10 @@ func (s *pipeStep) elements(x *pipeline.Source, plane kernel.Expr, name string,
 		}
 		for c := int64(0); c < s.run; c += s.vec {
 			cell := kernel.Add(s.x0, kernel.I(c))
-			if s.guarded || s.opts.Bare {
+			switch guarded := s.guarded || s.opts.Bare; {
+			case guarded && s.wraps(last):
+				cell = s.env.wrapped(cell, &s.extents[last])
+			case guarded:
 				cell = kernel.Min(kernel.Max(cell, s.base()), end)
 			}
 			cell = s.body.let(s.env, fmt.Sprintf("x_in_%d", c), fmt.Sprintf("x_in_%d", c), cell)

@@ -53,14 +53,26 @@ func (s *pipeStep) planeOf(st *pipeline.Stage, later int64) kernel.Expr {
 	return s.body.let(s.env, fmt.Sprintf("plane-%d", lag), "plane", kernel.Sub(s.now, kernel.I(lag)))
 }
 
-// position returns the grid's position of a cell of the thread.
-func (s *pipeStep) position(plane kernel.Expr, r, x int64) map[int]kernel.Expr {
+// place returns where a cell of the thread stands; where an axis wraps, it may be beyond the
+// ends.
+func (s *pipeStep) place(plane kernel.Expr, r, x int64) map[int]kernel.Expr {
 	last := len(s.axes) - 1
-	pos := map[int]kernel.Expr{s.axes[0]: plane, s.axes[last]: kernel.Add(s.x0, kernel.I(x))}
+	at := map[int]kernel.Expr{s.axes[0]: plane, s.axes[last]: kernel.Add(s.x0, kernel.I(x))}
 	if s.middle() {
-		pos[s.axes[1]] = kernel.Add(s.row0, kernel.I(r))
+		at[s.axes[1]] = kernel.Add(s.row0, kernel.I(r))
 	}
-	return pos
+	return at
+}
+
+// position returns the grid's cell that a cell of the thread stands for.
+func (s *pipeStep) position(plane kernel.Expr, r, x int64) map[int]kernel.Expr {
+	at := s.place(plane, r, x)
+	for k, axis := range s.axes {
+		if s.guarded && s.wraps(k) {
+			at[axis] = s.env.wrapped(at[axis], &s.extents[k])
+		}
+	}
+	return at
 }
 
 // compute is what an expression of the stage's statement, or of one of its local scalars, is
@@ -195,7 +207,7 @@ func (s *pipeStep) store(st *pipeline.Stage, r int64, plane kernel.Expr, row []*
 	b.writes = true
 	stored := s.stored(st, plane)
 	for c := int64(0); c < s.run; c += s.vec {
-		at := func(x int64) kernel.Expr { return s.flat(into, s.indices(s.position(plane, r, x))) }
+		at := func(x int64) kernel.Expr { return s.flat(into, s.indices(s.place(plane, r, x))) }
 		var cells, values = []kernel.Stmt{}, []kernel.Expr{}
 		for x := c; x < c+s.vec; x++ {
 			store := &kernel.Store{Buffer: b.buffer, Index: at(x), Value: kernel.V(row[x])}

@@ -80,7 +80,11 @@ func (p *pipe) steps(body *scope) {
 			lag = max(lag, p.stream.Lag(st))
 		}
 	}
-	start := body.let(p.env, "start", "start", kernel.Max(kernel.Sub(p.first, kernel.I(p.halo[0].Low)), p.lo[0]))
+	start := kernel.Sub(p.first, kernel.I(p.halo[0].Low))
+	if !p.wraps(0) {
+		start = kernel.Max(start, p.lo[0])
+	}
+	start = body.let(p.env, "start", "start", start)
 	p.findMasks(body, false)
 	step := func(turn int64, from kernel.Expr, in *scope, guarded bool) *pipeStep {
 		s := &pipeStep{pipe: p, turn: turn, body: in, guarded: guarded, moved: map[string]*kernel.Var{}}

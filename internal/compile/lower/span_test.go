@@ -19,7 +19,7 @@ var spanPrograms = []struct {
 	name, text string
 	leaves     int
 	axes       int
-	noPipe     bool // some array is periodic, or has cells of two colours or another domain
+	noPipe     bool // some array has cells of two colours, or another domain
 }{
 	{"heat3d", `
 parameter L, M, N;
@@ -33,7 +33,34 @@ stencil heat (out, in) {
 }
 iterate T { heat (next, u); swap (next, u); }
 copyout u;
-`, 2, 3, true},
+`, 2, 3, false},
+	{"box that wraps in 3D", `
+parameter L, M, N;
+iterator k, j, i;
+float u[L,M,N], next[L,M,N];
+boundary u, next : periodic;
+copyin u, next;
+stencil box (out, in) {
+  out[k][j][i] = 0.31*in[k][j][i] + 0.11*in[k+1][j-1][i+1] + 0.13*in[k-1][j+1][i-1] + 0.07*in[k][j+1][i+1]
+               + 0.17*in[k+1][j-1][i] + 0.05*in[k+1][j][i] + 0.16*in[k-1][j][i+1];
+}
+iterate T { box (next, u); swap (next, u); }
+copyout u;
+`, 2, 3, false},
+	{"wraps along the stream alone", `
+parameter M, N;
+iterator j, i;
+double u[M,N], next[M,N], f[M,N];
+boundary u, next : periodic on j;
+copyin u, next, f;
+stencil heat (out, in, f) {
+  [0:M-1,1:N-2] : out[j][i] = 0.12*in[j-1][i] + 0.2*in[j][i-1] + 0.28*in[j][i] + 0.16*in[j][i+1] + 0.24*in[j+1][i]
+    + 0.1*f[j][i]*(j + i) + 0.01*step;
+}
+iterate T { heat (next, u, f); swap (next, u); }
+copyout u, next;
+`, 2, 2, false},
+
 	{"star in 3D", `
 parameter L, M, N;
 iterator k, j, i;
@@ -106,7 +133,7 @@ stencil react (un, vn, u, v) {
 }
 iterate T { react (un, vn, u, v); swap (un, u); swap (vn, v); }
 copyout u, v;
-`, 3, 2, true},
+`, 3, 2, false},
 	{"in place, two colours", `
 parameter M, N;
 iterator j, i;
@@ -240,11 +267,12 @@ func TestSpans(t *testing.T) {
 		1: {"", "", ""},
 		2: {
 			"family=pipe,block=1x32,cells=4,chunk=7", "family=pipe,block=2x32,cells=1,chunk=0",
-			"family=pipe,block=4x32,cells=3,chunk=16",
+			"family=pipe,block=4x32,cells=3,chunk=16,stages=0", "family=pipe,block=1x32,cells=2,chunk=32,stages=4",
 		},
 		3: {
 			"family=pipe,block=8x32,cells=2x1,chunk=7", "family=pipe,block=6x32,cells=4x2,chunk=0",
-			"family=pipe,block=12x32,cells=2x2,chunk=16",
+			"family=pipe,block=12x32,cells=2x2,chunk=16,stages=0",
+			"family=pipe,block=12x32,cells=1x2,chunk=16,barrier=whole",
 		},
 	}
 	for _, prog := range spanPrograms {
@@ -262,7 +290,7 @@ func TestSpans(t *testing.T) {
 					seed := uint64(7*i + depth)
 					tile := tiles[prog.axes][(i+depth)%2]
 					for _, config := range []string{
-						fmt.Sprintf("family=overlap,block=32,tile=%s", tile), pipes[prog.axes][(i+depth)%3],
+						fmt.Sprintf("family=overlap,block=32,tile=%s", tile), pipes[prog.axes][(i+depth)%len(pipes[prog.axes])],
 					} {
 						if config == "" || strings.Contains(config, "pipe") && prog.noPipe {
 							continue

@@ -167,7 +167,7 @@ func (t *timing) when(n node) ready {
 	if a, ok := n.e.(*ir.Access); ok {
 		v := t.stage.Inputs[n.in][a.Array]
 		if from := t.stream.Source(v); from != nil {
-			_ = t.stream.Offsets(a, func(o []int64, _ []Face) {
+			t.stream.Offsets(a, func(o []int64, _ []Face) {
 				if at := t.arrives(from, o); at.Compare(r.at) > 0 {
 					r.at = at
 				}
@@ -249,7 +249,7 @@ func (t *timing) early(n node, by Time) Time {
 // read notes how old a plane is when it is read.
 func (t *timing) read(a *ir.Access, in *ir.Temp, by Time) {
 	if from := t.stream.Source(t.stage.Inputs[in][a.Array]); from != nil {
-		_ = t.stream.Offsets(a, func(o []int64, _ []Face) {
+		t.stream.Offsets(a, func(o []int64, _ []Face) {
 			t.out.Oldest = max(t.out.Oldest, t.stream.Age(t.stage, from, o[0])-by.Before)
 		})
 	}
@@ -270,8 +270,15 @@ func (p *Parts) Has(e ir.Expr, in *ir.Temp, before Time) bool {
 //	0 computed: next
 func (p *Parts) Text(program *ir.Program) string {
 	var b strings.Builder
-	for _, q := range p.List {
-		fmt.Fprintf(&b, "%d %s: %s\n", -q.At.Before, q.At.Phase, program.InfixExpr(q.Of))
+	for n, q := range p.List {
+		fmt.Fprintf(&b, "%d %s: %s", -q.At.Before, q.At.Phase, program.InfixExpr(q.Of))
+		switch {
+		case n == p.Keeper && p.Held:
+			b.WriteString(", or what an earlier stage has")
+		case n == p.Keeper:
+			b.WriteString(", or what memory has")
+		}
+		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "%d %s: %s\n", Last.Before, Last.Phase, p.Stage.Stmt.Array.Name)
 	return b.String()

@@ -93,19 +93,17 @@ func NewStream(p *Pipeline) (*Stream, error) {
 	}
 	for _, st := range p.Stages {
 		x := &Source{Value: st.Value, Stage: st, Halo: st.Halo}
-		if err := s.reads(st, func(from *Source, o []int64) {
+		s.reads(st, func(from *Source, o []int64) {
 			lag := from.Lag + o[0]
 			if len(o) > 2 && slices.ContainsFunc(o[1:len(o)-1], func(o int64) bool { return o != 0 }) {
 				lag++ // seen after a barrier
 			}
 			x.Lag = max(x.Lag, lag)
-		}); err != nil {
-			return nil, err
-		}
+		})
 		s.Sources = append(s.Sources, x)
 	}
 	for _, st := range p.Stages {
-		_ = s.reads(st, func(from *Source, o []int64) {
+		s.reads(st, func(from *Source, o []int64) {
 			s.Planes = max(s.Planes, s.Age(st, from, o[0])+1)
 			if from.Stage == nil {
 				for k := range o {
@@ -159,13 +157,12 @@ func pointwise(a *ir.Access) bool {
 
 // reads calls f for every offset at which a stage may read a source, those that boundaries
 // lead to included.
-func (s *Stream) reads(st *Stage, f func(from *Source, offset []int64)) error {
-	return st.Accesses(func(a *ir.Access, v *graph.Value) error {
-		from := s.Source(v)
-		if from == nil {
-			return nil
+func (s *Stream) reads(st *Stage, f func(from *Source, offset []int64)) {
+	_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
+		if from := s.Source(v); from != nil {
+			s.Offsets(a, func(o []int64, _ []Face) { f(from, o) })
 		}
-		return s.Offsets(a, func(o []int64, _ []Face) { f(from, o) })
+		return nil
 	})
 }
 
@@ -178,11 +175,10 @@ type Face struct {
 	Negated  bool
 }
 
-// Offsets calls f for every place that an access may lead to, as offsets from its cell:
-// the access's own, and where a boundary leads near the ends. It fails for boundaries that
-// lead to the other end.
-func (s *Stream) Offsets(a *ir.Access, f func(offset []int64, faces []Face)) error {
-	var failed error
+// Offsets calls f for every place that an access may lead to, as offsets from its cell: the
+// access's own, and where a boundary leads near the ends. A boundary that leads to the other end
+// adds none: threads have cells beyond it as those that they stand for.
+func (s *Stream) Offsets(a *ir.Access, f func(offset []int64, faces []Face)) {
 	offset, faces := make([]int64, len(a.Index)), make([]Face, len(a.Index))
 	var next func(d int)
 	next = func(d int) {
@@ -194,12 +190,8 @@ func (s *Stream) Offsets(a *ir.Access, f func(offset []int64, faces []Face)) err
 			offset[d], faces[d] = x.Offset, x.Face
 			next(d + 1)
 		}
-		if dim := a.Array.Dims[d].Faces; dim.Low.Kind == ir.Periodic || dim.High.Kind == ir.Periodic {
-			failed = fmt.Errorf("%s is periodic, which no stream follows so far", a.Array.Name)
-		}
 	}
 	next(0)
-	return failed
 }
 
 // MappedOffset is an offset on one axis with the cells that it is for.

@@ -57,6 +57,13 @@ a, lag 0, halo 0:2 0:0 6:0
 b, lag 1, halo 0:1 0:0 3:0
 a, lag 2, halo 0:0 0:0 0:0
 `},
+		{"what wraps is beyond the ends", `double a[N,N,N], b[N,N,N]; boundary a, b : periodic;
+stencil s (o, u) { o[k][j][i] = u[k-1][j][i] + u[k][j][i-2]; }`, `
+2 planes
+a, lag 0, halo 2:0 0:0 4:0
+b, lag 0, halo 1:0 0:0 2:0
+a, lag 0, halo 0:0 0:0 0:0
+`},
 		{"a reflection reads the other side", `double a[N,N,N], b[N,N,N]; boundary a, b : reflect on k;
 stencil s (o, u) { o[k][j][i] = u[k-1][j][i] + u[k][j][i]; }`, `
 3 planes
@@ -79,8 +86,6 @@ a, lag 2, halo 0:0 0:0 0:0
 // What no stream follows is refused, with the reason.
 func TestStreamRefusals(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{`double a[N,N,N], b[N,N,N]; boundary a, b : periodic on i;
-stencil s (o, u) { o[k][j][i] = u[k][j][i-1]; }` + loop, "u is periodic"},
 		{`double a[N,N,N];
 stencil s (u) { color (k+j+i) % 2 == 0 : u[k][j][i] = 0.5*u[k][j][i-1]; }
 iterate 9 { s (a); }`, "of one colour"},
@@ -106,5 +111,104 @@ func TestStreamOfNoNeighbours(t *testing.T) {
 	}
 	if s.Planes != 1 {
 		t.Errorf("%d planes are kept", s.Planes)
+	}
+}
+
+// Each text is how a thread's row computes the first stage of a loop: what it does before its
+// own step, and in which phase.
+func TestParts(t *testing.T) {
+	const grids = "double a[N,N,N], b[N,N,N];\n"
+	for _, c := range []struct {
+		name, text    string
+		before, after int64 // rows of the thread
+		turns         int64 // for threads of all these rows
+		want          string
+	}{
+		{"planes in order, between rows of the thread", grids + `stencil s (o, u) {
+o[k][j][i] = 0.1*u[k-1][j][i] + 0.2*u[k][j-1][i] + 0.3*u[k][j][i+1] + 0.4*u[k+1][j][i]; }`, 1, 1, 2, `
+-1 finished: 0.1 * u[k-1][j][i] + 0.2 * u[k][j-1][i] + 0.3 * u[k][j][i+1], or what memory has
+0 computed: o
+`},
+		{"rows of other warps are there after the barrier", grids + `stencil s (o, u) {
+o[k][j][i] = 0.1*u[k-1][j][i] + 0.2*u[k][j-1][i] + 0.3*u[k][j][i+1] + 0.4*u[k+1][j][i]; }`, 0, 2, 2, `
+-1 computed: 0.1 * u[k-1][j][i], or what memory has
+0 exchanged: 0.1 * u[k-1][j][i] + 0.2 * u[k][j-1][i] + 0.3 * u[k][j][i+1]
+0 computed: o
+`},
+		{"its own cells are there at once", grids + `stencil s (o, u) {
+o[k][j][i] = 0.1*u[k-1][j][i] + 0.2*u[k][j][i] + 0.4*u[k+1][j][i]; }`, 1, 1, 2, `
+-1 computed: 0.1 * u[k-1][j][i] + 0.2 * u[k][j][i], or what memory has
+0 computed: o
+`},
+		{"two planes beyond", grids + `stencil s (o, u) {
+o[k][j][i] = 0.1*u[k-2][j][i] + 0.2*u[k-1][j][i] + 0.3*u[k][j][i] + 0.4*u[k+1][j][i] + 0.5*u[k+2][j][i]; }`,
+			1, 1, 2, `
+-3 computed: 0.1 * u[k-2][j][i] + 0.2 * u[k-1][j][i]
+-2 computed: 0.1 * u[k-2][j][i] + 0.2 * u[k-1][j][i] + 0.3 * u[k][j][i]
+-1 computed: 0.1 * u[k-2][j][i] + 0.2 * u[k-1][j][i] + 0.3 * u[k][j][i] + 0.4 * u[k+1][j][i], or what memory has
+0 computed: o
+`},
+		{"all of a box is there before", grids + `stencil s (o, u) { o[k][j][i] = u[k][j-1][i] + u[k+1][j+1][i]; }`,
+			1, 1, 2, `
+-1 finished: u[k][j-1][i] + u[k+1][j+1][i], or what memory has
+0 computed: o
+`},
+		{"a scalar is computed where it is needed first", grids + `stencil s (o, u) {
+double m = u[k][j][i-1] + u[k][j][i+1]; o[k][j][i] = m*m + u[k+1][j][i]; }`, 1, 1, 2, `
+-1 finished: m * m, or what memory has
+0 computed: o
+`},
+		{"nothing comes early", grids + `stencil s (o, u) { o[k][j][i] = 2*u[k][j][i]; }`, 1, 1, 1, `
+0 computed: o
+`},
+		{"what a stage leaves as it was", grids + `stencil s (o, u) {
+[1:N-2,1:N-2,1:N-2] : o[k][j][i] = u[k-1][j][i] + u[k][j][i-1] + u[k+1][j][i]; }`, 1, 1, 2, `
+-1 finished: u[k-1][j][i] + u[k][j][i-1], or what memory has
+0 computed: o
+`},
+	} {
+		s, err := streamed(t, c.text+loop)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		p := s.Parts(s.Stages[0], c.before, c.after)
+		if got := p.Text(s.Span.Program); got != strings.TrimPrefix(c.want, "\n") {
+			t.Errorf("%s:\n%s", c.name, got)
+		}
+		if got := s.Turns(c.before + c.after + 1); got != c.turns {
+			t.Errorf("%s: %d turns", c.name, got)
+		}
+	}
+}
+
+// A part that comes too early, a plane that is kept too short, a row that others may have
+// replaced: each is found.
+func TestVerifyParts(t *testing.T) {
+	s, err := streamed(t, `double a[N,N,N], b[N,N,N];
+stencil s (o, u) { o[k][j][i] = 0.1*u[k-1][j][i] + 0.2*u[k][j-1][i] + 0.3*u[k][j][i+1] + 0.4*u[k+1][j][i]; }`+loop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []int64{0, 1} {
+		fresh := func() pipeline.Parts { return s.Parts(s.Stages[1], before, 1) }
+		if err := s.VerifyParts(fresh(), before, 1); err != nil {
+			t.Errorf("%d rows before: %v", before, err)
+		}
+		for name, spoil := range map[string]func(p *pipeline.Parts){
+			"before it is there":            func(p *pipeline.Parts) { p.List[0].At.Before, p.Carried = p.List[0].At.Before+1, 9 },
+			"its plane has been replaced":   func(p *pipeline.Parts) { p.Oldest = 0 },
+			"waits for longer":              func(p *pipeline.Parts) { p.Carried, p.Keeper = 0, -1 },
+			"overwritten before it is used": func(p *pipeline.Parts) { p.Carried = 0 },
+			"not in the order of their times": func(p *pipeline.Parts) {
+				p.List = append(p.List, pipeline.Part{Of: p.List[0].Of, At: pipeline.Time{Before: 9}})
+			},
+		} {
+			p := fresh()
+			spoil(&p)
+			if err := s.VerifyParts(p, before, 1); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%d rows before, %q: %v", before, name, err)
+			}
+		}
 	}
 }

@@ -68,6 +68,7 @@ func (g *gen) async(b *team, own kernel.Expr) []kernel.Stmt {
 	}
 	from = g.global(from)
 	list := []kernel.Stmt{
+		&kernel.Prefetch{Buffer: from, Index: kernel.I(0)},
 		&kernel.AsyncCopy{To: b.tile, At: own, From: from, Index: within(g.expr(types.I64, 2), from.Cells), Cells: 1},
 		&kernel.AsyncCommit{},
 	}
