@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,7 +197,11 @@ stencil s (o, u) { o[k][j][i] = 0.1*u[k-1][j][i] + 0.2*u[k][j-1][i] + 0.3*u[k][j
 			t.Errorf("%d rows before: %v", before, err)
 		}
 		for name, spoil := range map[string]func(p *pipeline.Parts){
-			"before it is there":            func(p *pipeline.Parts) { p.List[0].At.Before, p.Carried = p.List[0].At.Before+1, 9 },
+			"before it is there": func(p *pipeline.Parts) {
+				p.List[len(p.List)-1].At.Before += 2
+				slices.Reverse(p.List)
+				p.Carried = 9
+			},
 			"its plane has been replaced":   func(p *pipeline.Parts) { p.Oldest = 0 },
 			"waits for longer":              func(p *pipeline.Parts) { p.Carried, p.Keeper = 0, -1 },
 			"overwritten before it is used": func(p *pipeline.Parts) { p.Carried = 0 },
