@@ -292,8 +292,9 @@ func (p *parser) loop(n sexpr.Node) Stmt {
 func isPart(n sexpr.Node) bool {
 	switch n.Head() {
 	case "threads", "team", "collapse", "reduce", "let", "var", "set", "store", "loads", "stores",
-		"shuffle", "alloc", "for", "if", "barrier", "comment", "prefetch", "async", "async.commit", "async.wait", "async.fence",
-		"bulk", "mbarrier.init", "mbarrier.arrive", "mbarrier.wait":
+		"shuffle", "alloc", "for", "if", "barrier", "comment", "prefetch",
+		"async", "async.commit", "async.wait", "async.fence", "bulk",
+		"mbarrier.init", "mbarrier.arrive", "mbarrier.wait":
 		return true
 	}
 	return false

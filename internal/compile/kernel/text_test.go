@@ -111,7 +111,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("line %d is %s, and not the first of %s", at[s], got, first)
 		}
 	}, nil)
-	if n != len(at) || n != 27 {
+	if n != len(at) || n != 28 {
 		t.Errorf("%d lines of %d statements", len(at), n)
 	}
 }

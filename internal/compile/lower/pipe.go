@@ -89,8 +89,8 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	if len(axes) == 3 {
 		params = append(params, schedule.Param{
 			Name: "barrier", Role: schedule.BlockBarrier,
-			Doc: "how warps meet once a plane: all wait for the last, or each says that its rows are there, does what " +
-				"needs no others, and waits then",
+			Doc: "how warps meet once a plane: all wait for the last, or each says that its rows are there, does " +
+				"what needs no others, and waits then",
 			Source: "CUDA C++ Programming Guide, asynchronous barrier", Default: split,
 			Values: []schedule.Value{split, schedule.Word(schedule.WholeBarrier)},
 			Needs:  []schedule.Need{{Capability: machine.Mbarrier, Values: []schedule.Value{split}}},
@@ -102,15 +102,15 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 // pipe is a kernel of the family: the shape of its blocks, and the values that threads hold.
 type pipe struct {
 	*spanKernel
-	stream *pipeline.Stream
-	warps  int64
-	rows   int64 // of a thread; 1 in two dimensions
-	run    int64 // neighbouring cells of a row
-	vec    int64 // of which one access moves so many
-	turns  int64 // steps that the loop is unrolled by
-	ahead  int64 // planes that are copied to shared memory before they are needed; 0 for none
-	halo   []pipeline.Halo
-	tile   []int64 // cells that a block stores along the stream, the rows and the row
+	stream   *pipeline.Stream
+	warps    int64
+	rows     int64 // of a thread; 1 in two dimensions
+	run      int64 // neighbouring cells of a row
+	vec      int64 // of which one access moves so many
+	turns    int64 // steps that the loop is unrolled by
+	prefetch int64 // planes that are copied to shared memory before they are needed; 0 for none
+	halo     []pipeline.Halo
+	tile     []int64 // cells that a block stores along the stream, the rows and the row
 
 	extents    []ir.Dim // of all arrays
 	lo, hi     []kernel.Expr
@@ -123,7 +123,7 @@ type pipe struct {
 	parts      map[*pipeline.Stage][]pipeline.Parts   // by row
 	carried    map[partOf][][]*kernel.Var             // their values, by turn and cell
 	edges      map[*pipeline.Source]*kernel.Buffer    // rows for other warps
-	rings      map[*pipeline.Source]*kernel.Buffer    // planes that memory brings
+	circular   map[*pipeline.Source]*kernel.Buffer    // planes that memory brings
 	arrived    *kernel.Buffer                         // where warps say that their rows are there
 	masks
 }
@@ -150,9 +150,9 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 	p := &pipe{
 		spanKernel: s, stream: stream, warps: block[0], rows: 1, run: cells[len(cells)-1],
 		held: map[*pipeline.Source][][][]*kernel.Var{}, early: map[*pipeline.Source][][]*kernel.Var{},
-		edges: map[*pipeline.Source]*kernel.Buffer{}, rings: map[*pipeline.Source]*kernel.Buffer{},
+		edges: map[*pipeline.Source]*kernel.Buffer{}, circular: map[*pipeline.Source]*kernel.Buffer{},
 		parts: map[*pipeline.Stage][]pipeline.Parts{}, carried: map[partOf][][]*kernel.Var{},
-		ahead: s.set.Int(schedule.Staging, 0),
+		prefetch: s.set.Int(schedule.Staging, 0),
 	}
 	if len(s.axes) == 3 {
 		p.rows = cells[0]
@@ -215,7 +215,7 @@ func (p *pipe) shape() error {
 		p.vec = 1
 	}
 	for _, x := range p.stream.Sources {
-		if size := p.vec * int64(x.Value.Type().Size()); x.Stage == nil && p.ahead > 0 && size < 4 {
+		if size := p.vec * int64(x.Value.Type().Size()); x.Stage == nil && p.prefetch > 0 && size < 4 {
 			return limit("bytes of an asynchronous copy", 4, size, "neighbouring cells of "+x.Value.Name())
 		}
 	}
@@ -386,7 +386,7 @@ func (p *pipe) inner(body *scope) kernel.Expr {
 // innerSteps returns the first plane that memory brings in a step in which all stages are
 // within their domains, and the one after the last.
 func (p *pipe) innerSteps(body *scope) (from, to kernel.Expr) {
-	from, to = p.lo[0], kernel.Sub(kernel.Add(p.hi[0], kernel.I(1)), kernel.I(max(p.ahead, 1)))
+	from, to = p.lo[0], kernel.Sub(kernel.Add(p.hi[0], kernel.I(1)), kernel.I(max(p.prefetch, 1)))
 	for _, st := range p.stream.Stages {
 		r, far, lag := st.Stmt.Domain[p.axes[0]], p.reach(st, 0), p.stream.Lag(st)
 		first := kernel.Max(p.low(r.Lo, p.lo[0]), kernel.Sub(p.lo[0], kernel.I(far.Low)))

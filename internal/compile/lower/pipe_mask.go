@@ -277,7 +277,7 @@ func (s *pipeStep) prefetchKept() {
 		home := s.gridStore(grid)
 		b := s.bufferOf(home)
 		b.reads = true
-		plane := s.clamped("plane_kept", 0, s.planeOf(st, later+max(s.ahead, 1)+1))
+		plane := s.clamped("plane_kept", 0, s.planeOf(st, later+max(s.prefetch, 1)+1))
 		for r := range s.rows {
 			for x := int64(0); x < s.run; x += s.vec {
 				at := make([]index, len(s.axes))

@@ -22,8 +22,8 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 		return b
 	}
 	for _, x := range p.stream.Sources {
-		if x.Stage == nil && p.ahead > 0 {
-			p.rings[x] = shared(x.Value.Name()+"_planes", x, p.slots()*p.warps*p.rows*p.pitch())
+		if x.Stage == nil && p.prefetch > 0 {
+			p.circular[x] = shared(x.Value.Name()+"_planes", x, p.slots()*p.warps*p.rows*p.pitch())
 			continue
 		}
 		if rows := x.Rows.Low + x.Rows.High; rows > 0 {
@@ -44,7 +44,7 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 // may still read. It is a power of two, so that places are found by a mask.
 func (p *pipe) slots() int64 {
 	n := int64(1)
-	for n < p.ahead+p.turns {
+	for n < p.prefetch+p.turns {
 		n *= 2
 	}
 	return n
@@ -67,8 +67,8 @@ func (p *pipe) clear(body *scope) {
 	number := kernel.Add(kernel.Mul(p.warp, kernel.I(32)), p.lane)
 	for _, x := range p.stream.Sources {
 		b := p.edges[x]
-		if p.rings[x] != nil && p.turns > 1 {
-			b = p.rings[x]
+		if p.circular[x] != nil && p.turns > 1 {
+			b = p.circular[x]
 		}
 		if b == nil {
 			continue
@@ -158,15 +158,15 @@ func (s *pipeStep) fetch(later int64) {
 		}
 		name := fmt.Sprintf("in_%d", later)
 		s.elements(x, plane, name, func(b *kernel.Buffer, element kernel.Expr, r, c int64) {
-			if ring := s.rings[x]; ring != nil {
-				to := kernel.Add(s.ringRow(-later, s.warp, kernel.I(r)), kernel.I(c))
-				s.body.emit(&kernel.AsyncCopy{To: ring, At: to, From: b, Index: element, Cells: int(s.vec)})
+			if buffer := s.circular[x]; buffer != nil {
+				to := kernel.Add(s.bufferRow(-later, s.warp, kernel.I(r)), kernel.I(c))
+				s.body.emit(&kernel.AsyncCopy{To: buffer, At: to, From: b, Index: element, Cells: int(s.vec)})
 				return
 			}
 			s.load(b, element, s.early[x][r][c:c+s.vec])
 		})
 	}
-	if s.ahead > 0 {
+	if s.prefetch > 0 {
 		s.body.emit(&kernel.AsyncCommit{})
 	}
 }
@@ -194,9 +194,9 @@ func (s *pipeStep) receive(r int64) {
 			continue
 		}
 		into := s.held[x][s.turn][r]
-		if ring := s.rings[x]; ring != nil {
+		if buffer := s.circular[x]; buffer != nil {
 			for c := int64(0); c < s.run; c += s.vec {
-				s.load(ring, kernel.Add(s.ringRow(0, s.warp, kernel.I(r)), kernel.I(c)), into[c:c+s.vec])
+				s.load(buffer, kernel.Add(s.bufferRow(0, s.warp, kernel.I(r)), kernel.I(c)), into[c:c+s.vec])
 			}
 			continue
 		}
@@ -210,8 +210,8 @@ func (s *pipeStep) receive(r int64) {
 // own is a cell of the thread as a source had it some steps ago: in a register, or in the
 // circular buffer, where older planes take none.
 func (s *pipeStep) own(from *pipeline.Source, age, r, x int64) *kernel.Var {
-	ring := s.rings[from]
-	if ring == nil || age == 0 {
+	buffer := s.circular[from]
+	if buffer == nil || age == 0 {
 		return s.pipe.held[from][mod(s.turn-age, s.turns)][r][x]
 	}
 	name := func(x int64) string { return fmt.Sprintf("own.%p.%d.%d.%d", from, age, r, x) }
@@ -221,22 +221,22 @@ func (s *pipeStep) own(from *pipeline.Source, age, r, x int64) *kernel.Var {
 	first := x / s.vec * s.vec
 	var into []*kernel.Var
 	for i := range s.vec {
-		v := s.body.declare(s.env, from.Value.Name()+"_before", ring.Elem)
+		v := s.body.declare(s.env, from.Value.Name()+"_before", buffer.Elem)
 		into = append(into, v)
 		s.moved[name(first+i)] = v
 	}
-	at := kernel.Add(s.ringRow(age, s.warp, kernel.I(r)), kernel.I(first))
+	at := kernel.Add(s.bufferRow(age, s.warp, kernel.I(r)), kernel.I(first))
 	if s.vec == 1 {
-		s.body.emit(&kernel.Let{Var: into[0], Value: &kernel.Load{Buffer: ring, Index: at}})
+		s.body.emit(&kernel.Let{Var: into[0], Value: &kernel.Load{Buffer: buffer, Index: at}})
 	} else {
-		s.body.emit(&kernel.LoadVector{Vars: into, Buffer: ring, Index: at})
+		s.body.emit(&kernel.LoadVector{Vars: into, Buffer: buffer, Index: at})
 	}
 	return s.moved[name(x)]
 }
 
-// ringRow is where the thread's cells of a row of a warp stand in a circular buffer, for the
+// bufferRow is where the thread's cells of a row of a warp stand in a circular buffer, for the
 // plane that came some steps ago.
-func (s *pipeStep) ringRow(age int64, warp, row kernel.Expr) kernel.Expr {
+func (s *pipeStep) bufferRow(age int64, warp, row kernel.Expr) kernel.Expr {
 	slots := s.slots()
 	slot := kernel.Bin(op.Rem, kernel.Add(s.number, kernel.I(mod(-age, slots))), kernel.I(slots))
 	slot = s.body.let(s.env, fmt.Sprintf("slot-%d", mod(-age, slots)), "slot", slot)
@@ -300,8 +300,8 @@ func (c *pipeCell) foreign(from *pipeline.Source, age, r, x int64) kernel.Expr {
 	}
 	var b *kernel.Buffer
 	var row kernel.Expr
-	if ring := c.rings[from]; ring != nil {
-		b, row = ring, c.ringRow(age, warp, kernel.I(mod(r, c.rows)))
+	if buffer := c.circular[from]; buffer != nil {
+		b, row = buffer, c.bufferRow(age, warp, kernel.I(mod(r, c.rows)))
 	} else {
 		place := r - c.rows
 		if r < 0 {

@@ -56,7 +56,7 @@ func (p *pipe) declareValues(body *scope) {
 		for range p.turns {
 			p.held[x] = append(p.held[x], plane(name, t))
 		}
-		if x.Stage == nil && p.rings[x] == nil {
+		if x.Stage == nil && p.circular[x] == nil {
 			p.early[x] = plane(name+"_early", t)
 		}
 	}
@@ -93,7 +93,7 @@ func (p *pipe) steps(body *scope) {
 		return s
 	}
 	before := step(0, start, body, true)
-	for n := range max(p.ahead, 1) {
+	for n := range max(p.prefetch, 1) {
 		before.fetch(n)
 	}
 	loop := func(guarded bool, lo, hi kernel.Expr) []kernel.Stmt {
@@ -140,12 +140,12 @@ func (p *pipe) steps(body *scope) {
 // follow each other, those first that other warps wait for; then what the next steps need is
 // computed from what is there.
 func (s *pipeStep) write() {
-	if s.ahead > 0 {
-		s.body.emit(&kernel.AsyncWait{Pending: int(s.ahead - 1)})
+	if s.prefetch > 0 {
+		s.body.emit(&kernel.AsyncWait{Pending: int(s.prefetch - 1)})
 	}
 	s.prepareAll(pipeline.Exchanged)
 	order, edges := s.rowOrder()
-	if s.ahead == 0 {
+	if s.prefetch == 0 {
 		for _, r := range order {
 			s.receive(r)
 		}
@@ -155,7 +155,7 @@ func (s *pipeStep) write() {
 		if n == edges {
 			s.arrive()
 		}
-		if s.ahead > 0 {
+		if s.prefetch > 0 {
 			s.receive(r)
 		}
 		for _, st := range s.stream.Stages {
@@ -166,8 +166,8 @@ func (s *pipeStep) write() {
 	if edges == len(order) {
 		s.arrive()
 	}
-	if s.ahead > 0 {
-		s.fetch(s.ahead)
+	if s.prefetch > 0 {
+		s.fetch(s.prefetch)
 	}
 	s.prefetchKept()
 	s.prepareAll(pipeline.Finished)

@@ -289,9 +289,8 @@ func TestSpans(t *testing.T) {
 					}
 					seed := uint64(7*i + depth)
 					tile := tiles[prog.axes][(i+depth)%2]
-					for _, config := range []string{
-						fmt.Sprintf("family=overlap,block=32,tile=%s", tile), pipes[prog.axes][(i+depth)%len(pipes[prog.axes])],
-					} {
+					pipe := pipes[prog.axes][(i+depth)%len(pipes[prog.axes])]
+					for _, config := range []string{fmt.Sprintf("family=overlap,block=32,tile=%s", tile), pipe} {
 						if config == "" || strings.Contains(config, "pipe") && prog.noPipe {
 							continue
 						}

@@ -187,7 +187,9 @@ double m = u[k][j][i-1] + u[k][j][i+1]; o[k][j][i] = m*m + u[k+1][j][i]; }`, 1, 
 // replaced: each is found.
 func TestVerifyParts(t *testing.T) {
 	s, err := streamed(t, `double a[N,N,N], b[N,N,N];
-stencil s (o, u) { o[k][j][i] = 0.1*u[k-1][j][i] + 0.2*u[k][j-1][i] + 0.3*u[k][j][i+1] + 0.4*u[k+1][j][i]; }`+loop)
+stencil s (o, u) {
+  o[k][j][i] = 0.1*u[k-1][j][i] + 0.2*u[k][j-1][i] + 0.3*u[k][j][i+1] + 0.4*u[k+1][j][i];
+}`+loop)
 	if err != nil {
 		t.Fatal(err)
 	}
