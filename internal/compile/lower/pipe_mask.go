@@ -90,7 +90,7 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 		}
 		return cond
 	}
-	in := func(k int, lo, hi kernel.Expr) func(at kernel.Expr) kernel.Expr {
+	in := func(lo, hi kernel.Expr) func(at kernel.Expr) kernel.Expr {
 		return func(at kernel.Expr) kernel.Expr {
 			return kernel.Bin(op.And, kernel.Ge(at, lo), kernel.Le(at, hi))
 		}
@@ -99,11 +99,11 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 		if k == 0 {
 			return nil
 		}
-		return in(k, p.corner[k], kernel.Sub(kernel.Add(p.corner[k], kernel.I(p.tile[k])), kernel.I(1)))
+		return in(p.corner[k], kernel.Sub(kernel.Add(p.corner[k], kernel.I(p.tile[k])), kernel.I(1)))
 	}
 	if !guarded {
 		p.mine = p.cellMask(body, "own", func(r, x int64) kernel.Expr {
-			array := within(r, x, in(1, p.lo[1], p.hi[1]), in(last, p.lo[last], p.hi[last]))
+			array := within(r, x, in(p.lo[1], p.hi[1]), in(p.lo[last], p.hi[last]))
 			return kernel.And(array, within(r, x, tile(last-1), tile(last)))
 		})
 		return
@@ -114,7 +114,7 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 		if p.wraps(k) {
 			return always
 		}
-		return in(k, p.lo[k], p.hi[k])
+		return in(p.lo[k], p.hi[k])
 	}
 	p.inside = p.cellMask(body, "inside", func(r, x int64) kernel.Expr { return within(r, x, array(1), array(last)) })
 	p.rim = map[*pipeline.Stage]mask{}
@@ -133,7 +133,7 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 				return always
 			}
 			r := st.Stmt.Domain[p.axes[k]]
-			return in(k, p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
+			return in(p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
 		}
 		p.rim[st] = p.cellMask(body, "rim", func(r, x int64) kernel.Expr {
 			assigned := within(r, x, domain(1), domain(last))
@@ -184,7 +184,7 @@ func (s *pipeStep) stored(st *pipeline.Stage, plane kernel.Expr) mask {
 	if !s.guarded || st.Output.Spare {
 		return m
 	}
-	not := m.each(func(n int) kernel.Expr { // those that the stage assigns
+	not := m.each(func(n int) kernel.Expr { // those that the stage does not assign
 		out := kernel.Sel(s.assigns(st, plane), s.rim[st][n], m[n])
 		return s.body.let(s.env, fmt.Sprintf("not-%d-%d", st.Number, n), "unassigned", kernel.Bin(op.And, m[n], out))
 	})
