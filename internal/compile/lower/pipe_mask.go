@@ -108,7 +108,7 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 		})
 		return
 	}
-	// Where an axis wraps, cells beyond the ends are computed like all others.
+	// Where an axis wraps, cells beyond the ends are those that they stand for.
 	always := func(kernel.Expr) kernel.Expr { return kernel.L(op.BoolOf(true)) }
 	array := func(k int) func(at kernel.Expr) kernel.Expr {
 		if p.wraps(k) {
@@ -129,11 +129,12 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 			continue
 		}
 		domain := func(k int) func(at kernel.Expr) kernel.Expr {
-			if p.wraps(k) {
-				return always
-			}
 			r := st.Stmt.Domain[p.axes[k]]
-			return in(p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
+			within := in(p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
+			if !p.wraps(k) {
+				return within
+			}
+			return func(at kernel.Expr) kernel.Expr { return within(p.env.wrapped(at, &p.extents[k])) }
 		}
 		p.rim[st] = p.cellMask(body, "rim", func(r, x int64) kernel.Expr {
 			assigned := within(r, x, domain(1), domain(last))
@@ -144,9 +145,6 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 
 // planeIn is the condition under which a plane is within bounds on the stream's axis.
 func (s *pipeStep) planeIn(name string, plane, lo, hi kernel.Expr) kernel.Expr {
-	if s.wraps(0) {
-		return kernel.L(op.BoolOf(true))
-	}
 	in := kernel.Bin(op.And, kernel.Ge(plane, lo), kernel.Le(plane, hi))
 	return s.body.let(s.env, name, name, in)
 }
@@ -154,6 +152,9 @@ func (s *pipeStep) planeIn(name string, plane, lo, hi kernel.Expr) kernel.Expr {
 // assigns is the condition under which a plane is in the stage's domain.
 func (s *pipeStep) assigns(st *pipeline.Stage, plane kernel.Expr) kernel.Expr {
 	r := st.Stmt.Domain[s.axes[0]]
+	if s.wraps(0) {
+		plane = s.env.wrapped(plane, &s.extents[0])
+	}
 	return s.planeIn("plane_assigned", plane, s.low(r.Lo, s.lo[0]), s.high(r.Hi, s.hi[0]))
 }
 
@@ -171,8 +172,10 @@ func (s *pipeStep) chosen(name string, st *pipeline.Stage, cond kernel.Expr, the
 
 // kept is the mask of the cells that a stage leaves as they were in this step.
 func (s *pipeStep) kept(st *pipeline.Stage, plane kernel.Expr) mask {
-	there := s.planeIn("plane_there", plane, s.lo[0], s.hi[0])
-	all := s.chosen("there", st, there, s.inside, nil)
+	all := s.inside
+	if !s.wraps(0) {
+		all = s.chosen("there", st, s.planeIn("plane_there", plane, s.lo[0], s.hi[0]), s.inside, nil)
+	}
 	return s.chosen("kept", st, s.assigns(st, plane), s.rim[st], all)
 }
 

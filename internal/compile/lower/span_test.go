@@ -47,6 +47,18 @@ stencil box (out, in) {
 iterate T { box (next, u); swap (next, u); }
 copyout u;
 `, 2, 3, false},
+	{"wraps, and a part is assigned", `
+parameter M, N;
+iterator j, i;
+double u[M,N], next[M,N];
+boundary u, next : periodic;
+copyin u, next;
+stencil heat (out, in) {
+  [1:M-1,0:N-2] : out[j][i] = 0.12*in[j-1][i] + 0.2*in[j][i-1] + 0.28*in[j][i] + 0.16*in[j][i+1] + 0.24*in[j+1][i];
+}
+iterate T { heat (next, u); swap (next, u); }
+copyout u, next;
+`, 2, 2, false},
 	{"wraps along the stream alone", `
 parameter M, N;
 iterator j, i;

@@ -82,6 +82,9 @@ func NewStream(p *Pipeline) (*Stream, error) {
 				if !whole && (dim.Faces.Low.Kind != ir.None || dim.Faces.High.Kind != ir.None) {
 					return refuse(st, "%s has a boundary, and a part of it alone is assigned", a.Array.Name)
 				}
+				if dim.Faces.Low.Kind == ir.Periodic && !p.Wraps[d] { // tiles end where the others do
+					return refuse(st, "%s is periodic on %s, and what the loop computes is not", a.Array.Name, p.axis(d))
+				}
 			}
 			if s.Source(v) == nil && v.Def == nil {
 				s.Sources = append(s.Sources, &Source{Value: v, Halo: make([]Halo, len(p.Axes))})
