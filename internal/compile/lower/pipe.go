@@ -119,7 +119,7 @@ type pipe struct {
 	row0, x0   kernel.Expr // the thread's first row and cell
 	warp, lane kernel.Expr
 	held       map[*pipeline.Source][][][]*kernel.Var // by turn, row and cell
-	early      map[*pipeline.Source][][]*kernel.Var   // the plane of the next step
+	next       map[*pipeline.Source][][]*kernel.Var   // the plane of the next step
 	parts      map[*pipeline.Stage][]pipeline.Parts   // by row
 	carried    map[partOf][][]*kernel.Var             // their values, by turn and cell
 	edges      map[*pipeline.Source]*kernel.Buffer    // rows for other warps
@@ -149,7 +149,7 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 	block, cells := s.set.Ints(schedule.Threads), s.set.Ints(schedule.BlockedUnroll)
 	p := &pipe{
 		spanKernel: s, stream: stream, warps: block[0], rows: 1, run: cells[len(cells)-1],
-		held: map[*pipeline.Source][][][]*kernel.Var{}, early: map[*pipeline.Source][][]*kernel.Var{},
+		held: map[*pipeline.Source][][][]*kernel.Var{}, next: map[*pipeline.Source][][]*kernel.Var{},
 		edges: map[*pipeline.Source]*kernel.Buffer{}, circular: map[*pipeline.Source]*kernel.Buffer{},
 		parts: map[*pipeline.Stage][]pipeline.Parts{}, carried: map[partOf][][]*kernel.Var{},
 		prefetch: s.set.Int(schedule.Staging, 0),

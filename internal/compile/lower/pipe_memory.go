@@ -163,7 +163,7 @@ func (s *pipeStep) fetch(later int64) {
 				s.body.emit(&kernel.AsyncCopy{To: buffer, At: to, From: b, Index: element, Cells: int(s.vec)})
 				return
 			}
-			s.load(b, element, s.early[x][r][c:c+s.vec])
+			s.load(b, element, s.next[x][r][c:c+s.vec])
 		})
 	}
 	if s.prefetch > 0 {
@@ -201,7 +201,7 @@ func (s *pipeStep) receive(r int64) {
 			continue
 		}
 		for c, v := range into {
-			s.body.emit(&kernel.Assign{Var: v, Value: kernel.V(s.early[x][r][c])})
+			s.body.emit(&kernel.Assign{Var: v, Value: kernel.V(s.next[x][r][c])})
 		}
 		s.publish(x, r)
 	}

@@ -57,7 +57,7 @@ func (p *pipe) declareValues(body *scope) {
 			p.held[x] = append(p.held[x], plane(name, t))
 		}
 		if x.Stage == nil && p.circular[x] == nil {
-			p.early[x] = plane(name+"_early", t)
+			p.next[x] = plane(name+"_early", t)
 		}
 	}
 	for _, st := range p.stream.Stages {
@@ -81,8 +81,8 @@ func (p *pipe) steps(body *scope) {
 		}
 	}
 	start := kernel.Sub(p.first, kernel.I(p.halo[0].Low))
-	if !p.wraps(0) {
-		start = kernel.Max(start, p.lo[0])
+	if !p.wraps(0) { // and for parts of the first plane steps that come before it
+		start = kernel.Max(start, kernel.Sub(p.lo[0], kernel.I(p.early())))
 	}
 	start = body.let(p.env, "start", "start", start)
 	p.findMasks(body, false)
@@ -136,6 +136,19 @@ func (p *pipe) steps(body *scope) {
 	}})
 }
 
+// early is how many steps before its first plane a stage begins with parts of it.
+func (p *pipe) early() int64 {
+	n := int64(0)
+	for st, rows := range p.parts {
+		for _, parts := range rows {
+			for _, q := range parts.List {
+				n = max(n, q.At.Before-p.stream.Lag(st))
+			}
+		}
+	}
+	return n
+}
+
 // write makes a step. What other warps have left is used first; then all stages of a row
 // follow each other, those first that other warps wait for; then what the next steps need is
 // computed from what is there.
@@ -174,15 +187,15 @@ func (s *pipeStep) write() {
 	s.wait()
 }
 
-// rowOrder returns the thread's rows, first those that other warps wait for, and how many
-// these are.
+// rowOrder returns the thread's rows, first those that other warps wait for, or that read what
+// these have left, and how many there are of them.
 func (s *pipeStep) rowOrder() (order []int64, edges int) {
 	var inner []int64
 	for r := range s.rows {
-		waited := slices.ContainsFunc(s.stream.Sources, func(x *pipeline.Source) bool {
-			return len(s.edgeRows(x, r)) > 0
+		exchanged := slices.ContainsFunc(s.stream.Sources, func(x *pipeline.Source) bool {
+			return len(s.edgeRows(x, r)) > 0 || r < x.Rows.Low || r >= s.rows-x.Rows.High
 		})
-		if waited {
+		if exchanged {
 			order = append(order, r)
 		} else {
 			inner = append(inner, r)

@@ -47,6 +47,28 @@ stencil box (out, in) {
 iterate T { box (next, u); swap (next, u); }
 copyout u;
 `, 2, 3, false},
+	{"rows before alone", `
+parameter L, M, N;
+iterator k, j, i;
+double a[L,M,N], b[L,M,N], c[L,M,N];
+copyin a, b, c;
+stencil relax (a, b, c) {
+  a[k][j][i] = 0.5*c[k][j][i];
+  c[k][j][i] = 0.1*a[k][j][i] - b[k][j-1][i-1];
+}
+iterate T { relax (a, b, c); swap (b, a); }
+copyout a, b, c;
+`, 2, 3, false},
+	{"planes before alone, and three grids in turn", `
+parameter M, N;
+iterator j, i;
+float p[M,N], q[M,N], r[M,N];
+double f[M,N];
+copyin p, q, r, f;
+stencil blur (out, in, f) { out[j][i] = 0.3*f[j][i]*in[j-1][i] + 0.2*f[j][i]; }
+iterate T { blur (p, q, f); rotate (p, q, r); }
+copyout p, q, r;
+`, 2, 2, false},
 	{"wraps, and a part is assigned", `
 parameter M, N;
 iterator j, i;

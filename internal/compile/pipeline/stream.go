@@ -83,7 +83,8 @@ func NewStream(p *Pipeline) (*Stream, error) {
 					return refuse(st, "%s has a boundary, and a part of it alone is assigned", a.Array.Name)
 				}
 				if dim.Faces.Low.Kind == ir.Periodic && !p.Wraps[d] { // tiles end where the others do
-					return refuse(st, "%s is periodic on %s, and what the loop computes is not", a.Array.Name, p.axis(d))
+					return refuse(st, "%s is periodic on %s, and what the loop computes is not", a.Array.Name,
+						p.axis(d))
 				}
 			}
 			if s.Source(v) == nil && v.Def == nil {
