@@ -75,7 +75,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		{
 			Name: "stages", Role: schedule.Staging, Axis: schedule.StreamAxis,
 			Doc: "planes that are copied to shared memory ahead of their use, asynchronously; 0 loads the next plane " +
-				"into registers",
+				"into registers, as do neighbouring cells of less than 4 bytes",
 			Source: "Rawat et al. 2019, section III-A", Values: append(copied, schedule.Int(0)), Default: copied[0],
 			Needs: []schedule.Need{{Capability: machine.Shared, Values: copied},
 				{Capability: machine.AsyncCopy, Values: copied}},
@@ -163,6 +163,9 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 	return p.blocks(), nil
 }
 
+// leastCopy is the bytes that an asynchronous copy moves at the least.
+const leastCopy = 4
+
 // mostPlanes is how many planes of a source threads hold at most.
 const mostPlanes = 8
 
@@ -215,8 +218,8 @@ func (p *pipe) shape() error {
 		p.vec = 1
 	}
 	for _, x := range p.stream.Sources {
-		if size := p.vec * int64(x.Value.Type().Size()); x.Stage == nil && p.prefetch > 0 && size < 4 {
-			return limit("bytes of an asynchronous copy", 4, size, "neighbouring cells of "+x.Value.Name())
+		if x.Stage == nil && p.vec*int64(x.Value.Type().Size()) < leastCopy {
+			p.prefetch = 0
 		}
 	}
 	p.turns = p.stream.Turns(p.rows)

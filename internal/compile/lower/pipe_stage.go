@@ -102,7 +102,7 @@ func (c *pipeCell) ready(e ir.Expr, in *ir.Temp) kernel.Expr {
 // value reads what an access means: from a register of this thread or another, from shared
 // memory, or from memory where only single cells are read.
 func (c *pipeCell) value(at *cell, a *ir.Access, v *graph.Value) kernel.Expr {
-	from := c.stream.Source(v)
+	from := c.stream.From(a, v)
 	if from == nil {
 		var idx []index
 		for d, ix := range a.Index {

@@ -266,7 +266,7 @@ func (s *spanKernel) grids() []*ir.Grid {
 }
 
 // vector returns how many cells an access of the span's kernel moves, if threads have runs
-// of neighbouring cells: as many as 16 bytes hold of the widest grid, in whole runs.
+// of neighbouring cells: as many as 16 bytes hold of the widest grid, in whole runs, and 8 at most.
 func (s *spanKernel) vector() int64 {
 	cells := s.set.Ints(schedule.BlockedUnroll)
 	if len(cells) == 0 {
@@ -280,7 +280,7 @@ func (s *spanKernel) vector() int64 {
 		}
 	}
 	n := int64(1)
-	for n*2*int64(size) <= 16 && run%(n*2) == 0 {
+	for n < 8 && n*2*int64(size) <= 16 && run%(n*2) == 0 {
 		n *= 2
 	}
 	return n

@@ -47,6 +47,28 @@ stencil box (out, in) {
 iterate T { box (next, u); swap (next, u); }
 copyout u;
 `, 2, 3, false},
+	{"a row of its own beside a stream", `
+parameter M, N;
+iterator j, i;
+double v[M,N], q[M,N];
+boundary v : reflect;
+copyin v, q;
+stencil sweep (q, v) {
+  q[j][i] = 0.5*q[j][i] - 0.1*v[0][i];
+  q[j][i] = 0.3*v[j][i-1]*q[j][i] + 0.2;
+}
+iterate T { sweep (q, v); }
+copyout q;
+`, 1, 2, false},
+	{"bytes", `
+parameter M, N;
+iterator j, i;
+byte a[M,N], b[M,N];
+copyin a, b;
+stencil count (b, a) { b[j][i] = a[j][i-1] + 3*a[j+1][i] + 1; }
+iterate T { count (b, a); swap (a, b); }
+copyout a, b;
+`, 2, 2, false},
 	{"rows before alone", `
 parameter L, M, N;
 iterator k, j, i;
@@ -301,7 +323,7 @@ func TestSpans(t *testing.T) {
 		1: {"", "", ""},
 		2: {
 			"family=pipe,block=1x32,cells=4,chunk=7", "family=pipe,block=2x32,cells=1,chunk=0",
-			"family=pipe,block=4x32,cells=3,chunk=16,stages=0", "family=pipe,block=1x32,cells=2,chunk=32,stages=4",
+			"family=pipe,block=4x32,cells=3,chunk=16,stages=0", "family=pipe,block=1x32,cells=16,chunk=32,stages=4",
 		},
 		3: {
 			"family=pipe,block=8x32,cells=2x1,chunk=7", "family=pipe,block=6x32,cells=4x2,chunk=0",

@@ -166,7 +166,7 @@ func (t *timing) when(n node) ready {
 	r := ready{at: always}
 	if a, ok := n.e.(*ir.Access); ok {
 		v := t.stage.Inputs[n.in][a.Array]
-		if from := t.stream.Source(v); from != nil {
+		if from := t.stream.From(a, v); from != nil {
 			t.stream.Offsets(a, func(o []int64, _ []Face) {
 				if at := t.arrives(from, o); at.Compare(r.at) > 0 {
 					r.at = at
@@ -248,7 +248,7 @@ func (t *timing) early(n node, by Time) Time {
 
 // read notes how old a plane is when it is read.
 func (t *timing) read(a *ir.Access, in *ir.Temp, by Time) {
-	if from := t.stream.Source(t.stage.Inputs[in][a.Array]); from != nil {
+	if from := t.stream.From(a, t.stage.Inputs[in][a.Array]); from != nil {
 		t.stream.Offsets(a, func(o []int64, _ []Face) {
 			t.out.Oldest = max(t.out.Oldest, t.stream.Age(t.stage, from, o[0])-by.Before)
 		})

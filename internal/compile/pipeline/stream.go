@@ -43,7 +43,7 @@ func (s *Stream) Lag(st *Stage) int64 {
 	panic("pipeline: a stage has no lag")
 }
 
-// Source returns the source of a value, or nil: then cells are read in memory one by one.
+// Source returns the source of a value, or nil.
 func (s *Stream) Source(v *graph.Value) *Source {
 	for _, x := range s.Sources {
 		if x.Value == v {
@@ -51,6 +51,14 @@ func (s *Stream) Source(v *graph.Value) *Source {
 		}
 	}
 	return nil
+}
+
+// From returns the source that an access reads, or nil: then cells are read in memory one by one.
+func (s *Stream) From(a *ir.Access, v *graph.Value) *Source {
+	if !s.whole(a) { // a row or a plane of its own
+		return nil
+	}
+	return s.Source(v)
 }
 
 // Age is how many steps before the present one a source had the plane that a stage reads
@@ -163,7 +171,7 @@ func pointwise(a *ir.Access) bool {
 // lead to included.
 func (s *Stream) reads(st *Stage, f func(from *Source, offset []int64)) {
 	_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
-		if from := s.Source(v); from != nil {
+		if from := s.From(a, v); from != nil {
 			s.Offsets(a, func(o []int64, _ []Face) { f(from, o) })
 		}
 		return nil
@@ -242,7 +250,7 @@ func (s *Stream) Least(k int) int64 {
 	for _, st := range s.Stages {
 		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
 			for d, ix := range a.Index {
-				if ix.Axis == s.Axes[k] && s.Source(v) != nil && len(Mapped(a, d)) > 1 {
+				if ix.Axis == s.Axes[k] && s.From(a, v) != nil && len(Mapped(a, d)) > 1 {
 					least = max(least, ix.Offset+1, -ix.Offset+1)
 				}
 			}

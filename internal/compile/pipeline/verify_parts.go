@@ -61,7 +61,7 @@ func (v *partsVerifier) reads(n node, at Time) error {
 
 // access checks that what an access may lead to is there.
 func (v *partsVerifier) access(a *ir.Access, in *ir.Temp, at Time) (err error) {
-	from := v.stream.Source(v.stage.Inputs[in][a.Array])
+	from := v.stream.From(a, v.stage.Inputs[in][a.Array])
 	if from == nil {
 		return nil
 	}
