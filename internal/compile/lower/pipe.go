@@ -222,7 +222,7 @@ func (p *pipe) shape() error {
 			p.prefetch = 0
 		}
 	}
-	p.turns = p.stream.Turns(p.rows)
+	p.turns = 1
 	for _, st := range p.stream.Stages {
 		for r := range p.rows {
 			parts := p.stream.Parts(st, r, p.rows-1-r)
@@ -232,6 +232,7 @@ func (p *pipe) shape() error {
 				}
 			}
 			p.parts[st] = append(p.parts[st], parts)
+			p.turns = max(p.turns, parts.Turns())
 		}
 	}
 	for k := range p.axes {
@@ -394,14 +395,8 @@ func (p *pipe) innerSteps(body *scope) (from, to kernel.Expr) {
 		r, far, lag := st.Stmt.Domain[p.axes[0]], p.reach(st, 0), p.stream.Lag(st)
 		first := kernel.Max(p.low(r.Lo, p.lo[0]), kernel.Sub(p.lo[0], kernel.I(far.Low)))
 		end := kernel.Min(p.high(r.Hi, p.hi[0]), kernel.Sub(p.hi[0], kernel.I(far.High)))
-		early := int64(0) // parts of later planes are computed, too
-		for _, parts := range p.parts[st] {
-			for _, q := range parts.List {
-				early = max(early, q.At.Before)
-			}
-		}
 		from = kernel.Max(from, kernel.Add(first, kernel.I(lag)))
-		to = kernel.Min(to, kernel.Add(end, kernel.I(lag-early+1)))
+		to = kernel.Min(to, kernel.Add(end, kernel.I(lag-p.lead(st)+1)))
 	}
 	return body.let(p.env, "inner_from", "inner_from", from), body.let(p.env, "inner_to", "inner_to", to)
 }

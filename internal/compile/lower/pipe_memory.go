@@ -214,24 +214,32 @@ func (s *pipeStep) own(from *pipeline.Source, age, r, x int64) *kernel.Var {
 	if buffer == nil || age == 0 {
 		return s.pipe.held[from][mod(s.turn-age, s.turns)][r][x]
 	}
-	name := func(x int64) string { return fmt.Sprintf("own.%p.%d.%d.%d", from, age, r, x) }
-	if have := s.moved[name(x)]; have != nil {
+	row := s.bufferRow(age, s.warp, kernel.I(r))
+	return s.near(buffer, row, x, fmt.Sprintf("own.%p.%d.%d", from, age, r))
+}
+
+// near is a cell of a row in shared memory, counted from the thread's first. What a step has
+// loaded, whole vectors where it can, it loads once; the name tells rows apart.
+func (s *pipeStep) near(b *kernel.Buffer, row kernel.Expr, x int64, name string) *kernel.Var {
+	key := func(x int64) string { return fmt.Sprintf("%s.%d", name, x) }
+	if have := s.moved[key(x)]; have != nil {
 		return have
 	}
+	if x < 0 || x >= s.run || s.vec == 1 {
+		v := s.body.declare(s.env, "near", b.Elem)
+		s.body.emit(&kernel.Let{Var: v, Value: &kernel.Load{Buffer: b, Index: kernel.Add(row, kernel.I(x))}})
+		s.moved[key(x)] = v
+		return v
+	}
 	first := x / s.vec * s.vec
-	var into []*kernel.Var
+	load := &kernel.LoadVector{Buffer: b, Index: kernel.Add(row, kernel.I(first))}
 	for i := range s.vec {
-		v := s.body.declare(s.env, from.Value.Name()+"_before", buffer.Elem)
-		into = append(into, v)
-		s.moved[name(first+i)] = v
+		v := s.body.declare(s.env, "near", b.Elem)
+		load.Vars = append(load.Vars, v)
+		s.moved[key(first+i)] = v
 	}
-	at := kernel.Add(s.bufferRow(age, s.warp, kernel.I(r)), kernel.I(first))
-	if s.vec == 1 {
-		s.body.emit(&kernel.Let{Var: into[0], Value: &kernel.Load{Buffer: buffer, Index: at}})
-	} else {
-		s.body.emit(&kernel.LoadVector{Vars: into, Buffer: buffer, Index: at})
-	}
-	return s.moved[name(x)]
+	s.body.emit(load)
+	return s.moved[key(x)]
 }
 
 // bufferRow is where the thread's cells of a row of a warp stand in a circular buffer, for the
@@ -294,10 +302,6 @@ func (c *pipeCell) foreign(from *pipeline.Source, age, r, x int64) kernel.Expr {
 	if r < 0 {
 		warp = kernel.Max(kernel.Sub(c.warp, kernel.I(1)), kernel.I(0))
 	}
-	name := func(x int64) string { return fmt.Sprintf("%p.%d.%d.%d", from, age, r, x) }
-	if have := c.moved[name(x)]; have != nil {
-		return kernel.V(have)
-	}
 	var b *kernel.Buffer
 	var row kernel.Expr
 	if buffer := c.circular[from]; buffer != nil {
@@ -309,19 +313,5 @@ func (c *pipeCell) foreign(from *pipeline.Source, age, r, x int64) kernel.Expr {
 		}
 		b, row = c.edges[from], c.edgeElement(from, mod(c.turn-age, c.turns), warp, place)
 	}
-	if x < 0 || x >= c.run || c.vec == 1 {
-		v := c.body.declare(c.env, "near", b.Elem)
-		c.body.emit(&kernel.Let{Var: v, Value: &kernel.Load{Buffer: b, Index: kernel.Add(row, kernel.I(x))}})
-		c.moved[name(x)] = v
-		return kernel.V(v)
-	}
-	first := x / c.vec * c.vec
-	load := &kernel.LoadVector{Buffer: b, Index: kernel.Add(row, kernel.I(first))}
-	for i := range c.vec {
-		v := c.body.declare(c.env, "near", b.Elem)
-		load.Vars = append(load.Vars, v)
-		c.moved[name(first+i)] = v
-	}
-	c.body.emit(load)
-	return kernel.V(c.moved[name(x)])
+	return kernel.V(c.near(b, row, x, fmt.Sprintf("foreign.%p.%d.%d", from, age, r)))
 }

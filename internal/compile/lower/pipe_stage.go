@@ -19,8 +19,8 @@ type pipeCell struct {
 	at    pipeline.Time
 }
 
-// stage computes a stage at the cells of a row of the thread: everywhere, and where the
-// statement leaves cells as they were these are read in memory instead.
+// stage computes a stage at the cells of a row of the thread: everywhere, and cells that the
+// statement leaves as they were take what they held instead.
 func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
 	old := s.old(st, r)
 	source := s.stream.Source(st.Value)

@@ -139,12 +139,17 @@ func (p *pipe) steps(body *scope) {
 // early is how many steps before its first plane a stage begins with parts of it.
 func (p *pipe) early() int64 {
 	n := int64(0)
-	for st, rows := range p.parts {
-		for _, parts := range rows {
-			for _, q := range parts.List {
-				n = max(n, q.At.Before-p.stream.Lag(st))
-			}
-		}
+	for _, st := range p.stream.Stages {
+		n = max(n, p.lead(st)-p.stream.Lag(st))
+	}
+	return n
+}
+
+// lead is how many steps before a stage's own its first part comes, at any row.
+func (p *pipe) lead(st *pipeline.Stage) int64 {
+	n := int64(0)
+	for _, parts := range p.parts[st] {
+		n = max(n, parts.Lead())
 	}
 	return n
 }

@@ -284,15 +284,14 @@ func (p *Parts) Text(program *ir.Program) string {
 	return b.String()
 }
 
-// Turns is how many steps a loop over the stream is unrolled by, so that planes and parts
-// stay in their registers, for threads of so many rows.
-func (s *Stream) Turns(rows int64) int64 {
-	turns := int64(1)
-	for _, st := range s.Stages {
-		for r := range rows {
-			p := s.Parts(st, r, rows-1-r)
-			turns = max(turns, p.Oldest+1, p.Carried)
-		}
+// Turns is how many steps a loop over the stream is unrolled by at the least, so that the planes
+// and the parts stay in their registers.
+func (p *Parts) Turns() int64 { return max(1, p.Oldest+1, p.Carried) }
+
+// Lead is how many steps before the stage's own the first part comes.
+func (p *Parts) Lead() int64 {
+	if len(p.List) == 0 {
+		return 0
 	}
-	return turns
+	return p.List[0].At.Before
 }
