@@ -2,16 +2,12 @@ package lower
 
 import (
 	"fmt"
-	"slices"
 
-	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
-	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // The family "pipe": all stages in every thread, along the outermost axis plane by plane. A
@@ -55,6 +51,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		}
 	}
 	registers := schedule.Numbers(0, 255, 224, 200, 184, 168, 152, 128, 96, 80)
+	persistent := schedule.Numbers(0, 1, 2, 3, 4, 6, 8)
 	copied, split := schedule.Numbers(2, 1, 3, 4), schedule.Word(schedule.SplitBarrier)
 	params := []schedule.Param{
 		{
@@ -80,6 +77,12 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Needs: []schedule.Need{{Capability: machine.Shared, Values: copied},
 				{Capability: machine.AsyncCopy, Values: copied}},
 		},
+		{
+			Name: "persistent", Role: schedule.PersistentBlocks,
+			Doc: "blocks of each multiprocessor, which share all tiles evenly: first whole ones, then pieces of those " +
+				"that are left; 0 starts a block for each tile and chunk",
+			Source: "Osama et al. 2023, Stream-K", Values: persistent, Default: persistent[0],
+		},
 		sizesParam(),
 		{
 			Name: "registers", Role: schedule.RegisterLimit, Doc: "most registers of a thread; 0 is no limit",
@@ -96,7 +99,11 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Needs:  []schedule.Need{{Capability: machine.Mbarrier, Values: []schedule.Value{split}}},
 		})
 	}
-	return params, nil
+	return params, []schedule.Constraint{{
+		Name: "whole streams", Doc: "blocks that share all tiles cut the stream by themselves",
+		Params: []string{"chunk", "persistent"},
+		Holds:  func(c schedule.Config) bool { return c.Int("persistent") == 0 || c.Int("chunk") == 0 },
+	}}
 }
 
 // pipe is a kernel of the family: the shape of its blocks, and the values that threads hold.
@@ -109,14 +116,16 @@ type pipe struct {
 	vec      int64 // of which one access moves so many
 	turns    int64 // steps that the loop is unrolled by
 	prefetch int64 // planes that are copied to shared memory before they are needed; 0 for none
+	persists int64 // blocks of the whole device, which share all tiles; 0 if each tile has its own
 	halo     []pipeline.Halo
-	tile     []int64 // cells that a block stores along the stream, the rows and the row
+	tile     []int64 // cells that a block inside the domain stores along the stream, the rows and the row
 
 	extents    []ir.Dim // of all arrays
 	lo, hi     []kernel.Expr
-	first, end kernel.Expr // planes that the block stores
-	corner     []kernel.Expr
-	row0, x0   kernel.Expr // the thread's first row and cell
+	first, end kernel.Expr      // planes that the block stores
+	computed   []kernel.Expr    // the first position on each axis that the block, or the warp, computes
+	own        [][2]kernel.Expr // the first that it stores, and the one after the last
+	row0, x0   kernel.Expr      // the thread's first row and cell
 	warp, lane kernel.Expr
 	held       map[*pipeline.Source][][][]*kernel.Var // by turn, row and cell
 	next       map[*pipeline.Source][][]*kernel.Var   // the plane of the next step
@@ -153,6 +162,7 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 		edges: map[*pipeline.Source]*kernel.Buffer{}, circular: map[*pipeline.Source]*kernel.Buffer{},
 		parts: map[*pipeline.Stage][]pipeline.Parts{}, carried: map[partOf][][]*kernel.Var{},
 		prefetch: s.set.Int(schedule.Staging, 0),
+		persists: s.set.Int(schedule.PersistentBlocks, 0) * int64(s.opts.machine().Units),
 	}
 	if len(s.axes) == 3 {
 		p.rows = cells[0]
@@ -231,6 +241,9 @@ func (p *pipe) shape() error {
 					return err
 				}
 			}
+			if p.middle() {
+				parts.Keeper = -1
+			}
 			p.parts[st] = append(p.parts[st], parts)
 			p.turns = max(p.turns, parts.Turns())
 		}
@@ -263,153 +276,4 @@ func (p *pipe) shape() error {
 		}
 	}
 	return nil
-}
-
-// blocks makes the loops over blocks and threads.
-func (p *pipe) blocks() []kernel.Stmt {
-	last := len(p.axes) - 1
-	top := newScope(nil)
-	for k := range p.axes {
-		p.lo, p.hi = append(p.lo, p.affine(p.extents[k].Lo)), append(p.hi, p.affine(p.extents[k].Hi))
-	}
-	base := p.base() // of vectors
-	loops, at := p.order(top, base)
-	lane, warp := top.declare(p.env, "lane", types.I64), top.declare(p.env, "warp", types.I64)
-	allocs := p.allocate(top)
-	body := newScope(top)
-	p.lane, p.warp = kernel.V(lane), kernel.I(0)
-	if p.warps > 1 { // as the first lane sees it: so compilers know that it is the same for all of a warp
-		of := &kernel.Shuffle{
-			Var: body.declare(p.env, "warp_of", types.I32), Kind: kernel.ShuffleFrom,
-			Value: kernel.Conv(types.I32, kernel.V(warp)), By: kernel.L(op.Int(types.I32, 0)),
-		}
-		body.emit(of)
-		p.warp = kernel.Conv(types.I64, kernel.V(of.Var))
-	}
-	p.first = body.let(p.env, "first", "first", kernel.Add(p.lo[0], kernel.Mul(at[0], kernel.I(p.tile[0]))))
-	p.end = kernel.Add(p.hi[0], kernel.I(1))
-	if p.tile[0] > 0 {
-		p.end = kernel.Min(kernel.Add(p.first, kernel.I(p.tile[0])), p.end)
-	}
-	p.end = body.let(p.env, "end", "end", p.end)
-	p.corner = make([]kernel.Expr, len(p.axes))
-	strip := at[last]
-	if p.middle() {
-		p.corner[1] = body.let(p.env, "rows", "j_tile", kernel.Add(p.lo[1], kernel.Mul(at[1], kernel.I(p.tile[1]))))
-		p.row0 = body.let(p.env, "row0", "row_first", kernel.Add(kernel.Sub(p.corner[1], kernel.I(p.halo[1].Low)),
-			kernel.Mul(p.warp, kernel.I(p.rows))))
-	} else {
-		strip = kernel.Add(kernel.Mul(strip, kernel.I(p.warps)), p.warp)
-	}
-	p.corner[last] = body.let(p.env, "strip", "x_tile", kernel.Add(base, kernel.Mul(strip, kernel.I(p.tile[last]))))
-	p.x0 = body.let(p.env, "x0", "x_first", kernel.Add(kernel.Sub(p.corner[last], kernel.I(p.halo[last].Low)),
-		kernel.Mul(p.lane, kernel.I(p.run))))
-	p.declareValues(body)
-	p.clear(body)
-	p.steps(body)
-	threads := []launchLoop{{lane, kernel.I(32), kernel.ThreadX}, {warp, kernel.I(p.warps), kernel.ThreadY}}
-	return append(top.stmts, wrapped(loops, append(allocs, wrapped(threads, body.stmts)...))...)
-}
-
-// order makes the loops over blocks, and returns a block's number on each axis. Blocks of one
-// strip follow each other along the stream. The last strip and the last row of tiles come
-// first: blocks at the edges take longer, and the others fill the time at the end.
-func (p *pipe) order(top *scope, base kernel.Expr) ([]launchLoop, []kernel.Expr) {
-	last := len(p.axes) - 1
-	blocks := func(k int) kernel.Expr {
-		count, step := kernel.Add(kernel.Sub(p.hi[k], p.lo[k]), kernel.I(1)), p.tile[k]
-		if k == last {
-			count = kernel.Sub(kernel.Add(p.hi[k], kernel.I(1)), base)
-			if !p.middle() {
-				step *= p.warps
-			}
-		}
-		if step == 0 {
-			return kernel.I(1)
-		}
-		return kernel.CeilDiv(kernel.Max(count, kernel.I(0)), kernel.I(step))
-	}
-	rotated := func(x, n kernel.Expr) kernel.Expr {
-		first := kernel.Bin(op.Eq, x, kernel.I(0))
-		return kernel.Sel(first, kernel.Sub(n, kernel.I(1)), kernel.Sub(x, kernel.I(1)))
-	}
-	at := make([]kernel.Expr, len(p.axes))
-	chunks, strips := blocks(0), blocks(last)
-	b := top.declare(p.env, "block", types.I64)
-	at[0] = kernel.Bin(op.Rem, kernel.V(b), chunks)
-	at[last] = rotated(kernel.Bin(op.Div, kernel.V(b), chunks), strips)
-	loops := []launchLoop{{b, kernel.Mul(chunks, strips), kernel.BlockX}}
-	if p.middle() {
-		b := top.declare(p.env, p.Program.Axes[p.axes[1]]+"_block", types.I64)
-		at[1] = rotated(kernel.V(b), blocks(1))
-		loops = append(loops, launchLoop{b, blocks(1), kernel.BlockY})
-	}
-	return loops, at
-}
-
-// base is the first cell of a row that a vector starts at: the row's first, or one before.
-func (p *pipe) base() kernel.Expr {
-	last := len(p.axes) - 1
-	if p.vec == 1 {
-		return p.lo[last]
-	}
-	return kernel.Sub(p.lo[last], kernel.I(mod(p.extents[last].Lo.Const, p.vec)))
-}
-
-// inner is the condition under which all rows and cells that a warp computes, halos included,
-// are in the domains of all stages. Where all warps meet at one barrier it is about all rows of
-// the block.
-func (p *pipe) inner(body *scope) kernel.Expr {
-	var cond kernel.Expr
-	last := len(p.axes) - 1
-	for k := 1; k <= last; k++ {
-		from, cells := kernel.Sub(p.corner[k], kernel.I(p.halo[k].Low)), p.warps*p.rows
-		switch {
-		case k == last:
-			cells = 32 * p.run
-		case p.arrived != nil:
-			from, cells = p.row0, p.rows
-		}
-		to := kernel.Add(from, kernel.I(cells-1))
-		for n, st := range p.stream.Stages {
-			r, far := st.Stmt.Domain[p.axes[k]], p.reach(st, k)
-			if slices.ContainsFunc(p.stream.Stages[:n], func(other *pipeline.Stage) bool {
-				return other.Stmt.Domain.Equal(st.Stmt.Domain) && p.reach(other, k) == far
-			}) {
-				continue
-			}
-			cond = conj(cond, between(p.low(r.Lo, p.lo[k]), p.lo[k], from))
-			cond = conj(cond, between(to, from, p.high(r.Hi, p.hi[k])))
-			cond = conj(cond, kernel.Ge(kernel.Add(from, kernel.I(far.Low)), p.lo[k]))
-			cond = conj(cond, kernel.Le(kernel.Add(to, kernel.I(far.High)), p.hi[k]))
-		}
-	}
-	return body.let(p.env, "inner", "inner", cond)
-}
-
-// innerSteps returns the first plane that memory brings in a step in which all stages are
-// within their domains, and the one after the last.
-func (p *pipe) innerSteps(body *scope) (from, to kernel.Expr) {
-	from, to = p.lo[0], kernel.Sub(kernel.Add(p.hi[0], kernel.I(1)), kernel.I(max(p.prefetch, 1)))
-	for _, st := range p.stream.Stages {
-		r, far, lag := st.Stmt.Domain[p.axes[0]], p.reach(st, 0), p.stream.Lag(st)
-		first := kernel.Max(p.low(r.Lo, p.lo[0]), kernel.Sub(p.lo[0], kernel.I(far.Low)))
-		end := kernel.Min(p.high(r.Hi, p.hi[0]), kernel.Sub(p.hi[0], kernel.I(far.High)))
-		from = kernel.Max(from, kernel.Add(first, kernel.I(lag)))
-		to = kernel.Min(to, kernel.Add(end, kernel.I(lag-p.lead(st)+1)))
-	}
-	return body.let(p.env, "inner_from", "inner_from", from), body.let(p.env, "inner_to", "inner_to", to)
-}
-
-// reach returns how far the accesses of a stage lead on an axis.
-func (p *pipe) reach(st *pipeline.Stage, k int) (far pipeline.Halo) {
-	_ = st.Accesses(func(a *ir.Access, _ *graph.Value) error {
-		for _, ix := range a.Index {
-			if ix.Axis == p.axes[k] {
-				far.Low, far.High = min(far.Low, ix.Offset), max(far.High, ix.Offset)
-			}
-		}
-		return nil
-	})
-	return far
 }

@@ -96,15 +96,12 @@ func (p *pipe) findMasks(body *scope, guarded bool) {
 		}
 	}
 	tile := func(k int) func(at kernel.Expr) kernel.Expr {
-		if k == 0 {
-			return nil
-		}
-		return in(p.corner[k], kernel.Sub(kernel.Add(p.corner[k], kernel.I(p.tile[k])), kernel.I(1)))
+		return in(p.own[k][0], kernel.Sub(p.own[k][1], kernel.I(1)))
 	}
 	if !guarded {
 		p.mine = p.cellMask(body, "own", func(r, x int64) kernel.Expr {
 			array := within(r, x, in(p.lo[1], p.hi[1]), in(p.lo[last], p.hi[last]))
-			return kernel.And(array, within(r, x, tile(last-1), tile(last)))
+			return kernel.And(array, within(r, x, tile(1), tile(last)))
 		})
 		return
 	}
@@ -206,24 +203,17 @@ func (s *pipeStep) old(st *pipeline.Stage, r int64) []*kernel.Var {
 		q := parts.List[parts.Keeper]
 		return s.carried[partOf{st, r, q.Of, q.In}][s.turn]
 	}
-	var into []*kernel.Var
-	for range s.run {
-		v := s.body.declare(s.env, st.Stmt.Array.Name+"_kept", st.Stmt.Array.Type)
-		s.body.emit(&kernel.Declare{Var: v, Init: zero(v.Type)})
-		into = append(into, v)
-	}
-	s.keepIn(into, st, r, 0)
-	return into
+	return nil
 }
 
 // keepIn gives variables what a stage leaves as it was in a row some steps later.
-func (s *pipeStep) keepIn(into []*kernel.Var, st *pipeline.Stage, r, later int64) {
+func (s *pipeStep) keepIn(into []*kernel.Var, st *pipeline.Stage, r, x0, later int64) {
 	plane := s.planeOf(st, later)
 	kept := s.kept(st, plane)
 	if before, age := s.before(st, r, later); before != nil {
 		for x, v := range into {
-			old := kernel.V(s.own(before, age, r, int64(x)))
-			s.body.emit(&kernel.Assign{Var: v, Value: kernel.Sel(s.has(kept, r, int64(x), 1, true), old, kernel.V(v))})
+			old := kernel.V(s.own(before, age, r, x0+int64(x)))
+			s.body.emit(&kernel.Assign{Var: v, Value: kernel.Sel(s.has(kept, r, x0+int64(x), 1, true), old, kernel.V(v))})
 		}
 		return
 	}
@@ -231,8 +221,8 @@ func (s *pipeStep) keepIn(into []*kernel.Var, st *pipeline.Stage, r, later int64
 	b := s.bufferOf(home)
 	b.reads = true
 	for x, v := range into {
-		at := s.flat(home, s.indices(s.position(plane, r, int64(x))))
-		s.body.emit(&kernel.If{Cond: s.has(kept, r, int64(x), 1, true), Then: []kernel.Stmt{
+		at := s.flat(home, s.indices(s.position(plane, r, x0+int64(x))))
+		s.body.emit(&kernel.If{Cond: s.has(kept, r, x0+int64(x), 1, true), Then: []kernel.Stmt{
 			&kernel.Assign{Var: v, Value: &kernel.Load{Buffer: b.buffer, Index: at}},
 		}})
 	}

@@ -140,7 +140,7 @@ func (s *pipeStep) elements(x *pipeline.Source, plane kernel.Expr, name string,
 			case guarded && s.wraps(last):
 				cell = s.env.wrapped(cell, &s.extents[last])
 			case guarded:
-				cell = kernel.Min(kernel.Max(cell, s.base()), end)
+				cell = kernel.Min(kernel.Max(cell, s.origin(last)), end)
 			}
 			cell = s.body.let(s.env, fmt.Sprintf("x_in_%d", c), fmt.Sprintf("x_in_%d", c), cell)
 			at[last] = index{axis: s.axes[last], at: cell, plain: true}

@@ -35,6 +35,9 @@ func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
 		into := s.body.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
 		s.body.emit(&kernel.Declare{Var: into, Init: value})
 		row = append(row, into)
+		if old == nil && s.guarded && st.Fills() {
+			s.keepIn([]*kernel.Var{into}, st, r, x, 0)
+		}
 	}
 	if s.isRead(source) {
 		for x, v := range row {

@@ -112,22 +112,26 @@ func (p *pipe) steps(body *scope) {
 	// Where all cells are computed the loop has no conditions. The planes near both ends of the
 	// stream, and blocks at the edges, are made by the other loop, which comes before and after.
 	// Its code is there once: a compiler finds registers for two loops, and spills for three.
-	whole := func(n kernel.Expr, up bool) kernel.Expr { // as a number of steps that turns divide
+	whole := func(n kernel.Expr, up bool, turns int64) kernel.Expr { // as a number of steps that turns divide
 		n = kernel.Max(kernel.Sub(n, start), kernel.I(0))
 		if up {
-			n = kernel.Add(n, kernel.I(p.turns-1))
+			n = kernel.Add(n, kernel.I(turns-1))
 		}
-		return kernel.Add(start, kernel.Mul(kernel.Bin(op.Div, n, kernel.I(p.turns)), kernel.I(p.turns)))
+		return kernel.Add(start, kernel.Mul(kernel.Bin(op.Div, n, kernel.I(turns)), kernel.I(turns)))
 	}
-	stop := body.let(p.env, "stop", "stop", whole(kernel.Add(p.end, kernel.I(lag)), true))
+	turns := p.turns
+	if p.persists > 0 && turns%2 == 1 { // the next share begins with an even phase of the barrier again
+		turns *= 2
+	}
+	stop := body.let(p.env, "stop", "stop", whole(kernel.Add(p.end, kernel.I(lag)), true, turns))
 	if p.opts.Bare {
 		body.emit(loop(false, start, stop)...)
 		return
 	}
 	from, to := p.innerSteps(body)
-	from = kernel.Min(whole(from, true), stop)
+	from = kernel.Min(whole(from, true, p.turns), stop)
 	from = body.let(p.env, "from", "inner_first", kernel.Sel(p.inner(body), from, stop))
-	to = body.let(p.env, "to", "inner_end", kernel.Max(kernel.Min(whole(to, false), stop), from))
+	to = body.let(p.env, "to", "inner_end", kernel.Max(kernel.Min(whole(to, false, p.turns), stop), from))
 	part := body.declare(p.env, "part", types.I64)
 	is := func(n int64) kernel.Expr { return kernel.Bin(op.Eq, kernel.V(part), kernel.I(n)) }
 	lo, hi := kernel.Sel(is(0), start, to), kernel.Sel(is(0), from, stop)
@@ -232,7 +236,7 @@ func (s *pipeStep) prepare(phase pipeline.Phase, st *pipeline.Stage, r int64) {
 			s.body.emit(&kernel.Assign{Var: v, Value: c.compute(q.Of, q.In)})
 		}
 		if n == parts.Keeper && s.guarded {
-			s.keepIn(into, st, r, q.At.Before)
+			s.keepIn(into, st, r, 0, q.At.Before)
 		}
 	}
 }

@@ -143,18 +143,21 @@ func fits(k *kernel.Kernel, gpu *machine.GPU) error {
 }
 
 // gpu returns the limits that kernels have to keep.
-func (o *Options) gpu() *machine.GPU {
+func (o *Options) gpu() *machine.GPU { return o.machine().GPU }
+
+// machine returns the GPU that kernels are for.
+func (o *Options) machine() *machine.Machine {
 	if o.Machine != nil && o.Machine.GPU != nil {
-		return o.Machine.GPU
+		return o.Machine
 	}
 	return usualGPU
 }
 
 // usualGPU is the GPU that kernels are for if nobody says otherwise.
-var usualGPU = func() *machine.GPU {
+var usualGPU = func() *machine.Machine {
 	m, err := machine.Builtin("h200")
 	if err != nil {
 		panic(err)
 	}
-	return m.GPU
+	return m
 }()

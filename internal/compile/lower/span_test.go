@@ -11,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 )
 
 // spanPrograms are time loops of which several iterations may share a kernel. T is the
@@ -324,11 +325,13 @@ func TestSpans(t *testing.T) {
 		2: {
 			"family=pipe,block=1x32,cells=4,chunk=7", "family=pipe,block=2x32,cells=1,chunk=0",
 			"family=pipe,block=4x32,cells=3,chunk=16,stages=0", "family=pipe,block=1x32,cells=16,chunk=32,stages=4",
+			"family=pipe,block=2x32,cells=4,chunk=0,persistent=1",
 		},
 		3: {
 			"family=pipe,block=8x32,cells=2x1,chunk=7", "family=pipe,block=6x32,cells=4x2,chunk=0",
 			"family=pipe,block=12x32,cells=2x2,chunk=16,stages=0",
 			"family=pipe,block=12x32,cells=1x2,chunk=16,barrier=whole",
+			"family=pipe,block=8x32,cells=2x1,chunk=0,persistent=2",
 		},
 	}
 	for _, prog := range spanPrograms {
@@ -388,7 +391,14 @@ func checkSpan(t *testing.T, b *ir.Binding, text string, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	m, err := lowered(b.Program, lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true})
+	few, err := machine.Builtin("h200")
+	if err != nil {
+		return err
+	}
+	few.Units = 2 // so that blocks that share all tiles have whole ones, too
+	m, err := lowered(b.Program, lower.Options{
+		Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true, Machine: few,
+	})
 	if err != nil {
 		return err
 	}

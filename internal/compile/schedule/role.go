@@ -54,6 +54,9 @@ const (
 	// Prefetch is the prefetch distance: planes that are loaded early.
 	Prefetch
 
+	// PersistentBlocks is how many blocks of each multiprocessor share all tiles; 0 starts a
+	// block for each.
+	PersistentBlocks
 	// BlockBarrier says how the threads of a block meet: SplitBarrier or WholeBarrier.
 	BlockBarrier
 
@@ -108,7 +111,7 @@ var roleNames = [roleCount]string{
 	BlockedUnroll: "blocked unroll", CyclicUnroll: "cyclic unroll", Unroll: "unroll",
 	Stream: "stream", StreamLength: "stream length", StreamPlanes: "stream planes", StreamUnroll: "stream unroll",
 	Staging: "staging", ArrayStaging: "array staging", StagedPart: "staged part", StagingCopy: "staging copy",
-	Perspective: "perspective", Prefetch: "prefetch", BlockBarrier: "block barrier",
+	Perspective: "perspective", Prefetch: "prefetch", PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
 }

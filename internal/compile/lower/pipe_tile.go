@@ -1,0 +1,246 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// Which tiles there are, which block computes which of their planes, and where a tile stands.
+// The first tile of an axis begins with the domain, and the last ends with it: neither
+// computes a halo beyond the ends. Only where a boundary wraps there are halos at all tiles.
+
+// blocks makes the loops over blocks and threads.
+func (p *pipe) blocks() []kernel.Stmt {
+	top := newScope(nil)
+	for k := range p.axes {
+		p.lo, p.hi = append(p.lo, p.affine(p.extents[k].Lo)), append(p.hi, p.affine(p.extents[k].Hi))
+	}
+	block := top.declare(p.env, "block", types.I64)
+	lane, warp := top.declare(p.env, "lane", types.I64), top.declare(p.env, "warp", types.I64)
+	allocs := p.allocate(top)
+	body := newScope(top)
+	p.lane, p.warp = kernel.V(lane), kernel.I(0)
+	if p.warps > 1 { // as the first lane sees it: so compilers know that it is the same for all of a warp
+		of := &kernel.Shuffle{
+			Var: body.declare(p.env, "warp_of", types.I32), Kind: kernel.ShuffleFrom,
+			Value: kernel.Conv(types.I32, kernel.V(warp)), By: kernel.L(op.Int(types.I32, 0)),
+		}
+		body.emit(of)
+		p.warp = kernel.Conv(types.I64, kernel.V(of.Var))
+	}
+	p.clear(body)
+	count := p.chunked(body, kernel.V(block))
+	threads := []launchLoop{{lane, kernel.I(32), kernel.ThreadX}, {warp, kernel.I(p.warps), kernel.ThreadY}}
+	return wrapped([]launchLoop{{block, count, kernel.BlockX}}, append(allocs, wrapped(threads, body.stmts)...))
+}
+
+// chunked makes what a block does, and returns how many blocks there are: one for each chunk
+// of each tile, or as many as the device runs at a time.
+func (p *pipe) chunked(body *scope, block kernel.Expr) kernel.Expr {
+	planes := kernel.Add(kernel.Sub(p.hi[0], p.lo[0]), kernel.I(1))
+	tiles := kernel.Mul(p.strips(), p.stacks())
+	if p.persists > 0 {
+		p.share(body, block, tiles, planes)
+		return kernel.I(p.persists)
+	}
+	chunks := kernel.Expr(kernel.I(1))
+	if p.tile[0] > 0 {
+		chunks = kernel.CeilDiv(planes, kernel.I(p.tile[0]))
+	}
+	first := body.let(p.env, "chunk", "chunk",
+		kernel.Add(p.lo[0], kernel.Mul(kernel.Bin(op.Rem, block, chunks), kernel.I(p.tile[0]))))
+	end := kernel.Add(p.hi[0], kernel.I(1))
+	if p.tile[0] > 0 {
+		end = kernel.Min(kernel.Add(first, kernel.I(p.tile[0])), end)
+	}
+	p.compute(body, kernel.Bin(op.Div, block, chunks), first, end)
+	return kernel.Mul(tiles, chunks)
+}
+
+// share makes the loop of a block over its shares of the tiles. All blocks compute the same
+// number of whole tiles, from the first plane on, so that neighbours read their halos at about
+// the same time. The planes of the tiles that are left are one long row, cut into as many
+// pieces as there are blocks. A piece is of one tile or of two.
+func (p *pipe) share(body *scope, block, tiles, planes kernel.Expr) {
+	blocks := kernel.I(p.persists)
+	whole := body.let(p.env, "whole", "whole", kernel.Bin(op.Div, tiles, blocks))
+	rest := kernel.Mul(kernel.Bin(op.Rem, tiles, blocks), planes)
+	from := body.let(p.env, "piece", "piece", kernel.Bin(op.Div, kernel.Mul(block, rest), blocks))
+	to := body.let(p.env, "piece_end", "piece_end",
+		kernel.Bin(op.Div, kernel.Mul(kernel.Add(block, kernel.I(1)), rest), blocks))
+	n := body.declare(p.env, "share", types.I64)
+	list := newScope(body)
+	is := kernel.Lt(kernel.V(n), whole)
+	of := list.let(p.env, "piece_of", "piece_of", // the tile among those left
+		kernel.Add(kernel.Bin(op.Div, from, planes), kernel.Sub(kernel.V(n), whole)))
+	begin := kernel.Max(from, kernel.Mul(of, planes))
+	end := kernel.Min(to, kernel.Mul(kernel.Add(of, kernel.I(1)), planes))
+	tile := list.let(p.env, "tile", "tile", kernel.Sel(is, kernel.Add(kernel.Mul(kernel.V(n), blocks), block),
+		kernel.Add(kernel.Mul(whole, blocks), of)))
+	first := list.let(p.env, "share_first", "share_first",
+		kernel.Sel(is, kernel.I(0), kernel.Sub(begin, kernel.Mul(of, planes))))
+	last := list.let(p.env, "share_end", "share_end",
+		kernel.Sel(is, planes, kernel.Sub(end, kernel.Mul(of, planes))))
+	work := newScope(list)
+	if p.prefetch > 0 {
+		work.emit(&kernel.AsyncWait{Pending: 0})
+	}
+	work.emit(&kernel.Barrier{Scope: kernel.BlockScope}) // others may still read what this share overwrites
+	p.compute(work, tile, kernel.Add(p.lo[0], first), kernel.Add(p.lo[0], last))
+	list.emit(&kernel.If{Cond: kernel.Lt(first, last), Then: work.stmts})
+	body.emit(&kernel.Loop{
+		Var: n, Lo: kernel.I(0), Hi: kernel.Add(whole, kernel.I(2)), Step: kernel.I(1), Body: list.stmts,
+	})
+}
+
+// compute makes the planes of a tile from a first one to an end.
+func (p *pipe) compute(body *scope, tile, first, end kernel.Expr) {
+	last := len(p.axes) - 1
+	p.first, p.end = body.let(p.env, "first", "first", first), body.let(p.env, "end", "end", end)
+	p.computed, p.own = make([]kernel.Expr, len(p.axes)), make([][2]kernel.Expr, len(p.axes))
+	// Tiles at the edges take longer. They come first, so that others fill the time at the end.
+	rotated := func(x, n kernel.Expr) kernel.Expr {
+		first := kernel.Bin(op.Eq, x, kernel.I(0))
+		return kernel.Sel(first, kernel.Sub(n, kernel.I(1)), kernel.Sub(x, kernel.I(1)))
+	}
+	strip := body.let(p.env, "strip", "strip", rotated(kernel.Bin(op.Rem, tile, p.strips()), p.strips()))
+	if p.middle() {
+		stack := body.let(p.env, "stack", "stack", rotated(kernel.Bin(op.Div, tile, p.strips()), p.stacks()))
+		p.stand(body, 1, stack, "row")
+		p.row0 = body.let(p.env, "row0", "row_first", kernel.Add(p.computed[1], kernel.Mul(p.warp, kernel.I(p.rows))))
+	} else {
+		strip = kernel.Add(kernel.Mul(strip, kernel.I(p.warps)), p.warp)
+	}
+	p.stand(body, last, strip, "x")
+	p.x0 = body.let(p.env, "x0", "x_first", kernel.Add(p.computed[last], kernel.Mul(p.lane, kernel.I(p.run))))
+	p.declareValues(body)
+	p.steps(body)
+}
+
+// strips is how many blocks stand along the rows.
+func (p *pipe) strips() kernel.Expr {
+	n := p.tiles(len(p.axes) - 1)
+	if !p.middle() {
+		n = kernel.CeilDiv(n, kernel.I(p.warps))
+	}
+	return n
+}
+
+// stacks is how many blocks stand along the axis that warps are stacked along.
+func (p *pipe) stacks() kernel.Expr {
+	if !p.middle() {
+		return kernel.I(1)
+	}
+	return p.tiles(1)
+}
+
+// span is how many cells of an axis a tile computes.
+func (p *pipe) span(k int) int64 {
+	if k == len(p.axes)-1 {
+		return 32 * p.run
+	}
+	return p.warps * p.rows
+}
+
+// origin is where the first tile of an axis begins: with the domain, or at a vector that
+// reaches into it.
+func (p *pipe) origin(k int) kernel.Expr {
+	if last := len(p.axes) - 1; k == last && p.vec > 1 {
+		return kernel.Sub(p.lo[k], kernel.I(mod(p.extents[k].Lo.Const, p.vec)))
+	}
+	return p.lo[k]
+}
+
+// tiles is how many tiles an axis has.
+func (p *pipe) tiles(k int) kernel.Expr {
+	cells := kernel.Sub(kernel.Add(p.hi[k], kernel.I(1)), p.origin(k))
+	if !p.wraps(k) {
+		cells = kernel.Sub(cells, kernel.I(p.span(k)-p.tile[k]))
+	}
+	return kernel.CeilDiv(kernel.Max(cells, kernel.I(1)), kernel.I(p.tile[k]))
+}
+
+// stand says where a tile of an axis stands. Tiles beyond the last have nothing of their own.
+func (p *pipe) stand(body *scope, k int, tile kernel.Expr, name string) {
+	let := func(what string, e kernel.Expr) kernel.Expr { return body.let(p.env, name+what, name+what, e) }
+	at, low := let("_tile", kernel.Add(p.origin(k), kernel.Mul(tile, kernel.I(p.tile[k])))), kernel.I(p.halo[k].Low)
+	if p.wraps(k) {
+		p.own[k] = [2]kernel.Expr{at, kernel.Add(at, kernel.I(p.tile[k]))}
+		p.computed[k] = let("_start", kernel.Sub(at, low))
+		return
+	}
+	end, count := kernel.Add(p.hi[k], kernel.I(1)), p.tiles(k)
+	from := kernel.Sub(end, kernel.I(p.span(k))) // from there the last tile ends with the domain
+	if k == len(p.axes)-1 && p.vec > 1 {
+		from = kernel.Add(from, kernel.I(p.vec-1))
+		from = kernel.Sub(from, floorMod(from, kernel.I(p.vec)))
+	}
+	p.computed[k] = let("_start", kernel.Max(kernel.Min(at, from), p.origin(k)))
+	next := kernel.Add(kernel.Add(at, kernel.I(p.tile[k])), low)
+	p.own[k] = [2]kernel.Expr{
+		let("_own", kernel.Sel(kernel.Bin(op.Eq, tile, kernel.I(0)), p.origin(k), kernel.Add(at, low))),
+		let("_end", kernel.Sel(kernel.Lt(kernel.Add(tile, kernel.I(1)), count), next,
+			kernel.Sel(kernel.Lt(tile, count), end, p.origin(k)))),
+	}
+}
+
+// inner is the condition under which all rows and cells that a warp computes, halos included,
+// are in the domains of all stages. Where all warps meet at one barrier it is about all rows of
+// the block.
+func (p *pipe) inner(body *scope) kernel.Expr {
+	var cond kernel.Expr
+	last := len(p.axes) - 1
+	for k := 1; k <= last; k++ {
+		from, cells := p.computed[k], p.span(k)
+		if k < last && p.arrived != nil {
+			from, cells = p.row0, p.rows
+		}
+		to := kernel.Add(from, kernel.I(cells-1))
+		for n, st := range p.stream.Stages {
+			r, far := st.Stmt.Domain[p.axes[k]], p.reach(st, k)
+			if slices.ContainsFunc(p.stream.Stages[:n], func(other *pipeline.Stage) bool {
+				return other.Stmt.Domain.Equal(st.Stmt.Domain) && p.reach(other, k) == far
+			}) {
+				continue
+			}
+			cond = conj(cond, between(p.low(r.Lo, p.lo[k]), p.lo[k], from))
+			cond = conj(cond, between(to, from, p.high(r.Hi, p.hi[k])))
+			cond = conj(cond, kernel.Ge(kernel.Add(from, kernel.I(far.Low)), p.lo[k]))
+			cond = conj(cond, kernel.Le(kernel.Add(to, kernel.I(far.High)), p.hi[k]))
+		}
+	}
+	return body.let(p.env, "inner", "inner", cond)
+}
+
+// innerSteps returns the first plane that memory brings in a step in which all stages are
+// within their domains, and the one after the last.
+func (p *pipe) innerSteps(body *scope) (from, to kernel.Expr) {
+	from, to = p.lo[0], kernel.Sub(kernel.Add(p.hi[0], kernel.I(1)), kernel.I(max(p.prefetch, 1)))
+	for _, st := range p.stream.Stages {
+		r, far, lag := st.Stmt.Domain[p.axes[0]], p.reach(st, 0), p.stream.Lag(st)
+		first := kernel.Max(p.low(r.Lo, p.lo[0]), kernel.Sub(p.lo[0], kernel.I(far.Low)))
+		end := kernel.Min(p.high(r.Hi, p.hi[0]), kernel.Sub(p.hi[0], kernel.I(far.High)))
+		from = kernel.Max(from, kernel.Add(first, kernel.I(lag)))
+		to = kernel.Min(to, kernel.Add(end, kernel.I(lag-p.lead(st)+1)))
+	}
+	return body.let(p.env, "inner_from", "inner_from", from), body.let(p.env, "inner_to", "inner_to", to)
+}
+
+// reach returns how far the accesses of a stage lead on an axis.
+func (p *pipe) reach(st *pipeline.Stage, k int) (far pipeline.Halo) {
+	_ = st.Accesses(func(a *ir.Access, _ *graph.Value) error {
+		for _, ix := range a.Index {
+			if ix.Axis == p.axes[k] {
+				far.Low, far.High = min(far.Low, ix.Offset), max(far.High, ix.Offset)
+			}
+		}
+		return nil
+	})
+	return far
+}
