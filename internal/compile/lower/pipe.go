@@ -123,7 +123,7 @@ type pipe struct {
 	extents    []ir.Dim // of all arrays
 	lo, hi     []kernel.Expr
 	first, end kernel.Expr      // planes that the block stores
-	computed   []kernel.Expr    // the first position on each axis that the block, or the warp, computes
+	corner     []kernel.Expr    // the first position on each axis that the block, or the warp, computes
 	own        [][2]kernel.Expr // the first that it stores, and the one after the last
 	row0, x0   kernel.Expr      // the thread's first row and cell
 	warp, lane kernel.Expr
@@ -135,6 +135,7 @@ type pipe struct {
 	circular   map[*pipeline.Source]*kernel.Buffer    // planes that memory brings
 	arrived    *kernel.Buffer                         // where warps say that their rows are there
 	masks
+	rims
 }
 
 // step is one of the steps that the loop is unrolled by.
@@ -146,7 +147,8 @@ type pipeStep struct {
 	now     kernel.Expr // the plane that memory brings
 	number  kernel.Expr // of the step
 	body    *scope
-	moved   map[string]*kernel.Var // what shuffles and shared memory have brought in this step
+	moved   map[string]*kernel.Var              // what shuffles and shared memory have brought in this step
+	made    map[*pipeline.Stage][][]*kernel.Var // what stages have made, by row and cell
 }
 
 // piped builds the kernel.
@@ -232,6 +234,7 @@ func (p *pipe) shape() error {
 			p.prefetch = 0
 		}
 	}
+	p.decideRims()
 	p.turns = 1
 	for _, st := range p.stream.Stages {
 		for r := range p.rows {
@@ -241,7 +244,7 @@ func (p *pipe) shape() error {
 					return err
 				}
 			}
-			if p.middle() {
+			if p.late { // nothing is kept in registers
 				parts.Keeper = -1
 			}
 			p.parts[st] = append(p.parts[st], parts)

@@ -181,7 +181,16 @@ func (s *pipeStep) stored(st *pipeline.Stage, plane kernel.Expr) mask {
 	own := kernel.Bin(op.And, kernel.Ge(plane, s.first), kernel.Lt(plane, s.end))
 	own = s.body.let(s.env, "plane_own", "plane_own", own)
 	m := s.chosen("stored", st, own, s.mine, nil)
-	if !s.guarded || st.Output.Spare {
+	if st.Output.Spare {
+		return m
+	}
+	if !s.guarded {
+		if ends, lines := s.ends[st], s.lines[st]; s.late && ends != nil {
+			m = m.each(func(n int) kernel.Expr {
+				rim := kernel.Bin(op.And, m[n], kernel.Bin(op.Or, ends[n], lines[n]))
+				return s.body.let(s.env, fmt.Sprintf("rimless-%d-%d", st.Number, n), "rimless", kernel.Sub(m[n], rim))
+			})
+		}
 		return m
 	}
 	not := m.each(func(n int) kernel.Expr { // those that the stage does not assign
@@ -196,24 +205,31 @@ func (s *pipeStep) stored(st *pipeline.Stage, plane kernel.Expr) mask {
 // old returns what a stage leaves as it was in a row: from the part that keeps it, if there is
 // one, else brought now.
 func (s *pipeStep) old(st *pipeline.Stage, r int64) []*kernel.Var {
-	if !s.guarded || !st.Fills() {
+	if !s.guarded || !st.Fills() || s.late {
 		return nil
 	}
 	if parts := s.parts[st][r]; parts.Keeper >= 0 {
 		q := parts.List[parts.Keeper]
 		return s.carried[partOf{st, r, q.Of, q.In}][s.turn]
 	}
-	return nil
+	var into []*kernel.Var
+	for range s.run {
+		v := s.body.declare(s.env, st.Stmt.Array.Name+"_kept", st.Stmt.Array.Type)
+		s.body.emit(&kernel.Declare{Var: v, Init: zero(v.Type)})
+		into = append(into, v)
+	}
+	s.keepIn(into, st, r, 0)
+	return into
 }
 
 // keepIn gives variables what a stage leaves as it was in a row some steps later.
-func (s *pipeStep) keepIn(into []*kernel.Var, st *pipeline.Stage, r, x0, later int64) {
+func (s *pipeStep) keepIn(into []*kernel.Var, st *pipeline.Stage, r, later int64) {
 	plane := s.planeOf(st, later)
 	kept := s.kept(st, plane)
 	if before, age := s.before(st, r, later); before != nil {
 		for x, v := range into {
-			old := kernel.V(s.own(before, age, r, x0+int64(x)))
-			s.body.emit(&kernel.Assign{Var: v, Value: kernel.Sel(s.has(kept, r, x0+int64(x), 1, true), old, kernel.V(v))})
+			old := kernel.V(s.own(before, age, r, int64(x)))
+			s.body.emit(&kernel.Assign{Var: v, Value: kernel.Sel(s.has(kept, r, int64(x), 1, true), old, kernel.V(v))})
 		}
 		return
 	}
@@ -221,8 +237,8 @@ func (s *pipeStep) keepIn(into []*kernel.Var, st *pipeline.Stage, r, x0, later i
 	b := s.bufferOf(home)
 	b.reads = true
 	for x, v := range into {
-		at := s.flat(home, s.indices(s.position(plane, r, x0+int64(x))))
-		s.body.emit(&kernel.If{Cond: s.has(kept, r, x0+int64(x), 1, true), Then: []kernel.Stmt{
+		at := s.flat(home, s.indices(s.position(plane, r, int64(x))))
+		s.body.emit(&kernel.If{Cond: s.has(kept, r, int64(x), 1, true), Then: []kernel.Stmt{
 			&kernel.Assign{Var: v, Value: &kernel.Load{Buffer: b.buffer, Index: at}},
 		}})
 	}
@@ -245,7 +261,7 @@ func (p *pipe) before(st *pipeline.Stage, r, later int64) (*pipeline.Source, int
 // prefetchKept has memory brought near that later steps leave as it was. Each grid is brought
 // for the stage that needs it first.
 func (s *pipeStep) prefetchKept() {
-	if !s.guarded {
+	if !s.guarded || s.late {
 		return
 	}
 	last := len(s.axes) - 1

@@ -30,6 +30,16 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 			p.edges[x] = shared("edge_rows", x, p.turns*p.warps*rows*p.pitch())
 		}
 	}
+	if p.late {
+		for _, grid := range p.rimGrids() {
+			b := &kernel.Buffer{
+				Name: top.declare(p.env, grid.Name+"_rim", types.I64).Name, Elem: grid.Type, Space: kernel.Shared,
+				Mode: kernel.InOut, Cells: kernel.I(p.rimSlots() * p.rimCells()),
+			}
+			p.planes[grid] = b
+			allocs = append(allocs, &kernel.Alloc{Buffer: b})
+		}
+	}
 	if p.meets() && p.split() {
 		p.arrived = &kernel.Buffer{
 			Name: top.declare(p.env, "arrived", types.I64).Name, Elem: types.I64, Space: kernel.Mbarrier,
@@ -65,19 +75,23 @@ func (p *pipe) pitch() int64 { return 32*p.run + 2*p.padding() }
 func (p *pipe) clear(body *scope) {
 	cleared := p.arrived != nil
 	number := kernel.Add(kernel.Mul(p.warp, kernel.I(32)), p.lane)
-	for _, x := range p.stream.Sources {
-		b := p.edges[x]
-		if p.circular[x] != nil && p.turns > 1 {
-			b = p.circular[x]
-		}
+	zeros := func(b *kernel.Buffer) {
 		if b == nil {
-			continue
+			return
 		}
 		cleared = true
 		i := body.declare(p.env, "cell", types.I64)
 		body.emit(&kernel.Loop{Var: i, Lo: number, Hi: b.Cells, Step: kernel.I(32 * p.warps), Body: []kernel.Stmt{
 			&kernel.Store{Buffer: b, Index: kernel.V(i), Value: zero(b.Elem)},
 		}})
+	}
+	for _, x := range p.stream.Sources {
+		if zeros(p.edges[x]); p.turns > 1 {
+			zeros(p.circular[x])
+		}
+	}
+	for _, grid := range p.rimGrids() {
+		zeros(p.planes[grid])
 	}
 	if p.arrived != nil {
 		body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, number, kernel.I(0)), Then: []kernel.Stmt{
@@ -165,6 +179,9 @@ func (s *pipeStep) fetch(later int64) {
 			}
 			s.load(b, element, s.next[x][r][c:c+s.vec])
 		})
+	}
+	if s.late {
+		s.fetchRims(s.clamped(fmt.Sprintf("plane_in_%d", later), 0, plane), later)
 	}
 	if s.prefetch > 0 {
 		s.body.emit(&kernel.AsyncCommit{})

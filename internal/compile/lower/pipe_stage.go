@@ -20,7 +20,7 @@ type pipeCell struct {
 }
 
 // stage computes a stage at the cells of a row of the thread: everywhere, and cells that the
-// statement leaves as they were take what they held instead.
+// statement leaves as they were take what they held instead, now or when the rows are through.
 func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
 	old := s.old(st, r)
 	source := s.stream.Source(st.Value)
@@ -35,19 +35,21 @@ func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
 		into := s.body.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
 		s.body.emit(&kernel.Declare{Var: into, Init: value})
 		row = append(row, into)
-		if old == nil && s.guarded && st.Fills() {
-			s.keepIn([]*kernel.Var{into}, st, r, x, 0)
-		}
+	}
+	if s.late && s.guarded && st.Fills() {
+		s.keepPlane(st, r, row)
 	}
 	if s.isRead(source) {
+		held := s.held[source][s.turn][r]
 		for x, v := range row {
-			s.body.emit(&kernel.Assign{Var: s.held[source][s.turn][r][x], Value: kernel.V(v)})
+			s.body.emit(&kernel.Assign{Var: held[x], Value: kernel.V(v)})
 		}
-		s.publish(source, r)
+		row = held
 	}
-	if st.Output != nil {
-		s.store(st, r, plane, row)
+	if s.made[st] == nil {
+		s.made[st] = make([][]*kernel.Var, s.rows)
 	}
+	s.made[st][r] = row
 }
 
 // planeOf is the plane that a stage computes so many steps later.

@@ -88,6 +88,7 @@ func (p *pipe) steps(body *scope) {
 	p.findMasks(body, false)
 	step := func(turn int64, from kernel.Expr, in *scope, guarded bool) *pipeStep {
 		s := &pipeStep{pipe: p, turn: turn, body: in, guarded: guarded, moved: map[string]*kernel.Var{}}
+		s.made = map[*pipeline.Stage][][]*kernel.Var{}
 		s.now = in.let(p.env, "now", "plane", kernel.Add(from, kernel.I(turn)))
 		s.number = in.let(p.env, "number", "number", kernel.Sub(s.now, start))
 		return s
@@ -175,6 +176,7 @@ func (s *pipeStep) write() {
 	}
 	for n, r := range order {
 		if n == edges {
+			s.leave(order[:edges])
 			s.arrive()
 		}
 		if s.prefetch > 0 {
@@ -186,7 +188,10 @@ func (s *pipeStep) write() {
 		}
 	}
 	if edges == len(order) {
+		s.leave(order)
 		s.arrive()
+	} else {
+		s.leave(order[edges:])
 	}
 	if s.prefetch > 0 {
 		s.fetch(s.prefetch)
@@ -194,6 +199,23 @@ func (s *pipeStep) write() {
 	s.prefetchKept()
 	s.prepareAll(pipeline.Finished)
 	s.wait()
+}
+
+// leave makes what rows hold known: to other warps, and to memory.
+func (s *pipeStep) leave(rows []int64) {
+	if s.late {
+		s.settle(rows)
+	}
+	for _, r := range rows {
+		for _, st := range s.stream.Stages {
+			if source := s.stream.Source(st.Value); s.isRead(source) {
+				s.publish(source, r)
+			}
+			if st.Output != nil {
+				s.store(st, r, s.planeOf(st, 0), s.made[st][r])
+			}
+		}
+	}
 }
 
 // rowOrder returns the thread's rows, first those that other warps wait for, or that read what
@@ -236,7 +258,7 @@ func (s *pipeStep) prepare(phase pipeline.Phase, st *pipeline.Stage, r int64) {
 			s.body.emit(&kernel.Assign{Var: v, Value: c.compute(q.Of, q.In)})
 		}
 		if n == parts.Keeper && s.guarded {
-			s.keepIn(into, st, r, 0, q.At.Before)
+			s.keepIn(into, st, r, q.At.Before)
 		}
 	}
 }

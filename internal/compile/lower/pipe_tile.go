@@ -103,7 +103,7 @@ func (p *pipe) share(body *scope, block, tiles, planes kernel.Expr) {
 func (p *pipe) compute(body *scope, tile, first, end kernel.Expr) {
 	last := len(p.axes) - 1
 	p.first, p.end = body.let(p.env, "first", "first", first), body.let(p.env, "end", "end", end)
-	p.computed, p.own = make([]kernel.Expr, len(p.axes)), make([][2]kernel.Expr, len(p.axes))
+	p.corner, p.own = make([]kernel.Expr, len(p.axes)), make([][2]kernel.Expr, len(p.axes))
 	// Tiles at the edges take longer. They come first, so that others fill the time at the end.
 	rotated := func(x, n kernel.Expr) kernel.Expr {
 		first := kernel.Bin(op.Eq, x, kernel.I(0))
@@ -113,12 +113,15 @@ func (p *pipe) compute(body *scope, tile, first, end kernel.Expr) {
 	if p.middle() {
 		stack := body.let(p.env, "stack", "stack", rotated(kernel.Bin(op.Div, tile, p.strips()), p.stacks()))
 		p.stand(body, 1, stack, "row")
-		p.row0 = body.let(p.env, "row0", "row_first", kernel.Add(p.computed[1], kernel.Mul(p.warp, kernel.I(p.rows))))
+		p.row0 = body.let(p.env, "row0", "row_first", kernel.Add(p.corner[1], kernel.Mul(p.warp, kernel.I(p.rows))))
 	} else {
 		strip = kernel.Add(kernel.Mul(strip, kernel.I(p.warps)), p.warp)
 	}
 	p.stand(body, last, strip, "x")
-	p.x0 = body.let(p.env, "x0", "x_first", kernel.Add(p.computed[last], kernel.Mul(p.lane, kernel.I(p.run))))
+	p.x0 = body.let(p.env, "x0", "x_first", kernel.Add(p.corner[last], kernel.Mul(p.lane, kernel.I(p.run))))
+	if p.late {
+		p.findRims(body)
+	}
 	p.declareValues(body)
 	p.steps(body)
 }
@@ -172,7 +175,7 @@ func (p *pipe) stand(body *scope, k int, tile kernel.Expr, name string) {
 	at, low := let("_tile", kernel.Add(p.origin(k), kernel.Mul(tile, kernel.I(p.tile[k])))), kernel.I(p.halo[k].Low)
 	if p.wraps(k) {
 		p.own[k] = [2]kernel.Expr{at, kernel.Add(at, kernel.I(p.tile[k]))}
-		p.computed[k] = let("_start", kernel.Sub(at, low))
+		p.corner[k] = let("_start", kernel.Sub(at, low))
 		return
 	}
 	end, count := kernel.Add(p.hi[k], kernel.I(1)), p.tiles(k)
@@ -181,7 +184,7 @@ func (p *pipe) stand(body *scope, k int, tile kernel.Expr, name string) {
 		from = kernel.Add(from, kernel.I(p.vec-1))
 		from = kernel.Sub(from, floorMod(from, kernel.I(p.vec)))
 	}
-	p.computed[k] = let("_start", kernel.Max(kernel.Min(at, from), p.origin(k)))
+	p.corner[k] = let("_start", kernel.Max(kernel.Min(at, from), p.origin(k)))
 	next := kernel.Add(kernel.Add(at, kernel.I(p.tile[k])), low)
 	p.own[k] = [2]kernel.Expr{
 		let("_own", kernel.Sel(kernel.Bin(op.Eq, tile, kernel.I(0)), p.origin(k), kernel.Add(at, low))),
@@ -191,17 +194,23 @@ func (p *pipe) stand(body *scope, k int, tile kernel.Expr, name string) {
 }
 
 // inner is the condition under which all rows and cells that a warp computes, halos included,
-// are in the domains of all stages. Where all warps meet at one barrier it is about all rows of
-// the block.
+// are in the domains of all stages; where rims are put in place late, in the arrays. Where all
+// warps meet at one barrier it is about all rows of the block.
 func (p *pipe) inner(body *scope) kernel.Expr {
 	var cond kernel.Expr
 	last := len(p.axes) - 1
+	within := p.late && p.onlyCopies()
 	for k := 1; k <= last; k++ {
-		from, cells := p.computed[k], p.span(k)
+		from, cells := p.corner[k], p.span(k)
 		if k < last && p.arrived != nil {
 			from, cells = p.row0, p.rows
 		}
 		to := kernel.Add(from, kernel.I(cells-1))
+		if within {
+			cond = conj(cond, kernel.Ge(from, p.lo[k]))
+			cond = conj(cond, kernel.Le(to, p.hi[k]))
+			continue
+		}
 		for n, st := range p.stream.Stages {
 			r, far := st.Stmt.Domain[p.axes[k]], p.reach(st, k)
 			if slices.ContainsFunc(p.stream.Stages[:n], func(other *pipeline.Stage) bool {
