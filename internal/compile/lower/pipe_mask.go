@@ -185,9 +185,9 @@ func (s *pipeStep) stored(st *pipeline.Stage, plane kernel.Expr) mask {
 		return m
 	}
 	if !s.guarded {
-		if ends, lines := s.ends[st], s.lines[st]; s.late && ends != nil {
+		if not := s.unassigned[st]; not != nil {
 			m = m.each(func(n int) kernel.Expr {
-				rim := kernel.Bin(op.And, m[n], kernel.Bin(op.Or, ends[n], lines[n]))
+				rim := kernel.Bin(op.And, m[n], not[n])
 				return s.body.let(s.env, fmt.Sprintf("rimless-%d-%d", st.Number, n), "rimless", kernel.Sub(m[n], rim))
 			})
 		}

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
@@ -129,12 +130,12 @@ func (p *pipe) vectorsFit() bool {
 // compiler moves too much of it about, and spills.
 func (p *pipe) wholeVectors() bool { return p.middle() && p.vectorsFit() }
 
-// elements calls f for the elements of a plane of memory that the thread has, or others
+// elements calls f for the elements of a plane of a grid that the thread has, or others
 // where it has none.
-func (s *pipeStep) elements(x *pipeline.Source, plane kernel.Expr, name string,
+func (s *pipeStep) elements(grid *ir.Grid, plane kernel.Expr, name string,
 	f func(b *kernel.Buffer, element kernel.Expr, r, c int64)) {
 	last := len(s.axes) - 1
-	st := s.gridStore(x.Value.Memory)
+	st := s.gridStore(grid)
 	b := s.bufferOf(st)
 	b.reads = true
 	at := make([]index, len(s.axes))
@@ -171,17 +172,17 @@ func (s *pipeStep) fetch(later int64) {
 			continue
 		}
 		name := fmt.Sprintf("in_%d", later)
-		s.elements(x, plane, name, func(b *kernel.Buffer, element kernel.Expr, r, c int64) {
+		s.elements(x.Value.Memory, plane, name, func(b *kernel.Buffer, element kernel.Expr, r, c int64) {
 			if buffer := s.circular[x]; buffer != nil {
 				to := kernel.Add(s.bufferRow(-later, s.warp, kernel.I(r)), kernel.I(c))
 				s.body.emit(&kernel.AsyncCopy{To: buffer, At: to, From: b, Index: element, Cells: int(s.vec)})
 				return
 			}
-			s.load(b, element, s.next[x][r][c:c+s.vec])
+			s.load(s.body, b, element, s.next[x][r][c:c+s.vec])
 		})
 	}
 	if s.late {
-		s.fetchRims(s.clamped(fmt.Sprintf("plane_in_%d", later), 0, plane), later)
+		s.fetchRims(plane, later)
 	}
 	if s.prefetch > 0 {
 		s.body.emit(&kernel.AsyncCommit{})
@@ -189,18 +190,18 @@ func (s *pipeStep) fetch(later int64) {
 }
 
 // load brings neighbouring elements into variables.
-func (s *pipeStep) load(b *kernel.Buffer, element kernel.Expr, into []*kernel.Var) {
+func (s *pipeStep) load(body *scope, b *kernel.Buffer, element kernel.Expr, into []*kernel.Var) {
 	if len(into) == 1 {
-		s.body.emit(&kernel.Assign{Var: into[0], Value: &kernel.Load{Buffer: b, Index: element}})
+		body.emit(&kernel.Assign{Var: into[0], Value: &kernel.Load{Buffer: b, Index: element}})
 		return
 	}
 	load := &kernel.LoadVector{Buffer: b, Index: element}
 	for range into {
-		load.Vars = append(load.Vars, s.body.declare(s.env, b.Name+"_in", b.Elem))
+		load.Vars = append(load.Vars, body.declare(s.env, b.Name+"_in", b.Elem))
 	}
-	s.body.emit(load)
+	body.emit(load)
 	for i, v := range load.Vars {
-		s.body.emit(&kernel.Assign{Var: into[i], Value: kernel.V(v)})
+		body.emit(&kernel.Assign{Var: into[i], Value: kernel.V(v)})
 	}
 }
 
@@ -213,7 +214,7 @@ func (s *pipeStep) receive(r int64) {
 		into := s.held[x][s.turn][r]
 		if buffer := s.circular[x]; buffer != nil {
 			for c := int64(0); c < s.run; c += s.vec {
-				s.load(buffer, kernel.Add(s.bufferRow(0, s.warp, kernel.I(r)), kernel.I(c)), into[c:c+s.vec])
+				s.load(s.body, buffer, kernel.Add(s.bufferRow(0, s.warp, kernel.I(r)), kernel.I(c)), into[c:c+s.vec])
 			}
 			continue
 		}

@@ -21,13 +21,16 @@ import (
 
 // rims says where a block has the rims of a tile.
 type rims struct {
-	late        bool            // they are put in place once rows are through
-	width       []pipeline.Halo // by axis
-	lanes       int64           // that have cells of rims along the row, at most
-	planes      map[*ir.Grid]*kernel.Buffer
-	ends, lines map[*pipeline.Stage]mask // rims at the ends of rows, and whole rows of the others
-	copied      [2]mask                  // the cells of these for all stages
-	place       [2]kernel.Expr           // where the thread's first cell of each has its place
+	late   bool            // they are put in place once rows are through
+	width  []pipeline.Halo // by axis
+	lanes  int64           // that have cells of rims at the ends of rows, at most
+	planes map[*ir.Grid]*kernel.Buffer
+	// ends has a bit for each of the thread's cells along the row that is beyond what a stage
+	// assigns, and lines one for each of its rows.
+	ends, lines map[*pipeline.Stage]kernel.Expr
+	copied      [2]kernel.Expr // the bits of these for all stages
+	place       [2]kernel.Expr // where the thread's first cell of each has its place
+	unassigned  map[*pipeline.Stage]mask
 }
 
 // decideRims decides whether rims are put in place late: what a stage assigns may depend on no
@@ -155,60 +158,58 @@ func (p *pipe) rimLines() int64 {
 // rimCells is how many cells of a plane a block has a place for.
 func (p *pipe) rimCells() int64 { return p.rimColumns() + p.rimLines()*32*p.run }
 
-// findRims declares which cells of rims a thread has, and where.
+// findRims declares which cells of rims a thread has, and where. In a row of a rim cells beyond
+// the arrays may be among them: nothing depends on those.
 func (p *pipe) findRims(body *scope) {
 	last := len(p.axes) - 1
-	p.ends, p.lines = map[*pipeline.Stage]mask{}, map[*pipeline.Stage]mask{}
-	in := func(at, lo, hi kernel.Expr) kernel.Expr { return kernel.And(kernel.Ge(at, lo), kernel.Le(at, hi)) }
-	assigned := func(st *pipeline.Stage, k int, at kernel.Expr) kernel.Expr {
-		r := st.Stmt.Domain[p.axes[k]]
-		return in(at, p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
+	p.ends, p.lines = map[*pipeline.Stage]kernel.Expr{}, map[*pipeline.Stage]kernel.Expr{}
+	p.unassigned = map[*pipeline.Stage]mask{}
+	assigned := func(st *pipeline.Stage, k int, first kernel.Expr, n int64) kernel.Expr {
+		r, at := st.Stmt.Domain[p.axes[k]], kernel.Add(first, kernel.I(n))
+		return between(at, p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
 	}
+	bits := func(name string, st *pipeline.Stage, k int, first kernel.Expr, cells int64) kernel.Expr {
+		none := kernel.L(op.Int(types.I32, 0))
+		word := kernel.Expr(none)
+		for n := range cells {
+			at := kernel.Add(first, kernel.I(n))
+			rim := kernel.And(between(at, p.lo[k], p.hi[k]), kernel.Un(op.Not, assigned(st, k, first, n)))
+			word = kernel.Bin(op.Or, word, kernel.Sel(rim, bitOf(n), none))
+		}
+		return body.let(p.env, name, name, word)
+	}
+	var all [2]kernel.Expr
 	for n, st := range p.stream.Stages {
 		if !st.Fills() {
 			continue
 		}
-		for _, other := range p.stream.Stages[:n] { // most have one domain
-			if other.Fills() && st.Stmt.Domain.Equal(other.Stmt.Domain) {
-				p.ends[st], p.lines[st] = p.ends[other], p.lines[other]
-				break
+		same := slices.IndexFunc(p.stream.Stages[:n], func(other *pipeline.Stage) bool { // most have one domain
+			return other.Fills() && st.Stmt.Domain.Equal(other.Stmt.Domain)
+		})
+		if same >= 0 {
+			other := p.stream.Stages[same]
+			p.ends[st], p.lines[st] = p.ends[other], p.lines[other]
+			p.unassigned[st] = p.unassigned[other]
+		} else {
+			p.ends[st] = bits("rim_ends", st, last, p.x0, p.run)
+			p.lines[st] = bits("rim_lines", st, 1, p.row0, p.rows)
+			for part, word := range []kernel.Expr{p.ends[st], p.lines[st]} {
+				if all[part] == nil {
+					all[part] = word
+				} else {
+					all[part] = kernel.Bin(op.Or, all[part], word)
+				}
 			}
 		}
-		if p.ends[st] != nil {
-			continue
+		if st.Output != nil && !st.Output.Spare && p.unassigned[st] == nil {
+			p.unassigned[st] = p.cellMask(body, "unassigned", func(r, x int64) kernel.Expr {
+				return kernel.Un(op.Not, kernel.And(assigned(st, 1, p.row0, r), assigned(st, last, p.x0, x)))
+			})
 		}
-		there := func(r, x int64) (row, cell, both kernel.Expr) {
-			row, cell = kernel.Add(p.row0, kernel.I(r)), kernel.Add(p.x0, kernel.I(x))
-			return row, cell, kernel.And(in(row, p.lo[1], p.hi[1]), in(cell, p.lo[last], p.hi[last]))
-		}
-		p.ends[st] = p.cellMask(body, "rim_ends", func(r, x int64) kernel.Expr {
-			_, cell, there := there(r, x)
-			return kernel.And(there, kernel.Un(op.Not, assigned(st, last, cell)))
-		})
-		p.lines[st] = p.cellMask(body, "rim_rows", func(r, x int64) kernel.Expr {
-			row, cell, there := there(r, x)
-			return kernel.And(kernel.And(there, assigned(st, last, cell)), kernel.Un(op.Not, assigned(st, 1, row)))
-		})
 	}
-	union := func(name string, of map[*pipeline.Stage]mask) (m mask) {
-		var seen []mask
-		for _, st := range p.stream.Stages {
-			if x := of[st]; x != nil && !slices.ContainsFunc(seen, func(y mask) bool { return &y[0] == &x[0] }) {
-				seen = append(seen, x)
-			}
-		}
-		if m = seen[0]; len(seen) == 1 {
-			return m
-		}
-		return m.each(func(n int) kernel.Expr {
-			e := m[n]
-			for _, x := range seen[1:] {
-				e = kernel.Bin(op.Or, e, x[n])
-			}
-			return body.let(p.env, name, name, e)
-		})
+	for part, name := range []string{"rim_ends_all", "rim_lines_all"} {
+		p.copied[part] = body.let(p.env, name, name, all[part])
 	}
-	p.copied = [2]mask{union("rim_ends_all", p.ends), union("rim_rows_all", p.lines)}
 	w, run := p.width[last], kernel.I(p.run)
 	left := kernel.Bin(op.Div, kernel.Sub(p.x0, p.origin(last)), run)
 	right := kernel.Add(kernel.Sub(p.x0, p.hi[last]), kernel.I(p.run-1+w.High-1))
@@ -238,63 +239,110 @@ func (s *pipeStep) rimPlace(list *scope, part int, age, r, x int64) kernel.Expr 
 	return kernel.Add(first, kernel.I(r*32*s.run+x))
 }
 
-// any is the condition that a thread has cells of a mask.
-func (m mask) any() kernel.Expr {
-	all := m[0]
-	for _, x := range m[1:] {
-		all = kernel.Bin(op.Or, all, x)
-	}
-	return kernel.Bin(op.Ne, all, kernel.L(op.Int(types.I32, 0)))
+// hasBit is the condition that a word has a bit.
+func hasBit(word kernel.Expr, n int64) kernel.Expr {
+	return kernel.Bin(op.Ne, kernel.Bin(op.And, word, bitOf(n)), kernel.L(op.Int(types.I32, 0)))
+}
+
+// hasAny is the condition that a word has any bit.
+func hasAny(word kernel.Expr) kernel.Expr {
+	return kernel.Bin(op.Ne, word, kernel.L(op.Int(types.I32, 0)))
 }
 
 // fetchRims begins to bring the rims of a plane that the next steps read.
 func (s *pipeStep) fetchRims(plane kernel.Expr, later int64) {
-	for part, m := range s.copied {
+	for part, word := range s.copied {
 		list := newScope(s.body)
+		in := *s
+		in.body = list
+		var bits []*scope // what is copied under the condition that the word has a bit
+		for range max(s.run, s.rows) {
+			bits = append(bits, newScope(list))
+		}
 		for _, grid := range s.rimGrids() {
-			home := s.gridStore(grid)
-			b := s.bufferOf(home)
-			b.reads = true
-			for r := range s.rows {
-				row := list.let(s.env, fmt.Sprintf("rim-%s-%d", grid.Name, r), "rim_row",
-					s.flat(home, s.indices(s.place(plane, r, 0))))
-				for x := range s.run {
-					copied := &kernel.AsyncCopy{
-						To: s.planes[grid], At: s.rimPlace(list, part, -later, r, x),
-						From: b.buffer, Index: kernel.Add(row, kernel.I(x)), Cells: 1,
-					}
-					list.emit(&kernel.If{Cond: s.has(m, r, x, 1, true), Then: []kernel.Stmt{copied}})
+			in.elements(grid, plane, fmt.Sprintf("in_%d", later), func(b *kernel.Buffer, from kernel.Expr, r, c int64) {
+				copied := func(to *scope, x, cells int64) {
+					to.emit(&kernel.AsyncCopy{
+						To: s.planes[grid], At: s.rimPlace(list, part, -later, r, c+x), From: b,
+						Index: kernel.Add(from, kernel.I(x)), Cells: int(cells),
+					})
 				}
+				switch {
+				case part == 1: // a row that is not assigned
+					copied(bits[r], 0, s.vec)
+				case s.assignsInPlace(grid): // other blocks may store next to the rim
+					for x := range s.vec {
+						copied(bits[c+x], x, 1)
+					}
+				default: // with neighbours that nothing reads
+					copied(list, 0, s.vec)
+				}
+			})
+		}
+		for n, of := range bits {
+			if len(of.stmts) > 0 {
+				list.emit(&kernel.If{Cond: hasBit(word, int64(n)), Then: of.stmts})
 			}
 		}
-		s.body.emit(&kernel.If{Cond: m.any(), Then: list.stmts})
+		s.body.emit(&kernel.If{Cond: hasAny(word), Then: list.stmts})
 	}
+}
+
+// assignsInPlace reports whether the kernel stores to a grid itself, and not to a spare.
+func (p *pipe) assignsInPlace(grid *ir.Grid) bool {
+	return slices.ContainsFunc(p.stream.Stages, func(st *pipeline.Stage) bool {
+		return st.Output != nil && !st.Output.Spare && st.Value.Memory == grid
+	})
 }
 
 // settle puts in place what stages leave as it was in some rows.
 func (s *pipeStep) settle(rows []int64) {
-	for part, of := range []map[*pipeline.Stage]mask{s.ends, s.lines} {
-		list := newScope(s.body)
-		for _, r := range rows {
-			for x := range s.run {
-				for _, st := range s.stream.Stages {
-					m := of[st]
-					if m == nil {
-						continue
-					}
-					if s.guarded {
-						there := s.planeIn("plane_there", s.planeOf(st, 0), s.lo[0], s.hi[0])
-						m = s.chosen([]string{"rim_ends_there", "rim_rows_there"}[part], st, there, m, nil)
-					}
-					kept := &kernel.Assign{Var: s.made[st][r][x], Value: &kernel.Load{
-						Buffer: s.planes[s.stream.Home(st.Value)], Index: s.rimPlace(list, part, s.stream.Lag(st), r, x),
-					}}
-					list.emit(&kernel.If{Cond: s.has(m, r, x, 1, true), Then: []kernel.Stmt{kept}})
-				}
-			}
-		}
-		s.body.emit(&kernel.If{Cond: s.copied[part].any(), Then: list.stmts})
+	// There may be planes beyond the arrays, too: nothing depends on them.
+	settled := func(list, into *scope, part int, st *pipeline.Stage, r, x, cells int64) {
+		buffer := s.planes[s.stream.Home(st.Value)]
+		s.load(into, buffer, s.rimPlace(list, part, s.stream.Lag(st), r, x), s.made[st][r][x:x+cells])
 	}
+	ends, lines := newScope(s.body), newScope(s.body)
+	for x := range s.run {
+		s.eachRim(ends, s.ends, x, func(into *scope, st *pipeline.Stage) {
+			for _, r := range rows {
+				settled(ends, into, 0, st, r, x, 1)
+			}
+		})
+	}
+	for _, r := range rows {
+		s.eachRim(lines, s.lines, r, func(into *scope, st *pipeline.Stage) {
+			for x := int64(0); x < s.run; x += s.vec {
+				settled(lines, into, 1, st, r, x, s.vec)
+			}
+		})
+	}
+	s.body.emit(&kernel.If{Cond: hasAny(s.copied[0]), Then: ends.stmts})
+	s.body.emit(&kernel.If{Cond: hasAny(s.copied[1]), Then: lines.stmts})
+}
+
+// eachRim calls f for the stages with words, under the condition that their word has a bit.
+func (s *pipeStep) eachRim(list *scope, words map[*pipeline.Stage]kernel.Expr, n int64,
+	f func(into *scope, st *pipeline.Stage)) {
+	into := newScope(list)
+	var word kernel.Expr
+	flush := func() {
+		if len(into.stmts) > 0 {
+			list.emit(&kernel.If{Cond: hasBit(word, n), Then: into.stmts})
+		}
+		into = newScope(list)
+	}
+	for _, st := range s.stream.Stages {
+		if !st.Fills() {
+			continue
+		}
+		if word != words[st] {
+			flush()
+			word = words[st]
+		}
+		f(into, st)
+	}
+	flush()
 }
 
 // keepPlane gives a row of a plane that a stage leaves as it was what memory has.

@@ -225,7 +225,7 @@ func (s *pipeStep) store(st *pipeline.Stage, r int64, plane kernel.Expr, row []*
 		}
 		all := &kernel.StoreVector{Buffer: b.buffer, Index: at(c), Values: values}
 		some := []kernel.Stmt{}
-		if s.guarded && !(st.Output.Spare && s.wholeVectors()) {
+		if (s.guarded || s.late && !st.Output.Spare) && !(st.Output.Spare && s.wholeVectors()) {
 			some = []kernel.Stmt{&kernel.If{Cond: s.has(stored, r, c, s.vec, false), Then: cells}}
 		}
 		s.body.emit(&kernel.If{Cond: s.has(stored, r, c, s.vec, true), Then: []kernel.Stmt{all}, Else: some})
