@@ -29,6 +29,7 @@ type rims struct {
 	// assigns, and lines one for each of its rows.
 	ends, lines map[*pipeline.Stage]kernel.Expr
 	copied      [2]kernel.Expr // the bits of these for all stages
+	here        [2]kernel.Expr // whether threads of the warp may have any: the same for all of them
 	place       [2]kernel.Expr // where the thread's first cell of each has its place
 	unassigned  map[*pipeline.Stage]mask
 }
@@ -210,6 +211,14 @@ func (p *pipe) findRims(body *scope) {
 	for part, name := range []string{"rim_ends_all", "rim_lines_all"} {
 		p.copied[part] = body.let(p.env, name, name, all[part])
 	}
+	here := func(name string, k int, first kernel.Expr, cells int64) kernel.Expr {
+		low := kernel.Lt(first, kernel.Add(p.lo[k], kernel.I(p.width[k].Low)))
+		end := kernel.Add(first, kernel.I(cells+p.width[k].High-1))
+		return body.let(p.env, name, name, kernel.Bin(op.Or, low, kernel.Bin(op.Gt, end, p.hi[k])))
+	}
+	p.here = [2]kernel.Expr{
+		here("rim_ends_here", last, p.corner[last], p.span(last)), here("rim_lines_here", 1, p.row0, p.rows),
+	}
 	w, run := p.width[last], kernel.I(p.run)
 	left := kernel.Bin(op.Div, kernel.Sub(p.x0, p.origin(last)), run)
 	right := kernel.Add(kernel.Sub(p.x0, p.hi[last]), kernel.I(p.run-1+w.High-1))
@@ -255,7 +264,7 @@ func (s *pipeStep) fetchRims(plane kernel.Expr, later int64) {
 		list := newScope(s.body)
 		in := *s
 		in.body = list
-		var bits []*scope // what is copied under the condition that the word has a bit
+		any, bits := newScope(list), []*scope{} // what is copied if the word has any bit, or one
 		for range max(s.run, s.rows) {
 			bits = append(bits, newScope(list))
 		}
@@ -275,7 +284,7 @@ func (s *pipeStep) fetchRims(plane kernel.Expr, later int64) {
 						copied(bits[c+x], x, 1)
 					}
 				default: // with neighbours that nothing reads
-					copied(list, 0, s.vec)
+					copied(any, 0, s.vec)
 				}
 			})
 		}
@@ -284,7 +293,10 @@ func (s *pipeStep) fetchRims(plane kernel.Expr, later int64) {
 				list.emit(&kernel.If{Cond: hasBit(word, int64(n)), Then: of.stmts})
 			}
 		}
-		s.body.emit(&kernel.If{Cond: hasAny(word), Then: list.stmts})
+		if len(any.stmts) > 0 {
+			list.emit(&kernel.If{Cond: hasAny(word), Then: any.stmts})
+		}
+		s.body.emit(&kernel.If{Cond: s.here[part], Then: list.stmts})
 	}
 }
 
@@ -295,54 +307,30 @@ func (p *pipe) assignsInPlace(grid *ir.Grid) bool {
 	})
 }
 
-// settle puts in place what stages leave as it was in some rows.
+// settle puts in place what stages leave as it was in some rows. There may be planes beyond the
+// arrays, too: nothing depends on them.
 func (s *pipeStep) settle(rows []int64) {
-	// There may be planes beyond the arrays, too: nothing depends on them.
-	settled := func(list, into *scope, part int, st *pipeline.Stage, r, x, cells int64) {
-		buffer := s.planes[s.stream.Home(st.Value)]
-		s.load(into, buffer, s.rimPlace(list, part, s.stream.Lag(st), r, x), s.made[st][r][x:x+cells])
+	settled := func(list *scope, part int, st *pipeline.Stage, bit kernel.Expr, r, x, cells int64) {
+		at, into := s.rimPlace(list, part, s.stream.Lag(st), r, x), newScope(list)
+		s.load(into, s.planes[s.stream.Home(st.Value)], at, s.made[st][r][x:x+cells])
+		list.emit(&kernel.If{Cond: bit, Then: into.stmts}) // each alone, so that compilers make no branch of it
 	}
 	ends, lines := newScope(s.body), newScope(s.body)
-	for x := range s.run {
-		s.eachRim(ends, s.ends, x, func(into *scope, st *pipeline.Stage) {
-			for _, r := range rows {
-				settled(ends, into, 0, st, r, x, 1)
-			}
-		})
-	}
-	for _, r := range rows {
-		s.eachRim(lines, s.lines, r, func(into *scope, st *pipeline.Stage) {
-			for x := int64(0); x < s.run; x += s.vec {
-				settled(lines, into, 1, st, r, x, s.vec)
-			}
-		})
-	}
-	s.body.emit(&kernel.If{Cond: hasAny(s.copied[0]), Then: ends.stmts})
-	s.body.emit(&kernel.If{Cond: hasAny(s.copied[1]), Then: lines.stmts})
-}
-
-// eachRim calls f for the stages with words, under the condition that their word has a bit.
-func (s *pipeStep) eachRim(list *scope, words map[*pipeline.Stage]kernel.Expr, n int64,
-	f func(into *scope, st *pipeline.Stage)) {
-	into := newScope(list)
-	var word kernel.Expr
-	flush := func() {
-		if len(into.stmts) > 0 {
-			list.emit(&kernel.If{Cond: hasBit(word, n), Then: into.stmts})
-		}
-		into = newScope(list)
-	}
 	for _, st := range s.stream.Stages {
 		if !st.Fills() {
 			continue
 		}
-		if word != words[st] {
-			flush()
-			word = words[st]
+		for _, r := range rows {
+			for x := range s.run {
+				settled(ends, 0, st, hasBit(s.ends[st], x), r, x, 1)
+			}
+			for x := int64(0); x < s.run; x += s.vec {
+				settled(lines, 1, st, hasBit(s.lines[st], r), r, x, s.vec)
+			}
 		}
-		f(into, st)
 	}
-	flush()
+	s.body.emit(&kernel.If{Cond: s.here[0], Then: ends.stmts})
+	s.body.emit(&kernel.If{Cond: s.here[1], Then: lines.stmts})
 }
 
 // keepPlane gives a row of a plane that a stage leaves as it was what memory has.
