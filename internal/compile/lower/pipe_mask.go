@@ -261,7 +261,11 @@ func (p *pipe) before(st *pipeline.Stage, r, later int64) (*pipeline.Source, int
 // prefetchKept has memory brought near that later steps leave as it was. Each grid is brought
 // for the stage that needs it first.
 func (s *pipeStep) prefetchKept() {
-	if !s.guarded || s.late {
+	if !s.guarded {
+		return
+	}
+	if s.late {
+		s.prefetchPlanes()
 		return
 	}
 	last := len(s.axes) - 1

@@ -30,8 +30,16 @@ type rims struct {
 	ends, lines map[*pipeline.Stage]kernel.Expr
 	copied      [2]kernel.Expr // the bits of these for all stages
 	here        [2]kernel.Expr // whether threads of the warp may have any: the same for all of them
+	sides       [2][2]rimSide  // of the domain: its first and last cells of a row, its first and last rows
 	place       [2]kernel.Expr // where the thread's first cell of each has its place
 	unassigned  map[*pipeline.Stage]mask
+}
+
+// rimSide is one side of the domain: which of the thread's cells along the row, or of its rows,
+// may be of its rim, and whether a warp has any.
+type rimSide struct {
+	may  []bool
+	here kernel.Expr
 }
 
 // decideRims decides whether rims are put in place late: what a stage assigns may depend on no
@@ -211,14 +219,18 @@ func (p *pipe) findRims(body *scope) {
 	for part, name := range []string{"rim_ends_all", "rim_lines_all"} {
 		p.copied[part] = body.let(p.env, name, name, all[part])
 	}
-	here := func(name string, k int, first kernel.Expr, cells int64) kernel.Expr {
+	side := func(part int, name string, k int, first kernel.Expr, cells int64) {
 		low := kernel.Lt(first, kernel.Add(p.lo[k], kernel.I(p.width[k].Low)))
-		end := kernel.Add(first, kernel.I(cells+p.width[k].High-1))
-		return body.let(p.env, name, name, kernel.Bin(op.Or, low, kernel.Bin(op.Gt, end, p.hi[k])))
+		high := kernel.Bin(op.Gt, kernel.Add(first, kernel.I(cells+p.width[k].High-1)), p.hi[k])
+		mayLow, mayHigh := p.rimCellsOf(k)
+		p.sides[part] = [2]rimSide{
+			{mayLow, body.let(p.env, name+"_low", name+"_low", low)},
+			{mayHigh, body.let(p.env, name+"_high", name+"_high", high)},
+		}
+		p.here[part] = kernel.Bin(op.Or, p.sides[part][0].here, p.sides[part][1].here)
 	}
-	p.here = [2]kernel.Expr{
-		here("rim_ends_here", last, p.corner[last], p.span(last)), here("rim_lines_here", 1, p.row0, p.rows),
-	}
+	side(0, "rim_ends", last, p.corner[last], p.span(last))
+	side(1, "rim_lines", 1, p.row0, p.rows)
 	w, run := p.width[last], kernel.I(p.run)
 	left := kernel.Bin(op.Div, kernel.Sub(p.x0, p.origin(last)), run)
 	right := kernel.Add(kernel.Sub(p.x0, p.hi[last]), kernel.I(p.run-1+w.High-1))
@@ -233,6 +245,41 @@ func (p *pipe) findRims(body *scope) {
 	line := kernel.Sel(kernel.Lt(p.row0, kernel.Add(p.lo[1], kernel.I(w.Low))), low, high)
 	p.rims.place[1] = body.let(p.env, "rim_line", "rim_line", kernel.Add(kernel.I(p.rimColumns()),
 		kernel.Add(kernel.Mul(line, kernel.I(32*p.run)), kernel.Mul(p.lane, run))))
+}
+
+// rimCellsOf returns which of a thread's cells along an axis may be of the rim at the axis's
+// lower end, and which at the upper end. Where sizes are known, tiles begin in known places.
+func (p *pipe) rimCellsOf(k int) (low, high []bool) {
+	cells, threads := p.run, int64(32)
+	if k < len(p.axes)-1 {
+		cells, threads = p.rows, p.warps
+	}
+	low, high = make([]bool, cells), make([]bool, cells)
+	if !p.baked {
+		for n := range cells {
+			low[n], high[n] = p.width[k].Low > 0, p.width[k].High > 0
+		}
+		return low, high
+	}
+	e := p.opts.Bound.Extent(p.extents[k])
+	origin, align := e.Lo, int64(1)
+	if k == len(p.axes)-1 {
+		align = p.vec
+		origin -= mod(p.extents[k].Lo.Const, align)
+	}
+	last := e.Hi + 1 - p.span(k) + align - 1
+	last = max(last-mod(last, align), origin)
+	for at := origin; ; at += p.tile[k] {
+		at = min(at, last)
+		for n := range cells * threads {
+			x := at + n
+			low[n%cells] = low[n%cells] || x >= e.Lo && x < e.Lo+p.width[k].Low
+			high[n%cells] = high[n%cells] || x <= e.Hi && x > e.Hi-p.width[k].High
+		}
+		if at == last {
+			return low, high
+		}
+	}
 }
 
 // rimPlace is where a cell of the thread stands among the rims that came some steps ago, or
@@ -315,22 +362,31 @@ func (s *pipeStep) settle(rows []int64) {
 		s.load(into, s.planes[s.stream.Home(st.Value)], at, s.made[st][r][x:x+cells])
 		list.emit(&kernel.If{Cond: bit, Then: into.stmts}) // each alone, so that compilers make no branch of it
 	}
-	ends, lines := newScope(s.body), newScope(s.body)
-	for _, st := range s.stream.Stages {
-		if !st.Fills() {
-			continue
-		}
-		for _, r := range rows {
-			for x := range s.run {
-				settled(ends, 0, st, hasBit(s.ends[st], x), r, x, 1)
+	for part, sides := range s.sides {
+		for _, side := range sides {
+			list := newScope(s.body)
+			for _, st := range s.stream.Stages {
+				if !st.Fills() {
+					continue
+				}
+				for _, r := range rows {
+					for x := int64(0); x < s.run && part == 0; x++ {
+						if side.may[x] {
+							settled(list, part, st, hasBit(s.ends[st], x), r, x, 1)
+						}
+					}
+					for x := int64(0); x < s.run && part == 1; x += s.vec {
+						if side.may[r] {
+							settled(list, part, st, hasBit(s.lines[st], r), r, x, s.vec)
+						}
+					}
+				}
 			}
-			for x := int64(0); x < s.run; x += s.vec {
-				settled(lines, 1, st, hasBit(s.lines[st], r), r, x, s.vec)
+			if len(list.stmts) > 0 {
+				s.body.emit(&kernel.If{Cond: side.here, Then: list.stmts})
 			}
 		}
 	}
-	s.body.emit(&kernel.If{Cond: s.here[0], Then: ends.stmts})
-	s.body.emit(&kernel.If{Cond: s.here[1], Then: lines.stmts})
 }
 
 // keepPlane gives a row of a plane that a stage leaves as it was what memory has.
@@ -350,4 +406,29 @@ func (s *pipeStep) keepPlane(st *pipeline.Stage, r int64, row []*kernel.Var) {
 	kept := s.body.let(s.env, "plane_kept", "plane_kept", kernel.Bin(op.And, there,
 		kernel.Un(op.Not, s.assigns(st, plane))))
 	s.body.emit(&kernel.If{Cond: kept, Then: list})
+}
+
+// prefetchPlanes has planes brought near that later steps leave as they were.
+func (s *pipeStep) prefetchPlanes() {
+	const later = 2 // steps, for which the others' loads have to wait for memory
+	last := len(s.axes) - 1
+	for _, st := range s.stream.Stages {
+		if !st.Fills() {
+			continue
+		}
+		plane := s.planeOf(st, later)
+		there := s.planeIn("plane_there", plane, s.lo[0], s.hi[0])
+		soon := kernel.Bin(op.And, there, kernel.Un(op.Not, s.assigns(st, plane)))
+		home := s.gridStore(s.stream.Home(st.Value))
+		b := s.bufferOf(home)
+		b.reads = true
+		var list []kernel.Stmt
+		for r := range s.rows {
+			at := s.place(plane, r, 0)
+			at[s.axes[1]] = kernel.Min(kernel.Max(at[s.axes[1]], s.lo[1]), s.hi[1])
+			at[s.axes[last]] = kernel.Min(kernel.Max(at[s.axes[last]], s.lo[last]), s.hi[last])
+			list = append(list, &kernel.Prefetch{Buffer: b.buffer, Index: s.flat(home, s.indices(at))})
+		}
+		s.body.emit(&kernel.If{Cond: soon, Then: list})
+	}
 }

@@ -63,40 +63,81 @@ func (p *pipe) chunked(body *scope, block kernel.Expr) kernel.Expr {
 	return kernel.Mul(tiles, chunks)
 }
 
+// edgeShare is the part of the stream, in percent, that a block gets of a tile with the ends of
+// rows: there a plane takes longer, and all blocks have to end at the same time.
+const edgeShare = 84
+
 // share makes the loop of a block over its shares of the tiles. All blocks compute the same
-// number of whole tiles, from the first plane on, so that neighbours read their halos at about
-// the same time. The planes of the tiles that are left are one long row, cut into as many
-// pieces as there are blocks. A piece is of one tile or of two.
+// number of tiles from the first plane on, so that neighbours read their halos at about the same
+// time. The planes that are left, of tiles at the ends of rows and of those that are no whole
+// number for all blocks, are one long row, cut into as many pieces as there are blocks.
 func (p *pipe) share(body *scope, block, tiles, planes kernel.Expr) {
-	blocks := kernel.I(p.persists)
-	whole := body.let(p.env, "whole", "whole", kernel.Bin(op.Div, tiles, blocks))
-	rest := kernel.Mul(kernel.Bin(op.Rem, tiles, blocks), planes)
-	from := body.let(p.env, "piece", "piece", kernel.Bin(op.Div, kernel.Mul(block, rest), blocks))
-	to := body.let(p.env, "piece_end", "piece_end",
-		kernel.Bin(op.Div, kernel.Mul(kernel.Add(block, kernel.I(1)), rest), blocks))
+	blocks, one := kernel.I(p.persists), kernel.I(1)
+	let := func(in *scope, name string, e kernel.Expr) kernel.Expr { return in.let(p.env, name, name, e) }
+	whole := let(body, "whole", kernel.Bin(op.Div, tiles, blocks))
+	common := kernel.Mul(whole, blocks)
+	most, cut := kernel.Expr(planes), planes
+	ends := kernel.Expr(kernel.I(0))
+	if p.late && p.width[len(p.axes)-1] != (pipeline.Halo{}) {
+		ends = let(body, "ends", kernel.Min(p.endTiles(), common))
+		cut = let(body, "cut", kernel.Bin(op.Div, kernel.Add(kernel.Mul(planes, kernel.I(edgeShare)), kernel.I(99)),
+			kernel.I(100)))
+		most = kernel.Max(kernel.Sub(planes, cut), one) // planes of a tile that are left
+	}
+	left := kernel.Mul(ends, kernel.Sub(planes, cut))
+	row := let(body, "left", kernel.Add(left, kernel.Mul(kernel.Sub(tiles, common), planes)))
+	from := let(body, "piece", kernel.Bin(op.Div, kernel.Mul(block, row), blocks))
+	to := let(body, "piece_end", kernel.Bin(op.Div, kernel.Mul(kernel.Add(block, one), row), blocks))
 	n := body.declare(p.env, "share", types.I64)
 	list := newScope(body)
 	is := kernel.Lt(kernel.V(n), whole)
-	of := list.let(p.env, "piece_of", "piece_of", // the tile among those left
-		kernel.Add(kernel.Bin(op.Div, from, planes), kernel.Sub(kernel.V(n), whole)))
-	begin := kernel.Max(from, kernel.Mul(of, planes))
-	end := kernel.Min(to, kernel.Mul(kernel.Add(of, kernel.I(1)), planes))
-	tile := list.let(p.env, "tile", "tile", kernel.Sel(is, kernel.Add(kernel.Mul(kernel.V(n), blocks), block),
-		kernel.Add(kernel.Mul(whole, blocks), of)))
-	first := list.let(p.env, "share_first", "share_first",
-		kernel.Sel(is, kernel.I(0), kernel.Sub(begin, kernel.Mul(of, planes))))
-	last := list.let(p.env, "share_end", "share_end",
-		kernel.Sel(is, planes, kernel.Sub(end, kernel.Mul(of, planes))))
+	// The tile that a place of the row is of, and its first plane there: first what is left of the
+	// tiles at the ends, then whole ones.
+	var of, begin, first kernel.Expr
+	piece := func(at kernel.Expr) (tile, start, plane kernel.Expr) {
+		later := kernel.Bin(op.Div, kernel.Sub(at, left), planes)
+		tile = kernel.Add(common, later)
+		start, plane = kernel.Add(left, kernel.Mul(later, planes)), kernel.I(0)
+		if most == planes {
+			return tile, start, plane
+		}
+		early := kernel.Bin(op.Div, at, most)
+		is := kernel.Lt(at, left)
+		return kernel.Sel(is, early, tile), kernel.Sel(is, kernel.Mul(early, most), start), kernel.Sel(is, cut, plane)
+	}
+	at := body.declare(p.env, "at", types.I64)
+	body.emit(&kernel.Declare{Var: at, Init: from})
+	of, begin, first = piece(kernel.V(at))
+	of, begin = let(list, "piece_of", of), let(list, "piece_begin", begin)
+	first = let(list, "piece_first", first)
+	end := let(list, "piece_stop", kernel.Min(to, kernel.Add(begin, kernel.Sub(planes, first))))
+	tile := let(list, "tile", kernel.Sel(is, kernel.Add(kernel.Mul(kernel.V(n), blocks), block), of))
+	stop := planes
+	if most != planes {
+		stop = kernel.Sel(kernel.Lt(tile, ends), cut, planes)
+	}
+	low := let(list, "share_first", kernel.Sel(is, kernel.I(0),
+		kernel.Add(first, kernel.Sub(kernel.V(at), begin))))
+	high := let(list, "share_end", kernel.Sel(is, stop, kernel.Add(first, kernel.Sub(end, begin))))
 	work := newScope(list)
 	if p.prefetch > 0 {
 		work.emit(&kernel.AsyncWait{Pending: 0})
 	}
 	work.emit(&kernel.Barrier{Scope: kernel.BlockScope}) // others may still read what this share overwrites
-	p.compute(work, tile, kernel.Add(p.lo[0], first), kernel.Add(p.lo[0], last))
-	list.emit(&kernel.If{Cond: kernel.Lt(first, last), Then: work.stmts})
+	p.compute(work, tile, kernel.Add(p.lo[0], low), kernel.Add(p.lo[0], high))
+	list.emit(&kernel.If{Cond: kernel.Lt(low, high), Then: work.stmts})
+	list.emit(&kernel.If{Cond: kernel.Un(op.Not, is), Then: []kernel.Stmt{&kernel.Assign{
+		Var: at, Value: kernel.Max(kernel.V(at), end),
+	}}})
+	pieces := kernel.Add(kernel.Bin(op.Div, kernel.Sub(to, from), most), kernel.I(2))
 	body.emit(&kernel.Loop{
-		Var: n, Lo: kernel.I(0), Hi: kernel.Add(whole, kernel.I(2)), Step: kernel.I(1), Body: list.stmts,
+		Var: n, Lo: kernel.I(0), Hi: kernel.Add(whole, pieces), Step: one, Body: list.stmts,
 	})
+}
+
+// endTiles is how many tiles have an end of a row.
+func (p *pipe) endTiles() kernel.Expr {
+	return kernel.Mul(kernel.Min(p.strips(), kernel.I(2)), p.stacks())
 }
 
 // compute makes the planes of a tile from a first one to an end.
@@ -104,14 +145,8 @@ func (p *pipe) compute(body *scope, tile, first, end kernel.Expr) {
 	last := len(p.axes) - 1
 	p.first, p.end = body.let(p.env, "first", "first", first), body.let(p.env, "end", "end", end)
 	p.corner, p.own = make([]kernel.Expr, len(p.axes)), make([][2]kernel.Expr, len(p.axes))
-	// Tiles at the edges take longer. They come first, so that others fill the time at the end.
-	rotated := func(x, n kernel.Expr) kernel.Expr {
-		first := kernel.Bin(op.Eq, x, kernel.I(0))
-		return kernel.Sel(first, kernel.Sub(n, kernel.I(1)), kernel.Sub(x, kernel.I(1)))
-	}
-	strip := body.let(p.env, "strip", "strip", rotated(kernel.Bin(op.Rem, tile, p.strips()), p.strips()))
+	strip, stack := p.at(body, tile)
 	if p.middle() {
-		stack := body.let(p.env, "stack", "stack", rotated(kernel.Bin(op.Div, tile, p.strips()), p.stacks()))
 		p.stand(body, 1, stack, "row")
 		p.row0 = body.let(p.env, "row0", "row_first", kernel.Add(p.corner[1], kernel.Mul(p.warp, kernel.I(p.rows))))
 	} else {
@@ -124,6 +159,21 @@ func (p *pipe) compute(body *scope, tile, first, end kernel.Expr) {
 	}
 	p.declareValues(body)
 	p.steps(body)
+}
+
+// at returns where a tile is along the row, and along the axis that warps are stacked along.
+// Tiles at the ends of rows take longer. They come first, so that others fill the time at the end.
+func (p *pipe) at(body *scope, tile kernel.Expr) (strip, stack kernel.Expr) {
+	strips, one := p.strips(), kernel.I(1)
+	let := func(name string, e kernel.Expr) kernel.Expr { return body.let(p.env, name, name, e) }
+	early := kernel.Lt(tile, p.endTiles())
+	ends := kernel.Min(strips, kernel.I(2))
+	inner := kernel.Max(kernel.Sub(strips, kernel.I(2)), one)
+	later := let("inner_tile", kernel.Max(kernel.Sub(tile, p.endTiles()), kernel.I(0)))
+	last := kernel.Sel(kernel.Bin(op.Eq, kernel.Bin(op.Rem, tile, ends), kernel.I(0)), kernel.Sub(strips, one), kernel.I(0))
+	strip = let("strip", kernel.Sel(early, last, kernel.Add(one, kernel.Bin(op.Rem, later, inner))))
+	stack = let("stack", kernel.Sel(early, kernel.Bin(op.Div, tile, ends), kernel.Bin(op.Div, later, inner)))
+	return strip, stack
 }
 
 // strips is how many blocks stand along the rows.
