@@ -13,8 +13,8 @@ import (
 )
 
 // What stages leave as it was along the rows and the row, in three dimensions. Each grid has a
-// rim, which is the same at every time level, and a thread copies the few cells of it that are
-// its own to shared memory, plane by plane. All stages of a row are computed as if there was no
+// rim, which is the same at every time level, and a warp copies the few cells of it that its
+// threads have to shared memory, plane by plane. All stages of a row are computed as if there was no
 // rim: a cell of it reaches no other cell before the rows are through. Then its threads put what
 // they have copied in its place, in all stages at once, before anything else is done with it.
 // So the many threads without rims have two tests a step.
@@ -23,13 +23,11 @@ import (
 type rims struct {
 	late   bool            // they are put in place once rows are through
 	width  []pipeline.Halo // by axis
-	lanes  int64           // that have cells of rims at the ends of rows, at most
 	planes map[*ir.Grid]*kernel.Buffer
 	// ends has a bit for each of the thread's cells along the row that is beyond what a stage
 	// assigns, and lines one for each of its rows.
 	ends, lines map[*pipeline.Stage]kernel.Expr
-	copied      [2]kernel.Expr // the bits of these for all stages
-	here        [2]kernel.Expr // whether threads of the warp may have any: the same for all of them
+	lineBits    kernel.Expr    // the lines of all stages
 	sides       [2][2]rimSide  // of the domain: its first and last cells of a row, its first and last rows
 	place       [2]kernel.Expr // where the thread's first cell of each has its place
 	unassigned  map[*pipeline.Stage]mask
@@ -77,9 +75,7 @@ func (p *pipe) decideRims() {
 			}
 		}
 	}
-	p.late = fills && !slices.ContainsFunc(p.stream.Stages, p.readsRims)
-	w := p.width[last]
-	p.lanes = (w.Low+p.vec-1+p.run-1)/p.run + (w.High+p.run-1+p.run-1)/p.run
+	p.late = fills && p.meets() && !slices.ContainsFunc(p.stream.Stages, p.readsRims)
 }
 
 // mostRim is how wide a rim in shared memory may be.
@@ -152,7 +148,9 @@ func (p *pipe) rimSlots() int64 {
 }
 
 // rimColumns is how many cells of a plane at the ends of rows a block has a place for.
-func (p *pipe) rimColumns() int64 { return p.lanes * p.warps * p.rows * p.run }
+func (p *pipe) rimColumns() int64 {
+	return (p.rimLanes()[0] + p.rimLanes()[1]) * p.warps * p.rows * p.run
+}
 
 // rimLines is how many whole rows of a plane a block has a place for: those of both ends, or if
 // a thread may have both, all that it has.
@@ -187,7 +185,7 @@ func (p *pipe) findRims(body *scope) {
 		}
 		return body.let(p.env, name, name, word)
 	}
-	var all [2]kernel.Expr
+	var lines kernel.Expr
 	for n, st := range p.stream.Stages {
 		if !st.Fills() {
 			continue
@@ -202,12 +200,10 @@ func (p *pipe) findRims(body *scope) {
 		} else {
 			p.ends[st] = bits("rim_ends", st, last, p.x0, p.run)
 			p.lines[st] = bits("rim_lines", st, 1, p.row0, p.rows)
-			for part, word := range []kernel.Expr{p.ends[st], p.lines[st]} {
-				if all[part] == nil {
-					all[part] = word
-				} else {
-					all[part] = kernel.Bin(op.Or, all[part], word)
-				}
+			if lines == nil {
+				lines = p.lines[st]
+			} else {
+				lines = kernel.Bin(op.Or, lines, p.lines[st])
 			}
 		}
 		if st.Output != nil && !st.Output.Spare && p.unassigned[st] == nil {
@@ -216,9 +212,7 @@ func (p *pipe) findRims(body *scope) {
 			})
 		}
 	}
-	for part, name := range []string{"rim_ends_all", "rim_lines_all"} {
-		p.copied[part] = body.let(p.env, name, name, all[part])
-	}
+	p.lineBits = body.let(p.env, "rim_lines_all", "rim_lines_all", lines)
 	side := func(part int, name string, k int, first kernel.Expr, cells int64) {
 		low := kernel.Lt(first, kernel.Add(p.lo[k], kernel.I(p.width[k].Low)))
 		high := kernel.Bin(op.Gt, kernel.Add(first, kernel.I(cells+p.width[k].High-1)), p.hi[k])
@@ -227,19 +221,11 @@ func (p *pipe) findRims(body *scope) {
 			{mayLow, body.let(p.env, name+"_low", name+"_low", low)},
 			{mayHigh, body.let(p.env, name+"_high", name+"_high", high)},
 		}
-		p.here[part] = kernel.Bin(op.Or, p.sides[part][0].here, p.sides[part][1].here)
 	}
 	side(0, "rim_ends", last, p.corner[last], p.span(last))
 	side(1, "rim_lines", 1, p.row0, p.rows)
-	w, run := p.width[last], kernel.I(p.run)
-	left := kernel.Bin(op.Div, kernel.Sub(p.x0, p.origin(last)), run)
-	right := kernel.Add(kernel.Sub(p.x0, p.hi[last]), kernel.I(p.run-1+w.High-1))
-	right = kernel.Add(kernel.Bin(op.Div, right, run), kernel.I((w.Low+p.vec-1+p.run-1)/p.run))
-	lane := kernel.Sel(kernel.Lt(p.x0, kernel.Add(p.lo[last], kernel.I(w.Low))), left, right)
-	row := kernel.Mul(p.warp, kernel.I(p.rows))
-	p.rims.place[0] = body.let(p.env, "rim_end", "rim_end",
-		kernel.Mul(kernel.Add(kernel.Mul(lane, kernel.I(p.warps*p.rows)), row), run))
-	w = p.width[1]
+	p.rims.place[0] = body.let(p.env, "rim_end", "rim_end", p.endPlace(p.lane, kernel.I(0)))
+	w, run := p.width[1], kernel.I(p.run)
 	low := kernel.Sub(p.row0, p.lo[1])
 	high := kernel.Add(kernel.Sub(p.row0, p.hi[1]), kernel.I(w.High-1+w.Low))
 	line := kernel.Sel(kernel.Lt(p.row0, kernel.Add(p.lo[1], kernel.I(w.Low))), low, high)
@@ -282,13 +268,49 @@ func (p *pipe) rimCellsOf(k int) (low, high []bool) {
 	}
 }
 
-// rimPlace is where a cell of the thread stands among the rims that came some steps ago, or
-// come later.
-func (s *pipeStep) rimPlace(list *scope, part int, age, r, x int64) kernel.Expr {
+// rimLanes is how many lanes have cells of a rim, at most, at the lower end of rows and at the
+// upper.
+func (p *pipe) rimLanes() (n [2]int64) {
+	w := p.width[len(p.axes)-1]
+	if w.Low > 0 {
+		n[0] = (w.Low + p.vec - 1 + p.run - 1) / p.run
+	}
+	if w.High > 0 {
+		n[1] = (w.High + p.run - 1 + p.run - 1) / p.run
+	}
+	return n
+}
+
+// firstRimLane is the first lane that has cells of the rim at a side of the rows.
+func (p *pipe) firstRimLane(side int) kernel.Expr {
+	last := len(p.axes) - 1
+	if side == 0 {
+		return kernel.I(0)
+	}
+	first := kernel.Sub(kernel.Sub(p.hi[last], kernel.I(p.width[last].High-1)), p.corner[last])
+	return kernel.Bin(op.Div, kernel.Max(first, kernel.I(0)), kernel.I(p.run))
+}
+
+// endPlace is where the cells of a row of the warp have their place that one of its lanes with
+// rims has.
+func (p *pipe) endPlace(lane, row kernel.Expr) kernel.Expr {
+	low := kernel.I(p.rimLanes()[0])
+	lane = kernel.Sel(kernel.Lt(lane, low), lane, kernel.Add(kernel.Sub(lane, p.firstRimLane(1)), low))
+	line := kernel.Add(kernel.Mul(p.warp, kernel.I(p.rows)), row)
+	return kernel.Mul(kernel.Add(kernel.Mul(lane, kernel.I(p.warps*p.rows)), line), kernel.I(p.run))
+}
+
+// rimSlot is where the rims begin that came some steps ago, or come later.
+func (s *pipeStep) rimSlot(list *scope, age int64) kernel.Expr {
 	slots := s.rimSlots()
 	slot := kernel.Bin(op.Rem, kernel.Add(s.number, kernel.I(mod(-age, slots))), kernel.I(slots))
-	first := kernel.Add(kernel.Mul(slot, kernel.I(s.rimCells())), s.rims.place[part])
-	first = list.let(s.env, fmt.Sprintf("rim-%d-%d", part, mod(-age, slots)), "rim_at", first)
+	return list.let(s.env, fmt.Sprintf("rim-%d", mod(-age, slots)), "rim_at", kernel.Mul(slot, kernel.I(s.rimCells())))
+}
+
+// rimPlace is where a cell of the thread stands among these.
+func (s *pipeStep) rimPlace(list *scope, part int, age, r, x int64) kernel.Expr {
+	first := kernel.Add(s.rimSlot(list, age), s.rims.place[part])
+	first = list.let(s.env, fmt.Sprintf("rim-%d-%d", part, mod(-age, s.rimSlots())), "rim_from", first)
 	if part == 0 {
 		return kernel.Add(first, kernel.I(r*s.run+x))
 	}
@@ -300,50 +322,97 @@ func hasBit(word kernel.Expr, n int64) kernel.Expr {
 	return kernel.Bin(op.Ne, kernel.Bin(op.And, word, bitOf(n)), kernel.L(op.Int(types.I32, 0)))
 }
 
-// hasAny is the condition that a word has any bit.
-func hasAny(word kernel.Expr) kernel.Expr {
-	return kernel.Bin(op.Ne, word, kernel.L(op.Int(types.I32, 0)))
-}
-
 // fetchRims begins to bring the rims of a plane that the next steps read.
 func (s *pipeStep) fetchRims(plane kernel.Expr, later int64) {
-	for part, word := range s.copied {
+	for _, grid := range s.rimGrids() {
+		s.fetchEnds(grid, plane, later)
+		s.fetchLines(grid, plane, later)
+	}
+}
+
+// fetchEnds brings the ends of rows: each lane copies one piece of a row of the warp, for the
+// lane that has it.
+func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
+	last := len(s.axes) - 1
+	home := s.gridStore(grid)
+	b := s.bufferOf(home)
+	b.reads = true
+	cells := s.vec
+	inPlace := s.assignsInPlace(grid) // other blocks may store next to the rim: it is copied exactly
+	if inPlace {
+		cells = 1
+	}
+	for n, side := range s.sides[0] {
+		lanes := s.rimLanes()[n]
+		pieces := s.run / cells
+		list := newScope(s.body)
+		at := make([]index, len(s.axes))
+		at[0] = index{axis: s.axes[0], at: s.clamped(fmt.Sprintf("plane_in_%d", later), 0, plane), plain: true}
+		for first := int64(0); first < lanes*pieces*s.rows; first += 32 {
+			item := kernel.Add(s.lane, kernel.I(first))
+			r := kernel.Bin(op.Div, kernel.Bin(op.Rem, item, kernel.I(s.rows*pieces)), kernel.I(pieces))
+			piece := kernel.Mul(kernel.Bin(op.Rem, item, kernel.I(pieces)), kernel.I(cells))
+			lane := kernel.Bin(op.Div, item, kernel.I(pieces*s.rows))
+			row := kernel.Add(s.row0, r)
+			lane = kernel.Add(s.firstRimLane(n), lane)
+			x := kernel.Add(kernel.Add(s.corner[last], kernel.Mul(lane, kernel.I(s.run))), piece)
+			cond := kernel.Lt(item, kernel.I(lanes*pieces*s.rows))
+			if s.guarded {
+				cond = kernel.And(cond, between(row, s.lo[1], s.hi[1]))
+			}
+			if inPlace {
+				low, high := s.lo[last], kernel.Sub(s.hi[last], kernel.I(s.width[last].High-1))
+				if n == 0 {
+					cond = kernel.And(cond, between(x, low, kernel.Add(low, kernel.I(s.width[last].Low-1))))
+				} else {
+					cond = kernel.And(cond, between(x, high, s.hi[last]))
+				}
+			}
+			if s.guarded || n == 1 {
+				cond = kernel.And(cond, kernel.Le(x, s.hi[last]))
+			}
+			at[1] = index{axis: s.axes[1], at: row, plain: true}
+			at[last] = index{axis: s.axes[last], at: x, plain: true}
+			place := kernel.Add(s.endPlace(lane, r), piece)
+			list.emit(&kernel.If{Cond: cond, Then: []kernel.Stmt{&kernel.AsyncCopy{
+				To: s.planes[grid], At: kernel.Add(s.rimSlot(list, -later), place), From: b.buffer,
+				Index: s.flat(home, at), Cells: int(cells),
+			}}})
+		}
+		if len(list.stmts) > 0 {
+			s.body.emit(&kernel.If{Cond: side.here, Then: list.stmts})
+		}
+	}
+}
+
+// fetchLines brings whole rows that are not assigned.
+func (s *pipeStep) fetchLines(grid *ir.Grid, plane kernel.Expr, later int64) {
+	for _, side := range s.sides[1] {
 		list := newScope(s.body)
 		in := *s
 		in.body = list
-		any, bits := newScope(list), []*scope{} // what is copied if the word has any bit, or one
-		for range max(s.run, s.rows) {
-			bits = append(bits, newScope(list))
-		}
-		for _, grid := range s.rimGrids() {
-			in.elements(grid, plane, fmt.Sprintf("in_%d", later), func(b *kernel.Buffer, from kernel.Expr, r, c int64) {
-				copied := func(to *scope, x, cells int64) {
-					to.emit(&kernel.AsyncCopy{
-						To: s.planes[grid], At: s.rimPlace(list, part, -later, r, c+x), From: b,
-						Index: kernel.Add(from, kernel.I(x)), Cells: int(cells),
-					})
-				}
-				switch {
-				case part == 1: // a row that is not assigned
-					copied(bits[r], 0, s.vec)
-				case s.assignsInPlace(grid): // other blocks may store next to the rim
-					for x := range s.vec {
-						copied(bits[c+x], x, 1)
-					}
-				default: // with neighbours that nothing reads
-					copied(any, 0, s.vec)
-				}
+		rows := make([]*scope, s.rows)
+		in.elements(grid, plane, fmt.Sprintf("in_%d", later), func(b *kernel.Buffer, from kernel.Expr, r, c int64) {
+			if !side.may[r] {
+				return
+			}
+			if rows[r] == nil {
+				rows[r] = newScope(list)
+			}
+			rows[r].emit(&kernel.AsyncCopy{
+				To: s.planes[grid], At: s.rimPlace(list, 1, -later, r, c), From: b, Index: from, Cells: int(s.vec),
 			})
-		}
-		for n, of := range bits {
-			if len(of.stmts) > 0 {
-				list.emit(&kernel.If{Cond: hasBit(word, int64(n)), Then: of.stmts})
+		})
+		any := false
+		for r, of := range rows {
+			if of != nil {
+				list.emit(&kernel.If{Cond: hasBit(s.lineBits, int64(r)), Then: of.stmts})
+				any = true
 			}
 		}
-		if len(any.stmts) > 0 {
-			list.emit(&kernel.If{Cond: hasAny(word), Then: any.stmts})
+		if any {
+			s.body.emit(&kernel.If{Cond: side.here, Then: list.stmts})
 		}
-		s.body.emit(&kernel.If{Cond: s.here[part], Then: list.stmts})
 	}
 }
 
@@ -365,6 +434,10 @@ func (s *pipeStep) settle(rows []int64) {
 	for part, sides := range s.sides {
 		for _, side := range sides {
 			list := newScope(s.body)
+			if part == 0 { // other lanes have copied them
+				list.emit(&kernel.Barrier{Scope: kernel.WarpScope})
+			}
+			before := len(list.stmts)
 			for _, st := range s.stream.Stages {
 				if !st.Fills() {
 					continue
@@ -382,7 +455,7 @@ func (s *pipeStep) settle(rows []int64) {
 					}
 				}
 			}
-			if len(list.stmts) > 0 {
+			if len(list.stmts) > before {
 				s.body.emit(&kernel.If{Cond: side.here, Then: list.stmts})
 			}
 		}
@@ -393,19 +466,15 @@ func (s *pipeStep) settle(rows []int64) {
 func (s *pipeStep) keepPlane(st *pipeline.Stage, r int64, row []*kernel.Var) {
 	plane := s.planeOf(st, 0)
 	there := s.planeIn("plane_there", plane, s.lo[0], s.hi[0])
+	kept := s.chosen("plane_kept", st, kernel.Bin(op.And, there, kernel.Un(op.Not, s.assigns(st, plane))), s.inside, nil)
 	home := s.gridStore(s.stream.Home(st.Value))
 	b := s.bufferOf(home)
 	b.reads = true
-	var list []kernel.Stmt
-	for x, v := range row {
-		at := s.flat(home, s.indices(s.position(plane, r, int64(x))))
-		list = append(list, &kernel.If{Cond: s.has(s.inside, r, int64(x), 1, true), Then: []kernel.Stmt{
-			&kernel.Assign{Var: v, Value: &kernel.Load{Buffer: b.buffer, Index: at}},
-		}})
+	for x := int64(0); x < s.run; x += s.vec {
+		into := newScope(s.body)
+		s.load(into, b.buffer, s.flat(home, s.indices(s.place(plane, r, x))), row[x:x+s.vec])
+		s.body.emit(&kernel.If{Cond: s.has(kept, r, x, s.vec, false), Then: into.stmts}) // no branch, as in settle
 	}
-	kept := s.body.let(s.env, "plane_kept", "plane_kept", kernel.Bin(op.And, there,
-		kernel.Un(op.Not, s.assigns(st, plane))))
-	s.body.emit(&kernel.If{Cond: kept, Then: list})
 }
 
 // prefetchPlanes has planes brought near that later steps leave as they were.
