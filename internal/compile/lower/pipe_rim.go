@@ -466,7 +466,8 @@ func (s *pipeStep) settle(rows []int64) {
 func (s *pipeStep) keepPlane(st *pipeline.Stage, r int64, row []*kernel.Var) {
 	plane := s.planeOf(st, 0)
 	there := s.planeIn("plane_there", plane, s.lo[0], s.hi[0])
-	kept := s.chosen("plane_kept", st, kernel.Bin(op.And, there, kernel.Un(op.Not, s.assigns(st, plane))), s.inside, nil)
+	left := kernel.Bin(op.And, there, kernel.Un(op.Not, s.assigns(st, plane)))
+	kept := s.chosen("plane_kept", st, left, s.inside, nil)
 	home := s.gridStore(s.stream.Home(st.Value))
 	b := s.bufferOf(home)
 	b.reads = true

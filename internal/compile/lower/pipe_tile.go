@@ -11,7 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// Which tiles there are, which block computes which of their planes, and where a tile stands.
+// Which tiles there are, and where a tile stands.
 // The first tile of an axis begins with the domain, and the last ends with it: neither
 // computes a halo beyond the ends. Only where a boundary wraps there are halos at all tiles.
 
@@ -38,106 +38,6 @@ func (p *pipe) blocks() []kernel.Stmt {
 	count := p.chunked(body, kernel.V(block))
 	threads := []launchLoop{{lane, kernel.I(32), kernel.ThreadX}, {warp, kernel.I(p.warps), kernel.ThreadY}}
 	return wrapped([]launchLoop{{block, count, kernel.BlockX}}, append(allocs, wrapped(threads, body.stmts)...))
-}
-
-// chunked makes what a block does, and returns how many blocks there are: one for each chunk
-// of each tile, or as many as the device runs at a time.
-func (p *pipe) chunked(body *scope, block kernel.Expr) kernel.Expr {
-	planes := kernel.Add(kernel.Sub(p.hi[0], p.lo[0]), kernel.I(1))
-	tiles := kernel.Mul(p.strips(), p.stacks())
-	if p.persists > 0 {
-		p.share(body, block, tiles, planes)
-		return kernel.I(p.persists)
-	}
-	chunks := kernel.Expr(kernel.I(1))
-	if p.tile[0] > 0 {
-		chunks = kernel.CeilDiv(planes, kernel.I(p.tile[0]))
-	}
-	first := body.let(p.env, "chunk", "chunk",
-		kernel.Add(p.lo[0], kernel.Mul(kernel.Bin(op.Rem, block, chunks), kernel.I(p.tile[0]))))
-	end := kernel.Add(p.hi[0], kernel.I(1))
-	if p.tile[0] > 0 {
-		end = kernel.Min(kernel.Add(first, kernel.I(p.tile[0])), end)
-	}
-	p.compute(body, kernel.Bin(op.Div, block, chunks), first, end)
-	return kernel.Mul(tiles, chunks)
-}
-
-// edgeShare is the part of the stream, in percent, that a block gets of a tile with the ends of
-// rows: there a plane takes longer, and all blocks have to end at the same time.
-const edgeShare = 84
-
-// share makes the loop of a block over its shares of the tiles. All blocks compute the same
-// number of tiles from the first plane on, so that neighbours read their halos at about the same
-// time. The planes that are left, of tiles at the ends of rows and of those that are no whole
-// number for all blocks, are one long row, cut into as many pieces as there are blocks.
-func (p *pipe) share(body *scope, block, tiles, planes kernel.Expr) {
-	blocks, one := kernel.I(p.persists), kernel.I(1)
-	let := func(in *scope, name string, e kernel.Expr) kernel.Expr { return in.let(p.env, name, name, e) }
-	whole := let(body, "whole", kernel.Bin(op.Div, tiles, blocks))
-	common := kernel.Mul(whole, blocks)
-	most, cut := kernel.Expr(planes), planes
-	ends := kernel.Expr(kernel.I(0))
-	if p.late && p.width[len(p.axes)-1] != (pipeline.Halo{}) {
-		ends = let(body, "ends", kernel.Min(p.endTiles(), common))
-		cut = let(body, "cut", kernel.Bin(op.Div, kernel.Add(kernel.Mul(planes, kernel.I(edgeShare)), kernel.I(99)),
-			kernel.I(100)))
-		most = kernel.Max(kernel.Sub(planes, cut), one) // planes of a tile that are left
-	}
-	left := kernel.Mul(ends, kernel.Sub(planes, cut))
-	row := let(body, "left", kernel.Add(left, kernel.Mul(kernel.Sub(tiles, common), planes)))
-	from := let(body, "piece", kernel.Bin(op.Div, kernel.Mul(block, row), blocks))
-	to := let(body, "piece_end", kernel.Bin(op.Div, kernel.Mul(kernel.Add(block, one), row), blocks))
-	n := body.declare(p.env, "share", types.I64)
-	list := newScope(body)
-	is := kernel.Lt(kernel.V(n), whole)
-	// The tile that a place of the row is of, and its first plane there: first what is left of the
-	// tiles at the ends, then whole ones.
-	var of, begin, first kernel.Expr
-	piece := func(at kernel.Expr) (tile, start, plane kernel.Expr) {
-		later := kernel.Bin(op.Div, kernel.Sub(at, left), planes)
-		tile = kernel.Add(common, later)
-		start, plane = kernel.Add(left, kernel.Mul(later, planes)), kernel.I(0)
-		if most == planes {
-			return tile, start, plane
-		}
-		early := kernel.Bin(op.Div, at, most)
-		is := kernel.Lt(at, left)
-		return kernel.Sel(is, early, tile), kernel.Sel(is, kernel.Mul(early, most), start), kernel.Sel(is, cut, plane)
-	}
-	at := body.declare(p.env, "at", types.I64)
-	body.emit(&kernel.Declare{Var: at, Init: from})
-	of, begin, first = piece(kernel.V(at))
-	of, begin = let(list, "piece_of", of), let(list, "piece_begin", begin)
-	first = let(list, "piece_first", first)
-	end := let(list, "piece_stop", kernel.Min(to, kernel.Add(begin, kernel.Sub(planes, first))))
-	tile := let(list, "tile", kernel.Sel(is, kernel.Add(kernel.Mul(kernel.V(n), blocks), block), of))
-	stop := planes
-	if most != planes {
-		stop = kernel.Sel(kernel.Lt(tile, ends), cut, planes)
-	}
-	low := let(list, "share_first", kernel.Sel(is, kernel.I(0),
-		kernel.Add(first, kernel.Sub(kernel.V(at), begin))))
-	high := let(list, "share_end", kernel.Sel(is, stop, kernel.Add(first, kernel.Sub(end, begin))))
-	work := newScope(list)
-	if p.prefetch > 0 {
-		work.emit(&kernel.AsyncWait{Pending: 0})
-	}
-	work.emit(&kernel.Barrier{Scope: kernel.BlockScope}) // others may still read what this share overwrites
-	p.compute(work, tile, kernel.Add(p.lo[0], low), kernel.Add(p.lo[0], high))
-	list.emit(&kernel.If{Cond: kernel.Lt(low, high), Then: work.stmts})
-	list.emit(&kernel.If{Cond: kernel.Un(op.Not, is), Then: []kernel.Stmt{&kernel.Assign{
-		Var: at, Value: kernel.Max(kernel.V(at), end),
-	}}})
-	pieces := kernel.Add(kernel.Bin(op.Div, kernel.Sub(to, from), most), kernel.I(2))
-	body.emit(&kernel.Loop{
-		Var: n, Lo: kernel.I(0), Hi: kernel.Add(whole, pieces), Step: one, Body: list.stmts,
-	})
-}
-
-// endTiles is how many tiles have an end of a row.
-func (p *pipe) endTiles() kernel.Expr {
-	return kernel.Mul(kernel.Min(p.strips(), kernel.I(2)), p.stacks())
 }
 
 // compute makes the planes of a tile from a first one to an end.
@@ -170,10 +70,16 @@ func (p *pipe) at(body *scope, tile kernel.Expr) (strip, stack kernel.Expr) {
 	ends := kernel.Min(strips, kernel.I(2))
 	inner := kernel.Max(kernel.Sub(strips, kernel.I(2)), one)
 	later := let("inner_tile", kernel.Max(kernel.Sub(tile, p.endTiles()), kernel.I(0)))
-	last := kernel.Sel(kernel.Bin(op.Eq, kernel.Bin(op.Rem, tile, ends), kernel.I(0)), kernel.Sub(strips, one), kernel.I(0))
+	upper := kernel.Bin(op.Eq, kernel.Bin(op.Rem, tile, ends), kernel.I(0))
+	last := kernel.Sel(upper, kernel.Sub(strips, one), kernel.I(0))
 	strip = let("strip", kernel.Sel(early, last, kernel.Add(one, kernel.Bin(op.Rem, later, inner))))
 	stack = let("stack", kernel.Sel(early, kernel.Bin(op.Div, tile, ends), kernel.Bin(op.Div, later, inner)))
 	return strip, stack
+}
+
+// endTiles is how many tiles have an end of a row.
+func (p *pipe) endTiles() kernel.Expr {
+	return kernel.Mul(kernel.Min(p.strips(), kernel.I(2)), p.stacks())
 }
 
 // strips is how many blocks stand along the rows.

@@ -111,7 +111,8 @@ var roleNames = [roleCount]string{
 	BlockedUnroll: "blocked unroll", CyclicUnroll: "cyclic unroll", Unroll: "unroll",
 	Stream: "stream", StreamLength: "stream length", StreamPlanes: "stream planes", StreamUnroll: "stream unroll",
 	Staging: "staging", ArrayStaging: "array staging", StagedPart: "staged part", StagingCopy: "staging copy",
-	Perspective: "perspective", Prefetch: "prefetch", PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
+	Perspective: "perspective", Prefetch: "prefetch",
+	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
 }
