@@ -35,23 +35,21 @@ func (t *tuning) reference(ctx context.Context) error {
 		full = append(full, begin(call, call.bound, ""))
 		less = append(less, begin(call, call.alone(small), ", small"))
 	}
-	t.plain = make([]*measure.Code, len(t.calls))
 	for i, call := range t.calls {
 		for _, j := range []*compileTask{full[i], less[i]} {
 			if err := t.await(ctx, j); err != nil {
 				return fmt.Errorf("the plain kernels: %w", err)
 			}
 		}
-		t.plain[i] = &full[i].code
+		call.plain = &full[i].code
 		m, text, err := t.compareSmall(ctx, call, small, &less[i].code)
 		if err != nil {
 			return err
 		}
-		simple, err := t.marginsOfPlain(ctx, call, small, m)
-		if err != nil {
+		call.margins = m
+		if call.naiveMargins, err = t.marginsOfPlain(ctx, call, small, m); err != nil {
 			return err
 		}
-		t.margins, t.plainMargins = append(t.margins, m), append(t.plainMargins, simple)
 		t.result.Checks = append(t.result.Checks, text)
 		t.event(Event{Kind: EventCheck, Text: text})
 	}
@@ -140,15 +138,15 @@ func sizesText(b *ir.Binding) string {
 
 // expect has the plain kernels compute what a call's variants are compared
 // with, unless they did.
-func (t *tuning) expect(ctx context.Context, call int) error {
-	if t.expectedCall == call {
+func (t *tuning) expect(ctx context.Context, call *tunedCall) error {
+	if t.expected == call {
 		return nil
 	}
-	t.expectedCall = -1
-	if _, err := t.lab.Expect(ctx, *t.plain[call], false); err != nil {
+	t.expected = nil
+	if _, err := t.lab.Expect(ctx, *call.plain, false); err != nil {
 		return fmt.Errorf("the plain kernels: %w", err)
 	}
-	t.expectedCall = call
+	t.expected = call
 	return nil
 }
 
@@ -237,7 +235,7 @@ func (t *tuning) defaultTime(ctx context.Context, k *kernelSearch) (float64, err
 	} else if ctx.Err() != nil {
 		return 0, err
 	}
-	code := *t.plain[slices.Index(t.calls, k.call)]
+	code := *k.call.plain
 	k.timeKernelAlone(&code)
 	s, err := t.batch(ctx, code, t.about.Least)
 	if err != nil && ctx.Err() == nil {

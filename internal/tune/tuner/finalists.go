@@ -36,7 +36,7 @@ const (
 
 // prepare compiles and checks a finalist's calls.
 func (t *tuning) prepare(ctx context.Context, r *finalist) {
-	for i, call := range t.calls {
+	for _, call := range t.calls {
 		var v *variant
 		var err error
 		if cut := t.runReporting(ctx, "lowering "+r.name,
@@ -60,14 +60,14 @@ func (t *tuning) prepare(ctx context.Context, r *finalist) {
 			return
 		}
 		v.code.Image = made.Image
-		if err := t.expect(ctx, i); err != nil {
+		if err := t.expect(ctx, call); err != nil {
 			r.err = err
 			return
 		}
 		rule := measure.Rule{Least: t.about.Least, Batches: 1}
-		margins := t.margins[i]
+		margins := call.margins
 		if r.naive {
-			margins = t.plainMargins[i]
+			margins = call.naiveMargins
 		}
 		t.queue.withoutCompilers(func() { _, r.err = t.lab.Try(ctx, v.code, margins, rule, firstTrialLimit) })
 		if r.err != nil {

@@ -26,7 +26,6 @@ type kernelSearch struct {
 	space          *search.KernelSpace
 	strategy       search.Strategy
 	cancelStrategy context.CancelFunc // ends the strategy's computations
-	margins        measure.Margins
 
 	asked          int
 	told           int
@@ -496,7 +495,7 @@ func (k *kernelSearch) check(ctx context.Context, c *compiled,
 	defer stop()
 	go func() {
 		defer close(done)
-		k.queue.withoutCompilers(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, trialLimit(best)) })
+		k.queue.withoutCompilers(func() { t, err = k.lab.Try(ctx, c.code, k.call.margins, rule, trialLimit(best)) })
 		took = k.clock().Sub(begin)
 	}()
 	for {

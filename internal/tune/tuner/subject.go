@@ -36,6 +36,10 @@ type tunedCall struct {
 	points int64   // of its main domain
 	runs   float64 // runs over those of the call that runs most often
 	bytes  float64 // compulsory bytes per point
+
+	plain        *measure.Code   // whose results others are compared with
+	margins      measure.Margins // within which
+	naiveMargins measure.Margins // and for naively compiled code
 }
 
 // newSubject splits a program into its calls.

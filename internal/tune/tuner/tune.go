@@ -16,34 +16,31 @@ import (
 // tuning is a search under way.
 type tuning struct {
 	*subject
-	opts         Options
-	clock        func() time.Time
-	started      time.Time
-	end          time.Time // of the budget; the zero time is never
-	queue        *compileQueue
-	kernels      []*kernelSearch
-	margins      []measure.Margins // by call
-	plainMargins []measure.Margins // of naively compiled code, by call
-	plain        []*measure.Code   // by call
-	expectedCall int               // the call whose results are expected; -1 if none
-	bound        float64           // GStencil/s of the copy bound
-	counts       counts
-	tries        int           // trials and their time, to predict the time of others
-	tried        time.Duration // of checking and timing
-	batches      int           // batches of finalists, likewise
-	batched      time.Duration
-	busy         time.Duration // of the device, while kernels were searched
-	rechecked    time.Duration // of that, re-timing and re-checking known variants
-	searched     time.Duration // of kernels whose search is over
-	begun        time.Time     // when the search of the present kernel began; zero between kernels
-	result       *Result
-	given        schedule.Plan // by the user
-	defaultPlan  schedule.Plan // the default plan of the fusion variant that is searched
+	opts        Options
+	clock       func() time.Time
+	started     time.Time
+	end         time.Time // of the budget; the zero time is never
+	queue       *compileQueue
+	kernels     []*kernelSearch
+	expected    *tunedCall // the call whose results are expected; nil if none
+	bound       float64    // GStencil/s of the copy bound
+	counts      counts
+	tries       int           // trials and their time, to predict the time of others
+	tried       time.Duration // of checking and timing
+	batches     int           // batches of finalists, likewise
+	batched     time.Duration
+	busy        time.Duration // of the device, while kernels were searched
+	rechecked   time.Duration // of that, re-timing and re-checking known variants
+	searched    time.Duration // of kernels whose search is over
+	begun       time.Time     // when the search of the present kernel began; zero between kernels
+	result      *Result
+	given       schedule.Plan // by the user
+	defaultPlan schedule.Plan // the default plan of the fusion variant that is searched
 }
 
 // Run tunes a program. When ctx ends, the best plan so far is the result, marked as interrupted.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	t := &tuning{opts: o, clock: o.Clock, expectedCall: -1}
+	t := &tuning{opts: o, clock: o.Clock}
 	if t.clock == nil {
 		t.clock = time.Now
 	}
@@ -220,7 +217,7 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 	if i < 0 {
 		return nil, nil // the call never runs
 	}
-	k.call, k.margins = t.calls[i], t.margins[i]
+	k.call = t.calls[i]
 	k.space = search.Of(t.pruneForCPU(k.call, c.Space))
 	switch n := k.space.Count(); {
 	case n.Sign() == 0:
@@ -321,8 +318,7 @@ func (t *tuning) sizes() map[string]int64 {
 
 // searchKernel searches one kernel within its share of the time and the trials that are left.
 func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error {
-	si := slices.Index(t.calls, k.call)
-	if err := t.expect(ctx, si); err != nil {
+	if err := t.expect(ctx, k.call); err != nil {
 		return err
 	}
 	left, mine := 0.0, t.result.Kernels[i].Share
