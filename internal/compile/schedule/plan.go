@@ -68,7 +68,8 @@ func ParsePlan(text string) (Plan, error) {
 			return Plan{}, err
 		}
 		if slices.ContainsFunc(p.Kernels, func(other Kernel) bool { return other.ID() == k.ID() }) {
-			return Plan{}, fmt.Errorf("%s stands twice in the plan: name each kernel once, with all its settings", k.ID())
+			return Plan{}, fmt.Errorf("%s stands twice in the plan: name each kernel once, with all its settings",
+				k.ID())
 		}
 		p.Kernels = append(p.Kernels, k)
 	}

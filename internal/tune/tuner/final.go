@@ -176,13 +176,7 @@ func (t *tuning) rank(ctx context.Context) error {
 		return compare(of(b), of(a))
 	})
 	for _, k := range t.kernels {
-		r := KernelResult{Kernel: k.name, Configurations: k.space.Count().String(), Share: of(k),
-			Default: k.kernel.Config.String(), Trials: []Outcome{}}
-		r.Points, r.Bytes = k.call.points, k.call.bytes
-		for _, p := range k.space.Params() {
-			r.Params = append(r.Params, p.Name)
-		}
-		t.result.Kernels = append(t.result.Kernels, r)
+		k.addResult(of(k))
 	}
 	return nil
 }
@@ -321,6 +315,13 @@ func (t *tuning) resultFromTrials() bool {
 	if !some {
 		return false
 	}
+	for _, spans := range t.spanPlans()[:min(1, len(t.spanPlans()))] {
+		plan = spans
+		for _, l := range t.loops {
+			saved := l.loop.savedBy(l.in(plan))
+			c.Seconds, c.Interval[0], c.Interval[1] = c.Seconds-saved, c.Interval[0]-saved, c.Interval[1]-saved
+		}
+	}
 	c.Plan, c.Times = plan.String(), []float64{c.Seconds}
 	c.GStencils = t.updates() / c.Seconds / 1e9
 	if t.bound > 0 {
@@ -368,9 +369,15 @@ func (t *tuning) finalists() []*finalist {
 			}
 			plan, changed = k.in(plan, k.leaders[n].config), true
 		}
+		plan = t.withNamed(plan)
 		if changed && !slices.ContainsFunc(list,
 			func(r *finalist) bool { return !r.naive && r.plan.String() == plan.String() }) {
 			list = append(list, &finalist{name: fmt.Sprintf("found %d", n+1), plan: plan, needed: n == 0, found: true})
+		}
+	}
+	for n, plan := range t.spanPlans() {
+		if !slices.ContainsFunc(list, func(r *finalist) bool { return r.plan.String() == plan.String() }) {
+			list = append(list, &finalist{name: fmt.Sprintf("spans %d", n+1), plan: plan, needed: n == 0, found: true})
 		}
 	}
 	for i, p := range t.opts.Others {
@@ -388,9 +395,10 @@ func (t *tuning) allowed(plan string) bool {
 	if err != nil {
 		return false
 	}
+	list := t.searches()
 	for _, k := range p.Kernels {
-		i := slices.IndexFunc(t.kernels, func(s *kernelSearch) bool { return s.name == k.Name() })
-		if i >= 0 && t.kernels[i].space.Schedule().Check(k.Config) != nil {
+		i := slices.IndexFunc(list, func(s *kernelSearch) bool { return s.name == k.ID() })
+		if i >= 0 && list[i].space.Schedule().Check(k.Config) != nil {
 			return false
 		}
 	}
@@ -403,6 +411,7 @@ func (t *tuning) finish(interrupted bool) {
 	r.Seconds, r.Interrupted = t.elapsed().Seconds(), interrupted
 	r.Trials, r.Rate, r.Idle, r.Rechecked = t.counts.trials, t.rate(), t.idlePart(), t.recheckedPart()
 	r.Compilers = t.queue.summary()
+	t.finishLoops()
 	r.Refusals = t.counts.refusals()
 	for i := range r.Kernels {
 		r.Kernels[i].computeImportance()

@@ -20,11 +20,13 @@ type kernelSearch struct {
 	*tuning
 	kernel         schedule.Kernel
 	name           string
+	number         int  // of its result
 	several        bool // its call has several kernels
 	call           *tunedCall
 	plan           schedule.Plan // of the call's other kernels
 	space          *search.KernelSpace
 	strategy       search.Strategy
+	starts         []schedule.Config  // configurations that the search starts with
 	cancelStrategy context.CancelFunc // ends the strategy's computations
 
 	asked          int
@@ -79,29 +81,46 @@ func (k *kernelSearch) inFlight(told int) int {
 // run searches until the time, the trials or the space are used up.
 func (k *kernelSearch) run(ctx context.Context) error {
 	k.prepareReference(ctx)
+	k.start()
+	defer k.stop(ctx)
+	return k.advance(ctx)
+}
+
+// start starts the strategy.
+func (k *kernelSearch) start() {
 	for i := range k.opts.Resume {
 		if o := &k.opts.Resume[i]; o.Kernel == k.name {
 			k.resumed[o.Config] = o
 			k.resumedCount++
 		}
 	}
-	k.begun, k.wait = k.clock(), k.startWait()
 	k.driver = &strategyDriver{
-		strategy: k.strategy, inFlight: k.inFlight, trials: k.trials, resumed: maps.Clone(k.resumed),
+		strategy: k.strategy, inFlight: k.inFlight, resumed: maps.Clone(k.resumed),
 		resumedCount: k.resumedCount, idleWorkers: k.idleWorkers,
 		text: k.space.Text,
 	}
 	k.driver.start()
+}
+
+// stop ends the strategy.
+func (k *kernelSearch) stop(ctx context.Context) {
+	k.driver.stop()
+	k.cancelStrategy()
+	k.countUntold()
+	if n := len(k.resumed); n > 0 && ctx.Err() == nil {
+		k.note("%d trials of %s were not asked for again: another version of the strategy has made them", n, k.name)
+	}
+}
+
+// advance searches until the present limits are reached, or the space is used up. With other limits the
+// search goes on where it stood.
+func (k *kernelSearch) advance(ctx context.Context) error {
+	k.begun, k.wait = k.clock(), k.startWait()
 	defer func() {
-		k.driver.stop()
-		k.cancelStrategy()
-		k.countUntold()
 		k.searched += k.clock().Sub(k.begun)
 		k.begun = time.Time{}
-		if n := len(k.resumed); n > 0 && ctx.Err() == nil {
-			k.note("%d trials of %s were not asked for again: another version of the strategy has made them", n, k.name)
-		}
 	}()
+	k.driver.trials.Store(int64(k.trials))
 	k.driver.send(driverRequest{ask: !k.over(ctx)})
 	for {
 		k.acceptReplies()
@@ -256,7 +275,7 @@ func (k *kernelSearch) with(c schedule.Config) schedule.Plan { return k.in(k.pla
 func (k *kernelSearch) in(p schedule.Plan, c schedule.Config) schedule.Plan {
 	p.Kernels = slices.Clone(p.Kernels)
 	for i := range p.Kernels {
-		if p.Kernels[i].Name() == k.name {
+		if p.Kernels[i].ID() == k.name {
 			p.Kernels[i].Config = c
 		}
 	}

@@ -22,6 +22,9 @@ type tuning struct {
 	end         time.Time // of the budget; the zero time is never
 	queue       *compileQueue
 	kernels     []*kernelSearch
+	loops       []*loopSearch         // whose iterations may share a kernel
+	iterations  map[string]*tunedCall // by kernel: what several iterations are compared with
+	searchBegan time.Time
 	expected    *tunedCall // the call whose results are expected; nil if none
 	bound       float64    // GStencil/s of the copy bound
 	counts      counts
@@ -40,7 +43,7 @@ type tuning struct {
 
 // Run tunes a program. When ctx ends, the best plan so far is the result, marked as interrupted.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	t := &tuning{opts: o, clock: o.Clock}
+	t := &tuning{opts: o, clock: o.Clock, iterations: map[string]*tunedCall{}}
 	if t.clock == nil {
 		t.clock = time.Now
 	}
@@ -64,6 +67,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := t.setUp(ctx); err != nil {
 		return nil, err
 	}
+	t.searchBegan = t.clock()
 	for i, k := range t.kernels {
 		if ctx.Err() != nil {
 			break
@@ -71,6 +75,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		if err := t.searchKernel(ctx, i, k); err != nil {
 			return t.result, err
 		}
+	}
+	if err := t.searchLoops(ctx); err != nil {
+		return t.result, err
 	}
 	stop() // compilations under way are not needed any more
 	if err := t.final(ctx); err != nil {
@@ -174,6 +181,7 @@ func (t *tuning) setUp(ctx context.Context) error {
 	if len(t.kernels) == 0 {
 		return errors.New("there is nothing to tune: no kernel has a choice")
 	}
+	t.findLoops()
 	t.compileDefaults()
 	return t.rank(ctx)
 }
@@ -183,7 +191,7 @@ func (t *tuning) restrict(choices []lower.Choice) error {
 	var names []string
 	var spaces []schedule.Space
 	for _, c := range choices {
-		names, spaces = append(names, c.Name()), append(spaces, c.Space)
+		names, spaces = append(names, c.ID()), append(spaces, c.Space)
 	}
 	restrictions := []func([]string, []schedule.Space) ([]schedule.Space, []string, error){
 		lower.OfKernels(t.opts.Plan).Restrictions("plan").Apply,
@@ -214,8 +222,8 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 		untold: map[int]*attempt{}, byCode: map[string]*Outcome{}, resumed: map[string]*Outcome{},
 	}
 	i := slices.IndexFunc(t.calls, func(s *tunedCall) bool { return s.ir.Name == c.Call })
-	if i < 0 {
-		return nil, nil // the call never runs
+	if i < 0 || c.Depth > 1 {
+		return nil, nil // the call never runs, or it is a loop
 	}
 	k.call = t.calls[i]
 	k.space = search.Of(t.pruneForCPU(k.call, c.Space))
@@ -225,21 +233,27 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 	case n.IsInt64() && n.Int64() == 1:
 		return nil, nil
 	}
+	return k, k.setStrategy(ctx, k.estimates(), t.likelyTrials())
+}
+
+// setStrategy makes the strategy, which expects so many trials.
+func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Point) (float64, bool),
+	likely int) error {
 	var within context.Context
 	within, k.cancelStrategy = context.WithCancel(ctx)
 	var err error
-	k.strategy, err = search.New(t.strategyName(), search.Problem{
-		Context: within, Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(),
-		Estimate: k.estimates(), Good: k.good(),
+	k.strategy, err = search.New(k.strategyName(), search.Problem{
+		Context: within, Space: k.space, Seed: k.opts.Seed, Budget: likely, Sizes: k.sizes(),
+		Estimate: estimate, Good: k.good(),
 	})
-	return k, err
+	return err
 }
 
 // mostGood is how many starting configurations of each source a strategy gets.
 const mostGood = 8
 
-// good returns the starting points of a search: the points of this kernel's space that are nearest to
-// configurations that were good elsewhere, and the seed configurations, each once.
+// good returns the starting points of a search: the points of this kernel's space that are nearest to what it
+// is to start with, to configurations that were good elsewhere, and the seed configurations, each once.
 func (k *kernelSearch) good() []search.Point {
 	var list []search.Point
 	seen := map[string]bool{}
@@ -258,6 +272,7 @@ func (k *kernelSearch) good() []search.Point {
 			most--
 		}
 	}
+	add(k.starts, mostGood)
 	add(k.opts.Good, mostGood)
 	add(k.seedConfigs(), mostGood)
 	return list
@@ -326,7 +341,7 @@ func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error
 		left += t.result.Kernels[j].Share
 	}
 	part := mine / max(left, 1e-9)
-	if until := t.until(); !until.IsZero() {
+	if until := t.kernelsUntil(); !until.IsZero() {
 		now := t.clock()
 		k.until = now.Add(time.Duration(part * float64(until.Sub(now))))
 	}
@@ -342,7 +357,7 @@ func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error
 		}
 	}
 	err := k.run(ctx)
-	t.collect(i)
+	k.collect()
 	return err
 }
 
@@ -350,7 +365,7 @@ func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error
 // left for each of the other kernels while there are enough. Trials of the session that is resumed count
 // for their own kernels.
 func (t *tuning) trialsOf(i int, part float64) int {
-	left := t.opts.Trials - t.counts.trials
+	left := t.kernelTrials() - t.counts.trials
 	others := len(t.kernels) - i - 1
 	n := max(1, min(int(part*float64(left)+0.5), left-others))
 	if made := slices.ContainsFunc(t.opts.Resume, func(o Outcome) bool { return o.Kernel == t.kernels[i].name }); made {
@@ -359,9 +374,22 @@ func (t *tuning) trialsOf(i int, part float64) int {
 	return max(0, min(n, left))
 }
 
+// addResult adds the result of a kernel's search, with the kernel's share of the program's time.
+func (k *kernelSearch) addResult(share float64) {
+	r := KernelResult{
+		Kernel: k.name, Configurations: k.space.Count().String(), Share: share, Points: k.call.points,
+		Bytes: k.call.bytes, Default: k.kernel.Config.String(), Trials: []Outcome{},
+	}
+	for _, p := range k.space.Params() {
+		r.Params = append(r.Params, p.Name)
+	}
+	k.number = len(k.result.Kernels)
+	k.result.Kernels = append(k.result.Kernels, r)
+}
+
 // collect copies the outcomes of a kernel's search to the result.
-func (t *tuning) collect(i int) {
-	k, r := t.kernels[i], &t.result.Kernels[i]
+func (k *kernelSearch) collect() {
+	r := &k.result.Kernels[k.number]
 	r.Trials, r.Best = []Outcome{}, ""
 	for _, o := range k.list {
 		r.Trials = append(r.Trials, *o)
