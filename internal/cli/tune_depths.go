@@ -14,6 +14,9 @@ import (
 // printDepths prints for each loop what came of each number of iterations in a kernel. What forbids more than
 // one is shown in the source.
 func printDepths(a *app, src *diag.Source, r *tuner.Result) error {
+	if len(r.Loops) == 0 {
+		fmt.Fprintln(a.stdout, "no time loop runs: there are no iterations to share a kernel")
+	}
 	for i := range r.Loops {
 		l := &r.Loops[i]
 		fmt.Fprintf(a.stdout, "%s, %s:\n", l.Loop, quantity.Count(l.Iterations, "iteration"))

@@ -99,7 +99,8 @@ type loopSearch struct {
 	spans  []*kernelSearch   // by depth
 	at     int               // its place among the result's loops
 	until  time.Time
-	trials int // that are left to it; 0 is no limit
+	// trials is its limit, which is reached when lastTrial are made of the whole search; 0 is none.
+	trials, lastTrial int
 }
 
 // findLoops makes the searches of the loops whose iterations may share a kernel, and notes why others may not.
@@ -213,17 +214,24 @@ func (t *tuning) searchLoops(ctx context.Context) error {
 			l.until = t.clock().Add(until.Sub(t.clock()) / time.Duration(left))
 		}
 		if t.opts.Trials > 0 {
-			if l.trials = (t.opts.Trials - t.counts.trials) / left; l.trials <= 0 && len(t.opts.Resume) == 0 {
+			if l.trials = (t.opts.Trials - t.counts.trials) / left; l.trials <= 0 {
+				t.result.Loops[l.at].Stopped = "the trials are used up"
 				continue
 			}
+			l.lastTrial = t.counts.trials + l.trials
 		}
-		err := l.search(ctx)
-		for _, k := range l.spans {
-			k.stop(ctx)
-			k.collect()
-		}
-		if err != nil {
+		if err := l.search(ctx); err != nil {
 			return err
+		}
+		for _, k := range l.spans {
+			if len(k.resumed) == 0 {
+				continue
+			}
+			if err := k.countResumed(); err != nil {
+				return err
+			}
+			k.collect()
+			l.report(l.depthResult(k))
 		}
 	}
 	return nil
@@ -238,7 +246,10 @@ func (l *loopSearch) search(ctx context.Context) error {
 		}
 		return err
 	}
-	began, trials := l.clock(), l.trials
+	began, part := l.clock(), depthPart
+	if l.named != nil {
+		part = 1 / float64(len(l.named))
+	}
 	for _, depth := range l.depths {
 		if why := l.over(ctx); why != "" {
 			r.Stopped = why
@@ -246,10 +257,10 @@ func (l *loopSearch) search(ctx context.Context) error {
 		}
 		until := l.until
 		if !until.IsZero() {
-			part := time.Duration(depthPart * float64(l.until.Sub(began)))
-			until = slices.MinFunc([]time.Time{until, l.clock().Add(part)}, time.Time.Compare)
+			most := l.clock().Add(time.Duration(part * float64(until.Sub(began))))
+			until = slices.MinFunc([]time.Time{until, most}, time.Time.Compare)
 		}
-		why, err := l.searchDepth(ctx, depth, until, max(fewestAtDepth, int(depthPart*float64(trials))))
+		why, err := l.searchDepth(ctx, depth, until, part)
 		if err != nil {
 			return err
 		}
@@ -280,7 +291,7 @@ func (l *loopSearch) over(ctx context.Context) string {
 		return "the time is over"
 	case l.targetReached():
 		return "the target is reached"
-	case l.opts.Trials > 0 && l.counts.trials >= l.opts.Trials && len(l.opts.Resume) == 0:
+	case l.trials > 0 && l.counts.trials >= l.lastTrial:
 		return "the trials are used up"
 	}
 	return ""
@@ -349,7 +360,7 @@ func (t *tuning) tryOnce(ctx context.Context, call *tunedCall, c *compiled) (tri
 }
 
 // searchDepth searches the kernels of a number of iterations. It returns why deeper ones are not to be tried.
-func (l *loopSearch) searchDepth(ctx context.Context, depth int64, until time.Time, trials int) (why, err error) {
+func (l *loopSearch) searchDepth(ctx context.Context, depth int64, until time.Time, part float64) (why, err error) {
 	after, err := l.loop.after(depth)
 	if err != nil {
 		return err, nil
@@ -358,10 +369,7 @@ func (l *loopSearch) searchDepth(ctx context.Context, depth int64, until time.Ti
 	if err != nil {
 		return err, nil
 	}
-	k, err := l.spanSearch(ctx, choice, l.loop.span(l.subject, depth, after))
-	if err != nil {
-		return nil, err
-	}
+	k := l.spanSearch(choice, l.loop.span(l.subject, depth, after))
 	if err := l.prepareIterations(ctx, k.call); err != nil {
 		return l.blame(ctx, err)
 	}
@@ -370,20 +378,30 @@ func (l *loopSearch) searchDepth(ctx context.Context, depth int64, until time.Ti
 	}
 	l.spans, l.iterations[k.name] = append(l.spans, k), k.call
 	k.until = until
-	if l.opts.Trials > 0 {
-		k.trials = max(1, min(trials, l.opts.Trials-l.counts.trials))
-	}
-	l.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(),
-		Share: depthPart * deepPart / float64(len(l.loops))})
-	k.start()
-	if err := k.advance(ctx); err != nil {
+	if err := l.run(ctx, k, part); err != nil {
 		return nil, err
 	}
-	l.report(l.depthResult(k))
 	if k.best == nil && ctx.Err() == nil && !k.pastDeadline() {
 		return fmt.Errorf("no kernel of %d iterations works: %s", depth, k.mostRefused()), nil
 	}
 	return nil, nil
+}
+
+// run searches a kernel of several iterations within a part of the loop's trials.
+func (l *loopSearch) run(ctx context.Context, k *kernelSearch, part float64) error {
+	if l.trials > 0 {
+		k.trials = max(fewestAtDepth, int(part*float64(l.trials)))
+		k.trials = max(1, min(k.trials, l.lastTrial-l.counts.trials))
+	}
+	l.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(),
+		Share: part * deepPart / float64(len(l.loops))})
+	err := k.setStrategy(ctx, nil, max(2*mostGood, int(part*deepPart*float64(l.likelyTrials()))))
+	if err == nil {
+		err = k.run(ctx)
+	}
+	k.collect()
+	l.report(l.depthResult(k))
+	return err
 }
 
 // mostRefused words why the last configuration that did not work was refused.
@@ -397,13 +415,12 @@ func (k *kernelSearch) mostRefused() string {
 }
 
 // spanSearch makes the search of a kernel of several iterations.
-func (l *loopSearch) spanSearch(ctx context.Context, c lower.Choice, call *tunedCall) (*kernelSearch, error) {
+func (l *loopSearch) spanSearch(c lower.Choice, call *tunedCall) *kernelSearch {
 	plan := l.singles()
 	plan.Kernels = append(plan.Kernels, c.Kernel)
 	k := &kernelSearch{
 		tuning: l.tuning, kernel: c.Kernel, name: c.ID(), call: call, plan: plan,
-		untold: map[int]*attempt{}, byCode: map[string]*Outcome{}, resumed: map[string]*Outcome{},
-		space: search.Of(c.Space),
+		byCode: map[string]*Outcome{}, space: search.Of(c.Space),
 	}
 	for _, before := range slices.Backward(l.spans) {
 		for _, a := range before.leaders[:min(len(before.leaders), mostStarts)] {
@@ -416,7 +433,7 @@ func (l *loopSearch) spanSearch(ctx context.Context, c lower.Choice, call *tuned
 		}
 	}
 	k.addResult(0)
-	return k, k.setStrategy(ctx, nil, max(2*mostGood, int(deepPart*depthPart*float64(l.likelyTrials()))))
+	return k
 }
 
 // refine goes on with the depth that is fastest per iteration, for the rest of the time.
@@ -434,14 +451,11 @@ func (l *loopSearch) refine(ctx context.Context) error {
 		return err
 	}
 	best.until = l.until
-	if l.opts.Trials > 0 {
-		best.trials = best.asked + max(0, l.opts.Trials-l.counts.trials)
+	best.starts = nil
+	for _, a := range best.leaders {
+		best.starts = append(best.starts, a.config)
 	}
-	l.event(Event{Kind: EventKernel, Kernel: best.name, Space: best.space.Count().String(),
-		Share: deepPart / float64(len(l.loops))})
-	err := best.advance(ctx)
-	l.report(l.depthResult(best))
-	return err
+	return l.run(ctx, best, 1-depthPart*float64(len(l.spans)))
 }
 
 func (k *kernelSearch) perIteration() float64 {

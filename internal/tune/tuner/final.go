@@ -195,7 +195,7 @@ func (t *tuning) compileDefaults() {
 	if t.about.Shared {
 		return // compilers and kernels share processors
 	}
-	for _, k := range t.kernels[1:] {
+	for _, k := range t.kernels[min(1, len(t.kernels)):] {
 		if k.several {
 			continue
 		}

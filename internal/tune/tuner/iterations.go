@@ -171,14 +171,19 @@ func (l *tunedLoop) after(depth int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	switch has := quantity.Count(l.count, "iteration"); {
-	case depth+span.After <= l.count:
+	if depth+span.After <= l.count {
 		return span.After, nil
-	case span.After == 0:
-		return 0, fmt.Errorf("the loop has %s", has)
-	default:
-		return 0, fmt.Errorf("the loop has %s, and %d have to follow a kernel of %d", has, span.After, depth)
 	}
+	return 0, l.tooFew(depth, span.After)
+}
+
+// tooFew says that so many iterations in a kernel never fit in the loop.
+func (l *tunedLoop) tooFew(depth, after int64) error {
+	text := fmt.Sprintf("a kernel of %d iterations", depth)
+	if after > 0 {
+		text += fmt.Sprintf(" and %d after it", after)
+	}
+	return fmt.Errorf("%s: the loop has %s", text, quantity.Count(l.count, "iteration"))
 }
 
 // id is that of a kernel of so many iterations.
@@ -217,8 +222,7 @@ func (n *tunedIterations) launches(script *exec.Script, code *measure.Code, span
 		return nil
 	}
 	if len(loop.Spans) != 1 {
-		return verdict.For(verdict.Constraint, fmt.Errorf("%d iterations and %d after them do not fit in the %d of %s",
-			n.depth, n.after, n.count, n.Name))
+		return verdict.For(verdict.Constraint, n.tooFew(n.depth, n.after))
 	}
 	s := &loop.Spans[0]
 	for range spansChecked {

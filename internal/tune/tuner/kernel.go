@@ -20,8 +20,9 @@ type kernelSearch struct {
 	*tuning
 	kernel         schedule.Kernel
 	name           string
-	number         int  // of its result
-	several        bool // its call has several kernels
+	number         int    // of its result
+	runs           uint64 // that are over
+	several        bool   // its call has several kernels
 	call           *tunedCall
 	plan           schedule.Plan // of the call's other kernels
 	space          *search.KernelSpace
@@ -57,6 +58,7 @@ type attempt struct {
 	started      time.Time
 	task         *compileTask
 	outcome      *Outcome // once it is known
+	counted      bool     // by an earlier run of the search
 	notRetimable bool     // the device failed while it was checked again
 }
 
@@ -78,49 +80,36 @@ func (k *kernelSearch) inFlight(told int) int {
 	return min(inFlightAtFirst+told/trialsPerSlot, inFlightAtMost)
 }
 
-// run searches until the time, the trials or the space are used up.
+// run searches until the time, the trials or the space are used up. A second run begins anew, with another
+// strategy, and what the first has found counts.
 func (k *kernelSearch) run(ctx context.Context) error {
-	k.prepareReference(ctx)
-	k.start()
-	defer k.stop(ctx)
-	return k.advance(ctx)
-}
-
-// start starts the strategy.
-func (k *kernelSearch) start() {
-	for i := range k.opts.Resume {
-		if o := &k.opts.Resume[i]; o.Kernel == k.name {
-			k.resumed[o.Config] = o
-			k.resumedCount++
-		}
+	if k.defaultTask != nil {
+		k.prepareReference(ctx)
 	}
+	if k.resumed == nil {
+		k.findResumed()
+	}
+	k.asked, k.told, k.untold = 0, 0, map[int]*attempt{}
+	k.begun, k.wait = k.clock(), k.startWait()
 	k.driver = &strategyDriver{
-		strategy: k.strategy, inFlight: k.inFlight, resumed: maps.Clone(k.resumed),
-		resumedCount: k.resumedCount, idleWorkers: k.idleWorkers,
+		strategy: k.strategy, inFlight: k.inFlight, trials: k.trials, idleWorkers: k.idleWorkers,
 		text: k.space.Text,
 	}
-	k.driver.start()
-}
-
-// stop ends the strategy.
-func (k *kernelSearch) stop(ctx context.Context) {
-	k.driver.stop()
-	k.cancelStrategy()
-	k.countUntold()
-	if n := len(k.resumed); n > 0 && ctx.Err() == nil {
-		k.note("%d trials of %s were not asked for again: another version of the strategy has made them", n, k.name)
+	if !k.keepsLimits() {
+		k.driver.resumed, k.driver.resumedCount = maps.Clone(k.resumed), k.resumedCount
 	}
-}
-
-// advance searches until the present limits are reached, or the space is used up. With other limits the
-// search goes on where it stood.
-func (k *kernelSearch) advance(ctx context.Context) error {
-	k.begun, k.wait = k.clock(), k.startWait()
+	k.driver.start()
 	defer func() {
+		k.driver.stop()
+		k.cancelStrategy()
+		k.countUntold()
+		k.runs++
 		k.searched += k.clock().Sub(k.begun)
 		k.begun = time.Time{}
+		if n := len(k.resumed); n > 0 && ctx.Err() == nil && !k.keepsLimits() {
+			k.note("%d trials of %s were not asked for again: another version of the strategy has made them", n, k.name)
+		}
 	}()
-	k.driver.trials.Store(int64(k.trials))
 	k.driver.send(driverRequest{ask: !k.over(ctx)})
 	for {
 		k.acceptReplies()
@@ -150,6 +139,37 @@ func (k *kernelSearch) advance(ctx context.Context) error {
 		}
 	}
 }
+
+// findResumed finds the outcomes of the session that is resumed.
+func (k *kernelSearch) findResumed() {
+	k.resumed = map[string]*Outcome{}
+	for i := range k.opts.Resume {
+		if o := &k.opts.Resume[i]; o.Kernel == k.name {
+			k.resumed[o.Config] = o
+			k.resumedCount++
+		}
+	}
+}
+
+// countResumed counts the outcomes of the session that is resumed which were not asked for again.
+func (k *kernelSearch) countResumed() error {
+	for _, o := range k.opts.Resume {
+		if k.resumed[o.Config] == nil || o.Kernel != k.name {
+			continue
+		}
+		delete(k.resumed, o.Config)
+		c, err := schedule.ParseConfig(o.Config)
+		if err != nil {
+			return fmt.Errorf("the session cannot be read: %w", err)
+		}
+		k.count(&attempt{config: c, outcome: &o})
+	}
+	return nil
+}
+
+// keepsLimits reports whether the limits hold for the outcomes of the session that is resumed, too: how far the
+// search of one depth goes decides which one is next.
+func (k *kernelSearch) keepsLimits() bool { return k.call.iterations != nil }
 
 // acceptReplies accepts the replies that the strategy has sent meanwhile.
 func (k *kernelSearch) acceptReplies() {
@@ -206,7 +226,7 @@ func (k *kernelSearch) over(ctx context.Context) bool {
 // replaying reports whether outcomes of the session that is resumed may still be asked for. All of them
 // are asked for while at most inFlight more are.
 func (k *kernelSearch) replaying() bool {
-	return len(k.resumed) > 0 && k.asked < k.resumedCount+k.inFlight(k.told)
+	return !k.keepsLimits() && len(k.resumed) > 0 && k.asked < k.resumedCount+k.inFlight(k.told)
 }
 
 // finish reports whether attempts under way are waited for when no more are asked for: those within a
@@ -247,6 +267,10 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 		return a
 	}
 	a.config = c
+	if i := slices.IndexFunc(k.list, func(o *Outcome) bool { return o.Config == c.String() }); i >= 0 {
+		a.outcome, a.counted = k.list[i], true
+		return a
+	}
 	if o, ok := k.resumed[c.String()]; ok {
 		again := *o
 		again.Number = a.number
@@ -563,7 +587,6 @@ func (k *kernelSearch) tell(ctx context.Context) {
 		k.told++
 		o := a.outcome
 		k.count(a)
-		k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()})
 		k.driver.send(driverRequest{
 			trial: &search.Trial{
 				Point: a.point, Verdict: o.toldVerdict(), Seconds: o.Seconds, Cost: o.Cost,
@@ -579,14 +602,17 @@ func (k *kernelSearch) countUntold() {
 	for n := k.told; n < k.asked; n++ {
 		if a := k.untold[n]; a != nil && a.outcome != nil {
 			k.count(a)
-			k.event(Event{Kind: EventTrial, Trial: a.outcome, Status: k.status()})
 		}
 	}
 }
 
-// count adds an outcome to the results, and its attempt to the leaders if it is one.
+// count adds an outcome to the results, and its attempt to the leaders if it is one, and tells it.
 func (k *kernelSearch) count(a *attempt) {
+	if a.counted {
+		return
+	}
 	o := a.outcome
+	defer func() { k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()}) }()
 	k.list = append(k.list, o)
 	k.counts.add(o)
 	if o.Verdict == verdict.OK {

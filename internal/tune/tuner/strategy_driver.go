@@ -13,7 +13,7 @@ import (
 type strategyDriver struct {
 	strategy search.Strategy
 	inFlight func(told int) int // how many may be asked for and not told
-	trials   atomic.Int64       // limit of all trials; 0 is none
+	trials   int                // limit of all trials; 0 is none
 	// outcomes of the session that is resumed, by configuration: they count whatever the limits are
 	resumed      map[string]*Outcome
 	resumedCount int // how many these are
@@ -79,7 +79,8 @@ func (t *strategyDriver) step(n driverRequest) driverReply {
 	if !n.ask {
 		return o
 	}
-	for !t.ended.Load() && t.asked-t.told < t.inFlight(t.told) && t.allowsMore() {
+	for !t.ended.Load() && t.asked-t.told < t.inFlight(t.told) && (t.trials == 0 || t.asked < t.trials ||
+		t.replaying()) {
 		points := t.strategy.Ask(1)
 		if len(points) == 0 {
 			break
@@ -94,12 +95,6 @@ func (t *strategyDriver) step(n driverRequest) driverReply {
 		o.likely = t.strategy.Likely(t.idleWorkers())
 	}
 	return o
-}
-
-// allowsMore reports whether the limit of trials leaves one.
-func (t *strategyDriver) allowsMore() bool {
-	most := t.trials.Load()
-	return most == 0 || int64(t.asked) < most || t.replaying()
 }
 
 // replaying reports whether the strategy may still ask for outcomes of the session that is resumed. All

@@ -178,10 +178,10 @@ func (t *tuning) setUp(ctx context.Context) error {
 	for _, k := range t.kernels {
 		k.several = kernels[k.kernel.Call] > 1
 	}
-	if len(t.kernels) == 0 {
+	t.findLoops()
+	if len(t.kernels) == 0 && len(t.loops) == 0 {
 		return errors.New("there is nothing to tune: no kernel has a choice")
 	}
-	t.findLoops()
 	t.compileDefaults()
 	return t.rank(ctx)
 }
@@ -219,7 +219,7 @@ func (t *tuning) restrict(choices []lower.Choice) error {
 func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
 	k := &kernelSearch{
 		tuning: t, kernel: c.Kernel, name: c.Name(), plan: usual,
-		untold: map[int]*attempt{}, byCode: map[string]*Outcome{}, resumed: map[string]*Outcome{},
+		byCode: map[string]*Outcome{},
 	}
 	i := slices.IndexFunc(t.calls, func(s *tunedCall) bool { return s.ir.Name == c.Call })
 	if i < 0 || c.Depth > 1 {
@@ -243,7 +243,7 @@ func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Poi
 	within, k.cancelStrategy = context.WithCancel(ctx)
 	var err error
 	k.strategy, err = search.New(k.strategyName(), search.Problem{
-		Context: within, Space: k.space, Seed: k.opts.Seed, Budget: likely, Sizes: k.sizes(),
+		Context: within, Space: k.space, Seed: k.opts.Seed + k.runs, Budget: likely, Sizes: k.sizes(),
 		Estimate: estimate, Good: k.good(),
 	})
 	return err
