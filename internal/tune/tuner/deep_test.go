@@ -288,7 +288,8 @@ func TestResumeDepths(t *testing.T) {
 			o := deepOptions(t, newScripted(t, b, speeds), b, 60)
 			o.Log, o.Resume, o.Strategy = more, log.list[:n], strategy
 			r := tune(t, o)
-			if r.Trials != whole.Trials || len(more.list) != whole.Trials-n || len(r.Notes) > 0 || !slices.Equal(depthsOf(r), depthsOf(whole)) {
+			if r.Trials != whole.Trials || len(more.list) != whole.Trials-n || len(r.Notes) > 0 ||
+				!slices.Equal(depthsOf(r), depthsOf(whole)) {
 				t.Errorf("%s, after %d: %d trials, %d more, %v, %q", strategy, n, r.Trials, len(more.list), depthsOf(r),
 					r.Notes)
 			}
@@ -328,7 +329,8 @@ func TestTimeOfDepths(t *testing.T) {
 	o := deepOptions(t, s, b, 0)
 	o.Budget, o.Plan = 4e9, schedule.Plan{}
 	r := tune(t, o)
-	if n := len(r.Kernels[0].Trials); r.Seconds > 4.5 || n < 20 || r.Trials-n < n/2 || !strings.Contains(r.Best, "@4{") {
+	n := len(r.Kernels[0].Trials)
+	if r.Seconds > 4.5 || n < 20 || r.Trials-n < n/2 || !strings.Contains(r.Best, "@4{") {
 		t.Errorf("%d of %d trials in %g s: %s", n, r.Trials, r.Seconds, r.Best)
 	}
 }
