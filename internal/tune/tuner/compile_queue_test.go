@@ -58,14 +58,14 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		return task
 	}
 	for n := range enoughCompiled {
-		if d, ok := q.timeLimit(); ok {
+		if d, ok := q.timeLimit(""); ok {
 			t.Fatalf("the limit is %v after %d", d, n)
 		}
 		if c := compile(); c.err != nil {
 			t.Fatal(c.err)
 		}
 	}
-	if d, ok := q.timeLimit(); !ok || d != time.Millisecond {
+	if d, ok := q.timeLimit(""); !ok || d != time.Millisecond {
 		t.Errorf("%v %v", d, ok)
 	}
 	lab.endless = true
@@ -74,8 +74,12 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		verdictOf(c.err) != verdict.Compiler {
 		t.Errorf("%v", c.err)
 	}
-	q.compileTimes[len(q.compileTimes)/2] = time.Second
-	if d, _ := q.timeLimit(); d != tooLong*time.Second {
+	times := q.compileTimes[""]
+	times[len(times)/2] = time.Second
+	if _, ok := q.timeLimit("body[0:2]@8"); ok {
+		t.Error("kernels of other iterations limit those of 8")
+	}
+	if d, _ := q.timeLimit(""); d != tooLong*time.Second {
 		t.Errorf("%v", d)
 	}
 	cancel() // an interrupt is not a refusal
@@ -83,7 +87,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Errorf("%v", c.err)
 	}
 	lab.shared = true
-	if d, ok := q.timeLimit(); ok {
+	if d, ok := q.timeLimit(""); ok {
 		t.Errorf("the limit is %v where nothing is compiled ahead", d)
 	}
 }

@@ -22,6 +22,12 @@ func spansOf(p schedule.Plan) []schedule.Kernel {
 	return slices.DeleteFunc(slices.Clone(p.Kernels), func(k schedule.Kernel) bool { return k.Depth <= 1 })
 }
 
+// hasSpans reports whether some kernel of the plan has several iterations.
+func (c *Contender) hasSpans() bool {
+	p, err := schedule.ParsePlan(c.Plan)
+	return err == nil && len(spansOf(p)) > 0
+}
+
 func hasKernel(p schedule.Plan, id string) bool {
 	return slices.ContainsFunc(p.Kernels, func(k schedule.Kernel) bool { return k.ID() == id })
 }

@@ -253,7 +253,8 @@ func TestWrongSpans(t *testing.T) {
 	})
 	r := tune(t, deepOptions(t, s, b, 50))
 	if strings.Contains(r.Best, "@4{") || !strings.Contains(r.Best, "@2{") || r.Totals["wrong"] == 0 ||
-		!slices.Equal(depthsOf(r), []int64{1, 2, 4}) || !strings.Contains(r.Loops[0].Stopped, "u[3][4] is 1, and should be 2") {
+		!slices.Equal(depthsOf(r), []int64{1, 2, 4}) ||
+		!strings.Contains(r.Loops[0].Stopped, "u[3][4] is 1, and should be 2") {
 		t.Errorf("%s, %v: %s", r.Best, r.Totals, r.Loops[0].Stopped)
 	}
 	s = newScripted(t, b, right)

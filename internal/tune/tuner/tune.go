@@ -350,7 +350,11 @@ func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error
 			return nil // earlier kernels have used them all
 		}
 	}
-	t.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(), Share: mine})
+	share := mine
+	if len(t.loops) > 0 {
+		share *= 1 - deepPart
+	}
+	t.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(), Share: share})
 	for _, before := range t.kernels[:i] { // they have their best
 		if len(before.leaders) > 0 {
 			k.plan = before.in(k.plan, before.leaders[0].config)
