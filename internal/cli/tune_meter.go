@@ -76,7 +76,7 @@ func (m *tuneMeter) depth(d *tuner.DepthResult) {
 	switch {
 	case d.Kernel == "":
 	case d.Seconds == 0:
-		m.say("%s: nothing that works", d.Kernel)
+		m.say("%s: none of %s works", d.Kernel, count(d.Trials, "configuration"))
 	default:
 		m.say("%s: %.4g GStencil/s, %.3f times depth 1", d.Kernel, d.GStencils, d.Gain)
 	}

@@ -152,7 +152,7 @@ func depthsText(l *tuner.LoopResult) string {
 		case d.Depth == 1:
 			continue
 		case d.Seconds == 0:
-			text += " does not work"
+			text += " has nothing that works"
 		case len(list) == 0:
 			text += " is " + ratio(d.Gain) + " times as fast as depth 1"
 		default:

@@ -243,7 +243,7 @@ func TestDepths(t *testing.T) {
 		}
 	}
 	want := []Fact{{"iterations in a kernel", "body[0:2]: depth 2 (in the plan) is 2.000 times as fast as depth 1, " +
-		"depth 4 1.333 times, depth 6 does not work; no other: the last 2 depths were not faster"}}
+		"depth 4 1.333 times, depth 6 has nothing that works; no other: the last 2 depths were not faster"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}

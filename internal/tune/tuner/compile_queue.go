@@ -350,6 +350,29 @@ func (q *compileQueue) summary() Compilation {
 	return q.stats
 }
 
+// errDropped is why a variant is not compiled that nothing waits for any more.
+var errDropped = errors.New("the search of the kernel is over")
+
+// dropPending drops the tasks of a kernel that no process works on.
+func (q *compileQueue) dropPending(kernel string) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	q.pending = slices.DeleteFunc(q.pending, func(task *compileTask) bool {
+		if task.kernel != kernel {
+			return false
+		}
+		delete(q.unfinished, task)
+		for name, other := range q.tasks {
+			if other == task {
+				delete(q.tasks, name)
+			}
+		}
+		task.err = errDropped
+		close(task.done)
+		return true
+	})
+}
+
 // idleWorkers returns how many processes have nothing to compile.
 func (q *compileQueue) idleWorkers() int {
 	q.mutex.Lock()

@@ -254,3 +254,38 @@ func TestOneCompilerDoesNotHoldUpATurn(t *testing.T) {
 		t.Errorf("%+v after an interrupt", a)
 	}
 }
+
+// What is asked for of a kernel and not begun is dropped when its search is over; other kernels' tasks stay.
+func TestPendingTasksAreDropped(t *testing.T) {
+	b := program(t, plane)
+	lab := &slowLab{scripted: newScripted(t, b, smooth), endless: true, begun: make(chan bool)}
+	s, err := newSubject(b, lab, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	q := newCompileQueue(ctx, lab, lab.clock)
+	q.stats.Processes = 1
+	var tasks []*compileTask
+	for i, kernel := range []string{"five[0:1]", "five[0:1]", "another[0:1]", "five[0:1]"} {
+		tasks = append(tasks, q.addPlan(kernel, fmt.Sprint(i), s.calls[0], schedule.Plan{}))
+		if i == 0 {
+			<-lab.begun
+		}
+	}
+	q.dropPending("five[0:1]")
+	for _, i := range []int{1, 3} {
+		if <-tasks[i].done; !errors.Is(tasks[i].err, errDropped) {
+			t.Errorf("task %d: %v", i, tasks[i].err)
+		}
+	}
+	if len(q.pending) != 1 || q.pending[0] != tasks[2] || len(q.unfinished) != 2 || len(q.tasks) != 2 {
+		t.Errorf("%d are pending, %d unfinished, %d known", len(q.pending), len(q.unfinished), len(q.tasks))
+	}
+	cancel()
+	for _, i := range []int{0, 2} {
+		if <-tasks[i].done; !errors.Is(tasks[i].err, context.Canceled) {
+			t.Errorf("task %d: %v", i, tasks[i].err)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -60,39 +59,11 @@ var spanSeeds = map[int][]string{
 	},
 }
 
-// LoopResult is the search for how many iterations of a loop share a kernel.
-type LoopResult struct {
-	Loop       string        `json:"loop"`             // as plans name it: body[0:2]
-	Iterations int64         `json:"iterations"`       // of one execution of the loop
-	Points     int64         `json:"points"`           // that an iteration updates
-	Depths     []DepthResult `json:"depths,omitempty"` // in the order of the search, depth 1 first
-	Stopped    string        `json:"stopped"`          // why no other depth was tried
-	At         diag.Range    `json:"-"`                // the place in the source that it names; empty if none
-	// Schedule is the fastest way to carry out Iterations by the depths that were measured, and Seconds is its
-	// time; Carried and CarriedSeconds are what the best plan makes of them.
-	Schedule       []deep.Part `json:"schedule,omitempty"`
-	Seconds        float64     `json:"seconds,omitempty"`
-	Carried        []deep.Part `json:"carried_out,omitempty"`
-	CarriedSeconds float64     `json:"carried_out_seconds,omitempty"`
-}
-
-// DepthResult is what came of a number of iterations in a kernel.
-type DepthResult struct {
-	Kernel    string  `json:"kernel,omitempty"` // body[0:2]@4; none of depth 1
-	Depth     int64   `json:"depth"`
-	After     int64   `json:"after,omitempty"` // iterations that have to follow
-	Trials    int     `json:"trials,omitempty"`
-	Seconds   float64 `json:"seconds,omitempty"`   // of the iterations together; 0 if nothing ran
-	GStencils float64 `json:"gstencils,omitempty"` // 1e9 updates of cells a second
-	Gain      float64 `json:"gain,omitempty"`      // how many times as fast as depth 1
-	Best      string  `json:"best,omitempty"`      // the configuration
-	InPlan    bool    `json:"in_plan,omitempty"`   // the best plan has it
-}
-
 // loopSearch is the search for the depth of a loop.
 type loopSearch struct {
 	*tuning
 	loop   *tunedLoop
+	axes   int               // of its kernels
 	depths []int64           // to try, in order
 	named  []schedule.Kernel // those that the user's plan names, if it does
 	single float64           // seconds of an iteration by kernels of its own
@@ -122,34 +93,27 @@ func (t *tuning) findLoops() {
 	}
 }
 
-// stopped notes why no other depth is tried.
-func (r *LoopResult) stopped(err error) {
-	r.Stopped = err.Error()
-	if refusal, ok := errors.AsType[*graph.Refusal](err); ok {
-		r.Stopped, r.At = refusal.Reason, refusal.At
-	}
-}
-
 // begin finds the depths to try. The error says why there is none.
 func (l *loopSearch) begin() error {
+	span, err := graph.NewSpan(l.subject.bound.Program, l.loop.Loop, flatDepths[0])
+	if err != nil {
+		return err
+	}
+	l.axes = len(span.Axes)
 	if l.named == nil {
 		if l.opts.MaxDepth == 1 {
-			return errors.New("depths of 2 and more are not wanted")
+			return errors.New("no more than one iteration in a kernel is wanted")
 		}
-		if _, err := l.choice(flatDepths[0]); err != nil {
-			return err
-		}
-		span, err := graph.NewSpan(l.subject.bound.Program, l.loop.Loop, flatDepths[0])
-		if err != nil {
-			return err
-		}
-		if l.depths = flatDepths; len(span.Axes) > 2 {
+		if l.depths = flatDepths; l.axes > 2 {
 			l.depths = solidDepths
 		}
 		l.depths = slices.DeleteFunc(slices.Clone(l.depths),
 			func(d int64) bool { return l.opts.MaxDepth > 0 && d > int64(l.opts.MaxDepth) })
 	}
-	_, err := l.loop.after(l.depths[0])
+	if _, err := l.choice(l.depths[0]); err != nil {
+		return err
+	}
+	_, err = l.loop.after(l.depths[0])
 	return err
 }
 
@@ -240,6 +204,9 @@ func (t *tuning) searchLoops(ctx context.Context) error {
 // search tries the depths, and then gives the best one the rest of the time.
 func (l *loopSearch) search(ctx context.Context) error {
 	r := &l.result.Loops[l.at]
+	if r.Stopped = l.over(ctx); r.Stopped != "" {
+		return nil
+	}
 	if why, err := l.measureSingle(ctx); why != nil || err != nil {
 		if why != nil {
 			r.stopped(why)
@@ -427,7 +394,7 @@ func (l *loopSearch) spanSearch(c lower.Choice, call *tunedCall) *kernelSearch {
 			k.starts = append(k.starts, a.config)
 		}
 	}
-	for _, text := range spanSeeds[len(l.subject.bound.Program.Axes)] {
+	for _, text := range spanSeeds[l.axes] {
 		if c, ok := k.nearSeed(text); ok {
 			k.starts = append(k.starts, c)
 		}
@@ -473,30 +440,4 @@ func (l *loopSearch) versions() []deep.Version {
 		}
 	}
 	return list
-}
-
-// depthResult returns what came of a depth so far.
-func (l *loopSearch) depthResult(k *kernelSearch) DepthResult {
-	n := k.call.iterations
-	d := DepthResult{Kernel: k.name, Depth: n.depth, After: n.after, Trials: len(k.list)}
-	if k.best != nil {
-		d.Seconds, d.Best = k.best.Seconds, k.best.Config
-	}
-	return d
-}
-
-// report sets the result of a depth, and tells it.
-func (l *loopSearch) report(d DepthResult) {
-	r := &l.result.Loops[l.at]
-	if d.Seconds > 0 {
-		d.Gain = l.single * float64(d.Depth) / d.Seconds
-		d.GStencils = float64(r.Points*d.Depth) / d.Seconds / 1e9
-	}
-	i := slices.IndexFunc(r.Depths, func(x DepthResult) bool { return x.Depth == d.Depth })
-	if i < 0 {
-		i = len(r.Depths)
-		r.Depths = append(r.Depths, d)
-	}
-	r.Depths[i] = d
-	l.event(Event{Kind: EventDepth, Kernel: r.Loop, Depth: &d})
 }

@@ -187,21 +187,3 @@ func (l *loopSearch) choose(alternative int) []schedule.Kernel {
 	}
 	return list
 }
-
-// finishLoops derives how the loops are carried out.
-func (t *tuning) finishLoops() {
-	best, err := schedule.ParsePlan(t.result.Best)
-	if err != nil {
-		return
-	}
-	for _, l := range t.loops {
-		r := &t.result.Loops[l.at]
-		for i := range r.Depths {
-			r.Depths[i].InPlan = r.Depths[i].Depth > 1 && hasKernel(best, r.Depths[i].Kernel)
-		}
-		if l.single > 0 {
-			r.Schedule, r.Seconds = deep.Optimal(l.loop.count, l.versions())
-			r.Carried, r.CarriedSeconds = deep.Greedy(l.loop.count, l.in(best))
-		}
-	}
-}

@@ -104,6 +104,7 @@ func (k *kernelSearch) run(ctx context.Context) error {
 		k.cancelStrategy()
 		k.countUntold()
 		k.runs++
+		k.queue.dropPending(k.name)
 		k.searched += k.clock().Sub(k.begun)
 		k.begun = time.Time{}
 		if n := len(k.resumed); n > 0 && ctx.Err() == nil && !k.keepsLimits() {
