@@ -281,12 +281,12 @@ func TestResumeDepths(t *testing.T) {
 		b := program(t, iterated(101))
 		speeds := byDepth(map[int]float64{2: 0.6, 4: 0.5, 6: 0.55, 8: 0.52})
 		log := &memoryLog{}
-		o := deepOptions(t, newScripted(t, b, speeds), b, 60)
+		o := deepOptions(t, newScripted(t, b, speeds), b, 40)
 		o.Log, o.Strategy = log, strategy
 		whole := tune(t, o)
-		for _, n := range []int{3, 10, 31, len(log.list)} {
+		for _, n := range []int{10, 31, len(log.list)} {
 			more := &memoryLog{}
-			o := deepOptions(t, newScripted(t, b, speeds), b, 60)
+			o := deepOptions(t, newScripted(t, b, speeds), b, 40)
 			o.Log, o.Resume, o.Strategy = more, log.list[:n], strategy
 			r := tune(t, o)
 			if r.Trials != whole.Trials || len(more.list) != whole.Trials-n || len(r.Notes) > 0 ||
@@ -328,10 +328,10 @@ func TestTimeOfDepths(t *testing.T) {
 	b := program(t, iterated(100))
 	s := newScripted(t, b, byDepth(map[int]float64{2: 0.6, 4: 0.5, 6: 0.55, 8: 0.55}))
 	o := deepOptions(t, s, b, 0)
-	o.Budget, o.Plan = 4e9, schedule.Plan{}
+	o.Budget, o.Plan = 2e9, plan(t, "five[0:1]@1{family=tile,block=4x64}")
 	r := tune(t, o)
 	n := len(r.Kernels[0].Trials)
-	if r.Seconds > 4.5 || n < 20 || r.Trials-n < n/2 || !strings.Contains(r.Best, "@4{") {
+	if r.Seconds > 2.5 || n < 10 || r.Trials-n < n/2 || !strings.Contains(r.Best, "@4{") {
 		t.Errorf("%d of %d trials in %g s: %s", n, r.Trials, r.Seconds, r.Best)
 	}
 }
@@ -343,7 +343,9 @@ func TestTwoLoops(t *testing.T) {
 	s := newScripted(t, b, func(plan string) (float64, error) {
 		return byDepth(map[int]float64{2: 0.5, 4: 0.6, 6: 0.6})(strings.Replace(plan, "body.2", "body", 1))
 	})
-	r := tune(t, deepOptions(t, s, b, 80))
+	o := deepOptions(t, s, b, 80)
+	o.Plan = plan(t, "five[0:1]@1{family=cells};more[0:1]@1{family=cells}")
+	r := tune(t, o)
 	if len(r.Loops) != 2 || r.Loops[0].Loop != "body[0:2]" || r.Loops[1].Loop != "body.2[0:2]" ||
 		!strings.Contains(r.Best, ";body[0:2]@2{") || !strings.Contains(r.Best, ";body.2[0:2]@2{") {
 		t.Errorf("%+v, %s", r.Loops, r.Best)

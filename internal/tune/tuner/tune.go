@@ -241,13 +241,20 @@ func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Poi
 	likely int) error {
 	var within context.Context
 	within, k.cancelStrategy = context.WithCancel(ctx)
-	var err error
-	k.strategy, err = search.New(k.strategyName(), search.Problem{
+	problem := search.Problem{
 		Context: within, Space: k.space, Seed: k.opts.Seed + k.runs, Budget: likely, Sizes: k.sizes(),
 		Estimate: estimate, Good: k.good(),
-	})
+	}
+	var err error
+	k.strategy, err = search.New(k.strategyName(), problem)
+	if err != nil && k.call.iterations != nil { // it may name parameters that only other kernels have
+		k.strategy, err = search.New(usualStrategy, problem)
+	}
 	return err
 }
+
+// usualStrategy is the one to use if the user names none.
+const usualStrategy = "auto"
 
 // mostGood is how many starting configurations of each source a strategy gets.
 const mostGood = 8
@@ -301,18 +308,12 @@ func Likely(a measure.About, budget time.Duration, trials int) int {
 	return int(rate * budget.Seconds())
 }
 
-// strategyName is the strategy to use: auto, or what stands in for it.
+// strategyName is the strategy to use.
 func (t *tuning) strategyName() string {
-	name := t.opts.Strategy
-	if name != "" && name != "auto" {
-		return name
+	if t.opts.Strategy != "" {
+		return t.opts.Strategy
 	}
-	for _, i := range search.Names() {
-		if i.Name == "auto" {
-			return "auto"
-		}
-	}
-	return "random"
+	return usualStrategy
 }
 
 // sizes returns the extents of the largest grid by axis name, x the inner one.
