@@ -138,7 +138,7 @@ func (l *loopSearch) choice(depth int64) (lower.Choice, error) {
 			return c, err
 		}
 	}
-	c.Space = spaces[0]
+	c.Space = l.pruneForCPU(l.loop.calls[0], spaces[0])
 	c.Config = c.Space.Default("")
 	return c, nil
 }
