@@ -75,6 +75,8 @@ func (m *tuneMeter) event(e tuner.Event) {
 func (m *tuneMeter) depth(d *tuner.DepthResult) {
 	switch {
 	case d.Kernel == "":
+	case d.Trials == 0:
+		m.say("%s: nothing was tried", d.Kernel)
 	case d.Seconds == 0:
 		m.say("%s: none of %s works", d.Kernel, count(d.Trials, "configuration"))
 	default:

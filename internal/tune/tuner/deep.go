@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 	deepPart = 0.6
 	// depthPart is the part of a loop's share that each depth gets in the first pass.
 	depthPart = 0.1
-	// fewestAtDepth is how many trials each depth gets at least, if trials are limited.
+	// fewestAtDepth is how many trials each depth gets at least.
 	fewestAtDepth = 2
 	// tipping is how many depths in a row that gain nothing end the first pass: registers and tiles make the
 	// times of single depths uneven.
@@ -235,7 +236,7 @@ func (l *loopSearch) search(ctx context.Context) error {
 			r.stopped(why)
 			break
 		}
-		if deep.Tipped(l.versions(), tipping) {
+		if l.tipped() {
 			r.Stopped = fmt.Sprintf("the last %d depths were not faster", tipping)
 			break
 		}
@@ -247,6 +248,21 @@ func (l *loopSearch) search(ctx context.Context) error {
 		}
 	}
 	return l.refine(ctx)
+}
+
+// tipped reports whether deeper kernels are not worth a try. A depth of which nothing works is not faster.
+func (l *loopSearch) tipped() bool {
+	list := l.versions()[:1]
+	for _, k := range l.spans {
+		v := deep.Version{Depth: k.call.iterations.depth, Seconds: math.Inf(1)}
+		if k.best != nil {
+			v.Seconds = k.best.Seconds
+		}
+		if len(k.list) > 0 {
+			list = append(list, v)
+		}
+	}
+	return deep.Tipped(list, tipping)
 }
 
 // over says why no more is tried; "" if more is.
@@ -344,7 +360,7 @@ func (l *loopSearch) searchDepth(ctx context.Context, depth int64, until time.Ti
 		return l.blame(ctx, err)
 	}
 	l.spans, l.iterations[k.name] = append(l.spans, k), k.call
-	k.until = until
+	k.until, k.latest, k.fewest = until, l.until, fewestAtDepth
 	if err := l.run(ctx, k, part); err != nil {
 		return nil, err
 	}

@@ -39,7 +39,9 @@ type kernelSearch struct {
 	best           *Outcome
 	list           []*Outcome
 	until          time.Time
-	trials         int // limit; 0 is none
+	fewest         int       // trials that are made though until is over, before latest
+	latest         time.Time // the zero time is never
+	trials         int       // limit; 0 is none
 	failed         error
 	driver         *strategyDriver
 	leaders        []*attempt
@@ -65,6 +67,7 @@ type attempt struct {
 // Configurations in flight.
 const (
 	inFlightShared  = 6
+	inFlightSpans   = 2 // of several iterations, where compilers take the time of the device
 	inFlightAtFirst = 32
 	inFlightAtMost  = 128
 	trialsPerSlot   = 8 // trials that were told for one more in flight
@@ -74,7 +77,10 @@ const (
 // one takes long, and few enough for a strategy to learn from the last. It grows with the number of
 // trials, since each teaches less. It is the same on every machine, so that a search can be resumed anywhere.
 func (k *kernelSearch) inFlight(told int) int {
-	if k.about.Shared {
+	switch {
+	case k.about.Shared && k.call.iterations != nil:
+		return inFlightSpans
+	case k.about.Shared:
 		return inFlightShared
 	}
 	return min(inFlightAtFirst+told/trialsPerSlot, inFlightAtMost)
@@ -237,10 +243,14 @@ func (k *kernelSearch) finish() bool { return !k.pastDeadline() }
 // deadline returns when the search of this kernel has to stop; the zero time is never. It moves forward if
 // trials take longer than expected.
 func (k *kernelSearch) deadline() time.Time {
-	if until := k.tuning.until(); !until.IsZero() && until.Before(k.until) {
+	last := k.until
+	if k.told < k.fewest {
+		last = k.latest
+	}
+	if until := k.tuning.until(); !until.IsZero() && until.Before(last) {
 		return until
 	}
-	return k.until
+	return last
 }
 
 // pastDeadline reports whether the search of this kernel has to stop.
