@@ -354,3 +354,32 @@ func TestTwoLoops(t *testing.T) {
 		t.Errorf("%v", r.Loops[1].Carried)
 	}
 }
+
+// The seeds are configurations as they stand.
+func TestSpanSeeds(t *testing.T) {
+	for axes, source := range map[int]string{2: plane, 3: cube} {
+		b := program(t, source)
+		s := newScripted(t, b, smooth)
+		sub, err := newSubject(b, gpu(t, s), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &loopSearch{tuning: &tuning{subject: sub}, loop: sub.loops[0]}
+		if err := l.begin(); err != nil || l.axes != axes {
+			t.Fatalf("%d axes, %v", l.axes, err)
+		}
+		choice, err := l.choice(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range spanSeeds[axes] {
+			c, err := schedule.ParseConfig(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := choice.Space.Complete(c); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
