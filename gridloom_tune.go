@@ -45,7 +45,7 @@ type Tuning struct {
 // TunedPlan is a plan that was timed side by side with others at the end of a
 // search; the fastest is first.
 type TunedPlan struct {
-	Name      string // "default", "expert", "plain", "found 1" and so on
+	Name      string // "default", "expert", "plain", "found 1", "spans 1" and so on
 	Plan      Plan
 	Time      time.Duration // of an update of the program
 	GStencils float64       // 1e9 updates of cells a second

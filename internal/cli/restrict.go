@@ -54,7 +54,7 @@ func (f *spaceFlags) restrict(plan schedule.Plan, choices []lower.Choice) (notes
 	var names []string
 	var spaces []schedule.Space
 	for _, c := range choices {
-		names, spaces = append(names, c.Name()), append(spaces, c.Space)
+		names, spaces = append(names, c.ID()), append(spaces, c.Space)
 	}
 	spaces, notes, err = append(lower.OfKernels(plan).Restrictions("--plan"), list...).Apply(names, spaces)
 	if err != nil {

@@ -46,6 +46,9 @@ func fitsSpaces(strategy string, choices []lower.Choice) error {
 		return nil
 	}
 	for _, c := range choices {
+		if c.Depth > 1 {
+			continue // another strategy takes the place of one that does not fit
+		}
 		if _, err := search.New(strategy, search.Problem{Space: search.Of(c.Space)}); err != nil {
 			return strategyFile(fmt.Errorf("%s: %w", c.Name(), err))
 		}

@@ -23,6 +23,8 @@ type tuneCmd struct {
 	Budget   time.Duration `help:"Stop after so long, the last measurements included. Default: 60s, or none with --trials." placeholder:"TIME"`
 	Trials   int           `help:"Stop after so many configurations." placeholder:"N"`
 	Target   string        `help:"Stop when the program is so fast: 1e9 updates of cells a second, or with % a part of the copy bound." placeholder:"SPEED"`
+	Depth    int           `help:"Try at most so many iterations of a time loop in one kernel; 1 tries none. Default: as many as gain something." placeholder:"N"`
+	Deep     bool          `help:"Print what came of each number of iterations in a kernel, and why no other was tried."`
 	Seed     *uint64       `help:"Make other random choices. Default: 1." placeholder:"N"`
 	Out      string        `help:"Write the story, a report, the best plan and a library to a folder: tuning.json, report.html, best.plan, library." placeholder:"DIR"`
 	JSON     bool          `name:"json" help:"Print what happens, an object of JSON on each line."`
@@ -128,6 +130,11 @@ func (c *tuneCmd) Run(a *app) error {
 		return misfit(err)
 	}
 	if !c.JSON {
+		if c.Deep {
+			if err := printDepths(a, src, tuned.Result); err != nil {
+				return err
+			}
+		}
 		if err := printTuning(a, tuned.Result); err != nil {
 			return err
 		}
@@ -170,13 +177,15 @@ func (c *tuneCmd) seed() uint64 {
 func (c *tuneCmd) options() (tuner.Options, error) {
 	o := tuner.Options{
 		Strategy: c.Strategy, Seed: c.seed(), Budget: c.Budget, Trials: c.Trials,
-		Free: c.Free, AnyIntegers: c.AnyIntegers,
+		Free: c.Free, AnyIntegers: c.AnyIntegers, MaxDepth: c.Depth,
 	}
 	switch {
 	case c.Budget < 0:
 		return o, usage("--budget %v: a time is positive", c.Budget)
 	case c.Trials < 0:
 		return o, usage("--trials %d: a number of configurations is positive", c.Trials)
+	case c.Depth < 0:
+		return o, usage("--depth %d: a number of iterations is positive", c.Depth)
 	case c.Workers < 0:
 		return o, usage("--workers %d: a number of processes is positive", c.Workers)
 	}

@@ -51,6 +51,8 @@ func (m *tuneMeter) event(e tuner.Event) {
 		m.say("%s", e.Text)
 	case tuner.EventKernel:
 		m.say("%s: %s configurations, %.0f %% of the time", e.Kernel, e.Space, 100*e.Share)
+	case tuner.EventDepth:
+		m.depth(e.Depth)
 	case tuner.EventFinal:
 		m.heard()
 		m.say("side by side: %s", e.Text)
@@ -66,6 +68,19 @@ func (m *tuneMeter) event(e tuner.Event) {
 		m.status(e.Status)
 	case tuner.EventWait:
 		m.line(e.Text)
+	}
+}
+
+// depth tells what came of a number of iterations in a kernel.
+func (m *tuneMeter) depth(d *tuner.DepthResult) {
+	switch {
+	case d.Kernel == "":
+	case d.Trials == 0:
+		m.say("%s: nothing was tried", d.Kernel)
+	case d.Seconds == 0:
+		m.say("%s: none of %s works", d.Kernel, count(d.Trials, "configuration"))
+	default:
+		m.say("%s: %.4g GStencil/s, %.3f times depth 1", d.Kernel, d.GStencils, d.Gain)
 	}
 }
 

@@ -19,17 +19,7 @@ func printTuning(a *app, r *tuner.Result) error {
 	for _, x := range r.Refusals {
 		fmt.Fprintf(a.stdout, "  %s refused: %s, such as %s\n", quantity.Whole(x.Count), x.Reason, x.Config)
 	}
-	found := report.PlansTable(r)
-	t := newTable(a)
-	for i, head := range found.Head {
-		t.columns = append(t.columns, column{head: head, right: i > 0})
-	}
-	for _, r := range found.Rows {
-		if err := t.row(r...); err != nil {
-			return err
-		}
-	}
-	if err := t.end(); err != nil {
+	if err := a.print(report.PlansTable(r), 0); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.stdout, report.BoundText(r))

@@ -269,7 +269,7 @@ func (n *recorder) Condemn(o tuner.Outcome) error {
 func has(plan, kernel, config string) bool {
 	p, err := schedule.ParsePlan(plan)
 	return err == nil && slices.ContainsFunc(p.Kernels, func(k schedule.Kernel) bool {
-		return k.Name() == kernel && k.Config.String() == config
+		return k.ID() == kernel && k.Config.String() == config
 	})
 }
 

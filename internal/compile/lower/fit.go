@@ -432,12 +432,12 @@ func short(p schedule.Plan, open []string, known []schedule.Kernel) schedule.Pla
 	}
 	out := schedule.Plan{Every: p.Every, Kernels: slices.Clone(p.Kernels)}
 	for i, k := range out.Kernels {
-		if at := slices.IndexFunc(known, func(q schedule.Kernel) bool { return q.Name() == k.Name() }); at >= 0 {
+		if at := slices.IndexFunc(known, func(q schedule.Kernel) bool { return q.ID() == k.ID() }); at >= 0 {
 			out.Kernels[i].Config = settle(k.Config, known[at].Config)
 		}
 	}
 	for _, k := range known {
-		if !slices.ContainsFunc(p.Kernels, func(q schedule.Kernel) bool { return q.Name() == k.Name() }) {
+		if !slices.ContainsFunc(p.Kernels, func(q schedule.Kernel) bool { return q.ID() == k.ID() }) {
 			out.Every = settle(p.Every, k.Config)
 			break
 		}

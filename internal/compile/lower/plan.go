@@ -53,6 +53,7 @@ func (c *chooser) choose(call string, from, to int, space schedule.Space) (full,
 
 // find returns what the plan says of a kernel.
 func (c *chooser) find(call string, from, to int, space schedule.Space) (schedule.Config, error) {
+	named := -1
 	for i, k := range c.plan.Kernels {
 		if k.Call != call || k.From != from || k.To != to {
 			continue
@@ -62,7 +63,10 @@ func (c *chooser) find(call string, from, to int, space schedule.Space) (schedul
 			return schedule.Config{}, fmt.Errorf("a depth of %d is that of a loop, and %s is a call; %s", k.Depth, call,
 				c.loopsText(k.Depth))
 		}
-		return k.Config, nil
+		named = i
+	}
+	if named >= 0 {
+		return c.plan.Kernels[named].Config, nil
 	}
 	var partial schedule.Config
 	if space.Family(c.plan.Every.Family) != nil {

@@ -1,6 +1,8 @@
 package lower_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -133,6 +135,9 @@ copyout u, s;`
 		{"f[0:1]@2{}",
 			"plan for f[0:1]: a depth of 2 is that of a loop, and f is a call; write body[0:2]@2{...} or " +
 				"body.2[0:3]@2{...}"},
+		{"f[0:1]@1{};f[0:1]@2{}",
+			"plan for f[0:1]: a depth of 2 is that of a loop, and f is a call; write body[0:2]@2{...} or " +
+				"body.2[0:3]@2{...}"},
 		{"body.2[0:3]@2{}",
 			"plan for body.2[0:3]@2: 2 iterations of body.2 cannot share a kernel: s is reduced in every " +
 				"iteration"},
@@ -174,5 +179,36 @@ func TestPlanNamesAreUnique(t *testing.T) {
 			t.Errorf("two kernels are %s", k)
 		}
 		seen[k.String()] = true
+	}
+}
+
+// A loop may have kernels of several depths, the deepest first.
+func TestSpansOfSeveralDepths(t *testing.T) {
+	p := load(t, "depths", `parameter M = 64, N = 64; iterator j, i; double u[M,N], v[M,N]; copyin u;
+stencil f (o, u) { o[j][i] = u[j][i+1] + u[j-1][i]; }
+iterate 9 { f (v, u); swap (u, v); }
+copyout u;`)
+	text := "body[0:2]@2{family=overlap,tile=16x64};f[0:1]@1{family=cells};body[0:2]@4{family=overlap,tile=8x32}"
+	o := lower.Options{Target: lower.GPU, Plan: plan(t, text)}
+	m, err := lower.Program(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var depths []int64
+	for _, s := range m.Spans {
+		depths = append(depths, s.Depth)
+	}
+	if !slices.Equal(depths, []int64{4, 2}) {
+		t.Errorf("depths %v", depths)
+	}
+	full, err := lower.Plan(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"body[0:2]@2{family=overlap,block=256,tile=16x64",
+		"body[0:2]@4{family=overlap,block=256,tile=8x32"} {
+		if !strings.Contains(full.String(), want) {
+			t.Errorf("%s is not in %s", want, full)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 // Example texts:
 //
 //	heat[0:1]@1{family=loops,block=0x64x0,threads=2};norm[0:1]@1{family=loops,threads=2}
+//	heat[0:1]@1{family=tile,block=1x256};body[0:2]@8{family=pipe,block=4x32};body[0:2]@2{family=pipe,block=4x32}
 //	threads=2
 type Plan struct {
 	// Every holds settings for all kernels that they fit, before those that
@@ -35,6 +36,15 @@ type Kernel struct {
 // Name is the place of the kernel in the program, such as heat[0:1].
 func (k Kernel) Name() string { return fmt.Sprintf("%s[%d:%d]", k.Call, k.From, k.To) }
 
+// ID tells the kernels of a plan apart, which may have several iterations of one loop: it is the name, and for
+// those the depth, as in body[0:2]@4.
+func (k Kernel) ID() string {
+	if k.Depth <= 1 {
+		return k.Name()
+	}
+	return fmt.Sprintf("%s@%d", k.Name(), k.Depth)
+}
+
 // ParsePlan reads the text of a plan: kernels that are separated by
 // semicolons, after or instead of a bare configuration that is meant for every
 // kernel that it fits.
@@ -57,9 +67,9 @@ func ParsePlan(text string) (Plan, error) {
 		if err != nil {
 			return Plan{}, err
 		}
-		if slices.ContainsFunc(p.Kernels, func(other Kernel) bool { return other.Name() == k.Name() }) {
+		if slices.ContainsFunc(p.Kernels, func(other Kernel) bool { return other.ID() == k.ID() }) {
 			return Plan{}, fmt.Errorf("%s stands twice in the plan: name each kernel once, with all its settings",
-				k.Name())
+				k.ID())
 		}
 		p.Kernels = append(p.Kernels, k)
 	}

@@ -117,7 +117,7 @@ func (p Plan) Restrictions(where string) Restrictions {
 	}
 	add("", p.Every)
 	for _, k := range p.Kernels {
-		add(k.Name(), k.Config)
+		add(k.ID(), k.Config)
 	}
 	return list
 }

@@ -512,6 +512,7 @@ func TestPlanText(t *testing.T) {
 		"", "threads=2", "family=loops,block=0x64x0,threads=2",
 		"heat[0:1]@1{family=loops,block=0x64x0,threads=2};norm.2[1:4]@8{}",
 		"threads=2;heat[0:1]@1{family=loops}",
+		"body[0:2]@8{family=pipe};body[0:2]@2{family=pipe}",
 	} {
 		p, err := ParsePlan(text)
 		if err != nil || p.String() != text {
@@ -526,6 +527,8 @@ func TestPlanText(t *testing.T) {
 		{"heat[0:1]@1{};a=1", `"a=1" is no kernel of a plan: write call[from:to]@depth{name=value,...}`},
 		{"heat[0:1]@1{};heat[0:2]@1{};heat[0:1]@1{a=1}",
 			"heat[0:1] stands twice in the plan: name each kernel once, with all its settings"},
+		{"body[0:2]@8{};body[0:2]@2{};body[0:2]@8{}",
+			"body[0:2]@8 stands twice in the plan: name each kernel once, with all its settings"},
 		{"heat[1:1]@1{}", "heat[1:1] holds no statement: it means the statements from 1 to before 1"},
 		{"heat[0:1]@0{}", "heat: a depth of 0 time steps: it is at least 1"},
 		{"heat[0:1]@1{a}", `heat: "a" is no setting: write name=value`},
@@ -563,7 +566,7 @@ func TestPlanRoundTrip(t *testing.T) {
 			from := rapid.IntRange(0, 9).Draw(t, "from")
 			k := Kernel{name.Draw(t, "call"), from, from + rapid.IntRange(1, 9).Draw(t, "n"),
 				rapid.IntRange(1, 99).Draw(t, "depth"), config.Draw(t, "config")}
-			if !slices.ContainsFunc(p.Kernels, func(q Kernel) bool { return q.Name() == k.Name() }) {
+			if !slices.ContainsFunc(p.Kernels, func(q Kernel) bool { return q.ID() == k.ID() }) {
 				p.Kernels = append(p.Kernels, k)
 			}
 		}

@@ -50,6 +50,25 @@ func PlansTable(r *tuner.Result) Table {
 	return t
 }
 
+// DepthsTable returns what came of each number of iterations of a loop in a kernel, in the order of the search.
+func DepthsTable(l *tuner.LoopResult) Table {
+	head := []string{"depth", "time of the kernel", "of an iteration", "GStencil/s", "times depth 1", "trials"}
+	t := Table{Head: head, Best: -1}
+	for _, d := range l.Depths {
+		name := fmt.Sprint(d.Depth)
+		if d.InPlan {
+			name += " (in the plan)"
+		}
+		if d.Seconds == 0 {
+			t.Rows = append(t.Rows, []string{name, "–", "–", "–", "–", fmt.Sprint(d.Trials)})
+			continue
+		}
+		t.Rows = append(t.Rows, []string{name, quantity.Time(d.Seconds), quantity.Time(d.Seconds / float64(d.Depth)),
+			quantity.Digits(d.GStencils, 4), ratio(d.Gain), fmt.Sprint(d.Trials)})
+	}
+	return t
+}
+
 func ratio(v float64) string { return fmt.Sprintf("%.3f", v) }
 
 // BoundText says what bounds the speed, or why nothing is known to.

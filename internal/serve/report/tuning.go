@@ -118,6 +118,11 @@ func (t *Tuning) facts() []Fact {
 	for _, n := range t.Notes {
 		list = append(list, Fact{"note", n})
 	}
+	for i := range t.Loops {
+		if l := &t.Loops[i]; len(l.Depths) > 1 {
+			list = append(list, Fact{"iterations in a kernel", depthsText(l)})
+		}
+	}
 	for _, v := range t.Library {
 		text := "from " + quantity.Count(v.From, "cell") + " on: " + v.Plan
 		if len(t.Library) == 1 {
@@ -132,6 +137,30 @@ func (t *Tuning) facts() []Fact {
 		list = append(list, Fact{"session", t.Session + " of the store"})
 	}
 	return slices.DeleteFunc(list, func(f Fact) bool { return f.Text == "" })
+}
+
+// depthsText is "body[0:2]: depth 2 is 1.900 times as fast as depth 1, depth 4 (in the plan) 3.100 times; no
+// other: the last 2 depths were not faster".
+func depthsText(l *tuner.LoopResult) string {
+	var list []string
+	for _, d := range l.Depths {
+		text := fmt.Sprintf("depth %d", d.Depth)
+		if d.InPlan {
+			text += " (in the plan)"
+		}
+		switch {
+		case d.Depth == 1:
+			continue
+		case d.Seconds == 0:
+			text += " has nothing that works"
+		case len(list) == 0:
+			text += " is " + ratio(d.Gain) + " times as fast as depth 1"
+		default:
+			text += " " + ratio(d.Gain) + " times"
+		}
+		list = append(list, text)
+	}
+	return l.Loop + ": " + strings.Join(list, ", ") + "; no other: " + l.Stopped
 }
 
 func (t *Tuning) kernel(r *tuner.KernelResult) Kernel {

@@ -222,3 +222,38 @@ func TestFormerSpellings(t *testing.T) {
 		}
 	}
 }
+
+// What came of several iterations in a kernel is told, if they were tried.
+func TestDepths(t *testing.T) {
+	f := found()
+	f.Loops = []tuner.LoopResult{
+		{Loop: "body[0:2]", Iterations: 9, Points: 100, Stopped: "the last 2 depths were not faster",
+			Depths: []tuner.DepthResult{
+				{Depth: 1, Seconds: 1e-3, GStencils: 0.5, Gain: 1},
+				{Kernel: "body[0:2]@2", Depth: 2, Seconds: 1e-3, GStencils: 1, Gain: 2, Trials: 7, InPlan: true},
+				{Kernel: "body[0:2]@4", Depth: 4, Seconds: 3e-3, GStencils: 0.75, Gain: 1.333, Trials: 5},
+				{Kernel: "body[0:2]@6", Depth: 6, Trials: 4},
+			}},
+		{Loop: "body.2[0:1]", Iterations: 3, Stopped: "s is reduced in every iteration"},
+	}
+	var got []Fact
+	for _, x := range f.Story().Facts {
+		if x.Name == "iterations in a kernel" {
+			got = append(got, x)
+		}
+	}
+	want := []Fact{{"iterations in a kernel", "body[0:2]: depth 2 (in the plan) is 2.000 times as fast as depth 1, " +
+		"depth 4 1.333 times, depth 6 has nothing that works; no other: the last 2 depths were not faster"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	rows := [][]string{
+		{"1", "1.000 ms", "1.000 ms", "0.5000", "1.000", "0"},
+		{"2 (in the plan)", "1.000 ms", "500.0 µs", "1.000", "2.000", "7"},
+		{"4", "3.000 ms", "750.0 µs", "0.7500", "1.333", "5"},
+		{"6", "–", "–", "–", "–", "4"},
+	}
+	if x := DepthsTable(&f.Loops[0]); !reflect.DeepEqual(x.Rows, rows) {
+		t.Errorf("%q\nwant %q", x.Rows, rows)
+	}
+}

@@ -21,6 +21,7 @@ type workerContext struct {
 
 	setting     Setting
 	grids       []*gridMemory
+	spares      []*gridMemory // what the present code needs besides
 	cells       []*hostBuffer
 	scratch     []*device.Slot
 	sizes       []int64     // of scratch, in bytes
@@ -90,7 +91,7 @@ func (b *workerContext) allocateComparison() error {
 
 // arrange allocates the memory of a program, and frees that of the one before.
 func (b *workerContext) arrange(s Setting) error {
-	for _, p := range b.grids {
+	for _, p := range slices.Concat(b.grids, b.spares) {
 		if err := free(p.slot.Buffer); err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func (b *workerContext) arrange(s Setting) error {
 			return err
 		}
 	}
-	b.setting, b.grids, b.cells = s, nil, nil
+	b.setting, b.grids, b.spares, b.cells = s, nil, nil, nil
 	for _, g := range s.Grids {
 		b.grids = append(b.grids, &gridMemory{Grid: g})
 	}
@@ -119,9 +120,31 @@ func (b *workerContext) arrange(s Setting) error {
 	return nil
 }
 
-// fillGrid lays a grid out, and fills it with what it holds before a call runs.
-func (b *workerContext) fillGrid(i int, r device.Rows, u Use) error {
-	p := b.grids[i]
+// memory returns the memory of a grid, or of a spare, which follow the grids.
+func (b *workerContext) memory(i int) *gridMemory {
+	if i < len(b.grids) {
+		return b.grids[i]
+	}
+	return b.spares[i-len(b.grids)]
+}
+
+// provideSpares makes the first spares be like the grids that are named.
+func (b *workerContext) provideSpares(like []int) {
+	for i, g := range like {
+		if i == len(b.spares) {
+			b.spares = append(b.spares, &gridMemory{})
+		}
+		p := b.spares[i]
+		if of := b.grids[g].Grid; p.Type != of.Type || !slices.Equal(p.Shape, of.Shape) {
+			p.Grid, p.rows, p.state = of, device.Rows{}, overwritten
+		}
+		p.Name = b.grids[g].Name + " (spare)"
+	}
+}
+
+// lay lays out the memory of a grid, and fills it with what it is to hold. Number tells grids with other
+// contents apart.
+func (b *workerContext) lay(p *gridMemory, number int, r device.Rows, want gridState) error {
 	size := int64(p.Type.Size())
 	need := max(p.Count()*size, r.Padded())
 	if need > p.bytes || p.slot.Buffer == nil {
@@ -135,10 +158,6 @@ func (b *workerContext) fillGrid(i int, r device.Rows, u Use) error {
 		}
 		p.state = overwritten
 	}
-	want := filled
-	if u.Writes[i] && !u.Reads[i] {
-		want = poisoned
-	}
 	if p.state == want && p.rows == r {
 		return nil
 	}
@@ -149,7 +168,7 @@ func (b *workerContext) fillGrid(i int, r device.Rows, u Use) error {
 		}
 	}
 	if want == filled {
-		return b.runTool("fill_"+p.Type.String(), p.Count(), []*device.Slot{&p.slot}, p.placement(int64(i+1))...)
+		return b.runTool("fill_"+p.Type.String(), p.Count(), []*device.Slot{&p.slot}, p.placement(int64(number+1))...)
 	}
 	return nil
 }
@@ -208,15 +227,20 @@ func bind(l device.Library, name string, g kernel.Geometry, args []device.Arg) (
 
 // prepareInputs sets the memory to the state from which a call starts.
 func (b *workerContext) prepareInputs(c *Code) error {
-	for i := range b.grids {
-		if !c.Use.Reads[i] && !c.Use.Writes[i] {
+	b.provideSpares(c.Spares)
+	for i := range len(b.grids) + len(c.Spares) {
+		want := filled
+		switch spare := i >= len(b.grids); {
+		case spare || c.Use.Writes[i] && !c.Use.Reads[i]:
+			want = poisoned
+		case !c.Use.Reads[i]:
 			continue
 		}
 		var r device.Rows
 		if i < len(c.Rows) {
 			r = c.Rows[i]
 		}
-		if err := b.fillGrid(i, r, c.Use); err != nil {
+		if err := b.lay(b.memory(i), i, r, want); err != nil {
 			return err
 		}
 	}
@@ -229,8 +253,11 @@ func (b *workerContext) prepareInputs(c *Code) error {
 	return nil
 }
 
-// markOverwritten marks the grids that a call writes.
+// markOverwritten marks the grids that a call writes, and its spares.
 func (b *workerContext) markOverwritten(c *Code) {
+	for _, p := range b.spares[:len(c.Spares)] {
+		p.state = overwritten
+	}
 	for i, p := range b.grids {
 		if c.Use.Writes[i] {
 			p.state = overwritten
@@ -302,8 +329,9 @@ func (b *workerContext) keepExpected(c *Code) error {
 			return err
 		}
 		p.want = &device.Slot{Buffer: buf}
-		if err := b.runTool("keep_"+p.Type.String(), p.Count(), []*device.Slot{p.want, &p.slot},
-			p.placement()...); err != nil {
+		from := b.memory(c.holder(i))
+		if err := b.runTool("keep_"+p.Type.String(), p.Count(), []*device.Slot{p.want, &from.slot},
+			from.placement()...); err != nil {
 			return err
 		}
 	}
@@ -328,7 +356,7 @@ func errorf(format string, args ...any) error { return fmt.Errorf("measure: "+fo
 func (b *workerContext) bindArg(a exec.Arg) (device.Arg, error) {
 	switch a.Kind {
 	case exec.GridArg:
-		return a.On(&b.grids[a.Index].slot), nil
+		return a.On(&b.memory(a.Index).slot), nil
 	case exec.CellArg:
 		return a.On(&b.cells[a.Index].slot), nil
 	case exec.ScratchArg:

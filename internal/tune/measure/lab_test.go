@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -389,5 +390,37 @@ func TestInterrupt(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, func() { cancel(why) })
 	if _, err := l.Try(ctx, code("for (;;) sleep(1);"), margins, rule, time.Hour); err != why {
 		t.Errorf("%v", err)
+	}
+}
+
+// Code may leave a grid's contents in the memory of a spare, which holds poison before.
+func TestSpares(t *testing.T) {
+	l, code := lab(t)
+	plain := code("")
+	expected(t, l, plain)
+	inSpare := func(instead string) Code {
+		c := code(instead)
+		args := slices.Clone(c.Launches[0].Args)
+		args[0].Index = len(doubled.Grids)
+		c.Launches[0].Args = args
+		c.Spares, c.Holds = []int{0}, []int{2, 1}
+		return c
+	}
+	for range 2 { // the spare is used again, and is poisoned again
+		trial, err := l.Try(t.Context(), inSpare(""), margins, rule, time.Minute)
+		if err != nil || trial.Agreement.Cells != cells {
+			t.Fatalf("%+v, %v", trial, err)
+		}
+	}
+	elsewhere := inSpare("")
+	elsewhere.Holds = nil
+	for name, c := range map[string]Code{
+		"contents that are in a spare": elsewhere,
+		"a cell that stays poisoned":   inSpare("for (int64_t i = 0; i < n - 1; i++) v[i] = 2 * u[i]; return;"),
+	} {
+		_, err := l.Try(t.Context(), c, margins, rule, time.Minute)
+		if _, wrong := errors.AsType[*Mismatch](err); !wrong {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

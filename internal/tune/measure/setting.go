@@ -89,15 +89,25 @@ func UseOf(p *ir.Program, call *ir.Call) Use {
 	return u
 }
 
-// Code is a compiled call.
+// Code is a compiled call, or compiled iterations of a loop.
 type Code struct {
 	Name     string // what it is called in messages
 	Image    string // path
 	Use      Use
-	Rows     []device.Rows // by grid, where it is padded
+	Rows     []device.Rows // by grid, then by spare, where it is padded
+	Spares   []int         // memory besides the grids': the grid that each is like; the first follows the last grid
+	Holds    []int         // by grid: in whose memory its contents are at the end; nil if each has its own
 	Scratch  []int64       // bytes of each buffer
 	Kernels  []string
 	Launches []exec.Launch
 	// From and To are the launches that are timed; all run when it is checked.
 	From, To int
+}
+
+// holder returns whose memory has the contents of a grid at the end.
+func (c *Code) holder(grid int) int {
+	if c.Holds == nil {
+		return grid
+	}
+	return c.Holds[grid]
 }

@@ -55,7 +55,7 @@ func (b *workerContext) compare(c *Code, m Margins, cells []op.Value) (Agreement
 		if p.want == nil {
 			return a, errorf("nobody has computed what %s should be", p.Name)
 		}
-		if err := b.compareGrid(p, m.Grids[i], &a); err != nil {
+		if err := b.compareGrid(p, b.memory(c.holder(i)), m.Grids[i], &a); err != nil {
 			return a, err
 		}
 	}
@@ -86,7 +86,8 @@ func (b *workerContext) readCell(i int) (op.Value, error) {
 	return device.Decode(b.setting.Cells[i].Type, b.cells[i].host), nil
 }
 
-func (b *workerContext) compareGrid(p *gridMemory, m Margin, a *Agreement) error {
+// compareGrid compares what a memory holds with what a grid should hold.
+func (b *workerContext) compareGrid(p, in *gridMemory, m Margin, a *Agreement) error {
 	all := p.Count()
 	workers := min(b.comparers, all)
 	count := (all + workers - 1) / workers
@@ -94,9 +95,9 @@ func (b *workerContext) compareGrid(p *gridMemory, m Margin, a *Agreement) error
 	if b.interleaved {
 		start, step = 1, workers
 	}
-	values := append(p.placement(), int64s(all, start, step, count)...)
+	values := append(in.placement(), int64s(all, start, step, count)...)
 	values = append(values, op.Float(types.F64, m.Absolute), op.Float(types.F64, m.Relative))
-	slots := []*device.Slot{&b.counts.slot, &b.differences.slot, &p.slot, p.want}
+	slots := []*device.Slot{&b.counts.slot, &b.differences.slot, &in.slot, p.want}
 	if err := b.runTool("compare_"+p.Type.String(), workers, slots, values...); err != nil {
 		return err
 	}
@@ -124,13 +125,13 @@ func (b *workerContext) compareGrid(p *gridMemory, m Margin, a *Agreement) error
 		a.Loose += wrong
 		return nil
 	}
-	return b.mismatch(p, m, wrong, first)
+	return b.mismatch(p, in, m, wrong, first)
 }
 
 // mismatch describes the first cell that differs.
-func (b *workerContext) mismatch(p *gridMemory, m Margin, count, first int64) error {
-	slots := []*device.Slot{&b.pair.slot, &p.slot, p.want}
-	if err := b.runTool("pick_"+p.Type.String(), 1, slots, p.placement(first)...); err != nil {
+func (b *workerContext) mismatch(p, in *gridMemory, m Margin, count, first int64) error {
+	slots := []*device.Slot{&b.pair.slot, &in.slot, p.want}
+	if err := b.runTool("pick_"+p.Type.String(), 1, slots, in.placement(first)...); err != nil {
 		return err
 	}
 	if err := b.pair.slot.Buffer.Pull(); err != nil {
@@ -168,8 +169,9 @@ func (b *workerContext) values(c *Code) (Values, error) {
 		if err != nil {
 			return v, err
 		}
-		if err := b.runTool("keep_"+p.Type.String(), p.Count(), []*device.Slot{&h.slot, &p.slot},
-			p.placement()...); err != nil {
+		from := b.memory(c.holder(i))
+		if err := b.runTool("keep_"+p.Type.String(), p.Count(), []*device.Slot{&h.slot, &from.slot},
+			from.placement()...); err != nil {
 			return v, err
 		}
 		if err := h.slot.Buffer.Pull(); err != nil {

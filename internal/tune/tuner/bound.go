@@ -72,12 +72,14 @@ func (b *Bound) Copied() string { return memory.Size(b.Bytes) }
 const passed = 1.05
 
 // limit derives the part of the copy bound that each contender reaches. A bound that one of them passes is
-// dropped.
+// dropped, unless its kernels move a cell once for several updates.
 func (r *Result) limit() {
 	b := &r.Bound
 	top := 0.0
 	for _, c := range r.Contenders {
-		top = max(top, c.GStencils)
+		if !c.hasSpans() {
+			top = max(top, c.GStencils)
+		}
 	}
 	if b.GStencils > 0 && top > passed*b.GStencils {
 		b.None = fmt.Sprintf(

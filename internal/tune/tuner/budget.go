@@ -50,8 +50,12 @@ func (t *tuning) finalCost() time.Duration {
 	} else {
 		plans++
 	}
-	cost := t.compileCost(3*len(t.calls)) + time.Duration(plans*len(t.calls))*t.tryCost() +
-		fewestRounds*t.roundCost(plans)
+	cost := t.compileCost(3*len(t.calls)) + time.Duration(plans*len(t.calls))*t.tryCost()
+	if len(t.loops) > 0 {
+		plans += mostSpanPlans
+		cost += time.Duration(mostSpanPlans*(len(t.calls)+len(t.loops))) * t.tryCost()
+	}
+	cost += fewestRounds * t.roundCost(plans)
 	if t.opts.Library {
 		cost += time.Duration(libraryVariants) * t.queue.meanLowering()
 	}

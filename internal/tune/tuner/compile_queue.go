@@ -39,13 +39,14 @@ type compileQueue struct {
 	busyWorkers  int                     // processes that work on a task
 	measured     map[string]bool         // kernels with at least one measurement
 	stats        Compilation
-	compileTimes []time.Duration // seconds of each compilation, the shortest first
-	waitTimes    []time.Duration // from request to code, of variants that no cache had, the shortest first
-	minLimit     time.Duration   // the shortest time limit of a compilation
+	compileTimes map[string][]time.Duration // seconds of each compilation, by class, the shortest first
+	waitTimes    []time.Duration            // from request to code, of variants that no cache had, the shortest first
+	minLimit     time.Duration              // the shortest time limit of a compilation
 }
 
 type compileTask struct {
 	kernel string
+	class  string // of tasks whose times of compiling are compared
 	number int
 	lower  func() (*variant, error)
 	done   chan struct{}
@@ -68,7 +69,8 @@ const (
 
 func newCompileQueue(ctx context.Context, lab measure.Lab, clock func() time.Time) *compileQueue {
 	q := &compileQueue{ctx: ctx, lab: lab, clock: clock, tasks: map[string]*compileTask{},
-		unfinished: map[*compileTask]bool{}, measured: map[string]bool{}, minLimit: leastCompiling}
+		unfinished: map[*compileTask]bool{}, measured: map[string]bool{},
+		compileTimes: map[string][]time.Duration{}, minLimit: leastCompiling}
 	q.stats.Processes = max(1, lab.About().Workers)
 	return q
 }
@@ -76,17 +78,26 @@ func newCompileQueue(ctx context.Context, lab measure.Lab, clock func() time.Tim
 // addPlan adds the task to compile a call with a plan. The name stands for both: a task of that name
 // that exists already is returned.
 func (q *compileQueue) addPlan(kernel, name string, call *tunedCall, plan schedule.Plan) *compileTask {
-	return q.add(kernel, name, func() (*variant, error) { return call.lowered(call.bound, plan) })
+	class := "" // kernels of single iterations take about as long
+	if call.iterations != nil {
+		class = call.name
+	}
+	return q.addOf(class, kernel, name, func() (*variant, error) { return call.lowered(call.bound, plan) })
 }
 
 // add adds the task to compile what a function lowers, unless there is a task of that name.
 func (q *compileQueue) add(kernel, name string, lower func() (*variant, error)) *compileTask {
+	return q.addOf("", kernel, name, lower)
+}
+
+// addOf is add for a class of tasks.
+func (q *compileQueue) addOf(class, kernel, name string, lower func() (*variant, error)) *compileTask {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if task, ok := q.tasks[name]; ok {
 		return task
 	}
-	task := &compileTask{kernel: kernel, number: q.added, lower: lower, done: make(chan struct{})}
+	task := &compileTask{kernel: kernel, class: class, number: q.added, lower: lower, done: make(chan struct{})}
 	q.added++
 	q.tasks[name] = task
 	q.unfinished[task] = true
@@ -209,7 +220,7 @@ func (q *compileQueue) compile(task *compileTask) {
 	defer q.timing.RUnlock()
 	task.setState(compiling)
 	ctx := q.ctx
-	if limit, ok := q.timeLimit(); ok {
+	if limit, ok := q.timeLimit(task.class); ok {
 		late := verdict.For(verdict.Compiler,
 			fmt.Errorf(
 				"the compiler has not come to an end after %v; half of all variants take a tenth of that or less",
@@ -222,7 +233,7 @@ func (q *compileQueue) compile(task *compileTask) {
 	task.made, task.err = q.lab.Compile(ctx, task.text())
 	task.code.Image = task.made.Image
 	if task.err == nil {
-		q.countCompiled(task.made, q.clock().Sub(begin))
+		q.countCompiled(task.class, task.made, q.clock().Sub(begin))
 	}
 }
 
@@ -284,19 +295,20 @@ const (
 	leastCompiling = 2 * time.Second
 )
 
-// timeLimit returns how long a variant may be compiled. It is false if only the compiler's own limit
+// timeLimit returns how long a variant of a class may be compiled. It is false if only the compiler's own limit
 // applies: before enough variants are compiled, and where nothing is compiled ahead.
-func (q *compileQueue) timeLimit() (time.Duration, bool) {
+func (q *compileQueue) timeLimit(class string) (time.Duration, bool) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if q.lab.About().Shared || len(q.compileTimes) < enoughCompiled {
+	times := q.compileTimes[class]
+	if q.lab.About().Shared || len(times) < enoughCompiled {
 		return 0, false
 	}
-	return max(q.minLimit, tooLong*q.compileTimes[len(q.compileTimes)/2]), true
+	return max(q.minLimit, tooLong*times[len(times)/2]), true
 }
 
 // countCompiled records how long a variant took to compile.
-func (q *compileQueue) countCompiled(m measure.Compiled, waited time.Duration) {
+func (q *compileQueue) countCompiled(class string, m measure.Compiled, waited time.Duration) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if m.Cached {
@@ -305,7 +317,7 @@ func (q *compileQueue) countCompiled(m measure.Compiled, waited time.Duration) {
 		q.stats.Compiling += m.Took.Seconds()
 		q.waitTimes = sortedWith(q.waitTimes, waited)
 	}
-	q.compileTimes = sortedWith(q.compileTimes, m.Took)
+	q.compileTimes[class] = sortedWith(q.compileTimes[class], m.Took)
 }
 
 func sortedWith(list []time.Duration, d time.Duration) []time.Duration {
@@ -336,6 +348,29 @@ func (q *compileQueue) summary() Compilation {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	return q.stats
+}
+
+// errDropped is why a variant is not compiled that nothing waits for any more.
+var errDropped = errors.New("the search of the kernel is over")
+
+// dropPending drops the tasks of a kernel that no process works on.
+func (q *compileQueue) dropPending(kernel string) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	q.pending = slices.DeleteFunc(q.pending, func(task *compileTask) bool {
+		if task.kernel != kernel {
+			return false
+		}
+		delete(q.unfinished, task)
+		for name, other := range q.tasks {
+			if other == task {
+				delete(q.tasks, name)
+			}
+		}
+		task.err = errDropped
+		close(task.done)
+		return true
+	})
 }
 
 // idleWorkers returns how many processes have nothing to compile.

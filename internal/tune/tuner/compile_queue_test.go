@@ -58,14 +58,14 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		return task
 	}
 	for n := range enoughCompiled {
-		if d, ok := q.timeLimit(); ok {
+		if d, ok := q.timeLimit(""); ok {
 			t.Fatalf("the limit is %v after %d", d, n)
 		}
 		if c := compile(); c.err != nil {
 			t.Fatal(c.err)
 		}
 	}
-	if d, ok := q.timeLimit(); !ok || d != time.Millisecond {
+	if d, ok := q.timeLimit(""); !ok || d != time.Millisecond {
 		t.Errorf("%v %v", d, ok)
 	}
 	lab.endless = true
@@ -74,8 +74,12 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		verdictOf(c.err) != verdict.Compiler {
 		t.Errorf("%v", c.err)
 	}
-	q.compileTimes[len(q.compileTimes)/2] = time.Second
-	if d, _ := q.timeLimit(); d != tooLong*time.Second {
+	times := q.compileTimes[""]
+	times[len(times)/2] = time.Second
+	if _, ok := q.timeLimit("body[0:2]@8"); ok {
+		t.Error("kernels of other iterations limit those of 8")
+	}
+	if d, _ := q.timeLimit(""); d != tooLong*time.Second {
 		t.Errorf("%v", d)
 	}
 	cancel() // an interrupt is not a refusal
@@ -83,7 +87,7 @@ func TestCompilersDoNotHoldUpASearch(t *testing.T) {
 		t.Errorf("%v", c.err)
 	}
 	lab.shared = true
-	if d, ok := q.timeLimit(); ok {
+	if d, ok := q.timeLimit(""); ok {
 		t.Errorf("the limit is %v where nothing is compiled ahead", d)
 	}
 }
@@ -248,5 +252,40 @@ func TestOneCompilerDoesNotHoldUpATurn(t *testing.T) {
 	cancel()
 	if a := k.awaitAll(ctx, []*attempt{slow}, nil, nil); a != nil {
 		t.Errorf("%+v after an interrupt", a)
+	}
+}
+
+// What is asked for of a kernel and not begun is dropped when its search is over; other kernels' tasks stay.
+func TestPendingTasksAreDropped(t *testing.T) {
+	b := program(t, plane)
+	lab := &slowLab{scripted: newScripted(t, b, smooth), endless: true, begun: make(chan bool)}
+	s, err := newSubject(b, lab, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	q := newCompileQueue(ctx, lab, lab.clock)
+	q.stats.Processes = 1
+	var tasks []*compileTask
+	for i, kernel := range []string{"five[0:1]", "five[0:1]", "another[0:1]", "five[0:1]"} {
+		tasks = append(tasks, q.addPlan(kernel, fmt.Sprint(i), s.calls[0], schedule.Plan{}))
+		if i == 0 {
+			<-lab.begun
+		}
+	}
+	q.dropPending("five[0:1]")
+	for _, i := range []int{1, 3} {
+		if <-tasks[i].done; !errors.Is(tasks[i].err, errDropped) {
+			t.Errorf("task %d: %v", i, tasks[i].err)
+		}
+	}
+	if len(q.pending) != 1 || q.pending[0] != tasks[2] || len(q.unfinished) != 2 || len(q.tasks) != 2 {
+		t.Errorf("%d are pending, %d unfinished, %d known", len(q.pending), len(q.unfinished), len(q.tasks))
+	}
+	cancel()
+	for _, i := range []int{0, 2} {
+		if <-tasks[i].done; !errors.Is(tasks[i].err, context.Canceled) {
+			t.Errorf("task %d: %v", i, tasks[i].err)
+		}
 	}
 }

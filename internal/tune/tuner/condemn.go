@@ -141,7 +141,7 @@ func (t *tuning) condemnFinalists(finalists []*finalist) error {
 		if r.failedCall == nil || r.naive {
 			continue
 		}
-		for i, k := range t.kernels {
+		for _, k := range t.searches() {
 			o := k.goodOutcome(r.plan)
 			if k.call != r.failedCall || o == nil {
 				continue
@@ -154,7 +154,7 @@ func (t *tuning) condemnFinalists(finalists []*finalist) error {
 				continue
 			}
 			k.condemn(o, r.err)
-			t.collect(i)
+			k.collect()
 			if k.failed != nil {
 				return k.failed
 			}
@@ -165,7 +165,7 @@ func (t *tuning) condemnFinalists(finalists []*finalist) error {
 
 // goodOutcome returns the good outcome of the configuration that a plan has for this kernel; nil if none.
 func (k *kernelSearch) goodOutcome(p schedule.Plan) *Outcome {
-	i := slices.IndexFunc(p.Kernels, func(x schedule.Kernel) bool { return x.Name() == k.name })
+	i := slices.IndexFunc(p.Kernels, func(x schedule.Kernel) bool { return x.ID() == k.name })
 	if i < 0 {
 		return nil
 	}
@@ -180,7 +180,10 @@ func (k *kernelSearch) goodOutcome(p schedule.Plan) *Outcome {
 // checks is how often the search compared all that a plan computes: the least of its kernels.
 func (t *tuning) checks(r *finalist) int {
 	least := -1
-	for _, k := range t.kernels {
+	for _, k := range t.searches() {
+		if k.call.iterations != nil && !hasKernel(r.plan, k.name) {
+			continue
+		}
 		n := 0
 		if o := k.goodOutcome(r.plan); o != nil && !r.naive {
 			n = o.Checks

@@ -35,23 +35,21 @@ func (t *tuning) reference(ctx context.Context) error {
 		full = append(full, begin(call, call.bound, ""))
 		less = append(less, begin(call, call.alone(small), ", small"))
 	}
-	t.plain = make([]*measure.Code, len(t.calls))
 	for i, call := range t.calls {
 		for _, j := range []*compileTask{full[i], less[i]} {
 			if err := t.await(ctx, j); err != nil {
 				return fmt.Errorf("the plain kernels: %w", err)
 			}
 		}
-		t.plain[i] = &full[i].code
+		call.plain = &full[i].code
 		m, text, err := t.compareSmall(ctx, call, small, &less[i].code)
 		if err != nil {
 			return err
 		}
-		simple, err := t.marginsOfPlain(ctx, call, small, m)
-		if err != nil {
+		call.margins = m
+		if call.naiveMargins, err = t.marginsOfPlain(ctx, call, small, m); err != nil {
 			return err
 		}
-		t.margins, t.plainMargins = append(t.margins, m), append(t.plainMargins, simple)
 		t.result.Checks = append(t.result.Checks, text)
 		t.event(Event{Kind: EventCheck, Text: text})
 	}
@@ -140,15 +138,15 @@ func sizesText(b *ir.Binding) string {
 
 // expect has the plain kernels compute what a call's variants are compared
 // with, unless they did.
-func (t *tuning) expect(ctx context.Context, call int) error {
-	if t.expectedCall == call {
+func (t *tuning) expect(ctx context.Context, call *tunedCall) error {
+	if t.expected == call {
 		return nil
 	}
-	t.expectedCall = -1
-	if _, err := t.lab.Expect(ctx, *t.plain[call], false); err != nil {
+	t.expected = nil
+	if _, err := t.lab.Expect(ctx, *call.plain, false); err != nil {
 		return fmt.Errorf("the plain kernels: %w", err)
 	}
-	t.expectedCall = call
+	t.expected = call
 	return nil
 }
 
@@ -178,13 +176,7 @@ func (t *tuning) rank(ctx context.Context) error {
 		return compare(of(b), of(a))
 	})
 	for _, k := range t.kernels {
-		r := KernelResult{Kernel: k.name, Configurations: k.space.Count().String(), Share: of(k),
-			Default: k.kernel.Config.String(), Trials: []Outcome{}}
-		r.Points, r.Bytes = k.call.points, k.call.bytes
-		for _, p := range k.space.Params() {
-			r.Params = append(r.Params, p.Name)
-		}
-		t.result.Kernels = append(t.result.Kernels, r)
+		k.addResult(of(k))
 	}
 	return nil
 }
@@ -203,7 +195,7 @@ func (t *tuning) compileDefaults() {
 	if t.about.Shared {
 		return // compilers and kernels share processors
 	}
-	for _, k := range t.kernels[1:] {
+	for _, k := range t.kernels[min(1, len(t.kernels)):] {
 		if k.several {
 			continue
 		}
@@ -237,7 +229,7 @@ func (t *tuning) defaultTime(ctx context.Context, k *kernelSearch) (float64, err
 	} else if ctx.Err() != nil {
 		return 0, err
 	}
-	code := *t.plain[slices.Index(t.calls, k.call)]
+	code := *k.call.plain
 	k.timeKernelAlone(&code)
 	s, err := t.batch(ctx, code, t.about.Least)
 	if err != nil && ctx.Err() == nil {
@@ -323,6 +315,13 @@ func (t *tuning) resultFromTrials() bool {
 	if !some {
 		return false
 	}
+	for _, spans := range t.spanPlans()[:min(1, len(t.spanPlans()))] {
+		plan = spans
+		for _, l := range t.loops {
+			saved := l.loop.savedBy(l.in(plan))
+			c.Seconds, c.Interval[0], c.Interval[1] = c.Seconds-saved, c.Interval[0]-saved, c.Interval[1]-saved
+		}
+	}
 	c.Plan, c.Times = plan.String(), []float64{c.Seconds}
 	c.GStencils = t.updates() / c.Seconds / 1e9
 	if t.bound > 0 {
@@ -370,9 +369,15 @@ func (t *tuning) finalists() []*finalist {
 			}
 			plan, changed = k.in(plan, k.leaders[n].config), true
 		}
+		plan = t.withNamed(plan)
 		if changed && !slices.ContainsFunc(list,
 			func(r *finalist) bool { return !r.naive && r.plan.String() == plan.String() }) {
 			list = append(list, &finalist{name: fmt.Sprintf("found %d", n+1), plan: plan, needed: n == 0, found: true})
+		}
+	}
+	for n, plan := range t.spanPlans() {
+		if !slices.ContainsFunc(list, func(r *finalist) bool { return r.plan.String() == plan.String() }) {
+			list = append(list, &finalist{name: fmt.Sprintf("spans %d", n+1), plan: plan, needed: n == 0, found: true})
 		}
 	}
 	for i, p := range t.opts.Others {
@@ -390,9 +395,10 @@ func (t *tuning) allowed(plan string) bool {
 	if err != nil {
 		return false
 	}
+	list := t.searches()
 	for _, k := range p.Kernels {
-		i := slices.IndexFunc(t.kernels, func(s *kernelSearch) bool { return s.name == k.Name() })
-		if i >= 0 && t.kernels[i].space.Schedule().Check(k.Config) != nil {
+		i := slices.IndexFunc(list, func(s *kernelSearch) bool { return s.name == k.ID() })
+		if i >= 0 && list[i].space.Schedule().Check(k.Config) != nil {
 			return false
 		}
 	}
@@ -405,6 +411,7 @@ func (t *tuning) finish(interrupted bool) {
 	r.Seconds, r.Interrupted = t.elapsed().Seconds(), interrupted
 	r.Trials, r.Rate, r.Idle, r.Rechecked = t.counts.trials, t.rate(), t.idlePart(), t.recheckedPart()
 	r.Compilers = t.queue.summary()
+	t.finishLoops()
 	r.Refusals = t.counts.refusals()
 	for i := range r.Kernels {
 		r.Kernels[i].computeImportance()

@@ -21,7 +21,8 @@ type finalist struct {
 	found bool // found by the search, which has compiled it
 	// needed finalists are timed however short the time is: without them there is no result.
 	needed     bool
-	codes      []measure.Code
+	parts      []*tunedCall   // what is timed of it: calls, and iterations that share a kernel
+	codes      []measure.Code // by part
 	times      []float64
 	err        error
 	failedCall *tunedCall // the call whose check failed, if that is why err is set
@@ -34,9 +35,12 @@ const (
 	mostRounds   = 25
 )
 
-// prepare compiles and checks a finalist's calls.
+// prepare compiles and checks a finalist's calls, and its kernels of several iterations.
 func (t *tuning) prepare(ctx context.Context, r *finalist) {
-	for i, call := range t.calls {
+	if r.parts, r.err = t.parts(ctx, r.plan); r.err != nil {
+		return
+	}
+	for _, call := range r.parts {
 		var v *variant
 		var err error
 		if cut := t.runReporting(ctx, "lowering "+r.name,
@@ -60,14 +64,14 @@ func (t *tuning) prepare(ctx context.Context, r *finalist) {
 			return
 		}
 		v.code.Image = made.Image
-		if err := t.expect(ctx, i); err != nil {
+		if err := t.expect(ctx, call); err != nil {
 			r.err = err
 			return
 		}
 		rule := measure.Rule{Least: t.about.Least, Batches: 1}
-		margins := t.margins[i]
+		margins := call.margins
 		if r.naive {
-			margins = t.plainMargins[i]
+			margins = call.naiveMargins
 		}
 		t.queue.withoutCompilers(func() { _, r.err = t.lab.Try(ctx, v.code, margins, rule, firstTrialLimit) })
 		if r.err != nil {
@@ -134,7 +138,7 @@ func (t *tuning) compareFinalists(ctx context.Context, finalists []*finalist, mo
 
 // prepareCost is the likely time of preparing a finalist. Plans that the search found are compiled already.
 func (t *tuning) prepareCost(r *finalist) time.Duration {
-	cost := time.Duration(len(t.calls)) * t.tryCost()
+	cost := time.Duration(len(t.calls)+len(spansOf(r.plan))) * t.tryCost()
 	if !r.found {
 		cost += t.compileCost(len(t.calls))
 	}
@@ -162,16 +166,23 @@ func (t *tuning) dropPartialRound(alive []*finalist) error {
 	return nil
 }
 
-// round times a batch of every call. It returns the seconds of the program for one run of the call that
+// round times a batch of every part. It returns the seconds of the program for one run of the call that
 // runs most often.
 func (t *tuning) round(ctx context.Context, r *finalist) (float64, error) {
-	sum := 0.0
+	seconds := map[*tunedCall]float64{}
 	for i, c := range r.codes {
 		s, err := t.batch(ctx, c, t.longer())
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", t.calls[i].ir.Name, err)
+			return 0, fmt.Errorf("%s: %w", r.parts[i].name, err)
 		}
-		sum += t.calls[i].runs * s
+		seconds[r.parts[i]] = s
+	}
+	sum := 0.0
+	for _, call := range t.calls {
+		sum += call.runs * seconds[call]
+	}
+	for _, loop := range t.subject.loops {
+		sum -= loop.saved(seconds)
 	}
 	return sum, nil
 }

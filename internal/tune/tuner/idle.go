@@ -28,7 +28,7 @@ func (k *kernelSearch) prepareReference(ctx context.Context) {
 	k.timeKernelAlone(&code)
 	var err error
 	k.queue.withoutCompilers(func() {
-		_, err = k.lab.Try(ctx, code, k.margins, measure.Rule{Least: k.about.Least, Batches: 1}, firstTrialLimit)
+		_, err = k.lab.Try(ctx, code, k.call.margins, measure.Rule{Least: k.about.Least, Batches: 1}, firstTrialLimit)
 	})
 	if err != nil {
 		return

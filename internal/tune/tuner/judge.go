@@ -9,7 +9,7 @@ import (
 
 // Contender is a plan that was timed side by side with others.
 type Contender struct {
-	Name  string    `json:"name"` // default, expert, plain, found 1, all sizes, other 1
+	Name  string    `json:"name"` // default, expert, plain, found 1, spans 1, all sizes, other 1
 	Plan  string    `json:"plan"`
 	Times []float64 `json:"times"` // seconds of an update of the program, by round
 	// Gain is how many times as fast as the base it is.

@@ -157,3 +157,20 @@ func TestNoBoundInCache(t *testing.T) {
 		}
 	}
 }
+
+// Kernels of several iterations may pass the copy bound, which stays; those of single ones may not.
+func TestSpansPassTheBound(t *testing.T) {
+	for _, c := range []struct {
+		plan  string
+		bound bool
+	}{{"heat[0:1]@1{};body[0:2]@4{}", true}, {"heat[0:1]@1{}", false}} {
+		r := &Result{Bound: Bound{GStencils: 1, Bytes: 1 << 20}, Contenders: []Contender{
+			{Name: "default", Plan: "heat[0:1]@1{block=8}", Times: []float64{1.25e-3, 1.25e-3}},
+			{Name: "other", Plan: c.plan, Times: []float64{0.25e-3, 0.25e-3}},
+		}}
+		r.compare(1e6)
+		if f := r.Contender("other").Fraction; (r.Bound.None == "") != c.bound || c.bound && math.Abs(f-4) > 1e-9 {
+			t.Errorf("%s: %g of the bound, %q", c.plan, f, r.Bound.None)
+		}
+	}
+}

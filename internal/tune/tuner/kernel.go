@@ -20,13 +20,15 @@ type kernelSearch struct {
 	*tuning
 	kernel         schedule.Kernel
 	name           string
-	several        bool // its call has several kernels
+	number         int    // of its result
+	runs           uint64 // that are over
+	several        bool   // its call has several kernels
 	call           *tunedCall
 	plan           schedule.Plan // of the call's other kernels
 	space          *search.KernelSpace
 	strategy       search.Strategy
+	starts         []schedule.Config  // configurations that the search starts with
 	cancelStrategy context.CancelFunc // ends the strategy's computations
-	margins        measure.Margins
 
 	asked          int
 	told           int
@@ -37,7 +39,9 @@ type kernelSearch struct {
 	best           *Outcome
 	list           []*Outcome
 	until          time.Time
-	trials         int // limit; 0 is none
+	fewest         int       // trials that are made though until is over, before latest
+	latest         time.Time // the zero time is never
+	trials         int       // limit; 0 is none
 	failed         error
 	driver         *strategyDriver
 	leaders        []*attempt
@@ -56,12 +60,14 @@ type attempt struct {
 	started      time.Time
 	task         *compileTask
 	outcome      *Outcome // once it is known
+	counted      bool     // by an earlier run of the search
 	notRetimable bool     // the device failed while it was checked again
 }
 
 // Configurations in flight.
 const (
 	inFlightShared  = 6
+	inFlightSpans   = 2 // of several iterations, where compilers take the time of the device
 	inFlightAtFirst = 32
 	inFlightAtMost  = 128
 	trialsPerSlot   = 8 // trials that were told for one more in flight
@@ -71,35 +77,43 @@ const (
 // one takes long, and few enough for a strategy to learn from the last. It grows with the number of
 // trials, since each teaches less. It is the same on every machine, so that a search can be resumed anywhere.
 func (k *kernelSearch) inFlight(told int) int {
-	if k.about.Shared {
+	switch {
+	case k.about.Shared && k.call.iterations != nil:
+		return inFlightSpans
+	case k.about.Shared:
 		return inFlightShared
 	}
 	return min(inFlightAtFirst+told/trialsPerSlot, inFlightAtMost)
 }
 
-// run searches until the time, the trials or the space are used up.
+// run searches until the time, the trials or the space are used up. A second run begins anew, with another
+// strategy, and what the first has found counts.
 func (k *kernelSearch) run(ctx context.Context) error {
-	k.prepareReference(ctx)
-	for i := range k.opts.Resume {
-		if o := &k.opts.Resume[i]; o.Kernel == k.name {
-			k.resumed[o.Config] = o
-			k.resumedCount++
-		}
+	if k.defaultTask != nil {
+		k.prepareReference(ctx)
 	}
+	if k.resumed == nil {
+		k.findResumed()
+	}
+	k.asked, k.told, k.untold = 0, 0, map[int]*attempt{}
 	k.begun, k.wait = k.clock(), k.startWait()
 	k.driver = &strategyDriver{
-		strategy: k.strategy, inFlight: k.inFlight, trials: k.trials, resumed: maps.Clone(k.resumed),
-		resumedCount: k.resumedCount, idleWorkers: k.idleWorkers,
+		strategy: k.strategy, inFlight: k.inFlight, trials: k.trials, idleWorkers: k.idleWorkers,
 		text: k.space.Text,
+	}
+	if !k.keepsLimits() {
+		k.driver.resumed, k.driver.resumedCount = maps.Clone(k.resumed), k.resumedCount
 	}
 	k.driver.start()
 	defer func() {
 		k.driver.stop()
 		k.cancelStrategy()
 		k.countUntold()
+		k.runs++
+		k.queue.dropPending(k.name)
 		k.searched += k.clock().Sub(k.begun)
 		k.begun = time.Time{}
-		if n := len(k.resumed); n > 0 && ctx.Err() == nil {
+		if n := len(k.resumed); n > 0 && ctx.Err() == nil && !k.keepsLimits() {
 			k.note("%d trials of %s were not asked for again: another version of the strategy has made them", n, k.name)
 		}
 	}()
@@ -132,6 +146,37 @@ func (k *kernelSearch) run(ctx context.Context) error {
 		}
 	}
 }
+
+// findResumed finds the outcomes of the session that is resumed.
+func (k *kernelSearch) findResumed() {
+	k.resumed = map[string]*Outcome{}
+	for i := range k.opts.Resume {
+		if o := &k.opts.Resume[i]; o.Kernel == k.name {
+			k.resumed[o.Config] = o
+			k.resumedCount++
+		}
+	}
+}
+
+// countResumed counts the outcomes of the session that is resumed which were not asked for again.
+func (k *kernelSearch) countResumed() error {
+	for _, o := range k.opts.Resume {
+		if k.resumed[o.Config] == nil || o.Kernel != k.name {
+			continue
+		}
+		delete(k.resumed, o.Config)
+		c, err := schedule.ParseConfig(o.Config)
+		if err != nil {
+			return fmt.Errorf("the session cannot be read: %w", err)
+		}
+		k.count(&attempt{config: c, outcome: &o})
+	}
+	return nil
+}
+
+// keepsLimits reports whether the limits hold for the outcomes of the session that is resumed, too: how far the
+// search of one depth goes decides which one is next.
+func (k *kernelSearch) keepsLimits() bool { return k.call.iterations != nil }
 
 // acceptReplies accepts the replies that the strategy has sent meanwhile.
 func (k *kernelSearch) acceptReplies() {
@@ -188,7 +233,7 @@ func (k *kernelSearch) over(ctx context.Context) bool {
 // replaying reports whether outcomes of the session that is resumed may still be asked for. All of them
 // are asked for while at most inFlight more are.
 func (k *kernelSearch) replaying() bool {
-	return len(k.resumed) > 0 && k.asked < k.resumedCount+k.inFlight(k.told)
+	return !k.keepsLimits() && len(k.resumed) > 0 && k.asked < k.resumedCount+k.inFlight(k.told)
 }
 
 // finish reports whether attempts under way are waited for when no more are asked for: those within a
@@ -198,10 +243,14 @@ func (k *kernelSearch) finish() bool { return !k.pastDeadline() }
 // deadline returns when the search of this kernel has to stop; the zero time is never. It moves forward if
 // trials take longer than expected.
 func (k *kernelSearch) deadline() time.Time {
-	if until := k.tuning.until(); !until.IsZero() && until.Before(k.until) {
+	last := k.until
+	if k.told < k.fewest {
+		last = k.latest
+	}
+	if until := k.tuning.until(); !until.IsZero() && until.Before(last) {
 		return until
 	}
-	return k.until
+	return last
 }
 
 // pastDeadline reports whether the search of this kernel has to stop.
@@ -229,6 +278,10 @@ func (k *kernelSearch) admit(p search.Point) *attempt {
 		return a
 	}
 	a.config = c
+	if i := slices.IndexFunc(k.list, func(o *Outcome) bool { return o.Config == c.String() }); i >= 0 {
+		a.outcome, a.counted = k.list[i], true
+		return a
+	}
 	if o, ok := k.resumed[c.String()]; ok {
 		again := *o
 		again.Number = a.number
@@ -257,7 +310,7 @@ func (k *kernelSearch) with(c schedule.Config) schedule.Plan { return k.in(k.pla
 func (k *kernelSearch) in(p schedule.Plan, c schedule.Config) schedule.Plan {
 	p.Kernels = slices.Clone(p.Kernels)
 	for i := range p.Kernels {
-		if p.Kernels[i].Name() == k.name {
+		if p.Kernels[i].ID() == k.name {
 			p.Kernels[i].Config = c
 		}
 	}
@@ -496,7 +549,7 @@ func (k *kernelSearch) check(ctx context.Context, c *compiled,
 	defer stop()
 	go func() {
 		defer close(done)
-		k.queue.withoutCompilers(func() { t, err = k.lab.Try(ctx, c.code, k.margins, rule, trialLimit(best)) })
+		k.queue.withoutCompilers(func() { t, err = k.lab.Try(ctx, c.code, k.call.margins, rule, trialLimit(best)) })
 		took = k.clock().Sub(begin)
 	}()
 	for {
@@ -545,7 +598,6 @@ func (k *kernelSearch) tell(ctx context.Context) {
 		k.told++
 		o := a.outcome
 		k.count(a)
-		k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()})
 		k.driver.send(driverRequest{
 			trial: &search.Trial{
 				Point: a.point, Verdict: o.toldVerdict(), Seconds: o.Seconds, Cost: o.Cost,
@@ -561,14 +613,17 @@ func (k *kernelSearch) countUntold() {
 	for n := k.told; n < k.asked; n++ {
 		if a := k.untold[n]; a != nil && a.outcome != nil {
 			k.count(a)
-			k.event(Event{Kind: EventTrial, Trial: a.outcome, Status: k.status()})
 		}
 	}
 }
 
-// count adds an outcome to the results, and its attempt to the leaders if it is one.
+// count adds an outcome to the results, and its attempt to the leaders if it is one, and tells it.
 func (k *kernelSearch) count(a *attempt) {
+	if a.counted {
+		return
+	}
 	o := a.outcome
+	defer func() { k.event(Event{Kind: EventTrial, Trial: o, Status: k.status()}) }()
 	k.list = append(k.list, o)
 	k.counts.add(o)
 	if o.Verdict == verdict.OK {

@@ -40,6 +40,9 @@ type Options struct {
 	Library bool // is written of the result
 	Trials  int
 	Target  Target
+	// MaxDepth is the most iterations of a loop that are tried in one kernel: 1 for none but those of a plan, 0 as
+	// many as gain something.
+	MaxDepth int
 	// Likely is the number of trials that a strategy plans for; 0 derives it from the limits. A session that is
 	// resumed keeps the number of its beginning.
 	Likely int
@@ -82,6 +85,8 @@ type Event struct {
 	Space   string   `json:"configurations,omitempty"`
 	Share   float64  `json:"share,omitempty"`
 	Seconds float64  `json:"seconds,omitempty"`
+
+	Depth *DepthResult `json:"depth,omitempty"`
 }
 
 // The kinds of events.
@@ -90,6 +95,7 @@ const (
 	EventCheck  = "check"  // Text: what was compared with the reference
 	EventKernel = "kernel" // Kernel, Space, Share, Seconds of its default: its search begins
 	EventTrial  = "trial"  // Trial, Status
+	EventDepth  = "depth"  // Kernel: the loop; Depth: what came of so many iterations in a kernel
 	EventFinal  = "final"  // Text: what is measured side by side
 	EventNote   = "note"   // Text: what the user should know
 	EventWait   = "wait"   // Text: what nothing is measured for, and Seconds how long already

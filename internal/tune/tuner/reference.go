@@ -101,7 +101,7 @@ type oracle struct {
 // for code with fused multiply-adds.
 func newOracle(ctx context.Context, call *tunedCall, b *ir.Binding, fused bool) (*oracle, error) {
 	once := *call.only
-	once.Body = []ir.Op{&ir.Run{Call: call.ir}}
+	once.Body = call.once()
 	bound := *b
 	bound.Program = &once
 	state, err := interp.New(&bound, interp.Options{Bounds: interp.ModeOf(&once, fused)})

@@ -23,6 +23,7 @@ type Result struct {
 	Checks      []string       `json:"checks"` // what was compared with the reference executor
 	Notes       []string       `json:"notes,omitempty"`
 	Kernels     []KernelResult `json:"kernels"`
+	Loops       []LoopResult   `json:"loops,omitempty"`
 	Contenders  []Contender    `json:"contenders"` // timed side by side at the end, the fastest first
 	Best        string         `json:"best"`       // the plan
 	Verdict     *Verdict       `json:"verdict,omitempty"`

@@ -18,17 +18,24 @@ const minSettings = 4
 func (k *kernelSearch) seedConfigs() []schedule.Config {
 	var list []schedule.Config
 	for _, text := range k.space.Schedule().Seeds() {
-		settings := strings.Split(text, ",")
-		for ; len(settings) >= minSettings; settings = settings[:len(settings)-1] {
-			c, err := schedule.ParseConfig(strings.Join(settings, ","))
-			if err != nil {
-				panic(err)
-			}
-			if c, err := k.space.Schedule().Complete(c); err == nil {
-				list = append(list, c)
-				break
-			}
+		if c, ok := k.nearSeed(text); ok {
+			list = append(list, c)
 		}
 	}
 	return list
+}
+
+// nearSeed returns the configuration of the kernel's space that is nearest to a seed; false if none is near.
+func (k *kernelSearch) nearSeed(text string) (schedule.Config, bool) {
+	settings := strings.Split(text, ",")
+	for ; len(settings) >= minSettings; settings = settings[:len(settings)-1] {
+		c, err := schedule.ParseConfig(strings.Join(settings, ","))
+		if err != nil {
+			panic(err)
+		}
+		if c, err := k.space.Schedule().Complete(c); err == nil {
+			return c, true
+		}
+	}
+	return schedule.Config{}, false
 }

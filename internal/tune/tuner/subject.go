@@ -24,18 +24,27 @@ type subject struct {
 	about   measure.About
 	options lower.Options // without the plan
 	calls   []*tunedCall
+	loops   []*tunedLoop
 }
 
-// tunedCall is one call of the program, which is compiled and measured by itself.
+// tunedCall is one call of the program, or some iterations of a loop, which is compiled and measured by
+// itself.
 type tunedCall struct {
 	*subject
-	ir     *ir.Call
+	name       string
+	ir         *ir.Call         // nil for iterations
+	iterations *tunedIterations // nil for a call
+
 	only   *ir.Program // the program with this call alone; grids swap and rotate as in the program
 	bound  *ir.Binding // of only
 	use    measure.Use
 	points int64   // of its main domain
 	runs   float64 // runs over those of the call that runs most often
 	bytes  float64 // compulsory bytes per point
+
+	plain        *measure.Code   // whose results others are compared with
+	margins      measure.Margins // within which
+	naiveMargins measure.Margins // and for naively compiled code
 }
 
 // newSubject splits a program into its calls.
@@ -60,13 +69,14 @@ func newSubject(b *ir.Binding, lab measure.Lab, free bool) (*subject, error) {
 		bound := *b
 		bound.Program = &only
 		s.calls = append(s.calls, &tunedCall{
-			subject: s, ir: call, only: &only, bound: &bound, use: measure.UseOf(p, call),
+			subject: s, name: call.Name, ir: call, only: &only, bound: &bound, use: measure.UseOf(p, call),
 			points: f.Points, runs: runs[call] / most, bytes: f.Traffic.Compulsory,
 		})
 	}
 	if len(s.calls) == 0 {
 		return nil, errors.New("there is nothing to tune: the program runs no call on any cell")
 	}
+	s.loops = s.loopsOf(most)
 	return s, nil
 }
 
@@ -137,6 +147,9 @@ func (s *subject) choices(plan schedule.Plan) ([]lower.Choice, error) {
 
 // part returns what a plan says of a call.
 func (call *tunedCall) part(p schedule.Plan) schedule.Plan {
+	if call.iterations != nil {
+		return call.iterations.part(p)
+	}
 	p.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels),
 		func(k schedule.Kernel) bool { return k.Call != call.ir.Name })
 	if len(p.Kernels) > 0 {
@@ -177,18 +190,14 @@ func (call *tunedCall) lowered(bound *ir.Binding, plan schedule.Plan) (v *varian
 			return nil, verdict.For(verdict.Constraint, err)
 		}
 	}
-	m.Spans = nil // it is iterations one by one that are measured
 	script, err := exec.NewScript(m, bound)
 	if err != nil {
 		return nil, err
 	}
-	if len(script.Calls) != 1 {
-		return nil, fmt.Errorf("call %s has become %d", call.ir.Name, len(script.Calls))
-	}
 	v = &variant{plan: plan, source: emit.Source(call.about.Target.Dialect, m)}
-	v.code = measure.Code{
-		Name: o.Plan.String(), Use: call.use, Scratch: script.Scratch, Kernels: script.Kernels,
-		Launches: script.Calls[0].Launches, To: len(script.Calls[0].Launches),
+	v.code = measure.Code{Name: o.Plan.String(), Use: call.use, Scratch: script.Scratch, Kernels: script.Kernels}
+	if err := call.launches(script, &v.code, len(m.Spans) > 0); err != nil {
+		return nil, err
 	}
 	for _, g := range script.Grids {
 		v.code.Rows = append(v.code.Rows, g.Rows)
@@ -203,6 +212,18 @@ func (call *tunedCall) lowered(bound *ir.Binding, plan schedule.Plan) (v *varian
 		return v, verdict.For(verdict.Resources, err)
 	}
 	return v, nil
+}
+
+// launches sets what code launches for the call.
+func (call *tunedCall) launches(script *exec.Script, code *measure.Code, spans bool) error {
+	switch {
+	case call.iterations != nil:
+		return call.iterations.launches(script, code, spans)
+	case len(script.Calls) != 1:
+		return fmt.Errorf("call %s has become %d", call.name, len(script.Calls))
+	}
+	code.Launches, code.To = script.Calls[0].Launches, len(script.Calls[0].Launches)
+	return nil
 }
 
 // constraint marks an error of lowering as a refusal: for lack of resources, or by a constraint.

@@ -16,34 +16,34 @@ import (
 // tuning is a search under way.
 type tuning struct {
 	*subject
-	opts         Options
-	clock        func() time.Time
-	started      time.Time
-	end          time.Time // of the budget; the zero time is never
-	queue        *compileQueue
-	kernels      []*kernelSearch
-	margins      []measure.Margins // by call
-	plainMargins []measure.Margins // of naively compiled code, by call
-	plain        []*measure.Code   // by call
-	expectedCall int               // the call whose results are expected; -1 if none
-	bound        float64           // GStencil/s of the copy bound
-	counts       counts
-	tries        int           // trials and their time, to predict the time of others
-	tried        time.Duration // of checking and timing
-	batches      int           // batches of finalists, likewise
-	batched      time.Duration
-	busy         time.Duration // of the device, while kernels were searched
-	rechecked    time.Duration // of that, re-timing and re-checking known variants
-	searched     time.Duration // of kernels whose search is over
-	begun        time.Time     // when the search of the present kernel began; zero between kernels
-	result       *Result
-	given        schedule.Plan // by the user
-	defaultPlan  schedule.Plan // the default plan of the fusion variant that is searched
+	opts        Options
+	clock       func() time.Time
+	started     time.Time
+	end         time.Time // of the budget; the zero time is never
+	queue       *compileQueue
+	kernels     []*kernelSearch
+	loops       []*loopSearch         // whose iterations may share a kernel
+	iterations  map[string]*tunedCall // by kernel: what several iterations are compared with
+	searchBegan time.Time
+	expected    *tunedCall // the call whose results are expected; nil if none
+	bound       float64    // GStencil/s of the copy bound
+	counts      counts
+	tries       int           // trials and their time, to predict the time of others
+	tried       time.Duration // of checking and timing
+	batches     int           // batches of finalists, likewise
+	batched     time.Duration
+	busy        time.Duration // of the device, while kernels were searched
+	rechecked   time.Duration // of that, re-timing and re-checking known variants
+	searched    time.Duration // of kernels whose search is over
+	begun       time.Time     // when the search of the present kernel began; zero between kernels
+	result      *Result
+	given       schedule.Plan // by the user
+	defaultPlan schedule.Plan // the default plan of the fusion variant that is searched
 }
 
 // Run tunes a program. When ctx ends, the best plan so far is the result, marked as interrupted.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	t := &tuning{opts: o, clock: o.Clock, expectedCall: -1}
+	t := &tuning{opts: o, clock: o.Clock, iterations: map[string]*tunedCall{}}
 	if t.clock == nil {
 		t.clock = time.Now
 	}
@@ -67,6 +67,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := t.setUp(ctx); err != nil {
 		return nil, err
 	}
+	t.searchBegan = t.clock()
 	for i, k := range t.kernels {
 		if ctx.Err() != nil {
 			break
@@ -74,6 +75,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		if err := t.searchKernel(ctx, i, k); err != nil {
 			return t.result, err
 		}
+	}
+	if err := t.searchLoops(ctx); err != nil {
+		return t.result, err
 	}
 	stop() // compilations under way are not needed any more
 	if err := t.final(ctx); err != nil {
@@ -174,7 +178,8 @@ func (t *tuning) setUp(ctx context.Context) error {
 	for _, k := range t.kernels {
 		k.several = kernels[k.kernel.Call] > 1
 	}
-	if len(t.kernels) == 0 {
+	t.findLoops()
+	if len(t.kernels) == 0 && len(t.loops) == 0 {
 		return errors.New("there is nothing to tune: no kernel has a choice")
 	}
 	t.compileDefaults()
@@ -186,7 +191,7 @@ func (t *tuning) restrict(choices []lower.Choice) error {
 	var names []string
 	var spaces []schedule.Space
 	for _, c := range choices {
-		names, spaces = append(names, c.Name()), append(spaces, c.Space)
+		names, spaces = append(names, c.ID()), append(spaces, c.Space)
 	}
 	restrictions := []func([]string, []schedule.Space) ([]schedule.Space, []string, error){
 		lower.OfKernels(t.opts.Plan).Restrictions("plan").Apply,
@@ -214,13 +219,13 @@ func (t *tuning) restrict(choices []lower.Choice) error {
 func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan) (*kernelSearch, error) {
 	k := &kernelSearch{
 		tuning: t, kernel: c.Kernel, name: c.Name(), plan: usual,
-		untold: map[int]*attempt{}, byCode: map[string]*Outcome{}, resumed: map[string]*Outcome{},
+		byCode: map[string]*Outcome{},
 	}
 	i := slices.IndexFunc(t.calls, func(s *tunedCall) bool { return s.ir.Name == c.Call })
-	if i < 0 {
-		return nil, nil // the call never runs
+	if i < 0 || c.Depth > 1 {
+		return nil, nil // the call never runs, or it is a loop
 	}
-	k.call, k.margins = t.calls[i], t.margins[i]
+	k.call = t.calls[i]
 	k.space = search.Of(t.pruneForCPU(k.call, c.Space))
 	switch n := k.space.Count(); {
 	case n.Sign() == 0:
@@ -228,21 +233,34 @@ func (t *tuning) search(ctx context.Context, c lower.Choice, usual schedule.Plan
 	case n.IsInt64() && n.Int64() == 1:
 		return nil, nil
 	}
+	return k, k.setStrategy(ctx, k.estimates(), t.likelyTrials())
+}
+
+// setStrategy makes the strategy, which expects so many trials.
+func (k *kernelSearch) setStrategy(ctx context.Context, estimate func(search.Point) (float64, bool),
+	likely int) error {
 	var within context.Context
 	within, k.cancelStrategy = context.WithCancel(ctx)
+	problem := search.Problem{
+		Context: within, Space: k.space, Seed: k.opts.Seed + k.runs, Budget: likely, Sizes: k.sizes(),
+		Estimate: estimate, Good: k.good(),
+	}
 	var err error
-	k.strategy, err = search.New(t.strategyName(), search.Problem{
-		Context: within, Space: k.space, Seed: t.opts.Seed, Budget: t.likelyTrials(), Sizes: t.sizes(),
-		Estimate: k.estimates(), Good: k.good(),
-	})
-	return k, err
+	k.strategy, err = search.New(k.strategyName(), problem)
+	if err != nil && k.call.iterations != nil { // it may name parameters that only other kernels have
+		k.strategy, err = search.New(usualStrategy, problem)
+	}
+	return err
 }
+
+// usualStrategy is the one to use if the user names none.
+const usualStrategy = "auto"
 
 // mostGood is how many starting configurations of each source a strategy gets.
 const mostGood = 8
 
-// good returns the starting points of a search: the points of this kernel's space that are nearest to
-// configurations that were good elsewhere, and the seed configurations, each once.
+// good returns the starting points of a search: the points of this kernel's space that are nearest to what it
+// is to start with, to configurations that were good elsewhere, and the seed configurations, each once.
 func (k *kernelSearch) good() []search.Point {
 	var list []search.Point
 	seen := map[string]bool{}
@@ -261,6 +279,7 @@ func (k *kernelSearch) good() []search.Point {
 			most--
 		}
 	}
+	add(k.starts, mostGood)
 	add(k.opts.Good, mostGood)
 	add(k.seedConfigs(), mostGood)
 	return list
@@ -289,18 +308,12 @@ func Likely(a measure.About, budget time.Duration, trials int) int {
 	return int(rate * budget.Seconds())
 }
 
-// strategyName is the strategy to use: auto, or what stands in for it.
+// strategyName is the strategy to use.
 func (t *tuning) strategyName() string {
-	name := t.opts.Strategy
-	if name != "" && name != "auto" {
-		return name
+	if t.opts.Strategy != "" {
+		return t.opts.Strategy
 	}
-	for _, i := range search.Names() {
-		if i.Name == "auto" {
-			return "auto"
-		}
-	}
-	return "random"
+	return usualStrategy
 }
 
 // sizes returns the extents of the largest grid by axis name, x the inner one.
@@ -321,8 +334,7 @@ func (t *tuning) sizes() map[string]int64 {
 
 // searchKernel searches one kernel within its share of the time and the trials that are left.
 func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error {
-	si := slices.Index(t.calls, k.call)
-	if err := t.expect(ctx, si); err != nil {
+	if err := t.expect(ctx, k.call); err != nil {
 		return err
 	}
 	left, mine := 0.0, t.result.Kernels[i].Share
@@ -330,7 +342,7 @@ func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error
 		left += t.result.Kernels[j].Share
 	}
 	part := mine / max(left, 1e-9)
-	if until := t.until(); !until.IsZero() {
+	if until := t.kernelsUntil(); !until.IsZero() {
 		now := t.clock()
 		k.until = now.Add(time.Duration(part * float64(until.Sub(now))))
 	}
@@ -339,14 +351,18 @@ func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error
 			return nil // earlier kernels have used them all
 		}
 	}
-	t.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(), Share: mine})
+	share := mine
+	if len(t.loops) > 0 {
+		share *= 1 - deepPart
+	}
+	t.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(), Share: share})
 	for _, before := range t.kernels[:i] { // they have their best
 		if len(before.leaders) > 0 {
 			k.plan = before.in(k.plan, before.leaders[0].config)
 		}
 	}
 	err := k.run(ctx)
-	t.collect(i)
+	k.collect()
 	return err
 }
 
@@ -354,7 +370,7 @@ func (t *tuning) searchKernel(ctx context.Context, i int, k *kernelSearch) error
 // left for each of the other kernels while there are enough. Trials of the session that is resumed count
 // for their own kernels.
 func (t *tuning) trialsOf(i int, part float64) int {
-	left := t.opts.Trials - t.counts.trials
+	left := t.kernelTrials() - t.counts.trials
 	others := len(t.kernels) - i - 1
 	n := max(1, min(int(part*float64(left)+0.5), left-others))
 	if made := slices.ContainsFunc(t.opts.Resume, func(o Outcome) bool { return o.Kernel == t.kernels[i].name }); made {
@@ -363,9 +379,22 @@ func (t *tuning) trialsOf(i int, part float64) int {
 	return max(0, min(n, left))
 }
 
+// addResult adds the result of a kernel's search, with the kernel's share of the program's time.
+func (k *kernelSearch) addResult(share float64) {
+	r := KernelResult{
+		Kernel: k.name, Configurations: k.space.Count().String(), Share: share, Points: k.call.points,
+		Bytes: k.call.bytes, Default: k.kernel.Config.String(), Trials: []Outcome{},
+	}
+	for _, p := range k.space.Params() {
+		r.Params = append(r.Params, p.Name)
+	}
+	k.number = len(k.result.Kernels)
+	k.result.Kernels = append(k.result.Kernels, r)
+}
+
 // collect copies the outcomes of a kernel's search to the result.
-func (t *tuning) collect(i int) {
-	k, r := t.kernels[i], &t.result.Kernels[i]
+func (k *kernelSearch) collect() {
+	r := &k.result.Kernels[k.number]
 	r.Trials, r.Best = []Outcome{}, ""
 	for _, o := range k.list {
 		r.Trials = append(r.Trials, *o)

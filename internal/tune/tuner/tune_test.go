@@ -21,7 +21,7 @@ import (
 // options are those of a search on a scripted device.
 func options(s *scripted, b *ir.Binding, trials int) Options {
 	return Options{
-		Bound: b, Lab: s, Strategy: "random", Seed: 1, Trials: trials, Clock: s.clock,
+		Bound: b, Lab: s, Strategy: "random", Seed: 1, Trials: trials, Clock: s.clock, MaxDepth: 1,
 	}
 }
 

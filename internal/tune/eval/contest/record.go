@@ -93,10 +93,10 @@ func (s *recorder) record(ctx context.Context, x *Subject, b *recordingFile, unt
 	return nil
 }
 
-// options returns the options that recording and searching share.
+// options returns the options that recording and searching share: kernels of single iterations are recorded.
 func (s *recorder) options(x *Subject, lab measure.Lab) tuner.Options {
 	return tuner.Options{
-		Bound: x.bound, Set: x.set(x.bound.Program), Lab: lab, Seed: 1, Clock: s.clock,
+		Bound: x.bound, Set: x.set(x.bound.Program), Lab: lab, Seed: 1, Clock: s.clock, MaxDepth: 1,
 	}
 }
 

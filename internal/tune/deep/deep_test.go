@@ -1,0 +1,136 @@
+package deep
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func text(list []Part) string {
+	s := ""
+	for _, p := range list {
+		s += fmt.Sprintf("%dx%d ", p.Times, p.Depth)
+	}
+	return s
+}
+
+// Two iterations together take as long as 1.5, four as long as 2, and one has to follow four.
+var usual = []Version{{1, 0, 1}, {2, 0, 1.5}, {4, 1, 2}}
+
+func TestSchedules(t *testing.T) {
+	for _, c := range []struct {
+		total           int64
+		versions        []Version
+		greedy, optimal string
+		takes, least    float64
+	}{
+		{0, usual, "", "", 0, 0},
+		{1, usual, "1x1 ", "1x1 ", 1, 1},
+		{4, usual, "2x2 ", "2x2 ", 3, 3},
+		{5, usual, "1x4 1x1 ", "1x4 1x1 ", 3, 3},
+		{8, usual, "1x4 2x2 ", "1x4 2x2 ", 5, 5},
+		{1000, usual, "249x4 2x2 ", "249x4 2x2 ", 501, 501},
+		{6, []Version{{1, 0, 1}, {3, 0, 2}, {5, 0, 3.2}}, "1x5 1x1 ", "2x3 ", 4.2, 4},
+		{7, []Version{{1, 0, 1}, {3, 0, 5}}, "2x3 1x1 ", "7x1 ", 11, 7},
+	} {
+		if got, s := Greedy(c.total, c.versions); text(got) != c.greedy || math.Abs(s-c.takes) > 1e-9 {
+			t.Errorf("greedy: %d iterations: %sin %g s; want %sin %g s", c.total, text(got), s, c.greedy, c.takes)
+		}
+		if got, s := Optimal(c.total, c.versions); text(got) != c.optimal || math.Abs(s-c.least) > 1e-9 {
+			t.Errorf("optimal: %d iterations: %sin %g s; want %sin %g s", c.total, text(got), s, c.optimal, c.least)
+		}
+	}
+}
+
+// Optimal is the recurrence's value for any number of iterations, and its parts are that many iterations and
+// take that long.
+func TestOptimal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		versions := []Version{{1, 0, 1}}
+		for depth := int64(2); depth <= 7; depth++ {
+			if rapid.Bool().Draw(t, "has") {
+				part := rapid.IntRange(1, 40).Draw(t, "part")
+				versions = append(versions, Version{depth, rapid.Int64Range(0, 3).Draw(t, "after"),
+					float64(depth) * float64(part) / 32})
+			}
+		}
+		total := rapid.Int64Range(0, 400).Draw(t, "total")
+		opt := make([]float64, total+1)
+		for n := int64(1); n <= total; n++ {
+			opt[n] = math.Inf(1)
+			for _, v := range versions {
+				if v.Depth+v.After <= n {
+					opt[n] = min(opt[n], v.Seconds+opt[n-v.Depth])
+				}
+			}
+		}
+		parts, seconds := Optimal(total, versions)
+		iterations, sum := int64(0), 0.0
+		for _, p := range parts {
+			for _, v := range versions {
+				if v.Depth == p.Depth {
+					iterations += p.Depth * p.Times
+					sum += float64(p.Times) * v.Seconds
+				}
+			}
+		}
+		if iterations != total || math.Abs(sum-seconds) > 1e-9 || math.Abs(seconds-opt[total]) > 1e-9 {
+			t.Fatalf("%d iterations of %v: %s are %d and take %g s; %g said, and %g is the least", total, versions,
+				text(parts), iterations, sum, seconds, opt[total])
+		}
+		if _, greedy := Greedy(total, versions); greedy < seconds-1e-9 {
+			t.Fatalf("greedy takes %g s, less than the least %g s", greedy, seconds)
+		}
+	})
+}
+
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		total    int64
+		versions []Version
+		want     []int64
+	}{
+		{"nothing gains", 100, []Version{{1, 0, 1}, {2, 0, 2.1}}, []int64{1}},
+		{"the remainder pays", 19, []Version{{1, 0, 1}, {2, 0, 1.2}, {3, 0, 1.5}, {8, 0, 3}}, []int64{8, 3, 1}},
+		{"it does not", 100003, []Version{{1, 0, 1}, {2, 0, 1.2}, {3, 0, 1.5}, {8, 0, 3}}, []int64{8, 1}},
+		{"the deepest is not the best", 100, []Version{{1, 0, 1}, {4, 0, 2}, {8, 0, 6}}, []int64{4, 1}},
+		{"the deepest does not fit", 7, []Version{{1, 0, 1}, {4, 0, 2}, {8, 0, 3}}, []int64{4, 1}},
+		{"greedy would spoil it", 6, []Version{{1, 0, 1}, {3, 0, 2}, {5, 0, 3.2}}, []int64{3, 1}},
+		{"no iteration", 0, []Version{{1, 0, 1}, {4, 0, 2}}, []int64{1}},
+	} {
+		var got []int64
+		for _, v := range Choose(c.total, c.versions) {
+			got = append(got, v.Depth)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: depths %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTipped(t *testing.T) {
+	for _, c := range []struct {
+		per  []float64 // seconds of an iteration, by depth from 1 on
+		want bool
+	}{
+		{[]float64{1}, false},
+		{[]float64{1, 2}, false},
+		{[]float64{1, 2, 2}, true},
+		{[]float64{1, 0.6, 0.5, 0.55}, false},
+		{[]float64{1, 0.6, 0.5, 0.55, 0.499}, true}, // which is no gain
+		{[]float64{1, 0.6, 0.5, 0.55, 0.49}, false},
+		{[]float64{1, 1.1, 0.9, 0.95, 0.8}, false},
+	} {
+		var list []Version
+		for i, s := range c.per {
+			depth := int64(i + 1)
+			list = append(list, Version{Depth: depth, Seconds: s * float64(depth)})
+		}
+		if got := Tipped(list, 2); got != c.want {
+			t.Errorf("%v: %t", c.per, got)
+		}
+	}
+}

@@ -1,0 +1,459 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/deep"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/search"
+)
+
+// Deep tuning (Rawat et al. 2019, section VI): once the kernels of single iterations are searched, each
+// innermost loop is searched for the number of iterations that share a kernel. A first pass goes from depth to
+// depth, with a small search each, which begins with what was best one depth before. It ends at the tipping
+// point. The depth that is fastest per iteration gets the rest of the time.
+
+const (
+	// deepPart is the part of a search that loops get, if there is one whose iterations may share a kernel. It
+	// is more than half: kernels of several iterations take compilers long, and win wherever memory is the
+	// bottleneck.
+	deepPart = 0.6
+	// depthPart is the part of a loop's share that each depth gets in the first pass.
+	depthPart = 0.1
+	// fewestAtDepth is how many trials each depth gets at least.
+	fewestAtDepth = 2
+	// tipping is how many depths in a row that gain nothing end the first pass: registers and tiles make the
+	// times of single depths uneven.
+	tipping = 2
+	// mostStarts is how many of the best configurations of a depth the next one begins with.
+	mostStarts = 4
+)
+
+// Depths in the order of the first pass. In one and two dimensions a row of cells is long beside its halo, so
+// that depths of 8 to 16 are best, and a step of one changes little. In three dimensions registers and halos
+// grow fast, and the best depth is 2 to 4.
+var (
+	flatDepths  = []int64{2, 4, 6, 8, 10, 12, 16, 20, 24, 32}
+	solidDepths = []int64{2, 3, 4, 5, 6, 8}
+)
+
+// spanSeeds are configurations to begin with, by the number of axes: each was the fastest of some stencil on
+// an H200 (bench/results/temporal-h200.json).
+var spanSeeds = map[int][]string{
+	2: {
+		"family=pipe,block=1x32,cells=4,chunk=256,stages=4,sizes=literals",
+		"family=pipe,block=4x32,cells=4,chunk=128,sizes=literals",
+	},
+	3: {
+		"family=pipe,block=8x32,cells=5x2,chunk=64,sizes=literals",
+		"family=pipe,block=12x32,cells=6x2,chunk=64,sizes=literals",
+		"family=pipe,block=16x32,cells=4x2,chunk=112,sizes=literals",
+		"family=pipe,block=8x32,cells=4x2,chunk=128,sizes=literals",
+	},
+}
+
+// loopSearch is the search for the depth of a loop.
+type loopSearch struct {
+	*tuning
+	loop   *tunedLoop
+	axes   int               // of its kernels
+	depths []int64           // to try, in order
+	named  []schedule.Kernel // those that the user's plan names, if it does
+	single float64           // seconds of an iteration by kernels of its own
+	spans  []*kernelSearch   // by depth
+	at     int               // its place among the result's loops
+	until  time.Time
+	// trials is its limit, which is reached when lastTrial are made of the whole search; 0 is none.
+	trials, lastTrial int
+}
+
+// findLoops makes the searches of the loops whose iterations may share a kernel, and notes why others may not.
+func (t *tuning) findLoops() {
+	for _, loop := range t.subject.loops {
+		l := &loopSearch{tuning: t, loop: loop, at: len(t.result.Loops)}
+		for _, k := range t.given.Kernels {
+			if k.Call == loop.Name && k.Depth > 1 {
+				l.named, l.depths = append(l.named, k), append(l.depths, int64(k.Depth))
+			}
+		}
+		r := LoopResult{Loop: loop.kernel(1, schedule.Config{}).Name(), Iterations: loop.count, Points: loop.points}
+		if err := l.begin(); err != nil {
+			r.stopped(err)
+		} else {
+			t.loops = append(t.loops, l)
+		}
+		t.result.Loops = append(t.result.Loops, r)
+	}
+}
+
+// begin finds the depths to try. The error says why there is none.
+func (l *loopSearch) begin() error {
+	span, err := graph.NewSpan(l.subject.bound.Program, l.loop.Loop, flatDepths[0])
+	if err != nil {
+		return err
+	}
+	l.axes = len(span.Axes)
+	if l.named == nil {
+		if l.opts.MaxDepth == 1 {
+			return errors.New("no more than one iteration in a kernel is wanted")
+		}
+		if l.depths = flatDepths; l.axes > 2 {
+			l.depths = solidDepths
+		}
+		l.depths = slices.DeleteFunc(slices.Clone(l.depths),
+			func(d int64) bool { return l.opts.MaxDepth > 0 && d > int64(l.opts.MaxDepth) })
+	}
+	if _, err := l.choice(l.depths[0]); err != nil {
+		return err
+	}
+	_, err = l.loop.after(l.depths[0])
+	return err
+}
+
+// choice returns the kernel of so many iterations, with the configurations that the user leaves of its space.
+func (l *loopSearch) choice(depth int64) (lower.Choice, error) {
+	c, err := lower.SpanChoice(l.subject.bound.Program, l.options, l.loop.Loop, int(depth))
+	if err != nil {
+		return c, err
+	}
+	own := schedule.Plan{Kernels: slices.DeleteFunc(slices.Clone(l.named),
+		func(k schedule.Kernel) bool { return k.ID() != c.ID() })}
+	spaces, _, err := own.Restrictions("plan").Apply([]string{c.ID()}, []schedule.Space{c.Space})
+	if err != nil {
+		return c, err
+	}
+	if l.opts.Restrict != nil {
+		less, _, err := l.opts.Restrict([]string{c.ID()}, spaces)
+		switch {
+		case err == nil:
+			spaces = less
+		case l.named == nil: // what the plan names is wanted, whatever holds for other kernels
+			return c, err
+		}
+	}
+	c.Space = l.pruneForCPU(l.loop.calls[0], spaces[0])
+	c.Config = c.Space.Default("")
+	return c, nil
+}
+
+// singles returns the best plan of kernels of single iterations that was found.
+func (t *tuning) singles() schedule.Plan {
+	plan := t.base()
+	plan.Kernels = slices.DeleteFunc(slices.Clone(plan.Kernels), func(k schedule.Kernel) bool { return k.Depth > 1 })
+	return plan
+}
+
+// kernelsUntil returns when the search of single iterations has to stop: loops get the rest of the time.
+func (t *tuning) kernelsUntil() time.Time {
+	until := t.until()
+	if until.IsZero() || len(t.loops) == 0 {
+		return until
+	}
+	return until.Add(-time.Duration(deepPart * float64(until.Sub(t.searchBegan))))
+}
+
+// kernelTrials is how many trials the kernels of single iterations may make, if trials are limited.
+func (t *tuning) kernelTrials() int {
+	if len(t.loops) == 0 {
+		return t.opts.Trials
+	}
+	return t.opts.Trials - int(deepPart*float64(t.opts.Trials))
+}
+
+// searchLoops searches the loops one after the other, each within an equal part of the time.
+func (t *tuning) searchLoops(ctx context.Context) error {
+	for i, l := range t.loops {
+		if ctx.Err() != nil {
+			return nil
+		}
+		left := len(t.loops) - i
+		if until := t.until(); !until.IsZero() {
+			l.until = t.clock().Add(until.Sub(t.clock()) / time.Duration(left))
+		}
+		if t.opts.Trials > 0 {
+			if l.trials = (t.opts.Trials - t.counts.trials) / left; l.trials <= 0 {
+				t.result.Loops[l.at].Stopped = "the trials are used up"
+				continue
+			}
+			l.lastTrial = t.counts.trials + l.trials
+		}
+		if err := l.search(ctx); err != nil {
+			return err
+		}
+		for _, k := range l.spans {
+			if len(k.resumed) == 0 {
+				continue
+			}
+			if err := k.countResumed(); err != nil {
+				return err
+			}
+			k.collect()
+			l.report(l.depthResult(k))
+		}
+	}
+	return nil
+}
+
+// search tries the depths, and then gives the best one the rest of the time.
+func (l *loopSearch) search(ctx context.Context) error {
+	r := &l.result.Loops[l.at]
+	if r.Stopped = l.over(ctx); r.Stopped != "" {
+		return nil
+	}
+	if why, err := l.measureSingle(ctx); why != nil || err != nil {
+		if why != nil {
+			r.stopped(why)
+		}
+		return err
+	}
+	began, part := l.clock(), depthPart
+	if l.named != nil {
+		part = 1 / float64(len(l.named))
+	}
+	for _, depth := range l.depths {
+		if why := l.over(ctx); why != "" {
+			r.Stopped = why
+			break
+		}
+		until := l.until
+		if !until.IsZero() {
+			most := l.clock().Add(time.Duration(part * float64(until.Sub(began))))
+			until = slices.MinFunc([]time.Time{until, most}, time.Time.Compare)
+		}
+		why, err := l.searchDepth(ctx, depth, until, part)
+		if err != nil {
+			return err
+		}
+		if why != nil {
+			r.stopped(why)
+			break
+		}
+		if l.tipped() {
+			r.Stopped = fmt.Sprintf("the last %d depths were not faster", tipping)
+			break
+		}
+	}
+	if r.Stopped == "" {
+		r.Stopped = "it is the deepest that is tried"
+		if l.named != nil {
+			r.Stopped = "the plan names no other"
+		}
+	}
+	return l.refine(ctx)
+}
+
+// tipped reports whether deeper kernels are not worth a try. A depth of which nothing works is not faster.
+func (l *loopSearch) tipped() bool {
+	list := l.versions()[:1]
+	for _, k := range l.spans {
+		v := deep.Version{Depth: k.call.iterations.depth, Seconds: math.Inf(1)}
+		if k.best != nil {
+			v.Seconds = k.best.Seconds
+		}
+		if len(k.list) > 0 {
+			list = append(list, v)
+		}
+	}
+	return deep.Tipped(list, tipping)
+}
+
+// over says why no more is tried; "" if more is.
+func (l *loopSearch) over(ctx context.Context) string {
+	switch {
+	case ctx.Err() != nil:
+		return "the search was interrupted"
+	case !l.until.IsZero() && !l.clock().Before(l.until):
+		return "the time is over"
+	case l.targetReached():
+		return "the target is reached"
+	case l.trials > 0 && l.counts.trials >= l.lastTrial:
+		return "the trials are used up"
+	}
+	return ""
+}
+
+// targetReached reports whether a kernel that is the whole program is fast enough.
+func (t *tuning) targetReached() bool {
+	if len(t.kernels) != 1 {
+		return false
+	}
+	return slices.ContainsFunc(t.searches(), func(k *kernelSearch) bool {
+		return k.best != nil && t.opts.Target.reached(k.gstencils(k.best.Seconds), t.bound)
+	})
+}
+
+// measureSingle checks and times an iteration by the best kernels of its own. It returns why spans cannot be
+// compared with it.
+func (l *loopSearch) measureSingle(ctx context.Context) (why, err error) {
+	call := l.loop.span(l.subject, 1, 0)
+	v, err := l.ready(ctx, call, l.singles())
+	if err != nil {
+		return l.blame(ctx, err)
+	}
+	t, err := l.tryOnce(ctx, call, v)
+	if err != nil {
+		return l.blame(ctx, err)
+	}
+	l.single = measure.Median(t.Times)
+	l.report(DepthResult{Depth: 1, Seconds: l.single})
+	return nil, nil
+}
+
+// blame tells apart what ends the search of a loop and what ends all.
+func (l *loopSearch) blame(ctx context.Context, err error) (why, failed error) {
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("the search was interrupted"), nil
+	case errors.Is(err, errNoTime):
+		return errors.New("the time is over"), nil
+	case unusable(err):
+		return nil, err
+	}
+	return fmt.Errorf("an iteration cannot be measured: %w", err), nil
+}
+
+// ready compiles a variant and what it is compared with.
+func (l *loopSearch) ready(ctx context.Context, call *tunedCall, plan schedule.Plan) (*compiled, error) {
+	task := l.queue.addPlan(call.name, call.name+" by itself", call, plan)
+	if err := l.prepareIterations(ctx, call); err != nil {
+		return nil, err
+	}
+	if err := l.expect(ctx, call); err != nil {
+		return nil, err
+	}
+	if err := l.await(ctx, task); err != nil {
+		return nil, err
+	}
+	return &task.compiled, nil
+}
+
+// tryOnce checks and times what is compiled.
+func (t *tuning) tryOnce(ctx context.Context, call *tunedCall, c *compiled) (trial measure.Trial, err error) {
+	rule := measure.Rule{Least: t.about.Least, Batches: mostBatches}
+	t.queue.withoutCompilers(func() { trial, err = t.lab.Try(ctx, c.code, call.margins, rule, firstTrialLimit) })
+	return trial, err
+}
+
+// searchDepth searches the kernels of a number of iterations. It returns why deeper ones are not to be tried.
+func (l *loopSearch) searchDepth(ctx context.Context, depth int64, until time.Time, part float64) (why, err error) {
+	after, err := l.loop.after(depth)
+	if err != nil {
+		return err, nil
+	}
+	choice, err := l.choice(depth)
+	if err != nil {
+		return err, nil
+	}
+	k := l.spanSearch(choice, l.loop.span(l.subject, depth, after))
+	if err := l.prepareIterations(ctx, k.call); err != nil {
+		return l.blame(ctx, err)
+	}
+	if err := l.expect(ctx, k.call); err != nil {
+		return l.blame(ctx, err)
+	}
+	l.spans, l.iterations[k.name] = append(l.spans, k), k.call
+	k.until, k.latest, k.fewest = until, l.until, fewestAtDepth
+	if err := l.run(ctx, k, part); err != nil {
+		return nil, err
+	}
+	if k.best == nil && ctx.Err() == nil && !k.pastDeadline() {
+		return fmt.Errorf("no kernel of %d iterations works: %s", depth, k.mostRefused()), nil
+	}
+	return nil, nil
+}
+
+// run searches a kernel of several iterations within a part of the loop's trials.
+func (l *loopSearch) run(ctx context.Context, k *kernelSearch, part float64) error {
+	if l.trials > 0 {
+		k.trials = max(fewestAtDepth, int(part*float64(l.trials)))
+		k.trials = max(1, min(k.trials, l.lastTrial-l.counts.trials))
+	}
+	l.event(Event{Kind: EventKernel, Kernel: k.name, Space: k.space.Count().String(),
+		Share: part * deepPart / float64(len(l.loops))})
+	err := k.setStrategy(ctx, nil, max(2*mostGood, int(part*deepPart*float64(l.likelyTrials()))))
+	if err == nil {
+		err = k.run(ctx)
+	}
+	k.collect()
+	l.report(l.depthResult(k))
+	return err
+}
+
+// mostRefused words why the last configuration that did not work was refused.
+func (k *kernelSearch) mostRefused() string {
+	for _, o := range slices.Backward(k.list) {
+		if o.Message != "" {
+			return o.Message
+		}
+	}
+	return "none was tried"
+}
+
+// spanSearch makes the search of a kernel of several iterations.
+func (l *loopSearch) spanSearch(c lower.Choice, call *tunedCall) *kernelSearch {
+	plan := l.singles()
+	plan.Kernels = append(plan.Kernels, c.Kernel)
+	k := &kernelSearch{
+		tuning: l.tuning, kernel: c.Kernel, name: c.ID(), call: call, plan: plan,
+		byCode: map[string]*Outcome{}, space: search.Of(c.Space),
+	}
+	for _, before := range slices.Backward(l.spans) {
+		for _, a := range before.leaders[:min(len(before.leaders), mostStarts)] {
+			k.starts = append(k.starts, a.config)
+		}
+	}
+	for _, text := range spanSeeds[l.axes] {
+		if c, ok := k.nearSeed(text); ok {
+			k.starts = append(k.starts, c)
+		}
+	}
+	k.addResult(0)
+	return k
+}
+
+// refine goes on with the depth that is fastest per iteration, for the rest of the time.
+func (l *loopSearch) refine(ctx context.Context) error {
+	var best *kernelSearch
+	for _, k := range l.spans {
+		if k.best != nil && (best == nil || k.perIteration() < best.perIteration()) {
+			best = k
+		}
+	}
+	if best == nil || best.perIteration() >= l.single || l.over(ctx) != "" {
+		return nil
+	}
+	if err := l.expect(ctx, best.call); err != nil {
+		return err
+	}
+	best.until = l.until
+	best.starts = nil
+	for _, a := range best.leaders {
+		best.starts = append(best.starts, a.config)
+	}
+	return l.run(ctx, best, 1-depthPart*float64(len(l.spans)))
+}
+
+func (k *kernelSearch) perIteration() float64 {
+	return k.best.Seconds / float64(k.call.iterations.depth)
+}
+
+// versions returns the times of the depths that were measured, depth 1 first.
+func (l *loopSearch) versions() []deep.Version {
+	list := []deep.Version{{Depth: 1, Seconds: l.single}}
+	for _, k := range l.spans {
+		if k.best != nil {
+			list = append(list, deep.Version{
+				Depth: k.call.iterations.depth, After: k.call.iterations.after, Seconds: k.best.Seconds,
+			})
+		}
+	}
+	return list
+}

@@ -1,0 +1,189 @@
+package tuner
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/deep"
+)
+
+// searches returns those of all kernels, of several iterations, too.
+func (t *tuning) searches() []*kernelSearch {
+	list := slices.Clone(t.kernels)
+	for _, l := range t.loops {
+		list = append(list, l.spans...)
+	}
+	return list
+}
+
+// spansOf returns the kernels of a plan that have several iterations.
+func spansOf(p schedule.Plan) []schedule.Kernel {
+	return slices.DeleteFunc(slices.Clone(p.Kernels), func(k schedule.Kernel) bool { return k.Depth <= 1 })
+}
+
+// hasSpans reports whether some kernel of the plan has several iterations.
+func (c *Contender) hasSpans() bool {
+	p, err := schedule.ParsePlan(c.Plan)
+	return err == nil && len(spansOf(p)) > 0
+}
+
+func hasKernel(p schedule.Plan, id string) bool {
+	return slices.ContainsFunc(p.Kernels, func(k schedule.Kernel) bool { return k.ID() == id })
+}
+
+// withKernel returns a plan with a kernel in the place of that with its ID, or besides the others.
+func withKernel(p schedule.Plan, k schedule.Kernel) schedule.Plan {
+	p.Kernels = slices.Clone(p.Kernels)
+	if i := slices.IndexFunc(p.Kernels, func(x schedule.Kernel) bool { return x.ID() == k.ID() }); i >= 0 {
+		p.Kernels[i] = k
+		return p
+	}
+	p.Kernels = append(p.Kernels, k)
+	return p
+}
+
+// parts returns what of a plan is compiled and measured by itself: all calls, and those kernels of several
+// iterations that are ever carried out.
+func (t *tuning) parts(ctx context.Context, p schedule.Plan) ([]*tunedCall, error) {
+	parts := slices.Clone(t.calls)
+	for _, k := range spansOf(p) {
+		call, err := t.iterationsOf(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		if call != nil {
+			parts = append(parts, call)
+		}
+	}
+	return parts, nil
+}
+
+// iterationsOf returns the iterations that a kernel holds, ready to be compared with; nil if they never fit.
+func (t *tuning) iterationsOf(ctx context.Context, k schedule.Kernel) (*tunedCall, error) {
+	if call, ok := t.iterations[k.ID()]; ok {
+		return call, nil
+	}
+	i := slices.IndexFunc(t.subject.loops, func(l *tunedLoop) bool { return l.Name == k.Call })
+	if i < 0 {
+		return nil, nil // the loop never runs
+	}
+	loop := t.subject.loops[i]
+	after, err := loop.after(int64(k.Depth))
+	if err != nil {
+		return nil, nil
+	}
+	call := loop.span(t.subject, int64(k.Depth), after)
+	if err := t.prepareIterations(ctx, call); err != nil {
+		return nil, err
+	}
+	t.iterations[k.ID()] = call
+	return call, nil
+}
+
+// saved returns the seconds that kernels of several iterations save, for one run of the call that runs most
+// often. The seconds are by part.
+func (l *tunedLoop) saved(seconds map[*tunedCall]float64) float64 {
+	single := 0.0
+	for _, call := range l.calls {
+		single += seconds[call]
+	}
+	versions := []deep.Version{{Depth: 1, Seconds: single}}
+	for call, s := range seconds {
+		if n := call.iterations; n != nil && n.tunedLoop == l {
+			versions = append(versions, deep.Version{Depth: n.depth, After: n.after, Seconds: s})
+		}
+	}
+	return l.savedBy(versions)
+}
+
+// savedBy returns the seconds that versions save, as the loop is carried out. The first is of depth 1.
+func (l *tunedLoop) savedBy(versions []deep.Version) float64 {
+	_, seconds := deep.Greedy(l.count, versions)
+	return l.executions * (float64(l.count)*versions[0].Seconds - seconds)
+}
+
+// in returns those of the versions that a plan has, and that of depth 1.
+func (l *loopSearch) in(p schedule.Plan) []deep.Version {
+	return slices.DeleteFunc(l.versions(), func(v deep.Version) bool {
+		return v.Depth > 1 && !hasKernel(p, l.loop.id(v.Depth))
+	})
+}
+
+// withNamed returns a plan with the best configurations of the kernels of several iterations that the user's
+// plan names.
+func (t *tuning) withNamed(p schedule.Plan) schedule.Plan {
+	for _, l := range t.loops {
+		for _, k := range l.spans {
+			if l.named != nil && len(k.leaders) > 0 {
+				p = k.in(p, k.leaders[0].config)
+			}
+		}
+	}
+	return p
+}
+
+// Plans with kernels of several iterations that are timed side by side at the end.
+const mostSpanPlans = 4
+
+// spanPlans returns the best kernels of single iterations together with those of several that pay, the likely
+// best first. The others have the next best configurations of the depth that matters most, and the next best
+// depth. A loop whose spans the user's plan names has these.
+func (t *tuning) spanPlans() []schedule.Plan {
+	var plans []schedule.Plan
+	for n := range mostSpanPlans {
+		plan, some := t.withNamed(t.base()), false
+		for _, l := range t.loops {
+			if l.named != nil {
+				continue
+			}
+			for _, k := range l.choose(n) {
+				plan, some = withKernel(plan, k), true
+			}
+		}
+		if some && !slices.ContainsFunc(plans, func(p schedule.Plan) bool { return p.String() == plan.String() }) {
+			plans = append(plans, plan)
+		}
+	}
+	return plans
+}
+
+// base returns the default plan with the best kernels of single iterations.
+func (t *tuning) base() schedule.Plan {
+	plan := t.defaultPlan
+	for _, k := range t.kernels {
+		if len(k.leaders) > 0 {
+			plan = k.in(plan, k.leaders[0].config)
+		}
+	}
+	return plan
+}
+
+// choose returns kernels of several iterations that pay. The first alternatives differ in the configuration of
+// the depth that is fastest per iteration, the last one leaves it out.
+func (l *loopSearch) choose(alternative int) []schedule.Kernel {
+	versions := l.versions()
+	main := versions[0]
+	for _, v := range versions {
+		if v.PerIteration() < main.PerIteration() {
+			main = v
+		}
+	}
+	if alternative == mostSpanPlans-1 && main.Depth > 1 {
+		versions = slices.DeleteFunc(versions, func(v deep.Version) bool { return v == main })
+	}
+	var list []schedule.Kernel
+	for _, v := range deep.Choose(l.loop.count, versions) {
+		i := slices.IndexFunc(l.spans, func(k *kernelSearch) bool { return k.call.iterations.depth == v.Depth })
+		if i < 0 {
+			continue // of depth 1
+		}
+		k := l.spans[i]
+		leader := 0
+		if v == main {
+			leader = min(alternative, len(k.leaders)-1)
+		}
+		list = append(list, l.loop.kernel(v.Depth, k.leaders[leader].config))
+	}
+	return list
+}
