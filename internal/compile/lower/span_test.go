@@ -351,7 +351,7 @@ func TestSpans(t *testing.T) {
 							continue
 						}
 						text := fmt.Sprintf("body[0:%d]@%d{%s}", prog.leaves, depth, config)
-						err := checkSpan(t, b.In(arith.Contract), text, seed)
+						err := checkSpan(t, lower.GPU, b.In(arith.Contract), text, seed)
 						switch {
 						case err == nil:
 							right[config[:len("family=pipe")]]++
@@ -382,13 +382,13 @@ func settings(text string) map[string]string {
 
 // checkSpan runs a program with a plan in the simulator and compares every cell with the
 // reference. The plan's spans have to be used.
-func checkSpan(t *testing.T, b *ir.Binding, text string, seed uint64) error {
+func checkSpan(t *testing.T, target lower.Target, b *ir.Binding, text string, seed uint64) error {
 	t.Helper()
 	want, err := expect(b, interp.NoBounds, seed)
 	if err != nil {
 		return err
 	}
-	m, err := lowered(b.Program, lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true})
+	m, err := lowered(b.Program, lower.Options{Target: target, Plan: plan(t, text), Bound: b, Sized: true})
 	if err != nil {
 		return err
 	}
