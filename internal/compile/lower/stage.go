@@ -25,9 +25,9 @@ type stageCell struct {
 	// is that which the operation belongs to.
 	ready     func(e ir.Expr, in *ir.Temp) kernel.Expr
 	temporary *ir.Temp // the local scalar that is being written; nil for the statement
-	// inside are the axes on which the cell is in the interior: the statement assigns it, and
-	// no access crosses a boundary.
-	inside map[int]bool
+	// assigned are the axes on which the statement's domain is known to have the cell, inside
+	// those on which no access crosses a boundary.
+	assigned, inside map[int]bool
 	// row is where values are named that do not vary along the row; nil for the cell itself.
 	row *scope
 }
@@ -132,7 +132,7 @@ func (c *cell) inDomain() kernel.Expr {
 	st := c.stage.of
 	var cond kernel.Expr
 	for _, axis := range st.Stmt.Axes {
-		if c.stage.inside[axis] {
+		if c.stage.assigned[axis] {
 			continue
 		}
 		r, dim := st.Stmt.Domain[axis], st.Dim(axis)

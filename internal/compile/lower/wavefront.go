@@ -173,14 +173,14 @@ func (w *wavefront) tileNumber() kernel.Expr {
 	for k, size := range w.block {
 		if size > 0 {
 			at := kernel.Bin(op.Div, kernel.Sub(w.from[k], w.lo[k]), kernel.I(size))
-			number = kernel.Add(kernel.Mul(number, tilesOn(w.hi[k], w.lo[k], size)), at)
+			number = kernel.Add(kernel.Mul(number, tilesOn(w.lo[k], w.hi[k], size)), at)
 		}
 	}
 	return number
 }
 
 // tilesOn is the number of blocks on an axis.
-func tilesOn(hi, lo kernel.Expr, size int64) kernel.Expr {
+func tilesOn(lo, hi kernel.Expr, size int64) kernel.Expr {
 	return kernel.CeilDiv(kernel.Sub(hi, lo), kernel.I(size))
 }
 
@@ -251,9 +251,9 @@ func least(x, y kernel.Expr) kernel.Expr {
 	return kernel.Min(x, y)
 }
 
-// interior returns the cells of a stage on an axis at which its statement assigns, no access
+// inside returns the cells of a stage on an axis at which its statement assigns, no access
 // crosses a boundary, and places are positions.
-func (w *wavefront) interior(st *pipeline.Stage, k int) ir.Range {
+func (w *wavefront) inside(st *pipeline.Stage, k int) ir.Range {
 	axis, dim := w.axes[k], st.Dim(w.axes[k])
 	r := ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}
 	r.Clip(st.Stmt.Domain[axis])

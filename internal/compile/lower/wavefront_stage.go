@@ -1,10 +1,14 @@
 package lower
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // waveRow is a row of a stage, or a part of it: places in the block, which are positions in
@@ -31,7 +35,7 @@ func (w *wavefront) stage(s *scope, st *pipeline.Stage, plane kernel.Expr) {
 		wavefront: w, stage: st, plane: s, place: make([]kernel.Expr, len(w.axes)), pos: map[int]kernel.Expr{},
 	}
 	for k, axis := range w.axes {
-		a, in, dim := waveAxis{}, w.interior(st, k), st.Dim(axis)
+		a, in, dim := waveAxis{}, w.inside(st, k), st.Dim(axis)
 		a.from, a.to = w.places(st, k)
 		a.inFrom, a.inTo = w.low(in.Lo, nil), kernel.Add(w.high(in.Hi, nil), kernel.I(1))
 		a.low = w.wraps(st, k) || !sameBounds(in.Lo, []ir.Affine{dim.Lo})
@@ -40,130 +44,187 @@ func (w *wavefront) stage(s *scope, st *pipeline.Stage, plane kernel.Expr) {
 	}
 	k := 0
 	if plane != nil {
-		r.at(s, 0, plane)
+		r.place[0] = plane
+		r.at(s, 0)
 		k = 1
 	}
-	r.rows(s, k)
+	// The ends of all rows come first: a row's alone may wait for memory, and all wait together.
+	if last := r.axes[len(r.axes)-1]; last.low || last.high {
+		r.rows(s, k, r.ends)
+	}
+	r.rows(s, k, r.middle)
 	if st.Kept && st.Output != nil {
 		r.copyRows(s, plane != nil)
 	}
 }
 
-// at sets the place on an axis.
-func (r *waveRow) at(s *scope, k int, place kernel.Expr) {
-	axis := r.wavefront.axes[k]
-	r.place[k], r.pos[axis] = place, place
+// at finds the position on an axis that the place stands for.
+func (r *waveRow) at(s *scope, k int) {
+	axis, place := r.wavefront.axes[k], r.place[k]
+	r.pos[axis] = place
 	if r.wraps(r.stage, k) {
 		name := r.Program.Axes[axis] + "_at"
 		r.pos[axis] = s.let(r.env, name, name, r.wrapped(place, r.stage.Dim(axis)))
 	}
 }
 
-// rows makes the loops over the rows from an axis on.
-func (r *waveRow) rows(s *scope, k int) {
-	if k == len(r.axes)-1 {
-		r.row(s)
-		return
-	}
-	a := r.axes[k]
-	v := r.counter(k)
-	inner := newScope(s)
-	r.at(inner, k, kernel.V(v))
-	r.rows(inner, k+1)
-	s.emit(&kernel.Loop{Var: v, Lo: a.from, Hi: a.to, Step: kernel.I(1), Body: inner.stmts})
+// rowCells are cells of a row: the axes on which the statement's domain has them, and on which
+// no access crosses a boundary. Those that are left keep what they were.
+type rowCells struct {
+	assigned, inside map[int]bool
+	left             bool
 }
 
-// row computes a row: where it is inside on the other axes without any guard but at its ends.
-func (r *waveRow) row(s *scope) {
-	var cond kernel.Expr
-	inside, outside := map[int]bool{}, map[int]bool{}
-	last := len(r.axes) - 1
-	for k, a := range r.axes[:last] {
+// rows makes the loops over the rows from an axis on, with what cells makes for a row.
+func (r *waveRow) rows(s *scope, k int, cells func(s *scope, of rowCells)) {
+	if k == len(r.axes)-1 {
+		r.row(s, cells)
+		return
+	}
+	inner := newScope(s)
+	loop := r.over(k, r.axes[k].from, r.axes[k].to)
+	r.at(inner, k)
+	r.rows(inner, k+1, cells)
+	loop.Body = inner.stmts
+	s.emit(loop)
+}
+
+// over makes a loop over places on an axis, which are positions unless the axis wraps.
+func (r *waveRow) over(k int, from, to kernel.Expr) *kernel.Loop {
+	axis := r.wavefront.axes[k]
+	v := kernel.NewVar(r.Program.Axes[axis], types.I64)
+	r.place[k], r.pos[axis] = kernel.V(v), kernel.V(v)
+	return &kernel.Loop{Var: v, Lo: from, Hi: to, Step: kernel.I(1)}
+}
+
+// row makes the versions of a row: without any guard where it is inside on the other axes, and
+// elsewhere one that the statement assigns and one that it leaves as it was.
+func (r *waveRow) row(s *scope, cells func(s *scope, of rowCells)) {
+	var inner, domain kernel.Expr
+	all, some := map[int]bool{}, map[int]bool{}
+	for k, a := range r.axes[:len(r.axes)-1] {
 		axis := r.wavefront.axes[k]
-		inside[axis], outside[axis] = true, !a.low && !a.high
+		all[axis], some[axis] = true, !a.low && !a.high
 		if a.low {
-			cond = conj(cond, kernel.Ge(r.place[k], a.inFrom))
+			inner = conj(inner, kernel.Ge(r.place[k], a.inFrom))
 		}
 		if a.high {
-			cond = conj(cond, kernel.Lt(r.place[k], a.inTo))
+			inner = conj(inner, kernel.Lt(r.place[k], a.inTo))
+		}
+		in, dim := r.stage.Stmt.Domain[axis], r.stage.Dim(axis)
+		if !sameBounds(in.Lo, []ir.Affine{dim.Lo}) {
+			domain = conj(domain, kernel.Ge(r.pos[axis], r.low(in.Lo, nil)))
+		}
+		if !sameBounds(in.Hi, []ir.Affine{dim.Hi}) {
+			domain = conj(domain, kernel.Le(r.pos[axis], r.high(in.Hi, nil)))
 		}
 	}
-	if cond == nil {
-		r.parts(s, inside)
+	version := func(of rowCells) []kernel.Stmt {
+		list := newScope(s)
+		cells(list, of)
+		return list.stmts
+	}
+	list := version(rowCells{assigned: all, inside: all})
+	if inner != nil {
+		other := version(rowCells{assigned: all, inside: some})
+		if domain != nil {
+			left := version(rowCells{inside: some, left: true})
+			other = []kernel.Stmt{&kernel.If{Cond: domain, Then: other, Else: left}}
+		}
+		list = []kernel.Stmt{&kernel.If{Cond: inner, Then: list, Else: other}}
+	}
+	s.emit(list...)
+}
+
+// interior returns where the interior of a row begins and ends, within the block.
+func (r *waveRow) interior() (from, to kernel.Expr) {
+	last := len(r.axes) - 1
+	a, name := r.axes[last], r.Program.Axes[r.wavefront.axes[last]]
+	from, to = a.from, a.to
+	if a.low {
+		from = r.plane.let(r.env, "from", name+"_from", least(most(a.inFrom, a.from), a.to))
+	}
+	if a.high {
+		to = r.plane.let(r.env, "to", name+"_to", most(least(a.inTo, a.to), from))
+	}
+	return from, to
+}
+
+// ends computes the cells of a row outside its interior, each with guards.
+func (r *waveRow) ends(s *scope, of rowCells) {
+	a := r.axes[len(r.axes)-1]
+	from, to := r.interior()
+	if a.low {
+		r.cells(s, of, a.from, from)
+	}
+	if a.high {
+		r.cells(s, of, to, a.to)
+	}
+}
+
+// middle computes the interior of a row.
+func (r *waveRow) middle(s *scope, of rowCells) {
+	last := r.wavefront.axes[len(r.axes)-1]
+	of.assigned, of.inside = maps.Clone(of.assigned), maps.Clone(of.inside)
+	of.inside[last] = true
+	if of.assigned != nil {
+		of.assigned[last] = true
+	}
+	from, to := r.interior()
+	r.cells(s, of, from, to)
+}
+
+// cells makes a loop over cells of a row.
+func (r *waveRow) cells(row *scope, of rowCells, from, to kernel.Expr) {
+	if of.left && !r.stage.Kept && !r.stage.Output.Spare {
 		return
 	}
-	then, other := newScope(s), newScope(s)
-	r.parts(then, inside)
-	r.parts(other, outside)
-	s.emit(&kernel.If{Cond: cond, Then: then.stmts, Else: other.stmts})
-}
-
-// parts computes a row in three parts: those at the ends have guards.
-func (r *waveRow) parts(s *scope, inside map[int]bool) {
-	last := len(r.axes) - 1
-	a, axis, name := r.axes[last], r.wavefront.axes[last], r.Program.Axes[r.wavefront.axes[last]]
-	from, to := a.from, a.to
-	if a.low {
-		from = s.let(r.env, "from", name+"_from", least(most(a.inFrom, a.from), a.to))
-	}
-	if a.high {
-		to = s.let(r.env, "to", name+"_to", most(least(a.inTo, a.to), from))
-	}
-	ends, middle := map[int]bool{}, map[int]bool{axis: true}
-	for axis, in := range inside {
-		ends[axis], middle[axis] = in, in
-	}
-	if a.low {
-		r.part(s, ends, a.from, from, false)
-	}
-	r.part(s, middle, from, to, true)
-	if a.high {
-		r.part(s, ends, to, a.to, false)
-	}
-}
-
-// part makes a loop over cells of a row; inside are the axes on which they are in the interior.
-func (r *waveRow) part(row *scope, inside map[int]bool, lo, hi kernel.Expr, long bool) {
-	last := len(r.axes) - 1
-	i := r.counter(last)
-	body := newScope(row)
-	r.place[last], r.pos[r.wavefront.axes[last]] = kernel.V(i), kernel.V(i)
-	if !long {
-		r.at(body, last, kernel.V(i))
-	}
-	loop := &kernel.Loop{Var: i, Lo: lo, Hi: hi, Step: kernel.I(1), Path: kernel.Interior}
-	for _, axis := range r.wavefront.axes {
-		if !inside[axis] {
-			loop.Path = kernel.Edge
-		}
+	k := len(r.axes) - 1
+	last, body := r.wavefront.axes[k], newScope(row)
+	loop := r.over(k, from, to)
+	if !of.inside[last] {
+		r.at(body, k)
 	}
 	c := &cell{nest: r.nest, pos: r.pos, row: row, body: body, vals: map[*ir.Temp]kernel.Expr{}}
 	c.stage = &stageCell{
-		of: r.stage, in: r.stage.Inputs[nil], pipeline: r.pipeline, inside: inside, row: row, held: r.value,
+		of: r.stage, in: r.stage.Inputs[nil], pipeline: r.pipeline, row: row, held: r.value,
+		assigned: of.assigned, inside: of.inside,
 		onChip: func(c *cell, st *pipeline.Stage, moved map[int]kernel.Expr) kernel.Expr {
-			return &kernel.Load{Buffer: r.planes[st].buffer, Index: r.element(r, c, st, moved)}
+			return &kernel.Load{Buffer: r.planes[st].buffer, Index: r.element(c, st, moved)}
 		},
 	}
-	value, assigned := c.compute()
+	value, assigned := r.valueOf(c, of.left)
 	c.row = row
 	switch {
 	case r.stage.Kept:
-		c.body.emit(&kernel.Store{Buffer: r.planes[r.stage].buffer, Index: r.element(r, c, r.stage, nil), Value: value})
+		c.body.emit(&kernel.Store{Buffer: r.planes[r.stage].buffer, Index: r.element(c, r.stage, nil), Value: value})
+	case r.stage.Output.Spare || assigned == nil:
+		c.body.emit(r.toMemory(c, value))
 	default:
-		store := r.toMemory(c, value)
-		if assigned != nil && !r.stage.Output.Spare {
-			store = &kernel.If{Cond: assigned, Then: []kernel.Stmt{store}}
-		}
-		c.body.emit(store)
-	}
-	if long && r.stage.Stmt.Color == nil {
-		loop.Tag = kernel.Vector
-	}
-	if r.stage.Stmt.Color != nil {
-		loop.Path = kernel.Edge // each cell is tested
+		c.body.emit(&kernel.If{Cond: assigned, Then: []kernel.Stmt{r.toMemory(c, value)}})
 	}
 	loop.Body = c.body.stmts
+	coloured := r.stage.Stmt.Color != nil && !of.left
+	if of.inside[last] && !coloured {
+		loop.Tag = kernel.Vector
+	}
+	loop.Path = kernel.Edge
+	if !coloured && !slices.ContainsFunc(r.wavefront.axes, func(axis int) bool { return !of.inside[axis] }) {
+		loop.Path = kernel.Interior
+	}
 	row.emit(loop)
+}
+
+// valueOf is the value of the stage at a cell, and where the statement assigns it; nil if it
+// always does, or if the cell is left as it was.
+func (r *waveRow) valueOf(c *cell, left bool) (value, assigned kernel.Expr) {
+	switch {
+	case !left:
+		return c.compute()
+	case r.stage.Value.Before == nil: // undefined
+		return zero(r.stage.Stmt.Array.Type), nil
+	}
+	return c.before(), nil
 }
 
 // value reads what an access means: from the planes of another stage, or from memory.
@@ -214,19 +275,16 @@ func (r *waveRow) copyRows(s *scope, plane bool) {
 		}
 		from, to = append(from, most(r.from[k], lo)), append(to, least(r.to[k], hi))
 	}
-	last := len(r.axes) - 1
 	var next func(s *scope, k int)
 	next = func(s *scope, k int) {
-		v := r.counter(k)
 		inner := newScope(s)
-		r.place[k], r.pos[r.wavefront.axes[k]] = kernel.V(v), kernel.V(v)
-		loop := &kernel.Loop{Var: v, Lo: from[k], Hi: to[k], Step: kernel.I(1)}
-		if k < last {
+		loop := r.over(k, from[k], to[k])
+		if k < len(r.axes)-1 {
 			next(inner, k+1)
 		} else {
 			loop.Tag = kernel.Vector
 			c := &cell{nest: r.nest, pos: r.pos, row: s, body: inner}
-			value := &kernel.Load{Buffer: r.planes[r.stage].buffer, Index: r.element(r, c, r.stage, nil)}
+			value := &kernel.Load{Buffer: r.planes[r.stage].buffer, Index: r.element(c, r.stage, nil)}
 			inner.emit(r.toMemory(c, value))
 		}
 		loop.Body = inner.stmts
