@@ -27,6 +27,7 @@ type waveAxis struct {
 	from, to     kernel.Expr
 	inFrom, inTo kernel.Expr // not limited to the block
 	low, high    bool        // whether there are places below or above the interior
+	exact        bool        // whether those are left as they were, all of them
 }
 
 // stage computes a stage: a plane of the block, or the block if plane is nil.
@@ -40,6 +41,7 @@ func (w *wavefront) stage(s *scope, st *pipeline.Stage, plane kernel.Expr) {
 		a.inFrom, a.inTo = w.low(in.Lo, nil), kernel.Add(w.high(in.Hi, nil), kernel.I(1))
 		a.low = w.wraps(st, k) || !sameBounds(in.Lo, []ir.Affine{dim.Lo})
 		a.high = w.wraps(st, k) || !sameBounds(in.Hi, []ir.Affine{dim.Hi})
+		a.exact = !w.wraps(st, k) && in.Equal(st.Stmt.Domain[axis])
 		r.axes = append(r.axes, a)
 	}
 	k := 0
@@ -75,16 +77,16 @@ type rowCells struct {
 	left             bool
 }
 
-// rows makes the loops over the rows from an axis on, with what cells makes for a row.
-func (r *waveRow) rows(s *scope, k int, cells func(s *scope, of rowCells)) {
+// rows makes the loops over the rows from an axis on, with what row makes for each.
+func (r *waveRow) rows(s *scope, k int, row func(s *scope)) {
 	if k == len(r.axes)-1 {
-		r.row(s, cells)
+		row(s)
 		return
 	}
 	inner := newScope(s)
 	loop := r.over(k, r.axes[k].from, r.axes[k].to)
 	r.at(inner, k)
-	r.rows(inner, k+1, cells)
+	r.rows(inner, k+1, row)
 	loop.Body = inner.stmts
 	s.emit(loop)
 }
@@ -97,14 +99,15 @@ func (r *waveRow) over(k int, from, to kernel.Expr) *kernel.Loop {
 	return &kernel.Loop{Var: v, Lo: from, Hi: to, Step: kernel.I(1)}
 }
 
-// row makes the versions of a row: without any guard where it is inside on the other axes, and
+// versions makes a row as it is inside on the other axes, without any guard for them, and
 // elsewhere one that the statement assigns and one that it leaves as it was.
-func (r *waveRow) row(s *scope, cells func(s *scope, of rowCells)) {
+func (r *waveRow) versions(s *scope, cells func(s *scope, of rowCells)) {
 	var inner, domain kernel.Expr
+	exact := true
 	all, some := map[int]bool{}, map[int]bool{}
 	for k, a := range r.axes[:len(r.axes)-1] {
 		axis := r.wavefront.axes[k]
-		all[axis], some[axis] = true, !a.low && !a.high
+		all[axis], some[axis], exact = true, !a.low && !a.high, exact && a.exact
 		if a.low {
 			inner = conj(inner, kernel.Ge(r.place[k], a.inFrom))
 		}
@@ -126,10 +129,17 @@ func (r *waveRow) row(s *scope, cells func(s *scope, of rowCells)) {
 	}
 	list := version(rowCells{assigned: all, inside: all})
 	if inner != nil {
-		other := version(rowCells{assigned: all, inside: some})
+		var other []kernel.Stmt
+		if !exact {
+			other = version(rowCells{assigned: all, inside: some})
+		}
 		if domain != nil {
-			left := version(rowCells{inside: some, left: true})
-			other = []kernel.Stmt{&kernel.If{Cond: domain, Then: other, Else: left}}
+			left := version(rowCells{left: true})
+			if exact {
+				other = left
+			} else {
+				other = []kernel.Stmt{&kernel.If{Cond: domain, Then: other, Else: left}}
+			}
 		}
 		list = []kernel.Stmt{&kernel.If{Cond: inner, Then: list, Else: other}}
 	}
@@ -151,27 +161,73 @@ func (r *waveRow) interior() (from, to kernel.Expr) {
 }
 
 // ends computes the cells of a row outside its interior, each with guards.
-func (r *waveRow) ends(s *scope, of rowCells) {
+func (r *waveRow) ends(s *scope) {
 	a := r.axes[len(r.axes)-1]
 	from, to := r.interior()
-	if a.low {
-		r.cells(s, of, a.from, from)
+	both := func(s *scope, of rowCells) {
+		if a.low {
+			r.cells(s, of, a.from, from)
+		}
+		if a.high {
+			r.cells(s, of, to, a.to)
+		}
 	}
-	if a.high {
-		r.cells(s, of, to, a.to)
+	if a.exact {
+		both(s, rowCells{left: true})
+		return
 	}
+	r.versions(s, both)
 }
 
 // middle computes the interior of a row.
-func (r *waveRow) middle(s *scope, of rowCells) {
+func (r *waveRow) middle(s *scope) { r.versions(s, r.interiorCells) }
+
+// interiorCells begin with those before the first one that is aligned in memory, if others are
+// not.
+func (r *waveRow) interiorCells(s *scope, of rowCells) {
 	last := r.wavefront.axes[len(r.axes)-1]
-	of.assigned, of.inside = maps.Clone(of.assigned), maps.Clone(of.inside)
-	of.inside[last] = true
-	if of.assigned != nil {
-		of.assigned[last] = true
-	}
+	of.assigned, of.inside = with(of.assigned, last), with(of.inside, last)
 	from, to := r.interior()
+	if start := r.aligned(from, to); start != nil {
+		r.cells(s, of, from, start)
+		from = start
+	}
 	r.cells(s, of, from, to)
+}
+
+func with(axes map[int]bool, axis int) map[int]bool {
+	all := map[int]bool{axis: true}
+	maps.Copy(all, axes)
+	return all
+}
+
+// aligned returns the first cell of a row's interior that is aligned as the row's first is; nil
+// if the interior is to begin where it does. Vectors that are not aligned take several cache
+// lines, which costs most where they come from memory. In the planes between stages whole
+// rows are laid so that their interior is aligned.
+func (r *waveRow) aligned(from, to kernel.Expr) kernel.Expr {
+	last := len(r.axes) - 1
+	if r.block[last] == 0 && !r.readsMemory() {
+		return nil
+	}
+	first := r.affine(r.stage.Dim(r.wavefront.axes[last]).Lo)
+	start := kernel.Add(first, roundUp(kernel.Sub(from, first), alignedCells(r.stage)))
+	name := r.Program.Axes[r.wavefront.axes[last]] + "_aligned"
+	return r.plane.let(r.env, name, name, least(start, to))
+}
+
+// readsMemory reports whether most accesses of the stage read memory.
+func (r *waveRow) readsMemory() bool {
+	n := 0
+	_ = r.stage.Accesses(func(_ *ir.Access, v *graph.Value) error {
+		if v.Def == nil {
+			n++
+		} else {
+			n--
+		}
+		return nil
+	})
+	return n > 0
 }
 
 // cells makes a loop over cells of a row.
@@ -211,6 +267,10 @@ func (r *waveRow) cells(row *scope, of rowCells, from, to kernel.Expr) {
 	loop.Path = kernel.Edge
 	if !coloured && !slices.ContainsFunc(r.wavefront.axes, func(axis int) bool { return !of.inside[axis] }) {
 		loop.Path = kernel.Interior
+	}
+	if n, ok := kernel.Trips(loop); ok && n == 1 {
+		row.emit(append([]kernel.Stmt{&kernel.Let{Var: loop.Var, Value: from}}, loop.Body...)...)
+		return
 	}
 	row.emit(loop)
 }
