@@ -136,7 +136,11 @@ func (m *module) spanSpace(p *pipeline.Pipeline) (schedule.Space, error) {
 				continue
 			}
 		}
-		s.Families = append(s.Families, f.space(axes, m.opts.Lacks))
+		space := f.space(axes, m.opts.Lacks)
+		if m.opts.AnyIntegers {
+			anyIntegers(&space)
+		}
+		s.Families = append(s.Families, space)
 	}
 	if len(s.Families) == 0 {
 		if refused != nil {

@@ -41,7 +41,7 @@ func declareWavefront(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		{
 			Name: "threads", Role: schedule.Workers,
 			Doc:     "threads that share the blocks; 0 takes what the OpenMP runtime offers",
-			Values:  schedule.Numbers(0, 1, 2, 4, 8, 16, 32, 64),
+			Values:  schedule.Numbers(0, 1),
 			Default: schedule.Int(0),
 			Finer:   func() []schedule.Value { return schedule.Numbers(integers(1, 128, 1)...) },
 		},
@@ -52,20 +52,19 @@ func declareWavefront(axes []string) ([]schedule.Param, []schedule.Constraint) {
 // cache.
 func wavefrontBlocks(rank int) []schedule.Value {
 	if rank == 1 {
-		return schedule.Numbers(4096, 1024, 2048, 8192, 16384, 32768, 32, 0)
+		return schedule.Numbers(4096, 1024, 2048, 8192, 16384, 32768, 0)
 	}
 	var lists [][]int64
 	if rank == 2 {
 		lists = [][]int64{
 			{0, 1024}, {0, 256}, {0, 512}, {0, 2048}, {0, 4096}, {0, 0},
-			{64, 0}, {256, 0}, {256, 512}, {256, 1024}, {256, 2048}, {1024, 1024}, {8, 0}, {0, 32}, {4, 16},
+			{64, 0}, {256, 0}, {256, 512}, {256, 1024}, {256, 2048}, {1024, 1024},
 		}
 	} else {
 		lists = [][]int64{
 			{0, 16, 0}, {0, 8, 0}, {0, 12, 0}, {0, 24, 0}, {0, 32, 0}, {0, 48, 0}, {0, 64, 0}, {0, 96, 0}, {0, 0, 0},
 			{0, 16, 128}, {0, 32, 128}, {0, 64, 128}, {0, 16, 256}, {0, 32, 256}, {0, 64, 256},
 			{64, 16, 0}, {64, 32, 0}, {64, 64, 0}, {64, 32, 128}, {64, 64, 128},
-			{0, 4, 0}, {4, 4, 0}, {4, 4, 16}, {0, 1, 16},
 		}
 	}
 	var values []schedule.Value
@@ -116,11 +115,6 @@ func (s *spanKernel) wavefront() ([]kernel.Stmt, error) {
 		list = []kernel.Stmt{loops[i]}
 	}
 	return append(top.stmts, list...), nil
-}
-
-// counter returns a variable that counts places on an axis.
-func (w *wavefront) counter(k int) *kernel.Var {
-	return kernel.NewVar(w.Program.Axes[w.axes[k]], types.I64)
 }
 
 // streams reports whether blocks are computed plane by plane.

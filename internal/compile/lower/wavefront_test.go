@@ -18,8 +18,8 @@ func TestWavefront(t *testing.T) {
 		3: {"L=1 M=1 N=1", "L=3 M=5 N=2", "L=7 M=9 N=21", "L=5 M=12 N=70", "L=17 M=19 N=31"},
 	}
 	blocks := map[int][]string{
-		1: {"32", "0", "1024"}, 2: {"0x0", "0x32", "8x0", "4x16"},
-		3: {"0x0x0", "0x4x0", "4x4x0", "4x4x16", "0x1x16"},
+		1: {"32", "0", "96", "1024"}, 2: {"0x0", "0x32", "8x0", "5x32", "1x64"},
+		3: {"0x0x0", "0x4x0", "3x7x0", "4x4x32", "0x1x32", "11x0x32"},
 	}
 	for _, prog := range spanPrograms {
 		t.Run(prog.name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestWavefrontEdges(t *testing.T) {
 			head, _, _ := strings.Cut(c.plan, "{")
 			blocks := []string{"32", "0"}
 			if strings.Contains(c.size, "M=") {
-				blocks = []string{"0x32", "0x0", "8x0", "4x16"}
+				blocks = []string{"0x32", "0x0", "8x0", "5x32"}
 			}
 			for _, block := range blocks {
 				text := fmt.Sprintf("%s{family=wavefront,block=%s}", head, block)

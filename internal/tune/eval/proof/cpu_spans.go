@@ -46,10 +46,10 @@ func addSpans(seed uint64, p *ir.Program, plan *schedule.Plan) []spanned {
 	var list []spanned
 	for _, l := range graph.Loops(p) {
 		depth := 2 + min(rng.IntN(mostDepth-1), rng.IntN(mostDepth-1))
-		choice, err := lower.SpanChoice(p, lower.Options{}, l, depth)
+		choice, err := lower.SpanChoice(p, lower.Options{AnyIntegers: true}, l, depth)
 		if err != nil { // an exchange may make some depths impossible
 			depth++
-			choice, err = lower.SpanChoice(p, lower.Options{}, l, depth)
+			choice, err = lower.SpanChoice(p, lower.Options{AnyIntegers: true}, l, depth)
 		}
 		if err != nil || depth*len(l.Iterate.Body) > mostStatements {
 			continue
@@ -146,7 +146,7 @@ func (s *SpanResult) countPlan(plan schedule.Plan, refusals []*graph.Refusal, ca
 // simulate runs a program with a plan in the simulator, which finds races and accesses outside of
 // arrays.
 func simulate(ctx context.Context, b *ir.Binding, plan schedule.Plan, seed uint64) (string, error) {
-	m, err := lower.Program(b.Program, lower.Options{Plan: plan, Bound: b})
+	m, err := lower.Program(b.Program, lower.Options{Plan: plan, Bound: b, AnyIntegers: true})
 	if err != nil {
 		return "", err
 	}

@@ -334,7 +334,9 @@ func randomPlan(seed uint64, p *ir.Program) (schedule.Plan, error) {
 // run executes one binding on both and returns how they disagree; "" if they
 // do not.
 func (p *prover) run(ctx context.Context, b *ir.Binding, plan schedule.Plan, seed uint64) (string, error) {
-	m, err := lower.Program(b.Program, lower.Options{Plan: plan, Bound: b, NoInitial: true, Guard: true})
+	m, err := lower.Program(b.Program, lower.Options{
+		Plan: plan, Bound: b, NoInitial: true, Guard: true, AnyIntegers: p.Spans,
+	})
 	if err != nil {
 		return "", err
 	}
