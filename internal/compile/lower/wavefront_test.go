@@ -6,7 +6,11 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 )
 
 // Blocks that are computed plane by plane on a CPU leave the bits that the reference executor
@@ -69,5 +73,67 @@ func TestWavefrontEdges(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// star returns the program of a star in three dimensions, of nine iterations.
+func star(t *testing.T) *ir.Binding {
+	t.Helper()
+	for _, prog := range spanPrograms {
+		if prog.name == "star in 3D" {
+			p := load(t, "span", strings.Replace(prog.text, "iterate T", "iterate 9", 1))
+			return bind(t, p, "L=7 M=9 N=21").In(arith.Contract)
+		}
+	}
+	t.Fatal("there is no such program")
+	return nil
+}
+
+// Halos that are too small by one cell are found; as they are, they are large enough.
+func TestWavefrontNeedsItsHalos(t *testing.T) {
+	b := star(t)
+	for k := range 3 {
+		o := lower.Options{
+			Plan: plan(t, "body[0:2]@3{family=wavefront,block=3x4x32}"), Bound: b, Sized: true, AnyIntegers: true,
+			Spoil: func(p *pipeline.Pipeline) {
+				if k < 2 {
+					p.Stages[0].Halo[k].High--
+				}
+			},
+		}
+		want, err := expect(b, interp.NoBounds, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := lowered(b.Program, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := want.simulate(m, b)
+		if err == nil {
+			err = want.compare(b.Program, got)
+		}
+		if (err != nil) != (k < 2) {
+			t.Errorf("axis %d: %v", k, err)
+		}
+	}
+}
+
+// The interior of each stage is one loop of vectors without guards, with another one for the
+// cells before the first that is aligned where memory is read.
+func TestWavefrontInterior(t *testing.T) {
+	b := star(t)
+	m, err := lowered(b.Program, lower.Options{Plan: plan(t, "body[0:2]@4{family=wavefront}"), Bound: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loops []string
+	kernel.WalkStmts(m.Spans[0].Launches[0].Kernel.Body, func(s kernel.Stmt) {
+		if l, ok := s.(*kernel.Loop); ok && l.Path == kernel.Interior {
+			loops = append(loops, l.Tag.String())
+		}
+	}, nil)
+	if want := "vector vector vector vector vector"; strings.Join(loops, " ") != want {
+		t.Errorf("%v", loops)
 	}
 }

@@ -70,7 +70,7 @@ func (w *Wavefront) reads(st *Stage, f func(from *Stage, low, high int64)) {
 func (w *Wavefront) String() string {
 	var b strings.Builder
 	for n, st := range w.Stages {
-		fmt.Fprintf(&b, "%s, lag %d", st.Stmt.Array.Name, w.Lags[n])
+		fmt.Fprintf(&b, "%s, lag %d", st.Value.Name(), w.Lags[n])
 		if w.Planes[n] > 0 {
 			fmt.Fprintf(&b, ", %d planes", w.Planes[n])
 		}
