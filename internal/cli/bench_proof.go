@@ -21,7 +21,7 @@ type benchProof struct {
 	Target   string        `default:"cpu" enum:"cpu,gpu" help:"What kernels are for: cpu runs them, gpu simulates them. Default: cpu." placeholder:"KIND"`
 	Programs int           `default:"1000" help:"How many random programs, on the CPU."`
 	Pairs    int           `default:"1000" help:"How many random programs with a random plan each, for GPUs."`
-	Spans    bool          `help:"Programs of time loops, with kernels of several of their iterations, for GPUs."`
+	Spans    bool          `help:"Programs of time loops, with kernels of several of their iterations."`
 	Seed     uint64        `default:"1" help:"Seed of the first program; the others follow."`
 	Device   string        `help:"Run plans of the examples on this GPU: cuda:0, opencl:0 and so on." placeholder:"DEVICE"`
 	Plans    int           `default:"200" help:"How many random plans of each example, on a device."`
@@ -42,7 +42,8 @@ With --target gpu each program has a random plan for GPUs and runs in a simulato
 races and accesses outside of arrays, too. An interrupt keeps what was done; the last line says
 the seed to go on with.
 
-With --spans the programs are time loops, and random plans have kernels of several iterations.
+With --spans the programs are time loops, and random plans have kernels of several iterations;
+those for the CPU run in the simulator as well.
 
 With --device random plans of the examples run on a GPU.
 
@@ -51,6 +52,7 @@ Examples:
 	gridloom bench proof --programs 10000 --json bench/results/proof.json
 	gridloom bench proof --target gpu --pairs 20000 --budget 1h
 	gridloom bench proof --target gpu --spans --pairs 10000 --json bench/results/proof-spans.json
+	gridloom bench proof --spans --programs 1000 --json bench/results/proof-spans-cpu.json
 	gridloom bench proof --device cuda:0 --plans 200 --json bench/results/proof-gpu.json`
 }
 
@@ -92,6 +94,7 @@ func (c *benchProof) cpu(a *app) error {
 	}
 	r, err := proof.CPU(a.ctx, proof.Options{
 		Programs: c.Programs, Seed: c.Seed, Budget: c.Budget, Workers: c.Jobs, Log: a.stderr,
+		Spans: c.Spans,
 	})
 	if err != nil {
 		return err
@@ -105,6 +108,7 @@ func (c *benchProof) cpu(a *app) error {
 	fmt.Fprintf(a.stdout, "%d programs, %d runs, %d kernels, %d cells compared: "+
 		"%d runs equal bit for bit, %d within their bounds, %d failures\n",
 		r.Programs, r.Runs, r.Kernels, r.Cells, r.Strict, r.Bounded, len(r.Failures))
+	c.showSpans(a, r.Spans)
 	if err := c.keep(r); err != nil {
 		return err
 	}
@@ -163,10 +167,7 @@ func (c *benchProof) gpu(a *app) error {
 	fmt.Fprintf(a.stdout, "%d runs on PoCL (and %d given up), %d programs under Oclgrind, "+
 		"%d CUDA kernels compiled by clang; %d failures\n",
 		r.PoCL, r.Slow, r.Oclgrind, r.Clang, len(r.Failures))
-	if s := r.Spans; s != nil {
-		fmt.Fprintf(a.stdout, "%d pairs with spans, %d runs that carried out all of a plan, %d spans carried out\n",
-			s.Pairs, s.Runs, s.Carried)
-	}
+	c.showSpans(a, r.Spans)
 	for _, f := range slices.Concat(r.PoCLFaults, r.OclgrindCrashes) {
 		fmt.Fprintf(a.stdout, "seed %d: no failure, but a mistake of who judged it: %s\n", f.Seed, f.Said)
 	}
@@ -180,6 +181,14 @@ func (c *benchProof) gpu(a *app) error {
 		return err
 	}
 	return a.verdict(len(r.Failures))
+}
+
+// showSpans says what was proven of spans, if they were asked for.
+func (c *benchProof) showSpans(a *app, s *proof.SpanResult) {
+	if s != nil {
+		fmt.Fprintf(a.stdout, "%d pairs with spans, %d runs that carried out all of a plan, %d spans carried out\n",
+			s.Pairs, s.Runs, s.Carried)
+	}
 }
 
 // takeUp reads the proof to go on with, if there is to be one.

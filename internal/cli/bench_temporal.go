@@ -11,25 +11,29 @@ import (
 
 type benchTemporal struct {
 	record `embed:""`
-	Device string            `default:"cuda:0" help:"The GPU."`
+	Device string            `default:"cuda:0" help:"The GPU, or cpu."`
 	Case   []string          `help:"Only these cases: star5, box9, star9, box25, star7, star13, poisson19, box27." placeholder:"NAME"`
 	DType  []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
 	Set    map[string]string `help:"Another size." placeholder:"N=VALUE"`
 	Plan   []string          `help:"A plan to try; may be given several times. The fastest is measured." placeholder:"TEXT" sep:"none"`
 	Bare   []string          `help:"A plan to try without handling of edges, whose values are wrong there: what they cost." placeholder:"TEXT" sep:"none"`
+	Single []string          `help:"A plan of one iteration a kernel to time in turn with the fastest; may be given several times. The fastest of them counts." placeholder:"TEXT" sep:"none"`
 	Steps  int64             `default:"1000" help:"Iterations of a repetition."`
-	Least  time.Duration     `name:"seconds" default:"3s" help:"How long repetitions go on, for a GPU that gets warm."`
+	Least  time.Duration     `name:"seconds" default:"3s" help:"How long repetitions or pairs go on, at least."`
 }
 
 func (c *benchTemporal) Help() string {
 	return `Time loops in which several iterations share a kernel: the whole loop is timed, and every cell is
-compared with what one iteration a kernel leaves. Rows are merged into the file of --json one by
+compared with what one iteration a kernel leaves. With --single the fastest plans of both kinds are
+timed in turn, which tells their ratio on a machine that does other things, too. Rows are merged into the file of --json one by
 one, so that further cases and types can be measured later.
 
 Examples:
 
 	gridloom bench temporal --case star5 --dtype double --plan 'body[0:2]@4{family=pipe,cells=4}' --json temporal.json
-	gridloom bench temporal --case star7 --plan 'body[0:2]@2{family=pipe}' --set N=509 --steps 997`
+	gridloom bench temporal --case star7 --plan 'body[0:2]@2{family=pipe}' --set N=509 --steps 997
+	gridloom bench temporal --device cpu --case star7 --dtype double --set N=384 --steps 100 \
+	  --single block=0x16x0 --single block=64x32x0 --plan 'body[0:2]@4{family=wavefront}' --json temporal-cpu.json`
 }
 
 func (c *benchTemporal) Run(a *app) error {
@@ -57,7 +61,8 @@ func (c *benchTemporal) Run(a *app) error {
 	}
 	rows, err := bench.Temporal(a.ctx, bench.TemporalOptions{
 		Device: c.Device, Cases: c.Case, DTypes: c.DType, Set: c.Set, Plans: c.Plan, Bare: c.Bare, Steps: c.Steps,
-		Least: c.Least, Commit: a.commit(), Log: a.stderr,
+		Single: c.Single,
+		Least:  c.Least, Commit: a.commit(), Log: a.stderr,
 		Each: func(r bench.TemporalRow) error {
 			if c.JSON == "" {
 				return nil

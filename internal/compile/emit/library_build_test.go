@@ -38,7 +38,7 @@ func packaged(t testing.TB, p *ir.Program, a arith.Mode, plan string) []File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := lower.Program(p.In(a), lower.Options{Target: lower.CPU, Plan: parsed})
+	m, err := lower.Program(p.In(a), lower.Options{Target: lower.CPU, Plan: parsed, AnyIntegers: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,13 +111,16 @@ func (s *spanKernel) overlapped() ([]kernel.Stmt, error) {
 }
 
 // extent returns the first and last position on an axis of what is stored.
-func (s *spanKernel) extent(k int) (lo, hi kernel.Expr) {
+func (s *spanKernel) extent(k int) (lo, hi kernel.Expr) { return s.extentOf(k, s.size) }
+
+// extentOf is extent as a function of the sizes.
+func (s *spanKernel) extentOf(k int, size func(int) kernel.Expr) (lo, hi kernel.Expr) {
 	for _, st := range s.pipeline.Stages {
 		if st.Output == nil {
 			continue
 		}
 		dim := st.Dim(s.axes[k])
-		l, h := s.affine(dim.Lo), s.affine(dim.Hi)
+		l, h := affine(dim.Lo, size), affine(dim.Hi, size)
 		if lo == nil {
 			lo, hi = l, h
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -102,7 +103,7 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	n := &nest{
 		module: m, axes: p.Axes, call: p.Stages[0].Call, key: k.Name(),
 		config: full, given: k.Config,
-		choices: space, name: fmt.Sprintf("%s_%d", l.Name, k.Depth),
+		choices: space, name: fmt.Sprintf("%s_%d", strings.ReplaceAll(l.Name, ".", "_"), k.Depth),
 	}
 	n.set = space.ByRole(full)
 	m.chooser.known = append(m.chooser.known, schedule.Kernel{
@@ -135,7 +136,11 @@ func (m *module) spanSpace(p *pipeline.Pipeline) (schedule.Space, error) {
 				continue
 			}
 		}
-		s.Families = append(s.Families, f.space(axes, m.opts.Lacks))
+		space := f.space(axes, m.opts.Lacks)
+		if m.opts.AnyIntegers {
+			anyIntegers(&space)
+		}
+		s.Families = append(s.Families, space)
 	}
 	if len(s.Families) == 0 {
 		if refused != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
 // spanEdges are time loops whose dependences are easy to get wrong.
@@ -154,7 +155,7 @@ func TestSpanEdges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := bind(t, load(t, "span", strings.Replace(c.text, "iterate T", "iterate 9", 1)), c.size)
-			if err := checkSpan(t, b.In(arith.Contract), c.plan, 7); err != nil {
+			if err := checkSpan(t, lower.GPU, b.In(arith.Contract), c.plan, 7); err != nil {
 				t.Error(err)
 			}
 		})

@@ -354,7 +354,7 @@ func TestSpans(t *testing.T) {
 							continue
 						}
 						text := fmt.Sprintf("body[0:%d]@%d{%s}", prog.leaves, depth, config)
-						err := checkSpan(t, b.In(arith.Contract), text, seed)
+						err := checkSpan(t, lower.GPU, b.In(arith.Contract), text, seed)
 						switch {
 						case err == nil:
 							right[config[:len("family=pipe")]]++
@@ -385,20 +385,20 @@ func settings(text string) map[string]string {
 
 // checkSpan runs a program with a plan in the simulator and compares every cell with the
 // reference. The plan's spans have to be used.
-func checkSpan(t *testing.T, b *ir.Binding, text string, seed uint64) error {
+func checkSpan(t *testing.T, target lower.Target, b *ir.Binding, text string, seed uint64) error {
 	t.Helper()
 	want, err := expect(b, interp.NoBounds, seed)
 	if err != nil {
 		return err
 	}
-	few, err := machine.Builtin("h200")
-	if err != nil {
-		return err
+	o := lower.Options{Target: target, Plan: plan(t, text), Bound: b, Sized: true, AnyIntegers: true}
+	if target == lower.GPU {
+		if o.Machine, err = machine.Builtin("h200"); err != nil {
+			return err
+		}
+		o.Machine.Units = 2 // so that blocks that share all tiles have whole ones, too
 	}
-	few.Units = 2 // so that blocks that share all tiles have whole ones, too
-	m, err := lowered(b.Program, lower.Options{
-		Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true, Machine: few,
-	})
+	m, err := lowered(b.Program, o)
 	if err != nil {
 		return err
 	}

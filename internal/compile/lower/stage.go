@@ -25,6 +25,11 @@ type stageCell struct {
 	// is that which the operation belongs to.
 	ready     func(e ir.Expr, in *ir.Temp) kernel.Expr
 	temporary *ir.Temp // the local scalar that is being written; nil for the statement
+	// assigned are the axes on which the statement's domain is known to have the cell, inside
+	// those on which no access crosses a boundary.
+	assigned, inside map[int]bool
+	// row is where values are named that do not vary along the row; nil for the cell itself.
+	row *scope
 }
 
 // newStageCell starts the code for a cell of a stage.
@@ -76,6 +81,9 @@ func (s *stageCell) index(c *cell, a *ir.Access, d int, ix ir.Index, made bool) 
 		out.at, out.key = kernel.Add(c.pos[ix.Axis], kernel.I(ix.Offset)), fmt.Sprintf("%d%+d", ix.Axis, ix.Offset)
 	}
 	by := kernel.Expr(kernel.I(ix.Offset))
+	if ix.Axis >= 0 && s.inside[ix.Axis] {
+		return out, by
+	}
 	faces := a.Array.Dims[d].Faces
 	low, high := faces.Low.Kind != ir.None, faces.High.Kind != ir.None
 	if ix.Axis >= 0 && faces.Low.Kind == ir.Periodic && made {
@@ -85,7 +93,11 @@ func (s *stageCell) index(c *cell, a *ir.Access, d int, ix ir.Index, made bool) 
 		return out, by
 	}
 	key := fmt.Sprintf("map:%s:%d:%s", a.Array.Name, d, out.key)
-	to := c.throughFaces(c.body, a.Array, d, out, key, c.offsetName(out), low, high)
+	in := c.body
+	if s.row != nil && ix.Axis != c.inner() {
+		in = s.row
+	}
+	to := c.throughFaces(in, a.Array, d, out, key, c.offsetName(out), low, high)
 	if ix.Axis >= 0 {
 		by = kernel.Sub(to.at, c.pos[ix.Axis])
 	}
@@ -120,6 +132,9 @@ func (c *cell) inDomain() kernel.Expr {
 	st := c.stage.of
 	var cond kernel.Expr
 	for _, axis := range st.Stmt.Axes {
+		if c.stage.assigned[axis] {
+			continue
+		}
 		r, dim := st.Stmt.Domain[axis], st.Dim(axis)
 		if !sameBounds(r.Lo, []ir.Affine{dim.Lo}) {
 			cond = conj(cond, kernel.Ge(c.pos[axis], c.low(r.Lo, nil)))

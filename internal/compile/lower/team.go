@@ -33,19 +33,26 @@ func (l *loopNest) team() kernel.Expr {
 	}
 	each := int64(0)
 	for _, s := range l.stmts {
-		ir.Walk(s.src.Value, func(e ir.Expr) {
-			each++
-			switch e := e.(type) {
-			case *ir.Fma:
-				each++ // a product and a sum
-			case *ir.FuncCall:
-				each += slowWork
-			case *ir.Binary:
-				if e.Op == op.Div || e.Op == op.Rem {
-					each += slowWork
-				}
-			}
-		})
+		each += operations(s.src.Value)
 	}
 	return team(cells, max(1, each))
+}
+
+// operations returns the operations of an expression, slow ones as several.
+func operations(e ir.Expr) int64 {
+	n := int64(0)
+	ir.Walk(e, func(e ir.Expr) {
+		n++
+		switch e := e.(type) {
+		case *ir.Fma:
+			n++ // a product and a sum
+		case *ir.FuncCall:
+			n += slowWork
+		case *ir.Binary:
+			if e.Op == op.Div || e.Op == op.Rem {
+				n += slowWork
+			}
+		}
+	})
+	return n
 }

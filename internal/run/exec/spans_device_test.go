@@ -7,6 +7,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // rebound returns a launch with other arguments in place of some.
@@ -104,6 +106,46 @@ func TestSpansOfPlans(t *testing.T) {
 						t.Errorf("%+v: %d launches", limit, p.Launches)
 					}
 				}
+			}
+		}
+	}
+}
+
+// So do those of plans for the processor: a span is cut where the program pauses, and goes on.
+func TestSpansOfPlansOnCPU(t *testing.T) {
+	for _, depth := range []int{2, 3, 5} {
+		for _, iterations := range []int{2, 3, 11} {
+			b := program(t, heat, fmt.Sprint("T=", iterations))
+			states := course(t, b)
+			plan, err := schedule.ParsePlan(fmt.Sprintf("body[0:2]@%d{family=wavefront,block=8x0,threads=2}", depth))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := lower.Program(b.Program, lower.Options{Bound: b, Plan: plan, AnyIntegers: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			image := build(t, emit.Source(emit.C, m))
+			for _, limit := range []Limit{{}, {Iterations: 4}, {Leaves: 9}} {
+				r, err := Open(t.Context(), m, b, Options{Image: image, Device: "cpu"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				initialised(t, r)
+				for p := (Progress{}); !p.Finished; {
+					p = advanced(t, r, limit)
+					at := states[p.Leaves]
+					same(t, fmt.Sprintf("%+v, %d leaves", limit, p.Leaves), contents(t, r, b.Program), at.contents)
+					if p.Iterations != at.done.Iterations || p.Points != at.done.Points {
+						t.Errorf("%+v: %+v, want %+v", limit, p, at.done)
+					}
+					spans := max(0, int64(iterations)-m.Spans[0].After) / int64(depth)
+					want := int64(iterations) - spans*int64(depth-1)
+					if limit == (Limit{}) && p.Finished && p.Launches != want {
+						t.Errorf("depth %d, %d iterations: %d launches, want %d", depth, iterations, p.Launches, want)
+					}
+				}
+				r.Close()
 			}
 		}
 	}

@@ -52,6 +52,12 @@ type TemporalRow struct {
 	High   float64 `json:"high"`
 	Cool   float64 `json:"cool_gstencils"` // the best repetition
 	Single float64 `json:"gstencils_single"`
+	// Where single plans were given, the fastest of them is timed in turn with the plan.
+	SinglePlan string  `json:"single_plan,omitempty"`
+	Ratio      float64 `json:"ratio_to_single,omitempty"` // the median of all pairs
+	RatioLow   float64 `json:"ratio_low,omitempty"`       // its 95 % interval
+	RatioHigh  float64 `json:"ratio_high,omitempty"`
+	Pairs      int     `json:"pairs,omitempty"`
 	// Bare is the fastest kernel of those that were tried without handling of edges.
 	Bare     float64 `json:"bare_gstencils,omitempty"`
 	BarePlan string  `json:"bare_plan,omitempty"`
@@ -82,6 +88,7 @@ type TemporalOptions struct {
 	Steps  int64
 	Plans  []string      // tried in each row; the fastest is measured
 	Bare   []string      // the same without handling of edges
+	Single []string      // plans of one iteration a kernel to compare with; the fastest counts
 	Least  time.Duration // that repetitions take
 	Commit string
 	Log    io.Writer
@@ -157,6 +164,9 @@ func temporalRow(ctx context.Context, o TemporalOptions, name, dtype string) (Te
 	row.Plan, row.Depth, row.Registers, row.Spills = best.plan, best.depth, best.registers, best.spills
 	if row.Differ, row.Cells, err = t.compare(ctx, best); err != nil {
 		return row, err
+	}
+	if len(t.TemporalOptions.Single) > 0 {
+		return row, t.pairs(ctx, best, &row)
 	}
 	single, err := t.time(ctx, &spanPlan{}, 0)
 	if err != nil {
@@ -324,29 +334,95 @@ func (p *spanPlan) report(name, symbol string, compiled []device.KernelReport, u
 // time returns the rates of repetitions in GStencil/s: three, and more until they have
 // taken some time.
 func (t *temporal) time(ctx context.Context, p *spanPlan, least time.Duration) ([]float64, error) {
+	loop, err := t.openTimed(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer loop.Close()
+	var rates []float64
+	for start := time.Now(); len(rates) < 3 || time.Since(start) < least; {
+		rate, err := loop.rate(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rates = append(rates, rate)
+	}
+	return rates, nil
+}
+
+// timedLoop is a program that is carried out by repetitions of so many iterations.
+type timedLoop struct {
+	*exec.Remote
+	steps, cells int64
+	busy         time.Duration // so far
+}
+
+// openTimed opens a plan, and carries out a first repetition: it loads code and records graphs.
+func (t *temporal) openTimed(ctx context.Context, p *spanPlan) (*timedLoop, error) {
 	r, err := t.open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	before, err := r.Advance(ctx, exec.Limit{Iterations: t.Steps}) // loads code, records graphs
-	if err != nil {
+	loop := &timedLoop{Remote: r, steps: t.Steps, cells: t.cells}
+	if _, err := loop.rate(ctx); err != nil {
+		r.Close()
 		return nil, err
 	}
-	var rates []float64
-	for start := time.Now(); len(rates) < 3 || time.Since(start) < least; {
-		done, err := r.Advance(ctx, exec.Limit{Iterations: t.Steps})
-		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-		rates = append(rates, float64(t.cells*t.Steps)/(done.Busy-before.Busy).Seconds()/1e9)
-		before = done
-	}
-	return rates, nil
+	return loop, nil
 }
+
+// rate carries out a repetition, and returns its GStencil/s.
+func (l *timedLoop) rate(ctx context.Context) (float64, error) {
+	done, err := l.Advance(ctx, exec.Limit{Iterations: l.steps})
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return 0, err
+	}
+	took := done.Busy - l.busy
+	l.busy = done.Busy
+	return float64(l.cells*l.steps) / took.Seconds() / 1e9, nil
+}
+
+// pairs measures a plan in turn with the fastest of those of one iteration a kernel. They
+// change their order, so that what else the machine does falls on both alike.
+func (t *temporal) pairs(ctx context.Context, best *spanPlan, row *TemporalRow) error {
+	single, err := t.choose(ctx, t.TemporalOptions.Single, false)
+	if err != nil {
+		return err
+	}
+	row.SinglePlan = single.plan
+	var rates [2][]float64
+	var loops [2]*timedLoop
+	for i, p := range []*spanPlan{single, best} {
+		if loops[i], err = t.openTimed(ctx, p); err != nil {
+			return err
+		}
+		defer loops[i].Close()
+	}
+	var ratios []float64
+	start := time.Now()
+	for n := 0; n < leastPairs || time.Since(start) < t.Least; n++ {
+		for _, i := range [][]int{{0, 1}, {1, 0}}[n%2] {
+			rate, err := loops[i].rate(ctx)
+			if err != nil {
+				return err
+			}
+			rates[i] = append(rates[i], rate)
+		}
+		ratios = append(ratios, rates[1][n]/rates[0][n])
+	}
+	row.Seconds = time.Since(start).Seconds()
+	row.Single, row.Rate, row.Cool = median(rates[0]), median(rates[1]), slices.Max(rates[1])
+	row.Low, row.High = medianInterval(rates[1])
+	row.Ratio, row.Pairs = median(ratios), len(ratios)
+	row.RatioLow, row.RatioHigh = medianInterval(ratios)
+	return nil
+}
+
+// leastPairs is how many pairs there are at the least: enough for an interval.
+const leastPairs = 9
 
 // compare runs a plan and one iteration a kernel from the same contents, for a number of
 // iterations that leaves some over, and counts the cells that differ in any grid.
@@ -431,10 +507,25 @@ func MergeTemporal(path string, row TemporalRow) error {
 // WriteTemporal prints rows as a table.
 func WriteTemporal(w io.Writer, rows []TemporalRow) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if slices.ContainsFunc(rows, func(r TemporalRow) bool { return r.Pairs > 0 }) {
+		writePairs(t, rows)
+		return
+	}
 	fmt.Fprintln(t, "case\ttype\tgrid\tsteps\tdepth\tGStencil/s\t95 % interval\tbest\tone a kernel\tdiffer\tplan")
 	for _, r := range rows {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.0f\t%.0f to %.0f\t%.0f\t%.0f\t%d\t%s\n", r.Case, r.DType, r.Grid, r.Steps,
 			r.Depth, r.Rate, r.Low, r.High, r.Cool, r.Single, r.Differ, r.Plan)
+	}
+	t.Flush()
+}
+
+// writePairs prints rows that were compared with one iteration a kernel, in turn.
+func writePairs(t *tabwriter.Writer, rows []TemporalRow) {
+	fmt.Fprintln(t, "case\ttype\tgrid\tsteps\tdepth\tGStencil/s\tone a kernel\tratio\t95 % interval\tpairs\tdiffer\t"+
+		"plan")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f to %.2f\t%d\t%d\t%s\n", r.Case, r.DType, r.Grid,
+			r.Steps, r.Depth, r.Rate, r.Single, r.Ratio, r.RatioLow, r.RatioHigh, r.Pairs, r.Differ, r.Plan)
 	}
 	t.Flush()
 }

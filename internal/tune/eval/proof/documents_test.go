@@ -108,7 +108,7 @@ func document(ctx context.Context, t *testing.T, p *prover, src *diag.Source) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reason, err := p.run(ctx, b.In(mode), plan)
+		reason, err := p.run(ctx, b.In(mode), plan, 1)
 		if err != nil {
 			t.Errorf("%v: %v", mode, err)
 		} else if reason != "" {

@@ -9,13 +9,15 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/versions"
 )
 
+var errOtherPlans = errors.New("one of the proofs has plans with spans, and the other has none")
+
 // After adds what an earlier proof has found, which this one went on from.
 func (r *GPUResult) After(e *GPUResult) error {
 	if err := follows(r.FirstSeed, e.NextSeed, r.Set, e.Set); err != nil {
 		return err
 	}
 	if (r.Spans == nil) != (e.Spans == nil) {
-		return errors.New("one of the proofs has plans with spans, and the other has none")
+		return errOtherPlans
 	}
 	if r.Spans != nil {
 		r.Spans.after(e.Spans)
@@ -41,6 +43,12 @@ func (r *GPUResult) After(e *GPUResult) error {
 func (r *Result) After(e *Result) error {
 	if err := follows(r.FirstSeed, e.NextSeed, r.Set, e.Set); err != nil {
 		return err
+	}
+	if (r.Spans == nil) != (e.Spans == nil) {
+		return errOtherPlans
+	}
+	if r.Spans != nil {
+		r.Spans.after(e.Spans)
 	}
 	r.FirstSeed = e.FirstSeed
 	increase([]sum{{&r.Programs, e.Programs}, {&r.Runs, e.Runs}, {&r.Kernels, e.Kernels}, {&r.Strict, e.Strict},

@@ -16,6 +16,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/gen"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -35,26 +36,28 @@ type Options struct {
 	Seed     uint64        // of the first one; the others follow
 	Workers  int           // programs at a time; 0 for one
 	Budget   time.Duration // stop early after this long; 0 never
+	Spans    bool          // plans have kernels of several iterations, of programs of time loops
 	Log      io.Writer     // progress; nil for none
 }
 
 // Result is what was proven, as bench/results/proof.json holds it.
 type Result struct {
-	Programs  int       `json:"programs"`
-	FirstSeed uint64    `json:"first_seed"`
-	NextSeed  uint64    `json:"next_seed"` // where a proof that was out of time goes on
-	Runs      int       `json:"runs"`      // program, sizes and mode of arithmetic
-	Kernels   int       `json:"kernels"`   // generated, verified and compiled
-	Cells     int64     `json:"cells_compared"`
-	Strict    int       `json:"strict_runs"`  // equal bit for bit
-	Bounded   int       `json:"bounded_runs"` // within the derived bounds
-	Undecided int64     `json:"cells_without_bound"`
-	LargestOf float64   `json:"largest_fraction_of_bound"`
-	Failures  []Failure `json:"failures"`
-	Seconds   float64   `json:"seconds"`
-	Host      Names     `json:"machine"`
-	Compiler  Names     `json:"compiler"`
-	Commit    Names     `json:"commit"`
+	Programs  int         `json:"programs"`
+	FirstSeed uint64      `json:"first_seed"`
+	NextSeed  uint64      `json:"next_seed"` // where a proof that was out of time goes on
+	Runs      int         `json:"runs"`      // program, sizes and mode of arithmetic
+	Kernels   int         `json:"kernels"`   // generated, verified and compiled
+	Cells     int64       `json:"cells_compared"`
+	Strict    int         `json:"strict_runs"`  // equal bit for bit
+	Bounded   int         `json:"bounded_runs"` // within the derived bounds
+	Undecided int64       `json:"cells_without_bound"`
+	LargestOf float64     `json:"largest_fraction_of_bound"`
+	Spans     *SpanResult `json:"spans,omitempty"`
+	Failures  []Failure   `json:"failures"`
+	Seconds   float64     `json:"seconds"`
+	Host      Names       `json:"machine"`
+	Compiler  Names       `json:"compiler"`
+	Commit    Names       `json:"commit"`
 	versions.Set
 }
 
@@ -105,6 +108,9 @@ func CPU(ctx context.Context, o Options) (*Result, error) {
 		Set:       versions.Current(),
 		FirstSeed: o.Seed, Host: Names{toolchain.ProcessorName()}, Compiler: Names{compiler.Version},
 		Failures: []Failure{},
+	}
+	if o.Spans {
+		p.result.Spans = &SpanResult{}
 	}
 	if err := p.all(ctx); err != nil {
 		return nil, err
@@ -220,7 +226,14 @@ func callsExactOnly(seed uint64) bool {
 
 func (p *prover) program(ctx context.Context, seed uint64) error {
 	mode := modeOf(seed)
-	c, err := gen.Make(seed, gen.Options{Size: sizeOf(seed), Exact: callsExactOnly(seed)})
+	o := gen.Options{Size: sizeOf(seed), Exact: callsExactOnly(seed)}
+	c, err := (*gen.Case)(nil), error(nil)
+	var refusals []*graph.Refusal
+	if p.Spans {
+		c, refusals, err = spanCase(seed, o)
+	} else {
+		c, err = gen.Make(seed, o)
+	}
 	if err != nil {
 		return err
 	}
@@ -229,6 +242,14 @@ func (p *prover) program(ctx context.Context, seed uint64) error {
 	if err != nil {
 		return err
 	}
+	var loops []spanned
+	if p.Spans {
+		loops = addSpans(seed, c.Program, &plan)
+		if err := withIterations(seed, c, loops); err != nil {
+			return err
+		}
+	}
+	carried := false
 	fail := func(set map[string]string, format string, args ...any) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -243,7 +264,7 @@ func (p *prover) program(ctx context.Context, seed uint64) error {
 			fail(set, "does not bind: %s", list[0].Message)
 			continue
 		}
-		reason, err := p.run(ctx, b, plan)
+		reason, err := p.run(ctx, b, plan, seed)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -255,10 +276,20 @@ func (p *prover) program(ctx context.Context, seed uint64) error {
 			fail(set, "%s", reason)
 			break
 		}
+		if p.Spans {
+			p.mu.Lock()
+			before := p.result.Spans.Runs
+			p.result.Spans.countRun(b, loops)
+			carried = carried || p.result.Spans.Runs > before
+			p.mu.Unlock()
+		}
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.result.Programs++
-	p.mu.Unlock()
+	if p.Spans {
+		p.result.Spans.countPlan(plan, refusals, carried)
+	}
 	return nil
 }
 
@@ -302,14 +333,21 @@ func randomPlan(seed uint64, p *ir.Program) (schedule.Plan, error) {
 
 // run executes one binding on both and returns how they disagree; "" if they
 // do not.
-func (p *prover) run(ctx context.Context, b *ir.Binding, plan schedule.Plan) (string, error) {
-	m, err := lower.Program(b.Program, lower.Options{Plan: plan, Bound: b, NoInitial: true, Guard: true})
+func (p *prover) run(ctx context.Context, b *ir.Binding, plan schedule.Plan, seed uint64) (string, error) {
+	m, err := lower.Program(b.Program, lower.Options{
+		Plan: plan, Bound: b, NoInitial: true, Guard: true, AnyIntegers: p.Spans,
+	})
 	if err != nil {
 		return "", err
 	}
 	for _, k := range m.Kernels {
 		if err := kernel.Verify(k); err != nil {
 			return "", fmt.Errorf("verifier: %w", err)
+		}
+	}
+	if p.Spans {
+		if reason, err := simulate(ctx, b, plan, seed); reason != "" || err != nil {
+			return reason, err
 		}
 	}
 	builder := &cpu.Builder{Compiler: p.compiler, Cache: p.cache, Arithmetic: b.Program.Arithmetic,
