@@ -79,8 +79,8 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		},
 		{
 			Name: "persistent", Role: schedule.PersistentBlocks,
-			Doc: "blocks of each multiprocessor, which share all tiles evenly: first whole ones, then pieces of those " +
-				"that are left; 0 starts a block for each tile and chunk",
+			Doc: "blocks of each multiprocessor, which share all tiles evenly: first whole ones, then pieces of " +
+				"those that are left; 0 starts a block for each tile and chunk",
 			Source: "Osama et al. 2023, Stream-K", Values: persistent, Default: persistent[0],
 		},
 		sizesParam(),

@@ -27,9 +27,9 @@ type rims struct {
 	// ends has a bit for each of the thread's cells along the row that is beyond what a stage
 	// assigns, and lines one for each of its rows.
 	ends, lines map[*pipeline.Stage]kernel.Expr
-	lineBits    kernel.Expr    // the lines of all stages
-	sides       [2][2]rimSide  // of the domain: its first and last cells of a row, its first and last rows
-	place       [2]kernel.Expr // where the thread's first cell of each has its place
+	lineBits    map[*ir.Grid]kernel.Expr // the lines of all stages that leave cells of a grid as they were
+	sides       [2][2]rimSide            // of the domain: its first and last cells of a row, its first and last rows
+	place       [2]kernel.Expr           // where the thread's first cell of each has its place
 	unassigned  map[*pipeline.Stage]mask
 }
 
@@ -152,14 +152,14 @@ func (p *pipe) rimColumns() int64 {
 	return (p.rimLanes()[0] + p.rimLanes()[1]) * p.warps * p.rows * p.run
 }
 
-// rimLines is how many whole rows of a plane a block has a place for: those of both ends, or if
-// a thread may have both, all that it has.
+// rimLines is how many whole rows of a plane a block has a place for: those of both ends, and
+// where a thread may have some of both, all of its rows.
 func (p *pipe) rimLines() int64 {
-	n, w := p.extents[1], p.width[1]
-	if p.baked && p.opts.Bound.Extent(n).Len() > p.rows+max(w.Low, w.High) {
-		return w.Low + w.High
+	both := p.width[1].Low + p.width[1].High
+	if p.baked && p.opts.Bound.Extent(p.extents[1]).Len() >= p.rows+both {
+		return both
 	}
-	return max(w.Low+w.High, p.rows)
+	return both + p.rows
 }
 
 // rimCells is how many cells of a plane a block has a place for.
@@ -185,7 +185,7 @@ func (p *pipe) findRims(body *scope) {
 		}
 		return body.let(p.env, name, name, word)
 	}
-	var lines kernel.Expr
+	p.lineBits = map[*ir.Grid]kernel.Expr{}
 	for n, st := range p.stream.Stages {
 		if !st.Fills() {
 			continue
@@ -200,11 +200,13 @@ func (p *pipe) findRims(body *scope) {
 		} else {
 			p.ends[st] = bits("rim_ends", st, last, p.x0, p.run)
 			p.lines[st] = bits("rim_lines", st, 1, p.row0, p.rows)
-			if lines == nil {
-				lines = p.lines[st]
-			} else {
-				lines = kernel.Bin(op.Or, lines, p.lines[st])
-			}
+		}
+		grid, word := p.stream.Home(st.Value), p.lines[st]
+		switch have := p.lineBits[grid]; {
+		case have == nil:
+			p.lineBits[grid] = word
+		case have != word:
+			p.lineBits[grid] = body.let(p.env, "rim_lines_of_"+grid.Name, "rim_lines_all", kernel.Bin(op.Or, have, word))
 		}
 		if st.Output != nil && !st.Output.Spare && p.unassigned[st] == nil {
 			p.unassigned[st] = p.cellMask(body, "unassigned", func(r, x int64) kernel.Expr {
@@ -212,7 +214,6 @@ func (p *pipe) findRims(body *scope) {
 			})
 		}
 	}
-	p.lineBits = body.let(p.env, "rim_lines_all", "rim_lines_all", lines)
 	side := func(part int, name string, k int, first kernel.Expr, cells int64) {
 		low := kernel.Lt(first, kernel.Add(p.lo[k], kernel.I(p.width[k].Low)))
 		high := kernel.Bin(op.Gt, kernel.Add(first, kernel.I(cells+p.width[k].High-1)), p.hi[k])
@@ -228,7 +229,10 @@ func (p *pipe) findRims(body *scope) {
 	w, run := p.width[1], kernel.I(p.run)
 	low := kernel.Sub(p.row0, p.lo[1])
 	high := kernel.Add(kernel.Sub(p.row0, p.hi[1]), kernel.I(w.High-1+w.Low))
-	line := kernel.Sel(kernel.Lt(p.row0, kernel.Add(p.lo[1], kernel.I(w.Low))), low, high)
+	line := kernel.Sel(p.sides[1][0].here, low, high)
+	if both := w.Low + w.High; p.rimLines() > both {
+		line = kernel.Sel(kernel.Bin(op.And, p.sides[1][0].here, p.sides[1][1].here), kernel.I(both), line)
+	}
 	p.rims.place[1] = body.let(p.env, "rim_line", "rim_line", kernel.Add(kernel.I(p.rimColumns()),
 		kernel.Add(kernel.Mul(line, kernel.I(32*p.run)), kernel.Mul(p.lane, run))))
 }
@@ -361,15 +365,15 @@ func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
 				cond = kernel.And(cond, between(row, s.lo[1], s.hi[1]))
 			}
 			if inPlace {
-				low, high := s.lo[last], kernel.Sub(s.hi[last], kernel.I(s.width[last].High-1))
-				if n == 0 {
-					cond = kernel.And(cond, between(x, low, kernel.Add(low, kernel.I(s.width[last].Low-1))))
-				} else {
-					cond = kernel.And(cond, between(x, high, s.hi[last]))
-				}
+				cond = kernel.And(cond, kernel.And(kernel.Ge(x, s.lo[last]), kernel.Un(op.Not, s.assignedTo(grid, last, x))))
 			}
 			if s.guarded || n == 1 {
 				cond = kernel.And(cond, kernel.Le(x, s.hi[last]))
+			}
+			if n == 1 && s.rimLanes()[0] > 0 { // else they have been copied as those of the lower end
+				other := kernel.Bin(op.Or, kernel.Ge(lane, kernel.I(s.rimLanes()[0])),
+					kernel.Un(op.Not, s.sides[0][0].here))
+				cond = kernel.And(cond, other)
 			}
 			at[1] = index{axis: s.axes[1], at: row, plain: true}
 			at[last] = index{axis: s.axes[last], at: x, plain: true}
@@ -387,32 +391,31 @@ func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
 
 // fetchLines brings whole rows that are not assigned.
 func (s *pipeStep) fetchLines(grid *ir.Grid, plane kernel.Expr, later int64) {
-	for _, side := range s.sides[1] {
-		list := newScope(s.body)
-		in := *s
-		in.body = list
-		rows := make([]*scope, s.rows)
-		in.elements(grid, plane, fmt.Sprintf("in_%d", later), func(b *kernel.Buffer, from kernel.Expr, r, c int64) {
-			if !side.may[r] {
-				return
-			}
-			if rows[r] == nil {
-				rows[r] = newScope(list)
-			}
-			rows[r].emit(&kernel.AsyncCopy{
-				To: s.planes[grid], At: s.rimPlace(list, 1, -later, r, c), From: b, Index: from, Cells: int(s.vec),
-			})
+	low, high := s.sides[1][0], s.sides[1][1]
+	list := newScope(s.body)
+	in := *s
+	in.body = list
+	rows := make([]*scope, s.rows)
+	in.elements(grid, plane, fmt.Sprintf("in_%d", later), func(b *kernel.Buffer, from kernel.Expr, r, c int64) {
+		if !low.may[r] && !high.may[r] {
+			return
+		}
+		if rows[r] == nil {
+			rows[r] = newScope(list)
+		}
+		rows[r].emit(&kernel.AsyncCopy{
+			To: s.planes[grid], At: s.rimPlace(list, 1, -later, r, c), From: b, Index: from, Cells: int(s.vec),
 		})
-		any := false
-		for r, of := range rows {
-			if of != nil {
-				list.emit(&kernel.If{Cond: hasBit(s.lineBits, int64(r)), Then: of.stmts})
-				any = true
-			}
+	})
+	any := false
+	for r, of := range rows {
+		if of != nil {
+			list.emit(&kernel.If{Cond: hasBit(s.lineBits[grid], int64(r)), Then: of.stmts})
+			any = true
 		}
-		if any {
-			s.body.emit(&kernel.If{Cond: side.here, Then: list.stmts})
-		}
+	}
+	if any {
+		s.body.emit(&kernel.If{Cond: kernel.Bin(op.Or, low.here, high.here), Then: list.stmts})
 	}
 }
 
@@ -421,6 +424,18 @@ func (p *pipe) assignsInPlace(grid *ir.Grid) bool {
 	return slices.ContainsFunc(p.stream.Stages, func(st *pipeline.Stage) bool {
 		return st.Output != nil && !st.Output.Spare && st.Value.Memory == grid
 	})
+}
+
+// assignedTo is the condition that a position on an axis is where the stages assign that leave
+// the other cells of a grid as they were. All have one domain.
+func (p *pipe) assignedTo(grid *ir.Grid, k int, at kernel.Expr) kernel.Expr {
+	for _, st := range p.stream.Stages {
+		if st.Fills() && p.stream.Home(st.Value) == grid {
+			r := st.Stmt.Domain[p.axes[k]]
+			return between(at, p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
+		}
+	}
+	panic("pipe: a grid without a rim")
 }
 
 // settle puts in place what stages leave as it was in some rows. There may be planes beyond the

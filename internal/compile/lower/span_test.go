@@ -317,7 +317,7 @@ func TestSpans(t *testing.T) {
 	sizes := map[int][]string{
 		1: {"N=1", "N=5", "N=67"},
 		2: {"M=1 N=1", "M=3 N=2", "M=13 N=37", "M=35 N=19", "M=50 N=180"},
-		3: {"L=1 M=1 N=1", "L=3 M=5 N=2", "L=7 M=9 N=21", "L=5 M=12 N=70", "L=30 M=40 N=90", "L=12 M=36 N=66"},
+		3: {"L=1 M=1 N=1", "L=3 M=5 N=2", "L=5 M=3 N=5", "L=7 M=9 N=21", "L=5 M=12 N=70", "L=30 M=40 N=90", "L=12 M=36 N=66"},
 	}
 	tiles := map[int][]string{1: {"32", "256"}, 2: {"4x16", "8x32"}, 3: {"2x4x8", "4x4x16"}}
 	pipes := map[int][]string{
