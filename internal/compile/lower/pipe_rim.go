@@ -206,7 +206,8 @@ func (p *pipe) findRims(body *scope) {
 		case have == nil:
 			p.lineBits[grid] = word
 		case have != word:
-			p.lineBits[grid] = body.let(p.env, "rim_lines_of_"+grid.Name, "rim_lines_all", kernel.Bin(op.Or, have, word))
+			word = kernel.Bin(op.Or, have, word)
+			p.lineBits[grid] = body.let(p.env, "rim_lines_of_"+grid.Name, "rim_lines_all", word)
 		}
 		if st.Output != nil && !st.Output.Spare && p.unassigned[st] == nil {
 			p.unassigned[st] = p.cellMask(body, "unassigned", func(r, x int64) kernel.Expr {
@@ -365,7 +366,8 @@ func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
 				cond = kernel.And(cond, between(row, s.lo[1], s.hi[1]))
 			}
 			if inPlace {
-				cond = kernel.And(cond, kernel.And(kernel.Ge(x, s.lo[last]), kernel.Un(op.Not, s.assignedTo(grid, last, x))))
+				rim := kernel.And(kernel.Ge(x, s.lo[last]), kernel.Un(op.Not, s.assignedTo(grid, last, x)))
+				cond = kernel.And(cond, rim)
 			}
 			if s.guarded || n == 1 {
 				cond = kernel.And(cond, kernel.Le(x, s.hi[last]))
