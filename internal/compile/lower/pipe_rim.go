@@ -172,8 +172,7 @@ func (p *pipe) findRims(body *scope) {
 	p.ends, p.lines = map[*pipeline.Stage]kernel.Expr{}, map[*pipeline.Stage]kernel.Expr{}
 	p.unassigned = map[*pipeline.Stage]mask{}
 	assigned := func(st *pipeline.Stage, k int, first kernel.Expr, n int64) kernel.Expr {
-		r, at := st.Stmt.Domain[p.axes[k]], kernel.Add(first, kernel.I(n))
-		return between(at, p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
+		return p.assignedOn(st, k, kernel.Add(first, kernel.I(n)))
 	}
 	bits := func(name string, st *pipeline.Stage, k int, first kernel.Expr, cells int64) kernel.Expr {
 		none := kernel.L(op.Int(types.I32, 0))
@@ -428,13 +427,18 @@ func (p *pipe) assignsInPlace(grid *ir.Grid) bool {
 	})
 }
 
+// assignedOn is the condition that a position on an axis is where a stage assigns.
+func (p *pipe) assignedOn(st *pipeline.Stage, k int, at kernel.Expr) kernel.Expr {
+	r := st.Stmt.Domain[p.axes[k]]
+	return between(at, p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
+}
+
 // assignedTo is the condition that a position on an axis is where the stages assign that leave
 // the other cells of a grid as they were. All have one domain.
 func (p *pipe) assignedTo(grid *ir.Grid, k int, at kernel.Expr) kernel.Expr {
 	for _, st := range p.stream.Stages {
 		if st.Fills() && p.stream.Home(st.Value) == grid {
-			r := st.Stmt.Domain[p.axes[k]]
-			return between(at, p.low(r.Lo, p.lo[k]), p.high(r.Hi, p.hi[k]))
+			return p.assignedOn(st, k, at)
 		}
 	}
 	panic("pipe: a grid without a rim")
