@@ -260,11 +260,17 @@ func (s *pipeStep) near(b *kernel.Buffer, row kernel.Expr, x int64, name string)
 	return s.moved[key(x)]
 }
 
+// slotOf is the place of what came some steps ago in a circular buffer of so many, a power of
+// two: its low bits, for a compiler does not know that a remainder is of no negative number.
+func (s *pipeStep) slotOf(age, slots int64) kernel.Expr {
+	return kernel.Bin(op.And, kernel.Add(s.number, kernel.I(mod(-age, slots))), kernel.I(slots-1))
+}
+
 // bufferRow is where the thread's cells of a row of a warp stand in a circular buffer, for the
 // plane that came some steps ago.
 func (s *pipeStep) bufferRow(age int64, warp, row kernel.Expr) kernel.Expr {
 	slots := s.slots()
-	slot := kernel.Bin(op.Rem, kernel.Add(s.number, kernel.I(mod(-age, slots))), kernel.I(slots))
+	slot := s.slotOf(age, slots)
 	slot = s.body.let(s.env, fmt.Sprintf("slot-%d", mod(-age, slots)), "slot", slot)
 	at := kernel.Add(kernel.Mul(kernel.Add(kernel.Mul(slot, kernel.I(s.warps)), warp), kernel.I(s.rows)), row)
 	at = kernel.Add(kernel.Mul(at, kernel.I(s.pitch())), kernel.I(s.padding()))

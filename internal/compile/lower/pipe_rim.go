@@ -307,7 +307,7 @@ func (p *pipe) endPlace(lane, row kernel.Expr) kernel.Expr {
 // rimSlot is where the rims begin that came some steps ago, or come later.
 func (s *pipeStep) rimSlot(list *scope, age int64) kernel.Expr {
 	slots := s.rimSlots()
-	slot := kernel.Bin(op.Rem, kernel.Add(s.number, kernel.I(mod(-age, slots))), kernel.I(slots))
+	slot := s.slotOf(age, slots)
 	return list.let(s.env, fmt.Sprintf("rim-%d", mod(-age, slots)), "rim_at", kernel.Mul(slot, kernel.I(s.rimCells())))
 }
 

@@ -278,7 +278,7 @@ func (s *pipeStep) arrive() {
 func (s *pipeStep) wait() {
 	switch {
 	case s.arrived != nil:
-		parity := kernel.Conv(types.I32, kernel.Bin(op.Rem, s.number, kernel.I(2)))
+		parity := kernel.Conv(types.I32, s.slotOf(0, 2))
 		s.body.emit(&kernel.MbarrierWait{Mbarrier: s.arrived, Slot: kernel.I(0), Parity: parity})
 	case s.meets():
 		s.body.emit(&kernel.Barrier{Scope: kernel.BlockScope})

@@ -319,7 +319,7 @@ func TestSpans(t *testing.T) {
 		2: {"M=1 N=1", "M=3 N=2", "M=13 N=37", "M=35 N=19", "M=50 N=180"},
 		3: {
 			"L=1 M=1 N=1", "L=3 M=5 N=2", "L=5 M=3 N=5", "L=7 M=9 N=21", "L=5 M=12 N=70", "L=20 M=40 N=90",
-			"L=12 M=36 N=66",
+			"L=12 M=36 N=66", "L=60 M=14 N=50",
 		},
 	}
 	tiles := map[int][]string{1: {"32", "256"}, 2: {"4x16", "8x32"}, 3: {"2x4x8", "4x4x16"}}
@@ -329,12 +329,15 @@ func TestSpans(t *testing.T) {
 			"family=pipe,block=1x32,cells=4,chunk=7", "family=pipe,block=2x32,cells=1,chunk=0",
 			"family=pipe,block=4x32,cells=3,chunk=16,stages=0", "family=pipe,block=1x32,cells=16,chunk=32,stages=4",
 			"family=pipe,block=2x32,cells=4,chunk=0,persistent=1",
+			"family=pipe,block=2x32,cells=2,chunk=9,sizes=literals",
 		},
 		3: {
 			"family=pipe,block=8x32,cells=2x1,chunk=7", "family=pipe,block=6x32,cells=4x2,chunk=0",
 			"family=pipe,block=12x32,cells=2x2,chunk=16,stages=0",
 			"family=pipe,block=12x32,cells=1x2,chunk=16,barrier=whole",
 			"family=pipe,block=8x32,cells=2x1,chunk=0,persistent=2",
+			"family=pipe,block=8x32,cells=2x2,chunk=0,persistent=8,sizes=literals",
+			"family=pipe,block=4x32,cells=4x2,chunk=6,sizes=literals",
 		},
 	}
 	for _, prog := range spanPrograms {
