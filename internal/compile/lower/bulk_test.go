@@ -95,11 +95,11 @@ s (v, u);`)
 		for _, retime := range []string{"no", "yes"} {
 			for _, unroll := range []string{"no", "2", "4", "yes"} {
 				for prefetch := range 3 {
-					for stages := 1; stages <= 3; stages++ {
+					for buffered := 1; buffered <= 3; buffered++ {
 						planes := 1 << ((number + number/3) % 3)
 						text := fmt.Sprintf("family=stream,stream=j,chunk=%d,planes=%d,unroll=%s,retime=%s,stages=%d,"+
 							"copy=%s,prefetch=%d,block=64,vec=2,sizes=literals,cse=yes", 4<<(number%2), planes, unroll,
-							retime, stages, fetch, prefetch)
+							retime, buffered, fetch, prefetch)
 						w := way{target: lower.GPU, plan: plan(t, text)}
 						if err := check(bind(t, p, sizes[number%len(sizes)]), w, uint64(number)); err != nil {
 							t.Error(err)
