@@ -98,9 +98,11 @@ func (m *tuneMeter) heard() {
 // counted.
 const mostWrong = 3
 
-// wrong tells of wrong results, which nobody should have to look for.
+// wrong tells of wrong results, which nobody should have to look for. Those of
+// code with spilled registers are left to the summary, which counts them:
+// compilers make such code wrong at times, and no plan of the user's has it.
 func (m *tuneMeter) wrong(o *tuner.Outcome) {
-	if o.Verdict != verdict.Wrong {
+	if o.Verdict != verdict.Wrong || o.Spills > 0 {
 		return
 	}
 	if m.wrongs++; m.wrongs <= mostWrong {

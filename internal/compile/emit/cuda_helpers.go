@@ -161,7 +161,7 @@ var asyncHelpers = []helperText{
 {
     asm volatile("cp.async.wait_group %0;" :: "n"(pending) : "memory");
 }`},
-	{name: "fence_async", text: `void gl_fence_async() // bulk copies may overwrite what threads have stored
+	{name: "fence_async", text: `void gl_fence_async() // bulk copies come after what the thread has loaded and stored
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }`},

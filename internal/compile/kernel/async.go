@@ -58,9 +58,11 @@ type BulkCopy struct {
 	Slot     Expr
 }
 
-// AsyncFence lets bulk copies that the thread starts afterwards overwrite what
-// it knows that threads have stored to shared memory: the copy engine goes a way
-// of its own there, and no barrier is enough.
+// AsyncFence holds bulk copies back until the thread has done what it did so far
+// in shared memory, loads as well as stores: those that are started by whoever
+// knows of the fence, by a barrier or an mbarrier that follows it. The copy
+// engine goes a way of its own to that memory (PTX: the async proxy), so a
+// barrier alone orders nothing.
 //
 // Example printed form:
 //

@@ -77,21 +77,56 @@ s (v, u);`
 	}
 }
 
+// However steps are unrolled, planes fetched ahead and chunks cut off, no copy
+// overtakes what a step reads, and none is under way when a block ends.
+func TestBulkOrder(t *testing.T) {
+	p := load(t, "order", `
+parameter M, N;
+iterator j, i;
+double u[M,N], v[M,N];
+copyin u, v; copyout v;
+stencil s (out, in) {
+  out[j][i] = 0.12*in[j-1][i] + 0.2*in[j][i-1] + 0.28*in[j][i] + 0.16*in[j][i+1] + 0.24*in[j+1][i];
+}
+s (v, u);`)
+	sizes := []string{"M=23 N=67", "M=3 N=3", "M=19 N=131", "M=18 N=64"}
+	number := 0
+	for _, fetch := range []string{"bulk", "warp"} {
+		for _, retime := range []string{"no", "yes"} {
+			for _, unroll := range []string{"no", "2", "4", "yes"} {
+				for prefetch := range 3 {
+					for buffered := 1; buffered <= 3; buffered++ {
+						planes := 1 << ((number + number/3) % 3)
+						text := fmt.Sprintf("family=stream,stream=j,chunk=%d,planes=%d,unroll=%s,retime=%s,stages=%d,"+
+							"copy=%s,prefetch=%d,block=64,vec=2,sizes=literals,cse=yes", 4<<(number%2), planes, unroll,
+							retime, buffered, fetch, prefetch)
+						w := way{target: lower.GPU, plan: plan(t, text)}
+						if err := check(bind(t, p, sizes[number%len(sizes)]), w, uint64(number)); err != nil {
+							t.Error(err)
+						}
+						number++
+					}
+				}
+			}
+		}
+	}
+}
+
 // A warp of its own fetches planes where boundaries leave nothing to copy by
-// hand, and then no step has a barrier. A fence is where a plane's place is
-// stored to once and copied to another time.
+// hand, and then no step has a barrier. A step has a fence however planes are
+// fetched: before the barrier, or before threads say that they are through.
 func TestWhoFetches(t *testing.T) {
 	for _, c := range []struct {
 		fetch, boundary           string
 		threads, barriers, fences int
 	}{
-		{"bulk", "", 128, 2, 0}, // before the first step, and in each
-		{"warp", "", 160, 1, 0},
-		{"bulk", "boundary u : periodic;", 128, 2, 0},
-		{"warp", "boundary u : periodic;", 128, 2, 0},
-		{"warp", "boundary u : periodic on k, clamp on j;", 160, 1, 0},
-		{"warp", "boundary u : constant(1) on j;", 128, 2, 0},
-		{"bulk", "boundary u : constant(1) on k;", 128, 2, 2}, // and before the first step
+		{"bulk", "", 128, 2, 1}, // before the first step, and in each
+		{"warp", "", 160, 1, 1},
+		{"bulk", "boundary u : periodic;", 128, 2, 1},
+		{"warp", "boundary u : periodic;", 128, 2, 1},
+		{"warp", "boundary u : periodic on k, clamp on j;", 160, 1, 1},
+		{"warp", "boundary u : constant(1) on j;", 128, 2, 1},
+		{"bulk", "boundary u : constant(1) on k;", 128, 2, 1},
 	} {
 		p := load(t, "who", `
 parameter L, M, N;

@@ -14,7 +14,8 @@ import (
 // start the copies of a plane, each of some rows, and announce their bytes at an
 // mbarrier, at which all threads wait before the step that reads the plane
 // first. All are at a barrier before the copies that take the place of what was
-// read in the step before.
+// read in the step before, and at a fence before that: without it, the copies
+// may overtake loads that are still under way.
 //
 // The cells of a circular buffer's rows that the array has are the same for all rows and
 // planes of a block. What a boundary makes of the others is no run of memory:
@@ -36,9 +37,7 @@ type bulkRows struct {
 	// Where a row of the circular buffer starts on the inner axis, and the cells that are
 	// brought of it.
 	start, begin, end, length kernel.Expr
-	// singles says that there may be cells that threads have to copy, and mixed
-	// that in other planes the copy engine brings the same.
-	singles, mixed bool
+	singles                   bool // there may be cells that threads have to copy
 }
 
 // bulkRow is one of the rows that a thread starts to copy of every plane.
@@ -57,7 +56,7 @@ const bulkBytes = 16
 func (w *tiledKernel) chooseFetch(circularBuffers []*circularBuffer) {
 	for _, r := range circularBuffers {
 		if w.bulk && !r.halos && r.n*int64(r.array.Type.Size()) == bulkBytes {
-			r.bulk = &bulkRows{singles: w.singles(r.array, true), mixed: w.singles(r.array, false)}
+			r.bulk = &bulkRows{singles: w.singles(r.array)}
 			r.planes -= w.step()
 		}
 	}
@@ -106,12 +105,9 @@ func (w *tiledKernel) asyncBuffers() []*circularBuffer {
 }
 
 // singles reports whether a boundary makes of cells beyond an array what is no
-// part of a row: one of the streamed axis, or any.
-func (w *tiledKernel) singles(a *ir.Array, any bool) bool {
+// part of a row.
+func (w *tiledKernel) singles(a *ir.Array) bool {
 	for d, dim := range a.Dims {
-		if !any && dim.Axis != w.stream {
-			continue
-		}
 		for _, f := range []ir.Boundary{dim.Faces.Low, dim.Faces.High} {
 			switch f.Kind {
 			case ir.None:
@@ -233,9 +229,6 @@ func (w *tiledKernel) bulkCopies(number kernel.Expr, planes func(*circularBuffer
 				copies = append(copies, w.bulkCopy(r, row, at, outer, cells, slot))
 			}
 		}
-	}
-	if slices.ContainsFunc(w.bulkBuffers(), func(r *circularBuffer) bool { return r.bulk.mixed }) {
-		w.now.emit(&kernel.AsyncFence{})
 	}
 	w.now.emit(&kernel.MbarrierArrive{Mbarrier: w.fetch.full, Slot: slot, Bytes: kernel.Conv(types.I32, bytes)})
 	list := append(w.now.stmts, copies...)
@@ -391,6 +384,7 @@ func (w *tiledKernel) feedBulk(last kernel.Expr) {
 	}
 	number := w.stepNumber()
 	if w.fetch.empty == nil {
+		w.now.emit(&kernel.AsyncFence{})
 		w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 		outside := w.now
 		w.now = w.inside(outside)

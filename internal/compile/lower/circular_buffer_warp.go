@@ -58,12 +58,15 @@ func (w *tiledKernel) leavers() int64 {
 	return w.threads()
 }
 
-// leaveStep says that a thread is through with what it reads in a step.
+// leaveStep says that a thread is through with what it reads in a step. Its
+// fence holds back the copies that overwrite that; who arrives for a warp cannot
+// make it for the others.
 func (w *tiledKernel) leaveStep() {
 	if w.fetch == nil || w.fetch.empty == nil {
 		return
 	}
 	slot, _ := w.slotOf(w.stepNumber())
+	w.now.emit(&kernel.AsyncFence{})
 	arrive := kernel.Stmt(&kernel.MbarrierArrive{Mbarrier: w.fetch.empty, Slot: slot})
 	if w.wholeWarps() {
 		w.now.emit(&kernel.Barrier{Scope: kernel.WarpScope})

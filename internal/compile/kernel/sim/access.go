@@ -122,6 +122,9 @@ func (w *warp) checkLoads(in *instr, mem *Memory, mask uint32, cells *[lanes]int
 					continue // nothing else is wrong with the cell
 				}
 			}
+			if mem.accesses != nil {
+				mem.accesses.note(c, &at)
+			}
 		}
 		if mem.written != nil && !mem.written[c] {
 			w.fault(Unwritten, in, l, "loads %s[%d], which nothing has written",
@@ -154,6 +157,9 @@ func (w *warp) noteStores(in *instr, mem *Memory, mask uint32, cells *[lanes]int
 			at.lane = w.stamp.lane + uint32(l)
 			if race, store := mem.history.stored(c, &at, w.sees(l), &at); race != nil {
 				w.race(in, in.a, l, c, "stores to", other(store), race)
+			}
+			if mem.accesses != nil {
+				mem.accesses.note(c, &at)
 			}
 		}
 	}

@@ -94,6 +94,9 @@ func (w *warp) wait(in *instr) {
 			for e := range c.cells {
 				c.to.take(c.at[l]+e, c.from, c.src[l]+e)
 				c.to.history.landed(c.at[l]+e, c.id, &now)
+				if c.to.accesses != nil {
+					c.to.accesses.note(c.at[l]+e, &now)
+				}
 				if c.from.history != nil {
 					c.from.history.landed(c.src[l]+e, c.id, &now)
 				}

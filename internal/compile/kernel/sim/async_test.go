@@ -13,9 +13,10 @@ const ring = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared (i6
 	"(alloc m i64 mbarrier (i64 2)) (for t i64 thread.x (i64 0) (i64 64) (i64 1) " +
 	"(if (eq t (i64 0)) (then (mbarrier.init m (i64 0) (i32 1)) (mbarrier.init m (i64 1) (i32 64)))) (barrier block) "
 
-// three opens loops over one block of 96 threads, and makes two mbarriers for
-// one arrival.
-const three = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc m i64 mbarrier (i64 2)) " +
+// three opens loops over one block of 96 threads with shared memory s of 32
+// cells, and makes two mbarriers for one arrival.
+const three = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (alloc s f64 shared (i64 32)) " +
+	"(alloc m i64 mbarrier (i64 2)) " +
 	"(for t i64 thread.x (i64 0) (i64 96) (i64 1) " +
 	"(if (lt t (i64 2)) (then (mbarrier.init m t (i32 1)))) (barrier block) "
 
@@ -30,6 +31,9 @@ const pair = "(for b i64 block.x (i64 0) (i64 1) (i64 1) (for r i32 cluster.x (i
 // fetch has 64 cells copied to shared memory by one thread.
 const fetch = "(if (eq t (i64 0)) (then (mbarrier.arrive m (i64 0) (bytes (i32 512))) " +
 	"(bulk s (i64 0) u (i64 0) (i64 64) m (i64 0))))"
+
+// half has 32 cells copied to shared memory.
+const half = "(mbarrier.arrive m (i64 0) (bytes (i32 256))) (bulk s (i64 0) u (i64 0) (i64 32) m (i64 0))"
 
 func TestAsynchronousFaults(t *testing.T) {
 	tests := []struct {
@@ -116,21 +120,65 @@ func TestAsynchronousFaults(t *testing.T) {
 				"k: the block may have ended before the bulk copies for m[0] have (thread 32,0,0 of block 0,0,0)"},
 		{"a bulk copy over what threads have stored", ring + "(store s t (load u t)) (barrier block)" + fetch +
 			" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))",
-			"k/for b/for t/if#2/then/bulk s: copies to s[0], which thread 0,0,0 of block 0,0,0 has stored to " +
-				"at k/for b/for t/store s, and there is no fence in between (thread 0,0,0 of block 0,0,0), 64 times"},
-		{"the same after a fence",
+			"k/for b/for t/if#2/then/bulk s: copies to s[0], which thread 0,0,0 of block 0,0,0 has used " +
+				"at k/for b/for t/store s and not made a fence since (thread 0,0,0 of block 0,0,0), 64 times"},
+		{"the same after a fence of each", ring + "(store s t (load u t)) (async.fence) (barrier block)" + fetch +
+			" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))", ""},
+		{"a fence of the thread that copies",
 			ring + "(store s t (load u t)) (barrier block) (if (eq t (i64 0)) (then (async.fence)))" + fetch +
-				" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))", ""},
-		{"a fence of another thread", ring +
-			"(store s t (load u t)) (barrier block) (if (eq t (i64 1)) (then (async.fence))) (barrier block)" + fetch +
+				" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))",
+			"k/for b/for t/if#3/then/bulk s: copies to s[1], which thread 1,0,0 of block 0,0,0 has used " +
+				"at k/for b/for t/store s and not made a fence since (thread 0,0,0 of block 0,0,0), 63 times"},
+		{"a fence that only its thread knows of", ring + "(store s t (load u t)) (barrier block) (async.fence)" +
+			fetch + " (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))",
+			"k/for b/for t/if#2/then/bulk s: copies to s[1], which thread 1,0,0 of block 0,0,0 has used " +
+				"at k/for b/for t/store s and not made a fence since (thread 0,0,0 of block 0,0,0), 63 times"},
+		{"a fence before the others store", ring + "(if (eq t (i64 0)) (then (store s t (load u t)))) (async.fence) " +
+			"(if (eq t (i64 1)) (then (store s t (load u t)))) (barrier block)" + fetch +
 			" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))",
-			"k/for b/for t/if#3/then/bulk s: copies to s[0], which thread 0,0,0 of block 0,0,0 has stored to " +
-				"at k/for b/for t/store s, and there is no fence in between (thread 0,0,0 of block 0,0,0), 64 times"},
-		{"a fence before the others store", ring + "(if (eq t (i64 0)) (then (store s t (load u t)) (async.fence))) " +
-			"(barrier block) (if (eq t (i64 1)) (then (store s t (load u t)))) (barrier block)" + fetch +
-			" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))",
-			"k/for b/for t/if#4/then/bulk s: copies to s[1], which thread 1,0,0 of block 0,0,0 has stored to " +
-				"at k/for b/for t/if#3/then/store s, and there is no fence in between (thread 0,0,0 of block 0,0,0)"},
+			"k/for b/for t/if#4/then/bulk s: copies to s[1], which thread 1,0,0 of block 0,0,0 has used " +
+				"at k/for b/for t/if#3/then/store s and not made a fence since (thread 0,0,0 of block 0,0,0)"},
+		{"a bulk copy over what threads have loaded", ring + fetch + " (mbarrier.wait m (i64 0) (i32 0)) " +
+			"(store v t (load s (sub (i64 63) t))) (barrier block)" + fetch + " (mbarrier.wait m (i64 0) (i32 1))))",
+			"k/for b/for t/if#3/then/bulk s: copies to s[0], which thread 63,0,0 of block 0,0,0 has used " +
+				"at k/for b/for t/store v and not made a fence since (thread 0,0,0 of block 0,0,0), 64 times"},
+		{"the same after a fence of each, too", ring + fetch + " (mbarrier.wait m (i64 0) (i32 0)) " +
+			"(store v t (load s (sub (i64 63) t))) (async.fence) (barrier block)" + fetch +
+			" (mbarrier.wait m (i64 0) (i32 1))))", ""},
+		{"a fence before a second load", ring + fetch + " (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t)) " +
+			"(async.fence) (barrier block) (let x f64 (load s t)) (barrier block)" + fetch +
+			" (mbarrier.wait m (i64 0) (i32 1))))",
+			"k/for b/for t/if#3/then/bulk s: copies to s[0], which thread 0,0,0 of block 0,0,0 has used " +
+				"at k/for b/for t/let x and not made a fence since (thread 0,0,0 of block 0,0,0), 64 times"},
+		{"the first of two that load makes no fence", ring + fetch + " (mbarrier.wait m (i64 0) (i32 0)) " +
+			"(if (eq t (i64 40)) (then (store v t (load s t)))) (barrier block) " +
+			"(if (eq t (i64 2)) (then (store v t (load s (i64 40))) (async.fence))) (barrier block)" + fetch +
+			" (mbarrier.wait m (i64 0) (i32 1))))",
+			"k/for b/for t/if#5/then/bulk s: copies to s[40], which thread 40,0,0 of block 0,0,0 has used " +
+				"at k/for b/for t/if#3/then/store v and not made a fence since (thread 0,0,0 of block 0,0,0)"},
+		{"a warp that loads, and one that copies when it hears of that", three +
+			"(if (lt t (i64 32)) (then (mbarrier.wait m (i64 0) (i32 0)) (let x f64 (load s t)) (async.fence) " +
+			"(barrier warp) (if (eq t (i64 0)) (then (mbarrier.arrive m (i64 1)))))) " +
+			"(if (eq t (i64 32)) (then " + half + "(mbarrier.wait m (i64 1) (i32 0)) " + half +
+			"(mbarrier.wait m (i64 0) (i32 1))))))", ""},
+		{"the same without a fence", three +
+			"(if (lt t (i64 32)) (then (mbarrier.wait m (i64 0) (i32 0)) (let x f64 (load s t)) " +
+			"(barrier warp) (if (eq t (i64 0)) (then (mbarrier.arrive m (i64 1)))))) " +
+			"(if (eq t (i64 32)) (then " + half + "(mbarrier.wait m (i64 1) (i32 0)) " + half +
+			"(mbarrier.wait m (i64 0) (i32 1))))))",
+			"k/for b/for t/if#3/then/bulk s#2: copies to s[0], which thread 0,0,0 of block 0,0,0 has used " +
+				"at k/for b/for t/if#2/then/let x and not made a fence since (thread 32,0,0 of block 0,0,0), 32 times"},
+		{"with a fence of one thread of the warp", three +
+			"(if (lt t (i64 32)) (then (mbarrier.wait m (i64 0) (i32 0)) (let x f64 (load s t)) " +
+			"(barrier warp) (if (eq t (i64 0)) (then (async.fence) (mbarrier.arrive m (i64 1)))))) " +
+			"(if (eq t (i64 32)) (then " + half + "(mbarrier.wait m (i64 1) (i32 0)) " + half +
+			"(mbarrier.wait m (i64 0) (i32 1))))))",
+			"k/for b/for t/if#3/then/bulk s#2: copies to s[1], which thread 1,0,0 of block 0,0,0 has used " +
+				"at k/for b/for t/if#2/then/let x and not made a fence since (thread 32,0,0 of block 0,0,0), 31 times"},
+		{"a copy of a thread over which a bulk copy goes", ring + "(async s t u t 1) (async.commit) (async.wait 0) " +
+			"(barrier block)" + fetch + " (mbarrier.wait m (i64 0) (i32 0))))",
+			"k/for b/for t/if#2/then/bulk s: copies to s[0], which thread 0,0,0 of block 0,0,0 has used " +
+				"at k/for b/for t/async.wait and not made a fence since (thread 0,0,0 of block 0,0,0), 64 times"},
 		{"bytes that are not announced", ring +
 			"(if (eq t (i64 0)) (then (mbarrier.arrive m (i64 0)) (bulk s (i64 0) u (i64 0) (i64 64) m (i64 0))))" +
 			" (mbarrier.wait m (i64 0) (i32 0)) (store v t (load s t))))",

@@ -48,32 +48,6 @@ func (w *warp) bulk(in *instr) {
 	}
 }
 
-// fence lets bulk copies overwrite what the active lanes know of.
-func (w *warp) fence() {
-	if w.fenced == nil {
-		w.fenced = make([]clock, lanes)
-	}
-	for mask := w.mask; mask != 0; mask &= mask - 1 {
-		l := bits.TrailingZeros32(mask)
-		w.fenced[l] = append(clock(nil), w.sees(l)...)
-		w.fenced[l].join(w.release(1 << l))
-	}
-}
-
-// unfenced reports a copy to a cell that a thread has stored to, if nobody has
-// made that known to the copy engine.
-func (w *warp) unfenced(in *instr, lane int, to *Memory, cell int) {
-	s := to.history.cells[cell].store
-	if s == (stamp{}) || s.lane == inFlight || s.team != w.stamp.team || w.m.copying(&s) {
-		return
-	}
-	if w.fenced != nil && w.fenced[lane] != nil && w.fenced[lane].knows(&s) {
-		return
-	}
-	w.fault(Race, in, lane, "copies to %s[%d], which %s has stored to at %s, and there is no fence in between",
-		w.m.p.slots[in.a].buffer.Name, w.element(in.a, cell), w.m.author(&s), w.m.p.places[s.stmt].path)
-}
-
 // fits reports whether a copy lies within both buffers, where it may.
 func (w *warp) fits(in *instr, lane int, c *bulk) bool {
 	to, from := w.m.p.slots[in.a].buffer.Name, w.m.p.slots[in.c].buffer.Name

@@ -37,6 +37,7 @@ type slot struct {
 	buffer  *kernel.Buffer
 	perLane bool // every lane has its own
 	private bool // made again by every execution of its Alloc
+	bulk    bool // bulk copies write to it
 	traffic trafficKind
 }
 

@@ -20,6 +20,7 @@ func (c *compiler) async(s kernel.Stmt) {
 	case *kernel.BulkCopy:
 		in := instr{op: opBulk, a: c.slots[s.To], b: c.expr(s.At), c: c.slots[s.From], d: c.expr(s.Index)}
 		in.e, in.f, in.to = c.expr(s.Cells), c.expr(s.Slot), c.slots[s.Mbarrier]
+		c.p.slots[in.a].bulk = true
 		c.emit(in)
 	case *kernel.MbarrierInit:
 		c.emit(instr{op: opInit, a: c.slots[s.Mbarrier], b: c.expr(s.Slot), c: c.expr(s.Count)})

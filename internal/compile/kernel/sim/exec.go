@@ -185,7 +185,7 @@ func (w *warp) run() {
 		case opWait:
 			w.wait(in)
 		case opFence:
-			w.fence()
+			w.fence(in)
 		case opBulk:
 			w.bulk(in)
 		case opInit:

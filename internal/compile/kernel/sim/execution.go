@@ -142,6 +142,9 @@ func (m *execution) newBlock(g *group) *block {
 		case kernel.Shared:
 			b.shared[i] = New(s.buffer.Elem, m.sizes[i])
 			b.shared[i].history = newHistory(m.sizes[i], m.p.pairs)
+			if s.bulk {
+				b.shared[i].accesses = make(accesses, m.sizes[i])
+			}
 		case kernel.Mbarrier:
 			b.mbarriers[i] = make([]mbarrier, m.sizes[i])
 		}

@@ -31,6 +31,9 @@ type Memory struct {
 	written []bool
 	// history tells who used each cell last; nil where no race is possible.
 	history *history
+	// accesses are those that bulk copies have to be ordered after; nil where
+	// there are no such copies.
+	accesses accesses
 }
 
 // New returns memory that nothing has been written to.
@@ -149,5 +152,6 @@ func (m *Memory) forget() {
 	if m.history != nil {
 		m.history.forget()
 	}
+	clear(m.accesses)
 	m.fill(poison(m.elem))
 }

@@ -37,7 +37,7 @@ type warp struct {
 	synced uint32  // the time up to which all lanes know what the warp did
 	waits  *instr  // the wait at an mbarrier, if it waits there
 	flight flight  // asynchronous copies that have not been waited for
-	fenced []clock // what each lane knew at its latest fence; nil for nothing
+	fences []loads // that the lanes have made before bulk copies, in the order of time
 
 	// The vector loop that runs: its next iteration, the number of them, and
 	// its bounds.
@@ -112,7 +112,7 @@ func (w *warp) start() {
 	w.stamp = stamp{team: w.m.epoch, member: w.block.group.number, time: 1, sync: 1, lane: uint32(w.agent * lanes)}
 	clear(w.clock)
 	w.apart, w.synced = nil, 0
-	w.flight = flight{}
+	w.flight, w.fences = flight{}, nil
 }
 
 // narrow sets the mask and reports whether any lane is active.

@@ -21,6 +21,10 @@ static __device__ inline uint32_t gl_shared_at(const void *p) // its address in 
 {
     return (uint32_t)__cvta_generic_to_shared(p);
 }
+static __device__ inline void gl_fence_async() // bulk copies come after what the thread has loaded and stored
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 static __device__ inline void gl_copy_bulk(void *to, const void *from, uint32_t bytes, int64_t *mbarrier)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
@@ -178,6 +182,7 @@ extern "C" __global__ __launch_bounds__(160) void star(float *__restrict__ out, 
                     out[at_2 + 3] = new_out_4;
                 }
             }
+            gl_fence_async();
             __syncwarp();
             if (row_3 == 0) {
                 gl_mbarrier_arrive(&v_free[(int64_t)base_step]);

@@ -13,7 +13,7 @@ static __device__ inline uint32_t gl_shared_at(const void *p) // its address in 
 {
     return (uint32_t)__cvta_generic_to_shared(p);
 }
-static __device__ inline void gl_fence_async() // bulk copies may overwrite what threads have stored
+static __device__ inline void gl_fence_async() // bulk copies come after what the thread has loaded and stored
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -59,9 +59,9 @@ extern "C" __global__ __launch_bounds__(64) void bulk(const double *__restrict__
     }
     __syncthreads();
     tile[(int64_t)t] = 0.0;
+    gl_fence_async();
     __syncthreads();
     if (t == 0) {
-        gl_fence_async();
         gl_mbarrier_expect(&full[0], 2048);
         gl_copy_bulk(&tile[0], &u[b * 256], 2048, &full[0]);
     }
