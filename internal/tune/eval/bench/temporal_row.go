@@ -122,7 +122,7 @@ func (r TemporalRow) impossible(b *ir.Binding, m *machine.Machine) error {
 	if most := peak * r.Useful / facts.Ops.Flops(); peak > 0 && r.Cool > most {
 		return fmt.Errorf("%.0f GStencil/s are more than the %.0f that the arithmetic of %s allows", r.Cool, most, m.Name)
 	}
-	if !beyondCaches(facts.WorkingSet, m) {
+	if m.Memory.Bandwidth == 0 || !beyondCaches(facts.WorkingSet, m) {
 		return nil
 	}
 	for _, x := range []struct {
@@ -151,7 +151,7 @@ func beyondCaches(bytes int64, m *machine.Machine) bool {
 			return false
 		}
 	}
-	return true
+	return len(m.Caches) > 0
 }
 
 // ReadTemporal returns the rows of a file; none if there is no file.
