@@ -52,8 +52,9 @@ func (c *benchTemporal) Run(a *app) error {
 		return err
 	}
 	o := bench.TemporalOptions{
-		Device: c.Device, Cases: c.Case, DTypes: c.DType, Boundaries: c.Boundary, Set: c.Set, Plans: c.Plan, Bare: c.Bare,
-		Single: c.Single, Steps: c.Steps, Least: c.Least, Counters: c.Counters, Commit: a.commit(), Log: a.stderr,
+		Device: c.Device, Cases: c.Case, DTypes: c.DType, Boundaries: c.Boundary, Set: c.Set, Plans: c.Plan,
+		Bare: c.Bare, Single: c.Single,
+		Steps: c.Steps, Least: c.Least, Counters: c.Counters, Commit: a.commit(), Log: a.stderr,
 		Each: func(r bench.TemporalRow) error {
 			if c.JSON == "" {
 				return nil
@@ -122,7 +123,7 @@ func (c *benchTemporal) list() ([]bench.SuiteRow, error) {
 	case c.Suite == "":
 		return nil, nil
 	case c.Quick || len(c.Plan)+len(c.Bare)+len(c.Single)+len(c.Set) > 0:
-		return nil, usage("--suite has plans and sizes of its own: leave out --plan, --bare, --single, --set and --quick")
+		return nil, usage("--suite has plans and sizes of its own: leave out --plan, --bare, --single, --set, --quick")
 	}
 	if !strings.Contains(c.Suite, ".") {
 		suite, err := bench.TemporalSuite(c.Suite)

@@ -53,8 +53,8 @@ func TestWorkOfSpans(t *testing.T) {
 		{"@2{family=pipe,block=6x32,cells=4x2,chunk=0}", "L=5 M=33 N=70", "", 3, lower.GPU, false},
 		{"@3{family=pipe,block=8x32,cells=2x1,chunk=7,barrier=whole}", "L=12 M=36 N=66", "clamp", 3, lower.GPU, false},
 		{"@3{family=pipe,block=8x32,cells=2x1,chunk=0,persistent=2}", "L=15 M=40 N=90", "", 3, lower.GPU, false},
-		{"@2{family=pipe,block=8x32,cells=2x1,chunk=0,persistent=1,sizes=literals}", "L=15 M=44 N=60", "periodic", 3, lower.GPU,
-			false},
+		{"@2{family=pipe,block=8x32,cells=2x1,chunk=0,persistent=1,sizes=literals}", "L=15 M=44 N=60", "periodic", 3,
+			lower.GPU, false},
 		{"@3{family=overlap,block=32,tile=8x32}", "M=35 N=19", "periodic", 2, lower.GPU, false},
 		{"@2{family=overlap,block=32,tile=4x4x16}", "L=5 M=9 N=21", "periodic", 3, lower.GPU, false},
 		{"@3{family=overlap,block=32,tile=8x32}", "M=35 N=19", "", 2, lower.GPU, true},
@@ -69,7 +69,8 @@ func TestWorkOfSpans(t *testing.T) {
 			if c.boundary != "" {
 				boundary = "boundary u, next : " + c.boundary + ";"
 			}
-			b := bind(t, load(t, "span", strings.Replace(hypots[c.axes], "BOUNDARY", boundary, 1)), c.size).In(arith.Contract)
+			text := strings.Replace(hypots[c.axes], "BOUNDARY", boundary, 1)
+			b := bind(t, load(t, "span", text), c.size).In(arith.Contract)
 			want, err := expect(b, interp.NoBounds, 3)
 			if err != nil {
 				t.Fatal(err)
@@ -139,8 +140,8 @@ func TestBareSpans(t *testing.T) {
 			}
 			h200.Units = 2
 			m, err := lowered(b.Program, lower.Options{
-				Target: lower.GPU, Plan: plan(t, fmt.Sprintf("body[0:2]@%d{%s}", depth, c.config)), Bound: b, Sized: true,
-				AnyIntegers: true, Bare: true, Machine: h200,
+				Target: lower.GPU, Plan: plan(t, fmt.Sprintf("body[0:2]@%d{%s}", depth, c.config)), Bound: b,
+				Sized: true, AnyIntegers: true, Bare: true, Machine: h200,
 			})
 			if err != nil {
 				t.Fatal(err)

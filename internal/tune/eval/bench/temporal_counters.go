@@ -22,8 +22,8 @@ func (t *temporal) slotShare(ctx context.Context, l *timedLoop) (*float64, error
 		return nil, errors.New("the plan has no kernel of several iterations")
 	}
 	args := []string{
-		"bench", "temporal", "--quick", "--device", t.Device, "--case", t.name, "--dtype", t.dtype, "--boundary", t.boundary,
-		"--steps", fmt.Sprint(t.checks), "--plan", l.plan,
+		"bench", "temporal", "--quick", "--device", t.Device, "--case", t.name, "--dtype", t.dtype,
+		"--boundary", t.boundary, "--steps", fmt.Sprint(t.checks), "--plan", l.plan,
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.set)) {
 		args = append(args, "--set", name+"="+t.set[name])

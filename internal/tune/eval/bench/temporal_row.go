@@ -120,7 +120,8 @@ func (r TemporalRow) impossible(b *ir.Binding, m *machine.Machine) error {
 	}
 	facts := loopFacts(b)
 	if most := peak * r.Useful / facts.Ops.Flops(); peak > 0 && r.Cool > most {
-		return fmt.Errorf("%.0f GStencil/s are more than the %.0f that the arithmetic of %s allows", r.Cool, most, m.Name)
+		return fmt.Errorf("%.0f GStencil/s are more than the %.0f that the arithmetic of %s allows", r.Cool, most,
+			m.Name)
 	}
 	if m.Memory.Bandwidth == 0 || !beyondCaches(facts.WorkingSet, m) {
 		return nil
@@ -130,8 +131,8 @@ func (r TemporalRow) impossible(b *ir.Binding, m *machine.Machine) error {
 		depth int
 	}{{r.Cool, r.Depth}, {r.Single, 1}} {
 		if most := copySlack * m.Memory.Bandwidth * float64(x.depth) / r.Bytes; x.rate > most {
-			return fmt.Errorf("%.0f GStencil/s with %d iterations a kernel are more than the %.0f that the memory of %s allows",
-				x.rate, x.depth, most, m.Name)
+			return fmt.Errorf("%.0f GStencil/s with %d iterations a kernel are more than the %.0f that the memory of "+
+				"%s allows", x.rate, x.depth, most, m.Name)
 		}
 	}
 	return nil

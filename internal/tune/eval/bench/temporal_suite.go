@@ -177,7 +177,8 @@ func (r SuiteRow) short(rows []TemporalRow) []string {
 			add("%s GStencil/s of %s", figure(m.Rate), figure(r.Must))
 		}
 		if base := r.base().in(rows, m.Device); r.Share > 0 && base != nil && m.Rate < r.Share*base.Rate {
-			add("%.3f of the %s GStencil/s of %s, and not %.2f", m.Rate/base.Rate, figure(base.Rate), base.Case, r.Share)
+			add("%.3f of the %s GStencil/s of %s, and not %.2f", m.Rate/base.Rate, figure(base.Rate), base.Case,
+				r.Share)
 		}
 		if m.Ratio < r.Ratio {
 			add("%.2f times one iteration a kernel, and not %.2f", m.Ratio, r.Ratio)

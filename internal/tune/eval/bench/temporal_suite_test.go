@@ -153,8 +153,10 @@ func TestMeasureSuite(t *testing.T) {
 
 // What rows do not reach is said.
 func TestWriteShort(t *testing.T) {
-	row := SuiteRow{Case: "star5-axes", DType: "float", Grid: "9x9", Steps: 1000, Of: "star5", Share: 0.85, Must: 100, Ratio: 3,
-		Bare: []string{"x"}}
+	row := SuiteRow{
+		Case: "star5-axes", DType: "float", Grid: "9x9", Steps: 1000, Of: "star5", Share: 0.85, Must: 100, Ratio: 3,
+		Bare: []string{"x"},
+	}
 	base := TemporalRow{Case: "star5", DType: "float", Grid: "9x9", Steps: 1000, Device: "d", Rate: 200}
 	for _, c := range []struct {
 		row  TemporalRow

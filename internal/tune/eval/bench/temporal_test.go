@@ -158,8 +158,8 @@ func TestTemporalImpossible(t *testing.T) {
 		{func(r *TemporalRow) { r.Cool, r.Depth = 1900, 16 }, "arithmetic"},
 	} {
 		r := TemporalRow{
-			Case: "star7", DType: "double", Rate: 610, Low: 600, High: 620, Cool: 640, Single: 240, Depth: 4, Useful: 0.69,
-			Bytes: 16,
+			Case: "star7", DType: "double", Rate: 610, Low: 600, High: 620, Cool: 640, Single: 240, Depth: 4,
+			Useful: 0.69, Bytes: 16,
 		}
 		c.change(&r)
 		err := r.impossible(b, h200)
@@ -172,7 +172,8 @@ func TestTemporalImpossible(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := TemporalRow{ // in the cache
-		Case: "star5", DType: "float", Rate: 1200, Low: 1200, High: 1200, Cool: 1300, Single: 900, Depth: 8, Useful: 0.6, Bytes: 8,
+		Case: "star5", DType: "float", Rate: 1200, Low: 1200, High: 1200, Cool: 1300, Single: 900, Depth: 8,
+		Useful: 0.6, Bytes: 8,
 	}
 	if err := r.impossible(small, h200); err != nil {
 		t.Error(err)
@@ -205,8 +206,8 @@ func TestTemporalTable(t *testing.T) {
 	}
 	share := 0.61
 	other := TemporalRow{
-		Case: "star7", Boundary: "clamp", Useful: 0.684, SlotShare: &share, Bare: 700, Guarded: 0.951, OverCopy: 1.5, Pairs: 9,
-		Ratio: 3.21,
+		Case: "star7", Boundary: "clamp", Useful: 0.684, SlotShare: &share, Bare: 700, Guarded: 0.951, OverCopy: 1.5,
+		Pairs: 9, Ratio: 3.21,
 	}
 	WriteTemporal(&out, []TemporalRow{row, other})
 	for _, part := range []string{
@@ -232,15 +233,17 @@ func TestTemporalSlotShare(t *testing.T) {
 	}) bool {
 		return strings.HasPrefix(m.name, "smsp__issue_active")
 	})
-	script := "#!/bin/sh\necho \"$@\" >" + dir + "/args\ncat <<'END'\n==PROF== text\n" + strings.Join(names, ",") + "\n" +
-		strings.Join(units, ",") + "\n" + strings.Join(values, ",") + "\nEND\n"
+	script := "#!/bin/sh\necho \"$@\" >" + dir + "/args\ncat <<'END'\n==PROF== text\n" + strings.Join(names, ",") +
+		"\n" + strings.Join(units, ",") + "\n" + strings.Join(values, ",") + "\nEND\n"
 	if err := os.WriteFile(filepath.Join(dir, "ncu"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	row := &temporal{
 		temporalDevice: &temporalDevice{TemporalOptions: TemporalOptions{Device: "cuda:1"}},
-		rowWanted:      rowWanted{temporalCase: temporalCase{"star7", "float", "clamp"}, set: map[string]string{"N": "64"}},
-		checks:         13,
+		rowWanted: rowWanted{
+			temporalCase: temporalCase{"star7", "float", "clamp"}, set: map[string]string{"N": "64"},
+		},
+		checks: 13,
 	}
 	plan := &timedLoop{plan: "body[0:2]@4{family=pipe}", depth: 4, symbol: "body_4"}
 	t.Setenv("PATH", "")
