@@ -72,6 +72,8 @@ type rowWanted struct {
 	set                 map[string]string
 	steps               int64
 	plans, bare, single []string
+	// measured is the row as it was measured, without the issue slots; nil if all is to be measured.
+	measured *TemporalRow
 }
 
 // temporalDevice is the device that all rows are measured on.
@@ -118,7 +120,10 @@ func temporalRows(ctx context.Context, o TemporalOptions, wanted []rowWanted) ([
 	}
 	defer d.Close()
 	var rows []TemporalRow
-	for _, w := range wanted {
+	for i, w := range wanted {
+		if i%rowsAhead == 0 {
+			d.compileAhead(ctx, wanted[i:min(i+rowsAhead, len(wanted))])
+		}
 		row, err := d.row(ctx, w)
 		if err != nil {
 			return rows, fmt.Errorf("%v: %w", w.temporalCase, err)

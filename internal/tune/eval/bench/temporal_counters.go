@@ -36,6 +36,32 @@ func (t *temporal) slotShare(ctx context.Context, l *timedLoop) (*float64, error
 	return &share, nil
 }
 
+// countSlots adds to a row that was measured before which share of issue slots its plan fills.
+func (d *temporalDevice) countSlots(ctx context.Context, w rowWanted) (TemporalRow, error) {
+	row := *w.measured
+	t := &temporal{temporalDevice: d, rowWanted: w}
+	var err error
+	if t.bound, err = w.bind(w.set); err != nil {
+		return row, err
+	}
+	if t.checks, err = checksOf([]string{row.Plan}); err != nil {
+		return row, err
+	}
+	m, err := d.lower(t.bound, row.Plan, ofSeveral)
+	if err != nil {
+		return row, err
+	}
+	l := &timedLoop{plan: row.Plan, depth: row.Depth}
+	for _, span := range m.Spans {
+		l.symbol = d.target.Dialect.Symbol(span.Launches[0].Kernel.Name)
+	}
+	fmt.Fprintf(d.Log, "%v %s, %d iterations: issue slots\n", w.temporalCase, row.Grid, row.Steps)
+	if row.SlotShare, err = t.slotShare(ctx, l); err != nil {
+		return row, fmt.Errorf("issue slots are not counted: %w", err)
+	}
+	return row, row.impossible(t.bound, d.target.Machine)
+}
+
 // TemporalOnce carries out the steps of the first row that the options name, with their first
 // plan, and measures nothing: profilers count what is launched.
 func TemporalOnce(ctx context.Context, o TemporalOptions) error {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/gen"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -133,26 +135,60 @@ func (t *temporal) try(ctx context.Context, plan string, as role) (*timedLoop, e
 	return l, nil
 }
 
-// open compiles the program with a plan, and gives it memory with what t.data has.
-func (t *temporal) open(ctx context.Context, text string, as role) (*timedLoop, error) {
+// compile makes the kernels of a plan, or finds those that were made before.
+func (d *temporalDevice) compile(ctx context.Context, b *ir.Binding, text string, as role) (*kernel.Module,
+	device.Binary, error) {
+	m, err := d.lower(b, text, as)
+	if err != nil {
+		return nil, device.Binary{}, err
+	}
+	code, err := d.target.Compile(ctx, emit.Source(d.target.Dialect, m))
+	return m, code, err
+}
+
+func (d *temporalDevice) lower(b *ir.Binding, text string, as role) (*kernel.Module, error) {
 	plan, err := schedule.ParsePlan(text)
 	if err != nil {
 		return nil, err
 	}
+	options := d.target.Lowering(b, plan)
+	options.Bare, options.Count = as == withoutEdges, as == ofSeveral
+	return lower.Program(b.Program, options)
+}
+
+// rowsAhead is for how many rows kernels are compiled at a time, before the first is measured:
+// that takes all processors, and nothing is timed meanwhile.
+const rowsAhead = 8
+
+// compileAhead compiles the kernels of rows side by side. What cannot be compiled is said when it
+// is tried.
+func (d *temporalDevice) compileAhead(ctx context.Context, rows []rowWanted) {
+	var wg sync.WaitGroup
+	for _, w := range rows {
+		b, err := w.bind(w.set)
+		if err != nil {
+			continue
+		}
+		for as, plans := range [][]string{ofSeveral: w.plans, ofOne: orDefault(w.single), withoutEdges: w.bare} {
+			for _, text := range plans {
+				wg.Go(func() { _, _, _ = d.compile(ctx, b, text, role(as)) })
+			}
+		}
+	}
+	wg.Wait()
+}
+
+// open compiles the program with a plan, and gives it memory with what t.data has.
+func (t *temporal) open(ctx context.Context, text string, as role) (*timedLoop, error) {
 	l := &timedLoop{plan: text, as: as, points: t.points}
+	var err error
 	if l.depth, err = depthOf(text); err != nil {
 		return nil, err
 	}
 	if (l.depth > 1) != (as != ofOne) {
 		return nil, fmt.Errorf("a plan has %d iterations a kernel", l.depth)
 	}
-	options := t.target.Lowering(t.bound, plan)
-	options.Bare, options.Count = as == withoutEdges, as == ofSeveral
-	m, err := lower.Program(t.bound.Program, options)
-	if err != nil {
-		return nil, err
-	}
-	code, err := t.target.Compile(ctx, emit.Source(t.target.Dialect, m))
+	m, code, err := t.compile(ctx, t.bound, text, as)
 	if err != nil {
 		return nil, err
 	}

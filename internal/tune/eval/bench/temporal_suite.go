@@ -97,7 +97,7 @@ func (r SuiteRow) in(rows []TemporalRow, device string) *TemporalRow {
 }
 
 // MeasureSuite measures the rows of a list, but for those that were measured at the options'
-// commit, as completely, before. It begins no row that would end after the budget, if there is
+// commit, as completely, before; where the issue slots alone are missing, those are counted. It begins no row that would end after the budget, if there is
 // one: each is taken to need as long as the longest so far. What is finished is returned with an
 // error, too. A row that fails does not keep the others from being measured.
 func MeasureSuite(ctx context.Context, o TemporalOptions, list []SuiteRow, have []TemporalRow,
@@ -107,34 +107,34 @@ func MeasureSuite(ctx context.Context, o TemporalOptions, list []SuiteRow, have 
 		return nil, err
 	}
 	defer d.Close()
+	todo, err := d.left(list, have)
+	if err != nil {
+		return nil, err
+	}
 	var rows []TemporalRow
 	var failed []error
-	start, longest, left := time.Now(), time.Duration(0), 0
-	for _, r := range list {
-		w, err := r.wanted()
-		if err != nil {
-			return rows, err
-		}
-		if !slices.Contains(chosen(TemporalNames(), o.Cases), w.name) ||
-			!slices.Contains(chosen(TemporalBoundaries(), o.Boundaries), w.boundary) ||
-			len(o.DTypes) > 0 && !slices.Contains(o.DTypes, w.dtype) {
-			continue
-		}
-		if m := r.in(have, d.target.Properties.Name); m != nil && m.Commit == o.Commit && r.complete(m, o.Counters) {
-			continue
-		}
+	start, longest := time.Now(), time.Duration(0)
+	for i, w := range todo {
 		if budget > 0 && time.Since(start)+longest > budget {
-			left++
-			continue
+			fmt.Fprintf(o.Log, "%d rows are left: the same command goes on with them\n", len(todo)-i)
+			break
+		}
+		if i%rowsAhead == 0 {
+			ahead := slices.Clone(todo[i:min(i+rowsAhead, len(todo))])
+			d.compileAhead(ctx, slices.DeleteFunc(ahead, func(w rowWanted) bool { return w.measured != nil }))
 		}
 		begin := time.Now()
-		row, err := d.row(ctx, w)
+		measure := d.row
+		if w.measured != nil {
+			measure = d.countSlots
+		}
+		row, err := measure(ctx, w)
 		longest = max(longest, time.Since(begin))
 		if ctx.Err() != nil {
 			return rows, context.Cause(ctx)
 		}
 		if err != nil {
-			err = fmt.Errorf("%v %s: %w", w.temporalCase, r.Grid, err)
+			err = fmt.Errorf("%v %s: %w", w.temporalCase, row.Grid, err)
 			fmt.Fprintf(o.Log, "  %v\n", err)
 			failed = append(failed, err)
 			continue
@@ -144,15 +144,37 @@ func MeasureSuite(ctx context.Context, o TemporalOptions, list []SuiteRow, have 
 			return rows, err
 		}
 	}
-	if left > 0 {
-		fmt.Fprintf(o.Log, "%d rows are left: the same command goes on with them\n", left)
-	}
 	return rows, errors.Join(failed...)
 }
 
-// complete reports whether a row has all that the list asks for.
-func (r SuiteRow) complete(m *TemporalRow, counters bool) bool {
-	return (len(r.Bare) == 0 || m.Bare > 0) && (len(r.Single) == 0 || m.Pairs > 0) && (!counters || m.SlotShare != nil)
+// left returns the rows of a list that the options do not leave out, and that are not measured yet.
+func (d *temporalDevice) left(list []SuiteRow, have []TemporalRow) ([]rowWanted, error) {
+	var todo []rowWanted
+	for _, r := range list {
+		w, err := r.wanted()
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(chosen(TemporalNames(), d.Cases), w.name) ||
+			!slices.Contains(chosen(TemporalBoundaries(), d.Boundaries), w.boundary) ||
+			len(d.DTypes) > 0 && !slices.Contains(d.DTypes, w.dtype) {
+			continue
+		}
+		m := r.in(have, d.target.Properties.Name)
+		if m != nil && m.Commit == d.Commit && r.complete(m) {
+			if !d.Counters || m.SlotShare != nil {
+				continue
+			}
+			w.measured = m
+		}
+		todo = append(todo, w)
+	}
+	return todo, nil
+}
+
+// complete reports whether a row has all rates that the list asks for.
+func (r SuiteRow) complete(m *TemporalRow) bool {
+	return (len(r.Bare) == 0 || m.Bare > 0) && (len(r.Single) == 0 || m.Pairs > 0)
 }
 
 // WriteShort prints what rows do not reach of what their list says.

@@ -117,6 +117,7 @@ func TestMeasureSuite(t *testing.T) {
 		{Case: "star5", DType: "double", Grid: "21x30", Steps: 7, Plans: plans},
 	}
 	var log strings.Builder
+	counters := false
 	measure := func(commit string, budget time.Duration, types ...string) (keys []string, err error) {
 		t.Helper()
 		have, err := ReadTemporal(path)
@@ -124,7 +125,7 @@ func TestMeasureSuite(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, err := MeasureSuite(t.Context(), TemporalOptions{
-			Device: "opencl:0", DTypes: types, Commit: commit, Log: &log,
+			Device: "opencl:0", DTypes: types, Commit: commit, Log: &log, Counters: counters,
 			Each: func(r TemporalRow) error { return MergeTemporal(path, r) },
 		}, list, have, budget)
 		for _, r := range rows {
@@ -145,6 +146,12 @@ func TestMeasureSuite(t *testing.T) {
 	if keys, err = measure("a", 0); err != nil || !slices.Equal(keys, []string{"float clamp 21x30"}) {
 		t.Errorf("%v, %v", keys, err)
 	}
+	counters = true // there are none, and what is measured stays
+	if keys, err = measure("a", 0, "double"); err == nil || len(keys) != 0 ||
+		!strings.Contains(err.Error(), "issue slots are not counted") {
+		t.Errorf("%v, %v", keys, err)
+	}
+	counters = false
 	if keys, err = measure("b", time.Nanosecond); err != nil || len(keys) != 0 ||
 		!strings.Contains(log.String(), "3 rows are left") {
 		t.Errorf("%v, %v\n%s", keys, err, log.String())

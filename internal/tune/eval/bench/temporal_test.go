@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -220,24 +223,67 @@ func TestTemporalTable(t *testing.T) {
 	}
 }
 
-// Issue slots are read from what the profiler prints. Where there is none, the row has no figure.
-func TestTemporalSlotShare(t *testing.T) {
-	dir := t.TempDir()
+// pretendProfiler puts a profiler in a folder, which keeps its arguments there, and returns the
+// folder and the share of issue slots that it counts.
+func pretendProfiler(t *testing.T) (dir string, share float64) {
+	t.Helper()
+	dir = t.TempDir()
 	var names, units, values []string
 	for i, m := range metrics {
-		names, units, values = append(names, `"`+m.name+`"`), append(units, `""`), append(values, fmt.Sprintf(`"%d.5"`, 10*i))
+		value := 10*float64(i) + 0.5
+		names, units, values = append(names, strconv.Quote(m.name)), append(units, `""`), append(values,
+			fmt.Sprintf(`"%v"`, value))
+		if strings.HasPrefix(m.name, "smsp__issue_active") {
+			share = value / 100
+		}
 	}
-	issue := slices.IndexFunc(metrics, func(m struct {
-		name string
-		of   func(*Counters) *float64
-	}) bool {
-		return strings.HasPrefix(m.name, "smsp__issue_active")
-	})
-	script := "#!/bin/sh\necho \"$@\" >" + dir + "/args\ncat <<'END'\n==PROF== text\n" + strings.Join(names, ",") +
-		"\n" + strings.Join(units, ",") + "\n" + strings.Join(values, ",") + "\nEND\n"
+	table := strings.Join(names, ",") + "\n" + strings.Join(units, ",") + "\n" + strings.Join(values, ",")
+	script := "#!/bin/sh\necho \"$@\" >" + dir + "/args\ncat <<'END'\n==PROF== text\n" + table + "\nEND\n"
 	if err := os.WriteFile(filepath.Join(dir, "ncu"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	return dir, share
+}
+
+// Issue slots are added to a row that was measured without them; nothing else of it changes.
+func TestCountSlots(t *testing.T) {
+	pretend(t)
+	dir, want := pretendProfiler(t)
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	d, err := openTemporal(TemporalOptions{Device: "cuda:0", Log: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	row := TemporalRow{
+		Case: "star7", DType: "float", Boundary: "none", Grid: "9x9x30", Steps: 7, Rate: 3, Low: 2, High: 4, Cool: 5,
+		Depth: 3, Useful: 0.5, Plan: "body[0:2]@3{family=overlap,block=32,tile=2x4x8}",
+	}
+	w := rowWanted{
+		temporalCase: temporalCase{"star7", "float", "none"}, set: map[string]string{"L": "9", "M": "9", "N": "30"}, steps: 7,
+		measured: &row,
+	}
+	got, err := d.countSlots(t.Context(), w)
+	if err != nil || got.SlotShare == nil || math.Abs(*got.SlotShare-want) > 1e-12 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	got.SlotShare = nil
+	if !reflect.DeepEqual(got, row) {
+		t.Errorf("%+v", got)
+	}
+	args, err := os.ReadFile(filepath.Join(dir, "args"))
+	if err != nil || !strings.Contains(string(args), "regex:^body_3$") || !strings.Contains(string(args), "--steps 10 ") {
+		t.Errorf("%s, %v", args, err)
+	}
+	row.Useful = 2
+	if _, err := d.countSlots(t.Context(), w); err == nil {
+		t.Error("an impossible row is kept")
+	}
+}
+
+// Issue slots are read from what the profiler prints. Where there is none, the row has no figure.
+func TestTemporalSlotShare(t *testing.T) {
+	dir, want := pretendProfiler(t)
 	row := &temporal{
 		temporalDevice: &temporalDevice{TemporalOptions: TemporalOptions{Device: "cuda:1"}},
 		rowWanted: rowWanted{
@@ -252,13 +298,13 @@ func TestTemporalSlotShare(t *testing.T) {
 	}
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	share, err := row.slotShare(t.Context(), plan)
-	if err != nil || math.Abs(*share-(float64(10*issue)+0.5)/100) > 1e-12 {
+	if err != nil || math.Abs(*share-want) > 1e-12 {
 		t.Errorf("%v, %v", share, err)
 	}
 	args, err := os.ReadFile(filepath.Join(dir, "args"))
-	want := "bench temporal --quick --device cuda:1 --case star7 --dtype float --boundary clamp --steps 13 " +
+	wanted := "bench temporal --quick --device cuda:1 --case star7 --dtype float --boundary clamp --steps 13 " +
 		"--plan body[0:2]@4{family=pipe} --set N=64"
-	if err != nil || !strings.Contains(string(args), want) || !strings.Contains(string(args), "regex:^body_4$") {
+	if err != nil || !strings.Contains(string(args), wanted) || !strings.Contains(string(args), "regex:^body_4$") {
 		t.Errorf("%s, %v", args, err)
 	}
 	row.Device = "cpu"
