@@ -97,9 +97,10 @@ func (r SuiteRow) in(rows []TemporalRow, device string) *TemporalRow {
 }
 
 // MeasureSuite measures the rows of a list, but for those that were measured at the options'
-// commit, as completely, before; where the issue slots alone are missing, those are counted. It begins no row that would end after the budget, if there is
-// one: each is taken to need as long as the longest so far. What is finished is returned with an
-// error, too. A row that fails does not keep the others from being measured.
+// commit, as completely, before. Where the issue slots alone are missing, those are counted. It
+// begins no row that would end after the budget, if there is one: each is taken to need as long as
+// the longest so far. What is finished is returned with an error, too. A row that fails does not
+// keep the others from being measured.
 func MeasureSuite(ctx context.Context, o TemporalOptions, list []SuiteRow, have []TemporalRow,
 	budget time.Duration) ([]TemporalRow, error) {
 	d, err := openTemporal(o)

@@ -260,8 +260,8 @@ func TestCountSlots(t *testing.T) {
 		Depth: 3, Useful: 0.5, Plan: "body[0:2]@3{family=overlap,block=32,tile=2x4x8}",
 	}
 	w := rowWanted{
-		temporalCase: temporalCase{"star7", "float", "none"}, set: map[string]string{"L": "9", "M": "9", "N": "30"}, steps: 7,
-		measured: &row,
+		temporalCase: temporalCase{"star7", "float", "none"}, set: map[string]string{"L": "9", "M": "9", "N": "30"},
+		steps: 7, measured: &row,
 	}
 	got, err := d.countSlots(t.Context(), w)
 	if err != nil || got.SlotShare == nil || math.Abs(*got.SlotShare-want) > 1e-12 {
@@ -272,7 +272,8 @@ func TestCountSlots(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	args, err := os.ReadFile(filepath.Join(dir, "args"))
-	if err != nil || !strings.Contains(string(args), "regex:^body_3$") || !strings.Contains(string(args), "--steps 10 ") {
+	if err != nil || !strings.Contains(string(args), "regex:^body_3$") ||
+		!strings.Contains(string(args), "--steps 10 ") {
 		t.Errorf("%s, %v", args, err)
 	}
 	row.Useful = 2
