@@ -42,7 +42,7 @@ type timedLoop struct {
 	differ, compared  int64   // cells
 	points            int64
 	busy              time.Duration // so far
-	seen              float64       // the rate of short repetitions
+	seen              float64       // the rate of a few repetitions
 	rates             []float64     // of whole ones
 }
 
@@ -70,10 +70,12 @@ func checksOf(plans []string) (int64, error) {
 	return n, nil
 }
 
-// fewSteps is how many iterations a short repetition has at most.
+// fewSteps is how many iterations are enough to time single ones. Of kernels of several iterations
+// all are timed: those that are left over count as much as in the row.
 const fewSteps = 200
 
-// fastest tries plans by short repetitions, and returns the fastest, open.
+// fastest tries plans by a few repetitions, and returns the fastest, open; but one that computes
+// anything wrong at once, so that it is seen.
 func (t *temporal) fastest(ctx context.Context, plans []string, as role) (*timedLoop, error) {
 	var best *timedLoop
 	for _, text := range plans {
@@ -96,14 +98,16 @@ func (t *temporal) fastest(ctx context.Context, plans []string, as role) (*timed
 		what := map[role]string{ofOne: "one iteration a kernel, ", withoutEdges: "bare, "}[as]
 		fmt.Fprintf(t.Log, "  %8.1f GStencil/s, %s%d registers, %d bytes spilled: %s\n", l.seen, what, l.registers,
 			l.spills, text)
-		if l.differ > 0 && as == ofSeveral {
-			fmt.Fprintf(t.Log, "  %d cells DIFFER: %s\n", l.differ, text)
-		}
-		if best == nil || l.seen > best.seen {
+		wrong := l.differ > 0
+		if wrong || best == nil || l.seen > best.seen {
 			l, best = best, l
 		}
 		if l != nil {
 			l.Close()
+		}
+		if wrong {
+			fmt.Fprintf(t.Log, "  %d cells DIFFER: %s\n", best.differ, text)
+			break
 		}
 	}
 	if best == nil {
@@ -113,7 +117,7 @@ func (t *temporal) fastest(ctx context.Context, plans []string, as role) (*timed
 }
 
 // try opens a plan, compares what it makes of the grids with what one iteration a kernel does,
-// and times short repetitions.
+// and times a few repetitions.
 func (t *temporal) try(ctx context.Context, plan string, as role) (*timedLoop, error) {
 	l, err := t.open(ctx, plan, as)
 	if err != nil {
@@ -121,9 +125,13 @@ func (t *temporal) try(ctx context.Context, plan string, as role) (*timedLoop, e
 	}
 	if err = t.check(ctx, l); err == nil {
 		var rates []float64
+		n := t.steps
+		if as == ofOne {
+			n = min(n, fewSteps)
+		}
 		for len(rates) < 4 && err == nil { // the first loads code and records graphs
 			var rate float64
-			rate, err = l.rate(ctx, min(t.steps, fewSteps))
+			rate, err = l.rate(ctx, n)
 			rates = append(rates, rate)
 		}
 		l.seen = median(rates[1:])

@@ -329,6 +329,39 @@ func TestTemporalOnce(t *testing.T) {
 	}
 }
 
+// A plan that leaves another cell than one iteration a kernel is the row's, however fast others are.
+func TestTemporalWrongPlan(t *testing.T) {
+	var log strings.Builder
+	d, err := openTemporal(TemporalOptions{Device: "opencl:0", Log: &log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	row, err := d.load(rowWanted{
+		temporalCase: temporalCase{"star5", "float", "none"}, set: map[string]string{"N": "15"}, steps: 4,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row.checks = 7
+	single, err := row.fastest(t.Context(), []string{""}, ofOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	single.Close()
+	row.kept["next"][4*100] ^= 1
+	l, err := row.fastest(t.Context(), []string{
+		"body[0:2]@2{family=overlap,block=32,tile=8x32}", "body[0:2]@3{family=overlap,block=32,tile=8x32}",
+	}, ofSeveral)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if l.differ != 1 || l.compared != 2*15*15 || l.depth != 2 || !strings.Contains(log.String(), "1 cells DIFFER: ") {
+		t.Errorf("%d of %d cells differ with depth %d\n%s", l.differ, l.compared, l.depth, log.String())
+	}
+}
+
 // Cells that differ are counted, and what stops a search of plans is an error.
 func TestTemporalDiffers(t *testing.T) {
 	a, b := randomCells(types.F32, 70_000, 1), randomCells(types.F32, 70_000, 1)
