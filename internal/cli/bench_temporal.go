@@ -79,7 +79,12 @@ func (c *benchTemporal) Run(a *app) error {
 	if len(rows) > 0 {
 		bench.WriteTemporal(a.stdout, rows)
 	}
-	bench.WriteShort(a.stdout, suite, slices.Concat(rows, have))
+	if err == nil && c.Suite != "" && c.JSON != "" { // with those of earlier calls
+		have, err = bench.ReadTemporal(c.JSON)
+	} else {
+		have = rows
+	}
+	bench.WriteShort(a.stdout, suite, have)
 	if err != nil {
 		return err
 	}
