@@ -5,21 +5,27 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 )
 
 type benchTemporal struct {
-	record `embed:""`
-	Device string            `default:"cuda:0" help:"The GPU, or cpu."`
-	Case   []string          `help:"Only these cases: star5, box9, star9, box25, star7, star13, poisson19, box27." placeholder:"NAME"`
-	DType  []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
-	Set    map[string]string `help:"Another size." placeholder:"N=VALUE"`
-	Plan   []string          `help:"A plan to try; may be given several times. The fastest is measured." placeholder:"TEXT" sep:"none"`
-	Bare   []string          `help:"A plan to try without handling of edges, whose values are wrong there: what they cost." placeholder:"TEXT" sep:"none"`
-	Single []string          `help:"A plan of one iteration a kernel to time in turn with the fastest; may be given several times. The fastest of them counts." placeholder:"TEXT" sep:"none"`
-	Steps  int64             `default:"1000" help:"Iterations of a repetition."`
-	Least  time.Duration     `name:"seconds" default:"3s" help:"How long repetitions or pairs go on, at least."`
+	record   `embed:""`
+	Device   string            `default:"cuda:0" help:"The GPU, or cpu."`
+	Case     []string          `help:"Only these cases: star5, box9, star9, box25, star7, star13, poisson19, box27, star5-axes, star9-axes, star7-axes, star13-axes, wave, grayscott." placeholder:"NAME"`
+	DType    []string          `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
+	Boundary []string          `help:"What all grids have at their ends: none (if it is not given), clamp, periodic, mirror, reflect, constant." placeholder:"NAME"`
+	Set      map[string]string `help:"Another size; N alone is that of every axis." placeholder:"N=VALUE"`
+	Plan     []string          `help:"A plan to try; may be given several times. The fastest is measured." placeholder:"TEXT" sep:"none"`
+	Bare     []string          `help:"A plan to try without handling of edges, whose values are wrong there: what they cost. The fastest is timed in turn with the fastest plan." placeholder:"TEXT" sep:"none"`
+	Single   []string          `help:"A plan of one iteration a kernel to time in turn with the fastest; may be given several times. The fastest of them counts." placeholder:"TEXT" sep:"none"`
+	Suite    string            `help:"Measure the rows of a list, h200 or a JSON file, by the plans that it has for them. Rows that --json has from this commit are left out." placeholder:"NAME"`
+	Budget   time.Duration     `help:"With --suite: begin no row that would end later." placeholder:"TIME"`
+	Counters bool              `help:"Have Nsight Compute (ncu) count which share of the issue slots the fastest plans fill."`
+	Quick    bool              `help:"Only carry out the first case once, by the first plan: for profilers."`
+	Steps    int64             `default:"1000" help:"Iterations of a repetition."`
+	Least    time.Duration     `name:"seconds" default:"3s" help:"How long repetitions of the fastest plan take together, at least."`
 }
 
 func (c *benchTemporal) Help() string {
@@ -31,48 +37,54 @@ one, so that further cases and types can be measured later.
 Examples:
 
 	gridloom bench temporal --case star5 --dtype double --plan 'body[0:2]@4{family=pipe,cells=4}' --json temporal.json
-	gridloom bench temporal --case star7 --plan 'body[0:2]@2{family=pipe}' --set N=509 --steps 997
+	gridloom bench temporal --case star7 --boundary clamp --plan 'body[0:2]@2{family=pipe}' --set N=509 --steps 997
+	gridloom bench temporal --suite h200 --budget 9m --counters --json bench/results/temporal-h200.json
 	gridloom bench temporal --device cpu --case star7 --dtype double --set N=384 --steps 100 \
 	  --single block=0x16x0 --single block=64x32x0 --plan 'body[0:2]@4{family=wavefront}' --json temporal-cpu.json`
 }
 
 func (c *benchTemporal) Run(a *app) error {
-	if _, _, err := target.Parse(c.Device); err != nil {
-		return usage("--device %s: %v", c.Device, err)
-	}
-	for _, name := range c.Case {
-		if !slices.Contains(bench.TemporalNames(), name) {
-			return usage("--case %s: the cases are %s", name, strings.Join(bench.TemporalNames(), ", "))
-		}
-	}
-	for _, t := range c.DType {
-		if t != "double" && t != "float" {
-			return usage("--dtype %s: the types are double and float", t)
-		}
-	}
-	switch {
-	case len(c.Plan) == 0:
-		return usage("bench temporal needs a plan: --plan 'body[0:2]@4{family=pipe}'")
-	case c.Steps < 1:
-		return usage("--steps %d: at least 1 is needed", c.Steps)
+	suite, err := c.list()
+	if err != nil {
+		return err
 	}
 	if err := c.check(); err != nil {
 		return err
 	}
-	rows, err := bench.Temporal(a.ctx, bench.TemporalOptions{
-		Device: c.Device, Cases: c.Case, DTypes: c.DType, Set: c.Set, Plans: c.Plan, Bare: c.Bare, Steps: c.Steps,
-		Single: c.Single,
-		Least:  c.Least, Commit: a.commit(), Log: a.stderr,
+	o := bench.TemporalOptions{
+		Device: c.Device, Cases: c.Case, DTypes: c.DType, Boundaries: c.Boundary, Set: c.Set, Plans: c.Plan,
+		Bare: c.Bare, Single: c.Single,
+		Steps: c.Steps, Least: c.Least, Counters: c.Counters, Commit: a.commit(), Log: a.stderr,
 		Each: func(r bench.TemporalRow) error {
 			if c.JSON == "" {
 				return nil
 			}
 			return bench.MergeTemporal(c.JSON, r)
 		},
-	})
+	}
+	if c.Quick {
+		return bench.TemporalOnce(a.ctx, o)
+	}
+	var rows, have []bench.TemporalRow
+	if c.Suite == "" {
+		rows, err = bench.Temporal(a.ctx, o)
+	} else {
+		if c.JSON != "" {
+			if have, err = bench.ReadTemporal(c.JSON); err != nil {
+				return err
+			}
+		}
+		rows, err = bench.MeasureSuite(a.ctx, o, suite, have, c.Budget)
+	}
 	if len(rows) > 0 {
 		bench.WriteTemporal(a.stdout, rows)
 	}
+	if err == nil && c.Suite != "" && c.JSON != "" { // with those of earlier calls
+		have, err = bench.ReadTemporal(c.JSON)
+	} else {
+		have = rows
+	}
+	bench.WriteShort(a.stdout, suite, have)
 	if err != nil {
 		return err
 	}
@@ -83,4 +95,52 @@ func (c *benchTemporal) Run(a *app) error {
 		}
 	}
 	return nil
+}
+
+// list checks the flags, and reads the list of rows if there is one.
+func (c *benchTemporal) list() ([]bench.SuiteRow, error) {
+	if _, _, err := target.Parse(c.Device); err != nil {
+		return nil, usage("--device %s: %v", c.Device, err)
+	}
+	for _, x := range []struct {
+		flag, what   string
+		given, known []string
+	}{
+		{"--case", "cases", c.Case, bench.TemporalNames()},
+		{"--dtype", "types", c.DType, []string{"double", "float"}},
+		{"--boundary", "boundaries", c.Boundary, bench.TemporalBoundaries()},
+	} {
+		for _, word := range x.given {
+			if !slices.Contains(x.known, word) {
+				return nil, usage("%s %s: the %s are %s", x.flag, word, x.what, strings.Join(x.known, ", "))
+			}
+		}
+	}
+	switch {
+	case c.Steps < 1:
+		return nil, usage("--steps %d: at least 1 is needed", c.Steps)
+	case c.Quick && c.JSON != "":
+		return nil, usage("--quick measures nothing that --json could keep")
+	case c.Budget != 0 && c.Suite == "":
+		return nil, usage("--budget is for the rows of --suite")
+	case c.Suite == "" && len(c.Plan) == 0:
+		return nil, usage("bench temporal needs a plan: --plan 'body[0:2]@4{family=pipe}'")
+	case c.Suite == "":
+		return nil, nil
+	case c.Quick || len(c.Plan)+len(c.Bare)+len(c.Single)+len(c.Set) > 0:
+		return nil, usage("--suite has plans and sizes of its own: leave out --plan, --bare, --single, --set, --quick")
+	}
+	if !strings.Contains(c.Suite, ".") {
+		suite, err := bench.TemporalSuite(c.Suite)
+		if err != nil {
+			return nil, usage("--suite: %v", err)
+		}
+		return suite, nil
+	}
+	text, err := gridio.ReadSmall(c.Suite, maxStory)
+	if err != nil {
+		return nil, gridio.Named(c.Suite, err)
+	}
+	suite, err := bench.ParseSuite(text)
+	return suite, gridio.Named(c.Suite, err)
 }

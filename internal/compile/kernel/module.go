@@ -75,7 +75,21 @@ type Span struct {
 	// Prepare runs before the span where the iteration before was not carried out by a span
 	// of this iterate with the same spares: it brings to the spares what spans do not write.
 	Prepare []*Launch
+	// Work is what the launches do for one size; nil where nobody has asked.
+	Work *Work
 }
+
+// Work counts the cells that statements are carried out at, a statement of each iteration on its
+// own.
+type Work struct {
+	Needed int64 // cells of the statements' domains
+	// Done counts every cell that a thread goes through, also those that other threads compute
+	// too, and those beyond the ends of arrays: they take as long.
+	Done int64
+}
+
+// Useful returns the part of the work that is needed, above 0 and 1 at most.
+func (w *Work) Useful() float64 { return float64(w.Needed) / float64(w.Done) }
 
 // Exchange is a grid and the memory that a span writes in its place.
 type Exchange struct {

@@ -55,6 +55,8 @@ type Options struct {
 	// Bare leaves the handling of edges out of spans where a family can, which shows what it
 	// costs: values near the ends of the arrays are wrong.
 	Bare bool
+	// Count asks for the Work of spans, at the sizes of Bound.
+	Count bool
 
 	fitting *fitting                         // what did not fit so far
 	aligned map[*ir.Grid]int64               // what rows are padded to at the least

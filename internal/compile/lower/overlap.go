@@ -256,10 +256,12 @@ func (t *overlapTile) stage(outer *scope, st *pipeline.Stage, thread kernel.Expr
 	if inside != nil {
 		list = []kernel.Stmt{&kernel.If{Cond: inside, Then: list}}
 	}
-	return &kernel.Loop{
+	loop := &kernel.Loop{
 		Var: number, Lo: thread, Hi: kernel.I(t.cells(st)), Step: kernel.I(block),
 		Body: append(cells.stmts, list...),
 	}
+	t.updates[loop] = true
+	return loop
 }
 
 // place is the element of another stage's values at a cell of a stage, moved on some axes.

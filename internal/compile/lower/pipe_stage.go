@@ -33,7 +33,9 @@ func (s *pipeStep) stage(st *pipeline.Stage, r int64) {
 			value = kernel.Sel(s.has(s.kept(st, plane), r, x, 1, true), kernel.V(old[x]), value)
 		}
 		into := s.body.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
-		s.body.emit(&kernel.Declare{Var: into, Init: value})
+		made := &kernel.Declare{Var: into, Init: value}
+		s.updates[made] = true
+		s.body.emit(made)
 		row = append(row, into)
 	}
 	if s.late && s.guarded && st.Fills() {

@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -20,6 +21,9 @@ import (
 type spanKernel struct {
 	*nest
 	pipeline *pipeline.Pipeline
+	// updates are the statements that are carried out once for each cell of a stage that is
+	// computed; of loops it is an iteration.
+	updates map[kernel.Stmt]bool
 }
 
 // chooseSpans finds the spans that the plan names, and their configurations.
@@ -110,7 +114,7 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 		Call: k.Call, From: k.From, To: k.To, Depth: k.Depth, Config: full,
 	})
 	m.chooser.spaces = append(m.chooser.spaces, space)
-	m.spans = append(m.spans, &spanKernel{n, p})
+	m.spans = append(m.spans, &spanKernel{n, p, map[kernel.Stmt]bool{}})
 	return nil
 }
 
@@ -170,6 +174,12 @@ func (s *spanKernel) build() error {
 		MaxRegisters: int(s.set.Int(schedule.RegisterLimit, 0)),
 	}
 	args := s.finish(k)
+	var work *kernel.Work
+	if s.opts.Count {
+		if work, err = s.work(k, args); err != nil {
+			return err
+		}
+	}
 	if k, err = s.passed(k, s.wanted()); err != nil {
 		return err
 	}
@@ -179,7 +189,7 @@ func (s *spanKernel) build() error {
 		}
 	}
 	span := s.pipeline.Span
-	out := &kernel.Span{Iterate: span.Iterate, Depth: span.Depth, After: span.After}
+	out := &kernel.Span{Iterate: span.Iterate, Depth: span.Depth, After: span.After, Work: work}
 	for _, o := range span.Outputs {
 		if o.Spare {
 			_, spare := s.spareStore(o.Value.Memory)
@@ -195,6 +205,32 @@ func (s *spanKernel) build() error {
 		return cmp.Compare(b.Depth, a.Depth)
 	})
 	return s.broken
+}
+
+// work counts what a launch of the kernel does. Passes may merge statements: it is counted before.
+func (s *spanKernel) work(k *kernel.Kernel, args []kernel.Arg) (*kernel.Work, error) {
+	if s.opts.Bound == nil {
+		return nil, fmt.Errorf("%s: what a kernel does is counted for a size, and there is none", s.key)
+	}
+	values := map[*kernel.Var]op.Value{}
+	for i, v := range k.Scalars {
+		if size, ok := args[len(k.Buffers)+i].(kernel.SizeArg); ok {
+			values[v] = op.Int(v.Type, s.opts.Bound.Params[size.Param])
+		}
+	}
+	done, err := kernel.Executions(k, values, s.updates)
+	if err != nil {
+		return nil, err
+	}
+	w := &kernel.Work{Done: done}
+	for _, st := range s.pipeline.Stages {
+		cells := int64(1)
+		for _, axis := range s.axes {
+			cells *= max(0, s.opts.Bound.Range(st.Stmt.Domain[axis]).Len())
+		}
+		w.Needed += cells
+	}
+	return w, nil
 }
 
 // smallerSpan names what fits in shared memory where a kernel does not: another tile of

@@ -269,9 +269,12 @@ func (r *waveRow) cells(row *scope, of rowCells, from, to kernel.Expr) {
 		loop.Path = kernel.Interior
 	}
 	if n, ok := kernel.Trips(loop); ok && n == 1 {
-		row.emit(append([]kernel.Stmt{&kernel.Let{Var: loop.Var, Value: from}}, loop.Body...)...)
+		at := &kernel.Let{Var: loop.Var, Value: from}
+		r.updates[at] = !of.left
+		row.emit(append([]kernel.Stmt{at}, loop.Body...)...)
 		return
 	}
+	r.updates[loop] = !of.left
 	row.emit(loop)
 }
 

@@ -22,6 +22,7 @@ type State struct {
 	scratch  map[*kernel.Scratch]*Memory
 	spares   map[*kernel.Spare]*Memory
 	spans    map[*kernel.Span]int64 // how often each was carried out
+	reports  map[*kernel.Kernel]*Report
 	err      error
 }
 
@@ -39,6 +40,7 @@ func NewState(m *kernel.Module, b *ir.Binding, data map[*ir.Grid][]byte, opts Op
 		scratch:  map[*kernel.Scratch]*Memory{},
 		spares:   map[*kernel.Spare]*Memory{},
 		spans:    map[*kernel.Span]int64{},
+		reports:  map[*kernel.Kernel]*Report{},
 	}
 	for _, k := range m.Kernels {
 		p, err := Compile(k)
@@ -232,6 +234,9 @@ func (s *State) Spans() int64 {
 // Carried returns how often a span has been carried out.
 func (s *State) Carried(span *kernel.Span) int64 { return s.spans[span] }
 
+// Report returns what the last launch of a kernel did; nil if there was none.
+func (s *State) Report(k *kernel.Kernel) *Report { return s.reports[k] }
+
 func (s *State) evaluate(e ir.Expr, step int64) op.Value {
 	for i, x := range s.module.Program.Scalars {
 		s.bound.Scalars[i] = s.Scalar(x)
@@ -266,6 +271,7 @@ func (s *State) launches(list []*kernel.Launch, step int64, given map[*ir.Grid]b
 		}
 		r, err := s.programs[l.Kernel].Run(args, s.opts)
 		if err == nil {
+			s.reports[l.Kernel] = r
 			err = r.Err()
 		}
 		if err != nil {

@@ -76,14 +76,6 @@ const profilePatience = 5 * time.Minute
 // count has Nsight Compute run this program once more, on one case with one
 // plan, and reads what it has counted in the plan's first launch.
 func (s *sweep) count(r *SpatialRow) (*Counters, error) {
-	ncu, err := exec.LookPath("ncu")
-	if err != nil {
-		return nil, fmt.Errorf("counters need Nsight Compute: %w", err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	// The plain kernels come first, and may have the same name.
 	first := r.Launched[0]
 	skip := 0
@@ -92,17 +84,8 @@ func (s *sweep) count(r *SpatialRow) (*Counters, error) {
 			skip++
 		}
 	}
-	var names []string
-	for _, m := range metrics {
-		names = append(names, m.name)
-	}
 	args := []string{
-		"--target-processes", "all", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
-		"--metrics", strings.Join(names, ","), "--kernel-name-base", "function",
-		"--kernel-name", "regex:^" + regexp.QuoteMeta(emit.CUDA.Symbol(first)) + "$",
-		"--launch-skip", strconv.Itoa(skip), "--launch-count", "1",
-		self, "bench", "spatial", "--device", fmt.Sprintf("cuda:%d", s.opts.Ordinal), "--case", r.Case,
-		"--dtype", r.DType,
+		"bench", "spatial", "--device", fmt.Sprintf("cuda:%d", s.opts.Ordinal), "--case", r.Case, "--dtype", r.DType,
 		"--plan", r.Plan, "--quick", "--batches", "5",
 	}
 	for _, q := range s.bound.Program.Params {
@@ -110,19 +93,43 @@ func (s *sweep) count(r *SpatialRow) (*Counters, error) {
 			args = append(args, "--set", q.Name+"="+v)
 		}
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, profilePatience)
-	defer cancel()
-	var table bytes.Buffer
-	if _, err := (child.Program{Path: ncu, Args: args, Stdout: &table}).Run(ctx); err != nil {
-		return nil, fmt.Errorf("the profiler: %w", err)
-	}
-	c, err := parseCounters(table.Bytes())
+	c, err := profile(s.ctx, emit.CUDA.Symbol(first), skip, args)
 	if err != nil {
 		return nil, err
 	}
 	c.Excess = c.DRAMBytes / (s.worker.info.Points * s.worker.info.Bytes)
 	c.Limit = c.limit()
 	return c, nil
+}
+
+// profile has Nsight Compute run this program with some arguments, and reads what it has counted
+// in one launch of a kernel, after so many launches of it.
+func profile(ctx context.Context, symbol string, skip int, args []string) (*Counters, error) {
+	ncu, err := exec.LookPath("ncu")
+	if err != nil {
+		return nil, fmt.Errorf("counters need Nsight Compute: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, m := range metrics {
+		names = append(names, m.name)
+	}
+	full := slices.Concat([]string{
+		"--target-processes", "all", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
+		"--metrics", strings.Join(names, ","), "--kernel-name-base", "function",
+		"--kernel-name", "regex:^" + regexp.QuoteMeta(symbol) + "$",
+		"--launch-skip", strconv.Itoa(skip), "--launch-count", "1", self,
+	}, args)
+	ctx, cancel := context.WithTimeout(ctx, profilePatience)
+	defer cancel()
+	var table bytes.Buffer
+	if _, err := (child.Program{Path: ncu, Args: full, Stdout: &table}).Run(ctx); err != nil {
+		return nil, fmt.Errorf("the profiler: %w", err)
+	}
+	return parseCounters(table.Bytes())
 }
 
 // parseCounters finds the table in what the profiler has printed: names, units

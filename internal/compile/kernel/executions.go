@@ -1,0 +1,227 @@
+package kernel
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/gridloom/gridloom/internal/compile/op"
+)
+
+// Executions returns how often all threads of a launch together carry out some statements of a
+// kernel, for the given arguments. It counts without running the kernel: of the other statements
+// it follows only those that decide how often. A marked loop counts once an iteration.
+//
+// A value that a warp's lane shuffles to the others is taken to be the same in all lanes. What
+// depends on memory cannot be counted, and is an error.
+func Executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool) (int64, error) {
+	c := &counter{marked: marked, decides: map[*Var]bool{}, follows: map[Stmt]bool{}, env: maps.Clone(args)}
+	if c.env == nil {
+		c.env = map[*Var]op.Value{}
+	}
+	for c.changed = true; c.changed; {
+		c.changed = false
+		c.find(k.Body)
+	}
+	if c.broken != nil {
+		return 0, fmt.Errorf("kernel %s: %w", k.Name, c.broken)
+	}
+	for _, s := range k.Scalars {
+		if _, known := c.env[s]; c.decides[s] && !known {
+			return 0, fmt.Errorf("kernel %s: the argument %s is not given", k.Name, s.Name)
+		}
+	}
+	return c.count(c.prune(k.Body)), nil
+}
+
+// counter counts executions.
+type counter struct {
+	marked  map[Stmt]bool
+	decides map[*Var]bool // the variables that decide how often something is carried out
+	follows map[Stmt]bool // the loops and conditions that have something marked, or that change such a variable
+	changed bool
+	broken  error
+	env     map[*Var]op.Value
+}
+
+// find notes what decides, and reports whether a list has something marked, or changes what decides.
+func (c *counter) find(list []Stmt) bool {
+	found := false
+	for _, s := range list {
+		found = found || c.marked[s]
+		switch s := s.(type) {
+		case *Let:
+			c.define(s.Var, s.Value)
+		case *Declare:
+			c.define(s.Var, s.Init)
+		case *Assign:
+			c.define(s.Var, s.Value)
+			found = found || c.decides[s.Var]
+		case *Shuffle:
+			if s.Kind == ShuffleFrom {
+				c.define(s.Var, s.Value)
+			} else {
+				c.define(s.Var, nil)
+			}
+		case *LoadVector:
+			for _, v := range s.Vars {
+				c.define(v, nil)
+			}
+		case *Loop:
+			if c.find(s.Body) || c.marked[s] {
+				c.follow(s, s.Lo, s.Hi, s.Step)
+				found = true
+			}
+		case *If:
+			one, other := c.find(s.Then), c.find(s.Else)
+			if one || other {
+				c.follow(s, s.Cond)
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// follow notes a statement of which it matters how it goes.
+func (c *counter) follow(s Stmt, on ...Expr) {
+	c.changed = c.changed || !c.follows[s]
+	c.follows[s] = true
+	for _, e := range on {
+		c.depend(e)
+	}
+}
+
+// define notes what a variable depends on, if it decides.
+func (c *counter) define(v *Var, value Expr) {
+	switch {
+	case !c.decides[v]:
+	case value == nil:
+		c.broken = fmt.Errorf("how often statements run depends on %s, which only the device knows", v.Name)
+	default:
+		c.depend(value)
+	}
+}
+
+// depend notes that the variables of an expression decide.
+func (c *counter) depend(e Expr) {
+	Walk(e, func(e Expr) {
+		switch e := e.(type) {
+		case *Ref:
+			c.changed = c.changed || !c.decides[e.Var]
+			c.decides[e.Var] = true
+		case *Load:
+			c.broken = fmt.Errorf("how often statements run depends on %s in memory", e.Buffer.Name)
+		}
+	})
+}
+
+// countNode is a statement that is followed, or the number of marked ones in a row.
+type countNode struct {
+	marked int64
+	set    *Var // to value
+	value  Expr
+	loop   *Loop
+	cond   Expr
+	body   []countNode // of the loop or the condition
+	other  []countNode
+	// alike says that all iterations of the loop come to the same.
+	alike bool
+}
+
+// prune leaves out all that does not matter.
+func (c *counter) prune(list []Stmt) []countNode {
+	var out []countNode
+	for _, s := range list {
+		n := countNode{}
+		if c.marked[s] {
+			n.marked = 1
+		}
+		switch s := s.(type) {
+		case *Let:
+			n.set, n.value = s.Var, s.Value
+		case *Declare:
+			n.set, n.value = s.Var, s.Init
+		case *Assign:
+			n.set, n.value = s.Var, s.Value
+		case *Shuffle:
+			n.set, n.value = s.Var, s.Value
+		case *Loop:
+			if !c.follows[s] {
+				continue
+			}
+			n.loop, n.body, n.alike = s, c.prune(s.Body), !c.decides[s.Var] && !c.assigns(s.Body)
+			if n.marked > 0 {
+				n.marked, n.body = 0, append(n.body, countNode{marked: 1})
+			}
+		case *If:
+			if !c.follows[s] {
+				continue
+			}
+			n.cond, n.body, n.other = s.Cond, c.prune(s.Then), c.prune(s.Else)
+		}
+		if !c.decides[n.set] {
+			n.set = nil
+		}
+		if plain := n.set == nil && n.loop == nil && n.cond == nil; plain {
+			last := len(out) - 1
+			switch {
+			case n.marked == 0:
+				continue
+			case last >= 0 && out[last].marked > 0 && out[last].set == nil:
+				out[last].marked += n.marked
+				continue
+			}
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// assigns reports whether a list changes a variable that decides.
+func (c *counter) assigns(list []Stmt) bool {
+	found := false
+	WalkStmts(list, func(s Stmt) {
+		if s, ok := s.(*Assign); ok {
+			found = found || c.decides[s.Var]
+		}
+	}, nil)
+	return found
+}
+
+// count carries out what is left.
+func (c *counter) count(list []countNode) int64 {
+	total := int64(0)
+	for i := range list {
+		n := &list[i]
+		total += n.marked
+		switch {
+		case n.set != nil:
+			c.env[n.set] = Eval(n.value, c.env)
+		case n.cond != nil:
+			if Eval(n.cond, c.env).True() {
+				total += c.count(n.body)
+			} else {
+				total += c.count(n.other)
+			}
+		case n.loop != nil:
+			total += c.loop(n)
+		}
+	}
+	return total
+}
+
+func (c *counter) loop(n *countNode) int64 {
+	lo, hi, step := Eval(n.loop.Lo, c.env), Eval(n.loop.Hi, c.env).I, Eval(n.loop.Step, c.env).I
+	if lo.I >= hi {
+		return 0
+	}
+	if n.alike {
+		return ((hi-lo.I-1)/step + 1) * c.count(n.body)
+	}
+	total := int64(0)
+	for at := lo.I; at < hi; at += step {
+		c.env[n.loop.Var] = op.Int(n.loop.Var.Type, at)
+		total += c.count(n.body)
+	}
+	return total
+}

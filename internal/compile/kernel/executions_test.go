@@ -1,0 +1,62 @@
+package kernel_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// Stores are counted, and loops over m by their iterations. N is 100, n is not given.
+func TestExecutions(t *testing.T) {
+	const store = "(store w (i64 0) a)"
+	loop := func(v, tag, lo, hi, step, body string) string {
+		return fmt.Sprintf("(for %s i64 %s %s %s %s %s)", v, tag, lo, hi, step, body)
+	}
+	for _, c := range []struct{ body, want string }{
+		{"", "0"},
+		{store + " " + store, "2"},
+		{loop("b", "block.x", "(i64 0)", "N", "(i64 32)",
+			loop("t", "thread.x", "(i64 0)", "(i64 8)", "(i64 1)", store)), "32"},
+		{loop("i", "serial", "N", "(i64 3)", "(i64 1)", store), "0"},
+		// Loops in which it depends on the variable.
+		{loop("i", "serial", "(i64 2)", "N", "(i64 7)", loop("j", "serial", "i", "(i64 10)", "(i64 1)", store)), "9"},
+		{loop("i", "serial", "(i64 0)", "N", "(i64 1)",
+			"(let x i64 (rem i (i64 3))) (if (eq x (i64 1)) (then "+store+") (else "+store+" "+store+"))"), "167"},
+		// Variables that change.
+		{"(var x i64 (i64 1)) " + loop("i", "serial", "(i64 0)", "(i64 4)", "(i64 1)",
+			loop("j", "serial", "(i64 0)", "x", "(i64 1)", store)+" (set x (mul x (i64 3)))"), "40"},
+		{"(var x i64 (i64 1)) " + loop("i", "serial", "(i64 0)", "(i64 4)", "(i64 1)",
+			"(if (lt i (i64 2)) (then (set x (i64 5))))") + loop("j", "serial", "(i64 0)", "x", "(i64 1)", store), "5"},
+		// A loop that is marked itself.
+		{loop("m", "serial", "(i64 0)", "N", "(i64 3)", ""), "34"},
+		{loop("m", "serial", "(i64 0)", "N", "(i64 3)", store), "68"},
+		// What does not matter may be anything.
+		{"(let x f64 (load u (i64 0))) (let y i64 (cast i64 n)) " + store, "1"},
+		// What cannot be known.
+		{"(let x f64 (load u (i64 0))) (if (lt x a) (then " + store + "))",
+			"kernel k: how often statements run depends on u in memory"},
+		{loop("i", "serial", "(i64 0)", "(cast i64 n)", "(i64 1)", store), "kernel k: the argument n is not given"},
+	} {
+		k := parse(t, signature+c.body+")")
+		marked := map[kernel.Stmt]bool{}
+		kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+			switch s := s.(type) {
+			case *kernel.Store:
+				marked[s] = true
+			case *kernel.Loop:
+				marked[s] = s.Var.Name == "m"
+			}
+		}, nil)
+		n, err := kernel.Executions(k, map[*kernel.Var]op.Value{k.Scalars[0]: op.Int(types.I64, 100)}, marked)
+		got := fmt.Sprint(n)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s\n%s, not %s", c.body, got, c.want)
+		}
+	}
+}
