@@ -45,7 +45,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	} else {
 		for _, n := range [][2]int64{
 			{4, 2}, {5, 2}, {6, 2}, {3, 2}, {2, 2}, {2, 1}, {4, 1}, {1, 2}, {3, 1}, {8, 2}, {4, 4}, {5, 4}, {10, 2},
-			{2, 4}, {1, 4},
+			{2, 4}, {1, 4}, {3, 4}, {6, 4},
 		} {
 			cells = append(cells, schedule.Int(n[0], n[1]))
 		}
