@@ -1,8 +1,12 @@
 package emit
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // async prints a statement about asynchronous copies or mbarriers and reports
@@ -27,6 +31,8 @@ func (p *printer) async(s kernel.Stmt) bool {
 		bytes := kernel.Mul(s.Cells, kernel.L(op.Int(s.Cells.Type(), int64(s.To.Elem.Size()))))
 		p.line("%s(&%s, &%s, %s, &%s);", p.asyncHelper("copy_bulk"), p.element(s.To, s.At), p.element(s.From, s.Index),
 			p.expr(bytes), p.element(s.Mbarrier, s.Slot))
+	case *kernel.TensorCopy:
+		p.tensorCopy(s)
 	case *kernel.MbarrierInit:
 		p.line("%s(&%s, %s);", p.asyncHelper("mbarrier_init"), p.element(s.Mbarrier, s.Slot), p.expr(s.Count))
 	case *kernel.MbarrierArrive:
@@ -61,6 +67,25 @@ func (p *printer) atOnce(s kernel.Stmt) bool {
 		return false
 	}
 	return true
+}
+
+// tensorCopy prints a copy of a box, whose indices begin with the last axis's. Along that, the tensor map
+// may take several elements for one.
+func (p *printer) tensorCopy(s *kernel.TensorCopy) {
+	name := fmt.Sprintf("copy_tensor%d", len(s.Corner))
+	args := []string{"&" + p.element(s.To, s.At), "&" + p.names[s.From]}
+	for i := len(s.Corner) - 1; i >= 0; i-- {
+		at := s.Corner[i]
+		if i == len(s.Corner)-1 {
+			at = kernel.Bin(op.Div, at, kernel.L(op.Int(types.I32, s.From.Tensor.Unit(s.From.Elem))))
+		}
+		args = append(args, p.expr(at))
+	}
+	args = append(args, "&"+p.element(s.Mbarrier, s.Slot))
+	if s.Blocks != nil {
+		name, args = name+"_multicast", append(args, p.expr(s.Blocks))
+	}
+	p.line("%s(%s);", p.asyncHelper(name), strings.Join(args, ", "))
 }
 
 // arrive prints an arrival, here with or without bytes that are to come, or at

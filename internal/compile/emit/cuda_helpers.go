@@ -31,6 +31,7 @@ func cudaHelpers() []helperText {
 	list = append(list, imageHelpers...)
 	list = append(list, clusterHelpers...)
 	list = append(list, asyncHelpers...)
+	list = append(list, tensorHelpers()...)
 	for _, w := range wide {
 		list = append(list, w.load(), w.store())
 	}
