@@ -106,7 +106,7 @@ func runKernel(t *testing.T, d *target, library device.Gridded, k *kernel.Kernel
 		shared, buffer := d.share(t, int64(len(want.in[i])))
 		copy(shared, want.in[i])
 		got, buffers, args = append(got, shared), append(buffers, buffer),
-			append(args, device.Argument(b, &device.Slot{Buffer: buffer}))
+			append(args, device.Argument(b, &device.Slot{Buffer: buffer}, want.env))
 	}
 	for _, v := range want.arguments {
 		args = append(args, v)
