@@ -41,7 +41,7 @@ type TensorCopy struct {
 // Limits of tensor maps, by the CUDA driver API's cuTensorMapEncodeTiled.
 const (
 	MaxTensorAxes   = 5
-	maxBoxElements  = 256 // along an axis
+	MaxBoxElements  = 256 // along an axis
 	tensorRunBytes  = 16  // what the bytes of an array's and a box's rows are multiples of
 	TensorPlaceUnit = 128 // bytes that the places of boxes in shared memory are multiples of
 )
@@ -51,7 +51,7 @@ const (
 func (t *Tensor) Unit(elem types.Type) int64 {
 	last := t.Box[len(t.Box)-1]
 	for unit := int64(1); unit*int64(elem.Size()) <= 8; unit *= 2 {
-		if last%unit == 0 && last/unit <= maxBoxElements {
+		if last%unit == 0 && last/unit <= MaxBoxElements {
 			return unit
 		}
 	}
@@ -91,8 +91,8 @@ func (v *verifier) tensorMap(b *Buffer) {
 	}
 	for i, n := range t.Box {
 		v.cells(t.Extents[i], "an extent of "+b.Name)
-		if n < 1 || i < len(t.Box)-1 && n > maxBoxElements {
-			v.fail("the box of %s has %d elements along an axis, not 1 to %d", b.Name, n, maxBoxElements)
+		if n < 1 || i < len(t.Box)-1 && n > MaxBoxElements {
+			v.fail("the box of %s has %d elements along an axis, not 1 to %d", b.Name, n, MaxBoxElements)
 		}
 	}
 	last, size := t.Box[len(t.Box)-1], int64(b.Elem.Size())
