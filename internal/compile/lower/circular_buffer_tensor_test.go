@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 )
@@ -63,7 +64,8 @@ func TestTensorPlanes(t *testing.T) {
 	}
 }
 
-// counted returns how many statements of the kernels of a program's plan some function counts.
+// countTensor returns how many boxes the kernels of a plan's program copy, how many of them to several blocks, and how
+// many rows.
 func countTensor(t *testing.T, source, sizes, text string) (boxes, sent, rows int) {
 	t.Helper()
 	p := load(t, "wide", source)
@@ -85,4 +87,98 @@ func countTensor(t *testing.T, source, sizes, text string) (boxes, sent, rows in
 		}, nil)
 	}
 	return boxes, sent, rows
+}
+
+// What neighbours in a cluster both read is brought once, in planes of two or three boxes; what has a boundary
+// condition within planes comes row by row.
+func TestTensorBoxes(t *testing.T) {
+	const text = "family=stream,stream=k,chunk=0,stages=1,staging=all,block=4x32,vec=2,rows=2,copy="
+	order8 := wideProgram("double", "", wide["order 8"])
+	for _, c := range []struct {
+		name, source, plan string
+		boxes, sent, rows  int
+	}{
+		{"whole planes", order8, text + "tensor", 6, 0, 0}, // the first step's five, then one a step
+		{"in a cluster of one", order8, text + "tensor,cluster=1", 6, 0, 0},
+		// Eight rows of a tile's eight are shared, so that none is a block's own.
+		{"in clusters", order8, text + "tensor,cluster=2", 12, 6, 0},
+		{"taller tiles", order8, text + "tensor,cluster=2,repeat=2x1", 18, 6, 0},
+		{"clamped rows", wideProgram("double", "boundary u : clamp;", wide["order 8"]), text + "tensor,cluster=2", 0, 0, 1},
+		{"clamped planes", wideProgram("double", "boundary u : clamp on k;", wide["order 8"]), text + "tensor", 6, 0, 0},
+		{"mirrored planes", wideProgram("double", "boundary u : antimirror on k;", wide["order 8"]), text + "tensor", 0, 0, 1},
+		{"rows of no tile", wideProgram("double", "", wide["one row"]), text + "tensor,cluster=2", 5, 0, 0},
+	} {
+		boxes, sent, rows := countTensor(t, c.source, "L=20 M=20 N=40", c.plan)
+		if boxes != c.boxes || sent != c.sent || (rows > 0) != (c.rows > 0) {
+			t.Errorf("%s: %d boxes, of which %d to several blocks, and %d rows; not %d, %d and %d", c.name, boxes, sent, rows,
+				c.boxes, c.sent, c.rows)
+		}
+	}
+}
+
+// A kernel of clusters that lacks any part of what keeps blocks from each other's way is found out.
+func TestTensorSpoilt(t *testing.T) {
+	p := load(t, "wide", wideProgram("double", "", wide["order 8"]))
+	text := "family=stream,stream=k,chunk=0,stages=1,staging=all,block=4x32,vec=2,rows=2,copy=tensor,cluster=2"
+	b := bind(t, p, "L=14 M=21 N=37")
+	for _, c := range []struct {
+		name string
+		drop func(kernel.Stmt) bool
+		want string
+	}{
+		{"nothing", func(kernel.Stmt) bool { return false }, ""},
+		{"arrivals at the block before", func(s kernel.Stmt) bool {
+			a, ok := s.(*kernel.MbarrierArrive)
+			return ok && a.Rank != nil
+		}, "waits"},
+		{"waits for what is free", func(s kernel.Stmt) bool {
+			a, ok := s.(*kernel.MbarrierWait)
+			return ok && strings.HasPrefix(a.Mbarrier.Name, "free") || ok && strings.HasSuffix(a.Mbarrier.Name, "_free")
+		}, "copies to"},
+		{"waits for planes", func(s kernel.Stmt) bool {
+			a, ok := s.(*kernel.MbarrierWait)
+			return ok && a.Mbarrier.Name == "arrived"
+		}, "in_shared"},
+		{"barriers of the cluster", func(s kernel.Stmt) bool {
+			a, ok := s.(*kernel.Barrier)
+			return ok && a.Scope == kernel.ClusterScope
+		}, "may not have begun"},
+	} {
+		want, err := expect(b, interp.NoBounds, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := lowered(p, lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range m.Kernels {
+			k.Body = dropped(k.Body, c.drop)
+		}
+		got, err := want.simulate(m, b)
+		if err == nil {
+			err = want.compare(b.Program, got)
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("without %s: %v", c.name, err)
+		}
+	}
+}
+
+// dropped returns a list without some statements, here and in the lists inside.
+func dropped(list []kernel.Stmt, drop func(kernel.Stmt) bool) []kernel.Stmt {
+	var out []kernel.Stmt
+	for _, s := range list {
+		if drop(s) {
+			continue
+		}
+		switch s := s.(type) {
+		case *kernel.Loop:
+			s.Body = dropped(s.Body, drop)
+		case *kernel.If:
+			s.Then, s.Else = dropped(s.Then, drop), dropped(s.Else, drop)
+		}
+		out = append(out, s)
+	}
+	return out
 }
