@@ -11,6 +11,8 @@
 //	CUDATEST_BUSY           another process has the GPU for itself
 //	CUDATEST_MEMORY=N       bytes of memory
 //	CUDATEST_OLD_DRIVER     code of this compiler cannot be loaded
+//	CUDATEST_CLUSTERS       the GPU says that it has clusters of blocks; it runs
+//	                        none of their kernels
 //	CUDATEST_NO_GRAPHS      launch graphs are refused
 //	CUDATEST_WILD=N         kernels of N threads a block are wild
 //	CUDATEST_HANG=N         kernels of N threads a block hang
@@ -279,7 +281,7 @@ CUresult cuDeviceGetAttribute(int *v, int which, int device)
 	static const std::map<int, int> attributes = {
 		{1, 1024}, {2, 1024}, {3, 1024}, {4, 64}, {5, 2147483647}, {6, 65535}, {7, 65535},
 		{10, 32}, {13, 1980000}, {16, processors}, {20, 0}, {36, 3201000}, {37, 6144}, {38, 1 << 20}, {39, 2048}, {69, 1 << 20}, {75, 9}, {76, 0},
-		{81, 228 << 10}, {82, 65536}, {95, 1}, {97, 227 << 10}, {106, 32}, {120, 1},
+		{81, 228 << 10}, {82, 65536}, {95, 1}, {97, 227 << 10}, {106, 32}, {120, asked("CUDATEST_CLUSTERS")},
 	};
 	auto a = attributes.find(which);
 	if (device != 7 || a == attributes.end())
