@@ -32,8 +32,8 @@ func imageCall(b *kernel.Buffer, place, bytes string) string {
 	return fmt.Sprintf("gl_image(h, %s, %s, %d, %d, %t)", place, bytes, bits, channels, b.Elem == types.F32)
 }
 
-// tensorCall spells the call that makes a tensor map of memory. Axes begin with the fastest, whose elements may be several
-// for one of the map's.
+// tensorCall spells the call that makes a tensor map of memory. Axes begin with the fastest, whose elements may be
+// several for one of the map's.
 func (h *host) tensorCall(b *kernel.Buffer, place string) string {
 	t, unit := b.Tensor, b.Tensor.Unit(b.Elem)
 	var extents, box []string

@@ -232,7 +232,8 @@ func (w *tiledKernel) bulkCopies(number kernel.Expr, planes func(*circularBuffer
 				brought, list := kernel.I(r.planeBytes()), w.tensorCopies(r, at, slot)
 				if w.fetch.issuers > 1 {
 					first := kernel.Lt(w.issuer(), kernel.I(1))
-					brought, list = kernel.Sel(first, brought, kernel.I(0)), []kernel.Stmt{&kernel.If{Cond: first, Then: list}}
+					brought = kernel.Sel(first, brought, kernel.I(0))
+					list = []kernel.Stmt{&kernel.If{Cond: first, Then: list}}
 				}
 				bytes, copies = kernel.Add(bytes, brought), append(copies, list...)
 				continue

@@ -52,8 +52,8 @@ func TestTensorPlanes(t *testing.T) {
 				for _, cluster := range []string{"", ",cluster=2", ",cluster=4"} {
 					n++
 					size := []string{"L=11 M=21 N=37", "L=9 M=10 N=66", "L=10 M=50 N=12"}[n%3]
-					text := "family=stream,staging=all,copy=" + []string{"tensor", "tensorwarp"}[n%2] + "," + text + cluster +
-						",sizes=" + []string{"literals", "arguments"}[n/2%2]
+					text := "family=stream,staging=all,copy=" + []string{"tensor", "tensorwarp"}[n%2] + "," +
+						text + cluster + ",sizes=" + []string{"literals", "arguments"}[n/2%2]
 					w := way{target: lower.GPU, strict: i%2 == 0, plan: plan(t, text)}
 					if err := check(bind(t, p, size), w, uint64(n)); err != nil {
 						t.Errorf("%s of %s, %s: %v", name, dtype, size, err)
@@ -94,6 +94,9 @@ func countTensor(t *testing.T, source, sizes, text string) (boxes, sent, rows in
 func TestTensorBoxes(t *testing.T) {
 	const text = "family=stream,stream=k,chunk=0,stages=1,staging=all,block=4x32,vec=2,rows=2,copy="
 	order8 := wideProgram("double", "", wide["order 8"])
+	bounded := func(bounds string) string {
+		return wideProgram("double", "boundary u : "+bounds+";", wide["order 8"])
+	}
 	for _, c := range []struct {
 		name, source, plan string
 		boxes, sent, rows  int
@@ -103,15 +106,15 @@ func TestTensorBoxes(t *testing.T) {
 		// Eight rows of a tile's eight are shared, so that none is a block's own.
 		{"in clusters", order8, text + "tensor,cluster=2", 12, 6, 0},
 		{"taller tiles", order8, text + "tensor,cluster=2,repeat=2x1", 18, 6, 0},
-		{"clamped rows", wideProgram("double", "boundary u : clamp;", wide["order 8"]), text + "tensor,cluster=2", 0, 0, 1},
-		{"clamped planes", wideProgram("double", "boundary u : clamp on k;", wide["order 8"]), text + "tensor", 6, 0, 0},
-		{"mirrored planes", wideProgram("double", "boundary u : antimirror on k;", wide["order 8"]), text + "tensor", 0, 0, 1},
+		{"clamped rows", bounded("clamp"), text + "tensor,cluster=2", 0, 0, 1},
+		{"clamped planes", bounded("clamp on k"), text + "tensor", 6, 0, 0},
+		{"mirrored planes", bounded("antimirror on k"), text + "tensor", 0, 0, 1},
 		{"rows of no tile", wideProgram("double", "", wide["one row"]), text + "tensor,cluster=2", 5, 0, 0},
 	} {
 		boxes, sent, rows := countTensor(t, c.source, "L=20 M=20 N=40", c.plan)
 		if boxes != c.boxes || sent != c.sent || (rows > 0) != (c.rows > 0) {
-			t.Errorf("%s: %d boxes, of which %d to several blocks, and %d rows; not %d, %d and %d", c.name, boxes, sent, rows,
-				c.boxes, c.sent, c.rows)
+			t.Errorf("%s: %d boxes, of which %d to several blocks, and %d rows; not %d, %d and %d", c.name, boxes,
+				sent, rows, c.boxes, c.sent, c.rows)
 		}
 	}
 }

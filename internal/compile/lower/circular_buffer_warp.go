@@ -79,8 +79,8 @@ func (w *tiledKernel) leaveStep() {
 	w.now.emit(arrive...)
 }
 
-// allLeavers is the number of threads that say so at the block's mbarrier: its own and, where it sends copies to the next
-// block of its cluster, those of that one.
+// allLeavers is the number of threads that say so at the block's mbarrier: its own and, where it sends copies to the
+// next block of its cluster, those of that one.
 func (w *tiledKernel) allLeavers() kernel.Expr {
 	own := kernel.I(w.leavers())
 	if !w.multicasts() {

@@ -437,9 +437,8 @@ func (w *tiledKernel) source(a *ir.Array, run int64) (*store, *kernel.Buffer, ke
 		if run > 1 {
 			name += fmt.Sprint(run)
 		}
-		b := w.buffer(special{Arg: st.arg, space: kernel.Image, texel: int(run)}, st.order, name, st.elem, func() kernel.Expr {
-			return st.cells(w.size)
-		})
+		of := special{Arg: st.arg, space: kernel.Image, texel: int(run)}
+		b := w.buffer(of, st.order, name, st.elem, func() kernel.Expr { return st.cells(w.size) })
 		return st, b.buffer, kernel.Plain
 	case constant:
 		b := w.buffer(special{Arg: st.arg, space: kernel.Constant}, st.order, st.name, st.elem, func() kernel.Expr {

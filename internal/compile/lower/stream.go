@@ -100,8 +100,8 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	if rank > 2 {
 		params = append(params, schedule.Param{
 			Name: "cluster", Role: schedule.ClusterBlocks,
-			Doc: "blocks side by side on the axis next to the inner one that send each other the rows that both read, " +
-				"where a kernel reduces nothing",
+			Doc: "blocks side by side on the axis next to the inner one that send each other the rows that both " +
+				"read, where a kernel reduces nothing",
 			Source: "CUDA C++ Programming Guide, thread block clusters",
 			Values: schedule.Numbers(1, 2, 4, 8), Default: schedule.Int(1),
 			Needs: []schedule.Need{{Capability: machine.Cluster, Values: neighbours}},
