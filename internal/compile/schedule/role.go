@@ -114,7 +114,7 @@ var roleNames = [roleCount]string{
 	Stream: "stream", StreamLength: "stream length", StreamPlanes: "stream planes", StreamUnroll: "stream unroll",
 	Staging: "staging", ArrayStaging: "array staging", StagedPart: "staged part", StagingCopy: "staging copy",
 	ClusterBlocks: "cluster blocks",
-	Perspective: "perspective", Prefetch: "prefetch",
+	Perspective:   "perspective", Prefetch: "prefetch",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
