@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -39,7 +40,7 @@ func (p *printer) async(s kernel.Stmt) bool {
 		p.arrive(s)
 	case *kernel.MbarrierWait:
 		name := "mbarrier_wait"
-		if p.cluster != [3]int64{} {
+		if p.exchanges {
 			name += "_cluster"
 		}
 		p.line("%s(&%s, %s);", p.asyncHelper(name), p.element(s.Mbarrier, s.Slot), p.expr(s.Parity))
@@ -95,10 +96,35 @@ func (p *printer) arrive(s *kernel.MbarrierArrive) {
 	switch {
 	case s.Bytes != nil:
 		name, args = "mbarrier_expect", args+", "+p.expr(s.Bytes)
-	case s.Rank != nil:
+	case s.Rank != nil && p.exchanges:
 		name, args = "mbarrier_arrive_remote", args+", "+p.expr(s.Rank)
+	case s.Rank != nil:
+		name, args = "mbarrier_signal_remote", args+", "+p.expr(s.Rank)
 	}
 	p.line("%s(%s);", p.asyncHelper(name), args)
+}
+
+// exchanges reports whether threads of a cluster's blocks may read what those of another block have stored. Arrivals at
+// another block's mbarrier then make stores visible there, for which the hardware waits until all stores of a thread are
+// through. Where blocks send each other copies of the copy engine alone, arrivals say no more than that a thread has read
+// what was there.
+func exchanges(k *kernel.Kernel) bool {
+	if clusterSize(k) == [3]int64{} {
+		return false
+	}
+	found := slices.ContainsFunc(k.Buffers, func(b *kernel.Buffer) bool {
+		return b.Space == kernel.Global && b.Mode == kernel.InOut
+	})
+	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+		store, ok := s.(*kernel.Store)
+		found = found || ok && store.Rank != nil
+	}, func(e kernel.Expr) {
+		kernel.Walk(e, func(e kernel.Expr) {
+			load, ok := e.(*kernel.Load)
+			found = found || ok && load.Rank != nil
+		})
+	})
+	return found
 }
 
 func (p *printer) asyncHelper(name string) string {

@@ -193,6 +193,13 @@ var asyncHelpers = []helperText{
             "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t}"
             :: "r"(gl_shared_at(mbarrier)), "r"(rank) : "memory");
 }`},
+	{name: "mbarrier_signal_remote", uses: "shared_at",
+		text: `void gl_mbarrier_signal_remote(int64_t *mbarrier, int32_t rank) // likewise, but stores may be seen there later
+{
+    asm volatile("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
+            "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}"
+            :: "r"(gl_shared_at(mbarrier)), "r"(rank) : "memory");
+}`},
 	{name: "mbarrier_wait", uses: "shared_at", text: waitText("", "")},
 	{name: "mbarrier_wait_cluster", uses: "shared_at", text: waitText("_cluster", ".acquire.cluster")},
 }

@@ -28,6 +28,7 @@ type printer struct {
 	cluster [3]int64       // how many blocks a cluster has, zeros if there are none
 	// sharedAlign is what the kernel's shared memory is aligned to, in bytes.
 	sharedAlign int64
+	exchanges   bool                     // the blocks of a cluster read what others store
 	data        map[*kernel.Var]bool     // ints that come from data
 	fused       fusedValues              // what is negated by a helper
 	offsets     map[*kernel.Buffer]int64 // of shared memory that the launch gives
@@ -162,7 +163,7 @@ func (p *printer) kernel(k *kernel.Kernel) {
 	}
 	p.line("%s%s(%s)", p.Head(k), p.legal(k.Name), strings.Join(params, ", "))
 	p.line("{")
-	p.cluster, p.sharedAlign = clusterSize(k), kernel.SharedAlign(k)
+	p.cluster, p.sharedAlign, p.exchanges = clusterSize(k), kernel.SharedAlign(k), exchanges(k)
 	p.data = nil
 	if !p.Wraps {
 		p.data = dataOf(k)

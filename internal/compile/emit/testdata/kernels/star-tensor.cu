@@ -37,17 +37,17 @@ static __device__ inline void gl_mbarrier_expect(int64_t *mbarrier, int32_t byte
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(gl_shared_at(mbarrier)), "r"(bytes) : "memory");
 }
-static __device__ inline void gl_mbarrier_arrive_remote(int64_t *mbarrier, int32_t rank) // at that of another block of the cluster
+static __device__ inline void gl_mbarrier_signal_remote(int64_t *mbarrier, int32_t rank) // likewise, but stores may be seen there later
 {
     asm volatile("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
-            "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t}"
+            "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}"
             :: "r"(gl_shared_at(mbarrier)), "r"(rank) : "memory");
 }
-static __device__ inline void gl_mbarrier_wait_cluster(int64_t *mbarrier, int32_t parity)
+static __device__ inline void gl_mbarrier_wait(int64_t *mbarrier, int32_t parity)
 {
     int32_t done;
     do
-        asm volatile("{\n\t.reg .pred done;\n\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%1], %2;\n\t"
+        asm volatile("{\n\t.reg .pred done;\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n\t"
                 "selp.s32 %0, 1, 0, done;\n\t}"
                 : "=r"(done) : "r"(gl_shared_at(mbarrier)), "r"(parity) : "memory");
     while (!done);
@@ -176,7 +176,7 @@ extern "C" __global__ __launch_bounds__(128) __cluster_dims__(1, 2, 1) void star
         if (k_ + 2 < k_end) {
             if (lane < 1) {
                 if (step - 1 >= 0) {
-                    gl_mbarrier_wait_cluster(&v_free[(step - 1) % 4], (int32_t)((step - 1) / 4 % 2));
+                    gl_mbarrier_wait(&v_free[(step - 1) % 4], (int32_t)((step - 1) / 4 % 2));
                 }
                 const int32_t arrived_slot = (int32_t)((step + 2) % 4);
                 gl_mbarrier_expect(&arrived[(int64_t)arrived_slot], 4352);
@@ -191,7 +191,7 @@ extern "C" __global__ __launch_bounds__(128) __cluster_dims__(1, 2, 1) void star
                         base_kp3, &arrived[(int64_t)arrived_slot], receivers);
             }
         }
-        gl_mbarrier_wait_cluster(&arrived[(int64_t)base_step], (int32_t)(step / 4 % 2));
+        gl_mbarrier_wait(&arrived[(int64_t)base_step], (int32_t)(step / 4 % 2));
         const int32_t in_shared_plane1 = (int32_t)((step + 1) % 4) * 1088;
         const float4 in_shared_quad =
                 *reinterpret_cast<float4 *>(&in_shared[in_shared_plane1 + in_shared_row]);
@@ -241,7 +241,7 @@ extern "C" __global__ __launch_bounds__(128) __cluster_dims__(1, 2, 1) void star
         if (row_7 == 0) {
             gl_mbarrier_arrive(&v_free[(int64_t)base_step]);
             if (0 < j_rank) {
-                gl_mbarrier_arrive_remote(&v_free[(int64_t)base_step], row_8);
+                gl_mbarrier_signal_remote(&v_free[(int64_t)base_step], row_8);
             }
         }
         in_km1 = in_2;

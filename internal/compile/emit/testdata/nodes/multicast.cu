@@ -30,17 +30,17 @@ static __device__ inline void gl_mbarrier_expect(int64_t *mbarrier, int32_t byte
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(gl_shared_at(mbarrier)), "r"(bytes) : "memory");
 }
-static __device__ inline void gl_mbarrier_arrive_remote(int64_t *mbarrier, int32_t rank) // at that of another block of the cluster
+static __device__ inline void gl_mbarrier_signal_remote(int64_t *mbarrier, int32_t rank) // likewise, but stores may be seen there later
 {
     asm volatile("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
-            "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t}"
+            "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}"
             :: "r"(gl_shared_at(mbarrier)), "r"(rank) : "memory");
 }
-static __device__ inline void gl_mbarrier_wait_cluster(int64_t *mbarrier, int32_t parity)
+static __device__ inline void gl_mbarrier_wait(int64_t *mbarrier, int32_t parity)
 {
     int32_t done;
     do
-        asm volatile("{\n\t.reg .pred done;\n\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%1], %2;\n\t"
+        asm volatile("{\n\t.reg .pred done;\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n\t"
                 "selp.s32 %0, 1, 0, done;\n\t}"
                 : "=r"(done) : "r"(gl_shared_at(mbarrier)), "r"(parity) : "memory");
     while (!done);
@@ -74,18 +74,18 @@ extern "C" __global__ __launch_bounds__(64) __cluster_dims__(3, 1,
     for (int32_t step = 0; step < 2; ++step) {
         if (t == 0) {
             if (0 < step) {
-                gl_mbarrier_wait_cluster(&v_free[0], 0);
+                gl_mbarrier_wait(&v_free[0], 0);
             }
             gl_mbarrier_expect(&full[0], 1024);
             gl_copy_tensor2_multicast(&tile[(int64_t)c * 64], &u, c * 16, (int32_t)b - 1 + step * 2, &full[0],
                     (c == 0 ? 1 : (c == 1 ? 2 : 4)) + (next == 0 ? 1 : (next == 1 ? 2 : 4)));
         }
-        gl_mbarrier_wait_cluster(&full[0], step);
+        gl_mbarrier_wait(&full[0], step);
         const double x = tile[(int64_t)c * 64 + (int64_t)t];
         const double y = tile[(int64_t)before * 64 + (int64_t)t];
         v[b * 192 + ((int64_t)c * 64 + (int64_t)t)] = 2.0 * x + y;
         gl_mbarrier_arrive(&v_free[0]);
-        gl_mbarrier_arrive_remote(&v_free[0], before);
+        gl_mbarrier_signal_remote(&v_free[0], before);
     }
     gl_barrier_cluster();
 }
