@@ -104,10 +104,10 @@ func (p *printer) arrive(s *kernel.MbarrierArrive) {
 	p.line("%s(%s);", p.asyncHelper(name), args)
 }
 
-// exchanges reports whether threads of a cluster's blocks may read what those of another block have stored. Arrivals at
-// another block's mbarrier then make stores visible there, for which the hardware waits until all stores of a thread are
-// through. Where blocks send each other copies of the copy engine alone, arrivals say no more than that a thread has read
-// what was there.
+// exchanges reports whether threads of a cluster's blocks may read what those of another block have stored. Arrivals
+// at another block's mbarrier then make stores visible there, for which the hardware waits until all stores of a thread
+// are through. Where blocks send each other copies of the copy engine alone, arrivals say no more than that a thread
+// has read what was there.
 func exchanges(k *kernel.Kernel) bool {
 	if clusterSize(k) == [3]int64{} {
 		return false

@@ -40,6 +40,7 @@ func TestTensorPlanes(t *testing.T) {
 		"stream=k,chunk=0,stages=3,block=4x16,vec=4,rows=2",
 		"stream=k,chunk=12,stages=1,unroll=yes,block=2x32,vec=4,rows=2,repeat=2x1",
 		"stream=j,chunk=4,stages=2,block=4x16,vec=4,rows=2",
+		"stream=j,chunk=8,stages=1,block=1x32,vec=2", // a cluster's last blocks lie beyond the array
 	}
 	n := 0
 	for _, name := range []string{"order 8", "box", "to one side", "one row"} {

@@ -75,7 +75,7 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		"asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)
 	tensors := schedule.Words(copyTensor, copyTensorWarp)
 	engine := append(schedule.Words("bulk", copyWarp), tensors...)
-	neighbours := schedule.Numbers(2, 4, 8)
+	neighbours := schedule.Numbers(2, 4)
 	params = append(params,
 		schedule.Param{
 			Name: "copy", Role: schedule.StagingCopy,
@@ -103,7 +103,7 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Doc: "blocks side by side on the axis next to the inner one that send each other the rows that both " +
 				"read, where a kernel reduces nothing",
 			Source: "CUDA C++ Programming Guide, thread block clusters",
-			Values: schedule.Numbers(1, 2, 4, 8), Default: schedule.Int(1),
+			Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
 			Needs: []schedule.Need{{Capability: machine.Cluster, Values: neighbours}},
 			When:  []schedule.Condition{schedule.When("copy", tensors...)},
 		})

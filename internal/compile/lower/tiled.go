@@ -451,6 +451,9 @@ func (w *tiledKernel) exact(axis int) bool {
 	if axis == w.stream && w.unrollStream {
 		return false // the last steps of a block may be beyond its end
 	}
+	if axis == w.clusterAxis() {
+		return false // a cluster's last blocks may be
+	}
 	return axis != w.inner() && w.along[axis].width() == 1
 }
 
