@@ -186,3 +186,34 @@ func dropped(list []kernel.Stmt, drop func(kernel.Stmt) bool) []kernel.Stmt {
 	}
 	return out
 }
+
+// Arrays of fewer axes, and those with boundary conditions, have planes beside those of a tensor map.
+func TestTensorBesideRows(t *testing.T) {
+	const frame = `
+parameter L, M, N;
+iterator k, j, i;
+float u[L,M,N], v[L,M,N], w[L,N], x[L,M,N];
+boundary w : %s;
+boundary x : %s;
+copyin u, w, x; copyout v;
+stencil s (out, in, w, x) {
+  out[k][j][i] = 0.5*in[k+1][j+2][i-1] - 0.25*in[k][j-1][i] + 0.125*w[k][i+1] - 0.5*w[k-1][i-1]
+    + 0.75*x[k][j+1][i+2] - x[k+1][j-1][i];
+}
+s (v, u, w, x);`
+	for i, bounds := range [][2]string{
+		{"none", "none"}, {"clamp on k", "periodic on k"}, {"none", "clamp on j"}, {"constant(0.25)", "none"},
+		{"none", "mirror"},
+	} {
+		p := load(t, "beside", fmt.Sprintf(frame, bounds[0], bounds[1]))
+		for n, text := range []string{
+			"copy=tensor,cluster=2,block=4x16,vec=4,rows=2,stages=2", "copy=tensorwarp,cluster=4,block=4x32,vec=4,stages=1",
+		} {
+			text := "family=stream,stream=k,chunk=4,staging=all,sizes=literals," + text
+			b := bind(t, p, []string{"L=9 M=21 N=37", "L=6 M=10 N=130"}[(i+n)%2])
+			if err := check(b, way{target: lower.GPU, plan: plan(t, text)}, uint64(i)); err != nil {
+				t.Errorf("w : %s, x : %s, %s: %v", bounds[0], bounds[1], text, err)
+			}
+		}
+	}
+}
