@@ -207,7 +207,8 @@ s (v, u, w, x);`
 	} {
 		p := load(t, "beside", fmt.Sprintf(frame, bounds[0], bounds[1]))
 		for n, text := range []string{
-			"copy=tensor,cluster=2,block=4x16,vec=4,rows=2,stages=2", "copy=tensorwarp,cluster=4,block=4x32,vec=4,stages=1",
+			"copy=tensor,cluster=2,block=4x16,vec=4,rows=2,stages=2",
+			"copy=tensorwarp,cluster=4,block=4x32,vec=4,stages=1",
 		} {
 			text := "family=stream,stream=k,chunk=4,staging=all,sizes=literals," + text
 			b := bind(t, p, []string{"L=9 M=21 N=37", "L=6 M=10 N=130"}[(i+n)%2])
