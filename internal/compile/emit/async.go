@@ -1,8 +1,13 @@
 package emit
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // async prints a statement about asynchronous copies or mbarriers and reports
@@ -27,13 +32,15 @@ func (p *printer) async(s kernel.Stmt) bool {
 		bytes := kernel.Mul(s.Cells, kernel.L(op.Int(s.Cells.Type(), int64(s.To.Elem.Size()))))
 		p.line("%s(&%s, &%s, %s, &%s);", p.asyncHelper("copy_bulk"), p.element(s.To, s.At), p.element(s.From, s.Index),
 			p.expr(bytes), p.element(s.Mbarrier, s.Slot))
+	case *kernel.TensorCopy:
+		p.tensorCopy(s)
 	case *kernel.MbarrierInit:
 		p.line("%s(&%s, %s);", p.asyncHelper("mbarrier_init"), p.element(s.Mbarrier, s.Slot), p.expr(s.Count))
 	case *kernel.MbarrierArrive:
 		p.arrive(s)
 	case *kernel.MbarrierWait:
 		name := "mbarrier_wait"
-		if p.cluster != [3]int64{} {
+		if p.exchanges {
 			name += "_cluster"
 		}
 		p.line("%s(&%s, %s);", p.asyncHelper(name), p.element(s.Mbarrier, s.Slot), p.expr(s.Parity))
@@ -63,6 +70,25 @@ func (p *printer) atOnce(s kernel.Stmt) bool {
 	return true
 }
 
+// tensorCopy prints a copy of a box, whose indices begin with the last axis's. Along that, the tensor map
+// may take several elements for one.
+func (p *printer) tensorCopy(s *kernel.TensorCopy) {
+	name := fmt.Sprintf("copy_tensor%d", len(s.Corner))
+	args := []string{"&" + p.element(s.To, s.At), "&" + p.names[s.From]}
+	for i := len(s.Corner) - 1; i >= 0; i-- {
+		at := s.Corner[i]
+		if i == len(s.Corner)-1 {
+			at = kernel.Bin(op.Div, at, kernel.L(op.Int(types.I32, s.From.Tensor.Unit(s.From.Elem))))
+		}
+		args = append(args, p.expr(at))
+	}
+	args = append(args, "&"+p.element(s.Mbarrier, s.Slot))
+	if s.Blocks != nil {
+		name, args = name+"_multicast", append(args, p.expr(s.Blocks))
+	}
+	p.line("%s(%s);", p.asyncHelper(name), strings.Join(args, ", "))
+}
+
 // arrive prints an arrival, here with or without bytes that are to come, or at
 // another block's mbarrier.
 func (p *printer) arrive(s *kernel.MbarrierArrive) {
@@ -70,10 +96,35 @@ func (p *printer) arrive(s *kernel.MbarrierArrive) {
 	switch {
 	case s.Bytes != nil:
 		name, args = "mbarrier_expect", args+", "+p.expr(s.Bytes)
-	case s.Rank != nil:
+	case s.Rank != nil && p.exchanges:
 		name, args = "mbarrier_arrive_remote", args+", "+p.expr(s.Rank)
+	case s.Rank != nil:
+		name, args = "mbarrier_signal_remote", args+", "+p.expr(s.Rank)
 	}
 	p.line("%s(%s);", p.asyncHelper(name), args)
+}
+
+// exchanges reports whether threads of a cluster's blocks may read what those of another block have stored. Arrivals
+// at another block's mbarrier then make stores visible there, for which the hardware waits until all stores of a thread
+// are through. Where blocks send each other copies of the copy engine alone, arrivals say no more than that a thread
+// has read what was there.
+func exchanges(k *kernel.Kernel) bool {
+	if clusterSize(k) == [3]int64{} {
+		return false
+	}
+	found := slices.ContainsFunc(k.Buffers, func(b *kernel.Buffer) bool {
+		return b.Space == kernel.Global && b.Mode == kernel.InOut
+	})
+	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+		store, ok := s.(*kernel.Store)
+		found = found || ok && store.Rank != nil
+	}, func(e kernel.Expr) {
+		kernel.Walk(e, func(e kernel.Expr) {
+			load, ok := e.(*kernel.Load)
+			found = found || ok && load.Rank != nil
+		})
+	})
+	return found
 }
 
 func (p *printer) asyncHelper(name string) string {

@@ -46,8 +46,8 @@ var CUDA = &Dialect{
 	Images:    cudaImages,
 	Constants: "__constant__ ",
 	Threads: &threads{
-		shared:   "__shared__ __align__(16) ",
-		pool:     "extern __shared__ __align__(16) unsigned char gl_pool[];",
+		shared:   "__shared__ __align__(ALIGN) ",
+		pool:     "extern __shared__ __align__(ALIGN) unsigned char gl_pool[];",
 		pointer:  "reinterpret_cast<%s *>(gl_pool + %d)",
 		clusters: true,
 		async:    true,

@@ -31,6 +31,7 @@ func cudaHelpers() []helperText {
 	list = append(list, imageHelpers...)
 	list = append(list, clusterHelpers...)
 	list = append(list, asyncHelpers...)
+	list = append(list, tensorHelpers()...)
 	for _, w := range wide {
 		list = append(list, w.load(), w.store())
 	}
@@ -190,6 +191,13 @@ var asyncHelpers = []helperText{
 {
     asm volatile("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
             "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t}"
+            :: "r"(gl_shared_at(mbarrier)), "r"(rank) : "memory");
+}`},
+	{name: "mbarrier_signal_remote", uses: "shared_at",
+		text: `void gl_mbarrier_signal_remote(int64_t *mbarrier, int32_t rank) // likewise, but stores may be seen there later
+{
+    asm volatile("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
+            "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}"
             :: "r"(gl_shared_at(mbarrier)), "r"(rank) : "memory");
 }`},
 	{name: "mbarrier_wait", uses: "shared_at", text: waitText("", "")},

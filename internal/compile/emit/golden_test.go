@@ -37,6 +37,8 @@ var goldens = []struct {
 	{name: "heat-gpu", source: "heat", target: lower.GPU},
 	{name: "star-warp", source: "star", target: lower.GPU,
 		plan: "family=stream,chunk=16,stages=2,copy=warp,block=4x32,vec=4,cse=yes"},
+	{name: "star-tensor", source: "star", target: lower.GPU,
+		plan: "family=stream,chunk=16,stages=2,staging=all,copy=tensor,cluster=2,block=4x32,vec=4,cse=yes"},
 	{name: "redblack", source: "redblack", strict: true, sizes: []string{"", "M=1 N=1", "M=34 N=33"}},
 	{name: "norm", source: "norm", sizes: []string{"", "M=3 N=1", "M=70 N=133"}},
 	{name: "norm-strict", source: "norm", strict: true, sizes: []string{"", "M=3 N=1", "M=70 N=133"}},

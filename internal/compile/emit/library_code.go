@@ -31,6 +31,7 @@ type libraryCode struct {
 	Teams       bool // the plan fixes the number of threads of some kernels
 	Exchange    bool // Restore exchanges
 	Images      bool // kernels read memory as images
+	Tensors     bool // kernels read memory by tensor maps
 	Constants   []libraryConstant
 	Delicate    []libraryDelicate // kernels that are not trusted without a look
 }
@@ -57,6 +58,9 @@ func (l *library) code() (*libraryCode, error) {
 	h := newHost(l, k.helpers)
 	h.Images = slices.ContainsFunc(l.module.Kernels, func(k *kernel.Kernel) bool {
 		return slices.Contains(Needs(k), machine.Image)
+	})
+	h.Tensors = slices.ContainsFunc(l.module.Kernels, func(k *kernel.Kernel) bool {
+		return slices.Contains(Needs(k), machine.TensorCopy)
 	})
 	h.Teams = slices.ContainsFunc(l.module.Kernels, func(k *kernel.Kernel) bool { return kernelThreads(k.Body) > 0 })
 	h.extents()

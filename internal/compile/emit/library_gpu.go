@@ -211,6 +211,9 @@ func (h *host) launchGPU(launch *kernel.Launch, step string) {
 		}
 		args = append(args, fmt.Sprintf("{ %s, { .%s = %s } }", size, name, text))
 	}
+	for i, v := range k.Scalars { // which tensor maps are made with, too
+		h.printer.names[v] = h.scalarArgument(launch.Args[len(k.Buffers)+i], step)
+	}
 	for i, a := range launch.Args {
 		if i < len(k.Buffers) {
 			b, place, bytes := k.Buffers[i], "", ""
@@ -234,25 +237,15 @@ func (h *host) launchGPU(launch *kernel.Launch, step string) {
 				h.constant(ConstantSymbol(kernelFunction(k), b.Name), place)
 			case b.Space == kernel.Image:
 				add(b.Elem, true, imageCall(b, place, bytes))
+			case b.Space == kernel.TensorMap:
+				add(b.Elem, true, h.tensorCall(b, place))
 			default:
 				add(b.Elem, true, place)
 			}
 			continue
 		}
-		v, text := k.Scalars[i-len(k.Buffers)], ""
-		switch a := a.(type) {
-		case kernel.ScalarArg:
-			text = h.printer.names[h.scalars[a.Scalar]]
-		case kernel.SizeArg:
-			text = h.printer.names[h.sizes[a.Param]]
-		case kernel.StepArg:
-			text = step
-		default:
-			panic(fmt.Sprintf("emit: a library has no %T", a))
-		}
-		h.printer.names[v] = text
-		if refersTo(k, v) {
-			add(v.Type, false, text)
+		if v := k.Scalars[i-len(k.Buffers)]; refersTo(k, v) {
+			add(v.Type, false, h.printer.names[v])
 		}
 	}
 	size := sizeOf(k)
@@ -279,6 +272,19 @@ func (h *host) launchGPU(launch *kernel.Launch, step string) {
 	}
 	h.indent--
 	h.line("}")
+}
+
+// scalarArgument spells what a scalar is bound to.
+func (h *host) scalarArgument(a kernel.Arg, step string) string {
+	switch a := a.(type) {
+	case kernel.ScalarArg:
+		return h.printer.names[h.scalars[a.Scalar]]
+	case kernel.SizeArg:
+		return h.printer.names[h.sizes[a.Param]]
+	case kernel.StepArg:
+		return step
+	}
+	panic(fmt.Sprintf("emit: a library has no %T", a))
 }
 
 func (l *library) buildTemplate() string {

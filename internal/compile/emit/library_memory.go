@@ -3,8 +3,10 @@ package emit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
@@ -28,6 +30,22 @@ func imageCall(b *kernel.Buffer, place, bytes string) string {
 		bits, channels = 32, b.Texel*size/4
 	}
 	return fmt.Sprintf("gl_image(h, %s, %s, %d, %d, %t)", place, bytes, bits, channels, b.Elem == types.F32)
+}
+
+// tensorCall spells the call that makes a tensor map of memory. Axes begin with the fastest, whose elements may be
+// several for one of the map's.
+func (h *host) tensorCall(b *kernel.Buffer, place string) string {
+	t, unit := b.Tensor, b.Tensor.Unit(b.Elem)
+	var extents, box []string
+	for i := len(t.Box) - 1; i >= 0; i-- {
+		extent, n := t.Extents[i], t.Box[i]
+		if i == len(t.Box)-1 {
+			extent, n = kernel.Bin(op.Div, extent, kernel.I(unit)), n/unit
+		}
+		extents, box = append(extents, h.expr(extent)), append(box, fmt.Sprint(n))
+	}
+	return fmt.Sprintf("gl_tensor(h, %s, { %d, %d, { %s }, { %s } })", place, unit*int64(b.Elem.Size()), len(t.Box),
+		strings.Join(extents, ", "), strings.Join(box, ", "))
 }
 
 // MostImages is how many images a call of the library may need: of all memory,

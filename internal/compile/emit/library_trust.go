@@ -29,8 +29,11 @@ func (l *library) delicate() []libraryDelicate {
 			instead = append(instead, "load=plain")
 		}
 		kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
-			if _, bulk := s.(*kernel.BulkCopy); bulk && !slices.Contains(instead, "copy=async") {
-				instead = append(instead, "copy=async")
+			switch s.(type) {
+			case *kernel.BulkCopy, *kernel.TensorCopy:
+				if !slices.Contains(instead, "copy=async") {
+					instead = append(instead, "copy=async")
+				}
 			}
 		}, nil)
 		list = append(list, libraryDelicate{

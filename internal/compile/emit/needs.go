@@ -24,7 +24,7 @@ func (d *Dialect) Has(c machine.Capability) bool {
 		return d.Threads != nil
 	case machine.Shuffle, machine.Mbarrier:
 		return d.Threads != nil && d.Threads.shuffles != nil
-	case machine.BulkCopy:
+	case machine.BulkCopy, machine.TensorCopy:
 		return d.Threads != nil && d.Threads.async
 	case machine.Cluster, machine.GridBarrier:
 		return d.Threads != nil && d.Threads.clusters
@@ -35,7 +35,7 @@ func (d *Dialect) Has(c machine.Capability) bool {
 // chosen are the capabilities that spaces of configurations have choices for.
 var chosen = []machine.Capability{
 	machine.Shared, machine.Shuffle, machine.AsyncCopy, machine.BulkCopy, machine.Mbarrier,
-	machine.Image, machine.Constant,
+	machine.Image, machine.Constant, machine.TensorCopy, machine.Cluster,
 }
 
 // On returns a machine as programs in the dialect see it, and what kernels in
@@ -111,6 +111,8 @@ func Needs(k *kernel.Kernel) []machine.Capability {
 			need(machine.AsyncCopy)
 		case *kernel.BulkCopy, *kernel.AsyncFence:
 			need(machine.BulkCopy)
+		case *kernel.TensorCopy:
+			need(machine.TensorCopy)
 		case *kernel.MbarrierInit, *kernel.MbarrierArrive, *kernel.MbarrierWait:
 			need(machine.Mbarrier)
 		case *kernel.Barrier:

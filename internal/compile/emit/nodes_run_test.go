@@ -13,7 +13,8 @@ import (
 )
 
 // nodeSizes are the values of N where it is no matter of taste.
-var nodeSizes = map[string]int64{"vectors": 77, "ways": 509, "shared": 256, "groups": 11, "clusters": 3}
+var nodeSizes = map[string]int64{"vectors": 77, "ways": 509, "shared": 256, "groups": 11, "clusters": 3,
+	"multicast": 3, "tensor": 5}
 
 // What devices make of the kernels is what the simulator does, to the last
 // bit, and that finds nothing wrong with them.
@@ -105,7 +106,7 @@ func runKernel(t *testing.T, d *target, library device.Gridded, k *kernel.Kernel
 		shared, buffer := d.share(t, int64(len(want.in[i])))
 		copy(shared, want.in[i])
 		got, buffers, args = append(got, shared), append(buffers, buffer),
-			append(args, device.Argument(b, &device.Slot{Buffer: buffer}))
+			append(args, device.Argument(b, &device.Slot{Buffer: buffer}, want.env))
 	}
 	for _, v := range want.arguments {
 		args = append(args, v)

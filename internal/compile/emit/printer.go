@@ -20,15 +20,18 @@ type printer struct {
 	out     strings.Builder
 	indent  int
 	helpers map[string]bool
-	prefix  string                   // of helpers
-	names   map[any]string           // *kernel.Var or *kernel.Buffer to name
-	used    map[string]int           // names in use, with the number of scopes that use them
-	inTeam  bool                     // inside a parallel loop
-	anyTeam bool                     // leave the number of threads to the caller
-	cluster [3]int64                 // how many blocks a cluster has, zeros if there are none
-	data    map[*kernel.Var]bool     // ints that come from data
-	fused   fusedValues              // what is negated by a helper
-	offsets map[*kernel.Buffer]int64 // of shared memory that the launch gives
+	prefix  string         // of helpers
+	names   map[any]string // *kernel.Var or *kernel.Buffer to name
+	used    map[string]int // names in use, with the number of scopes that use them
+	inTeam  bool           // inside a parallel loop
+	anyTeam bool           // leave the number of threads to the caller
+	cluster [3]int64       // how many blocks a cluster has, zeros if there are none
+	// sharedAlign is what the kernel's shared memory is aligned to, in bytes.
+	sharedAlign int64
+	exchanges   bool                     // the blocks of a cluster read what others store
+	data        map[*kernel.Var]bool     // ints that come from data
+	fused       fusedValues              // what is negated by a helper
+	offsets     map[*kernel.Buffer]int64 // of shared memory that the launch gives
 }
 
 func newPrinter(d *Dialect) *printer {
@@ -160,7 +163,7 @@ func (p *printer) kernel(k *kernel.Kernel) {
 	}
 	p.line("%s%s(%s)", p.Head(k), p.legal(k.Name), strings.Join(params, ", "))
 	p.line("{")
-	p.cluster = clusterSize(k)
+	p.cluster, p.sharedAlign, p.exchanges = clusterSize(k), kernel.SharedAlign(k), exchanges(k)
 	p.data = nil
 	if !p.Wraps {
 		p.data = dataOf(k)
@@ -185,6 +188,11 @@ func (p *printer) params(k *kernel.Kernel) []string {
 				p.lacks("images")
 			}
 			list = append(list, fmt.Sprintf("%s %s", p.Images.param, p.declare(b, b.Name)))
+			continue
+		}
+		if b.Space == kernel.TensorMap {
+			list = append(list, fmt.Sprintf("const __grid_constant__ %s %s", p.asyncHelper("tensor_map"),
+				p.declare(b, b.Name)))
 			continue
 		}
 		list = append(list, fmt.Sprintf("%s *%s%s", p.pointee(b, p.Memory[b.Elem]), p.Restrict, p.declare(b, b.Name)))

@@ -2,6 +2,8 @@ package emit
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -9,9 +11,9 @@ import (
 
 // threads is how a dialect's threads work together.
 type threads struct {
-	shared   string // precedes the type of memory that a block shares
+	shared   string // precedes the type of memory that a block shares; ALIGN is what it is aligned to
 	aligned  string // follows its size
-	pool     string // declares memory that the launch gives each block, and is named gl_pool
+	pool     string // declares memory that the launch gives each block, and is named gl_pool; ALIGN likewise
 	pointer  string // %s is the type of a pointer into the pool at %d bytes
 	clusters bool   // blocks in clusters reach each other's shared memory
 	async    bool   // there are asynchronous copies and mbarriers
@@ -34,8 +36,13 @@ func (p *printer) pool(k *kernel.Kernel) {
 	}
 	p.offsets, _ = kernel.SharedOffsets(k)
 	p.indent++
-	p.line("%s", p.Threads.pool)
+	p.line("%s", p.aligned(p.Threads.pool))
 	p.indent--
+}
+
+// aligned puts what the kernel's shared memory is aligned to in a declaration.
+func (p *printer) aligned(text string) string {
+	return strings.ReplaceAll(text, "ALIGN", strconv.FormatInt(p.sharedAlign, 10))
 }
 
 // alloc prints memory of a block or of a thread.
@@ -51,7 +58,7 @@ func (p *printer) alloc(b *kernel.Buffer) {
 		if p.Threads == nil {
 			p.lacks("memory in " + b.Space.String())
 		}
-		head = p.Threads.shared
+		head = p.aligned(p.Threads.shared)
 	}
 	cells := p.expr(b.Cells)
 	tail := ""

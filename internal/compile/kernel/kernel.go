@@ -39,9 +39,11 @@ const (
 	Mbarrier              // one per thread block: I64 elements that are mbarriers and nothing else
 	// The device's memory, read as a one-dimensional image: nothing writes it while the kernel runs.
 	Image
+	// The device's memory, read in boxes by TensorCopy alone: nothing writes it while the kernel runs.
+	TensorMap
 )
 
-var spaceNames = [...]string{"global", "constant", "shared", "private", "mbarrier", "image"}
+var spaceNames = [...]string{"global", "constant", "shared", "private", "mbarrier", "image", "tensor"}
 
 // String returns the space's name in kernel texts.
 func (s Space) String() string { return spaceNames[s] }
@@ -77,13 +79,15 @@ var viaNames = [...]string{"", "readonly", "streaming", "resident"}
 func (v Via) String() string { return viaNames[v] }
 
 // Buffer is a named run of elements. No two buffer arguments overlap, but for
-// images of what is only read. The first element of an argument and of shared
-// memory is aligned to 16 bytes.
+// images and tensor maps of what is only read. The first element of an argument
+// and of shared memory is aligned to 16 bytes, and to 128 where shared memory is
+// what a TensorCopy copies to.
 //
 // Example printed forms:
 //
 //	(buffer u f64 global in (mul L M))
 //	(buffer u_image f64 image in (mul L M) (texel 2))
+//	(buffer u_tensor f64 tensor in (mul L M) (extents L M) (box 8 34))
 type Buffer struct {
 	Name  string
 	Elem  types.Type
@@ -93,6 +97,8 @@ type Buffer struct {
 	// Texel is how many elements each access to an image takes: 1, or 2 or 4
 	// where all accesses are of so many. It is 0 in other spaces.
 	Texel int
+	// Tensor is how a tensor map sees the elements; nil in other spaces.
+	Tensor *Tensor
 }
 
 // Fixed returns the number of elements of a buffer whose size is known when the
@@ -492,6 +498,7 @@ func (*AsyncCopy) stmt()      {}
 func (*AsyncCommit) stmt()    {}
 func (*AsyncWait) stmt()      {}
 func (*BulkCopy) stmt()       {}
+func (*TensorCopy) stmt()     {}
 func (*AsyncFence) stmt()     {}
 func (*MbarrierInit) stmt()   {}
 func (*MbarrierArrive) stmt() {}
@@ -576,6 +583,10 @@ func WalkStmts(list []Stmt, f func(Stmt), g func(Expr)) {
 		case *AsyncCommit, *AsyncWait, *AsyncFence:
 		case *BulkCopy:
 			each(s.At, s.Index, s.Cells, s.Slot)
+		case *TensorCopy:
+			each(s.At)
+			each(s.Corner...)
+			each(s.Slot, s.Blocks)
 		case *MbarrierInit:
 			each(s.Slot, s.Count)
 		case *MbarrierArrive:

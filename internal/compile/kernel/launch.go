@@ -60,8 +60,10 @@ func LaunchGeometry(k *Kernel, args map[*Var]op.Value) (Geometry, error) {
 func Delicate(k *Kernel) bool {
 	delicate := slices.ContainsFunc(k.Buffers, func(b *Buffer) bool { return b.Space == Image })
 	WalkStmts(k.Body, func(s Stmt) {
-		_, bulk := s.(*BulkCopy)
-		delicate = delicate || bulk
+		switch s.(type) {
+		case *BulkCopy, *TensorCopy:
+			delicate = true
+		}
 	}, nil)
 	return delicate
 }

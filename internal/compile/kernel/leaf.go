@@ -5,7 +5,7 @@ package kernel
 func mapIndexed(s Stmt, f func(e Expr, index bool) Expr) Stmt {
 	indices := 0 // which come first
 	switch s.(type) {
-	case *Store, *LoadVector, *StoreVector, *Prefetch:
+	case *Store, *LoadVector, *StoreVector, *Prefetch, *TensorCopy:
 		indices = 1
 	case *AsyncCopy, *BulkCopy:
 		indices = 2
@@ -61,6 +61,8 @@ func mapNames(s Stmt, f func(*Buffer) *Buffer, v func(*Var) *Var) {
 	case *AsyncCopy:
 		s.To, s.From = f(s.To), f(s.From)
 	case *BulkCopy:
+		s.To, s.From, s.Mbarrier = f(s.To), f(s.From), f(s.Mbarrier)
+	case *TensorCopy:
 		s.To, s.From, s.Mbarrier = f(s.To), f(s.From), f(s.Mbarrier)
 	case *MbarrierInit:
 		s.Mbarrier = f(s.Mbarrier)

@@ -73,19 +73,12 @@ func (p *parser) kernel(n sexpr.Node) *Kernel {
 		rest = rest[1:]
 	}
 	// Sizes of buffers are over the scalars, which come after them.
-	var sizes []sexpr.Node
+	var sizes [][]sexpr.Node
 	for len(rest) > 0 && rest[0].Head() == "buffer" {
-		parts := 5
-		if n := len(rest[0].Args()); n > 5 && rest[0].Args()[5].Head() == "texel" {
-			parts = 6
-		}
-		a := p.form(rest[0], "buffer", parts, false)
+		a := p.form(rest[0], "buffer", 5, true)
 		b := &Buffer{Name: p.name(a[0]), Elem: p.typ(a[1]), Space: p.space(a[2]), Mode: p.mode(a[3])}
-		if parts > 5 {
-			b.Texel = p.count(p.form(a[5], "texel", 1, false)[0])
-		}
 		k.Buffers = append(k.Buffers, b)
-		sizes = append(sizes, a[4])
+		sizes = append(sizes, a[4:])
 		rest = rest[1:]
 	}
 	for len(rest) > 0 && rest[0].Head() == "scalar" {
@@ -104,11 +97,28 @@ func (p *parser) kernel(n sexpr.Node) *Kernel {
 		rest = rest[1:]
 	}
 	for i, b := range k.Buffers {
-		b.Cells = p.expr(sizes[i])
+		b.Cells = p.expr(sizes[i][0])
+		p.special(b, sizes[i][1:])
 	}
 	p.buffers = append(p.buffers, k.Buffers...)
 	k.Body = p.list(rest)
 	return k
+}
+
+// special reads what a buffer says beside its size: (texel n), or (extents e...) and (box n...).
+func (p *parser) special(b *Buffer, rest []sexpr.Node) {
+	if len(rest) > 0 && rest[0].Head() == "texel" {
+		b.Texel = p.count(p.form(rest[0], "texel", 1, false)[0])
+		rest = rest[1:]
+	}
+	if len(rest) > 1 && rest[0].Head() == "extents" {
+		b.Tensor = &Tensor{Extents: p.exprs(p.form(rest[0], "extents", 1, true))}
+		for _, n := range p.form(rest[1], "box", 1, true) {
+			b.Tensor.Box = append(b.Tensor.Box, int64(p.count(n)))
+		}
+		rest = rest[2:]
+	}
+	p.end(rest)
 }
 
 func (p *parser) atom(n sexpr.Node, what string) string {
@@ -293,7 +303,7 @@ func isPart(n sexpr.Node) bool {
 	switch n.Head() {
 	case "threads", "team", "collapse", "reduce", "let", "var", "set", "store", "loads", "stores",
 		"shuffle", "alloc", "for", "if", "barrier", "comment", "prefetch",
-		"async", "async.commit", "async.wait", "async.fence", "bulk",
+		"async", "async.commit", "async.wait", "async.fence", "bulk", "tensor",
 		"mbarrier.init", "mbarrier.arrive", "mbarrier.wait":
 		return true
 	}

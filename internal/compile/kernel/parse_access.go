@@ -101,6 +101,17 @@ func (p *parser) async(n sexpr.Node) Stmt {
 		return &BulkCopy{
 			p.buffer(a[0]), p.expr(a[1]), p.buffer(a[2]), p.expr(a[3]), p.expr(a[4]), p.buffer(a[5]), p.expr(a[6]),
 		}
+	case "tensor":
+		a := p.form(n, head, 6, true)
+		s := &TensorCopy{To: p.buffer(a[0]), At: p.expr(a[1]), From: p.buffer(a[2])}
+		s.Corner, s.Mbarrier, s.Slot = p.exprs(p.among(a[3], "indices")), p.buffer(a[4]), p.expr(a[5])
+		rest := a[6:]
+		if len(rest) > 0 && rest[0].Head() == "blocks" {
+			s.Blocks = p.part(rest[0], "blocks")
+			rest = rest[1:]
+		}
+		p.end(rest)
+		return s
 	case "mbarrier.init":
 		a := p.form(n, head, 3, false)
 		return &MbarrierInit{p.buffer(a[0]), p.expr(a[1]), p.expr(a[2])}

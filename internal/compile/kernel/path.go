@@ -88,6 +88,8 @@ func label(s Stmt) string {
 		return "async.fence"
 	case *BulkCopy:
 		return "bulk " + s.To.Name
+	case *TensorCopy:
+		return "tensor " + s.To.Name
 	case *MbarrierInit:
 		return "mbarrier.init " + s.Mbarrier.Name
 	case *MbarrierArrive:

@@ -58,6 +58,8 @@ func mapStmt(s Stmt, f func(Expr) Expr) Stmt {
 		return &AsyncCopy{s.To, f(s.At), s.From, f(s.Index), s.Cells}
 	case *BulkCopy:
 		return &BulkCopy{s.To, f(s.At), s.From, f(s.Index), f(s.Cells), s.Mbarrier, f(s.Slot)}
+	case *TensorCopy:
+		return &TensorCopy{s.To, f(s.At), s.From, mapAll(s.Corner, f), s.Mbarrier, f(s.Slot), maybe(s.Blocks, f)}
 	case *MbarrierInit:
 		return &MbarrierInit{s.Mbarrier, f(s.Slot), f(s.Count)}
 	case *MbarrierArrive:

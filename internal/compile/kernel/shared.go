@@ -4,8 +4,16 @@ package kernel
 // A kernel that needs more declares none, and gets all of it at launch.
 const StaticShared = 48 << 10
 
-// sharedAlign is what the first element of every shared buffer is aligned to.
-const sharedAlign = 16
+// SharedAlign returns what the first element of every shared buffer of a kernel is aligned to, in bytes.
+func SharedAlign(k *Kernel) int64 {
+	align := int64(16)
+	WalkStmts(k.Body, func(s Stmt) {
+		if _, ok := s.(*TensorCopy); ok {
+			align = TensorPlaceUnit
+		}
+	}, nil)
+	return align
+}
 
 // SharedOffsets returns where in a block's shared memory each Shared and
 // Mbarrier buffer of a kernel starts, in bytes and in the order of their
@@ -13,6 +21,7 @@ const sharedAlign = 16
 // literals.
 func SharedOffsets(k *Kernel) (offsets map[*Buffer]int64, bytes int64) {
 	offsets = map[*Buffer]int64{}
+	align := SharedAlign(k)
 	WalkStmts(k.Body, func(s Stmt) {
 		a, ok := s.(*Alloc)
 		if !ok || a.Buffer.Space != Shared && a.Buffer.Space != Mbarrier {
@@ -22,7 +31,7 @@ func SharedOffsets(k *Kernel) (offsets map[*Buffer]int64, bytes int64) {
 		if uniform(a.Buffer.Cells, nil) { // else the verifier has refused it
 			bytes += Eval(a.Buffer.Cells, nil).I * int64(a.Buffer.Elem.Size())
 		}
-		bytes = (bytes + sharedAlign - 1) / sharedAlign * sharedAlign
+		bytes = (bytes + align - 1) / align * align
 	}, nil)
 	return offsets, bytes
 }

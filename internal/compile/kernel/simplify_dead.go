@@ -64,6 +64,9 @@ func needed(body []Stmt) *needs {
 		case *BulkCopy:
 			roots = append(roots, &Load{Buffer: s.To, Index: s.At}, &Load{Buffer: s.From, Index: s.Index}, s.Cells,
 				&Load{Buffer: s.Mbarrier, Index: s.Slot})
+		case *TensorCopy:
+			roots = append(roots, &Load{Buffer: s.To, Index: s.At}, &Load{Buffer: s.Mbarrier, Index: s.Slot})
+			roots = append(roots, ownExprs(s)...)
 		case *MbarrierInit:
 			roots = append(roots, &Load{Buffer: s.Mbarrier, Index: s.Slot})
 			roots = append(roots, ownExprs(s)...)

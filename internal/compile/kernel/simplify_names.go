@@ -96,6 +96,9 @@ func TidyNames(k *Kernel) *Kernel {
 		for i, b := range c.Buffers {
 			sized := *b
 			sized.Cells = r.expr(b.Cells)
+			if t := b.Tensor; t != nil {
+				sized.Tensor = &Tensor{mapAll(t.Extents, r.expr), t.Box}
+			}
 			c.Buffers[i] = &sized
 			r.buffers[k.Buffers[i]] = &sized
 		}

@@ -43,11 +43,14 @@ func (w *writer) kernel(k *Kernel) {
 		w.line("(doc " + strconv.Quote(line) + ")")
 	}
 	for _, b := range k.Buffers {
-		texel := ""
+		special := ""
 		if b.Texel != 0 {
-			texel = fmt.Sprintf(" (texel %d)", b.Texel)
+			special = fmt.Sprintf(" (texel %d)", b.Texel)
 		}
-		w.line(fmt.Sprintf("(buffer %s %s %s %s %s%s)", b.Name, b.Elem, b.Space, b.Mode, ExprText(b.Cells), texel))
+		if b.Tensor != nil {
+			special += b.Tensor.text()
+		}
+		w.line(fmt.Sprintf("(buffer %s %s %s %s %s%s)", b.Name, b.Elem, b.Space, b.Mode, ExprText(b.Cells), special))
 	}
 	for _, s := range k.Scalars {
 		w.line(fmt.Sprintf("(scalar %s %s)", s.Name, s.Type))
@@ -74,6 +77,15 @@ func ExprText(e Expr) string {
 	var b strings.Builder
 	writeExpr(&b, e)
 	return b.String()
+}
+
+// exprTexts prints expressions with blanks between them.
+func exprTexts(list []Expr) string {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = ExprText(e)
+	}
+	return strings.Join(texts, " ")
 }
 
 // word prints a name, also one that is no atom.
@@ -141,12 +153,8 @@ func (w *writer) stmt(s Stmt) {
 		w.line(fmt.Sprintf("(loads (%s) %s %s%s)",
 			strings.Join(names, " "), s.Buffer.Name, ExprText(s.Index), how(s.Via, nil)))
 	case *StoreVector:
-		values := make([]string, len(s.Values))
-		for i, x := range s.Values {
-			values[i] = ExprText(x)
-		}
 		w.line(fmt.Sprintf("(stores %s %s (%s)%s)",
-			s.Buffer.Name, ExprText(s.Index), strings.Join(values, " "), how(s.Via, nil)))
+			s.Buffer.Name, ExprText(s.Index), exprTexts(s.Values), how(s.Via, nil)))
 	case *Shuffle:
 		w.line(fmt.Sprintf("(shuffle %s %s %s %s %s)",
 			s.Var.Name, s.Var.Type, s.Kind, ExprText(s.Value), ExprText(s.By)))
@@ -164,6 +172,9 @@ func (w *writer) stmt(s Stmt) {
 	case *BulkCopy:
 		w.line(fmt.Sprintf("(bulk %s %s %s %s %s %s %s)", s.To.Name, ExprText(s.At), s.From.Name, ExprText(s.Index),
 			ExprText(s.Cells), s.Mbarrier.Name, ExprText(s.Slot)))
+	case *TensorCopy:
+		w.line(fmt.Sprintf("(tensor %s %s %s (%s) %s %s%s)", s.To.Name, ExprText(s.At), s.From.Name,
+			exprTexts(s.Corner), s.Mbarrier.Name, ExprText(s.Slot), part("blocks", s.Blocks)))
 	case *MbarrierInit:
 		w.line(fmt.Sprintf("(mbarrier.init %s %s %s)", s.Mbarrier.Name, ExprText(s.Slot), ExprText(s.Count)))
 	case *MbarrierArrive:

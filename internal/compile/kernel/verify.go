@@ -155,14 +155,18 @@ func (v *verifier) signature() {
 	}
 	for _, b := range v.kernel.Buffers {
 		v.declareBuffer(b)
-		if b.Space != Global && b.Space != Constant && b.Space != Image {
+		switch b.Space {
+		case Global:
+		case Constant, Image, TensorMap:
+			if b.Mode != In {
+				v.fail("%s is in %s memory and may be written", b.Name, b.Space)
+			}
+		default:
 			v.fail("the argument %s is in %s memory", b.Name, b.Space)
 		}
-		if (b.Space == Constant || b.Space == Image) && b.Mode != In {
-			v.fail("%s is in %s memory and may be written", b.Name, b.Space)
-		}
 		v.image(b)
-		v.cells(b)
+		v.tensorMap(b)
+		v.cells(b.Cells, "the size of "+b.Name)
 	}
 }
 
@@ -185,23 +189,23 @@ func (v *verifier) text(line string) {
 	}
 }
 
-// cells checks a buffer's size, which a launch has to know.
-func (v *verifier) cells(b *Buffer) {
-	if n, ok := IntLit(b.Cells); ok {
+// cells checks a number of elements, which a launch has to know.
+func (v *verifier) cells(n Expr, what string) {
+	if n, ok := IntLit(n); ok {
 		if n < 1 {
-			v.fail("%s has %d cells", b.Name, n)
+			v.fail("%s is %d", what, n)
 		}
 		return
 	}
-	v.want(b.Cells, types.I64, "the size of "+b.Name)
-	Walk(b.Cells, func(e Expr) {
+	v.want(n, types.I64, what)
+	Walk(n, func(e Expr) {
 		switch e := e.(type) {
 		case *Ref:
 			if d := v.vars[e.Var]; d != nil && d.kind != kindScalar {
-				v.fail("the size of %s reads %s, which is %s", b.Name, e.Var.Name, d.kind)
+				v.fail("%s reads %s, which is %s", what, e.Var.Name, d.kind)
 			}
 		case *Load:
-			v.fail("the size of %s reads memory", b.Name)
+			v.fail("%s reads memory", what)
 		}
 	})
 }
@@ -257,7 +261,8 @@ func (v *verifier) stmt(s Stmt) {
 		if s.Buffer.Space != Global {
 			v.fail("a prefetch from %s memory", s.Buffer.Space)
 		}
-	case *AsyncCopy, *AsyncCommit, *AsyncWait, *AsyncFence, *BulkCopy, *MbarrierInit, *MbarrierArrive, *MbarrierWait:
+	case *AsyncCopy, *AsyncCommit, *AsyncWait, *AsyncFence, *BulkCopy, *TensorCopy, *MbarrierInit, *MbarrierArrive,
+		*MbarrierWait:
 		v.async(s)
 	case *Alloc:
 		v.alloc(s.Buffer)

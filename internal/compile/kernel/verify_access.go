@@ -63,6 +63,9 @@ func (v *verifier) loads(b *Buffer, via Via) {
 	if b.Space == Mbarrier {
 		v.fail("%s holds mbarriers and is loaded from", b.Name)
 	}
+	if b.Space == TensorMap {
+		v.fail("%s is a tensor map and is loaded from", b.Name)
+	}
 	v.via(b, via)
 	if via == ReadOnly && b.Mode != In {
 		v.fail("%s may be written and is loaded via %s", b.Name, via)
@@ -72,7 +75,7 @@ func (v *verifier) loads(b *Buffer, via Via) {
 // stores checks a store to a buffer.
 func (v *verifier) stores(b *Buffer, via Via) {
 	v.access(b)
-	if b.Mode == In || b.Space == Constant || b.Space == Image {
+	if b.Mode == In || b.Space == Constant || b.Space == Image || b.Space == TensorMap {
 		v.fail("%s is only read and is stored to", b.Name)
 	}
 	if b.Space == Mbarrier {

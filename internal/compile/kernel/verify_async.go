@@ -29,6 +29,8 @@ func (v *verifier) async(s Stmt) {
 			v.fail("the number of elements is %s", t)
 		}
 		v.slot(s.Mbarrier, s.Slot)
+	case *TensorCopy:
+		v.tensorCopy(s)
 	case *MbarrierInit:
 		v.slot(s.Mbarrier, s.Slot)
 		v.want(s.Count, types.I32, "the count")

@@ -29,9 +29,11 @@ type circularBuffer struct {
 	planes    int64         // that there is room for
 	from, len map[int]int64 // by axis: the first cell, from the block's corner, and the number of cells
 	cells     int64         // of a plane
+	pitch     int64         // cells from where a plane starts to where the next does
 	n         int64         // cells of a copy
 	copies    []*planeCopy  // of a thread
 	bulk      *bulkRows     // nil if threads copy all cells
+	tensor    *tensorPlane  // nil if the copy engine brings rows
 	parts     []box         // that are copied; nil for all
 	// halos says that the block's own cells are not among those, and that threads
 	// store the rows of theirs.
@@ -65,6 +67,9 @@ func (w *tiledKernel) makeCircularBuffers() {
 			circularBuffers = append(circularBuffers, w.newCircularBuffer(c.array))
 		}
 	}
+	for _, r := range circularBuffers {
+		r.pitch = r.cells
+	}
 	w.chooseFetch(circularBuffers)
 	w.circularBuffers, w.resourceLimit = w.ration(circularBuffers)
 	w.makeFetch()
@@ -84,7 +89,7 @@ func asyncBytes(vec int64, t types.Type) bool {
 }
 
 // bytes is what the circular buffer takes of shared memory.
-func (r *circularBuffer) bytes() int64 { return r.planes * r.cells * int64(r.array.Type.Size()) }
+func (r *circularBuffer) bytes() int64 { return r.planes * r.pitch * int64(r.array.Type.Size()) }
 
 // sharesCells reports whether threads read cells of an array that are not
 // their own.
@@ -197,13 +202,16 @@ func (w *tiledKernel) allocate(r *circularBuffer) {
 	st, _ := w.inMemory(r.array)
 	r.buf = &kernel.Buffer{
 		Name: w.pre.declare(w.env, st.name+"_shared", r.array.Type).Name, Elem: r.array.Type, Space: kernel.Shared,
-		Mode: kernel.InOut, Cells: kernel.I(r.planes * r.cells),
+		Mode: kernel.InOut, Cells: kernel.I(r.planes * r.pitch),
 	}
 	w.allocs = append(w.allocs, &kernel.Alloc{Buffer: r.buf})
 	if r.bulk == nil || r.bulk.singles {
 		w.planeCopies(r)
 	}
-	if r.bulk != nil {
+	switch {
+	case r.tensor != nil:
+		w.tensorMaps(r)
+	case r.bulk != nil:
 		w.bulkRows(r)
 	}
 }
@@ -295,7 +303,7 @@ func (w *tiledKernel) place(r *circularBuffer, at int64) kernel.Expr {
 		s = kernel.Bin(op.Rem, kernel.Add(gone, s), kernel.I(r.planes))
 	}
 	key := fmt.Sprintf("ring:%p:%d%s", r, at, w.phase)
-	return w.now.let(w.env, key, fmt.Sprintf("%s_plane%d", r.buf.Name, at-r.low), kernel.Mul(s, kernel.I(r.cells)))
+	return w.now.let(w.env, key, fmt.Sprintf("%s_plane%d", r.buf.Name, at-r.low), kernel.Mul(s, kernel.I(r.pitch)))
 }
 
 // copyPlane starts to copy a plane to the circular buffer. What a boundary makes of cells
@@ -439,17 +447,21 @@ func (w *tiledKernel) circularBufferRow(r *circularBuffer, c *registerQueue) ker
 		}
 		return at
 	}
-	sum := kernel.I(0)
+	section, sum := kernel.I(0), kernel.I(0)
 	for d, dim := range r.array.Dims {
-		if dim.Axis == w.stream {
-			continue
-		}
 		off := c.offset[d]
-		if dim.Axis == w.inner() {
+		switch {
+		case dim.Axis == w.stream:
+			continue
+		case dim.Axis == w.inner():
 			off = c.first
+		case r.sections():
+			section = w.sectionRow(r, off-r.from[dim.Axis])
+			continue
 		}
 		sum = kernel.Add(kernel.Mul(sum, kernel.I(r.len[dim.Axis])), local(dim.Axis, off))
 	}
+	sum = kernel.Add(section, sum)
 	return w.pre.let(w.env, fmt.Sprintf("ringrow:%p:%v:%d", r, c.offset, c.first), r.buf.Name+"_row", sum)
 }
 

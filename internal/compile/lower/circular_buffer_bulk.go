@@ -25,8 +25,8 @@ type bulkFetch struct {
 	slots   int64
 	issuers int64 // threads that start copies
 	// empty are mbarriers at which threads arrive when they are through with a
-	// step, and extra the threads that do nothing but wait there and start
-	// copies; nil and 0 if there are none.
+	// step, in the place of the barrier, and extra the threads that do nothing but
+	// wait there and start copies; nil and 0 if there are none.
 	empty *kernel.Buffer
 	extra int64
 }
@@ -56,10 +56,11 @@ const bulkBytes = 16
 func (w *tiledKernel) chooseFetch(circularBuffers []*circularBuffer) {
 	for _, r := range circularBuffers {
 		if w.bulk && !r.halos && r.n*int64(r.array.Type.Size()) == bulkBytes {
-			r.bulk = &bulkRows{singles: w.singles(r.array)}
+			r.bulk = &bulkRows{singles: w.singles(r.array, noAxis)}
 			r.planes -= w.step()
 		}
 	}
+	w.chooseTensors(circularBuffers)
 }
 
 // makeFetch makes what bulk copies take beside the circular buffers.
@@ -70,7 +71,11 @@ func (w *tiledKernel) makeFetch() {
 	}
 	f := &bulkFetch{slots: 1}
 	for _, r := range circularBuffers {
-		f.issuers = max(f.issuers, min(r.cells/r.len[w.inner()], warpSize))
+		rows := r.cells / r.len[w.inner()]
+		if r.tensor != nil {
+			rows = 1
+		}
+		f.issuers = max(f.issuers, min(rows, warpSize))
 	}
 	// All threads have waited for a phase when the next of its mbarrier begins:
 	// they are through with its step. Numbers of steps are cut down to powers of
@@ -80,9 +85,11 @@ func (w *tiledKernel) makeFetch() {
 	}
 	f.full = w.mbarriers("arrived", f.slots)
 	w.fetch = f
-	if w.warp && w.separable() {
+	if (w.warp || w.tensor) && w.separable(w.circularBuffers) {
 		f.empty = w.mbarriers("free", f.slots)
-		w.widen()
+		if w.warp {
+			w.widen()
+		}
 	}
 }
 
@@ -105,9 +112,12 @@ func (w *tiledKernel) asyncBuffers() []*circularBuffer {
 }
 
 // singles reports whether a boundary makes of cells beyond an array what is no
-// part of a row.
-func (w *tiledKernel) singles(a *ir.Array) bool {
+// part of a row: one of an axis, or of any.
+func (w *tiledKernel) singles(a *ir.Array, on int) bool {
 	for d, dim := range a.Dims {
+		if on != noAxis && dim.Axis != on {
+			continue
+		}
 		for _, f := range []ir.Boundary{dim.Faces.Low, dim.Faces.High} {
 			switch f.Kind {
 			case ir.None:
@@ -206,15 +216,27 @@ func disj(x, y kernel.Expr) kernel.Expr {
 
 // bulkCopies has those planes brought that a step reads first, which is counted
 // from the block's first.
-func (w *tiledKernel) bulkCopies(number kernel.Expr, planes func(*circularBuffer) []int64) {
+// What they take the place of is free after some statements.
+func (w *tiledKernel) bulkCopies(number kernel.Expr, planes func(*circularBuffer) []int64, free ...kernel.Stmt) {
 	outside := w.now
 	w.now = w.inside(outside)
+	w.now.emit(free...)
 	slot, _ := w.slotOf(number)
 	slot = w.now.let(w.env, "slot", w.fetch.full.Name+"_slot", slot)
 	bytes := kernel.I(0)
 	var copies []kernel.Stmt
 	for _, r := range w.bulkBuffers() {
 		for _, at := range planes(r) {
+			if r.tensor != nil {
+				brought, list := kernel.I(r.planeBytes()), w.tensorCopies(r, at, slot)
+				if w.fetch.issuers > 1 {
+					first := kernel.Lt(w.issuer(), kernel.I(1))
+					brought = kernel.Sel(first, brought, kernel.I(0))
+					list = []kernel.Stmt{&kernel.If{Cond: first, Then: list}}
+				}
+				bytes, copies = kernel.Add(bytes, brought), append(copies, list...)
+				continue
+			}
 			for i, row := range r.bulk.rows {
 				outer := w.rowOf(r, row, at)
 				cells := r.bulk.length
@@ -233,7 +255,7 @@ func (w *tiledKernel) bulkCopies(number kernel.Expr, planes func(*circularBuffer
 	w.now.emit(&kernel.MbarrierArrive{Mbarrier: w.fetch.full, Slot: slot, Bytes: kernel.Conv(types.I32, bytes)})
 	list := append(w.now.stmts, copies...)
 	w.now = outside
-	if w.fetch.empty != nil {
+	if w.fetch.extra > 0 {
 		w.now.stmts = append(w.now.stmts, list...)
 		return
 	}
@@ -252,7 +274,7 @@ func (w *tiledKernel) issues() kernel.Expr { return kernel.Lt(w.issuer(), kernel
 
 // issuer returns the thread's number among those of the warp that starts copies.
 func (w *tiledKernel) issuer() kernel.Expr {
-	if w.fetch.empty == nil {
+	if w.fetch.extra == 0 {
 		return w.threadNumber()
 	}
 	return w.pre.let(w.env, "issuer", "issuer", kernel.Sub(w.threadNumber(), kernel.I(w.threads())))
@@ -335,23 +357,23 @@ func (w *tiledKernel) readyBulk() *scope {
 	w.now = common
 	lane := w.threadNumber()
 	var inits []kernel.Stmt
-	init := func(b *kernel.Buffer, count int64) {
+	init := func(b *kernel.Buffer, count kernel.Expr) {
 		w.allocs = append(w.allocs, &kernel.Alloc{Buffer: b})
-		inits = append(inits, &kernel.MbarrierInit{
-			Mbarrier: b, Slot: lane, Count: kernel.Conv(types.I32, kernel.I(count)),
-		})
+		inits = append(inits, &kernel.MbarrierInit{Mbarrier: b, Slot: lane, Count: kernel.Conv(types.I32, count)})
 	}
-	init(f.full, f.issuers)
+	init(f.full, kernel.I(f.issuers))
 	if f.empty != nil {
-		init(f.empty, w.leavers())
+		init(f.empty, w.allLeavers())
 	}
 	common.emit(&kernel.If{Cond: kernel.Lt(lane, kernel.I(f.slots)), Then: inits})
 	for _, r := range w.bulkBuffers() {
-		w.pad(r)
+		if r.tensor == nil {
+			w.pad(r)
+		}
 	}
-	common.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	common.emit(w.meetBlock())
 	w.now = outside
-	if f.empty != nil {
+	if w.issuer(); f.extra > 0 { // named for both branches
 		w.pre = w.inside(common)
 		w.now = w.pre
 		for _, c := range w.cells {
@@ -363,7 +385,7 @@ func (w *tiledKernel) readyBulk() *scope {
 
 // startBulk has the planes brought that the first steps read.
 func (w *tiledKernel) startBulk(last kernel.Expr) {
-	if w.fetch == nil || w.fetch.empty != nil {
+	if w.fetch == nil || w.fetch.extra > 0 {
 		return
 	}
 	for prefetchDistance := range w.shared {
@@ -383,12 +405,17 @@ func (w *tiledKernel) feedBulk(last kernel.Expr) {
 		return
 	}
 	number := w.stepNumber()
-	if w.fetch.empty == nil {
-		w.now.emit(&kernel.AsyncFence{})
-		w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	if w.fetch.extra == 0 {
+		var free []kernel.Stmt
+		if w.fetch.empty == nil {
+			w.now.emit(&kernel.AsyncFence{})
+			w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+		} else {
+			free = w.freed(kernel.Sub(number, kernel.I(1)))
+		}
 		outside := w.now
 		w.now = w.inside(outside)
-		w.bulkCopies(kernel.Add(number, kernel.I(w.shared)), w.entering(w.shared))
+		w.bulkCopies(kernel.Add(number, kernel.I(w.shared)), w.entering(w.shared), free...)
 		list := w.now.stmts
 		w.now = outside
 		at := kernel.Sub(w.pos[w.stream], kernel.I(w.unrolledStep*w.step()))

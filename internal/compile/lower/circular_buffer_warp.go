@@ -17,11 +17,11 @@ const warpSize = 32
 
 // separable reports whether one warp can fill all circular buffers by the copy engine, and
 // the others have no need of a barrier that it would have to come to.
-func (w *tiledKernel) separable() bool {
+func (w *tiledKernel) separable(circularBuffers []*circularBuffer) bool {
 	if len(w.launch) == 0 || len(w.reductions()) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(w.circularBuffers, func(r *circularBuffer) bool {
+	return !slices.ContainsFunc(circularBuffers, func(r *circularBuffer) bool {
 		return r.bulk == nil || r.bulk.singles
 	})
 }
@@ -67,18 +67,42 @@ func (w *tiledKernel) leaveStep() {
 	}
 	slot, _ := w.slotOf(w.stepNumber())
 	w.now.emit(&kernel.AsyncFence{})
-	arrive := kernel.Stmt(&kernel.MbarrierArrive{Mbarrier: w.fetch.empty, Slot: slot})
+	arrive := []kernel.Stmt{&kernel.MbarrierArrive{Mbarrier: w.fetch.empty, Slot: slot}}
+	if w.multicasts() { // the block before sends copies here
+		before := kernel.Conv(types.I32, kernel.Sub(kernel.V(w.rank), kernel.I(1)))
+		arrive = append(arrive, &kernel.If{Cond: kernel.Lt(kernel.I(0), kernel.V(w.rank)), Then: []kernel.Stmt{
+			&kernel.MbarrierArrive{Mbarrier: w.fetch.empty, Slot: slot, Rank: before},
+		}})
+	}
 	if w.wholeWarps() {
 		w.now.emit(&kernel.Barrier{Scope: kernel.WarpScope})
 		first := kernel.Bin(op.Eq, kernel.Bin(op.Rem, kernel.V(w.thread[w.inner()]), kernel.I(warpSize)), kernel.I(0))
-		arrive = &kernel.If{Cond: first, Then: []kernel.Stmt{arrive}}
+		arrive = []kernel.Stmt{&kernel.If{Cond: first, Then: arrive}}
 	}
-	w.now.emit(arrive)
+	w.now.emit(arrive...)
+}
+
+// allLeavers is the number of threads that say so at the block's mbarrier: its own and, where it sends copies to the
+// next block of its cluster, those of that one.
+func (w *tiledKernel) allLeavers() kernel.Expr {
+	own := kernel.I(w.leavers())
+	if !w.multicasts() {
+		return own
+	}
+	return kernel.Sel(kernel.Lt(kernel.V(w.rank), kernel.I(w.cluster-1)), kernel.I(2*w.leavers()), own)
+}
+
+// freed waits until all are through with a step, if there is one of that number.
+func (w *tiledKernel) freed(step kernel.Expr) []kernel.Stmt {
+	slot, parity := w.slotOf(step)
+	return []kernel.Stmt{&kernel.If{Cond: kernel.Ge(step, kernel.I(0)), Then: []kernel.Stmt{
+		&kernel.MbarrierWait{Mbarrier: w.fetch.empty, Slot: slot, Parity: parity},
+	}}}
 }
 
 // produce writes what the further warp does, beside what the others do.
 func (w *tiledKernel) produce(common *scope, last kernel.Expr) {
-	if w.fetch == nil || w.fetch.empty == nil {
+	if w.fetch == nil || w.fetch.extra == 0 {
 		return
 	}
 	others := w.pre.stmts
@@ -99,11 +123,7 @@ func (w *tiledKernel) produce(common *scope, last kernel.Expr) {
 	w.pos[w.stream] = kernel.V(v)
 	w.now = w.inside(w.pre)
 	number := w.stepNumber()
-	before := kernel.Sub(number, kernel.I(w.shared+1)) // whose places are taken
-	slot, parity := w.slotOf(before)
-	w.now.emit(&kernel.If{Cond: kernel.Ge(before, kernel.I(0)), Then: []kernel.Stmt{
-		&kernel.MbarrierWait{Mbarrier: w.fetch.empty, Slot: slot, Parity: parity},
-	}})
+	w.now.emit(w.freed(kernel.Sub(number, kernel.I(w.shared+1)))...) // whose places are taken
 	w.bulkCopies(number, w.entering(0))
 	w.pre.emit(&kernel.Loop{
 		Var: v, Lo: kernel.Add(w.first, kernel.I(step)), Hi: end, Step: kernel.I(step), Body: w.now.stmts,

@@ -34,6 +34,8 @@ var goldens = []struct {
 		plan: "family=stream,chunk=16,stages=2,copy=bulk,block=4x32,vec=2"},
 	{name: "star-warp", source: "star", target: lower.GPU,
 		plan: "family=stream,chunk=16,stages=2,copy=warp,block=4x32,vec=4,cse=yes"},
+	{name: "star-tensor", source: "star", target: lower.GPU,
+		plan: "family=stream,chunk=16,stages=2,staging=all,copy=tensor,cluster=2,block=4x32,vec=4,cse=yes"},
 	{name: "heat-halos", source: "heat", target: lower.GPU,
 		plan: "family=stream,chunk=16,stages=2,staging=halos,block=4x32,vec=2"},
 	{name: "heat-perspective", source: "heat", target: lower.GPU,

@@ -437,12 +437,11 @@ func (w *tiledKernel) source(a *ir.Array, run int64) (*store, *kernel.Buffer, ke
 		if run > 1 {
 			name += fmt.Sprint(run)
 		}
-		b := w.buffer(special{st.arg, kernel.Image, int(run)}, st.order, name, st.elem, func() kernel.Expr {
-			return st.cells(w.size)
-		})
+		of := special{Arg: st.arg, space: kernel.Image, texel: int(run)}
+		b := w.buffer(of, st.order, name, st.elem, func() kernel.Expr { return st.cells(w.size) })
 		return st, b.buffer, kernel.Plain
 	case constant:
-		b := w.buffer(special{st.arg, kernel.Constant, 0}, st.order, st.name, st.elem, func() kernel.Expr {
+		b := w.buffer(special{Arg: st.arg, space: kernel.Constant}, st.order, st.name, st.elem, func() kernel.Expr {
 			return kernel.I(kernel.Eval(st.cells(w.literalSize), nil).I)
 		})
 		return st, b.buffer, kernel.Plain
@@ -458,7 +457,8 @@ func (w *tiledKernel) literalSize(param int) kernel.Expr { return kernel.I(w.opt
 type special struct {
 	kernel.Arg
 	space kernel.Space
-	texel int
+	texel int                         // of an image
+	box   [kernel.MaxTensorAxes]int64 // of a tensor map
 }
 
 // constantsOf tells kernels apart that hold other grids in constant memory: each

@@ -182,6 +182,8 @@ func (s *liveScan) stmt(st kernel.Stmt) {
 		s.uses(st.At, st.Index)
 	case *kernel.BulkCopy:
 		s.uses(st.At, st.Index, st.Cells, st.Slot)
+	case *kernel.TensorCopy:
+		s.uses(append(st.Corner, st.At, st.Slot, st.Blocks)...)
 	case *kernel.MbarrierInit:
 		s.uses(st.Slot, st.Count)
 	case *kernel.MbarrierArrive:

@@ -73,17 +73,21 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	}
 	params = append(params, sharedParams("steps that planes are copied to shared memory ahead of their use, "+
 		"asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)
-	engine := schedule.Words("bulk", copyWarp)
+	tensors := schedule.Words(copyTensor, copyTensorWarp)
+	engine := append(schedule.Words("bulk", copyWarp), tensors...)
+	neighbours := schedule.Numbers(2, 4)
 	params = append(params,
 		schedule.Param{
 			Name: "copy", Role: schedule.StagingCopy,
 			Doc: "who copies planes to shared memory: all threads, or, where vectors have 16 bytes, the block's copy " +
-				"engine whole rows, told so by a warp of the block or by one that does nothing else",
+				"engine whole rows (bulk, warp) or whole planes (tensor, tensorwarp), told so by a warp of the block " +
+				"or by one that does nothing else (warp, tensorwarp)",
 			Source:  "Rawat et al. 2019, section III-A3; CUDA C++ Programming Guide, asynchronous data copies",
-			Values:  schedule.Words(schedule.AsyncCopies, "bulk", copyWarp),
+			Values:  append(schedule.Words(schedule.AsyncCopies), engine...),
 			Default: schedule.Word(schedule.AsyncCopies),
 			Needs: []schedule.Need{
 				{Capability: machine.BulkCopy, Values: engine}, {Capability: machine.Mbarrier, Values: engine},
+				{Capability: machine.TensorCopy, Values: tensors},
 			},
 			When: []schedule.Condition{schedule.When("staging", schedule.Word(schedule.AllCells))},
 		},
@@ -93,6 +97,17 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1, 2), Default: schedule.Int(0),
 		},
 	)
+	if rank > 2 {
+		params = append(params, schedule.Param{
+			Name: "cluster", Role: schedule.ClusterBlocks,
+			Doc: "blocks side by side on the axis next to the inner one that send each other the rows that both " +
+				"read, where a kernel reduces nothing",
+			Source: "CUDA C++ Programming Guide, thread block clusters",
+			Values: schedule.Numbers(1, 2, 4), Default: schedule.Int(1),
+			Needs: []schedule.Need{{Capability: machine.Cluster, Values: neighbours}},
+			When:  []schedule.Condition{schedule.When("copy", tensors...)},
+		})
+	}
 	return append(params, tiledParams(rank-1, rank-2)...), append(tiledConstraints(rank-2), schedule.Constraint{
 		Name: "whole steps", Doc: "blocks would compute planes of the next block",
 		Params: []string{"chunk", "planes"},
@@ -106,5 +121,9 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	})
 }
 
-// copyWarp is the word for a warp of its own that tells the copy engine.
-const copyWarp = "warp"
+// The words for who tells the copy engine: a warp of its own, of whole planes, or both.
+const (
+	copyWarp       = "warp"
+	copyTensor     = "tensor"
+	copyTensorWarp = "tensorwarp"
+)

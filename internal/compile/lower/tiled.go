@@ -39,8 +39,12 @@ type tiling struct {
 	shared int64
 	bulk   bool // the block's copy engine fetches them
 	warp   bool // and a warp of its own tells it to
-	halos  bool // and only what threads do not load themselves
-	stores kernel.Via
+	tensor bool // and it fetches whole planes, by tensor maps
+	// cluster is how many blocks, side by side on the axis next to the inner one, send each
+	// other the rows that both read.
+	cluster int64
+	halos   bool // and only what threads do not load themselves
+	stores  kernel.Via
 	// retiming says how statements are computed in pieces: "yes" or "sums"; empty
 	// if they are not.
 	retiming string
@@ -77,6 +81,7 @@ type tiledKernel struct {
 	corner          map[int]kernel.Expr // where the block starts, by axis
 	block           map[int]kernel.Expr // its number, by axis
 	thread          map[int]*kernel.Var
+	rank            *kernel.Var  // the block's in its cluster; nil without clusters
 	lane            kernel.Expr  // the thread's number in the block
 	launch          []launchLoop // over the threads of a block
 	allocs          []kernel.Stmt
@@ -108,7 +113,11 @@ func (n *nest) tiling() (tiling, bool) {
 	}
 	t.shared = set.Int(schedule.Staging, 0)
 	if copies := set.Word(schedule.StagingCopy); copies != "" {
-		t.bulk, t.warp = copies != schedule.AsyncCopies, copies == copyWarp
+		t.bulk, t.warp = copies != schedule.AsyncCopies, copies == copyWarp || copies == copyTensorWarp
+		t.tensor = copies == copyTensor || copies == copyTensorWarp
+	}
+	if t.cluster = set.Int(schedule.ClusterBlocks, 1); len(n.reductions()) > 0 {
+		t.cluster = 1
 	}
 	t.halos = set.Word(schedule.StagedPart) == schedule.HaloCells
 	if word := set.Word(schedule.Retiming); word != "no" {
@@ -246,6 +255,7 @@ func (n *nest) tiledKernel() ([]kernel.Stmt, []func()) {
 	}
 	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(unrollFactor * w.step()), Body: w.now.stmts})
 	w.produce(common, last)
+	w.endCluster(common)
 	return wrap(common), w.blockReduction.after()
 }
 
@@ -342,19 +352,27 @@ func (w *tiledKernel) geometry() func(*scope) []kernel.Stmt {
 	}
 	w.block = map[int]kernel.Expr{}
 	var rest []int // the axes whose blocks share the launch's third dimension
+	var cluster []launchLoop
 	for i := len(w.axes) - 1; i >= 0; i-- {
 		axis := w.axes[i]
 		if n, ok := kernel.IntLit(count[axis]); ok && n == 1 {
 			w.block[axis] = kernel.I(0)
 			continue
 		}
-		if i < len(w.axes)-2 {
+		if i < len(w.axes)-2 && axis != w.clusterAxis() {
 			rest = append(rest, axis)
 			continue
 		}
 		v := head.declare(w.env, w.Program.Axes[axis]+"_block", types.I64)
 		w.block[axis] = kernel.V(v)
-		blocks = append(blocks, launchLoop{v, count[axis], kernel.BlockX + kernel.Tag(len(blocks))})
+		tag := kernel.Tag(len(blocks))
+		if axis == w.clusterAxis() {
+			w.rank = head.declare(w.env, w.Program.Axes[axis]+"_rank", types.I64)
+			cluster = append(cluster, launchLoop{w.rank, kernel.I(w.cluster), kernel.ClusterX + tag})
+			w.block[axis] = kernel.Add(kernel.Mul(kernel.V(v), kernel.I(w.cluster)), kernel.V(w.rank))
+			count[axis] = kernel.CeilDiv(count[axis], kernel.I(w.cluster)) // of clusters
+		}
+		blocks = append(blocks, launchLoop{v, count[axis], kernel.BlockX + tag})
 	}
 	if len(rest) > 0 {
 		total, name := kernel.I(1), "outer"
@@ -397,7 +415,7 @@ func (w *tiledKernel) geometry() func(*scope) []kernel.Stmt {
 	return func(body *scope) []kernel.Stmt {
 		w.blockReduction.end(body, number(threads), number(blocks))
 		list := append(w.allocs, wrapped(threads, body.stmts)...)
-		return append(head.stmts, wrapped(blocks, list)...)
+		return append(head.stmts, wrapped(blocks, wrapped(cluster, list))...)
 	}
 }
 
@@ -432,6 +450,9 @@ func (w *tiledKernel) tiles() {
 func (w *tiledKernel) exact(axis int) bool {
 	if axis == w.stream && w.unrollStream {
 		return false // the last steps of a block may be beyond its end
+	}
+	if axis == w.clusterAxis() {
+		return false // a cluster's last blocks may be
 	}
 	return axis != w.inner() && w.along[axis].width() == 1
 }

@@ -111,13 +111,14 @@ const (
 	OpenMP      Capability = "openmp"       // parallel loops over cores
 	AsyncCopy   Capability = "async-copy"   // copies to shared memory that do not pass through registers
 	BulkCopy    Capability = "bulk-copy"    // whole rows and tiles copied by one thread
+	TensorCopy  Capability = "tensor-copy"  // boxes of a grid copied by one thread, by a tensor map
 	Mbarrier    Capability = "mbarrier"     // barriers that count bytes
 	Cluster     Capability = "cluster"      // blocks that reach each other's shared memory
 	GridBarrier Capability = "grid-barrier" // a barrier of all blocks
 )
 
 var capabilities = []Capability{Double, FMA, Shared, Shuffle, Constant, ReadOnly, Image, Vector, OpenMP, AsyncCopy,
-	BulkCopy, Mbarrier, Cluster, GridBarrier}
+	BulkCopy, TensorCopy, Mbarrier, Cluster, GridBarrier}
 
 var dialects = []string{"c", "cuda", "opencl"}
 

@@ -118,7 +118,7 @@ func TestParseErrors(t *testing.T) {
 		{"no dialects", `"dialects": [{"name": "c", "has": ["f64"]}]`, `"dialects": []`, "dialects is missing: name at least one of c, cuda, opencl"},
 		{"dialect", `"name": "c"`, `"name": "basic"`, `dialects[0].name is "basic"; it is one of c, cuda, opencl`},
 		{"capability", `["f64"]`, `["f46", "telepathy"]`, "dialects[0] has no capability f46; did you mean f64?\n" +
-			"dialects[0] has no capability telepathy; there are f64, fma, shared, shuffle, constant, read-only, image, vector, openmp, async-copy, bulk-copy, mbarrier, cluster, grid-barrier"},
+			"dialects[0] has no capability telepathy; there are f64, fma, shared, shuffle, constant, read-only, image, vector, openmp, async-copy, bulk-copy, tensor-copy, mbarrier, cluster, grid-barrier"},
 		{"gpu limits", `"cpu": {"vector_bits": 128, "threads_per_core": 1}`, gpu, "gpu stands in the description of a cpu\ncpu is missing: a cpu has vector_bits and threads_per_core"},
 	} {
 		if !strings.Contains(good, c.old) {

@@ -49,6 +49,8 @@ const (
 	StagedPart
 	// StagingCopy says who copies: AsyncCopies or a copy engine.
 	StagingCopy
+	// ClusterBlocks is the blocks of a cluster, which have copies sent to each other.
+	ClusterBlocks
 	// Perspective says which cells the threads of a block stand for.
 	Perspective
 	// Prefetch is the prefetch distance: planes that are loaded early.
@@ -111,7 +113,8 @@ var roleNames = [roleCount]string{
 	BlockedUnroll: "blocked unroll", CyclicUnroll: "cyclic unroll", Unroll: "unroll",
 	Stream: "stream", StreamLength: "stream length", StreamPlanes: "stream planes", StreamUnroll: "stream unroll",
 	Staging: "staging", ArrayStaging: "array staging", StagedPart: "staged part", StagingCopy: "staging copy",
-	Perspective: "perspective", Prefetch: "prefetch",
+	ClusterBlocks: "cluster blocks",
+	Perspective:   "perspective", Prefetch: "prefetch",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",

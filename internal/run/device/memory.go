@@ -2,6 +2,7 @@ package device
 
 import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
@@ -42,10 +43,12 @@ type Constant struct {
 func (*Image) arg()    {}
 func (*Constant) arg() {}
 
-// Argument returns what a kernel's parameter takes for a slot.
-func Argument(p *kernel.Buffer, s *Slot) Arg {
+// Argument returns what a kernel's parameter takes for a slot, for the values of the launch's scalars.
+func Argument(p *kernel.Buffer, s *Slot, env map[*kernel.Var]op.Value) Arg {
 	_, fixed := p.Fixed()
 	switch {
+	case p.Space == kernel.TensorMap:
+		return &Tensor{s, TensorMapOf(p, env)}
 	case p.Space == kernel.Image:
 		return &Image{s, Texel{p.Elem, p.Texel}}
 	case p.Space == kernel.Constant && fixed:

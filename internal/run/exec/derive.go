@@ -179,6 +179,16 @@ func (d *deriver) launch(l *kernel.Launch, used *[]*kernel.Scratch) (Launch, err
 		}
 		out.Args = append(out.Args, arg)
 	}
+	for j, p := range k.Buffers {
+		switch as := device.Argument(p, nil, known).(type) {
+		case *device.Image:
+			out.Args[j].Texel = as.Texel
+		case *device.Tensor:
+			out.Args[j].Tensor = as.Map
+		case *device.Constant:
+			out.Args[j].Constant = as.Parameter
+		}
+	}
 	var err error
 	out.Geometry, err = kernel.LaunchGeometry(k, known)
 	return out, err
@@ -212,12 +222,6 @@ func (d *deriver) buffer(p *kernel.Buffer, a kernel.Arg, used *[]*kernel.Scratch
 	}
 	if arg.Index < 0 {
 		return arg, fmt.Errorf("%s is bound to what the module does not have", p.Name)
-	}
-	switch as := device.Argument(p, nil).(type) {
-	case *device.Image:
-		arg.Texel = as.Texel
-	case *device.Constant:
-		arg.Constant = as.Parameter
 	}
 	if elem != p.Elem {
 		return arg, fmt.Errorf("%s has elements of type %v, and what it is bound to has %v", p.Name, p.Elem, elem)

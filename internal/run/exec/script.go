@@ -86,9 +86,11 @@ type Arg struct {
 	Kind  ArgKind
 	Index int
 	Bits  [8]byte
-	// Texel is what memory is read by that is an image; Constant names the
-	// parameter that is constant memory. Zero for memory that a pointer is to.
+	// Texel is what memory is read by that is an image, Tensor the tensor map that it
+	// is read by; Constant names the parameter that is constant memory. Zero for memory
+	// that a pointer is to.
 	Texel    device.Texel
+	Tensor   device.TensorMap
 	Constant string
 }
 
@@ -97,6 +99,8 @@ func (a *Arg) On(s *device.Slot) device.Arg {
 	switch {
 	case a.Texel.Count > 0:
 		return &device.Image{Of: s, Texel: a.Texel}
+	case a.Tensor.Axes > 0:
+		return &device.Tensor{Of: s, Map: a.Tensor}
 	case a.Constant != "":
 		return &device.Constant{Of: s, Parameter: a.Constant}
 	}

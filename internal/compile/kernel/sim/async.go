@@ -47,17 +47,25 @@ func (w *warp) async(in *instr) {
 // starts notes that a lane starts to copy a cell, which is what that lane of
 // the group does at that time.
 func (w *warp) starts(in *instr, l int, to *Memory, at int, from *Memory, src int, lane, time uint32) {
-	s := w.at(in, l)
-	as := s
-	as.lane, as.time, as.sync = lane, time, 0
 	if from.written != nil && !from.written[src] {
 		w.fault(Unwritten, in, l, "copies %s[%d], which nothing has written", w.m.p.slots[in.c].buffer.Name, src)
 	}
 	if from.history != nil {
+		s := w.at(in, l)
+		as := s
+		as.lane, as.time, as.sync = lane, time, 0
 		if race := from.history.loaded(src, &s, w.sees(l), &as); race != nil {
 			w.race(in, in.c, l, src, "copies", "stores", race)
 		}
 	}
+	w.lands(in, l, to, at, lane, time)
+}
+
+// lands notes that a cell is what a copy that a lane starts will store to, likewise.
+func (w *warp) lands(in *instr, l int, to *Memory, at int, lane, time uint32) {
+	s := w.at(in, l)
+	as := s
+	as.lane, as.time, as.sync = lane, time, 0
 	if race, store := to.history.stored(at, &s, w.sees(l), &as); race != nil {
 		w.race(in, in.a, l, at, "copies to", other(store), race)
 	}

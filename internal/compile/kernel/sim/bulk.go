@@ -2,7 +2,7 @@ package sim
 
 import "math/bits"
 
-// bulk is a copy of a run of cells that an mbarrier waits for.
+// bulk is a copy of a run of cells that an mbarrier waits for; a run of zeros if it is from nowhere.
 type bulk struct {
 	to, from       *Memory
 	at, src, cells int
@@ -11,6 +11,11 @@ type bulk struct {
 // land puts the cells where they belong.
 func (c *bulk) land() {
 	for e := range c.cells {
+		if c.from == nil {
+			c.to.put(c.at+e, 0, 0)
+			c.to.written[c.at+e] = true
+			continue
+		}
 		c.to.take(c.at+e, c.from, c.src+e)
 	}
 }
@@ -35,7 +40,7 @@ func (w *warp) bulk(in *instr) {
 		bytes := int64(c.cells) * c.to.size
 		w.countBulk(in, c, bytes)
 		bar.serial++
-		agent := w.filler(in.to, int(w.i[in.f][l]))
+		agent := w.m.filler(w.block, in.to, int(w.i[in.f][l]))
 		for e := range c.cells {
 			w.unfenced(in, l, c.to, c.at+e)
 			w.starts(in, l, c.to, c.at+e, c.from, c.src+e, uint32(agent*lanes), bar.serial)
@@ -72,17 +77,23 @@ func (w *warp) fits(in *instr, lane int, c *bulk) bool {
 
 // countBulk counts a bulk copy as one load and one store.
 func (w *warp) countBulk(in *instr, c *bulk, bytes int64) {
-	from, to := &w.m.counts.Buffers[in.c], &w.m.counts.Buffers[in.a]
+	to := &w.m.counts.Buffers[in.a]
+	w.countSource(in, c, bytes)
+	to.Stores++
+	to.StoredBytes += bytes
+}
+
+// countSource counts what a bulk copy loads.
+func (w *warp) countSource(in *instr, c *bulk, bytes int64) {
+	from := &w.m.counts.Buffers[in.c]
 	from.Loads++
 	from.LoadedBytes += bytes
 	first, last := int64(c.src)*c.from.size, int64(c.src)*c.from.size+bytes-1
 	from.LoadedSectors += last>>sectorBits - first>>sectorBits + 1
 	from.LoadedLines += last>>lineBits - first>>lineBits + 1
-	to.Stores++
-	to.StoredBytes += bytes
 }
 
-// filler returns the agent that copies for an mbarrier of the warp's block.
-func (w *warp) filler(slot int32, index int) int {
-	return w.m.agents - w.m.bulks + w.block.rank*w.m.barriers + w.m.slots[slot] + index
+// filler returns the agent that copies for an mbarrier of a block.
+func (m *execution) filler(b *block, slot int32, index int) int {
+	return m.agents - m.bulks + b.rank*m.barriers + m.slots[slot] + index
 }

@@ -138,6 +138,7 @@ const (
 	opWait     // for all groups but the latest a
 	opFence    // before bulk copies
 	opBulk     // I[e] elements to slot a [I[b]] from slot c [I[d]], for mbarrier slot to [I[f]]
+	opTensor   // box at I[d], I[d+1], ... of slot c to slot a [I[b]] of blocks I[e] or -1, for mbarrier slot to [I[f]]
 	opInit     // mbarrier slot a [I[b]] for I[c] arrivals
 	opArrive   // at mbarrier slot a [I[b]], announcing I[c] bytes, of the block of rank I[d]; c and d may be -1
 	opMbarrier // wait at mbarrier slot a [I[b]] for the phase of parity I[c]

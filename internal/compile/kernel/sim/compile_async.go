@@ -22,6 +22,8 @@ func (c *compiler) async(s kernel.Stmt) {
 		in.e, in.f, in.to = c.expr(s.Cells), c.expr(s.Slot), c.slots[s.Mbarrier]
 		c.p.slots[in.a].bulk = true
 		c.emit(in)
+	case *kernel.TensorCopy:
+		c.tensorCopy(s)
 	case *kernel.MbarrierInit:
 		c.emit(instr{op: opInit, a: c.slots[s.Mbarrier], b: c.expr(s.Slot), c: c.expr(s.Count)})
 	case *kernel.MbarrierArrive:
@@ -38,4 +40,23 @@ func (c *compiler) async(s kernel.Stmt) {
 	default:
 		panic("sim: unknown statement")
 	}
+}
+
+// tensorCopy puts the indices of the box into registers that follow each other.
+func (c *compiler) tensorCopy(s *kernel.TensorCopy) {
+	in := instr{op: opTensor, a: c.slots[s.To], b: c.expr(s.At), c: c.slots[s.From], e: -1, to: c.slots[s.Mbarrier]}
+	in.f = c.expr(s.Slot)
+	if s.Blocks != nil {
+		in.e = c.expr(s.Blocks)
+	}
+	regs := make([]int32, len(s.Corner))
+	for i, e := range s.Corner {
+		regs[i] = c.temp(e.Type())
+	}
+	for i, e := range s.Corner {
+		c.into(e, regs[i])
+	}
+	in.d = regs[0]
+	c.p.slots[in.a].bulk = true
+	c.emit(in)
 }

@@ -186,6 +186,8 @@ func (w *warp) run() {
 			w.wait(in)
 		case opFence:
 			w.fence(in)
+		case opTensor:
+			w.tensor(in)
 		case opBulk:
 			w.bulk(in)
 		case opInit:

@@ -17,9 +17,10 @@ type execution struct {
 	agents   int      // of a group
 	bulks    int      // of them, the last, those that fill memory for mbarriers
 	mem      []*Memory
-	sizes    []int // cells by slot
-	slots    []int // number of a block's first mbarrier, by slot
-	barriers int   // mbarriers of a block
+	sizes    []int                // cells by slot
+	slots    []int                // number of a block's first mbarrier, by slot
+	tensors  map[int32]*tensorMap // by slot
+	barriers int                  // mbarriers of a block
 	lits     []literal
 	idle     []*group // that have run, to be used again
 	epoch    uint32   // grid barriers passed, from 1

@@ -19,7 +19,8 @@ func (p *Program) newExecution(args Args, opts Options) (*execution, error) {
 	if err := args.check(k); err != nil {
 		return nil, err
 	}
-	m := &execution{p: p, opts: opts, left: opts.Steps, seen: map[faultKey]int{}, epoch: 1}
+	m := &execution{p: p, opts: opts, left: opts.Steps, seen: map[faultKey]int{}, epoch: 1,
+		tensors: map[int32]*tensorMap{}}
 	if m.left == 0 {
 		m.left = 1<<63 - 1
 	}
@@ -58,6 +59,11 @@ func (p *Program) newExecution(args Args, opts Options) (*execution, error) {
 		if i < len(args.Buffers) {
 			if err := m.argument(s.buffer, args.Buffers[i], int(n)); err != nil {
 				return nil, err
+			}
+			if s.buffer.Tensor != nil {
+				if m.tensors[int32(i)], err = newTensorMap(k, s.buffer, env, n); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}

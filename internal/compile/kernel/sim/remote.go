@@ -33,8 +33,12 @@ func (w *warp) remote(in *instr, verb string, access func(*warp, *instr, *Memory
 // A block's shared memory is there from when somebody can know that the block
 // runs until the block has ended, which it may not before the access.
 func (w *warp) visit(in *instr, verb string, rank int32, lane int) *block {
+	return w.visitRank(in, verb, w.i[rank][lane], lane)
+}
+
+// visitRank is visit for a rank that is known.
+func (w *warp) visitRank(in *instr, verb string, r int64, lane int) *block {
 	blocks := w.block.group.blocks
-	r := w.i[rank][lane]
 	if uint64(r) >= uint64(len(blocks)) {
 		w.fault(OutOfBounds, in, lane, "%s block %d in a cluster of %d", verb, r, len(blocks))
 		return nil
@@ -76,7 +80,7 @@ func (w *warp) left(in *instr) {
 	}
 	for slot, list := range b.mbarriers {
 		for i := range list {
-			last := stamp{lane: uint32(w.filler(int32(slot), i) * lanes), time: list[i].serial}
+			last := stamp{lane: uint32(w.m.filler(b, int32(slot), i) * lanes), time: list[i].serial}
 			if last.time != 0 && !b.known.knows(&last) {
 				w.fault(Exited, in, 0, "the block may have ended before the bulk copies for %s[%d] have",
 					w.m.p.slots[slot].buffer.Name, i)

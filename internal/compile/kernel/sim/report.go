@@ -82,7 +82,7 @@ func (f Fault) String() string {
 // of a warp take part in counts 20 times.
 type Counts struct {
 	Buffers  []Traffic // by buffer: the arguments, then the Allocs in the kernel's order
-	Spaces   [6]Traffic
+	Spaces   [7]Traffic
 	Shuffles int64
 	Barriers [4]int64 // barriers that all threads of a block, a warp, the grid, a cluster have passed, by kernel.Scope
 

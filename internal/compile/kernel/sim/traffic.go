@@ -106,7 +106,7 @@ func trafficOf(s kernel.Space, gpu bool) trafficKind {
 	switch {
 	case !gpu:
 		return uncounted
-	case s == kernel.Global, s == kernel.Constant, s == kernel.Image:
+	case s == kernel.Global, s == kernel.Constant, s == kernel.Image, s == kernel.TensorMap:
 		return linewise
 	case s == kernel.Shared:
 		return bankwise

@@ -29,6 +29,7 @@ var pretended error // why there is no pretended GPU
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	worker.Main(CompileService)
+	os.Setenv("CUDATEST_CLUSTERS", "1")
 	if os.Getenv("GRIDLOOM_REAL_GPU") != "" {
 		os.Exit(m.Run())
 	}

@@ -143,9 +143,10 @@ type Buffer struct {
 	rows   device.Rows // of the host side in the GPU's memory; none if both are dense
 	at     pointer
 	bytes  int64
-	// textures are those made of it, by what they are made of, and constants the
+	// textures and tensors are those made of it, by what they are made of, and constants the
 	// memory of kernels that holds its contents, too.
 	textures  map[device.Texel]texture
+	tensors   map[device.TensorMap]*tensorMap
 	constants []*constant
 }
 

@@ -71,6 +71,8 @@ type driver struct {
 	GraphSetKernel   func(exec, node handle, p *kernelNode) result                                   `symbol:"cuGraphExecKernelNodeSetParams,optional"`
 	GraphExecDestroy func(exec handle) result                                                        `symbol:"cuGraphExecDestroy,optional"`
 
+	EncodeTensor func(m *tensorMap, kind int32, axes uint32, at pointer, extents, strides *uint64, box, steps *uint32, interleave, swizzle, promotion, fill int32) result `symbol:"cuTensorMapEncodeTiled,optional"`
+
 	// In timed loops, through SyscallN.
 	Launch      uintptr `symbol:"cuLaunchKernel"`
 	LaunchEx    uintptr `symbol:"cuLaunchKernelEx,optional"`

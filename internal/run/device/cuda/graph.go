@@ -88,7 +88,7 @@ func (g *graph) add(c *preparedLaunch) error {
 		g.nodes = append(g.nodes, node{launch: c})
 		return nil
 	}
-	storage, err := g.storage(blockBytes(len(c.args)))
+	storage, err := g.storage(blockBytes(c.args))
 	if err != nil {
 		return err
 	}
@@ -189,14 +189,38 @@ func (g *graph) Close() error {
 
 // argumentBlock is memory outside Go's heap as launches take it: a pointer for
 // each of the kernel's parameters, then what the pointers point at, 8 bytes
-// each.
+// each, and then the tensor maps among that, which 8 bytes are too few for.
+// The memory starts at a multiple of mapAlign.
 type argumentBlock []byte
 
-func blockBytes(args int) int { return 16 * max(1, args) }
+// blockBytes is the size of such a block, a multiple of mapAlign.
+func blockBytes(args []device.Arg) int {
+	return mapsStart(args) + len(tensorMap{})*len(tensorsOf(args))
+}
+
+// mapsStart is where in a block the tensor maps are.
+func mapsStart(args []device.Arg) int {
+	return (16*max(1, len(args)) + mapAlign - 1) / mapAlign * mapAlign
+}
+
+// tensorsOf returns the indices of the arguments that are tensor maps.
+func tensorsOf(args []device.Arg) []int {
+	var list []int
+	for i, a := range args {
+		if _, ok := a.(*device.Tensor); ok {
+			list = append(list, i)
+		}
+	}
+	return list
+}
 
 func newArgumentBlock(storage []byte, args []device.Arg) argumentBlock {
+	point := func(i, at int) { *(*uintptr)(unsafe.Pointer(&storage[8*i])) = uintptr(unsafe.Pointer(&storage[at])) }
 	for i := range args {
-		*(*uintptr)(unsafe.Pointer(&storage[8*i])) = uintptr(unsafe.Pointer(&storage[8*(len(args)+i)]))
+		point(i, 8*(len(args)+i))
+	}
+	for n, i := range tensorsOf(args) {
+		point(i, mapsStart(args)+n*len(tensorMap{}))
 	}
 	return storage
 }
@@ -205,7 +229,7 @@ func (b argumentBlock) address() uintptr { return uintptr(unsafe.Pointer(&b[0]))
 
 // load takes what the arguments hold now.
 func (b argumentBlock) load(args []device.Arg) error {
-	at := 8 * len(args)
+	at, maps := 8*len(args), mapsStart(args)
 	for i, a := range args {
 		switch a := a.(type) {
 		case *device.Slot:
@@ -216,6 +240,12 @@ func (b argumentBlock) load(args []device.Arg) error {
 				return err
 			}
 			*(*texture)(unsafe.Pointer(&b[at+8*i])) = t
+		case *device.Tensor:
+			t, err := a.Of.Buffer.(*Buffer).tensorMap(a.Map)
+			if err != nil {
+				return err
+			}
+			maps += copy(b[maps:], t[:])
 		}
 	}
 	b.loadValues(args)
@@ -227,7 +257,7 @@ func (b argumentBlock) loadValues(args []device.Arg) {
 	at := 8 * len(args)
 	for i, a := range args {
 		switch a := a.(type) {
-		case *device.Slot, *device.Image:
+		case *device.Slot, *device.Image, *device.Tensor:
 		case *device.Value:
 			*(*[8]byte)(unsafe.Pointer(&b[at+8*i])) = a.Bytes
 		default:

@@ -185,18 +185,18 @@ func (l *Library) PrepareGrid(name string, g kernel.Geometry, args []device.Arg)
 	if err := l.trust(name, f, g); err != nil {
 		return nil, err
 	}
-	region, err := memory.Anonymous(int64(blockBytes(len(args)) + configBytes))
+	region, err := memory.Anonymous(int64(blockBytes(args) + configBytes))
 	if err != nil {
 		return nil, err
 	}
 	l.blocks = append(l.blocks, region)
 	c.block = newArgumentBlock(region.Bytes(), args)
-	if err := c.block.load(args); err != nil { // images that cannot be had are known before the first launch
+	if err := c.block.load(args); err != nil { // images and maps that cannot be had are known before the first launch
 		return nil, verdict.For(verdict.Launch, err)
 	}
 	c.attributes = attributes(g)
 	if len(c.attributes) > 0 {
-		return c, c.prepareEx(region.Bytes()[blockBytes(len(args)):])
+		return c, c.prepareEx(region.Bytes()[blockBytes(args):])
 	}
 	const defaultStream, extra = 0, 0
 	c.entry = l.device.driver.Launch

@@ -35,7 +35,10 @@ func (g *GPU) capabilities() []machine.Capability {
 		list = append(list, machine.AsyncCopy)
 	}
 	if g.Major >= 9 {
-		list = append(list, machine.BulkCopy, machine.Mbarrier, machine.Cluster)
+		list = append(list, machine.BulkCopy, machine.TensorCopy, machine.Mbarrier)
+		if g.Limits.Clusters {
+			list = append(list, machine.Cluster)
+		}
 	}
 	return list
 }

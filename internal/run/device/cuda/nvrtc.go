@@ -225,6 +225,9 @@ func (c *Compiler) Options(source []byte, arch int, a arith.Mode, extra ...strin
 	if err != nil {
 		return nil, err
 	}
+	if bytes.Contains(source, []byte("multicast::cluster")) && target == "--gpu-architecture=sm_90" {
+		target += "a" // without the features that later GPUs lack, multicast is slow
+	}
 	list := append([]string{target}, options(a)...)
 	if !bytes.Contains(source, []byte("cudaTextureObject_t")) {
 		list = append(list, minimal)

@@ -280,6 +280,7 @@ func (p *gridsOnGPU) bind(m *kernel.Module, lib *cuda.Library) (*callLaunches, e
 func (p *gridsOnGPU) prepare(l *kernel.Launch, lib *cuda.Library,
 	scratch map[*kernel.Scratch]*cuda.Buffer) (device.PreparedLaunch, int64, error) {
 	var args []device.Arg
+	var bufs []*cuda.Buffer
 	env := map[*kernel.Var]op.Value{}
 	for i, a := range l.Args {
 		var buf *cuda.Buffer
@@ -301,7 +302,7 @@ func (p *gridsOnGPU) prepare(l *kernel.Launch, lib *cuda.Library,
 			panic(fmt.Sprintf("bench: an argument of type %T", a))
 		}
 		if i < len(l.Kernel.Buffers) {
-			args = append(args, device.Argument(l.Kernel.Buffers[i], &device.Slot{Buffer: buf}))
+			bufs = append(bufs, buf)
 			continue
 		}
 		value := &device.Value{}
@@ -313,6 +314,11 @@ func (p *gridsOnGPU) prepare(l *kernel.Launch, lib *cuda.Library,
 	if err != nil {
 		return nil, 0, err
 	}
+	var buffers []device.Arg
+	for i, buf := range bufs {
+		buffers = append(buffers, device.Argument(l.Kernel.Buffers[i], &device.Slot{Buffer: buf}, env))
+	}
+	args = append(buffers, args...)
 	c, err := lib.PrepareGrid(l.Kernel.Name, g, args)
 	return c, g.Shared, err
 }

@@ -20,6 +20,7 @@
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
 #define __constant__
+#define __grid_constant__
 
 // What is not a word of CUDA, nor of the printed helpers, has a namespace: any
 // other name may be a kernel's.
@@ -206,6 +207,37 @@ static void wait(pending &p, unsigned others)
 	p.count = kept;
 }
 
+// A tensor map, as the driver's cuTensorMapEncodeTiled makes it.
+struct tensorMap {
+	uint32_t mark, axes, size;
+	const char *at;
+	uint32_t extents[5], box[5];
+	uint64_t strides[5];
+};
+
+// box copies a box to memory, with zeros where it is outside.
+static void box(char *to, const tensorMap *m, const int32_t *corner)
+{
+	size_t elements = 1;
+	for (uint32_t d = 0; d < m->axes; d++)
+		elements *= m->box[d];
+	for (size_t e = 0; e < elements; e++, to += m->size) {
+		const char *from = m->at;
+		size_t left = e;
+		bool inside = true;
+		for (uint32_t d = 0; d < m->axes; d++) {
+			long x = long(corner[d]) + long(left % m->box[d]);
+			left /= m->box[d];
+			inside = inside && x >= 0 && x < long(m->extents[d]);
+			from += x * long(m->strides[d]);
+		}
+		if (inside)
+			memcpy(to, from, m->size);
+		else
+			memset(to, 0, m->size);
+	}
+}
+
 struct phases {
 	int64_t *mbarrier;
 	int count, missing;
@@ -293,14 +325,52 @@ static void gl_copy_bulk(void *to, const void *from, uint32_t bytes, int64_t *m)
 	pretended::bulk[pretended::bulkCount++] = pretended::issue(to, from, bytes, m);
 }
 
+// A tensor map is defined by the printed text, if there is one.
+struct gl_tensor_map;
+namespace pretended {
+
+static char boxes[256][227 << 10]; // of the copies under way
+
+template <class... X> static void tensor(void *to, const gl_tensor_map *from, int64_t *m, X... x)
+{
+	const tensorMap *map = (const tensorMap *)from;
+	const int32_t corner[] = {x...};
+	size_t bytes = map->size;
+	for (uint32_t d = 0; d < map->axes; d++)
+		bytes *= map->box[d];
+	if (map->mark != 0x7e50 || map->axes != sizeof...(x) || (uintptr_t)from % 64 || (uintptr_t)to % 128 ||
+	    bulkCount == sizeof bulk / sizeof *bulk || bytes > sizeof *boxes)
+		abort();
+	box(boxes[bulkCount], map, corner);
+	bulk[bulkCount] = issue(to, boxes[bulkCount], bytes, m);
+	bulkCount++;
+}
+
+}
+static void gl_copy_tensor1(void *to, const gl_tensor_map *from, int32_t x, int64_t *m) { pretended::tensor(to, from, m, x); }
+static void gl_copy_tensor2(void *to, const gl_tensor_map *from, int32_t x, int32_t y, int64_t *m)
+{
+	pretended::tensor(to, from, m, x, y);
+}
+static void gl_copy_tensor3(void *to, const gl_tensor_map *from, int32_t x, int32_t y, int32_t z, int64_t *m)
+{
+	pretended::tensor(to, from, m, x, y, z);
+}
+static void gl_copy_tensor4(void *to, const gl_tensor_map *from, int32_t x, int32_t y, int32_t z, int32_t w, int64_t *m)
+{
+	pretended::tensor(to, from, m, x, y, z, w);
+}
+
 namespace pretended {
 
 template <class... A, size_t... I>
 static void invoke(void (*f)(A...), void **p, std::index_sequence<I...>) { f(*(A *)p[I]...); }
 template <class... A>
 static void invoke(void (*f)(A...), void **p) { invoke(f, p, std::index_sequence_for<A...>()); }
+// counted is the number of a kernel's arguments, and the bytes of each.
+template <size_t n> struct counted { int count, bytes[n + 1]; };
 template <class... A>
-static constexpr int arguments(void (*)(A...)) { return sizeof...(A); }
+static constexpr counted<sizeof...(A)> arguments(void (*)(A...)) { return {sizeof...(A), {int(sizeof(A))..., 0}}; }
 
 template <class F> static F entry;
 static void **given;

@@ -11,6 +11,8 @@
 //	CUDATEST_BUSY           another process has the GPU for itself
 //	CUDATEST_MEMORY=N       bytes of memory
 //	CUDATEST_OLD_DRIVER     code of this compiler cannot be loaded
+//	CUDATEST_CLUSTERS       the GPU says that it has clusters of blocks; it runs
+//	                        none of their kernels
 //	CUDATEST_NO_GRAPHS      launch graphs are refused
 //	CUDATEST_WILD=N         kernels of N threads a block are wild
 //	CUDATEST_HANG=N         kernels of N threads a block hang
@@ -93,7 +95,7 @@ typedef bool kernel(void **args, const unsigned *size);
 struct function {
 	std::string name;
 	kernel *run;
-	int args;
+	std::vector<int> args; // bytes of each
 	int dynamic;      // bytes of shared memory that a launch may ask for
 	bool clusters;    // of more than 8 blocks
 };
@@ -109,7 +111,8 @@ struct launch {
 	function *f;
 	unsigned size[6];
 	unsigned shared;
-	std::vector<uint64_t> args;
+	struct alignas(64) argument { char bytes[128]; };
+	std::vector<argument> args;
 	unsigned cluster[3];
 	bool cooperative;
 
@@ -121,8 +124,11 @@ struct launch {
 	void take(void **from)
 	{
 		args.clear();
-		for (int i = 0; i < f->args; i++)
-			args.push_back(*(uint64_t *)from[i]);
+		for (size_t i = 0; from && i < f->args.size(); i++) {
+			argument a = {};
+			memcpy(a.bytes, from[i], f->args[i]);
+			args.push_back(a);
+		}
 	}
 	unsigned threadsOfBlock() const { return size[3] * size[4] * size[5]; }
 	int occupancy() const
@@ -156,8 +162,8 @@ struct launch {
 		while (starts(f->name, "hang_") || threadsOfBlock() == hang)
 			pause();
 		std::vector<void *> at;
-		for (uint64_t &a : args)
-			at.push_back(&a);
+		for (argument &a : args)
+			at.push_back(a.bytes);
 		if (!f->run(at.data(), size))
 			broken = LAUNCH_FAILED; // some threads wait at a barrier for others that never come
 	}
@@ -275,7 +281,7 @@ CUresult cuDeviceGetAttribute(int *v, int which, int device)
 	static const std::map<int, int> attributes = {
 		{1, 1024}, {2, 1024}, {3, 1024}, {4, 64}, {5, 2147483647}, {6, 65535}, {7, 65535},
 		{10, 32}, {13, 1980000}, {16, processors}, {20, 0}, {36, 3201000}, {37, 6144}, {38, 1 << 20}, {39, 2048}, {69, 1 << 20}, {75, 9}, {76, 0},
-		{81, 228 << 10}, {82, 65536}, {95, 1}, {97, 227 << 10}, {106, 32}, {120, 1},
+		{81, 228 << 10}, {82, 65536}, {95, 1}, {97, 227 << 10}, {106, 32}, {120, asked("CUDATEST_CLUSTERS")},
 	};
 	auto a = attributes.find(which);
 	if (device != 7 || a == attributes.end())
@@ -477,7 +483,7 @@ CUresult cuModuleGetFunction(function **f, void *module, const char *name)
 		return NOT_FOUND;
 	function *&known = functions[{module, name}];
 	if (!known)
-		known = new function{name, run, *args, 48 << 10, false};
+		known = new function{name, run, std::vector<int>(args + 1, args + 1 + *args), 48 << 10, false};
 	*f = known;
 	return SUCCESS;
 }
@@ -494,6 +500,41 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, void *module, cons
 	*at = CUdeviceptr(p);
 	*bytes = symbol->st_size;
 	globals[*at] = *bytes;
+	return SUCCESS;
+}
+
+// A tensor map holds what it was made of, for the words of device.h. The rules are those of the driver's manual.
+struct alignas(64) tensorMap {
+	uint32_t mark, axes, size;
+	const char *at;
+	uint32_t extents[5], box[5];
+	uint64_t strides[5];
+};
+static_assert(sizeof(tensorMap) == 128, "as large as CUtensorMap");
+
+CUresult cuTensorMapEncodeTiled(tensorMap *m, int kind, uint32_t axes, CUdeviceptr at, const uint64_t *extents,
+	const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int fill)
+{
+	if (CUresult e = ready())
+		return e;
+	static const int sizes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8};
+	if (uintptr_t(m) % 64 || kind < 0 || kind > 8 || axes < 1 || axes > 5 || at % 16 || interleave || swizzle ||
+	    promotion < 0 || promotion > 3 || fill)
+		return INVALID_VALUE;
+	*m = {0x7e50, axes, uint32_t(sizes[kind]), (const char *)at, {}, {}, {}};
+	uint64_t bytes = m->size;
+	for (uint32_t i = 0; i < axes; i++) {
+		m->strides[i] = i ? strides[i - 1] : m->size;
+		if (!extents[i] || extents[i] > uint64_t(1) << 32 || !box[i] || box[i] > 256 || steps[i] != 1 ||
+		    (i && (m->strides[i] % 16 || m->strides[i] < bytes)))
+			return INVALID_VALUE;
+		bytes = m->strides[i] * extents[i];
+		m->extents[i] = extents[i];
+		m->box[i] = box[i];
+	}
+	if (box[0] * m->size % 16 || !inside(at, bytes))
+		return INVALID_VALUE;
+	note("tensor map of " + std::to_string(axes) + " axes");
 	return SUCCESS;
 }
 
@@ -561,7 +602,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, function *f, int bl
 	if (CUresult r = ready())
 		return r;
 	const unsigned size[] = {1, 1, 1, unsigned(blockSize), 1, 1};
-	launch l(f, size, unsigned(shared), std::vector<void *>(f->args, &n).data());
+	launch l(f, size, unsigned(shared), nullptr);
 	if (CUresult r = l.check())
 		return r;
 	*n = l.occupancy();
@@ -850,7 +891,7 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 		std::string o = options[i];
 		if (o == "--fmad=false")
 			flags = "-ffp-contract=off";
-		else if (o == "--gpu-architecture=sm_90")
+		else if (o == "--gpu-architecture=sm_90" || o == "--gpu-architecture=sm_90a")
 			target = true;
 		else if (o == "--ptxas-options=-v")
 			verbose = true;
@@ -863,9 +904,14 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 		return 5;
 	// Shared memory that a launch brings is declared like the rest.
 	std::string text = p->source;
-	const std::string pool = "extern __shared__ __align__(16) unsigned char gl_pool[];";
-	for (size_t at; (at = text.find(pool)) != std::string::npos;)
-		text.replace(at, pool.size(), "__shared__ __align__(16) unsigned char gl_pool[227 << 10];");
+	const std::string before = "extern __shared__ ", pool = " unsigned char gl_pool[];";
+	for (size_t at; (at = text.find(before)) != std::string::npos;) {
+		size_t end = text.find(pool, at);
+		if (end == std::string::npos)
+			return 6;
+		text.replace(end, pool.size(), " unsigned char gl_pool[227 << 10];");
+		text.erase(at, strlen("extern "));
+	}
 	// Helper functions in PTX are there already, in the words of a processor.
 	const std::string helper = "static __device__ inline ", end = "\n}\n";
 	for (size_t at = 0; (at = text.find(helper, at)) != std::string::npos;) {
@@ -897,7 +943,7 @@ int nvrtcCompileProgram(program *p, int count, const char **options)
 		bool waits = body.find("__sync") != std::string::npos || body.find("__shfl") != std::string::npos || body.find("gl_barrier") != std::string::npos ||
 			body.find("gl_mbarrier") != std::string::npos || body.find("_async") != std::string::npos;
 		f << "extern \"C\" bool run_" << name << "(void **args, const unsigned *size) { return pretended::grid(::" << name << ", " << waits << ", args, size); }\n"
-		  << "extern \"C\" const int args_" << name << " = pretended::arguments(::" << name << ");\n";
+		  << "extern \"C\" const auto args_" << name << " = pretended::arguments(::" << name << ");\n";
 		at = next;
 	}
 	f.close();

@@ -1,0 +1,1 @@
+// the kernel multicast cannot be printed: opencl has no cluster

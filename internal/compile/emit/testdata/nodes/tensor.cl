@@ -1,0 +1,1 @@
+// the kernel tensor cannot be printed: opencl has no mbarrier
