@@ -30,6 +30,7 @@ func cudaHelpers() []helperText {
 	}
 	list = append(list, imageHelpers...)
 	list = append(list, clusterHelpers...)
+	list = append(list, flagHelpers...)
 	list = append(list, asyncHelpers...)
 	for _, w := range wide {
 		list = append(list, w.load(), w.store())
@@ -130,6 +131,21 @@ var clusterHelpers = []helperText{
         __threadfence();
     }
     __syncthreads();
+}`},
+}
+
+// flagHelpers are for flags in global memory, by which blocks tell each other how far they have come.
+var flagHelpers = []helperText{
+	{name: "flag_set", text: `void gl_flag_set(int32_t *flag, int32_t value)
+{
+    asm volatile("fence.acq_rel.gpu;\n\tst.relaxed.gpu.s32 [%0], %1;" :: "l"(flag), "r"(value) : "memory");
+}`},
+	{name: "flag_wait", text: `void gl_flag_wait(const int32_t *flag, int32_t value) // all blocks have to run at once
+{
+    int32_t now;
+    do {
+        asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(now) : "l"(flag) : "memory");
+    } while (now < value);
 }`},
 }
 

@@ -113,6 +113,8 @@ func Needs(k *kernel.Kernel) []machine.Capability {
 			need(machine.BulkCopy)
 		case *kernel.MbarrierInit, *kernel.MbarrierArrive, *kernel.MbarrierWait:
 			need(machine.Mbarrier)
+		case *kernel.FlagSet, *kernel.FlagWait:
+			need(machine.GridBarrier)
 		case *kernel.Barrier:
 			switch {
 			case s.Number > 0:
