@@ -35,7 +35,7 @@ func (d *Dialect) Has(c machine.Capability) bool {
 // chosen are the capabilities that spaces of configurations have choices for.
 var chosen = []machine.Capability{
 	machine.Shared, machine.Shuffle, machine.AsyncCopy, machine.BulkCopy, machine.Mbarrier,
-	machine.Image, machine.Constant,
+	machine.Image, machine.Constant, machine.GridBarrier,
 }
 
 // On returns a machine as programs in the dialect see it, and what kernels in

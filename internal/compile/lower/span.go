@@ -20,7 +20,19 @@ import (
 type spanKernel struct {
 	*nest
 	pipeline *pipeline.Pipeline
+	rounds   int64             // how often the kernel carries it out; 1 but for families that repeat it
+	replaced []kernel.Exchange // grids, as they are called when the kernel begins, and what takes their places
 }
+
+// replace returns the spare that takes the place of a grid.
+func (s *spanKernel) replace(g *ir.Grid) *store {
+	st, spare := s.spareStore(g)
+	s.replaced = append(s.replaced, kernel.Exchange{Grid: g, Spare: spare})
+	return st
+}
+
+// iterations is how many the kernel carries out.
+func (s *spanKernel) iterations() int64 { return s.rounds * s.pipeline.Span.Depth }
 
 // chooseSpans finds the spans that the plan names, and their configurations.
 func (m *module) chooseSpans() error {
@@ -52,7 +64,11 @@ func (m *module) chooseSpans() error {
 // SpanChoice returns the kernel of a number of iterations of a loop, with the configurations
 // that it may have. The error is a graph.Refusal where they cannot share a kernel.
 func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, error) {
-	span, err := graph.NewSpan(p, l, int64(depth))
+	steps, err := roundOf(depth, schedule.Config{})
+	if err != nil {
+		return Choice{}, err
+	}
+	span, err := graph.NewSpan(p, l, int64(steps))
 	if err != nil {
 		return Choice{}, err
 	}
@@ -60,7 +76,7 @@ func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, erro
 	if err != nil {
 		return Choice{}, err
 	}
-	space, err := (&module{Module: &kernel.Module{Program: p}, opts: o}).spanSpace(pl)
+	space, err := (&module{Module: &kernel.Module{Program: p}, opts: o}).spanSpace(pl, depth)
 	if err != nil {
 		return Choice{}, err
 	}
@@ -75,7 +91,11 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	case k.Depth < 2:
 		return errors.New("a kernel of a loop holds 2 iterations at least")
 	}
-	span, err := graph.NewSpan(m.Program, l, int64(k.Depth))
+	steps, err := roundOf(k.Depth, k.Config)
+	if err != nil {
+		return err
+	}
+	span, err := graph.NewSpan(m.Program, l, int64(steps))
 	if err != nil {
 		return err
 	}
@@ -86,13 +106,18 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	if err != nil {
 		return err
 	}
+	if f := familyNamed(k.Config.Family); f != nil && f.spans != nil && f.target == m.opts.Target {
+		if err := f.spans(p); err != nil {
+			return err
+		}
+	}
 	if err := m.after(pipelinePass, k.Name(), true, p.String, p.Verify); err != nil {
 		return err
 	}
 	if m.opts.Spoil != nil {
 		m.opts.Spoil(p)
 	}
-	space, err := m.spanSpace(p)
+	space, err := m.spanSpace(p, k.Depth)
 	if err != nil {
 		return err
 	}
@@ -110,12 +135,56 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 		Call: k.Call, From: k.From, To: k.To, Depth: k.Depth, Config: full,
 	})
 	m.chooser.spaces = append(m.chooser.spaces, space)
-	m.spans = append(m.spans, &spanKernel{n, p})
+	m.spans = append(m.spans, &spanKernel{nest: n, pipeline: p, rounds: int64(k.Depth / steps)})
 	return nil
 }
 
-// spanSpace returns the configurations of a span's kernel.
-func (m *module) spanSpace(p *pipeline.Pipeline) (schedule.Space, error) {
+// mostUnrolled is how many iterations a kernel writes out one after the other if nothing says otherwise.
+// More are rounds of fewer.
+const mostUnrolled = 64
+
+// repeats returns the parameter of a family that says how many iterations are a round, which the kernel
+// repeats; nil for families without rounds.
+func (f *family) repeats() *schedule.Param {
+	if f.span == nil {
+		return nil
+	}
+	p, _ := f.declare(someAxes[:2])
+	if i := slices.IndexFunc(p, func(p schedule.Param) bool { return p.Role == schedule.ExchangeInterval }); i >= 0 {
+		return &p[i]
+	}
+	return nil
+}
+
+// roundOf returns how many iterations of a kernel are a round: all of them, but for families that repeat rounds.
+func roundOf(depth int, c schedule.Config) (int, error) {
+	if c.Family == "" && depth <= mostUnrolled {
+		return depth, nil
+	}
+	for _, f := range families {
+		p := f.repeats()
+		if p == nil || c.Family != "" && c.Family != f.name {
+			continue
+		}
+		if given, ok := c.Get(p.Name); ok {
+			n := given.Ints()[0]
+			if n < 1 || int64(depth)%n != 0 {
+				return 0, fmt.Errorf("%s=%d: %d iterations are no multiple of it", p.Name, n, depth)
+			}
+			return int(n), nil
+		}
+		return int(roundsOf(p, depth)[0].Ints()[0]), nil
+	}
+	return depth, nil
+}
+
+// roundsOf returns the values of a parameter for rounds that a number of iterations is a multiple of.
+func roundsOf(p *schedule.Param, depth int) []schedule.Value {
+	return slices.DeleteFunc(slices.Clone(p.Values), func(v schedule.Value) bool { return int64(depth)%v.Ints()[0] != 0 })
+}
+
+// spanSpace returns the configurations of a span's kernel for a number of iterations.
+func (m *module) spanSpace(p *pipeline.Pipeline, depth int) (schedule.Space, error) {
 	var axes []string
 	for _, a := range p.Axes {
 		axes = append(axes, m.Program.Axes[a])
@@ -127,7 +196,8 @@ func (m *module) spanSpace(p *pipeline.Pipeline) (schedule.Space, error) {
 		if f.span == nil || f.target != m.opts.Target || slices.ContainsFunc(f.needs, lacking) {
 			continue
 		}
-		if !f.rank(len(axes)) {
+		rounds := f.repeats()
+		if !f.rank(len(axes)) || rounds == nil && p.Span.Depth != int64(depth) {
 			continue
 		}
 		if f.spans != nil {
@@ -137,6 +207,11 @@ func (m *module) spanSpace(p *pipeline.Pipeline) (schedule.Space, error) {
 			}
 		}
 		space := f.space(axes, m.opts.Lacks)
+		if rounds != nil {
+			q := space.For(schedule.ExchangeInterval)
+			q.Values = roundsOf(q, depth)
+			q.Default = q.Values[0]
+		}
 		if m.opts.AnyIntegers {
 			anyIntegers(&space)
 		}
@@ -179,13 +254,15 @@ func (s *spanKernel) build() error {
 		}
 	}
 	span := s.pipeline.Span
-	out := &kernel.Span{Iterate: span.Iterate, Depth: span.Depth, After: span.After}
-	for _, o := range span.Outputs {
-		if o.Spare {
-			_, spare := s.spareStore(o.Value.Memory)
-			out.Exchanges = append(out.Exchanges, kernel.Exchange{Grid: o.Value.Memory, Spare: spare})
+	out := &kernel.Span{Iterate: span.Iterate, Depth: s.iterations(), After: span.After}
+	if familyNamed(s.config.Family).repeats() == nil {
+		for _, o := range span.Outputs {
+			if o.Spare {
+				s.replace(o.Value.Memory)
+			}
 		}
 	}
+	out.Exchanges = s.replaced
 	out.Launches = []*kernel.Launch{s.launchOf(k, args)}
 	s.Spans = append(s.Spans, out)
 	slices.SortStableFunc(s.Spans, func(a, b *kernel.Span) int {
@@ -239,12 +316,12 @@ func (s *spanKernel) advised(err error) error {
 			err = fmt.Errorf("%w; %s", err, text)
 		}
 	}
-	return fmt.Errorf("plan for %s@%d: %w", s.key, s.pipeline.Span.Depth, err)
+	return fmt.Errorf("plan for %s@%d: %w", s.key, s.iterations(), err)
 }
 
 // doc says what the kernel computes.
 func (s *spanKernel) doc() []string {
-	lines := []string{fmt.Sprintf("%d iterations of", s.pipeline.Span.Depth)}
+	lines := []string{fmt.Sprintf("%d iterations of", s.iterations())}
 	for _, o := range s.pipeline.Span.Iterate.Body {
 		if run, ok := o.(*ir.Run); ok {
 			for _, st := range run.Call.Body {

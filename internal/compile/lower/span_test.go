@@ -399,7 +399,9 @@ func checkSpan(t *testing.T, target lower.Target, b *ir.Binding, text string, se
 		if o.Machine, err = machine.Builtin("h200"); err != nil {
 			return err
 		}
-		o.Machine.Units = 2 // so that blocks that share all tiles have whole ones, too
+		if strings.Contains(text, "persistent") {
+			o.Machine.Units = 2 // so that blocks that share all tiles have whole ones, too
+		}
 	}
 	m, err := lowered(b.Program, o)
 	if err != nil {
