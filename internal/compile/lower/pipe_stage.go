@@ -121,15 +121,19 @@ func (c *pipeCell) value(at *cell, a *ir.Access, v *graph.Value) kernel.Expr {
 		}
 		return applied(at.stage.fromMemory(at, v.Memory, idx), idx)
 	}
-	ends := faceEnds{c.lo, c.hi, c.guarded}
+	guarded := make([]bool, len(a.Index))
+	for d := range guarded {
+		guarded[d] = c.guarded
+	}
+	ends := faceEnds{c.lo, c.hi, guarded}
 	return ends.through(at, a, make([]int64, len(a.Index)), 0, func(o []int64) kernel.Expr { return c.held(from, o) })
 }
 
 // faceEnds are the first and the last position on each axis, beyond which an access reads
-// through a boundary. Cells that are known to be far from them are not guarded.
+// through a boundary. Cells that are known to be far from the ends of an axis are not guarded there.
 type faceEnds struct {
 	lo, hi  []kernel.Expr
-	guarded bool
+	guarded []bool
 }
 
 // through chooses between the places that an access leads to on one axis after the other, and
@@ -140,7 +144,7 @@ func (f *faceEnds) through(at *cell, a *ir.Access, offset []int64, d int, read f
 	}
 	var value kernel.Expr
 	places := pipeline.Mapped(a, d)
-	if !f.guarded {
+	if !f.guarded[d] {
 		places = places[:1]
 	}
 	for _, x := range places {

@@ -102,6 +102,7 @@ type resident struct {
 	meets   int64                    // how often warps meet in a round
 
 	lo, hi     []kernel.Expr // of all arrays
+	laid       [][]tileAt    // the tiles of each axis; none where sizes are arguments
 	block      []kernel.Expr // numbers of the block, by axis
 	own        [][2]kernel.Expr
 	warp, lane kernel.Expr

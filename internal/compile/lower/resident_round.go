@@ -123,14 +123,18 @@ func (b *residentRound) stage(st *pipeline.Stage, row int64) {
 			nest: b.nest, pos: pos, row: b.body, body: b.body, vals: map[*ir.Temp]kernel.Expr{},
 			stage: &stageCell{
 				of: st, in: st.Inputs[nil], pipeline: b.pipeline, earlier: b.earlier,
-				held: func(c *cell, a *ir.Access, v *graph.Value) kernel.Expr { return b.read(c, a, v, row, x) },
+				held: func(c *cell, a *ir.Access, v *graph.Value) kernel.Expr { return b.read(c, st, a, v, row, x) },
 			},
 		}
 		value := c.expr(st.Stmt.Value)
 		if b.guarded && st.Fills() {
-			old := kernel.V(b.valueOf(st.Value.Before)[row][x])
-			assigned := kernel.And(b.assigned(st, 0, row), b.assigned(st, 1, x))
-			value = kernel.Sel(assigned, value, old)
+			assigned := b.assigned(st, 0, row)
+			if inRow := b.assigned(st, 1, x); inRow != nil {
+				assigned = conj(assigned, inRow)
+			}
+			if assigned != nil {
+				value = kernel.Sel(assigned, value, kernel.V(b.valueOf(st.Value.Before)[row][x]))
+			}
 		}
 		made := b.body.declare(b.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
 		b.body.emit(&kernel.Let{Var: made, Value: value})
@@ -148,8 +152,8 @@ func (b *residentRound) at(k int, n int64) kernel.Expr {
 }
 
 // read is what an access means: in a register of this thread or of another.
-func (b *residentRound) read(c *cell, a *ir.Access, v *graph.Value, row, x int64) kernel.Expr {
-	ends := faceEnds{b.lo, b.hi, b.guarded}
+func (b *residentRound) read(c *cell, st *pipeline.Stage, a *ir.Access, v *graph.Value, row, x int64) kernel.Expr {
+	ends := faceEnds{b.lo, b.hi, []bool{b.crosses(st, 0, row), b.crosses(st, 1, x)}}
 	return ends.through(c, a, make([]int64, len(a.Index)), 0, func(o []int64) kernel.Expr {
 		return b.held(v, row+o[0], x+o[1])
 	})

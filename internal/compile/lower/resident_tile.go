@@ -76,29 +76,79 @@ func (r *resident) stand(body *scope) {
 	for k, axis := range r.axes {
 		name := r.Program.Axes[axis]
 		let := func(what string, e kernel.Expr) kernel.Expr { return body.let(r.env, name+what, name+what, e) }
-		count := let("_tiles", r.tiles(k, r.size))
-		end := func(tile kernel.Expr) kernel.Expr { // of the tiles before
-			at := kernel.Bin(op.Div, kernel.Mul(tile, r.divided(k, r.size)), count)
-			if !r.wraps(k) {
-				at = kernel.Add(at, kernel.I(r.halo[k].Low))
-				at = kernel.Sel(kernel.Lt(tile, count), at, r.cellsOn(k, r.size))
-				at = kernel.Sel(kernel.Bin(op.Gt, tile, kernel.I(0)), at, kernel.I(0))
-			}
-			return kernel.Add(r.lo[k], at)
-		}
 		r.own[k] = [2]kernel.Expr{
-			let("_own", end(r.block[k])), let("_end", end(kernel.Add(r.block[k], kernel.I(1)))),
+			let("_own", r.end(k, r.block[k])), let("_end", r.end(k, kernel.Add(r.block[k], kernel.I(1)))),
 		}
-		start := kernel.Sub(r.own[k][0], kernel.I(r.halo[k].Low))
-		if !r.wraps(k) {
-			start = kernel.Max(start, r.lo[k])
-		}
-		start = let("_first", kernel.Add(start, first[k]))
-		n := []int64{r.rows, r.run}[k]
-		for i := range n {
+		start := let("_first", kernel.Add(r.start(k, r.own[k][0]), first[k]))
+		for i := range r.each(k) {
 			r.place[k] = append(r.place[k], let(fmt.Sprintf("_%d", i), kernel.Add(start, kernel.I(i))))
 		}
 	}
+	r.layTiles()
+}
+
+// each is how many rows, or neighbouring cells, a thread has.
+func (r *resident) each(k int) int64 { return []int64{r.rows, r.run}[k] }
+
+// end is where the cells of the tiles before one end.
+func (r *resident) end(k int, tile kernel.Expr) kernel.Expr {
+	count := r.tiles(k, r.size)
+	at := kernel.Bin(op.Div, kernel.Mul(tile, r.divided(k, r.size)), count)
+	if !r.wraps(k) {
+		at = kernel.Add(at, kernel.I(r.halo[k].Low))
+		at = kernel.Sel(kernel.Lt(tile, count), at, r.cellsOn(k, r.size))
+		at = kernel.Sel(kernel.Bin(op.Gt, tile, kernel.I(0)), at, kernel.I(0))
+	}
+	return kernel.Add(r.lo[k], at)
+}
+
+// start is the first cell that a block computes whose own begin somewhere.
+func (r *resident) start(k int, own kernel.Expr) kernel.Expr {
+	start := kernel.Sub(own, kernel.I(r.halo[k].Low))
+	if !r.wraps(k) {
+		start = kernel.Max(start, r.lo[k])
+	}
+	return start
+}
+
+// tileAt is where a tile of a domain of a known size is on an axis: its own cells, and the first that its block
+// computes.
+type tileAt struct{ own, end, start int64 }
+
+// layTiles finds the tiles of a domain whose size the kernel holds as literals.
+func (r *resident) layTiles() {
+	r.laid = make([][]tileAt, len(r.axes))
+	if !r.baked {
+		return
+	}
+	number := func(e kernel.Expr) int64 { return kernel.Eval(e, nil).I }
+	for k := range r.axes {
+		for n := range number(r.tiles(k, r.size)) {
+			own := r.end(k, kernel.I(n))
+			r.laid[k] = append(r.laid[k], tileAt{number(own), number(r.end(k, kernel.I(n+1))), number(r.start(k, own))})
+		}
+	}
+}
+
+// anywhere reports whether a row, or a cell, of any thread may be at a place that is of a kind, as far as the block
+// needs it. It is true where the size is not known.
+func (r *resident) anywhere(k int, n int64, kind func(at int64) bool) bool {
+	if !r.baked {
+		return true
+	}
+	lo, hi := kernel.Eval(r.lo[k], nil).I, kernel.Eval(r.hi[k], nil).I
+	return slices.ContainsFunc(r.laid[k], func(t tileAt) bool {
+		for at := t.start + n; at < min(t.start+r.side(k), t.end+r.halo[k].High); at += r.each(k) {
+			place := at
+			if r.wraps(k) {
+				place = lo + mod(at-lo, hi-lo+1)
+			}
+			if place >= lo && place <= hi && kind(place) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // wrappedPlace is the cell that a row, or a cell, of the thread stands for.
@@ -178,11 +228,23 @@ func (r *resident) isNeeded(k int, n int64) kernel.Expr {
 	return between(r.place[k][n], lo, hi)
 }
 
-// assigned is the condition that a stage assigns a row, or a cell, of the thread.
+// assigned is the condition that a stage assigns a row, or a cell, of the thread; nil if it always does.
 func (b *residentRound) assigned(st *pipeline.Stage, k int, n int64) kernel.Expr {
-	domain, at := st.Stmt.Domain[b.axes[k]], b.at(k, n)
+	domain := st.Stmt.Domain[b.axes[k]]
+	lo, hi := b.low(domain.Lo, b.lo[k]), b.high(domain.Hi, b.hi[k])
+	if !b.anywhere(k, n, func(at int64) bool { return at < kernel.Eval(lo, nil).I || at > kernel.Eval(hi, nil).I }) {
+		return nil
+	}
 	name := fmt.Sprintf("%s_%d_assigned", b.Program.Axes[b.axes[k]], n)
-	return b.body.let(b.env, name, name, between(at, b.low(domain.Lo, b.lo[k]), b.high(domain.Hi, b.hi[k])))
+	return b.body.let(b.env, name, name, between(b.at(k, n), lo, hi))
+}
+
+// crosses reports whether a stage may read beyond the ends of an axis from a row, or a cell, of the thread.
+func (b *residentRound) crosses(st *pipeline.Stage, k int, n int64) bool {
+	far := stageReach(st, b.axes[k])
+	return b.guarded && b.anywhere(k, n, func(at int64) bool {
+		return at+far.Low < kernel.Eval(b.lo[k], nil).I || at+far.High > kernel.Eval(b.hi[k], nil).I
+	})
 }
 
 // exchanges reports whether blocks exchange anything.
