@@ -138,7 +138,7 @@ var clusterHelpers = []helperText{
 var flagHelpers = []helperText{
 	{name: "flag_set", text: `void gl_flag_set(int32_t *flag, int32_t value)
 {
-    asm volatile("fence.acq_rel.gpu;\n\tst.relaxed.gpu.s32 [%0], %1;" :: "l"(flag), "r"(value) : "memory");
+    asm volatile("st.release.gpu.s32 [%0], %1;" :: "l"(flag), "r"(value) : "memory");
 }`},
 	{name: "flag_wait", text: `void gl_flag_wait(const int32_t *flag, int32_t value) // all blocks have to run at once
 {

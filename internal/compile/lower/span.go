@@ -62,12 +62,24 @@ func (m *module) chooseSpans() error {
 }
 
 // SpanChoice returns the kernel of a number of iterations of a loop, with the configurations
-// that it may have. The error is a graph.Refusal where they cannot share a kernel.
+// that it may have, of families that write all iterations out. The error is a graph.Refusal where they cannot share
+// a kernel.
 func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, error) {
-	steps, err := roundOf(depth, schedule.Config{})
-	if err != nil {
-		return Choice{}, err
+	return spanChoice(p, o, l, depth, depth, false)
+}
+
+// RepeatChoice is SpanChoice for families whose kernels repeat rounds of a few iterations, so that there may be any
+// number of them.
+func RepeatChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, error) {
+	for _, f := range families {
+		if rounds := f.repeats(); rounds != nil && f.target == o.Target {
+			return spanChoice(p, o, l, depth, int(roundsOf(rounds, depth)[0].Ints()[0]), true)
+		}
 	}
+	return Choice{}, errors.New("no family of this device repeats iterations")
+}
+
+func spanChoice(p *ir.Program, o Options, l graph.Loop, depth, steps int, repeats bool) (Choice, error) {
 	span, err := graph.NewSpan(p, l, int64(steps))
 	if err != nil {
 		return Choice{}, err
@@ -76,7 +88,7 @@ func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, erro
 	if err != nil {
 		return Choice{}, err
 	}
-	space, err := (&module{Module: &kernel.Module{Program: p}, opts: o}).spanSpace(pl, depth)
+	space, err := (&module{Module: &kernel.Module{Program: p}, opts: o}).spanSpace(pl, depth, repeats)
 	if err != nil {
 		return Choice{}, err
 	}
@@ -106,10 +118,9 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	if err != nil {
 		return err
 	}
-	if f := familyNamed(k.Config.Family); f != nil && f.spans != nil && f.target == m.opts.Target {
-		if err := f.spans(p); err != nil {
-			return err
-		}
+	family := familyNamed(k.Config.Family)
+	if err := family.carriesOut(p, m.opts); err != nil {
+		return err
 	}
 	if err := m.after(pipelinePass, k.Name(), true, p.String, p.Verify); err != nil {
 		return err
@@ -117,7 +128,7 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	if m.opts.Spoil != nil {
 		m.opts.Spoil(p)
 	}
-	space, err := m.spanSpace(p, k.Depth)
+	space, err := m.spanSpace(p, k.Depth, family != nil && family.repeats() != nil)
 	if err != nil {
 		return err
 	}
@@ -139,10 +150,6 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	return nil
 }
 
-// mostUnrolled is how many iterations a kernel writes out one after the other if nothing says otherwise.
-// More are rounds of fewer.
-const mostUnrolled = 64
-
 // repeats returns the parameter of a family that says how many iterations are a round, which the kernel
 // repeats; nil for families without rounds.
 func (f *family) repeats() *schedule.Param {
@@ -158,24 +165,20 @@ func (f *family) repeats() *schedule.Param {
 
 // roundOf returns how many iterations of a kernel are a round: all of them, but for families that repeat rounds.
 func roundOf(depth int, c schedule.Config) (int, error) {
-	if c.Family == "" && depth <= mostUnrolled {
+	f := familyNamed(c.Family)
+	if f == nil || f.repeats() == nil {
 		return depth, nil
 	}
-	for _, f := range families {
-		p := f.repeats()
-		if p == nil || c.Family != "" && c.Family != f.name {
-			continue
-		}
-		if given, ok := c.Get(p.Name); ok {
-			n := given.Ints()[0]
-			if n < 1 || int64(depth)%n != 0 {
-				return 0, fmt.Errorf("%s=%d: %d iterations are no multiple of it", p.Name, n, depth)
-			}
-			return int(n), nil
-		}
-		return int(roundsOf(p, depth)[0].Ints()[0]), nil
+	p := f.repeats()
+	given, ok := c.Get(p.Name)
+	if !ok {
+		given = roundsOf(p, depth)[0]
 	}
-	return depth, nil
+	n := given.Ints()
+	if len(n) != 1 || n[0] < 1 || int64(depth)%n[0] != 0 {
+		return 0, fmt.Errorf("%s=%s: %d iterations are no multiple of it", p.Name, given, depth)
+	}
+	return int(n[0]), nil
 }
 
 // roundsOf returns the values of a parameter for rounds that a number of iterations is a multiple of.
@@ -183,8 +186,29 @@ func roundsOf(p *schedule.Param, depth int) []schedule.Value {
 	return slices.DeleteFunc(slices.Clone(p.Values), func(v schedule.Value) bool { return int64(depth)%v.Ints()[0] != 0 })
 }
 
-// spanSpace returns the configurations of a span's kernel for a number of iterations.
-func (m *module) spanSpace(p *pipeline.Pipeline, depth int) (schedule.Space, error) {
+// carriesOut says why a family that a plan names cannot carry out a pipeline; nil if it can, or if there is no such
+// family of the target.
+func (f *family) carriesOut(p *pipeline.Pipeline, o Options) error {
+	if f == nil || f.target != o.Target || f.span == nil {
+		return nil
+	}
+	for _, c := range f.needs {
+		if slices.Contains(o.Lacks, c) {
+			return fmt.Errorf("family=%s needs %s, which this device does not have", f.name, c)
+		}
+	}
+	if !f.rank(len(p.Axes)) {
+		return fmt.Errorf("family=%s does not carry out statements over %d axes", f.name, len(p.Axes))
+	}
+	if f.spans == nil {
+		return nil
+	}
+	return f.spans(p)
+}
+
+// spanSpace returns the configurations of a span's kernel for a number of iterations: those of families that repeat
+// rounds, or of the others.
+func (m *module) spanSpace(p *pipeline.Pipeline, depth int, repeats bool) (schedule.Space, error) {
 	var axes []string
 	for _, a := range p.Axes {
 		axes = append(axes, m.Program.Axes[a])
@@ -197,7 +221,7 @@ func (m *module) spanSpace(p *pipeline.Pipeline, depth int) (schedule.Space, err
 			continue
 		}
 		rounds := f.repeats()
-		if !f.rank(len(axes)) || rounds == nil && p.Span.Depth != int64(depth) {
+		if !f.rank(len(axes)) || (rounds != nil) != repeats {
 			continue
 		}
 		if f.spans != nil {
