@@ -103,6 +103,7 @@ type resident struct {
 
 	lo, hi     []kernel.Expr // of all arrays
 	laid       [][]tileAt    // the tiles of each axis; none where sizes are arguments
+	count      []kernel.Expr // of tiles, by axis
 	block      []kernel.Expr // numbers of the block, by axis
 	own        [][2]kernel.Expr
 	warp, lane kernel.Expr

@@ -76,6 +76,11 @@ func (r *resident) stand(body *scope) {
 	for k, axis := range r.axes {
 		name := r.Program.Axes[axis]
 		let := func(what string, e kernel.Expr) kernel.Expr { return body.let(r.env, name+what, name+what, e) }
+		count := r.tiles(k, r.size)
+		if r.baked {
+			count = kernel.I(kernel.Eval(count, nil).I)
+		}
+		r.count = append(r.count, let("_tiles", count))
 		r.own[k] = [2]kernel.Expr{
 			let("_own", r.end(k, r.block[k])), let("_end", r.end(k, kernel.Add(r.block[k], kernel.I(1)))),
 		}
@@ -92,7 +97,7 @@ func (r *resident) each(k int) int64 { return []int64{r.rows, r.run}[k] }
 
 // end is where the cells of the tiles before one end.
 func (r *resident) end(k int, tile kernel.Expr) kernel.Expr {
-	count := r.tiles(k, r.size)
+	count := r.count[k]
 	at := kernel.Bin(op.Div, kernel.Mul(tile, r.divided(k, r.size)), count)
 	if !r.wraps(k) {
 		at = kernel.Add(at, kernel.I(r.halo[k].Low))
@@ -123,7 +128,7 @@ func (r *resident) layTiles() {
 	}
 	number := func(e kernel.Expr) int64 { return kernel.Eval(e, nil).I }
 	for k := range r.axes {
-		for n := range number(r.tiles(k, r.size)) {
+		for n := range number(r.count[k]) {
 			own := r.end(k, kernel.I(n))
 			r.laid[k] = append(r.laid[k], tileAt{number(own), number(r.end(k, kernel.I(n+1))), number(r.start(k, own))})
 		}
@@ -313,7 +318,7 @@ func (r *resident) number() kernel.Expr { return kernel.Add(kernel.Mul(r.warp, k
 
 // flagOf is where a block's flag is.
 func (r *resident) flagOf(block []kernel.Expr) kernel.Expr {
-	return kernel.Add(kernel.Mul(block[0], r.tiles(1, r.size)), block[1])
+	return kernel.Add(kernel.Mul(block[0], r.count[1]), block[1])
 }
 
 // allRounds makes the loop over rounds.
@@ -396,7 +401,9 @@ func (r *resident) wait(body *scope, next kernel.Expr) {
 	body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, r.number(), kernel.I(0)), Then: []kernel.Stmt{
 		&kernel.FlagSet{Buffer: flags, Index: r.flagOf(r.block), Value: value},
 	}})
-	far := []kernel.Expr{r.far(0), r.far(1)} // tiles on either side
+	far := []kernel.Expr{ // tiles on either side
+		body.let(r.env, "far_0", "far", r.far(0)), body.let(r.env, "far_1", "far", r.far(1)),
+	}
 	side := func(k int) kernel.Expr { return kernel.Add(kernel.Mul(far[k], kernel.I(2)), kernel.I(1)) }
 	n := body.declare(r.env, "near_block", types.I64)
 	list := newScope(body)
@@ -408,7 +415,7 @@ func (r *resident) wait(body *scope, next kernel.Expr) {
 	for k := range near {
 		name := "near_" + []string{"stack", "column"}[k]
 		near[k] = list.let(r.env, name, name, near[k])
-		if count := r.tiles(k, r.size); r.wraps(k) {
+		if count := r.count[k]; r.wraps(k) {
 			near[k] = list.let(r.env, name+"_wrapped", name+"_wrapped", floorMod(near[k], count))
 		} else {
 			there = conj(there, between(near[k], kernel.I(0), kernel.Sub(count, kernel.I(1))))
@@ -427,7 +434,7 @@ func (r *resident) wait(body *scope, next kernel.Expr) {
 
 // far is how many tiles away on an axis a block may be whose cells a block reads.
 func (r *resident) far(k int) kernel.Expr {
-	least := kernel.Max(kernel.Bin(op.Div, r.divided(k, r.size), r.tiles(k, r.size)), kernel.I(1))
+	least := kernel.Max(kernel.Bin(op.Div, r.divided(k, r.size), r.count[k]), kernel.I(1))
 	return kernel.CeilDiv(kernel.I(max(r.halo[k].Low, r.halo[k].High)), least)
 }
 

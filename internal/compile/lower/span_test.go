@@ -14,14 +14,17 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/machine"
 )
 
-// spanPrograms are time loops of which several iterations may share a kernel. T is the
+// spanProgram is a time loop of which several iterations may share a kernel. T is the
 // number of iterations.
-var spanPrograms = []struct {
+type spanProgram struct {
 	name, text string
 	leaves     int
 	axes       int
 	noPipe     bool // some array has cells of two colours, or another domain
-}{
+}
+
+// spanPrograms are all of them.
+var spanPrograms = []spanProgram{
 	{"heat3d", `
 parameter L, M, N;
 iterator k, j, i;
