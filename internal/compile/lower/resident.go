@@ -22,7 +22,7 @@ func init() {
 	register(&family{
 		name: "resident", doc: "many iterations of a domain that fits on the chip, exchanging halos every few of them",
 		place: 70, target: GPU, rank: func(rank int) bool { return rank == 2 },
-		declare: declareResident, needs: []machine.Capability{machine.Shuffle, machine.GridBarrier},
+		declare: declareResident, needs: []machine.Capability{machine.GridBarrier, machine.Shuffle},
 		spans: func(p *pipeline.Pipeline) error {
 			_, err := residentOf(p)
 			return err
@@ -301,11 +301,17 @@ type residentResult struct {
 	state *residentState  // that has them when all rounds are over, or nil
 }
 
-// findResults finds what is left in memory. Rounds rotate the names of grids.
+// findResults finds what is left in memory. Rounds rotate the names of grids. Contents that nothing reads later are
+// stored, too, where they are at hand: then no iterations have to follow.
 func (r *resident) findResults(moved map[*ir.Grid]*ir.Grid, made map[*ir.Grid]*pipeline.Stage, changed map[*ir.Grid]bool) {
+	r.complete = true
 	for _, g := range r.Program.Grids {
 		st := made[moved[g]]
-		if !changed[g] || st != nil && st.Output == nil {
+		if final := r.pipeline.Span.Final[g]; final.Def != nil && (st == nil || st.Value != final) {
+			r.complete = false
+			continue
+		}
+		if !changed[g] {
 			continue
 		}
 		first := g

@@ -21,6 +21,7 @@ type spanKernel struct {
 	*nest
 	pipeline *pipeline.Pipeline
 	rounds   int64             // how often the kernel carries it out; 1 but for families that repeat it
+	complete bool              // the kernel stores all grids that iterations change
 	replaced []kernel.Exchange // grids, as they are called when the kernel begins, and what takes their places
 }
 
@@ -287,6 +288,9 @@ func (s *spanKernel) build() error {
 		}
 	}
 	out.Exchanges = s.replaced
+	if s.complete {
+		out.After = 0
+	}
 	out.Launches = []*kernel.Launch{s.launchOf(k, args)}
 	s.Spans = append(s.Spans, out)
 	slices.SortStableFunc(s.Spans, func(a, b *kernel.Span) int {
