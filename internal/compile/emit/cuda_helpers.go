@@ -138,14 +138,25 @@ var clusterHelpers = []helperText{
 var flagHelpers = []helperText{
 	{name: "flag_set", text: `void gl_flag_set(int32_t *flag, int32_t value)
 {
+#if __CUDA_ARCH__ >= 700
     asm volatile("st.release.gpu.s32 [%0], %1;" :: "l"(flag), "r"(value) : "memory");
+#else
+    __threadfence();
+    *(volatile int32_t *)flag = value;
+#endif
 }`},
 	{name: "flag_wait", text: `void gl_flag_wait(const int32_t *flag, int32_t value) // all blocks have to run at once
 {
+#if __CUDA_ARCH__ >= 700
     int32_t now;
     do {
         asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(now) : "l"(flag) : "memory");
     } while (now < value);
+#else
+    while (*(const volatile int32_t *)flag < value)
+        ;
+    __threadfence();
+#endif
 }`},
 }
 

@@ -218,7 +218,7 @@ func (r *resident) isOwn(k int, n int64) kernel.Expr {
 	return between(r.place[k][n], r.own[k][0], kernel.Sub(r.own[k][1], kernel.I(1)))
 }
 
-// isInner is the condition that no other block reads a cell of the block's own, on one axis.
+// isInner is the condition that a cell is the block's own and no other block reads it, on one axis.
 func (r *resident) isInner(k int, n int64) kernel.Expr {
 	return between(r.place[k][n], kernel.Add(r.own[k][0], kernel.I(r.halo[k].High)),
 		kernel.Sub(r.own[k][1], kernel.I(r.halo[k].Low+1)))
@@ -335,19 +335,60 @@ func (r *resident) allRounds(body *scope) {
 		list.emit(&kernel.If{Cond: inner, Then: r.stages(list, false), Else: r.stages(list, true)})
 	}
 	if r.exchanges() {
+		left, taken := r.exchanged(body)
 		list.emit(&kernel.If{
-			Cond: kernel.Lt(kernel.Add(r.round, kernel.I(1)), kernel.I(r.rounds)), Then: r.exchange(list),
+			Cond: kernel.Lt(kernel.Add(r.round, kernel.I(1)), kernel.I(r.rounds)), Then: r.exchange(list, left, taken),
 		})
 	}
 	body.emit(&kernel.Loop{Var: round, Lo: kernel.I(0), Hi: kernel.I(r.rounds), Step: kernel.I(1), Body: list.stmts})
 }
 
+// cellMask has a bit for each of a thread's neighbouring cells. Masks are found before the rounds begin, and take a
+// register each: conditions would be computed anew in every round.
+func (r *resident) cellMask(body *scope, name string, is func(x int64) kernel.Expr) kernel.Expr {
+	mask := kernel.Expr(kernel.L(op.Int(types.I32, 0)))
+	for x := range r.run {
+		bit := kernel.Sel(is(x), kernel.L(op.Int(types.I32, 1<<x)), kernel.L(op.Int(types.I32, 0)))
+		mask = kernel.Add(mask, bit)
+	}
+	return body.let(r.env, name, name, mask)
+}
+
+// moves are cells of a row that a block exchanges.
+type moves struct {
+	is   func(row int64) kernel.Expr // the condition that a row is of the kind
+	mask kernel.Expr                 // its cells
+}
+
+// exchanged finds which cells of a thread are left to other blocks, and which are theirs: of rows that are the
+// block's own those at its ends, and of rows at its ends or beyond all.
+func (r *resident) exchanged(body *scope) (left, taken []moves) {
+	own := func(x int64) kernel.Expr { return r.isOwn(1, x) }
+	not := func(e kernel.Expr) kernel.Expr { return kernel.Un(op.Not, e) }
+	ownRow := func(y int64) kernel.Expr { return r.isOwn(0, y) }
+	left = []moves{
+		{func(y int64) kernel.Expr { return r.isInner(0, y) }, r.cellMask(body, "edge_cells", func(x int64) kernel.Expr {
+			return kernel.And(own(x), not(r.isInner(1, x)))
+		})},
+		{func(y int64) kernel.Expr { return kernel.And(ownRow(y), not(r.isInner(0, y))) },
+			r.cellMask(body, "own_cells", own)},
+	}
+	taken = []moves{
+		{ownRow, r.cellMask(body, "halo_cells", func(x int64) kernel.Expr {
+			return kernel.And(r.isNeeded(1, x), not(own(x)))
+		})},
+		{func(y int64) kernel.Expr { return kernel.And(r.isNeeded(0, y), not(ownRow(y))) },
+			r.cellMask(body, "needed_cells", func(x int64) kernel.Expr { return r.isNeeded(1, x) })},
+	}
+	return left, taken
+}
+
 // exchange leaves the cells at the tile's ends to other blocks, and takes theirs.
-func (r *resident) exchange(outer *scope) []kernel.Stmt {
+func (r *resident) exchange(outer *scope, left, taken []moves) []kernel.Stmt {
 	body := newScope(outer)
 	next := body.let(r.env, "next", "next_round", kernel.Add(r.round, kernel.I(1)))
 	turn := body.let(r.env, "turn", "turn", kernel.Bin(op.Rem, next, kernel.I(2)))
-	each := func(at func(k int, n int64) kernel.Expr, row func(int64) kernel.Expr, cell func(row, x int64) kernel.Expr,
+	each := func(kinds []moves, at func(k int, n int64) kernel.Expr,
 		move func(b *binding, element kernel.Expr, v *kernel.Var) kernel.Stmt) {
 		for _, s := range r.states {
 			if !s.exchanged {
@@ -357,32 +398,31 @@ func (r *resident) exchange(outer *scope) []kernel.Stmt {
 			b := r.bufferOf(st)
 			b.reads, b.writes = true, true
 			for y := range r.rows {
-				var list []kernel.Stmt
-				for x := range r.run {
-					element := r.flat(st, append([]index{{axis: -1, at: turn}}, r.index(at, y, x)...))
-					list = append(list, &kernel.If{
-						Cond: cell(y, x), Then: []kernel.Stmt{move(b, element, s.cells[y][x])},
-					})
+				for _, kind := range kinds {
+					var list []kernel.Stmt
+					for x := range r.run {
+						element := r.flat(st, append([]index{{axis: -1, at: turn}}, r.index(at, y, x)...))
+						bit := kernel.Bin(op.And, kind.mask, kernel.L(op.Int(types.I32, 1<<x)))
+						list = append(list, &kernel.If{
+							Cond: kernel.Bin(op.Ne, bit, kernel.L(op.Int(types.I32, 0))),
+							Then: []kernel.Stmt{move(b, element, s.cells[y][x])},
+						})
+					}
+					body.emit(&kernel.If{Cond: kind.is(y), Then: list})
 				}
-				body.emit(&kernel.If{Cond: row(y), Then: list})
 			}
 		}
 	}
-	plain := func(k int, n int64) kernel.Expr { return r.place[k][n] }
-	each(plain, func(y int64) kernel.Expr { return r.isOwn(0, y) }, func(y, x int64) kernel.Expr {
-		return kernel.And(r.isOwn(1, x), kernel.Un(op.Not, kernel.And(r.isInner(0, y), r.isInner(1, x))))
-	}, func(b *binding, element kernel.Expr, v *kernel.Var) kernel.Stmt {
-		return &kernel.Store{Buffer: b.buffer, Index: element, Value: kernel.V(v)}
-	})
+	each(left, func(k int, n int64) kernel.Expr { return r.place[k][n] },
+		func(b *binding, element kernel.Expr, v *kernel.Var) kernel.Stmt {
+			return &kernel.Store{Buffer: b.buffer, Index: element, Value: kernel.V(v)}
+		})
 	r.wait(body, next)
-	wrapped := func(k int, n int64) kernel.Expr {
+	each(taken, func(k int, n int64) kernel.Expr {
 		if r.wraps(k) {
 			return r.wrappedPlace(body, k, n)
 		}
 		return r.place[k][n]
-	}
-	each(wrapped, func(y int64) kernel.Expr { return r.isNeeded(0, y) }, func(y, x int64) kernel.Expr {
-		return kernel.And(r.isNeeded(1, x), kernel.Un(op.Not, kernel.And(r.isOwn(0, y), r.isOwn(1, x))))
 	}, func(b *binding, element kernel.Expr, v *kernel.Var) kernel.Stmt {
 		return &kernel.Assign{Var: v, Value: &kernel.Load{Buffer: b.buffer, Index: element}}
 	})
