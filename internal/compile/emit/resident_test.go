@@ -22,7 +22,8 @@ func TestResident(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := loadFile(t, "../../tune/eval/bench/temporal/star5.loom", strings.NewReplacer("16384", "256", "double", "float"))
+		p := loadFile(t, "../../tune/eval/bench/temporal/star5.loom",
+			strings.NewReplacer("16384", "256", "double", "float"))
 		bound, list := p.Bind(nil)
 		if list.HasErrors() {
 			t.Fatal(list)

@@ -318,14 +318,16 @@ func TestVerifyRefuses(t *testing.T) {
 			"k/for b/alloc m: m holds mbarriers and is of i32, not of i64"},
 
 		// Flags.
-		{grid + "(flag.set u t (i32 1))))", "k/for b/for t/flag.set u: u is global of f64, and flags are inout global of i32"},
+		{grid + "(flag.set u t (i32 1))))",
+			"k/for b/for t/flag.set u: u is global of f64, and flags are inout global of i32"},
 		{grid + "(flag.wait d t N)))", "k/for b/for t/flag.wait d: the value is i64 where i32 is wanted"},
 		{grid + "(flag.wait d t (i32 1)) (let x i32 (load d t))))",
 			"k/for b/for t/let x: d holds flags and is loaded from"},
 		{grid + "(flag.set d t (i32 1)) (store d t (i32 1))))",
 			"k/for b/for t/store d: d holds flags and is stored to"},
 		{"(flag.wait d N (i32 1))", "k/flag.wait d: there are no loops over threads and blocks around it"},
-		{cluster + "(flag.wait d t (i32 1)))))", "k/for b/for r/for t/flag.wait d: a kernel with clusters has no flags"},
+		{cluster + "(flag.wait d t (i32 1)))))",
+			"k/for b/for r/for t/flag.wait d: a kernel with clusters has no flags"},
 
 		// Barriers.
 		{cluster + "(if (eq r (i64 0)) (then (barrier cluster))))))",

@@ -38,8 +38,8 @@ func declareResident([]string) ([]schedule.Param, []schedule.Constraint) {
 		blocks = append(blocks, schedule.Int(w, 32))
 	}
 	for _, n := range [][2]int64{
-		{6, 5}, {6, 4}, {5, 4}, {4, 4}, {8, 4}, {5, 5}, {4, 5}, {9, 5}, {4, 6}, {6, 6}, {10, 4}, {12, 4}, {4, 8}, {8, 2},
-		{4, 2}, {2, 2}, {2, 4}, {4, 1}, {2, 1}, {1, 1}, {5, 1}, {3, 3}, {12, 2},
+		{6, 5}, {6, 4}, {5, 4}, {4, 4}, {8, 4}, {5, 5}, {4, 5}, {9, 5}, {4, 6}, {6, 6}, {10, 4}, {12, 4}, {4, 8},
+		{8, 2}, {4, 2}, {2, 2}, {2, 4}, {4, 1}, {2, 1}, {1, 1}, {5, 1}, {3, 3}, {12, 2},
 	} {
 		cells = append(cells, schedule.Int(n[0], n[1]))
 	}
@@ -69,8 +69,8 @@ func declareResident([]string) ([]schedule.Param, []schedule.Constraint) {
 		},
 		{
 			Name: "barrier", Role: schedule.BlockBarrier,
-			Doc: "how warps meet once an iteration: all wait for the last, or each says that its rows are there, does " +
-				"what needs no others, and waits then",
+			Doc: "how warps meet once an iteration: all wait for the last, or each says that its rows are there, " +
+				"does what needs no others, and waits then",
 			Source: "CUDA C++ Programming Guide, asynchronous barrier", Default: split,
 			Values: []schedule.Value{split, schedule.Word(schedule.WholeBarrier)},
 			Needs:  []schedule.Need{{Capability: machine.Mbarrier, Values: []schedule.Value{split}}},
@@ -154,7 +154,8 @@ func residentOf(p *pipeline.Pipeline) (*pipeline.Stream, error) {
 		if st.Fills() { // what is left as it was has to be that in all rounds
 			for g := range movedGrids(p, st.Value.Memory) {
 				if other := domain[g]; other != nil && !other.Stmt.Domain.Equal(st.Stmt.Domain) {
-					return nil, fmt.Errorf("family=resident: %s and %s change places, and are assigned on different domains",
+					return nil, fmt.Errorf(
+						"family=resident: %s and %s change places, and are assigned on different domains",
 						st.Stmt.Array.Name, other.Stmt.Array.Name)
 				}
 				domain[g] = st
@@ -303,7 +304,8 @@ type residentResult struct {
 
 // findResults finds what is left in memory. Rounds rotate the names of grids. Contents that nothing reads later are
 // stored, too, where they are at hand: then no iterations have to follow.
-func (r *resident) findResults(moved map[*ir.Grid]*ir.Grid, made map[*ir.Grid]*pipeline.Stage, changed map[*ir.Grid]bool) {
+func (r *resident) findResults(moved map[*ir.Grid]*ir.Grid, made map[*ir.Grid]*pipeline.Stage,
+	changed map[*ir.Grid]bool) {
 	r.complete = true
 	for _, g := range r.Program.Grids {
 		st := made[moved[g]]

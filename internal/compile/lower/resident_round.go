@@ -27,9 +27,9 @@ type movedCell struct {
 	row, x int64
 }
 
-// stages makes the code of a round: all stages one after the other, each at all of the thread's
+// iterate makes the code of a round: all stages one after the other, each at all of the thread's
 // cells, those first that other warps wait for.
-func (r *resident) stages(outer *scope, guarded bool) []kernel.Stmt {
+func (r *resident) iterate(outer *scope, guarded bool) []kernel.Stmt {
 	b := &residentRound{
 		resident: r, guarded: guarded, body: newScope(outer), moved: map[movedCell]*kernel.Var{},
 		made: map[*pipeline.Stage][][]*kernel.Var{},

@@ -328,11 +328,11 @@ func (r *resident) allRounds(body *scope) {
 	list := newScope(body)
 	switch inner := r.inner(body); {
 	case r.opts.Bare:
-		list.emit(r.stages(list, false)...)
+		list.emit(r.iterate(list, false)...)
 	case inner == nil:
-		list.emit(r.stages(list, true)...)
+		list.emit(r.iterate(list, true)...)
 	default:
-		list.emit(&kernel.If{Cond: inner, Then: r.stages(list, false), Else: r.stages(list, true)})
+		list.emit(&kernel.If{Cond: inner, Then: r.iterate(list, false), Else: r.iterate(list, true)})
 	}
 	if r.exchanges() {
 		left, taken := r.exchanged(body)
@@ -367,9 +367,10 @@ func (r *resident) exchanged(body *scope) (left, taken []moves) {
 	not := func(e kernel.Expr) kernel.Expr { return kernel.Un(op.Not, e) }
 	ownRow := func(y int64) kernel.Expr { return r.isOwn(0, y) }
 	left = []moves{
-		{func(y int64) kernel.Expr { return r.isInner(0, y) }, r.cellMask(body, "edge_cells", func(x int64) kernel.Expr {
-			return kernel.And(own(x), not(r.isInner(1, x)))
-		})},
+		{func(y int64) kernel.Expr { return r.isInner(0, y) },
+			r.cellMask(body, "edge_cells", func(x int64) kernel.Expr {
+				return kernel.And(own(x), not(r.isInner(1, x)))
+			})},
 		{func(y int64) kernel.Expr { return kernel.And(ownRow(y), not(r.isInner(0, y))) },
 			r.cellMask(body, "own_cells", own)},
 	}

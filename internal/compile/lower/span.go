@@ -184,7 +184,9 @@ func roundOf(depth int, c schedule.Config) (int, error) {
 
 // roundsOf returns the values of a parameter for rounds that a number of iterations is a multiple of.
 func roundsOf(p *schedule.Param, depth int) []schedule.Value {
-	return slices.DeleteFunc(slices.Clone(p.Values), func(v schedule.Value) bool { return int64(depth)%v.Ints()[0] != 0 })
+	return slices.DeleteFunc(slices.Clone(p.Values), func(v schedule.Value) bool {
+		return int64(depth)%v.Ints()[0] != 0
+	})
 }
 
 // carriesOut says why a family that a plan names cannot carry out a pipeline; nil if it can, or if there is no such

@@ -38,7 +38,8 @@ type faultKey struct {
 }
 
 // group is blocks that run at once and know each other's progress: those of a
-// cluster, or one block, or all blocks if they wait for each other by flags. A kernel for a CPU has one of one warp of one lane.
+// cluster, or one block, or all blocks if they wait for each other by flags. A kernel for a CPU
+// has one of one warp of one lane.
 type group struct {
 	number uint32
 	blocks []*block
