@@ -44,6 +44,10 @@ func (p *printer) async(s kernel.Stmt) bool {
 			name += "_cluster"
 		}
 		p.line("%s(&%s, %s);", p.asyncHelper(name), p.element(s.Mbarrier, s.Slot), p.expr(s.Parity))
+	case *kernel.FlagSet:
+		p.line("%s(&%s, %s);", p.asyncHelper("flag_set"), p.element(s.Buffer, s.Index), p.expr(s.Value))
+	case *kernel.FlagWait:
+		p.line("%s(&%s, %s);", p.asyncHelper("flag_wait"), p.element(s.Buffer, s.Index), p.expr(s.Value))
 	default:
 		return false
 	}

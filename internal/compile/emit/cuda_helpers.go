@@ -30,6 +30,7 @@ func cudaHelpers() []helperText {
 	}
 	list = append(list, imageHelpers...)
 	list = append(list, clusterHelpers...)
+	list = append(list, flagHelpers...)
 	list = append(list, asyncHelpers...)
 	list = append(list, tensorHelpers()...)
 	for _, w := range wide {
@@ -131,6 +132,32 @@ var clusterHelpers = []helperText{
         __threadfence();
     }
     __syncthreads();
+}`},
+}
+
+// flagHelpers are for flags in global memory, by which blocks tell each other how far they have come.
+var flagHelpers = []helperText{
+	{name: "flag_set", text: `void gl_flag_set(int32_t *flag, int32_t value)
+{
+#if __CUDA_ARCH__ >= 700
+    asm volatile("st.release.gpu.s32 [%0], %1;" :: "l"(flag), "r"(value) : "memory");
+#else
+    __threadfence();
+    *(volatile int32_t *)flag = value;
+#endif
+}`},
+	{name: "flag_wait", text: `void gl_flag_wait(const int32_t *flag, int32_t value) // all blocks have to run at once
+{
+#if __CUDA_ARCH__ >= 700
+    int32_t now;
+    do {
+        asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(now) : "l"(flag) : "memory");
+    } while (now < value);
+#else
+    while (*(const volatile int32_t *)flag < value)
+        ;
+    __threadfence();
+#endif
 }`},
 }
 

@@ -53,6 +53,8 @@ func sizeOf(k *kernel.Kernel) launchSize {
 			known[s.Var] = inline(s.Value)
 		case *kernel.Barrier:
 			size.together = size.together || s.Scope == kernel.GridScope
+		case *kernel.FlagWait:
+			size.together = true
 		case *kernel.Loop:
 			n := trips{
 				counter: s.Var.Name,

@@ -35,7 +35,7 @@ func (d *Dialect) Has(c machine.Capability) bool {
 // chosen are the capabilities that spaces of configurations have choices for.
 var chosen = []machine.Capability{
 	machine.Shared, machine.Shuffle, machine.AsyncCopy, machine.BulkCopy, machine.Mbarrier,
-	machine.Image, machine.Constant, machine.TensorCopy, machine.Cluster,
+	machine.Image, machine.Constant, machine.TensorCopy, machine.Cluster, machine.GridBarrier,
 }
 
 // On returns a machine as programs in the dialect see it, and what kernels in
@@ -115,6 +115,8 @@ func Needs(k *kernel.Kernel) []machine.Capability {
 			need(machine.TensorCopy)
 		case *kernel.MbarrierInit, *kernel.MbarrierArrive, *kernel.MbarrierWait:
 			need(machine.Mbarrier)
+		case *kernel.FlagSet, *kernel.FlagWait:
+			need(machine.GridBarrier)
 		case *kernel.Barrier:
 			switch {
 			case s.Number > 0:

@@ -23,6 +23,9 @@ type Span struct {
 	// the program gives them: what nothing reads before it is computed anew, a span does not
 	// store.
 	After int64
+	// Final are the contents that grids have after the span. Those that are not among the outputs may be made by
+	// instances that are left out.
+	Final map[*ir.Grid]*Value
 }
 
 // Instance is a statement in an iteration.
@@ -93,6 +96,7 @@ func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
 			return nil, err
 		}
 	}
+	b.span.Final = final
 	if err := b.outputs(final, made); err != nil {
 		return nil, err
 	}

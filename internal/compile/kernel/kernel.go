@@ -593,6 +593,10 @@ func WalkStmts(list []Stmt, f func(Stmt), g func(Expr)) {
 			each(s.Slot, s.Bytes, s.Rank)
 		case *MbarrierWait:
 			each(s.Slot, s.Parity)
+		case *FlagSet:
+			each(s.Index, s.Value)
+		case *FlagWait:
+			each(s.Index, s.Value)
 		case *Alloc:
 			each(s.Buffer.Cells)
 		case *Loop:

@@ -46,7 +46,10 @@ func LaunchGeometry(k *Kernel, args map[*Var]op.Value) (Geometry, error) {
 		g.Blocks[i] *= max(1, n)
 	}
 	WalkStmts(k.Body, func(s Stmt) {
-		if s, ok := s.(*Barrier); ok && s.Scope == GridScope {
+		switch s := s.(type) {
+		case *Barrier:
+			g.Cooperative = g.Cooperative || s.Scope == GridScope
+		case *FlagWait:
 			g.Cooperative = true
 		}
 	}, nil)

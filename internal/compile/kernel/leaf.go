@@ -70,6 +70,10 @@ func mapNames(s Stmt, f func(*Buffer) *Buffer, v func(*Var) *Var) {
 		s.Mbarrier = f(s.Mbarrier)
 	case *MbarrierWait:
 		s.Mbarrier = f(s.Mbarrier)
+	case *FlagSet:
+		s.Buffer = f(s.Buffer)
+	case *FlagWait:
+		s.Buffer = f(s.Buffer)
 	}
 }
 

@@ -132,6 +132,12 @@ func (p *parser) async(n sexpr.Node) Stmt {
 	case "mbarrier.wait":
 		a := p.form(n, head, 3, false)
 		return &MbarrierWait{p.buffer(a[0]), p.expr(a[1]), p.expr(a[2])}
+	case "flag.set":
+		a := p.form(n, head, 3, false)
+		return &FlagSet{p.buffer(a[0]), p.expr(a[1]), p.expr(a[2])}
+	case "flag.wait":
+		a := p.form(n, head, 3, false)
+		return &FlagWait{p.buffer(a[0]), p.expr(a[1]), p.expr(a[2])}
 	}
 	return nil
 }

@@ -96,6 +96,10 @@ func label(s Stmt) string {
 		return "mbarrier.arrive " + s.Mbarrier.Name
 	case *MbarrierWait:
 		return "mbarrier.wait " + s.Mbarrier.Name
+	case *FlagSet:
+		return "flag.set " + s.Buffer.Name
+	case *FlagWait:
+		return "flag.wait " + s.Buffer.Name
 	case *Alloc:
 		return "alloc " + s.Buffer.Name
 	case *Loop:

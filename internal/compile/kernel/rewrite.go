@@ -66,6 +66,10 @@ func mapStmt(s Stmt, f func(Expr) Expr) Stmt {
 		return &MbarrierArrive{s.Mbarrier, f(s.Slot), maybe(s.Bytes, f), maybe(s.Rank, f)}
 	case *MbarrierWait:
 		return &MbarrierWait{s.Mbarrier, f(s.Slot), f(s.Parity)}
+	case *FlagSet:
+		return &FlagSet{s.Buffer, f(s.Index), f(s.Value)}
+	case *FlagWait:
+		return &FlagWait{s.Buffer, f(s.Index), f(s.Value)}
 	case *Loop:
 		l := *s
 		l.Lo, l.Hi, l.Step, l.Team = f(s.Lo), f(s.Hi), f(s.Step), maybe(s.Team, f)

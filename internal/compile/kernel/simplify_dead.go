@@ -76,7 +76,7 @@ func needed(body []Stmt) *needs {
 		case *MbarrierWait:
 			roots = append(roots, &Load{Buffer: s.Mbarrier, Index: s.Slot})
 			roots = append(roots, ownExprs(s)...)
-		case *Loop, *If:
+		case *Loop, *If, *FlagSet, *FlagWait:
 			roots = append(roots, ownExprs(s)...)
 		case *AsyncCommit, *AsyncWait, *AsyncFence, *Barrier, *Comment:
 		default:

@@ -182,6 +182,10 @@ func (w *writer) stmt(s Stmt) {
 			part("rank", s.Rank)))
 	case *MbarrierWait:
 		w.line(fmt.Sprintf("(mbarrier.wait %s %s %s)", s.Mbarrier.Name, ExprText(s.Slot), ExprText(s.Parity)))
+	case *FlagSet:
+		w.line(fmt.Sprintf("(flag.set %s %s %s)", s.Buffer.Name, ExprText(s.Index), ExprText(s.Value)))
+	case *FlagWait:
+		w.line(fmt.Sprintf("(flag.wait %s %s %s)", s.Buffer.Name, ExprText(s.Index), ExprText(s.Value)))
 	case *Alloc:
 		b := s.Buffer
 		w.line(fmt.Sprintf("(alloc %s %s %s %s)", b.Name, b.Elem, b.Space, ExprText(b.Cells)))

@@ -79,6 +79,30 @@ const launched = `(kernel launched
         (barrier cluster)))))
 `
 
+// flagged is a text with every statement about flags.
+const flagged = `(kernel flagged
+  (buffer done i32 global inout N)
+  (scalar N i64)
+  (for b i64 block.x (i64 0) N (i64 1)
+    (for t i64 thread.x (i64 0) (i64 32) (i64 1)
+      (flag.set done b (i32 1))
+      (barrier grid)
+      (flag.wait done t (i32 1)))))
+`
+
+func TestFlagTextReadsBack(t *testing.T) {
+	k, err := kernel.ParseText(flagged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kernel.Verify(k); err != nil {
+		t.Error(err)
+	}
+	if got := kernel.Text(k); got != flagged {
+		t.Errorf("read back as\n%s", got)
+	}
+}
+
 func TestLaunchedTextReadsBack(t *testing.T) {
 	k, err := kernel.ParseText(launched)
 	if err != nil {

@@ -26,6 +26,7 @@ func Verify(k *Kernel) error {
 		constant: map[*Var]bool{},
 		gpu:      HasThreads(k),
 		tags:     map[Tag]int{},
+		flags:    Flags(k.Body),
 	}
 	WalkStmts(k.Body, func(s Stmt) {
 		if l, ok := s.(*Loop); ok {
@@ -68,8 +69,9 @@ type verifier struct {
 	constant map[*Var]bool // variables that are known when unroll loops are written out
 	gpu      bool          // the kernel has threads or blocks
 	tags     map[Tag]int   // loops of each tag in the kernel
-	covered  int           // Parallel loops that an outer one's Collapse still covers
-	folding  *Var          // the variable that the statement assigns to, which it may also read
+	flags    map[*Buffer]bool
+	covered  int  // Parallel loops that an outer one's Collapse still covers
+	folding  *Var // the variable that the statement assigns to, which it may also read
 	errs     []error
 }
 
@@ -264,6 +266,10 @@ func (v *verifier) stmt(s Stmt) {
 	case *AsyncCopy, *AsyncCommit, *AsyncWait, *AsyncFence, *BulkCopy, *TensorCopy, *MbarrierInit, *MbarrierArrive,
 		*MbarrierWait:
 		v.async(s)
+	case *FlagSet:
+		v.flag(s.Buffer, s.Index, s.Value)
+	case *FlagWait:
+		v.flag(s.Buffer, s.Index, s.Value)
 	case *Alloc:
 		v.alloc(s.Buffer)
 	case *Loop:

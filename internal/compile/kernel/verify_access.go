@@ -60,6 +60,9 @@ func (v *verifier) loads(b *Buffer, via Via) {
 	if b.Mode == Out {
 		v.fail("%s is only written and is loaded from", b.Name)
 	}
+	if v.flags[b] {
+		v.fail("%s holds flags and is loaded from", b.Name)
+	}
 	if b.Space == Mbarrier {
 		v.fail("%s holds mbarriers and is loaded from", b.Name)
 	}
@@ -80,6 +83,9 @@ func (v *verifier) stores(b *Buffer, via Via) {
 	}
 	if b.Space == Mbarrier {
 		v.fail("%s holds mbarriers and is stored to", b.Name)
+	}
+	if v.flags[b] {
+		v.fail("%s holds flags and is stored to", b.Name)
 	}
 	v.via(b, via)
 	if via == ReadOnly {

@@ -78,6 +78,22 @@ func (v *verifier) slot(b *Buffer, slot Expr) {
 	}
 }
 
+// flag checks a statement about a flag.
+func (v *verifier) flag(b *Buffer, index, value Expr) {
+	if !v.inside(Tag.IsThread) || !v.inside(Tag.IsBlock) {
+		v.fail("there are no loops over threads and blocks around it")
+	}
+	if v.has(Tag.IsCluster) {
+		v.fail("a kernel with clusters has no flags")
+	}
+	v.index(b, index)
+	v.access(b)
+	v.want(value, types.I32, "the value")
+	if b.Space != Global || b.Elem != types.I32 || b.Mode != InOut {
+		v.fail("%s is %s of %s, and flags are inout global of %s", b.Name, b.Space, b.Elem, types.I32)
+	}
+}
+
 func (v *verifier) barrier(b *Barrier) {
 	for _, l := range v.loops {
 		if l.Tag == Vector || l.Tag == Parallel {

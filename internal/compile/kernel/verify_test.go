@@ -25,6 +25,7 @@ const signature = `(kernel k
   (buffer v f64 global out (mul N N))
   (buffer w f64 global inout (mul N N))
   (buffer c i32 constant in (i64 4))
+  (buffer d i32 global inout N)
   (buffer g f64 image in (mul N N) (texel 1))
   (buffer h f64 image in (mul N N) (texel 2))
   (scalar N i64)
@@ -53,6 +54,7 @@ func verify(t *testing.T, body string) string {
 func TestVerifyAccepts(t *testing.T) {
 	for _, body := range []string{
 		"",
+		grid + "(flag.set d b (i32 1)) (barrier grid) (flag.wait d t n)))",
 		// Names may be used again once their list has ended.
 		"(for i i64 serial (i64 0) N (i64 1) (let x i64 i)) (for i i64 serial (i64 0) N (i64 1) (let x f64 a))",
 		"(if (bool true) (then (let x i64 N)) (else (let x f64 a)))",
@@ -314,6 +316,18 @@ func TestVerifyRefuses(t *testing.T) {
 			"k/alloc m: m is shared by a block and is not made between the block loops and the thread loops"},
 		{"(for b i64 block.x (i64 0) N (i64 1) (alloc m i32 mbarrier (i64 1)) (for t i64 thread.x (i64 0) N (i64 1)))",
 			"k/for b/alloc m: m holds mbarriers and is of i32, not of i64"},
+
+		// Flags.
+		{grid + "(flag.set u t (i32 1))))",
+			"k/for b/for t/flag.set u: u is global of f64, and flags are inout global of i32"},
+		{grid + "(flag.wait d t N)))", "k/for b/for t/flag.wait d: the value is i64 where i32 is wanted"},
+		{grid + "(flag.wait d t (i32 1)) (let x i32 (load d t))))",
+			"k/for b/for t/let x: d holds flags and is loaded from"},
+		{grid + "(flag.set d t (i32 1)) (store d t (i32 1))))",
+			"k/for b/for t/store d: d holds flags and is stored to"},
+		{"(flag.wait d N (i32 1))", "k/flag.wait d: there are no loops over threads and blocks around it"},
+		{cluster + "(flag.wait d t (i32 1)))))",
+			"k/for b/for r/for t/flag.wait d: a kernel with clusters has no flags"},
 
 		// Barriers.
 		{cluster + "(if (eq r (i64 0)) (then (barrier cluster))))))",

@@ -214,7 +214,11 @@ func (c *cell) expr(e ir.Expr) kernel.Expr {
 		return kernel.Conv(types.I32, c.at(e.Axis))
 	case ir.StepRef:
 		if c.stage != nil {
-			return kernel.Add(c.stepVar(), kernel.L(op.Int(types.I32, c.stage.of.Step)))
+			step := kernel.Add(c.stepVar(), kernel.L(op.Int(types.I32, c.stage.of.Step)))
+			if c.stage.earlier != nil {
+				step = kernel.Add(step, c.stage.earlier)
+			}
+			return step
 		}
 		return c.stepVar()
 	case *ir.Access:

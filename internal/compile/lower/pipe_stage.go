@@ -123,17 +123,30 @@ func (c *pipeCell) value(at *cell, a *ir.Access, v *graph.Value) kernel.Expr {
 		}
 		return applied(at.stage.fromMemory(at, v.Memory, idx), idx)
 	}
-	return c.through(at, a, from, make([]int64, len(a.Index)), 0)
+	guarded := make([]bool, len(a.Index))
+	for d := range guarded {
+		guarded[d] = c.guarded
+	}
+	ends := faceEnds{c.lo, c.hi, guarded}
+	return ends.through(at, a, make([]int64, len(a.Index)), 0, func(o []int64) kernel.Expr { return c.held(from, o) })
 }
 
-// through chooses between the places that an access leads to on one axis after the other.
-func (c *pipeCell) through(at *cell, a *ir.Access, from *pipeline.Source, offset []int64, d int) kernel.Expr {
+// faceEnds are the first and the last position on each axis, beyond which an access reads
+// through a boundary. Cells that are known to be far from the ends of an axis are not guarded there.
+type faceEnds struct {
+	lo, hi  []kernel.Expr
+	guarded []bool
+}
+
+// through chooses between the places that an access leads to on one axis after the other, and
+// reads at the offset of each.
+func (f *faceEnds) through(at *cell, a *ir.Access, offset []int64, d int, read func([]int64) kernel.Expr) kernel.Expr {
 	if d == len(a.Index) {
-		return c.held(from, offset)
+		return read(offset)
 	}
 	var value kernel.Expr
 	places := pipeline.Mapped(a, d)
-	if !c.guarded {
+	if !f.guarded[d] {
 		places = places[:1]
 	}
 	for _, x := range places {
@@ -146,7 +159,7 @@ func (c *pipeCell) through(at *cell, a *ir.Access, from *pipeline.Source, offset
 		case x.Constant:
 			v = at.expr(faces.Low.Value)
 		default:
-			v = c.through(at, a, from, offset, d+1)
+			v = f.through(at, a, offset, d+1, read)
 		}
 		if x.Negated {
 			v = kernel.Un(op.Neg, v)
@@ -155,9 +168,9 @@ func (c *pipeCell) through(at *cell, a *ir.Access, from *pipeline.Source, offset
 			value = v
 			continue
 		}
-		end := kernel.Add(c.lo[d], kernel.I(x.Distance))
+		end := kernel.Add(f.lo[d], kernel.I(x.Distance))
 		if x.High {
-			end = kernel.Sub(c.hi[d], kernel.I(x.Distance))
+			end = kernel.Sub(f.hi[d], kernel.I(x.Distance))
 		}
 		value = kernel.Sel(kernel.Bin(op.Eq, at.pos[a.Index[d].Axis], end), v, value)
 	}

@@ -214,10 +214,13 @@ func (p *pipe) innerSteps(body *scope) (from, to kernel.Expr) {
 }
 
 // reach returns how far the accesses of a stage lead on an axis.
-func (p *pipe) reach(st *pipeline.Stage, k int) (far pipeline.Halo) {
+func (p *pipe) reach(st *pipeline.Stage, k int) pipeline.Halo { return stageReach(st, p.axes[k]) }
+
+// stageReach returns how far the accesses of a stage lead on an axis of the program.
+func stageReach(st *pipeline.Stage, axis int) (far pipeline.Halo) {
 	_ = st.Accesses(func(a *ir.Access, _ *graph.Value) error {
 		for _, ix := range a.Index {
-			if ix.Axis == p.axes[k] {
+			if ix.Axis == axis {
 				far.Low, far.High = min(far.Low, ix.Offset), max(far.High, ix.Offset)
 			}
 		}

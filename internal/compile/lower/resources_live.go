@@ -190,6 +190,10 @@ func (s *liveScan) stmt(st kernel.Stmt) {
 		s.uses(st.Slot, st.Bytes, st.Rank)
 	case *kernel.MbarrierWait:
 		s.uses(st.Slot, st.Parity)
+	case *kernel.FlagSet:
+		s.uses(st.Index, st.Value)
+	case *kernel.FlagWait:
+		s.uses(st.Index, st.Value)
 	case *kernel.Alloc:
 		if n, ok := kernel.IntLit(st.Buffer.Cells); ok && st.Buffer.Space == kernel.Private {
 			s.arrays += n * registersOf(st.Buffer.Elem)

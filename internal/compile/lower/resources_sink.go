@@ -31,7 +31,7 @@ func sunk(list []kernel.Stmt) []kernel.Stmt {
 			p.sunk = true
 		}
 		switch s := p.stmt.(type) {
-		case *kernel.Barrier, *kernel.AsyncWait, *kernel.MbarrierWait:
+		case *kernel.Barrier, *kernel.AsyncWait, *kernel.MbarrierWait, *kernel.FlagWait:
 			barrier = i
 		case *kernel.Loop:
 			l := *s

@@ -23,8 +23,21 @@ type spanKernel struct {
 	pipeline *pipeline.Pipeline
 	// updates are the statements that are carried out once for each cell of a stage that is
 	// computed; of loops it is an iteration.
-	updates map[kernel.Stmt]bool
+	updates  map[kernel.Stmt]bool
+	rounds   int64             // how often the kernel carries it out; 1 but for families that repeat it
+	complete bool              // the kernel stores all grids that iterations change
+	replaced []kernel.Exchange // grids, as they are called when the kernel begins, and what takes their places
 }
+
+// replace returns the spare that takes the place of a grid.
+func (s *spanKernel) replace(g *ir.Grid) *store {
+	st, spare := s.spareStore(g)
+	s.replaced = append(s.replaced, kernel.Exchange{Grid: g, Spare: spare})
+	return st
+}
+
+// iterations is how many the kernel carries out.
+func (s *spanKernel) iterations() int64 { return s.rounds * s.pipeline.Span.Depth }
 
 // chooseSpans finds the spans that the plan names, and their configurations.
 func (m *module) chooseSpans() error {
@@ -54,9 +67,25 @@ func (m *module) chooseSpans() error {
 }
 
 // SpanChoice returns the kernel of a number of iterations of a loop, with the configurations
-// that it may have. The error is a graph.Refusal where they cannot share a kernel.
+// that it may have, of families that write all iterations out. The error is a graph.Refusal where they cannot share
+// a kernel.
 func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, error) {
-	span, err := graph.NewSpan(p, l, int64(depth))
+	return spanChoice(p, o, l, depth, depth, false)
+}
+
+// RepeatChoice is SpanChoice for families whose kernels repeat rounds of a few iterations, so that there may be any
+// number of them.
+func RepeatChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, error) {
+	for _, f := range families {
+		if rounds := f.repeats(); rounds != nil && f.target == o.Target {
+			return spanChoice(p, o, l, depth, int(roundsOf(rounds, depth)[0].Ints()[0]), true)
+		}
+	}
+	return Choice{}, errors.New("no family of this device repeats iterations")
+}
+
+func spanChoice(p *ir.Program, o Options, l graph.Loop, depth, steps int, repeats bool) (Choice, error) {
+	span, err := graph.NewSpan(p, l, int64(steps))
 	if err != nil {
 		return Choice{}, err
 	}
@@ -64,7 +93,7 @@ func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, erro
 	if err != nil {
 		return Choice{}, err
 	}
-	space, err := (&module{Module: &kernel.Module{Program: p}, opts: o}).spanSpace(pl)
+	space, err := (&module{Module: &kernel.Module{Program: p}, opts: o}).spanSpace(pl, depth, repeats)
 	if err != nil {
 		return Choice{}, err
 	}
@@ -79,7 +108,11 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	case k.Depth < 2:
 		return errors.New("a kernel of a loop holds 2 iterations at least")
 	}
-	span, err := graph.NewSpan(m.Program, l, int64(k.Depth))
+	steps, err := roundOf(k.Depth, k.Config)
+	if err != nil {
+		return err
+	}
+	span, err := graph.NewSpan(m.Program, l, int64(steps))
 	if err != nil {
 		return err
 	}
@@ -90,13 +123,17 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	if err != nil {
 		return err
 	}
+	family := familyNamed(k.Config.Family)
+	if err := family.carriesOut(p, m.opts); err != nil {
+		return err
+	}
 	if err := m.after(pipelinePass, k.Name(), true, p.String, p.Verify); err != nil {
 		return err
 	}
 	if m.opts.Spoil != nil {
 		m.opts.Spoil(p)
 	}
-	space, err := m.spanSpace(p)
+	space, err := m.spanSpace(p, k.Depth, family != nil && family.repeats() != nil)
 	if err != nil {
 		return err
 	}
@@ -114,12 +151,73 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 		Call: k.Call, From: k.From, To: k.To, Depth: k.Depth, Config: full,
 	})
 	m.chooser.spaces = append(m.chooser.spaces, space)
-	m.spans = append(m.spans, &spanKernel{n, p, map[kernel.Stmt]bool{}})
+	m.spans = append(m.spans, &spanKernel{
+		nest: n, pipeline: p, updates: map[kernel.Stmt]bool{}, rounds: int64(k.Depth / steps),
+	})
 	return nil
 }
 
-// spanSpace returns the configurations of a span's kernel.
-func (m *module) spanSpace(p *pipeline.Pipeline) (schedule.Space, error) {
+// repeats returns the parameter of a family that says how many iterations are a round, which the kernel
+// repeats; nil for families without rounds.
+func (f *family) repeats() *schedule.Param {
+	if f.span == nil {
+		return nil
+	}
+	p, _ := f.declare(someAxes[:2])
+	if i := slices.IndexFunc(p, func(p schedule.Param) bool { return p.Role == schedule.ExchangeInterval }); i >= 0 {
+		return &p[i]
+	}
+	return nil
+}
+
+// roundOf returns how many iterations of a kernel are a round: all of them, but for families that repeat rounds.
+func roundOf(depth int, c schedule.Config) (int, error) {
+	f := familyNamed(c.Family)
+	if f == nil || f.repeats() == nil {
+		return depth, nil
+	}
+	p := f.repeats()
+	given, ok := c.Get(p.Name)
+	if !ok {
+		given = roundsOf(p, depth)[0]
+	}
+	n := given.Ints()
+	if len(n) != 1 || n[0] < 1 || int64(depth)%n[0] != 0 {
+		return 0, fmt.Errorf("%s=%s: %d iterations are no multiple of it", p.Name, given, depth)
+	}
+	return int(n[0]), nil
+}
+
+// roundsOf returns the values of a parameter for rounds that a number of iterations is a multiple of.
+func roundsOf(p *schedule.Param, depth int) []schedule.Value {
+	return slices.DeleteFunc(slices.Clone(p.Values), func(v schedule.Value) bool {
+		return int64(depth)%v.Ints()[0] != 0
+	})
+}
+
+// carriesOut says why a family that a plan names cannot carry out a pipeline; nil if it can, or if there is no such
+// family of the target.
+func (f *family) carriesOut(p *pipeline.Pipeline, o Options) error {
+	if f == nil || f.target != o.Target || f.span == nil {
+		return nil
+	}
+	for _, c := range f.needs {
+		if slices.Contains(o.Lacks, c) {
+			return fmt.Errorf("family=%s needs %s, which this device does not have", f.name, c)
+		}
+	}
+	if !f.rank(len(p.Axes)) {
+		return fmt.Errorf("family=%s does not carry out statements over %d axes", f.name, len(p.Axes))
+	}
+	if f.spans == nil {
+		return nil
+	}
+	return f.spans(p)
+}
+
+// spanSpace returns the configurations of a span's kernel for a number of iterations: those of families that repeat
+// rounds, or of the others.
+func (m *module) spanSpace(p *pipeline.Pipeline, depth int, repeats bool) (schedule.Space, error) {
 	var axes []string
 	for _, a := range p.Axes {
 		axes = append(axes, m.Program.Axes[a])
@@ -131,7 +229,8 @@ func (m *module) spanSpace(p *pipeline.Pipeline) (schedule.Space, error) {
 		if f.span == nil || f.target != m.opts.Target || slices.ContainsFunc(f.needs, lacking) {
 			continue
 		}
-		if !f.rank(len(axes)) {
+		rounds := f.repeats()
+		if !f.rank(len(axes)) || (rounds != nil) != repeats {
 			continue
 		}
 		if f.spans != nil {
@@ -141,6 +240,11 @@ func (m *module) spanSpace(p *pipeline.Pipeline) (schedule.Space, error) {
 			}
 		}
 		space := f.space(axes, m.opts.Lacks)
+		if rounds != nil {
+			q := space.For(schedule.ExchangeInterval)
+			q.Values = roundsOf(q, depth)
+			q.Default = q.Values[0]
+		}
 		if m.opts.AnyIntegers {
 			anyIntegers(&space)
 		}
@@ -189,12 +293,17 @@ func (s *spanKernel) build() error {
 		}
 	}
 	span := s.pipeline.Span
-	out := &kernel.Span{Iterate: span.Iterate, Depth: span.Depth, After: span.After, Work: work}
-	for _, o := range span.Outputs {
-		if o.Spare {
-			_, spare := s.spareStore(o.Value.Memory)
-			out.Exchanges = append(out.Exchanges, kernel.Exchange{Grid: o.Value.Memory, Spare: spare})
+	out := &kernel.Span{Iterate: span.Iterate, Depth: s.iterations(), After: span.After, Work: work}
+	if familyNamed(s.config.Family).repeats() == nil {
+		for _, o := range span.Outputs {
+			if o.Spare {
+				s.replace(o.Value.Memory)
+			}
 		}
+	}
+	out.Exchanges = s.replaced
+	if s.complete {
+		out.After = 0
 	}
 	out.Launches = []*kernel.Launch{s.launchOf(k, args)}
 	s.Spans = append(s.Spans, out)
@@ -228,7 +337,7 @@ func (s *spanKernel) work(k *kernel.Kernel, args []kernel.Arg) (*kernel.Work, er
 		for _, axis := range s.axes {
 			cells *= max(0, s.opts.Bound.Range(st.Stmt.Domain[axis]).Len())
 		}
-		w.Needed += cells
+		w.Needed += s.rounds * cells
 	}
 	return w, nil
 }
@@ -275,12 +384,12 @@ func (s *spanKernel) advised(err error) error {
 			err = fmt.Errorf("%w; %s", err, text)
 		}
 	}
-	return fmt.Errorf("plan for %s@%d: %w", s.key, s.pipeline.Span.Depth, err)
+	return fmt.Errorf("plan for %s@%d: %w", s.key, s.iterations(), err)
 }
 
 // doc says what the kernel computes.
 func (s *spanKernel) doc() []string {
-	lines := []string{fmt.Sprintf("%d iterations of", s.pipeline.Span.Depth)}
+	lines := []string{fmt.Sprintf("%d iterations of", s.iterations())}
 	for _, o := range s.pipeline.Span.Iterate.Body {
 		if run, ok := o.(*ir.Run); ok {
 			for _, st := range run.Call.Body {

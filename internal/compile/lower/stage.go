@@ -28,6 +28,7 @@ type stageCell struct {
 	// assigned are the axes on which the statement's domain is known to have the cell, inside
 	// those on which no access crosses a boundary.
 	assigned, inside map[int]bool
+	earlier          kernel.Expr // iterations of rounds before that of the stage, an I32; nil for none
 	// row is where values are named that do not vary along the row; nil for the cell itself.
 	row *scope
 }

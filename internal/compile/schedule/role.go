@@ -61,6 +61,11 @@ const (
 	PersistentBlocks
 	// BlockBarrier says how the threads of a block meet: SplitBarrier or WholeBarrier.
 	BlockBarrier
+	// ExchangeInterval is how many iterations blocks compute before they exchange halos with
+	// their neighbours, in kernels whose blocks stay for many iterations.
+	ExchangeInterval
+	// BlockWait says whom a block waits for then: NeighbourWait or GridWait.
+	BlockWait
 
 	// LaneExchange says where neighbours on the inner axis come from.
 	LaneExchange
@@ -97,6 +102,9 @@ const (
 	SplitBarrier = "split" // BlockBarrier: arrive, do something else, wait
 	WholeBarrier = "whole" // BlockBarrier: all wait at once
 
+	NeighbourWait = "neighbours" // BlockWait: the blocks next to it
+	GridWait      = "grid"       // BlockWait: all blocks
+
 	PlainLoads    = "plain"    // LoadPath
 	ReadOnlyLoads = "readonly" // LoadPath
 	ImageLoads    = "image"    // LoadPath: as elements of a one-dimensional image
@@ -116,6 +124,7 @@ var roleNames = [roleCount]string{
 	ClusterBlocks: "cluster blocks",
 	Perspective:   "perspective", Prefetch: "prefetch",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
+	ExchangeInterval: "exchange interval", BlockWait: "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
 }

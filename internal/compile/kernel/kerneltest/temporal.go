@@ -13,8 +13,8 @@ import (
 var temporal embed.FS
 
 // Temporal is a kernel, written by hand, that takes many steps in one launch,
-// or feeds a step in a way that such kernels need. Its buffers are u and v, of
-// f64: u holds Start before.
+// or feeds a step in a way that such kernels need. Its first buffers are u and v, of
+// f64: u holds Start before. Others have a fixed size, and no contents before.
 type Temporal struct {
 	Name    string
 	Runs    []Extent // sizes that it works for, awkward ones among them
@@ -33,6 +33,7 @@ var Temporals = []*Temporal{
 	{"handover", []Extent{{7, 26, 3}, {1, 1, 3}, {2, 3, 3}, {10, 27, 3}, {17, 61, 3}}, sizes, false, inV},
 	{"faces", []Extent{{2, 256, 5}, {1, 256, 0}, {3, 256, 1}, {1, 256, 16}}, rowsAndSteps, true, inV},
 	{"resident", []Extent{{7, 70, 4}, {1, 1, 3}, {5, 65, 1}, {8, 3, 7}}, sizesAndSteps, false, inTurns},
+	{"neighbours", []Extent{{7, 70, 4}, {1, 1, 3}, {5, 65, 1}, {2, 40, 5}, {8, 3, 7}}, sizesAndSteps, false, inTurns},
 	{"bulk", []Extent{{9, 64, 1}, {1, 64, 1}, {2, 64, 1}, {3, 64, 1}, {16, 64, 1}}, rows, false, inV},
 }
 

@@ -21,9 +21,11 @@ type Program struct {
 	scalars []int32 // registers of the kernel's scalars
 	slots   []slot  // the argument buffers, then the Allocs
 	places  []place
-	gpu     bool // has threads or blocks
-	resides bool // has a grid barrier
-	pairs   bool // agents meet in pairs: not by barriers of all threads alone
+	gpu     bool                    // has threads or blocks
+	resides bool                    // has a grid barrier
+	pairs   bool                    // agents meet in pairs: not by barriers of all threads alone
+	flags   bool                    // blocks wait for each other by flags
+	flagged map[*kernel.Buffer]bool // the buffers that hold flags
 }
 
 // literal is a register that holds one value for good.
@@ -142,5 +144,7 @@ const (
 	opInit     // mbarrier slot a [I[b]] for I[c] arrivals
 	opArrive   // at mbarrier slot a [I[b]], announcing I[c] bytes, of the block of rank I[d]; c and d may be -1
 	opMbarrier // wait at mbarrier slot a [I[b]] for the phase of parity I[c]
+	opFlagSet  // flag slot a [I[b]] = I[c]
+	opFlagWait // until flag slot a [I[b]] is no less than I[c]
 	opEnd
 )

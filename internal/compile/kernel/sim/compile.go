@@ -13,7 +13,7 @@ import (
 // compile translates a kernel that verifies.
 func compile(k *kernel.Kernel) *Program {
 	c := &compiler{
-		p:     &Program{kernel: k, gpu: kernel.HasThreads(k)},
+		p:     &Program{kernel: k, gpu: kernel.HasThreads(k), flagged: kernel.Flags(k.Body)},
 		vars:  map[*kernel.Var]int32{},
 		lits:  map[literalKey]int32{},
 		slots: map[*kernel.Buffer]int32{},
@@ -83,6 +83,8 @@ func (c *compiler) registers() {
 			c.p.pairs = c.p.pairs || s.Number != 0
 		case *kernel.AsyncCopy, *kernel.MbarrierInit:
 			c.p.pairs = true
+		case *kernel.FlagSet, *kernel.FlagWait:
+			c.p.pairs, c.p.resides, c.p.flags = true, true, true
 		}
 	}, func(e kernel.Expr) {
 		kernel.Walk(e, func(e kernel.Expr) {

@@ -37,6 +37,10 @@ func (c *compiler) async(s kernel.Stmt) {
 		c.emit(in)
 	case *kernel.MbarrierWait:
 		c.emit(instr{op: opMbarrier, a: c.slots[s.Mbarrier], b: c.expr(s.Slot), c: c.expr(s.Parity)})
+	case *kernel.FlagSet:
+		c.emit(instr{op: opFlagSet, a: c.slots[s.Buffer], b: c.expr(s.Index), c: c.expr(s.Value)})
+	case *kernel.FlagWait:
+		c.emit(instr{op: opFlagWait, a: c.slots[s.Buffer], b: c.expr(s.Index), c: c.expr(s.Value)})
 	default:
 		panic("sim: unknown statement")
 	}

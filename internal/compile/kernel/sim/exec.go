@@ -200,6 +200,14 @@ func (w *warp) run() {
 				w.state = atMbarrier
 				return
 			}
+		case opFlagSet:
+			w.setFlags(in)
+		case opFlagWait:
+			w.waits = in
+			if !w.flagged() {
+				w.state = atFlag
+				return
+			}
 		case opEnd:
 			w.end(in)
 			return

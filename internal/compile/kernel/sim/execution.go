@@ -22,10 +22,11 @@ type execution struct {
 	tensors  map[int32]*tensorMap // by slot
 	barriers int                  // mbarriers of a block
 	lits     []literal
-	idle     []*group // that have run, to be used again
-	epoch    uint32   // grid barriers passed, from 1
-	copies   uint32   // asynchronous copies that have started
-	left     int64    // instructions until the run is given up
+	idle     []*group         // that have run, to be used again
+	epoch    uint32           // grid barriers passed, from 1
+	copies   uint32           // asynchronous copies that have started
+	left     int64            // instructions until the run is given up
+	flags    map[int32][]flag // by slot
 	stopped  bool
 	counts   Counts
 	faults   []Fault
@@ -38,7 +39,8 @@ type faultKey struct {
 }
 
 // group is blocks that run at once and know each other's progress: those of a
-// cluster, or one block. A kernel for a CPU has one of one warp of one lane.
+// cluster, or one block, or all blocks if they wait for each other by flags. A kernel for a CPU
+// has one of one warp of one lane.
 type group struct {
 	number uint32
 	blocks []*block
@@ -93,14 +95,21 @@ func (m *execution) grid() {
 	}
 }
 
-// residency reports a grid barrier that would never be passed.
+// residency reports a grid barrier that would never be passed, or a flag that may never be set.
 func (m *execution) residency(total int64) {
 	for _, in := range m.p.code {
-		if in.op == opBarrier && kernel.Scope(in.sub) == kernel.GridScope {
-			m.add(Fault{Kind: Residency, Text: fmt.Sprintf(
-				"a barrier of %d blocks on a device that holds %d at once", total, m.opts.Resident)}, in.at)
-			return
+		what := ""
+		switch {
+		case in.op == opBarrier && kernel.Scope(in.sub) == kernel.GridScope:
+			what = "a barrier"
+		case in.op == opFlagWait:
+			what = "a wait for others"
+		default:
+			continue
 		}
+		m.add(Fault{Kind: Residency, Text: fmt.Sprintf(
+			"%s of %d blocks on a device that holds %d at once", what, total, m.opts.Resident)}, in.at)
+		return
 	}
 }
 
@@ -117,6 +126,9 @@ func (m *execution) group(n int64) *group {
 		b.at = m.blockAt(n, int64(b.rank))
 		for d, c := range m.cluster {
 			b.index[d], b.inCluster[d] = b.at[d]/c, b.at[d]%c
+			if m.p.flags {
+				b.index[d] = b.at[d]
+			}
 		}
 		b.start()
 	}
@@ -186,7 +198,7 @@ func (m *execution) run(groups []*group) {
 		busy, ended := false, true
 		for _, g := range groups {
 			for _, w := range g.warps {
-				if w.state == atMbarrier && w.passes() {
+				if w.state == atMbarrier && w.passes() || w.state == atFlag && w.flagged() {
 					w.state = ready
 				}
 				if w.state == ready {

@@ -38,6 +38,9 @@ func (p *Program) newExecution(args Args, opts Options) (*execution, error) {
 	if m.cluster == [3]int64{} {
 		m.cluster = [3]int64{1, 1, 1}
 	}
+	if p.flags { // all blocks know each other's progress
+		m.cluster, m.flags = m.blocks, map[int32][]flag{}
+	}
 	if !within(m.threads, maxThreads) {
 		return nil, fmt.Errorf("%s: a block of %d by %d by %d threads",
 			k.Name, m.threads[0], m.threads[1], m.threads[2])
@@ -52,6 +55,9 @@ func (p *Program) newExecution(args Args, opts Options) (*execution, error) {
 			return nil, fmt.Errorf("%s: the buffer %s has %d cells", k.Name, s.buffer.Name, n)
 		}
 		m.sizes = append(m.sizes, int(n))
+		if p.flagged[s.buffer] {
+			m.flags[int32(i)] = make([]flag, n)
+		}
 		m.slots = append(m.slots, m.barriers)
 		if s.buffer.Space == kernel.Mbarrier {
 			m.barriers += int(n)

@@ -181,6 +181,7 @@ func (s *State) span(c *ir.Cursor) bool {
 		for _, x := range span.Exchanges {
 			s.spares[x.Spare] = s.unwritten(x.Spare.Like)
 		}
+		s.forgetScratch(span.Launches)
 		if s.err = s.launches(span.Launches, step, nil); s.err != nil {
 			s.err = fmt.Errorf("%d iterations together: %w", span.Depth, s.err)
 			return true
@@ -246,17 +247,22 @@ func (s *State) evaluate(e ir.Expr, step int64) op.Value {
 
 // call runs a call's launches. Scratch does not survive it.
 func (s *State) call(call *ir.Call, step int64, given map[*ir.Grid]bool) error {
-	for _, l := range s.module.Calls[call] {
+	s.forgetScratch(s.module.Calls[call])
+	if err := s.launches(s.module.Calls[call], step, given); err != nil {
+		return fmt.Errorf("call %s: %w", call.Name, err)
+	}
+	return nil
+}
+
+// forgetScratch makes the scratch of launches undefined: it does not survive them.
+func (s *State) forgetScratch(list []*kernel.Launch) {
+	for _, l := range list {
 		for _, a := range l.Args {
 			if sc, ok := a.(kernel.ScratchArg); ok {
 				s.scratch[sc.Scratch].forget()
 			}
 		}
 	}
-	if err := s.launches(s.module.Calls[call], step, given); err != nil {
-		return fmt.Errorf("call %s: %w", call.Name, err)
-	}
-	return nil
 }
 
 // launches runs launches, but for those that write to given grids.

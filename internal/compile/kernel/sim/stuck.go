@@ -16,7 +16,7 @@ func (m *execution) stuck(groups []*group) {
 			switch w.state {
 			case done:
 				ended = append(ended, w)
-			case atGate, atMbarrier:
+			case atGate, atMbarrier, atFlag:
 				plain = false
 				waiting = append(waiting, w)
 			default:
@@ -79,6 +79,12 @@ func (m *execution) waitsFor(w *warp) string {
 		bar := &w.block.mbarriers[in.a][index]
 		return fmt.Sprintf("waits at %s for the end of phase %d of %s[%d]: %s",
 			path, bar.phase, m.p.slots[in.a].buffer.Name, index, bar.lacks())
+	}
+	if w.state == atFlag {
+		l := w.unflagged()
+		index := w.i[in.b][l]
+		return fmt.Sprintf("waits at %s until %s[%d] is %d: it is %d", path, m.p.slots[in.a].buffer.Name, index,
+			w.i[in.c][l], m.flags[in.a][index].value)
 	}
 	return "waits at " + path
 }

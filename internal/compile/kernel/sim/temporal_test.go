@@ -21,6 +21,10 @@ func advance(t testing.TB, e *kerneltest.Temporal, k *kernel.Kernel, x kerneltes
 		u.Set(c, op.Float(types.F64, f))
 	}
 	args := sim.Args{Buffers: []*sim.Memory{u, v}, Scalars: e.Scalars(x)}
+	for _, b := range k.Buffers[2:] {
+		n, _ := b.Fixed()
+		args.Buffers = append(args.Buffers, sim.New(b.Elem, int(n)))
+	}
 	r, err := sim.Run(k, args, sim.Options{Steps: 1e7, Turn: turn})
 	if err != nil {
 		t.Fatalf("%s: %v", e.Name, err)
@@ -134,6 +138,31 @@ func TestTemporalMistakes(t *testing.T) {
 			"resident/for b/for t/for step/for j/for i/if/else/if/then/set new"},
 		{"resident", "steps in place", "(store v c new)", "(store u c new)", sim.Race,
 			"resident/for b/for t/for step/for j/for i/if/then/store u"},
+		{"neighbours", "no wait", "(flag.wait done near (cast i32 step))", "", sim.Race,
+			"neighbours/for b/for t/for step/for j/for i/if/else/if/then/set new"},
+		{"neighbours", "a wait for the step before", "(flag.wait done near (cast i32 step))",
+			"(flag.wait done near (sub (cast i32 step) (i32 1)))", sim.Race,
+			"neighbours/for b/for t/for step/for j/for i/if/else/if/then/set new"},
+		{"neighbours", "a wait for the step after", "(flag.wait done near (cast i32 step))",
+			"(flag.wait done near (add (cast i32 step) (i32 1)))", sim.Deadlock,
+			"neighbours/for b/for t/for step/if/then/flag.wait done"},
+		{"neighbours", "one neighbour alone", "(lt t (i64 3))", "(lt t (i64 2))", sim.Race,
+			"neighbours/for b/for t/for step/for j/for i/if/else/if/then/set new"},
+		{"neighbours", "no barrier after the wait",
+			"(flag.wait done near (cast i32 step))))\n        (barrier block)",
+			"(flag.wait done near (cast i32 step))))", sim.Race,
+			"neighbours/for b/for t/for step/for j/for i/if/else/if/then/set new"},
+		{"neighbours", "a flag that is set too early",
+			"(barrier block)\n        (if (eq t (i64 0)) (then (flag.set done b (cast",
+			"(if (eq t (i64 0)) (then (flag.set done b (cast", sim.Race,
+			"neighbours/for b/for t/for step/for j/for i/if/else/if/then/set new"},
+		{"neighbours", "flags that nothing has set", "(if (eq t (i64 0)) (then (flag.set done b (i32 0))))", "",
+			sim.Unwritten, "neighbours/for b/for t/for step/if/then/flag.wait done"},
+		{"neighbours", "no barrier after flags are set first", "(barrier grid)", "", sim.Race,
+			"neighbours/for b/for t/for step/if/then/flag.wait done"},
+		{"neighbours", "all threads set a flag", "(if (eq t (i64 0)) (then (flag.set done b (cast",
+			"(if (lt t (i64 64)) (then (flag.set done b (cast", sim.Race,
+			"neighbours/for b/for t/for step/if#2/then/flag.set done"},
 		{"bulk", "no wait", "(mbarrier.wait full slot (cast i32 (rem (div r (i64 2)) (i64 2))))", "", sim.Race,
 			"bulk/for b/for i/for r/if/then/set south"},
 		{"bulk", "the wrong parity", "(cast i32 (rem (div r (i64 2)) (i64 2)))",

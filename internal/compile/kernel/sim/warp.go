@@ -35,7 +35,7 @@ type warp struct {
 	clock  clock   // what all lanes know; nil on a CPU
 	apart  []clock // what some lanes know beside it, until the next sync; nil for none
 	synced uint32  // the time up to which all lanes know what the warp did
-	waits  *instr  // the wait at an mbarrier, if it waits there
+	waits  *instr  // the wait at an mbarrier or for flags, if it waits there
 	flight flight  // asynchronous copies that have not been waited for
 	fences []loads // that the lanes have made before bulk copies, in the order of time
 
@@ -57,6 +57,7 @@ const (
 	atGrid
 	atGate
 	atMbarrier
+	atFlag
 	done
 )
 

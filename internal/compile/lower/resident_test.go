@@ -1,0 +1,170 @@
+package lower_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+)
+
+// Blocks that stay for many iterations leave the bits that the reference executor computes, in
+// every cell of every grid, whatever the numbers of iterations and of those between exchanges are.
+func TestResident(t *testing.T) {
+	sizes := []string{"M=1 N=1", "M=3 N=2", "M=13 N=37", "M=35 N=19", "M=50 N=180", "M=29 N=101"}
+	configs := []string{
+		"block=4x32,cells=5x1", "block=4x32,cells=4x1,wait=grid,barrier=whole,sizes=literals", "block=1x32,cells=12x2",
+		"block=6x32,cells=4x2,barrier=whole", "block=6x32,cells=2x1,sizes=literals",
+		"block=2x32,cells=8x4,sizes=literals",
+	}
+	// What has not all axes, colours, or other ends is refused.
+	never := []string{
+		"a row of its own beside a stream", "a wider grid beside", "a wider grid beside one that wraps", "leapfrog",
+		"in place, two colours",
+	}
+	for _, prog := range spanPrograms {
+		if prog.axes != 2 {
+			continue
+		}
+		t.Run(prog.name, func(t *testing.T) {
+			t.Parallel()
+			right := 0
+			for i, size := range sizes {
+				for exchange := 1; exchange <= 4; exchange++ {
+					rounds := (i+exchange)%3 + 1
+					depth := rounds * exchange
+					if depth < 2 {
+						continue
+					}
+					steps := 2*depth + 1 + i%3
+					p := load(t, "span", strings.Replace(prog.text, "iterate T", fmt.Sprintf("iterate %d", steps), 1))
+					b, list := p.Bind(settings(size))
+					if list.HasErrors() {
+						continue // too small for the stencil
+					}
+					text := fmt.Sprintf("body[0:%d]@%d{family=resident,exchange=%d,%s}", prog.leaves, depth, exchange,
+						configs[(i+exchange)%len(configs)])
+					err := checkSpan(t, lower.GPU, b.In(arith.Contract), text, uint64(7*i+exchange))
+					switch {
+					case err == nil:
+						right++
+					case strings.Contains(err.Error(), "cells of halos"),
+						strings.Contains(err.Error(), "rows of a neigh"),
+						strings.Contains(err.Error(), "boundaries, and the"),
+						exchange == 1 && strings.Contains(err.Error(), "and what the loop computes is not"),
+						slices.Contains(never, prog.name) && (strings.Contains(err.Error(), "family=resident:") ||
+							strings.Contains(err.Error(), "cannot share a kernel")):
+					default:
+						t.Fatalf("%s, %d iterations, %s: %v", size, steps, text, err)
+					}
+				}
+			}
+			if none := slices.Contains(never, prog.name); none != (right == 0) || !none && right < 5 {
+				t.Errorf("%d were right", right)
+			}
+		})
+	}
+}
+
+// Mistakes in the exchange of halos are found, whichever block comes first.
+func TestSpoiltResident(t *testing.T) {
+	const text = "body[0:2]@9{family=resident,exchange=3,block=4x32,cells=4x1}"
+	prog := spanPrograms[slices.IndexFunc(spanPrograms, func(p spanProgram) bool {
+		return p.name == "rims that differ"
+	})]
+	p := load(t, "span", strings.Replace(prog.text, "iterate T", "iterate 18", 1))
+	b := bind(t, p.In(arith.Contract), "M=50 N=60")
+	want, err := expect(b, interp.NoBounds, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(old, new string, spoil func(*pipeline.Pipeline)) error {
+		m, err := lower.Program(b.Program, lower.Options{
+			Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true, Spoil: spoil,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := m.Spans[0].Launches[0].Kernel
+		text := kernel.Text(k)
+		find := regexp.MustCompile(old)
+		if old != "" && !find.MatchString(text) {
+			t.Fatalf("nothing to spoil:\n%s", text)
+		}
+		spoilt, err := kernel.ParseText(find.ReplaceAllString(text, new))
+		if err != nil {
+			t.Fatal(err)
+		}
+		*k = *spoilt
+		got, err := want.simulate(m, b)
+		if err != nil {
+			return err
+		}
+		return want.compare(b.Program, got)
+	}
+	if err := run("", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		mistake, old, new string
+		spoil             func(*pipeline.Pipeline)
+		want              string
+	}{
+		{"no wait", `\(flag.wait .* done\)`, "", nil, "while thread"},
+		{"a wait for the round before", `(\(flag.wait .*) done\)`, "$1 (sub done (i32 1)))", nil, "while thread"},
+		{"a wait for the round after", `(\(flag.wait .*) done\)`, "$1 (add done (i32 1)))", nil, "wait for ever"},
+		{"one turn for all rounds", `(\(let turn (i\d\d)) .*\)\n`, "$1 ($2 0))\n", nil, "while thread"},
+		{"a flag that is set too early", `\(barrier block\)(\s*\(if [^\n]*\s*\(then\s*\(flag.set)`, "$1", nil,
+			"while thread"},
+		{"nobody sets the flag", `\(flag.set [^\n]* done\)`, "", nil, "wait for ever"},
+		{"rows of the wrong iteration", `\(mbarrier.wait [^\n]*\)`, "", nil, "while thread"},
+		{"a halo that is too narrow", "", "", func(p *pipeline.Pipeline) { p.Stages[0].Halo[1].High-- }, "cell"},
+	} {
+		err := run(c.old, c.new, c.spoil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.mistake, err)
+		}
+	}
+}
+
+// What the family cannot carry out it refuses, with a reason.
+func TestResidentRefuses(t *testing.T) {
+	const looped = `parameter M = 64, N = 64; iterator j, i; double u[M,N], v[M,N]; copyin u;
+stencil f (v, u) { v[j][i] = 0.5*u[j][i+1] + 0.5*u[j-1][i]; }
+iterate 9000 { f (v, u); swap (u, v); }
+copyout u;`
+	withRow := strings.NewReplacer("(v, u)", "(v, u, w)", "v[M,N]", "v[M,N], w[N]", "copyin u", "copyin u, w",
+		"0.5*u[j-1][i]", "w[i]*u[j-1][i]")
+	for _, c := range []struct {
+		text, plan string
+		lacks      []machine.Capability
+		want       string
+	}{
+		{looped, "body[0:2]@30{family=resident,exchange=8}", nil,
+			"plan for body[0:2]@30: exchange=8: 30 iterations are no multiple of it"},
+		{looped, "body[0:2]@80{family=resident,exchange=40,block=2x32,cells=4x4}", nil,
+			"plan for body[0:2]@80: exchange takes no value 40; it takes 8, 16, 4, 10, 20, 5, 2, 1"},
+		{looped, "body[0:2]@40{family=resident,exchange=8,block=1x32,cells=4x4}", nil,
+			"plan for body[0:2]@40: the kernel body_40 takes 8 cells of halos along j, and a block has 4"},
+		{looped, "body[0:2]@40{family=resident}", []machine.Capability{machine.GridBarrier},
+			"plan for body[0:2]@40: family=resident needs grid-barrier, which this device does not have"},
+		{strings.Replace(looped, "= 64, N = 64", "= 6400, N = 6400", 1), "body[0:2]@40{family=resident}",
+			nil,
+			"plan for body[0:2]@40: the kernel body_40 takes 4300 blocks that wait for each other, and the device has 132"},
+		{withRow.Replace(looped), "body[0:2]@40{family=resident}", nil,
+			"plan for body[0:2]@40: family=resident: w has not all axes"},
+	} {
+		p := load(t, "looped", c.text)
+		o := lower.Options{Target: lower.GPU, Plan: plan(t, c.plan), Bound: bind(t, p, ""), Sized: true, Lacks: c.lacks}
+		if _, err := lower.Program(p, o); err == nil || err.Error() != c.want {
+			t.Errorf("%s:\n%v", c.plan, err)
+		}
+	}
+}
