@@ -296,3 +296,22 @@ func BenchmarkLaunch(b *testing.B) {
 		c.Launch()
 	}
 }
+
+// Vectors are aligned in a copy where they are in the host's memory.
+func TestCopyLiesInLinesAsTheHost(t *testing.T) {
+	d, _ := open(t, arith.Strict)
+	region, err := memory.Anonymous(1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer region.Close()
+	for _, at := range []int{0, 8, 56} {
+		b, err := d.Copy(region.Bytes()[at : at+100])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.(*buffer).address() % memory.Line; got != uintptr(at) {
+			t.Errorf("%d bytes behind a line in the host's memory, %d in the copy", at, got)
+		}
+	}
+}

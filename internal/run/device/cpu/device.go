@@ -53,12 +53,14 @@ func (p *processor) Share(host []byte) (device.Buffer, error) {
 	return &buffer{host: host, own: host}, nil
 }
 
+// Copy returns memory that lies in cache lines as the host's does.
 func (p *processor) Copy(host []byte) (device.Buffer, error) {
-	own, err := p.anonymous(int64(len(host)))
+	phase := int64(uintptr(unsafe.Pointer(unsafe.SliceData(host))) % memory.Line)
+	own, err := p.anonymous(phase + int64(len(host)))
 	if err != nil {
 		return nil, err
 	}
-	return &buffer{host: host, own: own}, nil
+	return &buffer{host: host, own: own[phase:]}, nil
 }
 
 func (p *processor) Alloc(bytes int64) (device.Buffer, error) {
