@@ -315,3 +315,21 @@ func TestCopyLiesInLinesAsTheHost(t *testing.T) {
 		}
 	}
 }
+
+// Memory begins where it is asked to, and can be given back alone.
+func TestAllocAt(t *testing.T) {
+	d, _ := open(t, arith.Strict)
+	for _, phase := range []int64{0, 8, 60} {
+		b, err := d.(device.Placer).AllocAt(100, phase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := b.(*buffer)
+		if got := own.address() % memory.Line; got != uintptr(phase) || len(own.own) != 100 {
+			t.Errorf("%d bytes, %d behind a line, want 100 and %d", len(own.own), got, phase)
+		}
+		if err := own.Free(); err != nil || own.Free() != nil {
+			t.Error("it cannot be given back:", err)
+		}
+	}
+}
