@@ -55,7 +55,8 @@ func TestFirstCells(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			m, err := lowered(load(t, "first", test.source), lower.Options{Target: test.target, Plan: plan(t, test.plan)})
+			o := lower.Options{Target: test.target, Plan: plan(t, test.plan)}
+			m, err := lowered(load(t, "first", test.source), o)
 			if err != nil {
 				t.Fatal(err)
 			}
