@@ -417,6 +417,9 @@ func (p *printer) print(e kernel.Expr) (string, int) {
 		return p.cast(e)
 	case *kernel.FuncCall:
 		return p.funcCall(e)
+	case *kernel.Phase:
+		text := fmt.Sprintf("(uintptr_t)%s %% %d / %d", p.names[e.Buffer], e.Bytes, e.Buffer.Elem.Size())
+		return "(" + p.Types[types.I64] + ")(" + text + ")", precUnary
 	case *kernel.Random:
 		return p.helper(randomHelper(e.T)) + fmt.Sprintf("(%s, %s)", p.expr(e.Seed), p.expr(e.Number)), precAtom
 	}

@@ -244,6 +244,9 @@ func Same(x, y Expr) bool {
 			}
 		}
 		return true
+	case *Phase:
+		y, ok := y.(*Phase)
+		return ok && *x == *y
 	case *Random:
 		y, ok := y.(*Random)
 		return ok && x.T == y.T && Same(x.Seed, y.Seed) && Same(x.Number, y.Number)

@@ -105,7 +105,7 @@ func (c *interior) position(e Expr) bool {
 	switch e := e.(type) {
 	case *Ref:
 		return c.counts[e.Var]
-	case *Cast, *Load, *Random, *FuncCall:
+	case *Cast, *Load, *Random, *Phase, *FuncCall:
 		return false
 	case *Binary:
 		return !e.Op.IsComparison() && (c.position(e.X) || c.position(e.Y))

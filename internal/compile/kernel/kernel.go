@@ -212,6 +212,20 @@ type Random struct {
 	Seed, Number Expr
 }
 
+// Phase is where a global buffer lies in memory: how many elements its first one is behind a
+// multiple of Bytes, as an I64 from 0. Nothing but speed may depend on it.
+//
+// Example printed form:
+//
+//	(phase u 64)
+type Phase struct {
+	Buffer *Buffer
+	Bytes  int64
+}
+
+// Elements is how many elements of the buffer Bytes are.
+func (e *Phase) Elements() int64 { return e.Bytes / int64(e.Buffer.Elem.Size()) }
+
 func (*Lit) expr()      {}
 func (*Ref) expr()      {}
 func (*Load) expr()     {}
@@ -222,6 +236,7 @@ func (*Select) expr()   {}
 func (*Cast) expr()     {}
 func (*FuncCall) expr() {}
 func (*Random) expr()   {}
+func (*Phase) expr()    {}
 
 func (e *Lit) Type() types.Type      { return e.Value.T }
 func (e *Ref) Type() types.Type      { return e.Var.Type }
@@ -232,6 +247,7 @@ func (e *Select) Type() types.Type   { return e.X.Type() }
 func (e *Cast) Type() types.Type     { return e.To }
 func (e *FuncCall) Type() types.Type { return e.Args[0].Type() }
 func (e *Random) Type() types.Type   { return e.T }
+func (e *Phase) Type() types.Type    { return types.I64 }
 func (e *Binary) Type() types.Type {
 	if e.Op.IsComparison() {
 		return types.Bool
@@ -513,7 +529,7 @@ func (*Comment) stmt()        {}
 // adds to comes before the product. mapChildren has the same order.
 func Children(e Expr) []Expr {
 	switch e := e.(type) {
-	case *Lit, *Ref:
+	case *Lit, *Ref, *Phase:
 		return nil
 	case *Load:
 		if e.Rank != nil {

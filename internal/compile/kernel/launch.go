@@ -133,7 +133,7 @@ func uniform(e Expr, env map[*Var]op.Value) bool {
 	ok := true
 	Walk(e, func(e Expr) {
 		switch e := e.(type) {
-		case *Load:
+		case *Load, *Phase:
 			ok = false
 		case *Ref:
 			if _, known := env[e.Var]; !known {

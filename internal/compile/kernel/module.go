@@ -18,6 +18,9 @@ type Module struct {
 	Spans []*Span
 	// Layouts are those of grids that do not lie dense in a device's memory.
 	Layouts map[*ir.Grid]Layout
+	// FirstCells are those of grids whose rows' vectors begin with another cell than the first:
+	// memory in which that one begins a cache line is the fastest.
+	FirstCells map[*ir.Grid]int64
 }
 
 // Layout is how a grid lies in a device's memory: Lead elements that nothing

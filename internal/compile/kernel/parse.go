@@ -347,6 +347,9 @@ func (p *parser) expr(n sexpr.Node) Expr {
 		l := &Load{Buffer: p.buffer(a[0]), Index: p.expr(a[1])}
 		l.Via, l.Rank = p.how(a[2:], true)
 		return l
+	case "phase":
+		a := p.form(n, head, 2, false)
+		return &Phase{p.buffer(a[0]), int64(p.count(a[1]))}
 	case "fma":
 		x := p.exprs(p.form(n, head, 3, false))
 		return &Fma{x[0], x[1], x[2]}

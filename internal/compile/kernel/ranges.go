@@ -131,6 +131,8 @@ func (r *ranger) interval(e Expr) Interval {
 		if i, ok := r.of[e.Var]; ok {
 			return i
 		}
+	case *Phase:
+		return Interval{0, e.Elements() - 1}
 	case *Unary:
 		if e.Op == op.Neg && !t.IsFloat() {
 			return known(r.interval(e.X).negated())

@@ -10,7 +10,7 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 // Children.
 func mapChildren(e Expr, f func(Expr) Expr) Expr {
 	switch x := e.(type) {
-	case *Lit, *Ref:
+	case *Lit, *Ref, *Phase:
 		return e
 	case *Load:
 		return &Load{x.Buffer, f(x.Index), x.Via, maybe(x.Rank, f)}

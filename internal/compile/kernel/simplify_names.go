@@ -217,6 +217,8 @@ func (r *renamer) expr(e Expr) Expr {
 			return &Ref{r.now(e.Var)}
 		case *Load:
 			return &Load{r.buffer(e.Buffer), e.Index, e.Via, e.Rank}
+		case *Phase:
+			return &Phase{r.buffer(e.Buffer), e.Bytes}
 		}
 		return e
 	})

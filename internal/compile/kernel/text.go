@@ -288,6 +288,8 @@ func writeExpr(b *strings.Builder, e Expr) {
 		list("cast "+e.To.String(), e.X)
 	case *FuncCall:
 		list("call "+e.Func.String(), e.Args...)
+	case *Phase:
+		fmt.Fprintf(b, "(phase %s %d)", e.Buffer.Name, e.Bytes)
 	case *Random:
 		list("random "+e.T.String(), e.Seed, e.Number)
 	default:

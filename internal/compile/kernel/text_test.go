@@ -28,7 +28,7 @@ const everything = `(kernel everything
   (comment "one row after the other")
   (for j i64 parallel edge (i64 0) N (i64 1) (threads 4) (collapse 2)
     (for k i64 parallel (i64 0) M (i64 1)
-      (let row i64 (mul j M))
+      (let row i64 (add (mul j M) (phase u 64)))
       (var sum f64 (f64 0))
       (for interior i32 vector interior (i32 0) (i32 8) (i32 2) (reduce add sum) (reduce max sum)
         (set sum (add sum (cast f64 (load t (i64 3))))))

@@ -469,6 +469,16 @@ func (v *verifier) expr(e Expr) types.Type {
 			v.fail("a random %s", e.T)
 		}
 		return e.T
+	case *Phase:
+		v.access(e.Buffer)
+		if e.Buffer.Space != Global {
+			v.fail("the phase of %s, which is in %s memory", e.Buffer.Name, e.Buffer.Space)
+		}
+		if size := int64(e.Buffer.Elem.Size()); e.Bytes < size || e.Bytes%size != 0 {
+			v.fail("the phase of %s counts from multiples of %d bytes, and its elements have %d",
+				e.Buffer.Name, e.Bytes, size)
+		}
+		return types.I64
 	case nil:
 		v.fail("an expression is missing")
 		return types.Invalid

@@ -140,6 +140,8 @@ func TestVerifyRefuses(t *testing.T) {
 		{"(let x i32 (call sqrt n))", "k/let x: sqrt of i32"},
 		{"(let x f64 (random f64 n N))", "k/let x: the seed is i32 where i64 is wanted"},
 		{"(let x i32 (random i32 N N))", "k/let x: a random i32"},
+		{"(let x i64 (phase u 12))",
+			"k/let x: the phase of u counts from multiples of 12 bytes, and its elements have 8"},
 		{"(if N)", "k/if: the condition is i64 where bool is wanted"},
 		{"(for i f64 serial a a a)", "k/for i: the loop's variable is f64"},
 		{"(for i i64 serial n a N)", "k/for i: the lower bound is i32 where i64 is wanted\n" +

@@ -118,6 +118,7 @@ func attempt(p *ir.Program, o Options) (*module, *nest, error) {
 			return m, nil, err
 		}
 	}
+	m.settleFirstCells()
 	if o.Target == GPU {
 		if err := m.constantFits(); err != nil {
 			return m, nil, m.fixed.explain(err)

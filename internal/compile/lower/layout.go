@@ -59,19 +59,7 @@ func (m *module) settleLayouts(nests []*nest) {
 
 // joinLayouts gives grids that change places the same layout.
 func (m *module) joinLayouts(body []ir.Op) {
-	var together [][]*ir.Grid
-	var collect func(body []ir.Op)
-	collect = func(body []ir.Op) {
-		for _, o := range body {
-			switch o := o.(type) {
-			case *ir.Rotate:
-				together = append(together, o.Grids)
-			case *ir.Iterate:
-				collect(o.Body)
-			}
-		}
-	}
-	collect(body)
+	together := rotations(body)
 	for range together { // a grid may be in several of them
 		for _, grids := range together {
 			widest := int64(1)
@@ -83,6 +71,20 @@ func (m *module) joinLayouts(body []ir.Op) {
 			}
 		}
 	}
+}
+
+// rotations returns the grids that change places, one list for each op that says so.
+func rotations(body []ir.Op) [][]*ir.Grid {
+	var together [][]*ir.Grid
+	for _, o := range body {
+		switch o := o.(type) {
+		case *ir.Rotate:
+			together = append(together, o.Grids)
+		case *ir.Iterate:
+			together = append(together, rotations(o.Body)...)
+		}
+	}
+	return together
 }
 
 // rowLength returns the length of a grid's rows.

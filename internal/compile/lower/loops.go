@@ -119,6 +119,9 @@ func (n *nest) loops() ([]kernel.Stmt, []func()) {
 	}
 	top := newScope(nil)
 	for _, axis := range n.axes {
+		if axis == n.inner() {
+			l.firstCells()
+		}
 		l.nameBounds(top, axis)
 		name := n.Program.Axes[axis]
 		l.pos[axis] = kernel.NewVar(name, types.I64)

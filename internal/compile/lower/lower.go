@@ -123,6 +123,7 @@ func choose(p *ir.Program, o Options) (*module, []*nest, error) {
 	m := &module{
 		Module: &kernel.Module{
 			Program: p, Calls: map[*ir.Call][]*kernel.Launch{}, Layouts: map[*ir.Grid]kernel.Layout{},
+			FirstCells: map[*ir.Grid]int64{},
 		},
 		opts:    o,
 		texts:   map[string]*kernel.Kernel{},
@@ -132,6 +133,7 @@ func choose(p *ir.Program, o Options) (*module, []*nest, error) {
 		locals:  locals,
 		sources: map[*ir.Call]*ir.Call{},
 		spares:  map[*ir.Grid]*kernel.Spare{},
+		firsts:  map[*ir.Grid]map[int64]int{},
 		chooser: newChooser(o.Plan, graph.Loops(p)),
 	}
 	calls := p.Calls
@@ -170,6 +172,7 @@ type module struct {
 	sources map[*ir.Call]*ir.Call // of calls whose local grids are fused
 	spares  map[*ir.Grid]*kernel.Spare
 	spans   []*spanKernel
+	firsts  map[*ir.Grid]map[int64]int // how many accesses begin with which cell of a row
 }
 
 // call returns the nests of a call's groups, each with its configuration.

@@ -178,8 +178,8 @@ func residentOf(p *pipeline.Pipeline) (*pipeline.Stream, error) {
 	return s, nil
 }
 
-// rotations returns the grid whose memory each grid has after the iterations of a span.
-func rotations(p *pipeline.Pipeline) map[*ir.Grid]*ir.Grid {
+// homes returns the grid whose memory each grid has after the iterations of a span.
+func homes(p *pipeline.Pipeline) map[*ir.Grid]*ir.Grid {
 	held := map[*ir.Grid]*ir.Grid{}
 	for _, g := range p.Span.Program.Grids {
 		held[g] = g
@@ -238,7 +238,7 @@ func (s *spanKernel) resident() ([]kernel.Stmt, error) {
 // findStates finds the grids that threads hold: those that stages read as they were when a round began,
 // and those that take their places.
 func (r *resident) findStates() {
-	moved := rotations(r.pipeline)
+	moved := homes(r.pipeline)
 	add := func(g *ir.Grid) *residentState {
 		for _, s := range r.states {
 			if s.grid == g {

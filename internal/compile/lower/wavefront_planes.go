@@ -19,9 +19,6 @@ type circularPlanes struct {
 	base   kernel.Expr   // the block's first element
 }
 
-// rowBytes is what the first interior cells of rows are aligned to: the widest vectors.
-const rowBytes = 64
-
 // allocate makes scratch for the stages that others read.
 func (w *wavefront) allocate(body *scope) {
 	var number kernel.Expr
@@ -57,24 +54,22 @@ func (w *wavefront) allocate(body *scope) {
 }
 
 // lead returns how many cells of a stage are in memory before the block's first: the halo, and
-// on the last axis as many more as align the first interior cell.
+// on the last axis as many more as align the first interior cell, or those so many lines behind it.
 func (w *wavefront) lead(st *pipeline.Stage, k int) int64 {
 	low := st.Halo[k].Low
 	if k < len(w.axes)-1 {
 		return low
 	}
 	inset := int64(0)
-	if w.block[k] == 0 {
-		first := w.low(w.inside(st, k).Lo, nil)
-		if d, ok := kernel.Difference(first, w.lo[k]); ok {
-			inset = d
-		}
+	first := w.low(w.inside(st, k).Lo, nil)
+	if d, ok := kernel.Difference(first, w.lo[k]); ok {
+		inset = d
 	}
 	return low + mod(-low-inset, alignedCells(st))
 }
 
-// alignedCells is how many cells of a stage rowBytes are.
-func alignedCells(st *pipeline.Stage) int64 { return int64(rowBytes / st.Stmt.Array.Type.Size()) }
+// alignedCells is how many cells of a stage lineBytes are.
+func alignedCells(st *pipeline.Stage) int64 { return int64(lineBytes / st.Stmt.Array.Type.Size()) }
 
 // side returns how many cells of an axis are in memory.
 func (w *wavefront) side(st *pipeline.Stage, p *circularPlanes, k int, size func(int) kernel.Expr) kernel.Expr {

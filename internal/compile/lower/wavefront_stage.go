@@ -188,7 +188,7 @@ func (r *waveRow) interiorCells(s *scope, of rowCells) {
 	last := r.wavefront.axes[len(r.axes)-1]
 	of.assigned, of.inside = with(of.assigned, last), with(of.inside, last)
 	from, to := r.interior()
-	if start := r.aligned(from, to); start != nil {
+	if start := r.aligned(s, from, to); start != nil {
 		r.cells(s, of, from, start)
 		from = start
 	}
@@ -201,33 +201,53 @@ func with(axes map[int]bool, axis int) map[int]bool {
 	return all
 }
 
-// aligned returns the first cell of a row's interior that is aligned as the row's first is; nil
-// if the interior is to begin where it does. Vectors that are not aligned take several cache
-// lines, which costs most where they come from memory. In the planes between stages whole
-// rows are laid so that their interior is aligned.
-func (r *waveRow) aligned(from, to kernel.Expr) kernel.Expr {
+// aligned returns the first cell of a row's interior that is aligned; nil if the interior is to
+// begin where it does, as it is laid out between stages. Memory that is read may lie otherwise,
+// and so do blocks that begin elsewhere than the interior.
+func (r *waveRow) aligned(s *scope, from, to kernel.Expr) kernel.Expr {
 	last := len(r.axes) - 1
-	if r.block[last] == 0 && !r.readsMemory() {
+	name := r.Program.Axes[r.wavefront.axes[last]] + "_aligned"
+	if b, element := r.memoryRow(s, from); b != nil {
+		return s.let(r.env, name, name, alignedFrom(b, element, from, to))
+	}
+	if r.block[last] == 0 {
 		return nil
 	}
-	first := r.affine(r.stage.Dim(r.wavefront.axes[last]).Lo)
+	first := r.axes[last].inFrom
 	start := kernel.Add(first, roundUp(kernel.Sub(from, first), alignedCells(r.stage)))
-	name := r.Program.Axes[r.wavefront.axes[last]] + "_aligned"
 	return r.plane.let(r.env, name, name, least(start, to))
 }
 
-// readsMemory reports whether most accesses of the stage read memory.
-func (r *waveRow) readsMemory() bool {
+// memoryRow returns the memory that most accesses of the stage read, and its element at a cell
+// of the row; nil if most read what is between stages.
+func (r *waveRow) memoryRow(s *scope, first kernel.Expr) (*kernel.Buffer, kernel.Expr) {
 	n := 0
-	_ = r.stage.Accesses(func(_ *ir.Access, v *graph.Value) error {
-		if v.Def == nil {
-			n++
-		} else {
+	var read *ir.Access
+	var memory *ir.Grid
+	_ = r.stage.Accesses(func(a *ir.Access, v *graph.Value) error {
+		if v.Def != nil {
 			n--
+			return nil
+		}
+		n++
+		if len(a.Array.Dims) == len(r.axes) {
+			read, memory = a, v.Memory
 		}
 		return nil
 	})
-	return n > 0
+	if n <= 0 || read == nil {
+		return nil, nil
+	}
+	pos := maps.Clone(r.pos)
+	pos[r.wavefront.axes[len(r.axes)-1]] = first
+	var idx []index
+	for _, dim := range read.Array.Dims {
+		idx = append(idx, index{axis: dim.Axis, at: pos[dim.Axis], plain: true, key: "own"})
+	}
+	c, st := &cell{nest: r.nest, pos: pos, row: s}, r.gridStore(memory)
+	b := r.bufferOf(st)
+	b.reads = true
+	return b.buffer, c.element(st, idx)
 }
 
 // cells makes a loop over cells of a row.

@@ -55,6 +55,12 @@ type Device interface {
 	Close() error
 }
 
+// Placer is a device that gives memory which begins within a cache line.
+type Placer interface {
+	// AllocAt is Alloc of memory that starts so many bytes behind a multiple of memory.Line.
+	AllocAt(bytes, phase int64) (Buffer, error)
+}
+
 // Buffer is memory that kernels work on.
 type Buffer interface {
 	Push() error // host to device, where they are not the same

@@ -335,26 +335,31 @@ func (d *deriver) grids() {
 
 // array describes memory for a grid.
 func (d *deriver) array(name string, g *ir.Grid) Array {
-	bytes := int64(g.Type.Size())
+	size := int64(g.Type.Size())
+	bytes := size
 	for _, n := range d.bound.Shape(g.Dims) {
 		bytes *= int64(n)
 	}
-	return Array{Name: name, Bytes: bytes, Rows: rows(d.Layouts[g], g, d.bound.Shape(g.Dims))}
+	return Array{
+		Name: name, Bytes: bytes, Rows: rows(d.Layouts[g], g, d.bound.Shape(g.Dims)),
+		Phase: (memory.Line - d.FirstCells[g]*size%memory.Line) % memory.Line,
+	}
 }
 
 // compact leaves those grids out of the region that have memory elsewhere.
 func (s *Script) compact(given [][]byte) {
-	sizes := make([]int64, len(s.Grids), len(s.Grids)+2)
+	arrays := make([]memory.Span, len(s.Grids), len(s.Grids)+2)
 	for i, g := range s.Grids {
 		if given[i] == nil {
-			sizes[i] = g.Bytes
+			arrays[i] = memory.Span{Bytes: g.Bytes, Phase: g.Phase}
 		}
 	}
-	starts, bytes := memory.Place(append(sizes, int64(len(s.Cells))*cellStride, statusBytes))
+	starts, bytes := memory.Place(append(arrays, memory.Span{Bytes: int64(len(s.Cells)) * cellStride},
+		memory.Span{Bytes: statusBytes}))
 	for i := range s.Grids {
 		s.Grids[i].Start = starts[i]
 	}
-	s.CellsStart, s.StatusStart, s.SharedBytes = starts[len(sizes)], starts[len(sizes)+1], bytes
+	s.CellsStart, s.StatusStart, s.SharedBytes = starts[len(s.Grids)], starts[len(s.Grids)+1], bytes
 }
 
 // spread marks as written what changes places with something written.

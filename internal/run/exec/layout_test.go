@@ -200,3 +200,20 @@ func TestLayoutsRefused(t *testing.T) {
 		t.Errorf("a single row: %+v", got)
 	}
 }
+
+// The host's memory of a grid begins a cache line with the cell that vectors begin with.
+func TestFirstCellsBeginLines(t *testing.T) {
+	mod, b := paddedModule(t)
+	u := mod.Program.Grids[0]
+	mod.FirstCells = map[*ir.Grid]int64{u: 3}
+	s, err := NewScript(mod, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := s.Grids[0].Start + 3*int64(u.Type.Size()); at%memory.Line != 0 {
+		t.Errorf("cell 3 of %s is at byte %d", u.Name, at)
+	}
+	if at := s.Grids[1].Start; at%memory.Line != 0 {
+		t.Errorf("cell 0 of %s is at byte %d", s.Grids[1].Name, at)
+	}
+}

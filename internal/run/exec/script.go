@@ -26,6 +26,7 @@ type Array struct {
 	Name     string
 	Bytes    int64
 	Start    int64       // in the region
+	Phase    int64       // bytes that it starts behind a multiple of memory.Line
 	ReadOnly bool        // nothing writes it, nor a grid that it changes places with
 	Spare    bool        // no grid of the program: memory that spans exchange for a grid's
 	Rows     device.Rows // in the device's memory; none if it lies dense there

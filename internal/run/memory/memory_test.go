@@ -114,24 +114,26 @@ func TestPopulate(t *testing.T) {
 
 func TestPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sizes := rapid.SliceOfN(rapid.Int64Range(0, 1<<20), 0, 20).Draw(t, "sizes")
-		starts, bytes := Place(sizes)
+		arrays := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Span {
+			return Span{rapid.Int64Range(0, 1<<20).Draw(t, "bytes"), rapid.Int64Range(0, Line-1).Draw(t, "phase")}
+		}), 0, 20).Draw(t, "arrays")
+		starts, bytes := Place(arrays)
 		end := int64(0)
 		for i, start := range starts {
-			if start%64 != 0 || start < end {
+			if start%Line != arrays[i].Phase || start < end {
 				t.Fatalf("array %d starts at %d, after %d", i, start, end)
 			}
 			if start/4096*4096 < end {
 				t.Fatalf("array %d shares a page with the one before", i)
 			}
-			end = start + sizes[i]
+			end = start + arrays[i].Bytes
 		}
 		if bytes < end || bytes > end+64<<10 {
 			t.Fatalf("%d bytes for an end at %d", bytes, end)
 		}
 		for i := range starts {
 			for j := range i {
-				if i-j < 12 && (starts[i]-starts[j])%4096 == 0 {
+				if i-j < 12 && (starts[i]-starts[j])/Line*Line%4096 == 0 {
 					t.Fatalf("arrays %d and %d compete for the same places", i, j)
 				}
 			}

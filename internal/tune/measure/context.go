@@ -35,6 +35,7 @@ type gridMemory struct {
 	Grid
 	slot  device.Slot
 	bytes int64
+	phase int64       // bytes that it starts behind a multiple of memory.Line
 	rows  device.Rows // the present layout of its cells
 	state gridState
 	want  *device.Slot // what the plain kernels computed
@@ -142,6 +143,30 @@ func (b *workerContext) provideSpares(like []int) {
 	}
 }
 
+// placeAt frees the memory of a grid or a spare that starts elsewhere in a cache line than the code
+// wants it, on a device that can choose.
+func (b *workerContext) placeAt(p *gridMemory, c *Code, i int) error {
+	if _, ok := b.dev.(device.Placer); !ok || i >= len(c.Phases) || c.Phases[i] == p.phase {
+		return nil
+	}
+	p.phase = c.Phases[i]
+	if p.slot.Buffer == nil {
+		return nil
+	}
+	err := free(p.slot.Buffer)
+	p.slot.Buffer = nil
+	return err
+}
+
+// alloc returns memory that starts so many bytes behind a multiple of memory.Line, if the device
+// can choose.
+func (b *workerContext) alloc(bytes, phase int64) (device.Buffer, error) {
+	if d, ok := b.dev.(device.Placer); ok {
+		return d.AllocAt(bytes, phase)
+	}
+	return b.dev.Alloc(bytes)
+}
+
 // lay lays out the memory of a grid, and fills it with what it is to hold. Number tells grids with other
 // contents apart.
 func (b *workerContext) lay(p *gridMemory, number int, r device.Rows, want gridState) error {
@@ -153,7 +178,7 @@ func (b *workerContext) lay(p *gridMemory, number int, r device.Rows, want gridS
 		}
 		var err error
 		p.bytes = need
-		if p.slot.Buffer, err = b.dev.Alloc((need + 7) / 8 * 8); err != nil { // whole words, for poison
+		if p.slot.Buffer, err = b.alloc((need+7)/8*8, p.phase); err != nil { // whole words, for poison
 			return err
 		}
 		p.state = overwritten
@@ -239,6 +264,9 @@ func (b *workerContext) prepareInputs(c *Code) error {
 		var r device.Rows
 		if i < len(c.Rows) {
 			r = c.Rows[i]
+		}
+		if err := b.placeAt(b.memory(i), c, i); err != nil {
+			return err
 		}
 		if err := b.lay(b.memory(i), i, r, want); err != nil {
 			return err

@@ -95,6 +95,7 @@ type Code struct {
 	Image    string // path
 	Use      Use
 	Rows     []device.Rows // by grid, then by spare, where it is padded
+	Phases   []int64       // by grid, then by spare, as exec.Array has them
 	Spares   []int         // memory besides the grids': the grid that each is like; the first follows the last grid
 	Holds    []int         // by grid: in whose memory its contents are at the end; nil if each has its own
 	Scratch  []int64       // bytes of each buffer

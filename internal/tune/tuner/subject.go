@@ -201,6 +201,7 @@ func (call *tunedCall) lowered(bound *ir.Binding, plan schedule.Plan) (v *varian
 	}
 	for _, g := range script.Grids {
 		v.code.Rows = append(v.code.Rows, g.Rows)
+		v.code.Phases = append(v.code.Phases, g.Phase)
 	}
 	if call.about.Target.Kind() == lower.GPU {
 		for _, k := range m.Kernels {

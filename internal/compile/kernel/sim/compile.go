@@ -308,10 +308,22 @@ func (c *compiler) into(e kernel.Expr, d int32) {
 		c.emit(in)
 	case *kernel.Random:
 		c.emit(instr{op: opRandom, typ: t, a: c.expr(e.Seed), b: c.expr(e.Number), d: d})
+	case *kernel.Phase:
+		c.into(kernel.I(phase(e)), d)
 	default:
 		panic(fmt.Sprintf("sim: unknown expression %T", e))
 	}
 	c.free = free
+}
+
+// phase is where a buffer lies: somewhere, and most buffers elsewhere than others, since results
+// must not depend on it.
+func phase(e *kernel.Phase) int64 {
+	n := int64(0)
+	for _, b := range []byte(e.Buffer.Name) {
+		n += int64(b)
+	}
+	return n % e.Elements()
 }
 
 func (c *compiler) unary(e *kernel.Unary, d int32) {

@@ -296,3 +296,40 @@ func BenchmarkLaunch(b *testing.B) {
 		c.Launch()
 	}
 }
+
+// Vectors are aligned in a copy where they are in the host's memory.
+func TestCopyLiesInLinesAsTheHost(t *testing.T) {
+	d, _ := open(t, arith.Strict)
+	region, err := memory.Anonymous(1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer region.Close()
+	for _, at := range []int{0, 8, 56} {
+		b, err := d.Copy(region.Bytes()[at : at+100])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.(*buffer).address() % memory.Line; got != uintptr(at) {
+			t.Errorf("%d bytes behind a line in the host's memory, %d in the copy", at, got)
+		}
+	}
+}
+
+// Memory begins where it is asked to, and can be given back alone.
+func TestAllocAt(t *testing.T) {
+	d, _ := open(t, arith.Strict)
+	for _, phase := range []int64{0, 8, 60} {
+		b, err := d.(device.Placer).AllocAt(100, phase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := b.(*buffer)
+		if got := own.address() % memory.Line; got != uintptr(phase) || len(own.own) != 100 {
+			t.Errorf("%d bytes, %d behind a line, want 100 and %d", len(own.own), got, phase)
+		}
+		if err := own.Free(); err != nil || own.Free() != nil {
+			t.Error("it cannot be given back:", err)
+		}
+	}
+}

@@ -53,20 +53,25 @@ func (p *processor) Share(host []byte) (device.Buffer, error) {
 	return &buffer{host: host, own: host}, nil
 }
 
+// Copy returns memory that lies in cache lines as the host's does.
 func (p *processor) Copy(host []byte) (device.Buffer, error) {
-	own, err := p.anonymous(int64(len(host)))
+	phase := int64(uintptr(unsafe.Pointer(unsafe.SliceData(host))) % memory.Line)
+	own, err := p.anonymous(phase + int64(len(host)))
 	if err != nil {
 		return nil, err
 	}
-	return &buffer{host: host, own: own}, nil
+	return &buffer{host: host, own: own[phase:]}, nil
 }
 
-func (p *processor) Alloc(bytes int64) (device.Buffer, error) {
-	own, err := p.anonymous(bytes)
+func (p *processor) Alloc(bytes int64) (device.Buffer, error) { return p.AllocAt(bytes, 0) }
+
+// AllocAt implements device.Placer.
+func (p *processor) AllocAt(bytes, phase int64) (device.Buffer, error) {
+	own, err := p.anonymous(phase + bytes)
 	if err != nil {
 		return nil, err
 	}
-	return &buffer{own: own}, nil
+	return &buffer{own: own[phase:], region: p.regions[len(p.regions)-1]}, nil
 }
 
 // Sync has nothing to wait for: a launch returns when its kernel does.
@@ -93,6 +98,18 @@ func (p *processor) Close() error {
 type buffer struct {
 	host []byte // nil if there is no host side
 	own  []byte // what kernels work on; host itself if that is shared
+	// region is the memory that Free gives back before the device is closed; nil if there is none.
+	region *memory.Region
+}
+
+// Free gives the memory back. Neither the buffer nor launches with it must be used any more.
+func (b *buffer) Free() error {
+	if b.region == nil {
+		return nil
+	}
+	r := b.region
+	b.own, b.region = nil, nil
+	return r.Close()
 }
 
 func (b *buffer) address() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b.own))) }
