@@ -209,7 +209,7 @@ func TestGraphsRefused(t *testing.T) {
 func TestInterruptOfGraphs(t *testing.T) {
 	b := program(t, heat, "T=100000000", "N=5")
 	m, image := forGPU(t, b)
-	r := openModule(t, m, b, Options{Image: image})
+	r := openModule(t, m, b, Options{Image: image, eager: 2})
 	initialised(t, r)
 	ctx, cancel := context.WithCancel(t.Context())
 	var seen atomic.Int64

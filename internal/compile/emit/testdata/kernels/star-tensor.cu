@@ -24,6 +24,10 @@ static __device__ inline uint32_t gl_shared_at(const void *p) // its address in 
 {
     return (uint32_t)__cvta_generic_to_shared(p);
 }
+static __device__ inline void gl_fence_async() // bulk copies come after what the thread has loaded and stored
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 static __device__ inline void gl_mbarrier_init(int64_t *mbarrier, int32_t count)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n\tfence.mbarrier_init.release.cluster;"
@@ -237,6 +241,7 @@ extern "C" __global__ __launch_bounds__(128) __cluster_dims__(1, 2, 1) void star
                 out[at_3 + 3] = new_out_4;
             }
         }
+        gl_fence_async();
         __syncwarp();
         if (row_7 == 0) {
             gl_mbarrier_arrive(&v_free[(int64_t)base_step]);

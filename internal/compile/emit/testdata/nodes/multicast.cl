@@ -1,1 +1,1 @@
-// the kernel multicast cannot be printed: opencl has no cluster
+// the kernel multicast cannot be printed: opencl has no bulk-copy

@@ -17,6 +17,10 @@ static __device__ inline uint32_t gl_shared_at(const void *p) // its address in 
 {
     return (uint32_t)__cvta_generic_to_shared(p);
 }
+static __device__ inline void gl_fence_async() // bulk copies come after what the thread has loaded and stored
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 static __device__ inline void gl_mbarrier_init(int64_t *mbarrier, int32_t count)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n\tfence.mbarrier_init.release.cluster;"
@@ -84,6 +88,7 @@ extern "C" __global__ __launch_bounds__(64) __cluster_dims__(3, 1,
         const double x = tile[(int64_t)c * 64 + (int64_t)t];
         const double y = tile[(int64_t)before * 64 + (int64_t)t];
         v[b * 192 + ((int64_t)c * 64 + (int64_t)t)] = 2.0 * x + y;
+        gl_fence_async();
         gl_mbarrier_arrive(&v_free[0]);
         gl_mbarrier_signal_remote(&v_free[0], before);
     }
