@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
 // Geometry is the size of a GPU launch: blocks of the grid and threads of a
@@ -144,7 +145,7 @@ func uniform(e Expr, env map[*Var]op.Value) bool {
 	return ok
 }
 
-// Eval evaluates an expression that loads nothing.
+// Eval evaluates an expression that loads nothing, where every buffer begins at a multiple of what phases ask for.
 func Eval(e Expr, env map[*Var]op.Value) op.Value {
 	switch e := e.(type) {
 	case *Lit:
@@ -170,6 +171,8 @@ func Eval(e Expr, env map[*Var]op.Value) op.Value {
 			args[i] = Eval(a, env)
 		}
 		return op.Call(e.Func, args...)
+	case *Phase:
+		return op.Int(types.I64, 0)
 	case *Random:
 		return op.Random(e.T, Eval(e.Seed, env).I, Eval(e.Number, env).I)
 	}

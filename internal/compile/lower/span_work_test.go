@@ -63,6 +63,7 @@ func TestWorkOfSpans(t *testing.T) {
 		{"@3{family=overlap,block=32,tile=8x32}", "M=35 N=19", "", 2, lower.GPU, true},
 		{"@3{family=wavefront,block=5x32}", "M=35 N=70", "", 2, lower.CPU, false},
 		{"@4{family=wavefront,block=3x7x0}", "L=7 M=9 N=21", "clamp", 3, lower.CPU, false},
+		{"@2{family=wavefront,block=0x4x0}", "L=5 M=9 N=211", "", 3, lower.CPU, false},
 		{"@2{family=wavefront,block=0x4x32}", "L=7 M=9 N=61", "periodic", 3, lower.CPU, false},
 	} {
 		plans := "body[0:2]" + c.plan
