@@ -34,16 +34,12 @@ const edgeShare = 88
 
 // pieces is into how many equal pieces each tile is cut along the stream, so that all blocks have
 // one: more than one where there are fewer tiles than blocks, and it is known how many.
-func (p *pipe) pieces() int64 {
+func (p *pipe) pieces(tiles, planes kernel.Expr) int64 {
 	if !p.baked {
 		return 1
 	}
-	tiles := int64(1)
-	for k := 1; k < len(p.axes); k++ {
-		tiles *= p.tileCount(k)
-	}
-	planes := p.opts.Bound.Extent(p.extents[0]).Len()
-	return max(min(p.persists/tiles, planes/(4*(p.halo[0].Low+p.halo[0].High)+1)), 1)
+	shortest := 4*(p.halo[0].Low+p.halo[0].High) + 1 // piece that is worth the planes before it
+	return max(min(p.persists/kernel.Eval(tiles, nil).I, kernel.Eval(planes, nil).I/shortest), 1)
 }
 
 // remainder is the planes that are left once all blocks have had the same number of tiles, as one
@@ -92,13 +88,13 @@ func (x *remainder) at(place kernel.Expr) (tile, begin, plane kernel.Expr) {
 func (p *pipe) share(body *scope, block, tiles, planes kernel.Expr) {
 	blocks, one := kernel.I(p.persists), kernel.I(1)
 	let := func(in *scope, name string, e kernel.Expr) kernel.Expr { return in.let(p.env, name, name, e) }
-	pieces := kernel.I(p.pieces()) // from here on a tile is one of these
-	all := planes
+	cuts, all := p.pieces(tiles, planes), planes
+	pieces := kernel.I(cuts) // from here on a tile is one of these
 	planes, tiles = kernel.CeilDiv(planes, pieces), kernel.Mul(tiles, pieces)
 	whole := kernel.Bin(op.Div, tiles, blocks) // tiles of each block
 	sharers, rank := kernel.Expr(blocks), block
 	left := &remainder{planes: planes}
-	if p.pieces() > 1 { // there is about one for each block
+	if cuts > 1 { // there is about one for each block
 		whole = one
 		left.common = tiles
 		idle := kernel.Sub(blocks, tiles)
@@ -136,7 +132,7 @@ func (p *pipe) share(body *scope, block, tiles, planes kernel.Expr) {
 	high := kernel.Sel(is, stop, kernel.Add(first, kernel.Sub(end, begin)))
 	low, high = let(list, "share_first", low), let(list, "share_end", high)
 	there := kernel.Lt(low, high)
-	if p.pieces() > 1 {
+	if cuts > 1 {
 		piece := kernel.Mul(kernel.Bin(op.Rem, tile, pieces), planes)
 		there = kernel.And(there, kernel.Lt(tile, tiles))
 		tile = let(list, "tile_of_piece", kernel.Bin(op.Div, tile, pieces))

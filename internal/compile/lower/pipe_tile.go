@@ -125,22 +125,6 @@ func (p *pipe) tiles(k int) kernel.Expr {
 	return kernel.CeilDiv(kernel.Max(cells, kernel.I(1)), kernel.I(p.tile[k]))
 }
 
-// tileCount is what tiles is where sizes are known.
-func (p *pipe) tileCount(k int) int64 {
-	cells := p.opts.Bound.Extent(p.extents[k]).Len()
-	if last := len(p.axes) - 1; k == last && p.vec > 1 {
-		cells += mod(p.extents[k].Lo.Const, p.vec)
-	}
-	if !p.wraps(k) {
-		cells -= p.span(k) - p.tile[k]
-	}
-	n := (max(cells, 1) + p.tile[k] - 1) / p.tile[k]
-	if !p.middle() {
-		n = (n + p.warps - 1) / p.warps
-	}
-	return n
-}
-
 // stand says where a tile of an axis stands. Tiles beyond the last have nothing of their own.
 func (p *pipe) stand(body *scope, k int, tile kernel.Expr, name string) {
 	let := func(what string, e kernel.Expr) kernel.Expr { return body.let(p.env, name+what, name+what, e) }
