@@ -170,6 +170,12 @@ func (f *family) repeats() *schedule.Param {
 	return nil
 }
 
+// Repeats reports whether the kernels of a family repeat rounds of a few iterations.
+func Repeats(name string) bool {
+	f := familyNamed(name)
+	return f != nil && f.repeats() != nil
+}
+
 // roundOf returns how many iterations of a kernel are a round: all of them, but for families that repeat rounds.
 func roundOf(depth int, c schedule.Config) (int, error) {
 	f := familyNamed(c.Family)

@@ -178,13 +178,17 @@ func (p *pair) holds(b *ir.Binding) bool {
 // since few programs have these.
 func (p *pair) program() (*gen.Case, error) {
 	const tries = 40
+	wish := p.wish()
 	for try := uint64(0); ; try++ {
+		if try > tries/2 {
+			wish = ""
+		}
 		c, err := gen.Make(p.seed+try<<40,
 			gen.Options{Size: sizeOf(p.seed / 2), Exact: callsExactOnly(p.seed), Spans: p.spans})
 		if err != nil {
 			return nil, err
 		}
-		if p.spans && try < tries && !p.allowsSpans(c.Program) {
+		if p.spans && try < tries && !p.allowsSpans(c.Program, wish) {
 			continue
 		}
 		if p.seed%8 != 5 || try == tries || fusable(c.Program) {

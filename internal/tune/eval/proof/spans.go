@@ -13,7 +13,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
 	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -97,16 +96,17 @@ func (s *SpanResult) after(e *SpanResult) {
 	s.Refused.after(&e.Refused)
 }
 
-// allowsSpans reports whether iterations of a loop of the program can share a kernel, and
-// notes why those of others cannot.
-func (p *pair) allowsSpans(program *ir.Program) bool {
+// allowsSpans reports whether iterations of a loop of the program can share a kernel, of a family if one is given,
+// and notes why those of others cannot.
+func (p *pair) allowsSpans(program *ir.Program, family string) bool {
 	allowed := false
 	for _, l := range graph.Loops(program) {
-		_, err := lower.SpanChoice(program, lower.Options{Target: lower.GPU}, l, 3)
+		o := lower.Options{Target: lower.GPU, Bound: &ir.Binding{Program: program}}
+		c, err := spanChoice(o, l, 3, lower.Repeats(family))
 		if r, ok := errors.AsType[*graph.Refusal](err); ok {
 			p.refusals = append(p.refusals, r)
 		}
-		allowed = allowed || err == nil
+		allowed = allowed || err == nil && (family == "" || c.Space.Family(family) != nil)
 	}
 	return allowed
 }
@@ -116,114 +116,6 @@ type spanned struct {
 	loop         graph.Loop
 	depth, after int64
 	extra        float64 // how often a cell of a tile is computed, because tiles overlap
-}
-
-const (
-	mostDepth      = 8
-	spanTries      = 12 // to draw a configuration that can run
-	mostExtra      = 48 // times that a cell is computed, else simulations take too long
-	mostStatements = 48 // of a kernel, in all its iterations: compilers of others judge some
-)
-
-// withSpans adds kernels of several iterations to the pair's plan, for most loops that allow
-// it. Depths and tiles become smaller until the kernels can run.
-func (d *planSampler) withSpans(p *pair, rng *rand.Rand, largest []int64, threads int64,
-) (schedule.Plan, []spanned) {
-	plan, program := p.plan, d.options.Bound.Program
-	var list []spanned
-	loops := graph.Loops(program)
-	for i, l := range loops {
-		if rng.IntN(6) == 0 && (i+1 < len(loops) || len(list) > 0) {
-			continue
-		}
-		depth := 2 + min(rng.IntN(mostDepth-1), rng.IntN(mostDepth-1))
-		within := slices.Clone(largest)
-		for try := range spanTries {
-			if try > 0 {
-				depth = max(2, depth-1)
-			}
-			if try > 1 {
-				within = halved(within, len(program.Axes))
-			}
-			k, about, err := d.spanKernel(plan, l, depth, rng, within, threads)
-			if _, ok := errors.AsType[*graph.Refusal](err); ok && try == 0 {
-				depth += 2 // an exchange may make some depths impossible
-				continue
-			}
-			if err == nil {
-				plan.Kernels = append(slices.Clone(plan.Kernels), k)
-				list = append(list, about)
-				break
-			}
-		}
-	}
-	return plan, list
-}
-
-// halved returns smaller tiles.
-func halved(tile []int64, rank int) []int64 {
-	if tile == nil {
-		tile = slices.Repeat([]int64{32}, rank)
-	}
-	tile = slices.Clone(tile)
-	for i := range tile {
-		tile[i] = max(1, tile[i]/2)
-	}
-	return tile
-}
-
-var errTooMuch = errors.New("it computes too much for a simulation")
-
-// spanKernel draws a kernel of a number of iterations that can run beside those of a plan.
-func (d *planSampler) spanKernel(plan schedule.Plan, l graph.Loop, depth int, rng *rand.Rand, largest []int64,
-	threads int64) (schedule.Kernel, spanned, error) {
-	about := spanned{loop: l, depth: int64(depth)}
-	program := d.options.Bound.Program
-	choice, err := lower.SpanChoice(program, d.options, l, depth)
-	if err != nil {
-		return choice.Kernel, about, err
-	}
-	counters := d.spaceCounters(choice.Space)
-	k := choice.Kernel
-	k.Config = d.config(counters[rng.IntN(len(counters))], rng, largest, threads)
-	span, err := graph.NewSpan(program, l, int64(depth))
-	if err != nil {
-		return k, about, err
-	}
-	pl, err := pipeline.New(span)
-	if err != nil {
-		return k, about, err
-	}
-	about.after = span.After
-	about.extra = overlap(pl, tileOf(k.Config, program.Axes))
-	if about.extra > mostExtra || len(pl.Stages) > mostStatements {
-		return k, about, errTooMuch
-	}
-	o := d.options
-	o.Plan = schedule.Plan{Every: plan.Every, Kernels: append(slices.Clone(plan.Kernels), k)}
-	m, err := lower.Program(program, o)
-	if err == nil && spills(m) {
-		err = errTooMuch
-	}
-	if err != nil && !exceedsResources(err) && !errors.Is(err, errTooMuch) {
-		err = nil // it is a failure, which simulate reports
-	}
-	return k, about, err
-}
-
-// overlap returns how often a cell of a tile is computed for each of its stages.
-func overlap(p *pipeline.Pipeline, tile []int64) float64 {
-	all, own := 0.0, 0.0
-	for _, st := range p.Stages {
-		cells, mine := 1.0, 1.0
-		for k, axis := range p.Axes {
-			n := float64(tile[axis])
-			mine *= n
-			cells *= n + float64(st.Halo[k].Low+st.Halo[k].High)
-		}
-		all, own = all+cells, own+mine
-	}
-	return all / own
 }
 
 // forSpans returns sizes with which loops have the most iterations that they get, and gives
@@ -305,7 +197,7 @@ func (p *pair) spansFor(o lower.Options) []schedule.Kernel {
 			continue
 		}
 		at := max(0, slices.IndexFunc(loops, func(l graph.Loop) bool { return l.Name == k.Call }))
-		c, err := lower.SpanChoice(o.Bound.Program, o, loops[at], k.Depth)
+		c, err := spanChoice(o, loops[at], k.Depth, lower.Repeats(k.Config.Family))
 		if err != nil {
 			continue
 		}

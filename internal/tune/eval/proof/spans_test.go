@@ -18,7 +18,7 @@ func TestRandomSpans(t *testing.T) {
 	if testing.Short() {
 		n = 6
 	}
-	r, err := GPU(context.Background(), GPUOptions{Pairs: n, Seed: 70300, Workers: 2, Spans: true})
+	r, err := GPU(context.Background(), GPUOptions{Pairs: n, Seed: 70315, Workers: 2, Spans: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestRandomSpans(t *testing.T) {
 	}
 	s := r.Spans
 	if s.Pairs < n*3/4 || s.Runs < s.Pairs || s.Carried < s.Runs || len(s.Depths.Values) < 3 ||
-		len(s.Families.Values) == 0 {
+		len(s.Families.Values) < 3 { // overlap, pipe and resident
 		t.Errorf("%d pairs, %+v", r.Pairs, s)
 	}
 }
