@@ -152,6 +152,10 @@ func newPair(seed uint64, opencl, spans bool) (*pair, error) {
 	var big sizes
 	big.set, big.bound, big.tiled = s.large(tilesOf(p.plan, c.Program.Axes), mostUpdates, rng)
 	p.sizes = append(p.sizes, s.awkward(c, tilesOf(p.plan, c.Program.Axes), rng))
+	if spans && seed%4 == 1 { // the smallest, with an axis of one cell where the program allows it
+		p.sizes[0].set = c.Sets[0]
+		p.sizes[0].bound, _ = c.Program.Bind(c.Sets[0])
+	}
 	if big.bound != nil && p.holds(big.bound) {
 		p.sizes = append(p.sizes, big)
 	}
@@ -367,7 +371,7 @@ func (p *pair) simulate(ctx context.Context, s sizes, v *pairResult) string {
 		v.runs++
 		v.kernels += len(m.Kernels)
 		v.cells += cells
-		v.spans.add(m, state)
+		v.spans.add(m, state, spanRun{s.bound, tilesOf(p.plan, s.bound.Program.Axes)})
 		if s.tiled {
 			v.tiled++
 		}

@@ -27,16 +27,19 @@ type SpanResult struct {
 	Families   Counts `json:"families"`
 	Statements Counts `json:"statements"` // of an iteration
 	Refused    Counts `json:"refused"`    // loops, by rule
+	// Met is what the runs that count were like: boundaries of grids, exchanges, lengths of axes, iterations.
+	Met []Counts `json:"met,omitempty"`
 }
 
 // spanCounts is what a pair's runs did with the spans of its plan.
 type spanCounts struct {
 	runs, idle, carried, after int
 	statements                 []int // of an iteration, by span
+	met                        Coverage
 }
 
 // add counts a run of a module.
-func (c *spanCounts) add(m *kernel.Module, s *sim.State) {
+func (c *spanCounts) add(m *kernel.Module, s *sim.State, r spanRun) {
 	if len(m.Spans) == 0 {
 		return
 	}
@@ -46,6 +49,7 @@ func (c *spanCounts) add(m *kernel.Module, s *sim.State) {
 	}
 	c.runs++
 	c.carried += int(s.Spans())
+	c.met.cover(m, r)
 	if slices.ContainsFunc(m.Spans, func(x *kernel.Span) bool { return x.After > 0 }) {
 		c.after++
 	}
@@ -75,6 +79,9 @@ func (r *GPUResult) countSpans(v *pairResult) {
 	s.Runs += c.runs
 	s.Carried += c.carried
 	s.After += c.after
+	all := Coverage{Values: s.Met}
+	all.after(&c.met)
+	s.Met = all.Values
 	for _, k := range v.pair.plan.Kernels {
 		if k.Depth > 1 {
 			s.Depths.add(strconv.Itoa(k.Depth))
@@ -94,6 +101,9 @@ func (s *SpanResult) after(e *SpanResult) {
 	s.Families.after(&e.Families)
 	s.Statements.after(&e.Statements)
 	s.Refused.after(&e.Refused)
+	all := Coverage{Values: s.Met}
+	all.after(&Coverage{Values: e.Met})
+	s.Met = all.Values
 }
 
 // allowsSpans reports whether iterations of a loop of the program can share a kernel, of a family if one is given,

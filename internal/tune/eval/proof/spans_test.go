@@ -30,6 +30,14 @@ func TestRandomSpans(t *testing.T) {
 		len(s.Families.Values) < 3 { // overlap, pipe and resident
 		t.Errorf("%d pairs, %+v", r.Pairs, s)
 	}
+	for _, c := range s.Met { // boundaries, exchanges, iterations and lengths of several kinds
+		if len(c.Values) < 2 {
+			t.Errorf("%s: %v alone", c.Name, c.Values)
+		}
+	}
+	if len(s.Met) != 4 {
+		t.Errorf("%+v", s.Met)
+	}
 }
 
 // Without spans there is no result of them; two results of spans add up.
@@ -38,6 +46,8 @@ func TestSpansAddUp(t *testing.T) {
 	first.Spans.Depths.add("4")
 	second := &GPUResult{FirstSeed: 3, NextSeed: 4, Spans: &SpanResult{Pairs: 1, Runs: 2, Carried: 2}}
 	second.Spans.Depths.add("4")
+	first.Spans.Met = []Counts{{Name: "length", Values: []Count{{"1", 2}}}}
+	second.Spans.Met = []Counts{{Name: "length", Values: []Count{{"1", 3}, {"prime", 1}}}}
 	first.Set, second.Set = versions.Current(), versions.Current()
 	if err := second.After(first); err != nil {
 		t.Fatal(err)
@@ -45,6 +55,9 @@ func TestSpansAddUp(t *testing.T) {
 	s := second.Spans
 	if s.Pairs != 3 || s.Runs != 7 || s.Idle != 1 || s.Carried != 11 || s.Depths.Values[0].Times != 2 {
 		t.Errorf("%+v", s)
+	}
+	if v := s.Met[0].Values; len(s.Met) != 1 || len(v) != 2 || v[0].Times != 5 || v[1].Times != 1 {
+		t.Errorf("%+v", s.Met)
 	}
 	if err := (&GPUResult{FirstSeed: 4, Set: versions.Current()}).After(second); err == nil {
 		t.Error("a proof without spans goes on from one with spans")
