@@ -26,6 +26,7 @@ type benchProof struct {
 	Device   string        `help:"Run plans of the examples on this GPU: cuda:0, opencl:0 and so on." placeholder:"DEVICE"`
 	Plans    int           `default:"200" help:"How many random plans of each example, on a device."`
 	Examples string        `default:"examples" help:"The folder of the examples." placeholder:"DIR"`
+	Cells    int64         `default:"268435456" help:"How many cells grids have, about, with --device and --spans." placeholder:"COUNT"`
 	Sanitize int           `default:"24" help:"How many plans compute-sanitizer watches on a GPU, if it is installed."`
 	Jobs     int           `help:"How many at a time; as many as processors if it is not given." placeholder:"COUNT"`
 	Budget   time.Duration `help:"Stop after this long." placeholder:"DURATION"`
@@ -45,7 +46,8 @@ the seed to go on with.
 With --spans the programs are time loops, and random plans have kernels of several iterations;
 those for the CPU run in the simulator as well.
 
-With --device random plans of the examples run on a GPU.
+With --device random plans of the examples run on a GPU; with --spans, random time loops on grids
+of --cells cells, whose spans have to leave the bits that single iterations leave.
 
 Examples:
 
@@ -53,7 +55,8 @@ Examples:
 	gridloom bench proof --target gpu --pairs 20000 --budget 1h
 	gridloom bench proof --target gpu --spans --pairs 10000 --json bench/results/proof-spans.json
 	gridloom bench proof --spans --programs 1000 --json bench/results/proof-spans-cpu.json
-	gridloom bench proof --device cuda:0 --plans 200 --json bench/results/proof-gpu.json`
+	gridloom bench proof --device cuda:0 --plans 200 --json bench/results/proof-gpu.json
+	gridloom bench proof --device cuda:0 --spans --pairs 200 --json bench/results/proof-spans-gpu.json`
 }
 
 func (c *benchProof) Run(a *app) error {
@@ -68,6 +71,8 @@ func (c *benchProof) Run(a *app) error {
 		c.Jobs = runtime.GOMAXPROCS(0)
 	}
 	switch {
+	case c.Device != "" && c.Spans:
+		return c.deviceSpans(a)
 	case c.Device != "":
 		return c.device(a)
 	case c.Target == "gpu":
@@ -214,10 +219,56 @@ func (c *benchProof) takeUp(earlier any) error {
 	return nil
 }
 
-// device proves the kernels of the examples on a GPU.
-func (c *benchProof) device(a *app) error {
+// deviceOfGPUs refuses devices whose kernels are not those for GPUs.
+func (c *benchProof) deviceOfGPUs() error {
 	if kind, _, err := target.Parse(c.Device); err != nil || target.KindOf(kind.Dialect) != lower.GPU {
 		return usage("--device %s: kernels for GPUs run on cuda:0, opencl:0 and so on", c.Device)
+	}
+	return nil
+}
+
+// deviceSpans proves kernels of several iterations on a GPU.
+func (c *benchProof) deviceSpans(a *app) error {
+	if err := c.deviceOfGPUs(); err != nil {
+		return err
+	}
+	var earlier proof.DeviceSpanResult
+	if err := c.takeUp(&earlier); err != nil {
+		return err
+	}
+	if c.GoOn {
+		c.Pairs -= int(earlier.NextSeed - earlier.FirstSeed)
+		c.Seed = earlier.NextSeed
+		if c.Pairs <= 0 {
+			return usage("--go-on: %s has %d pairs already", c.JSON, earlier.Pairs)
+		}
+	}
+	r, err := proof.DeviceSpans(a.ctx, proof.DeviceSpanOptions{
+		Device: c.Device, Pairs: c.Pairs, Seed: c.Seed, Cells: c.Cells, Workers: c.Jobs, Budget: c.Budget,
+		Log: a.stderr,
+	})
+	if err != nil {
+		return failf(exitDevice, "%w", err)
+	}
+	r.Commit = proof.Names{a.commit()}
+	if c.GoOn {
+		if err := r.After(&earlier); err != nil {
+			return usage("--go-on: %v", err)
+		}
+	}
+	fmt.Fprintf(a.stdout, "%s (%s): %d pairs (%d refused), grids of up to %d cells, %d cells equal bit for bit; "+
+		"%d failures\n", r.Device, r.Name, r.Pairs, r.Refused, r.Largest, r.Cells, len(r.Failures))
+	c.showSpans(a, r.Spans)
+	if err := c.keep(r); err != nil {
+		return err
+	}
+	return a.verdict(len(r.Failures))
+}
+
+// device proves the kernels of the examples on a GPU.
+func (c *benchProof) device(a *app) error {
+	if err := c.deviceOfGPUs(); err != nil {
+		return err
 	}
 	files, err := filepath.Glob(filepath.Join(c.Examples, "*.loom"))
 	if err != nil || len(files) == 0 {

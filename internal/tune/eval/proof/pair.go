@@ -35,6 +35,8 @@ type pair struct {
 	opencl bool // the plan can be printed in OpenCL
 	free   bool // hints of the source are ignored
 
+	exactOnly bool // the program calls no inexact function
+
 	spans    bool // the plan has kernels of several iterations
 	refusals []*graph.Refusal
 
@@ -188,7 +190,7 @@ func (p *pair) program() (*gen.Case, error) {
 			wish = ""
 		}
 		c, err := gen.Make(p.seed+try<<40,
-			gen.Options{Size: sizeOf(p.seed / 2), Exact: callsExactOnly(p.seed), Spans: p.spans})
+			gen.Options{Size: sizeOf(p.seed / 2), Exact: p.exactOnly || callsExactOnly(p.seed), Spans: p.spans})
 		if err != nil {
 			return nil, err
 		}

@@ -19,6 +19,7 @@ import (
 type planSampler struct {
 	variants []fusionVariant // the kernels with local grids stored, and with them fused
 	options  lower.Options
+	full     bool // tiles do not become smaller to save work
 }
 
 type fusionVariant struct {

@@ -68,7 +68,7 @@ func (d *planSampler) drawSpan(plan schedule.Plan, l graph.Loop, family string, 
 		if try > 0 {
 			depth = max(2, depth-1)
 		}
-		if try > 1 {
+		if try > 1 && !d.full {
 			within = halved(within, len(d.options.Bound.Program.Axes))
 		}
 		k, about, err := d.spanKernel(plan, l, depth*rounds, family, rng, within, threads)
