@@ -36,8 +36,8 @@ func TestSpansOnDevices(t *testing.T) {
 func TestWrongSpansOnADeviceAreFound(t *testing.T) {
 	p := &deviceSpanProver{DeviceSpanOptions: DeviceSpanOptions{Device: "opencl:0", Pairs: 2, Seed: 5, Cells: 3000,
 		Workers: 2}}
-	p.spoil = func(source string) string { // a tile of a span: one cell too few is stored
-		return strings.ReplaceAll(source, "_tile + ", "_tile - 1 + ")
+	p.spoil = func(source string) string { // stages of a span read the cell beside the one that they should
+		return strings.ReplaceAll(source, "_place + 1", "_place + 0")
 	}
 	r, err := p.run(t.Context())
 	if err != nil {
