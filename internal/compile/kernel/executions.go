@@ -24,8 +24,21 @@ func Executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool) (int64,
 
 // ExecutionsOfEach returns the same of each of the marked statements.
 func ExecutionsOfEach(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool) (map[Stmt]int64, error) {
+	return executions(k, args, marked, nil)
+}
+
+// Sample says how many blocks, how many threads of each axis of a block, and how many iterations of a loop stand
+// for all of them; 0 is all. All iterations are counted of loops that change what decides.
+type Sample struct{ Blocks, ThreadsX, Threads, Iterations int64 }
+
+// SampledExecutions is ExecutionsOfEach with some blocks and threads, spread over all, that stand for the others.
+func SampledExecutions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, s Sample) (map[Stmt]int64, error) {
+	return executions(k, args, marked, &s)
+}
+
+func executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, s *Sample) (map[Stmt]int64, error) {
 	c := &counter{marked: marked, decides: map[*Var]bool{}, follows: map[Stmt]bool{}, env: maps.Clone(args),
-		total: map[Stmt]int64{}}
+		total: map[Stmt]int64{}, sample: s}
 	if c.env == nil {
 		c.env = map[*Var]op.Value{}
 	}
@@ -54,6 +67,7 @@ type counter struct {
 	broken  error
 	env     map[*Var]op.Value
 	total   map[Stmt]int64
+	sample  *Sample
 }
 
 // find notes what decides, and reports whether a list has something marked, or changes what decides.
@@ -232,8 +246,35 @@ func (c *counter) loop(n *countNode, times int64) {
 		c.count(n.body, times*((hi-lo.I-1)/step+1))
 		return
 	}
-	for at := lo.I; at < hi; at += step {
-		c.env[n.loop.Var] = op.Int(n.loop.Var.Type, at)
-		c.count(n.body, times)
+	trips := (hi-lo.I-1)/step + 1
+	samples := c.samples(n, trips)
+	for i := range samples { // each stands for those from one bound to the next
+		from, to := i*trips/samples, (i+1)*trips/samples
+		at := from + (to-from)*(i*golden%1000)/1000
+		c.env[n.loop.Var] = op.Int(n.loop.Var.Type, lo.I+at*step)
+		c.count(n.body, times*(to-from))
 	}
+}
+
+// golden spreads numbers from 0 to 999, as the golden ratio does.
+const golden = 618
+
+// samples returns how many iterations of a loop are counted.
+func (c *counter) samples(n *countNode, trips int64) int64 {
+	most, tag := int64(0), n.loop.Tag
+	switch {
+	case c.sample == nil:
+	case tag.IsBlock():
+		most = c.sample.Blocks
+	case tag == ThreadX:
+		most = c.sample.ThreadsX
+	case tag.IsThread():
+		most = c.sample.Threads
+	case !c.assigns(n.loop.Body):
+		most = c.sample.Iterations
+	}
+	if most == 0 {
+		return trips
+	}
+	return min(most, trips)
 }

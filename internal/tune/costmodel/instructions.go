@@ -15,7 +15,7 @@ type mix struct {
 	loaded   float64 // bytes of the device's memory, before caches
 	stored   float64
 	barriers float64 // that a block waits at
-	waits    float64 // for other blocks
+	waits    float64 // of warps for other blocks
 }
 
 func (m *mix) add(n mix, times float64) {
@@ -253,14 +253,14 @@ func (b *body) stmt(s kernel.Stmt, apart map[kernel.Stmt]bool) {
 			b.barriers++
 		}
 		if s.Scope == kernel.GridScope {
-			b.waits++
+			b.waits += 1. / warp // all lanes come to it
 		}
 	case *kernel.MbarrierWait:
 		b.issue += 2
 		b.barriers++
 	case *kernel.FlagWait:
 		b.issue += 4
-		b.waits++
+		b.waits++ // by one lane of a warp
 	case *kernel.AsyncCommit, *kernel.AsyncWait, *kernel.AsyncFence, *kernel.MbarrierArrive, *kernel.MbarrierInit,
 		*kernel.FlagSet, *kernel.BulkCopy, *kernel.TensorCopy:
 		b.issue++

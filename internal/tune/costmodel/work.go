@@ -18,9 +18,19 @@ type Work struct {
 	Shared          float64 // bytes that move through shared memory, shuffles included
 	Loaded, Stored  float64 // bytes of the device's memory, before caches
 	Barriers        float64 // that the blocks wait at, all together
-	Waits           float64 // for other blocks, of the block that waits most often
+	Waits           float64 // for other blocks, of a block
+	Hot             float64 // executions of the part that takes most, of all threads
 	Taken           lower.Estimate
 }
+
+// spilled is the bytes that spilled registers move, if they are those of the part that takes most.
+func (w *Work) spilled(known Known) float64 { return float64(known.Spills) * w.Hot }
+
+// warp is the threads of a warp, which kernels of several iterations are built for.
+const warp = 32
+
+// sample is the blocks and threads that stand for all: counting every thread of a kernel takes up to minutes.
+var sample = kernel.Sample{Blocks: 37, ThreadsX: 2, Threads: 16, Iterations: 24}
 
 // part is a list of statements that are carried out equally often.
 type part struct {
@@ -47,19 +57,22 @@ func WorkOf(x *kernel.Launch, b *ir.Binding) (*Work, error) {
 	for _, p := range s.parts {
 		marked[p.first] = true
 	}
-	times, err := kernel.ExecutionsOfEach(k, args, marked)
+	times, err := kernel.SampledExecutions(k, args, marked, sample)
 	if err != nil {
 		return nil, fmt.Errorf("the work cannot be counted: %w", err)
 	}
-	all := mix{}
+	all, most := mix{}, 0.0
 	for _, p := range s.parts {
-		all.add(p.mix, float64(times[p.first]))
+		n := float64(times[p.first])
+		all.add(p.mix, n)
+		if n*p.issue > most {
+			most, w.Hot = n*p.issue, n
+		}
 	}
-	const warp = 32
 	w.Issue, w.Double, w.Shared = all.issue/warp, all.double/warp, all.shared
 	w.Loaded, w.Stored = all.loaded, all.stored
 	w.Barriers = all.barriers / float64(w.Threads)
-	w.Waits = all.waits / float64(w.Threads*w.Blocks)
+	w.Waits = all.waits * warp / float64(w.Threads*w.Blocks)
 	return w, nil
 }
 
