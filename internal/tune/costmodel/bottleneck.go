@@ -85,6 +85,19 @@ func (m *Model) span(s *kernel.Span, known Known) (Class, Evidence, error) {
 	return class, e, nil
 }
 
+// ByTraffic tells from measured times alone whether memory binds a kernel, for devices that no description tells
+// more of: a kernel that moves what it cannot do without at most of the speed of a copy. It returns the share.
+func ByTraffic(bytes, seconds, copyGBs float64) (Class, float64) {
+	share := bytes / seconds / 1e9 / copyGBs
+	if share >= bindingShare {
+		return Memory, share
+	}
+	return Execution, share
+}
+
+// bindingShare is the share of the speed of a copy from which on memory binds: tiles move some cells twice.
+const bindingShare = 0.7
+
 // add adds the terms of a launch that follows.
 func (e *Evidence) add(t Terms) {
 	e.Predicted += t.Seconds()

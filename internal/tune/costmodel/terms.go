@@ -19,6 +19,7 @@ const (
 	Shared     Class = "shared memory" // with shuffles and spilled registers
 	Waiting    Class = "waiting"       // for the warps of a block, and for other blocks
 	Launching  Class = "launch"        // what a launch takes without any work
+	Execution  Class = "execution"     // anything but memory: no more is known
 )
 
 // Terms is how long each resource of the device is busy for one execution of a span, in seconds, as if it was
