@@ -14,7 +14,31 @@ import (
 // A value that a warp's lane shuffles to the others is taken to be the same in all lanes. What
 // depends on memory cannot be counted, and is an error.
 func Executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool) (int64, error) {
-	c := &counter{marked: marked, decides: map[*Var]bool{}, follows: map[Stmt]bool{}, env: maps.Clone(args)}
+	each, err := ExecutionsOfEach(k, args, marked)
+	total := int64(0)
+	for _, n := range each {
+		total += n
+	}
+	return total, err
+}
+
+// ExecutionsOfEach returns the same of each of the marked statements.
+func ExecutionsOfEach(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool) (map[Stmt]int64, error) {
+	return executions(k, args, marked, nil)
+}
+
+// Sample says how many blocks, how many threads of each axis of a block, and how many iterations of a loop stand
+// for all of them; 0 is all. All iterations are counted of loops that change what decides.
+type Sample struct{ Blocks, ThreadsX, Threads, Iterations int64 }
+
+// SampledExecutions is ExecutionsOfEach with some blocks and threads, spread over all, that stand for the others.
+func SampledExecutions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, s Sample) (map[Stmt]int64, error) {
+	return executions(k, args, marked, &s)
+}
+
+func executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, s *Sample) (map[Stmt]int64, error) {
+	c := &counter{marked: marked, decides: map[*Var]bool{}, follows: map[Stmt]bool{}, env: maps.Clone(args),
+		total: map[Stmt]int64{}, sample: s}
 	if c.env == nil {
 		c.env = map[*Var]op.Value{}
 	}
@@ -23,14 +47,15 @@ func Executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool) (int64,
 		c.find(k.Body)
 	}
 	if c.broken != nil {
-		return 0, fmt.Errorf("kernel %s: %w", k.Name, c.broken)
+		return nil, fmt.Errorf("kernel %s: %w", k.Name, c.broken)
 	}
 	for _, s := range k.Scalars {
 		if _, known := c.env[s]; c.decides[s] && !known {
-			return 0, fmt.Errorf("kernel %s: the argument %s is not given", k.Name, s.Name)
+			return nil, fmt.Errorf("kernel %s: the argument %s is not given", k.Name, s.Name)
 		}
 	}
-	return c.count(c.prune(k.Body)), nil
+	c.count(c.prune(k.Body), 1)
+	return c.total, nil
 }
 
 // counter counts executions.
@@ -41,6 +66,8 @@ type counter struct {
 	changed bool
 	broken  error
 	env     map[*Var]op.Value
+	total   map[Stmt]int64
+	sample  *Sample
 }
 
 // find notes what decides, and reports whether a list has something marked, or changes what decides.
@@ -115,9 +142,9 @@ func (c *counter) depend(e Expr) {
 	})
 }
 
-// countNode is a statement that is followed, or the number of marked ones in a row.
+// countNode is a statement that is followed, or marked ones in a row.
 type countNode struct {
-	marked int64
+	marked []Stmt
 	set    *Var // to value
 	value  Expr
 	loop   *Loop
@@ -134,7 +161,7 @@ func (c *counter) prune(list []Stmt) []countNode {
 	for _, s := range list {
 		n := countNode{}
 		if c.marked[s] {
-			n.marked = 1
+			n.marked = []Stmt{s}
 		}
 		switch s := s.(type) {
 		case *Let:
@@ -150,8 +177,8 @@ func (c *counter) prune(list []Stmt) []countNode {
 				continue
 			}
 			n.loop, n.body, n.alike = s, c.prune(s.Body), !c.decides[s.Var] && !c.assigns(s.Body)
-			if n.marked > 0 {
-				n.marked, n.body = 0, append(n.body, countNode{marked: 1})
+			if n.marked != nil {
+				n.marked, n.body = nil, append(n.body, countNode{marked: n.marked})
 			}
 		case *If:
 			if !c.follows[s] {
@@ -165,10 +192,10 @@ func (c *counter) prune(list []Stmt) []countNode {
 		if plain := n.set == nil && n.loop == nil && n.cond == nil; plain {
 			last := len(out) - 1
 			switch {
-			case n.marked == 0:
+			case n.marked == nil:
 				continue
-			case last >= 0 && out[last].marked > 0 && out[last].set == nil:
-				out[last].marked += n.marked
+			case last >= 0 && out[last].marked != nil && out[last].set == nil:
+				out[last].marked = append(out[last].marked, n.marked...)
 				continue
 			}
 		}
@@ -188,40 +215,66 @@ func (c *counter) assigns(list []Stmt) bool {
 	return found
 }
 
-// count carries out what is left.
-func (c *counter) count(list []countNode) int64 {
-	total := int64(0)
+// count carries out what is left, which stands for so many times the same.
+func (c *counter) count(list []countNode, times int64) {
 	for i := range list {
 		n := &list[i]
-		total += n.marked
+		for _, s := range n.marked {
+			c.total[s] += times
+		}
 		switch {
 		case n.set != nil:
 			c.env[n.set] = Eval(n.value, c.env)
 		case n.cond != nil:
 			if Eval(n.cond, c.env).True() {
-				total += c.count(n.body)
+				c.count(n.body, times)
 			} else {
-				total += c.count(n.other)
+				c.count(n.other, times)
 			}
 		case n.loop != nil:
-			total += c.loop(n)
+			c.loop(n, times)
 		}
 	}
-	return total
 }
 
-func (c *counter) loop(n *countNode) int64 {
+func (c *counter) loop(n *countNode, times int64) {
 	lo, hi, step := Eval(n.loop.Lo, c.env), Eval(n.loop.Hi, c.env).I, Eval(n.loop.Step, c.env).I
 	if lo.I >= hi {
-		return 0
+		return
 	}
 	if n.alike {
-		return ((hi-lo.I-1)/step + 1) * c.count(n.body)
+		c.count(n.body, times*((hi-lo.I-1)/step+1))
+		return
 	}
-	total := int64(0)
-	for at := lo.I; at < hi; at += step {
-		c.env[n.loop.Var] = op.Int(n.loop.Var.Type, at)
-		total += c.count(n.body)
+	trips := (hi-lo.I-1)/step + 1
+	samples := c.samples(n, trips)
+	for i := range samples { // each stands for those from one bound to the next
+		from, to := i*trips/samples, (i+1)*trips/samples
+		at := from + (to-from)*(i*golden%1000)/1000
+		c.env[n.loop.Var] = op.Int(n.loop.Var.Type, lo.I+at*step)
+		c.count(n.body, times*(to-from))
 	}
-	return total
+}
+
+// golden spreads numbers from 0 to 999, as the golden ratio does.
+const golden = 618
+
+// samples returns how many iterations of a loop are counted.
+func (c *counter) samples(n *countNode, trips int64) int64 {
+	most, tag := int64(0), n.loop.Tag
+	switch {
+	case c.sample == nil:
+	case tag.IsBlock():
+		most = c.sample.Blocks
+	case tag == ThreadX:
+		most = c.sample.ThreadsX
+	case tag.IsThread():
+		most = c.sample.Threads
+	case !c.assigns(n.loop.Body):
+		most = c.sample.Iterations
+	}
+	if most == 0 {
+		return trips
+	}
+	return min(most, trips)
 }

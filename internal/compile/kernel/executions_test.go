@@ -60,3 +60,33 @@ func TestExecutions(t *testing.T) {
 		}
 	}
 }
+
+// A sample stands for all blocks, threads and iterations; what a thread carries from one iteration to the next is
+// followed through all of them.
+func TestSampledExecutions(t *testing.T) {
+	const store = "(store w (i64 0) a)"
+	for _, c := range []struct {
+		body   string
+		lo, hi int64
+	}{
+		{"(for b i64 block.x (i64 0) (i64 1000) (i64 1) (for t i64 thread.x (i64 0) (i64 32) (i64 1) " +
+			"(for i i64 serial (i64 0) (add b t) (i64 1) " + store + ")))", 15_600_000, 17_000_000}, // of 16,480,000
+		{"(for b i64 block.x (i64 0) (i64 1000) (i64 1) (if (lt b (i64 500)) (then " + store + ")))", 480, 520},
+		{"(for i i64 serial (i64 0) (i64 1000) (i64 1) (if (lt i (i64 250)) (then " + store + ")))", 230, 270},
+		{"(var x i64 (i64 0)) (for i i64 serial (i64 0) (i64 1000) (i64 1) (set x (add x (i64 1)))" +
+			"(if (lt x (i64 250)) (then " + store + ")))", 249, 249},
+	} {
+		k := parse(t, signature+c.body+")")
+		var marked kernel.Stmt
+		kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+			if _, ok := s.(*kernel.Store); ok {
+				marked = s
+			}
+		}, nil)
+		each, err := kernel.SampledExecutions(k, nil, map[kernel.Stmt]bool{marked: true},
+			kernel.Sample{Blocks: 25, ThreadsX: 2, Threads: 4, Iterations: 25})
+		if n := each[marked]; err != nil || n < c.lo || n > c.hi {
+			t.Errorf("%s: %d, %v", c.body, n, err)
+		}
+	}
+}

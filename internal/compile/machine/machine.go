@@ -165,6 +165,29 @@ func (m *Machine) Holding(bytes int64) *Cache {
 	return nil
 }
 
+// Described completes what a driver tells of a device, its limits, by the description of that name that comes with
+// the program: how fast it is. It returns nil if there is none.
+func Described(m *Machine) *Machine {
+	if m == nil {
+		return nil
+	}
+	for _, name := range Names() {
+		d, err := Builtin(name)
+		if err != nil || d.Name != m.Name || d.Kind != m.Kind {
+			continue
+		}
+		full := *m
+		full.ClockGHz, full.Peak, full.Memory, full.Caches, full.Source = d.ClockGHz, d.Peak, d.Memory, d.Caches, d.Source
+		if m.GPU != nil && d.GPU != nil {
+			gpu := *m.GPU
+			gpu.SharedBandwidth = d.GPU.SharedBandwidth
+			full.GPU = &gpu
+		}
+		return &full
+	}
+	return nil
+}
+
 //go:embed builtin/*.json
 var builtin embed.FS
 

@@ -139,3 +139,19 @@ gpu.registers_per_thread is 255, more than gpu.registers_per_unit, which is 100`
 		t.Errorf("limits:\n got %v\nwant %s", err, want)
 	}
 }
+
+// What a driver tells of a device stays, and a description adds how fast it is.
+func TestDescribed(t *testing.T) {
+	h := must(t, "h200")
+	driver := &Machine{Name: h.Name, Kind: KindGPU, Units: 7, GPU: &GPU{Warp: 32}}
+	d := Described(driver)
+	if d == nil || d.Units != 7 || d.GPU.Warp != 32 || d.Peak != h.Peak || d.Memory != h.Memory ||
+		d.GPU.SharedBandwidth != h.GPU.SharedBandwidth || driver.GPU.SharedBandwidth != 0 {
+		t.Errorf("%+v", d)
+	}
+	for _, m := range []*Machine{nil, {Name: "NVIDIA H300", Kind: KindGPU}, {Name: h.Name, Kind: KindCPU}} {
+		if d := Described(m); d != nil {
+			t.Errorf("%+v of %+v", d, m)
+		}
+	}
+}

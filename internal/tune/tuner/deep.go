@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/deep"
 	"github.com/gridloom/gridloom/internal/tune/measure"
-	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
 // Deep tuning (Rawat et al. 2019, section VI): once the kernels of single iterations are searched, each
@@ -72,6 +72,7 @@ type loopSearch struct {
 	spans  []*kernelSearch   // by depth
 	at     int               // its place among the result's loops
 	until  time.Time
+	route  *deep.Route // by predictions; nil where depths are tried in their order
 	// trials is its limit, which is reached when lastTrial are made of the whole search; 0 is none.
 	trials, lastTrial int
 }
@@ -215,13 +216,18 @@ func (l *loopSearch) search(ctx context.Context) error {
 		}
 		return err
 	}
+	l.planRoute(ctx)
 	began, part := l.clock(), depthPart
 	if l.named != nil {
 		part = 1 / float64(len(l.named))
 	}
-	for _, depth := range l.depths {
-		if why := l.over(ctx); why != "" {
-			r.Stopped = why
+	for {
+		depth, last := l.next()
+		if depth > 0 {
+			last = l.over(ctx)
+		}
+		if last != "" {
+			r.Stopped = last
 			break
 		}
 		until := l.until
@@ -233,37 +239,49 @@ func (l *loopSearch) search(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if why != nil {
+		if why != nil && (l.route == nil || !l.triedAt(depth)) {
 			r.stopped(why)
 			break
-		}
-		if l.tipped() {
-			r.Stopped = fmt.Sprintf("the last %d depths were not faster", tipping)
-			break
-		}
-	}
-	if r.Stopped == "" {
-		r.Stopped = "it is the deepest that is tried"
-		if l.named != nil {
-			r.Stopped = "the plan names no other"
 		}
 	}
 	return l.refine(ctx)
 }
 
-// tipped reports whether deeper kernels are not worth a try. A depth of which nothing works is not faster.
-func (l *loopSearch) tipped() bool {
+// next returns the depth to try next; 0 if there is none, and why.
+func (l *loopSearch) next() (depth int64, why string) {
+	if l.route != nil {
+		return l.route.Next(l.tried())
+	}
+	switch n := len(l.spans); {
+	case deep.Tipped(l.tried(), tipping):
+		return 0, fmt.Sprintf("the last %d depths were not faster", tipping)
+	case n < len(l.depths):
+		return l.depths[n], ""
+	case l.named != nil:
+		return 0, "the plan names no other"
+	}
+	return 0, "it is the deepest that is tried"
+}
+
+// triedAt reports whether the search of a depth has come to anything.
+func (l *loopSearch) triedAt(depth int64) bool {
+	return slices.ContainsFunc(l.tried(), func(v deep.Version) bool { return v.Depth == depth })
+}
+
+// tried returns the times of the depths in the order of the search, depth 1 first. A depth of which nothing works
+// is not faster than others.
+func (l *loopSearch) tried() []deep.Version {
 	list := l.versions()[:1]
 	for _, k := range l.spans {
 		v := deep.Version{Depth: k.call.iterations.depth, Seconds: math.Inf(1)}
 		if k.best != nil {
 			v.Seconds = k.best.Seconds
 		}
-		if len(k.list) > 0 {
+		if len(k.list) > 0 || l.route != nil {
 			list = append(list, v)
 		}
 	}
-	return deep.Tipped(list, tipping)
+	return list
 }
 
 // over says why no more is tried; "" if more is.
@@ -353,7 +371,7 @@ func (l *loopSearch) searchDepth(ctx context.Context, depth int64, until time.Ti
 	if err != nil {
 		return err, nil
 	}
-	k := l.spanSearch(choice, l.loop.span(l.subject, depth, after))
+	k := l.spanSearch(ctx, choice, l.loop.span(l.subject, depth, after))
 	if err := l.prepareIterations(ctx, k.call); err != nil {
 		return l.blame(ctx, err)
 	}
@@ -398,24 +416,26 @@ func (k *kernelSearch) mostRefused() string {
 	return "none was tried"
 }
 
-// spanSearch makes the search of a kernel of several iterations.
-func (l *loopSearch) spanSearch(c lower.Choice, call *tunedCall) *kernelSearch {
-	plan := l.singles()
-	plan.Kernels = append(plan.Kernels, c.Kernel)
-	k := &kernelSearch{
-		tuning: l.tuning, kernel: c.Kernel, name: c.ID(), call: call, plan: plan,
-		byCode: map[string]*Outcome{}, space: search.Of(c.Space),
+// spanSearch makes the search of a kernel of several iterations. It starts with what was best at the depths next to
+// it, the one below first, and with the seeds.
+func (l *loopSearch) spanSearch(ctx context.Context, c lower.Choice, call *tunedCall) *kernelSearch {
+	k := l.kernelOf(c, call)
+	near := slices.Clone(l.spans)
+	slices.Reverse(near)
+	if l.route != nil {
+		away := func(s *kernelSearch) int64 { // in halves, so that those below come first
+			n := 2 * (call.iterations.depth - s.call.iterations.depth)
+			return max(n, 1-n)
+		}
+		slices.SortStableFunc(near, func(a, b *kernelSearch) int { return cmp.Compare(away(a), away(b)) })
 	}
-	for _, before := range slices.Backward(l.spans) {
+	for _, before := range near {
 		for _, a := range before.leaders[:min(len(before.leaders), mostStarts)] {
 			k.starts = append(k.starts, a.config)
 		}
 	}
-	for _, text := range spanSeeds[l.axes] {
-		if c, ok := k.nearSeed(text); ok {
-			k.starts = append(k.starts, c)
-		}
-	}
+	k.starts = append(k.starts, l.seeds(k, l.route != nil)...)
+	l.byForecast(ctx, k)
 	k.addResult(0)
 	return k
 }

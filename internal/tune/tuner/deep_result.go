@@ -7,6 +7,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/costmodel"
 	"github.com/gridloom/gridloom/internal/tune/deep"
 )
 
@@ -37,6 +38,11 @@ type DepthResult struct {
 	Gain      float64 `json:"gain,omitempty"`      // how many times as fast as depth 1
 	Best      string  `json:"best,omitempty"`      // the configuration
 	InPlan    bool    `json:"in_plan,omitempty"`   // the best plan has it
+	// Bottleneck is what binds the best configuration (costmodel.Class), and Evidence is how that is known; Predicted
+	// is the seconds that the cost model comes to. They are empty where nothing is known.
+	Bottleneck costmodel.Class `json:"bottleneck,omitempty"`
+	Evidence   string          `json:"evidence,omitempty"`
+	Predicted  float64         `json:"predicted_seconds,omitempty"`
 }
 
 // stopped notes why no other depth is tried.
@@ -53,6 +59,7 @@ func (l *loopSearch) depthResult(k *kernelSearch) DepthResult {
 	d := DepthResult{Kernel: k.name, Depth: n.depth, After: n.after, Trials: len(k.list)}
 	if k.best != nil {
 		d.Seconds, d.Best = k.best.Seconds, k.best.Config
+		l.explain(k, &d)
 	}
 	return d
 }

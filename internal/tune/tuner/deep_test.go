@@ -109,6 +109,51 @@ func TestDepths(t *testing.T) {
 	}
 }
 
+// Where the device is described, the search begins with the depth that the model predicts, and goes around it.
+func TestForecastDepths(t *testing.T) {
+	b := program(t, iterated(101))
+	s := newScripted(t, b, byDepth(map[int]float64{2: 0.3, 3: 0.4, 4: 0.5, 5: 0.6}))
+	o := deepOptions(t, s, b, 40)
+	o.Lab, o.MaxDepth = h200(t, s), 4
+	r := tune(t, o)
+	l := r.Loops[0]
+	if !slices.Equal(depthsOf(r), []int64{1, 4, 3, 2}) || l.Stopped != "the depths around 2 were not faster" {
+		t.Errorf("%v: %s", depthsOf(r), l.Stopped)
+	}
+	for _, d := range l.Depths[1:] {
+		if d.Bottleneck == "" || d.Predicted <= 0 || !strings.HasPrefix(d.Evidence, "predicted ") ||
+			!strings.Contains(d.Evidence, "; useful 0.") {
+			t.Errorf("%+v", d)
+		}
+	}
+	if !strings.Contains(r.Best, "body[0:2]@2{") {
+		t.Error(r.Best)
+	}
+}
+
+// What measured times tell where there is no description.
+func TestBottleneckByTraffic(t *testing.T) {
+	b := program(t, iterated(101))
+	for _, c := range []struct {
+		cache int64
+		want  string // begins the evidence
+		class string
+	}{
+		{0, "compulsory bytes move at ", "execution"},
+		{1 << 30, "the grids of a kernel (", "execution"},
+	} {
+		s := newScripted(t, b, byDepth(map[int]float64{2: 0.6}))
+		s.cache = c.cache
+		o := deepOptions(t, s, b, 10)
+		o.MaxDepth = 2
+		r := tune(t, o)
+		d := r.Loops[0].Depths[1]
+		if string(d.Bottleneck) != c.class || !strings.HasPrefix(d.Evidence, c.want) || d.Predicted != 0 {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
 // Where nothing is gained, the plan has kernels of single iterations alone.
 func TestDepthsThatGainNothing(t *testing.T) {
 	b := program(t, iterated(100))

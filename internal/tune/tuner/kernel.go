@@ -50,6 +50,7 @@ type kernelSearch struct {
 	wait           *waitTimer   // since the last trial
 	defaultTask    *compileTask // compiles the kernel with its default
 	defaultSeconds float64      // with the default; 0 if it is the only kernel
+	explained      explained    // of several iterations
 }
 
 // attempt is a configuration that the strategy asked for.

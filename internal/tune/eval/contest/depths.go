@@ -1,0 +1,322 @@
+package contest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/disk"
+	"github.com/gridloom/gridloom/internal/tune/costmodel"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
+)
+
+// DepthsOptions says which programs are tuned, and for how long.
+type DepthsOptions struct {
+	Programs []*ir.Program     // in the arithmetic of the device
+	Set      map[string]string // values of sizes and scalars; a program takes those that it has
+	Large    bool              // sizes are such that the grids exceed the last cache
+	Budget   time.Duration     // of each program; 0 is no limit
+	Trials   int               // of each program; 0 is no limit
+	Within   time.Duration     // no program is begun that would end later; 0 is no limit
+
+	Open   func(context.Context) (measure.Lab, error)
+	Commit string
+	Log    io.Writer
+	Have   []DepthsRow // of earlier calls: what this commit has measured is left out
+	Each   func(DepthsRow) error
+}
+
+// DepthsRow is how many iterations share a kernel in the plan that tune finds for a program, and why not more.
+type DepthsRow struct {
+	Program    string `json:"program"`
+	Sizes      string `json:"sizes"` // M=512 N=512
+	DType      string `json:"dtype"`
+	Loop       string `json:"loop,omitempty"` // as plans name it; empty if no loop runs
+	Iterations int64  `json:"iterations,omitempty"`
+	// Depth is the most iterations that a kernel of the best plan has.
+	Depth int `json:"depth"`
+	// Gain is how many times as fast the best plan is as the best one of depth 1, in turn with it, with its 95 %
+	// interval; 1 if they are the same.
+	Gain      float64 `json:"gain"`
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+	GStencils float64 `json:"gstencils"` // of the best plan
+	// Bottleneck is what binds the kernels of that depth, or of the deepest one that ran, with the evidence.
+	Bottleneck costmodel.Class `json:"bottleneck,omitempty"`
+	Evidence   string          `json:"evidence,omitempty"`
+	Stopped    string          `json:"stopped"` // why no other depth was tried, or what forbids one
+	Tried      []DepthGain     `json:"tried,omitempty"`
+	Plan       string          `json:"plan"`
+	Single     string          `json:"single_plan"` // the best of depth 1
+	Budget     float64         `json:"budget_seconds,omitempty"`
+	Seconds    float64         `json:"seconds"` // of the search
+	Trials     int             `json:"trials"`
+	Device     string          `json:"device"`
+	Driver     string          `json:"driver"`
+	Commit     string          `json:"commit"`
+}
+
+// DepthGain is what came of a depth in the search: how many times as fast an iteration is as by itself; 0 if
+// nothing ran.
+type DepthGain struct {
+	Depth      int64           `json:"depth"`
+	Gain       float64         `json:"gain"`
+	Bottleneck costmodel.Class `json:"bottleneck,omitempty"`
+}
+
+// Key tells rows apart that measure different things.
+func (r *DepthsRow) Key() string { return strings.Join([]string{r.Program, r.Sizes, r.Device}, ", ") }
+
+// Depths tunes the programs one after the other, as tune does where nothing is known. A program that fails does
+// not keep the others from being tuned. What is finished is returned with an error, too.
+func Depths(ctx context.Context, o DepthsOptions) ([]DepthsRow, error) {
+	var rows []DepthsRow
+	var failed []error
+	began, longest := time.Now(), time.Duration(0)
+	for i, p := range o.Programs {
+		if ctx.Err() != nil {
+			return rows, context.Cause(ctx)
+		}
+		if o.Within > 0 && i > 0 && time.Since(began)+longest > o.Within {
+			fmt.Fprintf(o.Log, "%d programs are left: the same command goes on with them\n", len(o.Programs)-i)
+			break
+		}
+		begin := time.Now()
+		row, err := o.tune(ctx, p)
+		if ctx.Err() != nil {
+			return rows, context.Cause(ctx)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", p.Name, err)
+			fmt.Fprintf(o.Log, "  %v\n", err)
+			failed = append(failed, err)
+			continue
+		}
+		if row == nil {
+			fmt.Fprintf(o.Log, "%s: this commit has measured it\n", p.Name)
+			continue
+		}
+		longest = max(longest, time.Since(begin))
+		rows = append(rows, *row)
+		fmt.Fprintf(o.Log, "  depth %d, %.2f times depth 1: %s\n", row.Depth, row.Gain, row.Reason())
+		if err := o.Each(*row); err != nil {
+			return rows, err
+		}
+	}
+	return rows, errors.Join(failed...)
+}
+
+// tune tunes a program; nil if this commit has done so.
+func (o *DepthsOptions) tune(ctx context.Context, p *ir.Program) (*DepthsRow, error) {
+	lab, err := o.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lab.Close()
+	about := lab.About()
+	b, set, err := o.bind(p, about.CacheBytes)
+	if err != nil {
+		return nil, err
+	}
+	row := &DepthsRow{
+		Program: p.Name, Sizes: sizesOf(b), DType: p.Grids[0].Type.Word(), Budget: o.Budget.Seconds(),
+		Device: about.Name, Driver: about.Driver, Commit: o.Commit,
+	}
+	if slices.ContainsFunc(o.Have, func(r DepthsRow) bool { return r.Key() == row.Key() && r.Commit == o.Commit }) {
+		return nil, nil
+	}
+	fmt.Fprintf(o.Log, "%s, %s\n", row.Program, row.Sizes)
+	r, err := tuner.Run(ctx, tuner.Options{
+		Bound: b, Set: set, Lab: lab, Strategy: defaultStrategy, Seed: 1, Budget: o.Budget, Trials: o.Trials,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.Interrupted {
+		return nil, context.Cause(ctx)
+	}
+	row.Seconds, row.Trials = r.Seconds, r.Trials
+	return row, row.read(r)
+}
+
+// bind gives a program the sizes that are wanted.
+func (o *DepthsOptions) bind(p *ir.Program, cache int64) (*ir.Binding, map[string]string, error) {
+	if len(p.Grids) == 0 {
+		return nil, nil, errors.New("it has no grids")
+	}
+	set := map[string]string{}
+	take := func(name string) {
+		if text, ok := o.Set[name]; ok {
+			set[name] = text
+		}
+	}
+	for _, q := range p.Params {
+		take(q.Name)
+	}
+	for _, s := range p.Scalars {
+		take(s.Name)
+	}
+	b, list := p.Bind(set)
+	if list.HasErrors() {
+		return nil, nil, errors.New(list[0].Message)
+	}
+	if !o.Large {
+		return b, set, nil
+	}
+	return enlarged(b, set, cmp.Or(cache, usualCache)*beyondCache)
+}
+
+// sizesOf lists the parameters that are sizes of grids.
+func sizesOf(b *ir.Binding) string {
+	var list []string
+	for _, i := range extents(b.Program) {
+		list = append(list, fmt.Sprintf("%s=%d", b.Program.Params[i].Name, b.Params[i]))
+	}
+	return strings.Join(list, " ")
+}
+
+// read fills in what the search has come to.
+func (r *DepthsRow) read(t *tuner.Result) error {
+	best := found(t)
+	if best == nil || t.Best == "" {
+		return errors.New("no plan gave kernels that work")
+	}
+	best = &t.Contenders[slices.IndexFunc(t.Contenders, func(c tuner.Contender) bool { return c.Plan == t.Best })]
+	var single *tuner.Contender
+	for i := range t.Contenders { // the fastest first
+		if c := &t.Contenders[i]; c.Name != "plain" && depthOf(c.Plan) == 1 {
+			single = c
+			break
+		}
+	}
+	r.Plan, r.Depth, r.GStencils = best.Plan, depthOf(best.Plan), best.GStencils
+	r.Gain, r.Low, r.High = 1, 1, 1
+	if single != nil {
+		r.Single = single.Plan
+		if single != best {
+			ratio, interval := measure.Ratio(single.Times, best.Times)
+			r.Gain, r.Low, r.High = ratio, interval[0], interval[1]
+		}
+	}
+	r.loop(t.Loops)
+	return nil
+}
+
+// depthOf returns the most iterations that a kernel of a plan has.
+func depthOf(plan string) int {
+	depth := 1
+	p, err := schedule.ParsePlan(plan)
+	if err != nil {
+		return depth
+	}
+	for _, k := range p.Kernels {
+		depth = max(depth, k.Depth)
+	}
+	return depth
+}
+
+// loop fills in what is known of the loop that has the deepest kernel, or else of the first one.
+func (r *DepthsRow) loop(loops []tuner.LoopResult) {
+	if len(loops) == 0 {
+		r.Stopped = "no time loop runs"
+		return
+	}
+	deepest := func(l tuner.LoopResult) bool {
+		return slices.ContainsFunc(l.Depths, func(d tuner.DepthResult) bool {
+			return d.InPlan && d.Depth == int64(r.Depth)
+		})
+	}
+	l := &loops[max(0, slices.IndexFunc(loops, deepest))]
+	r.Loop, r.Iterations, r.Stopped = l.Loop, l.Iterations, l.Stopped
+	for _, d := range l.Depths {
+		if d.Depth == 1 {
+			continue
+		}
+		r.Tried = append(r.Tried, DepthGain{d.Depth, d.Gain, d.Bottleneck})
+		if d.Seconds > 0 && (d.Depth == int64(r.Depth) || r.Depth == 1) {
+			r.Bottleneck, r.Evidence = d.Bottleneck, d.Evidence
+		}
+	}
+}
+
+// Reason says why the depth is what it is.
+func (r *DepthsRow) Reason() string {
+	tried := slices.ContainsFunc(r.Tried, func(d DepthGain) bool { return d.Gain > 0 })
+	switch {
+	case !tried:
+		return r.Stopped
+	case r.Bottleneck == "":
+		return fmt.Sprintf("what binds depth %d is not known; %s", r.deepest(), r.Stopped)
+	}
+	return fmt.Sprintf("%s at depth %d; %s", r.Bottleneck, r.deepest(), r.Stopped)
+}
+
+// deepest is the depth that the bottleneck is of.
+func (r *DepthsRow) deepest() int {
+	if r.Depth > 1 {
+		return r.Depth
+	}
+	deepest := 1
+	for _, d := range r.Tried {
+		if d.Gain > 0 {
+			deepest = int(d.Depth)
+		}
+	}
+	return deepest
+}
+
+// ReadDepths returns the rows of a file; none if there is no file.
+func ReadDepths(path string) ([]DepthsRow, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rows []DepthsRow
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return nil, fmt.Errorf("%s has no rows of bench depths: %w", path, err)
+	}
+	return rows, nil
+}
+
+// MergeDepths puts a row among those that a file has, in the place of one that measured the same if there is one.
+func MergeDepths(path string, row DepthsRow) error {
+	rows, err := ReadDepths(path)
+	if err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(r DepthsRow) bool { return r.Key() == row.Key() })
+	rows = append(rows, row)
+	slices.SortStableFunc(rows, func(a, b DepthsRow) int { return strings.Compare(a.Key(), b.Key()) })
+	out, err := json.MarshalIndent(rows, "", "  ")
+	if err != nil {
+		return err
+	}
+	return disk.Replace(path, append(out, '\n'), 0o644, true)
+}
+
+// WriteDepths prints rows as a table in Markdown.
+func WriteDepths(w io.Writer, rows []DepthsRow) {
+	fmt.Fprintln(w, "| program | type | sizes | depth | gain over depth 1 | 95 % interval | reason |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
+	for _, r := range rows {
+		interval := ""
+		if r.Low != r.High {
+			interval = fmt.Sprintf("%.2f to %.2f", r.Low, r.High)
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %d | %.2f | %s | %s |\n", r.Program, r.DType, r.Sizes, r.Depth, r.Gain,
+			interval, r.Reason())
+	}
+}

@@ -1,0 +1,204 @@
+package tuner
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/costmodel"
+	"github.com/gridloom/gridloom/internal/tune/deep"
+	"github.com/gridloom/gridloom/internal/tune/search"
+)
+
+// Before anything of several iterations is compiled, the cost model predicts the seeds of one depth after the other.
+// It goes by one while memory binds the best of them. From where it does not, depths gain little: the model goes on
+// as long as they gain at all. The search begins with the depth that is predicted to be the fastest, and goes around
+// it.
+
+// Depths that the model predicts: steps of one where kernels may still be bound by memory.
+var (
+	flatForecast  = []int64{2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32}
+	solidForecast = []int64{2, 3, 4, 5, 6, 7, 8}
+)
+
+// smallSeeds are further configurations for the model to choose from: tiles for domains that are small, of which
+// others are too few for all multiprocessors.
+var smallSeeds = map[int][]string{
+	2: {
+		"family=pipe,block=1x32,cells=2,chunk=64,stages=4,sizes=literals",
+		"family=pipe,block=1x32,cells=2,chunk=16,sizes=literals",
+	},
+	3: {
+		"family=pipe,block=8x32,cells=2x2,chunk=32,sizes=literals",
+		"family=pipe,block=8x32,cells=2x1,chunk=16,sizes=literals",
+	},
+}
+
+// mostForecast is how many configurations a search starts with that the model has put in order.
+const mostForecast = 8
+
+// forecast is what the model predicts for a depth: the class of its best configuration, and its seconds.
+type forecast struct {
+	deep.Version
+	class costmodel.Class
+}
+
+// planRoute predicts depths and sets the route. Where the model knows nothing of the device, there is none.
+func (l *loopSearch) planRoute(ctx context.Context) {
+	if l.named != nil || l.route != nil {
+		return
+	}
+	depths := flatForecast
+	if l.axes > 2 {
+		depths = solidForecast
+	}
+	var list []forecast
+	var possible []int64
+	for _, d := range depths {
+		if l.opts.MaxDepth > 0 && d > int64(l.opts.MaxDepth) {
+			break
+		}
+		if _, err := l.loop.after(d); err != nil {
+			break
+		}
+		possible = append(possible, d)
+		if len(list) > 0 && pastTipping(list) {
+			continue
+		}
+		f, ok := l.forecast(ctx, d)
+		if !ok {
+			if len(list) == 0 {
+				return
+			}
+			continue
+		}
+		list = append(list, f)
+	}
+	if len(list) == 0 {
+		return
+	}
+	var versions []deep.Version
+	for _, f := range list {
+		versions = append(versions, f.Version)
+	}
+	l.route = deep.Around(possible, deep.Peak(versions).Depth)
+}
+
+// pastTipping reports whether depths beyond those that were predicted gain nothing: memory does not bind the last
+// ones any more, and the best is not among them.
+func pastTipping(list []forecast) bool {
+	var versions []deep.Version
+	for _, f := range list {
+		versions = append(versions, f.Version)
+	}
+	return list[len(list)-1].class != costmodel.Memory && deep.Tipped(versions, tipping)
+}
+
+// forecast predicts the best of the seeds at a depth; false if none can be predicted.
+func (l *loopSearch) forecast(ctx context.Context, depth int64) (forecast, bool) {
+	choice, err := l.choice(depth)
+	if err != nil {
+		return forecast{}, false
+	}
+	k := l.kernelOf(choice, l.loop.span(l.subject, depth, 0))
+	best := forecast{Version: deep.Version{Depth: depth, Seconds: math.Inf(1)}}
+	for _, p := range l.predictAll(ctx, k, l.seeds(k, true)) {
+		if p.seconds < best.Seconds {
+			best.Seconds, best.class = p.seconds, p.class
+		}
+	}
+	return best, !math.IsInf(best.Seconds, 1)
+}
+
+// seeds returns the configurations of a kernel's space that are next to the seeds.
+func (l *loopSearch) seeds(k *kernelSearch, small bool) []schedule.Config {
+	texts := spanSeeds[l.axes]
+	if small {
+		texts = slices.Concat(texts, smallSeeds[l.axes])
+	}
+	var list []schedule.Config
+	for _, text := range texts {
+		if c, ok := k.nearSeed(text); ok {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// prediction is of a configuration; infinite seconds are those of what cannot be predicted.
+type prediction struct {
+	config  schedule.Config
+	seconds float64
+	class   costmodel.Class
+}
+
+// predictAll predicts configurations of a kernel, on all processors.
+func (l *loopSearch) predictAll(ctx context.Context, k *kernelSearch, list []schedule.Config) []prediction {
+	out := make([]prediction, len(list))
+	model, err := k.call.modelOf()
+	if err != nil {
+		return nil
+	}
+	var group sync.WaitGroup
+	free := make(chan struct{}, max(1, l.about.Workers))
+	for i, c := range list {
+		out[i] = prediction{config: c, seconds: math.Inf(1)}
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() { <-free }()
+			if ctx.Err() != nil {
+				return
+			}
+			if class, e, err := predictSafely(model, k.call.part(k.with(c))); err == nil {
+				out[i].seconds, out[i].class = e.Predicted, class
+			}
+		})
+	}
+	group.Wait()
+	return out
+}
+
+// predictSafely is the model's prediction; a plan that makes lowering panic has none.
+func predictSafely(m *costmodel.Model, plan schedule.Plan) (class costmodel.Class, e costmodel.Evidence, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errNoModel
+		}
+	}()
+	return m.Roughly(plan)
+}
+
+// byForecast leaves the configurations that a search starts with that are predicted to be the fastest, in that order.
+func (l *loopSearch) byForecast(ctx context.Context, k *kernelSearch) {
+	if l.route == nil || len(k.starts) < 2 {
+		return
+	}
+	var known []schedule.Config
+	for _, c := range k.starts {
+		full, err := k.space.Schedule().Complete(c)
+		same := func(x schedule.Config) bool { return x.String() == full.String() }
+		if err == nil && !slices.ContainsFunc(known, same) {
+			known = append(known, full)
+		}
+	}
+	list := l.predictAll(ctx, k, known)
+	slices.SortStableFunc(list, func(a, b prediction) int { return cmp.Compare(a.seconds, b.seconds) })
+	k.starts = k.starts[:0]
+	for _, p := range list[:min(len(list), mostForecast)] {
+		k.starts = append(k.starts, p.config)
+	}
+}
+
+// kernelOf makes the search of a kernel of several iterations, without a result.
+func (l *loopSearch) kernelOf(c lower.Choice, call *tunedCall) *kernelSearch {
+	plan := l.singles()
+	plan.Kernels = append(plan.Kernels, c.Kernel)
+	return &kernelSearch{
+		tuning: l.tuning, kernel: c.Kernel, name: c.ID(), call: call, plan: plan,
+		byCode: map[string]*Outcome{}, space: search.Of(c.Space),
+	}
+}
