@@ -53,6 +53,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	registers := schedule.Numbers(0, 255, 224, 200, 184, 168, 152, 128, 96, 80)
 	persistent := schedule.Numbers(0, 1, 2, 3, 4, 6, 8)
 	copied, split := schedule.Numbers(2, 1, 3, 4), schedule.Word(schedule.SplitBarrier)
+	rows := schedule.Word(schedule.RowRims)
 	params := []schedule.Param{
 		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis,
@@ -97,6 +98,17 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Source: "CUDA C++ Programming Guide, asynchronous barrier", Default: split,
 			Values: []schedule.Value{split, schedule.Word(schedule.WholeBarrier)},
 			Needs:  []schedule.Need{{Capability: machine.Mbarrier, Values: []schedule.Value{split}}},
+		}, schedule.Param{
+			Name: "rims", Role: schedule.RimPlacement,
+			Doc: "when cells that are not assigned are put in place: once the rows are through that other warps wait " +
+				"for, and again for the others, or once all are",
+			Source: "measured, docs/performance-log.md", Default: rows,
+			Values: []schedule.Value{rows, schedule.Word(schedule.StepRims)},
+		}, schedule.Param{
+			Name: "rimvec", Role: schedule.RimVector,
+			Doc: "rows of a column of such cells that a thread loads together, at the most; 1 takes no registers " +
+				"beside those of the cells",
+			Source: "measured, docs/performance-log.md", Default: schedule.Int(4), Values: schedule.Numbers(4, 1, 2),
 		})
 	}
 	return params, []schedule.Constraint{{

@@ -9,6 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
@@ -24,12 +25,13 @@ type rims struct {
 	late   bool            // they are put in place once rows are through
 	width  []pipeline.Halo // by axis
 	planes map[*ir.Grid]*kernel.Buffer
-	// ends has a bit for each of the thread's cells along the row that is beyond what a stage
-	// assigns, and lines one for each of its rows.
+	// ends has a bit for each of the thread's cells along the row that is of the rim at its lower
+	// end, and then as many for the upper end; lines has one for each of its rows.
 	ends, lines map[*pipeline.Stage]kernel.Expr
 	lineBits    map[*ir.Grid]kernel.Expr // the lines of all stages that leave cells of a grid as they were
 	sides       [2][2]rimSide            // of the domain: its first and last cells of a row, its first and last rows
-	place       [2]kernel.Expr           // where the thread's first cell of each has its place
+	columns     [2]kernel.Expr           // where the column of the thread's first cell has its place, at either end
+	line        kernel.Expr              // where its first cell of a row that is not assigned has
 	unassigned  map[*pipeline.Stage]mask
 }
 
@@ -147,9 +149,29 @@ func (p *pipe) rimSlots() int64 {
 	return n
 }
 
-// rimColumns is how many cells of a plane at the ends of rows a block has a place for.
+// columnRows is how many rows a warp has a place for in a column of cells at an end of rows:
+// as many as begin another vector.
+func (p *pipe) columnRows() int64 {
+	vec := p.columnVector()
+	return (p.rows + vec - 1) / vec * vec
+}
+
+// columnVector is how many rows of a column a thread loads together, at the most.
+func (p *pipe) columnVector() int64 {
+	vec := p.set.Int(schedule.RimVector, 4)
+	for _, st := range p.stream.Stages {
+		if st.Fills() {
+			vec = min(vec, int64(16/st.Value.Type().Size()))
+		}
+	}
+	return vec
+}
+
+// rimColumns is how many cells of a plane at the ends of rows a block has a place for. They are kept
+// as columns, since a thread has one or two cells of each of its rows there.
 func (p *pipe) rimColumns() int64 {
-	return (p.rimLanes()[0] + p.rimLanes()[1]) * p.warps * p.rows * p.run
+	w, line := p.width[len(p.axes)-1], int64(4) // whole rows behind them begin at vectors, too
+	return ((w.Low+w.High)*p.warps*p.columnRows() + line - 1) / line * line
 }
 
 // rimLines is how many whole rows of a plane a block has a place for: those of both ends, and
@@ -180,7 +202,11 @@ func (p *pipe) findRims(body *scope) {
 		for n := range cells {
 			at := kernel.Add(first, kernel.I(n))
 			rim := kernel.And(between(at, p.lo[k], p.hi[k]), kernel.Un(op.Not, assigned(st, k, first, n)))
-			word = kernel.Bin(op.Or, word, kernel.Sel(rim, bitOf(n), none))
+			bit := kernel.Expr(bitOf(n))
+			if k == last {
+				bit = kernel.Sel(p.isLow(at), bit, bitOf(cells+n))
+			}
+			word = kernel.Bin(op.Or, word, kernel.Sel(rim, bit, none))
 		}
 		return body.let(p.env, name, name, word)
 	}
@@ -225,7 +251,13 @@ func (p *pipe) findRims(body *scope) {
 	}
 	side(0, "rim_ends", last, p.corner[last], p.span(last))
 	side(1, "rim_lines", 1, p.row0, p.rows)
-	p.rims.place[0] = body.let(p.env, "rim_end", "rim_end", p.endPlace(p.lane, kernel.I(0)))
+	ends := p.width[last]
+	column := kernel.Add(kernel.Mul(kernel.Sub(p.x0, p.lo[last]), kernel.I(p.warps*p.columnRows())),
+		kernel.Mul(p.warp, kernel.I(p.columnRows())))
+	column = body.let(p.env, "rim_column", "rim_column", column)
+	apart := kernel.Sub(kernel.I(ends.Low+ends.High-1), kernel.Sub(p.hi[last], p.lo[last]))
+	apart = kernel.Mul(apart, kernel.I(p.warps*p.columnRows()))
+	p.columns = [2]kernel.Expr{column, kernel.Add(column, body.let(p.env, "rim_apart", "rim_apart", apart))}
 	w, run := p.width[1], kernel.I(p.run)
 	low := kernel.Sub(p.row0, p.lo[1])
 	high := kernel.Add(kernel.Sub(p.row0, p.hi[1]), kernel.I(w.High-1+w.Low))
@@ -233,7 +265,7 @@ func (p *pipe) findRims(body *scope) {
 	if both := w.Low + w.High; p.rimLines() > both {
 		line = kernel.Sel(kernel.Bin(op.And, p.sides[1][0].here, p.sides[1][1].here), kernel.I(both), line)
 	}
-	p.rims.place[1] = body.let(p.env, "rim_line", "rim_line", kernel.Add(kernel.I(p.rimColumns()),
+	p.line = body.let(p.env, "rim_line", "rim_line", kernel.Add(kernel.I(p.rimColumns()),
 		kernel.Add(kernel.Mul(line, kernel.I(32*p.run)), kernel.Mul(p.lane, run))))
 }
 
@@ -272,36 +304,10 @@ func (p *pipe) rimCellsOf(k int) (low, high []bool) {
 	}
 }
 
-// rimLanes is how many lanes have cells of a rim, at most, at the lower end of rows and at the
-// upper.
-func (p *pipe) rimLanes() (n [2]int64) {
-	w := p.width[len(p.axes)-1]
-	if w.Low > 0 {
-		n[0] = (w.Low + p.vec - 1 + p.run - 1) / p.run
-	}
-	if w.High > 0 {
-		n[1] = (w.High + p.run - 1 + p.run - 1) / p.run
-	}
-	return n
-}
-
-// firstRimLane is the first lane that has cells of the rim at a side of the rows.
-func (p *pipe) firstRimLane(side int) kernel.Expr {
+// isLow is the condition that a position on the last axis is of the rim at its lower end.
+func (p *pipe) isLow(at kernel.Expr) kernel.Expr {
 	last := len(p.axes) - 1
-	if side == 0 {
-		return kernel.I(0)
-	}
-	first := kernel.Sub(kernel.Sub(p.hi[last], kernel.I(p.width[last].High-1)), p.corner[last])
-	return kernel.Bin(op.Div, kernel.Max(first, kernel.I(0)), kernel.I(p.run))
-}
-
-// endPlace is where the cells of a row of the warp have their place that one of its lanes with
-// rims has.
-func (p *pipe) endPlace(lane, row kernel.Expr) kernel.Expr {
-	low := kernel.I(p.rimLanes()[0])
-	lane = kernel.Sel(kernel.Lt(lane, low), lane, kernel.Add(kernel.Sub(lane, p.firstRimLane(1)), low))
-	line := kernel.Add(kernel.Mul(p.warp, kernel.I(p.rows)), row)
-	return kernel.Mul(kernel.Add(kernel.Mul(lane, kernel.I(p.warps*p.rows)), line), kernel.I(p.run))
+	return kernel.Lt(at, kernel.Add(p.lo[last], kernel.I(p.width[last].Low)))
 }
 
 // rimSlot is where the rims begin that came some steps ago, or come later.
@@ -311,14 +317,18 @@ func (s *pipeStep) rimSlot(list *scope, age int64) kernel.Expr {
 	return list.let(s.env, fmt.Sprintf("rim-%d", mod(-age, slots)), "rim_at", kernel.Mul(slot, kernel.I(s.rimCells())))
 }
 
-// rimPlace is where a cell of the thread stands among these.
-func (s *pipeStep) rimPlace(list *scope, part int, age, r, x int64) kernel.Expr {
-	first := kernel.Add(s.rimSlot(list, age), s.rims.place[part])
-	first = list.let(s.env, fmt.Sprintf("rim-%d-%d", part, mod(-age, s.rimSlots())), "rim_from", first)
-	if part == 0 {
-		return kernel.Add(first, kernel.I(r*s.run+x))
-	}
+// linePlace is where a cell of the thread stands among these, in a row that is not assigned.
+func (s *pipeStep) linePlace(list *scope, age, r, x int64) kernel.Expr {
+	first := kernel.Add(s.rimSlot(list, age), s.line)
+	first = list.let(s.env, fmt.Sprintf("rim-line-%d", mod(-age, s.rimSlots())), "rim_from", first)
 	return kernel.Add(first, kernel.I(r*32*s.run+x))
+}
+
+// columnPlace is where a cell of the thread stands among these, in a column at one end of rows.
+func (s *pipeStep) columnPlace(list *scope, side int, age, r, x int64) kernel.Expr {
+	first := kernel.Add(s.rimSlot(list, age), s.columns[side])
+	first = list.let(s.env, fmt.Sprintf("rim-%d-%d", side, mod(-age, s.rimSlots())), "rim_from", first)
+	return kernel.Add(first, kernel.I(x*s.warps*s.columnRows()+r))
 }
 
 // hasBit is the condition that a word has a bit.
@@ -334,60 +344,56 @@ func (s *pipeStep) fetchRims(plane kernel.Expr, later int64) {
 	}
 }
 
-// fetchEnds brings the ends of rows: each lane copies one piece of a row of the warp, for the
-// lane that has it.
+// fetchEnds brings the ends of rows: each lane copies some cells of the warp's columns.
 func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
 	last := len(s.axes) - 1
 	home := s.gridStore(grid)
 	b := s.bufferOf(home)
 	b.reads = true
-	cells := s.vec
 	inPlace := s.assignsInPlace(grid) // other blocks may store next to the rim: it is copied exactly
-	if inPlace {
-		cells = 1
-	}
+	w := s.width[last]
 	for n, side := range s.sides[0] {
-		lanes := s.rimLanes()[n]
-		pieces := s.run / cells
+		columns, origin, begin := w.Low, s.lo[last], int64(0)
+		if n == 1 {
+			columns, origin, begin = w.High, kernel.Sub(s.hi[last], kernel.I(w.High-1)), w.Low
+		}
 		list := newScope(s.body)
 		at := make([]index, len(s.axes))
 		at[0] = index{axis: s.axes[0], at: s.clamped(fmt.Sprintf("plane_in_%d", later), 0, plane), plain: true}
-		for first := int64(0); first < lanes*pieces*s.rows; first += 32 {
+		for first := int64(0); first < columns*s.rows; first += 32 {
 			item := kernel.Add(s.lane, kernel.I(first))
-			r := kernel.Bin(op.Div, kernel.Bin(op.Rem, item, kernel.I(s.rows*pieces)), kernel.I(pieces))
-			piece := kernel.Mul(kernel.Bin(op.Rem, item, kernel.I(pieces)), kernel.I(cells))
-			lane := kernel.Bin(op.Div, item, kernel.I(pieces*s.rows))
-			row := kernel.Add(s.row0, r)
-			lane = kernel.Add(s.firstRimLane(n), lane)
-			x := kernel.Add(kernel.Add(s.corner[last], kernel.Mul(lane, kernel.I(s.run))), piece)
-			cond := kernel.Lt(item, kernel.I(lanes*pieces*s.rows))
+			column, r := kernel.Bin(op.Div, item, kernel.I(s.rows)), kernel.Bin(op.Rem, item, kernel.I(s.rows))
+			row, x := kernel.Add(s.row0, r), kernel.Add(origin, column)
+			cond := kernel.Lt(item, kernel.I(columns*s.rows))
 			if s.guarded {
 				cond = kernel.And(cond, between(row, s.lo[1], s.hi[1]))
 			}
 			if inPlace {
-				rim := kernel.And(kernel.Ge(x, s.lo[last]), kernel.Un(op.Not, s.assignedTo(grid, last, x)))
-				cond = kernel.And(cond, rim)
+				cond = kernel.And(cond, kernel.Un(op.Not, s.assignedTo(grid, last, x)))
 			}
-			if s.guarded || n == 1 {
-				cond = kernel.And(cond, kernel.Le(x, s.hi[last]))
-			}
-			if n == 1 && s.rimLanes()[0] > 0 { // else they have been copied as those of the lower end
-				other := kernel.Bin(op.Or, kernel.Ge(lane, kernel.I(s.rimLanes()[0])),
-					kernel.Un(op.Not, s.sides[0][0].here))
-				cond = kernel.And(cond, other)
+			if s.short() {
+				cond = kernel.And(cond, between(x, s.lo[last], s.hi[last]))
 			}
 			at[1] = index{axis: s.axes[1], at: row, plain: true}
 			at[last] = index{axis: s.axes[last], at: x, plain: true}
-			place := kernel.Add(s.endPlace(lane, r), piece)
+			place := kernel.Add(kernel.Mul(kernel.Add(column, kernel.I(begin)), kernel.I(s.warps*s.columnRows())),
+				kernel.Add(kernel.Mul(s.warp, kernel.I(s.columnRows())), r))
 			list.emit(&kernel.If{Cond: cond, Then: []kernel.Stmt{&kernel.AsyncCopy{
 				To: s.planes[grid], At: kernel.Add(s.rimSlot(list, -later), place), From: b.buffer,
-				Index: s.flat(home, at), Cells: int(cells),
+				Index: s.flat(home, at), Cells: 1,
 			}}})
 		}
 		if len(list.stmts) > 0 {
 			s.body.emit(&kernel.If{Cond: side.here, Then: list.stmts})
 		}
 	}
+}
+
+// short reports whether rows may have fewer cells than their rims.
+func (p *pipe) short() bool {
+	last := len(p.axes) - 1
+	w := p.width[last]
+	return !p.baked || p.opts.Bound.Extent(p.extents[last]).Len() < w.Low+w.High
 }
 
 // fetchLines brings whole rows that are not assigned.
@@ -405,7 +411,7 @@ func (s *pipeStep) fetchLines(grid *ir.Grid, plane kernel.Expr, later int64) {
 			rows[r] = newScope(list)
 		}
 		rows[r].emit(&kernel.AsyncCopy{
-			To: s.planes[grid], At: s.rimPlace(list, 1, -later, r, c), From: b, Index: from, Cells: int(s.vec),
+			To: s.planes[grid], At: s.linePlace(list, -later, r, c), From: b, Index: from, Cells: int(s.vec),
 		})
 	})
 	any := false
@@ -447,33 +453,20 @@ func (p *pipe) assignedTo(grid *ir.Grid, k int, at kernel.Expr) kernel.Expr {
 // settle puts in place what stages leave as it was in some rows. There may be planes beyond the
 // arrays, too: nothing depends on them.
 func (s *pipeStep) settle(rows []int64) {
-	settled := func(list *scope, part int, st *pipeline.Stage, bit kernel.Expr, r, x, cells int64) {
-		at, into := s.rimPlace(list, part, s.stream.Lag(st), r, x), newScope(list)
-		s.load(into, s.planes[s.stream.Home(st.Value)], at, s.made[st][r][x:x+cells])
-		list.emit(&kernel.If{Cond: bit, Then: into.stmts}) // each alone, so that compilers make no branch of it
-	}
 	for part, sides := range s.sides {
-		for _, side := range sides {
+		for n, side := range sides {
 			list := newScope(s.body)
 			if part == 0 { // other lanes have copied them
 				list.emit(&kernel.Barrier{Scope: kernel.WarpScope})
 			}
 			before := len(list.stmts)
 			for _, st := range s.stream.Stages {
-				if !st.Fills() {
-					continue
-				}
-				for _, r := range rows {
-					for x := int64(0); x < s.run && part == 0; x++ {
-						if side.may[x] {
-							settled(list, part, st, hasBit(s.ends[st], x), r, x, 1)
-						}
-					}
-					for x := int64(0); x < s.run && part == 1; x += s.vec {
-						if side.may[r] {
-							settled(list, part, st, hasBit(s.lines[st], r), r, x, s.vec)
-						}
-					}
+				switch {
+				case !st.Fills():
+				case part == 0:
+					s.settleColumns(list, st, n, side, rows)
+				default:
+					s.settleLines(list, st, side, rows)
 				}
 			}
 			if len(list.stmts) > before {
@@ -481,6 +474,56 @@ func (s *pipeStep) settle(rows []int64) {
 			}
 		}
 	}
+}
+
+// settleColumns puts the columns at one end of rows in place, of a stage.
+func (s *pipeStep) settleColumns(list *scope, st *pipeline.Stage, n int, side rimSide, rows []int64) {
+	for x := range s.run {
+		if !side.may[x] {
+			continue
+		}
+		bit := hasBit(s.ends[st], int64(n)*s.run+x)
+		for _, part := range vectorParts(rows, s.columnVector()) {
+			var into []*kernel.Var
+			for _, r := range part {
+				into = append(into, s.made[st][r][x])
+			}
+			at := s.columnPlace(list, n, s.stream.Lag(st), part[0], x)
+			s.settled(list, bit, st, at, into)
+		}
+	}
+}
+
+// settleLines puts rows that a stage does not assign in place.
+func (s *pipeStep) settleLines(list *scope, st *pipeline.Stage, side rimSide, rows []int64) {
+	for _, r := range rows {
+		for x := int64(0); x < s.run && side.may[r]; x += s.vec {
+			at := s.linePlace(list, s.stream.Lag(st), r, x)
+			s.settled(list, hasBit(s.lines[st], r), st, at, s.made[st][r][x:x+s.vec])
+		}
+	}
+}
+
+// settled puts a few cells in place, if a bit says so. Each is a condition by itself, so that compilers
+// make no branch of it.
+func (s *pipeStep) settled(list *scope, bit kernel.Expr, st *pipeline.Stage, at kernel.Expr, cells []*kernel.Var) {
+	into := newScope(list)
+	s.load(into, s.planes[s.stream.Home(st.Value)], at, cells)
+	list.emit(&kernel.If{Cond: bit, Then: into.stmts})
+}
+
+// vectorParts cuts numbers into runs of 1, 2, 4 and so on neighbours that begin at a multiple of
+// their length, none longer than most.
+func vectorParts(numbers []int64, most int64) (parts [][]int64) {
+	sorted := slices.Sorted(slices.Values(numbers))
+	for len(sorted) > 0 {
+		n := most
+		for n > int64(len(sorted)) || sorted[0]%n != 0 || sorted[n-1]-sorted[0] != n-1 {
+			n /= 2
+		}
+		parts, sorted = append(parts, sorted[:n]), sorted[n:]
+	}
+	return parts
 }
 
 // keepPlane gives a row of a plane that a stage leaves as it was what memory has.

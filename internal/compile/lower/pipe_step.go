@@ -168,6 +168,9 @@ func (s *pipeStep) write() {
 	}
 	s.prepareAll(pipeline.Exchanged)
 	order, edges := s.rowOrder()
+	if s.late && s.set.Word(schedule.RimPlacement) == schedule.StepRims {
+		edges = len(order)
+	}
 	if s.prefetch == 0 {
 		for _, r := range order {
 			s.receive(r)

@@ -177,7 +177,8 @@ func Described(m *Machine) *Machine {
 			continue
 		}
 		full := *m
-		full.ClockGHz, full.Peak, full.Memory, full.Caches, full.Source = d.ClockGHz, d.Peak, d.Memory, d.Caches, d.Source
+		full.ClockGHz, full.Peak, full.Memory = d.ClockGHz, d.Peak, d.Memory
+		full.Caches, full.Source = d.Caches, d.Source
 		if m.GPU != nil && d.GPU != nil {
 			gpu := *m.GPU
 			gpu.SharedBandwidth = d.GPU.SharedBandwidth

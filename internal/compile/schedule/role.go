@@ -61,6 +61,10 @@ const (
 	PersistentBlocks
 	// BlockBarrier says how the threads of a block meet: SplitBarrier or WholeBarrier.
 	BlockBarrier
+	// RimPlacement says when a step puts cells that are not assigned in place: RowRims or StepRims.
+	RimPlacement
+	// RimVector is how many rows of a column of such cells a thread loads together.
+	RimVector
 	// ExchangeInterval is how many iterations blocks compute before they exchange halos with
 	// their neighbours, in kernels whose blocks stay for many iterations.
 	ExchangeInterval
@@ -102,6 +106,9 @@ const (
 	SplitBarrier = "split" // BlockBarrier: arrive, do something else, wait
 	WholeBarrier = "whole" // BlockBarrier: all wait at once
 
+	RowRims  = "rows" // RimPlacement: after the rows that other warps wait for, and after the others
+	StepRims = "step" // RimPlacement: after all rows
+
 	NeighbourWait = "neighbours" // BlockWait: the blocks next to it
 	GridWait      = "grid"       // BlockWait: all blocks
 
@@ -124,6 +131,7 @@ var roleNames = [roleCount]string{
 	ClusterBlocks: "cluster blocks",
 	Perspective:   "perspective", Prefetch: "prefetch",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
+	RimPlacement: "rim placement", RimVector: "rim vector",
 	ExchangeInterval: "exchange interval", BlockWait: "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",

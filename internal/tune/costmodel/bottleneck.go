@@ -27,9 +27,9 @@ type Evidence struct {
 
 // Model predicts the plans of a program at one size.
 type Model struct {
-	bound   *ir.Binding
-	options lower.Options
-	machine *machine.Machine
+	bound    *ir.Binding
+	options  lower.Options
+	hardware *machine.Machine
 }
 
 // New returns the model of a program that is lowered with some options. The error says what is not known of the
@@ -46,7 +46,7 @@ func New(b *ir.Binding, o lower.Options, m *machine.Machine) (*Model, error) {
 		return nil, fmt.Errorf("how fast memory and arithmetic of %s are is not known: no description has it", name)
 	}
 	o.Bound = b
-	return &Model{bound: b, options: o, machine: m}, nil
+	return &Model{bound: b, options: o, hardware: m}, nil
 }
 
 // Bottleneck predicts the plan's kernel of several iterations, the deepest one, or of one iteration if it has none.
@@ -92,7 +92,7 @@ func (m *Model) span(s *kernel.Span, known Known) (Class, Evidence, error) {
 		if err != nil {
 			return "", Evidence{}, err
 		}
-		t := NewTerms(w, useful, m.machine, known)
+		t := NewTerms(w, useful, m.hardware, known)
 		e.add(t)
 	}
 	class, _ := e.Largest()

@@ -188,8 +188,8 @@ func TestAgainstMeasurements(t *testing.T) {
 	}
 	slices.Sort(off)
 	all, cases := rankCorrelation(rates, predicted), rankCorrelation(ofBest, predictedBest)
-	t.Logf("rank correlation %.3f of %d kernels, %.3f of the best of %d cases; half are off by %.0f %% at most, nine of "+
-		"ten by %.0f %%", all, len(list), cases, len(best), 100*off[len(off)/2], 100*off[len(off)*9/10])
+	t.Logf("rank correlation %.3f of %d kernels, %.3f of the best of %d cases; half are off by %.0f %% at most, "+
+		"nine of ten by %.0f %%", all, len(list), cases, len(best), 100*off[len(off)/2], 100*off[len(off)*9/10])
 	if all < 0.94 || cases < 0.94 || off[len(off)/2] > 0.1 || off[len(off)*9/10] > 0.3 {
 		t.Error("predictions are far from what was measured")
 	}

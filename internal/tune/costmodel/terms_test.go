@@ -96,17 +96,17 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		target  lower.Target
-		machine *machine.Machine
-		want    string
+		target   lower.Target
+		hardware *machine.Machine
+		want     string
 	}{
 		{lower.CPU, h200(t), "the cost model is of GPUs"},
 		{lower.GPU, nil, "of the device are is not known"},
 		{lower.GPU, &machine.Machine{Name: "pocl", Kind: machine.KindGPU, GPU: &machine.GPU{Warp: 32}}, "of pocl are"},
 	} {
-		if _, err = costmodel.New(b, lower.Options{Target: c.target}, c.machine); err == nil ||
+		if _, err = costmodel.New(b, lower.Options{Target: c.target}, c.hardware); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v", c.machine, err)
+			t.Errorf("%+v: %v", c.hardware, err)
 		}
 	}
 }

@@ -21,7 +21,10 @@ func TestRoute(t *testing.T) {
 		{"one is uneven", 4, map[int64]float64{4: 0.5, 6: 0.4}, "[4 3 5 6 8 10] the depths around 6 were not faster"},
 		{"less deep ones are faster", 8, map[int64]float64{8: 0.9, 6: 0.8, 5: 0.7, 4: 0.6, 3: 0.7},
 			"[8 6 5 4 3] the depths around 4 were not faster"},
-		{"it spills", 6, map[int64]float64{6: inf, 5: inf, 4: inf, 3: 0.5}, "[6 5 4 3 2] the depths around 3 were not faster"},
+		{
+			"it spills", 6, map[int64]float64{6: inf, 5: inf, 4: inf, 3: 0.5},
+			"[6 5 4 3 2] the depths around 3 were not faster",
+		},
 		{"nothing works", 4, map[int64]float64{4: inf, 3: inf, 2: inf}, "[4 3 2] nothing works from depth 2 on"},
 		{"the shallowest", 2, map[int64]float64{2: 0.5}, "[2 3 4] the depths around 2 were not faster"},
 		{"the deepest", 12, map[int64]float64{12: 0.5}, "[12 10] the depths around 12 were not faster"},
@@ -56,7 +59,8 @@ func TestPeak(t *testing.T) {
 		times []float64 // of an iteration, from depth 2 on
 		want  int64
 	}{
-		{[]float64{1}, 2}, {[]float64{1, 0.9, 0.8, 0.9}, 4}, {[]float64{1, 0.9, 0.899, 0.898}, 3}, {[]float64{1, 1, 0.5, 2}, 4},
+		{[]float64{1}, 2}, {[]float64{1, 0.9, 0.8, 0.9}, 4},
+		{[]float64{1, 0.9, 0.899, 0.898}, 3}, {[]float64{1, 1, 0.5, 2}, 4},
 	} {
 		var list []Version
 		for i, s := range c.times {

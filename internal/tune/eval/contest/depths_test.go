@@ -81,12 +81,13 @@ func TestEnlarged(t *testing.T) {
 // A row tells the depth of the best plan, its gain over the best of depth 1, and why it is not another.
 func TestDepthsRow(t *testing.T) {
 	plan := "s[0:1]@1{family=tile}"
-	loop := tuner.LoopResult{Loop: "body[0:2]", Iterations: 90, Stopped: "the time is over", Depths: []tuner.DepthResult{
+	loop := tuner.LoopResult{Loop: "body[0:2]", Iterations: 90, Stopped: "the time is over"}
+	loop.Depths = []tuner.DepthResult{
 		{Depth: 1, Seconds: 1, Gain: 1},
 		{Depth: 2, Seconds: 1.2, Gain: 1.67, Bottleneck: costmodel.Memory},
 		{Depth: 4, Seconds: 2, Gain: 2, Bottleneck: costmodel.Issue, Evidence: "counted", InPlan: true},
 		{Depth: 6},
-	}}
+	}
 	result := func(best string, loops ...tuner.LoopResult) *tuner.Result {
 		return &tuner.Result{Best: best, Loops: loops, Contenders: []tuner.Contender{
 			{Name: "plain", Plan: "p", Times: []float64{0.1, 0.1, 0.1}},
