@@ -25,23 +25,23 @@ type rims struct {
 	late   bool            // they are put in place once rows are through
 	width  []pipeline.Halo // by axis
 	planes map[*ir.Grid]*kernel.Buffer
-	// ends has a bit for each of the thread's cells along the row that is of the rim at its lower
-	// end, and then as many for the upper end; lines has one for each of its rows.
+	// ends has a bit for each of the thread's cells along the row that is of the rim at an end of it;
+	// lines has one for each of its rows.
 	ends, lines map[*pipeline.Stage]kernel.Expr
 	lineBits    map[*ir.Grid]kernel.Expr // the lines of all stages that leave cells of a grid as they were
-	sides       [2][2]rimSide            // of the domain: its first and last cells of a row, its first and last rows
-	copied      kernel.Expr              // a bit for each cell at the ends of rows that a lane copies
+	sides       [2]rimSide               // of the domain: the ends of its rows, and its first and last rows
+	copied      mask                     // a bit for each cell at the ends of rows that a lane copies
 	endCopies   map[*ir.Grid][]endCopy
-	columns     [2]kernel.Expr // where the column of the thread's first cell has its place, at either end
-	line        kernel.Expr    // where its first cell of a row that is not assigned has
+	column      kernel.Expr // where the column of the thread's first cell has its place
+	line        kernel.Expr // where its first cell of a row that is not assigned has
 	unassigned  map[*pipeline.Stage]mask
 }
 
-// rimSide is one side of the domain: which of the thread's cells along the row, or of its rows,
-// may be of its rim, and whether a warp has any.
+// rimSide is the two sides of the domain along an axis: which of the thread's cells along the row, or
+// of its rows, may be of their rims, and whether a warp has any at the lower side, at the upper, at one of them.
 type rimSide struct {
-	may  []bool
-	here kernel.Expr
+	may             []bool
+	low, high, here kernel.Expr
 }
 
 // decideRims decides whether rims are put in place late: what a stage assigns may depend on no
@@ -172,8 +172,36 @@ func (p *pipe) columnVector() int64 {
 // rimColumns is how many cells of a plane at the ends of rows a block has a place for. They are kept
 // as columns, since a thread has one or two cells of each of its rows there.
 func (p *pipe) rimColumns() int64 {
-	w, line := p.width[len(p.axes)-1], int64(4) // whole rows behind them begin at vectors, too
-	return ((w.Low+w.High)*p.warps*p.columnRows() + line - 1) / line * line
+	const line = 4 // whole rows behind them begin at vectors, too
+	return (p.columnCount()*p.warps*p.columnRows() + line - 1) / line * line
+}
+
+// columnCount is how many columns there are at both ends of rows. Where a thread may have cells of both,
+// there are as many as it then has: all of the row.
+func (p *pipe) columnCount() int64 {
+	w := p.width[len(p.axes)-1]
+	if p.short() {
+		return w.Low + w.High + p.run - 1
+	}
+	return w.Low + w.High
+}
+
+// short reports whether rows may be so short that a thread has cells of both ends.
+func (p *pipe) short() bool {
+	last := len(p.axes) - 1
+	w := p.width[last]
+	return !p.baked || p.opts.Bound.Extent(p.extents[last]).Len() < w.Low+w.High+p.run
+}
+
+// betweenColumns is how many cells of a row are between the columns of its ends.
+func (p *pipe) betweenColumns() kernel.Expr {
+	last := len(p.axes) - 1
+	ends := p.width[last].Low + p.width[last].High
+	between := kernel.Sub(kernel.Sub(p.hi[last], p.lo[last]), kernel.I(ends-1))
+	if p.short() {
+		return kernel.Sel(kernel.Ge(between, kernel.I(p.run)), between, kernel.I(0))
+	}
+	return between
 }
 
 // rimLines is how many whole rows of a plane a block has a place for: those of both ends, and
@@ -204,11 +232,7 @@ func (p *pipe) findRims(body *scope) {
 		for n := range cells {
 			at := kernel.Add(first, kernel.I(n))
 			rim := kernel.And(between(at, p.lo[k], p.hi[k]), kernel.Un(op.Not, assigned(st, k, first, n)))
-			bit := kernel.Expr(bitOf(n))
-			if k == last {
-				bit = kernel.Sel(p.isLow(at), bit, bitOf(cells+n))
-			}
-			word = kernel.Bin(op.Or, word, kernel.Sel(rim, bit, none))
+			word = kernel.Bin(op.Or, word, kernel.Sel(rim, bitOf(n), none))
 		}
 		return body.let(p.env, name, name, word)
 	}
@@ -245,46 +269,40 @@ func (p *pipe) findRims(body *scope) {
 	side := func(part int, name string, k int, first kernel.Expr, cells int64) {
 		low := kernel.Lt(first, kernel.Add(p.lo[k], kernel.I(p.width[k].Low)))
 		high := kernel.Bin(op.Gt, kernel.Add(first, kernel.I(cells+p.width[k].High-1)), p.hi[k])
-		mayLow, mayHigh := p.rimCellsOf(k)
-		p.sides[part] = [2]rimSide{
-			{mayLow, body.let(p.env, name+"_low", name+"_low", low)},
-			{mayHigh, body.let(p.env, name+"_high", name+"_high", high)},
-		}
+		here := kernel.Bin(op.Or, low, high)
+		p.sides[part] = rimSide{p.rimCellsOf(k), low, high, body.let(p.env, name+"_here", name+"_here", here)}
 	}
 	side(0, "rim_ends", last, p.corner[last], p.span(last))
 	side(1, "rim_lines", 1, p.row0, p.rows)
 	p.findEndCopies(body)
-	ends := p.width[last]
-	column := kernel.Add(kernel.Mul(kernel.Sub(p.x0, p.lo[last]), kernel.I(p.warps*p.columnRows())),
-		kernel.Mul(p.warp, kernel.I(p.columnRows())))
-	column = body.let(p.env, "rim_column", "rim_column", column)
-	apart := kernel.Sub(kernel.I(ends.Low+ends.High-1), kernel.Sub(p.hi[last], p.lo[last]))
-	apart = kernel.Mul(apart, kernel.I(p.warps*p.columnRows()))
-	p.columns = [2]kernel.Expr{column, kernel.Add(column, body.let(p.env, "rim_apart", "rim_apart", apart))}
+	upper := kernel.Bin(op.Gt, kernel.Add(p.x0, kernel.I(p.run-1+p.width[last].High)), p.hi[last])
+	column := kernel.Sub(kernel.Sub(p.x0, p.lo[last]), kernel.Sel(upper, p.betweenColumns(), kernel.I(0)))
+	column = kernel.Add(kernel.Mul(column, kernel.I(p.warps*p.columnRows())), kernel.Mul(p.warp, kernel.I(p.columnRows())))
+	p.column = body.let(p.env, "rim_column", "rim_column", column)
 	w, run := p.width[1], kernel.I(p.run)
 	low := kernel.Sub(p.row0, p.lo[1])
 	high := kernel.Add(kernel.Sub(p.row0, p.hi[1]), kernel.I(w.High-1+w.Low))
-	line := kernel.Sel(p.sides[1][0].here, low, high)
+	line := kernel.Sel(p.sides[1].low, low, high)
 	if both := w.Low + w.High; p.rimLines() > both {
-		line = kernel.Sel(kernel.Bin(op.And, p.sides[1][0].here, p.sides[1][1].here), kernel.I(both), line)
+		line = kernel.Sel(kernel.Bin(op.And, p.sides[1].low, p.sides[1].high), kernel.I(both), line)
 	}
 	p.line = body.let(p.env, "rim_line", "rim_line", kernel.Add(kernel.I(p.rimColumns()),
 		kernel.Add(kernel.Mul(line, kernel.I(32*p.run)), kernel.Mul(p.lane, run))))
 }
 
-// rimCellsOf returns which of a thread's cells along an axis may be of the rim at the axis's
-// lower end, and which at the upper end. Where sizes are known, tiles begin in known places.
-func (p *pipe) rimCellsOf(k int) (low, high []bool) {
+// rimCellsOf returns which of a thread's cells along an axis may be of the rims at the axis's ends. Where
+// sizes are known, tiles begin in known places.
+func (p *pipe) rimCellsOf(k int) []bool {
 	cells, threads := p.run, int64(32)
 	if k < len(p.axes)-1 {
 		cells, threads = p.rows, p.warps
 	}
-	low, high = make([]bool, cells), make([]bool, cells)
+	may, w := make([]bool, cells), p.width[k]
 	if !p.baked {
 		for n := range cells {
-			low[n], high[n] = p.width[k].Low > 0, p.width[k].High > 0
+			may[n] = w.Low > 0 || w.High > 0
 		}
-		return low, high
+		return may
 	}
 	e := p.opts.Bound.Extent(p.extents[k])
 	origin, align := e.Lo, int64(1)
@@ -298,19 +316,12 @@ func (p *pipe) rimCellsOf(k int) (low, high []bool) {
 		at = min(at, last)
 		for n := range cells * threads {
 			x := at + n
-			low[n%cells] = low[n%cells] || x >= e.Lo && x < e.Lo+p.width[k].Low
-			high[n%cells] = high[n%cells] || x <= e.Hi && x > e.Hi-p.width[k].High
+			may[n%cells] = may[n%cells] || x >= e.Lo && x < e.Lo+w.Low || x <= e.Hi && x > e.Hi-w.High
 		}
 		if at == last {
-			return low, high
+			return may
 		}
 	}
-}
-
-// isLow is the condition that a position on the last axis is of the rim at its lower end.
-func (p *pipe) isLow(at kernel.Expr) kernel.Expr {
-	last := len(p.axes) - 1
-	return kernel.Lt(at, kernel.Add(p.lo[last], kernel.I(p.width[last].Low)))
 }
 
 // rimSlot is where the rims begin that came some steps ago, or come later.
@@ -327,10 +338,10 @@ func (s *pipeStep) linePlace(list *scope, age, r, x int64) kernel.Expr {
 	return kernel.Add(first, kernel.I(r*32*s.run+x))
 }
 
-// columnPlace is where a cell of the thread stands among these, in a column at one end of rows.
-func (s *pipeStep) columnPlace(list *scope, side int, age, r, x int64) kernel.Expr {
-	first := kernel.Add(s.rimSlot(list, age), s.columns[side])
-	first = list.let(s.env, fmt.Sprintf("rim-%d-%d", side, mod(-age, s.rimSlots())), "rim_from", first)
+// columnPlace is where a cell of the thread stands among these, in a column at an end of rows.
+func (s *pipeStep) columnPlace(list *scope, age, r, x int64) kernel.Expr {
+	first := kernel.Add(s.rimSlot(list, age), s.column)
+	first = list.let(s.env, fmt.Sprintf("rim-column-%d", mod(-age, s.rimSlots())), "rim_from", first)
 	return kernel.Add(first, kernel.I(x*s.warps*s.columnRows()+r))
 }
 
@@ -355,14 +366,13 @@ func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
 	list := newScope(s.body)
 	for _, c := range s.endCopies[grid] {
 		at := s.clamped(fmt.Sprintf("plane_in_%d", later), 0, plane)
-		list.emit(&kernel.If{Cond: hasBit(s.copied, c.bit), Then: []kernel.Stmt{&kernel.AsyncCopy{
+		list.emit(&kernel.If{Cond: hasBit(s.copied[c.bit/maskBits], c.bit), Then: []kernel.Stmt{&kernel.AsyncCopy{
 			To: s.planes[grid], At: kernel.Add(s.rimSlot(list, -later), c.place), From: b.buffer,
 			Index: kernel.Add(s.planeStart(home, at), c.inPlane), Cells: 1,
 		}}})
 	}
 	if len(list.stmts) > 0 {
-		here := kernel.Bin(op.Or, s.sides[0][0].here, s.sides[0][1].here)
-		s.body.emit(&kernel.If{Cond: here, Then: list.stmts})
+		s.body.emit(&kernel.If{Cond: s.sides[0].here, Then: list.stmts})
 	}
 }
 
@@ -380,18 +390,18 @@ func (p *pipe) findEndCopies(body *scope) {
 	w, rows := p.width[last], kernel.I(p.rows)
 	p.endCopies = map[*ir.Grid][]endCopy{}
 	none := kernel.L(op.Int(types.I32, 0))
-	word, bit := kernel.Expr(none), int64(0)
+	var words mask
+	bit := int64(0)
 	for _, grid := range p.rimGrids() {
 		home := p.gridStore(grid)
-		for first := int64(0); first < (w.Low+w.High)*p.rows; first += 32 {
+		for first := int64(0); first < p.columnCount()*p.rows; first += 32 {
 			item := kernel.Add(p.lane, kernel.I(first))
 			column, r := kernel.Bin(op.Div, item, rows), kernel.Bin(op.Rem, item, rows)
 			low := kernel.Lt(column, kernel.I(w.Low))
-			// Columns of the upper end are after those of the lower end.
-			x := kernel.Add(kernel.Sel(low, p.lo[last], kernel.Sub(p.hi[last], kernel.I(w.Low+w.High-1))), column)
+			x := kernel.Add(kernel.Add(p.lo[last], column), kernel.Sel(low, kernel.I(0), p.betweenColumns()))
 			row := kernel.Add(p.row0, r)
-			cond := kernel.And(kernel.Lt(item, kernel.I((w.Low+w.High)*p.rows)),
-				kernel.Sel(low, p.sides[0][0].here, p.sides[0][1].here))
+			cond := kernel.And(kernel.Lt(item, kernel.I(p.columnCount()*p.rows)),
+				kernel.Sel(low, p.sides[0].low, p.sides[0].high))
 			cond = kernel.And(cond, between(row, p.lo[1], p.hi[1]))
 			if p.assignsInPlace(grid) { // other blocks may store next to the rim: it is copied exactly
 				cond = kernel.And(cond, kernel.Un(op.Not, p.assignedTo(grid, last, x)))
@@ -399,7 +409,11 @@ func (p *pipe) findEndCopies(body *scope) {
 			if p.short() {
 				cond = kernel.And(cond, between(x, p.lo[last], p.hi[last]))
 			}
-			word = kernel.Bin(op.Or, word, kernel.Sel(cond, bitOf(bit), none))
+			if bit%maskBits == 0 {
+				words = append(words, none)
+			}
+			word := &words[bit/maskBits]
+			*word = kernel.Bin(op.Or, *word, kernel.Sel(cond, bitOf(bit), none))
 			place := kernel.Add(kernel.Mul(column, kernel.I(p.warps*p.columnRows())),
 				kernel.Add(kernel.Mul(p.warp, kernel.I(p.columnRows())), r))
 			at := []index{{at: home.dims[0].lo(p.size)}, {at: row}, {at: x}}
@@ -411,7 +425,9 @@ func (p *pipe) findEndCopies(body *scope) {
 			bit++
 		}
 	}
-	p.copied = body.let(p.env, "rim_copied", "rim_copied", word)
+	p.copied = words.each(func(n int) kernel.Expr {
+		return body.let(p.env, fmt.Sprintf("rim_copied_%d", n), "rim_copied", words[n])
+	})
 }
 
 // planeStart is how far a plane's first cell is from a grid's first.
@@ -423,22 +439,14 @@ func (p *pipe) planeStart(st *store, plane kernel.Expr) kernel.Expr {
 	return start
 }
 
-// short reports whether rows may have fewer cells than their rims.
-func (p *pipe) short() bool {
-	last := len(p.axes) - 1
-	w := p.width[last]
-	return !p.baked || p.opts.Bound.Extent(p.extents[last]).Len() < w.Low+w.High
-}
-
 // fetchLines brings whole rows that are not assigned.
 func (s *pipeStep) fetchLines(grid *ir.Grid, plane kernel.Expr, later int64) {
-	low, high := s.sides[1][0], s.sides[1][1]
 	list := newScope(s.body)
 	in := *s
 	in.body = list
 	rows := make([]*scope, s.rows)
 	in.elements(grid, plane, fmt.Sprintf("in_%d", later), func(b *kernel.Buffer, from kernel.Expr, r, c int64) {
-		if !low.may[r] && !high.may[r] {
+		if !s.sides[1].may[r] {
 			return
 		}
 		if rows[r] == nil {
@@ -456,7 +464,7 @@ func (s *pipeStep) fetchLines(grid *ir.Grid, plane kernel.Expr, later int64) {
 		}
 	}
 	if any {
-		s.body.emit(&kernel.If{Cond: kernel.Bin(op.Or, low.here, high.here), Then: list.stmts})
+		s.body.emit(&kernel.If{Cond: s.sides[1].here, Then: list.stmts})
 	}
 }
 
@@ -487,51 +495,47 @@ func (p *pipe) assignedTo(grid *ir.Grid, k int, at kernel.Expr) kernel.Expr {
 // settle puts in place what stages leave as it was in some rows. There may be planes beyond the
 // arrays, too: nothing depends on them.
 func (s *pipeStep) settle(rows []int64) {
-	for part, sides := range s.sides {
-		for n, side := range sides {
-			list := newScope(s.body)
-			if part == 0 { // other lanes have copied them
-				list.emit(&kernel.Barrier{Scope: kernel.WarpScope})
+	for part, side := range s.sides {
+		list := newScope(s.body)
+		if part == 0 { // other lanes have copied them
+			list.emit(&kernel.Barrier{Scope: kernel.WarpScope})
+		}
+		before := len(list.stmts)
+		for _, st := range s.stream.Stages {
+			switch {
+			case !st.Fills():
+			case part == 0:
+				s.settleColumns(list, st, rows)
+			default:
+				s.settleLines(list, st, rows)
 			}
-			before := len(list.stmts)
-			for _, st := range s.stream.Stages {
-				switch {
-				case !st.Fills():
-				case part == 0:
-					s.settleColumns(list, st, n, side, rows)
-				default:
-					s.settleLines(list, st, side, rows)
-				}
-			}
-			if len(list.stmts) > before {
-				s.body.emit(&kernel.If{Cond: side.here, Then: list.stmts})
-			}
+		}
+		if len(list.stmts) > before {
+			s.body.emit(&kernel.If{Cond: side.here, Then: list.stmts})
 		}
 	}
 }
 
-// settleColumns puts the columns at one end of rows in place, of a stage.
-func (s *pipeStep) settleColumns(list *scope, st *pipeline.Stage, n int, side rimSide, rows []int64) {
+// settleColumns puts the columns at the ends of rows in place, of a stage.
+func (s *pipeStep) settleColumns(list *scope, st *pipeline.Stage, rows []int64) {
 	for x := range s.run {
-		if !side.may[x] {
+		if !s.sides[0].may[x] {
 			continue
 		}
-		bit := hasBit(s.ends[st], int64(n)*s.run+x)
 		for _, part := range vectorParts(rows, s.columnVector()) {
 			var into []*kernel.Var
 			for _, r := range part {
 				into = append(into, s.made[st][r][x])
 			}
-			at := s.columnPlace(list, n, s.stream.Lag(st), part[0], x)
-			s.settled(list, bit, st, at, into)
+			s.settled(list, hasBit(s.ends[st], x), st, s.columnPlace(list, s.stream.Lag(st), part[0], x), into)
 		}
 	}
 }
 
 // settleLines puts rows that a stage does not assign in place.
-func (s *pipeStep) settleLines(list *scope, st *pipeline.Stage, side rimSide, rows []int64) {
+func (s *pipeStep) settleLines(list *scope, st *pipeline.Stage, rows []int64) {
 	for _, r := range rows {
-		for x := int64(0); x < s.run && side.may[r]; x += s.vec {
+		for x := int64(0); x < s.run && s.sides[1].may[r]; x += s.vec {
 			at := s.linePlace(list, s.stream.Lag(st), r, x)
 			s.settled(list, hasBit(s.lines[st], r), st, at, s.made[st][r][x:x+s.vec])
 		}

@@ -13,12 +13,14 @@ static __device__ inline uint32_t gl_shared_at(const void *p) // its address in 
 {
     return (uint32_t)__cvta_generic_to_shared(p);
 }
-template <int bytes> static __device__ inline void gl_copy_async(void *to, const void *from)
+template <int bytes, int to_bytes = 0, int from_bytes = 0> static __device__ inline void gl_copy_async(void *to, const void *from) // both so many bytes further
 {
     if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(gl_shared_at(to)), "l"(from) : "memory");
+        asm volatile("cp.async.cg.shared.global [%0+%2], [%1+%3], 16;"
+            :: "r"(gl_shared_at(to)), "l"(from), "n"(to_bytes), "n"(from_bytes) : "memory");
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(gl_shared_at(to)), "l"(from), "n"(bytes) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0+%3], [%1+%4], %2;"
+            :: "r"(gl_shared_at(to)), "l"(from), "n"(bytes), "n"(to_bytes), "n"(from_bytes) : "memory");
 }
 static __device__ inline void gl_commit_async() // ends a group of copies
 {
@@ -42,7 +44,7 @@ extern "C" __global__ __launch_bounds__(32) void groups(const float *__restrict_
     for (int64_t k = 0; k < N; ++k) {
         const int64_t next = (k + 1) % 2;
         if (k + 1 < N) {
-            gl_copy_async<16>(&tile[next * 128 + t * 4], &u[(k + 1) * 128 + t * 4]);
+            gl_copy_async<16, 0, 512>(&tile[next * 128 + t * 4], &u[k * 128 + t * 4]);
         }
         gl_commit_async();
         gl_wait_async<1>();
@@ -56,7 +58,7 @@ extern "C" __global__ __launch_bounds__(32) void groups(const float *__restrict_
         __syncthreads();
     }
     gl_copy_async<4>(&tile[t], &u[t]);
-    gl_copy_async<8>(&tile[128 + t * 2], &u[t * 2]);
+    gl_copy_async<8, 512, 0>(&tile[t * 2], &u[t * 2]);
     gl_commit_async();
     gl_wait_async<0>();
 }

@@ -294,13 +294,13 @@ template <int number, int count> static void gl_barrier()
 	unsigned missing = (32 - pretended::count % 32) % 32;
 	pass(g, pretended::running->number + 1 == pretended::count ? 1 + missing : 1);
 }
-template <int bytes> static void gl_copy_async(void *to, const void *from)
+template <int bytes, int to_bytes = 0, int from_bytes = 0> static void gl_copy_async(void *to, const void *from)
 {
 	pretended::pending &p = pretended::mine();
 	if (p.count == sizeof p.list / sizeof *p.list)
 		abort();
 	p.list[p.count].group = p.group;
-	p.list[p.count++].what = pretended::issue(to, from, bytes);
+	p.list[p.count++].what = pretended::issue((char *)to + to_bytes, (const char *)from + from_bytes, bytes);
 }
 static void gl_fence_async() {}
 static void gl_commit_async() { pretended::mine().group++; }
