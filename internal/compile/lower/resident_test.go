@@ -73,6 +73,25 @@ func TestResident(t *testing.T) {
 	}
 }
 
+// Where blocks exchange nothing, since no iteration changes what others read, warps still wait for each other
+// before they leave the rows of the next round.
+func TestResidentWithoutExchange(t *testing.T) {
+	for _, text := range []string{
+		"h[j][i] = 0.5*u[j][i]; u[j][i] = h[j][i] + q[j-1][i] + q[j][i+1];",
+		"h[j][i] = q[j-1][i] + q[j][i+1]; u[j][i] = 0.5*u[j][i] + h[j+1][i];",
+	} {
+		p := load(t, "constant", `parameter M, N; iterator j, i; double u[M,N], q[M,N], h[M,N]; boundary u, q, h : clamp;
+copyin u, q; stencil s (u, q, h) { `+text+` }
+iterate 13 { s (u, q, h); } copyout u;`)
+		for _, config := range []string{"wait=grid,barrier=whole", "barrier=split", "barrier=whole,sizes=literals"} {
+			text := "body[0:1]@6{family=resident,exchange=2,block=4x32,cells=2x1," + config + "}"
+			if err := checkSpan(t, lower.GPU, bind(t, p.In(arith.Contract), "M=13 N=40"), text, 3); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
 // Mistakes in the exchange of halos are found, whichever block comes first.
 func TestSpoiltResident(t *testing.T) {
 	const text = "body[0:2]@9{family=resident,exchange=3,block=4x32,cells=4x1}"

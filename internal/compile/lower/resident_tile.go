@@ -339,6 +339,8 @@ func (r *resident) allRounds(body *scope) {
 		list.emit(&kernel.If{
 			Cond: kernel.Lt(kernel.Add(r.round, kernel.I(1)), kernel.I(r.rounds)), Then: r.exchange(list, left, taken),
 		})
+	} else if r.meets > 0 && r.rounds > 1 { // an exchange has a barrier: edge rows are written anew after it
+		list.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 	}
 	body.emit(&kernel.Loop{Var: round, Lo: kernel.I(0), Hi: kernel.I(r.rounds), Step: kernel.I(1), Body: list.stmts})
 }
