@@ -283,6 +283,8 @@ func (h *host) scalarArgument(a kernel.Arg, step string) string {
 		return h.printer.names[h.sizes[a.Param]]
 	case kernel.StepArg:
 		return step
+	case kernel.RoundsArg:
+		return roundsName
 	}
 	panic(fmt.Sprintf("emit: a library has no %T", a))
 }

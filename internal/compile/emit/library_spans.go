@@ -179,6 +179,12 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 			}
 			h.line("while (%scount - done >= %d) {", only, s.Depth+s.After)
 			h.indent++
+			done := fmt.Sprint(s.Depth)
+			if s.Repeats {
+				h.line("const int64_t fit = (count - done - %d) / %d;", s.After, s.Depth)
+				h.line("const int32_t %s = (int32_t)(fit < %d ? fit : %[2]d);", roundsName, kernel.MostRounds)
+				done = fmt.Sprintf("%d * (int64_t)%s", s.Depth, roundsName)
+			}
 			set := 1 + slices.IndexFunc(spans, func(x librarySpan) bool { return sameSpares(x.Span, s.Span) })
 			if prepares[n] != "" {
 				h.line("if (ready != %d)", set)
@@ -191,7 +197,7 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 			if prepared {
 				h.line("ready = %d;", set)
 			}
-			h.line("done += %d;", s.Depth)
+			h.line("done += %s;", done)
 			h.indent--
 			h.line("}")
 		}
@@ -215,17 +221,15 @@ func sameSpares(a, b *kernel.Span) bool {
 	return len(x) == len(y) && !slices.ContainsFunc(x, func(s *kernel.Spare) bool { return !slices.Contains(y, s) })
 }
 
-// exchange prints what a span's exchanges and the rotations of its iterations come to.
+// exchange prints what the rotations of a span's iterations and its exchanges come to.
 func (h *host) exchange(s *kernel.Span) {
-	grids := h.lib.Grids
-	from := make([]int, len(grids)) // whose memory each grid gets
-	for i := range from {
-		from[i] = i
+	from := make([]int, len(h.lib.Grids)) // whose memory each grid gets
+	whole := func() {
+		for i := range from {
+			from[i] = i
+		}
 	}
-	for _, x := range s.Exchanges {
-		a, b := h.lib.grids[x.Grid].Index, h.lib.spares[x.Spare].Index
-		from[a], from[b] = from[b], from[a]
-	}
+	whole()
 	for range s.Depth {
 		for _, r := range rotations(s.Iterate.Body) {
 			first := from[h.lib.grids[r.Grids[0]].Index]
@@ -235,15 +239,62 @@ func (h *host) exchange(s *kernel.Span) {
 			from[h.lib.grids[r.Grids[len(r.Grids)-1]].Index] = first
 		}
 	}
-	done := make([]bool, len(from))
-	for i := range from {
-		var cycle []*libraryGrid
-		for j := i; !done[j]; j = from[j] {
-			done[j] = true
-			cycle = append(cycle, grids[j])
+	if s.Repeats {
+		if times := periodOf(from); times > 1 {
+			h.line("for (int32_t n = %s %% %d; n > 0; n--) {", roundsName, times)
+			h.indent++
+			h.permute(from, "the rotations of a round")
+			h.indent--
+			h.line("}")
 		}
-		if len(cycle) > 1 {
-			h.rotateMemory(cycle, "exchanges and rotations")
+		whole()
+	}
+	for _, x := range s.Exchanges {
+		a, b := h.lib.grids[x.Grid].Index, h.lib.spares[x.Spare].Index
+		from[a], from[b] = from[b], from[a]
+	}
+	h.permute(from, "exchanges and rotations")
+}
+
+// permute prints that each grid gets the memory of another.
+func (h *host) permute(from []int, remark string) {
+	for _, cycle := range cyclesOf(from) {
+		var grids []*libraryGrid
+		for _, i := range cycle {
+			grids = append(grids, h.lib.Grids[i])
+		}
+		if len(grids) > 1 {
+			h.rotateMemory(grids, remark)
 		}
 	}
+}
+
+// cyclesOf returns the cycles of a permutation.
+func cyclesOf(from []int) [][]int {
+	var list [][]int
+	done := make([]bool, len(from))
+	for i := range from {
+		var cycle []int
+		for j := i; !done[j]; j = from[j] {
+			done[j] = true
+			cycle = append(cycle, j)
+		}
+		if len(cycle) > 0 {
+			list = append(list, cycle)
+		}
+	}
+	return list
+}
+
+// periodOf returns after how many applications a permutation brings everything back.
+func periodOf(from []int) int {
+	n := 1
+	for _, cycle := range cyclesOf(from) {
+		a, b := n, len(cycle)
+		for b != 0 {
+			a, b = b, a%b
+		}
+		n = n / a * len(cycle)
+	}
+	return n
 }

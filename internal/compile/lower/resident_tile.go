@@ -254,7 +254,7 @@ func (b *residentRound) crosses(st *pipeline.Stage, k int, n int64) bool {
 
 // exchanges reports whether blocks exchange anything.
 func (r *resident) exchanges() bool {
-	return r.rounds > 1 && slices.ContainsFunc(r.states, func(s *residentState) bool { return s.exchanged })
+	return slices.ContainsFunc(r.states, func(s *residentState) bool { return s.exchanged })
 }
 
 // flags is memory that says how many rounds each block has done; nil if all blocks wait for each other.
@@ -321,6 +321,9 @@ func (r *resident) flagOf(block []kernel.Expr) kernel.Expr {
 	return kernel.Add(kernel.Mul(block[0], r.count[1]), block[1])
 }
 
+// rounds is how many rounds the launch has.
+func (r *resident) rounds() kernel.Expr { return kernel.Conv(types.I64, r.roundsVar()) }
+
 // allRounds makes the loop over rounds.
 func (r *resident) allRounds(body *scope) {
 	round := body.declare(r.env, "round", types.I64)
@@ -337,12 +340,12 @@ func (r *resident) allRounds(body *scope) {
 	if r.exchanges() {
 		left, taken := r.exchanged(body)
 		list.emit(&kernel.If{
-			Cond: kernel.Lt(kernel.Add(r.round, kernel.I(1)), kernel.I(r.rounds)), Then: r.exchange(list, left, taken),
+			Cond: kernel.Lt(kernel.Add(r.round, kernel.I(1)), r.rounds()), Then: r.exchange(list, left, taken),
 		})
-	} else if r.meets > 0 && r.rounds > 1 { // an exchange has a barrier: edge rows are written anew after it
+	} else if r.meets > 0 { // an exchange has a barrier: edge rows are written anew after it
 		list.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 	}
-	body.emit(&kernel.Loop{Var: round, Lo: kernel.I(0), Hi: kernel.I(r.rounds), Step: kernel.I(1), Body: list.stmts})
+	body.emit(&kernel.Loop{Var: round, Lo: kernel.I(0), Hi: r.rounds(), Step: kernel.I(1), Body: list.stmts})
 }
 
 // cellMask has a bit for each of a thread's neighbouring cells. Masks are found before the rounds begin, and take a

@@ -141,7 +141,7 @@ func (s *workerServer) measure(q *request, launches []device.PreparedLaunch) (Tr
 			return t, err
 		}
 	}
-	if t.Sample, err = q.Rule.take(first, func(n int) (float64, error) { return s.timeRuns(n, timed) }); err != nil {
+	if t.Sample, err = q.Rule.take(first, c.parts(), func(n int) (float64, error) { return s.timeRuns(n, timed) }); err != nil {
 		return t, err
 	}
 	t.Condition = session.Condition(s.condition())
