@@ -44,6 +44,7 @@ iterate 3 {
 // spanner adds spans to a module.
 type spanner struct {
 	*kernel.Module
+	gpu    bool
 	aux    *kernel.Module
 	spares map[string]*kernel.Spare
 }
@@ -129,6 +130,47 @@ func (b *spanner) three() *kernel.Span {
 		Prepare: []*kernel.Launch{b.launch("keep", "u'", "u"), b.launch("keep", "v'", "v")}}
 }
 
+// bumps is a kernel of rounds of three iterations, each of which adds to u and then swaps it with v.
+const bumps = `
+(kernel bumps
+  (buffer u f32 global in (mul M N))
+  (buffer v f32 global in (mul M N))
+  (buffer u_spare f32 global out (mul M N))
+  (buffer v_spare f32 global out (mul M N))
+  (scalar M i64) (scalar N i64) (scalar step i32) (scalar rounds i32)
+  (for j i64 TAG (i64 0) M (i64 1)
+    (for i i64 serial (i64 0) N (i64 1)
+      (let c i64 (add (mul j N) i))
+      (var first f32 (load u c))
+      (var second f32 (load v c))
+      (for n i32 serial (i32 0) (mul (i32 3) rounds) (i32 1)
+        (let made f32 (add first (cast f32 (add (add step n) (i32 1)))))
+        (set first second)
+        (set second made))
+      (if (lt j M)
+        (then
+          (store u_spare c first)
+          (store v_spare c second))))))`
+
+// repeats is a span whose launch has a number of rounds.
+func (b *spanner) repeats() *kernel.Span {
+	tag := "serial"
+	if b.gpu {
+		tag = "block.x"
+	}
+	k, err := kernel.ParseText(strings.Replace(bumps, "TAG", tag, 1))
+	if err != nil {
+		panic(err)
+	}
+	b.Kernels = append(b.Kernels, k)
+	args := []kernel.Arg{
+		b.at("u"), b.at("v"), b.at("u'"), b.at("v'"),
+		kernel.SizeArg{Param: 0}, kernel.SizeArg{Param: 1}, kernel.StepArg{}, kernel.RoundsArg{},
+	}
+	return &kernel.Span{Depth: 3, Repeats: true, Exchanges: b.exchange("u", "v"),
+		Launches: []*kernel.Launch{{Kernel: k, Args: args}}}
+}
+
 type spanFunc = func(b *spanner) *kernel.Span
 
 // spanned adds spans to the innermost iterate of a module.
@@ -142,7 +184,7 @@ func spanned(t testing.TB, m *kernel.Module, o lower.Options, spans ...spanFunc)
 	if inner, ok := it.Body[0].(*ir.Iterate); ok {
 		it = inner
 	}
-	b := &spanner{m, aux, map[string]*kernel.Spare{}}
+	b := &spanner{m, o.Target == lower.GPU, aux, map[string]*kernel.Spare{}}
 	for _, f := range spans {
 		s := f(b)
 		s.Iterate = it
@@ -166,6 +208,9 @@ var spanPrograms = []struct {
 	{"nested",
 		"copyin u, v; copyout u, v;\niterate 2 { iterate T { s (v, u, step); swap (v, u); } bump (u, step); }",
 		[]spanFunc{(*spanner).unseen}, "int32_t step_1 = (int32_t)gl_together(h, g, 0, count_1)"},
+	{"repeats", "copyin u, v; copyout u, v;\niterate T { bump (u, step); swap (u, v); }",
+		[]spanFunc{(*spanner).repeats},
+		"const int32_t gl_rounds = (int32_t)(fit < 4096 ? fit : 4096);"},
 	{"until", "copyin u; copyout u, v;\niterate until (step >= 5) max 7 { s (v, u, step); swap (v, u); }",
 		[]spanFunc{(*spanner).even}, ""},
 }
@@ -230,7 +275,7 @@ func TestLibrarySpans(t *testing.T) {
 				}
 				drive(t, b, p, cases)
 				// What is allocated is freed, and nothing beside it is touched.
-				if d == C && (c.name == "three" || c.name == "unseen") {
+				if d == C && (c.name == "three" || c.name == "unseen" || c.name == "repeats") {
 					const flags = "-std=c11 -g -fopenmp -fsanitize=address,undefined -fno-sanitize-recover=all"
 					b.sh(t, "gcc %s %s.c main.c -o example -lm && ./example 6 9 9", flags, b.name)
 				}

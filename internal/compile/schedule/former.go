@@ -48,7 +48,8 @@ func (k *Kernel) formerRounds() error {
 	n := value.Ints()
 	switch {
 	case len(n) != 1 || n[0] < 2:
-		return fmt.Errorf("%s: %s=%s is no more: the depth is the number of iterations between two exchanges, 2 at least",
+		return fmt.Errorf(
+			"%s: %s=%s is no more: the depth is the number of iterations between two exchanges, 2 at least",
 			k.ID(), name, value)
 	case int64(k.Depth)%n[0] != 0:
 		return fmt.Errorf("%s: %s=%s is no more: write the iterations between two exchanges as the depth, as in %s@%d",

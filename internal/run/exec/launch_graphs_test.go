@@ -178,7 +178,9 @@ func addSpans(t *rapid.T, s *Script, body []Op) {
 			}
 			span.Call = len(s.Calls)
 			s.Calls = append(s.Calls, Call{Name: "span", Points: depth * points, Launches: []Launch{{Kernel: 0,
-				Args: []Arg{{Kind: GridArg, Index: 5}, {Kind: GridArg, Index: 1}, {Kind: StepArg}, {Kind: RoundsArg}}}}})
+				Args: []Arg{
+					{Kind: GridArg, Index: 5}, {Kind: GridArg, Index: 1}, {Kind: StepArg}, {Kind: RoundsArg},
+				}}}})
 			o.Spans = append(o.Spans, span)
 		}
 	}

@@ -20,10 +20,10 @@ import (
 
 // Iterations of a loop are compiled and measured by themselves, as calls are. To check a span, it is carried
 // out twice, so that the second reads what the first has stored to spares, and then so many iterations follow
-// that all grids are defined. Where a family repeats rounds of them, its first launch has as many as a loop would have,
-// and its time is divided by them; other families carry out as many spans. All grids that the loop touches hold random numbers at first, each its own, and
-// all are compared with what plain kernels leave that carry out the same iterations one by one. The first span
-// is timed.
+// that all grids are defined. Where a family repeats rounds of them, its first launch has about as many as one of the
+// loop, and its time is divided by them; other families carry out as many spans. All grids that the loop touches hold
+// random numbers at first, each its own, and all are compared with what plain kernels leave that carry out the same
+// iterations one by one. The first span is timed.
 
 // mostTogether is how many iterations all rounds of the first launch have at the most.
 const mostTogether = 256
