@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -175,6 +176,24 @@ copyout u;`
 		o := lower.Options{Target: lower.GPU, Plan: plan(t, c.plan), Bound: bind(t, p, ""), Sized: true, Lacks: c.lacks}
 		if _, err := lower.Program(p, o); err == nil || err.Error() != c.want {
 			t.Errorf("%s:\n%v", c.plan, err)
+		}
+	}
+}
+
+// The family is among those of a kernel's space where the registers of the device hold the domain.
+func TestResidentIsOffered(t *testing.T) {
+	p := load(t, "looped", `parameter M, N; iterator j, i; double u[M,N], v[M,N]; copyin u;
+stencil f (v, u) { v[j][i] = 0.5*u[j][i+1] + 0.5*u[j-1][i]; }
+iterate 9000 { f (v, u); swap (u, v); }
+copyout u;`)
+	for sizes, want := range map[string]bool{"M=64 N=64": true, "M=1000 N=1000": true, "M=9000 N=9000": false} {
+		o := lower.Options{Target: lower.GPU, Bound: bind(t, p, sizes), Sized: true}
+		c, err := lower.SpanChoice(p, o, graph.Loops(p)[0], 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has := c.Space.Family("resident") != nil; has != want || c.Repeats() != want {
+			t.Errorf("%s: resident %t, repeats %t", sizes, has, c.Repeats())
 		}
 	}
 }

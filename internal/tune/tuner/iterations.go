@@ -245,7 +245,7 @@ func (n *tunedIterations) launches(script *exec.Script, code *measure.Code, span
 		}
 		left -= rounds
 	}
-	q.Iterations(loop, s.After)
+	q.Iterations(loop, n.after) // those that families need which leave out what the next iteration computes
 	code.Launches, code.Holds = q.Launches, q.Holds
 	for i := len(n.only.Grids); i < len(script.Grids); i++ {
 		x := slices.IndexFunc(s.Exchanges, func(x [2]int) bool { return x[1] == i })
