@@ -472,10 +472,11 @@ func (r *resident) wait(body *scope, next kernel.Expr) {
 		wait = []kernel.Stmt{&kernel.If{Cond: there, Then: wait}}
 	}
 	list.emit(wait...)
+	// Each warp waits by itself, and need not wait for other warps then.
 	body.emit(&kernel.Loop{
-		Var: n, Lo: r.number(), Hi: kernel.Mul(side(0), side(1)), Step: kernel.I(32 * r.warps), Body: list.stmts,
+		Var: n, Lo: r.lane, Hi: kernel.Mul(side(0), side(1)), Step: kernel.I(32), Body: list.stmts,
 	})
-	body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	body.emit(&kernel.Barrier{Scope: kernel.WarpScope})
 }
 
 // far is how many tiles away on an axis a block may be whose cells a block reads.
