@@ -269,6 +269,10 @@ func (r *resident) flags() *kernel.Buffer {
 			hi: func(size func(int) kernel.Expr) kernel.Expr { return kernel.Sub(r.tiles(k, size), kernel.I(1)) },
 		})
 	}
+	dims = append(dims, storeDim{
+		axis: -1, lo: func(func(int) kernel.Expr) kernel.Expr { return kernel.I(0) },
+		hi: func(func(int) kernel.Expr) kernel.Expr { return kernel.I(flagPitch - 1) },
+	})
 	b := r.bufferOf(r.scratchStore(residentFlags{r.pipeline}, r.name+"_rounds", "rounds_done", types.I32, dims))
 	b.reads, b.writes = true, true
 	return b.buffer
@@ -316,9 +320,12 @@ func (r *resident) begin(body *scope) {
 // number is the thread's in its block.
 func (r *resident) number() kernel.Expr { return kernel.Add(kernel.Mul(r.warp, kernel.I(32)), r.lane) }
 
+// flagPitch is how far flags lie apart: each has a sector of the cache for itself, in which no other block writes.
+const flagPitch = 8
+
 // flagOf is where a block's flag is.
 func (r *resident) flagOf(block []kernel.Expr) kernel.Expr {
-	return kernel.Add(kernel.Mul(block[0], r.count[1]), block[1])
+	return kernel.Mul(kernel.Add(kernel.Mul(block[0], r.count[1]), block[1]), kernel.I(flagPitch))
 }
 
 // rounds is how many rounds the launch has.
