@@ -148,7 +148,7 @@ func (h *host) spanFunctions(body []ir.Op) string {
 // their kernels.
 func (h *host) spansFunction(it *ir.Iterate) string {
 	spans := h.lib.spansOf(it)
-	var launches, prepares []string
+	var launches, prepares, fits []string
 	text, prepared := "", false
 	for _, s := range spans {
 		suffix := fmt.Sprint(s.Depth)
@@ -157,6 +157,8 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 		}
 		function, call := h.launchFunction("gl_span_"+suffix, [][]*kernel.Launch{s.Span.Launches})
 		text, launches = text+function, append(launches, call)
+		function, call = h.fitsFunction("gl_fits_"+suffix, s.Span)
+		text, fits = text+function, append(fits, call)
 		function, call = h.launchFunction("gl_prepare_"+suffix, [][]*kernel.Launch{s.Prepare})
 		if len(s.Prepare) == 0 {
 			function, call = "", ""
@@ -177,6 +179,7 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 			if h.lib.GPU() {
 				only += "!h->failed && "
 			}
+			only += fits[n]
 			h.line("while (%scount - done >= %d) {", only, s.Depth+s.After)
 			h.indent++
 			done := fmt.Sprint(s.Depth)
@@ -214,6 +217,46 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 	h.out.WriteString(body)
 	h.line("}")
 	return text + h.take()
+}
+
+// together reports whether blocks of a launch wait for each other.
+func (l *library) together(x *kernel.Launch) bool { return l.CUDA() && sizeOf(x.Kernel).together }
+
+// Together reports whether there are spans whose blocks wait for each other.
+func (l *library) Together() bool {
+	return slices.ContainsFunc(l.spans, func(s librarySpan) bool { return slices.ContainsFunc(s.Launches, l.together) })
+}
+
+// fitsFunction returns a function that reports whether the GPU holds all blocks of a span's kernels that wait for
+// each other, and the condition that it does; both are empty if there are none. Without it the iterations are carried
+// out by other spans, or one by one.
+func (h *host) fitsFunction(name string, s *kernel.Span) (function, condition string) {
+	if !slices.ContainsFunc(s.Launches, h.lib.together) {
+		return "", ""
+	}
+	body := h.body(func() {
+		h.line("bool all = true;")
+		for _, x := range s.Launches {
+			if !h.lib.together(x) {
+				continue
+			}
+			h.nameScalars(x, "0")
+			h.line("{")
+			h.indent++
+			size := h.geometry(x.Kernel)
+			h.line("all = all && gl_fits(h, %s, blocks, threads, %d);", kernelFunction(x.Kernel), size.shared)
+			h.indent--
+			h.line("}")
+		}
+		h.line("return all;")
+	})
+	name = h.names.pick(name)
+	h.line("")
+	h.line("static bool %s(const %s *h)", name, h.lib.Name)
+	h.line("{")
+	h.out.WriteString(body)
+	h.line("}")
+	return h.take(), name + "(h) && "
 }
 
 func sameSpares(a, b *kernel.Span) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -45,6 +47,7 @@ iterate 3 {
 type spanner struct {
 	*kernel.Module
 	gpu    bool
+	meet   bool // blocks may meet
 	aux    *kernel.Module
 	spares map[string]*kernel.Spare
 }
@@ -130,7 +133,8 @@ func (b *spanner) three() *kernel.Span {
 		Prepare: []*kernel.Launch{b.launch("keep", "u'", "u"), b.launch("keep", "v'", "v")}}
 }
 
-// bumps is a kernel of rounds of three iterations, each of which adds to u and then swaps it with v.
+// bumps is a kernel of rounds of three iterations, each of which adds to u and then swaps it with v. A block has four
+// rows.
 const bumps = `
 (kernel bumps
   (buffer u f32 global in (mul M N))
@@ -138,7 +142,8 @@ const bumps = `
   (buffer u_spare f32 global out (mul M N))
   (buffer v_spare f32 global out (mul M N))
   (scalar M i64) (scalar N i64) (scalar step i32) (scalar rounds i32)
-  (for j i64 TAG (i64 0) M (i64 1)
+  (for b i64 TAG (i64 0) (div (add M (i64 3)) (i64 4)) (i64 1)
+   (for j i64 serial (mul b (i64 4)) (min M (add (mul b (i64 4)) (i64 4))) (i64 1)
     (for i i64 serial (i64 0) N (i64 1)
       (let c i64 (add (mul j N) i))
       (var first f32 (load u c))
@@ -147,18 +152,19 @@ const bumps = `
         (let made f32 (add first (cast f32 (add (add step n) (i32 1)))))
         (set first second)
         (set second made))
-      (if (lt j M)
-        (then
-          (store u_spare c first)
-          (store v_spare c second))))))`
+      (store u_spare c first)
+      (store v_spare c second)))))`
 
 // repeats is a span whose launch has a number of rounds.
 func (b *spanner) repeats() *kernel.Span {
-	tag := "serial"
+	text := strings.Replace(bumps, "TAG", "serial", 1)
 	if b.gpu {
-		tag = "block.x"
+		text = strings.Replace(bumps, "TAG", "block.x", 1)
 	}
-	k, err := kernel.ParseText(strings.Replace(bumps, "TAG", tag, 1))
+	if b.meet { // the GPU that pretends holds one block: so five rows are carried out one by one
+		text = strings.TrimSuffix(text, "))") + "\n    (barrier grid)))"
+	}
+	k, err := kernel.ParseText(text)
 	if err != nil {
 		panic(err)
 	}
@@ -184,7 +190,8 @@ func spanned(t testing.TB, m *kernel.Module, o lower.Options, spans ...spanFunc)
 	if inner, ok := it.Body[0].(*ir.Iterate); ok {
 		it = inner
 	}
-	b := &spanner{m, o.Target == lower.GPU, aux, map[string]*kernel.Spare{}}
+	gpu := o.Target == lower.GPU
+	b := &spanner{m, gpu, gpu && !slices.Contains(o.Lacks, machine.GridBarrier), aux, map[string]*kernel.Spare{}}
 	for _, f := range spans {
 		s := f(b)
 		s.Iterate = it
