@@ -150,9 +150,10 @@ var flagHelpers = []helperText{
 {
 #if __CUDA_ARCH__ >= 700
     int32_t now;
-    do {
-        asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(now) : "l"(flag) : "memory");
+    do { // a load that acquires would empty the cache each time
+        asm volatile("ld.relaxed.gpu.s32 %0, [%1];" : "=r"(now) : "l"(flag) : "memory");
     } while (now < value);
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
 #else
     while (*(const volatile int32_t *)flag < value)
         ;

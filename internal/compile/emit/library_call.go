@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -19,10 +20,16 @@ func (h *host) callFunction(s *ir.Call) string {
 	return function
 }
 
+// roundsName is how many rounds of a span a launch has, in functions that carry out spans.
+const roundsName = "gl_rounds"
+
 // launchFunction returns a function that makes launches, by variant, and its call with %s for the step.
 func (h *host) launchFunction(name string, lists [][]*kernel.Launch) (function, call string) {
 	body := h.body(func() { h.callLaunches(lists) })
 	var params, args []string
+	if slices.ContainsFunc(slices.Concat(lists...), (*kernel.Launch).Repeats) {
+		params, args = append(params, "int32_t "+roundsName), append(args, roundsName)
+	}
 	for _, q := range []struct{ mark, param, arg string }{
 		{"h->", h.lib.Name + " *h", "h"}, {"g->", "const gl_grids *g", "g"}, {"step", "int32_t step", "%s"},
 	} {
@@ -94,6 +101,8 @@ func (h *host) launch(launch *kernel.Launch, step string) {
 			args = append(args, h.printer.names[h.sizes[a.Param]])
 		case kernel.StepArg:
 			args = append(args, step)
+		case kernel.RoundsArg:
+			args = append(args, roundsName)
 		default:
 			panic(fmt.Sprintf("emit: a library has no %T", a))
 		}

@@ -211,9 +211,7 @@ func (h *host) launchGPU(launch *kernel.Launch, step string) {
 		}
 		args = append(args, fmt.Sprintf("{ %s, { .%s = %s } }", size, name, text))
 	}
-	for i, v := range k.Scalars { // which tensor maps are made with, too
-		h.printer.names[v] = h.scalarArgument(launch.Args[len(k.Buffers)+i], step)
-	}
+	h.nameScalars(launch, step) // which tensor maps are made with, too
 	for i, a := range launch.Args {
 		if i < len(k.Buffers) {
 			b, place, bytes := k.Buffers[i], "", ""
@@ -248,20 +246,10 @@ func (h *host) launchGPU(launch *kernel.Launch, step string) {
 			add(v.Type, false, h.printer.names[v])
 		}
 	}
-	size := sizeOf(k)
-	grid := size.grid()
-	numbers := func(of func(int) kernel.Expr) string {
-		var list []string
-		for i := range 3 {
-			list = append(list, h.expr(of(i)))
-		}
-		return strings.Join(list, ", ")
-	}
 	name := kernelFunction(k)
 	h.line("{")
 	h.indent++
-	h.line("const int64_t blocks[3] = { %s };", numbers(func(i int) kernel.Expr { return grid[i] }))
-	h.line("const int64_t threads[3] = { %s };", numbers(func(i int) kernel.Expr { return size.threads[i].expr() }))
+	size := h.geometry(k)
 	lead := strings.Repeat("    ", h.indent)
 	if h.lib.CUDA() {
 		fmt.Fprintf(&h.out, "%sgl_launch(h, %s, %s, blocks, threads, %d, %t, %s);\n",
@@ -274,6 +262,29 @@ func (h *host) launchGPU(launch *kernel.Launch, step string) {
 	h.line("}")
 }
 
+// nameScalars has the scalars of a launch spelled as what they are bound to.
+func (h *host) nameScalars(launch *kernel.Launch, step string) {
+	for i, v := range launch.Kernel.Scalars {
+		h.printer.names[v] = h.scalarArgument(launch.Args[len(launch.Kernel.Buffers)+i], step)
+	}
+}
+
+// geometry prints the blocks and threads of a kernel.
+func (h *host) geometry(k *kernel.Kernel) launchSize {
+	size := sizeOf(k)
+	grid := size.grid()
+	numbers := func(of func(int) kernel.Expr) string {
+		var list []string
+		for i := range 3 {
+			list = append(list, h.expr(of(i)))
+		}
+		return strings.Join(list, ", ")
+	}
+	h.line("const int64_t blocks[3] = { %s };", numbers(func(i int) kernel.Expr { return grid[i] }))
+	h.line("const int64_t threads[3] = { %s };", numbers(func(i int) kernel.Expr { return size.threads[i].expr() }))
+	return size
+}
+
 // scalarArgument spells what a scalar is bound to.
 func (h *host) scalarArgument(a kernel.Arg, step string) string {
 	switch a := a.(type) {
@@ -283,6 +294,8 @@ func (h *host) scalarArgument(a kernel.Arg, step string) string {
 		return h.printer.names[h.sizes[a.Param]]
 	case kernel.StepArg:
 		return step
+	case kernel.RoundsArg:
+		return roundsName
 	}
 	panic(fmt.Sprintf("emit: a library has no %T", a))
 }

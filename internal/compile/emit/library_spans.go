@@ -148,7 +148,7 @@ func (h *host) spanFunctions(body []ir.Op) string {
 // their kernels.
 func (h *host) spansFunction(it *ir.Iterate) string {
 	spans := h.lib.spansOf(it)
-	var launches, prepares []string
+	var launches, prepares, fits []string
 	text, prepared := "", false
 	for _, s := range spans {
 		suffix := fmt.Sprint(s.Depth)
@@ -157,6 +157,8 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 		}
 		function, call := h.launchFunction("gl_span_"+suffix, [][]*kernel.Launch{s.Span.Launches})
 		text, launches = text+function, append(launches, call)
+		function, call = h.fitsFunction("gl_fits_"+suffix, s.Span)
+		text, fits = text+function, append(fits, call)
 		function, call = h.launchFunction("gl_prepare_"+suffix, [][]*kernel.Launch{s.Prepare})
 		if len(s.Prepare) == 0 {
 			function, call = "", ""
@@ -177,8 +179,15 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 			if h.lib.GPU() {
 				only += "!h->failed && "
 			}
+			only += fits[n]
 			h.line("while (%scount - done >= %d) {", only, s.Depth+s.After)
 			h.indent++
+			done := fmt.Sprint(s.Depth)
+			if s.Repeats {
+				h.line("const int64_t fit = (count - done - %d) / %d;", s.After, s.Depth)
+				h.line("const int32_t %s = (int32_t)(fit < %d ? fit : %[2]d);", roundsName, kernel.MostRounds)
+				done = fmt.Sprintf("%d * (int64_t)%s", s.Depth, roundsName)
+			}
 			set := 1 + slices.IndexFunc(spans, func(x librarySpan) bool { return sameSpares(x.Span, s.Span) })
 			if prepares[n] != "" {
 				h.line("if (ready != %d)", set)
@@ -191,7 +200,7 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 			if prepared {
 				h.line("ready = %d;", set)
 			}
-			h.line("done += %d;", s.Depth)
+			h.line("done += %s;", done)
 			h.indent--
 			h.line("}")
 		}
@@ -210,22 +219,60 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 	return text + h.take()
 }
 
+// together reports whether blocks of a launch wait for each other.
+func (l *library) together(x *kernel.Launch) bool { return l.CUDA() && sizeOf(x.Kernel).together }
+
+// Together reports whether there are spans whose blocks wait for each other.
+func (l *library) Together() bool {
+	return slices.ContainsFunc(l.spans, func(s librarySpan) bool { return slices.ContainsFunc(s.Launches, l.together) })
+}
+
+// fitsFunction returns a function that reports whether the GPU holds all blocks of a span's kernels that wait for
+// each other, and the condition that it does; both are empty if there are none. Without it the iterations are carried
+// out by other spans, or one by one.
+func (h *host) fitsFunction(name string, s *kernel.Span) (function, condition string) {
+	if !slices.ContainsFunc(s.Launches, h.lib.together) {
+		return "", ""
+	}
+	body := h.body(func() {
+		h.line("bool all = true;")
+		for _, x := range s.Launches {
+			if !h.lib.together(x) {
+				continue
+			}
+			h.nameScalars(x, "0")
+			h.line("{")
+			h.indent++
+			size := h.geometry(x.Kernel)
+			h.line("all = all && gl_fits(h, %s, blocks, threads, %d);", kernelFunction(x.Kernel), size.shared)
+			h.indent--
+			h.line("}")
+		}
+		h.line("return all;")
+	})
+	name = h.names.pick(name)
+	h.line("")
+	h.line("static bool %s(const %s *h)", name, h.lib.Name)
+	h.line("{")
+	h.out.WriteString(body)
+	h.line("}")
+	return h.take(), name + "(h) && "
+}
+
 func sameSpares(a, b *kernel.Span) bool {
 	x, y := sparesOf(a), sparesOf(b)
 	return len(x) == len(y) && !slices.ContainsFunc(x, func(s *kernel.Spare) bool { return !slices.Contains(y, s) })
 }
 
-// exchange prints what a span's exchanges and the rotations of its iterations come to.
+// exchange prints what the rotations of a span's iterations and its exchanges come to.
 func (h *host) exchange(s *kernel.Span) {
-	grids := h.lib.Grids
-	from := make([]int, len(grids)) // whose memory each grid gets
-	for i := range from {
-		from[i] = i
+	from := make([]int, len(h.lib.Grids)) // whose memory each grid gets
+	whole := func() {
+		for i := range from {
+			from[i] = i
+		}
 	}
-	for _, x := range s.Exchanges {
-		a, b := h.lib.grids[x.Grid].Index, h.lib.spares[x.Spare].Index
-		from[a], from[b] = from[b], from[a]
-	}
+	whole()
 	for range s.Depth {
 		for _, r := range rotations(s.Iterate.Body) {
 			first := from[h.lib.grids[r.Grids[0]].Index]
@@ -235,15 +282,62 @@ func (h *host) exchange(s *kernel.Span) {
 			from[h.lib.grids[r.Grids[len(r.Grids)-1]].Index] = first
 		}
 	}
-	done := make([]bool, len(from))
-	for i := range from {
-		var cycle []*libraryGrid
-		for j := i; !done[j]; j = from[j] {
-			done[j] = true
-			cycle = append(cycle, grids[j])
+	if s.Repeats {
+		if times := periodOf(from); times > 1 {
+			h.line("for (int32_t n = %s %% %d; n > 0; n--) {", roundsName, times)
+			h.indent++
+			h.permute(from, "the rotations of a round")
+			h.indent--
+			h.line("}")
 		}
-		if len(cycle) > 1 {
-			h.rotateMemory(cycle, "exchanges and rotations")
+		whole()
+	}
+	for _, x := range s.Exchanges {
+		a, b := h.lib.grids[x.Grid].Index, h.lib.spares[x.Spare].Index
+		from[a], from[b] = from[b], from[a]
+	}
+	h.permute(from, "exchanges and rotations")
+}
+
+// permute prints that each grid gets the memory of another.
+func (h *host) permute(from []int, remark string) {
+	for _, cycle := range cyclesOf(from) {
+		var grids []*libraryGrid
+		for _, i := range cycle {
+			grids = append(grids, h.lib.Grids[i])
+		}
+		if len(grids) > 1 {
+			h.rotateMemory(grids, remark)
 		}
 	}
+}
+
+// cyclesOf returns the cycles of a permutation.
+func cyclesOf(from []int) [][]int {
+	var list [][]int
+	done := make([]bool, len(from))
+	for i := range from {
+		var cycle []int
+		for j := i; !done[j]; j = from[j] {
+			done[j] = true
+			cycle = append(cycle, j)
+		}
+		if len(cycle) > 0 {
+			list = append(list, cycle)
+		}
+	}
+	return list
+}
+
+// periodOf returns after how many applications a permutation brings everything back.
+func periodOf(from []int) int {
+	n := 1
+	for _, cycle := range cyclesOf(from) {
+		a, b := n, len(cycle)
+		for b != 0 {
+			a, b = b, a%b
+		}
+		n = n / a * len(cycle)
+	}
+	return n
 }

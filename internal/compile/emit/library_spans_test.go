@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -44,6 +46,8 @@ iterate 3 {
 // spanner adds spans to a module.
 type spanner struct {
 	*kernel.Module
+	gpu    bool
+	meet   bool // blocks may meet
 	aux    *kernel.Module
 	spares map[string]*kernel.Spare
 }
@@ -129,6 +133,50 @@ func (b *spanner) three() *kernel.Span {
 		Prepare: []*kernel.Launch{b.launch("keep", "u'", "u"), b.launch("keep", "v'", "v")}}
 }
 
+// bumps is a kernel of rounds of three iterations, each of which adds to u and then swaps it with v. A block has four
+// rows.
+const bumps = `
+(kernel bumps
+  (buffer u f32 global in (mul M N))
+  (buffer v f32 global in (mul M N))
+  (buffer u_spare f32 global out (mul M N))
+  (buffer v_spare f32 global out (mul M N))
+  (scalar M i64) (scalar N i64) (scalar step i32) (scalar rounds i32)
+  (for b i64 TAG (i64 0) (div (add M (i64 3)) (i64 4)) (i64 1)
+   (for j i64 serial (mul b (i64 4)) (min M (add (mul b (i64 4)) (i64 4))) (i64 1)
+    (for i i64 serial (i64 0) N (i64 1)
+      (let c i64 (add (mul j N) i))
+      (var first f32 (load u c))
+      (var second f32 (load v c))
+      (for n i32 serial (i32 0) (mul (i32 3) rounds) (i32 1)
+        (let made f32 (add first (cast f32 (add (add step n) (i32 1)))))
+        (set first second)
+        (set second made))
+      (store u_spare c first)
+      (store v_spare c second)))))`
+
+// repeats is a span whose launch has a number of rounds.
+func (b *spanner) repeats() *kernel.Span {
+	text := strings.Replace(bumps, "TAG", "serial", 1)
+	if b.gpu {
+		text = strings.Replace(bumps, "TAG", "block.x", 1)
+	}
+	if b.meet { // the GPU that pretends holds one block: so five rows are carried out one by one
+		text = strings.TrimSuffix(text, "))") + "\n    (barrier grid)))"
+	}
+	k, err := kernel.ParseText(text)
+	if err != nil {
+		panic(err)
+	}
+	b.Kernels = append(b.Kernels, k)
+	args := []kernel.Arg{
+		b.at("u"), b.at("v"), b.at("u'"), b.at("v'"),
+		kernel.SizeArg{Param: 0}, kernel.SizeArg{Param: 1}, kernel.StepArg{}, kernel.RoundsArg{},
+	}
+	return &kernel.Span{Depth: 3, Repeats: true, Exchanges: b.exchange("u", "v"),
+		Launches: []*kernel.Launch{{Kernel: k, Args: args}}}
+}
+
 type spanFunc = func(b *spanner) *kernel.Span
 
 // spanned adds spans to the innermost iterate of a module.
@@ -142,7 +190,8 @@ func spanned(t testing.TB, m *kernel.Module, o lower.Options, spans ...spanFunc)
 	if inner, ok := it.Body[0].(*ir.Iterate); ok {
 		it = inner
 	}
-	b := &spanner{m, aux, map[string]*kernel.Spare{}}
+	gpu := o.Target == lower.GPU
+	b := &spanner{m, gpu, gpu && !slices.Contains(o.Lacks, machine.GridBarrier), aux, map[string]*kernel.Spare{}}
 	for _, f := range spans {
 		s := f(b)
 		s.Iterate = it
@@ -166,6 +215,9 @@ var spanPrograms = []struct {
 	{"nested",
 		"copyin u, v; copyout u, v;\niterate 2 { iterate T { s (v, u, step); swap (v, u); } bump (u, step); }",
 		[]spanFunc{(*spanner).unseen}, "int32_t step_1 = (int32_t)gl_together(h, g, 0, count_1)"},
+	{"repeats", "copyin u, v; copyout u, v;\niterate T { bump (u, step); swap (u, v); }",
+		[]spanFunc{(*spanner).repeats},
+		"const int32_t gl_rounds = (int32_t)(fit < 4096 ? fit : 4096);"},
 	{"until", "copyin u; copyout u, v;\niterate until (step >= 5) max 7 { s (v, u, step); swap (v, u); }",
 		[]spanFunc{(*spanner).even}, ""},
 }
@@ -230,7 +282,7 @@ func TestLibrarySpans(t *testing.T) {
 				}
 				drive(t, b, p, cases)
 				// What is allocated is freed, and nothing beside it is touched.
-				if d == C && (c.name == "three" || c.name == "unseen") {
+				if d == C && (c.name == "three" || c.name == "unseen" || c.name == "repeats") {
 					const flags = "-std=c11 -g -fopenmp -fsanitize=address,undefined -fno-sanitize-recover=all"
 					b.sh(t, "gcc %s %s.c main.c -o example -lm && ./example 6 9 9", flags, b.name)
 				}

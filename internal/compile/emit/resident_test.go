@@ -15,8 +15,8 @@ import (
 func TestResident(t *testing.T) {
 	needClang(t)
 	for _, text := range []string{
-		"body[0:2]@12{family=resident,block=4x32,cells=4x4,exchange=4}",
-		"body[0:2]@12{family=resident,block=4x32,cells=3x3,exchange=3,wait=grid,barrier=whole,sizes=literals}",
+		"body[0:2]@4{family=resident,block=4x32,cells=4x4}",
+		"body[0:2]@3{family=resident,block=4x32,cells=3x3,wait=grid,barrier=whole,sizes=literals}",
 	} {
 		plan, err := schedule.ParsePlan(text)
 		if err != nil {

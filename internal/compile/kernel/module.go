@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"slices"
+
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
@@ -59,12 +61,20 @@ type Launch struct {
 	Part string
 }
 
+// Repeats reports whether the launch has an argument that says how many rounds of a span it carries out.
+func (l *Launch) Repeats() bool {
+	return slices.ContainsFunc(l.Args, func(a Arg) bool { _, ok := a.(RoundsArg); return ok })
+}
+
 // Span is a number of iterations of an iterate that launches carry out together.
 //
 // Its launches stand for the Depth iterations that follow, rotations included: their
 // GridArgs mean the memory that grids have when the span begins, their StepArg the step of
-// the first iteration. When they are done, each grid of Exchanges changes memory with its
-// spare, and then the rotations of the Depth iterations are applied.
+// the first iteration. When they are done, the rotations of the iterations are applied, and
+// then each grid of Exchanges changes memory with its spare.
+//
+// The launches of a span that Repeats stand for as many rounds of Depth iterations as their
+// RoundsArg says, 1 at least and MostRounds at most.
 //
 // A span leaves undefined what its iterate computes anew before it is read. So at least
 // After iterations are carried out one by one before the iterate ends, or before anything
@@ -72,14 +82,29 @@ type Launch struct {
 type Span struct {
 	Iterate   *ir.Iterate
 	Depth     int64 // at least 2
+	Repeats   bool
 	After     int64
 	Launches  []*Launch
 	Exchanges []Exchange
 	// Prepare runs before the span where the iteration before was not carried out by a span
 	// of this iterate with the same spares: it brings to the spares what spans do not write.
 	Prepare []*Launch
-	// Work is what the launches do for one size; nil where nobody has asked.
+	// Work is what the launches do for one size, in one round; nil where nobody has asked.
 	Work *Work
+}
+
+// MostRounds is how many rounds a launch has at the most: it ends before long, so that whoever waits for it may tell
+// how far the loop is, or stop it.
+const MostRounds = 4096
+
+// Rounds returns how often the span can be carried out within so many iterations that its iterate has left, After
+// included. Of a span that does not repeat a launch is 1.
+func (s *Span) Rounds(left int64) int64 {
+	most := int64(1)
+	if s.Repeats {
+		most = MostRounds
+	}
+	return max(0, min((left-s.After)/s.Depth, most))
 }
 
 // Work counts the cells that statements are carried out at, a statement of each iteration on its
@@ -94,7 +119,7 @@ type Work struct {
 // Useful returns the part of the work that is needed, above 0 and 1 at most.
 func (w *Work) Useful() float64 { return float64(w.Needed) / float64(w.Done) }
 
-// Exchange is a grid and the memory that a span writes in its place.
+// Exchange is a grid, as it is called when the iterations are over, and the memory that a span writes in its place.
 type Exchange struct {
 	Grid  *ir.Grid
 	Spare *Spare
@@ -131,6 +156,9 @@ type SizeArg struct{ Param int }
 // StepArg is the innermost iterate's count as an I32.
 type StepArg struct{}
 
+// RoundsArg is how many rounds of a span a launch carries out, as an I32.
+type RoundsArg struct{}
+
 func (GridArg) arg()    {}
 func (ScratchArg) arg() {}
 func (SpareArg) arg()   {}
@@ -138,3 +166,4 @@ func (CellArg) arg()    {}
 func (ScalarArg) arg()  {}
 func (SizeArg) arg()    {}
 func (StepArg) arg()    {}
+func (RoundsArg) arg()  {}

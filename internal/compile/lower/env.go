@@ -18,6 +18,7 @@ type env struct {
 	sizes   map[int]*kernel.Var
 	scalars map[*ir.Scalar]*kernel.Var
 	step    *kernel.Var
+	rounds  *kernel.Var
 	buffers []*binding
 	taken   map[string]bool // names of arguments and of the source's words
 }
@@ -169,6 +170,14 @@ func (e *env) stepVar() kernel.Expr {
 	return kernel.V(e.step)
 }
 
+// roundsVar is how many rounds a launch has.
+func (e *env) roundsVar() kernel.Expr {
+	if e.rounds == nil {
+		e.rounds = kernel.NewVar(e.fresh("rounds"), types.I32)
+	}
+	return kernel.V(e.rounds)
+}
+
 // finish gives the kernel its arguments, in a fixed order, and returns what
 // they are bound to.
 func (e *env) finish(k *kernel.Kernel) []kernel.Arg {
@@ -202,6 +211,10 @@ func (e *env) finish(k *kernel.Kernel) []kernel.Arg {
 	if e.step != nil {
 		k.Scalars = append(k.Scalars, e.step)
 		args = append(args, kernel.StepArg{})
+	}
+	if e.rounds != nil {
+		k.Scalars = append(k.Scalars, e.rounds)
+		args = append(args, kernel.RoundsArg{})
 	}
 	return args
 }

@@ -49,6 +49,10 @@ type family struct {
 	// spans says why the family cannot carry out a pipeline, whatever the configuration is; nil
 	// if it can.
 	spans func(p *pipeline.Pipeline) error
+	// fits says why no configuration has room for a pipeline on a domain of a known size; nil if one may.
+	fits func(m *module, p *pipeline.Pipeline) error
+	// repeats says that kernels of several iterations carry them out as often as an argument says.
+	repeats bool
 	// span builds kernels of several iterations instead; nil for families of single calls.
 	span func(s *spanKernel) ([]kernel.Stmt, error)
 

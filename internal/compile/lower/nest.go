@@ -407,12 +407,15 @@ func (n *nest) wanted() kernel.Asked {
 	return a
 }
 
-// ranges returns what is known of the kernel's arguments: the sizes.
+// ranges returns what is known of the kernel's arguments: the sizes, and how many rounds there may be.
 func (e *env) ranges() kernel.Ranges {
 	known := kernel.Ranges{}
 	for param, v := range e.sizes {
 		n := e.bound.Params[param]
 		known[v] = kernel.Interval{Lo: n, Hi: n}
+	}
+	if e.rounds != nil {
+		known[e.rounds] = kernel.Interval{Lo: 1, Hi: kernel.MostRounds}
 	}
 	return known
 }

@@ -14,7 +14,7 @@ import (
 
 // The family "resident": blocks stay on the device for many iterations, and keep their cells in
 // registers. The warps of a block are stacked along the rows, and each lane has a few neighbouring
-// cells of a few rows. In a round, a block computes a few iterations on its tile and a halo;
+// cells of a few rows. In a round, a block computes the iterations of a span on its tile and a halo;
 // then it leaves the cells at its ends in memory, and takes those of the blocks next to it
 // (PERKS: Zhang et al. 2023; overlapped tiling between exchanges: Meng and Skadron 2009).
 
@@ -27,7 +27,7 @@ func init() {
 			_, err := residentOf(p)
 			return err
 		},
-		span: (*spanKernel).resident,
+		fits: residentFits, repeats: true, span: (*spanKernel).resident,
 	})
 }
 
@@ -46,7 +46,6 @@ func declareResident([]string) ([]schedule.Param, []schedule.Constraint) {
 	split := schedule.Word(schedule.SplitBarrier)
 	near := schedule.Word(schedule.NeighbourWait)
 	registers := schedule.Numbers(0, 255, 224, 200, 184, 168, 152, 128, 96, 80)
-	exchange := schedule.Numbers(8, 16, 12, 4, 6, 10, 20, 24, 5, 3, 2, 7, 1)
 	return []schedule.Param{
 		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis,
@@ -55,12 +54,6 @@ func declareResident([]string) ([]schedule.Param, []schedule.Constraint) {
 		{
 			Name: "cells", Role: schedule.BlockedUnroll, Axis: schedule.InnerAxis,
 			Doc: "rows of a thread, and neighbouring cells of each", Source: source, Values: cells, Default: cells[0],
-		},
-		{
-			Name: "exchange", Role: schedule.ExchangeInterval,
-			Doc:    "iterations between two exchanges of halos; all iterations of a launch are a multiple",
-			Source: source, Values: exchange, Default: exchange[0],
-			Finer: func() []schedule.Value { return schedule.Numbers(integers(1, 32, 1)...) },
 		},
 		{
 			Name: "wait", Role: schedule.BlockWait,
@@ -178,24 +171,26 @@ func residentOf(p *pipeline.Pipeline) (*pipeline.Stream, error) {
 	return s, nil
 }
 
-// homes returns the grid whose memory each grid has after the iterations of a span.
-func homes(p *pipeline.Pipeline) map[*ir.Grid]*ir.Grid {
-	held := map[*ir.Grid]*ir.Grid{}
-	for _, g := range p.Span.Program.Grids {
-		held[g] = g
+// residentFits refuses domains with more cells than all registers of the device hold.
+func residentFits(m *module, p *pipeline.Pipeline) error {
+	stream, err := residentOf(p)
+	if err != nil {
+		return err
 	}
-	for range p.Span.Depth {
-		for _, o := range p.Span.Iterate.Body {
-			if r, ok := o.(*ir.Rotate); ok {
-				first := held[r.Grids[0]]
-				for i, g := range r.Grids[1:] {
-					held[r.Grids[i]] = held[g]
-				}
-				held[r.Grids[len(r.Grids)-1]] = first
-			}
+	r := &resident{spanKernel: &spanKernel{nest: &nest{module: m, axes: p.Axes}, pipeline: p}, stream: stream}
+	r.findStates()
+	need := int64(0)
+	for _, s := range r.states {
+		cells := int64(1)
+		for _, d := range s.grid.Dims {
+			cells *= max(0, m.opts.Bound.Extent(d).Len())
 		}
+		need += cells * registersOf(s.grid.Type)
 	}
-	return held
+	if have := int64(m.opts.machine().Units) * int64(m.opts.gpu().Registers); need > have {
+		return fmt.Errorf("family=resident: the cells take %d registers, and the device has %d", need, have)
+	}
+	return nil
 }
 
 // movedGrids returns the grids that the memory of a grid serves in turn.
@@ -277,7 +272,7 @@ func (r *resident) findStates() {
 	for range r.Program.Grids {
 		for _, g := range r.Program.Grids {
 			home := moved[g]
-			if made[home] == nil && changed[home] && r.rounds > 1 { // it goes from grid to grid
+			if made[home] == nil && changed[home] { // it goes from grid to grid
 				add(g)
 				changed[g] = true
 			}
@@ -297,12 +292,12 @@ func (r *resident) findStates() {
 
 // residentResult is contents that a span leaves in memory.
 type residentResult struct {
-	grid  *ir.Grid        // whose memory they take the place of, as it is called when the kernel begins
+	grid  *ir.Grid        // that has them when all rounds are over
 	stage *pipeline.Stage // what makes them in the last round; nil if an earlier one has
 	state *residentState  // that has them when all rounds are over, or nil
 }
 
-// findResults finds what is left in memory. Rounds rotate the names of grids. Contents that nothing reads later are
+// findResults finds what is left in memory. Contents that nothing reads later are
 // stored, too, where they are at hand: then no iterations have to follow.
 func (r *resident) findResults(moved map[*ir.Grid]*ir.Grid, made map[*ir.Grid]*pipeline.Stage,
 	changed map[*ir.Grid]bool) {
@@ -313,14 +308,9 @@ func (r *resident) findResults(moved map[*ir.Grid]*ir.Grid, made map[*ir.Grid]*p
 			r.complete = false
 			continue
 		}
-		if !changed[g] {
-			continue
+		if changed[g] {
+			r.results = append(r.results, residentResult{g, st, r.stateOf(g)})
 		}
-		first := g
-		for range r.rounds {
-			first = moved[first]
-		}
-		r.results = append(r.results, residentResult{first, st, r.stateOf(g)})
 	}
 }
 
@@ -375,7 +365,7 @@ func (r *resident) shape() error {
 // fitsChip refuses a domain of a known size that takes more blocks than can run at once, as far
 // as that can be known before the kernel is compiled.
 func (r *resident) fitsChip() error {
-	if !r.opts.Sized || r.rounds == 1 {
+	if !r.opts.Sized || !r.exchanges() {
 		return nil
 	}
 	blocks := int64(1)

@@ -34,9 +34,7 @@ func (r *resident) iterate(outer *scope, guarded bool) []kernel.Stmt {
 		resident: r, guarded: guarded, body: newScope(outer), moved: map[movedCell]*kernel.Var{},
 		made: map[*pipeline.Stage][][]*kernel.Var{},
 	}
-	if r.rounds > 1 {
-		b.earlier = kernel.Conv(types.I32, kernel.Mul(r.round, kernel.I(r.pipeline.Span.Depth)))
-	}
+	b.earlier = kernel.Conv(types.I32, kernel.Mul(r.round, kernel.I(r.pipeline.Span.Depth)))
 	b.publishStates()
 	for _, st := range b.pipeline.Stages {
 		order, edges := b.rowOrder(st)
@@ -234,6 +232,6 @@ func (b *residentRound) storePassing() {
 		}
 	}
 	if len(list.stmts) > 0 {
-		b.body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, b.round, kernel.I(b.rounds-1)), Then: list.stmts})
+		b.body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, b.round, kernel.Sub(b.rounds(), kernel.I(1))), Then: list.stmts})
 	}
 }

@@ -254,7 +254,7 @@ func (b *residentRound) crosses(st *pipeline.Stage, k int, n int64) bool {
 
 // exchanges reports whether blocks exchange anything.
 func (r *resident) exchanges() bool {
-	return r.rounds > 1 && slices.ContainsFunc(r.states, func(s *residentState) bool { return s.exchanged })
+	return slices.ContainsFunc(r.states, func(s *residentState) bool { return s.exchanged })
 }
 
 // flags is memory that says how many rounds each block has done; nil if all blocks wait for each other.
@@ -269,6 +269,10 @@ func (r *resident) flags() *kernel.Buffer {
 			hi: func(size func(int) kernel.Expr) kernel.Expr { return kernel.Sub(r.tiles(k, size), kernel.I(1)) },
 		})
 	}
+	dims = append(dims, storeDim{
+		axis: -1, lo: func(func(int) kernel.Expr) kernel.Expr { return kernel.I(0) },
+		hi: func(func(int) kernel.Expr) kernel.Expr { return kernel.I(flagPitch - 1) },
+	})
 	b := r.bufferOf(r.scratchStore(residentFlags{r.pipeline}, r.name+"_rounds", "rounds_done", types.I32, dims))
 	b.reads, b.writes = true, true
 	return b.buffer
@@ -316,10 +320,16 @@ func (r *resident) begin(body *scope) {
 // number is the thread's in its block.
 func (r *resident) number() kernel.Expr { return kernel.Add(kernel.Mul(r.warp, kernel.I(32)), r.lane) }
 
+// flagPitch is how far flags lie apart: each has a sector of the cache for itself, in which no other block writes.
+const flagPitch = 8
+
 // flagOf is where a block's flag is.
 func (r *resident) flagOf(block []kernel.Expr) kernel.Expr {
-	return kernel.Add(kernel.Mul(block[0], r.count[1]), block[1])
+	return kernel.Mul(kernel.Add(kernel.Mul(block[0], r.count[1]), block[1]), kernel.I(flagPitch))
 }
+
+// rounds is how many rounds the launch has.
+func (r *resident) rounds() kernel.Expr { return kernel.Conv(types.I64, r.roundsVar()) }
 
 // allRounds makes the loop over rounds.
 func (r *resident) allRounds(body *scope) {
@@ -337,10 +347,12 @@ func (r *resident) allRounds(body *scope) {
 	if r.exchanges() {
 		left, taken := r.exchanged(body)
 		list.emit(&kernel.If{
-			Cond: kernel.Lt(kernel.Add(r.round, kernel.I(1)), kernel.I(r.rounds)), Then: r.exchange(list, left, taken),
+			Cond: kernel.Lt(kernel.Add(r.round, kernel.I(1)), r.rounds()), Then: r.exchange(list, left, taken),
 		})
+	} else if r.meets > 0 { // an exchange has a barrier: edge rows are written anew after it
+		list.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 	}
-	body.emit(&kernel.Loop{Var: round, Lo: kernel.I(0), Hi: kernel.I(r.rounds), Step: kernel.I(1), Body: list.stmts})
+	body.emit(&kernel.Loop{Var: round, Lo: kernel.I(0), Hi: r.rounds(), Step: kernel.I(1), Body: list.stmts})
 }
 
 // cellMask has a bit for each of a thread's neighbouring cells. Masks are found before the rounds begin, and take a
@@ -467,10 +479,11 @@ func (r *resident) wait(body *scope, next kernel.Expr) {
 		wait = []kernel.Stmt{&kernel.If{Cond: there, Then: wait}}
 	}
 	list.emit(wait...)
+	// Each warp waits by itself, and need not wait for other warps then.
 	body.emit(&kernel.Loop{
-		Var: n, Lo: r.number(), Hi: kernel.Mul(side(0), side(1)), Step: kernel.I(32 * r.warps), Body: list.stmts,
+		Var: n, Lo: r.lane, Hi: kernel.Mul(side(0), side(1)), Step: kernel.I(32), Body: list.stmts,
 	})
-	body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	body.emit(&kernel.Barrier{Scope: kernel.WarpScope})
 }
 
 // far is how many tiles away on an axis a block may be whose cells a block reads.

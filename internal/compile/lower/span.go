@@ -24,9 +24,8 @@ type spanKernel struct {
 	// updates are the statements that are carried out once for each cell of a stage that is
 	// computed; of loops it is an iteration.
 	updates  map[kernel.Stmt]bool
-	rounds   int64             // how often the kernel carries it out; 1 but for families that repeat it
 	complete bool              // the kernel stores all grids that iterations change
-	replaced []kernel.Exchange // grids, as they are called when the kernel begins, and what takes their places
+	replaced []kernel.Exchange // grids, as they are called when the iterations are over, and what takes their places
 }
 
 // replace returns the spare that takes the place of a grid.
@@ -36,8 +35,28 @@ func (s *spanKernel) replace(g *ir.Grid) *store {
 	return st
 }
 
-// iterations is how many the kernel carries out.
-func (s *spanKernel) iterations() int64 { return s.rounds * s.pipeline.Span.Depth }
+// repeats reports whether the kernel carries out the iterations as often as an argument says.
+func (s *spanKernel) repeats() bool { return familyNamed(s.config.Family).repeats }
+
+// homes returns the grid whose memory each grid has after the iterations of a span.
+func homes(p *pipeline.Pipeline) map[*ir.Grid]*ir.Grid {
+	held := map[*ir.Grid]*ir.Grid{}
+	for _, g := range p.Span.Program.Grids {
+		held[g] = g
+	}
+	for range p.Span.Depth {
+		for _, o := range p.Span.Iterate.Body {
+			if r, ok := o.(*ir.Rotate); ok {
+				first := held[r.Grids[0]]
+				for i, g := range r.Grids[1:] {
+					held[r.Grids[i]] = held[g]
+				}
+				held[r.Grids[len(r.Grids)-1]] = first
+			}
+		}
+	}
+	return held
+}
 
 // chooseSpans finds the spans that the plan names, and their configurations.
 func (m *module) chooseSpans() error {
@@ -67,25 +86,9 @@ func (m *module) chooseSpans() error {
 }
 
 // SpanChoice returns the kernel of a number of iterations of a loop, with the configurations
-// that it may have, of families that write all iterations out. The error is a graph.Refusal where they cannot share
-// a kernel.
+// that it may have. The error is a graph.Refusal where they cannot share a kernel.
 func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, error) {
-	return spanChoice(p, o, l, depth, depth, false)
-}
-
-// RepeatChoice is SpanChoice for families whose kernels repeat rounds of a few iterations, so that there may be any
-// number of them.
-func RepeatChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, error) {
-	for _, f := range families {
-		if rounds := f.repeats(); rounds != nil && f.target == o.Target {
-			return spanChoice(p, o, l, depth, int(roundsOf(rounds, depth)[0].Ints()[0]), true)
-		}
-	}
-	return Choice{}, errors.New("no family of this device repeats iterations")
-}
-
-func spanChoice(p *ir.Program, o Options, l graph.Loop, depth, steps int, repeats bool) (Choice, error) {
-	span, err := graph.NewSpan(p, l, int64(steps))
+	span, err := graph.NewSpan(p, l, int64(depth))
 	if err != nil {
 		return Choice{}, err
 	}
@@ -93,12 +96,17 @@ func spanChoice(p *ir.Program, o Options, l graph.Loop, depth, steps int, repeat
 	if err != nil {
 		return Choice{}, err
 	}
-	space, err := (&module{Module: &kernel.Module{Program: p}, opts: o}).spanSpace(pl, depth, repeats)
+	space, err := (&module{Module: &kernel.Module{Program: p}, opts: o}).spanSpace(pl, "")
 	if err != nil {
 		return Choice{}, err
 	}
 	k := schedule.Kernel{Call: l.Name, To: l.Leaves(), Depth: depth, Config: space.Default(space.Families[0].Name)}
 	return Choice{k, space}, nil
+}
+
+// Repeats reports whether the kernel may be of a family that carries out its iterations as often as an argument says.
+func (c *Choice) Repeats() bool {
+	return slices.ContainsFunc(c.Space.Families, func(f schedule.Family) bool { return Repeats(f.Name) })
 }
 
 func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
@@ -108,11 +116,7 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	case k.Depth < 2:
 		return errors.New("a kernel of a loop holds 2 iterations at least")
 	}
-	steps, err := roundOf(k.Depth, k.Config)
-	if err != nil {
-		return err
-	}
-	span, err := graph.NewSpan(m.Program, l, int64(steps))
+	span, err := graph.NewSpan(m.Program, l, int64(k.Depth))
 	if err != nil {
 		return err
 	}
@@ -123,8 +127,7 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	if err != nil {
 		return err
 	}
-	family := familyNamed(k.Config.Family)
-	if err := family.carriesOut(p, m.opts); err != nil {
+	if err := familyNamed(k.Config.Family).carriesOut(p, m.opts); err != nil {
 		return err
 	}
 	if err := m.after(pipelinePass, k.Name(), true, p.String, p.Verify); err != nil {
@@ -133,7 +136,7 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	if m.opts.Spoil != nil {
 		m.opts.Spoil(p)
 	}
-	space, err := m.spanSpace(p, k.Depth, family != nil && family.repeats() != nil)
+	space, err := m.spanSpace(p, k.Config.Family)
 	if err != nil {
 		return err
 	}
@@ -151,54 +154,8 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 		Call: k.Call, From: k.From, To: k.To, Depth: k.Depth, Config: full,
 	})
 	m.chooser.spaces = append(m.chooser.spaces, space)
-	m.spans = append(m.spans, &spanKernel{
-		nest: n, pipeline: p, updates: map[kernel.Stmt]bool{}, rounds: int64(k.Depth / steps),
-	})
+	m.spans = append(m.spans, &spanKernel{nest: n, pipeline: p, updates: map[kernel.Stmt]bool{}})
 	return nil
-}
-
-// repeats returns the parameter of a family that says how many iterations are a round, which the kernel
-// repeats; nil for families without rounds.
-func (f *family) repeats() *schedule.Param {
-	if f.span == nil {
-		return nil
-	}
-	p, _ := f.declare(someAxes[:2])
-	if i := slices.IndexFunc(p, func(p schedule.Param) bool { return p.Role == schedule.ExchangeInterval }); i >= 0 {
-		return &p[i]
-	}
-	return nil
-}
-
-// Repeats reports whether the kernels of a family repeat rounds of a few iterations.
-func Repeats(name string) bool {
-	f := familyNamed(name)
-	return f != nil && f.repeats() != nil
-}
-
-// roundOf returns how many iterations of a kernel are a round: all of them, but for families that repeat rounds.
-func roundOf(depth int, c schedule.Config) (int, error) {
-	f := familyNamed(c.Family)
-	if f == nil || f.repeats() == nil {
-		return depth, nil
-	}
-	p := f.repeats()
-	given, ok := c.Get(p.Name)
-	if !ok {
-		given = roundsOf(p, depth)[0]
-	}
-	n := given.Ints()
-	if len(n) != 1 || n[0] < 1 || int64(depth)%n[0] != 0 {
-		return 0, fmt.Errorf("%s=%s: %d iterations are no multiple of it", p.Name, given, depth)
-	}
-	return int(n[0]), nil
-}
-
-// roundsOf returns the values of a parameter for rounds that a number of iterations is a multiple of.
-func roundsOf(p *schedule.Param, depth int) []schedule.Value {
-	return slices.DeleteFunc(slices.Clone(p.Values), func(v schedule.Value) bool {
-		return int64(depth)%v.Ints()[0] != 0
-	})
 }
 
 // carriesOut says why a family that a plan names cannot carry out a pipeline; nil if it can, or if there is no such
@@ -221,9 +178,15 @@ func (f *family) carriesOut(p *pipeline.Pipeline, o Options) error {
 	return f.spans(p)
 }
 
-// spanSpace returns the configurations of a span's kernel for a number of iterations: those of families that repeat
-// rounds, or of the others.
-func (m *module) spanSpace(p *pipeline.Pipeline, depth int, repeats bool) (schedule.Space, error) {
+// Repeats reports whether the kernels of a family carry out their iterations as often as an argument says.
+func Repeats(name string) bool {
+	f := familyNamed(name)
+	return f != nil && f.repeats
+}
+
+// spanSpace returns the configurations of a span's kernel. A family that a plan names is among them even if the domain
+// is too large for it: so its kernel tells what it takes.
+func (m *module) spanSpace(p *pipeline.Pipeline, named string) (schedule.Space, error) {
 	var axes []string
 	for _, a := range p.Axes {
 		axes = append(axes, m.Program.Axes[a])
@@ -235,8 +198,7 @@ func (m *module) spanSpace(p *pipeline.Pipeline, depth int, repeats bool) (sched
 		if f.span == nil || f.target != m.opts.Target || slices.ContainsFunc(f.needs, lacking) {
 			continue
 		}
-		rounds := f.repeats()
-		if !f.rank(len(axes)) || (rounds != nil) != repeats {
+		if !f.rank(len(axes)) {
 			continue
 		}
 		if f.spans != nil {
@@ -245,12 +207,13 @@ func (m *module) spanSpace(p *pipeline.Pipeline, depth int, repeats bool) (sched
 				continue
 			}
 		}
-		space := f.space(axes, m.opts.Lacks)
-		if rounds != nil {
-			q := space.For(schedule.ExchangeInterval)
-			q.Values = roundsOf(q, depth)
-			q.Default = q.Values[0]
+		if f.fits != nil && f.name != named && m.opts.Sized {
+			if err := f.fits(m, p); err != nil {
+				refused = err
+				continue
+			}
 		}
+		space := f.space(axes, m.opts.Lacks)
 		if m.opts.AnyIntegers {
 			anyIntegers(&space)
 		}
@@ -299,11 +262,18 @@ func (s *spanKernel) build() error {
 		}
 	}
 	span := s.pipeline.Span
-	out := &kernel.Span{Iterate: span.Iterate, Depth: s.iterations(), After: span.After, Work: work}
-	if familyNamed(s.config.Family).repeats() == nil {
+	out := &kernel.Span{Iterate: span.Iterate, Depth: span.Depth, Repeats: s.repeats(), After: span.After, Work: work}
+	if !s.repeats() {
+		names := homes(s.pipeline)
 		for _, o := range span.Outputs {
-			if o.Spare {
-				s.replace(o.Value.Memory)
+			if !o.Spare {
+				continue
+			}
+			_, spare := s.spareStore(o.Value.Memory)
+			for _, g := range s.Program.Grids {
+				if names[g] == o.Value.Memory {
+					s.replaced = append(s.replaced, kernel.Exchange{Grid: g, Spare: spare})
+				}
 			}
 		}
 	}
@@ -329,8 +299,11 @@ func (s *spanKernel) work(k *kernel.Kernel, args []kernel.Arg) (*kernel.Work, er
 	}
 	values := map[*kernel.Var]op.Value{}
 	for i, v := range k.Scalars {
-		if size, ok := args[len(k.Buffers)+i].(kernel.SizeArg); ok {
-			values[v] = op.Int(v.Type, s.opts.Bound.Params[size.Param])
+		switch a := args[len(k.Buffers)+i].(type) {
+		case kernel.SizeArg:
+			values[v] = op.Int(v.Type, s.opts.Bound.Params[a.Param])
+		case kernel.RoundsArg:
+			values[v] = op.Int(v.Type, 1)
 		}
 	}
 	done, err := kernel.Executions(k, values, s.updates)
@@ -343,7 +316,7 @@ func (s *spanKernel) work(k *kernel.Kernel, args []kernel.Arg) (*kernel.Work, er
 		for _, axis := range s.axes {
 			cells *= max(0, s.opts.Bound.Range(st.Stmt.Domain[axis]).Len())
 		}
-		w.Needed += s.rounds * cells
+		w.Needed += cells
 	}
 	return w, nil
 }
@@ -390,12 +363,15 @@ func (s *spanKernel) advised(err error) error {
 			err = fmt.Errorf("%w; %s", err, text)
 		}
 	}
-	return fmt.Errorf("plan for %s@%d: %w", s.key, s.iterations(), err)
+	return fmt.Errorf("plan for %s@%d: %w", s.key, s.pipeline.Span.Depth, err)
 }
 
 // doc says what the kernel computes.
 func (s *spanKernel) doc() []string {
-	lines := []string{fmt.Sprintf("%d iterations of", s.iterations())}
+	lines := []string{fmt.Sprintf("%d iterations of", s.pipeline.Span.Depth)}
+	if s.repeats() {
+		lines[0] = "rounds of " + lines[0]
+	}
 	for _, o := range s.pipeline.Span.Iterate.Body {
 		if run, ok := o.(*ir.Run); ok {
 			for _, st := range run.Call.Body {

@@ -115,7 +115,7 @@ func TestSpoiltSpans(t *testing.T) {
 		{
 			"resident",
 			spoiltKernel{"rims that differ", "M=30 N=60",
-				"body[0:2]@6{family=resident,exchange=3,block=4x32,cells=4x1}",
+				"body[0:2]@3{family=resident,block=4x32,cells=4x1}",
 				lower.GPU, 6},
 			[]mistake{
 				{"a missing flag wait", `\(flag.wait .* done\)`, "", nil, race},

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -34,6 +35,29 @@ var formers = []Former{
 
 // Formers returns all former spellings, to list and to test them.
 func Formers() []Former { return slices.Clone(formers) }
+
+// formerRounds reads a kernel whose depth is that of all its rounds, as it was once: a parameter told how many
+// iterations are a round, which is the depth of today.
+func (k *Kernel) formerRounds() error {
+	const name = "exchange"
+	i := slices.IndexFunc(k.Config.Values, func(s Setting) bool { return s.Name == name })
+	if i < 0 || k.Config.Family != "resident" {
+		return nil
+	}
+	value := k.Config.Values[i].Value
+	n := value.Ints()
+	switch {
+	case len(n) != 1 || n[0] < 2:
+		return fmt.Errorf(
+			"%s: %s=%s is no more: the depth is the number of iterations between two exchanges, 2 at least",
+			k.ID(), name, value)
+	case int64(k.Depth)%n[0] != 0:
+		return fmt.Errorf("%s: %s=%s is no more: write the iterations between two exchanges as the depth, as in %s@%d",
+			k.ID(), name, value, k.Name(), n[0])
+	}
+	k.Depth, k.Config.Values = int(n[0]), slices.Delete(slices.Clone(k.Config.Values), i, i+1)
+	return nil
+}
 
 // formerOf returns the former spelling that has a name; nil if there is none.
 func formerOf(name string) *Former {

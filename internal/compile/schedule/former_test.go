@@ -164,3 +164,27 @@ func TestFormerConfigurations(t *testing.T) {
 		}
 	})
 }
+
+// The depth of a kernel that repeats rounds was once that of all of them.
+func TestFormerRounds(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"body[0:2]@80{family=resident,block=4x32,exchange=8,wait=grid}",
+			"body[0:2]@8{family=resident,block=4x32,wait=grid}"},
+		{"body[0:2]@8{family=resident,exchange=8};body[0:2]@3{family=pipe}",
+			"body[0:2]@8{family=resident};body[0:2]@3{family=pipe}"},
+		{"body[0:2]@81{family=resident,exchange=8}", "body[0:2]@81: exchange=8 is no more: " +
+			"write the iterations between two exchanges as the depth, as in body[0:2]@8"},
+		{"body[0:2]@80{family=resident,exchange=1}", "body[0:2]@80: exchange=1 is no more: " +
+			"the depth is the number of iterations between two exchanges, 2 at least"},
+	} {
+		got := ""
+		if p, err := schedule.ParsePlan(c.text); err != nil {
+			got = err.Error()
+		} else {
+			got = p.String()
+		}
+		if got != c.want {
+			t.Errorf("%s:\n%s\nwant %s", c.text, got, c.want)
+		}
+	}
+}

@@ -122,6 +122,9 @@ func ParseKernel(text string) (Kernel, error) {
 	if k.Config, err = ParseConfig(settings); err != nil {
 		return Kernel{}, fmt.Errorf("%s: %w", call, err)
 	}
+	if err := k.formerRounds(); err != nil {
+		return Kernel{}, err
+	}
 	return k, nil
 }
 

@@ -65,10 +65,8 @@ const (
 	RimPlacement
 	// RimVector is how many rows of a column of such cells a thread loads together.
 	RimVector
-	// ExchangeInterval is how many iterations blocks compute before they exchange halos with
-	// their neighbours, in kernels whose blocks stay for many iterations.
-	ExchangeInterval
-	// BlockWait says whom a block waits for then: NeighbourWait or GridWait.
+	// BlockWait says whom a block waits for between two rounds, in kernels whose blocks stay for many of them:
+	// NeighbourWait or GridWait.
 	BlockWait
 
 	// LaneExchange says where neighbours on the inner axis come from.
@@ -132,7 +130,7 @@ var roleNames = [roleCount]string{
 	Perspective:   "perspective", Prefetch: "prefetch",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
 	RimPlacement: "rim placement", RimVector: "rim vector",
-	ExchangeInterval: "exchange interval", BlockWait: "block wait",
+	BlockWait:    "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
 }

@@ -247,6 +247,11 @@ func (d *deriver) scalar(p *kernel.Var, a kernel.Arg, known map[*kernel.Var]op.V
 			return Arg{}, fmt.Errorf("%s has type %v, and the step has %v", p.Name, p.Type, types.I32)
 		}
 		return Arg{Kind: StepArg}, nil
+	case kernel.RoundsArg:
+		if p.Type != types.I32 {
+			return Arg{}, fmt.Errorf("%s has type %v, and the number of rounds has %v", p.Name, p.Type, types.I32)
+		}
+		return Arg{Kind: RoundsArg}, nil
 	default:
 		return Arg{}, fmt.Errorf("the scalar %s is bound to a %T", p.Name, a)
 	}

@@ -49,7 +49,7 @@ func (o *Op) most() int64 {
 }
 
 func (d *deriver) span(s *kernel.Span, it *Op) (Span, error) {
-	out := Span{Depth: s.Depth, After: s.After, Prepare: -1}
+	out := Span{Depth: s.Depth, Repeats: s.Repeats, After: s.After, Prepare: -1}
 	var names []string
 	points := int64(0)
 	for _, o := range it.Body {

@@ -24,6 +24,7 @@ type executor struct {
 	inner    []device.Buffer // and what kernels work on
 	cells    []device.Buffer
 	step     *device.Value
+	rounds   *device.Value
 	launches [][]device.PreparedLaunch
 	status   *status
 	eval     evaluator
@@ -38,7 +39,7 @@ type executor struct {
 func newExecutor(s *Script, d device.Device, image string, r *memory.Region, given [][]byte,
 	private bool) (*executor, error) {
 	m := &executor{script: s, device: d, region: r.Bytes(), hosts: s.hosts(r, given), step: &device.Value{},
-		pace: newPacer(0)}
+		rounds: &device.Value{}, pace: newPacer(0)}
 	m.status = statusAt(m.region, s.StatusStart)
 	m.eval.cell = m.cell
 	if err := m.allocate(r, private); err != nil {
@@ -129,6 +130,8 @@ func (m *executor) prepare(library device.Library) error {
 					args = append(args, &device.Value{Bytes: a.Bits})
 				case StepArg:
 					args = append(args, m.step)
+				case RoundsArg:
+					args = append(args, m.rounds)
 				}
 			}
 			launch, err := bind(library, m.script.Kernels[l.Kernel], l.Geometry, args)
@@ -281,6 +284,7 @@ func (m *executor) launch(call int, step int64) error {
 	return nil
 }
 
+// setStep sets a value that launches have: the step, or how many rounds they have.
 func setStep(v *device.Value, step int64) { v.Set(op.Int(types.I32, step)) }
 
 // queued counts launches, and waits for them as the pacer says.

@@ -28,14 +28,15 @@ type graphLauncher struct {
 
 // unit is what a graph repeats: an iteration of an iterate, or a span of it.
 type unit struct {
-	op   *Op
-	span *Span // nil for an iteration
+	op     *Op
+	span   *Span // nil for an iteration
+	rounds int64 // of the span
 }
 
 // depth returns how many iterations a unit is.
 func (u unit) depth() int64 {
 	if u.span != nil {
-		return u.span.Depth
+		return u.rounds * u.span.Depth
 	}
 	return 1
 }
@@ -111,8 +112,11 @@ func (r *graphLauncher) replay(w *walker, limit Limit) (leaves int64, err error)
 			continue
 		}
 		room := w.within(depth, l.leaves, limit)
-		if s := u.op.span(room); s != nil {
-			u.span, room = s, (room-s.After)/s.Depth
+		if s, rounds := u.op.span(room); s != nil {
+			if s.Repeats {
+				return 0, nil // a launch has all rounds, and needs no graph
+			}
+			u.span, u.rounds, room = s, rounds, (room-s.After)/s.Depth
 			l = r.loop(u)
 		}
 		times := r.times(l, room)
@@ -233,10 +237,11 @@ func (r *graphLauncher) record(key graphKey, step int64) (*replay, error) {
 func (r *graphLauncher) unroll(u unit, first, ahead int64, g *replay, number *int) error {
 	m := r.executor
 	if u.span != nil {
+		setStep(m.rounds, u.rounds)
 		if err := r.launchesOf(u.span.Call, first, ahead, g, number); err != nil {
 			return err
 		}
-		u.span.apply(u.op, m.holds)
+		u.span.apply(u.op, u.rounds, m.holds)
 		m.assignBuffers(m.holds)
 		return nil
 	}
@@ -296,7 +301,8 @@ func (r *graphLauncher) inner(o *Op) iter.Seq[innerUnit] {
 		w := &walker{} // that has just entered it
 		count := r.count0(o)
 		for done := int64(0); done < count; {
-			u := innerUnit{unit{op: o, span: o.span(count - done)}, done, -1}
+			u := innerUnit{unit{op: o}, done, -1}
+			u.span, u.rounds = o.span(count - done)
 			if u.span != nil && w.unprepared(u.span) {
 				u.prepare = u.span.Prepare
 			}
@@ -370,20 +376,20 @@ func (r *graphLauncher) look(u unit) *loop {
 
 // walk adds what a unit does to l, and to what the grids hold.
 func (r *graphLauncher) walk(u unit, l *loop, holds []int) {
-	run := func(call int) {
+	run := func(call int, rounds int64) {
 		l.launches += int64(len(r.executor.launches[call]))
-		l.points += r.executor.script.Calls[call].Points
+		l.points += rounds * r.executor.script.Calls[call].Points
 	}
 	if u.span != nil {
-		run(u.span.Call)
-		l.leaves += u.span.leaves(u.op)
-		u.span.apply(u.op, holds)
+		run(u.span.Call, u.rounds)
+		l.leaves += u.rounds * u.span.leaves(u.op)
+		u.span.apply(u.op, u.rounds, holds)
 		return
 	}
 	for i := range u.op.Body {
 		switch o := &u.op.Body[i]; o.Kind {
 		case RunOp:
-			run(o.Call)
+			run(o.Call, 1)
 			l.leaves++
 		case RotateOp:
 			rotate(holds, o.Grids)
@@ -398,7 +404,7 @@ func (r *graphLauncher) walk(u unit, l *loop, holds []int) {
 			}
 			for v := range r.inner(o) {
 				if v.prepare >= 0 {
-					run(v.prepare)
+					run(v.prepare, 1)
 				}
 				r.walk(v.unit, l, holds)
 				l.static = l.static && l.leaves <= 4*mostLaunches

@@ -163,7 +163,8 @@ func addSpans(t *rapid.T, s *Script, body []Op) {
 			if depth = 4 - depth; !rapid.Bool().Draw(t, "span") {
 				continue
 			}
-			span := Span{Depth: depth, After: rapid.Int64Range(0, 2).Draw(t, "after"), Prepare: -1}
+			span := Span{Depth: depth, Repeats: rapid.Bool().Draw(t, "repeats"),
+				After: rapid.Int64Range(0, 2).Draw(t, "after"), Prepare: -1}
 			for spare := 4; spare < 6; spare++ {
 				if rapid.Bool().Draw(t, "spare") {
 					span.Spares = append(span.Spares, spare)
@@ -177,7 +178,9 @@ func addSpans(t *rapid.T, s *Script, body []Op) {
 			}
 			span.Call = len(s.Calls)
 			s.Calls = append(s.Calls, Call{Name: "span", Points: depth * points, Launches: []Launch{{Kernel: 0,
-				Args: []Arg{{Kind: GridArg, Index: 5}, {Kind: GridArg, Index: 1}, {Kind: StepArg}}}}})
+				Args: []Arg{
+					{Kind: GridArg, Index: 5}, {Kind: GridArg, Index: 1}, {Kind: StepArg}, {Kind: RoundsArg},
+				}}}})
 			o.Spans = append(o.Spans, span)
 		}
 	}

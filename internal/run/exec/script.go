@@ -48,7 +48,7 @@ func (s *Script) cellStart(i int) int64 { return s.CellsStart + int64(i)*cellStr
 type Call struct {
 	Name     string
 	Launches []Launch
-	Points   int64 // cells of its largest domain; of a span, of all that it stands for
+	Points   int64 // cells of its largest domain; of a span, of all that it stands for in one round
 }
 
 // Launch is one start of a kernel.
@@ -80,6 +80,7 @@ const (
 	ScratchArg                // scratch buffer Index
 	ValueArg                  // Bits
 	StepArg                   // the innermost iterate's count, as an I32
+	RoundsArg                 // how many rounds the launch has, as an I32
 )
 
 // Arg is one argument of a launch. Bits is a value as it lies in memory.
@@ -134,6 +135,7 @@ type Op struct {
 // Span is iterations of an iterate that launches carry out together: see kernel.Span.
 type Span struct {
 	Depth, After  int64
+	Repeats       bool     // its launches have a number of rounds, of Depth iterations each
 	Call, Prepare int      // what it launches, and what prepares its spares; Prepare may be -1
 	Exchanges     [][2]int // a grid and a spare each
 	Spares        []int    // all that it has to do with

@@ -35,7 +35,7 @@ func (q *Sequence) Iterations(o *Op, times int64) {
 		for i := range o.Body {
 			switch leaf := &o.Body[i]; leaf.Kind {
 			case RunOp:
-				q.launch(leaf.Call)
+				q.launch(leaf.Call, 1)
 			case RotateOp:
 				rotate(q.Holds, leaf.Grids)
 			}
@@ -45,19 +45,19 @@ func (q *Sequence) Iterations(o *Op, times int64) {
 	q.spares = nil
 }
 
-// Span adds iterations of an iterate that launches carry out together.
-func (q *Sequence) Span(o *Op, s *Span) {
+// Span adds iterations of an iterate that launches carry out together, so many rounds.
+func (q *Sequence) Span(o *Op, s *Span, rounds int64) {
 	if s.Prepare >= 0 && !slices.Equal(q.spares, s.Spares) {
-		q.launch(s.Prepare)
+		q.launch(s.Prepare, 1)
 	}
-	q.launch(s.Call)
-	s.apply(o, q.Holds)
-	q.step += s.Depth
+	q.launch(s.Call, rounds)
+	s.apply(o, rounds, q.Holds)
+	q.step += rounds * s.Depth
 	q.spares = s.Spares
 }
 
-// launch adds the launches of a call.
-func (q *Sequence) launch(call int) {
+// launch adds the launches of a call, which have so many rounds.
+func (q *Sequence) launch(call int, rounds int64) {
 	for _, l := range q.script.Calls[call].Launches {
 		l.Args = slices.Clone(l.Args)
 		for i := range l.Args {
@@ -67,6 +67,9 @@ func (q *Sequence) launch(call int) {
 			case StepArg:
 				*a = Arg{Kind: ValueArg}
 				device.Encode(a.Bits[:], op.Int(types.I32, q.step))
+			case RoundsArg:
+				*a = Arg{Kind: ValueArg}
+				device.Encode(a.Bits[:], op.Int(types.I32, rounds))
 			}
 		}
 		q.Launches = append(q.Launches, l)

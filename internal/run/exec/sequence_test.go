@@ -21,17 +21,19 @@ func TestSequence(t *testing.T) {
 			{Launches: []Launch{{Kernel: 0, Args: []Arg{grid(1), grid(0), step}}}}, // next, u
 			{Launches: []Launch{{Kernel: 1, Args: []Arg{grid(2), grid(0), step}}}}, // the spare, u
 			{Launches: []Launch{{Kernel: 2, Args: []Arg{grid(2), grid(1)}}}},       // prepares the spare
+			{Launches: []Launch{{Kernel: 3, Args: []Arg{grid(2), grid(0), step, {Kind: RoundsArg}}}}},
 		},
 		Body: []Op{loop},
 	}
 	span := &Span{Depth: 2, After: 1, Call: 1, Prepare: 2, Exchanges: [][2]int{{0, 2}}, Spares: []int{2}}
+	odd := &Span{Depth: 3, Repeats: true, Call: 3, Prepare: -1, Exchanges: [][2]int{{1, 2}}, Spares: []int{2}}
 	text := func(q *Sequence) string {
 		var parts []string
 		for _, l := range q.Launches {
 			var args []string
 			for _, a := range l.Args {
 				if a.Kind == ValueArg {
-					args = append(args, fmt.Sprint("step ", device.Decode(types.I32, a.Bits[:]).I))
+					args = append(args, fmt.Sprint("value ", device.Decode(types.I32, a.Bits[:]).I))
 					continue
 				}
 				args = append(args, fmt.Sprint(a.Index))
@@ -44,11 +46,13 @@ func TestSequence(t *testing.T) {
 		build func(q *Sequence)
 		want  string
 	}{
-		{func(q *Sequence) { q.Iterations(&loop, 3) }, "0(1, 0, step 0) 0(0, 1, step 1) 0(1, 0, step 2) [1 0 2]"},
-		{func(q *Sequence) { q.Span(&loop, span); q.Span(&loop, span); q.Iterations(&loop, 1) },
-			"2(2, 1) 1(2, 0, step 0) 1(0, 2, step 2) 0(1, 0, step 4) [1 0 2]"},
-		{func(q *Sequence) { q.Span(&loop, span); q.Iterations(&loop, 1); q.Span(&loop, span) },
-			"2(2, 1) 1(2, 0, step 0) 0(1, 2, step 2) 2(0, 2) 1(0, 1, step 3) [0 2 1]"},
+		{func(q *Sequence) { q.Iterations(&loop, 3) }, "0(1, 0, value 0) 0(0, 1, value 1) 0(1, 0, value 2) [1 0 2]"},
+		{func(q *Sequence) { q.Span(&loop, span, 1); q.Span(&loop, span, 1); q.Iterations(&loop, 1) },
+			"2(2, 1) 1(2, 0, value 0) 1(0, 2, value 2) 0(1, 0, value 4) [1 0 2]"},
+		{func(q *Sequence) { q.Span(&loop, span, 1); q.Iterations(&loop, 1); q.Span(&loop, span, 1) },
+			"2(2, 1) 1(2, 0, value 0) 0(1, 2, value 2) 2(0, 2) 1(0, 1, value 3) [0 2 1]"},
+		{func(q *Sequence) { q.Span(&loop, odd, 3); q.Span(&loop, odd, 2) },
+			"3(2, 0, value 0, value 3) 3(0, 1, value 9, value 2) [1 0 2]"},
 	} {
 		q := s.NewSequence()
 		c.build(q)

@@ -1,27 +1,52 @@
 package exec
 
-import "slices"
+import (
+	"slices"
 
-// span returns the longest span that fits in so many iterations.
-func (o *Op) span(room int64) *Span {
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+)
+
+// span returns the longest span that fits in so many iterations, and how many rounds a launch of it has.
+func (o *Op) span(room int64) (s *Span, rounds int64) {
 	for i := range o.Spans {
-		if s := &o.Spans[i]; s.Depth+s.After <= room {
-			return s
+		s := &o.Spans[i]
+		if n := s.rounds(room); n > 0 {
+			return s, n
 		}
 	}
-	return nil
+	return nil, 0
 }
 
-// apply makes of what the grids hold before a span of an iterate what they hold after it.
-func (s *Span) apply(o *Op, holds []int) {
+// rounds returns how many rounds a launch has within so many iterations; 0 if none fits.
+func (s *Span) rounds(room int64) int64 {
+	of := kernel.Span{Depth: s.Depth, After: s.After, Repeats: s.Repeats}
+	return of.Rounds(room)
+}
+
+// apply makes of what the grids hold before so many rounds of a span of an iterate what they hold after them.
+func (s *Span) apply(o *Op, rounds int64, holds []int) {
+	times := s.Depth
+	if rounds > 1 {
+		once := make([]int, len(holds)) // whose contents each grid has after an iteration
+		for i := range once {
+			once[i] = i
+		}
+		o.rotate(once)
+		times = rounds * s.Depth % period(once)
+	}
+	for range times {
+		o.rotate(holds)
+	}
 	for _, x := range s.Exchanges {
 		holds[x[0]], holds[x[1]] = holds[x[1]], holds[x[0]]
 	}
-	for range s.Depth {
-		for i := range o.Body {
-			if o.Body[i].Kind == RotateOp {
-				rotate(holds, o.Body[i].Grids)
-			}
+}
+
+// rotate applies the rotations of an iteration.
+func (o *Op) rotate(holds []int) {
+	for i := range o.Body {
+		if o.Body[i].Kind == RotateOp {
+			rotate(holds, o.Body[i].Grids)
 		}
 	}
 }
@@ -38,13 +63,14 @@ func rotate(holds, grids []int) {
 // leaves returns those of the iterations that a span of an iterate stands for.
 func (s *Span) leaves(o *Op) int64 { return s.Depth * int64(len(o.Body)) }
 
-// span returns the longest span that can be carried out where the walker stands, within a limit.
-func (w *walker) span(limit Limit) *Span {
+// span returns the longest span that can be carried out where the walker stands, within a limit, and how many rounds
+// a launch of it has.
+func (w *walker) span(limit Limit) (s *Span, rounds int64) {
 	depth := len(w.frames) - 1
 	if o := w.loops[depth]; o != nil && len(o.Spans) > 0 && w.begins(depth) {
 		return o.span(w.within(depth, int64(len(o.Body)), limit))
 	}
-	return nil
+	return nil, 0
 }
 
 // unprepared reports whether a span needs its spares prepared where the walker stands.
@@ -52,7 +78,7 @@ func (w *walker) unprepared(s *Span) bool {
 	return s.Prepare >= 0 && (w.spanned == nil || !slices.Equal(w.spanned.Spares, s.Spares))
 }
 
-// pass moves past a span that has been carried out so many times.
+// pass moves past a span that has been carried out so many times, rounds included.
 func (w *walker) pass(s *Span, times int64) {
 	depth := len(w.frames) - 1
 	w.due = max(w.due, w.frames[depth].Done+times*s.Depth+s.After)
@@ -66,7 +92,7 @@ func (w *walker) owes() bool { return w.frames[len(w.frames)-1].Done < w.due }
 
 // together carries out a span from where the walker stands, if one fits, and returns its leaves.
 func (m *executor) together(w *walker, limit Limit) (leaves int64, err error) {
-	s := w.span(limit)
+	s, rounds := w.span(limit)
 	if s == nil {
 		return 0, nil
 	}
@@ -74,15 +100,16 @@ func (m *executor) together(w *walker, limit Limit) (leaves int64, err error) {
 	if err := m.prepareSpares(w, s); err != nil {
 		return 0, err
 	}
+	setStep(m.rounds, rounds)
 	if err := m.launch(s.Call, w.step()); err != nil {
 		return 0, err
 	}
-	s.apply(o, m.holds)
+	s.apply(o, rounds, m.holds)
 	m.assignBuffers(m.holds)
-	leaves = s.leaves(o)
-	m.status.points.Add(m.script.Calls[s.Call].Points)
+	leaves = rounds * s.leaves(o)
+	m.status.points.Add(rounds * m.script.Calls[s.Call].Points)
 	m.status.leaves.Add(leaves)
-	w.pass(s, 1)
+	w.pass(s, rounds)
 	return leaves, nil
 }
 

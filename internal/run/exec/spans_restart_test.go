@@ -56,8 +56,8 @@ var restartPlans = []struct {
 	{"overlap", lower.GPU, [2]string{"@3{family=overlap,block=32,tile=4x16}", "@2{family=overlap,block=32,tile=4x16}"}},
 	{"pipe", lower.GPU, [2]string{"@2{family=pipe,block=2x32,cells=1,chunk=7}",
 		"@4{family=pipe,block=1x32,cells=2,chunk=0}"}},
-	{"resident", lower.GPU, [2]string{"@4{family=resident,exchange=2,block=4x32,cells=2x1}",
-		"@6{family=resident,exchange=3,block=2x32,cells=4x1,wait=grid}"}},
+	{"resident", lower.GPU, [2]string{"@2{family=resident,block=4x32,cells=2x1}",
+		"@3{family=resident,block=2x32,cells=4x1,wait=grid}"}},
 	{"wavefront", lower.CPU, [2]string{"@3{family=wavefront,block=8x0}", "@2{family=wavefront,block=4x0,threads=2}"}},
 }
 

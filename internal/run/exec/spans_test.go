@@ -248,7 +248,9 @@ var spanCases = []spanCase{
 	{"even", "iterate T { s (v, u, step); swap (v, u); }", inner, list(two)},
 	{"odd", "boundary u, v : periodic;\niterate T { s (v, u, step); swap (v, u); }",
 		map[string][]string{"s": {"p0", "v", "u"}}, list(func(b *spanBuilder) *kernel.Span {
-			return &kernel.Span{Depth: 3, Exchanges: b.exchange("u"), Launches: []*kernel.Launch{
+			x := b.exchange("u")
+			x[0].Grid = b.Program.Grid("v") // which has the memory of u then
+			return &kernel.Span{Depth: 3, Exchanges: x, Launches: []*kernel.Launch{
 				b.launch("p0", "v", "u"), b.launch("p1", "u'", "v"), b.launch("p2", "v", "u'")}}
 		})},
 	{"several", "iterate T { s (v, u, step); swap (v, u); }", inner, list(func(b *spanBuilder) *kernel.Span {
@@ -509,9 +511,9 @@ func TestSpansAllocateNothing(t *testing.T) {
 	})
 	w.settle()
 	if n := testing.AllocsPerRun(500, func() {
-		s := w.span(Limit{})
-		s.apply(w.loops[1], l.executor.holds)
-		w.pass(s, 1)
+		s, rounds := w.span(Limit{})
+		s.apply(w.loops[1], rounds, l.executor.holds)
+		w.pass(s, rounds)
 		w.settle()
 	}); n != 0 {
 		t.Errorf("a span allocates %v times", n)

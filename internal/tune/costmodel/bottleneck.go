@@ -93,6 +93,9 @@ func (m *Model) span(s *kernel.Span, known Known) (Class, Evidence, error) {
 			return "", Evidence{}, err
 		}
 		t := NewTerms(w, useful, m.hardware, known)
+		if s.Repeats {
+			t = t.part(countedRounds)
+		}
 		e.add(t)
 	}
 	class, _ := e.Largest()

@@ -22,7 +22,8 @@ const (
 	Execution  Class = "execution"     // anything but memory: no more is known
 )
 
-// Terms is how long each resource of the device is busy for one execution of a span, in seconds, as if it was
+// Terms is how long each resource of the device is busy for one execution of a span, or of one of its rounds within
+// many, in seconds, as if it was
 // the only one.
 type Terms struct {
 	Memory     float64 `json:"memory"`
@@ -91,6 +92,14 @@ func (t Terms) Seconds() float64 {
 		sum += math.Pow(s, together)
 	}
 	return t.Waves*math.Pow(sum, 1./together) + t.Waiting + t.Launching
+}
+
+// part returns the terms of one of so many equal parts of a launch.
+func (t Terms) part(of float64) Terms {
+	for _, s := range []*float64{&t.Memory, &t.Issue, &t.Arithmetic, &t.Shared, &t.Waiting, &t.Launching} {
+		*s /= of
+	}
+	return t
 }
 
 // Largest returns the class of the term that is largest, and that term.

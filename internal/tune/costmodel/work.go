@@ -76,6 +76,10 @@ func WorkOf(x *kernel.Launch, b *ir.Binding) (*Work, error) {
 	return w, nil
 }
 
+// countedRounds is how many rounds are counted of a kernel that repeats: so many that what comes before and after them
+// is a small part, as it is in a loop.
+const countedRounds = 64
+
 // arguments returns the values of a launch's arguments that sizes tell. Steps count from 0.
 func arguments(x *kernel.Launch, b *ir.Binding) map[*kernel.Var]op.Value {
 	values := map[*kernel.Var]op.Value{}
@@ -85,6 +89,8 @@ func arguments(x *kernel.Launch, b *ir.Binding) map[*kernel.Var]op.Value {
 			values[v] = op.Int(v.Type, b.Params[a.Param])
 		case kernel.StepArg:
 			values[v] = op.Int(v.Type, 0)
+		case kernel.RoundsArg:
+			values[v] = op.Int(v.Type, countedRounds)
 		}
 	}
 	return values

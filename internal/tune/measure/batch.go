@@ -47,7 +47,8 @@ func (s *workerServer) batch(q *request) (float64, error) {
 		return 0, err
 	}
 	s.markOverwritten(&q.Code)
-	return s.timeBatch(launches[q.Code.From:q.Code.To], q.Rule.Least)
+	took, err := s.timeBatch(launches[q.Code.From:q.Code.To], q.Rule.Least)
+	return took / q.Code.parts(), err
 }
 
 // timeBatch times a batch of at least the given time, and returns the seconds of one run.

@@ -31,12 +31,13 @@ type Sample struct {
 	Early    bool      `json:"early,omitempty"`
 }
 
-// take times batches by the rule. first is the time of the first run; batch returns the time of n runs.
-func (r Rule) take(first float64, batch func(n int) (float64, error)) (Sample, error) {
+// take times batches by the rule. first is the time of the first run; batch returns the time of n runs. Times are
+// those of one of the equal parts of a run.
+func (r Rule) take(first, parts float64, batch func(n int) (float64, error)) (Sample, error) {
 	var s Sample
 	best := r.Best.Middle()
-	if best > 0 && first > abandonFactor*best {
-		return Sample{Times: []float64{first}, Launches: 1, Early: true}, nil
+	if best > 0 && first/parts > abandonFactor*best {
+		return Sample{Times: []float64{first / parts}, Launches: 1, Early: true}, nil
 	}
 	least := r.Least.Seconds()
 	s.Launches = max(1, int(math.Ceil(1.1*least/max(first, 1e-7))))
@@ -49,7 +50,7 @@ func (r Rule) take(first float64, batch func(n int) (float64, error)) (Sample, e
 			s.Launches = max(s.Launches+1, int(1.2*float64(s.Launches)*least/max(took, 1e-7)))
 			continue
 		}
-		s.Times = append(s.Times, took/float64(s.Launches))
+		s.Times = append(s.Times, took/float64(s.Launches)/parts)
 		if r.decided(s.Times) {
 			s.Early = len(s.Times) < r.Batches
 			break

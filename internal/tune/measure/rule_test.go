@@ -23,7 +23,7 @@ func (s *scripted) batch(n int) (float64, error) {
 func take(t *testing.T, r Rule, first float64, each ...float64) (Sample, *scripted) {
 	t.Helper()
 	s := &scripted{each: each}
-	sample, err := r.take(first, s.batch)
+	sample, err := r.take(first, 1, s.batch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestNoBestYet(t *testing.T) {
 
 func TestBatchesThatFail(t *testing.T) {
 	why := errors.New("lost")
-	_, err := Rule{Least: time.Millisecond, Batches: 4}.take(1, func(int) (float64, error) { return 0, why })
+	_, err := Rule{Least: time.Millisecond, Batches: 4}.take(1, 1, func(int) (float64, error) { return 0, why })
 	if err != why {
 		t.Error(err)
 	}

@@ -103,7 +103,12 @@ type Code struct {
 	Launches []exec.Launch
 	// From and To are the launches that are timed; all run when it is checked.
 	From, To int
+	// Rounds is by how many a run of these is divided: its time is that of one. 0 is 1.
+	Rounds int
 }
+
+// parts returns how many parts of equal time a run of the timed launches has.
+func (c *Code) parts() float64 { return float64(max(1, c.Rounds)) }
 
 // holder returns whose memory has the contents of a grid at the end.
 func (c *Code) holder(grid int) int {

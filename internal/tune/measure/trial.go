@@ -141,7 +141,8 @@ func (s *workerServer) measure(q *request, launches []device.PreparedLaunch) (Tr
 			return t, err
 		}
 	}
-	if t.Sample, err = q.Rule.take(first, func(n int) (float64, error) { return s.timeRuns(n, timed) }); err != nil {
+	batch := func(n int) (float64, error) { return s.timeRuns(n, timed) }
+	if t.Sample, err = q.Rule.take(first, c.parts(), batch); err != nil {
 		return t, err
 	}
 	t.Condition = session.Condition(s.condition())

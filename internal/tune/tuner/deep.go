@@ -371,7 +371,11 @@ func (l *loopSearch) searchDepth(ctx context.Context, depth int64, until time.Ti
 	if err != nil {
 		return err, nil
 	}
-	k := l.spanSearch(ctx, choice, l.loop.span(l.subject, depth, after))
+	call := l.loop.span(l.subject, depth, after)
+	if choice.Repeats() {
+		call.iterations.repeat()
+	}
+	k := l.spanSearch(ctx, choice, call)
 	if err := l.prepareIterations(ctx, k.call); err != nil {
 		return l.blame(ctx, err)
 	}

@@ -25,12 +25,15 @@ var (
 	solidForecast = []int64{2, 3, 4, 5, 6, 7, 8}
 )
 
-// smallSeeds are further configurations for the model to choose from: tiles for domains that are small, of which
-// others are too few for all multiprocessors.
+// smallSeeds are further configurations for the model to choose from, for domains that are small: tiles, of which
+// others are too few for all multiprocessors, and blocks that stay on the device.
 var smallSeeds = map[int][]string{
 	2: {
 		"family=pipe,block=1x32,cells=2,chunk=64,stages=4,sizes=literals",
 		"family=pipe,block=1x32,cells=2,chunk=16,sizes=literals",
+		"family=resident,block=16x32,cells=6x5,barrier=whole,sizes=literals",
+		"family=resident,block=12x32,cells=6x5,sizes=literals",
+		"family=resident,block=8x32,cells=4x4,sizes=literals",
 	},
 	3: {
 		"family=pipe,block=8x32,cells=2x2,chunk=32,sizes=literals",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/deep"
 )
@@ -74,6 +75,9 @@ func (t *tuning) iterationsOf(ctx context.Context, k schedule.Kernel) (*tunedCal
 		return nil, nil
 	}
 	call := loop.span(t.subject, int64(k.Depth), after)
+	if lower.Repeats(k.Config.Family) {
+		call.iterations.repeat()
+	}
 	if err := t.prepareIterations(ctx, call); err != nil {
 		return nil, err
 	}

@@ -428,3 +428,54 @@ func TestSpanSeeds(t *testing.T) {
 		}
 	}
 }
+
+// Rounds of iterations are timed together, as many as a loop has at a time, and the time is that of one; the check
+// goes on with another launch.
+func TestRoundsAreTimedTogether(t *testing.T) {
+	for _, c := range []struct{ iterations, depth, rounds int64 }{
+		{1000, 8, 32}, {100, 8, 12}, {9, 8, 1}, {1000, 3, 85},
+	} {
+		b := program(t, iterated(int(c.iterations)))
+		sub, err := newSubject(b, h200(t, newScripted(t, b, smooth)), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &loopSearch{tuning: &tuning{subject: sub}, loop: sub.loops[0]}
+		if err := l.begin(); err != nil {
+			t.Fatal(err)
+		}
+		choice, err := l.choice(c.depth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !choice.Repeats() {
+			t.Fatal("no family repeats")
+		}
+		after, err := l.loop.after(c.depth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := l.loop.span(sub, c.depth, after)
+		call.iterations.repeat()
+		if n := call.iterations.checked(); n != (c.rounds+1)*c.depth+after {
+			t.Errorf("%+v: %d are checked", c, n)
+		}
+		for family, launches := range map[string]int{
+			"resident,block=6x32,cells=8x2": 2, "overlap,block=32,tile=8x32": int(c.rounds) + 1,
+		} {
+			p := plan(t, fmt.Sprintf("five[0:1]@1{family=cells};%s{family=%s}", l.loop.id(c.depth), family))
+			v, err := call.lowered(call.bound, call.iterations.part(p))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rounds := 1
+			if strings.HasPrefix(family, "resident") {
+				rounds = int(c.rounds)
+			}
+			if x := v.code; len(x.Launches) != launches+int(after) || x.To-x.From != 1 || x.Rounds != rounds {
+				t.Errorf("%+v, %s: %d launches, %d rounds from %d to %d", c, family, len(x.Launches), x.Rounds, x.From,
+					x.To)
+			}
+		}
+	}
+}

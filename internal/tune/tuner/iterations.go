@@ -8,6 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -19,12 +20,13 @@ import (
 
 // Iterations of a loop are compiled and measured by themselves, as calls are. To check a span, it is carried
 // out twice, so that the second reads what the first has stored to spares, and then so many iterations follow
-// that all grids are defined. All grids that the loop touches hold random numbers at first, each its own, and
-// all are compared with what plain kernels leave that carry out the same iterations one by one. The first span
-// is timed.
+// that all grids are defined. Where a family repeats rounds of them, its first launch has about as many as one of the
+// loop, and its time is divided by them; other families carry out as many spans. All grids that the loop touches hold
+// random numbers at first, each its own, and all are compared with what plain kernels leave that carry out the same
+// iterations one by one. The first span is timed.
 
-// spansChecked is how many spans follow each other when a span is checked.
-const spansChecked = 2
+// mostTogether is how many iterations all rounds of the first launch have at the most.
+const mostTogether = 256
 
 // tunedLoop is an innermost loop of the program that runs.
 type tunedLoop struct {
@@ -44,10 +46,16 @@ type tunedLoop struct {
 type tunedIterations struct {
 	*tunedLoop
 	depth, after int64
+	rounds       int64 // of the launch that is timed, if it repeats them; 1 if no family does
 }
 
 // checked is how many iterations a check carries out.
-func (n *tunedIterations) checked() int64 { return spansChecked*n.depth + n.after }
+func (n *tunedIterations) checked() int64 { return (n.rounds+1)*n.depth + n.after }
+
+// repeat says that a family may repeat rounds of the iterations.
+func (n *tunedIterations) repeat() {
+	n.rounds = max(1, min((n.count-n.after)/n.depth, mostTogether/n.depth, kernel.MostRounds))
+}
 
 // loopsOf returns the innermost loops of a program that run.
 func (s *subject) loopsOf(most float64) []*tunedLoop {
@@ -161,7 +169,7 @@ func (l *tunedLoop) span(s *subject, depth, after int64) *tunedCall {
 	bound.Program = l.only
 	return &tunedCall{
 		subject: s, name: l.id(depth), only: l.only, bound: &bound, use: l.use, points: depth * l.points,
-		iterations: &tunedIterations{l, depth, after},
+		iterations: &tunedIterations{l, depth, after, 1},
 	}
 }
 
@@ -225,14 +233,19 @@ func (n *tunedIterations) launches(script *exec.Script, code *measure.Code, span
 		return verdict.For(verdict.Constraint, n.tooFew(n.depth, n.after))
 	}
 	s := &loop.Spans[0]
-	for range spansChecked {
-		q.Span(loop, s)
+	for left := n.rounds + 1; left > 0; {
+		rounds := int64(1)
+		if s.Repeats && code.To == 0 {
+			rounds = n.rounds
+		}
+		q.Span(loop, s, rounds)
 		if code.To == 0 {
-			code.To = len(q.Launches)
+			code.To, code.Rounds = len(q.Launches), int(rounds)
 			code.From = code.To - len(script.Calls[s.Call].Launches)
 		}
+		left -= rounds
 	}
-	q.Iterations(loop, s.After)
+	q.Iterations(loop, n.after) // those that families need which leave out what the next iteration computes
 	code.Launches, code.Holds = q.Launches, q.Holds
 	for i := len(n.only.Grids); i < len(script.Grids); i++ {
 		x := slices.IndexFunc(s.Exchanges, func(x [2]int) bool { return x[1] == i })

@@ -22,6 +22,7 @@ type State struct {
 	scratch  map[*kernel.Scratch]*Memory
 	spares   map[*kernel.Spare]*Memory
 	spans    map[*kernel.Span]int64 // how often each was carried out
+	rounds   int64                  // of the span that is being carried out
 	reports  map[*kernel.Kernel]*Report
 	err      error
 }
@@ -175,7 +176,10 @@ func (s *State) span(c *ir.Cursor) bool {
 	body := s.module.Program.Body
 	it, left, step := c.Room(body, s.evaluate)
 	for _, span := range s.module.Spans {
-		if span.Iterate != it || span.Depth+span.After > left {
+		if span.Iterate != it {
+			continue
+		}
+		if s.rounds = span.Rounds(left); s.rounds == 0 {
 			continue
 		}
 		for _, x := range span.Exchanges {
@@ -183,20 +187,20 @@ func (s *State) span(c *ir.Cursor) bool {
 		}
 		s.forgetScratch(span.Launches)
 		if s.err = s.launches(span.Launches, step, nil); s.err != nil {
-			s.err = fmt.Errorf("%d iterations together: %w", span.Depth, s.err)
+			s.err = fmt.Errorf("%d iterations together: %w", s.rounds*span.Depth, s.err)
 			return true
 		}
-		for _, x := range span.Exchanges {
-			s.grids[x.Grid], s.spares[x.Spare] = s.spares[x.Spare], s.grids[x.Grid]
-		}
-		for range span.Depth {
+		for range s.rounds * span.Depth {
 			for _, o := range it.Body {
 				if r, ok := o.(*ir.Rotate); ok {
 					s.rotate(r)
 				}
 			}
 		}
-		c.Skip(body, span.Depth)
+		for _, x := range span.Exchanges {
+			s.grids[x.Grid], s.spares[x.Spare] = s.spares[x.Spare], s.grids[x.Grid]
+		}
+		c.Skip(body, s.rounds*span.Depth)
 		s.spans[span]++
 		return true
 	}
@@ -316,6 +320,8 @@ func (s *State) args(l *kernel.Launch, step int64) (Args, error) {
 			out.Scalars = append(out.Scalars, op.Int(types.I64, s.bound.Params[a.Param]))
 		case kernel.StepArg:
 			out.Scalars = append(out.Scalars, op.Int(types.I32, step))
+		case kernel.RoundsArg:
+			out.Scalars = append(out.Scalars, op.Int(types.I32, s.rounds))
 		default:
 			panic(fmt.Sprintf("sim: unknown argument %T", a))
 		}

@@ -33,6 +33,14 @@ func (c *Coverage) cover(m *kernel.Module, r spanRun) {
 			}
 		}
 		n := r.bound.Eval(x.Iterate.Count, 0).I - x.After
+		if x.Repeats {
+			switch rounds := x.Rounds(n + x.After); rounds {
+			case 1, 2, 3:
+				c.count("rounds", fmt.Sprint(rounds))
+			default:
+				c.count("rounds", "more")
+			}
+		}
 		switch left := n % x.Depth; {
 		case left == 0:
 			c.count("iterations", "multiple of the depth")

@@ -54,15 +54,10 @@ func (d *planSampler) withSpans(p *pair, rng *rand.Rand, largest []int64, thread
 	return plan, list
 }
 
-// drawSpan draws a kernel of a loop's iterations of a family, "" for any that writes them out.
+// drawSpan draws a kernel of a loop's iterations of a family, "" for any.
 func (d *planSampler) drawSpan(plan schedule.Plan, l graph.Loop, family string, rng *rand.Rand, largest []int64,
 	threads int64) (schedule.Kernel, spanned, bool) {
-	repeats := lower.Repeats(family)
 	depth := 2 + min(rng.IntN(mostDepth-1), rng.IntN(mostDepth-1))
-	rounds := 1
-	if repeats {
-		rounds += rng.IntN(3)
-	}
 	within := slices.Clone(largest)
 	for try := range spanTries {
 		if try > 0 {
@@ -71,7 +66,7 @@ func (d *planSampler) drawSpan(plan schedule.Plan, l graph.Loop, family string, 
 		if try > 1 && !d.full {
 			within = halved(within, len(d.options.Bound.Program.Axes))
 		}
-		k, about, err := d.spanKernel(plan, l, depth*rounds, family, rng, within, threads)
+		k, about, err := d.spanKernel(plan, l, depth, family, rng, within, threads)
 		if err == nil {
 			return k, about, true
 		}
@@ -102,20 +97,12 @@ var (
 	errNotAllowed = errors.New("the loop does not allow the family")
 )
 
-// spanChoice returns the kernel of some iterations of a loop, of the families that repeat rounds or of the others.
-func spanChoice(o lower.Options, l graph.Loop, depth int, repeats bool) (lower.Choice, error) {
-	if repeats {
-		return lower.RepeatChoice(o.Bound.Program, o, l, depth)
-	}
-	return lower.SpanChoice(o.Bound.Program, o, l, depth)
-}
-
 // spanKernel draws a kernel of a number of iterations that can run beside those of a plan.
 func (d *planSampler) spanKernel(plan schedule.Plan, l graph.Loop, depth int, family string, rng *rand.Rand,
 	largest []int64, threads int64) (schedule.Kernel, spanned, error) {
 	about := spanned{loop: l, depth: int64(depth)}
 	program := d.options.Bound.Program
-	choice, err := spanChoice(d.options, l, depth, lower.Repeats(family))
+	choice, err := lower.SpanChoice(program, d.options, l, depth)
 	if err != nil {
 		return choice.Kernel, about, err
 	}
@@ -129,8 +116,8 @@ func (d *planSampler) spanKernel(plan schedule.Plan, l graph.Loop, depth int, fa
 	counters := d.spaceCounters(choice.Space)
 	k := choice.Kernel
 	k.Config = d.config(counters[rng.IntN(len(counters))], rng, largest, threads)
-	round := lower.ByRole(k.Config).Int(schedule.ExchangeInterval, int64(depth))
-	span, err := graph.NewSpan(program, l, round)
+	about.repeats = lower.Repeats(k.Config.Family)
+	span, err := graph.NewSpan(program, l, int64(depth))
 	if err != nil {
 		return k, about, err
 	}
@@ -149,9 +136,7 @@ func (d *planSampler) spanKernel(plan schedule.Plan, l graph.Loop, depth int, fa
 	if err == nil && spills(m) {
 		err = errTooMuch
 	}
-	switch _, refused := errors.AsType[*graph.Refusal](err); {
-	case refused && round < int64(depth): // an exchange decides which iterations are together
-	case err != nil && !exceedsResources(err) && !errors.Is(err, errTooMuch):
+	if err != nil && !exceedsResources(err) && !errors.Is(err, errTooMuch) {
 		err = nil // it is a failure, which simulate reports
 	}
 	return k, about, err

@@ -112,7 +112,7 @@ func (p *pair) allowsSpans(program *ir.Program, family string) bool {
 	allowed := false
 	for _, l := range graph.Loops(program) {
 		o := lower.Options{Target: lower.GPU, Bound: &ir.Binding{Program: program}}
-		c, err := spanChoice(o, l, 3, lower.Repeats(family))
+		c, err := lower.SpanChoice(program, o, l, 3)
 		if r, ok := errors.AsType[*graph.Refusal](err); ok {
 			p.refusals = append(p.refusals, r)
 		}
@@ -125,7 +125,27 @@ func (p *pair) allowsSpans(program *ir.Program, family string) bool {
 type spanned struct {
 	loop         graph.Loop
 	depth, after int64
+	repeats      bool    // a launch has a number of rounds
 	extra        float64 // how often a cell of a tile is computed, because tiles overlap
+}
+
+// mostRounds is how many rounds of a span that repeats a run has at the most.
+const mostRounds = 8
+
+// most is how many depths a run has at the most.
+func (x *spanned) most() int64 {
+	if x.repeats {
+		return mostRounds
+	}
+	return 2
+}
+
+// draw returns how many depths a run has: about one or two, or of a span that repeats one, two, three or many.
+func (x *spanned) draw(rng *rand.Rand) int64 {
+	if !x.repeats {
+		return 1 + rng.Int64N(2)
+	}
+	return []int64{1, 2, 3, 4 + rng.Int64N(mostRounds-3)}[rng.IntN(4)]
 }
 
 // forSpans returns sizes with which loops have the most iterations that they get, and gives
@@ -134,7 +154,7 @@ func (s *sizing) forSpans(c *gen.Case, loops []spanned) (*sizing, error) {
 	most := func(set map[string]string) (map[string]string, error) {
 		for _, x := range loops {
 			var err error
-			if set, _, err = s.withCount(set, x.loop.Iterate, 2*x.depth+x.after+1); err != nil {
+			if set, _, err = s.withCount(set, x.loop.Iterate, x.most()*x.depth+x.after+1); err != nil {
 				return nil, err
 			}
 		}
@@ -179,12 +199,12 @@ func (s *sizing) withCount(set map[string]string, it *ir.Iterate, want int64) (m
 	return nil, nil, fmt.Errorf("no parameter gives a loop %d iterations", want)
 }
 
-// iterate gives loops numbers of iterations about one or two times the depth of their
+// iterate gives loops numbers of iterations about multiples of the depth of their
 // spans. With carried, a span is carried out at least.
 func (s *sizing) iterate(at *sizes, loops []spanned, carried bool, rng *rand.Rand) error {
 	for _, x := range loops {
-		least, most := x.depth+x.after, 2*x.depth+x.after
-		n := []int64{least - 1, least, least + 1, most - 1, most, most + 1, least + rng.Int64N(x.depth)}[rng.IntN(7)]
+		least, n := x.depth+x.after, x.draw(rng)*x.depth+x.after
+		n += []int64{-1, 0, 1, rng.Int64N(x.depth)}[rng.IntN(4)]
 		if carried {
 			n = max(n, least)
 		}
@@ -207,7 +227,7 @@ func (p *pair) spansFor(o lower.Options) []schedule.Kernel {
 			continue
 		}
 		at := max(0, slices.IndexFunc(loops, func(l graph.Loop) bool { return l.Name == k.Call }))
-		c, err := spanChoice(o, loops[at], k.Depth, lower.Repeats(k.Config.Family))
+		c, err := lower.SpanChoice(o.Bound.Program, o, loops[at], k.Depth)
 		if err != nil {
 			continue
 		}

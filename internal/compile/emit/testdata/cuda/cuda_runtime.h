@@ -150,13 +150,17 @@ struct cudaResourceDesc {
 enum cudaTextureReadMode { cudaReadModeElementType, cudaReadModeNormalizedFloat };
 struct cudaTextureDesc { cudaTextureReadMode readMode; };
 typedef unsigned long long cudaTextureObject_t;
-enum cudaDeviceAttr { cudaDevAttrMaxTexture1DLinearWidth = 69 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxTexture1DLinearWidth = 69 };
 namespace pretended {
 struct image { const char *at; size_t bytes, texel; };
 }
 static inline cudaError_t cudaGetDevice(int *device) { *device = 0; return cudaSuccess; }
-static inline cudaError_t cudaDeviceGetAttribute(int *v, cudaDeviceAttr, int)
+static inline cudaError_t cudaDeviceGetAttribute(int *v, cudaDeviceAttr what, int)
 {
+    if (what == cudaDevAttrMultiProcessorCount) {
+        *v = 1;
+        return cudaSuccess;
+    }
     const char *most = getenv("PRETENDED_TEXELS");
     *v = most ? atoi(most) : 1 << 27;
     return cudaSuccess;
@@ -310,6 +314,22 @@ static cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 size, 
     pretended_call<P...>::args = args;
     pretended::body = pretended_call<P...>::run;
     return pretended::launch(grid, size);
+}
+
+static inline void __threadfence() {}
+static inline unsigned atomicAdd(unsigned *p, unsigned by)
+{
+    const unsigned before = *p;
+    *p += by;
+    return before;
+}
+
+// The GPU holds one block.
+template <class... P>
+static cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*)(P...), int, size_t)
+{
+    *blocks = 1;
+    return cudaSuccess;
 }
 
 template <class... P>

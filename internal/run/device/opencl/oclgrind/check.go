@@ -82,6 +82,8 @@ func scalarsOf(l *kernel.Launch, b *ir.Binding) []op.Value {
 			list = append(list, op.Int(types.I64, b.Params[a.Param]))
 		case kernel.StepArg:
 			list = append(list, op.Int(types.I32, 0))
+		case kernel.RoundsArg:
+			list = append(list, op.Int(types.I32, 1))
 		}
 	}
 	return list
