@@ -270,14 +270,20 @@ func (w *tiledKernel) bulkCopies(number kernel.Expr, planes func(*circularBuffer
 }
 
 // issues returns the condition under which a thread starts copies.
-func (w *tiledKernel) issues() kernel.Expr { return kernel.Lt(w.issuer(), kernel.I(w.fetch.issuers)) }
+func (w *tiledKernel) issues() kernel.Expr {
+	is := kernel.Lt(w.issuer(), kernel.I(w.fetch.issuers))
+	if w.fetch.extra > 0 && w.firstIssuer() > w.threads() {
+		return kernel.And(kernel.Ge(w.issuer(), kernel.I(0)), is)
+	}
+	return is
+}
 
 // issuer returns the thread's number among those of the warp that starts copies.
 func (w *tiledKernel) issuer() kernel.Expr {
 	if w.fetch.extra == 0 {
 		return w.threadNumber()
 	}
-	return w.pre.let(w.env, "issuer", "issuer", kernel.Sub(w.threadNumber(), kernel.I(w.threads())))
+	return w.pre.let(w.env, "issuer", "issuer", kernel.Sub(w.threadNumber(), kernel.I(w.firstIssuer())))
 }
 
 // bulkCopy brings a row of a plane, or such a part of it.

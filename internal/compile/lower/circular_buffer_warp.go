@@ -27,15 +27,21 @@ func (w *tiledKernel) separable(circularBuffers []*circularBuffer) bool {
 }
 
 // widen gives blocks the threads of one more warp: further ones on their
-// outermost axis.
+// outermost axis, as many as it takes to fill what the others leave of their last
+// warp, and a whole one after that. In a warp of both kinds, those that
+// compute would wait for planes that the others have not come to yet.
 func (w *tiledKernel) widen() {
 	outer := &w.launch[len(w.launch)-1]
 	n, _ := kernel.IntLit(outer.count)
 	each := w.threads() / n
-	more := (warpSize + each - 1) / each
+	more := (w.firstIssuer() + warpSize - w.threads() + each - 1) / each
 	outer.count = kernel.I(n + more)
 	w.fetch.extra = more * each
 }
+
+// firstIssuer is the number in the block of the first thread that starts copies, where they
+// have a warp of their own: that warp's first one.
+func (w *tiledKernel) firstIssuer() int64 { return (w.threads() + warpSize - 1) / warpSize * warpSize }
 
 // computes returns the condition under which a thread is none of those.
 func (w *tiledKernel) computes() kernel.Expr {
