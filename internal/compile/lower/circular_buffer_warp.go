@@ -80,12 +80,17 @@ func (w *tiledKernel) leaveStep() {
 			&kernel.MbarrierArrive{Mbarrier: w.fetch.empty, Slot: slot, Rank: before},
 		}})
 	}
-	if w.wholeWarps() {
-		w.now.emit(&kernel.Barrier{Scope: kernel.WarpScope})
-		first := kernel.Bin(op.Eq, kernel.Bin(op.Rem, kernel.V(w.thread[w.inner()]), kernel.I(warpSize)), kernel.I(0))
-		arrive = []kernel.Stmt{&kernel.If{Cond: first, Then: arrive}}
+	w.now.emit(w.onePerWarp(arrive...)...)
+}
+
+// onePerWarp has one thread of each warp do something after the others of it, or each thread, where warps are not seen
+// to do the same.
+func (w *tiledKernel) onePerWarp(list ...kernel.Stmt) []kernel.Stmt {
+	if !w.wholeWarps() {
+		return list
 	}
-	w.now.emit(arrive...)
+	first := kernel.Bin(op.Eq, kernel.Bin(op.Rem, kernel.V(w.thread[w.inner()]), kernel.I(warpSize)), kernel.I(0))
+	return []kernel.Stmt{&kernel.Barrier{Scope: kernel.WarpScope}, &kernel.If{Cond: first, Then: list}}
 }
 
 // allLeavers is the number of threads that say so at the block's mbarrier: its own and, where it sends copies to the
@@ -116,7 +121,7 @@ func (w *tiledKernel) produce(common *scope, last kernel.Expr) {
 	w.now = w.pre
 	w.prologue, w.phase, w.unrolledStep = true, "first", 0
 	w.pos[w.stream] = w.first
-	w.bulkCopies(kernel.I(0), w.entering(0))
+	w.bulkCopies(w.firstStep(kernel.I(0)), w.entering(0))
 
 	w.prologue, w.phase = false, ""
 	step := w.step()

@@ -3,9 +3,6 @@ package lower_test
 import (
 	"fmt"
 	"testing"
-
-	"github.com/gridloom/gridloom/internal/compile/interp"
-	"github.com/gridloom/gridloom/internal/compile/lower"
 )
 
 // The copy engine is told by whole warps, whatever the block's shape. In a warp in which some threads copy and some
@@ -25,22 +22,7 @@ func TestRaggedWarps(t *testing.T) {
 					text += ",cluster=2"
 				}
 				b := bind(t, p, []string{"L=11 M=21 N=77", "L=9 M=13 N=50"}[n%2])
-				want, err := expect(b, interp.NoBounds, uint64(n))
-				if err != nil {
-					t.Fatal(err)
-				}
-				m, err := lowered(p, lower.Options{
-					Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true, AnyIntegers: true,
-				})
-				if err != nil {
-					t.Errorf("%s, %s: %v", name, text, err)
-					continue
-				}
-				got, err := want.simulate(m, b)
-				if err == nil {
-					err = want.compare(b.Program, got)
-				}
-				if err != nil {
+				if err := checkStream(t, b, text, uint64(n)); err != nil {
 					t.Errorf("%s, %s: %v", name, text, err)
 				}
 			}
