@@ -92,7 +92,7 @@ func (b *persistentBlocks) share(body *scope, block kernel.Expr, work func(in *s
 	blocks, one := kernel.I(b.blocks), kernel.I(1)
 	let := func(in *scope, name string, e kernel.Expr) kernel.Expr { return in.let(b.env, name, name, e) }
 	cuts, each := b.pieces()
-	tiles, planes, all := b.tiles, b.planes, b.planes
+	tiles, planes := b.tiles, b.planes
 	pieces := kernel.I(cuts) // from here on a tile is one of these
 	planes, tiles = kernel.CeilDiv(planes, pieces), kernel.Mul(tiles, pieces)
 	whole := kernel.Bin(op.Div, tiles, blocks) // tiles of each block
@@ -114,6 +114,14 @@ func (b *persistentBlocks) share(body *scope, block kernel.Expr, work func(in *s
 		left.rest = kernel.Max(kernel.Sub(planes, left.cut), one)
 	}
 	row := let(body, "left", kernel.Add(left.first(), kernel.Mul(kernel.Sub(tiles, left.common), planes)))
+	if n, known := kernel.IntLit(row); known && n == 0 && left.rest == nil {
+		n := body.declare(b.env, "share", types.I64)
+		list := newScope(body)
+		tile := let(list, "tile", kernel.Add(kernel.Mul(kernel.V(n), blocks), block))
+		list.emit(b.piece(list, cuts, each, tile, kernel.I(0), planes, work))
+		body.emit(&kernel.Loop{Var: n, Lo: kernel.I(0), Hi: whole, Step: one, Body: list.stmts})
+		return
+	}
 	part := func(rank kernel.Expr) kernel.Expr {
 		return kernel.Max(kernel.Bin(op.Div, kernel.Mul(rank, row), sharers), kernel.I(0))
 	}
@@ -135,21 +143,30 @@ func (b *persistentBlocks) share(body *scope, block kernel.Expr, work func(in *s
 	low := kernel.Sel(is, kernel.I(0), kernel.Add(first, kernel.Sub(kernel.V(place), begin)))
 	high := kernel.Sel(is, stop, kernel.Add(first, kernel.Sub(end, begin)))
 	low, high = let(list, "share_first", low), let(list, "share_end", high)
-	there := kernel.Lt(low, high)
-	if each {
-		there = kernel.And(there, kernel.Lt(tile, tiles))
-	}
-	if cuts > 1 {
-		piece := kernel.Mul(kernel.Bin(op.Rem, tile, pieces), planes)
-		tile = let(list, "tile_of_piece", kernel.Bin(op.Div, tile, pieces))
-		low, high = kernel.Add(piece, low), kernel.Min(kernel.Add(piece, high), all)
-	}
-	doing := newScope(list)
-	work(doing, tile, low, high)
-	list.emit(&kernel.If{Cond: there, Then: doing.stmts})
+	list.emit(b.piece(list, cuts, each, tile, low, high, work))
 	list.emit(&kernel.If{Cond: kernel.Un(op.Not, is), Then: []kernel.Stmt{
 		&kernel.Assign{Var: place, Value: kernel.Max(kernel.V(place), end)},
 	}})
 	most := kernel.Add(kernel.Bin(op.Div, kernel.Sub(to, from), left.shortest()), kernel.I(2)) // tiles of a part
 	body.emit(&kernel.Loop{Var: n, Lo: kernel.I(0), Hi: kernel.Add(whole, most), Step: one, Body: list.stmts})
+}
+
+// piece does the work of a piece, given its number and which of its planes: if there is such a piece, which there need
+// not be where each block has one, and if its tile has such planes. Of equal pieces the last ones may have none.
+func (b *persistentBlocks) piece(list *scope, cuts int64, each bool, tile, low, high kernel.Expr,
+	work func(in *scope, tile, low, high kernel.Expr)) kernel.Stmt {
+	number := tile
+	if cuts > 1 {
+		pieces := kernel.I(cuts)
+		piece := kernel.Mul(kernel.Bin(op.Rem, tile, pieces), kernel.CeilDiv(b.planes, pieces))
+		tile = list.let(b.env, "tile_of_piece", "tile_of_piece", kernel.Bin(op.Div, tile, pieces))
+		low, high = kernel.Add(piece, low), kernel.Min(kernel.Add(piece, high), b.planes)
+	}
+	there := kernel.Lt(low, high)
+	if each {
+		there = kernel.And(kernel.Lt(number, kernel.Mul(b.tiles, kernel.I(cuts))), there)
+	}
+	doing := newScope(list)
+	work(doing, tile, low, high)
+	return &kernel.If{Cond: there, Then: doing.stmts}
 }

@@ -202,3 +202,25 @@ func TestSharedTilesSpoilt(t *testing.T) {
 		}
 	}
 }
+
+// Pieces of tiles that lie beyond the last plane, as equal ones may, are no work.
+func TestSharedTilesBeyond(t *testing.T) {
+	p := load(t, "flat", `
+parameter M, N;
+iterator j, i;
+float u[M,N], v[M,N];
+copyin u; copyout v;
+stencil s (out, in) { out[j][i] = 0.5*in[j][i-1] + 0.25*in[j][i] - in[j][i+2]; }
+s (v, u);`)
+	for n, how := range []string{
+		"persistent=2,stages=2,copy=tensor,barrier=split", "persistent=4,stages=3,copy=bulk,planes=2,unroll=yes",
+		"persistent=3,stages=0", "persistent=4,stages=1",
+	} {
+		for _, size := range []string{"M=13 N=30", "M=31 N=60", "M=5 N=9", "M=1 N=8"} {
+			text := "family=stream,stream=j,chunk=0,block=32,vec=4,sizes=literals," + how
+			if err := checkStream(t, bind(t, p, size), text, uint64(n)); err != nil {
+				t.Errorf("%s, %s: %v", size, text, err)
+			}
+		}
+	}
+}
