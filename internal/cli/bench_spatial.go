@@ -25,6 +25,8 @@ type benchSpatial struct {
 	Quick     bool              `help:"Time shorter batches, and only the best plan in turn with the copies."`
 	Counters  bool              `help:"Have Nsight Compute (ncu) count what limits the best plans."`
 	Batches   int               `default:"7" help:"Timed batches of the finalists; at least 5."`
+	Suite     string            `help:"Measure the cases of a list, wide or a JSON file, by the plans that it has for them, and show all of them. Cases that --json has from this commit are left out." placeholder:"NAME"`
+	Budget    time.Duration     `help:"With --suite: begin no case that would end later." placeholder:"TIME"`
 	Jobs      int               `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
 }
 
@@ -36,13 +38,17 @@ Examples:
 
 	gridloom bench spatial --rivals-dir bench/rivals --json bench/results/spatial-h200.json
 	gridloom bench spatial --case star7 --dtype double --plan family=cells,block=4x64
-	gridloom bench spatial --case star7 --dtype double --sweep plans.txt --json sweep.json`
+	gridloom bench spatial --case star7 --dtype double --sweep plans.txt --json sweep.json
+	gridloom bench spatial --suite wide --budget 9m --json bench/results/wide-h200.json`
 }
 
 func (c *benchSpatial) Run(a *app) error {
 	o, err := c.options(a)
 	if err != nil {
 		return err
+	}
+	if c.Suite != "" {
+		return c.suite(a, o)
 	}
 	run := bench.Spatial
 	if c.Sweep != "" {
@@ -60,12 +66,70 @@ func (c *benchSpatial) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	return wrongPlan(rows)
+}
+
+// wrongPlan is the failure of a plan that computes wrong results, if there is one.
+func wrongPlan(rows []bench.SpatialRow) error {
 	for _, r := range rows {
 		if r.Wrong {
 			return failf(exitCheck, "the plan %s computes wrong results", r.Plan)
 		}
 	}
 	return nil
+}
+
+// suite measures the cases of a list, and merges their rows into the file.
+func (c *benchSpatial) suite(a *app, o bench.SpatialOptions) error {
+	list, err := c.list()
+	if err != nil {
+		return err
+	}
+	var have []bench.SpatialRow
+	if c.JSON != "" {
+		if have, err = bench.ReadSpatial(c.JSON); err != nil {
+			return err
+		}
+	}
+	rows, err := bench.MeasureSpatial(a.ctx, o, list, have, c.Budget, func(rows []bench.SpatialRow) error {
+		if c.JSON == "" {
+			return nil
+		}
+		return bench.MergeSpatial(c.JSON, rows)
+	})
+	if len(rows) > 0 {
+		bench.WriteSpatial(a.stdout, rows)
+	}
+	have = rows
+	if err == nil && c.JSON != "" { // with those of earlier calls
+		have, err = bench.ReadSpatial(c.JSON)
+	}
+	bench.WriteSpatialShort(a.stdout, list, have)
+	if err != nil {
+		return err
+	}
+	return wrongPlan(rows)
+}
+
+// list reads the list of cases.
+func (c *benchSpatial) list() ([]bench.SpatialSuiteRow, error) {
+	if len(c.Plan)+len(c.Set) > 0 || c.Plans != "" || c.Sweep != "" || c.RivalsDir != "" || c.Rivals != "" {
+		return nil, usage("--suite has plans and sizes of its own: leave out --plan, --plans, --sweep, --set and " +
+			"rivals")
+	}
+	if !strings.Contains(c.Suite, ".") {
+		list, err := bench.SpatialSuite(c.Suite)
+		if err != nil {
+			return nil, usage("--suite: %v", err)
+		}
+		return list, nil
+	}
+	text, err := gridio.ReadSmall(c.Suite, maxStory)
+	if err != nil {
+		return nil, gridio.Named(c.Suite, err)
+	}
+	list, err := bench.ParseSpatialSuite(text)
+	return list, gridio.Named(c.Suite, err)
 }
 
 // options checks everything that can be checked before the work begins.
@@ -91,6 +155,9 @@ func (c *benchSpatial) options(a *app) (bench.SpatialOptions, error) {
 	}
 	if c.Batches < 5 {
 		return o, usage("--batches %d: at least 5 are needed", c.Batches)
+	}
+	if c.Budget != 0 && c.Suite == "" {
+		return o, usage("--budget is for the cases of --suite")
 	}
 	if c.Quick {
 		o.Batch = 5 * time.Millisecond

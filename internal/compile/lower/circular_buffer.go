@@ -73,6 +73,7 @@ func (w *tiledKernel) makeCircularBuffers() {
 	w.chooseFetch(circularBuffers)
 	w.circularBuffers, w.resourceLimit = w.ration(circularBuffers)
 	w.makeFetch()
+	w.chooseSplit()
 	for _, r := range w.circularBuffers {
 		w.allocate(r)
 		if r.halos {
@@ -406,6 +407,9 @@ func (w *tiledKernel) startCircularBuffers() {
 	for _, r := range w.circularBuffers {
 		w.startOwn(r)
 	}
+	if w.meeting != nil {
+		w.sayCopied()
+	}
 }
 
 // feedCircularBuffers starts to copy the planes that a later step of the block reads, and
@@ -415,6 +419,9 @@ func (w *tiledKernel) feedCircularBuffers(last kernel.Expr) {
 	circularBuffers := w.asyncBuffers()
 	if len(circularBuffers) == 0 {
 		return
+	}
+	if w.meeting != nil {
+		w.waitCopied()
 	}
 	outer := w.now
 	for _, r := range circularBuffers {
@@ -433,6 +440,10 @@ func (w *tiledKernel) feedCircularBuffers(last kernel.Expr) {
 		}
 	}
 	w.now.emit(&kernel.AsyncCommit{})
+	if w.meeting != nil {
+		w.sayCopied()
+		return
+	}
 	w.now.emit(&kernel.AsyncWait{Pending: int(w.shared)})
 	w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 }

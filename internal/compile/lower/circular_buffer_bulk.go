@@ -57,6 +57,11 @@ func (w *tiledKernel) chooseFetch(circularBuffers []*circularBuffer) {
 	for _, r := range circularBuffers {
 		if w.bulk && !r.halos && r.n*int64(r.array.Type.Size()) == bulkBytes {
 			r.bulk = &bulkRows{singles: w.singles(r.array, noAxis)}
+		}
+	}
+	w.slack = w.split && !w.warp && w.separable(circularBuffers)
+	for _, r := range circularBuffers {
+		if r.bulk != nil && !w.slack {
 			r.planes -= w.step()
 		}
 	}
@@ -80,12 +85,16 @@ func (w *tiledKernel) makeFetch() {
 	// All threads have waited for a phase when the next of its mbarrier begins:
 	// they are through with its step. Numbers of steps are cut down to powers of
 	// two without a division.
-	for f.slots < w.shared+1 {
+	phases := w.shared + 1
+	if w.slack { // some wait for the planes of the step before
+		phases++
+	}
+	for f.slots < phases {
 		f.slots *= 2
 	}
 	f.full = w.mbarriers("arrived", f.slots)
 	w.fetch = f
-	if (w.warp || w.tensor) && w.separable(w.circularBuffers) {
+	if (w.warp || w.tensor || w.slack) && w.separable(w.circularBuffers) {
 		f.empty = w.mbarriers("free", f.slots)
 		if w.warp {
 			w.widen()
@@ -270,14 +279,20 @@ func (w *tiledKernel) bulkCopies(number kernel.Expr, planes func(*circularBuffer
 }
 
 // issues returns the condition under which a thread starts copies.
-func (w *tiledKernel) issues() kernel.Expr { return kernel.Lt(w.issuer(), kernel.I(w.fetch.issuers)) }
+func (w *tiledKernel) issues() kernel.Expr {
+	is := kernel.Lt(w.issuer(), kernel.I(w.fetch.issuers))
+	if w.fetch.extra > 0 && w.firstIssuer() > w.threads() {
+		return kernel.And(kernel.Ge(w.issuer(), kernel.I(0)), is)
+	}
+	return is
+}
 
 // issuer returns the thread's number among those of the warp that starts copies.
 func (w *tiledKernel) issuer() kernel.Expr {
 	if w.fetch.extra == 0 {
 		return w.threadNumber()
 	}
-	return w.pre.let(w.env, "issuer", "issuer", kernel.Sub(w.threadNumber(), kernel.I(w.threads())))
+	return w.pre.let(w.env, "issuer", "issuer", kernel.Sub(w.threadNumber(), kernel.I(w.firstIssuer())))
 }
 
 // bulkCopy brings a row of a plane, or such a part of it.
@@ -365,13 +380,16 @@ func (w *tiledKernel) readyBulk() *scope {
 	if f.empty != nil {
 		init(f.empty, w.allLeavers())
 	}
-	common.emit(&kernel.If{Cond: kernel.Lt(lane, kernel.I(f.slots)), Then: inits})
+	w.once().emit(&kernel.If{Cond: kernel.Lt(lane, kernel.I(f.slots)), Then: inits})
+	made := len(common.stmts)
 	for _, r := range w.bulkBuffers() {
 		if r.tensor == nil {
 			w.pad(r)
 		}
 	}
-	common.emit(w.meetBlock())
+	if w.shares == nil || len(common.stmts) > made { // and not all have met after that
+		common.emit(w.meetBlock())
+	}
 	w.now = outside
 	if w.issuer(); f.extra > 0 { // named for both branches
 		w.pre = w.inside(common)
@@ -391,7 +409,7 @@ func (w *tiledKernel) startBulk(last kernel.Expr) {
 	for prefetchDistance := range w.shared {
 		outside := w.now
 		w.now = w.inside(outside)
-		w.bulkCopies(kernel.I(prefetchDistance), w.entering(prefetchDistance))
+		w.bulkCopies(w.firstStep(kernel.I(prefetchDistance)), w.entering(prefetchDistance))
 		list := w.now.stmts
 		w.now = outside
 		w.when(w.comes(w.first, 0, prefetchDistance, last), list)
@@ -411,7 +429,11 @@ func (w *tiledKernel) feedBulk(last kernel.Expr) {
 			w.now.emit(&kernel.AsyncFence{})
 			w.now.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 		} else {
-			free = w.freed(kernel.Sub(number, kernel.I(1)))
+			behind := int64(1)
+			if w.slack {
+				behind++
+			}
+			free = w.freed(kernel.Sub(number, kernel.I(behind)))
 		}
 		outside := w.now
 		w.now = w.inside(outside)
@@ -428,7 +450,8 @@ func (w *tiledKernel) feedBulk(last kernel.Expr) {
 // stepNumber names the number of the step, counted from the block's first.
 func (w *tiledKernel) stepNumber() kernel.Expr {
 	gone := kernel.Sub(w.pos[w.stream], w.first)
-	return w.now.let(w.env, "step:"+w.phase, "step", kernel.Bin(op.Div, gone, kernel.I(w.step())))
+	number := w.firstStep(kernel.Bin(op.Div, gone, kernel.I(w.step())))
+	return w.now.let(w.env, "step:"+w.phase, "step", number)
 }
 
 // pad stores zeros to those cells of a circular buffer at the ends of its rows that neither

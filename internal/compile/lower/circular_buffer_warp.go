@@ -27,15 +27,21 @@ func (w *tiledKernel) separable(circularBuffers []*circularBuffer) bool {
 }
 
 // widen gives blocks the threads of one more warp: further ones on their
-// outermost axis.
+// outermost axis, as many as it takes to fill what the others leave of their last
+// warp, and a whole one after that. In a warp of both kinds, those that
+// compute would wait for planes that the others have not come to yet.
 func (w *tiledKernel) widen() {
 	outer := &w.launch[len(w.launch)-1]
 	n, _ := kernel.IntLit(outer.count)
 	each := w.threads() / n
-	more := (warpSize + each - 1) / each
+	more := (w.firstIssuer() + warpSize - w.threads() + each - 1) / each
 	outer.count = kernel.I(n + more)
 	w.fetch.extra = more * each
 }
+
+// firstIssuer is the number in the block of the first thread that starts copies, where they
+// have a warp of their own: that warp's first one.
+func (w *tiledKernel) firstIssuer() int64 { return (w.threads() + warpSize - 1) / warpSize * warpSize }
 
 // computes returns the condition under which a thread is none of those.
 func (w *tiledKernel) computes() kernel.Expr {
@@ -74,12 +80,17 @@ func (w *tiledKernel) leaveStep() {
 			&kernel.MbarrierArrive{Mbarrier: w.fetch.empty, Slot: slot, Rank: before},
 		}})
 	}
-	if w.wholeWarps() {
-		w.now.emit(&kernel.Barrier{Scope: kernel.WarpScope})
-		first := kernel.Bin(op.Eq, kernel.Bin(op.Rem, kernel.V(w.thread[w.inner()]), kernel.I(warpSize)), kernel.I(0))
-		arrive = []kernel.Stmt{&kernel.If{Cond: first, Then: arrive}}
+	w.now.emit(w.onePerWarp(arrive...)...)
+}
+
+// onePerWarp has one thread of each warp do something after the others of it, or each thread, where warps are not seen
+// to do the same.
+func (w *tiledKernel) onePerWarp(list ...kernel.Stmt) []kernel.Stmt {
+	if !w.wholeWarps() {
+		return list
 	}
-	w.now.emit(arrive...)
+	first := kernel.Bin(op.Eq, kernel.Bin(op.Rem, kernel.V(w.thread[w.inner()]), kernel.I(warpSize)), kernel.I(0))
+	return []kernel.Stmt{&kernel.Barrier{Scope: kernel.WarpScope}, &kernel.If{Cond: first, Then: list}}
 }
 
 // allLeavers is the number of threads that say so at the block's mbarrier: its own and, where it sends copies to the
@@ -110,7 +121,7 @@ func (w *tiledKernel) produce(common *scope, last kernel.Expr) {
 	w.now = w.pre
 	w.prologue, w.phase, w.unrolledStep = true, "first", 0
 	w.pos[w.stream] = w.first
-	w.bulkCopies(kernel.I(0), w.entering(0))
+	w.bulkCopies(w.firstStep(kernel.I(0)), w.entering(0))
 
 	w.prologue, w.phase = false, ""
 	step := w.step()

@@ -111,11 +111,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Source: "measured, docs/performance-log.md", Default: schedule.Int(4), Values: schedule.Numbers(4, 1, 2),
 		})
 	}
-	return params, []schedule.Constraint{{
-		Name: "whole streams", Doc: "blocks that share all tiles cut the stream by themselves",
-		Params: []string{"chunk", "persistent"},
-		Holds:  func(c schedule.Config) bool { return c.Int("persistent") == 0 || c.Int("chunk") == 0 },
-	}}
+	return params, []schedule.Constraint{wholeStreams}
 }
 
 // pipe is a kernel of the family: the shape of its blocks, and the values that threads hold.
@@ -176,7 +172,7 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 		edges: map[*pipeline.Source]*kernel.Buffer{}, circular: map[*pipeline.Source]*kernel.Buffer{},
 		parts: map[*pipeline.Stage][]pipeline.Parts{}, carried: map[partOf][][]*kernel.Var{},
 		prefetch: s.set.Int(schedule.Staging, 0),
-		persists: s.set.Int(schedule.PersistentBlocks, 0) * int64(s.opts.machine().Units),
+		persists: s.opts.persistentBlocks(s.set.Int(schedule.PersistentBlocks, 0)),
 	}
 	if len(s.axes) == 3 {
 		p.rows = cells[0]

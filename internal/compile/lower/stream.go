@@ -71,11 +71,19 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Values: []schedule.Value{schedule.No, schedule.Yes, schedule.Int(2), schedule.Int(4)},
 		},
 	}
+	persistent := schedule.Numbers(0, 1, 2, 3, 4)
+	params = append(params, schedule.Param{
+		Name: "persistent", Role: schedule.PersistentBlocks,
+		Doc: "blocks of each multiprocessor, which share all tiles evenly: first whole ones, then pieces of those " +
+			"that are left, where a kernel reduces nothing; 0 starts a block for each tile and chunk",
+		Source: "Osama et al. 2023, Stream-K", Values: persistent, Default: persistent[0],
+	})
 	params = append(params, sharedParams("steps that planes are copied to shared memory ahead of their use, "+
 		"asynchronously; 0 keeps nothing there", 0, 1, 2, 3)...)
 	tensors := schedule.Words(copyTensor, copyTensorWarp)
 	engine := append(schedule.Words("bulk", copyWarp), tensors...)
 	neighbours := schedule.Numbers(2, 4)
+	whole, split := schedule.Word(schedule.WholeBarrier), schedule.Word(schedule.SplitBarrier)
 	params = append(params,
 		schedule.Param{
 			Name: "copy", Role: schedule.StagingCopy,
@@ -90,6 +98,17 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 				{Capability: machine.TensorCopy, Values: tensors},
 			},
 			When: []schedule.Condition{schedule.When("staging", schedule.Word(schedule.AllCells))},
+		},
+		schedule.Param{
+			Name: "barrier", Role: schedule.BlockBarrier,
+			Doc: "how threads meet once a step: all wait for the last, or each says what it has copied and read, and " +
+				"waits for others only where they are a step behind",
+			Source: "CUDA C++ Programming Guide, asynchronous barrier", Default: whole,
+			Values: []schedule.Value{whole, split},
+			Needs:  []schedule.Need{{Capability: machine.Mbarrier, Values: []schedule.Value{split}}},
+			When: []schedule.Condition{
+				schedule.When("copy", append(schedule.Words(schedule.AsyncCopies, "bulk"), tensors[0])...),
+			},
 		},
 		schedule.Param{
 			Name: "prefetch", Role: schedule.Prefetch, Axis: schedule.StreamAxis,
@@ -112,13 +131,20 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		Name: "whole steps", Doc: "blocks would compute planes of the next block",
 		Params: []string{"chunk", "planes"},
 		Holds:  func(c schedule.Config) bool { return c.Int("chunk")%c.Int("planes") == 0 },
-	}, schedule.Constraint{
+	}, wholeStreams, schedule.Constraint{
 		Name: "whole copies", Doc: "bulk copies are aligned to 16 bytes, and so have to be the vectors of threads",
 		Params: []string{"copy", "vec"},
 		Holds: func(c schedule.Config) bool {
 			return c.Word("copy") == schedule.AsyncCopies || c.Int("vec") > 1
 		},
 	})
+}
+
+// wholeStreams holds where blocks that share all tiles cut the stream by themselves.
+var wholeStreams = schedule.Constraint{
+	Name: "whole streams", Doc: "blocks that share all tiles cut the stream by themselves",
+	Params: []string{"chunk", "persistent"},
+	Holds:  func(c schedule.Config) bool { return c.Int("persistent") == 0 || c.Int("chunk") == 0 },
 }
 
 // The words for who tells the copy engine: a warp of its own, of whole planes, or both.

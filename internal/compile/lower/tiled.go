@@ -43,8 +43,11 @@ type tiling struct {
 	// cluster is how many blocks, side by side on the axis next to the inner one, send each
 	// other the rows that both read.
 	cluster int64
-	halos   bool // and only what threads do not load themselves
-	stores  kernel.Via
+	// persists is the blocks of the whole device, which share all tiles; 0 if each tile, or chunk of one, has its own.
+	persists int64
+	split    bool // threads go on before others have read what a step reads
+	halos    bool // and only what threads do not load themselves
+	stores   kernel.Via
 	// retiming says how statements are computed in pieces: "yes" or "sums"; empty
 	// if they are not.
 	retiming string
@@ -81,15 +84,20 @@ type tiledKernel struct {
 	corner          map[int]kernel.Expr // where the block starts, by axis
 	block           map[int]kernel.Expr // its number, by axis
 	thread          map[int]*kernel.Var
-	rank            *kernel.Var  // the block's in its cluster; nil without clusters
-	lane            kernel.Expr  // the thread's number in the block
-	launch          []launchLoop // over the threads of a block
+	rank            *kernel.Var         // the block's in its cluster; nil without clusters
+	starts          map[int]kernel.Expr // where an axis' first block starts
+	counts          map[int]kernel.Expr // how many blocks an axis has, or clusters
+	shares          *tileShares         // nil if blocks do not share tiles
+	lane            kernel.Expr         // the thread's number in the block
+	launch          []launchLoop        // over the threads of a block
 	allocs          []kernel.Stmt
 	blockReduction  *blockReduction
 	cells           []*cell // in the order of their places
 	circularBuffers []*circularBuffer
-	fetch           *bulkFetch  // nil if there are no bulk copies
-	first           kernel.Expr // the block's first plane
+	fetch           *bulkFetch     // nil if there are no bulk copies
+	meeting         *kernel.Buffer // where threads say what they have copied; nil if they meet at a barrier
+	slack           bool           // circular buffers have room for a step more
+	first           kernel.Expr    // the block's first plane
 	registerQueues  []*registerQueue
 	registerQueueOf map[string]*registerQueue
 	early           *retiming // nil if statements are computed at once
@@ -116,8 +124,11 @@ func (n *nest) tiling() (tiling, bool) {
 		t.bulk, t.warp = copies != schedule.AsyncCopies, copies == copyWarp || copies == copyTensorWarp
 		t.tensor = copies == copyTensor || copies == copyTensorWarp
 	}
-	if t.cluster = set.Int(schedule.ClusterBlocks, 1); len(n.reductions()) > 0 {
-		t.cluster = 1
+	t.split = set.Word(schedule.BlockBarrier) == schedule.SplitBarrier
+	t.cluster = set.Int(schedule.ClusterBlocks, 1)
+	t.persists = n.opts.persistentBlocks(set.Int(schedule.PersistentBlocks, 0))
+	if len(n.reductions()) > 0 {
+		t.cluster, t.persists = 1, 0
 	}
 	t.halos = set.Word(schedule.StagedPart) == schedule.HaloCells
 	if word := set.Word(schedule.Retiming); word != "no" {
@@ -201,10 +212,17 @@ func (n *nest) tiledKernel() ([]kernel.Stmt, []func()) {
 	n.aligned = lanes != nil
 	w.blockReduction = n.newBlockReduction(w.blocks(), w.threads(), w.cellsOfBlock(), lanes)
 	wrap := w.geometry()
-	w.now = w.pre
+	if w.persists > 0 {
+		if w.shareTiles(); w.resourceLimit != nil {
+			return nil, nil
+		}
+		return wrap(w.pre), nil
+	}
+	w.stand(nil)
 	w.blockReduction.begin(w.pre)
-	w.tiles()
 	if w.stream == noAxis {
+		w.now = w.pre
+		w.tiles()
 		w.plan()
 		if w.makeCircularBuffers(); w.resourceLimit != nil {
 			return nil, nil
@@ -214,18 +232,32 @@ func (n *nest) tiledKernel() ([]kernel.Stmt, []func()) {
 		w.compute()
 		return wrap(w.pre), w.blockReduction.after()
 	}
+	first := w.pos[w.stream]
+	last := w.pre.let(w.env, "last", w.Program.Axes[w.stream]+"_end", w.end(first))
+	common := w.planes(first, last)
+	if w.resourceLimit != nil {
+		return nil, nil
+	}
+	w.endCluster(common)
+	return wrap(common), w.blockReduction.after()
+}
+
+// planes computes a tile's planes from one on and before another. It returns where all threads of the block do that.
+func (w *tiledKernel) planes(first, last kernel.Expr) *scope {
 	axis := w.stream
-	first := w.pos[axis]
-	last := w.pre.let(w.env, "last", w.Program.Axes[axis]+"_end", w.end(first))
+	w.now = w.pre
+	w.tiles()
 	if w.retiming != "" {
 		first = w.retime(first)
 	}
 	w.first = first
 	w.plan()
 	if w.makeCircularBuffers(); w.resourceLimit != nil {
-		return nil, nil
+		return nil
 	}
+	w.meetShare()
 	common := w.readyBulk()
+	w.readyMeeting()
 	w.prologue, w.phase = true, "first"
 	w.startBulk(last)
 	w.load()
@@ -255,8 +287,7 @@ func (n *nest) tiledKernel() ([]kernel.Stmt, []func()) {
 	}
 	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(unrollFactor * w.step()), Body: w.now.stmts})
 	w.produce(common, last)
-	w.endCluster(common)
-	return wrap(common), w.blockReduction.after()
+	return common
 }
 
 // threads is the number of threads of a block.
@@ -334,6 +365,7 @@ func (w *tiledKernel) end(first kernel.Expr) kernel.Expr {
 func (w *tiledKernel) geometry() func(*scope) []kernel.Stmt {
 	head := newScope(nil)
 	start, count := map[int]kernel.Expr{}, map[int]kernel.Expr{}
+	w.starts, w.counts = start, count
 	for i := len(w.axes) - 1; i >= 0; i-- {
 		axis := w.axes[i]
 		w.nameBounds(head, axis)
@@ -353,7 +385,10 @@ func (w *tiledKernel) geometry() func(*scope) []kernel.Stmt {
 	w.block = map[int]kernel.Expr{}
 	var rest []int // the axes whose blocks share the launch's third dimension
 	var cluster []launchLoop
-	for i := len(w.axes) - 1; i >= 0; i-- {
+	if w.persists > 0 {
+		blocks, cluster = w.shareLaunch(head)
+	}
+	for i := len(w.axes) - 1; i >= 0 && w.persists == 0; i-- {
 		axis := w.axes[i]
 		if n, ok := kernel.IntLit(count[axis]); ok && n == 1 {
 			w.block[axis] = kernel.I(0)
@@ -396,26 +431,34 @@ func (w *tiledKernel) geometry() func(*scope) []kernel.Stmt {
 	w.allocs = w.blockReduction.allocs(head)
 	w.pre = newScope(head)
 	w.lane, w.launch = number(threads), threads
+	return func(body *scope) []kernel.Stmt {
+		w.blockReduction.end(body, number(threads), number(blocks))
+		list := append(w.allocs, wrapped(threads, body.stmts)...)
+		return append(head.stmts, wrapped(blocks, wrapped(cluster, list))...)
+	}
+}
+
+// stand names where the block's tile starts and where its threads stand. first is the tile's first plane; nil if the
+// block's number says which that is.
+func (w *tiledKernel) stand(first kernel.Expr) {
 	for _, axis := range w.axes {
 		width := w.along[axis].width()
 		if axis == w.stream {
 			width = w.chunk
 		}
-		x := kernel.Add(start[axis], kernel.Mul(w.block[axis], kernel.I(width)))
+		x := kernel.Add(w.starts[axis], kernel.Mul(w.block[axis], kernel.I(width)))
 		name := w.Program.Axes[axis]
 		if axis == w.stream {
 			name += "_first"
+			if first != nil {
+				x = first
+			}
 		}
 		w.corner[axis] = x
 		if at, ok := w.threadAt(axis); ok {
 			x = kernel.Add(x, kernel.Mul(at, kernel.I(w.along[axis].blocked)))
 		}
 		w.pos[axis] = w.pre.let(w.env, fmt.Sprintf("pos:%d", axis), name, x)
-	}
-	return func(body *scope) []kernel.Stmt {
-		w.blockReduction.end(body, number(threads), number(blocks))
-		list := append(w.allocs, wrapped(threads, body.stmts)...)
-		return append(head.stmts, wrapped(blocks, wrapped(cluster, list))...)
 	}
 }
 

@@ -78,15 +78,17 @@ func New(b *ir.Binding, call *ir.Call, m *machine.Machine, space schedule.Space)
 // kernelShape is the shape of the kernel that a configuration describes.
 type kernelShape struct {
 	threads float64 // of a block
-	cells   float64 // of a thread, in a plane
-	planes  float64 // that a thread computes at a time
-	row     float64 // threads side by side on the inner axis
-	vec     float64
-	tile    []int64 // cells of a block by axis; 0 is all
-	plane   float64 // cells that a block reads for one array, of a plane or all
-	shared  float64 // bytes of a block
-	held    float64 // planes in registers
-	stream  int     // axis; -1 if there is none
+	// persistent says that blocks share all tiles.
+	persistent bool
+	cells      float64 // of a thread, in a plane
+	planes     float64 // that a thread computes at a time
+	row        float64 // threads side by side on the inner axis
+	vec        float64
+	tile       []int64 // cells of a block by axis; 0 is all
+	plane      float64 // cells that a block reads for one array, of a plane or all
+	shared     float64 // bytes of a block
+	held       float64 // planes in registers
+	stream     int     // axis; -1 if there is none
 }
 
 // set returns a configuration by its roles.
@@ -108,7 +110,8 @@ func (e *Model) shape(c schedule.Config) kernelShape {
 	f := kernelShape{
 		stream: on.Stream, tile: make([]int64, len(e.axes)), plane: 1, cells: 1,
 		planes: float64(set.Int(schedule.StreamPlanes, 1)), vec: float64(set.Int(schedule.Vector, 1)),
-		threads: float64(set.Int(schedule.Threads, usualThreads)),
+		threads:    float64(set.Int(schedule.Threads, usualThreads)),
+		persistent: set.Int(schedule.PersistentBlocks, 0) > 0,
 	}
 	for i, s := range on.On {
 		if i == on.Stream {
@@ -133,7 +136,8 @@ func (e *Model) memory(set schedule.ByRole, f *kernelShape) {
 	f.held = ahead + 1
 	if f.stream >= 0 {
 		deep = f.planes*(steps+2) + ahead
-		if copies := set.Word(schedule.StagingCopy); copies != "" && copies != schedule.AsyncCopies {
+		split := set.Word(schedule.BlockBarrier) == schedule.SplitBarrier
+		if copies := set.Word(schedule.StagingCopy); copies != "" && copies != schedule.AsyncCopies && !split {
 			deep -= f.planes
 		}
 		if set.Word(schedule.StagedPart) == schedule.HaloCells {
@@ -208,6 +212,9 @@ func (e *Model) flight(f kernelShape, blocks float64) float64 {
 
 // waves is the part of the time in which all multiprocessors have blocks.
 func (e *Model) waves(f kernelShape, blocks float64) float64 {
+	if f.persistent {
+		return 1
+	}
 	n := 1.0
 	for i, t := range f.tile {
 		if t > 0 && e.extent[i] > 0 {

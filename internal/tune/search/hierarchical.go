@@ -58,7 +58,7 @@ var hierarchy = [][]schedule.Role{
 	{
 		schedule.Stream, schedule.StreamLength, schedule.StreamPlanes, schedule.Staging, schedule.StagedPart,
 		schedule.StagingCopy,
-		schedule.Prefetch,
+		schedule.Prefetch, schedule.PersistentBlocks, schedule.BlockBarrier,
 	},
 }
 

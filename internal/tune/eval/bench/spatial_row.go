@@ -53,8 +53,16 @@ type SpatialRow struct {
 	Counters       *Counters    `json:"counters,omitempty"`
 	Condition      string       `json:"condition,omitempty"`
 	Commit         string       `json:"commit"`
+	// Predicted is the fraction of the copy bound that the plan was taken to reach, and Idea why.
+	Predicted float64 `json:"predicted,omitempty"`
+	Idea      string  `json:"idea,omitempty"`
 
 	best bool // of its case
+}
+
+// Key tells rows apart that measure different things.
+func (r SpatialRow) Key() string {
+	return strings.Join([]string{r.Case, r.DType, r.Grid, r.Device, r.Plan}, " ")
 }
 
 // RivalBatch is what a rival reached beside a case.

@@ -165,7 +165,7 @@ func modules(bound *ir.Binding, text string, a arith.Mode) (*kernel.Module, stri
 		return nil, "", err
 	}
 	bound = bound.In(a)
-	o := lower.Options{Target: lower.GPU, Plan: plan, Bound: bound, Sized: true}
+	o := lower.Options{Target: lower.GPU, Plan: plan, Bound: bound, Sized: true, AnyIntegers: true}
 	m, err := lower.Program(bound.Program, o)
 	if err != nil {
 		return nil, "", err

@@ -3,9 +3,7 @@ package bench
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/types"
-	"github.com/gridloom/gridloom/internal/run/disk"
 )
 
 // TemporalRow is one case in one type, with one boundary and size, on one device.
@@ -157,38 +154,16 @@ func beyondCaches(bytes int64, m *machine.Machine) bool {
 
 // ReadTemporal returns the rows of a file; none if there is no file.
 func ReadTemporal(path string) ([]TemporalRow, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var rows []TemporalRow
-	if err := json.Unmarshal(text, &rows); err != nil {
-		return nil, fmt.Errorf("%s has no rows of bench temporal: %w", path, err)
-	}
-	return rows, nil
+	return readRows[TemporalRow](path, "bench temporal")
 }
 
 // MergeTemporal puts a row among those that a file has, in the place of one that measured
 // the same if there is one.
 func MergeTemporal(path string, row TemporalRow) error {
-	rows, err := ReadTemporal(path)
-	if err != nil {
-		return err
-	}
-	rows = slices.DeleteFunc(rows, func(r TemporalRow) bool { return r.Key() == row.Key() })
-	rows = append(rows, row)
 	names, ends := TemporalNames(), TemporalBoundaries()
-	slices.SortStableFunc(rows, func(a, b TemporalRow) int {
+	return mergeRows(path, "bench temporal", []TemporalRow{row}, func(a, b TemporalRow) int {
 		return cmp.Or(cmp.Compare(slices.Index(names, a.Case), slices.Index(names, b.Case)),
 			cmp.Compare(slices.Index(ends, a.Boundary), slices.Index(ends, b.Boundary)),
 			strings.Compare(a.Key(), b.Key()))
 	})
-	out, err := json.MarshalIndent(rows, "", "  ")
-	if err != nil {
-		return err
-	}
-	return disk.Replace(path, append(out, '\n'), 0o644, true)
 }

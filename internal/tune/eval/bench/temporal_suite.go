@@ -114,10 +114,9 @@ func MeasureSuite(ctx context.Context, o TemporalOptions, list []SuiteRow, have 
 	}
 	var rows []TemporalRow
 	var failed []error
-	start, longest := time.Now(), time.Duration(0)
+	allowed := newAllowance(budget, o.Log)
 	for i, w := range todo {
-		if budget > 0 && time.Since(start)+longest > budget {
-			fmt.Fprintf(o.Log, "%d rows are left: the same command goes on with them\n", len(todo)-i)
+		if !allowed.allows(len(todo) - i) {
 			break
 		}
 		if i%rowsAhead == 0 {
@@ -130,7 +129,7 @@ func MeasureSuite(ctx context.Context, o TemporalOptions, list []SuiteRow, have 
 			measure = d.countSlots
 		}
 		row, err := measure(ctx, w)
-		longest = max(longest, time.Since(begin))
+		allowed.spent(begin)
 		if ctx.Err() != nil {
 			return rows, context.Cause(ctx)
 		}

@@ -229,6 +229,9 @@ func (p *pair) lowering(b *ir.Binding) lower.Options {
 func (p *pair) lower(b *ir.Binding, sized bool, plan schedule.Plan) (*kernel.Module, error) {
 	o := p.lowering(b)
 	o.Sized, o.Plan = sized, plan
+	if sharesTiles(plan) {
+		o.Machine = smallMachine
+	}
 	m, err := lower.Program(b.Program, o)
 	if err != nil {
 		return nil, err

@@ -128,6 +128,27 @@ var defaultMachine = func() *machine.Machine {
 	return m
 }()
 
+// smallMachine is that GPU with few multiprocessors, so that blocks that share all tiles of a small domain have
+// several.
+var smallMachine = func() *machine.Machine {
+	m, gpu := *defaultMachine, *defaultMachine.GPU
+	m.Units, m.GPU = 3, &gpu
+	return &m
+}()
+
+// sharesTiles reports whether blocks of a plan's kernels share all tiles, and none wait for all others.
+func sharesTiles(plan schedule.Plan) bool {
+	shares := false
+	for _, k := range plan.Kernels {
+		set := lower.ByRole(k.Config)
+		if set.Has(schedule.ExchangeInterval) {
+			return false
+		}
+		shares = shares || set.Int(schedule.PersistentBlocks, 0) > 0
+	}
+	return shares
+}
+
 // exceedsResources reports whether kernels are refused because they need more than a device has.
 func exceedsResources(err error) bool {
 	_, ok := errors.AsType[*lower.ResourceLimit](err)

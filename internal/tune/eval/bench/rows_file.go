@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/run/disk"
+)
+
+// Rows of long measurements are kept one by one, so that the same command goes on where the last one ended.
+
+// keyed are rows that say what they measured.
+type keyed interface{ Key() string }
+
+// readRows returns the rows that a command has left in a file; none if there is no file.
+func readRows[T any](path, command string) ([]T, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rows []T
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return nil, fmt.Errorf("%s has no rows of %s: %w", path, command, err)
+	}
+	return rows, nil
+}
+
+// mergeRows puts rows among those that a file has, in the place of those that measured the same.
+func mergeRows[T keyed](path, command string, more []T, order func(a, b T) int) error {
+	rows, err := readRows[T](path, command)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, r := range more {
+		known[r.Key()] = true
+	}
+	rows = append(slices.DeleteFunc(rows, func(r T) bool { return known[r.Key()] }), more...)
+	slices.SortStableFunc(rows, order)
+	out, err := json.MarshalIndent(rows, "", "  ")
+	if err != nil {
+		return err
+	}
+	return disk.Replace(path, append(out, '\n'), 0o644, true)
+}
+
+// allowance is the time for the rows of a list. Each is taken to need as long as the longest so far.
+type allowance struct {
+	budget  time.Duration // 0 for no end
+	start   time.Time
+	longest time.Duration
+	log     io.Writer
+}
+
+func newAllowance(budget time.Duration, log io.Writer) *allowance {
+	return &allowance{budget: budget, start: time.Now(), log: log}
+}
+
+// allows reports whether the next of so many rows would end in time, and says so if it would not.
+func (a *allowance) allows(left int) bool {
+	if a.budget == 0 || time.Since(a.start)+a.longest <= a.budget {
+		return true
+	}
+	fmt.Fprintf(a.log, "%d rows are left: the same command goes on with them\n", left)
+	return false
+}
+
+// spent notes what a row has taken that was begun at a time.
+func (a *allowance) spent(begin time.Time) { a.longest = max(a.longest, time.Since(begin)) }
