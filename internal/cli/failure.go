@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,9 @@ var statusOf = map[engine.Cause]int{
 	engine.Interrupted: exitInterrupted,
 }
 
+// withoutDepth is what to do about a plan for iterations that cannot share a kernel.
+const withoutDepth = "leave this kernel out of the plan: iterations are carried out one by one then"
+
 // report prints an error, if there is anything left to say, and returns the
 // exit status.
 func (a *app) report(err error) int {
@@ -110,7 +114,8 @@ func (a *app) report(err error) int {
 	text, hint := split(err)
 	if r, ok := errors.AsType[*graph.Refusal](err); ok && a.src != nil {
 		var list diag.List
-		list.Errorf(r.At, "%s", text).Hint = hint
+		d := list.Errorf(r.At, "%s", text)
+		d.Notes, d.Hint = r.Notes, cmp.Or(hint, r.Hint, withoutDepth)
 		a.show(a.src, list)
 		return status
 	}
