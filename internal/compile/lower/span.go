@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -26,6 +27,7 @@ type spanKernel struct {
 	updates  map[kernel.Stmt]bool
 	rounds   int64             // how often the kernel carries it out; 1 but for families that repeat it
 	complete bool              // the kernel stores all grids that iterations change
+	domain   []kernel.Side     // which sizes the kernel serves; nil for all
 	replaced []kernel.Exchange // grids, as they are called when the kernel begins, and what takes their places
 }
 
@@ -308,6 +310,7 @@ func (s *spanKernel) build() error {
 		}
 	}
 	out.Exchanges = s.replaced
+	out.Domain = s.domain
 	if s.complete {
 		out.After = 0
 	}
@@ -383,14 +386,30 @@ func (s *spanKernel) smallerSpan() string {
 	return fmt.Sprintf("%s@%d fits", s.key, tooMuch+1)
 }
 
+// AtLoop is why a kernel of several iterations cannot be had, with the loop in the source.
+type AtLoop struct {
+	At  diag.Range
+	Err error
+}
+
+// Error implements error.
+func (e *AtLoop) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *AtLoop) Unwrap() error { return e.Err }
+
 // advised adds what fits to the error of a kernel that does not.
 func (s *spanKernel) advised(err error) error {
-	if _, limit := errors.AsType[*ResourceLimit](err); limit {
-		if text := s.smallerSpan(); text != "" {
+	if limit, ok := errors.AsType[*ResourceLimit](err); ok {
+		text := s.smallerSpan()
+		if limit.Of == theDomain {
+			text = s.anyDomain()
+		}
+		if text != "" {
 			err = fmt.Errorf("%w; %s", err, text)
 		}
 	}
-	return fmt.Errorf("plan for %s@%d: %w", s.key, s.iterations(), err)
+	return &AtLoop{s.pipeline.Span.Iterate.Range, fmt.Errorf("plan for %s@%d: %w", s.key, s.iterations(), err)}
 }
 
 // doc says what the kernel computes.
