@@ -80,6 +80,18 @@ func (p *pipe) decideRims() {
 	p.late = fills && p.meets() && !slices.ContainsFunc(p.stream.Stages, p.readsRims)
 }
 
+// LateRims reports whether family pipe can put the rims of a pipeline's grids in place late, if it copies planes.
+func LateRims(of *pipeline.Pipeline) bool {
+	stream, err := streamOf(of)
+	if err != nil {
+		return false
+	}
+	s := &spanKernel{nest: &nest{module: &module{}, axes: of.Axes}, pipeline: of}
+	p := &pipe{spanKernel: s, stream: stream, prefetch: 1, extents: stream.Sources[0].Value.Dims()}
+	p.decideRims()
+	return p.late
+}
+
 // mostRim is how wide a rim in shared memory may be.
 const mostRim = 8
 

@@ -175,7 +175,7 @@ func (s *State) span(c *ir.Cursor) bool {
 	body := s.module.Program.Body
 	it, left, step := c.Room(body, s.evaluate)
 	for _, span := range s.module.Spans {
-		if span.Iterate != it || span.Depth+span.After > left {
+		if span.Iterate != it || span.Depth+span.After > left || span.Short(s.bound.Params) != nil {
 			continue
 		}
 		for _, x := range span.Exchanges {
