@@ -20,8 +20,7 @@ func (p *printer) async(s kernel.Stmt) bool {
 	case *kernel.Prefetch:
 		p.line("%s(&%s);", p.asyncHelper("prefetch"), p.element(s.Buffer, s.Index))
 	case *kernel.AsyncCopy:
-		p.line("%s<%d>(&%s, &%s);", p.asyncHelper("copy_async"), s.Cells*s.To.Elem.Size(), p.element(s.To, s.At),
-			p.element(s.From, s.Index))
+		p.copyAsync(s)
 	case *kernel.AsyncCommit:
 		p.line("%s();", p.asyncHelper("commit_async"))
 	case *kernel.AsyncWait:
@@ -52,6 +51,19 @@ func (p *printer) async(s kernel.Stmt) bool {
 		return false
 	}
 	return true
+}
+
+// copyAsync prints a copy of a few cells. Numbers in indices become part of the instruction, for compilers keep
+// an address of each copy in registers otherwise.
+func (p *printer) copyAsync(s *kernel.AsyncCopy) {
+	size := int64(s.To.Elem.Size())
+	at, to := kernel.Apart(s.At)
+	index, from := kernel.Apart(s.Index)
+	bytes := fmt.Sprint(int64(s.Cells) * size)
+	if to != 0 || from != 0 {
+		bytes += fmt.Sprintf(", %d, %d", to*size, from*size)
+	}
+	p.line("%s<%s>(&%s, &%s);", p.asyncHelper("copy_async"), bytes, p.element(s.To, at), p.element(s.From, index))
 }
 
 // atOnce prints copies that are complete when they are begun, so that nobody

@@ -30,8 +30,10 @@ type rims struct {
 	ends, lines map[*pipeline.Stage]kernel.Expr
 	lineBits    map[*ir.Grid]kernel.Expr // the lines of all stages that leave cells of a grid as they were
 	sides       [2][2]rimSide            // of the domain: its first and last cells of a row, its first and last rows
-	columns     [2]kernel.Expr           // where the column of the thread's first cell has its place, at either end
-	line        kernel.Expr              // where its first cell of a row that is not assigned has
+	copied      kernel.Expr              // a bit for each cell at the ends of rows that a lane copies
+	endCopies   map[*ir.Grid][]endCopy
+	columns     [2]kernel.Expr // where the column of the thread's first cell has its place, at either end
+	line        kernel.Expr    // where its first cell of a row that is not assigned has
 	unassigned  map[*pipeline.Stage]mask
 }
 
@@ -263,6 +265,7 @@ func (p *pipe) findRims(body *scope) {
 	}
 	side(0, "rim_ends", last, p.corner[last], p.span(last))
 	side(1, "rim_lines", 1, p.row0, p.rows)
+	p.findEndCopies(body)
 	ends := p.width[last]
 	column := kernel.Add(kernel.Mul(kernel.Sub(p.x0, p.lo[last]), kernel.I(p.warps*p.columnRows())),
 		kernel.Mul(p.warp, kernel.I(p.columnRows())))
@@ -358,47 +361,78 @@ func (s *pipeStep) fetchRims(plane kernel.Expr, later int64) {
 
 // fetchEnds brings the ends of rows: each lane copies some cells of the warp's columns.
 func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
-	last := len(s.axes) - 1
 	home := s.gridStore(grid)
 	b := s.bufferOf(home)
 	b.reads = true
-	inPlace := s.assignsInPlace(grid) // other blocks may store next to the rim: it is copied exactly
-	w := s.width[last]
-	for n, side := range s.sides[0] {
-		columns, origin, begin := w.Low, s.lo[last], int64(0)
-		if n == 1 {
-			columns, origin, begin = w.High, kernel.Sub(s.hi[last], kernel.I(w.High-1)), w.Low
-		}
-		list := newScope(s.body)
-		at := make([]index, len(s.axes))
-		at[0] = index{axis: s.axes[0], at: s.clamped(fmt.Sprintf("plane_in_%d", later), 0, plane), plain: true}
-		for first := int64(0); first < columns*s.rows; first += 32 {
-			item := kernel.Add(s.lane, kernel.I(first))
-			column, r := kernel.Bin(op.Div, item, kernel.I(s.rows)), kernel.Bin(op.Rem, item, kernel.I(s.rows))
-			row, x := kernel.Add(s.row0, r), kernel.Add(origin, column)
-			cond := kernel.Lt(item, kernel.I(columns*s.rows))
-			if s.guarded {
-				cond = kernel.And(cond, between(row, s.lo[1], s.hi[1]))
+	list := newScope(s.body)
+	for _, c := range s.endCopies[grid] {
+		at := s.clamped(fmt.Sprintf("plane_in_%d", later), 0, plane)
+		list.emit(&kernel.If{Cond: hasBit(s.copied, c.bit), Then: []kernel.Stmt{&kernel.AsyncCopy{
+			To: s.planes[grid], At: kernel.Add(s.rimSlot(list, -later), c.place), From: b.buffer,
+			Index: kernel.Add(s.planeStart(home, at), c.inPlane), Cells: 1,
+		}}})
+	}
+	if len(list.stmts) > 0 {
+		here := kernel.Bin(op.Or, s.sides[0][0].here, s.sides[0][1].here)
+		s.body.emit(&kernel.If{Cond: here, Then: list.stmts})
+	}
+}
+
+// endCopy is a cell at an end of rows that a lane copies, the same one of every plane.
+type endCopy struct {
+	bit     int64       // of rims.copied, which says that the lane copies it
+	place   kernel.Expr // of the cell in shared memory, after the plane's first
+	inPlane kernel.Expr // where it is in memory, after the plane's first cell
+}
+
+// findEndCopies declares which cells at the ends of rows each lane copies. That is done once a tile,
+// since a step has no registers to spare for it.
+func (p *pipe) findEndCopies(body *scope) {
+	last := len(p.axes) - 1
+	w, rows := p.width[last], kernel.I(p.rows)
+	p.endCopies = map[*ir.Grid][]endCopy{}
+	none := kernel.L(op.Int(types.I32, 0))
+	word, bit := kernel.Expr(none), int64(0)
+	for _, grid := range p.rimGrids() {
+		home := p.gridStore(grid)
+		for first := int64(0); first < (w.Low+w.High)*p.rows; first += 32 {
+			item := kernel.Add(p.lane, kernel.I(first))
+			column, r := kernel.Bin(op.Div, item, rows), kernel.Bin(op.Rem, item, rows)
+			low := kernel.Lt(column, kernel.I(w.Low))
+			// Columns of the upper end are after those of the lower end.
+			x := kernel.Add(kernel.Sel(low, p.lo[last], kernel.Sub(p.hi[last], kernel.I(w.Low+w.High-1))), column)
+			row := kernel.Add(p.row0, r)
+			cond := kernel.And(kernel.Lt(item, kernel.I((w.Low+w.High)*p.rows)),
+				kernel.Sel(low, p.sides[0][0].here, p.sides[0][1].here))
+			cond = kernel.And(cond, between(row, p.lo[1], p.hi[1]))
+			if p.assignsInPlace(grid) { // other blocks may store next to the rim: it is copied exactly
+				cond = kernel.And(cond, kernel.Un(op.Not, p.assignedTo(grid, last, x)))
 			}
-			if inPlace {
-				cond = kernel.And(cond, kernel.Un(op.Not, s.assignedTo(grid, last, x)))
+			if p.short() {
+				cond = kernel.And(cond, between(x, p.lo[last], p.hi[last]))
 			}
-			if s.short() {
-				cond = kernel.And(cond, between(x, s.lo[last], s.hi[last]))
-			}
-			at[1] = index{axis: s.axes[1], at: row, plain: true}
-			at[last] = index{axis: s.axes[last], at: x, plain: true}
-			place := kernel.Add(kernel.Mul(kernel.Add(column, kernel.I(begin)), kernel.I(s.warps*s.columnRows())),
-				kernel.Add(kernel.Mul(s.warp, kernel.I(s.columnRows())), r))
-			list.emit(&kernel.If{Cond: cond, Then: []kernel.Stmt{&kernel.AsyncCopy{
-				To: s.planes[grid], At: kernel.Add(s.rimSlot(list, -later), place), From: b.buffer,
-				Index: s.flat(home, at), Cells: 1,
-			}}})
-		}
-		if len(list.stmts) > 0 {
-			s.body.emit(&kernel.If{Cond: side.here, Then: list.stmts})
+			word = kernel.Bin(op.Or, word, kernel.Sel(cond, bitOf(bit), none))
+			place := kernel.Add(kernel.Mul(column, kernel.I(p.warps*p.columnRows())),
+				kernel.Add(kernel.Mul(p.warp, kernel.I(p.columnRows())), r))
+			at := []index{{at: home.dims[0].lo(p.size)}, {at: row}, {at: x}}
+			p.endCopies[grid] = append(p.endCopies[grid], endCopy{
+				bit:     bit,
+				place:   body.let(p.env, fmt.Sprintf("rim_place_%d", first), "rim_place", place),
+				inPlane: body.let(p.env, fmt.Sprintf("rim_from_%s_%d", home.shapeKey(), first), "rim_in_plane", p.flat(home, at)),
+			})
+			bit++
 		}
 	}
+	p.copied = body.let(p.env, "rim_copied", "rim_copied", word)
+}
+
+// planeStart is how far a plane's first cell is from a grid's first.
+func (p *pipe) planeStart(st *store, plane kernel.Expr) kernel.Expr {
+	start := kernel.Sub(plane, st.dims[0].lo(p.size))
+	for d := 1; d < len(st.dims); d++ {
+		start = kernel.Mul(start, st.pitch(d, p.size))
+	}
+	return start
 }
 
 // short reports whether rows may have fewer cells than their rims.
