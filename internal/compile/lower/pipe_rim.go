@@ -415,10 +415,11 @@ func (p *pipe) findEndCopies(body *scope) {
 			place := kernel.Add(kernel.Mul(column, kernel.I(p.warps*p.columnRows())),
 				kernel.Add(kernel.Mul(p.warp, kernel.I(p.columnRows())), r))
 			at := []index{{at: home.dims[0].lo(p.size)}, {at: row}, {at: x}}
+			from := fmt.Sprintf("rim_from_%s_%d", home.shapeKey(), first)
 			p.endCopies[grid] = append(p.endCopies[grid], endCopy{
 				bit:     bit,
 				place:   body.let(p.env, fmt.Sprintf("rim_place_%d", first), "rim_place", place),
-				inPlane: body.let(p.env, fmt.Sprintf("rim_from_%s_%d", home.shapeKey(), first), "rim_in_plane", p.flat(home, at)),
+				inPlane: body.let(p.env, from, "rim_in_plane", p.flat(home, at)),
 			})
 			bit++
 		}
