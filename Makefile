@@ -42,12 +42,14 @@ proof: build
 	build/gridloom bench proof --programs 10000 --json bench/results/proof.json
 	build/gridloom bench proof --target gpu --pairs 20000 --json bench/results/proof-gpu-sim.json
 	build/gridloom bench proof --target gpu --spans --pairs 10000 --json bench/results/proof-spans.json
+	go test -count=1 -timeout 1h -run 'TestSpans$$' ./internal/compile/lower -whole
 
-# Kernels of every kind on a GPU against the simulator, and two hundred random plans
-# of every example, every cell.
+# Kernels of every kind on a GPU against the simulator, two hundred random plans of every
+# example, and kernels of several iterations against single ones at full size, every cell.
 gpu-proof: build
 	go test -count=1 -run 'TestNodesRun|TestRandomKernelsRun|TestTemporalRun|TestDeviceExpressions' ./internal/compile/emit
 	build/gridloom bench proof --device cuda:0 --plans 200 --json bench/results/proof-gpu.json
+	build/gridloom bench proof --device cuda:0 --spans --pairs 200 --json bench/results/proof-spans-gpu.json
 
 # Figures of this GPU; rivals take part if Python, nvcc, PyTorch and Triton are there.
 gpu-bench: build

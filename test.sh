@@ -81,7 +81,7 @@ find internal -name '*_test.go' -exec grep -H '^func Fuzz' {} + | sort |
 say "Proof: random programs with random plans for GPUs, simulated"
 make --no-print-directory build
 build/gridloom bench proof --target gpu --pairs 200 --seed 500000 --every 100
-build/gridloom bench proof --target gpu --spans --pairs 100 --seed 500000 --every 50
+build/gridloom bench proof --target gpu --spans --pairs 60 --seed 500000 --every 30
 
 say "Tests"
 exec go test -timeout 80m ./...

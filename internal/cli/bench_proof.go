@@ -245,7 +245,7 @@ func (c *benchProof) deviceSpans(a *app) error {
 	}
 	r, err := proof.DeviceSpans(a.ctx, proof.DeviceSpanOptions{
 		Device: c.Device, Pairs: c.Pairs, Seed: c.Seed, Cells: c.Cells, Workers: c.Jobs, Budget: c.Budget,
-		Log: a.stderr,
+		Sanitize: c.Sanitize, Log: a.stderr,
 	})
 	if err != nil {
 		return failf(exitDevice, "%w", err)
@@ -259,6 +259,12 @@ func (c *benchProof) deviceSpans(a *app) error {
 	fmt.Fprintf(a.stdout, "%s (%s): %d pairs (%d refused), grids of up to %d cells, %d cells equal bit for bit; "+
 		"%d failures\n", r.Device, r.Name, r.Pairs, r.Refused, r.Largest, r.Cells, len(r.Failures))
 	c.showSpans(a, r.Spans)
+	switch {
+	case r.Missing != "":
+		fmt.Fprintf(a.stdout, "not done: %s\n", r.Missing)
+	case r.Sanitized > 0:
+		fmt.Fprintf(a.stdout, "%s under compute-sanitizer\n", count(r.Sanitized, "run"))
+	}
 	if err := c.keep(r); err != nil {
 		return err
 	}

@@ -62,6 +62,9 @@ func (c *emitCmd) Run(a *app) error {
 		return err
 	}
 	a.hints(src, p, e.Options)
+	for _, text := range e.SpanNotes() {
+		fmt.Fprintf(a.stderr, "note: %s\n", text)
+	}
 	if c.Out == "" {
 		_, err := io.WriteString(a.data, e.Kernels())
 		return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 )
@@ -88,6 +90,9 @@ var statusOf = map[engine.Cause]int{
 	engine.Interrupted: exitInterrupted,
 }
 
+// withoutDepth is what to do about a plan for iterations that cannot share a kernel.
+const withoutDepth = "leave this kernel out of the plan: iterations are carried out one by one then"
+
 // report prints an error, if there is anything left to say, and returns the
 // exit status.
 func (a *app) report(err error) int {
@@ -108,10 +113,9 @@ func (a *app) report(err error) int {
 		status, err = exitInterrupted, errors.New("interrupted")
 	}
 	text, hint := split(err)
-	if r, ok := errors.AsType[*graph.Refusal](err); ok && a.src != nil {
-		var list diag.List
-		list.Errorf(r.At, "%s", text).Hint = hint
-		a.show(a.src, list)
+	if d := a.placed(err, text); d != nil {
+		d.Hint = cmp.Or(hint, d.Hint, withoutDepth)
+		a.show(a.src, diag.List{d})
 		return status
 	}
 	a.complain(text, hint)
@@ -124,4 +128,18 @@ func (a *app) complain(text, hint string) {
 	if hint != "" {
 		fmt.Fprintf(a.stderr, "      hint: %s\n", clip(indented(hint)))
 	}
+}
+
+// placed words an error about iterations that cannot share a kernel at its place in the source; nil if it has none.
+func (a *app) placed(err error, text string) *diag.Diagnostic {
+	if a.src == nil {
+		return nil
+	}
+	if r, ok := errors.AsType[*graph.Refusal](err); ok {
+		return &diag.Diagnostic{Range: r.At, Message: text, Notes: r.Notes, Hint: r.Hint}
+	}
+	if l, ok := errors.AsType[*lower.AtLoop](err); ok {
+		return &diag.Diagnostic{Range: l.At, Message: text}
+	}
+	return nil
 }

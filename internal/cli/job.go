@@ -95,6 +95,16 @@ func (j *job) run() error {
 			return err
 		}
 	}
+	if !j.Quiet {
+		notes, err := j.SpanNotes(engine.Pause{Iterations: j.Every, Wish: "--every"},
+			engine.Pause{Iterations: j.Checkpoint, Wish: "--checkpoint"})
+		if err != nil {
+			return err
+		}
+		for _, text := range notes {
+			j.note(text)
+		}
+	}
 	files, err := openInputs(j.Bound, j.ins)
 	if err != nil {
 		return err
@@ -287,4 +297,7 @@ func (j *job) lookUp() {
 		when = " under " + found.Definitions() + "; tune finds out what is fastest now"
 	}
 	fmt.Fprintf(j.stderr, "plan from the store: %s, tuned at %s%s\n", j.Job.Plan, found.Sizes, when)
+	for _, text := range j.Left {
+		j.note(text)
+	}
 }

@@ -27,7 +27,9 @@ func printDepths(a *app, src *diag.Source, r *tuner.Result) error {
 		}
 		fmt.Fprintf(a.stdout, "  no other depth: %s\n", l.Stopped)
 		if l.At != (diag.Range{}) {
-			why := diag.List{{Severity: diag.Remark, Range: l.At, Message: l.Stopped}}
+			why := diag.List{{
+				Severity: diag.Remark, Range: l.At, Message: l.Stopped, Notes: l.Notes, Hint: l.Hint,
+			}}
 			fmt.Fprint(a.stdout, diag.Render(src, why, diag.Style{}))
 		}
 		if l.CarriedSeconds > 0 {

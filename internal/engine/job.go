@@ -35,6 +35,7 @@ type Job struct {
 	Device   *Device
 	Plan     schedule.Plan
 	Origin   PlanOrigin
+	Left     []string      // what was left out of a plan from the store, and why
 	Free     bool          // the plan need not keep to what the source fixes
 	Deadline time.Duration // for one launch; 0 is none
 	NoGraphs bool          // every kernel is started by itself, also where many could start together
@@ -131,6 +132,9 @@ func BadPlan(plan schedule.Plan, err error) error {
 		return err
 	}
 	if _, refused := errors.AsType[*graph.Refusal](err); refused { // which has a place
+		return &Fault{Cause: Request, Option: "plan", Err: err}
+	}
+	if _, placed := errors.AsType[*lower.AtLoop](err); placed {
 		return &Fault{Cause: Request, Option: "plan", Err: err}
 	}
 	return requestf("plan", "%s", strings.TrimPrefix(err.Error(), "plan: "))

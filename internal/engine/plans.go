@@ -129,7 +129,9 @@ func (j *Job) LookUp(ctx context.Context, path string) (*session.Session, error)
 	}
 	for _, list := range [][]store.Record{current, older} {
 		for _, r := range nearest(groupBySizes(j.Bound.Program, list), j.Bound) {
-			if i := slices.IndexFunc(r.Records, j.take); i >= 0 {
+			same := r.Sizes.Equal(sizesOf(j.Bound))
+			take := func(x store.Record) bool { return j.take(x, same) }
+			if i := slices.IndexFunc(r.Records, take); i >= 0 {
 				return r.Records[i].Session, nil
 			}
 		}
@@ -138,15 +140,15 @@ func (j *Job) LookUp(ctx context.Context, path string) (*session.Session, error)
 }
 
 // take makes a plan of the store that of the job, if it fits: it may be of an older Gridloom,
-// or one that the source excludes.
-func (j *Job) take(r store.Record) bool {
+// or one that the source excludes. Kernels of several iterations that do not fit are left out.
+func (j *Job) take(r store.Record, measured bool) bool {
 	plan, err := schedule.ParsePlan(r.Config)
 	if err != nil {
 		return false
 	}
 	stored := *j
 	stored.Plan, stored.Origin = plan, Stored
-	if stored.Fits() != nil {
+	if stored.Left, err = stored.fitSpans(measured); err != nil {
 		return false
 	}
 	*j = stored

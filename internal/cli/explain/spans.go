@@ -16,7 +16,9 @@ func Spans(src *diag.Source, list []*pipeline.Facts, style diag.Style) string {
 		e.printf("\n%s[0:%d]: ", f.Loop, f.Leaves)
 		if f.Forbidden != "" {
 			e.printf("its iterations cannot share a kernel\n")
-			why := diag.List{{Severity: diag.Remark, Range: f.At, Message: f.Forbidden}}
+			why := diag.List{{
+				Severity: diag.Remark, Range: f.At, Message: f.Forbidden, Notes: f.Notes, Hint: f.Hint,
+			}}
 			e.b.WriteString(diag.Render(src, why, style))
 			continue
 		}

@@ -179,7 +179,7 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 			if h.lib.GPU() {
 				only += "!h->failed && "
 			}
-			only += fits[n]
+			only += h.longEnough(s.Span) + fits[n]
 			h.line("while (%scount - done >= %d) {", only, s.Depth+s.After)
 			h.indent++
 			done := fmt.Sprint(s.Depth)
@@ -257,6 +257,33 @@ func (h *host) fitsFunction(name string, s *kernel.Span) (function, condition st
 	h.out.WriteString(body)
 	h.line("}")
 	return h.take(), name + "(h) && "
+}
+
+// Smallest says for each loop with such spans how many cells the domain has at least, along each axis, for iterations
+// to be carried out together.
+func (l *library) Smallest() []string {
+	var list []string
+	for _, s := range l.spans {
+		for _, side := range s.Domain {
+			text := fmt.Sprintf("%d cells along %s", side.Least, side.Axis)
+			if side.Least > 1 && !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+	}
+	return list
+}
+
+// longEnough says in C which sizes the kernels of a span need: what has to hold besides. It is "" if any will do.
+func (h *host) longEnough(s *kernel.Span) string {
+	text := ""
+	for _, side := range s.Domain {
+		if side.Least > 1 {
+			cells := kernel.Add(h.affine(side.Dim.Hi.Minus(side.Dim.Lo)), kernel.I(1))
+			text += fmt.Sprintf("%s >= %d && ", h.expr(cells), side.Least)
+		}
+	}
+	return text
 }
 
 func sameSpares(a, b *kernel.Span) bool {

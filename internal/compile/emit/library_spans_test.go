@@ -393,3 +393,22 @@ func TestLibrarySpansOfPlans(t *testing.T) {
 		}
 	}
 }
+
+// On a domain that is too small for the kernels of several iterations, a library carries them out one by one.
+func TestLibrarySpansOfSmallDomains(t *testing.T) {
+	p := libraryProgram(t, "small", `parameter M, N, T = 7; iterator j, i; float u[M,N], v[M,N];
+boundary u, v : mirror;
+copyin u; copyout u, v;
+stencil s (out, in) { out[j][i] = in[j][i-2] - 0.5*in[j-1][i] + 0.25*in[j][i+1] + in[j+1][i]; }
+iterate T { s (v, u); swap (v, u); }
+`)
+	files := packagedGPU(t, p, CUDA, arith.Strict, "body[0:2]@3{family=pipe,block=2x32,cells=2,stages=0}")
+	if want := "h->size.M >= 2 && h->size.N >= 3 && count - done >= 4"; !strings.Contains(files[1].Text, want) {
+		t.Fatalf("the library has no %q", want)
+	}
+	var cases []libraryCase
+	for _, sizes := range []string{"M=1 N=9", "M=9 N=2", "M=1 N=1", "M=2 N=3", "M=19 N=45"} {
+		cases = append(cases, libraryCase{sizes, "", "u", []int{3, run, 1, 8}})
+	}
+	drive(t, compiled(t, p, CUDA, files), p, cases)
+}

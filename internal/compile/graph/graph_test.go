@@ -3,6 +3,7 @@ package graph_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -252,5 +253,50 @@ func TestRefusals(t *testing.T) {
 	_, p := load(t, "", "iterate 9 { s (b, a); swap (b, a); }")
 	if _, err := graph.NewSpan(p, graph.Loops(p)[0], 1<<40); err == nil {
 		t.Error("a kernel of a trillion statements")
+	}
+}
+
+// Refusals name the other places that they have to do with, and what to do.
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	for _, c := range []struct {
+		name, stencils, loop string
+		depth                int64
+		notes                []string // the source there
+		hint                 string   // a part of it
+	}{
+		{"read where another statement writes",
+			"stencil rim (out, in) { out[3] = in[3]; } stencil from (out, in) { out[i] = in[i] + in[7]; }",
+			"iterate 9 { s (b, a); from (a, b); }", 2,
+			[]string{"out[i] = in[i+1] + in[i-1];"}, "kernels of one iteration"},
+		{"rotated", "stencil from (out, in) { out[i] = in[7]; }",
+			"iterate 9 { s (b, a); from (d, c); rotate (c, b, a); }", 2,
+			[]string{"out[i] = in[i+1] + in[i-1];"}, "kernels of one iteration"},
+		{"where it writes itself", "stencil from (out, in) { out[i] = in[3]; }",
+			"iterate 9 { from (b, a); swap (b, a); }", 2, nil, "kernels of one iteration"},
+		{"a local grid", "stencil from (out, in) { double f[N]; f[i] = in[i]; out[i] = f[3]; }",
+			"iterate 9 { from (b, a); swap (b, a); }", 2,
+			[]string{"f[i] = in[i];"}, "kernels of one iteration"},
+		{"other axes", "stencil t (u) { u[j][i] = 1; }", "iterate 9 { s (b, a); t (two); swap (b, a); }", 2,
+			[]string{"out[i] = in[i+1] + in[i-1];"}, ""},
+		{"a reduction", "stencil sum (u, once) { reduce sum once = u[i]; }",
+			"iterate 9 { s (b, a); swap (b, a); sum (a, once); }", 2, nil, "iterate 8 {"},
+		{"a condition", "stencil sum (u, tol) { reduce sum tol = u[i]; }",
+			"iterate until (tol < 1) check 5 max 9 { s (b, a); swap (b, a); sum (a, tol); }", 2, nil, "iterate 8 {"},
+		{"too deep", "", "iterate 9 { s (b, a); s (a, b); }", 3000, nil, "at most 2048 iterations of body"},
+	} {
+		src, p := load(t, c.stencils, c.loop)
+		_, err := graph.NewSpan(p, graph.Loops(p)[0], c.depth)
+		r, ok := errors.AsType[*graph.Refusal](err)
+		if !ok {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var notes []string
+		for _, n := range r.Notes {
+			notes = append(notes, src.Text[n.Range.Start:n.Range.End])
+		}
+		if !slices.Equal(notes, c.notes) || !strings.Contains(r.Hint, c.hint) {
+			t.Errorf("%s: notes at %q, hint %q", c.name, notes, r.Hint)
+		}
 	}
 }

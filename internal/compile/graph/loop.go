@@ -70,8 +70,10 @@ type Refusal struct {
 	Loop   string
 	Depth  int64
 	Reason string
-	Rule   string     // the reason without names
-	At     diag.Range // the statement, call or loop that the reason names
+	Rule   string      // the reason without names
+	At     diag.Range  // the statement, call or loop that the reason names
+	Notes  []diag.Note // other places that it has to do with
+	Hint   string      // what to do about it, or ""
 }
 
 // NewRefusal returns a refusal by a rule, in which names are to be put.
@@ -80,6 +82,11 @@ func NewRefusal(l Loop, depth int64, at diag.Range, rule string, names ...any) *
 		Loop: l.Name, Depth: depth, Reason: fmt.Sprintf(rule, names...), At: at,
 		Rule: strings.NewReplacer("%s", "...", "%d", "...").Replace(rule),
 	}
+}
+
+// note adds another place.
+func (r *Refusal) note(at diag.Range, format string, args ...any) {
+	r.Notes = append(r.Notes, diag.Note{Range: at, Message: fmt.Sprintf(format, args...)})
 }
 
 // Error implements error.

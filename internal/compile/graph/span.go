@@ -73,8 +73,12 @@ func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
 		return nil, err
 	}
 	if depth < 1 || depth > MaxInstances || depth*b.assignments() > MaxInstances {
-		return nil, b.refuse(l.Iterate.Range,
+		r := b.refuse(l.Iterate.Range,
 			"a kernel computes %d statements at most, those of all iterations counted", MaxInstances)
+		if most := MaxInstances / max(1, b.assignments()); most > 1 {
+			r.Hint = fmt.Sprintf("at most %d iterations of %s are so many", most, l.Name)
+		}
+		return nil, r
 	}
 	for _, g := range p.Grids {
 		b.held[g] = &Value{Memory: g}
@@ -116,7 +120,7 @@ type builder struct {
 	instances []*Instance
 }
 
-func (b *builder) refuse(at diag.Range, format string, args ...any) error {
+func (b *builder) refuse(at diag.Range, format string, args ...any) *Refusal {
 	return NewRefusal(b.span.Loop, b.span.Depth, at, format, args...)
 }
 
@@ -124,9 +128,13 @@ func (b *builder) refuse(at diag.Range, format string, args ...any) error {
 func (b *builder) possible() error {
 	it := b.span.Iterate
 	if it.Until != nil {
-		return b.refuse(it.Range, "a condition ends the loop, and is checked every %s", every(max(1, it.Check)))
+		r := b.refuse(it.Range, "a condition ends the loop, and is checked every %s", every(max(1, it.Check)))
+		r.Hint = "iterations between two checks may share a kernel in a loop of their own: " +
+			"iterate until (...) { iterate 8 { ... } ... }"
+		return r
 	}
 	axes := -1
+	var first *ir.Stmt
 	for _, o := range it.Body {
 		run, ok := o.(*ir.Run)
 		if !ok {
@@ -135,15 +143,20 @@ func (b *builder) possible() error {
 		for _, st := range run.Call.Body {
 			switch {
 			case st.Reduce != nil:
-				return b.refuse(st.Range, "%s is reduced in every iteration", st.Reduce.Scalar.Name)
+				r := b.refuse(st.Range, "%s is reduced in every iteration", st.Reduce.Scalar.Name)
+				r.Hint = "iterations between two reductions may share a kernel in a loop of their own: " +
+					"iterate ... { iterate 8 { ... } ... }"
+				return r
 			case st.Temp != nil && st.Color != nil:
 				return b.refuse(st.Range, "%s is assigned at the cells of one colour", st.Temp.Name)
 			case st.Array == nil:
 				continue
 			case axes < 0:
-				b.span.Axes, axes = st.Axes, len(st.Axes)
+				b.span.Axes, axes, first = st.Axes, len(st.Axes), st
 			case !slices.Equal(st.Axes, b.span.Axes):
-				return b.refuse(st.Range, "%s is assigned over other axes than %s", st.Array.Name, b.span.axesText())
+				r := b.refuse(st.Range, "%s is assigned over other axes than %s", st.Array.Name, b.span.axesText())
+				r.note(first.Range, "%s is assigned over %s", first.Array.Name, b.span.axesText())
+				return r
 			}
 		}
 	}
@@ -268,8 +281,15 @@ func (b *builder) affine(st *ir.Stmt, a *ir.Access, v *Value) error {
 	}
 	for d, ix := range a.Index {
 		if dim := a.Array.Dims[d]; ix.Axis < 0 || ix.Axis != dim.Axis {
-			return b.refuse(st.Range, "%s is read at one place along a dimension, and the loop changes it",
+			r := b.refuse(st.Range, "%s is read at one place along a dimension, and the loop changes it",
 				a.Array.Name)
+			for _, w := range b.assigning(v) {
+				if w != st {
+					r.note(w.Range, "the loop changes it here")
+				}
+			}
+			r.Hint = "all cells need what the iteration before leaves there; such a loop has kernels of one iteration"
+			return r
 		}
 	}
 	return nil
@@ -295,6 +315,38 @@ func (b *builder) assigned(g *ir.Grid) bool {
 		}
 	}
 	return false
+}
+
+// assigning returns the statements of the loop that make contents like a value: of its local grid, or of the grids
+// that its memory serves in turn.
+func (b *builder) assigning(v *Value) []*ir.Stmt {
+	grids := map[*ir.Grid]bool{v.Memory: v.Memory != nil}
+	for range b.span.Iterate.Body { // as often as a rotation may add to them
+		for _, o := range b.span.Iterate.Body {
+			r, ok := o.(*ir.Rotate)
+			if !ok || !slices.ContainsFunc(r.Grids, func(g *ir.Grid) bool { return grids[g] }) {
+				continue
+			}
+			for _, g := range r.Grids {
+				grids[g] = true
+			}
+		}
+	}
+	var list []*ir.Stmt
+	for _, o := range b.span.Iterate.Body {
+		run, ok := o.(*ir.Run)
+		if !ok {
+			continue
+		}
+		for _, st := range run.Call.Body {
+			switch {
+			case st.Array == nil:
+			case st.Array.Grid == nil && st.Array == v.Local, grids[st.Array.Grid]:
+				list = append(list, st)
+			}
+		}
+	}
+	return list
 }
 
 // readMemory returns the grids that instances read as they were before the span.

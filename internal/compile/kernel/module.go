@@ -89,6 +89,8 @@ type Span struct {
 	// Prepare runs before the span where the iteration before was not carried out by a span
 	// of this iterate with the same spares: it brings to the spares what spans do not write.
 	Prepare []*Launch
+	// Domain says of each axis which sizes the launches serve; nil if all.
+	Domain []Side
 	// Work is what the launches do for one size, in one round; nil where nobody has asked.
 	Work *Work
 }

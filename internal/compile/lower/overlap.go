@@ -76,6 +76,7 @@ type overlapTile struct {
 // overlapped builds the kernel.
 func (s *spanKernel) overlapped() ([]kernel.Stmt, error) {
 	t := &overlapTile{spanKernel: s, tile: s.set.Ints(schedule.Tile), slots: map[*pipeline.Stage]*tileSlot{}}
+	s.tiled(t.tile)
 	block := s.set.Int(schedule.Threads, 0)
 	top := newScope(nil)
 	var blocks []launchLoop

@@ -259,16 +259,8 @@ func (p *pipe) shape() error {
 			p.turns = max(p.turns, parts.Turns())
 		}
 	}
-	for k := range p.axes {
-		if least := p.stream.Least(k); least > 1 {
-			axis := p.Program.Axes[p.axes[k]]
-			if !p.opts.Sized {
-				return limit("cells along "+axis+" for its boundaries", least, 1, "a domain of any size")
-			}
-			if e := p.opts.Bound.Extent(p.extents[k]); e.Len() < least {
-				return limit("cells along "+axis+" for its boundaries", least, e.Len(), "the domain")
-			}
-		}
+	if err := p.serves(p.extents, p.stream.Least); err != nil {
+		return err
 	}
 	p.halo[last].Low = (p.halo[last].Low + p.vec - 1) / p.vec * p.vec
 	p.tile = []int64{p.set.Int(schedule.StreamLength, 0)}
@@ -286,5 +278,6 @@ func (p *pipe) shape() error {
 				"a block")
 		}
 	}
+	p.tiled(p.tile)
 	return nil
 }

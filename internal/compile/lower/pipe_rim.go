@@ -82,6 +82,18 @@ func (p *pipe) decideRims() {
 	p.late = fills && p.meets() && !slices.ContainsFunc(p.stream.Stages, p.readsRims)
 }
 
+// LateRims reports whether family pipe can put the rims of a pipeline's grids in place late, if it copies planes.
+func LateRims(of *pipeline.Pipeline) bool {
+	stream, err := streamOf(of)
+	if err != nil {
+		return false
+	}
+	s := &spanKernel{nest: &nest{module: &module{}, axes: of.Axes}, pipeline: of}
+	p := &pipe{spanKernel: s, stream: stream, prefetch: 1, extents: stream.Sources[0].Value.Dims()}
+	p.decideRims()
+	return p.late
+}
+
 // mostRim is how wide a rim in shared memory may be.
 const mostRim = 8
 
@@ -270,14 +282,16 @@ func (p *pipe) findRims(body *scope) {
 		low := kernel.Lt(first, kernel.Add(p.lo[k], kernel.I(p.width[k].Low)))
 		high := kernel.Bin(op.Gt, kernel.Add(first, kernel.I(cells+p.width[k].High-1)), p.hi[k])
 		here := kernel.Bin(op.Or, low, high)
-		p.sides[part] = rimSide{p.rimCellsOf(k), low, high, body.let(p.env, name+"_here", name+"_here", here)}
+		here = body.let(p.env, name+"_here", name+"_here", here)
+		p.sides[part] = rimSide{p.rimCellsOf(k), low, high, here}
 	}
 	side(0, "rim_ends", last, p.corner[last], p.span(last))
 	side(1, "rim_lines", 1, p.row0, p.rows)
 	p.findEndCopies(body)
 	upper := kernel.Bin(op.Gt, kernel.Add(p.x0, kernel.I(p.run-1+p.width[last].High)), p.hi[last])
 	column := kernel.Sub(kernel.Sub(p.x0, p.lo[last]), kernel.Sel(upper, p.betweenColumns(), kernel.I(0)))
-	column = kernel.Add(kernel.Mul(column, kernel.I(p.warps*p.columnRows())), kernel.Mul(p.warp, kernel.I(p.columnRows())))
+	cells := kernel.I(p.columnRows())
+	column = kernel.Add(kernel.Mul(kernel.Mul(column, kernel.I(p.warps)), cells), kernel.Mul(p.warp, cells))
 	p.column = body.let(p.env, "rim_column", "rim_column", column)
 	w, run := p.width[1], kernel.I(p.run)
 	low := kernel.Sub(p.row0, p.lo[1])
@@ -417,10 +431,11 @@ func (p *pipe) findEndCopies(body *scope) {
 			place := kernel.Add(kernel.Mul(column, kernel.I(p.warps*p.columnRows())),
 				kernel.Add(kernel.Mul(p.warp, kernel.I(p.columnRows())), r))
 			at := []index{{at: home.dims[0].lo(p.size)}, {at: row}, {at: x}}
+			from := fmt.Sprintf("rim_from_%s_%d", home.shapeKey(), first)
 			p.endCopies[grid] = append(p.endCopies[grid], endCopy{
 				bit:     bit,
 				place:   body.let(p.env, fmt.Sprintf("rim_place_%d", first), "rim_place", place),
-				inPlane: body.let(p.env, fmt.Sprintf("rim_from_%s_%d", home.shapeKey(), first), "rim_in_plane", p.flat(home, at)),
+				inPlane: body.let(p.env, from, "rim_in_plane", p.flat(home, at)),
 			})
 			bit++
 		}

@@ -347,15 +347,11 @@ func (r *resident) shape() error {
 		if r.tile[k] < 1 { // use more cells or warps, or fewer iterations between exchanges
 			return limit("cells of halos along "+name, halo, r.side(k), "a block")
 		}
-		if least := r.stream.Least(k); least > 1 {
-			if !r.opts.Sized {
-				return limit("cells along "+name+" for its boundaries", least, 1, "a domain of any size")
-			}
-			if e := r.opts.Bound.Extent(r.extents[k]); e.Len() < least {
-				return limit("cells along "+name+" for its boundaries", least, e.Len(), "the domain")
-			}
-		}
 	}
+	if err := r.serves(r.extents, r.stream.Least); err != nil {
+		return err
+	}
+	r.tiled(r.tile)
 	if err := r.shareEdges(); err != nil {
 		return err
 	}

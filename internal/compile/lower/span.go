@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -25,6 +26,7 @@ type spanKernel struct {
 	// computed; of loops it is an iteration.
 	updates  map[kernel.Stmt]bool
 	complete bool              // the kernel stores all grids that iterations change
+	domain   []kernel.Side     // which sizes the kernel serves; nil for all
 	replaced []kernel.Exchange // grids, as they are called when the iterations are over, and what takes their places
 }
 
@@ -278,6 +280,7 @@ func (s *spanKernel) build() error {
 		}
 	}
 	out.Exchanges = s.replaced
+	out.Domain = s.domain
 	if s.complete {
 		out.After = 0
 	}
@@ -356,14 +359,30 @@ func (s *spanKernel) smallerSpan() string {
 	return fmt.Sprintf("%s@%d fits", s.key, tooMuch+1)
 }
 
+// AtLoop is why a kernel of several iterations cannot be had, with the loop in the source.
+type AtLoop struct {
+	At  diag.Range
+	Err error
+}
+
+// Error implements error.
+func (e *AtLoop) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *AtLoop) Unwrap() error { return e.Err }
+
 // advised adds what fits to the error of a kernel that does not.
 func (s *spanKernel) advised(err error) error {
-	if _, limit := errors.AsType[*ResourceLimit](err); limit {
-		if text := s.smallerSpan(); text != "" {
+	if limit, ok := errors.AsType[*ResourceLimit](err); ok {
+		text := s.smallerSpan()
+		if limit.Of == theDomain {
+			text = s.anyDomain()
+		}
+		if text != "" {
 			err = fmt.Errorf("%w; %s", err, text)
 		}
 	}
-	return fmt.Errorf("plan for %s@%d: %w", s.key, s.pipeline.Span.Depth, err)
+	return &AtLoop{s.pipeline.Span.Iterate.Range, fmt.Errorf("plan for %s@%d: %w", s.key, s.pipeline.Span.Depth, err)}
 }
 
 // doc says what the kernel computes.

@@ -19,6 +19,9 @@ type Facts struct {
 	Line      int        `json:"line,omitempty"`
 	Column    int        `json:"column,omitempty"`
 	At        diag.Range `json:"-"`
+	// Notes are other places, and Hint is what to do about it.
+	Notes []diag.Note `json:"-"`
+	Hint  string      `json:"-"`
 }
 
 // DepthFacts is what a span of some iterations takes.
@@ -42,7 +45,7 @@ func FactsOf(p *ir.Program) []*Facts {
 		for depth := int64(2); depth <= 3; depth++ {
 			pipe, err := of(p, l, depth)
 			if r, ok := errors.AsType[*graph.Refusal](err); ok {
-				f.Depths, f.Forbidden, f.At = nil, r.Reason, r.At
+				f.Depths, f.Forbidden, f.At, f.Notes, f.Hint = nil, r.Reason, r.At, r.Notes, r.Hint
 				break
 			}
 			f.Depths = append(f.Depths, pipe.facts())

@@ -17,9 +17,7 @@ import (
 // NewScript derives the script of a module for one binding of its program. An
 // error is a mistake in the module, not of the user.
 func NewScript(m *kernel.Module, b *ir.Binding) (*Script, error) {
-	d := &deriver{Module: m, bound: b, script: &Script{}, calls: map[*ir.Call]int{},
-		kernels: map[*kernel.Kernel]int{}}
-	d.cells()
+	d := newDeriver(m, b)
 	var err error
 	if d.script.Body, err = d.ops(m.Program.Body); err != nil {
 		return nil, err
@@ -34,6 +32,14 @@ func NewScript(m *kernel.Module, b *ir.Binding) (*Script, error) {
 	return d.script, d.checkLayouts()
 }
 
+func newDeriver(m *kernel.Module, b *ir.Binding) *deriver {
+	d := &deriver{
+		Module: m, bound: b, script: &Script{}, calls: map[*ir.Call]int{}, kernels: map[*kernel.Kernel]int{},
+	}
+	d.cells()
+	return d
+}
+
 type deriver struct {
 	*kernel.Module
 	bound   *ir.Binding
@@ -46,6 +52,7 @@ type deriver struct {
 	rotated [][]int
 
 	spansFound int // those whose iterates have been met
+	idle       []IdleSpan
 }
 
 // cells lists the reduced scalars.

@@ -23,7 +23,9 @@ func (d *deriver) spans(of *ir.Iterate, it *Op) error {
 			return fmt.Errorf("a span has depth %d, %d iterations after it and %d launches", s.Depth, s.After,
 				len(s.Launches))
 		}
-		if !flat || s.Depth > most-s.After {
+		short := s.Short(d.bound.Params)
+		if !flat || short != nil || s.Depth > most-s.After {
+			d.idle = append(d.idle, IdleSpan{Span: s, Short: short, Room: most})
 			continue
 		}
 		span, err := d.span(s, it)

@@ -19,6 +19,8 @@ type LoopResult struct {
 	Depths     []DepthResult `json:"depths,omitempty"` // in the order of the search, depth 1 first
 	Stopped    string        `json:"stopped"`          // why no other depth was tried
 	At         diag.Range    `json:"-"`                // the place in the source that it names; empty if none
+	Notes      []diag.Note   `json:"-"`                // other places
+	Hint       string        `json:"-"`                // what to do about it, or ""
 	// Schedule is the fastest way to carry out Iterations by the depths that were measured, and Seconds is its
 	// time; Carried and CarriedSeconds are what the best plan makes of them.
 	Schedule       []deep.Part `json:"schedule,omitempty"`
@@ -49,7 +51,7 @@ type DepthResult struct {
 func (r *LoopResult) stopped(err error) {
 	r.Stopped = err.Error()
 	if refusal, ok := errors.AsType[*graph.Refusal](err); ok {
-		r.Stopped, r.At = refusal.Reason, refusal.At
+		r.Stopped, r.At, r.Notes, r.Hint = refusal.Reason, refusal.At, refusal.Notes, refusal.Hint
 	}
 }
 

@@ -176,7 +176,7 @@ func (s *State) span(c *ir.Cursor) bool {
 	body := s.module.Program.Body
 	it, left, step := c.Room(body, s.evaluate)
 	for _, span := range s.module.Spans {
-		if span.Iterate != it {
+		if span.Iterate != it || span.Short(s.bound.Params) != nil {
 			continue
 		}
 		if s.rounds = span.Rounds(left); s.rounds == 0 {

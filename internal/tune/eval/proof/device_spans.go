@@ -39,8 +39,10 @@ type DeviceSpanOptions struct {
 	Seed    uint64 // of the first one; the others follow
 	Cells   int64  // of a grid, about
 	Workers int    // pairs that are compiled at a time; 0 for one a processor. The device runs one pair at a time
-	Budget  time.Duration
-	Log     io.Writer // progress; nil for none
+	// Sanitize is how many pairs compute-sanitizer watches on small grids, from the first on, if it is installed.
+	Sanitize int
+	Budget   time.Duration
+	Log      io.Writer // progress; nil for none
 }
 
 // DeviceSpanResult is what was proven of spans on a device.
@@ -52,7 +54,9 @@ type DeviceSpanResult struct {
 	NextSeed  uint64      `json:"next_seed"`     // where a proof that was stopped goes on
 	Refused   int         `json:"pairs_refused"` // because they need more than the device has
 	Cells     int64       `json:"cells_compared"`
-	Largest   int64       `json:"largest_grid"` // in cells
+	Largest   int64       `json:"largest_grid"`   // in cells
+	Sanitized int         `json:"sanitized_runs"` // under a tool of compute-sanitizer that found nothing
+	Missing   string      `json:"missing,omitempty"`
 	Spans     *SpanResult `json:"spans"`
 	Failures  []Failure   `json:"failures"`
 	Seconds   float64     `json:"seconds"`
@@ -72,6 +76,9 @@ type deviceSpanProver struct {
 	place *place
 	start time.Time
 	spoil func(source string) string // for tests
+
+	checker *sanitizer // nil if none watches
+	folder  string     // for sources
 
 	device sync.Mutex // held while a pair runs
 
@@ -94,6 +101,7 @@ type devicePairResult struct {
 	pair           *devicePair
 	cells, largest int64
 	refused        bool
+	sanitized      int
 	failure        *Failure
 }
 
@@ -115,10 +123,15 @@ func (p *deviceSpanProver) run(ctx context.Context) (*DeviceSpanResult, error) {
 		return nil, err
 	}
 	defer p.place.Close()
-	p.place.spoil = p.spoil
+	p.place.spoil, p.folder = p.spoil, dir.Path
 	p.result = DeviceSpanResult{
 		Set: versions.Current(), Device: o.Device, Name: p.place.Name, FirstSeed: o.Seed, NextSeed: o.Seed,
 		Spans: &SpanResult{}, Failures: []Failure{},
+	}
+	if p.Sanitize > 0 {
+		if p.checker, err = sanitizerOf(o.Device); err != nil {
+			p.result.Missing = err.Error()
+		}
 	}
 	var wg sync.WaitGroup
 	for range workers {
@@ -158,6 +171,7 @@ func (p *deviceSpanProver) finish(ctx context.Context, seed uint64, v *devicePai
 		delete(p.finished, r.NextSeed)
 		r.NextSeed++
 		r.Pairs++
+		r.Sanitized += v.sanitized
 		switch {
 		case v.failure != nil:
 			r.Failures = append(r.Failures, *v.failure)
@@ -182,7 +196,7 @@ func (p *deviceSpanProver) finish(ctx context.Context, seed uint64, v *devicePai
 // prove checks the pair of a seed.
 func (p *deviceSpanProver) prove(ctx context.Context, seed uint64) *devicePairResult {
 	v := &devicePairResult{}
-	d, err := p.draw(seed)
+	d, err := p.draw(seed, p.Cells)
 	if err != nil {
 		if !exceedsResources(err) && !errors.Is(err, errNoSpan) {
 			v.failure = &Failure{Seed: seed, Reason: err.Error()}
@@ -202,15 +216,17 @@ func (p *deviceSpanProver) prove(ctx context.Context, seed uint64) *devicePairRe
 	if reason != "" {
 		f := d.failure(d.at.set, reason)
 		v.failure = &f
+	} else if p.checker != nil && seed < p.Seed+uint64(p.Sanitize) {
+		v.sanitized, v.failure = p.watch(ctx, seed)
 	}
 	return v
 }
 
 var errNoSpan = errors.New("the program has no span at these sizes")
 
-// draw makes the pair of a seed. Its grids become smaller until they fit in the device's memory and the kernels on
-// the device: blocks that stay for many iterations have to be there at once.
-func (p *deviceSpanProver) draw(seed uint64) (*devicePair, error) {
+// draw makes the pair of a seed, with grids of about so many cells. They become smaller until they fit in the device's
+// memory and the kernels on the device: blocks that stay for many iterations have to be there at once.
+func (p *deviceSpanProver) draw(seed uint64, cells int64) (*devicePair, error) {
 	mode := arith.Strict
 	if seed%2 == 1 {
 		mode = arith.Contract
@@ -232,7 +248,6 @@ func (p *deviceSpanProver) draw(seed uint64) (*devicePair, error) {
 	if s == nil {
 		return nil, fmt.Errorf("the program does not bind with %v", c.Sets[len(c.Sets)-1])
 	}
-	cells := p.Cells
 	if d.wish() == "resident" {
 		cells = min(cells, mostResident)
 	}
@@ -418,7 +433,7 @@ func (r *DeviceSpanResult) After(e *DeviceSpanResult) error {
 		return errOtherPlans
 	}
 	r.FirstSeed = e.FirstSeed
-	increase([]sum{{&r.Pairs, e.Pairs}, {&r.Refused, e.Refused}})
+	increase([]sum{{&r.Pairs, e.Pairs}, {&r.Refused, e.Refused}, {&r.Sanitized, e.Sanitized}})
 	r.Cells += e.Cells
 	r.Largest = max(r.Largest, e.Largest)
 	r.Seconds += e.Seconds

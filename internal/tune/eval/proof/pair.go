@@ -185,12 +185,13 @@ func (p *pair) holds(b *ir.Binding) bool {
 func (p *pair) program() (*gen.Case, error) {
 	const tries = 40
 	wish := p.wish()
+	o := gen.Options{Size: sizeOf(p.seed / 2), Exact: p.exactOnly || callsExactOnly(p.seed), Spans: p.spans}
+	first := p.firstTry(o)
 	for try := uint64(0); ; try++ {
 		if try > tries/2 {
 			wish = ""
 		}
-		c, err := gen.Make(p.seed+try<<40,
-			gen.Options{Size: sizeOf(p.seed / 2), Exact: p.exactOnly || callsExactOnly(p.seed), Spans: p.spans})
+		c, err := gen.Make(p.seed+(first+try)<<40, o)
 		if err != nil {
 			return nil, err
 		}

@@ -141,7 +141,7 @@ func sharesTiles(plan schedule.Plan) bool {
 	shares := false
 	for _, k := range plan.Kernels {
 		set := lower.ByRole(k.Config)
-		if set.Has(schedule.ExchangeInterval) {
+		if set.Has(schedule.BlockWait) {
 			return false
 		}
 		shares = shares || set.Int(schedule.PersistentBlocks, 0) > 0

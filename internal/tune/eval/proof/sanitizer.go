@@ -24,7 +24,15 @@ type sanitizer struct {
 // sanitizer finds the checker, if it is asked for and the device is one of its
 // GPUs.
 func (p *deviceProver) sanitizer() (*sanitizer, error) {
-	if _, ok := cuda.Kind.ParseID(p.Device); !ok || p.Sanitize == 0 {
+	if p.Sanitize == 0 {
+		return nil, nil
+	}
+	return sanitizerOf(p.Device)
+}
+
+// sanitizerOf finds the checker of a device; nil if none is for it.
+func sanitizerOf(device string) (*sanitizer, error) {
+	if _, ok := cuda.Kind.ParseID(device); !ok {
 		return nil, nil
 	}
 	path, err := exec.LookPath("compute-sanitizer")
@@ -50,36 +58,44 @@ func (p *deviceProver) watched(ctx context.Context, w *sanitizer, t trial) {
 	plan, _ = withSizeArguments(withoutInitial(plan, t.program))
 	a := t.mode()
 	for _, tool := range sanitizerTools {
-		args := []string{"--tool", tool, "--target-processes", "all", w.self, "run", t.src.Name,
-			"--device", p.Device, "--fp", a.String(), "--plan", plan.String(), "--no-graph"}
+		args := []string{"run", t.src.Name, "--device", p.Device, "--fp", a.String(), "--plan", plan.String(),
+			"--no-graph"}
 		for _, name := range slices.Sorted(maps.Keys(at[0].set)) {
 			args = append(args, "--set", name+"="+at[0].set[name])
 		}
-		said, err := child.Program{Path: w.path, Args: args}.Run(ctx)
+		reason := w.watch(ctx, tool, args)
 		if ctx.Err() != nil {
 			return
 		}
-		found := summary.FindAllStringSubmatch(said, -1)
-		mistakes := 0
-		for _, m := range found {
-			n, _ := strconv.Atoi(m[1] + m[2])
-			mistakes += n
-		}
-		reason := ""
-		switch {
-		case mistakes > 0:
-			reason = fmt.Sprintf("compute-sanitizer, %s:\n%.4000s", tool, said)
-		case len(found) == 0:
-			reason = fmt.Sprintf("compute-sanitizer, %s, says nothing of mistakes: %v\n%.2000s", tool, err, said)
-		default:
+		if reason == "" {
 			p.result.Sanitized++
 			continue
 		}
 		f := Failure{Program: t.src.Name, Seed: t.seed, Mode: a.String(), Plan: plan.String(), Set: at[0].set,
-			Reason: strings.TrimSpace(reason)}
+			Reason: reason}
 		p.result.Failures = append(p.result.Failures, f)
 		if p.Log != nil {
 			fmt.Fprintln(p.Log, f.String())
 		}
 	}
+}
+
+// watch runs this program under a tool, and returns what it finds; "" if that is nothing.
+func (w *sanitizer) watch(ctx context.Context, tool string, args []string) string {
+	args = append([]string{"--tool", tool, "--target-processes", "all", w.self}, args...)
+	said, err := child.Program{Path: w.path, Args: args}.Run(ctx)
+	found := summary.FindAllStringSubmatch(said, -1)
+	mistakes := 0
+	for _, m := range found {
+		n, _ := strconv.Atoi(m[1] + m[2])
+		mistakes += n
+	}
+	switch {
+	case mistakes > 0:
+		return strings.TrimSpace(fmt.Sprintf("compute-sanitizer, %s:\n%.4000s", tool, said))
+	case len(found) == 0:
+		return strings.TrimSpace(fmt.Sprintf("compute-sanitizer, %s, says nothing of mistakes: %v\n%.2000s", tool, err,
+			said))
+	}
+	return ""
 }

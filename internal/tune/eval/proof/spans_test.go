@@ -185,3 +185,39 @@ func TestWrongSpansAreFound(t *testing.T) {
 		}
 	}
 }
+
+// Pairs of family pipe in three dimensions have rims that are put in place in every way, late where that can be.
+func TestSpansDrawRims(t *testing.T) {
+	t.Parallel()
+	want := map[string]bool{
+		"rims=rows": true, "rims=step": true, "rimvec=1": true, "rimvec=2": true, "rimvec=4": true,
+	}
+	late, pairs := 0, 0 // with kernels that have rims in shared memory
+	for seed := uint64(3); (len(want) > 0 || late < 3) && pairs < 40; seed += uint64(len(wishes)) {
+		p, err := newPair(seed, false, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs++
+		for _, k := range p.plan.Kernels {
+			if k.Depth < 2 || k.Config.Family != "pipe" {
+				continue
+			}
+			for _, s := range k.Config.Values {
+				delete(want, s.Name+"="+s.Value.String())
+			}
+			m, err := p.lower(p.sizes[0].bound, true, p.plan)
+			if err != nil {
+				continue // too large for the domain
+			}
+			for _, s := range m.Spans {
+				if strings.Contains(kernel.Text(s.Launches[0].Kernel), "rim_column") {
+					late++
+				}
+			}
+		}
+	}
+	if len(want) > 0 || late < 3 {
+		t.Errorf("of %d pairs none has %v, and %d kernels have rims in shared memory", pairs, want, late)
+	}
+}
