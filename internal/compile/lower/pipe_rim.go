@@ -137,9 +137,9 @@ func (p *pipe) onlyCopies() bool {
 	return only
 }
 
-// rimGrids returns the grids whose rims are copied.
+// rimGrids returns the grids whose rims are copied. There are none if whole planes alone are not assigned.
 func (p *pipe) rimGrids() (list []*ir.Grid) {
-	if !p.late {
+	if !p.late || !p.hasRims(1) && !p.hasRims(len(p.axes)-1) {
 		return nil
 	}
 	for _, st := range p.stream.Stages {
@@ -149,6 +149,9 @@ func (p *pipe) rimGrids() (list []*ir.Grid) {
 	}
 	return list
 }
+
+// hasRims reports whether there are cells at the ends of an axis that a stage does not assign.
+func (p *pipe) hasRims(k int) bool { return p.width[k] != pipeline.Halo{} }
 
 // rimSlots is how many planes of a rim a block has: those under way, and those of all stages.
 func (p *pipe) rimSlots() int64 {
@@ -191,8 +194,9 @@ func (p *pipe) rimColumns() int64 {
 // columnCount is how many columns there are at both ends of rows. Where a thread may have cells of both,
 // there are as many as it then has: all of the row.
 func (p *pipe) columnCount() int64 {
-	w := p.width[len(p.axes)-1]
-	if p.short() {
+	last := len(p.axes) - 1
+	w := p.width[last]
+	if p.hasRims(last) && p.short() {
 		return w.Low + w.High + p.run - 1
 	}
 	return w.Low + w.High
@@ -220,7 +224,7 @@ func (p *pipe) betweenColumns() kernel.Expr {
 // where a thread may have some of both, all of its rows.
 func (p *pipe) rimLines() int64 {
 	both := p.width[1].Low + p.width[1].High
-	if p.baked && p.opts.Bound.Extent(p.extents[1]).Len() >= p.rows+both {
+	if !p.hasRims(1) || p.baked && p.opts.Bound.Extent(p.extents[1]).Len() >= p.rows+both {
 		return both
 	}
 	return both + p.rows
@@ -314,7 +318,7 @@ func (p *pipe) rimCellsOf(k int) []bool {
 	may, w := make([]bool, cells), p.width[k]
 	if !p.baked {
 		for n := range cells {
-			may[n] = w.Low > 0 || w.High > 0
+			may[n] = p.hasRims(k)
 		}
 		return may
 	}
