@@ -471,9 +471,25 @@ func (s *pipeStep) fetchLines(grid *ir.Grid, plane kernel.Expr, later int64) {
 		if rows[r] == nil {
 			rows[r] = newScope(list)
 		}
-		rows[r].emit(&kernel.AsyncCopy{
-			To: s.planes[grid], At: s.linePlace(list, -later, r, c), From: b, Index: from, Cells: int(s.vec),
-		})
+		copied := func(x, cells int64) kernel.Stmt {
+			return &kernel.AsyncCopy{
+				To: s.planes[grid], At: s.linePlace(list, -later, r, c+x), From: b, Index: kernel.Add(from, kernel.I(x)),
+				Cells: int(cells),
+			}
+		}
+		if !s.assignsInPlace(grid) || s.wholeVectors() {
+			rows[r].emit(copied(0, s.vec))
+			return
+		}
+		// Beyond the ends are cells of other rows, which other blocks may store.
+		last, at := len(s.axes)-1, kernel.Add(s.x0, kernel.I(c))
+		var each []kernel.Stmt
+		for x := range s.vec {
+			within := between(kernel.Add(at, kernel.I(x)), s.lo[last], s.hi[last])
+			each = append(each, &kernel.If{Cond: within, Then: []kernel.Stmt{copied(x, 1)}})
+		}
+		whole := kernel.And(kernel.Ge(at, s.lo[last]), kernel.Le(kernel.Add(at, kernel.I(s.vec-1)), s.hi[last]))
+		rows[r].emit(&kernel.If{Cond: whole, Then: []kernel.Stmt{copied(0, s.vec)}, Else: each})
 	})
 	any := false
 	for r, of := range rows {

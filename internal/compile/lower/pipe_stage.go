@@ -128,7 +128,7 @@ func (c *pipeCell) value(at *cell, a *ir.Access, v *graph.Value) kernel.Expr {
 		guarded[d] = c.guarded
 	}
 	ends := faceEnds{c.lo, c.hi, guarded}
-	return ends.through(at, a, make([]int64, len(a.Index)), 0, func(o []int64) kernel.Expr { return c.held(from, o) })
+	return ends.through(at, a, func(o []int64) kernel.Expr { return c.held(from, o) })
 }
 
 // faceEnds are the first and the last position on each axis, beyond which an access reads
@@ -140,9 +140,19 @@ type faceEnds struct {
 
 // through chooses between the places that an access leads to on one axis after the other, and
 // reads at the offset of each.
-func (f *faceEnds) through(at *cell, a *ir.Access, offset []int64, d int, read func([]int64) kernel.Expr) kernel.Expr {
+func (f *faceEnds) through(at *cell, a *ir.Access, read func([]int64) kernel.Expr) kernel.Expr {
+	return f.choose(at, a, make([]int64, len(a.Index)), 0, false, read)
+}
+
+// choose is through from a dimension on. Signs multiply, and the first constant that is hit has none.
+func (f *faceEnds) choose(at *cell, a *ir.Access, offset []int64, d int, negated bool,
+	read func([]int64) kernel.Expr) kernel.Expr {
 	if d == len(a.Index) {
-		return read(offset)
+		value := read(offset)
+		if negated {
+			return kernel.Un(op.Neg, value)
+		}
+		return value
 	}
 	var value kernel.Expr
 	places := pipeline.Mapped(a, d)
@@ -159,10 +169,7 @@ func (f *faceEnds) through(at *cell, a *ir.Access, offset []int64, d int, read f
 		case x.Constant:
 			v = at.expr(faces.Low.Value)
 		default:
-			v = f.through(at, a, offset, d+1, read)
-		}
-		if x.Negated {
-			v = kernel.Un(op.Neg, v)
+			v = f.choose(at, a, offset, d+1, negated != x.Negated, read)
 		}
 		if x.Distance < 0 {
 			value = v
