@@ -54,16 +54,20 @@ func (p *printer) async(s kernel.Stmt) bool {
 }
 
 // copyAsync prints a copy of a few cells. Numbers in indices become part of the instruction, for compilers keep
-// an address of each copy in registers otherwise.
+// an address of each copy in registers otherwise. That is for copies of 16 bytes, which pass by the first-level cache:
+// kernels with smaller ones are slower, since those come right after each other then (docs/performance-log.md).
 func (p *printer) copyAsync(s *kernel.AsyncCopy) {
 	size := int64(s.To.Elem.Size())
-	at, to := kernel.Apart(s.At)
-	index, from := kernel.Apart(s.Index)
-	bytes := fmt.Sprint(int64(s.Cells) * size)
-	if to != 0 || from != 0 {
-		bytes += fmt.Sprintf(", %d, %d", to*size, from*size)
+	bytes := int64(s.Cells) * size
+	how, at, index := fmt.Sprint(bytes), s.At, s.Index
+	if bytes == 16 {
+		toRest, to := kernel.Apart(s.At)
+		fromRest, from := kernel.Apart(s.Index)
+		if to != 0 || from != 0 {
+			how, at, index = fmt.Sprintf("16, %d, %d", to*size, from*size), toRest, fromRest
+		}
 	}
-	p.line("%s<%s>(&%s, &%s);", p.asyncHelper("copy_async"), bytes, p.element(s.To, at), p.element(s.From, index))
+	p.line("%s<%s>(&%s, &%s);", p.asyncHelper("copy_async"), how, p.element(s.To, at), p.element(s.From, index))
 }
 
 // atOnce prints copies that are complete when they are begun, so that nobody

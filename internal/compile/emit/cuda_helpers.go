@@ -174,14 +174,13 @@ var asyncHelpers = []helperText{
     asm volatile("prefetch.global.L1 [%0];" :: "l"(p));
 }`},
 	{name: "copy_async", uses: "shared_at", head: "template <int bytes, int to_bytes = 0, int from_bytes = 0> ",
-		text: `void gl_copy_async(void *to, const void *from) // both so many bytes further
+		text: `void gl_copy_async(void *to, const void *from) // both so many bytes further, where 16 are copied
 {
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0+%2], [%1+%3], 16;"
             :: "r"(gl_shared_at(to)), "l"(from), "n"(to_bytes), "n"(from_bytes) : "memory");
     else
-        asm volatile("cp.async.ca.shared.global [%0+%3], [%1+%4], %2;"
-            :: "r"(gl_shared_at(to)), "l"(from), "n"(bytes), "n"(to_bytes), "n"(from_bytes) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(gl_shared_at(to)), "l"(from), "n"(bytes) : "memory");
 }`},
 	{name: "commit_async", text: `void gl_commit_async() // ends a group of copies
 {

@@ -473,8 +473,8 @@ func (s *pipeStep) fetchLines(grid *ir.Grid, plane kernel.Expr, later int64) {
 		}
 		copied := func(x, cells int64) kernel.Stmt {
 			return &kernel.AsyncCopy{
-				To: s.planes[grid], At: s.linePlace(list, -later, r, c+x), From: b, Index: kernel.Add(from, kernel.I(x)),
-				Cells: int(cells),
+				To: s.planes[grid], At: s.linePlace(list, -later, r, c+x),
+				From: b, Index: kernel.Add(from, kernel.I(x)), Cells: int(cells),
 			}
 		}
 		if !s.assignsInPlace(grid) || s.wholeVectors() {

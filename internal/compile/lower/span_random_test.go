@@ -91,9 +91,10 @@ copyout u, v;
 		{"clamp", "periodic", "p[j][i+2]", "p is periodic on j, and what the loop computes is not"},
 		{"periodic", "periodic", "p[j][i+2]", ""},
 	} {
-		for _, plan := range []string{"body[0:2]@3{family=pipe,block=2x32,cells=2}", "body[0:2]@3{family=pipe,stages=0}"} {
-			b, list := load(t, "ends.loom", fmt.Sprintf(source, c.computed, c.read, c.term)).In(arith.Contract).Bind(
-				map[string]string{"N": "70", "T": "6"})
+		for _, way := range []string{"block=2x32,cells=2", "stages=0"} {
+			plan := "body[0:2]@3{family=pipe," + way + "}"
+			program := load(t, "ends.loom", fmt.Sprintf(source, c.computed, c.read, c.term))
+			b, list := program.In(arith.Contract).Bind(map[string]string{"N": "70", "T": "6"})
 			if list.HasErrors() {
 				t.Fatal(list)
 			}

@@ -13,14 +13,13 @@ static __device__ inline uint32_t gl_shared_at(const void *p) // its address in 
 {
     return (uint32_t)__cvta_generic_to_shared(p);
 }
-template <int bytes, int to_bytes = 0, int from_bytes = 0> static __device__ inline void gl_copy_async(void *to, const void *from) // both so many bytes further
+template <int bytes, int to_bytes = 0, int from_bytes = 0> static __device__ inline void gl_copy_async(void *to, const void *from) // both so many bytes further, where 16 are copied
 {
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0+%2], [%1+%3], 16;"
             :: "r"(gl_shared_at(to)), "l"(from), "n"(to_bytes), "n"(from_bytes) : "memory");
     else
-        asm volatile("cp.async.ca.shared.global [%0+%3], [%1+%4], %2;"
-            :: "r"(gl_shared_at(to)), "l"(from), "n"(bytes), "n"(to_bytes), "n"(from_bytes) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(gl_shared_at(to)), "l"(from), "n"(bytes) : "memory");
 }
 static __device__ inline void gl_commit_async() // ends a group of copies
 {
@@ -58,7 +57,7 @@ extern "C" __global__ __launch_bounds__(32) void groups(const float *__restrict_
         __syncthreads();
     }
     gl_copy_async<4>(&tile[t], &u[t]);
-    gl_copy_async<8, 512, 0>(&tile[t * 2], &u[t * 2]);
+    gl_copy_async<8>(&tile[128 + t * 2], &u[t * 2]);
     gl_commit_async();
     gl_wait_async<0>();
 }
