@@ -605,13 +605,25 @@ func (s *pipeStep) keepPlane(st *pipeline.Stage, r int64, row []*kernel.Var) {
 	there := s.planeIn("plane_there", plane, s.lo[0], s.hi[0])
 	left := kernel.Bin(op.And, there, kernel.Un(op.Not, s.assigns(st, plane)))
 	kept := s.chosen("plane_kept", st, left, s.inside, nil)
-	home := s.gridStore(s.stream.Home(st.Value))
+	grid := s.stream.Home(st.Value)
+	home := s.gridStore(grid)
 	b := s.bufferOf(home)
 	b.reads = true
-	for x := int64(0); x < s.run; x += s.vec {
+	loaded := func(x, cells int64) []kernel.Stmt {
 		into := newScope(s.body)
-		s.load(into, b.buffer, s.flat(home, s.indices(s.place(plane, r, x))), row[x:x+s.vec])
-		s.body.emit(&kernel.If{Cond: s.has(kept, r, x, s.vec, false), Then: into.stmts}) // no branch, as in settle
+		s.load(into, b.buffer, s.flat(home, s.indices(s.place(plane, r, x))), row[x:x+cells])
+		return into.stmts
+	}
+	// Beyond the ends of a row are cells of other rows, which other blocks may store.
+	exact := s.assignsInPlace(grid) && !s.wholeVectors()
+	for x := int64(0); x < s.run; x += s.vec {
+		var each []kernel.Stmt
+		for c := x; c < x+s.vec && exact; c++ {
+			each = append(each, &kernel.If{Cond: s.has(kept, r, c, 1, false), Then: loaded(c, 1)})
+		}
+		s.body.emit(&kernel.If{ // no branch, as in settle
+			Cond: s.has(kept, r, x, s.vec, exact), Then: loaded(x, s.vec), Else: each,
+		})
 	}
 }
 

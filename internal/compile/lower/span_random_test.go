@@ -53,6 +53,17 @@ copyout v, w;
 `, "body[0:2]@2{family=pipe,block=2x32,cells=2x1,chunk=0,stages=4,sizes=literals,rimvec=2}",
 			map[string]string{"N": "7", "T": "5"},
 		},
+		{
+			"rows of planes that are left end within vectors", `iterator k, j, i;
+parameter N, T;
+float q[N+2][1..N+1][1..N+1], v[N+2][1..N+1][1..N+1], w[N+2][1..N+1][1..N+1];
+stencil blur (x, y) { x[k][j][i] = -y[k+1][j-2][i-1]; }
+iterate T { blur (v, q); rotate (q, v, w); }
+copyin q, v, w;
+copyout q, v, w;
+`, "body[0:2]@2{family=pipe,block=6x32,cells=4x2,chunk=4,stages=3,sizes=arguments,barrier=whole,rimvec=2}",
+			map[string]string{"N": "3", "T": "5"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, list := load(t, "random.loom", c.source).In(arith.Contract).Bind(c.sizes)
