@@ -12,7 +12,7 @@ func (p *Pipeline) reach(st *Stage, a *ir.Access, d int) (low, high int64, err e
 	ix, faces, holds := a.Index[d], a.Array.Dims[d].Faces, a.Array.Holds(d)
 	k := slices.Index(p.Axes, ix.Axis)
 	low, high = ix.Offset, ix.Offset
-	if faces.Low.Kind == ir.Periodic || faces.High.Kind == ir.Periodic {
+	if faces.Periodic() {
 		dim := a.Array.Dims[d]
 		switch {
 		case faces.Low.Kind != faces.High.Kind:
