@@ -128,7 +128,7 @@ func (c *pipeCell) value(at *cell, a *ir.Access, v *graph.Value) kernel.Expr {
 		guarded[d] = c.guarded
 	}
 	ends := faceEnds{c.lo, c.hi, guarded}
-	return ends.through(at, a, make([]int64, len(a.Index)), 0, func(o []int64) kernel.Expr { return c.held(from, o) })
+	return ends.through(at, a, func(o []int64) kernel.Expr { return c.held(from, o) })
 }
 
 // faceEnds are the first and the last position on each axis, beyond which an access reads
@@ -140,8 +140,17 @@ type faceEnds struct {
 
 // through chooses between the places that an access leads to on one axis after the other, and
 // reads at the offset of each.
-func (f *faceEnds) through(at *cell, a *ir.Access, offset []int64, d int, read func([]int64) kernel.Expr) kernel.Expr {
+func (f *faceEnds) through(at *cell, a *ir.Access, read func(offset []int64) kernel.Expr) kernel.Expr {
+	return f.throughFrom(at, a, make([]int64, len(a.Index)), 0, false, read)
+}
+
+// throughFrom does so from a dimension on. The sign turns for what is read, and never for a constant.
+func (f *faceEnds) throughFrom(at *cell, a *ir.Access, offset []int64, d int, negated bool,
+	read func(offset []int64) kernel.Expr) kernel.Expr {
 	if d == len(a.Index) {
+		if negated {
+			return kernel.Un(op.Neg, read(offset))
+		}
 		return read(offset)
 	}
 	var value kernel.Expr
@@ -159,10 +168,7 @@ func (f *faceEnds) through(at *cell, a *ir.Access, offset []int64, d int, read f
 		case x.Constant:
 			v = at.expr(faces.Low.Value)
 		default:
-			v = f.through(at, a, offset, d+1, read)
-		}
-		if x.Negated {
-			v = kernel.Un(op.Neg, v)
+			v = f.throughFrom(at, a, offset, d+1, negated != x.Negated, read)
 		}
 		if x.Distance < 0 {
 			value = v

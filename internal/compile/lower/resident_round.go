@@ -154,7 +154,7 @@ func (b *residentRound) at(k int, n int64) kernel.Expr {
 // read is what an access means: in a register of this thread or of another.
 func (b *residentRound) read(c *cell, st *pipeline.Stage, a *ir.Access, v *graph.Value, row, x int64) kernel.Expr {
 	ends := faceEnds{b.lo, b.hi, []bool{b.crosses(st, 0, row), b.crosses(st, 1, x)}}
-	return ends.through(c, a, make([]int64, len(a.Index)), 0, func(o []int64) kernel.Expr {
+	return ends.through(c, a, func(o []int64) kernel.Expr {
 		return b.held(v, row+o[0], x+o[1])
 	})
 }
