@@ -42,6 +42,9 @@ type Boundary struct {
 // Faces holds the two boundaries of one dimension of a grid.
 type Faces struct{ Low, High Boundary }
 
+// Periodic reports whether one of the boundaries leads to the other end.
+func (f Faces) Periodic() bool { return f.Low.Kind == Periodic || f.High.Kind == Periodic }
+
 // MapIndex applies a rule to index x of a dimension that holds lo..hi, where x
 // lies beyond the face that the rule belongs to. It returns the index of the
 // cell that is read and whether its sign turns. The anti-conditions turn the

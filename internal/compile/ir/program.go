@@ -76,9 +76,6 @@ type Dim struct {
 	Faces  Faces
 }
 
-// Wraps reports whether a boundary leads from one end of the dimension to the other, at either end.
-func (d *Dim) Wraps() bool { return d.Faces.Low.Kind == Periodic || d.Faces.High.Kind == Periodic }
-
 // Array is storage as a call sees it: a grid under its formal name, or a
 // local grid. If several formals are bound to one grid they share one Array.
 type Array struct {

@@ -144,6 +144,9 @@ func residentOf(p *pipeline.Pipeline) (*pipeline.Stream, error) {
 			}
 		}
 		check(st.Stmt.Array.Name, st.Stmt.Array.Dims)
+		if failed != nil { // it may have no accesses
+			return nil, failed
+		}
 		if st.Fills() { // what is left as it was has to be that in all rounds
 			for g := range movedGrids(p, st.Value.Memory) {
 				if other := domain[g]; other != nil && !other.Stmt.Domain.Equal(st.Stmt.Domain) {

@@ -171,6 +171,12 @@ copyout u;`
 			"plan for body[0:2]@8: the kernel body_8 takes 4300 blocks that wait for each other, and the device has 132"},
 		{withRow.Replace(looped), "body[0:2]@8{family=resident}", nil,
 			"plan for body[0:2]@8: family=resident: w has not all axes"},
+		{`parameter M = 5; iterator j, i; double u[M+2,M]; byte v[M,1]; copyin u, v;
+stencil f (u) { u[j][i] = 0.5*u[j][i]; }
+stencil one (v) { v[j][i] |= 2; v[j][i] = 1; }
+iterate 3 { one (v); f (u); }
+copyout u, v;`, "body[0:2]@3{family=resident}", nil, // what has other ends reads nothing
+			"plan for body[0:2]@3: family=resident: v has other ends than other grids"},
 	} {
 		p := load(t, "looped", c.text)
 		o := lower.Options{Target: lower.GPU, Plan: plan(t, c.plan), Bound: bind(t, p, ""), Sized: true, Lacks: c.lacks}

@@ -147,6 +147,58 @@ stencil s (out, in, log) { out[i] = 0.4*in[i+1] + 0.25*in[i-1]; log[i] = out[i+4
 iterate T { s (v, u, log); swap (v, u); }
 copyout u, v, log;
 `, "body[0:2]@2{family=overlap,block=32,tile=32}", "N=58"},
+	{"periodic at one end beside one that is at both", `
+parameter M, N;
+iterator j, i;
+double u[M,N], v[M,N], f[M,N];
+boundary u, v : periodic;
+boundary f : clamp on i.low, periodic on i.high;
+copyin u, v, f;
+stencil s (out, in, f) { out[j][i] = 0.4*in[j][i+1] + 0.25*in[j-1][i] + 0.1*f[j][i+2] + 0.2*f[j][i-1]; }
+iterate T { s (v, u, f); swap (v, u); }
+copyout u, v;
+`, "body[0:2]@2{family=pipe,block=2x32,cells=2,chunk=7}", "M=13 N=70"},
+	{"read alone, and periodic at one end", `
+parameter M, N;
+iterator j, i;
+double f[M,N], g[M,N];
+int u[M,N];
+boundary f : periodic on i.high;
+copyin u, f, g;
+stencil s (u, f, g) { u[j][i] *= int(2*f[j][i+2]*g[j][1]); }
+iterate T { s (u, f, g); }
+copyout u;
+`, "body[0:1]@4{family=overlap,block=32,tile=4x16}", "M=13 N=15"},
+	{"a constant beyond an end that turns the sign", `
+parameter M, N;
+iterator j, i;
+float u[M,N], v[M,N];
+boundary u, v : antireflect on j, antimirror on i.low, constant(0.16) on i.high;
+copyin u, v;
+stencil s (out, in) { out[j][i] = 0.4*in[j-1][i+1] + 0.25*in[j+2][i-1] + 0.2*in[j+1][i+2]; }
+iterate T { s (v, u); swap (v, u); }
+copyout u, v;
+`, "body[0:2]@2{family=pipe,block=2x32,cells=2,chunk=7}", "M=13 N=70"},
+	{"a constant in registers from round to round", `
+parameter M, N;
+iterator j, i;
+float u[M,N], v[M,N];
+boundary u, v : antireflect on j, constant(0.16) on i;
+copyin u, v;
+stencil s (out, in) { out[j][i] = 0.4*in[j-1][i+1] + 0.25*in[j+2][i-1]; }
+iterate T { s (v, u); swap (v, u); }
+copyout u, v;
+`, "body[0:2]@2{family=resident,block=4x32,cells=4x1}", "M=13 N=70"},
+	{"a constant beyond an end that turns the sign, in 3D", `
+parameter L, M, N;
+iterator k, j, i;
+float u[L,M,N], v[L,M,N];
+boundary u, v : antireflect on k, antimirror on j, constant(0.16) on i;
+copyin u, v;
+stencil s (out, in) { out[k][j][i] = 0.4*in[k-1][j-1][i+1] + 0.25*in[k+1][j][i-1] + 0.2*in[k][j-1][i+1]; }
+iterate T { s (v, u); swap (v, u); }
+copyout u, v;
+`, "body[0:2]@2{family=pipe,block=8x32,cells=2x2,chunk=7}", "L=5 M=12 N=70"},
 }
 
 // What spans decide of such loops leaves the bits of the reference.

@@ -63,7 +63,10 @@ func TestWavefrontEdges(t *testing.T) {
 			b := bind(t, load(t, "span", strings.Replace(c.text, "iterate T", "iterate 9", 1)), c.size)
 			head, _, _ := strings.Cut(c.plan, "{")
 			blocks := []string{"32", "0"}
-			if strings.Contains(c.size, "M=") {
+			switch {
+			case strings.Contains(c.size, "L="):
+				blocks = []string{"0x4x0", "0x0x0", "3x7x0", "4x4x32"}
+			case strings.Contains(c.size, "M="):
 				blocks = []string{"0x32", "0x0", "8x0", "5x32"}
 			}
 			for _, block := range blocks {

@@ -84,7 +84,7 @@ func (p *Pipeline) require(st *Stage) error {
 			}
 			from.Halo[k].widen(st.Halo[k], low)
 			from.Halo[k].widen(st.Halo[k], high)
-			p.Wraps[k] = p.Wraps[k] || a.Array.Dims[d].Wraps()
+			p.Wraps[k] = p.Wraps[k] || a.Array.Dims[d].Faces.Periodic()
 		}
 		return nil
 	})

@@ -12,7 +12,8 @@ func (p *Pipeline) reach(st *Stage, a *ir.Access, d int) (low, high int64, err e
 	ix, faces, holds := a.Index[d], a.Array.Dims[d].Faces, a.Array.Holds(d)
 	k := slices.Index(p.Axes, ix.Axis)
 	low, high = ix.Offset, ix.Offset
-	if dim := &a.Array.Dims[d]; dim.Wraps() {
+	if faces.Periodic() {
+		dim := a.Array.Dims[d]
 		switch {
 		case faces.Low.Kind != faces.High.Kind:
 			err = p.refuse(st, "%s is periodic at one end of %s alone", a.Array.Name, p.axis(k))

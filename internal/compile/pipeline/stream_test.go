@@ -90,6 +90,9 @@ func TestStreamRefusals(t *testing.T) {
 		{`double a[N,N,N], b[N,N,N], f[N,N,N]; copyin f; boundary f : periodic on i;
 stencil s (o, u, f) { o[k][j][i] = u[k][j-1][i] + f[k][j][i+1]; }
 iterate 9 { s (b, a, f); swap (b, a); }`, "f is periodic on i, and what the loop computes is not"},
+		{`double a[N,N,N], b[N,N,N], f[N,N,N]; copyin f; boundary f : periodic on i.high;
+stencil s (o, u, f) { o[k][j][i] = u[k][j-1][i] + f[k][j][i+1]; }
+iterate 9 { s (b, a, f); swap (b, a); }`, "f is periodic on i, and what the loop computes is not"},
 		{`double a[N,N,N];
 stencil s (u) { color (k+j+i) % 2 == 0 : u[k][j][i] = 0.5*u[k][j][i-1]; }
 iterate 9 { s (a); }`, "of one colour"},

@@ -81,7 +81,7 @@ func (p *Pipeline) verifyReads(st *Stage, read map[*Stage]bool) error {
 			if err := covers(from, k, low, high); err != nil {
 				return err
 			}
-			if a.Array.Dims[d].Wraps() && !p.Wraps[k] {
+			if a.Array.Dims[d].Faces.Periodic() && !p.Wraps[k] {
 				return fmt.Errorf("tiles do not go on beyond the ends of %s, and %s is periodic", p.axis(k),
 					a.Array.Name)
 			}
