@@ -46,6 +46,7 @@ type body struct {
 	versions map[*kernel.Var]int  // how often variables have been assigned
 	seen     map[string]bool
 	mix
+	beside map[*kernel.FlagWait]bool // waits of lanes side by side, which are counted as one where their loop is
 }
 
 // once reports whether an expression comes for the first time, with the values that its variables have.
@@ -260,7 +261,9 @@ func (b *body) stmt(s kernel.Stmt, apart map[kernel.Stmt]bool) {
 		b.barriers++
 	case *kernel.FlagWait:
 		b.issue += 4
-		b.waits++ // by one lane of a warp
+		if !b.beside[s] {
+			b.waits++ // by one lane of a warp
+		}
 	case *kernel.AsyncCommit, *kernel.AsyncWait, *kernel.AsyncFence, *kernel.MbarrierArrive, *kernel.MbarrierInit,
 		*kernel.FlagSet, *kernel.BulkCopy, *kernel.TensorCopy:
 		b.issue++

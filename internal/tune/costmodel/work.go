@@ -51,7 +51,7 @@ func WorkOf(x *kernel.Launch, b *ir.Binding) (*Work, error) {
 		w.Blocks *= geometry.Blocks[i]
 		w.Threads *= geometry.Threads[i]
 	}
-	s := splitter{lanes: map[*kernel.Var]bool{}}
+	s := splitter{lanes: map[*kernel.Var]bool{}, beside: map[*kernel.FlagWait]bool{}}
 	s.list(k.Body, nil)
 	marked := map[kernel.Stmt]bool{}
 	for _, p := range s.parts {
@@ -100,6 +100,21 @@ func arguments(x *kernel.Launch, b *ir.Binding) map[*kernel.Var]op.Value {
 type splitter struct {
 	parts []part
 	lanes map[*kernel.Var]bool // variables that differ within a warp
+	// beside are waits by the lanes of a warp, each for another block.
+	beside map[*kernel.FlagWait]bool
+}
+
+// sideBySide reports whether the lanes of a warp go through a loop side by side and wait for other blocks there.
+func (s *splitter) sideBySide(l *kernel.Loop) bool {
+	found := false
+	if s.differs(l.Lo) {
+		kernel.WalkStmts(l.Body, func(stmt kernel.Stmt) {
+			if w, ok := stmt.(*kernel.FlagWait); ok {
+				found, s.beside[w] = true, true
+			}
+		}, nil)
+	}
+	return found
 }
 
 // list splits statements. Those in a loop over the stream are counted as one iteration.
@@ -110,6 +125,7 @@ func (s *splitter) list(list []kernel.Stmt, varies map[*kernel.Var]bool) {
 		switch stmt := stmt.(type) {
 		case *kernel.Loop:
 			apart[stmt] = true
+			s.sideBySide(stmt)
 			inner := varies
 			if stmt.Tag == kernel.Serial || stmt.Tag == kernel.Unroll {
 				inner = variesIn(stmt)
@@ -137,8 +153,13 @@ func (s *splitter) add(list []kernel.Stmt, varies map[*kernel.Var]bool, apart ma
 	if first == nil {
 		return
 	}
-	b := &body{varies: varies, versions: map[*kernel.Var]int{}, seen: map[string]bool{}}
+	b := &body{varies: varies, versions: map[*kernel.Var]int{}, seen: map[string]bool{}, beside: s.beside}
 	b.stmts(list, apart)
+	for _, stmt := range list {
+		if l, ok := stmt.(*kernel.Loop); ok && s.sideBySide(l) {
+			b.waits += 1. / warp
+		}
+	}
 	s.parts = append(s.parts, part{first, b.mix})
 }
 
