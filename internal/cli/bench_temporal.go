@@ -23,6 +23,7 @@ type benchTemporal struct {
 	Suite    string            `help:"Measure the rows of a list, h200 or a JSON file, by the plans that it has for them. Rows that --json has from this commit are left out." placeholder:"NAME"`
 	Budget   time.Duration     `help:"With --suite: begin no row that would end later." placeholder:"TIME"`
 	Counters bool              `help:"Have Nsight Compute (ncu) count which share of the issue slots the fastest plans fill."`
+	Sources  string            `help:"Write the CUDA of the plans into a folder, as it is for an H200, and measure nothing. bench/paths.py tells from it, without a GPU, what a loop costs." placeholder:"DIR"`
 	Quick    bool              `help:"Only carry out the first case once, by the first plan: for profilers."`
 	Steps    int64             `default:"1000" help:"Iterations of a repetition."`
 	Least    time.Duration     `name:"seconds" default:"3s" help:"How long repetitions of the fastest plan take together, at least."`
@@ -61,6 +62,9 @@ func (c *benchTemporal) Run(a *app) error {
 			}
 			return bench.MergeTemporal(c.JSON, r)
 		},
+	}
+	if c.Sources != "" {
+		return bench.TemporalSources(o, c.Sources)
 	}
 	if c.Quick {
 		return bench.TemporalOnce(a.ctx, o)
@@ -119,6 +123,8 @@ func (c *benchTemporal) list() ([]bench.SuiteRow, error) {
 	switch {
 	case c.Steps < 1:
 		return nil, usage("--steps %d: at least 1 is needed", c.Steps)
+	case c.Sources != "" && (c.Suite != "" || c.JSON != "" || c.Quick):
+		return nil, usage("--sources measures nothing, and takes no list: leave out --suite, --json, --quick")
 	case c.Quick && c.JSON != "":
 		return nil, usage("--quick measures nothing that --json could keep")
 	case c.Budget != 0 && c.Suite == "":

@@ -39,7 +39,11 @@ type TemporalOptions struct {
 
 // Temporal measures the rows that the options name, one after the other.
 func Temporal(ctx context.Context, o TemporalOptions) ([]TemporalRow, error) {
-	var wanted []rowWanted
+	return temporalRows(ctx, o, o.wanted())
+}
+
+// wanted is the rows that the options name.
+func (o *TemporalOptions) wanted() (wanted []rowWanted) {
 	for _, name := range chosen(TemporalNames(), o.Cases) {
 		for _, boundary := range chosen(TemporalBoundaries(), orNone(o.Boundaries)) {
 			for _, dtype := range chosen([]string{"double", "float"}, o.DTypes) {
@@ -50,7 +54,7 @@ func Temporal(ctx context.Context, o TemporalOptions) ([]TemporalRow, error) {
 			}
 		}
 	}
-	return temporalRows(ctx, o, wanted)
+	return wanted
 }
 
 // chosen returns those of a list that are wanted; all if nothing is said.

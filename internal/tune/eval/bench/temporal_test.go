@@ -384,3 +384,34 @@ func TestTemporalDiffers(t *testing.T) {
 		t.Error("it went on after it was cancelled")
 	}
 }
+
+// Sources of plans are written as they are for an H200, without a GPU.
+func TestTemporalSourcesWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sources")
+	var log strings.Builder
+	const plan = "body[0:2]@2{family=pipe,block=8x32,cells=4x2,chunk=0,persistent=1,sizes=literals}"
+	o := TemporalOptions{
+		Cases: []string{"star7"}, DTypes: []string{"float"}, Plans: []string{plan}, Bare: []string{plan}, Log: &log,
+	}
+	if err := TemporalSources(o, dir); err != nil {
+		t.Fatal(err)
+	}
+	rims := map[string]bool{"star7-float-plan-1.cu": true, "star7-float-bare-1.cu": false}
+	for name, has := range rims {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(text), "// "+plan+"\n") || !strings.Contains(string(text), "132 blocks") ||
+			strings.Contains(string(text), "rim_column") != has {
+			t.Errorf("%s has another source:\n%.200s", name, text)
+		}
+		if !strings.Contains(log.String(), name+": "+plan) {
+			t.Errorf("%s is not named", name)
+		}
+	}
+	o.Plans = []string{"body[0:2]@2{family=pipe,block=99x32}"}
+	if err := TemporalSources(o, dir); err == nil || !strings.Contains(err.Error(), "star7 float") {
+		t.Errorf("a plan that cannot be: %v", err)
+	}
+}
