@@ -90,9 +90,6 @@ func NewStream(p *Pipeline) (*Stream, error) {
 				if !whole && (dim.Faces.Low.Kind != ir.None || dim.Faces.High.Kind != ir.None) {
 					return refuse(st, "%s has a boundary, and a part of it alone is assigned", a.Array.Name)
 				}
-				if dim.Faces.Periodic() && dim.Faces.Low.Kind != dim.Faces.High.Kind {
-					return refuse(st, "%s is periodic at one end of %s alone", a.Array.Name, p.axis(d))
-				}
 				if dim.Faces.Periodic() && !p.Wraps[d] { // tiles end where the others do
 					return refuse(st, "%s is periodic on %s, and what the loop computes is not", a.Array.Name,
 						p.axis(d))
