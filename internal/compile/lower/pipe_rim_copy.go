@@ -67,7 +67,7 @@ func (p *pipe) findEndCopies(body *scope) {
 			if p.assignsInPlace(grid) { // other blocks may store next to the rim: it is copied exactly
 				cond = kernel.And(cond, kernel.Un(op.Not, p.assignedTo(grid, last, x)))
 			}
-			if p.short() {
+			if p.shortRows() {
 				cond = kernel.And(cond, between(x, p.lo[last], p.hi[last]))
 			}
 			if bit%maskBits == 0 {

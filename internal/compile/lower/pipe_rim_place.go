@@ -52,14 +52,14 @@ func (p *pipe) rimColumns() int64 {
 func (p *pipe) columnCount() int64 {
 	last := len(p.axes) - 1
 	w := p.width[last]
-	if p.hasRims(last) && p.short() {
+	if p.hasRims(last) && p.shortRows() {
 		return w.Low + w.High + p.run - 1
 	}
 	return w.Low + w.High
 }
 
-// short reports whether rows may be so short that a thread has cells of both ends.
-func (p *pipe) short() bool {
+// shortRows reports whether rows may be so short that a thread has cells of both ends.
+func (p *pipe) shortRows() bool {
 	last := len(p.axes) - 1
 	w := p.width[last]
 	return !p.baked || p.opts.Bound.Extent(p.extents[last]).Len() < w.Low+w.High+p.run
@@ -70,7 +70,7 @@ func (p *pipe) betweenColumns() kernel.Expr {
 	last := len(p.axes) - 1
 	ends := p.width[last].Low + p.width[last].High
 	between := kernel.Sub(kernel.Sub(p.hi[last], p.lo[last]), kernel.I(ends-1))
-	if p.short() {
+	if p.shortRows() {
 		return kernel.Sel(kernel.Ge(between, kernel.I(p.run)), between, kernel.I(0))
 	}
 	return between
