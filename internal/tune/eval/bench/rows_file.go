@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,11 +15,11 @@ import (
 
 // Rows of long measurements are kept one by one, so that the same command goes on where the last one ended.
 
-// keyed are rows that say what they measured.
-type keyed interface{ Key() string }
+// Keyed are rows that say what they measured.
+type Keyed interface{ Key() string }
 
-// readRows returns the rows that a command has left in a file; none if there is no file.
-func readRows[T any](path, command string) ([]T, error) {
+// ReadRows returns the rows that a command of gridloom has left in a file; none if there is no file.
+func ReadRows[T any](path, command string) ([]T, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -33,9 +34,9 @@ func readRows[T any](path, command string) ([]T, error) {
 	return rows, nil
 }
 
-// mergeRows puts rows among those that a file has, in the place of those that measured the same.
-func mergeRows[T keyed](path, command string, more []T, order func(a, b T) int) error {
-	rows, err := readRows[T](path, command)
+// MergeRows puts rows among those that a file has, in the place of those that measured the same.
+func MergeRows[T Keyed](path, command string, more []T, order func(a, b T) int) error {
+	rows, err := ReadRows[T](path, command)
 	if err != nil {
 		return err
 	}
@@ -50,6 +51,17 @@ func mergeRows[T keyed](path, command string, more []T, order func(a, b T) int) 
 		return err
 	}
 	return disk.Replace(path, append(out, '\n'), 0o644, true)
+}
+
+// readList reads a list of what is to be measured: JSON, with no fields but those that are known. The form is an
+// example for the error.
+func readList[T any](text []byte, what, form string) (list []T, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&list); err != nil {
+		return nil, fmt.Errorf("a list of %s is JSON, %s: %w", what, form, err)
+	}
+	return list, nil
 }
 
 // allowance is the time for the rows of a list. Each is taken to need as long as the longest so far.

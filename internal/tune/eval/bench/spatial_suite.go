@@ -1,10 +1,8 @@
 package bench
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,12 +38,10 @@ func SpatialSuite(name string) ([]SpatialSuiteRow, error) {
 
 // ParseSpatialSuite reads a list of cases: JSON.
 func ParseSpatialSuite(text []byte) ([]SpatialSuiteRow, error) {
-	var list []SpatialSuiteRow
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&list); err != nil {
-		return nil, fmt.Errorf(`a list of cases is JSON, [{"case": "star25", "dtype": "double", "must": 0.88, `+
-			`"aim": 0.92, "plans": [{"plan": "family=..."}]}]: %w`, err)
+	list, err := readList[SpatialSuiteRow](text, "cases", `[{"case": "star25", "dtype": "double", "must": 0.88, `+
+		`"aim": 0.92, "plans": [{"plan": "family=..."}]}]`)
+	if err != nil {
+		return nil, err
 	}
 	for i, r := range list {
 		switch {
@@ -132,14 +128,14 @@ func (r SpatialSuiteRow) judge(rows []SpatialRow) {
 
 // ReadSpatial returns the rows of a file; none if there is no file.
 func ReadSpatial(path string) ([]SpatialRow, error) {
-	return readRows[SpatialRow](path, "bench spatial")
+	return ReadRows[SpatialRow](path, "bench spatial")
 }
 
 // MergeSpatial puts rows among those that a file has, in the place of those that measured the same: the fastest of
 // a case first.
 func MergeSpatial(path string, rows []SpatialRow) error {
 	names := SpatialNames()
-	return mergeRows(path, "bench spatial", rows, func(a, b SpatialRow) int {
+	return MergeRows(path, "bench spatial", rows, func(a, b SpatialRow) int {
 		return cmp.Or(cmp.Compare(slices.Index(names, a.Case), slices.Index(names, b.Case)),
 			strings.Compare(a.DType, b.DType), cmp.Compare(b.GStencils, a.GStencils), strings.Compare(a.Key(), b.Key()))
 	})

@@ -154,14 +154,14 @@ func beyondCaches(bytes int64, m *machine.Machine) bool {
 
 // ReadTemporal returns the rows of a file; none if there is no file.
 func ReadTemporal(path string) ([]TemporalRow, error) {
-	return readRows[TemporalRow](path, "bench temporal")
+	return ReadRows[TemporalRow](path, "bench temporal")
 }
 
 // MergeTemporal puts a row among those that a file has, in the place of one that measured
 // the same if there is one.
 func MergeTemporal(path string, row TemporalRow) error {
 	names, ends := TemporalNames(), TemporalBoundaries()
-	return mergeRows(path, "bench temporal", []TemporalRow{row}, func(a, b TemporalRow) int {
+	return MergeRows(path, "bench temporal", []TemporalRow{row}, func(a, b TemporalRow) int {
 		return cmp.Or(cmp.Compare(slices.Index(names, a.Case), slices.Index(names, b.Case)),
 			cmp.Compare(slices.Index(ends, a.Boundary), slices.Index(ends, b.Boundary)),
 			strings.Compare(a.Key(), b.Key()))

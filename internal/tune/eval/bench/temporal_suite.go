@@ -1,10 +1,8 @@
 package bench
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,12 +44,10 @@ func TemporalSuite(name string) ([]SuiteRow, error) {
 
 // ParseSuite reads a list of rows: JSON.
 func ParseSuite(text []byte) ([]SuiteRow, error) {
-	var list []SuiteRow
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&list); err != nil {
-		return nil, fmt.Errorf(`a list of rows is JSON, [{"case": "star5", "dtype": "double", "grid": "16384x16384", `+
-			`"steps": 1000, "plans": ["..."]}]: %w`, err)
+	list, err := readList[SuiteRow](text, "rows", `[{"case": "star5", "dtype": "double", "grid": "16384x16384", `+
+		`"steps": 1000, "plans": ["..."]}]`)
+	if err != nil {
+		return nil, err
 	}
 	for i, r := range list {
 		var err error

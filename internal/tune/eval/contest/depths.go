@@ -3,19 +3,17 @@ package contest
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
+	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
@@ -75,7 +73,7 @@ type DepthGain struct {
 }
 
 // Key tells rows apart that measure different things.
-func (r *DepthsRow) Key() string { return strings.Join([]string{r.Program, r.Sizes, r.Device}, ", ") }
+func (r DepthsRow) Key() string { return strings.Join([]string{r.Program, r.Sizes, r.Device}, ", ") }
 
 // Depths tunes the programs one after the other, as tune does where nothing is known. A program that fails does
 // not keep the others from being tuned. What is finished is returned with an error, too.
@@ -277,34 +275,14 @@ func (r *DepthsRow) deepest() int {
 
 // ReadDepths returns the rows of a file; none if there is no file.
 func ReadDepths(path string) ([]DepthsRow, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var rows []DepthsRow
-	if err := json.Unmarshal(text, &rows); err != nil {
-		return nil, fmt.Errorf("%s has no rows of bench depths: %w", path, err)
-	}
-	return rows, nil
+	return bench.ReadRows[DepthsRow](path, "bench depths")
 }
 
 // MergeDepths puts a row among those that a file has, in the place of one that measured the same if there is one.
 func MergeDepths(path string, row DepthsRow) error {
-	rows, err := ReadDepths(path)
-	if err != nil {
-		return err
-	}
-	rows = slices.DeleteFunc(rows, func(r DepthsRow) bool { return r.Key() == row.Key() })
-	rows = append(rows, row)
-	slices.SortStableFunc(rows, func(a, b DepthsRow) int { return strings.Compare(a.Key(), b.Key()) })
-	out, err := json.MarshalIndent(rows, "", "  ")
-	if err != nil {
-		return err
-	}
-	return disk.Replace(path, append(out, '\n'), 0o644, true)
+	return bench.MergeRows(path, "bench depths", []DepthsRow{row}, func(a, b DepthsRow) int {
+		return strings.Compare(a.Key(), b.Key())
+	})
 }
 
 // WriteDepths prints rows as a table in Markdown.
