@@ -45,7 +45,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	} else {
 		for _, n := range [][2]int64{
 			{4, 2}, {5, 2}, {6, 2}, {3, 2}, {2, 2}, {2, 1}, {4, 1}, {1, 2}, {3, 1}, {8, 2}, {4, 4}, {5, 4}, {10, 2},
-			{2, 4}, {1, 4}, {3, 4}, {6, 4},
+			{2, 4}, {1, 4}, {3, 4}, {6, 4}, {7, 2},
 		} {
 			cells = append(cells, schedule.Int(n[0], n[1]))
 		}
@@ -53,7 +53,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	registers := schedule.Numbers(0, 255, 224, 200, 184, 168, 152, 128, 96, 80)
 	persistent := schedule.Numbers(0, 1, 2, 3, 4, 6, 8)
 	copied, split := schedule.Numbers(2, 1, 3, 4), schedule.Word(schedule.SplitBarrier)
-	rows := schedule.Word(schedule.RowRims)
+	rows, ahead := schedule.Word(schedule.RowRims), schedule.Word(schedule.AheadOperands)
 	params := []schedule.Param{
 		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis,
@@ -77,6 +77,13 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Source: "Rawat et al. 2019, section III-A", Values: append(copied, schedule.Int(0)), Default: copied[0],
 			Needs: []schedule.Need{{Capability: machine.Shared, Values: copied},
 				{Capability: machine.AsyncCopy, Values: copied}},
+		},
+		{
+			Name: "pointwise", Role: schedule.Pointwise,
+			Doc: "grids that a stage reads at its own cell alone: their cells are copied to shared memory as many " +
+				"planes ahead as those of others, or loaded where they are used; stages=0 always loads them there",
+			Source: "measured, docs/performance-log.md", Default: ahead,
+			Values: []schedule.Value{ahead, schedule.Word(schedule.DirectOperands)},
 		},
 		{
 			Name: "persistent", Role: schedule.PersistentBlocks,
@@ -141,6 +148,7 @@ type pipe struct {
 	carried    map[partOf][][]*kernel.Var             // their values, by turn and cell
 	edges      map[*pipeline.Source]*kernel.Buffer    // rows for other warps
 	circular   map[*pipeline.Source]*kernel.Buffer    // planes that memory brings
+	operands   map[operandOf]*operand                 // cells of memory that are copied ahead
 	arrived    *kernel.Buffer                         // where warps say that their rows are there
 	masks
 	rims
@@ -171,6 +179,7 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 		held: map[*pipeline.Source][][][]*kernel.Var{}, next: map[*pipeline.Source][][]*kernel.Var{},
 		edges: map[*pipeline.Source]*kernel.Buffer{}, circular: map[*pipeline.Source]*kernel.Buffer{},
 		parts: map[*pipeline.Stage][]pipeline.Parts{}, carried: map[partOf][][]*kernel.Var{},
+		operands: map[operandOf]*operand{},
 		prefetch: s.set.Int(schedule.Staging, 0),
 		persists: s.opts.persistentBlocks(s.set.Int(schedule.PersistentBlocks, 0)),
 	}
@@ -183,8 +192,8 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 	return p.blocks(), nil
 }
 
-// leastCopy is the bytes that an asynchronous copy moves at the least.
-const leastCopy = 4
+// leastCopy and mostCopy are the bytes that an asynchronous copy moves at the least and at the most.
+const leastCopy, mostCopy = 4, 16
 
 // mostPlanes is how many planes of a source threads hold at most.
 const mostPlanes = 8

@@ -14,9 +14,9 @@ import (
 // rows that warps leave for others.
 func (p *pipe) allocate(top *scope) []kernel.Stmt {
 	var allocs []kernel.Stmt
-	shared := func(name string, x *pipeline.Source, cells int64) *kernel.Buffer {
+	shared := func(name string, t types.Type, cells int64) *kernel.Buffer {
 		b := &kernel.Buffer{
-			Name: top.declare(p.env, name, types.I64).Name, Elem: x.Value.Type(), Space: kernel.Shared,
+			Name: top.declare(p.env, name, types.I64).Name, Elem: t, Space: kernel.Shared,
 			Mode: kernel.InOut, Cells: kernel.I(cells),
 		}
 		allocs = append(allocs, &kernel.Alloc{Buffer: b})
@@ -24,23 +24,19 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 	}
 	for _, x := range p.stream.Sources {
 		if x.Stage == nil && p.prefetch > 0 {
-			p.circular[x] = shared(x.Value.Name()+"_planes", x, p.slots()*p.warps*p.rows*p.pitch())
+			p.circular[x] = shared(x.Value.Name()+"_planes", x.Value.Type(), p.slots()*p.warps*p.rows*p.pitch())
 			continue
 		}
 		if rows := x.Rows.Low + x.Rows.High; rows > 0 {
-			p.edges[x] = shared("edge_rows", x, p.turns*p.warps*rows*p.pitch())
+			p.edges[x] = shared("edge_rows", x.Value.Type(), p.turns*p.warps*rows*p.pitch())
 		}
 	}
 	if p.late {
 		for _, grid := range p.rimGrids() {
-			b := &kernel.Buffer{
-				Name: top.declare(p.env, grid.Name+"_rim", types.I64).Name, Elem: grid.Type, Space: kernel.Shared,
-				Mode: kernel.InOut, Cells: kernel.I(p.rimSlots() * p.rimCells()),
-			}
-			p.planes[grid] = b
-			allocs = append(allocs, &kernel.Alloc{Buffer: b})
+			p.planes[grid] = shared(grid.Name+"_rim", grid.Type, p.rimSlots()*p.rimCells())
 		}
 	}
+	p.allocateOperands(shared)
 	if p.meets() && p.split() {
 		p.arrived = &kernel.Buffer{
 			Name: top.declare(p.env, "arrived", types.I64).Name, Elem: types.I64, Space: kernel.Mbarrier,
@@ -94,6 +90,9 @@ func (p *pipe) clear(body *scope) {
 	for _, grid := range p.rimGrids() {
 		zeros(p.planes[grid])
 	}
+	for _, o := range p.lateOperands() {
+		zeros(o.buffer)
+	}
 	if p.arrived != nil {
 		body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, number, kernel.I(0)), Then: []kernel.Stmt{
 			&kernel.MbarrierInit{Mbarrier: p.arrived, Slot: kernel.I(0), Count: kernel.L(op.Int(types.I32, p.warps))},
@@ -134,6 +133,16 @@ func (p *pipe) wholeVectors() bool { return p.middle() && p.vectorsFit() }
 // where it has none.
 func (s *pipeStep) elements(grid *ir.Grid, plane kernel.Expr, name string,
 	f func(b *kernel.Buffer, element kernel.Expr, r, c int64)) {
+	for r := range s.rows {
+		s.rowElements(grid, plane, name, r, func(b *kernel.Buffer, element kernel.Expr, c int64) {
+			f(b, element, r, c)
+		})
+	}
+}
+
+// rowElements is elements of a row of the thread.
+func (s *pipeStep) rowElements(grid *ir.Grid, plane kernel.Expr, name string, r int64,
+	f func(b *kernel.Buffer, element kernel.Expr, c int64)) {
 	last := len(s.axes) - 1
 	st := s.gridStore(grid)
 	b := s.bufferOf(st)
@@ -144,23 +153,21 @@ func (s *pipeStep) elements(grid *ir.Grid, plane kernel.Expr, name string,
 	if s.vec > 1 { // the last vector's first cell
 		end = kernel.Sub(end, floorMod(end, kernel.I(s.vec)))
 	}
-	for r := range s.rows {
-		if s.middle() {
-			row := s.clamped(fmt.Sprintf("row_in_%d", r), 1, kernel.Add(s.row0, kernel.I(r)))
-			at[1] = index{axis: s.axes[1], at: row, plain: true}
+	if s.middle() {
+		row := s.clamped(fmt.Sprintf("row_in_%d", r), 1, kernel.Add(s.row0, kernel.I(r)))
+		at[1] = index{axis: s.axes[1], at: row, plain: true}
+	}
+	for c := int64(0); c < s.run; c += s.vec {
+		cell := kernel.Add(s.x0, kernel.I(c))
+		switch guarded := s.guarded || s.opts.Bare; {
+		case guarded && s.wraps(last):
+			cell = s.env.wrapped(cell, &s.extents[last])
+		case guarded:
+			cell = kernel.Min(kernel.Max(cell, s.origin(last)), end)
 		}
-		for c := int64(0); c < s.run; c += s.vec {
-			cell := kernel.Add(s.x0, kernel.I(c))
-			switch guarded := s.guarded || s.opts.Bare; {
-			case guarded && s.wraps(last):
-				cell = s.env.wrapped(cell, &s.extents[last])
-			case guarded:
-				cell = kernel.Min(kernel.Max(cell, s.origin(last)), end)
-			}
-			cell = s.body.let(s.env, fmt.Sprintf("x_in_%d", c), fmt.Sprintf("x_in_%d", c), cell)
-			at[last] = index{axis: s.axes[last], at: cell, plain: true}
-			f(b.buffer, s.flat(st, at), r, c)
-		}
+		cell = s.body.let(s.env, fmt.Sprintf("x_in_%d", c), fmt.Sprintf("x_in_%d", c), cell)
+		at[last] = index{axis: s.axes[last], at: cell, plain: true}
+		f(b.buffer, s.flat(st, at), c)
 	}
 }
 
@@ -171,7 +178,7 @@ func (s *pipeStep) fetch(later int64) {
 		if x.Stage != nil {
 			continue
 		}
-		name := fmt.Sprintf("in_%d", later)
+		name := planeName(later)
 		s.elements(x.Value.Memory, plane, name, func(b *kernel.Buffer, element kernel.Expr, r, c int64) {
 			if buffer := s.circular[x]; buffer != nil {
 				to := kernel.Add(s.bufferRow(-later, s.warp, kernel.I(r)), kernel.I(c))
@@ -184,7 +191,7 @@ func (s *pipeStep) fetch(later int64) {
 	if s.late {
 		s.fetchRims(plane, later)
 	}
-	if s.prefetch > 0 {
+	if s.prefetch > 0 && len(s.operands) == 0 {
 		s.body.emit(&kernel.AsyncCommit{})
 	}
 }

@@ -111,6 +111,9 @@ func (c *pipeCell) ready(e ir.Expr, in *ir.Temp) kernel.Expr {
 func (c *pipeCell) value(at *cell, a *ir.Access, v *graph.Value) kernel.Expr {
 	from := c.stream.From(a, v)
 	if from == nil {
+		if value := c.fromOperand(a, v); value != nil {
+			return value
+		}
 		var idx []index
 		for d, ix := range a.Index {
 			raw := index{axis: ix.Axis, offset: ix.Offset, at: kernel.I(ix.Offset), key: fmt.Sprintf("=%d", ix.Offset)}

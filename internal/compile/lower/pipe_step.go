@@ -96,6 +96,7 @@ func (p *pipe) steps(body *scope) {
 	before := step(0, start, body, true)
 	for n := range max(p.prefetch, 1) {
 		before.fetch(n)
+		before.fetchOperands(n)
 	}
 	loop := func(guarded bool, lo, hi kernel.Expr) []kernel.Stmt {
 		list := newScope(body)
@@ -201,6 +202,7 @@ func (s *pipeStep) write() {
 	}
 	s.prefetchKept()
 	s.prepareAll(pipeline.Finished)
+	s.fetchOperands(s.prefetch)
 	s.wait()
 }
 

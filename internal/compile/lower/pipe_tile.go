@@ -186,7 +186,7 @@ func (p *pipe) inner(body *scope) kernel.Expr {
 // innerSteps returns the first plane that memory brings in a step in which all stages are
 // within their domains, and the one after the last.
 func (p *pipe) innerSteps(body *scope) (from, to kernel.Expr) {
-	from, to = p.lo[0], kernel.Sub(kernel.Add(p.hi[0], kernel.I(1)), kernel.I(max(p.prefetch, 1)))
+	from, to = p.lo[0], kernel.Sub(kernel.Add(p.hi[0], kernel.I(1)), kernel.I(p.farthest()))
 	for _, st := range p.stream.Stages {
 		r, far, lag := st.Stmt.Domain[p.axes[0]], p.reach(st, 0), p.stream.Lag(st)
 		first := kernel.Max(p.low(r.Lo, p.lo[0]), kernel.Sub(p.lo[0], kernel.I(far.Low)))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
@@ -73,6 +74,36 @@ type Parts struct {
 	Keeper int
 	// Held says that the keeper finds it in the registers of an earlier stage, and not in memory.
 	Held bool
+	// Operands are the grids of memory of which each cell is read for itself alone, by name.
+	Operands []Operand
+}
+
+// Operand is a grid of memory that a stage reads at its own cell alone, so that threads need no
+// neighbours of theirs. It says when: so many steps before the stage's own, first and last.
+type Operand struct {
+	Value       *graph.Value
+	First, Last int64
+}
+
+// Operand returns the operand that is a value, or nil.
+func (p *Parts) Operand(v *graph.Value) *Operand {
+	for i := range p.Operands {
+		if p.Operands[i].Value == v {
+			return &p.Operands[i]
+		}
+	}
+	return nil
+}
+
+// operand notes that one is read some steps before the stage's own.
+func (p *Parts) operand(v *graph.Value, before int64) {
+	x := p.Operand(v)
+	if x == nil {
+		p.Operands = append(p.Operands, Operand{v, before, before})
+		slices.SortFunc(p.Operands, func(a, b Operand) int { return cmp.Compare(a.Value.Name(), b.Value.Name()) })
+		return
+	}
+	x.First, x.Last = max(x.First, before), min(x.Last, before)
 }
 
 // row is a row of a thread: how many rows of it come before and after.
@@ -246,9 +277,14 @@ func (t *timing) early(n node, by Time) Time {
 	return by
 }
 
-// read notes how old a plane is when it is read.
+// read notes how old a plane is when it is read, or when a cell of memory is.
 func (t *timing) read(a *ir.Access, in *ir.Temp, by Time) {
-	if from := t.stream.From(a, t.stage.Inputs[in][a.Array]); from != nil {
+	v := t.stage.Inputs[in][a.Array]
+	if t.stream.operand(a, v) {
+		t.out.operand(v, by.Before)
+		return
+	}
+	if from := t.stream.From(a, v); from != nil {
 		t.stream.Offsets(a, func(o []int64, _ []Face) {
 			t.out.Oldest = max(t.out.Oldest, t.stream.Age(t.stage, from, o[0])-by.Before)
 		})
@@ -268,6 +304,7 @@ func (p *Parts) Has(e ir.Expr, in *ir.Temp, before Time) bool {
 //
 //	-1 computed: 0.1*u[k-1][j][i] + 0.4*u[k][j][i]
 //	0 computed: next
+//	-1 to 0: cells of prev
 func (p *Parts) Text(program *ir.Program) string {
 	var b strings.Builder
 	for n, q := range p.List {
@@ -281,6 +318,9 @@ func (p *Parts) Text(program *ir.Program) string {
 		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "%d %s: %s\n", Last.Before, Last.Phase, p.Stage.Stmt.Array.Name)
+	for _, x := range p.Operands {
+		fmt.Fprintf(&b, "%d to %d: cells of %s\n", -x.First, -x.Last, x.Value.Name())
+	}
 	return b.String()
 }
 

@@ -61,6 +61,12 @@ func (s *Stream) From(a *ir.Access, v *graph.Value) *Source {
 	return s.Source(v)
 }
 
+// operand reports whether an access reads a grid of memory at the cell that it is evaluated at, and the
+// grid is nowhere read at others.
+func (s *Stream) operand(a *ir.Access, v *graph.Value) bool {
+	return v.Def == nil && s.whole(a) && pointwise(a) && s.Source(v) == nil
+}
+
 // Age is how many steps before the present one a source had the plane that a stage reads
 // at an offset along the stream.
 func (s *Stream) Age(st *Stage, from *Source, offset int64) int64 {

@@ -167,6 +167,13 @@ double m = u[k][j][i-1] + u[k][j][i+1]; o[k][j][i] = m*m + u[k+1][j][i]; }`, 1, 
 `},
 		{"nothing comes early", grids + `stencil s (o, u) { o[k][j][i] = 2*u[k][j][i]; }`, 1, 1, 1, `
 0 computed: o
+0 to 0: cells of a
+`},
+		{"cells of memory are read with the part that they belong to", grids + `stencil s (o, u) {
+o[k][j][i] = u[k-1][j][i] + u[k][j][i-1] - o[k][j][i] + u[k+1][j][i] + o[k][j][i]; }`, 1, 1, 2, `
+-1 finished: u[k-1][j][i] + u[k][j][i-1] - o[k][j][i], or what memory has
+0 computed: o
+-1 to 0: cells of b
 `},
 		{"what a stage leaves as it was", grids + `stencil s (o, u) {
 [1:N-2,1:N-2,1:N-2] : o[k][j][i] = u[k-1][j][i] + u[k][j][i-1] + u[k+1][j][i]; }`, 1, 1, 2, `

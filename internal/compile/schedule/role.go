@@ -55,6 +55,9 @@ const (
 	Perspective
 	// Prefetch is the prefetch distance: planes that are loaded early.
 	Prefetch
+	// Pointwise says where grids come from that are read at a cell's own position alone: AheadOperands or
+	// DirectOperands.
+	Pointwise
 
 	// PersistentBlocks is how many blocks of each multiprocessor share all tiles; 0 starts a
 	// block for each.
@@ -107,6 +110,9 @@ const (
 	RowRims  = "rows" // RimPlacement: after the rows that other warps wait for, and after the others
 	StepRims = "step" // RimPlacement: after all rows
 
+	AheadOperands  = "ahead"  // Pointwise: copied to shared memory before they are needed
+	DirectOperands = "direct" // Pointwise: loaded where they are used
+
 	NeighbourWait = "neighbours" // BlockWait: the blocks next to it
 	GridWait      = "grid"       // BlockWait: all blocks
 
@@ -127,7 +133,7 @@ var roleNames = [roleCount]string{
 	Stream: "stream", StreamLength: "stream length", StreamPlanes: "stream planes", StreamUnroll: "stream unroll",
 	Staging: "staging", ArrayStaging: "array staging", StagedPart: "staged part", StagingCopy: "staging copy",
 	ClusterBlocks: "cluster blocks",
-	Perspective:   "perspective", Prefetch: "prefetch",
+	Perspective:   "perspective", Prefetch: "prefetch", Pointwise: "pointwise",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
 	RimPlacement: "rim placement", RimVector: "rim vector",
 	BlockWait:    "block wait",

@@ -58,7 +58,7 @@ var hierarchy = [][]schedule.Role{
 	{
 		schedule.Stream, schedule.StreamLength, schedule.StreamPlanes, schedule.Staging, schedule.StagedPart,
 		schedule.StagingCopy,
-		schedule.Prefetch, schedule.PersistentBlocks, schedule.BlockBarrier,
+		schedule.Prefetch, schedule.Pointwise, schedule.PersistentBlocks, schedule.BlockBarrier,
 	},
 }
 
