@@ -136,8 +136,12 @@ func exchanges(k *kernel.Kernel) bool {
 		return b.Space == kernel.Global && b.Mode == kernel.InOut
 	})
 	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
-		store, ok := s.(*kernel.Store)
-		found = found || ok && store.Rank != nil
+		switch s := s.(type) {
+		case *kernel.Store:
+			found = found || s.Rank != nil
+		case *kernel.StoreVector:
+			found = found || s.Rank != nil
+		}
 	}, func(e kernel.Expr) {
 		kernel.Walk(e, func(e kernel.Expr) {
 			load, ok := e.(*kernel.Load)

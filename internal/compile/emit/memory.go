@@ -135,7 +135,9 @@ func (p *printer) storeVector(s *kernel.StoreVector) {
 	vector := p.vectorOf(s.Buffer, len(s.Values))
 	if vector == "" {
 		for i, v := range s.Values {
-			p.line("%s = %s;", p.element(s.Buffer, kernel.Add(s.Index, offset(s.Index, i))), p.expr(v))
+			p.store(&kernel.Store{
+				Buffer: s.Buffer, Index: kernel.Add(s.Index, offset(s.Index, i)), Value: v, Rank: s.Rank,
+			})
 		}
 		return
 	}
@@ -148,6 +150,11 @@ func (p *printer) storeVector(s *kernel.StoreVector) {
 		format = "%s{%s}"
 	}
 	value := fmt.Sprintf(format, vector, strings.Join(parts, ", "))
+	if s.Rank != nil {
+		place := p.remote(s.Buffer, s.Index, s.Rank)
+		p.line("*%s = %s;", fmt.Sprintf(p.Vectors.pointer, p.pointee(s.Buffer, vector), "&"+place), value)
+		return
+	}
 	place := p.vectorAt(s.Buffer, s.Index, vector)
 	if f := p.storeVia(s.Buffer, s.Via, vector); f != "" {
 		p.line("%s(%s, %s);", f, place, value)

@@ -318,16 +318,18 @@ type LoadVector struct {
 }
 
 // StoreVector writes consecutive elements with one access, as LoadVector
-// reads them.
+// reads them, with a rank into another block's copy of a shared buffer.
 //
-// Example printed form:
+// Example printed forms:
 //
 //	(stores u (add row i) (x y) (via streaming))
+//	(stores tile (i64 4) (x y) (rank r))
 type StoreVector struct {
 	Buffer *Buffer
 	Index  Expr
 	Values []Expr
 	Via    Via
+	Rank   Expr // I32, or nil
 }
 
 // ShuffleKind says whose value a lane gets.
@@ -590,6 +592,7 @@ func WalkStmts(list []Stmt, f func(Stmt), g func(Expr)) {
 		case *StoreVector:
 			each(s.Index)
 			each(s.Values...)
+			each(s.Rank)
 		case *Shuffle:
 			each(s.Value, s.By)
 		case *Prefetch:

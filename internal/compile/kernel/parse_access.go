@@ -43,7 +43,7 @@ func (p *parser) vector(n sexpr.Node) Stmt {
 	a := p.form(n, n.Head(), 3, true)
 	if n.Head() == "stores" {
 		s := &StoreVector{Buffer: p.buffer(a[0]), Index: p.expr(a[1]), Values: p.exprs(p.among(a[2], "values"))}
-		s.Via, _ = p.how(a[3:], false)
+		s.Via, s.Rank = p.how(a[3:], true)
 		return s
 	}
 	s := &LoadVector{Buffer: p.buffer(a[1]), Index: p.expr(a[2])}

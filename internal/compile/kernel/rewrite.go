@@ -49,7 +49,7 @@ func mapStmt(s Stmt, f func(Expr) Expr) Stmt {
 	case *LoadVector:
 		return &LoadVector{s.Vars, s.Buffer, f(s.Index), s.Via}
 	case *StoreVector:
-		return &StoreVector{s.Buffer, f(s.Index), mapAll(s.Values, f), s.Via}
+		return &StoreVector{s.Buffer, f(s.Index), mapAll(s.Values, f), s.Via, maybe(s.Rank, f)}
 	case *Shuffle:
 		return &Shuffle{s.Var, s.Kind, f(s.Value), f(s.By)}
 	case *Prefetch:

@@ -154,7 +154,7 @@ func (w *writer) stmt(s Stmt) {
 			strings.Join(names, " "), s.Buffer.Name, ExprText(s.Index), how(s.Via, nil)))
 	case *StoreVector:
 		w.line(fmt.Sprintf("(stores %s %s (%s)%s)",
-			s.Buffer.Name, ExprText(s.Index), exprTexts(s.Values), how(s.Via, nil)))
+			s.Buffer.Name, ExprText(s.Index), exprTexts(s.Values), how(s.Via, s.Rank)))
 	case *Shuffle:
 		w.line(fmt.Sprintf("(shuffle %s %s %s %s %s)",
 			s.Var.Name, s.Var.Type, s.Kind, ExprText(s.Value), ExprText(s.By)))

@@ -150,6 +150,7 @@ func (v *verifier) storeVector(s *StoreVector) {
 		v.want(e, s.Buffer.Elem, "a value")
 	}
 	v.stores(s.Buffer, s.Via)
+	v.rank(s.Buffer, s.Rank)
 }
 
 // vector checks the width and the index of an access to n elements.

@@ -53,7 +53,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	registers := schedule.Numbers(0, 255, 224, 200, 184, 168, 152, 128, 96, 80)
 	persistent := schedule.Numbers(0, 1, 2, 3, 4, 6, 8)
 	copied, split := schedule.Numbers(2, 1, 3, 4), schedule.Word(schedule.SplitBarrier)
-	rows, ahead := schedule.Word(schedule.RowRims), schedule.Word(schedule.AheadOperands)
+	rows, prefetched := schedule.Word(schedule.RowRims), schedule.Word(schedule.PrefetchedOperands)
 	params := []schedule.Param{
 		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis,
@@ -82,8 +82,8 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Name: "pointwise", Role: schedule.Pointwise,
 			Doc: "grids that a stage reads at its own cell alone: their cells are copied to shared memory as many " +
 				"planes ahead as those of others, or loaded where they are used; stages=0 always loads them there",
-			Source: "measured, docs/performance-log.md", Default: ahead,
-			Values: []schedule.Value{ahead, schedule.Word(schedule.DirectOperands)},
+			Source: "measured, docs/performance-log.md", Default: prefetched,
+			Values: []schedule.Value{prefetched, schedule.Word(schedule.DirectOperands)},
 		},
 		{
 			Name: "persistent", Role: schedule.PersistentBlocks,
@@ -98,6 +98,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		},
 	}
 	if len(axes) == 3 {
+		neighbours := schedule.Numbers(2, 4)
 		params = append(params, schedule.Param{
 			Name: "barrier", Role: schedule.BlockBarrier,
 			Doc: "how warps meet once a plane: all wait for the last, or each says that its rows are there, does " +
@@ -116,6 +117,13 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Doc: "rows of a column of such cells that a thread loads together, at the most; 1 takes no registers " +
 				"beside those of the cells",
 			Source: "measured, docs/performance-log.md", Default: schedule.Int(4), Values: schedule.Numbers(4, 1, 2),
+		}, schedule.Param{
+			Name: "cluster", Role: schedule.ClusterBlocks,
+			Doc: "blocks side by side on the axis that warps are stacked along, which compute one tile: they send " +
+				"each other the rows at their edges",
+			Source: "CUDA C++ Programming Guide, distributed shared memory", Default: schedule.Int(1),
+			Values: append(schedule.Numbers(1), neighbours...),
+			Needs:  []schedule.Need{{Capability: machine.Cluster, Values: neighbours}},
 		})
 	}
 	return params, []schedule.Constraint{wholeStreams}
@@ -150,6 +158,7 @@ type pipe struct {
 	circular   map[*pipeline.Source]*kernel.Buffer    // planes that memory brings
 	operands   map[operandOf]*operand                 // cells of memory that are copied ahead
 	arrived    *kernel.Buffer                         // where warps say that their rows are there
+	cluster
 	masks
 	rims
 }
@@ -183,8 +192,13 @@ func (s *spanKernel) piped() ([]kernel.Stmt, error) {
 		prefetch: s.set.Int(schedule.Staging, 0),
 		persists: s.opts.persistentBlocks(s.set.Int(schedule.PersistentBlocks, 0)),
 	}
+	p.cluster.blocks = 1
 	if len(s.axes) == 3 {
 		p.rows = cells[0]
+		p.cluster.blocks = s.set.Int(schedule.ClusterBlocks, 1)
+		if p.persists > 0 { // of clusters
+			p.persists = max(p.persists/p.cluster.blocks, 1)
+		}
 	}
 	if err := p.shape(); err != nil {
 		return nil, err
@@ -274,17 +288,16 @@ func (p *pipe) shape() error {
 	p.halo[last].Low = (p.halo[last].Low + p.vec - 1) / p.vec * p.vec
 	p.tile = []int64{p.set.Int(schedule.StreamLength, 0)}
 	if p.middle() {
-		p.tile = append(p.tile, p.warps*p.rows-p.halo[1].Low-p.halo[1].High)
+		p.tile = append(p.tile, p.span(1)-p.halo[1].Low-p.halo[1].High)
 	}
 	p.tile = append(p.tile, (32*p.run-p.halo[last].Low-p.halo[last].High)/p.vec*p.vec)
 	for k, n := range p.tile {
 		if k > 0 && n < 1 { // use more cells or warps, or fewer iterations
-			have := 32 * p.run
-			if k < last {
-				have = p.warps * p.rows
+			of := "a block"
+			if k < last && p.clustered() {
+				of = "a cluster"
 			}
-			return limit("cells of halos along "+p.Program.Axes[p.axes[k]], p.halo[k].Low+p.halo[k].High, have,
-				"a block")
+			return limit("cells of halos along "+p.Program.Axes[p.axes[k]], p.halo[k].Low+p.halo[k].High, p.span(k), of)
 		}
 	}
 	p.tiled(p.tile)

@@ -24,11 +24,11 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 	}
 	for _, x := range p.stream.Sources {
 		if x.Stage == nil && p.prefetch > 0 {
-			p.circular[x] = shared(x.Value.Name()+"_planes", x.Value.Type(), p.slots()*p.warps*p.rows*p.pitch())
+			p.circular[x] = shared(x.Value.Name()+"_planes", x.Value.Type(), p.slots()*p.bufferRows()*p.pitch())
 			continue
 		}
 		if rows := x.Rows.Low + x.Rows.High; rows > 0 {
-			p.edges[x] = shared("edge_rows", x.Value.Type(), p.turns*p.warps*rows*p.pitch())
+			p.edges[x] = shared("edge_rows", x.Value.Type(), p.turns*p.edgeWarps()*rows*p.pitch())
 		}
 	}
 	if p.late {
@@ -40,7 +40,7 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 	if p.meets() && p.split() {
 		p.arrived = &kernel.Buffer{
 			Name: top.declare(p.env, "arrived", types.I64).Name, Elem: types.I64, Space: kernel.Mbarrier,
-			Mode: kernel.InOut, Cells: kernel.I(1),
+			Mode: kernel.InOut, Cells: kernel.I(p.mbarriers()),
 		}
 		allocs = append(allocs, &kernel.Alloc{Buffer: p.arrived})
 	}
@@ -94,12 +94,14 @@ func (p *pipe) clear(body *scope) {
 		zeros(o.buffer)
 	}
 	if p.arrived != nil {
-		body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, number, kernel.I(0)), Then: []kernel.Stmt{
-			&kernel.MbarrierInit{Mbarrier: p.arrived, Slot: kernel.I(0), Count: kernel.L(op.Int(types.I32, p.warps))},
-		}})
+		var inits []kernel.Stmt
+		for slot := range p.mbarriers() {
+			inits = append(inits, &kernel.MbarrierInit{Mbarrier: p.arrived, Slot: kernel.I(slot), Count: p.arrivals()})
+		}
+		body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, number, kernel.I(0)), Then: inits})
 	}
 	if cleared {
-		body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+		body.emit(p.meetAll())
 	}
 }
 
@@ -223,6 +225,7 @@ func (s *pipeStep) receive(r int64) {
 			for c := int64(0); c < s.run; c += s.vec {
 				s.load(s.body, buffer, kernel.Add(s.bufferRow(0, s.warp, kernel.I(r)), kernel.I(c)), into[c:c+s.vec])
 			}
+			s.send(x, r)
 			continue
 		}
 		for c, v := range into {
@@ -280,6 +283,10 @@ func (s *pipeStep) bufferRow(age int64, warp, row kernel.Expr) kernel.Expr {
 	slot := s.slotOf(age, slots)
 	slot = s.body.let(s.env, fmt.Sprintf("slot-%d", mod(-age, slots)), "slot", slot)
 	at := kernel.Add(kernel.Mul(kernel.Add(kernel.Mul(slot, kernel.I(s.warps)), warp), kernel.I(s.rows)), row)
+	if s.clustered() {
+		at = kernel.Add(kernel.Mul(slot, kernel.I(s.bufferRows())), kernel.Mul(warp, kernel.I(s.rows)))
+		at = kernel.Add(at, kernel.Add(row, kernel.I(s.beside().Low)))
+	}
 	at = kernel.Add(kernel.Mul(at, kernel.I(s.pitch())), kernel.I(s.padding()))
 	return kernel.Add(at, kernel.Mul(s.lane, kernel.I(s.run)))
 }
@@ -299,31 +306,36 @@ func (p *pipe) edgeRows(x *pipeline.Source, r int64) []int64 {
 // edgeElement is where the cells of a row that a warp has left in a turn begin.
 func (p *pipe) edgeElement(x *pipeline.Source, turn int64, warp kernel.Expr, place int64) kernel.Expr {
 	rows := x.Rows.Low + x.Rows.High
-	at := kernel.Mul(kernel.Add(kernel.Mul(kernel.Add(kernel.I(turn*p.warps), warp), kernel.I(rows)), kernel.I(place)),
-		kernel.I(p.pitch()))
+	at := kernel.Add(kernel.Mul(kernel.Add(kernel.I(turn*p.edgeWarps()), warp), kernel.I(rows)), kernel.I(place))
+	at = kernel.Mul(at, kernel.I(p.pitch()))
 	return kernel.Add(kernel.Add(at, kernel.I(p.padding())), kernel.Mul(p.lane, kernel.I(p.run)))
 }
 
 // publish leaves a row of this step's plane to other warps, if they read it.
 func (s *pipeStep) publish(x *pipeline.Source, r int64) {
-	b := s.edges[x]
-	if b == nil {
-		return
-	}
-	for _, place := range s.edgeRows(x, r) {
-		for c := int64(0); c < s.run; c += s.vec {
-			at := kernel.Add(s.edgeElement(x, s.turn, s.warp, place), kernel.I(c))
-			if s.vec == 1 {
-				s.body.emit(&kernel.Store{Buffer: b, Index: at, Value: kernel.V(s.held[x][s.turn][r][c])})
-				continue
-			}
-			store := &kernel.StoreVector{Buffer: b, Index: at}
-			for i := range s.vec {
-				store.Values = append(store.Values, kernel.V(s.held[x][s.turn][r][c+i]))
-			}
-			s.body.emit(store)
+	if b := s.edges[x]; b != nil {
+		for _, place := range s.edgeRows(x, r) {
+			s.body.emit(s.leaveRow(b, s.edgeElement(x, s.turn, s.warp, place), nil, s.held[x][s.turn][r])...)
 		}
 	}
+	s.send(x, r)
+}
+
+// leaveRow stores the thread's cells of a row in shared memory: the block's own, or that of another of the cluster.
+func (s *pipeStep) leaveRow(b *kernel.Buffer, row, rank kernel.Expr, cells []*kernel.Var) (list []kernel.Stmt) {
+	for c := int64(0); c < s.run; c += s.vec {
+		at := kernel.Add(row, kernel.I(c))
+		if s.vec == 1 {
+			list = append(list, &kernel.Store{Buffer: b, Index: at, Value: kernel.V(cells[c]), Rank: rank})
+			continue
+		}
+		store := &kernel.StoreVector{Buffer: b, Index: at, Rank: rank}
+		for i := range s.vec {
+			store.Values = append(store.Values, kernel.V(cells[c+i]))
+		}
+		list = append(list, store)
+	}
+	return list
 }
 
 // foreign reads a cell of a row of another warp, of a plane that came some steps ago. Beyond
@@ -335,9 +347,13 @@ func (c *pipeCell) foreign(from *pipeline.Source, age, r, x int64) kernel.Expr {
 	}
 	var b *kernel.Buffer
 	var row kernel.Expr
-	if buffer := c.circular[from]; buffer != nil {
+	buffer := c.circular[from]
+	switch {
+	case c.clustered():
+		b, row = c.fromNeighbour(from, age, r)
+	case buffer != nil:
 		b, row = buffer, c.bufferRow(age, warp, kernel.I(mod(r, c.rows)))
-	} else {
+	default:
 		place := r - c.rows
 		if r < 0 {
 			place = from.Rows.High + from.Rows.Low + r

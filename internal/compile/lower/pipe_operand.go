@@ -47,7 +47,7 @@ func (p *pipe) allocateOperands(shared func(name string, t types.Type, cells int
 			for o.slots < p.prefetch+waits {
 				o.slots *= 2
 			}
-			name := x.Value.Name() + "_ahead"
+			name := x.Value.Name() + "_prefetched"
 			o.buffer = shared(name, x.Value.Type(), o.slots*p.warps*p.rows*32*p.run)
 			p.operands[operandOf{st, x.Value}] = o
 		}
@@ -103,10 +103,10 @@ func (s *pipeStep) fetchOperands(later int64) {
 				continue
 			}
 			for r := range s.rows {
-				ahead := later + s.parts[st][r].Operand(x.Value).First
-				name := planeName(ahead - s.stream.Lag(st))
-				row := s.operandCell(o, st, ahead, r)
-				s.rowElements(x.Value.Memory, s.planeOf(st, ahead), name, r,
+				distance := later + s.parts[st][r].Operand(x.Value).First
+				name := planeName(distance - s.stream.Lag(st))
+				row := s.operandCell(o, st, distance, r)
+				s.rowElements(x.Value.Memory, s.planeOf(st, distance), name, r,
 					func(b *kernel.Buffer, element kernel.Expr, c int64) {
 						s.body.emit(&kernel.AsyncCopy{
 							To: o.buffer, At: kernel.Add(row, kernel.I(c)), From: b, Index: element, Cells: int(s.vec),

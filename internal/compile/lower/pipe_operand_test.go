@@ -33,7 +33,7 @@ func TestPipeOperands(t *testing.T) {
 	sizes := []string{"L=3 M=22 N=40", "L=7 M=17 N=37", "L=12 M=41 N=130", "L=3 M=3 N=3"}
 	for n, c := range []struct {
 		kind, other, boundary, config string
-		ahead                         string // the grids, by name
+		prefetched                    string // the grids, by name
 	}{
 		{"double", "float", "none", "@2{block=8x32,cells=3x2,stages=1}", "c d prev"},
 		{"double", "float", "none", "@2{block=8x32,cells=3x2,stages=1,pointwise=direct}", ""},
@@ -68,7 +68,8 @@ func TestPipeOperands(t *testing.T) {
 				t.Errorf("%d sizes were computed", right)
 			}
 			b := bind(t, load(t, "operands", source), sizes[2])
-			m, err := lower.Program(b.Program, lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true})
+			o := lower.Options{Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true}
+			m, err := lower.Program(b.Program, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,12 +79,12 @@ func TestPipeOperands(t *testing.T) {
 			}
 			var got []string
 			for _, name := range []string{"c", "d", "e", "prev"} {
-				if strings.Contains(s, "(async "+name+"_ahead ") {
+				if strings.Contains(s, "(async "+name+"_prefetched ") {
 					got = append(got, name)
 				}
 			}
-			if strings.Join(got, " ") != c.ahead {
-				t.Errorf("cells of %v are copied ahead, not of %s", got, c.ahead)
+			if strings.Join(got, " ") != c.prefetched {
+				t.Errorf("cells of %v are copied ahead, not of %s", got, c.prefetched)
 			}
 		})
 	}

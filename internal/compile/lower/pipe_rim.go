@@ -231,7 +231,7 @@ func (p *pipe) findRims(body *scope) {
 func (p *pipe) rimCellsOf(k int) []bool {
 	cells, threads := p.run, int64(32)
 	if k < len(p.axes)-1 {
-		cells, threads = p.rows, p.warps
+		cells, threads = p.rows, p.cluster.blocks*p.warps
 	}
 	may, w := make([]bool, cells), p.width[k]
 	if !p.baked {

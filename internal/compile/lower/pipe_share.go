@@ -39,7 +39,7 @@ func (p *pipe) share(body *scope, block, tiles, planes kernel.Expr) {
 		if p.prefetch > 0 {
 			in.emit(&kernel.AsyncWait{Pending: 0})
 		}
-		in.emit(&kernel.Barrier{Scope: kernel.BlockScope}) // others may still read what this share overwrites
+		in.emit(p.meetAll()) // others may still read what this share overwrites
 		p.compute(in, tile, kernel.Add(p.lo[0], low), kernel.Add(p.lo[0], high))
 	})
 }

@@ -122,7 +122,7 @@ func (p *pipe) steps(body *scope) {
 		return kernel.Add(start, kernel.Mul(kernel.Bin(op.Div, n, kernel.I(turns)), kernel.I(turns)))
 	}
 	turns := p.turns
-	if p.persists > 0 && turns%2 == 1 { // the next share begins with an even phase of the barrier again
+	for p.persists > 0 && turns%(2*p.mbarriers()) != 0 { // the next share begins with even phases again
 		turns *= 2
 	}
 	stop := body.let(p.env, "stop", "stop", whole(kernel.Add(p.end, kernel.I(lag)), true, turns))
@@ -274,18 +274,18 @@ func (s *pipeStep) arrive() {
 		return
 	}
 	s.body.emit(&kernel.Barrier{Scope: kernel.WarpScope})
-	s.body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, s.lane, kernel.I(0)), Then: []kernel.Stmt{
-		&kernel.MbarrierArrive{Mbarrier: s.arrived, Slot: kernel.I(0)},
-	}})
+	s.body.emit(&kernel.If{Cond: kernel.Bin(op.Eq, s.lane, kernel.I(0)), Then: append([]kernel.Stmt{
+		&kernel.MbarrierArrive{Mbarrier: s.arrived, Slot: s.mbarrier()},
+	}, s.arriveBeside()...)})
 }
 
 // wait waits for the rows of other warps.
 func (s *pipeStep) wait() {
 	switch {
 	case s.arrived != nil:
-		parity := kernel.Conv(types.I32, s.slotOf(0, 2))
-		s.body.emit(&kernel.MbarrierWait{Mbarrier: s.arrived, Slot: kernel.I(0), Parity: parity})
+		parity := kernel.Conv(types.I32, s.phase())
+		s.body.emit(&kernel.MbarrierWait{Mbarrier: s.arrived, Slot: s.mbarrier(), Parity: parity})
 	case s.meets():
-		s.body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+		s.body.emit(s.meetAll())
 	}
 }

@@ -34,10 +34,15 @@ func (p *pipe) blocks() []kernel.Stmt {
 		body.emit(of)
 		p.warp = kernel.Conv(types.I64, kernel.V(of.Var))
 	}
+	p.findNeighbours(top, body)
 	p.clear(body)
 	count := p.chunked(body, kernel.V(block))
+	if p.clustered() { // blocks stay as long as others may store to their memory
+		body.emit(p.meetAll())
+	}
 	threads := []launchLoop{{lane, kernel.I(32), kernel.ThreadX}, {warp, kernel.I(p.warps), kernel.ThreadY}}
-	return wrapped([]launchLoop{{block, count, kernel.BlockX}}, append(allocs, wrapped(threads, body.stmts)...))
+	return wrapped([]launchLoop{{block, count, kernel.BlockX}},
+		p.inCluster(append(allocs, wrapped(threads, body.stmts)...)))
 }
 
 // compute makes the planes of a tile from a first one to an end.
@@ -48,7 +53,8 @@ func (p *pipe) compute(body *scope, tile, first, end kernel.Expr) {
 	strip, stack := p.at(body, tile)
 	if p.middle() {
 		p.stand(body, 1, stack, "row")
-		p.row0 = body.let(p.env, "row0", "row_first", kernel.Add(p.corner[1], kernel.Mul(p.warp, kernel.I(p.rows))))
+		first := kernel.Add(p.corner[1], kernel.Mul(p.warpOfTile(), kernel.I(p.rows)))
+		p.row0 = body.let(p.env, "row0", "row_first", first)
 	} else {
 		strip = kernel.Add(kernel.Mul(strip, kernel.I(p.warps)), p.warp)
 	}
@@ -104,7 +110,7 @@ func (p *pipe) span(k int) int64 {
 	if k == len(p.axes)-1 {
 		return 32 * p.run
 	}
-	return p.warps * p.rows
+	return p.cluster.blocks * p.warps * p.rows
 }
 
 // origin is where the first tile of an axis begins: with the domain, or at a vector that

@@ -211,7 +211,7 @@ func (s *liveScan) stmt(st kernel.Stmt) {
 // vector counts the values of a wide store one after the other: those that
 // are computed wait for the last.
 func (s *liveScan) vector(st *kernel.StoreVector) {
-	s.uses(st.Index)
+	s.uses(st.Index, st.Rank)
 	held := int64(0)
 	for _, v := range st.Values {
 		s.uses(v)

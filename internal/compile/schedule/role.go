@@ -55,7 +55,7 @@ const (
 	Perspective
 	// Prefetch is the prefetch distance: planes that are loaded early.
 	Prefetch
-	// Pointwise says where grids come from that are read at a cell's own position alone: AheadOperands or
+	// Pointwise says where grids come from that are read at a cell's own position alone: PrefetchedOperands or
 	// DirectOperands.
 	Pointwise
 
@@ -110,8 +110,8 @@ const (
 	RowRims  = "rows" // RimPlacement: after the rows that other warps wait for, and after the others
 	StepRims = "step" // RimPlacement: after all rows
 
-	AheadOperands  = "ahead"  // Pointwise: copied to shared memory before they are needed
-	DirectOperands = "direct" // Pointwise: loaded where they are used
+	PrefetchedOperands = "prefetch" // Pointwise: copied to shared memory before they are needed
+	DirectOperands     = "direct"   // Pointwise: loaded where they are used
 
 	NeighbourWait = "neighbours" // BlockWait: the blocks next to it
 	GridWait      = "grid"       // BlockWait: all blocks

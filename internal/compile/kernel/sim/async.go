@@ -29,7 +29,7 @@ func (w *warp) async(in *instr) {
 	dst := *in
 	src := *in
 	src.a, src.b = in.c, in.d
-	ok := w.wide(&src, "copies", &c.src) & w.wide(&dst, "copies to", &c.at)
+	ok := w.wide(&src, w.mask, "copies", &c.src) & w.wide(&dst, w.mask, "copies to", &c.at)
 	w.loaded(in.c, from, bytes, w.mask, ok, &c.src)
 	w.stored(in.a, to, bytes, w.mask, ok, &c.at)
 	c.mask, c.open = ok, ok

@@ -91,16 +91,17 @@ const (
 	opRandom                   // F[d] = random of typ, seed I[a], number I[b]
 
 	// What only active lanes do.
-	opSetF        // d = a
-	opSetI        //
-	opLoad        // d = slot a [I[b]]
-	opStore       // slot a [I[b]] = c
-	opLoadVector  // d, d+1, ... = sub elements from slot a [I[b]]
-	opStoreVector // sub elements from slot a [I[b]] = c, c+1, ...
-	opShuffle     // d = a of the lane that sub and I[b] say, of typ
-	opLoadRemote  // as opLoad, from the block of rank I[to]
-	opStoreRemote // as opStore, to the block of rank I[to]
-	opAlloc       // slot a anew
+	opSetF         // d = a
+	opSetI         //
+	opLoad         // d = slot a [I[b]]
+	opStore        // slot a [I[b]] = c
+	opLoadVector   // d, d+1, ... = sub elements from slot a [I[b]]
+	opStoreVector  // sub elements from slot a [I[b]] = c, c+1, ...
+	opShuffle      // d = a of the lane that sub and I[b] say, of typ
+	opLoadRemote   // as opLoad, from the block of rank I[to]
+	opStoreRemote  // as opStore, to the block of rank I[to]
+	opStoresRemote // as opStoreVector, to the block of rank I[to]
+	opAlloc        // slot a anew
 
 	// Control. The mask is pushed before it is narrowed.
 	opPush // lanes where I[a]; to, if there are none

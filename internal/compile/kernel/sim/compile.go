@@ -215,6 +215,9 @@ func (c *compiler) storeVector(s *kernel.StoreVector) {
 		c.into(x, regs[i])
 	}
 	in.c = regs[0]
+	if s.Rank != nil {
+		in.op, in.to = opStoresRemote, c.expr(s.Rank)
+	}
 	c.emit(in)
 }
 

@@ -86,6 +86,8 @@ func (w *warp) run() {
 			w.remote(in, "loads", (*warp).loadFrom)
 		case opStoreRemote:
 			w.remote(in, "stores to", (*warp).storeTo)
+		case opStoresRemote:
+			w.remote(in, "stores to", (*warp).storeVectorTo)
 		case opLoadVector:
 			w.loadVector(in)
 		case opStoreVector:

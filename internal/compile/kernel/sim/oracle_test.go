@@ -162,7 +162,7 @@ func (t *thread) stmt(s kernel.Stmt) {
 		i := t.eval(s.Index).I
 		t.stores[s.Buffer]++
 		for e, x := range s.Values {
-			t.cells(s.Buffer)[i+int64(e)] = t.eval(x)
+			t.of(s.Buffer, s.Rank)[i+int64(e)] = t.eval(x)
 		}
 	case *kernel.Shuffle:
 		t.shuffle(s)

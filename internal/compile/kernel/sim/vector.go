@@ -2,14 +2,14 @@ package sim
 
 import "math/bits"
 
-// wide finds the first cells of the active lanes' accesses to several elements
+// wide finds the first cells of some lanes' accesses to several elements
 // each, and returns the lanes that access what they may.
-func (w *warp) wide(in *instr, verb string, cells *[lanes]int) uint32 {
+func (w *warp) wide(in *instr, mask uint32, verb string, cells *[lanes]int) uint32 {
 	b := w.m.p.slots[in.a].buffer
 	n, k := w.m.sizes[in.a], int64(in.sub)
 	idx := &w.i[in.b]
-	ok := w.mask
-	for mask := w.mask; mask != 0; mask &= mask - 1 {
+	ok := mask
+	for ; mask != 0; mask &= mask - 1 {
 		l := bits.TrailingZeros32(mask) & 31
 		at := idx[l]
 		cells[l] = int(at)
@@ -28,7 +28,7 @@ func (w *warp) wide(in *instr, verb string, cells *[lanes]int) uint32 {
 func (w *warp) loadVector(in *instr) {
 	mem := w.mem[in.a]
 	var cells [lanes]int
-	ok := w.wide(in, "loads", &cells)
+	ok := w.wide(in, w.mask, "loads", &cells)
 	w.loaded(in.a, mem, mem.size*int64(in.sub), w.mask, ok, &cells)
 	for e := range int32(in.sub) {
 		if ok != w.mask {
@@ -42,11 +42,13 @@ func (w *warp) loadVector(in *instr) {
 	}
 }
 
-func (w *warp) storeVector(in *instr) {
-	mem := w.mem[in.a]
+func (w *warp) storeVector(in *instr) { w.storeVectorTo(in, w.mem[in.a], w.mask) }
+
+// storeVectorTo makes lanes store to memory, which may be another block's.
+func (w *warp) storeVectorTo(in *instr, mem *Memory, mask uint32) {
 	var cells [lanes]int
-	ok := w.wide(in, "stores to", &cells)
-	w.stored(in.a, mem, mem.size*int64(in.sub), w.mask, ok, &cells)
+	ok := w.wide(in, mask, "stores to", &cells)
+	w.stored(in.a, mem, mem.size*int64(in.sub), mask, ok, &cells)
 	for e := range int32(in.sub) {
 		w.noteStores(in, mem, ok, &cells)
 		w.scatterTo(mem, in.c+e, ok, &cells)
