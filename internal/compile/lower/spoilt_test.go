@@ -100,6 +100,30 @@ func TestSpoiltSpans(t *testing.T) {
 			},
 		},
 		{
+			"pipe in clusters with mbarriers",
+			spoiltKernel{"star in 3D", "L=11 M=23 N=60",
+				"body[0:2]@3{family=pipe,block=4x32,cells=2x1,chunk=7,cluster=2}", lower.GPU, 5},
+			[]mistake{
+				{"no block hears from another", `\(mbarrier.arrive arrived .* \(rank [a-z_]+\)\)`, "", nil,
+					"wait for ever"},
+				{"arrivals of the block alone", `(\(mbarrier.arrive arrived .*) \(rank [a-z_]+\)\)`, "$1)", nil, ""},
+				{"one mbarrier for all steps", `(mbarrier.(arrive|wait) arrived) \(i64 1\)`, "$1 (i64 0)", nil, ""},
+				{"blocks that begin on their own", `(?s)^(.*?)\(barrier cluster\)`, "$1(barrier block)", nil,
+					"may not have begun"},
+				{"rows sent to the block itself", `(\(store edge_rows.*) \(rank [a-z_]+\)\)`, "$1)", nil, ""},
+			},
+		},
+		{
+			"pipe in clusters with barriers",
+			spoiltKernel{"star in 3D", "L=11 M=23 N=60",
+				"body[0:2]@3{family=pipe,block=4x32,cells=2x1,chunk=7,barrier=whole,stages=0,cluster=2}", lower.GPU, 5},
+			[]mistake{
+				{"a missing barrier", `(t i32 serial (.*\n)*?.*)\(barrier cluster\)`, "$1", nil, race},
+				{"a barrier of the block alone", `(t i32 serial (.*\n)*?.*)\(barrier cluster\)`, "$1(barrier block)", nil,
+					race},
+			},
+		},
+		{
 			"pipe in two dimensions",
 			spoiltKernel{"rims that differ", "M=21 N=150",
 				"body[0:2]@3{family=pipe,block=2x32,cells=2,chunk=7}", lower.GPU, 4},
