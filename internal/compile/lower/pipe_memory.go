@@ -306,8 +306,8 @@ func (p *pipe) edgeRows(x *pipeline.Source, r int64) []int64 {
 // edgeElement is where the cells of a row that a warp has left in a turn begin.
 func (p *pipe) edgeElement(x *pipeline.Source, turn int64, warp kernel.Expr, place int64) kernel.Expr {
 	rows := x.Rows.Low + x.Rows.High
-	at := kernel.Add(kernel.Mul(kernel.Add(kernel.I(turn*p.edgeWarps()), warp), kernel.I(rows)), kernel.I(place))
-	at = kernel.Mul(at, kernel.I(p.pitch()))
+	at := kernel.Add(kernel.I(turn*p.edgeWarps()), warp)
+	at = kernel.Mul(kernel.Add(kernel.Mul(at, kernel.I(rows)), kernel.I(place)), kernel.I(p.pitch()))
 	return kernel.Add(kernel.Add(at, kernel.I(p.padding())), kernel.Mul(p.lane, kernel.I(p.run)))
 }
 

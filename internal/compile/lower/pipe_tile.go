@@ -37,7 +37,9 @@ func (p *pipe) blocks() []kernel.Stmt {
 	p.findNeighbours(top, body)
 	p.clear(body)
 	count := p.chunked(body, kernel.V(block))
-	if p.clustered() { // blocks stay as long as others may store to their memory
+	// Blocks stay as long as others may store to their memory. The wait of the last step sees to that already; here it
+	// costs nothing, and holds whatever a step does.
+	if p.clustered() {
 		body.emit(p.meetAll())
 	}
 	threads := []launchLoop{{lane, kernel.I(32), kernel.ThreadX}, {warp, kernel.I(p.warps), kernel.ThreadY}}

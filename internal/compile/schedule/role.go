@@ -49,7 +49,7 @@ const (
 	StagedPart
 	// StagingCopy says who copies: AsyncCopies or a copy engine.
 	StagingCopy
-	// ClusterBlocks is the blocks of a cluster, which have copies sent to each other.
+	// ClusterBlocks is the blocks of a cluster, which have copies sent to each other or compute one tile.
 	ClusterBlocks
 	// Perspective says which cells the threads of a block stand for.
 	Perspective

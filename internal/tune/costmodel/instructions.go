@@ -39,6 +39,11 @@ const (
 	doubleFunction = 60
 )
 
+// clusterBarrier is how many barriers of a block one of a cluster costs. That it takes 200 cycles more is an
+// assumption. An mbarrier at which blocks beside each other arrive, too, counts as one of a block: what threads do
+// between their arrival and their wait hides the rest.
+const clusterBarrier = 3.3
+
 // body counts the instructions of statements that follow each other. A value that is computed twice counts once,
 // and what does not change from one iteration of their loop to the next counts nothing: compilers move it out.
 type body struct {
@@ -250,8 +255,11 @@ func (b *body) stmt(s kernel.Stmt, apart map[kernel.Stmt]bool) {
 		b.address(s.Index)
 	case *kernel.Barrier:
 		b.issue++
-		if s.Scope == kernel.BlockScope {
+		switch s.Scope {
+		case kernel.BlockScope:
 			b.barriers++
+		case kernel.ClusterScope:
+			b.barriers += clusterBarrier
 		}
 		if s.Scope == kernel.GridScope {
 			b.waits += 1. / warp // all lanes come to it

@@ -186,11 +186,13 @@ func TestWrongSpansAreFound(t *testing.T) {
 	}
 }
 
-// Pairs of family pipe in three dimensions have rims that are put in place in every way, late where that can be.
+// Pairs of family pipe in three dimensions have rims that are put in place in every way, late where that can be, and
+// clusters.
 func TestSpansDrawRims(t *testing.T) {
 	t.Parallel()
 	want := map[string]bool{
 		"rims=rows": true, "rims=step": true, "rimvec=1": true, "rimvec=2": true, "rimvec=4": true,
+		"cluster=1": true, "cluster=2": true, "cluster=4": true,
 	}
 	late, pairs := 0, 0 // with kernels that have rims in shared memory
 	for seed := uint64(3); (len(want) > 0 || late < 3) && pairs < 40; seed += uint64(len(wishes)) {
