@@ -53,7 +53,8 @@ func TestPipeClusters(t *testing.T) {
 					switch {
 					case err == nil:
 						right++
-					case strings.Contains(err.Error(), "cells of halos"), strings.Contains(err.Error(), "boundaries, and the"),
+					case strings.Contains(err.Error(), "cells of halos"),
+						strings.Contains(err.Error(), "boundaries, and the"),
 						strings.Contains(err.Error(), "rows of a neighbouring thread"):
 					default:
 						t.Errorf("%s, %s: %v", size, text, err)
