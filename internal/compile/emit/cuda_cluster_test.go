@@ -1,6 +1,7 @@
 package emit_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,7 +35,8 @@ iterate T { s (v, u); swap (v, u); }
 		if list.HasErrors() {
 			t.Fatal(list)
 		}
-		plan, err := schedule.ParsePlan("body[0:2]@2{family=pipe,block=4x32,cells=2x2,cluster=2,barrier=" + barrier + "}")
+		const text = "body[0:2]@2{family=pipe,block=4x32,cells=2x2,cluster=2,barrier=%s}"
+		plan, err := schedule.ParsePlan(fmt.Sprintf(text, barrier))
 		if err != nil {
 			t.Fatal(err)
 		}
