@@ -140,7 +140,7 @@ func planeName(n int64) string {
 // fromOperand is a cell of an operand as it was copied; nil if the access is of none.
 func (c *pipeCell) fromOperand(a *ir.Access, v *graph.Value) kernel.Expr {
 	o := c.operands[operandOf{c.stage, v}]
-	if o == nil || c.parts[c.stage][c.r].Operand(v) == nil || c.stream.From(a, v) != nil {
+	if o == nil || !c.stream.Operand(a, v) {
 		return nil
 	}
 	row := c.operandCell(o, c.stage, c.at.Before, c.r)

@@ -11,7 +11,7 @@ import (
 )
 
 // A wave with a level before the last, and a coefficient that varies and is read in the first and the last part of
-// the sum. The other coefficient has cells of another size; the third ends elsewhere.
+// the sum, and in a plane of its own. The other coefficient has cells of another size; the third ends elsewhere.
 const operandText = `
 parameter L, M, N;
 iterator k, j, i;
@@ -22,7 +22,7 @@ boundary prev, u, next : %[3]s;
 copyin prev, u, next, c, d, e;
 stencil wave (out, u, prev) {
   out[k][j][i] = c[k][j][i]*u[k-1][j][i] + 0.15*u[k][j-1][i] + 0.25*u[k][j][i-1] + 1.1*u[k][j][i] - prev[k][j][i]
-    + d[k][j][i]*u[k][j][i+1] + 0.35*u[k][j+1][i] + e[k][j][i] + c[k][j][i]*u[k+1][j][i];
+    + d[k][j][i]*u[k][j][i+1] + 0.35*u[k][j+1][i] + e[k][j][i] + c[k][j][i]*u[k+1][j][i] + 0.01*c[1][j][i];
 }
 iterate 7 { wave (next, u, prev); rotate (prev, u, next); }
 copyout prev, u, next;

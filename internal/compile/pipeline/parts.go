@@ -280,7 +280,7 @@ func (t *timing) early(n node, by Time) Time {
 // read notes how old a plane is when it is read, or when a cell of memory is.
 func (t *timing) read(a *ir.Access, in *ir.Temp, by Time) {
 	v := t.stage.Inputs[in][a.Array]
-	if t.stream.operand(a, v) {
+	if t.stream.Operand(a, v) {
 		t.out.operand(v, by.Before)
 		return
 	}

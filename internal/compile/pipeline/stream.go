@@ -61,9 +61,9 @@ func (s *Stream) From(a *ir.Access, v *graph.Value) *Source {
 	return s.Source(v)
 }
 
-// operand reports whether an access reads a grid of memory at the cell that it is evaluated at, and the
+// Operand reports whether an access reads a grid of memory at the cell that it is evaluated at, and the
 // grid is nowhere read at others.
-func (s *Stream) operand(a *ir.Access, v *graph.Value) bool {
+func (s *Stream) Operand(a *ir.Access, v *graph.Value) bool {
 	return v.Def == nil && s.whole(a) && pointwise(a) && s.Source(v) == nil
 }
 

@@ -62,7 +62,7 @@ func (v *partsVerifier) reads(n node, at Time) error {
 // access checks that what an access may lead to is there.
 func (v *partsVerifier) access(a *ir.Access, in *ir.Temp, at Time) (err error) {
 	read := v.stage.Inputs[in][a.Array]
-	if v.stream.operand(a, read) {
+	if v.stream.Operand(a, read) {
 		if x := v.parts.Operand(read); x == nil || at.Before > x.First || at.Before < x.Last {
 			return fmt.Errorf("%s is read %d steps early, when its cells may not be there", a.Array.Name, at.Before)
 		}
