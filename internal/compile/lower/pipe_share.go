@@ -27,13 +27,15 @@ func (p *pipe) chunked(body *scope, block kernel.Expr) kernel.Expr {
 	return kernel.Mul(tiles, chunks)
 }
 
-// share has the device's blocks share all tiles. Tiles with the ends of rows take longer where rims are put in place.
+// share has the device's blocks share all tiles. Tiles at the edges of the domain take longer where rims are put in
+// place.
 func (p *pipe) share(body *scope, block, tiles, planes kernel.Expr) {
 	shares := &persistentBlocks{
 		env: p.env, blocks: p.persists, tiles: tiles, planes: planes, shortest: 4*(p.halo[0].Low+p.halo[0].High) + 1,
+		lead: p.halo[0].Low + p.halo[0].High,
 	}
-	if p.late && p.width[len(p.axes)-1] != (pipeline.Halo{}) {
-		shares.ends = p.endTiles()
+	if p.late {
+		shares.edges = p.slowTiles()
 	}
 	shares.share(body, block, func(in *scope, tile, low, high kernel.Expr) {
 		if p.prefetch > 0 {
@@ -42,4 +44,15 @@ func (p *pipe) share(body *scope, block, tiles, planes kernel.Expr) {
 		in.emit(p.meetAll()) // others may still read what this share overwrites
 		p.compute(in, tile, kernel.Add(p.lo[0], low), kernel.Add(p.lo[0], high))
 	})
+}
+
+// slowTiles is how many tiles, the first ones, put rims in place; nil if none does.
+func (p *pipe) slowTiles() kernel.Expr {
+	if p.middle() && p.width[1] != (pipeline.Halo{}) {
+		return p.edgeTiles()
+	}
+	if p.width[len(p.axes)-1] != (pipeline.Halo{}) {
+		return p.endTiles()
+	}
+	return nil
 }

@@ -70,7 +70,8 @@ func (p *pipe) compute(body *scope, tile, first, end kernel.Expr) {
 }
 
 // at returns where a tile is along the row, and along the axis that warps are stacked along.
-// Tiles at the ends of rows take longer. They come first, so that others fill the time at the end.
+// Tiles at the edges of the domain take longer. They come first, so that others fill the time at the end: first those
+// with the ends of rows, then those with the first and the last rows.
 func (p *pipe) at(body *scope, tile kernel.Expr) (strip, stack kernel.Expr) {
 	strips, one := p.strips(), kernel.I(1)
 	let := func(name string, e kernel.Expr) kernel.Expr { return body.let(p.env, name, name, e) }
@@ -81,13 +82,22 @@ func (p *pipe) at(body *scope, tile kernel.Expr) (strip, stack kernel.Expr) {
 	upper := kernel.Bin(op.Eq, kernel.Bin(op.Rem, tile, ends), kernel.I(0))
 	last := kernel.Sel(upper, kernel.Sub(strips, one), kernel.I(0))
 	strip = let("strip", kernel.Sel(early, last, kernel.Add(one, kernel.Bin(op.Rem, later, inner))))
-	stack = let("stack", kernel.Sel(early, kernel.Bin(op.Div, tile, ends), kernel.Bin(op.Div, later, inner)))
+	row := kernel.Bin(op.Div, later, inner) // the first, the last, the second and so on
+	row = kernel.Sel(kernel.Bin(op.Eq, row, one), kernel.Sub(p.stacks(), one),
+		kernel.Max(kernel.Sub(row, one), kernel.I(0)))
+	stack = let("stack", kernel.Sel(early, kernel.Bin(op.Div, tile, ends), row))
 	return strip, stack
 }
 
 // endTiles is how many tiles have an end of a row.
 func (p *pipe) endTiles() kernel.Expr {
 	return kernel.Mul(kernel.Min(p.strips(), kernel.I(2)), p.stacks())
+}
+
+// edgeTiles is how many tiles have an end of a row, or a first or last row.
+func (p *pipe) edgeTiles() kernel.Expr {
+	inner := kernel.Max(kernel.Sub(p.strips(), kernel.I(2)), kernel.I(0))
+	return kernel.Add(p.endTiles(), kernel.Mul(kernel.Min(p.stacks(), kernel.I(2)), inner))
 }
 
 // strips is how many blocks stand along the rows.
