@@ -1,7 +1,7 @@
 package lower
 
 import (
-	"math"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -18,8 +18,8 @@ type persistentBlocks struct {
 	tiles, planes kernel.Expr // tiles, and planes of each
 	shortest      int64       // piece of a tile that is worth the planes before it
 	lead          int64       // planes that are computed before those of a piece, and after them
-	// edges is how many tiles, the first ones, take longer for a plane than others; nil if none does.
-	edges kernel.Expr
+	// edges are tiles that take longer for a plane than others. They are the first ones.
+	edges []edgeTiles
 	// lockstep says that blocks had rather stay without work than compute other planes than their neighbours, where
 	// there is nearly a tile for each.
 	lockstep bool
@@ -27,13 +27,6 @@ type persistentBlocks struct {
 
 // persistentBlocks returns how many blocks the device runs at a time, so many on each multiprocessor.
 func (o *Options) persistentBlocks(each int64) int64 { return each * int64(o.machine().Units) }
-
-// edgeCost is how long a plane of a tile at the edge of the domain takes, in percent of another. Of tiles of family
-// pipe over 512^3 on an H200 those with the ends of rows had 104 to 134, those with first or last rows 105 to 115.
-const edgeCost = 112
-
-// edgeShare is the part of the planes, in percent, that a block gets of a tile at the edge where sizes are not known.
-const edgeShare = 92
 
 // mostIdle is the part of the blocks, in percent, that may have no work so that the others keep in step.
 const mostIdle = 10
@@ -57,26 +50,44 @@ func (b *persistentBlocks) pieces() (cuts int64, each bool) {
 // long row: first what is left of the tiles that take longer, then whole tiles.
 type remainder struct {
 	common kernel.Expr // tiles that blocks have had
-	edges  kernel.Expr // of those, the ones that take longer, which come first
-	cut    kernel.Expr // planes of these that blocks have had
 	planes kernel.Expr // of a tile
-	rest   kernel.Expr // planes that are left of one that takes longer; nil where nothing is
+	cuts   []cutTiles  // of those that blocks have had, the ones of which planes are left
+}
+
+// cutTiles are tiles of which blocks compute the first planes.
+type cutTiles struct {
+	end   kernel.Expr // the tile after the last
+	cut   kernel.Expr // planes that blocks have had
+	rest  kernel.Expr // planes that are left, 1 at the least
+	begin kernel.Expr // where they begin in the row
+	after kernel.Expr // where others begin
+	first kernel.Expr // tile
 }
 
 // first is where the whole tiles begin in the row.
 func (x *remainder) first() kernel.Expr {
-	if x.rest == nil {
+	if len(x.cuts) == 0 {
 		return kernel.I(0)
 	}
-	return kernel.Mul(x.edges, kernel.Sub(x.planes, x.cut))
+	return x.cuts[len(x.cuts)-1].after
 }
 
 // shortest is how many planes of a tile there are together at the least.
 func (x *remainder) shortest() kernel.Expr {
-	if x.rest == nil {
-		return x.planes
+	least := x.planes
+	for _, c := range x.cuts {
+		least = kernel.Min(least, c.rest)
 	}
-	return x.rest
+	return least
+}
+
+// stop is how many planes of a tile its block computes.
+func (x *remainder) stop(tile kernel.Expr) kernel.Expr {
+	stop := x.planes
+	for _, c := range slices.Backward(x.cuts) {
+		stop = kernel.Sel(kernel.Lt(tile, c.end), c.cut, stop)
+	}
+	return stop
 }
 
 // at returns the tile of a place in the row, where the planes of that tile begin in the row, and
@@ -84,12 +95,14 @@ func (x *remainder) shortest() kernel.Expr {
 func (x *remainder) at(place kernel.Expr) (tile, begin, plane kernel.Expr) {
 	later := kernel.Bin(op.Div, kernel.Sub(place, x.first()), x.planes)
 	tile, begin = kernel.Add(x.common, later), kernel.Add(x.first(), kernel.Mul(later, x.planes))
-	if x.rest == nil {
-		return tile, begin, kernel.I(0)
+	plane = kernel.I(0)
+	for _, c := range slices.Backward(x.cuts) {
+		early, is := kernel.Bin(op.Div, kernel.Sub(place, c.begin), c.rest), kernel.Lt(place, c.after)
+		tile = kernel.Sel(is, kernel.Add(c.first, early), tile)
+		begin = kernel.Sel(is, kernel.Add(c.begin, kernel.Mul(early, c.rest)), begin)
+		plane = kernel.Sel(is, c.cut, plane)
 	}
-	early, is := kernel.Bin(op.Div, place, x.rest), kernel.Lt(place, x.first())
-	return kernel.Sel(is, early, tile), kernel.Sel(is, kernel.Mul(early, x.rest), begin),
-		kernel.Sel(is, x.cut, kernel.I(0))
+	return tile, begin, plane
 }
 
 // share makes the loop of a block over its shares of the tiles. work writes what is done for the planes of a tile from
@@ -114,18 +127,15 @@ func (b *persistentBlocks) share(body *scope, block kernel.Expr, work func(in *s
 		left.common = kernel.Mul(whole, blocks)
 	}
 	whole = let(body, "whole", whole)
-	if cut := b.edgePlanes(tiles, planes, pieces, left.common, each); cut != nil {
-		left.edges = let(body, "edges", kernel.Min(kernel.Mul(b.edges, pieces), left.common))
-		left.cut = let(body, "cut", cut)
-		left.rest = kernel.Max(kernel.Sub(planes, left.cut), one)
-		if !each { // blocks that have had a tile at the edge have no part of what is left, if there are others
-			others := kernel.Sub(blocks, left.edges)
-			some := kernel.Bin(op.Gt, kernel.Min(others, whole), kernel.I(0))
-			sharers, rank = kernel.Sel(some, others, blocks), kernel.Sel(some, kernel.Sub(block, left.edges), block)
-		}
+	left.cuts = b.cutEdges(body, tiles, planes, pieces, left.common, each)
+	if n := len(left.cuts); n > 0 && !each { // blocks with a tile at the edge have no part of what is left
+		edges := left.cuts[n-1].end
+		others := kernel.Sub(blocks, edges)
+		some := kernel.Bin(op.Gt, kernel.Min(others, whole), kernel.I(0)) // there are others
+		sharers, rank = kernel.Sel(some, others, blocks), kernel.Sel(some, kernel.Sub(block, edges), block)
 	}
 	row := let(body, "left", kernel.Add(left.first(), kernel.Mul(kernel.Sub(tiles, left.common), planes)))
-	if n, known := kernel.IntLit(row); known && n == 0 && left.rest == nil {
+	if n, known := kernel.IntLit(row); known && n == 0 {
 		n := body.declare(b.env, "share", types.I64)
 		list := newScope(body)
 		tile := let(list, "tile", kernel.Add(kernel.Mul(kernel.V(n), blocks), block))
@@ -147,12 +157,8 @@ func (b *persistentBlocks) share(body *scope, block kernel.Expr, work func(in *s
 	of, begin, first = let(list, "part_of", of), let(list, "part_begin", begin), let(list, "part_first", first)
 	end := let(list, "part_stop", kernel.Min(to, kernel.Add(begin, kernel.Sub(planes, first))))
 	tile := let(list, "tile", kernel.Sel(is, kernel.Add(kernel.Mul(kernel.V(n), blocks), block), of))
-	stop := planes
-	if left.rest != nil {
-		stop = kernel.Sel(kernel.Lt(tile, left.edges), left.cut, planes)
-	}
 	low := kernel.Sel(is, kernel.I(0), kernel.Add(first, kernel.Sub(kernel.V(place), begin)))
-	high := kernel.Sel(is, stop, kernel.Add(first, kernel.Sub(end, begin)))
+	high := kernel.Sel(is, left.stop(tile), kernel.Add(first, kernel.Sub(end, begin)))
 	low, high = let(list, "share_first", low), let(list, "share_end", high)
 	list.emit(b.piece(list, cuts, each, tile, low, high, work))
 	list.emit(&kernel.If{Cond: kernel.Un(op.Not, is), Then: []kernel.Stmt{
@@ -160,59 +166,6 @@ func (b *persistentBlocks) share(body *scope, block kernel.Expr, work func(in *s
 	}})
 	most := kernel.Add(kernel.Bin(op.Div, kernel.Sub(to, from), left.shortest()), kernel.I(2)) // tiles of a part
 	body.emit(&kernel.Loop{Var: n, Lo: kernel.I(0), Hi: kernel.Add(whole, most), Step: one, Body: list.stmts})
-}
-
-// edgePlanes is how many planes of a tile at the edge a block computes, so that all blocks end at about the same time;
-// nil if it computes all of them.
-func (b *persistentBlocks) edgePlanes(tiles, planes, pieces, common kernel.Expr, each bool) kernel.Expr {
-	if b.edges == nil {
-		return nil
-	}
-	if !b.env.baked {
-		return kernel.CeilDiv(kernel.Mul(planes, kernel.I(edgeShare)), kernel.I(100))
-	}
-	value := func(e kernel.Expr) int64 { return kernel.Eval(e, nil).I }
-	edges, whole := min(value(b.edges)*value(pieces), value(common)), value(planes)
-	cut := evenShare(value(tiles), whole, edges, b.blocks, b.lead, each)
-	if cut == whole {
-		return nil
-	}
-	return kernel.I(cut)
-}
-
-// evenShare is how many planes of a tile at the edge a block computes so that the last block ends soonest, if each has
-// its tiles first and then a part of what is left. If each block has one tile, those without share what is left.
-// Otherwise those do that have had no tile at the edge.
-func evenShare(tiles, planes, edges, blocks, lead int64, each bool) (share int64) {
-	whole, sharers := tiles/blocks, blocks-edges
-	left, before := tiles-whole*blocks, whole*(planes+lead) // tiles that are left, and what sharers do before
-	if each {
-		whole, sharers, left, before = 1, blocks-tiles, 0, 0
-	}
-	if whole == 0 || edges == 0 || sharers <= 0 {
-		return planes
-	}
-	edge := func(planes int64) int64 { return planes * edgeCost / 100 }
-	least := int64(math.MaxInt64)
-	for cut := planes; cut > planes/2; cut-- {
-		row := edges*(planes-cut) + left*planes // planes that are left
-		part := (edge(edges*(planes-cut)) + left*planes) / sharers
-		if row > 0 { // a part is made of pieces, each with planes before it
-			pieces := 1 + row/sharers/max(planes-cut, 1)
-			if cut == planes {
-				pieces = 1
-			}
-			part += edge(pieces * lead)
-		}
-		last := max((whole-1)*(planes+lead)+edge(cut+lead), before+part)
-		if each && tiles > edges {
-			last = max(last, planes+lead)
-		}
-		if last < least {
-			least, share = last, cut
-		}
-	}
-	return share
 }
 
 // piece does the work of a piece, given its number and which of its planes: if there is such a piece, which there need

@@ -48,11 +48,18 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 }
 
 // slots is how many planes a circular buffer has: those ahead, and those that other warps
-// may still read. It is a power of two, so that places are found by a mask.
-func (p *pipe) slots() int64 {
+// may still read.
+func (p *pipe) slots() int64 { return circular(p.prefetch + p.turns) }
+
+// circular is how many slots a circular buffer has that needs so many: a power of two, so that places are found by a
+// mask, unless that takes two slots more or above.
+func circular(need int64) int64 {
 	n := int64(1)
-	for n < p.prefetch+p.turns {
+	for n < need {
 		n *= 2
+	}
+	if n > need+1 {
+		return need
 	}
 	return n
 }
@@ -270,10 +277,14 @@ func (s *pipeStep) near(b *kernel.Buffer, row kernel.Expr, x int64, name string)
 	return s.moved[key(x)]
 }
 
-// slotOf is the place of what came some steps ago in a circular buffer of so many, a power of
-// two: its low bits, for a compiler does not know that a remainder is of no negative number.
+// slotOf is the place of what came some steps ago in a circular buffer of so many. Of a power of
+// two it is the low bits, for a compiler does not know that a remainder is of no negative number.
 func (s *pipeStep) slotOf(age, slots int64) kernel.Expr {
-	return kernel.Bin(op.And, kernel.Add(s.number, kernel.I(mod(-age, slots))), kernel.I(slots-1))
+	at := kernel.Add(s.number, kernel.I(mod(-age, slots)))
+	if slots&(slots-1) != 0 {
+		return kernel.Bin(op.Rem, at, kernel.I(slots))
+	}
+	return kernel.Bin(op.And, at, kernel.I(slots-1))
 }
 
 // bufferRow is where the thread's cells of a row of a warp stand in a circular buffer, for the

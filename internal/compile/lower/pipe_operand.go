@@ -24,7 +24,7 @@ type operandOf struct {
 // operand is where the planes of one are.
 type operand struct {
 	buffer *kernel.Buffer
-	slots  int64 // planes that it has room for, a power of two
+	slots  int64 // planes that it has room for
 	late   bool  // a row is read at several times, so that first steps read what nothing has brought
 }
 
@@ -43,10 +43,7 @@ func (p *pipe) allocateOperands(shared func(name string, t types.Type, cells int
 				x := p.parts[st][r].Operand(x.Value)
 				waits = max(waits, x.First-x.Last)
 			}
-			o := &operand{slots: 1, late: waits > 0}
-			for o.slots < p.prefetch+waits {
-				o.slots *= 2
-			}
+			o := &operand{slots: circular(p.prefetch + waits), late: waits > 0}
 			name := x.Value.Name() + "_prefetched"
 			o.buffer = shared(name, x.Value.Type(), o.slots*p.warps*p.rows*32*p.run)
 			p.operands[operandOf{st, x.Value}] = o

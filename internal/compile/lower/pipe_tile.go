@@ -94,10 +94,10 @@ func (p *pipe) endTiles() kernel.Expr {
 	return kernel.Mul(kernel.Min(p.strips(), kernel.I(2)), p.stacks())
 }
 
-// edgeTiles is how many tiles have an end of a row, or a first or last row.
-func (p *pipe) edgeTiles() kernel.Expr {
+// lineTiles is how many others have a first or a last row.
+func (p *pipe) lineTiles() kernel.Expr {
 	inner := kernel.Max(kernel.Sub(p.strips(), kernel.I(2)), kernel.I(0))
-	return kernel.Add(p.endTiles(), kernel.Mul(kernel.Min(p.stacks(), kernel.I(2)), inner))
+	return kernel.Mul(kernel.Min(p.stacks(), kernel.I(2)), inner)
 }
 
 // strips is how many blocks stand along the rows.
