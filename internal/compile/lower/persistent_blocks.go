@@ -127,9 +127,9 @@ func (b *persistentBlocks) share(body *scope, block kernel.Expr, work func(in *s
 		left.common = kernel.Mul(whole, blocks)
 	}
 	whole = let(body, "whole", whole)
-	left.cuts = b.cutEdges(body, tiles, planes, pieces, left.common, each)
-	if n := len(left.cuts); n > 0 && !each { // blocks with a tile at the edge have no part of what is left
-		edges := left.cuts[n-1].end
+	var edges kernel.Expr
+	if left.cuts, edges = b.cutEdges(body, tiles, planes, pieces, left.common, each); edges != nil && !each {
+		// Blocks with a tile at the edge have no part of what is left.
 		others := kernel.Sub(blocks, edges)
 		some := kernel.Bin(op.Gt, kernel.Min(others, whole), kernel.I(0)) // there are others
 		sharers, rank = kernel.Sel(some, others, blocks), kernel.Sel(some, kernel.Sub(block, edges), block)

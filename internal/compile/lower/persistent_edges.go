@@ -16,10 +16,12 @@ const edgeShare = 92
 
 // pieceCost is how long a piece of a tile takes beside its planes and those before and after them, in planes: the loop
 // for planes at the ends of the stream is slow.
-const pieceCost = 4
+const pieceCost = 8
 
-// cutEdges returns which tiles at the edge are cut, and where.
-func (b *persistentBlocks) cutEdges(body *scope, tiles, planes, pieces, common kernel.Expr, each bool) []cutTiles {
+// cutEdges returns which tiles at the edge are cut, and where; and how many tiles at the edge there are, nil if blocks
+// with such a tile are as good as others for what is left.
+func (b *persistentBlocks) cutEdges(body *scope, tiles, planes, pieces, common kernel.Expr, each bool) (out []cutTiles,
+	edges kernel.Expr) {
 	let := func(name string, e kernel.Expr) kernel.Expr { return body.let(b.env, name, name, e) }
 	var cuts []kernel.Expr
 	if b.env.baked {
@@ -33,8 +35,11 @@ func (b *persistentBlocks) cutEdges(body *scope, tiles, planes, pieces, common k
 			even.edges, had = append(even.edges, edgeCount{n, e.cost}), had-n
 		}
 		shares, cut := even.shares()
+		if shares == nil {
+			return nil, nil
+		}
 		if !cut {
-			return nil
+			return nil, kernel.I(value(common) - had)
 		}
 		for _, n := range shares {
 			cuts = append(cuts, kernel.I(n))
@@ -45,7 +50,6 @@ func (b *persistentBlocks) cutEdges(body *scope, tiles, planes, pieces, common k
 			cuts = append(cuts, let("cut", share))
 		}
 	}
-	var out []cutTiles
 	first, begin := kernel.Expr(kernel.I(0)), kernel.Expr(kernel.I(0))
 	for n, e := range b.edges {
 		c := cutTiles{first: first, begin: begin, cut: cuts[n]}
@@ -56,7 +60,10 @@ func (b *persistentBlocks) cutEdges(body *scope, tiles, planes, pieces, common k
 		out = append(out, c)
 		first, begin = c.end, c.after
 	}
-	return out
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, first
 }
 
 // edgeCount is how many tiles at the edge there are, and what a plane of them costs, in percent.
@@ -71,7 +78,8 @@ type evenShares struct {
 	edges                       []edgeCount
 }
 
-// shares returns for how many planes of the tiles of each kind the last block ends soonest, and whether any is cut.
+// shares returns for how many planes of the tiles of each kind the last block ends soonest, and whether any is cut; nil
+// if there are no tiles at the edge, or no blocks that have time for their planes.
 func (x *evenShares) shares() (planes []int64, cut bool) {
 	edges := int64(0)
 	for _, e := range x.edges {
@@ -84,11 +92,14 @@ func (x *evenShares) shares() (planes []int64, cut bool) {
 	if edges == 0 || rounds == 0 || sharers <= 0 {
 		return nil, false
 	}
-	last := x.planes + x.lead // of a last round, in planes of tiles that are not at the edge
-	for ; ; last++ {
+	for last := x.planes + x.lead; ; last++ { // when the last block ends, in planes of tiles that are not at the edge
 		planes, cut = planes[:0], false
 		for _, e := range x.edges {
-			n := max(min(last*100/e.cost-x.lead, x.planes), 1)
+			n := last*100/e.cost - x.lead
+			if n+x.lead > x.planes { // so few planes are not worth those before them
+				n = x.planes
+			}
+			n = max(n, 1)
 			planes, cut = append(planes, n), cut || n < x.planes
 		}
 		if !cut || x.part(planes, rounds, sharers) <= last {

@@ -14,10 +14,16 @@ func TestEvenShares(t *testing.T) {
 		want  []int64
 		isCut bool
 	}{
-		{"star7 in double: a tile each and 3 more",
-			evenShares{135, 512, 132, 8, false, []edgeCount{{30, 112}, {14, 108}}}, []int64{493, 512}, true},
+		{"star7 in double, 4 iterations: a tile each and 12 more",
+			evenShares{144, 512, 132, 8, false, []edgeCount{{32, 116}, {14, 108}}}, []int64{512, 512}, false},
+		{"poisson19 in double, 2 iterations: a tile each and 3 more",
+			evenShares{135, 512, 132, 4, false, []edgeCount{{30, 108}, {14, 108}}}, []int64{512, 512}, false},
 		{"poisson19 in float: two pieces a tile, 6 blocks without",
-			evenShares{126, 256, 132, 4, true, []edgeCount{{28, 112}, {28, 108}}}, []int64{236, 245}, true},
+			evenShares{126, 256, 132, 4, true, []edgeCount{{28, 108}, {28, 108}}}, []int64{244, 244}, true},
+		{"star7 in float, 4 iterations: the same",
+			evenShares{126, 256, 132, 8, true, []edgeCount{{28, 116}, {28, 108}}}, []int64{231, 256}, true},
+		{"poisson19 in double, 3 iterations",
+			evenShares{171, 512, 132, 6, false, []edgeCount{{38, 112}, {14, 108}}}, []int64{512, 512}, false},
 		{"no tile at the edge", evenShares{135, 512, 132, 8, false, []edgeCount{{0, 112}}}, nil, false},
 		{"all tiles at the edge", evenShares{132, 512, 132, 8, false, []edgeCount{{132, 112}}}, nil, false},
 		{"no block without a tile", evenShares{132, 256, 132, 8, true, []edgeCount{{40, 112}}}, nil, false},
@@ -36,8 +42,8 @@ func TestEvenShares(t *testing.T) {
 func TestEvenSharesAreBest(t *testing.T) {
 	for _, x := range []evenShares{
 		{135, 512, 132, 8, false, []edgeCount{{30, 130}, {14, 108}}},
-		{140, 400, 132, 4, false, []edgeCount{{30, 112}}},
-		{264, 512, 132, 16, false, []edgeCount{{60, 112}}},
+		{140, 400, 132, 4, false, []edgeCount{{30, 130}}},
+		{264, 512, 132, 16, false, []edgeCount{{60, 150}}},
 		{126, 256, 132, 4, true, []edgeCount{{28, 112}, {28, 108}}},
 	} {
 		ends := func(shares []int64) int64 {

@@ -47,9 +47,10 @@ func (p *pipe) share(body *scope, block, tiles, planes kernel.Expr) {
 }
 
 // What a plane of a tile costs that puts rims in place, in percent of one of another tile, by the times of blocks over
-// 512^3 on an H200: 104 to 116 if it has an end of the rows, 103 to 115 if it has the first or the last rows.
+// 512^3 on an H200. With an end of the rows: 104 and 105 at a halo of 2 cells (poisson19, box27), 130 at 3 (poisson19),
+// 111 and 116 at 4 (star13, star7). With the first or the last rows: 103 to 115.
 const (
-	costOfEnds  = 112
+	costOfEnds  = 4 // for each cell of the halo
 	costOfLines = 108
 )
 
@@ -61,7 +62,7 @@ func (p *pipe) slowTiles() []edgeTiles {
 	}
 	out := []edgeTiles{{tiles: p.endTiles(), cost: 100}}
 	if ends {
-		out[0].cost = costOfEnds
+		out[0].cost = 100 + costOfEnds*p.halo[len(p.axes)-1].Low
 	}
 	if lines {
 		out = append(out, edgeTiles{tiles: p.lineTiles(), cost: costOfLines})
