@@ -169,7 +169,7 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 	body := h.body(func() {
 		h.line("int64_t done = 0;")
 		if prepared {
-			h.line("int ready = 0; // the spares that are")
+			h.line("int ready = 0; // the spares and the scratch that are")
 		}
 		for n, s := range spans {
 			only := ""
@@ -288,7 +288,7 @@ func (h *host) longEnough(s *kernel.Span) string {
 
 func sameSpares(a, b *kernel.Span) bool {
 	x, y := sparesOf(a), sparesOf(b)
-	return len(x) == len(y) && !slices.ContainsFunc(x, func(s *kernel.Spare) bool { return !slices.Contains(y, s) })
+	return slices.Equal(a.Kept(), b.Kept()) && len(x) == len(y) && !slices.ContainsFunc(x, func(s *kernel.Spare) bool { return !slices.Contains(y, s) })
 }
 
 // exchange prints what the rotations of a span's iterations and its exchanges come to.

@@ -86,8 +86,8 @@ type Span struct {
 	After     int64
 	Launches  []*Launch
 	Exchanges []Exchange
-	// Prepare runs before the span where the iteration before was not carried out by a span
-	// of this iterate with the same spares: it brings to the spares what spans do not write.
+	// Prepare runs before the span where the iteration before was not carried out by a span of this iterate with the same
+	// spares, and the same scratch that Prepare writes: it brings there what spans do not write. That scratch lasts.
 	Prepare []*Launch
 	// Domain says of each axis which sizes the launches serve; nil if all.
 	Domain []Side
@@ -98,6 +98,19 @@ type Span struct {
 // MostRounds is how many rounds a launch has at the most: it ends before long, so that whoever waits for it may tell
 // how far the loop is, or stop it.
 const MostRounds = 4096
+
+// Kept returns the scratch that Prepare writes, which lasts from one launch to the next.
+func (s *Span) Kept() []*Scratch {
+	var list []*Scratch
+	for _, l := range s.Prepare {
+		for _, a := range l.Args {
+			if x, ok := a.(ScratchArg); ok && !slices.Contains(list, x.Scratch) {
+				list = append(list, x.Scratch)
+			}
+		}
+	}
+	return list
+}
 
 // Rounds returns how often the span can be carried out within so many iterations that its iterate has left, After
 // included. Of a span that does not repeat a launch is 1.

@@ -21,7 +21,7 @@ func (s *pipeStep) fetchRims(plane kernel.Expr, later int64) {
 
 // fetchEnds brings the ends of rows: each lane copies some cells of the warp's columns.
 func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
-	home := s.gridStore(grid)
+	home := s.endsStore(grid)
 	b := s.bufferOf(home)
 	b.reads = true
 	list := newScope(s.body)
@@ -54,7 +54,7 @@ func (p *pipe) findEndCopies(body *scope) {
 	var words mask
 	bit := int64(0)
 	for _, grid := range p.rimGrids() {
-		home := p.gridStore(grid)
+		home := p.endsStore(grid)
 		for first := int64(0); first < p.columnCount()*p.rows; first += 32 {
 			item := kernel.Add(p.lane, kernel.I(first))
 			column, r := kernel.Bin(op.Div, item, rows), kernel.Bin(op.Rem, item, rows)
@@ -78,6 +78,9 @@ func (p *pipe) findEndCopies(body *scope) {
 			place := kernel.Add(kernel.Mul(column, kernel.I(p.warps*p.columnRows())),
 				kernel.Add(kernel.Mul(p.warp, kernel.I(p.columnRows())), r))
 			at := []index{{at: home.dims[0].lo(p.size)}, {at: row}, {at: x}}
+			if p.keepsEnds(grid) {
+				at = []index{{at: home.dims[0].lo(p.size)}, {at: column}, {at: row}}
+			}
 			from := fmt.Sprintf("rim_from_%s_%d", home.shapeKey(), first)
 			p.endCopies[grid] = append(p.endCopies[grid], endCopy{
 				bit:     bit,

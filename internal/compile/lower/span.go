@@ -28,6 +28,7 @@ type spanKernel struct {
 	complete bool              // the kernel stores all grids that iterations change
 	domain   []kernel.Side     // which sizes the kernel serves; nil for all
 	replaced []kernel.Exchange // grids, as they are called when the iterations are over, and what takes their places
+	prepares []*kernel.Launch  // what they need before the first launch
 }
 
 // replace returns the spare that takes the place of a grid.
@@ -284,7 +285,7 @@ func (s *spanKernel) build() error {
 	if s.complete {
 		out.After = 0
 	}
-	out.Launches = []*kernel.Launch{s.launchOf(k, args)}
+	out.Launches, out.Prepare = []*kernel.Launch{s.launchOf(k, args)}, s.prepares
 	s.Spans = append(s.Spans, out)
 	slices.SortStableFunc(s.Spans, func(a, b *kernel.Span) int {
 		if a.Iterate != b.Iterate {

@@ -87,6 +87,10 @@ func (d *deriver) span(s *kernel.Span, it *Op) (Span, error) {
 		d.rotated = append(d.rotated, pair[:])
 	}
 	out.Spares = d.sparesOf(&out)
+	for _, x := range s.Kept() {
+		out.Kept = append(out.Kept, slices.Index(d.Scratch, x))
+	}
+	slices.Sort(out.Kept)
 	return out, nil
 }
 

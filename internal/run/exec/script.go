@@ -139,4 +139,5 @@ type Span struct {
 	Call, Prepare int      // what it launches, and what prepares its spares; Prepare may be -1
 	Exchanges     [][2]int // a grid and a spare each
 	Spares        []int    // all that it has to do with
+	Kept          []int    // scratch that Prepare writes, and that lasts
 }

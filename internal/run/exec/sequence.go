@@ -15,9 +15,9 @@ type Sequence struct {
 	Launches []Launch
 	Holds    []int // by grid: whose memory has its contents at the end
 
-	script *Script
-	step   int64
-	spares []int // that are prepared
+	script  *Script
+	step    int64
+	spanned *Span // that the last launches belong to; nil for none
 }
 
 // NewSequence returns the sequence of no iteration.
@@ -42,18 +42,18 @@ func (q *Sequence) Iterations(o *Op, times int64) {
 		}
 		q.step++
 	}
-	q.spares = nil
+	q.spanned = nil
 }
 
 // Span adds iterations of an iterate that launches carry out together, so many rounds.
 func (q *Sequence) Span(o *Op, s *Span, rounds int64) {
-	if s.Prepare >= 0 && !slices.Equal(q.spares, s.Spares) {
+	if s.Prepare >= 0 && !s.preparedBy(q.spanned) {
 		q.launch(s.Prepare, 1)
 	}
 	q.launch(s.Call, rounds)
 	s.apply(o, rounds, q.Holds)
 	q.step += rounds * s.Depth
-	q.spares = s.Spares
+	q.spanned = s
 }
 
 // launch adds the launches of a call, which have so many rounds.

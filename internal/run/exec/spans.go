@@ -73,9 +73,14 @@ func (w *walker) span(limit Limit) (s *Span, rounds int64) {
 	return nil, 0
 }
 
+// preparedBy reports whether what the span needs prepared is so, since another span has come before, or itself.
+func (s *Span) preparedBy(before *Span) bool {
+	return before != nil && slices.Equal(before.Spares, s.Spares) && slices.Equal(before.Kept, s.Kept)
+}
+
 // unprepared reports whether a span needs its spares prepared where the walker stands.
 func (w *walker) unprepared(s *Span) bool {
-	return s.Prepare >= 0 && (w.spanned == nil || !slices.Equal(w.spanned.Spares, s.Spares))
+	return s.Prepare >= 0 && !s.preparedBy(w.spanned)
 }
 
 // pass moves past a span that has been carried out so many times, rounds included.

@@ -22,6 +22,7 @@ type State struct {
 	scratch  map[*kernel.Scratch]*Memory
 	spares   map[*kernel.Spare]*Memory
 	spans    map[*kernel.Span]int64 // how often each was carried out
+	prepared *kernel.Span           // the one that was carried out last; nil if something else was
 	rounds   int64                  // of the span that is being carried out
 	reports  map[*kernel.Kernel]*Report
 	err      error
@@ -148,6 +149,7 @@ func (s *State) Run() error {
 		if !ok {
 			break
 		}
+		s.prepared = nil
 		switch o := leaf.Op.(type) {
 		case *ir.Run:
 			s.err = s.call(o.Call, leaf.Step, nil)
@@ -185,7 +187,16 @@ func (s *State) span(c *ir.Cursor) bool {
 		for _, x := range span.Exchanges {
 			s.spares[x.Spare] = s.unwritten(x.Spare.Like)
 		}
-		s.forgetScratch(span.Launches)
+		kept := span.Kept()
+		if s.prepared != span { // as if no other span had the same to prepare
+			s.forgetScratch(span.Prepare, nil)
+			if s.err = s.launches(span.Prepare, step, nil); s.err != nil {
+				s.err = fmt.Errorf("what %d iterations together need: %w", span.Depth, s.err)
+				return true
+			}
+		}
+		s.prepared = span
+		s.forgetScratch(span.Launches, kept)
 		if s.err = s.launches(span.Launches, step, nil); s.err != nil {
 			s.err = fmt.Errorf("%d iterations together: %w", s.rounds*span.Depth, s.err)
 			return true
@@ -251,18 +262,18 @@ func (s *State) evaluate(e ir.Expr, step int64) op.Value {
 
 // call runs a call's launches. Scratch does not survive it.
 func (s *State) call(call *ir.Call, step int64, given map[*ir.Grid]bool) error {
-	s.forgetScratch(s.module.Calls[call])
+	s.forgetScratch(s.module.Calls[call], nil)
 	if err := s.launches(s.module.Calls[call], step, given); err != nil {
 		return fmt.Errorf("call %s: %w", call.Name, err)
 	}
 	return nil
 }
 
-// forgetScratch makes the scratch of launches undefined: it does not survive them.
-func (s *State) forgetScratch(list []*kernel.Launch) {
+// forgetScratch makes the scratch of launches undefined, which does not survive others, but for what is kept.
+func (s *State) forgetScratch(list []*kernel.Launch, kept []*kernel.Scratch) {
 	for _, l := range list {
 		for _, a := range l.Args {
-			if sc, ok := a.(kernel.ScratchArg); ok {
+			if sc, ok := a.(kernel.ScratchArg); ok && !slices.Contains(kept, sc.Scratch) {
 				s.scratch[sc.Scratch].forget()
 			}
 		}
