@@ -293,7 +293,11 @@ func (t *temporal) inTurn(ctx context.Context, row *TemporalRow, loops []*timedL
 			if n%2 == 1 {
 				l = loops[len(loops)-1-i]
 			}
-			rate, err := l.rate(ctx, t.steps)
+			steps := t.steps
+			if l.as == ofOne {
+				steps = min(steps, fewSteps)
+			}
+			rate, err := l.rate(ctx, steps)
 			if err != nil {
 				return err
 			}
