@@ -339,10 +339,16 @@ func (r *resident) shape() error {
 	}
 	r.extents = r.pipeline.Stages[0].Stmt.Array.Dims
 	r.halo = make([]pipeline.Halo, len(r.axes))
-	for _, s := range r.states {
+	widen := func(by []pipeline.Halo) {
 		for k := range r.axes {
-			r.halo[k].Low, r.halo[k].High = max(r.halo[k].Low, s.halo[k].Low), max(r.halo[k].High, s.halo[k].High)
+			r.halo[k].Low, r.halo[k].High = max(r.halo[k].Low, by[k].Low), max(r.halo[k].High, by[k].High)
 		}
+	}
+	for _, s := range r.states {
+		widen(s.halo)
+	}
+	for _, st := range r.pipeline.Stages { // one may be needed at cells at which no state is
+		widen(st.Halo)
 	}
 	for k, axis := range r.axes {
 		halo, name := r.halo[k].Low+r.halo[k].High, r.Program.Axes[axis]

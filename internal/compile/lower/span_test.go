@@ -65,6 +65,21 @@ stencil sweep (q, v) {
 iterate T { sweep (q, v); }
 copyout q;
 `, 1, 2, false},
+	{"a value at one side, made of values at the other", `
+parameter M, N;
+iterator j, i;
+double u[M,N];
+boundary u : periodic on j, clamp on i;
+copyin u;
+stencil sweep (u) {
+  double h[M,N];
+  boundary h : mirror on j.low, constant(0.1) on j.high, clamp on i;
+  h[j][i] = 0.7*u[j-3][i+1];
+  u[j][i] = 0.5*u[j][i] + 0.3*h[j+1][i] - 0.2*h[j][i-2];
+}
+iterate T { sweep (u); }
+copyout u;
+`, 1, 2, false},
 	{"bytes", `
 parameter M, N;
 iterator j, i;
