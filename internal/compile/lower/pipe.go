@@ -98,6 +98,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		},
 	}
 	if len(axes) == 3 {
+		words := schedule.Word(schedule.WordsInRegisters)
 		neighbours := schedule.Numbers(2, 4)
 		params = append(params, schedule.Param{
 			Name: "barrier", Role: schedule.BlockBarrier,
@@ -117,6 +118,12 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Doc: "rows of a column of such cells that a thread loads together, at the most; 1 takes no registers " +
 				"beside those of the cells",
 			Source: "measured, docs/performance-log.md", Default: schedule.Int(4), Values: schedule.Numbers(4, 1, 2),
+		}, schedule.Param{
+			Name: "rimwords", Role: schedule.RimWords,
+			Doc: "where the numbers are that tell which of such cells a thread has, and where: in registers, of which " +
+				"they take some from cells, or in shared memory",
+			Source: "compiled, docs/performance-log.md", Default: words,
+			Values: []schedule.Value{words, schedule.Word(schedule.WordsInShared)},
 		}, schedule.Param{
 			Name: "cluster", Role: schedule.ClusterBlocks,
 			Doc: "blocks side by side on the axis that warps are stacked along, which compute one tile: they send " +

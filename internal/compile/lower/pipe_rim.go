@@ -33,6 +33,7 @@ type rims struct {
 	column      kernel.Expr // where the column of the thread's first cell has its place
 	line        kernel.Expr // where its first cell of a row that is not assigned has
 	unassigned  map[*pipeline.Stage]mask
+	words       rimWords
 }
 
 // rimSide is the two sides of the domain along an axis: which of the thread's cells along the row, or
@@ -156,6 +157,7 @@ func (p *pipe) hasRims(k int) bool { return p.width[k] != pipeline.Halo{} }
 func (p *pipe) findRims(body *scope) {
 	last := len(p.axes) - 1
 	p.ends, p.lines = map[*pipeline.Stage]kernel.Expr{}, map[*pipeline.Stage]kernel.Expr{}
+	p.words.begin()
 	p.unassigned = map[*pipeline.Stage]mask{}
 	assigned := func(st *pipeline.Stage, k int, first kernel.Expr, n int64) kernel.Expr {
 		return p.assignedOn(st, k, kernel.Add(first, kernel.I(n)))
@@ -183,7 +185,7 @@ func (p *pipe) findRims(body *scope) {
 			p.ends[st], p.lines[st] = p.ends[other], p.lines[other]
 			p.unassigned[st] = p.unassigned[other]
 		} else {
-			p.ends[st] = bits("rim_ends", st, last, p.x0, p.run)
+			p.ends[st] = p.keepWord(body, bits("rim_ends", st, last, p.x0, p.run))
 			p.lines[st] = bits("rim_lines", st, 1, p.row0, p.rows)
 		}
 		grid, word := p.stream.Home(st.Value), p.lines[st]
@@ -200,6 +202,7 @@ func (p *pipe) findRims(body *scope) {
 			})
 		}
 	}
+	p.keepLines(body)
 	side := func(part int, name string, k int, first kernel.Expr, cells int64) {
 		low := kernel.Lt(first, kernel.Add(p.lo[k], kernel.I(p.width[k].Low)))
 		high := kernel.Bin(op.Gt, kernel.Add(first, kernel.I(cells+p.width[k].High-1)), p.hi[k])
@@ -214,7 +217,7 @@ func (p *pipe) findRims(body *scope) {
 	column := kernel.Sub(kernel.Sub(p.x0, p.lo[last]), kernel.Sel(upper, p.betweenColumns(), kernel.I(0)))
 	cells := kernel.I(p.columnRows())
 	column = kernel.Add(kernel.Mul(kernel.Mul(column, kernel.I(p.warps)), cells), kernel.Mul(p.warp, cells))
-	p.column = body.let(p.env, "rim_column", "rim_column", column)
+	p.column = p.keepWord(body, body.let(p.env, "rim_column", "rim_column", column))
 	w, run := p.width[1], kernel.I(p.run)
 	low := kernel.Sub(p.row0, p.lo[1])
 	high := kernel.Add(kernel.Sub(p.row0, p.hi[1]), kernel.I(w.High-1+w.Low))
@@ -222,8 +225,23 @@ func (p *pipe) findRims(body *scope) {
 	if both := w.Low + w.High; p.rimLines() > both {
 		line = kernel.Sel(kernel.Bin(op.And, p.sides[1].low, p.sides[1].high), kernel.I(both), line)
 	}
-	p.line = body.let(p.env, "rim_line", "rim_line", kernel.Add(kernel.I(p.rimColumns()),
-		kernel.Add(kernel.Mul(line, kernel.I(32*p.run)), kernel.Mul(p.lane, run))))
+	p.line = p.keepWord(body, body.let(p.env, "rim_line", "rim_line", kernel.Add(kernel.I(p.rimColumns()),
+		kernel.Add(kernel.Mul(line, kernel.I(32*p.run)), kernel.Mul(p.lane, run)))))
+}
+
+// keepLines keeps the words that say which rows of a thread are of rims, each once.
+func (p *pipe) keepLines(body *scope) {
+	keep := p.keeper(body)
+	for _, st := range p.stream.Stages {
+		if !st.Fills() {
+			continue
+		}
+		grid := p.stream.Home(st.Value)
+		if _, done := p.words.kept[p.lineBits[grid]]; !done {
+			p.lineBits[grid] = keep(p.lineBits[grid])
+		}
+		p.lines[st] = keep(p.lines[st])
+	}
 }
 
 // rimCellsOf returns which of a thread's cells along an axis may be of the rims at the axis's ends. Where

@@ -27,9 +27,9 @@ func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
 	list := newScope(s.body)
 	for _, c := range s.endCopies[grid] {
 		at := s.clamped(fmt.Sprintf("plane_in_%d", later), 0, plane)
-		list.emit(&kernel.If{Cond: hasBit(s.copied[c.bit/maskBits], c.bit), Then: []kernel.Stmt{&kernel.AsyncCopy{
-			To: s.planes[grid], At: kernel.Add(s.rimSlot(list, -later), c.place), From: b.buffer,
-			Index: kernel.Add(s.planeStart(home, at), c.inPlane), Cells: 1,
+		list.emit(&kernel.If{Cond: hasBit(s.word(list, s.copied[c.bit/maskBits]), c.bit), Then: []kernel.Stmt{&kernel.AsyncCopy{
+			To: s.planes[grid], At: kernel.Add(s.rimSlot(list, -later), s.word(list, c.place)), From: b.buffer,
+			Index: kernel.Add(s.planeStart(home, at), s.word(list, c.inPlane)), Cells: 1,
 		}}})
 	}
 	if len(list.stmts) > 0 {
@@ -51,6 +51,7 @@ func (p *pipe) findEndCopies(body *scope) {
 	w, rows := p.width[last], kernel.I(p.rows)
 	p.endCopies = map[*ir.Grid][]endCopy{}
 	none := kernel.L(op.Int(types.I32, 0))
+	keep := p.keeper(body) // grids of one shape have the same numbers
 	var words mask
 	bit := int64(0)
 	for _, grid := range p.rimGrids() {
@@ -84,14 +85,14 @@ func (p *pipe) findEndCopies(body *scope) {
 			from := fmt.Sprintf("rim_from_%s_%d", home.shapeKey(), first)
 			p.endCopies[grid] = append(p.endCopies[grid], endCopy{
 				bit:     bit,
-				place:   body.let(p.env, fmt.Sprintf("rim_place_%d", first), "rim_place", place),
-				inPlane: body.let(p.env, from, "rim_in_plane", p.flat(home, at)),
+				place:   keep(body.let(p.env, fmt.Sprintf("rim_place_%d", first), "rim_place", place)),
+				inPlane: keep(body.let(p.env, from, "rim_in_plane", p.flat(home, at))),
 			})
 			bit++
 		}
 	}
 	p.copied = words.each(func(n int) kernel.Expr {
-		return body.let(p.env, fmt.Sprintf("rim_copied_%d", n), "rim_copied", words[n])
+		return p.keepWord(body, body.let(p.env, fmt.Sprintf("rim_copied_%d", n), "rim_copied", words[n]))
 	})
 }
 
@@ -140,7 +141,7 @@ func (s *pipeStep) fetchLines(grid *ir.Grid, plane kernel.Expr, later int64) {
 	any := false
 	for r, of := range rows {
 		if of != nil {
-			list.emit(&kernel.If{Cond: hasBit(s.lineBits[grid], int64(r)), Then: of.stmts})
+			list.emit(&kernel.If{Cond: hasBit(s.word(list, s.lineBits[grid]), int64(r)), Then: of.stmts})
 			any = true
 		}
 	}
