@@ -288,7 +288,8 @@ func (h *host) longEnough(s *kernel.Span) string {
 
 func sameSpares(a, b *kernel.Span) bool {
 	x, y := sparesOf(a), sparesOf(b)
-	return slices.Equal(a.Kept(), b.Kept()) && len(x) == len(y) && !slices.ContainsFunc(x, func(s *kernel.Spare) bool { return !slices.Contains(y, s) })
+	return slices.Equal(a.Kept(), b.Kept()) && len(x) == len(y) &&
+		!slices.ContainsFunc(x, func(s *kernel.Spare) bool { return !slices.Contains(y, s) })
 }
 
 // exchange prints what the rotations of a span's iterations and its exchanges come to.

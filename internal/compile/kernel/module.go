@@ -86,8 +86,9 @@ type Span struct {
 	After     int64
 	Launches  []*Launch
 	Exchanges []Exchange
-	// Prepare runs before the span where the iteration before was not carried out by a span of this iterate with the same
-	// spares, and the same scratch that Prepare writes: it brings there what spans do not write. That scratch lasts.
+	// Prepare runs before the span where the iteration before was not carried out by a span of this iterate with
+	// the same spares, and the same scratch that Prepare writes: it brings there what spans do not write. That scratch
+	// lasts.
 	Prepare []*Launch
 	// Domain says of each axis which sizes the launches serve; nil if all.
 	Domain []Side

@@ -2,8 +2,8 @@ package lower
 
 import "github.com/gridloom/gridloom/internal/compile/kernel"
 
-// Tiles at the edge of the domain take longer for a plane. Their blocks compute fewer of them, and blocks that have time
-// compute the rest.
+// Tiles at the edge of the domain take longer for a plane. Their blocks compute fewer of them, and blocks that have
+// time compute the rest.
 
 // edgeTiles are tiles that follow each other and take longer for a plane than others.
 type edgeTiles struct {
@@ -70,8 +70,8 @@ func (b *persistentBlocks) cutEdges(body *scope, tiles, planes, pieces, common k
 type edgeCount struct{ tiles, cost int64 }
 
 // evenShares is what decides how many planes of a tile at the edge its block computes. Each block has its tiles first,
-// and some have a part of what is left then: if each block has one tile, those without; otherwise those that have had no
-// tile at the edge.
+// and some have a part of what is left then: if each block has one tile, those without; otherwise those that have had
+// no tile at the edge.
 type evenShares struct {
 	tiles, planes, blocks, lead int64
 	each                        bool

@@ -69,14 +69,15 @@ func TestEvenSharesAreBest(t *testing.T) {
 			uncut[n] = x.planes
 		}
 		if ends(got) >= ends(uncut) {
-			t.Errorf("%v: with %v planes the last block ends after %d, with all after %d", x, got, ends(got), ends(uncut))
+			t.Errorf("%v: with %v planes the last block ends after %d, with all after %d", x, got, ends(got),
+				ends(uncut))
 		}
 		for n := range got {
 			for _, by := range []int64{-8, 8} {
 				other := slices.Clone(got)
 				if other[n] += by; other[n] <= x.planes && ends(other) < ends(got) {
-					t.Errorf("%v: with %v planes the last block ends after %d, with %v after %d", x, got, ends(got), other,
-						ends(other))
+					t.Errorf("%v: with %v planes the last block ends after %d, with %v after %d", x, got, ends(got),
+						other, ends(other))
 				}
 			}
 		}

@@ -120,8 +120,8 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Source: "measured, docs/performance-log.md", Default: schedule.Int(4), Values: schedule.Numbers(4, 1, 2),
 		}, schedule.Param{
 			Name: "rimwords", Role: schedule.RimWords,
-			Doc: "where the numbers are that tell which of such cells a thread has, and where: in registers, of which " +
-				"they take some from cells, or in shared memory",
+			Doc: "where the numbers are that tell which of such cells a thread has, and where: in registers, of " +
+				"which they take some from cells, or in shared memory",
 			Source: "compiled, docs/performance-log.md", Default: words,
 			Values: []schedule.Value{words, schedule.Word(schedule.WordsInShared)},
 		}, schedule.Param{

@@ -27,7 +27,8 @@ func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
 	list := newScope(s.body)
 	for _, c := range s.endCopies[grid] {
 		at := s.clamped(fmt.Sprintf("plane_in_%d", later), 0, plane)
-		list.emit(&kernel.If{Cond: hasBit(s.word(list, s.copied[c.bit/maskBits]), c.bit), Then: []kernel.Stmt{&kernel.AsyncCopy{
+		copied := hasBit(s.word(list, s.copied[c.bit/maskBits]), c.bit)
+		list.emit(&kernel.If{Cond: copied, Then: []kernel.Stmt{&kernel.AsyncCopy{
 			To: s.planes[grid], At: kernel.Add(s.rimSlot(list, -later), s.word(list, c.place)), From: b.buffer,
 			Index: kernel.Add(s.planeStart(home, at), s.word(list, c.inPlane)), Cells: 1,
 		}}})

@@ -72,7 +72,7 @@ func (p *pipe) prepareEnds(grid *ir.Grid, home, to *store) {
 	row, of := let(body, "row", kernel.Bin(op.Rem, cell, rows)), let(body, "column_of", kernel.Bin(op.Div, cell, rows))
 	column := let(body, "column", kernel.Bin(op.Rem, of, columns))
 	plane := let(body, "plane", kernel.Bin(op.Div, of, columns))
-	end := kernel.Sub(home.dims[last].hi(e.size), kernel.I(w.Low+w.High-1)) // the first column of those at the last cells
+	end := kernel.Sub(home.dims[last].hi(e.size), kernel.I(w.Low+w.High-1)) // added to columns at the last cells
 	x := kernel.Add(column, kernel.Sel(kernel.Lt(column, kernel.I(w.Low)), home.dims[last].lo(e.size), end))
 	at := []index{
 		{at: kernel.Add(plane, home.dims[0].lo(e.size))}, {at: kernel.Add(row, home.dims[1].lo(e.size))}, {at: x},
@@ -81,7 +81,8 @@ func (p *pipe) prepareEnds(grid *ir.Grid, home, to *store) {
 		Buffer: dst.buffer, Index: cell, Value: &kernel.Load{Buffer: src.buffer, Index: e.flat(home, at)},
 	}}})
 	threads := &kernel.Loop{
-		Var: thread, Lo: kernel.I(0), Hi: kernel.I(copyThreads), Step: kernel.I(1), Tag: kernel.ThreadX, Body: body.stmts,
+		Var: thread, Lo: kernel.I(0), Hi: kernel.I(copyThreads), Step: kernel.I(1), Tag: kernel.ThreadX,
+		Body: body.stmts,
 	}
 	top.emit(&kernel.Loop{
 		Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, kernel.I(copyThreads)), Step: kernel.I(1),
@@ -89,7 +90,9 @@ func (p *pipe) prepareEnds(grid *ir.Grid, home, to *store) {
 	})
 	k := &kernel.Kernel{
 		Name: p.name + "_" + grid.Name + "_ends",
-		Doc:  []string{fmt.Sprintf("%s = the ends of the rows of %s, which iterations leave as they are", to.name, grid.Name)},
+		Doc: []string{
+			fmt.Sprintf("%s = the ends of the rows of %s, which iterations leave as they are", to.name, grid.Name),
+		},
 		Body: top.stmts,
 	}
 	args := e.finish(k)

@@ -51,7 +51,8 @@ func (s *pipeStep) settleColumns(list *scope, st *pipeline.Stage, rows []int64) 
 			for _, r := range part {
 				into = append(into, s.made[st][r][x])
 			}
-			s.settled(list, hasBit(s.word(list, s.ends[st]), x), st, s.columnPlace(list, s.stream.Lag(st), part[0], x), into)
+			bit := hasBit(s.word(list, s.ends[st]), x)
+			s.settled(list, bit, st, s.columnPlace(list, s.stream.Lag(st), part[0], x), into)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// Numbers that tell which cells of rims a thread has, and where they stand. They are found once a tile, and read where a
-// warp has such cells alone. In registers they take room from the cells in all steps: then others are spilled. So they
-// may be in shared memory, where each thread has its own.
+// Numbers that tell which cells of rims a thread has, and where they stand. They are found once a tile, and read where
+// a warp has such cells alone. In registers they take room from the cells in all steps: then others are spilled. So
+// they may be in shared memory, where each thread has its own.
 
 // rimWords are those in shared memory.
 type rimWords struct {

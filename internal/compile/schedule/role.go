@@ -68,7 +68,8 @@ const (
 	RimPlacement
 	// RimVector is how many rows of a column of such cells a thread loads together.
 	RimVector
-	// RimWords says where the numbers are that tell which cells of rims a thread has: WordsInRegisters or WordsInShared.
+	// RimWords says where the numbers are that tell which cells of rims a thread has: WordsInRegisters or
+	// WordsInShared.
 	RimWords
 	// BlockWait says whom a block waits for between two rounds, in kernels whose blocks stay for many of them:
 	// NeighbourWait or GridWait.
