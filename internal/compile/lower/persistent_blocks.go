@@ -76,7 +76,9 @@ func (x *remainder) first() kernel.Expr {
 func (x *remainder) shortest() kernel.Expr {
 	least := x.planes
 	for _, c := range x.cuts {
-		least = kernel.Min(least, c.rest)
+		if left, known := kernel.IntLit(kernel.Sub(x.planes, c.cut)); !known || left > 0 {
+			least = kernel.Min(least, c.rest)
+		}
 	}
 	return least
 }
