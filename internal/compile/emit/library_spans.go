@@ -188,7 +188,7 @@ func (h *host) spansFunction(it *ir.Iterate) string {
 				h.line("const int32_t %s = (int32_t)(fit < %d ? fit : %[2]d);", roundsName, kernel.MostRounds)
 				done = fmt.Sprintf("%d * (int64_t)%s", s.Depth, roundsName)
 			}
-			set := 1 + slices.IndexFunc(spans, func(x librarySpan) bool { return sameSpares(x.Span, s.Span) })
+			set := 1 + slices.IndexFunc(spans, func(x librarySpan) bool { return samePrepared(x.Span, s.Span) })
 			if prepares[n] != "" {
 				h.line("if (ready != %d)", set)
 				h.indent++
@@ -286,7 +286,8 @@ func (h *host) longEnough(s *kernel.Span) string {
 	return text
 }
 
-func sameSpares(a, b *kernel.Span) bool {
+// samePrepared reports whether what one span needs prepared is so after another.
+func samePrepared(a, b *kernel.Span) bool {
 	x, y := sparesOf(a), sparesOf(b)
 	return slices.Equal(a.Kept(), b.Kept()) && len(x) == len(y) &&
 		!slices.ContainsFunc(x, func(s *kernel.Spare) bool { return !slices.Contains(y, s) })

@@ -81,14 +81,7 @@ type evenShares struct {
 // shares returns for how many planes of the tiles of each kind the last block ends soonest, and whether any is cut; nil
 // if there are no tiles at the edge, or no blocks that have time for their planes.
 func (x *evenShares) shares() (planes []int64, cut bool) {
-	edges := int64(0)
-	for _, e := range x.edges {
-		edges += e.tiles
-	}
-	rounds, sharers := x.tiles/x.blocks, x.blocks-edges
-	if x.each {
-		rounds, sharers = 1, x.blocks-x.tiles
-	}
+	rounds, sharers, edges := x.turns()
 	if edges == 0 || rounds == 0 || sharers <= 0 {
 		return nil, false
 	}
@@ -102,18 +95,30 @@ func (x *evenShares) shares() (planes []int64, cut bool) {
 			n = max(n, 1)
 			planes, cut = append(planes, n), cut || n < x.planes
 		}
-		if !cut || x.part(planes, rounds, sharers) <= last {
+		if !cut || x.part(planes) <= last {
 			return planes, cut
 		}
 	}
 }
 
+// turns is how many tiles each block has first, how many blocks share what is left, and how many tiles are at the edge.
+func (x *evenShares) turns() (rounds, sharers, edges int64) {
+	for _, e := range x.edges {
+		edges += e.tiles
+	}
+	if x.each {
+		return 1, x.blocks - x.tiles, edges
+	}
+	return x.tiles / x.blocks, x.blocks - edges, edges
+}
+
 // part is when a block ends that has a part of what is left, from the beginning of the last round on.
-func (x *evenShares) part(shares []int64, rounds, sharers int64) int64 {
-	row, cost, before := int64(0), int64(0), int64(0) // planes that are left, and what they and those before them cost
+func (x *evenShares) part(shares []int64) int64 {
+	rounds, sharers, _ := x.turns()
+	cost, before := int64(0), int64(0) // of the planes that are left, and of those before them
 	for n, e := range x.edges {
 		left := e.tiles * (x.planes - shares[n])
-		row, cost = row+left, cost+left*e.cost
+		cost += left * e.cost
 		if left > 0 { // parts begin anywhere
 			before += (e.tiles + sharers) * e.cost
 		}

@@ -47,14 +47,7 @@ func TestEvenSharesAreBest(t *testing.T) {
 		{126, 256, 132, 4, true, []edgeCount{{28, 112}, {28, 108}}},
 	} {
 		ends := func(shares []int64) int64 {
-			rounds, sharers := x.tiles/x.blocks, x.blocks
-			for _, e := range x.edges {
-				sharers -= e.tiles
-			}
-			if x.each {
-				rounds, sharers = 1, x.blocks-x.tiles
-			}
-			last := x.part(shares, rounds, sharers)
+			last := x.part(shares)
 			for n, e := range x.edges {
 				last = max(last, (shares[n]+x.lead)*e.cost/100)
 			}

@@ -202,7 +202,12 @@ func (p *pipe) findRims(body *scope) {
 			})
 		}
 	}
-	p.keepLines(body)
+	for _, st := range p.stream.Stages { // once all words of a grid are known
+		if st.Fills() {
+			grid := p.stream.Home(st.Value)
+			p.lineBits[grid], p.lines[st] = p.keepWord(body, p.lineBits[grid]), p.keepWord(body, p.lines[st])
+		}
+	}
 	side := func(part int, name string, k int, first kernel.Expr, cells int64) {
 		low := kernel.Lt(first, kernel.Add(p.lo[k], kernel.I(p.width[k].Low)))
 		high := kernel.Bin(op.Gt, kernel.Add(first, kernel.I(cells+p.width[k].High-1)), p.hi[k])
@@ -227,21 +232,6 @@ func (p *pipe) findRims(body *scope) {
 	}
 	p.line = p.keepWord(body, body.let(p.env, "rim_line", "rim_line", kernel.Add(kernel.I(p.rimColumns()),
 		kernel.Add(kernel.Mul(line, kernel.I(32*p.run)), kernel.Mul(p.lane, run)))))
-}
-
-// keepLines keeps the words that say which rows of a thread are of rims, each once.
-func (p *pipe) keepLines(body *scope) {
-	keep := p.keeper(body)
-	for _, st := range p.stream.Stages {
-		if !st.Fills() {
-			continue
-		}
-		grid := p.stream.Home(st.Value)
-		if _, done := p.words.kept[p.lineBits[grid]]; !done {
-			p.lineBits[grid] = keep(p.lineBits[grid])
-		}
-		p.lines[st] = keep(p.lines[st])
-	}
 }
 
 // rimCellsOf returns which of a thread's cells along an axis may be of the rims at the axis's ends. Where

@@ -52,7 +52,6 @@ func (p *pipe) findEndCopies(body *scope) {
 	w, rows := p.width[last], kernel.I(p.rows)
 	p.endCopies = map[*ir.Grid][]endCopy{}
 	none := kernel.L(op.Int(types.I32, 0))
-	keep := p.keeper(body) // grids of one shape have the same numbers
 	var words mask
 	bit := int64(0)
 	for _, grid := range p.rimGrids() {
@@ -86,8 +85,8 @@ func (p *pipe) findEndCopies(body *scope) {
 			from := fmt.Sprintf("rim_from_%s_%d", home.shapeKey(), first)
 			p.endCopies[grid] = append(p.endCopies[grid], endCopy{
 				bit:     bit,
-				place:   keep(body.let(p.env, fmt.Sprintf("rim_place_%d", first), "rim_place", place)),
-				inPlane: keep(body.let(p.env, from, "rim_in_plane", p.flat(home, at))),
+				place:   p.keepWord(body, body.let(p.env, fmt.Sprintf("rim_place_%d", first), "rim_place", place)),
+				inPlane: p.keepWord(body, body.let(p.env, from, "rim_in_plane", p.flat(home, at))),
 			})
 			bit++
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
@@ -19,11 +20,8 @@ import (
 // endsOf is the key of the columns of a grid in scratch.
 type endsOf struct {
 	grid  *ir.Grid
-	width pairOfEnds
+	width pipeline.Halo // columns at the first and at the last cells of rows
 }
-
-// pairOfEnds is how many columns there are at the first and at the last cells of rows.
-type pairOfEnds struct{ low, high int64 }
 
 // keepsEnds reports whether the ends of a grid's rows come from columns in scratch. So they do where the grid has the
 // same rim before and after the iterations, and columns do not overlap.
@@ -39,13 +37,12 @@ func (p *pipe) endsStore(grid *ir.Grid) *store {
 		return home
 	}
 	w := p.width[len(p.axes)-1]
-	key := endsOf{grid, pairOfEnds{w.Low, w.High}}
 	constant := func(n int64) func(func(int) kernel.Expr) kernel.Expr {
 		return func(func(int) kernel.Expr) kernel.Expr { return kernel.I(n) }
 	}
 	columns := storeDim{axis: -1, lo: constant(0), hi: constant(w.Low + w.High - 1), key: fmt.Sprint(w.Low + w.High)}
 	dims := []storeDim{home.dims[0], columns, home.dims[1]}
-	st := p.scratchStore(key, grid.Name+"_ends", grid.Name+"_ends", grid.Type, dims)
+	st := p.scratchStore(endsOf{grid, w}, grid.Name+"_ends", grid.Name+"_ends", grid.Type, dims)
 	if !slices.ContainsFunc(p.prepares, func(l *kernel.Launch) bool { return slices.Contains(l.Args, st.arg) }) {
 		p.prepareEnds(grid, home, st)
 	}
@@ -80,14 +77,10 @@ func (p *pipe) prepareEnds(grid *ir.Grid, home, to *store) {
 	body.emit(&kernel.If{Cond: kernel.Lt(cell, count), Then: []kernel.Stmt{&kernel.Store{
 		Buffer: dst.buffer, Index: cell, Value: &kernel.Load{Buffer: src.buffer, Index: e.flat(home, at)},
 	}}})
-	threads := &kernel.Loop{
-		Var: thread, Lo: kernel.I(0), Hi: kernel.I(copyThreads), Step: kernel.I(1), Tag: kernel.ThreadX,
-		Body: body.stmts,
-	}
-	top.emit(&kernel.Loop{
-		Var: block, Lo: kernel.I(0), Hi: kernel.CeilDiv(count, kernel.I(copyThreads)), Step: kernel.I(1),
-		Tag: kernel.BlockX, Body: []kernel.Stmt{threads},
-	})
+	top.emit(wrapped([]launchLoop{
+		{thread, kernel.I(copyThreads), kernel.ThreadX},
+		{block, kernel.CeilDiv(count, kernel.I(copyThreads)), kernel.BlockX},
+	}, body.stmts)...)
 	k := &kernel.Kernel{
 		Name: p.name + "_" + grid.Name + "_ends",
 		Doc: []string{

@@ -15,12 +15,15 @@ import (
 // rimWords are those in shared memory.
 type rimWords struct {
 	buffer *kernel.Buffer
-	kept   map[kernel.Expr]int64 // what is loaded of them, and the number of each
-	most   int64                 // words of a thread
+	kept   map[kernel.Expr]int64       // what is loaded of them, and the number of each
+	loads  map[*kernel.Var]kernel.Expr // the same by the variable that was kept
+	most   int64                       // words of a thread
 }
 
 // begin forgets the words of a tile.
-func (w *rimWords) begin() { w.kept = map[kernel.Expr]int64{} }
+func (w *rimWords) begin() {
+	w.kept, w.loads = map[kernel.Expr]int64{}, map[*kernel.Var]kernel.Expr{}
+}
 
 // wordsShared reports whether they are in shared memory. Numbers have to fit in 32 bits, which is known for one size.
 func (p *pipe) wordsShared() bool {
@@ -34,12 +37,16 @@ func (p *pipe) wordsShared() bool {
 	return plane < 1<<31
 }
 
-// keepWord keeps a number of the tile for rims. What it returns is for word alone.
+// keepWord keeps a number of the tile for rims, once if it is asked again. What it returns is for word alone.
 func (p *pipe) keepWord(body *scope, value kernel.Expr) kernel.Expr {
-	if _, known := kernel.IntLit(value); known || !p.wordsShared() {
-		return value
-	}
 	w := &p.words
+	of, is := value.(*kernel.Ref) // else it is known, or kept already
+	switch {
+	case !is || !p.wordsShared():
+		return value
+	case w.loads[of.Var] != nil:
+		return w.loads[of.Var]
+	}
 	if w.buffer == nil {
 		w.buffer = &kernel.Buffer{Name: body.declare(p.env, "rim_words", types.I64).Name, Elem: types.I32,
 			Space: kernel.Shared, Mode: kernel.InOut}
@@ -53,23 +60,8 @@ func (p *pipe) keepWord(body *scope, value kernel.Expr) kernel.Expr {
 	if t := value.Type(); t != types.I32 {
 		loaded = kernel.Conv(t, loaded)
 	}
-	w.kept[loaded] = slot
+	w.kept[loaded], w.loads[of.Var] = slot, loaded
 	return loaded
-}
-
-// keeper returns a function that keeps numbers, those of the same variable once.
-func (p *pipe) keeper(body *scope) func(kernel.Expr) kernel.Expr {
-	kept := map[*kernel.Var]kernel.Expr{}
-	return func(value kernel.Expr) kernel.Expr {
-		of, is := value.(*kernel.Ref)
-		if !is {
-			return p.keepWord(body, value)
-		}
-		if kept[of.Var] == nil {
-			kept[of.Var] = p.keepWord(body, value)
-		}
-		return kept[of.Var]
-	}
 }
 
 // word is a number that keepWord has kept, loaded in a scope if it has to be.
