@@ -100,7 +100,10 @@ class Device:
     """Gives kernels memory, and launches them."""
 
     def __init__(self, cells):
-        import cupy
+        try:
+            import cupy
+        except ImportError as e:
+            raise SystemExit(f"{e}: install CuPy (cupy-cuda13x, or what fits the driver)") from e
         self.cupy, self.cells, self.memory = cupy, cells + 4096, {}
         self.random = cupy.random.default_rng(1)
 
@@ -145,10 +148,13 @@ class Device:
 
 def main():
     options = parse()
-    kernels = []
+    kernels, failed = [], False
     with tempfile.TemporaryDirectory() as folder:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            compiler = Compiler(options.nvrtc, options.arch)
+            try:
+                compiler = Compiler(options.nvrtc, options.arch)
+            except OSError as e:
+                raise SystemExit(f"{e}: name libnvrtc.so by --nvrtc") from e
             jobs = [(name, pool.submit(compiled, name, n, options, compiler, folder))
                     for n, name in enumerate(options.files)]
         device = Device(options.cells)
@@ -156,8 +162,9 @@ def main():
             try:
                 kernels.append(job.result())
                 device.open(kernels[-1])
-            except ValueError as e:
+            except (ValueError, OSError, IndexError) as e:  # no such file, no kernel in it, no code of it
                 print(f"{name}: {e}", file=sys.stderr)
+                failed = True
                 if kernels and kernels[-1]["file"] == name:
                     kernels.pop()
         for n in range(options.rounds):
@@ -180,7 +187,8 @@ def main():
         with open(options.json + ".tmp", "w") as file:
             json.dump(rows, file, indent=1)
         os.replace(options.json + ".tmp", options.json)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
