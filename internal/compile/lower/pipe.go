@@ -149,6 +149,8 @@ type pipe struct {
 	persists int64 // blocks of the whole device, which share all tiles; 0 if each tile has its own
 	halo     []pipeline.Halo
 	tile     []int64 // cells that a block inside the domain stores along the stream, the rows and the row
+	// tileFaces says by axis that boundaries are read through at the ends of tiles.
+	tileFaces []bool
 
 	extents    []ir.Dim // of all arrays
 	lo, hi     []kernel.Expr
@@ -273,6 +275,9 @@ func (p *pipe) shape() error {
 		}
 	}
 	p.decideRims()
+	for k := range p.axes {
+		p.tileFaces = append(p.tileFaces, p.facesAtTiles(k))
+	}
 	p.turns = 1
 	for _, st := range p.stream.Stages {
 		for r := range p.rows {

@@ -126,29 +126,39 @@ func (c *pipeCell) value(at *cell, a *ir.Access, v *graph.Value) kernel.Expr {
 		}
 		return applied(at.stage.fromMemory(at, v.Memory, idx), idx)
 	}
-	guarded := make([]bool, len(a.Index))
-	for d := range guarded {
-		guarded[d] = c.guarded
-	}
-	ends := faceEnds{c.lo, c.hi, guarded}
+	ends := faceEnds(func(at *cell, d int, face pipeline.Face) kernel.Expr {
+		switch {
+		case c.guarded:
+			return atFace(at, a.Index[d].Axis, c.lo[d], c.hi[d], face)
+		case c.tileFaces[d]:
+			return c.atTileFace(d, c.r, c.x, face)
+		}
+		return nil
+	})
 	return ends.through(at, a, func(o []int64) kernel.Expr { return c.held(from, o) })
 }
 
-// faceEnds are the first and the last position on each axis, beyond which an access reads
-// through a boundary. Cells that are known to be far from the ends of an axis are not guarded there.
-type faceEnds struct {
-	lo, hi  []kernel.Expr
-	guarded []bool
+// faceEnds is the condition under which a cell is at a face of an axis, or near it, where an access reads through a
+// boundary; nil for cells that are known not to be there.
+type faceEnds func(at *cell, d int, face pipeline.Face) kernel.Expr
+
+// atFace compares a cell's position with a face of an axis.
+func atFace(at *cell, axis int, lo, hi kernel.Expr, face pipeline.Face) kernel.Expr {
+	end := kernel.Add(lo, kernel.I(face.Distance))
+	if face.High {
+		end = kernel.Sub(hi, kernel.I(face.Distance))
+	}
+	return kernel.Bin(op.Eq, at.pos[axis], end)
 }
 
 // through chooses between the places that an access leads to on one axis after the other, and
 // reads at the offset of each.
-func (f *faceEnds) through(at *cell, a *ir.Access, read func([]int64) kernel.Expr) kernel.Expr {
+func (f faceEnds) through(at *cell, a *ir.Access, read func([]int64) kernel.Expr) kernel.Expr {
 	return f.choose(at, a, make([]int64, len(a.Index)), 0, false, read)
 }
 
 // choose is through from a dimension on. Signs multiply, and the first constant that is hit has none.
-func (f *faceEnds) choose(at *cell, a *ir.Access, offset []int64, d int, negated bool,
+func (f faceEnds) choose(at *cell, a *ir.Access, offset []int64, d int, negated bool,
 	read func([]int64) kernel.Expr) kernel.Expr {
 	if d == len(a.Index) {
 		value := read(offset)
@@ -158,11 +168,13 @@ func (f *faceEnds) choose(at *cell, a *ir.Access, offset []int64, d int, negated
 		return value
 	}
 	var value kernel.Expr
-	places := pipeline.Mapped(a, d)
-	if !f.guarded[d] {
-		places = places[:1]
-	}
-	for _, x := range places {
+	for _, x := range pipeline.Mapped(a, d) {
+		var there kernel.Expr
+		if own := x.Distance < 0; !own {
+			if there = f(at, d, x.Face); there == nil {
+				continue
+			}
+		}
 		offset[d] = x.Offset
 		var v kernel.Expr
 		faces := a.Array.Dims[d].Faces
@@ -174,15 +186,11 @@ func (f *faceEnds) choose(at *cell, a *ir.Access, offset []int64, d int, negated
 		default:
 			v = f.choose(at, a, offset, d+1, negated != x.Negated, read)
 		}
-		if x.Distance < 0 {
+		if there == nil {
 			value = v
 			continue
 		}
-		end := kernel.Add(f.lo[d], kernel.I(x.Distance))
-		if x.High {
-			end = kernel.Sub(f.hi[d], kernel.I(x.Distance))
-		}
-		value = kernel.Sel(kernel.Bin(op.Eq, at.pos[a.Index[d].Axis], end), v, value)
+		value = kernel.Sel(there, v, value)
 	}
 	return value
 }

@@ -169,19 +169,19 @@ func (p *pipe) stand(body *scope, k int, tile kernel.Expr, name string) {
 }
 
 // inner is the condition under which all rows and cells that a warp computes, halos included,
-// are in the domains of all stages; where rims are put in place late, in the arrays. Where all
-// warps meet at one barrier it is about all rows of the block.
+// are in the domains of all stages; where rims are put in place late, or boundaries are read through at the ends of
+// tiles, in the arrays. Where all warps meet at one barrier it is about all rows of the block.
 func (p *pipe) inner(body *scope) kernel.Expr {
 	var cond kernel.Expr
 	last := len(p.axes) - 1
 	within := p.late && p.onlyCopies()
 	for k := 1; k <= last; k++ {
 		from, cells := p.corner[k], p.span(k)
-		if k < last && p.arrived != nil {
+		if k < last && p.arrived != nil && !p.tileFaces[k] {
 			from, cells = p.row0, p.rows
 		}
 		to := kernel.Add(from, kernel.I(cells-1))
-		if within {
+		if within || p.tileFaces[k] {
 			cond = conj(cond, kernel.Ge(from, p.lo[k]))
 			cond = conj(cond, kernel.Le(to, p.hi[k]))
 			continue

@@ -153,7 +153,13 @@ func (b *residentRound) at(k int, n int64) kernel.Expr {
 
 // read is what an access means: in a register of this thread or of another.
 func (b *residentRound) read(c *cell, st *pipeline.Stage, a *ir.Access, v *graph.Value, row, x int64) kernel.Expr {
-	ends := faceEnds{b.lo, b.hi, []bool{b.crosses(st, 0, row), b.crosses(st, 1, x)}}
+	guarded := [2]bool{b.crosses(st, 0, row), b.crosses(st, 1, x)}
+	ends := faceEnds(func(at *cell, d int, face pipeline.Face) kernel.Expr {
+		if !guarded[d] {
+			return nil
+		}
+		return atFace(at, a.Index[d].Axis, b.lo[d], b.hi[d], face)
+	})
 	return ends.through(c, a, func(o []int64) kernel.Expr {
 		return b.held(v, row+o[0], x+o[1])
 	})
