@@ -98,7 +98,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		},
 	}
 	if len(axes) == 3 {
-		words := schedule.Word(schedule.WordsInRegisters)
+		common := schedule.Word(schedule.CommonLoop)
 		neighbours := schedule.Numbers(2, 4)
 		params = append(params, schedule.Param{
 			Name: "barrier", Role: schedule.BlockBarrier,
@@ -119,11 +119,11 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 				"beside those of the cells",
 			Source: "measured, docs/performance-log.md", Default: schedule.Int(4), Values: schedule.Numbers(4, 1, 2),
 		}, schedule.Param{
-			Name: "rimwords", Role: schedule.RimWords,
-			Doc: "where the numbers are that tell which of such cells a thread has, and where: in registers, of " +
-				"which they take some from cells, or in shared memory",
-			Source: "compiled, docs/performance-log.md", Default: words,
-			Values: []schedule.Value{words, schedule.Word(schedule.WordsInShared)},
+			Name: "rimless", Role: schedule.RimlessLoop,
+			Doc: "which loop blocks take that have no such cells: the same, or one of their own, which does not look " +
+				"for them, but is more code",
+			Source: "measured, docs/performance-log.md", Default: common,
+			Values: []schedule.Value{common, schedule.Word(schedule.OwnLoop)},
 		}, schedule.Param{
 			Name: "cluster", Role: schedule.ClusterBlocks,
 			Doc: "blocks side by side on the axis that warps are stacked along, which compute one tile: they send " +
@@ -178,11 +178,13 @@ type pipeStep struct {
 	turn int64
 	// guarded steps may have cells that no stage assigns, or beyond the ends of the arrays.
 	guarded bool
-	now     kernel.Expr // the plane that memory brings
-	number  kernel.Expr // of the step
-	body    *scope
-	moved   map[string]*kernel.Var              // what shuffles and shared memory have brought in this step
-	made    map[*pipeline.Stage][][]*kernel.Var // what stages have made, by row and cell
+	// withRims steps put rims in place late.
+	withRims bool
+	now      kernel.Expr // the plane that memory brings
+	number   kernel.Expr // of the step
+	body     *scope
+	moved    map[string]*kernel.Var              // what shuffles and shared memory have brought in this step
+	made     map[*pipeline.Stage][][]*kernel.Var // what stages have made, by row and cell
 }
 
 // piped builds the kernel.

@@ -22,7 +22,8 @@ import (
 // read.
 func (p *pipe) facesAtTiles(k int) bool {
 	last := len(p.axes) - 1
-	if !p.middle() || k == 0 || p.opts.Bare || p.clustered() || p.wraps(k) || k == last && p.vec > 1 && !p.vectorsFit() {
+	exact := k < last || p.vec == 1 || p.vectorsFit() // a tile's last vector ends with the domain
+	if !p.middle() || k == 0 || p.opts.Bare || p.clustered() || p.wraps(k) || !exact {
 		return false
 	}
 	faces, held := false, true

@@ -39,11 +39,12 @@ func TestPipeFaces(t *testing.T) {
 	for n, c := range []struct {
 		kind, boundary, sum, config string
 		domain                      string // of the statement; all cells if it is not given
-		faces                       string // the axes whose boundaries the loop without guards reads through, for each size
+		faces                       string // the axes that are read through so, for each size
 	}{
 		{"double", "clamp", "star", "@2{block=8x32,cells=2x2,stages=1,sizes=literals}", "", "ji ji j ji"},
 		{"float", "clamp", "star", "@3{block=8x32,cells=3x1,stages=2,barrier=whole}", "", "ji ji ji ji"},
-		{"float", "clamp", "wide", "@2{block=8x32,cells=3x2,stages=1,chunk=0,persistent=1,sizes=literals}", "", "ji ji j ji"},
+		{"float", "clamp", "wide",
+			"@2{block=8x32,cells=3x2,stages=1,chunk=0,persistent=1,sizes=literals}", "", "ji ji j ji"},
 		{"double", "clamp", "box", "@2{block=8x32,cells=2x2,stages=1,sizes=literals}", "", "ji ji j ji"},
 		{"double", "mirror", "star", "@3{block=4x32,cells=4x1,stages=1}", "", "ji ji ji ji"},
 		{"float", "reflect", "wide", "@2{block=8x32,cells=4x2,stages=1,sizes=literals}", "", "ji ji j ji"},
@@ -52,7 +53,8 @@ func TestPipeFaces(t *testing.T) {
 		{"float", "constant(0.7)", "star", "@2{block=1x32,cells=8x2,stages=1}", "", "   "}, // without a condition
 		{"double", "constant(0.7) on k, clamp on j.low, antireflect on j.high, periodic on i", "star",
 			"@2{block=8x32,cells=2x1,stages=1}", "", "j j j j"},
-		{"double", "clamp", "star", "@2{block=8x32,cells=2x2,stages=1,sizes=literals}", "[0:L-1, 1:M-2, 0:N-1] :", "i i  i"},
+		{"double", "clamp", "star", "@2{block=8x32,cells=2x2,stages=1,sizes=literals}",
+			"[0:L-1, 1:M-2, 0:N-1] :", "i i  i"},
 		{"double", "clamp", "star", "@2{block=8x32,cells=2x2,stages=1}", "", "j j j j"},
 		{"float", "periodic", "star", "@2{block=8x32,cells=2x1,stages=1}", "", "   "},
 	} {
@@ -75,7 +77,7 @@ func TestPipeFaces(t *testing.T) {
 					}
 				}
 				if got != want {
-					t.Errorf("%s, %s: boundaries of %q are read through at the ends of tiles, not of %q", text, size, got, want)
+					t.Errorf("%s, %s: boundaries of %q are read through so, not of %q", text, size, got, want)
 				}
 				if err := checkSpan(t, lower.GPU, b.In(arith.Contract), text, uint64(10*n+k)); err != nil {
 					t.Errorf("%s, %s, %s, %s: %v", c.kind, c.boundary, size, text, err)

@@ -185,7 +185,7 @@ func (s *pipeStep) stored(st *pipeline.Stage, plane kernel.Expr) mask {
 		return m
 	}
 	if !s.guarded {
-		if not := s.unassigned[st]; not != nil {
+		if not := s.unassigned[st]; not != nil && s.withRims {
 			m = m.each(func(n int) kernel.Expr {
 				rim := kernel.Bin(op.And, m[n], not[n])
 				return s.body.let(s.env, fmt.Sprintf("rimless-%d-%d", st.Number, n), "rimless", kernel.Sub(m[n], rim))

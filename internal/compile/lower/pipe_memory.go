@@ -197,7 +197,7 @@ func (s *pipeStep) fetch(later int64) {
 			s.load(s.body, b, element, s.next[x][r][c:c+s.vec])
 		})
 	}
-	if s.late {
+	if s.withRims {
 		s.fetchRims(plane, later)
 	}
 	if s.prefetch > 0 && len(s.operands) == 0 {

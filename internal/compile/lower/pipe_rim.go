@@ -33,7 +33,6 @@ type rims struct {
 	column      kernel.Expr // where the column of the thread's first cell has its place
 	line        kernel.Expr // where its first cell of a row that is not assigned has
 	unassigned  map[*pipeline.Stage]mask
-	words       rimWords
 }
 
 // rimSide is the two sides of the domain along an axis: which of the thread's cells along the row, or
@@ -157,7 +156,6 @@ func (p *pipe) hasRims(k int) bool { return p.width[k] != pipeline.Halo{} }
 func (p *pipe) findRims(body *scope) {
 	last := len(p.axes) - 1
 	p.ends, p.lines = map[*pipeline.Stage]kernel.Expr{}, map[*pipeline.Stage]kernel.Expr{}
-	p.words.begin()
 	p.unassigned = map[*pipeline.Stage]mask{}
 	assigned := func(st *pipeline.Stage, k int, first kernel.Expr, n int64) kernel.Expr {
 		return p.assignedOn(st, k, kernel.Add(first, kernel.I(n)))
@@ -185,7 +183,7 @@ func (p *pipe) findRims(body *scope) {
 			p.ends[st], p.lines[st] = p.ends[other], p.lines[other]
 			p.unassigned[st] = p.unassigned[other]
 		} else {
-			p.ends[st] = p.keepWord(body, bits("rim_ends", st, last, p.x0, p.run))
+			p.ends[st] = bits("rim_ends", st, last, p.x0, p.run)
 			p.lines[st] = bits("rim_lines", st, 1, p.row0, p.rows)
 		}
 		grid, word := p.stream.Home(st.Value), p.lines[st]
@@ -202,12 +200,6 @@ func (p *pipe) findRims(body *scope) {
 			})
 		}
 	}
-	for _, st := range p.stream.Stages { // once all words of a grid are known
-		if st.Fills() {
-			grid := p.stream.Home(st.Value)
-			p.lineBits[grid], p.lines[st] = p.keepWord(body, p.lineBits[grid]), p.keepWord(body, p.lines[st])
-		}
-	}
 	side := func(part int, name string, k int, first kernel.Expr, cells int64) {
 		low := kernel.Lt(first, kernel.Add(p.lo[k], kernel.I(p.width[k].Low)))
 		high := kernel.Bin(op.Gt, kernel.Add(first, kernel.I(cells+p.width[k].High-1)), p.hi[k])
@@ -222,7 +214,7 @@ func (p *pipe) findRims(body *scope) {
 	column := kernel.Sub(kernel.Sub(p.x0, p.lo[last]), kernel.Sel(upper, p.betweenColumns(), kernel.I(0)))
 	cells := kernel.I(p.columnRows())
 	column = kernel.Add(kernel.Mul(kernel.Mul(column, kernel.I(p.warps)), cells), kernel.Mul(p.warp, cells))
-	p.column = p.keepWord(body, body.let(p.env, "rim_column", "rim_column", column))
+	p.column = body.let(p.env, "rim_column", "rim_column", column)
 	w, run := p.width[1], kernel.I(p.run)
 	low := kernel.Sub(p.row0, p.lo[1])
 	high := kernel.Add(kernel.Sub(p.row0, p.hi[1]), kernel.I(w.High-1+w.Low))
@@ -230,8 +222,17 @@ func (p *pipe) findRims(body *scope) {
 	if both := w.Low + w.High; p.rimLines() > both {
 		line = kernel.Sel(kernel.Bin(op.And, p.sides[1].low, p.sides[1].high), kernel.I(both), line)
 	}
-	p.line = p.keepWord(body, body.let(p.env, "rim_line", "rim_line", kernel.Add(kernel.I(p.rimColumns()),
-		kernel.Add(kernel.Mul(line, kernel.I(32*p.run)), kernel.Mul(p.lane, run)))))
+	p.line = body.let(p.env, "rim_line", "rim_line", kernel.Add(kernel.I(p.rimColumns()),
+		kernel.Add(kernel.Mul(line, kernel.I(32*p.run)), kernel.Mul(p.lane, run))))
+}
+
+// rimless is the condition that the block has no rims. It is not about a warp: warps of a block that are in two loops
+// push each other's instructions out of the cache.
+func (p *pipe) rimless(body *scope) kernel.Expr {
+	low := kernel.Lt(p.corner[1], kernel.Add(p.lo[1], kernel.I(p.width[1].Low)))
+	high := kernel.Bin(op.Gt, kernel.Add(p.corner[1], kernel.I(p.span(1)-1+p.width[1].High)), p.hi[1])
+	here := kernel.Bin(op.Or, p.sides[0].here, kernel.Bin(op.Or, low, high))
+	return body.let(p.env, "rimless", "rimless", kernel.Un(op.Not, here))
 }
 
 // rimCellsOf returns which of a thread's cells along an axis may be of the rims at the axis's ends. Where

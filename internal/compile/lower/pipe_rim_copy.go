@@ -27,10 +27,10 @@ func (s *pipeStep) fetchEnds(grid *ir.Grid, plane kernel.Expr, later int64) {
 	list := newScope(s.body)
 	for _, c := range s.endCopies[grid] {
 		at := s.clamped(fmt.Sprintf("plane_in_%d", later), 0, plane)
-		copied := hasBit(s.word(list, s.copied[c.bit/maskBits]), c.bit)
+		copied := hasBit(s.copied[c.bit/maskBits], c.bit)
 		list.emit(&kernel.If{Cond: copied, Then: []kernel.Stmt{&kernel.AsyncCopy{
-			To: s.planes[grid], At: kernel.Add(s.rimSlot(list, -later), s.word(list, c.place)), From: b.buffer,
-			Index: kernel.Add(s.planeStart(home, at), s.word(list, c.inPlane)), Cells: 1,
+			To: s.planes[grid], At: kernel.Add(s.rimSlot(list, -later), c.place), From: b.buffer,
+			Index: kernel.Add(s.planeStart(home, at), c.inPlane), Cells: 1,
 		}}})
 	}
 	if len(list.stmts) > 0 {
@@ -85,14 +85,14 @@ func (p *pipe) findEndCopies(body *scope) {
 			from := fmt.Sprintf("rim_from_%s_%d", home.shapeKey(), first)
 			p.endCopies[grid] = append(p.endCopies[grid], endCopy{
 				bit:     bit,
-				place:   p.keepWord(body, body.let(p.env, fmt.Sprintf("rim_place_%d", first), "rim_place", place)),
-				inPlane: p.keepWord(body, body.let(p.env, from, "rim_in_plane", p.flat(home, at))),
+				place:   body.let(p.env, fmt.Sprintf("rim_place_%d", first), "rim_place", place),
+				inPlane: body.let(p.env, from, "rim_in_plane", p.flat(home, at)),
 			})
 			bit++
 		}
 	}
 	p.copied = words.each(func(n int) kernel.Expr {
-		return p.keepWord(body, body.let(p.env, fmt.Sprintf("rim_copied_%d", n), "rim_copied", words[n]))
+		return body.let(p.env, fmt.Sprintf("rim_copied_%d", n), "rim_copied", words[n])
 	})
 }
 
@@ -141,7 +141,7 @@ func (s *pipeStep) fetchLines(grid *ir.Grid, plane kernel.Expr, later int64) {
 	any := false
 	for r, of := range rows {
 		if of != nil {
-			list.emit(&kernel.If{Cond: hasBit(s.word(list, s.lineBits[grid]), int64(r)), Then: of.stmts})
+			list.emit(&kernel.If{Cond: hasBit(s.lineBits[grid], int64(r)), Then: of.stmts})
 			any = true
 		}
 	}

@@ -94,14 +94,14 @@ func (s *pipeStep) rimSlot(list *scope, age int64) kernel.Expr {
 
 // linePlace is where a cell of the thread stands among these, in a row that is not assigned.
 func (s *pipeStep) linePlace(list *scope, age, r, x int64) kernel.Expr {
-	first := kernel.Add(s.rimSlot(list, age), s.word(list, s.line))
+	first := kernel.Add(s.rimSlot(list, age), s.line)
 	first = list.let(s.env, fmt.Sprintf("rim-line-%d", mod(-age, s.rimSlots())), "rim_from", first)
 	return kernel.Add(first, kernel.I(r*32*s.run+x))
 }
 
 // columnPlace is where a cell of the thread stands among these, in a column at an end of rows.
 func (s *pipeStep) columnPlace(list *scope, age, r, x int64) kernel.Expr {
-	first := kernel.Add(s.rimSlot(list, age), s.word(list, s.column))
+	first := kernel.Add(s.rimSlot(list, age), s.column)
 	first = list.let(s.env, fmt.Sprintf("rim-column-%d", mod(-age, s.rimSlots())), "rim_from", first)
 	return kernel.Add(first, kernel.I(x*s.warps*s.columnRows()+r))
 }

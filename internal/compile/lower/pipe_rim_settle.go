@@ -51,7 +51,7 @@ func (s *pipeStep) settleColumns(list *scope, st *pipeline.Stage, rows []int64) 
 			for _, r := range part {
 				into = append(into, s.made[st][r][x])
 			}
-			bit := hasBit(s.word(list, s.ends[st]), x)
+			bit := hasBit(s.ends[st], x)
 			s.settled(list, bit, st, s.columnPlace(list, s.stream.Lag(st), part[0], x), into)
 		}
 	}
@@ -62,7 +62,7 @@ func (s *pipeStep) settleLines(list *scope, st *pipeline.Stage, rows []int64) {
 	for _, r := range rows {
 		for x := int64(0); x < s.run && s.sides[1].may[r]; x += s.vec {
 			at := s.linePlace(list, s.stream.Lag(st), r, x)
-			s.settled(list, hasBit(s.word(list, s.lines[st]), r), st, at, s.made[st][r][x:x+s.vec])
+			s.settled(list, hasBit(s.lines[st], r), st, at, s.made[st][r][x:x+s.vec])
 		}
 	}
 }

@@ -38,14 +38,14 @@ func TestPipeRims(t *testing.T) {
 	for n, w := range widths {
 		for _, rims := range []string{"rows", "step"} {
 			for v, vec := range []string{"4", "2", "1"} {
-				words := []string{"registers", "shared"}[(n+v)%2]
+				rimless := []string{"common", "own"}[(n+v)%2]
 				kind := []string{"double", "float"}[rng.IntN(2)]
 				per := cells[rng.IntN(len(cells))]
 				literals := []string{"arguments", "literals"}[rng.IntN(2)]
 				size := sizes[rng.IntN(len(sizes))]
 				source := fmt.Sprintf(rimText, kind, w[0], w[1]+1, w[2], w[3]+1)
 				text := fmt.Sprintf("body[0:2]@2{family=pipe,block=8x32,cells=%s,chunk=0,stages=1,sizes=%s,rims=%s,"+
-					"rimvec=%s,rimwords=%s}", per, literals, rims, vec, words)
+					"rimvec=%s,rimless=%s}", per, literals, rims, vec, rimless)
 				if per == "1x4" {
 					text = strings.Replace(text, "8x32", "16x32", 1)
 				}
@@ -60,8 +60,8 @@ func TestPipeRims(t *testing.T) {
 					}
 					if s := kernel.Text(m.Kernels[len(m.Kernels)-1]); !strings.Contains(s, "rim_column") {
 						t.Errorf("%s has no rims in shared memory", text)
-					} else if strings.Contains(s, "rim_words") != (words == "shared" && literals == "literals") {
-						t.Errorf("%s: the words of rims are elsewhere", text)
+					} else if strings.Contains(s, "rimless") != (rimless == "own") {
+						t.Errorf("%s: blocks without rims have another loop", text)
 					}
 					if err := checkSpan(t, lower.GPU, b.In(arith.Contract), text, uint64(n)); err != nil {
 						t.Errorf("%s, %s, %s, rims of %v: %v", kind, size, text, w, err)

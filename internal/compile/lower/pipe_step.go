@@ -86,19 +86,20 @@ func (p *pipe) steps(body *scope) {
 	}
 	start = body.let(p.env, "start", "start", start)
 	p.findMasks(body, false)
-	step := func(turn int64, from kernel.Expr, in *scope, guarded bool) *pipeStep {
+	step := func(turn int64, from kernel.Expr, in *scope, guarded, rimless bool) *pipeStep {
 		s := &pipeStep{pipe: p, turn: turn, body: in, guarded: guarded, moved: map[string]*kernel.Var{}}
+		s.withRims = p.late && !rimless
 		s.made = map[*pipeline.Stage][][]*kernel.Var{}
 		s.now = in.let(p.env, "now", "plane", kernel.Add(from, kernel.I(turn)))
 		s.number = in.let(p.env, "number", "number", kernel.Sub(s.now, start))
 		return s
 	}
-	before := step(0, start, body, true)
+	before := step(0, start, body, true, false)
 	for n := range max(p.prefetch, 1) {
 		before.fetch(n)
 		before.fetchOperands(n)
 	}
-	loop := func(guarded bool, lo, hi kernel.Expr) []kernel.Stmt {
+	loop := func(guarded, rimless bool, lo, hi kernel.Expr) []kernel.Stmt {
 		list := newScope(body)
 		if guarded {
 			p.findMasks(list, true)
@@ -106,7 +107,7 @@ func (p *pipe) steps(body *scope) {
 		t := list.declare(p.env, "t", types.I64)
 		turns := newScope(list)
 		for turn := range p.turns {
-			step(turn, kernel.V(t), turns, guarded).write()
+			step(turn, kernel.V(t), turns, guarded, rimless).write()
 		}
 		list.emit(&kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(p.turns), Body: turns.stmts})
 		return list.stmts
@@ -127,7 +128,7 @@ func (p *pipe) steps(body *scope) {
 	}
 	stop := body.let(p.env, "stop", "stop", whole(kernel.Add(p.end, kernel.I(lag)), true, turns))
 	if p.opts.Bare {
-		body.emit(loop(false, start, stop)...)
+		body.emit(loop(false, true, start, stop)...)
 		return
 	}
 	from, to := p.innerSteps(body)
@@ -137,8 +138,12 @@ func (p *pipe) steps(body *scope) {
 	part := body.declare(p.env, "part", types.I64)
 	is := func(n int64) kernel.Expr { return kernel.Bin(op.Eq, kernel.V(part), kernel.I(n)) }
 	lo, hi := kernel.Sel(is(0), start, to), kernel.Sel(is(0), from, stop)
+	inner := loop(false, false, from, to)
+	if p.late && p.set.Word(schedule.RimlessLoop) == schedule.OwnLoop && len(p.rimGrids()) > 0 {
+		inner = []kernel.Stmt{&kernel.If{Cond: p.rimless(body), Then: loop(false, true, from, to), Else: inner}}
+	}
 	body.emit(&kernel.Loop{Var: part, Lo: kernel.I(0), Hi: kernel.I(3), Step: kernel.I(1), Body: []kernel.Stmt{
-		&kernel.If{Cond: is(1), Then: loop(false, from, to), Else: loop(true, lo, hi)},
+		&kernel.If{Cond: is(1), Then: inner, Else: loop(true, false, lo, hi)},
 	}})
 }
 
@@ -169,7 +174,7 @@ func (s *pipeStep) write() {
 	}
 	s.prepareAll(pipeline.Exchanged)
 	order, edges := s.rowOrder()
-	if s.late && s.set.Word(schedule.RimPlacement) == schedule.StepRims {
+	if s.withRims && s.set.Word(schedule.RimPlacement) == schedule.StepRims {
 		edges = len(order)
 	}
 	if s.prefetch == 0 {
@@ -208,7 +213,7 @@ func (s *pipeStep) write() {
 
 // leave makes what rows hold known: to other warps, and to memory.
 func (s *pipeStep) leave(rows []int64) {
-	if s.late {
+	if s.withRims {
 		s.settle(rows)
 	}
 	for _, r := range rows {

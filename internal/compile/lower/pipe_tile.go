@@ -37,7 +37,6 @@ func (p *pipe) blocks() []kernel.Stmt {
 	p.findNeighbours(top, body)
 	p.clear(body)
 	count := p.chunked(body, kernel.V(block))
-	allocs = append(allocs, p.allocateWords(top)...)
 	// Blocks stay as long as others may store to their memory. The wait of the last step sees to that already; here it
 	// costs nothing, and holds whatever a step does.
 	if p.clustered() {

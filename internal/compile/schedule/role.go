@@ -68,9 +68,8 @@ const (
 	RimPlacement
 	// RimVector is how many rows of a column of such cells a thread loads together.
 	RimVector
-	// RimWords says where the numbers are that tell which cells of rims a thread has: WordsInRegisters or
-	// WordsInShared.
-	RimWords
+	// RimlessLoop says which loop blocks take that have no such cells: CommonLoop or OwnLoop.
+	RimlessLoop
 	// BlockWait says whom a block waits for between two rounds, in kernels whose blocks stay for many of them:
 	// NeighbourWait or GridWait.
 	BlockWait
@@ -113,8 +112,8 @@ const (
 	RowRims  = "rows" // RimPlacement: after the rows that other warps wait for, and after the others
 	StepRims = "step" // RimPlacement: after all rows
 
-	WordsInRegisters = "registers" // RimWords
-	WordsInShared    = "shared"    // RimWords
+	CommonLoop = "common" // RimlessLoop: that of the others
+	OwnLoop    = "own"    // RimlessLoop: one that does not look for them
 
 	PrefetchedOperands = "prefetch" // Pointwise: copied to shared memory before they are needed
 	DirectOperands     = "direct"   // Pointwise: loaded where they are used
@@ -141,7 +140,7 @@ var roleNames = [roleCount]string{
 	ClusterBlocks: "cluster blocks",
 	Perspective:   "perspective", Prefetch: "prefetch", Pointwise: "pointwise",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
-	RimPlacement: "rim placement", RimVector: "rim vector", RimWords: "rim words",
+	RimPlacement: "rim placement", RimVector: "rim vector", RimlessLoop: "rimless loop",
 	BlockWait:    "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",

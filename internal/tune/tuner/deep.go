@@ -56,7 +56,7 @@ var spanSeeds = map[int][]string{
 		"family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,rimvec=1,sizes=literals",
 		"family=pipe,block=8x32,cells=10x2,chunk=0,persistent=1,barrier=whole,rims=step,sizes=literals",
 		"family=pipe,block=16x32,cells=5x2,chunk=0,persistent=1,rimvec=1,sizes=literals",
-		"family=pipe,block=8x32,cells=4x2,chunk=0,persistent=1,rims=step,sizes=literals",
+		"family=pipe,block=8x32,cells=4x2,chunk=0,persistent=1,rims=step,rimless=own,sizes=literals",
 		"family=pipe,block=8x32,cells=10x2,chunk=0,persistent=1,stages=1,barrier=whole,rims=step,rimvec=1,sizes=literals",
 		"family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,rims=step,sizes=literals",
 		"family=pipe,block=8x32,cells=4x2,chunk=0,persistent=1,stages=1,rimvec=1,sizes=literals",
