@@ -54,6 +54,9 @@ gpu-proof: build
 # Figures of this GPU; rivals take part if Python, nvcc, PyTorch and Triton are there.
 gpu-bench: build
 	build/gridloom bench spatial --rivals-dir bench/rivals --json bench/results/spatial.json
+	build/gridloom bench temporal --suite h200 --json bench/results/temporal.json
+	build/gridloom bench deep --json bench/results/deep.json
+	build/gridloom bench depths --large --json bench/results/depths.json
 	build/gridloom bench compile --json bench/results/compile.json
 
 # Figures of this processor; nothing else should run meanwhile.

@@ -17,6 +17,7 @@ type benchCmd struct {
 	Cells    benchCells    `cmd:"" name:"cells" help:"The plainest GPU kernels with every block shape, against the GPU's copies."`
 	Spatial  benchSpatial  `cmd:"" name:"spatial" help:"One step by the best GPU kernels, against the GPU's copies and other programs."`
 	Temporal benchTemporal `cmd:"" name:"temporal" help:"Time loops in which several iterations share a GPU kernel."`
+	Deep     benchDeep     `cmd:"" name:"deep" help:"What tune finds for the time loops of bench temporal, against the best plans that are known."`
 	Depths   benchDepths   `cmd:"" name:"depths" help:"How many iterations share a kernel in the plans that tune finds, what that gains, and why not more."`
 	Compile  benchCompile  `cmd:"" name:"compile" help:"How fast the suite's GPU kernels compile, in one process and in many."`
 	Tuner    benchTuner    `cmd:"" name:"tuner" help:"The search for the best kernels, live on whole spaces and replayed on recorded parts of them."`

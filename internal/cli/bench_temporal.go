@@ -106,19 +106,8 @@ func (c *benchTemporal) list() ([]bench.SuiteRow, error) {
 	if _, _, err := target.Parse(c.Device); err != nil {
 		return nil, usage("--device %s: %v", c.Device, err)
 	}
-	for _, x := range []struct {
-		flag, what   string
-		given, known []string
-	}{
-		{"--case", "cases", c.Case, bench.TemporalNames()},
-		{"--dtype", "types", c.DType, []string{"double", "float"}},
-		{"--boundary", "boundaries", c.Boundary, bench.TemporalBoundaries()},
-	} {
-		for _, word := range x.given {
-			if !slices.Contains(x.known, word) {
-				return nil, usage("%s %s: the %s are %s", x.flag, word, x.what, strings.Join(x.known, ", "))
-			}
-		}
+	if err := knownRows(c.Case, c.DType, c.Boundary); err != nil {
+		return nil, err
 	}
 	switch {
 	case c.Steps < 1:
@@ -136,17 +125,41 @@ func (c *benchTemporal) list() ([]bench.SuiteRow, error) {
 	case c.Quick || len(c.Plan)+len(c.Bare)+len(c.Single)+len(c.Set) > 0:
 		return nil, usage("--suite has plans and sizes of its own: leave out --plan, --bare, --single, --set, --quick")
 	}
-	if !strings.Contains(c.Suite, ".") {
-		suite, err := bench.TemporalSuite(c.Suite)
+	return suiteRows(c.Suite)
+}
+
+// suiteRows returns the rows of a list that comes with gridloom, or of a file.
+func suiteRows(name string) ([]bench.SuiteRow, error) {
+	if !strings.Contains(name, ".") {
+		suite, err := bench.TemporalSuite(name)
 		if err != nil {
 			return nil, usage("--suite: %v", err)
 		}
 		return suite, nil
 	}
-	text, err := gridio.ReadSmall(c.Suite, maxStory)
+	text, err := gridio.ReadSmall(name, maxStory)
 	if err != nil {
-		return nil, gridio.Named(c.Suite, err)
+		return nil, gridio.Named(name, err)
 	}
 	suite, err := bench.ParseSuite(text)
-	return suite, gridio.Named(c.Suite, err)
+	return suite, gridio.Named(name, err)
+}
+
+// knownRows checks the names of rows that flags select.
+func knownRows(cases, types, boundaries []string) error {
+	for _, x := range []struct {
+		flag, what   string
+		given, known []string
+	}{
+		{"--case", "cases", cases, bench.TemporalNames()},
+		{"--dtype", "types", types, []string{"double", "float"}},
+		{"--boundary", "boundaries", boundaries, bench.TemporalBoundaries()},
+	} {
+		for _, word := range x.given {
+			if !slices.Contains(x.known, word) {
+				return usage("%s %s: the %s are %s", x.flag, word, x.what, strings.Join(x.known, ", "))
+			}
+		}
+	}
+	return nil
 }

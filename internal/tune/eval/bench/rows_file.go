@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,6 +84,45 @@ func (a *allowance) allows(left int) bool {
 	}
 	fmt.Fprintf(a.log, "%d rows are left: the same command goes on with them\n", left)
 	return false
+}
+
+// MeasureEach measures what a list names, one after the other, and keeps each row when it is there. It begins none that
+// would end after the budget, if there is one. What measure has no row for is left out. What fails does not keep the
+// rest from being measured. Rows that are finished are returned with an error, too.
+func MeasureEach[T, R any](ctx context.Context, list []T, budget time.Duration, log io.Writer, name func(T) string,
+	measure func(T) (*R, error), keep func(R) error) ([]R, error) {
+	var rows []R
+	var failed []error
+	allowed := newAllowance(budget, log)
+	for i, x := range list {
+		if ctx.Err() != nil {
+			return rows, context.Cause(ctx)
+		}
+		if !allowed.allows(len(list) - i) {
+			break
+		}
+		begin := time.Now()
+		row, err := measure(x)
+		if ctx.Err() != nil {
+			return rows, context.Cause(ctx)
+		}
+		switch {
+		case err != nil:
+			err = fmt.Errorf("%s: %w", name(x), err)
+			fmt.Fprintf(log, "  %v\n", err)
+			failed = append(failed, err)
+		case row == nil:
+			fmt.Fprintf(log, "%s: this commit has measured it\n", name(x))
+			continue
+		default:
+			rows = append(rows, *row)
+			if err := keep(*row); err != nil {
+				return rows, err
+			}
+		}
+		allowed.spent(begin)
+	}
+	return rows, errors.Join(failed...)
 }
 
 // spent notes what a row has taken that was begun at a time.

@@ -76,15 +76,24 @@ func (c temporalCase) source() (*diag.Source, error) {
 // bind gives the case's program sizes. N alone is the size of every axis. The loop is long:
 // it is stopped.
 func (c temporalCase) bind(set map[string]string) (*ir.Binding, error) {
-	src, err := c.source()
+	p, sizes, err := c.sized(set, 1_000_000_000)
 	if err != nil {
 		return nil, err
 	}
+	return bindTo(p, sizes)
+}
+
+// sized returns the case's program, and the values of its sizes for so many iterations.
+func (c temporalCase) sized(set map[string]string, iterations int64) (*ir.Program, map[string]string, error) {
+	src, err := c.source()
+	if err != nil {
+		return nil, nil, err
+	}
 	p, list := lang.Load(src)
 	if list.HasErrors() {
-		return nil, errors.New(diag.Render(src, list, diag.Style{}))
+		return nil, nil, errors.New(diag.Render(src, list, diag.Style{}))
 	}
-	sizes := map[string]string{steps: "1000000000"}
+	sizes := map[string]string{steps: strconv.FormatInt(iterations, 10)}
 	n, square := set["N"]
 	for _, q := range p.Params {
 		if value, ok := set[q.Name]; ok && q.Name != steps {
@@ -95,10 +104,10 @@ func (c temporalCase) bind(set map[string]string) (*ir.Binding, error) {
 	}
 	for name := range set {
 		if _, ok := sizes[name]; !ok || name == steps {
-			return nil, fmt.Errorf("%s has no size %s", c.name, name)
+			return nil, nil, fmt.Errorf("%s has no size %s", c.name, name)
 		}
 	}
-	return bindTo(p.In(arith.Contract), sizes)
+	return p.In(arith.Contract), sizes, nil
 }
 
 // steps is the parameter that says how many iterations there are.

@@ -323,10 +323,7 @@ func (t *temporal) inTurn(ctx context.Context, row *TemporalRow, loops []*timedL
 		if l == best {
 			continue
 		}
-		var ratios []float64
-		for n, rate := range best.rates {
-			ratios = append(ratios, rate/l.rates[n])
-		}
+		ratios := ratiosOf(best, l)
 		switch l.as {
 		case ofOne:
 			row.SinglePlan, row.Single = l.plan, median(l.rates)
@@ -337,6 +334,14 @@ func (t *temporal) inTurn(ctx context.Context, row *TemporalRow, loops []*timedL
 		}
 	}
 	return nil
+}
+
+// ratiosOf returns the ratios of the rates of two loops that were timed in turn.
+func ratiosOf(a, b *timedLoop) (ratios []float64) {
+	for n, rate := range a.rates {
+		ratios = append(ratios, rate/b.rates[n])
+	}
+	return ratios
 }
 
 // randomCells draws numbers between -1 and 1.

@@ -75,43 +75,13 @@ type DepthGain struct {
 // Key tells rows apart that measure different things.
 func (r DepthsRow) Key() string { return strings.Join([]string{r.Program, r.Sizes, r.Device}, ", ") }
 
-// Depths tunes the programs one after the other, as tune does where nothing is known. A program that fails does
-// not keep the others from being tuned. What is finished is returned with an error, too.
+// Depths tunes the programs one after the other, as tune does where nothing is known.
 func Depths(ctx context.Context, o DepthsOptions) ([]DepthsRow, error) {
-	var rows []DepthsRow
-	var failed []error
-	began, longest := time.Now(), time.Duration(0)
-	for i, p := range o.Programs {
-		if ctx.Err() != nil {
-			return rows, context.Cause(ctx)
-		}
-		if o.Within > 0 && i > 0 && time.Since(began)+longest > o.Within {
-			fmt.Fprintf(o.Log, "%d programs are left: the same command goes on with them\n", len(o.Programs)-i)
-			break
-		}
-		begin := time.Now()
-		row, err := o.tune(ctx, p)
-		if ctx.Err() != nil {
-			return rows, context.Cause(ctx)
-		}
-		if err != nil {
-			err = fmt.Errorf("%s: %w", p.Name, err)
-			fmt.Fprintf(o.Log, "  %v\n", err)
-			failed = append(failed, err)
-			continue
-		}
-		if row == nil {
-			fmt.Fprintf(o.Log, "%s: this commit has measured it\n", p.Name)
-			continue
-		}
-		longest = max(longest, time.Since(begin))
-		rows = append(rows, *row)
-		fmt.Fprintf(o.Log, "  depth %d, %.2f times depth 1: %s\n", row.Depth, row.Gain, row.Reason())
-		if err := o.Each(*row); err != nil {
-			return rows, err
-		}
-	}
-	return rows, errors.Join(failed...)
+	return bench.MeasureEach(ctx, o.Programs, o.Within, o.Log, func(p *ir.Program) string { return p.Name },
+		func(p *ir.Program) (*DepthsRow, error) { return o.tune(ctx, p) }, func(r DepthsRow) error {
+			fmt.Fprintf(o.Log, "  depth %d, %.2f times depth 1: %s\n", r.Depth, r.Gain, r.Reason())
+			return o.Each(r)
+		})
 }
 
 // tune tunes a program; nil if this commit has done so.

@@ -171,9 +171,13 @@ copyout v;
 	}
 	o.Programs, o.Within, o.Commit = append(o.Programs, o.Programs...), time.Nanosecond, "d"
 	o.Open = OpenDevice("nothing:0", 0)
-	if rows, err = Depths(t.Context(), o); err == nil || len(rows) != 0 ||
-		!strings.Contains(log.String(), "1 programs are left") {
+	if rows, err = Depths(t.Context(), o); err != nil || len(rows) != 0 ||
+		!strings.Contains(log.String(), "2 rows are left") {
 		t.Errorf("%v, %v\n%s", rows, err, log.String())
+	}
+	o.Within = 0
+	if rows, err = Depths(t.Context(), o); err == nil || len(rows) != 0 {
+		t.Errorf("a device that is not there: %v, %v", rows, err)
 	}
 	row := o.Have[0]
 	row.Depth, row.Gain, row.Low, row.High, row.Device = 4, 2.5, 2.4, 2.6, "another"
