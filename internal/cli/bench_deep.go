@@ -4,28 +4,23 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 	"github.com/gridloom/gridloom/internal/tune/eval/contest"
 )
 
 type benchDeep struct {
-	record `embed:""`
-	Suite  string        `default:"h200" help:"The list of rows, h200 or a JSON file: those of its rows that must reach a figure." placeholder:"NAME"`
-	Case   []string      `help:"Only these cases." placeholder:"NAME"`
-	DType  []string      `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
-	Device string        `short:"d" default:"cuda:0" help:"The device. Default: cuda:0." placeholder:"DEVICE"`
-	Budget time.Duration `help:"How long the search of a row may take. Default: 120s, or none with --trials." placeholder:"TIME"`
-	Trials int           `help:"Stop the search of a row after so many configurations." placeholder:"N"`
-	Least  time.Duration `name:"seconds" default:"3s" help:"How long repetitions of the plan that is found take together, at least."`
-	Within time.Duration `help:"Begin no row that would end later." placeholder:"TIME"`
-	Jobs   int           `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
-	Table  bool          `help:"Measure nothing: print the rows that --json names as a table in Markdown."`
+	record      `embed:""`
+	searchFlags `embed:""`
+	Suite       string        `default:"h200" help:"The list of rows, h200 or a JSON file: those of its rows that must reach a figure." placeholder:"NAME"`
+	Case        []string      `help:"Only these cases." placeholder:"NAME"`
+	DType       []string      `name:"dtype" help:"Only these types: double, float." placeholder:"TYPE"`
+	Least       time.Duration `name:"seconds" default:"3s" help:"How long repetitions of the plan that is found take together, at least."`
 }
 
 func (c *benchDeep) Help() string {
 	return `Tunes time loops of bench temporal as tune does where nothing is known, and times what it finds in turn with
-the fastest of the plans that their list has. Rows that the file of --json has from this commit are left out.
+the fastest of the plans that their list has. The search of a row takes 120 s if neither --budget nor --trials is given.
+Rows that the file of --json has from this commit are left out.
 
 Examples:
 
@@ -39,20 +34,11 @@ const deepBudget = 120 * time.Second
 
 func (c *benchDeep) Run(a *app) error {
 	collectLess()
-	switch {
-	case c.Budget < 0:
-		return usage("--budget %v: a time is positive", c.Budget)
-	case c.Within < 0:
-		return usage("--within %v: a time is positive", c.Within)
-	case c.Trials < 0:
-		return usage("--trials %d: a number of configurations is positive", c.Trials)
-	case c.Jobs < 0:
-		return usage("--jobs %d: a number of processes is positive", c.Jobs)
-	case c.Table && c.JSON == "":
-		return usage("--table prints the rows of a file: name it by --json")
+	search, err := c.search(a, c.JSON, deepBudget, a.stderr)
+	if err != nil {
+		return err
 	}
 	var have []contest.DeepRow
-	var err error
 	if c.JSON != "" {
 		if have, err = contest.ReadDeep(c.JSON); err != nil {
 			return err
@@ -61,9 +47,6 @@ func (c *benchDeep) Run(a *app) error {
 	if c.Table {
 		contest.WriteDeep(a.stdout, have)
 		return nil
-	}
-	if _, _, err := target.Parse(c.Device); err != nil {
-		return usage("--device %s: %v", c.Device, err)
 	}
 	if err := knownRows(c.Case, c.DType, nil); err != nil {
 		return err
@@ -82,13 +65,9 @@ func (c *benchDeep) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if c.Budget == 0 && c.Trials == 0 {
-		c.Budget = deepBudget
-	}
 	rows, err := contest.Deep(a.ctx, contest.DeepOptions{
-		List: list, Budget: c.Budget, Trials: c.Trials, Within: c.Within, Open: contest.OpenDevice(c.Device, c.Jobs),
+		Search: search, List: list, Have: have,
 		Timing: bench.TemporalOptions{Device: c.Device, Least: c.Least, Log: a.stderr},
-		Commit: a.commit(), Log: a.stderr, Have: have,
 		Each: func(r contest.DeepRow) error {
 			if c.JSON == "" {
 				return nil

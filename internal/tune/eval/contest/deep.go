@@ -3,31 +3,21 @@ package contest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
-	"github.com/gridloom/gridloom/internal/tune/measure"
-	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// DeepOptions says for which rows of a list tune looks for plans, and for how long.
+// DeepOptions says for which rows of a list tune looks for plans.
 type DeepOptions struct {
-	List   []bench.SuiteRow
-	Budget time.Duration // of each row's search; 0 is no limit
-	Trials int           // likewise
-	Within time.Duration // no row is begun that would end later; 0 is no limit
-
-	Open func(context.Context) (measure.Lab, error)
+	Search
+	List []bench.SuiteRow
 	// Timing is how what was found is timed in turn with the fastest plan of the list: on which device, for how long.
 	Timing bench.TemporalOptions
-	Commit string
-	Log    io.Writer
 	Have   []DeepRow // of earlier calls: what this commit has measured is left out
 	Each   func(DeepRow) error
 }
@@ -99,16 +89,9 @@ func (o *DeepOptions) search(ctx context.Context, r bench.SuiteRow) (*DeepRow, e
 		return nil, err
 	}
 	fmt.Fprintf(o.Log, "%s, %d iterations\n", r.Title(), r.Steps)
-	found, err := tuner.Run(ctx, tuner.Options{
-		Bound: b, Set: set, Lab: lab, Strategy: defaultStrategy, Seed: 1, Budget: o.Budget, Trials: o.Trials,
-	})
-	switch {
-	case err != nil:
+	found, err := o.run(ctx, lab, b, set)
+	if err != nil {
 		return nil, err
-	case found.Interrupted:
-		return nil, context.Cause(ctx)
-	case found.Best == "":
-		return nil, errors.New("no plan gave kernels that work")
 	}
 	row.Plan, row.Seconds, row.Trials = found.Best, found.Seconds, found.Trials
 	return row, nil

@@ -27,7 +27,7 @@ func TestDeep(t *testing.T) {
 	}
 	var log strings.Builder
 	o := DeepOptions{
-		List: list, Trials: 2, Open: OpenDevice("cpu", 0), Commit: "c", Log: &log,
+		Search: Search{Trials: 2, Open: OpenDevice("cpu", 0), Commit: "c", Log: &log}, List: list,
 		Timing: bench.TemporalOptions{Device: "cpu", Least: time.Millisecond, Log: io.Discard},
 		Each:   func(r DeepRow) error { return MergeDeep(path, r) },
 	}

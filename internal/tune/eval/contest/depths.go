@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -18,20 +17,14 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// DepthsOptions says which programs are tuned, and for how long.
+// DepthsOptions says which programs are tuned.
 type DepthsOptions struct {
+	Search
 	Programs []*ir.Program     // in the arithmetic of the device
 	Set      map[string]string // values of sizes and scalars; a program takes those that it has
 	Large    bool              // sizes are such that the grids exceed the last cache
-	Budget   time.Duration     // of each program; 0 is no limit
-	Trials   int               // of each program; 0 is no limit
-	Within   time.Duration     // no program is begun that would end later; 0 is no limit
-
-	Open   func(context.Context) (measure.Lab, error)
-	Commit string
-	Log    io.Writer
-	Have   []DepthsRow // of earlier calls: what this commit has measured is left out
-	Each   func(DepthsRow) error
+	Have     []DepthsRow       // of earlier calls: what this commit has measured is left out
+	Each     func(DepthsRow) error
 }
 
 // DepthsRow is how many iterations share a kernel in the plan that tune finds for a program, and why not more.
@@ -104,14 +97,9 @@ func (o *DepthsOptions) tune(ctx context.Context, p *ir.Program) (*DepthsRow, er
 		return nil, nil
 	}
 	fmt.Fprintf(o.Log, "%s, %s\n", row.Program, row.Sizes)
-	r, err := tuner.Run(ctx, tuner.Options{
-		Bound: b, Set: set, Lab: lab, Strategy: defaultStrategy, Seed: 1, Budget: o.Budget, Trials: o.Trials,
-	})
+	r, err := o.run(ctx, lab, b, set)
 	if err != nil {
 		return nil, err
-	}
-	if r.Interrupted {
-		return nil, context.Cause(ctx)
 	}
 	row.Seconds, row.Trials = r.Seconds, r.Trials
 	return row, row.read(r)

@@ -148,8 +148,8 @@ copyout v;
 		t.Fatal(list)
 	}
 	o := DepthsOptions{
-		Programs: []*ir.Program{bad, once.In(arith.Contract)}, Set: map[string]string{"M": "12", "N": "17"}, Trials: 1,
-		Open: OpenDevice("cpu", 0), Commit: "c", Log: io.Discard,
+		Search:   Search{Trials: 1, Open: OpenDevice("cpu", 0), Commit: "c", Log: io.Discard},
+		Programs: []*ir.Program{bad, once.In(arith.Contract)}, Set: map[string]string{"M": "12", "N": "17"},
 		Each: func(r DepthsRow) error { return MergeDepths(path, r) },
 	}
 	rows, err := Depths(t.Context(), o)
