@@ -98,7 +98,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		},
 	}
 	if len(axes) == 3 {
-		common := schedule.Word(schedule.CommonLoop)
+		common, edge := schedule.Word(schedule.CommonLoop), schedule.Word(schedule.EdgeTiles)
 		neighbours := schedule.Numbers(2, 4)
 		params = append(params, schedule.Param{
 			Name: "barrier", Role: schedule.BlockBarrier,
@@ -118,6 +118,12 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Doc: "rows of a column of such cells that a thread loads together, at the most; 1 takes no registers " +
 				"beside those of the cells",
 			Source: "measured, docs/performance-log.md", Default: schedule.Int(4), Values: schedule.Numbers(4, 1, 2),
+		}, schedule.Param{
+			Name: "rimtiles", Role: schedule.RimTiles,
+			Doc: "which tiles put such cells in place: those at the edges of the domain, after a test, or all, at " +
+				"their ends, without one",
+			Source: "docs/performance-log.md", Default: edge,
+			Values: []schedule.Value{edge, schedule.Word(schedule.AllTiles)},
 		}, schedule.Param{
 			Name: "rimless", Role: schedule.RimlessLoop,
 			Doc: "which loop blocks take that have no such cells: the same, or one of their own, which does not look " +

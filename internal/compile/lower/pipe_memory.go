@@ -64,11 +64,11 @@ func circular(need int64) int64 {
 	return n
 }
 
-// padding is how many cells beyond a row in shared memory may be read; they are never used.
+// padding is how many cells beyond a row in shared memory may be read; they are never used. Rows begin with a vector.
 func (p *pipe) padding() int64 {
 	last := len(p.axes) - 1
-	n := max(p.halo[last].Low, p.halo[last].High)
-	return (n + 3) / 4 * 4
+	n, vector := max(p.halo[last].Low, p.halo[last].High), max(p.vec, 4)
+	return (n + vector - 1) / vector * vector
 }
 
 // pitch is how far apart rows start there.

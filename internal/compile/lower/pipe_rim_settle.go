@@ -19,6 +19,10 @@ func hasBit(word kernel.Expr, n int64) kernel.Expr {
 // settle puts in place what stages leave as it was in some rows. There may be planes beyond the
 // arrays, too: nothing depends on them.
 func (s *pipeStep) settle(rows []int64) {
+	if !s.guarded && s.rimsAtTiles() {
+		s.settleAtTiles(rows)
+		return
+	}
 	for part, side := range s.sides {
 		list := newScope(s.body)
 		if part == 0 { // other lanes have copied them

@@ -56,6 +56,9 @@ const (
 
 // slowTiles are the tiles that put rims in place, which are the first ones.
 func (p *pipe) slowTiles() []edgeTiles {
+	if p.rimsAtTiles() { // all take as long
+		return nil
+	}
 	ends, lines := p.width[len(p.axes)-1] != (pipeline.Halo{}), p.middle() && p.width[1] != (pipeline.Halo{})
 	if !ends && !lines {
 		return nil

@@ -139,7 +139,8 @@ func (p *pipe) steps(body *scope) {
 	is := func(n int64) kernel.Expr { return kernel.Bin(op.Eq, kernel.V(part), kernel.I(n)) }
 	lo, hi := kernel.Sel(is(0), start, to), kernel.Sel(is(0), from, stop)
 	inner := loop(false, false, from, to)
-	if p.late && p.set.Word(schedule.RimlessLoop) == schedule.OwnLoop && len(p.rimGrids()) > 0 {
+	if p.late && p.set.Word(schedule.RimlessLoop) == schedule.OwnLoop && len(p.rimGrids()) > 0 &&
+		!p.rimsAtTiles() {
 		inner = []kernel.Stmt{&kernel.If{Cond: p.rimless(body), Then: loop(false, true, from, to), Else: inner}}
 	}
 	body.emit(&kernel.Loop{Var: part, Lo: kernel.I(0), Hi: kernel.I(3), Step: kernel.I(1), Body: []kernel.Stmt{

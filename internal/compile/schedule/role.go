@@ -68,6 +68,8 @@ const (
 	RimPlacement
 	// RimVector is how many rows of a column of such cells a thread loads together.
 	RimVector
+	// RimTiles says which tiles put such cells in place: EdgeTiles or AllTiles.
+	RimTiles
 	// RimlessLoop says which loop blocks take that have no such cells: CommonLoop or OwnLoop.
 	RimlessLoop
 	// BlockWait says whom a block waits for between two rounds, in kernels whose blocks stay for many of them:
@@ -112,6 +114,9 @@ const (
 	RowRims  = "rows" // RimPlacement: after the rows that other warps wait for, and after the others
 	StepRims = "step" // RimPlacement: after all rows
 
+	EdgeTiles = "edge" // RimTiles: those at the edges of the domain
+	AllTiles  = "all"  // RimTiles: all, at their ends, which takes no test
+
 	CommonLoop = "common" // RimlessLoop: that of the others
 	OwnLoop    = "own"    // RimlessLoop: one that does not look for them
 
@@ -140,7 +145,7 @@ var roleNames = [roleCount]string{
 	ClusterBlocks: "cluster blocks",
 	Perspective:   "perspective", Prefetch: "prefetch", Pointwise: "pointwise",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
-	RimPlacement: "rim placement", RimVector: "rim vector", RimlessLoop: "rimless loop",
+	RimPlacement: "rim placement", RimVector: "rim vector", RimTiles: "rim tiles", RimlessLoop: "rimless loop",
 	BlockWait:    "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",

@@ -192,7 +192,8 @@ func TestSpansDrawRims(t *testing.T) {
 	t.Parallel()
 	want := map[string]bool{
 		"rims=rows": true, "rims=step": true, "rimvec=1": true, "rimvec=2": true, "rimvec=4": true,
-		"rimless=common": true, "rimless=own": true, "cluster=1": true, "cluster=2": true, "cluster=4": true,
+		"rimless=common": true, "rimless=own": true, "rimtiles=edge": true, "rimtiles=all": true,
+		"cluster=1": true, "cluster=2": true, "cluster=4": true,
 	}
 	late, pairs := 0, 0 // with kernels that have rims in shared memory
 	for seed := uint64(3); (len(want) > 0 || late < 3) && pairs < 40; seed += uint64(len(wishes)) {
