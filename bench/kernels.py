@@ -15,7 +15,8 @@ it costs. It may be given several times. The first = that no space and no other 
 --clocks tells when each block has ended, in cycles of its multiprocessor: the least, the median, the most.
 --json writes the figures, and the cycles of all blocks.
 
-Needs CuPy for the driver. Kernels with numbers among their arguments are left out: use sizes=literals.
+Needs CuPy for the driver. Scalars of the program are all 0.04. Kernels with whole numbers among their arguments are
+left out: use sizes=literals.
 """
 import argparse
 import concurrent.futures
@@ -118,13 +119,18 @@ class Device:
         if k["shared"] > 48 << 10:
             k["function"].max_dynamic_shared_size_bytes = k["shared"]
         names = k["arguments"]
-        if any("*" not in a for a in names):
-            raise ValueError("has numbers among its arguments: use sizes=literals")
         kind = "float64" if "double" in names[0] else "float32"
-        out = next(n for n, a in enumerate(names) if "const" not in a)
+        out = next(n for n, a in enumerate(names) if "*" in a and "const" not in a)
         swap = {0: out, out: 0}
-        grids = [self.grid(kind, n) for n in range(len(names))]
-        k["grids"] = tuple(grids), tuple(grids[swap.get(n, n)] for n in range(len(names)))
+        given = [self.grid(kind, n) if "*" in a else self.number(a) for n, a in enumerate(names)]
+        k["given"] = tuple(given), tuple(given[swap.get(n, n)] for n in range(len(names)))
+
+    def number(self, argument):
+        """Returns a value for a scalar of the program."""
+        for kind, make in ("double", self.cupy.float64), ("float", self.cupy.float32):
+            if kind in argument.split():
+                return make(0.04)
+        raise ValueError(f"has the argument {argument}: use sizes=literals")
 
     def time(self, k, launches):
         """Returns the seconds of a launch."""
@@ -139,7 +145,7 @@ class Device:
         return self.cupy.cuda.get_elapsed_time(begin, end) / launches * 1e-3
 
     def launch(self, k, n):
-        k["function"]((k["blocks"],), k["threads"], k["grids"][n % 2], shared_mem=k["shared"])
+        k["function"]((k["blocks"],), k["threads"], k["given"][n % 2], shared_mem=k["shared"])
 
     def cycles(self, k):
         at = k["module"].get_global("block_cycles")
