@@ -259,7 +259,8 @@ func (s *pipeStep) store(st *pipeline.Stage, r int64, plane kernel.Expr, row []*
 		all := &kernel.StoreVector{Buffer: b.buffer, Index: at(c), Values: values}
 		some := []kernel.Stmt{}
 		whole := s.has(stored, r, c, 1, false) // one instruction, where a vector is the tile's own or is not
-		if (s.guarded || s.withRims && !st.Output.Spare) && !(st.Output.Spare && s.wholeVectors()) {
+		parts := s.guarded || s.withRims && !st.Output.Spare || s.late && s.overhang() > 0
+		if parts && !(st.Output.Spare && s.wholeVectors()) {
 			some = []kernel.Stmt{&kernel.If{Cond: s.has(stored, r, c, s.vec, false), Then: cells}}
 			whole = s.has(stored, r, c, s.vec, true)
 		}

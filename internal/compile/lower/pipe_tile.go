@@ -181,6 +181,9 @@ func (p *pipe) inner(body *scope) kernel.Expr {
 		}
 		to := kernel.Add(from, kernel.I(cells-1))
 		if within || p.tileFaces[k] {
+			if k == last && within { // the last vector may begin in a row, and end in its padding
+				to = kernel.Sub(to, kernel.I(p.overhang()))
+			}
 			cond = conj(cond, kernel.Ge(from, p.lo[k]))
 			cond = conj(cond, kernel.Le(to, p.hi[k]))
 			continue
@@ -199,6 +202,14 @@ func (p *pipe) inner(body *scope) kernel.Expr {
 		}
 	}
 	return body.let(p.env, "inner", "inner", cond)
+}
+
+// overhang is how many cells the last tile of a row may have beyond the row's end: less than a vector.
+func (p *pipe) overhang() int64 {
+	if p.vec == 1 || p.vectorsFit() {
+		return 0
+	}
+	return p.vec - 1
 }
 
 // innerSteps returns the first plane that memory brings in a step in which all stages are
