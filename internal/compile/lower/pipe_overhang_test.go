@@ -21,7 +21,8 @@ func TestPipeOverhang(t *testing.T) {
 		{"float", "star", "@2{block=8x32,cells=2x2,stages=1,rims=step,sizes=literals}", 1, 1},
 		{"double", "star", "@3{block=8x32,cells=3x2,stages=2,barrier=whole,sizes=literals}", 1, 1},
 		{"float", "box", "@2{block=8x32,cells=2x4,stages=1,chunk=0,persistent=1,sizes=literals}", 1, 3},
-		{"double", "wide", "@2{block=8x32,cells=3x2,stages=1,rimless=own}", 2, 1},
+		{"double", "wide", "@2{block=8x32,cells=3x2,stages=1,rimless=own,sizes=literals}", 2, 1},
+		{"double", "wide", "@2{block=8x32,cells=3x2,stages=1}", 2, 0},
 		{"float", "wide", "@2{block=8x32,cells=3x1,stages=1,rims=step,sizes=literals}", 2, 0},
 	} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -204,9 +204,10 @@ func (p *pipe) inner(body *scope) kernel.Expr {
 	return body.let(p.env, "inner", "inner", cond)
 }
 
-// overhang is how many cells the last tile of a row may have beyond the row's end: less than a vector.
+// overhang is how many cells the last tile of a row may have beyond the row's end, less than a vector. Where it is not
+// known how long rows are, such a tile has guards: stores of parts of vectors would cost all others something.
 func (p *pipe) overhang() int64 {
-	if p.vec == 1 || p.vectorsFit() {
+	if p.vec == 1 || !p.baked || p.vectorsFit() {
 		return 0
 	}
 	return p.vec - 1
