@@ -34,7 +34,7 @@ const deepBudget = 120 * time.Second
 
 func (c *benchDeep) Run(a *app) error {
 	collectLess()
-	search, err := c.search(a, c.JSON, deepBudget, a.stderr)
+	search, err := c.search(a, c.JSON, deepBudget)
 	if err != nil {
 		return err
 	}

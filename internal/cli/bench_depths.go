@@ -34,7 +34,7 @@ const depthsBudget = 30 * time.Second
 
 func (c *benchDepths) Run(a *app) error {
 	collectLess()
-	search, err := c.search(a, c.JSON, depthsBudget, a.stderr)
+	search, err := c.search(a, c.JSON, depthsBudget)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/target"
@@ -19,10 +18,10 @@ type searchFlags struct {
 }
 
 // search checks the flags. The budget is the usual one if nobody says otherwise.
-func (c *searchFlags) search(a *app, json string, usual time.Duration, log io.Writer) (contest.Search, error) {
+func (c *searchFlags) search(a *app, json string, usual time.Duration) (contest.Search, error) {
 	s := contest.Search{
 		Budget: c.Budget, Trials: c.Trials, Within: c.Within, Open: contest.OpenDevice(c.Device, c.Jobs),
-		Commit: a.commit(), Log: log,
+		Commit: a.commit(), Log: a.stderr,
 	}
 	switch {
 	case c.Budget < 0:

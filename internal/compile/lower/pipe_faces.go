@@ -21,9 +21,8 @@ import (
 // the ends of tiles, all cells along the axis have to be assigned, and planes in shared memory have to hold what is
 // read.
 func (p *pipe) facesAtTiles(k int) bool {
-	last := len(p.axes) - 1
-	exact := k < last || p.vec == 1 || p.vectorsFit() // a tile's last vector ends with the domain
-	if !p.middle() || k == 0 || p.opts.Bare || p.clustered() || p.wraps(k) || !exact {
+	if !p.middle() || k == 0 || p.opts.Bare || p.clustered() || p.wraps(k) ||
+		k == len(p.axes)-1 && !p.tilesEndRows() {
 		return false
 	}
 	faces, held := false, true

@@ -133,6 +133,9 @@ func (p *pipe) vectorsFit() bool {
 	return mod(e.Lo, p.vec) == 0 && mod(e.Hi+1, p.vec) == 0
 }
 
+// tilesEndRows reports whether the last tile of a row ends where the row does.
+func (p *pipe) tilesEndRows() bool { return p.vec == 1 || p.vectorsFit() }
+
 // wholeVectors reports whether stores need no look at single cells of a vector. In two
 // dimensions nobody asks: without the branches of stores one block of code is so long that a
 // compiler moves too much of it about, and spills.

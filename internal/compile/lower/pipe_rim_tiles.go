@@ -17,7 +17,7 @@ import (
 func (p *pipe) rimsAtTiles() bool {
 	last := len(p.axes) - 1
 	if p.set.Word(schedule.RimTiles) != schedule.AllTiles || !p.late || p.clustered() || !p.baked || p.shortRows() ||
-		p.vec > 1 && !p.vectorsFit() || p.rimLines() != p.width[1].Low+p.width[1].High {
+		!p.tilesEndRows() || p.rimLines() != p.width[1].Low+p.width[1].High {
 		return false
 	}
 	for k, cells := range map[int]int64{1: p.rows, last: p.run} {

@@ -207,7 +207,7 @@ func (p *pipe) inner(body *scope) kernel.Expr {
 // overhang is how many cells the last tile of a row may have beyond the row's end, less than a vector. Where it is not
 // known how long rows are, such a tile has guards: stores of parts of vectors would cost all others something.
 func (p *pipe) overhang() int64 {
-	if p.vec == 1 || !p.baked || p.vectorsFit() {
+	if !p.baked || p.tilesEndRows() {
 		return 0
 	}
 	return p.vec - 1
