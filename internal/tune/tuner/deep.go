@@ -54,10 +54,11 @@ var spanSeeds = map[int][]string{
 	},
 	3: {
 		"family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,rimvec=1,sizes=literals",
-		"family=pipe,block=8x32,cells=10x2,chunk=0,persistent=1,barrier=whole,rims=step,sizes=literals",
+		"family=pipe,block=8x32,cells=10x2,chunk=256,rims=step,rimtiles=all,sizes=literals",
 		"family=pipe,block=16x32,cells=5x2,chunk=0,persistent=1,rimvec=1,sizes=literals",
+		"family=pipe,block=16x32,cells=5x2,chunk=256,rimvec=1,rimtiles=all,sizes=literals",
 		"family=pipe,block=8x32,cells=4x2,chunk=0,persistent=1,rims=step,rimless=own,sizes=literals",
-		"family=pipe,block=8x32,cells=10x2,chunk=0,persistent=1,stages=1,barrier=whole,rims=step,rimvec=1,sizes=literals",
+		"family=pipe,block=8x32,cells=10x2,chunk=0,persistent=1,stages=1,barrier=whole,rims=step,sizes=literals",
 		"family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,rims=step,sizes=literals",
 		"family=pipe,block=8x32,cells=4x2,chunk=0,persistent=1,stages=1,rimvec=1,sizes=literals",
 	},
