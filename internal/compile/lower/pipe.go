@@ -35,11 +35,8 @@ func init() {
 func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	const source = "Matsumura et al. 2020, section 4; Rawat et al. 2019, section III-A"
 	var blocks, cells []schedule.Value
-	warps := []int64{8, 4, 12, 16, 2, 1, 6}
-	if len(axes) == 3 { // registers are short, and each number of warps leaves a thread another share of them
-		warps = append(warps, 10, 14)
-	}
-	for _, w := range warps {
+	// A multiprocessor has four files of registers: 10 warps would leave a thread no more of them than 12 do.
+	for _, w := range []int64{8, 4, 12, 16, 2, 1, 6} {
 		blocks = append(blocks, schedule.Int(w, 32))
 	}
 	if len(axes) == 2 {
@@ -49,7 +46,7 @@ func declarePipe(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	} else {
 		for _, n := range [][2]int64{
 			{4, 2}, {5, 2}, {6, 2}, {3, 2}, {2, 2}, {2, 1}, {4, 1}, {1, 2}, {3, 1}, {8, 2}, {4, 4}, {5, 4}, {10, 2},
-			{2, 4}, {1, 4}, {3, 4}, {6, 4}, {7, 2}, {5, 1}, {6, 1},
+			{2, 4}, {1, 4}, {3, 4}, {6, 4}, {7, 2},
 		} {
 			cells = append(cells, schedule.Int(n[0], n[1]))
 		}

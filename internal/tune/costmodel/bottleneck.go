@@ -125,4 +125,5 @@ func (e *Evidence) add(t Terms) {
 	e.Waiting += t.Waiting
 	e.Launching += t.Launching
 	e.Waves = max(e.Waves, t.Waves)
+	e.Pressure = max(e.Pressure, t.Pressure)
 }

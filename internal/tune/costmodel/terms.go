@@ -35,10 +35,13 @@ type Terms struct {
 	// Waves is by how much the last blocks prolong the kernel: blocks that run at a time, rounded up, over the
 	// blocks that there are. 1 is none.
 	Waves float64 `json:"waves"`
+	// Pressure is by how much registers prolong the kernel that are likely to spill. It is 0 where the compiler has
+	// told what it spills, which Shared has then, and 1 where none are likely to.
+	Pressure float64 `json:"register_pressure,omitempty"`
 }
 
 // Which part of what the device can do its kernels reach, and what waiting takes. These are the only numbers that
-// are fitted: to the 38 kernels of an NVIDIA H200 in bench/results that TestAgainstMeasurements reads. Arithmetic in
+// are fitted: to kernels of an NVIDIA H200 in bench/results that TestAgainstMeasurements and TestTiles read. Arithmetic in
 // double reaches less, since the clock falls at the limit of power.
 const (
 	memoryReached     = 0.90
@@ -48,6 +51,10 @@ const (
 	barrierSeconds    = 50e-9  // that a barrier of a block adds to a step
 	exchangeSeconds   = 3.5e-6 // from a store to the flag that another block sees, and back
 	launchSeconds     = 2e-6
+	// pressed is how many times what a thread can have of registers the estimate is from where on kernels get slower
+	// for what they spill. Compilers need half of the estimate: it holds all values that are alive at once in the
+	// order of the text.
+	pressed = 1.9
 	// together is the exponent of the norm by which terms that overlap add: 1 would be their sum, and infinity
 	// the largest.
 	together = 4
@@ -77,6 +84,8 @@ func NewTerms(w *Work, useful float64, m *machine.Machine, known Known) Terms {
 	taken := w.Taken
 	if known.Registers > 0 {
 		taken.Registers = int64(known.Registers)
+	} else {
+		t.Pressure = max(1, float64(taken.Registers)/(pressed*float64(taken.Available(gpu))))
 	}
 	blocks := max(1, float64(taken.BlocksPerMultiprocessor(gpu)))
 	waves := float64(w.Blocks) / (blocks * units)
@@ -91,7 +100,7 @@ func (t Terms) Seconds() float64 {
 	for _, s := range []float64{t.Memory, t.Issue, t.Arithmetic, t.Shared} {
 		sum += math.Pow(s, together)
 	}
-	return t.Waves*math.Pow(sum, 1./together) + t.Waiting + t.Launching
+	return t.Waves*max(1, t.Pressure)*math.Pow(sum, 1./together) + t.Waiting + t.Launching
 }
 
 // part returns the terms of one of so many equal parts of a launch.
@@ -146,6 +155,9 @@ func (t Terms) String() string {
 	}
 	if t.Waves >= 1.005 {
 		fmt.Fprintf(&b, ", last wave %.2f", t.Waves)
+	}
+	if t.Pressure >= 1.005 {
+		fmt.Fprintf(&b, ", register pressure %.2f", t.Pressure)
 	}
 	return b.String()
 }

@@ -1,8 +1,10 @@
 package deep
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -29,7 +31,7 @@ func TestRoute(t *testing.T) {
 		{"the shallowest", 2, map[int64]float64{2: 0.5}, "[2 3 4] the depths around 2 were not faster"},
 		{"the deepest", 12, map[int64]float64{12: 0.5}, "[12 10] the depths around 12 were not faster"},
 	} {
-		r := Around([]int64{2, 3, 4, 5, 6, 8, 10, 12}, c.start)
+		r := Along([]int64{2, 3, 4, 5, 6, 8, 10, 12}, []Version{{Depth: c.start, Seconds: 1}})
 		tried := []Version{{Depth: 1, Seconds: 1}}
 		var order []int64
 		for {
@@ -49,6 +51,43 @@ func TestRoute(t *testing.T) {
 			}
 			order = append(order, depth)
 			tried = append(tried, Version{Depth: depth, Seconds: time * float64(depth)})
+		}
+	}
+}
+
+// Depths that are predicted to be nearly as fast as the best come first, and those that are predicted to be slow are
+// not tried: where halos are whole vectors, odd depths have longer ones.
+func TestForecastRoute(t *testing.T) {
+	var predicted []Version
+	for d, s := range map[int64]float64{2: 1.15, 3: 1.5, 4: 1, 5: 1.4, 6: 1.1, 8: 1.19} {
+		predicted = append(predicted, Version{Depth: d, Seconds: s * float64(d)})
+	}
+	slices.SortFunc(predicted, func(a, b Version) int { return cmp.Compare(a.Depth, b.Depth) })
+	for _, c := range []struct {
+		measured map[int64]float64 // of an iteration
+		want     string
+	}{
+		{map[int64]float64{4: 1, 6: 1.1, 2: 1.2}, "[4 6 2] the depths around 4 were not faster"},
+		{map[int64]float64{4: 1, 6: 0.8, 2: 1.2, 8: 0.9}, "[4 6 2 7 8] the depths around 6 were not faster"},
+		{map[int64]float64{4: math.Inf(1), 6: math.Inf(1), 2: 1}, "[4 6 2] the depths around 2 were not faster"},
+	} {
+		r := Along([]int64{2, 3, 4, 5, 6, 7, 8}, predicted)
+		tried := []Version{{Depth: 1, Seconds: 2}}
+		var order []int64
+		for {
+			depth, why := r.Next(tried)
+			if depth == 0 || len(order) > 9 {
+				if got := fmt.Sprint(order, " ", why); got != c.want {
+					t.Errorf("%s, not %s", got, c.want)
+				}
+				break
+			}
+			s, ok := c.measured[depth]
+			if !ok {
+				s = 3
+			}
+			order = append(order, depth)
+			tried = append(tried, Version{Depth: depth, Seconds: s * float64(depth)})
 		}
 	}
 }

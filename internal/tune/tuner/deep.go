@@ -58,9 +58,10 @@ var spanSeeds = map[int][]string{
 		"family=pipe,block=16x32,cells=5x2,chunk=0,persistent=1,rimvec=1,sizes=literals",
 		"family=pipe,block=16x32,cells=5x2,chunk=256,rimvec=1,rimtiles=all,sizes=literals",
 		"family=pipe,block=8x32,cells=4x2,chunk=0,persistent=1,rims=step,rimless=own,sizes=literals",
-		"family=pipe,block=8x32,cells=10x2,chunk=0,persistent=1,stages=1,barrier=whole,rims=step,sizes=literals",
+		"family=pipe,block=12x32,cells=4x2,chunk=0,persistent=1,rims=step,sizes=literals",
 		"family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,rims=step,sizes=literals",
-		"family=pipe,block=8x32,cells=4x2,chunk=0,persistent=1,stages=1,rimvec=1,sizes=literals",
+		"family=pipe,block=8x32,cells=3x2,chunk=0,persistent=1,rimvec=1,rimless=own,sizes=literals",
+		"family=pipe,block=12x32,cells=5x2,chunk=0,persistent=1,rims=step,rimless=own,sizes=literals",
 	},
 }
 
@@ -76,6 +77,8 @@ type loopSearch struct {
 	at     int               // its place among the result's loops
 	until  time.Time
 	route  *deep.Route // by predictions; nil where depths are tried in their order
+	// forecasts are predicted configurations by depth, the fastest first.
+	forecasts map[int64][]prediction
 	// trials is its limit, which is reached when lastTrial are made of the whole search; 0 is none.
 	trials, lastTrial int
 }
@@ -83,7 +86,9 @@ type loopSearch struct {
 // findLoops makes the searches of the loops whose iterations may share a kernel, and notes why others may not.
 func (t *tuning) findLoops() {
 	for _, loop := range t.subject.loops {
-		l := &loopSearch{tuning: t, loop: loop, at: len(t.result.Loops)}
+		l := &loopSearch{
+			tuning: t, loop: loop, at: len(t.result.Loops), forecasts: map[int64][]prediction{},
+		}
 		for _, k := range t.given.Kernels {
 			if k.Call == loop.Name && k.Depth > 1 {
 				l.named, l.depths = append(l.named, k), append(l.depths, int64(k.Depth))
@@ -462,10 +467,12 @@ func (l *loopSearch) refine(ctx context.Context) error {
 		return err
 	}
 	best.until = l.until
+	starts := best.starts // those that the first pass had no time for come after the leaders
 	best.starts = nil
 	for _, a := range best.leaders {
 		best.starts = append(best.starts, a.config)
 	}
+	best.starts = append(best.starts, starts...)
 	return l.run(ctx, best, 1-depthPart*float64(len(l.spans)))
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -14,10 +15,10 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
-// Before anything of several iterations is compiled, the cost model predicts the seeds of one depth after the other.
-// It goes by one while memory binds the best of them. From where it does not, depths gain little: the model goes on
-// as long as they gain at all. The search begins with the depth that is predicted to be the fastest, and goes around
-// it.
+// Before anything of several iterations is compiled, the cost model predicts the seeds of one depth after the other,
+// and all tiles where registers bind. It goes by one while memory binds the best of them. From where it does not,
+// depths gain little: the model goes on as long as they gain at all. The search begins with the depths that are
+// predicted to be the fastest, and goes around the one that is.
 
 // Depths that the model predicts: steps of one where kernels may still be bound by memory.
 var (
@@ -44,6 +45,10 @@ var smallSeeds = map[int][]string{
 // mostForecast is how many configurations a search starts with that the model has put in order.
 const mostForecast = 8
 
+// forecastPart is the part of a loop's time that the model may take for tiles: where processors are few it tells
+// about fewer of them.
+const forecastPart = 0.1
+
 // forecast is what the model predicts for a depth: the class of its best configuration, and its seconds.
 type forecast struct {
 	deep.Version
@@ -59,6 +64,12 @@ func (l *loopSearch) planRoute(ctx context.Context) {
 	if l.axes > 2 {
 		depths = solidForecast
 	}
+	tiles, stop := ctx, func() {}
+	if !l.until.IsZero() && l.opts.Clock == nil { // contexts do not follow a test's clock
+		most := time.Duration(forecastPart * float64(l.until.Sub(l.clock())))
+		tiles, stop = context.WithTimeout(ctx, most)
+	}
+	defer stop()
 	var list []forecast
 	var possible []int64
 	for _, d := range depths {
@@ -72,7 +83,7 @@ func (l *loopSearch) planRoute(ctx context.Context) {
 		if len(list) > 0 && pastTipping(list) {
 			continue
 		}
-		f, ok := l.forecast(ctx, d)
+		f, ok := l.forecast(ctx, tiles, d)
 		if !ok {
 			if len(list) == 0 {
 				return
@@ -88,7 +99,7 @@ func (l *loopSearch) planRoute(ctx context.Context) {
 	for _, f := range list {
 		versions = append(versions, f.Version)
 	}
-	l.route = deep.Around(possible, deep.Peak(versions).Depth)
+	l.route = deep.Along(possible, versions)
 }
 
 // pastTipping reports whether depths beyond those that were predicted gain nothing: memory does not bind the last
@@ -101,19 +112,26 @@ func pastTipping(list []forecast) bool {
 	return list[len(list)-1].class != costmodel.Memory && deep.Tipped(versions, tipping)
 }
 
-// forecast predicts the best of the seeds at a depth; false if none can be predicted.
-func (l *loopSearch) forecast(ctx context.Context, depth int64) (forecast, bool) {
+// forecast predicts the best of the seeds and tiles at a depth; false if none can be predicted. The tiles have a
+// context of their own.
+func (l *loopSearch) forecast(ctx, tiles context.Context, depth int64) (forecast, bool) {
 	choice, err := l.choice(depth)
 	if err != nil {
 		return forecast{}, false
 	}
 	k := l.kernelOf(choice, l.loop.span(l.subject, depth, 0))
-	best := forecast{Version: deep.Version{Depth: depth, Seconds: math.Inf(1)}}
-	for _, p := range l.predictAll(ctx, k, l.seeds(k, true)) {
-		if p.seconds < best.Seconds {
-			best.Seconds, best.class = p.seconds, p.class
+	list := l.predictAll(ctx, k, l.seeds(k, true))
+	for _, p := range l.predictAll(tiles, k, l.tiles(k)) {
+		if !math.IsInf(p.seconds, 1) {
+			list = append(list, p)
 		}
 	}
+	if len(list) == 0 {
+		return forecast{}, false
+	}
+	sortPredictions(list)
+	l.forecasts[depth] = list
+	best := forecast{Version: deep.Version{Depth: depth, Seconds: list[0].seconds}, class: list[0].class}
 	return best, !math.IsInf(best.Seconds, 1)
 }
 
@@ -175,24 +193,36 @@ func predictSafely(m *costmodel.Model, plan schedule.Plan) (class costmodel.Clas
 	return m.Roughly(plan)
 }
 
-// byForecast leaves the configurations that a search starts with that are predicted to be the fastest, in that order.
+func sortPredictions(list []prediction) {
+	slices.SortStableFunc(list, func(a, b prediction) int { return cmp.Compare(a.seconds, b.seconds) })
+}
+
+// byForecast puts the configurations in order that a search starts with: those that are predicted to be the fastest,
+// of these and of those that were predicted before, and then the best tiles in all forms.
 func (l *loopSearch) byForecast(ctx context.Context, k *kernelSearch) {
-	if l.route == nil || len(k.starts) < 2 {
+	if l.route == nil {
 		return
 	}
-	var known []schedule.Config
+	list := slices.Clone(l.forecasts[k.call.iterations.depth])
+	var more []schedule.Config
+	known := func(c schedule.Config) bool {
+		same := func(x schedule.Config) bool { return x.String() == c.String() }
+		return slices.ContainsFunc(more, same) ||
+			slices.ContainsFunc(list, func(p prediction) bool { return same(p.config) })
+	}
 	for _, c := range k.starts {
-		full, err := k.space.Schedule().Complete(c)
-		same := func(x schedule.Config) bool { return x.String() == full.String() }
-		if err == nil && !slices.ContainsFunc(known, same) {
-			known = append(known, full)
+		if full, err := k.space.Schedule().Complete(c); err == nil && !known(full) {
+			more = append(more, full)
 		}
 	}
-	list := l.predictAll(ctx, k, known)
-	slices.SortStableFunc(list, func(a, b prediction) int { return cmp.Compare(a.seconds, b.seconds) })
+	list = append(list, l.predictAll(ctx, k, more)...)
+	sortPredictions(list)
 	k.starts = k.starts[:0]
 	for _, p := range list[:min(len(list), mostForecast)] {
 		k.starts = append(k.starts, p.config)
+	}
+	if l.axes == 3 {
+		k.starts = append(k.starts, k.inAllForms(k.starts)...)
 	}
 }
 

@@ -279,7 +279,7 @@ func (k *kernelSearch) good() []search.Point {
 			most--
 		}
 	}
-	add(k.starts, mostGood)
+	add(k.starts, len(k.starts))
 	add(k.opts.Good, mostGood)
 	add(k.seedConfigs(), mostGood)
 	return list

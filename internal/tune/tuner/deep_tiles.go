@@ -1,0 +1,90 @@
+package tuner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// In three dimensions registers bind: which tile is fast depends on the depth, on how many grids there are and on
+// the type, so that no list of seeds has it for all programs. The model predicts all tiles of the common numbers of
+// warps instead. What it cannot tell apart, which is how a kernel treats its edges, is tried.
+
+// tileWarps are the warps of the blocks that the model chooses from: with fewer the halo is a large part.
+var tileWarps = []int64{8, 12, 16}
+
+// tileForms are the ways to make a kernel of a tile that were the fastest of some stencil on an H200
+// (bench/results/kernels-h200.json), those that were it most often first.
+var tileForms = []string{
+	"chunk=0,persistent=1,rims=step,sizes=literals",
+	"chunk=0,persistent=1,rimvec=1,sizes=literals",
+	"chunk=0,persistent=1,rims=step,rimless=own,sizes=literals",
+	"chunk=256,rims=step,rimtiles=all,sizes=literals",
+	"chunk=0,persistent=1,rimvec=1,rimless=own,sizes=literals",
+	"chunk=256,rimvec=1,rimtiles=all,sizes=literals",
+}
+
+// mostTiles is how many tiles a search starts with in all forms.
+const mostTiles = 3
+
+// tiles returns the configurations of a kernel's tiles, each in the first form.
+func (l *loopSearch) tiles(k *kernelSearch) []schedule.Config {
+	if l.axes != 3 {
+		return nil
+	}
+	var list []schedule.Config
+	for _, warps := range tileWarps {
+		for _, cells := range tileCells(k.space.Schedule()) {
+			if c, ok := k.nearSeed(tileText(fmt.Sprintf("%dx32", warps), cells, tileForms[0])); ok {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// tileCells returns the cells of a thread that a space has.
+func tileCells(s schedule.Space) []string {
+	f := s.Family(tileFamily)
+	if f == nil || f.Param(tileParam) == nil {
+		return nil
+	}
+	var list []string
+	for _, v := range f.Param(tileParam).Values {
+		list = append(list, v.String())
+	}
+	return list
+}
+
+const (
+	tileFamily = "pipe"
+	tileParam  = "cells"
+)
+
+func tileText(block, cells, form string) string {
+	return fmt.Sprintf("family=%s,block=%s,%s=%s,%s", tileFamily, block, tileParam, cells, form)
+}
+
+// inAllForms returns the first tiles of a list of configurations in the other forms, form by form.
+func (k *kernelSearch) inAllForms(list []schedule.Config) []schedule.Config {
+	type tile struct{ block, cells string }
+	var tiles []tile
+	for _, c := range list {
+		block, _ := c.Get("block")
+		cells, _ := c.Get(tileParam)
+		t := tile{block.String(), cells.String()}
+		if c.Family == tileFamily && len(tiles) < mostTiles && !slices.Contains(tiles, t) {
+			tiles = append(tiles, t)
+		}
+	}
+	var out []schedule.Config
+	for _, form := range tileForms {
+		for _, t := range tiles {
+			if c, ok := k.nearSeed(tileText(t.block, t.cells, form)); ok {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
