@@ -120,8 +120,9 @@ func (l *loopSearch) forecast(ctx, tiles context.Context, depth int64) (forecast
 		return forecast{}, false
 	}
 	k := l.kernelOf(choice, l.loop.span(l.subject, depth, 0))
-	list := l.predictAll(ctx, k, l.seeds(k, true))
-	for _, p := range l.predictAll(tiles, k, l.tiles(k)) {
+	seeds := l.seeds(k, true)
+	list := l.predictAll(ctx, k, seeds)
+	for _, p := range l.predictAll(tiles, k, without(l.tiles(k), seeds)) {
 		if !math.IsInf(p.seconds, 1) {
 			list = append(list, p)
 		}
@@ -197,33 +198,51 @@ func sortPredictions(list []prediction) {
 	slices.SortStableFunc(list, func(a, b prediction) int { return cmp.Compare(a.seconds, b.seconds) })
 }
 
+// without returns the configurations of a list that others are not, each once.
+func without(list, others []schedule.Config) []schedule.Config {
+	known := map[string]bool{}
+	for _, c := range others {
+		known[c.String()] = true
+	}
+	var out []schedule.Config
+	for _, c := range list {
+		if text := c.String(); !known[text] {
+			known[text] = true
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // byForecast puts the configurations in order that a search starts with: those that are predicted to be the fastest,
-// of these and of those that were predicted before, and then the best tiles in all forms.
+// of these and of those that were predicted before. In three dimensions they are of different tiles; then come those
+// that were the fastest at other depths, and the best tiles in all forms.
 func (l *loopSearch) byForecast(ctx context.Context, k *kernelSearch) {
 	if l.route == nil {
 		return
 	}
 	list := slices.Clone(l.forecasts[k.call.iterations.depth])
-	var more []schedule.Config
-	known := func(c schedule.Config) bool {
-		same := func(x schedule.Config) bool { return x.String() == c.String() }
-		return slices.ContainsFunc(more, same) ||
-			slices.ContainsFunc(list, func(p prediction) bool { return same(p.config) })
+	var before, given []schedule.Config
+	for _, p := range list {
+		before = append(before, p.config)
 	}
 	for _, c := range k.starts {
-		if full, err := k.space.Schedule().Complete(c); err == nil && !known(full) {
-			more = append(more, full)
+		if full, err := k.space.Schedule().Complete(c); err == nil {
+			given = append(given, full)
 		}
 	}
-	list = append(list, l.predictAll(ctx, k, more)...)
+	list = append(list, l.predictAll(ctx, k, without(given, before))...)
 	sortPredictions(list)
-	k.starts = k.starts[:0]
-	for _, p := range list[:min(len(list), mostForecast)] {
-		k.starts = append(k.starts, p.config)
+	var sorted []schedule.Config
+	for _, p := range list {
+		sorted = append(sorted, p.config)
 	}
 	if l.axes == 3 {
-		k.starts = append(k.starts, k.inAllForms(k.starts)...)
+		first := differentTiles(sorted, mostForecast)
+		k.starts = slices.Concat(first, given[:min(len(given), mostStarts)], k.inAllForms(first))
+		return
 	}
+	k.starts = sorted[:min(len(sorted), mostForecast)]
 }
 
 // kernelOf makes the search of a kernel of several iterations, without a result.

@@ -66,21 +66,43 @@ func tileText(block, cells, form string) string {
 	return fmt.Sprintf("family=%s,block=%s,%s=%s,%s", tileFamily, block, tileParam, cells, form)
 }
 
-// inAllForms returns the first tiles of a list of configurations in the other forms, form by form.
-func (k *kernelSearch) inAllForms(list []schedule.Config) []schedule.Config {
-	type tile struct{ block, cells string }
-	var tiles []tile
+// tile is the block and the cells of a thread of a kernel.
+type tile struct{ block, cells string }
+
+func tileOf(c schedule.Config) tile {
+	block, _ := c.Get("block")
+	cells, _ := c.Get(tileParam)
+	return tile{block.String(), cells.String()}
+}
+
+// differentTiles returns the first configurations of a list that have different tiles. Those of other families have
+// none, and each is returned.
+func differentTiles(list []schedule.Config, most int) []schedule.Config {
+	known := map[tile]bool{}
+	var out []schedule.Config
 	for _, c := range list {
-		block, _ := c.Get("block")
-		cells, _ := c.Get(tileParam)
-		t := tile{block.String(), cells.String()}
-		if c.Family == tileFamily && len(tiles) < mostTiles && !slices.Contains(tiles, t) {
-			tiles = append(tiles, t)
+		if len(out) == most {
+			break
 		}
+		if c.Family == tileFamily {
+			t := tileOf(c)
+			if known[t] {
+				continue
+			}
+			known[t] = true
+		}
+		out = append(out, c)
 	}
+	return out
+}
+
+// inAllForms returns the first tiles of a list in the other forms, form by form.
+func (k *kernelSearch) inAllForms(list []schedule.Config) []schedule.Config {
+	own := slices.DeleteFunc(slices.Clone(list), func(c schedule.Config) bool { return c.Family != tileFamily })
 	var out []schedule.Config
 	for _, form := range tileForms {
-		for _, t := range tiles {
+		for _, c := range differentTiles(own, mostTiles) {
+			t := tileOf(c)
 			if c, ok := k.nearSeed(tileText(t.block, t.cells, form)); ok {
 				out = append(out, c)
 			}
