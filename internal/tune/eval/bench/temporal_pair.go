@@ -76,6 +76,12 @@ func (r SuiteRow) Compare(ctx context.Context, o TemporalOptions, plan string) (
 	if err != nil {
 		return nil, err
 	}
+	as, ahead := ofSeveral, w
+	ahead.bare, ahead.single, ahead.plans = nil, orDefault(nil), append([]string{plan}, w.plans...)
+	if depth == 1 {
+		as, ahead.single, ahead.plans = ofOne, []string{"", plan}, w.plans
+	}
+	d.compileAhead(ctx, []rowWanted{ahead})
 	if t.checks, err = checksOf(append([]string{plan}, w.plans...)); err != nil {
 		return nil, err
 	}
@@ -84,10 +90,6 @@ func (r SuiteRow) Compare(ctx context.Context, o TemporalOptions, plan string) (
 		return nil, err
 	}
 	single.Close()
-	as := ofSeveral
-	if depth == 1 {
-		as = ofOne
-	}
 	mine, err := t.fastest(ctx, []string{plan}, as)
 	if err != nil {
 		return nil, err
