@@ -41,8 +41,8 @@ type Terms struct {
 }
 
 // Which part of what the device can do its kernels reach, and what waiting takes. These are the only numbers that
-// are fitted: to kernels of an NVIDIA H200 in bench/results that TestAgainstMeasurements and TestTiles read. Arithmetic in
-// double reaches less, since the clock falls at the limit of power.
+// are fitted: to kernels of an NVIDIA H200 in bench/results that TestAgainstMeasurements and TestTiles read. Arithmetic
+// in double reaches less, since the clock falls at the limit of power.
 const (
 	memoryReached     = 0.90
 	issueReached      = 0.85

@@ -41,6 +41,11 @@ func TestTerms(t *testing.T) {
 			"2208 us: shared memory 0.50, last wave 1.98", costmodel.Shared},
 		{func(w *costmodel.Work) { w.Blocks, w.Shared = 264, 33454e6 }, 1, costmodel.Known{Registers: 128},
 			"1113 us: shared memory 1.00", costmodel.Shared},
+		// Twice 1.9 times what a thread can have; once a compiler has told that nothing spills, that is past.
+		{func(w *costmodel.Work) { w.Shared, w.Taken.Registers = 33454e6, 969 }, 1, costmodel.Known{},
+			"2224 us: shared memory 0.50, register pressure 2.00", costmodel.Shared},
+		{func(w *costmodel.Work) { w.Shared, w.Taken.Registers = 33454e6, 969 }, 1, costmodel.Known{Registers: 255},
+			"1113 us: shared memory 1.00", costmodel.Shared},
 	} {
 		w := base
 		c.change(&w)

@@ -235,7 +235,9 @@ func (l *loopSearch) byForecast(ctx context.Context, k *kernelSearch) {
 	sortPredictions(list)
 	var sorted []schedule.Config
 	for _, p := range list {
-		sorted = append(sorted, p.config)
+		if len(sorted) == 0 || !math.IsInf(p.seconds, 1) { // what cannot be predicted cannot be lowered
+			sorted = append(sorted, p.config)
+		}
 	}
 	if l.axes == 3 {
 		first := differentTiles(sorted, mostForecast)
