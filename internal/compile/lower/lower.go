@@ -95,6 +95,8 @@ func Plan(p *ir.Program, o Options) (schedule.Plan, error) {
 type Choice struct {
 	schedule.Kernel // with the configuration that the options' plan gives it
 	Space           schedule.Space
+	// Idle are the roles of parameters that change nothing in this kernel, whatever their value is.
+	Idle []schedule.Role
 }
 
 // Choices returns the program's kernels in the order of a plan. They are not
@@ -106,7 +108,7 @@ func Choices(p *ir.Program, o Options) ([]Choice, error) {
 	}
 	var out []Choice
 	for i, k := range m.chooser.known {
-		out = append(out, Choice{k, m.chooser.spaces[i]})
+		out = append(out, Choice{Kernel: k, Space: m.chooser.spaces[i]})
 	}
 	return out, nil
 }

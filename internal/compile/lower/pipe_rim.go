@@ -8,6 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
@@ -90,6 +91,11 @@ func LateRims(of *pipeline.Pipeline) bool {
 	p := &pipe{spanKernel: s, stream: stream, prefetch: 1, extents: stream.Sources[0].Value.Dims()}
 	p.decideRims()
 	return p.late
+}
+
+// rimRoles are the roles of parameters that say how rims are put in place late.
+var rimRoles = []schedule.Role{
+	schedule.RimPlacement, schedule.RimVector, schedule.RimTiles, schedule.RimlessLoop,
 }
 
 // mostRim is how wide a rim in shared memory may be.

@@ -104,7 +104,11 @@ func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, erro
 		return Choice{}, err
 	}
 	k := schedule.Kernel{Call: l.Name, To: l.Leaves(), Depth: depth, Config: space.Default(space.Families[0].Name)}
-	return Choice{k, space}, nil
+	c := Choice{Kernel: k, Space: space}
+	if !LateRims(pl) {
+		c.Idle = rimRoles
+	}
+	return c, nil
 }
 
 // Repeats reports whether the kernel may be of a family that carries out its iterations as often as an argument says.

@@ -53,15 +53,15 @@ var spanSeeds = map[int][]string{
 		"family=pipe,block=4x32,cells=4,chunk=128,sizes=literals",
 	},
 	3: {
-		"family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,rimvec=1,sizes=literals",
-		"family=pipe,block=8x32,cells=10x2,chunk=256,rims=step,rimtiles=all,sizes=literals",
-		"family=pipe,block=16x32,cells=5x2,chunk=0,persistent=1,rimvec=1,sizes=literals",
-		"family=pipe,block=16x32,cells=5x2,chunk=256,rimvec=1,rimtiles=all,sizes=literals",
-		"family=pipe,block=8x32,cells=4x2,chunk=0,persistent=1,rims=step,rimless=own,sizes=literals",
-		"family=pipe,block=12x32,cells=4x2,chunk=0,persistent=1,rims=step,sizes=literals",
-		"family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,rims=step,sizes=literals",
-		"family=pipe,block=8x32,cells=3x2,chunk=0,persistent=1,rimvec=1,rimless=own,sizes=literals",
-		"family=pipe,block=12x32,cells=5x2,chunk=0,persistent=1,rims=step,rimless=own,sizes=literals",
+		"family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,sizes=literals,rimvec=1",
+		"family=pipe,block=8x32,cells=10x2,chunk=256,sizes=literals,rims=step,rimtiles=all",
+		"family=pipe,block=16x32,cells=5x2,chunk=0,persistent=1,sizes=literals,rimvec=1",
+		"family=pipe,block=16x32,cells=5x2,chunk=256,sizes=literals,rimvec=1,rimtiles=all",
+		"family=pipe,block=8x32,cells=4x2,chunk=0,persistent=1,sizes=literals,rims=step,rimless=own",
+		"family=pipe,block=12x32,cells=4x2,chunk=0,persistent=1,sizes=literals,rims=step",
+		"family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,sizes=literals,rims=step",
+		"family=pipe,block=8x32,cells=3x2,chunk=0,persistent=1,sizes=literals,rimvec=1,rimless=own",
+		"family=pipe,block=12x32,cells=5x2,chunk=0,persistent=1,sizes=literals,rims=step,rimless=own",
 	},
 }
 
@@ -149,9 +149,26 @@ func (l *loopSearch) choice(depth int64) (lower.Choice, error) {
 			return c, err
 		}
 	}
-	c.Space = l.pruneForCPU(l.loop.calls[0], spaces[0])
+	c.Space = l.pruneForCPU(l.loop.calls[0], withDefaults(spaces[0], c.Idle))
 	c.Config = c.Space.Default("")
 	return c, nil
+}
+
+// withDefaults returns a space in which the parameters of some roles have their defaults alone, where that leaves
+// any configurations.
+func withDefaults(s schedule.Space, roles []schedule.Role) schedule.Space {
+	for _, r := range roles {
+		var defaults []schedule.Value
+		for _, f := range s.Families {
+			if p := f.ForArray(r, ""); p != nil {
+				defaults = append(defaults, p.Default)
+			}
+		}
+		if less, err := s.On(r).Keep(defaults...); err == nil && len(defaults) > 0 {
+			s = less
+		}
+	}
+	return s
 }
 
 // singles returns the best plan of kernels of single iterations that was found.

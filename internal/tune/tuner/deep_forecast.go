@@ -253,6 +253,6 @@ func (l *loopSearch) kernelOf(c lower.Choice, call *tunedCall) *kernelSearch {
 	plan.Kernels = append(plan.Kernels, c.Kernel)
 	return &kernelSearch{
 		tuning: l.tuning, kernel: c.Kernel, name: c.ID(), call: call, plan: plan,
-		byCode: map[string]*Outcome{}, space: search.Of(c.Space),
+		byCode: map[string]*Outcome{}, space: search.Of(c.Space), idle: c.Idle,
 	}
 }

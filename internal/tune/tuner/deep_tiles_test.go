@@ -1,9 +1,11 @@
 package tuner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/lower"
@@ -97,4 +99,54 @@ func contains(full, c schedule.Config) bool {
 		v, ok := full.Get(s.Name)
 		return !ok || !v.Equal(s.Value)
 	})
+}
+
+// Where nothing keeps its rim, what says how rims are put in place is not searched, and seeds lose that alone.
+func TestNoRims(t *testing.T) {
+	clamped := strings.Replace(solid, "stencil", "boundary u, next : clamp;\nstencil", 1)
+	elsewhere, err := schedule.ParseConfig("family=pipe,block=8x32,cells=3x2,chunk=0,persistent=1,rims=step,rimless=own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[string]string{}
+	for _, source := range []string{solid, clamped} {
+		b := program(t, source)
+		s, err := newSubject(b, h200(t, newScripted(t, b, smooth)), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tuned := &tuning{subject: s, result: &Result{}, clock: time.Now}
+		tuned.findLoops()
+		if len(tuned.loops) != 1 {
+			t.Fatal(tuned.result.Loops)
+		}
+		l := tuned.loops[0]
+		c, err := l.choice(4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		family := c.Space.Family(tileFamily)
+		got := ""
+		for _, name := range []string{"rims", "rimvec", "rimtiles", "rimless"} {
+			got += fmt.Sprint(len(family.Param(name).Values), " ")
+		}
+		k := l.kernelOf(c, l.loop.span(s, 4, 0))
+		seed, ok := k.nearSeed(tileText("8x32", "4x2", tileForms[3]))
+		sizes[source] = got + fmt.Sprint(ok, " ", seed)
+		// What was the best of a program with rims is a start of one without, and the other way round.
+		k.starts = []schedule.Config{elsewhere}
+		if n := len(k.good()); n == 0 || !strings.Contains(k.space.Text(k.good()[0]), "cells=3x2") {
+			t.Errorf("%d starts, none of them %s", n, elsewhere)
+		}
+	}
+	for source, want := range map[string]string{
+		solid: "2 3 2 2 true family=pipe,block=8x32,cells=4x2,chunk=256,stages=2,pointwise=prefetch,persistent=0," +
+			"sizes=literals,registers=0,barrier=split,rims=step,rimvec=4,rimtiles=all,rimless=common,cluster=1",
+		clamped: "1 1 1 1 true family=pipe,block=8x32,cells=4x2,chunk=256,stages=2,pointwise=prefetch,persistent=0," +
+			"sizes=literals,registers=0,barrier=split,rims=rows,rimvec=4,rimtiles=edge,rimless=common,cluster=1",
+	} {
+		if sizes[source] != want {
+			t.Errorf("%s, not %s", sizes[source], want)
+		}
+	}
 }

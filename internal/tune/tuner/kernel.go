@@ -28,6 +28,7 @@ type kernelSearch struct {
 	space          *search.KernelSpace
 	strategy       search.Strategy
 	starts         []schedule.Config  // configurations that the search starts with
+	idle           []schedule.Role    // of parameters that change nothing, and have their defaults
 	cancelStrategy context.CancelFunc // ends the strategy's computations
 
 	asked          int

@@ -266,7 +266,7 @@ func (k *kernelSearch) good() []search.Point {
 	seen := map[string]bool{}
 	add := func(configs []schedule.Config, most int) {
 		for _, c := range configs {
-			c, err := k.space.Schedule().Complete(c)
+			c, err := k.space.Schedule().Complete(k.withoutIdle(c))
 			if err != nil {
 				continue
 			}
@@ -283,6 +283,20 @@ func (k *kernelSearch) good() []search.Point {
 	add(k.opts.Good, mostGood)
 	add(k.seedConfigs(), mostGood)
 	return list
+}
+
+// withoutIdle returns a configuration without the settings that change nothing in this kernel: what was good elsewhere
+// may have others there.
+func (k *kernelSearch) withoutIdle(c schedule.Config) schedule.Config {
+	f := k.space.Schedule().Family(c.Family)
+	if f == nil || len(k.idle) == 0 {
+		return c
+	}
+	c.Values = slices.DeleteFunc(slices.Clone(c.Values), func(s schedule.Setting) bool {
+		p := f.Param(s.Name)
+		return p != nil && slices.Contains(k.idle, p.Role)
+	})
+	return c
 }
 
 // Typical trials a second: on devices that do not share processors with compilers, and on those that do.
