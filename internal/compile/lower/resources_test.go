@@ -81,8 +81,8 @@ func TestAvailableRegisters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ threads, most, want int64 }{
-		{32, 0, 255}, {256, 0, 255}, {320, 0, 168}, {384, 0, 168}, {448, 0, 128}, {512, 0, 128}, {1024, 0, 64}, {1000, 0, 64},
-		{256, 96, 96}, {512, 168, 128},
+		{32, 0, 255}, {256, 0, 255}, {320, 0, 168}, {384, 0, 168}, {448, 0, 128}, {512, 0, 128}, {1024, 0, 64},
+		{1000, 0, 64}, {256, 96, 96}, {512, 168, 128},
 	} {
 		e := lower.Estimate{Threads: c.threads, Most: c.most}
 		if got := e.Available(m.GPU); got != c.want {

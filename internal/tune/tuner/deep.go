@@ -28,7 +28,8 @@ const (
 	deepPart = 0.6
 	// depthPart is the part of a loop's share that each depth gets in the first pass.
 	depthPart = 0.1
-	// fewestAtDepth is how many trials each depth gets at least.
+	// fewestAtDepth is how many trials each depth gets at least. Where many processes compile side by side, it is half
+	// of them, up to mostForecast: what is under way is ready at about the same time.
 	fewestAtDepth = 2
 	// tipping is how many depths in a row that gain nothing end the first pass: registers and tiles make the
 	// times of single depths uneven.
@@ -409,6 +410,9 @@ func (l *loopSearch) searchDepth(ctx context.Context, depth int64, until time.Ti
 	}
 	l.spans, l.iterations[k.name] = append(l.spans, k), k.call
 	k.until, k.latest, k.fewest = until, l.until, fewestAtDepth
+	if !l.about.Shared {
+		k.fewest = max(fewestAtDepth, min(l.about.Workers/2, mostForecast))
+	}
 	if err := l.run(ctx, k, part); err != nil {
 		return nil, err
 	}

@@ -104,7 +104,7 @@ func contains(full, c schedule.Config) bool {
 // Where nothing keeps its rim, what says how rims are put in place is not searched, and seeds lose that alone.
 func TestNoRims(t *testing.T) {
 	clamped := strings.Replace(solid, "stencil", "boundary u, next : clamp;\nstencil", 1)
-	elsewhere, err := schedule.ParseConfig("family=pipe,block=8x32,cells=3x2,chunk=0,persistent=1,rims=step,rimless=own")
+	elsewhere, err := schedule.ParseConfig("family=pipe,block=8x32,cells=3x2,chunk=256,rims=step,rimless=own")
 	if err != nil {
 		t.Fatal(err)
 	}
