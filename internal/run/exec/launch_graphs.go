@@ -48,8 +48,8 @@ type loop struct {
 	leaves   int64
 	points   int64
 	period   int64 // repetitions after which all grids are back in their places
-	syncs    int   // that the pacer had made when the loop was first met
-	usual    int64 // units of a graph; 0 before it is known, -1 for none
+	syncs    int   // that the pacer had made when the loop was last looked at
+	usual    int64 // units of a graph; 0 while launches are not known to be short
 }
 
 // graphKey says what a graph does: so many times a unit, from a state of the rotations on.
@@ -168,12 +168,12 @@ func (r *graphLauncher) times(l *loop, room int64) int64 {
 		l.usual = r.eager
 	}
 	if l.usual == 0 && pace.syncs-l.syncs >= enoughSyncs {
-		l.usual = -1
+		l.syncs = pace.syncs // long launches are looked at again: the machine may have been busy
 		if pace.each < longLaunch {
 			l.usual = l.length(int64(r.longest / max(pace.each, 1)))
 		}
 	}
-	if l.usual <= 0 {
+	if l.usual == 0 {
 		return 0
 	}
 	times := min(room, l.usual)

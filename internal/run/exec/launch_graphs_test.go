@@ -316,3 +316,26 @@ func TestLongLaunches(t *testing.T) {
 		}
 	}
 }
+
+// Launches that took long while the machine was busy are looked at again, so that a loop gets its graphs later.
+func TestGraphsAfterSlowBegin(t *testing.T) {
+	m := &executor{pace: pacer{each: 10 * longLaunch}}
+	r := &graphLauncher{executor: m, longest: longBatch / 2}
+	l := &loop{launches: 1, period: 2}
+	for _, c := range []struct {
+		syncs int
+		each  time.Duration
+		want  int64
+	}{
+		{enoughSyncs - 1, longLaunch / 2, 0},
+		{enoughSyncs, 10 * longLaunch, 0},
+		{2*enoughSyncs - 1, longLaunch / 2, 0},
+		{2 * enoughSyncs, longLaunch / 2, int64(longBatch / longLaunch)},
+		{3 * enoughSyncs, 10 * longLaunch, int64(longBatch / longLaunch)},
+	} {
+		m.pace.syncs, m.pace.each = c.syncs, c.each
+		if got := r.times(l, 1<<20); got != c.want {
+			t.Errorf("after %d waits, %v a launch: graphs of %d iterations, not %d", c.syncs, c.each, got, c.want)
+		}
+	}
+}
