@@ -15,8 +15,8 @@ import (
 var tileWarps = []int64{8, 12, 16}
 
 // tileForms are the ways to make a kernel of a tile that were the fastest of some stencil on an H200
-// (bench/results/kernels-h200.json), those that were it most often first. What treats edges comes last: a program that
-// has no such edges does without.
+// (bench/results/kernels-h200.json). Tiles are predicted in the first, which is the plainest. What treats edges comes
+// last in each: a program that has no such edges does without.
 var tileForms = []string{
 	"chunk=0,persistent=1,sizes=literals,rims=step",
 	"chunk=0,persistent=1,sizes=literals,rimvec=1",
@@ -100,9 +100,10 @@ func differentTiles(list []schedule.Config, most int) []schedule.Config {
 // inAllForms returns the first tiles of a list in the other forms, form by form.
 func (k *kernelSearch) inAllForms(list []schedule.Config) []schedule.Config {
 	own := slices.DeleteFunc(slices.Clone(list), func(c schedule.Config) bool { return c.Family != tileFamily })
+	own = differentTiles(own, mostTiles)
 	var out []schedule.Config
 	for _, form := range tileForms {
-		for _, c := range differentTiles(own, mostTiles) {
+		for _, c := range own {
 			t := tileOf(c)
 			if c, ok := k.nearSeed(tileText(t.block, t.cells, form)); ok {
 				out = append(out, c)
