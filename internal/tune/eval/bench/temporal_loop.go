@@ -56,6 +56,15 @@ func depthOf(plan string) (int, error) {
 	return depth, err
 }
 
+// depthAs returns how many iterations a plan has in a kernel, which must suit what it is tried as.
+func depthAs(plan string, as role) (int, error) {
+	depth, err := depthOf(plan)
+	if err == nil && (depth > 1) != (as != ofOne) {
+		err = fmt.Errorf("a plan has %d iterations a kernel", depth)
+	}
+	return depth, err
+}
+
 // checksOf returns after how many iterations cells are compared: each plan's kernel of several
 // iterations runs three times at least, and some iterations are left.
 func checksOf(plans []string) (int64, error) {
@@ -190,11 +199,8 @@ func (d *temporalDevice) compileAhead(ctx context.Context, rows []rowWanted) {
 func (t *temporal) open(ctx context.Context, text string, as role) (*timedLoop, error) {
 	l := &timedLoop{plan: text, as: as, points: t.points}
 	var err error
-	if l.depth, err = depthOf(text); err != nil {
+	if l.depth, err = depthAs(text, as); err != nil {
 		return nil, err
-	}
-	if (l.depth > 1) != (as != ofOne) {
-		return nil, fmt.Errorf("a plan has %d iterations a kernel", l.depth)
 	}
 	m, code, err := t.compile(ctx, t.bound, text, as)
 	if err != nil {
