@@ -21,8 +21,8 @@ type benchTemporal struct {
 	Bare     []string          `help:"A plan to try without handling of edges, whose values are wrong there: what they cost. The fastest is timed in turn with the fastest plan." placeholder:"TEXT" sep:"none"`
 	Single   []string          `help:"A plan of one iteration a kernel to time in turn with the fastest; may be given several times. The fastest of them counts." placeholder:"TEXT" sep:"none"`
 	Suite    string            `help:"Measure the rows of a list, h200 or a JSON file, by the plans that it has for them. Rows that --json has from this commit are left out." placeholder:"NAME"`
-	Budget   time.Duration     `help:"With --suite: begin no row that would end later." placeholder:"TIME"`
-	Counters bool              `help:"Have Nsight Compute (ncu) count which share of the issue slots the fastest plans fill."`
+	Budget   time.Duration     `help:"With --suite, or --counters alone: begin no row that would end later." placeholder:"TIME"`
+	Counters bool              `help:"Have Nsight Compute (ncu) count which share of the issue slots the fastest plans fill. Without --suite and --plan: of the rows that --json has without it, whatever their commit."`
 	Sources  string            `help:"Write the CUDA of the plans into a folder, as it is for an H200, and measure nothing. bench/paths.py tells from it, without a GPU, what a loop costs." placeholder:"DIR"`
 	Quick    bool              `help:"Only carry out the first case once, by the first plan: for profilers."`
 	Steps    int64             `default:"1000" help:"Iterations of a repetition."`
@@ -40,6 +40,7 @@ Examples:
 	gridloom bench temporal --case star5 --dtype double --plan 'body[0:2]@4{family=pipe,cells=4}' --json temporal.json
 	gridloom bench temporal --case star7 --boundary clamp --plan 'body[0:2]@2{family=pipe}' --set N=509 --steps 997
 	gridloom bench temporal --suite h200 --budget 9m --counters --json bench/results/temporal-h200.json
+	gridloom bench temporal --counters --json bench/results/temporal-h200.json
 	gridloom bench temporal --device cpu --case star7 --dtype double --set N=384 --steps 100 \
 	  --single block=0x16x0 --single block=64x32x0 --plan 'body[0:2]@4{family=wavefront}' --json temporal-cpu.json`
 }
@@ -70,15 +71,18 @@ func (c *benchTemporal) Run(a *app) error {
 		return bench.TemporalOnce(a.ctx, o)
 	}
 	var rows, have []bench.TemporalRow
-	if c.Suite == "" {
-		rows, err = bench.Temporal(a.ctx, o)
-	} else {
-		if c.JSON != "" {
-			if have, err = bench.ReadTemporal(c.JSON); err != nil {
-				return err
-			}
+	if c.JSON != "" && len(c.Plan) == 0 {
+		if have, err = bench.ReadTemporal(c.JSON); err != nil {
+			return err
 		}
+	}
+	switch {
+	case c.Suite != "":
 		rows, err = bench.MeasureSuite(a.ctx, o, suite, have, c.Budget)
+	case len(c.Plan) == 0:
+		rows, err = bench.CountSlots(a.ctx, o, have, c.Budget)
+	default:
+		rows, err = bench.Temporal(a.ctx, o)
 	}
 	if len(rows) > 0 {
 		bench.WriteTemporal(a.stdout, rows)
@@ -116,8 +120,10 @@ func (c *benchTemporal) list() ([]bench.SuiteRow, error) {
 		return nil, usage("--sources measures nothing, and takes no list: leave out --suite, --json, --quick")
 	case c.Quick && c.JSON != "":
 		return nil, usage("--quick measures nothing that --json could keep")
-	case c.Budget != 0 && c.Suite == "":
+	case c.Budget != 0 && c.Suite == "" && len(c.Plan) > 0:
 		return nil, usage("--budget is for the rows of --suite")
+	case c.Suite == "" && len(c.Plan) == 0 && c.Counters && c.JSON != "" && !c.Quick && c.Sources == "":
+		return nil, nil
 	case c.Suite == "" && len(c.Plan) == 0:
 		return nil, usage("bench temporal needs a plan: --plan 'body[0:2]@4{family=pipe}'")
 	case c.Suite == "":

@@ -59,6 +59,9 @@ func (d *temporalDevice) countSlots(ctx context.Context, w rowWanted) (TemporalR
 	if row.SlotShare, err = t.slotShare(ctx, l); err != nil {
 		return row, fmt.Errorf("issue slots are not counted: %w", err)
 	}
+	if d.Commit != row.Commit {
+		row.SlotCommit = d.Commit
+	}
 	return row, row.impossible(t.bound, d.target.Machine)
 }
 

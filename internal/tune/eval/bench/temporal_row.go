@@ -41,8 +41,9 @@ type TemporalRow struct {
 	// kernel (kernel.Work).
 	Useful float64 `json:"useful,omitempty"`
 	// SlotShare is the share of issue slots that the kernel fills, as the hardware counts; nil
-	// where that was not read.
-	SlotShare *float64 `json:"slot_share"`
+	// where that was not read. SlotCommit is the commit that counted it, if that is not Commit.
+	SlotShare  *float64 `json:"slot_share"`
+	SlotCommit string   `json:"slot_commit,omitempty"`
 	// Bytes is what an iteration cannot do without, by cell of the grid: every grid that is read,
 	// and every one that is written, once. Traffic is the GB/s that so many bytes at this rate come to,
 	// and OverCopy that over the GB/s of a copy, as the description of the machine says.

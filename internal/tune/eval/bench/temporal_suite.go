@@ -108,9 +108,15 @@ func MeasureSuite(ctx context.Context, o TemporalOptions, list []SuiteRow, have 
 	if err != nil {
 		return nil, err
 	}
+	return d.rows(ctx, todo, budget)
+}
+
+// rows measures rows one by one, within the budget if there is one. Of those that were measured before it counts the
+// issue slots. What is finished is returned with an error, too.
+func (d *temporalDevice) rows(ctx context.Context, todo []rowWanted, budget time.Duration) ([]TemporalRow, error) {
 	var rows []TemporalRow
 	var failed []error
-	allowed := newAllowance(budget, o.Log)
+	allowed := newAllowance(budget, d.Log)
 	for i, w := range todo {
 		if !allowed.allows(len(todo) - i) {
 			break
@@ -131,16 +137,50 @@ func MeasureSuite(ctx context.Context, o TemporalOptions, list []SuiteRow, have 
 		}
 		if err != nil {
 			err = fmt.Errorf("%v %s: %w", w.temporalCase, row.Grid, err)
-			fmt.Fprintf(o.Log, "  %v\n", err)
+			fmt.Fprintf(d.Log, "  %v\n", err)
 			failed = append(failed, err)
 			continue
 		}
 		rows = append(rows, row)
-		if err := o.Each(row); err != nil {
+		if err := d.Each(row); err != nil {
 			return rows, err
 		}
 	}
 	return rows, errors.Join(failed...)
+}
+
+// CountSlots counts the issue slots of rows that were measured before without them, at whatever commit, by their
+// plans. It begins none that would end after the budget, if there is one.
+func CountSlots(ctx context.Context, o TemporalOptions, have []TemporalRow, budget time.Duration) ([]TemporalRow,
+	error) {
+	o.Counters = true
+	d, err := openTemporal(o)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	var todo []rowWanted
+	for i := range have {
+		r := &have[i]
+		w, err := SuiteRow{
+			Case: r.Case, DType: r.DType, Boundary: r.Boundary, Grid: r.Grid, Steps: r.Steps, Plans: []string{r.Plan},
+		}.wanted()
+		if err != nil {
+			return nil, err
+		}
+		if r.SlotShare == nil && r.Device == d.target.Properties.Name && d.chosen(w.temporalCase) {
+			w.measured = r
+			todo = append(todo, w)
+		}
+	}
+	return d.rows(ctx, todo, budget)
+}
+
+// chosen reports whether the options do not leave a case out.
+func (d *temporalDevice) chosen(c temporalCase) bool {
+	return slices.Contains(chosen(TemporalNames(), d.Cases), c.name) &&
+		slices.Contains(chosen(TemporalBoundaries(), d.Boundaries), c.boundary) &&
+		(len(d.DTypes) == 0 || slices.Contains(d.DTypes, c.dtype))
 }
 
 // left returns the rows of a list that the options do not leave out, and that are not measured yet.
@@ -151,9 +191,7 @@ func (d *temporalDevice) left(list []SuiteRow, have []TemporalRow) ([]rowWanted,
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(chosen(TemporalNames(), d.Cases), w.name) ||
-			!slices.Contains(chosen(TemporalBoundaries(), d.Boundaries), w.boundary) ||
-			len(d.DTypes) > 0 && !slices.Contains(d.DTypes, w.dtype) {
+		if !d.chosen(w.temporalCase) {
 			continue
 		}
 		m := r.in(have, d.target.Properties.Name)

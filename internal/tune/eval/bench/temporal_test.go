@@ -271,6 +271,10 @@ func TestCountSlots(t *testing.T) {
 	if !reflect.DeepEqual(got, row) {
 		t.Errorf("%+v", got)
 	}
+	d.Commit = "later"
+	if got, err := d.countSlots(t.Context(), w); err != nil || got.SlotCommit != "later" || got.Commit != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
 	args, err := os.ReadFile(filepath.Join(dir, "args"))
 	if err != nil || !strings.Contains(string(args), "regex:^body_3$") ||
 		!strings.Contains(string(args), "--steps 10 ") {
@@ -279,6 +283,35 @@ func TestCountSlots(t *testing.T) {
 	row.Useful = 2
 	if _, err := d.countSlots(t.Context(), w); err == nil {
 		t.Error("an impossible row is kept")
+	}
+}
+
+// Issue slots are counted of the rows of this device that lack them and that the options do not leave out.
+func TestCountSlotsOfAll(t *testing.T) {
+	pretend(t)
+	dir, want := pretendProfiler(t)
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	o := TemporalOptions{Device: "cuda:0", DTypes: []string{"float"}, Commit: "b", Log: io.Discard}
+	d, err := openTemporal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	device := d.target.Properties.Name
+	d.Close()
+	row := TemporalRow{
+		Case: "star7", DType: "float", Grid: "9x9x30", Steps: 7, Rate: 3, Low: 2, High: 4, Cool: 5, Depth: 3,
+		Useful: 0.5, Plan: "body[0:2]@3{family=overlap,block=32,tile=2x4x8}", Device: device, Commit: "a",
+	}
+	counted, other, double := row, row, row
+	counted.Grid, counted.SlotShare = "9x9x31", new(float64)
+	other.Device = "another"
+	double.DType = "double"
+	var each []string
+	o.Each = func(r TemporalRow) error { each = append(each, r.Key()); return nil }
+	rows, err := CountSlots(t.Context(), o, []TemporalRow{counted, other, row, double}, 0)
+	if err != nil || len(rows) != 1 || rows[0].Key() != row.Key() || !slices.Equal(each, []string{row.Key()}) ||
+		math.Abs(*rows[0].SlotShare-want) > 1e-12 || rows[0].SlotCommit != "b" || rows[0].Commit != "a" {
+		t.Errorf("%+v, %v, %v", rows, each, err)
 	}
 }
 
