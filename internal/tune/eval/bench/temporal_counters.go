@@ -13,7 +13,7 @@ import (
 )
 
 // slotShare has Nsight Compute run this program once more with a plan, and returns the share of
-// issue slots that the second launch of its kernel of several iterations fills.
+// issue slots that the second launch of its deepest kernel fills, or the first where one launch has all iterations.
 func (t *temporal) slotShare(ctx context.Context, l *timedLoop) (*float64, error) {
 	if _, ok := cuda.Kind.ParseID(t.Device); !ok {
 		return nil, errors.New("only NVIDIA's GPUs count them")
@@ -28,7 +28,11 @@ func (t *temporal) slotShare(ctx context.Context, l *timedLoop) (*float64, error
 	for _, name := range slices.Sorted(maps.Keys(t.set)) {
 		args = append(args, "--set", name+"="+t.set[name])
 	}
-	c, err := profile(ctx, l.symbol, 1, args)
+	skip := 1
+	if l.repeats {
+		skip = 0
+	}
+	c, err := profile(ctx, l.symbol, skip, args)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +56,10 @@ func (d *temporalDevice) countSlots(ctx context.Context, w rowWanted) (TemporalR
 		return row, err
 	}
 	l := &timedLoop{plan: row.Plan, depth: row.Depth}
-	for _, span := range m.Spans {
-		l.symbol = d.target.Dialect.Symbol(span.Launches[0].Kernel.Name)
+	if len(m.Spans) == 0 {
+		return row, fmt.Errorf("the plan %s has no kernel of several iterations", row.Plan)
 	}
+	l.mark(m, d.target.Dialect)
 	fmt.Fprintf(d.Log, "%v %s, %d iterations: issue slots\n", w.temporalCase, row.Grid, row.Steps)
 	if row.SlotShare, err = t.slotShare(ctx, l); err != nil {
 		return row, fmt.Errorf("issue slots are not counted: %w", err)

@@ -39,6 +39,7 @@ type timedLoop struct {
 	registers, spills int     // of the kernel of several iterations
 	useful            float64 // share of its work
 	symbol            string  // its name in the device's code
+	repeats           bool    // one launch of it has as many iterations as are wanted
 	differ, compared  int64   // cells
 	points            int64
 	busy              time.Duration // so far
@@ -217,16 +218,26 @@ func (t *temporal) open(ctx context.Context, text string, as role) (*timedLoop, 
 		}
 		copy(into, data)
 	}
-	for _, span := range m.Spans {
+	if len(m.Spans) > 0 {
+		span := l.mark(m, t.target.Dialect)
 		if span.Work != nil {
 			l.useful = span.Work.Useful()
 		}
 		for _, x := range span.Launches {
-			l.symbol = t.target.Dialect.Symbol(x.Kernel.Name)
 			l.report(x.Kernel.Name, code.Kernels, l.Usage())
 		}
 	}
 	return l, nil
+}
+
+// mark notes the kernel of the deepest span, which carries out most iterations, and returns the span.
+func (l *timedLoop) mark(m *kernel.Module, d *emit.Dialect) *kernel.Span {
+	span := m.Spans[0] // spans of a loop are in the order of falling depth
+	for _, x := range span.Launches {
+		l.symbol = d.Symbol(x.Kernel.Name)
+	}
+	l.repeats = span.Repeats
+	return span
 }
 
 // report notes what a kernel takes of a thread's registers, as the device and the compiler say.

@@ -257,7 +257,8 @@ func TestCountSlots(t *testing.T) {
 	defer d.Close()
 	row := TemporalRow{
 		Case: "star7", DType: "float", Boundary: "none", Grid: "9x9x30", Steps: 7, Rate: 3, Low: 2, High: 4, Cool: 5,
-		Depth: 3, Useful: 0.5, Plan: "body[0:2]@3{family=overlap,block=32,tile=2x4x8}",
+		Depth: 3, Useful: 0.5,
+		Plan: "body[0:2]@3{family=overlap,block=32,tile=2x4x8};body[0:2]@2{family=overlap,block=32,tile=2x4x8}",
 	}
 	w := rowWanted{
 		temporalCase: temporalCase{"star7", "float", "none"}, set: map[string]string{"L": "9", "M": "9", "N": "30"},
