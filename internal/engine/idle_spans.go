@@ -23,7 +23,7 @@ type Pause struct {
 // never carried out at these sizes, or with these pauses, and of a plan that the user has chosen those whose tiles are
 // larger than the domain.
 func (j *Job) SpanNotes(pauses ...Pause) ([]string, error) {
-	if j.Device.Reference() || !hasSpans(j.Plan) {
+	if j.Device.Reference() || !j.hasSpans() {
 		return nil, nil
 	}
 	m, err := j.Lower()
@@ -80,9 +80,15 @@ func tooWide(side *kernel.Side, b *ir.Binding) string {
 		side.Axis, side.Cells(b.Params))
 }
 
-// hasSpans reports whether a plan names kernels of several iterations.
-func hasSpans(p schedule.Plan) bool {
-	return slices.ContainsFunc(p.Kernels, func(k schedule.Kernel) bool { return k.Depth > 1 })
+// hasSpans reports whether the plan names kernels of whole iterations.
+func (j *Job) hasSpans() bool {
+	return slices.ContainsFunc(j.Plan.Kernels, j.ofLoop)
+}
+
+// ofLoop reports whether a kernel of a plan has whole iterations of a loop.
+func (j *Job) ofLoop(k schedule.Kernel) bool {
+	_, ok := graph.LoopNamed(j.Bound.Program, k.Call)
+	return ok
 }
 
 // leaving returns a plan without a kernel of several iterations.
@@ -99,7 +105,7 @@ func leaving(p schedule.Plan, name string, depth int) schedule.Plan {
 func (j *Job) fitSpans(measured bool) (left []string, err error) {
 	m, err := j.Lower()
 	for _, k := range slices.Clone(j.Plan.Kernels) {
-		if k.Depth < 2 {
+		if !j.ofLoop(k) {
 			continue
 		}
 		name, reason := fmt.Sprintf("%s@%d", k.Name(), k.Depth), ""

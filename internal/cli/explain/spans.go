@@ -22,7 +22,11 @@ func Spans(src *diag.Source, list []*pipeline.Facts, style diag.Style) string {
 			e.b.WriteString(diag.Render(src, why, style))
 			continue
 		}
-		e.printf("several iterations may share a kernel\n")
+		what := "several iterations"
+		if len(f.Depths) > 0 && f.Depths[0].Depth == 1 {
+			what = "the statements of an iteration, and of several,"
+		}
+		e.printf("%s may share a kernel\n", what)
 		for _, d := range f.Depths {
 			e.field(fmt.Sprintf("@%d", d.Depth), depthText(d))
 		}

@@ -397,6 +397,34 @@ func TestLibrarySpansOfPlans(t *testing.T) {
 	}
 }
 
+// Kernels of one iteration carry out the statements of all its calls.
+func TestLibrarySpansOfCalls(t *testing.T) {
+	for _, d := range []*Dialect{C, CUDA, OpenCL} {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			p := libraryProgram(t, "calls", spanHead+"copyin u, w; copyout u, w;"+spanStencils+
+				"iterate T { s (w, u, step); l (v, w, u, step); swap (u, v); }")
+			var files []File
+			if d == C {
+				files = packaged(t, p, arith.Strict, "body[0:3]@1{family=wavefront,block=8x0}")
+			} else {
+				files = packagedGPU(t, p, d, arith.Strict,
+					"body[0:3]@1{family=overlap,block=32,tile=4x16};body[0:3]@2{family=overlap,block=32,tile=4x16}")
+			}
+			if !strings.Contains(files[1].Text, "count - done >= 2) {") {
+				t.Errorf("the library has no kernel of one iteration:\n%s", files[1].Text)
+			}
+			var cases []libraryCase
+			for _, use := range spanCases() {
+				use.sizes = strings.NewReplacer("M=5 N=7", "M=19 N=45", "M=4 N=9", "M=8 N=70").Replace(use.sizes)
+				use.given = "u w"
+				cases = append(cases, use)
+			}
+			drive(t, compiled(t, p, d, files), p, cases)
+		})
+	}
+}
+
 // On a domain that is too small for the kernels of several iterations, a library carries them out one by one.
 func TestLibrarySpansOfSmallDomains(t *testing.T) {
 	p := libraryProgram(t, "small", `parameter M, N, T = 7; iterator j, i; float u[M,N], v[M,N];

@@ -20,6 +20,14 @@ type Loop struct {
 // Leaves returns the number of calls and rotations of an iteration.
 func (l Loop) Leaves() int { return len(l.Iterate.Body) }
 
+// firstLoop is the name of a program's first loop.
+const firstLoop = "body"
+
+// IsLoopName reports whether a kernel of a plan that has no call of the name is of a loop.
+func IsLoopName(name string) bool {
+	return name == firstLoop || strings.HasPrefix(name, firstLoop+".")
+}
+
 // Loops returns the innermost iterates of a program.
 func Loops(p *ir.Program) []Loop {
 	var loops []Loop
@@ -34,9 +42,9 @@ func Loops(p *ir.Program) []Loop {
 				walk(it.Body)
 				continue
 			}
-			name := "body"
+			name := firstLoop
 			if len(loops) > 0 {
-				name = fmt.Sprintf("body.%d", len(loops)+1)
+				name = fmt.Sprintf("%s.%d", firstLoop, len(loops)+1)
 			}
 			loops = append(loops, Loop{name, it})
 		}
@@ -55,8 +63,27 @@ func innermost(it *ir.Iterate) bool {
 	return len(it.Body) > 0
 }
 
-// LoopNamed returns the loop of that name.
+// Assignments returns how many statements of an iteration assign grids.
+func (l Loop) Assignments() int64 {
+	n := int64(0)
+	for _, o := range l.Iterate.Body {
+		if run, ok := o.(*ir.Run); ok {
+			for _, st := range run.Call.Body {
+				if st.Array != nil {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// LoopNamed returns the loop that a kernel of a plan means by a name. A call of that name comes first: its kernels are
+// of single statements.
 func LoopNamed(p *ir.Program, name string) (Loop, bool) {
+	if p.CallNamed(name) != nil {
+		return Loop{}, false
+	}
 	for _, l := range Loops(p) {
 		if l.Name == name {
 			return l, true
@@ -91,5 +118,8 @@ func (r *Refusal) note(at diag.Range, format string, args ...any) {
 
 // Error implements error.
 func (r *Refusal) Error() string {
+	if r.Depth == 1 {
+		return fmt.Sprintf("the statements of an iteration of %s cannot share a kernel: %s", r.Loop, r.Reason)
+	}
 	return fmt.Sprintf("%d iterations of %s cannot share a kernel: %s", r.Depth, r.Loop, r.Reason)
 }

@@ -72,10 +72,10 @@ func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
 	if err := b.possible(); err != nil {
 		return nil, err
 	}
-	if depth < 1 || depth > MaxInstances || depth*b.assignments() > MaxInstances {
+	if depth < 1 || depth > MaxInstances || depth*l.Assignments() > MaxInstances {
 		r := b.refuse(l.Iterate.Range,
 			"a kernel computes %d statements at most, those of all iterations counted", MaxInstances)
-		if most := MaxInstances / max(1, b.assignments()); most > 1 {
+		if most := MaxInstances / max(1, l.Assignments()); most > 1 {
 			r.Hint = fmt.Sprintf("at most %d iterations of %s are so many", most, l.Name)
 		}
 		return nil, r
@@ -171,21 +171,6 @@ func every(n int64) string {
 		return "iteration"
 	}
 	return fmt.Sprintf("%d iterations", n)
-}
-
-// assignments returns how many statements an iteration assigns grids with.
-func (b *builder) assignments() int64 {
-	n := int64(0)
-	for _, o := range b.span.Iterate.Body {
-		if run, ok := o.(*ir.Run); ok {
-			for _, st := range run.Call.Body {
-				if st.Array != nil {
-					n++
-				}
-			}
-		}
-	}
-	return n
 }
 
 func (s *Span) axesText() string {

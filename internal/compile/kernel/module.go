@@ -81,7 +81,7 @@ func (l *Launch) Repeats() bool {
 // else may look at the grids: at a pause, a checkpoint, a condition.
 type Span struct {
 	Iterate   *ir.Iterate
-	Depth     int64 // at least 2
+	Depth     int64 // at least 1
 	Repeats   bool
 	After     int64
 	Launches  []*Launch

@@ -66,12 +66,12 @@ func (m *module) chooseSpans() error {
 	loops := m.chooser.loops
 	spanned := map[string]bool{}
 	for i, k := range m.chooser.plan.Kernels {
-		at := slices.IndexFunc(loops, func(l graph.Loop) bool { return l.Name == k.Call })
-		if at < 0 || m.Program.CallNamed(k.Call) != nil {
+		l, ok := graph.LoopNamed(m.Program, k.Call)
+		if !ok {
 			continue
 		}
 		m.chooser.used[i], spanned[k.Call] = true, true
-		if err := m.chooseSpan(k, loops[at]); err != nil {
+		if err := m.chooseSpan(k, l); err != nil {
 			return fmt.Errorf("plan for %s@%d: %w", k.Name(), k.Depth, err)
 		}
 	}
@@ -91,6 +91,9 @@ func (m *module) chooseSpans() error {
 // SpanChoice returns the kernel of a number of iterations of a loop, with the configurations
 // that it may have. The error is a graph.Refusal where they cannot share a kernel.
 func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, error) {
+	if err := enough(l, depth); err != nil {
+		return Choice{}, err
+	}
 	span, err := graph.NewSpan(p, l, int64(depth))
 	if err != nil {
 		return Choice{}, err
@@ -116,12 +119,22 @@ func (c *Choice) Repeats() bool {
 	return slices.ContainsFunc(c.Space.Families, func(f schedule.Family) bool { return Repeats(f.Name) })
 }
 
+// enough refuses a kernel of one iteration with a single statement: that has kernels of its own.
+func enough(l graph.Loop, depth int) error {
+	if depth == 1 && l.Assignments() < 2 {
+		return errors.New("an iteration with a single statement has a kernel without this one: " +
+			"several iterations may share one, or several statements")
+	}
+	return nil
+}
+
 func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	switch {
 	case k.From != 0 || k.To != l.Leaves():
 		return fmt.Errorf("a kernel of a loop holds whole iterations: write %s[0:%d]", l.Name, l.Leaves())
-	case k.Depth < 2:
-		return errors.New("a kernel of a loop holds 2 iterations at least")
+	}
+	if err := enough(l, k.Depth); err != nil {
+		return err
 	}
 	span, err := graph.NewSpan(m.Program, l, int64(k.Depth))
 	if err != nil {

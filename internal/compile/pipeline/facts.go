@@ -9,11 +9,11 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// Facts is whether several iterations of a loop may share a kernel, for people and as JSON.
+// Facts is whether iterations of a loop may share a kernel, or the statements of one, for people and as JSON.
 type Facts struct {
 	Loop   string       `json:"loop"` // as plans name it
 	Leaves int          `json:"leaves"`
-	Depths []DepthFacts `json:"depths,omitempty"` // of an even depth and of an odd one
+	Depths []DepthFacts `json:"depths,omitempty"` // 1 where it has several statements, an even and an odd one
 	// Forbidden is why there are none; Line and Column say where.
 	Forbidden string     `json:"forbidden,omitempty"`
 	Line      int        `json:"line,omitempty"`
@@ -42,7 +42,11 @@ func FactsOf(p *ir.Program) []*Facts {
 	for _, l := range graph.Loops(p) {
 		f := &Facts{Loop: l.Name, Leaves: l.Leaves()}
 		list = append(list, f)
-		for depth := int64(2); depth <= 3; depth++ {
+		first := int64(1)
+		if l.Assignments() < 2 {
+			first = 2
+		}
+		for depth := first; depth <= 3; depth++ {
 			pipe, err := of(p, l, depth)
 			if r, ok := errors.AsType[*graph.Refusal](err); ok {
 				f.Depths, f.Forbidden, f.At, f.Notes, f.Hint = nil, r.Reason, r.At, r.Notes, r.Hint

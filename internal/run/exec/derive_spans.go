@@ -19,7 +19,7 @@ func (d *deriver) spans(of *ir.Iterate, it *Op) error {
 			continue
 		}
 		d.spansFound++
-		if s.Depth < 2 || s.After < 0 || len(s.Launches) == 0 {
+		if s.Depth < 1 || s.After < 0 || len(s.Launches) == 0 {
 			return fmt.Errorf("a span has depth %d, %d iterations after it and %d launches", s.Depth, s.After,
 				len(s.Launches))
 		}

@@ -449,8 +449,8 @@ func TestSpansRefused(t *testing.T) {
 	}{
 		{func(m *kernel.Module, _ *ir.Binding) { m.Spans[0].Iterate = &ir.Iterate{} },
 			"a span is of an iterate that the program does not have"},
-		{func(m *kernel.Module, _ *ir.Binding) { m.Spans[0].Depth = 1 },
-			"a span has depth 1, 0 iterations after it and 2 launches"},
+		{func(m *kernel.Module, _ *ir.Binding) { m.Spans[0].Depth = 0 },
+			"a span has depth 0, 0 iterations after it and 2 launches"},
 		{func(m *kernel.Module, b *ir.Binding) { m.Spans[0].Exchanges[0].Grid = &ir.Grid{Name: "x"} },
 			"a span exchanges x, which the program does not have"},
 		{func(m *kernel.Module, b *ir.Binding) {

@@ -45,7 +45,7 @@ func addSpans(seed uint64, p *ir.Program, plan *schedule.Plan) []spanned {
 	rng := rand.New(rand.NewPCG(seed, 71))
 	var list []spanned
 	for _, l := range graph.Loops(p) {
-		depth := 2 + min(rng.IntN(mostDepth-1), rng.IntN(mostDepth-1))
+		depth := drawDepth(l, rng)
 		choice, err := lower.SpanChoice(p, lower.Options{AnyIntegers: true}, l, depth)
 		if err != nil { // an exchange may make some depths impossible
 			depth++
@@ -136,7 +136,7 @@ func (s *SpanResult) countPlan(plan schedule.Plan, refusals []*graph.Refusal, ca
 	}
 	s.Pairs++
 	for _, k := range plan.Kernels {
-		if k.Depth > 1 {
+		if graph.IsLoopName(k.Call) {
 			s.Depths.add(strconv.Itoa(k.Depth))
 			s.Families.add(k.Config.Family)
 		}

@@ -57,11 +57,12 @@ func (d *planSampler) withSpans(p *pair, rng *rand.Rand, largest []int64, thread
 // drawSpan draws a kernel of a loop's iterations of a family, "" for any.
 func (d *planSampler) drawSpan(plan schedule.Plan, l graph.Loop, family string, rng *rand.Rand, largest []int64,
 	threads int64) (schedule.Kernel, spanned, bool) {
-	depth := 2 + min(rng.IntN(mostDepth-1), rng.IntN(mostDepth-1))
+	depth := drawDepth(l, rng)
+	least := min(depth, 2)
 	within := slices.Clone(largest)
 	for try := range spanTries {
 		if try > 0 {
-			depth = max(2, depth-1)
+			depth = max(least, depth-1)
 		}
 		if try > 1 && !d.full {
 			within = halved(within, len(d.options.Bound.Program.Axes))
@@ -78,6 +79,15 @@ func (d *planSampler) drawSpan(plan schedule.Plan, l graph.Loop, family string, 
 		}
 	}
 	return schedule.Kernel{}, spanned{}, false
+}
+
+// drawDepth draws how many iterations a kernel of a loop has: small numbers more often than others, and 1 only where an
+// iteration has several statements.
+func drawDepth(l graph.Loop, rng *rand.Rand) int {
+	if l.Assignments() > 1 && rng.IntN(5) == 0 {
+		return 1
+	}
+	return 2 + min(rng.IntN(mostDepth-1), rng.IntN(mostDepth-1))
 }
 
 // halved returns smaller tiles.

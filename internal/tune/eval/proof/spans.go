@@ -83,7 +83,7 @@ func (r *GPUResult) countSpans(v *pairResult) {
 	all.after(&c.met)
 	s.Met = all.Values
 	for _, k := range v.pair.plan.Kernels {
-		if k.Depth > 1 {
+		if graph.IsLoopName(k.Call) {
 			s.Depths.add(strconv.Itoa(k.Depth))
 			s.Families.add(k.Config.Family)
 		}
@@ -223,7 +223,7 @@ func (p *pair) spansFor(o lower.Options) []schedule.Kernel {
 	var list []schedule.Kernel
 	loops := graph.Loops(o.Bound.Program)
 	for _, k := range p.plan.Kernels {
-		if k.Depth < 2 || len(loops) == 0 {
+		if !graph.IsLoopName(k.Call) || len(loops) == 0 {
 			continue
 		}
 		at := max(0, slices.IndexFunc(loops, func(l graph.Loop) bool { return l.Name == k.Call }))
