@@ -23,7 +23,7 @@ type tuneCmd struct {
 	Budget   time.Duration `help:"Stop after so long, the last measurements included. Default: 60s, or none with --trials." placeholder:"TIME"`
 	Trials   int           `help:"Stop after so many configurations." placeholder:"N"`
 	Target   string        `help:"Stop when the program is so fast: 1e9 updates of cells a second, or with % a part of the copy bound." placeholder:"SPEED"`
-	Depth    int           `help:"Try at most so many iterations of a time loop in one kernel; 1 tries none. Default: as many as gain something." placeholder:"N"`
+	Depth    int           `help:"Try at most so many iterations of a time loop in one kernel; 1 tries none, nor one for all statements of an iteration. Default: as many as gain something." placeholder:"N"`
 	Deep     bool          `help:"Print what came of each number of iterations in a kernel, and why no other was tried."`
 	Seed     *uint64       `help:"Make other random choices. Default: 1." placeholder:"N"`
 	Out      string        `help:"Write the story, a report, the best plan and a library to a folder: tuning.json, report.html, best.plan, library." placeholder:"DIR"`

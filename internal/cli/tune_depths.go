@@ -40,11 +40,15 @@ func printDepths(a *app, src *diag.Source, r *tuner.Result) error {
 	return nil
 }
 
-// partsText is "124 of depth 8, 2 of depth 2, 3 of depth 1".
+// partsText is "124 of depth 8, 2 of depth 1, fused, 3 of depth 1".
 func partsText(parts []deep.Part) string {
 	var list []string
 	for _, p := range parts {
-		list = append(list, fmt.Sprintf("%s of depth %d", quantity.Whole(int(p.Times)), p.Depth))
+		text := fmt.Sprintf("%s of depth %d", quantity.Whole(int(p.Times)), p.Depth)
+		if p.Fused {
+			text += ", fused"
+		}
+		list = append(list, text)
 	}
 	return strings.Join(list, ", ")
 }

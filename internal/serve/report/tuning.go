@@ -144,12 +144,12 @@ func (t *Tuning) facts() []Fact {
 func depthsText(l *tuner.LoopResult) string {
 	var list []string
 	for _, d := range l.Depths {
-		text := fmt.Sprintf("depth %d", d.Depth)
+		text := "depth " + depthName(d)
 		if d.InPlan {
 			text += " (in the plan)"
 		}
 		switch {
-		case d.Depth == 1:
+		case d.Plain():
 			continue
 		case d.Seconds == 0:
 			text += " has nothing that works"

@@ -10,11 +10,16 @@ import (
 )
 
 // Version is kernels that carry out Depth iterations of a loop together, in so many seconds. At least After
-// iterations have to follow. Depth 1 is an iteration by kernels of its own.
+// iterations have to follow. Depth 1 is an iteration by kernels of its own, or if it is Fused by one for all its
+// statements.
 type Version struct {
 	Depth, After int64
 	Seconds      float64
+	Fused        bool
 }
+
+// Plain reports whether a version is an iteration by kernels of its own.
+func (v Version) Plain() bool { return v.Depth == 1 && !v.Fused }
 
 // PerIteration returns the seconds of an iteration.
 func (v Version) PerIteration() float64 { return v.Seconds / float64(v.Depth) }
@@ -40,10 +45,11 @@ func Tipped(versions []Version, last int) bool {
 type Part struct {
 	Depth int64 `json:"depth"`
 	Times int64 `json:"times"`
+	Fused bool  `json:"fused,omitempty"`
 }
 
 // Greedy returns how a time loop carries out a number of iterations, and the seconds that this takes: by the
-// deepest version that fits, then by the next. One of the versions has depth 1.
+// deepest version that fits, then by the next. One of the versions is plain.
 func Greedy(total int64, versions []Version) ([]Part, float64) {
 	var parts []Part
 	seconds, left := 0.0, total
@@ -52,7 +58,7 @@ func Greedy(total int64, versions []Version) ([]Part, float64) {
 		if times <= 0 {
 			continue
 		}
-		parts = append(parts, Part{v.Depth, times})
+		parts = append(parts, Part{v.Depth, times, v.Fused})
 		seconds += float64(times) * v.Seconds
 		left -= times * v.Depth
 	}
@@ -60,10 +66,16 @@ func Greedy(total int64, versions []Version) ([]Part, float64) {
 }
 
 // Optimal returns the fastest way to carry out a number of iterations, the deepest versions first, and its
-// seconds: opt(T) is the least f(x) + opt(T-x). One of the versions has depth 1.
+// seconds: opt(T) is the least f(x) + opt(T-x). One of the versions is plain.
 func Optimal(total int64, versions []Version) ([]Part, float64) {
 	versions = deepestFirst(versions)
-	main := slices.MinFunc(versions, func(a, b Version) int { return cmp.Compare(a.PerIteration(), b.PerIteration()) })
+	main := versions[0]
+	fastest := 0
+	for i, v := range versions {
+		if v.PerIteration() < main.PerIteration() {
+			main, fastest = v, i
+		}
+	}
 	// Of main.Depth other versions, some take a multiple of main.Depth iterations, for which main is as fast. So
 	// some fastest way has fewer others, besides those that have to follow, and the rest is main's.
 	after := int64(0)
@@ -87,14 +99,15 @@ func Optimal(total int64, versions []Version) ([]Part, float64) {
 			}
 		}
 	}
-	times := map[int64]int64{main.Depth: bulk}
+	times := make([]int64, len(versions))
+	times[fastest] = bulk
 	for n := rest; n > 0; n -= versions[first[n]].Depth {
-		times[versions[first[n]].Depth]++
+		times[first[n]]++
 	}
 	var parts []Part
-	for _, v := range versions {
-		if times[v.Depth] > 0 {
-			parts = append(parts, Part{v.Depth, times[v.Depth]})
+	for i, v := range versions {
+		if times[i] > 0 {
+			parts = append(parts, Part{v.Depth, times[i], v.Fused})
 		}
 	}
 	return parts, float64(bulk)*main.Seconds + best[rest]
@@ -106,7 +119,7 @@ const (
 )
 
 // Choose returns the versions that carry out a number of iterations fastest by Greedy, the deepest first and
-// that of depth 1 last. A version that saves next to nothing is left out: it takes compilers time, and its
+// the plain one last. A version that saves next to nothing is left out: it takes compilers time, and its
 // code memory.
 func Choose(total int64, versions []Version) []Version {
 	list := deepestFirst(versions)
@@ -138,8 +151,17 @@ func Choose(total int64, versions []Version) []Version {
 	return chosen[n]
 }
 
+// deepestFirst puts the deepest version first and the plain one last.
 func deepestFirst(versions []Version) []Version {
 	list := slices.Clone(versions)
-	slices.SortStableFunc(list, func(a, b Version) int { return cmp.Compare(b.Depth, a.Depth) })
+	slices.SortStableFunc(list, func(a, b Version) int {
+		switch n := cmp.Compare(b.Depth, a.Depth); {
+		case n != 0 || a.Fused == b.Fused:
+			return n
+		case a.Fused:
+			return -1
+		}
+		return 1
+	})
 	return list
 }

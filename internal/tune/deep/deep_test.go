@@ -11,13 +11,13 @@ import (
 func text(list []Part) string {
 	s := ""
 	for _, p := range list {
-		s += fmt.Sprintf("%dx%d ", p.Times, p.Depth)
+		s += fmt.Sprintf("%dx%d%s ", p.Times, p.Depth, map[bool]string{true: "f"}[p.Fused])
 	}
 	return s
 }
 
 // Two iterations together take as long as 1.5, four as long as 2, and one has to follow four.
-var usual = []Version{{1, 0, 1}, {2, 0, 1.5}, {4, 1, 2}}
+var usual = []Version{{1, 0, 1, false}, {2, 0, 1.5, false}, {4, 1, 2, false}}
 
 func TestSchedules(t *testing.T) {
 	for _, c := range []struct {
@@ -32,8 +32,10 @@ func TestSchedules(t *testing.T) {
 		{5, usual, "1x4 1x1 ", "1x4 1x1 ", 3, 3},
 		{8, usual, "1x4 2x2 ", "1x4 2x2 ", 5, 5},
 		{1000, usual, "249x4 2x2 ", "249x4 2x2 ", 501, 501},
-		{6, []Version{{1, 0, 1}, {3, 0, 2}, {5, 0, 3.2}}, "1x5 1x1 ", "2x3 ", 4.2, 4},
-		{7, []Version{{1, 0, 1}, {3, 0, 5}}, "2x3 1x1 ", "7x1 ", 11, 7},
+		{6, []Version{{1, 0, 1, false}, {3, 0, 2, false}, {5, 0, 3.2, false}}, "1x5 1x1 ", "2x3 ", 4.2, 4},
+		{7, []Version{{1, 0, 1, false}, {3, 0, 5, false}}, "2x3 1x1 ", "7x1 ", 11, 7},
+		{9, []Version{{1, 0, 1, false}, {1, 1, 0.5, true}, {4, 0, 1.6, false}}, "2x4 1x1 ", "2x4 1x1f ", 4.2, 3.7},
+		{8, []Version{{1, 0, 1, false}, {1, 1, 0.5, true}}, "7x1f 1x1 ", "7x1f 1x1 ", 4.5, 4.5},
 	} {
 		if got, s := Greedy(c.total, c.versions); text(got) != c.greedy || math.Abs(s-c.takes) > 1e-9 {
 			t.Errorf("greedy: %d iterations: %sin %g s; want %sin %g s", c.total, text(got), s, c.greedy, c.takes)
@@ -48,12 +50,12 @@ func TestSchedules(t *testing.T) {
 // take that long.
 func TestOptimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		versions := []Version{{1, 0, 1}}
-		for depth := int64(2); depth <= 7; depth++ {
+		versions := []Version{{1, 0, 1, false}}
+		for depth := int64(1); depth <= 7; depth++ {
 			if rapid.Bool().Draw(t, "has") {
 				part := rapid.IntRange(1, 40).Draw(t, "part")
 				versions = append(versions, Version{depth, rapid.Int64Range(0, 3).Draw(t, "after"),
-					float64(depth) * float64(part) / 32})
+					float64(depth) * float64(part) / 32, depth == 1})
 			}
 		}
 		total := rapid.Int64Range(0, 400).Draw(t, "total")
@@ -70,7 +72,7 @@ func TestOptimal(t *testing.T) {
 		iterations, sum := int64(0), 0.0
 		for _, p := range parts {
 			for _, v := range versions {
-				if v.Depth == p.Depth {
+				if v.Depth == p.Depth && v.Fused == p.Fused {
 					iterations += p.Depth * p.Times
 					sum += float64(p.Times) * v.Seconds
 				}
@@ -93,13 +95,16 @@ func TestChoose(t *testing.T) {
 		versions []Version
 		want     []int64
 	}{
-		{"nothing gains", 100, []Version{{1, 0, 1}, {2, 0, 2.1}}, []int64{1}},
-		{"the remainder pays", 19, []Version{{1, 0, 1}, {2, 0, 1.2}, {3, 0, 1.5}, {8, 0, 3}}, []int64{8, 3, 1}},
-		{"it does not", 100003, []Version{{1, 0, 1}, {2, 0, 1.2}, {3, 0, 1.5}, {8, 0, 3}}, []int64{8, 1}},
-		{"the deepest is not the best", 100, []Version{{1, 0, 1}, {4, 0, 2}, {8, 0, 6}}, []int64{4, 1}},
-		{"the deepest does not fit", 7, []Version{{1, 0, 1}, {4, 0, 2}, {8, 0, 3}}, []int64{4, 1}},
-		{"greedy would spoil it", 6, []Version{{1, 0, 1}, {3, 0, 2}, {5, 0, 3.2}}, []int64{3, 1}},
-		{"no iteration", 0, []Version{{1, 0, 1}, {4, 0, 2}}, []int64{1}},
+		{"nothing gains", 100, []Version{{1, 0, 1, false}, {2, 0, 2.1, false}}, []int64{1}},
+		{"the remainder pays", 19,
+			[]Version{{1, 0, 1, false}, {2, 0, 1.2, false}, {3, 0, 1.5, false}, {8, 0, 3, false}}, []int64{8, 3, 1}},
+		{"it does not", 100003,
+			[]Version{{1, 0, 1, false}, {2, 0, 1.2, false}, {3, 0, 1.5, false}, {8, 0, 3, false}}, []int64{8, 1}},
+		{"the deepest is not the best", 100,
+			[]Version{{1, 0, 1, false}, {4, 0, 2, false}, {8, 0, 6, false}}, []int64{4, 1}},
+		{"the deepest does not fit", 7, []Version{{1, 0, 1, false}, {4, 0, 2, false}, {8, 0, 3, false}}, []int64{4, 1}},
+		{"greedy would spoil it", 6, []Version{{1, 0, 1, false}, {3, 0, 2, false}, {5, 0, 3.2, false}}, []int64{3, 1}},
+		{"no iteration", 0, []Version{{1, 0, 1, false}, {4, 0, 2, false}}, []int64{1}},
 	} {
 		var got []int64
 		for _, v := range Choose(c.total, c.versions) {

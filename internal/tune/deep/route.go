@@ -61,14 +61,16 @@ func Peak(predicted []Version) Version {
 // Next returns the depth to try after some, those of which nothing works with infinite times. If there is none it
 // returns 0, and says why.
 func (r *Route) Next(tried []Version) (depth int64, why string) {
-	known := func(d int64) bool { return slices.ContainsFunc(tried, func(v Version) bool { return v.Depth == d }) }
+	known := func(d int64) bool {
+		return slices.ContainsFunc(tried, func(v Version) bool { return v.Depth == d && !v.Plain() })
+	}
 	if i := slices.IndexFunc(r.first, func(d int64) bool { return !known(d) }); i >= 0 {
 		return r.first[i], ""
 	}
 	best := Version{Seconds: math.Inf(1)}
 	shallowest := r.first[0]
 	for _, v := range tried {
-		if v.Depth < 2 {
+		if v.Plain() {
 			continue
 		}
 		shallowest = min(shallowest, v.Depth)

@@ -77,7 +77,7 @@ func (r *Result) limit() {
 	b := &r.Bound
 	top := 0.0
 	for _, c := range r.Contenders {
-		if !c.hasSpans() {
+		if !r.HasSpans(&c) {
 			top = max(top, c.GStencils)
 		}
 	}

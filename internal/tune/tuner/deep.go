@@ -91,7 +91,7 @@ func (t *tuning) findLoops() {
 			tuning: t, loop: loop, at: len(t.result.Loops), forecasts: map[int64][]prediction{},
 		}
 		for _, k := range t.given.Kernels {
-			if k.Call == loop.Name && k.Depth > 1 {
+			if k.Call == loop.Name && t.subject.ofLoop(k) {
 				l.named, l.depths = append(l.named, k), append(l.depths, int64(k.Depth))
 			}
 		}
@@ -116,11 +116,11 @@ func (l *loopSearch) begin() error {
 		if l.opts.MaxDepth == 1 {
 			return errors.New("no more than one iteration in a kernel is wanted")
 		}
-		if l.depths = flatDepths; l.axes > 2 {
-			l.depths = solidDepths
+		depths := flatDepths
+		if l.axes > 2 {
+			depths = solidDepths
 		}
-		l.depths = slices.DeleteFunc(slices.Clone(l.depths),
-			func(d int64) bool { return l.opts.MaxDepth > 0 && d > int64(l.opts.MaxDepth) })
+		l.depths = l.loop.depths(depths, l.opts.MaxDepth)
 	}
 	if _, err := l.choice(l.depths[0]); err != nil {
 		return err
@@ -175,7 +175,7 @@ func withDefaults(s schedule.Space, roles []schedule.Role) schedule.Space {
 // singles returns the best plan of kernels of single iterations that was found.
 func (t *tuning) singles() schedule.Plan {
 	plan := t.base()
-	plan.Kernels = slices.DeleteFunc(slices.Clone(plan.Kernels), func(k schedule.Kernel) bool { return k.Depth > 1 })
+	plan.Kernels = slices.DeleteFunc(slices.Clone(plan.Kernels), t.subject.ofLoop)
 	return plan
 }
 
@@ -291,15 +291,15 @@ func (l *loopSearch) next() (depth int64, why string) {
 
 // triedAt reports whether the search of a depth has come to anything.
 func (l *loopSearch) triedAt(depth int64) bool {
-	return slices.ContainsFunc(l.tried(), func(v deep.Version) bool { return v.Depth == depth })
+	return slices.ContainsFunc(l.tried(), func(v deep.Version) bool { return v.Depth == depth && !v.Plain() })
 }
 
-// tried returns the times of the depths in the order of the search, depth 1 first. A depth of which nothing works
+// tried returns the times of the depths in the order of the search, the plain one first. A depth of which nothing works
 // is not faster than others.
 func (l *loopSearch) tried() []deep.Version {
 	list := l.versions()[:1]
 	for _, k := range l.spans {
-		v := deep.Version{Depth: k.call.iterations.depth, Seconds: math.Inf(1)}
+		v := deep.Version{Depth: k.call.iterations.depth, Fused: k.call.iterations.depth == 1, Seconds: math.Inf(1)}
 		if k.best != nil {
 			v.Seconds = k.best.Seconds
 		}
@@ -338,7 +338,7 @@ func (t *tuning) targetReached() bool {
 // measureSingle checks and times an iteration by the best kernels of its own. It returns why spans cannot be
 // compared with it.
 func (l *loopSearch) measureSingle(ctx context.Context) (why, err error) {
-	call := l.loop.span(l.subject, 1, 0)
+	call := l.loop.alone(l.subject)
 	v, err := l.ready(ctx, call, l.singles())
 	if err != nil {
 		return l.blame(ctx, err)
@@ -501,13 +501,14 @@ func (k *kernelSearch) perIteration() float64 {
 	return k.best.Seconds / float64(k.call.iterations.depth)
 }
 
-// versions returns the times of the depths that were measured, depth 1 first.
+// versions returns the times of the depths that were measured, the plain one first.
 func (l *loopSearch) versions() []deep.Version {
 	list := []deep.Version{{Depth: 1, Seconds: l.single}}
 	for _, k := range l.spans {
 		if k.best != nil {
 			list = append(list, deep.Version{
 				Depth: k.call.iterations.depth, After: k.call.iterations.after, Seconds: k.best.Seconds,
+				Fused: k.call.iterations.depth == 1,
 			})
 		}
 	}

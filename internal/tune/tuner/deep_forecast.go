@@ -60,9 +60,9 @@ func (l *loopSearch) planRoute(ctx context.Context) {
 	if l.named != nil || l.route != nil {
 		return
 	}
-	depths := flatForecast
+	depths := l.loop.depths(flatForecast, l.opts.MaxDepth)
 	if l.axes > 2 {
-		depths = solidForecast
+		depths = l.loop.depths(solidForecast, l.opts.MaxDepth)
 	}
 	tiles, stop := ctx, func() {}
 	if !l.until.IsZero() && l.opts.Clock == nil { // contexts do not follow a test's clock
@@ -73,9 +73,6 @@ func (l *loopSearch) planRoute(ctx context.Context) {
 	var list []forecast
 	var possible []int64
 	for _, d := range depths {
-		if l.opts.MaxDepth > 0 && d > int64(l.opts.MaxDepth) {
-			break
-		}
 		if _, err := l.loop.after(d); err != nil {
 			break
 		}
@@ -132,7 +129,9 @@ func (l *loopSearch) forecast(ctx, tiles context.Context, depth int64) (forecast
 	}
 	sortPredictions(list)
 	l.forecasts[depth] = list
-	best := forecast{Version: deep.Version{Depth: depth, Seconds: list[0].seconds}, class: list[0].class}
+	best := forecast{
+		Version: deep.Version{Depth: depth, Seconds: list[0].seconds, Fused: depth == 1}, class: list[0].class,
+	}
 	return best, !math.IsInf(best.Seconds, 1)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/deep"
@@ -18,15 +19,23 @@ func (t *tuning) searches() []*kernelSearch {
 	return list
 }
 
-// spansOf returns the kernels of a plan that have several iterations.
-func spansOf(p schedule.Plan) []schedule.Kernel {
-	return slices.DeleteFunc(slices.Clone(p.Kernels), func(k schedule.Kernel) bool { return k.Depth <= 1 })
+// ofLoop reports whether a kernel of a plan has whole iterations of a loop.
+func (s *subject) ofLoop(k schedule.Kernel) bool {
+	_, ok := graph.LoopNamed(s.bound.Program, k.Call)
+	return ok
 }
 
-// hasSpans reports whether some kernel of the plan has several iterations.
-func (c *Contender) hasSpans() bool {
+// spansOf returns the kernels of a plan that have whole iterations.
+func (s *subject) spansOf(p schedule.Plan) []schedule.Kernel {
+	return slices.DeleteFunc(slices.Clone(p.Kernels), func(k schedule.Kernel) bool { return !s.ofLoop(k) })
+}
+
+// HasSpans reports whether some kernel of a contender's plan has whole iterations of a loop.
+func (r *Result) HasSpans(c *Contender) bool {
 	p, err := schedule.ParsePlan(c.Plan)
-	return err == nil && len(spansOf(p)) > 0
+	return err == nil && slices.ContainsFunc(p.Kernels, func(k schedule.Kernel) bool {
+		return slices.ContainsFunc(r.Loops, func(l LoopResult) bool { return l.Loop == k.Name() })
+	})
 }
 
 func hasKernel(p schedule.Plan, id string) bool {
@@ -48,7 +57,7 @@ func withKernel(p schedule.Plan, k schedule.Kernel) schedule.Plan {
 // iterations that are ever carried out.
 func (t *tuning) parts(ctx context.Context, p schedule.Plan) ([]*tunedCall, error) {
 	parts := slices.Clone(t.calls)
-	for _, k := range spansOf(p) {
+	for _, k := range t.subject.spansOf(p) {
 		call, err := t.iterationsOf(ctx, k)
 		if err != nil {
 			return nil, err
@@ -95,22 +104,22 @@ func (l *tunedLoop) saved(seconds map[*tunedCall]float64) float64 {
 	versions := []deep.Version{{Depth: 1, Seconds: single}}
 	for call, s := range seconds {
 		if n := call.iterations; n != nil && n.tunedLoop == l {
-			versions = append(versions, deep.Version{Depth: n.depth, After: n.after, Seconds: s})
+			versions = append(versions, deep.Version{Depth: n.depth, After: n.after, Seconds: s, Fused: n.depth == 1})
 		}
 	}
 	return l.savedBy(versions)
 }
 
-// savedBy returns the seconds that versions save, as the loop is carried out. The first is of depth 1.
+// savedBy returns the seconds that versions save, as the loop is carried out. The first is plain.
 func (l *tunedLoop) savedBy(versions []deep.Version) float64 {
 	_, seconds := deep.Greedy(l.count, versions)
 	return l.executions * (float64(l.count)*versions[0].Seconds - seconds)
 }
 
-// in returns those of the versions that a plan has, and that of depth 1.
+// in returns those of the versions that a plan has, and the plain one.
 func (l *loopSearch) in(p schedule.Plan) []deep.Version {
 	return slices.DeleteFunc(l.versions(), func(v deep.Version) bool {
-		return v.Depth > 1 && !hasKernel(p, l.loop.id(v.Depth))
+		return !v.Plain() && !hasKernel(p, l.loop.id(v.Depth))
 	})
 }
 
@@ -173,16 +182,17 @@ func (l *loopSearch) choose(alternative int) []schedule.Kernel {
 			main = v
 		}
 	}
-	if alternative == mostSpanPlans-1 && main.Depth > 1 {
+	if alternative == mostSpanPlans-1 && !main.Plain() {
 		versions = slices.DeleteFunc(versions, func(v deep.Version) bool { return v == main })
 	}
 	var list []schedule.Kernel
 	for _, v := range deep.Choose(l.loop.count, versions) {
-		i := slices.IndexFunc(l.spans, func(k *kernelSearch) bool { return k.call.iterations.depth == v.Depth })
-		if i < 0 {
-			continue // of depth 1
+		if v.Plain() {
+			continue
 		}
-		k := l.spans[i]
+		k := l.spans[slices.IndexFunc(l.spans, func(k *kernelSearch) bool {
+			return k.call.iterations.depth == v.Depth
+		})]
 		leader := 0
 		if v == main {
 			leader = min(alternative, len(k.leaders)-1)

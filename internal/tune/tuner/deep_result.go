@@ -31,7 +31,7 @@ type LoopResult struct {
 
 // DepthResult is what came of a number of iterations in a kernel.
 type DepthResult struct {
-	Kernel    string  `json:"kernel,omitempty"` // body[0:2]@4; none of depth 1
+	Kernel    string  `json:"kernel,omitempty"` // body[0:2]@4; none if it has kernels of its own
 	Depth     int64   `json:"depth"`
 	After     int64   `json:"after,omitempty"` // iterations that have to follow
 	Trials    int     `json:"trials,omitempty"`
@@ -46,6 +46,9 @@ type DepthResult struct {
 	Evidence   string          `json:"evidence,omitempty"`
 	Predicted  float64         `json:"predicted_seconds,omitempty"`
 }
+
+// Plain reports whether it is of an iteration by kernels of its own.
+func (d DepthResult) Plain() bool { return d.Kernel == "" }
 
 // stopped notes why no other depth is tried.
 func (r *LoopResult) stopped(err error) {
@@ -73,7 +76,7 @@ func (l *loopSearch) report(d DepthResult) {
 		d.Gain = l.single * float64(d.Depth) / d.Seconds
 		d.GStencils = float64(r.Points*d.Depth) / d.Seconds / 1e9
 	}
-	i := slices.IndexFunc(r.Depths, func(x DepthResult) bool { return x.Depth == d.Depth })
+	i := slices.IndexFunc(r.Depths, func(x DepthResult) bool { return x.Depth == d.Depth && x.Plain() == d.Plain() })
 	if i < 0 {
 		i = len(r.Depths)
 		r.Depths = append(r.Depths, d)
@@ -91,7 +94,7 @@ func (t *tuning) finishLoops() {
 	for _, l := range t.loops {
 		r := &t.result.Loops[l.at]
 		for i := range r.Depths {
-			r.Depths[i].InPlan = r.Depths[i].Depth > 1 && hasKernel(best, r.Depths[i].Kernel)
+			r.Depths[i].InPlan = !r.Depths[i].Plain() && hasKernel(best, r.Depths[i].Kernel)
 		}
 		if l.single > 0 {
 			r.Schedule, r.Seconds = deep.Optimal(l.loop.count, l.versions())

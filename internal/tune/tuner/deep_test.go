@@ -99,7 +99,7 @@ func TestDepths(t *testing.T) {
 		d.GStencils != float64(4*510*510)/d.Seconds/1e9 {
 		t.Errorf("%+v", d)
 	}
-	if fmt.Sprint(l.Carried) != "[{4 25} {1 1}]" || !slices.Equal(l.Carried, l.Schedule) {
+	if fmt.Sprint(l.Carried) != "[{4 25 false} {1 1 false}]" || !slices.Equal(l.Carried, l.Schedule) {
 		t.Errorf("carried out %v, at best %v", l.Carried, l.Schedule)
 	}
 	// A step of the best plan is what its kernels take over all iterations.
@@ -154,12 +154,47 @@ func TestBottleneckByTraffic(t *testing.T) {
 	}
 }
 
+// An iteration with several statements has depth 1 fused among its depths. Where it is the fastest, the plan has it.
+func TestFusedIteration(t *testing.T) {
+	b := program(t, `
+parameter M = 512, N = 512;
+iterator j, i;
+double u[M,N], flux[M,N], next[M,N];
+stencil across (f, u) { f[j][i] = 0.3*u[j][i+1] - 0.2*u[j][i]; }
+stencil update (out, u, f) { out[j][i] = 0.9*u[j][i] + 0.2*f[j][i-1] + 0.1*f[j+1][i]; }
+iterate 60 { across (flux, u); update (next, u, flux); swap (u, next); }
+`)
+	for _, named := range []string{"", ";body[0:3]@1{family=overlap}"} {
+		o := deepOptions(t, newScripted(t, b, byDepth(map[int]float64{1: 0.6, 2: 0.9, 4: 0.8})), b, 60)
+		o.Plan = plan(t, "across[0:1]@1{family=cells};update[0:1]@1{family=cells}"+named)
+		r := tune(t, o)
+		l := r.Loops[0]
+		want := []int64{1, 1, 2, 4}
+		if named != "" {
+			want = want[:2]
+		}
+		if !slices.Equal(depthsOf(r), want) {
+			t.Errorf("%v: %s", depthsOf(r), l.Stopped)
+			continue
+		}
+		if fused := l.Depths[1]; !l.Depths[0].Plain() || fused.Kernel != "body[0:3]" || !fused.InPlan ||
+			fused.After != 1 ||
+			!strings.Contains(r.Best, "body[0:3]@1{") || strings.Contains(r.Best, "]@2{") {
+			t.Errorf("%+v, %s", fused, r.Best)
+		}
+		carried := []deep.Part{{Depth: 1, Times: 59, Fused: true}, {Depth: 1, Times: 1}}
+		if !slices.Equal(l.Carried, carried) || !slices.Equal(l.Schedule, carried) {
+			t.Errorf("%v, %v", l.Carried, l.Schedule)
+		}
+	}
+}
+
 // Where nothing is gained, the plan has kernels of single iterations alone.
 func TestDepthsThatGainNothing(t *testing.T) {
 	b := program(t, iterated(100))
 	r := tune(t, deepOptions(t, newScripted(t, b, byDepth(map[int]float64{2: 1.1, 4: 1.2})), b, 50))
 	if !slices.Equal(depthsOf(r), []int64{1, 2, 4}) || strings.Contains(r.Best, "body") ||
-		fmt.Sprint(r.Loops[0].Schedule) != "[{1 100}]" {
+		fmt.Sprint(r.Loops[0].Schedule) != "[{1 100 false}]" {
 		t.Errorf("%v, %s", r.Loops[0], r.Best)
 	}
 }
@@ -195,7 +230,7 @@ func TestRemainder(t *testing.T) {
 		strings.Contains(r.Best, "body[0:2]@4{") || strings.Contains(r.Best, "body[0:2]@6{") {
 		t.Error(r.Best)
 	}
-	if l := r.Loops[0]; fmt.Sprint(l.Carried) != "[{8 1} {2 1} {1 2}]" ||
+	if l := r.Loops[0]; fmt.Sprint(l.Carried) != "[{8 1 false} {2 1 false} {1 2 false}]" ||
 		!strings.HasPrefix(l.Stopped, "a kernel of 12 iterations and 1 after it: the loop has 12 iterations") {
 		t.Errorf("%v: %s", l.Carried, l.Stopped)
 	}

@@ -138,7 +138,7 @@ func (t *tuning) compareFinalists(ctx context.Context, finalists []*finalist, mo
 
 // prepareCost is the likely time of preparing a finalist. Plans that the search found are compiled already.
 func (t *tuning) prepareCost(r *finalist) time.Duration {
-	cost := time.Duration(len(t.calls)+len(spansOf(r.plan))) * t.tryCost()
+	cost := time.Duration(len(t.calls)+len(t.subject.spansOf(r.plan))) * t.tryCost()
 	if !r.found {
 		cost += t.compileCost(len(t.calls))
 	}

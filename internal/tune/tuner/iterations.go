@@ -42,11 +42,12 @@ type tunedLoop struct {
 	use      measure.Use
 }
 
-// tunedIterations is a number of iterations of a loop that share a kernel; of depth 1, an iteration without.
+// tunedIterations is a number of iterations of a loop that share a kernel, or one by kernels of its own.
 type tunedIterations struct {
 	*tunedLoop
 	depth, after int64
 	rounds       int64 // of the launch that is timed, if it repeats them; 1 if no family does
+	plain        bool  // by kernels of its own
 }
 
 // checked is how many iterations a check carries out.
@@ -169,8 +170,23 @@ func (l *tunedLoop) span(s *subject, depth, after int64) *tunedCall {
 	bound.Program = l.only
 	return &tunedCall{
 		subject: s, name: l.id(depth), only: l.only, bound: &bound, use: l.use, points: depth * l.points,
-		iterations: &tunedIterations{l, depth, after, 1},
+		iterations: &tunedIterations{l, depth, after, 1, false},
 	}
+}
+
+// alone returns an iteration by kernels of its own, likewise. Its name is not that of a kernel.
+func (l *tunedLoop) alone(s *subject) *tunedCall {
+	call := l.span(s, 1, 0)
+	call.name, call.iterations.plain = "an iteration of "+l.Name, true
+	return call
+}
+
+// depths returns those of a list that the loop may have; before them 1, where an iteration has several statements.
+func (l *tunedLoop) depths(list []int64, most int) []int64 {
+	if l.Assignments() > 1 {
+		list = slices.Concat([]int64{1}, list)
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(d int64) bool { return most > 0 && d > int64(most) })
 }
 
 // after returns how many iterations have to follow so many that share a kernel; an error if so many do not fit.
@@ -209,7 +225,7 @@ func (n *tunedIterations) part(p schedule.Plan) schedule.Plan {
 		switch {
 		case n.only.CallNamed(k.Call) != nil:
 			kernels = append(kernels, k)
-		case n.depth > 1 && k.ID() == n.id(n.depth):
+		case !n.plain && k.ID() == n.id(n.depth):
 			k.Call = n.nameHere
 			kernels = append(kernels, k)
 		}

@@ -164,7 +164,8 @@ func TestSpansPassTheBound(t *testing.T) {
 		plan  string
 		bound bool
 	}{{"heat[0:1]@1{};body[0:2]@4{}", true}, {"heat[0:1]@1{}", false}} {
-		r := &Result{Bound: Bound{GStencils: 1, Bytes: 1 << 20}, Contenders: []Contender{
+		loops := []LoopResult{{Loop: "body[0:2]"}}
+		r := &Result{Bound: Bound{GStencils: 1, Bytes: 1 << 20}, Loops: loops, Contenders: []Contender{
 			{Name: "default", Plan: "heat[0:1]@1{block=8}", Times: []float64{1.25e-3, 1.25e-3}},
 			{Name: "other", Plan: c.plan, Times: []float64{0.25e-3, 0.25e-3}},
 		}}

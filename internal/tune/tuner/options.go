@@ -40,8 +40,8 @@ type Options struct {
 	Library bool // is written of the result
 	Trials  int
 	Target  Target
-	// MaxDepth is the most iterations of a loop that are tried in one kernel: 1 for none but those of a plan, 0 as
-	// many as gain something.
+	// MaxDepth is the most iterations of a loop that are tried in one kernel: 1 for no kernels of loops but those of
+	// a plan, 0 as many as gain something.
 	MaxDepth int
 	// Likely is the number of trials that a strategy plans for; 0 derives it from the limits. A session that is
 	// resumed keeps the number of its beginning.

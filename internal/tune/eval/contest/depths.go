@@ -150,7 +150,7 @@ func (r *DepthsRow) read(t *tuner.Result) error {
 	best = &t.Contenders[slices.IndexFunc(t.Contenders, func(c tuner.Contender) bool { return c.Plan == t.Best })]
 	var single *tuner.Contender
 	for i := range t.Contenders { // the fastest first
-		if c := &t.Contenders[i]; c.Name != "plain" && depthOf(c.Plan) == 1 {
+		if c := &t.Contenders[i]; c.Name != "plain" && !t.HasSpans(c) {
 			single = c
 			break
 		}
@@ -195,7 +195,7 @@ func (r *DepthsRow) loop(loops []tuner.LoopResult) {
 	l := &loops[max(0, slices.IndexFunc(loops, deepest))]
 	r.Loop, r.Iterations, r.Stopped = l.Loop, l.Iterations, l.Stopped
 	for _, d := range l.Depths {
-		if d.Depth == 1 {
+		if d.Plain() {
 			continue
 		}
 		r.Tried = append(r.Tried, DepthGain{d.Depth, d.Gain, d.Bottleneck})

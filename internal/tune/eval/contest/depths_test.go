@@ -84,9 +84,10 @@ func TestDepthsRow(t *testing.T) {
 	loop := tuner.LoopResult{Loop: "body[0:2]", Iterations: 90, Stopped: "the time is over"}
 	loop.Depths = []tuner.DepthResult{
 		{Depth: 1, Seconds: 1, Gain: 1},
-		{Depth: 2, Seconds: 1.2, Gain: 1.67, Bottleneck: costmodel.Memory},
-		{Depth: 4, Seconds: 2, Gain: 2, Bottleneck: costmodel.Issue, Evidence: "counted", InPlan: true},
-		{Depth: 6},
+		{Kernel: "body[0:1]@2", Depth: 2, Seconds: 1.2, Gain: 1.67, Bottleneck: costmodel.Memory},
+		{Kernel: "body[0:1]@4", Depth: 4, Seconds: 2, Gain: 2, Bottleneck: costmodel.Issue, Evidence: "counted",
+			InPlan: true},
+		{Kernel: "body[0:1]@6", Depth: 6},
 	}
 	result := func(best string, loops ...tuner.LoopResult) *tuner.Result {
 		return &tuner.Result{Best: best, Loops: loops, Contenders: []tuner.Contender{
@@ -106,11 +107,11 @@ func TestDepthsRow(t *testing.T) {
 		{plan + ";body[0:2]@4{family=pipe}", []tuner.LoopResult{loop}, 4, 2,
 			"issue slots at depth 4; the time is over"},
 		{plan, []tuner.LoopResult{loop}, 1, 1, "issue slots at depth 4; the time is over"},
-		{plan, []tuner.LoopResult{{Loop: "body[0:1]", Stopped: "a condition ends the loop"}}, 1, 1,
+		{plan, []tuner.LoopResult{{Loop: "body[0:2]", Stopped: "a condition ends the loop"}}, 1, 1,
 			"a condition ends the loop"},
-		{plan, nil, 1, 1, "no time loop runs"},
 		{plan, []tuner.LoopResult{{
-			Stopped: "all are slower", Depths: []tuner.DepthResult{{Depth: 3, Seconds: 1, Gain: 0.3}},
+			Loop: "body[0:2]", Stopped: "all are slower",
+			Depths: []tuner.DepthResult{{Kernel: "body[0:2]@3", Depth: 3, Seconds: 1, Gain: 0.3}},
 		}}, 1, 1, "what binds depth 3 is not known; all are slower"},
 	} {
 		var r DepthsRow
@@ -121,6 +122,11 @@ func TestDepthsRow(t *testing.T) {
 		if got := r.Reason(); got != c.reason {
 			t.Errorf("%s, not %s", got, c.reason)
 		}
+	}
+	var none DepthsRow
+	none.loop(nil)
+	if got := none.Reason(); got != "no time loop runs" {
+		t.Error(got)
 	}
 	var r DepthsRow
 	if err := r.read(&tuner.Result{}); err == nil {
