@@ -34,8 +34,10 @@ type DepthsRow struct {
 	DType      string `json:"dtype"`
 	Loop       string `json:"loop,omitempty"` // as plans name it; empty if no loop runs
 	Iterations int64  `json:"iterations,omitempty"`
-	// Depth is the most iterations that a kernel of the best plan has.
-	Depth int `json:"depth"`
+	// Depth is the most iterations that a kernel of the best plan has. Fused says that it is 1, of a kernel for all
+	// statements of an iteration.
+	Depth int  `json:"depth"`
+	Fused bool `json:"fused,omitempty"`
 	// Gain is how many times as fast the best plan is as the best one of depth 1, in turn with it, with its 95 %
 	// interval; 1 if they are the same.
 	Gain      float64 `json:"gain"`
@@ -72,7 +74,7 @@ func (r DepthsRow) Key() string { return strings.Join([]string{r.Program, r.Size
 func Depths(ctx context.Context, o DepthsOptions) ([]DepthsRow, error) {
 	return bench.MeasureEach(ctx, o.Programs, o.Within, o.Log, func(p *ir.Program) string { return p.Name },
 		func(p *ir.Program) (*DepthsRow, error) { return o.tune(ctx, p) }, func(r DepthsRow) error {
-			fmt.Fprintf(o.Log, "  depth %d, %.2f times depth 1: %s\n", r.Depth, r.Gain, r.Reason())
+			fmt.Fprintf(o.Log, "  depth %s, %.2f times depth 1: %s\n", r.depthText(), r.Gain, r.Reason())
 			return o.Each(r)
 		})
 }
@@ -156,6 +158,7 @@ func (r *DepthsRow) read(t *tuner.Result) error {
 		}
 	}
 	r.Plan, r.Depth, r.GStencils = best.Plan, depthOf(best.Plan), best.GStencils
+	r.Fused = r.Depth == 1 && t.HasSpans(best)
 	r.Gain, r.Low, r.High = 1, 1, 1
 	if single != nil {
 		r.Single = single.Plan
@@ -199,7 +202,7 @@ func (r *DepthsRow) loop(loops []tuner.LoopResult) {
 			continue
 		}
 		r.Tried = append(r.Tried, DepthGain{d.Depth, d.Gain, d.Bottleneck})
-		if d.Seconds > 0 && (d.Depth == int64(r.Depth) || r.Depth == 1) {
+		if d.Seconds > 0 && (d.Depth == int64(r.Depth) || r.Depth == 1 && !r.Fused) {
 			r.Bottleneck, r.Evidence = d.Bottleneck, d.Evidence
 		}
 	}
@@ -212,14 +215,25 @@ func (r *DepthsRow) Reason() string {
 	case !tried:
 		return r.Stopped
 	case r.Bottleneck == "":
-		return fmt.Sprintf("what binds depth %d is not known; %s", r.deepest(), r.Stopped)
+		return fmt.Sprintf("what binds depth %s is not known; %s", fusedText(r.deepest(), true), r.Stopped)
 	}
-	return fmt.Sprintf("%s at depth %d; %s", r.Bottleneck, r.deepest(), r.Stopped)
+	return fmt.Sprintf("%s at depth %s; %s", r.Bottleneck, fusedText(r.deepest(), true), r.Stopped)
+}
+
+// depthText is the depth, and whether it is that of a fused iteration.
+func (r *DepthsRow) depthText() string { return fusedText(r.Depth, r.Fused) }
+
+// fusedText words a depth; of those that were tried, 1 is fused.
+func fusedText(depth int, fused bool) string {
+	if depth == 1 && fused {
+		return "1, fused"
+	}
+	return fmt.Sprint(depth)
 }
 
 // deepest is the depth that the bottleneck is of.
 func (r *DepthsRow) deepest() int {
-	if r.Depth > 1 {
+	if r.Depth > 1 || r.Fused {
 		return r.Depth
 	}
 	deepest := 1
@@ -252,7 +266,7 @@ func WriteDepths(w io.Writer, rows []DepthsRow) {
 		if r.Low != r.High {
 			interval = fmt.Sprintf("%.2f to %.2f", r.Low, r.High)
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %d | %.2f | %s | %s |\n", r.Program, r.DType, r.Sizes, r.Depth, r.Gain,
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %.2f | %s | %s |\n", r.Program, r.DType, r.Sizes, r.depthText(), r.Gain,
 			interval, r.Reason())
 	}
 }

@@ -123,6 +123,21 @@ func TestDepthsRow(t *testing.T) {
 			t.Errorf("%s, not %s", got, c.reason)
 		}
 	}
+	fused := tuner.LoopResult{Loop: "body[0:2]", Stopped: "the time is over", Depths: []tuner.DepthResult{
+		{Depth: 1, Seconds: 1, Gain: 1},
+		{Kernel: "body[0:2]", Depth: 1, Seconds: 0.5, Gain: 2, Bottleneck: costmodel.Memory, InPlan: true},
+		{Kernel: "body[0:2]@2", Depth: 2, Seconds: 1.5, Gain: 1.3, Bottleneck: costmodel.Issue},
+	}}
+	var whole DepthsRow
+	err := whole.read(&tuner.Result{Best: plan + ";body[0:2]@1{}", Loops: []tuner.LoopResult{fused},
+		Contenders: []tuner.Contender{
+			{Name: "spans 1", Plan: plan + ";body[0:2]@1{}", Times: []float64{0.5, 0.51, 0.49}},
+			{Name: "found 1", Plan: plan, Times: []float64{1, 1.01, 0.99}},
+		}})
+	if err != nil || whole.depthText() != "1, fused" || whole.Single != plan || whole.Gain < 1.9 ||
+		whole.Reason() != "memory at depth 1, fused; the time is over" {
+		t.Errorf("%+v, %v: %s", whole, err, whole.Reason())
+	}
 	var none DepthsRow
 	none.loop(nil)
 	if got := none.Reason(); got != "no time loop runs" {
