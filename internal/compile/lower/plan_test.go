@@ -131,8 +131,8 @@ copyout u, s;`
 		{"body[0:1]@2{}",
 			"plan for body[0:1]@2: a kernel of a loop holds whole iterations: write body[0:2]"},
 		{"body[0:2]@1{}",
-			"plan for body[0:2]@1: an iteration with a single statement has a kernel without this one: several " +
-				"iterations may share one, or several statements"},
+			"plan for body[0:2]@1: a kernel of a loop holds 2 statements or 2 iterations at least, and an iteration " +
+				"has 1 statement"},
 		{"f[0:1]@2{}",
 			"plan for f[0:1]: a depth of 2 is that of a loop, and f is a call; write body[0:2]@2{...} or " +
 				"body.2[0:3]@2{...}"},

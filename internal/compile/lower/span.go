@@ -122,8 +122,8 @@ func (c *Choice) Repeats() bool {
 // enough refuses a kernel of one iteration with a single statement: that has kernels of its own.
 func enough(l graph.Loop, depth int) error {
 	if depth == 1 && l.Assignments() < 2 {
-		return errors.New("an iteration with a single statement has a kernel without this one: " +
-			"several iterations may share one, or several statements")
+		return errors.New("a kernel of a loop holds 2 statements or 2 iterations at least, and an iteration has " +
+			"1 statement")
 	}
 	return nil
 }
