@@ -28,7 +28,8 @@ func (v Version) PerIteration() float64 { return v.Seconds / float64(v.Depth) }
 const gained = 0.005
 
 // Tipped reports whether the last so many versions are not faster per iteration than one before: deeper ones
-// are not either, since redundant work and registers grow with the depth.
+// are not either, since redundant work and registers grow with the depth. A fused iteration that is not faster says
+// nothing of them: it saves less.
 func Tipped(versions []Version, last int) bool {
 	best, since := 0.0, 0
 	for i, v := range versions {
@@ -36,7 +37,9 @@ func Tipped(versions []Version, last int) bool {
 			best, since = v.PerIteration(), 0
 			continue
 		}
-		since++
+		if !v.Fused {
+			since++
+		}
 	}
 	return since >= last
 }

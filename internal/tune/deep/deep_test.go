@@ -138,4 +138,11 @@ func TestTipped(t *testing.T) {
 			t.Errorf("%v: %t", c.per, got)
 		}
 	}
+	slow := []Version{{Depth: 1, Seconds: 1}, {Depth: 1, Seconds: 2, Fused: true}, {Depth: 2, Seconds: 3}}
+	if Tipped(slow, 2) {
+		t.Error("a fused iteration that is slower counts as a depth")
+	}
+	if !Tipped(append(slow, Version{Depth: 4, Seconds: 6}), 2) {
+		t.Error("two depths that are slower do not end it")
+	}
 }

@@ -154,16 +154,19 @@ func TestBottleneckByTraffic(t *testing.T) {
 	}
 }
 
-// An iteration with several statements has depth 1 fused among its depths. Where it is the fastest, the plan has it.
-func TestFusedIteration(t *testing.T) {
-	b := program(t, `
+// twoCalls is a loop of two calls.
+const twoCalls = `
 parameter M = 512, N = 512;
 iterator j, i;
 double u[M,N], flux[M,N], next[M,N];
 stencil across (f, u) { f[j][i] = 0.3*u[j][i+1] - 0.2*u[j][i]; }
 stencil update (out, u, f) { out[j][i] = 0.9*u[j][i] + 0.2*f[j][i-1] + 0.1*f[j+1][i]; }
 iterate 60 { across (flux, u); update (next, u, flux); swap (u, next); }
-`)
+`
+
+// An iteration with several statements has depth 1 fused among its depths. Where it is the fastest, the plan has it.
+func TestFusedIteration(t *testing.T) {
+	b := program(t, twoCalls)
 	for _, named := range []string{"", ";body[0:3]@1{family=overlap}"} {
 		o := deepOptions(t, newScripted(t, b, byDepth(map[int]float64{1: 0.6, 2: 0.9, 4: 0.8})), b, 60)
 		o.Plan = plan(t, "across[0:1]@1{family=cells};update[0:1]@1{family=cells}"+named)
@@ -186,6 +189,18 @@ iterate 60 { across (flux, u); update (next, u, flux); swap (u, next); }
 		if !slices.Equal(l.Carried, carried) || !slices.Equal(l.Schedule, carried) {
 			t.Errorf("%v, %v", l.Carried, l.Schedule)
 		}
+	}
+}
+
+// A fused iteration that gains nothing does not keep deeper kernels from being tried.
+func TestFusedIterationThatGainsNothing(t *testing.T) {
+	b := program(t, twoCalls)
+	o := deepOptions(t, newScripted(t, b, byDepth(map[int]float64{1: 1.4, 2: 1.2, 4: 0.5, 6: 0.7, 8: 0.8})), b, 60)
+	o.Plan = plan(t, "across[0:1]@1{family=cells};update[0:1]@1{family=cells}")
+	r := tune(t, o)
+	if !slices.Equal(depthsOf(r), []int64{1, 1, 2, 4, 6, 8}) || !strings.Contains(r.Best, "body[0:3]@4{") ||
+		strings.Contains(r.Best, "body[0:3]@1{") {
+		t.Errorf("%v, %s: %s", depthsOf(r), r.Best, r.Loops[0].Stopped)
 	}
 }
 
