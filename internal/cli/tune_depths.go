@@ -44,11 +44,8 @@ func printDepths(a *app, src *diag.Source, r *tuner.Result) error {
 func partsText(parts []deep.Part) string {
 	var list []string
 	for _, p := range parts {
-		text := fmt.Sprintf("%s of depth %d", quantity.Whole(int(p.Times)), p.Depth)
-		if p.Fused {
-			text += ", fused"
-		}
-		list = append(list, text)
+		list = append(list, fmt.Sprintf("%s of depth %s", quantity.Whole(int(p.Times)),
+			deep.DepthText(p.Depth, p.Fused)))
 	}
 	return strings.Join(list, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/quantity"
@@ -87,8 +88,7 @@ func (j *Job) hasSpans() bool {
 
 // ofLoop reports whether a kernel of a plan has whole iterations of a loop.
 func (j *Job) ofLoop(k schedule.Kernel) bool {
-	_, ok := graph.LoopNamed(j.Bound.Program, k.Call)
-	return ok
+	return lower.OfLoop(j.Bound.Program, k)
 }
 
 // leaving returns a plan without a kernel of several iterations.

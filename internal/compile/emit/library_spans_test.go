@@ -367,6 +367,17 @@ func TestLibraryVariantsSpans(t *testing.T) {
 	}
 }
 
+// largerCases are the cases of spans at sizes that kernels of plans have several tiles of, with these grids given.
+func largerCases(given string) []libraryCase {
+	cases := spanCases()
+	for i := range cases {
+		use := &cases[i]
+		use.sizes = strings.NewReplacer("M=5 N=7", "M=19 N=45", "M=4 N=9", "M=8 N=70").Replace(use.sizes)
+		use.given = given
+	}
+	return cases
+}
+
 // The spans of lowering are carried out like those made by hand.
 func TestLibrarySpansOfPlans(t *testing.T) {
 	for _, c := range spanPrograms[:2] {
@@ -385,13 +396,7 @@ func TestLibrarySpansOfPlans(t *testing.T) {
 					!strings.Contains(files[1].Text, "count - done >= 4) {") {
 					t.Errorf("the library has no span of three iterations:\n%s", files[1].Text)
 				}
-				var cases []libraryCase
-				for _, use := range spanCases() {
-					use.sizes = strings.NewReplacer("M=5 N=7", "M=19 N=45", "M=4 N=9", "M=8 N=70").Replace(use.sizes)
-					use.given = "u"
-					cases = append(cases, use)
-				}
-				drive(t, compiled(t, p, d, files), p, cases)
+				drive(t, compiled(t, p, d, files), p, largerCases("u"))
 			})
 		}
 	}
@@ -414,13 +419,7 @@ func TestLibrarySpansOfCalls(t *testing.T) {
 			if !strings.Contains(files[1].Text, "count - done >= 2) {") {
 				t.Errorf("the library has no kernel of one iteration:\n%s", files[1].Text)
 			}
-			var cases []libraryCase
-			for _, use := range spanCases() {
-				use.sizes = strings.NewReplacer("M=5 N=7", "M=19 N=45", "M=4 N=9", "M=8 N=70").Replace(use.sizes)
-				use.given = "u w"
-				cases = append(cases, use)
-			}
-			drive(t, compiled(t, p, d, files), p, cases)
+			drive(t, compiled(t, p, d, files), p, largerCases("u w"))
 		})
 	}
 }

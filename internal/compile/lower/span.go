@@ -119,6 +119,12 @@ func (c *Choice) Repeats() bool {
 	return slices.ContainsFunc(c.Space.Families, func(f schedule.Family) bool { return Repeats(f.Name) })
 }
 
+// OfLoop reports whether a kernel of a plan has whole iterations of a loop of the program.
+func OfLoop(p *ir.Program, k schedule.Kernel) bool {
+	_, ok := graph.LoopNamed(p, k.Call)
+	return ok
+}
+
 // enough refuses a kernel of one iteration with a single statement: that has kernels of its own.
 func enough(l graph.Loop, depth int) error {
 	if depth == 1 && l.Assignments() < 2 {

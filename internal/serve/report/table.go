@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gridloom/gridloom/internal/run/quantity"
+	"github.com/gridloom/gridloom/internal/tune/deep"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -55,7 +56,7 @@ func DepthsTable(l *tuner.LoopResult) Table {
 	head := []string{"depth", "time of the kernel", "of an iteration", "GStencil/s", "times depth 1", "trials"}
 	t := Table{Head: head, Best: -1}
 	for _, d := range l.Depths {
-		name := depthName(d)
+		name := deep.DepthText(d.Depth, !d.Plain())
 		if d.InPlan {
 			name += " (in the plan)"
 		}
@@ -67,14 +68,6 @@ func DepthsTable(l *tuner.LoopResult) Table {
 			quantity.Digits(d.GStencils, 4), ratio(d.Gain), fmt.Sprint(d.Trials)})
 	}
 	return t
-}
-
-// depthName tells an iteration with a kernel for all its statements from one with kernels of its own.
-func depthName(d tuner.DepthResult) string {
-	if d.Depth == 1 && !d.Plain() {
-		return "1, fused"
-	}
-	return fmt.Sprint(d.Depth)
 }
 
 func ratio(v float64) string { return fmt.Sprintf("%.3f", v) }

@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/run/verdict"
+	"github.com/gridloom/gridloom/internal/tune/deep"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -144,7 +145,7 @@ func (t *Tuning) facts() []Fact {
 func depthsText(l *tuner.LoopResult) string {
 	var list []string
 	for _, d := range l.Depths {
-		text := "depth " + depthName(d)
+		text := "depth " + deep.DepthText(d.Depth, !d.Plain())
 		if d.InPlan {
 			text += " (in the plan)"
 		}

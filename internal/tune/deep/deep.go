@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"strconv"
 )
 
 // Version is kernels that carry out Depth iterations of a loop together, in so many seconds. At least After
@@ -20,6 +21,14 @@ type Version struct {
 
 // Plain reports whether a version is an iteration by kernels of its own.
 func (v Version) Plain() bool { return v.Depth == 1 && !v.Fused }
+
+// DepthText words a depth, of which 1 may be fused: "8", "1", "1, fused".
+func DepthText(depth int64, fused bool) string {
+	if depth == 1 && fused {
+		return "1, fused"
+	}
+	return strconv.FormatInt(depth, 10)
+}
 
 // PerIteration returns the seconds of an iteration.
 func (v Version) PerIteration() float64 { return v.Seconds / float64(v.Depth) }

@@ -299,7 +299,7 @@ func (l *loopSearch) triedAt(depth int64) bool {
 func (l *loopSearch) tried() []deep.Version {
 	list := l.versions()[:1]
 	for _, k := range l.spans {
-		v := deep.Version{Depth: k.call.iterations.depth, Fused: k.call.iterations.depth == 1, Seconds: math.Inf(1)}
+		v := k.call.iterations.version(math.Inf(1))
 		if k.best != nil {
 			v.Seconds = k.best.Seconds
 		}
@@ -506,10 +506,7 @@ func (l *loopSearch) versions() []deep.Version {
 	list := []deep.Version{{Depth: 1, Seconds: l.single}}
 	for _, k := range l.spans {
 		if k.best != nil {
-			list = append(list, deep.Version{
-				Depth: k.call.iterations.depth, After: k.call.iterations.after, Seconds: k.best.Seconds,
-				Fused: k.call.iterations.depth == 1,
-			})
+			list = append(list, k.call.iterations.version(k.best.Seconds))
 		}
 	}
 	return list

@@ -60,9 +60,9 @@ func (l *loopSearch) planRoute(ctx context.Context) {
 	if l.named != nil || l.route != nil {
 		return
 	}
-	depths := l.loop.depths(flatForecast, l.opts.MaxDepth)
+	depths := flatForecast
 	if l.axes > 2 {
-		depths = l.loop.depths(solidForecast, l.opts.MaxDepth)
+		depths = solidForecast
 	}
 	tiles, stop := ctx, func() {}
 	if !l.until.IsZero() && l.opts.Clock == nil { // contexts do not follow a test's clock
@@ -72,7 +72,7 @@ func (l *loopSearch) planRoute(ctx context.Context) {
 	defer stop()
 	var list []forecast
 	var possible []int64
-	for _, d := range depths {
+	for _, d := range l.loop.depths(depths, l.opts.MaxDepth) {
 		if _, err := l.loop.after(d); err != nil {
 			break
 		}
@@ -129,9 +129,7 @@ func (l *loopSearch) forecast(ctx, tiles context.Context, depth int64) (forecast
 	}
 	sortPredictions(list)
 	l.forecasts[depth] = list
-	best := forecast{
-		Version: deep.Version{Depth: depth, Seconds: list[0].seconds, Fused: depth == 1}, class: list[0].class,
-	}
+	best := forecast{Version: k.call.iterations.version(list[0].seconds), class: list[0].class}
 	return best, !math.IsInf(best.Seconds, 1)
 }
 

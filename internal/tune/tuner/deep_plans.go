@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/deep"
@@ -21,8 +20,7 @@ func (t *tuning) searches() []*kernelSearch {
 
 // ofLoop reports whether a kernel of a plan has whole iterations of a loop.
 func (s *subject) ofLoop(k schedule.Kernel) bool {
-	_, ok := graph.LoopNamed(s.bound.Program, k.Call)
-	return ok
+	return lower.OfLoop(s.bound.Program, k)
 }
 
 // spansOf returns the kernels of a plan that have whole iterations.
@@ -104,7 +102,7 @@ func (l *tunedLoop) saved(seconds map[*tunedCall]float64) float64 {
 	versions := []deep.Version{{Depth: 1, Seconds: single}}
 	for call, s := range seconds {
 		if n := call.iterations; n != nil && n.tunedLoop == l {
-			versions = append(versions, deep.Version{Depth: n.depth, After: n.after, Seconds: s, Fused: n.depth == 1})
+			versions = append(versions, n.version(s))
 		}
 	}
 	return l.savedBy(versions)

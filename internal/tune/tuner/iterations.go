@@ -15,6 +15,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/run/verdict"
+	"github.com/gridloom/gridloom/internal/tune/deep"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -52,6 +53,11 @@ type tunedIterations struct {
 
 // checked is how many iterations a check carries out.
 func (n *tunedIterations) checked() int64 { return (n.rounds+1)*n.depth + n.after }
+
+// version is the iterations in a kernel, which takes so many seconds.
+func (n *tunedIterations) version(seconds float64) deep.Version {
+	return deep.Version{Depth: n.depth, After: n.after, Seconds: seconds, Fused: n.depth == 1}
+}
 
 // repeat says that a family may repeat rounds of the iterations.
 func (n *tunedIterations) repeat() {

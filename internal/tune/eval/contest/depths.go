@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
+	"github.com/gridloom/gridloom/internal/tune/deep"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -211,25 +212,18 @@ func (r *DepthsRow) loop(loops []tuner.LoopResult) {
 // Reason says why the depth is what it is.
 func (r *DepthsRow) Reason() string {
 	tried := slices.ContainsFunc(r.Tried, func(d DepthGain) bool { return d.Gain > 0 })
+	at := deep.DepthText(int64(r.deepest()), true) // of those that were tried, 1 is fused
 	switch {
 	case !tried:
 		return r.Stopped
 	case r.Bottleneck == "":
-		return fmt.Sprintf("what binds depth %s is not known; %s", fusedText(r.deepest(), true), r.Stopped)
+		return fmt.Sprintf("what binds depth %s is not known; %s", at, r.Stopped)
 	}
-	return fmt.Sprintf("%s at depth %s; %s", r.Bottleneck, fusedText(r.deepest(), true), r.Stopped)
+	return fmt.Sprintf("%s at depth %s; %s", r.Bottleneck, at, r.Stopped)
 }
 
 // depthText is the depth, and whether it is that of a fused iteration.
-func (r *DepthsRow) depthText() string { return fusedText(r.Depth, r.Fused) }
-
-// fusedText words a depth; of those that were tried, 1 is fused.
-func fusedText(depth int, fused bool) string {
-	if depth == 1 && fused {
-		return "1, fused"
-	}
-	return fmt.Sprint(depth)
-}
+func (r *DepthsRow) depthText() string { return deep.DepthText(int64(r.Depth), r.Fused) }
 
 // deepest is the depth that the bottleneck is of.
 func (r *DepthsRow) deepest() int {
