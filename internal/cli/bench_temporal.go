@@ -79,6 +79,8 @@ func (c *benchTemporal) Run(a *app) error {
 	switch {
 	case c.Suite != "":
 		rows, err = bench.MeasureSuite(a.ctx, o, suite, have, c.Budget)
+	case len(c.Plan) == 0 && len(have) == 0:
+		return usage("--counters without --suite and --plan counts for the rows of --json: %s has none", c.JSON)
 	case len(c.Plan) == 0:
 		rows, err = bench.CountSlots(a.ctx, o, have, c.Budget)
 	default:
