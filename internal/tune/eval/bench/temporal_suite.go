@@ -153,7 +153,6 @@ func (d *temporalDevice) rows(ctx context.Context, todo []rowWanted, budget time
 // plans. It begins none that would end after the budget, if there is one.
 func CountSlots(ctx context.Context, o TemporalOptions, have []TemporalRow, budget time.Duration) ([]TemporalRow,
 	error) {
-	o.Counters = true
 	d, err := openTemporal(o)
 	if err != nil {
 		return nil, err
