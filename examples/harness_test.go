@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/op"
 )
 
 // field gives the value of each cell of an input.
@@ -51,6 +52,16 @@ type execution struct {
 // inputs.
 func run(t *testing.T, prog *ir.Program, set string, inputs map[string]field) execution {
 	t.Helper()
+	m := prepare(t, bind(t, prog, set), inputs)
+	if err := m.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// bind gives a program sizes and scalars as run does.
+func bind(t *testing.T, prog *ir.Program, set string) *ir.Binding {
+	t.Helper()
 	values := make(map[string]string)
 	for pair := range strings.FieldsSeq(set) {
 		name, value, _ := strings.Cut(pair, "=")
@@ -60,14 +71,20 @@ func run(t *testing.T, prog *ir.Program, set string, inputs map[string]field) ex
 	if diags != nil {
 		t.Fatalf("%s: %v", prog.Name, diags)
 	}
+	return b
+}
+
+// prepare returns the state before the first call.
+func prepare(t *testing.T, b *ir.Binding, inputs map[string]field) execution {
+	t.Helper()
 	state, err := interp.New(b, interp.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := execution{state, prog}
+	m := execution{state, b.Program}
 	skip := make(map[*ir.Grid]bool)
 	for name, f := range inputs {
-		g := prog.Grid(name)
+		g := b.Program.Grid(name)
 		skip[g] = true
 		a := m.Grid(name)
 		for n := range a.Len() {
@@ -75,9 +92,6 @@ func run(t *testing.T, prog *ir.Program, set string, inputs map[string]field) ex
 		}
 	}
 	m.RunInitial(skip)
-	if err := m.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
 	return m
 }
 
@@ -112,6 +126,10 @@ func (m execution) values(grid string) []float64 {
 
 func (m execution) scalar(name string) float64 {
 	v, _ := m.State.Scalar(m.prog.Scalar(name))
+	return number(v)
+}
+
+func number(v op.Value) float64 {
 	if v.T.IsFloat() {
 		return v.F
 	}

@@ -2,6 +2,7 @@ package examples
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -208,6 +209,35 @@ func TestElasticIsOfOrderFour(t *testing.T) {
 		errors = append(errors, worst)
 	}
 	order(t, "elastic operator", 4, errors...)
+}
+
+// The operator of rhs4center is the same to rounding.
+func TestElasticOperatorsAgree(t *testing.T) {
+	var u [3]field
+	more := map[string]field{}
+	for n, name := range []string{"mu", "la", "strx", "stry", "strz"} {
+		values := noise(n)
+		more[name] = func(at ...int) float64 { return 1.5 + values(at...) }
+	}
+	inputs := map[string]field{}
+	for n := range u {
+		u[n] = noise(10 + n)
+		inputs[fmt.Sprintf("u%d", n)] = u[n]
+		inputs[fmt.Sprintf("uacc%d", n)] = constant(0)
+	}
+	maps.Copy(inputs, more)
+	const set = "L=7 M=8 N=9"
+	m := apply(t, elastic(t), set, u, more)
+	other := run(t, load(t, "rhs4center", nil), set, inputs)
+	for n := range u {
+		name := fmt.Sprintf("f%d", n)
+		want := m.values(name)
+		if err := finite(want); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		worst := other.worst(fmt.Sprintf("uacc%d", n), func(at ...int) float64 { return m.at(name, at...) })
+		near(t, "the difference of "+name, worst, 0, 1e-13*math.Sqrt(sumOfSquares(want)))
+	}
 }
 
 // Nothing is reached before the faster wave can come.
