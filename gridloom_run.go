@@ -258,6 +258,11 @@ func (c *Compiled) open(ctx context.Context, o RunOptions, h engine.Hooks) (exec
 	return c.job.Open(ctx, h)
 }
 
+// drops reports whether the kernels leave a grid without the program's values.
+func (c *Compiled) drops(g *ir.Grid) bool {
+	return c.compiled != nil && slices.Contains(c.compiled.Dropped(), g)
+}
+
 // fits refuses data that a grid cannot take.
 func (c *Compiled) fits(name string, d Data) error {
 	g := c.program.ir.Grid(name)
@@ -333,6 +338,10 @@ func (x *Execution) Grid(name string) (*Grid, error) {
 	if g == nil {
 		return nil, fmt.Errorf("gridloom: the program has no grid %s", name)
 	}
+	if x.compiled.drops(g) {
+		return nil, fmt.Errorf("gridloom: the plan computes %s without storing it, because it is no result: "+
+			"name it in copyout", name)
+	}
 	cells, err := x.runner.Grid(name)
 	if err != nil {
 		return nil, worded(err)
@@ -352,7 +361,7 @@ func (x *Execution) Scalar(name string) (float64, error) {
 // Close gives everything back. The slices that the program worked on in place stay.
 func (x *Execution) Close() error { return x.runner.Close() }
 
-// result returns copies of all grids, or the slices that were worked on in place.
+// result returns copies of all grids that have values of the program, or the slices that were worked on in place.
 func (x *Execution) result(o RunOptions) (*Result, error) {
 	c := x.compiled
 	out := &Result{
@@ -365,6 +374,9 @@ func (x *Execution) result(o RunOptions) (*Result, error) {
 		}
 	}
 	for _, g := range c.program.ir.Grids {
+		if c.drops(g) {
+			continue
+		}
 		cells, err := x.runner.Grid(g.Name)
 		if err != nil {
 			return nil, worded(err)

@@ -34,7 +34,7 @@ var wings = []struct {
 	{"internal/serve", []string{"internal/compile", "internal/run", "internal/tune", "internal/engine",
 		"internal/serve"}},
 	{"internal/cli", []string{"internal/compile", "internal/run", "internal/tune", "internal/tune/eval",
-		"internal/engine", "internal/serve", "internal/cli", ""}},
+		"internal/engine", "internal/serve", "internal/cli", "examples", ""}},
 	{"internal/archtest", nil},
 	{"cmd", []string{"internal/cli"}},
 	{"examples", []string{""}},

@@ -155,7 +155,7 @@ func (j *job) execute(s *summary) error {
 	if err != nil {
 		return err
 	}
-	v := j.newVigil()
+	v := j.newVigil(r.Dropped)
 	done, err := j.loop(r, at, v)
 	if err != nil {
 		return err

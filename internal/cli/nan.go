@@ -34,12 +34,13 @@ type vigil struct {
 	clean int64      // iterations after which none was seen last; -1 for never
 }
 
-func (j *job) newVigil() *vigil {
+// newVigil watches all grids but those that kernels leave without the program's values.
+func (j *job) newVigil(dropped []*ir.Grid) *vigil {
 	v := &vigil{job: j, clean: -1}
 	boxes := compare.Computed(j.Bound)
 	bytes := 0.0
 	for _, g := range j.program.Grids {
-		if boxes[g] != nil && g.Type.IsFloat() {
+		if boxes[g] != nil && g.Type.IsFloat() && !slices.Contains(dropped, g) {
 			v.grids = append(v.grids, g)
 			bytes += float64(g.Type.Size() * cells(j.Bound, g))
 		}

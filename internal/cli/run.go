@@ -69,6 +69,9 @@ func (c *runCmd) Run(a *app) error {
 	if j.outs, err = newWriters(j.Bound, c.Out, &c.pictureFlags); err != nil {
 		return err
 	}
+	for _, w := range j.outs {
+		p.Keep(w.grid) // what is asked for is a result: kernels leave others out
+	}
 	if err := c.series(j.outs, sample(p)); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ func Iterations(b *ir.Binding) int64 {
 	total := int64(0)
 	for _, o := range b.Program.Body {
 		it, ok := o.(*ir.Iterate)
-		if !ok {
+		if !ok || it.Sequence {
 			continue
 		}
 		if !counted(it) {

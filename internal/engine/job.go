@@ -108,6 +108,7 @@ type Hooks struct {
 type Run struct {
 	exec.Runner
 	Kernels []KernelUse // what its kernels take of a GPU
+	Dropped []*ir.Grid  // that are left without the program's values: see kernel.Module.Dropped
 }
 
 // Open compiles the program, unless that was done before, and gives it memory.
@@ -228,6 +229,9 @@ type leaver interface {
 	Leave(source []byte)
 }
 
+// Dropped returns the grids that the kernels leave without the program's values: they are no results.
+func (c *Compiled) Dropped() []*ir.Grid { return c.module.Dropped() }
+
 // Open gives the program memory.
 func (c *Compiled) Open(ctx context.Context, h Hooks) (*Run, error) {
 	j := &c.job
@@ -237,7 +241,7 @@ func (c *Compiled) Open(ctx context.Context, h Hooks) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Run{r, c.kernel(r.Usage())}, nil
+	return &Run{r, c.kernel(r.Usage()), c.Dropped()}, nil
 }
 
 // OpenLocal runs the program in this process, on memory of the caller for the grids that

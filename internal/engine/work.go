@@ -101,7 +101,7 @@ func (a *allowance) within(iterations int64) bool {
 	for _, o := range a.bound.Program.Body {
 		w := workOf(a.bound, []ir.Op{o})
 		it, ok := o.(*ir.Iterate)
-		if !ok {
+		if !ok || it.Sequence {
 			once.add(w, 1)
 			continue
 		}

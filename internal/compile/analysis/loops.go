@@ -11,7 +11,7 @@ import (
 // after it, with a larger Depth. The top level has facts only if it runs
 // something itself.
 type LoopFacts struct {
-	IR *ir.Iterate `json:"-"` // nil for the top level
+	IR *ir.Iterate `json:"-"` // nil for the top level: for a call that is no part of a sequence
 
 	Kind  string `json:"kind"` // once, iterate or until
 	Depth int    `json:"depth"`
@@ -51,6 +51,10 @@ func (f *Facts) loops() {
 func (f *Facts) nested(body []ir.Op, depth int) {
 	for _, o := range body {
 		if it, ok := o.(*ir.Iterate); ok {
+			if it.Sequence {
+				f.Loops = append(f.Loops, f.loop(it, it.Body, depth))
+				continue
+			}
 			f.Loops = append(f.Loops, f.loop(it, it.Body, depth+1))
 			f.nested(it.Body, depth+1)
 		}
@@ -59,8 +63,9 @@ func (f *Facts) nested(body []ir.Op, depth int) {
 
 func (f *Facts) loop(it *ir.Iterate, body []ir.Op, depth int) *LoopFacts {
 	out := &LoopFacts{IR: it, Kind: "once", Depth: depth, Runs: []string{}, Rotates: [][]string{}, Steps: 1}
+	loop := it != nil && !it.Sequence
 	switch {
-	case it == nil:
+	case !loop:
 	case it.Until != nil:
 		out.Kind, out.Check, out.Max, out.Text = "until", it.Check, it.Max, f.IR.InfixExpr(it.Until)
 	default:
@@ -81,11 +86,11 @@ func (f *Facts) loop(it *ir.Iterate, body []ir.Op, depth int) *LoopFacts {
 			out.Rotates = append(out.Rotates, names)
 		}
 	}
-	if it != nil {
+	if loop {
 		out.Steps = steps(calls)
 	}
 	f.sum(out, calls)
-	out.Edges = f.runEdges(body, it != nil)
+	out.Edges = f.runEdges(body, loop)
 	return out
 }
 

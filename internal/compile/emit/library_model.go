@@ -133,7 +133,9 @@ func newLibrary(m *kernel.Module, o LibraryOptions) (*library, error) {
 		}
 	}
 	if len(p.Body) == 1 {
-		l.Loop, _ = p.Body[0].(*ir.Iterate)
+		if it, ok := p.Body[0].(*ir.Iterate); ok && !it.Sequence {
+			l.Loop = it
+		}
 	}
 	if err := l.checkFixed(); err != nil {
 		return nil, err

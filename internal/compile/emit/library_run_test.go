@@ -132,7 +132,10 @@ func theLoop(p *ir.Program) *ir.Iterate {
 	if len(p.Body) != 1 {
 		return nil
 	}
-	it, _ := p.Body[0].(*ir.Iterate)
+	it, ok := p.Body[0].(*ir.Iterate)
+	if ok && it.Sequence {
+		it = nil
+	}
 	return it
 }
 

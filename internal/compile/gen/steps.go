@@ -55,12 +55,19 @@ func (m *maker) loop(group []*stencil, indent string) {
 }
 
 // spanSteps writes calls of all stencils in time loops that have no others in them, some
-// with a loop around them. In most programs the loops exchange grids.
+// with a loop around them, and some without any loop. In most programs the loops exchange grids.
 func (m *maker) spanSteps() {
 	for left := m.stencils; len(left) > 0; {
 		n := min(len(left), 1+m.IntN(2))
 		group := left[:n]
 		left = left[n:]
+		if m.chance(6) {
+			for _, s := range group {
+				m.callWith(s, "", map[string]string{})
+				m.exchangeWritten(s, "")
+			}
+			continue
+		}
 		count := m.name("T")
 		m.counts = append(m.counts, count)
 		m.line("parameter %s = %d;", count, 5+m.IntN(8))

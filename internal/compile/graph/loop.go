@@ -11,26 +11,31 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// Loop is an iterate that nothing but calls and rotations is in.
+// Loop is an iterate that nothing but calls and rotations is in. A sequence is one, too.
 type Loop struct {
-	Name    string // in plans: body, body.2, in the order of the source
+	Name    string // in plans: body, body.2, in the order of the source; sequence, sequence.2
 	Iterate *ir.Iterate
 }
 
 // Leaves returns the number of calls and rotations of an iteration.
 func (l Loop) Leaves() int { return len(l.Iterate.Body) }
 
-// firstLoop is the name of a program's first loop.
-const firstLoop = "body"
+// The names of a program's first loop and first sequence.
+const (
+	firstLoop     = "body"
+	firstSequence = "sequence"
+)
 
 // IsLoopName reports whether a kernel of a plan that has no call of the name is of a loop.
 func IsLoopName(name string) bool {
-	return name == firstLoop || strings.HasPrefix(name, firstLoop+".")
+	kind, _, _ := strings.Cut(name, ".")
+	return kind == firstLoop || kind == firstSequence
 }
 
-// Loops returns the innermost iterates of a program.
+// Loops returns the innermost iterates of a program, sequences included.
 func Loops(p *ir.Program) []Loop {
 	var loops []Loop
+	found := map[string]int{}
 	var walk func(body []ir.Op)
 	walk = func(body []ir.Op) {
 		for _, o := range body {
@@ -43,8 +48,11 @@ func Loops(p *ir.Program) []Loop {
 				continue
 			}
 			name := firstLoop
-			if len(loops) > 0 {
-				name = fmt.Sprintf("%s.%d", firstLoop, len(loops)+1)
+			if it.Sequence {
+				name = firstSequence
+			}
+			if found[name]++; found[name] > 1 {
+				name = fmt.Sprintf("%s.%d", name, found[name])
 			}
 			loops = append(loops, Loop{name, it})
 		}

@@ -23,6 +23,9 @@ type Span struct {
 	// the program gives them: what nothing reads before it is computed anew, a span does not
 	// store.
 	After int64
+	// Dropped are the grids that a sequence writes and does not store: they are no results, and the rest of the
+	// program has nothing to do with them.
+	Dropped []*ir.Grid
 	// Final are the contents that grids have after the span. Those that are not among the outputs may be made by
 	// instances that are left out.
 	Final map[*ir.Grid]*Value
@@ -80,6 +83,9 @@ func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
 		}
 		return nil, r
 	}
+	if l.Iterate.Sequence && depth > 1 {
+		return nil, b.refuse(l.Iterate.Range, "%s is no loop", l.Name)
+	}
 	for _, g := range p.Grids {
 		b.held[g] = &Value{Memory: g}
 	}
@@ -95,6 +101,9 @@ func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
 	}
 	// What the iterations after the span do tells which contents they still need.
 	horizon := int64(2 * (len(p.Grids) + 1))
+	if l.Iterate.Sequence {
+		horizon = 0
+	}
 	for step := range min(horizon, 16) {
 		if err := b.iteration(depth + step); err != nil {
 			return nil, err
@@ -357,6 +366,14 @@ func (b *builder) outputs(final map[*ir.Grid]*Value, made int) error {
 		if v.Def == nil {
 			continue
 		}
+		if s.Iterate.Sequence {
+			if slices.Contains(s.Iterate.Temporary, g) {
+				s.Dropped = append(s.Dropped, g)
+				continue
+			}
+			s.Outputs = append(s.Outputs, &Output{Value: v})
+			continue
+		}
 		overwritten, live := b.fate(v, made)
 		if !live {
 			s.After = max(s.After, overwritten-s.Depth+1)
@@ -365,6 +382,9 @@ func (b *builder) outputs(final map[*ir.Grid]*Value, made int) error {
 		s.Outputs = append(s.Outputs, &Output{Value: v})
 	}
 	if len(s.Outputs) == 0 {
+		if s.Iterate.Sequence {
+			return b.refuse(s.Iterate.Range, "nothing reads what they compute")
+		}
 		return b.refuse(s.Iterate.Range, "the next iteration reads nothing of what they compute")
 	}
 	return nil

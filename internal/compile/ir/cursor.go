@@ -98,7 +98,7 @@ func (c *Cursor) settle(body []Op, eval Uniforms) (*walk, bool) {
 				return w, false
 			}
 			f.Done++
-			if depth == 1 {
+			if depth == 1 && !w.iterates[depth].Sequence {
 				c.Completed++
 			}
 			if w.iterates[depth].ends(f, eval) {

@@ -520,6 +520,16 @@ func (r *reader) ops(l *parts) []Op {
 			o := &Iterate{Count: r.expr(in.next("count"))}
 			o.Body = r.ops(in)
 			out = append(out, o)
+		case "sequence":
+			var temporary []*Grid
+			if list, ok := in.list("temporary"); ok {
+				for len(list.rest) > 0 {
+					temporary = append(temporary, r.gridNamed(list.next("grid")))
+				}
+			}
+			o := NewSequence(r.ops(in))
+			o.Temporary = temporary
+			out = append(out, o)
 		case "until":
 			o := &Iterate{Until: r.expr(in.next("condition"))}
 			o.Check, o.Max = r.setting(in, "check", 1), r.setting(in, "max", math.MaxInt32)

@@ -224,6 +224,11 @@ type Rotate struct{ Grids []*Grid }
 // Example printed form:
 //
 //	(iterate (i32 10) (run heat) (rotate u next))
+//
+// A Sequence is calls and rotations outside of all loops, which are executed once. It is no loop of the source: its
+// iteration is not counted. What it leaves in its temporary grids is of no use to anything after it.
+//
+//	(sequence (temporary fx fy) (run fluxes) (run update))
 type Iterate struct {
 	Count Expr // uniform, of type I32; nil for an until loop
 	Until Expr // uniform, Bool; evaluated after every Check iterations
@@ -231,6 +236,9 @@ type Iterate struct {
 	Max   int64
 	Body  []Op
 	Range diag.Range
+
+	Sequence  bool
+	Temporary []*Grid
 }
 
 func (*Run) op()     {}

@@ -279,16 +279,18 @@ func (w printer) ops(body []Op) []sexpr.Node {
 		case *Run:
 			l.add(sexpr.L("run", sexpr.Name(o.Call.Name)))
 		case *Rotate:
-			var grids line
-			for _, g := range o.Grids {
-				grids.add(sexpr.Name(g.Name))
-			}
-			l.add(sexpr.L("rotate", grids...))
+			l.add(sexpr.L("rotate", w.grids(o.Grids)...))
 		case *Iterate:
 			head, parts := "iterate", line{}
-			if o.Count != nil {
+			switch {
+			case o.Sequence:
+				head = "sequence"
+				if len(o.Temporary) > 0 {
+					parts.add(sexpr.L("temporary", w.grids(o.Temporary)...))
+				}
+			case o.Count != nil:
 				parts.add(w.expr(o.Count))
-			} else {
+			default:
 				head = "until"
 				parts.add(w.expr(o.Until), sexpr.L("check", sexpr.A("%d", o.Check)),
 					sexpr.L("max", sexpr.A("%d", o.Max)))
@@ -297,6 +299,14 @@ func (w printer) ops(body []Op) []sexpr.Node {
 		default:
 			panic(fmt.Sprintf("ir: unknown op %T", o))
 		}
+	}
+	return l
+}
+
+func (w printer) grids(list []*Grid) []sexpr.Node {
+	var l line
+	for _, g := range list {
+		l.add(sexpr.Name(g.Name))
 	}
 	return l
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-func (v *verifier) ops(body []Op) {
-	for _, o := range body {
+func (v *verifier) ops(body []Op, inside bool) {
+	for i, o := range body {
 		switch o := o.(type) {
 		case *Run:
 			if !slices.Contains(v.p.Calls, o.Call) {
@@ -18,9 +18,26 @@ func (v *verifier) ops(body []Op) {
 			v.rotate(o)
 		case *Iterate:
 			v.iterate(o)
-			v.ops(o.Body)
+			if o.Sequence {
+				v.sequence(o, body[i+1:], inside)
+			}
+			v.ops(o.Body, true)
 		default:
 			v.errorf("there is no op %T", o)
+		}
+	}
+}
+
+// sequence checks that a sequence is outside of loops and has none in it, and that nothing needs its temporary grids.
+func (v *verifier) sequence(o *Iterate, rest []Op, inside bool) {
+	one, ok := o.Count.(Const)
+	loop := slices.ContainsFunc(o.Body, func(o Op) bool { _, ok := o.(*Iterate); return ok })
+	if inside || loop || !ok || one.Value.I != 1 {
+		v.errorf("a sequence is calls and rotations outside of loops, executed once")
+	}
+	for _, g := range o.Temporary {
+		if !temporary(v.p, o.Body, rest, g) {
+			v.errorf("%s is no temporary grid of a sequence", g.Name)
 		}
 	}
 }

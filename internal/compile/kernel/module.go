@@ -90,10 +90,27 @@ type Span struct {
 	// the same spares, and the same scratch that Prepare writes: it brings there what spans do not write. That scratch
 	// lasts.
 	Prepare []*Launch
+	// Dropped are the grids that the program writes in the span's iterations and the span does not: nothing needs them
+	// afterwards.
+	Dropped []*ir.Grid
 	// Domain says of each axis which sizes the launches serve; nil if all.
 	Domain []Side
 	// Work is what the launches do for one size, in one round; nil where nobody has asked.
 	Work *Work
+}
+
+// Dropped returns the grids that may be left without the contents that the program gives them, since nothing needs
+// those.
+func (m *Module) Dropped() []*ir.Grid {
+	var list []*ir.Grid
+	for _, s := range m.Spans {
+		for _, g := range s.Dropped {
+			if !slices.Contains(list, g) {
+				list = append(list, g)
+			}
+		}
+	}
+	return list
 }
 
 // MostRounds is how many rounds a launch has at the most: it ends before long, so that whoever waits for it may tell

@@ -19,7 +19,7 @@ func (c *checker) steps(f *File) []ir.Op {
 			body = append(body, c.step(s)...)
 		}
 	}
-	return body
+	return ir.Sequences(c.prog, body)
 }
 
 func (c *checker) step(s Step) []ir.Op {

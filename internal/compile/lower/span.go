@@ -288,7 +288,10 @@ func (s *spanKernel) build() error {
 		}
 	}
 	span := s.pipeline.Span
-	out := &kernel.Span{Iterate: span.Iterate, Depth: span.Depth, Repeats: s.repeats(), After: span.After, Work: work}
+	out := &kernel.Span{
+		Iterate: span.Iterate, Depth: span.Depth, Repeats: s.repeats(), After: span.After, Dropped: span.Dropped,
+		Work: work,
+	}
 	if !s.repeats() {
 		names := homes(s.pipeline)
 		for _, o := range span.Outputs {

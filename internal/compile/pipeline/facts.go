@@ -13,6 +13,7 @@ import (
 type Facts struct {
 	Loop   string       `json:"loop"` // as plans name it
 	Leaves int          `json:"leaves"`
+	Once   bool         `json:"once,omitempty"`   // it is a sequence, no loop
 	Depths []DepthFacts `json:"depths,omitempty"` // 1 where it has several statements, an even and an odd one
 	// Forbidden is why there are none; Line and Column say where.
 	Forbidden string     `json:"forbidden,omitempty"`
@@ -34,6 +35,8 @@ type DepthFacts struct {
 	Stores []string   `json:"stores"`
 	Spares []string   `json:"spares"`
 	After  int64      `json:"after"` // iterations that have to follow
+	// Drops are grids that are written and not stored, since nothing needs them afterwards.
+	Drops []string `json:"drops,omitempty"`
 }
 
 // FactsOf returns the facts of all innermost loops.
@@ -42,11 +45,14 @@ func FactsOf(p *ir.Program) []*Facts {
 	for _, l := range graph.Loops(p) {
 		f := &Facts{Loop: l.Name, Leaves: l.Leaves()}
 		list = append(list, f)
-		first := int64(1)
-		if l.Assignments() < 2 {
+		first, last := int64(1), int64(3)
+		switch {
+		case l.Iterate.Sequence:
+			f.Once, last = true, 1
+		case l.Assignments() < 2:
 			first = 2
 		}
-		for depth := first; depth <= 3; depth++ {
+		for depth := first; depth <= last; depth++ {
 			pipe, err := of(p, l, depth)
 			if r, ok := errors.AsType[*graph.Refusal](err); ok {
 				f.Depths, f.Forbidden, f.At, f.Notes, f.Hint = nil, r.Reason, r.At, r.Notes, r.Hint
@@ -56,6 +62,16 @@ func FactsOf(p *ir.Program) []*Facts {
 		}
 	}
 	return list
+}
+
+// Bytes returns how many bytes iterations move at a cell if they share a kernel: every grid that they read or leave is
+// moved once.
+func Bytes(p *ir.Program, l graph.Loop, depth int64) (float64, error) {
+	pipe, err := of(p, l, depth)
+	if err != nil {
+		return 0, err
+	}
+	return pipe.facts().Bytes * float64(depth), nil
 }
 
 func of(p *ir.Program, l graph.Loop, depth int64) (*Pipeline, error) {
@@ -100,6 +116,9 @@ func (p *Pipeline) facts() DepthFacts {
 		if o.Spare {
 			f.Spares = append(f.Spares, o.Value.Memory.Name)
 		}
+	}
+	for _, g := range p.Span.Dropped {
+		f.Drops = append(f.Drops, g.Name)
 	}
 	f.Bytes = float64(bytes) / float64(p.Span.Depth)
 	return f

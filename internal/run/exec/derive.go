@@ -93,7 +93,8 @@ func (d *deriver) ops(body []ir.Op) ([]Op, error) {
 			if err != nil {
 				return nil, err
 			}
-			it := Op{Kind: IterateOp, Check: o.Check, Max: o.Max, Body: inner, Leafless: leafless(inner)}
+			it := Op{Kind: IterateOp, Check: o.Check, Max: o.Max, Body: inner, Leafless: leafless(inner),
+				Sequence: o.Sequence}
 			if o.Count != nil {
 				it.Count = formula(d.bound, o.Count, d.cell)
 			}

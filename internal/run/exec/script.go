@@ -129,6 +129,7 @@ type Op struct {
 	Check, Max   int64
 	Body         []Op
 	Leafless     bool // it executes nothing, however often
+	Sequence     bool // it is no loop: see ir.Iterate
 	Spans        []Span
 }
 

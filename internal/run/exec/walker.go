@@ -57,7 +57,7 @@ func (w *walker) settle() bool {
 			return false
 		}
 		f.Done++
-		if depth == 1 {
+		if depth == 1 && !w.loops[depth].Sequence {
 			w.completed++
 		}
 		if w.over(w.loops[depth], f) {

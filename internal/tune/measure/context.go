@@ -287,7 +287,7 @@ func (b *workerContext) markOverwritten(c *Code) {
 		p.state = overwritten
 	}
 	for i, p := range b.grids {
-		if c.Use.Writes[i] {
+		if c.Use.Writes[i] || c.Use.Drops != nil && c.Use.Drops[i] {
 			p.state = overwritten
 		}
 	}

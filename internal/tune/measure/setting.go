@@ -50,6 +50,7 @@ func (c Cell) Start() op.Value {
 // Use says which grids a call reads and writes, and which scalars it reduces into.
 type Use struct {
 	Reads, Writes []bool // by grid
+	Drops         []bool // likewise, if not nil: what it writes there, or does not, is of no use
 	Reduces       []int  // cells
 }
 

@@ -107,7 +107,11 @@ func (t *tuning) findLoops() {
 
 // begin finds the depths to try. The error says why there is none.
 func (l *loopSearch) begin() error {
-	span, err := graph.NewSpan(l.subject.bound.Program, l.loop.Loop, flatDepths[0])
+	least := flatDepths[0]
+	if l.loop.Iterate.Sequence {
+		least = 1
+	}
+	span, err := graph.NewSpan(l.subject.bound.Program, l.loop.Loop, least)
 	if err != nil {
 		return err
 	}

@@ -151,6 +151,13 @@ func (l *tunedLoop) uses(p *ir.Program) measure.Use {
 			}
 		}
 	}
+	for _, g := range l.Iterate.Temporary {
+		if u.Drops == nil {
+			u.Drops = make([]bool, len(p.Grids))
+		}
+		i := slices.Index(p.Grids, g)
+		u.Drops[i], u.Writes[i] = true, false
+	}
 	return u
 }
 
@@ -189,7 +196,10 @@ func (l *tunedLoop) alone(s *subject) *tunedCall {
 
 // depths returns those of a list that the loop may have; before them 1, where an iteration has several statements.
 func (l *tunedLoop) depths(list []int64, most int) []int64 {
-	if l.Assignments() > 1 {
+	switch {
+	case l.Iterate.Sequence:
+		list = []int64{1}
+	case l.Assignments() > 1:
 		list = slices.Concat([]int64{1}, list)
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(d int64) bool { return most > 0 && d > int64(most) })

@@ -129,6 +129,6 @@ func gridSizes(grid string) (map[string]string, error) {
 // loopFacts returns what an iteration does at a point.
 func loopFacts(b *ir.Binding) *analysis.LoopFacts {
 	loops := analysis.Analyze(b.Program, b).Loops
-	at := slices.IndexFunc(loops, func(l *analysis.LoopFacts) bool { return l.IR != nil })
+	at := slices.IndexFunc(loops, func(l *analysis.LoopFacts) bool { return l.IR != nil && !l.IR.Sequence })
 	return loops[at]
 }

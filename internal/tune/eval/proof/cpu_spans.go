@@ -27,7 +27,7 @@ func spanCase(seed uint64, o gen.Options) (c *gen.Case, refusals []*graph.Refusa
 		}
 		allowed := false
 		for _, l := range graph.Loops(c.Program) {
-			_, err := lower.SpanChoice(c.Program, lower.Options{}, l, 3)
+			_, err := lower.SpanChoice(c.Program, lower.Options{}, l, usualDepth(l))
 			if r, ok := errors.AsType[*graph.Refusal](err); ok {
 				refusals = append(refusals, r)
 			}
@@ -89,6 +89,9 @@ func withIterations(seed uint64, c *gen.Case, loops []spanned) error {
 			continue // it does not bind, which is found elsewhere
 		}
 		for _, x := range loops {
+			if x.loop.Iterate.Sequence {
+				continue
+			}
 			n := x.depth + x.after + rng.Int64N(2*x.depth+2) - 1
 			if i == len(c.Sets)-1 {
 				n = max(n, x.depth+x.after)
@@ -158,6 +161,6 @@ func simulate(ctx context.Context, b *ir.Binding, plan schedule.Plan, seed uint6
 	if err != nil {
 		return err.Error(), nil
 	}
-	_, reason := want.compare(s, b)
+	_, reason := want.compare(s, m, b)
 	return reason, nil
 }

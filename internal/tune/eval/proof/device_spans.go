@@ -348,7 +348,7 @@ func (p *deviceSpanProver) check(ctx context.Context, d *devicePair, v *devicePa
 			return "", err
 		}
 		reason := ""
-		for _, g := range d.at.bound.Program.Grids {
+		for _, g := range kept(modules[1], d.at.bound) {
 			cells, err := got.Grid(g.Name)
 			if err != nil {
 				return "", err

@@ -363,7 +363,7 @@ func (p *pair) simulate(ctx context.Context, s sizes, v *pairResult) string {
 		if err != nil {
 			reason = err.Error()
 		} else {
-			cells, reason = want.compare(state, s.bound)
+			cells, reason = want.compare(state, m, s.bound)
 		}
 		if ctx.Err() != nil {
 			return "interrupted"

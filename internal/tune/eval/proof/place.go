@@ -100,13 +100,13 @@ func runOn(ctx context.Context, d *place, m *kernel.Module, b *ir.Binding, a ari
 	if _, err := got.Advance(ctx, exec.Limit{Leaves: leaves}); err != nil {
 		return false, "", err
 	}
-	reason, err = want.differs(got, b)
+	reason, err = want.differs(got, m, b)
 	return true, reason, err
 }
 
 // differs says how a runner differs from what is expected; "" if it does not.
-func (e *expected) differs(got exec.Runner, b *ir.Binding) (string, error) {
-	for _, g := range b.Program.Grids {
+func (e *expected) differs(got exec.Runner, m *kernel.Module, b *ir.Binding) (string, error) {
+	for _, g := range kept(m, b) {
 		have, err := got.Grid(g.Name)
 		if err != nil {
 			return "", err

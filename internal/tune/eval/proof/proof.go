@@ -379,14 +379,14 @@ func (p *prover) run(ctx context.Context, b *ir.Binding, plan schedule.Plan, see
 			return "", err
 		}
 	}
-	return p.compare(b, bounds, want, got, len(m.Kernels))
+	return p.compare(b, bounds, want, got, m)
 }
 
 func (p *prover) compare(b *ir.Binding, mode interp.Mode, want *exec.Reference, got exec.Runner,
-	kernels int) (string, error) {
+	m *kernel.Module) (string, error) {
 	var cells, open int64
 	var ratio float64
-	for _, g := range b.Program.Grids {
+	for _, g := range kept(m, b) {
 		x, err := got.Grid(g.Name)
 		if err != nil {
 			return "", err
@@ -440,7 +440,7 @@ func (p *prover) compare(b *ir.Binding, mode interp.Mode, want *exec.Reference, 
 	p.result.Runs++
 	p.result.Cells += cells
 	p.result.Undecided += open
-	p.result.Kernels += kernels
+	p.result.Kernels += len(m.Kernels)
 	p.result.LargestOf = max(p.result.LargestOf, ratio)
 	if mode == interp.NoBounds {
 		p.result.Strict++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/gen"
 	"github.com/gridloom/gridloom/internal/compile/interp"
@@ -74,9 +75,9 @@ func (e *expected) run(m *kernel.Module, b *ir.Binding) (*sim.State, error) {
 	return s, nil
 }
 
-// compare returns how the simulator's results differ from what is expected.
-func (e *expected) compare(s *sim.State, b *ir.Binding) (cells int64, reason string) {
-	for _, g := range b.Program.Grids {
+// compare returns how the simulator's results of a module differ from what is expected.
+func (e *expected) compare(s *sim.State, m *kernel.Module, b *ir.Binding) (cells int64, reason string) {
+	for _, g := range kept(m, b) {
 		want, have := e.Grid(g.Name), s.Grid(g)
 		bound := 0.0
 		for n := range want.Len() {
@@ -99,6 +100,12 @@ func (e *expected) compare(s *sim.State, b *ir.Binding) (cells int64, reason str
 		}
 	}
 	return cells, ""
+}
+
+// kept returns the grids that a module leaves with the values of the program.
+func kept(m *kernel.Module, b *ir.Binding) []*ir.Grid {
+	dropped := func(g *ir.Grid) bool { return slices.Contains(m.Dropped(), g) }
+	return slices.DeleteFunc(slices.Clone(b.Program.Grids), dropped)
 }
 
 // numbers counts the cells that comparisons can say something of.

@@ -74,7 +74,7 @@ func (d *planSampler) drawSpan(plan schedule.Plan, l graph.Loop, family string, 
 		if _, ok := errors.AsType[*graph.Refusal](err); ok && try == 0 {
 			depth += 2 // an exchange may make some depths impossible
 		}
-		if errors.Is(err, errNotAllowed) {
+		if errors.Is(err, errNotAllowed) || l.Iterate.Sequence && depth > 1 {
 			break
 		}
 	}
@@ -82,9 +82,9 @@ func (d *planSampler) drawSpan(plan schedule.Plan, l graph.Loop, family string, 
 }
 
 // drawDepth draws how many iterations a kernel of a loop has: small numbers more often than others, and 1 only where an
-// iteration has several statements.
+// iteration has several statements. A sequence has one.
 func drawDepth(l graph.Loop, rng *rand.Rand) int {
-	if l.Assignments() > 1 && rng.IntN(5) == 0 {
+	if l.Iterate.Sequence || l.Assignments() > 1 && rng.IntN(5) == 0 {
 		return 1
 	}
 	return 2 + min(rng.IntN(mostDepth-1), rng.IntN(mostDepth-1))

@@ -112,13 +112,21 @@ func (p *pair) allowsSpans(program *ir.Program, family string) bool {
 	allowed := false
 	for _, l := range graph.Loops(program) {
 		o := lower.Options{Target: lower.GPU, Bound: &ir.Binding{Program: program}}
-		c, err := lower.SpanChoice(program, o, l, 3)
+		c, err := lower.SpanChoice(program, o, l, usualDepth(l))
 		if r, ok := errors.AsType[*graph.Refusal](err); ok {
 			p.refusals = append(p.refusals, r)
 		}
 		allowed = allowed || err == nil && (family == "" || c.Space.Family(family) != nil)
 	}
 	return allowed
+}
+
+// usualDepth is a depth at which a loop is asked whether its iterations can share a kernel.
+func usualDepth(l graph.Loop) int {
+	if l.Iterate.Sequence {
+		return 1
+	}
+	return 3
 }
 
 // spanned is a loop of a program for which a plan has a kernel.
@@ -153,6 +161,9 @@ func (x *spanned) draw(rng *rand.Rand) int64 {
 func (s *sizing) forSpans(c *gen.Case, loops []spanned) (*sizing, error) {
 	most := func(set map[string]string) (map[string]string, error) {
 		for _, x := range loops {
+			if x.loop.Iterate.Sequence {
+				continue
+			}
 			var err error
 			if set, _, err = s.withCount(set, x.loop.Iterate, x.most()*x.depth+x.after+1); err != nil {
 				return nil, err
@@ -203,6 +214,9 @@ func (s *sizing) withCount(set map[string]string, it *ir.Iterate, want int64) (m
 // spans. With carried, a span is carried out at least.
 func (s *sizing) iterate(at *sizes, loops []spanned, carried bool, rng *rand.Rand) error {
 	for _, x := range loops {
+		if x.loop.Iterate.Sequence {
+			continue
+		}
 		least, n := x.depth+x.after, x.draw(rng)*x.depth+x.after
 		n += []int64{-1, 0, 1, rng.Int64N(x.depth)}[rng.IntN(4)]
 		if carried {

@@ -1,0 +1,126 @@
+package ir
+
+import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// NewSequence returns calls and rotations that are executed once.
+func NewSequence(body []Op) *Iterate {
+	return &Iterate{Count: Const{op.Int(types.I32, 1)}, Body: body, Sequence: true}
+}
+
+// Sequences returns a program's body with the calls and rotations between its loops as sequences, if they assign
+// two grids at least: such statements may share a kernel.
+func Sequences(p *Program, body []Op) []Op {
+	var out, run []Op
+	end := func(rest []Op) {
+		if assignments(run) > 1 {
+			s := NewSequence(run)
+			for _, g := range p.Grids {
+				if temporary(p, run, rest, g) {
+					s.Temporary = append(s.Temporary, g)
+				}
+			}
+			run = []Op{s}
+		}
+		out, run = append(out, run...), nil
+	}
+	for i, o := range body {
+		if it, ok := o.(*Iterate); ok {
+			end(body[i:])
+			out = append(out, it)
+			continue
+		}
+		run = append(run, o)
+	}
+	end(nil)
+	return out
+}
+
+// assignments counts the statements of calls that assign arrays.
+func assignments(body []Op) int {
+	n := 0
+	for _, o := range body {
+		if r, ok := o.(*Run); ok {
+			for _, st := range r.Call.Body {
+				if st.Array != nil {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Keep makes a grid a result: no sequence leaves it out.
+func (p *Program) Keep(g *Grid) {
+	g.CopyOut = true
+	for _, o := range p.Body {
+		if it, ok := o.(*Iterate); ok {
+			it.Temporary = slices.DeleteFunc(slices.Clone(it.Temporary), func(t *Grid) bool { return t == g })
+		}
+	}
+}
+
+// temporary reports whether calls write a grid for themselves alone: it is no result, no op after them has to do with
+// it, and none of them reads it before it is written. All grids are results of a program that names none.
+func temporary(p *Program, calls, rest []Op, g *Grid) bool {
+	results := slices.ContainsFunc(p.Grids, func(g *Grid) bool { return g.CopyOut })
+	if g.CopyOut || !results || mentions(rest, g) {
+		return false
+	}
+	for _, o := range calls {
+		run, ok := o.(*Run)
+		if !ok {
+			if mentions([]Op{o}, g) {
+				return false
+			}
+			continue
+		}
+		for _, st := range run.Call.Body {
+			if readsGrid(st, g) {
+				return false
+			}
+			if st.Array != nil && st.Array.Grid == g {
+				return !rotated(calls, g)
+			}
+		}
+	}
+	return false
+}
+
+func rotated(body []Op, g *Grid) bool {
+	return slices.ContainsFunc(body, func(o Op) bool {
+		r, ok := o.(*Rotate)
+		return ok && slices.Contains(r.Grids, g)
+	})
+}
+
+// readsGrid reports whether a statement reads a grid.
+func readsGrid(st *Stmt, g *Grid) bool {
+	found := false
+	Walk(st.Value, func(e Expr) {
+		if a, ok := e.(*Access); ok && a.Array.Grid == g {
+			found = true
+		}
+	})
+	return found
+}
+
+// mentions reports whether a body reads, assigns or moves a grid.
+func mentions(body []Op, g *Grid) bool {
+	return slices.ContainsFunc(body, func(o Op) bool {
+		switch o := o.(type) {
+		case *Run:
+			return slices.ContainsFunc(o.Call.Arrays, func(a *Array) bool { return a.Grid == g })
+		case *Rotate:
+			return slices.Contains(o.Grids, g)
+		case *Iterate:
+			return mentions(o.Body, g)
+		}
+		return true
+	})
+}
