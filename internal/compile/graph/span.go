@@ -116,7 +116,7 @@ func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
 	b.span.keepNeeded(b.instances[:made])
 	read := b.span.readMemory()
 	for _, o := range b.span.Outputs {
-		o.Spare = read[o.Value.Memory] || !o.Value.uniform()
+		o.Spare = read[o.Value.Memory] || !o.Value.Uniform()
 	}
 	return b.span, nil
 }
@@ -426,9 +426,9 @@ func covers(i *Instance, v *Value) bool {
 	return true
 }
 
-// uniform reports whether all assignments that a value is made of have one domain, and no
+// Uniform reports whether all assignments that a value is made of have one domain, and no
 // colour: then no cell that is stored is read in memory where a statement leaves it out.
-func (v *Value) uniform() bool {
+func (v *Value) Uniform() bool {
 	for w := v; w.Def != nil; w = w.over {
 		if w.Def.Stmt.Color != nil || !w.Def.Stmt.Domain.Equal(v.Def.Stmt.Domain) {
 			return false

@@ -117,7 +117,7 @@ func (s *Span) verifyOutputs() error {
 			return fmt.Errorf("v%d is a local grid, and stored", v.Number)
 		case stored[v.Memory]:
 			return fmt.Errorf("%s is stored to twice", v.Memory.Name)
-		case !o.Spare && (read[v.Memory] || !v.uniform()):
+		case !o.Spare && (read[v.Memory] || !v.Uniform()):
 			return fmt.Errorf("v%d is stored to %s, which other blocks read", v.Number, v.Memory.Name)
 		}
 		for _, i := range s.Instances[v.Number+1:] {

@@ -19,7 +19,7 @@ type stageCell struct {
 	in       map[*ir.Array]*graph.Value // what the expression that is being written reads
 	// onChip reads another stage's value at the cell, moved on some axes.
 	onChip func(c *cell, st *pipeline.Stage, moved map[int]kernel.Expr) kernel.Expr
-	// held takes the place of all that where a family finds values in its own way.
+	// held finds values in a family's own way; nil for those that it leaves to the above.
 	held func(c *cell, a *ir.Access, v *graph.Value) kernel.Expr
 	// ready returns the value of an operation that was computed before, else nil; the scalar
 	// is that which the operation belongs to.
@@ -46,7 +46,9 @@ func (s *spanKernel) newStageCell(st *pipeline.Stage, pos map[int]kernel.Expr, b
 func (s *stageCell) value(c *cell, a *ir.Access) kernel.Expr {
 	v := s.in[a.Array]
 	if s.held != nil {
-		return s.held(c, a, v)
+		if value := s.held(c, a, v); value != nil {
+			return value
+		}
 	}
 	made := v.Def != nil
 	var idx []index

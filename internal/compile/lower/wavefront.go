@@ -245,10 +245,10 @@ func least(x, y kernel.Expr) kernel.Expr {
 	return kernel.Min(x, y)
 }
 
-// inside returns the cells of a stage on an axis at which its statement assigns, no access
+// insideOf returns the cells of a stage on an axis at which its statement assigns, no access
 // crosses a boundary, and places are positions.
-func (w *wavefront) inside(st *pipeline.Stage, k int) ir.Range {
-	axis, dim := w.axes[k], st.Dim(w.axes[k])
+func (s *spanKernel) insideOf(st *pipeline.Stage, k int) ir.Range {
+	axis, dim := s.axes[k], st.Dim(s.axes[k])
 	r := ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}}
 	r.Clip(st.Stmt.Domain[axis])
 	_ = st.Accesses(func(a *ir.Access, _ *graph.Value) error {

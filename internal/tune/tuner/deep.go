@@ -66,6 +66,19 @@ var spanSeeds = map[int][]string{
 	},
 }
 
+// planeSeeds are configurations to begin with where the statements of one iteration, or of a sequence, share a kernel.
+var planeSeeds = map[int][]string{
+	2: {"family=planes,block=128,chunk=64,sizes=literals"},
+	3: {
+		"family=planes,block=8x32,rows=1,chunk=64,sizes=literals",
+		"family=planes,block=8x32,rows=2,chunk=64,sizes=literals,registers=128",
+		"family=planes,block=8x64,rows=1,chunk=64,sizes=literals,registers=128",
+		"family=planes,block=4x64,rows=2,chunk=64,sizes=literals",
+		"family=planes,block=16x32,rows=1,chunk=64,prefetch=1,sizes=literals,registers=128",
+		"family=overlap,block=256,tile=4x8x32,sizes=literals",
+	},
+}
+
 // loopSearch is the search for the depth of a loop.
 type loopSearch struct {
 	*tuning
@@ -248,7 +261,10 @@ func (l *loopSearch) search(ctx context.Context) error {
 	}
 	l.planRoute(ctx)
 	began, part := l.clock(), depthPart
-	if l.named != nil {
+	switch {
+	case l.loop.Iterate.Sequence:
+		part = 1
+	case l.named != nil:
 		part = 1 / float64(len(l.named))
 	}
 	for {

@@ -57,7 +57,7 @@ type forecast struct {
 
 // planRoute predicts depths and sets the route. Where the model knows nothing of the device, there is none.
 func (l *loopSearch) planRoute(ctx context.Context) {
-	if l.named != nil || l.route != nil {
+	if l.named != nil || l.route != nil || l.loop.Iterate.Sequence {
 		return
 	}
 	depths := flatForecast
@@ -136,6 +136,9 @@ func (l *loopSearch) forecast(ctx, tiles context.Context, depth int64) (forecast
 // seeds returns the configurations of a kernel's space that are next to the seeds.
 func (l *loopSearch) seeds(k *kernelSearch, small bool) []schedule.Config {
 	texts := spanSeeds[l.axes]
+	if k.call.iterations.depth == 1 {
+		texts = slices.Concat(planeSeeds[l.axes], texts)
+	}
 	if small {
 		texts = slices.Concat(texts, smallSeeds[l.axes])
 	}

@@ -18,9 +18,9 @@ const (
 	mostStatements = 48 // of a kernel, in all its iterations: compilers of others judge some
 )
 
-// wishes are the families that pairs try first, by their seeds: pipe in two of five pairs, resident in one. Programs
-// are drawn until one allows that family. Any family comes for the others, and where no configuration can run.
-var wishes = []string{"pipe", "resident", "", "pipe", ""}
+// wishes are the families that pairs try first, by their seeds: pipe and planes in two of seven pairs, resident in one.
+// Programs are drawn until one allows that family. Any family comes for the others, and where no configuration can run.
+var wishes = []string{"pipe", "resident", "planes", "", "pipe", "planes", ""}
 
 // wish returns the family that the pair tries first; "" for any.
 func (p *pair) wish() string {

@@ -1,0 +1,398 @@
+package lower
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// The family "planes": all statements of a span in one kernel, plane by plane along the outermost axis
+// (pipeline.Planes). A block of threads computes a tile; each thread has a few rows of one column of cells. What
+// neighbours read of a statement goes through a circular buffer of planes in shared memory, with one barrier a plane;
+// what a thread reads in its own columns, of statements and of memory, stays in its registers. So a block takes little
+// memory and few registers where many statements over many grids share a kernel.
+
+func init() {
+	register(&family{
+		name: "planes", doc: "statements plane by plane, with planes between them in shared memory, columns in registers",
+		place: 55, target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
+		declare: declarePlanes,
+		spans: func(p *pipeline.Pipeline) error {
+			_, err := pipeline.NewPlanes(p)
+			return err
+		},
+		span: (*spanKernel).planeByPlane,
+	})
+}
+
+func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
+	const source = "Rawat et al. 2019, section III-A"
+	var blocks []schedule.Value
+	if len(axes) == 2 {
+		blocks = schedule.Numbers(128, 64, 256, 512, 32)
+	} else {
+		for _, n := range [][2]int64{{8, 32}, {4, 64}, {16, 32}, {8, 64}, {4, 32}, {2, 64}, {16, 16}, {2, 128}, {4, 16}, {16, 64}} {
+			blocks = append(blocks, schedule.Int(n[0], n[1]))
+		}
+	}
+	rows := schedule.Numbers(1, 2, 3, 4)
+	if len(axes) == 2 {
+		rows = rows[:1]
+	}
+	registers := schedule.Numbers(0, 255, 224, 200, 168, 128, 96, 80, 64)
+	return []schedule.Param{
+		{
+			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis, Doc: "threads of a block", Source: source,
+			Values: blocks, Default: blocks[0],
+		},
+		{
+			Name: "rows", Role: schedule.BlockedUnroll, Axis: schedule.InnerAxis, Doc: "neighbouring rows of a thread",
+			Source: source, Values: rows, Default: rows[0],
+		},
+		{
+			Name: "chunk", Role: schedule.StreamLength, Axis: schedule.StreamAxis,
+			Doc: "planes that a block stores; 0 is the whole stream", Source: source, Default: schedule.Int(64),
+			Values: schedule.Numbers(64, 0, 32, 16, 40, 80, 107, 128, 160, 256, 7),
+			Finer:  func() []schedule.Value { return schedule.Numbers(integers(4, 512, 1)...) },
+		},
+		{
+			Name: "prefetch", Role: schedule.Prefetch, Axis: schedule.StreamAxis,
+			Doc:    "planes by which threads load the cells of their columns early",
+			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1), Default: schedule.Int(0),
+		},
+		sizesParam(),
+		{
+			Name: "registers", Role: schedule.RegisterLimit, Doc: "most registers of a thread; 0 is no limit",
+			Source: "Garvey 2018, section 4", Values: registers, Default: registers[0],
+		},
+	}, nil
+}
+
+// planeBlock is a kernel of the family: the shape of its blocks, and where values are.
+type planeBlock struct {
+	*spanKernel
+	plan     *pipeline.Planes
+	threads  []int64 // of a block, by axis of a plane
+	rows     int64
+	prefetch int64
+	tile     []int64 // cells that a block stores, by axis; 0 does not cut the stream
+
+	lo, end   []kernel.Expr // of what is stored, by axis; end is exclusive, as all upper ends here
+	first, to kernel.Expr   // planes that the block stores
+	begin     kernel.Expr   // the first step
+	innerEnd  kernel.Expr   // the step after the last without conditions
+	start     []kernel.Expr // of the tile, by axis of a plane
+	thread    kernel.Expr
+	own       [][]kernel.Expr // places of the thread's cells from there, by row
+	held      map[*pipeline.Stage][][]*kernel.Var
+	columns   map[*pipeline.Column][][]*kernel.Var // by row and age
+	early     map[*pipeline.Column][]*kernel.Var   // of the next step, by row
+	planes    map[*pipeline.Stage]*kernel.Buffer
+}
+
+// planeStep is a step of the loop along the stream.
+type planeStep struct {
+	*planeBlock
+	at, number kernel.Expr // the step, and how many come before it
+	body       *scope
+	// guarded steps may have cells beyond the ends of arrays, or that statements leave as they were.
+	guarded bool
+}
+
+// planeByPlane builds the kernel.
+func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
+	s.pipeline.UpdateInPlace()
+	plan, err := pipeline.NewPlanes(s.pipeline)
+	if err != nil {
+		return nil, err
+	}
+	if s.opts.Guard {
+		if err := plan.Verify(); err != nil {
+			return nil, err
+		}
+	}
+	p := &planeBlock{
+		spanKernel: s, plan: plan, threads: s.set.Ints(schedule.Threads), rows: s.set.Int(schedule.BlockedUnroll, 1),
+		prefetch: s.set.Int(schedule.Prefetch, 0), held: map[*pipeline.Stage][][]*kernel.Var{},
+		columns: map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
+		planes: map[*pipeline.Stage]*kernel.Buffer{},
+	}
+	p.tile = append([]int64{s.set.Int(schedule.StreamLength, 0)}, p.threads...)
+	if len(s.axes) == 3 {
+		p.tile[1] *= p.rows
+	}
+	s.tiled(p.tile)
+	if bytes, gpu := p.sharedBytes(), s.opts.gpu(); bytes > gpu.SharedPerBlock {
+		return nil, &ResourceLimit{s.name, "bytes of shared memory a block", bytes, gpu.SharedPerBlock, "a block"}
+	}
+	return p.blocks(), nil
+}
+
+// side returns how many cells of an axis of a plane a stage is computed on.
+func (p *planeBlock) side(st *pipeline.Stage, d int) int64 {
+	return st.Halo[d+1].Low + p.tile[d+1] + st.Halo[d+1].High
+}
+
+// area returns the cells of a plane of a stage.
+func (p *planeBlock) area(st *pipeline.Stage) int64 {
+	n := int64(1)
+	for d := range p.threads {
+		n *= p.side(st, d)
+	}
+	return n
+}
+
+func (p *planeBlock) sharedBytes() int64 {
+	bytes := int64(0)
+	for i, st := range p.pipeline.Stages {
+		bytes += (p.plan.Shared[i]*p.area(st)*int64(st.Stmt.Array.Type.Size()) + 15) / 16 * 16
+	}
+	return bytes
+}
+
+// stored returns the ends of what is stored on an axis: of whole arrays where a spare takes the place of a grid.
+func (p *planeBlock) stored(k int) (lo, end kernel.Expr) {
+	axis := p.axes[k]
+	for _, st := range p.pipeline.Stages {
+		if st.Output == nil {
+			continue
+		}
+		dim, in := st.Dim(axis), st.Stmt.Domain[axis]
+		l, h := p.affine(dim.Lo), p.affine(dim.Hi)
+		if !st.Output.Spare {
+			l, h = p.low(in.Lo, l), p.high(in.Hi, h)
+		}
+		h = kernel.Add(h, kernel.I(1))
+		if lo == nil {
+			lo, end = l, h
+			continue
+		}
+		lo, end = least(lo, l), most(end, h)
+	}
+	return lo, end
+}
+
+// blocks makes the launch: blocks of tiles and chunks, and the threads of each.
+func (p *planeBlock) blocks() []kernel.Stmt {
+	top := newScope(nil)
+	var blocks []launchLoop
+	p.lo, p.end = make([]kernel.Expr, len(p.axes)), make([]kernel.Expr, len(p.axes))
+	at := make([]kernel.Expr, len(p.axes))
+	for k := len(p.axes) - 1; k >= 0; k-- {
+		name := p.Program.Axes[p.axes[k]]
+		lo, end := p.stored(k)
+		p.lo[k], p.end[k] = lo, end
+		count := kernel.I(1)
+		b := top.declare(p.env, name+"_block", types.I64)
+		at[k] = lo
+		if p.tile[k] > 0 {
+			count = kernel.CeilDiv(kernel.Max(kernel.Sub(end, lo), kernel.I(0)), kernel.I(p.tile[k]))
+			at[k] = kernel.Add(lo, kernel.Mul(kernel.V(b), kernel.I(p.tile[k])))
+		}
+		blocks = append(blocks, launchLoop{b, count, kernel.BlockX + kernel.Tag(len(blocks))})
+	}
+	allocs := p.allocate(top)
+	thread := top.declare(p.env, "thread", types.I64)
+	body := newScope(top)
+	p.thread = kernel.V(thread)
+	for d := range p.threads {
+		name := p.Program.Axes[p.axes[d+1]] + "_tile"
+		p.start = append(p.start, body.let(p.env, name, name, at[d+1]))
+	}
+	p.first, p.to = body.let(p.env, "first", "first", at[0]), p.end[0]
+	if p.tile[0] > 0 {
+		p.to = body.let(p.env, "to", "to", kernel.Min(kernel.Add(p.first, kernel.I(p.tile[0])), p.end[0]))
+	}
+	p.placeThreads(body)
+	p.declareValues(body)
+	p.steps(body)
+	n := int64(1)
+	for _, t := range p.threads {
+		n *= t
+	}
+	threads := []launchLoop{{thread, kernel.I(n), kernel.ThreadX}}
+	return append(top.stmts, wrapped(blocks, append(allocs, wrapped(threads, body.stmts)...))...)
+}
+
+// allocate gives planes that neighbours read shared memory.
+func (p *planeBlock) allocate(top *scope) []kernel.Stmt {
+	var allocs []kernel.Stmt
+	for i, st := range p.pipeline.Stages {
+		if p.plan.Shared[i] == 0 {
+			continue
+		}
+		name := top.declare(p.env, st.Stmt.Array.Name+"_planes", types.I64).Name
+		b := &kernel.Buffer{
+			Name: name, Elem: st.Stmt.Array.Type, Space: kernel.Shared, Mode: kernel.InOut,
+			Cells: kernel.I(p.plan.Shared[i] * p.area(st)),
+		}
+		p.planes[st] = b
+		allocs = append(allocs, &kernel.Alloc{Buffer: b})
+	}
+	return allocs
+}
+
+// placeThreads finds the cells of each thread.
+func (p *planeBlock) placeThreads(body *scope) {
+	last := len(p.threads) - 1
+	x := p.thread
+	if last == 0 {
+		p.own = [][]kernel.Expr{{x}}
+		return
+	}
+	inner := kernel.I(p.threads[last])
+	x = body.let(p.env, "x", "x", kernel.Bin(op.Rem, p.thread, inner))
+	y := body.let(p.env, "y", "y", kernel.Mul(kernel.Bin(op.Div, p.thread, inner), kernel.I(p.rows)))
+	for r := range p.rows {
+		p.own = append(p.own, []kernel.Expr{kernel.Add(y, kernel.I(r)), x})
+	}
+}
+
+// declareValues makes the variables that hold columns.
+func (p *planeBlock) declareValues(body *scope) {
+	make2 := func(name string, t types.Type, length int64) [][]*kernel.Var {
+		var list [][]*kernel.Var
+		for range p.own {
+			var column []*kernel.Var
+			for range length {
+				v := body.declare(p.env, name, t)
+				body.emit(&kernel.Declare{Var: v, Init: zero(t)})
+				column = append(column, v)
+			}
+			list = append(list, column)
+		}
+		return list
+	}
+	for i, st := range p.pipeline.Stages {
+		if n := p.plan.Queue[i]; n > 0 {
+			p.held[st] = make2(st.Stmt.Array.Name+"_held", st.Stmt.Array.Type, n)
+		}
+	}
+	for _, c := range p.plan.Columns {
+		if c.Length < 2 && p.prefetch == 0 {
+			continue // as good as a load
+		}
+		p.columns[c] = make2(c.Grid.Name()+"_held", c.Grid.Type(), c.Length)
+		if p.prefetch > 0 {
+			for _, early := range make2(c.Grid.Name()+"_early", c.Grid.Type(), 1) {
+				p.early[c] = append(p.early[c], early[0])
+			}
+		}
+	}
+}
+
+// needed returns the steps in which a stage computes planes that the block needs.
+func (p *planeBlock) needed(i int) (from, to kernel.Expr) {
+	st, lag := p.pipeline.Stages[i], p.plan.Lags[i]
+	return kernel.Add(p.first, kernel.I(lag-st.Halo[0].Low)), kernel.Add(p.to, kernel.I(lag+st.Halo[0].High))
+}
+
+// steps makes the loop along the stream. Where all cells of a block are computed, the steps in its midst have no
+// conditions. Those at both ends of the stream, and all of blocks at the edges, are made by another loop, which comes
+// before and after; its code is there once.
+func (p *planeBlock) steps(body *scope) {
+	var begin, stop kernel.Expr
+	for i := range p.pipeline.Stages {
+		from, to := p.needed(i)
+		if i == 0 {
+			begin, stop = from, to
+			continue
+		}
+		begin, stop = least(begin, from), most(stop, to)
+	}
+	p.begin = body.let(p.env, "begin", "begin", begin)
+	stop = body.let(p.env, "stop", "stop", stop)
+	loop := func(guarded bool, lo, hi kernel.Expr) []kernel.Stmt {
+		list := newScope(body)
+		if !guarded {
+			p.fillColumns(list, lo, hi)
+		}
+		t := list.declare(p.env, "step", types.I64)
+		inner := newScope(list)
+		s := &planeStep{planeBlock: p, at: kernel.V(t), body: inner, guarded: guarded}
+		s.number = inner.let(p.env, "number", "number", kernel.Sub(s.at, p.begin))
+		s.write()
+		list.emit(&kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(1), Body: inner.stmts})
+		return list.stmts
+	}
+	from, to, inner := p.inner()
+	from = body.let(p.env, "from", "inner_first", kernel.Sel(inner, kernel.Min(kernel.Max(from, p.begin), stop), stop))
+	to = body.let(p.env, "inner_to", "inner_end", kernel.Max(kernel.Min(to, stop), from))
+	p.innerEnd = to
+	part := body.declare(p.env, "part", types.I64)
+	is := func(n int64) kernel.Expr { return kernel.Bin(op.Eq, kernel.V(part), kernel.I(n)) }
+	lo, hi := kernel.Sel(is(0), p.begin, to), kernel.Sel(is(0), from, stop)
+	body.emit(&kernel.Loop{Var: part, Lo: kernel.I(0), Hi: kernel.I(3), Step: kernel.I(1), Body: []kernel.Stmt{
+		&kernel.If{Cond: is(1), Then: loop(false, from, to), Else: loop(true, lo, hi)},
+	}})
+}
+
+// inner returns the steps in which every stage computes planes where it assigns all cells and no access crosses a
+// boundary, and outputs are the block's own; and whether the tile and its halos allow that.
+func (p *planeBlock) inner() (from, to, allowed kernel.Expr) {
+	both := func(lo, hi kernel.Expr) {
+		if from == nil {
+			from, to = lo, hi
+			return
+		}
+		from, to = kernel.Max(from, lo), kernel.Min(to, hi)
+	}
+	for i, st := range p.pipeline.Stages {
+		lag := kernel.I(p.plan.Lags[i])
+		in := p.insideOf(st, 0)
+		both(kernel.Add(p.low(in.Lo, nil), lag), kernel.Add(kernel.Add(p.high(in.Hi, nil), kernel.I(1)), lag))
+		if st.Output != nil {
+			both(kernel.Add(p.first, lag), kernel.Add(p.to, lag))
+		}
+		for d := range p.threads {
+			in, h := p.insideOf(st, d+1), st.Halo[d+1]
+			low := kernel.Sub(p.start[d], kernel.I(h.Low))
+			high := kernel.Add(p.start[d], kernel.I(p.tile[d+1]+h.High-1))
+			allowed = conj(allowed, kernel.And(kernel.Ge(low, p.low(in.Lo, nil)), kernel.Le(high, p.high(in.Hi, nil))))
+		}
+	}
+	for d := range p.threads {
+		last := kernel.Add(p.start[d], kernel.I(p.tile[d+1]))
+		allowed = conj(allowed, kernel.Le(last, p.end[d+1]))
+	}
+	return from, to, allowed
+}
+
+// columnCell reads a plane of a column of memory at one of the thread's cells.
+func (p *planeBlock) columnCell(c *pipeline.Column, row int, plane kernel.Expr) kernel.Expr {
+	st := p.gridStore(c.Grid.Memory)
+	b := p.bufferOf(st)
+	b.reads = true
+	pos := map[int]kernel.Expr{p.axes[0]: plane}
+	for d := range p.threads {
+		pos[p.axes[d+1]] = kernel.Add(p.start[d], p.own[row][d])
+	}
+	var idx []index
+	for _, dim := range c.Grid.Dims() {
+		idx = append(idx, index{axis: dim.Axis, at: pos[dim.Axis], plain: true})
+	}
+	return &kernel.Load{Buffer: b.buffer, Index: p.flat(st, idx)}
+}
+
+// fillColumns loads what columns hold before a step: all planes but the newest, and that, too, if it is loaded early.
+func (p *planeBlock) fillColumns(list *scope, step, stop kernel.Expr) {
+	filled := newScope(list)
+	for _, c := range p.plan.Columns {
+		held := p.columns[c]
+		for r := range held {
+			for age := int64(1); age < c.Length; age++ { // as old as they are in the step
+				plane := kernel.Add(step, kernel.I(c.Newest-age))
+				filled.emit(&kernel.Assign{Var: held[r][age], Value: p.columnCell(c, r, plane)})
+			}
+			if p.early[c] != nil {
+				plane := kernel.Add(step, kernel.I(c.Newest))
+				filled.emit(&kernel.Assign{Var: p.early[c][r], Value: p.columnCell(c, r, plane)})
+			}
+		}
+	}
+	if len(filled.stmts) > 0 {
+		list.emit(&kernel.If{Cond: kernel.Lt(step, stop), Then: filled.stmts})
+	}
+}

@@ -1,0 +1,278 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// write makes the step: the newest cells of columns, all stages, and then what is held grows a step older. Neighbours
+// see what was written when all threads have come to the end of the step.
+func (s *planeStep) write() {
+	if !s.guarded {
+		s.loadColumns()
+	}
+	for i, st := range s.pipeline.Stages {
+		plane := s.body.let(s.env, fmt.Sprint("plane", s.plan.Lags[i]), "plane", kernel.Sub(s.at, kernel.I(s.plan.Lags[i])))
+		list := newScope(s.body)
+		for r := range s.own {
+			s.ownCell(list, i, r, plane)
+		}
+		if s.plan.Shared[i] > 0 {
+			s.haloCells(list, i, plane)
+		}
+		if !s.guarded {
+			s.body.emit(list.stmts...)
+			continue
+		}
+		from, to := s.needed(i)
+		dim := st.Dim(s.axes[0])
+		from, to = kernel.Sub(from, kernel.I(s.plan.Lags[i])), kernel.Sub(to, kernel.I(s.plan.Lags[i]))
+		lo, hi := most(from, s.affine(dim.Lo)), least(to, kernel.Add(s.affine(dim.Hi), kernel.I(1)))
+		s.body.emit(&kernel.If{Cond: kernel.And(kernel.Ge(plane, lo), kernel.Lt(plane, hi)), Then: list.stmts})
+	}
+	s.age()
+	if len(s.planes) > 0 {
+		s.body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
+	}
+}
+
+// loadColumns brings the newest cells of columns: those that were loaded early, while those of the next step are.
+func (s *planeStep) loadColumns() {
+	for _, c := range s.plan.Columns {
+		held := s.columns[c]
+		for r := range held {
+			if s.early[c] == nil {
+				plane := kernel.Add(s.at, kernel.I(c.Newest))
+				s.body.emit(&kernel.Assign{Var: held[r][0], Value: s.columnCell(c, r, plane)})
+				continue
+			}
+			s.body.emit(&kernel.Assign{Var: held[r][0], Value: kernel.V(s.early[c][r])})
+			// The last step loads what it has once more: the next plane may be another block's.
+			next := kernel.Min(kernel.Add(s.at, kernel.I(1)), kernel.Sub(s.innerEnd, kernel.I(1)))
+			plane := kernel.Add(s.body.let(s.env, "next", "step_next", next), kernel.I(c.Newest))
+			s.body.emit(&kernel.Assign{Var: s.early[c][r], Value: s.columnCell(c, r, plane)})
+		}
+	}
+}
+
+// age makes what is held a step older.
+func (s *planeStep) age() {
+	shift := func(column []*kernel.Var) {
+		for n := len(column) - 1; n > 0; n-- {
+			s.body.emit(&kernel.Assign{Var: column[n], Value: kernel.V(column[n-1])})
+		}
+	}
+	for _, st := range s.pipeline.Stages {
+		for _, column := range s.held[st] {
+			shift(column)
+		}
+	}
+	if s.guarded {
+		return
+	}
+	for _, c := range s.plan.Columns {
+		for _, column := range s.columns[c] {
+			shift(column)
+		}
+	}
+}
+
+// ownCell computes a stage at one of the thread's own cells.
+func (s *planeStep) ownCell(list *scope, i, r int, plane kernel.Expr) {
+	st, work := s.pipeline.Stages[i], newScope(list)
+	c := s.cell(list, work, i, r, plane, s.own[r])
+	value, assigned := s.value(c, work, st)
+	if held := s.held[st]; held != nil {
+		work.emit(&kernel.Assign{Var: held[r][0], Value: value})
+	}
+	if s.plan.Shared[i] > 0 {
+		work.emit(&kernel.Store{Buffer: s.planes[st], Index: s.element(st, s.slot(work, i, i, nil), s.own[r], nil),
+			Value: value})
+	}
+	if st.Output != nil {
+		s.store(work, i, c, plane, value, assigned)
+	}
+	s.within(list, st, c, work)
+}
+
+// haloCells computes a stage at the cells around the tile: threads take one after the other.
+func (s *planeStep) haloCells(list *scope, i int, plane kernel.Expr) {
+	st := s.pipeline.Stages[i]
+	threads := int64(1)
+	for _, n := range s.threads {
+		threads *= n
+	}
+	around := func(cells int64, place func(body *scope, n kernel.Expr) []kernel.Expr) {
+		if cells == 0 {
+			return
+		}
+		n := list.declare(s.env, "halo_cell", types.I64)
+		body := newScope(list)
+		at := place(body, kernel.V(n))
+		work := newScope(body)
+		c := s.cell(body, work, i, -1, plane, at)
+		value, _ := s.value(c, work, st)
+		work.emit(&kernel.Store{Buffer: s.planes[st], Index: s.element(st, s.slot(work, i, i, nil), at, nil), Value: value})
+		s.within(body, st, c, work)
+		loop := &kernel.Loop{Var: n, Lo: s.thread, Hi: kernel.I(cells), Step: kernel.I(threads), Body: body.stmts}
+		s.updates[loop] = true
+		list.emit(loop)
+	}
+	// beyond returns the place on an axis of the n-th cell that is not of the tile.
+	beyond := func(body *scope, d int, n kernel.Expr) kernel.Expr {
+		h := st.Halo[d+1]
+		name := s.Program.Axes[s.axes[d+1]] + "_halo"
+		skip := kernel.Sel(kernel.Lt(n, kernel.I(h.Low)), kernel.I(-h.Low), kernel.I(s.tile[d+1]-h.Low))
+		return body.let(s.env, name, name, kernel.Add(n, skip))
+	}
+	last := len(s.threads) - 1
+	sides := st.Halo[last+1].Low + st.Halo[last+1].High
+	if last == 0 {
+		around(sides, func(body *scope, n kernel.Expr) []kernel.Expr { return []kernel.Expr{beyond(body, 0, n)} })
+		return
+	}
+	side, rows := kernel.I(s.side(st, last)), st.Halo[1].Low+st.Halo[1].High
+	around(rows*s.side(st, last), func(body *scope, n kernel.Expr) []kernel.Expr {
+		x := kernel.Sub(kernel.Bin(op.Rem, n, side), kernel.I(st.Halo[last+1].Low))
+		row := body.let(s.env, "row", "row", kernel.Bin(op.Div, n, side))
+		return []kernel.Expr{beyond(body, 0, row), body.let(s.env, "x_halo", "x_halo", x)}
+	})
+	around(sides*s.tile[1], func(body *scope, n kernel.Expr) []kernel.Expr {
+		column := body.let(s.env, "column", "column", kernel.Bin(op.Rem, n, kernel.I(sides)))
+		row := body.let(s.env, "row", "row", kernel.Bin(op.Div, n, kernel.I(sides)))
+		return []kernel.Expr{row, beyond(body, last, column)}
+	})
+}
+
+// cell starts the code for a stage at a place of a plane: a row of the thread's own cells, or -1.
+func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, place []kernel.Expr) *cell {
+	st := s.pipeline.Stages[i]
+	pos := map[int]kernel.Expr{s.axes[0]: plane}
+	for d := range s.threads {
+		name := s.Program.Axes[s.axes[d+1]] + "_at"
+		pos[s.axes[d+1]] = outer.let(s.env, name, name, kernel.Add(s.start[d], place[d]))
+	}
+	c := s.newStageCell(st, pos, body, func(c *cell, from *pipeline.Stage, moved map[int]kernel.Expr) kernel.Expr {
+		if row >= 0 && len(moved) == 0 && s.plan.Own(st) { // what the cell held before
+			return kernel.V(s.held[from][row][s.plan.Lags[i]-s.plan.Lags[from.Number]])
+		}
+		slot := s.slot(c.body, i, from.Number, moved[s.axes[0]])
+		return &kernel.Load{Buffer: s.planes[from], Index: s.element(from, slot, place, moved)}
+	})
+	c.stage.held = func(_ *cell, a *ir.Access, v *graph.Value) kernel.Expr {
+		if row < 0 || !s.plan.InColumn(st, a) {
+			return nil
+		}
+		age := s.plan.Lags[i] - a.Index[0].Offset
+		if from := s.pipeline.Stage(v); from != nil {
+			return kernel.V(s.held[from][row][age-s.plan.Lags[from.Number]])
+		}
+		column := s.plan.ColumnOf(v)
+		if s.guarded || s.columns[column] == nil {
+			return nil
+		}
+		return kernel.V(s.columns[column][row][age+column.Newest])
+	}
+	if !s.guarded {
+		all := map[int]bool{}
+		for _, axis := range s.axes {
+			all[axis] = true
+		}
+		c.stage.assigned, c.stage.inside = all, all
+	}
+	return c
+}
+
+// value computes a stage at a cell; assigned is the condition that its statement does, nil if that is known.
+func (s *planeStep) value(c *cell, work *scope, st *pipeline.Stage) (value, assigned kernel.Expr) {
+	value, assigned = c.compute()
+	if _, named := value.(*kernel.Ref); !named {
+		into := work.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
+		made := &kernel.Declare{Var: into, Init: value}
+		s.updates[made] = true
+		work.emit(made)
+		value = kernel.V(into)
+	}
+	return value, assigned
+}
+
+// within emits what a cell does if it is one of the stage's array.
+func (s *planeStep) within(list *scope, st *pipeline.Stage, c *cell, work *scope) {
+	if !s.guarded {
+		list.emit(work.stmts...)
+		return
+	}
+	var inside kernel.Expr
+	for d := range s.threads {
+		axis := s.axes[d+1]
+		dim, at := st.Dim(axis), c.pos[axis]
+		inside = conj(inside, kernel.And(kernel.Ge(at, s.affine(dim.Lo)), kernel.Le(at, s.affine(dim.Hi))))
+	}
+	list.emit(&kernel.If{Cond: inside, Then: work.stmts})
+}
+
+// slot is where a plane begins in the shared memory of a stage: for a stage that reads it, or writes it, moved along
+// the stream.
+func (s *planeStep) slot(body *scope, reader, from int, by kernel.Expr) kernel.Expr {
+	planes := s.plan.Shared[from]
+	offset := kernel.Add(kernel.I(s.plan.Lags[from]-s.plan.Lags[reader]), kernel.I(0))
+	if by != nil {
+		offset = kernel.Add(offset, by)
+	}
+	n := kernel.Add(s.number, offset)
+	if lit, ok := offset.(*kernel.Lit); ok { // numbers are not negative
+		n = kernel.Add(s.number, kernel.I(mod(lit.Value.I, planes)))
+		body = s.body
+	} else {
+		n = kernel.Add(n, kernel.I(planes*(1+s.plan.Lags[reader]+s.pipeline.Stages[from].Halo[0].Low)))
+	}
+	n = kernel.Bin(op.Rem, n, kernel.I(planes))
+	name := s.pipeline.Stages[from].Stmt.Array.Name + "_plane"
+	return body.let(s.env, name, name, kernel.Mul(n, kernel.I(s.area(s.pipeline.Stages[from]))))
+}
+
+// element is where the value of a stage at a place is in shared memory, moved on some axes.
+func (s *planeStep) element(of *pipeline.Stage, slot kernel.Expr, place []kernel.Expr,
+	moved map[int]kernel.Expr) kernel.Expr {
+	at := kernel.I(0)
+	for d := range s.threads {
+		x := kernel.Add(place[d], kernel.I(of.Halo[d+1].Low))
+		if by := moved[s.axes[d+1]]; by != nil {
+			x = kernel.Add(x, by)
+		}
+		at = kernel.Add(kernel.Mul(at, kernel.I(s.side(of, d))), x)
+	}
+	return kernel.Add(slot, at)
+}
+
+// store writes a cell to memory, if it is one of the block's own.
+func (s *planeStep) store(work *scope, i int, c *cell, plane kernel.Expr, value, assigned kernel.Expr) {
+	st := s.pipeline.Stages[i]
+	into := s.gridStore(st.Value.Memory)
+	var own kernel.Expr
+	if st.Output.Spare {
+		into, _ = s.spareStore(st.Value.Memory)
+	} else {
+		own = assigned
+	}
+	if s.guarded {
+		own = conj(own, kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.to)))
+	}
+	b := s.bufferOf(into)
+	b.writes = true
+	var idx []index
+	for _, dim := range st.Stmt.Array.Dims {
+		idx = append(idx, index{axis: dim.Axis, at: c.pos[dim.Axis], plain: true})
+	}
+	list := []kernel.Stmt{&kernel.Store{Buffer: b.buffer, Index: s.flat(into, idx), Value: value}}
+	if own != nil {
+		list = []kernel.Stmt{&kernel.If{Cond: own, Then: list}}
+	}
+	work.emit(list...)
+}

@@ -1,0 +1,240 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+)
+
+// Planes is a pipeline that a block of threads carries out plane by plane along the first axis (2.5D blocking of
+// several statements: Rawat et al. 2019, section III-A). In step t each stage computes plane t - Lag, on the tile and
+// on its halo on the other axes. A thread has the same cells of the tile in every stage, its own: their columns stay in
+// its registers. Neighbours read planes in shared memory, one step after they were written, behind a barrier.
+type Planes struct {
+	*Pipeline
+	Lags []int64 // by stage
+	// Shared is how many planes of a stage are in shared memory at a time, and Queue how many of the own cells are in
+	// registers: those of the present step and older ones. 0 where nothing reads them there.
+	Shared, Queue []int64
+	Columns       []*Column
+}
+
+// Column is planes of a grid of memory that threads read at their own cells: in step t those from t + Newest down.
+type Column struct {
+	Grid           *graph.Value
+	Newest, Length int64
+}
+
+// NewPlanes decides the lags of a pipeline, and where its values are. It returns a Refusal where it cannot be carried
+// out plane by plane.
+func NewPlanes(p *Pipeline) (*Planes, error) {
+	n := len(p.Stages)
+	s := &Planes{Pipeline: p, Lags: make([]int64, n), Shared: make([]int64, n), Queue: make([]int64, n)}
+	for k, wraps := range p.Wraps {
+		if wraps {
+			return nil, p.refuse(p.Stages[0], "%s is periodic", p.axis(k))
+		}
+	}
+	for i, st := range p.Stages {
+		if st.Stmt.Color != nil {
+			return nil, p.refuse(st, "%s is assigned at the cells of one colour", st.Stmt.Array.Name)
+		}
+		if st.Output != nil && !st.Output.Spare { // it is stored when all have read what it takes the place of
+			for j, reader := range p.Stages[:i] {
+				if p.readsMemory(reader, st.Value.Memory) {
+					s.Lags[i] = max(s.Lags[i], s.Lags[j])
+				}
+			}
+		}
+		s.reads(st, func(r planeRead) {
+			lag := s.Lags[r.from.Number] + r.high
+			if !r.own {
+				lag++ // behind the barrier
+			}
+			s.Lags[i] = max(s.Lags[i], lag)
+		})
+	}
+	for i, st := range p.Stages {
+		s.reads(st, func(r planeRead) {
+			from := r.from.Number
+			planes := &s.Shared[from]
+			if r.own {
+				planes = &s.Queue[from]
+			}
+			*planes = max(*planes, s.Lags[i]-r.low-s.Lags[from]+1)
+		})
+		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
+			if v.Def == nil && s.InColumn(st, a) {
+				s.column(v, a.Index[0].Offset-s.Lags[i])
+			}
+			return nil
+		})
+	}
+	return s, nil
+}
+
+// UpdateInPlace lets outputs take the place of what is in memory, without a spare, where every cell of that is read by
+// the thread alone that stores it. Families whose threads store what they compute, once a cell, may do so.
+func (p *Pipeline) UpdateInPlace() {
+	for _, o := range p.Span.Outputs {
+		g := o.Value.Memory
+		elsewhere := func(st *Stage) bool { return p.readsMemory(st, g) && !p.readsOwn(st, g) }
+		o.Spare = o.Spare && (!o.Value.Uniform() || slices.ContainsFunc(p.Stages, elsewhere))
+	}
+}
+
+// readsMemory reports whether a stage reads a grid as it was before the span.
+func (p *Pipeline) readsMemory(st *Stage, g *ir.Grid) bool {
+	found := st.Fills() && st.Value.Before != nil && st.Value.Before.Def == nil && st.Value.Before.Memory == g
+	_ = st.Accesses(func(_ *ir.Access, v *graph.Value) error {
+		found = found || v.Def == nil && v.Memory == g
+		return nil
+	})
+	return found
+}
+
+// readsOwn reports whether a stage is computed once a cell, and reads the same cell alone of a grid in memory.
+func (p *Pipeline) readsOwn(st *Stage, g *ir.Grid) bool {
+	own := !slices.ContainsFunc(st.Halo, func(h Halo) bool { return h != Halo{} })
+	_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
+		for d := range a.Index {
+			own = own && (v.Def != nil || v.Memory != g || pointwise(a) && st.straight(a, d))
+		}
+		return nil
+	})
+	return own
+}
+
+// planeRead is a read of a stage's values: the lowest and the highest offset along the stream, and whether it is of the
+// thread's own cells.
+type planeRead struct {
+	from      *Stage
+	low, high int64
+	own       bool
+}
+
+// Own reports whether a stage is computed at the tile's cells alone, so that each thread computes its own.
+func (s *Planes) Own(st *Stage) bool {
+	return !slices.ContainsFunc(st.Halo[1:], func(h Halo) bool { return h != Halo{} })
+}
+
+// InColumn reports whether an access leads from the own cells of a stage along the stream alone.
+func (s *Planes) InColumn(st *Stage, a *ir.Access) bool {
+	if !s.Own(st) || len(a.Index) != len(s.Axes) {
+		return false
+	}
+	for d, ix := range a.Index {
+		if ix.Axis != s.Axes[d] || d > 0 && ix.Offset != 0 || !st.straight(a, d) {
+			return false
+		}
+	}
+	return true
+}
+
+// straight reports whether no boundary leads an access of a stage to another cell on a dimension than its index says.
+func (st *Stage) straight(a *ir.Access, d int) bool {
+	faces, dim := a.Array.Dims[d].Faces, st.Dim(a.Index[d].Axis)
+	if faces.Low.Kind == ir.None && faces.High.Kind == ir.None {
+		return true
+	}
+	return dim != nil && a.Index[d].Offset == 0 &&
+		a.Array.Holds(d).Equal(ir.Range{Lo: []ir.Affine{dim.Lo}, Hi: []ir.Affine{dim.Hi}})
+}
+
+// reads calls f for every read of another stage's values.
+func (s *Planes) reads(st *Stage, f func(planeRead)) {
+	if before := s.Stage(st.Value.Before); before != nil && st.Fills() {
+		f(planeRead{from: before, own: s.Own(st)})
+	}
+	_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
+		from := s.Stage(v)
+		if from == nil {
+			return nil
+		}
+		for d, ix := range a.Index {
+			if ix.Axis != s.Axes[0] {
+				continue
+			}
+			low, high, err := s.reach(st, a, d) // New has refused what has none
+			if err != nil {
+				return err
+			}
+			f(planeRead{from, low, high, s.InColumn(st, a)})
+		}
+		return nil
+	})
+}
+
+// column makes sure that threads have the plane of a grid that is so many after that of the step.
+func (s *Planes) column(v *graph.Value, plane int64) {
+	c := s.ColumnOf(v)
+	if c == nil {
+		s.Columns = append(s.Columns, &Column{v, plane, 1})
+		return
+	}
+	oldest := min(c.Newest-c.Length+1, plane)
+	c.Newest = max(c.Newest, plane)
+	c.Length = c.Newest - oldest + 1
+}
+
+// ColumnOf returns the column of a grid; nil if threads read it cell by cell.
+func (s *Planes) ColumnOf(v *graph.Value) *Column {
+	for _, c := range s.Columns {
+		if c.Grid == v {
+			return c
+		}
+	}
+	return nil
+}
+
+// Verify reports what a step would read that is not there: a plane that was not computed before, or is overwritten.
+func (s *Planes) Verify() error {
+	for i, st := range s.Stages {
+		var wrong error
+		s.reads(st, func(r planeRead) {
+			from := r.from.Number
+			youngest, oldest := s.Lags[i]-r.high-s.Lags[from], s.Lags[i]-r.low-s.Lags[from]
+			planes, least := s.Shared[from], int64(1)
+			if r.own {
+				planes, least = s.Queue[from], 0
+			}
+			if youngest < least || oldest >= planes || youngest == 0 && from >= i {
+				wrong = fmt.Errorf("%s reads planes of %s that are %d to %d steps old, and %d are there",
+					st.Value.Name(), r.from.Value.Name(), youngest, oldest, planes)
+			}
+		})
+		if wrong != nil {
+			return wrong
+		}
+	}
+	return nil
+}
+
+// String returns the stages, one a line, and then the columns of memory.
+//
+// Example text:
+//
+//	gx, lag 0, 2 planes in shared memory
+//	gz, lag 0, 2 in registers
+//	new, lag 1
+//	column of old: 3 planes, the newest 2 ahead
+func (s *Planes) String() string {
+	var b strings.Builder
+	for i, st := range s.Stages {
+		fmt.Fprintf(&b, "%s, lag %d", st.Value.Name(), s.Lags[i])
+		if n := s.Shared[i]; n > 0 {
+			fmt.Fprintf(&b, ", %d planes in shared memory", n)
+		}
+		if n := s.Queue[i]; n > 0 {
+			fmt.Fprintf(&b, ", %d in registers", n)
+		}
+		b.WriteString("\n")
+	}
+	for _, c := range s.Columns {
+		fmt.Fprintf(&b, "column of %s: %d planes, the newest %d ahead\n", c.Grid.Name(), c.Length, c.Newest)
+	}
+	return b.String()
+}
