@@ -20,6 +20,7 @@ def compute(v):
     q = np.stack([v[f"q{c}"] for c in range(5)])
     new = np.stack([v[f"n{c}"] for c in range(5)])
     inside = (slice(None),) + (slice(2, -2),)*3
+    new[inside] = q[inside]
     out = {}
     for axis, letter, velocity in ((3, "x", 1), (2, "y", 2), (1, "z", 3)):
         faces = along(to_faces(q.shape[axis]), q, axis)

@@ -33,7 +33,9 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	if len(axes) == 2 {
 		blocks = schedule.Numbers(128, 64, 256, 512, 32)
 	} else {
-		for _, n := range [][2]int64{{8, 32}, {4, 64}, {16, 32}, {8, 64}, {4, 32}, {2, 64}, {16, 16}, {2, 128}, {4, 16}, {16, 64}} {
+		for _, n := range [][2]int64{
+			{8, 32}, {4, 64}, {16, 32}, {8, 64}, {4, 32}, {2, 64}, {16, 16}, {2, 128}, {4, 16}, {16, 64},
+		} {
 			blocks = append(blocks, schedule.Int(n[0], n[1]))
 		}
 	}
