@@ -29,7 +29,12 @@ const (
 // IsLoopName reports whether a kernel of a plan that has no call of the name is of a loop.
 func IsLoopName(name string) bool {
 	kind, _, _ := strings.Cut(name, ".")
-	return kind == firstLoop || kind == firstSequence
+	return kind == firstLoop || isSequence(name)
+}
+
+func isSequence(name string) bool {
+	kind, _, _ := strings.Cut(name, ".")
+	return kind == firstSequence
 }
 
 // Loops returns the innermost iterates of a program, sequences included.
@@ -126,7 +131,10 @@ func (r *Refusal) note(at diag.Range, format string, args ...any) {
 
 // Error implements error.
 func (r *Refusal) Error() string {
-	if r.Depth == 1 {
+	switch {
+	case isSequence(r.Loop):
+		return fmt.Sprintf("the statements of %s cannot share a kernel: %s", r.Loop, r.Reason)
+	case r.Depth == 1:
 		return fmt.Sprintf("the statements of an iteration of %s cannot share a kernel: %s", r.Loop, r.Reason)
 	}
 	return fmt.Sprintf("%d iterations of %s cannot share a kernel: %s", r.Depth, r.Loop, r.Reason)

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -16,8 +17,8 @@ import (
 
 func init() {
 	register(&family{
-		name: "planes", doc: "statements plane by plane, with planes between them in shared memory, columns in registers",
-		place: 55, target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
+		name: "planes", doc: "statements plane by plane: planes in shared memory, columns in registers", place: 55,
+		target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
 		declare: declarePlanes,
 		spans: func(p *pipeline.Pipeline) error {
 			_, err := pipeline.NewPlanes(p)
@@ -44,6 +45,7 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		rows = rows[:1]
 	}
 	registers := schedule.Numbers(0, 255, 224, 200, 168, 128, 96, 80, 64)
+	copied := schedule.Numbers(1, 2)
 	return []schedule.Param{
 		{
 			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis, Doc: "threads of a block", Source: source,
@@ -64,6 +66,14 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Doc:    "planes by which threads load the cells of their columns early",
 			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1), Default: schedule.Int(0),
 		},
+		{
+			Name: "stages", Role: schedule.Staging, Axis: schedule.StreamAxis,
+			Doc: "planes that are copied to shared memory before their use, asynchronously, of grids that threads " +
+				"read at cells of others; 0 reads them in memory, as are cells of less than 4 bytes",
+			Source: source, Values: append(schedule.Numbers(0), copied...), Default: schedule.Int(0),
+			Needs: []schedule.Need{{Capability: machine.Shared, Values: copied},
+				{Capability: machine.AsyncCopy, Values: copied}},
+		},
 		sizesParam(),
 		{
 			Name: "registers", Role: schedule.RegisterLimit, Doc: "most registers of a thread; 0 is no limit",
@@ -79,6 +89,7 @@ type planeBlock struct {
 	threads  []int64 // of a block, by axis of a plane
 	rows     int64
 	prefetch int64
+	distance int64   // planes by which copies come before their use
 	tile     []int64 // cells that a block stores, by axis; 0 does not cut the stream
 
 	lo, end   []kernel.Expr // of what is stored, by axis; end is exclusive, as all upper ends here
@@ -92,6 +103,7 @@ type planeBlock struct {
 	columns   map[*pipeline.Column][][]*kernel.Var // by row and age
 	early     map[*pipeline.Column][]*kernel.Var   // of the next step, by row
 	planes    map[*pipeline.Stage]*kernel.Buffer
+	copies    map[*pipeline.Tile]*kernel.Buffer
 }
 
 // planeStep is a step of the loop along the stream.
@@ -117,9 +129,10 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 	}
 	p := &planeBlock{
 		spanKernel: s, plan: plan, threads: s.set.Ints(schedule.Threads), rows: s.set.Int(schedule.BlockedUnroll, 1),
-		prefetch: s.set.Int(schedule.Prefetch, 0), held: map[*pipeline.Stage][][]*kernel.Var{},
+		prefetch: s.set.Int(schedule.Prefetch, 0), distance: s.set.Int(schedule.Staging, 0),
+		held:    map[*pipeline.Stage][][]*kernel.Var{},
 		columns: map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
-		planes: map[*pipeline.Stage]*kernel.Buffer{},
+		planes: map[*pipeline.Stage]*kernel.Buffer{}, copies: map[*pipeline.Tile]*kernel.Buffer{},
 	}
 	p.tile = append([]int64{s.set.Int(schedule.StreamLength, 0)}, p.threads...)
 	if len(s.axes) == 3 {
@@ -150,6 +163,9 @@ func (p *planeBlock) sharedBytes() int64 {
 	bytes := int64(0)
 	for i, st := range p.pipeline.Stages {
 		bytes += (p.plan.Shared[i]*p.area(st)*int64(st.Stmt.Array.Type.Size()) + 15) / 16 * 16
+	}
+	for _, t := range p.copied() {
+		bytes += (p.copySlots(t)*p.copyArea(t)*int64(t.Grid.Type().Size()) + 15) / 16 * 16
 	}
 	return bytes
 }
@@ -233,6 +249,15 @@ func (p *planeBlock) allocate(top *scope) []kernel.Stmt {
 		p.planes[st] = b
 		allocs = append(allocs, &kernel.Alloc{Buffer: b})
 	}
+	for _, t := range p.copied() {
+		name := top.declare(p.env, t.Grid.Name()+"_tile", types.I64).Name
+		b := &kernel.Buffer{
+			Name: name, Elem: t.Grid.Type(), Space: kernel.Shared, Mode: kernel.InOut,
+			Cells: kernel.I(p.copySlots(t) * p.copyArea(t)),
+		}
+		p.copies[t] = b
+		allocs = append(allocs, &kernel.Alloc{Buffer: b})
+	}
 	return allocs
 }
 
@@ -310,6 +335,7 @@ func (p *planeBlock) steps(body *scope) {
 		list := newScope(body)
 		if !guarded {
 			p.fillColumns(list, lo, hi)
+			p.fillTiles(list, lo, hi)
 		}
 		t := list.declare(p.env, "step", types.I64)
 		inner := newScope(list)

@@ -17,8 +17,10 @@ func (s *planeStep) write() {
 	if !s.guarded {
 		s.loadColumns()
 	}
+	s.copyNext()
 	for i, st := range s.pipeline.Stages {
-		plane := s.body.let(s.env, fmt.Sprint("plane", s.plan.Lags[i]), "plane", kernel.Sub(s.at, kernel.I(s.plan.Lags[i])))
+		lag := s.plan.Lags[i]
+		plane := s.body.let(s.env, fmt.Sprint("plane", lag), "plane", kernel.Sub(s.at, kernel.I(lag)))
 		list := newScope(s.body)
 		for r := range s.own {
 			s.ownCell(list, i, r, plane)
@@ -32,12 +34,16 @@ func (s *planeStep) write() {
 		}
 		from, to := s.needed(i)
 		dim := st.Dim(s.axes[0])
-		from, to = kernel.Sub(from, kernel.I(s.plan.Lags[i])), kernel.Sub(to, kernel.I(s.plan.Lags[i]))
+		from, to = kernel.Sub(from, kernel.I(lag)), kernel.Sub(to, kernel.I(lag))
 		lo, hi := most(from, s.affine(dim.Lo)), least(to, kernel.Add(s.affine(dim.Hi), kernel.I(1)))
 		s.body.emit(&kernel.If{Cond: kernel.And(kernel.Ge(plane, lo), kernel.Lt(plane, hi)), Then: list.stmts})
 	}
 	s.age()
-	if len(s.planes) > 0 {
+	copies := !s.guarded && len(s.copies) > 0
+	if copies {
+		s.body.emit(&kernel.AsyncWait{Pending: int(s.distance - 1)})
+	}
+	if copies || len(s.planes) > 0 {
 		s.body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 	}
 }
@@ -118,7 +124,8 @@ func (s *planeStep) haloCells(list *scope, i int, plane kernel.Expr) {
 		work := newScope(body)
 		c := s.cell(body, work, i, -1, plane, at)
 		value, _ := s.value(c, work, st)
-		work.emit(&kernel.Store{Buffer: s.planes[st], Index: s.element(st, s.slot(work, i, i, nil), at, nil), Value: value})
+		element := s.element(st, s.slot(work, i, i, nil), at, nil)
+		work.emit(&kernel.Store{Buffer: s.planes[st], Index: element, Value: value})
 		s.within(body, st, c, work)
 		loop := &kernel.Loop{Var: n, Lo: s.thread, Hi: kernel.I(cells), Step: kernel.I(threads), Body: body.stmts}
 		s.updates[loop] = true
@@ -159,7 +166,7 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		pos[s.axes[d+1]] = outer.let(s.env, name, name, kernel.Add(s.start[d], place[d]))
 	}
 	c := s.newStageCell(st, pos, body, func(c *cell, from *pipeline.Stage, moved map[int]kernel.Expr) kernel.Expr {
-		if row >= 0 && len(moved) == 0 && s.plan.Own(st) { // what the cell held before
+		if s.plan.Shared[from.Number] == 0 { // what the cell held before
 			return kernel.V(s.held[from][row][s.plan.Lags[i]-s.plan.Lags[from.Number]])
 		}
 		slot := s.slot(c.body, i, from.Number, moved[s.axes[0]])
@@ -167,15 +174,21 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 	})
 	c.stage.held = func(_ *cell, a *ir.Access, v *graph.Value) kernel.Expr {
 		if row < 0 || !s.plan.InColumn(st, a) {
-			return nil
+			if v.Def != nil {
+				return nil
+			}
+			return s.fromTile(s.plan.TileOf(v), i, place, a)
 		}
 		age := s.plan.Lags[i] - a.Index[0].Offset
 		if from := s.pipeline.Stage(v); from != nil {
+			if s.plan.Shared[from.Number] > 0 {
+				return nil
+			}
 			return kernel.V(s.held[from][row][age-s.plan.Lags[from.Number]])
 		}
 		column := s.plan.ColumnOf(v)
 		if s.guarded || s.columns[column] == nil {
-			return nil
+			return s.fromTile(s.plan.TileOf(v), i, place, a)
 		}
 		return kernel.V(s.columns[column][row][age+column.Newest])
 	}

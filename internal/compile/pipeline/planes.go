@@ -17,15 +17,27 @@ type Planes struct {
 	*Pipeline
 	Lags []int64 // by stage
 	// Shared is how many planes of a stage are in shared memory at a time, and Queue how many of the own cells are in
-	// registers: those of the present step and older ones. 0 where nothing reads them there.
+	// registers: those of the present step and older ones. 0 where nothing reads them there. What is in shared memory
+	// for others is read there by all.
 	Shared, Queue []int64
 	Columns       []*Column
+	Tiles         []*Tile
+
+	shared map[*Stage]bool // those that are read at cells of others
 }
 
 // Column is planes of a grid of memory that threads read at their own cells: in step t those from t + Newest down.
 type Column struct {
 	Grid           *graph.Value
 	Newest, Length int64
+}
+
+// Tile is planes of a grid of memory that threads read at cells of others, on the tile and a halo: in step t those from
+// t + Newest down. They may be copied to shared memory.
+type Tile struct {
+	Grid           *graph.Value
+	Newest, Planes int64
+	Halo           []Halo // by axis of a plane
 }
 
 // NewPlanes decides the lags of a pipeline, and where its values are. It returns a Refusal where it cannot be carried
@@ -38,6 +50,7 @@ func NewPlanes(p *Pipeline) (*Planes, error) {
 			return nil, p.refuse(p.Stages[0], "%s is periodic", p.axis(k))
 		}
 	}
+	s.shared = s.neighbours()
 	for i, st := range p.Stages {
 		if st.Stmt.Color != nil {
 			return nil, p.refuse(st, "%s is assigned at the cells of one colour", st.Stmt.Array.Name)
@@ -67,8 +80,12 @@ func NewPlanes(p *Pipeline) (*Planes, error) {
 			*planes = max(*planes, s.Lags[i]-r.low-s.Lags[from]+1)
 		})
 		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
-			if v.Def == nil && s.InColumn(st, a) {
+			switch {
+			case v.Def != nil:
+			case s.InColumn(st, a):
 				s.column(v, a.Index[0].Offset-s.Lags[i])
+			case s.Whole(a):
+				s.tile(v, st, a, a.Index[0].Offset-s.Lags[i])
 			}
 			return nil
 		})
@@ -116,6 +133,23 @@ type planeRead struct {
 	own       bool
 }
 
+// neighbours returns the stages that others read at cells of other threads.
+func (s *Planes) neighbours() map[*Stage]bool {
+	list := map[*Stage]bool{}
+	for _, st := range s.Stages {
+		if before := s.Stage(st.Value.Before); before != nil && st.Fills() && !s.Own(st) {
+			list[before] = true
+		}
+		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
+			if from := s.Stage(v); from != nil && !s.InColumn(st, a) {
+				list[from] = true
+			}
+			return nil
+		})
+	}
+	return list
+}
+
 // Own reports whether a stage is computed at the tile's cells alone, so that each thread computes its own.
 func (s *Planes) Own(st *Stage) bool {
 	return !slices.ContainsFunc(st.Halo[1:], func(h Halo) bool { return h != Halo{} })
@@ -123,11 +157,11 @@ func (s *Planes) Own(st *Stage) bool {
 
 // InColumn reports whether an access leads from the own cells of a stage along the stream alone.
 func (s *Planes) InColumn(st *Stage, a *ir.Access) bool {
-	if !s.Own(st) || len(a.Index) != len(s.Axes) {
+	if !s.Own(st) || !s.Whole(a) {
 		return false
 	}
 	for d, ix := range a.Index {
-		if ix.Axis != s.Axes[d] || d > 0 && ix.Offset != 0 || !st.straight(a, d) {
+		if d > 0 && ix.Offset != 0 || !st.straight(a, d) {
 			return false
 		}
 	}
@@ -147,7 +181,7 @@ func (st *Stage) straight(a *ir.Access, d int) bool {
 // reads calls f for every read of another stage's values.
 func (s *Planes) reads(st *Stage, f func(planeRead)) {
 	if before := s.Stage(st.Value.Before); before != nil && st.Fills() {
-		f(planeRead{from: before, own: s.Own(st)})
+		f(planeRead{from: before, own: !s.shared[before]})
 	}
 	_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
 		from := s.Stage(v)
@@ -162,7 +196,7 @@ func (s *Planes) reads(st *Stage, f func(planeRead)) {
 			if err != nil {
 				return err
 			}
-			f(planeRead{from, low, high, s.InColumn(st, a)})
+			f(planeRead{from, low, high, !s.shared[from]})
 		}
 		return nil
 	})
@@ -178,6 +212,45 @@ func (s *Planes) column(v *graph.Value, plane int64) {
 	oldest := min(c.Newest-c.Length+1, plane)
 	c.Newest = max(c.Newest, plane)
 	c.Length = c.Newest - oldest + 1
+}
+
+// Whole reports whether an access has an index for each axis of the pipeline, in order.
+func (s *Planes) Whole(a *ir.Access) bool {
+	if len(a.Index) != len(s.Axes) {
+		return false
+	}
+	for d, ix := range a.Index {
+		if ix.Axis != s.Axes[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// tile makes sure that threads find the plane of a grid that is so many after that of the step, and the cells that an
+// access of a stage leads to.
+func (s *Planes) tile(v *graph.Value, st *Stage, a *ir.Access, plane int64) {
+	t := s.TileOf(v)
+	if t == nil {
+		t = &Tile{v, plane, 1, make([]Halo, len(s.Axes)-1)}
+		s.Tiles = append(s.Tiles, t)
+	}
+	oldest := min(t.Newest-t.Planes+1, plane)
+	t.Newest = max(t.Newest, plane)
+	t.Planes = t.Newest - oldest + 1
+	for d := range t.Halo {
+		t.Halo[d].widen(st.Halo[d+1], a.Index[d+1].Offset)
+	}
+}
+
+// TileOf returns the planes of a grid that threads read at cells of others; nil if there are none.
+func (s *Planes) TileOf(v *graph.Value) *Tile {
+	for _, t := range s.Tiles {
+		if t.Grid == v {
+			return t
+		}
+	}
+	return nil
 }
 
 // ColumnOf returns the column of a grid; nil if threads read it cell by cell.
@@ -213,7 +286,7 @@ func (s *Planes) Verify() error {
 	return nil
 }
 
-// String returns the stages, one a line, and then the columns of memory.
+// String returns the stages, one a line, and then the columns and tiles of memory.
 //
 // Example text:
 //
@@ -221,6 +294,7 @@ func (s *Planes) Verify() error {
 //	gz, lag 0, 2 in registers
 //	new, lag 1
 //	column of old: 3 planes, the newest 2 ahead
+//	tile of old: 1 plane, the newest 0 ahead, halo 0:0 2:1
 func (s *Planes) String() string {
 	var b strings.Builder
 	for i, st := range s.Stages {
@@ -235,6 +309,13 @@ func (s *Planes) String() string {
 	}
 	for _, c := range s.Columns {
 		fmt.Fprintf(&b, "column of %s: %d planes, the newest %d ahead\n", c.Grid.Name(), c.Length, c.Newest)
+	}
+	for _, t := range s.Tiles {
+		fmt.Fprintf(&b, "tile of %s: %d planes, the newest %d ahead, halo", t.Grid.Name(), t.Planes, t.Newest)
+		for _, h := range t.Halo {
+			fmt.Fprintf(&b, " %d:%d", h.Low, h.High)
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }

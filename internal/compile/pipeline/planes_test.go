@@ -1,0 +1,128 @@
+package pipeline_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+)
+
+// sequenceOf returns the statements of a program's sequence as stages.
+func sequenceOf(t *testing.T, text string) (*pipeline.Pipeline, error) {
+	t.Helper()
+	src := diag.NewSource("t.loom", "parameter N = 40;\niterator k, j, i;\n"+text)
+	p, list := lang.Load(src)
+	if list.HasErrors() {
+		t.Fatal(diag.Render(src, list, diag.Style{}))
+	}
+	s, err := graph.NewSpan(p, graph.Loops(p)[0], 1)
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.New(s)
+}
+
+// Each line is what the plan decides of statements that share a kernel, plane by plane: how far they lag, where their
+// planes are, and which planes of memory threads read.
+func TestPlanes(t *testing.T) {
+	const grids = "double a[N,N,N], b[N,N,N], c[N,N,N], d[N,N,N]; copyin a, d; copyout d;\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"neighbours read in shared memory, behind a barrier", `
+stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
+stencil r (d, b) { d[k][j][i] = b[k][j][i-1] + b[k][j+1][i]; }
+s (b, a); r (d, b);`, `
+b, lag 0, 2 planes in shared memory
+d, lag 1
+tile of a: 1 planes, the newest 0 ahead, halo 0:1 1:0
+`},
+		{"a column stays in registers", `
+stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
+stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k+2][j][i]; }
+s (b, a); r (d, b);`, `
+b, lag 0, 4 in registers
+d, lag 2
+column of a: 1 planes, the newest 0 ahead
+`},
+		{"what is in shared memory for others is read there by all", `
+stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
+stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k][j][i+1]; }
+s (b, a); r (d, b);`, `
+b, lag 0, 3 planes in shared memory
+d, lag 1
+tile of a: 1 planes, the newest 0 ahead, halo 0:0 0:1
+`},
+		{"a sum in parts is made in registers", `
+stencil s (d, a) { d[k][j][i] = a[k-1][j][i]; d[k][j][i] += a[k+1][j][i]; d[k][j][i] -= a[k][j-2][i]; }
+s (d, a);`, `
+d, lag 0, 1 in registers
+d, lag 0, 1 in registers
+d, lag 0
+column of a: 3 planes, the newest 1 ahead
+tile of a: 1 planes, the newest 0 ahead, halo 2:0 0:0
+`},
+		{"what is updated in place is stored when all have read it", `
+stencil s (b, c, d, a) {
+  b[k][j][i] = a[k+1][j][i];
+  c[k][j][i] = b[k+1][j][i]*d[k][j][i];
+  d[k][j][i] = a[k][j][i] + c[k][j][i];
+}
+s (b, c, d, a);`, `
+b, lag 0, 2 in registers
+c, lag 1, 1 in registers
+d, lag 1
+column of a: 3 planes, the newest 1 ahead
+column of d: 1 planes, the newest -1 ahead
+`},
+	} {
+		p, err := sequenceOf(t, grids+c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		p.UpdateInPlace()
+		s, err := pipeline.NewPlanes(p)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := s.String(); got != strings.TrimPrefix(c.want, "\n") {
+			t.Errorf("%s:\n%s", c.name, got)
+		}
+		if err := s.Verify(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if spoilt := *s; len(s.Lags) > 1 && s.Lags[len(s.Lags)-1] > 0 {
+			spoilt.Lags = append(append([]int64{}, s.Lags[:len(s.Lags)-1]...), 0)
+			if spoilt.Verify() == nil {
+				t.Errorf("%s: the verifier holds a statement for right that does not lag", c.name)
+			}
+		}
+	}
+}
+
+// What cannot be carried out plane by plane is refused, with the reason.
+func TestPlanesRefuse(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`double a[N,N,N], b[N,N,N], d[N,N,N]; boundary b : periodic on i; copyout d;
+stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
+stencil r (d, b) { d[k][j][i] = b[k][j][i-1]; }
+s (b, a); r (d, b);`, "i is periodic"},
+		{`double a[N,N,N], d[N,N,N]; copyout d;
+stencil s (d, a) { d[k][j][i] = 2*a[k][j][i]; color (k+j+i) % 2 == 0 : d[k][j][i] += 1; }
+s (d, a);`, "d is assigned at the cells of one colour"},
+	} {
+		p, err := sequenceOf(t, c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.want, err)
+			continue
+		}
+		_, err = pipeline.NewPlanes(p)
+		if r, ok := errors.AsType[*graph.Refusal](err); !ok || r.Reason != c.want {
+			t.Errorf("%v, and not %q", err, c.want)
+		}
+	}
+}
