@@ -80,6 +80,20 @@ func (r Range) Shift(d int64) Range {
 	return out
 }
 
+// Has reports whether a range is known to have all cells of another.
+func (r Range) Has(s Range) bool {
+	within := func(bounds, others []Affine, by func(bound, other Affine) Affine) bool {
+		for _, b := range bounds {
+			if !slices.ContainsFunc(others, func(o Affine) bool { return by(b, o).NeverNegative() }) {
+				return false
+			}
+		}
+		return true
+	}
+	return within(r.Lo, s.Lo, func(b, o Affine) Affine { return o.Minus(b) }) &&
+		within(r.Hi, s.Hi, func(b, o Affine) Affine { return b.Minus(o) })
+}
+
 // Equal reports whether two ranges hold the same bounds.
 func (r Range) Equal(s Range) bool { return sameBounds(r.Lo, s.Lo) && sameBounds(r.Hi, s.Hi) }
 

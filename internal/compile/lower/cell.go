@@ -196,6 +196,11 @@ func highest(t types.Type) op.Value {
 
 // expr lowers an expression at this cell.
 func (c *cell) expr(e ir.Expr) kernel.Expr {
+	if c.stage != nil && c.stage.terms != nil {
+		if v := c.stage.terms[termOf{e, c.stage.temporary}]; v != nil {
+			return v
+		}
+	}
 	if c.stage != nil && c.stage.ready != nil {
 		if v := c.stage.ready(e, c.stage.temporary); v != nil {
 			return v

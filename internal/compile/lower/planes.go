@@ -1,6 +1,10 @@
 package lower
 
 import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
@@ -74,6 +78,14 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Needs: []schedule.Need{{Capability: machine.Shared, Values: copied},
 				{Capability: machine.AsyncCopy, Values: copied}},
 		},
+		{
+			Name: "loads", Role: schedule.LoadOrder,
+			Doc: "whether threads load for all statements together, as compilers do, for one after the other, or for " +
+				"some terms of a statement after others: that takes fewer registers, and loads more often what is " +
+				"read in several places",
+			Source: "measured, docs/performance-log.md", Default: schedule.Word(schedule.TogetherLoads),
+			Values: schedule.Words(schedule.TogetherLoads, schedule.StatementLoads, schedule.TermLoads),
+		},
 		sizesParam(),
 		{
 			Name: "registers", Role: schedule.RegisterLimit, Doc: "most registers of a thread; 0 is no limit",
@@ -91,6 +103,9 @@ type planeBlock struct {
 	prefetch int64
 	distance int64   // planes by which copies come before their use
 	tile     []int64 // cells that a block stores, by axis; 0 does not cut the stream
+	// rimless says that no stage has cells but those that its statement assigns, with no access across a boundary. Then
+	// cells that a tile has beyond the end are computed as the last one is, and not stored.
+	rimless bool
 
 	lo, end   []kernel.Expr // of what is stored, by axis; end is exclusive, as all upper ends here
 	first, to kernel.Expr   // planes that the block stores
@@ -134,6 +149,7 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 		columns: map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
 		planes: map[*pipeline.Stage]*kernel.Buffer{}, copies: map[*pipeline.Tile]*kernel.Buffer{},
 	}
+	p.rimless = p.hasNoRims()
 	p.tile = append([]int64{s.set.Int(schedule.StreamLength, 0)}, p.threads...)
 	if len(s.axes) == 3 {
 		p.tile[1] *= p.rows
@@ -376,16 +392,66 @@ func (p *planeBlock) inner() (from, to, allowed kernel.Expr) {
 		}
 		for d := range p.threads {
 			in, h := p.insideOf(st, d+1), st.Halo[d+1]
+			if p.rimless {
+				allowed = conj(allowed, p.notEmpty(st, d+1))
+				continue
+			}
 			low := kernel.Sub(p.start[d], kernel.I(h.Low))
 			high := kernel.Add(p.start[d], kernel.I(p.tile[d+1]+h.High-1))
 			allowed = conj(allowed, kernel.And(kernel.Ge(low, p.low(in.Lo, nil)), kernel.Le(high, p.high(in.Hi, nil))))
 		}
 	}
 	for d := range p.threads {
+		if p.rimless {
+			break
+		}
 		last := kernel.Add(p.start[d], kernel.I(p.tile[d+1]))
 		allowed = conj(allowed, kernel.Le(last, p.end[d+1]))
 	}
 	return from, to, allowed
+}
+
+// hasNoRims reports whether all cells that are stored, or read of another stage, are such as their statements assign
+// without an access across a boundary.
+func (p *planeBlock) hasNoRims() bool {
+	for i, st := range p.pipeline.Stages {
+		if p.plan.Shared[i] > 0 && p.pipeline.Overwrites(st) {
+			return false
+		}
+		for k, axis := range p.axes {
+			if st.Output != nil && (st.Output.Spare || !p.insideOf(st, k).Equal(st.Stmt.Domain[axis])) {
+				return false
+			}
+		}
+		covered := true
+		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
+			from := p.pipeline.Stage(v)
+			for d, ix := range a.Index {
+				if k := slices.Index(p.axes, ix.Axis); from != nil && k >= 0 {
+					covered = covered && p.insideOf(from, k).Has(p.insideOf(st, k).Shift(a.Index[d].Offset))
+				}
+			}
+			return nil
+		})
+		if !covered {
+			return false
+		}
+	}
+	return true
+}
+
+// notEmpty is the condition that a stage has cells on an axis; nil if it always has.
+func (p *planeBlock) notEmpty(st *pipeline.Stage, k int) kernel.Expr {
+	in := p.insideOf(st, k)
+	return kernel.Le(p.low(in.Lo, nil), p.high(in.Hi, nil))
+}
+
+// limited is a position on a dimension, which tiles go beyond where there are no rims.
+func (p *planeBlock) limited(dim ir.Dim, at kernel.Expr) kernel.Expr {
+	if !p.rimless {
+		return at
+	}
+	return kernel.Max(kernel.Min(at, p.affine(dim.Hi)), p.affine(dim.Lo))
 }
 
 // columnCell reads a plane of a column of memory at one of the thread's cells.
@@ -395,7 +461,7 @@ func (p *planeBlock) columnCell(c *pipeline.Column, row int, plane kernel.Expr) 
 	b.reads = true
 	pos := map[int]kernel.Expr{p.axes[0]: plane}
 	for d := range p.threads {
-		pos[p.axes[d+1]] = kernel.Add(p.start[d], p.own[row][d])
+		pos[p.axes[d+1]] = p.limited(c.Grid.Dims()[d+1], kernel.Add(p.start[d], p.own[row][d]))
 	}
 	var idx []index
 	for _, dim := range c.Grid.Dims() {

@@ -56,8 +56,11 @@ func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of ke
 		threads *= n
 	}
 	for len(tiles) > 0 {
-		same := func(t *pipeline.Tile) bool { return slices.Equal(t.Halo, tiles[0].Halo) }
 		first := tiles[0]
+		same := func(t *pipeline.Tile) bool {
+			alike := func(x, y ir.Dim) bool { return x.Lo.Equal(y.Lo) && x.Hi.Equal(y.Hi) }
+			return slices.Equal(t.Halo, first.Halo) && slices.EqualFunc(t.Grid.Dims(), first.Grid.Dims(), alike)
+		}
 		n := list.declare(p.env, "copied", types.I64)
 		body := newScope(list)
 		pos, rest := map[int]kernel.Expr{}, kernel.Expr(kernel.V(n))
@@ -68,8 +71,8 @@ func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of ke
 				at, rest = kernel.Bin(op.Rem, rest, side), kernel.Bin(op.Div, rest, side)
 			}
 			name := p.Program.Axes[p.axes[d+1]] + "_copied"
-			pos[p.axes[d+1]] = body.let(p.env, name, name, kernel.Add(kernel.Sub(p.start[d],
-				kernel.I(first.Halo[d].Low)), at))
+			at = kernel.Add(kernel.Sub(p.start[d], kernel.I(first.Halo[d].Low)), at)
+			pos[p.axes[d+1]] = body.let(p.env, name, name, p.limited(first.Grid.Dims()[d+1], at))
 		}
 		for _, t := range tiles {
 			if !same(t) {

@@ -8,6 +8,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
@@ -29,14 +30,26 @@ func (s *planeStep) write() {
 			s.haloCells(list, i, plane)
 		}
 		if !s.guarded {
+			if i > 0 && s.set.Word(schedule.LoadOrder) != schedule.TogetherLoads {
+				s.body.emit(&kernel.Barrier{Scope: kernel.WarpScope}) // compilers move no loads across
+			}
 			s.body.emit(list.stmts...)
 			continue
 		}
 		from, to := s.needed(i)
 		dim := st.Dim(s.axes[0])
 		from, to = kernel.Sub(from, kernel.I(lag)), kernel.Sub(to, kernel.I(lag))
-		lo, hi := most(from, s.affine(dim.Lo)), least(to, kernel.Add(s.affine(dim.Hi), kernel.I(1)))
-		s.body.emit(&kernel.If{Cond: kernel.And(kernel.Ge(plane, lo), kernel.Lt(plane, hi)), Then: list.stmts})
+		first, last := s.affine(dim.Lo), s.affine(dim.Hi)
+		var some kernel.Expr
+		if in := s.insideOf(st, 0); s.rimless {
+			first, last = s.low(in.Lo, first), s.high(in.Hi, last)
+			for d := range s.threads {
+				some = conj(some, s.notEmpty(st, d+1))
+			}
+		}
+		lo, hi := most(from, first), least(to, kernel.Add(last, kernel.I(1)))
+		some = conj(some, kernel.And(kernel.Ge(plane, lo), kernel.Lt(plane, hi)))
+		s.body.emit(&kernel.If{Cond: some, Then: list.stmts})
 	}
 	s.age()
 	copies := !s.guarded && len(s.copies) > 0
@@ -102,9 +115,31 @@ func (s *planeStep) ownCell(list *scope, i, r int, plane kernel.Expr) {
 			Value: value})
 	}
 	if st.Output != nil {
-		s.store(work, i, c, plane, value, assigned)
+		s.store(work, i, r, c, plane, value, assigned)
 	}
 	s.within(list, st, c, work)
+}
+
+// itself is the condition that a cell of the thread stands for itself, and not for the last one of a domain that its
+// tile goes beyond.
+func (s *planeStep) itself(c *cell, r int) kernel.Expr {
+	var own kernel.Expr
+	for d := range s.threads {
+		own = conj(own, kernel.Bin(op.Eq, c.pos[s.axes[d+1]], kernel.Add(s.start[d], s.own[r][d])))
+	}
+	return own
+}
+
+// inPlace reads a cell that the thread is to store; 0 where it stands for another one, which another thread may just
+// store.
+func (s *planeStep) inPlace(c *cell, r int, a *ir.Access, v *graph.Value) kernel.Expr {
+	var idx []index
+	for d, ix := range a.Index {
+		x, _ := c.stage.index(c, a, d, ix, false)
+		idx = append(idx, x)
+	}
+	there := applied(c.stage.fromMemory(c, v.Memory, idx), idx)
+	return kernel.Sel(s.itself(c, r), there, zero(v.Type()))
 }
 
 // haloCells computes a stage at the cells around the tile: threads take one after the other.
@@ -163,7 +198,11 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 	pos := map[int]kernel.Expr{s.axes[0]: plane}
 	for d := range s.threads {
 		name := s.Program.Axes[s.axes[d+1]] + "_at"
-		pos[s.axes[d+1]] = outer.let(s.env, name, name, kernel.Add(s.start[d], place[d]))
+		at := kernel.Add(s.start[d], place[d])
+		if in := s.insideOf(st, d+1); s.rimless {
+			at = kernel.Max(kernel.Min(at, s.high(in.Hi, nil)), s.low(in.Lo, nil))
+		}
+		pos[s.axes[d+1]] = outer.let(s.env, name, name, at)
 	}
 	c := s.newStageCell(st, pos, body, func(c *cell, from *pipeline.Stage, moved map[int]kernel.Expr) kernel.Expr {
 		if s.plan.Shared[from.Number] == 0 { // what the cell held before
@@ -172,7 +211,10 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		slot := s.slot(c.body, i, from.Number, moved[s.axes[0]])
 		return &kernel.Load{Buffer: s.planes[from], Index: s.element(from, slot, place, moved)}
 	})
-	c.stage.held = func(_ *cell, a *ir.Access, v *graph.Value) kernel.Expr {
+	c.stage.held = func(c *cell, a *ir.Access, v *graph.Value) kernel.Expr {
+		if s.rimless && row >= 0 && v.Def == nil && s.pipeline.InPlace(v.Memory) {
+			return s.inPlace(c, row, a, v)
+		}
 		if row < 0 || !s.plan.InColumn(st, a) {
 			if v.Def != nil {
 				return nil
@@ -192,7 +234,10 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		}
 		return kernel.V(s.columns[column][row][age+column.Newest])
 	}
-	if !s.guarded {
+	if !s.guarded && row >= 0 && s.set.Word(schedule.LoadOrder) == schedule.TermLoads {
+		c.stage.terms = terms{}
+	}
+	if !s.guarded || s.rimless {
 		all := map[int]bool{}
 		for _, axis := range s.axes {
 			all[axis] = true
@@ -217,7 +262,7 @@ func (s *planeStep) value(c *cell, work *scope, st *pipeline.Stage) (value, assi
 
 // within emits what a cell does if it is one of the stage's array.
 func (s *planeStep) within(list *scope, st *pipeline.Stage, c *cell, work *scope) {
-	if !s.guarded {
+	if !s.guarded || s.rimless {
 		list.emit(work.stmts...)
 		return
 	}
@@ -265,7 +310,7 @@ func (s *planeStep) element(of *pipeline.Stage, slot kernel.Expr, place []kernel
 }
 
 // store writes a cell to memory, if it is one of the block's own.
-func (s *planeStep) store(work *scope, i int, c *cell, plane kernel.Expr, value, assigned kernel.Expr) {
+func (s *planeStep) store(work *scope, i, r int, c *cell, plane kernel.Expr, value, assigned kernel.Expr) {
 	st := s.pipeline.Stages[i]
 	into := s.gridStore(st.Value.Memory)
 	var own kernel.Expr
@@ -276,6 +321,9 @@ func (s *planeStep) store(work *scope, i int, c *cell, plane kernel.Expr, value,
 	}
 	if s.guarded {
 		own = conj(own, kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.to)))
+	}
+	if s.rimless {
+		own = conj(own, s.itself(c, r))
 	}
 	b := s.bufferOf(into)
 	b.writes = true

@@ -25,6 +25,7 @@ type stageCell struct {
 	// is that which the operation belongs to.
 	ready     func(e ir.Expr, in *ir.Temp) kernel.Expr
 	temporary *ir.Temp // the local scalar that is being written; nil for the statement
+	terms     terms    // that were computed before; nil where expressions are computed as a whole
 	// assigned are the axes on which the statement's domain is known to have the cell, inside
 	// those on which no access crosses a boundary.
 	assigned, inside map[int]bool
@@ -121,7 +122,7 @@ func (s *stageCell) temp(c *cell, t *ir.Temp) kernel.Expr {
 	for _, st := range s.of.Call.Body {
 		if st.Temp == t {
 			v := c.body.declare(c.env, t.Name, t.Type)
-			c.body.emit(&kernel.Let{Var: v, Value: c.expr(st.Value)})
+			c.body.emit(&kernel.Let{Var: v, Value: c.inTerms(st.Value)})
 			c.vals[t] = kernel.V(v)
 			return c.vals[t]
 		}
@@ -159,7 +160,7 @@ func (c *cell) compute() (value kernel.Expr, assigned kernel.Expr) {
 	st := c.stage.of
 	assigned = c.inDomain()
 	if assigned == nil {
-		return c.expr(st.Stmt.Value), nil
+		return c.inTerms(st.Stmt.Value), nil
 	}
 	outer := c.body
 	assigned = outer.let(c.env, "assigned", "assigned", assigned)

@@ -81,7 +81,7 @@ func NewPlanes(p *Pipeline) (*Planes, error) {
 		})
 		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
 			switch {
-			case v.Def != nil:
+			case v.Def != nil || s.InPlace(v.Memory):
 			case s.InColumn(st, a):
 				s.column(v, a.Index[0].Offset-s.Lags[i])
 			case s.Whole(a):
@@ -101,6 +101,18 @@ func (p *Pipeline) UpdateInPlace() {
 		elsewhere := func(st *Stage) bool { return p.readsMemory(st, g) && !p.readsOwn(st, g) }
 		o.Spare = o.Spare && (!o.Value.Uniform() || slices.ContainsFunc(p.Stages, elsewhere))
 	}
+}
+
+// InPlace reports whether a stage stores to a grid in memory, and not to a spare.
+func (p *Pipeline) InPlace(g *ir.Grid) bool {
+	return slices.ContainsFunc(p.Span.Outputs, func(o *graph.Output) bool { return o.Value.Memory == g && !o.Spare })
+}
+
+// Overwrites reports whether a stage reads a grid that the kernel updates in place.
+func (p *Pipeline) Overwrites(st *Stage) bool {
+	return slices.ContainsFunc(p.Span.Outputs, func(o *graph.Output) bool {
+		return !o.Spare && p.readsMemory(st, o.Value.Memory)
+	})
 }
 
 // readsMemory reports whether a stage reads a grid as it was before the span.

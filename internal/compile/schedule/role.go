@@ -72,6 +72,9 @@ const (
 	RimTiles
 	// RimlessLoop says which loop blocks take that have no such cells: CommonLoop or OwnLoop.
 	RimlessLoop
+	// LoadOrder says whether threads load for all statements of a step together, for one after the other or for some of
+	// its terms after others: TogetherLoads, StatementLoads or TermLoads.
+	LoadOrder
 	// BlockWait says whom a block waits for between two rounds, in kernels whose blocks stay for many of them:
 	// NeighbourWait or GridWait.
 	BlockWait
@@ -120,6 +123,10 @@ const (
 	CommonLoop = "common" // RimlessLoop: that of the others
 	OwnLoop    = "own"    // RimlessLoop: one that does not look for them
 
+	TogetherLoads  = "together"   // LoadOrder: as the compiler likes
+	StatementLoads = "statements" // LoadOrder: for one statement after the other
+	TermLoads      = "terms"      // LoadOrder: for some terms after others
+
 	PrefetchedOperands = "prefetch" // Pointwise: copied to shared memory before they are needed
 	DirectOperands     = "direct"   // Pointwise: loaded where they are used
 
@@ -146,6 +153,7 @@ var roleNames = [roleCount]string{
 	Perspective:   "perspective", Prefetch: "prefetch", Pointwise: "pointwise",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
 	RimPlacement: "rim placement", RimVector: "rim vector", RimTiles: "rim tiles", RimlessLoop: "rimless loop",
+	LoadOrder:    "load order",
 	BlockWait:    "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",

@@ -70,11 +70,12 @@ var spanSeeds = map[int][]string{
 var planeSeeds = map[int][]string{
 	2: {"family=planes,block=128,chunk=64,sizes=literals"},
 	3: {
-		"family=planes,block=4x32,rows=1,chunk=32,prefetch=1,sizes=literals,registers=255",
-		"family=planes,block=8x32,rows=1,chunk=32,prefetch=1,stages=1,sizes=literals,registers=128",
-		"family=planes,block=8x32,rows=1,chunk=32,prefetch=1,stages=1,sizes=literals",
-		"family=planes,block=4x64,rows=1,chunk=32,prefetch=1,stages=2,sizes=literals,registers=128",
-		"family=planes,block=8x32,rows=2,chunk=32,stages=1,sizes=literals",
+		"family=planes,block=4x32,rows=1,chunk=16,prefetch=1,sizes=literals",
+		"family=planes,block=4x32,rows=1,chunk=16,prefetch=1,stages=1,sizes=literals",
+		"family=planes,block=4x32,rows=1,chunk=16,prefetch=1,stages=1,loads=statements,sizes=literals,registers=128",
+		"family=planes,block=4x32,rows=1,chunk=16,stages=1,sizes=literals,registers=168",
+		"family=planes,block=8x32,rows=1,chunk=32,stages=1,loads=statements,sizes=literals,registers=128",
+		"family=planes,block=16x32,rows=1,chunk=16,prefetch=1,stages=1,sizes=literals",
 		"family=overlap,block=256,tile=4x8x32,sizes=literals",
 	},
 }
