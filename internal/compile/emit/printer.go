@@ -272,6 +272,9 @@ func (p *printer) loop(l *kernel.Loop) {
 	if l.Tag == kernel.Unroll && p.Unroll != "" {
 		p.line("%s", p.Unroll)
 	}
+	if l.Factor > 0 && p.Unroll != "" {
+		p.line("%s %d", p.Unroll, l.Factor)
+	}
 	name := p.declare(l.Var, l.Var.Name)
 	next := name + " += " + step
 	if n, ok := kernel.IntLit(l.Step); ok && n == 1 {

@@ -444,6 +444,9 @@ type Loop struct {
 	// Collapse is the number of perfectly nested Parallel loops, this one
 	// included, whose iterations are shared out together; 0 and 1 mean this one.
 	Collapse int
+	// Factor is how many iterations of a Serial loop compilers are asked to write out one after the other; 0 leaves
+	// that to them.
+	Factor int
 	// Reduce are variables that Vector iterations accumulate into, each by one
 	// operator: Add, Min or Max, in any order.
 	Reduce []Reduction

@@ -279,6 +279,9 @@ func (p *parser) loop(n sexpr.Node) Stmt {
 		case "collapse":
 			l.Collapse = p.count(p.form(rest[0], "collapse", 1, false)[0])
 			continue
+		case "factor":
+			l.Factor = p.count(p.form(rest[0], "factor", 1, false)[0])
+			continue
 		case "reduce":
 			r := p.form(rest[0], "reduce", 2, false)
 			o, ok := op.ParseOp(p.atom(r[0], "an operator"))
@@ -301,7 +304,7 @@ func (p *parser) loop(n sexpr.Node) Stmt {
 // with words that no expression starts with.
 func isPart(n sexpr.Node) bool {
 	switch n.Head() {
-	case "threads", "team", "collapse", "reduce", "let", "var", "set", "store", "loads", "stores",
+	case "threads", "team", "collapse", "factor", "reduce", "let", "var", "set", "store", "loads", "stores",
 		"shuffle", "alloc", "for", "if", "barrier", "comment", "prefetch",
 		"async", "async.commit", "async.wait", "async.fence", "bulk", "tensor",
 		"mbarrier.init", "mbarrier.arrive", "mbarrier.wait":

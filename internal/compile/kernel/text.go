@@ -250,6 +250,9 @@ func (w *writer) loop(l *Loop) {
 	if l.Collapse != 0 {
 		head = append(head, fmt.Sprintf("(collapse %d)", l.Collapse))
 	}
+	if l.Factor != 0 {
+		head = append(head, fmt.Sprintf("(factor %d)", l.Factor))
+	}
 	for _, r := range l.Reduce {
 		head = append(head, fmt.Sprintf("(reduce %s %s)", r.Op, r.Var.Name))
 	}

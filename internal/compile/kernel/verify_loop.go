@@ -145,6 +145,9 @@ func (v *verifier) clauses(l *Loop) {
 	} else if l.Collapse > 1 {
 		v.perfect(l)
 	}
+	if l.Factor < 0 || l.Factor > 0 && l.Tag != Serial {
+		v.fail("%d iterations of a %s loop cannot be written out", l.Factor, l.Tag)
+	}
 	if len(l.Reduce) > 0 && l.Tag != Vector {
 		v.fail("only a vector loop reduces")
 	}

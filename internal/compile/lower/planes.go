@@ -79,6 +79,12 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 				{Capability: machine.AsyncCopy, Values: copied}},
 		},
 		{
+			Name: "unroll", Role: schedule.StreamUnroll,
+			Doc: "steps that compilers are to write out one after the other, so that columns move on without copies; " +
+				"0 leaves that to them",
+			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 2, 3, 5), Default: schedule.Int(0),
+		},
+		{
 			Name: "loads", Role: schedule.LoadOrder,
 			Doc: "whether threads load for all statements together, as compilers do, for one after the other, or for " +
 				"some terms of a statement after others: that takes fewer registers, and loads more often what is " +
@@ -358,13 +364,21 @@ func (p *planeBlock) steps(body *scope) {
 		s := &planeStep{planeBlock: p, at: kernel.V(t), body: inner, guarded: guarded}
 		s.number = inner.let(p.env, "number", "number", kernel.Sub(s.at, p.begin))
 		s.write()
-		list.emit(&kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(1), Body: inner.stmts})
+		l := &kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(1), Body: inner.stmts}
+		if !guarded {
+			l.Factor = int(p.set.Int(schedule.StreamUnroll, 0))
+		}
+		list.emit(l)
 		return list.stmts
 	}
 	from, to, inner := p.inner()
 	from = body.let(p.env, "from", "inner_first", kernel.Sel(inner, kernel.Min(kernel.Max(from, p.begin), stop), stop))
 	to = body.let(p.env, "inner_to", "inner_end", kernel.Max(kernel.Min(to, stop), from))
 	p.innerEnd = to
+	if p.alike() {
+		body.emit(loop(false, from, to)...)
+		return
+	}
 	part := body.declare(p.env, "part", types.I64)
 	is := func(n int64) kernel.Expr { return kernel.Bin(op.Eq, kernel.V(part), kernel.I(n)) }
 	lo, hi := kernel.Sel(is(0), p.begin, to), kernel.Sel(is(0), from, stop)
@@ -409,6 +423,22 @@ func (p *planeBlock) inner() (from, to, allowed kernel.Expr) {
 		allowed = conj(allowed, kernel.Le(last, p.end[d+1]))
 	}
 	return from, to, allowed
+}
+
+// alike reports whether all stages compute the same cells in the same steps, which are those that the block stores:
+// then all steps are inner ones.
+func (p *planeBlock) alike() bool {
+	for i, st := range p.pipeline.Stages {
+		if !p.rimless || p.plan.Lags[i] != p.plan.Lags[0] || st.Halo[0] != (pipeline.Halo{}) {
+			return false
+		}
+		for k := range p.axes {
+			if !p.insideOf(st, k).Equal(p.insideOf(p.pipeline.Stages[0], k)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // hasNoRims reports whether all cells that are stored, or read of another stage, are such as their statements assign
@@ -467,7 +497,16 @@ func (p *planeBlock) columnCell(c *pipeline.Column, row int, plane kernel.Expr) 
 	for _, dim := range c.Grid.Dims() {
 		idx = append(idx, index{axis: dim.Axis, at: pos[dim.Axis], plain: true})
 	}
-	return &kernel.Load{Buffer: b.buffer, Index: p.flat(st, idx)}
+	load := &kernel.Load{Buffer: b.buffer, Index: p.flat(st, idx)}
+	if !p.rimless || !p.pipeline.InPlace(c.Grid.Memory) {
+		return load
+	}
+	var there kernel.Expr // beyond the grid the position is another cell's, which a thread may just store
+	for d := range p.threads {
+		at := kernel.Add(p.start[d], p.own[row][d])
+		there = conj(there, kernel.Le(at, p.affine(c.Grid.Dims()[d+1].Hi)))
+	}
+	return kernel.Sel(there, load, zero(c.Grid.Type()))
 }
 
 // fillColumns loads what columns hold before a step: all planes but the newest, and that, too, if it is loaded early.

@@ -212,9 +212,6 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		return &kernel.Load{Buffer: s.planes[from], Index: s.element(from, slot, place, moved)}
 	})
 	c.stage.held = func(c *cell, a *ir.Access, v *graph.Value) kernel.Expr {
-		if s.rimless && row >= 0 && v.Def == nil && s.pipeline.InPlace(v.Memory) {
-			return s.inPlace(c, row, a, v)
-		}
 		if row < 0 || !s.plan.InColumn(st, a) {
 			if v.Def != nil {
 				return nil
@@ -230,6 +227,9 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		}
 		column := s.plan.ColumnOf(v)
 		if s.guarded || s.columns[column] == nil {
+			if s.rimless && s.pipeline.InPlace(v.Memory) {
+				return s.inPlace(c, row, a, v)
+			}
 			return s.fromTile(s.plan.TileOf(v), i, place, a)
 		}
 		return kernel.V(s.columns[column][row][age+column.Newest])

@@ -81,7 +81,7 @@ func NewPlanes(p *Pipeline) (*Planes, error) {
 		})
 		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
 			switch {
-			case v.Def != nil || s.InPlace(v.Memory):
+			case v.Def != nil:
 			case s.InColumn(st, a):
 				s.column(v, a.Index[0].Offset-s.Lags[i])
 			case s.Whole(a):

@@ -75,6 +75,7 @@ b, lag 0, 2 in registers
 c, lag 1, 1 in registers
 d, lag 1
 column of a: 3 planes, the newest 1 ahead
+column of d: 1 planes, the newest -1 ahead
 `},
 	} {
 		p, err := sequenceOf(t, grids+c.text)
