@@ -9,48 +9,27 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
-	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// write makes the step: the newest cells of columns, all stages, and then what is held grows a step older. Neighbours
-// see what was written when all threads have come to the end of the step.
+// write makes the step: the newest cells of columns, all stages, first at the threads' own cells and then around the
+// tile, and then what is held grows a step older. Neighbours see what was written when all threads have come to the end
+// of the step.
 func (s *planeStep) write() {
 	if !s.guarded {
 		s.loadColumns()
 	}
 	s.copyNext()
-	for i, st := range s.pipeline.Stages {
-		lag := s.plan.Lags[i]
-		plane := s.body.let(s.env, fmt.Sprint("plane", lag), "plane", kernel.Sub(s.at, kernel.I(lag)))
+	for i := range s.pipeline.Stages {
 		list := newScope(s.body)
 		for r := range s.own {
-			s.ownCell(list, i, r, plane)
+			s.ownCell(list, i, r)
 		}
-		if s.plan.Shared[i] > 0 {
-			s.haloCells(list, i, plane)
+		if i > 0 && !s.guarded && s.set.Word(schedule.LoadOrder) != schedule.TogetherLoads {
+			s.body.emit(&kernel.Barrier{Scope: kernel.WarpScope}) // compilers move no loads across
 		}
-		if !s.guarded {
-			if i > 0 && s.set.Word(schedule.LoadOrder) != schedule.TogetherLoads {
-				s.body.emit(&kernel.Barrier{Scope: kernel.WarpScope}) // compilers move no loads across
-			}
-			s.body.emit(list.stmts...)
-			continue
-		}
-		from, to := s.needed(i)
-		dim := st.Dim(s.axes[0])
-		from, to = kernel.Sub(from, kernel.I(lag)), kernel.Sub(to, kernel.I(lag))
-		first, last := s.affine(dim.Lo), s.affine(dim.Hi)
-		var some kernel.Expr
-		if in := s.insideOf(st, 0); s.rimless {
-			first, last = s.low(in.Lo, first), s.high(in.Hi, last)
-			for d := range s.threads {
-				some = conj(some, s.notEmpty(st, d+1))
-			}
-		}
-		lo, hi := most(from, first), least(to, kernel.Add(last, kernel.I(1)))
-		some = conj(some, kernel.And(kernel.Ge(plane, lo), kernel.Lt(plane, hi)))
-		s.body.emit(&kernel.If{Cond: some, Then: list.stmts})
+		s.inPlanes(s.body, i, list.stmts)
 	}
+	s.haloCells()
 	s.age()
 	copies := !s.guarded && len(s.copies) > 0
 	if copies {
@@ -59,6 +38,34 @@ func (s *planeStep) write() {
 	if copies || len(s.planes) > 0 {
 		s.body.emit(&kernel.Barrier{Scope: kernel.BlockScope})
 	}
+}
+
+// plane is what a stage computes in the step.
+func (s *planeStep) plane(i int) kernel.Expr {
+	lag := s.plan.Lags[i]
+	return s.body.let(s.env, fmt.Sprint("plane", lag), "plane", kernel.Sub(s.at, kernel.I(lag)))
+}
+
+// inPlanes emits what a stage does in a step, in those in which it computes a plane that the block needs.
+func (s *planeStep) inPlanes(list *scope, i int, stmts []kernel.Stmt) {
+	if !s.guarded {
+		list.emit(stmts...)
+		return
+	}
+	st, lag, plane := s.pipeline.Stages[i], kernel.I(s.plan.Lags[i]), s.plane(i)
+	from, to := s.needed(i)
+	dim := st.Dim(s.axes[0])
+	first, last := s.affine(dim.Lo), s.affine(dim.Hi)
+	var some kernel.Expr
+	if in := s.insideOf(st, 0); s.rimless {
+		first, last = s.low(in.Lo, first), s.high(in.Hi, last)
+		for d := range s.threads {
+			some = conj(some, s.notEmpty(st, d+1))
+		}
+	}
+	lo, hi := most(kernel.Sub(from, lag), first), least(kernel.Sub(to, lag), kernel.Add(last, kernel.I(1)))
+	some = conj(some, kernel.And(kernel.Ge(plane, lo), kernel.Lt(plane, hi)))
+	list.emit(&kernel.If{Cond: some, Then: stmts})
 }
 
 // loadColumns brings the newest cells of columns: those that were loaded early, while those of the next step are.
@@ -103,8 +110,8 @@ func (s *planeStep) age() {
 }
 
 // ownCell computes a stage at one of the thread's own cells.
-func (s *planeStep) ownCell(list *scope, i, r int, plane kernel.Expr) {
-	st, work := s.pipeline.Stages[i], newScope(list)
+func (s *planeStep) ownCell(list *scope, i, r int) {
+	st, work, plane := s.pipeline.Stages[i], newScope(list), s.plane(i)
 	c := s.cell(list, work, i, r, plane, s.own[r])
 	value, assigned := s.value(c, work, st)
 	if held := s.held[st]; held != nil {
@@ -140,56 +147,6 @@ func (s *planeStep) inPlace(c *cell, r int, a *ir.Access, v *graph.Value) kernel
 	}
 	there := applied(c.stage.fromMemory(c, v.Memory, idx), idx)
 	return kernel.Sel(s.itself(c, r), there, zero(v.Type()))
-}
-
-// haloCells computes a stage at the cells around the tile: threads take one after the other.
-func (s *planeStep) haloCells(list *scope, i int, plane kernel.Expr) {
-	st := s.pipeline.Stages[i]
-	threads := int64(1)
-	for _, n := range s.threads {
-		threads *= n
-	}
-	around := func(cells int64, place func(body *scope, n kernel.Expr) []kernel.Expr) {
-		if cells == 0 {
-			return
-		}
-		n := list.declare(s.env, "halo_cell", types.I64)
-		body := newScope(list)
-		at := place(body, kernel.V(n))
-		work := newScope(body)
-		c := s.cell(body, work, i, -1, plane, at)
-		value, _ := s.value(c, work, st)
-		element := s.element(st, s.slot(work, i, i, nil), at, nil)
-		work.emit(&kernel.Store{Buffer: s.planes[st], Index: element, Value: value})
-		s.within(body, st, c, work)
-		loop := &kernel.Loop{Var: n, Lo: s.thread, Hi: kernel.I(cells), Step: kernel.I(threads), Body: body.stmts}
-		s.updates[loop] = true
-		list.emit(loop)
-	}
-	// beyond returns the place on an axis of the n-th cell that is not of the tile.
-	beyond := func(body *scope, d int, n kernel.Expr) kernel.Expr {
-		h := st.Halo[d+1]
-		name := s.Program.Axes[s.axes[d+1]] + "_halo"
-		skip := kernel.Sel(kernel.Lt(n, kernel.I(h.Low)), kernel.I(-h.Low), kernel.I(s.tile[d+1]-h.Low))
-		return body.let(s.env, name, name, kernel.Add(n, skip))
-	}
-	last := len(s.threads) - 1
-	sides := st.Halo[last+1].Low + st.Halo[last+1].High
-	if last == 0 {
-		around(sides, func(body *scope, n kernel.Expr) []kernel.Expr { return []kernel.Expr{beyond(body, 0, n)} })
-		return
-	}
-	side, rows := kernel.I(s.side(st, last)), st.Halo[1].Low+st.Halo[1].High
-	around(rows*s.side(st, last), func(body *scope, n kernel.Expr) []kernel.Expr {
-		x := kernel.Sub(kernel.Bin(op.Rem, n, side), kernel.I(st.Halo[last+1].Low))
-		row := body.let(s.env, "row", "row", kernel.Bin(op.Div, n, side))
-		return []kernel.Expr{beyond(body, 0, row), body.let(s.env, "x_halo", "x_halo", x)}
-	})
-	around(sides*s.tile[1], func(body *scope, n kernel.Expr) []kernel.Expr {
-		column := body.let(s.env, "column", "column", kernel.Bin(op.Rem, n, kernel.I(sides)))
-		row := body.let(s.env, "row", "row", kernel.Bin(op.Div, n, kernel.I(sides)))
-		return []kernel.Expr{row, beyond(body, last, column)}
-	})
 }
 
 // cell starts the code for a stage at a place of a plane: a row of the thread's own cells, or -1.
@@ -250,14 +207,11 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 // value computes a stage at a cell; assigned is the condition that its statement does, nil if that is known.
 func (s *planeStep) value(c *cell, work *scope, st *pipeline.Stage) (value, assigned kernel.Expr) {
 	value, assigned = c.compute()
-	if _, named := value.(*kernel.Ref); !named {
-		into := work.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
-		made := &kernel.Declare{Var: into, Init: value}
-		s.updates[made] = true
-		work.emit(made)
-		value = kernel.V(into)
-	}
-	return value, assigned
+	into := work.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
+	made := &kernel.Declare{Var: into, Init: value}
+	s.updates[made] = true
+	work.emit(made)
+	return kernel.V(into), assigned
 }
 
 // within emits what a cell does if it is one of the stage's array.
