@@ -338,9 +338,9 @@ func (p *planeBlock) needed(i int) (from, to kernel.Expr) {
 	return kernel.Add(p.first, kernel.I(lag-st.Halo[0].Low)), kernel.Add(p.to, kernel.I(lag+st.Halo[0].High))
 }
 
-// steps makes the loop along the stream. Where all cells of a block are computed, the steps in its midst have no
-// conditions. Those at both ends of the stream, and all of blocks at the edges, are made by another loop, which comes
-// before and after; its code is there once.
+// steps makes the loop along the stream. Where there are no rims it is one loop. Else the steps in the midst of a block
+// all of whose cells are computed have no conditions. Those at both ends of the stream, and all of blocks at the edges,
+// are made by another loop, which comes before and after; its code is there once.
 func (p *planeBlock) steps(body *scope) {
 	var begin, stop kernel.Expr
 	for i := range p.pipeline.Stages {
@@ -371,14 +371,15 @@ func (p *planeBlock) steps(body *scope) {
 		list.emit(l)
 		return list.stmts
 	}
+	if p.rimless {
+		p.innerEnd = stop
+		body.emit(loop(false, p.begin, stop)...)
+		return
+	}
 	from, to, inner := p.inner()
 	from = body.let(p.env, "from", "inner_first", kernel.Sel(inner, kernel.Min(kernel.Max(from, p.begin), stop), stop))
 	to = body.let(p.env, "inner_to", "inner_end", kernel.Max(kernel.Min(to, stop), from))
 	p.innerEnd = to
-	if p.alike() {
-		body.emit(loop(false, from, to)...)
-		return
-	}
 	part := body.declare(p.env, "part", types.I64)
 	is := func(n int64) kernel.Expr { return kernel.Bin(op.Eq, kernel.V(part), kernel.I(n)) }
 	lo, hi := kernel.Sel(is(0), p.begin, to), kernel.Sel(is(0), from, stop)
@@ -406,19 +407,12 @@ func (p *planeBlock) inner() (from, to, allowed kernel.Expr) {
 		}
 		for d := range p.threads {
 			in, h := p.insideOf(st, d+1), st.Halo[d+1]
-			if p.rimless {
-				allowed = conj(allowed, p.notEmpty(st, d+1))
-				continue
-			}
 			low := kernel.Sub(p.start[d], kernel.I(h.Low))
 			high := kernel.Add(p.start[d], kernel.I(p.tile[d+1]+h.High-1))
 			allowed = conj(allowed, kernel.And(kernel.Ge(low, p.low(in.Lo, nil)), kernel.Le(high, p.high(in.Hi, nil))))
 		}
 	}
 	for d := range p.threads {
-		if p.rimless {
-			break
-		}
 		last := kernel.Add(p.start[d], kernel.I(p.tile[d+1]))
 		allowed = conj(allowed, kernel.Le(last, p.end[d+1]))
 	}
@@ -484,12 +478,21 @@ func (p *planeBlock) limited(dim ir.Dim, at kernel.Expr) kernel.Expr {
 	return kernel.Max(kernel.Min(at, p.affine(dim.Hi)), p.affine(dim.Lo))
 }
 
+// limitedPlane is a plane of a grid, where steps at the ends of a stream go beyond its planes, or beyond those that the
+// block itself updates in place. Nobody needs what they find.
+func (p *planeBlock) limitedPlane(v *graph.Value, plane kernel.Expr) kernel.Expr {
+	if !p.rimless || !p.pipeline.InPlace(v.Memory) {
+		return p.limited(v.Dims()[0], plane)
+	}
+	return kernel.Max(kernel.Min(plane, kernel.Sub(p.to, kernel.I(1))), p.first)
+}
+
 // columnCell reads a plane of a column of memory at one of the thread's cells.
 func (p *planeBlock) columnCell(c *pipeline.Column, row int, plane kernel.Expr) kernel.Expr {
 	st := p.gridStore(c.Grid.Memory)
 	b := p.bufferOf(st)
 	b.reads = true
-	pos := map[int]kernel.Expr{p.axes[0]: plane}
+	pos := map[int]kernel.Expr{p.axes[0]: p.limitedPlane(c.Grid, plane)}
 	for d := range p.threads {
 		pos[p.axes[d+1]] = p.limited(c.Grid.Dims()[d+1], kernel.Add(p.start[d], p.own[row][d]))
 	}

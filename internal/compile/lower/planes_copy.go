@@ -78,7 +78,7 @@ func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of ke
 			if !same(t) {
 				continue
 			}
-			pos[p.axes[0]] = kernel.Add(of, kernel.I(t.Newest+after))
+			pos[p.axes[0]] = p.limitedPlane(t.Grid, kernel.Add(of, kernel.I(t.Newest+after)))
 			st := p.gridStore(t.Grid.Memory)
 			b := p.bufferOf(st)
 			b.reads = true
@@ -113,7 +113,7 @@ func (p *planeBlock) fillTiles(list *scope, step, stop kernel.Expr) {
 	for after := 1 - most; after < p.distance; after++ {
 		some := slices.DeleteFunc(slices.Clone(tiles), func(t *pipeline.Tile) bool { return after <= -t.Planes })
 		of := step
-		if after > 0 {
+		if after > 0 && !p.rimless {
 			last := kernel.Sub(stop, kernel.I(1))
 			of = kernel.Sub(kernel.Min(kernel.Add(step, kernel.I(after)), last), kernel.I(after))
 		}
@@ -134,9 +134,12 @@ func (s *planeStep) copyNext() {
 	if s.guarded || len(tiles) == 0 {
 		return
 	}
-	last := kernel.Sub(s.innerEnd, kernel.I(1)) // its planes are copied once more: what is behind may not be there
-	of := kernel.Sub(kernel.Min(kernel.Add(s.at, kernel.I(s.distance)), last), kernel.I(s.distance))
-	of = s.body.let(s.env, "ahead", "step_ahead", of)
+	of := s.at
+	if !s.rimless { // the planes of the last step are copied once more: what is behind may not be there
+		last := kernel.Sub(s.innerEnd, kernel.I(1))
+		of = kernel.Sub(kernel.Min(kernel.Add(of, kernel.I(s.distance)), last), kernel.I(s.distance))
+		of = s.body.let(s.env, "ahead", "step_ahead", of)
+	}
 	s.copyPlanes(s.body, tiles, s.at, of, s.distance)
 	s.body.emit(&kernel.AsyncCommit{})
 }

@@ -48,7 +48,7 @@ func (s *planeStep) plane(i int) kernel.Expr {
 
 // inPlanes emits what a stage does in a step, in those in which it computes a plane that the block needs.
 func (s *planeStep) inPlanes(list *scope, i int, stmts []kernel.Stmt) {
-	if !s.guarded {
+	if !s.guarded && (!s.rimless || s.alike()) {
 		list.emit(stmts...)
 		return
 	}
@@ -79,9 +79,11 @@ func (s *planeStep) loadColumns() {
 				continue
 			}
 			s.body.emit(&kernel.Assign{Var: held[r][0], Value: kernel.V(s.early[c][r])})
-			// The last step loads what it has once more: the next plane may be another block's.
-			next := kernel.Min(kernel.Add(s.at, kernel.I(1)), kernel.Sub(s.innerEnd, kernel.I(1)))
-			plane := kernel.Add(s.body.let(s.env, "next", "step_next", next), kernel.I(c.Newest))
+			next := kernel.Add(s.at, kernel.I(1))
+			if !s.rimless { // the last step loads what it has once more: the next plane may be another block's
+				next = s.body.let(s.env, "next", "step_next", kernel.Min(next, kernel.Sub(s.innerEnd, kernel.I(1))))
+			}
+			plane := kernel.Add(next, kernel.I(c.Newest))
 			s.body.emit(&kernel.Assign{Var: s.early[c][r], Value: s.columnCell(c, r, plane)})
 		}
 	}
@@ -273,7 +275,7 @@ func (s *planeStep) store(work *scope, i, r int, c *cell, plane kernel.Expr, val
 	} else {
 		own = assigned
 	}
-	if s.guarded {
+	if s.guarded || s.rimless && st.Halo[0] != (pipeline.Halo{}) {
 		own = conj(own, kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.to)))
 	}
 	if s.rimless {

@@ -70,12 +70,12 @@ var spanSeeds = map[int][]string{
 var planeSeeds = map[int][]string{
 	2: {"family=planes,block=128,chunk=64,sizes=literals"},
 	3: {
-		"family=planes,block=4x32,rows=1,chunk=16,prefetch=1,sizes=literals",
-		"family=planes,block=4x32,rows=1,chunk=16,prefetch=1,stages=1,sizes=literals",
-		"family=planes,block=4x32,rows=1,chunk=16,prefetch=1,stages=1,loads=statements,sizes=literals,registers=128",
-		"family=planes,block=4x32,rows=1,chunk=16,stages=1,sizes=literals,registers=168",
-		"family=planes,block=8x32,rows=1,chunk=32,stages=1,loads=statements,sizes=literals,registers=128",
-		"family=planes,block=16x32,rows=1,chunk=16,prefetch=1,stages=1,sizes=literals",
+		"family=planes,block=4x32,chunk=64,prefetch=1,stages=1,sizes=literals",
+		"family=planes,block=4x32,chunk=32,prefetch=1,unroll=3,loads=terms,sizes=literals",
+		"family=planes,block=8x32,chunk=32,prefetch=1,unroll=2,loads=statements,sizes=literals",
+		"family=planes,block=4x32,chunk=32,stages=1,loads=terms,sizes=literals",
+		"family=planes,block=4x32,chunk=64,prefetch=1,sizes=literals",
+		"family=planes,block=16x32,chunk=64,prefetch=1,stages=1,sizes=literals,registers=128",
 		"family=overlap,block=256,tile=4x8x32,sizes=literals",
 	},
 }
