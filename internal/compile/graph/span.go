@@ -23,8 +23,7 @@ type Span struct {
 	// the program gives them: what nothing reads before it is computed anew, a span does not
 	// store.
 	After int64
-	// Dropped are the grids that a sequence writes and does not store: they are no results, and the rest of the
-	// program has nothing to do with them.
+	// Dropped are the grids that iterations write and the span does not store: they are temporary.
 	Dropped []*ir.Grid
 	// Final are the contents that grids have after the span. Those that are not among the outputs may be made by
 	// instances that are left out.
@@ -366,11 +365,11 @@ func (b *builder) outputs(final map[*ir.Grid]*Value, made int) error {
 		if v.Def == nil {
 			continue
 		}
+		if slices.Contains(s.Iterate.Temporary, g) {
+			s.Dropped = append(s.Dropped, g)
+			continue
+		}
 		if s.Iterate.Sequence {
-			if slices.Contains(s.Iterate.Temporary, g) {
-				s.Dropped = append(s.Dropped, g)
-				continue
-			}
 			s.Outputs = append(s.Outputs, &Output{Value: v})
 			continue
 		}

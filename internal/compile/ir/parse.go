@@ -518,21 +518,18 @@ func (r *reader) ops(l *parts) []Op {
 			out = append(out, o)
 		case "iterate":
 			o := &Iterate{Count: r.expr(in.next("count"))}
+			o.Temporary = r.temporary(in)
 			o.Body = r.ops(in)
 			out = append(out, o)
 		case "sequence":
-			var temporary []*Grid
-			if list, ok := in.list("temporary"); ok {
-				for len(list.rest) > 0 {
-					temporary = append(temporary, r.gridNamed(list.next("grid")))
-				}
-			}
-			o := NewSequence(r.ops(in))
-			o.Temporary = temporary
+			o := NewSequence(nil)
+			o.Temporary = r.temporary(in)
+			o.Body = r.ops(in)
 			out = append(out, o)
 		case "until":
 			o := &Iterate{Until: r.expr(in.next("condition"))}
 			o.Check, o.Max = r.setting(in, "check", 1), r.setting(in, "max", math.MaxInt32)
+			o.Temporary = r.temporary(in)
 			o.Body = r.ops(in)
 			out = append(out, o)
 		default:
@@ -540,6 +537,17 @@ func (r *reader) ops(l *parts) []Op {
 		}
 	}
 	return out
+}
+
+// temporary reads the temporary grids of an iterate, if there are any.
+func (r *reader) temporary(l *parts) []*Grid {
+	var grids []*Grid
+	if list, ok := l.list("temporary"); ok {
+		for len(list.rest) > 0 {
+			grids = append(grids, r.gridNamed(list.next("grid")))
+		}
+	}
+	return grids
 }
 
 // setting reads (head number), if it is there.

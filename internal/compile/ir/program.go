@@ -225,8 +225,10 @@ type Rotate struct{ Grids []*Grid }
 //
 //	(iterate (i32 10) (run heat) (rotate u next))
 //
+// What an iteration leaves in temporary grids is of no use to anything after it, the next iteration included.
+//
 // A Sequence is calls and rotations outside of all loops, which are executed once. It is no loop of the source: its
-// iteration is not counted. What it leaves in its temporary grids is of no use to anything after it.
+// iteration is not counted.
 //
 //	(sequence (temporary fx fy) (run fluxes) (run update))
 type Iterate struct {

@@ -13,31 +13,50 @@ func NewSequence(body []Op) *Iterate {
 }
 
 // Sequences returns a program's body with the calls and rotations between its loops as sequences, if they assign
-// two grids at least: such statements may share a kernel.
+// two grids at least: such statements may share a kernel. Its innermost iterates have their temporary grids.
 func Sequences(p *Program, body []Op) []Op {
 	var out, run []Op
-	end := func(rest []Op) {
+	end := func() {
 		if assignments(run) > 1 {
-			s := NewSequence(run)
-			for _, g := range p.Grids {
-				if temporary(p, run, rest, g) {
-					s.Temporary = append(s.Temporary, g)
-				}
-			}
-			run = []Op{s}
+			run = []Op{NewSequence(run)}
 		}
 		out, run = append(out, run...), nil
 	}
-	for i, o := range body {
+	for _, o := range body {
 		if it, ok := o.(*Iterate); ok {
-			end(body[i:])
+			end()
 			out = append(out, it)
 			continue
 		}
 		run = append(run, o)
 	}
-	end(nil)
+	end()
+	for i, o := range out {
+		if it, ok := o.(*Iterate); ok {
+			findTemporary(p, it, out[i+1:])
+		}
+	}
 	return out
+}
+
+// findTemporary finds the temporary grids of an iterate, or of those in it. Others are the ops that are executed after
+// it, or after an iteration of it.
+func findTemporary(p *Program, it *Iterate, others []Op) {
+	nested := false
+	for i, o := range it.Body {
+		if inner, ok := o.(*Iterate); ok {
+			findTemporary(p, inner, slices.Concat(it.Body[:i], it.Body[i+1:], others))
+			nested = true
+		}
+	}
+	if nested {
+		return
+	}
+	for _, g := range p.Grids {
+		if temporary(p, it.Body, others, g) {
+			it.Temporary = append(it.Temporary, g)
+		}
+	}
 }
 
 // assignments counts the statements of calls that assign arrays.
@@ -55,41 +74,54 @@ func assignments(body []Op) int {
 	return n
 }
 
-// Keep makes a grid a result: no sequence leaves it out.
+// Keep makes a grid a result: no iterate leaves it out.
 func (p *Program) Keep(g *Grid) {
 	g.CopyOut = true
-	for _, o := range p.Body {
+	keep(p.Body, g)
+}
+
+func keep(body []Op, g *Grid) {
+	for _, o := range body {
 		if it, ok := o.(*Iterate); ok {
 			it.Temporary = slices.DeleteFunc(slices.Clone(it.Temporary), func(t *Grid) bool { return t == g })
+			keep(it.Body, g)
 		}
 	}
 }
 
-// temporary reports whether calls write a grid for themselves alone: it is no result, no op after them has to do with
-// it, and none of them reads it before it is written. All grids are results of a program that names none.
+// temporary reports whether calls write a grid for themselves alone: it is no result, no other op has to do with it,
+// none of them reads it before it is written, and all write the same cells. All grids are results of a program that
+// names none.
 func temporary(p *Program, calls, rest []Op, g *Grid) bool {
 	results := slices.ContainsFunc(p.Grids, func(g *Grid) bool { return g.CopyOut })
 	if g.CopyOut || !results || mentions(rest, g) {
 		return false
 	}
+	if rotated(calls, g) {
+		return false
+	}
+	var first *Stmt
 	for _, o := range calls {
 		run, ok := o.(*Run)
 		if !ok {
-			if mentions([]Op{o}, g) {
-				return false
-			}
 			continue
 		}
 		for _, st := range run.Call.Body {
-			if readsGrid(st, g) {
+			if first == nil && readsGrid(st, g) {
 				return false
 			}
-			if st.Array != nil && st.Array.Grid == g {
-				return !rotated(calls, g)
+			if st.Array == nil || st.Array.Grid != g {
+				continue
+			}
+			if first == nil {
+				first = st
+			}
+			if st.Color != nil || !st.Domain.Equal(first.Domain) { // else cells that one leaves may be another's
+				return false
 			}
 		}
 	}
-	return false
+	return first != nil
 }
 
 func rotated(body []Op, g *Grid) bool {

@@ -31,6 +31,12 @@ stencil add (o, u) { o[j][i] += u[j][i]; }
 		{"a loop parts two", "copy (b, a); copy (d, b); iterate 2 { add (d, a); } copy (c, a); add (d, c);",
 			"(sequence (temporary b) (run copy) (run copy.2)) (iterate (i32 2) (run add)) " +
 				"(sequence (temporary c) (run copy.3) (run add.2))"},
+		{"a loop has one", "iterate 2 { copy (b, a); copy (d, b); }",
+			"(iterate (i32 2) (temporary b) (run copy) (run copy.2))"},
+		{"the loop around it reads what is left", "iterate 2 { iterate 3 { copy (b, a); copy (d, b); } add (d, b); }",
+			"(iterate (i32 2) (iterate (i32 3) (run copy) (run copy.2)) (run add))"},
+		{"the next iteration reads what is left", "iterate 2 { add (b, a); copy (d, b); }",
+			"(iterate (i32 2) (run add) (run copy))"},
 	} {
 		src := diag.NewSource("t.loom", head+c.steps)
 		p, list := lang.Load(src)
@@ -71,7 +77,8 @@ func TestWrongSequences(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{"(iterate (i32 2) (sequence (run s) (run r)))", "outside of loops"},
 		{"(sequence (run s) (iterate (i32 2) (run r)))", "outside of loops"},
-		{"(sequence (temporary b) (run s) (run r))", "b is no temporary grid"}, // no grid is named as a result: all are
+		// No grid is named as a result: all are.
+		{"(sequence (temporary b) (run s) (run r))", "b is no temporary grid of an iterate"},
 	} {
 		p, err := ir.ParseText(strings.Replace(head, "(copyin)", "", 1) + c.body + "))")
 		if err == nil {

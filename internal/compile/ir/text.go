@@ -285,15 +285,15 @@ func (w printer) ops(body []Op) []sexpr.Node {
 			switch {
 			case o.Sequence:
 				head = "sequence"
-				if len(o.Temporary) > 0 {
-					parts.add(sexpr.L("temporary", w.grids(o.Temporary)...))
-				}
 			case o.Count != nil:
 				parts.add(w.expr(o.Count))
 			default:
 				head = "until"
 				parts.add(w.expr(o.Until), sexpr.L("check", sexpr.A("%d", o.Check)),
 					sexpr.L("max", sexpr.A("%d", o.Max)))
+			}
+			if len(o.Temporary) > 0 {
+				parts.add(sexpr.L("temporary", w.grids(o.Temporary)...))
 			}
 			l.add(sexpr.L(head, append(parts, w.ops(o.Body)...)...))
 		default:

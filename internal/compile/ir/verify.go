@@ -28,7 +28,7 @@ func Verify(p *Program) error {
 		v.checkCall(p.Initial)
 	}
 	v.where = "body"
-	v.ops(p.Body, false)
+	v.ops(p.Body, nil, false)
 	return errors.Join(v.errs...)
 }
 

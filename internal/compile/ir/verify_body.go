@@ -7,7 +7,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-func (v *verifier) ops(body []Op, inside bool) {
+// ops checks a body. Others are the ops that are executed after it, and inside says that an iterate repeats it.
+func (v *verifier) ops(body, others []Op, inside bool) {
 	for i, o := range body {
 		switch o := o.(type) {
 		case *Run:
@@ -19,26 +20,35 @@ func (v *verifier) ops(body []Op, inside bool) {
 		case *Iterate:
 			v.iterate(o)
 			if o.Sequence {
-				v.sequence(o, body[i+1:], inside)
+				v.sequence(o, inside)
 			}
-			v.ops(o.Body, true)
+			after := slices.Concat(body[i+1:], others)
+			if inside {
+				after = append(after, body[:i]...)
+			}
+			v.temporary(o, after)
+			v.ops(o.Body, after, true)
 		default:
 			v.errorf("there is no op %T", o)
 		}
 	}
 }
 
-// sequence checks that a sequence is outside of loops and has none in it, and that nothing needs its temporary grids.
-func (v *verifier) sequence(o *Iterate, rest []Op, inside bool) {
+// temporary checks that nothing needs the temporary grids of an iterate.
+func (v *verifier) temporary(o *Iterate, others []Op) {
+	for _, g := range o.Temporary {
+		if !temporary(v.p, o.Body, others, g) {
+			v.errorf("%s is no temporary grid of an iterate", g.Name)
+		}
+	}
+}
+
+// sequence checks that a sequence is outside of loops, and has none in it.
+func (v *verifier) sequence(o *Iterate, inside bool) {
 	one, ok := o.Count.(Const)
 	loop := slices.ContainsFunc(o.Body, func(o Op) bool { _, ok := o.(*Iterate); return ok })
 	if inside || loop || !ok || one.Value.I != 1 {
 		v.errorf("a sequence is calls and rotations outside of loops, executed once")
-	}
-	for _, g := range o.Temporary {
-		if !temporary(v.p, o.Body, rest, g) {
-			v.errorf("%s is no temporary grid of a sequence", g.Name)
-		}
 	}
 }
 

@@ -214,6 +214,14 @@ func (p *planeBlock) stored(k int) (lo, end kernel.Expr) {
 	return lo, end
 }
 
+// aligned is a position on the innermost axis where a line of memory begins, at or before one: then what warps load and
+// store are whole lines.
+func (p *planeBlock) aligned(at kernel.Expr) kernel.Expr {
+	st := p.pipeline.Stages[len(p.pipeline.Stages)-1]
+	first := p.affine(st.Dim(p.axes[len(p.axes)-1]).Lo)
+	return kernel.Sub(at, kernel.Bin(op.Rem, kernel.Sub(at, first), kernel.I(alignedCells(st))))
+}
+
 // blocks makes the launch: blocks of tiles and chunks, and the threads of each.
 func (p *planeBlock) blocks() []kernel.Stmt {
 	top := newScope(nil)
@@ -223,6 +231,9 @@ func (p *planeBlock) blocks() []kernel.Stmt {
 	for k := len(p.axes) - 1; k >= 0; k-- {
 		name := p.Program.Axes[p.axes[k]]
 		lo, end := p.stored(k)
+		if p.rimless && k == len(p.axes)-1 {
+			lo = p.aligned(lo)
+		}
 		p.lo[k], p.end[k] = lo, end
 		count := kernel.I(1)
 		b := top.declare(p.env, name+"_block", types.I64)
@@ -481,10 +492,10 @@ func (p *planeBlock) limited(dim ir.Dim, at kernel.Expr) kernel.Expr {
 // limitedPlane is a plane of a grid, where steps at the ends of a stream go beyond its planes, or beyond those that the
 // block itself updates in place. Nobody needs what they find.
 func (p *planeBlock) limitedPlane(v *graph.Value, plane kernel.Expr) kernel.Expr {
-	if !p.rimless || !p.pipeline.InPlace(v.Memory) {
-		return p.limited(v.Dims()[0], plane)
+	if p.rimless && p.pipeline.InPlace(v.Memory) {
+		plane = kernel.Max(kernel.Min(plane, kernel.Sub(p.to, kernel.I(1))), p.first)
 	}
-	return kernel.Max(kernel.Min(plane, kernel.Sub(p.to, kernel.I(1))), p.first)
+	return p.limited(v.Dims()[0], plane)
 }
 
 // columnCell reads a plane of a column of memory at one of the thread's cells.

@@ -70,6 +70,7 @@ func NewPlanes(p *Pipeline) (*Planes, error) {
 			s.Lags[i] = max(s.Lags[i], lag)
 		})
 	}
+	s.delay()
 	for i, st := range p.Stages {
 		s.reads(st, func(r planeRead) {
 			from := r.from.Number
@@ -91,6 +92,31 @@ func NewPlanes(p *Pipeline) (*Planes, error) {
 		})
 	}
 	return s, nil
+}
+
+// delay has stages compute a plane as late as others allow: then few planes of it are held, and it reads the same
+// planes of memory as those that read it.
+func (s *Planes) delay() {
+	latest := slices.Repeat([]int64{slices.Max(s.Lags)}, len(s.Stages))
+	limit := func(i int, lag int64) { latest[i] = min(latest[i], lag) }
+	for i, st := range slices.Backward(s.Stages) { // all that read a stage come after it
+		s.Lags[i] = latest[i]
+		s.reads(st, func(r planeRead) {
+			lag := s.Lags[i] - r.high
+			if !r.own {
+				lag--
+			}
+			limit(r.from.Number, lag)
+		})
+		if st.Output == nil || st.Output.Spare {
+			continue
+		}
+		for j, reader := range s.Stages[:i] {
+			if s.readsMemory(reader, st.Value.Memory) {
+				limit(j, s.Lags[i])
+			}
+		}
+	}
 }
 
 // UpdateInPlace lets outputs take the place of what is in memory, without a spare, where every cell of that is read by
