@@ -39,7 +39,7 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		blocks = schedule.Numbers(128, 64, 256, 512, 32)
 	} else {
 		for _, n := range [][2]int64{
-			{8, 32}, {4, 64}, {16, 32}, {8, 64}, {4, 32}, {2, 64}, {16, 16}, {2, 128}, {4, 16}, {16, 64},
+			{8, 32}, {4, 64}, {16, 32}, {8, 64}, {4, 32}, {2, 64}, {16, 16}, {2, 128}, {4, 128}, {4, 16}, {16, 64},
 		} {
 			blocks = append(blocks, schedule.Int(n[0], n[1]))
 		}

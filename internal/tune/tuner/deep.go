@@ -75,7 +75,9 @@ var planeSeeds = map[int][]string{
 		"family=planes,block=8x32,chunk=32,prefetch=1,unroll=2,loads=statements,sizes=literals",
 		"family=planes,block=4x32,chunk=32,stages=1,loads=terms,sizes=literals",
 		"family=planes,block=4x32,chunk=64,prefetch=1,sizes=literals",
-		"family=planes,block=16x32,chunk=64,prefetch=1,stages=1,sizes=literals,registers=128",
+		"family=planes,block=8x32,chunk=64,prefetch=1,stages=1,unroll=2,sizes=literals",
+		"family=planes,block=4x128,chunk=32,unroll=2,loads=statements,sizes=literals,registers=128",
+		"family=planes,block=8x32,rows=2,chunk=160,unroll=2,loads=terms,sizes=literals,registers=64",
 		"family=overlap,block=256,tile=4x8x32,sizes=literals",
 	},
 }
