@@ -89,14 +89,18 @@ func (c *chooser) find(call string, from, to int, space schedule.Space) (schedul
 	return partial, nil
 }
 
+const noTimeLoop = "the program has no time loop (iterate)"
+
 // loopsText says how the loops of the program are named in plans.
 func (c *chooser) loopsText(depth int) string {
-	if len(c.loops) == 0 {
-		return "the program has no time loop (iterate)"
-	}
 	var names []string
 	for _, l := range c.loops {
-		names = append(names, fmt.Sprintf("%s[0:%d]@%d{...}", l.Name, l.Leaves(), depth))
+		if depth == 1 || !l.Iterate.Sequence {
+			names = append(names, fmt.Sprintf("%s[0:%d]@%d{...}", l.Name, l.Leaves(), depth))
+		}
+	}
+	if len(names) == 0 {
+		return noTimeLoop
 	}
 	return "write " + strings.Join(names, " or ")
 }
@@ -125,10 +129,11 @@ func (c *chooser) check() error {
 		}
 		k := c.plan.Kernels[i]
 		if k.Depth > 1 && diag.Nearest(k.Call, c.callNames()) == "" {
-			if len(c.loops) == 0 {
-				return fmt.Errorf("plan: %s@%d: %s", k.Name(), k.Depth, c.loopsText(k.Depth))
+			text := c.loopsText(k.Depth)
+			if text == noTimeLoop {
+				return fmt.Errorf("plan: %s@%d: %s", k.Name(), k.Depth, text)
 			}
-			return fmt.Errorf("plan: the program has no loop %s; %s", k.Call, c.loopsText(k.Depth))
+			return fmt.Errorf("plan: the program has no loop %s; %s", k.Call, text)
 		}
 		var have, calls []string
 		for _, q := range c.known {

@@ -219,7 +219,7 @@ func (p *planeBlock) stored(k int) (lo, end kernel.Expr) {
 func (p *planeBlock) aligned(at kernel.Expr) kernel.Expr {
 	st := p.pipeline.Stages[len(p.pipeline.Stages)-1]
 	first := p.affine(st.Dim(p.axes[len(p.axes)-1]).Lo)
-	return kernel.Sub(at, kernel.Bin(op.Rem, kernel.Sub(at, first), kernel.I(alignedCells(st))))
+	return kernel.Sub(at, floorMod(kernel.Sub(at, first), kernel.I(alignedCells(st))))
 }
 
 // blocks makes the launch: blocks of tiles and chunks, and the threads of each.
