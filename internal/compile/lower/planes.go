@@ -82,7 +82,7 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Name: "unroll", Role: schedule.StreamUnroll,
 			Doc: "steps that compilers are to write out one after the other, so that columns move on without copies; " +
 				"0 leaves that to them",
-			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 2, 3, 5), Default: schedule.Int(0),
+			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 2, 3), Default: schedule.Int(0),
 		},
 		{
 			Name: "loads", Role: schedule.LoadOrder,

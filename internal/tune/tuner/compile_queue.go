@@ -42,6 +42,7 @@ type compileQueue struct {
 	compileTimes map[string][]time.Duration // seconds of each compilation, by class, the shortest first
 	waitTimes    []time.Duration            // from request to code, of variants that no cache had, the shortest first
 	minLimit     time.Duration              // the shortest time limit of a compilation
+	firstLimit   time.Duration              // that of the first compilations; 0 is none
 }
 
 type compileTask struct {
@@ -223,7 +224,8 @@ func (q *compileQueue) compile(task *compileTask) {
 	if limit, ok := q.timeLimit(task.class); ok {
 		late := verdict.For(verdict.Compiler,
 			fmt.Errorf(
-				"the compiler has not come to an end after %v; half of all variants take a tenth of that or less",
+				"the compiler has not come to an end after %v; half of all variants take a tenth of that or less, "+
+					"or it is half of the search's time",
 				limit.Round(time.Millisecond)))
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, limit, late)
@@ -293,16 +295,29 @@ const (
 	tooLong        = 10
 	enoughCompiled = 20
 	leastCompiling = 2 * time.Second
+	firstCompiling = 10 * time.Second // at the least for the first ones, in a search with a budget
 )
 
+// firstLimitOf is how long each of the first variants may be compiled in a search of so much time: a search with a
+// budget would else end when the slowest of them does.
+func firstLimitOf(budget time.Duration) time.Duration {
+	if budget == 0 {
+		return 0
+	}
+	return max(budget/2, firstCompiling)
+}
+
 // timeLimit returns how long a variant of a class may be compiled. It is false if only the compiler's own limit
-// applies: before enough variants are compiled, and where nothing is compiled ahead.
+// applies: before enough variants are compiled in a search without a budget, and where nothing is compiled ahead.
 func (q *compileQueue) timeLimit(class string) (time.Duration, bool) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	times := q.compileTimes[class]
-	if q.lab.About().Shared || len(times) < enoughCompiled {
+	switch {
+	case q.lab.About().Shared:
 		return 0, false
+	case len(times) < enoughCompiled:
+		return q.firstLimit, q.firstLimit > 0
 	}
 	return max(q.minLimit, tooLong*times[len(times)/2]), true
 }

@@ -122,16 +122,16 @@ func (l *loopSearch) in(p schedule.Plan) []deep.Version {
 }
 
 // withNamed returns a plan with the best configurations of the kernels of several iterations that the user's
-// plan names.
-func (t *tuning) withNamed(p schedule.Plan) schedule.Plan {
+// plan names, or with others that come next, and whether it names any.
+func (t *tuning) withNamed(p schedule.Plan, alternative int) (plan schedule.Plan, some bool) {
 	for _, l := range t.loops {
 		for _, k := range l.spans {
 			if l.named != nil && len(k.leaders) > 0 {
-				p = k.in(p, k.leaders[0].config)
+				p, some = k.in(p, k.leaders[min(alternative, len(k.leaders)-1)].config), true
 			}
 		}
 	}
-	return p
+	return p, some
 }
 
 // Plans with kernels of several iterations that are timed side by side at the end.
@@ -143,7 +143,7 @@ const mostSpanPlans = 4
 func (t *tuning) spanPlans() []schedule.Plan {
 	var plans []schedule.Plan
 	for n := range mostSpanPlans {
-		plan, some := t.withNamed(t.base()), false
+		plan, some := t.withNamed(t.base(), n)
 		for _, l := range t.loops {
 			if l.named != nil {
 				continue

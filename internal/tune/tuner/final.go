@@ -369,7 +369,7 @@ func (t *tuning) finalists() []*finalist {
 			}
 			plan, changed = k.in(plan, k.leaders[n].config), true
 		}
-		plan = t.withNamed(plan)
+		plan, _ = t.withNamed(plan, 0)
 		if changed && !slices.ContainsFunc(list,
 			func(r *finalist) bool { return !r.naive && r.plan.String() == plan.String() }) {
 			list = append(list, &finalist{name: fmt.Sprintf("found %d", n+1), plan: plan, needed: n == 0, found: true})

@@ -64,6 +64,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	t.queue = newCompileQueue(working, o.Lab, t.clock)
+	t.queue.firstLimit = firstLimitOf(o.Budget)
 	if err := t.setUp(ctx); err != nil {
 		return nil, err
 	}
