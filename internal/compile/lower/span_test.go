@@ -458,5 +458,5 @@ func checkSpan(t *testing.T, target lower.Target, b *ir.Binding, text string, se
 	if got.Spans() == 0 {
 		return errors.New("no span was carried out")
 	}
-	return want.compare(b.Program, got)
+	return want.compare(b.Program, got, m.Dropped()...)
 }

@@ -207,9 +207,9 @@ func (r *ComplexRow) describe(b *ir.Binding) int64 {
 	return points
 }
 
-// temporary reports whether a grid is of use inside of one sequence alone.
+// temporary reports whether a grid is of use inside of one sequence alone. Of time loops the paper counts all grids.
 func temporary(p *ir.Program, g *ir.Grid) bool {
-	in := func(l graph.Loop) bool { return slices.Contains(l.Iterate.Temporary, g) }
+	in := func(l graph.Loop) bool { return l.Iterate.Sequence && slices.Contains(l.Iterate.Temporary, g) }
 	return slices.ContainsFunc(graph.Loops(p), in)
 }
 

@@ -1,0 +1,189 @@
+package lower_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+)
+
+// fluxText is two calls: fluxes on three axes, of which two are temporary, and an update in place that reads them. The
+// second fluxes are made of the first ones.
+const fluxText = `
+parameter L, M, N;
+iterator k, j, i;
+%[1]s u[L,M,N], v[L,M,N], x[L,M,N], y[L,M,N], z[L,M,N], w[M,N];
+%[2]s
+copyin u, v, w;
+copyout v, z;
+stencil fluxes (x, y, z, u) {
+  x[k][j][i] = 0.7*u[k][j][i-1] - 0.2*u[k][j][i+1];
+  y[k][j][i] = 0.3*u[k][j-2][i] + 0.1*u[k-1][j][i] + x[k][j][i];
+  z[k][j][i] = 0.9*u[k-1][j][i] - 0.4*u[k+1][j][i];
+}
+stencil update (v, x, y, z, w) {
+  v[k][j][i] = v[k][j][i] + w[j][i]*(x[k][j][i+1] - x[k][j][i]);
+  v[k][j][i] += 0.3*(y[k][j+1][i] - y[k][j][i]) - 0.6*(z[k+1][j][i] - z[k][j][i]);
+}
+%[3]s
+`
+
+// Statements of two calls, carried out plane by plane, leave what single ones leave, at awkward sizes: with and without
+// rims, by blocks larger and smaller than the domain, whatever is copied, held early or loaded in order.
+func TestPlanes(t *testing.T) {
+	const inside = "[1:L-2, 2:M-2, 1:N-2] : fluxes (x, y, z, u);\n[1:L-3, 2:M-3, 1:N-3] : update (v, x, y, z, w);"
+	const all = "fluxes (x, y, z, u);\nupdate (v, x, y, z, w);"
+	sizes := []string{"L=9 M=11 N=37", "L=7 M=13 N=17", "L=5 M=6 N=131", "L=17 M=19 N=33"}
+	for n, c := range []struct{ kind, boundary, steps, config string }{
+		{"double", "", inside, "block=4x16,chunk=7"},
+		{"double", "", inside, "block=8x32,rows=2,chunk=0,prefetch=1"},
+		{"double", "", inside, "block=4x16,rows=3,chunk=7,prefetch=1,stages=1,loads=terms"},
+		{"float", "", inside, "block=8x32,chunk=16,stages=2,loads=statements,sizes=literals"},
+		{"float", "", inside, "block=2x64,chunk=7,unroll=2,registers=128"},
+		{"double", "boundary u, x, y, z : clamp;", all, "block=4x16,chunk=7,prefetch=1"},
+		{"double", "boundary u : mirror; boundary x, y : constant(0.25); boundary z : clamp;", all,
+			"block=4x16,rows=2,chunk=0,stages=1,loads=terms"},
+		{"float", "boundary u : reflect on j;", "fluxes (x, y, z, u);\n[1:L-3, 2:M-3, 1:N-3] : update (v, x, y, z, w);",
+			"block=8x32,chunk=7,prefetch=1,stages=1"},
+	} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			p := load(t, "fluxes", fmt.Sprintf(fluxText, c.kind, c.boundary, c.steps))
+			text := "sequence[0:2]@1{family=planes," + c.config + "}"
+			right := 0
+			for k, size := range sizes {
+				err := checkSpan(t, lower.GPU, bind(t, p, size).In(arith.Contract), text, uint64(10*n+k))
+				switch {
+				case err == nil:
+					right++
+				case strings.Contains(err.Error(), "for its boundaries"):
+				default:
+					t.Errorf("%s: %v", size, err)
+				}
+			}
+			if right < 3 {
+				t.Errorf("%d sizes were computed", right)
+			}
+		})
+	}
+}
+
+// What no kernel needs afterwards is not stored, and what is updated in place has no spare. Without rims there is one
+// loop, and else one for blocks at the edges, too.
+func TestPlanesStoreResultsAlone(t *testing.T) {
+	const steps = "[1:L-2, 2:M-2, 1:N-2] : fluxes (x, y, z, u);\n[1:L-3, 2:M-3, 1:N-3] : update (v, x, y, z, w);"
+	for _, c := range []struct {
+		boundary string
+		loops    int
+	}{{"", 1}, {"boundary z : clamp;", 2}} {
+		p := load(t, "fluxes", fmt.Sprintf(fluxText, "double", c.boundary, steps))
+		b := bind(t, p, "L=20 M=30 N=40").In(arith.Contract)
+		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, Plan: plan(t, "sequence[0:2]@1{family=planes}")}
+		m, err := lower.Program(b.Program, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Spans) != 1 || len(m.Spans[0].Exchanges) > 0 {
+			t.Fatalf("%d spans, %v", len(m.Spans), m.Spans[0].Exchanges)
+		}
+		var dropped []string
+		for _, g := range m.Dropped() {
+			dropped = append(dropped, g.Name)
+		}
+		if got := strings.Join(dropped, " "); got != "x y" {
+			t.Errorf("%q are dropped, and not x and y", got)
+		}
+		text := kernel.Text(m.Spans[0].Launches[0].Kernel)
+		if got := strings.Count(text, "(for step "); got != c.loops {
+			t.Errorf("%q: %d loops along the stream, and not %d", c.boundary, got, c.loops)
+		}
+		for _, name := range []string{"v", "z"} {
+			if !strings.Contains(text, "(store "+name+" ") {
+				t.Errorf("%s is not stored", name)
+			}
+		}
+		for _, name := range []string{"x", "y"} {
+			if strings.Contains(text, "(store "+name+" ") {
+				t.Errorf("%s is stored", name)
+			}
+		}
+	}
+}
+
+// A kernel whose threads do not wait for neighbours, or that reads a plane too early, is found.
+func TestWrongPlanesAreFound(t *testing.T) {
+	const steps = "[1:L-2, 2:M-2, 1:N-2] : fluxes (x, y, z, u);\n[1:L-3, 2:M-3, 1:N-3] : update (v, x, y, z, w);"
+	p := load(t, "fluxes", fmt.Sprintf(fluxText, "double", "", steps))
+	b := bind(t, p, "L=9 M=21 N=43").In(arith.Contract)
+	want, err := expect(b, interp.NoBounds, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(s kernel.Stmt) bool // whether a statement is left out
+	}{
+		{"no barrier", func(s kernel.Stmt) bool { x, ok := s.(*kernel.Barrier); return ok && x.Scope == kernel.BlockScope }},
+		{"no wait for copies", func(s kernel.Stmt) bool { _, ok := s.(*kernel.AsyncWait); return ok }},
+	} {
+		text := "sequence[0:2]@1{family=planes,block=4x16,chunk=7,stages=1}"
+		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, Plan: plan(t, text)}
+		m, err := lower.Program(b.Program, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range m.Spans[0].Launches {
+			l.Kernel.Body = withoutStatements(l.Kernel.Body, c.spoil)
+		}
+		got, err := want.simulate(m, b)
+		if err == nil {
+			err = want.compare(b.Program, got, m.Dropped()...)
+		}
+		if err == nil {
+			t.Errorf("%s: nothing is found", c.name)
+		}
+	}
+}
+
+// withoutStatements leaves statements out.
+func withoutStatements(list []kernel.Stmt, drop func(kernel.Stmt) bool) []kernel.Stmt {
+	var out []kernel.Stmt
+	for _, s := range list {
+		if drop(s) {
+			continue
+		}
+		switch s := s.(type) {
+		case *kernel.Loop:
+			s.Body = withoutStatements(s.Body, drop)
+		case *kernel.If:
+			s.Then, s.Else = withoutStatements(s.Then, drop), withoutStatements(s.Else, drop)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Kernels of sequences have one depth, and hold them all.
+func TestSequencePlanErrors(t *testing.T) {
+	const steps = "[1:L-2, 2:M-2, 1:N-2] : fluxes (x, y, z, u);\n[1:L-3, 2:M-3, 1:N-3] : update (v, x, y, z, w);"
+	p := load(t, "fluxes", fmt.Sprintf(fluxText, "double", "", steps))
+	for _, c := range []struct{ plan, want string }{
+		{"sequence[0:2]@2{family=planes}",
+			"plan for sequence[0:2]@2: the statements of sequence cannot share a kernel: sequence is no loop"},
+		{"sequence[0:1]@1{family=planes}",
+			"plan for sequence[0:1]@1: a kernel of a loop holds whole iterations: write sequence[0:2]"},
+	} {
+		_, err := lower.Program(p, lower.Options{Target: lower.GPU, Plan: plan(t, c.plan)})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s:\n%v", c.plan, err)
+		}
+	}
+	if loops := graph.Loops(p); len(loops) != 1 || loops[0].Name != "sequence" {
+		t.Errorf("%v", loops)
+	}
+}
