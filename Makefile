@@ -57,6 +57,7 @@ gpu-bench: build
 	build/gridloom bench temporal --suite h200 --json bench/results/temporal.json
 	build/gridloom bench deep --json bench/results/deep.json
 	build/gridloom bench depths --large --json bench/results/depths.json
+	build/gridloom bench complex --json bench/results/complex.json
 	build/gridloom bench compile --json bench/results/compile.json
 
 # Figures of this processor; nothing else should run meanwhile.

@@ -128,7 +128,10 @@ func TestWrongPlanesAreFound(t *testing.T) {
 		name  string
 		spoil func(s kernel.Stmt) bool // whether a statement is left out
 	}{
-		{"no barrier", func(s kernel.Stmt) bool { x, ok := s.(*kernel.Barrier); return ok && x.Scope == kernel.BlockScope }},
+		{"no barrier", func(s kernel.Stmt) bool {
+			x, ok := s.(*kernel.Barrier)
+			return ok && x.Scope == kernel.BlockScope
+		}},
 		{"no wait for copies", func(s kernel.Stmt) bool { _, ok := s.(*kernel.AsyncWait); return ok }},
 	} {
 		text := "sequence[0:2]@1{family=planes,block=4x16,chunk=7,stages=1}"
