@@ -335,6 +335,44 @@ func TestNamedDepths(t *testing.T) {
 	}
 }
 
+// What is found for a kernel that the plan names is timed at the end, also where no other kernel has a choice.
+func TestNamedKernelsAreTimed(t *testing.T) {
+	b := program(t, iterated(100))
+	o := deepOptions(t, newScripted(t, b, byDepth(map[int]float64{2: 0.5})), b, 30)
+	o.Plan = plan(t, "five[0:1]@1{family=cells,block=8x32};body[0:2]@2{family=pipe,block=2x32}")
+	r := tune(t, o)
+	best := r.Loops[0].Depths[1].Best
+	if best == "" || !strings.Contains(r.Best, "body[0:2]@2{"+best+"}") {
+		t.Errorf("%s is found, and the best plan is %s", best, r.Best)
+	}
+}
+
+// The statements of calls outside of loops are tried in one kernel, once, and the plan has it if it is faster.
+func TestSequences(t *testing.T) {
+	text := strings.Replace(twoCalls, "swap (u, next);", "", 1)
+	i := strings.Index(text, "iterate")
+	text = text[:i] + strings.NewReplacer("}", "").Replace(text[strings.Index(text[i:], "{")+i+1:])
+	b := program(t, text)
+	for _, part := range []float64{0.6, 2.5} {
+		s := newScripted(t, b, func(plan string) (float64, error) {
+			if strings.Contains(plan, "sequence") {
+				return 1e-3 * part, nil
+			}
+			return 1e-3, nil
+		})
+		o := deepOptions(t, s, b, 40)
+		o.Plan = plan(t, "family=cells")
+		r := tune(t, o)
+		if len(r.Loops) != 1 || !slices.Equal(depthsOf(r), []int64{1, 1}) {
+			t.Errorf("%+v", r.Loops)
+			continue
+		}
+		if has := strings.Contains(r.Best, "sequence[0:2]@1{"); has != (part < 1) {
+			t.Errorf("%g: %s", part, r.Best)
+		}
+	}
+}
+
 // Wrong kernels of several iterations are counted as others are, and no plan has them. One that is found out at
 // the end is condemned.
 func TestWrongSpans(t *testing.T) {
@@ -467,7 +505,7 @@ func TestSpanSeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range spanSeeds[axes] {
+		for _, text := range slices.Concat(spanSeeds[axes], planeSeeds[axes]) {
 			c, err := schedule.ParseConfig(text)
 			if err != nil {
 				t.Fatal(err)
