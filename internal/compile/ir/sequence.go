@@ -7,9 +7,15 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// NewSequence returns calls and rotations that are executed once.
+// NewSequence returns calls and rotations that are executed once. Its place in the source is that of the first call.
 func NewSequence(body []Op) *Iterate {
-	return &Iterate{Count: Const{op.Int(types.I32, 1)}, Body: body, Sequence: true}
+	it := &Iterate{Count: Const{op.Int(types.I32, 1)}, Body: body, Sequence: true}
+	for _, o := range slices.Backward(body) {
+		if run, ok := o.(*Run); ok {
+			it.Range = run.Call.Range
+		}
+	}
+	return it
 }
 
 // Sequences returns a program's body with the calls and rotations between its loops as sequences, if they assign

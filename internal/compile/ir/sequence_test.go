@@ -59,6 +59,12 @@ stencil add (o, u) { o[j][i] += u[j][i]; }
 			t.Errorf("%s: read again it is\n%s", c.name, ir.Text(again))
 		}
 		p.Keep(p.Grid("b"))
+		for _, o := range p.Body {
+			if it, ok := o.(*ir.Iterate); ok && it.Sequence && it.Range != it.Body[0].(*ir.Run).Call.Range {
+				t.Errorf("%s: a sequence is at %v, and its first call at %v", c.name, it.Range,
+					it.Body[0].(*ir.Run).Call.Range)
+			}
+		}
 		if text := ir.Text(p); strings.Contains(text, "temporary b") {
 			t.Errorf("%s: a grid that was asked for is left out\n%s", c.name, text)
 		}

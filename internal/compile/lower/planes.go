@@ -113,7 +113,7 @@ type planeBlock struct {
 	// cells that a tile has beyond the end are computed as the last one is, and not stored.
 	rimless bool
 
-	lo, end   []kernel.Expr // of what is stored, by axis; end is exclusive, as all upper ends here
+	end       []kernel.Expr // of what is stored, by axis; exclusive, as all upper ends here
 	first, to kernel.Expr   // planes that the block stores
 	begin     kernel.Expr   // the first step
 	innerEnd  kernel.Expr   // the step after the last without conditions
@@ -226,7 +226,7 @@ func (p *planeBlock) aligned(at kernel.Expr) kernel.Expr {
 func (p *planeBlock) blocks() []kernel.Stmt {
 	top := newScope(nil)
 	var blocks []launchLoop
-	p.lo, p.end = make([]kernel.Expr, len(p.axes)), make([]kernel.Expr, len(p.axes))
+	p.end = make([]kernel.Expr, len(p.axes))
 	at := make([]kernel.Expr, len(p.axes))
 	for k := len(p.axes) - 1; k >= 0; k-- {
 		name := p.Program.Axes[p.axes[k]]
@@ -234,7 +234,7 @@ func (p *planeBlock) blocks() []kernel.Stmt {
 		if p.rimless && k == len(p.axes)-1 {
 			lo = p.aligned(lo)
 		}
-		p.lo[k], p.end[k] = lo, end
+		p.end[k] = end
 		count := kernel.I(1)
 		b := top.declare(p.env, name+"_block", types.I64)
 		at[k] = lo
@@ -312,7 +312,7 @@ func (p *planeBlock) placeThreads(body *scope) {
 
 // declareValues makes the variables that hold columns.
 func (p *planeBlock) declareValues(body *scope) {
-	make2 := func(name string, t types.Type, length int64) [][]*kernel.Var {
+	variables := func(name string, t types.Type, length int64) [][]*kernel.Var {
 		var list [][]*kernel.Var
 		for range p.own {
 			var column []*kernel.Var
@@ -327,16 +327,16 @@ func (p *planeBlock) declareValues(body *scope) {
 	}
 	for i, st := range p.pipeline.Stages {
 		if n := p.plan.Queue[i]; n > 0 {
-			p.held[st] = make2(st.Stmt.Array.Name+"_held", st.Stmt.Array.Type, n)
+			p.held[st] = variables(st.Stmt.Array.Name+"_held", st.Stmt.Array.Type, n)
 		}
 	}
 	for _, c := range p.plan.Columns {
 		if c.Length < 2 && p.prefetch == 0 {
 			continue // as good as a load
 		}
-		p.columns[c] = make2(c.Grid.Name()+"_held", c.Grid.Type(), c.Length)
+		p.columns[c] = variables(c.Grid.Name()+"_held", c.Grid.Type(), c.Length)
 		if p.prefetch > 0 {
-			for _, early := range make2(c.Grid.Name()+"_early", c.Grid.Type(), 1) {
+			for _, early := range variables(c.Grid.Name()+"_early", c.Grid.Type(), 1) {
 				p.early[c] = append(p.early[c], early[0])
 			}
 		}
@@ -383,7 +383,6 @@ func (p *planeBlock) steps(body *scope) {
 		return list.stmts
 	}
 	if p.rimless {
-		p.innerEnd = stop
 		body.emit(loop(false, p.begin, stop)...)
 		return
 	}
@@ -518,7 +517,8 @@ func (p *planeBlock) columnCell(c *pipeline.Column, row int, plane kernel.Expr) 
 	var there kernel.Expr // beyond the grid the position is another cell's, which a thread may just store
 	for d := range p.threads {
 		at := kernel.Add(p.start[d], p.own[row][d])
-		there = conj(there, kernel.Le(at, p.affine(c.Grid.Dims()[d+1].Hi)))
+		dim := c.Grid.Dims()[d+1]
+		there = conj(there, kernel.And(kernel.Ge(at, p.affine(dim.Lo)), kernel.Le(at, p.affine(dim.Hi))))
 	}
 	return kernel.Sel(there, load, zero(c.Grid.Type()))
 }
