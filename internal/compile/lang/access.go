@@ -105,7 +105,7 @@ func readsCells(x Expr) bool {
 
 func namesParam(c *checker, x Expr) bool {
 	found := false
-	walkNames(x, func(id *Ident) {
+	WalkNames(x, func(id *Ident) {
 		_, ok := c.globals[id.Name].(*paramSym)
 		found = found || ok
 	})

@@ -48,7 +48,7 @@ func (u *axisUse) add(c *checker, x *IndexExpr) {
 // axisIn returns the iterator that an index speaks of, or unseen.
 func (c *checker) axisIn(x Expr) int {
 	axis := unseen
-	walkNames(x, func(id *Ident) {
+	WalkNames(x, func(id *Ident) {
 		if s, ok := c.globals[id.Name].(*iterSym); ok && axis == unseen {
 			axis = s.axis
 		}

@@ -332,7 +332,7 @@ func (s *callBuilder) reducedArguments(b *boundCall) {
 			if !ok || b.info.bare[f.Name.Name] == nil || s.reduceTarget(f.Name.Name, target) {
 				continue
 			}
-			walkNames(arg.expr, func(id *Ident) {
+			WalkNames(arg.expr, func(id *Ident) {
 				if g, ok := s.c.globals[id.Name].(*scalarSym); ok && g.scalar == target {
 					s.c.diags.Errorf(id.Span(), "stencil %s reduces into %q, so its argument %q would change under way",
 						b.info.def.Name.Name, id.Name, f.Name.Name).

@@ -19,7 +19,7 @@ func (c *checker) cycles() {
 		state[s] = busy
 		ok := true
 		for _, x := range valuesOf(s) {
-			walkNames(x, func(id *Ident) {
+			WalkNames(x, func(id *Ident) {
 				if t := c.globals[id.Name]; t != nil {
 					ok = visit(t) && ok
 				}
@@ -68,40 +68,4 @@ func markCyclic(s symbol) diag.Range {
 		return s.decl.Name.Span()
 	}
 	panic("lang: only what has a value can depend on itself")
-}
-
-// walkNames calls f for every name in x that stands for a value.
-func walkNames(x Expr, f func(*Ident)) {
-	switch x := x.(type) {
-	case *Ident:
-		f(x)
-	case *ParenExpr:
-		walkNames(x.X, f)
-	case *UnaryExpr:
-		walkNames(x.X, f)
-	case *BinaryExpr:
-		walkNames(x.X, f)
-		walkNames(x.Y, f)
-	case *CondExpr:
-		walkNames(x.Cond, f)
-		walkNames(x.X, f)
-		walkNames(x.Y, f)
-	case *CallExpr:
-		for _, a := range x.Args {
-			walkNames(a, f)
-		}
-	case *IndexExpr:
-		f(x.Name)
-		for _, a := range x.Indices {
-			walkNames(a, f)
-		}
-	case *SumExpr:
-		walkNames(x.Lo, f)
-		walkNames(x.Hi, f)
-		walkNames(x.Body, func(id *Ident) {
-			if id.Name != x.Var.Name {
-				f(id)
-			}
-		})
-	}
 }

@@ -303,6 +303,7 @@ template <int bytes, int to_bytes = 0, int from_bytes = 0> static void gl_copy_a
 	p.list[p.count++].what = pretended::issue((char *)to + to_bytes, (const char *)from + from_bytes, bytes);
 }
 static void gl_fence_async() {}
+static void gl_prefetch(const void *) {}
 static void gl_commit_async() { pretended::mine().group++; }
 template <int others> static void gl_wait_async() { wait(pretended::mine(), others); }
 static void gl_mbarrier_init(int64_t *m, int32_t count) { pretended::of(m) = {m, count, count, 0, 0}; }

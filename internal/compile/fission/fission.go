@@ -1,0 +1,166 @@
+// Package fission splits stencils that assign several arrays: into stencils that each assign one, with all that its
+// values are computed from (trivial fission: Rawat et al. 2019, section VI-B). A kernel of a small stencil needs fewer
+// registers; what several of them compute is computed several times. The result is a source text.
+package fission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/lang"
+)
+
+// Split is how a stencil is split: its parts are called one after the other.
+type Split struct {
+	Stencil string
+	Parts   []*Part
+}
+
+// Part is a stencil that assigns some of the arrays and scalars of the stencil that is split.
+type Part struct {
+	Name    string
+	Outputs []string // in the order in which they are first assigned
+	// Statements are those of the body that the part consists of, ascending: those that assign its outputs, and those
+	// that assign what they read of the stencil's own temporaries. Others may have these, too. Each name that is
+	// declared counts as a statement; hints do not.
+	Statements []int
+}
+
+// String returns the parts in a line.
+//
+// Example text:
+//
+//	flux: flux_rho assigns rho with 0 2; flux_e assigns e with 0 1 3
+func (s *Split) String() string {
+	var parts []string
+	for _, p := range s.Parts {
+		parts = append(parts, fmt.Sprintf("%s assigns %s with %s", p.Name, strings.Join(p.Outputs, " and "),
+			strings.Trim(fmt.Sprint(p.Statements), "[]")))
+	}
+	return s.Stencil + ": " + strings.Join(parts, "; ")
+}
+
+// Trivial splits every stencil of a file that was checked into as many parts as it has outputs. Outputs that need each
+// other, so that neither can be finished first, share a part. Stencils that remain whole are not in the list.
+func Trivial(f *lang.File) []*Split {
+	names := f.Names()
+	var list []*Split
+	for _, item := range f.Items {
+		if def, ok := item.(*lang.StencilDef); ok {
+			if s := split(def, calls(f, def.Name.Name), names); len(s.Parts) > 1 {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// split puts each output of a stencil into a part, and then joins parts that must not be apart.
+func split(def *lang.StencilDef, calls []*lang.CallStep, names map[string]bool) *Split {
+	b := newBody(def, calls)
+	var parts []*Part
+	for _, st := range b.statements {
+		for _, name := range st.writes {
+			has := func(p *Part) bool {
+				return slices.ContainsFunc(p.Outputs, func(o string) bool { return b.same(o, name) })
+			}
+			switch at := slices.IndexFunc(parts, has); {
+			case b.locals[name]:
+			case at < 0:
+				parts = append(parts, &Part{Outputs: []string{name}})
+			case !slices.Contains(parts[at].Outputs, name):
+				parts[at].Outputs = append(parts[at].Outputs, name)
+			}
+		}
+	}
+	for _, p := range parts {
+		p.Statements = b.slice(p.Outputs)
+	}
+	s := &Split{Stencil: def.Name.Name, Parts: b.ordered(parts)}
+	var left []int // temporaries that no output needs: what they read may be read nowhere else
+	for i := range b.statements {
+		if !slices.ContainsFunc(s.Parts, func(p *Part) bool { return slices.Contains(p.Statements, i) }) {
+			left = append(left, i)
+		}
+	}
+	if n := len(s.Parts); n > 0 {
+		s.Parts[n-1].Statements = b.slice(s.Parts[n-1].Outputs, left...)
+	}
+	if len(s.Parts) > 1 {
+		for _, p := range s.Parts {
+			p.Name = unused(def.Name.Name+"_"+strings.Join(p.Outputs, "_"), names)
+		}
+	}
+	return s
+}
+
+// ordered returns the parts in an order in which each finds what it reads as the stencil finds it. Parts for which
+// there is none are joined.
+func (b *body) ordered(parts []*Part) []*Part {
+	n := len(parts)
+	before := make([][]bool, n) // the first is called before the second
+	for x := range parts {
+		before[x] = make([]bool, n)
+		for y := range parts {
+			before[x][y] = x != y && b.before(parts[x], parts[y])
+		}
+	}
+	for via := range n {
+		for x := range n {
+			for y := range n {
+				before[x][y] = before[x][y] || before[x][via] && before[via][y]
+			}
+		}
+	}
+	var out []*Part
+	done := make([]bool, n)
+	for len(out) < n {
+		next := -1
+		for x := range n {
+			ready := !done[x]
+			for y := range n {
+				ready = ready && (done[y] || !before[y][x] || before[x][y])
+			}
+			if ready {
+				next = x
+				break
+			}
+		}
+		if next < 0 {
+			break
+		}
+		joined := &Part{}
+		for y := range n {
+			if y == next || before[next][y] && before[y][next] {
+				joined.Outputs = append(joined.Outputs, parts[y].Outputs...)
+				done[y] = true
+			}
+		}
+		joined.Statements = b.slice(joined.Outputs)
+		out = append(out, joined)
+	}
+	return out
+}
+
+// before reports whether a statement of x comes before one of y, and one of them writes what the other reads or writes.
+func (b *body) before(x, y *Part) bool {
+	for _, i := range x.Statements {
+		for _, j := range y.Statements {
+			if i < j && b.conflict(b.statements[i], b.statements[j]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unused returns a name that a file does not have, and takes it.
+func unused(name string, taken map[string]bool) string {
+	free := name
+	for n := 2; taken[free]; n++ {
+		free = fmt.Sprintf("%s_%d", name, n)
+	}
+	taken[free] = true
+	return free
+}
