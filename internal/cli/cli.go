@@ -34,7 +34,7 @@ type app struct {
 type commands struct {
 	Check      checkCmd      `cmd:"" help:"Parse and check source files."`
 	Fmt        fmtCmd        `cmd:"" help:"Format source files."`
-	Fission    fissionCmd    `cmd:"" help:"Write a program with its stencils split."`
+	Fission    fissionCmd    `cmd:"" help:"Write a program with calls joined, and with stencils split."`
 	Explain    explainCmd    `cmd:"" help:"Show order, work, data movement, dependences and the roofline bound."`
 	Space      spaceCmd      `cmd:"" help:"Show the configurations that a program's kernels may have."`
 	Run        runCmd        `cmd:"" help:"Run a program on a device."`

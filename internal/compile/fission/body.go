@@ -27,69 +27,105 @@ type statement struct {
 func newBody(def *lang.StencilDef, calls []*lang.CallStep) *body {
 	b := &body{def: def, calls: calls, locals: map[string]bool{}}
 	for _, st := range def.Body {
-		switch st := st.(type) {
-		case *lang.VarDecl:
-			for _, v := range st.Vars {
-				b.locals[v.Name.Name] = true
-				b.statements = append(b.statements, declaration(st, v))
-			}
-		case *lang.BoundaryDecl:
-			for _, g := range st.Grids {
-				s := &statement{Stmt: st, bounds: g, writes: []string{g.Name}}
-				for _, r := range st.Rules {
-					s.read(r.Value)
+		for _, id := range written(st) {
+			s := &statement{Stmt: st, writes: []string{id.Name}}
+			from := st
+			if d, ok := st.(*lang.VarDecl); ok {
+				for _, v := range d.Vars {
+					if v.Name == id {
+						s.declares = v
+						from = &lang.VarDecl{Domain: d.Domain, Vars: []*lang.Declarator{v}}
+					}
 				}
-				b.statements = append(b.statements, s)
+				b.locals[id.Name] = true
 			}
-		case *lang.Assignment:
-			s := &statement{Stmt: st, writes: []string{target(st.Target)}}
-			s.readDomain(st.Domain)
-			s.read(st.Target)
-			s.read(st.Value)
-			b.statements = append(b.statements, s)
-		case *lang.Reduction:
-			s := &statement{Stmt: st, writes: []string{st.Target.Name}}
-			s.readDomain(st.Domain)
-			s.read(st.Value)
+			if _, ok := st.(*lang.BoundaryDecl); ok {
+				s.bounds = id
+			}
+			for _, x := range expressions(from) {
+				lang.WalkNames(x, func(id *lang.Ident) { s.reads = append(s.reads, id.Name) })
+			}
 			b.statements = append(b.statements, s)
 		}
 	}
 	return b
 }
 
-func declaration(st *lang.VarDecl, v *lang.Declarator) *statement {
-	s := &statement{Stmt: st, declares: v, writes: []string{v.Name.Name}}
-	s.readDomain(st.Domain)
-	for _, d := range v.Dims {
-		s.read(d.Lo)
-		s.read(d.Hi)
+// written returns the names that a statement declares, or gives values or boundaries.
+func written(st lang.Stmt) []*lang.Ident {
+	switch st := st.(type) {
+	case *lang.VarDecl:
+		var list []*lang.Ident
+		for _, v := range st.Vars {
+			list = append(list, v.Name)
+		}
+		return list
+	case *lang.BoundaryDecl:
+		return st.Grids
+	case *lang.Assignment:
+		if x, ok := st.Target.(*lang.IndexExpr); ok {
+			return []*lang.Ident{x.Name}
+		}
+		return []*lang.Ident{st.Target.(*lang.Ident)}
+	case *lang.Reduction:
+		return []*lang.Ident{st.Target}
 	}
-	s.read(v.Value)
-	return s
+	return nil
 }
 
-// read adds the names in an expression, which may be nil.
-func (s *statement) read(x lang.Expr) {
-	if x != nil {
-		lang.WalkNames(x, func(id *lang.Ident) { s.reads = append(s.reads, id.Name) })
-	}
-}
-
-func (s *statement) readDomain(d *lang.Domain) {
-	if d != nil {
-		for _, r := range d.Ranges {
-			s.read(r.Lo)
-			s.read(r.Hi)
+// expressions returns those of a statement; an assignment's target is one.
+func expressions(st lang.Stmt) []lang.Expr {
+	var list []lang.Expr
+	add := func(x lang.Expr) {
+		if x != nil {
+			list = append(list, x)
 		}
 	}
-}
-
-// target returns the name of what is assigned.
-func target(x lang.Expr) string {
-	if x, ok := x.(*lang.IndexExpr); ok {
-		return x.Name.Name
+	domain := func(d *lang.Domain) {
+		if d != nil {
+			for _, r := range d.Ranges {
+				add(r.Lo)
+				add(r.Hi)
+			}
+		}
 	}
-	return x.(*lang.Ident).Name
+	var table func(t *lang.Table)
+	table = func(t *lang.Table) {
+		for _, n := range t.Entries {
+			switch n := n.(type) {
+			case *lang.Table:
+				table(n)
+			case lang.Expr:
+				add(n)
+			}
+		}
+	}
+	switch st := st.(type) {
+	case *lang.VarDecl:
+		domain(st.Domain)
+		for _, v := range st.Vars {
+			for _, d := range v.Dims {
+				add(d.Lo)
+				add(d.Hi)
+			}
+			add(v.Value)
+			if v.Table != nil {
+				table(v.Table)
+			}
+		}
+	case *lang.BoundaryDecl:
+		for _, r := range st.Rules {
+			add(r.Value)
+		}
+	case *lang.Assignment:
+		domain(st.Domain)
+		add(st.Target)
+		add(st.Value)
+	case *lang.Reduction:
+		domain(st.Domain)
+		add(st.Value)
+	}
+	return list
 }
 
 // slice returns the statements that assign some outputs, and others, with those that assign temporaries that they need.

@@ -1,6 +1,7 @@
-// Package fission splits stencils that assign several arrays: into stencils that each assign one, with all that its
-// values are computed from (trivial fission: Rawat et al. 2019, section VI-B). A kernel of a small stencil needs fewer
-// registers; what several of them compute is computed several times. The result is a source text.
+// Package fission makes other versions of a source text, which compute the same. Trivial splits stencils that assign
+// several arrays: into stencils that each assign one, with all that its values are computed from. A kernel of a small
+// stencil needs fewer registers; what several of them need is computed several times. MaxFuse joins calls that follow
+// each other. Both are versions of Rawat et al. 2019, section VI-B.
 package fission
 
 import (

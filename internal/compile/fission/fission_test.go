@@ -99,7 +99,7 @@ func small(t testing.TB, text string) map[string]string {
 
 const head = `parameter M = 7, N = 9;
 iterator j, i;
-double u[M,N], v[M,N], w[M,N], r;
+double u[M,N], v[M,N], w[M,N], r = 0.25;
 copyin u, v, w;
 `
 
@@ -207,17 +207,70 @@ copyout u, v;
 	}
 }
 
-// All examples compute the same when their stencils are split, and so do random programs.
+// The stencil of a joint has what its calls pass in the place of formal arguments, and its own names for what would be
+// mistaken for it.
+func TestWriteFused(t *testing.T) {
+	_, text := fused(t, `parameter N = 9;
+iterator i;
+double u[N], v[N], w[N], h = 0.5;
+copyin w;
+stencil half (a, b) {
+  double d = b[i+1];  // a neighbour
+  [1:N-3] : a[i] = 0.5*d;
+}
+// scales
+stencil scale (a, u, h) {
+  // in place
+  double d = h, e = 2;
+  a[i] *= d*u[i] + e;
+}
+half (u, w);  // first
+scale (v, u, 2*h);
+half (v, u);
+copyout u, v;
+`)
+	const want = `parameter N = 9;
+iterator i;
+double u[N], v[N], w[N], h = 0.5;
+copyin w;
+
+// scales
+stencil half_scale (h) {
+  double d = w[i+1];  // a neighbour
+  [1:N-3] : u[i] = 0.5*d;
+  // in place
+  double d_2 = h, e = 2;
+  v[i] *= d_2*u[i] + e;
+  double d_3 = u[i+1];  // a neighbour
+  [1:N-3] : v[i] = 0.5*d_3;
+}
+half_scale (2*h);  // first
+
+copyout u, v;
+`
+	if text != want {
+		t.Errorf("%s", text)
+	}
+}
+
+// All examples compute the same when their calls are joined, and when their stencils are split, and random programs do
+// after both.
 func TestPartsEqualTheWhole(t *testing.T) {
 	files, err := filepath.Glob("../../../examples/*.loom")
 	if err != nil || len(files) < 20 {
 		t.Fatal(len(files), "examples", err)
 	}
-	parts := 0
+	parts, fusions := 0, 0
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if joints, text := fused(t, string(data)); len(joints) > 0 {
+			fusions++
+			if err := equal(string(data), text, small(t, string(data)), 4); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
 		}
 		splits, text := divided(t, string(data))
 		if len(splits) == 0 {
@@ -231,14 +284,22 @@ func TestPartsEqualTheWhole(t *testing.T) {
 	if parts < 8 {
 		t.Errorf("only %d examples have parts", parts)
 	}
-	programs := 0
+	if fusions < 4 {
+		t.Errorf("only %d examples have calls to join", fusions)
+	}
+	programs, joined := 0, 0
 	for seed := range uint64(120) {
 		c, err := gen.Make(seed, gen.Options{Size: 12})
 		if err != nil {
 			t.Fatal(err)
 		}
-		splits, text := divided(t, c.Source)
-		if len(splits) == 0 {
+		whole := c.Source
+		if joints, text := fused(t, c.Source); len(joints) > 0 {
+			joined++
+			whole = text // it is what is split then
+		}
+		splits, text := divided(t, whole)
+		if len(splits) == 0 && whole == c.Source {
 			continue
 		}
 		programs++
@@ -248,7 +309,56 @@ func TestPartsEqualTheWhole(t *testing.T) {
 			}
 		}
 	}
+	if joined < 30 {
+		t.Errorf("only %d random programs have calls to join", joined)
+	}
 	if programs < 30 {
 		t.Errorf("only %d random programs have parts", programs)
+	}
+}
+
+// fused joins a text's calls.
+func fused(t testing.TB, text string) ([]*fission.Joint, string) {
+	t.Helper()
+	src := diag.NewSource("t.loom", text)
+	if _, list := lang.Load(src); list.HasErrors() {
+		t.Fatal(diag.Render(src, list, diag.Style{}))
+	}
+	f, _ := lang.Parse(src)
+	joints := fission.MaxFuse(f)
+	return joints, fission.WriteFused(f, joints)
+}
+
+// Calls that follow each other become one; names keep their meaning.
+func TestMaxFuse(t *testing.T) {
+	const stencils = `stencil f (a, b) { double d = b[j][i]; a[j][i] = d + b[j][i+1]; }
+stencil g (a, b, x) { double d = 2*x, u = 1; a[j][i] = d*b[j][i] + u; }
+stencil q (a) { a[j][i] += sum (v in 0..2) v*w[j][i]; }
+stencil red (a) { reduce max r = a[j][i]; }
+`
+	for _, c := range []struct{ name, steps, want string }{
+		{"two calls", "f (u, v); g (w, u, 0.5);", "f_g: f, g"},
+		{"one call", "f (u, v);", ""},
+		{"the same stencil", "f (u, v); f (w, u); f (v, w);", "f_2: f, f, f"},
+		{"a loop", "f (u, v); iterate 2 { f (w, u); g (v, w, r); } f (u, v); f (w, v);",
+			"f_g: f, g; f_2: f, f"},
+		{"names of local variables", "g (u, v, 0.5); g (v, u, 2*r); g (w, w, r);", "g_2: g, g, g"},
+		{"a swap between them", "f (u, v); swap (u, v); f (w, u);", ""},
+		{"a domain", "f (u, v); [1:3, 2:4] : f (w, u); f (u, w); f (v, u);", "f_2: f, f"},
+		{"the variable of a sum", "f (u, w); q (v); f (w, v);", ""},
+		{"a reduction", "red (u); g (v, u, r); g (w, u, r + 1);", "red_g: red, g"},
+	} {
+		src := head + stencils + c.steps
+		joints, text := fused(t, src)
+		var got []string
+		for _, j := range joints {
+			got = append(got, j.String())
+		}
+		if strings.Join(got, "; ") != c.want {
+			t.Errorf("%s: %s, and not %s", c.name, got, c.want)
+		}
+		if err := equal(src, text, nil, 7); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
 }

@@ -46,3 +46,33 @@ func WalkNames(x Expr, f func(*Ident)) {
 		})
 	}
 }
+
+// WalkSums calls f for every sum in x.
+func WalkSums(x Expr, f func(*SumExpr)) {
+	switch x := x.(type) {
+	case *ParenExpr:
+		WalkSums(x.X, f)
+	case *UnaryExpr:
+		WalkSums(x.X, f)
+	case *BinaryExpr:
+		WalkSums(x.X, f)
+		WalkSums(x.Y, f)
+	case *CondExpr:
+		WalkSums(x.Cond, f)
+		WalkSums(x.X, f)
+		WalkSums(x.Y, f)
+	case *CallExpr:
+		for _, a := range x.Args {
+			WalkSums(a, f)
+		}
+	case *IndexExpr:
+		for _, a := range x.Indices {
+			WalkSums(a, f)
+		}
+	case *SumExpr:
+		f(x)
+		WalkSums(x.Lo, f)
+		WalkSums(x.Hi, f)
+		WalkSums(x.Body, f)
+	}
+}

@@ -1,0 +1,144 @@
+package fission
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gridloom/gridloom/internal/compile/lang"
+)
+
+// Joint is calls that follow each other and become one, of a stencil with all their statements.
+type Joint struct {
+	Name  string
+	Calls []*lang.CallStep
+}
+
+// String returns the joint in a line.
+//
+// Example text:
+//
+//	flux_update: flux, update
+func (j *Joint) String() string {
+	var calls []string
+	for _, c := range j.Calls {
+		calls = append(calls, c.Name.Name)
+	}
+	return j.Name + ": " + strings.Join(calls, ", ")
+}
+
+// MaxFuse joins all calls of a file that was checked that follow each other (Rawat et al. 2019, section VI-B). Calls on
+// a domain of their own, and stencils with a schedule or storage that the user has fixed, stay as they are.
+func MaxFuse(f *lang.File) []*Joint {
+	names := f.Names()
+	defs := definitions(f)
+	var list []*Joint
+	var run []*lang.CallStep
+	end := func() {
+		if len(run) > 1 {
+			list = append(list, &Joint{unused(nameOf(run), names), run})
+		}
+		run = nil
+	}
+	var visit func(step lang.Step)
+	visit = func(step lang.Step) {
+		var body []lang.Step
+		switch step := step.(type) {
+		case *lang.CallStep:
+			if !joins(step, defs[step.Name.Name]) {
+				end()
+				return
+			}
+			if changes(run, defs, step) {
+				end()
+			}
+			run = append(run, step)
+			return
+		case *lang.IterateStep:
+			body = step.Body
+		case *lang.UntilStep:
+			body = step.Body
+		}
+		end()
+		for _, s := range body {
+			visit(s)
+		}
+		end()
+	}
+	for _, item := range f.Items {
+		if step, ok := item.(lang.Step); ok {
+			visit(step)
+		}
+	}
+	end()
+	return list
+}
+
+// longest is how long the name of a joint may become by those of its stencils.
+const longest = 40
+
+func nameOf(run []*lang.CallStep) string {
+	var names []string
+	for _, c := range run {
+		if !slices.Contains(names, c.Name.Name) {
+			names = append(names, c.Name.Name)
+		}
+	}
+	if name := strings.Join(names, "_"); len(name) <= longest {
+		return name
+	}
+	return "fused"
+}
+
+func definitions(f *lang.File) map[string]*lang.StencilDef {
+	defs := map[string]*lang.StencilDef{}
+	for _, item := range f.Items {
+		if def, ok := item.(*lang.StencilDef); ok {
+			defs[def.Name.Name] = def
+		}
+	}
+	return defs
+}
+
+// joins reports whether a call may become part of another. It may not where the variable of a sum would hide what the
+// call passes.
+func joins(c *lang.CallStep, def *lang.StencilDef) bool {
+	if c.Domain != nil || def.Pragma != nil {
+		return false
+	}
+	passed := map[string]bool{}
+	for _, arg := range c.Args {
+		lang.WalkNames(arg, func(id *lang.Ident) { passed[id.Name] = true })
+	}
+	may := true
+	for _, st := range def.Body {
+		switch st.(type) {
+		case *lang.Storage, *lang.AssignDirective:
+			may = false
+		}
+		for _, x := range expressions(st) {
+			lang.WalkSums(x, func(s *lang.SumExpr) { may = may && !passed[s.Var.Name] })
+		}
+	}
+	return may
+}
+
+// changes reports whether calls change a scalar in an expression that another call passes: it is evaluated before them
+// if they become one.
+func changes(calls []*lang.CallStep, defs map[string]*lang.StencilDef, later *lang.CallStep) bool {
+	changed := map[string]bool{}
+	for _, c := range calls {
+		b := newBody(defs[c.Name.Name], nil)
+		for _, st := range b.statements {
+			if r, ok := st.Stmt.(*lang.Reduction); ok {
+				changed[b.passed(c, r.Target.Name)] = true
+			}
+		}
+	}
+	found := false
+	for _, arg := range later.Args {
+		if _, plain := arg.(*lang.Ident); !plain {
+			lang.WalkNames(arg, func(id *lang.Ident) { found = found || changed[id.Name] })
+		}
+	}
+	return found
+}
