@@ -16,11 +16,11 @@ import (
 type fissionCmd struct {
 	File string `arg:"" help:"Source file; - reads standard input."`
 	Out  string `help:"Folder for the source files; without it the text of one goes to standard output." placeholder:"DIR"`
-	Only string `default:"" enum:",maxfuse,trivial" help:"Write this version alone: maxfuse or trivial. Without --out it is trivial if nothing else is said." placeholder:"VERSION"`
+	Only string `default:"" enum:",maxfuse,trivial,recompute" help:"Write this version alone: maxfuse, trivial or recompute. Without --out it is trivial if nothing else is said." placeholder:"VERSION"`
 }
 
 func (c *fissionCmd) Help() string {
-	return `Writes the program anew, with the same results to the bit: as maxfuse with calls that follow each other joined, as trivial with stencils that assign several arrays split into stencils that each assign one. What several of them need, each computes. Kernels of small stencils need fewer registers: tune the versions where those of large ones spill.
+	return `Writes the program anew, with the same results to the bit: as maxfuse with calls that follow each other joined, as trivial with stencils that assign several arrays split into stencils that each assign one, and as recompute with those split that would compute too many cells again. What several parts need, each computes. Kernels of small stencils need fewer registers: tune the versions where those of large ones spill.
 
 Examples:
 
@@ -55,51 +55,61 @@ func (c *fissionCmd) Run(a *app) error {
 
 // versions returns the versions that are asked for, one at least, as source files, and tells what they are made of.
 func (c *fissionCmd) versions(a *app, src *diag.Source) ([]emit.File, error) {
-	f, _ := lang.Parse(src)
 	ext := filepath.Ext(src.Name)
 	if ext == "" {
 		ext = ".loom"
 	}
 	base := strings.TrimSuffix(filepath.Base(src.Name), ext)
 	var list []emit.File
-	add := func(version, text string) error {
-		made := diag.NewSource(base+"_"+version+ext, text)
-		if _, wrong := lang.Load(made); wrong.HasErrors() {
-			return fmt.Errorf("the version %s of %s is wrong, which is a mistake of Gridloom:\n%s", version, src.Name,
-				diag.Render(made, wrong, diag.Style{}))
-		}
-		list = append(list, emit.File{Name: made.Name, Text: text})
-		return nil
+	var made []*diag.Source
+	add := func(version, text string) {
+		f := emit.File{Name: base + "_" + version + ext, Text: text}
+		list, made = append(list, f), append(made, diag.NewSource(f.Name, text))
 	}
-	if joints := fission.MaxFuse(f); len(joints) > 0 && c.Only != "trivial" {
+	wanted := func(version string) bool { return c.Only == "" || c.Only == version }
+	f, _ := lang.Parse(src)
+	joints := fission.MaxFuse(f)
+	joined := diag.NewSource(src.Name, fission.WriteFused(f, joints))
+	if wanted("maxfuse") && len(joints) > 0 {
 		for _, j := range joints {
 			fmt.Fprintf(a.stderr, "maxfuse: %s\n", j)
 		}
-		if err := add("maxfuse", fission.WriteFused(f, joints)); err != nil {
-			return nil, err
+		add("maxfuse", joined.Text)
+	}
+	if splits := fission.Trivial(f); wanted("trivial") && len(splits) > 0 {
+		a.tellSplits("trivial", splits)
+		add("trivial", fission.Write(f, splits))
+	}
+	if p, wrong := lang.Load(joined); wanted("recompute") && !wrong.HasErrors() {
+		whole, _ := lang.Parse(joined)
+		if splits := fission.Recompute(whole, p); len(splits) > 0 {
+			a.tellSplits("recompute", splits)
+			add("recompute", fission.Write(whole, splits))
 		}
 	}
-	if splits := fission.Trivial(f); len(splits) > 0 && c.Only != "maxfuse" {
-		for _, s := range splits {
-			for _, p := range s.Parts {
-				fmt.Fprintf(a.stderr, "trivial: %s assigns %s, a part of %s\n", p.Name, strings.Join(p.Outputs, ", "),
-					s.Stencil)
-			}
-		}
-		if err := add("trivial", fission.Write(f, splits)); err != nil {
-			return nil, err
+	for _, m := range made {
+		if _, wrong := lang.Load(m); wrong.HasErrors() {
+			return nil, fmt.Errorf("%s, made of %s, is wrong, which is a mistake of Gridloom:\n%s", m.Name, src.Name,
+				diag.Render(m, wrong, diag.Style{}))
 		}
 	}
 	if len(list) > 0 {
 		return list, nil
 	}
-	const joined, split = "no calls that can be joined follow each other",
-		"no stencil assigns several arrays of which one can be finished before another"
-	switch c.Only {
-	case "maxfuse":
-		return nil, failf(exitSource, "%s: %s", src.Name, joined)
-	case "trivial":
-		return nil, failf(exitSource, "%s: %s", src.Name, split)
+	return nil, failf(exitSource, "%s: there is nothing to join or to split: %s", src.Name, map[string]string{
+		"maxfuse":   "no calls that may be joined follow each other",
+		"trivial":   "no stencil assigns several arrays of which one can be finished before another",
+		"recompute": "no kernel would compute many cells again",
+		"":          "it has one call, which assigns one array, or its parts need each other",
+	}[c.Only])
+}
+
+// tellSplits tells what parts assign.
+func (a *app) tellSplits(version string, splits []*fission.Split) {
+	for _, s := range splits {
+		for _, p := range s.Parts {
+			fmt.Fprintf(a.stderr, "%s: %s assigns %s, a part of %s\n", version, p.Name,
+				strings.Join(p.Outputs, ", "), s.Stencil)
+		}
 	}
-	return nil, failf(exitSource, "%s: %s, and %s", src.Name, joined, split)
 }

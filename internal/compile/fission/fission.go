@@ -1,7 +1,8 @@
-// Package fission makes other versions of a source text, which compute the same. Trivial splits stencils that assign
-// several arrays: into stencils that each assign one, with all that its values are computed from. A kernel of a small
-// stencil needs fewer registers; what several of them need is computed several times. MaxFuse joins calls that follow
-// each other. Both are versions of Rawat et al. 2019, section VI-B.
+// Package fission makes other versions of a source text, which compute the same. MaxFuse joins calls that follow each
+// other. Trivial splits stencils that assign several arrays: into stencils that each assign one, with all that its
+// values are computed from. A kernel of a small stencil needs fewer registers; what several of them need is computed
+// several times. Recompute splits where a kernel would compute too many values again. These are the versions of Rawat
+// et al. 2019, section VI-B.
 package fission
 
 import (
@@ -49,7 +50,8 @@ func Trivial(f *lang.File) []*Split {
 	var list []*Split
 	for _, item := range f.Items {
 		if def, ok := item.(*lang.StencilDef); ok {
-			if s := split(def, calls(f, def.Name.Name), names); len(s.Parts) > 1 {
+			b := newBody(def, calls(f, def.Name.Name))
+			if s := b.split(b.parts(), names); len(s.Parts) > 1 {
 				list = append(list, s)
 			}
 		}
@@ -57,9 +59,8 @@ func Trivial(f *lang.File) []*Split {
 	return list
 }
 
-// split puts each output of a stencil into a part, and then joins parts that must not be apart.
-func split(def *lang.StencilDef, calls []*lang.CallStep, names map[string]bool) *Split {
-	b := newBody(def, calls)
+// parts puts each output of a stencil into a part, joins parts that must not be apart, and brings them into order.
+func (b *body) parts() []*Part {
 	var parts []*Part
 	for _, st := range b.statements {
 		for _, name := range st.writes {
@@ -75,23 +76,38 @@ func split(def *lang.StencilDef, calls []*lang.CallStep, names map[string]bool) 
 			}
 		}
 	}
-	for _, p := range parts {
-		p.Statements = b.slice(p.Outputs)
+	for i, p := range parts {
+		parts[i] = b.part(p.Outputs)
 	}
-	s := &Split{Stencil: def.Name.Name, Parts: b.ordered(parts)}
-	var left []int // temporaries that no output needs: what they read may be read nowhere else
+	return b.ordered(parts)
+}
+
+// part returns the part of a stencil that has some outputs.
+func (b *body) part(outputs []string) *Part {
+	return &Part{Outputs: outputs, Statements: b.slice(outputs)}
+}
+
+// split gives parts their names, and the last one the temporaries that no output needs: what they read may be read
+// nowhere else.
+func (b *body) split(parts []*Part, names map[string]bool) *Split {
+	s := &Split{Stencil: b.def.Name.Name, Parts: parts}
+	if len(parts) < 2 {
+		return s
+	}
+	var left []int
 	for i := range b.statements {
-		if !slices.ContainsFunc(s.Parts, func(p *Part) bool { return slices.Contains(p.Statements, i) }) {
+		if !slices.ContainsFunc(parts, func(p *Part) bool { return slices.Contains(p.Statements, i) }) {
 			left = append(left, i)
 		}
 	}
-	if n := len(s.Parts); n > 0 {
-		s.Parts[n-1].Statements = b.slice(s.Parts[n-1].Outputs, left...)
-	}
-	if len(s.Parts) > 1 {
-		for _, p := range s.Parts {
-			p.Name = unused(def.Name.Name+"_"+strings.Join(p.Outputs, "_"), names)
+	last := parts[len(parts)-1]
+	last.Statements = b.slice(last.Outputs, left...)
+	for _, p := range parts {
+		name := s.Stencil + "_" + strings.Join(p.Outputs, "_")
+		if len(name) > longest {
+			name = s.Stencil + "_" + p.Outputs[0]
 		}
+		p.Name = unused(name, names)
 	}
 	return s
 }
@@ -131,15 +147,14 @@ func (b *body) ordered(parts []*Part) []*Part {
 		if next < 0 {
 			break
 		}
-		joined := &Part{}
+		var outputs []string
 		for y := range n {
 			if y == next || before[next][y] && before[y][next] {
-				joined.Outputs = append(joined.Outputs, parts[y].Outputs...)
+				outputs = append(outputs, parts[y].Outputs...)
 				done[y] = true
 			}
 		}
-		joined.Statements = b.slice(joined.Outputs)
-		out = append(out, joined)
+		out = append(out, b.part(outputs))
 	}
 	return out
 }

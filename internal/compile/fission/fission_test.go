@@ -19,13 +19,29 @@ import (
 // divided splits a text's stencils, and returns how, and the text that comes of it.
 func divided(t testing.TB, text string) ([]*fission.Split, string) {
 	t.Helper()
+	f, _ := load(t, text)
+	splits := fission.Trivial(f)
+	return splits, fission.Write(f, splits)
+}
+
+// recomputing splits a text's stencils where they compute too much again.
+func recomputing(t testing.TB, text string) ([]*fission.Split, string) {
+	t.Helper()
+	f, p := load(t, text)
+	splits := fission.Recompute(f, p)
+	return splits, fission.Write(f, splits)
+}
+
+// load parses and checks a text.
+func load(t testing.TB, text string) (*lang.File, *ir.Program) {
+	t.Helper()
 	src := diag.NewSource("t.loom", text)
-	if _, list := lang.Load(src); list.HasErrors() {
+	p, list := lang.Load(src)
+	if list.HasErrors() {
 		t.Fatal(diag.Render(src, list, diag.Style{}))
 	}
 	f, _ := lang.Parse(src)
-	splits := fission.Trivial(f)
-	return splits, fission.Write(f, splits)
+	return f, p
 }
 
 // equal executes two programs on the reference executor, from the same random values, and returns an error if a grid or
@@ -143,6 +159,37 @@ func TestTrivial(t *testing.T) {
 			t.Errorf("%s:\n%s\nand not\n%s", c.name, strings.Join(got, "\n"), c.want)
 		}
 		if err := equal(head+c.stencil, text, nil, 3); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// Parts are as large as what they compute again allows.
+func TestRecompute(t *testing.T) {
+	const head = "parameter N = 40;\niterator i;\ndouble u[N], v[N], w[N], x[N], r;\ncopyin u;\n"
+	for _, c := range []struct{ name, body, want string }{
+		{"not far", "v[i] = u[i+2]; w[i] = v[i-2]; x[i] = w[i+2];", ""},
+		{"too far", "v[i] = u[i+1]; w[i] = v[i-3]; x[i] = w[i+2];",
+			"s: s_v_w assigns v and w with 0 1; s_x assigns x with 2"},
+		{"one statement reads as far", "v[i] = u[i+1]; w[i] = v[i-3]; x[i] = w[i+2] + u[i-5];", ""},
+		{"by temporaries", "v[i] = u[i+1]; double d = v[i-3], e = 2*d; w[i] = e; x[i] = w[i+2];",
+			"s: s_v_w assigns v and w with 0 1 2 3; s_x assigns x with 4"},
+		{"by a local grid", "double g[N]; g[i] = u[i+1]; v[i] = g[i+3]; w[i] = v[i-2];",
+			"s: s_v assigns v with 0 1 2; s_w assigns w with 3"},
+		{"a temporary of another output", "v[i] = u[i]; double d = v[i+3], e = v[i+3]; w[i] = e; x[i] = w[i-2] + d;",
+			"s: s_v_w assigns v and w with 0 2 3; s_x assigns x with 1 4"},
+		{"with nothing in common", "v[i] = u[i+4]; w[i] = u[i-4]; x[i] = u[i];", ""},
+	} {
+		source := head + "stencil s () { " + c.body + " }\ns ();\n"
+		splits, text := recomputing(t, source)
+		var got []string
+		for _, s := range splits {
+			got = append(got, s.String())
+		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("%s:\n%s\nand not\n%s", c.name, strings.Join(got, "\n"), c.want)
+		}
+		if err := equal(source, text, nil, 3); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -287,7 +334,7 @@ func TestPartsEqualTheWhole(t *testing.T) {
 	if fusions < 4 {
 		t.Errorf("only %d examples have calls to join", fusions)
 	}
-	programs, joined := 0, 0
+	programs, joined, recomputed := 0, 0, 0
 	for seed := range uint64(120) {
 		c, err := gen.Make(seed, gen.Options{Size: 12})
 		if err != nil {
@@ -299,6 +346,10 @@ func TestPartsEqualTheWhole(t *testing.T) {
 			whole = text // it is what is split then
 		}
 		splits, text := divided(t, whole)
+		if some, other := recomputing(t, whole); seed%3 == 0 && len(some) > 0 {
+			recomputed++
+			splits, text = some, other
+		}
 		if len(splits) == 0 && whole == c.Source {
 			continue
 		}
@@ -308,6 +359,9 @@ func TestPartsEqualTheWhole(t *testing.T) {
 				t.Fatalf("seed %d at %v: %v\n%s", seed, set, err, c.Source)
 			}
 		}
+	}
+	if recomputed < 3 {
+		t.Errorf("only %d random programs compute much again", recomputed)
 	}
 	if joined < 30 {
 		t.Errorf("only %d random programs have calls to join", joined)
@@ -320,11 +374,7 @@ func TestPartsEqualTheWhole(t *testing.T) {
 // fused joins a text's calls.
 func fused(t testing.TB, text string) ([]*fission.Joint, string) {
 	t.Helper()
-	src := diag.NewSource("t.loom", text)
-	if _, list := lang.Load(src); list.HasErrors() {
-		t.Fatal(diag.Render(src, list, diag.Style{}))
-	}
-	f, _ := lang.Parse(src)
+	f, _ := load(t, text)
 	joints := fission.MaxFuse(f)
 	return joints, fission.WriteFused(f, joints)
 }

@@ -73,7 +73,7 @@ func MaxFuse(f *lang.File) []*Joint {
 	return list
 }
 
-// longest is how long the name of a joint may become by those of its stencils.
+// longest is how long names may become that are made of several.
 const longest = 40
 
 func nameOf(run []*lang.CallStep) string {
