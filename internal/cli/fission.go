@@ -10,6 +10,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/fission"
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 )
 
@@ -61,36 +62,43 @@ func (c *fissionCmd) versions(a *app, src *diag.Source) ([]emit.File, error) {
 	}
 	base := strings.TrimSuffix(filepath.Base(src.Name), ext)
 	var list []emit.File
-	var made []*diag.Source
-	add := func(version, text string) {
-		f := emit.File{Name: base + "_" + version + ext, Text: text}
-		list, made = append(list, f), append(made, diag.NewSource(f.Name, text))
+	add := func(version, text string) error {
+		made := diag.NewSource(base+"_"+version+ext, text)
+		list = append(list, emit.File{Name: made.Name, Text: text})
+		_, err := reload(made)
+		return err
 	}
 	wanted := func(version string) bool { return c.Only == "" || c.Only == version }
 	f, _ := lang.Parse(src)
 	joints := fission.MaxFuse(f)
-	joined := diag.NewSource(src.Name, fission.WriteFused(f, joints))
 	if wanted("maxfuse") && len(joints) > 0 {
 		for _, j := range joints {
 			fmt.Fprintf(a.stderr, "maxfuse: %s\n", j)
 		}
-		add("maxfuse", joined.Text)
+		if err := add("maxfuse", fission.WriteFused(f, joints)); err != nil {
+			return nil, err
+		}
 	}
-	if splits := fission.Trivial(f); wanted("trivial") && len(splits) > 0 {
-		a.tellSplits("trivial", splits)
-		add("trivial", fission.Write(f, splits))
+	if wanted("trivial") {
+		if splits := fission.Trivial(f); len(splits) > 0 {
+			a.tellSplits("trivial", splits)
+			if err := add("trivial", fission.Write(f, splits)); err != nil {
+				return nil, err
+			}
+		}
 	}
-	if p, wrong := lang.Load(joined); wanted("recompute") && !wrong.HasErrors() {
+	if wanted("recompute") {
+		joined := diag.NewSource(src.Name, fission.WriteFused(f, joints))
+		p, err := reload(joined)
+		if err != nil {
+			return nil, err
+		}
 		whole, _ := lang.Parse(joined)
 		if splits := fission.Recompute(whole, p); len(splits) > 0 {
 			a.tellSplits("recompute", splits)
-			add("recompute", fission.Write(whole, splits))
-		}
-	}
-	for _, m := range made {
-		if _, wrong := lang.Load(m); wrong.HasErrors() {
-			return nil, fmt.Errorf("%s, made of %s, is wrong, which is a mistake of Gridloom:\n%s", m.Name, src.Name,
-				diag.Render(m, wrong, diag.Style{}))
+			if err := add("recompute", fission.Write(whole, splits)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if len(list) > 0 {
@@ -102,6 +110,16 @@ func (c *fissionCmd) versions(a *app, src *diag.Source) ([]emit.File, error) {
 		"recompute": "no kernel would compute many cells again",
 		"":          "it has one call, which assigns one array, or its parts need each other",
 	}[c.Only])
+}
+
+// reload checks a text that fission has made.
+func reload(made *diag.Source) (*ir.Program, error) {
+	p, wrong := lang.Load(made)
+	if wrong.HasErrors() {
+		return nil, fmt.Errorf("fission makes a wrong text, which is a mistake of Gridloom:\n%s",
+			diag.Render(made, wrong, diag.Style{}))
+	}
+	return p, nil
 }
 
 // tellSplits tells what parts assign.

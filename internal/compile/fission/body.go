@@ -63,10 +63,7 @@ func written(st lang.Stmt) []*lang.Ident {
 	case *lang.BoundaryDecl:
 		return st.Grids
 	case *lang.Assignment:
-		if x, ok := st.Target.(*lang.IndexExpr); ok {
-			return []*lang.Ident{x.Name}
-		}
-		return []*lang.Ident{st.Target.(*lang.Ident)}
+		return []*lang.Ident{st.Assigned()}
 	case *lang.Reduction:
 		return []*lang.Ident{st.Target}
 	}

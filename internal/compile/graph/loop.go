@@ -29,7 +29,7 @@ const (
 // IsLoopName reports whether a kernel of a plan that has no call of the name is of a loop.
 func IsLoopName(name string) bool {
 	kind, _, _ := strings.Cut(name, ".")
-	return kind == firstLoop || isSequence(name)
+	return kind == firstLoop || kind == firstSequence
 }
 
 func isSequence(name string) bool {

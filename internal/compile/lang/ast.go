@@ -262,6 +262,9 @@ type Assignment struct {
 	Value  Expr
 }
 
+// Assigned returns the name of what is assigned.
+func (a *Assignment) Assigned() *Ident { return rootOf(a.Target) }
+
 // Reduction folds the values of an expression over a domain into a scalar.
 //
 // Example printed form:

@@ -16,26 +16,8 @@ func WalkNames(x Expr, f func(*Ident)) {
 	switch x := x.(type) {
 	case *Ident:
 		f(x)
-	case *ParenExpr:
-		WalkNames(x.X, f)
-	case *UnaryExpr:
-		WalkNames(x.X, f)
-	case *BinaryExpr:
-		WalkNames(x.X, f)
-		WalkNames(x.Y, f)
-	case *CondExpr:
-		WalkNames(x.Cond, f)
-		WalkNames(x.X, f)
-		WalkNames(x.Y, f)
-	case *CallExpr:
-		for _, a := range x.Args {
-			WalkNames(a, f)
-		}
 	case *IndexExpr:
 		f(x.Name)
-		for _, a := range x.Indices {
-			WalkNames(a, f)
-		}
 	case *SumExpr:
 		WalkNames(x.Lo, f)
 		WalkNames(x.Hi, f)
@@ -44,35 +26,40 @@ func WalkNames(x Expr, f func(*Ident)) {
 				f(id)
 			}
 		})
+		return
+	}
+	for _, o := range operands(x) {
+		WalkNames(o, f)
 	}
 }
 
 // WalkSums calls f for every sum in x.
 func WalkSums(x Expr, f func(*SumExpr)) {
+	if s, ok := x.(*SumExpr); ok {
+		f(s)
+	}
+	for _, o := range operands(x) {
+		WalkSums(o, f)
+	}
+}
+
+// operands returns the expressions that an expression is made of.
+func operands(x Expr) []Expr {
 	switch x := x.(type) {
 	case *ParenExpr:
-		WalkSums(x.X, f)
+		return []Expr{x.X}
 	case *UnaryExpr:
-		WalkSums(x.X, f)
+		return []Expr{x.X}
 	case *BinaryExpr:
-		WalkSums(x.X, f)
-		WalkSums(x.Y, f)
+		return []Expr{x.X, x.Y}
 	case *CondExpr:
-		WalkSums(x.Cond, f)
-		WalkSums(x.X, f)
-		WalkSums(x.Y, f)
+		return []Expr{x.Cond, x.X, x.Y}
 	case *CallExpr:
-		for _, a := range x.Args {
-			WalkSums(a, f)
-		}
+		return x.Args
 	case *IndexExpr:
-		for _, a := range x.Indices {
-			WalkSums(a, f)
-		}
+		return x.Indices
 	case *SumExpr:
-		f(x)
-		WalkSums(x.Lo, f)
-		WalkSums(x.Hi, f)
-		WalkSums(x.Body, f)
+		return []Expr{x.Lo, x.Hi, x.Body}
 	}
+	return nil
 }

@@ -259,11 +259,7 @@ func (p *planeBlock) blocks() []kernel.Stmt {
 	p.placeThreads(body)
 	p.declareValues(body)
 	p.steps(body)
-	n := int64(1)
-	for _, t := range p.threads {
-		n *= t
-	}
-	threads := []launchLoop{{thread, kernel.I(n), kernel.ThreadX}}
+	threads := []launchLoop{{thread, kernel.I(product(p.threads)), kernel.ThreadX}}
 	return append(top.stmts, wrapped(blocks, append(allocs, wrapped(threads, body.stmts)...))...)
 }
 

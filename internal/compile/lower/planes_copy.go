@@ -51,10 +51,7 @@ func (p *planeBlock) copySlot(t *pipeline.Tile, step kernel.Expr, after int64) k
 // copyPlanes copies of each tile the plane that is so many after the newest of a step. Its cells are those of another
 // step, which may be an earlier one: then nobody reads them.
 func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of kernel.Expr, after int64) {
-	threads := int64(1)
-	for _, n := range p.threads {
-		threads *= n
-	}
+	threads := product(p.threads)
 	for len(tiles) > 0 {
 		first := tiles[0]
 		same := func(t *pipeline.Tile) bool {

@@ -68,10 +68,7 @@ func (s *planeStep) halo(group []int, cells int64, busy *int64,
 	if cells == 0 {
 		return
 	}
-	threads := int64(1)
-	for _, n := range s.threads {
-		threads *= n
-	}
+	threads := product(s.threads)
 	first := s.thread
 	if begin := *busy % threads; begin > 0 {
 		shifted := kernel.Bin(op.Rem, kernel.Add(s.thread, kernel.I(threads-begin)), kernel.I(threads))

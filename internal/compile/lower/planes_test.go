@@ -141,7 +141,7 @@ func TestWrongPlanesAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range m.Spans[0].Launches {
-			l.Kernel.Body = withoutStatements(l.Kernel.Body, c.spoil)
+			l.Kernel.Body = dropped(l.Kernel.Body, c.spoil)
 		}
 		got, err := want.simulate(m, b)
 		if err == nil {
@@ -151,24 +151,6 @@ func TestWrongPlanesAreFound(t *testing.T) {
 			t.Errorf("%s: nothing is found", c.name)
 		}
 	}
-}
-
-// withoutStatements leaves statements out.
-func withoutStatements(list []kernel.Stmt, drop func(kernel.Stmt) bool) []kernel.Stmt {
-	var out []kernel.Stmt
-	for _, s := range list {
-		if drop(s) {
-			continue
-		}
-		switch s := s.(type) {
-		case *kernel.Loop:
-			s.Body = withoutStatements(s.Body, drop)
-		case *kernel.If:
-			s.Then, s.Else = withoutStatements(s.Then, drop), withoutStatements(s.Else, drop)
-		}
-		out = append(out, s)
-	}
-	return out
 }
 
 // Kernels of sequences have one depth, and hold them all.
