@@ -17,8 +17,9 @@ type Tensor struct {
 
 // TensorCopy starts to copy a box from global to shared memory, by the block's copy engine: the
 // tensor map's box whose first element is at Corner. The box lies dense in shared memory, from an
-// element on that is aligned to 128 bytes. Where the box is outside of the array it has zeros, and
-// nothing is read there. When the bytes of the whole box have arrived, they are counted at an mbarrier.
+// element on that is aligned to 128 bytes; in memory its rows begin at a multiple of 16 bytes (H200s stop with an
+// illegal instruction elsewhere). Where the box is outside of the array it has zeros, and nothing is read there. When
+// the bytes of the whole box have arrived, they are counted at an mbarrier.
 //
 // With Blocks, a set of ranks whose lowest bit is rank 0, the box goes to all these blocks of the
 // cluster: to the same place in the copies that they have of To, and each counts the bytes at its
@@ -42,7 +43,7 @@ type TensorCopy struct {
 const (
 	MaxTensorAxes   = 5
 	MaxBoxElements  = 256 // along an axis
-	tensorRunBytes  = 16  // what the bytes of an array's and a box's rows are multiples of
+	TensorRunBytes  = 16  // what the bytes of an array's and a box's rows, and those before a box, are multiples of
 	TensorPlaceUnit = 128 // bytes that the places of boxes in shared memory are multiples of
 )
 
@@ -99,11 +100,11 @@ func (v *verifier) tensorMap(b *Buffer) {
 	switch {
 	case t.Unit(b.Elem) == 0:
 		v.fail("the rows of the box of %s have %d elements, more than a tensor map takes", b.Name, last)
-	case last*size%tensorRunBytes != 0:
-		v.fail("the rows of the box of %s have %d bytes, no multiple of %d", b.Name, last*size, tensorRunBytes)
+	case last*size%TensorRunBytes != 0:
+		v.fail("the rows of the box of %s have %d bytes, no multiple of %d", b.Name, last*size, TensorRunBytes)
 	}
-	if n, ok := IntLit(t.Extents[len(t.Extents)-1]); ok && n*size%tensorRunBytes != 0 {
-		v.fail("the rows of %s have %d bytes, no multiple of %d", b.Name, n*size, tensorRunBytes)
+	if n, ok := IntLit(t.Extents[len(t.Extents)-1]); ok && n*size%TensorRunBytes != 0 {
+		v.fail("the rows of %s have %d bytes, no multiple of %d", b.Name, n*size, TensorRunBytes)
 	}
 }
 

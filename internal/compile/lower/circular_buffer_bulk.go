@@ -341,9 +341,14 @@ func (w *tiledKernel) entering(further int64) func(*circularBuffer) []int64 {
 
 // slotOf returns the mbarrier of a step and the parity of its phase there.
 func (w *tiledKernel) slotOf(step kernel.Expr) (slot, parity kernel.Expr) {
-	n := kernel.I(w.fetch.slots)
-	unrolledStep := kernel.Bin(op.Rem, kernel.Bin(op.Div, step, n), kernel.I(2))
-	return kernel.Bin(op.Rem, step, n), kernel.Conv(types.I32, unrolledStep)
+	return phaseOf(step, w.fetch.slots)
+}
+
+// phaseOf returns which of so many mbarriers a step has if they are used in turn, and the parity of its phase there.
+func phaseOf(step kernel.Expr, mbarriers int64) (slot, parity kernel.Expr) {
+	n := kernel.I(mbarriers)
+	round := kernel.Bin(op.Rem, kernel.Bin(op.Div, step, n), kernel.I(2))
+	return kernel.Bin(op.Rem, step, n), kernel.Conv(types.I32, round)
 }
 
 // comes returns the condition under which the loop over planes, now at one

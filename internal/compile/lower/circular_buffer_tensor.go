@@ -103,8 +103,11 @@ func (w *tiledKernel) chooseTensors(circularBuffers []*circularBuffer) {
 }
 
 // placed rounds a number of cells up to where a box may start.
-func (r *circularBuffer) placed(cells int64) int64 {
-	each := kernel.TensorPlaceUnit / int64(r.array.Type.Size())
+func (r *circularBuffer) placed(cells int64) int64 { return boxPlaced(cells, r.array.Type) }
+
+// boxPlaced rounds a number of elements up to where a box may start.
+func boxPlaced(cells int64, elem types.Type) int64 {
+	each := kernel.TensorPlaceUnit / int64(elem.Size())
 	return (cells + each - 1) / each * each
 }
 
@@ -183,22 +186,30 @@ func (w *tiledKernel) oddRank() kernel.Expr {
 
 // tensorMap returns the tensor map of a circular buffer's array with boxes of so many cells on the axes of its planes.
 func (w *tiledKernel) tensorMap(r *circularBuffer, size map[int]int64) *kernel.Buffer {
-	st := w.cells[0].storeOf(r.array)
-	t := &kernel.Tensor{}
-	key := special{Arg: st.arg, space: kernel.TensorMap}
-	var name []string
-	for d, dim := range r.array.Dims {
+	var box []int64
+	for _, dim := range r.array.Dims {
 		n := int64(1)
 		if dim.Axis != w.stream {
 			n = size[dim.Axis]
 		}
-		t.Box, key.box[d] = append(t.Box, n), n
+		box = append(box, n)
+	}
+	return w.env.tensorMap(w.cells[0].storeOf(r.array), box)
+}
+
+// tensorMap returns the tensor map of a store with boxes of so many cells on its axes.
+func (e *env) tensorMap(st *store, box []int64) *kernel.Buffer {
+	t := &kernel.Tensor{Box: box}
+	key := special{Arg: st.arg, space: kernel.TensorMap}
+	var name []string
+	for d, n := range box {
+		key.box[d] = n
 		// What rows are padded by belongs to the map: its strides are those of a dense array.
-		t.Extents = append(t.Extents, st.pitch(d, w.size))
+		t.Extents = append(t.Extents, st.pitch(d, e.size))
 		name = append(name, fmt.Sprint(n))
 	}
-	b := w.buffer(key, st.order, st.name+"_box"+strings.Join(name, "x"), st.elem, func() kernel.Expr {
-		return st.cells(w.size)
+	b := e.buffer(key, st.order, st.name+"_box"+strings.Join(name, "x"), st.elem, func() kernel.Expr {
+		return st.cells(e.size)
 	})
 	b.buffer.Tensor, b.reads = t, true
 	return b.buffer

@@ -33,7 +33,7 @@ func (m *module) settleLayouts(nests []*nest) {
 	}
 	for _, s := range m.spans {
 		for _, g := range s.grids() {
-			m.layoutOf(g).Align = max(m.layoutOf(g).Align, s.vector())
+			m.layoutOf(g).Align = max(m.layoutOf(g).Align, s.vector(), s.boxRun(g))
 		}
 	}
 	for g, n := range m.opts.aligned {

@@ -79,6 +79,18 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 				{Capability: machine.AsyncCopy, Values: copied}},
 		},
 		{
+			Name: "copy", Role: schedule.StagingCopy,
+			Doc: "who copies planes to shared memory: all threads, or the block's copy engine whole planes, those that " +
+				"only columns read, too",
+			Source: "CUDA C++ Programming Guide, asynchronous data copies",
+			Values: schedule.Words(schedule.AsyncCopies, copyTensor), Default: schedule.Word(schedule.AsyncCopies),
+			Needs: []schedule.Need{
+				{Capability: machine.TensorCopy, Values: schedule.Words(copyTensor)},
+				{Capability: machine.Mbarrier, Values: schedule.Words(copyTensor)},
+			},
+			When: []schedule.Condition{schedule.When("stages", copied...)},
+		},
+		{
 			Name: "unroll", Role: schedule.StreamUnroll,
 			Doc: "steps that compilers are to write out one after the other, so that columns move on without copies; " +
 				"0 leaves that to them",
@@ -112,6 +124,10 @@ type planeBlock struct {
 	// rimless says that no stage has cells but those that its statement assigns, with no access across a boundary. Then
 	// cells that a tile has beyond the end are computed as the last one is, and not stored.
 	rimless bool
+	tensor  bool                                // planes are brought as boxes of tensor maps
+	tiles   []*pipeline.Tile                    // that are copied to shared memory
+	newest  map[*pipeline.Column]*pipeline.Tile // that have the newest cells of a column; not of all
+	boxes   *planeBoxes                         // nil if there are none
 
 	end       []kernel.Expr // of what is stored, by axis; exclusive, as all upper ends here
 	first, to kernel.Expr   // planes that the block stores
@@ -131,6 +147,7 @@ type planeBlock struct {
 type planeStep struct {
 	*planeBlock
 	at, number kernel.Expr // the step, and how many come before it
+	stop       kernel.Expr // where the loop ends
 	body       *scope
 	// guarded steps may have cells beyond the ends of arrays, or that statements leave as they were.
 	guarded bool
@@ -154,6 +171,7 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 		held:    map[*pipeline.Stage][][]*kernel.Var{},
 		columns: map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
 		planes: map[*pipeline.Stage]*kernel.Buffer{}, copies: map[*pipeline.Tile]*kernel.Buffer{},
+		tensor: engineCopies(s.set), newest: map[*pipeline.Column]*pipeline.Tile{},
 	}
 	p.rimless = p.hasNoRims()
 	p.tile = append([]int64{s.set.Int(schedule.StreamLength, 0)}, p.threads...)
@@ -161,6 +179,7 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 		p.tile[1] *= p.rows
 	}
 	s.tiled(p.tile)
+	p.chooseCopies()
 	if bytes, gpu := p.sharedBytes(), s.opts.gpu(); bytes > gpu.SharedPerBlock {
 		return nil, &ResourceLimit{s.name, "bytes of shared memory a block", bytes, gpu.SharedPerBlock, "a block"}
 	}
@@ -186,8 +205,8 @@ func (p *planeBlock) sharedBytes() int64 {
 	for i, st := range p.pipeline.Stages {
 		bytes += (p.plan.Shared[i]*p.area(st)*int64(st.Stmt.Array.Type.Size()) + 15) / 16 * 16
 	}
-	for _, t := range p.copied() {
-		bytes += (p.copySlots(t)*p.copyArea(t)*int64(t.Grid.Type().Size()) + 15) / 16 * 16
+	for _, t := range p.tiles {
+		bytes += (p.copySlots(t)*p.copyPitch(t)*int64(t.Grid.Type().Size()) + 15) / 16 * 16
 	}
 	return bytes
 }
@@ -217,9 +236,13 @@ func (p *planeBlock) stored(k int) (lo, end kernel.Expr) {
 // aligned is a position on the innermost axis where a line of memory begins, at or before one: then what warps load and
 // store are whole lines.
 func (p *planeBlock) aligned(at kernel.Expr) kernel.Expr {
-	st := p.pipeline.Stages[len(p.pipeline.Stages)-1]
-	first := p.affine(st.Dim(p.axes[len(p.axes)-1]).Lo)
-	return kernel.Sub(at, floorMod(kernel.Sub(at, first), kernel.I(alignedCells(st))))
+	cells := alignedCells(p.pipeline.Stages[len(p.pipeline.Stages)-1])
+	return kernel.Sub(at, floorMod(kernel.Sub(at, p.affine(p.lineStart())), kernel.I(cells)))
+}
+
+// lineStart is the position on the innermost axis from which lines of memory are counted.
+func (p *planeBlock) lineStart() ir.Affine {
+	return p.pipeline.Stages[len(p.pipeline.Stages)-1].Dim(p.axes[len(p.axes)-1]).Lo
 }
 
 // blocks makes the launch: blocks of tiles and chunks, and the threads of each.
@@ -231,7 +254,7 @@ func (p *planeBlock) blocks() []kernel.Stmt {
 	for k := len(p.axes) - 1; k >= 0; k-- {
 		name := p.Program.Axes[p.axes[k]]
 		lo, end := p.stored(k)
-		if p.rimless && k == len(p.axes)-1 {
+		if (p.rimless || p.tensor) && k == len(p.axes)-1 {
 			lo = p.aligned(lo)
 		}
 		p.end[k] = end
@@ -257,6 +280,7 @@ func (p *planeBlock) blocks() []kernel.Stmt {
 		p.to = body.let(p.env, "to", "to", kernel.Min(kernel.Add(p.first, kernel.I(p.tile[0])), p.end[0]))
 	}
 	p.placeThreads(body)
+	p.readyBoxes(body)
 	p.declareValues(body)
 	p.steps(body)
 	threads := []launchLoop{{thread, kernel.I(product(p.threads)), kernel.ThreadX}}
@@ -278,16 +302,16 @@ func (p *planeBlock) allocate(top *scope) []kernel.Stmt {
 		p.planes[st] = b
 		allocs = append(allocs, &kernel.Alloc{Buffer: b})
 	}
-	for _, t := range p.copied() {
+	for _, t := range p.tiles {
 		name := top.declare(p.env, t.Grid.Name()+"_tile", types.I64).Name
 		b := &kernel.Buffer{
 			Name: name, Elem: t.Grid.Type(), Space: kernel.Shared, Mode: kernel.InOut,
-			Cells: kernel.I(p.copySlots(t) * p.copyArea(t)),
+			Cells: kernel.I(p.copySlots(t) * p.copyPitch(t)),
 		}
 		p.copies[t] = b
 		allocs = append(allocs, &kernel.Alloc{Buffer: b})
 	}
-	return allocs
+	return append(allocs, p.makeBoxes(top)...)
 }
 
 // placeThreads finds the cells of each thread.
@@ -327,11 +351,12 @@ func (p *planeBlock) declareValues(body *scope) {
 		}
 	}
 	for _, c := range p.plan.Columns {
-		if c.Length < 2 && p.prefetch == 0 {
+		early := p.prefetch > 0 && p.newest[c] == nil
+		if c.Length < 2 && !early {
 			continue // as good as a load
 		}
 		p.columns[c] = variables(c.Grid.Name()+"_held", c.Grid.Type(), c.Length)
-		if p.prefetch > 0 {
+		if early {
 			for _, early := range variables(c.Grid.Name()+"_early", c.Grid.Type(), 1) {
 				p.early[c] = append(p.early[c], early[0])
 			}
@@ -362,13 +387,13 @@ func (p *planeBlock) steps(body *scope) {
 	stop = body.let(p.env, "stop", "stop", stop)
 	loop := func(guarded bool, lo, hi kernel.Expr) []kernel.Stmt {
 		list := newScope(body)
-		if !guarded {
-			p.fillColumns(list, lo, hi)
+		if !guarded { // copies are on their way first
 			p.fillTiles(list, lo, hi)
+			p.fillColumns(list, lo, hi)
 		}
 		t := list.declare(p.env, "step", types.I64)
 		inner := newScope(list)
-		s := &planeStep{planeBlock: p, at: kernel.V(t), body: inner, guarded: guarded}
+		s := &planeStep{planeBlock: p, at: kernel.V(t), stop: hi, body: inner, guarded: guarded}
 		s.number = inner.let(p.env, "number", "number", kernel.Sub(s.at, p.begin))
 		s.write()
 		l := &kernel.Loop{Var: t, Lo: lo, Hi: hi, Step: kernel.I(1), Body: inner.stmts}

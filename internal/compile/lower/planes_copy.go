@@ -13,15 +13,17 @@ import (
 // Steps without conditions find planes of memory in shared memory, where threads copy them ahead, asynchronously: a
 // tile with its halo, of each grid that they read at cells of others.
 
-// copied returns the tiles that are copied.
-func (p *planeBlock) copied() []*pipeline.Tile {
-	var list []*pipeline.Tile
+// chooseCopies finds the tiles that are copied.
+func (p *planeBlock) chooseCopies() {
+	if p.tensor {
+		p.tiles = p.boxedTiles()
+		return
+	}
 	for _, t := range p.plan.Tiles {
 		if p.distance > 0 && t.Grid.Type().Size() >= leastCopy {
-			list = append(list, t)
+			p.tiles = append(p.tiles, t)
 		}
 	}
-	return list
 }
 
 // copySlots returns how many planes of a tile are in shared memory: those that are read, and those on their way.
@@ -29,7 +31,19 @@ func (p *planeBlock) copySlots(t *pipeline.Tile) int64 { return t.Planes + p.dis
 
 // copySide returns the cells of a copied plane on one of its axes.
 func (p *planeBlock) copySide(t *pipeline.Tile, d int) int64 {
-	return t.Halo[d].Low + p.tile[d+1] + t.Halo[d].High
+	return p.inRuns(t, d, p.copyLow(t, d)+p.tile[d+1]+t.Halo[d].High)
+}
+
+// copyLow returns how many cells of a copied plane come before the tile on an axis.
+func (p *planeBlock) copyLow(t *pipeline.Tile, d int) int64 { return p.inRuns(t, d, t.Halo[d].Low) }
+
+// inRuns rounds a number of cells of a plane up, along its rows, to what its copies are aligned to.
+func (p *planeBlock) inRuns(t *pipeline.Tile, d int, n int64) int64 {
+	if !p.tensor || d < len(p.threads)-1 {
+		return n
+	}
+	run := boxRun(t.Grid.Type())
+	return (n + run - 1) / run * run
 }
 
 // copyArea returns the cells of a copied plane.
@@ -41,11 +55,19 @@ func (p *planeBlock) copyArea(t *pipeline.Tile) int64 {
 	return n
 }
 
+// copyPitch returns how far apart planes of a tile are, in cells.
+func (p *planeBlock) copyPitch(t *pipeline.Tile) int64 {
+	if p.tensor {
+		return boxPlaced(p.copyArea(t), t.Grid.Type())
+	}
+	return p.copyArea(t)
+}
+
 // copySlot is where a plane begins that is so many after that of a step.
 func (p *planeBlock) copySlot(t *pipeline.Tile, step kernel.Expr, after int64) kernel.Expr {
 	slots := p.copySlots(t)
 	n := kernel.Add(kernel.Sub(step, p.begin), kernel.I(mod(after, slots)))
-	return kernel.Mul(kernel.Bin(op.Rem, n, kernel.I(slots)), kernel.I(p.copyArea(t)))
+	return kernel.Mul(kernel.Bin(op.Rem, n, kernel.I(slots)), kernel.I(p.copyPitch(t)))
 }
 
 // copyPlanes copies of each tile the plane that is so many after the newest of a step. Its cells are those of another
@@ -68,7 +90,7 @@ func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of ke
 				at, rest = kernel.Bin(op.Rem, rest, side), kernel.Bin(op.Div, rest, side)
 			}
 			name := p.Program.Axes[p.axes[d+1]] + "_copied"
-			at = kernel.Add(kernel.Sub(p.start[d], kernel.I(first.Halo[d].Low)), at)
+			at = kernel.Add(kernel.Sub(p.start[d], kernel.I(p.copyLow(first, d))), at)
 			pos[p.axes[d+1]] = body.let(p.env, name, name, p.limited(first.Grid.Dims()[d+1], at))
 		}
 		for _, t := range tiles {
@@ -98,8 +120,12 @@ func (p *planeBlock) copyPlanes(list *scope, tiles []*pipeline.Tile, step, of ke
 
 // fillTiles copies what a step reads, and the steps after it that are copied ahead.
 func (p *planeBlock) fillTiles(list *scope, step, stop kernel.Expr) {
-	tiles := p.copied()
+	tiles := p.tiles
 	if len(tiles) == 0 {
+		return
+	}
+	if p.boxes != nil {
+		p.fillBoxes(list, step, stop)
 		return
 	}
 	body := newScope(list)
@@ -127,8 +153,12 @@ func (p *planeBlock) fillTiles(list *scope, step, stop kernel.Expr) {
 
 // copyNext copies the planes of a later step.
 func (s *planeStep) copyNext() {
-	tiles := s.copied()
+	tiles := s.tiles
 	if s.guarded || len(tiles) == 0 {
+		return
+	}
+	if s.boxes != nil {
+		s.nextBoxes()
 		return
 	}
 	of := s.at
@@ -143,18 +173,26 @@ func (s *planeStep) copyNext() {
 
 // fromTile reads a copied plane at a place, as an access of a stage says; nil if it is not there.
 func (s *planeStep) fromTile(t *pipeline.Tile, i int, place []kernel.Expr, a *ir.Access) kernel.Expr {
-	if s.guarded || t == nil || s.copies[t] == nil || !s.plan.Whole(a) {
+	if s.guarded || !s.plan.Whole(a) {
 		return nil
 	}
-	plane := a.Index[0].Offset - s.plan.Lags[i]
-	if plane > t.Newest || plane <= t.Newest-t.Planes {
+	return s.copied(t, a.Index[0].Offset-s.plan.Lags[i], place, a.Index[1:])
+}
+
+// copied reads a copied plane that is so many after that of the step, at a place or so far from it; nil if it is not
+// there.
+func (s *planeStep) copied(t *pipeline.Tile, plane int64, place []kernel.Expr, from []ir.Index) kernel.Expr {
+	if t == nil || s.copies[t] == nil || plane > t.Newest || plane <= t.Newest-t.Planes {
 		return nil
 	}
 	name := t.Grid.Name() + "_from"
 	at := kernel.I(0)
 	for d := range s.threads {
-		x := kernel.Add(place[d], kernel.I(t.Halo[d].Low+a.Index[d+1].Offset))
-		at = kernel.Add(kernel.Mul(at, kernel.I(s.copySide(t, d))), x)
+		by := s.copyLow(t, d)
+		if from != nil {
+			by += from[d].Offset
+		}
+		at = kernel.Add(kernel.Mul(at, kernel.I(s.copySide(t, d))), kernel.Add(place[d], kernel.I(by)))
 	}
 	slot := s.body.let(s.env, name, name, s.copySlot(t, s.at, plane))
 	return &kernel.Load{Buffer: s.copies[t], Index: kernel.Add(slot, at)}

@@ -15,10 +15,10 @@ import (
 // tile, and then what is held grows a step older. Neighbours see what was written when all threads have come to the end
 // of the step.
 func (s *planeStep) write() {
+	s.copyNext()
 	if !s.guarded {
 		s.loadColumns()
 	}
-	s.copyNext()
 	for i := range s.pipeline.Stages {
 		list := newScope(s.body)
 		for r := range s.own {
@@ -32,7 +32,11 @@ func (s *planeStep) write() {
 	s.haloCells()
 	s.age()
 	copies := !s.guarded && len(s.copies) > 0
-	if copies {
+	switch {
+	case !copies:
+	case s.boxes != nil: // the engine overwrites what was read in this step
+		s.body.emit(&kernel.AsyncFence{})
+	default:
 		s.body.emit(&kernel.AsyncWait{Pending: int(s.distance - 1)})
 	}
 	if copies || len(s.planes) > 0 {
@@ -74,8 +78,11 @@ func (s *planeStep) loadColumns() {
 		held := s.columns[c]
 		for r := range held {
 			if s.early[c] == nil {
-				plane := kernel.Add(s.at, kernel.I(c.Newest))
-				s.body.emit(&kernel.Assign{Var: held[r][0], Value: s.columnCell(c, r, plane)})
+				value := s.copied(s.newest[c], c.Newest, s.own[r], nil)
+				if value == nil {
+					value = s.columnCell(c, r, kernel.Add(s.at, kernel.I(c.Newest)))
+				}
+				s.body.emit(&kernel.Assign{Var: held[r][0], Value: value})
 				continue
 			}
 			s.body.emit(&kernel.Assign{Var: held[r][0], Value: kernel.V(s.early[c][r])})
@@ -189,7 +196,10 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 			if s.rimless && s.pipeline.InPlace(v.Memory) {
 				return s.inPlace(c, row, a, v)
 			}
-			return s.fromTile(s.plan.TileOf(v), i, place, a)
+			if x := s.fromTile(s.plan.TileOf(v), i, place, a); x != nil {
+				return x
+			}
+			return s.fromTile(s.newest[column], i, place, a)
 		}
 		return kernel.V(s.columns[column][row][age+column.Newest])
 	}

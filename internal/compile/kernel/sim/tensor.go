@@ -87,7 +87,7 @@ func (w *warp) tensor(in *instr) {
 			corner[d] = w.i[in.d+int32(d)][l]
 		}
 		elements := w.m.p.slots[in.c].buffer.Tensor.Elements()
-		if !w.placed(in, l, elements, corner[len(corner)-1]%t.unit == 0) {
+		if !w.placed(in, l, elements, corner[len(corner)-1], t.unit) {
 			continue
 		}
 		runs := t.runs(corner, w.mem[in.c], int(w.i[in.b][l]))
@@ -103,7 +103,7 @@ func (w *warp) tensor(in *instr) {
 }
 
 // placed reports whether a box lies where it may.
-func (w *warp) placed(in *instr, lane int, elements int64, whole bool) bool {
+func (w *warp) placed(in *instr, lane int, elements, from, unit int64) bool {
 	name, to, at := w.m.p.slots[in.a].buffer.Name, w.mem[in.a], w.i[in.b][lane]
 	switch {
 	case at < 0 || at > int64(to.n)-elements:
@@ -111,7 +111,10 @@ func (w *warp) placed(in *instr, lane int, elements int64, whole bool) bool {
 	case at*to.size%kernel.TensorPlaceUnit != 0:
 		w.fault(Misaligned, in, lane, "copies a box to byte %d of %s, which is no multiple of %d", at*to.size, name,
 			kernel.TensorPlaceUnit)
-	case !whole:
+	case from*to.size%kernel.TensorRunBytes != 0:
+		w.fault(Misaligned, in, lane, "copies a box of %s from byte %d of a row on, which is no multiple of %d",
+			w.m.p.slots[in.c].buffer.Name, from*to.size, kernel.TensorRunBytes)
+	case from%unit != 0:
 		w.fault(Misaligned, in, lane, "copies a box of %s from within what the tensor map takes for one element",
 			w.m.p.slots[in.c].buffer.Name)
 	default:
