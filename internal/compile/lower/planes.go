@@ -25,7 +25,7 @@ func init() {
 		target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
 		declare: declarePlanes,
 		spans: func(p *pipeline.Pipeline) error {
-			_, err := pipeline.NewPlanes(p)
+			_, err := pipeline.NewPlanes(p, pipeline.HeldGrids)
 			return err
 		},
 		span: (*spanKernel).planeByPlane,
@@ -104,12 +104,24 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Source: "measured, docs/performance-log.md", Default: schedule.Word(schedule.TogetherLoads),
 			Values: schedule.Words(schedule.TogetherLoads, schedule.StatementLoads, schedule.TermLoads),
 		},
+		{
+			Name: "columns", Role: schedule.HeldColumns,
+			Doc: "whose columns threads hold in registers where others read the same planes in shared memory: those of " +
+				"grids, of statements, too, or none",
+			Source: "Rawat et al. 2019, section III-A", Default: schedule.Word(schedule.GridColumns),
+			Values: schedule.Words(schedule.GridColumns, schedule.AllColumns, schedule.NoColumns),
+		},
 		sizesParam(),
 		{
 			Name: "registers", Role: schedule.RegisterLimit, Doc: "most registers of a thread; 0 is no limit",
 			Source: "Garvey 2018, section 4", Values: registers, Default: registers[0],
 		},
 	}, nil
+}
+
+// heldColumns are the words for pipeline.Held.
+var heldColumns = map[string]pipeline.Held{
+	schedule.GridColumns: pipeline.HeldGrids, schedule.AllColumns: pipeline.HeldAll, schedule.NoColumns: pipeline.HeldNone,
 }
 
 // planeBlock is a kernel of the family: the shape of its blocks, and where values are.
@@ -156,7 +168,7 @@ type planeStep struct {
 // planeByPlane builds the kernel.
 func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 	s.pipeline.UpdateInPlace()
-	plan, err := pipeline.NewPlanes(s.pipeline)
+	plan, err := pipeline.NewPlanes(s.pipeline, heldColumns[s.set.Word(schedule.HeldColumns)])
 	if err != nil {
 		return nil, err
 	}

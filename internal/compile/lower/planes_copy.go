@@ -182,7 +182,7 @@ func (s *planeStep) fromTile(t *pipeline.Tile, i int, place []kernel.Expr, a *ir
 // copied reads a copied plane that is so many after that of the step, at a place or so far from it; nil if it is not
 // there.
 func (s *planeStep) copied(t *pipeline.Tile, plane int64, place []kernel.Expr, from []ir.Index) kernel.Expr {
-	if t == nil || s.copies[t] == nil || plane > t.Newest || plane <= t.Newest-t.Planes {
+	if s.copies[t] == nil || !t.Has(plane) {
 		return nil
 	}
 	name := t.Grid.Name() + "_from"

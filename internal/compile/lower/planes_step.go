@@ -186,7 +186,7 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 		}
 		age := s.plan.Lags[i] - a.Index[0].Offset
 		if from := s.pipeline.Stage(v); from != nil {
-			if s.plan.Shared[from.Number] > 0 {
+			if !s.plan.Holds(from) {
 				return nil
 			}
 			return kernel.V(s.held[from][row][age-s.plan.Lags[from.Number]])

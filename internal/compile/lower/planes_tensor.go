@@ -74,7 +74,7 @@ func (p *planeBlock) boxedTiles() []*pipeline.Tile {
 	}
 	for _, c := range p.plan.Columns {
 		t := p.plan.TileOf(c.Grid)
-		if t == nil || c.Newest > t.Newest || c.Newest <= t.Newest-t.Planes {
+		if !t.Has(c.Newest) {
 			t = &pipeline.Tile{
 				Grid: c.Grid, Newest: c.Newest, Planes: 1, Halo: make([]pipeline.Halo, len(p.threads)),
 			}

@@ -18,13 +18,24 @@ type Planes struct {
 	Lags []int64 // by stage
 	// Shared is how many planes of a stage are in shared memory at a time, and Queue how many of the own cells are in
 	// registers: those of the present step and older ones. 0 where nothing reads them there. What is in shared memory
-	// for others is read there by all.
+	// for others is read there by all, but for columns of their own cells that threads hold (Held).
 	Shared, Queue []int64
 	Columns       []*Column
 	Tiles         []*Tile
 
+	held   Held
 	shared map[*Stage]bool // those that are read at cells of others
 }
+
+// Held says which columns of their own cells threads hold in registers where neighbours read the same planes in shared
+// memory.
+type Held uint8
+
+const (
+	HeldGrids Held = iota // those of grids of memory
+	HeldAll               // those of stages, too
+	HeldNone              // neither: threads read planes that are there for others
+)
 
 // Column is planes of a grid of memory that threads read at their own cells: in step t those from t + Newest down.
 type Column struct {
@@ -42,9 +53,9 @@ type Tile struct {
 
 // NewPlanes decides the lags of a pipeline, and where its values are. It returns a Refusal where it cannot be carried
 // out plane by plane.
-func NewPlanes(p *Pipeline) (*Planes, error) {
+func NewPlanes(p *Pipeline, held Held) (*Planes, error) {
 	n := len(p.Stages)
-	s := &Planes{Pipeline: p, Lags: make([]int64, n), Shared: make([]int64, n), Queue: make([]int64, n)}
+	s := &Planes{Pipeline: p, Lags: make([]int64, n), Shared: make([]int64, n), Queue: make([]int64, n), held: held}
 	for k, wraps := range p.Wraps {
 		if wraps {
 			return nil, p.refuse(p.Stages[0], "%s is periodic", p.axis(k))
@@ -81,18 +92,34 @@ func NewPlanes(p *Pipeline) (*Planes, error) {
 			*planes = max(*planes, s.Lags[i]-r.low-s.Lags[from]+1)
 		})
 		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
-			switch {
-			case v.Def != nil:
-			case s.InColumn(st, a):
-				s.column(v, a.Index[0].Offset-s.Lags[i])
-			case s.Whole(a):
+			if v.Def == nil && !s.InColumn(st, a) && s.Whole(a) {
 				s.tile(v, st, a, a.Index[0].Offset-s.Lags[i])
+			}
+			return nil
+		})
+	}
+	for i, st := range p.Stages {
+		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
+			if v.Def != nil || !s.InColumn(st, a) {
+				return nil
+			}
+			plane := a.Index[0].Offset - s.Lags[i]
+			if s.held != HeldNone || !s.TileOf(v).Has(plane) {
+				s.column(v, plane)
 			}
 			return nil
 		})
 	}
 	return s, nil
 }
+
+// Has reports whether threads find a plane that is so many after that of the step; there is no tile of some grids.
+func (t *Tile) Has(plane int64) bool {
+	return t != nil && plane <= t.Newest && plane > t.Newest-t.Planes
+}
+
+// Holds reports whether threads hold the columns of their own cells of a stage in registers.
+func (s *Planes) Holds(st *Stage) bool { return s.held == HeldAll || !s.shared[st] }
 
 // delay has stages compute a plane as late as others allow: then few planes of it are held, and it reads the same
 // planes of memory as those that read it.
@@ -234,7 +261,7 @@ func (s *Planes) reads(st *Stage, f func(planeRead)) {
 			if err != nil {
 				return err
 			}
-			f(planeRead{from, low, high, !s.shared[from]})
+			f(planeRead{from, low, high, !s.shared[from] || s.held == HeldAll && s.InColumn(st, a)})
 		}
 		return nil
 	})

@@ -30,7 +30,10 @@ func sequenceOf(t *testing.T, text string) (*pipeline.Pipeline, error) {
 // planes are, and which planes of memory threads read.
 func TestPlanes(t *testing.T) {
 	const grids = "double a[N,N,N], b[N,N,N], c[N,N,N], d[N,N,N]; copyin a, d; copyout d;\n"
-	for _, c := range []struct{ name, text, want string }{
+	for _, c := range []struct {
+		name, text, want string
+		held             pipeline.Held
+	}{
 		{"neighbours read in shared memory, behind a barrier", `
 stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
 stencil r (d, b) { d[k][j][i] = b[k][j][i-1] + b[k][j+1][i]; }
@@ -38,7 +41,7 @@ s (b, a); r (d, b);`, `
 b, lag 0, 2 planes in shared memory
 d, lag 1
 tile of a: 1 planes, the newest 0 ahead, halo 0:1 1:0
-`},
+`, 0},
 		{"a column stays in registers", `
 stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
 stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k+2][j][i]; }
@@ -46,7 +49,7 @@ s (b, a); r (d, b);`, `
 b, lag 0, 4 in registers
 d, lag 2
 column of a: 1 planes, the newest 0 ahead
-`},
+`, 0},
 		{"what is in shared memory for others is read there by all", `
 stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
 stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k][j][i+1]; }
@@ -54,7 +57,7 @@ s (b, a); r (d, b);`, `
 b, lag 0, 3 planes in shared memory
 d, lag 1
 tile of a: 1 planes, the newest 0 ahead, halo 0:0 0:1
-`},
+`, 0},
 		{"a sum in parts is made in registers", `
 stencil s (d, a) { d[k][j][i] = a[k-1][j][i]; d[k][j][i] += a[k+1][j][i]; d[k][j][i] -= a[k][j-2][i]; }
 s (d, a);`, `
@@ -63,7 +66,7 @@ d, lag 0, 1 in registers
 d, lag 0
 column of a: 3 planes, the newest 1 ahead
 tile of a: 1 planes, the newest 0 ahead, halo 2:0 0:0
-`},
+`, 0},
 		{"what is updated in place is stored when all have read it", `
 stencil s (b, c, d, a) {
   b[k][j][i] = a[k+1][j][i];
@@ -76,7 +79,27 @@ c, lag 1, 1 in registers
 d, lag 1
 column of a: 3 planes, the newest 1 ahead
 column of d: 1 planes, the newest -1 ahead
-`},
+`, 0},
+		{"threads hold their own columns of what others read in shared memory", `
+stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
+stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k][j][i+1]; }
+s (b, a); r (d, b);`, `
+b, lag 0, 2 planes in shared memory, 3 in registers
+d, lag 1
+tile of a: 1 planes, the newest 0 ahead, halo 0:0 0:1
+`, pipeline.HeldAll},
+		{"threads read their own cells where others read the plane, and hold no other columns", `
+stencil s (d, a, c) {
+  d[k][j][i] = a[k][j][i] + a[k][j][i+1];
+  d[k][j][i] += c[k][j][i] + c[k+1][j-1][i+1];
+}
+s (d, a, c);`, `
+d, lag 0, 1 in registers
+d, lag 0
+column of c: 1 planes, the newest 0 ahead
+tile of a: 1 planes, the newest 0 ahead, halo 0:0 0:1
+tile of c: 1 planes, the newest 1 ahead, halo 1:0 0:1
+`, pipeline.HeldNone},
 	} {
 		p, err := sequenceOf(t, grids+c.text)
 		if err != nil {
@@ -84,7 +107,7 @@ column of d: 1 planes, the newest -1 ahead
 			continue
 		}
 		p.UpdateInPlace()
-		s, err := pipeline.NewPlanes(p)
+		s, err := pipeline.NewPlanes(p, c.held)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -120,7 +143,7 @@ s (d, a);`, "d is assigned at the cells of one colour"},
 			t.Errorf("%s: %v", c.want, err)
 			continue
 		}
-		_, err = pipeline.NewPlanes(p)
+		_, err = pipeline.NewPlanes(p, pipeline.HeldGrids)
 		if r, ok := errors.AsType[*graph.Refusal](err); !ok || r.Reason != c.want {
 			t.Errorf("%v, and not %q", err, c.want)
 		}

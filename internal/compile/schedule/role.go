@@ -75,6 +75,9 @@ const (
 	// LoadOrder says whether threads load for all statements of a step together, for one after the other or for some of
 	// its terms after others: TogetherLoads, StatementLoads or TermLoads.
 	LoadOrder
+	// HeldColumns says which columns of their own cells threads hold in registers where neighbours read the same planes in
+	// shared memory: GridColumns, AllColumns or NoColumns.
+	HeldColumns
 	// BlockWait says whom a block waits for between two rounds, in kernels whose blocks stay for many of them:
 	// NeighbourWait or GridWait.
 	BlockWait
@@ -127,6 +130,10 @@ const (
 	StatementLoads = "statements" // LoadOrder: for one statement after the other
 	TermLoads      = "terms"      // LoadOrder: for some terms after others
 
+	GridColumns = "grids" // HeldColumns: those of grids of memory
+	AllColumns  = "all"   // HeldColumns: those of statements, too
+	NoColumns   = "none"  // HeldColumns: neither, as far as the planes are there
+
 	PrefetchedOperands = "prefetch" // Pointwise: copied to shared memory before they are needed
 	DirectOperands     = "direct"   // Pointwise: loaded where they are used
 
@@ -153,7 +160,7 @@ var roleNames = [roleCount]string{
 	Perspective:   "perspective", Prefetch: "prefetch", Pointwise: "pointwise",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
 	RimPlacement: "rim placement", RimVector: "rim vector", RimTiles: "rim tiles", RimlessLoop: "rimless loop",
-	LoadOrder:    "load order",
+	LoadOrder: "load order", HeldColumns: "held columns",
 	BlockWait:    "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
