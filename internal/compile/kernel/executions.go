@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -12,7 +13,7 @@ import (
 // it follows only those that decide how often. A marked loop counts once an iteration.
 //
 // A value that a warp's lane shuffles to the others is taken to be the same in all lanes. What
-// depends on memory cannot be counted, and is an error.
+// depends on memory cannot be counted, and is an error; what would take too long is ErrLong.
 func Executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool) (int64, error) {
 	each, err := ExecutionsOfEach(k, args, marked)
 	total := int64(0)
@@ -38,7 +39,7 @@ func SampledExecutions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, 
 
 func executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, s *Sample) (map[Stmt]int64, error) {
 	c := &counter{marked: marked, decides: map[*Var]bool{}, follows: map[Stmt]bool{}, env: maps.Clone(args),
-		total: map[Stmt]int64{}, sample: s}
+		total: map[Stmt]int64{}, sample: s, left: mostCounted}
 	if c.env == nil {
 		c.env = map[*Var]op.Value{}
 	}
@@ -55,8 +56,17 @@ func executions(k *Kernel, args map[*Var]op.Value, marked map[Stmt]bool, s *Samp
 		}
 	}
 	c.count(c.prune(k.Body), 1)
+	if c.left < 0 {
+		return nil, fmt.Errorf("kernel %s: %w", k.Name, ErrLong)
+	}
 	return c.total, nil
 }
+
+// ErrLong is why a kernel's executions are not counted: too many conditions and loops decide.
+var ErrLong = errors.New("to count how often its statements are carried out takes too long")
+
+// mostCounted is how many values are worked out for a count at the most: that takes some seconds.
+const mostCounted = 20_000_000
 
 // counter counts executions.
 type counter struct {
@@ -68,6 +78,7 @@ type counter struct {
 	env     map[*Var]op.Value
 	total   map[Stmt]int64
 	sample  *Sample
+	left    int // values that may still be worked out
 }
 
 // find notes what decides, and reports whether a list has something marked, or changes what decides.
@@ -218,6 +229,9 @@ func (c *counter) assigns(list []Stmt) bool {
 // count carries out what is left, which stands for so many times the same.
 func (c *counter) count(list []countNode, times int64) {
 	for i := range list {
+		if c.left--; c.left < 0 {
+			return
+		}
 		n := &list[i]
 		for _, s := range n.marked {
 			c.total[s] += times
@@ -251,6 +265,9 @@ func (c *counter) loop(n *countNode, times int64) {
 	for i := range samples { // each stands for those from one bound to the next
 		from, to := i*trips/samples, (i+1)*trips/samples
 		at := from + (to-from)*(i*golden%1000)/1000
+		if c.left < 0 {
+			return
+		}
 		c.env[n.loop.Var] = op.Int(n.loop.Var.Type, lo.I+at*step)
 		c.count(n.body, times*(to-from))
 	}

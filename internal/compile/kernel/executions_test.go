@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -87,6 +88,28 @@ func TestSampledExecutions(t *testing.T) {
 			kernel.Sample{Blocks: 25, ThreadsX: 2, Threads: 4, Iterations: 25})
 		if n := each[marked]; err != nil || n < c.lo || n > c.hi {
 			t.Errorf("%s: %d, %v", c.body, n, err)
+		}
+	}
+}
+
+// A count that would take too long is refused, and a sample of it is not.
+func TestLongExecutions(t *testing.T) {
+	const body = "(for b i64 block.x (i64 0) (i64 100000) (i64 1) (for i i64 serial (i64 0) (i64 100000) (i64 1) " +
+		"(if (lt (add b i) (i64 100000)) (then (store w (i64 0) a)))))"
+	k := parse(t, signature+body+")")
+	marked := map[kernel.Stmt]bool{}
+	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
+		if _, ok := s.(*kernel.Store); ok {
+			marked[s] = true
+		}
+	}, nil)
+	if _, err := kernel.Executions(k, nil, marked); !errors.Is(err, kernel.ErrLong) {
+		t.Errorf("%v, and not ErrLong", err)
+	}
+	each, err := kernel.SampledExecutions(k, nil, marked, kernel.Sample{Blocks: 50, Iterations: 50})
+	for _, n := range each {
+		if err != nil || n < 4_500_000_000 || n > 5_500_000_000 {
+			t.Errorf("%d, %v", n, err)
 		}
 	}
 }

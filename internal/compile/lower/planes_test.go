@@ -85,11 +85,12 @@ func TestPlanes(t *testing.T) {
 // loop, and else one for blocks at the edges, too.
 func TestPlanesStoreResultsAlone(t *testing.T) {
 	const steps = "[1:L-2, 2:M-2, 1:N-2] : fluxes (x, y, z, u);\n[1:L-3, 2:M-3, 1:N-3] : update (v, x, y, z, w);"
+	const all = "fluxes (x, y, z, u);\nupdate (v, x, y, z, w);"
 	for _, c := range []struct {
-		boundary string
-		loops    int
-	}{{"", 1}, {"boundary z : clamp;", 2}} {
-		p := load(t, "fluxes", fmt.Sprintf(fluxText, "double", c.boundary, steps))
+		boundary, steps string
+		loops           int
+	}{{"", steps, 1}, {"boundary z : clamp;", steps, 1}, {"boundary u, x, y, z : clamp;", all, 2}} {
+		p := load(t, "fluxes", fmt.Sprintf(fluxText, "double", c.boundary, c.steps))
 		b := bind(t, p, "L=20 M=30 N=40").In(arith.Contract)
 		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, Plan: plan(t, "sequence[0:2]@1{family=planes}")}
 		m, err := lower.Program(b.Program, o)

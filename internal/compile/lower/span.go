@@ -337,6 +337,9 @@ func (s *spanKernel) work(k *kernel.Kernel, args []kernel.Arg) (*kernel.Work, er
 		}
 	}
 	done, err := kernel.Executions(k, values, s.updates)
+	if errors.Is(err, kernel.ErrLong) {
+		done, err = sampledWork(k, values, s.updates)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -349,6 +352,17 @@ func (s *spanKernel) work(k *kernel.Kernel, args []kernel.Arg) (*kernel.Work, er
 		w.Needed += cells
 	}
 	return w, nil
+}
+
+// sampledWork counts for some blocks, threads and steps, which stand for all.
+func sampledWork(k *kernel.Kernel, args map[*kernel.Var]op.Value, updates map[kernel.Stmt]bool) (int64, error) {
+	few := kernel.Sample{Blocks: 4, ThreadsX: 16, Threads: 4, Iterations: 8}
+	each, err := kernel.SampledExecutions(k, args, updates, few)
+	total := int64(0)
+	for _, n := range each {
+		total += n
+	}
+	return total, err
 }
 
 // smallerSpan names what fits in shared memory where a kernel does not: another tile of

@@ -161,16 +161,22 @@ func (p *Pipeline) InPlace(g *ir.Grid) bool {
 	return slices.ContainsFunc(p.Span.Outputs, func(o *graph.Output) bool { return o.Value.Memory == g && !o.Spare })
 }
 
-// Overwrites reports whether a stage reads a grid that the kernel updates in place.
+// Overwrites reports whether a stage's statement reads a grid that the kernel updates in place.
 func (p *Pipeline) Overwrites(st *Stage) bool {
 	return slices.ContainsFunc(p.Span.Outputs, func(o *graph.Output) bool {
-		return !o.Spare && p.readsMemory(st, o.Value.Memory)
+		return !o.Spare && p.assignsFrom(st, o.Value.Memory)
 	})
 }
 
 // readsMemory reports whether a stage reads a grid as it was before the span.
 func (p *Pipeline) readsMemory(st *Stage, g *ir.Grid) bool {
-	found := st.Fills() && st.Value.Before != nil && st.Value.Before.Def == nil && st.Value.Before.Memory == g
+	return p.assignsFrom(st, g) ||
+		st.Fills() && st.Value.Before != nil && st.Value.Before.Def == nil && st.Value.Before.Memory == g
+}
+
+// assignsFrom reports whether a stage's statement reads a grid as it was before the span.
+func (p *Pipeline) assignsFrom(st *Stage, g *ir.Grid) bool {
+	found := false
 	_ = st.Accesses(func(_ *ir.Access, v *graph.Value) error {
 		found = found || v.Def == nil && v.Memory == g
 		return nil
