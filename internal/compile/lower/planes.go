@@ -25,7 +25,7 @@ func init() {
 		target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
 		declare: declarePlanes,
 		spans: func(p *pipeline.Pipeline) error {
-			_, err := pipeline.NewPlanes(p, pipeline.HeldGrids)
+			_, err := pipeline.NewPlanes(p, pipeline.Keeps{})
 			return err
 		},
 		span: (*spanKernel).planeByPlane,
@@ -89,6 +89,14 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 				{Capability: machine.Mbarrier, Values: schedule.Words(copyTensor)},
 			},
 			When: []schedule.Condition{schedule.When("stages", copied...)},
+		},
+		{
+			Name: "refetch", Role: schedule.Refetch,
+			Doc: "whether planes that columns read before neighbours do are copied again for those, or stay in shared " +
+				"memory meanwhile",
+			Source: source, Default: schedule.Word(schedule.RefetchedPlanes),
+			Values: schedule.Words(schedule.RefetchedPlanes, schedule.KeptPlanes),
+			When:   []schedule.Condition{schedule.When("stages", copied...)},
 		},
 		{
 			Name: "unroll", Role: schedule.StreamUnroll,
@@ -168,7 +176,10 @@ type planeStep struct {
 // planeByPlane builds the kernel.
 func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 	s.pipeline.UpdateInPlace()
-	plan, err := pipeline.NewPlanes(s.pipeline, heldColumns[s.set.Word(schedule.HeldColumns)])
+	plan, err := pipeline.NewPlanes(s.pipeline, pipeline.Keeps{
+		Held:    heldColumns[s.set.Word(schedule.HeldColumns)],
+		Fetched: s.set.Int(schedule.Staging, 0) > 0 && s.set.Word(schedule.Refetch) == schedule.KeptPlanes,
+	})
 	if err != nil {
 		return nil, err
 	}

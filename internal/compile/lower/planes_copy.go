@@ -24,6 +24,11 @@ func (p *planeBlock) chooseCopies() {
 			p.tiles = append(p.tiles, t)
 		}
 	}
+	for _, c := range p.plan.Columns {
+		if t := p.plan.TileOf(c.Grid); t.Has(c.Newest) && slices.Contains(p.tiles, t) {
+			p.newest[c] = t
+		}
+	}
 }
 
 // copySlots returns how many planes of a tile are in shared memory: those that are read, and those on their way.

@@ -23,7 +23,7 @@ type Planes struct {
 	Columns       []*Column
 	Tiles         []*Tile
 
-	held   Held
+	keeps  Keeps
 	shared map[*Stage]bool // those that are read at cells of others
 }
 
@@ -51,11 +51,19 @@ type Tile struct {
 	Halo           []Halo // by axis of a plane
 }
 
+// Keeps says what threads and blocks keep of planes, and for how long.
+type Keeps struct {
+	Held Held
+	// Fetched planes of a grid stay in shared memory from when the first column reads one until neighbours have. Else
+	// they are fetched again for neighbours.
+	Fetched bool
+}
+
 // NewPlanes decides the lags of a pipeline, and where its values are. It returns a Refusal where it cannot be carried
 // out plane by plane.
-func NewPlanes(p *Pipeline, held Held) (*Planes, error) {
+func NewPlanes(p *Pipeline, keeps Keeps) (*Planes, error) {
 	n := len(p.Stages)
-	s := &Planes{Pipeline: p, Lags: make([]int64, n), Shared: make([]int64, n), Queue: make([]int64, n), held: held}
+	s := &Planes{Pipeline: p, Lags: make([]int64, n), Shared: make([]int64, n), Queue: make([]int64, n), keeps: keeps}
 	for k, wraps := range p.Wraps {
 		if wraps {
 			return nil, p.refuse(p.Stages[0], "%s is periodic", p.axis(k))
@@ -104,11 +112,19 @@ func NewPlanes(p *Pipeline, held Held) (*Planes, error) {
 				return nil
 			}
 			plane := a.Index[0].Offset - s.Lags[i]
-			if s.held != HeldNone || !s.TileOf(v).Has(plane) {
+			if s.keeps.Held != HeldNone || !s.TileOf(v).Has(plane) {
 				s.column(v, plane)
 			}
 			return nil
 		})
+	}
+	if keeps.Fetched {
+		for _, c := range s.Columns {
+			if t := s.TileOf(c.Grid); t != nil && c.Newest > t.Newest {
+				t.Planes += c.Newest - t.Newest
+				t.Newest = c.Newest
+			}
+		}
 	}
 	return s, nil
 }
@@ -119,7 +135,7 @@ func (t *Tile) Has(plane int64) bool {
 }
 
 // Holds reports whether threads hold the columns of their own cells of a stage in registers.
-func (s *Planes) Holds(st *Stage) bool { return s.held == HeldAll || !s.shared[st] }
+func (s *Planes) Holds(st *Stage) bool { return s.keeps.Held == HeldAll || !s.shared[st] }
 
 // delay has stages compute a plane as late as others allow: then few planes of it are held, and it reads the same
 // planes of memory as those that read it.
@@ -267,7 +283,7 @@ func (s *Planes) reads(st *Stage, f func(planeRead)) {
 			if err != nil {
 				return err
 			}
-			f(planeRead{from, low, high, !s.shared[from] || s.held == HeldAll && s.InColumn(st, a)})
+			f(planeRead{from, low, high, !s.shared[from] || s.keeps.Held == HeldAll && s.InColumn(st, a)})
 		}
 		return nil
 	})

@@ -32,7 +32,7 @@ func TestPlanes(t *testing.T) {
 	const grids = "double a[N,N,N], b[N,N,N], c[N,N,N], d[N,N,N]; copyin a, d; copyout d;\n"
 	for _, c := range []struct {
 		name, text, want string
-		held             pipeline.Held
+		keeps            pipeline.Keeps
 	}{
 		{"neighbours read in shared memory, behind a barrier", `
 stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
@@ -41,7 +41,7 @@ s (b, a); r (d, b);`, `
 b, lag 0, 2 planes in shared memory
 d, lag 1
 tile of a: 1 planes, the newest 0 ahead, halo 0:1 1:0
-`, 0},
+`, pipeline.Keeps{}},
 		{"a column stays in registers", `
 stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
 stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k+2][j][i]; }
@@ -49,7 +49,7 @@ s (b, a); r (d, b);`, `
 b, lag 0, 4 in registers
 d, lag 2
 column of a: 1 planes, the newest 0 ahead
-`, 0},
+`, pipeline.Keeps{}},
 		{"what is in shared memory for others is read there by all", `
 stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
 stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k][j][i+1]; }
@@ -57,7 +57,7 @@ s (b, a); r (d, b);`, `
 b, lag 0, 3 planes in shared memory
 d, lag 1
 tile of a: 1 planes, the newest 0 ahead, halo 0:0 0:1
-`, 0},
+`, pipeline.Keeps{}},
 		{"a sum in parts is made in registers", `
 stencil s (d, a) { d[k][j][i] = a[k-1][j][i]; d[k][j][i] += a[k+1][j][i]; d[k][j][i] -= a[k][j-2][i]; }
 s (d, a);`, `
@@ -66,7 +66,7 @@ d, lag 0, 1 in registers
 d, lag 0
 column of a: 3 planes, the newest 1 ahead
 tile of a: 1 planes, the newest 0 ahead, halo 2:0 0:0
-`, 0},
+`, pipeline.Keeps{}},
 		{"what is updated in place is stored when all have read it", `
 stencil s (b, c, d, a) {
   b[k][j][i] = a[k+1][j][i];
@@ -79,7 +79,7 @@ c, lag 1, 1 in registers
 d, lag 1
 column of a: 3 planes, the newest 1 ahead
 column of d: 1 planes, the newest -1 ahead
-`, 0},
+`, pipeline.Keeps{}},
 		{"threads hold their own columns of what others read in shared memory", `
 stencil s (b, a) { b[k][j][i] = 2*a[k][j][i]; }
 stencil r (d, b) { d[k][j][i] = b[k-1][j][i] + b[k][j][i+1]; }
@@ -87,7 +87,7 @@ s (b, a); r (d, b);`, `
 b, lag 0, 2 planes in shared memory, 3 in registers
 d, lag 1
 tile of a: 1 planes, the newest 0 ahead, halo 0:0 0:1
-`, pipeline.HeldAll},
+`, pipeline.Keeps{Held: pipeline.HeldAll}},
 		{"threads read their own cells where others read the plane, and hold no other columns", `
 stencil s (d, a, c) {
   d[k][j][i] = a[k][j][i] + a[k][j][i+1];
@@ -99,7 +99,15 @@ d, lag 0
 column of c: 1 planes, the newest 0 ahead
 tile of a: 1 planes, the newest 0 ahead, halo 0:0 0:1
 tile of c: 1 planes, the newest 1 ahead, halo 1:0 0:1
-`, pipeline.HeldNone},
+`, pipeline.Keeps{Held: pipeline.HeldNone}},
+		{"planes that a column reads first stay in shared memory for neighbours", `
+stencil s (d, a) { d[k][j][i] = a[k-1][j][i] - a[k+3][j][i]; d[k][j][i] += a[k][j-2][i]; }
+s (d, a);`, `
+d, lag 0, 1 in registers
+d, lag 0
+column of a: 5 planes, the newest 3 ahead
+tile of a: 4 planes, the newest 3 ahead, halo 2:0 0:0
+`, pipeline.Keeps{Fetched: true}},
 	} {
 		p, err := sequenceOf(t, grids+c.text)
 		if err != nil {
@@ -107,7 +115,7 @@ tile of c: 1 planes, the newest 1 ahead, halo 1:0 0:1
 			continue
 		}
 		p.UpdateInPlace()
-		s, err := pipeline.NewPlanes(p, c.held)
+		s, err := pipeline.NewPlanes(p, c.keeps)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -143,7 +151,7 @@ s (d, a);`, "d is assigned at the cells of one colour"},
 			t.Errorf("%s: %v", c.want, err)
 			continue
 		}
-		_, err = pipeline.NewPlanes(p, pipeline.HeldGrids)
+		_, err = pipeline.NewPlanes(p, pipeline.Keeps{})
 		if r, ok := errors.AsType[*graph.Refusal](err); !ok || r.Reason != c.want {
 			t.Errorf("%v, and not %q", err, c.want)
 		}

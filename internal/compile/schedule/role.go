@@ -78,6 +78,9 @@ const (
 	// HeldColumns says which columns of their own cells threads hold in registers where neighbours read the same planes in
 	// shared memory: GridColumns, AllColumns or NoColumns.
 	HeldColumns
+	// Refetch says whether planes that columns read before neighbours do are copied to shared memory again for those, or
+	// stay there: RefetchedPlanes or KeptPlanes.
+	Refetch
 	// BlockWait says whom a block waits for between two rounds, in kernels whose blocks stay for many of them:
 	// NeighbourWait or GridWait.
 	BlockWait
@@ -134,6 +137,9 @@ const (
 	AllColumns  = "all"   // HeldColumns: those of statements, too
 	NoColumns   = "none"  // HeldColumns: neither, as far as the planes are there
 
+	RefetchedPlanes = "yes" // Refetch
+	KeptPlanes      = "no"  // Refetch
+
 	PrefetchedOperands = "prefetch" // Pointwise: copied to shared memory before they are needed
 	DirectOperands     = "direct"   // Pointwise: loaded where they are used
 
@@ -160,7 +166,7 @@ var roleNames = [roleCount]string{
 	Perspective:   "perspective", Prefetch: "prefetch", Pointwise: "pointwise",
 	PersistentBlocks: "persistent blocks", BlockBarrier: "block barrier",
 	RimPlacement: "rim placement", RimVector: "rim vector", RimTiles: "rim tiles", RimlessLoop: "rimless loop",
-	LoadOrder: "load order", HeldColumns: "held columns",
+	LoadOrder: "load order", HeldColumns: "held columns", Refetch: "refetch",
 	BlockWait:    "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
 	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",

@@ -70,6 +70,13 @@ var spanSeeds = map[int][]string{
 var planeSeeds = map[int][]string{
 	2: {"family=planes,block=128,chunk=64,sizes=literals"},
 	3: {
+		"family=planes,block=8x32,chunk=160,stages=1,copy=tensor,unroll=3,sizes=literals,registers=200",
+		"family=planes,block=4x32,chunk=160,prefetch=1,stages=1,copy=tensor,unroll=3,sizes=literals",
+		"family=planes,block=4x32,chunk=32,prefetch=1,stages=1,copy=tensor,loads=terms,sizes=literals",
+		"family=planes,block=4x32,rows=2,chunk=128,prefetch=1,stages=1,copy=tensor,sizes=literals",
+		"family=planes,block=8x32,chunk=0,stages=1,copy=tensor,unroll=2,columns=all,sizes=literals",
+		"family=planes,block=8x32,chunk=160,stages=1,copy=tensor,refetch=no,unroll=3,sizes=literals",
+		"family=planes,block=4x64,chunk=107,prefetch=1,stages=1,copy=tensor,unroll=3,sizes=literals",
 		"family=planes,block=4x32,chunk=64,prefetch=1,stages=1,sizes=literals",
 		"family=planes,block=4x32,chunk=32,prefetch=1,unroll=3,loads=terms,sizes=literals",
 		"family=planes,block=8x32,chunk=32,prefetch=1,unroll=2,loads=statements,sizes=literals",
