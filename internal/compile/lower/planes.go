@@ -141,9 +141,11 @@ type planeBlock struct {
 	prefetch int64
 	distance int64   // planes by which copies come before their use
 	tile     []int64 // cells that a block stores, by axis; 0 does not cut the stream
-	// rimless says that no stage has cells but those that its statement assigns, with no access across a boundary. Then
-	// cells that a tile has beyond the end are computed as the last one is, and not stored.
+	// rimless says that no stage has cells but those that its statement assigns, with no access across a boundary, or
+	// that keep what is in memory. Then cells that a tile has beyond the end are computed as the last one is, and not
+	// stored.
 	rimless bool
+	keeps   map[*pipeline.Stage]bool            // where rimless: stages of which others read cells that keep what is in memory
 	tensor  bool                                // planes are brought as boxes of tensor maps
 	tiles   []*pipeline.Tile                    // that are copied to shared memory
 	newest  map[*pipeline.Column]*pipeline.Tile // that have the newest cells of a column; not of all
@@ -195,8 +197,12 @@ func (s *spanKernel) planeByPlane() ([]kernel.Stmt, error) {
 		columns: map[*pipeline.Column][][]*kernel.Var{}, early: map[*pipeline.Column][]*kernel.Var{},
 		planes: map[*pipeline.Stage]*kernel.Buffer{}, copies: map[*pipeline.Tile]*kernel.Buffer{},
 		tensor: engineCopies(s.set), newest: map[*pipeline.Column]*pipeline.Tile{},
+		keeps: map[*pipeline.Stage]bool{},
 	}
 	p.rimless = p.hasNoRims()
+	if !p.rimless {
+		p.keeps = nil
+	}
 	p.tile = append([]int64{s.set.Int(schedule.StreamLength, 0)}, p.threads...)
 	if len(s.axes) == 3 {
 		p.tile[1] *= p.rows
@@ -477,7 +483,7 @@ func (p *planeBlock) inner() (from, to, allowed kernel.Expr) {
 // then all steps are inner ones.
 func (p *planeBlock) alike() bool {
 	for i, st := range p.pipeline.Stages {
-		if !p.rimless || p.plan.Lags[i] != p.plan.Lags[0] || st.Halo[0] != (pipeline.Halo{}) {
+		if !p.rimless || p.keeps[st] || p.plan.Lags[i] != p.plan.Lags[0] || st.Halo[0] != (pipeline.Halo{}) {
 			return false
 		}
 		for k := range p.axes {
@@ -490,7 +496,7 @@ func (p *planeBlock) alike() bool {
 }
 
 // hasNoRims reports whether all cells that are stored, or read of another stage, are such as their statements assign
-// without an access across a boundary.
+// without an access across a boundary, or that keep what is in memory.
 func (p *planeBlock) hasNoRims() bool {
 	for i, st := range p.pipeline.Stages {
 		if p.plan.Shared[i] > 0 && p.pipeline.Overwrites(st) {
@@ -505,9 +511,12 @@ func (p *planeBlock) hasNoRims() bool {
 		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
 			from := p.pipeline.Stage(v)
 			for d, ix := range a.Index {
-				if k := slices.Index(p.axes, ix.Axis); from != nil && k >= 0 {
-					covered = covered && p.insideOf(from, k).Has(p.insideOf(st, k).Shift(a.Index[d].Offset))
+				k := slices.Index(p.axes, ix.Axis)
+				if from == nil || k < 0 || p.insideOf(from, k).Has(p.insideOf(st, k).Shift(a.Index[d].Offset)) {
+					continue
 				}
+				p.keeps[from] = true
+				covered = covered && p.keepsMemory(from)
 			}
 			return nil
 		})
@@ -516,6 +525,21 @@ func (p *planeBlock) hasNoRims() bool {
 		}
 	}
 	return true
+}
+
+// keepsMemory reports whether the cells that a stage's statement does not assign are in memory while the kernel runs,
+// and it crosses no boundary at those that it does.
+func (p *planeBlock) keepsMemory(st *pipeline.Stage) bool {
+	before := st.Value.Before
+	if before == nil || before.Def != nil {
+		return false
+	}
+	for k, axis := range p.axes {
+		if !p.insideOf(st, k).Equal(st.Stmt.Domain[axis]) {
+			return false
+		}
+	}
+	return st.Output != nil || !p.pipeline.InPlace(before.Memory)
 }
 
 // notEmpty is the condition that a stage has cells on an axis; nil if it always has.

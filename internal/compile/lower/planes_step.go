@@ -61,7 +61,7 @@ func (s *planeStep) inPlanes(list *scope, i int, stmts []kernel.Stmt) {
 	dim := st.Dim(s.axes[0])
 	first, last := s.affine(dim.Lo), s.affine(dim.Hi)
 	var some kernel.Expr
-	if in := s.insideOf(st, 0); s.rimless {
+	if in := s.insideOf(st, 0); s.rimless && !s.keeps[st] {
 		first, last = s.low(in.Lo, first), s.high(in.Hi, last)
 		for d := range s.threads {
 			some = conj(some, s.notEmpty(st, d+1))
@@ -122,7 +122,7 @@ func (s *planeStep) age() {
 func (s *planeStep) ownCell(list *scope, i, r int) {
 	st, work, plane := s.pipeline.Stages[i], newScope(list), s.plane(i)
 	c := s.cell(list, work, i, r, plane, s.own[r])
-	value, assigned := s.value(c, work, st)
+	value, assigned := s.value(c, work, st, s.own[r])
 	if held := s.held[st]; held != nil {
 		work.emit(&kernel.Assign{Var: held[r][0], Value: value})
 	}
@@ -136,14 +136,39 @@ func (s *planeStep) ownCell(list *scope, i, r int) {
 	s.within(list, st, c, work)
 }
 
-// itself is the condition that a cell of the thread stands for itself, and not for the last one of a domain that its
-// tile goes beyond.
-func (s *planeStep) itself(c *cell, r int) kernel.Expr {
+// itself is the condition that a cell stands for itself, and not for the nearest one of a domain that its tile, or its
+// plane, is beyond.
+func (s *planeStep) itself(c *cell, place []kernel.Expr) kernel.Expr {
 	var own kernel.Expr
 	for d := range s.threads {
-		own = conj(own, kernel.Bin(op.Eq, c.pos[s.axes[d+1]], kernel.Add(s.start[d], s.own[r][d])))
+		own = conj(own, kernel.Bin(op.Eq, c.pos[s.axes[d+1]], kernel.Add(s.start[d], place[d])))
+	}
+	if st := c.stage.of; s.keeps[st] {
+		own = conj(own, kernel.Bin(op.Eq, c.pos[s.axes[0]], s.plane(st.Number)))
 	}
 	return own
+}
+
+// keep emits that a cell which the statement does not assign keeps what is in memory.
+func (s *planeStep) keep(c *cell, work *scope, into *kernel.Var, place []kernel.Expr) {
+	st := c.stage.of
+	if !s.keeps[st] {
+		return
+	}
+	memory := s.gridStore(st.Value.Before.Memory)
+	b := s.bufferOf(memory)
+	b.reads = true
+	var idx []index
+	for d, dim := range st.Stmt.Array.Dims {
+		at := s.plane(st.Number)
+		if d > 0 {
+			at = kernel.Add(s.start[d-1], place[d-1])
+		}
+		idx = append(idx, index{axis: dim.Axis, at: s.limited(dim, at), plain: true})
+	}
+	load := &kernel.Load{Buffer: b.buffer, Index: s.flat(memory, idx)}
+	outside := kernel.Un(op.Not, s.itself(c, place))
+	work.emit(&kernel.If{Cond: outside, Then: []kernel.Stmt{&kernel.Assign{Var: into, Value: load}}})
 }
 
 // inPlace reads a cell that the thread is to store; 0 where it stands for another one, which another thread may just
@@ -155,13 +180,17 @@ func (s *planeStep) inPlace(c *cell, r int, a *ir.Access, v *graph.Value) kernel
 		idx = append(idx, x)
 	}
 	there := applied(c.stage.fromMemory(c, v.Memory, idx), idx)
-	return kernel.Sel(s.itself(c, r), there, zero(v.Type()))
+	return kernel.Sel(s.itself(c, s.own[r]), there, zero(v.Type()))
 }
 
 // cell starts the code for a stage at a place of a plane: a row of the thread's own cells, or -1.
 func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, place []kernel.Expr) *cell {
 	st := s.pipeline.Stages[i]
 	pos := map[int]kernel.Expr{s.axes[0]: plane}
+	if in := s.insideOf(st, 0); s.keeps[st] {
+		at := kernel.Max(kernel.Min(plane, s.high(in.Hi, nil)), s.low(in.Lo, nil))
+		pos[s.axes[0]] = outer.let(s.env, "plane_at", "plane_at", at)
+	}
 	for d := range s.threads {
 		name := s.Program.Axes[s.axes[d+1]] + "_at"
 		at := kernel.Add(s.start[d], place[d])
@@ -217,12 +246,14 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 }
 
 // value computes a stage at a cell; assigned is the condition that its statement does, nil if that is known.
-func (s *planeStep) value(c *cell, work *scope, st *pipeline.Stage) (value, assigned kernel.Expr) {
+func (s *planeStep) value(c *cell, work *scope, st *pipeline.Stage,
+	place []kernel.Expr) (value, assigned kernel.Expr) {
 	value, assigned = c.compute()
 	into := work.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
 	made := &kernel.Declare{Var: into, Init: value}
 	s.updates[made] = true
 	work.emit(made)
+	s.keep(c, work, into, place)
 	return kernel.V(into), assigned
 }
 
@@ -289,7 +320,7 @@ func (s *planeStep) store(work *scope, i, r int, c *cell, plane kernel.Expr, val
 		own = conj(own, kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.to)))
 	}
 	if s.rimless {
-		own = conj(own, s.itself(c, r))
+		own = conj(own, s.itself(c, s.own[r]))
 	}
 	b := s.bufferOf(into)
 	b.writes = true

@@ -38,6 +38,7 @@ stencil update (v, x, y, z, w) {
 func TestPlanes(t *testing.T) {
 	const inside = "[1:L-2, 2:M-2, 1:N-2] : fluxes (x, y, z, u);\n[1:L-3, 2:M-3, 1:N-3] : update (v, x, y, z, w);"
 	const all = "fluxes (x, y, z, u);\nupdate (v, x, y, z, w);"
+	const rims = "[1:L-3, 3:M-2, 2:N-4] : fluxes (x, y, z, u);\n[1:L-2, 1:M-2, 1:N-2] : update (v, x, y, z, w);"
 	sizes := []string{"L=9 M=11 N=37", "L=7 M=13 N=17", "L=5 M=6 N=131", "L=17 M=19 N=33"}
 	for n, c := range []struct{ kind, boundary, steps, config string }{
 		{"double", "", inside, "block=4x16,chunk=7"},
@@ -49,6 +50,9 @@ func TestPlanes(t *testing.T) {
 		{"double", "", inside, "block=4x16,rows=2,chunk=7,prefetch=1,columns=all,loads=statements"},
 		{"float", "", inside, "block=4x16,chunk=7,stages=1,columns=none,refetch=no"},
 		{"double", "", inside, "block=8x32,rows=2,chunk=0,prefetch=1,stages=2,copy=tensor,loads=terms"},
+		{"double", "", rims, "block=4x16,chunk=7,columns=all"},
+		{"float", "", rims, "block=8x32,rows=2,chunk=0,stages=1,copy=tensor,loads=statements"},
+		{"double", "boundary u : mirror;", rims, "block=2x64,chunk=7,stages=2,refetch=no,prefetch=1"},
 		{"float", "", inside, "block=4x16,rows=3,chunk=7,stages=1,copy=tensor,sizes=literals"},
 		{"double", "boundary u, x, y, z : clamp;", all, "block=4x16,chunk=7,stages=1,copy=tensor,columns=all,refetch=no"},
 		{"float", "boundary u : mirror; boundary x, y : constant(0.25); boundary z : clamp;", all,
@@ -86,10 +90,12 @@ func TestPlanes(t *testing.T) {
 func TestPlanesStoreResultsAlone(t *testing.T) {
 	const steps = "[1:L-2, 2:M-2, 1:N-2] : fluxes (x, y, z, u);\n[1:L-3, 2:M-3, 1:N-3] : update (v, x, y, z, w);"
 	const all = "fluxes (x, y, z, u);\nupdate (v, x, y, z, w);"
+	const rims = "[1:L-3, 3:M-2, 2:N-4] : fluxes (x, y, z, u);\n[1:L-2, 1:M-2, 1:N-2] : update (v, x, y, z, w);"
 	for _, c := range []struct {
 		boundary, steps string
 		loops           int
-	}{{"", steps, 1}, {"boundary z : clamp;", steps, 1}, {"boundary u, x, y, z : clamp;", all, 2}} {
+	}{{"", steps, 1}, {"boundary z : clamp;", steps, 1}, {"", rims, 1},
+		{"boundary u, x, y, z : clamp;", all, 2}} {
 		p := load(t, "fluxes", fmt.Sprintf(fluxText, "double", c.boundary, c.steps))
 		b := bind(t, p, "L=20 M=30 N=40").In(arith.Contract)
 		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, Plan: plan(t, "sequence[0:2]@1{family=planes}")}
