@@ -119,6 +119,7 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Source: "Rawat et al. 2019, section III-A", Default: schedule.Word(schedule.GridColumns),
 			Values: schedule.Words(schedule.GridColumns, schedule.AllColumns, schedule.NoColumns),
 		},
+		storeParam(),
 		sizesParam(),
 		{
 			Name: "registers", Role: schedule.RegisterLimit, Doc: "most registers of a thread; 0 is no limit",

@@ -328,7 +328,7 @@ func (s *planeStep) store(work *scope, i, r int, c *cell, plane kernel.Expr, val
 	for _, dim := range st.Stmt.Array.Dims {
 		idx = append(idx, index{axis: dim.Axis, at: c.pos[dim.Axis], plain: true})
 	}
-	list := []kernel.Stmt{&kernel.Store{Buffer: b.buffer, Index: s.flat(into, idx), Value: value}}
+	list := []kernel.Stmt{&kernel.Store{Buffer: b.buffer, Index: s.flat(into, idx), Value: value, Via: storePath(s.set)}}
 	if own != nil {
 		list = []kernel.Stmt{&kernel.If{Cond: own, Then: list}}
 	}

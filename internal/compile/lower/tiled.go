@@ -139,9 +139,7 @@ func (n *nest) tiling() (tiling, bool) {
 		t.steps = set.Int(schedule.StreamUnroll, 0)
 	}
 	t.shuffle = set.Is(schedule.LaneExchange)
-	if set.Word(schedule.StorePath) == "streaming" {
-		t.stores = kernel.Streaming
-	}
+	t.stores = storePath(set)
 	if word := set.Word(schedule.Perspective); word != "" && word != outputPerspective {
 		t.perspective = word
 		n.addMargins(&t)

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
@@ -84,12 +85,7 @@ func tiledParams(spread, outer int) []schedule.Param {
 			Source: loadSource, Values: schedule.Words(plain, readonly), Default: schedule.Word(readonly),
 			Needs: loadNeeds,
 		},
-		schedule.Param{
-			Name: "store", Role: schedule.StorePath,
-			Doc:    "whether stored lines leave the caches first",
-			Source: "CUDA C++ Programming Guide, cache hints",
-			Values: schedule.Words(plain, "streaming"), Default: schedule.Word(plain),
-		},
+		storeParam(),
 		sizesParam(),
 		schedule.Param{
 			Name: "cse", Role: schedule.Indexing,
@@ -220,4 +216,24 @@ func sizesParam() schedule.Param {
 		Source: garvey, Values: schedule.Words(schedule.SizeArguments, schedule.SizeLiterals),
 		Default: schedule.Word(schedule.SizeArguments),
 	}
+}
+
+// streaming is the word for stores whose lines leave the caches first.
+const streaming = "streaming"
+
+func storeParam() schedule.Param {
+	return schedule.Param{
+		Name: "store", Role: schedule.StorePath,
+		Doc:    "whether stored lines leave the caches first",
+		Source: "CUDA C++ Programming Guide, cache hints",
+		Values: schedule.Words(plain, streaming), Default: schedule.Word(plain),
+	}
+}
+
+// storePath returns the path of a configuration's stores.
+func storePath(set schedule.ByRole) kernel.Via {
+	if set.Word(schedule.StorePath) == streaming {
+		return kernel.Streaming
+	}
+	return kernel.Plain
 }
