@@ -503,12 +503,11 @@ func (p *planeBlock) hasNoRims() bool {
 		if p.plan.Shared[i] > 0 && p.pipeline.Overwrites(st) {
 			return false
 		}
-		for k, axis := range p.axes {
-			if st.Output != nil && (st.Output.Spare || !p.insideOf(st, k).Equal(st.Stmt.Domain[axis])) {
-				return false
-			}
+		covered := st.Output == nil || p.crossesNothing(st)
+		if st.Output != nil && st.Output.Spare { // that gets all cells
+			p.keeps[st] = true
+			covered = p.keepsMemory(st)
 		}
-		covered := true
 		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
 			from := p.pipeline.Stage(v)
 			for d, ix := range a.Index {
@@ -531,16 +530,53 @@ func (p *planeBlock) hasNoRims() bool {
 // keepsMemory reports whether the cells that a stage's statement does not assign are in memory while the kernel runs,
 // and it crosses no boundary at those that it does.
 func (p *planeBlock) keepsMemory(st *pipeline.Stage) bool {
-	before := st.Value.Before
-	if before == nil || before.Def != nil {
+	g := p.kept(st)
+	if g == nil || !p.crossesNothing(st) {
 		return false
 	}
+	for _, x := range p.pipeline.Stages {
+		if x.Output != nil && !x.Output.Spare && x.Output.Value.Memory == g && !p.sameCells(st, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameCells reports whether two statements assign the same cells.
+func (p *planeBlock) sameCells(one, other *pipeline.Stage) bool {
+	for _, axis := range p.axes {
+		if !one.Stmt.Domain[axis].Equal(other.Stmt.Domain[axis]) {
+			return false
+		}
+	}
+	return true
+}
+
+// kept returns the grid in whose memory the cells are that a stage's statement does not assign; nil if that is not
+// known. Stages that assign the same cells of an array, one after the other, keep the same.
+func (p *planeBlock) kept(st *pipeline.Stage) *ir.Grid {
+	v := st.Value.Before
+	for v != nil && v.Def != nil {
+		from := p.pipeline.Stage(v)
+		if from == nil || !p.sameCells(from, st) {
+			return nil
+		}
+		v = from.Value.Before
+	}
+	if v == nil {
+		return nil
+	}
+	return v.Memory
+}
+
+// crossesNothing reports whether a stage's statement crosses no boundary where it assigns cells.
+func (p *planeBlock) crossesNothing(st *pipeline.Stage) bool {
 	for k, axis := range p.axes {
 		if !p.insideOf(st, k).Equal(st.Stmt.Domain[axis]) {
 			return false
 		}
 	}
-	return st.Output != nil || !p.pipeline.InPlace(before.Memory)
+	return true
 }
 
 // notEmpty is the condition that a stage has cells on an axis; nil if it always has.

@@ -155,20 +155,22 @@ func (s *planeStep) keep(c *cell, work *scope, into *kernel.Var, place []kernel.
 	if !s.keeps[st] {
 		return
 	}
-	memory := s.gridStore(st.Value.Before.Memory)
+	g := s.kept(st)
+	memory := s.gridStore(g)
 	b := s.bufferOf(memory)
 	b.reads = true
 	var idx []index
+	var there kernel.Expr
 	for d, dim := range st.Stmt.Array.Dims {
-		at := s.plane(st.Number)
-		if d > 0 {
-			at = kernel.Add(s.start[d-1], place[d-1])
+		at := s.position(st, d, place)
+		if s.pipeline.InPlace(g) && d > 0 { // beyond the grid the nearest cell may just be stored
+			there = conj(there, kernel.And(kernel.Ge(at, s.affine(dim.Lo)), kernel.Le(at, s.affine(dim.Hi))))
 		}
 		idx = append(idx, index{axis: dim.Axis, at: s.limited(dim, at), plain: true})
 	}
 	load := &kernel.Load{Buffer: b.buffer, Index: s.flat(memory, idx)}
 	outside := kernel.Un(op.Not, s.itself(c, place))
-	work.emit(&kernel.If{Cond: outside, Then: []kernel.Stmt{&kernel.Assign{Var: into, Value: load}}})
+	work.emit(&kernel.If{Cond: conj(there, outside), Then: []kernel.Stmt{&kernel.Assign{Var: into, Value: load}}})
 }
 
 // inPlace reads a cell that the thread is to store; 0 where it stands for another one, which another thread may just
@@ -310,6 +312,7 @@ func (s *planeStep) element(of *pipeline.Stage, slot kernel.Expr, place []kernel
 func (s *planeStep) store(work *scope, i, r int, c *cell, plane kernel.Expr, value, assigned kernel.Expr) {
 	st := s.pipeline.Stages[i]
 	into := s.gridStore(st.Value.Memory)
+	whole := s.rimless && st.Output.Spare // it gets cells that are not assigned, too
 	var own kernel.Expr
 	if st.Output.Spare {
 		into, _ = s.spareStore(st.Value.Memory)
@@ -319,18 +322,33 @@ func (s *planeStep) store(work *scope, i, r int, c *cell, plane kernel.Expr, val
 	if s.guarded || s.rimless && st.Halo[0] != (pipeline.Halo{}) {
 		own = conj(own, kernel.And(kernel.Ge(plane, s.first), kernel.Lt(plane, s.to)))
 	}
-	if s.rimless {
+	if s.rimless && !whole {
 		own = conj(own, s.itself(c, s.own[r]))
 	}
 	b := s.bufferOf(into)
 	b.writes = true
 	var idx []index
-	for _, dim := range st.Stmt.Array.Dims {
-		idx = append(idx, index{axis: dim.Axis, at: c.pos[dim.Axis], plain: true})
+	for d, dim := range st.Stmt.Array.Dims {
+		at := c.pos[dim.Axis]
+		if whole {
+			at = s.position(st, d, s.own[r])
+		}
+		if whole && d > 0 {
+			own = conj(own, kernel.And(kernel.Ge(at, s.affine(dim.Lo)), kernel.Le(at, s.affine(dim.Hi))))
+		}
+		idx = append(idx, index{axis: dim.Axis, at: at, plain: true})
 	}
 	list := []kernel.Stmt{&kernel.Store{Buffer: b.buffer, Index: s.flat(into, idx), Value: value, Via: storePath(s.set)}}
 	if own != nil {
 		list = []kernel.Stmt{&kernel.If{Cond: own, Then: list}}
 	}
 	work.emit(list...)
+}
+
+// position is where a place of a stage's plane is on a dimension of its array, or beyond that.
+func (s *planeStep) position(st *pipeline.Stage, d int, place []kernel.Expr) kernel.Expr {
+	if d == 0 {
+		return s.plane(st.Number)
+	}
+	return kernel.Add(s.start[d-1], place[d-1])
 }
