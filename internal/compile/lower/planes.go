@@ -1,12 +1,9 @@
 package lower
 
 import (
-	"slices"
-
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
-	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
@@ -18,120 +15,6 @@ import (
 // neighbours read of a statement goes through a circular buffer of planes in shared memory, with one barrier a plane;
 // what a thread reads in its own columns, of statements and of memory, stays in its registers. So a block takes little
 // memory and few registers where many statements over many grids share a kernel.
-
-func init() {
-	register(&family{
-		name: "planes", doc: "statements plane by plane: planes in shared memory, columns in registers", place: 55,
-		target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
-		declare: declarePlanes,
-		spans: func(p *pipeline.Pipeline) error {
-			_, err := pipeline.NewPlanes(p, pipeline.Keeps{})
-			return err
-		},
-		span: (*spanKernel).planeByPlane,
-	})
-}
-
-func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
-	const source = "Rawat et al. 2019, section III-A"
-	var blocks []schedule.Value
-	if len(axes) == 2 {
-		blocks = schedule.Numbers(128, 64, 256, 512, 32)
-	} else {
-		for _, n := range [][2]int64{
-			{8, 32}, {4, 64}, {16, 32}, {8, 64}, {4, 32}, {2, 64}, {16, 16}, {2, 128}, {4, 128}, {4, 16}, {16, 64},
-		} {
-			blocks = append(blocks, schedule.Int(n[0], n[1]))
-		}
-	}
-	rows := schedule.Numbers(1, 2, 3, 4)
-	if len(axes) == 2 {
-		rows = rows[:1]
-	}
-	registers := schedule.Numbers(0, 255, 224, 200, 168, 128, 96, 80, 64)
-	copied := schedule.Numbers(1, 2)
-	return []schedule.Param{
-		{
-			Name: "block", Role: schedule.Threads, Axis: schedule.InnerAxis, Doc: "threads of a block", Source: source,
-			Values: blocks, Default: blocks[0],
-		},
-		{
-			Name: "rows", Role: schedule.BlockedUnroll, Axis: schedule.InnerAxis, Doc: "neighbouring rows of a thread",
-			Source: source, Values: rows, Default: rows[0],
-		},
-		{
-			Name: "chunk", Role: schedule.StreamLength, Axis: schedule.StreamAxis,
-			Doc: "planes that a block stores; 0 is the whole stream", Source: source, Default: schedule.Int(64),
-			Values: schedule.Numbers(64, 0, 32, 16, 40, 80, 107, 128, 160, 256, 7),
-			Finer:  func() []schedule.Value { return schedule.Numbers(integers(4, 512, 1)...) },
-		},
-		{
-			Name: "prefetch", Role: schedule.Prefetch, Axis: schedule.StreamAxis,
-			Doc:    "planes by which threads load the cells of their columns early",
-			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 1), Default: schedule.Int(0),
-		},
-		{
-			Name: "stages", Role: schedule.Staging, Axis: schedule.StreamAxis,
-			Doc: "planes that are copied to shared memory before their use, asynchronously, of grids that threads " +
-				"read at cells of others; 0 reads them in memory, as are cells of less than 4 bytes",
-			Source: source, Values: append(schedule.Numbers(0), copied...), Default: schedule.Int(0),
-			Needs: []schedule.Need{{Capability: machine.Shared, Values: copied},
-				{Capability: machine.AsyncCopy, Values: copied}},
-		},
-		{
-			Name: "copy", Role: schedule.StagingCopy,
-			Doc: "who copies planes to shared memory: all threads, or the block's copy engine whole planes, those that " +
-				"only columns read, too",
-			Source: "CUDA C++ Programming Guide, asynchronous data copies",
-			Values: schedule.Words(schedule.AsyncCopies, copyTensor), Default: schedule.Word(schedule.AsyncCopies),
-			Needs: []schedule.Need{
-				{Capability: machine.TensorCopy, Values: schedule.Words(copyTensor)},
-				{Capability: machine.Mbarrier, Values: schedule.Words(copyTensor)},
-			},
-			When: []schedule.Condition{schedule.When("stages", copied...)},
-		},
-		{
-			Name: "refetch", Role: schedule.Refetch,
-			Doc: "whether planes that columns read before neighbours do are copied again for those, or stay in shared " +
-				"memory meanwhile",
-			Source: source, Default: schedule.Word(schedule.RefetchedPlanes),
-			Values: schedule.Words(schedule.RefetchedPlanes, schedule.KeptPlanes),
-			When:   []schedule.Condition{schedule.When("stages", copied...)},
-		},
-		{
-			Name: "unroll", Role: schedule.StreamUnroll,
-			Doc: "steps that compilers are to write out one after the other, so that columns move on without copies; " +
-				"0 leaves that to them",
-			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 2, 3), Default: schedule.Int(0),
-		},
-		{
-			Name: "loads", Role: schedule.LoadOrder,
-			Doc: "whether threads load for all statements together, as compilers do, for one after the other, or for " +
-				"some terms of a statement after others: that takes fewer registers, and loads more often what is " +
-				"read in several places",
-			Source: "measured, docs/performance-log.md", Default: schedule.Word(schedule.TogetherLoads),
-			Values: schedule.Words(schedule.TogetherLoads, schedule.StatementLoads, schedule.TermLoads),
-		},
-		{
-			Name: "columns", Role: schedule.HeldColumns,
-			Doc: "whose columns threads hold in registers where others read the same planes in shared memory: those of " +
-				"grids, of statements, too, or none",
-			Source: "Rawat et al. 2019, section III-A", Default: schedule.Word(schedule.GridColumns),
-			Values: schedule.Words(schedule.GridColumns, schedule.AllColumns, schedule.NoColumns),
-		},
-		storeParam(),
-		sizesParam(),
-		{
-			Name: "registers", Role: schedule.RegisterLimit, Doc: "most registers of a thread; 0 is no limit",
-			Source: "Garvey 2018, section 4", Values: registers, Default: registers[0],
-		},
-	}, nil
-}
-
-// heldColumns are the words for pipeline.Held.
-var heldColumns = map[string]pipeline.Held{
-	schedule.GridColumns: pipeline.HeldGrids, schedule.AllColumns: pipeline.HeldAll, schedule.NoColumns: pipeline.HeldNone,
-}
 
 // planeBlock is a kernel of the family: the shape of its blocks, and where values are.
 type planeBlock struct {
@@ -146,11 +29,12 @@ type planeBlock struct {
 	// that keep what is in memory. Then cells that a tile has beyond the end are computed as the last one is, and not
 	// stored.
 	rimless bool
-	keeps   map[*pipeline.Stage]bool            // where rimless: stages of which others read cells that keep what is in memory
-	tensor  bool                                // planes are brought as boxes of tensor maps
-	tiles   []*pipeline.Tile                    // that are copied to shared memory
-	newest  map[*pipeline.Column]*pipeline.Tile // that have the newest cells of a column; not of all
-	boxes   *planeBoxes                         // nil if there are none
+	// keeps are stages, where rimless, of which others need cells that keep what is in memory.
+	keeps  map[*pipeline.Stage]bool
+	tensor bool                                // planes are brought as boxes of tensor maps
+	tiles  []*pipeline.Tile                    // that are copied to shared memory
+	newest map[*pipeline.Column]*pipeline.Tile // that have the newest cells of a column; not of all
+	boxes  *planeBoxes                         // nil if there are none
 
 	end       []kernel.Expr // of what is stored, by axis; exclusive, as all upper ends here
 	first, to kernel.Expr   // planes that the block stores
@@ -491,89 +375,6 @@ func (p *planeBlock) alike() bool {
 			if !p.insideOf(st, k).Equal(p.insideOf(p.pipeline.Stages[0], k)) {
 				return false
 			}
-		}
-	}
-	return true
-}
-
-// hasNoRims reports whether all cells that are stored, or read of another stage, are such as their statements assign
-// without an access across a boundary, or that keep what is in memory.
-func (p *planeBlock) hasNoRims() bool {
-	for i, st := range p.pipeline.Stages {
-		if p.plan.Shared[i] > 0 && p.pipeline.Overwrites(st) {
-			return false
-		}
-		covered := st.Output == nil || p.crossesNothing(st)
-		if st.Output != nil && st.Output.Spare { // that gets all cells
-			p.keeps[st] = true
-			covered = p.keepsMemory(st)
-		}
-		_ = st.Accesses(func(a *ir.Access, v *graph.Value) error {
-			from := p.pipeline.Stage(v)
-			for d, ix := range a.Index {
-				k := slices.Index(p.axes, ix.Axis)
-				if from == nil || k < 0 || p.insideOf(from, k).Has(p.insideOf(st, k).Shift(a.Index[d].Offset)) {
-					continue
-				}
-				p.keeps[from] = true
-				covered = covered && p.keepsMemory(from)
-			}
-			return nil
-		})
-		if !covered {
-			return false
-		}
-	}
-	return true
-}
-
-// keepsMemory reports whether the cells that a stage's statement does not assign are in memory while the kernel runs,
-// and it crosses no boundary at those that it does.
-func (p *planeBlock) keepsMemory(st *pipeline.Stage) bool {
-	g := p.kept(st)
-	if g == nil || !p.crossesNothing(st) {
-		return false
-	}
-	for _, x := range p.pipeline.Stages {
-		if x.Output != nil && !x.Output.Spare && x.Output.Value.Memory == g && !p.sameCells(st, x) {
-			return false
-		}
-	}
-	return true
-}
-
-// sameCells reports whether two statements assign the same cells.
-func (p *planeBlock) sameCells(one, other *pipeline.Stage) bool {
-	for _, axis := range p.axes {
-		if !one.Stmt.Domain[axis].Equal(other.Stmt.Domain[axis]) {
-			return false
-		}
-	}
-	return true
-}
-
-// kept returns the grid in whose memory the cells are that a stage's statement does not assign; nil if that is not
-// known. Stages that assign the same cells of an array, one after the other, keep the same.
-func (p *planeBlock) kept(st *pipeline.Stage) *ir.Grid {
-	v := st.Value.Before
-	for v != nil && v.Def != nil {
-		from := p.pipeline.Stage(v)
-		if from == nil || !p.sameCells(from, st) {
-			return nil
-		}
-		v = from.Value.Before
-	}
-	if v == nil {
-		return nil
-	}
-	return v.Memory
-}
-
-// crossesNothing reports whether a stage's statement crosses no boundary where it assigns cells.
-func (p *planeBlock) crossesNothing(st *pipeline.Stage) bool {
-	for k, axis := range p.axes {
-		if !p.insideOf(st, k).Equal(st.Stmt.Domain[axis]) {
-			return false
 		}
 	}
 	return true

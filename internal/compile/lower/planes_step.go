@@ -338,7 +338,8 @@ func (s *planeStep) store(work *scope, i, r int, c *cell, plane kernel.Expr, val
 		}
 		idx = append(idx, index{axis: dim.Axis, at: at, plain: true})
 	}
-	list := []kernel.Stmt{&kernel.Store{Buffer: b.buffer, Index: s.flat(into, idx), Value: value, Via: storePath(s.set)}}
+	via := storePath(s.set)
+	list := []kernel.Stmt{&kernel.Store{Buffer: b.buffer, Index: s.flat(into, idx), Value: value, Via: via}}
 	if own != nil {
 		list = []kernel.Stmt{&kernel.If{Cond: own, Then: list}}
 	}

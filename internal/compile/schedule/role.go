@@ -75,11 +75,11 @@ const (
 	// LoadOrder says whether threads load for all statements of a step together, for one after the other or for some of
 	// its terms after others: TogetherLoads, StatementLoads or TermLoads.
 	LoadOrder
-	// HeldColumns says which columns of their own cells threads hold in registers where neighbours read the same planes in
-	// shared memory: GridColumns, AllColumns or NoColumns.
+	// HeldColumns says which columns of their own cells threads hold in registers where neighbours read the same planes
+	// in shared memory: GridColumns, AllColumns or NoColumns.
 	HeldColumns
-	// Refetch says whether planes that columns read before neighbours do are copied to shared memory again for those, or
-	// stay there: RefetchedPlanes or KeptPlanes.
+	// Refetch says whether planes that columns read before neighbours do are copied to shared memory again for those,
+	// or stay there: RefetchedPlanes or KeptPlanes.
 	Refetch
 	// BlockWait says whom a block waits for between two rounds, in kernels whose blocks stay for many of them:
 	// NeighbourWait or GridWait.
