@@ -63,6 +63,11 @@ var spanSeeds = map[int][]string{
 		"family=pipe,block=8x32,cells=5x2,chunk=0,persistent=1,sizes=literals,rims=step",
 		"family=pipe,block=8x32,cells=3x2,chunk=0,persistent=1,sizes=literals,rimvec=1,rimless=own",
 		"family=pipe,block=12x32,cells=5x2,chunk=0,persistent=1,sizes=literals,rims=step,rimless=own",
+		"family=planes,block=8x64,rows=2,chunk=80,stages=1,copy=tensor,refetch=no,unroll=3,columns=all,sizes=literals",
+		"family=planes,block=4x32,rows=3,chunk=40,stages=1,copy=tensor,unroll=3,columns=all,store=streaming",
+		"family=planes,block=4x32,rows=4,chunk=40,stages=1,copy=tensor,refetch=no,columns=none,sizes=literals",
+		"family=planes,block=16x64,chunk=80,stages=1,copy=tensor,unroll=3,loads=statements,columns=all,registers=128",
+		"family=planes,block=16x16,chunk=80,stages=1,copy=tensor,unroll=2,loads=statements,columns=all,store=streaming",
 	},
 }
 
@@ -74,7 +79,10 @@ var planeSeeds = map[int][]string{
 		"family=planes,block=4x32,chunk=160,prefetch=1,stages=1,copy=tensor,unroll=3,sizes=literals",
 		"family=planes,block=4x32,chunk=32,prefetch=1,stages=1,copy=tensor,loads=terms,sizes=literals",
 		"family=planes,block=4x32,rows=2,chunk=128,prefetch=1,stages=1,copy=tensor,sizes=literals",
-		"family=planes,block=8x32,chunk=0,stages=1,copy=tensor,unroll=2,columns=all,sizes=literals",
+		"family=planes,block=8x32,chunk=0,stages=1,copy=tensor,refetch=no,unroll=3,columns=all,sizes=literals",
+		"family=planes,block=16x16,rows=2,chunk=40,prefetch=1,stages=1,copy=tensor,unroll=3,columns=all,sizes=literals",
+		"family=planes,block=4x64,chunk=32,stages=1,loads=terms,sizes=literals",
+		"family=planes,block=16x32,chunk=16,prefetch=1,stages=1,copy=tensor,unroll=2,loads=statements,sizes=literals",
 		"family=planes,block=8x32,chunk=160,stages=1,copy=tensor,refetch=no,unroll=3,sizes=literals",
 		"family=planes,block=4x64,chunk=107,prefetch=1,stages=1,copy=tensor,unroll=3,sizes=literals",
 		"family=planes,block=4x32,chunk=64,prefetch=1,stages=1,sizes=literals",
