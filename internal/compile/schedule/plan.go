@@ -1,9 +1,9 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -13,6 +13,7 @@ import (
 //
 //	heat[0:1]@1{family=loops,block=0x64x0,threads=2};norm[0:1]@1{family=loops,threads=2}
 //	heat[0:1]@1{family=tile,block=1x256};body[0:2]@8{family=pipe,block=4x32};body[0:2]@2{family=pipe,block=4x32}
+//	flux[0:1]@1{family=tile};sequence[0:2,4]@1{family=planes,block=4x32}
 //	threads=2
 type Plan struct {
 	// Every holds settings for all kernels that they fit, before those that
@@ -29,12 +30,16 @@ type Plan struct {
 type Kernel struct {
 	Call     string
 	From, To int // the statements Body[From:To] of the call
-	Depth    int // the number of time steps that are fused
-	Config   Config
+	// Gaps are those from From to To that it does not have, ascending; of calls there are none.
+	Gaps   []int
+	Depth  int // the number of time steps that are fused
+	Config Config
 }
 
-// Name is the place of the kernel in the program, such as heat[0:1].
-func (k Kernel) Name() string { return fmt.Sprintf("%s[%d:%d]", k.Call, k.From, k.To) }
+// Name is the place of the kernel in the program, such as heat[0:1], or sequence[0:2,4].
+func (k Kernel) Name() string {
+	return fmt.Sprintf("%s[%s]", k.Call, setText(k.From, k.To, k.Gaps))
+}
 
 // ID tells the kernels of a plan apart, which may have several iterations of one loop: it is the name, and for
 // those the depth, as in body[0:2]@4.
@@ -96,29 +101,24 @@ func ParseKernel(text string) (Kernel, error) {
 	head, settings, found := strings.Cut(strings.TrimSpace(text), "{")
 	settings, closed := strings.CutSuffix(settings, "}")
 	call, rest, found2 := strings.Cut(head, "[")
-	span, depth, found3 := strings.Cut(rest, "]@")
-	from, to, found4 := strings.Cut(span, ":")
-	if !found || !closed || !found2 || !found3 || !found4 || !isName(call) {
+	set, depth, found3 := strings.Cut(rest, "]@")
+	if !found || !closed || !found2 || !found3 || !isName(call) {
 		return fail()
 	}
-	var k Kernel
-	var err error
-	k.Call = call
-	for _, n := range []struct {
-		text string
-		to   *int
-	}{{from, &k.From}, {to, &k.To}, {depth, &k.Depth}} {
-		if *n.to, err = strconv.Atoi(n.text); err != nil || strconv.Itoa(*n.to) != n.text {
-			return fail()
-		}
+	k := Kernel{Call: call}
+	ok := false
+	if k.Depth, ok = parseNumber(depth); !ok {
+		return fail()
 	}
-	if k.From < 0 || k.To <= k.From {
-		return Kernel{}, fmt.Errorf("%s[%d:%d] holds no statement: it means the statements from %d to before %d",
-			call, k.From, k.To, k.From, k.To)
-	}
-	if k.Depth < 1 {
+	switch err := k.parseSet(set); {
+	case errors.Is(err, errNoSet):
+		return fail()
+	case err != nil:
+		return Kernel{}, fmt.Errorf("%s[%s] %w", call, set, err)
+	case k.Depth < 1:
 		return Kernel{}, fmt.Errorf("%s: a depth of %d time steps: it is at least 1", call, k.Depth)
 	}
+	var err error
 	if k.Config, err = ParseConfig(settings); err != nil {
 		return Kernel{}, fmt.Errorf("%s: %w", call, err)
 	}

@@ -513,10 +513,17 @@ func TestPlanText(t *testing.T) {
 		"heat[0:1]@1{family=loops,block=0x64x0,threads=2};norm.2[1:4]@8{}",
 		"threads=2;heat[0:1]@1{family=loops}",
 		"body[0:2]@8{family=pipe};body[0:2]@2{family=pipe}",
+		"flux[0:1]@1{};sequence[0:2,4,6:9]@1{family=planes};sequence[2,5]@1{}",
 	} {
 		p, err := ParsePlan(text)
 		if err != nil || p.String() != text {
 			t.Errorf("ParsePlan(%q) = %q, %v", text, p, err)
+		}
+	}
+	for text, want := range map[string]string{"sequence[4,1,0]@1{}": "sequence[0:2,4]@1{}",
+		"sequence[3]@1{}": "sequence[3:4]@1{}", "sequence[0,1:3]@2{}": "sequence[0:3]@2{}"} {
+		if p, err := ParsePlan(text); err != nil || p.String() != want {
+			t.Errorf("%q becomes %q, %v", text, p, err)
 		}
 	}
 	for _, test := range []struct{ text, want string }{
@@ -530,6 +537,12 @@ func TestPlanText(t *testing.T) {
 		{"body[0:2]@8{};body[0:2]@2{};body[0:2]@8{}",
 			"body[0:2]@8 stands twice in the plan: name each kernel once, with all its settings"},
 		{"heat[1:1]@1{}", "heat[1:1] holds no statement: it means the statements from 1 to before 1"},
+		{"sequence[0,2,1:3]@1{}", "sequence[0,2,1:3] names 2 twice: name each statement once"},
+		{"sequence[0,5000]@1{}", "sequence[0,5000] names statement 5000: sets are of the first 4096 at most"},
+		{"sequence[0,2:2]@1{}", "sequence[0,2:2] holds no statement: it means the statements from 2 to before 2"},
+		{"sequence[0,]@1{}", `"sequence[0,]@1{}" is no kernel of a plan: write call[from:to]@depth{name=value,...}`},
+		{"sequence[2,0]@1{};sequence[0,2]@1{}",
+			"sequence[0,2] stands twice in the plan: name each kernel once, with all its settings"},
 		{"heat[0:1]@0{}", "heat: a depth of 0 time steps: it is at least 1"},
 		{"heat[0:1]@1{a}", `heat: "a" is no setting: write name=value`},
 		{"a=1,b", `"b" is no setting: write name=value`},
@@ -564,8 +577,11 @@ func TestPlanRoundTrip(t *testing.T) {
 		p := Plan{Every: config.Draw(t, "every")}
 		for range rapid.IntRange(0, 3).Draw(t, "kernels") {
 			from := rapid.IntRange(0, 9).Draw(t, "from")
-			k := Kernel{name.Draw(t, "call"), from, from + rapid.IntRange(1, 9).Draw(t, "n"),
-				rapid.IntRange(1, 99).Draw(t, "depth"), config.Draw(t, "config")}
+			k := Kernel{Call: name.Draw(t, "call"), From: from, To: from + rapid.IntRange(1, 9).Draw(t, "n"),
+				Depth: rapid.IntRange(1, 99).Draw(t, "depth"), Config: config.Draw(t, "config")}
+			if more := k.To + rapid.IntRange(0, 5).Draw(t, "more"); rapid.Bool().Draw(t, "set") {
+				k = k.Having(append(k.Members(), more))
+			}
 			if !slices.ContainsFunc(p.Kernels, func(q Kernel) bool { return q.ID() == k.ID() }) {
 				p.Kernels = append(p.Kernels, k)
 			}
@@ -576,7 +592,7 @@ func TestPlanRoundTrip(t *testing.T) {
 		}
 		for i, k := range got.Kernels {
 			if w := p.Kernels[i]; k.Call != w.Call || k.From != w.From || k.To != w.To || k.Depth != w.Depth ||
-				!k.Config.Equal(w.Config) {
+				!k.Config.Equal(w.Config) || !slices.Equal(k.Members(), w.Members()) {
 				t.Fatalf("%v becomes %v", w, k)
 			}
 		}
