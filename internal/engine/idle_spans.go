@@ -112,7 +112,7 @@ func (j *Job) fitSpans(measured bool) (left []string, err error) {
 		switch {
 		case err != nil:
 			alone := *j
-			alone.Plan = schedule.Plan{Every: j.Plan.Every, Kernels: []schedule.Kernel{k}}
+			alone.Plan.Kernels = append(slices.DeleteFunc(slices.Clone(j.Plan.Kernels), j.ofLoop), k)
 			if failed := alone.Fits(); failed != nil {
 				reason = failed.Error()
 			}

@@ -84,32 +84,11 @@ func (l *library) launches() []*kernel.Launch {
 	return list
 }
 
-// sparesOf lists the spares that a span has to do with.
-func sparesOf(s *kernel.Span) []*kernel.Spare {
-	var list []*kernel.Spare
-	add := func(x *kernel.Spare) {
-		if !slices.Contains(list, x) {
-			list = append(list, x)
-		}
-	}
-	for _, x := range s.Exchanges {
-		add(x.Spare)
-	}
-	for _, l := range slices.Concat(s.Launches, s.Prepare) {
-		for _, a := range l.Args {
-			if a, ok := a.(kernel.SpareArg); ok {
-				add(a.Spare)
-			}
-		}
-	}
-	return list
-}
-
 // addSpares lists spares among the handle's own grids.
 func (l *library) addSpares() {
 	needs := map[*kernel.Spare]variantSet{}
 	for _, s := range l.spans {
-		for _, x := range sparesOf(s.Span) {
+		for _, x := range s.Spares() {
 			if s.variant >= 0 {
 				needs[x] |= 1 << s.variant
 			}
@@ -288,7 +267,7 @@ func (h *host) longEnough(s *kernel.Span) string {
 
 // samePrepared reports whether what one span needs prepared is so after another.
 func samePrepared(a, b *kernel.Span) bool {
-	x, y := sparesOf(a), sparesOf(b)
+	x, y := a.Spares(), b.Spares()
 	return slices.Equal(a.Kept(), b.Kept()) && len(x) == len(y) &&
 		!slices.ContainsFunc(x, func(s *kernel.Spare) bool { return !slices.Contains(y, s) })
 }

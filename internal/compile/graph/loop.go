@@ -5,19 +5,70 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// Loop is an iterate that nothing but calls and rotations is in. A sequence is one, too.
+// Loop is an iterate that nothing but calls and rotations is in. A sequence is one, too. It may be a part of one.
 type Loop struct {
 	Name    string // in plans: body, body.2, in the order of the source; sequence, sequence.2
 	Iterate *ir.Iterate
+	Set     []int // the calls and rotations of an iteration that are meant, ascending; nil for all
 }
 
-// Leaves returns the number of calls and rotations of an iteration.
+// Body returns the calls and rotations of an iteration that are meant.
+func (l Loop) Body() []ir.Op {
+	if l.Set == nil {
+		return l.Iterate.Body
+	}
+	var body []ir.Op
+	for _, n := range l.Set {
+		body = append(body, l.Iterate.Body[n])
+	}
+	return body
+}
+
+// Members returns the numbers of these calls and rotations.
+func (l Loop) Members() []int {
+	if l.Set != nil {
+		return l.Set
+	}
+	var all []int
+	for n := range l.Iterate.Body {
+		all = append(all, n)
+	}
+	return all
+}
+
+// text returns the name, with the numbers of the calls that are meant if they are not all.
+func (l Loop) text() string {
+	if l.Set == nil {
+		return l.Name
+	}
+	return fmt.Sprintf("%s[%s]", l.Name, schedule.SetText(l.Set))
+}
+
+// once reports whether no iteration that follows tells what is needed of a span: it is of a sequence, or other calls of
+// the iteration may read what it computes.
+func (l Loop) once() bool { return l.Iterate.Sequence || l.Set != nil }
+
+// Temporary returns the temporary grids of the loop that no call has to do with but those that are meant.
+func (l Loop) Temporary() []*ir.Grid {
+	var list []*ir.Grid
+	for _, g := range l.Iterate.Temporary {
+		outside := func(n int) bool { return !slices.Contains(l.Members(), n) && effectsOf(l.Iterate.Body[n]).has(g) }
+		if !slices.ContainsFunc((Loop{Iterate: l.Iterate}).Members(), outside) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// Leaves returns the number of calls and rotations of an iteration, others included.
 func (l Loop) Leaves() int { return len(l.Iterate.Body) }
 
 // The names of a program's first loop and first sequence.
@@ -32,10 +83,7 @@ func IsLoopName(name string) bool {
 	return kind == firstLoop || kind == firstSequence
 }
 
-func isSequence(name string) bool {
-	kind, _, _ := strings.Cut(name, ".")
-	return kind == firstSequence
-}
+func isSequence(name string) bool { return strings.HasPrefix(name, firstSequence) }
 
 // Loops returns the innermost iterates of a program, sequences included.
 func Loops(p *ir.Program) []Loop {
@@ -59,7 +107,7 @@ func Loops(p *ir.Program) []Loop {
 			if found[name]++; found[name] > 1 {
 				name = fmt.Sprintf("%s.%d", name, found[name])
 			}
-			loops = append(loops, Loop{name, it})
+			loops = append(loops, Loop{Name: name, Iterate: it})
 		}
 	}
 	walk(p.Body)
@@ -79,7 +127,7 @@ func innermost(it *ir.Iterate) bool {
 // Assignments returns how many statements of an iteration assign grids.
 func (l Loop) Assignments() int64 {
 	n := int64(0)
-	for _, o := range l.Iterate.Body {
+	for _, o := range l.Body() {
 		if run, ok := o.(*ir.Run); ok {
 			for _, st := range run.Call.Body {
 				if st.Array != nil {
@@ -107,7 +155,7 @@ func LoopNamed(p *ir.Program, name string) (Loop, bool) {
 
 // Refusal is why iterations cannot be carried out together.
 type Refusal struct {
-	Loop   string
+	Loop   string // with the set of its calls, if not all are meant
 	Depth  int64
 	Reason string
 	Rule   string      // the reason without names
@@ -119,7 +167,7 @@ type Refusal struct {
 // NewRefusal returns a refusal by a rule, in which names are to be put.
 func NewRefusal(l Loop, depth int64, at diag.Range, rule string, names ...any) *Refusal {
 	return &Refusal{
-		Loop: l.Name, Depth: depth, Reason: fmt.Sprintf(rule, names...), At: at,
+		Loop: l.text(), Depth: depth, Reason: fmt.Sprintf(rule, names...), At: at,
 		Rule: strings.NewReplacer("%s", "...", "%d", "...").Replace(rule),
 	}
 }

@@ -100,7 +100,7 @@ func NewSpan(p *ir.Program, l Loop, depth int64) (*Span, error) {
 	}
 	// What the iterations after the span do tells which contents they still need.
 	horizon := int64(2 * (len(p.Grids) + 1))
-	if l.Iterate.Sequence {
+	if l.once() {
 		horizon = 0
 	}
 	for step := range min(horizon, 16) {
@@ -143,7 +143,7 @@ func (b *builder) possible() error {
 	}
 	axes := -1
 	var first *ir.Stmt
-	for _, o := range it.Body {
+	for _, o := range b.span.Body() {
 		run, ok := o.(*ir.Run)
 		if !ok {
 			continue
@@ -191,7 +191,7 @@ func (s *Span) axesText() string {
 
 // iteration executes the body once.
 func (b *builder) iteration(step int64) error {
-	for _, o := range b.span.Iterate.Body {
+	for _, o := range b.span.Body() {
 		switch o := o.(type) {
 		case *ir.Run:
 			if err := b.call(o.Call, step); err != nil {
@@ -293,7 +293,7 @@ func (b *builder) assigned(g *ir.Grid) bool {
 	if g == nil {
 		return true
 	}
-	for _, o := range b.span.Iterate.Body {
+	for _, o := range b.span.Body() {
 		switch o := o.(type) {
 		case *ir.Run:
 			for _, st := range o.Call.Body {
@@ -314,8 +314,8 @@ func (b *builder) assigned(g *ir.Grid) bool {
 // that its memory serves in turn.
 func (b *builder) assigning(v *Value) []*ir.Stmt {
 	grids := map[*ir.Grid]bool{v.Memory: v.Memory != nil}
-	for range b.span.Iterate.Body { // as often as a rotation may add to them
-		for _, o := range b.span.Iterate.Body {
+	for range b.span.Body() { // as often as a rotation may add to them
+		for _, o := range b.span.Body() {
 			r, ok := o.(*ir.Rotate)
 			if !ok || !slices.ContainsFunc(r.Grids, func(g *ir.Grid) bool { return grids[g] }) {
 				continue
@@ -326,7 +326,7 @@ func (b *builder) assigning(v *Value) []*ir.Stmt {
 		}
 	}
 	var list []*ir.Stmt
-	for _, o := range b.span.Iterate.Body {
+	for _, o := range b.span.Body() {
 		run, ok := o.(*ir.Run)
 		if !ok {
 			continue
@@ -360,16 +360,17 @@ func (s *Span) readMemory() map[*ir.Grid]bool {
 // outputs decides which contents are stored.
 func (b *builder) outputs(final map[*ir.Grid]*Value, made int) error {
 	s := b.span
+	temporary := s.Temporary()
 	for _, g := range b.program.Grids {
 		v := final[g]
 		if v.Def == nil {
 			continue
 		}
-		if slices.Contains(s.Iterate.Temporary, g) {
+		if slices.Contains(temporary, g) {
 			s.Dropped = append(s.Dropped, g)
 			continue
 		}
-		if s.Iterate.Sequence {
+		if s.once() {
 			s.Outputs = append(s.Outputs, &Output{Value: v})
 			continue
 		}
@@ -381,7 +382,7 @@ func (b *builder) outputs(final map[*ir.Grid]*Value, made int) error {
 		s.Outputs = append(s.Outputs, &Output{Value: v})
 	}
 	if len(s.Outputs) == 0 {
-		if s.Iterate.Sequence {
+		if s.once() {
 			return b.refuse(s.Iterate.Range, "nothing reads what they compute")
 		}
 		return b.refuse(s.Iterate.Range, "the next iteration reads nothing of what they compute")

@@ -18,7 +18,7 @@ import (
 //	after 1 more
 func (s *Span) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d iterations over %s\n", s.Name, s.Depth, s.axesText())
+	fmt.Fprintf(&b, "%s: %d iterations over %s\n", s.text(), s.Depth, s.axesText())
 	for _, i := range s.Instances {
 		fmt.Fprintf(&b, "v%d = %s of iteration %d: %s", i.Number, i.Name(), i.Step, i.Stmt.Array.Name)
 		switch {

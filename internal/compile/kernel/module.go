@@ -130,6 +130,27 @@ func (s *Span) Kept() []*Scratch {
 	return list
 }
 
+// Spares lists the spares that the span has to do with.
+func (s *Span) Spares() []*Spare {
+	var list []*Spare
+	add := func(x *Spare) {
+		if !slices.Contains(list, x) {
+			list = append(list, x)
+		}
+	}
+	for _, x := range s.Exchanges {
+		add(x.Spare)
+	}
+	for _, l := range slices.Concat(s.Launches, s.Prepare) {
+		for _, a := range l.Args {
+			if a, ok := a.(SpareArg); ok {
+				add(a.Spare)
+			}
+		}
+	}
+	return list
+}
+
 // Rounds returns how often the span can be carried out within so many iterations that its iterate has left, After
 // included. Of a span that does not repeat a launch is 1.
 func (s *Span) Rounds(left int64) int64 {

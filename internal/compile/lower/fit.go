@@ -118,6 +118,9 @@ func attempt(p *ir.Program, o Options) (*module, *nest, error) {
 			return m, nil, err
 		}
 	}
+	for _, a := range m.parted {
+		a.build()
+	}
 	m.settleFirstCells()
 	if o.Target == GPU {
 		if err := m.constantFits(); err != nil {

@@ -174,6 +174,7 @@ type module struct {
 	sources map[*ir.Call]*ir.Call // of calls whose local grids are fused
 	spares  map[*ir.Grid]*kernel.Spare
 	spans   []*spanKernel
+	parted  []*arranged                // iterations that are carried out in parts
 	firsts  map[*ir.Grid]map[int64]int // how many accesses begin with which cell of a row
 }
 

@@ -21,6 +21,7 @@ const (
 	CallForm       Form = "call"       // of the program
 	StatementsForm Form = "statements" // that share a kernel
 	PiecesForm     Form = "pieces"     // of statements, in the order of their planes
+	LoopForm       Form = "loop"       // calls and rotations, in parts
 	SpanForm       Form = "span"       // iterations of a loop, as a graph
 	PipelineForm   Form = "pipeline"   // a span as stages
 	KernelForm     Form = "kernel"
@@ -50,6 +51,10 @@ var (
 	groupsPass = Pass{
 		"group", "choose the statements that share a kernel", CallForm, StatementsForm,
 		"all calls",
+	}
+	arrangePass = Pass{
+		"arrange", "put the parts of an iteration into an order in which each finds what it reads", LoopForm, LoopForm,
+		"loops and sequences whose plan names sets of calls",
 	}
 	spanPass = Pass{
 		"span", "follow the values of several iterations", CallForm, SpanForm, "loops whose plan has a depth",
@@ -90,7 +95,7 @@ func init() { // their functions lead back here
 // Passes lists all passes from a program to its kernels, in the order in which they
 // run. There are no others.
 func Passes() []Pass {
-	list := []Pass{inlinePass, groupsPass, spanPass, pipelinePass}
+	list := []Pass{inlinePass, groupsPass, arrangePass, spanPass, pipelinePass}
 	for _, p := range groupPasses {
 		list = append(list, p.Pass)
 	}

@@ -26,6 +26,7 @@ func TestPasses(t *testing.T) {
 	}
 	want := `inline: call -> call
 group: call -> statements
+arrange: loop -> loop
 span: call -> span
 pipeline: span -> pipeline
 fold: statements -> statements

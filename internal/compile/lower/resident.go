@@ -201,7 +201,7 @@ func movedGrids(p *pipeline.Pipeline, of *ir.Grid) map[*ir.Grid]bool {
 	set := map[*ir.Grid]bool{of: true}
 	for more := true; more; {
 		more = false
-		for _, o := range p.Span.Iterate.Body {
+		for _, o := range p.Span.Body() {
 			r, ok := o.(*ir.Rotate)
 			if !ok || !slices.ContainsFunc(r.Grids, func(g *ir.Grid) bool { return set[g] }) {
 				continue

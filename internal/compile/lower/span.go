@@ -29,6 +29,9 @@ type spanKernel struct {
 	domain   []kernel.Side     // which sizes the kernel serves; nil for all
 	replaced []kernel.Exchange // grids, as they are called when the iterations are over, and what takes their places
 	prepares []*kernel.Launch  // what they need before the first launch
+	launch   *kernel.Launch    // of the kernel, once it is built
+	work     *kernel.Work      // of the kernel, if it is asked for
+	of       *arranged         // what the span is a part of; nil for whole iterations
 }
 
 // replace returns the spare that takes the place of a grid.
@@ -48,7 +51,7 @@ func homes(p *pipeline.Pipeline) map[*ir.Grid]*ir.Grid {
 		held[g] = g
 	}
 	for range p.Span.Depth {
-		for _, o := range p.Span.Iterate.Body {
+		for _, o := range p.Span.Body() {
 			if r, ok := o.(*ir.Rotate); ok {
 				first := held[r.Grids[0]]
 				for i, g := range r.Grids[1:] {
@@ -71,12 +74,21 @@ func (m *module) chooseSpans() error {
 			continue
 		}
 		m.chooser.used[i], spanned[k.Call] = true, true
-		if err := m.chooseSpan(k, l); err != nil {
+		var of *arranged
+		var err error
+		if k.From != 0 || k.To != l.Leaves() || len(k.Gaps) > 0 {
+			of, err = m.arranged(k, l)
+			l.Set = k.Members()
+		}
+		if err == nil {
+			err = m.chooseSpan(k, l, of)
+		}
+		if err != nil {
 			return fmt.Errorf("plan for %s@%d: %w", k.Name(), k.Depth, err)
 		}
 	}
 	for _, l := range loops {
-		for _, p := range []Pass{spanPass, pipelinePass} {
+		for _, p := range []Pass{arrangePass, spanPass, pipelinePass} {
 			if spanned[l.Name] {
 				continue
 			}
@@ -106,7 +118,7 @@ func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, erro
 	if err != nil {
 		return Choice{}, err
 	}
-	k := schedule.Kernel{Call: l.Name, To: l.Leaves(), Depth: depth, Config: space.Default(space.Families[0].Name)}
+	k := KernelOf(l, depth, space.Default(space.Families[0].Name))
 	c := Choice{Kernel: k, Space: space}
 	if !LateRims(pl) {
 		c.Idle = rimRoles
@@ -119,7 +131,12 @@ func (c *Choice) Repeats() bool {
 	return slices.ContainsFunc(c.Space.Families, func(f schedule.Family) bool { return Repeats(f.Name) })
 }
 
-// OfLoop reports whether a kernel of a plan has whole iterations of a loop of the program.
+// KernelOf returns the kernel of a plan that has a number of iterations of a loop, or of calls of it.
+func KernelOf(l graph.Loop, depth int, c schedule.Config) schedule.Kernel {
+	return schedule.Kernel{Call: l.Name, Depth: depth, Config: c}.Having(l.Members())
+}
+
+// OfLoop reports whether a kernel of a plan has iterations of a loop of the program, or of some of its calls.
 func OfLoop(p *ir.Program, k schedule.Kernel) bool {
 	_, ok := graph.LoopNamed(p, k.Call)
 	return ok
@@ -134,11 +151,7 @@ func enough(l graph.Loop, depth int) error {
 	return nil
 }
 
-func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
-	switch {
-	case k.From != 0 || k.To != l.Leaves():
-		return fmt.Errorf("a kernel of a loop holds whole iterations: write %s[0:%d]", l.Name, l.Leaves())
-	}
+func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop, of *arranged) error {
 	if err := enough(l, k.Depth); err != nil {
 		return err
 	}
@@ -155,6 +168,10 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	}
 	if err := familyNamed(k.Config.Family).carriesOut(p, m.opts); err != nil {
 		return err
+	}
+	if of != nil && Repeats(k.Config.Family) {
+		return fmt.Errorf("family=%s carries out whole iterations: write %s[0:%d], or another family", k.Config.Family,
+			l.Name, l.Leaves())
 	}
 	if err := m.after(pipelinePass, k.Name(), true, p.String, p.Verify); err != nil {
 		return err
@@ -177,10 +194,10 @@ func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop) error {
 	}
 	n.set = space.ByRole(full)
 	m.chooser.known = append(m.chooser.known, schedule.Kernel{
-		Call: k.Call, From: k.From, To: k.To, Depth: k.Depth, Config: full,
+		Call: k.Call, From: k.From, To: k.To, Gaps: k.Gaps, Depth: k.Depth, Config: full,
 	})
 	m.chooser.spaces = append(m.chooser.spaces, space)
-	m.spans = append(m.spans, &spanKernel{nest: n, pipeline: p, updates: map[kernel.Stmt]bool{}})
+	m.spans = append(m.spans, &spanKernel{nest: n, pipeline: p, updates: map[kernel.Stmt]bool{}, of: of})
 	return nil
 }
 
@@ -273,9 +290,8 @@ func (s *spanKernel) build() error {
 		MaxRegisters: int(s.set.Int(schedule.RegisterLimit, 0)),
 	}
 	args := s.finish(k)
-	var work *kernel.Work
 	if s.opts.Count {
-		if work, err = s.work(k, args); err != nil {
+		if s.work, err = s.counted(k, args); err != nil {
 			return err
 		}
 	}
@@ -287,14 +303,10 @@ func (s *spanKernel) build() error {
 			return s.advised(err)
 		}
 	}
-	span := s.pipeline.Span
-	out := &kernel.Span{
-		Iterate: span.Iterate, Depth: span.Depth, Repeats: s.repeats(), After: span.After, Dropped: span.Dropped,
-		Work: work,
-	}
+	s.launch = s.launchOf(k, args)
 	if !s.repeats() {
 		names := homes(s.pipeline)
-		for _, o := range span.Outputs {
+		for _, o := range s.pipeline.Span.Outputs {
 			if !o.Spare {
 				continue
 			}
@@ -306,24 +318,34 @@ func (s *spanKernel) build() error {
 			}
 		}
 	}
-	out.Exchanges = s.replaced
-	out.Domain = s.domain
+	if s.of != nil { // which adds the span once it has all parts
+		return s.broken
+	}
+	span := s.pipeline.Span
+	out := &kernel.Span{
+		Iterate: span.Iterate, Depth: span.Depth, Repeats: s.repeats(), After: span.After, Dropped: span.Dropped,
+		Work: s.work, Exchanges: s.replaced, Domain: s.domain, Launches: []*kernel.Launch{s.launch}, Prepare: s.prepares,
+	}
 	if s.complete {
 		out.After = 0
 	}
-	out.Launches, out.Prepare = []*kernel.Launch{s.launchOf(k, args)}, s.prepares
-	s.Spans = append(s.Spans, out)
-	slices.SortStableFunc(s.Spans, func(a, b *kernel.Span) int {
+	s.addSpan(out)
+	return s.broken
+}
+
+// addSpan adds a span, those of a loop in the order of falling depth.
+func (m *module) addSpan(s *kernel.Span) {
+	m.Spans = append(m.Spans, s)
+	slices.SortStableFunc(m.Spans, func(a, b *kernel.Span) int {
 		if a.Iterate != b.Iterate {
 			return 0
 		}
 		return cmp.Compare(b.Depth, a.Depth)
 	})
-	return s.broken
 }
 
-// work counts what a launch of the kernel does. Passes may merge statements: it is counted before.
-func (s *spanKernel) work(k *kernel.Kernel, args []kernel.Arg) (*kernel.Work, error) {
+// counted counts what a launch of the kernel does. Passes may merge statements: it is counted before.
+func (s *spanKernel) counted(k *kernel.Kernel, args []kernel.Arg) (*kernel.Work, error) {
 	if s.opts.Bound == nil {
 		return nil, fmt.Errorf("%s: what a kernel does is counted for a size, and there is none", s.key)
 	}
@@ -432,7 +454,7 @@ func (s *spanKernel) doc() []string {
 	if s.repeats() {
 		lines[0] = "rounds of " + lines[0]
 	}
-	for _, o := range s.pipeline.Span.Iterate.Body {
+	for _, o := range s.pipeline.Span.Body() {
 		if run, ok := o.(*ir.Run); ok {
 			for _, st := range run.Call.Body {
 				lines = append(lines, s.Program.Infix(st))

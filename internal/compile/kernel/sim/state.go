@@ -184,8 +184,8 @@ func (s *State) span(c *ir.Cursor) bool {
 		if s.rounds = span.Rounds(left); s.rounds == 0 {
 			continue
 		}
-		for _, x := range span.Exchanges {
-			s.spares[x.Spare] = s.unwritten(x.Spare.Like)
+		for _, x := range span.Spares() {
+			s.spares[x] = s.unwritten(x.Like)
 		}
 		kept := span.Kept()
 		if s.prepared != span { // as if no other span had the same to prepare
