@@ -49,6 +49,16 @@ stencil across (f, u) { f[j][i] = 0.31*u[j][i+1] - 0.17*u[j][i] + 0.11*u[j-1][i]
 stencil update (out, u, f) { out[j][i] = 0.9*u[j][i] + 0.2*f[j][i] - 0.15*f[j][i-1] + 0.07*f[j+1][i]; }
 iterate T { across (flux, u); update (next, u, flux); swap (u, next); }
 `},
+	{"two chains", 5, `
+parameter M = 12, N = 39, T = 5;
+iterator j, i;
+float u[M,N], w[M,N], x[M,N], y[M,N];
+copyin u, w, x, y;
+copyout u, w, x, y;
+initial { u[j][i] = random(1); w[j][i] = random(2); x[j][i] = random(3); y[j][i] = random(4); }
+stencil across (f, u, t) { f[j][i] = 0.31*u[j][i+1] - 0.17*u[j][i] + 0.11*u[j-1][i] + 0.01*t; }
+iterate T { across (w, u, step); across (y, x, step); across (u, w, step); across (x, y, step); swap (x, y); }
+`},
 	{"three grids, nested", 2, `
 parameter M = 11, N = 37, T = 8;
 iterator j, i;
@@ -90,11 +100,15 @@ func TestRestartOfSpans(t *testing.T) {
 				last := int64(len(states) - 1)
 				var runs [2]Runner
 				for i, text := range f.plans {
-					if i == 0 && p.leaves > 2 {
-						_, rest, _ := strings.Cut(text, "{")
-						text = "@1{" + rest
+					_, config, _ := strings.Cut(text, "{")
+					text = fmt.Sprintf("body[0:%d]%s", p.leaves, text)
+					switch {
+					case i == 0 && p.leaves == 5 && f.name != "resident":
+						text = fmt.Sprintf("body[0,2]@1{%[1]s;body[1,3]@1{%[1]s", config)
+					case i == 0 && p.leaves > 2:
+						text = fmt.Sprintf("body[0:%d]@1{%s", p.leaves, config)
 					}
-					runs[i] = openSpans(t, b, f.target, fmt.Sprintf("body[0:%d]%s", p.leaves, text))
+					runs[i] = openSpans(t, b, f.target, text)
 					restart(t, runs[i], states[0])
 					whole := advanced(t, runs[i], Limit{})
 					same(t, text, contents(t, runs[i], b.Program), states[last].contents)
