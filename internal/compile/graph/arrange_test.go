@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -120,6 +121,38 @@ v1 = full[0] of iteration 0: out in a; reads in from v0; stored to a spare of a
 		}
 		if err := s.Verify(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Sets are proposed where calls that have to do with each other are interleaved with others, or where all together are
+// too many or cannot share a kernel.
+func TestPropose(t *testing.T) {
+	for _, c := range []struct {
+		name, stencils, loop string
+		most                 int64
+		want                 string
+	}{
+		{"two chains", "", "s (b, a); s (d, c); full (a, b); full (c, d);", 9, "[[0 2] [1 3]]"},
+		{"all of them", "", chains, 9, "[]"},
+		{"too many", "", chains, 3, "[[0 2 4] [1 3]]"},
+		{"a reduction between", "stencil sum (u, once) { reduce sum once = u[i]; }",
+			"s (b, a); sum (b, once); full (c, b); s (d, c);", 9, "[[0 2 3]]"},
+		{"a reduction of what they compute, which a call needs",
+			"stencil sum (u, once) { reduce sum once = u[i]; } stencil by (u, v, once) { u[i] = once*v[i]; }",
+			"s (b, a); full (c, b); sum (c, once); by (d, c, once); s (a, d);", 9, "[[0 1] [3 4]]"},
+		{"planes and rows", "stencil p (out, in) { out[j][i] = in[j][i+1]; }",
+			"p (three, two); s (b, a); p (two, three); full (c, b);", 9, "[[0 2] [1 3]]"},
+		{"one statement each", "", "s (b, a); full (d, c);", 9, "[]"},
+	} {
+		_, p := load(t, c.stencils, c.loop)
+		l := graph.Loops(p)[0]
+		sets := graph.Propose(p, l, c.most)
+		if got := fmt.Sprint(sets); got != c.want {
+			t.Errorf("%s: %s", c.name, got)
+		}
+		if a, err := graph.Arrange(l, 1, sets); err != nil || a.Verify() != nil {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
