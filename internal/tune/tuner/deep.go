@@ -115,31 +115,10 @@ type loopSearch struct {
 	trials, lastTrial int
 }
 
-// findLoops makes the searches of the loops whose iterations may share a kernel, and notes why others may not.
-func (t *tuning) findLoops() {
-	for _, loop := range t.subject.loops {
-		l := &loopSearch{
-			tuning: t, loop: loop, at: len(t.result.Loops), forecasts: map[int64][]prediction{},
-		}
-		for _, k := range t.given.Kernels {
-			if k.Call == loop.Name && t.subject.ofLoop(k) {
-				l.named, l.depths = append(l.named, k), append(l.depths, int64(k.Depth))
-			}
-		}
-		r := LoopResult{Loop: loop.kernel(1, schedule.Config{}).Name(), Iterations: loop.count, Points: loop.points}
-		if err := l.begin(); err != nil {
-			r.stopped(err)
-		} else {
-			t.loops = append(t.loops, l)
-		}
-		t.result.Loops = append(t.result.Loops, r)
-	}
-}
-
 // begin finds the depths to try. The error says why there is none.
 func (l *loopSearch) begin() error {
 	least := flatDepths[0]
-	if l.loop.Iterate.Sequence {
+	if l.loop.once() {
 		least = 1
 	}
 	span, err := graph.NewSpan(l.subject.bound.Program, l.loop.Loop, least)
@@ -233,23 +212,25 @@ func (t *tuning) kernelTrials() int {
 
 // searchLoops searches the loops one after the other, each within an equal part of the time.
 func (t *tuning) searchLoops(ctx context.Context) error {
-	for i, l := range t.loops {
+	for i := 0; i < len(t.loops); i++ { // sets of calls may be added
+		l := t.loops[i]
 		if ctx.Err() != nil {
 			return nil
 		}
-		left := len(t.loops) - i
-		if until := t.until(); !until.IsZero() {
-			l.until = t.clock().Add(until.Sub(t.clock()) / time.Duration(left))
+		if !l.limit(len(t.loops)-i, 1) {
+			continue
 		}
-		if t.opts.Trials > 0 {
-			if l.trials = (t.opts.Trials - t.counts.trials) / left; l.trials <= 0 {
-				t.result.Loops[l.at].Stopped = "the trials are used up"
-				continue
-			}
-			l.lastTrial = t.counts.trials + l.trials
+		smaller := l.smaller()
+		if smaller != nil {
+			l.limit(len(t.loops)-i, wholePart)
 		}
 		if err := l.search(ctx); err != nil {
 			return err
+		}
+		if smaller != nil {
+			if err := l.goOn(ctx, i, smaller); err != nil {
+				return err
+			}
 		}
 		for _, k := range l.spans {
 			if len(k.resumed) == 0 {
@@ -263,6 +244,22 @@ func (t *tuning) searchLoops(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// limit sets the time and the trials of a loop: a part of its share, where so many loops are left. It returns false if
+// there are no trials left.
+func (l *loopSearch) limit(left int, part float64) bool {
+	if until := l.tuning.until(); !until.IsZero() {
+		l.until = l.clock().Add(time.Duration(part * float64(until.Sub(l.clock())) / float64(left)))
+	}
+	if l.opts.Trials > 0 {
+		if l.trials = int(part * float64(l.opts.Trials-l.counts.trials) / float64(left)); l.trials <= 0 {
+			l.result.Loops[l.at].Stopped = "the trials are used up"
+			return false
+		}
+		l.lastTrial = l.counts.trials + l.trials
+	}
+	return true
 }
 
 // search tries the depths, and then gives the best one the rest of the time.
@@ -280,7 +277,7 @@ func (l *loopSearch) search(ctx context.Context) error {
 	l.planRoute(ctx)
 	began, part := l.clock(), depthPart
 	switch {
-	case l.loop.Iterate.Sequence:
+	case l.loop.once():
 		part = 1
 	case l.named != nil:
 		part = 1 / float64(len(l.named))

@@ -57,7 +57,7 @@ type forecast struct {
 
 // planRoute predicts depths and sets the route. Where the model knows nothing of the device, there is none.
 func (l *loopSearch) planRoute(ctx context.Context) {
-	if l.named != nil || l.route != nil || l.loop.Iterate.Sequence {
+	if l.named != nil || l.route != nil || l.loop.once() {
 		return
 	}
 	depths := flatForecast

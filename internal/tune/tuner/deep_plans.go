@@ -72,11 +72,10 @@ func (t *tuning) iterationsOf(ctx context.Context, k schedule.Kernel) (*tunedCal
 	if call, ok := t.iterations[k.ID()]; ok {
 		return call, nil
 	}
-	i := slices.IndexFunc(t.subject.loops, func(l *tunedLoop) bool { return l.Name == k.Call })
-	if i < 0 {
+	loop := t.subject.loopOf(k)
+	if loop == nil {
 		return nil, nil // the loop never runs
 	}
-	loop := t.subject.loops[i]
 	after, err := loop.after(int64(k.Depth))
 	if err != nil {
 		return nil, nil
@@ -92,20 +91,26 @@ func (t *tuning) iterationsOf(ctx context.Context, k schedule.Kernel) (*tunedCal
 	return call, nil
 }
 
-// saved returns the seconds that kernels of several iterations save, for one run of the call that runs most
-// often. The seconds are by part.
+// saved returns the seconds that kernels of several iterations, and of sets of calls, save, for one run of the call that
+// runs most often. The seconds are by part.
 func (l *tunedLoop) saved(seconds map[*tunedCall]float64) float64 {
-	single := 0.0
+	single, bySets := 0.0, 0.0
 	for _, call := range l.calls {
 		single += seconds[call]
 	}
-	versions := []deep.Version{{Depth: 1, Seconds: single}}
+	for _, set := range l.sets {
+		bySets += set.saved(seconds)
+	}
+	if l.executions*float64(l.count) == 0 {
+		return bySets
+	}
+	versions := []deep.Version{{Depth: 1, Seconds: single - bySets/(l.executions*float64(l.count))}}
 	for call, s := range seconds {
 		if n := call.iterations; n != nil && n.tunedLoop == l {
 			versions = append(versions, n.version(s))
 		}
 	}
-	return l.savedBy(versions)
+	return bySets + l.savedBy(versions)
 }
 
 // savedBy returns the seconds that versions save, as the loop is carried out. The first is plain.
@@ -137,26 +142,60 @@ func (t *tuning) withNamed(p schedule.Plan, alternative int) (plan schedule.Plan
 // Plans with kernels of several iterations that are timed side by side at the end.
 const mostSpanPlans = 4
 
-// spanPlans returns the best kernels of single iterations together with those of several that pay, the likely
-// best first. The others have the next best configurations of the depth that matters most, and the next best
-// depth. A loop whose spans the user's plan names has these.
+// spanPlans returns the best kernels of single iterations together with those of several that pay, and those of sets of
+// calls, the likely best first. The others have the next best configurations of the depth that matters most, and the next
+// best depth. A loop whose spans the user's plan names has these.
 func (t *tuning) spanPlans() []schedule.Plan {
 	var plans []schedule.Plan
 	for n := range mostSpanPlans {
-		plan, some := t.withNamed(t.base(), n)
-		for _, l := range t.loops {
-			if l.named != nil {
-				continue
+		for second := range 2 {
+			plan, some := t.withNamed(t.base(), n)
+			other := false
+			for _, whole := range t.subject.loops {
+				ways := t.ways(whole, n)
+				if len(ways) > second {
+					other = true
+				}
+				if len(ways) == 0 {
+					continue
+				}
+				for _, k := range ways[min(second, len(ways)-1)] {
+					plan, some = withKernel(plan, k), true
+				}
 			}
-			for _, k := range l.choose(n) {
-				plan, some = withKernel(plan, k), true
+			same := func(p schedule.Plan) bool { return p.String() == plan.String() }
+			if some && (second == 0 || other) && !slices.ContainsFunc(plans, same) {
+				plans = append(plans, plan)
 			}
-		}
-		if some && !slices.ContainsFunc(plans, func(p schedule.Plan) bool { return p.String() == plan.String() }) {
-			plans = append(plans, plan)
 		}
 	}
 	return plans
+}
+
+// ways returns how a loop may be carried out by kernels of several calls or iterations: by those of whole iterations, or
+// by those of sets of its calls; the way that saves more comes first.
+func (t *tuning) ways(whole *tunedLoop, alternative int) [][]schedule.Kernel {
+	var ways [2][]schedule.Kernel
+	var saved [2]float64
+	for _, l := range t.loops {
+		if l.named != nil || l.loop.Iterate != whole.Iterate {
+			continue
+		}
+		way := 0
+		if l.loop.Set != nil {
+			way = 1
+		}
+		kernels := l.choose(alternative)
+		if len(kernels) == 0 {
+			continue
+		}
+		ways[way] = append(ways[way], kernels...)
+		saved[way] += l.loop.savedBy(l.versions())
+	}
+	if saved[1] > saved[0] {
+		ways[0], ways[1] = ways[1], ways[0]
+	}
+	return slices.DeleteFunc(ways[:], func(w []schedule.Kernel) bool { return len(w) == 0 })
 }
 
 // base returns the default plan with the best kernels of single iterations.

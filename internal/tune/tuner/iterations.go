@@ -9,6 +9,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -29,7 +30,7 @@ import (
 // mostTogether is how many iterations all rounds of the first launch have at the most.
 const mostTogether = 256
 
-// tunedLoop is an innermost loop of the program that runs.
+// tunedLoop is an innermost loop of the program that runs, or a set of its calls.
 type tunedLoop struct {
 	graph.Loop
 	program    *ir.Program
@@ -38,9 +39,10 @@ type tunedLoop struct {
 	executions float64      // over the runs of the call that runs most often
 	points     int64        // that an iteration updates
 
-	only     *ir.Program // the program with this loop alone; grids swap and rotate as in the program
-	nameHere string      // of the loop in only
-	use      measure.Use
+	only *ir.Program // the program with this loop alone; grids swap and rotate as in the program
+	here graph.Loop  // the loop in only, which has the calls of the set alone
+	use  measure.Use
+	sets []*tunedLoop // of its calls, which are searched as well; at most one is in a set
 }
 
 // tunedIterations is a number of iterations of a loop that share a kernel, or one by kernels of its own.
@@ -70,40 +72,82 @@ func (s *subject) loopsOf(most float64) []*tunedLoop {
 	p := s.bound.Program
 	executions := executionsOf(s.bound)
 	for _, l := range graph.Loops(p) {
-		loop := &tunedLoop{
-			Loop: l, program: p, count: int64(iterations(s.bound, l.Iterate)), executions: executions[l.Iterate] / most,
+		loop := s.newLoop(l, int64(iterations(s.bound, l.Iterate)), executions[l.Iterate]/most)
+		if len(loop.calls) > 0 && loop.count > 0 {
+			list = append(list, loop)
 		}
-		for _, o := range l.Iterate.Body {
-			run, ok := o.(*ir.Run)
-			if !ok {
-				continue
-			}
-			if i := slices.IndexFunc(s.calls, func(c *tunedCall) bool { return c.ir == run.Call }); i >= 0 {
-				loop.calls = append(loop.calls, s.calls[i])
-				loop.points += s.calls[i].points
-			}
-		}
-		if len(loop.calls) == 0 || loop.count == 0 {
-			continue
-		}
-		only := *p
-		only.Calls, only.Initial, only.Body = callsOf(l), nil, withLoop(p.Body, l.Iterate)
-		loop.only = &only
-		for _, here := range graph.Loops(&only) {
-			if here.Iterate == l.Iterate {
-				loop.nameHere = here.Name
-			}
-		}
-		loop.use = loop.uses(p)
-		list = append(list, loop)
 	}
 	return list
 }
 
+func (s *subject) newLoop(l graph.Loop, count int64, executions float64) *tunedLoop {
+	p := s.bound.Program
+	loop := &tunedLoop{Loop: l, program: p, count: count, executions: executions}
+	for _, o := range l.Body() {
+		run, ok := o.(*ir.Run)
+		if !ok {
+			continue
+		}
+		if i := slices.IndexFunc(s.calls, func(c *tunedCall) bool { return c.ir == run.Call }); i >= 0 {
+			loop.calls = append(loop.calls, s.calls[i])
+			loop.points += s.calls[i].points
+		}
+	}
+	own := l.Iterate
+	if l.Set != nil {
+		some := *l.Iterate
+		some.Body, some.Temporary = l.Body(), l.Temporary()
+		own = &some
+	}
+	only := *p
+	only.Calls, only.Initial, only.Body = callsOf(l), nil, withLoop(p.Body, l, own)
+	loop.only = &only
+	for _, here := range graph.Loops(&only) {
+		if here.Iterate == own {
+			loop.here = here
+		}
+	}
+	loop.use = loop.uses(p)
+	return loop
+}
+
+// setOf returns a set of the loop's calls as a loop, of which there may be one already.
+func (l *tunedLoop) setOf(s *subject, set []int) *tunedLoop {
+	for _, x := range l.sets {
+		if slices.Equal(x.Set, set) {
+			return x
+		}
+	}
+	some := l.Loop
+	some.Set = set
+	x := s.newLoop(some, l.count, l.executions)
+	l.sets = append(l.sets, x)
+	return x
+}
+
+// loopOf returns the loop, or the set of calls of one, that a kernel of a plan is of; nil if that never runs, or is none.
+func (s *subject) loopOf(k schedule.Kernel) *tunedLoop {
+	i := slices.IndexFunc(s.loops, func(l *tunedLoop) bool { return l.Name == k.Call })
+	switch {
+	case i < 0:
+		return nil
+	case s.loops[i].place() == k.Name():
+		return s.loops[i]
+	}
+	members := k.Members()
+	if members[len(members)-1] >= s.loops[i].Leaves() {
+		return nil
+	}
+	return s.loops[i].setOf(s, members)
+}
+
+// once reports whether a kernel has one iteration of it at most: of calls outside of loops, and of sets.
+func (l *tunedLoop) once() bool { return l.Iterate.Sequence || l.Set != nil }
+
 // callsOf returns the calls of a loop, each once.
 func callsOf(l graph.Loop) []*ir.Call {
 	var list []*ir.Call
-	for _, o := range l.Iterate.Body {
+	for _, o := range l.Body() {
 		if run, ok := o.(*ir.Run); ok && !slices.Contains(list, run.Call) {
 			list = append(list, run.Call)
 		}
@@ -111,20 +155,26 @@ func callsOf(l graph.Loop) []*ir.Call {
 	return list
 }
 
-// withLoop returns the ops of a body that are of one loop, swap or rotate.
-func withLoop(body []ir.Op, only *ir.Iterate) []ir.Op {
+// withLoop returns the ops of a body that are of one loop, swap or rotate. Own takes the place of the loop, of which it
+// may have a part.
+func withLoop(body []ir.Op, only graph.Loop, own *ir.Iterate) []ir.Op {
 	var out []ir.Op
 	for _, o := range body {
 		switch o := o.(type) {
 		case *ir.Run:
 		case *ir.Iterate:
-			if o == only {
-				out = append(out, o)
+			if o != only.Iterate {
+				inner := *o
+				inner.Body = withLoop(o.Body, only, own)
+				out = append(out, &inner)
 				continue
 			}
-			inner := *o
-			inner.Body = withLoop(o.Body, only)
-			out = append(out, &inner)
+			out = append(out, own)
+			for n, x := range o.Body {
+				if _, isRotation := x.(*ir.Rotate); isRotation && !slices.Contains(only.Members(), n) {
+					out = append(out, x)
+				}
+			}
 		default:
 			out = append(out, o)
 		}
@@ -136,7 +186,7 @@ func withLoop(body []ir.Op, only *ir.Iterate) []ir.Op {
 // parts of it may stay as they were.
 func (l *tunedLoop) uses(p *ir.Program) measure.Use {
 	u := measure.Use{Reads: make([]bool, len(p.Grids)), Writes: make([]bool, len(p.Grids))}
-	for _, o := range l.Iterate.Body {
+	for _, o := range l.here.Iterate.Body {
 		switch o := o.(type) {
 		case *ir.Run:
 			call := measure.UseOf(p, o.Call)
@@ -151,7 +201,7 @@ func (l *tunedLoop) uses(p *ir.Program) measure.Use {
 			}
 		}
 	}
-	for _, g := range l.Iterate.Temporary {
+	for _, g := range l.here.Iterate.Temporary {
 		if u.Drops == nil {
 			u.Drops = make([]bool, len(p.Grids))
 		}
@@ -191,13 +241,16 @@ func (l *tunedLoop) span(s *subject, depth, after int64) *tunedCall {
 func (l *tunedLoop) alone(s *subject) *tunedCall {
 	call := l.span(s, 1, 0)
 	call.name, call.iterations.plain = "an iteration of "+l.Name, true
+	if l.Set != nil {
+		call.name = "an iteration of " + l.place()
+	}
 	return call
 }
 
 // depths returns those of a list that the loop may have; before them 1, where an iteration has several statements.
 func (l *tunedLoop) depths(list []int64, most int) []int64 {
 	switch {
-	case l.Iterate.Sequence:
+	case l.once():
 		list = []int64{1}
 	case l.Assignments() > 1:
 		list = slices.Concat([]int64{1}, list)
@@ -231,8 +284,11 @@ func (l *tunedLoop) id(depth int64) string { return l.kernel(depth, schedule.Con
 
 // kernel returns the kernel of so many iterations with a configuration.
 func (l *tunedLoop) kernel(depth int64, c schedule.Config) schedule.Kernel {
-	return schedule.Kernel{Call: l.Name, To: l.Leaves(), Depth: int(depth), Config: c}
+	return lower.KernelOf(l.Loop, int(depth), c)
 }
+
+// place names the loop, or the set of its calls, as plans do: body[0:2].
+func (l *tunedLoop) place() string { return l.kernel(1, schedule.Config{}).Name() }
 
 // part returns what a plan says of the iterations.
 func (n *tunedIterations) part(p schedule.Plan) schedule.Plan {
@@ -242,8 +298,7 @@ func (n *tunedIterations) part(p schedule.Plan) schedule.Plan {
 		case n.only.CallNamed(k.Call) != nil:
 			kernels = append(kernels, k)
 		case !n.plain && k.ID() == n.id(n.depth):
-			k.Call = n.nameHere
-			kernels = append(kernels, k)
+			kernels = append(kernels, lower.KernelOf(n.here, k.Depth, k.Config))
 		}
 	}
 	p.Kernels = kernels
@@ -252,7 +307,7 @@ func (n *tunedIterations) part(p schedule.Plan) schedule.Plan {
 
 // launches sets what code launches for the iterations: by spans if the module that the script is of has some.
 func (n *tunedIterations) launches(script *exec.Script, code *measure.Code, spans bool) error {
-	loop := script.Iterate(n.only, n.Iterate)
+	loop := script.Iterate(n.only, n.here.Iterate)
 	q := script.NewSequence()
 	if !spans {
 		q.Iterations(loop, 1)
@@ -334,5 +389,5 @@ func (call *tunedCall) once() []ir.Op {
 		return []ir.Op{&ir.Run{Call: call.ir}}
 	}
 	count := ir.Const{Value: op.Int(types.I32, n.checked())}
-	return []ir.Op{&ir.Iterate{Count: count, Body: n.Iterate.Body}}
+	return []ir.Op{&ir.Iterate{Count: count, Body: n.here.Iterate.Body}}
 }

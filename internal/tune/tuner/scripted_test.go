@@ -28,7 +28,8 @@ type scripted struct {
 	t       testing.TB
 	speed   func(plan string) (float64, error)
 	compile func(plan string) error
-	ended   func(tried int) // is called after each trial
+	spills  func(plan string) int // bytes of a thread; nil for none
+	ended   func(tried int)       // is called after each trial
 	// again is asked by each trial that is made in idle time, and last by those of
 	// the plans at the end. Where again is nil such trials take no time, since how
 	// many there are is for the machine to say that the test runs on.
@@ -160,6 +161,9 @@ func (s *scripted) Try(ctx context.Context, c measure.Code, _ measure.Margins, r
 		err = errors.Join(err, s.last(c.Name))
 	}
 	t.Times, t.Launches = []float64{v, v, v}, 1
+	if s.spills != nil {
+		t.Resources.Spills = s.spills(c.Name)
+	}
 	return t, err
 }
 
