@@ -10,8 +10,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/fission"
-	"github.com/gridloom/gridloom/internal/compile/ir"
-	"github.com/gridloom/gridloom/internal/compile/lang"
 )
 
 type fissionCmd struct {
@@ -62,72 +60,29 @@ func (c *fissionCmd) versions(a *app, src *diag.Source) ([]emit.File, error) {
 	}
 	base := strings.TrimSuffix(filepath.Base(src.Name), ext)
 	var list []emit.File
-	add := func(version, text string) error {
-		made := diag.NewSource(base+"_"+version+ext, text)
-		list = append(list, emit.File{Name: made.Name, Text: text})
-		_, err := reload(made)
-		return err
-	}
-	wanted := func(version string) bool { return c.Only == "" || c.Only == version }
-	f, _ := lang.Parse(src)
-	joints := fission.MaxFuse(f)
-	if wanted("maxfuse") && len(joints) > 0 {
-		for _, j := range joints {
-			fmt.Fprintf(a.stderr, "maxfuse: %s\n", j)
+	for _, name := range fission.Names() {
+		if c.Only != "" && c.Only != name {
+			continue
 		}
-		if err := add("maxfuse", fission.WriteFused(f, joints)); err != nil {
-			return nil, err
-		}
-	}
-	if wanted("trivial") {
-		if splits := fission.Trivial(f); len(splits) > 0 {
-			a.tellSplits("trivial", splits)
-			if err := add("trivial", fission.Write(f, splits)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if wanted("recompute") {
-		joined := diag.NewSource(src.Name, fission.WriteFused(f, joints))
-		p, err := reload(joined)
+		v, err := fission.Make(name, src)
 		if err != nil {
 			return nil, err
 		}
-		whole, _ := lang.Parse(joined)
-		if splits := fission.Recompute(whole, p); len(splits) > 0 {
-			a.tellSplits("recompute", splits)
-			if err := add("recompute", fission.Write(whole, splits)); err != nil {
-				return nil, err
-			}
+		if v == nil {
+			continue
 		}
+		for _, made := range v.Made {
+			fmt.Fprintf(a.stderr, "%s: %s\n", name, made)
+		}
+		list = append(list, emit.File{Name: base + "_" + name + ext, Text: v.Source.Text})
 	}
 	if len(list) > 0 {
 		return list, nil
 	}
 	return nil, failf(exitSource, "%s: there is nothing to join or to split: %s", src.Name, map[string]string{
-		"maxfuse":   "no calls that may be joined follow each other",
-		"trivial":   "no stencil assigns several arrays of which one can be finished before another",
-		"recompute": "no kernel would compute many cells again",
-		"":          "it has one call, which assigns one array, or its parts need each other",
+		fission.MaxFuseVersion:   "no calls that may be joined follow each other",
+		fission.TrivialVersion:   "no stencil assigns several arrays of which one can be finished before another",
+		fission.RecomputeVersion: "no kernel would compute many cells again",
+		"":                       "it has one call, which assigns one array, or its parts need each other",
 	}[c.Only])
-}
-
-// reload checks a text that fission has made.
-func reload(made *diag.Source) (*ir.Program, error) {
-	p, wrong := lang.Load(made)
-	if wrong.HasErrors() {
-		return nil, fmt.Errorf("fission makes a wrong text, which is a mistake of Gridloom:\n%s",
-			diag.Render(made, wrong, diag.Style{}))
-	}
-	return p, nil
-}
-
-// tellSplits tells what parts assign.
-func (a *app) tellSplits(version string, splits []*fission.Split) {
-	for _, s := range splits {
-		for _, p := range s.Parts {
-			fmt.Fprintf(a.stderr, "%s: %s assigns %s, a part of %s\n", version, p.Name,
-				strings.Join(p.Outputs, ", "), s.Stencil)
-		}
-	}
 }

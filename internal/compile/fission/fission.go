@@ -43,6 +43,15 @@ func (s *Split) String() string {
 	return s.Stencil + ": " + strings.Join(parts, "; ")
 }
 
+// parts says of each part what it assigns.
+func (s *Split) parts() []string {
+	var list []string
+	for _, p := range s.Parts {
+		list = append(list, fmt.Sprintf("%s assigns %s, a part of %s", p.Name, strings.Join(p.Outputs, ", "), s.Stencil))
+	}
+	return list
+}
+
 // Trivial splits every stencil of a file that was checked into as many parts as it has outputs. Outputs that need each
 // other, so that neither can be finished first, share a part. Stencils that remain whole are not in the list.
 func Trivial(f *lang.File) []*Split {

@@ -1,0 +1,79 @@
+package fission
+
+import (
+	"fmt"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+)
+
+// The names of the versions, as options, plans and results have them.
+const (
+	MaxFuseVersion   = "maxfuse"
+	TrivialVersion   = "trivial"
+	RecomputeVersion = "recompute"
+)
+
+// Names returns the names of all versions.
+func Names() []string { return []string{MaxFuseVersion, TrivialVersion, RecomputeVersion} }
+
+// Version is a version of a source text.
+type Version struct {
+	Name   string
+	Source *diag.Source
+	Made   []string // what was joined or split, for people
+}
+
+// Make makes the version of a name of a text that was checked. The version is nil where there is nothing to join or to
+// split. An error is a mistake of Gridloom: the text that was made is no program.
+func Make(name string, src *diag.Source) (*Version, error) {
+	f, _ := lang.Parse(src)
+	v := &Version{Name: name}
+	text := ""
+	tell := func(splits []*Split) {
+		for _, s := range splits {
+			v.Made = append(v.Made, s.parts()...)
+		}
+	}
+	switch name {
+	case MaxFuseVersion:
+		joints := MaxFuse(f)
+		for _, j := range joints {
+			v.Made = append(v.Made, j.String())
+		}
+		text = WriteFused(f, joints)
+	case TrivialVersion:
+		splits := Trivial(f)
+		tell(splits)
+		text = Write(f, splits)
+	case RecomputeVersion:
+		joined := diag.NewSource(src.Name, WriteFused(f, MaxFuse(f)))
+		p, err := reload(joined)
+		if err != nil {
+			return nil, err
+		}
+		whole, _ := lang.Parse(joined)
+		splits := Recompute(whole, p)
+		tell(splits)
+		text = Write(whole, splits)
+	default:
+		return nil, fmt.Errorf("fission makes no version %s", name)
+	}
+	if len(v.Made) == 0 {
+		return nil, nil
+	}
+	v.Source = diag.NewSource(src.Name, text)
+	_, err := reload(v.Source)
+	return v, err
+}
+
+// reload checks a text that fission has made.
+func reload(made *diag.Source) (*ir.Program, error) {
+	p, wrong := lang.Load(made)
+	if wrong.HasErrors() {
+		return nil, fmt.Errorf("fission makes a wrong text, which is a mistake of Gridloom:\n%s",
+			diag.Render(made, wrong, diag.Style{}))
+	}
+	return p, nil
+}
