@@ -22,6 +22,7 @@ type benchProof struct {
 	Programs int           `default:"1000" help:"How many random programs, on the CPU."`
 	Pairs    int           `default:"1000" help:"How many random programs with a random plan each, for GPUs."`
 	Spans    bool          `help:"Programs of time loops, with kernels of several of their iterations."`
+	DAGs     bool          `name:"dags" help:"Programs of calls whose statements are graphs, with random fissions and random sets of calls in kernels."`
 	Seed     uint64        `default:"1" help:"Seed of the first program; the others follow."`
 	Device   string        `help:"Run plans of the examples on this GPU: cuda:0, opencl:0 and so on." placeholder:"DEVICE"`
 	Plans    int           `default:"200" help:"How many random plans of each example, on a device."`
@@ -46,6 +47,11 @@ the seed to go on with.
 With --spans the programs are time loops, and random plans have kernels of several iterations;
 those for the CPU run in the simulator as well.
 
+With --dags the programs have 10 to 60 statements in several calls, that pass grids on to each
+other. Random fissions split and join their stencils, and random sets of calls share kernels, with
+gaps and without. They run in the simulator, and every cell is the same to the bit as in the
+program as it was.
+
 With --device random plans of the examples run on a GPU; with --spans, random time loops on grids
 of --cells cells, whose spans have to leave the bits that single iterations leave.
 
@@ -55,6 +61,7 @@ Examples:
 	gridloom bench proof --target gpu --pairs 20000 --budget 1h
 	gridloom bench proof --target gpu --spans --pairs 10000 --json bench/results/proof-spans.json
 	gridloom bench proof --spans --programs 1000 --json bench/results/proof-spans-cpu.json
+	gridloom bench proof --dags --pairs 5000 --json bench/results/proof-dags.json --go-on
 	gridloom bench proof --device cuda:0 --plans 200 --json bench/results/proof-gpu.json
 	gridloom bench proof --device cuda:0 --spans --pairs 200 --json bench/results/proof-spans-gpu.json`
 }
@@ -71,6 +78,8 @@ func (c *benchProof) Run(a *app) error {
 		c.Jobs = runtime.GOMAXPROCS(0)
 	}
 	switch {
+	case c.DAGs:
+		return c.dags(a)
 	case c.Device != "" && c.Spans:
 		return c.deviceSpans(a)
 	case c.Device != "":

@@ -60,6 +60,9 @@ type dag struct {
 	inputs  []string
 	states  []string       // copied in and out
 	made    []string       // others that have been assigned, the last one last
+	lane    map[string]int // of states and what is made: calls of a lane have little to do with those of others
+	lanes   int
+	now     int            // the lane of the call that is written
 	thin    map[string]int // coefficients, with the number of their axes
 	text    strings.Builder
 	formals map[string]bool // of the stencil that is written
@@ -82,15 +85,16 @@ func (d *dag) program() string {
 	d.rank = 1 + min(d.IntN(3), d.IntN(4))
 	d.order = 1 + d.IntN(5-d.rank)
 	d.typ = []string{"double", "double", "float"}[d.IntN(3)]
-	d.thin = map[string]int{}
+	d.thin, d.lane, d.lanes = map[string]int{}, map[string]int{}, 1+d.IntN(3)
 	if d.IntN(3) == 0 {
 		d.wraps = []string{"clamp", "mirror", "constant(0.25)", "reflect"}[d.IntN(4)]
 	}
 	for range 1 + d.IntN(3) {
 		d.inputs = append(d.inputs, d.fresh("u"))
 	}
-	for range 1 + d.IntN(3) {
+	for n := range max(d.lanes, 1+d.IntN(3)) {
 		d.states = append(d.states, d.fresh("s"))
+		d.lane[d.states[n]] = n % d.lanes
 	}
 	for range d.IntN(3) {
 		if d.rank > 1 {
@@ -153,7 +157,7 @@ func (d *dag) coefficients() []string {
 
 // stencil writes a stencil of so many statements, and its call.
 func (d *dag) stencil(statements int) (stencil, call string) {
-	d.formals = map[string]bool{}
+	d.formals, d.now = map[string]bool{}, d.IntN(d.lanes)
 	var lines []string
 	var locals, own []string // scalar locals, and local grids that are assigned
 	cell := d.access(0)
@@ -171,9 +175,9 @@ func (d *dag) stencil(statements int) (stencil, call string) {
 				fmt.Sprintf("  %s%s = %s;", f, cell, sum("")))
 			own = append(own, f)
 		case kind < 5:
-			s := d.states[d.IntN(len(d.states))]
-			if d.IntN(3) == 0 && len(d.made) > 0 {
-				s = d.made[d.IntN(len(d.made))]
+			s := d.one(d.states)
+			if own := d.ofLane(d.made); d.IntN(3) == 0 && len(own) > 0 {
+				s = own[d.IntN(len(own))]
 			}
 			d.formals[s] = true
 			if d.IntN(2) == 0 {
@@ -186,6 +190,7 @@ func (d *dag) stencil(statements int) (stencil, call string) {
 			d.formals[g] = true
 			lines = append(lines, fmt.Sprintf("  %s%s = %s;", g, cell, sum("")))
 			d.made = append(d.made, g)
+			d.lane[g] = d.now
 		}
 	}
 	name := d.fresh("step")
@@ -244,12 +249,26 @@ func (d *dag) factor(locals, own []string, without string) string {
 // read reads a grid that has contents, one that was assigned not long ago more often than others.
 func (d *dag) read(without string) string {
 	all := slices.Concat(d.inputs, d.states, d.made)
+	if d.IntN(12) > 0 {
+		all = slices.Concat(d.inputs, d.ofLane(d.states), d.ofLane(d.made))
+	}
 	g := all[len(all)-1-min(d.IntN(len(all)), d.IntN(len(all)))]
 	d.formals[g] = true
 	if g == without {
 		return g + d.access(0)
 	}
 	return g + d.access(d.order)
+}
+
+// ofLane returns those of some grids that are of the lane of the call.
+func (d *dag) ofLane(grids []string) []string {
+	return slices.DeleteFunc(slices.Clone(grids), func(g string) bool { return d.lane[g] != d.now })
+}
+
+// one returns one of some grids, of the lane of the call, which has one.
+func (d *dag) one(grids []string) string {
+	own := d.ofLane(grids)
+	return own[d.IntN(len(own))]
 }
 
 // access writes a place up to so many cells from the one that is computed, along one axis in most cases.

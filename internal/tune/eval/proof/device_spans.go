@@ -82,10 +82,7 @@ type deviceSpanProver struct {
 
 	device sync.Mutex // held while a pair runs
 
-	mu       sync.Mutex
-	result   DeviceSpanResult
-	next     int // pairs that were begun
-	finished map[uint64]*devicePairResult
+	result DeviceSpanResult
 }
 
 // devicePair is a program with a plan of plain kernels, and with one of spans.
@@ -107,7 +104,7 @@ type devicePairResult struct {
 
 func (p *deviceSpanProver) run(ctx context.Context) (*DeviceSpanResult, error) {
 	o := p.DeviceSpanOptions
-	p.start, p.finished = time.Now(), map[uint64]*devicePairResult{}
+	p.start = time.Now()
 	dir, err := disk.NewFolder("", "gridloom-proof-")
 	if err != nil {
 		return nil, err
@@ -125,7 +122,7 @@ func (p *deviceSpanProver) run(ctx context.Context) (*DeviceSpanResult, error) {
 	defer p.place.Close()
 	p.place.spoil, p.folder = p.spoil, dir.Path
 	p.result = DeviceSpanResult{
-		Set: versions.Current(), Device: o.Device, Name: p.place.Name, FirstSeed: o.Seed, NextSeed: o.Seed,
+		Set: versions.Current(), Device: o.Device, Name: p.place.Name, FirstSeed: o.Seed,
 		Spans: &SpanResult{}, Failures: []Failure{},
 	}
 	if p.Sanitize > 0 {
@@ -133,63 +130,34 @@ func (p *deviceSpanProver) run(ctx context.Context) (*DeviceSpanResult, error) {
 			p.result.Missing = err.Error()
 		}
 	}
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for seed, ok := p.take(ctx); ok; seed, ok = p.take(ctx) {
-				p.finish(ctx, seed, p.prove(ctx, seed))
-			}
-		})
-	}
-	wg.Wait()
+	proofs := series[*devicePairResult]{o.Seed, o.Pairs, workers, o.Budget, p.prove, p.add}
+	p.result.NextSeed = proofs.run(ctx)
 	p.result.Seconds = math.Round(time.Since(p.start).Seconds())
 	return &p.result, nil
 }
 
-// take returns the seed of the next pair.
-func (p *deviceSpanProver) take(ctx context.Context) (uint64, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.next >= p.Pairs || ctx.Err() != nil || p.Budget > 0 && time.Since(p.start) > p.Budget {
-		return 0, false
-	}
-	p.next++
-	return p.Seed + uint64(p.next-1), true
-}
-
-// finish adds the result of a pair, in the order of the seeds: pairs that were interrupted do not count, and none
-// after them does.
-func (p *deviceSpanProver) finish(ctx context.Context, seed uint64, v *devicePairResult) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if ctx.Err() != nil {
-		return
-	}
-	p.finished[seed] = v
+// add adds the result of a pair.
+func (p *deviceSpanProver) add(_ uint64, v *devicePairResult) {
 	r := &p.result
-	for v, ok := p.finished[r.NextSeed]; ok; v, ok = p.finished[r.NextSeed] {
-		delete(p.finished, r.NextSeed)
-		r.NextSeed++
-		r.Pairs++
-		r.Sanitized += v.sanitized
-		switch {
-		case v.failure != nil:
-			r.Failures = append(r.Failures, *v.failure)
-			if p.Log != nil {
-				fmt.Fprintln(p.Log, v.failure)
-			}
-		case v.refused:
-			r.Refused++
-		default:
-			r.Cells += v.cells
-			r.Largest = max(r.Largest, v.largest)
-			r.Spans.countRun(v.pair.at.bound, v.pair.loops)
-			r.Spans.countPlan(v.pair.plan, v.pair.refusals, true)
+	r.Pairs++
+	r.Sanitized += v.sanitized
+	switch {
+	case v.failure != nil:
+		r.Failures = append(r.Failures, *v.failure)
+		if p.Log != nil {
+			fmt.Fprintln(p.Log, v.failure)
 		}
-		if p.Log != nil && r.Pairs%10 == 0 {
-			fmt.Fprintf(p.Log, "%d pairs (%d refused), %d cells, %d failures, %v\n", r.Pairs, r.Refused, r.Cells,
-				len(r.Failures), time.Since(p.start).Round(time.Second))
-		}
+	case v.refused:
+		r.Refused++
+	default:
+		r.Cells += v.cells
+		r.Largest = max(r.Largest, v.largest)
+		r.Spans.countRun(v.pair.at.bound, v.pair.loops)
+		r.Spans.countPlan(v.pair.plan, v.pair.refusals, true)
+	}
+	if p.Log != nil && r.Pairs%10 == 0 {
+		fmt.Fprintf(p.Log, "%d pairs (%d refused), %d cells, %d failures, %v\n", r.Pairs, r.Refused, r.Cells,
+			len(r.Failures), time.Since(p.start).Round(time.Second))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/run/toolchain"
@@ -63,11 +62,10 @@ func GPU(ctx context.Context, o GPUOptions) (*GPUResult, error) {
 
 func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
 	o := p.GPUOptions
-	p.start, p.finished = time.Now(), map[uint64]*pairResult{}
+	p.start = time.Now()
 	p.result = GPUResult{
 		Set:       versions.Current(),
 		FirstSeed: o.Seed,
-		NextSeed:  o.Seed,
 		Host:      Names{toolchain.ProcessorName()},
 		Failures:  []Failure{},
 	}
@@ -83,19 +81,8 @@ func (p *gpuProver) run(ctx context.Context) (*GPUResult, error) {
 		p.checkers = j
 		p.result.Missing = j.missing
 	}
-	var wg sync.WaitGroup
-	for range max(1, o.Workers) {
-		wg.Go(func() {
-			for {
-				seed, ok := p.take(ctx)
-				if !ok {
-					return
-				}
-				p.finish(ctx, seed, p.prove(ctx, seed))
-			}
-		})
-	}
-	wg.Wait()
+	proofs := series[*pairResult]{o.Seed, o.Pairs, o.Workers, o.Budget, p.prove, p.add}
+	p.result.NextSeed = proofs.run(ctx)
 	slices.SortFunc(p.result.Failures, func(a, b Failure) int { return cmp.Compare(a.Seed, b.Seed) })
 	p.result.Coverage.sort()
 	p.result.Seconds = math.Round(time.Since(p.start).Seconds())
@@ -108,47 +95,21 @@ type gpuProver struct {
 	checkers *crossCheckers // nil for none
 	spoil    *spoiler       // for tests
 
-	mu       sync.Mutex
-	result   GPUResult
-	next     int                    // pairs that were begun
-	finished map[uint64]*pairResult // those that were finished before another that was begun earlier
-}
-
-// take returns the seed of the next pair.
-func (p *gpuProver) take(ctx context.Context) (uint64, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.next >= p.Pairs || ctx.Err() != nil || p.Budget > 0 && time.Since(p.start) > p.Budget {
-		return 0, false
-	}
-	seed := p.Seed + uint64(p.next)
-	p.next++
-	return seed, true
+	result GPUResult
 }
 
 // progress is how many pairs are between two lines of the log.
 const progress = 100
 
-// finish adds the result of a pair. Pairs count in the order of their seeds, so that an interrupted proof has all
-// pairs up to a seed and none after it. A pair that was interrupted does not count.
-func (p *gpuProver) finish(ctx context.Context, seed uint64, v *pairResult) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if ctx.Err() != nil {
-		return
-	}
-	p.finished[seed] = v
+// add adds the result of a pair.
+func (p *gpuProver) add(_ uint64, v *pairResult) {
 	r := &p.result
-	for v, ok := p.finished[r.NextSeed]; ok; v, ok = p.finished[r.NextSeed] {
-		delete(p.finished, r.NextSeed)
-		r.NextSeed++
-		v.addTo(r)
-		if p.Log != nil && r.Pairs%progress == 0 {
-			fmt.Fprintf(p.Log, "%d pairs, %d runs, %d cells, %d failures, %v\n",
-				r.Pairs, r.Runs, r.Cells, len(r.Failures), time.Since(p.start).Round(time.Second))
-		}
-		if p.Log != nil && v.failure != nil {
-			fmt.Fprintln(p.Log, v.failure)
-		}
+	v.addTo(r)
+	if p.Log != nil && r.Pairs%progress == 0 {
+		fmt.Fprintf(p.Log, "%d pairs, %d runs, %d cells, %d failures, %v\n",
+			r.Pairs, r.Runs, r.Cells, len(r.Failures), time.Since(p.start).Round(time.Second))
+	}
+	if p.Log != nil && v.failure != nil {
+		fmt.Fprintln(p.Log, v.failure)
 	}
 }

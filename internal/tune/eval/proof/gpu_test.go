@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -122,9 +123,10 @@ func TestProofIsInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &gpuProver{GPUOptions: GPUOptions{Pairs: 1000, Seed: 70020, Workers: 2}}
 	n := 0
+	var mu sync.Mutex
 	p.spoil = &spoiler{module: func(*kernel.Module) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
 		if n++; n == 12 {
 			stop()
 		}

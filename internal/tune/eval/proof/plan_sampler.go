@@ -20,6 +20,8 @@ type planSampler struct {
 	variants []fusionVariant // the kernels with local grids stored, and with them fused
 	options  lower.Options
 	full     bool // tiles do not become smaller to save work
+	// statements is how many a kernel of several iterations or calls has at the most; 0 for mostStatements.
+	statements int
 }
 
 type fusionVariant struct {

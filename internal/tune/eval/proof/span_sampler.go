@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -137,7 +138,7 @@ func (d *planSampler) spanKernel(plan schedule.Plan, l graph.Loop, depth int, fa
 	}
 	about.after = span.After
 	about.extra = overlap(pl, k.Config, program.Axes)
-	if about.extra > mostExtra || len(pl.Stages) > mostStatements {
+	if about.extra > mostExtra || len(pl.Stages) > cmp.Or(d.statements, mostStatements) {
 		return k, about, errTooMuch
 	}
 	o := d.options
