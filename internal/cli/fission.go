@@ -15,19 +15,27 @@ import (
 type fissionCmd struct {
 	File string `arg:"" help:"Source file; - reads standard input."`
 	Out  string `help:"Folder for the source files; without it the text of one goes to standard output." placeholder:"DIR"`
-	Only string `default:"" enum:",maxfuse,trivial,recompute" help:"Write this version alone: maxfuse, trivial or recompute. Without --out it is trivial if nothing else is said." placeholder:"VERSION"`
+	Only string `default:"" enum:",maxfuse,trivial,recompute,statements" help:"Write this version alone: maxfuse, trivial, recompute or statements. Without --out it is trivial if nothing else is said." placeholder:"VERSION"`
+
+	Parts     int `help:"Of statements: into how many parts they are cut. Default: 2." placeholder:"COUNT"`
+	Registers int `help:"Of statements: as many parts as it takes until the cells that a part reads fit in so many registers of a thread." placeholder:"COUNT"`
 }
 
 func (c *fissionCmd) Help() string {
-	return `Writes the program anew, with the same results to the bit: as maxfuse with calls that follow each other joined, as trivial with stencils that assign several arrays split into stencils that each assign one, and as recompute with those split that would compute too many cells again. What several parts need, each computes. Kernels of small stencils need fewer registers: tune the versions where those of large ones spill.
+	return `Writes the program anew, with the same results to the bit: as maxfuse with calls that follow each other joined, as trivial with stencils that assign several arrays split into stencils that each assign one, as recompute with those split that would compute too many cells again, and as statements with long statements cut: values of scalar locals, and the first terms of sums, are computed by a stencil of their own, which leaves them in a grid. What several parts need, each computes. Kernels of small stencils need fewer registers: tune the versions where those of large ones spill.
 
 Examples:
 
 	gridloom fission examples/miniflux.loom --out versions
-	gridloom fission examples/addsgd4.loom > split.loom`
+	gridloom fission examples/addsgd4.loom > split.loom
+	gridloom fission examples/rhs4sgcurv.loom --only statements --registers 128 > cut.loom`
 }
 
 func (c *fissionCmd) Run(a *app) error {
+	limit, err := c.limit()
+	if err != nil {
+		return err
+	}
 	src, _, err := a.load(c.File, arith.Strict)
 	if err != nil {
 		return err
@@ -35,7 +43,7 @@ func (c *fissionCmd) Run(a *app) error {
 	if c.Out == "" && c.Only == "" {
 		c.Only = "trivial"
 	}
-	versions, err := c.versions(a, src)
+	versions, err := c.versions(a, src, limit)
 	if err != nil {
 		return err
 	}
@@ -52,8 +60,26 @@ func (c *fissionCmd) Run(a *app) error {
 	return nil
 }
 
+// limit returns how far statements are cut.
+func (c *fissionCmd) limit() (fission.Limit, error) {
+	l := fission.Limit{Stages: c.Parts, Registers: c.Registers}
+	switch {
+	case c.Parts != 0 && c.Registers != 0:
+		return l, usage("--parts and --registers both say how far statements are cut: give one")
+	case c.Parts != 0 && (c.Parts < 2 || c.Parts > fission.MostStages):
+		return l, usage("--parts %d: statements are cut into 2 to %d parts", c.Parts, fission.MostStages)
+	case c.Registers < 0:
+		return l, usage("--registers %d: a thread has 1 at least", c.Registers)
+	case (c.Parts != 0 || c.Registers != 0) && c.Only != "" && c.Only != fission.StatementVersion:
+		return l, usage("--parts and --registers are of statements, and --only %s makes another version", c.Only)
+	case c.Registers == 0 && c.Parts == 0:
+		l.Stages = fission.FewStages
+	}
+	return l, nil
+}
+
 // versions returns the versions that are asked for, one at least, as source files, and tells what they are made of.
-func (c *fissionCmd) versions(a *app, src *diag.Source) ([]emit.File, error) {
+func (c *fissionCmd) versions(a *app, src *diag.Source, limit fission.Limit) ([]emit.File, error) {
 	ext := filepath.Ext(src.Name)
 	if ext == "" {
 		ext = ".loom"
@@ -64,7 +90,7 @@ func (c *fissionCmd) versions(a *app, src *diag.Source) ([]emit.File, error) {
 		if c.Only != "" && c.Only != name {
 			continue
 		}
-		v, err := fission.Make(name, src)
+		v, err := fission.Make(name, src, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -83,6 +109,8 @@ func (c *fissionCmd) versions(a *app, src *diag.Source) ([]emit.File, error) {
 		fission.MaxFuseVersion:   "no calls that may be joined follow each other",
 		fission.TrivialVersion:   "no stencil assigns several arrays of which one can be finished before another",
 		fission.RecomputeVersion: "no kernel would compute many cells again",
-		"":                       "it has one call, which assigns one array, or its parts need each other",
+		fission.StatementVersion: "no statement reads many cells, or their values need what was assigned before; a " +
+			"statement that reads few cannot be split further",
+		"": "it has one call, which assigns one array, or its parts need each other",
 	}[c.Only])
 }

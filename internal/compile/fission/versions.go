@@ -13,10 +13,13 @@ const (
 	MaxFuseVersion   = "maxfuse"
 	TrivialVersion   = "trivial"
 	RecomputeVersion = "recompute"
+	StatementVersion = "statements"
 )
 
 // Names returns the names of all versions.
-func Names() []string { return []string{MaxFuseVersion, TrivialVersion, RecomputeVersion} }
+func Names() []string {
+	return []string{MaxFuseVersion, TrivialVersion, RecomputeVersion, StatementVersion}
+}
 
 // Version is a version of a source text.
 type Version struct {
@@ -26,8 +29,8 @@ type Version struct {
 }
 
 // Make makes the version of a name of a text that was checked. The version is nil where there is nothing to join or to
-// split. An error is a mistake of Gridloom: the text that was made is no program.
-func Make(name string, src *diag.Source) (*Version, error) {
+// split. The limit is for statements. An error is a mistake of Gridloom: the text that was made is no program.
+func Make(name string, src *diag.Source, l Limit) (*Version, error) {
 	f, _ := lang.Parse(src)
 	v := &Version{Name: name}
 	text := ""
@@ -57,6 +60,16 @@ func Make(name string, src *diag.Source) (*Version, error) {
 		splits := Recompute(whole, p)
 		tell(splits)
 		text = Write(whole, splits)
+	case StatementVersion:
+		p, err := reload(src)
+		if err != nil {
+			return nil, err
+		}
+		cuts := Statements(f, p, l)
+		for _, c := range cuts {
+			v.Made = append(v.Made, c.String())
+		}
+		text = WriteCuts(f, cuts)
 	default:
 		return nil, fmt.Errorf("fission makes no version %s", name)
 	}

@@ -277,7 +277,7 @@ func (d *dagPair) divide(rng *rand.Rand) error {
 	if n >= len(names) {
 		return nil
 	}
-	v, err := fission.Make(names[n], diag.NewSource("dag.loom", d.source))
+	v, err := fission.Make(names[n], diag.NewSource("dag.loom", d.source), fission.Limit{Stages: 2 + rng.IntN(3)})
 	switch {
 	case err != nil:
 		return err
