@@ -82,7 +82,7 @@ func (d *dag) fresh(base string) string {
 }
 
 func (d *dag) program() string {
-	d.rank = 1 + min(d.IntN(3), d.IntN(4))
+	d.rank = []int{1, 2, 2, 3, 3}[d.IntN(5)]
 	d.order = 1 + d.IntN(5-d.rank)
 	d.typ = []string{"double", "double", "float"}[d.IntN(3)]
 	d.thin, d.lane, d.lanes = map[string]int{}, map[string]int{}, 1+d.IntN(3)
