@@ -179,3 +179,14 @@ func worded(err error) error {
 	}
 	return fmt.Errorf("gridloom: %w", errors.Join(errs...))
 }
+
+// versionOf returns the version of the program that a plan names (fission=trivial), and its name, and takes it out of the
+// plan.
+func (p *Program) versionOf(plan *Plan) (*Program, string, error) {
+	v, err := engine.VersionOf(p.source, p.ir, plan.plan)
+	if err != nil {
+		return nil, "", worded(err)
+	}
+	plan.plan = v.Plan
+	return &Program{source: v.Source, ir: v.Program, Warnings: p.Warnings}, v.Name, nil
+}

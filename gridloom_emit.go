@@ -46,6 +46,10 @@ type File struct{ Name, Text string }
 // Emit returns the program as the source code of a library. Equal programs and options give
 // equal bytes.
 func (p *Program) Emit(o EmitOptions) ([]File, error) {
+	p, _, err := p.versionOf(&o.Plan)
+	if err != nil {
+		return nil, err
+	}
 	set := (&Options{Scalars: o.Coefficients}).set(p.ir)
 	e, err := engine.Emit(engine.EmitRequest{
 		Program: p.ir.In(o.Arithmetic.mode()), Source: p.source.Name, Dialect: engine.Dialects[o.Language.String()],

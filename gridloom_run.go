@@ -140,6 +140,10 @@ type Compiled struct {
 // Compile compiles the program, unless that was done before: compiled code is kept on
 // disk. Close gives back what it takes.
 func (p *Program) Compile(ctx context.Context, o Options) (*Compiled, error) {
+	p, version, err := p.versionOf(&o.Plan)
+	if err != nil {
+		return nil, err
+	}
 	b, err := p.bind(&o)
 	if err != nil {
 		return nil, err
@@ -148,7 +152,7 @@ func (p *Program) Compile(ctx context.Context, o Options) (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Compiled{program: p, job: engine.Job{Bound: b, Device: d, Plan: o.Plan.plan}}
+	c := &Compiled{program: p, job: engine.Job{Bound: b, Device: d, Plan: o.Plan.plan, Version: version}}
 	if o.Plan.String() != "" {
 		c.job.Origin = engine.Chosen
 	}

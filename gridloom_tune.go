@@ -59,12 +59,16 @@ type TunedPlan struct {
 //
 // Cancelling ctx ends the search; what was found until then is the result.
 func (p *Program) Tune(ctx context.Context, o Options, t TuneOptions) (*Tuning, error) {
+	p, version, err := p.versionOf(&o.Plan)
+	if err != nil {
+		return nil, err
+	}
 	b, err := p.bind(&o)
 	if err != nil {
 		return nil, err
 	}
 	to := tuner.Options{
-		Bound: b, Set: o.set(p.ir), Plan: o.Plan.plan,
+		Bound: b, Set: o.set(p.ir), Plan: o.Plan.plan, Version: version,
 		Strategy: t.Strategy, Seed: t.Seed, Budget: t.Budget, Trials: t.Trials,
 	}
 	if to.Budget < 0 || to.Trials < 0 {

@@ -46,6 +46,12 @@ func (c *emitCmd) Run(a *app) error {
 	if r.Plan, err = readPlan(c.Plan); err != nil {
 		return err
 	}
+	v, err := engine.VersionOf(src, p, r.Plan)
+	if err != nil {
+		return err
+	}
+	src, p, a.src = v.Source, v.Program, v.Source
+	r.Program, r.Plan = p, v.Plan
 	if r.Set, err = sets(c.Set); err != nil {
 		return err
 	}

@@ -90,7 +90,13 @@ func (c *fissionCmd) versions(a *app, src *diag.Source, limit fission.Limit) ([]
 		if c.Only != "" && c.Only != name {
 			continue
 		}
-		v, err := fission.Make(name, src, limit)
+		makes := fission.Make
+		if name == fission.StatementVersion {
+			makes = func(_ string, src *diag.Source) (*fission.Version, error) {
+				return fission.MakeStatements(src, limit)
+			}
+		}
+		v, err := makes(name, src)
 		if err != nil {
 			return nil, err
 		}

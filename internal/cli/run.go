@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/quantity"
 )
 
@@ -57,6 +58,17 @@ func (c *runCmd) Run(a *app) error {
 		return err
 	}
 	defer j.Device.Close()
+	v, err := engine.VersionOf(src, p, j.Plan)
+	if err != nil {
+		return err
+	}
+	if v.Name != "" {
+		if j.Whole, err = a.bind(src, p, c.Set); err != nil {
+			return err
+		}
+		src, p, a.src = v.Source, v.Program, v.Source
+		j.program, j.Plan, j.Version = p, v.Plan, v.Name
+	}
 	if j.Bound, err = a.bind(src, p, c.Set); err != nil {
 		return err
 	}

@@ -87,6 +87,12 @@ func (c *tuneCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	v, err := engine.VersionOf(src, p, o.Plan)
+	if err != nil {
+		return err
+	}
+	src, p, a.src = v.Source, v.Program, v.Source
+	o.Plan, o.Version = v.Plan, v.Name
 	if o.Bound, err = a.bind(src, p, c.Set); err != nil {
 		return err
 	}
@@ -140,7 +146,7 @@ func (c *tuneCmd) Run(a *app) error {
 		}
 	}
 	if c.Out != "" {
-		l := engine.LibraryRequest{Tuned: tuned, Bound: o.Bound, Set: o.Set, Source: src.Name, Free: c.Free}
+		l := engine.LibraryRequest{Tuned: tuned, Bound: tuned.Version.Bound, Set: o.Set, Source: src.Name, Free: c.Free}
 		if err := writeTuning(c.Out, src, l, show.say); err != nil {
 			return err
 		}

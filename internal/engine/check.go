@@ -14,6 +14,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/device"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/quantity"
+	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
 // Verification is a comparison of a device with the reference executor.
@@ -63,6 +64,11 @@ type CheckRequest struct {
 // rounding errors are tight. If the reference cannot afford even that, both
 // run at smaller sizes.
 func Check(ctx context.Context, r CheckRequest) (*Verification, error) {
+	if r.Job.Whole != nil { // so that what follows is a check of that, too
+		if err := tuner.SameBits(ctx, r.Job.Whole, r.Job.Bound, r.Set); err != nil {
+			return nil, fmt.Errorf("the version %s of the program: %w", r.Job.Version, err)
+		}
+	}
 	a, err := r.affordable(ctx)
 	if err != nil {
 		return nil, err

@@ -34,6 +34,8 @@ type Job struct {
 	Bound    *ir.Binding
 	Device   *Device
 	Plan     schedule.Plan
+	Version  string      // of the source that the program is made of, as plans name it; "" is the source as it is
+	Whole    *ir.Binding // the program as it is, at the same sizes; nil if it is Bound
 	Origin   PlanOrigin
 	Left     []string      // what was left out of a plan from the store, and why
 	Free     bool          // the plan need not keep to what the source fixes
@@ -95,7 +97,7 @@ func (j *Job) PlanText() string {
 	if err != nil {
 		return "" // it would have been refused
 	}
-	return p.String()
+	return p.WithFission(j.Version).String()
 }
 
 // Hooks are called while a job is opened and run. Each may be nil.

@@ -160,6 +160,7 @@ func (r *LibraryRequest) pack(variants []LibraryVariant) ([]emit.File, []Library
 		if err != nil {
 			return nil, nil, err
 		}
+		_, plan = plan.Fission() // the program is that version
 		plans = append(plans, plan)
 	}
 	modules, err := lower.Variants(p, o, plans)

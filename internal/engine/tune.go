@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/session"
@@ -28,6 +29,7 @@ type TuneRequest struct {
 // Tuned is what a search has found.
 type Tuned struct {
 	*tuner.Result
+	Version tuner.Version // of the program, that all this is of
 	About   measure.About
 	Session session.Session // what the store calls it; without a store its ID is empty
 	// Stored is what the store has on the program's plans at all sizes after the search, if a
@@ -51,6 +53,40 @@ func Tune(ctx context.Context, r TuneRequest) (*Tuned, error) {
 	}
 	defer r.Lab.Close()
 	r.Restrict = r.Restrictions.Apply
+	by := map[string]*Tuned{} // by version
+	var last *Tuned
+	run := func(ctx context.Context, o tuner.Options, v tuner.Version) (*tuner.Result, error) {
+		one := r
+		one.Options, one.Source = o, v.Source.Text
+		t, err := one.tune(ctx)
+		if t == nil {
+			return nil, err
+		}
+		by[v.Name], last = t, t
+		return t.Result, err
+	}
+	src := diag.NewSource(r.Bound.Program.Name+".loom", r.Source)
+	if len(r.Restrictions) > 0 || r.Continue != "" {
+		t, err := r.tune(ctx)
+		if t != nil {
+			t.Version = tuner.Version{Name: r.Version, Source: src, Bound: r.Bound}
+		}
+		return t, err
+	}
+	result, version, err := tuner.RunVersions(ctx, r.Options, src, run)
+	tuned := by[version.Name]
+	if tuned == nil || err != nil || ctx.Err() != nil {
+		tuned = last
+	}
+	if tuned != nil {
+		tuned.Result, tuned.Version = result, version
+	}
+	return tuned, err
+}
+
+// tune searches one version of the program.
+func (r *TuneRequest) tune(ctx context.Context) (*Tuned, error) {
+	var err error
 	tuned := &Tuned{About: r.Lab.About()}
 	if r.Store == nil {
 		tuned.Result, err = tuner.Run(ctx, r.Options)

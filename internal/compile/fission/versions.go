@@ -2,6 +2,8 @@ package fission
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -28,9 +30,39 @@ type Version struct {
 	Made   []string // what was joined or split, for people
 }
 
-// Make makes the version of a name of a text that was checked. The version is nil where there is nothing to join or to
-// split. The limit is for statements. An error is a mistake of Gridloom: the text that was made is no program.
-func Make(name string, src *diag.Source, l Limit) (*Version, error) {
+// UnknownVersion is the error for a name that no version has.
+type UnknownVersion struct{ Name string }
+
+// Error lists the names that there are.
+func (e *UnknownVersion) Error() string {
+	return fmt.Sprintf("fission makes no version %s; it makes %s, and %s-N of N parts", e.Name,
+		strings.Join(Names(), ", "), StatementVersion)
+}
+
+// limitOf returns the limit that a name such as statements-3 has, and the name without it.
+func limitOf(name string) (string, Limit) {
+	text, of := strings.CutPrefix(name, StatementVersion+"-")
+	n, err := strconv.Atoi(text)
+	if !of || err != nil || n < 2 || n > MostStages || strconv.Itoa(n) != text {
+		return name, Limit{Stages: FewStages}
+	}
+	return StatementVersion, Limit{Stages: n}
+}
+
+// Make makes the version of a name of a text that was checked: one of Names, or statements-3 and so on. The version is
+// nil where there is nothing to join or to split. An error that is no UnknownVersion is a mistake of Gridloom: the text
+// that was made is no program.
+func Make(name string, src *diag.Source) (*Version, error) {
+	kind, limit := limitOf(name)
+	return makeVersion(name, kind, src, limit)
+}
+
+// MakeStatements makes the version statements within a limit.
+func MakeStatements(src *diag.Source, l Limit) (*Version, error) {
+	return makeVersion(StatementVersion, StatementVersion, src, l)
+}
+
+func makeVersion(name, kind string, src *diag.Source, l Limit) (*Version, error) {
 	f, _ := lang.Parse(src)
 	v := &Version{Name: name}
 	text := ""
@@ -39,7 +71,7 @@ func Make(name string, src *diag.Source, l Limit) (*Version, error) {
 			v.Made = append(v.Made, s.parts()...)
 		}
 	}
-	switch name {
+	switch kind {
 	case MaxFuseVersion:
 		joints := MaxFuse(f)
 		for _, j := range joints {
@@ -71,7 +103,7 @@ func Make(name string, src *diag.Source, l Limit) (*Version, error) {
 		}
 		text = WriteCuts(f, cuts)
 	default:
-		return nil, fmt.Errorf("fission makes no version %s", name)
+		return nil, &UnknownVersion{name}
 	}
 	if len(v.Made) == 0 {
 		return nil, nil

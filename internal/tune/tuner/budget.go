@@ -2,7 +2,10 @@ package tuner
 
 import (
 	"errors"
+	"slices"
 	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // A budget covers all that the user waits for: the preparations, the search, the comparison of the finalists
@@ -38,8 +41,54 @@ func (t *tuning) until() time.Time {
 		return t.end
 	}
 	whole := float64(t.opts.Budget)
-	part := min(max(finalPart*whole, float64(t.finalCost())), mostFinal*whole)
-	return t.end.Add(-time.Duration(part))
+	part := time.Duration(min(max(finalPart*whole, float64(t.finalCost())), mostFinal*whole))
+	if at := t.started.Add(time.Duration(t.opts.yield * whole)).Add(-part); t.opts.yield > 0 && !t.clock().Before(at) {
+		t.opts.yield = 0 // it is asked once
+		if t.spilled(t.likely()) > 0 || t.unfit() {
+			t.end = t.clock().Add(part)
+		}
+	}
+	return t.end.Add(-part)
+}
+
+// likely returns the plan that is likely to be the best so far.
+func (t *tuning) likely() schedule.Plan {
+	if plans := t.spanPlans(); len(plans) > 0 {
+		return plans[0]
+	}
+	return t.base()
+}
+
+// spilled returns how many bytes of a thread the kernels of a plan spill at the most, as far as the search has compiled
+// them. Kernels of single calls do not count where one of several calls takes their place.
+func (t *tuning) spilled(p schedule.Plan) int {
+	replaced := map[string]bool{}
+	for _, k := range t.subject.spansOf(p) {
+		if l := t.subject.loopOf(k); l != nil {
+			for _, call := range l.calls {
+				replaced[call.name] = true
+			}
+		}
+	}
+	most := 0
+	for _, k := range t.searches() {
+		for _, x := range p.Kernels {
+			i := slices.IndexFunc(k.list, func(o *Outcome) bool { return o.Config == x.Config.String() })
+			if x.ID() == k.name && i >= 0 && !replaced[x.Call] {
+				most = max(most, k.list[i].Spills)
+			}
+		}
+	}
+	return most
+}
+
+// unfit reports whether kernels of all statements of an iteration were tried, and none works.
+func (t *tuning) unfit() bool {
+	return slices.ContainsFunc(t.loops, func(l *loopSearch) bool {
+		return l.loop.Set == nil && slices.ContainsFunc(l.spans, func(k *kernelSearch) bool {
+			return k.call.iterations.depth == 1 && len(k.list) > 0 && k.best == nil
+		})
+	})
 }
 
 // finalCost is the likely time of what follows the search.

@@ -412,6 +412,9 @@ func (t *tuning) finish(interrupted bool) {
 	r.Trials, r.Rate, r.Idle, r.Rechecked = t.counts.trials, t.rate(), t.idlePart(), t.recheckedPart()
 	r.Compilers = t.queue.summary()
 	t.finishLoops()
+	if best, err := schedule.ParsePlan(r.Best); err == nil {
+		r.Spills, r.unfit = t.spilled(best), t.unfit()
+	}
 	r.Refusals = t.counts.refusals()
 	for i := range r.Kernels {
 		r.Kernels[i].computeImportance()

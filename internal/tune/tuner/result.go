@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/importance"
 	"github.com/gridloom/gridloom/internal/tune/measure"
@@ -26,11 +27,16 @@ type Result struct {
 	Loops       []LoopResult   `json:"loops,omitempty"`
 	Contenders  []Contender    `json:"contenders"` // timed side by side at the end, the fastest first
 	Best        string         `json:"best"`       // the plan
-	Verdict     *Verdict       `json:"verdict,omitempty"`
-	Bound       Bound          `json:"bound"`
-	Trials      int            `json:"trials"`
-	Rate        float64        `json:"trials_per_s"`
-	Idle        float64        `json:"device_idle"` // part of the search in which the device waited for a variant
+	// Version is the version of the program that all this is of, if it is not the program as it is; Versions is what
+	// came of those that were tuned, the program as it is first.
+	Version  string          `json:"version,omitempty"`
+	Versions []VersionResult `json:"versions,omitempty"`
+	Spills   int             `json:"spills,omitempty"` // bytes of a thread: the most of the best plan's kernels
+	Verdict  *Verdict        `json:"verdict,omitempty"`
+	Bound    Bound           `json:"bound"`
+	Trials   int             `json:"trials"`
+	Rate     float64         `json:"trials_per_s"`
+	Idle     float64         `json:"device_idle"` // part of the search in which the device waited for a variant
 	// part in which it re-timed or re-checked known variants meanwhile
 	Rechecked float64        `json:"device_rechecking"`
 	Waits     Waits          `json:"waits"`
@@ -38,6 +44,8 @@ type Result struct {
 	Refusals  []Refusal      `json:"refusals"`
 	Drift     []DriftPoint   `json:"drift,omitempty"` // the default's time, from time to time
 	Totals    map[string]int `json:"totals"`
+
+	unfit bool // no kernel of all statements of an iteration works
 }
 
 // Idleness says in which part of the search the device had no variant to measure.
@@ -147,4 +155,16 @@ func (r *Result) Contender(name string) *Contender {
 		return nil
 	}
 	return &r.Contenders[i]
+}
+
+// Outcome returns what came of a kernel of a plan in the search; nil if it is not known.
+func (r *Result) Outcome(k schedule.Kernel) *Outcome {
+	for i := range r.Kernels {
+		for j := range r.Kernels[i].Trials {
+			if o := &r.Kernels[i].Trials[j]; o.Kernel == k.ID() && o.Config == k.Config.String() && o.Seconds > 0 {
+				return o
+			}
+		}
+	}
+	return nil
 }

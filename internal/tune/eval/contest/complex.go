@@ -262,7 +262,7 @@ func (r *ComplexRow) read(p *ir.Program, t *tuner.Result, points int64, bytes fl
 		if !slices.Contains(versions, k.Config.Family) {
 			versions = append(versions, k.Config.Family)
 		}
-		if o := outcomeOf(t, k); o != nil {
+		if o := t.Outcome(k); o != nil {
 			r.Registers, r.Spills = max(r.Registers, o.Registers), max(r.Spills, o.Spills)
 			r.Checked += o.Cells
 		}
@@ -271,18 +271,6 @@ func (r *ComplexRow) read(p *ir.Program, t *tuner.Result, points int64, bytes fl
 	if r.Bound > 0 && r.Points > r.Bound {
 		return fmt.Errorf("%.4g points/s are above the bound of %.4g: the bound is wrong, or the work was not done",
 			r.Points, r.Bound)
-	}
-	return nil
-}
-
-// outcomeOf returns what came of the kernel of a plan in the search; nil if it is not known.
-func outcomeOf(t *tuner.Result, k schedule.Kernel) *tuner.Outcome {
-	for i := range t.Kernels {
-		for j := range t.Kernels[i].Trials {
-			if o := &t.Kernels[i].Trials[j]; o.Kernel == k.ID() && o.Config == k.Config.String() && o.Seconds > 0 {
-				return o
-			}
-		}
 	}
 	return nil
 }

@@ -277,7 +277,10 @@ func (d *dagPair) divide(rng *rand.Rand) error {
 	if n >= len(names) {
 		return nil
 	}
-	v, err := fission.Make(names[n], diag.NewSource("dag.loom", d.source), fission.Limit{Stages: 2 + rng.IntN(3)})
+	if names[n] == fission.StatementVersion {
+		names[n] = fmt.Sprintf("%s-%d", names[n], 2+rng.IntN(3))
+	}
+	v, err := fission.Make(names[n], diag.NewSource("dag.loom", d.source))
 	switch {
 	case err != nil:
 		return err

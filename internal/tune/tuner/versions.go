@@ -1,0 +1,272 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/fission"
+	"github.com/gridloom/gridloom/internal/compile/interp"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// Where the kernels of a program spill registers, as the compiler says, or none works, its versions are tuned as well:
+// those that fission makes of the source, with smaller stencils (Rawat et al. 2019, section VI-B). The program gets the
+// first part of the budget, and all of it where nothing is spilled.
+
+// yieldPart is the part of the budget after which versions are tuned.
+const yieldPart = 0.5
+
+// versionNames are the versions that are tuned, those first that compute least twice.
+var versionNames = []string{fission.RecomputeVersion, fission.StatementVersion, fission.TrivialVersion}
+
+// Version is a program with the version of its source that it is made of.
+type Version struct {
+	Name   string // "" for the program as it is
+	Source *diag.Source
+	Bound  *ir.Binding
+}
+
+// VersionResult is what came of a version of the program.
+type VersionResult struct {
+	Version string  `json:"version"`           // "" for the program as it is
+	Seconds float64 `json:"seconds,omitempty"` // of an update of the program by the best plan; 0 if there is none
+	Spills  int     `json:"spills,omitempty"`  // bytes of a thread: the most of the best plan's kernels
+	Trials  int     `json:"trials,omitempty"`
+	Best    string  `json:"best,omitempty"` // the plan, which names the version
+	Failed  string  `json:"failed,omitempty"`
+}
+
+// RunVersions tunes a program of a source, and its versions where its kernels spill. Each is tuned by run, which is Run
+// or does more. The result is that of the fastest version, which its plans name; all are in Versions.
+func RunVersions(ctx context.Context, o Options, src *diag.Source,
+	run func(context.Context, Options, Version) (*Result, error)) (*Result, Version, error) {
+	own := Version{o.Version, src, o.Bound}
+	var versions []Version
+	if len(o.Plan.Kernels) == 0 && len(o.Resume) == 0 && o.Version == "" {
+		versions = versionsOf(src, o)
+	}
+	if len(versions) == 0 && o.Version == "" {
+		r, err := run(ctx, o, own)
+		return r, own, err
+	}
+	if o.Started.IsZero() {
+		o.Started = time.Now()
+		if o.Clock != nil {
+			o.Started = o.Clock()
+		}
+	}
+	events := o.Events
+	var last *Event // the result, which is told once it is known which version is the fastest
+	o.Events = func(e Event) {
+		switch {
+		case e.Kind == EventResult:
+			last = &e
+		case events != nil:
+			events(e)
+		}
+	}
+	tell := func(r *Result) {
+		if last != nil && events != nil {
+			last.Result = r
+			events(*last)
+		}
+	}
+	if o.Version != "" {
+		r, err := run(ctx, o, own)
+		if r != nil {
+			r.nameVersion(o.Version, r)
+		}
+		tell(r)
+		return r, own, err
+	}
+	o.yield = yieldPart
+	whole, failed := run(ctx, o, own)
+	if ctx.Err() != nil || failed != nil || whole.Spills == 0 && !whole.unfit {
+		tell(whole)
+		return whole, own, failed
+	}
+	o.yield = 0
+	best, of := whole, own
+	list := []VersionResult{whole.asVersion("", nil)}
+	for i, v := range versions {
+		p := o
+		p.Bound, p.Set, p.Restrict = v.Bound, o.Set, nil
+		if !p.share(len(versions) - i) {
+			break
+		}
+		note := func(text string) {
+			if events != nil {
+				events(Event{Kind: EventNote, Text: text})
+			}
+		}
+		note(fmt.Sprintf("kernels spill registers, or do not fit: the version %s is tuned", v.Name))
+		r, err := &Result{}, SameBits(ctx, o.Bound, v.Bound, o.Set)
+		if err == nil {
+			if r, err = run(ctx, p, v); r == nil {
+				r = &Result{}
+			}
+		}
+		list = append(list, r.asVersion(v.Name, err))
+		if err == nil && r.Best != "" && r.seconds() < best.seconds() {
+			best, of = r, v
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if of.Name != "" {
+		best.nameVersion(of.Name, whole)
+	}
+	best.Versions = list
+	tell(best)
+	return best, of, nil
+}
+
+// share limits a version's search to its part of what is left, of so many versions. It returns false if nothing is left.
+func (o *Options) share(left int) bool {
+	if o.Budget == 0 {
+		o.Started, o.Trials = time.Time{}, max(1, o.Trials/2)
+		return true
+	}
+	now := time.Now()
+	if o.Clock != nil {
+		now = o.Clock()
+	}
+	o.Budget = o.Started.Add(o.Budget).Sub(now) / time.Duration(left)
+	o.Started = now
+	return o.Budget > 0
+}
+
+// versionsOf returns the versions of a program, each text once, that compute the same as it at a small size.
+func versionsOf(src *diag.Source, o Options) []Version {
+	var list []Version
+	for _, name := range versionNames {
+		made, err := fission.Make(name, src)
+		if err != nil || made == nil ||
+			slices.ContainsFunc(list, func(v Version) bool { return v.Source.Text == made.Source.Text }) {
+			continue
+		}
+		p, wrong := lang.Load(made.Source)
+		if wrong.HasErrors() {
+			continue
+		}
+		b, wrong := p.In(o.Bound.Program.Arithmetic).Bind(o.Set)
+		if !wrong.HasErrors() && slices.Equal(b.Params, o.Bound.Params) {
+			list = append(list, Version{name, made.Source, b})
+		}
+	}
+	return list
+}
+
+// mostCompared is how many iterations two versions of a program are compared for.
+const mostCompared = 2
+
+// SameBits returns an error if another version of a program differs from it on the reference executor, at a small size,
+// from random contents: all cells have to be the same to the bit. The set is what both were bound with.
+func SameBits(ctx context.Context, b, version *ir.Binding, set map[string]string) error {
+	small := (&subject{bound: b}).small(set)
+	if small == nil {
+		return errors.New("it cannot be made small enough for the reference executor")
+	}
+	sizes := maps.Clone(set)
+	if sizes == nil {
+		sizes = map[string]string{}
+	}
+	for i, q := range small.Program.Params {
+		if _, given := set[q.Name]; given || q.Default == nil || constant(q.Default) {
+			sizes[q.Name] = fmt.Sprint(small.Params[i])
+		}
+	}
+	other, list := version.Program.Bind(sizes)
+	if list.HasErrors() {
+		return errors.New(list[0].Message)
+	}
+	var states [2]*interp.State
+	for n, x := range []*ir.Binding{small, other} {
+		s, err := interp.New(x, interp.Options{})
+		if err != nil {
+			return err
+		}
+		for i, g := range b.Program.Grids {
+			a := s.Grid(g.Name)
+			for cell := range a.Len() {
+				a.Set(cell, measure.Value(g.Type, int64(cell), int64(i)))
+			}
+		}
+		var at ir.Cursor
+		for ctx.Err() == nil {
+			leaf, more := at.Next(x.Program.Body, s.Evaluate)
+			if !more || at.Completed >= mostCompared {
+				break
+			}
+			s.Execute(leaf)
+		}
+		states[n] = s
+	}
+	for _, g := range b.Program.Grids {
+		if string(states[0].Grid(g.Name).Data) != string(states[1].Grid(g.Name).Data) {
+			return fmt.Errorf("it differs from the program in %s, which is a mistake of Gridloom", g.Name)
+		}
+	}
+	return ctx.Err()
+}
+
+// seconds is the time of an update of the program by the best plan.
+func (r *Result) seconds() float64 {
+	for _, c := range r.Contenders {
+		if c.Plan == r.Best {
+			return c.Seconds
+		}
+	}
+	return 0
+}
+
+// asVersion returns the result in short.
+func (r *Result) asVersion(name string, err error) VersionResult {
+	v := VersionResult{Version: name, Seconds: r.seconds(), Spills: r.Spills, Trials: r.Trials, Best: named(r.Best, name)}
+	if err != nil {
+		v.Failed = err.Error()
+	}
+	return v
+}
+
+// named returns the text of a plan that names a version.
+func named(plan, version string) string {
+	p, err := schedule.ParsePlan(plan)
+	if err != nil || plan == "" {
+		return plan
+	}
+	return p.WithFission(version).String()
+}
+
+// nameVersion gives plans the name of their version, and speeds those updates that the program as it is has.
+func (r *Result) nameVersion(name string, whole *Result) {
+	r.Version = name
+	r.Best = named(r.Best, name)
+	updates := 0.0
+	if len(whole.Contenders) > 0 {
+		updates = whole.Contenders[0].GStencils * whole.Contenders[0].Seconds
+	}
+	for i := range r.Contenders {
+		c := &r.Contenders[i]
+		c.Plan = named(c.Plan, name)
+		if updates == 0 {
+			continue
+		}
+		c.GStencils, c.Fraction = updates/c.Seconds, 0
+		if whole.Bound.GStencils > 0 {
+			c.Fraction = c.GStencils / whole.Bound.GStencils
+		}
+	}
+	if updates > 0 {
+		r.Bound = whole.Bound
+	}
+}
