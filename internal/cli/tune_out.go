@@ -64,6 +64,11 @@ func writeTuning(dir string, src *diag.Source, r engine.LibraryRequest, say func
 	files = append(files, emit.File{Name: "best.plan", Text: r.Tuned.Best + "\n"},
 		emit.File{Name: "report.html", Text: page},
 		emit.File{Name: "tuning.json", Text: story.String()})
+	if v := r.Tuned.Version; v.Name != "" {
+		ext := filepath.Ext(src.Name)
+		name := strings.TrimSuffix(filepath.Base(src.Name), ext) + "_" + v.Name + ext
+		files = append(files, emit.File{Name: name, Text: v.Source.Text})
+	}
 	return writeTree(dir, files)
 }
 

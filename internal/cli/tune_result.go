@@ -28,11 +28,36 @@ func printTuning(a *app, r *tuner.Result) error {
 			fmt.Fprintf(a.stdout, "%s: %s\n", r.Kernels[i].Kernel, text)
 		}
 	}
+	for _, v := range r.Versions {
+		fmt.Fprintln(a.stdout, versionText(v, r.Version))
+	}
 	if r.Verdict != nil {
 		fmt.Fprintln(a.stdout, r.Verdict.Text)
 	}
 	_, err := fmt.Fprintln(a.stdout, r.Best)
 	return err
+}
+
+// versionText says what came of a version of the program.
+func versionText(v tuner.VersionResult, fastest string) string {
+	text := "the program as it is"
+	if v.Version != "" {
+		text = "fission=" + v.Version
+	}
+	switch {
+	case v.Failed != "":
+		return text + ": " + v.Failed
+	case v.Seconds == 0:
+		return text + ": no result"
+	}
+	text += ": " + quantity.Time(v.Seconds)
+	if v.Spills > 0 {
+		text += fmt.Sprintf(", %d bytes of a thread spilled", v.Spills)
+	}
+	if v.Version == fastest {
+		text += ", the fastest"
+	}
+	return text
 }
 
 // mostMattering parameters of a kernel are named.

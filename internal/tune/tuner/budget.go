@@ -73,13 +73,29 @@ func (t *tuning) spilled(p schedule.Plan) int {
 	most := 0
 	for _, k := range t.searches() {
 		for _, x := range p.Kernels {
-			i := slices.IndexFunc(k.list, func(o *Outcome) bool { return o.Config == x.Config.String() })
-			if x.ID() == k.name && i >= 0 && !replaced[x.Call] {
-				most = max(most, k.list[i].Spills)
+			if x.ID() == k.name && !replaced[x.Call] {
+				most = max(most, k.spilledBy(x.Config))
 			}
 		}
 	}
 	return most
+}
+
+// spilledBy returns how many bytes of a thread a configuration spills, as the device or the compiler has told; 0 if it is
+// not known.
+func (k *kernelSearch) spilledBy(c schedule.Config) int {
+	if i := slices.IndexFunc(k.list, func(o *Outcome) bool { return o.Config == c.String() }); i >= 0 {
+		return k.list[i].Spills
+	}
+	if k.defaultTask == nil || !c.Equal(k.kernel.Config) {
+		return 0
+	}
+	select {
+	case <-k.defaultTask.done:
+		return k.defaultTask.made.Resources.Spills
+	default:
+		return 0
+	}
 }
 
 // unfit reports whether kernels of all statements of an iteration were tried, and none works.

@@ -84,7 +84,11 @@ func (s *scripted) Compile(ctx context.Context, text measure.Text) (measure.Comp
 			return measure.Compiled{}, err
 		}
 	}
-	return measure.Compiled{Image: text.Name, Took: 100 * time.Millisecond}, nil
+	made := measure.Compiled{Image: text.Name, Took: 100 * time.Millisecond}
+	if s.spills != nil {
+		made.Resources.Spills = s.spills(text.Name)
+	}
+	return made, nil
 }
 
 func (s *scripted) Arrange(_ context.Context, setting measure.Setting) error {

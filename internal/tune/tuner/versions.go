@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -14,6 +15,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -126,8 +128,35 @@ func RunVersions(ctx context.Context, o Options, src *diag.Source,
 		best.nameVersion(of.Name, whole)
 	}
 	best.Versions = list
+	best.Notes = append(best.Notes, versionsText(list, of.Name))
 	tell(best)
 	return best, of, nil
+}
+
+// versionsText says which version is the fastest.
+func versionsText(list []VersionResult, fastest string) string {
+	var parts []string
+	for _, v := range list {
+		text := "the program as it is"
+		if v.Version != "" {
+			text = v.Version
+		}
+		switch {
+		case v.Failed != "":
+			text += " has no result"
+		case v.Seconds > 0:
+			text += " takes " + quantity.Time(v.Seconds)
+		}
+		if v.Spills > 0 {
+			text += fmt.Sprintf(" and spills %d bytes of a thread", v.Spills)
+		}
+		parts = append(parts, text)
+	}
+	text := "versions of the source: " + strings.Join(parts, "; ")
+	if fastest != "" {
+		text += fmt.Sprintf("; plans name the fastest: fission=%s", fastest)
+	}
+	return text
 }
 
 // share limits a version's search to its part of what is left, of so many versions. It returns false if nothing is left.

@@ -87,7 +87,8 @@ type ComplexRow struct {
 	Flops     float64 `json:"flops"`     // at a point, over all calls
 	Arrays    int     `json:"arrays"`    // as large as the domain, but for those that one step alone has to do with
 	Order     int64   `json:"order"`
-	Version   string  `json:"version"` // the families of the plan's kernels
+	Version   string  `json:"version"`           // the families of the plan's kernels
+	Fission   string  `json:"fission,omitempty"` // the version of the source that the plan is of
 	Plan      string  `json:"plan"`
 	Default   float64 `json:"times_default"` // how many times as fast as the default plan
 	Checked   int64   `json:"cells_compared"`
@@ -121,13 +122,18 @@ func Complex(ctx context.Context, o ComplexOptions) ([]ComplexRow, error) {
 		})
 }
 
+// source returns a case's source text.
+func (c ComplexCase) source(sources fs.FS) (*diag.Source, error) {
+	text, err := fs.ReadFile(sources, c.Name+".loom")
+	return diag.NewSource(c.Name+".loom", string(text)), err
+}
+
 // Program returns a case's program for a size of every axis; 0 is the case's own.
 func (c ComplexCase) Program(sources fs.FS, size int64) (*ir.Binding, map[string]string, error) {
-	text, err := fs.ReadFile(sources, c.Name+".loom")
+	src, err := c.source(sources)
 	if err != nil {
 		return nil, nil, err
 	}
-	src := diag.NewSource(c.Name+".loom", string(text))
 	p, list := lang.Load(src)
 	if list.HasErrors() {
 		return nil, nil, errors.New(diag.Render(src, list, diag.Style{}))
@@ -177,11 +183,16 @@ func (o *ComplexOptions) tune(ctx context.Context, c ComplexCase) (*ComplexRow, 
 		return nil, nil
 	}
 	fmt.Fprintf(o.Log, "%s, %s\n", c.title(), row.Grid)
-	r, err := o.run(ctx, lab, b, set)
+	src, err := c.source(o.Sources)
 	if err != nil {
 		return nil, err
 	}
-	return row, row.read(b.Program, r, points, bytes/float64(row.Steps))
+	r, v, err := o.runVersions(ctx, lab, src, b, set)
+	if err != nil {
+		return nil, err
+	}
+	row.Fission = v.Name
+	return row, row.read(v.Bound.Program, r, points, bytes/float64(row.Steps))
 }
 
 // describe fills in what is known of a program by itself, and returns the points of a step.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -25,16 +26,36 @@ type Search struct {
 // run tunes a program as tune does where nothing is known.
 func (s *Search) run(ctx context.Context, lab measure.Lab, b *ir.Binding, set map[string]string) (*tuner.Result,
 	error) {
-	r, err := tuner.Run(ctx, tuner.Options{
+	r, err := tuner.Run(ctx, s.options(lab, b, set))
+	return r, worked(ctx, r, err)
+}
+
+// runVersions does so, and tunes versions of the source where the program's kernels spill. It returns the version that is
+// the fastest.
+func (s *Search) runVersions(ctx context.Context, lab measure.Lab, src *diag.Source, b *ir.Binding,
+	set map[string]string) (*tuner.Result, tuner.Version, error) {
+	r, v, err := tuner.RunVersions(ctx, s.options(lab, b, set), src,
+		func(ctx context.Context, o tuner.Options, _ tuner.Version) (*tuner.Result, error) {
+			return tuner.Run(ctx, o)
+		})
+	return r, v, worked(ctx, r, err)
+}
+
+func (s *Search) options(lab measure.Lab, b *ir.Binding, set map[string]string) tuner.Options {
+	return tuner.Options{
 		Bound: b, Set: set, Lab: lab, Strategy: defaultStrategy, Seed: 1, Budget: s.Budget, Trials: s.Trials,
-	})
+	}
+}
+
+// worked returns why a search has no result.
+func worked(ctx context.Context, r *tuner.Result, err error) error {
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case r.Interrupted:
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	case r.Best == "":
-		return nil, errors.New("no plan gave kernels that work")
+		return errors.New("no plan gave kernels that work")
 	}
-	return r, nil
+	return nil
 }

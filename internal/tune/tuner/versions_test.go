@@ -1,0 +1,149 @@
+package tuner
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/fission"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+)
+
+// outputs is a stencil that assigns two arrays, with long statements.
+const outputs = `
+parameter M = 510, N = 512;
+iterator j, i;
+double a[M,N], b[M,N], c[M,N], d[M,N];
+copyin a, b;
+copyout c, d;
+stencil both (c, d, a, b) {
+  c[j][i] = a[j][i-1] + a[j][i+1] + a[j-1][i] + a[j+1][i] + b[j][i-1] + b[j][i+1] + b[j-1][i] + b[j+1][i];
+  d[j][i] = a[j][i-1] - a[j][i+1] + a[j-1][i] - a[j+1][i] + b[j][i-1] - b[j][i+1] + b[j-1][i] - b[j+1][i];
+}
+both (c, d, a, b);
+`
+
+// Where kernels spill, versions of the program are tuned, and plans name the fastest. Where they do not, the program has
+// all of the search.
+func TestVersions(t *testing.T) {
+	src := diag.NewSource("outputs.loom", outputs)
+	b := program(t, outputs)
+	for _, c := range []struct {
+		spills  int
+		parts   float64 // seconds of a kernel of a part
+		version string
+		tried   string
+	}{
+		{0, 1e-4, "", ""},
+		{32, 1e-4, "trivial", " statements trivial"},
+		{32, 2e-2, "", " statements trivial"},
+	} {
+		s := newScripted(t, b, func(plan string) (float64, error) {
+			n := float64(strings.Count(plan, "{"))
+			switch {
+			case strings.Contains(plan, "both[") && !strings.Contains(plan, "stage1") || strings.Contains(plan, "sequence"):
+				return 1e-2, nil
+			case strings.Contains(plan, "both_c") || strings.Contains(plan, "both_d"):
+				return 3 * c.parts * n, nil
+			}
+			return c.parts * n, nil
+		})
+		s.spills = func(plan string) int {
+			if strings.HasPrefix(plan, "both[0:2]") {
+				return c.spills
+			}
+			return 0
+		}
+		o := options(s, b, 8)
+		o.Lab, o.MaxDepth, o.Plan = gpu(t, s), 1, plan(t, "family=cells")
+		var results int
+		o.Events = func(e Event) {
+			if e.Kind == EventResult {
+				results++
+				if e.Result.Version != c.version {
+					t.Errorf("%+v: the result is of %q", c, e.Result.Version)
+				}
+			}
+		}
+		tried := ""
+		r, v, err := RunVersions(t.Context(), o, src, func(ctx context.Context, o Options, v Version) (*Result, error) {
+			if s.bound = o.Bound; v.Name != "" {
+				tried += " " + v.Name
+			}
+			return Run(ctx, o)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Name != c.version || r.Version != c.version || tried != c.tried || results != 1 {
+			t.Errorf("%+v: %q of%s, %d results", c, v.Name, tried, results)
+		}
+		if named := strings.HasPrefix(r.Best, "fission="+c.version+";"); named != (c.version != "") {
+			t.Errorf("%+v: %s", c, r.Best)
+		}
+		if c.spills > 0 && (len(r.Versions) != 3 || r.Versions[0].Spills != 32 || r.Versions[0].Version != "" ||
+			r.Versions[2].Version != "trivial" || r.Versions[2].Spills != 0 || r.Versions[2].Seconds == 0) {
+			t.Errorf("%+v: %+v", c, r.Versions)
+		}
+		if best := r.Contenders[0]; c.spills == 0 && r.Versions != nil || best.GStencils*best.Seconds < 2.5e-4 ||
+			best.GStencils*best.Seconds > 2.6e-4 { // updates of the cells, whatever else a version computes
+			t.Errorf("%+v: %+v, %+v", c, r.Versions, best)
+		}
+	}
+}
+
+// A version that computes anything else is found on the reference executor.
+func TestVersionsAreTheSame(t *testing.T) {
+	b := program(t, outputs)
+	src := diag.NewSource("outputs.loom", outputs)
+	for _, name := range versionNames {
+		v, err := fission.Make(name, src)
+		if err != nil || v == nil {
+			continue
+		}
+		for _, wrong := range []bool{false, true} {
+			text := v.Source.Text
+			if wrong {
+				text = strings.Replace(text, "a[j+1][i]", "a[j][i]", 1)
+			}
+			p, list := lang.Load(diag.NewSource("version.loom", text))
+			if list.HasErrors() {
+				t.Fatal(list)
+			}
+			other, _ := p.Bind(nil)
+			if err := SameBits(t.Context(), b, other, nil); (err == nil) == wrong {
+				t.Errorf("%s, wrong %v: %v", name, wrong, err)
+			}
+		}
+	}
+}
+
+// A program whose kernels spill leaves half of the budget to its versions, and one whose kernels do not has all of it.
+func TestVersionsShareTheBudget(t *testing.T) {
+	b := program(t, outputs)
+	src := diag.NewSource("outputs.loom", outputs)
+	for _, spills := range []int{0, 32} {
+		s := newScripted(t, b, func(string) (float64, error) { return 1e-2, nil })
+		s.spills = func(string) int { return spills }
+		o := options(s, b, 0)
+		o.Lab, o.MaxDepth, o.Plan, o.Budget = gpu(t, s), 1, plan(t, "family=cells"), 6*time.Second
+		var seconds []float64
+		_, _, err := RunVersions(t.Context(), o, src, func(ctx context.Context, o Options, v Version) (*Result, error) {
+			s.bound = o.Bound
+			r, err := Run(ctx, o)
+			seconds = append(seconds, r.Seconds)
+			return r, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case spills == 0 && (len(seconds) != 1 || seconds[0] < 4):
+			t.Errorf("without spills the searches take %v s", seconds)
+		case spills > 0 && (len(seconds) != 3 || seconds[0] > 4 || seconds[1] > 2.5 || seconds[2] > 2.5):
+			t.Errorf("the searches take %v s", seconds)
+		}
+	}
+}
