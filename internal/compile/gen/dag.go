@@ -293,14 +293,10 @@ func (d *dag) access(most int) string {
 
 // sizes returns values of the parameters: some tiles and a remainder on most axes. Domains that others shrink need more.
 func (d *dag) sizes(grown int) map[string]string {
-	least, more := []int{60, 25, 12}[d.rank-1], []int{140, 30, 9}[d.rank-1]
 	set := map[string]string{}
 	for k, p := range d.params() {
-		n := least + d.IntN(more) + 6*grown
-		if k == d.rank-1 && d.rank > 1 {
-			n += d.IntN(20)
-		}
-		set[p] = fmt.Sprint(n)
+		least := [][]int{{60}, {16, 25}, {8, 10, 12}}[d.rank-1][k]
+		set[p] = fmt.Sprint(least + d.IntN(least) + 6*grown)
 	}
 	return set
 }

@@ -37,6 +37,8 @@ type DAGOptions struct {
 	Workers int           // pairs at a time; 0 for one
 	Budget  time.Duration // stop early after this long; 0 never
 	Log     io.Writer     // progress; nil for none
+
+	spoil func(*kernel.Module) // makes mistakes, for tests; nil for none
 }
 
 // DAGResult is what was proven of fusion and fission, as bench/results/proof-dags.json holds it.
@@ -100,7 +102,7 @@ func DAGs(ctx context.Context, o DAGOptions) *DAGResult {
 		Set: versions.Current(), FirstSeed: o.Seed, Host: Names{toolchain.ProcessorName()}, Refused: []Rule{},
 		Failures: []Fault{},
 	}
-	proofs := series[*dagPair]{o.Seed, o.Pairs, o.Workers, o.Budget, proveDAG, func(seed uint64, d *dagPair) {
+	proofs := series[*dagPair]{o.Seed, o.Pairs, o.Workers, o.Budget, o.prove, func(seed uint64, d *dagPair) {
 		r.add(seed, d)
 		if o.Log == nil {
 			return
@@ -204,11 +206,12 @@ type dagPair struct {
 	carried    int
 	refused    string
 	failure    *Fault
+	spoil      func(*kernel.Module)
 }
 
-// proveDAG makes the pair of a seed and checks it.
-func proveDAG(_ context.Context, seed uint64) (d *dagPair) {
-	d = &dagPair{seed: seed, mode: arith.Contract}
+// prove makes the pair of a seed and checks it.
+func (o *DAGOptions) prove(_ context.Context, seed uint64) (d *dagPair) {
+	d = &dagPair{seed: seed, mode: arith.Contract, spoil: o.spoil}
 	defer func() {
 		if r := recover(); r != nil {
 			d.fail(fmt.Sprintf("panic: %v\n%s", r, debug.Stack()))
@@ -299,27 +302,27 @@ func (d *dagPair) divide(rng *rand.Rand) error {
 // families that carry out sets of calls, by target.
 var setFamilies = map[lower.Target][]string{lower.CPU: {"wavefront"}, lower.GPU: {"planes", "overlap", "pipe"}}
 
+// randomCalls is in how many pairs one has random kernels of single calls: others have the plainest, which take less time.
+const randomCalls = 16
+
 // fuse draws a plan: in most pairs with kernels of several calls.
 func (d *dagPair) fuse(b *ir.Binding, rng *rand.Rand) error {
-	o := lower.Options{Target: d.target, Bound: b, Sized: true, Guard: true}
-	sampler, err := newPlanSampler(o, nil)
+	o := lower.Options{Target: d.target, Bound: b, Sized: true} // simulate guards what comes of it
+	sampler := &planSampler{options: o}
+	var err error
+	tile := [][]int64{{32}, {8, 32}, {4, 8, 32}}[len(d.made.Axes)-1]
+	if rng.IntN(randomCalls) == 0 {
+		if sampler, err = newPlanSampler(o, nil); err == nil {
+			d.plan, err = sampler.plan(rng, tile, 0)
+		}
+	} else {
+		o.Plan.Every = schedule.Config{Family: lower.Plain(d.target)}
+		d.plan, err = lower.Plan(d.made, o)
+	}
 	if err != nil {
 		return err
 	}
 	sampler.statements = 64
-	tile := [][]int64{{32}, {8, 32}, {4, 8, 32}}[len(d.made.Axes)-1]
-	if rng.IntN(3) == 0 {
-		d.plan, err = sampler.plan(rng, tile, 0)
-	} else {
-		o.Plan.Every, err = schedule.ParseConfig(map[lower.Target]string{lower.CPU: "family=loops",
-			lower.GPU: "family=cells"}[d.target])
-		if err == nil {
-			d.plan, err = lower.Plan(d.made, o)
-		}
-	}
-	if err != nil {
-		return err
-	}
 	if d.kind == fissionKind && rng.IntN(3) == 0 {
 		return nil
 	}
@@ -446,6 +449,9 @@ func (d *dagPair) simulate(b *ir.Binding) string {
 		if err := kernel.Verify(k); err != nil {
 			return fmt.Sprintf("verifier: %v", err)
 		}
+	}
+	if d.spoil != nil {
+		d.spoil(m)
 	}
 	data := map[*ir.Grid][]byte{} // what fission has added is random, too
 	for i, g := range b.Program.Grids {
