@@ -180,8 +180,8 @@ func worded(err error) error {
 	return fmt.Errorf("gridloom: %w", errors.Join(errs...))
 }
 
-// versionOf returns the version of the program that a plan names (fission=trivial), and its name, and takes it out of the
-// plan.
+// versionOf returns the version of the program that a plan names (fission=trivial), and its name, and takes it out of
+// the plan.
 func (p *Program) versionOf(plan *Plan) (*Program, string, error) {
 	v, err := engine.VersionOf(p.source, p.ir, plan.plan)
 	if err != nil {

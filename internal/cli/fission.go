@@ -62,18 +62,18 @@ func (c *fissionCmd) Run(a *app) error {
 
 // limit returns how far statements are cut.
 func (c *fissionCmd) limit() (fission.Limit, error) {
-	l := fission.Limit{Stages: c.Parts, Registers: c.Registers}
+	l := fission.Limit{Parts: c.Parts, Registers: c.Registers}
 	switch {
 	case c.Parts != 0 && c.Registers != 0:
 		return l, usage("--parts and --registers both say how far statements are cut: give one")
-	case c.Parts != 0 && (c.Parts < 2 || c.Parts > fission.MostStages):
-		return l, usage("--parts %d: statements are cut into 2 to %d parts", c.Parts, fission.MostStages)
+	case c.Parts != 0 && (c.Parts < 2 || c.Parts > fission.MostParts):
+		return l, usage("--parts %d: statements are cut into 2 to %d parts", c.Parts, fission.MostParts)
 	case c.Registers < 0:
 		return l, usage("--registers %d: a thread has 1 at least", c.Registers)
 	case (c.Parts != 0 || c.Registers != 0) && c.Only != "" && c.Only != fission.StatementVersion:
 		return l, usage("--parts and --registers are of statements, and --only %s makes another version", c.Only)
 	case c.Registers == 0 && c.Parts == 0:
-		l.Stages = fission.FewStages
+		l.Parts = fission.FewParts
 	}
 	return l, nil
 }

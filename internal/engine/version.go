@@ -33,7 +33,8 @@ func VersionOf(src *diag.Source, p *ir.Program, plan schedule.Plan) (*Version, e
 		return nil, err
 	}
 	if made == nil {
-		return nil, requestf("plan", "fission=%s: there is nothing to join or to split in %s: leave it out", name, src.Name)
+		return nil, requestf("plan", "fission=%s: there is nothing to join or to split in %s: leave it out", name,
+			src.Name)
 	}
 	q, list := lang.Load(made.Source)
 	if list.HasErrors() {

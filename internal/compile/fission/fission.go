@@ -47,7 +47,8 @@ func (s *Split) String() string {
 func (s *Split) parts() []string {
 	var list []string
 	for _, p := range s.Parts {
-		list = append(list, fmt.Sprintf("%s assigns %s, a part of %s", p.Name, strings.Join(p.Outputs, ", "), s.Stencil))
+		outputs := strings.Join(p.Outputs, ", ")
+		list = append(list, fmt.Sprintf("%s assigns %s, a part of %s", p.Name, outputs, s.Stencil))
 	}
 	return list
 }

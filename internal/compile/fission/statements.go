@@ -12,16 +12,16 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// Cut is how the statements of a stencil are cut into stages, each of which is a stencil that is called before the next
-// one. What a stage computes for later ones, it leaves in grids: values of scalar locals, and the first terms of sums,
+// Cut is how the statements of a stencil are cut into parts, each of which is a stencil that is called before the next
+// one. What a part computes for later ones, it leaves in grids: values of scalar locals, and the first terms of sums,
 // which are the same to the bit, since a sum is computed from the left.
 type Cut struct {
 	Stencil string
 	Values  []*StoredValue
-	Stages  int // the last one is the stencil itself, with what is left
+	Parts   int // the last one is the stencil itself, with what is left
 
 	body    *body
-	names   []string                  // of the stages' stencils; the last is that of the stencil
+	names   []string                  // of the parts' stencils; the last is that of the stencil
 	domains map[*lang.CallStep]string // of all statements of a call
 	like    *lang.Ident               // the grid, as it is declared, whose shape the values' grids have
 	cell    string                    // the index of the cell that is computed
@@ -33,7 +33,7 @@ type StoredValue struct {
 	Name      string // of the grid
 	Statement int    // of the body
 	Type      string
-	// Ends are how many terms of the sum are computed by the end of each stage but the last. A value that has all its
+	// Ends are how many terms of the sum are computed by the end of each part but the last. A value that has all its
 	// terms there is whole: the statement reads it alone.
 	Ends  []int
 	terms []term
@@ -47,11 +47,11 @@ type term struct {
 	before ir.Expr // the sum of those before it; nil for the first
 }
 
-// String returns the stages in a line.
+// String returns the parts in a line.
 //
 // Example text:
 //
-//	flux: 2 stages, in grids x, 3 of 5 terms of out
+//	flux: 2 parts, in grids x, 3 of 5 terms of out
 func (c *Cut) String() string {
 	var parts []string
 	for _, v := range c.Values {
@@ -61,34 +61,34 @@ func (c *Cut) String() string {
 		}
 		parts = append(parts, text)
 	}
-	return fmt.Sprintf("%s: %d stages, in grids %s", c.Stencil, c.Stages, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %d parts, in grids %s", c.Stencil, c.Parts, strings.Join(parts, ", "))
 }
 
-// fewestLoads is how many cells the values of a stage read at least: less is not worth a grid in memory.
+// fewestLoads is how many cells the values of a part read at least: less is not worth a grid in memory.
 const fewestLoads = 4
 
-// smallLocal is the part of the loads of a stage, as one of so many, below which a scalar local is computed again where
+// smallLocal is the part of the loads of a part, as one of so many, below which a scalar local is computed again where
 // it is needed.
 const smallLocal = 8
 
-// Limit says how far statements are cut: into so many stages, or until the cells that a stage's statements read fit in so
+// Limit says how far statements are cut: into so many parts, or until the cells that a part's statements read fit in so
 // many registers of a thread. One of them is 0.
-type Limit struct{ Stages, Registers int }
+type Limit struct{ Parts, Registers int }
 
-// MostStages bounds the stages of a stencil, and FewStages is how many it has where nothing is said.
-const MostStages, FewStages = 16, 2
+// MostParts bounds the parts of a stencil, and FewParts is how many it has where nothing is said.
+const MostParts, FewParts = 16, 2
 
-// stages returns how many stages statements become that read so many cells of a type.
-func (l Limit) stages(loads int, t types.Type) int {
+// parts returns how many parts statements become that read so many cells of a type.
+func (l Limit) parts(loads int, t types.Type) int {
 	if l.Registers == 0 {
-		return l.Stages
+		return l.Parts
 	}
 	needed := loads * max(1, t.Size()/4)
-	return min(MostStages, (needed+l.Registers-1)/l.Registers)
+	return min(MostParts, (needed+l.Registers-1)/l.Registers)
 }
 
 // Statements cuts the statements of stencils of a file, which means a program: about as many cells are read in each
-// stage. Stencils stay whole that have grids of their own, reductions, or statements on different domains, and those
+// part. Stencils stay whole that have grids of their own, reductions, or statements on different domains, and those
 // whose values need what the stencil has assigned before.
 func Statements(f *lang.File, p *ir.Program, l Limit) []*Cut {
 	names := f.Names()
@@ -211,7 +211,7 @@ func (c *Cut) shaped(f *lang.File, run *ir.Call) bool {
 	return c.like != nil
 }
 
-// divide chooses the values that stages leave in grids, and reports whether there are any.
+// divide chooses the values that parts leave in grids, and reports whether there are any.
 func (c *Cut) divide(p *ir.Program, l Limit, names map[string]bool) bool {
 	run := callsOf(p, c.Stencil)[0]
 	total, typ := 0, types.F32
@@ -221,11 +221,11 @@ func (c *Cut) divide(p *ir.Program, l Limit, names map[string]bool) bool {
 			typ = types.F64
 		}
 	}
-	c.Stages = l.stages(total, typ)
-	if c.Stages < 2 {
+	c.Parts = l.parts(total, typ)
+	if c.Parts < 2 {
 		return false
 	}
-	least := max(fewestLoads, total/(smallLocal*c.Stages))
+	least := max(fewestLoads, total/(smallLocal*c.Parts))
 	var values []*StoredValue
 	all := 0
 	for n, st := range c.body.statements {
@@ -236,17 +236,17 @@ func (c *Cut) divide(p *ir.Program, l Limit, names map[string]bool) bool {
 		values = append(values, v)
 		all += v.loads()
 	}
-	if c.Stages = min(c.Stages, all/fewestLoads); c.Stages < 2 {
+	if c.Parts = min(c.Parts, all/fewestLoads); c.Parts < 2 {
 		return false
 	}
-	each := float64(all) / float64(c.Stages)
+	each := float64(all) / float64(c.Parts)
 	read := 0
 	for _, v := range values {
 		of := c.body.statements[v.Statement]
-		for stage := 1; stage < c.Stages; stage++ {
+		for part := 1; part < c.Parts; part++ {
 			end, sum := 0, read
 			for i, t := range v.terms {
-				if float64(sum)+float64(t.loads)/2 > float64(stage)*each {
+				if float64(sum)+float64(t.loads)/2 > float64(part)*each {
 					break
 				}
 				sum += t.loads
@@ -264,8 +264,8 @@ func (c *Cut) divide(p *ir.Program, l Limit, names map[string]bool) bool {
 			c.Values = append(c.Values, v)
 		}
 	}
-	for stage := 1; stage < c.Stages; stage++ {
-		c.names = append(c.names, unused(fmt.Sprintf("%s_stage%d", c.Stencil, stage), names))
+	for part := 1; part < c.Parts; part++ {
+		c.names = append(c.names, unused(fmt.Sprintf("%s_part%d", c.Stencil, part), names))
 	}
 	c.names = append(c.names, c.Stencil)
 	for _, v := range c.Values {
@@ -306,7 +306,7 @@ func (v *StoredValue) mostBut() int {
 // typeNames are the types of values in the language.
 var typeNames = map[types.Type]string{types.F64: "double", types.F32: "float"}
 
-// value returns what a statement computes as a value that stages may compute; nil if they may not.
+// value returns what a statement computes as a value that parts may compute; nil if they may not.
 func (c *Cut) value(run *ir.Call, n int, st *statement) *StoredValue {
 	var x lang.Expr
 	of := st.Span()
@@ -435,12 +435,12 @@ func loadsOf(x ir.Expr) map[string]bool {
 	return list
 }
 
-// done returns how many terms of the value are computed before a stage, which counts from 1.
-func (v *StoredValue) done(stage int) int {
-	if stage < 2 {
+// done returns how many terms of the value are computed before a part, which counts from 1.
+func (v *StoredValue) done(part int) int {
+	if part < 2 {
 		return 0
 	}
-	return v.Ends[min(stage-2, len(v.Ends)-1)]
+	return v.Ends[min(part-2, len(v.Ends)-1)]
 }
 
 // names returns the names in some of the terms.

@@ -26,7 +26,7 @@ copyin u, v, f;
 copyout v, w, g;
 `
 
-// Stages compute the values of large locals, and the first terms of sums. The last one has the name of the stencil.
+// Parts compute the values of large locals, and the first terms of sums. The last one has the name of the stencil.
 func TestWriteCuts(t *testing.T) {
 	cuts, text := cut(t, long+`
 // the sum
@@ -38,8 +38,8 @@ stencil far (out, inout:v, u, h) {
   v[j][i] = x;
 }
 far (w, v, u, h);
-`, fission.Limit{Stages: 2})
-	if len(cuts) != 1 || cuts[0].String() != "far: 2 stages, in grids x, 2 of 7 terms of out" {
+`, fission.Limit{Parts: 2})
+	if len(cuts) != 1 || cuts[0].String() != "far: 2 parts, in grids x, 2 of 7 terms of out" {
 		t.Errorf("%v", cuts)
 	}
 	const want = `
@@ -48,7 +48,7 @@ float f[M,N], g[M,N];
 `
 	for _, part := range []string{want, `
 // the sum
-stencil far_stage1 (v, u, h) {
+stencil far_part1 (v, u, h) {
   shmem u;
   double small = 2*h;
   far_x[j][i] = small*u[j][i-2] + u[j][i+1]*v[j][i] + u[j-1][i] + u[j+1][i];
@@ -63,7 +63,7 @@ stencil far (out, inout:v, u, h) {
   out[j][i] = far_out[j][i] + h*v[j][i-1]*v[j][i+1] - u[j][i-1] - u[j][i+1] - v[j-1][i] - v[j+1][i]*small;
   v[j][i] = x;
 }
-[1:M-2, 2:N-2] : far_stage1 (v, u, h);
+[1:M-2, 2:N-2] : far_part1 (v, u, h);
 [1:M-2, 2:N-2] : far (w, v, u, h);
 `} {
 		if !strings.Contains(text, part) {
@@ -72,6 +72,9 @@ stencil far (out, inout:v, u, h) {
 	}
 }
 
+// star is a sum of eight terms.
+const star = "u[j][i-1] + u[j][i+1] + u[j-1][i] + u[j+1][i] - u[j][i-2] - u[j][i+2] + u[j-2][i] + u[j+2][i]"
+
 // What is cut, and what stays whole.
 func TestStatements(t *testing.T) {
 	for _, c := range []struct {
@@ -79,31 +82,30 @@ func TestStatements(t *testing.T) {
 		limit         fission.Limit
 		want          string
 	}{
-		{"a sum", "stencil s (a, u) { a[j][i] = u[j][i-1] + u[j][i+1] + u[j-1][i] + u[j+1][i] - u[j][i-2] - u[j][i+2]" +
-			" + u[j-2][i] + u[j+2][i]; } s (w, u);", fission.Limit{Stages: 2}, "s: 2 stages, in grids 4 of 8 terms of a"},
-		{"four stages", "stencil s (a, u) { a[j][i] = u[j][i-1] + u[j][i+1] + u[j-1][i] + u[j+1][i] - u[j][i-2] - u[j][i+2]" +
-			" + u[j-2][i] + u[j+2][i] + u[j-1][i-1] + u[j+1][i+1] + u[j-1][i+1] + u[j+1][i-1] + u[j-2][i-2] + " +
-			"u[j+2][i+2] + u[j-2][i+2] + u[j+2][i-2]; } s (w, u);", fission.Limit{Stages: 4},
-			"s: 4 stages, in grids 12 of 16 terms of a"},
-		{"registers", "stencil s (a, u) { a[j][i] = u[j][i-1] + u[j][i+1] + u[j-1][i] + u[j+1][i] - u[j][i-2] - u[j][i+2]" +
-			" + u[j-2][i] + u[j+2][i]; } s (w, u);", fission.Limit{Registers: 8}, "s: 2 stages, in grids 4 of 8 terms of a"},
-		{"enough registers", "stencil s (a, u) { a[j][i] = u[j][i-1] + u[j][i+1] + u[j-1][i] + u[j+1][i] - u[j][i-2] -" +
-			" u[j][i+2] + u[j-2][i] + u[j+2][i]; } s (w, u);", fission.Limit{Registers: 16}, ""},
-		{"no name for a product that a sum takes in", "stencil s (a, u) { a[j][i] = 0.3*u[j][i-1] + (u[j][i+1] + u[j-1][i]" +
-			" + u[j+1][i] + u[j][i-2] + u[j][i+2] + u[j-2][i] + u[j+2][i]); } s (w, u);", fission.Limit{Stages: 2}, ""},
-		{"it reads what was assigned", "stencil s (a, b, u) { b[j][i] = u[j][i-1]; a[j][i] = b[j][i-1] + b[j][i+1] + b[j-1][i]" +
-			" + b[j+1][i] + u[j][i-2] + u[j][i+2] + u[j-2][i] + u[j+2][i]; } s (w, v, u);", fission.Limit{Stages: 2}, ""},
-		{"a local that is assigned again", "stencil s (a, u) { double x = u[j][i-1] + u[j][i+1] + u[j-1][i] + u[j+1][i]; " +
-			"x += u[j][i-2] + u[j][i+2] + u[j-2][i] + u[j+2][i]; a[j][i] = x; } s (w, u);", fission.Limit{Stages: 2}, ""},
-		{"two domains", "stencil s (a, b, u) { a[j][i] = u[j][i-1] + u[j][i+1] + u[j-1][i] + u[j+1][i] - u[j][i-2] - u[j][i+2]" +
-			" + u[j-2][i] + u[j+2][i]; b[j][i] = u[j][i]; } s (w, v, u);", fission.Limit{Stages: 2}, ""},
-		{"a reduction", "double r; stencil s (a, u, r) { a[j][i] = u[j][i-1] + u[j][i+1] + u[j-1][i] + u[j+1][i] - " +
-			"u[j][i-2] - u[j][i+2] + u[j-2][i] + u[j+2][i]; reduce max r = u[j][i]; } s (w, u, r);",
-			fission.Limit{Stages: 2}, ""},
-		{"few cells", "stencil s (a, u) { a[j][i] = u[j][i-1] + u[j][i+1]; } s (w, u);", fission.Limit{Stages: 2}, ""},
-		{"two calls, one in place, of floats", "stencil s (a, x) { a[j][i] += x[j][i-1] + x[j][i+1] + x[j-1][i] + x[j+1][i] - " +
-			"x[j][i-2]*x[j][i+2] - x[j-2][i]*x[j+2][i]; } s (g, f); [2:M-3, 3:N-4] : s (g, f);", fission.Limit{Stages: 3},
-			"s: 2 stages, in grids 4 of 6 terms of a"},
+		{"a sum", "stencil s (a, u) { a[j][i] = " + star + "; } s (w, u);", fission.Limit{Parts: 2},
+			"s: 2 parts, in grids 4 of 8 terms of a"},
+		{"four parts", "stencil s (a, u) { a[j][i] = " + star + " + u[j-1][i-1] + u[j+1][i+1] + u[j-1][i+1]" +
+			" + u[j+1][i-1] + u[j-2][i-2] + u[j+2][i+2] + u[j-2][i+2] + u[j+2][i-2]; } s (w, u);", fission.Limit{Parts: 4},
+			"s: 4 parts, in grids 12 of 16 terms of a"},
+		{"registers", "stencil s (a, u) { a[j][i] = " + star + "; } s (w, u);", fission.Limit{Registers: 8},
+			"s: 2 parts, in grids 4 of 8 terms of a"},
+		{"enough registers", "stencil s (a, u) { a[j][i] = " + star + "; } s (w, u);",
+			fission.Limit{Registers: 16}, ""},
+		{"no name for a product that a sum takes in", "stencil s (a, u) { a[j][i] = 0.3*u[j][i-1] + (" + star +
+			"); } s (w, u);", fission.Limit{Parts: 2}, ""},
+		{"it reads what was assigned", "stencil s (a, b, u) { b[j][i] = u[j][i-1]; a[j][i] = " +
+			strings.ReplaceAll(star, "u[", "b[") + "; } s (w, v, u);", fission.Limit{Parts: 2}, ""},
+		{"a local that is assigned again", "stencil s (a, u) { double x = " + star + "; x += " + star +
+			"; a[j][i] = x; } s (w, u);", fission.Limit{Parts: 2}, ""},
+		{"two domains", "stencil s (a, b, u) { a[j][i] = " + star + "; b[j][i] = u[j][i]; } s (w, v, u);",
+			fission.Limit{Parts: 2}, ""},
+		{"a reduction", "double r; stencil s (a, u, r) { a[j][i] = " + star + "; reduce max r = u[j][i]; } " +
+			"s (w, u, r);",
+			fission.Limit{Parts: 2}, ""},
+		{"few cells", "stencil s (a, u) { a[j][i] = u[j][i-1] + u[j][i+1]; } s (w, u);", fission.Limit{Parts: 2}, ""},
+		{"two calls, one in place, of floats", "stencil s (a, x) { a[j][i] += x[j][i-1] + x[j][i+1] + x[j-1][i] + " +
+			"x[j+1][i] - x[j][i-2]*x[j][i+2] - x[j-2][i]*x[j+2][i]; } s (g, f); [2:M-3, 3:N-4] : s (g, f);",
+			fission.Limit{Parts: 3}, "s: 2 parts, in grids 4 of 6 terms of a"},
 	} {
 		cuts, text := cut(t, long+c.program, c.limit)
 		got := ""
@@ -133,7 +135,7 @@ func TestCutsEqualTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cuts, text := cut(t, string(data), fission.Limit{Stages: 2 + n%3})
+		cuts, text := cut(t, string(data), fission.Limit{Parts: 2 + n%3})
 		if len(cuts) == 0 {
 			continue
 		}
@@ -156,7 +158,7 @@ func TestCutsEqualTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cuts, text := cut(t, c.Source, fission.Limit{Stages: 2 + int(seed%3)})
+		cuts, text := cut(t, c.Source, fission.Limit{Parts: 2 + int(seed%3)})
 		if len(cuts) == 0 {
 			continue
 		}

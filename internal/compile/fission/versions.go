@@ -43,10 +43,10 @@ func (e *UnknownVersion) Error() string {
 func limitOf(name string) (string, Limit) {
 	text, of := strings.CutPrefix(name, StatementVersion+"-")
 	n, err := strconv.Atoi(text)
-	if !of || err != nil || n < 2 || n > MostStages || strconv.Itoa(n) != text {
-		return name, Limit{Stages: FewStages}
+	if !of || err != nil || n < 2 || n > MostParts || strconv.Itoa(n) != text {
+		return name, Limit{Parts: FewParts}
 	}
-	return StatementVersion, Limit{Stages: n}
+	return StatementVersion, Limit{Parts: n}
 }
 
 // Make makes the version of a name of a text that was checked: one of Names, or statements-3 and so on. The version is

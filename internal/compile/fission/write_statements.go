@@ -13,14 +13,14 @@ import (
 func WriteCuts(f *lang.File, cuts []*Cut) string {
 	w := &writer{text: f.Source.Text}
 	of := map[string]*Cut{}
-	formals := map[string][]int{} // of the stages' stencils
+	formals := map[string][]int{} // of the parts' stencils
 	grids := map[int][]string{}   // what is declared behind a place
 	for _, c := range cuts {
 		of[c.Stencil] = c
 		var stencils []string
-		for stage := 1; stage <= c.Stages; stage++ {
-			if s := newStage(w, c, stage); s != nil {
-				formals[c.names[stage-1]] = s.formals
+		for part := 1; part <= c.Parts; part++ {
+			if s := newPartText(w, c, part); s != nil {
+				formals[c.names[part-1]] = s.formals
 				stencils = append(stencils, s.text())
 			}
 		}
@@ -79,25 +79,25 @@ func declarationOf(f *lang.File, name *lang.Ident) lang.Item {
 	panic("fission: no declaration of " + name.Name)
 }
 
-// stageText is a stage's stencil that is written.
-type stageText struct {
+// partText is a part's stencil that is written.
+type partText struct {
 	*Cut
 	w       *writer
-	stage   int
+	part    int
 	wanted  map[int]bool // statements of the body
 	names   map[string]bool
 	formals []int
 }
 
-// newStage finds what a stage consists of; nil if it computes nothing.
-func newStage(w *writer, c *Cut, stage int) *stageText {
-	s := &stageText{Cut: c, w: w, stage: stage, wanted: map[int]bool{}, names: map[string]bool{}}
+// newPartText finds what a part consists of; nil if it computes nothing.
+func newPartText(w *writer, c *Cut, part int) *partText {
+	s := &partText{Cut: c, w: w, part: part, wanted: map[int]bool{}, names: map[string]bool{}}
 	for n := len(c.body.statements) - 1; n >= 0; n-- {
 		st := c.body.statements[n]
 		switch v := c.valueOf(n); {
-		case stage < c.Stages && v != nil && v.done(stage+1) > v.done(stage):
-			s.want(n, v.names(v.done(stage), v.done(stage+1)))
-		case stage == c.Stages && !c.body.locals[st.writes[0]]:
+		case part < c.Parts && v != nil && v.done(part+1) > v.done(part):
+			s.want(n, v.names(v.done(part), v.done(part+1)))
+		case part == c.Parts && !c.body.locals[st.writes[0]]:
 			s.want(n, nil)
 		case s.wanted[n]: // by a later statement
 			s.want(n, nil)
@@ -122,14 +122,14 @@ func (c *Cut) valueOf(n int) *StoredValue {
 	return c.Values[i]
 }
 
-// want notes that a statement is of the stage, and what it needs: all that it reads, if no names are given.
-func (s *stageText) want(n int, names []string) {
+// want notes that a statement is of the part, and what it needs: all that it reads, if no names are given.
+func (s *partText) want(n int, names []string) {
 	s.wanted[n] = true
 	st := s.body.statements[n]
 	if names == nil {
 		names = append(slices.Clone(st.reads), st.writes...)
-		if v := s.valueOf(n); v != nil && v.done(s.stage) > 0 {
-			names = append(v.names(v.done(s.stage), len(v.terms)), st.writes...)
+		if v := s.valueOf(n); v != nil && v.done(s.part) > 0 {
+			names = append(v.names(v.done(s.part), len(v.terms)), st.writes...)
 		}
 	}
 	for _, name := range names {
@@ -146,7 +146,7 @@ func (s *stageText) want(n int, names []string) {
 }
 
 // text returns the stencil.
-func (s *stageText) text() string {
+func (s *partText) text() string {
 	var out strings.Builder
 	if s.body.def.Pragma != nil {
 		out.WriteString(s.w.of(s.body.def.Pragma) + "\n")
@@ -154,13 +154,13 @@ func (s *stageText) text() string {
 	var args []string
 	for _, n := range s.formals {
 		f := s.body.def.Formals[n]
-		if s.stage == s.Stages {
+		if s.part == s.Parts {
 			args = append(args, s.w.of(f))
 		} else { // it writes none
 			args = append(args, f.Name.Name)
 		}
 	}
-	fmt.Fprintf(&out, "stencil %s (%s) {\n", s.Cut.names[s.stage-1], strings.Join(args, ", "))
+	fmt.Fprintf(&out, "stencil %s (%s) {\n", s.Cut.names[s.part-1], strings.Join(args, ", "))
 	first := 0
 	for n, st := range s.body.def.Body {
 		var lines []string
@@ -176,7 +176,7 @@ func (s *stageText) text() string {
 			continue
 		}
 		above, behind := "", ""
-		if s.stage == s.Stages {
+		if s.part == s.Parts {
 			above, behind = s.w.comments(s.body.def, n)
 		}
 		out.WriteString(above + strings.Join(lines, "\n") + behind + "\n")
@@ -185,8 +185,8 @@ func (s *stageText) text() string {
 	return out.String()
 }
 
-// hint returns what the stage has of a hint.
-func (s *stageText) hint(st lang.Stmt) []string {
+// hint returns what the part has of a hint.
+func (s *partText) hint(st lang.Stmt) []string {
 	p := &Part{}
 	for n := range s.wanted {
 		p.Statements = append(p.Statements, n)
@@ -194,7 +194,7 @@ func (s *stageText) hint(st lang.Stmt) []string {
 	switch st.(type) {
 	case *lang.Storage, *lang.AssignDirective:
 		b := *s.body
-		b.statements = nil // hints name grids that the stage has
+		b.statements = nil // hints name grids that the part has
 		for name := range s.names {
 			b.statements = append(b.statements, &statement{reads: []string{name}})
 		}
@@ -209,26 +209,26 @@ func (s *stageText) hint(st lang.Stmt) []string {
 	return nil
 }
 
-// line returns what the stage has of a statement.
-func (s *stageText) line(n int) string {
+// line returns what the part has of a statement.
+func (s *partText) line(n int) string {
 	st := s.body.statements[n]
 	v := s.valueOf(n)
 	stored := ""
 	if v != nil {
 		stored = v.Name + s.cell
 	}
-	if v != nil && s.stage < s.Stages && v.done(s.stage+1) > v.done(s.stage) {
-		text := s.terms(v, v.done(s.stage), v.done(s.stage+1))
-		if v.done(s.stage) > 0 {
+	if v != nil && s.part < s.Parts && v.done(s.part+1) > v.done(s.part) {
+		text := s.terms(v, v.done(s.part), v.done(s.part+1))
+		if v.done(s.part) > 0 {
 			text = stored + text
 		}
 		text = fmt.Sprintf("%s = %s;", stored, text)
-		if v.done(s.stage+1) == len(v.terms) && s.isRead(n) {
+		if v.done(s.part+1) == len(v.terms) && s.isRead(n) {
 			text += fmt.Sprintf("\n%s %s = %s;", s.typeOf(st), st.writes[0], stored)
 		}
 		return text
 	}
-	if v == nil || v.done(s.stage) == 0 {
+	if v == nil || v.done(s.part) == 0 {
 		if st.declares != nil {
 			return s.typeOf(st) + " " + s.w.of(st.declares) + ";"
 		}
@@ -239,23 +239,23 @@ func (s *stageText) line(n int) string {
 	if st.declares != nil {
 		own = st.declares.Span()
 	}
-	text := s.w.text[own.Start:at.Start] + stored + s.terms(v, v.done(s.stage), len(v.terms)) + s.w.text[at.End:own.End]
+	text := s.w.text[own.Start:at.Start] + stored + s.terms(v, v.done(s.part), len(v.terms)) + s.w.text[at.End:own.End]
 	if st.declares != nil {
 		return s.typeOf(st) + " " + text + ";"
 	}
 	return text
 }
 
-// isRead reports whether a later statement of the stage reads the local that a statement declares.
-func (s *stageText) isRead(n int) bool {
+// isRead reports whether a later statement of the part reads the local that a statement declares.
+func (s *partText) isRead(n int) bool {
 	name := s.body.statements[n].writes[0]
 	return s.body.locals[name] && s.names[name]
 }
 
-func (s *stageText) typeOf(st *statement) string { return st.Stmt.(*lang.VarDecl).Type.Name }
+func (s *partText) typeOf(st *statement) string { return st.Stmt.(*lang.VarDecl).Type.Name }
 
 // terms returns the text of some terms of a sum, which begins with an operator unless they are the first.
-func (s *stageText) terms(v *StoredValue, from, to int) string {
+func (s *partText) terms(v *StoredValue, from, to int) string {
 	if from == to {
 		return ""
 	}

@@ -291,7 +291,8 @@ func (d *dag) access(most int) string {
 	return text
 }
 
-// sizes returns values of the parameters: some tiles and a remainder on most axes. Domains that others shrink need more.
+// sizes returns values of the parameters: some tiles and a remainder on most axes. Domains that others shrink need
+// more.
 func (d *dag) sizes(grown int) map[string]string {
 	set := map[string]string{}
 	for k, p := range d.params() {

@@ -28,8 +28,8 @@ type Part struct {
 // Of returns a part as a loop.
 func (a *Arrangement) Of(p Part) Loop { return Loop{a.Name, a.Iterate, p.Members} }
 
-// Arrange puts sets of a loop's calls and rotations, and what is in none of them, into an order in which each finds what
-// it reads as the loop makes it. Of all such orders it is the one in which the parts come as early as their first
+// Arrange puts sets of a loop's calls and rotations, and what is in none of them, into an order in which each finds
+// what it reads as the loop makes it. Of all such orders it is the one in which the parts come as early as their first
 // members. The error is a Refusal where a set has a number twice or one that another has, or where there is no order.
 func Arrange(l Loop, depth int64, sets [][]int) (*Arrangement, error) {
 	a := &Arrangement{Loop: l, Depth: depth}
@@ -39,7 +39,8 @@ func Arrange(l Loop, depth int64, sets [][]int) (*Arrangement, error) {
 		for _, n := range set {
 			switch {
 			case n < 0 || n >= l.Leaves():
-				return nil, a.refuse(l.Iterate.Range, "%s is not of the loop, which has 0 to %d", a.say(n), l.Leaves()-1)
+				return nil, a.refuse(l.Iterate.Range, "%s is not of the loop, which has 0 to %d", a.say(n),
+					l.Leaves()-1)
 			case of[n]:
 				r := a.refuse(l.at(n), "%s is in two kernels", a.say(n))
 				r.Hint = "name each call in one kernel"
@@ -226,8 +227,8 @@ func (a *Arrangement) String() string {
 	return fmt.Sprintf("%s, %d %s: %s\n", a.Name, a.Depth, unit, strings.Join(parts, ", "))
 }
 
-// Verify checks that each call and each rotation is in one part, and that none comes before what it needs. An error is a
-// mistake of the compiler.
+// Verify checks that each call and each rotation is in one part, and that none comes before what it needs. An error is
+// a mistake of the compiler.
 func (a *Arrangement) Verify() error {
 	at := map[int]int{} // the part of each number
 	for i, p := range a.Parts {

@@ -9,11 +9,14 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/graph"
 )
 
-// chains is two chains of calls, one between the calls of the other, and a call that needs both; then a loop of two that
-// have nothing to do with each other.
+// chains is two chains of calls, one between the calls of the other, and a call that needs both; then a loop of two
+// that have nothing to do with each other.
 const chains = `s (b, a); s (d, c); full (a, b); full (c, d); add (b, a, c);
 iterate 9 { s (b, a); s (d, c); swap (a, b); swap (c, d); }
 iterate 9 { s (b, a); swap (a, b); full (c, a); full (d, b); }`
+
+// apart begins the refusals of sets of a sequence.
+const apart = "the statements of sequence cannot share a kernel: "
 
 // arranged are sets of calls, with the order that they are executed in or why there is none.
 var arranged = []struct {
@@ -28,23 +31,23 @@ var arranged = []struct {
 	{0, 1, [][]int{{1, 3}}, "sequence, 1 iteration: 0 (s), [1,3], 2 (full), 4 (add)", ""},
 	{0, 1, [][]int{{0, 3}}, "sequence, 1 iteration: 1 (s.2), [0,3], 2 (full), 4 (add)", ""},
 	{0, 1, [][]int{{1, 3, 4}}, "sequence, 1 iteration: 0 (s), 2 (full), [1,3:5]", ""},
-	{0, 1, [][]int{{0, 4}}, "the statements of sequence cannot share a kernel: of sequence[0,4] and 2 (full) each part would have " +
+	{0, 1, [][]int{{0, 4}}, apart + "of sequence[0,4] and 2 (full) each part would have " +
 		"to come before the other: 0 (s) before 2 (full) (b), and 2 (full) before 4 (add) (a)",
 		"name what comes in between, too: sequence[0,2,4]"},
-	{0, 1, [][]int{{0, 3}, {1, 2}}, "the statements of sequence cannot share a kernel: of sequence[0,3] and sequence[1:3] each " +
+	{0, 1, [][]int{{0, 3}, {1, 2}}, apart + "of sequence[0,3] and sequence[1:3] each " +
 		"part would have to come before the other: 0 (s) before 2 (full) (b), and 1 (s.2) before 3 (full.2) (d)",
 		"sequence[0:4]"},
-	{0, 1, [][]int{{0, 2}, {2, 4}}, "the statements of sequence cannot share a kernel: 2 (full) is in two kernels", "in one kernel"},
-	{0, 1, [][]int{{3, 7}}, "the statements of sequence cannot share a kernel: 7 is not of the loop, which has 0 to 4", ""},
+	{0, 1, [][]int{{0, 2}, {2, 4}}, apart + "2 (full) is in two kernels", "in one kernel"},
+	{0, 1, [][]int{{3, 7}}, apart + "7 is not of the loop, which has 0 to 4", ""},
 	{1, 1, [][]int{{0, 1}}, "body, 1 iteration: [0:2], 2 (a rotation), 3 (a rotation)", ""},
 	{1, 3, [][]int{{0, 2}, {1, 3}}, "body, 3 iterations: [0,2], [1,3]", ""},
 	{1, 3, [][]int{{0, 2}}, "3 iterations of body cannot share a kernel: 1 (s.2) is in no kernel of so many iterations",
 		"or all of body[0:4]"},
-	{1, 3, [][]int{{0}, {1, 3}, {2}}, "3 iterations of body cannot share a kernel: of body[0:1] and body[2:3] each part would " +
-		"have to come before the other: 0 (s) before 2 (a rotation) (b), and 2 (a rotation) before 0 (s) (a)",
+	{1, 3, [][]int{{0}, {1, 3}, {2}}, "3 iterations of body cannot share a kernel: of body[0:1] and body[2:3] each " +
+		"part would have to come before the other: 0 (s) before 2 (a rotation) (b), and 2 (a rotation) before 0 (s) (a)",
 		"name body[0,2]@3"},
-	{2, 1, [][]int{{0, 3}}, "the statements of an iteration of body.2 cannot share a kernel: of body.2[0,3] and 1 (a rotation) " +
-		"each part would have to come before the other: 0 (s) before 1 (a rotation) (b), and 1 (a rotation) before " +
+	{2, 1, [][]int{{0, 3}}, "the statements of an iteration of body.2 cannot share a kernel: of body.2[0,3] and 1 " +
+		"(a rotation) each part would have to come before the other: 0 (s) before 1 (a rotation) (b), and 1 (a rotation) before " +
 		"3 (full.4) (b)", "body.2[0:2,3]"},
 }
 
@@ -81,7 +84,8 @@ func TestWrongArrangements(t *testing.T) {
 		{0, 1, []graph.Part{{[]int{0, 2}, true}, {[]int{1, 2, 3, 4}, true}}, "2 (full) is in two parts"},
 		{0, 1, []graph.Part{{[]int{1, 3, 4}, true}, {[]int{0, 2}, true}}, "4 (add) does not come after 0 (s)"},
 		{0, 1, []graph.Part{{[]int{2, 0}, true}, {[]int{1, 3, 4}, true}}, "has the members [2 0]"},
-		{1, 2, []graph.Part{{[]int{0, 2}, true}, {[]int{1}, false}, {[]int{3}, false}}, "is by itself for 2 iterations"},
+		{1, 2, []graph.Part{{[]int{0, 2}, true}, {[]int{1}, false}, {[]int{3}, false}},
+			"is by itself for 2 iterations"},
 		{1, 2, []graph.Part{{[]int{0}, true}, {[]int{1, 2, 3}, true}}, "2 (a rotation) does not come after 0 (s)"},
 	} {
 		a := &graph.Arrangement{Loop: graph.Loops(p)[c.loop], Depth: c.depth, Parts: c.parts}

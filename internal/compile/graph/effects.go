@@ -6,8 +6,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 )
 
-// effects are the grids and reduced scalars that a call or a rotation reads and writes. A rotation writes its grids. What
-// a call assigns it may leave as it was in some cells: so a write is a read, too, where order matters.
+// effects are the grids and reduced scalars that a call or a rotation reads and writes. A rotation writes its grids.
+// What a call assigns it may leave as it was in some cells: so a write is a read, too, where order matters.
 type effects struct {
 	reads, writes []resource
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
-// arranged is iterations of a loop that are carried out in parts, on the way to a kernel.Span: its launches are those of
-// the parts, one after the other.
+// arranged is iterations of a loop that are carried out in parts, on the way to a kernel.Span: its launches are those
+// of the parts, one after the other.
 type arranged struct {
 	*module
 	*graph.Arrangement

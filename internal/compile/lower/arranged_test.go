@@ -76,7 +76,8 @@ swap (a, b);
 			for k, size := range []string{"M=13 N=37", "M=9 N=18", "M=35 N=70"} {
 				plan := fmt.Sprintf(c.plan, families[k%2], families[(k+1)%2])
 				plan, _, _ = strings.Cut(plan, "%!")
-				if err := checkSpan(t, c.target, bind(t, p, size).In(arith.Contract), plan, uint64(10*n+k)); err != nil {
+				b := bind(t, p, size).In(arith.Contract)
+				if err := checkSpan(t, c.target, b, plan, uint64(10*n+k)); err != nil {
 					t.Errorf("%s, %s: %v", size, plan, err)
 				}
 			}

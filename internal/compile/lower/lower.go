@@ -118,8 +118,8 @@ func Choices(p *ir.Program, o Options) ([]Choice, error) {
 // memory.
 func choose(p *ir.Program, o Options) (*module, []*nest, error) {
 	if version, _ := o.Plan.Fission(); version != "" {
-		return nil, nil, fmt.Errorf("plan: fission=%s names a version of the source, and kernels are made of one: take "+
-			"the plan with the source that it was found for", version)
+		return nil, nil, fmt.Errorf("plan: fission=%s names a version of the source, and kernels are made of one: "+
+			"take the plan with the source that it was found for", version)
 	}
 	locals, plan, err := localsOf(o.Plan)
 	if err != nil {

@@ -324,7 +324,8 @@ func (s *spanKernel) build() error {
 	span := s.pipeline.Span
 	out := &kernel.Span{
 		Iterate: span.Iterate, Depth: span.Depth, Repeats: s.repeats(), After: span.After, Dropped: span.Dropped,
-		Work: s.work, Exchanges: s.replaced, Domain: s.domain, Launches: []*kernel.Launch{s.launch}, Prepare: s.prepares,
+		Work: s.work, Exchanges: s.replaced, Domain: s.domain,
+		Launches: []*kernel.Launch{s.launch}, Prepare: s.prepares,
 	}
 	if s.complete {
 		out.After = 0

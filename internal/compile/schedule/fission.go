@@ -2,8 +2,8 @@ package schedule
 
 import "slices"
 
-// fissionSetting is the setting of a plan that names a version of the program, which fission makes of the source. It is no
-// parameter of a kernel: the version has calls and kernels of its own.
+// fissionSetting is the setting of a plan that names a version of the program, which fission makes of the source. It
+// is no parameter of a kernel: the version has calls and kernels of its own.
 const fissionSetting = "fission"
 
 // Fission returns the version of the program that a plan is of, and what the plan says of that; "" is the program as it

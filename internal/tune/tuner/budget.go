@@ -81,8 +81,8 @@ func (t *tuning) spilled(p schedule.Plan) int {
 	return most
 }
 
-// spilledBy returns how many bytes of a thread a configuration spills, as the device or the compiler has told; 0 if it is
-// not known.
+// spilledBy returns how many bytes of a thread a configuration spills, as the device or the compiler has told; 0 if it
+// is not known.
 func (k *kernelSearch) spilledBy(c schedule.Config) int {
 	if i := slices.IndexFunc(k.list, func(o *Outcome) bool { return o.Config == c.String() }); i >= 0 {
 		return k.list[i].Spills

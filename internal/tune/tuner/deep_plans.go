@@ -91,8 +91,8 @@ func (t *tuning) iterationsOf(ctx context.Context, k schedule.Kernel) (*tunedCal
 	return call, nil
 }
 
-// saved returns the seconds that kernels of several iterations, and of sets of calls, save, for one run of the call that
-// runs most often. The seconds are by part.
+// saved returns the seconds that kernels of several iterations, and of sets of calls, save, for one run of the call
+// that runs most often. The seconds are by part.
 func (l *tunedLoop) saved(seconds map[*tunedCall]float64) float64 {
 	single, bySets := 0.0, 0.0
 	for _, call := range l.calls {
@@ -143,8 +143,8 @@ func (t *tuning) withNamed(p schedule.Plan, alternative int) (plan schedule.Plan
 const mostSpanPlans = 4
 
 // spanPlans returns the best kernels of single iterations together with those of several that pay, and those of sets of
-// calls, the likely best first. The others have the next best configurations of the depth that matters most, and the next
-// best depth. A loop whose spans the user's plan names has these.
+// calls, the likely best first. The others have the next best configurations of the depth that matters most, and the
+// next best depth. A loop whose spans the user's plan names has these.
 func (t *tuning) spanPlans() []schedule.Plan {
 	var plans []schedule.Plan
 	for n := range mostSpanPlans {
@@ -172,8 +172,8 @@ func (t *tuning) spanPlans() []schedule.Plan {
 	return plans
 }
 
-// ways returns how a loop may be carried out by kernels of several calls or iterations: by those of whole iterations, or
-// by those of sets of its calls; the way that saves more comes first.
+// ways returns how a loop may be carried out by kernels of several calls or iterations: by those of whole iterations,
+// or by those of sets of its calls; the way that saves more comes first.
 func (t *tuning) ways(whole *tunedLoop, alternative int) [][]schedule.Kernel {
 	var ways [2][]schedule.Kernel
 	var saved [2]float64

@@ -14,8 +14,8 @@ import (
 const wholePart = 0.5
 
 // findLoops makes the searches of the loops whose iterations may share a kernel, and notes why others may not. Sets of
-// calls are searched where those of a whole iteration may not share a kernel, where some of them have nothing to do with
-// others, and where the user's plan names them.
+// calls are searched where those of a whole iteration may not share a kernel, where some of them have nothing to do
+// with others, and where the user's plan names them.
 func (t *tuning) findLoops() {
 	for _, loop := range t.subject.loops {
 		given := t.givenSets(loop)
@@ -75,8 +75,8 @@ func (t *tuning) findLoop(loop *tunedLoop) error {
 	return err
 }
 
-// smaller returns sets of about half of a loop's calls, to search if kernels of all of them spill; nil if there are none,
-// or if other sets are searched.
+// smaller returns sets of about half of a loop's calls, to search if kernels of all of them spill; nil if there are
+// none, or if other sets are searched.
 func (l *loopSearch) smaller() [][]int {
 	whole := l.loop.Loop
 	if l.named != nil || whole.Set != nil || len(l.loop.sets) > 0 || whole.Assignments() < 4 {

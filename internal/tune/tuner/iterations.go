@@ -125,7 +125,8 @@ func (l *tunedLoop) setOf(s *subject, set []int) *tunedLoop {
 	return x
 }
 
-// loopOf returns the loop, or the set of calls of one, that a kernel of a plan is of; nil if that never runs, or is none.
+// loopOf returns the loop, or the set of calls of one, that a kernel of a plan is of; nil if that never runs, or is
+// none.
 func (s *subject) loopOf(k schedule.Kernel) *tunedLoop {
 	i := slices.IndexFunc(s.loops, func(l *tunedLoop) bool { return l.Name == k.Call })
 	switch {

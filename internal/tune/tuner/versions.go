@@ -159,7 +159,8 @@ func versionsText(list []VersionResult, fastest string) string {
 	return text
 }
 
-// share limits a version's search to its part of what is left, of so many versions. It returns false if nothing is left.
+// share limits a version's search to its part of what is left, of so many versions. It returns false if nothing is
+// left.
 func (o *Options) share(left int) bool {
 	if o.Budget == 0 {
 		o.Started, o.Trials = time.Time{}, max(1, o.Trials/2)
@@ -260,7 +261,8 @@ func (r *Result) seconds() float64 {
 
 // asVersion returns the result in short.
 func (r *Result) asVersion(name string, err error) VersionResult {
-	v := VersionResult{Version: name, Seconds: r.seconds(), Spills: r.Spills, Trials: r.Trials, Best: named(r.Best, name)}
+	v := VersionResult{Version: name, Seconds: r.seconds(), Spills: r.Spills, Trials: r.Trials}
+	v.Best = named(r.Best, name)
 	if err != nil {
 		v.Failed = err.Error()
 	}

@@ -25,8 +25,8 @@ stencil both (c, d, a, b) {
 both (c, d, a, b);
 `
 
-// Where kernels spill, versions of the program are tuned, and plans name the fastest. Where they do not, the program has
-// all of the search.
+// Where kernels spill, versions of the program are tuned, and plans name the fastest. Where they do not, the program
+// has all of the search.
 func TestVersions(t *testing.T) {
 	src := diag.NewSource("outputs.loom", outputs)
 	b := program(t, outputs)
@@ -41,14 +41,10 @@ func TestVersions(t *testing.T) {
 		{32, 2e-2, "", " statements trivial"},
 	} {
 		s := newScripted(t, b, func(plan string) (float64, error) {
-			n := float64(strings.Count(plan, "{"))
-			switch {
-			case strings.Contains(plan, "both[") && !strings.Contains(plan, "stage1") || strings.Contains(plan, "sequence"):
+			if strings.Contains(plan, "both[") {
 				return 1e-2, nil
-			case strings.Contains(plan, "both_c") || strings.Contains(plan, "both_d"):
-				return 3 * c.parts * n, nil
 			}
-			return c.parts * n, nil
+			return c.parts * float64(strings.Count(plan, "{")), nil
 		})
 		s.spills = func(plan string) int {
 			if strings.HasPrefix(plan, "both[0:2]") {

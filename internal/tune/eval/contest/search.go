@@ -30,8 +30,8 @@ func (s *Search) run(ctx context.Context, lab measure.Lab, b *ir.Binding, set ma
 	return r, worked(ctx, r, err)
 }
 
-// runVersions does so, and tunes versions of the source where the program's kernels spill. It returns the version that is
-// the fastest.
+// runVersions does so, and tunes versions of the source where the program's kernels spill. It returns the version that
+// is the fastest.
 func (s *Search) runVersions(ctx context.Context, lab measure.Lab, src *diag.Source, b *ir.Binding,
 	set map[string]string) (*tuner.Result, tuner.Version, error) {
 	r, v, err := tuner.RunVersions(ctx, s.options(lab, b, set), src,

@@ -302,7 +302,8 @@ func (d *dagPair) divide(rng *rand.Rand) error {
 // families that carry out sets of calls, by target.
 var setFamilies = map[lower.Target][]string{lower.CPU: {"wavefront"}, lower.GPU: {"planes", "overlap", "pipe"}}
 
-// randomCalls is in how many pairs one has random kernels of single calls: others have the plainest, which take less time.
+// randomCalls is in how many pairs one has random kernels of single calls: others have the plainest, which take less
+// time.
 const randomCalls = 16
 
 // fuse draws a plan: in most pairs with kernels of several calls.
@@ -351,7 +352,8 @@ func (d *dagPair) fuse(b *ir.Binding, rng *rand.Rand) error {
 	return nil
 }
 
-// add adds a kernel of a loop's calls to the plan, if there is one that can run. It returns what kind the plan has then.
+// add adds a kernel of a loop's calls to the plan, if there is one that can run. It returns what kind the plan has
+// then.
 func (d *dagPair) add(kind, of string, sampler *planSampler, l graph.Loop, tile []int64, rng *rand.Rand) string {
 	families := setFamilies[d.target]
 	first := rng.IntN(len(families))
