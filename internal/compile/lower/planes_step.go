@@ -223,7 +223,7 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 			return kernel.V(s.held[from][row][age-s.plan.Lags[from.Number]])
 		}
 		column := s.plan.ColumnOf(v)
-		if s.guarded || s.columns[column] == nil {
+		if s.guarded || s.columns[column] == nil || !column.Has(-age) {
 			if s.rimless && s.pipeline.InPlace(v.Memory) {
 				return s.inPlace(c, row, a, v)
 			}

@@ -129,6 +129,11 @@ func NewPlanes(p *Pipeline, keeps Keeps) (*Planes, error) {
 	return s, nil
 }
 
+// Has reports whether threads hold a plane that is so many after that of the step: others of the grid may be in a tile.
+func (c *Column) Has(plane int64) bool {
+	return c != nil && plane <= c.Newest && plane > c.Newest-c.Length
+}
+
 // Has reports whether threads find a plane that is so many after that of the step; there is no tile of some grids.
 func (t *Tile) Has(plane int64) bool {
 	return t != nil && plane <= t.Newest && plane > t.Newest-t.Planes
