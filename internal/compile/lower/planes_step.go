@@ -152,9 +152,6 @@ func (s *planeStep) itself(c *cell, place []kernel.Expr) kernel.Expr {
 // keep emits that a cell which the statement does not assign keeps what is in memory.
 func (s *planeStep) keep(c *cell, work *scope, into *kernel.Var, place []kernel.Expr) {
 	st := c.stage.of
-	if !s.keeps[st] {
-		return
-	}
 	g := s.kept(st)
 	memory := s.gridStore(g)
 	b := s.bufferOf(memory)
@@ -250,13 +247,33 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 // value computes a stage at a cell; assigned is the condition that its statement does, nil if that is known.
 func (s *planeStep) value(c *cell, work *scope, st *pipeline.Stage,
 	place []kernel.Expr) (value, assigned kernel.Expr) {
+	if s.keeps[st] {
+		into := work.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
+		work.emit(&kernel.Declare{Var: into, Init: zero(into.Type)})
+		assigned = s.onPlanes(c, work, into)
+		s.keep(c, work, into, place)
+		return kernel.V(into), assigned
+	}
 	value, assigned = c.compute()
 	into := work.declare(s.env, st.Stmt.Array.Name+"_new", st.Stmt.Array.Type)
 	made := &kernel.Declare{Var: into, Init: value}
 	s.updates[made] = true
 	work.emit(made)
-	s.keep(c, work, into, place)
 	return kernel.V(into), assigned
+}
+
+// onPlanes emits the value of a stage on planes of which its statement assigns cells. On others, which is the same for
+// all threads of a block, what it would read of other stages may not be there.
+func (s *planeStep) onPlanes(c *cell, work *scope, into *kernel.Var) (assigned kernel.Expr) {
+	inner := newScope(work)
+	c.row, c.body = inner, inner
+	value, assigned := c.compute()
+	made := &kernel.Assign{Var: into, Value: value}
+	s.updates[made] = true
+	inner.emit(made)
+	some := kernel.Bin(op.Eq, c.pos[s.axes[0]], s.plane(c.stage.of.Number))
+	work.emit(&kernel.If{Cond: some, Then: inner.stmts})
+	return assigned
 }
 
 // within emits what a cell does if it is one of the stage's array.
