@@ -85,8 +85,8 @@ func TestStatements(t *testing.T) {
 		{"a sum", "stencil s (a, u) { a[j][i] = " + star + "; } s (w, u);", fission.Limit{Parts: 2},
 			"s: 2 parts, in grids 4 of 8 terms of a"},
 		{"four parts", "stencil s (a, u) { a[j][i] = " + star + " + u[j-1][i-1] + u[j+1][i+1] + u[j-1][i+1]" +
-			" + u[j+1][i-1] + u[j-2][i-2] + u[j+2][i+2] + u[j-2][i+2] + u[j+2][i-2]; } s (w, u);", fission.Limit{Parts: 4},
-			"s: 4 parts, in grids 12 of 16 terms of a"},
+			" + u[j+1][i-1] + u[j-2][i-2] + u[j+2][i+2] + u[j-2][i+2] + u[j+2][i-2]; } s (w, u);",
+			fission.Limit{Parts: 4}, "s: 4 parts, in grids 12 of 16 terms of a"},
 		{"registers", "stencil s (a, u) { a[j][i] = " + star + "; } s (w, u);", fission.Limit{Registers: 8},
 			"s: 2 parts, in grids 4 of 8 terms of a"},
 		{"enough registers", "stencil s (a, u) { a[j][i] = " + star + "; } s (w, u);",
