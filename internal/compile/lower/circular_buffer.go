@@ -290,8 +290,7 @@ func (w *tiledKernel) addCopy(r *circularBuffer, c *planeCopy, from map[int]kern
 	}
 	raw := kernel.Add(w.corner[inner], from[inner])
 	c.raw = w.pre.let(w.env, fmt.Sprintf("run:%p:%d", r, number), c.name+"_"+w.Program.Axes[inner], raw)
-	down := func(x kernel.Expr) kernel.Expr { return kernel.Sub(x, floorMod(x, kernel.I(r.n))) }
-	clipped := kernel.Max(kernel.Min(c.raw, down(w.high(holds.Hi, nil))), down(w.low(holds.Lo, nil)))
+	clipped := kernel.Max(kernel.Min(c.raw, w.down(w.high(holds.Hi, nil), r.n)), w.down(w.low(holds.Lo, nil), r.n))
 	c.x = w.pre.let(w.env, fmt.Sprintf("runin:%p:%d", r, number), c.name+"_from", clipped)
 	r.copies = append(r.copies, c)
 }

@@ -176,7 +176,7 @@ func (w *tiledKernel) bulkRows(r *circularBuffer) {
 		r.bulk.rows = append(r.bulk.rows, b)
 	}
 	holds, faces := r.array.Holds(lastDim), r.array.Dims[lastDim].Faces
-	down := func(x kernel.Expr) kernel.Expr { return kernel.Sub(x, floorMod(x, kernel.I(r.n))) }
+	down := func(x kernel.Expr) kernel.Expr { return w.down(x, r.n) }
 	up := func(x kernel.Expr) kernel.Expr { return down(kernel.Add(x, kernel.I(r.n-1))) }
 	first, end := w.low(holds.Lo, nil), kernel.Add(w.high(holds.Hi, nil), kernel.I(1))
 	// Padding around the row may be read where nobody needs what is there.

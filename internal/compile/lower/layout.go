@@ -16,19 +16,21 @@ func (m *module) layoutOf(g *ir.Grid) *kernel.Layout {
 }
 
 // settleLayouts gives every grid the alignment that the kernels' vectors ask
-// for (Zhang and Mueller 2013, section 3.1): cells at multiples of the widest
-// vector start an aligned one. Grids of which no kernel makes vectors stay dense.
+// for, or that of lines of memory where a plan asks for it (Zhang and Mueller 2013,
+// section 3.1): the row's origin and cells at multiples of the widest vector from it
+// start an aligned one. Grids of which no kernel makes vectors, or wants lines, stay dense.
 func (m *module) settleLayouts(nests []*nest) {
+	m.settleOrigin(nests)
 	for _, n := range nests {
 		t, ok := n.tiling()
-		if !ok || t.vec == 1 {
+		if !ok {
 			continue
 		}
 		for _, a := range n.call.Arrays {
 			if a.Grid == nil || !n.touches(a) || !n.vectors(a) {
 				continue
 			}
-			m.layoutOf(a.Grid).Align = max(m.layoutOf(a.Grid).Align, t.vec)
+			m.layoutOf(a.Grid).Align = max(m.layoutOf(a.Grid).Align, t.vec, n.lines(a))
 		}
 	}
 	for _, s := range m.spans {
@@ -46,7 +48,7 @@ func (m *module) settleLayouts(nests []*nest) {
 			continue
 		}
 		if l.Align > 1 {
-			l.Lead = mod(g.Dims[len(g.Dims)-1].Lo.Const, l.Align)
+			l.Lead = mod(g.Dims[len(g.Dims)-1].Lo.Const-m.origin, l.Align)
 		}
 		if m.opts.Sized && l.Lead == 0 && m.rowLength(g)%l.Align == 0 {
 			l.Align = 1 // these sizes need no padding

@@ -60,6 +60,7 @@ type Options struct {
 
 	fitting *fitting                         // what did not fit so far
 	aligned map[*ir.Grid]int64               // what rows are padded to at the least
+	origin  *int64                           // of all rows; nil leaves it to the plan
 	watched func(pass string, ran bool) bool // passes after which texts are kept; nil for none
 }
 
@@ -171,6 +172,7 @@ type module struct {
 	names   map[string]int            // kernel and scratch names in use
 	stores  map[any]*store            // scratch by what it holds
 	layouts map[*ir.Grid]*kernel.Layout
+	origin  int64 // the index on the inner axis at which vectors begin, and lines of memory
 	chooser *chooser
 	locals  locals
 	fixed   fixed

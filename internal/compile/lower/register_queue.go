@@ -433,9 +433,8 @@ func (w *tiledKernel) loadOwn(c *registerQueue, at int64) map[int64]kernel.Expr 
 func (w *tiledKernel) vectorAt(c *registerQueue) kernel.Expr {
 	last := len(c.array.Dims) - 1
 	holds := c.array.Holds(last)
-	down := func(x kernel.Expr) kernel.Expr { return kernel.Sub(x, floorMod(x, kernel.I(w.vec))) }
 	x := kernel.Add(w.pos[w.inner()], kernel.I(c.first))
-	lo, hi := down(w.low(holds.Lo, nil)), down(w.high(holds.Hi, nil))
+	lo, hi := w.down(w.low(holds.Lo, nil), w.vec), w.down(w.high(holds.Hi, nil), w.vec)
 	ix := ir.Index{Axis: w.inner()}
 	cell := w.cells[0]
 	x = kernel.Min(x, hi)
@@ -464,7 +463,7 @@ func (w *tiledKernel) mend(c *registerQueue, at int64, outer []index, held map[i
 	var ragged kernel.Expr
 	whole := func(end kernel.Expr, plus int64) bool {
 		n, ok := kernel.IntLit(end)
-		return ok && mod(n+plus, w.vec) == 0
+		return ok && mod(n+plus-w.origin, w.vec) == 0
 	}
 	ix, cell := ir.Index{Axis: w.inner()}, w.cells[0]
 	if faces.Low.Kind != ir.None && !(whole(lo, 0) && !cell.crosses(ix, holds.Lo, cell.loBounds, -1)) {

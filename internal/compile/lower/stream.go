@@ -14,9 +14,9 @@ func init() {
 		target: GPU, rank: func(rank int) bool { return rank > 1 }, can: (*nest).tileable,
 		declare: declareStream,
 		offers: []func(*nest, *schedule.Family){
-			(*nest).offerRetiming, (*nest).offerPerspectives, (*nest).offerLoading,
+			(*nest).offerRetiming, (*nest).offerPerspectives, (*nest).offerLoading, (*nest).offerRows,
 		},
-		optional: []schedule.Param{retimeParam, perspectiveParam},
+		optional: []schedule.Param{retimeParam, perspectiveParam, rowsParam},
 		seeds: map[int][]string{
 			2: {"stream=j,vec=W,block=128,chunk=64,sizes=literals,unroll=yes"},
 			3: {

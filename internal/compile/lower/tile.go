@@ -19,8 +19,8 @@ func init() {
 			shared := sharedParams("whether the cells that a block reads are copied to shared memory first", 0, 1)
 			return append(tiledParams(rank, rank-1), shared...), tiledConstraints(rank - 1)
 		},
-		offers:    []func(*nest, *schedule.Family){(*nest).offerPerspectives, (*nest).offerLoading},
-		optional:  []schedule.Param{perspectiveParam},
+		offers:    []func(*nest, *schedule.Family){(*nest).offerPerspectives, (*nest).offerLoading, (*nest).offerRows},
+		optional:  []schedule.Param{perspectiveParam, rowsParam},
 		preferred: (*nest).tileByDefault,
 		seeds: map[int][]string{
 			1: {"vec=W,block=256,sizes=literals,load=plain"},

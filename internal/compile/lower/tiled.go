@@ -331,7 +331,7 @@ func (w *tiledKernel) blocksOn(axis int) (start, count kernel.Expr) {
 	case axis == w.inner() && w.aligned:
 		start = segmentStart(sp.lo)
 	case axis == w.inner() && w.vec > 1:
-		start = kernel.Sub(sp.lo, floorMod(sp.lo, kernel.I(w.vec)))
+		start = w.down(sp.lo, w.vec)
 	case axis == w.stream && w.chunk == 0:
 		return start, kernel.I(1)
 	case axis == w.stream:

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
@@ -11,18 +12,19 @@ import (
 
 // Variants lowers a program by several plans, of which whoever runs it picks
 // one once sizes are known. Grids lie the same in all of them: rows are padded
-// as the widest vectors of any plan ask for. Options.Plan is not looked at.
+// as the widest vectors of any plan ask for, and shifted if all plans want that. Options.Plan is not looked at.
 func Variants(p *ir.Program, o Options, plans []schedule.Plan) ([]*kernel.Module, error) {
 	var list []*kernel.Module
+	var origins []int64
 	all := func() error {
-		list = nil
+		list, origins = nil, nil
 		for _, plan := range plans {
 			o.Plan = plan
-			m, err := Program(p, o)
+			m, err := build(p, o)
 			if err != nil {
 				return err
 			}
-			list = append(list, m)
+			list, origins = append(list, m.Module), append(origins, m.origin)
 		}
 		return nil
 	}
@@ -34,6 +36,10 @@ func Variants(p *ir.Program, o Options, plans []schedule.Plan) ([]*kernel.Module
 		for g, l := range m.Layouts {
 			o.aligned[g] = max(o.aligned[g], l.Align)
 		}
+	}
+	o.origin = &origins[0]
+	if slices.ContainsFunc(origins, func(x int64) bool { return x != origins[0] }) {
+		o.origin = new(int64)
 	}
 	if err := all(); err != nil {
 		return nil, err

@@ -94,6 +94,8 @@ const (
 	// StorePath is the path of stores.
 	StorePath
 
+	// RowLayout says how the rows of grids lie in memory: PackedRows, PaddedRows or ShiftedRows.
+	RowLayout
 	// Sizes says whether sizes are arguments (SizeArguments) or literals
 	// (SizeLiterals).
 	Sizes
@@ -152,6 +154,10 @@ const (
 	ConstantLoads = "constant" // LoadPath: from constant memory
 	SameLoads     = "same"     // ArrayLoadPath: as LoadPath says
 
+	PackedRows  = "packed"  // RowLayout: as close to each other as vectors allow
+	PaddedRows  = "padded"  // RowLayout: each begins a line of memory
+	ShiftedRows = "shifted" // RowLayout: the first updated cell of each begins a line of memory
+
 	SizeArguments = "arguments" // Sizes
 	SizeLiterals  = "literals"  // Sizes
 )
@@ -169,7 +175,7 @@ var roleNames = [roleCount]string{
 	LoadOrder: "load order", HeldColumns: "held columns", Refetch: "refetch",
 	BlockWait:    "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
-	Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
+	RowLayout: "row layout", Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
 }
 
 // String returns the role in words.

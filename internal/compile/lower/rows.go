@@ -1,0 +1,100 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// Rows of grids are packed, padded or shifted (Zhang and Mueller 2013, section 3.1). Packed rows are as close to
+// each other as vectors allow. Padded rows are whole lines of memory long, so that each begins a line. Shifted rows
+// are padded, and the first cell that a kernel updates begins a line: so do the stores of all warps, and no vector
+// of a thread has cells at the rim. All kernels of a program see the same rows: one that asks for padded or shifted
+// rows decides for the others, and the grids of users stay as they are.
+
+// memoryLine is the bytes that GPUs move together.
+const memoryLine = 128
+
+// rowsParam is a parameter of kernels whose rows may be placed.
+var rowsParam = schedule.Param{
+	Name: "layout", Role: schedule.RowLayout,
+	Doc: "how rows of grids lie in memory: as close as vectors allow (packed), at multiples of 128 bytes (padded), " +
+		"or those with the first updated cell at such a multiple (shifted)",
+	Source: zhang,
+}
+
+// offerRows lets a family choose how rows lie in memory, where rows of some grid are known to begin at a constant.
+// Rows are shifted only where that is another place than padded rows have.
+func (n *nest) offerRows(f *schedule.Family) {
+	if !slices.ContainsFunc(n.call.Arrays, func(a *ir.Array) bool { return n.touches(a) && n.vectors(a) }) {
+		return
+	}
+	p := rowsParam
+	p.Values = schedule.Words(schedule.PackedRows, schedule.PaddedRows)
+	if first, ok := n.firstUpdated(); ok && first != 0 {
+		p.Values = append(p.Values, schedule.Word(schedule.ShiftedRows))
+	}
+	p.Default = p.Values[0]
+	f.Params = slices.Insert(f.Params, f.Index(schedule.Sizes), p)
+}
+
+// firstUpdated returns the first index on the inner axis that the group updates, if that is a constant. Groups that
+// combine the segments of rows in order need their rows as they are.
+func (n *nest) firstUpdated() (int64, bool) {
+	if len(n.ordered()) > 0 {
+		return 0, false
+	}
+	var los [][]ir.Affine
+	for _, s := range n.stmts {
+		if s.into == nil {
+			continue
+		}
+		for _, cells := range s.where {
+			los = append(los, cells.Box[n.inner()].Lo)
+		}
+	}
+	if len(los) == 0 {
+		return 0, false
+	}
+	lo := loosest(los, -1)
+	if len(lo) != 1 || len(lo[0].Terms) > 0 {
+		return 0, false
+	}
+	return lo[0].Const, true
+}
+
+// lines returns how many cells of an array a line of memory has, if the group's rows are to begin one; else 1.
+func (n *nest) lines(a *ir.Array) int64 {
+	switch n.set.Word(schedule.RowLayout) {
+	case schedule.PaddedRows, schedule.ShiftedRows:
+		return memoryLine / int64(a.Type.Size())
+	}
+	return 1
+}
+
+// settleOrigin finds the index at which vectors begin in all rows: the first one that a kernel updates which asks for
+// shifted rows, or 0. It is 0, too, where some kernel is built for that alone: one of several iterations, or one that
+// combines segments.
+func (m *module) settleOrigin(nests []*nest) {
+	m.origin = 0
+	if m.opts.origin != nil {
+		m.origin = *m.opts.origin
+		return
+	}
+	if len(m.spans) > 0 || slices.ContainsFunc(nests, func(n *nest) bool { return len(n.ordered()) > 0 }) {
+		return
+	}
+	for _, n := range nests {
+		if first, ok := n.firstUpdated(); ok && n.set.Word(schedule.RowLayout) == schedule.ShiftedRows {
+			m.origin = first
+			return
+		}
+	}
+}
+
+// down returns the last index at or before x at which one of a row's vectors of n cells begins.
+func (m *module) down(x kernel.Expr, n int64) kernel.Expr {
+	return kernel.Sub(x, floorMod(kernel.Sub(x, kernel.I(mod(m.origin, n))), kernel.I(n)))
+}

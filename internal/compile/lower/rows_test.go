@@ -1,0 +1,121 @@
+package lower_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// shiftedSource is a program whose first call begins its updates at some cell of rows that start at another, and whose
+// second call updates all.
+func shiftedSource(low, first int, dtype, bound string) string {
+	return fmt.Sprintf(`
+parameter L, M, N;
+iterator k, j, i;
+%s u[L,M,%d:N], v[L,M,%d:N], w[L,M,%d:N];
+%s
+copyin u, w; copyout u, v;
+stencil s (out, in, c) {
+  [1:L-2, 1:M-2, %d:N-3] : out[k][j][i] = 0.3*in[k][j-1][i-1] + 0.2*in[k][j+1][i+2] + 0.4*in[k-1][j][i+1]
+    + 0.1*in[k+1][j][i-1]*c[k][j][i];
+}
+stencil all (out, in) { out[k][j][i] = 0.5*in[k][j][i] + 0.25*in[k][j][i]; }
+s (v, u, w);
+all (u, v);`, dtype, low, low, low, bound, first)
+}
+
+// Rows that are padded or shifted give the same bits, whatever family reads them and however planes come.
+func TestRowLayouts(t *testing.T) {
+	plans := []string{
+		"family=stream,stream=k,chunk=4,block=2x16,vec=2,rows=2,layout=%s,sizes=literals",
+		"family=stream,stream=k,chunk=0,unroll=yes,prefetch=1,block=2x32,vec=4,shuffle=yes,layout=%s",
+		"family=stream,stream=j,chunk=4,stages=2,staging=all,copy=bulk,block=2x16,vec=4,layout=%s,sizes=literals",
+		"family=stream,stream=k,chunk=8,stages=1,staging=halos,block=4x16,vec=2,layout=%s",
+		"family=stream,stream=k,chunk=8,stages=1,staging=all,copy=tensor,block=4x16,vec=4,layout=%s,sizes=literals",
+		"family=tile,block=1x2x32,vec=8,rows=1x2,shuffle=yes,layout=%s,sizes=literals",
+		"family=tile,block=1x4x16,vec=1,stages=1,layout=%s",
+	}
+	n := uint64(0)
+	for _, c := range []struct {
+		low, first int
+		dtype      string
+		bound      string
+	}{
+		{0, 2, "double", ""}, {-3, 1, "float", ""}, {0, 1, "double", "boundary u : periodic;"},
+		{-1, 0, "float", "boundary u : antimirror on i.low, clamp on i.high;"},
+	} {
+		p := load(t, "shifted", shiftedSource(c.low, c.first, c.dtype, c.bound))
+		for _, text := range plans {
+			for _, word := range []string{"packed", "padded", "shifted"} {
+				sizes := []string{"L=5 M=6 N=37", "L=4 M=9 N=64", "L=6 M=5 N=71"}[n%3]
+				n++
+				if word == "shifted" && c.first == 0 {
+					word = "padded" // the same place
+				}
+				w := way{target: lower.GPU, strict: n%2 == 0, plan: plan(t, fmt.Sprintf(text, word))}
+				if err := check(bind(t, p, sizes), w, n); err != nil {
+					t.Errorf("%+v, %s: %v", c, sizes, err)
+				}
+			}
+		}
+	}
+}
+
+// What a layout says is where the first updated cell lies.
+func TestRowLayoutPlaces(t *testing.T) {
+	for _, c := range []struct {
+		dtype, word string
+		want        kernel.Layout
+	}{
+		{"double", "packed", kernel.Layout{Lead: 1, Align: 2}}, {"double", "padded", kernel.Layout{Lead: 13, Align: 16}},
+		{"double", "shifted", kernel.Layout{Lead: 12, Align: 16}}, {"float", "shifted", kernel.Layout{Lead: 28, Align: 32}},
+	} {
+		p := load(t, "shifted", shiftedSource(-3, 1, c.dtype, ""))
+		m, err := lower.Program(p, lower.Options{
+			Target: lower.GPU, Plan: plan(t, "family=stream,vec=2,layout="+c.word), Bound: bind(t, p, "L=5 M=6 N=37"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range p.Grids {
+			if got := m.Layouts[g]; got != c.want {
+				t.Errorf("%s in %s rows of %s: %+v, not %+v", g.Name, c.word, c.dtype, got, c.want)
+			}
+		}
+		per := map[string]int64{"double": 16, "float": 32}[c.dtype]
+		if got := c.want; c.word == "shifted" && (got.Lead+4)%per != 0 {
+			t.Errorf("cell 1 is at %d of a line of %d", got.Lead+4, per)
+		}
+	}
+}
+
+// A library's variants see the same rows: shifted ones if all plans want them, else padded ones.
+func TestRowLayoutsOfVariants(t *testing.T) {
+	p := load(t, "shifted", shiftedSource(0, 2, "double", ""))
+	o := lower.Options{Target: lower.GPU, Bound: bind(t, p, "L=5 M=6 N=37")}
+	lead := func(texts ...string) int64 {
+		t.Helper()
+		var plans []schedule.Plan
+		for _, text := range texts {
+			plans = append(plans, plan(t, text))
+		}
+		list, err := lower.Variants(p, o, plans)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := p.Grids[0]
+		for _, m := range list {
+			if m.Layouts[g] != list[0].Layouts[g] {
+				t.Errorf("%v and %v", m.Layouts[g], list[0].Layouts[g])
+			}
+		}
+		return list[0].Layouts[g].Lead
+	}
+	const shifted, packed = "family=stream,vec=2,layout=shifted", "family=tile,vec=2"
+	if a, b := lead(shifted, shifted), lead(shifted, packed); a != 14 || b != 0 {
+		t.Errorf("leads of %d and %d, not 14 and 0", a, b)
+	}
+}
