@@ -4,7 +4,12 @@ package kernel
 //
 //	(if (bool true) (then (store u N a)))  =>  (store u N a)
 func passBranches(k *Kernel) *Kernel {
-	return TidyNames(k.with(rebuild(k.Body, nil, func(s Stmt) []Stmt {
+	return TidyNames(k.with(decidedBranches(k.Body)))
+}
+
+// decidedBranches keeps one side of conditions that are literal.
+func decidedBranches(list []Stmt) []Stmt {
+	return rebuild(list, nil, func(s Stmt) []Stmt {
 		if c, ok := s.(*If); ok {
 			if v, ok := IntLit(c.Cond); ok {
 				if v != 0 {
@@ -14,7 +19,7 @@ func passBranches(k *Kernel) *Kernel {
 			}
 		}
 		return []Stmt{s}
-	})))
+	})
 }
 
 // passTrips removes loops that run no iteration whatever the sizes are, and

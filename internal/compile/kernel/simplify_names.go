@@ -111,6 +111,17 @@ type renamer struct {
 	vars    map[*Var]*Var
 	buffers map[*Buffer]*Buffer
 	names   map[string]bool // in scope
+	fresh   bool            // variables are others even where their names stay
+	values  map[*Var]Expr   // of variables that are not needed any more
+}
+
+// Copied returns a copy of statements, whose variables are its own, with values in the place of some variables, and
+// without the sides of conditions that those exclude.
+func Copied(list []Stmt, values map[*Var]Expr) []Stmt {
+	r := &renamer{
+		vars: map[*Var]*Var{}, buffers: map[*Buffer]*Buffer{}, names: map[string]bool{}, fresh: true, values: values,
+	}
+	return decidedBranches(r.list(list))
 }
 
 func (r *renamer) taken(name string) bool { return r.names[name] }
@@ -119,7 +130,7 @@ func (r *renamer) taken(name string) bool { return r.names[name] }
 func (r *renamer) variable(v *Var) *Var {
 	name := freeName(v.Name, r.taken)
 	r.names[name] = true
-	if name == v.Name {
+	if name == v.Name && !r.fresh {
 		return v
 	}
 	w := NewVar(name, v.Type)
@@ -160,6 +171,11 @@ func (r *renamer) list(list []Stmt) []Stmt {
 			}
 			mine = append(mine, b.Name)
 			out = append(out, &Alloc{b})
+		case *Let:
+			if r.values[s.Var] == nil {
+				value := r.expr(s.Value)
+				out = append(out, &Let{declare(s.Var), value})
+			}
 		case *Loop:
 			out = append(out, r.loop(s))
 		case *If:
@@ -208,12 +224,15 @@ func (r *renamer) buffer(b *Buffer) *Buffer {
 }
 
 func (r *renamer) expr(e Expr) Expr {
-	if len(r.vars) == 0 && len(r.buffers) == 0 {
+	if len(r.vars) == 0 && len(r.buffers) == 0 && len(r.values) == 0 {
 		return e
 	}
 	return Rewrite(e, func(e Expr) Expr {
 		switch e := e.(type) {
 		case *Ref:
+			if value, ok := r.values[e.Var]; ok {
+				return value
+			}
 			return &Ref{r.now(e.Var)}
 		case *Load:
 			return &Load{r.buffer(e.Buffer), e.Index, e.Via, e.Rank}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
 // With staging=halos, only the cells around a block's own ones are copied to a
@@ -15,6 +16,34 @@ import (
 // and Mueller 2013, section 2.2; Rawat et al. 2019, section III). So the circular buffer
 // holds the planes that are read across threads and no others, and the caches
 // are asked for a cell once a block.
+
+// preferStagedPart makes that the default where no access goes to a corner: then threads need of each other the plane
+// that they compute and no other, the middle one. Accesses with corners need cells of all planes from each other, and
+// those come through shared memory as they are read.
+func (n *nest) preferStagedPart(f *schedule.Family) {
+	p := f.For(schedule.StagedPart)
+	word := schedule.Word(schedule.HaloCells)
+	if p == nil || n.corners() || !slices.ContainsFunc(p.Values, word.Equal) {
+		return
+	}
+	f.Params = slices.Clone(f.Params)
+	f.For(schedule.StagedPart).Default = word
+}
+
+// corners reports whether the group reads cells that are away from its own on several axes.
+func (n *nest) corners() bool {
+	return slices.ContainsFunc(n.stmts, func(s *statement) bool {
+		return slices.ContainsFunc(accesses(s.src.Value), func(a *ir.Access) bool {
+			away := 0
+			for _, ix := range a.Index {
+				if ix.Offset != 0 {
+					away++
+				}
+			}
+			return away > 1
+		})
+	})
+}
 
 // planeAxes returns the axes of an array's planes, the inner one last.
 func (w *tiledKernel) planeAxes(a *ir.Array) []int {

@@ -29,7 +29,7 @@ var goldens = []struct {
 	{name: "heat-tile", source: "heat", target: lower.GPU, plan: "family=tile,block=1x4x32,vec=2,rows=1x2"},
 	{name: "heat-stream", source: "heat", target: lower.GPU,
 		plan: "family=stream,chunk=16,block=4x32,vec=2,shuffle=yes"},
-	{name: "heat-shared", source: "heat", target: lower.GPU, plan: "family=stream,chunk=16,stages=2,block=4x32,vec=2"},
+	{name: "heat-shared", source: "heat", target: lower.GPU, plan: "family=stream,chunk=16,stages=2,staging=all,block=4x32,vec=2"},
 	{name: "heat-bulk", source: "heat", target: lower.GPU,
 		plan: "family=stream,chunk=16,stages=2,copy=bulk,block=4x32,vec=2"},
 	{name: "star-warp", source: "star", target: lower.GPU,

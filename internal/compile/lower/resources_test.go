@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 )
@@ -13,11 +14,7 @@ import (
 // spatial lowers a case of the benchmark at its own size, for double or float.
 func spatial(t *testing.T, name, dtype string, o lower.Options) (*lower.Estimate, error) {
 	t.Helper()
-	text, err := os.ReadFile("../../tune/eval/bench/cases/spatial/" + name + ".loom")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := load(t, name, strings.NewReplacer("double", dtype, "float", dtype).Replace(string(text)))
+	p := spatialProgram(t, name, dtype)
 	o.Target, o.Bound, o.Sized = lower.GPU, bind(t, p, ""), true
 	m, err := lower.Program(p, o)
 	if err != nil {
@@ -25,6 +22,16 @@ func spatial(t *testing.T, name, dtype string, o lower.Options) (*lower.Estimate
 	}
 	e := lower.Resources(m.Kernels[0])
 	return &e, nil
+}
+
+// spatialProgram reads a case of the suite "spatial".
+func spatialProgram(t *testing.T, name, dtype string) *ir.Program {
+	t.Helper()
+	text, err := os.ReadFile("../../tune/eval/bench/cases/spatial/" + name + ".loom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return load(t, name, strings.NewReplacer("double", dtype, "float", dtype).Replace(string(text)))
 }
 
 // Registers are estimated to within what NVRTC 13.0 made of the same kernels for
@@ -94,7 +101,7 @@ func TestAvailableRegisters(t *testing.T) {
 // More cells of a thread take more registers, and a plane in shared memory
 // takes what its cells do.
 func TestResources(t *testing.T) {
-	few, err := spatial(t, "star7", "double", lower.Options{Plan: plan(t, "family=stream,block=4x32,vec=1,stages=1")})
+	few, err := spatial(t, "star7", "double", lower.Options{Plan: plan(t, "family=stream,block=4x32,vec=1,stages=1,staging=all")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ func init() {
 		target: GPU, rank: func(rank int) bool { return rank > 1 }, can: (*nest).tileable,
 		declare: declareStream,
 		offers: []func(*nest, *schedule.Family){
-			(*nest).offerRetiming, (*nest).offerPerspectives, (*nest).offerLoading, (*nest).offerRows,
+			(*nest).preferStagedPart, (*nest).offerRetiming, (*nest).offerPerspectives, (*nest).offerLoading,
+			(*nest).offerRows,
 		},
 		optional: []schedule.Param{retimeParam, perspectiveParam, rowsParam},
 		seeds: map[int][]string{
@@ -71,6 +72,13 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 			Values: []schedule.Value{schedule.No, schedule.Yes, schedule.Int(2), schedule.Int(4)},
 		},
 	}
+	common, own := schedule.Word(schedule.CommonLoop), schedule.Word(schedule.OwnLoop)
+	params = append(params, schedule.Param{
+		Name: "rimless", Role: schedule.RimlessLoop,
+		Doc: "which loop blocks take that update all of their cells: the same, or one of their own, which has no tests " +
+			"at stores, but is more code",
+		Source: zhang25d, Values: []schedule.Value{common, own}, Default: common,
+	})
 	persistent := schedule.Numbers(0, 1, 2, 3, 4)
 	params = append(params, schedule.Param{
 		Name: "persistent", Role: schedule.PersistentBlocks,
@@ -131,7 +139,7 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		Name: "whole steps", Doc: "blocks would compute planes of the next block",
 		Params: []string{"chunk", "planes"},
 		Holds:  func(c schedule.Config) bool { return c.Int("chunk")%c.Int("planes") == 0 },
-	}, wholeStreams, schedule.Constraint{
+	}, wholeStreams, rimlessBlocks, schedule.Constraint{
 		Name: "whole copies", Doc: "bulk copies are aligned to 16 bytes, and so have to be the vectors of threads",
 		Params: []string{"copy", "vec"},
 		Holds: func(c schedule.Config) bool {
@@ -145,6 +153,15 @@ var wholeStreams = schedule.Constraint{
 	Name: "whole streams", Doc: "blocks that share all tiles cut the stream by themselves",
 	Params: []string{"chunk", "persistent"},
 	Holds:  func(c schedule.Config) bool { return c.Int("persistent") == 0 || c.Int("chunk") == 0 },
+}
+
+// rimlessBlocks holds where blocks can tell before their loop that they update all of their cells.
+var rimlessBlocks = schedule.Constraint{
+	Name: "rimless blocks", Doc: "blocks that share all tiles do not know before their loop which are inside",
+	Params: []string{"rimless", "persistent"},
+	Holds: func(c schedule.Config) bool {
+		return c.Word("rimless") == schedule.CommonLoop || c.Int("persistent") == 0
+	},
 }
 
 // The words for who tells the copy engine: a warp of its own, of whole planes, or both.

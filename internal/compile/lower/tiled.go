@@ -48,6 +48,8 @@ type tiling struct {
 	split    bool // threads go on before others have read what a step reads
 	halos    bool // and only what threads do not load themselves
 	stores   kernel.Via
+	// rimless says that blocks without cells at a rim take a loop of their own.
+	rimless bool
 	// retiming says how statements are computed in pieces: "yes" or "sums"; empty
 	// if they are not.
 	retiming string
@@ -101,6 +103,7 @@ type tiledKernel struct {
 	registerQueues  []*registerQueue
 	registerQueueOf map[string]*registerQueue
 	early           *retiming // nil if statements are computed at once
+	tests           rimTests  // of the loop over planes
 }
 
 // tiling returns the tiling that the nest's configuration asks for, if it is
@@ -130,6 +133,7 @@ func (n *nest) tiling() (tiling, bool) {
 	if len(n.reductions()) > 0 {
 		t.cluster, t.persists = 1, 0
 	}
+	t.rimless = set.Word(schedule.RimlessLoop) == schedule.OwnLoop
 	t.halos = set.Word(schedule.StagedPart) == schedule.HaloCells
 	if word := set.Word(schedule.Retiming); word != "no" {
 		t.retiming = word
@@ -283,7 +287,9 @@ func (w *tiledKernel) planes(first, last kernel.Expr) *scope {
 	if w.early != nil {
 		w.shiftParts()
 	}
-	w.pre.emit(&kernel.Loop{Var: v, Lo: first, Hi: last, Step: kernel.I(unrollFactor * w.step()), Body: w.now.stmts})
+	w.pre.emit(w.rimlessLoop(first, last, &kernel.Loop{
+		Var: v, Lo: first, Hi: last, Step: kernel.I(unrollFactor * w.step()), Body: w.now.stmts,
+	}))
 	w.produce(common, last)
 	return common
 }

@@ -299,6 +299,13 @@ func (w *tiledKernel) reaches(cells analysis.Cells, place map[int]int64, run str
 		}
 		fixed = w.pre.let(w.env, key, name, fixed)
 	}
+	if w.rimless {
+		if moving != nil {
+			inChunk := fmt.Sprintf("chunk:%d:%s%s", place[w.stream], w.rangeKey(cells.Box[w.stream]), w.phase)
+			moving = w.now.let(w.env, inChunk, "in_chunk", moving)
+		}
+		w.tests.add(w.rangeKeys(cells), cells, fixed, moving)
+	}
 	if moving == nil {
 		return fixed
 	}

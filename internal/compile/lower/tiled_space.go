@@ -31,7 +31,8 @@ func sharedParams(doc string, values ...int64) []schedule.Param {
 		{
 			Name: "staging", Role: schedule.StagedPart,
 			Doc: "what is copied there: all that a block reads, or its halos, and threads store their own " +
-				"cells from registers",
+				"cells from registers; streams without accesses to corners do the latter by default, which keeps the " +
+				"middle plane alone there",
 			Source: "Zhang and Mueller 2013, section 2.2; Rawat et al. 2019, section III",
 			Values: schedule.Words(schedule.AllCells, schedule.HaloCells), Default: schedule.Word(schedule.AllCells),
 			When: []schedule.Condition{schedule.When("stages", some...)},
