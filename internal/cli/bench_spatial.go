@@ -26,23 +26,39 @@ type benchSpatial struct {
 	Counters  bool              `help:"Have Nsight Compute (ncu) count what limits the best plans."`
 	Batches   int               `default:"7" help:"Timed batches of the finalists; at least 5."`
 	Suite     string            `help:"Measure the cases of a list, wide or a JSON file, by the plans that it has for them, and show all of them. Cases that --json has from this commit are left out." placeholder:"NAME"`
-	Budget    time.Duration     `help:"With --suite: begin no case that would end later." placeholder:"TIME"`
+	Budget    time.Duration     `help:"With --suite or --steps: begin no case or step that would end later." placeholder:"TIME"`
 	Jobs      int               `help:"Processes that compile; as many as processors if it is not given." placeholder:"COUNT"`
+
+	Steps       bool          `help:"What each step from plain kernels to tuned ones gains (Zhang and Mueller 2013, figure 6 and table 2), of star7, star13, himeno and box27, on any GPU. Rows that --json has from this commit are left out."`
+	Step        []string      `help:"With --steps: only these: base, queue, shared, rows, rimless, prefetch, unrolled, texture, tuned." placeholder:"NAME"`
+	Size        int64         `default:"256" help:"With --steps: the size of every axis."`
+	TunedBudget time.Duration `name:"tuned-budget" default:"30s" help:"With --steps: how long the search of the last step may take." placeholder:"TIME"`
+	Trials      int           `help:"With --steps: stop a search after so many configurations." placeholder:"N"`
+	Table       bool          `help:"With --steps: measure nothing: print the rows that --json names as tables in Markdown."`
 }
 
 func (c *benchSpatial) Help() string {
 	return `One step of each case by generated GPU kernels: each plan is compared at every cell with the
 plainest kernels, and the fastest are timed in turn with the GPU's own copies.
 
+With --steps, every configuration of a step is tried, and the last step is what tune finds.
+
 Examples:
 
 	gridloom bench spatial --rivals-dir bench/rivals --json bench/results/spatial-h200.json
 	gridloom bench spatial --case star7 --dtype double --plan family=cells,block=4x64
 	gridloom bench spatial --case star7 --dtype double --sweep plans.txt --json sweep.json
-	gridloom bench spatial --suite wide --budget 9m --json bench/results/wide-h200.json`
+	gridloom bench spatial --suite wide --budget 9m --json bench/results/wide-h200.json
+	gridloom bench spatial --steps --budget 8m --json bench/results/spatial-steps-h200.json`
 }
 
 func (c *benchSpatial) Run(a *app) error {
+	if c.Steps {
+		return c.steps(a)
+	}
+	if c.Table || c.Trials != 0 || len(c.Step) > 0 {
+		return usage("--step, --trials and --table are for --steps")
+	}
 	o, err := c.options(a)
 	if err != nil {
 		return err
@@ -157,7 +173,7 @@ func (c *benchSpatial) options(a *app) (bench.SpatialOptions, error) {
 		return o, usage("--batches %d: at least 5 are needed", c.Batches)
 	}
 	if c.Budget != 0 && c.Suite == "" {
-		return o, usage("--budget is for the cases of --suite")
+		return o, usage("--budget is for --suite and --steps")
 	}
 	if c.Quick {
 		o.Batch = 5 * time.Millisecond

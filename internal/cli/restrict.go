@@ -6,13 +6,14 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/gridio"
+	"github.com/gridloom/gridloom/internal/tune/search"
 )
 
 // spaceFlags are the options by which users restrict the spaces of kernels.
 type spaceFlags struct {
 	Fix         []string `help:"Only configurations that have a parameter, with one of these values (repeatable)." placeholder:"NAME=VALUE|VALUE" sep:"none"`
 	Limit       []string `help:"Only configurations in which a parameter, if there is one, is so (repeatable): vec<=4, block<512, load!=plain." placeholder:"LIMIT" sep:"none"`
-	Space       string   `help:"Read such restrictions from a file: on each line fix NAME=VALUE|VALUE or limit LIMIT; # begins a comment." placeholder:"FILE"`
+	Space       string   `help:"Read such restrictions from a file: on each line fix NAME=VALUE|VALUE or limit LIMIT; # begins a comment. zhang-mueller is a file that comes with gridloom, and search show prints it." placeholder:"FILE"`
 	Free        bool     `help:"Also what the source excludes by its #pragma and its storage hints."`
 	AnyIntegers bool     `help:"Also values between powers of two."`
 }
@@ -33,11 +34,15 @@ func (f *spaceFlags) restrictions() (schedule.Restrictions, error) {
 	if f.Space == "" {
 		return list, nil
 	}
-	contents, err := gridio.ReadSmall(f.Space, maxSmall)
-	if err != nil {
-		return nil, gridio.Named(f.Space, err)
+	text, ok := search.SpaceFile(f.Space)
+	if !ok {
+		contents, err := gridio.ReadSmall(f.Space, maxSmall)
+		if err != nil {
+			return nil, gridio.Named(f.Space, err)
+		}
+		text = string(contents)
 	}
-	more, err := schedule.ParseRestrictions(f.Space, string(contents))
+	more, err := schedule.ParseRestrictions(f.Space, text)
 	if err != nil {
 		return nil, usage("%s", err)
 	}

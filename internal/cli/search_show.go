@@ -13,26 +13,31 @@ import (
 )
 
 type searchShow struct {
-	Strategy string `arg:"" help:"Strategy that is a heuristic specification file: hybrid and others."`
+	Strategy string `arg:"" help:"Strategy that is a heuristic specification file: hybrid and others; or the name of a search space: zhang-mueller."`
 }
 
 func (c *searchShow) Help() string {
-	return `Prints the heuristic specification file that a strategy is, to begin one's own with; docs/search.md explains the syntax.
+	return `Prints the heuristic specification file that a strategy is, to begin one's own with; docs/search.md explains the
+syntax. It prints the files of restrictions that come with gridloom, too: search spaces of publications, for --space.
 
 Examples:
 
 	gridloom search show hybrid > mine.spec
-	gridloom tune examples/heat3d.loom --strategy mine.spec`
+	gridloom tune examples/heat3d.loom --strategy mine.spec
+	gridloom search show zhang-mueller`
 }
 
 func (c *searchShow) Run(a *app) error {
 	text, ok := search.Specification(c.Strategy)
 	if !ok {
+		text, ok = search.SpaceFile(c.Strategy)
+	}
+	if !ok {
 		if err := search.Check(c.Strategy); err != nil {
 			return usage("%s", err)
 		}
 		return usage("%s is no specification file", c.Strategy).
-			hintf("these are: %s", strings.Join(search.Specifications(), ", "))
+			hintf("these are: %s", strings.Join(append(search.Specifications(), search.SpaceFiles()...), ", "))
 	}
 	io.WriteString(a.data, text)
 	return nil

@@ -25,8 +25,10 @@ func parseLimit(text string) (limit, error) {
 			text)
 	}
 	l := limit{name: strings.TrimSpace(text[:at])}
-	if !isName(l.name) {
-		return limit{}, fmt.Errorf("%q is no name of a parameter", l.name)
+	for name := range strings.SplitSeq(l.name, "*") {
+		if !isName(name) {
+			return limit{}, fmt.Errorf("%q is no name of a parameter", name)
+		}
 	}
 	for _, op := range comparisons {
 		if rest, ok := strings.CutPrefix(text[at:], op); ok {
@@ -46,6 +48,8 @@ func parseLimit(text string) (limit, error) {
 		l.values = append(l.values, v)
 	}
 	switch {
+	case strings.Contains(l.name, "*") && slices.ContainsFunc(l.values, Value.isWord):
+		return limit{}, fmt.Errorf("%q: products are numbers", text)
 	case l.op == "=" || l.op == "!=":
 	case len(l.values) > 1:
 		return limit{}, fmt.Errorf("%q: %s compares with one value", text, l.op)
@@ -92,6 +96,57 @@ func compare(op string, x, y int64) bool {
 		return x > y
 	}
 	panic("schedule: unknown comparison " + op)
+}
+
+// isWord reports whether a value is a word.
+func (v Value) isWord() bool { return v.word != "" }
+
+// factors returns the parameters whose product a limit is about; nil if it is about one alone.
+func (l limit) factors() []string {
+	if names := strings.Split(l.name, "*"); len(names) > 1 {
+		return names
+	}
+	return nil
+}
+
+// times multiplies two lists number by number, from the inner axis on: what one does not have counts as 1.
+func (v Value) times(w Value) Value {
+	long, short := v.ints, w.ints
+	if len(long) < len(short) {
+		long, short = short, long
+	}
+	out := slices.Clone(long)
+	for i, n := range short {
+		out[len(long)-len(short)+i] *= n
+	}
+	return Value{ints: out}
+}
+
+// limitProduct leaves the configurations in which a product of parameters is as a limit says, where they exist.
+func (s Space) limitProduct(l limit) (Space, error) {
+	names := l.factors()
+	known := func(f Family) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return f.index(name) < 0 })
+	}
+	if !slices.ContainsFunc(s.Families, known) {
+		for _, name := range names {
+			if !s.has(name) {
+				return Space{}, s.unknown(name)
+			}
+		}
+		return Space{}, fmt.Errorf("no family has all of %s", strings.Join(names, ", "))
+	}
+	return s.Constrain(Constraint{
+		Name: l.name, Doc: "the product is not " + l.op + " " + l.text, Params: names,
+		Holds: func(c Config) bool {
+			p := Int(1)
+			for _, name := range names {
+				v, _ := c.Get(name)
+				p = p.times(v)
+			}
+			return l.holds(p)
+		},
+	})
 }
 
 // product returns the product of a value's numbers, the greatest number if it

@@ -23,12 +23,14 @@ func (s Space) Fix(name string, values ...Value) (Space, error) {
 // Limit returns the configurations in which a parameter, if it exists, is as a
 // text says: name, comparison, value. A list counts as the product of its
 // numbers, but is compared with another list of its length number by number.
-// With = and !=, several values stand between bars.
+// With = and !=, several values stand between bars. Names with stars between them stand for the product of their
+// values, which is taken number by number.
 //
 //	s.Limit("vec<=4")
 //	s.Limit("block<512")
 //	s.Limit("load!=plain")
 //	s.Limit("chunk=16|32")
+//	s.Limit("block*repeat<=16x64")
 func (s Space) Limit(text string) (Space, error) {
 	l, err := parseLimit(text)
 	if err != nil {
@@ -36,6 +38,9 @@ func (s Space) Limit(text string) (Space, error) {
 	}
 	if l.name == FamilyName {
 		return s.limitFamily(l)
+	}
+	if l.factors() != nil {
+		return s.limitProduct(l)
 	}
 	return s.Named(l.name).restrict(strings.TrimSpace(l.op+" "+l.text), l.values, false, l.holds)
 }

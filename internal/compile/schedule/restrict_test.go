@@ -56,6 +56,9 @@ func TestRestrict(t *testing.T) {
 		{"prefetch<=1", 42, "family=loops,block=0x64x0,threads=2,stream=none;family=plain,threads=1"},
 		// A limit that leaves no value leaves what does without.
 		{"prefetch<0", 10, "family=loops,block=0x64x0,threads=2,stream=none;family=plain,threads=1"},
+		// Products are taken number by number, from the inner axis on.
+		{"block*threads>=8x8x128", 14, "family=loops,block=8x8x64,threads=2,stream=none;family=plain,threads=1"},
+		{"block*threads!=8x8x64", 47, "family=loops,block=0x64x0,threads=2,stream=none;family=plain,threads=1"},
 		// Lists count as products, or number by number.
 		{"block>0", 21, "family=loops,block=8x8x64,threads=2,stream=none;family=plain,threads=1"},
 		{"block>=8x64x0", 21, "family=loops,block=8x64x0,threads=2,stream=none;family=plain,threads=1"},
@@ -102,6 +105,10 @@ func TestRestrictErrors(t *testing.T) {
 		{"threads", `"threads" is no limit: write a parameter, one of <=, <, >=, >, = and !=, and a value`},
 		{"<=4", `"" is no name of a parameter`},
 		{"threads!4", `"threads!4": a comparison is one of <=, <, >=, >, = and !=`},
+		{"block*thread<=1", "no parameter is called thread; did you mean threads?"},
+		{"block*threads=k", `"block*threads=k": products are numbers`},
+		{"block**threads<=1", `"" is no name of a parameter`},
+		{"family!=plain block*threads>99999", "no configuration is left: the product is not > 99999"},
 		{"threads<=1|2", `"threads<=1|2": <= compares with one value`},
 		{"threads<=04", `threads: "04" is neither a whole number, nor a list of them like 64x4, nor a word`},
 	} {

@@ -33,7 +33,10 @@ func LimitTo(where, text string) Restriction {
 	r := Restriction{Where: where, Kind: LimitKind, Text: text}
 	if l, err := parseLimit(text); err == nil {
 		text = l.respelled(text)
-		r.Text, r.param = text, l.name
+		r.Text = text
+		if l.factors() == nil {
+			r.param = l.name
+		}
 	}
 	r.apply = func(s Space) (Space, error) {
 		less, err := s.Limit(text)
