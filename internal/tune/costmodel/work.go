@@ -17,6 +17,7 @@ type Work struct {
 	Double          float64 // of these, those of the units for double precision
 	Shared          float64 // bytes that move through shared memory, shuffles included
 	Loaded, Stored  float64 // bytes of the device's memory, before caches
+	Once            float64 // bytes of the device's memory if each element of each grid moved once, read or written
 	Barriers        float64 // that the blocks wait at, all together
 	Waits           float64 // for other blocks, of a block
 	Hot             float64 // executions of the part that takes most, of all threads
@@ -70,10 +71,26 @@ func WorkOf(x *kernel.Launch, b *ir.Binding) (*Work, error) {
 		}
 	}
 	w.Issue, w.Double, w.Shared = all.issue/warp, all.double/warp, all.shared
-	w.Loaded, w.Stored = all.loaded, all.stored
+	w.Loaded, w.Stored, w.Once = all.loaded, all.stored, once(k, args)
 	w.Barriers = all.barriers / float64(w.Threads)
 	w.Waits = all.waits * warp / float64(w.Threads*w.Blocks)
 	return w, nil
+}
+
+// once returns the bytes of memory that a kernel is given, twice for what it reads and writes.
+func once(k *kernel.Kernel, args map[*kernel.Var]op.Value) float64 {
+	sum := 0.0
+	for _, b := range k.Buffers {
+		if b.Space == kernel.TensorMap { // of a buffer that is there as well
+			continue
+		}
+		bytes := float64(kernel.Eval(b.Cells, args).I * int64(b.Elem.Size()))
+		if b.Mode == kernel.InOut {
+			bytes *= 2
+		}
+		sum += bytes
+	}
+	return sum
 }
 
 // countedRounds is how many rounds are counted of a kernel that repeats: so many that what comes before and after them

@@ -20,6 +20,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/run/target"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
@@ -157,11 +158,32 @@ func (c ComplexCase) Program(sources fs.FS, size int64) (*ir.Binding, map[string
 
 // tune tunes a case; nil if this commit has done so.
 func (o *ComplexOptions) tune(ctx context.Context, c ComplexCase) (*ComplexRow, error) {
+	row := &ComplexRow{}
+	done := func() bool {
+		return slices.ContainsFunc(o.Have, func(r ComplexRow) bool { return r.Key() == row.Key() && r.Commit == o.Commit })
+	}
+	found, err := o.tuneAs(ctx, c, row, done, nil)
+	if found == nil {
+		return nil, err
+	}
+	return row, err
+}
+
+// tunedCase is a case that was tuned, for a target.
+type tunedCase struct {
+	bound  *ir.Binding
+	target *target.Target
+}
+
+// tuneAs tunes a case, and fills in its row; nil if it is done already. With options of its own it tunes the program as it
+// is written, and else its versions, too.
+func (o *ComplexOptions) tuneAs(ctx context.Context, c ComplexCase, row *ComplexRow, done func() bool,
+	change func(*tuner.Options)) (*tunedCase, error) {
 	b, set, err := c.Program(o.Sources, o.Size)
 	if err != nil {
 		return nil, err
 	}
-	row := &ComplexRow{
+	*row = ComplexRow{
 		Case: c.Name, DType: b.Program.Grids[0].Type.Word(), Steps: max(1, c.Steps), Budget: o.Budget.Seconds(),
 		Commit: o.Commit,
 	}
@@ -179,10 +201,17 @@ func (o *ComplexOptions) tune(ctx context.Context, c ComplexCase) (*ComplexRow, 
 	}
 	defer lab.Close()
 	row.Device, row.Driver = lab.About().Name, lab.About().Driver
-	if slices.ContainsFunc(o.Have, func(r ComplexRow) bool { return r.Key() == row.Key() && r.Commit == o.Commit }) {
+	if done() {
 		return nil, nil
 	}
-	fmt.Fprintf(o.Log, "%s, %s\n", c.title(), row.Grid)
+	fmt.Fprintf(o.Log, "%s, %s\n", strings.TrimSuffix(c.title()+", "+row.Version, ", "), row.Grid)
+	if change != nil {
+		r, err := o.run(ctx, lab, b, set, change)
+		if err != nil {
+			return nil, err
+		}
+		return &tunedCase{b, lab.About().Target}, row.read(b.Program, r, points, bytes/float64(row.Steps))
+	}
 	src, err := c.source(o.Sources)
 	if err != nil {
 		return nil, err
@@ -192,7 +221,7 @@ func (o *ComplexOptions) tune(ctx context.Context, c ComplexCase) (*ComplexRow, 
 		return nil, err
 	}
 	row.Fission = v.Name
-	return row, row.read(v.Bound.Program, r, points, bytes/float64(row.Steps))
+	return &tunedCase{v.Bound, lab.About().Target}, row.read(v.Bound.Program, r, points, bytes/float64(row.Steps))
 }
 
 // describe fills in what is known of a program by itself, and returns the points of a step.
@@ -291,15 +320,15 @@ func ReadComplex(path string) ([]ComplexRow, error) {
 	return bench.ReadRows[ComplexRow](path, "bench complex")
 }
 
+// place is where the row's case stands in the list of cases; -1 if it does not.
+func (r ComplexRow) place() int {
+	return slices.IndexFunc(ComplexCases, func(c ComplexCase) bool { return c.Name == r.Case && max(1, c.Steps) == r.Steps })
+}
+
 // MergeComplex puts a row among those that a file has, in the place of one that measured the same if there is one.
 func MergeComplex(path string, row ComplexRow) error {
-	at := func(r ComplexRow) int {
-		return slices.IndexFunc(ComplexCases, func(c ComplexCase) bool {
-			return c.Name == r.Case && max(1, c.Steps) == r.Steps
-		})
-	}
 	return bench.MergeRows(path, "bench complex", []ComplexRow{row}, func(a, b ComplexRow) int {
-		return cmp.Or(cmp.Compare(at(a), at(b)), strings.Compare(a.Key(), b.Key()))
+		return cmp.Or(cmp.Compare(a.place(), b.place()), strings.Compare(a.Key(), b.Key()))
 	})
 }
 

@@ -23,10 +23,14 @@ type Search struct {
 	Log    io.Writer
 }
 
-// run tunes a program as tune does where nothing is known.
-func (s *Search) run(ctx context.Context, lab measure.Lab, b *ir.Binding, set map[string]string) (*tuner.Result,
-	error) {
-	r, err := tuner.Run(ctx, s.options(lab, b, set))
+// run tunes a program as tune does where nothing is known, but for the options that are changed.
+func (s *Search) run(ctx context.Context, lab measure.Lab, b *ir.Binding, set map[string]string,
+	change ...func(*tuner.Options)) (*tuner.Result, error) {
+	o := s.options(lab, b, set)
+	for _, f := range change {
+		f(&o)
+	}
+	r, err := tuner.Run(ctx, o)
 	return r, worked(ctx, r, err)
 }
 

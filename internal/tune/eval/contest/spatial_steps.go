@@ -190,22 +190,17 @@ func (o *SpatialStepsOptions) measure(ctx context.Context, s stepOf) (*SpatialSt
 		return nil, nil
 	}
 	fmt.Fprintf(o.Log, "%s, %s: %s\n", s.title(), row.Grid, SpatialSteps[s.step].Doc)
-	options := tuner.Options{Bound: b, Set: set, Lab: lab, Strategy: defaultStrategy, Seed: 1, Trials: o.Trials}
 	list, err := s.restrictions()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case list != nil:
-		options.Strategy, options.Restrict = "exhaustive", list.Apply
-	default:
-		options.Budget = o.Budget
 	}
-	r, err := tuner.Run(ctx, options)
-	switch {
-	case err != nil:
+	r, err := o.run(ctx, lab, b, set, func(t *tuner.Options) {
+		if list != nil {
+			t.Strategy, t.Restrict, t.Budget = "exhaustive", list.Apply, 0
+		}
+	})
+	if err != nil {
 		return nil, err
-	case r.Interrupted:
-		return nil, context.Cause(ctx)
 	}
 	return row, row.read(r, float64(analysis.Analyze(b.Program, b).Calls[0].Points))
 }
