@@ -313,6 +313,9 @@ func (l *loopSearch) next() (depth int64, why string) {
 	if l.route != nil {
 		return l.route.Next(l.tried())
 	}
+	if why := l.notDeeper(); why != "" {
+		return 0, why
+	}
 	switch n := len(l.spans); {
 	case deep.Tipped(l.tried(), tipping):
 		return 0, fmt.Sprintf("the last %d depths were not faster", tipping)

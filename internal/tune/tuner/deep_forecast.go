@@ -57,7 +57,7 @@ type forecast struct {
 
 // planRoute predicts depths and sets the route. Where the model knows nothing of the device, there is none.
 func (l *loopSearch) planRoute(ctx context.Context) {
-	if l.named != nil || l.route != nil || l.loop.once() {
+	if l.named != nil || l.route != nil || l.loop.once() || l.byClass() {
 		return
 	}
 	depths := flatForecast

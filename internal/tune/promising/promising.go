@@ -1,0 +1,131 @@
+// Package promising says what a search need not try, by what binds a kernel: the rules of Rawat et al. 2019, sections
+// IV to VI, as data. Searches that follow them keep what the rules leave, and go on to deeper kernels as long as a rule
+// says that these may gain.
+package promising
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/analysis"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/costmodel"
+)
+
+// Class is what binds a kernel, as far as it decides what is promising.
+type Class string
+
+// The classes.
+const (
+	Bandwidth Class = "bandwidth-bound" // at some level of memory
+	Compute   Class = "compute-bound"
+	Latency   Class = "latency-bound" // by neither: it waits
+	Unknown   Class = "unknown"
+)
+
+// Rule is what is promising for kernels of a class.
+type Rule struct {
+	Class Class
+	// Unroll is the most cells of a thread along an axis; 0 for any number.
+	Unroll int64
+	// Deeper says whether more iterations in a kernel than it has may gain anything.
+	Deeper bool
+	Why    string
+}
+
+// Rules are those of the classes, each once.
+var Rules = []Rule{
+	{Bandwidth, 8, true, "more cells of a thread, and more iterations of a kernel, share what they load " +
+		"(sections V and VI-A)"},
+	{Compute, 4, false, "registers bind before reuse pays, and arithmetic stays the same in deeper kernels (sections V " +
+		"and VI-A)"},
+	{Latency, 8, false, "deeper kernels wait more often (section VI-A goes on only while bandwidth binds)"},
+	{Unknown, 0, true, "nothing is known that speaks against a try"},
+}
+
+// Least and Most are the threads of a block along an axis that has several (section V).
+const (
+	Least = 4
+	Most  = 256
+)
+
+// For returns the rule of a class; that of Unknown for any other word.
+func For(c Class) Rule {
+	for _, r := range Rules {
+		if r.Class == c {
+			return r
+		}
+	}
+	return For(Unknown)
+}
+
+// InTheory returns the class of a call on a machine that its facts were bound to (analysis.Facts.On): compute-bound if
+// its operations take longer than its compulsory bytes.
+func InTheory(f *analysis.CallFacts) Class {
+	b := f.Bound
+	switch {
+	case b == nil || !(b.Memory > 0) || !(b.GStencils > 0):
+		return Unknown
+	case b.Arithmetic >= b.Memory:
+		return Compute
+	}
+	return Bandwidth
+}
+
+// OfModel returns the class of what the cost model says binds a kernel. Shared memory is a level of memory, too; that
+// something but the device's memory binds a kernel says too little.
+func OfModel(c costmodel.Class) Class {
+	switch c {
+	case costmodel.Memory, costmodel.Shared:
+		return Bandwidth
+	case costmodel.Arithmetic, costmodel.Issue:
+		return Compute
+	case costmodel.Waiting, costmodel.Launching:
+		return Latency
+	}
+	return Unknown
+}
+
+// Keep returns what a rule leaves of a kernel's space whose axes have some names; all of it where nothing would be left,
+// and for processors, whose loops have no threads to give cells to.
+func (r Rule) Keep(s schedule.Space, axes []string) schedule.Space {
+	if r.Unroll == 0 || !s.On(schedule.Threads).Any() {
+		return s
+	}
+	all := func(pass func(n int64) bool) func(schedule.Value) bool {
+		return func(v schedule.Value) bool {
+			return !slices.ContainsFunc(v.Ints(), func(n int64) bool { return !pass(n) })
+		}
+	}
+	less, err := s.On(schedule.Threads).Limit(fmt.Sprintf("1, or %d to %d threads along an axis", Least, Most),
+		all(func(n int64) bool { return n == 1 || n >= Least && n <= Most }))
+	if err != nil {
+		return s
+	}
+	if less.On(schedule.StreamPlanes).Any() {
+		few := all(func(n int64) bool { return n <= r.Unroll })
+		if less, err = less.On(schedule.StreamPlanes).Limit(fmt.Sprintf("at most %d", r.Unroll), few); err != nil {
+			return s
+		}
+	}
+	less, err = less.Each(func(f *schedule.Family) *schedule.Constraint {
+		names := f.Names(schedule.Vector, schedule.BlockedUnroll, schedule.CyclicUnroll)
+		if len(names) == 0 || f.For(schedule.Threads) == nil {
+			return nil
+		}
+		roles := f.Roles()
+		return &schedule.Constraint{
+			Name: "promising", Doc: fmt.Sprintf("for %s kernels at most %d cells of a thread along an axis are promising",
+				r.Class, r.Unroll),
+			Params: names,
+			Holds: func(c schedule.Config) bool {
+				return !slices.ContainsFunc(roles.Of(c).Shape(axes).On,
+					func(x schedule.Share) bool { return x.Cells() > r.Unroll })
+			},
+		}
+	})
+	if err != nil {
+		return s
+	}
+	return less
+}
