@@ -7,6 +7,7 @@ import (
 
 	"github.com/gridloom/gridloom/examples"
 	"github.com/gridloom/gridloom/internal/tune/eval/contest"
+	tunesearch "github.com/gridloom/gridloom/internal/tune/search"
 )
 
 type benchComplex struct {
@@ -14,6 +15,7 @@ type benchComplex struct {
 	searchFlags `embed:""`
 	Case        []string `help:"Only these cases: names of examples." placeholder:"NAME"`
 	Size        int64    `help:"The size of every axis, in place of the cases'." placeholder:"N"`
+	Strategy    string   `help:"Another strategy than tune takes: hierarchical tries only what is promising." placeholder:"NAME"`
 	Versions    bool     `help:"Measure versions of each case, with and without shared memory and optimisations (figures 5 and 6, table III), each for 15 s if nobody says otherwise."`
 	Version     []string `help:"With --versions: only these: global-base, global-block, global-unroll, global, global-stream, shared-base, shared-block, shared-unroll, shared, tuned." placeholder:"NAME"`
 }
@@ -28,6 +30,7 @@ Examples:
 	gridloom bench complex --within 9m --json bench/results/complex-h200.json
 	gridloom bench complex --case hypterm --budget 60s
 	gridloom bench complex --json bench/results/complex-h200.json --table
+	gridloom bench complex --strategy hierarchical --budget 60s --json bench/results/complex-hierarchical-h200.json
 	gridloom bench complex --versions --within 8m --json bench/results/complex-versions-h200.json`
 }
 
@@ -48,6 +51,11 @@ func (c *benchComplex) Run(a *app) error {
 	search, err := c.search(a, c.JSON, usual)
 	if err != nil {
 		return err
+	}
+	if search.Strategy = c.Strategy; c.Strategy != "" {
+		if err := tunesearch.Check(c.Strategy); err != nil {
+			return usage("--strategy %s: %v", c.Strategy, err)
+		}
 	}
 	if c.Versions {
 		return c.versions(a, search)

@@ -177,7 +177,9 @@ func middle(list []float64) float64 {
 }
 
 // ReadClasses returns the rows of a file; none if there is no file.
-func ReadClasses(path string) ([]ClassesRow, error) { return bench.ReadRows[ClassesRow](path, "bench classes") }
+func ReadClasses(path string) ([]ClassesRow, error) {
+	return bench.ReadRows[ClassesRow](path, "bench classes")
+}
 
 // WriteClasses prints rows as a table in Markdown.
 func WriteClasses(w io.Writer, rows []ClassesRow) {

@@ -96,14 +96,19 @@ type ComplexRow struct {
 	Budget    float64 `json:"budget_seconds,omitempty"`
 	Seconds   float64 `json:"seconds"` // of the search
 	Trials    int     `json:"trials"`
-	Device    string  `json:"device"`
-	Driver    string  `json:"driver"`
-	Commit    string  `json:"commit"`
+	// NearSeconds is when the search first had every kernel of the plan within 3 % of its best time, and NearTrials how
+	// many configurations it had tried by then.
+	NearSeconds float64 `json:"near_seconds"`
+	NearTrials  int     `json:"near_trials"`
+	Strategy    string  `json:"strategy,omitempty"` // if it is not the usual one
+	Device      string  `json:"device"`
+	Driver      string  `json:"driver"`
+	Commit      string  `json:"commit"`
 }
 
 // Key tells rows apart that measure different things.
 func (r ComplexRow) Key() string {
-	return fmt.Sprint(r.Case, " ", r.DType, " ", r.Grid, " ", r.Steps, " ", r.Device)
+	return strings.TrimSuffix(fmt.Sprint(r.Case, " ", r.DType, " ", r.Grid, " ", r.Steps, " ", r.Device, " ", r.Strategy), " ")
 }
 
 // share is that of the bound; 0 without one.
@@ -185,7 +190,7 @@ func (o *ComplexOptions) tuneAs(ctx context.Context, c ComplexCase, row *Complex
 	}
 	*row = ComplexRow{
 		Case: c.Name, DType: b.Program.Grids[0].Type.Word(), Steps: max(1, c.Steps), Budget: o.Budget.Seconds(),
-		Commit: o.Commit,
+		Commit: o.Commit, Strategy: o.Strategy,
 	}
 	points := row.describe(b)
 	bytes, err := bytesOf(b.Program)
@@ -305,6 +310,8 @@ func (r *ComplexRow) read(p *ir.Program, t *tuner.Result, points int64, bytes fl
 		if o := t.Outcome(k); o != nil {
 			r.Registers, r.Spills = max(r.Registers, o.Registers), max(r.Spills, o.Spills)
 			r.Checked += o.Cells
+			at, n := nearTime(t, o)
+			r.NearSeconds, r.NearTrials = max(r.NearSeconds, at), max(r.NearTrials, n)
 		}
 	}
 	r.Version = strings.Join(versions, ", ")
@@ -313,6 +320,27 @@ func (r *ComplexRow) read(p *ir.Program, t *tuner.Result, points int64, bytes fl
 			r.Points, r.Bound)
 	}
 	return nil
+}
+
+// nearTime returns when a search first had a kernel within near of the time of its best outcome, and how many trials of
+// all kernels that took.
+func nearTime(t *tuner.Result, best *tuner.Outcome) (at float64, trials int) {
+	at = best.At
+	for i := range t.Kernels {
+		for _, o := range t.Kernels[i].Trials {
+			if o.Kernel == best.Kernel && o.Seconds > 0 && o.Seconds*near <= best.Seconds {
+				at = min(at, o.At)
+			}
+		}
+	}
+	for i := range t.Kernels {
+		for _, o := range t.Kernels[i].Trials {
+			if o.At <= at {
+				trials++
+			}
+		}
+	}
+	return at, trials
 }
 
 // ReadComplex returns the rows of a file; none if there is no file.

@@ -60,12 +60,16 @@ func TestComplexRows(t *testing.T) {
 	const plan = "gradients[0:9]@1{family=cells,block=8x32};diffterm[0:34]@1{family=cells,block=4x32};" + span
 	found := func(seconds float64) *tuner.Result {
 		outcome := tuner.Outcome{Kernel: "sequence[0:2]", Config: "family=planes,block=8x32", Seconds: 0.1, Cells: 7,
-			Resources: measure.Resources{Registers: 250, Spills: 8}}
+			Resources: measure.Resources{Registers: 250, Spills: 8}, At: 9}
+		slow, close, late := outcome, outcome, outcome
+		slow.Config, slow.Seconds, slow.At = "a", 0.2, 1
+		close.Config, close.Seconds, close.At = "b", 0.102, 3
+		late.Config, late.Seconds, late.At = "c", 0.101, 5
 		return &tuner.Result{
 			Contenders: []tuner.Contender{{Plan: plan, Seconds: seconds}}, Best: plan,
 			Bound:   tuner.Bound{CopyGBs: 4000},
 			Loops:   []tuner.LoopResult{{Loop: "sequence[0:2]"}},
-			Kernels: []tuner.KernelResult{{Kernel: "sequence[0:2]", Trials: []tuner.Outcome{outcome}}},
+			Kernels: []tuner.KernelResult{{Kernel: "sequence[0:2]", Trials: []tuner.Outcome{slow, close, late, outcome}}},
 		}
 	}
 	row := &ComplexRow{Case: c.Name, Steps: 1}
@@ -74,7 +78,8 @@ func TestComplexRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if row.Kernels != 1 || row.Depth != 1 || row.Registers != 250 || row.Spills != 8 || row.Checked != 7 ||
-		row.Version != "planes" || row.Points != float64(points)*1e3 || row.Bound != 4000e9/88 {
+		row.Version != "planes" || row.Points != float64(points)*1e3 || row.Bound != 4000e9/88 ||
+		row.NearSeconds != 3 || row.NearTrials != 2 {
 		t.Errorf("%+v", row)
 	}
 	if err := row.read(b.Program, found(1e-9), points, 88); err == nil || !strings.Contains(err.Error(), "above") {

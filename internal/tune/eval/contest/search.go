@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,7 +17,9 @@ import (
 type Search struct {
 	Budget time.Duration // of each search; 0 is no limit
 	Trials int           // likewise
-	Within time.Duration // no search is begun that would end later; 0 is no limit
+	// Strategy looks for plans; empty for the one that tune takes if nobody says otherwise.
+	Strategy string
+	Within   time.Duration // no search is begun that would end later; 0 is no limit
 
 	Open   func(context.Context) (measure.Lab, error)
 	Commit string
@@ -47,7 +50,8 @@ func (s *Search) runVersions(ctx context.Context, lab measure.Lab, src *diag.Sou
 
 func (s *Search) options(lab measure.Lab, b *ir.Binding, set map[string]string) tuner.Options {
 	return tuner.Options{
-		Bound: b, Set: set, Lab: lab, Strategy: defaultStrategy, Seed: 1, Budget: s.Budget, Trials: s.Trials,
+		Bound: b, Set: set, Lab: lab, Strategy: cmp.Or(s.Strategy, defaultStrategy), Seed: 1, Budget: s.Budget,
+		Trials: s.Trials,
 	}
 }
 
