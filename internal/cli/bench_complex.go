@@ -126,7 +126,8 @@ func (c *benchComplex) versions(a *app, search contest.Search) error {
 		return err
 	}
 	for _, name := range c.Version {
-		if !slices.ContainsFunc(contest.ComplexVersions, func(v contest.ComplexVersion) bool { return v.Name == name }) {
+		of := func(v contest.ComplexVersion) bool { return v.Name == name }
+		if !slices.ContainsFunc(contest.ComplexVersions, of) {
 			return usage("--version %s: there is no such version", name)
 		}
 	}

@@ -101,7 +101,8 @@ func TestAvailableRegisters(t *testing.T) {
 // More cells of a thread take more registers, and a plane in shared memory
 // takes what its cells do.
 func TestResources(t *testing.T) {
-	few, err := spatial(t, "star7", "double", lower.Options{Plan: plan(t, "family=stream,block=4x32,vec=1,stages=1,staging=all")})
+	few, err := spatial(t, "star7", "double",
+		lower.Options{Plan: plan(t, "family=stream,block=4x32,vec=1,stages=1,staging=all")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,8 +70,10 @@ func TestRowLayoutPlaces(t *testing.T) {
 		dtype, word string
 		want        kernel.Layout
 	}{
-		{"double", "packed", kernel.Layout{Lead: 1, Align: 2}}, {"double", "padded", kernel.Layout{Lead: 13, Align: 16}},
-		{"double", "shifted", kernel.Layout{Lead: 12, Align: 16}}, {"float", "shifted", kernel.Layout{Lead: 28, Align: 32}},
+		{"double", "packed", kernel.Layout{Lead: 1, Align: 2}},
+		{"double", "padded", kernel.Layout{Lead: 13, Align: 16}},
+		{"double", "shifted", kernel.Layout{Lead: 12, Align: 16}},
+		{"float", "shifted", kernel.Layout{Lead: 28, Align: 32}},
 	} {
 		p := load(t, "shifted", shiftedSource(-3, 1, c.dtype, ""))
 		m, err := lower.Program(p, lower.Options{

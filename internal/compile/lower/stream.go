@@ -75,8 +75,8 @@ func declareStream(axes []string) ([]schedule.Param, []schedule.Constraint) {
 	common, own := schedule.Word(schedule.CommonLoop), schedule.Word(schedule.OwnLoop)
 	params = append(params, schedule.Param{
 		Name: "rimless", Role: schedule.RimlessLoop,
-		Doc: "which loop blocks take that update all of their cells: the same, or one of their own, which has no tests " +
-			"at stores, but is more code",
+		Doc: "which loop blocks take that update all of their cells: the same, or one of their own, which has no " +
+			"tests at stores, but is more code",
 		Source: zhang25d, Values: []schedule.Value{common, own}, Default: common,
 	})
 	persistent := schedule.Numbers(0, 1, 2, 3, 4)

@@ -45,8 +45,8 @@ func (w *tiledKernel) rangeKeys(cells analysis.Cells) string {
 }
 
 // rimlessLoop returns the loop over planes from first to before last, and if the configuration asks for it, instead of
-// it in blocks inside one without tests at stores. Threads that only load, and pieces of statements that come early, have
-// tests that are not about the block: they stay.
+// it in blocks inside one without tests at stores. Threads that only load, and pieces of statements that come early,
+// have tests that are not about the block: they stay.
 func (w *tiledKernel) rimlessLoop(first, last kernel.Expr, loop *kernel.Loop) kernel.Stmt {
 	if !w.rimless || len(w.tests.vars) == 0 || w.early != nil || w.hasCells() != nil {
 		return loop

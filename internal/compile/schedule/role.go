@@ -175,7 +175,8 @@ var roleNames = [roleCount]string{
 	LoadOrder: "load order", HeldColumns: "held columns", Refetch: "refetch",
 	BlockWait:    "block wait",
 	LaneExchange: "lane exchange", LoadPath: "load path", ArrayLoadPath: "array load path", StorePath: "store path",
-	RowLayout: "row layout", Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit", Retiming: "retiming", Folding: "folding",
+	RowLayout: "row layout", Sizes: "sizes", Indexing: "indexing", RegisterLimit: "register limit",
+	Retiming: "retiming", Folding: "folding",
 }
 
 // String returns the role in words.

@@ -37,8 +37,8 @@ type Rule struct {
 var Rules = []Rule{
 	{Bandwidth, 8, true, "more cells of a thread, and more iterations of a kernel, share what they load " +
 		"(sections V and VI-A)"},
-	{Compute, 4, false, "registers bind before reuse pays, and arithmetic stays the same in deeper kernels (sections V " +
-		"and VI-A)"},
+	{Compute, 4, false, "registers bind before reuse pays, and arithmetic stays the same in deeper kernels " +
+		"(sections V and VI-A)"},
 	{Latency, 8, false, "deeper kernels wait more often (section VI-A goes on only while bandwidth binds)"},
 	{Unknown, 0, true, "nothing is known that speaks against a try"},
 }
@@ -80,9 +80,9 @@ func OfModel(c costmodel.Class) Class {
 	return Unknown
 }
 
-// Keep returns what a rule leaves of a kernel's space whose axes have some names; all of it where nothing would be left,
-// and for processors, whose loops have no threads to give cells to. The paper also has blocks of 4 to 256 threads along an
-// axis: that is left out, since the fastest kernels of the 27-point box have blocks of two rows (bench classes).
+// Keep returns what a rule leaves of a kernel's space whose axes have some names; all of it where nothing would be
+// left, and for processors, whose loops have no threads to give cells to. The paper also has blocks of 4 to 256 threads
+// along an axis: that is left out (docs/rationale/tuning.md).
 func (r Rule) Keep(s schedule.Space, axes []string) schedule.Space {
 	if r.Unroll == 0 || !s.On(schedule.Threads).Any() {
 		return s
@@ -101,8 +101,8 @@ func (r Rule) Keep(s schedule.Space, axes []string) schedule.Space {
 		}
 		roles := f.Roles()
 		return &schedule.Constraint{
-			Name: "promising", Doc: fmt.Sprintf("for %s kernels at most %d cells of a thread along an axis are promising",
-				r.Class, r.Unroll),
+			Name: "promising", Doc: fmt.Sprintf("for %s kernels at most %d cells of a thread along an axis are "+
+				"promising", r.Class, r.Unroll),
 			Params: names,
 			Holds: func(c schedule.Config) bool {
 				return !slices.ContainsFunc(roles.Of(c).Shape(axes).On,

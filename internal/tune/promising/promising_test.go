@@ -49,7 +49,8 @@ func TestInTheory(t *testing.T) {
 // What the cost model says binds a kernel is bandwidth, arithmetic or waiting.
 func TestOfModel(t *testing.T) {
 	for class, want := range map[costmodel.Class]Class{
-		costmodel.Memory: Bandwidth, costmodel.Shared: Bandwidth, costmodel.Arithmetic: Compute, costmodel.Issue: Compute,
+		costmodel.Memory: Bandwidth, costmodel.Shared: Bandwidth,
+		costmodel.Arithmetic: Compute, costmodel.Issue: Compute,
 		costmodel.Waiting: Latency, costmodel.Launching: Latency, costmodel.Execution: Unknown, "": Unknown,
 	} {
 		if got := OfModel(class); got != want {

@@ -11,8 +11,8 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/promising"
 )
 
-// hierarchicalStrategy tries only what is promising, as Rawat et al. 2019 do, whose strategy it is. Other strategies have the
-// whole space.
+// hierarchicalStrategy tries only what is promising, as Rawat et al. 2019 do, whose strategy it is. Other strategies
+// have the whole space.
 const hierarchicalStrategy = "hierarchical"
 
 // byClass reports whether the search leaves out what its kernels' classes say is not promising.
@@ -57,8 +57,8 @@ func (l *loopSearch) notDeeper() string {
 				return ""
 			}
 		}
-		return "its calls are " + string(l.classOf(l.loop.calls[0])) + " in theory: several iterations in a kernel are not " +
-			"promising"
+		class := l.classOf(l.loop.calls[0])
+		return fmt.Sprintf("its calls are %s in theory: several iterations in a kernel are not promising", class)
 	}
 	last := l.spans[len(l.spans)-1]
 	if last.best == nil {

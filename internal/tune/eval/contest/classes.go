@@ -130,7 +130,8 @@ func (o *ClassesOptions) row(ctx context.Context, x *Subject) (*ClassesRow, erro
 }
 
 // searches runs a strategy on a recording with many seeds, each until it has near of a best time.
-func searches(ctx context.Context, r *replay.Recording, strategy string, seeds int, best float64) (*ClassSearch, error) {
+func searches(ctx context.Context, r *replay.Recording, strategy string, seeds int,
+	best float64) (*ClassSearch, error) {
 	make := stoppingAt(best/near, func(p search.Problem) (search.Strategy, error) { return search.New(strategy, p) })
 	space := replay.NewSpace(r)
 	trials, seconds, finals := []float64{}, []float64{}, slices.Repeat([]float64{0}, seeds)
@@ -161,7 +162,8 @@ func searches(ctx context.Context, r *replay.Recording, strategy string, seeds i
 		}
 	}
 	c := &ClassSearch{
-		Strategy: strategy, Reached: thousandths(float64(len(trials)) / float64(seeds)), Final: thousandths(middle(finals)),
+		Strategy: strategy, Reached: thousandths(float64(len(trials)) / float64(seeds)),
+		Final: thousandths(middle(finals)),
 	}
 	if len(trials) > 0 {
 		c.Trials, c.Seconds = middle(trials), thousandths(middle(seconds))
@@ -183,12 +185,14 @@ func ReadClasses(path string) ([]ClassesRow, error) {
 
 // WriteClasses prints rows as a table in Markdown.
 func WriteClasses(w io.Writer, rows []ClassesRow) {
-	fmt.Fprintf(w, "Trials and seconds until %v of the best recorded speed is reached (medians; share of the searches):\n\n",
-		near)
-	fmt.Fprintln(w, "| program | type | class | promising | best of them | auto | hierarchical | hierarchical, promising |")
+	fmt.Fprintf(w, "Trials and seconds until %v of the best recorded speed is reached (medians; share of the "+
+		"searches):\n\n", near)
+	fmt.Fprintln(w, "| program | type | class | promising | best of them | auto | hierarchical | "+
+		"hierarchical, promising |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
 	for _, r := range rows {
-		fmt.Fprintf(w, "| %s | %s | %s | %d of %d | %.3f |", r.Program, r.DType, r.Class, r.Promising, r.Recorded, r.OfBest)
+		fmt.Fprintf(w, "| %s | %s | %s | %d of %d | %.3f |", r.Program, r.DType, r.Class, r.Promising, r.Recorded,
+			r.OfBest)
 		for _, s := range r.Searches {
 			if s.Reached == 0 {
 				fmt.Fprintf(w, " never (%.3f) |", s.Final)

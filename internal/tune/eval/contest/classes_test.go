@@ -52,7 +52,8 @@ func TestClasses(t *testing.T) {
 	var text bytes.Buffer
 	rows[0].Searches[0].Reached = 0
 	WriteClasses(&text, rows)
-	if want := "| star7 | double | compute-bound | 30 of 40 | 1.000 | never (1.000) |"; !strings.Contains(text.String(), want) {
+	want := "| star7 | double | compute-bound | 30 of 40 | 1.000 | never (1.000) |"
+	if !strings.Contains(text.String(), want) {
 		t.Errorf("%q is not in\n%s", want, text.String())
 	}
 	c.Folder = t.TempDir()

@@ -108,7 +108,11 @@ type ComplexRow struct {
 
 // Key tells rows apart that measure different things.
 func (r ComplexRow) Key() string {
-	return strings.TrimSuffix(fmt.Sprint(r.Case, " ", r.DType, " ", r.Grid, " ", r.Steps, " ", r.Device, " ", r.Strategy), " ")
+	key := fmt.Sprint(r.Case, " ", r.DType, " ", r.Grid, " ", r.Steps, " ", r.Device)
+	if r.Strategy != "" {
+		key += " " + r.Strategy
+	}
+	return key
 }
 
 // share is that of the bound; 0 without one.
@@ -165,7 +169,9 @@ func (c ComplexCase) Program(sources fs.FS, size int64) (*ir.Binding, map[string
 func (o *ComplexOptions) tune(ctx context.Context, c ComplexCase) (*ComplexRow, error) {
 	row := &ComplexRow{}
 	done := func() bool {
-		return slices.ContainsFunc(o.Have, func(r ComplexRow) bool { return r.Key() == row.Key() && r.Commit == o.Commit })
+		return slices.ContainsFunc(o.Have, func(r ComplexRow) bool {
+			return r.Key() == row.Key() && r.Commit == o.Commit
+		})
 	}
 	found, err := o.tuneAs(ctx, c, row, done, nil)
 	if found == nil {
@@ -350,7 +356,9 @@ func ReadComplex(path string) ([]ComplexRow, error) {
 
 // place is where the row's case stands in the list of cases; -1 if it does not.
 func (r ComplexRow) place() int {
-	return slices.IndexFunc(ComplexCases, func(c ComplexCase) bool { return c.Name == r.Case && max(1, c.Steps) == r.Steps })
+	return slices.IndexFunc(ComplexCases, func(c ComplexCase) bool {
+		return c.Name == r.Case && max(1, c.Steps) == r.Steps
+	})
 }
 
 // MergeComplex puts a row among those that a file has, in the place of one that measured the same if there is one.

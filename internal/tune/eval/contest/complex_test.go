@@ -67,9 +67,11 @@ func TestComplexRows(t *testing.T) {
 		late.Config, late.Seconds, late.At = "c", 0.101, 5
 		return &tuner.Result{
 			Contenders: []tuner.Contender{{Plan: plan, Seconds: seconds}}, Best: plan,
-			Bound:   tuner.Bound{CopyGBs: 4000},
-			Loops:   []tuner.LoopResult{{Loop: "sequence[0:2]"}},
-			Kernels: []tuner.KernelResult{{Kernel: "sequence[0:2]", Trials: []tuner.Outcome{slow, close, late, outcome}}},
+			Bound: tuner.Bound{CopyGBs: 4000},
+			Loops: []tuner.LoopResult{{Loop: "sequence[0:2]"}},
+			Kernels: []tuner.KernelResult{{
+				Kernel: "sequence[0:2]", Trials: []tuner.Outcome{slow, close, late, outcome},
+			}},
 		}
 	}
 	row := &ComplexRow{Case: c.Name, Steps: 1}

@@ -20,8 +20,8 @@ import (
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
-// ComplexVersion is a way to compute the complex stencils, of Rawat et al. 2019, figures 5 and 6: a part of the space of
-// each kernel.
+// ComplexVersion is a way to compute the complex stencils, of Rawat et al. 2019, figures 5 and 6: a part of the space
+// of each kernel.
 type ComplexVersion struct {
 	Name, Doc string
 	limits    []string
@@ -53,8 +53,8 @@ var sharedPlanes = []string{"family=stream", "stages>=1"}
 var ComplexVersions = []ComplexVersion{
 	{Name: "global-base", Doc: "all axes cut into tiles, from global memory", limits: slices.Concat(tiles, unoptimised),
 		plain: true},
-	{Name: "global-block", Doc: "and the shape of blocks searched", limits: slices.Concat(tiles, unoptimised[:blocksApart]),
-		plain: true, free: []schedule.Role{schedule.Threads}},
+	{Name: "global-block", Doc: "and the shape of blocks searched",
+		limits: slices.Concat(tiles, unoptimised[:blocksApart]), plain: true, free: []schedule.Role{schedule.Threads}},
 	{Name: "global-unroll", Doc: "and the cells of a thread searched, in place of blocks",
 		limits: slices.Concat(tiles, unoptimised), plain: true, free: unrolling},
 	{Name: "global", Doc: "and everything searched", limits: tiles},
@@ -266,10 +266,11 @@ func MergeComplexVersions(path string, row ComplexVersionRow) error {
 	at := func(r ComplexVersionRow) int {
 		return slices.IndexFunc(ComplexVersions, func(v ComplexVersion) bool { return v.Name == r.Version })
 	}
-	return bench.MergeRows(path, "bench complex --versions", []ComplexVersionRow{row}, func(a, b ComplexVersionRow) int {
+	order := func(a, b ComplexVersionRow) int {
 		return cmp.Or(cmp.Compare(a.place(), b.place()), strings.Compare(a.Grid, b.Grid),
 			strings.Compare(a.Device, b.Device), cmp.Compare(at(a), at(b)))
-	})
+	}
+	return bench.MergeRows(path, "bench complex --versions", []ComplexVersionRow{row}, order)
 }
 
 // WriteComplexVersions prints points a second by case and version (figures 5 and 6), and then intensities (table III).
@@ -290,7 +291,7 @@ func WriteComplexVersions(w io.Writer, rows []ComplexVersionRow) {
 		for _, name := range names {
 			cell := " - |"
 			for _, q := range rows {
-				if q.Version == name && q.Case == r.Case && q.Grid == r.Grid && q.Steps == r.Steps && q.Device == r.Device {
+				if q.Version == name && q.ComplexRow.Key() == r.ComplexRow.Key() {
 					cell = fmt.Sprintf(" %.4g |", q.Points/1e9)
 				}
 			}
@@ -298,8 +299,8 @@ func WriteComplexVersions(w io.Writer, rows []ComplexVersionRow) {
 		}
 		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintln(w, "\nFlops a byte, counted on kernels:\n\n| case | version | call | in theory | flops | of the memory | "+
-		"of the caches | of shared memory |")
+	fmt.Fprintln(w, "\nFlops a byte, counted on kernels:\n\n| case | version | call | in theory | flops | "+
+		"of the memory | of the caches | of shared memory |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
 	for _, r := range rows {
 		for _, x := range r.Intensity {
@@ -307,8 +308,8 @@ func WriteComplexVersions(w io.Writer, rows []ComplexVersionRow) {
 			if x.Shared > 0 {
 				shm = fmt.Sprintf("%.3g", x.OfShared)
 			}
-			fmt.Fprintf(w, "| %s | %s | %s | %.3g | %.3g | %.3g | %.3g | %s |\n", r.Case, r.Version, x.Call, r.Theoretical,
-				x.Flops, x.OfDRAM, x.OfCache, shm)
+			fmt.Fprintf(w, "| %s | %s | %s | %.3g | %.3g | %.3g | %.3g | %s |\n", r.Case, r.Version, x.Call,
+				r.Theoretical, x.Flops, x.OfDRAM, x.OfCache, shm)
 		}
 	}
 }

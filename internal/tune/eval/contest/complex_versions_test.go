@@ -24,7 +24,8 @@ func TestComplexVersionSpaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		choices, err := lower.Choices(b.Program, lower.Options{Target: lower.GPU, Bound: b, Sized: true, NoInitial: true})
+		o := lower.Options{Target: lower.GPU, Bound: b, Sized: true, NoInitial: true}
+		choices, err := lower.Choices(b.Program, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,7 @@ func TestComplexVersions(t *testing.T) {
 		shared.Families != "stream" {
 		t.Fatalf("%s by %s, %s by %s", base.Version, base.Families, shared.Version, shared.Families)
 	}
-	// The paper has 3.44 in theory. The kernels have 12 x 12 x 12 points, and read eight arrays, and read and write five.
+	// The paper has 3.44 in theory. The kernels have 12 x 12 x 12 points, read eight arrays, and read and write five.
 	for _, r := range rows {
 		x := r.Intensity[0]
 		if len(r.Intensity) != 1 || math.Abs(r.Theoretical-3.44) > 0.05 || x.Flops != r.Flops*12*12*12 ||
@@ -122,7 +123,9 @@ func TestComplexVersions(t *testing.T) {
 	var text bytes.Buffer
 	rows[1].Points, rows[1].Intensity[0].OfShared = 7e9, 0.25
 	WriteComplexVersions(&text, slices.Clone(rows))
-	for _, want := range []string{" | 7 | - | - | - | - |\n", "| hypterm | shared-base | hypterm | 3.44 |", " 0.25 |\n"} {
+	for _, want := range []string{
+		" | 7 | - | - | - | - |\n", "| hypterm | shared-base | hypterm | 3.44 |", " 0.25 |\n",
+	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}

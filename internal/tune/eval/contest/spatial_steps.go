@@ -186,7 +186,8 @@ func (o *SpatialStepsOptions) measure(ctx context.Context, s stepOf) (*SpatialSt
 		Case: s.name, DType: s.dtype, Step: SpatialSteps[s.step].Name, Device: about.Name, Driver: about.Driver,
 		Grid: fmt.Sprintf("%dx%[1]dx%[1]d", o.Size), Commit: o.Commit,
 	}
-	if slices.ContainsFunc(o.Have, func(r SpatialStepRow) bool { return r.Key() == row.Key() && r.Commit == o.Commit }) {
+	done := func(r SpatialStepRow) bool { return r.Key() == row.Key() && r.Commit == o.Commit }
+	if slices.ContainsFunc(o.Have, done) {
 		return nil, nil
 	}
 	fmt.Fprintf(o.Log, "%s, %s: %s\n", s.title(), row.Grid, SpatialSteps[s.step].Doc)
@@ -279,8 +280,8 @@ func compareSteps(a, b SpatialStepRow) int {
 func WriteSpatialSteps(w io.Writer, rows []SpatialStepRow) {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, compareSteps)
-	fmt.Fprintln(w, "| case | type | grid | step | GStencil/s | times the step before | of a copy | registers | spilled "+
-		"bytes | configurations |")
+	fmt.Fprintln(w, "| case | type | grid | step | GStencil/s | times the step before | of a copy | registers | "+
+		"spilled bytes | configurations |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")
 	for i, r := range rows {
 		gain := "-"

@@ -113,7 +113,8 @@ func TestSpatialSteps(t *testing.T) {
 	}
 	wants := map[string]string{
 		"base": "family=cells", "queue": "stages=0", "shared": "stages=1", "rows": "layout=shifted|layout=padded",
-		"rimless": "rimless=own", "prefetch": "prefetch=1", "unrolled": "load=plain", "texture": "rimless=own", "tuned": "family=",
+		"rimless": "rimless=own", "prefetch": "prefetch=1", "unrolled": "load=plain",
+		"texture": "rimless=own", "tuned": "family=",
 	}
 	for i, r := range all {
 		if r.Step != SpatialSteps[i].Name || r.GStencils != 1000/r.Seconds/1e9 || r.Commit != "abc" || r.Trials == 0 {
@@ -126,7 +127,8 @@ func TestSpatialSteps(t *testing.T) {
 		if !found {
 			t.Errorf("%s: %s has no %s", r.Step, r.Plan, wants[r.Step])
 		}
-		if words := r.BlockSize != "" && r.BlockDim != ""; words != (r.Step != "base" && strings.Contains(r.Plan, "stream=")) {
+		words, streams := r.BlockSize != "" && r.BlockDim != "", strings.Contains(r.Plan, "stream=")
+		if words != (r.Step != "base" && streams) {
 			t.Errorf("%s: %q of %q threads", r.Plan, r.BlockSize, r.BlockDim)
 		}
 	}
@@ -139,7 +141,8 @@ func TestSpatialSteps(t *testing.T) {
 	all[7].BlockSize, all[7].BlockDim, all[7].Texture, all[7].GStencils = "64x8", "32x4", true, 5
 	WriteSpatialSteps(&text, all)
 	for _, want := range []string{
-		"| star7 | double | 12x12x12 | queue | 3 | 1.500 | 0.001 |", "| star7 | double | 12x12x12 | 64x8 | 32x4 | Y | 5 |",
+		"| star7 | double | 12x12x12 | queue | 3 | 1.500 | 0.001 |",
+		"| star7 | double | 12x12x12 | 64x8 | 32x4 | Y | 5 |",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
