@@ -116,7 +116,8 @@ func TestGPULibraryPlans(t *testing.T) {
 		{OpenCL, "weights", "family=stream,vec=2,load_w=constant"},
 		{OpenCL, "heat", "family=stream,vec=4,rows=2,chunk=8"},
 		{OpenCL, "leapfrog", "family=stream,vec=2,prefetch=2"},
-		{OpenCL, "heat", "family=stream,vec=2,stages=1"},
+		{OpenCL, "heat", "family=stream,vec=2,stages=1,layout=padded"},
+		{OpenCL, "leapfrog", "family=stream,vec=2,layout=shifted,rimless=own"},
 		{OpenCL, "heat", "family=tile,vec=2,stages=1,staging=halos"},
 	} {
 		t.Run(c.dialect.Name+"/"+c.program+"/"+c.plan, func(t *testing.T) {
