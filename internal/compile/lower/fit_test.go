@@ -136,7 +136,7 @@ func TestSharedHintsFit(t *testing.T) {
 // lowered.
 func TestRemedy(t *testing.T) {
 	for _, c := range []struct{ pragma, inside, plan string }{
-		{"", everything, "family=stream,stream=k,block=8x64"},
+		{"", everything, "family=stream,stream=k,block=8x64,staging=all"},
 		{"", everything, "family=stream,block=16x32,vec=4"},
 		{"", everything, "damp[0:3]@1{family=tile,block=4x8x32,vec=2}"},
 		{"#pragma stream k block (32,16)", everything, "block=16x32,vec=2"},

@@ -256,10 +256,10 @@ func TestStorage(t *testing.T) {
 		{"", "no-shmem c;", "stream=k,block=8x32,stages=1", "in_shared", ""},
 		{"", "#assign shmem (in), gmem (c)", "stream=k,block=8x32,stages=2", "in_shared", ""},
 		// Eight warps of eight blocks: 28 KB each.
-		{"#pragma occupancy 1.0", "", "stream=k,block=8x32,vec=2,stages=1", "in_shared", ""},
-		{"#pragma occupancy 0.5", "", "stream=k,block=8x32,vec=2,stages=1", "c_shared in_shared", ""},
-		{"#pragma occupancy 1.0", "shmem c;", "stream=k,block=8x32,vec=2,stages=1", "c_shared", ""},
-		{"#pragma occupancy 1.0", "#assign shmem (c,in)", "stream=k,block=8x32,vec=2,stages=1", "",
+		{"#pragma occupancy 1.0", "", "stream=k,block=8x32,vec=2,stages=1,staging=all", "in_shared", ""},
+		{"#pragma occupancy 0.5", "", "stream=k,block=8x32,vec=2,stages=1,staging=all", "c_shared in_shared", ""},
+		{"#pragma occupancy 1.0", "shmem c;", "stream=k,block=8x32,vec=2,stages=1,staging=all", "c_shared", ""},
+		{"#pragma occupancy 1.0", "#assign shmem (c,in)", "stream=k,block=8x32,vec=2,stages=1,staging=all", "",
 			"the kernel flow takes 31680 bytes of shared memory a block, and each of 8 blocks has 28160; " +
 				"the source fixes shmem (in), shmem (c), occupancy 1"},
 	} {

@@ -156,7 +156,7 @@ func TestResourceLimit(t *testing.T) {
 		{"star7", "family=tile,block=1x1x1024", small,
 			"the kernel star7 takes 1024 threads a block, and a block has 512"},
 		{"star7", "family=stream,block=8x64,vec=4,stages=1", nil, ""},
-		{"star7", "family=stream,block=8x64,vec=4,stages=1", small,
+		{"star7", "family=stream,block=8x64,vec=4,stages=1,staging=all", small,
 			"the kernel star7 takes 83200 bytes of shared memory a block, and a block has 49152"},
 		{"star25", "family=stream,block=4x32,vec=2,rows=2", nil, ""},
 		// 735 registers, by estimate: the compiler decides.

@@ -182,7 +182,7 @@ func TestSharedTilesSpoilt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text := "family=stream,stream=k,chunk=0,persistent=1,block=4x32,vec=2,rows=2," + c.how
+			text := "family=stream,stream=k,chunk=0,persistent=1,block=4x32,vec=2,rows=2,staging=all," + c.how
 			m, err := lowered(p, lower.Options{
 				Target: lower.GPU, Plan: plan(t, text), Bound: b, Sized: true, Machine: gpu,
 			})
