@@ -48,13 +48,13 @@ copyout v;
 			"plan: shuffle=yes fits no kernel: block=4x16,shuffle=yes: whole warps (neighbours in other lanes are " +
 				"in the same row only if a row of threads is a whole number of warps of 32); the rest being as it is, " +
 				"block=4x64|4x32|4x128|4x256|1x32|1x64|1x128|1x256|1x512|1x1024|2x32|2x64 and 107 more or shuffle=no would do"},
-		{hopper, "family=stream,block=8x64,vec=4,stages=1", verdict.OK, ""},
-		{small, "family=stream,block=8x64,vec=4,stages=1", verdict.Resources,
+		{hopper, "family=stream,block=8x64,vec=4,stages=1,staging=all", verdict.OK, ""},
+		{small, "family=stream,block=8x64,vec=4,stages=1,staging=all", verdict.Resources,
 			"plan: the kernel heat takes 74304 bytes of shared memory a block, and a block has 65536; " +
-				"a plan that fits is family=stream,block=4x64,vec=4,stages=1"},
-		{hopper, "family=stream,block=16x64,vec=4,stages=3,planes=4,repeat=2x1", verdict.Resources,
+				"a plan that fits is family=stream,block=4x64,vec=4,stages=1,staging=all"},
+		{hopper, "family=stream,block=16x64,vec=4,stages=3,staging=all,planes=4,repeat=2x1", verdict.Resources,
 			"plan: the kernel heat takes 1430352 bytes of shared memory a block, and a block has 232448; " +
-				"a plan that fits is family=stream,block=9x16,vec=4,stages=3,planes=4,repeat=2x1"},
+				"a plan that fits is family=stream,block=9x16,vec=4,stages=3,staging=all,planes=4,repeat=2x1"},
 	} {
 		plan, err := schedule.ParsePlan(c.plan)
 		if err != nil {
