@@ -178,8 +178,8 @@ func TestSequencePlanErrors(t *testing.T) {
 			"plan for sequence[0:2]@2: the statements of sequence cannot share a kernel: sequence is no loop"},
 		{"sequence[0:1]@1{family=planes}", "plan for sequence[0:1]@1: the plan leaves out 1, the call update: " +
 			"add it to a set of sequence, or its own kernels, such as update[0:2]@1{}"},
-		{"sequence[0:1]@1{family=planes};sequence[0:2]@1{family=planes}", "plan for sequence[0:1]@1: the statements of " +
-			"sequence cannot share a kernel: 0 (fluxes) is in two kernels"},
+		{"sequence[0:1]@1{family=planes};sequence[0:2]@1{family=planes}", "plan for sequence[0:1]@1: the statements " +
+			"of sequence cannot share a kernel: 0 (fluxes) is in two kernels"},
 		{"sequence[0,2]@1{family=planes}", "plan for sequence[0,2]@1: the statements of sequence cannot share a " +
 			"kernel: 2 is not of the loop, which has 0 to 1"},
 	} {

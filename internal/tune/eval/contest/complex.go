@@ -186,8 +186,8 @@ type tunedCase struct {
 	target *target.Target
 }
 
-// tuneAs tunes a case, and fills in its row; nil if it is done already. With options of its own it tunes the program as it
-// is written, and else its versions, too.
+// tuneAs tunes a case, and fills in its row; nil if it is done already. With options of its own it tunes the program as
+// it is written, and else its versions, too.
 func (o *ComplexOptions) tuneAs(ctx context.Context, c ComplexCase, row *ComplexRow, done func() bool,
 	change func(*tuner.Options)) (*tunedCase, error) {
 	b, set, err := c.Program(o.Sources, o.Size)
