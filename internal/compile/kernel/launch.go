@@ -178,3 +178,20 @@ func Eval(e Expr, env map[*Var]op.Value) op.Value {
 	}
 	panic(fmt.Sprintf("kernel: %T cannot be evaluated here", e))
 }
+
+// Sizes returns the values of a launch's arguments that a program's parameters tell, and as many steps and rounds as
+// are given for those.
+func (l *Launch) Sizes(params []int64, step, rounds int64) map[*Var]op.Value {
+	values := map[*Var]op.Value{}
+	for i, v := range l.Kernel.Scalars {
+		switch a := l.Args[len(l.Kernel.Buffers)+i].(type) {
+		case SizeArg:
+			values[v] = op.Int(v.Type, params[a.Param])
+		case StepArg:
+			values[v] = op.Int(v.Type, step)
+		case RoundsArg:
+			values[v] = op.Int(v.Type, rounds)
+		}
+	}
+	return values
+}

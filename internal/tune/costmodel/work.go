@@ -6,7 +6,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
-	"github.com/gridloom/gridloom/internal/compile/op"
 )
 
 // Work is what a launch does, counted on its kernel. Instructions are those of warps, all threads of a warp
@@ -42,7 +41,7 @@ type part struct {
 // WorkOf counts what a launch does for the sizes that the program is bound to.
 func WorkOf(x *kernel.Launch, b *ir.Binding) (*Work, error) {
 	k := x.Kernel
-	args := arguments(x, b)
+	args := x.Sizes(b.Params, 0, countedRounds)
 	geometry, err := kernel.LaunchGeometry(k, args)
 	if err != nil {
 		return nil, err
@@ -96,22 +95,6 @@ func once(k *kernel.Kernel, args map[*kernel.Var]op.Value) float64 {
 // countedRounds is how many rounds are counted of a kernel that repeats: so many that what comes before and after them
 // is a small part, as it is in a loop.
 const countedRounds = 64
-
-// arguments returns the values of a launch's arguments that sizes tell. Steps count from 0.
-func arguments(x *kernel.Launch, b *ir.Binding) map[*kernel.Var]op.Value {
-	values := map[*kernel.Var]op.Value{}
-	for i, v := range x.Kernel.Scalars {
-		switch a := x.Args[len(x.Kernel.Buffers)+i].(type) {
-		case kernel.SizeArg:
-			values[v] = op.Int(v.Type, b.Params[a.Param])
-		case kernel.StepArg:
-			values[v] = op.Int(v.Type, 0)
-		case kernel.RoundsArg:
-			values[v] = op.Int(v.Type, countedRounds)
-		}
-	}
-	return values
-}
 
 // splitter splits a kernel into parts.
 type splitter struct {

@@ -1,0 +1,107 @@
+package kernel
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/op"
+	"github.com/gridloom/gridloom/internal/compile/types"
+)
+
+// skipLoads puts another value in the place of what is loaded from some buffers, but in one iteration of each innermost
+// loop, of which no compiler knows which it is: that where the loop's variable is the number of the block. Outside of
+// loops the second block loads. The instructions that load stay, behind a predicate that holds them back, so the issue
+// slots that they take stay too. Only floats are left out: numbers that decide where a kernel goes are loaded.
+func skipLoads(k *Kernel, of func(*Buffer) bool) (*Kernel, error) {
+	blocks := blockVars(k.Body)
+	if len(blocks) == 0 {
+		return nil, absent("it has no blocks: its loads are those of vectors, which a test would take apart")
+	}
+	s := &skipper{of: of, block: blocks[len(blocks)-1], flags: Flags(k.Body)}
+	body := s.list(k.Body, nil)
+	if s.skipped == 0 {
+		return nil, absent("it has no such loads")
+	}
+	return rebuilt(k, body), nil
+}
+
+type skipper struct {
+	of      func(*Buffer) bool
+	flags   map[*Buffer]bool
+	block   *Var
+	inside  bool // of the loop over blocks
+	skipped int
+}
+
+// list rewrites statements under a loop that is carried out one iteration after the other, or nil.
+func (s *skipper) list(list []Stmt, when *Var) []Stmt {
+	var out []Stmt
+	for _, stmt := range list {
+		switch stmt := stmt.(type) {
+		case *Loop:
+			l := *stmt
+			was := s.inside
+			s.inside = s.inside || l.Var == s.block
+			switch {
+			case l.Tag == Serial && s.inside:
+				v := NewVar("loads_here", types.Bool)
+				before := s.skipped
+				l.Body = s.list(stmt.Body, v)
+				if s.skipped > before {
+					l.Body = append([]Stmt{&Let{v, s.sameNumber(l.Var)}}, l.Body...)
+				}
+			default:
+				l.Body = s.list(stmt.Body, when)
+			}
+			s.inside = was
+			out = append(out, &l)
+		case *If:
+			out = append(out, &If{stmt.Cond, s.list(stmt.Then, when), s.list(stmt.Else, when)})
+		case *LoadVector:
+			if !s.leaves(stmt.Buffer) {
+				out = append(out, stmt)
+				continue
+			}
+			for i, v := range stmt.Vars {
+				at := Add(stmt.Index, L(op.Int(stmt.Index.Type(), int64(i))))
+				out = append(out, &Let{v, s.instead(&Load{stmt.Buffer, at, stmt.Via, nil}, when)})
+			}
+		case *Let, *Declare, *Assign, *Store, *StoreVector, *Shuffle:
+			out = append(out, mapStmt(stmt, func(e Expr) Expr { return s.expr(e, when) }))
+		default:
+			out = append(out, stmt)
+		}
+	}
+	return out
+}
+
+func (s *skipper) expr(e Expr, when *Var) Expr {
+	return Rewrite(e, func(e Expr) Expr {
+		if l, ok := e.(*Load); ok && s.leaves(l.Buffer) {
+			return s.instead(l, when)
+		}
+		return e
+	})
+}
+
+// leaves reports whether loads of a buffer are left out.
+func (s *skipper) leaves(b *Buffer) bool {
+	return s.inside && b.Elem.IsFloat() && s.of(b) && !s.flags[b]
+}
+
+// instead is a load, where it is carried out, and another value elsewhere: about one, so that nothing becomes infinite,
+// and another one each time, so that no two are the same.
+func (s *skipper) instead(l *Load, when *Var) Expr {
+	s.skipped++
+	cond := Bin(op.Eq, V(s.block), L(op.Int(s.block.Type, 1)))
+	if when != nil {
+		cond = V(when)
+	}
+	t := l.Type()
+	return Sel(cond, l, L(op.Float(t, 1+float64(s.skipped%1024)/1024)))
+}
+
+// sameNumber reports whether a loop's variable is the block's.
+func (s *skipper) sameNumber(v *Var) Expr {
+	if v.Type == s.block.Type {
+		return Bin(op.Eq, V(v), V(s.block))
+	}
+	return Bin(op.Eq, Conv(types.I64, V(v)), Conv(types.I64, V(s.block)))
+}
