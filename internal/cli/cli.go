@@ -38,6 +38,7 @@ type commands struct {
 	Explain    explainCmd    `cmd:"" help:"Show order, work, data movement, dependences and the roofline bound."`
 	Space      spaceCmd      `cmd:"" help:"Show the configurations that a program's kernels may have."`
 	Run        runCmd        `cmd:"" help:"Run a program on a device."`
+	Profile    profileCmd    `cmd:"" help:"Say what binds a program's kernels, and what to change."`
 	Tune       tuneCmd       `cmd:"" help:"Find the fastest kernels for a program on a device."`
 	Report     reportCmd     `cmd:"" help:"Draw the report of a search once more."`
 	Search     searchCmd     `cmd:"" help:"List search strategies, and score them on recorded spaces."`

@@ -57,6 +57,11 @@ func (m *meter) show(p exec.Progress) {
 			text += fmt.Sprintf(", %s left", left.Round(time.Second))
 		}
 	}
+	m.text(text)
+}
+
+// text shows what is being done: on a terminal in the line that is rewritten, else in a line of its own.
+func (m *meter) text(text string) {
 	text = diag.Line(text)
 	if m.terminal {
 		fmt.Fprintf(m.to, "\r\x1b[K%s", text)

@@ -144,8 +144,8 @@ func Waits(k *Kernel) bool {
 	return found
 }
 
-// cellsOf returns the elements of an argument; 0 if they are not known.
-func cellsOf(b *Buffer, args map[*Var]op.Value) int64 {
+// Elements returns how many elements an argument has; 0 if its sizes are not known.
+func Elements(b *Buffer, args map[*Var]op.Value) int64 {
 	if !uniform(b.Cells, args) {
 		return 0
 	}
@@ -158,7 +158,7 @@ func footprint(k *Kernel, args map[*Var]op.Value) int64 {
 	flags, sum := Flags(k.Body), int64(0)
 	for _, b := range k.Buffers {
 		if !flags[b] {
-			sum += cellsOf(b, args) * int64(b.Elem.Size())
+			sum += Elements(b, args) * int64(b.Elem.Size())
 		}
 	}
 	return sum

@@ -155,7 +155,7 @@ func (f *folding) index(b *Buffer, e Expr, bytes int64) Expr {
 	if bytes == 0 || s == nil || !f.grid(b) {
 		return e
 	}
-	room := min(bytes/int64(b.Elem.Size()), cellsOf(b, f.args)-s.elements)
+	room := min(bytes/int64(b.Elem.Size()), Elements(b, f.args)-s.elements)
 	if room < foldUnit {
 		return e // a small array
 	}
@@ -211,7 +211,7 @@ func (f *folding) stmt(s Stmt, near, far int64) Stmt {
 // array is not read, so every corner is one.
 func (f *folding) corner(b *Buffer, corner []Expr, bytes int64) []Expr {
 	out := append([]Expr(nil), corner...)
-	left := cellsOf(b, f.args) * int64(b.Elem.Size())
+	left := Elements(b, f.args) * int64(b.Elem.Size())
 	for axis := 0; axis < len(out)-1 && left > bytes; axis++ {
 		extent := b.Tensor.Extents[axis]
 		if !uniform(extent, f.args) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gridloom/gridloom/internal/tune/counters"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -30,29 +31,29 @@ type SpatialRow struct {
 	BestRivalRange *Interval `json:"best_rival_interval,omitempty"`
 	RatioToRival   float64   `json:"ratio_to_best_rival,omitempty"`
 	// RatioWanted is 1.25, or what reaches the aim if that is less.
-	RatioWanted    float64      `json:"ratio_wanted,omitempty"`
-	Apart          bool         `json:"intervals_apart"`
-	Rivals         []RivalBatch `json:"rivals,omitempty"`
-	Registers      int          `json:"registers"`
-	Spills         int          `json:"spills"` // bytes of local memory a thread
-	Shared         int          `json:"shared"` // bytes a block
-	CompileSeconds float64      `json:"compile_seconds"`
-	CellsChecked   int64        `json:"cells_checked"`
-	Difference     float64      `json:"largest_difference"`           // from the plain kernels, over all cells
-	Strict         int64        `json:"cells_equal_strict,omitempty"` // bit for bit, in strict code
-	StrictRefused  string       `json:"strict_refused,omitempty"`
-	Launched       []string     `json:"launched,omitempty"`
-	Batches        int          `json:"batches"`
-	Launches       int          `json:"launches"`
-	Final          bool         `json:"final"` // timed in turn with the others and the copies
-	Refused        string       `json:"refused,omitempty"`
-	Wrong          bool         `json:"wrong,omitempty"`
-	Device         string       `json:"device"`
-	Driver         string       `json:"driver"`
-	Compiler       string       `json:"compiler"`
-	Counters       *Counters    `json:"counters,omitempty"`
-	Condition      string       `json:"condition,omitempty"`
-	Commit         string       `json:"commit"`
+	RatioWanted    float64            `json:"ratio_wanted,omitempty"`
+	Apart          bool               `json:"intervals_apart"`
+	Rivals         []RivalBatch       `json:"rivals,omitempty"`
+	Registers      int                `json:"registers"`
+	Spills         int                `json:"spills"` // bytes of local memory a thread
+	Shared         int                `json:"shared"` // bytes a block
+	CompileSeconds float64            `json:"compile_seconds"`
+	CellsChecked   int64              `json:"cells_checked"`
+	Difference     float64            `json:"largest_difference"`           // from the plain kernels, over all cells
+	Strict         int64              `json:"cells_equal_strict,omitempty"` // bit for bit, in strict code
+	StrictRefused  string             `json:"strict_refused,omitempty"`
+	Launched       []string           `json:"launched,omitempty"`
+	Batches        int                `json:"batches"`
+	Launches       int                `json:"launches"`
+	Final          bool               `json:"final"` // timed in turn with the others and the copies
+	Refused        string             `json:"refused,omitempty"`
+	Wrong          bool               `json:"wrong,omitempty"`
+	Device         string             `json:"device"`
+	Driver         string             `json:"driver"`
+	Compiler       string             `json:"compiler"`
+	Counters       *counters.Counters `json:"counters,omitempty"`
+	Condition      string             `json:"condition,omitempty"`
+	Commit         string             `json:"commit"`
 	// Predicted is the fraction of the copy bound that the plan was taken to reach, and Idea why.
 	Predicted float64 `json:"predicted,omitempty"`
 	Idea      string  `json:"idea,omitempty"`

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/tune/counters"
 )
 
 // slotShare has Nsight Compute run this program once more with a plan, and returns the share of
@@ -32,7 +33,7 @@ func (t *temporal) slotShare(ctx context.Context, l *timedLoop) (*float64, error
 	if l.repeats {
 		skip = 0
 	}
-	c, err := profile(ctx, l.symbol, skip, args)
+	c, err := counters.Count(ctx, l.symbol, skip, false, args)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/tune/counters"
 )
 
 // A row is right at every cell, the fastest plan that can run is measured, and rows of a file stay.
@@ -229,11 +230,11 @@ func pretendProfiler(t *testing.T) (dir string, share float64) {
 	t.Helper()
 	dir = t.TempDir()
 	var names, units, values []string
-	for i, m := range metrics {
+	for i, m := range counters.Metrics {
 		value := 10*float64(i) + 0.5
-		names, units, values = append(names, strconv.Quote(m.name)), append(units, `""`), append(values,
+		names, units, values = append(names, strconv.Quote(m.Name)), append(units, `""`), append(values,
 			fmt.Sprintf(`"%v"`, value))
-		if strings.HasPrefix(m.name, "smsp__issue_active") {
+		if strings.HasPrefix(m.Name, "smsp__issue_active") {
 			share = value / 100
 		}
 	}

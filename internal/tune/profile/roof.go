@@ -1,0 +1,156 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/tune/counters"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+const (
+	copiedBytes  = 512 << 20 // that a copy moves, at the least four times the last cache
+	roofMeasured = 3         // times; the fastest counts
+)
+
+// roof measures the device: a copy in its memory, one that its last cache keeps, and multiply-adds.
+func (r *runner) roof(ctx context.Context) error {
+	roof := &r.profile.Roof
+	cache := r.about.CacheBytes
+	speed := func(level, from string, bytes int64) error {
+		best := 0.0
+		for range roofMeasured {
+			s, err := r.Lab.Copy(ctx, bytes, r.about.Least)
+			if err != nil {
+				return err
+			}
+			best = max(best, 2*float64(bytes)/s/1e9)
+		}
+		roof.Levels = append(roof.Levels, Speed{level, best, from})
+		return nil
+	}
+	if err := speed(DRAM, "measured: a copy", max(copiedBytes, 4*cache)/2); err != nil {
+		return fmt.Errorf("the bandwidth of the memory: %w", err)
+	}
+	if cache > 0 {
+		if err := speed(L2, "measured: a copy that the last cache keeps", cache/8); err != nil {
+			return fmt.Errorf("the bandwidth of the last cache: %w", err)
+		}
+	}
+	if d := machine.Described(r.about.Target.Machine); d != nil && d.GPU != nil {
+		const from = "the description of the device"
+		if len(d.Caches) > 0 && d.Caches[0].PerUnit && d.Caches[0].Bandwidth > 0 {
+			roof.Levels = append(roof.Levels, Speed{L1, d.Caches[0].Bandwidth, from})
+		}
+		if d.GPU.SharedBandwidth > 0 {
+			roof.Levels = append(roof.Levels, Speed{Shared, d.GPU.SharedBandwidth, from})
+		}
+	}
+	for _, elem := range []types.Type{types.F32, types.F64} {
+		if slices.ContainsFunc(r.profile.Kernels, func(k *Kernel) bool { return k.Type == elem.String() }) {
+			p, err := r.peak(ctx, elem)
+			if err != nil {
+				r.profile.Notes = append(r.profile.Notes, fmt.Sprintf("the arithmetic could not be measured: %v", err))
+				continue
+			}
+			roof.Peaks = append(roof.Peaks, p)
+		}
+	}
+	return nil
+}
+
+// peak times a kernel of multiply-adds of a type.
+func (r *runner) peak(ctx context.Context, elem types.Type) (Peak, error) {
+	k, elements, flops := peakKernel(elem, r.about.Target.Kind() == lower.GPU)
+	geometry, err := kernel.LaunchGeometry(k, nil)
+	if err != nil {
+		return Peak{}, err
+	}
+	d := r.about.Target.Dialect
+	m := &kernel.Module{Program: r.Bound.Program, Kernels: []*kernel.Kernel{k}}
+	made, err := r.Lab.Compile(ctx, measure.Text{Name: k.Name, Source: emit.Source(d, m)})
+	if err != nil {
+		return Peak{}, err
+	}
+	grids := len(r.Bound.Program.Grids)
+	c := measure.Code{Name: k.Name, Image: made.Image, Kernels: []string{k.Name}, To: 1,
+		Use:      measure.Use{Reads: make([]bool, grids), Writes: make([]bool, grids)},
+		Scratch:  []int64{elements * int64(elem.Size())},
+		Launches: []exec.Launch{{Args: []exec.Arg{{Kind: exec.ScratchArg}}, Geometry: geometry}}}
+	best := 0.0
+	for range roofMeasured {
+		s, err := r.Lab.Batch(ctx, c, r.about.Least)
+		if err != nil {
+			return Peak{}, err
+		}
+		best = max(best, flops/s/1e9)
+	}
+	return Peak{elem.String(), best, "measured: fused multiply-adds"}, nil
+}
+
+// place sets where a kernel lies on the roofline of each level.
+func (r *runner) place(k *Kernel) {
+	peak := r.profile.Roof.Peak(k.Type)
+	if peak > 0 && k.Seconds > 0 {
+		k.Peak = k.Flops / k.Seconds / peak
+	}
+	for i := range k.Levels {
+		k.Levels[i].place(k, peak, r.profile.Roof.Bandwidth(k.Levels[i].Level))
+	}
+}
+
+// place sets what follows from a level's bytes.
+func (l *Level) place(k *Kernel, peak, bandwidth float64) {
+	if l.Bytes > 0 {
+		l.Intensity = k.Flops / l.Bytes
+	}
+	if bandwidth == 0 {
+		return
+	}
+	l.Share = l.Bytes / k.Seconds / bandwidth
+	if peak > 0 {
+		l.Ridge = peak / bandwidth
+		l.Place = PlaceOf(l.Intensity, l.Ridge)
+	}
+}
+
+// count has the hardware count each kernel. What it tells of bytes takes the place of what was counted on the kernel.
+func (r *runner) count(ctx context.Context) {
+	if r.Count == nil {
+		r.profile.NoCounters = "only NVIDIA's GPUs have a profiler that Gridloom asks"
+		return
+	}
+	for _, k := range r.profile.Kernels {
+		r.tell("%s: counting", k.Name)
+		c, err := r.Count(ctx, k.Name)
+		if err != nil {
+			r.profile.NoCounters = err.Error()
+			return
+		}
+		k.counted(c, &r.profile.Roof)
+	}
+}
+
+// counted sets what counters tell of a kernel.
+func (k *Kernel) counted(c *counters.Counters, roof *Roof) {
+	k.Counters = &Hardware{Counters: *c}
+	k.Counters.Class = k.Counters.classOf()
+	const from = "counted by the hardware"
+	levels := []Level{{Level: DRAM, Bytes: c.DRAMBytes, From: from}, {Level: L2, Bytes: c.L2Bytes, From: from},
+		{Level: L1, Bytes: c.L1Bytes, From: from}}
+	if c.SharedWavefronts > 0 {
+		levels = append(levels, Level{Level: Shared, Bytes: wavefrontBytes * c.SharedWavefronts, From: from})
+	}
+	for i := range levels {
+		levels[i].place(k, roof.Peak(k.Type), roof.Bandwidth(levels[i].Level))
+	}
+	k.Levels = levels
+	k.Resources.Occupancy = max(k.Resources.Occupancy, c.Occupancy/100)
+}

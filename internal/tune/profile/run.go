@@ -1,0 +1,285 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/run/quantity"
+	"github.com/gridloom/gridloom/internal/tune/counters"
+	"github.com/gridloom/gridloom/internal/tune/measure"
+)
+
+// Options say what is profiled.
+type Options struct {
+	Lab      measure.Lab
+	Bound    *ir.Binding
+	Lowering lower.Options // with the plan
+	// Budget is the time for timing one kernel with its variants; 0 is usualBudget.
+	Budget time.Duration
+	// Progress is told what is being done; it may be nil.
+	Progress func(text string)
+	// Count has the hardware count one launch of a kernel of that name; nil if it cannot.
+	Count func(ctx context.Context, kernel string) (*counters.Counters, error)
+}
+
+const (
+	usualBudget  = 6 * time.Second
+	mostRounds   = 15 // of a comparison
+	fewestRounds = 5
+	// A span that repeats rounds of iterations is timed with so many iterations together.
+	iterationsTogether = 64
+)
+
+// Run profiles the kernels that a program launches again and again, or once. Hints are not among the results: see
+// Advise.
+func Run(ctx context.Context, o Options) (*Profile, error) {
+	if o.Budget == 0 {
+		o.Budget = usualBudget
+	}
+	m, err := lower.Program(o.Bound.Program, o.Lowering)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{Options: o, module: m, about: o.Lab.About()}
+	list, err := r.subjects()
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, errors.New("there is nothing to profile: the program runs no kernel")
+	}
+	if err := o.Lab.Arrange(ctx, measure.NewSetting("profile", o.Bound)); err != nil {
+		return nil, err
+	}
+	plan, err := lower.Plan(o.Bound.Program, o.Lowering)
+	if err != nil {
+		return nil, err
+	}
+	r.profile = &Profile{Program: o.Bound.Program.Name, Plan: plan.String(), Sizes: map[string]int64{}, Device: r.about,
+		Kernels: []*Kernel{}}
+	for i, q := range o.Bound.Program.Params {
+		r.profile.Sizes[q.Name] = o.Bound.Params[i]
+	}
+	for _, s := range list {
+		r.tell("%s: compiling", s.launch.Kernel.Name)
+		k, err := r.subject(ctx, s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.launch.Kernel.Name, err)
+		}
+		r.profile.Kernels = append(r.profile.Kernels, k)
+	}
+	r.tell("measuring the device")
+	if err := r.roof(ctx); err != nil {
+		return nil, err
+	}
+	for _, k := range r.profile.Kernels {
+		r.place(k)
+	}
+	r.count(ctx)
+	for _, k := range r.profile.Kernels {
+		k.classify()
+	}
+	return r.profile, nil
+}
+
+// runner is a profile in the making.
+type runner struct {
+	Options
+	module  *kernel.Module
+	about   measure.About
+	profile *Profile
+}
+
+func (r *runner) tell(format string, args ...any) {
+	if r.Progress != nil {
+		r.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+// subject is a launch to profile: the number of it among those of a call, or of a span.
+type subject struct {
+	call   *ir.Call
+	span   *kernel.Span
+	launch *kernel.Launch
+	number int
+	loop   bool
+}
+
+// rounds is how many rounds of a span are timed together.
+func (s *subject) rounds() int64 {
+	if s.span == nil || !s.span.Repeats {
+		return 1
+	}
+	return max(1, iterationsTogether/s.span.Depth)
+}
+
+// subjects lists the launches of the program's body: of a loop that a kernel of several iterations carries out those
+// of its deepest one, and of others those of each call.
+func (r *runner) subjects() ([]subject, error) {
+	idle, err := exec.IdleSpans(r.module, r.Bound, 0)
+	if err != nil {
+		return nil, err
+	}
+	var list []subject
+	seen := map[*ir.Call]bool{}
+	var visit func(body []ir.Op, loop bool)
+	visit = func(body []ir.Op, loop bool) {
+		for _, o := range body {
+			switch o := o.(type) {
+			case *ir.Run:
+				if seen[o.Call] {
+					continue
+				}
+				seen[o.Call] = true
+				for i, l := range r.module.Calls[o.Call] {
+					list = append(list, subject{call: o.Call, launch: l, number: i, loop: loop})
+				}
+			case *ir.Iterate:
+				i := slices.IndexFunc(r.module.Spans, func(s *kernel.Span) bool {
+					return s.Iterate == o && !slices.ContainsFunc(idle, func(x exec.IdleSpan) bool { return x.Span == s })
+				})
+				if i < 0 {
+					visit(o.Body, loop || !o.Sequence)
+					continue
+				}
+				for n, l := range r.module.Spans[i].Launches {
+					list = append(list, subject{span: r.module.Spans[i], launch: l, number: n, loop: loop || !o.Sequence})
+				}
+			}
+		}
+	}
+	visit(r.Bound.Program.Body, false)
+	return list, nil
+}
+
+// contender is a kernel, or a variant of it, with the times of its rounds.
+type contender struct {
+	code  measure.Code
+	times []float64
+	err   error
+}
+
+// subject measures a launch and its variants.
+func (r *runner) subject(ctx context.Context, s subject) (*Kernel, error) {
+	k := &Kernel{Name: s.launch.Kernel.Name, Part: s.launch.Part, Depth: 1, Loop: s.loop, Levels: []Level{},
+		Variants: []Variant{}, Evidence: []string{}}
+	if s.span != nil {
+		k.Depth = s.span.Depth
+	}
+	args := s.launch.Sizes(r.Bound.Params, 0, s.rounds())
+	around := r.surroundings(s)
+	base := &contender{}
+	list := []*contender{base}
+	kernels := []*kernel.Kernel{s.launch.Kernel}
+	of := []int{} // the variant of each contender after the first
+	for i := range kernel.Differences {
+		d := &kernel.Differences[i]
+		v := Variant{Without: d.Name, Removes: d.Removes}
+		made, err := d.Make(s.launch.Kernel, around)
+		if err == nil {
+			err = kernel.Verify(made)
+		}
+		if err == nil {
+			err = r.about.Target.Dialect.Lacks(made)
+		}
+		if err != nil {
+			v.Absent = err.Error()
+		} else {
+			named := *made
+			named.Name += "_without_" + d.Name
+			list, kernels, of = append(list, &contender{}), append(kernels, &named), append(of, len(k.Variants))
+		}
+		k.Variants = append(k.Variants, v)
+	}
+	made, err := r.compile(ctx, s, kernels, list)
+	if err != nil {
+		return nil, err
+	}
+	r.resources(k, s, made)
+	r.tell("%s: timing it and %s", k.Name, quantity.Count(len(list)-1, "variant"))
+	if err := r.time(ctx, list); err != nil {
+		return nil, err
+	}
+	k.Rounds = len(base.times)
+	k.Seconds, k.Interval = measure.Typical(base.times)
+	for i, c := range list[1:] {
+		v := &k.Variants[of[i]]
+		if c.err != nil {
+			v.Absent = "it failed: " + c.err.Error()
+			continue
+		}
+		v.Seconds, _ = measure.Typical(c.times)
+		v.Gain, v.Interval = measure.Ratio(base.times, c.times)
+	}
+	t, err := TallyOf(s.launch.Kernel, args)
+	if err != nil {
+		k.Uncounted, k.Type = err.Error(), types.F64.String()
+		return k, nil
+	}
+	r.tallied(k, t, float64(s.rounds()))
+	return k, nil
+}
+
+// tallied sets what was counted on a kernel, of one round.
+func (r *runner) tallied(k *Kernel, t *Tally, rounds float64) {
+	elem, flops := t.Type()
+	k.Type, k.Flops = elem.String(), flops/rounds
+	const counted = "counted on the kernel"
+	k.Levels = append(k.Levels, Level{Level: DRAM, Bytes: t.Once, From: "each element of its grids once"},
+		Level{Level: L1, Bytes: (t.Loaded + t.Stored) / rounds, From: counted})
+	if t.Shared > 0 {
+		k.Levels = append(k.Levels, Level{Level: Shared, Bytes: t.Shared / rounds, From: counted})
+	}
+}
+
+// time times batches of all in turn, until the budget is spent.
+func (r *runner) time(ctx context.Context, list []*contender) error {
+	end := time.Now().Add(r.Budget)
+	for round := range mostRounds {
+		if round >= fewestRounds && time.Now().After(end) {
+			break
+		}
+		for i := range list {
+			c := list[(i+round)%len(list)]
+			if c.err != nil {
+				continue
+			}
+			s, err := r.Lab.Batch(ctx, c.code, r.about.Least)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err != nil && c == list[0] {
+				return err
+			}
+			if c.err = err; err == nil {
+				c.times = append(c.times, s)
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	nearBytes    = 16 << 10 // that the first cache keeps beside what kernels have in shared memory
+	unknownCache = 32 << 20 // of a device that does not tell the size of its cache
+)
+
+// surroundings is where a launch runs. Half of the last cache is left to what comes and goes.
+func (r *runner) surroundings(s subject) kernel.Surroundings {
+	last := r.about.CacheBytes
+	if last == 0 {
+		last = unknownCache
+	}
+	return kernel.Surroundings{
+		Arguments: s.launch.Sizes(r.Bound.Params, 0, s.rounds()), LastBytes: last / 2, NearBytes: nearBytes,
+		Team: team(r.about),
+	}
+}
