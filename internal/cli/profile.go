@@ -67,7 +67,7 @@ func (c *profileCmd) Run(a *app) error {
 	}
 	j.lookUp()
 	show := newMeter(a, 0, c.Quiet)
-	r := engine.ProfileRequest{Job: j.Job, Progress: show.text}
+	r := engine.ProfileRequest{Job: j.Job, Source: src, Progress: show.text}
 	if !c.NoCounters && c.File != "-" {
 		r.Again = c.again(j)
 	}
@@ -161,7 +161,25 @@ func printKernel(a *app, k *profile.Kernel) {
 }
 
 func printHint(a *app, h *profile.Hint) {
-	a.row("  %s", h.Code)
+	gain := "gain " + h.Predicted
+	if h.Gain > 1 {
+		gain = fmt.Sprintf("%.2f times as fast %s", h.Gain, h.Predicted)
+	}
+	a.row("%s %s", h.Code, h.Text)
+	a.row("    %s", gain)
+	switch c := h.Change; {
+	case c.Plan != "":
+		a.row("    --plan '%s'", c.Plan)
+	case c.Option != "":
+		a.row("    %s", c.Option)
+	case c.Command != "":
+		a.row("    %s", c.Command)
+	default:
+		a.row("    %s", c.Edit)
+	}
+	if h.Forbidden != "" {
+		a.row("    not as the source is: %s", h.Forbidden)
+	}
 }
 
 func inParens(text string) string {

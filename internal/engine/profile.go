@@ -3,9 +3,19 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/emit"
+	"github.com/gridloom/gridloom/internal/compile/fission"
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/lang"
+	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/tune/counters"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/profile"
@@ -14,6 +24,7 @@ import (
 // ProfileRequest asks what binds the kernels of a job.
 type ProfileRequest struct {
 	Job
+	Source *diag.Source // of the program
 	// Again are the arguments by which this program carries out the job once more, for the profiler of NVIDIA to watch;
 	// without any, nothing is counted.
 	Again    []string
@@ -46,5 +57,94 @@ func Profile(ctx context.Context, r ProfileRequest) (*profile.Profile, error) {
 			return c, nil
 		}
 	}
-	return profile.Run(ctx, o)
+	p, err := profile.Run(ctx, o)
+	if err == nil {
+		err = r.advise(p)
+	}
+	return p, err
+}
+
+// advise adds the hints to a profile.
+func (r *ProfileRequest) advise(p *profile.Profile) error {
+	plan, err := schedule.ParsePlan(p.Plan)
+	if err != nil {
+		return err
+	}
+	free := r.Lowering()
+	free.Free, free.Plan = true, plan
+	choices, err := lower.Choices(r.Bound.Program, free)
+	if err != nil {
+		return err
+	}
+	split := r.versions()
+	for _, k := range p.Kernels {
+		i := slices.IndexFunc(choices, func(c lower.Choice) bool { return c.ID() == k.Part })
+		if i < 0 {
+			continue
+		}
+		f := &profile.Facts{
+			Kernel: k, File: r.Source.Name, Plan: plan, Config: choices[i].Config, Space: choices[i].Space,
+			GPU: r.Device.Kind() == lower.GPU, Fast: r.Device.Arithmetic == arith.Fast, Split: split,
+		}
+		f.LoopIn = r.loopOf(k.Part, choices[i].Call)
+		k.Config = choices[i].Config.String()
+		k.Hints = profile.Advise(f, r.check)
+	}
+	return nil
+}
+
+// loopOf returns what plans call a kernel of whole iterations of the loop that a kernel is of; "" if none can be.
+func (r *ProfileRequest) loopOf(part, call string) string {
+	for _, l := range graph.Loops(r.Bound.Program) {
+		inside := l.Name == call || slices.ContainsFunc(l.Iterate.Body, func(o ir.Op) bool {
+			run, ok := o.(*ir.Run)
+			return ok && run.Call.Name == call
+		})
+		if !inside || l.Iterate.Sequence {
+			continue
+		}
+		if _, err := graph.NewSpan(r.Bound.Program, l, 2); err == nil {
+			return schedule.Kernel{Call: l.Name, To: l.Leaves(), Depth: 1}.ID()
+		}
+	}
+	return ""
+}
+
+// versions lists what gridloom fission makes of the program.
+func (r *ProfileRequest) versions() []string {
+	f, wrong := lang.Parse(r.Source)
+	if wrong.HasErrors() {
+		return nil
+	}
+	var list []string
+	if len(fission.MaxFuse(f)) > 0 {
+		list = append(list, "maxfuse")
+	}
+	if len(fission.Trivial(f)) > 0 {
+		list = append(list, "trivial")
+	}
+	if len(fission.Recompute(f, r.Bound.Program)) > 0 {
+		list = append(list, "recompute")
+	}
+	return list
+}
+
+// check tells whether a plan can be had for the job, and if not, whether it is the source that forbids it.
+func (r *ProfileRequest) check(text string) (fits bool, forbidden string) {
+	plan, err := schedule.ParsePlan(text)
+	if err != nil {
+		return false, ""
+	}
+	j := r.Job
+	j.Plan = plan
+	m, err := j.Lower()
+	if err == nil {
+		idle, err := exec.IdleSpans(m, j.Bound, 0)
+		return err == nil && len(idle) == 0, ""
+	}
+	j.Free = true
+	if j.Fits() == nil {
+		return false, err.Error()
+	}
+	return false, ""
 }

@@ -63,7 +63,7 @@ func IsAbsent(err error) bool {
 // the last cache holds. Where blocks wait for each other, or some have much more work, none stands for all: there,
 // indices are folded.
 func withoutDRAM(k *Kernel, s Surroundings) (*Kernel, error) {
-	if bytes := footprint(k, s.Arguments); bytes <= s.LastBytes {
+	if bytes := Footprint(k, s.Arguments); bytes <= s.LastBytes {
 		return nil, absent("its grids have %d bytes, and the last cache keeps them", bytes)
 	}
 	if Waits(k) || uneven(k, s.Arguments) {
@@ -152,9 +152,9 @@ func Elements(b *Buffer, args map[*Var]op.Value) int64 {
 	return Eval(b.Cells, args).I
 }
 
-// footprint returns the bytes of a kernel's grids. Images and tensor maps are of memory that is there besides only if
+// Footprint returns the bytes of a kernel's grids. Images and tensor maps are of memory that is there besides only if
 // nothing else of the kernel has it, which their names do not tell: each counts.
-func footprint(k *Kernel, args map[*Var]op.Value) int64 {
+func Footprint(k *Kernel, args map[*Var]op.Value) int64 {
 	flags, sum := Flags(k.Body), int64(0)
 	for _, b := range k.Buffers {
 		if !flags[b] {

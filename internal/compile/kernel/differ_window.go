@@ -10,7 +10,7 @@ import (
 // outermost loops, for each thread of the team by itself, since threads that write the same lines would wait for each
 // other.
 func window(k *Kernel, s Surroundings, bytes int64) (*Kernel, error) {
-	all := footprint(k, s.Arguments)
+	all := Footprint(k, s.Arguments)
 	if all <= bytes {
 		return nil, absent("its grids have %d bytes, which a cache keeps", all)
 	}

@@ -143,25 +143,22 @@ func (k *Kernel) byVariants() Class {
 
 // byRoof tells a class by what the kernel reaches of the device, where no cost binds it alone: two that overlap may.
 func (k *Kernel) byRoof() Class {
-	class, share := LatencyBound, reached
+	class, share, of := LatencyBound, reached, ""
 	if len(k.Variants) > 0 {
 		k.say("no variant without one of its costs is %s faster", quantity.Percent(binding))
 	}
 	if k.Peak >= share {
-		class, share = ComputeBound, k.Peak
+		class, share, of = ComputeBound, k.Peak, "arithmetic of the device"
 	}
 	for _, c := range costs {
 		if l := k.Level(c.level); l != nil && l.Share >= share {
-			class, share = c.class, l.Share
+			class, share, of = c.class, l.Share, "bandwidth of "+c.level
 		}
 	}
-	switch {
-	case class == LatencyBound:
-		k.say("it reaches less than %s of any bandwidth and of the arithmetic", quantity.Percent(reached))
-	case class == ComputeBound:
-		k.say("it reaches %s of the arithmetic", quantity.Percent(share))
-	default:
-		k.say("it reaches %s of the bandwidth", quantity.Percent(share))
+	if of == "" {
+		k.say("it reaches less than %s of any bandwidth that is known, and of the arithmetic", quantity.Percent(reached))
+	} else {
+		k.say("it reaches %s of the %s", quantity.Percent(share), of)
 	}
 	return class
 }

@@ -76,6 +76,7 @@ type Kernel struct {
 	Config   string           `json:"config,omitempty"`
 	Depth    int64            `json:"depth,omitempty"` // iterations that it carries out
 	Loop     bool             `json:"in_loop"`         // it is carried out again and again
+	Grids    []string         `json:"grids"`           // that it reads and writes, the largest first
 	Type     string           `json:"type"`            // of most of its arithmetic
 	Seconds  float64          `json:"seconds"`         // median of the rounds
 	Interval measure.Interval `json:"interval"`

@@ -1,15 +1,18 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/quantity"
@@ -173,7 +176,9 @@ func (r *runner) subject(ctx context.Context, s subject) (*Kernel, error) {
 		Variants: []Variant{}, Evidence: []string{}}
 	if s.span != nil {
 		k.Depth = s.span.Depth
+		k.Part = loopKernel(r.Bound.Program, s.span.Iterate, s.span.Depth)
 	}
+	k.Grids = r.grids(s.launch)
 	args := s.launch.Sizes(r.Bound.Params, 0, s.rounds())
 	around := r.surroundings(s)
 	base := &contender{}
@@ -224,17 +229,21 @@ func (r *runner) subject(ctx context.Context, s subject) (*Kernel, error) {
 		k.Uncounted, k.Type = err.Error(), types.F64.String()
 		return k, nil
 	}
-	r.tallied(k, t, float64(s.rounds()))
+	level, once := DRAM, "each element of its grids once"
+	if kernel.Footprint(s.launch.Kernel, args) <= around.LastBytes {
+		level, once = L2, once+"; the last cache keeps them"
+	}
+	k.tallied(t, float64(s.rounds()), Level{Level: level, Bytes: t.Once, From: once})
 	return k, nil
 }
 
-// tallied sets what was counted on a kernel, of one round.
-func (r *runner) tallied(k *Kernel, t *Tally, rounds float64) {
+// tallied sets what was counted on a kernel, of one round. The level that its grids come from is given: a round reads and
+// writes them once, however many there are.
+func (k *Kernel) tallied(t *Tally, rounds float64, source Level) {
 	elem, flops := t.Type()
 	k.Type, k.Flops = elem.String(), flops/rounds
 	const counted = "counted on the kernel"
-	k.Levels = append(k.Levels, Level{Level: DRAM, Bytes: t.Once, From: "each element of its grids once"},
-		Level{Level: L1, Bytes: (t.Loaded + t.Stored) / rounds, From: counted})
+	k.Levels = append(k.Levels, source, Level{Level: L1, Bytes: (t.Loaded + t.Stored) / rounds, From: counted})
 	if t.Shared > 0 {
 		k.Levels = append(k.Levels, Level{Level: Shared, Bytes: t.Shared / rounds, From: counted})
 	}
@@ -282,4 +291,32 @@ func (r *runner) surroundings(s subject) kernel.Surroundings {
 		Arguments: s.launch.Sizes(r.Bound.Params, 0, s.rounds()), LastBytes: last / 2, NearBytes: nearBytes,
 		Team: team(r.about),
 	}
+}
+
+// loopKernel returns what plans call a kernel of so many iterations of a loop; "" of an iterate that is no loop for plans.
+func loopKernel(p *ir.Program, it *ir.Iterate, depth int64) string {
+	for _, l := range graph.Loops(p) {
+		if l.Iterate == it {
+			return schedule.Kernel{Call: l.Name, To: l.Leaves(), Depth: int(depth)}.ID()
+		}
+	}
+	return ""
+}
+
+// grids lists the grids of a launch, the largest first.
+func (r *runner) grids(l *kernel.Launch) []string {
+	list, cells := []string{}, map[string]int64{}
+	for _, a := range l.Args {
+		g, ok := a.(kernel.GridArg)
+		if !ok || slices.Contains(list, g.Grid.Name) {
+			continue
+		}
+		n := int64(g.Grid.Type.Size())
+		for _, extent := range r.Bound.Shape(g.Grid.Dims) {
+			n *= int64(extent)
+		}
+		list, cells[g.Grid.Name] = append(list, g.Grid.Name), n
+	}
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(cells[b], cells[a]) })
+	return list
 }
