@@ -94,7 +94,7 @@ func (m *Model) span(s *kernel.Span, known Known) (Class, Evidence, error) {
 		}
 		t := NewTerms(w, useful, m.hardware, known)
 		if s.Repeats {
-			t = t.part(countedRounds)
+			t = t.part(CountedRounds)
 		}
 		e.add(t)
 	}

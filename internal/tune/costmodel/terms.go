@@ -71,12 +71,10 @@ type Known struct {
 func NewTerms(w *Work, useful float64, m *machine.Machine, known Known) Terms {
 	gpu := m.GPU
 	units := float64(m.Units)
-	// Each multiprocessor starts as many instructions a cycle as it has warps' worth of units for floats.
-	issued := m.Peak.F32 * 1e9 / 2 / float64(gpu.Warp)
 	doubles := m.Peak.F64 * 1e9 / 2 / float64(gpu.Warp)
 	t := Terms{
 		Memory:     (w.Loaded + w.Stored*useful) / (m.Memory.Bandwidth * 1e9 * memoryReached),
-		Issue:      w.Issue / (issued * issueReached),
+		Issue:      w.IssueSeconds(m) / issueReached,
 		Arithmetic: w.Double / (doubles * arithmeticReached),
 		Shared:     (w.Shared + w.spilled(known)) / (gpu.SharedBandwidth * 1e9 * sharedReached),
 		Launching:  launchSeconds,

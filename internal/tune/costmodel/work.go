@@ -6,6 +6,8 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/machine"
+	"github.com/gridloom/gridloom/internal/compile/op"
 )
 
 // Work is what a launch does, counted on its kernel. Instructions are those of warps, all threads of a warp
@@ -41,7 +43,7 @@ type part struct {
 // WorkOf counts what a launch does for the sizes that the program is bound to.
 func WorkOf(x *kernel.Launch, b *ir.Binding) (*Work, error) {
 	k := x.Kernel
-	args := x.Sizes(b.Params, 0, countedRounds)
+	args := x.Sizes(b.Params, 0, CountedRounds)
 	geometry, err := kernel.LaunchGeometry(k, args)
 	if err != nil {
 		return nil, err
@@ -92,9 +94,9 @@ func once(k *kernel.Kernel, args map[*kernel.Var]op.Value) float64 {
 	return sum
 }
 
-// countedRounds is how many rounds are counted of a kernel that repeats: so many that what comes before and after them
+// CountedRounds is how many rounds are counted of a kernel that repeats: so many that what comes before and after them
 // is a small part, as it is in a loop.
-const countedRounds = 64
+const CountedRounds = 64
 
 // splitter splits a kernel into parts.
 type splitter struct {
@@ -207,4 +209,10 @@ func (s *splitter) branch(stmt *kernel.If, varies map[*kernel.Var]bool) bool {
 	}, nil)
 	b := body{varies: varies}
 	return loops || !s.differs(stmt.Cond) && (varies == nil || b.constant(stmt.Cond))
+}
+
+// IssueSeconds is how long the device takes to start the instructions, if it does nothing else: each multiprocessor
+// starts as many a cycle as it has warps' worth of units for floats.
+func (w *Work) IssueSeconds(m *machine.Machine) float64 {
+	return w.Issue / (m.Peak.F32 * 1e9 / 2 / float64(m.GPU.Warp))
 }

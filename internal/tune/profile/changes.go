@@ -88,6 +88,24 @@ func (f *Facts) blocked(cells int64) changes {
 	return f.set(setting{schedule.CacheBlock, schedule.Int(list[0], list[1:]...)})
 }
 
+// limited returns the change that leaves a thread fewer registers than it has.
+func (f *Facts) limited(registers int) changes {
+	family := f.Space.Family(f.Config.Family)
+	if family == nil || family.For(schedule.RegisterLimit) == nil {
+		return nil
+	}
+	most := int64(0)
+	for _, v := range family.For(schedule.RegisterLimit).Values {
+		if n := v.Ints(); len(n) == 1 && n[0] < int64(registers) {
+			most = max(most, n[0])
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	return f.set(setting{schedule.RegisterLimit, schedule.Int(most)})
+}
+
 // unrolled reports whether the loop along the stream is.
 func (f *Facts) unrolled() bool {
 	v, set := f.roles().Get(schedule.StreamUnroll)
@@ -147,11 +165,11 @@ func (f *Facts) toRoof() float64 {
 
 // fewerBytes words what could be changed about the source.
 func (f *Facts) fewerBytes() string {
-	if len(f.Grids) == 0 {
-		return "fewer grids, or smaller ones"
+	text := "declare fewer grids, or float instead of double, or compute anew what is stored"
+	if len(f.Grids) > 0 {
+		text += ": the kernel moves " + strings.Join(f.Grids, ", ")
 	}
-	return "declare fewer grids, or float instead of double, or compute anew what is stored: the kernel moves " +
-		strings.Join(f.Grids, ", ")
+	return text
 }
 
 // planned turns a change of the kernel into the text of a plan; false if it is none.

@@ -150,13 +150,16 @@ func (k *Kernel) byRoof() Class {
 	if k.Peak >= share {
 		class, share, of = ComputeBound, k.Peak, "arithmetic of the device"
 	}
+	if k.Issue >= share {
+		class, share, of = ComputeBound, k.Issue, "issue slots"
+	}
 	for _, c := range costs {
 		if l := k.Level(c.level); l != nil && l.Share >= share {
 			class, share, of = c.class, l.Share, "bandwidth of "+c.level
 		}
 	}
 	if of == "" {
-		k.say("it reaches less than %s of any bandwidth that is known, and of the arithmetic", quantity.Percent(reached))
+		k.say("it reaches less than %s of the issue slots, the arithmetic and any bandwidth that is known", quantity.Percent(reached))
 	} else {
 		k.say("it reaches %s of the %s", quantity.Percent(share), of)
 	}

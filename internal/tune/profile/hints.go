@@ -184,8 +184,8 @@ var rules = []rule{
 		when: func(f *Facts) bool { return f.Class == LatencyBound && f.GPU },
 		changes: func(f *Facts) []Change {
 			var list changes
-			if f.Resources.Occupancy > 0 && f.Resources.Occupancy < fewThreads && f.Resources.Registers > 64 {
-				list = f.set(setting{schedule.RegisterLimit, schedule.Int(64 * int64((f.Resources.Registers-1)/64))})
+			if o := f.Resources.Occupancy; o > 0 && o < fewThreads {
+				list = f.limited(f.Resources.Registers)
 			}
 			if f.roles().Int(schedule.Prefetch, 0) == 0 {
 				list = list.or(f.set(setting{schedule.Prefetch, schedule.Int(1)}))

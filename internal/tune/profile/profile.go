@@ -82,11 +82,12 @@ type Kernel struct {
 	Interval measure.Interval `json:"interval"`
 	Rounds   int              `json:"rounds"`
 
-	Flops     float64   `json:"flops"`               // counted on the kernel; those that are done twice count twice
-	Peak      float64   `json:"peak_share"`          // of the device's arithmetic; 0 if not known
-	Levels    []Level   `json:"levels"`              // the farthest from the arithmetic first
-	Variants  []Variant `json:"variants"`            // by code differencing
-	Uncounted string    `json:"uncounted,omitempty"` // why nothing was counted on the kernel
+	Flops     float64   `json:"flops"`                 // counted on the kernel; those that are done twice count twice
+	Peak      float64   `json:"peak_share"`            // of the device's arithmetic; 0 if not known
+	Issue     float64   `json:"issue_share,omitempty"` // of the issue slots, by the cost model or counters; 0 if not known
+	Levels    []Level   `json:"levels"`                // the farthest from the arithmetic first
+	Variants  []Variant `json:"variants"`              // by code differencing
+	Uncounted string    `json:"uncounted,omitempty"`   // why nothing was counted on the kernel
 	Resources Resources `json:"resources"`
 	Counters  *Hardware `json:"counters,omitempty"`
 	Class     Class     `json:"class"`

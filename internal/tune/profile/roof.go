@@ -11,6 +11,7 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/exec"
+	"github.com/gridloom/gridloom/internal/tune/costmodel"
 	"github.com/gridloom/gridloom/internal/tune/counters"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
@@ -95,6 +96,21 @@ func (r *runner) peak(ctx context.Context, elem types.Type) (Peak, error) {
 	return Peak{elem.String(), best, "measured: fused multiply-adds"}, nil
 }
 
+// issued sets which share of the issue slots a kernel fills, of GPUs that a description tells of.
+func (r *runner) issued(k *Kernel, s subject) {
+	m := machine.Described(r.about.Target.Machine)
+	if m == nil || m.GPU == nil || m.Peak.F32 == 0 || k.Seconds == 0 {
+		return
+	}
+	if w, err := costmodel.WorkOf(s.launch, r.Bound); err == nil {
+		rounds := 1.0
+		if s.launch.Repeats() {
+			rounds = costmodel.CountedRounds
+		}
+		k.Issue = w.IssueSeconds(m) / rounds / k.Seconds
+	}
+}
+
 // place sets where a kernel lies on the roofline of each level.
 func (r *runner) place(k *Kernel) {
 	peak := r.profile.Roof.Peak(k.Type)
@@ -152,5 +168,6 @@ func (k *Kernel) counted(c *counters.Counters, roof *Roof) {
 		levels[i].place(k, roof.Peak(k.Type), roof.Bandwidth(levels[i].Level))
 	}
 	k.Levels = levels
+	k.Issue = c.Issue / 100
 	k.Resources.Occupancy = max(k.Resources.Occupancy, c.Occupancy/100)
 }

@@ -224,6 +224,7 @@ func (r *runner) subject(ctx context.Context, s subject) (*Kernel, error) {
 		v.Seconds, _ = measure.Typical(c.times)
 		v.Gain, v.Interval = measure.Ratio(base.times, c.times)
 	}
+	r.issued(k, s)
 	t, err := TallyOf(s.launch.Kernel, args)
 	if err != nil {
 		k.Uncounted, k.Type = err.Error(), types.F64.String()
