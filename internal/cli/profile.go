@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/engine"
@@ -14,11 +15,12 @@ import (
 )
 
 type profileCmd struct {
-	File  string   `arg:"" help:"Source file; - reads standard input."`
-	Set   []string `short:"D" help:"Give a size or a scalar its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
-	JSON  bool     `name:"json" help:"Print as JSON; docs/cli.md describes it."`
-	SVG   string   `name:"svg" help:"Draw the roofline with all levels of memory." placeholder:"FILE"`
-	Quiet bool     `short:"q" help:"No progress and no notes."`
+	File   string        `arg:"" help:"Source file; - reads standard input."`
+	Set    []string      `short:"D" help:"Give a size or a scalar its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
+	JSON   bool          `name:"json" help:"Print as JSON; docs/cli.md describes it."`
+	Budget time.Duration `help:"Time each kernel and its variants for about so long. Default: 6s." placeholder:"TIME"`
+	SVG    string        `name:"svg" help:"Draw the roofline with all levels of memory." placeholder:"FILE"`
+	Quiet  bool          `short:"q" help:"No progress and no notes."`
 
 	Device     string `short:"d" group:"device" default:"cpu" help:"cpu, cuda:0, opencl:0 and so on; auto for the first NVIDIA GPU, or else the cpu. Default: cpu." placeholder:"DEVICE"`
 	Plan       string `group:"device" help:"Settings for the kernels, such as block=8x32; @FILE reads them from a file." placeholder:"PLAN"`
@@ -39,6 +41,9 @@ Examples:
 }
 
 func (c *profileCmd) Run(a *app) error {
+	if c.Budget < 0 {
+		return usage("--budget %v: a time is positive", c.Budget)
+	}
 	mode, err := arith.Parse(c.FP)
 	if err != nil {
 		return misuse("--fp", err)
@@ -67,7 +72,7 @@ func (c *profileCmd) Run(a *app) error {
 	}
 	j.lookUp()
 	show := newMeter(a, 0, c.Quiet)
-	r := engine.ProfileRequest{Job: j.Job, Source: src, Progress: show.text}
+	r := engine.ProfileRequest{Job: j.Job, Source: src, Budget: c.Budget, Progress: show.text}
 	if !c.NoCounters && c.File != "-" {
 		r.Again = c.again(j)
 	}

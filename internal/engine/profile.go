@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
@@ -24,7 +25,8 @@ import (
 // ProfileRequest asks what binds the kernels of a job.
 type ProfileRequest struct {
 	Job
-	Source *diag.Source // of the program
+	Source *diag.Source  // of the program
+	Budget time.Duration // for timing one kernel with its variants; 0 is what is usual
 	// Again are the arguments by which this program carries out the job once more, for the profiler of NVIDIA to watch;
 	// without any, nothing is counted.
 	Again    []string
@@ -47,7 +49,7 @@ func Profile(ctx context.Context, r ProfileRequest) (*profile.Profile, error) {
 		return nil, &Fault{Cause: Environment, Option: "device " + r.Device.ID, Err: err}
 	}
 	defer lab.Close()
-	o := profile.Options{Lab: lab, Bound: r.Bound, Lowering: r.Lowering(), Progress: r.Progress}
+	o := profile.Options{Lab: lab, Bound: r.Bound, Lowering: r.Lowering(), Budget: r.Budget, Progress: r.Progress}
 	if _, ok := cuda.Kind.ParseID(r.Device.ID); ok && len(r.Again) > 0 {
 		o.Count = func(ctx context.Context, kernel string) (*counters.Counters, error) {
 			c, err := counters.Count(ctx, emit.CUDA.Symbol(kernel), 0, true, r.Again)

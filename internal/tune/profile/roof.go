@@ -17,14 +17,23 @@ import (
 )
 
 const (
-	copiedBytes  = 512 << 20 // that a copy moves, at the least four times the last cache
-	roofMeasured = 3         // times; the fastest counts
+	// A copy moves so many bytes, or four times the last cache if that is more; fewer where memory is the host's.
+	copiedBytes, copiedOnHost = 512 << 20, 128 << 20
+	roofMeasured              = 3 // times; the fastest counts
 )
 
-// roof measures the device: a copy in its memory, one that its last cache keeps, and multiply-adds.
+// roof measures the device: a copy in its memory, one that its last cache keeps, and multiply-adds. What cannot be
+// measured is noted.
 func (r *runner) roof(ctx context.Context) error {
 	roof := &r.profile.Roof
 	cache := r.about.CacheBytes
+	note := func(what string, err error) error {
+		if err != nil && ctx.Err() == nil {
+			r.profile.Notes = append(r.profile.Notes, fmt.Sprintf("%s could not be measured: %v", what, err))
+			err = nil
+		}
+		return err
+	}
 	speed := func(level, from string, bytes int64) error {
 		best := 0.0
 		for range roofMeasured {
@@ -37,13 +46,16 @@ func (r *runner) roof(ctx context.Context) error {
 		roof.Levels = append(roof.Levels, Speed{level, best, from})
 		return nil
 	}
-	if err := speed(DRAM, "measured: a copy", max(copiedBytes, 4*cache)/2); err != nil {
-		return fmt.Errorf("the bandwidth of the memory: %w", err)
+	bytes := int64(copiedBytes)
+	if r.about.Shared {
+		bytes = copiedOnHost
 	}
-	if cache > 0 {
-		if err := speed(L2, "measured: a copy that the last cache keeps", cache/8); err != nil {
-			return fmt.Errorf("the bandwidth of the last cache: %w", err)
-		}
+	err := note("the bandwidth of the memory", speed(DRAM, "measured: a copy", max(bytes, 4*cache)/2))
+	if err == nil && cache > 0 {
+		err = note("the bandwidth of the last cache", speed(L2, "measured: a copy that the last cache keeps", cache/8))
+	}
+	if err != nil {
+		return err
 	}
 	if d := machine.Described(r.about.Target.Machine); d != nil && d.GPU != nil {
 		const from = "the description of the device"
@@ -57,11 +69,12 @@ func (r *runner) roof(ctx context.Context) error {
 	for _, elem := range []types.Type{types.F32, types.F64} {
 		if slices.ContainsFunc(r.profile.Kernels, func(k *Kernel) bool { return k.Type == elem.String() }) {
 			p, err := r.peak(ctx, elem)
-			if err != nil {
-				r.profile.Notes = append(r.profile.Notes, fmt.Sprintf("the arithmetic could not be measured: %v", err))
-				continue
+			if err := note("the arithmetic", err); err != nil {
+				return err
 			}
-			roof.Peaks = append(roof.Peaks, p)
+			if err == nil {
+				roof.Peaks = append(roof.Peaks, p)
+			}
 		}
 	}
 	return nil
