@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -60,10 +61,13 @@ func Profile(ctx context.Context, r ProfileRequest) (*profile.Profile, error) {
 		}
 	}
 	p, err := profile.Run(ctx, o)
-	if err == nil {
-		err = r.advise(p)
+	switch {
+	case errors.Is(err, profile.ErrNothing):
+		return nil, &Fault{Cause: Source, Err: err}
+	case err != nil:
+		return nil, err
 	}
-	return p, err
+	return p, r.advise(p)
 }
 
 // advise adds the hints to a profile.

@@ -41,6 +41,9 @@ const (
 	iterationsTogether = 64
 )
 
+// ErrNothing says that a program has no kernels to profile.
+var ErrNothing = errors.New("there is nothing to profile: the program runs no kernel")
+
 // Run profiles the kernels that a program launches again and again, or once. Hints are not among the results: see
 // Advise.
 func Run(ctx context.Context, o Options) (*Profile, error) {
@@ -57,7 +60,7 @@ func Run(ctx context.Context, o Options) (*Profile, error) {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, errors.New("there is nothing to profile: the program runs no kernel")
+		return nil, ErrNothing
 	}
 	if err := o.Lab.Arrange(ctx, measure.NewSetting("profile", o.Bound)); err != nil {
 		return nil, err
