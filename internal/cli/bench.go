@@ -20,6 +20,7 @@ type benchCmd struct {
 	Deep     benchDeep     `cmd:"" name:"deep" help:"What tune finds for the time loops of bench temporal, against the best plans that are known."`
 	Depths   benchDepths   `cmd:"" name:"depths" help:"How many iterations share a kernel in the plans that tune finds, what that gains, and why not more."`
 	Complex  benchComplex  `cmd:"" name:"complex" help:"The eleven complex stencils of Rawat et al. 2019: what tune finds for them."`
+	Profile  benchProfile  `cmd:"" name:"profile" help:"What binds kernels by code differencing, beside what the counters of the hardware say."`
 	Compile  benchCompile  `cmd:"" name:"compile" help:"How fast the suite's GPU kernels compile, in one process and in many."`
 	Tuner    benchTuner    `cmd:"" name:"tuner" help:"The search for the best kernels, live on whole spaces and replayed on recorded parts of them."`
 	OnCPU    benchTunerCPU `cmd:"" name:"tuner-cpu" help:"What the search finds on the processor, and how long it takes, against plain C."`

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +76,11 @@ func (c *profileCmd) Run(a *app) error {
 	show := newMeter(a, 0, c.Quiet)
 	r := engine.ProfileRequest{Job: j.Job, Source: src, Budget: c.Budget, Progress: show.text}
 	if !c.NoCounters && c.File != "-" {
-		r.Again = c.again(j)
+		set, err := sets(c.Set)
+		if err != nil {
+			return err
+		}
+		r.Again = again(&j.Job, c.File, c.FP, set)
 	}
 	found, err := engine.Profile(a.ctx, r)
 	show.clear()
@@ -94,13 +100,13 @@ func (c *profileCmd) Run(a *app) error {
 }
 
 // again are the arguments that carry out the same job once more.
-func (c *profileCmd) again(j *job) []string {
-	args := []string{"run", c.File, "--device", j.Device.ID, "--fp", c.FP, "--no-store", "--no-graph", "--quiet"}
+func again(j *engine.Job, file, mode string, set map[string]string) []string {
+	args := []string{"run", file, "--device", j.Device.ID, "--fp", mode, "--no-store", "--no-graph", "--quiet"}
 	if text := j.PlanText(); text != "" {
 		args = append(args, "--plan", text)
 	}
-	for _, s := range c.Set {
-		args = append(args, "--set", s)
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		args = append(args, "--set", name+"="+set[name])
 	}
 	return args
 }
@@ -153,11 +159,13 @@ func printKernel(a *app, k *profile.Kernel) {
 			a.row("  without %-10s none: %s", v.Without, v.Absent)
 			continue
 		}
-		a.row("  without %-10s %s, %.3f (%s) times as fast; %s of the time", v.Without, quantity.Time(v.Seconds), v.Gain,
+		a.row("  without %-10s %s, %.3f (%s) times as fast; %s of the time", v.Without, quantity.Time(v.Seconds),
+			v.Gain,
 			v.Interval, quantity.Percent(v.Share))
 	}
 	if h := k.Counters; h != nil {
-		a.row("  counters: %s; dram %.0f %%, l2 %.0f %%, l1 and shared %.0f %%, issue %.0f %%", h.Class, h.DRAM, h.L2, h.L1,
+		a.row("  counters: %s; dram %.0f %%, l2 %.0f %%, l1 and shared %.0f %%, issue %.0f %%", h.Class, h.DRAM,
+			h.L2, h.L1,
 			h.Issue)
 	}
 	for _, h := range k.Hints {

@@ -17,8 +17,8 @@ type folding struct {
 	reach         map[*Buffer]*span
 }
 
-// span is what the literals of a buffer's indices become, and the elements from the first of them to the end of the last
-// access.
+// span is what the literals of a buffer's indices become, and the elements from the first of them to the end of the
+// last access.
 type span struct {
 	literals map[int64]int64
 	elements int64

@@ -180,7 +180,8 @@ func uneven(k *Kernel, args map[*Var]op.Value) bool {
 	return false
 }
 
-// workOfBlock counts what some threads of a block carry out: that which is so many parts of all blocks on, along each axis.
+// workOfBlock counts what some threads of a block carry out: that which is so many parts of all blocks on, along each
+// axis.
 func workOfBlock(k *Kernel, args map[*Var]op.Value, part, of int64) (int64, bool) {
 	one := *k
 	one.Body = mapList(k.Body, func(s Stmt) []Stmt {

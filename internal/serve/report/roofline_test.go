@@ -78,10 +78,12 @@ func TestRoofline(t *testing.T) {
 		}
 	}
 	// Four times the speed is as far up as the scale says, and more flops a byte are further right.
-	if number(t, points[2]["cx"]) <= number(t, points[0]["cx"]) || number(t, points[2]["cy"]) >= number(t, points[0]["cy"]) {
+	if number(t, points[2]["cx"]) <= number(t, points[0]["cx"]) || number(t, points[2]["cy"]) >= number(t,
+		points[0]["cy"]) {
 		t.Errorf("%v", points)
 	}
-	for _, text := range []string{"a&lt;b", "1 one: bandwidth-bound at dram", "2 two: compute-bound", "arithmetic, f64"} {
+	for _, text := range []string{"a&lt;b", "1 one: bandwidth-bound at dram", "2 two: compute-bound",
+		"arithmetic, f64"} {
 		if !strings.Contains(b.String(), text) {
 			t.Errorf("no %q in\n%s", text, b.String())
 		}

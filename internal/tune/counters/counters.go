@@ -1,4 +1,5 @@
-// Package counters has NVIDIA's profiler count what the hardware does in one launch of a kernel, in a process of its own.
+// Package counters has NVIDIA's profiler count what the hardware does in one launch of a kernel, in a process of its
+// own.
 package counters
 
 import (

@@ -16,7 +16,8 @@ star7 double 512x512x512: said by the program
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Counters{DRAMBytes: 1 << 31, L2Bytes: 3e9, L1Bytes: 4e9, SharedWavefronts: 5e6, DRAM: 91.5, L2: 50, L1: 40.25, Issue: 30,
+	want := Counters{DRAMBytes: 1 << 31, L2Bytes: 3e9, L1Bytes: 4e9, SharedWavefronts: 5e6, DRAM: 91.5, L2: 50,
+		L1: 40.25, Issue: 30,
 		Occupancy: 75}
 	if *c != want || c.Nearest() != "memory" {
 		t.Errorf("%+v, limited by %s", *c, c.Nearest())

@@ -26,8 +26,8 @@ func (f *Facts) has(r schedule.Role) bool {
 	return family != nil && family.For(r) != nil
 }
 
-// set returns the changes that give parameters other values: with all others as they are, and with the usual ones, since
-// some go with others only. There are none if nothing would change.
+// set returns the changes that give parameters other values: with all others as they are, and with the usual ones,
+// since some go with others only. There are none if nothing would change.
 func (f *Facts) set(list ...setting) changes {
 	c, alone, changed := f.Config, schedule.Config{Family: f.Config.Family}, false
 	family := f.Space.Family(f.Config.Family)

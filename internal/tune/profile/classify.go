@@ -22,6 +22,8 @@ const (
 	// idle is the share of a bandwidth below which a level does not bind by its bandwidth: a kernel that is faster
 	// without it waits for it, with too little under way.
 	idle = 0.40
+	// idleAtLeast takes its place where the bytes are what has to move at the least: twice as much may move.
+	idleAtLeast = 0.20
 )
 
 // Class is what binds a kernel.
@@ -132,11 +134,12 @@ func (k *Kernel) byVariants() Class {
 	k.say("%s of the time goes with %s: the kernel without it is %.2f (%s) times as fast",
 		quantity.Percent(most.Share), most.Removes, most.Gain, most.Interval)
 	if l := k.Level(level); l != nil && l.Share > 0 {
-		if l.Share < idle {
-			k.say("yet it moves %s of what %s can: too little is under way, and it waits", quantity.Percent(l.Share), level)
+		if l.Share < idle && !l.AtLeast || l.Share < idleAtLeast {
+			k.say("yet it moves %s%s of what %s can: too little is under way, and it waits", l.atLeast(),
+				quantity.Percent(l.Share), level)
 			return LatencyBound
 		}
-		k.say("it moves %s of what %s can", quantity.Percent(l.Share), level)
+		k.say("it moves %s%s of what %s can", l.atLeast(), quantity.Percent(l.Share), level)
 	}
 	return class
 }
@@ -159,7 +162,8 @@ func (k *Kernel) byRoof() Class {
 		}
 	}
 	if of == "" {
-		k.say("it reaches less than %s of the issue slots, the arithmetic and any bandwidth that is known", quantity.Percent(reached))
+		k.say("it reaches less than %s of the issue slots, the arithmetic and any bandwidth that is known",
+			quantity.Percent(reached))
 	} else {
 		k.say("it reaches %s of the %s", quantity.Percent(share), of)
 	}

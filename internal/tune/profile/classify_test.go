@@ -29,17 +29,25 @@ func TestClassify(t *testing.T) {
 			[]Level{{Level: DRAM, Share: 0.9}}, 0.1, 0, BoundByDRAM, "it moves 90.0 % of what dram can"},
 		{"faster without the memory, which is idle", []Variant{faster(dram, 2)},
 			[]Level{{Level: DRAM, Share: 0.2}}, 0.1, 0, LatencyBound, "too little is under way"},
+		{"likewise, though more may move than has to", []Variant{faster(dram, 2)},
+			[]Level{{Level: DRAM, Share: 0.3, AtLeast: true}}, 0.1, 0, BoundByDRAM, "at the least 30.0 %"},
+		{"even if twice as much moves", []Variant{faster(dram, 2)},
+			[]Level{{Level: DRAM, Share: 0.1, AtLeast: true}}, 0.1, 0, LatencyBound, "at the least 10.0 %"},
 		{"of nested costs the one with most of the time", []Variant{faster(dram, 1.05), faster(l2, 1.1), faster(l1, 2)},
 			[]Level{{Level: DRAM, Share: 0.5}}, 0.1, 0, BoundByL1, "40.9 %"},
 		{"the last cache", []Variant{faster(dram, 1.02), faster(l2, 1.6), faster(l1, 1.7)}, nil, 0, 0, BoundByL2, ""},
 		{"a variant that is slower than one that leaves out less", []Variant{faster(dram, 1.5), faster(l2, 1.2)},
 			[]Level{{Level: DRAM, Share: 0.8}}, 0, 0, BoundByDRAM, "33.3 %"},
-		{"shared memory", []Variant{faster(dram, 1.01), faster(kernel.WithoutShared, 1.5)}, nil, 0.2, 0, BoundByShared, ""},
-		{"arithmetic", []Variant{faster(dram, 1.01), faster(kernel.WithoutArithmetic, 1.5)}, nil, 0.4, 0, ComputeBound, ""},
-		{"a gain within the scatter", []Variant{{Without: dram, Gain: 1.3, Interval: measure.Interval{0.9, 1.8}}}, nil, 0.2,
+		{"shared memory", []Variant{faster(dram, 1.01), faster(kernel.WithoutShared, 1.5)}, nil, 0.2, 0,
+			BoundByShared, ""},
+		{"arithmetic", []Variant{faster(dram, 1.01), faster(kernel.WithoutArithmetic, 1.5)}, nil, 0.4, 0,
+			ComputeBound, ""},
+		{"a gain within the scatter", []Variant{{Without: dram, Gain: 1.3, Interval: measure.Interval{0.9, 1.8}}},
+			nil, 0.2,
 			0, LatencyBound, "no variant"},
 		{"a gain that nobody would want", []Variant{faster(dram, 1.05)}, nil, 0.2, 0, LatencyBound, "less than 60.0 %"},
-		{"two costs that overlap: the memory is busier", []Variant{faster(dram, 1), faster(kernel.WithoutArithmetic, 1)},
+		{"two costs that overlap: the memory is busier", []Variant{faster(dram, 1), faster(kernel.WithoutArithmetic,
+			1)},
 			[]Level{{Level: DRAM, Share: 0.9}}, 0.7, 0, BoundByDRAM, "90.0 % of the bandwidth of dram"},
 		{"two costs that overlap: the arithmetic is busier", []Variant{faster(dram, 1)},
 			[]Level{{Level: DRAM, Share: 0.65}}, 0.8, 0, ComputeBound, "80.0 % of the arithmetic"},
@@ -61,7 +69,8 @@ func TestClassify(t *testing.T) {
 // Shares of nested costs are those of the time that is left, and add up.
 func TestShares(t *testing.T) {
 	k := &Kernel{Seconds: 1, Variants: []Variant{
-		faster(kernel.WithoutDRAM, 1.25), faster(kernel.WithoutL2, 2), faster(kernel.WithoutL1, 4), faster(kernel.WithoutShared, 2),
+		faster(kernel.WithoutDRAM, 1.25), faster(kernel.WithoutL2, 2), faster(kernel.WithoutL1, 4),
+		faster(kernel.WithoutShared, 2),
 	}}
 	k.share()
 	for i, want := range []float64{0.2, 0.3, 0.25, 0.5} {
@@ -105,7 +114,8 @@ func TestClassOfCounters(t *testing.T) {
 func TestCounted(t *testing.T) {
 	k := &Kernel{Seconds: 1e-3, Flops: 2e9, Type: "f64", Levels: []Level{{Level: DRAM, Bytes: 1}}}
 	roof := &Roof{Peaks: []Peak{{Type: "f64", GFlops: 20000}}, Levels: []Speed{{DRAM, 4000, ""}, {Shared, 32000, ""}}}
-	k.counted(&counters.Counters{DRAMBytes: 2e9, L2Bytes: 3e9, L1Bytes: 4e9, SharedWavefronts: 1e7, DRAM: 60, Issue: 20}, roof)
+	k.counted(&counters.Counters{DRAMBytes: 2e9, L2Bytes: 3e9, L1Bytes: 4e9, SharedWavefronts: 1e7, DRAM: 60,
+		Issue: 20}, roof)
 	d, s := k.Level(DRAM), k.Level(Shared)
 	if len(k.Levels) != 4 || d.Intensity != 1 || d.Ridge != 5 || d.Share != 0.5 || d.Place != FarBelow {
 		t.Errorf("%+v", k.Levels)

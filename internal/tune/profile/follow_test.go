@@ -106,7 +106,8 @@ func simulate(t *testing.T, text string) simulated {
 // What is counted on kernels is about what they do.
 func TestTally(t *testing.T) {
 	for _, plan := range []string{
-		"family=cells", "family=tile,block=1x4x32,vec=2", "family=stream,stream=k,block=4x32,vec=2,stages=2,staging=all",
+		"family=cells", "family=tile,block=1x4x32,vec=2",
+		"family=stream,stream=k,block=4x32,vec=2,stages=2,staging=all",
 		"family=stream,stream=k,block=4x32,vec=1", "body[0:2]@2{family=pipe,block=4x32,cells=2x2,chunk=0,stages=3}",
 	} {
 		s := simulate(t, plan)
@@ -134,7 +135,8 @@ func TestFollowedHints(t *testing.T) {
 	}{
 		{"family=tile,block=1x4x32", BoundByDRAM, "H01", func(s simulated) float64 { return s.tally.Once }},
 		{"family=stream,stream=k,block=4x32,vec=1", BoundByL1, "H02", func(s simulated) float64 { return s.sectors }},
-		{"family=stream,stream=k,block=4x32,vec=1,stages=2", BoundByDRAM, "H03", func(s simulated) float64 { return s.shared }},
+		{"family=stream,stream=k,block=4x32,vec=1,stages=2", BoundByDRAM, "H03",
+			func(s simulated) float64 { return s.shared }},
 		{"family=stream,stream=k,block=4x32,vec=1,stages=2", BoundByShared, "H06",
 			func(s simulated) float64 { return s.wavefronts }},
 		{"family=stream,stream=k,block=4x32,vec=1,stages=2,unroll=2", ComputeBound, "H07",
@@ -151,8 +153,9 @@ func TestFollowedHints(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := &Kernel{Part: choices[0].ID(), Depth: 1, Class: c.class, Loop: c.code == "H01"}
-		f := &Facts{Kernel: k, Plan: schedule.Plan{Kernels: []schedule.Kernel{choices[0].Kernel}}, Config: choices[0].Config,
-			Space: choices[0].Space, GPU: true, LoopIn: "body[0:2]"}
+		f := &Facts{Kernel: k, Plan: schedule.Plan{Kernels: []schedule.Kernel{choices[0].Kernel}},
+			Config: choices[0].Config,
+			Space:  choices[0].Space, GPU: true, LoopIn: "body[0:2]"}
 		list := Advise(f, func(text string) (bool, string) {
 			p, err := schedule.ParsePlan(text)
 			if err != nil {

@@ -40,8 +40,9 @@ type Facts struct {
 	Config schedule.Config // of the kernel
 	Space  schedule.Space  // that it may have, whatever the source fixes
 	GPU    bool
-	Fast   bool     // arithmetic may be rearranged
-	LoopIn string   // the kernel of an iteration of its loop in plans, as in body[0:2]; "" where iterations cannot share a kernel
+	Fast   bool // arithmetic may be rearranged
+	// the kernel of an iteration of its loop in plans, as in body[0:2]; "" where iterations cannot share a kernel
+	LoopIn string
 	Split  []string // versions that gridloom fission makes of the program
 	Grids  []string // that the kernel reads and writes, the largest first
 }
@@ -91,7 +92,8 @@ var rules = []rule{
 			return f.GPU && (f.Class == BoundByL1 || f.Class == BoundByL2) && !f.staged() && f.has(schedule.Staging)
 		},
 		changes: func(f *Facts) []Change {
-			return f.set(setting{schedule.Staging, schedule.Int(2)}, setting{schedule.StagedPart, schedule.Word(schedule.AllCells)}).
+			return f.set(setting{schedule.Staging, schedule.Int(2)}, setting{schedule.StagedPart,
+				schedule.Word(schedule.AllCells)}).
 				or(f.set(setting{schedule.Staging, schedule.Int(1)}))
 		},
 		gain: without(kernel.WithoutL1, kernel.WithoutL2),
@@ -131,7 +133,8 @@ var rules = []rule{
 			return f.Class == ComputeBound && f.GPU && (f.staged() && f.Depth == 1 || f.unrolled())
 		},
 		changes: func(f *Facts) []Change {
-			return f.set(setting{schedule.Staging, schedule.Int(0)}, setting{schedule.StreamUnroll, schedule.Word("no")}).or(
+			return f.set(setting{schedule.Staging, schedule.Int(0)}, setting{schedule.StreamUnroll,
+				schedule.Word("no")}).or(
 				f.set(setting{schedule.StreamUnroll, schedule.Word("no")}))
 		},
 		gain: without(kernel.WithoutShared), unknown: "no variant is without these instructions alone",
@@ -198,7 +201,8 @@ var rules = []rule{
 	{
 		code: "H13", text: "cut the loops into blocks that a cache keeps",
 		when: func(f *Facts) bool {
-			return !f.GPU && (f.Class == BoundByL2 || f.Class == BoundByL1 || f.Class == BoundByDRAM && f.recompulsory()) &&
+			return !f.GPU && (f.Class == BoundByL2 || f.Class == BoundByL1 || f.Class == BoundByDRAM &&
+				f.recompulsory()) &&
 				f.has(schedule.CacheBlock)
 		},
 		changes: func(f *Facts) []Change { return f.blocked(64).or(f.blocked(16)) },

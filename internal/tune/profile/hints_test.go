@@ -49,17 +49,21 @@ func TestRules(t *testing.T) {
 		change       string // of the first
 	}{
 		{"bound by the memory, in a loop", tile, Kernel{Class: BoundByDRAM}, loop, "H01", "body[0:2]@2{}"},
-		{"four iterations already", tile, Kernel{Class: BoundByDRAM, Depth: 4}, loop, "H01", "body[0:2]@8{family=tile}"},
-		{"a loop whose iterations cannot share a kernel", tile, Kernel{Class: BoundByDRAM, Loop: true}, nil, "H04", "float"},
+		{"four iterations already", tile, Kernel{Class: BoundByDRAM, Depth: 4}, loop, "H01",
+			"body[0:2]@8{family=tile}"},
+		{"a loop whose iterations cannot share a kernel", tile, Kernel{Class: BoundByDRAM, Loop: true}, nil, "H04",
+			"float"},
 		{"bound by the first cache", stream, Kernel{Class: BoundByL1}, nil, "H02", "stages=2"},
 		{"likewise, staged already", stream + ",stages=2", Kernel{Class: BoundByL1}, nil, "", ""},
-		{"bound by the memory, though staged", stream + ",stages=2", Kernel{Class: BoundByDRAM}, nil, "H03 H04", "stages=0"},
+		{"bound by the memory, though staged", stream + ",stages=2", Kernel{Class: BoundByDRAM}, nil, "H03 H04",
+			"stages=0"},
 		{"calls that may be joined", tile, Kernel{Class: BoundByDRAM},
 			func(f *Facts) { f.Split = []string{"maxfuse"} }, "H04 H05", ""},
 		{"bound by shared memory", stream + ",stages=2,rows=2", Kernel{Class: BoundByShared}, nil, "H06", "rows=4"},
 		{"compute-bound, staged and unrolled", stream + ",stages=2,unroll=4", Kernel{Class: ComputeBound}, nil,
 			"H07 H08 H09", "unroll=no"},
-		{"compute-bound, plain", tile + ",cse=yes,sizes=literals", Kernel{Class: ComputeBound}, nil, "H08", "--fp fast"},
+		{"compute-bound, plain", tile + ",cse=yes,sizes=literals", Kernel{Class: ComputeBound}, nil, "H08",
+			"--fp fast"},
 		{"compute-bound, and fast", tile + ",cse=yes,sizes=literals", Kernel{Class: ComputeBound},
 			func(f *Facts) { f.Fast = true }, "", ""},
 		{"registers that are spilled by an unrolled loop", stream + ",unroll=4", Kernel{Class: BoundByL2,
@@ -67,7 +71,8 @@ func TestRules(t *testing.T) {
 			func(f *Facts) { f.Split = []string{"trivial", "recompute"} }, "H02 H10 H11", ""},
 		{"all registers, and nothing to split", stream + ",vec=1,rows=1", Kernel{Class: ComputeBound,
 			Resources: Resources{Registers: 255}}, func(f *Facts) { f.Fast = true }, "H09", ""},
-		{"waiting", stream, Kernel{Class: LatencyBound, Resources: Resources{Registers: 200, Occupancy: 0.25}}, nil, "H12",
+		{"waiting", stream, Kernel{Class: LatencyBound, Resources: Resources{Registers: 200, Occupancy: 0.25}}, nil,
+			"H12",
 			"registers=168"},
 		{"waiting, with threads enough", stream, Kernel{Class: LatencyBound}, nil, "H12", "prefetch=1"},
 		{"a processor's cache", "family=loops", Kernel{Class: BoundByL2}, nil, "H13", "block=0x64x0"},
@@ -122,13 +127,15 @@ func TestCodes(t *testing.T) {
 // The gain is that of the variant without the cost, and of more iterations in a kernel what is left of the memory's
 // part. Where there is no such variant, the hint says so.
 func TestPredictedGain(t *testing.T) {
-	f := factsOf(t, "family=tile", Kernel{Class: BoundByDRAM, Seconds: 1, Variants: []Variant{faster(kernel.WithoutDRAM, 2)}})
+	f := factsOf(t, "family=tile", Kernel{Class: BoundByDRAM, Seconds: 1,
+		Variants: []Variant{faster(kernel.WithoutDRAM, 2)}})
 	f.Loop, f.LoopIn = true, "body[0:2]"
 	f.share()
 	if h := Advise(f, fits); len(h) != 1 || h[0].Gain < 1.333 || h[0].Gain > 1.334 {
 		t.Errorf("half of the time twice as fast is not 4/3: %+v", h)
 	}
-	f = factsOf(t, "family=stream", Kernel{Class: BoundByL1, Seconds: 1, Variants: []Variant{faster(kernel.WithoutL1, 1.5)}})
+	f = factsOf(t, "family=stream", Kernel{Class: BoundByL1, Seconds: 1,
+		Variants: []Variant{faster(kernel.WithoutL1, 1.5)}})
 	if h := Advise(f, fits); len(h) != 1 || h[0].Gain != 1.5 || !strings.Contains(h[0].Predicted, "at the most") {
 		t.Errorf("%+v", h)
 	}

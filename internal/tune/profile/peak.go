@@ -18,8 +18,8 @@ const (
 	peakRows  = 256
 )
 
-// peakKernel returns a kernel of multiply-adds of a type, how many elements its only buffer has, and the operations that
-// it does.
+// peakKernel returns a kernel of multiply-adds of a type, how many elements its only buffer has, and the operations
+// that it does.
 func peakKernel(elem types.Type, ofBlocks bool) (k *kernel.Kernel, elements int64, flops float64) {
 	rows, width, rounds := int64(peakBlocks), int64(peakThreads), int64(peakRounds)
 	if !ofBlocks {
@@ -45,11 +45,13 @@ func peakKernel(elem types.Type, ofBlocks bool) (k *kernel.Kernel, elements int6
 	for range peakDepth {
 		for _, x := range chains {
 			// Values go to a fixed point and neither overflow nor become denormal.
-			steps = append(steps, &kernel.Assign{Var: x, Value: &kernel.Fma{X: kernel.V(x), Y: lit(0.5), Z: kernel.V(start)}})
+			steps = append(steps, &kernel.Assign{Var: x, Value: &kernel.Fma{X: kernel.V(x), Y: lit(0.5),
+				Z: kernel.V(start)}})
 		}
 	}
 	if ofBlocks {
-		steps = []kernel.Stmt{&kernel.Loop{Var: kernel.NewVar("round", types.I64), Lo: kernel.I(0), Hi: kernel.I(rounds),
+		steps = []kernel.Stmt{&kernel.Loop{Var: kernel.NewVar("round", types.I64), Lo: kernel.I(0),
+			Hi:   kernel.I(rounds),
 			Step: kernel.I(1), Tag: kernel.Serial, Body: steps}}
 	}
 	body = append(body, steps...)
@@ -62,7 +64,8 @@ func peakKernel(elem types.Type, ofBlocks bool) (k *kernel.Kernel, elements int6
 		outer, inner = kernel.Parallel, kernel.Vector
 	}
 	loop := func(v *kernel.Var, n int64, tag kernel.Tag, body []kernel.Stmt) []kernel.Stmt {
-		return []kernel.Stmt{&kernel.Loop{Var: v, Lo: kernel.I(0), Hi: kernel.I(n), Step: kernel.I(1), Tag: tag, Body: body}}
+		return []kernel.Stmt{&kernel.Loop{Var: v, Lo: kernel.I(0), Hi: kernel.I(n), Step: kernel.I(1), Tag: tag,
+			Body: body}}
 	}
 	k = &kernel.Kernel{Name: "peak_" + elem.String(), Buffers: []*kernel.Buffer{buffer},
 		Body: loop(row, rows, outer, loop(cell, width, inner, body))}

@@ -119,6 +119,16 @@ type Level struct {
 	Ridge     float64 `json:"ridge,omitempty"`
 	Share     float64 `json:"share,omitempty"` // of the level's bandwidth
 	Place     Place   `json:"place,omitempty"`
+	// AtLeast says that the bytes are those that have to move, and more may.
+	AtLeast bool `json:"at_least,omitempty"`
+}
+
+// atLeast says so in words.
+func (l *Level) atLeast() string {
+	if l.AtLeast {
+		return "at the least "
+	}
+	return ""
 }
 
 // Variant is a kernel without one of its costs, timed side by side with the kernel.

@@ -150,14 +150,16 @@ func (r *runner) subjects() ([]subject, error) {
 				}
 			case *ir.Iterate:
 				i := slices.IndexFunc(r.module.Spans, func(s *kernel.Span) bool {
-					return s.Iterate == o && !slices.ContainsFunc(idle, func(x exec.IdleSpan) bool { return x.Span == s })
+					return s.Iterate == o && !slices.ContainsFunc(idle,
+						func(x exec.IdleSpan) bool { return x.Span == s })
 				})
 				if i < 0 {
 					visit(o.Body, loop || !o.Sequence)
 					continue
 				}
 				for n, l := range r.module.Spans[i].Launches {
-					list = append(list, subject{span: r.module.Spans[i], launch: l, number: n, loop: loop || !o.Sequence})
+					list = append(list, subject{span: r.module.Spans[i], launch: l, number: n, loop: loop ||
+						!o.Sequence})
 				}
 			}
 		}
@@ -237,12 +239,12 @@ func (r *runner) subject(ctx context.Context, s subject) (*Kernel, error) {
 	if kernel.Footprint(s.launch.Kernel, args) <= around.LastBytes {
 		level, once = L2, once+"; the last cache keeps them"
 	}
-	k.tallied(t, float64(s.rounds()), Level{Level: level, Bytes: t.Once, From: once})
+	k.tallied(t, float64(s.rounds()), Level{Level: level, Bytes: t.Once, From: once, AtLeast: true})
 	return k, nil
 }
 
-// tallied sets what was counted on a kernel, of one round. The level that its grids come from is given: a round reads and
-// writes them once, however many there are.
+// tallied sets what was counted on a kernel, of one round. The level that its grids come from is given: a round reads
+// and writes them once, however many there are.
 func (k *Kernel) tallied(t *Tally, rounds float64, source Level) {
 	elem, flops := t.Type()
 	k.Type, k.Flops = elem.String(), flops/rounds
@@ -297,7 +299,8 @@ func (r *runner) surroundings(s subject) kernel.Surroundings {
 	}
 }
 
-// loopKernel returns what plans call a kernel of so many iterations of a loop; "" of an iterate that is no loop for plans.
+// loopKernel returns what plans call a kernel of so many iterations of a loop; "" of an iterate that is no loop for
+// plans.
 func loopKernel(p *ir.Program, it *ir.Iterate, depth int64) string {
 	for _, l := range graph.Loops(p) {
 		if l.Iterate == it {

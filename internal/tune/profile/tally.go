@@ -63,7 +63,8 @@ func TallyOf(k *kernel.Kernel, args map[*kernel.Var]op.Value) (*Tally, error) {
 	return sum, nil
 }
 
-// viewed reports whether memory that is read as an image is also an argument by itself: lowering names the image after it.
+// viewed reports whether memory that is read as an image is also an argument by itself: lowering names the image
+// after it.
 func viewed(k *kernel.Kernel, image *kernel.Buffer) bool {
 	for _, b := range k.Buffers {
 		if b.Space == kernel.Global && b.Name+"_image" == image.Name {
