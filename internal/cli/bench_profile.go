@@ -10,6 +10,7 @@ import (
 	"github.com/gridloom/gridloom/examples"
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
+	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/disk"
@@ -29,7 +30,8 @@ type benchProfile struct {
 
 func (c *benchProfile) Help() string {
 	return `Says of iterative and complex stencils, by usual kernels and by better ones, what binds them: by code differencing,
-and beside that by the counters of the hardware. Cases that the file of --json has from this commit are left out.
+and beside that by the counters of the hardware. Processors have the usual
+kernels alone. Cases that the file of --json has from this commit are left out.
 
 Examples:
 
@@ -63,8 +65,13 @@ func (c *benchProfile) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	d, err := engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: arith.Contract, Purpose: engine.ToTune})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
 	cases := slices.DeleteFunc(slices.Clone(bench.ProfileCases), func(x bench.ProfileCase) bool {
-		return len(c.Case) > 0 && !slices.Contains(c.Case, x.Name)
+		return len(c.Case) > 0 && !slices.Contains(c.Case, x.Name) || d.Kind() != lower.GPU && x.Plan != ""
 	})
 	if len(cases) == 0 {
 		return usage("--case %s: there is no such case", strings.Join(c.Case, ", "))
@@ -83,7 +90,7 @@ func (c *benchProfile) Run(a *app) error {
 			if slices.ContainsFunc(have, func(r bench.ProfileRow) bool { return r.Of(x, commit) }) {
 				return nil, nil
 			}
-			return c.measure(a.ctx, x, folder.Path, commit)
+			return c.measure(a.ctx, d, x, folder.Path, commit)
 		}, func(r bench.ProfileRow) error {
 			bench.WriteProfiles(a.stderr, []bench.ProfileRow{r})
 			if c.JSON == "" {
@@ -98,8 +105,8 @@ func (c *benchProfile) Run(a *app) error {
 }
 
 // measure profiles a case, whose source is put into a folder for the profiler.
-func (c *benchProfile) measure(ctx context.Context, x bench.ProfileCase, folder, commit string) (*bench.ProfileRow,
-	error) {
+func (c *benchProfile) measure(ctx context.Context, d *engine.Device, x bench.ProfileCase, folder, commit string) (
+	*bench.ProfileRow, error) {
 	begin := time.Now()
 	src, err := x.Source(examples.FS)
 	if err != nil {
@@ -120,7 +127,7 @@ func (c *benchProfile) measure(ctx context.Context, x bench.ProfileCase, folder,
 		names = append(names, q.Name)
 	}
 	set := x.Set(names)
-	j := engine.Job{}
+	j := engine.Job{Device: d}
 	if j.Bound, err = engine.Bind(p, set); err != nil {
 		return nil, err
 	}
@@ -130,11 +137,6 @@ func (c *benchProfile) measure(ctx context.Context, x bench.ProfileCase, folder,
 	if x.Plan != "" {
 		j.Origin = engine.Chosen
 	}
-	j.Device, err = engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: arith.Contract, Purpose: engine.ToTune})
-	if err != nil {
-		return nil, err
-	}
-	defer j.Device.Close()
 	r := engine.ProfileRequest{Job: j, Source: src, Budget: c.Budget}
 	if !c.NoCounters {
 		r.Again = again(&j, path, arith.Contract.String(), set)

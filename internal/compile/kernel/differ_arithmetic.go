@@ -22,14 +22,15 @@ func withoutArithmetic(k *Kernel, _ Surroundings) (*Kernel, error) {
 
 type adder struct {
 	used    map[*Var]bool // values that were added somewhere
+	loads   []*Load       // likewise, of buffers that do not change
 	changes map[*Var]bool // variables
 	saved   int           // operations
 }
 
 func (a *adder) list(list []Stmt) []Stmt {
-	outer := a.used
+	outer, loads := a.used, a.loads
 	a.used = maps.Clone(outer)
-	defer func() { a.used = outer }()
+	defer func() { a.used, a.loads = outer, loads }()
 	var out []Stmt
 	for _, s := range list {
 		switch s := s.(type) {
@@ -75,6 +76,10 @@ func (a *adder) value(e Expr) Expr {
 		case *Lit:
 			return
 		case *Load, *Random:
+			if a.known(e) {
+				again = Conv(t, e)
+				return
+			}
 			if e.Type() == t {
 				terms = append(terms, e)
 			} else if e.Type().IsFloat() {
@@ -129,3 +134,18 @@ func (a *adder) value(e Expr) Expr {
 }
 
 func one(t types.Type) op.Value { return op.Float(t, 1) }
+
+// known reports whether a load was added before, and notes it.
+func (a *adder) known(e Expr) bool {
+	l, ok := e.(*Load)
+	if !ok || l.Buffer.Mode != In || l.Buffer.Space == Shared {
+		return false
+	}
+	for _, x := range a.loads {
+		if Same(x, l) {
+			return true
+		}
+	}
+	a.loads = append(a.loads[:len(a.loads):len(a.loads)], l)
+	return false
+}

@@ -108,16 +108,19 @@ func Count(ctx context.Context, symbol string, skip int, stop bool,
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var table bytes.Buffer
-	if _, err := (child.Program{Path: ncu, Args: full, Stdout: &table}).Run(ctx); err != nil {
-		return nil, fmt.Errorf("the profiler: %w", err)
+	_, err = child.Program{Path: ncu, Args: full, Stdout: &table}.Run(ctx)
+	if c, wrong := parse(table.Bytes()); wrong == nil && stop {
+		return c, nil // a program that was ended has no good status
+	} else if err == nil {
+		return c, wrong
 	}
-	return parse(table.Bytes())
+	return nil, fmt.Errorf("the profiler: %w", err)
 }
 
 // ending are the options by which the profiler ends the program, or does not.
 func ending(stop bool) []string {
 	if stop {
-		return []string{"--kill", "yes"}
+		return []string{"--kill", "yes", "--check-exit-code", "no"}
 	}
 	return nil
 }

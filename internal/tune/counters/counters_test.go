@@ -1,6 +1,9 @@
 package counters
 
 import (
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -41,5 +44,47 @@ star7 double 512x512x512: said by the program
 		if _, err := parse([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%v\nwant %s", err, want)
 		}
+	}
+}
+
+// A profiler that has ended the program has a status of its own; what it has counted counts. Where it may not count, it
+// is told why.
+func TestCount(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", "")
+	if _, err := Count(t.Context(), "k", 0, true, nil); err == nil || !strings.Contains(err.Error(), "Nsight Compute") {
+		t.Errorf("%v without a profiler", err)
+	}
+	pretend := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "ncu"), []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	var names, units, values []string
+	for i, m := range Metrics {
+		names, units, values = append(names, strconv.Quote(m.Name)), append(units, `""`), append(values,
+			strconv.Quote(strconv.Itoa(i)))
+	}
+	table := strings.Join(names, ",") + "\n" + strings.Join(units, ",") + "\n" + strings.Join(values, ",")
+	pretend("echo \"$@\" >" + dir + "/args\ncat <<'END'\n" + table + "\nEND\nexit 9\n")
+	c, err := Count(t.Context(), "a.b", 2, true, []string{"run", "x.loom"})
+	if err != nil || c.L2Bytes != 1 || c.Occupancy != float64(len(Metrics)-1) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	args, err := os.ReadFile(filepath.Join(dir, "args"))
+	for _, part := range []string{`regex:^a\.b$`, "--launch-skip 2", "--kill yes", "run x.loom"} {
+		if err != nil || !strings.Contains(string(args), part) {
+			t.Errorf("%s, %v: no %s", args, err, part)
+		}
+	}
+	if _, err := Count(t.Context(), "k", 0, false, nil); err == nil {
+		t.Error("a program that fails is counted")
+	}
+	pretend("echo '==ERROR== ERR_NVGPUCTRPERM' >&2\nexit 1\n")
+	if _, err := Count(t.Context(), "k", 0, true, nil); err == nil || !strings.Contains(err.Error(),
+		"ERR_NVGPUCTRPERM") {
+		t.Errorf("%v", err)
 	}
 }

@@ -52,7 +52,7 @@ func (r *runner) roof(ctx context.Context) error {
 	}
 	err := note("the bandwidth of the memory", speed(DRAM, "measured: a copy", max(bytes, 4*cache)/2))
 	if err == nil && cache > 0 {
-		err = note("the bandwidth of the last cache", speed(L2, "measured: a copy that the last cache keeps", cache/8))
+		err = note("the bandwidth of the last cache", speed(L2, "measured: a copy that the last cache keeps", cache/4))
 	}
 	if err != nil {
 		return err
@@ -109,10 +109,11 @@ func (r *runner) peak(ctx context.Context, elem types.Type) (Peak, error) {
 	return Peak{elem.String(), best, "measured: fused multiply-adds"}, nil
 }
 
-// issued sets which share of the issue slots a kernel fills, of GPUs that a description tells of.
+// issued sets which share of the issue slots a kernel fills, of GPUs that a description tells of. The cost model counts
+// kernels of several iterations alone.
 func (r *runner) issued(k *Kernel, s subject) {
 	m := machine.Described(r.about.Target.Machine)
-	if m == nil || m.GPU == nil || m.Peak.F32 == 0 || k.Seconds == 0 {
+	if s.span == nil || m == nil || m.GPU == nil || m.Peak.F32 == 0 || k.Seconds == 0 {
 		return
 	}
 	if w, err := costmodel.WorkOf(s.launch, r.Bound); err == nil {

@@ -15,63 +15,88 @@ type Tally struct {
 	Loaded float64                // bytes of global memory that threads ask for, before any cache; copies count
 	Stored float64
 	Shared float64 // bytes that move through shared memory
-	Once   float64 // bytes of global memory if each element moved once
+	// Once is the bytes of global memory if each element that is needed moved once: of a grid no more than threads
+	// load.
+	Once float64
+
+	from, to map[*kernel.Buffer]float64 // bytes of each argument that are loaded and stored
 }
 
 // sample is the blocks, threads and iterations that stand for all of a kernel of blocks.
-var sample = kernel.Sample{Blocks: 37, ThreadsX: 4, Threads: 16, Iterations: 24}
+var sample = kernel.Sample{Blocks: 9, ThreadsX: 8, Threads: 4, Iterations: 24}
 
 // TallyOf counts what a launch does whose sizes are known.
 func TallyOf(k *kernel.Kernel, args map[*kernel.Var]op.Value) (*Tally, error) {
 	each := map[kernel.Stmt]*Tally{}
+	tallyLists(k.Body, each)
 	marked := map[kernel.Stmt]bool{}
-	kernel.WalkStmts(k.Body, func(s kernel.Stmt) {
-		if t := tallyOf(s); t != nil {
-			each[s], marked[s] = t, true
-		}
-	}, nil)
-	count := kernel.SampledExecutions
+	for s := range each {
+		marked[s] = true
+	}
 	s := sample
 	if !kernel.OfBlocks(k) {
 		s = kernel.Sample{}
 	}
-	times, err := count(k, args, marked, s)
+	times, err := kernel.SampledExecutions(k, args, marked, s)
 	if err != nil {
 		return nil, fmt.Errorf("the work cannot be counted: %w", err)
 	}
-	sum := &Tally{Flops: map[types.Type]float64{}}
+	sum := newTally()
 	for stmt, t := range each {
-		n := float64(times[stmt])
-		for elem, flops := range t.Flops {
-			sum.Flops[elem] += n * flops
-		}
-		sum.Loaded += n * t.Loaded
-		sum.Stored += n * t.Stored
-		sum.Shared += n * t.Shared
+		sum.add(t, float64(times[stmt]))
 	}
 	flags := kernel.Flags(k.Body)
 	for _, b := range k.Buffers {
-		if flags[b] || b.Space == kernel.TensorMap || b.Space == kernel.Image && viewed(k, b) {
-			continue
+		if size := float64(kernel.Elements(b, args) * int64(b.Elem.Size())); !flags[b] {
+			sum.Once += min(size, sum.from[b]) + min(size, sum.to[b])
 		}
-		bytes := float64(kernel.Elements(b, args) * int64(b.Elem.Size()))
-		if b.Mode == kernel.InOut {
-			bytes *= 2
-		}
-		sum.Once += bytes
 	}
 	return sum, nil
 }
 
-// viewed reports whether memory that is read as an image is also an argument by itself: lowering names the image
-// after it.
-func viewed(k *kernel.Kernel, image *kernel.Buffer) bool {
-	for _, b := range k.Buffers {
-		if b.Space == kernel.Global && b.Name+"_image" == image.Name {
-			return true
+func newTally() *Tally {
+	return &Tally{Flops: map[types.Type]float64{}, from: map[*kernel.Buffer]float64{}, to: map[*kernel.Buffer]float64{}}
+}
+
+// add adds another tally so many times.
+func (t *Tally) add(x *Tally, times float64) {
+	for elem, n := range x.Flops {
+		t.Flops[elem] += times * n
+	}
+	for b, n := range x.from {
+		t.from[b] += times * n
+	}
+	for b, n := range x.to {
+		t.to[b] += times * n
+	}
+	t.Loaded += times * x.Loaded
+	t.Stored += times * x.Stored
+	t.Shared += times * x.Shared
+}
+
+// tallyLists counts the statements of each list of a kernel together, without those inside of them: they are carried
+// out equally often. The first statement stands for them.
+func tallyLists(list []kernel.Stmt, each map[kernel.Stmt]*Tally) {
+	var first kernel.Stmt
+	sum := newTally()
+	for _, s := range list {
+		switch s := s.(type) {
+		case *kernel.Loop:
+			tallyLists(s.Body, each)
+		case *kernel.If:
+			tallyLists(s.Then, each)
+			tallyLists(s.Else, each)
+		case *kernel.Comment, *kernel.Alloc:
+		default:
+			if first == nil {
+				first = s
+			}
+			sum.stmt(s)
 		}
 	}
-	return false
+	if first != nil {
+		each[first] = sum
+	}
 }
 
 // Type returns the type of most of the arithmetic, and all operations.
@@ -86,16 +111,18 @@ func (t *Tally) Type() (types.Type, float64) {
 	return most, all
 }
 
-// tallyOf counts what one execution of a statement does, without the statements inside; nil if nothing.
-func tallyOf(s kernel.Stmt) *Tally {
-	t := &Tally{Flops: map[types.Type]float64{}}
-	expr := func(e kernel.Expr) {
-		if e == nil {
-			return
+// stmt counts one execution of a statement.
+func (t *Tally) stmt(s kernel.Stmt) {
+	expr := func(list ...kernel.Expr) {
+		for _, e := range list {
+			kernel.Walk(e, t.expr)
 		}
-		kernel.Walk(e, t.expr)
 	}
-	size := func(b *kernel.Buffer, n int) float64 { return float64(n * b.Elem.Size()) }
+	size := func(b *kernel.Buffer, n int64) float64 { return float64(n * int64(b.Elem.Size())) }
+	copied := func(b *kernel.Buffer, elements int64) {
+		t.load(b, size(b, elements))
+		t.Shared += size(b, elements)
+	}
 	switch s := s.(type) {
 	case *kernel.Let:
 		expr(s.Value)
@@ -107,39 +134,40 @@ func tallyOf(s kernel.Stmt) *Tally {
 		expr(s.Value)
 	case *kernel.Store:
 		expr(s.Value)
-		t.moved(s.Buffer, size(s.Buffer, 1), &t.Stored)
+		t.store(s.Buffer, size(s.Buffer, 1))
 	case *kernel.StoreVector:
-		for _, v := range s.Values {
-			expr(v)
-		}
-		t.moved(s.Buffer, size(s.Buffer, len(s.Values)), &t.Stored)
+		expr(s.Values...)
+		t.store(s.Buffer, size(s.Buffer, int64(len(s.Values))))
 	case *kernel.LoadVector:
-		t.moved(s.Buffer, size(s.Buffer, len(s.Vars)), &t.Loaded)
+		t.load(s.Buffer, size(s.Buffer, int64(len(s.Vars))))
 	case *kernel.AsyncCopy:
-		t.Loaded += size(s.From, s.Cells)
-		t.Shared += size(s.From, s.Cells)
+		copied(s.From, int64(s.Cells))
 	case *kernel.BulkCopy:
-		cells, known := kernel.IntLit(s.Cells)
+		elements, known := kernel.IntLit(s.Cells)
 		if !known {
-			cells, _ = s.To.Fixed() // as much as there is room for
+			elements, _ = s.To.Fixed() // as many as there is room for
 		}
-		t.Loaded += size(s.From, int(cells))
-		t.Shared += size(s.From, int(cells))
+		copied(s.From, elements)
 	case *kernel.TensorCopy:
-		n := size(s.From, int(s.From.Tensor.Elements()))
-		t.Loaded += n
-		t.Shared += n
+		copied(s.From, s.From.Tensor.Elements())
 	}
-	if len(t.Flops) == 0 && t.Loaded == 0 && t.Stored == 0 && t.Shared == 0 {
-		return nil
-	}
-	return t
 }
 
-func (t *Tally) moved(b *kernel.Buffer, bytes float64, global *float64) {
+func (t *Tally) load(b *kernel.Buffer, bytes float64) {
 	switch b.Space {
-	case kernel.Global, kernel.Image, kernel.Constant:
-		*global += bytes
+	case kernel.Global, kernel.Image, kernel.Constant, kernel.TensorMap:
+		t.Loaded += bytes
+		t.from[b] += bytes
+	case kernel.Shared:
+		t.Shared += bytes
+	}
+}
+
+func (t *Tally) store(b *kernel.Buffer, bytes float64) {
+	switch b.Space {
+	case kernel.Global:
+		t.Stored += bytes
+		t.to[b] += bytes
 	case kernel.Shared:
 		t.Shared += bytes
 	}
@@ -149,7 +177,7 @@ func (t *Tally) expr(e kernel.Expr) {
 	elem := e.Type()
 	switch e := e.(type) {
 	case *kernel.Load:
-		t.moved(e.Buffer, float64(e.Buffer.Elem.Size()), &t.Loaded)
+		t.load(e.Buffer, float64(e.Buffer.Elem.Size()))
 	case *kernel.Binary:
 		switch e.Op {
 		case op.Add, op.Sub, op.Mul, op.Div:
