@@ -9,6 +9,9 @@ import (
 // loop, of which no compiler knows which it is: that where the loop's variable is the number of the block. Outside of
 // loops the second block loads. The instructions that load stay, behind a predicate that holds them back, so the issue
 // slots that they take stay too. Only floats are left out: numbers that decide where a kernel goes are loaded.
+//
+// The other value is one that each thread makes of its number at its start. A literal would not do: compilers move what
+// is computed of it to the branch that loads.
 func skipLoads(k *Kernel, of func(*Buffer) bool) (*Kernel, error) {
 	blocks := blockVars(k.Body)
 	if len(blocks) == 0 {
@@ -27,6 +30,8 @@ type skipper struct {
 	flags   map[*Buffer]bool
 	block   *Var
 	inside  bool // of the loop over blocks
+	thread  *Var // of the loop over threads, fastest first, around the statement; nil outside
+	others  map[types.Type]*Var
 	skipped int
 }
 
@@ -37,9 +42,13 @@ func (s *skipper) list(list []Stmt, when *Var) []Stmt {
 		switch stmt := stmt.(type) {
 		case *Loop:
 			l := *stmt
-			was := s.inside
+			was, thread, others := s.inside, s.thread, s.others
 			s.inside = s.inside || l.Var == s.block
 			switch {
+			case l.Tag == ThreadX && s.inside:
+				s.thread, s.others = l.Var, map[types.Type]*Var{}
+				l.Body = s.list(stmt.Body, when)
+				l.Body = append(s.start(), l.Body...)
 			case l.Tag == Serial && s.inside:
 				v := NewVar("loads_here", types.Bool)
 				before := s.skipped
@@ -50,7 +59,7 @@ func (s *skipper) list(list []Stmt, when *Var) []Stmt {
 			default:
 				l.Body = s.list(stmt.Body, when)
 			}
-			s.inside = was
+			s.inside, s.thread, s.others = was, thread, others
 			out = append(out, &l)
 		case *If:
 			out = append(out, &If{stmt.Cond, s.list(stmt.Then, when), s.list(stmt.Else, when)})
@@ -83,11 +92,10 @@ func (s *skipper) expr(e Expr, when *Var) Expr {
 
 // leaves reports whether loads of a buffer are left out.
 func (s *skipper) leaves(b *Buffer) bool {
-	return s.inside && b.Elem.IsFloat() && s.of(b) && !s.flags[b]
+	return s.thread != nil && b.Elem.IsFloat() && s.of(b) && !s.flags[b]
 }
 
-// instead is a load, where it is carried out, and another value elsewhere: about one, so that nothing becomes infinite,
-// and another one each time, so that no two are the same.
+// instead is a load, where it is carried out, and the thread's other value elsewhere.
 func (s *skipper) instead(l *Load, when *Var) Expr {
 	s.skipped++
 	cond := Bin(op.Eq, V(s.block), L(op.Int(s.block.Type, 1)))
@@ -95,7 +103,21 @@ func (s *skipper) instead(l *Load, when *Var) Expr {
 		cond = V(when)
 	}
 	t := l.Type()
-	return Sel(cond, l, L(op.Float(t, 1+float64(s.skipped%1024)/1024)))
+	if s.others[t] == nil {
+		s.others[t] = NewVar("not_loaded", t)
+	}
+	return Sel(cond, l, V(s.others[t]))
+}
+
+// start names the other values of a thread: from 1 on, so that nothing is divided by zero.
+func (s *skipper) start() []Stmt {
+	var list []Stmt
+	for _, t := range []types.Type{types.F32, types.F64} {
+		if v := s.others[t]; v != nil {
+			list = append(list, &Let{v, Conv(t, Add(V(s.thread), L(op.Int(s.thread.Type, 1))))})
+		}
+	}
+	return list
 }
 
 // sameNumber reports whether a loop's variable is the block's.
