@@ -5,9 +5,10 @@ import (
 )
 
 // A folding has accesses to grids touch a small part of each. The index of an access is a sum of a literal and of what
-// is no literal. The latter is folded: its low bits alone are kept, which costs one instruction for all accesses that
-// have it in common, as accesses to neighbours have. Literals are brought closer together, in their order, so that no
-// two accesses become the same. Thus what a warp accesses together stays together, and vectors stay aligned.
+// is no literal, its base. Of the base the low bits alone are kept, which costs one instruction for all accesses that
+// have it in common, as accesses to neighbours have. Then each base has a place of its own: sizes may be literals,
+// and a compiler that sees a plane's stride vanish would take loads of several planes for one. Literals are brought
+// closer together, in their order. Thus what a warp accesses together stays together, and vectors stay aligned.
 type folding struct {
 	k             *Kernel
 	args          map[*Var]op.Value
@@ -17,16 +18,23 @@ type folding struct {
 	reach         map[*Buffer]*span
 }
 
-// span is what the literals of a buffer's indices become, and the elements from the first of them to the end of the
-// last access.
+// span is where the accesses to a buffer are, beside the low bits of their bases.
 type span struct {
-	literals map[int64]int64
-	elements int64
+	bases    []*baseSpan
+	widest   int64 // elements of an access
+	elements int64 // from the first place to the end of the last access
+}
+
+// baseSpan is what becomes of the literals that are added to one base.
+type baseSpan struct {
+	base     Expr // nil where all is literal
+	literals map[int64]bool
+	places   map[int64]int64
 }
 
 const (
 	foldUnit = 16 // elements that no access is wider than: multiples of it stay multiples
-	foldGap  = 64 // elements that literals are apart at the most: lines of their own
+	foldGap  = 16 // elements that literals are apart at the most
 )
 
 func newFolding(k *Kernel, args map[*Var]op.Value) *folding {
@@ -35,18 +43,14 @@ func newFolding(k *Kernel, args map[*Var]op.Value) *folding {
 
 // run returns the kernel with its indices folded.
 func (f *folding) run() (*Kernel, error) {
-	widths, found := f.find()
-	if !found {
+	if !f.find() {
 		return nil, absent("it has no accesses to grids that could be folded")
 	}
-	for b, set := range widths.literals {
-		f.reach[b] = spanOf(set, widths.most[b])
+	for _, s := range f.reach {
+		s.place()
 	}
-	buffers := int64(len(f.reach))
+	buffers := int64(max(1, len(f.reach)))
 	near, far := f.loads/buffers, f.stores/buffers
-	if f.stores == 0 {
-		far = 0
-	}
 	body := mapList(f.k.Body, func(s Stmt) []Stmt { return []Stmt{f.stmt(s, near, far)} })
 	return rebuilt(f.k, body), nil
 }
@@ -56,25 +60,18 @@ func (f *folding) grid(b *Buffer) bool {
 	return (b.Space == Global || b.Space == Image) && !f.flags[b]
 }
 
-// widths are the literals of each buffer's indices, and the elements of its widest access.
-type widths struct {
-	literals map[*Buffer]map[int64]bool
-	most     map[*Buffer]int64
-}
-
-// find collects the accesses.
-func (f *folding) find() (widths, bool) {
-	w := widths{map[*Buffer]map[int64]bool{}, map[*Buffer]int64{}}
+// find collects the accesses, and reports whether there are any.
+func (f *folding) find() bool {
 	note := func(b *Buffer, index Expr, elements int64) {
 		if !f.grid(b) {
 			return
 		}
-		if w.literals[b] == nil {
-			w.literals[b] = map[int64]bool{}
+		if f.reach[b] == nil {
+			f.reach[b] = &span{}
 		}
-		_, literal := apartFromLiteral(index)
-		w.literals[b][literal] = true
-		w.most[b] = max(w.most[b], elements)
+		base, literal := apartFromLiteral(index)
+		f.reach[b].of(base, true).literals[literal] = true
+		f.reach[b].widest = max(f.reach[b].widest, elements)
 	}
 	boxes := false
 	WalkStmts(f.k.Body, func(s Stmt) {
@@ -85,6 +82,8 @@ func (f *folding) find() (widths, bool) {
 			note(s.Buffer, s.Index, int64(len(s.Values)))
 		case *LoadVector:
 			note(s.Buffer, s.Index, int64(len(s.Vars)))
+		case *Prefetch:
+			note(s.Buffer, s.Index, 1)
 		case *AsyncCopy:
 			note(s.From, s.Index, int64(s.Cells))
 		case *BulkCopy:
@@ -101,7 +100,22 @@ func (f *folding) find() (widths, bool) {
 			}
 		})
 	})
-	return w, len(w.literals) > 0 || boxes && f.boxes
+	return len(f.reach) > 0 || boxes && f.boxes
+}
+
+// of returns the literals of a base, which are made if they are to be; nil otherwise.
+func (s *span) of(base Expr, make bool) *baseSpan {
+	for _, b := range s.bases {
+		if b.base == nil && base == nil || b.base != nil && base != nil && Same(b.base, base) {
+			return b
+		}
+	}
+	if !make {
+		return nil
+	}
+	b := &baseSpan{base, map[int64]bool{}, map[int64]int64{}}
+	s.bases = append(s.bases, b)
+	return b
 }
 
 // apartFromLiteral splits an index into what is no literal, nil if it is all literal, and the literal.
@@ -130,23 +144,25 @@ func apartFromLiteral(e Expr) (Expr, int64) {
 	return e, 0
 }
 
-// spanOf brings literals closer together. Each keeps its remainder by foldUnit.
-func spanOf(set map[int64]bool, widest int64) *span {
-	s := &span{literals: map[int64]int64{}}
-	at, before := int64(0), int64(0)
-	for i, v := range sortedLiterals(set) {
-		switch gap := v - before; {
-		case i == 0:
-			at = (v%foldUnit + foldUnit) % foldUnit
-		case gap <= foldGap:
-			at += gap
-		default:
-			at += foldGap + gap%foldUnit
+// place gives each literal of each base a place. Each keeps its remainder by foldUnit.
+func (s *span) place() {
+	next := int64(0)
+	for _, b := range s.bases {
+		at, before := int64(0), int64(0)
+		for i, v := range sortedLiterals(b.literals) {
+			switch gap := v - before; {
+			case i == 0:
+				at = next + (v%foldUnit+foldUnit)%foldUnit
+			case gap <= foldGap:
+				at += gap
+			default:
+				at += foldGap + gap%foldUnit
+			}
+			b.places[v], before = at, v
 		}
-		s.literals[v], before = at, v
+		s.elements = at + max(s.widest, 1)
+		next = (at + foldUnit) / foldUnit * foldUnit
 	}
-	s.elements = at + max(widest, 1)
-	return s
 }
 
 // index folds the index of an access to a buffer of which so many bytes are to be touched.
@@ -164,8 +180,12 @@ func (f *folding) index(b *Buffer, e Expr, bytes int64) Expr {
 		kept *= 2
 	}
 	base, literal := apartFromLiteral(e)
+	places := s.of(base, false)
+	if places == nil {
+		return e // it was written another way before its operands were rebuilt
+	}
 	t := e.Type()
-	at := L(op.Int(t, s.literals[literal]))
+	at := L(op.Int(t, places.places[literal]))
 	if base == nil {
 		return at
 	}

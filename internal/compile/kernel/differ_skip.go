@@ -68,10 +68,7 @@ func (s *skipper) list(list []Stmt, when *Var) []Stmt {
 				out = append(out, stmt)
 				continue
 			}
-			for i, v := range stmt.Vars {
-				at := Add(stmt.Index, L(op.Int(stmt.Index.Type(), int64(i))))
-				out = append(out, &Let{v, s.instead(&Load{stmt.Buffer, at, stmt.Via, nil}, when)})
-			}
+			out = append(out, s.vector(stmt, when)...)
 		case *Let, *Declare, *Assign, *Store, *StoreVector, *Shuffle:
 			out = append(out, mapStmt(stmt, func(e Expr) Expr { return s.expr(e, when) }))
 		default:
@@ -95,18 +92,42 @@ func (s *skipper) leaves(b *Buffer) bool {
 	return s.thread != nil && b.Elem.IsFloat() && s.of(b) && !s.flags[b]
 }
 
-// instead is a load, where it is carried out, and the thread's other value elsewhere.
-func (s *skipper) instead(l *Load, when *Var) Expr {
-	s.skipped++
-	cond := Bin(op.Eq, V(s.block), L(op.Int(s.block.Type, 1)))
-	if when != nil {
-		cond = V(when)
+// vector is a load of several elements, where it is carried out.
+func (s *skipper) vector(l *LoadVector, when *Var) []Stmt {
+	t := l.Buffer.Elem
+	load := &LoadVector{Buffer: l.Buffer, Index: l.Index, Via: l.Via}
+	then := []Stmt{load}
+	var out []Stmt
+	for _, v := range l.Vars {
+		out = append(out, &Declare{v, V(s.other(t))})
+		loaded := NewVar(v.Name+"_loaded", t)
+		load.Vars = append(load.Vars, loaded)
+		then = append(then, &Assign{v, V(loaded)})
 	}
-	t := l.Type()
+	s.skipped++
+	return append(out, &If{Cond: s.here(when), Then: then})
+}
+
+// here is the condition under which loads are carried out.
+func (s *skipper) here(when *Var) Expr {
+	if when != nil {
+		return V(when)
+	}
+	return Bin(op.Eq, V(s.block), L(op.Int(s.block.Type, 1)))
+}
+
+// other is the thread's other value of a type.
+func (s *skipper) other(t types.Type) *Var {
 	if s.others[t] == nil {
 		s.others[t] = NewVar("not_loaded", t)
 	}
-	return Sel(cond, l, V(s.others[t]))
+	return s.others[t]
+}
+
+// instead is a load, where it is carried out, and the thread's other value elsewhere.
+func (s *skipper) instead(l *Load, when *Var) Expr {
+	s.skipped++
+	return Sel(s.here(when), l, V(s.other(l.Type())))
 }
 
 // start names the other values of a thread: from 1 on, so that nothing is divided by zero.

@@ -47,8 +47,8 @@ func TestDifferings(t *testing.T) {
 		{kernel.WithoutL1, 0, []string{"(loads (x y) u (add row (mul t (i64 2))))"}, []string{
 			"(let loads_here bool (eq k b))",
 			"(let not_loaded f64 (cast f64 (add t (i64 1))))",
-			"(let x f64 (select loads_here (load u (add row (mul t (i64 2)))) not_loaded))",
-			"(let y f64 (select loads_here (load u (add (add row (mul t (i64 2))) (i64 1))) not_loaded))",
+			"(var x f64 not_loaded)", "(var y f64 not_loaded)", "(if loads_here",
+			"(loads (x_loaded y_loaded) u (add row (mul t (i64 2))))", "(set x x_loaded)", "(set y y_loaded)",
 		}},
 		{kernel.WithoutShared, 0, []string{"(let w f64 (load s (i64 5)))"}, []string{
 			"(let not_loaded f64 (cast f64 (add t (i64 1))))",

@@ -12,10 +12,14 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/interp"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/kernel/kerneltest"
 	"github.com/gridloom/gridloom/internal/compile/kernel/sim"
 	"github.com/gridloom/gridloom/internal/compile/lang"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/compile/types"
+	"pgregory.net/rapid"
 )
 
 // harmless are the faults that a kernel without one of its costs may have: several blocks do the same work, and what
@@ -273,5 +277,40 @@ func less(t *testing.T, without string, target lower.Target, was, now *sim.Repor
 				t.Errorf("without %s: %d flops, not about %d", without, now.Flops(), was.Flops())
 			}
 		}
+	}
+}
+
+// So do random kernels, whatever lowering would make of anything.
+func TestDifferingsOfRandomKernels(t *testing.T) {
+	made := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		k := kerneltest.Kernel(t)
+		d := rapid.SampledFrom(kernel.Differences).Draw(t, "without")
+		size := map[*kernel.Var]op.Value{k.Scalars[0]: op.Int(types.I64, kerneltest.Size)}
+		next, err := d.Make(k, kernel.Surroundings{Arguments: size, LastBytes: 512, NearBytes: 128, Team: 2})
+		if kernel.IsAbsent(err) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[d.Name]++
+		buffers, scalars := inputs(next)
+		var mem []*sim.Memory
+		for i, b := range next.Buffers {
+			mem = append(mem, sim.Values(b.Elem, buffers[i]...))
+		}
+		r, err := sim.Run(next, sim.Args{Buffers: mem, Scalars: scalars}, sim.Options{Faults: 500})
+		if err != nil {
+			t.Fatalf("%s: %v\n%s\nof\n%s", d.Name, err, kernel.Text(next), kernel.Text(k))
+		}
+		for _, f := range r.Faults {
+			if !slices.Contains(harmless[d.Name], f.Kind) {
+				t.Fatalf("%s: %v\n%s\nof\n%s", d.Name, f, kernel.Text(next), kernel.Text(k))
+			}
+		}
+	})
+	if made[kernel.WithoutDRAM] == 0 {
+		t.Errorf("no kernel was without the memory, and %v", made)
 	}
 }
