@@ -21,6 +21,7 @@ type profileCmd struct {
 	Set    []string      `short:"D" help:"Give a size or a scalar its value (repeatable)." placeholder:"NAME=VALUE" sep:"none"`
 	JSON   bool          `name:"json" help:"Print as JSON; docs/cli.md describes it."`
 	Budget time.Duration `help:"Time each kernel and its variants for about so long. Default: 6s." placeholder:"TIME"`
+	Follow bool          `help:"Time the plans that hints suggest beside the plan: the measured gain beside the predicted one."`
 	SVG    string        `name:"svg" help:"Draw the roofline with all levels of memory." placeholder:"FILE"`
 	Quiet  bool          `short:"q" help:"No progress and no notes."`
 
@@ -74,7 +75,7 @@ func (c *profileCmd) Run(a *app) error {
 	}
 	j.lookUp()
 	show := newMeter(a, 0, c.Quiet)
-	r := engine.ProfileRequest{Job: j.Job, Source: src, Budget: c.Budget, Progress: show.text}
+	r := engine.ProfileRequest{Job: j.Job, Source: src, Budget: c.Budget, Follow: c.Follow, Progress: show.text}
 	if !c.NoCounters && c.File != "-" {
 		set, err := sets(c.Set)
 		if err != nil {
@@ -189,6 +190,12 @@ func printHint(a *app, h *profile.Hint) {
 		a.row("    %s", c.Command)
 	default:
 		a.row("    %s", c.Edit)
+	}
+	if m := h.Measured; m != nil {
+		a.row("    measured: %.2f (%s) times as fast", m.Ratio, m.Interval)
+	}
+	if h.Failed != "" {
+		a.row("    not measured: %s", h.Failed)
 	}
 	if h.Forbidden != "" {
 		a.row("    not as the source is: %s", h.Forbidden)

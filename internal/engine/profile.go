@@ -31,6 +31,7 @@ type ProfileRequest struct {
 	// Again are the arguments by which this program carries out the job once more, for the profiler of NVIDIA to watch;
 	// without any, nothing is counted.
 	Again    []string
+	Follow   bool              // time the plans that hints suggest beside the job's
 	Progress func(text string) // may be nil
 }
 
@@ -67,7 +68,10 @@ func Profile(ctx context.Context, r ProfileRequest) (*profile.Profile, error) {
 	case err != nil:
 		return nil, err
 	}
-	return p, r.advise(p)
+	if err := r.advise(p); err != nil || !r.Follow {
+		return p, err
+	}
+	return p, profile.Follow(ctx, o, p)
 }
 
 // advise adds the hints to a profile.

@@ -138,7 +138,7 @@ func one(t types.Type) op.Value { return op.Float(t, 1) }
 // known reports whether a load was added before, and notes it.
 func (a *adder) known(e Expr) bool {
 	l, ok := e.(*Load)
-	if !ok || l.Buffer.Mode != In || l.Buffer.Space == Shared {
+	if !ok || !constantLoad(l, a.changes) {
 		return false
 	}
 	for _, x := range a.loads {

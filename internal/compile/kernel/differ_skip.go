@@ -17,7 +17,7 @@ func skipLoads(k *Kernel, of func(*Buffer) bool) (*Kernel, error) {
 	if len(blocks) == 0 {
 		return nil, absent("it has no blocks: its loads are those of vectors, which a test would take apart")
 	}
-	s := &skipper{of: of, block: blocks[len(blocks)-1], flags: Flags(k.Body)}
+	s := &skipper{of: of, block: blocks[len(blocks)-1], flags: Flags(k.Body), changes: assigned(k.Body)}
 	body := s.list(k.Body, nil)
 	if s.skipped == 0 {
 		return nil, absent("it has no such loads")
@@ -28,15 +28,25 @@ func skipLoads(k *Kernel, of func(*Buffer) bool) (*Kernel, error) {
 type skipper struct {
 	of      func(*Buffer) bool
 	flags   map[*Buffer]bool
+	changes map[*Var]bool // variables
 	block   *Var
 	inside  bool // of the loop over blocks
 	thread  *Var // of the loop over threads, fastest first, around the statement; nil outside
 	others  map[types.Type]*Var
+	known   []knownLoad // that have names here
 	skipped int
+}
+
+// knownLoad is a load with the name of what it gave.
+type knownLoad struct {
+	load *Load
+	name *Var
 }
 
 // list rewrites statements under a loop that is carried out one iteration after the other, or nil.
 func (s *skipper) list(list []Stmt, when *Var) []Stmt {
+	known := s.known
+	defer func() { s.known = known }()
 	var out []Stmt
 	for _, stmt := range list {
 		switch stmt := stmt.(type) {
@@ -70,7 +80,9 @@ func (s *skipper) list(list []Stmt, when *Var) []Stmt {
 			}
 			out = append(out, s.vector(stmt, when)...)
 		case *Let, *Declare, *Assign, *Store, *StoreVector, *Shuffle:
-			out = append(out, mapStmt(stmt, func(e Expr) Expr { return s.expr(e, when) }))
+			var names []Stmt
+			stmt = mapStmt(stmt, func(e Expr) Expr { return s.expr(e, when, &names) })
+			out = append(append(out, names...), stmt)
 		default:
 			out = append(out, stmt)
 		}
@@ -78,13 +90,43 @@ func (s *skipper) list(list []Stmt, when *Var) []Stmt {
 	return out
 }
 
-func (s *skipper) expr(e Expr, when *Var) Expr {
-	return Rewrite(e, func(e Expr) Expr {
-		if l, ok := e.(*Load); ok && s.leaves(l.Buffer) {
+// expr rewrites an expression. What it loads of a buffer that does not change is named before it, so that who loads it
+// again takes the name, as compilers would.
+func (s *skipper) expr(e Expr, when *Var, names *[]Stmt) Expr {
+	switch x := e.(type) {
+	case *Load:
+		index := s.expr(x.Index, when, names)
+		l := &Load{x.Buffer, index, x.Via, x.Rank}
+		switch {
+		case !s.leaves(x.Buffer):
+			return l
+		case names == nil || !constantLoad(l, s.changes):
 			return s.instead(l, when)
 		}
-		return e
-	})
+		for _, k := range s.known {
+			if Same(k.load, l) {
+				return V(k.name)
+			}
+		}
+		name := NewVar(x.Buffer.Name+"_here", x.Type())
+		*names = append(*names, &Let{name, s.instead(l, when)})
+		s.known = append(s.known[:len(s.known):len(s.known)], knownLoad{l, name})
+		return V(name)
+	case *Select: // its operands may not be evaluated
+		return Sel(s.expr(x.Cond, when, names), s.expr(x.X, when, nil), s.expr(x.Y, when, nil))
+	case *Binary:
+		if x.Op == op.LAnd || x.Op == op.LOr {
+			return Bin(x.Op, s.expr(x.X, when, names), s.expr(x.Y, when, nil))
+		}
+	}
+	return mapChildren(e, func(c Expr) Expr { return s.expr(c, when, names) })
+}
+
+// constantLoad reports whether a load gives the same wherever it is carried out: nothing writes the buffer, nor changes
+// its index.
+func constantLoad(l *Load, changes map[*Var]bool) bool {
+	return l.Buffer.Mode == In && (l.Buffer.Space == Global || l.Buffer.Space == Image || l.Buffer.Space == Constant) &&
+		lasts(l.Index, changes)
 }
 
 // leaves reports whether loads of a buffer are left out.

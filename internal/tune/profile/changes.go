@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 )
 
@@ -142,13 +141,6 @@ func (f *Facts) shareBefore() float64 {
 		}
 	}
 	return sum
-}
-
-// recompulsory reports whether the memory moves more than each element once: blocks could save that.
-func (f *Facts) recompulsory() bool {
-	v := f.Variant(kernel.WithoutDRAM)
-	l := f.Level(DRAM)
-	return v != nil && l != nil && l.Share > 0 && l.Share < reached
 }
 
 // toRoof is how many times as fast the kernel would be at the roof that is nearest; 0 if none is known.

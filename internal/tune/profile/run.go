@@ -50,17 +50,9 @@ func Run(ctx context.Context, o Options) (*Profile, error) {
 	if o.Budget == 0 {
 		o.Budget = usualBudget
 	}
-	m, err := lower.Program(o.Bound.Program, o.Lowering)
+	r, list, err := newRunner(o)
 	if err != nil {
 		return nil, err
-	}
-	r := &runner{Options: o, module: m, about: o.Lab.About()}
-	list, err := r.subjects()
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == 0 {
-		return nil, ErrNothing
 	}
 	if err := o.Lab.Arrange(ctx, measure.NewSetting("profile", o.Bound)); err != nil {
 		return nil, err
@@ -96,6 +88,20 @@ func Run(ctx context.Context, o Options) (*Profile, error) {
 	return r.profile, nil
 }
 
+// newRunner lowers a program, and lists what there is to profile.
+func newRunner(o Options) (*runner, []subject, error) {
+	m, err := lower.Program(o.Bound.Program, o.Lowering)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &runner{Options: o, module: m, about: o.Lab.About()}
+	list, err := r.subjects()
+	if err == nil && len(list) == 0 {
+		err = ErrNothing
+	}
+	return r, list, err
+}
+
 // runner is a profile in the making.
 type runner struct {
 	Options
@@ -116,7 +122,8 @@ type subject struct {
 	span   *kernel.Span
 	launch *kernel.Launch
 	number int
-	loop   bool
+	around *ir.Iterate // the innermost one that carries it out; nil if none
+	loop   bool        // it is carried out again and again
 }
 
 // rounds is how many rounds of a span are timed together.
@@ -136,8 +143,8 @@ func (r *runner) subjects() ([]subject, error) {
 	}
 	var list []subject
 	seen := map[*ir.Call]bool{}
-	var visit func(body []ir.Op, loop bool)
-	visit = func(body []ir.Op, loop bool) {
+	var visit func(body []ir.Op, in *ir.Iterate, loop bool)
+	visit = func(body []ir.Op, in *ir.Iterate, loop bool) {
 		for _, o := range body {
 			switch o := o.(type) {
 			case *ir.Run:
@@ -146,7 +153,7 @@ func (r *runner) subjects() ([]subject, error) {
 				}
 				seen[o.Call] = true
 				for i, l := range r.module.Calls[o.Call] {
-					list = append(list, subject{call: o.Call, launch: l, number: i, loop: loop})
+					list = append(list, subject{call: o.Call, launch: l, number: i, around: in, loop: loop})
 				}
 			case *ir.Iterate:
 				i := slices.IndexFunc(r.module.Spans, func(s *kernel.Span) bool {
@@ -154,17 +161,17 @@ func (r *runner) subjects() ([]subject, error) {
 						func(x exec.IdleSpan) bool { return x.Span == s })
 				})
 				if i < 0 {
-					visit(o.Body, loop || !o.Sequence)
+					visit(o.Body, o, loop || !o.Sequence)
 					continue
 				}
-				for n, l := range r.module.Spans[i].Launches {
-					list = append(list, subject{span: r.module.Spans[i], launch: l, number: n, loop: loop ||
-						!o.Sequence})
+				span := r.module.Spans[i]
+				for n, l := range span.Launches {
+					list = append(list, subject{span: span, launch: l, number: n, around: o, loop: loop || !o.Sequence})
 				}
 			}
 		}
 	}
-	visit(r.Bound.Program.Body, false)
+	visit(r.Bound.Program.Body, nil, false)
 	return list, nil
 }
 
