@@ -10,7 +10,9 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/lower"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
+	"github.com/gridloom/gridloom/internal/tune/profile"
 	"github.com/gridloom/gridloom/internal/tune/search"
 	"github.com/gridloom/gridloom/internal/tune/store/sqlite"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
@@ -26,6 +28,7 @@ type tuneCmd struct {
 	Depth    int           `help:"Try at most so many iterations of a time loop in one kernel; 1 tries none, nor one for all statements of an iteration. Default: as many as gain something." placeholder:"N"`
 	Deep     bool          `help:"Print what came of each number of iterations in a kernel, and why no other was tried."`
 	Seed     *uint64       `help:"Make other random choices. Default: 1." placeholder:"N"`
+	Profile  bool          `help:"At the end profile the best plan, and time the plans that hints suggest: predicted gains beside measured ones."`
 	Out      string        `help:"Write the story, a report, the best plan and a library to a folder: tuning.json, report.html, best.plan, library." placeholder:"DIR"`
 	JSON     bool          `name:"json" help:"Print what happens, an object of JSON on each line."`
 	Quiet    bool          `short:"q" help:"No progress and no notes."`
@@ -145,9 +148,15 @@ func (c *tuneCmd) Run(a *app) error {
 			return err
 		}
 	}
+	var bound *profile.Profile
+	if c.Profile && !tuned.Interrupted {
+		if bound, err = c.profile(a, d, src, &o, tuned, show); err != nil {
+			return err
+		}
+	}
 	if c.Out != "" {
 		l := engine.LibraryRequest{Tuned: tuned, Bound: tuned.Version.Bound, Set: o.Set, Source: src.Name, Free: c.Free}
-		if err := writeTuning(c.Out, src, l, show.say); err != nil {
+		if err := writeTuning(c.Out, src, l, bound, show.say); err != nil {
 			return err
 		}
 		if !c.JSON {
@@ -159,6 +168,40 @@ func (c *tuneCmd) Run(a *app) error {
 		return &failure{status: exitInterrupted}
 	}
 	return nil
+}
+
+// profileBudget is the time for timing a kernel of the best plan with its variants, and for each hint.
+const profileBudget = 2 * time.Second
+
+// profile says what binds the best plan, and what its hints gain.
+func (c *tuneCmd) profile(a *app, d *engine.Device, src *diag.Source, o *tuner.Options, tuned *engine.Tuned,
+	show *tuneMeter) (*profile.Profile, error) {
+	plan, err := schedule.ParsePlan(tuned.Best)
+	if err != nil {
+		return nil, err
+	}
+	_, plan = plan.Fission() // the version of the program has been made
+	v := tuned.Version
+	r := engine.ProfileRequest{
+		Job: engine.Job{Bound: v.Bound, Device: d, Plan: plan, Origin: engine.Chosen, Free: c.Free}, Source: v.Source,
+		Budget: profileBudget, Follow: true, Progress: show.line,
+	}
+	if r.Source == nil {
+		r.Source = src
+	}
+	if c.File != "-" && v.Name == "" {
+		r.Again = again(&r.Job, c.File, c.FP, o.Set)
+	}
+	p, err := engine.Profile(a.ctx, r)
+	show.clear()
+	switch {
+	case err != nil:
+		return nil, err
+	case c.JSON:
+		return p, show.lines.Encode(map[string]*profile.Profile{"profile": p})
+	}
+	printProfile(a, p)
+	return p, nil
 }
 
 // say tells notes, unless nothing is to be told.

@@ -12,6 +12,7 @@ import (
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/gridio"
 	"github.com/gridloom/gridloom/internal/serve/report"
+	"github.com/gridloom/gridloom/internal/tune/profile"
 )
 
 // reserve makes the folder, and finds out before any work whether it can be
@@ -32,12 +33,14 @@ func reserve(dir string) error {
 
 // writeTuning writes what a search leaves in a folder, all of it or nothing: its story, the report,
 // the best plan and a library.
-func writeTuning(dir string, src *diag.Source, r engine.LibraryRequest, say func(format string, args ...any)) error {
+func writeTuning(dir string, src *diag.Source, r engine.LibraryRequest, p *profile.Profile,
+	say func(format string, args ...any)) error {
 	s := &r.Tuned.Session
 	t := &report.Tuning{
 		Result: *r.Tuned.Result, File: filepath.Base(src.Name), Source: src.Text,
 		Session: s.ID, Limits: s.Budget.String(),
 		Space: s.Space.String(), Set: r.Set, Version: Version, Commit: revision(), Library: []report.Variant{},
+		Profile: p,
 	}
 	files, variants, err := engine.Library(r)
 	if err != nil {

@@ -29,6 +29,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"times":   func(a, b float64) string { return ratio(a / b) },
 	"script":  func() template.JS { return template.JS(heatScript) },
 	"heat":    heat,
+	"roof":    RooflineHTML,
 }).Parse(pageText))
 
 // Write writes the page. Characters that would let a text look like another, or

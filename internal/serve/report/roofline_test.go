@@ -94,3 +94,34 @@ func TestRoofline(t *testing.T) {
 		t.Errorf("%v, %s", err, b.String())
 	}
 }
+
+// The report of a search has the profile of its best plan, if there is one, and what texts say is no markup.
+func TestProfileInReport(t *testing.T) {
+	s := story(20)
+	var without bytes.Buffer
+	if err := Write(&without, s); err != nil {
+		t.Fatal(err)
+	}
+	s.Profile = &profile.Profile{
+		NoCounters: "they <may> not be read", Kernels: []*profile.Kernel{{
+			Name: "one", Class: profile.BoundByShared, Evidence: []string{"first", "second"}, Hints: []profile.Hint{{
+				Code: "H06", Text: "more cells", Gain: 1.5, Predicted: "at the most: so",
+				Measured: &profile.Gain{Ratio: 1.25}, Change: profile.Change{Plan: "rows=4"},
+			}},
+		}},
+	}
+	var with bytes.Buffer
+	if err := Write(&with, s); err != nil {
+		t.Fatal(err)
+	}
+	const title = "What binds the best plan"
+	if strings.Contains(without.String(), title) {
+		t.Error("there is a profile where nobody has asked")
+	}
+	for _, text := range []string{title, "one: bandwidth-bound at shared memory", "first; second.", "H06: more cells.",
+		"1.50", "1.25", "rows=4", "they &lt;may&gt; not be read"} {
+		if !strings.Contains(with.String(), text) {
+			t.Errorf("no %q", text)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gridloom/gridloom/internal/tune/importance"
+	"github.com/gridloom/gridloom/internal/tune/profile"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -35,6 +36,7 @@ type Story struct {
 	Plans   []Fact
 	Uses    []Use
 	Kernels []Kernel
+	Profile *profile.Profile // of the best plan; nil if there is none
 	Maker   string
 }
 

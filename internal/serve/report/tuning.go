@@ -15,6 +15,7 @@ import (
 	"github.com/gridloom/gridloom/internal/run/quantity"
 	"github.com/gridloom/gridloom/internal/run/verdict"
 	"github.com/gridloom/gridloom/internal/tune/deep"
+	"github.com/gridloom/gridloom/internal/tune/profile"
 	"github.com/gridloom/gridloom/internal/tune/tuner"
 )
 
@@ -32,6 +33,8 @@ type Tuning struct {
 	Version string            `json:"version,omitempty"` // of Gridloom
 	Commit  string            `json:"commit,omitempty"`
 	Library []Variant         `json:"library"` // for larger and larger sizes
+	// Profile says what binds the best plan's kernels; nil where nobody has asked.
+	Profile *profile.Profile `json:"profile,omitempty"`
 }
 
 // Variant is a plan of a library, with the sizes that it was tuned at.
@@ -60,7 +63,7 @@ func (t *Tuning) Story() *Story {
 		Program: t.File, Source: t.Source, Facts: t.facts(), Finished: !t.Interrupted, Wall: t.Seconds, Idle: t.Idle,
 		Again: t.Rechecked,
 		Table: PlansTable(&t.Result), Bars: barsOf(&t.Result), Bound: BoundText(&t.Result), Uses: t.Uses(),
-		Maker: t.Maker(),
+		Maker: t.Maker(), Profile: t.Profile,
 	}
 	if s.Program == "" {
 		s.Program = t.Program
