@@ -54,7 +54,7 @@ extern "C" __global__ __launch_bounds__(64) void tensor(const __grid_constant__ 
     __syncthreads();
     if (t == 0) {
         gl_mbarrier_expect(&full[0], 512);
-        gl_copy_tensor3(&tile[32], &u, b * 26 - 12, -1, b * 6 - 1, &full[0]);
+        gl_copy_tensor3(&tile[32], &u, b * 28 - 12, -1, b * 6 - 1, &full[0]);
     }
     gl_mbarrier_wait(&full[0], 0);
     #pragma unroll
