@@ -42,6 +42,7 @@ proof: build
 	build/gridloom bench proof --programs 10000 --json bench/results/proof.json
 	build/gridloom bench proof --target gpu --pairs 20000 --json bench/results/proof-gpu-sim.json
 	build/gridloom bench proof --target gpu --spans --pairs 10000 --json bench/results/proof-spans.json
+	build/gridloom bench proof --dags --pairs 5000 --json bench/results/proof-dags.json
 	go test -count=1 -timeout 1h -run 'TestSpans$$' ./internal/compile/lower -whole
 
 # Kernels of every kind on a GPU against the simulator, two hundred random plans of every

@@ -61,7 +61,7 @@ Examples:
 	gridloom bench proof --target gpu --pairs 20000 --budget 1h
 	gridloom bench proof --target gpu --spans --pairs 10000 --json bench/results/proof-spans.json
 	gridloom bench proof --spans --programs 1000 --json bench/results/proof-spans-cpu.json
-	gridloom bench proof --dags --pairs 5000 --json bench/results/proof-dags.json --go-on
+	gridloom bench proof --dags --pairs 5000 --json bench/results/proof-dags.json
 	gridloom bench proof --device cuda:0 --plans 200 --json bench/results/proof-gpu.json
 	gridloom bench proof --device cuda:0 --spans --pairs 200 --json bench/results/proof-spans-gpu.json`
 }

@@ -148,7 +148,7 @@ const mostSpanPlans = 4
 func (t *tuning) spanPlans() []schedule.Plan {
 	var plans []schedule.Plan
 	for n := range mostSpanPlans {
-		for second := range 2 {
+		for second := range max(1, 2-n) { // the other way is tried once
 			plan, some := t.withNamed(t.base(), n)
 			other := false
 			for _, whole := range t.subject.loops {
