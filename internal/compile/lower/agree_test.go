@@ -108,3 +108,29 @@ func work(b *ir.Binding) int64 {
 	leaves, _ := ir.Leaves(b.Program.Body, func(e ir.Expr, step int64) op.Value { return b.Eval(e, step) })
 	return most * min(leaves, 1<<20)
 }
+
+// A scalar local that the group of its statement does not read is computed there, where one is made of it that the group
+// keeps for others.
+func TestLocalsThatKeptOnesAreMadeOf(t *testing.T) {
+	const text = `parameter M = 13, N = 37;
+iterator j, i;
+double u[M,N], v[M,N], g[M,N], s[M,N];
+copyin u, v, s;
+stencil far (g, s, u, v) {
+  double half = 0.5*v[j][i];
+  double old = half*s[j][i+2];
+  g[j][i] = 0.3*u[j][i];
+  double sum = g[j+1][i] + old;
+  s[j][i] += 0.7*sum;
+}
+far (g, s, u, v);
+`
+	for _, target := range []lower.Target{lower.CPU, lower.GPU} {
+		b := bind(t, load(t, "far", text), "")
+		for seed := range uint64(3) {
+			if err := check(b, way{target: target}, seed); err != nil {
+				t.Errorf("%v: %v", target, err)
+			}
+		}
+	}
+}

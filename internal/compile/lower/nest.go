@@ -86,6 +86,7 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 	for _, u := range f.Temps {
 		uses[u.Temp] = u
 	}
+	keeps := n.keeps(uses, gi)
 	for _, st := range n.group.Body() {
 		s := &statement{src: st, written: st, where: []analysis.Cells{{Box: st.Domain}}}
 		if st.Reduce == nil {
@@ -95,7 +96,7 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 		case st.Temp != nil:
 			u := uses[st.Temp]
 			kept := u.Place == analysis.Materialised && u.Group == gi
-			if len(u.Needed) == 0 || !kept && !n.needs(u) {
+			if len(u.Needed) == 0 || !kept && !keeps[st.Temp] && !n.needs(u) {
 				continue
 			}
 			n.local[st.Temp] = true
@@ -114,6 +115,28 @@ func (n *nest) collect(f *analysis.Fusion, gi int) {
 		n.stmts = nil
 	}
 	n.strided = commonColor(n.stmts)
+}
+
+// keeps returns the temps that those are made of which the group keeps for others, these included.
+func (n *nest) keeps(uses map[*ir.Temp]*analysis.TempUse, gi int) map[*ir.Temp]bool {
+	set := map[*ir.Temp]bool{}
+	for _, st := range slices.Backward(n.group.Body()) {
+		if st.Temp == nil {
+			continue
+		}
+		if u := uses[st.Temp]; u.Place == analysis.Materialised && u.Group == gi {
+			set[st.Temp] = true
+		}
+		if !set[st.Temp] {
+			continue
+		}
+		ir.Walk(st.Value, func(e ir.Expr) {
+			if r, ok := e.(ir.TempRef); ok {
+				set[r.Temp] = true
+			}
+		})
+	}
+	return set
 }
 
 // needs reports whether the group itself reads a temp.

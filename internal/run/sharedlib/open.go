@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -24,6 +25,8 @@ type Place struct {
 // Open opens the first library that can be. The error is what the loader said
 // of the most promising candidate.
 func (p Place) Open() (handle uintptr, path string, err error) {
+	runtime.LockOSThread() // the loader keeps its last error for each thread
+	defer runtime.UnlockOSThread()
 	if named := os.Getenv(p.Env); named != "" {
 		handle, err := purego.Dlopen(named, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 		if err != nil {

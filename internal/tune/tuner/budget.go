@@ -42,13 +42,26 @@ func (t *tuning) until() time.Time {
 	}
 	whole := float64(t.opts.Budget)
 	part := time.Duration(min(max(finalPart*whole, float64(t.finalCost())), mostFinal*whole))
-	if at := t.started.Add(time.Duration(t.opts.yield * whole)).Add(-part); t.opts.yield > 0 && !t.clock().Before(at) {
+	at := t.started.Add(time.Duration(t.opts.yield * whole)).Add(-part)
+	if t.opts.yield > 0 && !t.clock().Before(at) && t.triedTogether() {
 		t.opts.yield = 0 // it is asked once
 		if t.spilled(t.likely()) > 0 || t.unfit() {
 			t.end = t.clock().Add(part)
 		}
 	}
 	return t.end.Add(-part)
+}
+
+// fewTogether is how many kernels of all statements of an iteration are tried before they count as tried.
+const fewTogether = 24
+
+// triedTogether reports whether kernels of all statements of an iteration were tried, where there may be some.
+func (t *tuning) triedTogether() bool {
+	return !slices.ContainsFunc(t.loops, func(l *loopSearch) bool {
+		return l.loop.Set == nil && l.loop.Assignments() > 1 && !slices.ContainsFunc(l.spans, func(k *kernelSearch) bool {
+			return k.call.iterations.depth == 1 && (len(k.list) >= fewTogether || k.runs > 0)
+		})
+	})
 }
 
 // likely returns the plan that is likely to be the best so far.

@@ -24,7 +24,7 @@ import (
 // first part of the budget, and all of it where nothing is spilled.
 
 // yieldPart is the part of the budget after which versions are tuned.
-const yieldPart = 0.5
+const yieldPart = 0.7
 
 // versionNames are the versions that are tuned, those first that compute least twice.
 var versionNames = []string{fission.RecomputeVersion, fission.StatementVersion, fission.TrivialVersion}

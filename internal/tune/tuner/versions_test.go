@@ -116,7 +116,7 @@ func TestVersionsAreTheSame(t *testing.T) {
 	}
 }
 
-// A program whose kernels spill leaves about half of the budget to its versions. The clock is that of the test.
+// A program whose kernels spill leaves about a third of the budget to its versions. The clock is that of the test.
 func TestVersionsShareTheBudget(t *testing.T) {
 	b := program(t, outputs)
 	src := diag.NewSource("outputs.loom", outputs)
@@ -138,7 +138,7 @@ func TestVersionsShareTheBudget(t *testing.T) {
 		switch {
 		case spills == 0 && len(seconds) != 1:
 			t.Errorf("without spills the searches take %v s", seconds)
-		case spills > 0 && (len(seconds) != 3 || seconds[0] > 4 || seconds[1] > 2.5 || seconds[2] > 2.5):
+		case spills > 0 && (len(seconds) != 3 || seconds[0] > 4.8 || seconds[1] > 2.5 || seconds[2] > 2.5):
 			t.Errorf("the searches take %v s", seconds)
 		}
 	}
