@@ -109,8 +109,8 @@ func work(b *ir.Binding) int64 {
 	return most * min(leaves, 1<<20)
 }
 
-// A scalar local that the group of its statement does not read is computed there, where one is made of it that the group
-// keeps for others.
+// A scalar local that no statement of its group reads is computed there, where one is made of it that the group keeps
+// for others.
 func TestLocalsThatKeptOnesAreMadeOf(t *testing.T) {
 	const text = `parameter M = 13, N = 37;
 iterator j, i;

@@ -57,10 +57,11 @@ const fewTogether = 24
 
 // triedTogether reports whether kernels of all statements of an iteration were tried, where there may be some.
 func (t *tuning) triedTogether() bool {
+	tried := func(k *kernelSearch) bool {
+		return k.call.iterations.depth == 1 && (len(k.list) >= fewTogether || k.runs > 0)
+	}
 	return !slices.ContainsFunc(t.loops, func(l *loopSearch) bool {
-		return l.loop.Set == nil && l.loop.Assignments() > 1 && !slices.ContainsFunc(l.spans, func(k *kernelSearch) bool {
-			return k.call.iterations.depth == 1 && (len(k.list) >= fewTogether || k.runs > 0)
-		})
+		return l.loop.Set == nil && l.loop.Assignments() > 1 && !slices.ContainsFunc(l.spans, tried)
 	})
 }
 
