@@ -86,6 +86,9 @@ var passTexts = []struct{ pass, plan, before, after string }{
 spread[0:1]
   (set flux
 `},
+	{"arrange", "body[0:1]@1{};sums[0:1]@1{}", "", `; after arrange of body
+body, 1 iteration: [0:1], 1 (sums)
+`},
 	{"span", "body[0:2]@2{}", "", `; after span of body[0:2]
 body: 2 iterations over j, i
 v0 = spread[0] of iteration 0: flux, local; reads in from u

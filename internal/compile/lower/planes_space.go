@@ -100,6 +100,9 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 				"read in several places",
 			Source: "measured, docs/performance-log.md", Default: schedule.Word(schedule.TogetherLoads),
 			Values: schedule.Words(schedule.TogetherLoads, schedule.StatementLoads, schedule.TermLoads),
+			Needs: []schedule.Need{{ // a barrier of a warp
+				Capability: machine.Shuffle, Values: schedule.Words(schedule.StatementLoads, schedule.TermLoads),
+			}},
 		},
 		{
 			Name: "columns", Role: schedule.HeldColumns,

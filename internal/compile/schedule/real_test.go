@@ -65,7 +65,7 @@ func TestRealSpacesAgainstBruteForce(t *testing.T) {
 		}},
 		{axes[2:], []string{
 			"family=stream", "vec<=2", "chunk=0|8|12", "block=64|32|16|512", "registers>=128", "load=plain",
-			"sizes=arguments", "unroll=no", "stages<=1", "prefetch=0",
+			"sizes=arguments", "unroll=no", "stages<=1", "prefetch=0", "rimless=own",
 		}},
 		{axes[1:], []string{
 			"family=tile", "block=1x2x32|4x4x64|8x2x16", "repeat<=2", "shuffle=yes", "load!=plain", "sizes=arguments",
@@ -73,10 +73,11 @@ func TestRealSpacesAgainstBruteForce(t *testing.T) {
 		{axes[1:], []string{
 			"family!=cells", "vec>=4", "rows<=4", "repeat=1x1|2x1|1x4|1x1x1|4x1x2", "block=4x64|8x16|1x4x64",
 			"registers=0|64", "load=plain", "sizes=literals", "store=plain", "chunk=4|12", "stages=2", "prefetch=1",
+			"rimless=common",
 		}},
 		{axes, []string{
 			"family=stream", "stream=j", "repeat=1x1x1|2x1x2", "vec=2", "block=1x4x64|2x2x16", "chunk=8", "load=plain",
-			"registers=96|0", "sizes=arguments", "store=plain",
+			"registers=96|0", "sizes=arguments", "store=plain", "rimless=common",
 		}},
 	} {
 		s := lower.Space(lower.GPU, test.axes)

@@ -146,7 +146,7 @@ func narrow(p *pipeline.Pipeline) {
 func TestWrongSpansAreFound(t *testing.T) {
 	t.Parallel()
 	var pairs []*pair
-	for _, seed := range []uint64{70446, 70447, 70448, 70449, 70450, 70451, 70469, 70472} {
+	for _, seed := range []uint64{70446, 70447, 70448, 70449, 70450, 70451, 70469, 70472, 70473, 70474, 70476, 70477} {
 		p, err := newPair(seed, false, true)
 		if err != nil {
 			t.Fatal(err)
