@@ -139,7 +139,8 @@ func parse(text []byte) (*Counters, error) {
 		return nil, fmt.Errorf("the profiler's table cannot be read: %w", err)
 	}
 	if len(rows) < 3 {
-		return nil, fmt.Errorf("the profiler has seen no launch: %.300s", text)
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n") // the last says why, those before name files
+		return nil, fmt.Errorf("the profiler has seen no launch: %.300s", lines[len(lines)-1])
 	}
 	c := &Counters{}
 	for _, m := range Metrics {
