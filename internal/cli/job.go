@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/diag"
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/exec"
@@ -22,6 +23,20 @@ type job struct {
 	state   *checkpoint
 	meter   *meter
 	noted   []string
+}
+
+// takeVersion has the job be of the version of a source that its plan names, if it names one, and returns the source and
+// the program that it is of then.
+func (j *job) takeVersion(src *diag.Source, set []string) (*diag.Source, *ir.Program, error) {
+	v, err := engine.VersionOf(src, j.program, j.Plan)
+	if err != nil || v.Name == "" {
+		return src, j.program, err
+	}
+	if j.Whole, err = j.bind(src, j.program, set); err != nil {
+		return nil, nil, err
+	}
+	j.app.src, j.program, j.Plan, j.Version = v.Source, v.Program, v.Plan, v.Name
+	return v.Source, v.Program, nil
 }
 
 // note tells what the user should know, once, unless nothing is to be told.

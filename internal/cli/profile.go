@@ -62,16 +62,10 @@ func (c *profileCmd) Run(a *app) error {
 	if c.Plan != "" {
 		j.Origin = engine.Chosen
 	}
-	v, err := engine.VersionOf(src, p, j.Plan)
-	if err != nil {
+	if src, p, err = j.takeVersion(src, c.Set); err != nil {
 		return err
 	}
-	if v.Name != "" {
-		if j.Whole, err = a.bind(src, p, c.Set); err != nil {
-			return err
-		}
-		src, p, a.src = v.Source, v.Program, v.Source
-		j.program, j.Plan, j.Version = p, v.Plan, v.Name
+	if j.Version != "" {
 		c.NoCounters = true // the profiler would be given the program as it is
 	}
 	j.Device, err = engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: mode, Purpose: engine.ToTune})

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"github.com/gridloom/gridloom/internal/compile/arith"
-	"github.com/gridloom/gridloom/internal/engine"
 	"github.com/gridloom/gridloom/internal/run/quantity"
 )
 
@@ -58,16 +57,8 @@ func (c *runCmd) Run(a *app) error {
 		return err
 	}
 	defer j.Device.Close()
-	v, err := engine.VersionOf(src, p, j.Plan)
-	if err != nil {
+	if src, p, err = j.takeVersion(src, c.Set); err != nil {
 		return err
-	}
-	if v.Name != "" {
-		if j.Whole, err = a.bind(src, p, c.Set); err != nil {
-			return err
-		}
-		src, p, a.src = v.Source, v.Program, v.Source
-		j.program, j.Plan, j.Version = p, v.Plan, v.Name
 	}
 	if j.Bound, err = a.bind(src, p, c.Set); err != nil {
 		return err
