@@ -25,8 +25,8 @@ type job struct {
 	noted   []string
 }
 
-// takeVersion has the job be of the version of a source that its plan names, if it names one, and returns the source and
-// the program that it is of then.
+// takeVersion has the job be of the version of a source that its plan names, if it names one. It returns the source
+// and the program that the job is of then.
 func (j *job) takeVersion(src *diag.Source, set []string) (*diag.Source, *ir.Program, error) {
 	v, err := engine.VersionOf(src, j.program, j.Plan)
 	if err != nil || v.Name == "" {
