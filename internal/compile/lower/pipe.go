@@ -152,6 +152,7 @@ type pipe struct {
 	run      int64 // neighbouring cells of a row
 	vec      int64 // of which one access moves so many
 	turns    int64 // steps that the loop is unrolled by
+	oldest   int64 // steps before which planes came that warps read, at the most
 	prefetch int64 // planes that are copied to shared memory before they are needed; 0 for none
 	persists int64 // blocks of the whole device, which share all tiles; 0 if each tile has its own
 	halo     []pipeline.Halo
@@ -300,7 +301,7 @@ func (p *pipe) shape() error {
 				parts.Keeper = -1
 			}
 			p.parts[st] = append(p.parts[st], parts)
-			p.turns = max(p.turns, parts.Turns())
+			p.turns, p.oldest = max(p.turns, parts.Turns()), max(p.oldest, parts.Oldest)
 		}
 	}
 	if err := p.serves(p.extents, p.stream.Least); err != nil {

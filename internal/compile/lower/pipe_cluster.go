@@ -120,7 +120,7 @@ func (s *pipeStep) send(x *pipeline.Source, r int64) {
 			if n == 1 {
 				place += x.Rows.High - (s.rows - x.Rows.Low)
 			}
-			row = s.edgeElement(x, s.turn, kernel.I(s.warps), place)
+			row = s.edgeElement(x, 0, kernel.I(s.warps), place)
 		}
 		s.body.emit(&kernel.If{Cond: f.here, Then: s.leaveRow(b, row, f.block, s.held[x][s.turn][r])})
 	}
@@ -138,7 +138,7 @@ func (c *pipeCell) fromNeighbour(from *pipeline.Source, age, r int64) (*kernel.B
 		warp = kernel.Sel(first, kernel.I(c.warps), kernel.Sub(c.warp, kernel.I(1)))
 		place = from.Rows.High + from.Rows.Low + r
 	}
-	return c.edges[from], c.edgeElement(from, mod(c.turn-age, c.turns), warp, place)
+	return c.edges[from], c.edgeElement(from, age, warp, place)
 }
 
 // mbarriers is how many mbarriers a block has, used in turn.

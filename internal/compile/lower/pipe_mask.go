@@ -209,8 +209,7 @@ func (s *pipeStep) old(st *pipeline.Stage, r int64) []*kernel.Var {
 		return nil
 	}
 	if parts := s.parts[st][r]; parts.Keeper >= 0 {
-		q := parts.List[parts.Keeper]
-		return s.carried[partOf{st, r, q.Of, q.In}][s.turn]
+		return s.carriedIn(st, r, parts.Keeper, s.turn, 0)
 	}
 	var into []*kernel.Var
 	for range s.run {
@@ -251,8 +250,11 @@ func (p *pipe) before(st *pipeline.Stage, r, later int64) (*pipeline.Source, int
 	if before == nil {
 		return nil, 0
 	}
-	age := p.stream.Age(st, before, 0) - later
-	if parts := p.parts[st][r]; parts.Keeper >= 0 && !parts.Held || age >= p.turns {
+	age, planes := p.stream.Age(st, before, 0)-later, p.turns
+	if p.circular[before] != nil {
+		planes = p.sharedPlanes()
+	}
+	if parts := p.parts[st][r]; parts.Keeper >= 0 && !parts.Held || age >= planes {
 		return nil, 0
 	}
 	return before, age

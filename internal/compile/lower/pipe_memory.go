@@ -28,7 +28,7 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 			continue
 		}
 		if rows := x.Rows.Low + x.Rows.High; rows > 0 {
-			p.edges[x] = shared("edge_rows", x.Value.Type(), p.turns*p.edgeWarps()*rows*p.pitch())
+			p.edges[x] = shared("edge_rows", x.Value.Type(), p.sharedPlanes()*p.edgeWarps()*rows*p.pitch())
 		}
 	}
 	if p.late {
@@ -47,9 +47,12 @@ func (p *pipe) allocate(top *scope) []kernel.Stmt {
 	return allocs
 }
 
-// slots is how many planes a circular buffer has: those ahead, and those that other warps
-// may still read.
-func (p *pipe) slots() int64 { return circular(p.prefetch + p.turns) }
+// sharedPlanes is how many planes shared memory has of what warps read: that of this step, and older ones. It may be
+// fewer than the turns of registers, where parts are carried for longer.
+func (p *pipe) sharedPlanes() int64 { return p.oldest + 1 }
+
+// slots is how many planes a circular buffer has: those ahead, and those that warps may still read.
+func (p *pipe) slots() int64 { return circular(p.prefetch + p.sharedPlanes()) }
 
 // circular is how many slots a circular buffer has that needs so many: a power of two, so that places are found by a
 // mask, unless that takes two slots more or above.
@@ -317,19 +320,24 @@ func (p *pipe) edgeRows(x *pipeline.Source, r int64) []int64 {
 	return list
 }
 
-// edgeElement is where the cells of a row that a warp has left in a turn begin.
-func (p *pipe) edgeElement(x *pipeline.Source, turn int64, warp kernel.Expr, place int64) kernel.Expr {
-	rows := x.Rows.Low + x.Rows.High
-	at := kernel.Add(kernel.I(turn*p.edgeWarps()), warp)
-	at = kernel.Mul(kernel.Add(kernel.Mul(at, kernel.I(rows)), kernel.I(place)), kernel.I(p.pitch()))
-	return kernel.Add(kernel.Add(at, kernel.I(p.padding())), kernel.Mul(p.lane, kernel.I(p.run)))
+// edgeElement is where the cells of a row begin that a warp has left some steps ago.
+func (s *pipeStep) edgeElement(x *pipeline.Source, age int64, warp kernel.Expr, place int64) kernel.Expr {
+	rows, kept := x.Rows.Low+x.Rows.High, s.sharedPlanes()
+	slot := kernel.Expr(kernel.I(mod(s.turn-age, kept)))
+	if s.turns%kept != 0 {
+		slot = s.slotOf(age, kept)
+		slot = s.body.let(s.env, fmt.Sprintf("edge-%d", mod(-age, kept)), "edge_slot", slot)
+	}
+	at := kernel.Add(kernel.Mul(slot, kernel.I(s.edgeWarps())), warp)
+	at = kernel.Mul(kernel.Add(kernel.Mul(at, kernel.I(rows)), kernel.I(place)), kernel.I(s.pitch()))
+	return kernel.Add(kernel.Add(at, kernel.I(s.padding())), kernel.Mul(s.lane, kernel.I(s.run)))
 }
 
 // publish leaves a row of this step's plane to other warps, if they read it.
 func (s *pipeStep) publish(x *pipeline.Source, r int64) {
 	if b := s.edges[x]; b != nil {
 		for _, place := range s.edgeRows(x, r) {
-			s.body.emit(s.leaveRow(b, s.edgeElement(x, s.turn, s.warp, place), nil, s.held[x][s.turn][r])...)
+			s.body.emit(s.leaveRow(b, s.edgeElement(x, 0, s.warp, place), nil, s.held[x][s.turn][r])...)
 		}
 	}
 	s.send(x, r)
@@ -372,7 +380,7 @@ func (c *pipeCell) foreign(from *pipeline.Source, age, r, x int64) kernel.Expr {
 		if r < 0 {
 			place = from.Rows.High + from.Rows.Low + r
 		}
-		b, row = c.edges[from], c.edgeElement(from, mod(c.turn-age, c.turns), warp, place)
+		b, row = c.edges[from], c.edgeElement(from, age, warp, place)
 	}
 	return kernel.V(c.near(b, row, x, fmt.Sprintf("foreign.%p.%d.%d", from, age, r)))
 }

@@ -99,11 +99,11 @@ func (c *pipeCell) compute(e ir.Expr, in *ir.Temp) kernel.Expr {
 
 // ready returns what an operation came to before, if it is one of the parts.
 func (c *pipeCell) ready(e ir.Expr, in *ir.Temp) kernel.Expr {
-	if parts := c.parts[c.stage][c.r]; !parts.Has(e, in, c.at) {
+	n := c.parts[c.stage][c.r].Before(e, in, c.at)
+	if n < 0 {
 		return nil
 	}
-	turns := c.carried[partOf{c.stage, c.r, e, in}]
-	return kernel.V(turns[mod(c.turn+c.at.Before, c.turns)][c.x])
+	return kernel.V(c.carriedIn(c.stage, c.r, n, c.turn, c.at.Before)[c.x])
 }
 
 // value reads what an access means: from a register of this thread or another, from shared

@@ -3,7 +3,6 @@ package lower
 import (
 	"slices"
 
-	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
@@ -11,12 +10,22 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 )
 
-// partOf is a part of a stage for one row of the thread.
+// partOf is a part of a stage for one row of the thread, by its number.
 type partOf struct {
 	stage *pipeline.Stage
 	row   int64
-	of    ir.Expr
-	in    *ir.Temp
+	part  int
+}
+
+// carriedIn returns the registers of a part, by cell, as they are in a turn for the plane that the stage computes so
+// many steps later. Those of a cell of a source are for the plane of the source, whoever reads it.
+func (p *pipe) carriedIn(st *pipeline.Stage, r int64, n int, turn, later int64) []*kernel.Var {
+	parts := &p.parts[st][r]
+	first := parts.Shares(n)
+	if q := parts.List[n]; q.From != nil && n != parts.Keeper {
+		later -= q.Came()
+	}
+	return p.carried[partOf{st, r, first}][mod(turn+later, p.turns)]
 }
 
 // meets reports whether the warps of a block exchange rows.
@@ -62,8 +71,11 @@ func (p *pipe) declareValues(body *scope) {
 	}
 	for _, st := range p.stream.Stages {
 		for r, parts := range p.parts[st] {
-			for _, q := range parts.List {
-				of := partOf{st, int64(r), q.Of, q.In}
+			for n, q := range parts.List {
+				if parts.Shares(n) != n {
+					continue
+				}
+				of := partOf{st, int64(r), n}
 				for range p.turns {
 					p.carried[of] = append(p.carried[of], cells(st.Stmt.Array.Name+"_part", q.Of.Type()))
 				}
@@ -260,10 +272,10 @@ func (s *pipeStep) prepareAll(phase pipeline.Phase) {
 func (s *pipeStep) prepare(phase pipeline.Phase, st *pipeline.Stage, r int64) {
 	parts := s.parts[st][r]
 	for n, q := range slices.Backward(parts.List) {
-		if q.At.Phase != phase {
+		if q.At.Phase != phase || parts.Shares(n) != n {
 			continue
 		}
-		into := s.carried[partOf{st, r, q.Of, q.In}][mod(s.turn+q.At.Before, s.turns)]
+		into := s.carriedIn(st, r, n, s.turn, q.At.Before)
 		for x, v := range into {
 			c := &pipeCell{s, st, r, int64(x), q.At}
 			s.body.emit(&kernel.Assign{Var: v, Value: c.compute(q.Of, q.In)})

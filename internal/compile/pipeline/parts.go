@@ -58,7 +58,14 @@ type Part struct {
 	Of ir.Expr
 	In *ir.Temp // the local scalar that it belongs to; nil for the statement itself
 	At Time
+	// From is set where the part is nothing but the thread's own cell, as a source had it Age steps before. All parts
+	// of a source share registers then: one for each plane, for any number of readers.
+	From *Source
+	Age  int64
 }
+
+// Came is how many steps before the stage's own the plane came that the part is a cell of.
+func (p Part) Came() int64 { return p.At.Before + p.Age }
 
 // Parts says how the threads of one row compute a stage: which parts come early, and what
 // they keep for that.
@@ -131,7 +138,14 @@ func (t *timing) keep() {
 		if q.At.Before < 1 || q.Of.Type() != t.stage.Stmt.Array.Type {
 			continue
 		}
-		t.out.Keeper = n
+		if t.out.Keeper = n; q.From != nil { // it would need registers of its own
+			for m := n - 1; m >= 0 && t.out.List[m].At.Before == q.At.Before; m-- {
+				if of := t.out.List[m]; of.From == nil && of.Of.Type() == q.Of.Type() {
+					t.out.Keeper, q = m, of
+					break
+				}
+			}
+		}
 		t.out.Carried = max(t.out.Carried, q.At.steps(Last))
 		if before := t.stream.Source(t.stage.Value.Before); before != nil {
 			age := t.stream.Age(t.stage, before, 0) - q.At.Before
@@ -244,7 +258,7 @@ func (t *timing) place(n node, by Time) {
 	t.seen[visit{n, by}] = true
 	if at := t.early(n, by); at != by {
 		t.out.Carried = max(t.out.Carried, at.steps(by))
-		if part := (Part{n.e, n.in, at}); !slices.Contains(t.out.List, part) {
+		if part := t.part(n, at); !slices.Contains(t.out.List, part) {
 			t.out.List = append(t.out.List, part)
 		}
 		by = at
@@ -255,6 +269,22 @@ func (t *timing) place(n node, by Time) {
 	for _, c := range t.children(n) {
 		t.place(c, by)
 	}
+}
+
+// part is a node that is computed at a time.
+func (t *timing) part(n node, at Time) Part {
+	part := Part{Of: n.e, In: n.in, At: at}
+	a, ok := n.e.(*ir.Access)
+	if !ok {
+		return part
+	}
+	from := t.stream.From(a, t.stage.Inputs[n.in][a.Array])
+	if from == nil || slices.ContainsFunc(a.Index[1:], func(ix ir.Index) bool { return ix.Offset != 0 }) ||
+		len(Mapped(a, 0)) > 1 {
+		return part
+	}
+	part.From, part.Age = from, t.stream.Age(t.stage, from, a.Index[0].Offset)-at.Before
+	return part
 }
 
 // early returns when a node is computed that is needed by a time: then, or before.
@@ -291,11 +321,25 @@ func (t *timing) read(a *ir.Access, in *ir.Temp, by Time) {
 	}
 }
 
-// Has reports whether a part is one of those that come before a time.
-func (p *Parts) Has(e ir.Expr, in *ir.Temp, before Time) bool {
-	return slices.ContainsFunc(p.List, func(q Part) bool {
-		return q.Of == e && q.In == in && q.At.Compare(before) < 0
+// Before returns the number of the part that an operation is, if it is one that comes before a time; else -1.
+func (p *Parts) Before(e ir.Expr, in *ir.Temp, time Time) int {
+	return slices.IndexFunc(p.List, func(q Part) bool {
+		return q.Of == e && q.In == in && q.At.Compare(time) < 0
 	})
+}
+
+// Shares returns the first of the parts whose registers a part has. It is the part itself if it is not a cell of a
+// source, and if it is the keeper, whose registers have other values at some cells.
+func (p *Parts) Shares(n int) int {
+	if p.List[n].From == nil || n == p.Keeper {
+		return n
+	}
+	for m, q := range p.List {
+		if q.From == p.List[n].From && q.Age == p.List[n].Age && m != p.Keeper {
+			return m
+		}
+	}
+	return n
 }
 
 // Text returns the parts, one a line, with the steps and the phase in which each comes.

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -199,6 +200,46 @@ o[k][j][i] = u[k-1][j][i] + u[k][j][i-1] - o[k][j][i] + u[k+1][j][i] + o[k][j][i
 		}
 		if turns != c.turns {
 			t.Errorf("%s: %d turns", c.name, turns)
+		}
+	}
+}
+
+// Cells of a thread's own that several parts wait with share registers: one for each plane. The keeper's are its own, for
+// they have other values at some cells.
+func TestPartsShare(t *testing.T) {
+	const grids = "double a[N,N,N], b[N,N,N];\n"
+	for _, c := range []struct{ name, body, want string }{
+		{"planes behind and the cell itself", `double near = u[k+1][j][i] + u[k-1][j][i];
+o[k][j][i] = u[k][j][i] + 0.3*(near + u[k-2][j][i] + u[k+2][j][i] - u[k][j][i]);`, `
+-3 computed: u[k-2][j][i]
+-2 computed: u[k-1][j][i], as u[k-2][j][i]
+-1 computed: u[k][j][i], as u[k-2][j][i]
+-1 computed: near + u[k-2][j][i]
+-1 computed: u[k][j][i], as u[k-2][j][i]
+`},
+		{"no part but cells", `[1:N-2,1:N-2,1:N-2] : o[k][j][i] = u[k-1][j][i-1]*u[k-1][j][i] - u[k+1][j][i];`, `
+-2 finished: u[k-1][j][i-1] * u[k-1][j][i]
+`},
+		{"a cell that is the keeper", `[1:N-2,1:N-2,1:N-2] : o[k][j][i] = u[k][j][i]*(u[k+2][j][i] + u[k][j][i]);`, `
+-1 computed: u[k][j][i]
+-1 computed: u[k][j][i]
+`},
+	} {
+		s, err := streamed(t, grids+"stencil s (o, u) {\n"+c.body+" }"+loop)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		p, got := s.Parts(s.Stages[0], 1, 1), ""
+		for n, q := range p.List {
+			got += fmt.Sprintf("%d %s: %s", -q.At.Before, q.At.Phase, s.Span.Program.InfixExpr(q.Of))
+			if first := p.Shares(n); first != n {
+				got += ", as " + s.Span.Program.InfixExpr(p.List[first].Of)
+			}
+			got += "\n"
+		}
+		if got != strings.TrimPrefix(c.want, "\n") {
+			t.Errorf("%s:\n%s", c.name, got)
 		}
 	}
 }
