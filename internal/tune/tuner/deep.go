@@ -220,15 +220,15 @@ func (t *tuning) searchLoops(ctx context.Context) error {
 		if !l.limit(len(t.loops)-i, 1) {
 			continue
 		}
-		smaller := l.smaller()
-		if smaller != nil {
+		other := l.alternatives()
+		if other != nil {
 			l.limit(len(t.loops)-i, wholePart)
 		}
 		if err := l.search(ctx); err != nil {
 			return err
 		}
-		if smaller != nil {
-			if err := l.goOn(ctx, i, smaller); err != nil {
+		if other != nil {
+			if err := l.goOn(ctx, i, other); err != nil {
 				return err
 			}
 		}

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
+	"github.com/gridloom/gridloom/internal/tune/costmodel"
 )
 
 // Sets of calls are searched as loops are: by themselves, with one iteration in a kernel.
@@ -75,33 +77,70 @@ func (t *tuning) findLoop(loop *tunedLoop) error {
 	return err
 }
 
-// smaller returns sets of about half of a loop's calls, to search if kernels of all of them spill; nil if there are
-// none, or if other sets are searched.
-func (l *loopSearch) smaller() [][]int {
+// alternatives are sets of a loop's calls to search if kernels of all of them have a fault.
+type alternatives struct {
+	half [][]int // of about half of the statements: if kernels spill
+	// of all but a few statements: if memory does not bind, since they compute no halo again of what the others leave
+	most [][]int
+}
+
+// alternatives returns nil if there are none, or if other sets are searched.
+func (l *loopSearch) alternatives() *alternatives {
 	whole := l.loop.Loop
 	if l.named != nil || whole.Set != nil || len(l.loop.sets) > 0 || whole.Assignments() < 4 {
 		return nil
 	}
-	return graph.Propose(l.subject.bound.Program, whole, whole.Assignments()/2)
+	of := func(most int64) [][]int { return graph.Propose(l.subject.bound.Program, whole, most) }
+	a := &alternatives{half: of(whole.Assignments() / 2), most: of(whole.Assignments() - 1)}
+	if !slices.ContainsFunc(a.half, func(set []int) bool { return len(set) > 1 }) { // no two calls are that short
+		a.half = a.most
+	}
+	if a.half == nil && a.most == nil {
+		return nil
+	}
+	return a
 }
 
 // goOn goes on after the first part of a loop's time: with sets of its calls, if kernels of all of them spill registers
-// or do not work, and with the best kernel otherwise.
-func (l *loopSearch) goOn(ctx context.Context, at int, smaller [][]int) error {
-	if !l.spills() {
+// or do not work, or if memory does not bind them, and with the best kernel otherwise.
+func (l *loopSearch) goOn(ctx context.Context, at int, other *alternatives) error {
+	var sets [][]int
+	switch {
+	case l.spills():
+		sets = other.half
+	case !l.memoryBinds():
+		sets = other.most
+	}
+	if sets == nil {
 		if l.limit(len(l.loops)-at, 1) {
 			return l.refine(ctx)
 		}
 		return nil
 	}
 	before := len(l.loops)
-	for _, set := range smaller {
+	for _, set := range sets {
 		l.findLoop(l.loop.setOf(l.subject, set))
 	}
 	// They come next.
 	added := slices.Clone(l.loops[before:])
 	l.tuning.loops = slices.Insert(l.loops[:before:before], at+1, added...)
 	return nil
+}
+
+// memoryBinds reports whether the best kernel of a loop's iteration moves what it has to nearly as fast as a copy does.
+// It is taken to where that is not known.
+func (l *loopSearch) memoryBinds() bool {
+	bytes, err := pipeline.Bytes(l.loop.program, l.loop.Loop, 1)
+	best := l.bestOfOne()
+	if err != nil || best == nil || l.result.Bound.CopyGBs == 0 {
+		return true
+	}
+	points := int64(0)
+	for _, call := range l.loop.calls {
+		points = max(points, call.points)
+	}
+	class, _ := costmodel.ByTraffic(bytes*float64(points), best.Seconds, l.result.Bound.CopyGBs)
+	return class == costmodel.Memory
 }
 
 // spills reports whether the best kernel of a loop's iteration spills registers, as the compiler says, or none works.
@@ -112,4 +151,14 @@ func (l *loopSearch) spills() bool {
 		}
 	}
 	return false
+}
+
+// bestOfOne returns the best configuration of a loop's iteration; nil if none works.
+func (l *loopSearch) bestOfOne() *Outcome {
+	for _, k := range l.spans {
+		if k.call.iterations.depth == 1 {
+			return k.best
+		}
+	}
+	return nil
 }

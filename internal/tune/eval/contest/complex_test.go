@@ -56,10 +56,11 @@ func TestComplexRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const span = "sequence[0:2]@1{family=planes,block=8x32}"
-	const plan = "gradients[0:9]@1{family=cells,block=8x32};diffterm[0:34]@1{family=cells,block=4x32};" + span
+	const span = "sequence[0:3]@1{family=planes,block=8x32}"
+	const plan = "along[0:3]@1{family=cells,block=8x32};across[0:6]@1{family=cells,block=8x32};" +
+		"diffterm[0:34]@1{family=cells,block=4x32};" + span
 	found := func(seconds float64) *tuner.Result {
-		outcome := tuner.Outcome{Kernel: "sequence[0:2]", Config: "family=planes,block=8x32", Seconds: 0.1, Cells: 7,
+		outcome := tuner.Outcome{Kernel: "sequence[0:3]", Config: "family=planes,block=8x32", Seconds: 0.1, Cells: 7,
 			Resources: measure.Resources{Registers: 250, Spills: 8}, At: 9}
 		slow, close, late := outcome, outcome, outcome
 		slow.Config, slow.Seconds, slow.At = "a", 0.2, 1
@@ -68,9 +69,9 @@ func TestComplexRows(t *testing.T) {
 		return &tuner.Result{
 			Contenders: []tuner.Contender{{Plan: plan, Seconds: seconds}}, Best: plan,
 			Bound: tuner.Bound{CopyGBs: 4000},
-			Loops: []tuner.LoopResult{{Loop: "sequence[0:2]"}},
+			Loops: []tuner.LoopResult{{Loop: "sequence[0:3]"}},
 			Kernels: []tuner.KernelResult{{
-				Kernel: "sequence[0:2]", Trials: []tuner.Outcome{slow, close, late, outcome},
+				Kernel: "sequence[0:3]", Trials: []tuner.Outcome{slow, close, late, outcome},
 			}},
 		}
 	}
