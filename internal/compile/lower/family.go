@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
 	"github.com/gridloom/gridloom/internal/compile/machine"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
@@ -51,6 +52,9 @@ type family struct {
 	spans func(p *pipeline.Pipeline) error
 	// fits says why no configuration has room for a pipeline on a domain of a known size; nil if one may.
 	fits func(m *module, p *pipeline.Pipeline) error
+	// offersSpan adds to the family what a pipeline makes possible; nil if there is nothing of such. What it may add is
+	// in optional.
+	offersSpan func(program *ir.Program, p *pipeline.Pipeline, f *schedule.Family)
 	// repeats says that kernels of several iterations carry them out as often as an argument says.
 	repeats bool
 	// span builds kernels of several iterations instead; nil for families of single calls.

@@ -24,6 +24,7 @@ func init() {
 		name: "pipe", doc: "several iterations along a stream, all of them in the registers of every thread", place: 50,
 		target: GPU, rank: func(rank int) bool { return rank == 2 || rank == 3 },
 		declare: declarePipe, needs: []machine.Capability{machine.Shuffle},
+		offersSpan: offerSums, optional: []schedule.Param{retimeParam},
 		spans: func(p *pipeline.Pipeline) error {
 			_, err := streamOf(p)
 			return err
@@ -197,6 +198,9 @@ type pipeStep struct {
 
 // piped builds the kernel.
 func (s *spanKernel) piped() ([]kernel.Stmt, error) {
+	if s.set.Word(schedule.Retiming) == retimedSums {
+		s.sortSums()
+	}
 	stream, err := streamOf(s.pipeline)
 	if err != nil {
 		return nil, err

@@ -283,14 +283,18 @@ func (s *pipeStep) near(b *kernel.Buffer, row kernel.Expr, x int64, name string)
 	return s.moved[key(x)]
 }
 
-// slotOf is the place of what came some steps ago in a circular buffer of so many. Of a power of
-// two it is the low bits, for a compiler does not know that a remainder is of no negative number.
+// slotOf is the place of what came some steps ago in a circular buffer of so many.
 func (s *pipeStep) slotOf(age, slots int64) kernel.Expr {
-	at := kernel.Add(s.number, kernel.I(mod(-age, slots)))
-	if slots&(slots-1) != 0 {
-		return kernel.Bin(op.Rem, at, kernel.I(slots))
+	return inTurn(kernel.Add(s.number, kernel.I(mod(-age, slots))), slots)
+}
+
+// inTurn is which of so many places a number has that is not negative, if they are used in turn. Of a power of two it
+// is the low bits, for a compiler does not know that a remainder is of no negative number.
+func inTurn(n kernel.Expr, places int64) kernel.Expr {
+	if places&(places-1) != 0 {
+		return kernel.Bin(op.Rem, n, kernel.I(places))
 	}
-	return kernel.Bin(op.And, at, kernel.I(slots-1))
+	return kernel.Bin(op.And, n, kernel.I(places-1))
 }
 
 // bufferRow is where the thread's cells of a row of a warp stand in a circular buffer, for the

@@ -72,7 +72,7 @@ func (p *planeBlock) copyPitch(t *pipeline.Tile) int64 {
 func (p *planeBlock) copySlot(t *pipeline.Tile, step kernel.Expr, after int64) kernel.Expr {
 	slots := p.copySlots(t)
 	n := kernel.Add(kernel.Sub(step, p.begin), kernel.I(mod(after, slots)))
-	return kernel.Mul(kernel.Bin(op.Rem, n, kernel.I(slots)), kernel.I(p.copyPitch(t)))
+	return kernel.Mul(inTurn(n, slots), kernel.I(p.copyPitch(t)))
 }
 
 // copyPlanes copies of each tile the plane that is so many after the newest of a step. Its cells are those of another

@@ -22,18 +22,21 @@ func (s *planeStep) haloCells() {
 	}
 	busy := int64(0)
 	for len(left) > 0 {
-		halo := s.pipeline.Stages[left[0]].Halo[1:]
-		same := func(i int) bool { return slices.Equal(s.pipeline.Stages[i].Halo[1:], halo) }
+		first := s.pipeline.Stages[left[0]]
+		same := func(i int) bool {
+			st := s.pipeline.Stages[i]
+			return slices.Equal(st.Halo[1:], first.Halo[1:]) && st.Corners == first.Corners
+		}
 		group := slices.DeleteFunc(slices.Clone(left), func(i int) bool { return !same(i) })
-		s.around(group, halo, &busy)
+		s.around(group, first, &busy)
 		left = slices.DeleteFunc(left, same)
 	}
 }
 
-// around computes stages with one halo: the rows above and below the tile, and the cells at both ends of its rows. So
-// many threads are busy with those before.
-func (s *planeStep) around(group []int, halo []pipeline.Halo, busy *int64) {
-	last := len(s.threads) - 1
+// around computes stages with the halo of one: the rows above and below the tile, and the cells at both ends of its
+// rows. So many threads are busy with those before.
+func (s *planeStep) around(group []int, of *pipeline.Stage, busy *int64) {
+	halo, last := of.Halo[1:], len(s.threads)-1
 	sides := halo[last].Low + halo[last].High
 	if last == 0 {
 		s.halo(group, sides, busy, func(body *scope, n kernel.Expr) []kernel.Expr {
@@ -41,9 +44,12 @@ func (s *planeStep) around(group []int, halo []pipeline.Halo, busy *int64) {
 		})
 		return
 	}
-	rows, width := halo[0].Low+halo[0].High, sides+s.tile[last+1]
+	rows, width, from := halo[0].Low+halo[0].High, s.tile[last+1], int64(0)
+	if of.Corners {
+		width, from = width+sides, halo[last].Low
+	}
 	s.halo(group, rows*width, busy, func(body *scope, n kernel.Expr) []kernel.Expr {
-		x := kernel.Sub(kernel.Bin(op.Rem, n, kernel.I(width)), kernel.I(halo[last].Low))
+		x := kernel.Sub(kernel.Bin(op.Rem, n, kernel.I(width)), kernel.I(from))
 		row := body.let(s.env, "row", "row", kernel.Bin(op.Div, n, kernel.I(width)))
 		return []kernel.Expr{s.beyond(body, halo, 0, row), body.let(s.env, "x_halo", "x_halo", x)}
 	})

@@ -89,9 +89,10 @@ func declarePlanes(axes []string) ([]schedule.Param, []schedule.Constraint) {
 		},
 		{
 			Name: "unroll", Role: schedule.StreamUnroll,
-			Doc: "steps that compilers are to write out one after the other, so that columns move on without copies; " +
-				"0 leaves that to them",
-			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 2, 3), Default: schedule.Int(0),
+			Doc: "steps that compilers are to write out one after the other, so that columns move on without " +
+				"copies, and places in circular buffers are known where it is a multiple of theirs; 0 leaves that " +
+				"to them",
+			Source: "Rawat et al. 2019, section III-A", Values: schedule.Numbers(0, 2, 3, 4), Default: schedule.Int(0),
 		},
 		{
 			Name: "loads", Role: schedule.LoadOrder,

@@ -207,8 +207,14 @@ func (s *planeStep) cell(outer, body *scope, i, row int, plane kernel.Expr, plac
 	})
 	c.stage.held = func(c *cell, a *ir.Access, v *graph.Value) kernel.Expr {
 		if row < 0 || !s.plan.InColumn(st, a) {
-			if v.Def != nil {
+			switch {
+			case v.Def != nil:
 				return nil
+			case row >= 0 && !s.guarded && s.plan.Straight(st, a): // the cell's own, though the stage has a halo
+				age := s.plan.Lags[i] - a.Index[0].Offset
+				if column := s.plan.ColumnOf(v); s.columns[column] != nil && column.Has(-age) {
+					return kernel.V(s.columns[column][row][age+column.Newest])
+				}
 			}
 			return s.fromTile(s.plan.TileOf(v), i, place, a)
 		}
@@ -306,7 +312,7 @@ func (s *planeStep) slot(body *scope, reader, from int, by kernel.Expr) kernel.E
 	} else {
 		n = kernel.Add(n, kernel.I(planes*(1+s.plan.Lags[reader]+s.pipeline.Stages[from].Halo[0].Low)))
 	}
-	n = kernel.Bin(op.Rem, n, kernel.I(planes))
+	n = inTurn(n, planes)
 	name := s.pipeline.Stages[from].Stmt.Array.Name + "_plane"
 	return body.let(s.env, name, name, kernel.Mul(n, kernel.I(s.area(s.pipeline.Stages[from]))))
 }

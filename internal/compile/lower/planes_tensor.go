@@ -3,6 +3,7 @@ package lower
 import (
 	"github.com/gridloom/gridloom/internal/compile/ir"
 	"github.com/gridloom/gridloom/internal/compile/kernel"
+	"github.com/gridloom/gridloom/internal/compile/op"
 	"github.com/gridloom/gridloom/internal/compile/pipeline"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/compile/types"
@@ -123,7 +124,9 @@ func (p *planeBlock) readyBoxes(body *scope) {
 
 // phase returns the mbarrier of a step, and the parity of its phase there.
 func (b *planeBoxes) phase(step kernel.Expr) (slot, parity kernel.Expr) {
-	return phaseOf(kernel.Sub(step, b.from), b.slots)
+	n := kernel.Sub(step, b.from)
+	odd := kernel.Bin(op.Ne, kernel.Bin(op.And, n, kernel.I(b.slots)), kernel.I(0)) // slots are a power of two
+	return inTurn(n, b.slots), kernel.Conv(types.I32, kernel.Sel(odd, kernel.I(1), kernel.I(0)))
 }
 
 // bring has the first thread start the copies of planes for a step, so many after another one; all planes that the step

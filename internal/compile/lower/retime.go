@@ -67,35 +67,41 @@ func (n *nest) retimed(axis int, sums bool) *pieces {
 // inPlanes returns a statement with the terms of its sums in the order of their
 // planes, or as it is if it has no sums of such.
 func (n *nest) inPlanes(st *ir.Stmt, axis int) *ir.Stmt {
-	tries := mostSums
-	sorted := *st
-	sorted.Value = n.sumsInPlanes(st, st.Value, axis, &tries)
-	return &sorted
+	return sumsInPlanes(n.Program, n.call, st, axis, n.folds())
 }
 
 // mostSums is how many parts of a statement are tried, from the whole of it to
 // its operands, until it is left as it is.
 const mostSums = 64
 
-func (n *nest) sumsInPlanes(st *ir.Stmt, e ir.Expr, axis int, tries *int) ir.Expr {
-	if *tries--; *tries < 0 {
-		return e
-	}
-	part := *st
-	part.Value = e
-	planes, err := transform.Decompose(n.Program, n.call, &part, axis)
-	if err != nil {
-		return ir.MapChildren(e, func(c ir.Expr) ir.Expr { return n.sumsInPlanes(st, c, axis, tries) })
-	}
-	if len(planes) < 2 {
-		return e
-	}
-	if n.folds() {
-		for i := range planes {
-			planes[i].Value, _ = transform.Fold(n.Program, planes[i].Value)
+// sumsInPlanes returns a statement of a call with the terms of its sums in the order of their planes. Where folds is
+// set, those of a plane that have one coefficient are added first.
+func sumsInPlanes(program *ir.Program, call *ir.Call, st *ir.Stmt, axis int, folds bool) *ir.Stmt {
+	tries := mostSums
+	var sorted func(e ir.Expr) ir.Expr
+	sorted = func(e ir.Expr) ir.Expr {
+		if tries--; tries < 0 {
+			return e
 		}
+		part := *st
+		part.Value = e
+		planes, err := transform.Decompose(program, call, &part, axis)
+		if err != nil {
+			return ir.MapChildren(e, sorted)
+		}
+		if len(planes) < 2 {
+			return e
+		}
+		if folds {
+			for i := range planes {
+				planes[i].Value, _ = transform.Fold(program, planes[i].Value)
+			}
+		}
+		return transform.Joined(planes, len(program.Axes), axis)
 	}
-	return transform.Joined(planes, len(n.Program.Axes), axis)
+	out := *st
+	out.Value = sorted(st.Value)
+	return &out
 }
 
 // readsTargets reports whether a statement reads an array that the group

@@ -257,6 +257,9 @@ func (m *module) spanSpace(p *pipeline.Pipeline, named string) (schedule.Space, 
 			}
 		}
 		space := f.space(axes, m.opts.Lacks)
+		if f.offersSpan != nil {
+			f.offersSpan(m.Program, p, &space)
+		}
 		if m.opts.AnyIntegers {
 			anyIntegers(&space)
 		}

@@ -27,6 +27,9 @@ type Pipeline struct {
 type Stage struct {
 	*graph.Instance
 	Halo []Halo // by axis of the pipeline
+	// Corners says that cells are needed which are of the halos of two axes, beside the first. In a star's halo there
+	// are none.
+	Corners bool
 	// Kept says that a later stage reads the values: they live on the chip. Others only go
 	// to memory.
 	Kept   bool
@@ -66,6 +69,7 @@ func (p *Pipeline) Stage(v *graph.Value) *Stage {
 func (p *Pipeline) require(st *Stage) error {
 	if before := p.Stage(st.Value.Before); before != nil && st.Fills() {
 		before.Kept = true
+		before.Corners = before.Corners || st.Corners
 		for k := range p.Axes {
 			before.Halo[k].widen(st.Halo[k], 0)
 		}
@@ -76,6 +80,7 @@ func (p *Pipeline) require(st *Stage) error {
 			return nil
 		}
 		from.Kept = true
+		moves := make([]bool, len(p.Axes))
 		for d, ix := range a.Index {
 			k := slices.Index(p.Axes, ix.Axis)
 			low, high, err := p.reach(st, a, d)
@@ -85,9 +90,24 @@ func (p *Pipeline) require(st *Stage) error {
 			from.Halo[k].widen(st.Halo[k], low)
 			from.Halo[k].widen(st.Halo[k], high)
 			p.Wraps[k] = p.Wraps[k] || a.Array.Dims[d].Faces.Periodic()
+			moves[k] = low != 0 || high != 0
 		}
+		from.Corners = from.Corners || st.Corners || st.readsCorners(moves)
 		return nil
 	})
+}
+
+// readsCorners reports whether an access that moves on some axes leads from the tile, or from a halo of the stage, to
+// cells that are beyond a tile on two axes.
+func (st *Stage) readsCorners(moves []bool) bool {
+	for k := 1; k < len(moves); k++ {
+		for other := 1; other < len(moves); other++ {
+			if k != other && moves[k] && (moves[other] || st.Halo[other] != Halo{}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (h *Halo) widen(by Halo, offset int64) {

@@ -248,8 +248,11 @@ func (s *Planes) Own(st *Stage) bool {
 }
 
 // InColumn reports whether an access leads from the own cells of a stage along the stream alone.
-func (s *Planes) InColumn(st *Stage, a *ir.Access) bool {
-	if !s.Own(st) || !s.Whole(a) {
+func (s *Planes) InColumn(st *Stage, a *ir.Access) bool { return s.Own(st) && s.Straight(st, a) }
+
+// Straight reports whether an access leads from each cell of a stage along the stream alone.
+func (s *Planes) Straight(st *Stage, a *ir.Access) bool {
+	if !s.Whole(a) {
 		return false
 	}
 	for d, ix := range a.Index {

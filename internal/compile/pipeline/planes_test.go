@@ -135,6 +135,45 @@ tile of a: 4 planes, the newest 3 ahead, halo 2:0 0:0
 	}
 }
 
+// Stages of which cells are read that are beyond a tile on two axes, the first one's apart: those of others need no
+// corners of their halo.
+func TestCorners(t *testing.T) {
+	const grids = "double a[N,N,N], b[N,N,N], c[N,N,N], d[N,N,N]; copyin a, d; copyout d;\n"
+	const copied = "stencil s (o, a) { o[k][j][i] = 2*a[k][j][i]; }\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"a star", `stencil r (d, b) { d[k][j][i] = b[k][j][i-1] + b[k][j+1][i] + b[k+1][j][i]; }
+s (b, a); r (d, b);`, ""},
+		{"planes before and after", `stencil r (d, b) { d[k][j][i] = b[k-1][j][i-1] + b[k+1][j+1][i]; }
+s (b, a); r (d, b);`, ""},
+		{"a box", `stencil r (d, b) { d[k][j][i] = b[k][j+1][i-1]; }
+s (b, a); r (d, b);`, "b"},
+		{"the halo of a halo on another axis", `stencil q (c, b) { c[k][j][i] = b[k][j-1][i] + b[k][j+1][i]; }
+stencil r (d, c) { d[k][j][i] = c[k][j][i-1] + c[k][j][i+1]; }
+s (b, a); q (c, b); r (d, c);`, "b"},
+		{"the halo of a halo on the same axis", `stencil q (c, b) { c[k][j][i] = b[k][j][i-1] + b[k-1][j][i+1]; }
+stencil r (d, c) { d[k][j][i] = c[k][j][i-1] + c[k][j][i+1]; }
+s (b, a); q (c, b); r (d, c);`, ""},
+		{"the cells of a halo with corners", `stencil q (c, b) { c[k][j][i] = 2*b[k][j][i]; }
+stencil r (d, c) { d[k][j][i] = c[k][j-1][i-1]; }
+s (b, a); q (c, b); r (d, c);`, "b c"},
+	} {
+		p, err := sequenceOf(t, grids+copied+c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var list []string
+		for _, st := range p.Stages {
+			if st.Corners {
+				list = append(list, st.Value.Name())
+			}
+		}
+		if got := strings.Join(list, " "); got != c.want {
+			t.Errorf("%s: corners of %q, not of %q", c.name, got, c.want)
+		}
+	}
+}
+
 // What cannot be carried out plane by plane is refused, with the reason.
 func TestPlanesRefuse(t *testing.T) {
 	for _, c := range []struct{ text, want string }{

@@ -204,8 +204,8 @@ o[k][j][i] = u[k-1][j][i] + u[k][j][i-1] - o[k][j][i] + u[k+1][j][i] + o[k][j][i
 	}
 }
 
-// Cells of a thread's own that several parts wait with share registers: one for each plane. The keeper's are its own, for
-// they have other values at some cells.
+// Cells of a thread's own that several parts wait with share registers: one for each plane. The keeper's are its own,
+// for they have other values at some cells.
 func TestPartsShare(t *testing.T) {
 	const grids = "double a[N,N,N], b[N,N,N];\n"
 	for _, c := range []struct{ name, body, want string }{

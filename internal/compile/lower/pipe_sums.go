@@ -1,0 +1,66 @@
+package lower
+
+import (
+	"github.com/gridloom/gridloom/internal/compile/arith"
+	"github.com/gridloom/gridloom/internal/compile/graph"
+	"github.com/gridloom/gridloom/internal/compile/ir"
+	"github.com/gridloom/gridloom/internal/compile/pipeline"
+	"github.com/gridloom/gridloom/internal/compile/schedule"
+)
+
+// Under fast arithmetic the terms of sums may be put in the order of their planes. Then the family "pipe" carries one
+// value for each plane to come, whatever order the text has.
+
+// offerSums adds that choice to the family's space, if some sum has another order. Parts are always computed early.
+func offerSums(program *ir.Program, p *pipeline.Pipeline, f *schedule.Family) {
+	if program.Arithmetic != arith.Fast {
+		return
+	}
+	for _, st := range p.Stages {
+		if sumsByPlane(program, p, st) != nil {
+			retime := retimeParam
+			retime.Values, retime.Default = []schedule.Value{schedule.Yes, schedule.Word(retimedSums)}, schedule.Yes
+			f.Params = append(f.Params, retime)
+			return
+		}
+	}
+}
+
+// sumsByPlane returns a stage's statement with the terms of its sums in the order of their planes along the stream; nil
+// if that is how it is, or if its local scalars read what was there before other statements.
+func sumsByPlane(program *ir.Program, p *pipeline.Pipeline, st *pipeline.Stage) *ir.Stmt {
+	for temp, in := range st.Inputs {
+		for array, v := range in {
+			if now, reads := st.Inputs[nil][array]; temp != nil && reads && now != v {
+				return nil
+			}
+		}
+	}
+	sorted := sumsInPlanes(program, st.Call, st.Stmt, p.Axes[0], false)
+	if sameValue(program, sorted, st.Stmt) {
+		return nil
+	}
+	return sorted
+}
+
+// sortSums puts the sums of all stages in the order of their planes. What local scalars read, the statement itself
+// reads then.
+func (s *spanKernel) sortSums() {
+	for _, st := range s.pipeline.Stages {
+		sorted := sumsByPlane(s.Program, s.pipeline, st)
+		if sorted == nil {
+			continue
+		}
+		i := *st.Instance
+		i.Stmt, i.Inputs = sorted, map[*ir.Temp]map[*ir.Array]*graph.Value{nil: {}}
+		for temp, in := range st.Inputs {
+			if temp != nil {
+				i.Inputs[temp] = in
+			}
+			for array, v := range in {
+				i.Inputs[nil][array] = v
+			}
+		}
+		st.Instance = &i
+	}
+}
