@@ -131,9 +131,6 @@ copyout u, s;`
 		{"body[0:1]@2{}",
 			"plan for body[0:1]@2: 2 iterations of body cannot share a kernel: 1 (a rotation) is in no kernel of so many " +
 				"iterations"},
-		{"body[0:2]@1{}",
-			"plan for body[0:2]@1: a kernel of a loop holds 2 statements or 2 iterations at least, and an iteration " +
-				"has 1 statement"},
 		{"f[0:1]@2{}",
 			"plan for f[0:1]: a depth of 2 is that of a loop, and f is a call; write body[0:2]@2{...} or " +
 				"body.2[0:3]@2{...}"},

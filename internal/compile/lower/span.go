@@ -103,9 +103,6 @@ func (m *module) chooseSpans() error {
 // SpanChoice returns the kernel of a number of iterations of a loop, with the configurations
 // that it may have. The error is a graph.Refusal where they cannot share a kernel.
 func SpanChoice(p *ir.Program, o Options, l graph.Loop, depth int) (Choice, error) {
-	if err := enough(l, depth); err != nil {
-		return Choice{}, err
-	}
 	span, err := graph.NewSpan(p, l, int64(depth))
 	if err != nil {
 		return Choice{}, err
@@ -142,19 +139,7 @@ func OfLoop(p *ir.Program, k schedule.Kernel) bool {
 	return ok
 }
 
-// enough refuses a kernel of one iteration with a single statement: that has kernels of its own.
-func enough(l graph.Loop, depth int) error {
-	if depth == 1 && l.Assignments() < 2 {
-		return errors.New("a kernel of a loop holds 2 statements or 2 iterations at least, and an iteration has " +
-			"1 statement")
-	}
-	return nil
-}
-
 func (m *module) chooseSpan(k schedule.Kernel, l graph.Loop, of *arranged) error {
-	if err := enough(l, k.Depth); err != nil {
-		return err
-	}
 	span, err := graph.NewSpan(m.Program, l, int64(k.Depth))
 	if err != nil {
 		return err
