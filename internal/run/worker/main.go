@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -48,13 +49,21 @@ func serve(args []string, services []Service) error {
 	// Ctrl-C reaches all processes of a terminal, and SIGTERM those of a job. They
 	// are the parent's affair.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
-	if len(args) == 2 {
-		shared, err := strconv.Atoi(args[1])
-		for _, s := range services {
-			if err == nil && s.Name == args[0] {
-				return s.Serve(inherit(shared))
-			}
+	i := -1
+	if len(args) > 0 {
+		i = slices.IndexFunc(services, func(s Service) bool { return s.Name == args[0] })
+	}
+	switch {
+	case i >= 0 && len(args) == 2:
+		if shared, err := strconv.Atoi(args[1]); err == nil {
+			return services[i].Serve(inherit(shared))
 		}
+	case i >= 0 && len(args) == 3:
+		link, err := openNamed(args[1], args[2])
+		if err != nil {
+			return err
+		}
+		return services[i].Serve(link)
 	}
 	return fmt.Errorf("%s is for processes that this program starts itself", Word)
 }

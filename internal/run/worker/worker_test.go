@@ -86,6 +86,63 @@ func TestEcho(t *testing.T) {
 	}
 }
 
+// Another program can start the worker: it sees a process that it has started itself. The worker leaves when it is asked
+// to, and the program ends after it.
+func TestUnder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	p := start(t, "echo", Options{Under: []string{"/bin/sh", "-c", `MARK=x "$@" & echo $!; wait; echo after`, "sh"}})
+	for _, text := range []string{"one", strings.Repeat("long", 100_000)} {
+		if err := p.Send(message{Text: text}); err != nil {
+			t.Fatal(err)
+		}
+		var got message
+		if err := p.Receive(&got); err != nil || got.Text != text+"!" {
+			t.Fatalf("%.20s, %v", got.Text, err)
+		}
+	}
+	p.Close()
+	d := p.death()
+	if d.Status != 0 || d.Reason != nil || !strings.HasSuffix(d.Said, "after\n") {
+		t.Errorf("after Close: %v", d)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("%v are left, %v", left, err)
+	}
+}
+
+// A program that ends without its worker, and one whose worker ends, are deaths.
+func TestUnderDeath(t *testing.T) {
+	for _, test := range []struct{ script, how, want string }{
+		{"echo no permission; exit 4", "exit", "it ended with status 4; it said:\n  no permission"},
+		{`"$@"; echo the end; exit 5`, "exit",
+			"it ended with status 5; it said:\n  about to\n  leave\n  the end"},
+		{"exit 6", strings.Repeat("more than a pipe holds", 10_000), "it ended with status 6"},
+	} {
+		p := start(t, "die", Options{Under: []string{"/bin/sh", "-c", test.script, "sh"}})
+		p.Send(test.how) // whatever becomes of it
+		var nothing string
+		if err := p.Receive(&nothing); err == nil || err.Error() != test.want {
+			t.Errorf("%s: %v\nwant %s", test.script, err, test.want)
+		}
+	}
+	p := start(t, "stuck", Options{Under: []string{"/bin/sh", "-c", `"$@"; exit 0`, "sh"}})
+	var word string
+	if err := p.Receive(&word); err != nil || word != "here" {
+		t.Fatal(word, err)
+	}
+	late := errors.New("it took too long")
+	p.Kill(late)
+	if err := p.Receive(&word); !errors.Is(err, late) {
+		t.Error(err)
+	}
+	if _, err := Start("echo", Options{Under: []string{"/bin/sh"}, Files: []*os.File{os.Stdin}}); err == nil {
+		t.Error("files are handed down")
+	}
+	if _, err := Start("echo", Options{Under: []string{"/no/such/program"}}); err == nil {
+		t.Error("a program that is not there starts a worker")
+	}
+}
+
 func TestSendersAtOnce(t *testing.T) {
 	p := start(t, "echo", Options{})
 	const n = 20
@@ -205,7 +262,7 @@ func TestUnknownService(t *testing.T) {
 
 // The hidden argument is of no use to a person.
 func TestStartedByHand(t *testing.T) {
-	for _, args := range [][]string{{Word}, {Word, "echo"}, {Word, "echo", "x"}} {
+	for _, args := range [][]string{{Word}, {Word, "echo"}, {Word, "echo", "x"}, {Word, "x", "y", "z"}} {
 		out, err := exec.Command("/proc/self/exe", args...).CombinedOutput()
 		exit, ok := errors.AsType[*exec.ExitError](err)
 		if !ok || exit.ExitCode() != 1 || string(out) != "__worker is for processes that this program starts itself\n" {
