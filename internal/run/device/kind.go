@@ -162,6 +162,13 @@ type Timed interface {
 	Clock() (Timer, error) // it lives until the device is closed
 }
 
+// Profiled is a Device that tells a profiler, which watches this process, what is of interest.
+type Profiled interface {
+	Device
+	// Profile has a profiler watch what f launches, and waits for it. Without a profiler it only calls f.
+	Profile(f func() error) error
+}
+
 // Condition is the state that a device is in. What is zero is not known.
 type Condition struct {
 	Clock       int // MHz

@@ -102,7 +102,8 @@ type localLab struct {
 	compiler device.Compiler
 	about    About
 	process  *worker.Process
-	tools    string // image
+	tools    string   // image
+	under    []string // the command that starts the worker
 	// The state that a new worker is given.
 	setting  Setting
 	expected *Code
@@ -152,7 +153,7 @@ func (s *localLab) ensureWorker(ctx context.Context) error {
 	}
 	var err error
 	env := []string{fmt.Sprintf("OMP_NUM_THREADS=%d", runtime.GOMAXPROCS(0)), "OMP_WAIT_POLICY=passive"}
-	if s.process, err = worker.Start(Service.Name, worker.Options{Env: env}); err != nil {
+	if s.process, err = worker.Start(Service.Name, worker.Options{Env: env, Under: s.under}); err != nil {
 		return err
 	}
 	if _, err := s.send(ctx, request{Kind: openDevice, Device: s.about.ID, Tools: s.tools}, openPatience); err != nil {

@@ -29,6 +29,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv("OMP_WAIT_POLICY", "passive")
+	between()
 	worker.Main(append(target.Services(), Service)...)
 	status := m.Run()
 	if remove, _ := pretend(); remove != nil && pretended {

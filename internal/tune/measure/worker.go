@@ -30,6 +30,7 @@ const (
 	try                           // Code, Margins, Rule, Plain
 	batch                         // Code, Rule
 	copyBytes                     // Bytes, Rule
+	profile                       // Code
 )
 
 // request asks a worker for one thing.
@@ -141,6 +142,8 @@ func (s *workerServer) answer(q *request) (r reply, err error) {
 		r.Once, err = s.batch(q)
 	case copyBytes:
 		r.Once, err = s.timeCopy(q.Bytes, q.Rule)
+	case profile:
+		err = s.profile(&q.Code)
 	}
 	return r, err
 }

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -424,6 +425,26 @@ func TestTimer(t *testing.T) {
 	}
 	if _, err := timer.Time(func() error { return os.ErrInvalid }); err != os.ErrInvalid {
 		t.Error(err)
+	}
+}
+
+// A profiler is told where what is of interest begins and ends, also where that fails.
+func TestProfile(t *testing.T) {
+	d := open(t)
+	calls := 0
+	for _, want := range []error{nil, errors.New("it failed")} {
+		if err := d.Profile(func() error { calls++; return want }); !errors.Is(err, want) {
+			t.Errorf("%v instead of %v", err, want)
+		}
+	}
+	if calls != 2 {
+		t.Errorf("%d calls", calls)
+	}
+	old := *d.driver
+	old.ProfilerStart = nil
+	d.driver, calls = &old, 0
+	if err := d.Profile(func() error { calls++; return nil }); err == nil || calls != 0 {
+		t.Errorf("%v, %d calls by a driver that knows no profiler", err, calls)
 	}
 }
 

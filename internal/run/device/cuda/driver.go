@@ -73,6 +73,9 @@ type driver struct {
 
 	EncodeTensor func(m *tensorMap, kind int32, axes uint32, at pointer, extents, strides *uint64, box, steps *uint32, interleave, swizzle, promotion, fill int32) result `symbol:"cuTensorMapEncodeTiled,optional"`
 
+	ProfilerStart func() result `symbol:"cuProfilerStart,optional"`
+	ProfilerStop  func() result `symbol:"cuProfilerStop,optional"`
+
 	// In timed loops, through SyscallN.
 	Launch      uintptr `symbol:"cuLaunchKernel"`
 	LaunchEx    uintptr `symbol:"cuLaunchKernelEx,optional"`

@@ -21,6 +21,12 @@ var driver []byte
 //go:embed testdata/device.h
 var device []byte
 
+//go:embed testdata/profiler.c
+var profiler []byte
+
+//go:embed testdata/ncu.sh
+var ncu []byte
+
 // Memory is what the pretended GPU has.
 const Memory = 1 << 30
 
@@ -51,4 +57,19 @@ func Install() (remove func(), err error) {
 	}
 	os.Setenv("CUDATEST_DIR", dir)
 	return remove, nil
+}
+
+// InstallProfiler puts a pretended Nsight Compute (ncu) into a folder, for tests to put at the beginning of PATH. It sees
+// the launches of the pretended GPU's driver in the process that it has started itself, and in no other.
+func InstallProfiler(dir string) error {
+	file := filepath.Join(dir, "profiler.c")
+	if err := os.WriteFile(file, profiler, 0o600); err != nil {
+		return err
+	}
+	said, err := exec.Command("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
+		filepath.Join(dir, "libprofiler.so"), file).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, said)
+	}
+	return os.WriteFile(filepath.Join(dir, "ncu"), ncu, 0o700)
 }

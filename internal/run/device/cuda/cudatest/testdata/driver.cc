@@ -20,6 +20,9 @@
 //	                        crashes (crash)
 //	CUDATEST_LOG=FILE       a line for every launch and every graph that is
 //	                        launched
+//
+// A profiler sees a launch only in a process that it has entered: one that has
+// a function cudatest_launched, see profiler.c.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -184,6 +187,17 @@ static void note(const std::string &line)
 		std::ofstream(getenv("CUDATEST_LOG"), std::ios::app) << line << "\n";
 }
 
+static bool profiling;
+
+// launched tells of a launch: those who read the log, and a profiler in this process.
+static void launched(const function *f)
+{
+	note("launch " + f->name);
+	static auto watch = (void (*)(const char *, int))dlsym(RTLD_DEFAULT, "cudatest_launched");
+	if (watch)
+		watch(f->name.c_str(), profiling);
+}
+
 // rest carries out everything launched.
 static CUresult rest()
 {
@@ -332,6 +346,18 @@ CUresult cuCtxSetCurrent(void *context)
 }
 
 CUresult cuCtxSynchronize() { return rest(); }
+
+CUresult cuProfilerStart()
+{
+	profiling = true;
+	return ready();
+}
+
+CUresult cuProfilerStop()
+{
+	profiling = false;
+	return ready();
+}
 
 CUresult cuMemGetInfo_v2(uint64_t *free, uint64_t *total)
 {
@@ -620,7 +646,7 @@ CUresult cuLaunchKernel(function *f, unsigned gx, unsigned gy, unsigned gz, unsi
 	launch l(f, size, shared, args);
 	if (CUresult r = l.check())
 		return r;
-	note("launch " + f->name);
+	launched(f);
 	return enqueue(l);
 }
 
@@ -664,7 +690,7 @@ CUresult cuLaunchKernelEx(const config *c, function *f, void **args, void **extr
 			return r;
 	if (CUresult r = l.check())
 		return r;
-	note("launch " + f->name);
+	launched(f);
 	return enqueue(l);
 }
 
