@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/lower"
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/engine"
-	"github.com/gridloom/gridloom/internal/run/disk"
 	"github.com/gridloom/gridloom/internal/tune/eval/bench"
 )
 
@@ -76,11 +74,6 @@ func (c *benchProfile) Run(a *app) error {
 	if len(cases) == 0 {
 		return usage("--case %s: there is no such case", strings.Join(c.Case, ", "))
 	}
-	folder, err := disk.NewFolder("", "gridloom-profile-")
-	if err != nil {
-		return err
-	}
-	defer folder.Remove()
 	commit := a.commit()
 	rows, err := bench.MeasureEach(a.ctx, cases, c.Within, a.stderr, bench.ProfileCase.String,
 		func(x bench.ProfileCase) (*bench.ProfileRow, error) {
@@ -90,7 +83,7 @@ func (c *benchProfile) Run(a *app) error {
 			if slices.ContainsFunc(have, func(r bench.ProfileRow) bool { return r.Of(x, commit) }) {
 				return nil, nil
 			}
-			return c.measure(a.ctx, d, x, folder.Path, commit)
+			return c.measure(a.ctx, d, x, commit)
 		}, func(r bench.ProfileRow) error {
 			bench.WriteProfiles(a.stderr, []bench.ProfileRow{r})
 			if c.JSON == "" {
@@ -104,19 +97,14 @@ func (c *benchProfile) Run(a *app) error {
 	return err
 }
 
-// measure profiles a case, whose source is put into a folder for the profiler.
-func (c *benchProfile) measure(ctx context.Context, d *engine.Device, x bench.ProfileCase, folder, commit string) (
+// measure profiles a case.
+func (c *benchProfile) measure(ctx context.Context, d *engine.Device, x bench.ProfileCase, commit string) (
 	*bench.ProfileRow, error) {
 	begin := time.Now()
 	src, err := x.Source(examples.FS)
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(folder, src.Name)
-	if err := disk.Replace(path, []byte(src.Text), 0o600, false); err != nil {
-		return nil, err
-	}
-	src = diag.NewSource(path, src.Text)
 	p, wrong := engine.Parse(src)
 	if wrong.HasErrors() {
 		return nil, failf(exitSource, "%s", diag.Render(src, wrong, diag.Style{}))
@@ -126,9 +114,8 @@ func (c *benchProfile) measure(ctx context.Context, d *engine.Device, x bench.Pr
 	for _, q := range p.Params {
 		names = append(names, q.Name)
 	}
-	set := x.Set(names)
 	j := engine.Job{Device: d}
-	if j.Bound, err = engine.Bind(p, set); err != nil {
+	if j.Bound, err = engine.Bind(p, x.Set(names)); err != nil {
 		return nil, err
 	}
 	if j.Plan, err = schedule.ParsePlan(x.Plan); err != nil {
@@ -137,10 +124,7 @@ func (c *benchProfile) measure(ctx context.Context, d *engine.Device, x bench.Pr
 	if x.Plan != "" {
 		j.Origin = engine.Chosen
 	}
-	r := engine.ProfileRequest{Job: j, Source: src, Budget: c.Budget}
-	if !c.NoCounters {
-		r.Again = again(&j, path, arith.Contract.String(), set)
-	}
+	r := engine.ProfileRequest{Job: j, Source: src, Budget: c.Budget, NoCounters: c.NoCounters}
 	found, err := engine.Profile(ctx, r)
 	if err != nil {
 		return nil, err

@@ -3,8 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,9 +63,6 @@ func (c *profileCmd) Run(a *app) error {
 	if src, p, err = j.takeVersion(src, c.Set); err != nil {
 		return err
 	}
-	if j.Version != "" {
-		c.NoCounters = true // the profiler would be given the program as it is
-	}
 	j.Device, err = engine.Open(engine.DeviceRequest{ID: c.Device, Arithmetic: mode, Purpose: engine.ToTune})
 	if err != nil {
 		return err
@@ -81,14 +76,8 @@ func (c *profileCmd) Run(a *app) error {
 	}
 	j.lookUp()
 	show := newMeter(a, 0, c.Quiet)
-	r := engine.ProfileRequest{Job: j.Job, Source: src, Budget: c.Budget, Follow: c.Follow, Progress: show.text}
-	if !c.NoCounters && c.File != "-" {
-		set, err := sets(c.Set)
-		if err != nil {
-			return err
-		}
-		r.Again = again(&j.Job, c.File, c.FP, set)
-	}
+	r := engine.ProfileRequest{Job: j.Job, Source: src, Budget: c.Budget, NoCounters: c.NoCounters, Follow: c.Follow,
+		Progress: show.text}
 	found, err := engine.Profile(a.ctx, r)
 	show.clear()
 	if err != nil {
@@ -104,18 +93,6 @@ func (c *profileCmd) Run(a *app) error {
 	}
 	printProfile(a, found)
 	return nil
-}
-
-// again are the arguments that carry out the same job once more.
-func again(j *engine.Job, file, mode string, set map[string]string) []string {
-	args := []string{"run", file, "--device", j.Device.ID, "--fp", mode, "--no-store", "--no-graph", "--quiet"}
-	if text := j.PlanText(); text != "" {
-		args = append(args, "--plan", text)
-	}
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		args = append(args, "--set", name+"="+set[name])
-	}
-	return args
 }
 
 // printProfile prints a profile for readers.
@@ -171,9 +148,8 @@ func printKernel(a *app, k *profile.Kernel) {
 			v.Interval, quantity.Percent(v.Share))
 	}
 	if h := k.Counters; h != nil {
-		a.row("  counters: %s; dram %.0f %%, l2 %.0f %%, l1 and shared %.0f %%, issue %.0f %%", h.Class, h.DRAM,
-			h.L2, h.L1,
-			h.Issue)
+		a.row("  counters: %s; dram %.0f %%, l2 %.0f %%, l1 and shared %.0f %%, issue %.0f %%, fp64 %.0f %%, "+
+			"fp32 %.0f %%", h.Class, h.DRAM, h.L2, h.L1, h.Issue, h.FP64, h.FP32)
 	}
 	for _, h := range k.Hints {
 		printHint(a, &h)

@@ -150,7 +150,7 @@ func (c *tuneCmd) Run(a *app) error {
 	}
 	var bound *profile.Profile
 	if c.Profile && !tuned.Interrupted {
-		if bound, err = c.profile(a, d, src, &o, tuned, show); err != nil {
+		if bound, err = c.profile(a, d, src, tuned, show); err != nil {
 			return err
 		}
 	}
@@ -174,8 +174,8 @@ func (c *tuneCmd) Run(a *app) error {
 const profileBudget = 2 * time.Second
 
 // profile says what binds the best plan, and what its hints gain.
-func (c *tuneCmd) profile(a *app, d *engine.Device, src *diag.Source, o *tuner.Options, tuned *engine.Tuned,
-	show *tuneMeter) (*profile.Profile, error) {
+func (c *tuneCmd) profile(a *app, d *engine.Device, src *diag.Source, tuned *engine.Tuned, show *tuneMeter) (
+	*profile.Profile, error) {
 	plan, err := schedule.ParsePlan(tuned.Best)
 	if err != nil {
 		return nil, err
@@ -188,9 +188,6 @@ func (c *tuneCmd) profile(a *app, d *engine.Device, src *diag.Source, o *tuner.O
 	}
 	if r.Source == nil {
 		r.Source = src
-	}
-	if c.File != "-" && v.Name == "" {
-		r.Again = again(&r.Job, c.File, c.FP, o.Set)
 	}
 	p, err := engine.Profile(a.ctx, r)
 	show.clear()

@@ -3,13 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/compile/diag"
-	"github.com/gridloom/gridloom/internal/compile/emit"
 	"github.com/gridloom/gridloom/internal/compile/fission"
 	"github.com/gridloom/gridloom/internal/compile/graph"
 	"github.com/gridloom/gridloom/internal/compile/ir"
@@ -18,7 +16,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/schedule"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
 	"github.com/gridloom/gridloom/internal/run/exec"
-	"github.com/gridloom/gridloom/internal/tune/counters"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 	"github.com/gridloom/gridloom/internal/tune/profile"
 )
@@ -28,11 +25,10 @@ type ProfileRequest struct {
 	Job
 	Source *diag.Source  // of the program
 	Budget time.Duration // for timing one kernel with its variants; 0 is what is usual
-	// Again are the arguments by which this program carries out the job once more, for the profiler of NVIDIA to watch;
-	// without any, nothing is counted.
-	Again    []string
-	Follow   bool              // time the plans that hints suggest beside the job's
-	Progress func(text string) // may be nil
+	// NoCounters asks no profiler of NVIDIA's.
+	NoCounters bool
+	Follow     bool              // time the plans that hints suggest beside the job's
+	Progress   func(text string) // may be nil
 }
 
 // Profile measures what binds the kernels of a job. The device is one that was opened ToTune.
@@ -52,14 +48,8 @@ func Profile(ctx context.Context, r ProfileRequest) (*profile.Profile, error) {
 	}
 	defer lab.Close()
 	o := profile.Options{Lab: lab, Bound: r.Bound, Lowering: r.Lowering(), Budget: r.Budget, Progress: r.Progress}
-	if _, ok := cuda.Kind.ParseID(r.Device.ID); ok && len(r.Again) > 0 {
-		o.Count = func(ctx context.Context, kernel string) (*counters.Counters, error) {
-			c, err := counters.Count(ctx, emit.CUDA.Symbol(kernel), 0, true, r.Again)
-			if err != nil {
-				return nil, fmt.Errorf("no counters: %w", err)
-			}
-			return c, nil
-		}
+	if _, ok := cuda.Kind.ParseID(r.Device.ID); ok && !r.NoCounters {
+		o.Count = profile.Nsight(r.Device.Target)
 	}
 	p, err := profile.Run(ctx, o)
 	switch {

@@ -185,7 +185,9 @@ func (h *Hardware) classOf() Class {
 	for _, p := range []struct {
 		percent float64
 		class   Class
-	}{{h.DRAM, BoundByDRAM}, {h.L2, BoundByL2}, {h.L1, near}, {h.Issue, ComputeBound}} {
+	}{
+		{h.DRAM, BoundByDRAM}, {h.L2, BoundByL2}, {h.L1, near}, {max(h.Issue, h.FP64, h.FP32), ComputeBound},
+	} {
 		if p.percent >= most {
 			class, most = p.class, p.percent
 		}

@@ -101,6 +101,8 @@ func TestClassOfCounters(t *testing.T) {
 		{counters.Counters{L1: 90, L1Bytes: 1e9, SharedWavefronts: 1e6}, BoundByL1},
 		{counters.Counters{L1: 90, L1Bytes: 1e8, SharedWavefronts: 1e6}, BoundByShared},
 		{counters.Counters{DRAM: 59, Issue: 85}, ComputeBound},
+		{counters.Counters{DRAM: 62, Issue: 45, FP64: 90}, ComputeBound},
+		{counters.Counters{DRAM: 62, Issue: 45, FP32: 70}, ComputeBound},
 		{counters.Counters{DRAM: 59, L2: 30, L1: 59, Issue: 40}, LatencyBound},
 	} {
 		h := &Hardware{Counters: c.counted}

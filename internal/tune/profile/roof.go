@@ -12,7 +12,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/tune/costmodel"
-	"github.com/gridloom/gridloom/internal/tune/counters"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -149,39 +148,4 @@ func (l *Level) place(k *Kernel, peak, bandwidth float64) {
 		l.Ridge = peak / bandwidth
 		l.Place = PlaceOf(l.Intensity, l.Ridge)
 	}
-}
-
-// count has the hardware count each kernel. What it tells of bytes takes the place of what was counted on the kernel.
-func (r *runner) count(ctx context.Context) {
-	if r.Count == nil {
-		r.profile.NoCounters = "only NVIDIA's GPUs have a profiler that Gridloom asks"
-		return
-	}
-	for _, k := range r.profile.Kernels {
-		r.tell("%s: counting", k.Name)
-		c, err := r.Count(ctx, k.Name)
-		if err != nil {
-			r.profile.NoCounters = err.Error()
-			return
-		}
-		k.counted(c, &r.profile.Roof)
-	}
-}
-
-// counted sets what counters tell of a kernel.
-func (k *Kernel) counted(c *counters.Counters, roof *Roof) {
-	k.Counters = &Hardware{Counters: *c}
-	k.Counters.Class = k.Counters.classOf()
-	const from = "counted by the hardware"
-	levels := []Level{{Level: DRAM, Bytes: c.DRAMBytes, From: from}, {Level: L2, Bytes: c.L2Bytes, From: from},
-		{Level: L1, Bytes: c.L1Bytes, From: from}}
-	if c.SharedWavefronts > 0 {
-		levels = append(levels, Level{Level: Shared, Bytes: wavefrontBytes * c.SharedWavefronts, From: from})
-	}
-	for i := range levels {
-		levels[i].place(k, roof.Peak(k.Type), roof.Bandwidth(levels[i].Level))
-	}
-	k.Levels = levels
-	k.Issue = c.Issue / 100
-	k.Resources.Occupancy = max(k.Resources.Occupancy, c.Occupancy/100)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/gridloom/gridloom/internal/compile/types"
 	"github.com/gridloom/gridloom/internal/run/exec"
 	"github.com/gridloom/gridloom/internal/run/quantity"
-	"github.com/gridloom/gridloom/internal/tune/counters"
 	"github.com/gridloom/gridloom/internal/tune/measure"
 )
 
@@ -29,8 +28,8 @@ type Options struct {
 	Budget time.Duration
 	// Progress is told what is being done; it may be nil.
 	Progress func(text string)
-	// Count has the hardware count one launch of a kernel of that name; nil if it cannot.
-	Count func(ctx context.Context, kernel string) (*counters.Counters, error)
+	// Count has the hardware count; nil if it cannot.
+	Count Count
 }
 
 const (
@@ -54,7 +53,8 @@ func Run(ctx context.Context, o Options) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Lab.Arrange(ctx, measure.NewSetting("profile", o.Bound)); err != nil {
+	setting := measure.NewSetting("profile", o.Bound)
+	if err := o.Lab.Arrange(ctx, setting); err != nil {
 		return nil, err
 	}
 	plan, err := lower.Plan(o.Bound.Program, o.Lowering)
@@ -81,7 +81,9 @@ func Run(ctx context.Context, o Options) (*Profile, error) {
 	for _, k := range r.profile.Kernels {
 		r.place(k)
 	}
-	r.count(ctx)
+	if err := r.count(ctx, setting); err != nil {
+		return nil, err
+	}
 	for _, k := range r.profile.Kernels {
 		k.classify()
 	}
@@ -108,6 +110,7 @@ type runner struct {
 	module  *kernel.Module
 	about   measure.About
 	profile *Profile
+	counts  []countable // by kernel of the profile
 }
 
 func (r *runner) tell(format string, args ...any) {
@@ -221,6 +224,8 @@ func (r *runner) subject(ctx context.Context, s subject) (*Kernel, error) {
 		return nil, err
 	}
 	r.resources(k, s, made)
+	inCache := kernel.Footprint(s.launch.Kernel, args) <= around.LastBytes
+	r.counts = append(r.counts, countable{base.code, inCache})
 	r.tell("%s: timing it and %s", k.Name, quantity.Count(len(list)-1, "variant"))
 	if err := r.time(ctx, list); err != nil {
 		return nil, err
@@ -243,7 +248,7 @@ func (r *runner) subject(ctx context.Context, s subject) (*Kernel, error) {
 		return k, nil
 	}
 	level, once := DRAM, "each element of its grids once"
-	if kernel.Footprint(s.launch.Kernel, args) <= around.LastBytes {
+	if inCache {
 		level, once = L2, once+"; the last cache keeps them"
 	}
 	k.tallied(t, float64(s.rounds()), Level{Level: level, Bytes: t.Once, From: once, AtLeast: true})

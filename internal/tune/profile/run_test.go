@@ -99,9 +99,10 @@ func TestRun(t *testing.T) {
 		"s_without_l1": 0.9 * moved / 4e12, "s_without_shared": 2 * moved / 4e12,
 		"s_without_arithmetic": 2 * moved / 4e12}
 	o, lab := options(t, "family=stream,stream=k,block=4x32,vec=1,stages=2", seconds)
-	o.Count = func(_ context.Context, name string) (*counters.Counters, error) {
-		if name != "s" {
-			t.Errorf("%s is counted", name)
+	o.Count = func(_ context.Context, s measure.Setting, list []measure.Code, warm bool) ([]*counters.Counters,
+		error) {
+		if len(list) != 1 || list[0].Name != "s" || list[0].To-list[0].From != 1 || warm || len(s.Grids) != 2 {
+			t.Errorf("%+v is counted, %v", list, warm)
 		}
 		return nil, errors.New("they may not be read")
 	}
@@ -121,12 +122,12 @@ func TestRun(t *testing.T) {
 	if v := k.Variant(kernel.WithoutDRAM); v == nil || v.Gain != 2 || v.Share != 0.5 {
 		t.Errorf("%+v", k.Variants)
 	}
-	if p.NoCounters != "they may not be read" || p.Roof.Bandwidth(DRAM) != 4e12 || p.Roof.Peak("f64") == 0 ||
+	if p.NoCounters != "no counters: they may not be read" || p.Roof.Bandwidth(DRAM) != 4e12 || p.Roof.Peak("f64") == 0 ||
 		k.Resources.Registers != 40 || k.Resources.Occupancy == 0 || len(lab.settings) != 1 {
 		t.Errorf("%+v, %+v", p, k.Resources)
 	}
-	o.Count = func(context.Context, string) (*counters.Counters, error) {
-		return &counters.Counters{DRAMBytes: moved, DRAM: 90}, nil
+	o.Count = func(context.Context, measure.Setting, []measure.Code, bool) ([]*counters.Counters, error) {
+		return []*counters.Counters{{DRAMBytes: moved, DRAM: 90}}, nil
 	}
 	if p, err = Run(t.Context(), o); err != nil || p.Kernels[0].Counters.Class != BoundByDRAM || p.NoCounters != "" ||
 		p.Kernels[0].Level(DRAM).Share != 0.5 {
@@ -145,6 +146,15 @@ func TestRunFailures(t *testing.T) {
 	}
 	lab.broken = "s"
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "s does not run") {
+		t.Errorf("%v", err)
+	}
+	lab.broken = ""
+	counting, end := context.WithCancelCause(t.Context())
+	o.Count = func(context.Context, measure.Setting, []measure.Code, bool) ([]*counters.Counters, error) {
+		end(errors.New("no more"))
+		return nil, errors.New("it was ended")
+	}
+	if _, err := Run(counting, o); err == nil || err.Error() != "no more" {
 		t.Errorf("%v", err)
 	}
 	cut, stop := context.WithCancelCause(t.Context())

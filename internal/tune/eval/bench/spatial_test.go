@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/gridloom/gridloom/internal/compile/arith"
 	"github.com/gridloom/gridloom/internal/run/device/cuda"
+	"github.com/gridloom/gridloom/internal/run/device/cuda/cudatest"
 )
 
 func TestSpatial(t *testing.T) {
@@ -24,6 +26,7 @@ func TestSpatial(t *testing.T) {
 	t.Run("rivals", testRivals)
 	t.Run("site", testSite)
 	t.Run("host", testHost)
+	t.Run("counters", testSpatialCounters)
 	t.Run("refusals", testSpatialRefusals)
 	t.Run("compile", testCompile)
 }
@@ -256,6 +259,32 @@ func testCompile(t *testing.T) {
 	if r.Sources != 1 || r.Failed != 0 || !(r.Median > 0 && r.Longest >= r.Median && r.One > 0 && r.Many > 0 &&
 		r.Gain == r.Many/r.One) || r.Compiler != "NVRTC 13.2" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// The profiler sees the first launch of the best plan, in a worker that it has started. Plain kernels of the same name come
+// before.
+func testSpatialCounters(t *testing.T) {
+	dir := t.TempDir()
+	if err := cudatest.InstallProfiler(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	o := smallSpatial()
+	o.Cases, o.DTypes, o.Plans, o.Counters = []string{"star7"}, []string{"float"}, []string{"family=tile,vec=4"}, true
+	var log strings.Builder
+	o.Log, o.Quick = &log, true
+	rows, err := Spatial(t.Context(), o)
+	if err != nil || len(rows) != 1 || rows[0].Counters == nil {
+		t.Fatalf("%+v, %v\n%s", rows, err, log.String())
+	}
+	if c := rows[0].Counters; c.DRAM != 60 || c.L2Bytes != 960 || c.Issue != 90 || c.Limit != "arithmetic" || !(c.Excess > 0) {
+		t.Errorf("%+v", c)
+	}
+	t.Setenv("CUDATEST_NCU", "forbidden")
+	if rows, err = Spatial(t.Context(), o); err != nil || rows[0].Counters != nil ||
+		!strings.Contains(log.String(), "ERR_NVGPUCTRPERM") {
+		t.Errorf("%+v, %v\n%s", rows, err, log.String())
 	}
 }
 

@@ -104,6 +104,7 @@ type caseWorker struct {
 	opening openRequest
 	info    openReply
 	process *worker.Process
+	under   []string // a profiler that starts the worker
 }
 
 // patience is how long a worker may take for an answer: for opening a case,
@@ -111,6 +112,8 @@ type caseWorker struct {
 const (
 	openPatience = 3 * time.Minute
 	tryPatience  = 30 * time.Second
+	// A profiler runs a launch several times, and restores its memory in between.
+	profilePatience = 3 * time.Minute
 )
 
 // newHost opens a case.
@@ -121,7 +124,7 @@ func newHost(ctx context.Context, o openRequest) (*caseWorker, error) {
 
 func (h *caseWorker) start() error {
 	var err error
-	if h.process, err = worker.Start(Service.Name, worker.Options{}); err != nil {
+	if h.process, err = worker.Start(Service.Name, worker.Options{Under: h.under}); err != nil {
 		return err
 	}
 	r, err := h.ask(request{Open: &h.opening}, openPatience)
@@ -168,7 +171,11 @@ func (h *caseWorker) drop() {
 }
 
 func (h *caseWorker) try(a attempt) (trial, error) {
-	r, err := h.ask(request{Try: &a}, tryPatience)
+	patience := tryPatience
+	if h.under != nil {
+		patience = profilePatience
+	}
+	r, err := h.ask(request{Try: &a}, patience)
 	return r.Trial, err
 }
 

@@ -33,7 +33,7 @@ func (t *temporal) slotShare(ctx context.Context, l *timedLoop) (*float64, error
 	if l.repeats {
 		skip = 0
 	}
-	c, err := counters.Count(ctx, l.symbol, skip, false, args)
+	c, err := counters.Count(ctx, l.symbol, skip, args)
 	if err != nil {
 		return nil, err
 	}

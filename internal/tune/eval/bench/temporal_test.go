@@ -239,7 +239,8 @@ func pretendProfiler(t *testing.T) (dir string, share float64) {
 		}
 	}
 	table := strings.Join(names, ",") + "\n" + strings.Join(units, ",") + "\n" + strings.Join(values, ",")
-	script := "#!/bin/sh\necho \"$@\" >" + dir + "/args\ncat <<'END'\n==PROF== text\n" + table + "\nEND\n"
+	script := "#!/bin/sh\necho \"$@\" >" + dir + "/args\nwhile [ \"$1\" != --log-file ]; do shift; done\n" +
+		"cat >\"$2\" <<'END'\n==PROF== text\n" + table + "\nEND\n"
 	if err := os.WriteFile(filepath.Join(dir, "ncu"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
